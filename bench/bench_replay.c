@@ -29,15 +29,17 @@ static bool add(void *context, const struct event *e, size_t count)
 	return true;
 }
 
-static void see_birth(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life)
+static void see_birth(void *context, const struct replay *replay,
+		      const struct replay_process *process, const struct life *life)
 {
 	told++;
 }
 
-static void see_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
+static void see_death(void *context, const struct replay *replay,
+		      const struct replay_process *process, const struct life *life,
 		      const struct life_death *death)
 {
-	sum += lives_type(lives, process, life);
+	sum += replay_type(replay, process, life);
 }
 
 static double now(void)
@@ -50,15 +52,15 @@ static double now(void)
 
 int main(int argc, char **argv)
 {
-	struct lives_observer observer = { .birth = see_birth, .death = see_death };
+	struct replay_observer observer = { .birth = see_birth, .death = see_death };
 	double decode = 1e30, replay = 1e30;
 	struct store *store;
-	struct scope all;
+	struct filter all;
 
 	if (argc != 3)
 		return 2;
 	must(store_open(argv[1], &store));
-	must(scope_resolve(store, NULL, &all));
+	must(filter_resolve(store, NULL, &all));
 	for (int left = atoi(argv[2]); left > 0; left--) {
 		double from = now(), between;
 
@@ -66,11 +68,11 @@ int main(int argc, char **argv)
 		must(store_each_batch(store, add, NULL));
 		between = now();
 		decode = between - from < decode ? between - from : decode;
-		must(lives_run(store, &all, &observer, 1, NULL));
+		must(replay_run(store, &all, &observer, 1, NULL));
 		between = now() - between;
 		replay = between < replay ? between : replay;
 	}
-	scope_deinit(&all);
+	filter_deinit(&all);
 	store_close(store);
 	printf("%.1f %.1f %lu\n", decode / (double)events, replay / (double)events, events);
 	return sum && told ? 0 : 4;

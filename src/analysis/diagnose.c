@@ -29,7 +29,7 @@ const char *const verdict_names[VERDICTS] = {
 
 struct asking {
 	struct store *store;
-	const struct scope *scope;
+	const struct filter *filter;
 	const struct diagnose_known *known;
 	bool full_names, progress;
 };
@@ -67,7 +67,7 @@ static struct shiny_err *clock_rate(struct store *store, double *hz)
 static struct shiny_err *churn_rows(const struct asking *a, struct diagnosis *d)
 {
 	struct lifetimes l = { 0 };
-	struct shiny_err *err = lifetimes_load(a->store, a->scope, GROUP_SITE, NULL,
+	struct shiny_err *err = lifetimes_load(a->store, a->filter, GROUP_SITE, NULL,
 					       LIFETIMES_BY_SHORT, a->full_names, a->progress, &l);
 
 	for (size_t i = 0;
@@ -163,8 +163,8 @@ static struct shiny_err *small_share(const struct asking *a, double *share)
 {
 	struct sizes s = { 0 };
 	uint64_t bytes = 0;
-	struct shiny_err *err =
-		sizes_load(a->store, a->scope, NULL, SIZES_BY_SIZE, a->full_names, a->progress, &s);
+	struct shiny_err *err = sizes_load(a->store, a->filter, NULL, SIZES_BY_SIZE, a->full_names,
+					   a->progress, &s);
 
 	for (size_t i = 0; !err && i < SIZES_OCTAVES && s.octaves[i].up_to <= DIAGNOSE_SMALL; i++)
 		bytes += s.octaves[i].sums.live_bytes;
@@ -180,7 +180,7 @@ static struct shiny_err *ask_growth(const struct asking *a, struct diagnosis *d)
 	struct leaks leaks = { 0 };
 	double small = 0;
 	size_t growing = 0;
-	struct shiny_err *err = leaks_load(a->store, a->scope, GROUP_SITE, NULL, NULL,
+	struct shiny_err *err = leaks_load(a->store, a->filter, GROUP_SITE, NULL, NULL,
 					   a->full_names, a->progress, &leaks);
 
 	while (!err && growing < leaks.count && leaks.rows[growing].grows)
@@ -233,7 +233,7 @@ static struct shiny_err *ask_utilization(const struct asking *a, struct diagnosi
 				 .progress = a->progress };
 	struct pages p = { 0 };
 	const struct pages_sums *t = &p.total;
-	struct shiny_err *err = pages_load(a->store, a->scope, &ask, &p);
+	struct shiny_err *err = pages_load(a->store, a->filter, &ask, &p);
 	double pinned;
 
 	if (err)
@@ -329,7 +329,7 @@ static struct shiny_err *spike_rows(const struct asking *a, struct diagnosis *d)
 	struct shiny_err *err = groups_load(a->store, GROUP_SITE, a->full_names, &groups);
 
 	if (!err)
-		err = peak_load(a->store, a->scope, &groups, 0, a->progress, &p);
+		err = peak_load(a->store, a->filter, &groups, 0, a->progress, &p);
 	if (!err && p.count) {
 		const struct peak *peak = &p.peaks[p.highest];
 
@@ -378,7 +378,7 @@ static struct shiny_err *ask_spikes(const struct asking *a, struct diagnosis *d)
 	return spike_rows(a, d);
 }
 
-struct shiny_err *diagnose_know(struct store *store, const struct scope *scope, bool full_names,
+struct shiny_err *diagnose_know(struct store *store, const struct filter *filter, bool full_names,
 				bool progress, struct diagnose_known *out)
 {
 	struct diagnose_known known = { 0 };
@@ -386,12 +386,12 @@ struct shiny_err *diagnose_know(struct store *store, const struct scope *scope, 
 	struct shiny_err *err = pooling_parse(NULL, &usual);
 
 	if (!err)
-		err = streams_load(store, scope, progress, &known.streams);
+		err = streams_load(store, filter, progress, &known.streams);
 	if (!err)
-		err = activity_load(store, scope, 0, progress ? ACTIVITY_PROGRESS : 0,
+		err = activity_load(store, filter, 0, progress ? ACTIVITY_PROGRESS : 0,
 				    &known.activity);
 	if (!err)
-		err = pooling_load(store, scope, &usual, NULL, full_names, progress,
+		err = pooling_load(store, filter, &usual, NULL, full_names, progress,
 				   &known.pooling);
 	if (err)
 		diagnose_forget(&known);
@@ -407,12 +407,12 @@ void diagnose_forget(struct diagnose_known *known)
 	streams_deinit(&known->streams);
 }
 
-struct shiny_err *diagnose_load(struct store *store, const struct scope *scope,
+struct shiny_err *diagnose_load(struct store *store, const struct filter *filter,
 				const struct diagnose_known *known, bool full_names, bool progress,
 				struct diagnoses *out)
 {
 	struct asking a = { .store = store,
-			    .scope = scope,
+			    .filter = filter,
 			    .known = known,
 			    .full_names = full_names,
 			    .progress = progress };

@@ -58,7 +58,7 @@ enum symptom {
 	SYMPTOMS
 };
 extern const char *const symptom_names[SYMPTOMS]; /* "churn" */
-enum verdict { VERDICT_NO, VERDICT_YES, VERDICT_UNKNOWN, VERDICTS };
+enum diagnosis_verdict { VERDICT_NO, VERDICT_YES, VERDICT_UNKNOWN, VERDICTS };
 extern const char *const verdict_names[VERDICTS]; /* "no", "yes", "unknown" */
 
 struct diagnosis_row { /* a type or a call site behind a symptom */
@@ -66,7 +66,7 @@ struct diagnosis_row { /* a type or a call site behind a symptom */
 	uint64_t blocks, bytes;
 };
 struct diagnosis {
-	enum verdict verdict;
+	enum diagnosis_verdict verdict;
 	double value, threshold; /* of the symptom's measure; 0, 0 where there is none */
 	char *measure;       /* what was measured, in words */
 	const char *cause;   /* of the tree's test: "allocations dominate"; NULL where the symptom
@@ -81,18 +81,18 @@ struct diagnoses {
 	struct diagnosis at[SYMPTOMS];
 };
 
-/* What the answers rest on, of the same session and scope. */
+/* What the answers rest on, of the same session and filter. */
 struct diagnose_known {
 	struct activity activity;
 	struct pooling pooling;
 	struct streams streams;
 };
-SHINY_MUST_CHECK struct shiny_err *diagnose_know(struct store *store, const struct scope *scope,
+SHINY_MUST_CHECK struct shiny_err *diagnose_know(struct store *store, const struct filter *filter,
 						 bool full_names, bool progress,
 						 struct diagnose_known *out);
 void diagnose_forget(struct diagnose_known *known);
 
-SHINY_MUST_CHECK struct shiny_err *diagnose_load(struct store *store, const struct scope *scope,
+SHINY_MUST_CHECK struct shiny_err *diagnose_load(struct store *store, const struct filter *filter,
 						 const struct diagnose_known *known,
 						 bool full_names, bool progress,
 						 struct diagnoses *out);

@@ -9,13 +9,13 @@
 #include <string.h>
 #include <strings.h>
 
-struct unit {
+struct unit_name {
 	const char *name;
 	double factor;
 };
 
 /* digits[.digits] then one of `units`; exact where there is no fraction */
-static bool parse(const char *text, const struct unit *units, uint64_t *out)
+static bool parse(const char *text, const struct unit_name *units, uint64_t *out)
 {
 	uint64_t whole = 0;
 	double fraction = 0, place = 0.1;
@@ -53,12 +53,11 @@ static bool parse(const char *text, const struct unit *units, uint64_t *out)
 
 bool units_parse_bytes(const char *text, uint64_t *bytes)
 {
-	static const struct unit units[] = {
-		{"", 1}, {"b", 1},
-		{"k", 0x1p10}, {"kb", 0x1p10}, {"kib", 0x1p10},
-		{"m", 0x1p20}, {"mb", 0x1p20}, {"mib", 0x1p20},
-		{"g", 0x1p30}, {"gb", 0x1p30}, {"gib", 0x1p30},
-		{"t", 0x1p40}, {"tb", 0x1p40}, {"tib", 0x1p40}, {NULL, 0},
+	static const struct unit_name units[] = {
+		{ "", 1 },	   { "b", 1 },	      { "k", 0x1p10 },	 { "kb", 0x1p10 },
+		{ "kib", 0x1p10 }, { "m", 0x1p20 },   { "mb", 0x1p20 },	 { "mib", 0x1p20 },
+		{ "g", 0x1p30 },   { "gb", 0x1p30 },  { "gib", 0x1p30 }, { "t", 0x1p40 },
+		{ "tb", 0x1p40 },  { "tib", 0x1p40 }, { NULL, 0 },
 	};
 
 	return parse(text, units, bytes);
@@ -66,7 +65,7 @@ bool units_parse_bytes(const char *text, uint64_t *bytes)
 
 bool units_parse_time(const char *text, uint64_t *ns)
 {
-	static const struct unit units[] = {
+	static const struct unit_name units[] = {
 		{ "", 1e9 },  { "ns", 1 },     { "us", 1e3 }, { "\xc2\xb5s", 1e3 }, { "ms", 1e6 },
 		{ "s", 1e9 }, { "min", 60e9 }, { "m", 60e9 }, { "h", 3600e9 },	    { NULL, 0 },
 	};
@@ -76,7 +75,9 @@ bool units_parse_time(const char *text, uint64_t *ns)
 
 bool units_parse_count(const char *text, uint64_t *count)
 {
-	static const struct unit units[] = {{"", 1}, {"k", 1e3}, {"m", 1e6}, {"g", 1e9}, {NULL, 0}};
+	static const struct unit_name units[] = {
+		{ "", 1 }, { "k", 1e3 }, { "m", 1e6 }, { "g", 1e9 }, { NULL, 0 }
+	};
 
 	return strchr(text, '.') && isdigit((unsigned char)text[strlen(text) - 1])
 		       ? false

@@ -19,17 +19,19 @@ static uint64_t whole(double value)
 	return value < 0 ? 0 : value >= 0x1p63 ? INT64_MAX : (uint64_t)llround(value);
 }
 
-static char *value_text(char out[UNITS_TEXT], enum limit_measure measure, double value)
+static char *value_text(char out[UNITS_TEXT], enum check_measure measure, double value)
 {
-	switch (limit_measures[measure].unit) {
-	case LIMIT_IN_BYTES: return units_bytes(out, whole(value));
-	case LIMIT_IN_TIME: return units_time(out, whole(value));
+	switch (check_measures[measure].unit) {
+	case CHECK_IN_BYTES:
+		return units_bytes(out, whole(value));
+	case CHECK_IN_TIME:
+		return units_time(out, whole(value));
 	default: return units_count(out, whole(value));
 	}
 }
 
 /* "-1.2 KiB" */
-static char *change_text(char out[UNITS_TEXT + 1], enum limit_measure measure, double base,
+static char *change_text(char out[UNITS_TEXT + 1], enum check_measure measure, double base,
 			 double value)
 {
 	out[0] = value < base ? '-' : '+';
@@ -38,12 +40,12 @@ static char *change_text(char out[UNITS_TEXT + 1], enum limit_measure measure, d
 }
 
 /* "36,185, not <= 35,032 (base 34,685, +4.3 %)"; a new text. */
-static char *result_text(const struct limit_rule *rule, const struct limit_result *r)
+static char *result_text(const struct check_rule *rule, const struct check_result *r)
 {
-	const char *not = r->state == LIMIT_FAILS ? "not " : "", *op = limit_ops[rule->op];
+	const char *not = r->state == CHECK_FAILS ? "not " : "", *op = check_ops[rule->op];
 	char *compared, *text, share[UNITS_TEXT + 8] = "";
 
-	if (r->state == LIMIT_UNKNOWN)
+	if (r->state == CHECK_UNKNOWN)
 		return mem_format("unknown: %s", r->why);
 	if (r->nothing)
 		return mem_text("nothing is meant by its selectors");
@@ -68,7 +70,7 @@ static char *result_text(const struct limit_rule *rule, const struct limit_resul
 }
 
 /* One row of evidence: "+1,500 (0 -> 1,500)  parse (a.c:12)"; a new text. */
-static char *part_text(const struct limit_rule *rule, const struct limit_part *part)
+static char *part_text(const struct check_rule *rule, const struct check_part *part)
 {
 	char change[UNITS_TEXT + 1];
 
@@ -83,48 +85,48 @@ static char *part_text(const struct limit_rule *rule, const struct limit_part *p
 
 /* ---- the verdict ---- */
 
-uint64_t verdict_count(const struct verdict *v, enum limit_state state)
+uint64_t check_report_count(const struct check_report *v, enum check_state state)
 {
 	uint64_t count = 0;
 
-	for (size_t i = 0; v->limits && i < v->limits->count; i++)
-		count += v->limits->at[i].state == state;
+	for (size_t i = 0; v->results && i < v->results->count; i++)
+		count += v->results->at[i].state == state;
 	return count;
 }
 
 /* Of session 0 (base) or 1: nothing is missing, as far as that is asked for. */
-static bool verdict_whole(const struct verdict *v, int side)
+static bool check_report_whole(const struct check_report *v, int side)
 {
-	return v->limits && v->limits->complete[side] &&
-	       (!v->limits->lost[side] || v->loss_allowed);
+	return v->results && v->results->complete[side] &&
+	       (!v->results->lost[side] || v->loss_allowed);
 }
 
-int verdict_status(const struct verdict *v)
+int check_report_status(const struct check_report *v)
 {
-	if (verdict_count(v, LIMIT_FAILS))
+	if (check_report_count(v, CHECK_FAILS))
 		return 1;
-	return verdict_count(v, LIMIT_UNKNOWN) || !verdict_whole(v, 1) ||
-			       (v->paths[0] && !verdict_whole(v, 0))
+	return check_report_count(v, CHECK_UNKNOWN) || !check_report_whole(v, 1) ||
+			       (v->paths[0] && !check_report_whole(v, 0))
 		       ? SHINY_ERR_STRICT
 		       : 0;
 }
 
 /* Why a session is not whole; a new text. */
-static char *loss_text(const struct verdict *v, int side)
+static char *loss_text(const struct check_report *v, int side)
 {
 	char words[LOSS_WORDS];
 
-	if (!v->limits)
+	if (!v->results)
 		return mem_text(v->unread);
-	if (!v->limits->complete[side])
+	if (!v->results->complete[side])
 		return mem_text("the recording was not finished");
-	return mem_format("lost: %s", loss_words(&v->limits->losses[side], words));
+	return mem_format("lost: %s", loss_words(&v->results->losses[side], words));
 }
 
 /* ---- on a terminal ---- */
 
-static void print_parts(struct ctl *ctl, const struct limit_rule *rule,
-			const struct limit_result *r)
+static void print_parts(struct ctl *ctl, const struct check_rule *rule,
+			const struct check_result *r)
 {
 	size_t most = ctl->options.given[OPT_LIMIT] ? (size_t)ctl->options.number[OPT_LIMIT] : FEW;
 	size_t shown = most && most < r->part_count ? most : r->part_count;
@@ -147,20 +149,21 @@ static void print_parts(struct ctl *ctl, const struct limit_rule *rule,
 			tint_end(&ctl->style, TINT_DIM));
 }
 
-void verdict_print(struct ctl *ctl, const struct verdict *v)
+void check_report_print(struct ctl *ctl, const struct check_report *v)
 {
 	static const struct { const char *word; enum tint tint;
 	} words[] = {
-		[LIMIT_HOLDS] = { "holds", TINT_GOOD },
-		[LIMIT_FAILS] = { "FAILS", TINT_BAD },
-		[LIMIT_UNKNOWN] = { "?    ", TINT_WARN },
+		[CHECK_HOLDS] = { "holds", TINT_GOOD },
+		[CHECK_FAILS] = { "FAILS", TINT_BAD },
+		[CHECK_UNKNOWN] = { "?    ", TINT_WARN },
 	};
-	uint64_t failed = verdict_count(v, LIMIT_FAILS), open = verdict_count(v, LIMIT_UNKNOWN),
-		 held = verdict_count(v, LIMIT_HOLDS);
+	uint64_t failed = check_report_count(v, CHECK_FAILS),
+		 open = check_report_count(v, CHECK_UNKNOWN),
+		 held = check_report_count(v, CHECK_HOLDS);
 
-	for (size_t i = 0; i < v->limits->count; i++) {
-		const struct limit_rule *rule = &v->rules->at[i];
-		const struct limit_result *r = &v->limits->at[i];
+	for (size_t i = 0; i < v->results->count; i++) {
+		const struct check_rule *rule = &v->rules->at[i];
+		const struct check_result *r = &v->results->at[i];
 		char *text = result_text(rule, r);
 
 		fprintf(stdout, "%s%s%s  %s%s%s  %s\n", tint(&ctl->style, words[r->state].tint),
@@ -168,11 +171,11 @@ void verdict_print(struct ctl *ctl, const struct verdict *v)
 			tint(&ctl->style, TINT_BOLD), rule->text, tint_end(&ctl->style, TINT_BOLD),
 			text);
 		free(text);
-		if (r->state == LIMIT_FAILS)
+		if (r->state == CHECK_FAILS)
 			print_parts(ctl, rule, r);
 	}
 	fprintf(stdout, "\n%s of %s %s", units_count(UNITS_BUF, held),
-		units_noun(UNITS_NOUN_BUF, v->limits->count, "rule"),
+		units_noun(UNITS_NOUN_BUF, v->results->count, "rule"),
 		units_form(held, "holds", "hold"));
 	if (failed)
 		fprintf(stdout, ", %s%s %s%s", tint(&ctl->style, TINT_BAD),
@@ -185,10 +188,10 @@ void verdict_print(struct ctl *ctl, const struct verdict *v)
 
 /* ---- JSON ---- */
 
-static void json_result(struct json *json, const struct limit_rule *rule,
-			const struct limit_result *r)
+static void json_result(struct json *json, const struct check_rule *rule,
+			const struct check_result *r)
 {
-	bool told = r->state != LIMIT_UNKNOWN && !r->nothing && !(rule->each && !r->broken);
+	bool told = r->state != CHECK_UNKNOWN && !r->nothing && !(rule->each && !r->broken);
 
 	json_object_line(json, NULL);
 	json_text(json, "rule", rule->text);
@@ -196,9 +199,9 @@ static void json_result(struct json *json, const struct limit_rule *rule,
 		json_text(json, "file", rule->file);
 	if (rule->file)
 		json_number(json, "line", rule->line);
-	json_text(json, "state", limit_states[r->state]);
-	json_text(json, "measure", limit_measures[rule->measure].name);
-	json_text(json, "op", limit_ops[rule->op]);
+	json_text(json, "state", check_states[r->state]);
+	json_text(json, "measure", check_measures[rule->measure].name);
+	json_text(json, "op", check_ops[rule->op]);
 	if (told) {
 		json_signed(json, "value", (int64_t)r->value);
 		json_signed(json, "limit", (int64_t)r->limit);
@@ -214,7 +217,7 @@ static void json_result(struct json *json, const struct limit_rule *rule,
 	if (r->why)
 		json_text(json, "why", r->why);
 	json_array(json, "evidence");
-	for (size_t i = 0; r->state == LIMIT_FAILS && i < r->part_count; i++) {
+	for (size_t i = 0; r->state == CHECK_FAILS && i < r->part_count; i++) {
 		json_object(json, NULL);
 		json_text(json, "name", r->parts[i].name);
 		if (rule->relative)
@@ -226,15 +229,15 @@ static void json_result(struct json *json, const struct limit_rule *rule,
 	json_end(json);
 }
 
-void verdict_json(struct json *json, const struct verdict *v)
+void check_report_json(struct json *json, const struct check_report *v)
 {
-	json_number(json, "status", (uint64_t)verdict_status(v));
-	json_number(json, "holds", verdict_count(v, LIMIT_HOLDS));
-	json_number(json, "fails", verdict_count(v, LIMIT_FAILS));
-	json_number(json, "unknown", verdict_count(v, LIMIT_UNKNOWN));
+	json_number(json, "status", (uint64_t)check_report_status(v));
+	json_number(json, "holds", check_report_count(v, CHECK_HOLDS));
+	json_number(json, "fails", check_report_count(v, CHECK_FAILS));
+	json_number(json, "unknown", check_report_count(v, CHECK_UNKNOWN));
 	json_array(json, "rules");
-	for (size_t i = 0; i < v->limits->count; i++)
-		json_result(json, &v->rules->at[i], &v->limits->at[i]);
+	for (size_t i = 0; i < v->results->count; i++)
+		json_result(json, &v->rules->at[i], &v->results->at[i]);
 	json_end(json);
 }
 
@@ -280,13 +283,13 @@ static void end_case(FILE *out, const char *kind, const char *type, const char *
 	fputs("\">", out);
 }
 
-static void junit_session(FILE *out, const struct verdict *v, int side)
+static void junit_session(FILE *out, const struct check_report *v, int side)
 {
 	char *name = mem_format("%s is whole", side ? "the session" : "the base"), *why;
 
 	begin_case(out, name, "session");
 	free(name);
-	if (verdict_whole(v, side)) {
+	if (check_report_whole(v, side)) {
 		fputs("/>\n", out);
 		return;
 	}
@@ -296,35 +299,35 @@ static void junit_session(FILE *out, const struct verdict *v, int side)
 	fputs("</error>\n    </testcase>\n", out);
 }
 
-static void junit_rule(FILE *out, const struct limit_rule *rule, const struct limit_result *r)
+static void junit_rule(FILE *out, const struct check_rule *rule, const struct check_result *r)
 {
 	char *text;
 
-	begin_case(out, rule->text, limit_measures[rule->measure].name);
-	if (r->state == LIMIT_HOLDS) {
+	begin_case(out, rule->text, check_measures[rule->measure].name);
+	if (r->state == CHECK_HOLDS) {
 		fputs("/>\n", out);
 		return;
 	}
 	text = result_text(rule, r);
-	end_case(out, r->state == LIMIT_FAILS ? "failure" : "error",
-		 r->state == LIMIT_FAILS ? "limit" : "unknown", text);
+	end_case(out, r->state == CHECK_FAILS ? "failure" : "error",
+		 r->state == CHECK_FAILS ? "limit" : "unknown", text);
 	free(text);
-	for (size_t i = 0; r->state == LIMIT_FAILS && i < r->part_count && i < MANY; i++) {
+	for (size_t i = 0; r->state == CHECK_FAILS && i < r->part_count && i < MANY; i++) {
 		text = part_text(rule, &r->parts[i]);
 		put_xml(out, text);
 		putc('\n', out);
 		free(text);
 	}
-	fprintf(out, "</%s>\n    </testcase>\n", r->state == LIMIT_FAILS ? "failure" : "error");
+	fprintf(out, "</%s>\n    </testcase>\n", r->state == CHECK_FAILS ? "failure" : "error");
 }
 
-void verdict_junit(FILE *out, const struct verdict *v)
+void check_report_junit(FILE *out, const struct check_report *v)
 {
-	bool with_base = v->paths[0] && v->limits;
-	uint64_t failed = verdict_count(v, LIMIT_FAILS);
-	uint64_t errors = verdict_count(v, LIMIT_UNKNOWN) + !verdict_whole(v, 1) +
-			  (with_base && !verdict_whole(v, 0));
-	uint64_t tests = (v->limits ? v->limits->count : 0) + 1 + with_base;
+	bool with_base = v->paths[0] && v->results;
+	uint64_t failed = check_report_count(v, CHECK_FAILS);
+	uint64_t errors = check_report_count(v, CHECK_UNKNOWN) + !check_report_whole(v, 1) +
+			  (with_base && !check_report_whole(v, 0));
+	uint64_t tests = (v->results ? v->results->count : 0) + 1 + with_base;
 	char *counts = mem_format("tests=\"%" PRIu64 "\" failures=\"%" PRIu64 "\" errors=\"%" PRIu64
 				  "\" skipped=\"0\" time=\"0\"",
 				  tests, failed, errors);
@@ -347,8 +350,8 @@ void verdict_junit(FILE *out, const struct verdict *v)
 	if (with_base)
 		junit_session(out, v, 0);
 	junit_session(out, v, 1);
-	for (size_t i = 0; v->limits && i < v->limits->count; i++)
-		junit_rule(out, &v->rules->at[i], &v->limits->at[i]);
+	for (size_t i = 0; v->results && i < v->results->count; i++)
+		junit_rule(out, &v->rules->at[i], &v->results->at[i]);
 	fputs("  </testsuite>\n</testsuites>\n", out);
 }
 
@@ -381,7 +384,7 @@ static void put_cell(FILE *out, const char *text)
 	free(plain);
 }
 
-static void markdown_parts(FILE *out, const struct limit_rule *rule, const struct limit_result *r)
+static void markdown_parts(FILE *out, const struct check_rule *rule, const struct check_result *r)
 {
 	char change[UNITS_TEXT + 1];
 
@@ -390,7 +393,7 @@ static void markdown_parts(FILE *out, const struct limit_rule *rule, const struc
 	fprintf(out, "</summary>\n\n| %s | |\n|--:|---|\n",
 		rule->relative ? "change | base | new" : "value");
 	for (size_t i = 0; i < r->part_count && i < MANY; i++) {
-		const struct limit_part *part = &r->parts[i];
+		const struct check_part *part = &r->parts[i];
 
 		if (rule->relative)
 			fprintf(out, "| %s | %s ",
@@ -406,19 +409,20 @@ static void markdown_parts(FILE *out, const struct limit_rule *rule, const struc
 	fputs("\n</details>\n", out);
 }
 
-void verdict_markdown(FILE *out, const struct verdict *v)
+void check_report_markdown(FILE *out, const struct check_report *v)
 {
-	static const char *const marks[] = { [LIMIT_HOLDS] = "\xe2\x9c\x85",
-					     [LIMIT_FAILS] = "\xe2\x9d\x8c",
-					     [LIMIT_UNKNOWN] = "\xe2\x9d\x94" };
-	uint64_t failed = verdict_count(v, LIMIT_FAILS);
+	static const char *const marks[] = { [CHECK_HOLDS] = "\xe2\x9c\x85",
+					     [CHECK_FAILS] = "\xe2\x9d\x8c",
+					     [CHECK_UNKNOWN] = "\xe2\x9d\x94" };
+	uint64_t failed = check_report_count(v, CHECK_FAILS);
 
 	fputs("### Heap limits: ", out);
-	if (!v->limits)
+	if (!v->results)
 		fputs("not known", out);
 	else
-		fprintf(out, "%s of %s hold", units_count(UNITS_BUF, verdict_count(v, LIMIT_HOLDS)),
-			units_count(UNITS_BUF, v->limits->count));
+		fprintf(out, "%s of %s hold",
+			units_count(UNITS_BUF, check_report_count(v, CHECK_HOLDS)),
+			units_count(UNITS_BUF, v->results->count));
 	fputs("\n\n", out);
 	put_code(out, v->paths[1]);
 	if (v->paths[0]) {
@@ -427,7 +431,7 @@ void verdict_markdown(FILE *out, const struct verdict *v)
 	}
 	fputs("\n", out);
 	for (int side = 0; side < 2; side++) {
-		char *why = v->paths[side] && !verdict_whole(v, side) && (side || v->limits)
+		char *why = v->paths[side] && !check_report_whole(v, side) && (side || v->results)
 				    ? loss_text(v, side)
 				    : NULL;
 
@@ -438,20 +442,20 @@ void verdict_markdown(FILE *out, const struct verdict *v)
 		}
 		free(why);
 	}
-	if (!v->limits)
+	if (!v->results)
 		return;
 	fputs("\n| | rule | |\n|---|---|---|\n", out);
-	for (size_t i = 0; i < v->limits->count; i++) {
-		char *text = result_text(&v->rules->at[i], &v->limits->at[i]);
+	for (size_t i = 0; i < v->results->count; i++) {
+		char *text = result_text(&v->rules->at[i], &v->results->at[i]);
 
-		fprintf(out, "| %s | ", marks[v->limits->at[i].state]);
+		fprintf(out, "| %s | ", marks[v->results->at[i].state]);
 		put_code(out, v->rules->at[i].text);
 		fputs(" | ", out);
 		put_cell(out, text);
 		fputs(" |\n", out);
 		free(text);
 	}
-	for (size_t i = 0; failed && i < v->limits->count; i++)
-		if (v->limits->at[i].state == LIMIT_FAILS && v->limits->at[i].part_count)
-			markdown_parts(out, &v->rules->at[i], &v->limits->at[i]);
+	for (size_t i = 0; failed && i < v->results->count; i++)
+		if (v->results->at[i].state == CHECK_FAILS && v->results->at[i].part_count)
+			markdown_parts(out, &v->rules->at[i], &v->results->at[i]);
 }

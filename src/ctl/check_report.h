@@ -17,21 +17,22 @@
 #include "../analysis/compare/check_eval.h"
 #include "ctl.h"
 
-struct verdict {
-	const struct limit_rules *rules;
-	const struct limits *limits;  /* NULL: a session could not be read, and `unread` says so */
+struct check_report {
+	const struct check_rules *rules;
+	const struct check_results
+		*results;	      /* NULL: a session could not be read, and `unread` says so */
 	const char *paths[2];         /* base (NULL: none), new */
 	const char *unread;
 	bool loss_allowed;            /* a rule says how much may be lost */
 };
 
-uint64_t verdict_count(const struct verdict *verdict, enum limit_state state);
+uint64_t check_report_count(const struct check_report *report, enum check_state state);
 /* 0 all rules hold, 1 one fails, 3 that cannot be said. */
-int verdict_status(const struct verdict *verdict);
+int check_report_status(const struct check_report *report);
 
-void verdict_print(struct ctl *ctl, const struct verdict *verdict);
-void verdict_json(struct json *json, const struct verdict *verdict);
-void verdict_junit(FILE *out, const struct verdict *verdict);
-void verdict_markdown(FILE *out, const struct verdict *verdict);
+void check_report_print(struct ctl *ctl, const struct check_report *report);
+void check_report_json(struct json *json, const struct check_report *report);
+void check_report_junit(FILE *out, const struct check_report *report);
+void check_report_markdown(FILE *out, const struct check_report *report);
 
 #endif

@@ -68,29 +68,29 @@ static void loss_json(struct json *json, const struct losses *losses)
 	json_end(json);
 }
 
-struct shiny_err *ctl_begin(struct ctl *ctl, struct store **store, struct scope *scope)
+struct shiny_err *ctl_begin(struct ctl *ctl, struct store **store, struct filter *filter)
 {
 	struct shiny_err *err = store_open(ctl->options.operands[0], store);
 
-	*scope = (struct scope){ 0 };
+	*filter = (struct filter){ 0 };
 	if (err)
 		return err;
-	err = ctl_scope(ctl, *store, scope);
+	err = ctl_filter(ctl, *store, filter);
 	if (err)
 		store_close(*store);
 	return err;
 }
 
-struct scope_names ctl_names(const struct ctl *ctl)
+struct filter_names ctl_names(const struct ctl *ctl)
 {
 	const char *const *text = ctl->options.text;
 
-	return (struct scope_names){ .process = text[OPT_PROCESS],
-				     .tags = text[OPT_TAG],
-				     .between = text[OPT_BETWEEN] };
+	return (struct filter_names){ .process = text[OPT_PROCESS],
+				      .tags = text[OPT_TAG],
+				      .between = text[OPT_BETWEEN] };
 }
 
-void ctl_narrowed(struct ctl *ctl)
+void ctl_subset(struct ctl *ctl)
 {
 	const char *tags = ctl->options.text[OPT_TAG], *between = ctl->options.text[OPT_BETWEEN];
 
@@ -105,16 +105,16 @@ void ctl_narrowed(struct ctl *ctl)
 	}
 }
 
-struct shiny_err *ctl_scope(const struct ctl *ctl, struct store *store, struct scope *scope)
+struct shiny_err *ctl_filter(const struct ctl *ctl, struct store *store, struct filter *filter)
 {
-	struct scope_names names = ctl_names(ctl);
+	struct filter_names names = ctl_names(ctl);
 
-	return scope_load(store, &names, scope);
+	return filter_load(store, &names, filter);
 }
 
-struct shiny_err *ctl_loaded(struct store *store, struct scope *scope, struct shiny_err *err)
+struct shiny_err *ctl_loaded(struct store *store, struct filter *filter, struct shiny_err *err)
 {
-	scope_deinit(scope);
+	filter_deinit(filter);
 	if (err)
 		store_close(store);
 	return err;

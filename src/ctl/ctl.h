@@ -33,18 +33,18 @@ struct ctl {
 /* Opens the session and finds what --process, --tag and --between mean; on an error nothing is left
  * open. */
 SHINY_MUST_CHECK struct shiny_err *ctl_begin(struct ctl *ctl, struct store **store,
-					     struct scope *scope);
+					     struct filter *filter);
 /* What they are. */
-struct scope_names ctl_names(const struct ctl *ctl);
+struct filter_names ctl_names(const struct ctl *ctl);
 /* Says what --tag and --between leave of the session; in JSON always, into the object that is open:
  * null is all. */
-void ctl_narrowed(struct ctl *ctl);
+void ctl_subset(struct ctl *ctl);
 /* What --process, --tag and --between mean; nothing of it is left on an error. */
-SHINY_MUST_CHECK struct shiny_err *ctl_scope(const struct ctl *ctl, struct store *store,
-					     struct scope *scope);
+SHINY_MUST_CHECK struct shiny_err *ctl_filter(const struct ctl *ctl, struct store *store,
+					      struct filter *filter);
 /* Behind what loads a report: gives the scope back, and where that failed closes the session.
  * Returns `err`. */
-SHINY_MUST_CHECK struct shiny_err *ctl_loaded(struct store *store, struct scope *scope,
+SHINY_MUST_CHECK struct shiny_err *ctl_loaded(struct store *store, struct filter *filter,
 					      struct shiny_err *err);
 
 /* The loss line; in JSON the losses, into the object that is open; the status for --strict. `path`:

@@ -158,7 +158,7 @@ static struct shiny_err *find_layout(struct ctl *ctl, struct store *store, struc
 		ctl->options.operands[0]);
 }
 
-static struct shiny_err *count_blocks(struct store *store, const struct scope *scope,
+static struct shiny_err *count_blocks(struct store *store, const struct filter *filter,
 				      struct layout *layout)
 {
 	struct query *q = NULL;
@@ -169,7 +169,7 @@ static struct shiny_err *count_blocks(struct store *store, const struct scope *s
 			     "'high') AND NOT y.or_derived, " SUMS_SQL
 			     " FROM site_stat s JOIN type y ON y.id = s.type WHERE y.name = ? AND "
 			     "y.confidence <> 'label' AND %s GROUP BY 1, 2",
-			     scope_blocks(scope));
+			     filter_blocks(filter));
 
 	if (!err)
 		query_bind_text(q, 1, layout->name);
@@ -340,7 +340,7 @@ static void json_layout(struct ctl *ctl, const struct layout *layout)
 	json_end(json);
 }
 
-struct shiny_err *members_show(struct ctl *ctl, struct store *store, const struct scope *scope,
+struct shiny_err *members_show(struct ctl *ctl, struct store *store, const struct filter *filter,
 			       const char *type)
 {
 	struct layout layout = { 0 };
@@ -349,7 +349,7 @@ struct shiny_err *members_show(struct ctl *ctl, struct store *store, const struc
 	if (!err)
 		err = find_layout(ctl, store, &layout);
 	if (!err)
-		err = count_blocks(store, scope, &layout);
+		err = count_blocks(store, filter, &layout);
 	if (!err && CTL_JSON(ctl)) {
 		ctl_document(ctl);
 		json_layout(ctl, &layout);

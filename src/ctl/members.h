@@ -10,6 +10,6 @@
 #include "ctl.h"
 
 SHINY_MUST_CHECK struct shiny_err *members_show(struct ctl *ctl, struct store *store,
-						const struct scope *scope, const char *type);
+						const struct filter *filter, const char *type);
 
 #endif

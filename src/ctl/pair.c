@@ -9,7 +9,7 @@ struct shiny_err *pair_open(const struct ctl *ctl, const char *base, const char 
 			    struct pair *out)
 {
 	const char *const paths[2] = { base, new };
-	const struct scope_names names = ctl_names(ctl);
+	const struct filter_names names = ctl_names(ctl);
 	struct pair pair = { 0 };
 	struct shiny_err *err = NULL;
 
@@ -18,7 +18,7 @@ struct shiny_err *pair_open(const struct ctl *ctl, const char *base, const char 
 			continue;
 		err = store_open(paths[side], &pair.stores[side]);
 		if (!err)
-			err = scope_load(pair.stores[side], &names, &pair.scopes[side]);
+			err = filter_load(pair.stores[side], &names, &pair.filters[side]);
 		if (err && base && err->code == SHINY_ERR_USAGE)
 			err = shiny_err_where(err, "%s", paths[side]);
 	}
@@ -33,7 +33,7 @@ struct shiny_err *pair_open(const struct ctl *ctl, const char *base, const char 
 void pair_close(struct pair *pair)
 {
 	for (int side = 0; side < 2; side++) {
-		scope_deinit(&pair->scopes[side]);
+		filter_deinit(&pair->filters[side]);
 		store_close(pair->stores[side]);
 	}
 	*pair = (struct pair){ 0 };

@@ -11,7 +11,7 @@
 
 struct pair {
 	struct store *stores[2]; /* base, new; base NULL: there is none */
-	struct scope scopes[2];
+	struct filter filters[2];
 };
 
 /* `base` may be NULL. Scopes are what --process, --tag and --between mean in each. */

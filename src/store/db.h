@@ -17,7 +17,7 @@
 
 #define STORE_APPLICATION_ID 0x53686e79 /* "Shny", as in schema.sql */
 
-struct writer; /* write.c */
+struct store_writer; /* write.c */
 
 struct store {
 	sqlite3 *db;
@@ -26,7 +26,7 @@ struct store {
 	              * recorded; else -1 */
 	bool complete;
 	struct guard guard;
-	struct writer *writer; /* NULL in a reader */
+	struct store_writer *writer; /* NULL in a reader */
 };
 
 extern const char schema_text[]; /* schema.c: schema.sql */
@@ -49,13 +49,14 @@ void db_close(struct store *store); /* closes, unlocks and frees; accepts NULL *
 SHINY_MUST_CHECK struct shiny_err *schema_create(const struct store *store);
 
 /* site_index.c: which site each stack belongs to. */
-struct sites {
+struct stack_sites {
 	uint32_t *of_stack; /* indexed by stack id, below stack_limit; 0 none. The caller's to free,
 	                     * also on failure. */
 	size_t stack_limit;
 };
 /* Fills table site and column stack.site. */
 SHINY_MUST_CHECK struct shiny_err *sites_make(const struct store *store,
-					      const struct stack_tails *tails, struct sites *out);
+					      const struct stack_tails *tails,
+					      struct stack_sites *out);
 
 #endif

@@ -522,7 +522,7 @@ struct shiny_err *store_each_batch(struct store *store, store_batch_fn *each, vo
 			   &(struct reading){ .to = UINT64_MAX, .each = each, .context = context });
 }
 
-struct filter {
+struct event_filter {
 	struct reading reading;
 	store_each_fn *each;
 	void *context;
@@ -530,7 +530,7 @@ struct filter {
 
 static bool each_wanted(void *context, const struct event *events, size_t count)
 {
-	struct filter *f = context;
+	struct event_filter *f = context;
 
 	for (const struct event *e = events; e < events + count; e++)
 		if ((!f->reading.process || e->process == f->reading.process) &&
@@ -543,13 +543,13 @@ static bool each_wanted(void *context, const struct event *events, size_t count)
 struct shiny_err *store_each_event(struct store *store, uint32_t process, uint64_t from,
 				   uint64_t to, store_each_fn *each, void *context)
 {
-	struct filter filter = { .reading = { .process = process,
-					      .from = from,
-					      .to = to,
-					      .each = each_wanted,
-					      .context = &filter },
-				 .each = each,
-				 .context = context };
+	struct event_filter filter = { .reading = { .process = process,
+						    .from = from,
+						    .to = to,
+						    .each = each_wanted,
+						    .context = &filter },
+				       .each = each,
+				       .context = context };
 
 	return read_blocks(store, &filter.reading);
 }

@@ -25,7 +25,7 @@ const char schema_text[] =
 
 enum { NAME_MAX_BYTES = 64, TEXT_MAX_BYTES = 2048 };
 
-struct reader {
+struct schema_reader {
 	sqlite3_stmt *insert;
 	char object[NAME_MAX_BYTES];
 	const char *kind; /* NULL outside an object */
@@ -33,7 +33,7 @@ struct reader {
 	char about[TEXT_MAX_BYTES]; /* the comment lines seen since the last other line */
 };
 
-static int document(struct reader *r, const char *name, const char *text)
+static int document(struct schema_reader *r, const char *name, const char *text)
 {
 	int code;
 
@@ -58,7 +58,7 @@ static void copy_word(char *out, const char *at)
 	out[length] = '\0';
 }
 
-static int take_column(struct reader *r, const char *line)
+static int take_column(struct schema_reader *r, const char *line)
 {
 	const char *comment = strstr(line, " -- "), *at = line + strspn(line, "\t "), *as;
 	char name[NAME_MAX_BYTES];
@@ -76,7 +76,7 @@ static int take_column(struct reader *r, const char *line)
 	return document(r, name, comment + 4);
 }
 
-static int take_line(struct reader *r, const char *line)
+static int take_line(struct schema_reader *r, const char *line)
 {
 	const char *name = NULL;
 
@@ -111,7 +111,7 @@ static int take_line(struct reader *r, const char *line)
 struct shiny_err *schema_create(const struct store *store)
 {
 	AUTO_FREE char *text = strdup(schema_text);
-	AUTO_FREE struct reader *r = calloc(1, sizeof(*r));
+	AUTO_FREE struct schema_reader *r = calloc(1, sizeof(*r));
 	char *line, *rest = text;
 	char version[64];
 	int code;

@@ -28,7 +28,7 @@ struct site_key {
 	uint32_t module, function, source, line;
 };
 
-struct frame {
+struct site_frame {
 	uint32_t module;
 	bool interesting;
 	uint64_t vaddr;
@@ -43,20 +43,20 @@ struct pattern {
 	size_t length;
 };
 
-struct finder {
+struct site_finder {
 	const struct store *store;
 	struct pattern *patterns;
 	size_t pattern_count;
 	unsigned char *boring_functions, *boring_modules; /* indexed by id */
 	size_t function_limit, module_limit;              /* first id beyond */
-	struct frame *frames;
+	struct site_frame *frames;
 	size_t frame_limit;
 	struct site_key *sites; /* sites[id - 1] */
 	uint32_t *slots;        /* site ids, open addressing */
 	uint32_t site_count, site_room, slot_count;
 	sqlite3_stmt *put_site, *put_stack;
 	const struct stack_tails *tails;
-	struct sites *out;
+	struct stack_sites *out;
 };
 
 /* ---- names ---- */
@@ -76,7 +76,7 @@ static bool matches(const struct pattern *p, const char *name)
 				      : strchr("(<@", name[p->length]) != NULL;
 }
 
-static bool is_boring(const struct finder *f, bool module, const char *name)
+static bool is_boring(const struct site_finder *f, bool module, const char *name)
 {
 	const char *slash = module ? strrchr(name, '/') : NULL,
 		   *start = module ? slash ? slash + 1 : name : function_name_start(name);
@@ -89,9 +89,9 @@ static bool is_boring(const struct finder *f, bool module, const char *name)
 
 /* ---- loading ---- */
 
-typedef struct shiny_err *each_row_fn(struct finder *f, sqlite3_stmt *row);
+typedef struct shiny_err *each_row_fn(struct site_finder *f, sqlite3_stmt *row);
 
-static struct shiny_err *each_row(struct finder *f, const char *sql, each_row_fn *fn)
+static struct shiny_err *each_row(struct site_finder *f, const char *sql, each_row_fn *fn)
 {
 	sqlite3_stmt *statement = NULL;
 	struct shiny_err *err = NULL;
@@ -122,7 +122,7 @@ static const char *column_text(sqlite3_stmt *row, int column)
 	return text ? text : "";
 }
 
-static struct shiny_err *take_pattern(struct finder *f, sqlite3_stmt *row)
+static struct shiny_err *take_pattern(struct site_finder *f, sqlite3_stmt *row)
 {
 	struct pattern *more = reallocarray(f->patterns, f->pattern_count + 1, sizeof(*more));
 	char *text = strdup(column_text(row, 1));
@@ -146,7 +146,7 @@ static struct shiny_err *take_pattern(struct finder *f, sqlite3_stmt *row)
 	return NULL;
 }
 
-static struct shiny_err *take_limits(struct finder *f, sqlite3_stmt *row)
+static struct shiny_err *take_limits(struct site_finder *f, sqlite3_stmt *row)
 {
 	f->function_limit = (size_t)sqlite3_column_int64(row, 0) + 1;
 	f->module_limit = (size_t)sqlite3_column_int64(row, 1) + 1;
@@ -161,23 +161,23 @@ static struct shiny_err *take_limits(struct finder *f, sqlite3_stmt *row)
 		       : no_memory();
 }
 
-static struct shiny_err *take_function(struct finder *f, sqlite3_stmt *row)
+static struct shiny_err *take_function(struct site_finder *f, sqlite3_stmt *row)
 {
 	f->boring_functions[sqlite3_column_int64(row, 0)] =
 		is_boring(f, false, column_text(row, 1));
 	return NULL;
 }
 
-static struct shiny_err *take_module(struct finder *f, sqlite3_stmt *row)
+static struct shiny_err *take_module(struct site_finder *f, sqlite3_stmt *row)
 {
 	f->boring_modules[sqlite3_column_int64(row, 0)] = is_boring(f, true, column_text(row, 1));
 	return NULL;
 }
 
 /* Rows: frame, module, vaddr, depth, function, source, line; innermost first. */
-static struct shiny_err *take_line(struct finder *f, sqlite3_stmt *row)
+static struct shiny_err *take_line(struct site_finder *f, sqlite3_stmt *row)
 {
-	struct frame *frame = &f->frames[sqlite3_column_int64(row, 0)];
+	struct site_frame *frame = &f->frames[sqlite3_column_int64(row, 0)];
 	uint32_t function = (uint32_t)sqlite3_column_int64(row, 4);
 	bool first = sqlite3_column_int64(row, 3) == 0;
 
@@ -198,7 +198,7 @@ static struct shiny_err *take_line(struct finder *f, sqlite3_stmt *row)
 
 /* ---- sites ---- */
 
-static uint32_t *find_slot(const struct finder *f, const struct site_key *key)
+static uint32_t *find_slot(const struct site_finder *f, const struct site_key *key)
 {
 	uint32_t mask = f->slot_count - 1, at = (uint32_t)XXH3_64bits(key, sizeof(*key)) & mask;
 
@@ -207,7 +207,7 @@ static uint32_t *find_slot(const struct finder *f, const struct site_key *key)
 	return &f->slots[at];
 }
 
-static bool make_room(struct finder *f)
+static bool make_room(struct site_finder *f)
 {
 	if (f->site_count < f->site_room)
 		return true;
@@ -238,9 +238,9 @@ static int put(sqlite3_stmt *statement, const int64_t *values, int count)
 	return code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
-static struct shiny_err *site_of(struct finder *f, uint32_t frame_id, uint32_t *out)
+static struct shiny_err *site_of(struct site_finder *f, uint32_t frame_id, uint32_t *out)
 {
-	const struct frame *frame = &f->frames[frame_id];
+	const struct site_frame *frame = &f->frames[frame_id];
 	struct site_key key = { .vaddr = frame->function ? 0 : frame->vaddr,
 				.module = frame->module,
 				.function = frame->function,
@@ -266,7 +266,8 @@ static struct shiny_err *site_of(struct finder *f, uint32_t frame_id, uint32_t *
 
 /* The frame, of those in `part`, that makes the site; 0: all are boring. `innermost` is set to the
  * first one if it is still 0. */
-static uint32_t search(const struct finder *f, const struct stack_part *part, uint32_t *innermost)
+static uint32_t search(const struct site_finder *f, const struct stack_part *part,
+		       uint32_t *innermost)
 {
 	for (int i = 0; i < STACK_PART; i++) {
 		uint32_t frame = part->frames[i];
@@ -282,7 +283,7 @@ static uint32_t search(const struct finder *f, const struct stack_part *part, ui
 }
 
 /* Rows: stack, its innermost frames, its tail. */
-static struct shiny_err *take_stack(struct finder *f, sqlite3_stmt *row)
+static struct shiny_err *take_stack(struct site_finder *f, sqlite3_stmt *row)
 {
 	uint32_t innermost = 0, chosen, *site = &f->out->of_stack[sqlite3_column_int64(row, 0)];
 	struct stack_part part = { .tail = (uint32_t)sqlite3_column_int64(row, STACK_PART + 1) };
@@ -295,7 +296,7 @@ static struct shiny_err *take_stack(struct finder *f, sqlite3_stmt *row)
 	return innermost ? site_of(f, chosen ? chosen : innermost, site) : NULL;
 }
 
-static struct shiny_err *put_stacks(struct finder *f)
+static struct shiny_err *put_stacks(struct site_finder *f)
 {
 	for (size_t i = 1; i < f->out->stack_limit; i++) {
 		if (!f->out->of_stack[i])
@@ -307,7 +308,7 @@ static struct shiny_err *put_stacks(struct finder *f)
 	return NULL;
 }
 
-static struct shiny_err *find_all(struct finder *f)
+static struct shiny_err *find_all(struct site_finder *f)
 {
 	int code = sqlite3_prepare_v2(
 		f->store->db, "INSERT INTO site VALUES (?, ?, ?, NULLIF(?, 0), NULLIF(?, 0), ?)",
@@ -340,9 +341,9 @@ static struct shiny_err *find_all(struct finder *f)
 }
 
 struct shiny_err *sites_make(const struct store *store, const struct stack_tails *tails,
-			     struct sites *out)
+			     struct stack_sites *out)
 {
-	struct finder f = { .store = store, .tails = tails, .out = out };
+	struct site_finder f = { .store = store, .tails = tails, .out = out };
 	struct shiny_err *err = find_all(&f);
 
 	sqlite3_finalize(f.put_site);

@@ -98,7 +98,7 @@ static const char *const statement_sql[] = {
 #undef X
 };
 
-struct writer {
+struct store_writer {
 	sqlite3_stmt *statements[STATEMENT_COUNT];
 	bool in_transaction;
 	struct packer *packer; /* NULL without events */
@@ -112,16 +112,16 @@ struct writer {
 
 /* A row being put. Values are bound from left to right; the first trouble is kept until row_end
  * tells it. */
-struct row {
+struct row_writer {
 	struct store *store;
 	sqlite3_stmt *statement;
 	int next, code;
 };
 
-static struct row row_begin(struct store *store, enum statement which)
+static struct row_writer row_begin(struct store *store, enum statement which)
 {
-	struct writer *w = store->writer;
-	struct row row = { .store = store, .next = 1, .code = SQLITE_OK };
+	struct store_writer *w = store->writer;
+	struct row_writer row = { .store = store, .next = 1, .code = SQLITE_OK };
 
 	if (!w->in_transaction) {
 		row.code = sqlite3_exec(store->db, "BEGIN", NULL, NULL, NULL);
@@ -135,28 +135,28 @@ static struct row row_begin(struct store *store, enum statement which)
 	return row;
 }
 
-static void number(struct row *row, uint64_t value)
+static void number(struct row_writer *row, uint64_t value)
 {
 	if (row->code == SQLITE_OK)
 		row->code = sqlite3_bind_int64(row->statement, row->next++, (sqlite3_int64)value);
 }
 
 /* Valid until row_end. NULL is NULL. */
-static void text(struct row *row, const char *value)
+static void text(struct row_writer *row, const char *value)
 {
 	if (row->code == SQLITE_OK)
 		row->code =
 			sqlite3_bind_text(row->statement, row->next++, value, -1, SQLITE_STATIC);
 }
 
-static void blob(struct row *row, const void *data, size_t bytes)
+static void blob(struct row_writer *row, const void *data, size_t bytes)
 {
 	if (row->code == SQLITE_OK)
 		row->code = sqlite3_bind_blob64(row->statement, row->next++, data, bytes,
 						SQLITE_STATIC);
 }
 
-static void number_or_null(struct row *row, uint64_t value)
+static void number_or_null(struct row_writer *row, uint64_t value)
 {
 	if (value)
 		number(row, value);
@@ -164,7 +164,7 @@ static void number_or_null(struct row *row, uint64_t value)
 		row->code = sqlite3_bind_null(row->statement, row->next++);
 }
 
-SHINY_MUST_CHECK static struct shiny_err *row_end(struct row *row)
+SHINY_MUST_CHECK static struct shiny_err *row_end(struct row_writer *row)
 {
 	if (row->code == SQLITE_OK) {
 		row->code = sqlite3_step(row->statement);
@@ -245,7 +245,7 @@ static struct shiny_err *open_for_writing(struct store *store, bool with_events)
 
 static void writer_free(struct store *store)
 {
-	struct writer *w = store->writer;
+	struct store_writer *w = store->writer;
 
 	if (!w)
 		return;
@@ -337,7 +337,7 @@ static struct shiny_err *write_block(struct store *store)
 	struct block block;
 
 	SHINY_TRY(packer_finish(store->writer->packer, &block));
-	struct row row = row_begin(store, STATEMENT_EVENTS);
+	struct row_writer row = row_begin(store, STATEMENT_EVENTS);
 	number(&row, block.first);
 	number(&row, block.last);
 	number(&row, block.count);
@@ -373,7 +373,7 @@ struct shiny_err *store_put_events(struct store *store, const struct event *even
 
 struct shiny_err *store_commit(struct store *store)
 {
-	struct writer *w = store->writer;
+	struct store_writer *w = store->writer;
 
 	if (w->packer && packer_count(w->packer))
 		SHINY_TRY(write_block(store));
@@ -396,7 +396,7 @@ void store_abandon(struct store *store)
 
 struct shiny_err *store_put_text(struct store *store, const char *key, const char *value)
 {
-	struct row row = row_begin(store, STATEMENT_SESSION);
+	struct row_writer row = row_begin(store, STATEMENT_SESSION);
 
 	text(&row, key);
 	text(&row, value);
@@ -405,7 +405,7 @@ struct shiny_err *store_put_text(struct store *store, const char *key, const cha
 
 struct shiny_err *store_put_number(struct store *store, const char *key, uint64_t value)
 {
-	struct row row = row_begin(store, STATEMENT_SESSION);
+	struct row_writer row = row_begin(store, STATEMENT_SESSION);
 
 	text(&row, key);
 	number(&row, value);
@@ -414,7 +414,7 @@ struct shiny_err *store_put_number(struct store *store, const char *key, uint64_
 
 struct shiny_err *store_put_process(struct store *store, const struct store_process *p)
 {
-	struct row row = row_begin(store, STATEMENT_PROCESS);
+	struct row_writer row = row_begin(store, STATEMENT_PROCESS);
 
 	number(&row, p->id);
 	number(&row, p->parent);
@@ -439,7 +439,7 @@ struct shiny_err *store_put_process(struct store *store, const struct store_proc
 
 struct shiny_err *store_put_thread(struct store *store, const struct store_thread *t)
 {
-	struct row row = row_begin(store, STATEMENT_THREAD);
+	struct row_writer row = row_begin(store, STATEMENT_THREAD);
 
 	number(&row, t->id);
 	number(&row, t->process);
@@ -454,7 +454,7 @@ struct shiny_err *store_put_thread(struct store *store, const struct store_threa
 
 struct shiny_err *store_put_module(struct store *store, const struct store_module *m)
 {
-	struct row row = row_begin(store, STATEMENT_MODULE);
+	struct row_writer row = row_begin(store, STATEMENT_MODULE);
 
 	number(&row, m->id);
 	text(&row, m->path);
@@ -467,7 +467,7 @@ struct shiny_err *store_put_module(struct store *store, const struct store_modul
 
 struct shiny_err *store_put_mapping(struct store *store, const struct store_mapping *m)
 {
-	struct row row = row_begin(store, STATEMENT_MAPPING);
+	struct row_writer row = row_begin(store, STATEMENT_MAPPING);
 
 	number(&row, m->process);
 	number(&row, m->module);
@@ -492,7 +492,7 @@ static struct shiny_err *intern_row(struct store *store, struct intern *strings,
 	SHINY_TRY(intern_get(strings, string, id, &is_new));
 	if (!is_new)
 		return NULL;
-	struct row row = row_begin(store, which);
+	struct row_writer row = row_begin(store, which);
 	number(&row, *id);
 	text(&row, string);
 	return row_end(&row);
@@ -501,7 +501,7 @@ static struct shiny_err *intern_row(struct store *store, struct intern *strings,
 struct shiny_err *store_put_frame(struct store *store, uint32_t id, uint32_t module, uint64_t vaddr,
 				  const struct store_frame_line *lines, size_t line_count)
 {
-	struct row row = row_begin(store, STATEMENT_FRAME);
+	struct row_writer row = row_begin(store, STATEMENT_FRAME);
 
 	number(&row, id);
 	number(&row, module);
@@ -529,7 +529,7 @@ struct shiny_err *store_put_frame(struct store *store, uint32_t id, uint32_t mod
 	return NULL;
 }
 
-static void part(struct row *row, const struct stack_part *part)
+static void part(struct row_writer *row, const struct stack_part *part)
 {
 	for (int i = 0; i < STACK_PART; i++)
 		number_or_null(row, part->frames[i]);
@@ -539,9 +539,9 @@ static void part(struct row *row, const struct stack_part *part)
 struct shiny_err *store_put_stack(struct store *store, uint32_t id, const uint32_t *frames,
 				  size_t count)
 {
-	struct writer *w = store->writer;
+	struct store_writer *w = store->writer;
 	struct stack_part head;
-	struct row row;
+	struct row_writer row;
 
 	SHINY_TRY(stack_tails_split(&w->tails, frames, count, &head));
 	for (; w->tails_written < w->tails.count; w->tails_written++) {
@@ -558,7 +558,7 @@ struct shiny_err *store_put_stack(struct store *store, uint32_t id, const uint32
 
 struct shiny_err *store_put_vtable(struct store *store, const struct store_vtable *v)
 {
-	struct row row = row_begin(store, STATEMENT_VTABLE);
+	struct row_writer row = row_begin(store, STATEMENT_VTABLE);
 
 	number(&row, v->id);
 	number(&row, v->module);
@@ -571,7 +571,7 @@ struct shiny_err *store_put_vtable(struct store *store, const struct store_vtabl
 
 struct shiny_err *store_put_class(struct store *store, const struct store_class *c)
 {
-	struct row row = row_begin(store, STATEMENT_CLASS);
+	struct row_writer row = row_begin(store, STATEMENT_CLASS);
 
 	number(&row, c->id);
 	number(&row, c->module);
@@ -586,7 +586,7 @@ struct shiny_err *store_put_class(struct store *store, const struct store_class 
 
 struct shiny_err *store_put_tag(struct store *store, uint32_t id, const char *name)
 {
-	struct row row = row_begin(store, STATEMENT_TAG);
+	struct row_writer row = row_begin(store, STATEMENT_TAG);
 
 	number(&row, id);
 	text(&row, name);
@@ -595,7 +595,7 @@ struct shiny_err *store_put_tag(struct store *store, uint32_t id, const char *na
 
 struct shiny_err *store_put_mark(struct store *store, const struct store_mark *m)
 {
-	struct row row = row_begin(store, STATEMENT_MARK);
+	struct row_writer row = row_begin(store, STATEMENT_MARK);
 
 	number(&row, m->process);
 	number(&row, m->thread);
@@ -606,7 +606,7 @@ struct shiny_err *store_put_mark(struct store *store, const struct store_mark *m
 
 struct shiny_err *store_put_unrecorded(struct store *store, const struct store_unrecorded *u)
 {
-	struct row row = row_begin(store, STATEMENT_UNRECORDED);
+	struct row_writer row = row_begin(store, STATEMENT_UNRECORDED);
 
 	number(&row, u->parent);
 	number(&row, u->pid);
@@ -621,7 +621,7 @@ struct shiny_err *store_put_unrecorded(struct store *store, const struct store_u
 
 struct shiny_err *store_put_type(struct store *store, const struct store_type *t)
 {
-	struct row row = row_begin(store, STATEMENT_TYPE);
+	struct row_writer row = row_begin(store, STATEMENT_TYPE);
 
 	number(&row, t->id);
 	text(&row, t->name);
@@ -638,7 +638,7 @@ struct shiny_err *store_put_type(struct store *store, const struct store_type *t
 static struct shiny_err *write_stat(struct store *store, enum statement which,
 				    const struct store_stat *s)
 {
-	struct row row = row_begin(store, which);
+	struct row_writer row = row_begin(store, which);
 
 	number(&row, s->process);
 	number(&row, s->stack);
@@ -686,7 +686,7 @@ struct shiny_err *store_put_peak(struct store *store, const struct store_peak *r
 
 static struct shiny_err *write_lifetime(struct store *store, const struct store_lifetime *l)
 {
-	struct row row = row_begin(store, STATEMENT_LIFETIME);
+	struct row_writer row = row_begin(store, STATEMENT_LIFETIME);
 
 	number(&row, l->process);
 	number(&row, l->stack);
@@ -700,7 +700,7 @@ static struct shiny_err *write_lifetime(struct store *store, const struct store_
 
 static struct shiny_err *write_peak(struct store *store, const struct store_peak *p)
 {
-	struct row row = row_begin(store, STATEMENT_PEAK);
+	struct row_writer row = row_begin(store, STATEMENT_PEAK);
 
 	number(&row, p->process);
 	number(&row, p->stack);
@@ -712,7 +712,7 @@ static struct shiny_err *write_peak(struct store *store, const struct store_peak
 }
 
 /* What waited for the sites. */
-static struct shiny_err *write_by_site(struct store *store, const struct sites *sites)
+static struct shiny_err *write_by_site(struct store *store, const struct stack_sites *sites)
 {
 	struct by_site *waiting = &store->writer->by_site;
 
@@ -728,7 +728,7 @@ static struct shiny_err *write_by_site(struct store *store, const struct sites *
 
 struct shiny_err *store_put_bucket(struct store *store, const struct store_bucket *b)
 {
-	struct row row = row_begin(store, STATEMENT_BUCKET);
+	struct row_writer row = row_begin(store, STATEMENT_BUCKET);
 
 	number(&row, b->process);
 	number(&row, b->start);
@@ -746,7 +746,7 @@ struct shiny_err *store_put_bucket(struct store *store, const struct store_bucke
 struct shiny_err *store_put_session_peak(struct store *store, uint64_t blocks, uint64_t bytes,
 					 uint64_t time)
 {
-	struct row row = row_begin(store, STATEMENT_SESSION_PEAK);
+	struct row_writer row = row_begin(store, STATEMENT_SESSION_PEAK);
 
 	number(&row, blocks);
 	number(&row, bytes);
@@ -756,7 +756,7 @@ struct shiny_err *store_put_session_peak(struct store *store, uint64_t blocks, u
 
 struct shiny_err *store_drop_pages(struct store *store, uint32_t process)
 {
-	struct row row = row_begin(store, STATEMENT_PAGES_GONE);
+	struct row_writer row = row_begin(store, STATEMENT_PAGES_GONE);
 
 	number(&row, process);
 	return row_end(&row);
@@ -764,7 +764,7 @@ struct shiny_err *store_drop_pages(struct store *store, uint32_t process)
 
 struct shiny_err *store_put_page(struct store *store, const struct store_page *p)
 {
-	struct row row = row_begin(store, STATEMENT_PAGE);
+	struct row_writer row = row_begin(store, STATEMENT_PAGE);
 
 	number(&row, p->process);
 	number(&row, p->page);
@@ -775,7 +775,7 @@ struct shiny_err *store_put_page(struct store *store, const struct store_page *p
 
 struct shiny_err *store_put_segment(struct store *store, const struct store_segment *s)
 {
-	struct row row = row_begin(store, STATEMENT_SEGMENT);
+	struct row_writer row = row_begin(store, STATEMENT_SEGMENT);
 
 	number(&row, s->id);
 	number(&row, s->process);
@@ -799,7 +799,7 @@ struct shiny_err *store_put_segment(struct store *store, const struct store_segm
 
 struct shiny_err *store_put_residency(struct store *store, const struct store_residency *r)
 {
-	struct row row = row_begin(store, STATEMENT_RESIDENCY);
+	struct row_writer row = row_begin(store, STATEMENT_RESIDENCY);
 
 	number(&row, r->segment);
 	number(&row, r->malloc);
@@ -816,7 +816,7 @@ struct shiny_err *store_put_residency(struct store *store, const struct store_re
 
 struct shiny_err *store_put_memory(struct store *store, const struct store_memory *m)
 {
-	struct row row = row_begin(store, STATEMENT_MEMORY);
+	struct row_writer row = row_begin(store, STATEMENT_MEMORY);
 
 	number(&row, m->process);
 	number(&row, m->time);
@@ -834,7 +834,7 @@ struct shiny_err *store_put_memory(struct store *store, const struct store_memor
 struct shiny_err *store_put_counter(struct store *store, uint32_t process, const char *name,
 				    const char *weight, uint64_t count, const char *explanation)
 {
-	struct row row = row_begin(store, STATEMENT_COUNTER);
+	struct row_writer row = row_begin(store, STATEMENT_COUNTER);
 
 	number(&row, process);
 	text(&row, name);
@@ -846,7 +846,7 @@ struct shiny_err *store_put_counter(struct store *store, uint32_t process, const
 
 struct shiny_err *store_put_note(struct store *store, uint32_t process, const char *words)
 {
-	struct row row = row_begin(store, STATEMENT_NOTE);
+	struct row_writer row = row_begin(store, STATEMENT_NOTE);
 
 	number(&row, process);
 	text(&row, words);
@@ -855,7 +855,7 @@ struct shiny_err *store_put_note(struct store *store, uint32_t process, const ch
 
 struct shiny_err *store_put_browser_name(struct store *store, uint32_t id, const char *name)
 {
-	struct row row = row_begin(store, STATEMENT_BROWSER_NAME);
+	struct row_writer row = row_begin(store, STATEMENT_BROWSER_NAME);
 
 	number(&row, id);
 	text(&row, name);
@@ -865,7 +865,7 @@ struct shiny_err *store_put_browser_name(struct store *store, uint32_t id, const
 struct shiny_err *store_put_browser_look(struct store *store, uint32_t id, bool snapshot,
 					 uint32_t pid, uint64_t boottime, const char *title)
 {
-	struct row row = row_begin(store, STATEMENT_BROWSER_LOOK);
+	struct row_writer row = row_begin(store, STATEMENT_BROWSER_LOOK);
 
 	number(&row, id);
 	number(&row, snapshot);
@@ -878,7 +878,7 @@ struct shiny_err *store_put_browser_look(struct store *store, uint32_t id, bool 
 struct shiny_err *store_put_browser_allocator(struct store *store, uint32_t look, uint32_t name,
 					      uint64_t bytes, uint64_t effective, uint64_t objects)
 {
-	struct row row = row_begin(store, STATEMENT_BROWSER_ALLOCATOR);
+	struct row_writer row = row_begin(store, STATEMENT_BROWSER_ALLOCATOR);
 
 	number(&row, look);
 	number(&row, name);
@@ -891,7 +891,7 @@ struct shiny_err *store_put_browser_allocator(struct store *store, uint32_t look
 struct shiny_err *store_put_browser_objects(struct store *store, uint32_t look, uint32_t kind,
 					    uint32_t name, uint64_t objects, uint64_t bytes)
 {
-	struct row row = row_begin(store, STATEMENT_BROWSER_OBJECT);
+	struct row_writer row = row_begin(store, STATEMENT_BROWSER_OBJECT);
 
 	number(&row, look);
 	number(&row, kind);
@@ -921,7 +921,7 @@ static struct shiny_err *count_totals(struct store *store, struct store_totals *
 	return err;
 }
 
-static struct shiny_err *finish(struct store *store, struct sites *sites,
+static struct shiny_err *finish(struct store *store, struct stack_sites *sites,
 				struct store_totals *totals)
 {
 	SHINY_TRY(store_put_number(store, "complete", 1));
@@ -940,7 +940,7 @@ static struct shiny_err *finish(struct store *store, struct sites *sites,
 
 struct shiny_err *store_finish(struct store *store, struct store_totals *totals)
 {
-	struct sites sites = { 0 };
+	struct stack_sites sites = { 0 };
 	struct store_totals counted = { 0 };
 	struct shiny_err *err = finish(store, &sites, &counted);
 

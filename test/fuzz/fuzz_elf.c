@@ -81,18 +81,18 @@ static void ask_dwarf(const char *path, uint64_t entry)
 		return;
 	units = debug_units_create(path, &file, &names, NULL);
 	for (uint64_t vaddr = entry; units && vaddr < entry + 0x3000; vaddr += 73) {
-		struct debug_scope scopes[8], inlined[8];
+		struct debug_scope filters[8], inlined[8];
 		struct debug_variable variables[16];
 		size_t count;
 
 		debug_units_hold(units, true);
-		count = debug_units_scopes(units, vaddr, scopes, 8);
+		count = debug_units_scopes(units, vaddr, filters, 8);
 		for (size_t i = 0; i < count; i++) {
-			die_function_path(units, &scopes[i].die);
-			if (die_is_constructor(units, &scopes[i].die, &type) ||
-			    die_type_class_of(units, &scopes[i].die, &type))
+			die_function_path(units, &filters[i].die);
+			if (die_is_constructor(units, &filters[i].die, &type) ||
+			    die_type_class_of(units, &filters[i].die, &type))
 				ask_type(units, &type);
-			debug_units_inlined_behind(units, vaddr, &scopes[i], inlined, 8);
+			debug_units_inlined_behind(units, vaddr, &filters[i], inlined, 8);
 		}
 		count = debug_units_variables(units, vaddr, variables, 16);
 		for (size_t i = 0; i < count; i++)

@@ -5,7 +5,7 @@
  * ascending. One line "at NS", then a line a process, region (address >> SHIFT), api and size:
  * process region api size count.
  *
- * Runs: CLI, in tests. Allocates: what lives_run does, and a table of the lines. Threads: one.
+ * Runs: CLI, in tests. Allocates: what replay_run does, and a table of the lines. Threads: one.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,19 +35,19 @@ static int by_key(const void *left, const void *right)
 	return (a->size > b->size) - (a->size < b->size);
 }
 
-static uint64_t print_moment(void *context, const struct lives *lives, uint64_t moment)
+static uint64_t print_moment(void *context, const struct replay *replay, uint64_t moment)
 {
 	struct lines *lines = context;
 
 	printf("at %lu\n", moment);
-	for (size_t i = 0; i < lives->process_count; i++) {
-		const struct lives_process *p = &lives->processes[i];
+	for (size_t i = 0; i < replay->process_count; i++) {
+		const struct replay_process *p = &replay->processes[i];
 
-		if (moment < p->start || (moment >= p->end && p->end < lives->duration))
+		if (moment < p->start || (moment >= p->end && p->end < replay->duration))
 			continue;
 		lines->keys.count = 0;
-		lives_each(p, life)
-			*vec_push(&lines->keys) = (struct key){ life->address >> lines->shift, life->size, life->api };
+		replay_each(p, life) * vec_push(&lines->keys) =
+			(struct key){ life->address >> lines->shift, life->size, life->api };
 		if (lines->keys.count)
 			qsort(lines->keys.at, lines->keys.count, sizeof(*lines->keys.at), by_key);
 		for (size_t k = 0, from = 0; k < lines->keys.count; k++) {
@@ -66,7 +66,7 @@ static uint64_t print_moment(void *context, const struct lives *lives, uint64_t 
 int main(int argc, char **argv)
 {
 	struct store *store = NULL;
-	struct scope all = { 0 };
+	struct filter all = { 0 };
 	struct shiny_err *err;
 
 	if (argc < 4) {
@@ -78,15 +78,15 @@ int main(int argc, char **argv)
 		moments[i - 3] = strtoull(argv[i], NULL, 10);
 	moments[argc - 3] = UINT64_MAX;
 	struct lines lines = { .shift = atoi(argv[2]), .moments = moments };
-	struct lives_observer observer = { .context = &lines,
-					   .moment = print_moment,
-					   .first_moment = moments[0] };
+	struct replay_observer observer = { .context = &lines,
+					    .moment = print_moment,
+					    .first_moment = moments[0] };
 	err = store_open(argv[1], &store);
 	if (!err)
-		err = scope_resolve(store, NULL, &all);
+		err = filter_resolve(store, NULL, &all);
 	if (!err)
-		err = lives_run(store, &all, &observer, 1, NULL);
-	scope_deinit(&all);
+		err = replay_run(store, &all, &observer, 1, NULL);
+	filter_deinit(&all);
 	store_close(store);
 	free(lines.keys.at);
 	free(moments);

@@ -40,20 +40,21 @@ static uint64_t bytes_of(const struct life *life, bool whole)
 							 : (life->size + HEADER_BYTES + 7) / 8 * 8;
 }
 
-static uint64_t print_moment(void *context, const struct lives *lives, uint64_t moment)
+static uint64_t print_moment(void *context, const struct replay *replay, uint64_t moment)
 {
 	struct at *at = context;
 
 	printf("at %" PRIu64 "\n", moment);
-	for (size_t i = 0; i < lives->process_count; i++) {
-		const struct lives_process *p = &lives->processes[i];
+	for (size_t i = 0; i < replay->process_count; i++) {
+		const struct replay_process *p = &replay->processes[i];
 
 		for (size_t k = 0; k < at->groups.count * APIS; k++)
 			at->rows[k] = (struct row){ 0 };
 		if (p->start <= moment && moment < p->end)
-			lives_each(p, life) {
+			replay_each(p, life)
+			{
 				struct row *row =
-					&at->rows[groups_find(&at->groups, lives, p, life) * APIS +
+					&at->rows[groups_find(&at->groups, replay, p, life) * APIS +
 						  life->api % APIS];
 
 				row->count++;
@@ -74,8 +75,8 @@ int main(int argc, char **argv)
 	int first = whole ? 2 : 1;
 	struct at at = { .count = argc > first + 1 ? (size_t)(argc - first - 1) : 0,
 			 .whole = whole };
-	struct lives_observer observer = { .context = &at, .moment = print_moment };
-	struct scope all = { 0 };
+	struct replay_observer observer = { .context = &at, .moment = print_moment };
+	struct filter all = { 0 };
 	struct store *store = NULL;
 	struct shiny_err *err;
 
@@ -89,16 +90,16 @@ int main(int argc, char **argv)
 	observer.first_moment = at.moments[0];
 	err = store_open(argv[first], &store);
 	if (!err)
-		err = scope_resolve(store, NULL, &all);
+		err = filter_resolve(store, NULL, &all);
 	if (!err)
 		err = groups_load(store, GROUP_TYPE, true, &at.groups);
 	if (!err) {
 		at.rows = mem_zero(at.groups.count * APIS, sizeof(*at.rows));
-		err = lives_run(store, &all, &observer, 1, NULL);
+		err = replay_run(store, &all, &observer, 1, NULL);
 	}
 	if (err)
 		fprintf(stderr, "live_types: %s\n", err->message);
-	scope_deinit(&all);
+	filter_deinit(&all);
 	groups_deinit(&at.groups);
 	free(at.rows);
 	free(at.moments);

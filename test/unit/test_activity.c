@@ -452,13 +452,13 @@ static void check_phases(const struct activity *a)
 int main(void)
 {
 	struct activity a;
-	struct scope all;
+	struct filter all;
 	struct shiny_err *err;
 
 	snprintf(path, sizeof(path), "/tmp/shiny-test-activity-%d.shiny", (int)getpid());
 	record();
 	must(store_open(path, &session));
-	must(scope_resolve(session, NULL, &all));
+	must(filter_resolve(session, NULL, &all));
 	must(activity_load(session, &all, INTERVAL, ACTIVITY_PHASES, &a));
 	number("intervals", a.count, COUNT);
 	number("processes", a.process_count, PROCESSES);
@@ -476,13 +476,13 @@ int main(void)
 	err = activity_load(session, &all, 1, 0, &a);
 	number("too many intervals", err ? err->code : 0, SHINY_ERR_USAGE);
 	shiny_err_free(err);
-	scope_deinit(&all);
+	filter_deinit(&all);
 
-	must(scope_resolve(session, "id:2", &all));
+	must(filter_resolve(session, "id:2", &all));
 	must(activity_load(session, &all, INTERVAL, 0, &a));
 	compare("one process of them", &a.total, &sides[1]);
 	activity_deinit(&a);
-	scope_deinit(&all);
+	filter_deinit(&all);
 	store_close(session);
 	unlink(path);
 	free(blocks.at);

@@ -329,10 +329,10 @@ static void test_stacks(struct store *s)
 {
 	struct component_rules *rules;
 	struct components c;
-	struct scope all;
+	struct filter all;
 	char label[80];
 
-	must(scope_resolve(s, NULL, &all));
+	must(filter_resolve(s, NULL, &all));
 	must(component_rules_load(NULL, 0, &rules));
 	must(components_load(s, &all, rules, "live_bytes", &c));
 	for (size_t i = 0; i < STACKS; i++) {
@@ -367,7 +367,7 @@ static void test_stacks(struct store *s)
 	number("user_total", sum(&c), (UINT64_C(1) << STACKS) - 1);
 	components_deinit(&c);
 	component_rules_free(rules);
-	scope_deinit(&all);
+	filter_deinit(&all);
 }
 
 /* Every measure adds up to what the tree by type has. */
@@ -377,9 +377,9 @@ static void test_tree(struct store *s)
 	struct component_rules *rules;
 	struct components components;
 	struct tree_node by_type, by_component;
-	struct scope all;
+	struct filter all;
 
-	must(scope_resolve(s, NULL, &all));
+	must(filter_resolve(s, NULL, &all));
 	must(component_rules_load(NULL, 0, &rules));
 	for (size_t i = 0; i < 3; i++) {
 		char label[32];
@@ -401,7 +401,7 @@ static void test_tree(struct store *s)
 	tree_deinit(&by_component);
 	components_deinit(&components);
 	component_rules_free(rules);
-	scope_deinit(&all);
+	filter_deinit(&all);
 }
 
 int main(void)

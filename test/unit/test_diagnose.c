@@ -59,7 +59,7 @@ static void begin(bool table)
 /* Which symptom it has, SYMPTOMS: none; and whose it is. */
 static void has(const char *name, enum symptom wanted)
 {
-	struct scope all;
+	struct filter all;
 	struct diagnose_known known;
 	struct diagnoses d;
 	char text[80];
@@ -68,13 +68,13 @@ static void has(const char *name, enum symptom wanted)
 		must(store_put_stat(session, &(struct store_stat){ .process = 1, .stack = stack }));
 	must(store_finish(session, NULL));
 	must(store_open(path, &session));
-	must(scope_resolve(session, NULL, &all));
+	must(filter_resolve(session, NULL, &all));
 	must(diagnose_know(session, &all, false, false, &known));
 	must(diagnose_load(session, &all, &known, false, false, &d));
 	for (enum symptom s = 0; s < SYMPTOMS; s++) {
-		enum verdict verdict = s == SYMPTOM_HARDWARE ? VERDICT_UNKNOWN
-				       : s == wanted	     ? VERDICT_YES
-							     : VERDICT_NO;
+		enum diagnosis_verdict verdict = s == SYMPTOM_HARDWARE ? VERDICT_UNKNOWN
+						 : s == wanted	       ? VERDICT_YES
+								       : VERDICT_NO;
 
 		snprintf(text, sizeof(text), "%s/%s", name, symptom_names[s]);
 		checkf(text, d.at[s].verdict == verdict, "%s: %s", verdict_names[d.at[s].verdict],
@@ -92,7 +92,7 @@ static void has(const char *name, enum symptom wanted)
 	}
 	diagnose_deinit(&d);
 	diagnose_forget(&known);
-	scope_deinit(&all);
+	filter_deinit(&all);
 	store_close(session);
 }
 

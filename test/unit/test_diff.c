@@ -134,18 +134,18 @@ static void end(void)
 
 /* ---- reading ---- */
 
-static void compare(enum census_by by, struct diff *out)
+static void compare(enum breakdown_by by, struct diff *out)
 {
 	struct store *stores[2];
-	struct scope scopes[2];
+	struct filter filters[2];
 
 	for (int side = 0; side < 2; side++) {
 		must(store_open(paths[side], &stores[side]));
-		must(scope_resolve(stores[side], NULL, &scopes[side]));
+		must(filter_resolve(stores[side], NULL, &filters[side]));
 	}
-	must(diff_load(stores, scopes, by, NULL, NULL, DIFF_BLOCKS, false, false, out));
+	must(diff_load(stores, filters, by, NULL, NULL, DIFF_BLOCKS, false, false, out));
 	for (int side = 0; side < 2; side++) {
-		scope_deinit(&scopes[side]);
+		filter_deinit(&filters[side]);
 		store_close(stores[side]);
 	}
 }
@@ -230,7 +230,7 @@ static void named(void)
 
 	write_named(BASE);
 	write_named(NEW);
-	compare(CENSUS_SITE, &d);
+	compare(BREAKDOWN_SITE, &d);
 	check("lines are not names",
 	      !row_named(&d, "same(int) (a.c:60)") && !row_named(&d, "same(int) (a.c:10)"),
 	      "it is different");
@@ -259,7 +259,7 @@ static void named(void)
 	      d.count && strcmp(d.rows[d.count - 1].name, "former() (a.c:90)") == 0, "it does not");
 	diff_deinit(&d);
 
-	compare(CENSUS_TYPE, &d);
+	compare(BREAKDOWN_TYPE, &d);
 	is_row(&d, "Widget", 413, 471, MATCH_NAME); /* how surely it is known is not its name */
 	number("types", d.count, 2);
 	check("mostly",
@@ -267,7 +267,7 @@ static void named(void)
 		      strcmp(row_named(&d, "Widget")->mostly, "three(int) (a.c:72)") == 0,
 	      "another site");
 	diff_deinit(&d);
-	compare(CENSUS_ROLE, &d);
+	compare(BREAKDOWN_ROLE, &d);
 	/* the program, whatever its file is called */
 	is_row(&d, "prog-2", 643 + 13 + 12 + 14 + 16, 719 + 13 + 15 + 16, MATCH_NAME);
 	number("roles", d.count, 1);
@@ -293,7 +293,7 @@ static void same_file(void)
 			site(PROGRAM, 0x2020, "f()", "/src/a.c", 14, 2, 16, 3, 0);
 		end();
 	}
-	compare(CENSUS_SITE, &d);
+	compare(BREAKDOWN_SITE, &d);
 	is_row(&d, "prog-2+0x1000", 5, 6, MATCH_ADDRESS);
 	is_row(&d, "prog-2+0x1010", 0, 3, MATCH_ONLY);
 	is_row(&d, "prog+0x1020", 3, 0, MATCH_ONLY);
@@ -343,7 +343,7 @@ static void stripped(void)
 
 	write_stripped(BASE);
 	write_stripped(NEW);
-	compare(CENSUS_SITE, &d);
+	compare(BREAKDOWN_SITE, &d);
 	is_row(&d, "prog-2+0x9030", 20, 21, MATCH_CALLS);
 	is_row(&d, "prog-2+0x1138", 40, 44, MATCH_CALLS);
 	is_row(&d, "prog-2+0x5008 and 1 more", 15, 16, MATCH_TOGETHER);
@@ -439,7 +439,7 @@ static void over_time(void)
 
 	write_lives(BASE);
 	write_lives(NEW);
-	compare(CENSUS_SITE, &d);
+	compare(BREAKDOWN_SITE, &d);
 	number("lives: rows", d.count, 3);
 	row = row_named(&d, "slow() (a.c:1)");
 	check("lives: a longer one",
@@ -465,7 +465,7 @@ static void over_time(void)
 	/* the leak is there until its process ends, and not longer */
 	number("lives: all peaks, new", d.sessions[1].peak_bytes, 100 + 112);
 	diff_deinit(&d);
-	compare(CENSUS_TYPE, &d);
+	compare(BREAKDOWN_TYPE, &d);
 	check("lives: without a type", !row_named(&d, "(no type)"), "a row");
 	diff_deinit(&d);
 }

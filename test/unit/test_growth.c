@@ -101,12 +101,12 @@ int main(void)
 {
 	struct growth growth;
 	const struct growth_row *row;
-	struct scope all;
+	struct filter all;
 
 	snprintf(path, sizeof(path), "/tmp/shiny-test-growth-%d.shiny", (int)getpid());
 	record();
 	must(store_open(path, &session));
-	must(scope_resolve(session, NULL, &all));
+	must(filter_resolve(session, NULL, &all));
 	must(growth_load(session, &all, NULL, 1, false, &growth));
 
 	row = row_of(&growth, "by_bytes");
@@ -136,7 +136,7 @@ int main(void)
 	number("shrinking is no growth", row_of(&growth, "shrinks")->steps, 0);
 
 	growth_deinit(&growth);
-	scope_deinit(&all);
+	filter_deinit(&all);
 	store_close(session);
 	unlink(path);
 	return failures != 0;

@@ -32,7 +32,7 @@ static char path[64];
 
 /* ---- analyses ---- */
 
-static struct shiny_err *see_pages(struct store *s, const struct scope *all)
+static struct shiny_err *on_pages(struct store *s, const struct filter *all)
 {
 	struct pages pages;
 	struct shiny_err *err = pages_load(s, all,
@@ -47,7 +47,7 @@ static struct shiny_err *see_pages(struct store *s, const struct scope *all)
 	return err;
 }
 
-static struct shiny_err *see_pooling(struct store *s, const struct scope *all)
+static struct shiny_err *on_pooling(struct store *s, const struct filter *all)
 {
 	struct pooling_constants constants;
 	struct pooling pooling;
@@ -60,7 +60,7 @@ static struct shiny_err *see_pooling(struct store *s, const struct scope *all)
 	return err;
 }
 
-static struct shiny_err *see_activity(struct store *s, const struct scope *all)
+static struct shiny_err *on_activity(struct store *s, const struct filter *all)
 {
 	struct activity activity;
 	struct shiny_err *err = activity_load(s, all, 0, ACTIVITY_PHASES, &activity);
@@ -70,7 +70,7 @@ static struct shiny_err *see_activity(struct store *s, const struct scope *all)
 	return err;
 }
 
-static struct shiny_err *see_mismatches(struct store *s, const struct scope *all)
+static struct shiny_err *on_mismatches(struct store *s, const struct filter *all)
 {
 	struct mismatches mismatches;
 	struct shiny_err *err = mismatches_load(s, all, false, &mismatches);
@@ -80,31 +80,31 @@ static struct shiny_err *see_mismatches(struct store *s, const struct scope *all
 	return err;
 }
 
-static struct shiny_err *see_narrow(struct store *s, const struct scope *all)
+static struct shiny_err *on_narrow(struct store *s, const struct filter *all)
 {
-	struct shiny_err *err = narrow_begin(s, all, NARROW_ALL, NULL);
+	struct shiny_err *err = subset_begin(s, all, SUBSET_ALL, NULL);
 
-	return err ? err : narrow_end(s);
+	return err ? err : subset_end(s);
 }
 
 static const struct analysis {
 	const char *name;
-	struct shiny_err *(*see)(struct store *s, const struct scope *all);
+	struct shiny_err *(*see)(struct store *s, const struct filter *all);
 } analyses[] = {
-	{ "pages", see_pages },		  { "pooling", see_pooling }, { "activity", see_activity },
-	{ "mismatches", see_mismatches }, { "narrow", see_narrow },
+	{ "pages", on_pages },		 { "pooling", on_pooling }, { "activity", on_activity },
+	{ "mismatches", on_mismatches }, { "narrow", on_narrow },
 };
 enum { ANALYSES = sizeof(analyses) / sizeof(*analyses) };
 
 /* Exit status: 0 numbers came out, 4 an error of the file, 5 another. */
 static int see(const struct analysis *analysis)
 {
-	struct scope all;
+	struct filter all;
 	struct store *s;
 	struct shiny_err *err;
 
 	must(store_open(path, &s));
-	must(scope_resolve(s, NULL, &all));
+	must(filter_resolve(s, NULL, &all));
 	err = analysis->see(s, &all);
 	return !err								      ? 0
 	       : strstr(err->message, "damaged") || strstr(err->message, "more work") ? 4
@@ -248,8 +248,8 @@ static void many_ends(void)
 static void wrong_bin(void)
 {
 	struct store *s = begin();
-	struct scope all;
-	struct overview overview;
+	struct filter all;
+	struct hotspots hotspots;
 
 	must(store_put_lifetime(
 		s,
@@ -263,13 +263,13 @@ static void wrong_bin(void)
 							     .bytes = 10 }));
 	must(store_finish(s, NULL));
 	must(store_open(path, &s));
-	must(scope_resolve(s, NULL, &all));
-	must(overview_load(s, &all, 1000000, true, &overview));
-	number("a wrong bin/rows", overview.churn.count, 1);
-	number("a wrong bin/typical", overview.churn.count ? overview.churn.rows[0].typical_ns : 0,
+	must(filter_resolve(s, NULL, &all));
+	must(hotspots_load(s, &all, 1000000, true, &hotspots));
+	number("a wrong bin/rows", hotspots.churn.count, 1);
+	number("a wrong bin/typical", hotspots.churn.count ? hotspots.churn.rows[0].typical_ns : 0,
 	       UINT64_MAX);
-	overview_deinit(&overview);
-	scope_deinit(&all);
+	hotspots_deinit(&hotspots);
+	filter_deinit(&all);
 	store_close(s);
 }
 

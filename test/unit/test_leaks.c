@@ -81,12 +81,12 @@ int main(void)
 {
 	struct leaks leaks;
 	struct store *s;
-	struct scope all;
+	struct filter all;
 
 	snprintf(path, sizeof(path), "/tmp/shiny-test-leaks-%d.shiny", (int)getpid());
 	record();
 	must(store_open(path, &s));
-	must(scope_resolve(s, NULL, &all));
+	must(filter_resolve(s, NULL, &all));
 	must(leaks_load(s, &all, GROUP_SITE, NULL, NULL, false, false, &leaks));
 	for (unsigned c = 0; c < CURVES; c++) {
 		const struct leak_row *row = NULL;
@@ -107,7 +107,7 @@ int main(void)
 		       !leaks.rows[2].grows,
 	       1);
 	leaks_deinit(&leaks);
-	scope_deinit(&all);
+	filter_deinit(&all);
 	store_close(s);
 	unlink(path);
 	return failures != 0;

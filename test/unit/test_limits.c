@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_limits.c: rules as they are understood: selectors, measures, units, changes; what keeps to
+/* test_check_eval.c: rules as they are understood: selectors, measures, units, changes; what keeps to
  * them; and where a wrong one is wrong. */
 #include <stdbool.h>
 #include <string.h>
@@ -9,13 +9,13 @@
 #include "check.h"
 
 /* The rule's parts as a text: "each type(a) site(b) bytes <= base +5% +64". */
-static char *spell(const struct limit_rule *r)
+static char *spell(const struct check_rule *r)
 {
 	char *text = mem_text(r->each ? "each " : ""), *all;
 
-	for (size_t i = 0; i < r->filter_count; i++) {
-		char *more = mem_format("%s%s(%s) ", text, census_names[r->filters[i].by],
-					r->filters[i].pattern);
+	for (size_t i = 0; i < r->selector_count; i++) {
+		char *more = mem_format("%s%s(%s) ", text, breakdown_names[r->selectors[i].by],
+					r->selectors[i].pattern);
 
 		free(text);
 		text = more;
@@ -32,22 +32,22 @@ static char *spell(const struct limit_rule *r)
 		free(text);
 		text = more;
 	}
-	all = mem_format("%s%s %s %s%g%% %g", text, limit_measures[r->measure].name,
-			 limit_ops[r->op], r->relative ? "base " : "", r->share * 100, r->amount);
+	all = mem_format("%s%s %s %s%g%% %g", text, check_measures[r->measure].name,
+			 check_ops[r->op], r->relative ? "base " : "", r->share * 100, r->amount);
 	free(text);
 	return all;
 }
 
 static void means(const char *rule, const char *meaning)
 {
-	struct limit_rules rules = { 0 };
-	struct shiny_err *err = limit_rules_add(&rules, rule);
+	struct check_rules rules = { 0 };
+	struct shiny_err *err = check_rules_add(&rules, rule);
 	char *text = err ? mem_text(err->message) : spell(&rules.at[0]);
 
 	text_is(rule, text, meaning);
 	free(text);
 	shiny_err_free(err);
-	limit_rules_deinit(&rules);
+	check_rules_deinit(&rules);
 }
 
 static void understood(void)
@@ -127,12 +127,12 @@ static void wrong(void)
 
 static bool holds(const char *text, double value, double base)
 {
-	struct limit_rules rules = { 0 };
+	struct check_rules rules = { 0 };
 	bool good;
 
-	must(limit_rules_add(&rules, text));
-	good = limit_holds(&rules.at[0], value, base);
-	limit_rules_deinit(&rules);
+	must(check_rules_add(&rules, text));
+	good = check_holds(&rules.at[0], value, base);
+	check_rules_deinit(&rules);
 	return good;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_lives.c: every birth and death of sessions of which they are known: one written down, one
+ * test_replay.c: every birth and death of sessions of which they are known: one written down, one
  * made at random beside a plain model; and what the lifetimes of them add up to.
  */
 #include <math.h>
@@ -51,14 +51,15 @@ struct seen {
 		types;
 };
 
-static void see_birth(void *context, const struct lives *lives, const struct lives_process *process,
-		      const struct life *life)
+static void on_birth(void *context, const struct replay *replay,
+		     const struct replay_process *process, const struct life *life)
 {
 	((struct seen *)context)->births++;
 }
 
-static void see_death(void *context, const struct lives *lives, const struct lives_process *process,
-		      const struct life *life, const struct life_death *death)
+static void on_death(void *context, const struct replay *replay,
+		     const struct replay_process *process, const struct life *life,
+		     const struct life_death *death)
 {
 	struct seen *s = context;
 
@@ -66,24 +67,23 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 	s->inherited += life->inherited;
 	s->grown +=
 		death->end == LIFE_REALLOCED && death->next && death->next->size == 2 * life->size;
-	s->types += lives_type(lives, process, life);
+	s->types += replay_type(replay, process, life);
 }
 
-static void see_stray(void *context, const struct lives *lives, const struct lives_process *process,
-		      const struct event *event)
+static void on_stray(void *context, const struct replay *replay,
+		     const struct replay_process *process, const struct event *event)
 {
 	((struct seen *)context)->strays++;
 }
 
-static uint64_t see_moment(void *context, const struct lives *lives, uint64_t moment)
+static uint64_t on_moment(void *context, const struct replay *replay, uint64_t moment)
 {
 	struct seen *s = context;
 
 	s->moments++;
 	s->live_at_moment = 0;
-	for (size_t i = 0; i < lives->process_count; i++)
-		lives_each(&lives->processes[i], life)
-			s->live_at_moment++;
+	for (size_t i = 0; i < replay->process_count; i++)
+		replay_each(&replay->processes[i], life) s->live_at_moment++;
 	return moment + 250;
 }
 
@@ -91,14 +91,14 @@ struct followed {
 	uint64_t births, moves, resizes, before, at, size, deaths, birth;
 };
 
-static void follow_birth(void *context, const struct lives *lives,
-			 const struct lives_process *process, const struct life *life)
+static void follow_birth(void *context, const struct replay *replay,
+			 const struct replay_process *process, const struct life *life)
 {
 	((struct followed *)context)->births++;
 }
 
-static void follow_move(void *context, const struct lives *lives,
-			const struct lives_process *process, const struct life *life,
+static void follow_move(void *context, const struct replay *replay,
+			const struct replay_process *process, const struct life *life,
 			uint64_t before)
 {
 	struct followed *f = context;
@@ -106,11 +106,11 @@ static void follow_move(void *context, const struct lives *lives,
 	f->moves++;
 	f->before = before;
 	f->at = life->address;
-	f->birth = lives_find(process, life->address) == life ? life->birth : 0;
+	f->birth = replay_find(process, life->address) == life ? life->birth : 0;
 }
 
-static void follow_resize(void *context, const struct lives *lives,
-			  const struct lives_process *process, const struct life *life,
+static void follow_resize(void *context, const struct replay *replay,
+			  const struct replay_process *process, const struct life *life,
 			  uint64_t before)
 {
 	struct followed *f = context;
@@ -119,8 +119,8 @@ static void follow_resize(void *context, const struct lives *lives,
 	f->size = life->size * 1000 + before;
 }
 
-static void follow_death(void *context, const struct lives *lives,
-			 const struct lives_process *process, const struct life *life,
+static void follow_death(void *context, const struct replay *replay,
+			 const struct replay_process *process, const struct life *life,
 			 const struct life_death *death)
 {
 	((struct followed *)context)->deaths++;
@@ -131,12 +131,12 @@ static void collected(void)
 {
 	struct store *s = begin(1, 1000, (const uint64_t[]){ 0 });
 	struct followed f = { 0 };
-	struct lives_observer observer = { .context = &f,
-					   .birth = follow_birth,
-					   .move = follow_move,
-					   .resize = follow_resize,
-					   .death = follow_death };
-	struct scope all;
+	struct replay_observer observer = { .context = &f,
+					    .birth = follow_birth,
+					    .move = follow_move,
+					    .resize = follow_resize,
+					    .death = follow_death };
+	struct filter all;
 
 	put(s, 100, 1, EVENT_ALLOC, 0x1000, 16, 0, 1, 1, SHINY_API_COLLECTED);
 	put(s, 101, 1, EVENT_VPTR, 0x1000, 0, 0, 1, 1, 0);
@@ -148,8 +148,8 @@ static void collected(void)
 	put(s, 140, 1, EVENT_FREE, 0x0ff8, 0, 0, 1, 0, EVENT_END_RELEASED);
 	must(store_finish(s, NULL));
 	must(store_open(path, &s));
-	must(scope_resolve(s, NULL, &all));
-	must(lives_run(s, &all, &observer, 1, NULL));
+	must(filter_resolve(s, NULL, &all));
+	must(replay_run(s, &all, &observer, 1, NULL));
 	number("collected/births", f.births, 2);
 	number("collected/moves", f.moves, 1);
 	number("collected/from", f.before, 0x1000);
@@ -158,7 +158,7 @@ static void collected(void)
 	number("collected/resizes", f.resizes, 1);
 	number("collected/sizes", f.size, 24016);
 	number("collected/deaths", f.deaths, 2); /* and the one that lives on */
-	scope_deinit(&all);
+	filter_deinit(&all);
 	store_close(s);
 }
 
@@ -167,13 +167,13 @@ static void written_down(void)
 	const uint64_t forked[] = { 0, 500 };
 	struct store *s = begin(2, 1000, forked);
 	struct seen seen = { 0 };
-	struct lives_observer observer = { .context = &seen,
-					   .birth = see_birth,
-					   .death = see_death,
-					   .stray = see_stray,
-					   .moment = see_moment,
-					   .first_moment = 250 };
-	struct scope all;
+	struct replay_observer observer = { .context = &seen,
+					    .birth = on_birth,
+					    .death = on_death,
+					    .stray = on_stray,
+					    .moment = on_moment,
+					    .first_moment = 250 };
+	struct filter all;
 	struct lifetimes l;
 
 	must(store_put_type(s, &(struct store_type){ .id = 7,
@@ -206,8 +206,8 @@ static void written_down(void)
 	put(s, 900, 1, EVENT_FREE, 0x1000, 0, 0, 1, 0, SHINY_API_DELETE);
 	must(store_finish(s, NULL));
 	must(store_open(path, &s));
-	must(scope_resolve(s, NULL, &all));
-	must(lives_run(s, &all, &observer, 1, NULL));
+	must(filter_resolve(s, NULL, &all));
+	must(replay_run(s, &all, &observer, 1, NULL));
 	number("births", seen.births, 8);
 	number("freed", seen.deaths[LIFE_FREED], 4);
 	number("realloced", seen.deaths[LIFE_REALLOCED], 1);
@@ -235,7 +235,7 @@ static void written_down(void)
 	must(lifetimes_load(s, &all, GROUP_SITE, "nothing*", LIFETIMES_BY_NAME, true, false, &l));
 	number("lifetimes/no match", l.count, 0);
 	lifetimes_deinit(&l);
-	scope_deinit(&all);
+	filter_deinit(&all);
 	store_close(s);
 }
 
@@ -245,11 +245,11 @@ static void late_ring(void)
 {
 	struct store *s = session_begin(path, 1000);
 	struct seen seen = { 0 }, middle = { 0 };
-	struct lives_observer observers[] = {
-		{ .context = &seen, .birth = see_birth, .death = see_death, .stray = see_stray },
-		{ .context = &middle, .moment = see_moment, .first_moment = 650 },
+	struct replay_observer observers[] = {
+		{ .context = &seen, .birth = on_birth, .death = on_death, .stray = on_stray },
+		{ .context = &middle, .moment = on_moment, .first_moment = 650 },
 	};
-	struct scope all;
+	struct filter all;
 
 	put_process(s, (struct store_process){ .id = 1 });
 	put_process(s, (struct store_process){ .id = 2 });
@@ -268,8 +268,8 @@ static void late_ring(void)
 	put(s, 700, 1, EVENT_FREE, 0x1000, 0, 0, 1, 0, SHINY_API_FREE);
 	must(store_finish(s, NULL));
 	must(store_open(path, &s));
-	must(scope_resolve(s, NULL, &all));
-	must(lives_run(s, &all, observers, 2, NULL));
+	must(filter_resolve(s, NULL, &all));
+	must(replay_run(s, &all, observers, 2, NULL));
 	number("late ring/births", seen.births, 5);
 	number("late ring/freed", seen.deaths[LIFE_FREED], 5);
 	/* 3 and 4: 0x3000, 0x4000; 5: 0x3000, 0x5000 */
@@ -277,7 +277,7 @@ static void late_ring(void)
 	number("late ring/strays", seen.strays, 0);
 	number("late ring/live at the end", seen.deaths[LIFE_NEVER], 6);
 	number("late ring/live in the middle", middle.live_at_moment, 6);
-	scope_deinit(&all);
+	filter_deinit(&all);
 	store_close(s);
 }
 
@@ -300,14 +300,14 @@ static void end_place(struct place *p, uint64_t time)
 	p->live = false;
 }
 
-static void count_birth(void *context, const struct lives *lives,
-			const struct lives_process *process, const struct life *life)
+static void count_birth(void *context, const struct replay *replay,
+			const struct replay_process *process, const struct life *life)
 {
 	got.births++;
 }
 
-static void count_death(void *context, const struct lives *lives,
-			const struct lives_process *process, const struct life *life,
+static void count_death(void *context, const struct replay *replay,
+			const struct replay_process *process, const struct life *life,
 			const struct life_death *death)
 {
 	got.deaths++;
@@ -319,9 +319,9 @@ static void at_random(void)
 {
 	const uint64_t forked[] = { 0, STEPS / 3 * 10 + 5, STEPS / 2 * 10 + 5 };
 	struct store *s = begin(PROCESSES, STEPS * 10, forked);
-	struct lives_observer observer = { .birth = count_birth, .death = count_death };
+	struct replay_observer observer = { .birth = count_birth, .death = count_death };
 	unsigned alive = 1;
-	struct scope all;
+	struct filter all;
 
 	for (uint64_t step = 1; step < STEPS; step++) {
 		uint64_t time = step * 10, address;
@@ -352,13 +352,13 @@ static void at_random(void)
 				end_place(&model[i][k], STEPS * 10);
 	must(store_finish(s, NULL));
 	must(store_open(path, &s));
-	must(scope_resolve(s, NULL, &all));
-	must(lives_run(s, &all, &observer, 1, NULL));
+	must(filter_resolve(s, NULL, &all));
+	must(replay_run(s, &all, &observer, 1, NULL));
 	number("model/births", got.births, expected.births);
 	number("model/deaths", got.deaths, expected.deaths);
 	number("model/ages", got.age, expected.age);
 	number("model/bytes", got.bytes, expected.bytes);
-	scope_deinit(&all);
+	filter_deinit(&all);
 	store_close(s);
 }
 

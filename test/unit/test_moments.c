@@ -112,47 +112,48 @@ enum { STATES = sizeof(expected) / sizeof(expected[0]) };
 
 static size_t told;
 
-static bool running(const struct lives *lives, const struct lives_process *p, uint64_t moment)
+static bool running(const struct replay *replay, const struct replay_process *p, uint64_t moment)
 {
-	return p->start <= moment && (moment < p->end || p->end == lives->duration);
+	return p->start <= moment && (moment < p->end || p->end == replay->duration);
 }
 
-static uint64_t at(void *context, const struct lives *lives, uint64_t moment)
+static uint64_t at(void *context, const struct replay *replay, uint64_t moment)
 {
 	const struct state *want = &expected[told++];
 	size_t limit = *(const size_t *)context;
-	bool good = lives->process_count == 3 && moment == want->moment;
+	bool good = replay->process_count == 3 && moment == want->moment;
 
 	for (size_t i = 0; good && i < 3; i++) {
-		const struct lives_process *p = &lives->processes[i];
+		const struct replay_process *p = &replay->processes[i];
 		uint64_t count = 0, bytes = 0;
 
-		lives_each(p, life) {
+		replay_each(p, life)
+		{
 			count++;
 			bytes += life->size;
 		}
-		good = p->id == i + 1 && running(lives, p, moment) == want->process[i].running &&
+		good = p->id == i + 1 && running(replay, p, moment) == want->process[i].running &&
 		       count == want->process[i].count && p->blocks.count == count &&
 		       bytes == want->process[i].bytes && p->bytes == bytes;
 	}
 	if (good && moment == 650) {
-		const struct life *life = lives_find(&lives->processes[0], E);
+		const struct life *life = replay_find(&replay->processes[0], E);
 
 		good = life && life->size == 70 && life->birth == 650 && life->realloced &&
 		       life->vtable == 9;
-		life = lives_find(&lives->processes[1], A);
+		life = replay_find(&replay->processes[1], A);
 		good = good && life && life->inherited && life->birth == 10 &&
-		       !lives_find(&lives->processes[1], B);
+		       !replay_find(&replay->processes[1], B);
 	}
 	if (good) {
 		printf("ok moments/%lu\n", moment);
 	} else {
 		printf("not ok moments/%lu: other blocks than by hand:", moment);
-		for (size_t i = 0; i < lives->process_count; i++)
+		for (size_t i = 0; i < replay->process_count; i++)
 			printf(" %s %zu blocks %lu bytes",
-			       running(lives, &lives->processes[i], moment) ? "running"
-									    : "not running",
-			       lives->processes[i].blocks.count, lives->processes[i].bytes);
+			       running(replay, &replay->processes[i], moment) ? "running"
+									      : "not running",
+			       replay->processes[i].blocks.count, replay->processes[i].bytes);
 		printf("\n");
 		failures++;
 	}
@@ -165,13 +166,13 @@ static void count_told(const char *name, size_t want)
 	told = 0;
 }
 
-static uint64_t look_at_many(void *context, const struct lives *lives, uint64_t moment)
+static uint64_t look_at_many(void *context, const struct replay *replay, uint64_t moment)
 {
 	size_t count = *(const size_t *)context, wrong = 0;
 
 	for (size_t i = 1; i <= count; i++)
 		for (size_t k = 0; k < 2; k++) {
-			const struct life *life = lives_find(&lives->processes[k], i * 48);
+			const struct life *life = replay_find(&replay->processes[k], i * 48);
 
 			wrong += k && i % 3 == 1
 					 ? life != NULL
@@ -180,11 +181,10 @@ static uint64_t look_at_many(void *context, const struct lives *lives, uint64_t 
 	for (size_t k = 0; k < 2; k++) {
 		uint64_t sum = 0, want = 0;
 
-		lives_each(&lives->processes[k], life)
-			sum += life->size;
+		replay_each(&replay->processes[k], life) sum += life->size;
 		for (size_t i = 1; i <= count; i++)
 			want += k && i % 3 == 1 ? 0 : i;
-		wrong += sum != want || lives->processes[k].bytes != want;
+		wrong += sum != want || replay->processes[k].bytes != want;
 	}
 	checkf("moments/found", !wrong, "%zu are wrong", wrong);
 	told++;
@@ -195,10 +195,10 @@ static uint64_t look_at_many(void *context, const struct lives *lives, uint64_t 
 static void many(const char *path)
 {
 	enum { MANY = 300000 };
-	struct lives_observer observer = { .context = &(size_t){ MANY },
-					   .moment = look_at_many,
-					   .first_moment = 2 * MANY };
-	struct scope all;
+	struct replay_observer observer = { .context = &(size_t){ MANY },
+					    .moment = look_at_many,
+					    .first_moment = 2 * MANY };
+	struct filter all;
 	struct store *s;
 
 	must(store_create(path, true, true, &s));
@@ -228,10 +228,10 @@ static void many(const char *path)
 				      1));
 	must(store_finish(s, NULL));
 	must(store_open(path, &s));
-	must(scope_resolve(s, NULL, &all));
-	must(lives_run(s, &all, &observer, 1, NULL));
+	must(filter_resolve(s, NULL, &all));
+	must(replay_run(s, &all, &observer, 1, NULL));
 	count_told("moments/many", 1);
-	scope_deinit(&all);
+	filter_deinit(&all);
 	store_close(s);
 }
 
@@ -239,10 +239,10 @@ int main(void)
 {
 	char path[] = "/tmp/shiny-moments-XXXXXX";
 	size_t all = STATES, some = 2;
-	struct lives_observer observer = { .context = &all,
-					   .moment = at,
-					   .first_moment = expected[0].moment };
-	struct scope scope;
+	struct replay_observer observer = { .context = &all,
+					    .moment = at,
+					    .first_moment = expected[0].moment };
+	struct filter filter;
 	struct store *s;
 	int fd = mkstemp(path);
 
@@ -251,13 +251,13 @@ int main(void)
 	close(fd);
 	make_session(path);
 	must(store_open(path, &s));
-	must(scope_resolve(s, NULL, &scope));
-	must(lives_run(s, &scope, &observer, 1, NULL));
+	must(filter_resolve(s, NULL, &filter));
+	must(replay_run(s, &filter, &observer, 1, NULL));
 	count_told("moments/all-told", STATES);
 	observer.context = &some;
-	must(lives_run(s, &scope, &observer, 1, NULL));
+	must(replay_run(s, &filter, &observer, 1, NULL));
 	count_told("moments/stopped", some);
-	scope_deinit(&scope);
+	filter_deinit(&filter);
 	store_close(s);
 	many(path);
 	unlink(path);

@@ -85,21 +85,21 @@ static const struct pages_pin *pin_of(const struct pages_pins *pins, const char 
 
 static void load(struct pages_ask ask, struct pages *out)
 {
-	struct scope all;
+	struct filter all;
 	struct store *s;
 
 	ask.under = ask.under ? ask.under : 512;
 	must(store_open(path, &s));
-	must(scope_resolve(s, NULL, &all));
+	must(filter_resolve(s, NULL, &all));
 	must(pages_load(s, &all, &ask, out));
-	scope_deinit(&all);
+	filter_deinit(&all);
 	store_close(s);
 }
 
 static void written_down(void)
 {
 	struct store *s = begin(1000);
-	struct scope all;
+	struct filter all;
 	struct shiny_err *err;
 	struct pages p;
 
@@ -183,12 +183,12 @@ static void written_down(void)
 	pages_deinit(&p);
 
 	must(store_open(path, &s));
-	must(scope_resolve(s, NULL, &all));
+	must(filter_resolve(s, NULL, &all));
 	err = pages_load(s, &all,
 			 &(struct pages_ask){ .at = PAGES_AT_TIME, .time = 1001, .under = 1 }, &p);
 	number("behind the end", err ? err->code : 0, SHINY_ERR_USAGE);
 	shiny_err_free(err);
-	scope_deinit(&all);
+	filter_deinit(&all);
 	store_close(s);
 }
 

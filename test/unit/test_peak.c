@@ -49,7 +49,7 @@ static void put(uint64_t time, uint32_t process, uint8_t kind, uint64_t address,
 					   .api = api });
 }
 
-static struct scope all;
+static struct filter all;
 
 static void load(enum group_by by, uint64_t soon, struct peaks *out)
 {
@@ -63,12 +63,12 @@ static void open_again(void)
 {
 	must(store_finish(session, NULL));
 	must(store_open(path, &session));
-	must(scope_resolve(session, NULL, &all));
+	must(filter_resolve(session, NULL, &all));
 }
 
 static void end(void)
 {
-	scope_deinit(&all);
+	filter_deinit(&all);
 	store_close(session);
 }
 

@@ -77,13 +77,13 @@ static void put(uint64_t time, uint32_t process, uint8_t kind, uint64_t address,
 
 static void load(const struct pooling_constants *constants, struct pooling *out)
 {
-	struct scope all;
+	struct filter all;
 
 	must(store_finish(session, NULL));
 	must(store_open(path, &session));
-	must(scope_resolve(session, NULL, &all));
+	must(filter_resolve(session, NULL, &all));
 	must(pooling_load(session, &all, constants, NULL, true, false, out));
-	scope_deinit(&all);
+	filter_deinit(&all);
 	store_close(session);
 }
 
@@ -347,13 +347,13 @@ static bool is_object(const struct block *b)
 
 static void model(uint64_t *peak_time, uint64_t total_pages[2])
 {
-	uint64_t lives[SITES + 1][POPULATIONS] = { 0 }, live = 0, most = 0;
+	uint64_t replay[SITES + 1][POPULATIONS] = { 0 }, live = 0, most = 0;
 	size_t next = 0;
 
 	for (size_t i = 0; i < block_count; i++)
-		lives[blocks[i].site][age_of(&blocks[i]) <= DURATION / 100 ? 0
-				      : age_of(&blocks[i]) <= DURATION / 2 ? 1
-									   : 2]++;
+		replay[blocks[i].site][age_of(&blocks[i]) <= DURATION / 100 ? 0
+				       : age_of(&blocks[i]) <= DURATION / 2 ? 1
+									    : 2]++;
 	for (uint64_t time = STEP; time < DURATION; time += STEP) {
 		for (size_t i = 0; i < next; i++)
 			if (blocks[i].death == time) {
@@ -366,9 +366,9 @@ static void model(uint64_t *peak_time, uint64_t total_pages[2])
 			enum size_allocator allocator =
 				b->process == 1 ? SIZE_GLIBC : SIZE_JEMALLOC;
 			struct size_room room = size_room(allocator, b->size, b->address);
-			uint32_t life = lives[b->site][1] > lives[b->site][0] ? 1 : 0;
+			uint32_t life = replay[b->site][1] > replay[b->site][0] ? 1 : 0;
 
-			life = lives[b->site][2] > lives[b->site][life] ? 2 : life;
+			life = replay[b->site][2] > replay[b->site][life] ? 2 : life;
 			b->mapped = room.mapped;
 			b->slot = size_bin(allocator, room.slot);
 			b->pool[0] = plain_take(b->process, bucket_of(b->size) * 3 + life, b->slot,

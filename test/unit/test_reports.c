@@ -205,11 +205,11 @@ static void make_session(const char *path)
 
 static void test_types(struct store *s)
 {
-	struct scope all, helper;
+	struct filter all, helper;
 	struct types t;
 
-	must(scope_resolve(s, NULL, &all));
-	must(scope_resolve(s, "helper", &helper));
+	must(filter_resolve(s, NULL, &all));
+	must(filter_resolve(s, "helper", &helper));
 	must(types_load(s, &all, TYPES_BY_BLOCK, NULL, ORDER_LIVE, &t));
 	number("types_rows", t.count, 3);
 	text_is("types_first", t.rows[0].type, "Gadget");
@@ -239,8 +239,8 @@ static void test_types(struct store *s)
 	must(types_load(s, &all, TYPES_BY_BLOCK, "W*t", ORDER_LIVE, &t));
 	number("types_match", t.count, 1);
 	types_deinit(&t);
-	scope_deinit(&all);
-	scope_deinit(&helper);
+	filter_deinit(&all);
+	filter_deinit(&helper);
 }
 
 /* ---- the second session ---- */
@@ -351,21 +351,21 @@ static void test_gone(struct store *s)
 	static const char *const views[] = { "v_processes", "v_types",	    "v_process_types",
 					     "v_sites",	    "v_site_types", "v_stacks" };
 	struct processes processes;
-	struct summary summary;
+	struct totals totals;
 	struct tree_node root;
 	struct sites sites;
 	struct types types;
-	struct scope all;
+	struct filter all;
 
-	must(scope_resolve(s, NULL, &all));
-	must(summary_load(s, &all, &summary));
-	number("gone_summary_live", summary.sums.live, 5);
-	number("gone_summary_live_bytes", summary.sums.live_bytes, 122);
-	number("gone_summary", summary.sums.gone, 5);
-	number("gone_summary_bytes", summary.sums.gone_bytes, 128);
-	number("gone_balance", summary.sums.allocs + summary.sums.inherited,
-	       summary.sums.frees + summary.sums.live + summary.sums.gone);
-	summary_deinit(&summary);
+	must(filter_resolve(s, NULL, &all));
+	must(totals_load(s, &all, &totals));
+	number("gone_summary_live", totals.sums.live, 5);
+	number("gone_summary_live_bytes", totals.sums.live_bytes, 122);
+	number("gone_summary", totals.sums.gone, 5);
+	number("gone_summary_bytes", totals.sums.gone_bytes, 128);
+	number("gone_balance", totals.sums.allocs + totals.sums.inherited,
+	       totals.sums.frees + totals.sums.live + totals.sums.gone);
+	totals_deinit(&totals);
 	for (size_t i = 0; i < sizeof(views) / sizeof(*views); i++)
 		sum_of(s, views[i]);
 	must(processes_load(s, &processes));
@@ -385,7 +385,7 @@ static void test_gone(struct store *s)
 	must(tree_load(s, &all, TREE_LIVE, TREE_BY_TYPE, NULL, 0, false, &root));
 	number("gone_tree", root.value, 122);
 	tree_deinit(&root);
-	scope_deinit(&all);
+	filter_deinit(&all);
 }
 
 static const struct type_row *row_named(const struct types *types, const char *name,
@@ -405,10 +405,10 @@ static const struct type_row *row_named(const struct types *types, const char *n
 static void test_groupings(struct store *s)
 {
 	const struct type_row *row;
-	struct scope all;
+	struct filter all;
 	struct types t;
 
-	must(scope_resolve(s, NULL, &all));
+	must(filter_resolve(s, NULL, &all));
 	must(types_load(s, &all, TYPES_BY_BLOCK, NULL, ORDER_LIVE, &t));
 	number("by_block", t.count, 3);
 	row = row_named(&t, "int", "medium");
@@ -442,18 +442,18 @@ static void test_groupings(struct store *s)
 	must(types_load(s, &all, TYPES_BY_BLOCK, "std::vector<int>", ORDER_LIVE, &t));
 	number("types_match_short", t.count, 1);
 	types_deinit(&t);
-	scope_deinit(&all);
+	filter_deinit(&all);
 }
 
-static size_t found(struct store *s, const struct scope *scope, const char *text, uint32_t *site)
+static size_t found(struct store *s, const struct filter *filter, const char *text, uint32_t *site)
 {
-	struct places places;
+	struct site_matches places;
 	size_t count;
 
-	must(places_find(s, scope, text, &places));
+	must(site_query_find(s, filter, text, &places));
 	count = places.count;
 	*site = count ? places.rows[0].site : 0;
-	places_deinit(&places);
+	site_matches_deinit(&places);
 	return count;
 }
 
@@ -461,12 +461,12 @@ static void test_places(struct store *s)
 {
 	uint32_t first, second, got;
 	struct blocks_found blocks;
-	struct origins origins;
-	struct place place = { 0 };
-	struct scope all;
+	struct type_origins origins;
+	struct site_match place = { 0 };
+	struct filter all;
 	char id[16];
 
-	must(scope_resolve(s, NULL, &all));
+	must(filter_resolve(s, NULL, &all));
 	number("place_function", found(s, &all, "run", &got), 2);
 	number("place_line", found(s, &all, "a.c:30", &first), 1);
 	number("place_function_line", found(s, &all, "run:40", &second), 1);
@@ -506,16 +506,16 @@ static void test_places(struct store *s)
 	must(blocks_find(s, &all, 0x3010, &blocks)); /* just behind one */
 	number("block_none", blocks.count, 0);
 	blocks_deinit(&blocks);
-	scope_deinit(&all);
+	filter_deinit(&all);
 }
 
 static void test_sites(struct store *s)
 {
-	struct scope all;
+	struct filter all;
 	struct sites t;
 	struct stack_lines lines;
 
-	must(scope_resolve(s, NULL, &all));
+	must(filter_resolve(s, NULL, &all));
 	must(sites_load(s, &all, SITES_BY_LINE, NULL, ORDER_LIVE, true, &t));
 	number("sites_rows", t.count, 3);
 	text_is("sites_first", t.rows[0].label, "helper()");
@@ -539,7 +539,7 @@ static void test_sites(struct store *s)
 	number("sites_file_match", t.count, 1);
 	text_is("sites_file", t.rows[0].label, "/src/b.c");
 	sites_deinit(&t);
-	scope_deinit(&all);
+	filter_deinit(&all);
 	must(stack_load(s, 2, &lines));
 	number("stack_lines", lines.count, 2);
 	text_is("stack_inner", lines.rows[0].label, "helper()");
@@ -568,9 +568,9 @@ static void test_processes(struct store *s)
 static void test_tree(struct store *s)
 {
 	struct tree_node root;
-	struct scope all;
+	struct filter all;
 
-	must(scope_resolve(s, NULL, &all));
+	must(filter_resolve(s, NULL, &all));
 	must(tree_load(s, &all, TREE_LIVE, TREE_BY_TYPE, NULL, 0, false, &root));
 	number("tree_total", root.value, 4228);
 	number("tree_processes", root.count, 2);
@@ -593,38 +593,38 @@ static void test_tree(struct store *s)
 	must(tree_load(s, &all, TREE_PEAK, TREE_BY_SITE, NULL, 0, false, &root));
 	number("tree_peak", root.value, 720);
 	tree_deinit(&root);
-	scope_deinit(&all);
+	filter_deinit(&all);
 }
 
 static void test_summary(struct store *s)
 {
-	struct summary summary;
+	struct totals totals;
 	struct losses losses;
-	struct scope all, none;
+	struct filter all, none;
 	struct shiny_err *err;
 
-	must(scope_resolve(s, NULL, &all));
-	must(summary_load(s, &all, &summary));
-	text_is("summary_program", summary.program, "prog");
-	number("summary_duration", summary.duration, 2000000000);
-	number("summary_allocs", summary.sums.allocs, 46);
-	number("summary_balance", summary.sums.allocs + summary.sums.inherited,
-	       summary.sums.frees + summary.sums.live);
-	number("summary_types", summary.types, 2);
-	number("summary_vtables", summary.vtables, 3);
-	number("summary_sites", summary.sites, 2);
-	number("summary_typed", summary.typed_allocs, 19);
-	number("summary_peak", summary.peak_bytes, 5800);
-	number("summary_peak_at", summary.peak_at, 1200000000);
-	summary_deinit(&summary);
-	scope_deinit(&all);
+	must(filter_resolve(s, NULL, &all));
+	must(totals_load(s, &all, &totals));
+	text_is("summary_program", totals.program, "prog");
+	number("summary_duration", totals.duration, 2000000000);
+	number("summary_allocs", totals.sums.allocs, 46);
+	number("summary_balance", totals.sums.allocs + totals.sums.inherited,
+	       totals.sums.frees + totals.sums.live);
+	number("summary_types", totals.types, 2);
+	number("summary_vtables", totals.vtables, 3);
+	number("summary_sites", totals.sites, 2);
+	number("summary_typed", totals.typed_allocs, 19);
+	number("summary_peak", totals.peak_bytes, 5800);
+	number("summary_peak_at", totals.peak_at, 1200000000);
+	totals_deinit(&totals);
+	filter_deinit(&all);
 	must(losses_load(s, &losses));
 	number("lost", losses.lost, 7);
 	number("losses", losses.count, 2);
 	number("loss_first", losses.rows[0].loss, 1);
 	number("complete", losses.incomplete, 0);
 	losses_deinit(&losses);
-	err = scope_resolve(s, "nobody", &none);
+	err = filter_resolve(s, "nobody", &none);
 	number("scope_none", err ? (uint64_t)err->code : 0, SHINY_ERR_USAGE);
 	text_is("scope_none_advice", err ? err->advice : "",
 		"there are: helper, prog; or a pid, or id:N");

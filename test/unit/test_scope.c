@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_scope.c: which blocks --tag and --between mean, and what marks say, of a session that is
+ * test_filter.c: which blocks --tag and --between mean, and what marks say, of a session that is
  * written down: two processes, the second forked, three tags, marks of which two have the same
  * name.
  */
@@ -74,70 +74,70 @@ struct told {
 	uint64_t births, bytes, deaths, freed, left;
 };
 
-static void see_birth(void *context, const struct lives *lives, const struct lives_process *process,
-		      const struct life *life)
+static void on_birth(void *context, const struct replay *replay,
+		     const struct replay_process *process, const struct life *life)
 {
 	((struct told *)context)->births++;
 	((struct told *)context)->bytes += life->size;
 }
 
-static void see_death(void *context, const struct lives *lives, const struct lives_process *process,
-		      const struct life *life, const struct life_death *death)
+static void on_death(void *context, const struct replay *replay,
+		     const struct replay_process *process, const struct life *life,
+		     const struct life_death *death)
 {
 	((struct told *)context)->deaths++;
 	((struct told *)context)->freed += death->end == LIFE_FREED;
 }
 
-static uint64_t see_moment(void *context, const struct lives *lives, uint64_t moment)
+static uint64_t on_moment(void *context, const struct replay *replay, uint64_t moment)
 {
-	lives_each(&lives->processes[0], life)
-		((struct told *)context)->left++;
+	replay_each(&replay->processes[0], life)((struct told *)context)->left++;
 	return UINT64_MAX;
 }
 
-static struct told tell(struct store *s, const struct scope *scope)
+static struct told tell(struct store *s, const struct filter *filter)
 {
 	struct told told = { 0 };
-	struct lives_observer observer = { .context = &told,
-					   .birth = see_birth,
-					   .death = see_death,
-					   .moment = see_moment,
-					   .first_moment = 950 };
+	struct replay_observer observer = { .context = &told,
+					    .birth = on_birth,
+					    .death = on_death,
+					    .moment = on_moment,
+					    .first_moment = 950 };
 
-	must(lives_run(s, scope, &observer, 1, NULL));
+	must(replay_run(s, filter, &observer, 1, NULL));
 	return told;
 }
 
 static struct told with(struct store *s, const char *tags, const char *between)
 {
-	struct scope scope = { 0 };
+	struct filter filter = { 0 };
 	struct told told;
 
-	must(scope_resolve(s, NULL, &scope));
+	must(filter_resolve(s, NULL, &filter));
 	if (tags)
-		must(scope_tags(s, tags, &scope));
+		must(filter_tags(s, tags, &filter));
 	if (between)
-		must(scope_between(s, between, &scope));
-	told = tell(s, &scope);
-	scope_deinit(&scope);
+		must(filter_between(s, between, &filter));
+	told = tell(s, &filter);
+	filter_deinit(&filter);
 	return told;
 }
 
 static void refuses(struct store *s, const char *name, const char *tags, const char *between)
 {
-	struct scope scope = { 0 };
+	struct filter filter = { 0 };
 	struct shiny_err *err;
 
-	must(scope_resolve(s, NULL, &scope));
-	err = tags ? scope_tags(s, tags, &scope) : scope_between(s, between, &scope);
+	must(filter_resolve(s, NULL, &filter));
+	err = tags ? filter_tags(s, tags, &filter) : filter_between(s, between, &filter);
 	number(name, err ? err->code : 0, SHINY_ERR_USAGE);
 	shiny_err_free(err);
-	scope_deinit(&scope);
+	filter_deinit(&filter);
 }
 
 static void test_tags(struct store *s)
 {
-	struct scope scope = { 0 };
+	struct filter filter = { 0 };
 	struct groups groups;
 
 	number("all/births", with(s, NULL, NULL).births, 7);
@@ -153,11 +153,11 @@ static void test_tags(struct store *s)
 	refuses(s, "unknown", "loads", NULL);
 	refuses(s, "one of two unknown", "load,loads", NULL);
 	refuses(s, "empty", "", NULL);
-	must(scope_resolve(s, "12", &scope));
-	must(scope_tags(s, "load,-", &scope));
-	text_is("condition", scope_blocks(&scope), "(s.process IN (2)) AND s.tag IN (0,1)");
-	text_is("condition without tags", scope.where, "s.process IN (2)");
-	scope_deinit(&scope);
+	must(filter_resolve(s, "12", &filter));
+	must(filter_tags(s, "load,-", &filter));
+	text_is("condition", filter_blocks(&filter), "(s.process IN (2)) AND s.tag IN (0,1)");
+	text_is("condition without tags", filter.where, "s.process IN (2)");
+	filter_deinit(&filter);
 	must(groups_load(s, GROUP_TAG, false, &groups));
 	number("groups/count", groups.count, 4);
 	text_is("groups/none", groups.names[0], "(no tag)");
@@ -197,11 +197,11 @@ static void test_marks(struct store *s)
 		{ 500, 270 + 320, 640, 10 + 20 + 160 + 640 },
 		{ 900, 830, 0, 830 },
 	};
-	struct scope scope = { 0 };
+	struct filter filter = { 0 };
 	struct marks marks;
 
-	must(scope_resolve(s, NULL, &scope));
-	must(marks_load(s, &scope, false, &marks));
+	must(filter_resolve(s, NULL, &filter));
+	must(marks_load(s, &filter, false, &marks));
 	number("marks/count", marks.count, sizeof(want) / sizeof(*want));
 	for (size_t i = 0; i < marks.count; i++) {
 		char name[64];
@@ -214,20 +214,20 @@ static void test_marks(struct store *s)
 	}
 	number("marks/live at the end", marks.live_bytes, 830);
 	marks_deinit(&marks);
-	must(scope_tags(s, "load", &scope));
-	must(marks_load(s, &scope, false, &marks));
+	must(filter_tags(s, "load", &filter));
+	must(marks_load(s, &filter, false, &marks));
 	/* the child's copies stand apart */
 	number("marks/of a tag", marks.rows[4].live_bytes, 20 + 80 + 160);
 	number("marks/of a tag at the end", marks.live_bytes, 20 + 160);
 	marks_deinit(&marks);
-	scope_deinit(&scope);
+	filter_deinit(&filter);
 }
 
 int main(void)
 {
 	struct store *s;
 
-	snprintf(path, sizeof(path), "/tmp/test_scope.%d.shiny", (int)getpid());
+	snprintf(path, sizeof(path), "/tmp/test_filter.%d.shiny", (int)getpid());
 	write_session();
 	must(store_open(path, &s));
 	test_tags(s);

@@ -111,11 +111,11 @@ int main(void)
 {
 	struct sizes sizes;
 	const struct sizes_row *row, *extremes[2];
-	struct scope all;
+	struct filter all;
 
 	snprintf(path, sizeof(path), "/tmp/shiny-test-sizes-%d.shiny", (int)getpid());
 	record();
-	must(scope_resolve(session, NULL, &all));
+	must(filter_resolve(session, NULL, &all));
 	must(sizes_load(session, &all, NULL, SIZES_BY_LIVE_SLOP, true, false, &sizes));
 
 	row = &sizes.total;
@@ -204,14 +204,14 @@ int main(void)
 						  sizes.classes.rows[sizes.classes.count - 1].slot,
 	       1);
 	sizes_deinit(&sizes);
-	scope_deinit(&all);
-	must(scope_resolve(session, "id:2", &all));
+	filter_deinit(&all);
+	must(filter_resolve(session, "id:2", &all));
 	must(sizes_load(session, &all, NULL, SIZES_BY_SLOP, true, false, &sizes));
 	number("child/blocks", sizes.total.sums.blocks, 0);
 	number("child/no correlation", isnan(sizes.correlation), 1);
 	number("child/live", sizes.total.sums.live, 0);
 	sizes_deinit(&sizes);
-	scope_deinit(&all);
+	filter_deinit(&all);
 	store_close(session);
 	unlink(path);
 	return failures != 0;

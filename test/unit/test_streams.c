@@ -46,7 +46,7 @@ static void count(bool constructors)
 		uint64_t forked;
 	} all[] = { { "prog", "renderer", 0 }, { "prog", "renderer", 500 }, { "tool", "", 0 } };
 	struct store *s = session_begin(path, 1000);
-	struct scope scope;
+	struct filter filter;
 	struct streams streams;
 
 	for (uint32_t i = 0; i < 3; i++)
@@ -92,8 +92,8 @@ static void count(bool constructors)
 	put(s, 700, 3, EVENT_ALLOC, 0x1000, 10, 0, PLAIN, 0, SHINY_API_MALLOC);
 	must(store_finish(s, NULL));
 	must(store_open(path, &s));
-	must(scope_resolve(s, NULL, &scope));
-	must(streams_load(s, &scope, false, &streams));
+	must(filter_resolve(s, NULL, &filter));
+	must(streams_load(s, &filter, false, &streams));
 	number("roles", streams.count, 2);
 	number("renderer/first", strcmp(streams.rows[0].name, "renderer") == 0, 1);
 	number("renderer/processes", streams.rows[0].processes, 2);
@@ -113,7 +113,7 @@ static void count(bool constructors)
 	number("recorded", streams.recorded, constructors);
 	number("duration", streams.duration, 1000);
 	streams_deinit(&streams);
-	scope_deinit(&scope);
+	filter_deinit(&filter);
 	store_close(s);
 }
 

@@ -547,12 +547,12 @@ static void end(struct attribution *a)
 	free(a->owner_of_stack);
 }
 
-struct shiny_err *components_load(struct store *store, const struct scope *scope,
+struct shiny_err *components_load(struct store *store, const struct filter *filter,
 				  const struct component_rules *rules, const char *column,
 				  struct components *out)
 {
 	char *stats = mem_format("SELECT s.process, s.stack, s.type, s.%s FROM stat s WHERE %s",
-				 column, scope_blocks(scope));
+				 column, filter_blocks(filter));
 	struct attribution a;
 	struct shiny_err *err;
 

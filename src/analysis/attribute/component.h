@@ -20,7 +20,7 @@ struct component_owner {
 	uint32_t name; /* names[name] of struct components */
 	const struct component_rule *rule; /* NULL: no rule, as there is no stack, or no module in
 	                                    * it */
-	uint64_t value, rows; /* over all processes of the scope; rows: of table stat */
+	uint64_t value, rows; /* over all processes of the filter; rows: of table stat */
 };
 /* What one process has of one type from one component. */
 struct component_row {
@@ -39,7 +39,7 @@ struct components {
 };
 
 /* `column`: a number of table stat. `rules` must outlive the result. */
-SHINY_MUST_CHECK struct shiny_err *components_load(struct store *store, const struct scope *scope,
+SHINY_MUST_CHECK struct shiny_err *components_load(struct store *store, const struct filter *filter,
 						   const struct component_rules *rules,
 						   const char *column, struct components *out);
 void components_deinit(struct components *components);

@@ -124,26 +124,26 @@ static uint64_t bytes_of(const struct life *life)
 }
 
 /* What the process has when it is first heard of. */
-static struct state *state_of(struct finder *f, const struct lives_process *p)
+static struct state *state_of(struct finder *f, const struct replay_process *p)
 {
 	struct state *s = &f->states[p->id - 1];
 
 	if (!s->begun) {
 		s->begun = true;
-		lives_each(p, life)
+		replay_each(p, life)
 			objects_add(&s->blocks, life->address & ~UINT64_C(7), bytes_of(life));
 	}
 	return s;
 }
 
-static void see_fork(void *context, const struct lives *lives, const struct lives_process *parent,
-		     const struct lives_process *child)
+static void on_fork(void *context, const struct replay *replay, const struct replay_process *parent,
+		    const struct replay_process *child)
 {
 	struct finder *f = context;
 	const struct state *from = &f->states[parent->id - 1];
 	struct state *s = state_of(f, child);
 
-	(void)lives;
+	(void)replay;
 	for (size_t i = 0; i < from->room; i++) {
 		struct object object = from->cells[i];
 
@@ -155,26 +155,26 @@ static void see_fork(void *context, const struct lives *lives, const struct live
 	}
 }
 
-static void see_birth(void *context, const struct lives *lives, const struct lives_process *p,
-		      const struct life *life)
+static void on_birth(void *context, const struct replay *replay, const struct replay_process *p,
+		     const struct life *life)
 {
 	struct finder *f = context;
 	bool begun = f->states[p->id - 1].begun;
 	struct state *s = state_of(f, p);
 
-	(void)lives;
+	(void)replay;
 	f->allocations++;
 	if (begun)
 		objects_add(&s->blocks, life->address & ~UINT64_C(7), bytes_of(life));
 }
 
-static void see_death(void *context, const struct lives *lives, const struct lives_process *p,
-		      const struct life *life, const struct life_death *death)
+static void on_death(void *context, const struct replay *replay, const struct replay_process *p,
+		     const struct life *life, const struct life_death *death)
 {
 	struct finder *f = context;
 	struct state *s;
 
-	(void)lives;
+	(void)replay;
 	if (death->end == LIFE_NEVER)
 		return;
 	s = state_of(f, p);
@@ -183,7 +183,7 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 	set_bit(life->inherited ? &s->old_ended : &s->ended, life->number);
 }
 
-static void put_again(struct finder *f, const struct lives_process *p, const struct life *life,
+static void put_again(struct finder *f, const struct replay_process *p, const struct life *life,
 		      uint64_t address)
 {
 	struct state *s = state_of(f, p);
@@ -194,17 +194,17 @@ static void put_again(struct finder *f, const struct lives_process *p, const str
 	objects_add(&s->blocks, life->address & ~UINT64_C(7), bytes_of(life));
 }
 
-static void see_move(void *context, const struct lives *lives, const struct lives_process *p,
-		     const struct life *life, uint64_t before)
+static void on_move(void *context, const struct replay *replay, const struct replay_process *p,
+		    const struct life *life, uint64_t before)
 {
-	(void)lives;
+	(void)replay;
 	put_again(context, p, life, before);
 }
 
-static void see_resize(void *context, const struct lives *lives, const struct lives_process *p,
-		       const struct life *life, uint64_t before)
+static void on_resize(void *context, const struct replay *replay, const struct replay_process *p,
+		      const struct life *life, uint64_t before)
 {
-	(void)lives;
+	(void)replay;
 	(void)before;
 	put_again(context, p, life, life->address);
 }
@@ -224,7 +224,7 @@ static bool in_module(const struct finder *f, const struct event *e)
 }
 
 static enum constructed_place place_of(struct finder *f, struct state *s,
-				       const struct lives_process *p, const struct event *e,
+				       const struct replay_process *p, const struct event *e,
 				       struct constructed_row *row, struct object *object)
 {
 	uint64_t start;
@@ -233,7 +233,7 @@ static enum constructed_place place_of(struct finder *f, struct state *s,
 	if (e->api & SHINY_THIS_ON_STACK)
 		return PLACE_STACK;
 	start = objects_find(&s->blocks, e->address, e->address + 1);
-	life = start ? lives_find(p, start) : NULL;
+	life = start ? replay_find(p, start) : NULL;
 	if (life && e->address - life->address < bytes_of(life)) {
 		object->block = life->number;
 		object->old = life->inherited;
@@ -274,7 +274,7 @@ static bool called_by_constructor(const struct finder *f, uint32_t stack, const 
 	return false;
 }
 
-static void construct(struct finder *f, struct state *s, const struct lives_process *p,
+static void construct(struct finder *f, struct state *s, const struct replay_process *p,
 		      const struct event *e, struct constructed_row *row)
 {
 	struct object *there = find_object(s, e->address, e->vtable),
@@ -298,15 +298,15 @@ static void construct(struct finder *f, struct state *s, const struct lives_proc
 		put_object(s, &fresh);
 }
 
-static void see_constructor(void *context, const struct lives *lives, const struct lives_process *p,
-			    const struct event *e)
+static void on_constructor(void *context, const struct replay *replay,
+			   const struct replay_process *p, const struct event *e)
 {
 	struct finder *f = context;
 	struct constructed_row *row;
 	struct object *there;
 	struct state *s;
 
-	(void)lives;
+	(void)replay;
 	if (!e->vtable || e->vtable > f->row_count)
 		return;
 	row = &f->rows[e->vtable - 1];
@@ -470,17 +470,17 @@ static void deliver(struct finder *f, const char *match, struct constructed *out
 		qsort(out->rows, out->count, sizeof(*out->rows), by_constructions);
 }
 
-struct shiny_err *constructed_load(struct store *store, const struct scope *scope,
+struct shiny_err *constructed_load(struct store *store, const struct filter *filter,
 				   const char *match, bool progress, struct constructed *out)
 {
 	struct finder f = { 0 };
-	struct lives_observer observer = { .context = &f,
-					   .birth = see_birth,
-					   .death = see_death,
-					   .resize = see_resize,
-					   .move = see_move,
-					   .fork = see_fork,
-					   .constructor = see_constructor };
+	struct replay_observer observer = { .context = &f,
+					    .birth = on_birth,
+					    .death = on_death,
+					    .resize = on_resize,
+					    .move = on_move,
+					    .fork = on_fork,
+					    .constructor = on_constructor };
 	struct shiny_err *err = load_classes(store, &f);
 
 	if (!err)
@@ -490,7 +490,8 @@ struct shiny_err *constructed_load(struct store *store, const struct scope *scop
 	f.state_count = store_ids(store, "process") - 1;
 	f.states = mem_zero(f.state_count + 1, sizeof(*f.states));
 	if (!err)
-		err = lives_run(store, scope, &observer, 1, progress ? "following objects" : NULL);
+		err = replay_run(store, filter, &observer, 1,
+				 progress ? "following objects" : NULL);
 	if (!err) {
 		end_all(&f);
 		deliver(&f, match, out);

@@ -50,13 +50,13 @@ struct constructed {
 	struct constructed_row *rows; /* the most constructions first */
 	size_t count;
 	struct constructed_row total; /* of those that match */
-	uint64_t allocations, deallocations; /* of blocks, all of the scope's */
+	uint64_t allocations, deallocations; /* of blocks, all of the filter's */
 };
 
 /* `match` as in shinyctl --match, "" all. An error where no constructors were recorded. */
-SHINY_MUST_CHECK struct shiny_err *constructed_load(struct store *store, const struct scope *scope,
-						    const char *match, bool progress,
-						    struct constructed *out);
+SHINY_MUST_CHECK struct shiny_err *constructed_load(struct store *store,
+						    const struct filter *filter, const char *match,
+						    bool progress, struct constructed *out);
 void constructed_deinit(struct constructed *constructed);
 
 #endif

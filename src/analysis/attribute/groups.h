@@ -38,16 +38,16 @@ SHINY_MUST_CHECK struct shiny_err *groups_load_components(struct store *store,
 void groups_deinit(struct groups *groups);
 
 /* The row that a block belongs to: below groups->count. */
-static inline uint32_t groups_find(const struct groups *groups, const struct lives *lives,
-				   const struct lives_process *process, const struct life *life)
+static inline uint32_t groups_find(const struct groups *groups, const struct replay *replay,
+				   const struct replay_process *process, const struct life *life)
 {
-	uint32_t id = groups->by == GROUP_TYPE	? lives_type(lives, process, life)
+	uint32_t id = groups->by == GROUP_TYPE	? replay_type(replay, process, life)
 		      : groups->by == GROUP_TAG ? life->tag
 						: life->stack;
 	uint32_t group = id < groups->of_count ? groups->of[id] : 0;
 
 	if (group & COMPONENT_ASK_TYPE) {
-		id = lives_type(lives, process, life);
+		id = replay_type(replay, process, life);
 		group &= ~COMPONENT_ASK_TYPE;
 		if (id < groups->of_type_count && groups->of_type[id])
 			group = groups->of_type[id];

@@ -96,8 +96,9 @@ static uint8_t family_of(uint64_t api)
 	return api < sizeof(families) ? families[api] : FAMILY_ANY;
 }
 
-static void see_death(void *context, const struct lives *lives, const struct lives_process *process,
-		      const struct life *life, const struct life_death *death)
+static void on_death(void *context, const struct replay *replay,
+		     const struct replay_process *process, const struct life *life,
+		     const struct life_death *death)
 {
 	struct finder *f = context;
 	struct mismatch row = { .got = life->api,
@@ -114,7 +115,7 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 	if (death->end != LIFE_FREED && death->end != LIFE_REALLOCED)
 		return;
 	*recent_of(f, process->id, life->address) = (struct ended){ life->address, process->id, life->stack, death->stack, life->api };
-	row.type = lives_type(lives, process, life);
+	row.type = replay_type(replay, process, life);
 	if (got != freed && got != FAMILY_ANY && freed != FAMILY_ANY) {
 		row.kind = MISMATCH_FAMILY;
 		add(f, &row);
@@ -124,8 +125,8 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 	}
 }
 
-static void see_birth(void *context, const struct lives *lives, const struct lives_process *process,
-		      const struct life *life)
+static void on_birth(void *context, const struct replay *replay,
+		     const struct replay_process *process, const struct life *life)
 {
 	struct ended *ended = recent_of(context, process->id, life->address);
 
@@ -133,8 +134,8 @@ static void see_birth(void *context, const struct lives *lives, const struct liv
 		ended->address = 0; /* handed out again: a free of it is this block's */
 }
 
-static void see_stray(void *context, const struct lives *lives, const struct lives_process *process,
-		      const struct event *event)
+static void on_stray(void *context, const struct replay *replay,
+		     const struct replay_process *process, const struct event *event)
 {
 	struct finder *f = context;
 	uint64_t address = event->kind == EVENT_REALLOC ? event->old_address : event->address;
@@ -168,19 +169,19 @@ static int by_kind(const void *left, const void *right)
 	return (a->first_ns > b->first_ns) - (a->first_ns < b->first_ns);
 }
 
-struct shiny_err *mismatches_load(struct store *store, const struct scope *scope, bool progress,
+struct shiny_err *mismatches_load(struct store *store, const struct filter *filter, bool progress,
 				  struct mismatches *out)
 {
 	struct mismatches found = { 0 };
 	struct finder f = { .out = &found };
-	struct lives_observer observer = {
-		.context = &f, .birth = see_birth, .death = see_death, .stray = see_stray
+	struct replay_observer observer = {
+		.context = &f, .birth = on_birth, .death = on_death, .stray = on_stray
 	};
 	struct shiny_err *err;
 
 	f.recent = mem_zero(RECENT, sizeof(*f.recent));
-	err = lives_run(store, scope, &observer, 1,
-			progress ? "comparing frees with allocations" : NULL);
+	err = replay_run(store, filter, &observer, 1,
+			 progress ? "comparing frees with allocations" : NULL);
 	free(f.recent);
 	free(f.slots);
 	if (err) {

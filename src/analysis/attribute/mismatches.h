@@ -47,7 +47,7 @@ struct mismatches {
 	uint64_t blocks[MISMATCH_KINDS]; /* all of each kind */
 };
 
-SHINY_MUST_CHECK struct shiny_err *mismatches_load(struct store *store, const struct scope *scope,
+SHINY_MUST_CHECK struct shiny_err *mismatches_load(struct store *store, const struct filter *filter,
 						   bool progress, struct mismatches *out);
 void mismatches_deinit(struct mismatches *mismatches);
 

@@ -137,7 +137,7 @@ static const char *const measures[] = {
 	[TREE_PEAK] = "SUM(s.peak_bytes)",
 };
 
-struct shiny_err *tree_load(struct store *store, const struct scope *scope,
+struct shiny_err *tree_load(struct store *store, const struct filter *filter,
 			    enum tree_measure measure, enum tree_by by, const char *match,
 			    double threshold, bool full, struct tree_node *root)
 {
@@ -172,7 +172,7 @@ struct shiny_err *tree_load(struct store *store, const struct scope *scope,
 					     : "LEFT JOIN function n ON n.id = i.function LEFT "
 					       "JOIN source o ON o.id = i.source LEFT JOIN frame f "
 					       "ON f.id = i.frame",
-				       scope_blocks(scope), typed ? details : "",
+				       filter_blocks(filter), typed ? details : "",
 				       typed ? details : "");
 
 	while (!err && !(err = query_step(q, &row)) && row)
@@ -297,7 +297,7 @@ static struct shiny_err *add_component_row(struct tree_node *root, const struct 
 	return NULL;
 }
 
-struct shiny_err *tree_load_components(struct store *store, const struct scope *scope,
+struct shiny_err *tree_load_components(struct store *store, const struct filter *filter,
 				       enum tree_measure measure,
 				       const struct component_rules *rules, const char *match,
 				       double threshold, bool full, struct tree_node *root,
@@ -311,7 +311,7 @@ struct shiny_err *tree_load_components(struct store *store, const struct scope *
 	struct captions captions = {.components = &found};
 	struct shiny_err *err =
 		!tree.name ? SHINY_NO_MEMORY
-			   : components_load(store, scope, rules, columns[measure], &found);
+			   : components_load(store, filter, rules, columns[measure], &found);
 
 	if (!err)
 		err = load_captions(store, full, &captions);

@@ -26,14 +26,14 @@ struct tree_node {
 
 /* Children come largest first; those below `threshold` (a share of the total, 0..1) are folded into
  * one. `full`: type names are not shortened. For `by` other than TREE_BY_COMPONENT. */
-SHINY_MUST_CHECK struct shiny_err *tree_load(struct store *store, const struct scope *scope,
+SHINY_MUST_CHECK struct shiny_err *tree_load(struct store *store, const struct filter *filter,
 					     enum tree_measure measure, enum tree_by by,
 					     const char *match, double threshold, bool full,
 					     struct tree_node *root);
 /* The same by component; also gives the components themselves. Not for TREE_PEAK: peaks are kept a
  * site, not a stack. */
 SHINY_MUST_CHECK struct shiny_err *tree_load_components(
-	struct store *store, const struct scope *scope, enum tree_measure measure,
+	struct store *store, const struct filter *filter, enum tree_measure measure,
 	const struct component_rules *rules, const char *match, double threshold, bool full,
 	struct tree_node *root, struct components *components);
 void tree_deinit(struct tree_node *root);

@@ -16,11 +16,11 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-const char *const census_names[CENSUS_DIMENSIONS] = {
-	[CENSUS_TYPE] = "type",
-	[CENSUS_SITE] = "site",
-	[CENSUS_COMPONENT] = "component",
-	[CENSUS_ROLE] = "role",
+const char *const breakdown_names[BREAKDOWN_DIMENSIONS] = {
+	[BREAKDOWN_TYPE] = "type",
+	[BREAKDOWN_SITE] = "site",
+	[BREAKDOWN_COMPONENT] = "component",
+	[BREAKDOWN_ROLE] = "role",
 };
 
 enum { SUMS_COLUMNS = 10 };
@@ -28,14 +28,14 @@ enum { SUMS_COLUMNS = 10 };
 #define PROGRAM "*" /* the key of the module that was started: two builds are often two files */
 
 /* The cell of blocks with this stack and vtable; process 0: empty. */
-struct census_stat {
+struct breakdown_stat {
 	uint32_t process, stack, vtable, cell;
 };
 
 /* ---- reading ---- */
 
 struct loading {
-	struct census *out;
+	struct breakdown *out;
 	struct store *store;
 	struct component_stacks components;
 	uint32_t *type_of; /* by type id */
@@ -66,7 +66,7 @@ static struct shiny_err *each(struct loading *l, const char *sql, take_fn *take)
 
 static void take_limits(struct loading *l)
 {
-	struct census *c = l->out;
+	struct breakdown *c = l->out;
 
 	l->type_limit = store_ids(l->store, "type");
 	l->stack_limit = c->stack_count = store_ids(l->store, "stack");
@@ -77,8 +77,8 @@ static void take_limits(struct loading *l)
 	l->site_of = mem_zero(l->stack_limit, sizeof(*l->site_of));
 	l->only_type = mem_zero(l->site_limit, sizeof(*l->only_type));
 	c->sites = mem_zero(l->site_limit, sizeof(*c->sites));
-	c->names[CENSUS_SITE].at = mem_zero(l->site_limit, sizeof(*c->names[CENSUS_SITE].at));
-	c->names[CENSUS_SITE].count = l->site_limit;
+	c->names[BREAKDOWN_SITE].at = mem_zero(l->site_limit, sizeof(*c->names[BREAKDOWN_SITE].at));
+	c->names[BREAKDOWN_SITE].count = l->site_limit;
 	c->modules = mem_zero(c->module_count, sizeof(*c->modules));
 	c->role_of = mem_zero(c->process_count, sizeof(*c->role_of));
 }
@@ -102,7 +102,7 @@ static char *without_version(const char *name)
 static void take_module(struct loading *l, const struct query *q)
 {
 	const char *path = query_text(q, 1);
-	struct census_module *m = &l->out->modules[query_id(q, 0, l->out->module_count)];
+	struct breakdown_module *m = &l->out->modules[query_id(q, 0, l->out->module_count)];
 
 	if (m == l->out->modules || m->key)
 		return;
@@ -118,7 +118,7 @@ static void take_type(struct loading *l, const struct query *q)
 	bool label = strcmp(query_text(q, 4), "label") == 0;
 	int guess =
 		strcmp(query_text(q, 4), "low") == 0 ? 2 : strcmp(query_text(q, 4), "medium") == 0;
-	size_t before = l->out->names[CENSUS_TYPE].count;
+	size_t before = l->out->names[BREAKDOWN_TYPE].count;
 	char *text = type_name_block(
 		&(struct type_text){ .type = query_text(q, 1),
 				     .container = query_is_null(q, 2) ? NULL : query_text(q, 2),
@@ -127,7 +127,7 @@ static void take_type(struct loading *l, const struct query *q)
 				     .derived = false,
 				     .full = l->full });
 
-	place = texts_put(&l->out->names[CENSUS_TYPE], text);
+	place = texts_put(&l->out->names[BREAKDOWN_TYPE], text);
 	free(text);
 	if (place == before && (place & (place - 1)) == 0) {
 		l->out->labels = mem_resize(l->out->labels, place ? 2 * (size_t)place : 1,
@@ -148,19 +148,19 @@ static void take_type(struct loading *l, const struct query *q)
 static void take_site(struct loading *l, const struct query *q)
 {
 	uint32_t id = query_id(q, 0, l->site_limit);
-	struct census_site *s = &l->out->sites[id];
+	struct breakdown_site *s = &l->out->sites[id];
 	const char *function = query_text(q, 1), *file = query_text(q, 2);
 	const char *module;
-	char **text = &l->out->names[CENSUS_SITE].at[id];
+	char **text = &l->out->names[BREAKDOWN_SITE].at[id];
 
 	if (!id || *text)
 		return;
-	*s = (struct census_site){ .function = *function ? mem_text(function) : NULL,
-				   .file = *file ? mem_text(file) : NULL,
-				   .line = (uint32_t)query_number(q, 3),
-				   .module = query_id(q, 4, l->out->module_count),
-				   .frame = (uint32_t)query_number(q, 5),
-				   .vaddr = (uint64_t)query_number(q, 6) };
+	*s = (struct breakdown_site){ .function = *function ? mem_text(function) : NULL,
+				      .file = *file ? mem_text(file) : NULL,
+				      .line = (uint32_t)query_number(q, 3),
+				      .module = query_id(q, 4, l->out->module_count),
+				      .frame = (uint32_t)query_number(q, 5),
+				      .vaddr = (uint64_t)query_number(q, 6) };
 	module = l->out->modules[s->module].name;
 	if (*function && *file)
 		*text = mem_format("%s (%s:%u)", function, text_base(file), s->line);
@@ -200,20 +200,21 @@ static void take_process(struct loading *l, const struct query *q)
 				  strchr(role, ':') ? "" : purpose);
 	else
 		text = mem_format("%s%s", query_text(q, 3), query_number(q, 4) ? ", forked" : "");
-	l->out->role_of[id] = texts_put(&l->out->names[CENSUS_ROLE], text);
+	l->out->role_of[id] = texts_put(&l->out->names[BREAKDOWN_ROLE], text);
 	free(text);
 }
 
 /* ---- cells ---- */
 
-static size_t stat_home(const struct census *c, uint32_t process, uint32_t stack, uint32_t vtable)
+static size_t stat_home(const struct breakdown *c, uint32_t process, uint32_t stack,
+			uint32_t vtable)
 {
 	return hash_pair((uint64_t)process << 32 | stack, vtable) & (c->stat_room - 1);
 }
 
 /* The place of a row, or the empty one where it would be. */
-static struct census_stat *stat_at(const struct census *c, uint32_t process, uint32_t stack,
-				   uint32_t vtable)
+static struct breakdown_stat *stat_at(const struct breakdown *c, uint32_t process, uint32_t stack,
+				      uint32_t vtable)
 {
 	size_t i = stat_home(c, process, stack, vtable);
 
@@ -224,12 +225,12 @@ static struct census_stat *stat_at(const struct census *c, uint32_t process, uin
 	return &c->stats[i];
 }
 
-static void stat_put(struct census *c, const struct census_stat *row)
+static void stat_put(struct breakdown *c, const struct breakdown_stat *row)
 {
-	struct census_stat *at;
+	struct breakdown_stat *at;
 
 	if (2 * (c->stat_count + 1) > c->stat_room) {
-		struct census old = *c;
+		struct breakdown old = *c;
 
 		c->stat_room = old.stat_room ? old.stat_room * 2 : 1024;
 		c->stats = mem_zero(c->stat_room, sizeof(*c->stats));
@@ -243,9 +244,9 @@ static void stat_put(struct census *c, const struct census_stat *row)
 	*at = *row;
 }
 
-static uint32_t cell_of(struct loading *l, const uint32_t of[CENSUS_DIMENSIONS])
+static uint32_t cell_of(struct loading *l, const uint32_t of[BREAKDOWN_DIMENSIONS])
 {
-	struct census *c = l->out;
+	struct breakdown *c = l->out;
 	size_t at;
 
 	if (2 * (c->cell_count + 1) > l->cell_slots) {
@@ -261,12 +262,13 @@ static uint32_t cell_of(struct loading *l, const uint32_t of[CENSUS_DIMENSIONS])
 		}
 		c->cells = mem_resize(c->cells, l->cell_slots, sizeof(*c->cells));
 	}
-	at = XXH3_64bits(of, CENSUS_DIMENSIONS * sizeof(*of)) & (l->cell_slots - 1);
+	at = XXH3_64bits(of, BREAKDOWN_DIMENSIONS * sizeof(*of)) & (l->cell_slots - 1);
 	for (; l->cells[at]; at = (at + 1) & (l->cell_slots - 1))
-		if (memcmp(c->cells[l->cells[at] - 1].of, of, CENSUS_DIMENSIONS * sizeof(*of)) == 0)
+		if (memcmp(c->cells[l->cells[at] - 1].of, of, BREAKDOWN_DIMENSIONS * sizeof(*of)) ==
+		    0)
 			return l->cells[at] - 1;
-	c->cells[c->cell_count] = (struct census_cell){ .least_size = UINT64_MAX };
-	memcpy(c->cells[c->cell_count].of, of, CENSUS_DIMENSIONS * sizeof(*of));
+	c->cells[c->cell_count] = (struct breakdown_cell){ .least_size = UINT64_MAX };
+	memcpy(c->cells[c->cell_count].of, of, BREAKDOWN_DIMENSIONS * sizeof(*of));
 	l->cells[at] = (uint32_t)++c->cell_count;
 	return (uint32_t)c->cell_count - 1;
 }
@@ -286,27 +288,28 @@ static uint32_t component_of(const struct loading *l, uint32_t stack, uint32_t t
 /* Rows: process, stack, vtable, type, least and most size, sums. */
 static void take_stat(struct loading *l, const struct query *q)
 {
-	struct census_stat row = { .process = (uint32_t)query_number(q, 0),
-				   .stack = (uint32_t)query_number(q, 1),
-				   .vtable = (uint32_t)query_number(q, 2) };
+	struct breakdown_stat row = { .process = (uint32_t)query_number(q, 0),
+				      .stack = (uint32_t)query_number(q, 1),
+				      .vtable = (uint32_t)query_number(q, 2) };
 	uint32_t stack = row.stack < l->stack_limit ? row.stack : 0,
-		 type = query_id(q, 3, l->type_limit), of[CENSUS_DIMENSIONS];
+		 type = query_id(q, 3, l->type_limit), of[BREAKDOWN_DIMENSIONS];
 	uint64_t least = (uint64_t)query_number(q, 4), most = (uint64_t)query_number(q, 5);
-	struct census_cell *cell;
+	struct breakdown_cell *cell;
 	struct sums sums;
 
 	if (!row.process)
 		return;
 	sums_read(&sums, q, 6);
-	of[CENSUS_SITE] = l->site_of[stack];
-	of[CENSUS_TYPE] = l->type_of[type];
-	if (!of[CENSUS_TYPE] && of[CENSUS_SITE] && l->only_type[of[CENSUS_SITE]] != SEVERAL)
-		of[CENSUS_TYPE] = l->only_type[of[CENSUS_SITE]];
-	of[CENSUS_COMPONENT] = component_of(l, stack, type);
-	of[CENSUS_ROLE] = row.process < l->out->process_count ? l->out->role_of[row.process] : 0;
+	of[BREAKDOWN_SITE] = l->site_of[stack];
+	of[BREAKDOWN_TYPE] = l->type_of[type];
+	if (!of[BREAKDOWN_TYPE] && of[BREAKDOWN_SITE] &&
+	    l->only_type[of[BREAKDOWN_SITE]] != SEVERAL)
+		of[BREAKDOWN_TYPE] = l->only_type[of[BREAKDOWN_SITE]];
+	of[BREAKDOWN_COMPONENT] = component_of(l, stack, type);
+	of[BREAKDOWN_ROLE] = row.process < l->out->process_count ? l->out->role_of[row.process] : 0;
 	row.cell = cell_of(l, of);
 	cell = &l->out->cells[row.cell];
-	l->out->sites[of[CENSUS_SITE]].api = (uint8_t)query_number(q, 6 + SUMS_COLUMNS);
+	l->out->sites[of[BREAKDOWN_SITE]].api = (uint8_t)query_number(q, 6 + SUMS_COLUMNS);
 	sums_add(&cell->sums, &sums);
 	sums_add(&l->out->total, &sums);
 	if (sums.allocs + sums.inherited) {
@@ -318,16 +321,16 @@ static void take_stat(struct loading *l, const struct query *q)
 
 /* Blocks begin without a vtable. Where no row of table stat is left without one, they are at first
  * taken for what most of them turn out to be. */
-static void add_beginnings(struct census *c)
+static void add_beginnings(struct breakdown *c)
 {
 	size_t count = 0;
-	struct census_stat *rows = mem_alloc((c->stat_count + 1) * sizeof(*rows));
+	struct breakdown_stat *rows = mem_alloc((c->stat_count + 1) * sizeof(*rows));
 
 	for (size_t i = 0; i < c->stat_room; i++)
 		if (c->stats[i].process && c->stats[i].vtable)
 			rows[count++] = c->stats[i];
 	for (size_t i = 0; i < count; i++) {
-		struct census_stat *at = stat_at(c, rows[i].process, rows[i].stack, 0);
+		struct breakdown_stat *at = stat_at(c, rows[i].process, rows[i].stack, 0);
 
 		rows[i].vtable = 0;
 		if (!at->process)
@@ -336,7 +339,7 @@ static void add_beginnings(struct census *c)
 	free(rows);
 }
 
-static struct shiny_err *read_facts(struct loading *l, const struct scope *scope)
+static struct shiny_err *read_facts(struct loading *l, const struct filter *filter)
 {
 	struct losses losses = { 0 };
 	struct query *q = NULL;
@@ -356,29 +359,29 @@ static struct shiny_err *read_facts(struct loading *l, const struct scope *scope
 	return err;
 }
 
-static struct shiny_err *load(struct loading *l, const struct scope *scope,
+static struct shiny_err *load(struct loading *l, const struct filter *filter,
 			      const struct component_rules *rules)
 {
 	char *stats = mem_format("SELECT s.process, s.stack, s.vtable, s.type, s.min_size, "
 				 "s.max_size, s.allocs, s.reallocs, s.frees, s.bytes, s.live, "
 				 "s.live_bytes, s.inherited, s.inherited_bytes, s.inherited_frees, "
 				 "s.gone, s.gone_bytes, s.api FROM stat s WHERE %s",
-				 scope_blocks(scope));
+				 filter_blocks(filter));
 	char *processes = mem_format(
 		"SELECT s.process, s.role, s.purpose, s.name, s.forked_ns, %s FROM v_processes s",
-		scope->where);
-	struct shiny_err *err = read_facts(l, scope);
+		filter->where);
+	struct shiny_err *err = read_facts(l, filter);
 
 	take_limits(l);
 	if (!err)
 		err = each(l, "SELECT key, value FROM session", take_fact);
-	l->out->duration = scope_length(scope, l->out->duration);
+	l->out->duration = filter_length(filter, l->out->duration);
 	if (!err)
 		err = each(l, "SELECT id, path, build_id FROM module", take_module);
-	texts_put(&l->out->names[CENSUS_TYPE], "(no type)");
+	texts_put(&l->out->names[BREAKDOWN_TYPE], "(no type)");
 	l->out->labels = mem_zero(1, sizeof(*l->out->labels));
 	l->out->guesses = mem_zero(1, sizeof(*l->out->guesses));
-	texts_put(&l->out->names[CENSUS_ROLE], "(no process)");
+	texts_put(&l->out->names[BREAKDOWN_ROLE], "(no process)");
 	if (!err)
 		err = each(l, "SELECT id, name, container, form, confidence FROM type", take_type);
 	if (!err)
@@ -397,12 +400,12 @@ static struct shiny_err *load(struct loading *l, const struct scope *scope,
 		err = each(l, processes, take_process);
 	if (!err && rules)
 		err = component_stacks_load(l->store, rules, &l->components);
-	if (!err && scope_timed(scope)) {
-		err = narrow_begin(l->store, scope, NARROW_STAT, l->title);
+	if (!err && filter_timed(filter)) {
+		err = subset_begin(l->store, filter, SUBSET_STAT, l->title);
 		if (!err)
 			err = each(l, stats, take_stat);
 		if (!err)
-			err = narrow_end(l->store);
+			err = subset_end(l->store);
 	} else if (!err) {
 		err = each(l, stats, take_stat);
 	}
@@ -411,57 +414,58 @@ static struct shiny_err *load(struct loading *l, const struct scope *scope,
 	return err;
 }
 
-struct shiny_err *census_load(struct store *store, const struct scope *scope,
-			      const struct component_rules *rules, bool full, const char *title,
-			      struct census *out)
+struct shiny_err *breakdown_load(struct store *store, const struct filter *filter,
+				 const struct component_rules *rules, bool full, const char *title,
+				 struct breakdown *out)
 {
-	struct census census = { 0 };
-	struct loading l = { .out = &census, .store = store, .full = full, .title = title };
-	struct shiny_err *err = load(&l, scope, rules);
+	struct breakdown breakdown = { 0 };
+	struct loading l = { .out = &breakdown, .store = store, .full = full, .title = title };
+	struct shiny_err *err = load(&l, filter, rules);
 
-	census.names[CENSUS_COMPONENT] =
+	breakdown.names[BREAKDOWN_COMPONENT] =
 		(struct texts){ .at = l.components.names, .count = l.components.name_count };
 	l.components.names = NULL;
 	l.components.name_count = 0;
 	component_stacks_deinit(&l.components);
 	if (!err && !rules)
-		texts_put(&census.names[CENSUS_COMPONENT], "(not asked)");
-	for (size_t i = 0; !err && i < census.names[CENSUS_SITE].count; i++)
-		if (!census.names[CENSUS_SITE].at[i])
-			census.names[CENSUS_SITE].at[i] = mem_text("(no stack)");
-	if (!err && census.stat_count)
-		add_beginnings(&census);
+		texts_put(&breakdown.names[BREAKDOWN_COMPONENT], "(not asked)");
+	for (size_t i = 0; !err && i < breakdown.names[BREAKDOWN_SITE].count; i++)
+		if (!breakdown.names[BREAKDOWN_SITE].at[i])
+			breakdown.names[BREAKDOWN_SITE].at[i] = mem_text("(no stack)");
+	if (!err && breakdown.stat_count)
+		add_beginnings(&breakdown);
 	free(l.type_of);
 	free(l.site_of);
 	free(l.only_type);
 	free(l.cells);
 	if (l.executable)
-		census.program = mem_text(text_base(l.executable));
+		breakdown.program = mem_text(text_base(l.executable));
 	free(l.executable);
 	if (err) {
-		census_deinit(&census);
+		breakdown_deinit(&breakdown);
 		return err;
 	}
-	*out = census;
+	*out = breakdown;
 	return NULL;
 }
 
-uint32_t census_cell(const struct census *c, uint32_t process, uint32_t stack, uint32_t vtable)
+uint32_t breakdown_cell(const struct breakdown *c, uint32_t process, uint32_t stack,
+			uint32_t vtable)
 {
-	const struct census_stat *at;
+	const struct breakdown_stat *at;
 
 	if (!c->stat_room)
-		return CENSUS_NO_CELL;
+		return BREAKDOWN_NO_CELL;
 	at = stat_at(c, process, stack, vtable);
 	if (!at->process && vtable)
 		at = stat_at(c, process, stack, 0); /* a word that turned out to be no vptr is
 						       counted with those that had none */
-	return at->process ? at->cell : CENSUS_NO_CELL;
+	return at->process ? at->cell : BREAKDOWN_NO_CELL;
 }
 
-void census_deinit(struct census *c)
+void breakdown_deinit(struct breakdown *c)
 {
-	for (size_t i = 0; c->sites && i < c->names[CENSUS_SITE].count; i++) {
+	for (size_t i = 0; c->sites && i < c->names[BREAKDOWN_SITE].count; i++) {
 		free(c->sites[i].function);
 		free(c->sites[i].file);
 	}
@@ -470,7 +474,7 @@ void census_deinit(struct census *c)
 		free(c->modules[i].name);
 		free(c->modules[i].build_id);
 	}
-	for (int d = 0; d < CENSUS_DIMENSIONS; d++)
+	for (int d = 0; d < BREAKDOWN_DIMENSIONS; d++)
 		texts_deinit(&c->names[d]);
 	free(c->program);
 	free(c->labels);
@@ -480,5 +484,5 @@ void census_deinit(struct census *c)
 	free(c->cells);
 	free(c->stats);
 	free(c->role_of);
-	*c = (struct census){ 0 };
+	*c = (struct breakdown){ 0 };
 }

@@ -27,44 +27,50 @@
 #include "../query/filter.h"
 #include "../../store/loss.h"
 
-enum census_by { CENSUS_TYPE, CENSUS_SITE, CENSUS_COMPONENT, CENSUS_ROLE, CENSUS_DIMENSIONS };
-extern const char *const census_names[CENSUS_DIMENSIONS]; /* "type" */
+enum breakdown_by {
+	BREAKDOWN_TYPE,
+	BREAKDOWN_SITE,
+	BREAKDOWN_COMPONENT,
+	BREAKDOWN_ROLE,
+	BREAKDOWN_DIMENSIONS
+};
+extern const char *const breakdown_names[BREAKDOWN_DIMENSIONS]; /* "type" */
 
-struct census_module {
+struct breakdown_module {
 	char *key;      /* file name without version; "*": the program that was recorded */
 	char *name;     /* file name */
 	char *build_id; /* "" none */
 };
-struct census_site {
+struct breakdown_site {
 	char *function, *file; /* NULL unknown; file: as the debug information spells it */
 	uint32_t line, module, frame; /* module: place in modules; frame: id */
 	uint64_t vaddr;
 	uint8_t api;           /* enum shiny_api of one of its stacks */
 };
-struct census_cell {
-	uint32_t of[CENSUS_DIMENSIONS]; /* places in names */
+struct breakdown_cell {
+	uint32_t of[BREAKDOWN_DIMENSIONS]; /* places in names */
 	struct sums sums;
 	uint64_t least_size, most_size; /* of the requests */
 };
-struct census {
-	struct texts names[CENSUS_DIMENSIONS]; /* 0 is what has none; sites: by id of table site,
-	                                        * where texts may be equal */
+struct breakdown {
+	struct texts names[BREAKDOWN_DIMENSIONS]; /* 0 is what has none; sites: by id of table site,
+						   * where texts may be equal */
 	char *program;                /* file name of the program that was recorded; NULL unknown */
 	bool *labels;                 /* a type each: it is words, not a type */
 	uint8_t *guesses;             /* a type each: 1 medium, 2 low: the least sure that its
 	                               * blocks have */
-	struct census_module *modules; /* 0: none; else by id of table module */
+	struct breakdown_module *modules; /* 0: none; else by id of table module */
 	size_t module_count;
-	struct census_site *sites;    /* by id; as many as names[CENSUS_SITE] */
-	struct census_cell *cells;
+	struct breakdown_site *sites; /* by id; as many as names[BREAKDOWN_SITE] */
+	struct breakdown_cell *cells;
 	size_t cell_count;
-	struct census_stat *stats;    /* hash table: process, stack and vtable → cell */
+	struct breakdown_stat *stats; /* hash table: process, stack and vtable → cell */
 	size_t stat_room, stat_count;
 	size_t stack_count;           /* first stack id beyond */
 	uint32_t *role_of;            /* by process id */
 	size_t process_count;
-	struct sums total;            /* over the scope */
-	uint64_t processes, duration; /* of the scope; of the session or interval, ns */
+	struct sums total;	      /* over the filter */
+	uint64_t processes, duration; /* of the filter; of the session or interval, ns */
 	uint64_t lost;                /* counts of all losses */
 	struct loss_sum losses;       /* the same by unit */
 	bool complete, with_events;
@@ -72,16 +78,16 @@ struct census {
 
 /*
  * `rules` NULL: all is of component 0, which saves the time. `full`: type names are not shortened.
- * `title`: for the progress line where the scope has an interval; NULL none.
+ * `title`: for the progress line where the filter has an interval; NULL none.
  */
-SHINY_MUST_CHECK struct shiny_err *census_load(struct store *store, const struct scope *scope,
-					       const struct component_rules *rules, bool full,
-					       const char *title, struct census *out);
-void census_deinit(struct census *census);
+SHINY_MUST_CHECK struct shiny_err *breakdown_load(struct store *store, const struct filter *filter,
+						  const struct component_rules *rules, bool full,
+						  const char *title, struct breakdown *out);
+void breakdown_deinit(struct breakdown *breakdown);
 
-/* The cell of a block, as far as its vtable is known; CENSUS_NO_CELL: none. */
-#define CENSUS_NO_CELL UINT32_MAX
-uint32_t census_cell(const struct census *census, uint32_t process, uint32_t stack,
-		     uint32_t vtable);
+/* The cell of a block, as far as its vtable is known; BREAKDOWN_NO_CELL: none. */
+#define BREAKDOWN_NO_CELL UINT32_MAX
+uint32_t breakdown_cell(const struct breakdown *breakdown, uint32_t process, uint32_t stack,
+			uint32_t vtable);
 
 #endif

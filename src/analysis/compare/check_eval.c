@@ -15,21 +15,21 @@
 #include "../attribute/mismatches.h"
 #include "tracker.h"
 
-const char *const limit_states[] = {
-	[LIMIT_HOLDS] = "holds", [LIMIT_FAILS] = "fails", [LIMIT_UNKNOWN] = "unknown"
+const char *const check_states[] = {
+	[CHECK_HOLDS] = "holds", [CHECK_FAILS] = "fails", [CHECK_UNKNOWN] = "unknown"
 };
 
 /* A rule's value, or its value in every row of a dimension. */
 struct plan {
-	const struct limit_rule *rule;
+	const struct check_rule *rule;
 	size_t result;        /* its place */
 	bool by_rows;
-	enum census_by by;
+	enum breakdown_by by;
 	size_t rows;          /* 1 where not by rows */
 	double *values[2];    /* NAN: there is none */
 	bool *seen;           /* rows that either session has */
 	bool *selected[2];    /* by cell */
-	size_t first_watch;
+	size_t first_tracker;
 	bool parts;           /* of a peak: what the rows had when all of them together had
 	                       * `peaks` */
 	double peaks[2];
@@ -37,16 +37,16 @@ struct plan {
 
 struct checking {
 	struct store *const *stores;
-	struct scope scopes[2];
-	struct scope_names names; /* what these were made from */
-	const struct limit_rules *rules;
-	bool *mine; /* a rule each: it is about these scopes */
-	const struct limit_options *options;
-	struct limits *out;
-	struct census censuses[2];
+	struct filter filters[2];
+	struct filter_names names; /* what these were made from */
+	const struct check_rules *rules;
+	bool *mine; /* a rule each: it is about these filters */
+	const struct check_options *options;
+	struct check_results *out;
+	struct breakdown breakdowns[2];
 	struct suppressions hidden[2];
-	struct match matches[CENSUS_DIMENSIONS];
-	bool matched[CENSUS_DIMENSIONS];
+	struct match matches[BREAKDOWN_DIMENSIONS];
+	bool matched[BREAKDOWN_DIMENSIONS];
 	bool with_base;
 	int first; /* side: 0 with a base, else 1 */
 };
@@ -86,10 +86,10 @@ static bool type_matches(const char *pattern, const char *name)
 
 /* By the whole, by the function with and without its parameters, by the file, with and without its
  * directory, by the module. */
-static bool site_matches(const char *pattern, const struct census *c, size_t site)
+static bool site_matches(const char *pattern, const struct breakdown *c, size_t site)
 {
-	const struct census_site *s = &c->sites[site];
-	const char *texts[] = { c->names[CENSUS_SITE].at[site], s->function, s->file,
+	const struct breakdown_site *s = &c->sites[site];
+	const char *texts[] = { c->names[BREAKDOWN_SITE].at[site], s->function, s->file,
 				s->file ? text_base(s->file) : NULL, c->modules[s->module].name };
 	const char *start = s->function ? function_name_start(s->function) : NULL;
 
@@ -99,30 +99,31 @@ static bool site_matches(const char *pattern, const struct census *c, size_t sit
 	return start && name_matches(pattern, start, function_name_length(start));
 }
 
-static bool *names_selected(const struct census *c, const struct limit_filter *filter)
+static bool *names_selected(const struct breakdown *c, const struct check_selector *selector)
 {
-	const struct texts *names = &c->names[filter->by];
+	const struct texts *names = &c->names[selector->by];
 	bool *selected = mem_zero(names->count + 1, sizeof(*selected));
 
 	for (size_t i = 0; i < names->count; i++)
-		selected[i] =
-			filter->by == CENSUS_TYPE ? type_matches(filter->pattern, names->at[i])
-			: filter->by == CENSUS_SITE
-				? site_matches(filter->pattern, c, i)
-				: name_matches(filter->pattern, names->at[i], strlen(names->at[i]));
+		selected[i] = selector->by == BREAKDOWN_TYPE
+				      ? type_matches(selector->pattern, names->at[i])
+			      : selector->by == BREAKDOWN_SITE
+				      ? site_matches(selector->pattern, c, i)
+				      : name_matches(selector->pattern, names->at[i],
+						     strlen(names->at[i]));
 	return selected;
 }
 
-static bool *cells_selected(const struct census *c, const struct limit_rule *rule)
+static bool *cells_selected(const struct breakdown *c, const struct check_rule *rule)
 {
 	bool *cells = mem_alloc(c->cell_count + 1);
 
 	memset(cells, true, c->cell_count + 1);
-	for (size_t f = 0; f < rule->filter_count; f++) {
-		bool *names = names_selected(c, &rule->filters[f]);
+	for (size_t f = 0; f < rule->selector_count; f++) {
+		bool *names = names_selected(c, &rule->selectors[f]);
 
 		for (size_t i = 0; i < c->cell_count; i++)
-			cells[i] = cells[i] && names[c->cells[i].of[rule->filters[f].by]];
+			cells[i] = cells[i] && names[c->cells[i].of[rule->selectors[f].by]];
 		free(names);
 	}
 	return cells;
@@ -130,82 +131,92 @@ static bool *cells_selected(const struct census *c, const struct limit_rule *rul
 
 /* ---- values ---- */
 
-static struct shiny_err *need_match(struct checking *k, enum census_by by)
+static struct shiny_err *need_match(struct checking *k, enum breakdown_by by)
 {
-	const struct census *const censuses[2] = { k->with_base ? &k->censuses[0] : NULL,
-						   &k->censuses[1] };
+	const struct breakdown *const breakdowns[2] = { k->with_base ? &k->breakdowns[0] : NULL,
+							&k->breakdowns[1] };
 
 	if (k->matched[by])
 		return NULL;
-	if (by == CENSUS_SITE)
-		SHINY_TRY(need_match(k, CENSUS_TYPE));
-	SHINY_TRY(match_load(k->stores, censuses, by, &k->matches[CENSUS_TYPE], &k->matches[by]));
+	if (by == BREAKDOWN_SITE)
+		SHINY_TRY(need_match(k, BREAKDOWN_TYPE));
+	SHINY_TRY(match_load(k->stores, breakdowns, by, &k->matches[BREAKDOWN_TYPE],
+			     &k->matches[by]));
 	k->matched[by] = true;
 	return NULL;
 }
 
 static uint32_t row_of(const struct checking *k, const struct plan *p, int side, size_t cell)
 {
-	return p->by_rows ? k->matches[p->by].row_of[side][k->censuses[side].cells[cell].of[p->by]]
-			  : 0;
+	return p->by_rows
+		       ? k->matches[p->by].row_of[side][k->breakdowns[side].cells[cell].of[p->by]]
+		       : 0;
 }
 
-static uint64_t sum_of(const struct census_cell *cell, enum limit_measure measure)
+static uint64_t sum_of(const struct breakdown_cell *cell, enum check_measure measure)
 {
 	switch (measure) {
-	case LIMIT_ALLOCS: return cell->sums.allocs;
-	case LIMIT_REALLOCS: return cell->sums.reallocs;
-	case LIMIT_FREES: return cell->sums.frees;
-	case LIMIT_BYTES: return cell->sums.bytes;
-	case LIMIT_LIVE: return cell->sums.live;
+	case CHECK_ALLOCS:
+		return cell->sums.allocs;
+	case CHECK_REALLOCS:
+		return cell->sums.reallocs;
+	case CHECK_FREES:
+		return cell->sums.frees;
+	case CHECK_BYTES:
+		return cell->sums.bytes;
+	case CHECK_LIVE:
+		return cell->sums.live;
 	default: return cell->sums.live_bytes;
 	}
 }
 
-static double watched(const struct watch *w, enum limit_measure measure, bool part)
+static double tracked(const struct tracker *w, enum check_measure measure, bool part)
 {
 	switch (measure) {
-	case LIMIT_PEAK_BYTES: return (double)(part ? w->at_target : w->peak_bytes);
-	case LIMIT_LEAKS: return (double)w->leaks;
-	case LIMIT_LEAKED_BYTES: return (double)w->leaked_bytes;
+	case CHECK_PEAK_BYTES:
+		return (double)(part ? w->at_target : w->peak_bytes);
+	case CHECK_LEAKS:
+		return (double)w->leaks;
+	case CHECK_LEAKED_BYTES:
+		return (double)w->leaked_bytes;
 	default: return w->ages.ended ? (double)distribution_quantile(&w->ages, 0.5) : NAN;
 	}
 }
 
 static bool needs_events(const struct plan *p)
 {
-	return limit_measures[p->rule->measure].source == LIMIT_OF_EVENTS;
+	return check_measures[p->rule->measure].source == CHECK_OF_EVENTS;
 }
 
 static void add_sums(const struct checking *k, struct plan *p, int side)
 {
-	const struct census *c = &k->censuses[side];
+	const struct breakdown *c = &k->breakdowns[side];
 
 	for (size_t i = 0; i < c->cell_count; i++) {
-		const struct census_cell *cell = &c->cells[i];
+		const struct breakdown_cell *cell = &c->cells[i];
 		uint32_t row = row_of(k, p, side, i);
 
 		if (!p->selected[side][i] || cell->sums.allocs + cell->sums.inherited == 0)
 			continue;
 		p->seen[row] = true;
-		if (p->rule->measure == LIMIT_SIZE)
+		if (p->rule->measure == CHECK_SIZE)
 			p->values[side][row] = fmax(p->values[side][row], (double)cell->most_size);
 		else if (!needs_events(p))
 			p->values[side][row] += (double)sum_of(cell, p->rule->measure);
 	}
 }
 
-/* Which watches each cell has: those of the plans that select it. */
-static void watch_cells(const struct checking *k, struct plan *plans, size_t count, int side,
-			struct watches *w)
+/* Which trackers each cell has: those of the plans that select it. */
+static void track_cells(const struct checking *k, struct plan *plans, size_t count, int side,
+			struct trackers *w)
 {
-	const struct census *c = &k->censuses[side];
+	const struct breakdown *c = &k->breakdowns[side];
 	uint32_t at = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		if (!needs_events(&plans[i]))
 			continue;
-		plans[i].first_watch = w->count;
+		plans[i].first_tracker = w->count;
 		w->count += plans[i].rows + plans[i].parts;
 	}
 	w->at = mem_zero(w->count + 1, sizeof(*w->at));
@@ -215,21 +226,21 @@ static void watch_cells(const struct checking *k, struct plan *plans, size_t cou
 		struct plan *p = &plans[i];
 
 		for (size_t r = 0; needs_events(p) && r < p->rows; r++)
-			w->at[p->first_watch + r].lifetimes = p->rule->measure == LIMIT_LIFETIME;
+			w->at[p->first_tracker + r].lifetimes = p->rule->measure == CHECK_LIFETIME;
 		if (p->parts)
-			w->at[p->first_watch + p->rows] =
-				(struct watch){ .target = (uint64_t)p->peaks[side],
-						.parts = p->first_watch,
-						.part_count = p->rows };
+			w->at[p->first_tracker + p->rows] =
+				(struct tracker){ .target = (uint64_t)p->peaks[side],
+						  .parts = p->first_tracker,
+						  .part_count = p->rows };
 	}
 	for (size_t cell = 0; cell < c->cell_count; cell++) {
 		for (size_t i = 0; i < count; i++) {
 			if (!needs_events(&plans[i]) || !plans[i].selected[side][cell])
 				continue;
-			w->of[at++] =
-				(uint32_t)(plans[i].first_watch + row_of(k, &plans[i], side, cell));
+			w->of[at++] = (uint32_t)(plans[i].first_tracker +
+						 row_of(k, &plans[i], side, cell));
 			if (plans[i].parts)
-				w->of[at++] = (uint32_t)(plans[i].first_watch + plans[i].rows);
+				w->of[at++] = (uint32_t)(plans[i].first_tracker + plans[i].rows);
 		}
 		w->first[cell + 1] = at;
 	}
@@ -237,17 +248,17 @@ static void watch_cells(const struct checking *k, struct plan *plans, size_t cou
 
 static struct shiny_err *follow(struct checking *k, struct plan *plans, size_t count, int side)
 {
-	struct watches watches = { .hidden = &k->hidden[side] };
+	struct trackers trackers = { .hidden = &k->hidden[side] };
 	struct shiny_err *err;
 
-	watch_cells(k, plans, count, side, &watches);
-	err = watch_run(k->stores[side], &k->scopes[side], &k->censuses[side], &watches,
-			k->options->progress ? "checking" : NULL);
+	track_cells(k, plans, count, side, &trackers);
+	err = tracker_run(k->stores[side], &k->filters[side], &k->breakdowns[side], &trackers,
+			  k->options->progress ? "checking" : NULL);
 	for (size_t i = 0; !err && i < count; i++)
 		for (size_t r = 0; needs_events(&plans[i]) && r < plans[i].rows; r++)
-			plans[i].values[side][r] = watched(&watches.at[plans[i].first_watch + r],
+			plans[i].values[side][r] = tracked(&trackers.at[plans[i].first_tracker + r],
 							   plans[i].rule->measure, plans[i].parts);
-	watches_deinit(&watches);
+	trackers_deinit(&trackers);
 	return err;
 }
 
@@ -267,7 +278,7 @@ static struct shiny_err *run_plans(struct checking *k, struct plan *plans, size_
 			p->values[side] = mem_zero(p->rows + 1, sizeof(*p->values[side]));
 			if (side < k->first)
 				continue;
-			p->selected[side] = cells_selected(&k->censuses[side], p->rule);
+			p->selected[side] = cells_selected(&k->breakdowns[side], p->rule);
 			add_sums(k, p, side);
 		}
 		events = events || needs_events(p);
@@ -290,50 +301,50 @@ static void plan_deinit(struct plan *p)
 
 static int by_weight(const void *left, const void *right, void *context)
 {
-	const struct limit_part *a = left, *b = right;
-	const struct limit_rule *rule = context;
-	double sign = rule->op == LIMIT_GE || rule->op == LIMIT_GT ? -1 : 1;
+	const struct check_part *a = left, *b = right;
+	const struct check_rule *rule = context;
+	double sign = rule->op == CHECK_GE || rule->op == CHECK_GT ? -1 : 1;
 	double x = rule->relative ? sign * (a->value - a->base) : a->value,
 	       y = rule->relative ? sign * (b->value - b->base) : b->value;
 
 	return x != y ? (x < y ? 1 : -1) : strcmp(a->name, b->name);
 }
 
-static void add_part(struct limit_result *r, char *name, double base, double value)
+static void add_part(struct check_result *r, char *name, double base, double value)
 {
 	if ((r->part_total & (r->part_total - 1)) == 0)
 		r->parts = mem_resize(r->parts, r->part_total ? 2 * r->part_total : 1,
 				      sizeof(*r->parts));
-	r->parts[r->part_total++] = (struct limit_part){ name, base, value };
+	r->parts[r->part_total++] = (struct check_part){ name, base, value };
 }
 
-static void sort_parts(struct limit_result *r, const struct limit_rule *rule)
+static void sort_parts(struct check_result *r, const struct check_rule *rule)
 {
 	if (r->part_total)
 		qsort_r(r->parts, r->part_total, sizeof(*r->parts), by_weight, (void *)rule);
-	r->part_count = r->part_total < LIMIT_PARTS ? r->part_total : LIMIT_PARTS;
+	r->part_count = r->part_total < CHECK_PARTS ? r->part_total : CHECK_PARTS;
 	for (size_t i = r->part_count; i < r->part_total; i++)
 		free(r->parts[i].name);
 }
 
-static void unknown(struct limit_result *r, const char *why)
+static void unknown(struct check_result *r, const char *why)
 {
 	free(r->why);
 	r->why = mem_text(why);
-	r->state = LIMIT_UNKNOWN;
+	r->state = CHECK_UNKNOWN;
 }
 
-static void judge(struct limit_result *r, const struct limit_rule *rule, double base, double value)
+static void judge(struct check_result *r, const struct check_rule *rule, double base, double value)
 {
 	r->base = base;
 	r->value = value;
-	r->limit = limit_of(rule, base);
-	r->state = limit_holds(rule, value, base) ? LIMIT_HOLDS : LIMIT_FAILS;
+	r->limit = check_limit(rule, base);
+	r->state = check_holds(rule, value, base) ? CHECK_HOLDS : CHECK_FAILS;
 }
 
 static void judge_plan(struct checking *k, const struct plan *p)
 {
-	struct limit_result *r = &k->out->at[p->result];
+	struct check_result *r = &k->out->at[p->result];
 	double base = p->values[0][0], value = p->values[1][0];
 
 	r->nothing = !p->seen[0];
@@ -347,7 +358,7 @@ static void judge_plan(struct checking *k, const struct plan *p)
 
 static void judge_rows(struct checking *k, const struct plan *p)
 {
-	struct limit_result *r = &k->out->at[p->result];
+	struct check_result *r = &k->out->at[p->result];
 	const struct match *match = &k->matches[p->by];
 	double worst = -1;
 
@@ -357,8 +368,8 @@ static void judge_rows(struct checking *k, const struct plan *p)
 		if (!p->seen[i] || isnan(value) || (p->rule->relative && isnan(base)))
 			continue;
 		r->rows++;
-		off = fabs(value - limit_of(p->rule, base));
-		if (limit_holds(p->rule, value, base))
+		off = fabs(value - check_limit(p->rule, base));
+		if (check_holds(p->rule, value, base))
 			continue;
 		r->broken++;
 		add_part(r, mem_text(match->rows[i].name), isnan(base) ? 0 : base, value);
@@ -370,7 +381,7 @@ static void judge_rows(struct checking *k, const struct plan *p)
 		r->worst = mem_text(match->rows[i].name);
 	}
 	r->nothing = r->rows == 0;
-	r->state = r->broken ? LIMIT_FAILS : LIMIT_HOLDS;
+	r->state = r->broken ? CHECK_FAILS : CHECK_HOLDS;
 	sort_parts(r, p->rule);
 }
 
@@ -379,7 +390,7 @@ static void judge_rows(struct checking *k, const struct plan *p)
 static char *site_of(struct checking *k, int side, uint32_t stack)
 {
 	struct query *q = NULL;
-	const struct texts *names = &k->censuses[side].names[CENSUS_SITE];
+	const struct texts *names = &k->breakdowns[side].names[BREAKDOWN_SITE];
 	const char *name = NULL;
 	bool row = false;
 	struct shiny_err *err =
@@ -397,11 +408,11 @@ static char *site_of(struct checking *k, int side, uint32_t stack)
 }
 
 static struct shiny_err *count_mismatches(struct checking *k, int side, bool strays, double *value,
-					  struct limit_result *parts)
+					  struct check_result *parts)
 {
 	struct mismatches m;
 
-	SHINY_TRY(mismatches_load(k->stores[side], &k->scopes[side], k->options->progress, &m));
+	SHINY_TRY(mismatches_load(k->stores[side], &k->filters[side], k->options->progress, &m));
 	for (size_t i = 0; i < m.count; i++) {
 		const struct mismatch *row = &m.rows[i];
 		char *allocation, *end;
@@ -426,11 +437,11 @@ static struct shiny_err *count_mismatches(struct checking *k, int side, bool str
 }
 
 static struct shiny_err *count_growing(struct checking *k, int side, double *value,
-				       struct limit_result *parts)
+				       struct check_result *parts)
 {
 	struct leaks leaks;
 
-	SHINY_TRY(leaks_load(k->stores[side], &k->scopes[side], GROUP_SITE, NULL,
+	SHINY_TRY(leaks_load(k->stores[side], &k->filters[side], GROUP_SITE, NULL,
 			     k->options->suppressions, k->options->full_names, k->options->progress,
 			     &leaks));
 	for (size_t i = 0; i < leaks.count; i++) {
@@ -444,7 +455,7 @@ static struct shiny_err *count_growing(struct checking *k, int side, double *val
 }
 
 static struct shiny_err *count_lost(struct checking *k, int side, double *value,
-				    struct limit_result *parts)
+				    struct check_result *parts)
 {
 	struct losses losses;
 
@@ -460,35 +471,35 @@ static struct shiny_err *count_lost(struct checking *k, int side, double *value,
 	return NULL;
 }
 
-static bool from_events(enum limit_measure measure)
+static bool from_events(enum check_measure measure)
 {
-	return limit_measures[measure].source == LIMIT_OF_EVENTS || measure == LIMIT_GROWING ||
-	       measure == LIMIT_MISMATCHES || measure == LIMIT_UNKNOWN_FREES;
+	return check_measures[measure].source == CHECK_OF_EVENTS || measure == CHECK_GROWING ||
+	       measure == CHECK_MISMATCHES || measure == CHECK_UNKNOWN_FREES;
 }
 
-static struct shiny_err *session_value(struct checking *k, int side, enum limit_measure measure,
-				       double *value, struct limit_result *parts)
+static struct shiny_err *session_value(struct checking *k, int side, enum check_measure measure,
+				       double *value, struct check_result *parts)
 {
 	*value = 0;
 	switch (measure) {
-	case LIMIT_MISMATCHES:
-	case LIMIT_UNKNOWN_FREES:
-		return count_mismatches(k, side, measure == LIMIT_UNKNOWN_FREES, value, parts);
-	case LIMIT_GROWING:
+	case CHECK_MISMATCHES:
+	case CHECK_UNKNOWN_FREES:
+		return count_mismatches(k, side, measure == CHECK_UNKNOWN_FREES, value, parts);
+	case CHECK_GROWING:
 		return count_growing(k, side, value, parts);
-	case LIMIT_LOST:
+	case CHECK_LOST:
 		return count_lost(k, side, value, parts);
-	case LIMIT_PROCESSES:
-		*value = (double)k->censuses[side].processes;
+	case CHECK_PROCESSES:
+		*value = (double)k->breakdowns[side].processes;
 		return NULL;
 	default:
-		*value = (double)k->censuses[side].duration;
+		*value = (double)k->breakdowns[side].duration;
 		return NULL;
 	}
 }
 
-static struct shiny_err *check_session(struct checking *k, const struct limit_rule *rule,
-				       struct limit_result *r)
+static struct shiny_err *check_session(struct checking *k, const struct check_rule *rule,
+				       struct check_result *r)
 {
 	double values[2] = { 0, 0 };
 
@@ -502,9 +513,9 @@ static struct shiny_err *check_session(struct checking *k, const struct limit_ru
 
 /* ---- all of it ---- */
 
-static bool is_of_session(const struct limit_rule *rule)
+static bool is_of_session(const struct check_rule *rule)
 {
-	return limit_measures[rule->measure].source == LIMIT_OF_SESSION;
+	return check_measures[rule->measure].source == CHECK_OF_SESSION;
 }
 
 static struct shiny_err *check_rules(struct checking *k)
@@ -514,19 +525,19 @@ static struct shiny_err *check_rules(struct checking *k)
 	size_t count = 0;
 
 	for (size_t i = 0; !err && i < k->rules->count; i++) {
-		const struct limit_rule *rule = &k->rules->at[i];
+		const struct check_rule *rule = &k->rules->at[i];
 
 		if (!k->mine[i])
 			continue;
-		if (rule->measure != LIMIT_LOST &&
-		    !limit_narrows(rule->measure, k->names.tags, k->names.between))
+		if (rule->measure != CHECK_LOST &&
+		    !check_of_subset(rule->measure, k->names.tags, k->names.between))
 			unknown(&k->out->at[i],
 				k->names.tags ? "it is of the whole session, not of a tag"
 					      : "it is of the whole session, not of an interval");
-		else if (from_events(rule->measure) && !k->censuses[1].with_events)
+		else if (from_events(rule->measure) && !k->breakdowns[1].with_events)
 			unknown(&k->out->at[i], "the session has no events");
 		else if (from_events(rule->measure) && rule->relative &&
-			 !k->censuses[0].with_events)
+			 !k->breakdowns[0].with_events)
 			unknown(&k->out->at[i], "the base has no events");
 		else if (is_of_session(rule))
 			err = check_session(k, rule, &k->out->at[i]);
@@ -535,8 +546,8 @@ static struct shiny_err *check_rules(struct checking *k)
 				.rule = rule,
 				.result = i,
 				.by_rows = rule->each,
-				.by = rule->each ? rule->filters[rule->filter_count - 1].by
-						 : CENSUS_TYPE
+				.by = rule->each ? rule->selectors[rule->selector_count - 1].by
+						 : BREAKDOWN_TYPE
 			};
 	}
 	if (!err)
@@ -560,24 +571,25 @@ static struct shiny_err *find_evidence(struct checking *k)
 	size_t count = 0;
 
 	for (size_t i = 0; i < k->rules->count; i++) {
-		const struct limit_rule *rule = &k->rules->at[i];
-		bool of_site = rule->filter_count &&
-			       rule->filters[rule->filter_count - 1].by == CENSUS_SITE;
+		const struct check_rule *rule = &k->rules->at[i];
+		bool of_site = rule->selector_count &&
+			       rule->selectors[rule->selector_count - 1].by == BREAKDOWN_SITE;
 
-		if (k->mine[i] && k->out->at[i].state == LIMIT_FAILS && !rule->each &&
+		if (k->mine[i] && k->out->at[i].state == CHECK_FAILS && !rule->each &&
 		    !is_of_session(rule))
-			plans[count++] = (struct plan){ .rule = rule,
-							.result = i,
-							.by_rows = true,
-							.by = of_site ? CENSUS_TYPE : CENSUS_SITE,
-							.parts = rule->measure == LIMIT_PEAK_BYTES,
-							.peaks = { k->out->at[i].base,
-								   k->out->at[i].value } };
+			plans[count++] =
+				(struct plan){ .rule = rule,
+					       .result = i,
+					       .by_rows = true,
+					       .by = of_site ? BREAKDOWN_TYPE : BREAKDOWN_SITE,
+					       .parts = rule->measure == CHECK_PEAK_BYTES,
+					       .peaks = { k->out->at[i].base,
+							  k->out->at[i].value } };
 	}
 	err = run_plans(k, plans, count);
 	for (size_t i = 0; i < count; i++) {
 		struct plan *p = &plans[i];
-		struct limit_result *r = &k->out->at[p->result];
+		struct check_result *r = &k->out->at[p->result];
 
 		for (size_t row = 0; !err && row < p->rows; row++) {
 			double base = isnan(p->values[0][row]) ? 0 : p->values[0][row],
@@ -599,24 +611,24 @@ static struct shiny_err *load(struct checking *k)
 	bool components = false, leaks = false;
 
 	for (size_t i = 0; i < k->rules->count; i++) {
-		const struct limit_rule *rule = &k->rules->at[i];
+		const struct check_rule *rule = &k->rules->at[i];
 
 		if (!k->mine[i])
 			continue;
-		leaks = leaks || rule->measure == LIMIT_LEAKS ||
-			rule->measure == LIMIT_LEAKED_BYTES;
-		for (size_t f = 0; f < rule->filter_count; f++)
-			components = components || rule->filters[f].by == CENSUS_COMPONENT;
+		leaks = leaks || rule->measure == CHECK_LEAKS ||
+			rule->measure == CHECK_LEAKED_BYTES;
+		for (size_t f = 0; f < rule->selector_count; f++)
+			components = components || rule->selectors[f].by == BREAKDOWN_COMPONENT;
 	}
 	for (int side = k->first; side < 2; side++) {
-		SHINY_TRY(census_load(k->stores[side], &k->scopes[side],
-				      components ? k->options->components : NULL,
-				      k->options->full_names,
-				      k->options->progress ? "counting" : NULL,
-				      &k->censuses[side]));
-		k->out->lost[side] = k->censuses[side].lost;
-		k->out->losses[side] = k->censuses[side].losses;
-		k->out->complete[side] = k->censuses[side].complete;
+		SHINY_TRY(breakdown_load(k->stores[side], &k->filters[side],
+					 components ? k->options->components : NULL,
+					 k->options->full_names,
+					 k->options->progress ? "counting" : NULL,
+					 &k->breakdowns[side]));
+		k->out->lost[side] = k->breakdowns[side].lost;
+		k->out->losses[side] = k->breakdowns[side].losses;
+		k->out->complete[side] = k->breakdowns[side].complete;
 		if (leaks)
 			SHINY_TRY(suppressions_load(k->stores[side], k->options->suppressions, true,
 						    &k->hidden[side]));
@@ -625,13 +637,13 @@ static struct shiny_err *load(struct checking *k)
 	return find_evidence(k);
 }
 
-/* The rules that are about these names, with scopes and censuses of their own. */
-static struct shiny_err *check_scope(struct checking *k, const struct limit_rule *first)
+/* The rules that are about these names, with filters and breakdowns of their own. */
+static struct shiny_err *check_filter(struct checking *k, const struct check_rule *first)
 {
 	struct shiny_err *err = NULL;
 
 	for (int side = k->first; !err && side < 2; side++) {
-		err = scope_load(k->stores[side], &k->names, &k->scopes[side]);
+		err = filter_load(k->stores[side], &k->names, &k->filters[side]);
 		if (err && k->with_base && err->code == SHINY_ERR_USAGE)
 			err = shiny_err_where(err, side ? "the new session" : "the base");
 		if (err && err->code == SHINY_ERR_USAGE && (first->tags || first->between))
@@ -640,19 +652,19 @@ static struct shiny_err *check_scope(struct checking *k, const struct limit_rule
 	if (!err)
 		err = load(k);
 	for (int side = 0; side < 2; side++) {
-		scope_deinit(&k->scopes[side]);
-		census_deinit(&k->censuses[side]);
+		filter_deinit(&k->filters[side]);
+		breakdown_deinit(&k->breakdowns[side]);
 		suppressions_deinit(&k->hidden[side]);
 	}
-	for (int by = 0; by < CENSUS_DIMENSIONS; by++)
+	for (int by = 0; by < BREAKDOWN_DIMENSIONS; by++)
 		match_deinit(&k->matches[by]);
 	return err;
 }
 
-static struct scope_names names_of(const struct limit_rule *rule, const struct scope_names *names)
+static struct filter_names names_of(const struct check_rule *rule, const struct filter_names *names)
 {
-	return (struct scope_names){ names->process, rule->tags ? rule->tags : names->tags,
-				     rule->between ? rule->between : names->between };
+	return (struct filter_names){ names->process, rule->tags ? rule->tags : names->tags,
+				      rule->between ? rule->between : names->between };
 }
 
 static bool same_text(const char *a, const char *b)
@@ -660,13 +672,13 @@ static bool same_text(const char *a, const char *b)
 	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-struct shiny_err *limits_load(struct store *const stores[2], const struct scope_names *names,
-			      const struct limit_rules *rules, const struct limit_options *options,
-			      struct limits *out)
+struct shiny_err *check_eval(struct store *const stores[2], const struct filter_names *names,
+			     const struct check_rules *rules, const struct check_options *options,
+			     struct check_results *out)
 {
-	struct limits limits = { .at = mem_zero(rules->count + 1, sizeof(*limits.at)),
-				 .count = rules->count,
-				 .complete = { true, true } };
+	struct check_results results = { .at = mem_zero(rules->count + 1, sizeof(*results.at)),
+					 .count = rules->count,
+					 .complete = { true, true } };
 	bool *done = mem_zero(rules->count + 1, sizeof(*done)),
 	     *mine = mem_zero(rules->count + 1, sizeof(*mine));
 	struct shiny_err *err = NULL;
@@ -677,36 +689,36 @@ struct shiny_err *limits_load(struct store *const stores[2], const struct scope_
 				      .rules = rules,
 				      .mine = mine,
 				      .options = options,
-				      .out = &limits,
+				      .out = &results,
 				      .with_base = stores[0] != NULL,
 				      .first = stores[0] ? 0 : 1 };
 
 		if (done[first])
 			continue;
 		for (size_t i = first; i < rules->count; i++) {
-			struct scope_names other = names_of(&rules->at[i], names);
+			struct filter_names other = names_of(&rules->at[i], names);
 
 			mine[i] = same_text(other.tags, k.names.tags) &&
 				  same_text(other.between, k.names.between);
 			done[i] = done[i] || mine[i];
 		}
-		err = check_scope(&k, &rules->at[first]);
+		err = check_filter(&k, &rules->at[first]);
 		memset(mine, 0, rules->count);
 	}
 	free(done);
 	free(mine);
 	if (err) {
-		limits_deinit(&limits);
+		check_results_deinit(&results);
 		return err;
 	}
-	*out = limits;
+	*out = results;
 	return NULL;
 }
 
-void limits_deinit(struct limits *limits)
+void check_results_deinit(struct check_results *results)
 {
-	for (size_t i = 0; i < limits->count; i++) {
-		struct limit_result *r = &limits->at[i];
+	for (size_t i = 0; i < results->count; i++) {
+		struct check_result *r = &results->at[i];
 
 		for (size_t p = 0; p < r->part_count; p++)
 			free(r->parts[p].name);
@@ -714,6 +726,6 @@ void limits_deinit(struct limits *limits)
 		free(r->worst);
 		free(r->why);
 	}
-	free(limits->at);
-	*limits = (struct limits){ 0 };
+	free(results->at);
+	*results = (struct check_results){ 0 };
 }

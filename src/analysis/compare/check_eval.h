@@ -2,7 +2,7 @@
 /*
  * check_eval.h: whether a session keeps to rules, and where it does not, what makes up the value.
  *
- * Runs: CLI. Signals: no. Allocates: what breakdown.h, match.h and tracker.h say; a watch a rule
+ * Runs: CLI. Signals: no. Allocates: what breakdown.h, match.h and tracker.h say; a tracker a rule
  * and row. Threads: one a store.
  *
  * A rule holds, fails, or is unknown: what it needs is not in the session (events, where it was
@@ -12,8 +12,9 @@
  * they have, of a peak by what they had at that moment; of what is about the whole session what it
  * counts. With a base, rows are matched as in diff.
  *
- * The value that a rule is about, and the base's, are numbers by themselves (struct limit_result):
- * what compares more than two runs can put something better than the base's value into limit_of().
+ * The value that a rule is about, and the base's, are numbers by themselves (struct check_result):
+ * what compares more than two runs can put something better than the base's value into
+ * check_limit().
  *
  * Cost: one pass over the events of each session where a rule needs them, one more for the evidence
  * of such rules that fail; and all of it again for each different tag() and between(), with one
@@ -26,33 +27,33 @@
 #include "match.h"
 #include "../../store/loss.h"
 
-enum limit_state { LIMIT_HOLDS, LIMIT_FAILS, LIMIT_UNKNOWN };
-extern const char *const limit_states[]; /* "holds" */
+enum check_state { CHECK_HOLDS, CHECK_FAILS, CHECK_UNKNOWN };
+extern const char *const check_states[]; /* "holds" */
 
-enum { LIMIT_PARTS = 50 };
-struct limit_part { /* a row of the evidence */
+enum { CHECK_PARTS = 50 };
+struct check_part { /* a row of the evidence */
 	char *name;
 	double base, value;
 };
-struct limit_result {
-	enum limit_state state;
+struct check_result {
+	enum check_state state;
 	bool nothing;            /* its selectors mean nothing in either session */
 	char *why;               /* UNKNOWN: what is missing; else NULL */
 	double base, value, limit; /* of `each` rules: of the row that is worst */
 	char *worst;             /* that row's name; else NULL */
 	uint64_t rows, broken;   /* `each`: rows that were looked at, and that are over the limit */
-	struct limit_part *parts; /* at most LIMIT_PARTS */
+	struct check_part *parts; /* at most CHECK_PARTS */
 	size_t part_count, part_total;
 };
-struct limits {
-	struct limit_result *at; /* a rule each */
+struct check_results {
+	struct check_result *at; /* a rule each */
 	size_t count;
 	uint64_t lost[2];        /* counts of all losses; of base and new */
 	struct loss_sum losses[2]; /* the same by unit */
 	bool complete[2];
 };
 
-struct limit_options {
+struct check_options {
 	const struct component_rules *components;
 	const char *suppressions; /* path, or NULL */
 	bool full_names, progress;
@@ -60,11 +61,11 @@ struct limit_options {
 
 /* `stores`: base (NULL: none; then no rule may be relative) and new. `names`: what all rules are
  * about that do not say otherwise. */
-SHINY_MUST_CHECK struct shiny_err *limits_load(struct store *const stores[2],
-					       const struct scope_names *names,
-					       const struct limit_rules *rules,
-					       const struct limit_options *options,
-					       struct limits *out);
-void limits_deinit(struct limits *limits);
+SHINY_MUST_CHECK struct shiny_err *check_eval(struct store *const stores[2],
+					      const struct filter_names *names,
+					      const struct check_rules *rules,
+					      const struct check_options *options,
+					      struct check_results *out);
+void check_results_deinit(struct check_results *results);
 
 #endif

@@ -13,29 +13,29 @@
 #include "../../base/nearest.h"
 #include "../../base/units.h"
 
-const struct limit_measure_spec limit_measures[LIMIT_MEASURES] = {
-#define LIMIT_MEASURE(ID, text, quantity, of, words)                                               \
-	[LIMIT_##ID] = {                                                                           \
-		.name = text, .about = words, .unit = LIMIT_IN_##quantity, .source = LIMIT_OF_##of \
+const struct check_measure_spec check_measures[CHECK_MEASURES] = {
+#define CHECK_MEASURE(ID, text, quantity, of, words)                                               \
+	[CHECK_##ID] = {                                                                           \
+		.name = text, .about = words, .unit = CHECK_IN_##quantity, .source = CHECK_OF_##of \
 	},
 #include "check_measure.def"
-#undef LIMIT_MEASURE
+#undef CHECK_MEASURE
 };
 
-const char *const limit_ops[] = {
-	[LIMIT_LE] = "<=", [LIMIT_LT] = "<",  [LIMIT_GE] = ">=",
-	[LIMIT_GT] = ">",  [LIMIT_EQ] = "==", [LIMIT_NE] = "!=",
+const char *const check_ops[] = {
+	[CHECK_LE] = "<=", [CHECK_LT] = "<",  [CHECK_GE] = ">=",
+	[CHECK_GT] = ">",  [CHECK_EQ] = "==", [CHECK_NE] = "!=",
 };
-enum { OPS = sizeof(limit_ops) / sizeof(*limit_ops) };
+enum { OPS = sizeof(check_ops) / sizeof(*check_ops) };
 
-struct parser {
+struct rule_parser {
 	const char *text, *at;
-	struct limit_rule *rule;
+	struct check_rule *rule;
 };
 
-static struct shiny_err *wrong(const struct parser *p, const char *at, const char *format, ...)
+static struct shiny_err *wrong(const struct rule_parser *p, const char *at, const char *format, ...)
 	SHINY_PRINTF(3, 4);
-static struct shiny_err *wrong(const struct parser *p, const char *at, const char *format, ...)
+static struct shiny_err *wrong(const struct rule_parser *p, const char *at, const char *format, ...)
 {
 	char why[400], where[300] = "";
 	unsigned column = 1;
@@ -52,7 +52,7 @@ static struct shiny_err *wrong(const struct parser *p, const char *at, const cha
 			 why);
 }
 
-static void skip_space(struct parser *p)
+static void skip_space(struct rule_parser *p)
 {
 	while (*p->at == ' ' || *p->at == '\t')
 		p->at++;
@@ -70,26 +70,30 @@ static size_t word_length(const char *text)
 /* ---- selectors ---- */
 
 /* What describes blocks, and behind these what narrows the session. */
-enum { TAG = CENSUS_DIMENSIONS, BETWEEN, SELECTORS };
+enum { TAG = BREAKDOWN_DIMENSIONS, BETWEEN, SELECTORS };
 
 static const char *selector_name(int selector)
 {
-	return selector == TAG ? "tag" : selector == BETWEEN ? "between" : census_names[selector];
+	return selector == TAG	     ? "tag"
+	       : selector == BETWEEN ? "between"
+				     : breakdown_names[selector];
 }
 
-bool limit_narrows(enum limit_measure measure, bool tags, bool between)
+bool check_of_subset(enum check_measure measure, bool tags, bool between)
 {
 	switch (measure) {
-	case LIMIT_LOST:
-	case LIMIT_PROCESSES: return !tags && !between;
-	case LIMIT_UNKNOWN_FREES: /* what was freed has no tag that is known */
-	case LIMIT_DURATION: return !tags;
+	case CHECK_LOST:
+	case CHECK_PROCESSES:
+		return !tags && !between;
+	case CHECK_UNKNOWN_FREES: /* what was freed has no tag that is known */
+	case CHECK_DURATION:
+		return !tags;
 	default: return true;
 	}
 }
 
 /* `p` stands behind the opening parenthesis of `selector`; *out: what is in between. */
-static struct shiny_err *parse_pattern(struct parser *p, const char *selector, char **out)
+static struct shiny_err *parse_pattern(struct rule_parser *p, const char *selector, char **out)
 {
 	const char *start = p->at, *end;
 	unsigned depth = 1;
@@ -119,18 +123,18 @@ static struct shiny_err *parse_pattern(struct parser *p, const char *selector, c
 	return NULL;
 }
 
-static struct shiny_err *unknown_word(const struct parser *p, const char *at, size_t length,
+static struct shiny_err *unknown_word(const struct rule_parser *p, const char *at, size_t length,
 				      bool selector)
 {
-	const char *names[SELECTORS + LIMIT_MEASURES], *near;
+	const char *names[SELECTORS + CHECK_MEASURES], *near;
 	size_t count = 0;
 	char word[80];
 
 	snprintf(word, sizeof(word), "%.*s", (int)length, at);
 	for (int i = 0; selector && i < SELECTORS; i++)
 		names[count++] = selector_name(i);
-	for (int i = 0; !selector && i < LIMIT_MEASURES; i++)
-		names[count++] = limit_measures[i].name;
+	for (int i = 0; !selector && i < CHECK_MEASURES; i++)
+		names[count++] = check_measures[i].name;
 	near = nearest_name(word, names, count);
 	if (near)
 		return wrong(p, at, "there is no %s '%s'; the nearest is %s",
@@ -143,10 +147,10 @@ static struct shiny_err *unknown_word(const struct parser *p, const char *at, si
 	return wrong(p, at, "there is no measure '%s'; `shinyctl help check` lists them", word);
 }
 
-static struct shiny_err *parse_selector(struct parser *p, size_t length)
+static struct shiny_err *parse_selector(struct rule_parser *p, size_t length)
 {
-	struct limit_rule *rule = p->rule;
-	struct limit_filter *filter = &rule->filters[rule->filter_count];
+	struct check_rule *rule = p->rule;
+	struct check_selector *selector = &rule->selectors[rule->selector_count];
 	const char *start = p->at;
 	char **narrower;
 	int by = 0;
@@ -157,12 +161,12 @@ static struct shiny_err *parse_selector(struct parser *p, size_t length)
 	if (by == SELECTORS)
 		return unknown_word(p, start, length, true);
 	p->at += length + 1;
-	if (by < CENSUS_DIMENSIONS) {
-		if (rule->filter_count == LIMIT_FILTERS)
-			return wrong(p, start, "more than %d selectors", LIMIT_FILTERS);
-		filter->by = (enum census_by)by;
-		SHINY_TRY(parse_pattern(p, selector_name(by), &filter->pattern));
-		rule->filter_count++;
+	if (by < BREAKDOWN_DIMENSIONS) {
+		if (rule->selector_count == CHECK_SELECTORS)
+			return wrong(p, start, "more than %d selectors", CHECK_SELECTORS);
+		selector->by = (enum breakdown_by)by;
+		SHINY_TRY(parse_pattern(p, selector_name(by), &selector->pattern));
+		rule->selector_count++;
 	} else {
 		narrower = by == TAG ? &rule->tags : &rule->between;
 		if (*narrower)
@@ -184,9 +188,9 @@ static struct shiny_err *parse_selector(struct parser *p, size_t length)
 
 /* ---- measure and comparison ---- */
 
-static struct shiny_err *parse_measure(struct parser *p, size_t length)
+static struct shiny_err *parse_measure(struct rule_parser *p, size_t length)
 {
-	struct limit_rule *rule = p->rule;
+	struct check_rule *rule = p->rule;
 	const char *start = p->at;
 	int m = 0;
 
@@ -194,25 +198,25 @@ static struct shiny_err *parse_measure(struct parser *p, size_t length)
 		return wrong(p, start,
 			     *start ? "a measure comes here, such as live_bytes"
 				    : "the measure is missing, such as live_bytes");
-	while (m < LIMIT_MEASURES && (strlen(limit_measures[m].name) != length ||
-				      strncmp(limit_measures[m].name, start, length) != 0))
+	while (m < CHECK_MEASURES && (strlen(check_measures[m].name) != length ||
+				      strncmp(check_measures[m].name, start, length) != 0))
 		m++;
-	if (m == LIMIT_MEASURES)
+	if (m == CHECK_MEASURES)
 		return unknown_word(p, start, length, false);
-	if (limit_measures[m].source == LIMIT_OF_SESSION && rule->filter_count)
+	if (check_measures[m].source == CHECK_OF_SESSION && rule->selector_count)
 		return wrong(p, start,
 			     "%s is of the whole session: no selector can stand in front of it",
-			     limit_measures[m].name);
-	if (!limit_narrows((enum limit_measure)m, rule->tags, rule->between))
+			     check_measures[m].name);
+	if (!check_of_subset((enum check_measure)m, rule->tags, rule->between))
 		return wrong(p, start,
 			     "%s is of the whole session: no %s() can stand in front of it",
-			     limit_measures[m].name,
-			     limit_narrows((enum limit_measure)m, rule->tags, false) ? "between"
-										     : "tag");
-	if (rule->each && !rule->filter_count)
+			     check_measures[m].name,
+			     check_of_subset((enum check_measure)m, rule->tags, false) ? "between"
+										       : "tag");
+	if (rule->each && !rule->selector_count)
 		return wrong(p, start, "'each' needs a selector, such as each type(*).%s",
-			     limit_measures[m].name);
-	rule->measure = (enum limit_measure)m;
+			     check_measures[m].name);
+	rule->measure = (enum check_measure)m;
 	p->at += length;
 	return NULL;
 }
@@ -228,23 +232,23 @@ static size_t number_length(const char *text)
 }
 
 /* A number with the measure's unit. */
-static struct shiny_err *parse_amount(struct parser *p, double *amount)
+static struct shiny_err *parse_amount(struct rule_parser *p, double *amount)
 {
-	static const char *const examples[] = { [LIMIT_IN_COUNT] = "a number such as 1500 or 2k",
-						[LIMIT_IN_BYTES] = "a size such as 24MB",
-						[LIMIT_IN_TIME] = "a time such as 10ms" };
-	enum limit_unit unit = limit_measures[p->rule->measure].unit;
+	static const char *const examples[] = { [CHECK_IN_COUNT] = "a number such as 1500 or 2k",
+						[CHECK_IN_BYTES] = "a size such as 24MB",
+						[CHECK_IN_TIME] = "a time such as 10ms" };
+	enum check_unit unit = check_measures[p->rule->measure].unit;
 	size_t length = number_length(p->at);
 	char text[80];
 	uint64_t value = 0;
 	bool good;
 
 	snprintf(text, sizeof(text), "%.*s", (int)length, p->at);
-	good = length < sizeof(text) && (unit == LIMIT_IN_BYTES	 ? units_parse_bytes(text, &value)
-					 : unit == LIMIT_IN_TIME ? units_parse_time(text, &value)
+	good = length < sizeof(text) && (unit == CHECK_IN_BYTES	 ? units_parse_bytes(text, &value)
+					 : unit == CHECK_IN_TIME ? units_parse_time(text, &value)
 								 : units_parse_count(text, &value));
 	if (!good)
-		return wrong(p, p->at, "%s takes %s here", limit_measures[p->rule->measure].name,
+		return wrong(p, p->at, "%s takes %s here", check_measures[p->rule->measure].name,
 			     examples[unit]);
 	*amount = (double)value;
 	p->at += length;
@@ -252,9 +256,9 @@ static struct shiny_err *parse_amount(struct parser *p, double *amount)
 }
 
 /* "+5%+64KB" */
-static struct shiny_err *parse_change(struct parser *p)
+static struct shiny_err *parse_change(struct rule_parser *p)
 {
-	struct limit_rule *rule = p->rule;
+	struct check_rule *rule = p->rule;
 
 	rule->relative = true;
 	while (*p->at == '+' || *p->at == '-') {
@@ -280,19 +284,19 @@ static struct shiny_err *parse_change(struct parser *p)
 	return NULL;
 }
 
-static struct shiny_err *parse_comparison(struct parser *p)
+static struct shiny_err *parse_comparison(struct rule_parser *p)
 {
-	struct limit_rule *rule = p->rule;
+	struct check_rule *rule = p->rule;
 	const char *start = p->at;
 	int op = OPS;
 
 	for (int i = 0; i < OPS; i++) /* the longest: "<=" before "<" */
-		if (strncmp(start, limit_ops[i], strlen(limit_ops[i])) == 0 &&
-		    (op == OPS || strlen(limit_ops[i]) > strlen(limit_ops[op])))
+		if (strncmp(start, check_ops[i], strlen(check_ops[i])) == 0 &&
+		    (op == OPS || strlen(check_ops[i]) > strlen(check_ops[op])))
 			op = i;
 	if (op < OPS) {
-		rule->op = (enum limit_op)op;
-		p->at += strlen(limit_ops[op]);
+		rule->op = (enum check_op)op;
+		p->at += strlen(check_ops[op]);
 		skip_space(p);
 	} else if (*start != '+' && *start != '-') {
 		return wrong(p, start, "%s",
@@ -307,7 +311,7 @@ static struct shiny_err *parse_comparison(struct parser *p)
 	return parse_amount(p, &rule->amount);
 }
 
-static struct shiny_err *parse(struct parser *p)
+static struct shiny_err *parse(struct rule_parser *p)
 {
 	size_t length;
 
@@ -330,23 +334,23 @@ static struct shiny_err *parse(struct parser *p)
 
 /* ---- rules ---- */
 
-static void rule_deinit(struct limit_rule *rule)
+static void rule_deinit(struct check_rule *rule)
 {
-	for (size_t i = 0; i < LIMIT_FILTERS; i++)
-		free(rule->filters[i].pattern);
+	for (size_t i = 0; i < CHECK_SELECTORS; i++)
+		free(rule->selectors[i].pattern);
 	free(rule->tags);
 	free(rule->between);
 	free(rule->text);
 	free(rule->file);
 }
 
-static struct shiny_err *add(struct limit_rules *rules, const char *text, const char *file,
+static struct shiny_err *add(struct check_rules *rules, const char *text, const char *file,
 			     unsigned line)
 {
-	struct limit_rule rule = { .text = mem_text(text),
+	struct check_rule rule = { .text = mem_text(text),
 				   .file = file ? mem_text(file) : NULL,
 				   .line = line };
-	struct parser parser = { .text = rule.text, .at = rule.text, .rule = &rule };
+	struct rule_parser parser = { .text = rule.text, .at = rule.text, .rule = &rule };
 	struct shiny_err *err = parse(&parser);
 
 	if (err) {
@@ -357,12 +361,12 @@ static struct shiny_err *add(struct limit_rules *rules, const char *text, const 
 	return NULL;
 }
 
-struct shiny_err *limit_rules_add(struct limit_rules *rules, const char *text)
+struct shiny_err *check_rules_add(struct check_rules *rules, const char *text)
 {
 	return add(rules, text, NULL, 0);
 }
 
-struct shiny_err *limit_rules_read(struct limit_rules *rules, const char *path)
+struct shiny_err *check_rules_read(struct check_rules *rules, const char *path)
 {
 	FILE *file = fopen(path, "re");
 	struct shiny_err *err = NULL;
@@ -389,39 +393,46 @@ struct shiny_err *limit_rules_read(struct limit_rules *rules, const char *path)
 	return err;
 }
 
-void limit_rules_deinit(struct limit_rules *rules)
+void check_rules_deinit(struct check_rules *rules)
 {
 	for (size_t i = 0; i < rules->count; i++)
 		rule_deinit(&rules->at[i]);
 	free(rules->at);
-	*rules = (struct limit_rules){ 0 };
+	*rules = (struct check_rules){ 0 };
 }
 
-double limit_of(const struct limit_rule *rule, double base)
+double check_limit(const struct check_rule *rule, double base)
 {
 	/* 5 % of 60 is 3, not 3.0000000000000004 */
 	double limit = rule->relative ? base + round(rule->share * base * 1e6) / 1e6 + rule->amount
 				      : rule->amount;
 
 	switch (rule->op) {
-	case LIMIT_LE:
-	case LIMIT_GT: return floor(limit);
-	case LIMIT_LT:
-	case LIMIT_GE: return ceil(limit);
+	case CHECK_LE:
+	case CHECK_GT:
+		return floor(limit);
+	case CHECK_LT:
+	case CHECK_GE:
+		return ceil(limit);
 	default: return round(limit);
 	}
 }
 
-bool limit_holds(const struct limit_rule *rule, double value, double base)
+bool check_holds(const struct check_rule *rule, double value, double base)
 {
-	double limit = limit_of(rule, base);
+	double limit = check_limit(rule, base);
 
 	switch (rule->op) {
-	case LIMIT_LE: return value <= limit;
-	case LIMIT_LT: return value < limit;
-	case LIMIT_GE: return value >= limit;
-	case LIMIT_GT: return value > limit;
-	case LIMIT_EQ: return value == limit;
+	case CHECK_LE:
+		return value <= limit;
+	case CHECK_LT:
+		return value < limit;
+	case CHECK_GE:
+		return value >= limit;
+	case CHECK_GT:
+		return value > limit;
+	case CHECK_EQ:
+		return value == limit;
 	default: return value != limit;
 	}
 }

@@ -27,63 +27,63 @@
 
 #include "breakdown.h"
 
-enum limit_measure {
-#define LIMIT_MEASURE(ID, name, unit, of, about) LIMIT_##ID,
+enum check_measure {
+#define CHECK_MEASURE(ID, name, unit, of, about) CHECK_##ID,
 #include "check_measure.def"
-#undef LIMIT_MEASURE
-	LIMIT_MEASURES
+#undef CHECK_MEASURE
+	CHECK_MEASURES
 };
-enum limit_unit { LIMIT_IN_COUNT, LIMIT_IN_BYTES, LIMIT_IN_TIME };
-enum limit_source {
-	LIMIT_OF_SUMS,    /* of blocks; known without events */
-	LIMIT_OF_EVENTS,  /* of blocks; events have to be followed */
-	LIMIT_OF_SESSION, /* of the whole session: takes no selector */
+enum check_unit { CHECK_IN_COUNT, CHECK_IN_BYTES, CHECK_IN_TIME };
+enum check_source {
+	CHECK_OF_SUMS,	  /* of blocks; known without events */
+	CHECK_OF_EVENTS,  /* of blocks; events have to be followed */
+	CHECK_OF_SESSION, /* of the whole session: takes no selector */
 };
-extern const struct limit_measure_spec {
+extern const struct check_measure_spec {
 	const char *name, *about;
-	enum limit_unit unit;
-	enum limit_source source;
-} limit_measures[LIMIT_MEASURES];
+	enum check_unit unit;
+	enum check_source source;
+} check_measures[CHECK_MEASURES];
 
-enum limit_op { LIMIT_LE, LIMIT_LT, LIMIT_GE, LIMIT_GT, LIMIT_EQ, LIMIT_NE };
-extern const char *const limit_ops[]; /* "<=" */
+enum check_op { CHECK_LE, CHECK_LT, CHECK_GE, CHECK_GT, CHECK_EQ, CHECK_NE };
+extern const char *const check_ops[]; /* "<=" */
 
-enum { LIMIT_FILTERS = 4 };
-struct limit_filter {
-	enum census_by by;
+enum { CHECK_SELECTORS = 4 };
+struct check_selector {
+	enum breakdown_by by;
 	char *pattern;
 };
-struct limit_rule {
+struct check_rule {
 	char *text;            /* as written */
 	char *file;            /* of rules it stands in; NULL: the command line */
 	unsigned line;
-	bool each;             /* row by row of the last filter */
-	struct limit_filter filters[LIMIT_FILTERS];
-	size_t filter_count;
+	bool each; /* row by row of the last selector */
+	struct check_selector selectors[CHECK_SELECTORS];
+	size_t selector_count;
 	char *tags, *between;  /* of tag() and between(); NULL: there is none */
-	enum limit_measure measure;
-	enum limit_op op;
+	enum check_measure measure;
+	enum check_op op;
 	bool relative;         /* the limit is base + share * base + amount; else amount */
 	double share, amount;
 };
-struct limit_rules {
-	struct limit_rule *at;
+struct check_rules {
+	struct check_rule *at;
 	size_t count, room;
 };
 
 /* Whether there is such a value of the blocks of tags, and of those of an interval. */
-bool limit_narrows(enum limit_measure measure, bool tags, bool between);
+bool check_of_subset(enum check_measure measure, bool tags, bool between);
 
 /* Adds a rule. A wrong one is a usage error in one line that says where: "rule 'live_byte<=1',
  * column 1: …". */
-SHINY_MUST_CHECK struct shiny_err *limit_rules_add(struct limit_rules *rules, const char *text);
+SHINY_MUST_CHECK struct shiny_err *check_rules_add(struct check_rules *rules, const char *text);
 /* Adds the rules of a file, one a line; empty lines and those that begin with # are none. */
-SHINY_MUST_CHECK struct shiny_err *limit_rules_read(struct limit_rules *rules, const char *path);
-void limit_rules_deinit(struct limit_rules *rules);
+SHINY_MUST_CHECK struct shiny_err *check_rules_read(struct check_rules *rules, const char *path);
+void check_rules_deinit(struct check_rules *rules);
 
 /* The limit, given the base's value: a whole number, as values are; and whether a value keeps to
  * it. */
-double limit_of(const struct limit_rule *rule, double base);
-bool limit_holds(const struct limit_rule *rule, double value, double base);
+double check_limit(const struct check_rule *rule, double base);
+bool check_holds(const struct check_rule *rule, double value, double base);
 
 #endif

@@ -21,10 +21,10 @@ const char *const diff_measure_names[DIFF_MEASURES] = {
 };
 
 struct comparing {
-	struct census censuses[2];
+	struct breakdown breakdowns[2];
 	struct match match, others; /* others: of the dimension that `mostly` names */
-	struct watches watches[2];
-	enum census_by by, other;
+	struct trackers trackers[2];
+	enum breakdown_by by, other;
 	struct diff_row *rows;
 };
 
@@ -32,12 +32,12 @@ struct comparing {
 
 static void add_cells(struct comparing *c, int side)
 {
-	const struct census *census = &c->censuses[side];
+	const struct breakdown *breakdown = &c->breakdowns[side];
 	uint64_t *least = mem_zero(c->match.count + 1, sizeof(*least)),
 		 *most = mem_zero(c->match.count + 1, sizeof(*most));
 
-	for (size_t i = 0; i < census->cell_count; i++) {
-		const struct census_cell *cell = &census->cells[i];
+	for (size_t i = 0; i < breakdown->cell_count; i++) {
+		const struct breakdown_cell *cell = &breakdown->cells[i];
 		uint32_t row = c->match.row_of[side][cell->of[c->by]];
 
 		sums_add(&c->rows[row].sides[side].sums, &cell->sums);
@@ -53,29 +53,29 @@ static void add_cells(struct comparing *c, int side)
 	free(most);
 }
 
-/* A watch a row, and one for all. */
-static void watch_cells(struct comparing *c, int side)
+/* A tracker a row, and one for all. */
+static void track_cells(struct comparing *c, int side)
 {
-	const struct census *census = &c->censuses[side];
-	struct watches *w = &c->watches[side];
+	const struct breakdown *breakdown = &c->breakdowns[side];
+	struct trackers *w = &c->trackers[side];
 
 	w->count = c->match.count + 1;
 	w->at = mem_zero(w->count, sizeof(*w->at));
-	w->first = mem_zero(census->cell_count + 1, sizeof(*w->first));
-	w->of = mem_zero(2 * census->cell_count + 1, sizeof(*w->of));
+	w->first = mem_zero(breakdown->cell_count + 1, sizeof(*w->first));
+	w->of = mem_zero(2 * breakdown->cell_count + 1, sizeof(*w->of));
 	for (size_t i = 0; i < c->match.count; i++)
 		w->at[i].lifetimes = true;
-	for (size_t i = 0; i < census->cell_count; i++) {
-		w->of[2 * i] = c->match.row_of[side][census->cells[i].of[c->by]];
+	for (size_t i = 0; i < breakdown->cell_count; i++) {
+		w->of[2 * i] = c->match.row_of[side][breakdown->cells[i].of[c->by]];
 		w->of[2 * i + 1] = (uint32_t)c->match.count;
 		w->first[i + 1] = (uint32_t)(2 * i + 2);
 	}
 }
 
-static void take_watches(struct comparing *c, int side, uint64_t *peak)
+static void take_trackers(struct comparing *c, int side, uint64_t *peak)
 {
 	for (size_t i = 0; i < c->match.count; i++) {
-		const struct watch *w = &c->watches[side].at[i];
+		const struct tracker *w = &c->trackers[side].at[i];
 		struct diff_side *s = &c->rows[i].sides[side];
 
 		s->peak_bytes = w->peak_bytes;
@@ -86,8 +86,8 @@ static void take_watches(struct comparing *c, int side, uint64_t *peak)
 		s->p90_ns = distribution_quantile(&w->ages, 0.9);
 		s->p50_steps = distribution_quantile(&w->steps, 0.5);
 	}
-	*peak = c->watches[side].at[c->match.count].peak_bytes;
-	watches_deinit(&c->watches[side]);
+	*peak = c->trackers[side].at[c->match.count].peak_bytes;
+	trackers_deinit(&c->trackers[side]);
 }
 
 /* ---- ranking ---- */
@@ -202,42 +202,42 @@ static int by_rank(const void *left, const void *right, void *context)
 
 /* ---- what of the other dimension a row's change mostly is ---- */
 
-struct part {
+struct diff_part {
 	uint64_t pair; /* row << 32 | other row */
 	double change, all;
 };
 
 static int by_pair(const void *left, const void *right)
 {
-	const struct part *a = left, *b = right;
+	const struct diff_part *a = left, *b = right;
 
 	return (a->pair > b->pair) - (a->pair < b->pair);
 }
 
 static void find_mostly(struct comparing *c)
 {
-	struct part *parts = mem_alloc((c->censuses[0].cell_count + c->censuses[1].cell_count + 1) *
-				       sizeof(*parts));
-	struct part *most = mem_zero(c->match.count + 1, sizeof(*most)); /* a row each */
+	struct diff_part *parts = mem_alloc(
+		(c->breakdowns[0].cell_count + c->breakdowns[1].cell_count + 1) * sizeof(*parts));
+	struct diff_part *most = mem_zero(c->match.count + 1, sizeof(*most)); /* a row each */
 	size_t count = 0;
 
 	for (int side = 0; side < 2; side++)
-		for (size_t i = 0; i < c->censuses[side].cell_count; i++) {
-			const struct census_cell *cell = &c->censuses[side].cells[i];
+		for (size_t i = 0; i < c->breakdowns[side].cell_count; i++) {
+			const struct breakdown_cell *cell = &c->breakdowns[side].cells[i];
 			uint64_t row = c->match.row_of[side][cell->of[c->by]],
 				 other = c->others.row_of[side][cell->of[c->other]];
 			/* blocks break ties: a row may only have more or fewer of no bytes */
 			double value = (double)cell->sums.bytes + (double)cell->sums.live_bytes +
 				       (double)cell->sums.allocs;
 
-			parts[count++] =
-				(struct part){ row << 32 | other, side ? value : -value, value };
+			parts[count++] = (struct diff_part){ row << 32 | other,
+							     side ? value : -value, value };
 		}
 	if (count)
 		qsort(parts, count, sizeof(*parts), by_pair);
 	for (size_t i = 0, end; i < count; i = end) {
 		uint32_t row = (uint32_t)(parts[i].pair >> 32);
-		struct part sum = { 0 };
+		struct diff_part sum = { 0 };
 
 		for (end = i; end < count && parts[end].pair == parts[i].pair; end++) {
 			sum.change += parts[end].change;
@@ -265,10 +265,10 @@ static void row_deinit(struct diff_row *row)
 
 static bool is_label(const struct comparing *c, size_t row)
 {
-	for (int side = 0; c->by == CENSUS_TYPE && side < 2; side++)
-		for (size_t i = 0; i < c->censuses[side].names[CENSUS_TYPE].count; i++)
+	for (int side = 0; c->by == BREAKDOWN_TYPE && side < 2; side++)
+		for (size_t i = 0; i < c->breakdowns[side].names[BREAKDOWN_TYPE].count; i++)
 			if (c->match.row_of[side][i] == row)
-				return c->censuses[side].labels[i];
+				return c->breakdowns[side].labels[i];
 	return false;
 }
 
@@ -314,7 +314,7 @@ static void arrange(struct comparing *c, const char *match, enum diff_measure or
 	}
 }
 
-static void take_session(const struct census *c, struct diff_session *out)
+static void take_session(const struct breakdown *c, struct diff_session *out)
 {
 	out->sums = c->total;
 	out->duration = c->duration;
@@ -330,9 +330,10 @@ static void count_sites(const struct comparing *c, const struct match *sites, st
 	bool *used = mem_zero(sites->count + 1, sizeof(*used));
 
 	for (int side = 0; side < 2; side++)
-		for (size_t i = 0; i < c->censuses[side].cell_count; i++) {
+		for (size_t i = 0; i < c->breakdowns[side].cell_count; i++) {
 			uint32_t row =
-				sites->row_of[side][c->censuses[side].cells[i].of[CENSUS_SITE]];
+				sites->row_of[side]
+					     [c->breakdowns[side].cells[i].of[BREAKDOWN_SITE]];
 
 			out->sites[sites->rows[row].how] += !used[row];
 			used[row] = true;
@@ -343,73 +344,77 @@ static void count_sites(const struct comparing *c, const struct match *sites, st
 static struct shiny_err *match_both(struct comparing *c, struct store *const stores[2],
 				    struct diff *out)
 {
-	const struct census *const censuses[2] = { &c->censuses[0], &c->censuses[1] };
+	const struct breakdown *const breakdowns[2] = { &c->breakdowns[0], &c->breakdowns[1] };
 	struct match types = { 0 }, sites = { 0 };
-	bool with_sites = c->by == CENSUS_SITE || c->other == CENSUS_SITE;
-	struct shiny_err *err = match_load(stores, censuses, CENSUS_TYPE, NULL, &types);
+	bool with_sites = c->by == BREAKDOWN_SITE || c->other == BREAKDOWN_SITE;
+	struct shiny_err *err = match_load(stores, breakdowns, BREAKDOWN_TYPE, NULL, &types);
 
 	if (!err && with_sites)
-		err = match_load(stores, censuses, CENSUS_SITE, &types, &sites);
+		err = match_load(stores, breakdowns, BREAKDOWN_SITE, &types, &sites);
 	if (!err && with_sites)
 		count_sites(c, &sites, out);
-	if (!err && c->by != CENSUS_TYPE && c->by != CENSUS_SITE)
-		err = match_load(stores, censuses, c->by, NULL, &c->match);
-	if (c->by == CENSUS_TYPE)
+	if (!err && c->by != BREAKDOWN_TYPE && c->by != BREAKDOWN_SITE)
+		err = match_load(stores, breakdowns, c->by, NULL, &c->match);
+	if (c->by == BREAKDOWN_TYPE)
 		c->match = types;
 	else
 		c->others = types;
-	if (c->by == CENSUS_SITE)
+	if (c->by == BREAKDOWN_SITE)
 		c->match = sites;
-	else if (c->by == CENSUS_TYPE)
+	else if (c->by == BREAKDOWN_TYPE)
 		c->others = sites;
 	return err;
 }
 
 static struct shiny_err *compare(struct comparing *c, struct store *const stores[2],
-				 const struct scope scopes[2], const struct component_rules *rules,
-				 bool full, bool progress, struct diff *out)
+				 const struct filter filters[2],
+				 const struct component_rules *rules, bool full, bool progress,
+				 struct diff *out)
 {
 	struct shiny_err *err = NULL;
 
 	for (int side = 0; !err && side < 2; side++)
-		err = census_load(stores[side], &scopes[side], rules, full,
-				  !progress ? NULL
-				  : side    ? "counting the new session's blocks"
-					    : "counting the base's blocks",
-				  &c->censuses[side]);
+		err = breakdown_load(stores[side], &filters[side], rules, full,
+				     !progress ? NULL
+				     : side    ? "counting the new session's blocks"
+					       : "counting the base's blocks",
+				     &c->breakdowns[side]);
 	if (!err)
 		err = match_both(c, stores, out);
 	if (err)
 		return err;
 	c->rows = mem_zero(c->match.count + 1, sizeof(*c->rows));
-	out->timed = c->censuses[0].with_events && c->censuses[1].with_events;
+	out->timed = c->breakdowns[0].with_events && c->breakdowns[1].with_events;
 	for (int side = 0; !err && side < 2; side++) {
-		take_session(&c->censuses[side], &out->sessions[side]);
+		take_session(&c->breakdowns[side], &out->sessions[side]);
 		add_cells(c, side);
 		if (!out->timed)
 			continue;
-		watch_cells(c, side);
-		err = watch_run(stores[side], &scopes[side], &c->censuses[side], &c->watches[side],
-				!progress ? NULL
-				: side	  ? "following the new session's blocks"
-					  : "following the base's blocks");
+		track_cells(c, side);
+		err = tracker_run(stores[side], &filters[side], &c->breakdowns[side],
+				  &c->trackers[side],
+				  !progress ? NULL
+				  : side    ? "following the new session's blocks"
+					    : "following the base's blocks");
 		if (!err)
-			take_watches(c, side, &out->sessions[side].peak_bytes);
+			take_trackers(c, side, &out->sessions[side].peak_bytes);
 	}
 	if (!err)
 		find_mostly(c);
 	return err;
 }
 
-struct shiny_err *diff_load(struct store *const stores[2], const struct scope scopes[2],
-			    enum census_by by, const struct component_rules *rules,
+struct shiny_err *diff_load(struct store *const stores[2], const struct filter filters[2],
+			    enum breakdown_by by, const struct component_rules *rules,
 			    const char *match, enum diff_measure order, bool full_names,
 			    bool progress, struct diff *out)
 {
-	struct comparing c = { .by = by, .other = by == CENSUS_TYPE ? CENSUS_SITE : CENSUS_TYPE };
+	struct comparing c = { .by = by,
+			       .other = by == BREAKDOWN_TYPE ? BREAKDOWN_SITE : BREAKDOWN_TYPE };
 	struct diff diff = { 0 };
-	struct shiny_err *err = compare(&c, stores, scopes, by == CENSUS_COMPONENT ? rules : NULL,
-					full_names, progress, &diff);
+	struct shiny_err *err =
+		compare(&c, stores, filters, by == BREAKDOWN_COMPONENT ? rules : NULL, full_names,
+			progress, &diff);
 
 	if (!err)
 		arrange(&c, match, order, &diff);
@@ -417,8 +422,8 @@ struct shiny_err *diff_load(struct store *const stores[2], const struct scope sc
 		row_deinit(&c.rows[i]);
 	free(c.rows);
 	for (int side = 0; side < 2; side++) {
-		watches_deinit(&c.watches[side]);
-		census_deinit(&c.censuses[side]);
+		trackers_deinit(&c.trackers[side]);
+		breakdown_deinit(&c.breakdowns[side]);
 	}
 	match_deinit(&c.match);
 	match_deinit(&c.others);

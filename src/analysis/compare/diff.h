@@ -79,10 +79,10 @@ struct diff {
 	uint64_t sites[MATCH_HOWS]; /* how call sites were matched, in rows */
 };
 
-/* `stores` and `scopes`: base, new. `rules`: for components, else NULL. `match`: text_matches() on
+/* `stores` and `filters`: base, new. `rules`: for components, else NULL. `match`: text_matches() on
  * the row's name; NULL all. */
 SHINY_MUST_CHECK struct shiny_err *diff_load(struct store *const stores[2],
-					     const struct scope scopes[2], enum census_by by,
+					     const struct filter filters[2], enum breakdown_by by,
 					     const struct component_rules *rules, const char *match,
 					     enum diff_measure order, bool full_names,
 					     bool progress, struct diff *out);

@@ -22,14 +22,14 @@ enum { ALIGN_MOST = 2000 }; /* sites in one function; more are only paired by th
 /* ---- rows ---- */
 
 struct matching {
-	const struct census *const *censuses;
+	const struct breakdown *const *breakdowns;
 	struct match out;
 	size_t room;
 };
 
-static size_t count_of(const struct matching *m, int side, enum census_by by)
+static size_t count_of(const struct matching *m, int side, enum breakdown_by by)
 {
-	return m->censuses[side] ? m->censuses[side]->names[by].count : 0;
+	return m->breakdowns[side] ? m->breakdowns[side]->names[by].count : 0;
 }
 
 static uint32_t add_row(struct matching *m, enum match_how how)
@@ -55,7 +55,7 @@ static void join(struct matching *m, uint32_t row, int side, uint32_t place, con
 	m->out.row_of[side][place] = row;
 }
 
-static void begin(struct matching *m, enum census_by by)
+static void begin(struct matching *m, enum breakdown_by by)
 {
 	for (int side = 0; side < 2; side++) {
 		size_t count = count_of(m, side, by);
@@ -67,8 +67,8 @@ static void begin(struct matching *m, enum census_by by)
 
 /* ---- types, components, roles ---- */
 
-static const struct census_module *module_named(const struct census *c, const char *name,
-						size_t length)
+static const struct breakdown_module *module_named(const struct breakdown *c, const char *name,
+						   size_t length)
 {
 	for (size_t i = 1; i < c->module_count; i++)
 		if (c->modules[i].name && strlen(c->modules[i].name) == length &&
@@ -77,21 +77,21 @@ static const struct census_module *module_named(const struct census *c, const ch
 	return NULL;
 }
 
-static bool same_file(const struct census_module *a, const struct census_module *b)
+static bool same_file(const struct breakdown_module *a, const struct breakdown_module *b)
 {
 	return a && b && a->build_id && b->build_id && *a->build_id &&
 	       strcmp(a->build_id, b->build_id) == 0;
 }
 
 /* What a name is compared by. `other`: the other session, or NULL. */
-static char *key_of(const struct census *c, const struct census *other, enum census_by by,
+static char *key_of(const struct breakdown *c, const struct breakdown *other, enum breakdown_by by,
 		    uint32_t place)
 {
 	const char *name = c->names[by].at[place], *rest = name, *start, *address;
 	size_t program = c->program ? strlen(c->program) : 0;
 	bool ours = false;
 
-	if (by == CENSUS_TYPE && c->labels[place] && *rest == '(')
+	if (by == BREAKDOWN_TYPE && c->labels[place] && *rest == '(')
 		rest++;
 	start = rest;
 	if (program && strncmp(rest, c->program, program) == 0 &&
@@ -99,10 +99,11 @@ static char *key_of(const struct census *c, const struct census *other, enum cen
 		rest += program;
 		ours = true;
 	}
-	address = by == CENSUS_TYPE && c->labels[place] ? strstr(start, "+0x") : NULL;
+	address = by == BREAKDOWN_TYPE && c->labels[place] ? strstr(start, "+0x") : NULL;
 	if (address && other) {
 		size_t length = strcspn(start, "!+");
-		const struct census_module *mine = module_named(c, start, length), *theirs = NULL;
+		const struct breakdown_module *mine = module_named(c, start, length),
+					      *theirs = NULL;
 
 		for (size_t i = 1; mine && !theirs && i < other->module_count; i++)
 			if (other->modules[i].key && strcmp(other->modules[i].key, mine->key) == 0)
@@ -116,7 +117,7 @@ static char *key_of(const struct census *c, const struct census *other, enum cen
 }
 
 /* "(prog!vtable+?)" for several that have no other name. */
-static void name_together(struct matching *m, enum census_by by)
+static void name_together(struct matching *m, enum breakdown_by by)
 {
 	for (size_t i = 0; i < m->out.count; i++) {
 		struct match_row *row = &m->out.rows[i];
@@ -137,19 +138,19 @@ static void name_together(struct matching *m, enum census_by by)
 	}
 }
 
-static void match_by_name(struct matching *m, enum census_by by)
+static void match_by_name(struct matching *m, enum breakdown_by by)
 {
 	struct texts keys = { 0 };
 
 	for (int side = 0; side < 2; side++)
 		for (uint32_t i = 0; i < count_of(m, side, by); i++) {
-			char *key = key_of(m->censuses[side], m->censuses[!side], by, i);
+			char *key = key_of(m->breakdowns[side], m->breakdowns[!side], by, i);
 			uint32_t row = texts_put(&keys, key);
 
 			free(key);
 			if (row == m->out.count)
 				add_row(m, MATCH_NAME);
-			join(m, row, side, i, m->censuses[side]->names[by].at[i]);
+			join(m, row, side, i, m->breakdowns[side]->names[by].at[i]);
 		}
 	texts_deinit(&keys);
 	name_together(m, by);
@@ -157,14 +158,15 @@ static void match_by_name(struct matching *m, enum census_by by)
 
 /* ---- call sites ---- */
 
-static struct match_feature *features_of(const struct census *c, const uint32_t *type_rows)
+static struct match_feature *features_of(const struct breakdown *c, const uint32_t *type_rows)
 {
-	struct match_feature *features = mem_zero(c->names[CENSUS_SITE].count, sizeof(*features));
-	uint64_t *most = mem_zero(c->names[CENSUS_SITE].count, sizeof(*most));
+	struct match_feature *features =
+		mem_zero(c->names[BREAKDOWN_SITE].count, sizeof(*features));
+	uint64_t *most = mem_zero(c->names[BREAKDOWN_SITE].count, sizeof(*most));
 
 	for (size_t i = 0; i < c->cell_count; i++) {
-		const struct census_cell *cell = &c->cells[i];
-		struct match_feature *f = &features[cell->of[CENSUS_SITE]];
+		const struct breakdown_cell *cell = &c->cells[i];
+		struct match_feature *f = &features[cell->of[BREAKDOWN_SITE]];
 
 		if (!f->present || cell->least_size < f->least_size)
 			f->least_size = cell->least_size;
@@ -172,9 +174,9 @@ static struct match_feature *features_of(const struct census *c, const uint32_t 
 			f->most_size = cell->most_size;
 		f->present = true;
 		f->allocs += cell->sums.allocs;
-		if (cell->sums.allocs >= most[cell->of[CENSUS_SITE]]) {
-			most[cell->of[CENSUS_SITE]] = cell->sums.allocs;
-			f->type = type_rows[cell->of[CENSUS_TYPE]];
+		if (cell->sums.allocs >= most[cell->of[BREAKDOWN_SITE]]) {
+			most[cell->of[BREAKDOWN_SITE]] = cell->sums.allocs;
+			f->type = type_rows[cell->of[BREAKDOWN_TYPE]];
 		}
 	}
 	free(most);
@@ -213,7 +215,7 @@ static char *bare_name(const char *function)
 	return name;
 }
 
-enum site_key { KEY_SAME_FILE, KEY_FUNCTION, KEY_BARE };
+enum match_key { KEY_SAME_FILE, KEY_FUNCTION, KEY_BARE };
 
 struct site_matching {
 	struct matching *m;
@@ -224,10 +226,10 @@ struct site_matching {
 
 /* NULL: the site is not matched by such a key. In the same file, a site is what has the same line
  * or address. */
-static char *site_key(const struct site_matching *m, int side, const struct census_site *s,
-		      enum site_key kind)
+static char *site_key(const struct site_matching *m, int side, const struct breakdown_site *s,
+		      enum match_key kind)
 {
-	const struct census_module *module = &m->m->censuses[side]->modules[s->module];
+	const struct breakdown_module *module = &m->m->breakdowns[side]->modules[s->module];
 	char *bare, *key;
 
 	if (m->known[side][s->module] != (kind == KEY_SAME_FILE))
@@ -249,14 +251,14 @@ static char *site_key(const struct site_matching *m, int side, const struct cens
 	return key;
 }
 
-struct member {
+struct match_member {
 	uint32_t key, site, line;
 	const char *path;
 };
 
 static int by_key_and_place(const void *left, const void *right)
 {
-	const struct member *a = left, *b = right;
+	const struct match_member *a = left, *b = right;
 
 	if (a->key != b->key)
 		return a->key < b->key ? -1 : 1;
@@ -267,19 +269,20 @@ static int by_key_and_place(const void *left, const void *right)
 
 static void pair(const struct site_matching *s, uint32_t base, uint32_t new, enum match_how how)
 {
-	uint32_t row = add_row(s->m, how == MATCH_ADDRESS && s->m->censuses[0]->sites[base].function
-					     ? MATCH_NAME
-					     : how);
+	uint32_t row =
+		add_row(s->m, how == MATCH_ADDRESS && s->m->breakdowns[0]->sites[base].function
+				      ? MATCH_NAME
+				      : how);
 
-	join(s->m, row, 0, base, s->m->censuses[0]->names[CENSUS_SITE].at[base]);
-	join(s->m, row, 1, new, s->m->censuses[1]->names[CENSUS_SITE].at[new]);
+	join(s->m, row, 0, base, s->m->breakdowns[0]->names[BREAKDOWN_SITE].at[base]);
+	join(s->m, row, 1, new, s->m->breakdowns[1]->names[BREAKDOWN_SITE].at[new]);
 }
 
 /* How much speaks for two sites of a function being one. Any pair is better than none. */
-static int likeness(const struct site_matching *s, const struct member *a,
-		    const struct member *first_a, const struct member *last_a,
-		    const struct member *b, const struct member *first_b,
-		    const struct member *last_b)
+static int likeness(const struct site_matching *s, const struct match_member *a,
+		    const struct match_member *first_a, const struct match_member *last_a,
+		    const struct match_member *b, const struct match_member *first_b,
+		    const struct match_member *last_b)
 {
 	const struct match_feature *x = &s->features[0][a->site], *y = &s->features[1][b->site];
 	int score = 8;
@@ -296,8 +299,8 @@ static int likeness(const struct site_matching *s, const struct member *a,
 
 /* Pairs sites of one function: those of `a` and `b` that are paired keep their order, and the sum
  * of their likenesses is the highest. */
-static void align(const struct site_matching *s, const struct member *a, size_t n,
-		  const struct member *b, size_t m)
+static void align(const struct site_matching *s, const struct match_member *a, size_t n,
+		  const struct match_member *b, size_t m)
 {
 	size_t wide = m + 1;
 	int *best;
@@ -340,22 +343,24 @@ static void align(const struct site_matching *s, const struct member *a, size_t 
 }
 
 /* The sites of one session that have a key and no row yet, by key and place in the source. */
-static struct member *members_of(const struct site_matching *s, int side, enum site_key kind,
-				 struct texts *keys, size_t *count)
+static struct match_member *members_of(const struct site_matching *s, int side, enum match_key kind,
+				       struct texts *keys, size_t *count)
 {
-	const struct census *c = s->m->censuses[side];
-	struct member *members = mem_alloc((c->names[CENSUS_SITE].count + 1) * sizeof(*members));
+	const struct breakdown *c = s->m->breakdowns[side];
+	struct match_member *members =
+		mem_alloc((c->names[BREAKDOWN_SITE].count + 1) * sizeof(*members));
 
 	*count = 0;
-	for (uint32_t i = 1; i < c->names[CENSUS_SITE].count; i++) {
+	for (uint32_t i = 1; i < c->names[BREAKDOWN_SITE].count; i++) {
 		char *key = s->m->out.row_of[side][i] == NO_ROW && s->features[side][i].present
 				    ? site_key(s, side, &c->sites[i], kind)
 				    : NULL;
 
 		if (!key)
 			continue;
-		members[(*count)++] = (struct member){ texts_put(keys, key), i, c->sites[i].line,
-						       c->sites[i].file ? c->sites[i].file : "" };
+		members[(*count)++] =
+			(struct match_member){ texts_put(keys, key), i, c->sites[i].line,
+					       c->sites[i].file ? c->sites[i].file : "" };
 		free(key);
 	}
 	if (*count)
@@ -363,11 +368,11 @@ static struct member *members_of(const struct site_matching *s, int side, enum s
 	return members;
 }
 
-static void match_sites_by(struct site_matching *s, enum site_key kind, enum match_how how,
+static void match_sites_by(struct site_matching *s, enum match_key kind, enum match_how how,
 			   enum match_how how_of_several)
 {
 	struct texts keys = { 0 };
-	struct member *members[2];
+	struct match_member *members[2];
 	size_t counts[2], i = 0, j = 0;
 
 	s->how = how;
@@ -375,7 +380,7 @@ static void match_sites_by(struct site_matching *s, enum site_key kind, enum mat
 	for (int side = 0; side < 2; side++)
 		members[side] = members_of(s, side, kind, &keys, &counts[side]);
 	while (i < counts[0] && j < counts[1]) {
-		const struct member *a = &members[0][i], *b = &members[1][j];
+		const struct match_member *a = &members[0][i], *b = &members[1][j];
 		size_t n = 1, m = 1;
 
 		while (i + n < counts[0] && a[n].key == a->key)
@@ -401,7 +406,7 @@ static void take_calls(void *context, const uint32_t *const sites[2], const size
 	for (int side = 0; side < 2; side++)
 		for (size_t i = 0; i < counts[side]; i++)
 			join(s->m, row, side, sites[side][i],
-			     s->m->censuses[side]->names[CENSUS_SITE].at[sites[side][i]]);
+			     s->m->breakdowns[side]->names[BREAKDOWN_SITE].at[sites[side][i]]);
 	if (!one) {
 		char *name = mem_format("%s and %zu more", s->m->out.rows[row].name,
 					(counts[0] > counts[1] ? counts[0] : counts[1]) - 1);
@@ -411,7 +416,7 @@ static void take_calls(void *context, const uint32_t *const sites[2], const size
 	}
 }
 
-static bool *known_modules(const struct census *c, const struct census *other)
+static bool *known_modules(const struct breakdown *c, const struct breakdown *other)
 {
 	bool *known = mem_zero(c->module_count, sizeof(*known));
 
@@ -424,11 +429,11 @@ static bool *known_modules(const struct census *c, const struct census *other)
 /* Without a name, and in another file. */
 static bool *open_sites(const struct site_matching *s, int side, size_t *count)
 {
-	const struct census *c = s->m->censuses[side];
-	bool *open = mem_zero(c->names[CENSUS_SITE].count, sizeof(*open));
+	const struct breakdown *c = s->m->breakdowns[side];
+	bool *open = mem_zero(c->names[BREAKDOWN_SITE].count, sizeof(*open));
 
 	*count = 0;
-	for (size_t i = 1; i < c->names[CENSUS_SITE].count; i++) {
+	for (size_t i = 1; i < c->names[BREAKDOWN_SITE].count; i++) {
 		open[i] = !c->sites[i].function && s->m->out.row_of[side][i] == NO_ROW &&
 			  s->features[side][i].present && !s->known[side][c->sites[i].module];
 		*count += open[i];
@@ -446,20 +451,20 @@ static struct shiny_err *match_sites(struct matching *m, struct store *const sto
 	uint32_t row = add_row(m, MATCH_NAME);
 
 	for (int side = 0; side < 2; side++)
-		if (m->censuses[side]) {
-			join(m, row, side, 0, m->censuses[side]->names[CENSUS_SITE].at[0]);
-			s.features[side] = features_of(m->censuses[side], types->row_of[side]);
+		if (m->breakdowns[side]) {
+			join(m, row, side, 0, m->breakdowns[side]->names[BREAKDOWN_SITE].at[0]);
+			s.features[side] = features_of(m->breakdowns[side], types->row_of[side]);
 		}
-	if (m->censuses[0]) {
+	if (m->breakdowns[0]) {
 		for (int side = 0; side < 2; side++)
-			s.known[side] = known_modules(m->censuses[side], m->censuses[!side]);
+			s.known[side] = known_modules(m->breakdowns[side], m->breakdowns[!side]);
 		match_sites_by(&s, KEY_SAME_FILE, MATCH_ADDRESS, MATCH_ADDRESS);
 		match_sites_by(&s, KEY_FUNCTION, MATCH_NAME, MATCH_ORDER);
 		match_sites_by(&s, KEY_BARE, MATCH_MOVED, MATCH_MOVED);
 		for (int side = 0; side < 2; side++)
 			open[side] = open_sites(&s, side, &counts[side]);
 		if (counts[0] && counts[1])
-			err = match_calls(stores, m->censuses, s.features,
+			err = match_calls(stores, m->breakdowns, s.features,
 					  (const bool *const[2]){ open[0], open[1] }, take_calls,
 					  &s);
 	}
@@ -472,14 +477,15 @@ static struct shiny_err *match_sites(struct matching *m, struct store *const sto
 	return err;
 }
 
-struct shiny_err *match_load(struct store *const stores[2], const struct census *const censuses[2],
-			     enum census_by by, const struct match *types, struct match *out)
+struct shiny_err *match_load(struct store *const stores[2],
+			     const struct breakdown *const breakdowns[2], enum breakdown_by by,
+			     const struct match *types, struct match *out)
 {
-	struct matching m = { .censuses = censuses };
+	struct matching m = { .breakdowns = breakdowns };
 	struct shiny_err *err = NULL;
 
 	begin(&m, by);
-	if (by == CENSUS_SITE)
+	if (by == BREAKDOWN_SITE)
 		err = match_sites(&m, stores, types);
 	else
 		match_by_name(&m, by);
@@ -487,7 +493,7 @@ struct shiny_err *match_load(struct store *const stores[2], const struct census 
 		for (uint32_t i = 0; i < count_of(&m, side, by); i++)
 			if (m.out.row_of[side][i] == NO_ROW)
 				join(&m, add_row(&m, MATCH_ONLY), side, i,
-				     censuses[side]->names[by].at[i]);
+				     breakdowns[side]->names[by].at[i]);
 	for (size_t i = 0; !err && i < m.out.count; i++)
 		if (!m.out.rows[i].members[0] || !m.out.rows[i].members[1])
 			m.out.rows[i].how = MATCH_ONLY;

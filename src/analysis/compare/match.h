@@ -49,14 +49,14 @@ struct match_row {
 struct match {
 	struct match_row *rows;
 	size_t count;
-	uint32_t *row_of[2]; /* of each session: place in the census's names → row */
+	uint32_t *row_of[2]; /* of each session: place in the breakdown's names → row */
 };
 
 /* Two sessions, the older one first; without a base (NULL) rows are the other's names. `types`: for
  * sites, what match_load() gave for types. */
 SHINY_MUST_CHECK struct shiny_err *match_load(struct store *const stores[2],
-					      const struct census *const censuses[2],
-					      enum census_by by, const struct match *types,
+					      const struct breakdown *const breakdowns[2],
+					      enum breakdown_by by, const struct match *types,
 					      struct match *out);
 void match_deinit(struct match *match);
 

@@ -23,7 +23,7 @@ enum strictness { STRICT_SIZES, STRICT_TYPE, STRICT_CALLS, STRICTNESSES };
 static const int least_radius[STRICTNESSES] = { 0, 1, 2 };
 
 struct graph {
-	const struct census *census;
+	const struct breakdown *breakdown;
 	const struct match_feature *features;
 	const bool *open;
 	size_t frames;          /* first id beyond */
@@ -34,7 +34,7 @@ struct graph {
 	uint64_t *labels[RADIUS + 1]; /* by frame */
 	VEC(uint64_t) edges;    /* callee << 32 | caller; each once, sorted */
 };
-struct found {
+struct calls_found {
 	uint64_t label, address;
 	uint32_t frame;
 	uint8_t side;
@@ -43,7 +43,7 @@ struct matcher {
 	struct store *const *stores;
 	struct graph sides[2];
 	struct texts keys; /* of modules */
-	VEC(struct found) list;
+	VEC(struct calls_found) list;
 	uint64_t pins;
 	match_calls_fn *tell;
 	void *context;
@@ -55,7 +55,7 @@ struct matcher {
 static struct shiny_err *read_frames(struct matcher *m, int side)
 {
 	struct graph *g = &m->sides[side];
-	const struct census *other = m->sides[!side].census;
+	const struct breakdown *other = m->sides[!side].breakdown;
 	struct query *q = NULL;
 	bool row = false;
 	struct shiny_err *err;
@@ -74,8 +74,8 @@ static struct shiny_err *read_frames(struct matcher *m, int side)
 			  &q);
 	while (!err && !(err = query_step(q, &row)) && row) {
 		uint32_t id = query_id(q, 0, g->frames),
-			 module = query_id(q, 1, g->census->module_count);
-		const struct census_module *mod = &g->census->modules[module];
+			 module = query_id(q, 1, g->breakdown->module_count);
+		const struct breakdown_module *mod = &g->breakdown->modules[module];
 		const char *name = query_text(q, 3);
 
 		g->modules[id] = texts_put(&m->keys, mod->key ? mod->key : "");
@@ -175,7 +175,7 @@ static struct shiny_err *read_calls(struct matcher *m, int side)
 
 static uint64_t own_label(const struct graph *g, uint32_t frame, enum strictness strict)
 {
-	const struct census_site *site = &g->census->sites[g->sites[frame]];
+	const struct breakdown_site *site = &g->breakdown->sites[g->sites[frame]];
 	const struct match_feature *f = &g->features[g->sites[frame]];
 	uint64_t label = hash_mix(g->modules[frame] + 1);
 
@@ -217,7 +217,7 @@ static void label_all(struct graph *g, enum strictness strict)
 
 static int by_label(const void *left, const void *right)
 {
-	const struct found *a = left, *b = right;
+	const struct calls_found *a = left, *b = right;
 
 	if (a->label != b->label)
 		return a->label < b->label ? -1 : 1;
@@ -235,7 +235,9 @@ static void list_unknown(struct matcher *m, int radius, bool sites)
 
 		for (uint32_t i = 1; i < g->frames; i++)
 			if (!g->known[i] && (!sites || g->sites[i]))
-				*vec_push(&m->list) = (struct found){ g->labels[radius][i], g->addresses[i], i, side };
+				*vec_push(&m->list) =
+					(struct calls_found){ g->labels[radius][i], g->addresses[i],
+							      i, side };
 	}
 	if (m->list.count)
 		qsort(m->list.at, m->list.count, sizeof(*m->list.at), by_label);
@@ -302,7 +304,7 @@ static bool match_in_order(struct matcher *m, int radius)
 
 	list_unknown(m, radius, false);
 	for (size_t i = 0, middle, end; i < m->list.count; i = end) {
-		const struct found *base = &m->list.at[i], *new;
+		const struct calls_found *base = &m->list.at[i], *new;
 		size_t count;
 		bool same;
 
@@ -351,7 +353,8 @@ static void match_all(struct matcher *m)
 	match_together(m, STRICT_TYPE);
 }
 
-struct shiny_err *match_calls(struct store *const stores[2], const struct census *const censuses[2],
+struct shiny_err *match_calls(struct store *const stores[2],
+			      const struct breakdown *const breakdowns[2],
 			      const struct match_feature *const features[2],
 			      const bool *const open[2], match_calls_fn *found, void *context)
 {
@@ -359,7 +362,7 @@ struct shiny_err *match_calls(struct store *const stores[2], const struct census
 	struct shiny_err *err = NULL;
 
 	for (int side = 0; side < 2; side++)
-		m.sides[side] = (struct graph){ .census = censuses[side],
+		m.sides[side] = (struct graph){ .breakdown = breakdowns[side],
 						.features = features[side],
 						.open = open[side] };
 	for (int side = 0; !err && side < 2; side++) {
@@ -368,10 +371,10 @@ struct shiny_err *match_calls(struct store *const stores[2], const struct census
 		err = read_frames(&m, side);
 		if (!err)
 			err = read_calls(&m, side);
-		for (uint32_t i = 1; !err && i < censuses[side]->names[CENSUS_SITE].count; i++)
-			if (open[side][i] && censuses[side]->sites[i].frame < g->frames &&
-			    !g->known[censuses[side]->sites[i].frame])
-				g->sites[censuses[side]->sites[i].frame] = i;
+		for (uint32_t i = 1; !err && i < breakdowns[side]->names[BREAKDOWN_SITE].count; i++)
+			if (open[side][i] && breakdowns[side]->sites[i].frame < g->frames &&
+			    !g->known[breakdowns[side]->sites[i].frame])
+				g->sites[breakdowns[side]->sites[i].frame] = i;
 	}
 	if (!err)
 		match_all(&m);

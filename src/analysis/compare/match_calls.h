@@ -40,7 +40,7 @@ typedef void match_calls_fn(void *context, const uint32_t *const sites[2], const
 
 /* `open`: by site id, whether a site is still to be matched. */
 SHINY_MUST_CHECK struct shiny_err *match_calls(struct store *const stores[2],
-					       const struct census *const censuses[2],
+					       const struct breakdown *const breakdowns[2],
 					       const struct match_feature *const features[2],
 					       const bool *const open[2], match_calls_fn *found,
 					       void *context);

@@ -108,7 +108,7 @@ enum {
 	BUCKET_SUMS
 };
 
-struct counting {
+struct subset_count {
 	struct tallies stats;   /* process and stack, vtable and tag */
 	struct tallies ages;    /* process and site, type, bin and whether censored */
 	struct tallies pages;   /* process, page */
@@ -123,18 +123,18 @@ struct counting {
 	bool all;
 };
 
-static uint64_t *stat_of(struct counting *c, const struct lives_process *process,
+static uint64_t *stat_of(struct subset_count *c, const struct replay_process *process,
 			 const struct life *life)
 {
 	return tally(&c->stats, (uint64_t)process->id << 32 | life->stack,
 		     (uint64_t)life->vtable << 32 | life->tag);
 }
 
-static uint64_t *bucket_of(struct counting *c, const struct lives *lives,
-			   const struct lives_process *process, uint64_t time)
+static uint64_t *bucket_of(struct subset_count *c, const struct replay *replay,
+			   const struct replay_process *process, uint64_t time)
 {
 	if (!c->bucket_ns)
-		c->bucket_ns = lives->duration / NARROW_BUCKETS + 1;
+		c->bucket_ns = replay->duration / SUBSET_BUCKETS + 1;
 	return tally(&c->buckets, process->id, time / c->bucket_ns);
 }
 
@@ -145,8 +145,8 @@ static void note_size(uint64_t *stat, uint64_t size)
 	stat[MAX_SIZE] = stat[MAX_SIZE] > size ? stat[MAX_SIZE] : size;
 }
 
-static void count_age(struct counting *c, const struct lives *lives,
-		      const struct lives_process *process, const struct life *life,
+static void count_age(struct subset_count *c, const struct replay *replay,
+		      const struct replay_process *process, const struct life *life,
 		      const struct life_death *death)
 {
 	uint32_t site = life->stack < c->stack_count ? c->site_of[life->stack] : 0;
@@ -154,13 +154,13 @@ static void count_age(struct counting *c, const struct lives *lives,
 	unsigned bin = age ? 63 - (unsigned)__builtin_clzll(age) : 0;
 
 	row = tally(&c->ages, (uint64_t)process->id << 32 | site,
-		    (uint64_t)lives_type(lives, process, life) << 8 | bin << 1 |
+		    (uint64_t)replay_type(replay, process, life) << 8 | bin << 1 |
 			    (death->end == LIFE_NEVER));
 	row[AGE_COUNT]++;
 	row[AGE_BYTES] += life->size;
 }
 
-static void count_pages(struct counting *c, const struct lives_process *process,
+static void count_pages(struct subset_count *c, const struct replay_process *process,
 			const struct life *life)
 {
 	uint64_t first = life->address >> PAGE_SHIFT,
@@ -179,14 +179,14 @@ static void count_pages(struct counting *c, const struct lives_process *process,
 }
 
 /* What is live of the process is that much more from then on. */
-static void change_live(struct counting *c, const struct lives *lives,
-			const struct lives_process *process, uint64_t time, uint64_t blocks,
+static void change_live(struct subset_count *c, const struct replay *replay,
+			const struct replay_process *process, uint64_t time, uint64_t blocks,
 			uint64_t bytes)
 {
-	uint64_t *bucket = bucket_of(c, lives, process, time), *now;
+	uint64_t *bucket = bucket_of(c, replay, process, time), *now;
 
 	if (!c->live)
-		c->live = mem_zero(lives->process_count + 1, sizeof(*c->live));
+		c->live = mem_zero(replay->process_count + 1, sizeof(*c->live));
 	now = &c->live[process->id - 1];
 	*now += bytes;
 	bucket[BUCKET_LIVE] += blocks;
@@ -195,23 +195,23 @@ static void change_live(struct counting *c, const struct lives *lives,
 		*now > bucket[BUCKET_MOST_BYTES] ? *now : bucket[BUCKET_MOST_BYTES];
 }
 
-static void see_birth(void *context, const struct lives *lives, const struct lives_process *process,
-		      const struct life *life)
+static void on_birth(void *context, const struct replay *replay,
+		     const struct replay_process *process, const struct life *life)
 {
-	struct counting *c = context;
-	uint64_t *bucket = bucket_of(c, lives, process, life->birth);
+	struct subset_count *c = context;
+	uint64_t *bucket = bucket_of(c, replay, process, life->birth);
 
 	c->now = life->birth;
 	bucket[BUCKET_ALLOCS]++;
 	bucket[BUCKET_ALLOC_BYTES] += life->size;
-	change_live(c, lives, process, life->birth, 1, life->size);
+	change_live(c, replay, process, life->birth, 1, life->size);
 }
 
-static void see_resize(void *context, const struct lives *lives,
-		       const struct lives_process *process, const struct life *life,
-		       uint64_t before)
+static void on_resize(void *context, const struct replay *replay,
+		      const struct replay_process *process, const struct life *life,
+		      uint64_t before)
 {
-	struct counting *c = context;
+	struct subset_count *c = context;
 	uint64_t now = c->now > life->birth ? c->now : life->birth, *bucket;
 
 	if (life->inherited)
@@ -221,18 +221,19 @@ static void see_resize(void *context, const struct lives *lives,
 			before - life->size; /* its end will add the rest */
 	if (!c->all)
 		return;
-	bucket = bucket_of(c, lives, process, now);
+	bucket = bucket_of(c, replay, process, now);
 	bucket[BUCKET_ALLOC_BYTES] += life->size > before ? life->size - before : 0;
 	bucket[BUCKET_FREE_BYTES] += before > life->size ? before - life->size : 0;
-	change_live(c, lives, process, now, 0, life->size - before);
+	change_live(c, replay, process, now, 0, life->size - before);
 }
 
 /* Of blocks that ended, or never did: what they are is known by then, and their size is the last
  * that they had, as in the file. */
-static void see_death(void *context, const struct lives *lives, const struct lives_process *process,
-		      const struct life *life, const struct life_death *death)
+static void on_death(void *context, const struct replay *replay,
+		     const struct replay_process *process, const struct life *life,
+		     const struct life_death *death)
 {
-	struct counting *c = context;
+	struct subset_count *c = context;
 	uint64_t *stat = stat_of(c, process, life), *bucket;
 	bool never = death->end == LIFE_NEVER;
 
@@ -249,22 +250,22 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 	}
 	note_size(stat, life->size);
 	stat[API] = life->api;
-	stat[TYPE] = lives_type(lives, process, life);
+	stat[TYPE] = replay_type(replay, process, life);
 	if (!c->all)
 		return;
 	if (!life->inherited)
-		count_age(c, lives, process, life, death);
+		count_age(c, replay, process, life, death);
 	if (never && !process->early)
 		count_pages(c, process, life);
 	if (never) /* it is live to its process's end, which readers of buckets know */
 		return;
 	c->now = death->time;
-	bucket = bucket_of(c, lives, process, death->time);
+	bucket = bucket_of(c, replay, process, death->time);
 	bucket[BUCKET_FREES]++;
 	if (life->inherited)
 		return;
 	bucket[BUCKET_FREE_BYTES] += life->size;
-	change_live(c, lives, process, death->time, -1, -life->size);
+	change_live(c, replay, process, death->time, -1, -life->size);
 }
 
 /* ---- into tables ---- */
@@ -338,7 +339,7 @@ static struct shiny_err *put_rows(struct store *store, const char *table, const 
 
 /* A word that turned out to be no vptr has no row in the file: its blocks are counted with those
  * that had none. */
-static struct shiny_err *make_stat(struct store *store, const struct counting *c)
+static struct shiny_err *make_stat(struct store *store, const struct subset_count *c)
 {
 	SHINY_TRY(execute(
 		store, "CREATE TEMP TABLE narrow_stat (process, stack, vtable, tag, " SUMS_COLUMNS
@@ -354,8 +355,8 @@ static struct shiny_err *make_stat(struct store *store, const struct counting *c
 	return execute(store, "DROP TABLE temp.narrow_stat");
 }
 
-static struct shiny_err *make_others(struct store *store, const struct scope *scope,
-				     const struct counting *c)
+static struct shiny_err *make_others(struct store *store, const struct filter *filter,
+				     const struct subset_count *c)
 {
 	char *buckets, *peak;
 	struct shiny_err *err;
@@ -392,13 +393,13 @@ static struct shiny_err *make_others(struct store *store, const struct scope *sc
 	err = execute(store, peak);
 	free(peak);
 	SHINY_TRY(err);
-	if (scope_timed(scope))
+	if (filter_timed(filter))
 		SHINY_TRY(execute(store,
 				  "CREATE TEMP TABLE peak AS SELECT * FROM main.peak WHERE 0"));
 	return NULL;
 }
 
-static struct shiny_err *load_sites(struct store *store, struct counting *c)
+static struct shiny_err *load_sites(struct store *store, struct subset_count *c)
 {
 	struct query *q = NULL;
 	bool row = false;
@@ -414,33 +415,33 @@ static struct shiny_err *load_sites(struct store *store, struct counting *c)
 	return err;
 }
 
-struct shiny_err *narrow_begin(struct store *store, const struct scope *scope, enum narrow what,
+struct shiny_err *subset_begin(struct store *store, const struct filter *filter, enum subset what,
 			       const char *title)
 {
-	struct counting c = { .stats.width = STAT_SUMS,
-			      .ages.width = AGE_SUMS,
-			      .pages.width = PAGE_SUMS,
-			      .buckets.width = BUCKET_SUMS,
-			      .all = what == NARROW_ALL,
-			      .most_pages = store_bound(store, PAGES_AT_LEAST, PAGES_A_BYTE) };
-	struct lives_observer observers[] = {
-		{ .context = &c, .death = see_death, .resize = see_resize },
+	struct subset_count c = { .stats.width = STAT_SUMS,
+				  .ages.width = AGE_SUMS,
+				  .pages.width = PAGE_SUMS,
+				  .buckets.width = BUCKET_SUMS,
+				  .all = what == SUBSET_ALL,
+				  .most_pages = store_bound(store, PAGES_AT_LEAST, PAGES_A_BYTE) };
+	struct replay_observer observers[] = {
+		{ .context = &c, .death = on_death, .resize = on_resize },
 		live_peak_observer(&c.peak)
 	};
 	struct shiny_err *err = NULL;
 
 	if (c.all) {
-		observers[0].birth = see_birth;
+		observers[0].birth = on_birth;
 		err = load_sites(store, &c);
 	}
 	if (!err)
-		err = lives_run(store, scope, observers, c.all ? 2 : 1, title);
+		err = replay_run(store, filter, observers, c.all ? 2 : 1, title);
 	if (!err && c.pages.count > c.most_pages)
 		err = store_too_much(store);
 	if (!err)
 		err = make_stat(store, &c);
 	if (!err && c.all)
-		err = make_others(store, scope, &c);
+		err = make_others(store, filter, &c);
 	tallies_deinit(&c.stats);
 	tallies_deinit(&c.ages);
 	tallies_deinit(&c.pages);
@@ -451,7 +452,7 @@ struct shiny_err *narrow_begin(struct store *store, const struct scope *scope, e
 	return err;
 }
 
-struct shiny_err *narrow_end(struct store *store)
+struct shiny_err *subset_end(struct store *store)
 {
 	static const char *const made[] = { "TABLE IF EXISTS temp.stat",
 					    "TABLE IF EXISTS temp.site_stat",

@@ -14,8 +14,8 @@ struct remembered {
 	uint32_t process, vtable, cell;
 };
 struct follower {
-	const struct census *census;
-	struct watches *watches;
+	const struct breakdown *breakdown;
+	struct trackers *trackers;
 	struct remembered *stacks; /* by id and process; process 0: nothing */
 	size_t stack_count;
 	struct process_ends ends;
@@ -27,14 +27,15 @@ static uint32_t cell_of(struct follower *f, uint32_t process, uint32_t stack, ui
 	struct remembered *r;
 
 	if (stack >= f->stack_count)
-		return census_cell(f->census, process, stack, vtable);
+		return breakdown_cell(f->breakdown, process, stack, vtable);
 	r = &f->stacks[(size_t)stack << PROCESS_BITS | (process & ((1 << PROCESS_BITS) - 1))];
 	if (r->process != process || r->vtable != vtable)
-		*r = (struct remembered){ process, vtable, census_cell(f->census, process, stack, vtable) };
+		*r = (struct remembered){ process, vtable,
+					  breakdown_cell(f->breakdown, process, stack, vtable) };
 	return r->cell;
 }
 
-static bool has_ended(const struct follower *f, const struct lives_process *process)
+static bool has_ended(const struct follower *f, const struct replay_process *process)
 {
 	return f->ended && f->ended[process->id - 1];
 }
@@ -42,21 +43,21 @@ static bool has_ended(const struct follower *f, const struct lives_process *proc
 /* Behind what adds bytes. */
 static void look_at_parts(struct follower *f, uint32_t cell)
 {
-	for (uint32_t i = f->watches->first[cell]; i < f->watches->first[cell + 1]; i++) {
-		struct watch *w = &f->watches->at[f->watches->of[i]];
+	for (uint32_t i = f->trackers->first[cell]; i < f->trackers->first[cell + 1]; i++) {
+		struct tracker *w = &f->trackers->at[f->trackers->of[i]];
 
 		if (!w->target || w->bytes < w->target)
 			continue;
 		w->target = 0;
 		for (size_t p = w->parts; p < w->parts + w->part_count; p++)
-			f->watches->at[p].at_target = f->watches->at[p].bytes;
+			f->trackers->at[p].at_target = f->trackers->at[p].bytes;
 	}
 }
 
 static void come(struct follower *f, uint32_t cell, uint64_t bytes, uint64_t time)
 {
-	for (uint32_t i = f->watches->first[cell]; i < f->watches->first[cell + 1]; i++) {
-		struct watch *w = &f->watches->at[f->watches->of[i]];
+	for (uint32_t i = f->trackers->first[cell]; i < f->trackers->first[cell + 1]; i++) {
+		struct tracker *w = &f->trackers->at[f->trackers->of[i]];
 
 		w->episodes += w->blocks++ == 0;
 		w->bytes += bytes;
@@ -70,35 +71,36 @@ static void come(struct follower *f, uint32_t cell, uint64_t bytes, uint64_t tim
 
 static void go(struct follower *f, uint32_t cell, uint64_t bytes)
 {
-	for (uint32_t i = f->watches->first[cell]; i < f->watches->first[cell + 1]; i++) {
-		struct watch *w = &f->watches->at[f->watches->of[i]];
+	for (uint32_t i = f->trackers->first[cell]; i < f->trackers->first[cell + 1]; i++) {
+		struct tracker *w = &f->trackers->at[f->trackers->of[i]];
 
 		w->blocks--;
 		w->bytes -= bytes;
 	}
 }
 
-static void see_birth(void *context, const struct lives *lives, const struct lives_process *process,
-		      const struct life *life)
+static void on_birth(void *context, const struct replay *replay,
+		     const struct replay_process *process, const struct life *life)
 {
 	struct follower *f = context;
 	uint32_t cell = cell_of(f, process->id, life->stack, life->vtable);
 
-	if (cell != CENSUS_NO_CELL && !has_ended(f, process))
+	if (cell != BREAKDOWN_NO_CELL && !has_ended(f, process))
 		come(f, cell, life->size, life->birth);
 }
 
-static void see_death(void *context, const struct lives *lives, const struct lives_process *process,
-		      const struct life *life, const struct life_death *death)
+static void on_death(void *context, const struct replay *replay,
+		     const struct replay_process *process, const struct life *life,
+		     const struct life_death *death)
 {
 	struct follower *f = context;
 	uint32_t cell = cell_of(f, process->id, life->stack, life->vtable);
 	uint64_t age = death->time > life->birth ? death->time - life->birth : 0,
 		 steps = process->births - life->number;
 	bool leak = death->end == LIFE_NEVER && !life->inherited && !process->replaced &&
-		    !(f->watches->hidden && suppressions_hide(f->watches->hidden, life->stack));
+		    !(f->trackers->hidden && suppressions_hide(f->trackers->hidden, life->stack));
 
-	if (cell == CENSUS_NO_CELL)
+	if (cell == BREAKDOWN_NO_CELL)
 		return;
 	if (life->inherited)
 		return;
@@ -106,8 +108,8 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 		go(f, cell, life->size);
 	/* a realloc's own birth is counted already when it is told of its old block's death */
 	steps -= death->end == LIFE_REALLOCED && steps;
-	for (uint32_t i = f->watches->first[cell]; i < f->watches->first[cell + 1]; i++) {
-		struct watch *w = &f->watches->at[f->watches->of[i]];
+	for (uint32_t i = f->trackers->first[cell]; i < f->trackers->first[cell + 1]; i++) {
+		struct tracker *w = &f->trackers->at[f->trackers->of[i]];
 
 		w->leaks += leak;
 		w->leaked_bytes += leak ? life->size : 0;
@@ -118,17 +120,17 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 	}
 }
 
-static void see_resize(void *context, const struct lives *lives,
-		       const struct lives_process *process, const struct life *life,
-		       uint64_t before)
+static void on_resize(void *context, const struct replay *replay,
+		      const struct replay_process *process, const struct life *life,
+		      uint64_t before)
 {
 	struct follower *f = context;
 	uint32_t cell = cell_of(f, process->id, life->stack, life->vtable);
 
-	if (cell == CENSUS_NO_CELL || life->inherited || has_ended(f, process))
+	if (cell == BREAKDOWN_NO_CELL || life->inherited || has_ended(f, process))
 		return;
-	for (uint32_t i = f->watches->first[cell]; i < f->watches->first[cell + 1]; i++) {
-		struct watch *w = &f->watches->at[f->watches->of[i]];
+	for (uint32_t i = f->trackers->first[cell]; i < f->trackers->first[cell + 1]; i++) {
+		struct tracker *w = &f->trackers->at[f->trackers->of[i]];
 
 		w->bytes += life->size - before;
 		w->peak_bytes = w->bytes > w->peak_bytes ? w->bytes : w->peak_bytes;
@@ -136,9 +138,9 @@ static void see_resize(void *context, const struct lives *lives,
 	look_at_parts(f, cell);
 }
 
-static void see_vtable(void *context, const struct lives *lives,
-		       const struct lives_process *process, const struct life *life,
-		       uint32_t before)
+static void on_vtable(void *context, const struct replay *replay,
+		      const struct replay_process *process, const struct life *life,
+		      uint32_t before)
 {
 	struct follower *f = context;
 	uint32_t old = cell_of(f, process->id, life->stack, before),
@@ -146,58 +148,60 @@ static void see_vtable(void *context, const struct lives *lives,
 
 	if (old == cell || life->inherited || has_ended(f, process))
 		return;
-	if (old != CENSUS_NO_CELL)
+	if (old != BREAKDOWN_NO_CELL)
 		go(f, old, life->size);
-	if (cell != CENSUS_NO_CELL)
+	if (cell != BREAKDOWN_NO_CELL)
 		come(f, cell, life->size, life->birth);
 }
 
 /* Processes that end here: what they held is not live any more. Their blocks are still told as
  * deaths, later. */
-static uint64_t see_moment(void *context, const struct lives *lives, uint64_t moment)
+static uint64_t on_moment(void *context, const struct replay *replay, uint64_t moment)
 {
 	struct follower *f = context;
-	const struct lives_process *p;
+	const struct replay_process *p;
 
 	if (!f->ended) {
-		f->ended = mem_zero(lives->process_count + 1, sizeof(*f->ended));
-		process_ends_init(&f->ends, lives);
+		f->ended = mem_zero(replay->process_count + 1, sizeof(*f->ended));
+		process_ends_init(&f->ends, replay);
 	}
-	while ((p = process_ends_take(&f->ends, lives, moment))) {
-		lives_each(p, life) {
+	while ((p = process_ends_take(&f->ends, replay, moment))) {
+		replay_each(p, life)
+		{
 			uint32_t cell = cell_of(f, p->id, life->stack, life->vtable);
 
-			if (cell != CENSUS_NO_CELL && !life->inherited)
+			if (cell != BREAKDOWN_NO_CELL && !life->inherited)
 				go(f, cell, life->size);
 		}
 		f->ended[p->id - 1] = true;
 	}
-	return process_ends_time(&f->ends, lives);
+	return process_ends_time(&f->ends, replay);
 }
 
-struct shiny_err *watch_run(struct store *store, const struct scope *scope,
-			    const struct census *census, struct watches *watches, const char *title)
+struct shiny_err *tracker_run(struct store *store, const struct filter *filter,
+			      const struct breakdown *breakdown, struct trackers *trackers,
+			      const char *title)
 {
-	struct follower f = { .census = census,
-			      .watches = watches,
-			      .stack_count = census->stack_count };
-	struct lives_observer observer = { .context = &f,
-					   .birth = see_birth,
-					   .death = see_death,
-					   .resize = see_resize,
-					   .vtable = see_vtable,
-					   .moment = see_moment };
+	struct follower f = { .breakdown = breakdown,
+			      .trackers = trackers,
+			      .stack_count = breakdown->stack_count };
+	struct replay_observer observer = { .context = &f,
+					    .birth = on_birth,
+					    .death = on_death,
+					    .resize = on_resize,
+					    .vtable = on_vtable,
+					    .moment = on_moment };
 	struct shiny_err *err;
 
 	f.stacks = mem_zero((f.stack_count + 1) << PROCESS_BITS, sizeof(*f.stacks));
-	err = lives_run(store, scope, &observer, 1, title);
+	err = replay_run(store, filter, &observer, 1, title);
 	free(f.ended);
 	process_ends_deinit(&f.ends);
 	free(f.stacks);
 	return err;
 }
 
-void watches_deinit(struct watches *w)
+void trackers_deinit(struct trackers *w)
 {
 	for (size_t i = 0; i < w->count; i++) {
 		distribution_deinit(&w->at[i].ages);
@@ -206,5 +210,5 @@ void watches_deinit(struct watches *w)
 	free(w->at);
 	free(w->first);
 	free(w->of);
-	*w = (struct watches){ 0 };
+	*w = (struct trackers){ 0 };
 }

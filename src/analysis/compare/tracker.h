@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tracker.h: what happens over time to sets of a census's cells: the most that they held at once,
- * and how long their blocks lived.
+ * tracker.h: what happens over time to sets of a breakdown's cells: the most that they held at
+ * once, and how long their blocks lived.
  *
- * Runs: CLI. Signals: no. Allocates: two distributions a watch that asks for lifetimes
+ * Runs: CLI. Signals: no. Allocates: two distributions a tracker that asks for lifetimes
  * (distribution.h), 48 bytes a stack, and what replay.h says. Threads: one a store.
  *
  *   peak      most live bytes of the set at once, over all processes: `shinyctl help definitions`.
@@ -17,7 +17,7 @@
  *             episode, such as a machine that stands still, does not disturb another
  *
  * Cost: one pass over the events (replay.h), with one look into a table of stacks for each that
- * begins or ends a block, and what is added to each of the block's watches.
+ * begins or ends a block, and what is added to each of the block's trackers.
  */
 #ifndef SHINY_TRACKER_H
 #define SHINY_TRACKER_H
@@ -26,7 +26,7 @@
 #include "../query/distribution.h"
 #include "../attribute/suppressions.h"
 
-struct watch {
+struct tracker {
 	bool lifetimes;             /* asked for: ages and steps */
 	uint64_t bytes, blocks;     /* live now */
 	uint64_t peak_bytes, peak_time;
@@ -37,22 +37,22 @@ struct watch {
 	/* What makes up a peak that is known already: when this one first has `target` bytes, what
 	 * its parts have. */
 	uint64_t target;            /* 0: not asked for */
-	size_t parts, part_count;   /* places of other watches */
+	size_t parts, part_count;   /* places of other trackers */
 	uint64_t at_target;         /* of a part */
 };
-struct watches {
+struct trackers {
 	const struct suppressions *hidden; /* stacks whose blocks are no leaks; NULL none */
-	struct watch *at;
+	struct tracker *at;
 	size_t count;
-	uint32_t *first; /* [cells + 1]: cell i is watched by of[first[i]] to of[first[i + 1] -
-	                  * 1] */
+	uint32_t *first; /* [cells + 1]: cell i is tracked by of[first[i]] to of[first[i + 1] -
+			  * 1] */
 	uint32_t *of;
 };
-void watches_deinit(struct watches *watches);
+void trackers_deinit(struct trackers *trackers);
 
 /* `title`: for the progress line; NULL none. */
-SHINY_MUST_CHECK struct shiny_err *watch_run(struct store *store, const struct scope *scope,
-					     const struct census *census, struct watches *watches,
-					     const char *title);
+SHINY_MUST_CHECK struct shiny_err *tracker_run(struct store *store, const struct filter *filter,
+					       const struct breakdown *breakdown,
+					       struct trackers *trackers, const char *title);
 
 #endif

@@ -71,7 +71,7 @@ static struct shiny_err *nothing_matches(struct store *store, const char *which)
 	return err;
 }
 
-struct shiny_err *scope_resolve(struct store *store, const char *which, struct scope *out)
+struct shiny_err *filter_resolve(struct store *store, const char *which, struct filter *out)
 {
 	struct query *q = NULL;
 	struct shiny_err *err;
@@ -103,16 +103,16 @@ struct shiny_err *scope_resolve(struct store *store, const char *which, struct s
 		free(where);
 		return err;
 	}
-	*out = (struct scope){.where = where, .processes = count};
+	*out = (struct filter){ .where = where, .processes = count };
 	return NULL;
 }
 
-void scope_deinit(struct scope *scope)
+void filter_deinit(struct filter *filter)
 {
-	free(scope->where);
-	free(scope->blocks);
-	free(scope->tags);
-	*scope = (struct scope){ 0 };
+	free(filter->where);
+	free(filter->blocks);
+	free(filter->tags);
+	*filter = (struct filter){ 0 };
 }
 
 /* ---- tags and marks ---- */
@@ -140,7 +140,7 @@ static struct shiny_err *no_such(struct store *store, const char *table, const c
 	return err;
 }
 
-struct shiny_err *scope_tags(struct store *store, const char *names, struct scope *scope)
+struct shiny_err *filter_tags(struct store *store, const char *names, struct filter *filter)
 {
 	struct query *q = NULL;
 	char *copy = strdup(names), *save = NULL, *condition = NULL;
@@ -153,22 +153,22 @@ struct shiny_err *scope_tags(struct store *store, const char *names, struct scop
 		free(copy);
 		return err ? err : SHINY_NO_MEMORY;
 	}
-	scope->tag_count = store_ids(store, "tag");
-	scope->tags = mem_zero(scope->tag_count, sizeof(*scope->tags));
+	filter->tag_count = store_ids(store, "tag");
+	filter->tags = mem_zero(filter->tag_count, sizeof(*filter->tags));
 	for (char *name = strtok_r(copy, ",", &save); !err && name;
 	     name = strtok_r(NULL, ",", &save)) {
 		bool found = strcmp(name, "-") == 0;
 
-		scope->tags[0] |= found;
+		filter->tags[0] |= found;
 		q = NULL;
 		err = store_query(store, "SELECT id, name FROM tag", &q);
 		while (!err && !(err = query_step(q, &row)) && row) {
-			uint32_t id = query_id(q, 0, scope->tag_count);
+			uint32_t id = query_id(q, 0, filter->tag_count);
 			const char *tag = query_verbatim(q, 1);
 
 			if (id && (strpbrk(name, "*?") ? text_matches(name, tag)
 						       : strcmp(name, tag) == 0))
-				found = scope->tags[id] = true;
+				found = filter->tags[id] = true;
 		}
 		query_end(q);
 		if (!err && !found)
@@ -177,10 +177,10 @@ struct shiny_err *scope_tags(struct store *store, const char *names, struct scop
 	}
 	if (!err && !any)
 		err = no_such(store, "tag", names);
-	fprintf(list, "(%s) AND s.tag IN (", scope->where);
+	fprintf(list, "(%s) AND s.tag IN (", filter->where);
 	any = false;
-	for (size_t i = 0; !err && i < scope->tag_count; i++)
-		if (scope->tags[i]) {
+	for (size_t i = 0; !err && i < filter->tag_count; i++)
+		if (filter->tags[i]) {
 			fprintf(list, "%s%zu", any ? "," : "", i);
 			any = true;
 		}
@@ -192,7 +192,7 @@ struct shiny_err *scope_tags(struct store *store, const char *names, struct scop
 		free(condition);
 		return err;
 	}
-	scope->blocks = condition;
+	filter->blocks = condition;
 	return NULL;
 }
 
@@ -247,7 +247,7 @@ static struct shiny_err *find_moment(struct store *store, const char *text, uint
 	return err || found ? err : no_such(store, "mark", text);
 }
 
-struct shiny_err *scope_between(struct store *store, const char *range, struct scope *scope)
+struct shiny_err *filter_between(struct store *store, const char *range, struct filter *filter)
 {
 	const char *dots = strstr(range, "..");
 	char *from = dots ? strndup(range, (size_t)(dots - range)) : NULL;
@@ -261,11 +261,11 @@ struct shiny_err *scope_between(struct store *store, const char *range, struct s
 	if (!from)
 		return SHINY_NO_MEMORY;
 	if (*from)
-		err = find_moment(store, from, 0, &scope->from);
+		err = find_moment(store, from, 0, &filter->from);
 	if (!err && dots[2]) {
 		/* one mark's name twice: from each to the next */
-		err = find_moment(store, dots + 2, scope->from + (*from != 0), &scope->to);
-		if (!err && scope->to <= scope->from)
+		err = find_moment(store, dots + 2, filter->from + (*from != 0), &filter->to);
+		if (!err && filter->to <= filter->from)
 			err = shiny_err(SHINY_ERR_USAGE,
 					"--between '%s': its end is not behind its beginning",
 					range);
@@ -274,21 +274,21 @@ struct shiny_err *scope_between(struct store *store, const char *range, struct s
 	return err;
 }
 
-struct shiny_err *scope_load(struct store *store, const struct scope_names *names,
-			     struct scope *out)
+struct shiny_err *filter_load(struct store *store, const struct filter_names *names,
+			      struct filter *out)
 {
-	struct scope scope = { 0 };
-	struct shiny_err *err = scope_resolve(store, names->process, &scope);
+	struct filter filter = { 0 };
+	struct shiny_err *err = filter_resolve(store, names->process, &filter);
 
 	if (!err && names->tags)
-		err = scope_tags(store, names->tags, &scope);
+		err = filter_tags(store, names->tags, &filter);
 	if (!err && names->between)
-		err = scope_between(store, names->between, &scope);
+		err = filter_between(store, names->between, &filter);
 	if (err) {
-		scope_deinit(&scope);
+		filter_deinit(&filter);
 		return err;
 	}
-	*out = scope;
+	*out = filter;
 	return NULL;
 }
 
@@ -326,7 +326,7 @@ void sums_add(struct sums *to, const struct sums *more)
 	to->gone_bytes += more->gone_bytes;
 }
 
-uint64_t sums_by(const struct sums *sums, enum order order, uint64_t peak)
+uint64_t sums_by(const struct sums *sums, enum sums_order order, uint64_t peak)
 {
 	switch (order) {
 	case ORDER_BYTES:

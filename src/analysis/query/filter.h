@@ -19,7 +19,7 @@
 #include "../../store/store.h"
 
 /* The processes that a report is about, and the blocks. Times are for analyses over lives only. */
-struct scope {
+struct filter {
 	char *where; /* SQL condition on column `process` of a table named s: "s.process IN (1,2)";
 	              * "1" for all */
 	char *blocks; /* the same for tables stat, site_stat and peak, with a condition on `tag`
@@ -32,61 +32,62 @@ struct scope {
 	size_t tag_count;
 };
 
-static inline const char *scope_blocks(const struct scope *scope)
+static inline const char *filter_blocks(const struct filter *filter)
 {
-	return scope->blocks ? scope->blocks : scope->where;
+	return filter->blocks ? filter->blocks : filter->where;
 }
 
-static inline bool scope_time(const struct scope *scope, uint64_t time)
+static inline bool filter_time(const struct filter *filter, uint64_t time)
 {
-	return time >= scope->from && (!scope->to || time < scope->to);
+	return time >= filter->from && (!filter->to || time < filter->to);
 }
 
-static inline bool scope_birth(const struct scope *scope, uint64_t time, uint32_t tag)
+static inline bool filter_birth(const struct filter *filter, uint64_t time, uint32_t tag)
 {
-	return scope_time(scope, time) &&
-	       (!scope->tags || (tag < scope->tag_count && scope->tags[tag]));
+	return filter_time(filter, time) &&
+	       (!filter->tags || (tag < filter->tag_count && filter->tags[tag]));
 }
 
 /* It is about the blocks of an interval; of an interval or of tags. */
-static inline bool scope_timed(const struct scope *scope)
+static inline bool filter_timed(const struct filter *filter)
 {
-	return scope->from || scope->to;
+	return filter->from || filter->to;
 }
-static inline bool scope_narrow(const struct scope *scope)
+static inline bool filter_is_subset(const struct filter *filter)
 {
-	return scope->tags || scope_timed(scope);
+	return filter->tags || filter_timed(filter);
 }
 /* How much of a session of that duration it is; ns. */
-static inline uint64_t scope_length(const struct scope *scope, uint64_t duration)
+static inline uint64_t filter_length(const struct filter *filter, uint64_t duration)
 {
-	uint64_t end = scope->to && scope->to < duration ? scope->to : duration;
+	uint64_t end = filter->to && filter->to < duration ? filter->to : duration;
 
-	return end > scope->from ? end - scope->from : 0;
+	return end > filter->from ? end - filter->from : 0;
 }
 
 /* `which`: NULL for all; "id:7"; or a pid, role or name, with * and ? as wildcards. Nothing
  * matches: a usage error that says what there is. */
-SHINY_MUST_CHECK struct shiny_err *scope_resolve(struct store *store, const char *which,
-						 struct scope *out);
-void scope_deinit(struct scope *scope);
-/* What the options say of a scope; NULL: not given. */
-struct scope_names {
+SHINY_MUST_CHECK struct shiny_err *filter_resolve(struct store *store, const char *which,
+						  struct filter *out);
+void filter_deinit(struct filter *filter);
+/* What the options say of a filter; NULL: not given. */
+struct filter_names {
 	const char *process, *tags, *between;
 };
 /* All of them; nothing of it is left on an error. */
-SHINY_MUST_CHECK struct shiny_err *scope_load(struct store *store, const struct scope_names *names,
-					      struct scope *out);
+SHINY_MUST_CHECK struct shiny_err *filter_load(struct store *store,
+					       const struct filter_names *names,
+					       struct filter *out);
 /* `names`: of tags, separated by commas, with * and ? as wildcards; "-" is for what has none. */
-SHINY_MUST_CHECK struct shiny_err *scope_tags(struct store *store, const char *names,
-					      struct scope *scope);
+SHINY_MUST_CHECK struct shiny_err *filter_tags(struct store *store, const char *names,
+					       struct filter *filter);
 /*
  * `range`: "FROM..TO", each a mark's name or a time since the session's start such as 2.5s; without
  * FROM from the beginning, without TO to the end. Of marks with the same name FROM means the first,
  * TO the first behind FROM; NAME#3 is the third.
  */
-SHINY_MUST_CHECK struct shiny_err *scope_between(struct store *store, const char *range,
-						 struct scope *scope);
+SHINY_MUST_CHECK struct shiny_err *filter_between(struct store *store, const char *range,
+						  struct filter *filter);
 
 /*
  * Sums over rows of table stat or site_stat; allocs + inherited_frees = frees + live + gone.
@@ -113,9 +114,9 @@ struct sums {
 void sums_read(struct sums *sums, const struct query *query, int first);
 void sums_add(struct sums *to, const struct sums *more);
 
-enum order { ORDER_LIVE, ORDER_BYTES, ORDER_ALLOCS, ORDER_FREES, ORDER_PEAK, ORDER_NAME };
+enum sums_order { ORDER_LIVE, ORDER_BYTES, ORDER_ALLOCS, ORDER_FREES, ORDER_PEAK, ORDER_NAME };
 /* The value that the order is by; peak is the caller's. */
-uint64_t sums_by(const struct sums *sums, enum order order, uint64_t peak);
+uint64_t sums_by(const struct sums *sums, enum sums_order order, uint64_t peak);
 
 /* How long the session is, ns. */
 SHINY_MUST_CHECK struct shiny_err *session_duration(struct store *store, uint64_t *ns);

@@ -109,9 +109,9 @@ static enum rank rank_of(const struct wish *wish, const struct query *q)
 	return function < file ? function : file;
 }
 
-static struct shiny_err *take_place(struct places *out, const struct query *q, uint32_t frame)
+static struct shiny_err *take_place(struct site_matches *out, const struct query *q, uint32_t frame)
 {
-	struct place *row = rows_push(&out->rows, &out->count, &out->room, sizeof(*row));
+	struct site_match *row = rows_push(&out->rows, &out->count, &out->room, sizeof(*row));
 
 	if (!row || !copy_column(q, 1, &row->label) || !copy_column(q, 2, &row->file) ||
 	    !copy_column(q, 4, &row->module))
@@ -132,7 +132,7 @@ static struct shiny_err *take_place(struct places *out, const struct query *q, u
 
 static int heaviest_place(const void *left, const void *right)
 {
-	const struct place *a = left, *b = right;
+	const struct site_match *a = left, *b = right;
 
 	return a->weight != b->weight ? (a->weight < b->weight ? 1 : -1)
 				      : (a->site > b->site) - (a->site < b->site);
@@ -145,8 +145,8 @@ static int heaviest_place(const void *left, const void *right)
 	"LEFT JOIN module m ON m.id = i.module LEFT JOIN frame f ON f.id = i.frame"
 
 /* Sites by name, file or id. */
-static struct shiny_err *find_named(struct store *store, const struct scope *scope,
-				    const struct wish *wish, struct places *out)
+static struct shiny_err *find_named(struct store *store, const struct filter *filter,
+				    const struct wish *wish, struct site_matches *out)
 {
 	enum rank best = RANK_PART;
 	struct query *q = NULL;
@@ -157,7 +157,7 @@ static struct shiny_err *find_named(struct store *store, const struct scope *sco
 			     " FROM (SELECT s.site AS site, SUM(s.allocs) AS allocs, "
 			     "SUM(s.allocs + s.inherited) AS weight FROM site_stat s WHERE s.site "
 			     "AND %s GROUP BY s.site) g " PLACE_JOINS,
-			     scope->where);
+			     filter->where);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
 		enum rank rank = rank_of(wish, q);
@@ -165,8 +165,8 @@ static struct shiny_err *find_named(struct store *store, const struct scope *sco
 		if (rank > best)
 			continue;
 		if (rank < best) {
-			places_deinit(out);
-			*out = (struct places){ 0 };
+			site_matches_deinit(out);
+			*out = (struct site_matches){ 0 };
 		}
 		best = rank;
 		err = take_place(out, q, 0);
@@ -177,8 +177,8 @@ static struct shiny_err *find_named(struct store *store, const struct scope *sco
 
 /* Sites that are reached through a function that is not anybody's site: a wrapper, a function of
  * the library. */
-static struct shiny_err *find_through(struct store *store, const struct scope *scope,
-				      const struct wish *wish, struct places *out)
+static struct shiny_err *find_through(struct store *store, const struct filter *filter,
+				      const struct wish *wish, struct site_matches *out)
 {
 	char *frames = NULL;
 	size_t size = 0, count = 0;
@@ -217,7 +217,7 @@ static struct shiny_err *find_through(struct store *store, const struct scope *s
 				   "SUM(s.allocs + s.inherited) AS weight FROM stat s JOIN stack x "
 				   "ON x.id = s.stack WHERE x.site AND %s AND (x.frame0 IN (%.*s) "
 				   "OR x.frame1 IN (%.*s)) GROUP BY x.site) g " PLACE_JOINS,
-				   scope->where, (int)size, frames, (int)size, frames);
+				   filter->where, (int)size, frames, (int)size, frames);
 	while (q && !err && !(err = query_step(q, &row)) && row)
 		err = take_place(out, q, 0);
 	query_end(q);
@@ -226,8 +226,8 @@ static struct shiny_err *find_through(struct store *store, const struct scope *s
 }
 
 /* Stacks whose innermost frame, or whose site's frame, is at this offset of the module. */
-static struct shiny_err *find_offset(struct store *store, const struct scope *scope,
-				     const struct wish *wish, struct places *out)
+static struct shiny_err *find_offset(struct store *store, const struct filter *filter,
+				     const struct wish *wish, struct site_matches *out)
 {
 	struct query *q = NULL;
 	bool row = false;
@@ -239,7 +239,7 @@ static struct shiny_err *find_offset(struct store *store, const struct scope *sc
 		"FROM frame e JOIN stack x ON x.frame0 = e.id "
 		"JOIN stat s ON s.stack = x.id WHERE e.vaddr = %" PRId64
 		" AND %s GROUP BY x.site, e.id) g JOIN module h ON h.id = g.home " PLACE_JOINS,
-		(int64_t)wish->offset, scope->where);
+		(int64_t)wish->offset, filter->where);
 
 	for (int inner = 1; inner >= 0 && !err && !out->count; inner--) {
 		if (!inner)
@@ -250,7 +250,7 @@ static struct shiny_err *find_offset(struct store *store, const struct scope *sc
 				"SUM(s.allocs + s.inherited) AS weight FROM site_stat s WHERE "
 				"s.site AND %s GROUP BY s.site) g " PLACE_JOINS
 				" WHERE f.vaddr = %" PRId64,
-				scope->where, (int64_t)wish->offset);
+				filter->where, (int64_t)wish->offset);
 		while (!err && !(err = query_step(q, &row)) && row)
 			if (file_rank(wish->front, query_text(q, 9)) != RANK_NO)
 				err = take_place(out, q, (uint32_t)query_number(q, 8));
@@ -260,21 +260,21 @@ static struct shiny_err *find_offset(struct store *store, const struct scope *sc
 	return err;
 }
 
-struct shiny_err *places_find(struct store *store, const struct scope *scope, const char *text,
-			      struct places *out)
+struct shiny_err *site_query_find(struct store *store, const struct filter *filter,
+				  const char *text, struct site_matches *out)
 {
-	struct places places = { 0 };
+	struct site_matches places = { 0 };
 	struct wish wish = { 0 };
 	struct shiny_err *err = wish_read(text, &wish);
 
 	if (!err)
-		err = wish.at_offset ? find_offset(store, scope, &wish, &places)
-				     : find_named(store, scope, &wish, &places);
+		err = wish.at_offset ? find_offset(store, filter, &wish, &places)
+				     : find_named(store, filter, &wish, &places);
 	if (!err && !places.count && !wish.at_offset && !wish.id)
-		err = find_through(store, scope, &wish, &places);
+		err = find_through(store, filter, &wish, &places);
 	free(wish.front);
 	if (err) {
-		places_deinit(&places);
+		site_matches_deinit(&places);
 		return err;
 	}
 	if (places.count)
@@ -283,7 +283,7 @@ struct shiny_err *places_find(struct store *store, const struct scope *scope, co
 	return NULL;
 }
 
-void places_deinit(struct places *places)
+void site_matches_deinit(struct site_matches *places)
 {
 	for (size_t i = 0; i < places->count; i++) {
 		free(places->rows[i].label);
@@ -295,13 +295,13 @@ void places_deinit(struct places *places)
 
 /* ---- blocks ---- */
 
-struct search {
+struct block_search {
 	uint64_t address;
 	struct blocks_found found;
 	bool no_memory;
 };
 
-static struct block_found *block_of(struct search *search, uint32_t process)
+static struct block_found *block_of(struct block_search *search, uint32_t process)
 {
 	for (size_t i = 0; i < search->found.count; i++)
 		if (search->found.rows[i].process == process)
@@ -309,7 +309,7 @@ static struct block_found *block_of(struct search *search, uint32_t process)
 	return NULL;
 }
 
-static void end_block(struct search *search, const struct event *event, uint64_t address)
+static void end_block(struct block_search *search, const struct event *event, uint64_t address)
 {
 	struct block_found *block = block_of(search, event->process);
 
@@ -320,7 +320,7 @@ static void end_block(struct search *search, const struct event *event, uint64_t
 }
 
 /* A collected object that still holds the address is the one that it was. */
-static bool resized(struct search *search, const struct event *event)
+static bool resized(struct block_search *search, const struct event *event)
 {
 	struct block_found *block = block_of(search, event->process);
 
@@ -335,7 +335,7 @@ static bool resized(struct search *search, const struct event *event)
 
 static bool see(void *context, const struct event *event)
 {
-	struct search *search = context;
+	struct block_search *search = context;
 	struct block_found *block;
 
 	if (event->kind == EVENT_VPTR) {
@@ -381,23 +381,23 @@ static int live_then_latest(const void *left, const void *right)
 				  : (a->process > b->process) - (a->process < b->process);
 }
 
-struct shiny_err *blocks_find(struct store *store, const struct scope *scope, uint64_t address,
+struct shiny_err *blocks_find(struct store *store, const struct filter *filter, uint64_t address,
 			      struct blocks_found *out)
 {
-	struct search search = {.address = address};
+	struct block_search search = { .address = address };
 	struct query *q = NULL;
 	bool row = false;
 	struct shiny_err *err = NULL;
 
 	/* one replay for all processes, else one for each: a session of a hundred processes is
 	 * asked about one of them as a rule */
-	if (strcmp(scope->where, "1") == 0) {
+	if (strcmp(filter->where, "1") == 0) {
 		err = store_each_event(store, 0, 0, UINT64_MAX, see, &search);
 	} else {
 		err = query_format(
 			store, &q,
 			"SELECT s.process FROM (SELECT id AS process FROM process) s WHERE %s",
-			scope->where);
+			filter->where);
 		while (!err && !(err = query_step(q, &row)) && row)
 			err = store_each_event(store, (uint32_t)query_number(q, 0), 0, UINT64_MAX,
 					       see, &search);
@@ -425,16 +425,16 @@ void blocks_deinit(struct blocks_found *blocks)
 
 static int heaviest_origin(const void *left, const void *right)
 {
-	const struct origin *a = left, *b = right;
+	const struct type_origin *a = left, *b = right;
 	uint64_t x = a->sums.allocs + a->sums.inherited, y = b->sums.allocs + b->sums.inherited;
 
 	return x != y ? (x < y ? 1 : -1) : (a->type > b->type) - (a->type < b->type);
 }
 
-static struct shiny_err *add_origin(struct origins *out, const struct query *q)
+static struct shiny_err *add_origin(struct type_origins *out, const struct query *q)
 {
 	uint32_t type = (uint32_t)query_number(q, 2);
-	struct origin *row = NULL;
+	struct type_origin *row = NULL;
 	struct sums sums;
 
 	sums_read(&sums, q, 14);
@@ -468,11 +468,11 @@ static struct shiny_err *add_origin(struct origins *out, const struct query *q)
 	return NULL;
 }
 
-struct shiny_err *origins_load(struct store *store, const struct scope *scope,
-			       const struct place *place, uint32_t stack, uint32_t vtable,
-			       struct origins *out)
+struct shiny_err *origins_load(struct store *store, const struct filter *filter,
+			       const struct site_match *place, uint32_t stack, uint32_t vtable,
+			       struct type_origins *out)
 {
-	struct origins origins = { 0 };
+	struct type_origins origins = { 0 };
 	struct query *q = NULL;
 	char where[128];
 	bool row = false;
@@ -498,7 +498,7 @@ struct shiny_err *origins_load(struct store *store, const struct scope *scope,
 		"JOIN type y ON y.id = s.type WHERE %s AND %s "
 		"GROUP BY s.stack, s.vtable, s.type ORDER BY SUM(s.allocs + s.inherited) DESC, "
 		"s.stack",
-		where, scope->where);
+		where, filter->where);
 	while (!err && !(err = query_step(q, &row)) && row)
 		err = add_origin(&origins, q);
 	query_end(q);
@@ -512,7 +512,7 @@ struct shiny_err *origins_load(struct store *store, const struct scope *scope,
 	return NULL;
 }
 
-void origins_deinit(struct origins *origins)
+void origins_deinit(struct type_origins *origins)
 {
 	for (size_t i = 0; i < origins->count; i++) {
 		free(origins->rows[i].name);

@@ -11,15 +11,15 @@
 #include "filter.h"
 
 /* A call site that a text may mean. */
-struct place {
+struct site_match {
 	uint32_t site, frame; /* frame 0: any of the site's stacks; else those that begin with it
 	                       * (module+0x…) */
 	char *label, *file, *module; /* NULL unknown */
 	uint32_t line;
 	uint64_t allocs, weight; /* weight: allocs and inherited */
 };
-struct places {
-	struct place *rows; /* heaviest first */
+struct site_matches {
+	struct site_match *rows; /* heaviest first */
 	size_t count, room;
 };
 /*
@@ -27,9 +27,9 @@ struct places {
  * name, its name without arguments, or a part of it (* and ? are wildcards). The best way of
  * reading it that finds anything wins: a whole name before a part.
  */
-SHINY_MUST_CHECK struct shiny_err *places_find(struct store *store, const struct scope *scope,
-					       const char *text, struct places *out);
-void places_deinit(struct places *places);
+SHINY_MUST_CHECK struct shiny_err *site_query_find(struct store *store, const struct filter *filter,
+						   const char *text, struct site_matches *out);
+void site_matches_deinit(struct site_matches *places);
 
 /* A block that covered an address: in each process the last one. */
 struct block_found {
@@ -41,14 +41,14 @@ struct blocks_found {
 	struct block_found *rows; /* live ones first, then the latest */
 	size_t count, room;
 };
-/* Replays the events of the scope. */
-SHINY_MUST_CHECK struct shiny_err *blocks_find(struct store *store, const struct scope *scope,
+/* Replays the events of the filter. */
+SHINY_MUST_CHECK struct shiny_err *blocks_find(struct store *store, const struct filter *filter,
 					       uint64_t address, struct blocks_found *out);
 void blocks_deinit(struct blocks_found *blocks);
 
 /* Blocks of one stack and vtable, which the sidecar concluded one type for; rows of the same type
  * are together, heaviest first. */
-struct origin {
+struct type_origin {
 	uint32_t stack, vtable, type;
 	uint8_t reading, api;
 	uint64_t least, most, step; /* sizes of the row that stands for all */
@@ -58,15 +58,15 @@ struct origin {
 	bool or_derived;
 	struct sums sums;           /* over all rows of the type */
 };
-struct origins {
-	struct origin *rows; /* one a type, heaviest first */
+struct type_origins {
+	struct type_origin *rows; /* one a type, heaviest first */
 	size_t count, room;
 };
 /* Of a site, or, with `stack` not 0, of that stack (and vtable) alone. */
-SHINY_MUST_CHECK struct shiny_err *origins_load(struct store *store, const struct scope *scope,
-						const struct place *place, uint32_t stack,
-						uint32_t vtable, struct origins *out);
-void origins_deinit(struct origins *origins);
+SHINY_MUST_CHECK struct shiny_err *origins_load(struct store *store, const struct filter *filter,
+						const struct site_match *place, uint32_t stack,
+						uint32_t vtable, struct type_origins *out);
+void origins_deinit(struct type_origins *origins);
 
 /* The return addresses of a stack, innermost first. */
 struct stack_call {

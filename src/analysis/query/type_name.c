@@ -92,7 +92,7 @@ static const char *const inline_namespaces[] = {"__cxx11::", "__1::", "__Cr::", 
 
 typedef VEC(char) text_t;
 
-struct parser {
+struct type_name_parser {
 	const char *at;
 	int depth;
 	bool bad;
@@ -203,10 +203,10 @@ static bool take_family(text_t *text, size_t start, const char *element)
 	return false;
 }
 
-static void parse(struct parser *p, text_t *out, enum stop stop);
+static void parse(struct type_name_parser *p, text_t *out, enum stop stop);
 
 /* Behind a '<': the arguments and their '>'. */
-static void parse_arguments(struct parser *p, text_t *out)
+static void parse_arguments(struct type_name_parser *p, text_t *out)
 {
 	char *arguments[ARGUMENTS];
 	size_t count = 0, all, start = name_start(out);
@@ -248,7 +248,7 @@ static void parse_arguments(struct parser *p, text_t *out)
 }
 
 /* Behind the word "operator": its sign, which may look like a bracket. */
-static void copy_operator(struct parser *p, text_t *out)
+static void copy_operator(struct type_name_parser *p, text_t *out)
 {
 	size_t bytes = strncmp(p->at, "()", 2) == 0 || strncmp(p->at, "[]", 2) == 0
 			       ? 2
@@ -258,7 +258,7 @@ static void copy_operator(struct parser *p, text_t *out)
 	p->at += bytes;
 }
 
-static void parse(struct parser *p, text_t *out, enum stop stop)
+static void parse(struct type_name_parser *p, text_t *out, enum stop stop)
 {
 	if (++p->depth > DEEPEST)
 		p->bad = true;
@@ -305,7 +305,7 @@ static void parse(struct parser *p, text_t *out, enum stop stop)
 
 char *type_name_short(const char *name)
 {
-	struct parser p = {.at = name};
+	struct type_name_parser p = { .at = name };
 	text_t out = { 0 };
 
 	parse(&p, &out, STOP_END);

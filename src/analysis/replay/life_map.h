@@ -39,12 +39,12 @@ struct life {
 	uint32_t stack, vtable; /* ids; vtable as far as it is known yet */
 	uint32_t thread;      /* id of the thread that allocated it */
 	uint32_t tag;         /* id of what that thread was at; 0 none */
-	uint32_t type, type_vtable; /* ask lives_type(); looked up when it was of this vtable */
+	uint32_t type, type_vtable; /* ask replay_type(); looked up when it was of this vtable */
 	uint8_t api;          /* enum shiny_api */
 	bool inherited;       /* came along in a fork */
 	bool realloced;       /* began by a realloc */
-	bool outside;         /* of what the scope is about: nobody is told of it, lives_each leaves
-	                       * it out */
+	bool outside; /* of what the filter is about: nobody is told of it, replay_each leaves
+		       * it out */
 };
 
 /* lives that are MEM_HUGE bytes */

@@ -6,12 +6,12 @@
 #include "../../base/mem.h"
 
 /* What a process holds is that much more from then on; less: the difference is below zero. */
-static void change(struct live_peak *k, const struct lives *lives, const struct lives_process *p,
+static void change(struct live_peak *k, const struct replay *replay, const struct replay_process *p,
 		   uint64_t blocks, uint64_t bytes)
 {
 	if (!k->own) {
-		k->own = mem_zero(lives->process_count + 1, sizeof(*k->own));
-		k->left = mem_zero(lives->process_count + 1, sizeof(*k->left));
+		k->own = mem_zero(replay->process_count + 1, sizeof(*k->own));
+		k->left = mem_zero(replay->process_count + 1, sizeof(*k->left));
 	}
 	k->own[p->id - 1].blocks += blocks;
 	k->own[p->id - 1].bytes += bytes;
@@ -25,54 +25,57 @@ static void change(struct live_peak *k, const struct lives *lives, const struct 
 	}
 }
 
-static void see_birth(void *context, const struct lives *lives, const struct lives_process *p,
-		      const struct life *life)
+static void on_birth(void *context, const struct replay *replay, const struct replay_process *p,
+		     const struct life *life)
 {
 	struct live_peak *k = context;
 
 	k->clock = life->birth;
-	change(k, lives, p, 1, life->size);
+	change(k, replay, p, 1, life->size);
 }
 
-static void see_death(void *context, const struct lives *lives, const struct lives_process *p,
-		      const struct life *life, const struct life_death *death)
+static void on_death(void *context, const struct replay *replay, const struct replay_process *p,
+		     const struct life *life, const struct life_death *death)
 {
 	struct live_peak *k = context;
 
 	if (death->end == LIFE_NEVER || life->inherited)
 		return;
 	k->clock = death->time;
-	change(k, lives, p, -UINT64_C(1), -life->size);
+	change(k, replay, p, -UINT64_C(1), -life->size);
 }
 
-static void see_resize(void *context, const struct lives *lives, const struct lives_process *p,
-		       const struct life *life, uint64_t before)
+static void on_resize(void *context, const struct replay *replay, const struct replay_process *p,
+		      const struct life *life, uint64_t before)
 {
 	if (!life->inherited)
-		change(context, lives, p, 0, life->size - before);
+		change(context, replay, p, 0, life->size - before);
 }
 
-static uint64_t see_moment(void *context, const struct lives *lives, uint64_t moment)
+static uint64_t on_moment(void *context, const struct replay *replay, uint64_t moment)
 {
 	struct live_peak *k = context;
-	const struct lives_process *p;
+	const struct replay_process *p;
 
 	if (!k->ends.order)
-		process_ends_init(&k->ends, lives);
-	while ((p = process_ends_take(&k->ends, lives, moment))) {
+		process_ends_init(&k->ends, replay);
+	while ((p = process_ends_take(&k->ends, replay, moment))) {
 		if (!k->own)
 			continue; /* nothing was told yet */
 		k->left[p->id - 1] = true;
 		k->now.blocks -= k->own[p->id - 1].blocks;
 		k->now.bytes -= k->own[p->id - 1].bytes;
 	}
-	return process_ends_time(&k->ends, lives);
+	return process_ends_time(&k->ends, replay);
 }
 
-struct lives_observer live_peak_observer(struct live_peak *peak)
+struct replay_observer live_peak_observer(struct live_peak *peak)
 {
-	return (struct lives_observer){ .context = peak, .birth = see_birth, .death = see_death,
-					.resize = see_resize, .moment = see_moment };
+	return (struct replay_observer){ .context = peak,
+					 .birth = on_birth,
+					 .death = on_death,
+					 .resize = on_resize,
+					 .moment = on_moment };
 }
 
 void live_peak_deinit(struct live_peak *peak)
@@ -82,12 +85,12 @@ void live_peak_deinit(struct live_peak *peak)
 	free(peak->left);
 }
 
-struct shiny_err *live_peak_load(struct store *store, const struct scope *scope, const char *title,
-				 uint64_t *bytes, uint64_t *time)
+struct shiny_err *live_peak_load(struct store *store, const struct filter *filter,
+				 const char *title, uint64_t *bytes, uint64_t *time)
 {
 	struct live_peak peak = { 0 };
-	struct lives_observer observer = live_peak_observer(&peak);
-	struct shiny_err *err = lives_run(store, scope, &observer, 1, title);
+	struct replay_observer observer = live_peak_observer(&peak);
+	struct shiny_err *err = replay_run(store, filter, &observer, 1, title);
 
 	*bytes = peak.most.bytes;
 	*time = peak.time;

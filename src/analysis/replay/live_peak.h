@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * live_peak.h: the most that the processes of a scope held at once, and when, from the events:
+ * live_peak.h: the most that the processes of a filter held at once, and when, from the events:
  * `shinyctl help definitions`.
  *
  * Runs: CLI. Signals: no. Allocates: 17 bytes a process. Threads: one a store.
@@ -27,12 +27,12 @@ struct live_peak {
 };
 
 /* `peak`: all zeros. */
-struct lives_observer live_peak_observer(struct live_peak *peak);
+struct replay_observer live_peak_observer(struct live_peak *peak);
 void live_peak_deinit(struct live_peak *peak);
 
 /* In a pass of its own. `title`: for the progress line; NULL none. */
-SHINY_MUST_CHECK struct shiny_err *live_peak_load(struct store *store,
-						  const struct scope *scope, const char *title,
-						  uint64_t *bytes, uint64_t *time);
+SHINY_MUST_CHECK struct shiny_err *live_peak_load(struct store *store, const struct filter *filter,
+						  const char *title, uint64_t *bytes,
+						  uint64_t *time);
 
 #endif

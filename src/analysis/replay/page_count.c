@@ -8,19 +8,19 @@
 
 enum { GROUP_SHIFT = 4, GROUP_PAGES = 1 << GROUP_SHIFT, RANGE_GROUPS = RANGE_PAGES / GROUP_PAGES };
 
-struct group { /* blocks that have their first or last page here */
+struct page_group { /* blocks that have their first or last page here */
 	uint16_t pages[GROUP_PAGES];
 	uint8_t lines[GROUP_PAGES][PAGE_LINES]; /* blocks begin 8 bytes apart at least: 9 on a line,
 	                                         * unless some overlap */
 };
-struct range {
+struct page_count_range {
 	uint32_t blocks; /* that have their first or last byte here */
-	struct group *groups[RANGE_GROUPS];
+	struct page_group *groups[RANGE_GROUPS];
 };
 
-static struct range *range_at(struct page_count *space, uint64_t number)
+static struct page_count_range *range_at(struct page_count *space, uint64_t number)
 {
-	struct range *range = range_map_find(&space->map, number);
+	struct page_count_range *range = range_map_find(&space->map, number);
 
 	if (!range) {
 		range_map_afford(&space->map, 0, RANGE_MAP_BYTES + sizeof(*range));
@@ -31,10 +31,11 @@ static struct range *range_at(struct page_count *space, uint64_t number)
 }
 
 /* Lines `first` to `last` of a page have one block more (step 1) or less (-1). */
-static void count_lines(struct page_count *space, struct range *range, uint64_t page,
+static void count_lines(struct page_count *space, struct page_count_range *range, uint64_t page,
 			unsigned first, unsigned last, int step)
 {
-	struct group **place = &range->groups[page % RANGE_PAGES >> GROUP_SHIFT], *group = *place;
+	struct page_group **place = &range->groups[page % RANGE_PAGES >> GROUP_SHIFT],
+			  *group = *place;
 	unsigned in_group = page % GROUP_PAGES;
 	uint8_t *lines;
 
@@ -61,7 +62,7 @@ static void count_block(struct page_count *space, uint64_t address, uint64_t siz
 	uint64_t first_range = address >> RANGE_SHIFT, last_range = last >> RANGE_SHIFT;
 	unsigned first_line = address >> LINE_SHIFT & (PAGE_LINES - 1),
 		 last_line = last >> LINE_SHIFT & (PAGE_LINES - 1);
-	struct range *range;
+	struct page_count_range *range;
 
 	if (!range_map_afford(&space->map, 0, 0))
 		return;
@@ -145,7 +146,7 @@ void page_counts_remove(struct page_counts *counts, uint32_t process, uint64_t a
 
 static void empty_range(void *value)
 {
-	struct range *range = value;
+	struct page_count_range *range = value;
 
 	for (size_t i = 0; range && i < RANGE_GROUPS; i++)
 		free(range->groups[i]);
@@ -160,15 +161,14 @@ static void empty(struct page_counts *counts, struct page_count *space)
 	*space = (struct page_count){ 0 };
 }
 
-void page_counts_inherit(struct page_counts *counts, const struct lives_process *child)
+void page_counts_inherit(struct page_counts *counts, const struct replay_process *child)
 {
 	struct page_count *space = space_of(counts, child->id);
 
 	if (space->ended)
 		return;
 	empty(counts, space);
-	lives_each(child, life)
-		change(counts, space, life->address, life->size, 1);
+	replay_each(child, life) change(counts, space, life->address, life->size, 1);
 }
 
 void page_counts_end(struct page_counts *counts, uint32_t process)

@@ -56,7 +56,7 @@ void page_counts_add(struct page_counts *counts, uint32_t process, uint64_t addr
 void page_counts_remove(struct page_counts *counts, uint32_t process, uint64_t address,
 			uint64_t size);
 /* The child holds what `child->blocks` has, and nothing else. */
-void page_counts_inherit(struct page_counts *counts, const struct lives_process *child);
+void page_counts_inherit(struct page_counts *counts, const struct replay_process *child);
 /* Takes a process out of the sums for good; again: nothing. */
 void page_counts_end(struct page_counts *counts, uint32_t process);
 /* NULL: nothing was ever told of it. */

@@ -20,13 +20,13 @@ struct process_ends {
 	size_t count, next, late;
 };
 
-/* Of the processes of the scope. */
-void process_ends_init(struct process_ends *ends, const struct lives *lives);
+/* Of the processes of the filter. */
+void process_ends_init(struct process_ends *ends, const struct replay *replay);
 /* When the next one ends; UINT64_MAX: none does. */
-uint64_t process_ends_time(const struct process_ends *ends, const struct lives *lives);
+uint64_t process_ends_time(const struct process_ends *ends, const struct replay *replay);
 /* One that has ended at or before `moment`, each once; NULL: no more. */
-const struct lives_process *process_ends_take(struct process_ends *ends, const struct lives *lives,
-					      uint64_t moment);
+const struct replay_process *process_ends_take(struct process_ends *ends,
+					       const struct replay *replay, uint64_t moment);
 void process_ends_deinit(struct process_ends *ends);
 
 #endif

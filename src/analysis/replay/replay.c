@@ -36,22 +36,22 @@ enum { AHEAD = 20, AHEAD_TYPE = AHEAD / 2 };
  * Blocks at one time, those that forks brought along among them. The densest recordings have six
  * events a byte, and a fork's row and pages are more bytes of file than its copies are of these.
  */
-enum { LIVES_AT_LEAST = 1 << 20, LIVES_A_BYTE = 8 };
+enum { REPLAY_AT_LEAST = 1 << 20, REPLAY_A_BYTE = 8 };
 
 struct fork_time {
 	uint64_t at;
 	uint32_t child; /* place in lives.processes */
 };
 
-struct run {
-	struct lives lives; /* first: lives_find_type gets here from it */
+struct replay_pass {
+	struct replay replay; /* first: replay_find_type gets here from it */
 	struct life_pool pool;
 	uint64_t most; /* of its places */
 	bool too_much; /* the file says more than one of its size can: nothing else of it is looked
 	                * at */
-	const struct scope *scope;
+	const struct filter *filter;
 	struct type_table types;
-	struct lives_observer *observers;
+	struct replay_observer *observers;
 	size_t observer_count;
 	uint64_t *moments; /* each observer's next one; UINT64_MAX none */
 	uint64_t next_moment, next_fork;
@@ -68,110 +68,115 @@ struct run {
 
 /* ---- types ---- */
 
-uint32_t lives_find_type(const struct lives *lives, const struct lives_process *process,
-			 uint32_t stack, uint32_t vtable)
+uint32_t replay_find_type(const struct replay *replay, const struct replay_process *process,
+			  uint32_t stack, uint32_t vtable)
 {
-	return type_table_find(&((const struct run *)lives)->types, process->id, stack, vtable);
+	return type_table_find(&((const struct replay_pass *)replay)->types, process->id, stack,
+			       vtable);
 }
 
-static void set_type(const struct run *run, const struct lives_process *p, struct life *life)
+static void set_type(const struct replay_pass *run, const struct replay_process *p,
+		     struct life *life)
 {
-	life->type = lives_find_type(&run->lives, p, life->stack, life->vtable);
+	life->type = replay_find_type(&run->replay, p, life->stack, life->vtable);
 	life->type_vtable = life->vtable;
 }
 
 /* ---- telling ---- */
 
-static void tell_birth(struct run *run, const struct lives_process *p, const struct life *life)
+static void notify_birth(struct replay_pass *run, const struct replay_process *p,
+			 const struct life *life)
 {
 	for (size_t i = 0; p->wanted && !life->outside && i < run->observer_count; i++)
 		if (run->observers[i].birth)
-			run->observers[i].birth(run->observers[i].context, &run->lives, p, life);
+			run->observers[i].birth(run->observers[i].context, &run->replay, p, life);
 }
 
-static void tell_death(struct run *run, const struct lives_process *p, const struct life *life,
-		       const struct life_death *death)
+static void notify_death(struct replay_pass *run, const struct replay_process *p,
+			 const struct life *life, const struct life_death *death)
 {
 	for (size_t i = 0; p->wanted && !life->outside && i < run->observer_count; i++)
 		if (run->observers[i].death)
-			run->observers[i].death(run->observers[i].context, &run->lives, p, life,
+			run->observers[i].death(run->observers[i].context, &run->replay, p, life,
 						death);
 }
 
-static void tell_resize(struct run *run, const struct lives_process *p, const struct life *life,
-			uint64_t before)
+static void notify_resize(struct replay_pass *run, const struct replay_process *p,
+			  const struct life *life, uint64_t before)
 {
 	for (size_t i = 0; p->wanted && !life->outside && i < run->observer_count; i++)
 		if (run->observers[i].resize)
-			run->observers[i].resize(run->observers[i].context, &run->lives, p, life,
+			run->observers[i].resize(run->observers[i].context, &run->replay, p, life,
 						 before);
 }
 
-static void tell_move(struct run *run, const struct lives_process *p, const struct life *life,
-		      uint64_t before)
+static void notify_move(struct replay_pass *run, const struct replay_process *p,
+			const struct life *life, uint64_t before)
 {
 	for (size_t i = 0; p->wanted && !life->outside && i < run->observer_count; i++)
 		if (run->observers[i].move)
-			run->observers[i].move(run->observers[i].context, &run->lives, p, life,
+			run->observers[i].move(run->observers[i].context, &run->replay, p, life,
 					       before);
 }
 
-static void tell_vtable(struct run *run, const struct lives_process *p, const struct life *life,
-			uint32_t before)
+static void notify_vtable(struct replay_pass *run, const struct replay_process *p,
+			  const struct life *life, uint32_t before)
 {
 	for (size_t i = 0; p->wanted && !life->outside && i < run->observer_count; i++)
 		if (run->observers[i].vtable)
-			run->observers[i].vtable(run->observers[i].context, &run->lives, p, life,
+			run->observers[i].vtable(run->observers[i].context, &run->replay, p, life,
 						 before);
 }
 
-static void tell_stray(struct run *run, const struct lives_process *p, const struct event *event)
+static void notify_stray(struct replay_pass *run, const struct replay_process *p,
+			 const struct event *event)
 {
-	for (size_t i = 0; p->wanted && !run->scope->tags && scope_time(run->scope, event->time) &&
-			   i < run->observer_count;
+	for (size_t i = 0; p->wanted && !run->filter->tags &&
+			   filter_time(run->filter, event->time) && i < run->observer_count;
 	     i++)
 		if (run->observers[i].stray)
-			run->observers[i].stray(run->observers[i].context, &run->lives, p, event);
+			run->observers[i].stray(run->observers[i].context, &run->replay, p, event);
 }
 
-static void tell_map(struct run *run, const struct lives_process *p, const struct event *event)
+static void notify_map(struct replay_pass *run, const struct replay_process *p,
+		       const struct event *event)
 {
 	for (size_t i = 0;
-	     p->wanted && scope_time(run->scope, event->time) && i < run->observer_count; i++)
+	     p->wanted && filter_time(run->filter, event->time) && i < run->observer_count; i++)
 		if (run->observers[i].map)
-			run->observers[i].map(run->observers[i].context, &run->lives, p, event);
+			run->observers[i].map(run->observers[i].context, &run->replay, p, event);
 }
 
-static void tell_constructor(struct run *run, const struct lives_process *p,
-			     const struct event *event)
+static void notify_constructor(struct replay_pass *run, const struct replay_process *p,
+			       const struct event *event)
 {
 	for (size_t i = 0;
-	     p->wanted && scope_time(run->scope, event->time) && i < run->observer_count; i++)
+	     p->wanted && filter_time(run->filter, event->time) && i < run->observer_count; i++)
 		if (run->observers[i].constructor)
-			run->observers[i].constructor(run->observers[i].context, &run->lives, p,
+			run->observers[i].constructor(run->observers[i].context, &run->replay, p,
 						      event);
 }
 
-static void tell_fork(struct run *run, const struct lives_process *parent,
-		      const struct lives_process *child)
+static void notify_fork(struct replay_pass *run, const struct replay_process *parent,
+			const struct replay_process *child)
 {
 	for (size_t i = 0; child->wanted && i < run->observer_count; i++)
 		if (run->observers[i].fork)
-			run->observers[i].fork(run->observers[i].context, &run->lives, parent,
+			run->observers[i].fork(run->observers[i].context, &run->replay, parent,
 					       child);
 }
 
 /* ---- forks and moments ---- */
 
-static bool has_room(struct run *run, size_t more)
+static bool has_room(struct replay_pass *run, size_t more)
 {
 	run->too_much |= run->pool.used + more > run->most;
 	return !run->too_much;
 }
 
 /* The child's copies of what the parent holds. */
-static void inherit(struct run *run, const struct lives_process *parent,
-		    struct lives_process *child)
+static void inherit(struct replay_pass *run, const struct replay_process *parent,
+		    struct replay_process *child)
 {
 	if (!has_room(run, parent->blocks.count))
 		return;
@@ -193,26 +198,27 @@ static void inherit(struct run *run, const struct lives_process *parent,
 	}
 }
 
-static struct lives_process *parent_of(const struct run *run, const struct lives_process *child)
+static struct replay_process *parent_of(const struct replay_pass *run,
+					const struct replay_process *child)
 {
-	bool known = child->parent && child->parent <= run->lives.process_count &&
+	bool known = child->parent && child->parent <= run->replay.process_count &&
 		     child->parent != child->id;
 
-	return known ? &run->lives.processes[child->parent - 1] : NULL;
+	return known ? &run->replay.processes[child->parent - 1] : NULL;
 }
 
-static void take_over(struct run *run, struct lives_process *child)
+static void take_over(struct replay_pass *run, struct replay_process *child)
 {
-	struct lives_process *parent = parent_of(run, child);
+	struct replay_process *parent = parent_of(run, child);
 
 	if (parent) {
 		inherit(run, parent, child);
-		tell_fork(run, parent, child);
+		notify_fork(run, parent, child);
 	}
 	child->forked = 0;
 }
 
-static void go_to_fork(struct run *run, size_t place)
+static void go_to_fork(struct replay_pass *run, size_t place)
 {
 	run->fork_next = place;
 	run->next_fork = place < run->fork_count ? run->forks[place].at : UINT64_MAX;
@@ -220,12 +226,12 @@ static void go_to_fork(struct run *run, size_t place)
 
 /* Forks before `time`, in their order: a child may be a parent already. One whose parent is silent
  * stays (begin_telling). */
-static void fork_until(struct run *run, uint64_t time)
+static void fork_until(struct replay_pass *run, uint64_t time)
 {
 	while (run->next_fork < time) {
-		struct lives_process *child =
-			&run->lives.processes[run->forks[run->fork_next].child];
-		const struct lives_process *parent = parent_of(run, child);
+		struct replay_process *child =
+			&run->replay.processes[run->forks[run->fork_next].child];
+		const struct replay_process *parent = parent_of(run, child);
 
 		if (child->forked && (!parent || parent->told || parent->blocks.count))
 			take_over(run, child);
@@ -234,7 +240,7 @@ static void fork_until(struct run *run, uint64_t time)
 }
 
 /* Moments before `time`: everything in front of them has been told. */
-static void moments_until(struct run *run, uint64_t time)
+static void moments_until(struct replay_pass *run, uint64_t time)
 {
 	while (run->next_moment < time) {
 		uint64_t now = run->next_moment;
@@ -242,10 +248,10 @@ static void moments_until(struct run *run, uint64_t time)
 		fork_until(run, now + 1);
 		run->next_moment = UINT64_MAX;
 		for (size_t i = 0; i < run->observer_count; i++) {
-			struct lives_observer *o = &run->observers[i];
+			struct replay_observer *o = &run->observers[i];
 
 			if (run->moments[i] == now) {
-				run->moments[i] = o->moment(o->context, &run->lives, now);
+				run->moments[i] = o->moment(o->context, &run->replay, now);
 				if (run->moments[i] <= now)
 					run->moments[i] = UINT64_MAX;
 			}
@@ -261,13 +267,13 @@ static void moments_until(struct run *run, uint64_t time)
  * the sidecar knows nothing of them either before it sees the ring
  * (src/sidecar/process/lifecycle.c).
  */
-static __attribute__((noinline, cold)) void begin_telling(struct run *run, struct lives_process *p,
-							  uint64_t time)
+static __attribute__((noinline, cold)) void begin_telling(struct replay_pass *run,
+							  struct replay_process *p, uint64_t time)
 {
 	p->told = true;
 	for (uint32_t child = run->first_child[p->id - 1]; child;
 	     child = run->next_child[child - 1])
-		if (run->lives.processes[child - 1].forked &&
+		if (run->replay.processes[child - 1].forked &&
 		    run->fork_place[child - 1] < run->fork_next)
 			go_to_fork(run, run->fork_place[child - 1]);
 	if (!p->forked || p->forked >= time)
@@ -281,17 +287,17 @@ static __attribute__((noinline, cold)) void begin_telling(struct run *run, struc
 /* ---- events ---- */
 
 /* The life at `place` has been taken out of the map. */
-static void die(struct run *run, struct lives_process *p, uint32_t place,
+static void die(struct replay_pass *run, struct replay_process *p, uint32_t place,
 		const struct life_death *death)
 {
 	const struct life *life = life_at(&run->pool, place);
 
 	p->bytes -= life->size;
-	tell_death(run, p, life, death);
+	notify_death(run, p, life, death);
 	life_pool_give(&run->pool, place);
 }
 
-static void apply_end(struct run *run, struct lives_process *p, const struct event *e,
+static void apply_end(struct replay_pass *run, struct replay_process *p, const struct event *e,
 		      uint32_t hash)
 {
 	struct life_death death = { .end = e->api == EVENT_END_REUSED	  ? LIFE_REUSED
@@ -309,12 +315,12 @@ static void apply_end(struct run *run, struct lives_process *p, const struct eve
 	if (place)
 		die(run, p, place, &death);
 	else
-		tell_stray(run, p, e);
+		notify_stray(run, p, e);
 }
 
 /* Puts the life at `place` where the event says; who lives there has ended without a free. */
-static void settle(struct run *run, struct lives_process *p, const struct event *e, uint32_t hash,
-		   uint32_t place)
+static void settle(struct replay_pass *run, struct replay_process *p, const struct event *e,
+		   uint32_t hash, uint32_t place)
 {
 	uint32_t before = life_map_take(&p->blocks, e->address, hash);
 
@@ -331,7 +337,7 @@ static void settle(struct run *run, struct lives_process *p, const struct event 
 }
 
 /* A collected object of another size, or at another place: it is the one that it was. */
-static void change_collected(struct run *run, struct lives_process *p, uint32_t place,
+static void change_collected(struct replay_pass *run, struct replay_process *p, uint32_t place,
 			     const struct event *e, uint32_t hash)
 {
 	struct life *life = life_at(&run->pool, place);
@@ -341,17 +347,17 @@ static void change_collected(struct run *run, struct lives_process *p, uint32_t 
 		life_map_take(&p->blocks, before, life_hash(before));
 		life->address = e->address;
 		settle(run, p, e, hash, place);
-		tell_move(run, p, life, before);
+		notify_move(run, p, life, before);
 	}
 	before = life->size;
 	if (e->size != before) {
 		p->bytes += e->size - before;
 		life->size = e->size;
-		tell_resize(run, p, life, before);
+		notify_resize(run, p, life, before);
 	}
 }
 
-static void apply_begin(struct run *run, struct lives_process *p, const struct event *e,
+static void apply_begin(struct replay_pass *run, struct replay_process *p, const struct event *e,
 			uint32_t hash)
 {
 	uint32_t old_hash = life_hash(e->old_address), old = 0, vtable = 0, place;
@@ -378,7 +384,7 @@ static void apply_begin(struct run *run, struct lives_process *p, const struct e
 			       .tag = e->tag,
 			       .api = e->api,
 			       .realloced = e->kind == EVENT_REALLOC,
-			       .outside = !scope_birth(run->scope, e->time, e->tag) };
+			       .outside = !filter_birth(run->filter, e->time, e->tag) };
 	set_type(run, p, life);
 	if (old) {
 		struct life_death death = { .end = LIFE_REALLOCED,
@@ -391,7 +397,7 @@ static void apply_begin(struct run *run, struct lives_process *p, const struct e
 		life_map_take(&p->blocks, e->old_address, old_hash);
 		die(run, p, old, &death);
 	} else if (e->kind == EVENT_REALLOC && e->old_address) {
-		tell_stray(run, p, e);
+		notify_stray(run, p, e);
 	}
 	if (!life->address) {
 		life_pool_give(&run->pool, place);
@@ -399,10 +405,10 @@ static void apply_begin(struct run *run, struct lives_process *p, const struct e
 	}
 	settle(run, p, e, hash, place);
 	p->bytes += life->size;
-	tell_birth(run, p, life);
+	notify_birth(run, p, life);
 }
 
-static void apply_vtable(struct run *run, struct lives_process *p, const struct event *e,
+static void apply_vtable(struct replay_pass *run, struct replay_process *p, const struct event *e,
 			 uint32_t hash)
 {
 	uint32_t place = life_map_find(&p->blocks, e->address, hash), before;
@@ -413,10 +419,11 @@ static void apply_vtable(struct run *run, struct lives_process *p, const struct 
 	before = life->vtable;
 	life->vtable = e->vtable;
 	set_type(run, p, life);
-	tell_vtable(run, p, life, before);
+	notify_vtable(run, p, life, before);
 }
 
-static void apply(struct run *run, const struct event *e, struct lives_process *p, uint32_t hash)
+static void apply(struct replay_pass *run, const struct event *e, struct replay_process *p,
+		  uint32_t hash)
 {
 	if (p && !p->told)
 		begin_telling(run, p, e->time);
@@ -424,7 +431,7 @@ static void apply(struct run *run, const struct event *e, struct lives_process *
 		moments_until(run, e->time);
 	if (e->time > run->next_fork)
 		fork_until(run, e->time);
-	run->lives.events++;
+	run->replay.events++;
 	if (!p)
 		return;
 	switch (e->kind) {
@@ -439,11 +446,11 @@ static void apply(struct run *run, const struct event *e, struct lives_process *
 		apply_vtable(run, p, e, hash);
 		break;
 	case EVENT_MAP:
-		tell_map(run, p, e);
+		notify_map(run, p, e);
 		break;
 	case EVENT_CONSTRUCT:
 	case EVENT_DESTROY:
-		tell_constructor(run, p, e);
+		notify_constructor(run, p, e);
 		break;
 	default:
 		break;
@@ -455,9 +462,9 @@ static void apply(struct run *run, const struct event *e, struct lives_process *
  * about, the block. No branch asks here what kind of event it is, which cannot be predicted:
  * apply() will ask once.
  */
-static inline __attribute__((always_inline)) void expect(const struct run *run,
+static inline __attribute__((always_inline)) void expect(const struct replay_pass *run,
 							 const struct event *e,
-							 const struct lives_process *p,
+							 const struct replay_process *p,
 							 uint32_t hash)
 {
 	life_map_expect(&p->blocks, hash);
@@ -467,16 +474,16 @@ static inline __attribute__((always_inline)) void expect(const struct run *run,
 }
 
 static inline __attribute__((always_inline)) void prepare(const struct event *e,
-							  const struct lives_process *p,
+							  const struct replay_process *p,
 							  uint32_t hash)
 {
 	life_map_prepare(&p->blocks, e->kind == EVENT_REALLOC ? life_hash(e->old_address) : hash);
 }
 
 /* Of a block whose vtable becomes known, the type is looked up once more. */
-static inline __attribute__((always_inline)) void expect_vtable(const struct run *run,
+static inline __attribute__((always_inline)) void expect_vtable(const struct replay_pass *run,
 								const struct event *e,
-								const struct lives_process *p,
+								const struct replay_process *p,
 								uint32_t hash)
 {
 	uint32_t place = life_map_find(&p->blocks, e->address, hash);
@@ -489,8 +496,8 @@ static inline __attribute__((always_inline)) void expect_vtable(const struct run
 /* Several at a time: while one event is applied, later ones ask for what they will need. */
 static bool see(void *context, const struct event *events, size_t count)
 {
-	struct run *run = context;
-	struct lives_process *of[BLOCK_BATCH];
+	struct replay_pass *run = context;
+	struct replay_process *of[BLOCK_BATCH];
 	uint32_t hashes[BLOCK_BATCH];
 
 	/* now: past the end where there is none yet */
@@ -498,8 +505,8 @@ static bool see(void *context, const struct event *events, size_t count)
 		if (i < count) {
 			const struct event *e = &events[i];
 
-			of[i] = e->process && e->process <= run->lives.process_count
-					? &run->lives.processes[e->process - 1]
+			of[i] = e->process && e->process <= run->replay.process_count
+					? &run->replay.processes[e->process - 1]
 					: NULL;
 			hashes[i] = life_hash(e->address);
 			if (of[i])
@@ -515,20 +522,19 @@ static bool see(void *context, const struct event *events, size_t count)
 		if (now < count)
 			apply(run, &events[now], of[now], hashes[now]);
 	}
-	if ((run->lives.events & 0xffff) < count)
-		progress_set(&run->progress, run->lives.events, run->total);
+	if ((run->replay.events & 0xffff) < count)
+		progress_set(&run->progress, run->replay.events, run->total);
 	return has_room(run, 0) && (!run->only_moments || run->next_moment != UINT64_MAX);
 }
 
 /* Who is left at the end has not ended. */
-static void end_all(struct run *run)
+static void end_all(struct replay_pass *run)
 {
-	for (size_t i = 0; i < run->lives.process_count; i++) {
-		struct lives_process *p = &run->lives.processes[i];
+	for (size_t i = 0; i < run->replay.process_count; i++) {
+		struct replay_process *p = &run->replay.processes[i];
 		struct life_death death = { .end = LIFE_NEVER, .time = p->end };
 
-		lives_each(p, life)
-			tell_death(run, p, life, &death);
+		replay_each(p, life) notify_death(run, p, life, &death);
 	}
 }
 
@@ -542,17 +548,17 @@ static int by_fork(const void *left, const void *right)
 			      : (a->child > b->child) - (a->child < b->child);
 }
 
-static void order_forks(struct run *run)
+static void order_forks(struct replay_pass *run)
 {
-	size_t count = run->lives.process_count;
+	size_t count = run->replay.process_count;
 
 	run->forks = mem_zero(count, sizeof(*run->forks));
 	run->fork_place = mem_zero(count, sizeof(*run->fork_place));
 	run->first_child = mem_zero(count, sizeof(*run->first_child));
 	run->next_child = mem_zero(count, sizeof(*run->next_child));
 	for (uint32_t i = 0; i < count; i++) {
-		const struct lives_process *child = &run->lives.processes[i],
-					   *parent = parent_of(run, child);
+		const struct replay_process *child = &run->replay.processes[i],
+					    *parent = parent_of(run, child);
 
 		if (!child->forked)
 			continue;
@@ -569,8 +575,8 @@ static void order_forks(struct run *run)
 	go_to_fork(run, 0);
 }
 
-static struct shiny_err *load_processes(struct store *store, const struct scope *scope,
-					struct run *run)
+static struct shiny_err *load_processes(struct store *store, const struct filter *filter,
+					struct replay_pass *run)
 {
 	struct query *q = NULL;
 	bool row = false;
@@ -587,34 +593,34 @@ static struct shiny_err *load_processes(struct store *store, const struct scope 
 	if (!err)
 		err = query_step(q, &row);
 	if (!err && row) {
-		run->lives.duration = (uint64_t)query_number(q, 0);
+		run->replay.duration = (uint64_t)query_number(q, 0);
 		run->total = (uint64_t)query_number(q, 1);
 	}
 	query_end(q);
 	q = NULL;
-	run->lives.process_count = store_ids(store, "process") - 1;
-	run->lives.processes =
-		mem_zero(run->lives.process_count + 1, sizeof(*run->lives.processes));
+	run->replay.process_count = store_ids(store, "process") - 1;
+	run->replay.processes =
+		mem_zero(run->replay.process_count + 1, sizeof(*run->replay.processes));
 	/* a damaged file has events of processes that it does not list */
-	for (size_t i = 0; i < run->lives.process_count; i++) {
-		run->lives.processes[i].id = (uint32_t)i + 1;
-		run->lives.processes[i].blocks.pool = &run->pool;
+	for (size_t i = 0; i < run->replay.process_count; i++) {
+		run->replay.processes[i].id = (uint32_t)i + 1;
+		run->replay.processes[i].blocks.pool = &run->pool;
 	}
 	if (!err)
 		err = query_format(store, &q,
 				   "SELECT s.process, s.parent, s.start_ns, s.end_ns, s.forked_ns, "
 				   "%s, s.ending = 'replaced', s.early "
 				   "FROM v_processes s",
-				   scope->where);
+				   filter->where);
 	while (!err && !(err = query_step(q, &row)) && row) {
-		uint32_t id = query_id(q, 0, run->lives.process_count + 1);
-		struct lives_process *p = &run->lives.processes[id - 1];
+		uint32_t id = query_id(q, 0, run->replay.process_count + 1);
+		struct replay_process *p = &run->replay.processes[id - 1];
 
 		if (!id)
 			continue;
 		p->parent = (uint32_t)query_number(q, 1);
 		p->start = (uint64_t)query_number(q, 2);
-		p->end = query_number(q, 3) ? (uint64_t)query_number(q, 3) : run->lives.duration;
+		p->end = query_number(q, 3) ? (uint64_t)query_number(q, 3) : run->replay.duration;
 		p->forked = (uint64_t)query_number(q, 4);
 		p->wanted = query_number(q, 5) != 0;
 		p->replaced = query_number(q, 6) != 0;
@@ -625,23 +631,23 @@ static struct shiny_err *load_processes(struct store *store, const struct scope 
 	return err;
 }
 
-struct shiny_err *lives_run(struct store *store, const struct scope *scope,
-			    struct lives_observer *observers, size_t count, const char *title)
+struct shiny_err *replay_run(struct store *store, const struct filter *filter,
+			     struct replay_observer *observers, size_t count, const char *title)
 {
-	struct run run = { .scope = scope,
-			   .observers = observers,
-			   .observer_count = count,
-			   .next_moment = UINT64_MAX,
-			   .next_fork = UINT64_MAX,
-			   .only_moments = true,
-			   .most = store_bound(store, LIVES_AT_LEAST, LIVES_A_BYTE) };
-	struct shiny_err *err = load_processes(store, scope, &run);
+	struct replay_pass run = { .filter = filter,
+				   .observers = observers,
+				   .observer_count = count,
+				   .next_moment = UINT64_MAX,
+				   .next_fork = UINT64_MAX,
+				   .only_moments = true,
+				   .most = store_bound(store, REPLAY_AT_LEAST, REPLAY_A_BYTE) };
+	struct shiny_err *err = load_processes(store, filter, &run);
 
 	if (!err)
-		err = type_table_load(store, run.lives.process_count, &run.types);
+		err = type_table_load(store, run.replay.process_count, &run.types);
 	run.moments = mem_zero(count + 1, sizeof(*run.moments));
 	for (size_t i = 0; i < count; i++) {
-		const struct lives_observer *o = &observers[i];
+		const struct replay_observer *o = &observers[i];
 
 		run.only_moments &= !o->birth && !o->death && !o->resize && !o->move &&
 				    !o->vtable && !o->stray && !o->map && !o->fork &&
@@ -655,16 +661,16 @@ struct shiny_err *lives_run(struct store *store, const struct scope *scope,
 		err = store_each_batch(store, see, &run);
 	if (!err && !run.too_much) {
 		fork_until(&run, UINT64_MAX);
-		moments_until(&run, run.lives.duration + 1);
+		moments_until(&run, run.replay.duration + 1);
 		end_all(&run);
 	}
 	if (!err && run.too_much)
 		err = store_too_much(store);
 	progress_end(&run.progress);
-	for (size_t i = 0; i < run.lives.process_count; i++)
-		life_map_deinit(&run.lives.processes[i].blocks);
+	for (size_t i = 0; i < run.replay.process_count; i++)
+		life_map_deinit(&run.replay.processes[i].blocks);
 	life_pool_deinit(&run.pool);
-	free(run.lives.processes);
+	free(run.replay.processes);
 	free(run.forks);
 	free(run.fork_place);
 	free(run.first_child);

@@ -21,7 +21,7 @@
  * the death of one block and the birth of another, even at the same address. Not so of
  * garbage-collected objects, which are resized in place, and moved by the collector.
  *
- * A scope with an interval or tags (filter.h) is about the blocks that were born in it; their
+ * A filter with an interval or tags (filter.h) is about the blocks that were born in it; their
  * deaths are told whenever they come.
  */
 #ifndef SHINY_REPLAY_H
@@ -56,12 +56,12 @@ struct life_death {
 	const struct life *next; /* REALLOCED, REUSED: by what */
 };
 
-struct lives_process {
+struct replay_process {
 	uint32_t id, parent;
 	uint64_t start, end;      /* ns; end: of the process or of the recording */
 	uint64_t births, bytes;   /* so far; bytes: of its live blocks */
 	uint64_t forked;          /* ns; 0: it was not, or has its parent's blocks already */
-	bool wanted;              /* it is in the scope: observers are told of it */
+	bool wanted;		  /* it is in the filter: observers are told of it */
 	bool replaced;            /* by exec */
 	bool early;               /* so, or it ended before the session's end: what it held then is
 	                           * gone, not live; else it is live until the session's end */
@@ -69,49 +69,51 @@ struct lives_process {
 	struct life_map blocks;   /* live */
 };
 
-struct lives;
+struct replay;
 
 /* Any function may be NULL. Lives are valid during the call. */
-struct lives_observer {
+struct replay_observer {
 	void *context;
-	void (*birth)(void *context, const struct lives *lives, const struct lives_process *process,
-		      const struct life *life);
-	void (*death)(void *context, const struct lives *lives, const struct lives_process *process,
-		      const struct life *life, const struct life_death *death);
+	void (*birth)(void *context, const struct replay *replay,
+		      const struct replay_process *process, const struct life *life);
+	void (*death)(void *context, const struct replay *replay,
+		      const struct replay_process *process, const struct life *life,
+		      const struct life_death *death);
 	/* A garbage-collected object has another size from now on, which `life` has already;
 	 * `before` it had that many bytes. */
-	void (*resize)(void *context, const struct lives *lives,
-		       const struct lives_process *process, const struct life *life,
+	void (*resize)(void *context, const struct replay *replay,
+		       const struct replay_process *process, const struct life *life,
 		       uint64_t before);
 	/* A collection has moved a garbage-collected object: it lay at `before`. It is the same
 	 * life, of the same size. */
-	void (*move)(void *context, const struct lives *lives, const struct lives_process *process,
-		     const struct life *life, uint64_t before);
+	void (*move)(void *context, const struct replay *replay,
+		     const struct replay_process *process, const struct life *life,
+		     uint64_t before);
 	/* The block's vtable became known, or a better one than `before` (0: none was);
-	 * lives_type() may say another type from now on. */
-	void (*vtable)(void *context, const struct lives *lives,
-		       const struct lives_process *process, const struct life *life,
+	 * replay_type() may say another type from now on. */
+	void (*vtable)(void *context, const struct replay *replay,
+		       const struct replay_process *process, const struct life *life,
 		       uint32_t before);
 	/* A free, or the old block of a realloc, that is not known to live. */
-	void (*stray)(void *context, const struct lives *lives, const struct lives_process *process,
-		      const struct event *event);
+	void (*stray)(void *context, const struct replay *replay,
+		      const struct replay_process *process, const struct event *event);
 	/* A mapping call. */
-	void (*map)(void *context, const struct lives *lives, const struct lives_process *process,
-		    const struct event *event);
+	void (*map)(void *context, const struct replay *replay,
+		    const struct replay_process *process, const struct event *event);
 	/* `child` has got what `parent` held. */
-	void (*fork)(void *context, const struct lives *lives, const struct lives_process *parent,
-		     const struct lives_process *child);
+	void (*fork)(void *context, const struct replay *replay,
+		     const struct replay_process *parent, const struct replay_process *child);
 	/* A constructor or destructor was entered. */
-	void (*constructor)(void *context, const struct lives *lives,
-			    const struct lives_process *process, const struct event *event);
+	void (*constructor)(void *context, const struct replay *replay,
+			    const struct replay_process *process, const struct event *event);
 	/* Time has come to the moment that was asked for; returns the next one, UINT64_MAX no more.
 	 * All before it has been told. */
-	uint64_t (*moment)(void *context, const struct lives *lives, uint64_t moment);
+	uint64_t (*moment)(void *context, const struct replay *replay, uint64_t moment);
 	uint64_t first_moment; /* where `moment` is given: ns since the session's start */
 };
 
-struct lives {
-	struct lives_process *processes; /* process id n is n - 1 */
+struct replay {
+	struct replay_process *processes; /* process id n is n - 1 */
 	size_t process_count;
 	uint64_t duration; /* of the session, ns */
 	uint64_t events;   /* told so far */
@@ -119,33 +121,33 @@ struct lives {
 
 /* Goes through the session for all observers at once. `title`: what the progress line on standard
  * error says; NULL: none. */
-SHINY_MUST_CHECK struct shiny_err *lives_run(struct store *store, const struct scope *scope,
-					     struct lives_observer *observers, size_t count,
-					     const char *title);
+SHINY_MUST_CHECK struct shiny_err *replay_run(struct store *store, const struct filter *filter,
+					      struct replay_observer *observers, size_t count,
+					      const char *title);
 
 /* Id in table type of what the block is, as concluded at the end of the recording; 0 unknown. */
-uint32_t lives_find_type(const struct lives *lives, const struct lives_process *process,
-			 uint32_t stack, uint32_t vtable);
-static inline uint32_t lives_type(const struct lives *lives, const struct lives_process *process,
-				  const struct life *life)
+uint32_t replay_find_type(const struct replay *replay, const struct replay_process *process,
+			  uint32_t stack, uint32_t vtable);
+static inline uint32_t replay_type(const struct replay *replay,
+				   const struct replay_process *process, const struct life *life)
 {
 	/* a copy may have got another vtable, to know what it was before */
 	return life->vtable == life->type_vtable
 		       ? life->type
-		       : lives_find_type(lives, process, life->stack, life->vtable);
+		       : replay_find_type(replay, process, life->stack, life->vtable);
 }
 
 /* The live block that begins there; NULL: none does. */
-static inline const struct life *lives_find(const struct lives_process *process, uint64_t address)
+static inline const struct life *replay_find(const struct replay_process *process, uint64_t address)
 {
 	uint32_t place = life_map_find(&process->blocks, address, life_hash(address));
 
 	return place ? life_at(process->blocks.pool, place) : NULL;
 }
 
-/* Live blocks of a process that the scope is about, in no order. `births`, `bytes` and the count of
- * `blocks` are those of all. */
-#define lives_each(process, life)                                                     \
+/* Live blocks of a process that the filter is about, in no order. `births`, `bytes` and the count
+ * of `blocks` are those of all. */
+#define replay_each(process, life)                                                    \
 	for (const struct life *life = life_map_next(&(process)->blocks, NULL); life; \
 	     life = life_map_next(&(process)->blocks, life))                          \
 		if (!life->outside)

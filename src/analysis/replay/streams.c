@@ -10,7 +10,7 @@
 #include "../../base/mem.h"
 #include "replay.h"
 
-struct counting {
+struct stream_count {
 	struct streams *streams;
 	size_t *rows;      /* of the process with id n: rows[n], 0 none, else the row's number from
 	                    * 1 */
@@ -19,30 +19,31 @@ struct counting {
 	size_t type_count;
 };
 
-static struct streams_row *row_of(const struct counting *c, const struct lives_process *process)
+static struct streams_row *row_of(const struct stream_count *c,
+				  const struct replay_process *process)
 {
 	return process->id < c->row_count && c->rows[process->id]
 		       ? &c->streams->rows[c->rows[process->id] - 1]
 		       : &c->streams->total;
 }
 
-static void count_birth(void *context, const struct lives *lives,
-			const struct lives_process *process, const struct life *life)
+static void count_birth(void *context, const struct replay *replay,
+			const struct replay_process *process, const struct life *life)
 {
 	struct streams_row *row = row_of(context, process);
 
-	(void)lives;
+	(void)replay;
 	if (life->api == SHINY_API_COLLECTED)
 		row->collected++;
 	else
 		row->allocations++;
 }
 
-static void count_death(void *context, const struct lives *lives,
-			const struct lives_process *process, const struct life *life,
+static void count_death(void *context, const struct replay *replay,
+			const struct replay_process *process, const struct life *life,
 			const struct life_death *death)
 {
-	const struct counting *c = context;
+	const struct stream_count *c = context;
 	struct streams_row *row = row_of(c, process);
 	bool ended = death->end == LIFE_FREED || death->end == LIFE_REALLOCED;
 	uint32_t type;
@@ -52,19 +53,19 @@ static void count_death(void *context, const struct lives *lives,
 		return;
 	}
 	row->deallocations += ended;
-	type = life->vtable ? 0 : lives_type(lives, process, life);
+	type = life->vtable ? 0 : replay_type(replay, process, life);
 	if (life->vtable || (type < c->type_count && c->constructed[type])) {
 		row->objects += !life->inherited;
 		row->ended_objects += ended;
 	}
 }
 
-static void count_constructor(void *context, const struct lives *lives,
-			      const struct lives_process *process, const struct event *event)
+static void count_constructor(void *context, const struct replay *replay,
+			      const struct replay_process *process, const struct event *event)
 {
 	struct streams_row *row = row_of(context, process);
 
-	(void)lives;
+	(void)replay;
 	if (event->kind == EVENT_CONSTRUCT)
 		row->constructors++;
 	else
@@ -84,15 +85,15 @@ static struct streams_row *named_row(struct streams *out, const char *name)
 	return row;
 }
 
-static struct shiny_err *load_roles(struct store *store, const struct scope *scope,
-				    struct counting *c)
+static struct shiny_err *load_roles(struct store *store, const struct filter *filter,
+				    struct stream_count *c)
 {
 	struct query *q = NULL;
 	bool row = false;
 	struct shiny_err *err = query_format(store, &q,
 					     "SELECT s.process, COALESCE(NULLIF(s.role, ''), "
 					     "s.name) FROM v_processes s WHERE %s",
-					     scope->where);
+					     filter->where);
 
 	c->row_count = store_ids(store, "process");
 	c->rows = mem_zero(c->row_count, sizeof(*c->rows));
@@ -110,7 +111,7 @@ static struct shiny_err *load_roles(struct store *store, const struct scope *sco
 	return err;
 }
 
-static struct shiny_err *load_types(struct store *store, struct counting *c)
+static struct shiny_err *load_types(struct store *store, struct stream_count *c)
 {
 	struct query *q = NULL;
 	bool row = false;
@@ -164,26 +165,26 @@ static int by_allocations(const void *a, const void *b)
 	return p != q ? (p < q) - (p > q) : strcmp(x->name, y->name);
 }
 
-struct shiny_err *streams_load(struct store *store, const struct scope *scope, bool progress,
+struct shiny_err *streams_load(struct store *store, const struct filter *filter, bool progress,
 			       struct streams *out)
 {
 	struct streams streams = { 0 };
-	struct counting counting = { .streams = &streams };
-	struct lives_observer observer = { .context = &counting,
-					   .birth = count_birth,
-					   .death = count_death,
-					   .constructor = count_constructor };
+	struct stream_count counting = { .streams = &streams };
+	struct replay_observer observer = { .context = &counting,
+					    .birth = count_birth,
+					    .death = count_death,
+					    .constructor = count_constructor };
 	struct shiny_err *err = load_recorded(store, &streams.recorded);
 
 	if (!err)
 		err = session_duration(store, &streams.duration);
 	if (!err)
-		err = load_roles(store, scope, &counting);
+		err = load_roles(store, filter, &counting);
 	if (!err)
 		err = load_types(store, &counting);
 	if (!err)
-		err = lives_run(store, scope, &observer, 1,
-				progress ? "counting the four streams" : NULL);
+		err = replay_run(store, filter, &observer, 1,
+				 progress ? "counting the four streams" : NULL);
 	free(counting.rows);
 	free(counting.constructed);
 	if (err) {

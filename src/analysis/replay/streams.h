@@ -55,7 +55,7 @@ static inline uint64_t streams_destructions(const struct streams *streams,
 	return row->finalized + (streams->recorded ? row->destructors : row->ended_objects);
 }
 
-SHINY_MUST_CHECK struct shiny_err *streams_load(struct store *store, const struct scope *scope,
+SHINY_MUST_CHECK struct shiny_err *streams_load(struct store *store, const struct filter *filter,
 						bool progress, struct streams *out);
 void streams_deinit(struct streams *streams);
 

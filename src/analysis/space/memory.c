@@ -35,14 +35,14 @@ static const char owners_sql[] =
 	"GROUP BY 1, 2";
 
 
-struct totals {
+struct owner_totals {
 	uint64_t rss, reserved;
 	bool found;
 };
 
-static struct totals total_of(const struct memory_process *p, const char *owner)
+static struct owner_totals total_of(const struct memory_process *p, const char *owner)
 {
-	struct totals t = { 0 };
+	struct owner_totals t = { 0 };
 
 	for (size_t i = 0; i < p->owner_count; i++)
 		if (!strcmp(p->owners[i].owner, owner)) {
@@ -56,7 +56,7 @@ static struct totals total_of(const struct memory_process *p, const char *owner)
 static int by_owner(const void *left, const void *right, void *context)
 {
 	const struct memory_owner *a = left, *b = right;
-	struct totals x = total_of(context, a->owner), y = total_of(context, b->owner);
+	struct owner_totals x = total_of(context, a->owner), y = total_of(context, b->owner);
 	int names = strcmp(a->owner, b->owner);
 
 	if (names)
@@ -121,8 +121,9 @@ static struct shiny_err *load_owners(struct store *store, struct memory_process 
 	return NULL;
 }
 
-static struct shiny_err *load_looks(struct store *store, const struct scope *scope,
-				    enum memory_moment moment, uint64_t time, struct memory *out)
+static struct shiny_err *load_looks(struct store *store, const struct filter *filter,
+				    enum memory_moment moment, uint64_t time,
+				    struct memory_history *out)
 {
 	struct memory_process *p = NULL;
 	struct query *q = NULL;
@@ -133,7 +134,7 @@ static struct shiny_err *load_looks(struct store *store, const struct scope *sco
 			     "'(unknown)'), s.ns, s.areas, s.rss, s.pss, s.private, s.swap, "
 			     "s.live_blocks, s.live_bytes FROM memory s LEFT JOIN process p ON "
 			     "p.id = s.process WHERE %s ORDER BY s.process, s.ns",
-			     scope->where);
+			     filter->where);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
 		uint32_t id = (uint32_t)query_number(q, 0);
@@ -194,7 +195,7 @@ static void process_deinit(struct memory_process *p)
 	free(p->name);
 }
 
-static struct shiny_err *load_facts(struct store *store, struct memory *out)
+static struct shiny_err *load_facts(struct store *store, struct memory_history *out)
 {
 	static const char *const keys[] = { "memory_period_ns", "memory_cost_ns", "duration_ns" };
 	uint64_t *to[] = { &out->period, &out->cost, &out->duration };
@@ -216,12 +217,12 @@ static struct shiny_err *load_facts(struct store *store, struct memory *out)
 	return err;
 }
 
-struct shiny_err *memory_load(struct store *store, const struct scope *scope,
-			      enum memory_moment moment, uint64_t time, struct memory *out)
+struct shiny_err *memory_load(struct store *store, const struct filter *filter,
+			      enum memory_moment moment, uint64_t time, struct memory_history *out)
 {
-	struct memory memory = { 0 };
+	struct memory_history memory = { 0 };
 	size_t kept = 0;
-	struct shiny_err *err = load_looks(store, scope, moment, time, &memory);
+	struct shiny_err *err = load_looks(store, filter, moment, time, &memory);
 
 	if (!err)
 		err = load_facts(store, &memory);
@@ -246,14 +247,14 @@ struct shiny_err *memory_load(struct store *store, const struct scope *scope,
 		memory_deinit(&memory);
 		return err;
 	}
-	memory.unseen = scope->processes > kept ? scope->processes - kept : 0;
+	memory.unseen = filter->processes > kept ? filter->processes - kept : 0;
 	if (kept)
 		qsort(memory.processes, kept, sizeof(*memory.processes), by_rss);
 	*out = memory;
 	return NULL;
 }
 
-void memory_deinit(struct memory *memory)
+void memory_deinit(struct memory_history *memory)
 {
 	for (size_t i = 0; i < memory->count; i++)
 		process_deinit(&memory->processes[i]);
@@ -273,8 +274,8 @@ struct live {
 	VEC(struct live_type) types;
 	uint64_t bytes[2];
 };
-struct counting {
-	struct live *lives;
+struct memory_count {
+	struct live *replay;
 	size_t live_count;
 	uint64_t *moments; /* ascending, each once */
 	size_t moment_count, next;
@@ -282,7 +283,7 @@ struct counting {
 	size_t types;
 };
 
-static void count_live(struct counting *c, struct live *live, uint32_t type,
+static void count_live(struct memory_count *c, struct live *live, uint32_t type,
 		       const struct life *life)
 {
 	unsigned kind = life->api == SHINY_API_COLLECTED;
@@ -296,22 +297,21 @@ static void count_live(struct counting *c, struct live *live, uint32_t type,
 	live->bytes[kind] += life->size;
 }
 
-static uint64_t at_moment(void *context, const struct lives *lives, uint64_t moment)
+static uint64_t at_moment(void *context, const struct replay *replay, uint64_t moment)
 {
-	struct counting *c = context;
+	struct memory_count *c = context;
 
 	for (size_t i = 0; i < c->live_count; i++) {
-		struct live *live = &c->lives[i];
-		const struct lives_process *p =
-			live->process && live->process <= lives->process_count
-				? &lives->processes[live->process - 1]
+		struct live *live = &c->replay[i];
+		const struct replay_process *p =
+			live->process && live->process <= replay->process_count
+				? &replay->processes[live->process - 1]
 				: NULL;
 
 		if (live->moment != moment || !p)
 			continue;
 		memset(c->index, 0, c->types * sizeof(*c->index));
-		lives_each(p, life)
-			count_live(c, live, lives_type(lives, p, life), life);
+		replay_each(p, life) count_live(c, live, replay_type(replay, p, life), life);
 	}
 	return ++c->next < c->moment_count ? c->moments[c->next] : UINT64_MAX;
 }
@@ -324,17 +324,17 @@ static int by_number(const void *left, const void *right)
 }
 
 /* Fills `lives`, one a process. */
-static struct shiny_err *count_lives(struct store *store, struct live *lives, size_t count)
+static struct shiny_err *count_lives(struct store *store, struct live *replay, size_t count)
 {
-	struct counting c = { .lives = lives,
-			      .live_count = count,
-			      .moments = mem_alloc((count + 1) * sizeof(*c.moments)) };
-	struct lives_observer observer = { .context = &c, .moment = at_moment };
-	struct scope all = { 0 };
+	struct memory_count c = { .replay = replay,
+				  .live_count = count,
+				  .moments = mem_alloc((count + 1) * sizeof(*c.moments)) };
+	struct replay_observer observer = { .context = &c, .moment = at_moment };
+	struct filter all = { 0 };
 	struct shiny_err *err;
 
 	for (size_t i = 0; i < count; i++)
-		c.moments[i] = lives[i].moment;
+		c.moments[i] = replay[i].moment;
 	qsort(c.moments, count, sizeof(*c.moments), by_number);
 	for (size_t i = 0; i < count; i++)
 		if (!c.moment_count || c.moments[c.moment_count - 1] != c.moments[i])
@@ -342,10 +342,10 @@ static struct shiny_err *count_lives(struct store *store, struct live *lives, si
 	observer.first_moment = c.moments[0];
 	c.types = store_ids(store, "type");
 	c.index = mem_zero(c.types, sizeof(*c.index));
-	err = scope_resolve(store, NULL, &all);
+	err = filter_resolve(store, NULL, &all);
 	if (!err)
-		err = lives_run(store, &all, &observer, 1, NULL);
-	scope_deinit(&all);
+		err = replay_run(store, &all, &observer, 1, NULL);
+	filter_deinit(&all);
 	free(c.index);
 	free(c.moments);
 	return err;
@@ -459,10 +459,11 @@ static bool add_process(struct tree_node *root, const struct memory_process *p,
 	return ok;
 }
 
-struct shiny_err *memory_tree(struct store *store, const struct memory *memory, const char *match,
-			      double threshold, bool full, struct tree_node *root)
+struct shiny_err *memory_tree(struct store *store, const struct memory_history *memory,
+			      const char *match, double threshold, bool full,
+			      struct tree_node *root)
 {
-	struct live *lives = mem_zero(memory->count + 1, sizeof(*lives));
+	struct live *replay = mem_zero(memory->count + 1, sizeof(*replay));
 	struct tree_node tree = { .name = strdup("all processes") };
 	char **names = NULL;
 	size_t name_count = 0;
@@ -470,19 +471,20 @@ struct shiny_err *memory_tree(struct store *store, const struct memory *memory, 
 	struct shiny_err *err = NULL;
 
 	for (size_t i = 0; i < memory->count; i++)
-		lives[i] = (struct live){ .process = memory->processes[i].id,
-					  .moment = memory->processes[i].time };
+		replay[i] = (struct live){ .process = memory->processes[i].id,
+					   .moment = memory->processes[i].time };
 	if (memory->count)
-		err = count_lives(store, lives, memory->count);
+		err = count_lives(store, replay, memory->count);
 	if (!err)
 		err = type_names(store, full, &names, &name_count);
 	for (size_t i = 0; !err && ok && i < memory->count; i++)
-		ok = add_process(&tree, &memory->processes[i], &lives[i], match, names, name_count);
+		ok = add_process(&tree, &memory->processes[i], &replay[i], match, names,
+				 name_count);
 	if (!err && (!ok || !tree_arrange(&tree, threshold * (double)tree.value)))
 		err = SHINY_NO_MEMORY;
 	for (size_t i = 0; i < memory->count; i++)
-		free(lives[i].types.at);
-	free(lives);
+		free(replay[i].types.at);
+	free(replay);
 	for (size_t i = 0; i < name_count; i++)
 		free(names[i]);
 	free(names);

@@ -39,11 +39,11 @@ struct memory_process {
 	struct memory_look *looks;   /* all of them */
 	size_t look_count, look_room;
 };
-struct memory {
+struct memory_history {
 	struct memory_process *processes; /* most resident bytes first */
 	size_t count, room;
-	size_t unseen; /* processes of the scope at which nobody looked: they lived too short, or
-	                * looks were off */
+	size_t unseen; /* processes of the filter at which nobody looked: they lived too short, or
+			* looks were off */
 	uint64_t period, cost, duration; /* ns; cost: of the sidecar's processor, for all looks */
 };
 
@@ -51,16 +51,17 @@ enum memory_moment { MEMORY_LAST, MEMORY_PEAK, MEMORY_AT }; /* the last look; th
                                                              * resident bytes; the last until a
                                                              * time */
 
-SHINY_MUST_CHECK struct shiny_err *memory_load(struct store *store, const struct scope *scope,
+SHINY_MUST_CHECK struct shiny_err *memory_load(struct store *store, const struct filter *filter,
 					       enum memory_moment moment, uint64_t time,
-					       struct memory *out);
-void memory_deinit(struct memory *memory);
+					       struct memory_history *out);
+void memory_deinit(struct memory_history *memory);
 
 /*
  * Resident bytes as a tree: process, owner, detail; where events were kept, malloc's and the
  * garbage collector's are the types of what was live at that moment, and the rest.
  */
-SHINY_MUST_CHECK struct shiny_err *memory_tree(struct store *store, const struct memory *memory,
+SHINY_MUST_CHECK struct shiny_err *memory_tree(struct store *store,
+					       const struct memory_history *memory,
 					       const char *match, double threshold, bool full,
 					       struct tree_node *root);
 

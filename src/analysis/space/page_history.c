@@ -9,16 +9,17 @@
 
 const char *const page_set_names[PAGE_SETS] = { "-", "D", "R", "D+R", "P", "D+P", "R+P", "D+R+P" };
 
-struct range {
+struct page_history_range {
 	uint8_t all;       /* of objects that filled it */
 	bool any;          /* `sets` is there */
 	uint8_t sets[];    /* [RANGE_PAGES], of the others */
 };
 
 /* `with_sets`: it is to have sets. */
-static struct range *range_at(struct page_history *history, uint64_t number, bool with_sets)
+static struct page_history_range *range_at(struct page_history *history, uint64_t number,
+					   bool with_sets)
 {
-	struct range *range = range_map_find(&history->map, number);
+	struct page_history_range *range = range_map_find(&history->map, number);
 
 	if (!range) {
 		range_map_afford(&history->map, 0, RANGE_MAP_BYTES + (with_sets ? RANGE_PAGES : 0));
@@ -45,7 +46,7 @@ void page_history_mark(struct page_history *history, uint64_t address, uint64_t 
 		return;
 	while (page <= last) {
 		unsigned first = page % RANGE_PAGES, count = RANGE_PAGES - first;
-		struct range *range;
+		struct page_history_range *range;
 
 		if (count > last - page + 1)
 			count = (unsigned)(last - page + 1);
@@ -60,7 +61,7 @@ void page_history_mark(struct page_history *history, uint64_t address, uint64_t 
 
 unsigned page_history_of(struct page_history *history, uint64_t page)
 {
-	const struct range *range = range_map_find(&history->map, page / RANGE_PAGES);
+	const struct page_history_range *range = range_map_find(&history->map, page / RANGE_PAGES);
 
 	return !range	    ? 0u
 	       : range->any ? (unsigned)(range->all | range->sets[page % RANGE_PAGES])
@@ -85,7 +86,7 @@ void page_history_each(const struct page_history *history, page_history_fn *each
 			cells[count++] = history->map.cells[i];
 	qsort(cells, count, sizeof(*cells), by_key);
 	for (size_t i = 0; i < count; i++) {
-		const struct range *range = cells[i].value;
+		const struct page_history_range *range = cells[i].value;
 		uint8_t sets[RANGE_PAGES];
 
 		for (unsigned k = 0; k < RANGE_PAGES; k++)

@@ -22,11 +22,11 @@ static int by_address(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-static struct page_space *space_of(struct page_moment *m, const struct lives *lives,
-				   const struct lives_process *p)
+static struct page_space *space_of(struct page_moment *m, const struct replay *replay,
+				   const struct replay_process *p)
 {
 	if (!m->spaces) {
-		m->count = lives->process_count;
+		m->count = replay->process_count;
 		m->spaces = mem_zero(m->count, sizeof(*m->spaces));
 	}
 	return &m->spaces[p->id - 1];
@@ -50,17 +50,18 @@ static struct page_block *push(struct page_space *space, const struct life *life
 }
 
 /* Writes down what is live now. */
-static void take(struct page_moment *m, const struct lives *lives)
+static void take(struct page_moment *m, const struct replay *replay)
 {
 	m->taken = true;
-	for (size_t i = 0; i < lives->process_count; i++) {
-		const struct lives_process *p = &lives->processes[i];
-		struct page_space *space = space_of(m, lives, p);
+	for (size_t i = 0; i < replay->process_count; i++) {
+		const struct replay_process *p = &replay->processes[i];
+		struct page_space *space = space_of(m, replay, p);
 
 		if (!p->wanted || space->ended)
 			continue;
 		space->births = p->births;
-		lives_each(p, life) {
+		replay_each(p, life)
+		{
 			push(space, life);
 			if (m->history)
 				page_history_mark(&space->history, life->address,
@@ -78,12 +79,13 @@ static enum page_state state_of(enum life_end end)
 							  : PAGE_REUSED;
 }
 
-static void tell(const struct page_moment *m, struct page_block *block, const struct lives *lives,
-		 const struct lives_process *process, const struct life *life, enum page_state fate)
+static void tell(const struct page_moment *m, struct page_block *block, const struct replay *replay,
+		 const struct replay_process *process, const struct life *life,
+		 enum page_state fate)
 {
 	block->fate = fate;
-	block->type = groups_find(m->types, lives, process, life);
-	block->site = groups_find(m->sites, lives, process, life);
+	block->type = groups_find(m->types, replay, process, life);
+	block->site = groups_find(m->sites, replay, process, life);
 }
 
 /* ---- blocks that a collection moved since the moment ---- */
@@ -137,11 +139,11 @@ static struct page_block *block_of(const struct page_space *space, const struct 
  * What is behind an address that was moved to is never out of date: something else can be there
  * only after another move, which says so, or if it is younger.
  */
-static void see_move(void *context, const struct lives *lives, const struct lives_process *process,
-		     const struct life *life, uint64_t before)
+static void on_move(void *context, const struct replay *replay,
+		    const struct replay_process *process, const struct life *life, uint64_t before)
 {
 	struct page_moment *m = context;
-	struct page_space *space = space_of(m, lives, process);
+	struct page_space *space = space_of(m, replay, process);
 	struct page_block *block;
 
 	if (m->searching)
@@ -162,23 +164,24 @@ static void see_move(void *context, const struct lives *lives, const struct live
 }
 
 /* What a smaller object gives back is R, as all that a collector gives to others. */
-static void see_resize(void *context, const struct lives *lives,
-		       const struct lives_process *process, const struct life *life,
-		       uint64_t before)
+static void on_resize(void *context, const struct replay *replay,
+		      const struct replay_process *process, const struct life *life,
+		      uint64_t before)
 {
 	struct page_moment *m = context;
-	struct page_space *space = space_of(m, lives, process);
+	struct page_space *space = space_of(m, replay, process);
 
 	if (m->history && !m->searching && !m->taken && !space->ended && life->size < before)
 		page_history_mark(&space->history, life->address + life->size,
 				  size_of(before - life->size), PAGE_REUSED);
 }
 
-static void see_death(void *context, const struct lives *lives, const struct lives_process *process,
-		      const struct life *life, const struct life_death *death)
+static void on_death(void *context, const struct replay *replay,
+		     const struct replay_process *process, const struct life *life,
+		     const struct life_death *death)
 {
 	struct page_moment *m = context;
-	struct page_space *space = space_of(m, lives, process);
+	struct page_space *space = space_of(m, replay, process);
 
 	if (m->when == PAGE_WHEN_END) {
 		if (process->early) {
@@ -186,7 +189,7 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 			return;
 		}
 		if (death->end == LIFE_NEVER)
-			tell(m, push(space, life), lives, process, life, PAGE_PERSISTENT);
+			tell(m, push(space, life), replay, process, life, PAGE_PERSISTENT);
 		if (m->history)
 			page_history_mark(&space->history, life->address, size_of(life->size),
 					  state_of(death->end));
@@ -194,7 +197,7 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 		struct page_block *block = block_of(space, life, life->address);
 
 		if (block)
-			tell(m, block, lives, process, life, state_of(death->end));
+			tell(m, block, replay, process, life, state_of(death->end));
 	} else if (m->history && !space->ended) {
 		page_history_mark(&space->history, life->address, size_of(life->size),
 				  state_of(death->end));
@@ -203,7 +206,7 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 
 /* ---- the peak ---- */
 
-static void changed(struct page_moment *m, const struct lives *lives, struct page_space *space,
+static void changed(struct page_moment *m, const struct replay *replay, struct page_space *space,
 		    uint64_t more, uint64_t now)
 {
 	if (space->ended)
@@ -214,40 +217,41 @@ static void changed(struct page_moment *m, const struct lives *lives, struct pag
 		m->most = m->bytes;
 		m->time = now;
 	} else if (!m->searching && !m->taken && m->bytes == m->most && m->most) {
-		take(m, lives);
+		take(m, replay);
 	}
 }
 
-static void sum_birth(void *context, const struct lives *lives, const struct lives_process *process,
-		      const struct life *life)
+static void sum_birth(void *context, const struct replay *replay,
+		      const struct replay_process *process, const struct life *life)
 {
 	struct page_moment *m = context;
 
 	m->now = life->birth;
-	changed(m, lives, space_of(m, lives, process), life->size, life->birth);
+	changed(m, replay, space_of(m, replay, process), life->size, life->birth);
 }
 
-static void sum_resize(void *context, const struct lives *lives,
-		       const struct lives_process *process, const struct life *life,
+static void sum_resize(void *context, const struct replay *replay,
+		       const struct replay_process *process, const struct life *life,
 		       uint64_t before)
 {
 	struct page_moment *m = context;
 
-	see_resize(context, lives, process, life, before);
+	on_resize(context, replay, process, life, before);
 	if (life->inherited)
 		return;
-	changed(m, lives, space_of(m, lives, process), life->size - before, m->now);
+	changed(m, replay, space_of(m, replay, process), life->size - before, m->now);
 }
 
-static void sum_death(void *context, const struct lives *lives, const struct lives_process *process,
-		      const struct life *life, const struct life_death *death)
+static void sum_death(void *context, const struct replay *replay,
+		      const struct replay_process *process, const struct life *life,
+		      const struct life_death *death)
 {
 	struct page_moment *m = context;
-	struct page_space *space = space_of(m, lives, process);
+	struct page_space *space = space_of(m, replay, process);
 
 	m->now = death->time;
 	if (!m->searching)
-		see_death(context, lives, process, life, death);
+		on_death(context, replay, process, life, death);
 	if (!space->ended && death->end != LIFE_NEVER && !life->inherited) {
 		space->bytes -= life->size;
 		m->bytes -= life->size;
@@ -255,32 +259,32 @@ static void sum_death(void *context, const struct lives *lives, const struct liv
 }
 
 /* Processes that have ended hold nothing any more. */
-static uint64_t end_processes(struct page_moment *m, const struct lives *lives, uint64_t now)
+static uint64_t end_processes(struct page_moment *m, const struct replay *replay, uint64_t now)
 {
-	const struct lives_process *p;
+	const struct replay_process *p;
 
 	if (!m->ends.order)
-		process_ends_init(&m->ends, lives);
-	while ((p = process_ends_take(&m->ends, lives, now))) {
-		struct page_space *space = space_of(m, lives, p);
+		process_ends_init(&m->ends, replay);
+	while ((p = process_ends_take(&m->ends, replay, now))) {
+		struct page_space *space = space_of(m, replay, p);
 
 		m->bytes -= space->bytes;
 		space->ended = true;
 	}
-	return process_ends_time(&m->ends, lives);
+	return process_ends_time(&m->ends, replay);
 }
 
-static uint64_t see_moment(void *context, const struct lives *lives, uint64_t now)
+static uint64_t on_moment(void *context, const struct replay *replay, uint64_t now)
 {
 	struct page_moment *m = context;
 	uint64_t next;
 
 	if (m->taken)
 		return UINT64_MAX;
-	next = end_processes(m, lives, now);
+	next = end_processes(m, replay, now);
 	if (m->when == PAGE_WHEN_PEAK)
 		return next;
-	take(m, lives);
+	take(m, replay);
 	return UINT64_MAX;
 }
 
@@ -300,37 +304,37 @@ static void empty(struct page_moment *m)
 	m->bytes = 0;
 }
 
-struct shiny_err *page_moment_run(struct store *store, const struct scope *scope,
-				  struct page_moment *m, const struct lives_observer *others,
+struct shiny_err *page_moment_run(struct store *store, const struct filter *filter,
+				  struct page_moment *m, const struct replay_observer *others,
 				  size_t other_count, bool progress)
 {
-	struct lives_observer *observers = mem_zero(other_count + 1, sizeof(*observers));
+	struct replay_observer *observers = mem_zero(other_count + 1, sizeof(*observers));
 	struct shiny_err *err = NULL;
 
-	observers[0] = (struct lives_observer){
-		.context = m, .death = see_death, .resize = see_resize, .move = see_move
+	observers[0] = (struct replay_observer){
+		.context = m, .death = on_death, .resize = on_resize, .move = on_move
 	};
 	if (m->when == PAGE_WHEN_PEAK) {
-		observers[0] = (struct lives_observer){ .context = m,
-							.birth = sum_birth,
-							.death = sum_death,
-							.resize = sum_resize,
-							.move = see_move,
-							.moment = see_moment };
+		observers[0] = (struct replay_observer){ .context = m,
+							 .birth = sum_birth,
+							 .death = sum_death,
+							 .resize = sum_resize,
+							 .move = on_move,
+							 .moment = on_moment };
 		m->searching = true;
-		err = lives_run(store, scope, observers, 1,
-				progress ? "looking for the peak" : NULL);
+		err = replay_run(store, filter, observers, 1,
+				 progress ? "looking for the peak" : NULL);
 		m->searching = false;
 		empty(m);
 	} else if (m->when == PAGE_WHEN_TIME) {
-		observers[0].moment = see_moment;
+		observers[0].moment = on_moment;
 		observers[0].first_moment = m->time;
 	}
 	for (size_t i = 0; i < other_count; i++)
 		observers[i + 1] = others[i];
 	if (!err)
-		err = lives_run(store, scope, observers, other_count + 1,
-				progress ? "following every block" : NULL);
+		err = replay_run(store, filter, observers, other_count + 1,
+				 progress ? "following every block" : NULL);
 	for (size_t i = 0; !err && m->when == PAGE_WHEN_END && i < m->count; i++)
 		if (m->spaces[i].count)
 			qsort(m->spaces[i].blocks, m->spaces[i].count, sizeof(*m->spaces[i].blocks),

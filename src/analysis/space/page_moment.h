@@ -7,7 +7,7 @@
  * moved later; what page_history.h says.
  * Threads: one a store.
  *
- * The most live bytes (PAGES_AT_PEAK) are those of all processes of the scope that run, event by
+ * The most live bytes (PAGES_AT_PEAK) are those of all processes of the filter that run, event by
  * event; the moment is the first at which they are reached. That needs a pass of its own: the
  * moment is known only behind it.
  */
@@ -49,8 +49,8 @@ struct page_moment {
 	uint64_t time; /* asked for; the peak's, found */
 	bool history;
 	const struct groups *types, *sites;
-	struct page_space *spaces; /* process id n is n - 1; only those of the scope have
-	                            * anything */
+	struct page_space *spaces; /* process id n is n - 1; only those of the filter have
+				    * anything */
 	size_t count;
 	/* working state */
 	bool searching, taken;
@@ -63,9 +63,9 @@ struct page_moment {
  * Goes through the session. The first members up to `sites` are given, the others zero. `others`,
  * `other_count`: observers that see the same pass.
  */
-SHINY_MUST_CHECK struct shiny_err *page_moment_run(struct store *store, const struct scope *scope,
+SHINY_MUST_CHECK struct shiny_err *page_moment_run(struct store *store, const struct filter *filter,
 						   struct page_moment *moment,
-						   const struct lives_observer *others,
+						   const struct replay_observer *others,
 						   size_t other_count, bool progress);
 void page_moment_deinit(struct page_moment *moment);
 

@@ -31,7 +31,7 @@ struct pinning {
 	uint64_t seen; /* number of the page that it was counted on last */
 };
 
-struct sweep {
+struct page_sweep {
 	struct pages_process *p;
 	uint64_t under;
 	struct page_space *space;
@@ -57,7 +57,7 @@ static unsigned tenth(uint64_t part, uint64_t all)
 	return n < PAGES_TENTHS ? n : PAGES_TENTHS - 1;
 }
 
-static void close_range(struct sweep *s)
+static void close_range(struct page_sweep *s)
 {
 	struct pages_sums *sums = &s->p->sums;
 
@@ -72,7 +72,7 @@ static void close_range(struct sweep *s)
 	s->range_fates = 0;
 }
 
-static void count_ranges(struct sweep *s, const struct page_run *run)
+static void count_ranges(struct page_sweep *s, const struct page_run *run)
 {
 	for (uint64_t page = run->page, left = run->count; left;) {
 		uint64_t n = RANGE_PAGES - page % RANGE_PAGES;
@@ -89,7 +89,7 @@ static void count_ranges(struct sweep *s, const struct page_run *run)
 	}
 }
 
-static void emit(struct sweep *s, const struct page_run *run, unsigned buckets)
+static void emit(struct page_sweep *s, const struct page_run *run, unsigned buckets)
 {
 	struct pages_sums *sums = &s->p->sums;
 
@@ -141,7 +141,7 @@ static void count_on(struct pinning *row, uint64_t serial, const struct page_run
 }
 
 /* The blocks from s->from up to `to` are all that lie on the page. */
-static void close_page(struct sweep *s, size_t to)
+static void close_page(struct page_sweep *s, size_t to)
 {
 	struct pages_sums *sums = &s->p->sums;
 	struct page_run run = {
@@ -177,7 +177,7 @@ static void close_page(struct sweep *s, size_t to)
 
 /* Bytes [from, to) of a page are of block `index`; of one with no bytes they are the place where it
  * lies. */
-static void fill(struct sweep *s, size_t index, uint64_t page, unsigned from, unsigned to)
+static void fill(struct page_sweep *s, size_t index, uint64_t page, unsigned from, unsigned to)
 {
 	const struct page_block *block = &s->blocks[index];
 	unsigned first = from >> LINE_SHIFT, last = (to > from ? to - 1 : from) >> LINE_SHIFT;
@@ -198,7 +198,7 @@ static void fill(struct sweep *s, size_t index, uint64_t page, unsigned from, un
 	s->buckets |= (uint8_t)(1u << block->bucket);
 }
 
-static void sweep_block(struct sweep *s, size_t index)
+static void sweep_block(struct page_sweep *s, size_t index)
 {
 	const struct page_block *block = &s->blocks[index];
 	uint64_t last = block_last(block->address, block->size),
@@ -228,7 +228,7 @@ static void sweep_block(struct sweep *s, size_t index)
 
 /* Sums that need no pages; and each byte gets one owner: what begins first keeps what lies over it
  * off. Returns how many blocks are left. */
-static size_t part(struct sweep *s, struct page_block *blocks, size_t count)
+static size_t part(struct page_sweep *s, struct page_block *blocks, size_t count)
 {
 	struct pages_sums *sums = &s->p->sums;
 	uint64_t covered = 0;
@@ -279,7 +279,7 @@ static void count_ever(void *context, uint64_t range, const uint8_t sets[RANGE_P
 	sums->ever_ranges[all]++;
 }
 
-static void sweep_process(struct sweep *s, struct pages_process *p, struct page_space *space)
+static void sweep_process(struct page_sweep *s, struct pages_process *p, struct page_space *space)
 {
 	size_t count;
 
@@ -316,15 +316,15 @@ static uint64_t moment_of(const struct series *s, size_t i)
 	return (uint64_t)((unsigned __int128)s->duration * (i + 1) / s->count);
 }
 
-static void series_birth(void *context, const struct lives *lives,
-			 const struct lives_process *process, const struct life *life)
+static void series_birth(void *context, const struct replay *replay,
+			 const struct replay_process *process, const struct life *life)
 {
 	page_counts_add(&((struct series *)context)->counts, process->id, life->address,
 			life->size);
 }
 
-static void series_death(void *context, const struct lives *lives,
-			 const struct lives_process *process, const struct life *life,
+static void series_death(void *context, const struct replay *replay,
+			 const struct replay_process *process, const struct life *life,
 			 const struct life_death *death)
 {
 	if (death->end != LIFE_NEVER)
@@ -332,8 +332,8 @@ static void series_death(void *context, const struct lives *lives,
 				   life->size);
 }
 
-static void series_resize(void *context, const struct lives *lives,
-			  const struct lives_process *process, const struct life *life,
+static void series_resize(void *context, const struct replay *replay,
+			  const struct replay_process *process, const struct life *life,
 			  uint64_t before)
 {
 	struct page_counts *counts = &((struct series *)context)->counts;
@@ -342,8 +342,8 @@ static void series_resize(void *context, const struct lives *lives,
 	page_counts_add(counts, process->id, life->address, life->size);
 }
 
-static void series_move(void *context, const struct lives *lives,
-			const struct lives_process *process, const struct life *life,
+static void series_move(void *context, const struct replay *replay,
+			const struct replay_process *process, const struct life *life,
 			uint64_t before)
 {
 	struct page_counts *counts = &((struct series *)context)->counts;
@@ -352,23 +352,23 @@ static void series_move(void *context, const struct lives *lives,
 	page_counts_add(counts, process->id, life->address, life->size);
 }
 
-static void series_fork(void *context, const struct lives *lives,
-			const struct lives_process *parent, const struct lives_process *child)
+static void series_fork(void *context, const struct replay *replay,
+			const struct replay_process *parent, const struct replay_process *child)
 {
 	page_counts_inherit(&((struct series *)context)->counts, child);
 }
 
 /* At the last moment, what ended since the one before is still told: most sessions end with their
  * processes. */
-static uint64_t series_moment(void *context, const struct lives *lives, uint64_t now)
+static uint64_t series_moment(void *context, const struct replay *replay, uint64_t now)
 {
 	struct series *s = context;
 	const struct page_counts *counts = &s->counts;
 	uint64_t ended = s->done + 1 == s->count ? s->last : now;
 
-	for (size_t i = 0; i < lives->process_count; i++)
-		if (lives->processes[i].early && lives->processes[i].end <= ended)
-			page_counts_end(&s->counts, lives->processes[i].id);
+	for (size_t i = 0; i < replay->process_count; i++)
+		if (replay->processes[i].early && replay->processes[i].end <= ended)
+			page_counts_end(&s->counts, replay->processes[i].id);
 	s->last = now;
 	while (s->done < s->count && moment_of(s, s->done) <= now)
 		s->points[s->done++] =
@@ -390,12 +390,12 @@ static void add_sums(struct pages_sums *to, const struct pages_sums *from)
 		sum[i] += more[i];
 }
 
-static struct shiny_err *load_looks(struct store *store, const struct scope *scope,
+static struct shiny_err *load_looks(struct store *store, const struct filter *filter,
 				    struct pages *pages)
 {
-	struct memory memory;
+	struct memory_history memory;
 	struct shiny_err *err =
-		memory_load(store, scope, pages->at == PAGES_AT_END ? MEMORY_LAST : MEMORY_AT,
+		memory_load(store, filter, pages->at == PAGES_AT_END ? MEMORY_LAST : MEMORY_AT,
 			    pages->time, &memory);
 
 	if (err)
@@ -436,7 +436,7 @@ static int by_pages(const void *left, const void *right)
 }
 
 static struct shiny_err *load_processes(struct store *store, struct page_moment *moment,
-					struct sweep *sweep, struct pages *out)
+					struct page_sweep *sweep, struct pages *out)
 {
 	struct process_names names = { 0 };
 	struct shiny_err *err = process_names_load(store, &names);
@@ -506,17 +506,17 @@ static struct shiny_err *find_moment(struct store *store, const struct pages_ask
 }
 
 /* What keeps the pages is told once they are all known. */
-static struct shiny_err *load_pages(struct store *store, const struct scope *scope,
+static struct shiny_err *load_pages(struct store *store, const struct filter *filter,
 				    const struct pages_ask *ask, struct page_moment *moment,
 				    struct groups *types, struct groups *sites, struct pages *out)
 {
-	struct sweep sweep = { .under = ask->under,
-			       .types = mem_zero(types->count + 1, sizeof(*sweep.types)),
-			       .sites = mem_zero(sites->count + 1, sizeof(*sweep.sites)) };
+	struct page_sweep sweep = { .under = ask->under,
+				    .types = mem_zero(types->count + 1, sizeof(*sweep.types)),
+				    .sites = mem_zero(sites->count + 1, sizeof(*sweep.sites)) };
 	struct shiny_err *err = load_processes(store, moment, &sweep, out);
 
 	if (!err)
-		err = load_looks(store, scope, out);
+		err = load_looks(store, filter, out);
 	if (!err) {
 		arrange(types, sweep.types, ask->match, &out->by_type);
 		arrange(sites, sweep.sites, ask->match, &out->by_site);
@@ -530,20 +530,20 @@ static struct shiny_err *load_pages(struct store *store, const struct scope *sco
 	return err;
 }
 
-struct shiny_err *pages_load(struct store *store, const struct scope *scope,
+struct shiny_err *pages_load(struct store *store, const struct filter *filter,
 			     const struct pages_ask *ask, struct pages *out)
 {
 	struct pages pages = { 0 };
 	struct groups types = { 0 }, sites = { 0 };
 	struct page_moment moment = { .history = ask->history, .types = &types, .sites = &sites };
 	struct series series = { .count = ask->points };
-	struct lives_observer observer = { .context = &series,
-					   .birth = series_birth,
-					   .death = series_death,
-					   .resize = series_resize,
-					   .move = series_move,
-					   .fork = series_fork,
-					   .moment = series_moment };
+	struct replay_observer observer = { .context = &series,
+					    .birth = series_birth,
+					    .death = series_death,
+					    .resize = series_resize,
+					    .move = series_move,
+					    .fork = series_fork,
+					    .moment = series_moment };
 	struct shiny_err *err = find_moment(store, ask, &pages);
 
 	if (!err)
@@ -559,7 +559,7 @@ struct shiny_err *pages_load(struct store *store, const struct scope *scope,
 		pages.points = series.points = mem_zero(series.count + 1, sizeof(*series.points));
 		observer.first_moment = series.count ? moment_of(&series, 0) : 0;
 		range_maps_begin(store);
-		err = page_moment_run(store, scope, &moment, &observer, ask->points != 0,
+		err = page_moment_run(store, filter, &moment, &observer, ask->points != 0,
 				      ask->progress);
 		if (!err)
 			err = range_maps_end(store);
@@ -567,7 +567,7 @@ struct shiny_err *pages_load(struct store *store, const struct scope *scope,
 		pages.time = moment.time;
 	}
 	if (!err)
-		err = load_pages(store, scope, ask, &moment, &types, &sites, &pages);
+		err = load_pages(store, filter, ask, &moment, &types, &sites, &pages);
 	if (!err)
 		err = range_maps_end(store);
 	page_counts_deinit(&series.counts);

@@ -154,7 +154,7 @@ static inline double pages_utilization(const struct pages_sums *sums)
 }
 
 /* A time behind the session's end: a usage error. */
-SHINY_MUST_CHECK struct shiny_err *pages_load(struct store *store, const struct scope *scope,
+SHINY_MUST_CHECK struct shiny_err *pages_load(struct store *store, const struct filter *filter,
 					      const struct pages_ask *ask, struct pages *out);
 void pages_deinit(struct pages *pages);
 

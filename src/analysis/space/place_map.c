@@ -14,7 +14,7 @@ static size_t home_of(const struct place_map *map, uint32_t process, uint64_t ad
 }
 
 /* The block's cell, or the empty one where it would be. */
-static struct place *cell_of(const struct place_map *map, uint32_t process, uint64_t address)
+static struct pool_place *cell_of(const struct place_map *map, uint32_t process, uint64_t address)
 {
 	size_t i = home_of(map, process, address);
 
@@ -24,14 +24,14 @@ static struct place *cell_of(const struct place_map *map, uint32_t process, uint
 	return &map->cells[i];
 }
 
-struct place *place_map_find(const struct place_map *map, uint32_t process, uint64_t address)
+struct pool_place *place_map_find(const struct place_map *map, uint32_t process, uint64_t address)
 {
-	struct place *cell = map->count ? cell_of(map, process, address) : NULL;
+	struct pool_place *cell = map->count ? cell_of(map, process, address) : NULL;
 
 	return cell && cell->address ? cell : NULL;
 }
 
-void place_map_add(struct place_map *map, const struct place *place)
+void place_map_add(struct place_map *map, const struct pool_place *place)
 {
 	if ((map->count + 1) * 4 > map->room * 3) {
 		struct place_map larger = { .room = map->room ? 2 * map->room : FIRST_ROOM,
@@ -48,7 +48,7 @@ void place_map_add(struct place_map *map, const struct place *place)
 	*cell_of(map, place->process, place->address) = *place;
 }
 
-void place_map_remove(struct place_map *map, struct place *place)
+void place_map_remove(struct place_map *map, struct pool_place *place)
 {
 	hash_take_out(map->cells, map->room - 1, place, address, other,
 		      home_of(map, other->process, other->address));

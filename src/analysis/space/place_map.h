@@ -12,23 +12,23 @@
 #include <stdint.h>
 
 enum { PLACE_POOLS = 2 };
-struct place {
+struct pool_place {
 	uint64_t address; /* not 0 */
 	uint32_t process;
 	bool slow;        /* the block has a mapping of its own */
 	struct { uint32_t pool, slot; } in[PLACE_POOLS]; /* pool: an index */
 };
 struct place_map { /* zeroed: empty */
-	struct place *cells; /* open addressing, address 0 empty; a power of two, or none */
+	struct pool_place *cells; /* open addressing, address 0 empty; a power of two, or none */
 	size_t room, count;
 };
 
 /* NULL: there is none. */
-struct place *place_map_find(const struct place_map *map, uint32_t process, uint64_t address);
+struct pool_place *place_map_find(const struct place_map *map, uint32_t process, uint64_t address);
 /* There is none yet at that address. */
-void place_map_add(struct place_map *map, const struct place *place);
+void place_map_add(struct place_map *map, const struct pool_place *place);
 /* What place_map_find gave. */
-void place_map_remove(struct place_map *map, struct place *place);
+void place_map_remove(struct place_map *map, struct pool_place *place);
 void place_map_deinit(struct place_map *map);
 
 #endif

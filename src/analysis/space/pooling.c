@@ -27,7 +27,7 @@ enum { GROUPS = PAGES_BUCKETS * POPULATIONS };
 
 /* ---- state ---- */
 
-struct counts {
+struct pool_counts {
 	uint64_t blocks, bytes, ended, freed; /* freed: of the ended, by a call of free */
 	uint64_t slow_begun, slow_ended;
 	uint64_t objects, destroyed;
@@ -52,14 +52,14 @@ struct recent {
 enum { RECENT = 32768 };
 
 /* Pages at a moment; [0] without pools, [1] with. */
-struct held {
+struct pool_held {
 	struct page_refs groups[2], types[2]; /* on which blocks begin or end; who: [0] a group, or
 	                                       * GROUPS + type group; [1] a pool */
 	uint64_t (*of)[2];                    /* by group, and GROUPS + type group */
 	uint64_t buckets[PAGES_BUCKETS][2], total[2];
 };
 
-struct model {
+struct pooling_model {
 	struct groups types, sites;
 	struct size_classes allocators;
 	const struct pooling_constants *constants;
@@ -72,14 +72,14 @@ struct model {
 
 	struct pooled *pools;
 	size_t pool_count, pool_room;
-	struct counts *counts; /* by group, and GROUPS + type group */
+	struct pool_counts *counts;   /* by group, and GROUPS + type group */
 	struct pool_cell *pool_cells; /* open addressing */
 	size_t pool_cell_room;
 	struct place_map places;
 	struct recent recent[RECENT];
 	struct used_pages *used; /* by process id; by group */
 	size_t process_count;
-	struct held peak, end;
+	struct pool_held peak, end;
 };
 
 static bool is_pooled(const struct life *life)
@@ -89,7 +89,7 @@ static bool is_pooled(const struct life *life)
 
 /* ---- first pass ---- */
 
-static void learn_live(struct model *m, const struct lives_process *process, int64_t bytes,
+static void learn_live(struct pooling_model *m, const struct replay_process *process, int64_t bytes,
 		       uint64_t time)
 {
 	if (m->processes[process->id].ended)
@@ -102,59 +102,59 @@ static void learn_live(struct model *m, const struct lives_process *process, int
 	}
 }
 
-static void learn_birth(void *context, const struct lives *lives,
-			const struct lives_process *process, const struct life *life)
+static void learn_birth(void *context, const struct replay *replay,
+			const struct replay_process *process, const struct life *life)
 {
 	if (is_pooled(life))
 		learn_live(context, process, (int64_t)life->size, life->birth);
 }
 
-static void learn_death(void *context, const struct lives *lives,
-			const struct lives_process *process, const struct life *life,
+static void learn_death(void *context, const struct replay *replay,
+			const struct replay_process *process, const struct life *life,
 			const struct life_death *death)
 {
-	struct model *m = context;
+	struct pooling_model *m = context;
 	uint64_t age = death->time > life->birth ? death->time - life->birth : 0;
 
 	if (!is_pooled(life)) {
 		m->collected += !life->inherited;
 		return;
 	}
-	m->site_lives[groups_find(&m->sites, lives, process, life)]
+	m->site_lives[groups_find(&m->sites, replay, process, life)]
 		     [population_of(age, m->duration)]++;
 	if (death->end != LIFE_NEVER)
 		learn_live(m, process, -(int64_t)life->size, death->time);
 }
 
 /* What a process held is gone when it ends, and lives do not tell. */
-static uint64_t learn_ends(void *context, const struct lives *lives, uint64_t moment)
+static uint64_t learn_ends(void *context, const struct replay *replay, uint64_t moment)
 {
-	struct model *m = context;
-	const struct lives_process *p;
+	struct pooling_model *m = context;
+	const struct replay_process *p;
 
 	if (!m->ends.order)
-		process_ends_init(&m->ends, lives);
-	while ((p = process_ends_take(&m->ends, lives, moment))) {
+		process_ends_init(&m->ends, replay);
+	while ((p = process_ends_take(&m->ends, replay, moment))) {
 		m->live -= m->processes[p->id].bytes;
 		m->processes[p->id].ended = true;
 	}
-	return process_ends_time(&m->ends, lives);
+	return process_ends_time(&m->ends, replay);
 }
 
-static enum population lifetime_of_site(const struct model *m, uint32_t site)
+static enum population lifetime_of_site(const struct pooling_model *m, uint32_t site)
 {
-	const uint32_t *lives = m->site_lives[site];
+	const uint32_t *replay = m->site_lives[site];
 	enum population most = POPULATION_SHORT;
 
 	for (unsigned p = 1; p < POPULATIONS; p++)
-		if (lives[p] > lives[most])
+		if (replay[p] > replay[most])
 			most = (enum population)p;
 	return most;
 }
 
 /* ---- pools ---- */
 
-static struct pool_cell *pool_cell(const struct model *m, uint64_t hash, uint32_t process,
+static struct pool_cell *pool_cell(const struct pooling_model *m, uint64_t hash, uint32_t process,
 				   uint32_t of, uint64_t slot)
 {
 	size_t i = hash & (m->pool_cell_room - 1);
@@ -169,7 +169,7 @@ static struct pool_cell *pool_cell(const struct model *m, uint64_t hash, uint32_
 	return &m->pool_cells[i];
 }
 
-static void more_pool_cells(struct model *m)
+static void more_pool_cells(struct pooling_model *m)
 {
 	struct pool_cell *before = m->pool_cells;
 	size_t room = m->pool_cell_room;
@@ -185,7 +185,7 @@ static void more_pool_cells(struct model *m)
 	free(before);
 }
 
-static uint32_t find_pool(struct model *m, uint32_t process, uint32_t of, uint64_t slot)
+static uint32_t find_pool(struct pooling_model *m, uint32_t process, uint32_t of, uint64_t slot)
 {
 	uint64_t hash = hash_pair((uint64_t)process << 32 | of, slot);
 	struct pool_cell *cell;
@@ -215,8 +215,8 @@ static uint32_t bucket_of(uint64_t size)
 }
 
 /* Where a block begins: its two pools, and whether it has a mapping of its own. */
-static bool choose_pools(struct model *m, const struct lives *lives,
-			 const struct lives_process *process, const struct life *life,
+static bool choose_pools(struct pooling_model *m, const struct replay *replay,
+			 const struct replay_process *process, const struct life *life,
 			 uint32_t pools[PLACE_POOLS])
 {
 	enum size_allocator allocator = size_allocator_of(&m->allocators, process->id, life->api);
@@ -233,10 +233,10 @@ static bool choose_pools(struct model *m, const struct lives *lives,
 	}
 	pools[0] =
 		find_pool(m, process->id,
-			  bucket * POPULATIONS +
-				  lifetime_of_site(m, groups_find(&m->sites, lives, process, life)),
+			  bucket * POPULATIONS + lifetime_of_site(m, groups_find(&m->sites, replay,
+										 process, life)),
 			  slot);
-	pools[1] = find_pool(m, process->id, GROUPS + groups_find(&m->types, lives, process, life),
+	pools[1] = find_pool(m, process->id, GROUPS + groups_find(&m->types, replay, process, life),
 			     slot);
 	if (!life->vtable)
 		*recent = (struct recent){ process->id, life->stack, slot, bucket, { pools[0], pools[1] } };
@@ -245,19 +245,19 @@ static bool choose_pools(struct model *m, const struct lives *lives,
 
 /* ---- second pass ---- */
 
-static void model_birth(void *context, const struct lives *lives,
-			const struct lives_process *process, const struct life *life)
+static void model_birth(void *context, const struct replay *replay,
+			const struct replay_process *process, const struct life *life)
 {
-	struct model *m = context;
+	struct pooling_model *m = context;
 	uint32_t pools[PLACE_POOLS];
-	struct place place = { .address = life->address, .process = process->id };
+	struct pool_place place = { .address = life->address, .process = process->id };
 
 	if (!is_pooled(life))
 		return;
-	place.slow = choose_pools(m, lives, process, life, pools);
+	place.slow = choose_pools(m, replay, process, life, pools);
 	for (unsigned i = 0; i < PLACE_POOLS; i++) {
 		struct pooled *p = &m->pools[pools[i]];
-		struct counts *counts = &m->counts[p->of];
+		struct pool_counts *counts = &m->counts[p->of];
 
 		place.in[i].pool = pools[i];
 		place.in[i].slot = pool_take(&p->pool);
@@ -271,18 +271,18 @@ static void model_birth(void *context, const struct lives *lives,
 }
 
 /* Its type is known now, or a better one: it was in that type's pool all the time. */
-static void model_vtable(void *context, const struct lives *lives,
-			 const struct lives_process *process, const struct life *life,
+static void model_vtable(void *context, const struct replay *replay,
+			 const struct replay_process *process, const struct life *life,
 			 uint32_t before)
 {
-	struct model *m = context;
-	struct place *place;
+	struct pooling_model *m = context;
+	struct pool_place *place;
 	struct pooled *from, *to;
 	uint32_t of, pool;
 
 	if (!is_pooled(life) || !(place = place_map_find(&m->places, process->id, life->address)))
 		return;
-	of = GROUPS + groups_find(&m->types, lives, process, life);
+	of = GROUPS + groups_find(&m->types, replay, process, life);
 	if (m->pools[place->in[1].pool].of == of)
 		return;
 	pool = find_pool(m, process->id, of, m->pools[place->in[1].pool].slot);
@@ -301,7 +301,7 @@ static void model_vtable(void *context, const struct lives *lives,
 	place->in[1].slot = pool_take(&to->pool);
 }
 
-static bool is_object(const struct model *m, uint32_t type, const struct life *life)
+static bool is_object(const struct pooling_model *m, uint32_t type, const struct life *life)
 {
 	if (life->vtable)
 		return true;
@@ -317,7 +317,7 @@ static bool is_object(const struct model *m, uint32_t type, const struct life *l
 }
 
 /* Of a chunk: bytes, whole pages; and how many slots it has. */
-static uint64_t chunk_bytes(const struct model *m, uint64_t slot, uint64_t *slots)
+static uint64_t chunk_bytes(const struct pooling_model *m, uint64_t slot, uint64_t *slots)
 {
 	uint64_t chunk = m->constants->chunk;
 
@@ -326,8 +326,8 @@ static uint64_t chunk_bytes(const struct model *m, uint64_t slot, uint64_t *slot
 }
 
 /* The block is live at the moment. */
-static void hold(struct model *m, struct held *held, const struct life *life,
-		 const struct place *place)
+static void hold(struct pooling_model *m, struct pool_held *held, const struct life *life,
+		 const struct pool_place *place)
 {
 	for (unsigned i = 0; i < PLACE_POOLS; i++) {
 		const struct pooled *p = &m->pools[place->in[i].pool];
@@ -348,7 +348,7 @@ static void hold(struct model *m, struct held *held, const struct life *life,
 }
 
 /* Adds up the different pages on which blocks begin or end, and forgets them. */
-static void hold_count(const struct model *m, struct held *held)
+static void hold_count(const struct pooling_model *m, struct pool_held *held)
 {
 	struct page_refs *all[] = { &held->groups[0], &held->types[0], &held->groups[1],
 				    &held->types[1] };
@@ -379,38 +379,38 @@ static void hold_count(const struct model *m, struct held *held)
 	}
 }
 
-static uint64_t model_peak(void *context, const struct lives *lives, uint64_t moment)
+static uint64_t model_peak(void *context, const struct replay *replay, uint64_t moment)
 {
-	struct model *m = context;
+	struct pooling_model *m = context;
 
-	for (size_t i = 0; i < lives->process_count; i++) {
-		const struct lives_process *p = &lives->processes[i];
-		const struct place *place;
+	for (size_t i = 0; i < replay->process_count; i++) {
+		const struct replay_process *p = &replay->processes[i];
+		const struct pool_place *place;
 
 		if (!p->wanted || p->end < moment)
 			continue;
-		lives_each(p, life) if (is_pooled(life) &&
-					(place = place_map_find(&m->places, p->id, life->address)))
+		replay_each(p, life) if (is_pooled(life) &&
+					 (place = place_map_find(&m->places, p->id, life->address)))
 			hold(m, &m->peak, life, place);
 	}
 	hold_count(m, &m->peak);
 	return UINT64_MAX;
 }
 
-static void model_death(void *context, const struct lives *lives,
-			const struct lives_process *process, const struct life *life,
+static void model_death(void *context, const struct replay *replay,
+			const struct replay_process *process, const struct life *life,
 			const struct life_death *death)
 {
-	struct model *m = context;
+	struct pooling_model *m = context;
 	bool ended = death->end == LIFE_FREED || death->end == LIFE_REALLOCED, object;
-	struct place *place;
+	struct pool_place *place;
 
 	if (!is_pooled(life) || !(place = place_map_find(&m->places, process->id, life->address)))
 		return;
-	object = is_object(m, lives_type(lives, process, life), life);
+	object = is_object(m, replay_type(replay, process, life), life);
 	for (unsigned i = 0; i < PLACE_POOLS; i++) {
 		struct pooled *p = &m->pools[place->in[i].pool];
-		struct counts *counts = &m->counts[p->of];
+		struct pool_counts *counts = &m->counts[p->of];
 
 		p->destroyed += object && ended;
 		counts->ended += ended;
@@ -432,7 +432,7 @@ static void model_death(void *context, const struct lives *lives,
 /* ---- adding up ---- */
 
 static void add_counts(const struct pooling_constants *k, struct pooling_row *row,
-		       const struct counts *c)
+		       const struct pool_counts *c)
 {
 	uint64_t slow = c->slow_begun + c->slow_ended;
 
@@ -447,7 +447,7 @@ static void add_counts(const struct pooling_constants *k, struct pooling_row *ro
 	row->with.cycles = (c->blocks + c->ended) * k->reuse;
 }
 
-static void add_pool(const struct model *m, struct pooling_row *row, const struct pooled *p)
+static void add_pool(const struct pooling_model *m, struct pooling_row *row, const struct pooled *p)
 {
 	uint64_t slots, chunks;
 
@@ -496,11 +496,11 @@ static void count_used(void *context, uint32_t groups, uint64_t pages)
 
 	out->total.used_pages += pages;
 	for (uint32_t b = 0; b < PAGES_BUCKETS; b++) {
-		uint32_t lives = groups >> b * POPULATIONS & ((1 << POPULATIONS) - 1);
+		uint32_t replay = groups >> b * POPULATIONS & ((1 << POPULATIONS) - 1);
 
-		out->buckets[b].used_pages += lives ? pages : 0;
+		out->buckets[b].used_pages += replay ? pages : 0;
 		for (uint32_t p = 0; p < POPULATIONS; p++)
-			out->groups[b][p].used_pages += lives >> p & 1 ? pages : 0;
+			out->groups[b][p].used_pages += replay >> p & 1 ? pages : 0;
 	}
 }
 
@@ -518,7 +518,7 @@ static struct pooling_row *row_at(struct pooling *out, size_t of)
 			   : &out->types[of - GROUPS];
 }
 
-static void finish(struct model *m, const char *match, struct pooling *out)
+static void finish(struct pooling_model *m, const char *match, struct pooling *out)
 {
 	size_t kept = 0;
 
@@ -563,7 +563,7 @@ static void finish(struct model *m, const char *match, struct pooling *out)
 /* ---- loading ---- */
 
 /* Which types are objects, as far as that is known. */
-static struct shiny_err *load_forms(struct store *store, struct model *m)
+static struct shiny_err *load_forms(struct store *store, struct pooling_model *m)
 {
 	struct query *q = NULL;
 	bool row = false;
@@ -585,7 +585,7 @@ static struct shiny_err *load_forms(struct store *store, struct model *m)
 	return err;
 }
 
-static void model_free(struct model *m)
+static void model_free(struct pooling_model *m)
 {
 	for (size_t i = 0; i < m->pool_count; i++)
 		pool_deinit(&m->pools[i].pool);
@@ -615,19 +615,19 @@ static void model_free(struct model *m)
 	free(m);
 }
 
-struct shiny_err *pooling_load(struct store *store, const struct scope *scope,
+struct shiny_err *pooling_load(struct store *store, const struct filter *filter,
 			       const struct pooling_constants *constants, const char *match,
 			       bool full_names, bool progress, struct pooling *out)
 {
-	struct model *m = mem_zero(1, sizeof(*m));
-	struct lives_observer learn = {
+	struct pooling_model *m = mem_zero(1, sizeof(*m));
+	struct replay_observer learn = {
 		.context = m, .birth = learn_birth, .death = learn_death, .moment = learn_ends
 	};
-	struct lives_observer model = { .context = m,
-					.birth = model_birth,
-					.death = model_death,
-					.vtable = model_vtable,
-					.moment = model_peak };
+	struct replay_observer model = { .context = m,
+					 .birth = model_birth,
+					 .death = model_death,
+					 .vtable = model_vtable,
+					 .moment = model_peak };
 	struct shiny_err *err = session_duration(store, &m->duration);
 
 	m->constants = constants;
@@ -647,13 +647,13 @@ struct shiny_err *pooling_load(struct store *store, const struct scope *scope,
 	m->peak.of = mem_zero(GROUPS + m->types.count, sizeof(*m->peak.of));
 	m->end.of = mem_zero(GROUPS + m->types.count, sizeof(*m->end.of));
 	if (!err)
-		err = lives_run(store, scope, &learn, 1,
-				progress ? "how long each call site's blocks live" : NULL);
+		err = replay_run(store, filter, &learn, 1,
+				 progress ? "how long each call site's blocks live" : NULL);
 	model.first_moment = m->peak_time;
 	range_maps_begin(store);
 	if (!err)
-		err = lives_run(store, scope, &model, 1,
-				progress ? "putting every block into pools" : NULL);
+		err = replay_run(store, filter, &model, 1,
+				 progress ? "putting every block into pools" : NULL);
 	if (!err)
 		err = range_maps_end(store);
 	if (!err) {

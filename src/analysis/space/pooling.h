@@ -80,7 +80,7 @@ struct pooling {
 	uint64_t collected;            /* objects that are left out */
 };
 
-SHINY_MUST_CHECK struct shiny_err *pooling_load(struct store *store, const struct scope *scope,
+SHINY_MUST_CHECK struct shiny_err *pooling_load(struct store *store, const struct filter *filter,
 						const struct pooling_constants *constants,
 						const char *match, bool full_names, bool progress,
 						struct pooling *out);

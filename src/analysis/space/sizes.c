@@ -20,7 +20,7 @@
 enum { SMALL = 8192, SMALL_STEP = 4 }; /* no class of any allocator ends between two multiples of
                                         * SMALL_STEP */
 
-struct counting {
+struct sizes_count {
 	struct groups types, sites;
 	struct size_classes allocators;
 	struct sizes_row *by_type, *by_site; /* a group each */
@@ -38,7 +38,7 @@ struct counting {
 
 /* ---- classes ---- */
 
-static uint32_t *cell_of(const struct counting *c, enum size_allocator allocator,
+static uint32_t *cell_of(const struct sizes_count *c, enum size_allocator allocator,
 			 const struct size_room *room)
 {
 	size_t i =
@@ -54,7 +54,7 @@ static uint32_t *cell_of(const struct counting *c, enum size_allocator allocator
 	return &c->cells[i];
 }
 
-static void more_cells(struct counting *c)
+static void more_cells(struct sizes_count *c)
 {
 	free(c->cells);
 	c->cell_room = c->cell_room ? 2 * c->cell_room : 1024;
@@ -66,7 +66,7 @@ static void more_cells(struct counting *c)
 	}
 }
 
-static struct sizes_row *class_slow(struct counting *c, enum size_allocator allocator,
+static struct sizes_row *class_slow(struct sizes_count *c, enum size_allocator allocator,
 				    const struct size_room *room)
 {
 	uint32_t *cell;
@@ -89,7 +89,7 @@ static struct sizes_row *class_slow(struct counting *c, enum size_allocator allo
 }
 
 /* The block's class and its room. */
-static struct sizes_row *class_of(struct counting *c, enum size_allocator allocator,
+static struct sizes_row *class_of(struct sizes_count *c, enum size_allocator allocator,
 				  const struct life *life, struct size_room *room)
 {
 	uint64_t size = life->size;
@@ -136,7 +136,7 @@ static void add_live(struct size_sums *sums, uint64_t size, const struct size_ro
 	sums->live_slots += room->slot;
 }
 
-static void correlate(struct counting *c, uint64_t size, double y)
+static void correlate(struct sizes_count *c, uint64_t size, double y)
 {
 	double x = size <= SMALL ? c->log_of[size] : log((double)size);
 
@@ -148,7 +148,7 @@ static void correlate(struct counting *c, uint64_t size, double y)
 	c->logs.xy += x * y;
 }
 
-static double correlation(const struct counting *c)
+static double correlation(const struct sizes_count *c)
 {
 	double n = c->logs.count, xx = n * c->logs.xx - c->logs.x * c->logs.x,
 	       yy = n * c->logs.yy - c->logs.y * c->logs.y;
@@ -158,17 +158,17 @@ static double correlation(const struct counting *c)
 					: NAN;
 }
 
-static void count_death(void *context, const struct lives *lives,
-			const struct lives_process *process, const struct life *life,
+static void count_death(void *context, const struct replay *replay,
+			const struct replay_process *process, const struct life *life,
 			const struct life_death *death)
 {
-	struct counting *c = context;
+	struct sizes_count *c = context;
 	enum size_allocator allocator = size_allocator_of(&c->allocators, process->id, life->api);
 	struct size_room room;
 	struct sizes_row *const rows[] = {
 		class_of(c, allocator, life, &room),
-		&c->by_type[groups_find(&c->types, lives, process, life)],
-		&c->by_site[groups_find(&c->sites, lives, process, life)],
+		&c->by_type[groups_find(&c->types, replay, process, life)],
+		&c->by_site[groups_find(&c->sites, replay, process, life)],
 	};
 	struct sizes_octave *octave = &c->octaves[octave_of(life->size)];
 	bool persistent = death->end == LIFE_NEVER,
@@ -289,7 +289,8 @@ static void take_names(struct groups *groups, struct sizes_row *rows)
 	rows[0].unknown = true;
 }
 
-static void finish(struct sizes *out, struct counting *c, const char *match, enum sizes_order order)
+static void finish(struct sizes *out, struct sizes_count *c, const char *match,
+		   enum sizes_order order)
 {
 	memcpy(out->octaves, c->octaves, sizeof(out->octaves));
 	memset(c->octaves, 0, sizeof(c->octaves));
@@ -314,7 +315,7 @@ static void finish(struct sizes *out, struct counting *c, const char *match, enu
 	c->classes = c->by_type = c->by_site = NULL;
 }
 
-static void counting_free(struct counting *c)
+static void counting_free(struct sizes_count *c)
 {
 	groups_deinit(&c->types);
 	groups_deinit(&c->sites);
@@ -328,12 +329,12 @@ static void counting_free(struct counting *c)
 	free(c);
 }
 
-struct shiny_err *sizes_load(struct store *store, const struct scope *scope, const char *match,
+struct shiny_err *sizes_load(struct store *store, const struct filter *filter, const char *match,
 			     enum sizes_order order, bool full_names, bool progress,
 			     struct sizes *out)
 {
-	struct counting *c = mem_zero(1, sizeof(*c));
-	struct lives_observer observer = { .context = c, .death = count_death };
+	struct sizes_count *c = mem_zero(1, sizeof(*c));
+	struct replay_observer observer = { .context = c, .death = count_death };
 	struct sizes sizes = { 0 };
 	struct shiny_err *err = session_duration(store, &sizes.duration);
 
@@ -348,8 +349,8 @@ struct shiny_err *sizes_load(struct store *store, const struct scope *scope, con
 	if (!err) {
 		c->by_type = mem_zero(c->types.count, sizeof(*c->by_type));
 		c->by_site = mem_zero(c->sites.count, sizeof(*c->by_site));
-		err = lives_run(store, scope, &observer, 1,
-				progress ? "measuring every block" : NULL);
+		err = replay_run(store, filter, &observer, 1,
+				 progress ? "measuring every block" : NULL);
 	}
 	if (!err) {
 		finish(&sizes, c, match, order);

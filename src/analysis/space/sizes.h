@@ -89,7 +89,7 @@ enum sizes_order {
 };
 
 /* `match`: of types and sites, text_matches() on the name; NULL all. The sums are over all. */
-SHINY_MUST_CHECK struct shiny_err *sizes_load(struct store *store, const struct scope *scope,
+SHINY_MUST_CHECK struct shiny_err *sizes_load(struct store *store, const struct filter *filter,
 					      const char *match, enum sizes_order order,
 					      bool full_names, bool progress, struct sizes *out);
 void sizes_deinit(struct sizes *sizes);

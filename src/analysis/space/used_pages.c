@@ -7,7 +7,7 @@
 
 #define MOST (UINT64_C(1) << 40)
 
-struct range {
+struct used_range {
 	uint32_t all;    /* groups that lay on all its pages */
 	uint32_t *pages; /* those besides, by page; NULL: none */
 };
@@ -21,7 +21,7 @@ void used_pages_mark(struct used_pages *used, uint64_t address, uint64_t size, u
 		return;
 	while (page <= last) {
 		uint64_t number = page / RANGE_PAGES, behind = (number + 1) * RANGE_PAGES;
-		struct range *range = range_map_find(&used->map, number);
+		struct used_range *range = range_map_find(&used->map, number);
 
 		if (!range) {
 			range_map_afford(&used->map, 0, RANGE_MAP_BYTES);
@@ -45,7 +45,7 @@ void used_pages_mark(struct used_pages *used, uint64_t address, uint64_t size, u
 void used_pages_each(const struct used_pages *used, used_pages_fn *each, void *context)
 {
 	for (size_t i = 0; i < used->map.room; i++) {
-		const struct range *range =
+		const struct used_range *range =
 			used->map.cells[i].key ? used->map.cells[i].value : NULL;
 
 		if (range && !range->pages)
@@ -60,6 +60,6 @@ void used_pages_deinit(struct used_pages *used)
 {
 	for (size_t i = 0; i < used->map.room; i++)
 		if (used->map.cells[i].key)
-			free(((struct range *)used->map.cells[i].value)->pages);
+			free(((struct used_range *)used->map.cells[i].value)->pages);
 	range_map_deinit(&used->map);
 }

@@ -15,7 +15,7 @@
 enum { USUAL_INTERVALS = 200, GROUPS_APART = 256 };
 
 /* A process, or all. */
-struct tally {
+struct activity_tally {
 	struct activity_series series;
 	size_t room;               /* of its points */
 	struct activity_point now; /* live, and since the last interval's end */
@@ -27,7 +27,7 @@ struct tally {
 struct recorder {
 	const struct groups *groups;
 	struct page_counts pages;
-	struct tally total, *processes; /* by id - 1; NULL: not begun */
+	struct activity_tally total, *processes; /* by id - 1; NULL: not begun */
 	size_t process_count;
 	struct process_ends ends;
 	uint64_t interval, duration, edge; /* edge: where the interval that goes on ends */
@@ -36,23 +36,23 @@ struct recorder {
 
 /* ---- counting ---- */
 
-static void begin(struct recorder *r, const struct lives *lives)
+static void begin(struct recorder *r, const struct replay *replay)
 {
 	if (r->processes)
 		return;
-	r->process_count = lives->process_count;
-	r->processes = mem_zero(lives->process_count + 1, sizeof(*r->processes));
+	r->process_count = replay->process_count;
+	r->processes = mem_zero(replay->process_count + 1, sizeof(*r->processes));
 	r->total.types = mem_zero(r->groups->count / GROUPS_APART + 1, sizeof(*r->total.types));
 	r->total.seen = true;
-	process_ends_init(&r->ends, lives);
+	process_ends_init(&r->ends, replay);
 }
 
-static struct tally *tally_of(struct recorder *r, const struct lives *lives,
-			      const struct lives_process *p)
+static struct activity_tally *tally_of(struct recorder *r, const struct replay *replay,
+				       const struct replay_process *p)
 {
-	struct tally *t;
+	struct activity_tally *t;
 
-	begin(r, lives);
+	begin(r, replay);
 	t = &r->processes[p->id - 1];
 	if (!t->seen) {
 		t->seen = true;
@@ -65,7 +65,7 @@ static struct tally *tally_of(struct recorder *r, const struct lives *lives,
 }
 
 /* `blocks` more (or less) of a group; 0: of none. */
-static void count_types(struct tally *t, uint32_t group, int32_t blocks)
+static void count_types(struct activity_tally *t, uint32_t group, int32_t blocks)
 {
 	uint32_t **near = &t->types[group / GROUPS_APART], *of;
 	bool before;
@@ -80,7 +80,7 @@ static void count_types(struct tally *t, uint32_t group, int32_t blocks)
 	t->now.types += (*of != 0) - (uint64_t)before;
 }
 
-static void look(struct tally *t, uint64_t time)
+static void look(struct activity_tally *t, uint64_t time)
 {
 	if (t->now.bytes > t->now.most_bytes)
 		t->now.most_bytes = t->now.bytes;
@@ -91,7 +91,7 @@ static void look(struct tally *t, uint64_t time)
 	}
 }
 
-static void born(struct tally *t, const struct life *life, bool live, uint32_t group)
+static void born(struct activity_tally *t, const struct life *life, bool live, uint32_t group)
 {
 	t->now.allocs++;
 	t->now.alloc_bytes += life->size;
@@ -103,7 +103,7 @@ static void born(struct tally *t, const struct life *life, bool live, uint32_t g
 	look(t, life->birth);
 }
 
-static void died(struct tally *t, const struct life *life, bool live, uint32_t group)
+static void died(struct activity_tally *t, const struct life *life, bool live, uint32_t group)
 {
 	t->now.frees++;
 	t->now.free_bytes += life->size;
@@ -114,23 +114,23 @@ static void died(struct tally *t, const struct life *life, bool live, uint32_t g
 	count_types(t, group, -1);
 }
 
-static void see_birth(void *context, const struct lives *lives, const struct lives_process *p,
-		      const struct life *life)
+static void on_birth(void *context, const struct replay *replay, const struct replay_process *p,
+		     const struct life *life)
 {
 	struct recorder *r = context;
-	struct tally *t = tally_of(r, lives, p);
-	uint32_t group = groups_find(r->groups, lives, p, life);
+	struct activity_tally *t = tally_of(r, replay, p);
+	uint32_t group = groups_find(r->groups, replay, p, life);
 
 	born(t, life, !t->ended, group);
 	born(&r->total, life, !t->ended, group);
 	page_counts_add(&r->pages, p->id, life->address, life->size);
 }
 
-static void see_death(void *context, const struct lives *lives, const struct lives_process *p,
-		      const struct life *life, const struct life_death *death)
+static void on_death(void *context, const struct replay *replay, const struct replay_process *p,
+		     const struct life *life, const struct life_death *death)
 {
 	struct recorder *r = context;
-	struct tally *t = tally_of(r, lives, p);
+	struct activity_tally *t = tally_of(r, replay, p);
 	uint32_t group;
 
 	if (death->end == LIFE_NEVER)
@@ -140,24 +140,24 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 		r->total.now.frees++;
 		return;
 	}
-	group = groups_find(r->groups, lives, p, life);
+	group = groups_find(r->groups, replay, p, life);
 	died(t, life, !t->ended, group);
 	died(&r->total, life, !t->ended, group);
 	page_counts_remove(&r->pages, p->id, life->address, life->size);
 }
 
 /* What an object grows by in place was asked for then, what it shrinks by has been given back. */
-static void resized(struct tally *t, uint64_t before, uint64_t after)
+static void resized(struct activity_tally *t, uint64_t before, uint64_t after)
 {
 	t->now.alloc_bytes += after > before ? after - before : 0;
 	t->now.free_bytes += before > after ? before - after : 0;
 }
 
-static void see_resize(void *context, const struct lives *lives, const struct lives_process *p,
-		       const struct life *life, uint64_t before)
+static void on_resize(void *context, const struct replay *replay, const struct replay_process *p,
+		      const struct life *life, uint64_t before)
 {
 	struct recorder *r = context;
-	struct tally *t = tally_of(r, lives, p);
+	struct activity_tally *t = tally_of(r, replay, p);
 
 	if (life->inherited)
 		return;
@@ -173,37 +173,37 @@ static void see_resize(void *context, const struct lives *lives, const struct li
 	page_counts_add(&r->pages, p->id, life->address, life->size);
 }
 
-static void see_move(void *context, const struct lives *lives, const struct lives_process *p,
-		     const struct life *life, uint64_t before)
+static void on_move(void *context, const struct replay *replay, const struct replay_process *p,
+		    const struct life *life, uint64_t before)
 {
 	struct recorder *r = context;
 
-	if (life->inherited || tally_of(r, lives, p)->ended)
+	if (life->inherited || tally_of(r, replay, p)->ended)
 		return;
 	page_counts_remove(&r->pages, p->id, before, life->size);
 	page_counts_add(&r->pages, p->id, life->address, life->size);
 }
 
-static void see_vtable(void *context, const struct lives *lives, const struct lives_process *p,
-		       const struct life *life, uint32_t before)
+static void on_vtable(void *context, const struct replay *replay, const struct replay_process *p,
+		      const struct life *life, uint32_t before)
 {
 	struct recorder *r = context;
-	struct tally *t = tally_of(r, lives, p);
+	struct activity_tally *t = tally_of(r, replay, p);
 	struct life old = *life;
 	uint32_t from, to;
 
 	if (life->inherited || t->ended)
 		return;
 	old.vtable = before;
-	from = groups_find(r->groups, lives, p, &old);
-	to = groups_find(r->groups, lives, p, life);
+	from = groups_find(r->groups, replay, p, &old);
+	to = groups_find(r->groups, replay, p, life);
 	count_types(t, from, -1);
 	count_types(&r->total, from, -1);
 	count_types(t, to, 1);
 	count_types(&r->total, to, 1);
 }
 
-static void free_types(const struct recorder *r, struct tally *t)
+static void free_types(const struct recorder *r, struct activity_tally *t)
 {
 	for (uint32_t i = 0; t->types && i <= r->groups->count / GROUPS_APART; i++)
 		free(t->types[i]);
@@ -211,7 +211,7 @@ static void free_types(const struct recorder *r, struct tally *t)
 }
 
 /* All that it holds is no longer counted. */
-static void leave(struct recorder *r, struct tally *t)
+static void leave(struct recorder *r, struct activity_tally *t)
 {
 	r->total.now.blocks -= t->now.blocks;
 	r->total.now.bytes -= t->now.bytes;
@@ -236,7 +236,7 @@ static void add_up(struct activity_series *s, const struct activity_point *p)
 	s->free_bytes += p->free_bytes;
 }
 
-static void put_point(struct tally *t, uint64_t pages, uint64_t lines)
+static void put_point(struct activity_tally *t, uint64_t pages, uint64_t lines)
 {
 	struct activity_series *s = &t->series;
 
@@ -255,7 +255,7 @@ static void put_point(struct tally *t, uint64_t pages, uint64_t lines)
 static void put_points(struct recorder *r)
 {
 	for (size_t i = 0; i < r->process_count; i++) {
-		struct tally *t = &r->processes[i];
+		struct activity_tally *t = &r->processes[i];
 		const struct page_count *space = page_counts_of(&r->pages, (uint32_t)i + 1);
 
 		if (t->seen && !t->closed)
@@ -267,15 +267,15 @@ static void put_points(struct recorder *r)
 	r->edge += r->interval;
 }
 
-static uint64_t see_moment(void *context, const struct lives *lives, uint64_t moment)
+static uint64_t on_moment(void *context, const struct replay *replay, uint64_t moment)
 {
 	struct recorder *r = context;
-	const struct lives_process *p;
+	const struct replay_process *p;
 	uint64_t next;
 
-	begin(r, lives);
-	while ((p = process_ends_take(&r->ends, lives, moment))) {
-		struct tally *t = &r->processes[p->id - 1];
+	begin(r, replay);
+	while ((p = process_ends_take(&r->ends, replay, moment))) {
+		struct activity_tally *t = &r->processes[p->id - 1];
 
 		if (!t->seen || t->ended)
 			continue;
@@ -285,7 +285,7 @@ static uint64_t see_moment(void *context, const struct lives *lives, uint64_t mo
 	}
 	if (moment >= r->edge)
 		put_points(r);
-	next = process_ends_time(&r->ends, lives);
+	next = process_ends_time(&r->ends, replay);
 	return r->at >= r->count ? UINT64_MAX : next < r->edge ? next : r->edge;
 }
 
@@ -319,7 +319,7 @@ static struct shiny_err *set_intervals(struct activity *a, uint64_t interval)
 	return NULL;
 }
 
-static struct shiny_err *record(struct store *store, const struct scope *scope,
+static struct shiny_err *record(struct store *store, const struct filter *filter,
 				const struct groups *groups, bool progress, struct activity *a)
 {
 	struct recorder r = { .groups = groups,
@@ -327,20 +327,20 @@ static struct shiny_err *record(struct store *store, const struct scope *scope,
 			      .edge = a->interval,
 			      .duration = a->duration,
 			      .count = a->count };
-	struct lives_observer observer = { .context = &r,
-					   .birth = see_birth,
-					   .death = see_death,
-					   .resize = see_resize,
-					   .move = see_move,
-					   .vtable = see_vtable,
-					   .moment = see_moment };
+	struct replay_observer observer = { .context = &r,
+					    .birth = on_birth,
+					    .death = on_death,
+					    .resize = on_resize,
+					    .move = on_move,
+					    .vtable = on_vtable,
+					    .moment = on_moment };
 	struct process_names names = { 0 };
 	struct shiny_err *err = process_names_load(store, &names);
 
 	range_maps_begin(store);
 	if (!err)
-		err = lives_run(store, scope, &observer, 1,
-				progress ? "counting what is live" : NULL);
+		err = replay_run(store, filter, &observer, 1,
+				 progress ? "counting what is live" : NULL);
 	if (!err)
 		err = range_maps_end(store);
 	while (!err && r.at < r.count) /* the last one is shorter, or nothing was told in any */
@@ -349,7 +349,7 @@ static struct shiny_err *record(struct store *store, const struct scope *scope,
 	a->total.end = a->duration;
 	a->processes = mem_zero(r.process_count + 1, sizeof(*a->processes));
 	for (size_t i = 0; i < r.process_count; i++) {
-		struct tally *t = &r.processes[i];
+		struct activity_tally *t = &r.processes[i];
 
 		free_types(&r, t);
 		if (!t->seen)
@@ -409,7 +409,7 @@ static void find_phases(struct activity *a)
 	free(samples);
 }
 
-struct shiny_err *activity_load(struct store *store, const struct scope *scope, uint64_t interval,
+struct shiny_err *activity_load(struct store *store, const struct filter *filter, uint64_t interval,
 				unsigned flags, struct activity *out)
 {
 	struct activity a = { 0 };
@@ -421,10 +421,10 @@ struct shiny_err *activity_load(struct store *store, const struct scope *scope, 
 	if (!err)
 		err = groups_load(store, GROUP_TYPE, flags & ACTIVITY_FULL_NAMES, &types);
 	if (!err)
-		err = record(store, scope, &types, flags & ACTIVITY_PROGRESS, &a);
+		err = record(store, filter, &types, flags & ACTIVITY_PROGRESS, &a);
 	if (!err && flags & ACTIVITY_PHASES) {
 		find_phases(&a);
-		err = phase_rows_load(store, scope, &types, flags & ACTIVITY_PROGRESS, &a);
+		err = phase_rows_load(store, filter, &types, flags & ACTIVITY_PROGRESS, &a);
 	}
 	groups_deinit(&types);
 	if (err) {

@@ -69,7 +69,7 @@ static inline uint64_t phase_weight(const struct phase *phase, const struct phas
 }
 
 struct activity_series {
-	uint32_t process, pid; /* 0: all processes of the scope */
+	uint32_t process, pid; /* 0: all processes of the filter */
 	char *name;            /* "renderer", else the program's name; NULL for all */
 	uint64_t start, end;   /* ns; of the process, or of the session */
 	uint64_t peak_bytes, peak_blocks, peak_time; /* when most bytes were live, for the first
@@ -100,7 +100,7 @@ enum {
  * `interval` in ns; 0: the least of 1, 2, 5, 10, 20, … that makes no more than 200 intervals. One
  * that would make more than ACTIVITY_INTERVALS_MAX is a usage error.
  */
-SHINY_MUST_CHECK struct shiny_err *activity_load(struct store *store, const struct scope *scope,
+SHINY_MUST_CHECK struct shiny_err *activity_load(struct store *store, const struct filter *filter,
 						 uint64_t interval, unsigned flags,
 						 struct activity *out);
 void activity_deinit(struct activity *activity);

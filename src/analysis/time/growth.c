@@ -39,7 +39,7 @@ struct steps { /* of a site, for the policy */
 	double log_factor;
 };
 
-struct finder {
+struct growth_finder {
 	const struct groups *groups;
 	struct growth_row *rows;
 	struct steps *steps;
@@ -51,7 +51,7 @@ struct finder {
 
 /* ---- tables ---- */
 
-static struct chain *chain_cell(const struct finder *f, uint32_t process, uint64_t address)
+static struct chain *chain_cell(const struct growth_finder *f, uint32_t process, uint64_t address)
 {
 	size_t i = hash_pair(address, process) & (f->chain_room - 1);
 
@@ -61,7 +61,7 @@ static struct chain *chain_cell(const struct finder *f, uint32_t process, uint64
 	return &f->chains[i];
 }
 
-static void chain_put(struct finder *f, const struct chain *chain)
+static void chain_put(struct growth_finder *f, const struct chain *chain)
 {
 	struct chain *cell;
 
@@ -82,7 +82,8 @@ static void chain_put(struct finder *f, const struct chain *chain)
 }
 
 /* Takes it out; false: there is none. */
-static bool chain_take(struct finder *f, uint32_t process, uint64_t address, struct chain *out)
+static bool chain_take(struct growth_finder *f, uint32_t process, uint64_t address,
+		       struct chain *out)
 {
 	struct chain *cell = f->chain_count ? chain_cell(f, process, address) : NULL;
 
@@ -95,7 +96,7 @@ static bool chain_take(struct finder *f, uint32_t process, uint64_t address, str
 	return true;
 }
 
-static struct latest *latest_of(struct finder *f, uint32_t thread)
+static struct latest *latest_of(struct growth_finder *f, uint32_t thread)
 {
 	f->latest = mem_reach(f->latest, &f->latest_count, thread, sizeof(*f->latest), 64);
 	return &f->latest[thread];
@@ -112,7 +113,7 @@ static uint64_t cost_of_doubling(uint64_t first, uint64_t last)
 	return sum + size;
 }
 
-static void end_chain(struct finder *f, const struct chain *chain)
+static void end_chain(struct growth_finder *f, const struct chain *chain)
 {
 	struct growth_row *row = &f->rows[chain->group];
 
@@ -125,7 +126,7 @@ static void end_chain(struct finder *f, const struct chain *chain)
 		row->most_steps = chain->steps;
 }
 
-static void count_step(struct finder *f, struct chain *chain, uint64_t from, uint64_t to)
+static void count_step(struct growth_finder *f, struct chain *chain, uint64_t from, uint64_t to)
 {
 	struct steps *s = &f->steps[chain->group];
 	uint64_t step = to - from;
@@ -148,7 +149,7 @@ static void count_step(struct finder *f, struct chain *chain, uint64_t from, uin
 }
 
 /* The buffer that `old` was goes on in a larger block. */
-static void grow(struct finder *f, uint32_t process, uint32_t group, const struct life *old,
+static void grow(struct growth_finder *f, uint32_t process, uint32_t group, const struct life *old,
 		 uint64_t address, uint64_t size, bool by_realloc)
 {
 	struct chain chain;
@@ -165,25 +166,27 @@ static void grow(struct finder *f, uint32_t process, uint32_t group, const struc
 	chain_put(f, &chain);
 }
 
-static void see_birth(void *context, const struct lives *lives, const struct lives_process *process,
-		      const struct life *life)
+static void on_birth(void *context, const struct replay *replay,
+		     const struct replay_process *process, const struct life *life)
 {
-	struct finder *f = context;
+	struct growth_finder *f = context;
 
-	*latest_of(f, life->thread) = (struct latest){ life->address, life->size, life->number, groups_find(f->groups, lives, process, life),
-						       life->realloced };
+	*latest_of(f, life->thread) =
+		(struct latest){ life->address, life->size, life->number,
+				 groups_find(f->groups, replay, process, life), life->realloced };
 }
 
-static void see_death(void *context, const struct lives *lives, const struct lives_process *process,
-		      const struct life *life, const struct life_death *death)
+static void on_death(void *context, const struct replay *replay,
+		     const struct replay_process *process, const struct life *life,
+		     const struct life_death *death)
 {
-	struct finder *f = context;
-	uint32_t group = groups_find(f->groups, lives, process, life);
+	struct growth_finder *f = context;
+	uint32_t group = groups_find(f->groups, replay, process, life);
 	struct latest *latest;
 	struct chain chain;
 
 	if (death->end == LIFE_REALLOCED && death->next->size > life->size) {
-		grow(f, process->id, groups_find(f->groups, lives, process, death->next), life,
+		grow(f, process->id, groups_find(f->groups, replay, process, death->next), life,
 		     death->next->address, death->next->size, true);
 		return;
 	}
@@ -229,8 +232,8 @@ static int by_waste(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-static void arrange(struct growth *out, struct finder *f, struct groups *groups, const char *match,
-		    uint64_t least_steps)
+static void arrange(struct growth *out, struct growth_finder *f, struct groups *groups,
+		    const char *match, uint64_t least_steps)
 {
 	for (size_t i = 0; i < groups->count; i++) {
 		struct growth_row *row = &f->rows[i];
@@ -247,23 +250,23 @@ static void arrange(struct growth *out, struct finder *f, struct groups *groups,
 		qsort(out->rows, out->count, sizeof(*out->rows), by_waste);
 }
 
-struct shiny_err *growth_load(struct store *store, const struct scope *scope, const char *match,
+struct shiny_err *growth_load(struct store *store, const struct filter *filter, const char *match,
 			      uint64_t least_steps, bool progress, struct growth *out)
 {
 	struct groups groups = { 0 };
-	struct finder f = { .groups = &groups };
-	struct lives_observer observer = { .context = &f, .birth = see_birth, .death = see_death };
+	struct growth_finder f = { .groups = &groups };
+	struct replay_observer observer = { .context = &f, .birth = on_birth, .death = on_death };
 	struct growth growth = { 0 };
 	struct shiny_err *err = groups_load(store, GROUP_SITE, false, &groups);
 
 	if (!err) {
 		f.rows = mem_zero(groups.count, sizeof(*f.rows));
 		f.steps = mem_zero(groups.count, sizeof(*f.steps));
-		err = lives_run(store, scope, &observer, 1,
-				progress ? "following every buffer" : NULL);
+		err = replay_run(store, filter, &observer, 1,
+				 progress ? "following every buffer" : NULL);
 	}
 	if (!err) {
-		/* what lives on has ended with the recording: lives_run has told of it */
+		/* what lives on has ended with the recording: replay_run has told of it */
 		growth.rows = mem_zero(groups.count, sizeof(*growth.rows));
 		arrange(&growth, &f, &groups, match, least_steps);
 	}

@@ -60,7 +60,7 @@ static inline uint64_t growth_waste(const struct growth_row *row)
 }
 
 /* `least_steps`: rows with fewer steps in all are left out. */
-SHINY_MUST_CHECK struct shiny_err *growth_load(struct store *store, const struct scope *scope,
+SHINY_MUST_CHECK struct shiny_err *growth_load(struct store *store, const struct filter *filter,
 					       const char *match, uint64_t least_steps,
 					       bool progress, struct growth *out);
 void growth_deinit(struct growth *growth);

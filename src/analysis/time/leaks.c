@@ -15,7 +15,7 @@ enum { SETTLING = LEAK_MOMENTS / 10, QUARTERS = 4, QUARTER = (LEAK_MOMENTS - SET
 
 /* ---- counting ---- */
 
-struct counting {
+struct leaks_count {
 	const struct groups *groups;
 	const struct suppressions *suppressions;
 	struct leak_row *rows; /* a group each */
@@ -24,21 +24,22 @@ struct counting {
 	unsigned moment;
 };
 
-static uint64_t count_live(void *context, const struct lives *lives, uint64_t moment)
+static uint64_t count_live(void *context, const struct replay *replay, uint64_t moment)
 {
-	struct counting *c = context;
+	struct leaks_count *c = context;
 
-	for (size_t i = 0; i < lives->process_count; i++) {
-		const struct lives_process *p = &lives->processes[i];
+	for (size_t i = 0; i < replay->process_count; i++) {
+		const struct replay_process *p = &replay->processes[i];
 
 		if (!p->wanted || p->replaced)
 			continue;
-		lives_each(p, life) {
+		replay_each(p, life)
+		{
 			uint32_t group;
 
 			if (life->inherited)
 				continue;
-			group = groups_find(c->groups, lives, p, life);
+			group = groups_find(c->groups, replay, p, life);
 			c->rows[group].counts[c->moment]++;
 			if (c->moment == SETTLING)
 				c->bytes_at_first[group] += life->size;
@@ -47,11 +48,12 @@ static uint64_t count_live(void *context, const struct lives *lives, uint64_t mo
 	return ++c->moment < LEAK_MOMENTS ? moment + c->step : UINT64_MAX;
 }
 
-static void see_death(void *context, const struct lives *lives, const struct lives_process *process,
-		      const struct life *life, const struct life_death *death)
+static void on_death(void *context, const struct replay *replay,
+		     const struct replay_process *process, const struct life *life,
+		     const struct life_death *death)
 {
-	struct counting *c = context;
-	struct leak_row *row = &c->rows[groups_find(c->groups, lives, process, life)];
+	struct leaks_count *c = context;
+	struct leak_row *row = &c->rows[groups_find(c->groups, replay, process, life)];
 
 	row->made += !life->inherited;
 	if (death->end != LIFE_NEVER || life->inherited || process->replaced)
@@ -136,7 +138,8 @@ static int by_growth(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-static void arrange(struct leaks *out, struct counting *c, struct groups *groups, const char *match)
+static void arrange(struct leaks *out, struct leaks_count *c, struct groups *groups,
+		    const char *match)
 {
 	for (size_t i = 0; i < groups->count; i++) {
 		struct leak_row *row = &c->rows[i];
@@ -160,16 +163,16 @@ static void arrange(struct leaks *out, struct counting *c, struct groups *groups
 		qsort(out->rows, out->count, sizeof(*out->rows), by_growth);
 }
 
-struct shiny_err *leaks_load(struct store *store, const struct scope *scope, enum group_by by,
+struct shiny_err *leaks_load(struct store *store, const struct filter *filter, enum group_by by,
 			     const char *match, const char *suppressions, bool full_names,
 			     bool progress, struct leaks *out)
 {
 	struct groups groups = { 0 };
 	struct suppressions hidden = { 0 };
-	struct counting c = { .groups = &groups, .suppressions = &hidden };
-	struct lives_observer observer = { .context = &c,
-					   .death = see_death,
-					   .moment = count_live };
+	struct leaks_count c = { .groups = &groups, .suppressions = &hidden };
+	struct replay_observer observer = { .context = &c,
+					    .death = on_death,
+					    .moment = count_live };
 	struct leaks leaks = { 0 };
 	struct shiny_err *err = session_duration(store, &leaks.duration);
 
@@ -182,8 +185,8 @@ struct shiny_err *leaks_load(struct store *store, const struct scope *scope, enu
 		c.bytes_at_first = mem_zero(groups.count, sizeof(*c.bytes_at_first));
 		c.step = leaks.duration / LEAK_MOMENTS ?: 1;
 		observer.first_moment = c.step - 1; /* the last moment is the session's end */
-		err = lives_run(store, scope, &observer, 1,
-				progress ? "looking for what stays" : NULL);
+		err = replay_run(store, filter, &observer, 1,
+				 progress ? "looking for what stays" : NULL);
 	}
 	if (!err) {
 		leaks.rows = mem_zero(groups.count, sizeof(*leaks.rows));

@@ -52,7 +52,7 @@ struct leaks {
  * comments; a pattern matches any part of the name of a function, source file or module of the
  * allocation's stack, * any text, ^ and $ the ends.
  */
-SHINY_MUST_CHECK struct shiny_err *leaks_load(struct store *store, const struct scope *scope,
+SHINY_MUST_CHECK struct shiny_err *leaks_load(struct store *store, const struct filter *filter,
 					      enum group_by by, const char *match,
 					      const char *suppressions, bool full_names,
 					      bool progress, struct leaks *out);

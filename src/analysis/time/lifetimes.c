@@ -23,7 +23,7 @@ enum population population_of(uint64_t age, uint64_t duration)
 }
 
 /* A block that has ended, and what there is to count of it. */
-struct ended {
+struct lifetimes_ended {
 	struct lifetime_row *row;
 	uint64_t age, size;
 	enum life_end end;
@@ -36,15 +36,15 @@ struct ended {
  */
 enum { LINE = 16 };
 
-struct counting {
+struct lifetimes_count {
 	const struct groups *groups;
 	struct lifetime_row *rows; /* a group each */
 	uint64_t duration;
-	struct ended line[LINE]; /* a ring; row NULL: empty */
+	struct lifetimes_ended line[LINE]; /* a ring; row NULL: empty */
 	unsigned next;
 };
 
-static void count_ended(struct counting *c, const struct ended *e)
+static void count_ended(struct lifetimes_count *c, const struct lifetimes_ended *e)
 {
 	struct lifetime_row *row = e->row;
 	enum population population = population_of(e->age, c->duration);
@@ -71,13 +71,13 @@ static void count_ended(struct counting *c, const struct ended *e)
 	row->population_bytes[population] += e->size;
 }
 
-static void count_death(void *context, const struct lives *lives,
-			const struct lives_process *process, const struct life *life,
+static void count_death(void *context, const struct replay *replay,
+			const struct replay_process *process, const struct life *life,
 			const struct life_death *death)
 {
-	struct counting *c = context;
-	struct ended *place = &c->line[c->next % LINE],
-		     *halfway = &c->line[(c->next + LINE / 2) % LINE];
+	struct lifetimes_count *c = context;
+	struct lifetimes_ended *place = &c->line[c->next % LINE],
+			       *halfway = &c->line[(c->next + LINE / 2) % LINE];
 
 	if (life->inherited)
 		return;
@@ -86,20 +86,21 @@ static void count_death(void *context, const struct lives *lives,
 	if (halfway->row)
 		distribution_expect(&halfway->row->ages, halfway->age);
 	/* a realloc's own birth is counted already when it is told of its old block's death */
-	*place = (struct ended){ .row = &c->rows[groups_find(c->groups, lives, process, life)],
-				 .age = death->time > life->birth ? death->time - life->birth : 0,
-				 .size = life->size,
-				 .end = death->end,
-				 .elsewhere = death->thread != life->thread,
-				 .temporary = process->births ==
-					      life->number + (death->end == LIFE_REALLOCED) };
+	*place = (struct lifetimes_ended){
+		.row = &c->rows[groups_find(c->groups, replay, process, life)],
+		.age = death->time > life->birth ? death->time - life->birth : 0,
+		.size = life->size,
+		.end = death->end,
+		.elsewhere = death->thread != life->thread,
+		.temporary = process->births == life->number + (death->end == LIFE_REALLOCED)
+	};
 	for (const char *at = (const char *)place->row; at < (const char *)(place->row + 1);
 	     at += 64)
 		__builtin_prefetch(at, 1);
 	c->next++;
 }
 
-static void count_rest(struct counting *c)
+static void count_rest(struct lifetimes_count *c)
 {
 	for (unsigned i = 0; i < LINE; i++)
 		if (c->line[(c->next + i) % LINE].row)
@@ -172,13 +173,13 @@ static void arrange(struct lifetimes *out, struct groups *groups, const char *ma
 		qsort_r(out->rows, kept, sizeof(*out->rows), compare, &order);
 }
 
-struct shiny_err *lifetimes_load(struct store *store, const struct scope *scope, enum group_by by,
+struct shiny_err *lifetimes_load(struct store *store, const struct filter *filter, enum group_by by,
 				 const char *match, enum lifetimes_order order, bool full_names,
 				 bool progress, struct lifetimes *out)
 {
 	struct groups groups = { 0 };
-	struct counting counting = { .groups = &groups };
-	struct lives_observer observer = { .context = &counting, .death = count_death };
+	struct lifetimes_count counting = { .groups = &groups };
+	struct replay_observer observer = { .context = &counting, .death = count_death };
 	struct lifetimes lifetimes = { 0 };
 	struct shiny_err *err = session_duration(store, &lifetimes.duration);
 
@@ -188,8 +189,8 @@ struct shiny_err *lifetimes_load(struct store *store, const struct scope *scope,
 	if (!err) {
 		lifetimes.count = groups.count;
 		lifetimes.rows = counting.rows = mem_zero(groups.count, sizeof(*lifetimes.rows));
-		err = lives_run(store, scope, &observer, 1,
-				progress ? "following every block" : NULL);
+		err = replay_run(store, filter, &observer, 1,
+				 progress ? "following every block" : NULL);
 	}
 	if (!err) {
 		count_rest(&counting);

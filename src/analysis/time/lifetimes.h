@@ -59,7 +59,7 @@ enum lifetimes_order {
 };
 
 /* `match`: text_matches() on the row's name; NULL all. */
-SHINY_MUST_CHECK struct shiny_err *lifetimes_load(struct store *store, const struct scope *scope,
+SHINY_MUST_CHECK struct shiny_err *lifetimes_load(struct store *store, const struct filter *filter,
 						  enum group_by by, const char *match,
 						  enum lifetimes_order order, bool full_names,
 						  bool progress, struct lifetimes *out);

@@ -8,7 +8,7 @@
 #include "../replay/replay.h"
 #include "../replay/process_ends.h"
 
-struct counter {
+struct mark_counter {
 	struct marks *marks;
 	size_t at; /* the row that is being counted */
 	struct process_ends ends;
@@ -16,7 +16,7 @@ struct counter {
 	uint64_t live, live_bytes;
 };
 
-static void raise_peak(struct counter *c)
+static void raise_peak(struct mark_counter *c)
 {
 	struct mark_row *row = &c->marks->rows[c->at];
 
@@ -24,12 +24,12 @@ static void raise_peak(struct counter *c)
 		row->peak_bytes = c->live_bytes;
 }
 
-static void see_birth(void *context, const struct lives *lives, const struct lives_process *process,
-		      const struct life *life)
+static void on_birth(void *context, const struct replay *replay,
+		     const struct replay_process *process, const struct life *life)
 {
-	struct counter *c = context;
+	struct mark_counter *c = context;
 
-	(void)lives;
+	(void)replay;
 	(void)process;
 	c->live++;
 	c->live_bytes += life->size;
@@ -38,12 +38,13 @@ static void see_birth(void *context, const struct lives *lives, const struct liv
 	raise_peak(c);
 }
 
-static void see_death(void *context, const struct lives *lives, const struct lives_process *process,
-		      const struct life *life, const struct life_death *death)
+static void on_death(void *context, const struct replay *replay,
+		     const struct replay_process *process, const struct life *life,
+		     const struct life_death *death)
 {
-	struct counter *c = context;
+	struct mark_counter *c = context;
 
-	(void)lives;
+	(void)replay;
 	(void)process;
 	if (death->end == LIFE_NEVER)
 		return; /* told when all is over */
@@ -54,12 +55,12 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 	c->live_bytes -= life->size;
 }
 
-static void see_resize(void *context, const struct lives *lives,
-		       const struct lives_process *process, const struct life *life, uint64_t old)
+static void on_resize(void *context, const struct replay *replay,
+		      const struct replay_process *process, const struct life *life, uint64_t old)
 {
-	struct counter *c = context;
+	struct mark_counter *c = context;
 
-	(void)lives;
+	(void)replay;
 	(void)process;
 	if (life->inherited)
 		return;
@@ -69,21 +70,21 @@ static void see_resize(void *context, const struct lives *lives,
 	raise_peak(c);
 }
 
-/* Blocks born at the mark are behind it, as in scope_time(). */
+/* Blocks born at the mark are behind it, as in filter_time(). */
 static uint64_t before(const struct mark_row *row)
 {
 	return row->time ? row->time - 1 : 0;
 }
 
-static uint64_t see_moment(void *context, const struct lives *lives, uint64_t moment)
+static uint64_t on_moment(void *context, const struct replay *replay, uint64_t moment)
 {
-	struct counter *c = context;
+	struct mark_counter *c = context;
 	struct marks *m = c->marks;
-	const struct lives_process *gone;
+	const struct replay_process *gone;
 	uint64_t next;
 
 	if (!c->began) {
-		process_ends_init(&c->ends, lives);
+		process_ends_init(&c->ends, replay);
 		c->began = true;
 	}
 	while (c->at + 1 < m->count && before(&m->rows[c->at + 1]) <= moment) {
@@ -92,28 +93,29 @@ static uint64_t see_moment(void *context, const struct lives *lives, uint64_t mo
 		row->live = c->live;
 		row->live_bytes = row->peak_bytes = c->live_bytes;
 	}
-	while ((gone = process_ends_take(&c->ends, lives, moment)))
-		lives_each(gone, life) {
+	while ((gone = process_ends_take(&c->ends, replay, moment)))
+		replay_each(gone, life)
+		{
 			c->live -= !life->inherited;
 			c->live_bytes -= life->inherited ? 0 : life->size;
 		}
-	next = process_ends_time(&c->ends, lives);
+	next = process_ends_time(&c->ends, replay);
 	if (c->at + 1 < m->count && before(&m->rows[c->at + 1]) < next)
 		next = before(&m->rows[c->at + 1]);
 	return next;
 }
 
-static struct shiny_err *count(struct store *store, const struct scope *scope, bool progress,
+static struct shiny_err *count(struct store *store, const struct filter *filter, bool progress,
 			       struct marks *marks)
 {
-	struct counter c = { .marks = marks };
-	struct lives_observer observer = { .context = &c,
-					   .birth = see_birth,
-					   .death = see_death,
-					   .resize = see_resize,
-					   .moment = see_moment };
+	struct mark_counter c = { .marks = marks };
+	struct replay_observer observer = { .context = &c,
+					    .birth = on_birth,
+					    .death = on_death,
+					    .resize = on_resize,
+					    .moment = on_moment };
 	struct shiny_err *err =
-		lives_run(store, scope, &observer, 1, progress ? "following blocks" : NULL);
+		replay_run(store, filter, &observer, 1, progress ? "following blocks" : NULL);
 
 	process_ends_deinit(&c.ends);
 	marks->live = c.live;
@@ -121,7 +123,7 @@ static struct shiny_err *count(struct store *store, const struct scope *scope, b
 	return err;
 }
 
-static struct shiny_err *read_marks(struct store *store, const struct scope *scope,
+static struct shiny_err *read_marks(struct store *store, const struct filter *filter,
 				    struct marks *marks)
 {
 	struct query *q = NULL;
@@ -131,7 +133,7 @@ static struct shiny_err *read_marks(struct store *store, const struct scope *sco
 					     "mark s LEFT JOIN process p ON p.id = s.process "
 					     "LEFT JOIN thread t ON t.id = s.thread WHERE %s OR "
 					     "s.process = 0 ORDER BY s.ns, s.id",
-					     scope->where);
+					     filter->where);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
 		struct mark_row *mark =
@@ -150,7 +152,7 @@ static struct shiny_err *read_marks(struct store *store, const struct scope *sco
 	return err;
 }
 
-struct shiny_err *marks_load(struct store *store, const struct scope *scope, bool progress,
+struct shiny_err *marks_load(struct store *store, const struct filter *filter, bool progress,
 			     struct marks *out)
 {
 	struct marks marks = { 0 };
@@ -163,7 +165,7 @@ struct shiny_err *marks_load(struct store *store, const struct scope *scope, boo
 			: SHINY_NO_MEMORY;
 
 	if (!err)
-		err = read_marks(store, scope, &marks);
+		err = read_marks(store, filter, &marks);
 	if (!err)
 		err = session_duration(store, &duration);
 	if (!err)
@@ -177,7 +179,7 @@ struct shiny_err *marks_load(struct store *store, const struct scope *scope, boo
 		marks.rows[i].length = next > marks.rows[i].time ? next - marks.rows[i].time : 0;
 	}
 	if (!err && marks.counted)
-		err = count(store, scope, progress, &marks);
+		err = count(store, filter, progress, &marks);
 	if (err) {
 		marks_deinit(&marks);
 		return err;

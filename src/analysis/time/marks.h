@@ -4,9 +4,9 @@
  *
  * Runs: CLI. Signals: no. Allocates: a row a mark, and what replay.h says. Threads: one a store.
  *
- * Live blocks and bytes are over all processes of the scope, as `shinyctl help definitions` has it.
- * The peak is the most live bytes at any moment from a mark to the next one, both included. Where
- * the scope has tags, all of it is about blocks of these.
+ * Live blocks and bytes are over all processes of the filter, as `shinyctl help definitions` has
+ * it. The peak is the most live bytes at any moment from a mark to the next one, both included.
+ * Where the filter has tags, all of it is about blocks of these.
  *
  * Cost: one pass over the events.
  */
@@ -31,7 +31,7 @@ struct marks {
 	bool counted; /* the session has events: the rows' numbers are known */
 };
 
-SHINY_MUST_CHECK struct shiny_err *marks_load(struct store *store, const struct scope *scope,
+SHINY_MUST_CHECK struct shiny_err *marks_load(struct store *store, const struct filter *filter,
 					      bool progress, struct marks *out);
 void marks_deinit(struct marks *marks);
 

@@ -24,7 +24,7 @@
 #include "../replay/process_ends.h"
 #include "../totals/process_names.h"
 
-struct cell { /* of a group */
+struct peak_cell {	       /* of a group */
 	uint32_t group, round; /* of another round than the moment's: empty */
 	uint64_t blocks, bytes, soon_blocks, soon_bytes;
 };
@@ -37,7 +37,7 @@ struct moment {
 	                        * anything */
 	uint64_t own_births;   /* of a process's own moment: likewise */
 	uint32_t round;
-	struct cell *cells;    /* open addressing; a power of two, or none */
+	struct peak_cell *cells; /* open addressing; a power of two, or none */
 	size_t room, used;     /* used: in this round */
 };
 
@@ -47,7 +47,7 @@ struct account { /* of a process */
 	bool seen;
 	struct moment highest;
 };
-struct watch {
+struct peak_tracker {
 	const struct groups *groups;
 	struct account *accounts; /* by process id - 1; NULL: not begun */
 	uint32_t *running;        /* ids of those that were seen and have not ended */
@@ -66,7 +66,7 @@ struct watch {
 
 /* ---- moments ---- */
 
-static struct cell *cell_of(const struct moment *m, uint32_t group)
+static struct peak_cell *cell_of(const struct moment *m, uint32_t group)
 {
 	size_t i = hash_mix(group) & (m->room - 1);
 
@@ -75,9 +75,9 @@ static struct cell *cell_of(const struct moment *m, uint32_t group)
 	return &m->cells[i];
 }
 
-static struct cell *cell_get(struct moment *m, uint32_t group)
+static struct peak_cell *cell_get(struct moment *m, uint32_t group)
 {
-	struct cell *cell;
+	struct peak_cell *cell;
 
 	if ((m->used + 1) * 2 > m->room) {
 		struct moment larger = *m;
@@ -92,7 +92,7 @@ static struct cell *cell_get(struct moment *m, uint32_t group)
 	}
 	cell = cell_of(m, group);
 	if (cell->round != m->round) {
-		*cell = (struct cell){ .group = group, .round = m->round };
+		*cell = (struct peak_cell){ .group = group, .round = m->round };
 		m->used++;
 	}
 	return cell;
@@ -115,8 +115,8 @@ static void move(struct moment *m, uint64_t time, uint64_t blocks, uint64_t byte
 }
 
 /* `unborn`: of process `p`'s births, those that are being told and do not belong to the moments. */
-static void settle(struct watch *w, const struct lives *lives, const struct lives_process *p,
-		   unsigned unborn)
+static void settle(struct peak_tracker *w, const struct replay *replay,
+		   const struct replay_process *p, unsigned unborn)
 {
 	struct moment *own = &w->accounts[p->id - 1].highest, *m = &w->rising;
 
@@ -132,7 +132,7 @@ static void settle(struct watch *w, const struct lives *lives, const struct live
 	if (!m->births)
 		m->births = mem_zero(w->process_count, sizeof(*m->births));
 	for (size_t i = 0; i < w->running_count; i++)
-		m->births[w->running[i] - 1] = lives->processes[w->running[i] - 1].births;
+		m->births[w->running[i] - 1] = replay->processes[w->running[i] - 1].births;
 	m->births[p->id - 1] -= unborn;
 }
 
@@ -141,7 +141,7 @@ static bool was_born(uint64_t births, const struct life *life)
 	return life->number <= births;
 }
 
-static bool lived_at(const struct watch *w, const struct moment *m, uint32_t process,
+static bool lived_at(const struct peak_tracker *w, const struct moment *m, uint32_t process,
 		     const struct life *life)
 {
 	return m->order && w->accounts[process - 1].ended > m->order &&
@@ -150,7 +150,7 @@ static bool lived_at(const struct watch *w, const struct moment *m, uint32_t pro
 
 /* ---- the session's peaks ---- */
 
-static void confirm(struct watch *w)
+static void confirm(struct peak_tracker *w)
 {
 	struct moment *place = &w->marks[0], freed;
 
@@ -171,7 +171,7 @@ static void confirm(struct watch *w)
 }
 
 /* What is live has changed, for the session and for `account`. */
-static void look(struct watch *w, struct account *account, uint64_t time)
+static void look(struct peak_tracker *w, struct account *account, uint64_t time)
 {
 	struct moment *m = &w->rising;
 
@@ -196,22 +196,22 @@ static void look(struct watch *w, struct account *account, uint64_t time)
 
 /* ---- lives ---- */
 
-static void begin(struct watch *w, const struct lives *lives)
+static void begin(struct peak_tracker *w, const struct replay *replay)
 {
 	if (w->accounts)
 		return;
-	w->process_count = lives->process_count;
-	w->accounts = mem_zero(lives->process_count + 1, sizeof(*w->accounts));
-	w->running = mem_zero(lives->process_count + 1, sizeof(*w->running));
-	process_ends_init(&w->ends, lives);
+	w->process_count = replay->process_count;
+	w->accounts = mem_zero(replay->process_count + 1, sizeof(*w->accounts));
+	w->running = mem_zero(replay->process_count + 1, sizeof(*w->running));
+	process_ends_init(&w->ends, replay);
 }
 
-static struct account *account_of(struct watch *w, const struct lives *lives,
-				  const struct lives_process *p)
+static struct account *account_of(struct peak_tracker *w, const struct replay *replay,
+				  const struct replay_process *p)
 {
 	struct account *a;
 
-	begin(w, lives);
+	begin(w, replay);
 	a = &w->accounts[p->id - 1];
 	if (!a->seen) {
 		a->seen = true;
@@ -221,24 +221,24 @@ static struct account *account_of(struct watch *w, const struct lives *lives,
 	return a;
 }
 
-static void now(struct watch *w, uint64_t time)
+static void now(struct peak_tracker *w, uint64_t time)
 {
 	w->order++;
 	if (time > w->clock)
 		w->clock = time;
 }
 
-static void see_birth(void *context, const struct lives *lives, const struct lives_process *p,
-		      const struct life *life)
+static void on_birth(void *context, const struct replay *replay, const struct replay_process *p,
+		     const struct life *life)
 {
-	struct watch *w = context;
-	struct account *a = account_of(w, lives, p);
+	struct peak_tracker *w = context;
+	struct account *a = account_of(w, replay, p);
 
 	now(w, life->birth);
 	if (a->ended != UINT64_MAX)
 		return;
 	if (!life->size)
-		settle(w, lives, p, 1);
+		settle(w, replay, p, 1);
 	a->blocks++;
 	a->bytes += life->size;
 	w->blocks++;
@@ -251,7 +251,7 @@ static void see_birth(void *context, const struct lives *lives, const struct liv
 static void count(struct moment *m, uint32_t group, const struct life *life, bool soon,
 		  uint64_t correct)
 {
-	struct cell *cell = cell_get(m, group);
+	struct peak_cell *cell = cell_get(m, group);
 
 	if (correct) {
 		cell->bytes += correct;
@@ -263,7 +263,8 @@ static void count(struct moment *m, uint32_t group, const struct life *life, boo
 	cell->soon_bytes += soon ? life->size : 0;
 }
 
-static bool is_soon(const struct watch *w, const struct moment *m, const struct life_death *death)
+static bool is_soon(const struct peak_tracker *w, const struct moment *m,
+		    const struct life_death *death)
 {
 	if (!death || (death->end == LIFE_NEVER && m->time + w->soon > w->duration))
 		return false;
@@ -271,8 +272,9 @@ static bool is_soon(const struct watch *w, const struct moment *m, const struct 
 }
 
 /* For each moment at which it lived; `death` NULL: it lives on. */
-static void count_all(struct watch *w, const struct lives *lives, const struct lives_process *p,
-		      const struct life *life, const struct life_death *death, uint64_t correct)
+static void count_all(struct peak_tracker *w, const struct replay *replay,
+		      const struct replay_process *p, const struct life *life,
+		      const struct life_death *death, uint64_t correct)
 {
 	struct moment *own = &w->accounts[p->id - 1].highest;
 	uint32_t group = UINT32_MAX;
@@ -282,32 +284,32 @@ static void count_all(struct watch *w, const struct lives *lives, const struct l
 
 		if (!lived_at(w, m, p->id, life))
 			continue;
-		group = group != UINT32_MAX ? group : groups_find(w->groups, lives, p, life);
+		group = group != UINT32_MAX ? group : groups_find(w->groups, replay, p, life);
 		count(m, group, life, is_soon(w, m, death), correct);
 	}
 	if (!w->falling && life->birth <= w->rising.newest &&
 	    lived_at(w, &w->rising, p->id, life)) {
-		group = group != UINT32_MAX ? group : groups_find(w->groups, lives, p, life);
+		group = group != UINT32_MAX ? group : groups_find(w->groups, replay, p, life);
 		count(&w->rising, group, life, is_soon(w, &w->rising, death), correct);
 	}
 	if (own->order && life->birth <= own->newest && was_born(own->own_births, life)) {
-		group = group != UINT32_MAX ? group : groups_find(w->groups, lives, p, life);
+		group = group != UINT32_MAX ? group : groups_find(w->groups, replay, p, life);
 		count(own, group, life, is_soon(w, own, death), correct);
 	}
 }
 
-static void see_death(void *context, const struct lives *lives, const struct lives_process *p,
-		      const struct life *life, const struct life_death *death)
+static void on_death(void *context, const struct replay *replay, const struct replay_process *p,
+		     const struct life *life, const struct life_death *death)
 {
-	struct watch *w = context;
-	struct account *a = account_of(w, lives, p);
+	struct peak_tracker *w = context;
+	struct account *a = account_of(w, replay, p);
 	bool goes_on = death->next && death->next->address && !death->next->outside;
 
 	if (life->inherited)
 		return;
 	now(w, death->time);
-	settle(w, lives, p, death->next != NULL);
-	count_all(w, lives, p, life, death, 0);
+	settle(w, replay, p, death->next != NULL);
+	count_all(w, replay, p, life, death, 0);
 	if (death->end == LIFE_NEVER || a->ended != UINT64_MAX)
 		return;
 	a->blocks--;
@@ -318,17 +320,17 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 		look(w, a, death->time);
 }
 
-static void see_resize(void *context, const struct lives *lives, const struct lives_process *p,
-		       const struct life *life, uint64_t before)
+static void on_resize(void *context, const struct replay *replay, const struct replay_process *p,
+		      const struct life *life, uint64_t before)
 {
-	struct watch *w = context;
-	struct account *a = account_of(w, lives, p);
+	struct peak_tracker *w = context;
+	struct account *a = account_of(w, replay, p);
 
 	if (before == life->size || life->inherited)
 		return;
 	now(w, w->clock);
-	settle(w, lives, p, 0);
-	count_all(w, lives, p, life, NULL, before - life->size);
+	settle(w, replay, p, 0);
+	count_all(w, replay, p, life, NULL, before - life->size);
 	if (a->ended != UINT64_MAX)
 		return;
 	a->bytes += life->size - before;
@@ -336,17 +338,17 @@ static void see_resize(void *context, const struct lives *lives, const struct li
 	look(w, a, w->clock);
 }
 
-static uint64_t see_moment(void *context, const struct lives *lives, uint64_t moment)
+static uint64_t on_moment(void *context, const struct replay *replay, uint64_t moment)
 {
-	struct watch *w = context;
-	const struct lives_process *p;
+	struct peak_tracker *w = context;
+	const struct replay_process *p;
 
-	begin(w, lives);
-	while ((p = process_ends_take(&w->ends, lives, moment))) {
-		struct account *a = account_of(w, lives, p);
+	begin(w, replay);
+	while ((p = process_ends_take(&w->ends, replay, moment))) {
+		struct account *a = account_of(w, replay, p);
 
 		now(w, p->end);
-		settle(w, lives, p, 0);
+		settle(w, replay, p, 0);
 		a->ended = ++w->order;
 		for (size_t i = 0; i < w->running_count; i++)
 			if (w->running[i] == p->id) {
@@ -358,7 +360,7 @@ static uint64_t see_moment(void *context, const struct lives *lives, uint64_t mo
 		a->blocks = a->bytes = 0;
 		look(w, a, p->end);
 	}
-	return process_ends_time(&w->ends, lives);
+	return process_ends_time(&w->ends, replay);
 }
 
 /* ---- rows ---- */
@@ -397,7 +399,7 @@ static void take(const struct moment *m, const struct groups *groups, struct pea
 {
 	*peak = (struct peak){ .time = m->time, .blocks = m->blocks, .bytes = m->bytes, .rows = mem_zero(m->used + 1, sizeof(*peak->rows)) };
 	for (size_t i = 0; i < m->room; i++) {
-		const struct cell *cell = &m->cells[i];
+		const struct peak_cell *cell = &m->cells[i];
 
 		if (cell->round == m->round && (cell->blocks || cell->bytes))
 			peak->rows[peak->count++] =
@@ -432,7 +434,7 @@ static int by_process_bytes(const void *left, const void *right)
 				    : (a->process > b->process) - (a->process < b->process);
 }
 
-static void arrange(struct watch *w, struct process_names *names, struct peaks *out)
+static void arrange(struct peak_tracker *w, struct process_names *names, struct peaks *out)
 {
 	struct moment all[PEAK_MARKS + 1];
 	size_t count = w->mark_count;
@@ -478,7 +480,7 @@ static void moment_deinit(struct moment *m)
 	free(m->cells);
 }
 
-static void watch_deinit(struct watch *w)
+static void peak_tracker_deinit(struct peak_tracker *w)
 {
 	for (size_t i = 0; i < PEAK_MARKS; i++)
 		moment_deinit(&w->marks[i]);
@@ -490,16 +492,16 @@ static void watch_deinit(struct watch *w)
 	process_ends_deinit(&w->ends);
 }
 
-struct shiny_err *peak_load(struct store *store, const struct scope *scope, struct groups *groups,
+struct shiny_err *peak_load(struct store *store, const struct filter *filter, struct groups *groups,
 			    uint64_t soon, bool progress, struct peaks *out)
 {
 	struct peaks peaks = { .groups = *groups };
-	struct watch w = { .groups = &peaks.groups };
-	struct lives_observer observer = { .context = &w,
-					   .birth = see_birth,
-					   .death = see_death,
-					   .resize = see_resize,
-					   .moment = see_moment };
+	struct peak_tracker w = { .groups = &peaks.groups };
+	struct replay_observer observer = { .context = &w,
+					    .birth = on_birth,
+					    .death = on_death,
+					    .resize = on_resize,
+					    .moment = on_moment };
 	struct process_names names = { 0 };
 	struct shiny_err *err = session_duration(store, &peaks.duration);
 
@@ -510,11 +512,12 @@ struct shiny_err *peak_load(struct store *store, const struct scope *scope, stru
 	if (!err)
 		err = process_names_load(store, &names);
 	if (!err)
-		err = lives_run(store, scope, &observer, 1, progress ? "looking for peaks" : NULL);
+		err = replay_run(store, filter, &observer, 1,
+				 progress ? "looking for peaks" : NULL);
 	if (!err)
 		arrange(&w, &names, &peaks);
 	process_names_deinit(&names);
-	watch_deinit(&w);
+	peak_tracker_deinit(&w);
 	if (err) {
 		peak_deinit(&peaks);
 		return err;

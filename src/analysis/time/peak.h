@@ -7,7 +7,7 @@
  * one a process; 8 a process and moment. Threads: one a store.
  *
  * Definitions:
- *   live bytes   as requested, over all processes of the scope, as `shinyctl help definitions` has
+ *   live bytes   as requested, over all processes of the filter, as `shinyctl help definitions` has
  *                it
  *   a peak       a local maximum of live bytes, event by event: behind it they fall below 1 -
  *                PEAK_FALL of it, and from the lowest point in between they rise to the next one by
@@ -59,7 +59,7 @@ struct peaks {
 
 /* `groups`: what makes a row; taken over, also on failure. `soon` in ns, 0: the usual share of the
  * duration. */
-SHINY_MUST_CHECK struct shiny_err *peak_load(struct store *store, const struct scope *scope,
+SHINY_MUST_CHECK struct shiny_err *peak_load(struct store *store, const struct filter *filter,
 					     struct groups *groups, uint64_t soon, bool progress,
 					     struct peaks *out);
 void peak_deinit(struct peaks *peaks);

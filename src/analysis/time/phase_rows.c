@@ -6,7 +6,7 @@
 
 #include "../../base/mem.h"
 
-struct counter {
+struct phase_counter {
 	const struct activity *activity;
 	const struct groups *groups[2]; /* types, sites */
 	struct phase_row *rows[2];      /* by phase and group; names are not set */
@@ -40,16 +40,16 @@ static void count(struct phase_row *rows, size_t groups, uint32_t group, size_t 
 	row->ended_bytes += bytes;
 }
 
-static void see_death(void *context, const struct lives *lives, const struct lives_process *p,
-		      const struct life *life, const struct life_death *death)
+static void on_death(void *context, const struct replay *replay, const struct replay_process *p,
+		     const struct life *life, const struct life_death *death)
 {
-	struct counter *c = context;
+	struct phase_counter *c = context;
 	size_t born = phase_of(c->activity, life->birth), died = phase_of(c->activity, death->time);
 
 	if (life->inherited)
 		return;
 	for (unsigned i = 0; i < 2; i++)
-		count(c->rows[i], c->groups[i]->count, groups_find(c->groups[i], lives, p, life),
+		count(c->rows[i], c->groups[i]->count, groups_find(c->groups[i], replay, p, life),
 		      born, died < born ? born : died, death->end == LIFE_NEVER && !p->early,
 		      life->size);
 }
@@ -77,21 +77,21 @@ static void take_largest(const struct phase_row *rows, const struct groups *grou
 	}
 }
 
-struct shiny_err *phase_rows_load(struct store *store, const struct scope *scope,
+struct shiny_err *phase_rows_load(struct store *store, const struct filter *filter,
 				  const struct groups *types, bool progress,
 				  struct activity *activity)
 {
 	struct groups sites = { 0 };
-	struct counter c = { .activity = activity, .groups = { types, &sites } };
-	struct lives_observer observer = { .context = &c, .death = see_death };
+	struct phase_counter c = { .activity = activity, .groups = { types, &sites } };
+	struct replay_observer observer = { .context = &c, .death = on_death };
 	struct shiny_err *err = groups_load(store, GROUP_SITE, false, &sites);
 
 	for (unsigned i = 0; !err && i < 2; i++)
 		c.rows[i] =
 			mem_zero(activity->phase_count * c.groups[i]->count, sizeof(*c.rows[i]));
 	if (!err)
-		err = lives_run(store, scope, &observer, 1,
-				progress ? "asking whose phases are" : NULL);
+		err = replay_run(store, filter, &observer, 1,
+				 progress ? "asking whose phases are" : NULL);
 	for (size_t i = 0; !err && i < activity->phase_count; i++) {
 		struct phase *phase = &activity->phases[i];
 

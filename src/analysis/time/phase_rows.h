@@ -15,7 +15,7 @@
 #include "../attribute/groups.h"
 
 /* Fills in `types` and `sites` of each phase; `types` are groups of them. */
-SHINY_MUST_CHECK struct shiny_err *phase_rows_load(struct store *store, const struct scope *scope,
+SHINY_MUST_CHECK struct shiny_err *phase_rows_load(struct store *store, const struct filter *filter,
 						   const struct groups *types, bool progress,
 						   struct activity *activity);
 

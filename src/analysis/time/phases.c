@@ -72,7 +72,7 @@ struct curve {
 	                             * none */
 };
 
-struct piece {
+struct phase_piece {
 	size_t first, last; /* points */
 	enum phase_kind kind;
 };
@@ -183,7 +183,7 @@ static double cost(const struct curve *c, size_t s, size_t t)
 }
 
 /* Optimal partitioning. Returns how many pieces; `pieces` has room for one a point. */
-static size_t partition(const struct curve *c, double penalty, struct piece *pieces)
+static size_t partition(const struct curve *c, double penalty, struct phase_piece *pieces)
 {
 	double *best = mem_zero(c->count, sizeof(*best));
 	size_t *from = mem_zero(c->count, sizeof(*from)), count = 0;
@@ -200,9 +200,9 @@ static size_t partition(const struct curve *c, double penalty, struct piece *pie
 		}
 	}
 	for (size_t t = c->count - 1; t; t = from[t])
-		pieces[count++] = (struct piece){ from[t], t, PHASE_STEADY };
+		pieces[count++] = (struct phase_piece){ from[t], t, PHASE_STEADY };
 	for (size_t i = 0; i < count / 2; i++) {
-		struct piece other = pieces[i];
+		struct phase_piece other = pieces[i];
 
 		pieces[i] = pieces[count - 1 - i];
 		pieces[count - 1 - i] = other;
@@ -223,17 +223,17 @@ static enum phase_kind kind_of(const struct curve *c, size_t first, size_t last)
 	return change >= enough ? PHASE_RISE : change <= -enough ? PHASE_FALL : PHASE_STEADY;
 }
 
-static double slope_of(const struct curve *c, const struct piece *p)
+static double slope_of(const struct curve *c, const struct phase_piece *p)
 {
 	return fabs(c->at[p->last] - c->at[p->first]) / (double)(p->last - p->first);
 }
 
-static bool is_tiny(const struct curve *c, const struct piece *p)
+static bool is_tiny(const struct curve *c, const struct phase_piece *p)
 {
 	return (double)(p->last - p->first) < TINY * (double)(c->count - 1);
 }
 
-static bool alike(const struct curve *c, const struct piece *a, const struct piece *b)
+static bool alike(const struct curve *c, const struct phase_piece *a, const struct phase_piece *b)
 {
 	double x = slope_of(c, a), y = slope_of(c, b);
 
@@ -245,12 +245,12 @@ static bool alike(const struct curve *c, const struct piece *a, const struct pie
 
 /* Neighbours that are alike become one, which may be of another kind: three times a little is a
  * rise. */
-static size_t join(const struct curve *c, struct piece *pieces, size_t count)
+static size_t join(const struct curve *c, struct phase_piece *pieces, size_t count)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		struct piece p = pieces[i];
+		struct phase_piece p = pieces[i];
 
 		while (kept && alike(c, &pieces[kept - 1], &p)) {
 			p.first = pieces[--kept].first;
@@ -273,17 +273,17 @@ static bool is_spike(const struct curve *c, size_t first, size_t last)
 }
 
 /* From the nearest rise in front of each fall. */
-static size_t find_spikes(const struct curve *c, struct piece *pieces, size_t count)
+static size_t find_spikes(const struct curve *c, struct phase_piece *pieces, size_t count)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		struct piece p = pieces[i];
+		struct phase_piece p = pieces[i];
 
 		for (size_t k = kept;
 		     p.kind == PHASE_FALL && k-- > 0 && pieces[k].kind != PHASE_SPIKE;)
 			if (pieces[k].kind == PHASE_RISE && is_spike(c, pieces[k].first, p.last)) {
-				p = (struct piece){ pieces[k].first, p.last, PHASE_SPIKE };
+				p = (struct phase_piece){ pieces[k].first, p.last, PHASE_SPIKE };
 				kept = k;
 			}
 		pieces[kept++] = p;
@@ -291,12 +291,12 @@ static size_t find_spikes(const struct curve *c, struct piece *pieces, size_t co
 	return kept;
 }
 
-static size_t absorb(const struct curve *c, struct piece *pieces, size_t count)
+static size_t absorb(const struct curve *c, struct phase_piece *pieces, size_t count)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		struct piece p = pieces[i], *before = kept ? &pieces[kept - 1] : NULL;
+		struct phase_piece p = pieces[i], *before = kept ? &pieces[kept - 1] : NULL;
 
 		if (p.kind != PHASE_STEADY || !is_tiny(c, &p)) {
 			pieces[kept++] = p;
@@ -314,12 +314,12 @@ static size_t absorb(const struct curve *c, struct piece *pieces, size_t count)
 
 /* Phases begin and end with intervals: a middle goes to what ends there, but a spike has all that
  * it touches. */
-static size_t snap(const struct curve *c, struct piece *pieces, size_t count)
+static size_t snap(const struct curve *c, struct phase_piece *pieces, size_t count)
 {
 	size_t kept = 0, at = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		struct piece p = pieces[i];
+		struct phase_piece p = pieces[i];
 		bool before_spike =
 			i + 1 < count && pieces[i + 1].kind == PHASE_SPIKE && p.kind != PHASE_SPIKE;
 
@@ -337,11 +337,11 @@ static size_t snap(const struct curve *c, struct piece *pieces, size_t count)
 
 /* A burst that lies across the end of an interval: what is in front of that, or behind it, may be
  * too little for a point of its own. */
-static void stretch(const struct curve *c, struct piece *pieces, size_t count)
+static void stretch(const struct curve *c, struct phase_piece *pieces, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		struct piece *p = &pieces[i], *before = i ? p - 1 : NULL,
-			     *next = i + 1 < count ? p + 1 : NULL;
+		struct phase_piece *p = &pieces[i], *before = i ? p - 1 : NULL,
+				   *next = i + 1 < count ? p + 1 : NULL;
 		double first_way = p->kind == PHASE_FALL ? -1 : 1,
 		       last_way = p->kind == PHASE_RISE ? 1 : -1;
 
@@ -360,7 +360,7 @@ static size_t find(const struct phase_sample *samples, size_t count, uint64_t be
 		   struct phase_range out[PHASES_MAX])
 {
 	struct curve c;
-	struct piece *pieces;
+	struct phase_piece *pieces;
 	double penalty;
 	size_t found;
 

@@ -21,8 +21,8 @@ static const char malloc_name[] = "malloc", oilpan_name[] = "Oilpan";
 
 /* ---- the browser's side ---- */
 
-static struct shiny_err *load_looks(struct store *store, const struct scope *scope, uint64_t until,
-				    struct browser *b)
+static struct shiny_err *load_looks(struct store *store, const struct filter *filter,
+				    uint64_t until, struct browser *b)
 {
 	struct query *query;
 	struct shiny_err *err;
@@ -36,7 +36,7 @@ static struct shiny_err *load_looks(struct store *store, const struct scope *sco
 			       "(NOT x.snapshot OR x.title = s.title) AND x.ns <= %" PRIu64
 			       ") FROM browser_look s LEFT JOIN process p ON p.id = "
 			       "s.process WHERE %s ORDER BY s.snapshot, s.process, s.ns",
-			       until > INT64_MAX ? (uint64_t)INT64_MAX : until, scope->where));
+			       until > INT64_MAX ? (uint64_t)INT64_MAX : until, filter->where));
 	while (!(err = query_step(query, &row)) && row) {
 		struct browser_look *look;
 		bool snapshot = query_number(query, 1) != 0;
@@ -197,7 +197,7 @@ static struct shiny_err *load_snapshot(struct store *store, struct browser_look 
 
 /* ---- the session's side ---- */
 
-struct counting {
+struct browser_count {
 	struct browser *browser;
 	struct groups groups;
 	struct browser_side *types; /* a group each */
@@ -208,11 +208,12 @@ static uint64_t whole(const struct life *life)
 	return (life->size + HEADER_BYTES + 7) / 8 * 8;
 }
 
-static void count_dump(struct browser_look *look, const struct lives_process *p)
+static void count_dump(struct browser_look *look, const struct replay_process *p)
 {
 	struct browser_side heaps[2] = { { 0 } };
 
-	lives_each(p, life) {
+	replay_each(p, life)
+	{
 		bool collected = life->api == SHINY_API_COLLECTED;
 
 		heaps[collected].objects++;
@@ -228,16 +229,17 @@ static void count_dump(struct browser_look *look, const struct lives_process *p)
 	}
 }
 
-static void count_snapshot(struct counting *c, struct browser_look *look, const struct lives *lives,
-			   const struct lives_process *p)
+static void count_snapshot(struct browser_count *c, struct browser_look *look,
+			   const struct replay *replay, const struct replay_process *p)
 {
 	memset(c->types, 0, c->groups.count * sizeof(*c->types));
-	lives_each(p, life) {
+	replay_each(p, life)
+	{
 		struct browser_side *side;
 
 		if (life->api != SHINY_API_COLLECTED)
 			continue;
-		side = &c->types[groups_find(&c->groups, lives, p, life)];
+		side = &c->types[groups_find(&c->groups, replay, p, life)];
 		side->objects++;
 		side->bytes += whole(life) < LARGE_BYTES ? whole(life) : 0;
 	}
@@ -271,29 +273,30 @@ static uint64_t next_moment(const struct browser *b, uint64_t after)
 	return next;
 }
 
-static uint64_t count_moment(void *context, const struct lives *lives, uint64_t moment)
+static uint64_t count_moment(void *context, const struct replay *replay, uint64_t moment)
 {
-	struct counting *c = context;
+	struct browser_count *c = context;
 
 	for (size_t i = 0; i < c->browser->count; i++) {
 		struct browser_look *look = &c->browser->looks[i];
 
-		if (look->time != moment || !look->process || look->process > lives->process_count)
+		if (look->time != moment || !look->process || look->process > replay->process_count)
 			continue;
 		if (look->snapshot)
-			count_snapshot(c, look, lives, &lives->processes[look->process - 1]);
+			count_snapshot(c, look, replay, &replay->processes[look->process - 1]);
 		else
-			count_dump(look, &lives->processes[look->process - 1]);
+			count_dump(look, &replay->processes[look->process - 1]);
 	}
 	return next_moment(c->browser, moment);
 }
 
-static struct shiny_err *compare(struct store *store, const struct scope *scope, struct browser *b)
+static struct shiny_err *compare(struct store *store, const struct filter *filter,
+				 struct browser *b)
 {
-	struct counting c = { .browser = b };
-	struct lives_observer observer = { .context = &c,
-					   .moment = count_moment,
-					   .first_moment = next_moment(b, 0) };
+	struct browser_count c = { .browser = b };
+	struct replay_observer observer = { .context = &c,
+					    .moment = count_moment,
+					    .first_moment = next_moment(b, 0) };
 	struct query *query;
 	bool row = false;
 	struct shiny_err *err;
@@ -307,7 +310,7 @@ static struct shiny_err *compare(struct store *store, const struct scope *scope,
 	err = groups_load(store, GROUP_TYPE, true, &c.groups);
 	if (!err) {
 		c.types = mem_zero(c.groups.count, sizeof(*c.types));
-		err = lives_run(store, scope, &observer, 1, "counting what was live");
+		err = replay_run(store, filter, &observer, 1, "counting what was live");
 		b->compared = !err;
 	}
 	free(c.types);
@@ -345,17 +348,17 @@ static void arrange(struct browser_look *look, const char *match)
 	qsort(look->rows, look->count, sizeof(*look->rows), by_bytes);
 }
 
-struct shiny_err *browser_load(struct store *store, const struct scope *scope, uint64_t until,
+struct shiny_err *browser_load(struct store *store, const struct filter *filter, uint64_t until,
 			       const char *match, struct browser *out)
 {
 	struct browser b = { 0 };
-	struct shiny_err *err = load_looks(store, scope, until, &b);
+	struct shiny_err *err = load_looks(store, filter, until, &b);
 
 	for (size_t i = 0; i < b.count && !err; i++)
 		err = b.looks[i].snapshot ? load_snapshot(store, &b.looks[i])
 					  : load_dump(store, &b.looks[i]);
 	if (!err)
-		err = compare(store, scope, &b);
+		err = compare(store, filter, &b);
 	for (size_t i = 0; i < b.count && !err; i++)
 		arrange(&b.looks[i], match);
 	if (err) {

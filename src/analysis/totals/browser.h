@@ -46,7 +46,7 @@ struct browser {
 
 /* The last look at each process and page up to `until` (ns); `match`: of the names of snapshots'
  * types; NULL all. */
-SHINY_MUST_CHECK struct shiny_err *browser_load(struct store *store, const struct scope *scope,
+SHINY_MUST_CHECK struct shiny_err *browser_load(struct store *store, const struct filter *filter,
 						uint64_t until, const char *match,
 						struct browser *out);
 void browser_deinit(struct browser *browser);

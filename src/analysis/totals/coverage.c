@@ -102,12 +102,12 @@ static struct shiny_err *add_losses(struct store *store, struct coverage *covera
 
 static struct shiny_err *add_types(struct store *store, struct coverage *coverage)
 {
-	struct scope scope = { 0 };
+	struct filter filter = { 0 };
 	struct types types = { 0 };
-	struct shiny_err *err = scope_resolve(store, NULL, &scope);
+	struct shiny_err *err = filter_resolve(store, NULL, &filter);
 
 	if (!err)
-		err = types_load(store, &scope, TYPES_BY_CONFIDENCE, NULL, ORDER_LIVE, &types);
+		err = types_load(store, &filter, TYPES_BY_CONFIDENCE, NULL, ORDER_LIVE, &types);
 	if (!err)
 		err = add(coverage, FINDING_OK, "types",
 			  "shinyctl symbols FILE says which modules lack debug information",
@@ -116,7 +116,7 @@ static struct shiny_err *add_types(struct store *store, struct coverage *coverag
 							   (double)types.total.allocs)
 					     : "none");
 	types_deinit(&types);
-	scope_deinit(&scope);
+	filter_deinit(&filter);
 	return err;
 }
 

@@ -25,14 +25,14 @@
 
 /* The rows of a query: blocks, bytes, allocs, ended, site, type, then NAMES_SQL. */
 static struct shiny_err *read_rows(struct store *store, const char *select,
-				   struct overview_rows *out, uint32_t (*keys)[2])
+				   struct hotspot_rows *out, uint32_t (*keys)[2])
 {
 	struct query *q = NULL;
 	bool row = false;
 	struct shiny_err *err = store_query(store, select, &q);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
-		struct overview_row *r = rows_push(&out->rows, &out->count, &out->room, sizeof(*r));
+		struct hotspot_row *r = rows_push(&out->rows, &out->count, &out->room, sizeof(*r));
 
 		if (!r || !copy_column(q, 6, &r->type) || !copy_column(q, 7, &r->container) ||
 		    !copy_column(q, 8, &r->form) || !copy_column(q, 9, &r->confidence) ||
@@ -53,9 +53,9 @@ static struct shiny_err *read_rows(struct store *store, const char *select,
 	return err;
 }
 
-static struct shiny_err *load_rows(struct store *store, struct overview_rows *out,
+static struct shiny_err *load_rows(struct store *store, struct hotspot_rows *out,
 				   uint32_t (*keys)[2], const char *format, ...) SHINY_PRINTF(4, 5);
-static struct shiny_err *load_rows(struct store *store, struct overview_rows *out,
+static struct shiny_err *load_rows(struct store *store, struct hotspot_rows *out,
 				   uint32_t (*keys)[2], const char *format, ...)
 {
 	struct shiny_err *err;
@@ -73,8 +73,8 @@ static struct shiny_err *load_rows(struct store *store, struct overview_rows *ou
 	return err;
 }
 
-static struct shiny_err *load_roles(struct store *store, const struct scope *scope,
-				    struct overview_roles *out)
+static struct shiny_err *load_roles(struct store *store, const struct filter *filter,
+				    struct hotspot_roles *out)
 {
 	struct query *q = NULL;
 	bool row = false;
@@ -83,10 +83,10 @@ static struct shiny_err *load_roles(struct store *store, const struct scope *sco
 					     "COUNT(*), SUM(s.live), SUM(s.live_bytes), "
 					     "MAX(s.peak_bytes), SUM(s.allocs) FROM v_processes s "
 					     "WHERE %s GROUP BY 1 ORDER BY 4 DESC, 6 DESC",
-					     scope->where);
+					     filter->where);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
-		struct overview_role *role =
+		struct hotspot_role *role =
 			rows_push(&out->rows, &out->count, &out->room, sizeof(*role));
 
 		if (!role || !copy_column(q, 0, &role->name)) {
@@ -103,8 +103,8 @@ static struct shiny_err *load_roles(struct store *store, const struct scope *sco
 	return err;
 }
 
-static struct shiny_err *load_live(struct store *store, const struct scope *scope,
-				   struct overview_rows *out, uint32_t (*keys)[2])
+static struct shiny_err *load_live(struct store *store, const struct filter *filter,
+				   struct hotspot_rows *out, uint32_t (*keys)[2])
 {
 	return load_rows(
 		store, out, keys,
@@ -114,11 +114,11 @@ static struct shiny_err *load_live(struct store *store, const struct scope *scop
 		"AS frees FROM site_stat s WHERE %s GROUP BY s.site, s.type "
 		"HAVING SUM(s.live) > 0 ORDER BY 4 DESC, 3 DESC LIMIT %d) r " NAMES_JOIN_SQL
 		" ORDER BY r.bytes DESC, r.live DESC",
-		scope_blocks(scope), OVERVIEW_MOST);
+		filter_blocks(filter), HOTSPOTS_MOST);
 }
 
-static struct shiny_err *load_churn(struct store *store, const struct scope *scope, uint64_t young,
-				    struct overview_rows *out, uint32_t (*keys)[2])
+static struct shiny_err *load_churn(struct store *store, const struct filter *filter,
+				    uint64_t young, struct hotspot_rows *out, uint32_t (*keys)[2])
 {
 	return load_rows(
 		store, out, keys,
@@ -130,13 +130,13 @@ static struct shiny_err *load_churn(struct store *store, const struct scope *sco
 		"ended FROM lifetime s WHERE %s GROUP BY s.site, s.type "
 		"HAVING young > 0 ORDER BY young DESC LIMIT %d) r " NAMES_JOIN_SQL
 		" ORDER BY r.young DESC, r.bytes DESC",
-		young, young, scope->where, OVERVIEW_MOST);
+		young, young, filter->where, HOTSPOTS_MOST);
 }
 
 /* The sum must not be called as a column of what it sums: HAVING would take the column, of any of
  * the rows. */
-static struct shiny_err *load_stays(struct store *store, const struct scope *scope,
-				    uint64_t duration, struct overview_rows *out,
+static struct shiny_err *load_stays(struct store *store, const struct filter *filter,
+				    uint64_t duration, struct hotspot_rows *out,
 				    uint32_t (*keys)[2])
 {
 	return load_rows(
@@ -152,12 +152,12 @@ static struct shiny_err *load_stays(struct store *store, const struct scope *sco
 		"WHERE %s) s GROUP BY s.site, s.type HAVING stay > 0 AND 2 * COALESCE(ended, 0) < "
 		"SUM(s.count) ORDER BY 4 DESC LIMIT %d) r " NAMES_JOIN_SQL
 		" ORDER BY r.bytes DESC, r.stay DESC",
-		duration, scope->where, OVERVIEW_MOST);
+		duration, filter->where, HOTSPOTS_MOST);
 }
 
 /* The end of the bin in which the middle one of those that ended lies. */
-static struct shiny_err *load_typical(struct store *store, const struct scope *scope,
-				      struct overview_row *row, const uint32_t key[2])
+static struct shiny_err *load_typical(struct store *store, const struct filter *filter,
+				      struct hotspot_row *row, const uint32_t key[2])
 {
 	struct query *q = NULL;
 	uint64_t seen = 0;
@@ -167,7 +167,7 @@ static struct shiny_err *load_typical(struct store *store, const struct scope *s
 			     "SELECT s.bin, SUM(s.count) FROM lifetime s WHERE s.site = %" PRIu32
 			     " AND s.type = %" PRIu32
 			     " AND NOT s.censored AND %s GROUP BY s.bin ORDER BY s.bin",
-			     key[0], key[1], scope->where);
+			     key[0], key[1], filter->where);
 
 	while (!err && 2 * seen < row->ended && !(err = query_step(q, &more)) && more) {
 		seen += (uint64_t)query_number(q, 1);
@@ -179,8 +179,8 @@ static struct shiny_err *load_typical(struct store *store, const struct scope *s
 	return err;
 }
 
-static struct shiny_err *load_sums(struct store *store, const struct scope *scope, uint64_t young,
-				   struct overview *out)
+static struct shiny_err *load_sums(struct store *store, const struct filter *filter, uint64_t young,
+				   struct hotspots *out)
 {
 	struct query *q = NULL;
 	bool row = false;
@@ -191,7 +191,7 @@ static struct shiny_err *load_sums(struct store *store, const struct scope *scop
 			     "(WHERE NOT s.censored AND s.bin < %" PRIu64
 			     "), SUM(s.bytes) FILTER (WHERE NOT s.censored AND s.bin < %" PRIu64
 			     ") FROM lifetime s WHERE %s",
-			     young, young, scope->where);
+			     young, young, filter->where);
 
 	if (!err && !(err = query_step(q, &row)) && row) {
 		out->blocks = (uint64_t)query_number(q, 0);
@@ -204,7 +204,7 @@ static struct shiny_err *load_sums(struct store *store, const struct scope *scop
 	if (!err)
 		err = query_format(store, &q,
 				   "SELECT COUNT(*), SUM(s.live_bytes) FROM page s WHERE %s",
-				   scope->where);
+				   filter->where);
 	if (!err && !(err = query_step(q, &row)) && row) {
 		out->pages = (uint64_t)query_number(q, 0);
 		out->pages_bytes = (uint64_t)query_number(q, 1);
@@ -213,35 +213,35 @@ static struct shiny_err *load_sums(struct store *store, const struct scope *scop
 	return err;
 }
 
-struct shiny_err *overview_load(struct store *store, const struct scope *scope, uint64_t duration,
-				bool all, struct overview *out)
+struct shiny_err *hotspots_load(struct store *store, const struct filter *filter, uint64_t duration,
+				bool all, struct hotspots *out)
 {
-	struct overview overview = {.young_ns = 1};
-	uint32_t keys[OVERVIEW_MOST][2];
+	struct hotspots hotspots = { .young_ns = 1 };
+	uint32_t keys[HOTSPOTS_MOST][2];
 	uint64_t young = 0; /* its power of two */
-	struct shiny_err *err = load_live(store, scope, &overview.live, keys);
+	struct shiny_err *err = load_live(store, filter, &hotspots.live, keys);
 
-	for (; overview.young_ns * 2 <= duration / YOUNG_SHARE; young++)
-		overview.young_ns *= 2;
+	for (; hotspots.young_ns * 2 <= duration / YOUNG_SHARE; young++)
+		hotspots.young_ns *= 2;
 	if (!err && all)
-		err = load_roles(store, scope, &overview.roles);
+		err = load_roles(store, filter, &hotspots.roles);
 	if (!err && all)
-		err = load_sums(store, scope, young, &overview);
+		err = load_sums(store, filter, young, &hotspots);
 	if (!err && all)
-		err = load_stays(store, scope, duration, &overview.stays, keys);
+		err = load_stays(store, filter, duration, &hotspots.stays, keys);
 	if (!err && all)
-		err = load_churn(store, scope, young, &overview.churn, keys);
-	for (size_t i = 0; !err && i < overview.churn.count; i++)
-		err = load_typical(store, scope, &overview.churn.rows[i], keys[i]);
+		err = load_churn(store, filter, young, &hotspots.churn, keys);
+	for (size_t i = 0; !err && i < hotspots.churn.count; i++)
+		err = load_typical(store, filter, &hotspots.churn.rows[i], keys[i]);
 	if (err) {
-		overview_deinit(&overview);
+		hotspots_deinit(&hotspots);
 		return err;
 	}
-	*out = overview;
+	*out = hotspots;
 	return NULL;
 }
 
-static void rows_deinit(struct overview_rows *rows)
+static void rows_deinit(struct hotspot_rows *rows)
 {
 	for (size_t i = 0; i < rows->count; i++) {
 		free(rows->rows[i].type);
@@ -254,12 +254,12 @@ static void rows_deinit(struct overview_rows *rows)
 	free(rows->rows);
 }
 
-void overview_deinit(struct overview *overview)
+void hotspots_deinit(struct hotspots *hotspots)
 {
-	for (size_t i = 0; i < overview->roles.count; i++)
-		free(overview->roles.rows[i].name);
-	free(overview->roles.rows);
-	rows_deinit(&overview->live);
-	rows_deinit(&overview->churn);
-	rows_deinit(&overview->stays);
+	for (size_t i = 0; i < hotspots->roles.count; i++)
+		free(hotspots->roles.rows[i].name);
+	free(hotspots->roles.rows);
+	rows_deinit(&hotspots->live);
+	rows_deinit(&hotspots->churn);
+	rows_deinit(&hotspots->stays);
 }

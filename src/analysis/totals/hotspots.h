@@ -3,7 +3,7 @@
  * hotspots.h: a session's first answers: what is live and whose, what churns, what stays and is
  * added to.
  *
- * Runs: CLI. Signals: no. Allocates: OVERVIEW_MOST rows a question. Threads: one a store.
+ * Runs: CLI. Signals: no. Allocates: HOTSPOTS_MOST rows a question. Threads: one a store.
  *
  * All of it comes from the sums that the sidecar keeps, by call site and type (tables site_stat,
  * lifetime and page): no event is read, so it takes as long for a billion events as for a thousand,
@@ -24,9 +24,9 @@
 
 #include "../query/filter.h"
 
-enum { OVERVIEW_MOST = 12 };
+enum { HOTSPOTS_MOST = 12 };
 
-struct overview_row {
+struct hotspot_row {
 	char *type, *container, *form, *confidence; /* of the block, as in types.h; NULL unknown */
 	bool or_derived;
 	char *label, *file;    /* of the call site, as in sites.h; file NULL unknown */
@@ -36,22 +36,22 @@ struct overview_row {
 	uint64_t typical_ns;   /* CHURN: a lifetime at or below which half of the ended lie, to a
 	                        * power of two */
 };
-struct overview_rows {
-	struct overview_row *rows; /* largest first, OVERVIEW_MOST at most */
+struct hotspot_rows {
+	struct hotspot_row *rows; /* largest first, HOTSPOTS_MOST at most */
 	size_t count, room;
 };
 /* The live bytes of a role: of all processes that are the same thing. */
-struct overview_role {
+struct hotspot_role {
 	char *name;      /* "renderer", or the program's name */
 	uint64_t processes, blocks, bytes, peak_bytes, allocs;
 };
-struct overview_roles {
-	struct overview_role *rows; /* most live bytes first */
+struct hotspot_roles {
+	struct hotspot_role *rows; /* most live bytes first */
 	size_t count, room;
 };
-struct overview {
-	struct overview_roles roles;
-	struct overview_rows live, churn, stays;
+struct hotspots {
+	struct hotspot_roles roles;
+	struct hotspot_rows live, churn, stays;
 	uint64_t blocks, ended, young, young_ns;    /* blocks that began or were inherited; of these
 	                                             * ended, and young; the age that makes them
 	                                             * so */
@@ -62,8 +62,8 @@ struct overview {
 
 /* `duration`: of the session, ns. Without `all` only what is live and where it was made: the rest
  * is in tables that know no tags (subset.h). */
-SHINY_MUST_CHECK struct shiny_err *overview_load(struct store *store, const struct scope *scope,
-						 uint64_t duration, bool all, struct overview *out);
-void overview_deinit(struct overview *overview);
+SHINY_MUST_CHECK struct shiny_err *hotspots_load(struct store *store, const struct filter *filter,
+						 uint64_t duration, bool all, struct hotspots *out);
+void hotspots_deinit(struct hotspots *hotspots);
 
 #endif

@@ -12,7 +12,7 @@
 static int compare(const void *left, const void *right, void *context)
 {
 	const struct site_row *a = left, *b = right;
-	enum order order = *(enum order *)context;
+	enum sums_order order = *(enum sums_order *)context;
 	uint64_t x = sums_by(&a->sums, order, a->peak_bytes),
 		 y = sums_by(&b->sums, order, b->peak_bytes);
 
@@ -101,8 +101,9 @@ static struct shiny_err *read_row(struct sites *sites, const struct query *q, en
 	return NULL;
 }
 
-struct shiny_err *sites_load(struct store *store, const struct scope *scope, enum sites_by by,
-			     const char *match, enum order order, bool stacks, struct sites *out)
+struct shiny_err *sites_load(struct store *store, const struct filter *filter, enum sites_by by,
+			     const char *match, enum sums_order order, bool stacks,
+			     struct sites *out)
 {
 	bool tagged = by == SITES_BY_TAG;
 	const char *key = by == SITES_BY_TAG && !tagged ? "0" : keys[by];
@@ -140,8 +141,8 @@ struct shiny_err *sites_load(struct store *store, const struct scope *scope, enu
 		"f.id = i.frame "
 		"LEFT JOIN module m ON m.id = i.module LEFT JOIN function n ON n.id = i.function "
 		"LEFT JOIN source o ON o.id = i.source",
-		key, scope_blocks(scope), key, tagged ? "s.tag" : "0", order_columns[order],
-		scope_blocks(scope), stacks ? "1" : "0", key, scope_blocks(scope),
+		key, filter_blocks(filter), key, tagged ? "s.tag" : "0", order_columns[order],
+		filter_blocks(filter), stacks ? "1" : "0", key, filter_blocks(filter),
 		tagged ? "COALESCE((SELECT name FROM tag WHERE id = r.k), '(no tag)')"
 		       : "'(no tag)'");
 
@@ -154,7 +155,7 @@ struct shiny_err *sites_load(struct store *store, const struct scope *scope, enu
 	}
 	if (sites.count)
 		qsort_r(sites.rows, sites.count, sizeof(*sites.rows), compare, &order);
-	sites.peaks = !scope_timed(scope);
+	sites.peaks = !filter_timed(filter);
 	*out = sites;
 	return NULL;
 }

@@ -32,9 +32,10 @@ struct sites {
 };
 
 /* `stacks`: also find `stacks` and `stack` of each row, which takes a look at every stack. */
-SHINY_MUST_CHECK struct shiny_err *sites_load(struct store *store, const struct scope *scope,
-					      enum sites_by by, const char *match, enum order order,
-					      bool stacks, struct sites *out);
+SHINY_MUST_CHECK struct shiny_err *sites_load(struct store *store, const struct filter *filter,
+					      enum sites_by by, const char *match,
+					      enum sums_order order, bool stacks,
+					      struct sites *out);
 void sites_deinit(struct sites *sites);
 
 struct stack_line {

@@ -22,7 +22,7 @@ static struct shiny_err *numbers(struct store *store, const char *where, const c
 	return err;
 }
 
-static struct shiny_err *load_what_ran(struct store *store, struct summary *out)
+static struct shiny_err *load_what_ran(struct store *store, struct totals *out)
 {
 	struct query *q = NULL;
 	bool row = false;
@@ -42,12 +42,12 @@ static struct shiny_err *load_what_ran(struct store *store, struct summary *out)
 }
 
 /* From `from` to `to` (ns) that many bytes were live. */
-static void note_live(struct summary *out, uint64_t from, uint64_t to, int64_t live)
+static void note_live(struct totals *out, uint64_t from, uint64_t to, int64_t live)
 {
-	double part = (double)out->duration / SUMMARY_TIMES;
+	double part = (double)out->duration / TOTALS_TIMES;
 
 	for (size_t i = (size_t)((double)from / (part + 1));
-	     live > 0 && i < SUMMARY_TIMES && (double)i * part < (double)to; i++)
+	     live > 0 && i < TOTALS_TIMES && (double)i * part < (double)to; i++)
 		if ((double)(i + 1) * part > (double)from && (uint64_t)live > out->times[i])
 			out->times[i] = (uint64_t)live;
 }
@@ -57,8 +57,8 @@ static void note_live(struct summary *out, uint64_t from, uint64_t to, int64_t l
  * it, so its last value stands until its next one: add up the changes from bucket to bucket.
  * Buckets are of 10 ms and more: what is high for less than that is in most_bytes alone.
  */
-static struct shiny_err *load_course(struct store *store, const struct scope *scope,
-				     struct summary *out)
+static struct shiny_err *load_course(struct store *store, const struct filter *filter,
+				     struct totals *out)
 {
 	struct query *q = NULL;
 	bool row = false;
@@ -74,7 +74,7 @@ static struct shiny_err *load_course(struct store *store, const struct scope *sc
 		"FROM process p JOIN (SELECT p.id AS process FROM process p) s ON s.process = p.id "
 		"WHERE p.early AND %s) "
 		"GROUP BY at ORDER BY at",
-		scope->where, scope->where);
+		filter->where, filter->where);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
 		note_live(out, since, (uint64_t)query_number(q, 0), now);
@@ -92,7 +92,7 @@ static struct shiny_err *load_course(struct store *store, const struct scope *sc
 
 /* From the events, where several processes are meant, but not all: nobody has added them up.
  * Without events buckets are all there is. */
-static struct shiny_err *load_peak_of_some(struct store *store, const struct scope *scope,
+static struct shiny_err *load_peak_of_some(struct store *store, const struct filter *filter,
 					   uint64_t out[2])
 {
 	uint64_t some = 0;
@@ -100,23 +100,23 @@ static struct shiny_err *load_peak_of_some(struct store *store, const struct sco
 		numbers(store, "", "SELECT EXISTS (SELECT 1 FROM events)", &some, 1);
 
 	if (!err && some)
-		return live_peak_load(store, scope, "looking for the peak", &out[0], &out[1]);
+		return live_peak_load(store, filter, "looking for the peak", &out[0], &out[1]);
 	return err ? err
-		   : numbers(store, scope->where,
+		   : numbers(store, filter->where,
 			     "SELECT MAX(s.most_bytes), s.start_ns FROM bucket s WHERE ", out, 2);
 }
 
-static struct shiny_err *load_peak(struct store *store, const struct scope *scope,
-				   struct summary *out)
+static struct shiny_err *load_peak(struct store *store, const struct filter *filter,
+				   struct totals *out)
 {
-	bool all = scope_narrow(scope) || strcmp(scope->where, "1") == 0;
+	bool all = filter_is_subset(filter) || strcmp(filter->where, "1") == 0;
 	uint64_t n[2] = { 0 };
-	struct shiny_err *err = load_course(store, scope, out);
+	struct shiny_err *err = load_course(store, filter, out);
 
 	if (!err && all)
 		err = numbers(store, "", "SELECT k.bytes, k.ns FROM session_peak k", n, 2);
 	else if (!err)
-		err = load_peak_of_some(store, scope, n);
+		err = load_peak_of_some(store, filter, n);
 	if (err || !n[0])
 		return err;
 	out->peak_bytes = n[0];
@@ -125,9 +125,9 @@ static struct shiny_err *load_peak(struct store *store, const struct scope *scop
 	return NULL;
 }
 
-struct shiny_err *summary_load(struct store *store, const struct scope *scope, struct summary *out)
+struct shiny_err *totals_load(struct store *store, const struct filter *filter, struct totals *out)
 {
-	struct summary s = {.program = NULL};
+	struct totals s = { .program = NULL };
 	struct query *q = NULL;
 	struct shiny_err *err = load_what_ran(store, &s);
 	uint64_t n[5] = { 0 };
@@ -148,14 +148,14 @@ struct shiny_err *summary_load(struct store *store, const struct scope *scope, s
 	s.stacks = n[3];
 	if (!err)
 		err = numbers(
-			store, scope->where,
+			store, filter->where,
 			"SELECT COUNT(*), SUM(s.events), SUM(s.threads) FROM v_processes s WHERE ",
 			n, 3);
 	s.processes = n[0];
 	s.events = n[1];
 	s.threads = n[2];
 	if (!err)
-		err = numbers(store, scope_blocks(scope),
+		err = numbers(store, filter_blocks(filter),
 			      "SELECT COUNT(DISTINCT CASE WHEN y.confidence <> 'label' THEN y.name "
 			      "END), COUNT(DISTINCT NULLIF(s.vtable, 0)), "
 			      "SUM(CASE WHEN y.confidence <> 'label' THEN s.allocs ELSE 0 END), "
@@ -171,22 +171,22 @@ struct shiny_err *summary_load(struct store *store, const struct scope *scope, s
 	s.labels = n[4];
 	if (!err)
 		err = query_format(store, &q, "SELECT " SUMS_SQL " FROM site_stat s WHERE %s",
-				   scope_blocks(scope));
+				   filter_blocks(filter));
 	if (!err && !(err = query_step(q, &row)) && row)
 		sums_read(&s.sums, q, 0);
 	query_end(q);
 	if (!err)
-		err = load_peak(store, scope, &s);
+		err = load_peak(store, filter, &s);
 	if (err) {
-		summary_deinit(&s);
+		totals_deinit(&s);
 		return err;
 	}
 	*out = s;
 	return NULL;
 }
 
-void summary_deinit(struct summary *summary)
+void totals_deinit(struct totals *totals)
 {
-	free(summary->program);
-	free(summary->command);
+	free(totals->program);
+	free(totals->command);
 }

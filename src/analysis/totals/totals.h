@@ -9,9 +9,9 @@
 
 #include "../query/filter.h"
 
-enum { SUMMARY_TIMES = 40 };
+enum { TOTALS_TIMES = 40 };
 
-struct summary {
+struct totals {
 	char *program, *command;      /* of the first process; "" unknown */
 	uint64_t started;             /* ns since 1970, 0 unknown */
 	uint64_t duration;            /* ns */
@@ -23,13 +23,13 @@ struct summary {
 	uint64_t typed_allocs;        /* allocations whose type is known; a label is none */
 	uint64_t peak_bytes, peak_at; /* most live bytes at once, and when; of some processes
 	                               * without events as well as buckets tell */
-	uint64_t times[SUMMARY_TIMES]; /* most live bytes in each fortieth of the session, by the
-	                                * timeline's buckets; over the scope, as the peak */
-	struct sums sums;             /* over the scope; everything else is over the session */
+	uint64_t times[TOTALS_TIMES]; /* most live bytes in each fortieth of the session, by the
+				       * timeline's buckets; over the filter, as the peak */
+	struct sums sums;	      /* over the filter; everything else is over the session */
 };
 
-SHINY_MUST_CHECK struct shiny_err *summary_load(struct store *store, const struct scope *scope,
-						struct summary *out);
-void summary_deinit(struct summary *summary);
+SHINY_MUST_CHECK struct shiny_err *totals_load(struct store *store, const struct filter *filter,
+					       struct totals *out);
+void totals_deinit(struct totals *totals);
 
 #endif

@@ -30,7 +30,7 @@ static const struct { const char *name, *key; } groupings[] = {
 static int compare(const void *left, const void *right, void *context)
 {
 	const struct type_row *a = left, *b = right;
-	enum order order = *(enum order *)context;
+	enum sums_order order = *(enum sums_order *)context;
 	uint64_t x = sums_by(&a->sums, order, 0), y = sums_by(&b->sums, order, 0);
 	int names = strcmp(a->name ? a->name : "", b->name ? b->name : "");
 
@@ -111,7 +111,7 @@ static struct shiny_err *read_row(struct types *types, const struct query *q, en
 	return NULL;
 }
 
-static struct shiny_err *load_levels(struct store *store, const struct scope *scope,
+static struct shiny_err *load_levels(struct store *store, const struct filter *filter,
 				     struct types *out)
 {
 	struct query *q = NULL;
@@ -120,7 +120,7 @@ static struct shiny_err *load_levels(struct store *store, const struct scope *sc
 		store, &q,
 		"SELECT COALESCE(y.confidence, 'none'), " SUMS_SQL
 		" FROM site_stat s LEFT JOIN type y ON y.id = s.type WHERE %s GROUP BY 1",
-		scope_blocks(scope));
+		filter_blocks(filter));
 
 	while (!err && !(err = query_step(q, &row)) && row) {
 		struct sums sums;
@@ -134,8 +134,8 @@ static struct shiny_err *load_levels(struct store *store, const struct scope *sc
 	return err;
 }
 
-struct shiny_err *types_load(struct store *store, const struct scope *scope, enum types_by by,
-			     const char *match, enum order order, struct types *out)
+struct shiny_err *types_load(struct store *store, const struct filter *filter, enum types_by by,
+			     const char *match, enum sums_order order, struct types *out)
 {
 	struct types types = { 0 };
 	struct query *q = NULL;
@@ -164,13 +164,13 @@ struct shiny_err *types_load(struct store *store, const struct scope *scope, enu
 							      "ON i.id = s.site LEFT JOIN module m "
 							      "ON m.id = i.module "
 							      "WHERE %s GROUP BY %s",
-		groupings[by].name, SHINY_VPTR_FREE, scope_blocks(scope), groupings[by].key);
+		groupings[by].name, SHINY_VPTR_FREE, filter_blocks(filter), groupings[by].key);
 
 	while (!err && !(err = query_step(q, &row)) && row)
 		err = read_row(&types, q, by, match);
 	query_end(q);
 	if (!err)
-		err = load_levels(store, scope, &types);
+		err = load_levels(store, filter, &types);
 	if (err) {
 		types_deinit(&types);
 		return err;

@@ -45,13 +45,13 @@ struct types {
 	struct sums total; /* over the rows that match */
 	uint64_t typed_allocs, typed_live_bytes; /* of these, with a type: no label, not
 	                                          * LEVEL_NONE */
-	struct sums levels[LEVELS]; /* over all blocks of the scope, whatever matches */
+	struct sums levels[LEVELS]; /* over all blocks of the filter, whatever matches */
 };
 
 /* `match`: text_matches() on the type, in full or short, the container or the module; NULL all. */
-SHINY_MUST_CHECK struct shiny_err *types_load(struct store *store, const struct scope *scope,
-					      enum types_by by, const char *match, enum order order,
-					      struct types *out);
+SHINY_MUST_CHECK struct shiny_err *types_load(struct store *store, const struct filter *filter,
+					      enum types_by by, const char *match,
+					      enum sums_order order, struct types *out);
 void types_deinit(struct types *types);
 
 #endif

@@ -436,17 +436,17 @@ struct shiny_err *cmd_activity(struct ctl *ctl)
 	bool csv = ctl->options.given[OPT_CSV];
 	struct activity activity;
 	struct store *store;
-	struct scope scope = { 0 };
+	struct filter filter = { 0 };
 	uint64_t interval;
 	struct shiny_err *err = interval_of(ctl, &interval);
 	unsigned flags = ACTIVITY_PROGRESS | (csv ? 0 : ACTIVITY_PHASES) |
 			 (ctl->options.given[OPT_FULL_NAMES] ? ACTIVITY_FULL_NAMES : 0);
 
 	if (!err)
-		err = ctl_begin(ctl, &store, &scope);
+		err = ctl_begin(ctl, &store, &filter);
 	if (!err)
-		err = ctl_loaded(store, &scope,
-				 activity_load(store, &scope, interval, flags, &activity));
+		err = ctl_loaded(store, &filter,
+				 activity_load(store, &filter, interval, flags, &activity));
 	if (err)
 		return err;
 	if (CTL_JSON(ctl)) {

@@ -200,7 +200,7 @@ struct shiny_err *cmd_browser(struct ctl *ctl)
 {
 	const char *at = ctl->options.text[OPT_BROWSER_AT];
 	struct browser browser = { 0 };
-	struct scope scope = { 0 };
+	struct filter filter = { 0 };
 	uint64_t until = UINT64_MAX;
 	struct store *store;
 	struct shiny_err *err;
@@ -209,10 +209,10 @@ struct shiny_err *cmd_browser(struct ctl *ctl)
 		return shiny_err(
 			SHINY_ERR_USAGE,
 			"browser: --at %s: not last or a time such as 2.5s since the start", at);
-	err = ctl_begin(ctl, &store, &scope);
+	err = ctl_begin(ctl, &store, &filter);
 	if (!err)
-		err = ctl_loaded(store, &scope,
-				 browser_load(store, &scope, until, ctl->options.text[OPT_MATCH],
+		err = ctl_loaded(store, &filter,
+				 browser_load(store, &filter, until, ctl->options.text[OPT_MATCH],
 					      &browser));
 	if (err)
 		return err;

@@ -7,13 +7,13 @@
 #include "../pair.h"
 #include "../check_report.h"
 
-static struct shiny_err *read_rules(const struct ctl *ctl, struct limit_rules *rules)
+static struct shiny_err *read_rules(const struct ctl *ctl, struct check_rules *rules)
 {
 	const char *path = ctl->options.text[OPT_RULES];
-	struct shiny_err *err = path ? limit_rules_read(rules, path) : NULL;
+	struct shiny_err *err = path ? check_rules_read(rules, path) : NULL;
 
 	for (size_t i = 1; !err && i < ctl->options.operand_count; i++)
-		err = limit_rules_add(rules, ctl->options.operands[i]);
+		err = check_rules_add(rules, ctl->options.operands[i]);
 	if (!err && !rules->count)
 		err = shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "check: there is no rule%s%s",
 						 path ? " in " : "", path ? path : ""),
@@ -29,10 +29,10 @@ static struct shiny_err *read_rules(const struct ctl *ctl, struct limit_rules *r
 	return err;
 }
 
-typedef void write_fn(FILE *out, const struct verdict *verdict);
+typedef void write_fn(FILE *out, const struct check_report *report);
 
 static struct shiny_err *write_file(const char *path, write_fn *write,
-				    const struct verdict *verdict)
+				    const struct check_report *report)
 {
 	FILE *out;
 	bool bad;
@@ -42,22 +42,24 @@ static struct shiny_err *write_file(const char *path, write_fn *write,
 	out = fopen(path, "we");
 	if (!out)
 		return shiny_err_os(errno, "cannot write %s", path);
-	write(out, verdict);
+	write(out, report);
 	bad = ferror(out);
 	if (fclose(out) != 0 || bad)
 		return shiny_err_os(errno, "cannot write %s", path);
 	return NULL;
 }
 
-static struct shiny_err *write_files(const struct ctl *ctl, const struct verdict *verdict)
+static struct shiny_err *write_files(const struct ctl *ctl, const struct check_report *report)
 {
-	struct shiny_err *err = write_file(ctl->options.text[OPT_JUNIT], verdict_junit, verdict);
+	struct shiny_err *err =
+		write_file(ctl->options.text[OPT_JUNIT], check_report_junit, report);
 
-	return err ? err : write_file(ctl->options.text[OPT_MARKDOWN], verdict_markdown, verdict);
+	return err ? err
+		   : write_file(ctl->options.text[OPT_MARKDOWN], check_report_markdown, report);
 }
 
 /* A session that cannot be read: nothing can be said, which is status 3; the files say so too. */
-static struct shiny_err *unread(const struct ctl *ctl, struct verdict *verdict,
+static struct shiny_err *unread(const struct ctl *ctl, struct check_report *report,
 				struct shiny_err *err)
 {
 	struct shiny_err *more;
@@ -65,60 +67,60 @@ static struct shiny_err *unread(const struct ctl *ctl, struct verdict *verdict,
 	if (err->code == SHINY_ERR_USAGE)
 		return err;
 	err->code = SHINY_ERR_STRICT;
-	verdict->unread = err->message;
-	more = write_files(ctl, verdict);
+	report->unread = err->message;
+	more = write_files(ctl, report);
 	if (more) /* the first error is the one that matters */
 		shiny_err_free(more);
 	return err;
 }
 
 static struct shiny_err *print(struct ctl *ctl, const struct pair *pair,
-			       const struct verdict *verdict)
+			       const struct check_report *report)
 {
 	static const char *const names[] = { "base", "new" };
 	struct shiny_err *err = NULL;
 
 	if (CTL_JSON(ctl)) {
 		ctl_document(ctl);
-		ctl_narrowed(ctl);
-		verdict_json(&ctl->json, verdict);
+		ctl_subset(ctl);
+		check_report_json(&ctl->json, report);
 	} else {
-		ctl_narrowed(ctl);
-		verdict_print(ctl, verdict);
+		ctl_subset(ctl);
+		check_report_print(ctl, report);
 	}
 	for (int side = 0; !err && side < 2; side++) {
-		if (!verdict->paths[side])
+		if (!report->paths[side])
 			continue;
 		if (CTL_JSON(ctl)) {
 			json_object(&ctl->json, names[side]);
-			json_text(&ctl->json, "file", verdict->paths[side]);
-		} else if (verdict->paths[0]) {
+			json_text(&ctl->json, "file", report->paths[side]);
+		} else if (report->paths[0]) {
 			fprintf(stdout, "%-4s: ", names[side]);
 		}
-		err = ctl_losses(ctl, pair->stores[side], verdict->paths[side]);
+		err = ctl_losses(ctl, pair->stores[side], report->paths[side]);
 		if (CTL_JSON(ctl))
 			json_end(&ctl->json);
 	}
 	if (CTL_JSON(ctl))
 		json_end(&ctl->json);
-	else if (!err && ctl->style.width && verdict->paths[0] &&
-		 verdict_count(verdict, LIMIT_FAILS))
+	else if (!err && ctl->style.width && report->paths[0] &&
+		 check_report_count(report, CHECK_FAILS))
 		fprintf(stdout, "%snext:%s shinyctl diff %s %s\n", tint(&ctl->style, TINT_DIM),
-			tint_end(&ctl->style, TINT_DIM), verdict->paths[0], verdict->paths[1]);
+			tint_end(&ctl->style, TINT_DIM), report->paths[0], report->paths[1]);
 	return err;
 }
 
 struct shiny_err *cmd_check(struct ctl *ctl)
 {
-	struct limit_rules rules = { 0 };
-	struct limits limits = { 0 };
-	struct verdict verdict = {
+	struct check_rules rules = { 0 };
+	struct check_results results = { 0 };
+	struct check_report report = {
 		.rules = &rules, .paths = { ctl->options.text[OPT_BASE], ctl->options.operands[0] }
 	};
-	struct limit_options options = { .suppressions = ctl->options.text[OPT_SUPPRESSIONS],
+	struct check_options options = { .suppressions = ctl->options.text[OPT_SUPPRESSIONS],
 					 .full_names = ctl->options.given[OPT_FULL_NAMES],
 					 .progress = true };
-	const struct scope_names names = ctl_names(ctl);
+	const struct filter_names names = ctl_names(ctl);
 	struct component_rules *components = NULL;
 	struct pair pair = { 0 };
 	struct shiny_err *err = read_rules(ctl, &rules);
@@ -128,25 +130,25 @@ struct shiny_err *cmd_check(struct ctl *ctl)
 					   &components);
 	options.components = components;
 	for (size_t i = 0; i < rules.count; i++)
-		verdict.loss_allowed = verdict.loss_allowed || rules.at[i].measure == LIMIT_LOST;
+		report.loss_allowed = report.loss_allowed || rules.at[i].measure == CHECK_LOST;
 	if (!err) {
-		err = pair_open(ctl, verdict.paths[0], verdict.paths[1], &pair);
+		err = pair_open(ctl, report.paths[0], report.paths[1], &pair);
 		if (!err)
-			err = limits_load(pair.stores, &names, &rules, &options, &limits);
+			err = check_eval(pair.stores, &names, &rules, &options, &results);
 		if (err)
-			err = unread(ctl, &verdict, err);
+			err = unread(ctl, &report, err);
 	}
 	if (!err) {
-		verdict.limits = &limits;
-		err = print(ctl, &pair, &verdict);
+		report.results = &results;
+		err = print(ctl, &pair, &report);
 		if (!err)
-			err = write_files(ctl, &verdict);
-		if (verdict_status(&verdict))
-			ctl->status = verdict_status(&verdict);
+			err = write_files(ctl, &report);
+		if (check_report_status(&report))
+			ctl->status = check_report_status(&report);
 	}
-	limits_deinit(&limits);
+	check_results_deinit(&results);
 	pair_close(&pair);
 	component_rules_free(components);
-	limit_rules_deinit(&rules);
+	check_rules_deinit(&rules);
 	return err;
 }

@@ -131,15 +131,15 @@ static void json_rows(struct json *json, const struct diagnoses *diagnoses)
 	json_end(json);
 }
 
-static struct shiny_err *load(struct store *store, const struct scope *scope, bool full_names,
+static struct shiny_err *load(struct store *store, const struct filter *filter, bool full_names,
 			      struct diagnoses *out)
 {
 	struct diagnose_known known;
-	struct shiny_err *err = diagnose_know(store, scope, full_names, true, &known);
+	struct shiny_err *err = diagnose_know(store, filter, full_names, true, &known);
 
 	if (err)
 		return err;
-	err = diagnose_load(store, scope, &known, full_names, true, out);
+	err = diagnose_load(store, filter, &known, full_names, true, out);
 	diagnose_forget(&known);
 	return err;
 }
@@ -148,12 +148,12 @@ struct shiny_err *cmd_diagnose(struct ctl *ctl)
 {
 	struct diagnoses diagnoses;
 	struct store *store;
-	struct scope scope;
-	struct shiny_err *err = ctl_begin(ctl, &store, &scope);
+	struct filter filter;
+	struct shiny_err *err = ctl_begin(ctl, &store, &filter);
 
 	if (!err)
-		err = ctl_loaded(store, &scope,
-				 load(store, &scope, ctl->options.given[OPT_FULL_NAMES],
+		err = ctl_loaded(store, &filter,
+				 load(store, &filter, ctl->options.given[OPT_FULL_NAMES],
 				      &diagnoses));
 	if (err)
 		return err;

@@ -50,7 +50,7 @@ static void print_value(struct table *table, const char *name, pair_units_fn *un
 	table_text(table, 4, pair_share(text, base, new));
 }
 
-static void print_sessions(struct ctl *ctl, const struct scope *scope, const struct diff *d)
+static void print_sessions(struct ctl *ctl, const struct filter *filter, const struct diff *d)
 {
 	static const struct column columns[] = {
 		{ "", CELL_TEXT, true, TEXT_CUT_END, 0, TINT_NONE },
@@ -71,15 +71,15 @@ static void print_sessions(struct ctl *ctl, const struct scope *scope, const str
 			    new->peak_bytes);
 	print_value(&table, "requested in all", units_bytes, base->sums.bytes, new->sums.bytes);
 	print_value(&table, "  blocks", units_count, base->sums.allocs, new->sums.allocs);
-	if (!scope_narrow(scope))
+	if (!filter_is_subset(filter))
 		print_value(&table, "processes", units_count, base->processes, new->processes);
-	if (!scope->tags)
+	if (!filter->tags)
 		print_value(&table, "duration", units_time, base->duration, new->duration);
 	table_print(&table, &ctl->style);
 	table_deinit(&table);
-	if (scope_narrow(scope))
+	if (filter_is_subset(filter))
 		fprintf(stdout, "of the whole sessions, and not shown: processes%s\n",
-			scope->tags ? ", duration" : "");
+			filter->tags ? ", duration" : "");
 }
 
 /* ---- rows ---- */
@@ -113,7 +113,7 @@ static void print_row(struct table *table, const struct diff_row *row, enum diff
 }
 
 static void print_rows(struct ctl *ctl, const struct diff_row *const *rows, size_t count,
-		       enum diff_measure measure, enum census_by by)
+		       enum diff_measure measure, enum breakdown_by by)
 {
 	const struct column columns[COLUMNS] = {
 		[CHANGE] = { .title = "change", .kind = CELL_RIGHT, .tint = TINT_BOLD },
@@ -121,8 +121,8 @@ static void print_rows(struct ctl *ctl, const struct diff_row *const *rows, size
 		[NEW] = { .title = "new", .kind = CELL_RIGHT },
 		[SHARE] = { .title = "", .kind = CELL_RIGHT },
 		[STEPS] = { .title = "blocks made meanwhile", .kind = CELL_RIGHT, .drop = 3 },
-		[NAME] = { census_names[by], CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME },
-		[MOSTLY] = { by == CENSUS_TYPE ? "mostly at" : "mostly", CELL_TEXT, true,
+		[NAME] = { breakdown_names[by], CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME },
+		[MOSTLY] = { by == BREAKDOWN_TYPE ? "mostly at" : "mostly", CELL_TEXT, true,
 			     TEXT_CUT_MIDDLE, 4, TINT_DIM },
 	};
 	struct table table;
@@ -135,11 +135,11 @@ static void print_rows(struct ctl *ctl, const struct diff_row *const *rows, size
 }
 
 static void print_view(struct ctl *ctl, const struct diff *d, enum diff_measure measure,
-		       enum census_by by, size_t limit)
+		       enum breakdown_by by, size_t limit)
 {
 	size_t count = d->counts[measure];
 	const struct diff_row **rows = mem_zero(count + 1, sizeof(*rows));
-	char *title = mem_format("%s, by %s", measures[measure].title, census_names[by]);
+	char *title = mem_format("%s, by %s", measures[measure].title, breakdown_names[by]);
 
 	for (size_t i = 0; i < d->count; i++)
 		if (d->rows[i].places[measure])
@@ -156,7 +156,7 @@ static void print_view(struct ctl *ctl, const struct diff *d, enum diff_measure 
 }
 
 /* What stands behind the numbers: how much of both could be matched at all. */
-static void print_matching(struct ctl *ctl, const struct diff *d, enum census_by by)
+static void print_matching(struct ctl *ctl, const struct diff *d, enum breakdown_by by)
 {
 	fprintf(stdout, "\n%s %s different, %s the same\n",
 		units_noun(UNITS_NOUN_BUF, d->count, "row"), units_form(d->count, "is", "are"),
@@ -174,15 +174,15 @@ static void print_matching(struct ctl *ctl, const struct diff *d, enum census_by
 		putc('\n', stdout);
 }
 
-static void print(struct ctl *ctl, const struct scope *scope, const struct diff *d,
-		  enum census_by by)
+static void print(struct ctl *ctl, const struct filter *filter, const struct diff *d,
+		  enum breakdown_by by)
 {
-	ctl_narrowed(ctl);
-	print_sessions(ctl, scope, d);
+	ctl_subset(ctl);
+	print_sessions(ctl, filter, d);
 	if (!d->count) {
 		fprintf(stdout, "\n%sno difference%s by %s; %s %s the same\n",
 			tint(&ctl->style, TINT_GOOD), tint_end(&ctl->style, TINT_GOOD),
-			census_names[by], units_noun(UNITS_NOUN_BUF, d->same, "row"),
+			breakdown_names[by], units_noun(UNITS_NOUN_BUF, d->same, "row"),
 			units_form(d->same, "is", "are"));
 		return;
 	}
@@ -258,15 +258,15 @@ static struct shiny_err *json_session(struct ctl *ctl, const struct pair *pair, 
 				      const struct diff *d)
 {
 	const struct diff_session *s = &d->sessions[side];
-	const struct scope *scope = &pair->scopes[side];
+	const struct filter *filter = &pair->filters[side];
 	const char *path = ctl->options.operands[side];
 	struct json *json = &ctl->json;
 	struct shiny_err *err;
 
 	json_object(json, side ? "new" : "base");
 	json_text(json, "file", path);
-	json_number_or_null(json, "duration_ns", s->duration, !scope->tags);
-	json_number_or_null(json, "processes", s->processes, !scope_narrow(scope));
+	json_number_or_null(json, "duration_ns", s->duration, !filter->tags);
+	json_number_or_null(json, "processes", s->processes, !filter_is_subset(filter));
 	json_sums(json, &s->sums);
 	if (d->timed)
 		json_number(json, "peak_bytes", s->peak_bytes);
@@ -276,14 +276,14 @@ static struct shiny_err *json_session(struct ctl *ctl, const struct pair *pair, 
 }
 
 static struct shiny_err *json_diff(struct ctl *ctl, const struct pair *pair, const struct diff *d,
-				   enum census_by by)
+				   enum breakdown_by by)
 {
 	struct json *json = &ctl->json;
 	struct shiny_err *err;
 
 	ctl_document(ctl);
-	ctl_narrowed(ctl);
-	json_text(json, "by", census_names[by]);
+	ctl_subset(ctl);
+	json_text(json, "by", breakdown_names[by]);
 	err = json_session(ctl, pair, 0, d);
 	if (!err)
 		err = json_session(ctl, pair, 1, d);
@@ -302,7 +302,7 @@ static struct shiny_err *json_diff(struct ctl *ctl, const struct pair *pair, con
 struct shiny_err *cmd_diff(struct ctl *ctl)
 {
 	/* options.def lists both in the order of their enums */
-	enum census_by by = (enum census_by)ctl->options.number[OPT_DIFF_BY];
+	enum breakdown_by by = (enum breakdown_by)ctl->options.number[OPT_DIFF_BY];
 	enum diff_measure order = ctl->options.given[OPT_DIFF_SORT]
 					  ? (enum diff_measure)ctl->options.number[OPT_DIFF_SORT]
 					  : DIFF_LIVE;
@@ -311,20 +311,20 @@ struct shiny_err *cmd_diff(struct ctl *ctl)
 	struct diff diff = { 0 };
 	struct shiny_err *err = NULL;
 
-	if (ctl->options.component_count && by != CENSUS_COMPONENT)
+	if (ctl->options.component_count && by != BREAKDOWN_COMPONENT)
 		return shiny_err(SHINY_ERR_USAGE, "diff: --components is for --by component");
-	if (by == CENSUS_COMPONENT)
+	if (by == BREAKDOWN_COMPONENT)
 		err = component_rules_load(ctl->options.components, ctl->options.component_count,
 					   &rules);
 	if (!err)
 		err = pair_open(ctl, ctl->options.operands[0], ctl->options.operands[1], &pair);
 	if (!err)
-		err = diff_load(pair.stores, pair.scopes, by, rules, ctl->options.text[OPT_MATCH],
+		err = diff_load(pair.stores, pair.filters, by, rules, ctl->options.text[OPT_MATCH],
 				order, ctl->options.given[OPT_FULL_NAMES], true, &diff);
 	if (!err && CTL_JSON(ctl)) {
 		err = json_diff(ctl, &pair, &diff, by);
 	} else if (!err) {
-		print(ctl, &pair.scopes[1], &diff, by);
+		print(ctl, &pair.filters[1], &diff, by);
 		for (int side = 0; !err && side < 2; side++) {
 			fprintf(stdout, "%s%s: ", side ? "" : "\n", side ? "new " : "base");
 			err = ctl_losses(ctl, pair.stores[side], ctl->options.operands[side]);
@@ -333,7 +333,7 @@ struct shiny_err *cmd_diff(struct ctl *ctl)
 	if (!err && !CTL_JSON(ctl) && ctl->style.width)
 		fprintf(stdout, "%snext:%s shinyctl diff --by %s %s %s\n",
 			tint(&ctl->style, TINT_DIM), tint_end(&ctl->style, TINT_DIM),
-			by == CENSUS_TYPE ? "site" : "type", ctl->options.operands[0],
+			by == BREAKDOWN_TYPE ? "site" : "type", ctl->options.operands[0],
 			ctl->options.operands[1]);
 	diff_deinit(&diff);
 	pair_close(&pair);

@@ -30,18 +30,18 @@ typedef VEC(struct step) steps_t;
 struct explainer {
 	struct ctl *ctl;
 	struct store *store;
-	struct scope scope;
+	struct filter filter;
 	struct sym *sym;
 	struct sym_module **modules; /* by module.id; NULL: not opened */
 	size_t module_limit;
-	struct place place;          /* of a site */
+	struct site_match place;	 /* of a site */
 	const struct block_found *block; /* of an address; NULL */
 	bool full;
 };
 
 /* One conclusion, worked out again. */
 struct conclusion {
-	const struct origin *origin;
+	const struct type_origin *origin;
 	struct sym_type type;
 	steps_t steps;
 };
@@ -99,7 +99,7 @@ static struct shiny_err *vtable_of(struct explainer *e, uint32_t id, struct sym_
 	return err;
 }
 
-static struct shiny_err *conclude(struct explainer *e, const struct origin *origin,
+static struct shiny_err *conclude(struct explainer *e, const struct type_origin *origin,
 				  struct conclusion *out)
 {
 	struct sym_evidence evidence = {take_step, &out->steps};
@@ -150,7 +150,7 @@ static char *concluded_name(const struct explainer *e, const struct sym_type *ty
 		.full = e->full });
 }
 
-static char *recorded_name(const struct explainer *e, const struct origin *origin)
+static char *recorded_name(const struct explainer *e, const struct type_origin *origin)
 {
 	return type_name_block(&(struct type_text){ .type = origin->name,
 						    .container = origin->container,
@@ -184,7 +184,7 @@ static void print_stack_of(struct explainer *e, const struct stack_lines *lines)
 	}
 }
 
-static void print_sizes(const struct origin *o)
+static void print_sizes(const struct type_origin *o)
 {
 	fputs(units_noun(UNITS_NOUN_BUF, o->least_of_all, "byte"), stdout);
 	if (o->most_of_all != o->least_of_all)
@@ -221,7 +221,7 @@ static void print_wrapped(const struct style *style, const char *text, unsigned 
 static struct shiny_err *print_conclusion(struct explainer *e, const struct conclusion *c)
 {
 	const struct style *style = &e->ctl->style;
-	const struct origin *o = c->origin;
+	const struct type_origin *o = c->origin;
 	char *name = concluded_name(e, &c->type), *recorded = recorded_name(e, o);
 	struct stack_lines lines;
 	struct shiny_err *err = stack_load(e->store, o->stack, &lines);
@@ -314,7 +314,7 @@ static struct shiny_err *print_head(struct explainer *e)
 static struct shiny_err *json_conclusion(struct explainer *e, const struct conclusion *c)
 {
 	struct json *json = &e->ctl->json;
-	const struct origin *o = c->origin;
+	const struct type_origin *o = c->origin;
 	struct shiny_err *err = json_stack(json, e->store, "stack", o->stack);
 	char *name, *recorded;
 
@@ -386,7 +386,7 @@ static void json_head(struct explainer *e)
 
 /* ---- the verb ---- */
 
-static struct shiny_err *show(struct explainer *e, const struct origins *origins)
+static struct shiny_err *show(struct explainer *e, const struct type_origins *origins)
 {
 	size_t shown = ctl_limit(e->ctl, origins->count, TYPES_SHOWN);
 	bool json = CTL_JSON(e->ctl);
@@ -422,13 +422,13 @@ static struct shiny_err *show(struct explainer *e, const struct origins *origins
 }
 
 /* The candidates, as texts that can be given instead. */
-static struct shiny_err *ambiguous_places(const char *text, const struct places *places)
+static struct shiny_err *ambiguous_places(const char *text, const struct site_matches *places)
 {
 	char **list = mem_zero(places->count, sizeof(*list));
 	struct shiny_err *err;
 
 	for (size_t i = 0; i < places->count; i++) {
-		const struct place *p = &places->rows[i];
+		const struct site_match *p = &places->rows[i];
 		char *brief = type_name_short(p->label), *cut = mem_alloc(4 * 60 + 8);
 
 		text_fit(cut, 4 * 60 + 8, brief, 60, TEXT_CUT_MIDDLE);
@@ -447,15 +447,15 @@ static struct shiny_err *ambiguous_places(const char *text, const struct places 
 
 static struct shiny_err *explain_site(struct explainer *e, const char *text)
 {
-	struct places places = { 0 };
-	struct origins origins = { 0 };
-	struct shiny_err *err = places_find(e->store, &e->scope, text, &places);
+	struct site_matches places = { 0 };
+	struct type_origins origins = { 0 };
+	struct shiny_err *err = site_query_find(e->store, &e->filter, text, &places);
 
 	if (err)
 		return err;
 	if (places.count == 1) {
 		e->place = places.rows[0];
-		err = origins_load(e->store, &e->scope, &e->place, 0, 0, &origins);
+		err = origins_load(e->store, &e->filter, &e->place, 0, 0, &origins);
 		if (!err)
 			err = show(e, &origins);
 		origins_deinit(&origins);
@@ -470,7 +470,7 @@ static struct shiny_err *explain_site(struct explainer *e, const char *text)
 			"a block is 0xaddress",
 			e->ctl->options.operands[0]);
 	}
-	places_deinit(&places);
+	site_matches_deinit(&places);
 	return err;
 }
 
@@ -508,8 +508,8 @@ static struct shiny_err *several_processes(struct explainer *e, const char *text
 static struct shiny_err *explain_address(struct explainer *e, const char *text, uint64_t address)
 {
 	struct blocks_found blocks = { 0 };
-	struct origins origins = { 0 };
-	struct shiny_err *err = blocks_find(e->store, &e->scope, address, &blocks);
+	struct type_origins origins = { 0 };
+	struct shiny_err *err = blocks_find(e->store, &e->filter, address, &blocks);
 
 	if (err)
 		return err;
@@ -523,12 +523,13 @@ static struct shiny_err *explain_address(struct explainer *e, const char *text, 
 		err = several_processes(e, text, &blocks);
 	} else {
 		e->block = &blocks.rows[0];
-		err = origins_load(e->store, &e->scope, NULL, e->block->stack, e->block->vtable,
+		err = origins_load(e->store, &e->filter, NULL, e->block->stack, e->block->vtable,
 				   &origins);
 		/* the block's last vptr may be counted in another row; without one, its stack's
 		 * other blocks speak for it */
 		if (!err && !origins.count)
-			err = origins_load(e->store, &e->scope, NULL, e->block->stack, 0, &origins);
+			err = origins_load(e->store, &e->filter, NULL, e->block->stack, 0,
+					   &origins);
 		if (!err && !origins.count)
 			err = shiny_err(SHINY_ERR_OTHER,
 					"explain '%s': the block's stack was not recorded, so "
@@ -566,13 +567,13 @@ struct shiny_err *cmd_explain(struct ctl *ctl)
 	struct shiny_err *err = store_open(ctl->options.operands[0], &e.store);
 
 	if (!err)
-		err = scope_resolve(e.store, ctl->options.text[OPT_PROCESS], &e.scope);
+		err = filter_resolve(e.store, ctl->options.text[OPT_PROCESS], &e.filter);
 	if (!err)
 		err = sym_create(&options, &e.sym);
 	if (!err)
 		err = is_address(text, &address) ? explain_address(&e, text, address)
 						 : explain_site(&e, text);
-	scope_deinit(&e.scope);
+	filter_deinit(&e.filter);
 	sym_destroy(e.sym);
 	free(e.modules);
 	if (err) {

@@ -90,13 +90,13 @@ struct shiny_err *cmd_growth(struct ctl *ctl)
 {
 	struct growth growth;
 	struct store *store;
-	struct scope scope = { 0 };
-	struct shiny_err *err = ctl_begin(ctl, &store, &scope);
+	struct filter filter = { 0 };
+	struct shiny_err *err = ctl_begin(ctl, &store, &filter);
 	size_t limit;
 
 	if (!err)
-		err = ctl_loaded(store, &scope,
-				 growth_load(store, &scope, ctl->options.text[OPT_MATCH],
+		err = ctl_loaded(store, &filter,
+				 growth_load(store, &filter, ctl->options.text[OPT_MATCH],
 					     (uint64_t)ctl->options.number[OPT_LEAST_STEPS], true,
 					     &growth));
 	if (err)

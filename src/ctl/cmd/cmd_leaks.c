@@ -126,13 +126,13 @@ struct shiny_err *cmd_leaks(struct ctl *ctl)
 	enum group_by by = groups[ctl->options.number[OPT_LEAKS_BY]];
 	struct leaks leaks;
 	struct store *store;
-	struct scope scope = { 0 };
-	struct shiny_err *err = ctl_begin(ctl, &store, &scope);
+	struct filter filter = { 0 };
+	struct shiny_err *err = ctl_begin(ctl, &store, &filter);
 	size_t limit;
 
 	if (!err)
-		err = ctl_loaded(store, &scope,
-				 leaks_load(store, &scope, by, ctl->options.text[OPT_MATCH],
+		err = ctl_loaded(store, &filter,
+				 leaks_load(store, &filter, by, ctl->options.text[OPT_MATCH],
 					    ctl->options.text[OPT_SUPPRESSIONS],
 					    ctl->options.given[OPT_FULL_NAMES], true, &leaks));
 	if (err)

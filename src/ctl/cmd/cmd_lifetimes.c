@@ -274,13 +274,13 @@ struct shiny_err *cmd_lifetimes(struct ctl *ctl)
 	enum lifetimes_order order = (enum lifetimes_order)ctl->options.number[OPT_LIFETIMES_SORT];
 	struct lifetimes lifetimes;
 	struct store *store;
-	struct scope scope = { 0 };
-	struct shiny_err *err = ctl_begin(ctl, &store, &scope);
+	struct filter filter = { 0 };
+	struct shiny_err *err = ctl_begin(ctl, &store, &filter);
 	size_t limit;
 
 	if (!err)
-		err = ctl_loaded(store, &scope,
-				 lifetimes_load(store, &scope, by, ctl->options.text[OPT_MATCH],
+		err = ctl_loaded(store, &filter,
+				 lifetimes_load(store, &filter, by, ctl->options.text[OPT_MATCH],
 						order, ctl->options.given[OPT_FULL_NAMES], true,
 						&lifetimes));
 	if (err)

@@ -115,12 +115,12 @@ struct shiny_err *cmd_marks(struct ctl *ctl)
 {
 	struct marks marks;
 	struct store *store;
-	struct scope scope = { 0 };
-	struct shiny_err *err = ctl_begin(ctl, &store, &scope);
+	struct filter filter = { 0 };
+	struct shiny_err *err = ctl_begin(ctl, &store, &filter);
 	size_t limit;
 
 	if (!err)
-		err = ctl_loaded(store, &scope, marks_load(store, &scope, true, &marks));
+		err = ctl_loaded(store, &filter, marks_load(store, &filter, true, &marks));
 	if (err)
 		return err;
 	limit = ctl_limit(ctl, marks.count, 0);

@@ -200,7 +200,7 @@ static void json_process(struct json *json, const struct memory_process *p)
 	json_end(json);
 }
 
-static void print(struct ctl *ctl, const struct memory *memory)
+static void print(struct ctl *ctl, const struct memory_history *memory)
 {
 	bool details = ctl->options.given[OPT_DETAILS];
 
@@ -238,17 +238,18 @@ static struct shiny_err *moment_of(const char *text, enum memory_moment *moment,
 
 struct shiny_err *cmd_memory(struct ctl *ctl)
 {
-	struct memory memory = { 0 };
-	struct scope scope = { 0 };
+	struct memory_history memory = { 0 };
+	struct filter filter = { 0 };
 	enum memory_moment moment;
 	struct store *store;
 	uint64_t time;
 	struct shiny_err *err = moment_of(ctl->options.text[OPT_AT], &moment, &time);
 
 	if (!err)
-		err = ctl_begin(ctl, &store, &scope);
+		err = ctl_begin(ctl, &store, &filter);
 	if (!err)
-		err = ctl_loaded(store, &scope, memory_load(store, &scope, moment, time, &memory));
+		err = ctl_loaded(store, &filter,
+				 memory_load(store, &filter, moment, time, &memory));
 	if (err)
 		return err;
 	if (CTL_JSON(ctl)) {

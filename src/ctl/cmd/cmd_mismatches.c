@@ -137,12 +137,13 @@ struct shiny_err *cmd_mismatches(struct ctl *ctl)
 {
 	struct mismatches mismatches;
 	struct store *store;
-	struct scope scope = { 0 };
-	struct shiny_err *err = ctl_begin(ctl, &store, &scope), *closing;
+	struct filter filter = { 0 };
+	struct shiny_err *err = ctl_begin(ctl, &store, &filter), *closing;
 	size_t limit;
 
 	if (!err)
-		err = ctl_loaded(store, &scope, mismatches_load(store, &scope, true, &mismatches));
+		err = ctl_loaded(store, &filter,
+				 mismatches_load(store, &filter, true, &mismatches));
 	if (err)
 		return err;
 	limit = ctl_limit(ctl, mismatches.count, 30);

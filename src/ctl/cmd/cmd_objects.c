@@ -158,14 +158,14 @@ struct shiny_err *cmd_objects(struct ctl *ctl)
 {
 	struct constructed constructed;
 	struct store *store;
-	struct scope scope = { 0 };
-	struct shiny_err *err = ctl_begin(ctl, &store, &scope);
+	struct filter filter = { 0 };
+	struct shiny_err *err = ctl_begin(ctl, &store, &filter);
 	size_t limit;
 
 	if (!err)
-		err = ctl_loaded(store, &scope,
-				 constructed_load(store, &scope, ctl->options.text[OPT_MATCH], true,
-						  &constructed));
+		err = ctl_loaded(store, &filter,
+				 constructed_load(store, &filter, ctl->options.text[OPT_MATCH],
+						  true, &constructed));
 	if (err)
 		return err;
 	limit = ctl_limit(ctl, constructed.count, 30);

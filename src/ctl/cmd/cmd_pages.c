@@ -613,14 +613,14 @@ struct shiny_err *cmd_pages(struct ctl *ctl)
 		.progress = true,
 	};
 	struct shiny_err *err = moment_of(ctl->options.text[OPT_PAGES_AT], &ask);
-	struct scope scope = { 0 };
+	struct filter filter = { 0 };
 	struct pages pages;
 	struct store *store;
 
 	if (!err)
-		err = ctl_begin(ctl, &store, &scope);
+		err = ctl_begin(ctl, &store, &filter);
 	if (!err)
-		err = ctl_loaded(store, &scope, pages_load(store, &scope, &ask, &pages));
+		err = ctl_loaded(store, &filter, pages_load(store, &filter, &ask, &pages));
 	if (err)
 		return err;
 	if (json) {

@@ -39,7 +39,7 @@ static void figures_deinit(struct figures *f)
 }
 
 static struct shiny_err *figures_load(struct ctl *ctl, struct store *store,
-				      const struct scope *scope, struct figures *f)
+				      const struct filter *filter, struct figures *f)
 {
 	struct pages_ask ask = { .at = PAGES_AT_PEAK,
 				 .under = PAGES_UNDER,
@@ -47,17 +47,17 @@ static struct shiny_err *figures_load(struct ctl *ctl, struct store *store,
 				 .full_names = ctl->options.given[OPT_FULL_NAMES],
 				 .progress = true };
 	bool full = ask.full_names;
-	struct shiny_err *err = diagnose_know(store, scope, full, true, &f->known);
+	struct shiny_err *err = diagnose_know(store, filter, full, true, &f->known);
 
 	if (!err)
-		err = lifetimes_load(store, scope, GROUP_TYPE, NULL, LIFETIMES_BY_BLOCKS, full,
+		err = lifetimes_load(store, filter, GROUP_TYPE, NULL, LIFETIMES_BY_BLOCKS, full,
 				     true, &f->lifetimes);
 	if (!err)
-		err = sizes_load(store, scope, NULL, SIZES_BY_BLOCKS, full, true, &f->sizes);
+		err = sizes_load(store, filter, NULL, SIZES_BY_BLOCKS, full, true, &f->sizes);
 	if (!err)
-		err = pages_load(store, scope, &ask, &f->pages);
+		err = pages_load(store, filter, &ask, &f->pages);
 	if (!err)
-		err = diagnose_load(store, scope, &f->known, full, true, &f->diagnoses);
+		err = diagnose_load(store, filter, &f->known, full, true, &f->diagnoses);
 	return err;
 }
 
@@ -484,12 +484,12 @@ static struct shiny_err *one(struct ctl *ctl)
 {
 	struct figures figures = { 0 };
 	struct store *store;
-	struct scope scope;
-	struct shiny_err *err = ctl_begin(ctl, &store, &scope);
+	struct filter filter;
+	struct shiny_err *err = ctl_begin(ctl, &store, &filter);
 
 	if (err)
 		return err;
-	err = ctl_loaded(store, &scope, figures_load(ctl, store, &scope, &figures));
+	err = ctl_loaded(store, &filter, figures_load(ctl, store, &filter, &figures));
 	if (!err && CTL_JSON(ctl)) {
 		ctl_document(ctl);
 		json_array(&ctl->json, "files");
@@ -505,16 +505,16 @@ static struct shiny_err *one(struct ctl *ctl)
 
 static struct shiny_err *load_streams(const struct ctl *ctl, const char *file, struct streams *out)
 {
-	struct scope scope = { 0 };
+	struct filter filter = { 0 };
 	struct store *store;
 	struct shiny_err *err = store_open(file, &store);
 
 	if (err)
 		return err;
-	err = scope_resolve(store, ctl->options.text[OPT_PROCESS], &scope);
+	err = filter_resolve(store, ctl->options.text[OPT_PROCESS], &filter);
 	if (!err)
-		err = streams_load(store, &scope, true, out);
-	scope_deinit(&scope);
+		err = streams_load(store, &filter, true, out);
+	filter_deinit(&filter);
 	store_close(store);
 	return err;
 }

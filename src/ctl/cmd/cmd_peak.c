@@ -263,22 +263,22 @@ struct shiny_err *cmd_peak(struct ctl *ctl)
 	struct groups groups = { 0 };
 	const struct peak *peak = NULL;
 	struct store *store;
-	struct scope scope = { 0 };
+	struct filter filter = { 0 };
 	uint64_t soon;
 	struct shiny_err *err = transient_time(ctl, &soon);
 
 	if (!err && ctl->options.component_count && by != GROUP_COMPONENT)
 		err = shiny_err(SHINY_ERR_USAGE, "peak: --components is for --by component");
 	if (!err)
-		err = ctl_begin(ctl, &store, &scope);
+		err = ctl_begin(ctl, &store, &filter);
 	if (err)
 		return err;
 	err = load_groups(ctl, store, by, &groups);
 	if (!err)
-		err = peak_load(store, &scope, &groups, soon, true, &peaks);
+		err = peak_load(store, &filter, &groups, soon, true, &peaks);
 	if (!err)
 		err = choose(ctl, &peaks, &peak);
-	err = ctl_loaded(store, &scope, err);
+	err = ctl_loaded(store, &filter, err);
 	if (err) {
 		peak_deinit(&peaks);
 		return err;

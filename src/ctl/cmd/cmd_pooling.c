@@ -327,15 +327,15 @@ struct shiny_err *cmd_pooling(struct ctl *ctl)
 	struct pooling_constants constants;
 	struct pooling pooling;
 	struct store *store;
-	struct scope scope = { 0 };
+	struct filter filter = { 0 };
 	struct shiny_err *err = pooling_parse(ctl->options.text[OPT_CONSTANTS], &constants);
 	size_t limit;
 
 	if (!err)
-		err = ctl_begin(ctl, &store, &scope);
+		err = ctl_begin(ctl, &store, &filter);
 	if (!err)
-		err = ctl_loaded(store, &scope,
-				 pooling_load(store, &scope, &constants,
+		err = ctl_loaded(store, &filter,
+				 pooling_load(store, &filter, &constants,
 					      ctl->options.text[OPT_MATCH],
 					      ctl->options.given[OPT_FULL_NAMES], true, &pooling));
 	if (err)

@@ -54,8 +54,8 @@ struct page {
 	char *narrowing;               /* " --tag 'startup'": what a command needs that is to be
 	                                * about the same; "" nothing */
 	struct headlines headlines;
-	struct summary summary;
-	struct overview overview;
+	struct totals totals;
+	struct hotspots hotspots;
 	struct component_rules *rules; /* of components */
 	struct components components;
 	struct component_sum *owners; /* components.name_count of them, most bytes first */
@@ -71,8 +71,8 @@ struct page {
 static void page_deinit(struct page *page)
 {
 	headlines_deinit(&page->headlines);
-	summary_deinit(&page->summary);
-	overview_deinit(&page->overview);
+	totals_deinit(&page->totals);
+	hotspots_deinit(&page->hotspots);
 	components_deinit(&page->components);
 	component_rules_free(page->rules);
 	free(page->owners);
@@ -95,14 +95,14 @@ static int by_bytes(const void *a, const void *b)
 				    : strcmp(x->name, y->name);
 }
 
-static struct shiny_err *load_components(struct store *store, const struct scope *scope,
+static struct shiny_err *load_components(struct store *store, const struct filter *filter,
 					 struct page *page)
 {
 	struct components *c = &page->components;
 	struct shiny_err *err = component_rules_load(NULL, 0, &page->rules);
 
 	if (!err)
-		err = components_load(store, scope, page->rules, "live_bytes", c);
+		err = components_load(store, filter, page->rules, "live_bytes", c);
 	if (err)
 		return err;
 	page->owners = mem_zero(c->name_count + 1, sizeof(*page->owners));
@@ -116,7 +116,7 @@ static struct shiny_err *load_components(struct store *store, const struct scope
 
 /* ---- names ---- */
 
-static char *type_of(const struct overview_row *row, bool full)
+static char *type_of(const struct hotspot_row *row, bool full)
 {
 	return type_name_block(&(struct type_text){ .type = row->type,
 						    .container = row->container,
@@ -126,7 +126,7 @@ static char *type_of(const struct overview_row *row, bool full)
 						    .full = full });
 }
 
-static char *site_of(const struct overview_row *row)
+static char *site_of(const struct hotspot_row *row)
 {
 	if (!row->file)
 		return mem_text(row->label);
@@ -154,9 +154,9 @@ static void hint(struct page *page, const char *command, char *text)
 
 static void find_hints(struct page *page)
 {
-	const struct summary *s = &page->summary;
-	const struct overview *o = &page->overview;
-	const struct overview_row *churn = o->churn.rows, *stays = o->stays.rows;
+	const struct totals *s = &page->totals;
+	const struct hotspots *o = &page->hotspots;
+	const struct hotspot_row *churn = o->churn.rows, *stays = o->stays.rows;
 	uint64_t live = s->sums.live_bytes;
 
 	if (o->churn.count && (double)churn->blocks >= HINT_CHURN * (double)o->blocks) {
@@ -210,16 +210,16 @@ static char *narrowing(const struct ctl *ctl)
 }
 
 /* Puts the sums of what is meant in place of the session's, where events tell them. */
-static struct shiny_err *narrow(struct store *store, const struct scope *scope, struct page *page)
+static struct shiny_err *narrow(struct store *store, const struct filter *filter, struct page *page)
 {
 	struct query *q = NULL;
 	bool row = false;
 	struct shiny_err *err;
 
-	page->narrow = scope_narrow(scope);
+	page->narrow = filter_is_subset(filter);
 	if (!page->narrow)
 		return NULL;
-	if (!scope_timed(scope)) {
+	if (!filter_timed(filter)) {
 		err = store_query(store, "SELECT EXISTS (SELECT 1 FROM events)", &q);
 		if (!err && !(err = query_step(q, &row)) && row)
 			page->partial = query_number(q, 0) == 0;
@@ -227,33 +227,34 @@ static struct shiny_err *narrow(struct store *store, const struct scope *scope, 
 		if (err || page->partial)
 			return err;
 	}
-	return narrow_begin(store, scope, NARROW_ALL, "following the blocks");
+	return subset_begin(store, filter, SUBSET_ALL, "following the blocks");
 }
 
-static struct shiny_err *page_load(struct ctl *ctl, struct store *store, const struct scope *scope,
-				   struct page *page)
+static struct shiny_err *page_load(struct ctl *ctl, struct store *store,
+				   const struct filter *filter, struct page *page)
 {
 	struct progress progress;
-	struct shiny_err *err = narrow(store, scope, page);
+	struct shiny_err *err = narrow(store, filter, page);
 
 	if (err)
 		return err;
 	page->narrowing = narrowing(ctl);
 	progress_begin(&progress, "adding up", true);
-	err = summary_load(store, scope, &page->summary);
-	page->from = scope->from;
-	page->length = scope_length(scope, page->summary.duration);
+	err = totals_load(store, filter, &page->totals);
+	page->from = filter->from;
+	page->length = filter_length(filter, page->totals.duration);
 	progress_set(&progress, 1, 5);
 	if (!err)
-		err = overview_load(store, scope, page->summary.duration, !page->partial,
-				    &page->overview);
+		err = hotspots_load(store, filter, page->totals.duration, !page->partial,
+				    &page->hotspots);
 	progress_set(&progress, 2, 5);
 	if (!err)
-		err = types_load(store, scope, CTL_JSON(ctl) ? TYPES_BY_BLOCK : TYPES_BY_CONFIDENCE,
-				 NULL, ORDER_LIVE, &page->types);
+		err = types_load(store, filter,
+				 CTL_JSON(ctl) ? TYPES_BY_BLOCK : TYPES_BY_CONFIDENCE, NULL,
+				 ORDER_LIVE, &page->types);
 	progress_set(&progress, 3, 5);
 	if (!err)
-		err = load_components(store, scope, page);
+		err = load_components(store, filter, page);
 	if (!err)
 		err = coverage_load(store, &page->coverage);
 	if (!err)
@@ -262,7 +263,8 @@ static struct shiny_err *page_load(struct ctl *ctl, struct store *store, const s
 	if (!err && CTL_JSON(ctl))
 		err = processes_load(store, &page->processes);
 	if (!err && CTL_JSON(ctl))
-		err = sites_load(store, scope, SITES_BY_LINE, NULL, ORDER_LIVE, true, &page->sites);
+		err = sites_load(store, filter, SITES_BY_LINE, NULL, ORDER_LIVE, true,
+				 &page->sites);
 	progress_end(&progress);
 	if (!err)
 		find_hints(page);
@@ -273,7 +275,7 @@ static struct shiny_err *page_load(struct ctl *ctl, struct store *store, const s
 
 static double rate(const struct page *page)
 {
-	return page->length ? (double)page->summary.sums.allocs * 1e9 / (double)page->length : 0;
+	return page->length ? (double)page->totals.sums.allocs * 1e9 / (double)page->length : 0;
 }
 
 /* One line, cut to the terminal. */
@@ -288,7 +290,7 @@ static void put_line(const struct style *style, enum tint which, const char *tex
 }
 
 /* For what share of the allocations types are known, and how surely. */
-static char *types_text(const struct summary *s, const struct types *types)
+static char *types_text(const struct totals *s, const struct types *types)
 {
 	char list[TEXT_MOST] = "";
 	size_t used = 0;
@@ -309,12 +311,12 @@ static char *types_text(const struct summary *s, const struct types *types)
 
 /* What --tag and --between leave of the session, and what is said of all of it all the same, or not
  * at all. */
-static void print_narrowed(struct ctl *ctl, const struct page *page)
+static void print_subset(struct ctl *ctl, const struct page *page)
 {
 	if (!page->narrow)
 		return;
-	ctl_narrowed(ctl);
-	if (page->length != page->summary.duration)
+	ctl_subset(ctl);
+	if (page->length != page->totals.duration)
 		fprintf(stdout, "%s long, from %s on; ", units_time(UNITS_BUF, page->length),
 			units_time(UNITS_BUF, page->from));
 	fprintf(stdout, "of the whole session: processes, threads, what was not seen%s\n",
@@ -344,7 +346,7 @@ static void print_headlines(struct ctl *ctl, const struct headlines *headlines)
 static void print_head(struct ctl *ctl, const struct page *page)
 {
 	const struct style *style = &ctl->style;
-	const struct summary *s = &page->summary;
+	const struct totals *s = &page->totals;
 	size_t room = style->width ? style->width : style->longest ? 2 * style->longest : 4000;
 	char *command = mem_alloc(4 * room + 8), *types = types_text(s, &page->types),
 	     when[64] = "", *line, *bars;
@@ -363,7 +365,7 @@ static void print_head(struct ctl *ctl, const struct page *page)
 			  ctl->options.operands[0]);
 	put_line(style, TINT_NONE, line);
 	free(line);
-	print_narrowed(ctl, page);
+	print_subset(ctl, page);
 	print_headlines(ctl, &page->headlines);
 	putc('\n', style->out);
 	fprintf(style->out, "  live at end %15s   %s\n", units_count(UNITS_BUF, s->sums.live),
@@ -390,7 +392,7 @@ static void print_head(struct ctl *ctl, const struct page *page)
 			units_bytes(UNITS_BUF, s->sums.inherited_bytes),
 			units_count(UNITS_BUF, s->sums.inherited_frees));
 	if (s->peak_bytes && !page->partial) {
-		bars = bars_text(s->times, SUMMARY_TIMES, SUMMARY_TIMES);
+		bars = bars_text(s->times, TOTALS_TIMES, TOTALS_TIMES);
 		fprintf(style->out, "  peak        %15s   after %s   %s%s%s\n",
 			units_bytes(UNITS_BUF, s->peak_bytes), units_time(UNITS_BUF, s->peak_at),
 			tint(style, TINT_GOOD), bars, tint_end(style, TINT_GOOD));
@@ -407,14 +409,14 @@ struct others {
  * others. */
 static void print_whose(const struct style *style, const struct page *page)
 {
-	const struct overview_roles *roles = &page->overview.roles;
-	uint64_t live = page->summary.sums.live_bytes;
+	const struct hotspot_roles *roles = &page->hotspots.roles;
+	uint64_t live = page->totals.sums.live_bytes;
 	struct others others = { 0 };
 	char text[8 * TEXT_MOST];
 	size_t used = 0;
 
 	for (size_t i = 0; i < roles->count; i++) {
-		const struct overview_role *role = &roles->rows[i];
+		const struct hotspot_role *role = &roles->rows[i];
 		char many[UNITS_TEXT] = "";
 
 		if (!role->bytes) {
@@ -454,7 +456,7 @@ static void print_whose(const struct style *style, const struct page *page)
 
 enum { BYTES, SHARE, BLOCKS, TYPICAL, TYPE, SITE, COLUMNS };
 
-static void print_rows(struct ctl *ctl, const struct overview_rows *rows, size_t limit,
+static void print_rows(struct ctl *ctl, const struct hotspot_rows *rows, size_t limit,
 		       bool by_blocks, uint64_t total)
 {
 	static const struct column columns[COLUMNS] = {
@@ -477,7 +479,7 @@ static void print_rows(struct ctl *ctl, const struct overview_rows *rows, size_t
 	table_init(&table, columns, COLUMNS);
 	table_total(&table, SHARE, total);
 	for (size_t i = 0; i < rows->count && i < limit; i++) {
-		const struct overview_row *row = &rows->rows[i];
+		const struct hotspot_row *row = &rows->rows[i];
 		char *type = type_of(row, ctl->options.given[OPT_FULL_NAMES]), *site = site_of(row);
 
 		table_row(&table);
@@ -524,8 +526,8 @@ static void print_not_seen(struct ctl *ctl, const struct coverage *coverage)
 
 static void print_page(struct ctl *ctl, const struct page *page)
 {
-	const struct overview *o = &page->overview;
-	uint64_t live = page->summary.sums.live_bytes;
+	const struct hotspots *o = &page->hotspots;
+	uint64_t live = page->totals.sums.live_bytes;
 	char *text;
 
 	print_head(ctl, page);
@@ -561,13 +563,13 @@ static void print_page(struct ctl *ctl, const struct page *page)
 
 /* ---- JSON ---- */
 
-static void json_rows(struct ctl *ctl, const char *key, const struct overview_rows *rows)
+static void json_rows(struct ctl *ctl, const char *key, const struct hotspot_rows *rows)
 {
 	struct json *json = &ctl->json;
 
 	json_array(json, key);
 	for (size_t i = 0; i < ctl_limit(ctl, rows->count, USUAL); i++) {
-		const struct overview_row *row = &rows->rows[i];
+		const struct hotspot_row *row = &rows->rows[i];
 		char *type = type_of(row, false), *site = site_of(row);
 
 		json_object_line(json, NULL);
@@ -599,12 +601,12 @@ static void json_components(struct json *json, const struct page *page)
 	json_end(json);
 }
 
-static void json_overview(struct ctl *ctl, const struct page *page)
+static void json_hotspots(struct ctl *ctl, const struct page *page)
 {
 	static const char *const others[] = { "roles", "live_bytes_over_time",
 					      "young", "churn",
 					      "stays", "pages" };
-	const struct overview *o = &page->overview;
+	const struct hotspots *o = &page->hotspots;
 	struct json *json = &ctl->json;
 
 	json_components(json, page);
@@ -627,8 +629,8 @@ static void json_overview(struct ctl *ctl, const struct page *page)
 	}
 	json_end(json);
 	json_array_line(json, "live_bytes_over_time");
-	for (size_t i = 0; i < SUMMARY_TIMES; i++)
-		json_number(json, NULL, page->summary.times[i]);
+	for (size_t i = 0; i < TOTALS_TIMES; i++)
+		json_number(json, NULL, page->totals.times[i]);
 	json_end(json);
 	json_object_line(json, "young");
 	json_number(json, "within_ns", o->young_ns);
@@ -684,7 +686,7 @@ static void json_next(struct json *json, const struct page *page)
 
 static struct shiny_err *json_page(struct ctl *ctl, struct store *store, const struct page *page)
 {
-	const struct summary *s = &page->summary;
+	const struct totals *s = &page->totals;
 	struct json *json = &ctl->json;
 
 	json_text(json, "file", ctl->options.operands[0]);
@@ -694,7 +696,7 @@ static struct shiny_err *json_page(struct ctl *ctl, struct store *store, const s
 	json_number(json, "duration_ns", s->duration);
 	json_number(json, "schema_version", s->schema_version);
 	json_headlines(json, &page->headlines);
-	ctl_narrowed(ctl);
+	ctl_subset(ctl);
 	json_number(json, "from_ns", page->from);
 	json_number(json, "length_ns", page->length);
 	json_object(json, "totals");
@@ -712,7 +714,7 @@ static struct shiny_err *json_page(struct ctl *ctl, struct store *store, const s
 	json_number_or_null(json, "peak_time_ns", s->peak_at, !page->partial);
 	json_real(json, "allocs_per_second", rate(page));
 	json_end(json);
-	json_overview(ctl, page);
+	json_hotspots(ctl, page);
 	json_next(json, page);
 	if (page->partial)
 		json_null(json, "processes");
@@ -728,13 +730,13 @@ static struct shiny_err *json_page(struct ctl *ctl, struct store *store, const s
 struct shiny_err *cmd_report(struct ctl *ctl)
 {
 	struct store *store;
-	struct scope scope;
+	struct filter filter;
 	struct page page = { 0 };
-	struct shiny_err *err = ctl_begin(ctl, &store, &scope);
+	struct shiny_err *err = ctl_begin(ctl, &store, &filter);
 
 	if (err)
 		return err;
-	err = ctl_loaded(store, &scope, page_load(ctl, store, &scope, &page));
+	err = ctl_loaded(store, &filter, page_load(ctl, store, &filter, &page));
 	if (err) {
 		page_deinit(&page);
 		return err;

@@ -53,9 +53,11 @@ static const struct column columns[COLUMNS] = {
 		     .tint = TINT_DIM },
 };
 
-static enum order order_of(const struct ctl *ctl)
+static enum sums_order order_of(const struct ctl *ctl)
 {
-	static const struct { const char *word; enum order order;
+	static const struct {
+		const char *word;
+		enum sums_order order;
 	} words[] = {
 		{ "bytes", ORDER_BYTES }, { "allocs", ORDER_ALLOCS }, { "frees", ORDER_FREES },
 		{ "peak", ORDER_PEAK },	  { "name", ORDER_NAME },
@@ -128,7 +130,7 @@ static struct shiny_err *stack_text(struct store *store, uint32_t stack, const s
 static struct shiny_err *print(struct ctl *ctl, struct store *store, const struct sites *sites,
 			       enum sites_by by, size_t limit)
 {
-	enum order order = order_of(ctl);
+	enum sums_order order = order_of(ctl);
 	uint64_t total = sums_by(&sites->total, order, 0);
 	struct shiny_err *err = NULL;
 	struct table table;
@@ -250,16 +252,16 @@ struct shiny_err *json_sites(struct ctl *ctl, struct store *store, const char *k
 struct shiny_err *cmd_sites(struct ctl *ctl)
 {
 	struct store *store;
-	struct scope scope = { 0 };
+	struct filter filter = { 0 };
 	struct sites sites = { 0 };
 	/* options.def lists them in this order */
 	enum sites_by by = (enum sites_by)ctl->options.number[OPT_SITES_BY];
 	bool stacks = ctl->options.given[OPT_STACKS];
-	struct shiny_err *err = ctl_begin(ctl, &store, &scope), *closing;
+	struct shiny_err *err = ctl_begin(ctl, &store, &filter), *closing;
 
 	if (!err)
-		err = ctl_loaded(store, &scope,
-				 sites_load(store, &scope, by, ctl->options.text[OPT_MATCH],
+		err = ctl_loaded(store, &filter,
+				 sites_load(store, &filter, by, ctl->options.text[OPT_MATCH],
 					    order_of(ctl), true, &sites));
 	if (err)
 		return err;

@@ -361,13 +361,13 @@ struct shiny_err *cmd_sizes(struct ctl *ctl)
 	enum sizes_order order = (enum sizes_order)ctl->options.number[OPT_SIZES_SORT];
 	struct sizes sizes;
 	struct store *store;
-	struct scope scope = { 0 };
-	struct shiny_err *err = ctl_begin(ctl, &store, &scope);
+	struct filter filter = { 0 };
+	struct shiny_err *err = ctl_begin(ctl, &store, &filter);
 	size_t limit;
 
 	if (!err)
-		err = ctl_loaded(store, &scope,
-				 sizes_load(store, &scope, ctl->options.text[OPT_MATCH], order,
+		err = ctl_loaded(store, &filter,
+				 sizes_load(store, &filter, ctl->options.text[OPT_MATCH], order,
 					    ctl->options.given[OPT_FULL_NAMES], true, &sizes));
 	if (err)
 		return err;

@@ -114,23 +114,23 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store,
 	const char *match = ctl->options.text[OPT_MATCH];
 	double threshold = (double)ctl->options.number[OPT_THRESHOLD] / 1e6;
 	bool full = ctl->options.given[OPT_FULL_NAMES];
-	struct scope scope = { 0 };
-	struct shiny_err *err = ctl_scope(ctl, store, &scope);
+	struct filter filter = { 0 };
+	struct shiny_err *err = ctl_filter(ctl, store, &filter);
 
 	if (!err && measure == TREE_RESIDENT) {
-		struct memory memory = { 0 };
+		struct memory_history memory = { 0 };
 
-		err = memory_load(store, &scope, MEMORY_LAST, 0, &memory);
+		err = memory_load(store, &filter, MEMORY_LAST, 0, &memory);
 		if (!err)
 			err = memory_tree(store, &memory, match, threshold, full, root);
 		memory_deinit(&memory);
 	} else if (!err && by == TREE_BY_COMPONENT) {
-		err = tree_load_components(store, &scope, measure, rules, match, threshold, full,
+		err = tree_load_components(store, &filter, measure, rules, match, threshold, full,
 					   root, components);
 	} else if (!err) {
-		err = tree_load(store, &scope, measure, by, match, threshold, full, root);
+		err = tree_load(store, &filter, measure, by, match, threshold, full, root);
 	}
-	scope_deinit(&scope);
+	filter_deinit(&filter);
 	return err;
 }
 

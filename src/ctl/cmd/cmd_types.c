@@ -56,9 +56,11 @@ static const char *const titles[] = {
 	[TYPES_BY_MODULE] = "module",
 };
 
-static enum order order_of(const struct ctl *ctl)
+static enum sums_order order_of(const struct ctl *ctl)
 {
-	static const struct { const char *word; enum order order;
+	static const struct {
+		const char *word;
+		enum sums_order order;
 	} words[] = {
 		{ "bytes", ORDER_BYTES },
 		{ "allocs", ORDER_ALLOCS },
@@ -129,7 +131,7 @@ static void print_legend(struct ctl *ctl, const struct types *types, size_t limi
 static void print_types(struct ctl *ctl, const struct types *types, enum types_by by, size_t limit)
 {
 	bool full = ctl->options.given[OPT_FULL_NAMES];
-	enum order order = order_of(ctl);
+	enum sums_order order = order_of(ctl);
 	uint64_t total = sums_by(&types->total, order, 0);
 	struct column titled[COLUMNS];
 	struct table table;
@@ -283,16 +285,16 @@ struct shiny_err *cmd_types(struct ctl *ctl)
 	/* options.def lists them in this order */
 	enum types_by by = (enum types_by)ctl->options.number[OPT_TYPES_BY];
 	struct store *store;
-	struct scope scope = { 0 };
+	struct filter filter = { 0 };
 	struct types types = { 0 };
 	struct shiny_err *err = store_open(ctl->options.operands[0], &store);
 
 	if (err)
 		return err;
-	err = ctl_scope(ctl, store, &scope);
+	err = ctl_filter(ctl, store, &filter);
 	if (!err && ctl->options.given[OPT_MEMBERS]) {
-		err = members_show(ctl, store, &scope, ctl->options.text[OPT_MEMBERS]);
-		scope_deinit(&scope);
+		err = members_show(ctl, store, &filter, ctl->options.text[OPT_MEMBERS]);
+		filter_deinit(&filter);
 		if (err) {
 			store_close(store);
 			return err;
@@ -300,9 +302,9 @@ struct shiny_err *cmd_types(struct ctl *ctl)
 		return ctl_end(ctl, store, "types");
 	}
 	if (!err)
-		err = types_load(store, &scope, by, ctl->options.text[OPT_MATCH], order_of(ctl),
+		err = types_load(store, &filter, by, ctl->options.text[OPT_MATCH], order_of(ctl),
 				 &types);
-	scope_deinit(&scope);
+	filter_deinit(&filter);
 	if (err) {
 		store_close(store);
 		return err;

@@ -211,8 +211,9 @@ static struct shiny_header *fill_file(int fd, bool joins, struct shiny_header *p
 			*why = si_sys(SYS_ftruncate, fd, plan->ring_bytes, 0);
 			break;
 		}
+		/* a half-made allocation stays otherwise */
 		if ((*why == -ENOSPC || *why == -EDQUOT || *why == -EFBIG) && bytes / 2 >= LEAST)
-			*why = si_sys(SYS_ftruncate, fd, 0, 0); /* a half-made allocation stays otherwise */
+			*why = si_sys(SYS_ftruncate, fd, 0, 0);
 	}
 	if (*why == 0) {
 		h = si_sys_map(plan->ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd);

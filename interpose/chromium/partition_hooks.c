@@ -33,7 +33,7 @@ enum { CALLERS = 8 };
 static si_slot_fn *below[SI_SLOTS];
 static uintptr_t self_below;
 /* Of the slot's entries those that call it, so that their frames are there. */
-static struct callers {
+static struct partition_callers {
 	uint32_t count;
 	/* the last one is empty */
 	struct { uintptr_t start; uint32_t bytes, api; } at[CALLERS + 1];
@@ -57,7 +57,7 @@ void si_partition_forget_callers(void)
 
 bool si_partition_caller(enum si_slot slot, uintptr_t start, uintptr_t bytes, enum shiny_api api)
 {
-	struct callers *c = &callers[slot];
+	struct partition_callers *c = &callers[slot];
 
 	for (uint32_t i = 0; i < c->count; i++)
 		if (c->at[i].start == start) {
@@ -83,7 +83,7 @@ bool si_partition_inside(void)
 SI_HOT const uintptr_t *call_site(const uintptr_t *hook, enum si_slot slot, enum shiny_api *api)
 {
 	const uintptr_t *fp = si_front_skip(hook, slot);
-	const struct callers *c = &callers[slot];
+	const struct partition_callers *c = &callers[slot];
 
 	for (uint32_t i = 0; c->at[i].bytes; i++)
 		if (fp[1] - c->at[i].start < c->at[i].bytes) {

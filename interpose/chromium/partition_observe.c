@@ -122,14 +122,14 @@ static void set_theirs(void *on_alloc, void *on_free)
 	__atomic_store_n(&theirs_freed, on_free, __ATOMIC_RELEASE);
 }
 
-struct identity {
+struct observe_identity {
 	uint8_t build_id[SHINY_BUILD_ID_MAX];
 	uint16_t bytes;
 };
 
 static int identify(struct dl_phdr_info *info, size_t size, void *out)
 {
-	struct identity *id = out;
+	struct observe_identity *id = out;
 
 	(void)size;
 	id->bytes = si_build_id(info, id->build_id);
@@ -139,7 +139,7 @@ static int identify(struct dl_phdr_info *info, size_t size, void *out)
 bool si_observers_find(char *const *environment, const struct si_image *image)
 {
 	const struct si_segment *s;
-	struct identity id = { .bytes = 0 };
+	struct observe_identity id = { .bytes = 0 };
 	char words[256];
 	struct si_text why;
 	long n;

@@ -16,13 +16,15 @@
  * does not make itself, and an instruction that no hook sees may have put it there. So after it
  * there are these calls, and no others:
  *
- *   call              when                                              why no filter can forbid it
- *   clock_nanosleep   the ring is full, and the sidecar says that      the thread stands in the wait since before the sidecar
- *                     no thread of this process has a filter            looked (wait.c)
- *   mprotect          dlopen with RTLD_DEEPBIND has brought a module    the loader itself has just made the same call for the same
- *                     with read-only references                         pages
- *   execve            before the program's own exec: of a path where    the program is about to make the same call; where a hook
- *                     nothing can be (hooks_exec.c) has seen a filter, it is not made
+ *   clock_nanosleep   when: the ring is full, and the sidecar says that no thread of this process
+ *                     has a filter. No filter can forbid it: the thread has stood in the wait since
+ *                     before the sidecar looked (wait.c).
+ *   mprotect          when: dlopen with RTLD_DEEPBIND has brought a module with read-only
+ *                     references. No filter can forbid it: the loader itself has just made the same
+ *                     call for the same pages.
+ *   execve            when: before the program's own exec, of a path where nothing can be
+ *                     (hooks_exec.c). The program is about to make the same call; where a hook has
+ *                     seen a filter, ours is not made.
  *
  * What is needed otherwise is known without a call: a thread's and process's number (tid.h), the
  * time (clock.h: the vdso's answers that never become a call), where a module's file is (the

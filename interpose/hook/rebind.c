@@ -51,7 +51,7 @@ struct tables {
 	const uint32_t *hash; /* of DT_GNU_HASH; NULL: there is none */
 };
 
-struct look {
+struct rebind_look {
 	const struct link_map *first; /* the module that was opened */
 	bool begun;                   /* it has been met: it and what follows may be new */
 	bool own[REFERENCES];         /* a module other than libc defines one, too */
@@ -76,7 +76,7 @@ static bool equal(const char *a, const char *b)
 	return *a == *b;
 }
 
-static int named(const struct look *look, const char *symbol)
+static int named(const struct rebind_look *look, const char *symbol)
 {
 	for (int i = 0; i < REFERENCES; i++)
 		if (equal(look->references[i].symbol, symbol))
@@ -171,7 +171,7 @@ static bool write_reference(uintptr_t *at, uintptr_t value, uintptr_t start, uin
 	return true;
 }
 
-static void bind(struct look *look, const struct dl_phdr_info *info, const struct tables *t,
+static void bind(struct rebind_look *look, const struct dl_phdr_info *info, const struct tables *t,
 		 const ElfW(Rela) *rela, size_t bytes)
 {
 	uintptr_t locked_start, locked_end, module_end;
@@ -207,7 +207,7 @@ static void bind(struct look *look, const struct dl_phdr_info *info, const struc
 }
 
 /* Whether the module is the one that was opened, or follows it. */
-static bool is_new(struct look *look, const struct dl_phdr_info *info, struct tables *t)
+static bool is_new(struct rebind_look *look, const struct dl_phdr_info *info, struct tables *t)
 {
 	look->begun |= info->dlpi_addr && info->dlpi_addr == look->first->l_addr;
 	return look->begun && read_tables(info, t) && !si_is_ours(t->symbols);
@@ -215,7 +215,7 @@ static bool is_new(struct look *look, const struct dl_phdr_info *info, struct ta
 
 static int find_definitions(struct dl_phdr_info *info, size_t size, void *context)
 {
-	struct look *look = context;
+	struct rebind_look *look = context;
 	struct tables t;
 
 	if (!read_tables(info, &t) || si_is_ours(t.symbols))
@@ -229,7 +229,7 @@ static int find_definitions(struct dl_phdr_info *info, size_t size, void *contex
 
 static int bind_references(struct dl_phdr_info *info, size_t size, void *context)
 {
-	struct look *look = context;
+	struct rebind_look *look = context;
 	struct tables t;
 
 	if (is_new(look, info, &t)) {
@@ -241,7 +241,7 @@ static int bind_references(struct dl_phdr_info *info, size_t size, void *context
 
 void si_scope_opened(const void *handle)
 {
-	struct look look = { .first = handle };
+	struct rebind_look look = { .first = handle };
 
 	if (!handle)
 		return;

@@ -47,11 +47,11 @@
 #include "../core/sys.h"
 
 /* Written before the patches are. */
-struct entry {
+struct ctor_entry {
 	void *function; /* as it was */
 	uint32_t class, destroys;
 };
-static struct entry *entries;
+static struct ctor_entry *entries;
 
 /* Read by the thunk: 1: xgetbv can say whether the upper halves are in use. */
 __attribute__((used, visibility("hidden"))) uint32_t si_ctors_wide;
@@ -61,7 +61,7 @@ __attribute__((used, visibility("hidden"))) void *si_ctors_entered(const uintptr
 								   void *object, uint32_t number);
 void *si_ctors_entered(const uintptr_t *fp, void *object, uint32_t number)
 {
-	const struct entry *e = &entries[number];
+	const struct ctor_entry *e = &entries[number];
 
 	si_event_constructor(fp, object, e->class, e->destroys);
 	return e->function;
@@ -247,7 +247,7 @@ static bool prepare(struct si_patches *patches, const struct shiny_ctors_file *f
 	for (uint32_t i = 0; i < f->entry_count; i++) {
 		const struct shiny_ctors_entry *e = &entries_of(f)[i];
 
-		entries[i] = (struct entry){ .class = e->class, .destroys = e->destroys };
+		entries[i] = (struct ctor_entry){ .class = e->class, .destroys = e->destroys };
 		entries[i].function = si_patch_add_numbered(patches, &e->recipe, i, why);
 		if (!entries[i].function) {
 			si_text_add(why, " (");

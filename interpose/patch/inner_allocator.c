@@ -54,7 +54,7 @@ enum { NO = 0xff, ARGUMENTS = 4 };
 
 typedef uintptr_t own_fn(uintptr_t, uintptr_t, uintptr_t, uintptr_t);
 
-static const struct function {
+static const struct inner_function {
 	const char *name;
 	uint8_t kind, block, size, count, api;
 } functions[SHINY_ALLOCATOR_FUNCTIONS] = {
@@ -67,12 +67,12 @@ static const struct function {
 
 /* What a family offers when a block has to be moved or given back by hand. Written before the
  * patches are. */
-static struct family {
+static struct inner_family {
 	own_fn *make, *end, *usable; /* malloc, free, usable size; the last may be NULL */
 } families[SHINY_ALLOCATOR_FAMILIES];
 static struct own {
 	own_fn *function; /* as it was */
-	const struct family *family;
+	const struct inner_family *family;
 	si_release_fn *release;
 	uint8_t block, size, count, api;
 } own[SHINY_ALLOCATOR_ENTRIES];
@@ -347,8 +347,8 @@ static void blame(const struct shiny_allocator_file *f, const struct shiny_alloc
 static bool prepare_one(struct si_patches *patches, const struct shiny_allocator_entry *e,
 			unsigned n, struct si_text *why)
 {
-	const struct function *function = &functions[e->function];
-	struct family *family = &families[e->home];
+	const struct inner_function *function = &functions[e->function];
+	struct inner_family *family = &families[e->home];
 	struct own *o = &own[n];
 
 	if (function->kind == USABLE) {
@@ -361,8 +361,12 @@ static bool prepare_one(struct si_patches *patches, const struct shiny_allocator
 		family->usable = (own_fn *)(patches->bias + e->recipe.vaddr);
 		return true;
 	}
-	*o = (struct own){ .family = family, .release = hooks[n].release, .block = function->block, .size = function->size,
-			   .count = function->count, .api = function->api };
+	*o = (struct own){ .family = family,
+			   .release = hooks[n].release,
+			   .block = function->block,
+			   .size = function->size,
+			   .count = function->count,
+			   .api = function->api };
 	if (e->either)
 		o->api = function->kind == END ? SHINY_API_EITHER_FREE : SHINY_API_EITHER_ALLOC;
 	o->function =

@@ -13,7 +13,8 @@
  *   thread that frees takes its block out.
  *
  *   entry   63 ── 48  47 ───────── 3   2   1      0
- *            zero      block address  TWO ORPHAN BUSY       0: empty; TWO: the block has a second word
+ *            zero      block address  TWO ORPHAN BUSY
+ *   An entry of 0 is empty. TWO: the block has a second word.
  *
  * Invariants
  *   N1  A block's memory is read by a pusher or sweeper only while its entry is BUSY, and by its

@@ -8,13 +8,13 @@
 
 enum { FREE = 0, BEING_MADE = 1, MADE = 2 };
 
-struct name {
+struct tag_name {
 	uint32_t state;
 	uint32_t told; /* its TAG_NAME record is published */
 	uint32_t hash, bytes;
 	char text[SHINY_TAG_NAME_MAX];
 };
-static struct name names[SI_TAGS]; /* index 0 is no tag */
+static struct tag_name names[SI_TAGS]; /* index 0 is no tag */
 
 bool si_tag_name(const char *name, struct si_tag_payload *out)
 {
@@ -44,7 +44,7 @@ static uint32_t index_of(const struct si_tag_payload *tag)
 		hash = (hash ^ (uint8_t)tag->name[i]) * 16777619u;
 	for (uint32_t n = 0; n < SI_TAGS; n++) {
 		uint32_t index = (hash + n) % SI_TAGS, state;
-		struct name *at = &names[index];
+		struct tag_name *at = &names[index];
 
 		if (!index)
 			continue;

@@ -17,7 +17,8 @@
  * gone, repairs, and goes on. (An alternate signal stack inside the thread's own stack looks the
  * same; the cost of being wrong is a record of each that it interrupted.)
  *
- *   chain     si_tls.writer -> second -> second …   first: the thread's own; grows at its end only, by compare-and-swap
+ *   chain     si_tls.writer -> second -> second …   the first is the thread's own; it grows at
+ *             its end only, by compare-and-swap
  *   invariant whoever is inside took the first link that was free, so behind a free link nobody is
  *
  * A claim is interrupted like a record: the new link is taken (`busy`) before it is hung up, and

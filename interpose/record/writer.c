@@ -22,12 +22,12 @@ enum {
 };
 
 /* A writer and what it begins with. */
-struct place {
+struct writer_place {
 	struct si_writer writer;
 	uint64_t cache[CACHE_WORDS_SMALL];
 	struct si_kept_walk kept_walks[1 << SI_KEPT_WALK_BITS_SMALL];
 } __attribute__((aligned(4096)));
-_Static_assert(sizeof(struct place) == 8192, "two pages");
+_Static_assert(sizeof(struct writer_place) == 8192, "two pages");
 
 struct large {
 	uint64_t cache[CACHE_WORDS];
@@ -35,7 +35,7 @@ struct large {
 };
 
 static struct region {
-	struct place places[SI_WRITERS];
+	struct writer_place places[SI_WRITERS];
 	struct large larges[SI_LARGE_CACHES];
 } *region;
 static uint32_t larges_used[SI_LARGE_CACHES]; /* compare-and-swap */
@@ -109,9 +109,9 @@ void si_writer_reset(struct si_writer *w)
 	w->second = NULL;
 	w->realloc_open = w->impatient = w->tag = 0;
 	release_large(w);
-	w->cache = ((struct place *)w)->cache;
+	w->cache = ((struct writer_place *)w)->cache;
 	w->cache_mask = (UINT64_C(1) << SI_CACHE_BITS_SMALL) - 1;
-	w->kept_walks = ((struct place *)w)->kept_walks;
+	w->kept_walks = ((struct writer_place *)w)->kept_walks;
 	w->kept_shift = 64 - SI_KEPT_WALK_BITS_SMALL;
 	si_writer_salt(w);
 }

@@ -4,10 +4,14 @@
 
 SHELL    := /bin/bash
 VERSION  := 0.1.0
+# of the version, for the manual pages
+DATE     := 2026-11-22
 O        ?= build
 CC       ?= gcc
 CXX      ?= $(if $(findstring clang,$(CC)),clang++,g++)
 PREFIX   ?= /usr/local
+LIBDIR   ?= $(PREFIX)/lib
+ZSH_FUNCTIONS ?= site-functions
 SANITIZE ?=
 OPTIMIZE ?= -O2
 SETUP    ?= 1
@@ -20,7 +24,8 @@ COMMON    := -std=gnu17 $(OPTIMIZE) -g $(WARN) -Iinclude -fno-omit-frame-pointer
 # inside: no PLT, no lazy binding, nothing exported but what the version script names, initial-exec TLS only
 INSIDE    := $(COMMON) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-plt -fno-stack-protector -fno-builtin-malloc -fcf-protection=none
 SANFLAGS  := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all,)
-OUTSIDE   := $(COMMON) $(SANFLAGS) -DSHINY_VERSION_TEXT='"$(VERSION)"' -I$(O)/gen
+OUTSIDE   := $(COMMON) $(SANFLAGS) -DSHINY_VERSION_TEXT='"$(VERSION)"' -DSHINY_VERSION_DATE='"$(DATE)"' \
+             -I$(O)/gen
 # jemalloc is the sidecar's allocator; a sanitizer brings its own
 LIBS      := -ldw -lelf -llzma -l:libiberty.a -lsqlite3 -lzstd -lyajl -lwslay -lZydis -lstdc++ $(if $(SANITIZE),,-ljemalloc) -lpthread -lm
 
@@ -54,7 +59,7 @@ jobs = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(O)/libshiny.so $(O)/shinyctl docs ## build the library, shinyctl, the man page and the completion
+all: $(O)/libshiny.so $(O)/shinyctl docs ## build the library, shinyctl, the manual pages and the completions
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
@@ -128,7 +133,17 @@ $(O)/gen/components_rules.h: src/analysis/attribute/components.rules
 	@mkdir -p $(@D)
 	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
 
-$(O)/src/%.o: src/%.c $(O)/flags | $(O)/gen/schema_sql.h $(O)/gen/components_rules.h
+# the texts of the help, one array entry a file: { "verbs/report", "..." },
+HELP_TEXTS := $(sort $(shell find src/ctl/help -name '*.txt'))
+$(O)/gen/help_texts.h: $(HELP_TEXTS)
+	$(call say,GEN)
+	@mkdir -p $(@D)
+	$(Q)for f in $(HELP_TEXTS:src/ctl/help/%.txt=%); do printf '{ "%s",\n' "$$f"; \
+		sed -e '/^#/d' -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' \
+		src/ctl/help/$$f.txt; echo '},'; done > $@
+
+$(O)/src/%.o: src/%.c $(O)/flags | $(O)/gen/schema_sql.h $(O)/gen/components_rules.h \
+		$(O)/gen/help_texts.h
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(OUTSIDE) -MMD -MP -c $< -o $@
@@ -146,13 +161,21 @@ $(O)/shinyctl: $(O)/$(MAIN_C:.c=.o) $(O)/outside.a
 	$(call say,LINK)
 	$(Q)$(CC) $(SANFLAGS) -rdynamic -o $@ $^ $(LIBS)
 
-docs: $(O)/shinyctl.1 $(O)/shinyctl.bash
-$(O)/shinyctl.1: $(O)/shinyctl
+# manual pages and completions: what `shinyctl help` says, in other forms
+VERBS      := $(shell sed -n 's/^SHINY_VERB.[A-Z]*, \([a-z]*\),.*/\1/p' src/ctl/verbs.def)
+MAN        := $(O)/man/shinyctl.1 $(VERBS:%=$(O)/man/shinyctl-%.1)
+COMPLETION := $(addprefix $(O)/completion/shinyctl.,bash zsh fish)
+docs: $(MAN) $(COMPLETION)
+$(O)/man/shinyctl.1: $(O)/shinyctl
 	$(call say,GEN)
+	@mkdir -p $(@D)
 	$(Q)$(O)/shinyctl help --man > $@
-$(O)/shinyctl.bash: $(O)/shinyctl
-	$(call say,GEN)
-	$(Q)$(O)/shinyctl help --completion > $@
+$(O)/man/shinyctl-%.1: $(O)/shinyctl
+	@mkdir -p $(@D)
+	$(Q)$(O)/shinyctl help --man $* > $@
+$(O)/completion/shinyctl.%: $(O)/shinyctl
+	@mkdir -p $(@D)
+	$(Q)$(O)/shinyctl help --completion $* > $@
 
 # ---- tests ----
 $(O)/test/unit/%: test/unit/%.c $(O)/outside.a $(O)/flags
@@ -231,19 +254,25 @@ $(O)/bench/%: bench/%.cc $(O)/flags
 	$(Q)$(CXX) -g -O2 -fno-omit-frame-pointer -fno-builtin -Iinclude $< -o $@ -lpthread -ldl $(extra)
 
 # ---- install ----
-INSTALL_LIST = libshiny.so:lib/libshiny.so:755 shinyctl:bin/shinyctl:755 shinyctl.1:share/man/man1/shinyctl.1:644 \
-	shinyctl.bash:share/bash-completion/completions/shinyctl:644
-install: all ## install under DESTDIR/PREFIX
+# FROM:TO:MODE; TO is below $(DESTDIR). The library's own folder, shiny/, goes where the library goes.
+INSTALL_LIST = $(O)/libshiny.so:$(LIBDIR)/libshiny.so:755 $(O)/shinyctl:$(PREFIX)/bin/shinyctl:755 \
+	$(O)/shiny.pc:$(LIBDIR)/pkgconfig/shiny.pc:644 \
+	include/shiny/shiny.h:$(PREFIX)/include/shiny/shiny.h:644 \
+	$(O)/completion/shinyctl.bash:$(PREFIX)/share/bash-completion/completions/shinyctl:644 \
+	$(O)/completion/shinyctl.zsh:$(PREFIX)/share/zsh/$(ZSH_FUNCTIONS)/_shinyctl:644 \
+	$(O)/completion/shinyctl.fish:$(PREFIX)/share/fish/vendor_completions.d/shinyctl.fish:644 \
+	$(foreach page,$(MAN),$(page):$(PREFIX)/share/man/man1/$(notdir $(page)):644)
+$(O)/shiny.pc: FORCE
+	@printf 'prefix=%s\nincludedir=$${prefix}/include\n\nName: shiny\nDescription: %s\nVersion: %s\nCflags: -I$${includedir}\n' \
+		'$(PREFIX)' 'tags and marks for the heap profiler Shiny; there is nothing to link' '$(VERSION)' > $@
+install: all $(O)/shiny.pc ## install library, command, shiny.h, manual pages and completions under DESTDIR/PREFIX
 	$(Q)for f in $(INSTALL_LIST); do IFS=: read -r from to mode <<< "$$f"; \
-		install -D -m "$$mode" "$(O)/$$from" "$(DESTDIR)$(PREFIX)/$$to"; done
-	$(Q)rm -rf $(DESTDIR)$(PREFIX)/lib/shiny && cp -dR $(O)/shiny $(DESTDIR)$(PREFIX)/lib
-	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/shiny include/shiny/*.h include/shiny/*.def
-	$(Q)mkdir -p $(DESTDIR)$(PREFIX)/lib/pkgconfig
-	$(Q)printf 'prefix=%s\nName: shiny\nDescription: heap objects of unmodified programs\nVersion: %s\nCflags: -I$${prefix}/include\n' \
-		'$(PREFIX)' '$(VERSION)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/shiny.pc
+		install -D -m "$$mode" "$$from" "$(DESTDIR)$$to" || exit; done
+	$(Q)rm -rf "$(DESTDIR)$(LIBDIR)/shiny" && cp -dR $(O)/shiny "$(DESTDIR)$(LIBDIR)"
 uninstall: ## remove what install put there
-	$(Q)for f in $(INSTALL_LIST); do IFS=: read -r from to mode <<< "$$f"; rm -f "$(DESTDIR)$(PREFIX)/$$to"; done
-	$(Q)rm -rf $(DESTDIR)$(PREFIX)/lib/shiny $(DESTDIR)$(PREFIX)/include/shiny $(DESTDIR)$(PREFIX)/lib/pkgconfig/shiny.pc
+	$(Q)for f in $(INSTALL_LIST); do IFS=: read -r from to mode <<< "$$f"; rm -f "$(DESTDIR)$$to"; done
+	$(Q)rm -rf "$(DESTDIR)$(LIBDIR)/shiny"
+	$(Q)rmdir --ignore-fail-on-non-empty "$(DESTDIR)$(PREFIX)/include/shiny" 2>/dev/null || true
 
 clean: ## remove the build directory
 	$(Q)rm -rf $(O)

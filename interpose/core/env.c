@@ -10,7 +10,7 @@ static const struct variable {
 	enum type type;
 	size_t at;
 } variables[] = {
-#define SHINY_ENV(NAME, field, TYPE, text, allowed, help) \
+#define SHINY_ENV(NAME, field, TYPE, text, allowed) \
 	{ #NAME, text, allowed, TYPE, offsetof(struct si_env, field) },
 #include <shiny/wire/variables.def>
 #undef SHINY_ENV
@@ -122,7 +122,7 @@ static unsigned distance(const char *a, size_t a_bytes, const char *b, size_t b_
 static const struct {
 	const char *old, *name;
 } renamed[] = {
-#define SHINY_ENV(name, field, type, fallback, allowed, help)
+#define SHINY_ENV(name, field, type, fallback, allowed)
 #define SHINY_ENV_OLD(old, name) {#old, #name},
 #include <shiny/wire/variables.def>
 #undef SHINY_ENV

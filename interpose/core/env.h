@@ -20,7 +20,7 @@
 #define SI_ENV_FIELD_BYTES(field)  uint64_t field;
 
 struct si_env {
-#define SHINY_ENV(NAME, field, TYPE, text, allowed, help) SI_ENV_FIELD_##TYPE(field)
+#define SHINY_ENV(NAME, field, TYPE, text, allowed) SI_ENV_FIELD_##TYPE(field)
 #include <shiny/wire/variables.def>
 #undef SHINY_ENV
 };

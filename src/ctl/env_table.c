@@ -7,8 +7,8 @@
 #include "../base/nearest.h"
 
 const struct env_spec env_specs[ENV_COUNT] = {
-#define SHINY_ENV(name, field, type, fallback, allowed, help) \
-	{ #name, VALUE_##type, fallback, allowed, help },
+#define SHINY_ENV(name, field, type, fallback, allowed) \
+	{ #name, VALUE_##type, fallback, allowed },
 #include <shiny/wire/variables.def>
 #undef SHINY_ENV
 };
@@ -18,7 +18,7 @@ static const struct {
 	const char *old;
 	enum env_id id;
 } renamed[] = {
-#define SHINY_ENV(name, field, type, fallback, allowed, help)
+#define SHINY_ENV(name, field, type, fallback, allowed)
 #define SHINY_ENV_OLD(old, name) {#old, ENV_##name},
 #include <shiny/wire/variables.def>
 #undef SHINY_ENV

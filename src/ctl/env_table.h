@@ -14,7 +14,7 @@
 #include "value.h"
 
 enum env_id {
-#define SHINY_ENV(name, field, type, fallback, allowed, help) ENV_##name,
+#define SHINY_ENV(name, field, type, fallback, allowed) ENV_##name,
 #include <shiny/wire/variables.def>
 #undef SHINY_ENV
 	ENV_COUNT
@@ -23,7 +23,7 @@ enum env_id {
 struct env_spec {
 	const char *name;
 	enum value_kind kind;
-	const char *fallback, *allowed, *help;
+	const char *fallback, *allowed;
 };
 extern const struct env_spec env_specs[ENV_COUNT];
 

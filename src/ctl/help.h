@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * help.h: help text, manual page, completion and README tables, all made from verbs.def,
- * options.def and variables.def.
+ * help.h: help on the terminal, the manual pages, the completions and the tables of docs/. All are
+ * made from the texts in src/ctl/help (help_text.h) and from verbs.def, options.def and
+ * variables.def.
  *
  * Runs: CLI. Signals: no. Allocates: nothing. Threads: one.
  */
@@ -11,13 +12,19 @@
 #include "table.h"
 #include "verbs.h"
 
-#define HELP_DEFINITIONS "definitions" /* the word for `shinyctl help` */
+extern const char *const help_groups[VERB_GROUPS]; /* titles */
 
 void help_all(const struct style *style);
 void help_verb(const struct style *style, enum verb_id verb);
-void help_definitions(const struct style *style); /* what live, peak, total are */
-void help_man(FILE *out);
-void help_completion(FILE *out);
+void help_topic(const struct style *style, const char *text);
 void help_markdown(FILE *out);
+
+/* help_man.c: the manual page of shinyctl, of one verb */
+void help_man(FILE *out);
+void help_man_verb(FILE *out, enum verb_id verb);
+
+/* help_completion.c */
+enum help_shell { HELP_BASH, HELP_ZSH, HELP_FISH }; /* the order of options.def */
+void help_completion(FILE *out, enum help_shell shell);
 
 #endif

@@ -81,8 +81,9 @@ static struct shiny_err *run_verb(enum verb_id verb, int argc, char **argv, int 
 	if (ctl.options.help)
 		help_verb(&ctl.style, verb);
 	else
-		for (size_t i = 0;
-		     !err && verbs[verb].group == VERBS_READ && i < ctl.options.operand_count; i++)
+		for (size_t i = 0; !err && verbs[verb].input == VERB_READS_SESSION &&
+				   i < ctl.options.operand_count;
+		     i++)
 			err = unfinished_wait(ctl.options.operands[i], reads_sums(verb));
 	if (!err && !ctl.options.help)
 		err = verbs[verb].run(&ctl);

@@ -7,9 +7,9 @@
 #include "../base/nearest.h"
 
 #define ON(verb) (UINT64_C(1) << VERB_##verb)
-/* every verb that verbs.def has in the group READ */
-#define SHINY_VERB(ID, name, operands, least, most, rest, group, summary, description, json) \
-	| (uint64_t)(VERBS_##group == VERBS_READ) << VERB_##ID
+/* every verb with the input SESSION */
+#define SHINY_VERB(ID, name, operands, least, most, rest, input, group) \
+	| (uint64_t)(VERB_READS_##input == VERB_READS_SESSION) << VERB_##ID
 enum { READS = UINT64_C(0)
 #include "verbs.def"
 };
@@ -17,20 +17,19 @@ enum { READS = UINT64_C(0)
 _Static_assert(VERB_COUNT <= 64, "option_spec.verbs has a bit for each");
 
 /* variables.def's columns, spelled as constants so that an initializer can use them */
-#define SHINY_ENV(variable, field, type, def, words, text) enum { KIND_##variable = VALUE_##type };
+#define SHINY_ENV(variable, field, type, def, words) enum { KIND_##variable = VALUE_##type };
 #include <shiny/wire/variables.def>
 #undef SHINY_ENV
 
 const struct option_spec option_specs[OPT_COUNT] = {
-#define CTL_OPTION(id, on, text, short, type, value, words, def, about) \
-	{ .verbs = (on),                                                \
-	  .name = text,                                                 \
-	  .letter = short,                                              \
-	  .kind = VALUE_##type,                                         \
-	  .arg = value,                                                 \
-	  .allowed = words,                                             \
-	  .fallback = def,                                              \
-	  .help = about,                                                \
+#define CTL_OPTION(id, on, text, short, type, value, words, def) \
+	{ .verbs = (on),                                         \
+	  .name = text,                                          \
+	  .letter = short,                                       \
+	  .kind = VALUE_##type,                                  \
+	  .arg = value,                                          \
+	  .allowed = words,                                      \
+	  .fallback = def,                                       \
 	  .env = -1 },
 #define CTL_ENV_OPTION(id, on, text, short, value, variable) \
 	{ .verbs = (on),                                     \

@@ -23,7 +23,7 @@
 #include "verbs.h"
 
 enum option_id {
-#define CTL_OPTION(id, verbs, name, letter, kind, arg, allowed, fallback, help) OPT_##id,
+#define CTL_OPTION(id, verbs, name, letter, kind, arg, allowed, fallback) OPT_##id,
 #define CTL_ENV_OPTION(id, verbs, name, letter, arg, variable) OPT_##id,
 #include "options.def"
 #undef CTL_OPTION
@@ -36,7 +36,7 @@ struct option_spec {
 	const char *name;
 	char letter;
 	enum value_kind kind;
-	const char *arg, *allowed, *fallback, *help;
+	const char *arg, *allowed, *fallback;
 	int env; /* enum env_id, or -1 */
 };
 extern const struct option_spec option_specs[OPT_COUNT];

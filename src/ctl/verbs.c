@@ -2,17 +2,15 @@
 #include "verbs.h"
 
 const struct verb verbs[VERB_COUNT] = {
-#define SHINY_VERB(ID, word, takes, min, max, rest, part, line, paragraphs, document) \
-	{ .name = #word,                                                              \
-	  .run = cmd_##word,                                                          \
-	  .operands = takes,                                                          \
-	  .least = min,                                                               \
-	  .most = max,                                                                \
-	  .rest_is_program = rest,                                                    \
-	  .group = VERBS_##part,                                                      \
-	  .summary = line,                                                            \
-	  .description = paragraphs,                                                  \
-	  .json = document },
+#define SHINY_VERB(ID, word, takes, min, max, rest, what, part) \
+	{ .name = #word,                                         \
+	  .run = cmd_##word,                                     \
+	  .operands = takes,                                     \
+	  .least = min,                                          \
+	  .most = max,                                           \
+	  .rest_is_program = rest,                               \
+	  .input = VERB_READS_##what,                            \
+	  .group = VERBS_##part },
 #include "verbs.def"
 #undef SHINY_VERB
 };

@@ -13,14 +13,25 @@
 #include "../base/err.h"
 
 enum verb_id {
-#define SHINY_VERB(ID, name, operands, least, most, rest, group, summary, description, json) \
+#define SHINY_VERB(ID, name, operands, least, most, rest, input, group) \
 	VERB_##ID,
 #include "verbs.def"
 #undef SHINY_VERB
 	VERB_COUNT
 };
 
-enum verb_group { VERBS_RECORD, VERBS_READ, VERBS_HELP, VERB_GROUPS };
+enum verb_group {
+	VERBS_RECORD,
+	VERBS_LOOK,
+	VERBS_TIME,
+	VERBS_SPACE,
+	VERBS_COMPARE,
+	VERBS_EXPLAIN,
+	VERBS_CHROMIUM,
+	VERBS_FURTHER,
+	VERB_GROUPS
+};
+enum verb_input { VERB_READS_OTHER, VERB_READS_SESSION };
 
 struct ctl; /* ctl.h */
 
@@ -30,14 +41,12 @@ struct verb {
 	const char *operands; /* as in the usage line */
 	size_t least, most;   /* operands */
 	bool rest_is_program; /* everything from the first operand on belongs to a program */
-	enum verb_group group;
-	const char *summary;     /* one line, no full stop */
-	const char *description; /* paragraphs separated by an empty line */
-	const char *json;        /* the document that --json prints, one member a line; "" none */
+	enum verb_input input;
+	enum verb_group group; /* of the help */
 };
 extern const struct verb verbs[VERB_COUNT];
 
-#define SHINY_VERB(ID, name, operands, least, most, rest, group, summary, description, json) \
+#define SHINY_VERB(ID, name, operands, least, most, rest, input, group) \
 	SHINY_MUST_CHECK struct shiny_err *cmd_##name(struct ctl *ctl);
 #include "verbs.def"
 #undef SHINY_VERB

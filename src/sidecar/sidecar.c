@@ -86,11 +86,11 @@ void session_flush_events(struct session *session)
 static const char *pattern_of(const struct sidecar_options *options)
 {
 	static const struct {
-#define SHINY_ENV(name, field, type, text, allowed, help) const char *field;
+#define SHINY_ENV(name, field, type, text, allowed) const char *field;
 #include <shiny/wire/variables.def>
 #undef SHINY_ENV
 	} standard = {
-#define SHINY_ENV(name, field, type, text, allowed, help) .field = text,
+#define SHINY_ENV(name, field, type, text, allowed) .field = text,
 #include <shiny/wire/variables.def>
 #undef SHINY_ENV
 	};

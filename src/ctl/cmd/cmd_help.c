@@ -7,35 +7,50 @@
 #include "../../base/nearest.h"
 #include "../ctl.h"
 #include "../help.h"
+#include "../help_text.h"
+
+/* Verbs and topics; more topics than these are no mistake that anybody can make here. */
+enum { TOPICS = 16 };
+
+static struct shiny_err *unknown(const char *word)
+{
+	const char *names[VERB_COUNT + TOPICS], *near;
+	size_t count = 0;
+
+	for (size_t v = 0; v < VERB_COUNT; v++)
+		names[count++] = verbs[v].name;
+	for (size_t i = 0; i < TOPICS && help_in("topics", i); i++)
+		names[count++] = help_in("topics", i);
+	near = nearest_name(word, names, count);
+	return shiny_err(SHINY_ERR_USAGE, "help: unknown verb or topic '%s'%s%s%s", word,
+			 near ? "; the nearest is '" : "", near ? near : "", near ? "'" : "");
+}
 
 struct shiny_err *cmd_help(struct ctl *ctl)
 {
-	const char *names[VERB_COUNT + 1], *word = ctl->options.operands[0], *near;
+	const struct options *o = &ctl->options;
+	const char *word = o->operands[0], *topic = word ? help_text("topics", word) : NULL;
+	FILE *out = ctl->style.out;
+	enum verb_id verb = 0;
 
-	if (ctl->options.given[OPT_MAN]) {
-		help_man(stdout);
-	} else if (ctl->options.given[OPT_COMPLETION]) {
-		help_completion(stdout);
-	} else if (ctl->options.given[OPT_TABLE]) {
-		help_markdown(stdout);
-	} else if (!word) {
+	while (word && verb < VERB_COUNT && strcmp(word, verbs[verb].name) != 0)
+		verb++;
+	if (o->given[OPT_COMPLETION])
+		help_completion(out, (enum help_shell)o->number[OPT_COMPLETION]);
+	else if (o->given[OPT_TABLE])
+		help_markdown(out);
+	else if (!word && o->given[OPT_MAN])
+		help_man(out);
+	else if (!word)
 		help_all(&ctl->style);
-	} else if (strcmp(word, HELP_DEFINITIONS) == 0) {
-		help_definitions(&ctl->style);
-	} else {
-		for (size_t v = 0; v < VERB_COUNT; v++) {
-			names[v] = verbs[v].name;
-			if (strcmp(word, names[v]) == 0) {
-				help_verb(&ctl->style, (enum verb_id)v);
-				return NULL;
-			}
-		}
-		names[VERB_COUNT] = HELP_DEFINITIONS;
-		near = nearest_name(word, names, VERB_COUNT + 1);
-		return shiny_err(SHINY_ERR_USAGE, "help: unknown verb '%s'%s%s%s", word,
-				 near ? "; the nearest is '" : "", near ? near : "",
-				 near ? "'" : "");
-	}
+	else if (verb < VERB_COUNT && o->given[OPT_MAN])
+		help_man_verb(out, verb);
+	else if (verb < VERB_COUNT)
+		help_verb(&ctl->style, verb);
+	else if (topic && !o->given[OPT_MAN])
+		help_topic(&ctl->style, topic);
+	else
+		return unknown(word);
 	return NULL;
 }
 
@@ -47,7 +62,7 @@ struct shiny_err *cmd_version(struct ctl *ctl)
 		json_number(&ctl->json, "schema_version", STORE_SCHEMA_VERSION);
 		json_end(&ctl->json);
 	} else {
-		fprintf(stdout, "shinyctl %s (ring format %u, session format %d)\n",
+		fprintf(ctl->style.out, "shinyctl %s (ring format %u, session format %d)\n",
 			SHINY_VERSION_TEXT, SHINY_VERSION, STORE_SCHEMA_VERSION);
 	}
 	return NULL;

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_help.c: the texts of src/ctl/help: how they are read, and that they fit the tables. */
+#define _GNU_SOURCE
+#include "../../src/ctl/help_option.h"
+#include "check.h"
+
+static const char sample[] = "a summary\n\nDESCRIPTION\nOne paragraph\nin two lines.\n\n"
+			     "  verbatim\n\nJSON\n    a term in capitals\nother\n    two\n"
+			     "    lines\n\nEXIT STATUS\n0\n    fine\n";
+
+/* A part as "kind|term|text", an empty line in front of it as "/". */
+static void part_is(const char *name, struct help_section *parts, const char *want)
+{
+	struct help_part part;
+	char got[200] = "none";
+
+	if (help_next(parts, &part))
+		snprintf(got, sizeof(got), "%s%d|%.*s|%.*s", part.apart ? "/" : "", (int)part.kind,
+			 (int)part.term_bytes, part.term ? part.term : "", (int)part.text_bytes,
+			 part.text);
+	text_is(name, got, want);
+}
+
+static void test_parts(void)
+{
+	struct help_section parts;
+	struct help_part part;
+	char summary[40];
+
+	help_summary(sample, summary, sizeof(summary));
+	text_is("summary", summary, "a summary");
+	check_that("section", help_section(sample, "DESCRIPTION", &parts));
+	part_is("paragraph", &parts, "0||One paragraph\nin two lines.");
+	part_is("verbatim", &parts, "/1||verbatim");
+	part_is("capitals are a term", &parts, "/2|JSON|a term in capitals");
+	part_is("definition", &parts, "2|other|two\n    lines");
+	part_is("end of section", &parts, "none");
+	check_that("last section", help_section(sample, "EXIT STATUS", &parts));
+	part_is("status", &parts, "2|0|fine");
+	part_is("end of text", &parts, "none");
+	check_that("no section", !help_section(sample, "OPTIONS", &parts));
+	part_is("nothing in it", &parts, "none");
+	check_that("no text", !help_section(NULL, "OPTIONS", &parts));
+	check_that("defined", help_define(sample, "EXIT STATUS", "0", &part));
+	check_that("not defined", !help_define(sample, "EXIT STATUS", "1", &part));
+}
+
+static bool is_option(uint64_t verbs_asked, const struct help_part *part)
+{
+	for (size_t i = 0; i < OPT_COUNT; i++)
+		if (option_specs[i].verbs & verbs_asked &&
+		    strlen(option_specs[i].name) + 2 == part->term_bytes &&
+		    strncmp(option_specs[i].name, part->term + 2, part->term_bytes - 2) == 0)
+			return true;
+	return false;
+}
+
+/* Whatever section OPTIONS of a text defines is an option of these verbs. */
+static void options_are(const char *name, const char *text, uint64_t verbs_asked)
+{
+	struct help_section parts;
+	struct help_part part;
+
+	help_section(text, "OPTIONS", &parts);
+	while (help_next(&parts, &part))
+		checkf(name, part.kind == HELP_DEFINITION && is_option(verbs_asked, &part),
+		       "%.*s is no option of it", (int)part.term_bytes, part.term ? part.term : "");
+}
+
+static void see_also_is(const char *name, const char *text)
+{
+	struct help_section parts;
+	struct help_part part;
+	char words[200];
+
+	if (!help_section(text, "SEE ALSO", &parts) || !help_next(&parts, &part))
+		return;
+	snprintf(words, sizeof(words), "%.*s", (int)part.text_bytes, part.text);
+	for (char *word = strtok(words, ", \n"); word; word = strtok(NULL, ", \n"))
+		checkf(name, strcmp(word, name) != 0 && help_text("verbs", word),
+		       "SEE ALSO %s: no other verb", word);
+}
+
+static void test_verb(enum verb_id verb)
+{
+	const char *name = verbs[verb].name, *text = help_text("verbs", name);
+	struct help_section parts;
+	struct help_part part;
+	char summary[200];
+	bool json = option_specs[OPT_JSON].verbs >> verb & 1;
+
+	checkf(name, text, "there is no src/ctl/help/verbs/%s.txt", name);
+	if (!text)
+		return;
+	help_summary(text, summary, sizeof(summary));
+	checkf(name, strlen(summary) > 10 && strlen(summary) <= 100 &&
+			     summary[strlen(summary) - 1] != '.',
+	       "summary '%s': 10 to 100 bytes, no full stop", summary);
+	check(name, help_section(text, "DESCRIPTION", &parts), "no DESCRIPTION");
+	check(name, help_section(text, "EXAMPLES", &parts), "no EXAMPLES");
+	while (help_next(&parts, &part))
+		check(name, part.kind == HELP_DEFINITION && memmem(part.term, part.term_bytes,
+								   "shinyctl ", 9),
+		      "EXAMPLES has something else than commands with their meaning");
+	check(name, help_section(text, "JSON", &parts) == json, "section JSON against --json");
+	for (size_t i = 0; i < OPT_COUNT; i++)
+		if (option_specs[i].verbs >> verb & 1)
+			checkf(name, help_option(verb, &option_specs[i], &part),
+			       "--%s has no meaning", option_specs[i].name);
+	options_are(name, text, UINT64_C(1) << verb);
+	see_also_is(name, text);
+}
+
+static void test_tables(void)
+{
+	struct help_section parts;
+	struct help_part part;
+	const char *name;
+
+	for (size_t v = 0; v < VERB_COUNT; v++)
+		test_verb((enum verb_id)v);
+	for (size_t i = 0; (name = help_in("verbs", i)); i++) {
+		size_t v = 0;
+
+		while (v < VERB_COUNT && strcmp(name, verbs[v].name) != 0)
+			v++;
+		checkf("texts of verbs", v < VERB_COUNT, "%s.txt is of no verb", name);
+	}
+	options_are("options.txt", help_text("", "options"), ~UINT64_C(0));
+	for (size_t i = 0; i < ENV_COUNT; i++)
+		check(env_specs[i].name, help_variable(&env_specs[i], &part), "has no meaning");
+	help_section(help_text("", "environment"), "ENVIRONMENT", &parts);
+	while (help_next(&parts, &part)) {
+		size_t i = 0;
+
+		while (i < ENV_COUNT && (strlen(env_specs[i].name) != part.term_bytes ||
+					 strncmp(env_specs[i].name, part.term, part.term_bytes)))
+			i++;
+		checkf("environment.txt", i < ENV_COUNT, "%.*s is no variable",
+		       (int)part.term_bytes, part.term);
+	}
+	check_that("a topic", help_text("topics", "definitions"));
+}
+
+int main(void)
+{
+	test_parts();
+	test_tables();
+	return failures != 0;
+}

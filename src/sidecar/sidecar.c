@@ -50,6 +50,7 @@
 
 #define MS UINT64_C(1000000)
 #define BEAT_RECORDS 65536
+#define ROOM_RECORDS 4096
 enum { AHEAD = 12 };
 
 static volatile sig_atomic_t asked_to_end;
@@ -387,6 +388,20 @@ static struct shiny_err *look_around(struct session *session, struct directory *
 
 /* ---- rounds ---- */
 
+/* Milliseconds until some ring is full; 0 when no program maps one. */
+static uint64_t least_time_left(const struct session *session)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (size_t i = 0; i < session->present.count; i++) {
+		const struct ring_file *ring = session->present.at[i];
+		uint64_t left = ring->over || ring->ending ? UINT64_MAX : drain_time_left(ring);
+
+		least = left < least ? left : least;
+	}
+	return least < UINT64_MAX ? least : 0;
+}
+
 static uint64_t key_of(const struct stream *s)
 {
 	bool ending = s->head.kind == SHINY_REC_FREE || s->head.kind == SHINY_REC_REALLOC_BEGIN;
@@ -407,16 +422,24 @@ void session_beat(struct session *session)
 	}
 }
 
+/* A low priority makes even a part of a merge long. */
+static void look_for_room(struct session *session)
+{
+	for (size_t i = 0; i < session->present.count; i++)
+		if (!session->present.at[i]->over)
+			drain_grow(session->present.at[i]);
+	priority_follow(&session->priority, least_time_left(session));
+}
+
 /* In the middle of a long merge: what cannot wait for its end, since processes are born, fill their
  * rings and die meanwhile. */
 static void attend(struct session *session)
 {
 	session_beat(session);
 	for (size_t i = 0; i < session->present.count; i++)
-		if (!session->present.at[i]->over) {
+		if (!session->present.at[i]->over)
 			process_scan(session, session->present.at[i]);
-			drain_grow(session->present.at[i]);
-		}
+	look_for_room(session);
 	process_watch(session, ticks_wall_ns());
 }
 
@@ -449,6 +472,8 @@ static void merge(struct session *session, uint64_t until)
 			s->has_head = false;
 			if (++applied % BEAT_RECORDS == 0)
 				attend(session);
+			else if (session->priority.low && applied % ROOM_RECORDS == 0)
+				look_for_room(session);
 			prefetch(s);
 			more = drain_pull(session, s) && s->head.time <= until;
 			key = key_of(s);
@@ -816,6 +841,7 @@ static struct shiny_err *serve(struct session *session, struct directory *dir)
 			}
 			look_at_torn(session);
 			some_end = end_rings(session, dir);
+			priority_follow(&session->priority, least_time_left(session));
 			if (session->warm)
 				warm_offer(session->warm, &session->ids);
 			if (wall - committed >= 1000 * MS || waiting_to_go(session) >= 4) {
@@ -1051,6 +1077,7 @@ static struct shiny_err *run(struct session *session, struct directory *dir,
 	struct shiny_err *err = serve(session, dir);
 
 	say_finishing(session, dir, true);
+	priority_follow(&session->priority, 0);
 
 	if (!err && !session->store && session->err)
 		return session->err;
@@ -1102,6 +1129,7 @@ struct shiny_err *sidecar_run(const struct sidecar_options *options, struct side
 						 .no_cache = options->no_type_cache,
 						 .progress = options->progress,
 						 .stop = sidecar_hurried };
+	priority_init(&session->priority);
 	session->memory = memory_watch_create(options->memory_period);
 	if (!options->leftover)
 		session->answers = answers_start();

@@ -97,6 +97,7 @@ static void give(struct ring_file *ring, uint32_t chunk, uint32_t used)
 		used = shiny_chunk_room(&ring->chunks, chunk);
 	ring->whole[chunk] = 0;
 	ring->owners[chunk] = NULL;
+	ring->given += chunk < ring->chunks.smalls ? SHINY_SMALL_BYTES : SHINY_CHUNK_BYTES;
 	shiny_chunk_give(ring->header, &ring->chunks, chunk, used);
 }
 
@@ -169,6 +170,47 @@ bad:
 	}
 }
 
+/* ---- space ---- */
+
+static uint64_t bytes_of(const uint32_t chunks[2])
+{
+	return (uint64_t)chunks[0] * SHINY_SMALL_BYTES + (uint64_t)chunks[1] * SHINY_CHUNK_BYTES;
+}
+
+enum { SPEED_MS = 20, YOUNG_MS = 500, MS_NS = 1000 * 1000 };
+
+/* After a look at all chunks: how quickly writers took them lately. A burst is forgotten slowly. */
+static void measure_speed(struct ring_file *ring)
+{
+	uint64_t now = ticks_wall_ns(), taken = ring->given + bytes_of(ring->busy), span, speed;
+
+	if (!ring->first_look)
+		ring->first_look = ring->measured = now;
+	span = (now - ring->measured) / MS_NS;
+	if (span < SPEED_MS)
+		return;
+	speed = taken > ring->taken ? (taken - ring->taken) / span : 0;
+	ring->speed = speed > ring->speed ? speed : ring->speed - ring->speed / 8;
+	ring->taken = taken;
+	ring->measured = now;
+}
+
+/* Milliseconds until the ring is full, if nobody reads it. */
+static uint64_t time_left(const struct ring_file *ring)
+{
+	uint64_t room = bytes_of(ring->present), busy = bytes_of(ring->busy);
+
+	return (room > busy ? room - busy : 0) / (ring->speed + 1);
+}
+
+uint64_t drain_time_left(const struct ring_file *ring)
+{
+	/* a new ring is small, and nobody knows yet what its program will do */
+	if (ring->measured - ring->first_look < (uint64_t)YOUNG_MS * MS_NS)
+		return 0;
+	return time_left(ring);
+}
+
 /* Space for what lies there of the file; false: the writers wait or drop, and count it, as with any
  * full ring. */
 static bool allocate(struct ring_file *ring, const void *at, size_t bytes)
@@ -185,9 +227,11 @@ static bool allocate(struct ring_file *ring, const void *at, size_t bytes)
  * much again (at a half, Chromium's renderers, twelve threads each with a chunk of its own, still
  * had to wait). A process that joins a session begins with three large chunks
  * (interpose/boot/attach.c); one that takes a large chunk is no short one, and gets at once as many
- * as the first process of a session. ABSENT chunks are the last ones, and stay so.
+ * as the first process of a session. And more for writers that would fill what there is within
+ * GROW_MS: the sidecar keeps to a low priority only while it has time (priority.h). ABSENT chunks
+ * are the last ones, and stay so.
  */
-enum { LARGE_ENOUGH = 48 };
+enum { LARGE_ENOUGH = 48, GROW_MS = 1500 };
 
 static void grow_chunks(struct ring_file *ring, int large)
 {
@@ -201,7 +245,7 @@ static void grow_chunks(struct ring_file *ring, int large)
 	if (large && present < LARGE_ENOUGH && more < LARGE_ENOUGH - present)
 		more = LARGE_ENOUGH - present;
 	more = more < absent ? more : absent;
-	if (!absent || ring->busy[large] * 4 < present)
+	if (!absent || (ring->busy[large] * 4 < present && time_left(ring) >= GROW_MS))
 		return;
 	first += present;
 	if (!allocate(ring, shiny_chunk_at(&ring->chunks, first),
@@ -262,6 +306,7 @@ static void each_chunk(struct session *session, struct ring_file *ring, chunk_fn
 		ring->present[large] = i - first;
 		ring->busy[large] = busy;
 	}
+	measure_speed(ring);
 }
 
 void drain_grow(struct ring_file *ring)

@@ -28,6 +28,7 @@
 #include "../sidecar.h"
 #include "../ring/record_decode.h"
 #include "../proc/errands.h"
+#include "../proc/priority.h"
 #include "../ring/guests.h"
 #include "ids.h"
 #include "indices.h"
@@ -192,6 +193,7 @@ struct session {
 	VEC(struct stream *) streams;    /* being read */
 	VEC(struct start) starts;        /* that no ring has answered yet */
 	struct order order;
+	struct priority priority;
 	uint32_t threads;
 	uint64_t start_realtime, first_ticks;
 	uint64_t applied_until; /* T of the last round */
@@ -250,6 +252,9 @@ bool process_thread_alive(const struct process *process, uint32_t tid); /* true 
 void drain_scan(struct session *session, struct ring_file *ring);
 void drain_grow(struct ring_file *ring); /* more space where it is getting scarce; a scan does so
                                           * too */
+/* Milliseconds until the ring is full, at its writers' pace, if nobody reads it; 0 of one that is
+ * too new to tell. */
+uint64_t drain_time_left(const struct ring_file *ring);
 bool drain_pull(struct session *session, struct stream *stream); /* fills stream->head */
 void drain_reap(struct ring_file *ring, const struct process *process); /* NULL: all */
 void drain_reap_threads(struct session *session, struct ring_file *ring);

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_priority.c: the sidecar yields while its rings have room, and only with a group of its own.
+ * What it has set is asked of the kernel. */
+#define _GNU_SOURCE
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../src/sidecar/state/session.h"
+#include "check.h"
+
+enum { NONE = 100, LOW = 19, TRIES = 500 };
+
+/* The nice value of this process's autogroup; NONE: the kernel has no autogroups. */
+static int group_nice(void)
+{
+	int nice = NONE;
+	FILE *file = fopen("/proc/self/autogroup", "re");
+
+	if (file && fscanf(file, "/autogroup-%*u nice %d", &nice) != 1)
+		nice = NONE;
+	if (file)
+		fclose(file);
+	return nice;
+}
+
+/* The kernel takes ten changes a second of everybody together: asks until it has taken ours. */
+static void follow(struct priority *priority, uint64_t left)
+{
+	static const struct timespec pause = { .tv_nsec = 10000000 };
+
+	priority_follow(priority, left);
+	for (int i = 0; priority->due && i < TRIES; i++) {
+		nanosleep(&pause, NULL);
+		priority_follow(priority, left);
+	}
+}
+
+static void group_is(const char *name, int want)
+{
+	number(name, (uint64_t)group_nice(), (uint64_t)want);
+}
+
+static int leader(void)
+{
+	int group = group_nice(), nice = getpriority(PRIO_PROCESS, 0);
+	int low = group == NONE ? NONE : LOW;
+	struct priority priority;
+
+	priority_init(&priority);
+	number("trying leaves the thread as it was", (uint64_t)getpriority(PRIO_PROCESS, 0),
+	       (uint64_t)nice);
+	group_is("it begins with an ordinary priority", group);
+	follow(&priority, PRIORITY_LOWER_MS - 1);
+	group_is("too little time", group);
+	follow(&priority, PRIORITY_LOWER_MS);
+	group_is("time enough", low);
+	number("the thread yields where it may come back",
+	       (uint64_t)getpriority(PRIO_PROCESS, 0),
+	       (uint64_t)(priority.thread ? LOW : nice));
+	follow(&priority, PRIORITY_RAISE_MS);
+	group_is("less time", low);
+	follow(&priority, PRIORITY_RAISE_MS - 1);
+	group_is("hardly any time left", group);
+	number("the thread comes back", (uint64_t)getpriority(PRIO_PROCESS, 0), (uint64_t)nice);
+	return failures;
+}
+
+static int member(void)
+{
+	int group = group_nice();
+	struct priority priority;
+
+	priority_init(&priority);
+	follow(&priority, UINT64_MAX);
+	group_is("somebody else's group is left alone", group);
+	return failures;
+}
+
+static void in_child(int (*run)(void), bool leads)
+{
+	int status = -1;
+	pid_t child = fork();
+
+	if (child == 0) {
+		failures = 0;
+		exit((leads && setsid() < 0) || run());
+	}
+	waitpid(child, &status, 0);
+	number(leads ? "in a session of its own" : "in the session of others", (uint64_t)status, 0);
+}
+
+static void time_is(const char *name, const struct ring_file *ring, uint64_t want)
+{
+	number(name, drain_time_left(ring), want);
+}
+
+int main(void)
+{
+	struct ring_file ring = { .present = { 256, 48 }, .busy = { 128, 16 }, .speed = 1023 };
+	uint64_t second = 1000000000;
+
+	ring.first_look = second;
+	ring.measured = second + second / 4;
+	time_is("a new ring may be full at any time", &ring, 0);
+	ring.measured = 2 * second;
+	time_is("2.5 MiB at a KiB a millisecond", &ring, 2560);
+	ring.busy[0] = 256, ring.busy[1] = 48;
+	time_is("a full ring", &ring, 0);
+	in_child(leader, true);
+	in_child(member, false);
+	return failures != 0;
+}

@@ -20,27 +20,27 @@ uint32_t counts_name(struct counts *counts, const char *text, size_t length)
 	return id;
 }
 
-struct counts_look *counts_add(struct counts *counts)
+struct counts_dump *counts_add(struct counts *counts)
 {
-	struct counts_look *look = mem_zero(1, sizeof(*look));
+	struct counts_dump *dump = mem_zero(1, sizeof(*dump));
 
-	*vec_push(&counts->looks) = look;
-	return look;
+	*vec_push(&counts->dumps) = dump;
+	return dump;
 }
 
 void counts_drop(struct counts *counts, size_t from)
 {
-	for (size_t i = from; i < counts->looks.count; i++) {
-		free(counts->looks.at[i]->rows.at);
-		free(counts->looks.at[i]);
+	for (size_t i = from; i < counts->dumps.count; i++) {
+		free(counts->dumps.at[i]->rows.at);
+		free(counts->dumps.at[i]);
 	}
-	counts->looks.count = from < counts->looks.count ? from : counts->looks.count;
+	counts->dumps.count = from < counts->dumps.count ? from : counts->dumps.count;
 }
 
 void counts_deinit(struct counts *counts)
 {
 	counts_drop(counts, 0);
-	free(counts->looks.at);
+	free(counts->dumps.at);
 	intern_deinit(&counts->names);
 }
 
@@ -48,14 +48,14 @@ static struct shiny_err *put(const struct counts *counts, struct store *store)
 {
 	for (uint32_t i = 0; i < counts->names.count; i++)
 		SHINY_TRY(store_put_browser_name(store, i + 1, counts->names.strings[i]));
-	for (size_t i = 0; i < counts->looks.count; i++) {
-		const struct counts_look *look = counts->looks.at[i];
+	for (size_t i = 0; i < counts->dumps.count; i++) {
+		const struct counts_dump *dump = counts->dumps.at[i];
 		uint32_t id = (uint32_t)i + 1;
 
-		SHINY_TRY(store_put_browser_look(store, id, look->snapshot, look->pid, look->time,
-						 look->title));
-		for (size_t k = 0; k < look->rows.count; k++) {
-			const struct count_row *row = &look->rows.at[k];
+		SHINY_TRY(store_put_browser_look(store, id, dump->snapshot, dump->pid, dump->time,
+						 dump->title));
+		for (size_t k = 0; k < dump->rows.count; k++) {
+			const struct count_row *row = &dump->rows.at[k];
 
 			if (row->kind)
 				SHINY_TRY(store_put_browser_objects(store, id, row->kind, row->name,

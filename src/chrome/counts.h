@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * counts.h: what a browser said of its memory, kept until the session file is there, and put into
- * it.
+ * counts.h: a browser's own numbers, kept until the session file is finished, then written to it.
  *
  * Runs: CLI. Signals: no. Allocates: a name once, 24 bytes an allocator or kind of objects of each
- * look. Threads: one.
+ * dump. Threads: one.
  */
 #ifndef SHINY_COUNTS_H
 #define SHINY_COUNTS_H
@@ -24,7 +23,7 @@ struct count_row {
 	uint32_t name, kind; /* of names, from 1; kind 0: an allocator */
 	uint64_t count, bytes, effective; /* effective: of allocators */
 };
-struct counts_look {
+struct counts_dump {
 	bool snapshot;
 	uint32_t pid;       /* as the browser sees it; 0 unknown */
 	uint64_t time;      /* ns, CLOCK_BOOTTIME */
@@ -33,15 +32,15 @@ struct counts_look {
 };
 struct counts {
 	struct intern names;
-	VEC(struct counts_look *) looks;
+	VEC(struct counts_dump *) dumps;
 };
 
 uint32_t counts_name(struct counts *counts, const char *text, size_t length);
-struct counts_look *counts_add(struct counts *counts); /* owned by counts */
-void counts_drop(struct counts *counts, size_t from);  /* forgets the looks from this one on */
+struct counts_dump *counts_add(struct counts *counts); /* owned by counts */
+void counts_drop(struct counts *counts, size_t from);  /* forgets the dumps from this one on */
 void counts_deinit(struct counts *counts);
 
-/* Appends all looks to the finished session, in one transaction: all of it or nothing. */
+/* Appends everything to the finished session in one transaction. */
 SHINY_MUST_CHECK struct shiny_err *counts_store(const struct counts *counts, const char *path);
 
 #endif

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * json_stream.h: JSON that arrives in pieces, told value by value; nothing of it is kept but the
- * keys that lead to the place.
+ * json_stream.h: parses JSON in pieces and hands on value by value; it keeps only the keys that
+ * lead to the current value.
  *
  * Runs: CLI. Signals: no. Allocates: the parser's state; of the text no more than the longest
  * single string, up to JSON_STREAM_TEXT.
  * Threads: one a stream.
  *
- * yajl does the parsing. What it lacks is added here: bounds. A string or a number that spans
- * pieces is put together in memory, and its stack of open containers grows; so a stream in which
- * JSON_STREAM_TEXT bytes go by without a value, or with more than JSON_STREAM_DEPTH open
- * containers, ends with an error.
+ * yajl parses; this module adds bounds. yajl joins a string or a number that spans pieces in
+ * memory, and its stack of open containers grows. So JSON_STREAM_TEXT bytes without a value, or
+ * more than JSON_STREAM_DEPTH open containers, end the stream with an error.
  */
 #ifndef SHINY_JSON_STREAM_H
 #define SHINY_JSON_STREAM_H
@@ -26,7 +25,7 @@ enum { JSON_STREAM_DEPTH = 32, JSON_STREAM_KEY = 2048, JSON_STREAM_TEXT = 16 << 
 enum json_kind { JSON_TEXT, JSON_NUMBER, JSON_TRUE, JSON_FALSE, JSON_NULL };
 
 struct json_stream;
-/* Each may be NULL. False: the document is not what was expected, and is not read any further. */
+/* Each may be NULL. Returning false ends the stream: the document is not the expected one. */
 struct json_sink {
 	void *context;
 	bool (*value)(void *context, const struct json_stream *stream, enum json_kind kind,
@@ -52,14 +51,14 @@ struct json_stream {
 void json_stream_init(struct json_stream *stream, const struct json_sink *sink);
 /* The next piece; false: it has failed, then or before. */
 bool json_stream_feed(struct json_stream *stream, const char *text, size_t length);
-/* No more comes; an error says what is wrong with what came ("it is cut off"). */
+/* The end of the input; the error says what is wrong with it ("it is cut off"). */
 SHINY_MUST_CHECK struct shiny_err *json_stream_end(struct json_stream *stream, const char *what);
 void json_stream_deinit(struct json_stream *stream);
 
 /* A value's number: whole ones without sign, the whole part of others. */
 uint64_t json_stream_number(const char *text, size_t length);
 bool json_stream_is(const char *text, size_t length, const char *what);
-/* Copies, cut to fit, also at an embedded NUL. */
+/* Copies; cuts at an embedded NUL and at the room's end. */
 void json_stream_copy(char *out, size_t room, const char *text, size_t length);
 
 #endif

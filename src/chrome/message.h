@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * message.h: one message of the DevTools protocol, read as a stream: what the client asks of it,
- * and the texts in which other documents come.
+ * message.h: one message of the DevTools protocol, read as a stream: the fields that the client
+ * needs, and the strings that carry other documents.
  *
  * Runs: CLI. Signals: no. Allocates: the parser's state, the targets. Threads: one.
  */

@@ -87,7 +87,7 @@ static void sort(struct snapshot *s)
 static void keep(struct snapshot *s, const struct snapshot_row *row, const char *text,
 		 size_t length)
 {
-	struct count_row *out = vec_push(&s->look->rows);
+	struct count_row *out = vec_push(&s->dump->rows);
 
 	*out = (struct count_row){ .kind = s->kinds[row->kind], .name = counts_name(s->counts, text, length), .count = row->count, .bytes = row->bytes };
 }
@@ -206,8 +206,8 @@ void snapshot_init(struct snapshot *s, struct counts *counts)
 
 	memset(s, 0, sizeof(*s));
 	s->counts = counts;
-	s->look = counts_add(counts);
-	s->look->snapshot = true;
+	s->dump = counts_add(counts);
+	s->dump->snapshot = true;
 	s->type_field = s->name_field = s->size_field = SNAPSHOT_FIELDS;
 	json_stream_init(&s->json, &sink);
 }

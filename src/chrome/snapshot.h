@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * snapshot.h: V8's heap snapshot as a stream: how many objects of each kind and name, and their
- * bytes.
+ * snapshot.h: reads V8's heap snapshot as a stream and counts objects and bytes by kind and name.
  *
  * Runs: CLI. Signals: no. Allocates: 40 bytes for each different (kind, name), up to SNAPSHOT_ROWS;
  * never the text. Threads: one a snapshot.
  *
  * A snapshot is {"snapshot": {"meta": …}, "nodes": […], "edges": […], …, "strings": […]}. A node is
- * a few numbers, which ones says meta.node_fields; its kind is an index into meta.node_types[0],
- * its name one into strings, which come last. So nodes are added up by the two numbers, and names
- * are filled in when the strings go by. What a string or a number holds is not kept: those kinds
- * are rows without a name.
+ * a few numbers, named by meta.node_fields: its kind is an index into meta.node_types[0], its name
+ * an index into strings, which come last. So nodes are summed by the two numbers, and names are
+ * filled in as the strings arrive. The contents of strings and numbers are not kept: those kinds
+ * have no name.
  */
 #ifndef SHINY_SNAPSHOT_H
 #define SHINY_SNAPSHOT_H
@@ -38,7 +37,7 @@ enum snapshot_part {
 struct snapshot {
 	struct json_stream json;
 	struct counts *counts;
-	struct counts_look *look;
+	struct counts_dump *dump;
 	enum snapshot_part part;
 	/* of a node; SNAPSHOT_FIELDS: not there */
 	unsigned field_count, type_field, name_field, size_field;
@@ -56,7 +55,7 @@ struct snapshot {
 	bool named;                     /* the strings have been there */
 };
 
-/* Into a look of `counts`. */
+/* Adds the snapshot to `counts`. */
 void snapshot_init(struct snapshot *snapshot, struct counts *counts);
 bool snapshot_feed(struct snapshot *snapshot, const char *text, size_t length);
 SHINY_MUST_CHECK struct shiny_err *snapshot_end(struct snapshot *snapshot);

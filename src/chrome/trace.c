@@ -148,13 +148,13 @@ static void end_event(struct trace *t)
 		p = process_of(t, t->event.pid);
 		if (!p)
 			return;
-		if (!p->look) {
-			p->look = counts_add(t->counts);
-			p->look->pid = p->pid;
-			p->look->time = t->event.time * 1000;
+		if (!p->dump) {
+			p->dump = counts_add(t->counts);
+			p->dump->pid = p->pid;
+			p->dump->time = t->event.time * 1000;
 		}
-		for (size_t i = 0; i < t->event.rows.count && p->look->rows.count < TRACE_ROWS; i++)
-			*vec_push(&p->look->rows) = t->event.rows.at[i];
+		for (size_t i = 0; i < t->event.rows.count && p->dump->rows.count < TRACE_ROWS; i++)
+			*vec_push(&p->dump->rows) = t->event.rows.at[i];
 	}
 }
 
@@ -203,10 +203,10 @@ struct shiny_err *trace_end(struct trace *t, uint64_t offset)
 	for (size_t i = 0; !err && i < t->processes.count; i++) {
 		struct trace_process *p = &t->processes.at[i];
 
-		if (!p->look)
+		if (!p->dump)
 			continue;
-		p->look->time = (p->malloc_ns ? p->malloc_ns : p->look->time) + offset;
-		json_stream_copy(p->look->title, sizeof(p->look->title), p->name, strlen(p->name));
+		p->dump->time = (p->malloc_ns ? p->malloc_ns : p->dump->time) + offset;
+		json_stream_copy(p->dump->title, sizeof(p->dump->title), p->name, strlen(p->name));
 	}
 	return err;
 }

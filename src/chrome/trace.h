@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * trace.h: a trace in Chromium's JSON format as a stream: its memory-infra dumps, and which process
- * a page lives in.
+ * trace.h: reads a trace in Chromium's JSON format as a stream: memory-infra dumps, and the process
+ * of a page.
  *
  * Runs: CLI. Signals: no. Allocates: the allocators of one event, up to TRACE_ROWS, and what
  * counts.h keeps. Threads: one a trace.
  *
  * Events of one dump of all processes: "v" has a process's allocators, with the dump's time; "X" of
  * the name MemoryDumpManager::InvokeOnMemoryDump says when each provider counted
- * (trace_event_format and memory-infra in Chromium's docs). What a process's look is dated with is
- * the end of its malloc's count. Allocators whose names have more than four parts are the heaps'
- * single pages, buckets and tiles: they are left out, as are names that are hashes (two underscores
- * and hexadecimal digits) of others, and single ranges of shared memory.
+ * (trace_event_format and memory-infra in Chromium's docs). The time of a process's dump is the end
+ * of its malloc count. Allocators with more than four parts in their names are single pages,
+ * buckets and tiles of heaps: they are left out, and so are names that are hashes of others (two
+ * underscores and hexadecimal digits), and single ranges of shared memory.
  */
 #ifndef SHINY_TRACE_H
 #define SHINY_TRACE_H
@@ -25,7 +25,7 @@ struct trace_process {
 	uint32_t pid;
 	char name[64];
 	uint64_t malloc_ns;        /* CLOCK_MONOTONIC; 0: not told */
-	struct counts_look *look;  /* NULL: no allocators came */
+	struct counts_dump *dump;  /* NULL: no allocators came */
 };
 struct trace {
 	struct json_stream json;
@@ -48,7 +48,8 @@ struct trace {
 
 void trace_init(struct trace *trace, struct counts *counts, const char *frame);
 bool trace_feed(struct trace *trace, const char *text, size_t length);
-/* `offset`: add it to CLOCK_MONOTONIC in ns. An error takes back what was read of it. */
+/* `offset`, in ns, turns CLOCK_MONOTONIC into the session's clock. An error takes back what was
+ * read. */
 SHINY_MUST_CHECK struct shiny_err *trace_end(struct trace *trace, uint64_t offset);
 void trace_deinit(struct trace *trace);
 

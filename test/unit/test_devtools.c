@@ -22,13 +22,13 @@ static char *told(const struct counts *counts)
 	size_t length;
 	FILE *out = open_memstream(&text, &length);
 
-	for (size_t i = 0; i < counts->looks.count; i++) {
-		const struct counts_look *look = counts->looks.at[i];
+	for (size_t i = 0; i < counts->dumps.count; i++) {
+		const struct counts_dump *dump = counts->dumps.at[i];
 
-		fprintf(out, "%s[%u %" PRIu64 " %s]", i ? " " : "", look->pid, look->time,
-			look->title);
-		for (size_t k = 0; k < look->rows.count; k++) {
-			const struct count_row *row = &look->rows.at[k];
+		fprintf(out, "%s[%u %" PRIu64 " %s]", i ? " " : "", dump->pid, dump->time,
+			dump->title);
+		for (size_t k = 0; k < dump->rows.count; k++) {
+			const struct count_row *row = &dump->rows.at[k];
 
 			fprintf(out, " %s%s%s:%" PRIu64 ",%" PRIu64 ",%" PRIu64,
 				row->kind ? counts->names.strings[row->kind - 1] : "",
@@ -266,9 +266,9 @@ static void test_many(void)
 	err = snapshot_end(s);
 	check("many/read", !err, err ? err->message : "");
 	check("many/counted",
-	      counts.looks.at[0]->rows.count == 1 &&
-		      counts.looks.at[0]->rows.at[0].count == 10000001 &&
-		      counts.looks.at[0]->rows.at[0].bytes == 80000001,
+	      counts.dumps.at[0]->rows.count == 1 &&
+		      counts.dumps.at[0]->rows.at[0].count == 10000001 &&
+		      counts.dumps.at[0]->rows.at[0].bytes == 80000001,
 	      "not ten million and one");
 	check("many/memory", peak_kib() - before < 8192, "it took too much");
 	shiny_err_free(err);

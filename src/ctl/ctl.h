@@ -74,8 +74,8 @@ void ctl_document(struct ctl *ctl);
 void json_types(struct ctl *ctl, const char *key, const struct types *types, enum types_by by,
 		size_t limit);
 void json_levels(struct ctl *ctl, const struct types *types);
-SHINY_MUST_CHECK struct shiny_err *json_sites(struct ctl *ctl, struct store *store, const char *key,
-					      const struct sites *sites, size_t limit, bool stacks);
+SHINY_MUST_CHECK struct shiny_err *json_sites(struct ctl *ctl, const char *key,
+					      const struct sites *sites, size_t limit);
 /* The frames of a stack, innermost first; of stack 0 none. */
 SHINY_MUST_CHECK struct shiny_err *json_stack(struct json *json, struct store *store,
 					      const char *key, uint32_t stack);

@@ -42,7 +42,7 @@ struct tree_node *tree_child(struct tree_node *parent, const char *name)
 bool tree_arrange(struct tree_node *node, double least)
 {
 	size_t kept = 0;
-	uint64_t folded = 0, sum = 0;
+	uint64_t folded = 0, sum = 0, blocks = 0;
 
 	for (size_t i = 0; i < node->count; i++) {
 		struct tree_node *c = &node->children[i];
@@ -52,6 +52,7 @@ bool tree_arrange(struct tree_node *node, double least)
 		if (!c->kept && ((double)c->value < least || !c->value)) {
 			folded++;
 			sum += c->value;
+			blocks += c->blocks;
 		}
 	}
 	/* one small entry alone is shown: a fold of one says less in as many lines */
@@ -72,6 +73,7 @@ bool tree_arrange(struct tree_node *node, double least)
 				return false;
 			rest->folded = folded;
 			rest->value = sum;
+			rest->blocks = blocks;
 			if (asprintf(&rest->name, "<non-notable: %" PRIu64 " entries>", folded) <
 			    0) {
 				rest->name = NULL;

@@ -18,6 +18,7 @@ enum tree_by { TREE_BY_TYPE, TREE_BY_SITE, TREE_BY_COMPONENT, TREE_BY_TAG };
 struct tree_node {
 	char *name;
 	uint64_t value;
+	uint64_t blocks; /* of call trees: how many blocks the value is of; else 0 */
 	uint64_t folded; /* how many small entries this one stands for; 0: it is itself */
 	bool kept;       /* shown however small it is */
 	struct tree_node *children;

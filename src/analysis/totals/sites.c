@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../../base/text.h"
+#include "../attribute/call_stacks.h"
 
 static int compare(const void *left, const void *right, void *context)
 {
@@ -33,10 +34,6 @@ static const char *const keys[] = {
 	[SITES_BY_MODULE] = "COALESCE(i.module, 0)",
 	[SITES_BY_TAG] = "s.tag",
 };
-static const char *const order_columns[] = { "SUM(s.live_bytes)", "SUM(s.bytes)",
-					     "SUM(s.allocs)",	  "SUM(s.frees)",
-					     "SUM(s.live_bytes)", "SUM(s.live_bytes)" };
-
 static char *label_of(const struct query *q, enum sites_by by)
 {
 	const char *function = query_text(q, 0), *file = query_text(q, 1),
@@ -84,7 +81,8 @@ static struct shiny_err *read_row(struct sites *sites, const struct query *q, en
 		return SHINY_NO_MEMORY;
 	}
 	row->label = label;
-	if ((by <= SITES_BY_FUNCTION && !copy_column(q, 0, &row->function)) ||
+	if (!copy_column(q, 16, &row->key) ||
+	    (by <= SITES_BY_FUNCTION && !copy_column(q, 0, &row->function)) ||
 	    (by <= SITES_BY_FILE && !copy_column(q, 1, &row->file)) ||
 	    (by <= SITES_BY_MODULE && !copy_column(q, 3, &row->module)) ||
 	    !copy_column(q, 9, &row->type) || !copy_column(q, 10, &row->container) ||
@@ -96,7 +94,7 @@ static struct shiny_err *read_row(struct sites *sites, const struct query *q, en
 	row->types = (uint64_t)query_number(q, 8);
 	row->or_derived = query_number(q, 13) != 0;
 	row->peak_bytes = (uint64_t)query_number(q, 14);
-	sums_read(&row->sums, q, 16);
+	sums_read(&row->sums, q, 17);
 	sums_add(&sites->total, &row->sums);
 	return NULL;
 }
@@ -134,14 +132,14 @@ struct shiny_err *sites_load(struct store *store, const struct filter *filter, e
 		"i.id = s.site WHERE %s GROUP BY k) "
 		"SELECT n.name, o.path, i.line, m.path, f.vaddr, h.stacks, r.site, h.stack, "
 		"t.types, t.name, t.container, t.form, t.confidence, "
-		"t.or_derived, p.peak, %s, " SUMS_OF_R
+		"t.or_derived, p.peak, %s, CAST(r.k AS TEXT), " SUMS_OF_R
 		" FROM (SELECT s.k AS k, MAX(s.id) AS site, " SUMS_SQL " FROM g s GROUP BY s.k) r "
 		"LEFT JOIN t ON t.k = r.k LEFT JOIN h ON h.k = r.k "
 		"LEFT JOIN p ON p.k = r.k LEFT JOIN site i ON i.id = r.site LEFT JOIN frame f ON "
 		"f.id = i.frame "
 		"LEFT JOIN module m ON m.id = i.module LEFT JOIN function n ON n.id = i.function "
 		"LEFT JOIN source o ON o.id = i.source",
-		key, filter_blocks(filter), key, tagged ? "s.tag" : "0", order_columns[order],
+		key, filter_blocks(filter), key, tagged ? "s.tag" : "0", call_value_sql(order),
 		filter_blocks(filter), stacks ? "1" : "0", key, filter_blocks(filter),
 		tagged ? "COALESCE((SELECT name FROM tag WHERE id = r.k), '(no tag)')"
 		       : "'(no tag)'");
@@ -164,6 +162,7 @@ void sites_deinit(struct sites *sites)
 {
 	for (size_t i = 0; i < sites->count; i++) {
 		free(sites->rows[i].label);
+		free(sites->rows[i].key);
 		free(sites->rows[i].function);
 		free(sites->rows[i].file);
 		free(sites->rows[i].module);
@@ -173,6 +172,44 @@ void sites_deinit(struct sites *sites)
 		free(sites->rows[i].confidence);
 	}
 	free(sites->rows);
+}
+
+struct shiny_err *site_stacks_load(struct store *store, const struct filter *filter,
+				   enum sites_by by, const struct site_row *site,
+				   enum sums_order order, struct site_stacks *out)
+{
+	struct site_stacks stacks = { 0 };
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = query_format(
+		store, &q,
+		"SELECT s.stack, %s AS value, %s AS blocks FROM stat s LEFT JOIN stack x ON "
+		"x.id = s.stack LEFT JOIN site i ON i.id = x.site WHERE %s AND "
+		"CAST(%s AS TEXT) = ?1 GROUP BY s.stack HAVING value > 0 "
+		"ORDER BY value DESC, blocks DESC, s.stack",
+		call_value_sql(order), call_blocks_sql(order), filter_blocks(filter), keys[by]);
+
+	if (!err)
+		query_bind_text(q, 1, site->key);
+	while (!err && !(err = query_step(q, &row)) && row) {
+		struct site_stack *stack =
+			rows_push(&stacks.rows, &stacks.count, &stacks.room, sizeof(*stack));
+
+		if (!stack) {
+			err = SHINY_NO_MEMORY;
+			break;
+		}
+		stack->id = (uint32_t)query_number(q, 0);
+		stack->value = (uint64_t)query_number(q, 1);
+		stack->blocks = (uint64_t)query_number(q, 2);
+	}
+	query_end(q);
+	if (err) {
+		free(stacks.rows);
+		return err;
+	}
+	*out = stacks;
+	return NULL;
 }
 
 struct shiny_err *stack_load(struct store *store, uint32_t stack, struct stack_lines *out)

@@ -12,6 +12,7 @@
 enum sites_by { SITES_BY_LINE, SITES_BY_FUNCTION, SITES_BY_FILE, SITES_BY_MODULE, SITES_BY_TAG };
 
 struct site_row {
+	char *key;   /* the group: for site_stacks_load */
 	char *label;    /* what to call it: function, file, module, tag, or module+0xoffset */
 	char *function, *file, *module; /* NULL unknown, or not part of the grouping */
 	uint32_t line;  /* 0 unknown */
@@ -37,6 +38,21 @@ SHINY_MUST_CHECK struct shiny_err *sites_load(struct store *store, const struct 
 					      enum sums_order order, bool stacks,
 					      struct sites *out);
 void sites_deinit(struct sites *sites);
+
+/* The stacks of a row, heaviest first; those of value 0 are left out. */
+struct site_stack {
+	uint32_t id; /* 0: allocations without a stack */
+	uint64_t value, blocks;
+};
+struct site_stacks {
+	struct site_stack *rows; /* the caller's to free */
+	size_t count, room;
+};
+SHINY_MUST_CHECK struct shiny_err *site_stacks_load(struct store *store,
+						    const struct filter *filter, enum sites_by by,
+						    const struct site_row *site,
+						    enum sums_order order,
+						    struct site_stacks *out);
 
 struct stack_line {
 	char *label, *file, *module;

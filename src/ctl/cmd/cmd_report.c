@@ -684,7 +684,7 @@ static void json_next(struct json *json, const struct page *page)
 	json_end(json);
 }
 
-static struct shiny_err *json_page(struct ctl *ctl, struct store *store, const struct page *page)
+static struct shiny_err *json_page(struct ctl *ctl, const struct page *page)
 {
 	const struct totals *s = &page->totals;
 	struct json *json = &ctl->json;
@@ -723,8 +723,7 @@ static struct shiny_err *json_page(struct ctl *ctl, struct store *store, const s
 	json_levels(ctl, &page->types);
 	json_types(ctl, "types", &page->types, TYPES_BY_BLOCK,
 		   ctl_limit(ctl, page->types.count, USUAL));
-	return json_sites(ctl, store, "sites", &page->sites,
-			  ctl_limit(ctl, page->sites.count, USUAL), false);
+	return json_sites(ctl, "sites", &page->sites, ctl_limit(ctl, page->sites.count, USUAL));
 }
 
 struct shiny_err *cmd_report(struct ctl *ctl)
@@ -743,7 +742,7 @@ struct shiny_err *cmd_report(struct ctl *ctl)
 	}
 	if (CTL_JSON(ctl)) {
 		ctl_document(ctl);
-		err = json_page(ctl, store, &page);
+		err = json_page(ctl, &page);
 	} else {
 		print_page(ctl, &page);
 	}

@@ -3,9 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../analysis/attribute/call_tree.h"
 #include "../../analysis/query/type_name.h"
+#include "../../base/cleanup.h"
 #include "../../base/mem.h"
 #include "../../base/units.h"
+#include "../call_tree_text.h"
 #include "../ctl.h"
 
 enum {
@@ -89,27 +92,29 @@ static char *type_of(const struct site_row *row, bool full)
 						    .full = full });
 }
 
+/* What the stacks of rows are read with. */
+struct stack_source {
+	struct store *store;
+	const struct filter *filter;
+	enum sites_by by;
+	enum sums_order order;
+	double least; /* a stack of less is only added up */
+};
+
 /* Every function of the stack on a line of its own. */
-static struct shiny_err *stack_text(struct store *store, uint32_t stack, const struct style *style,
-				    char **out)
+static struct shiny_err *put_stack(struct store *store, uint32_t stack, const struct style *style,
+				   FILE *text)
 {
+	size_t columns_left = style->width     ? style->width - 8
+			      : style->longest ? 2 * style->longest
+					       : 4000;
 	struct stack_lines lines;
 	struct shiny_err *err = stack_load(store, stack, &lines);
-	size_t size;
-	FILE *text;
 
 	if (err)
 		return err;
-	text = open_memstream(out, &size);
-	if (!text) {
-		stack_deinit(&lines);
-		return SHINY_NO_MEMORY;
-	}
 	for (size_t i = 0; i < lines.count; i++) {
 		const struct stack_line *line = &lines.rows[i];
-		size_t columns_left = style->width     ? style->width - 8
-				      : style->longest ? 2 * style->longest
-						       : 4000;
 		char *whole = line->file
 				      ? mem_format("%s  %s:%u", line->label, line->file, line->line)
 				      : mem_format("%s  %s", line->label,
@@ -123,12 +128,73 @@ static struct shiny_err *stack_text(struct store *store, uint32_t stack, const s
 		free(whole);
 	}
 	stack_deinit(&lines);
-	return fclose(text) == 0 ? NULL : SHINY_NO_MEMORY;
+	return NULL;
 }
 
-/* `store`: to read stacks from; NULL: without them. */
-static struct shiny_err *print(struct ctl *ctl, struct store *store, const struct sites *sites,
-			       enum sites_by by, size_t limit)
+static void put_weight(FILE *text, const struct stack_source *from, uint64_t value, uint64_t blocks)
+{
+	if (from->order == ORDER_ALLOCS || from->order == ORDER_FREES)
+		fprintf(text, "%s\n",
+			units_noun(UNITS_NOUN_BUF, value,
+				   from->order == ORDER_FREES ? "free" : "allocation"));
+	else
+		fprintf(text, "%s, %s\n", units_bytes(UNITS_BUF, value),
+			units_noun(UNITS_NOUN_BUF, blocks, "block"));
+}
+
+/* The stacks of a row, each below its weight; the small ones in one line. */
+static struct shiny_err *put_stacks(const struct stack_source *from, const struct site_row *row,
+				    const struct style *style, FILE *text)
+{
+	struct site_stacks stacks;
+	uint64_t value = 0, blocks = 0;
+	size_t i = 0;
+	struct shiny_err *err =
+		site_stacks_load(from->store, from->filter, from->by, row, from->order, &stacks);
+
+	if (err)
+		return err;
+	for (; i < stacks.count && (double)stacks.rows[i].value >= from->least && !err; i++) {
+		fputs("  ", text);
+		put_weight(text, from, stacks.rows[i].value, stacks.rows[i].blocks);
+		err = put_stack(from->store, stacks.rows[i].id, style, text);
+	}
+	for (size_t n = i; n < stacks.count; n++) {
+		value += stacks.rows[n].value;
+		blocks += stacks.rows[n].blocks;
+	}
+	if (i < stacks.count) {
+		fprintf(text, "  %s: ",
+			units_noun(UNITS_NOUN_BUF, stacks.count - i,
+				   i ? "smaller stack" : "stack below the threshold"));
+		put_weight(text, from, value, blocks);
+	}
+	free(stacks.rows);
+	return err;
+}
+
+static struct shiny_err *stacks_text(const struct stack_source *from, const struct site_row *row,
+				     const struct style *style, char **out)
+{
+	size_t size;
+	FILE *text = open_memstream(out, &size);
+	struct shiny_err *err;
+
+	if (!text)
+		return SHINY_NO_MEMORY;
+	err = put_stacks(from, row, style, text);
+	if (fclose(text) != 0 && !err)
+		err = SHINY_NO_MEMORY;
+	if (err) {
+		free(*out);
+		*out = NULL;
+	}
+	return err;
+}
+
+/* `from`: to read stacks with; NULL: without them. */
+static struct shiny_err *print(struct ctl *ctl, const struct stack_source *from,
+			       const struct sites *sites, enum sites_by by, size_t limit)
 {
 	enum sums_order order = order_of(ctl);
 	uint64_t total = sums_by(&sites->total, order, 0);
@@ -175,8 +241,7 @@ static struct shiny_err *print(struct ctl *ctl, struct store *store, const struc
 		}
 		if (row->module && by != SITES_BY_MODULE)
 			table_text(&table, MODULE, text_base(row->module));
-		if (store && row->stack &&
-		    !(err = stack_text(store, row->stack, &ctl->style, &stack)))
+		if (from && !(err = stacks_text(from, row, &ctl->style, &stack)))
 			table_below(&table, stack);
 		free(where);
 	}
@@ -211,16 +276,39 @@ struct shiny_err *json_stack(struct json *json, struct store *store, const char 
 	return NULL;
 }
 
-struct shiny_err *json_sites(struct ctl *ctl, struct store *store, const char *key,
-			     const struct sites *sites, size_t limit, bool stacks)
+static struct shiny_err *json_stacks(struct json *json, const struct stack_source *from,
+				     const struct site_row *row)
 {
-	struct json *json = &ctl->json;
+	struct site_stacks stacks;
+	struct shiny_err *err =
+		site_stacks_load(from->store, from->filter, from->by, row, from->order, &stacks);
 
+	if (err)
+		return err;
+	json_array(json, "call_stacks");
+	for (size_t i = 0; i < stacks.count && !err; i++) {
+		if ((double)stacks.rows[i].value < from->least)
+			break;
+		json_object(json, NULL);
+		json_number(json, "value", stacks.rows[i].value);
+		json_number(json, "blocks", stacks.rows[i].blocks);
+		err = json_stack(json, from->store, "stack", stacks.rows[i].id);
+		json_end(json);
+	}
+	json_end(json);
+	free(stacks.rows);
+	return err;
+}
+
+/* `from`: to read stacks with; NULL: without them. */
+static struct shiny_err *json_rows(struct json *json, const struct sites *sites, const char *key,
+				   size_t limit, const struct stack_source *from)
+{
 	json_array(json, key);
 	for (size_t i = 0; i < limit; i++) {
 		const struct site_row *row = &sites->rows[i];
 
-		if (stacks)
+		if (from)
 			json_object(json, NULL);
 		else
 			json_object_line(json, NULL);
@@ -237,50 +325,157 @@ struct shiny_err *json_sites(struct ctl *ctl, struct store *store, const char *k
 		json_text(json, "form", row->form);
 		json_text(json, "confidence", row->confidence);
 		json_number(json, "types", row->types);
-		if (stacks && row->stack) {
-			struct shiny_err *err = json_stack(json, store, "stack", row->stack);
-
-			if (err)
-				return err;
-		}
+		if (from)
+			SHINY_TRY(json_stacks(json, from, row));
 		json_end(json);
 	}
 	json_end(json);
 	return NULL;
 }
 
-struct shiny_err *cmd_sites(struct ctl *ctl)
+struct shiny_err *json_sites(struct ctl *ctl, const char *key, const struct sites *sites,
+			     size_t limit)
 {
-	struct store *store;
-	struct filter filter = { 0 };
-	struct sites sites = { 0 };
-	/* options.def lists them in this order */
-	enum sites_by by = (enum sites_by)ctl->options.number[OPT_SITES_BY];
-	bool stacks = ctl->options.given[OPT_STACKS];
-	struct shiny_err *err = ctl_begin(ctl, &store, &filter), *closing;
+	return json_rows(&ctl->json, sites, key, limit, NULL);
+}
 
-	if (!err)
-		err = ctl_loaded(store, &filter,
-				 sites_load(store, &filter, by, ctl->options.text[OPT_MATCH],
-					    order_of(ctl), true, &sites));
+/* ---- call trees ---- */
+
+/* The ways to show stacks: at most one of them. */
+static const enum option_id views[] = { OPT_STACKS, OPT_CALLERS, OPT_CALLEES, OPT_FOLDED };
+
+static struct shiny_err *check_views(const struct ctl *ctl)
+{
+	const bool *given = ctl->options.given;
+	const char *one = NULL;
+	enum sums_order order = order_of(ctl);
+
+	for (size_t i = 0; i < sizeof(views) / sizeof(*views); i++) {
+		const char *name = option_specs[views[i]].name;
+
+		if (!given[views[i]])
+			continue;
+		if (one)
+			return shiny_err(SHINY_ERR_USAGE, "sites: --%s and --%s: one of them", one,
+					 name);
+		one = name;
+	}
+	if (!one && given[OPT_THRESHOLD])
+		return shiny_err(SHINY_ERR_USAGE, "sites: --threshold is for --stacks, --callers "
+						  "and --callees");
+	if (!one || given[OPT_STACKS])
+		return given[OPT_WRAPPERS]
+			       ? shiny_err(SHINY_ERR_USAGE, "sites: --wrappers is for --callers, "
+							    "--callees and --folded")
+			       : NULL;
+	if (given[OPT_FOLDED] && CTL_JSON(ctl))
+		return shiny_err(SHINY_ERR_USAGE, "sites: --folded and --json: one of them");
+	if (given[OPT_SITES_BY] && ctl->options.number[OPT_SITES_BY] > SITES_BY_FUNCTION)
+		return shiny_err(SHINY_ERR_USAGE,
+				 "sites: --%s shows functions, or with --by line "
+				 "their lines: not --by %s",
+				 one, ctl->options.text[OPT_SITES_BY]);
+	if (order == ORDER_PEAK || order == ORDER_NAME)
+		return shiny_err(SHINY_ERR_USAGE,
+				 "sites: --%s: stacks have no %s: sort by live, "
+				 "bytes, allocs or frees",
+				 one, ctl->options.text[OPT_SITES_SORT]);
+	return NULL;
+}
+
+static struct call_tree_query tree_query(const struct ctl *ctl)
+{
+	const bool *given = ctl->options.given;
+
+	return (struct call_tree_query){
+		.direction = given[OPT_CALLEES] ? CALLS_CALLEES : CALLS_CALLERS,
+		.label = given[OPT_SITES_BY] && !ctl->options.number[OPT_SITES_BY] ? CALL_LINE
+										   : CALL_FUNCTION,
+		.order = order_of(ctl),
+		.match = ctl->options.text[OPT_MATCH],
+		.threshold = (double)ctl->options.number[OPT_THRESHOLD] / 1e6,
+		.wrappers = given[OPT_WRAPPERS],
+		.full = given[OPT_FULL_NAMES],
+	};
+}
+
+static struct shiny_err *show_tree(struct ctl *ctl, struct store *store,
+				   const struct filter *filter)
+{
+	struct call_tree_query query = tree_query(ctl);
+	struct tree_node root = { 0 };
+	struct shiny_err *err;
+
+	if (ctl->options.given[OPT_FOLDED])
+		return call_tree_fold(store, filter, &query, ctl->style.out);
+	err = call_tree_load(store, filter, &query, &root);
 	if (err)
 		return err;
+	if (CTL_JSON(ctl)) {
+		ctl_document(ctl);
+		json_text(&ctl->json, "direction",
+			  query.direction == CALLS_CALLERS ? "callers" : "callees");
+		json_text(&ctl->json, "measure", ctl->options.text[OPT_SITES_SORT]);
+		json_number(&ctl->json, "total", root.value);
+		json_number(&ctl->json, "blocks", root.blocks);
+		json_call_tree(&ctl->json, "nodes", &root);
+	} else {
+		call_tree_print(&ctl->style, &root, &query);
+	}
+	tree_deinit(&root);
+	return NULL;
+}
+
+static struct shiny_err *show_rows(struct ctl *ctl, struct store *store,
+				   const struct filter *filter)
+{
+	/* options.def lists them in this order */
+	enum sites_by by = (enum sites_by)ctl->options.number[OPT_SITES_BY];
+	struct stack_source source = { store, filter, by, order_of(ctl), 0 };
+	const struct stack_source *from = ctl->options.given[OPT_STACKS] ? &source : NULL;
+	struct sites sites = { 0 };
+	struct shiny_err *err = sites_load(store, filter, by, ctl->options.text[OPT_MATCH],
+					   order_of(ctl), true, &sites);
+	size_t limit;
+
+	if (err)
+		return err;
+	limit = ctl_limit(ctl, sites.count, 30);
+	source.least = (double)ctl->options.number[OPT_THRESHOLD] / 1e6 *
+		       (double)sums_by(&sites.total, source.order, sites.total.live_bytes);
 	if (CTL_JSON(ctl)) {
 		ctl_document(ctl);
 		json_object_line(&ctl->json, "total");
 		json_sums(&ctl->json, &sites.total);
 		json_end(&ctl->json);
-		err = json_sites(ctl, store, "rows", &sites, ctl_limit(ctl, sites.count, 30),
-				 stacks);
+		err = json_rows(&ctl->json, &sites, "rows", limit, from);
 	} else {
-		err = print(ctl, stacks ? store : NULL, &sites, by,
-			    ctl_limit(ctl, sites.count, 30));
+		err = print(ctl, from, &sites, by, limit);
 	}
 	sites_deinit(&sites);
-	closing = ctl_end(ctl, store, stacks ? "tree --by site" : "sites --stacks --limit 5");
-	if (err) {
-		shiny_err_free(closing);
+	return err;
+}
+
+struct shiny_err *cmd_sites(struct ctl *ctl)
+{
+	const bool *given = ctl->options.given;
+	bool tree = given[OPT_CALLERS] || given[OPT_CALLEES] || given[OPT_FOLDED];
+	struct store *store;
+	struct filter filter = { 0 };
+	struct shiny_err *err = check_views(ctl);
+
+	if (!err)
+		err = ctl_begin(ctl, &store, &filter);
+	if (err)
 		return err;
-	}
-	return closing;
+	err = ctl_loaded(store, &filter,
+			 tree ? show_tree(ctl, store, &filter) : show_rows(ctl, store, &filter));
+	if (err)
+		return err;
+	if (given[OPT_FOLDED])
+		ctl->style.out = stderr;
+	return ctl_end(ctl, store,
+		       given[OPT_FOLDED]    ? NULL
+		       : given[OPT_CALLERS] ? "sites --callees"
+					    : "sites --callers");
 }

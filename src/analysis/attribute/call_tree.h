@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * call_tree.h: all call stacks as one tree: from the call sites to their callers, or from the
+ * outermost functions to what they call; and as folded lines, which flame graphs are made from.
+ *
+ * Runs: CLI. Signals: no. Allocates: yes (mem.h), 32 bytes a node before small ones are folded.
+ * Threads: one a store.
+ *
+ * A node is a way, not a function: a function that recurses is below itself, and no block is
+ * counted twice. The value of a node is that of its children; where stacks end at a node that has
+ * callers or callees in others, a child says so in angle brackets. The root's value is the total.
+ */
+#ifndef SHINY_CALL_TREE_H
+#define SHINY_CALL_TREE_H
+
+#include <stdio.h>
+
+#include "call_stacks.h"
+#include "tree.h"
+
+enum call_direction {
+	CALLS_CALLERS, /* bottom-up: the call sites, below each its callers */
+	CALLS_CALLEES, /* top-down: the outermost functions, below each what it calls */
+};
+
+struct call_tree_query {
+	enum call_direction direction;
+	enum call_label label;
+	enum sums_order order; /* what values are; not ORDER_PEAK */
+	const char *match;     /* only stacks with such a function; NULL all */
+	double threshold;      /* a share of the total; what is below it is folded */
+	bool wrappers;	       /* with the functions between the call site and the allocation */
+	bool full;	       /* names are not shortened */
+};
+
+SHINY_MUST_CHECK struct shiny_err *call_tree_load(struct store *store, const struct filter *filter,
+						  const struct call_tree_query *query,
+						  struct tree_node *root);
+
+/*
+ * One line a stack: its functions from the outermost on, with ';' between them, a space, its value.
+ * A ';' in a name becomes ':'. Stacks of value 0 are left out. direction and threshold mean
+ * nothing.
+ */
+SHINY_MUST_CHECK struct shiny_err *call_tree_fold(struct store *store, const struct filter *filter,
+						  const struct call_tree_query *query, FILE *out);
+
+#endif

@@ -10,7 +10,7 @@
 #include <shiny/wire/wire.h>
 
 #include "module.h"
-#include "infer/site_type.h"
+#include "infer/site_choose.h"
 #include "infer/type_cache.h"
 
 static bool has(const struct binary *file, const char *name, bool packed)
@@ -87,7 +87,7 @@ enum sym_outlook sym_site_outlook(struct sym *sym, const struct sym_call *call,
 	if (!answer)
 		return SYM_OUTLOOK_NONE;
 	api = expected(answer, &sizes);
-	site_type_choose(&answer, 1, api, &sizes, out, NULL);
+	site_choose(&answer, 1, api, &sizes, out, NULL);
 	if (out->type && out->confidence != SYM_LABEL)
 		return SYM_OUTLOOK_TYPE;
 	return answer->climbs && !answer->opaque ? SYM_OUTLOOK_WRAPPER

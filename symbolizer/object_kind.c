@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dwarf/die_type.h"
+#include "dwarf/die_normalize.h"
 #include "module.h"
 #include "probe/probe_executable.h"
 #include "sym.h"
@@ -92,7 +92,7 @@ void sym_object_kind(struct sym_module *module, uint64_t vaddr, struct sym_vtabl
 
 	if (text) {
 		text = type_in(names, text);
-		normal = die_type_normalize(names, text);
+		normal = die_normalize(names, text);
 		*out = (struct sym_vtable){ .source = SYM_VTABLE_TEXT,
 					    .address_point = vaddr,
 					    .type = normal ? normal : text,
@@ -104,8 +104,7 @@ void sym_object_kind(struct sym_module *module, uint64_t vaddr, struct sym_vtabl
 	*out = (struct sym_vtable){ .source = SYM_VTABLE_KIND, .address_point = vaddr };
 	if (type &&
 	    (type->naming == SHINY_PROBE_NAME_STATIC || type->naming == SHINY_PROBE_NAME_CLASS)) {
-		out->type =
-			die_type_normalize(names, names_text(names, probe_text(probe, type->name)));
+		out->type = die_normalize(names, names_text(names, probe_text(probe, type->name)));
 		out->class_named = out->type != NULL;
 		out->class_bytes = type->size;
 	}

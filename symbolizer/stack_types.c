@@ -22,6 +22,7 @@
 #include <xxhash.h>
 
 #include "module.h"
+#include "infer/site_choose.h"
 #include "infer/site_type.h"
 
 /* ---- answers ---- */
@@ -143,5 +144,5 @@ void sym_site_type(struct sym *sym, const struct sym_call *calls, size_t count, 
 		}
 	}
 	if (n)
-		site_type_choose(answers, n, api, sizes, out, evidence);
+		site_choose(answers, n, api, sizes, out, evidence);
 }

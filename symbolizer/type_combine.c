@@ -55,7 +55,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dwarf/die_type.h"
+#include "dwarf/die_normalize.h"
 #include "module.h"
 
 enum { COOKIE = 8 };
@@ -152,7 +152,7 @@ static struct sym_type alone(const struct combination *c)
 static bool leads(const struct sym_type *site, const char *name)
 {
 	for (size_t i = 0; i < site->leading_count; i++)
-		if (die_type_alike(site->leading[i], name))
+		if (die_normalize_alike(site->leading[i], name))
 			return true;
 	return false;
 }
@@ -294,7 +294,7 @@ static struct sym_type combine(struct combination *c)
 		return alone(c);
 	if (!strcmp(c->site->type, c->name))
 		return agree(c);
-	if (!die_type_alike(c->site->type, c->name) || c->fit == FIT_OTHER ||
+	if (!die_normalize_alike(c->site->type, c->name) || c->fit == FIT_OTHER ||
 	    c->fit == FIT_TOO_SMALL)
 		return differ(c);
 	say(c, "the vptr's class is the site's, as far as names of lambdas can be compared");
@@ -331,7 +331,7 @@ static const char *normalize(struct sym *sym, const char *name)
 	if (!from)
 		return NULL;
 	if (memo->from != from)
-		*memo = (struct normalized){ from, die_type_normalize(&sym->names, from) };
+		*memo = (struct normalized){ from, die_normalize(&sym->names, from) };
 	return memo->to;
 }
 

@@ -3,7 +3,8 @@
  * type_layout.c: a type's layout by its name (sym_type_layout): finds the definition and hands out
  * the rows of die_layout.c without elfutils' types.
  */
-#include "dwarf/die_type.h"
+#include "dwarf/debug_definitions.h"
+#include "dwarf/die_layout.h"
 #include "module.h"
 
 struct relay {
@@ -44,7 +45,7 @@ bool sym_type_layout(struct sym_module *module, const char *type, uint64_t *byte
 	if (!units)
 		return false;
 	debug_units_hold(units, true);
-	good = debug_units_definition(units, type, &die) && die_type(units, &die, &found) &&
+	good = debug_definitions_class(units, type, NULL, &die) && die_type(units, &die, &found) &&
 	       (found.kind == DIE_CLASS || found.kind == DIE_UNION);
 	if (good) {
 		*bytes = found.bytes;

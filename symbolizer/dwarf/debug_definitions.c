@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * debug_definitions.c: the classes and static variables of a whole file, by name and by address.
+ * debug_definitions.c: see debug_definitions.h.
  *
- * A class that is only declared in one unit may be defined in another: clang describes a class
- * where its vtable or its constructors are, and everybody's opaque C structures are so. And a
- * static variable's address says nothing about its unit. Both are found by one walk each over the
- * units, the first time that somebody asks: over namespaces and classes for definitions (76 ms for
- * the 45 MB of protoc's DWARF, 34,384 definitions of 4,933 names), over functions too for
- * variables.
+ * A class that one unit only declares may be defined in another: clang describes a class where its
+ * vtable or its constructors are, and opaque C structures are always so. And a static variable's
+ * address doesn't tell its unit. One walk each over all units finds both, at the first question:
+ * over namespaces and classes for definitions (76 ms for the 45 MB of protoc's DWARF, 34,384
+ * definitions of 4,933 names), over functions too for variables.
  *
  * An entry is 16 bytes: 40 bits of the name's hash and 24 of the size, or an address; and where its
- * DIE is. The name is compared when the DIE is read. Of definitions that share a name and differ in
- * size (C has no one-definition rule) none is given. Names are those of DW_AT_name, normalised; a
- * class of an anonymous namespace is its unit's, so that the unit goes into the hash.
+ * DIE is. The name is compared when the DIE is read. Definitions that share a name and differ in
+ * size are left out: C has no one-definition rule. Names are those of DW_AT_name, normalised. A
+ * class of an anonymous namespace belongs to its unit, so the unit goes into the hash.
  *
- * Bounds. A walk has a Dwarf of its own, which is closed and opened again every DEBUG_BUDGET bytes,
- * since libdw keeps the abbreviations of every unit that it has seen. It ends after WALK_MAX bytes
- * of .debug_info (a few seconds) or ENTRIES_MAX entries (64 MB): of a file of 5 GB the rest is as
- * if it were not there. Units of .dwo files are walked in the main Dwarf, up to twice its budget.
+ * Bounds. A walk ends after WALK_MAX bytes of .debug_info (a few seconds) or ENTRIES_MAX entries.
+ * The rest of a file of 5 GB counts as absent.
  *
  * Not covered: type units of a .dwo that no unit with a declaration refers to; classes whose names
  * lack their arguments (-gsimple-template-names) and that are defined in another unit only.
  */
+#include "debug_definitions.h"
+
 #include <dwarf.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "die_name.h"
+#include "../../src/base/hash_table.h"
+#include "../../src/base/lower_bound.h"
 #include "debug_unit.h"
+#include "die.h"
+#include "die_normalize.h"
 
 #define WALK_MAX ((uint64_t)1 << 30)
 #define ENTRIES_MAX ((size_t)1 << 22)
@@ -40,7 +40,7 @@
 
 /* `where`: bit 63, 23 bits of the unit's index, 40 of the DIE's offset in its section. */
 struct definition_entry {
-	uint64_t key; /* hash << 24 | bytes; 0: free */
+	uint64_t key; /* hash << 24 | bytes */
 	uint64_t where;
 };
 struct global_entry {
@@ -48,12 +48,15 @@ struct global_entry {
 };
 
 struct definitions {
-	struct definition_entry *entries; /* open addressing. Invariant: room is 0 or a power of
-	                                   * two, and at least twice the count */
-	size_t count, room;
-	struct global_entry *globals; /* by address */
-	size_t global_count, global_room;
+	VEC(struct definition_entry) entries;
+	struct hash_table table; /* of entries, by the hash in the key */
+	VEC(struct global_entry) globals; /* by address */
 	bool have_definitions, have_globals;
+};
+
+struct declared_class {
+	Dwarf_Off offset;
+	uint64_t hash;
 };
 
 /* One walk. */
@@ -65,21 +68,30 @@ struct definition_walk {
 	uint64_t steps;     /* how many DIEs may still come */
 	struct name_text prefix; /* "a::b::" */
 	bool anonymous;     /* the prefix has an anonymous namespace */
-	struct declared_class {
-		Dwarf_Off offset;
-		uint64_t hash;
-	} *declared; /* the unit's nested classes that are only declared: a definition outside
-	              * refers to one by its offset */
-	size_t declared_count, declared_room;
+	/* the unit's nested classes that are only declared: a definition outside refers to one by
+	 * its offset */
+	VEC(struct declared_class) declared;
 };
 
-void debug_definitions_free(struct definitions *definitions)
+static void definitions_free(void *kept)
 {
-	if (!definitions)
-		return;
-	free(definitions->entries);
-	free(definitions->globals);
+	struct definitions *definitions = kept;
+
+	free(definitions->entries.at);
+	free(definitions->globals.at);
+	hash_table_deinit(&definitions->table);
 	free(definitions);
+}
+
+static struct definitions *definitions_of(struct debug_units *units)
+{
+	/* entries name DIEs by offset: they stay when the DWARF is closed */
+	static const struct debug_slot slot = { .free = definitions_free, .stays = true };
+	struct definitions **kept = (struct definitions **)debug_units_slot(units, &slot);
+
+	if (!*kept)
+		*kept = mem_zero(1, sizeof(**kept));
+	return *kept;
 }
 
 static uint64_t hash_of(const char *text, uint64_t hash)
@@ -101,32 +113,17 @@ static uint64_t hash_end(uint64_t hash, bool anonymous, uint64_t unit)
 
 #define HASH_START 0xcbf29ce484222325ull
 
-static struct definition_entry *slot(const struct definitions *to, uint64_t hash)
+/* NULL: none has this hash. */
+static struct definition_entry *find_definition(const struct definitions *in, uint64_t hash)
 {
-	for (size_t at = (size_t)hash >> 1;; at++) {
-		struct definition_entry *entry = &to->entries[at & (to->room - 1)];
+	uint32_t at = hash_table_find(&in->table, hash, i, in->entries.at[i].key >> 24 == hash);
 
-		if (!entry->key || entry->key >> 24 == hash)
-			return entry;
-	}
+	return at == HASH_NONE ? NULL : &in->entries.at[at];
 }
 
-static bool grow(struct definitions *to)
+static uint64_t where_of(const struct definition_walk *walk, Dwarf_Die *die)
 {
-	struct definitions larger = { .room = to->room ? to->room * 2 : 1024 };
-
-	if (to->count >= ENTRIES_MAX)
-		return false;
-	larger.entries = calloc(larger.room, sizeof(*larger.entries));
-	if (!larger.entries)
-		return false;
-	for (size_t i = 0; i < to->room; i++)
-		if (to->entries[i].key)
-			*slot(&larger, to->entries[i].key >> 24) = to->entries[i];
-	free(to->entries);
-	to->entries = larger.entries;
-	to->room = larger.room;
-	return true;
+	return walk->unit | (dwarf_dieoffset(die) & (((uint64_t)1 << UNIT_SHIFT) - 1));
 }
 
 static void add_definition(struct definition_walk *walk, Dwarf_Die *die, uint64_t hash)
@@ -140,46 +137,29 @@ static void add_definition(struct definition_walk *walk, Dwarf_Die *die, uint64_
 		return;
 	if (size >= BYTES_MAX)
 		size = BYTES_MAX;
-	if (to->count * 2 >= to->room && !grow(to))
-		return;
-	entry = slot(to, hash);
-	if (!entry->key) {
-		*entry = (struct definition_entry){
-			hash << 24 | size,
-			walk->unit | (dwarf_dieoffset(die) & (((uint64_t)1 << UNIT_SHIFT) - 1))
-		};
-		to->count++;
-	} else if ((entry->key & BYTES_MAX) != size) {
-		entry->key |= BYTES_MAX;
+	entry = find_definition(to, hash);
+	if (entry) {
+		if ((entry->key & BYTES_MAX) != size)
+			entry->key |= BYTES_MAX;
+	} else if (to->entries.count < ENTRIES_MAX) {
+		hash_table_add(&to->table, hash, (uint32_t)to->entries.count);
+		*vec_push(&to->entries) =
+			(struct definition_entry){ hash << 24 | size, where_of(walk, die) };
 	}
 }
 
 /* The hash of a nested class that was declared in its class; 0: unknown. */
 static uint64_t declared_hash(const struct definition_walk *walk, Dwarf_Off offset)
 {
-	size_t low = 0, high = walk->declared_count;
+	/* they were met in order */
+	size_t at = lower_bound(walk->declared.count, i, walk->declared.at[i].offset < offset);
 
-	while (low < high) { /* they were met in order */
-		size_t middle = low + (high - low) / 2;
-
-		if (walk->declared[middle].offset < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < walk->declared_count && walk->declared[low].offset == offset
-		       ? walk->declared[low].hash
+	return at < walk->declared.count && walk->declared.at[at].offset == offset
+		       ? walk->declared.at[at].hash
 		       : 0;
 }
 
 static void walk_children(struct definition_walk *walk, Dwarf_Die *around, unsigned nest);
-
-static void cut_prefix(struct definition_walk *walk, size_t used)
-{
-	walk->prefix.used = used;
-	if (walk->prefix.at)
-		walk->prefix.at[used] = 0;
-}
 
 static void walk_class(struct definition_walk *walk, Dwarf_Die *die, unsigned nest)
 {
@@ -199,18 +179,17 @@ static void walk_class(struct definition_walk *walk, Dwarf_Die *die, unsigned ne
 			add_definition(walk, die, hash);
 	} else if (name && *name && *name != '<') {
 		die_normalize_text(name, &walk->prefix);
-		hash = hash_end(hash_of(walk->prefix.at ? walk->prefix.at : "", HASH_START),
+		hash = hash_end(hash_of(name_text_string(&walk->prefix), HASH_START),
 				walk->anonymous, walk->unit >> UNIT_SHIFT);
 		if (!die_flag(die, DW_AT_declaration))
 			add_definition(walk, die, hash);
-		else if (used && debug_reserve(&walk->declared, walk->declared_count,
-					       &walk->declared_room, sizeof(*walk->declared)))
-			walk->declared[walk->declared_count++] =
+		else if (used)
+			*vec_push(&walk->declared) =
 				(struct declared_class){ dwarf_dieoffset(die), hash };
-		text_put(&walk->prefix, "::");
+		name_text_put(&walk->prefix, "::");
 		walk_children(walk, die, nest + 1);
 	}
-	cut_prefix(walk, used);
+	name_text_cut(&walk->prefix, used);
 }
 
 static void add_global(struct definition_walk *walk, Dwarf_Die *die)
@@ -218,12 +197,9 @@ static void add_global(struct definition_walk *walk, Dwarf_Die *die)
 	struct definitions *to = walk->to;
 	struct debug_variable variable;
 
-	if (to->global_count < ENTRIES_MAX && debug_static_variable(walk->units, die, &variable) &&
-	    debug_reserve(&to->globals, to->global_count, &to->global_room, sizeof(*to->globals)))
-		to->globals[to->global_count++] = (struct global_entry){
-			(uint64_t)variable.displacement,
-			walk->unit | (dwarf_dieoffset(die) & (((uint64_t)1 << UNIT_SHIFT) - 1))
-		};
+	if (to->globals.count < ENTRIES_MAX && debug_variables_static(walk->units, die, &variable))
+		*vec_push(&to->globals) = (struct global_entry){ (uint64_t)variable.displacement,
+								 where_of(walk, die) };
 }
 
 static void walk_children(struct definition_walk *walk, Dwarf_Die *around, unsigned nest)
@@ -244,11 +220,11 @@ static void walk_children(struct definition_walk *walk, Dwarf_Die *around, unsig
 			size_t used = walk->prefix.used;
 
 			walk->anonymous = anonymous || !name;
-			text_put(&walk->prefix, name ? name : "(anonymous namespace)");
-			text_put(&walk->prefix, "::");
+			name_text_put(&walk->prefix, name ? name : "(anonymous namespace)");
+			name_text_put(&walk->prefix, "::");
 			walk_children(walk, &child, nest + 1);
 			walk->anonymous = anonymous;
-			cut_prefix(walk, used);
+			name_text_cut(&walk->prefix, used);
 		} else if (walk->globals) {
 			if (tag == DW_TAG_variable)
 				add_global(walk, &child);
@@ -260,95 +236,36 @@ static void walk_children(struct definition_walk *walk, Dwarf_Die *around, unsig
 	} while (die_next(&child));
 }
 
-static void walk_unit(struct definition_walk *walk, Dwarf_Die *die, size_t index, uint64_t bytes)
+static void walk_unit(void *context, size_t index, Dwarf_Die *die, uint64_t bytes)
 {
-	Dwarf_Half version = 0;
-	uint8_t type = 0;
+	struct definition_walk *walk = context;
 
-	dwarf_cu_info(die->cu, &version, &type, NULL, NULL, NULL, NULL, NULL);
 	walk->unit = (uint64_t)index << UNIT_SHIFT;
-	if (version == 4 && (type == DW_UT_type || type == DW_UT_split_type))
+	if (die_in_types_section(die))
 		walk->unit |= TYPES_SECTION;
 	walk->steps = bytes;
-	walk->declared_count = 0;
-	cut_prefix(walk, 0);
+	walk->declared.count = 0;
+	name_text_cut(&walk->prefix, 0);
 	walk_children(walk, die, 0);
 }
 
-/* All units of the file, in the order of units->units. */
 static void walk_all(struct definition_walk *walk)
 {
-	struct debug_units *units = walk->units;
-	size_t index = 0, main_units = units->main_units;
-	uint64_t whole = 0, split = units->loaded;
-
-	while (index < main_units && whole < WALK_MAX) {
-		int fd = open(units->path, O_RDONLY | O_CLOEXEC);
-		Dwarf *dwarf = fd >= 0 ? dwarf_begin(fd, DWARF_C_READ) : NULL;
-		Dwarf_CU *cu = NULL;
-		uint64_t bytes = 0;
-		Dwarf_Die die;
-		size_t at;
-
-		if (dwarf && units->alt)
-			dwarf_setalt(dwarf, units->alt);
-		for (at = 0; dwarf && at < main_units && bytes < DEBUG_BUDGET &&
-			     !dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &die, NULL);
-		     at++) {
-			struct debug_unit *unit = units->units[at];
-			uint8_t type = 0;
-			uint64_t size;
-
-			if (at < index)
-				continue;
-			dwarf_cu_info(unit->skeleton.cu, NULL, &type, NULL, NULL, NULL, NULL, NULL);
-			if (type == DW_UT_skeleton) {
-				if (!unit->loaded && units->loaded - split > 2 * DEBUG_BUDGET)
-					continue;
-				debug_unit_load(units, unit);
-				die = unit->die;
-			}
-			size = debug_unit_bytes(&die);
-			walk_unit(walk, &die, at, size);
-			bytes += size;
-		}
-		if (dwarf)
-			dwarf_end(dwarf);
-		if (fd >= 0)
-			close(fd);
-		if (at <= index)
-			break;
-		index = at;
-		whole += bytes;
-	}
-	text_free(&walk->prefix);
-	free(walk->declared);
+	debug_units_walk(walk->units, WALK_MAX, walk_unit, walk);
+	name_text_free(&walk->prefix);
+	free(walk->declared.at);
 }
 
-static struct definitions *definitions_of(struct debug_units *units)
-{
-	if (!units->definitions)
-		units->definitions = calloc(1, sizeof(*units->definitions));
-	return units->definitions;
-}
-
-/* The DIE of an entry, and its unit's. */
+/* The DIE of an entry. */
 static bool die_at(struct debug_units *units, uint64_t where, Dwarf_Die *out)
 {
-	size_t index = (size_t)(where & ~TYPES_SECTION) >> UNIT_SHIFT;
 	Dwarf_Off offset = where & (((uint64_t)1 << UNIT_SHIFT) - 1);
-	struct debug_unit *unit = index < units->main_units ? units->units[index] : NULL;
-	uint8_t type = 0;
-	Dwarf *dwarf;
+	struct debug_unit *unit =
+		debug_units_at(units, (size_t)(where & ~TYPES_SECTION) >> UNIT_SHIFT);
+	Dwarf *dwarf = unit ? dwarf_cu_getdwarf(unit->die.cu) : NULL;
 
-	if (!unit)
-		return false;
-	dwarf_cu_info(unit->skeleton.cu, NULL, &type, NULL, NULL, NULL, NULL, NULL);
-	if (type == DW_UT_skeleton)
-		debug_unit_load(units, unit);
-	dwarf = dwarf_cu_getdwarf(unit->die.cu);
-	return (where & TYPES_SECTION ? dwarf_offdie_types(dwarf, offset, out)
-				      : dwarf_offdie(dwarf, offset, out)) != NULL;
+	return unit && (where & TYPES_SECTION ? dwarf_offdie_types(dwarf, offset, out)
+					      : dwarf_offdie(dwarf, offset, out)) != NULL;
 }
 
 /* Does a name with scopes end in what DW_AT_name says? */
@@ -361,13 +278,15 @@ static bool ends_in(const char *name, const char *own)
 	die_normalize_text(own, &text);
 	good = text.at && text.used <= length && !strcmp(name + length - text.used, text.at) &&
 	       (text.used == length || name[length - text.used - 1] == ':');
-	text_free(&text);
+	name_text_free(&text);
 	return good;
 }
 
-bool debug_definition(struct debug_units *units, const char *name, Dwarf_Die *near, Dwarf_Die *out)
+bool debug_definitions_class(struct debug_units *units, const char *name, Dwarf_Die *near,
+			     Dwarf_Die *out)
 {
-	struct definitions *definitions = definitions_of(units);
+	struct definitions *definitions =
+		near || debug_units_ready(units) ? definitions_of(units) : NULL;
 	bool anonymous = strstr(name, "(anonymous namespace)::") != NULL;
 	uint64_t unit = 0;
 	const struct definition_entry *entry;
@@ -383,26 +302,19 @@ bool debug_definition(struct debug_units *units, const char *name, Dwarf_Die *ne
 		walk_all(&walk);
 	}
 	if (anonymous) {
-		struct debug_unit *of = near ? debug_unit_of(units, near) : NULL;
+		struct debug_unit *of = near ? debug_units_of(units, near) : NULL;
 
 		if (!of)
 			return false;
 		unit = of->index;
 	}
-	if (!definitions->room)
-		return false;
-	entry = slot(definitions, hash_end(hash_of(name, HASH_START), anonymous, unit));
-	if (!entry->key || (entry->key & BYTES_MAX) == BYTES_MAX ||
-	    !die_at(units, entry->where, out) || !die_is_class(dwarf_tag(out)))
+	entry = find_definition(definitions, hash_end(hash_of(name, HASH_START), anonymous, unit));
+	if (!entry || (entry->key & BYTES_MAX) == BYTES_MAX || !die_at(units, entry->where, out) ||
+	    !die_is_class(dwarf_tag(out)))
 		return false;
 	declared = die_origin(out);
 	own = dwarf_diename(&declared);
 	return own && ends_in(name, own);
-}
-
-bool debug_units_definition(struct debug_units *units, const char *name, Dwarf_Die *out)
-{
-	return debug_units_ready(units) && debug_definition(units, name, NULL, out);
 }
 
 static int by_address(const void *a, const void *b)
@@ -415,10 +327,10 @@ static int by_address(const void *a, const void *b)
 					 : x->where > y->where;
 }
 
-bool debug_units_global(struct debug_units *units, uint64_t vaddr, struct debug_variable *out)
+bool debug_definitions_global(struct debug_units *units, uint64_t vaddr, struct debug_variable *out)
 {
 	struct definitions *definitions = debug_units_ready(units) ? definitions_of(units) : NULL;
-	size_t low = 0, high;
+	size_t low;
 
 	if (!definitions)
 		return false;
@@ -429,27 +341,21 @@ bool debug_units_global(struct debug_units *units, uint64_t vaddr, struct debug_
 
 		definitions->have_globals = true;
 		walk_all(&walk);
-		if (definitions->global_count)
-			qsort(definitions->globals, definitions->global_count,
-			      sizeof(*definitions->globals), by_address);
+		if (definitions->globals.count)
+			qsort(definitions->globals.at, definitions->globals.count,
+			      sizeof(*definitions->globals.at), by_address);
 	}
-	for (high = definitions->global_count; low < high;) { /* the first one behind the address */
-		size_t middle = low + (high - low) / 2;
-
-		if (definitions->globals[middle].address <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-
+	/* the first one behind the address */
+	low = lower_bound(definitions->globals.count, i,
+			  definitions->globals.at[i].address <= vaddr);
 	/* several DIEs may describe one variable */
-	for (size_t i = low;
-	     i-- > 0 && definitions->globals[i].address == definitions->globals[low - 1].address;) {
+	for (size_t i = low; i-- > 0 && definitions->globals.at[i].address ==
+						definitions->globals.at[low - 1].address;) {
 		Dwarf_Word bytes = 0;
 		Dwarf_Die die;
 
-		if (die_at(units, definitions->globals[i].where, &die) &&
-		    debug_static_variable(units, &die, out) &&
+		if (die_at(units, definitions->globals.at[i].where, &die) &&
+		    debug_variables_static(units, &die, out) &&
 		    (uint64_t)out->displacement <= vaddr) {
 			if (dwarf_aggregate_size(&out->type, &bytes) || !bytes)
 				bytes = 1;

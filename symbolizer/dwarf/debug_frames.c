@@ -10,6 +10,9 @@
 
 #include <string.h>
 
+#include "debug_lines.h"
+#include "debug_scopes.h"
+
 #define SCOPES_MAX 64
 
 size_t debug_frames(struct debug_units *units, uint64_t vaddr, struct sym_frame *out, size_t room,
@@ -22,18 +25,18 @@ size_t debug_frames(struct debug_units *units, uint64_t vaddr, struct sym_frame 
 	if (!room)
 		return 0;
 	memset(out, 0, room * sizeof(*out));
-	count = debug_units_scopes(units, vaddr, scopes, room < SCOPES_MAX ? room : SCOPES_MAX);
+	count = debug_scopes_at(units, vaddr, scopes, room < SCOPES_MAX ? room : SCOPES_MAX);
 	for (size_t i = 0; i < count; i++) {
 		out[i].function = scopes[i].name;
 		out[i].inlined = scopes[i].inlined;
 		*bare = scopes[i].bare && !scopes[i].inlined;
 		if (i + 1 < count) {
 			out[i + 1].line = scopes[i].call_line;
-			out[i + 1].file = debug_units_call_file(units, &scopes[i]);
+			out[i + 1].file = debug_scopes_call_file(units, &scopes[i]);
 		}
 	}
 	/* last: a question may close what `scopes` points to. Assembly, or a .dwo that is gone, has
 	 * a line without a function */
-	debug_units_place(units, vaddr, &out[0].file, &out[0].line);
+	debug_lines_find(units, vaddr, &out[0].file, &out[0].line);
 	return count ? count : out[0].file ? 1 : 0;
 }

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * debug_scopes.c: the functions and inlined functions around an address, with their names, and its
- * line. Two binary searches in the tables of debug_units.c find the innermost; the others are its
- * parents.
+ * debug_scopes.c: see debug_scopes.h. Two binary searches find the innermost scope: among the
+ * ranges of the units, then among those of the scopes of one unit. The others are its parents.
  */
+#include "debug_scopes.h"
+
 #include <dwarf.h>
-#include <elfutils/libdw.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../../src/base/lower_bound.h"
+#include "debug_lines.h"
 #include "debug_unit.h"
+#include "die.h"
 
 enum { INLINED_MAX = 128, PIECES_MAX = 64 };
 
@@ -17,7 +20,7 @@ enum { INLINED_MAX = 128, PIECES_MAX = 64 };
 static size_t container_prefix(const struct debug_unit *unit, uint32_t at, char *out, size_t room,
 			       unsigned depth)
 {
-	const struct die_container *container = &unit->containers[at];
+	const struct die_container *container = &unit->containers.at[at];
 	size_t used = container->parent != NO_SCOPE && depth < DEBUG_DEPTH_MAX
 			      ? container_prefix(unit, container->parent, out, room, depth + 1)
 			      : 0;
@@ -42,7 +45,7 @@ static const char *qualified_name(struct debug_units *units, Dwarf_Die *function
 	if (!name && dwarf_attr_integrate(function, DW_AT_name, &attribute))
 		name = dwarf_formstring(&attribute);
 
-	struct debug_unit *unit = name ? debug_unit_of(units, &die) : NULL;
+	struct debug_unit *unit = name ? debug_units_of(units, &die) : NULL;
 	uint32_t container = unit ? debug_unit_container(unit, &die) : NO_SCOPE;
 
 	if (container == NO_SCOPE)
@@ -51,7 +54,7 @@ static const char *qualified_name(struct debug_units *units, Dwarf_Die *function
 	size_t used = container_prefix(unit, container, text, sizeof(text), 0);
 
 	snprintf(text + used, sizeof(text) - used, "%s", name);
-	return names_text(units->names, text);
+	return names_text(debug_units_names(units), text);
 }
 
 /* The name of a function: linkage names are whole (scopes, template arguments, parameters), plain
@@ -70,26 +73,30 @@ static const char *scope_name(struct debug_units *units, struct unit_scope *scop
 	scope->bare = !name || name[0] != '_' || (name[1] != 'Z' && name[1] != 'R');
 	if (!name)
 		name = qualified_name(units, &scope->die);
-	scope->name = name ? names_demangled(units->names, name) : "";
+	scope->name = name ? names_demangled(debug_units_names(units), name) : "";
 	if (!scope->name)
 		scope->name = "";
 	return *scope->name ? scope->name : NULL;
 }
 
-struct unit_scope *debug_scope_at(struct debug_units *units, uint64_t vaddr,
-				  struct debug_unit **unit, const struct code_range **range)
+struct unit_scope *debug_scopes_innermost(struct debug_units *units, uint64_t vaddr,
+					  struct debug_unit **unit, const struct code_range **range)
 {
-	for (size_t at = units->ranges.count; debug_next_range(&units->ranges, vaddr, &at);) {
-		struct debug_unit *candidate = units->units[units->ranges.at[at].owner];
+	struct debug_unit *candidate;
+	size_t at = SIZE_MAX;
+
+	if (!debug_units_ready(units))
+		return NULL;
+	while ((candidate = debug_units_covering(units, vaddr, &at))) {
 		size_t inside;
 
-		debug_unit_load(units, candidate);
-		inside = candidate->ranges.count;
-		/* of ranges that start and end together the inner scope was met last */
-		if (debug_next_range(&candidate->ranges, vaddr, &inside)) {
+		debug_units_load(units, candidate);
+		inside = candidate->ranges.all.count;
+		/* of ranges that start and end together the inner scope was added last */
+		if (debug_ranges_next(&candidate->ranges, vaddr, &inside)) {
 			*unit = candidate;
-			*range = &candidate->ranges.at[inside];
-			return &candidate->scopes[(*range)->owner];
+			*range = &candidate->ranges.all.at[inside];
+			return &candidate->scopes.at[(*range)->owner];
 		}
 	}
 	return NULL;
@@ -107,20 +114,19 @@ static void give_scope(struct debug_units *units, struct debug_unit *unit, struc
 				     .call_line = scope->call_line,
 				     .low = range->low,
 				     .high = range->high,
-				     .id = (uint32_t)(scope - unit->scopes) };
+				     .id = (uint32_t)(scope - unit->scopes.at) };
 }
 
-size_t debug_units_scopes(struct debug_units *units, uint64_t vaddr, struct debug_scope *out,
-			  size_t room)
+size_t debug_scopes_at(struct debug_units *units, uint64_t vaddr, struct debug_scope *out,
+		       size_t room)
 {
 	const struct code_range *range;
 	struct debug_unit *unit;
-	struct unit_scope *scope =
-		debug_units_ready(units) ? debug_scope_at(units, vaddr, &unit, &range) : NULL;
+	struct unit_scope *scope = debug_scopes_innermost(units, vaddr, &unit, &range);
 	size_t count = 0;
 
 	while (scope && count < room) {
-		size_t at = (size_t)(range - unit->ranges.at);
+		size_t at = (size_t)(range - unit->ranges.all.at);
 
 		give_scope(units, unit, scope, range, &out[count++]);
 		if (scope->parent == NO_SCOPE)
@@ -130,10 +136,10 @@ size_t debug_units_scopes(struct debug_units *units, uint64_t vaddr, struct debu
 
 		/* the parent's range is further out; where broken DWARF has none that covers the
 		 * address, the child's stands for it */
-		scope = &unit->scopes[parent];
-		while (debug_next_range(&unit->ranges, vaddr, &at))
-			if (unit->ranges.at[at].owner == parent) {
-				range = &unit->ranges.at[at];
+		scope = &unit->scopes.at[parent];
+		while (debug_ranges_next(&unit->ranges, vaddr, &at))
+			if (unit->ranges.all.at[at].owner == parent) {
+				range = &unit->ranges.all.at[at];
 				break;
 			}
 	}
@@ -154,38 +160,29 @@ struct pieces {
 	bool near_earlier, any_earlier; /* others lie before it */
 };
 
-size_t debug_units_inlined_behind(struct debug_units *units, uint64_t vaddr,
-				  const struct debug_scope *parent, struct debug_scope *out,
-				  size_t room)
+size_t debug_scopes_behind(struct debug_units *units, uint64_t vaddr,
+			   const struct debug_scope *parent, struct debug_scope *out, size_t room)
 {
 	struct pieces pieces[INLINED_MAX] = { 0 };
 	uint32_t ids[INLINED_MAX];
 	const struct code_range *found, *main;
 	struct debug_unit *unit;
-	struct unit_scope *outer =
-		debug_units_ready(units) ? debug_scope_at(units, parent->low, &unit, &found) : NULL;
-	size_t known = 0, count = 0, low = 0, high, at;
+	struct unit_scope *outer = debug_scopes_innermost(units, parent->low, &unit, &found);
+	size_t known = 0, count = 0, low, at;
 
-	if (!outer || parent->id >= unit->scope_count)
+	if (!outer || parent->id >= unit->scopes.count)
 		return 0;
 	main = found;
-	at = (size_t)(found - unit->ranges.at);
-	while (debug_next_range(&unit->ranges, parent->low, &at)) /* the last is the outermost */
-		main = &unit->ranges.at[at];
-	for (high = unit->ranges.count; low < high;) { /* the first range that begins there */
-		size_t middle = low + (high - low) / 2;
-
-		if (unit->ranges.at[middle].low < main->low)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < unit->ranges.count && unit->ranges.at[low].low < main->high; low++) {
-		const struct code_range *range = &unit->ranges.at[low];
+	at = (size_t)(found - unit->ranges.all.at);
+	while (debug_ranges_next(&unit->ranges, parent->low, &at)) /* the last is the outermost */
+		main = &unit->ranges.all.at[at];
+	low = lower_bound(unit->ranges.all.count, i, unit->ranges.all.at[i].low < main->low);
+	for (; low < unit->ranges.all.count && unit->ranges.all.at[low].low < main->high; low++) {
+		const struct code_range *range = &unit->ranges.all.at[low];
 		bool near = range->low >= parent->low && range->low < parent->high;
 		size_t i = 0;
 
-		if (unit->scopes[range->owner].parent != parent->id)
+		if (unit->scopes.at[range->owner].parent != parent->id)
 			continue;
 		while (i < known && ids[i] != range->owner)
 			i++;
@@ -206,7 +203,7 @@ size_t debug_units_inlined_behind(struct debug_units *units, uint64_t vaddr,
 
 		if (!range)
 			continue;
-		give_scope(units, unit, &unit->scopes[ids[i]], range, &out[count]);
+		give_scope(units, unit, &unit->scopes.at[ids[i]], range, &out[count]);
 		out[count++].earlier =
 			pieces[i].near ? pieces[i].near_earlier : pieces[i].any_earlier;
 	}
@@ -215,7 +212,7 @@ size_t debug_units_inlined_behind(struct debug_units *units, uint64_t vaddr,
 	return count;
 }
 
-bool debug_units_other_part(const struct debug_scope *function, uint64_t *low, uint64_t *high)
+bool debug_scopes_other_part(const struct debug_scope *function, uint64_t *low, uint64_t *high)
 {
 	Dwarf_Die die = function->die;
 	Dwarf_Addr base, begin, end;
@@ -232,73 +229,22 @@ bool debug_units_other_part(const struct debug_scope *function, uint64_t *low, u
 	return best != 0;
 }
 
-bool debug_units_function_at(struct debug_units *units, uint64_t vaddr, Dwarf_Die *out)
+bool debug_scopes_function_at(struct debug_units *units, uint64_t vaddr, Dwarf_Die *out)
 {
 	const struct code_range *range;
 	struct debug_unit *unit;
-	struct unit_scope *scope =
-		debug_units_ready(units) ? debug_scope_at(units, vaddr, &unit, &range) : NULL;
+	struct unit_scope *scope = debug_scopes_innermost(units, vaddr, &unit, &range);
 
 	for (unsigned hops = 0; scope && scope->parent != NO_SCOPE && hops < DEBUG_DEPTH_MAX;
 	     hops++)
-		scope = &unit->scopes[scope->parent];
+		scope = &unit->scopes.at[scope->parent];
 	if (!scope || scope->parent != NO_SCOPE || scope->entry != vaddr)
 		return false;
 	*out = scope->die;
 	return true;
 }
 
-bool debug_units_place(struct debug_units *units, uint64_t vaddr, const char **file, uint32_t *line)
+const char *debug_scopes_call_file(struct debug_units *units, struct debug_scope *scope)
 {
-	*file = NULL;
-	*line = 0;
-	if (!debug_units_ready(units))
-		return false;
-	for (size_t at = units->ranges.count; debug_next_range(&units->ranges, vaddr, &at);) {
-		Dwarf_Line *found =
-			dwarf_getsrc_die(&units->units[units->ranges.at[at].owner]->skeleton,
-					 vaddr);
-		int number = 0;
-
-		if (!found)
-			continue;
-		if (!dwarf_lineno(found, &number) && number > 0)
-			*line = (uint32_t)number;
-		*file = names_text(units->names, dwarf_linesrc(found, NULL, NULL));
-		return true;
-	}
-	return false;
-}
-
-uint32_t debug_units_line(struct debug_units *units, uint64_t vaddr)
-{
-	const char *file;
-	uint32_t line;
-
-	debug_units_place(units, vaddr, &file, &line);
-	return line;
-}
-
-const char *debug_unit_file(struct debug_units *units, Dwarf_Die *die, uint32_t number)
-{
-	struct debug_unit *unit = debug_unit_of(units, die);
-	Dwarf_Files *files;
-	Dwarf_Half version = 0;
-	size_t count;
-
-	if (!unit ||
-	    (dwarf_getsrcfiles(&unit->die, &files, &count) &&
-	     dwarf_getsrcfiles(&unit->skeleton, &files, &count)) ||
-	    number >= count)
-		return NULL;
-	/* DWARF 5 counts from 0; libdw's dwarf_decl_file() thinks that 0 is none */
-	dwarf_cu_info(unit->skeleton.cu, &version, NULL, NULL, NULL, NULL, NULL, NULL);
-	return number || version >= 5
-		       ? names_text(units->names, dwarf_filesrc(files, number, NULL, NULL))
-		       : NULL;
-}
-
-const char *debug_units_call_file(struct debug_units *units, struct debug_scope *scope)
-{
-	return debug_unit_file(units, &scope->die, scope->call_file);
+	return debug_lines_file(units, &scope->die, scope->call_file);
 }

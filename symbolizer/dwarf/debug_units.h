@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * debug_units.h: compilation units, scopes and variables of an address, from DWARF 4 and 5.
+ * debug_units.h: the compilation units of a file with DWARF 4 or 5, opened, loaded and closed.
  *
- * Runs: sidecar, CLI. Signals: no. Allocates: yes, bounded: see DEBUG_BUDGET in the source.
- * Threads: one at a time.
+ * Runs: sidecar, CLI. Signals: no. Allocates: bounded by DEBUG_BUDGET. Threads: one at a time.
  *
- * DIEs that come out are valid until the next question (a question may close everything to keep the
- * budget): use them, keep no copy. debug_units_hold() suspends that for the length of one piece of
- * work.
+ * DIEs that come out are valid until the next question from outside, which may close everything to
+ * keep the budget: use them, keep no copy. debug_units_hold() suspends that for one piece of work.
+ *
+ * The modules above read the units (debug_scopes.h, debug_lines.h, debug_variables.h,
+ * debug_definitions.h, die_name.h, die_type.h); what they remember hangs on the units in slots.
  */
 #ifndef SHINY_SYM_DEBUG_UNITS_H
 #define SHINY_SYM_DEBUG_UNITS_H
@@ -20,90 +21,59 @@
 #include "../elf/binary.h"
 #include "../elf/symbol_names.h"
 
+/* Bytes of .debug_info of the loaded units. libdw and the scopes take about 4 times that. */
+#define DEBUG_BUDGET ((uint64_t)64 << 20)
+
 struct debug_units;
+struct debug_unit;
 
 /* `path` is the file with the DWARF, which may be `file`'s debug file; `file` says which addresses
- * are code. NULL: it has none. */
+ * are code. NULL: it has no DWARF. */
 struct debug_units *debug_units_create(const char *path, const struct binary *file,
 				       struct names *names, const char *const *debug_dirs);
 void debug_units_destroy(struct debug_units *units); /* accepts NULL */
-/* Where the module is whose debug file `path` is: its .dwp and .dwo files may be beside it. */
+/* Names the module that has `path` as its debug file: its .dwp and .dwo files may be beside it. */
 void debug_units_set_module(struct debug_units *units, const char *module_path);
 void debug_units_hold(struct debug_units *units, bool hold);
 
-/* A function or an inlined one that covers an address. */
-struct debug_scope {
-	Dwarf_Die die;      /* DW_TAG_subprogram or DW_TAG_inlined_subroutine with the addresses */
-	const char *name;   /* demangled with its scopes and, where known, parameters; NULL
-	                     * unknown */
-	bool bare;          /* the name isn't a demangled one: it has no parameters, a C function's
-	                     * or one that gcc gives no linkage name */
-	bool inlined;       /* into the next scope */
-	bool earlier; /* debug_units_inlined_behind(): other code of it lies before the
-	                     * address */
-	uint32_t call_file, call_line; /* of an inlined one: where it was called */
-	uint64_t low, high; /* the range that covers the address */
-	uint32_t id;        /* of the scope in its unit, to compare: the same scope has the same
-	                     * id */
-};
-/* Innermost first; returns their number, at most `room`. */
-size_t debug_units_scopes(struct debug_units *units, uint64_t vaddr, struct debug_scope *out,
-			  size_t room);
+/* Opens what is closed; closes everything first where too much is loaded. Every question from
+ * outside begins with it. False: the file can't be opened. */
+bool debug_units_ready(struct debug_units *units);
+
+struct names *debug_units_names(const struct debug_units *units);
+const struct binary *debug_units_file(const struct debug_units *units);
+Dwarf *debug_units_dwarf(const struct debug_units *units); /* valid after debug_units_ready() */
+
+/* ---- units ---- */
+
+/* The unit that a DIE is in, loaded: its scopes and containers are there. NULL: it has none. */
+struct debug_unit *debug_units_of(struct debug_units *units, Dwarf_Die *die);
+/* Unit number `index` of the file, with its content at hand; NULL: there is none. */
+struct debug_unit *debug_units_at(struct debug_units *units, size_t index);
+
+/* The next unit that covers `vaddr`, not loaded. `*at` begins as SIZE_MAX. NULL: no more. */
+struct debug_unit *debug_units_covering(struct debug_units *units, uint64_t vaddr, size_t *at);
+void debug_units_load(struct debug_units *units, struct debug_unit *unit);
 
 /*
- * The inlined scopes whose parent is the scope `parent` (as debug_units_scopes gave it) and that
- * have code at or behind `vaddr` in the part of the function that `parent`'s range is in; low and
- * high are the first such piece. By address. Compilers mix the pieces of neighbours: those in the
- * parent's own range are preferred, and `earlier` is said of that range then, else of the whole
- * part.
+ * Hands out each unit of the file until `limit` bytes of .debug_info went by. Units of the file
+ * itself come from a Dwarf of their own, closed and opened again every DEBUG_BUDGET bytes, since
+ * libdw keeps the abbreviations of every unit that it has seen. Units of .dwo files come from the
+ * main Dwarf, up to twice its budget. `die` is valid until the function returns.
  */
-size_t debug_units_inlined_behind(struct debug_units *units, uint64_t vaddr,
-				  const struct debug_scope *parent, struct debug_scope *out,
-				  size_t room);
+typedef void debug_unit_fn(void *context, size_t index, Dwarf_Die *die, uint64_t bytes);
+void debug_units_walk(struct debug_units *units, uint64_t limit, debug_unit_fn *each,
+		      void *context);
 
-/* The other part of a function that the compiler has split into a hot and a cold one: of its pieces
- * but the one at `low` the largest. False: it is in one piece. */
-bool debug_units_other_part(const struct debug_scope *function, uint64_t *low, uint64_t *high);
+/* ---- slots: what a module above keeps with the units ---- */
 
-/* The line of an address, 0 unknown; with its file (interned). */
-uint32_t debug_units_line(struct debug_units *units, uint64_t vaddr);
-bool debug_units_place(struct debug_units *units, uint64_t vaddr, const char **file,
-		       uint32_t *line);
-
-/* The path that a scope's call_file stands for, interned; NULL unknown. */
-const char *debug_units_call_file(struct debug_units *units, struct debug_scope *scope);
-
-/* Where a variable lives at an address. */
-enum debug_place {
-	DEBUG_PLACE_REGISTER,
-	DEBUG_PLACE_MEMORY, /* at `reg` + displacement */
-	DEBUG_PLACE_STATIC, /* at address displacement */
-	DEBUG_PLACE_VALUE, /* nowhere: its value is `reg` + displacement */
+struct debug_slot {
+	void (*free)(void *kept);
+	/* it holds nothing of libdw's, and stays until the units are destroyed; otherwise it is
+	 * freed whenever the DWARF is closed */
+	bool stays;
 };
-struct debug_variable {
-	Dwarf_Die die, type; /* DW_TAG_variable or DW_TAG_formal_parameter; its type as written */
-	const char *name;    /* NULL: none */
-	bool parameter;
-	enum debug_place place;
-	unsigned reg;        /* DWARF's number; a frame base is resolved to rsp or rbp at `vaddr` by
-	                      * the call frame information */
-	int64_t displacement;
-	unsigned depth;      /* 0: of the innermost scope that covers `vaddr`, 1: of the one around
-	                      * it, … */
-};
-/* Variables and parameters that have a place at `vaddr`, of all scopes and lexical blocks that
- * cover it. Returns their number. */
-size_t debug_units_variables(struct debug_units *units, uint64_t vaddr, struct debug_variable *out,
-			     size_t room);
-
-/* The global or static variable at an address; false: none. */
-bool debug_units_global(struct debug_units *units, uint64_t vaddr, struct debug_variable *out);
-
-/* The function that begins at `vaddr` (its DW_TAG_subprogram); false: none. */
-bool debug_units_function_at(struct debug_units *units, uint64_t vaddr, Dwarf_Die *out);
-
-/* The definition of a class or struct by its qualified name as die_type_name() spells it; false:
- * none. */
-bool debug_units_definition(struct debug_units *units, const char *name, Dwarf_Die *out);
+/* Where the module keeps its thing; NULL there: nothing is kept. One static debug_slot a module. */
+void **debug_units_slot(struct debug_units *units, const struct debug_slot *slot);
 
 #endif

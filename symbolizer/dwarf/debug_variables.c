@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * debug_variables.c: where variables live at an address.
+ * debug_variables.c: see debug_variables.h.
  *
  * A place is a register, memory at a register, or a static address: what code can be seen to write
  * to; or a register plus a constant, which is what an optimised pointer into an array often is.
@@ -18,12 +18,16 @@
  * tests, 34 MB of .debug_info: 11.8 s before, 0.2 s now.) What was taken out goes when the unit is
  * closed.
  */
-#include <dwarf.h>
-#include <elfutils/libdw.h>
-#include <stdlib.h>
-#include <string.h>
+#include "debug_variables.h"
 
+#include <dwarf.h>
+#include <stdlib.h>
+
+#include "../../src/base/hash.h"
+#include "../../src/base/hash_table.h"
+#include "debug_scopes.h"
 #include "debug_unit.h"
+#include "die.h"
 
 #define BLOCKS_MAX 32
 #define CHILDREN_MAX (1u << 20)
@@ -41,22 +45,48 @@ struct frame_base {
 	int64_t displacement;
 };
 
+/* The call frame information of .eh_frame. It is the file's, and stays when the DWARF is closed. */
+struct frame_tables {
+	Elf *code;
+	Dwarf_CFI *cfi; /* NULL: there is none */
+};
+
+static void frame_tables_free(void *kept)
+{
+	struct frame_tables *tables = kept;
+
+	if (tables->cfi)
+		dwarf_cfi_end(tables->cfi);
+	if (tables->code)
+		elf_end(tables->code);
+	free(tables);
+}
+
+static const struct frame_tables *frame_tables_of(struct debug_units *units)
+{
+	static const struct debug_slot slot = { .free = frame_tables_free, .stays = true };
+	struct frame_tables **kept = (struct frame_tables **)debug_units_slot(units, &slot);
+	const struct binary *file = debug_units_file(units);
+
+	if (*kept)
+		return *kept;
+	*kept = mem_zero(1, sizeof(**kept));
+	elf_version(EV_CURRENT);
+	/* libelf takes memory that it may write to, and doesn't write for a file of our byte
+	 * order */
+	(*kept)->code = elf_memory((char *)file->data, file->bytes);
+	/* each call makes new tables; dwarf_getcfi() keeps its own */
+	(*kept)->cfi = (*kept)->code ? dwarf_getcfi_elf((*kept)->code) : NULL;
+	return *kept;
+}
+
 /* The base of the frame: rsp or rbp plus a displacement. */
 static bool frame_address(struct debug_units *units, uint64_t vaddr, unsigned *reg,
 			  int64_t *displacement)
 {
-	if (!units->code_tried) {
-		units->code_tried = true;
-		elf_version(EV_CURRENT);
-		/* libelf takes memory that it may write to, and for a file of our byte order
-		 * doesn't */
-		units->code = elf_memory((char *)units->file->data, units->file->bytes);
-		/* each call makes another one, with tables of its own; dwarf_getcfi() keeps its
-		 * own */
-		units->cfi = units->code ? dwarf_getcfi_elf(units->code) : NULL;
-	}
 	for (int i = 0; i < 2; i++) {
-		Dwarf_CFI *cfi = i ? dwarf_getcfi(units->dwarf) : units->cfi;
+		Dwarf_CFI *cfi =
+			i ? dwarf_getcfi(debug_units_dwarf(units)) : frame_tables_of(units)->cfi;
 		Dwarf_Frame *frame = NULL;
 		Dwarf_Op *ops;
 		size_t count = 0;
@@ -131,22 +161,30 @@ struct scope_item {
 
 /* What is among the children of a scope, in their order. */
 struct scope_variables {
-	struct scope_variables *next; /* of the same unit */
-	struct scope_item *items;
-	size_t item_count, item_room;
-	struct location_piece *pieces;
-	size_t piece_count, piece_room;
+	const struct unit_scope *scope;
+	VEC(struct scope_item) items;
+	VEC(struct location_piece) pieces;
 	unsigned steps; /* DIEs that may still be looked at */
 };
 
-void debug_variables_free(struct scope_variables *variables)
+/* The scopes that were asked about, until the DWARF is closed. */
+struct variables_memo {
+	VEC(struct scope_variables *) scopes;
+	struct hash_table table; /* by scope */
+};
+
+static void variables_memo_free(void *kept)
 {
-	for (struct scope_variables *next; variables; variables = next) {
-		next = variables->next;
-		free(variables->items);
-		free(variables->pieces);
-		free(variables);
+	struct variables_memo *memo = kept;
+
+	for (size_t i = 0; i < memo->scopes.count; i++) {
+		free(memo->scopes.at[i]->items.at);
+		free(memo->scopes.at[i]->pieces.at);
+		free(memo->scopes.at[i]);
 	}
+	free(memo->scopes.at);
+	hash_table_deinit(&memo->table);
+	free(memo);
 }
 
 /* Reads a location of one operation. */
@@ -211,27 +249,25 @@ static bool describe(struct debug_units *units, Dwarf_Die *die, struct debug_var
 		return false;
 	name = dwarf_attr_integrate(die, DW_AT_name, &attribute) ? dwarf_formstring(&attribute)
 								 : NULL;
-	out->name = name ? names_text(units->names, name) : NULL;
+	out->name = name ? names_text(debug_units_names(units), name) : NULL;
 	return true;
 }
 
 static void add_piece(struct scope_variables *to, const struct location_piece *piece)
 {
-	if (to->piece_count < PIECES_MAX &&
-	    debug_reserve(&to->pieces, to->piece_count, &to->piece_room, sizeof(*to->pieces)))
-		to->pieces[to->piece_count++] = *piece;
+	if (to->pieces.count < PIECES_MAX)
+		*vec_push(&to->pieces) = *piece;
 }
 
-/* NULL: no memory, or too many. */
+/* NULL: too many. Valid until the next one is added. */
 static struct scope_item *add_item(struct scope_variables *to)
 {
 	struct scope_item *item;
 
-	if (to->item_count >= ITEMS_MAX ||
-	    !debug_reserve(&to->items, to->item_count, &to->item_room, sizeof(*to->items)))
+	if (to->items.count >= ITEMS_MAX)
 		return NULL;
-	item = &to->items[to->item_count++];
-	*item = (struct scope_item){ .first = (uint32_t)to->piece_count };
+	item = vec_push(&to->items);
+	*item = (struct scope_item){ .first = (uint32_t)to->pieces.count };
 	return item;
 }
 
@@ -239,7 +275,7 @@ static void take_variable(struct debug_units *units, Dwarf_Die *die, struct scop
 {
 	Dwarf_Attribute attribute;
 	struct debug_variable variable;
-	size_t before = to->piece_count, count;
+	size_t before = to->pieces.count, count;
 	ptrdiff_t at = 0;
 	Dwarf_Addr base, low, high;
 	struct scope_item *item;
@@ -268,9 +304,9 @@ static void take_variable(struct debug_units *units, Dwarf_Die *die, struct scop
 							 .reg = REGISTERS };
 		add_piece(to, &piece);
 	}
-	item->count = (uint32_t)(to->piece_count - before);
+	item->count = (uint32_t)(to->pieces.count - before);
 	if (!item->count)
-		to->item_count--;
+		to->items.count--;
 }
 
 static void take_children(struct debug_units *units, Dwarf_Die *around, unsigned nest,
@@ -279,7 +315,7 @@ static void take_children(struct debug_units *units, Dwarf_Die *around, unsigned
 static void take_block(struct debug_units *units, Dwarf_Die *die, unsigned nest,
 		       struct scope_variables *to)
 {
-	size_t index = to->item_count, before = to->piece_count;
+	size_t index = to->items.count, before = to->pieces.count;
 	struct scope_item *item = add_item(to);
 	Dwarf_Addr base, low, high;
 	ptrdiff_t at = 0;
@@ -289,13 +325,13 @@ static void take_block(struct debug_units *units, Dwarf_Die *die, unsigned nest,
 	while ((at = dwarf_ranges(die, at, &base, &low, &high)) > 0)
 		if (low < high)
 			add_piece(to, &(struct location_piece){ .low = low, .high = high });
-	item->count = (uint32_t)(to->piece_count - before);
+	item->count = (uint32_t)(to->pieces.count - before);
 	if (item->count)
 		take_children(units, die, nest + 1, to);
-	to->items[index].end = (uint32_t)to->item_count;
-	if (to->item_count == index + 1) { /* nothing is in it */
-		to->item_count = index;
-		to->piece_count = before;
+	to->items.at[index].end = (uint32_t)to->items.count;
+	if (to->items.count == index + 1) { /* nothing is in it */
+		to->items.count = index;
+		to->pieces.count = before;
 	}
 }
 
@@ -319,28 +355,36 @@ static void take_children(struct debug_units *units, Dwarf_Die *around, unsigned
 	} while (die_next(&child));
 }
 
-/* NULL: no memory. */
 static const struct scope_variables *variables_of(struct debug_units *units,
-						  struct debug_unit *unit, struct unit_scope *scope)
+						  struct unit_scope *scope)
 {
-	struct scope_variables *to = scope->variables;
+	static const struct debug_slot slot = { .free = variables_memo_free };
+	struct variables_memo **kept = (struct variables_memo **)debug_units_slot(units, &slot);
+	uint64_t hash = hash_mix((uintptr_t)scope);
+	struct scope_variables *to;
 
-	if (to)
-		return to;
-	to = calloc(1, sizeof(*to));
-	if (!to)
-		return NULL;
+	if (!*kept)
+		*kept = mem_zero(1, sizeof(**kept));
+
+	uint32_t at =
+		hash_table_find(&(*kept)->table, hash, i, (*kept)->scopes.at[i]->scope == scope);
+
+	if (at != HASH_NONE)
+		return (*kept)->scopes.at[at];
+	to = mem_zero(1, sizeof(*to));
+	to->scope = scope;
 	to->steps = CHILDREN_MAX;
 	take_children(units, &scope->die, 0, to);
-	to->next = unit->variables;
-	return scope->variables = unit->variables = to;
+	hash_table_add(&(*kept)->table, hash, (uint32_t)(*kept)->scopes.count);
+	*vec_push(&(*kept)->scopes) = to;
+	return to;
 }
 
 static const struct location_piece *piece_at(const struct scope_variables *variables,
 					     const struct scope_item *item, uint64_t vaddr)
 {
 	for (uint32_t i = 0; i < item->count; i++) {
-		const struct location_piece *piece = &variables->pieces[item->first + i];
+		const struct location_piece *piece = &variables->pieces.at[item->first + i];
 
 		if (vaddr >= piece->low && vaddr < piece->high)
 			return piece;
@@ -373,15 +417,13 @@ static bool set_place(struct debug_units *units, const struct location_piece *pi
 	return frame->known;
 }
 
-size_t debug_units_variables(struct debug_units *units, uint64_t vaddr, struct debug_variable *out,
-			     size_t room)
+size_t debug_variables_at(struct debug_units *units, uint64_t vaddr, struct debug_variable *out,
+			  size_t room)
 {
 	struct frame_base frame = { .vaddr = vaddr };
 	const struct code_range *range;
 	struct debug_unit *unit;
-	struct unit_scope *scope = debug_units_ready(units)
-					   ? debug_scope_at(units, vaddr, &unit, &range)
-					   : NULL,
+	struct unit_scope *scope = debug_scopes_innermost(units, vaddr, &unit, &range),
 			  *outer = scope;
 	size_t count = 0;
 
@@ -389,13 +431,13 @@ size_t debug_units_variables(struct debug_units *units, uint64_t vaddr, struct d
 		return 0;
 	/* the physical function has the frame */
 	for (unsigned hops = 0; outer->parent != NO_SCOPE && hops < DEBUG_DEPTH_MAX; hops++)
-		outer = &unit->scopes[outer->parent];
+		outer = &unit->scopes.at[outer->parent];
 	frame.function = outer->die;
 	for (unsigned depth = 0; depth < DEBUG_DEPTH_MAX; depth++) {
-		const struct scope_variables *variables = variables_of(units, unit, scope);
+		const struct scope_variables *variables = variables_of(units, scope);
 
-		for (size_t i = 0; variables && i < variables->item_count && count < room;) {
-			const struct scope_item *item = &variables->items[i];
+		for (size_t i = 0; i < variables->items.count && count < room;) {
+			const struct scope_item *item = &variables->items.at[i];
 			const struct location_piece *piece = piece_at(variables, item, vaddr);
 
 			if (item->end) {
@@ -410,12 +452,12 @@ size_t debug_units_variables(struct debug_units *units, uint64_t vaddr, struct d
 		}
 		if (scope->parent == NO_SCOPE)
 			break;
-		scope = &unit->scopes[scope->parent];
+		scope = &unit->scopes.at[scope->parent];
 	}
 	return count;
 }
 
-bool debug_static_variable(struct debug_units *units, Dwarf_Die *die, struct debug_variable *out)
+bool debug_variables_static(struct debug_units *units, Dwarf_Die *die, struct debug_variable *out)
 {
 	Dwarf_Attribute attribute;
 	struct location_piece piece = { .low = 0 };

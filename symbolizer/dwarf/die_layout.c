@@ -11,12 +11,15 @@
  *
  * Bounds: ROWS_MAX rows, NEST_MAX classes deep; a class that contains itself ends there.
  */
+#include "die_layout.h"
+
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../src/base/mem.h"
+#include "die.h"
 #include "die_name.h"
-#include "debug_unit.h"
 
 #define NEST_MAX 16
 #define ROWS_MAX 100000u
@@ -111,25 +114,27 @@ static bool is_empty(struct debug_units *units, const struct die_type *type, uns
 	return true;
 }
 
-/* The rows of one class, sorted; malloc'ed. */
-static struct layout_row *rows_of(struct layout_pass *layout, Dwarf_Die *class, size_t *count)
+/* The rows of one class, sorted. */
+struct layout_rows {
+	VEC(struct layout_row) all;
+};
+
+static void rows_of(struct layout_pass *layout, Dwarf_Die *class, struct layout_rows *out)
 {
-	struct layout_row *rows = NULL;
-	size_t room = 0;
 	Dwarf_Die child;
 
-	*count = 0;
 	if (dwarf_child(class, &child))
-		return NULL;
+		return;
 	do {
 		int tag = dwarf_tag(&child);
 		const char *name = tag == DW_TAG_member ? dwarf_diename(&child) : NULL;
 		struct layout_row row = { .die = child,
 					  .base = tag == DW_TAG_inheritance,
-					  .order = *count };
+					  .order = out->all.count };
 		struct die_type type;
 
-		if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) || *count >= layout->rows ||
+		if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) ||
+		    out->all.count >= layout->rows ||
 		    (row.base && die_number(&child, DW_AT_virtuality)) ||
 		    !die_member_offset(&child, &row.at) ||
 		    !die_type_of(layout->units, &child, &type) || row.at > UINT64_MAX / 2 ||
@@ -146,13 +151,10 @@ static struct layout_row *rows_of(struct layout_pass *layout, Dwarf_Die *class, 
 		} else if (row.base && is_empty(layout->units, &type, 0, &(unsigned){ 1000 })) {
 			row.bits = 0;
 		}
-		if (!debug_reserve(&rows, *count, &room, sizeof(*rows)))
-			break;
-		rows[(*count)++] = row;
+		*vec_push(&out->all) = row;
 	} while (die_next(&child));
-	if (*count)
-		qsort(rows, *count, sizeof(*rows), by_offset);
-	return rows;
+	if (out->all.count)
+		qsort(out->all.at, out->all.count, sizeof(*out->all.at), by_offset);
 }
 
 /* `base`: where the class lies in the object; `limit`: bits of it that are its own (the rest of its
@@ -161,12 +163,15 @@ static void walk(struct layout_pass *layout, Dwarf_Die *class, uint64_t base, ui
 		 unsigned depth)
 {
 	bool is_union = dwarf_tag(class) == DW_TAG_union_type;
+	struct layout_rows rows = { 0 };
 	uint64_t end = 0;
 	size_t count;
-	struct layout_row *rows = rows_of(layout, class, &count);
+
+	rows_of(layout, class, &rows);
+	count = rows.all.count;
 
 	for (size_t i = 0; i < count && !layout->enough; i++) {
-		struct layout_row *row = &rows[i];
+		struct layout_row *row = &rows.all.at[i];
 		Dwarf_Attribute attribute;
 		Dwarf_Die written;
 		struct die_type type;
@@ -175,7 +180,7 @@ static void walk(struct layout_pass *layout, Dwarf_Die *class, uint64_t base, ui
 			     dwarf_formref_die(&attribute, &written);
 		struct die_member member = {
 			.name = row->base ? NULL
-				: name	  ? names_text(layout->units->names, name)
+				: name	  ? names_text(debug_units_names(layout->units), name)
 					  : "",
 			.type = typed ? die_type_text(layout->units, &written, true) : "void",
 			.offset = base + row->at / 8,
@@ -187,7 +192,7 @@ static void walk(struct layout_pass *layout, Dwarf_Die *class, uint64_t base, ui
 				: row->vptr ? DIE_VPTR
 					    : DIE_MEMBER,
 		};
-		uint64_t next = is_union || i + 1 == count ? limit : rows[i + 1].at;
+		uint64_t next = is_union || i + 1 == count ? limit : rows.all.at[i + 1].at;
 
 		if (!member.type)
 			member.type = "?";
@@ -212,7 +217,7 @@ static void walk(struct layout_pass *layout, Dwarf_Die *class, uint64_t base, ui
 									  : row->bits,
 			     depth + 1);
 	}
-	free(rows);
+	free(rows.all.at);
 	if (count && end < limit && !layout->enough)
 		give_unused(layout, base, end, limit, depth, true);
 }

@@ -28,50 +28,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../src/base/mem.h"
+
 #define NEST_MAX 64
-#define NAME_MAX_BYTES ((size_t)1 << 16) /* a longer one is cut */
-
-void text_free(struct name_text *text)
-{
-	free(text->at);
-	*text = (struct name_text){ 0 };
-}
-
-void text_add(struct name_text *text, const char *more, size_t bytes)
-{
-	if (bytes > NAME_MAX_BYTES - text->used)
-		bytes = NAME_MAX_BYTES - text->used;
-	if (text->used + bytes + 1 > text->room) {
-		size_t room = (text->used + bytes + 1) * 2 + 64;
-		char *larger = realloc(text->at, room);
-
-		if (!larger) {
-			text->failed = true;
-			return;
-		}
-		text->at = larger;
-		text->room = room;
-	}
-	memcpy(text->at + text->used, more, bytes);
-	text->used += bytes;
-	text->at[text->used] = 0;
-}
-
-void text_put(struct name_text *text, const char *more)
-{
-	text_add(text, more, strlen(more));
-}
-
-static void insert(struct name_text *text, size_t at, const char *more)
-{
-	size_t bytes = strlen(more), used = text->used;
-
-	text_put(text, more);
-	if (text->used != used + bytes)
-		return;
-	memmove(text->at + at + bytes, text->at + at, used - at);
-	memcpy(text->at + at, more, bytes);
-}
 
 static bool is_word(char c)
 {
@@ -152,7 +111,7 @@ static void space(struct normalize_pass *pass)
 	char c = last(pass);
 
 	if (pass->out->used > pass->start && (is_word(c) || strchr("*&)>]}", c)))
-		text_put(pass->out, " ");
+		name_text_put(pass->out, " ");
 }
 
 static void flush(struct normalize_pass *pass)
@@ -160,7 +119,7 @@ static void flush(struct normalize_pass *pass)
 	if (!pass->integer.any)
 		return;
 	space(pass);
-	text_put(pass->out, integer_text(&pass->integer));
+	name_text_put(pass->out, integer_text(&pass->integer));
 	pass->integer = (struct integer_words){ 0 };
 	pass->named = true;
 }
@@ -174,11 +133,11 @@ static void qualifier(struct normalize_pass *pass, const char *word)
 	if (!pass->named) {
 		if (is_const && out->used == pass->start + 8 &&
 		    !strcmp(out->at + pass->start, "volatile")) {
-			insert(out, pass->start, "const ");
+			name_text_insert(out, pass->start, "const ");
 			return;
 		}
 		space(pass);
-		text_put(out, word);
+		name_text_put(out, word);
 		return;
 	}
 
@@ -188,13 +147,13 @@ static void qualifier(struct normalize_pass *pass, const char *word)
 	if (!strncmp(from + (has_const ? 6 : 0), "volatile ", 9) ? !is_const || has_const
 								 : is_const && has_const)
 		return;
-	insert(out, pass->start + (!is_const && has_const ? 6 : 0),
-	       is_const ? "const " : "volatile ");
+	name_text_insert(out, pass->start + (!is_const && has_const ? 6 : 0),
+			 is_const ? "const " : "volatile ");
 }
 
 static void push(struct normalize_pass *pass, char open, char close, const char *shown)
 {
-	text_put(pass->out, shown);
+	name_text_put(pass->out, shown);
 	if (pass->depth < NEST_MAX) {
 		pass->nest[pass->depth].start = pass->start;
 		pass->nest[pass->depth].open = open;
@@ -222,7 +181,7 @@ static void pop(struct normalize_pass *pass, char c)
 	} else if (pass->depth) {
 		pass->depth--;
 	}
-	text_put(pass->out, shown);
+	name_text_put(pass->out, shown);
 	pass->named = shown[0] == '>' || shown[0] == '}';
 }
 
@@ -244,23 +203,23 @@ static const char *unnamed_in_parentheses(struct normalize_pass *pass)
 		i++;
 	if (i == 3 || !end)
 		return NULL;
-	text_put(pass->out, i ? "{unnamed " : "{lambda");
+	name_text_put(pass->out, i ? "{unnamed " : "{lambda");
 	if (!at || at > end) {
 		at = end;
-		text_add(pass->out, text + strlen(kinds[i]),
-			 (size_t)(at - text) - strlen(kinds[i]));
+		name_text_add(pass->out, text + strlen(kinds[i]),
+			      (size_t)(at - text) - strlen(kinds[i]));
 	} else {
-		text_add(pass->out, text + strlen(kinds[i]),
-			 (size_t)(at - text) - strlen(kinds[i]));
+		name_text_add(pass->out, text + strlen(kinds[i]),
+			      (size_t)(at - text) - strlen(kinds[i]));
 		at += 4;
 		slash = memrchr(at, '/', (size_t)(end - at));
 		at = slash ? slash + 1 : at;
 		line = memrchr(at, ':', (size_t)(end - at)); /* of the column */
 		line = line && memchr(at, ':', (size_t)(line - at)) ? line : end;
-		text_put(pass->out, " at ");
-		text_add(pass->out, at, (size_t)(line - at));
+		name_text_put(pass->out, " at ");
+		name_text_add(pass->out, at, (size_t)(line - at));
 	}
-	text_put(pass->out, "}");
+	name_text_put(pass->out, "}");
 	pass->named = true;
 	return end + 1;
 }
@@ -269,7 +228,7 @@ static void write_number(struct name_text *out, int value)
 {
 	char number[16];
 
-	text_add(out, number, (size_t)snprintf(number, sizeof(number), "%d", value));
+	name_text_add(out, number, (size_t)snprintf(number, sizeof(number), "%d", value));
 }
 
 /* The number of 'A', '\n', '\101', '\x41'. Returns what is behind it; NULL: it isn't one. */
@@ -341,15 +300,14 @@ static const char *cast(struct normalize_pass *pass)
 	}
 	if (!builtin) {
 		struct name_text type = { 0 };
-		char *copy = strndup(text, (size_t)(end - text));
+		char *copy = mem_format("%.*s", (int)(end - text), text);
 
-		if (copy)
-			die_normalize_text(copy, &type);
+		die_normalize_text(copy, &type);
 		free(copy);
-		text_put(pass->out, "(");
-		text_put(pass->out, type.at ? type.at : "");
-		text_put(pass->out, ")");
-		text_free(&type);
+		name_text_put(pass->out, "(");
+		name_text_put(pass->out, name_text_string(&type));
+		name_text_put(pass->out, ")");
+		name_text_free(&type);
 	}
 	return end + 1;
 }
@@ -389,7 +347,7 @@ static const char *word(struct normalize_pass *pass)
 		size_t digits = strspn(at, "0123456789"), suffix = strspn(at + digits, "uUlL");
 
 		flush(pass);
-		text_add(pass->out, at, digits + suffix == length ? digits : length);
+		name_text_add(pass->out, at, digits + suffix == length ? digits : length);
 		return at + length;
 	}
 	if ((length == 5 && !memcmp(at, "const", 5)) ||
@@ -404,12 +362,12 @@ static const char *word(struct normalize_pass *pass)
 		return at + length;
 	flush(pass);
 	space(pass);
-	text_add(pass->out, at, length);
+	name_text_add(pass->out, at, length);
 	pass->named = true;
 	if (length == 8 && !memcmp(at, "operator", 8)) {
 		size_t symbol = die_operator_length(at + length);
 
-		text_add(pass->out, at + length, symbol);
+		name_text_add(pass->out, at + length, symbol);
 		length += symbol;
 	} else if (length == 9 && !memcmp(at, "nullptr_t", 9)) {
 		size_t scope = pass->out->used >= pass->start + 14 ? 14 : 9;
@@ -417,7 +375,7 @@ static const char *word(struct normalize_pass *pass)
 		if (!memcmp(pass->out->at + pass->out->used - scope,
 			    scope == 14 ? "std::nullptr_t" : "nullptr_t", scope)) {
 			pass->out->used -= scope;
-			text_put(pass->out, "decltype(nullptr)");
+			name_text_put(pass->out, "decltype(nullptr)");
 		}
 	}
 	return at + length;
@@ -436,7 +394,7 @@ static const char *symbol(struct normalize_pass *pass)
 		if (starts(at, anonymous[i])) {
 			flush(pass);
 			space(pass);
-			text_put(pass->out, anonymous[0]);
+			name_text_put(pass->out, anonymous[0]);
 			pass->named = true;
 			return at + strlen(anonymous[i]);
 		}
@@ -474,7 +432,7 @@ static const char *symbol(struct normalize_pass *pass)
 		return at + 1;
 	case ',':
 		flush(pass);
-		text_put(pass->out, ", ");
+		name_text_put(pass->out, ", ");
 		pass->start = pass->out->used;
 		pass->named = false;
 		return at + 1;
@@ -482,7 +440,7 @@ static const char *symbol(struct normalize_pass *pass)
 		flush(pass);
 		if (at[1] != ':')
 			break;
-		text_put(pass->out, "::");
+		name_text_put(pass->out, "::");
 		pass->named = true;
 		return at + 2;
 	case '[':
@@ -499,7 +457,7 @@ static const char *symbol(struct normalize_pass *pass)
 		return end;
 	}
 	flush(pass);
-	text_put(pass->out, shown);
+	name_text_put(pass->out, shown);
 	pass->named = false;
 	return at + 1;
 }
@@ -517,16 +475,30 @@ void die_normalize_text(const char *name, struct name_text *out)
 	flush(&pass);
 }
 
-const char *die_type_normalize(struct names *names, const char *name)
+const char *die_normalize(struct names *names, const char *name)
 {
 	struct name_text text = { 0 };
-	const char *result = NULL;
+	const char *result;
 
 	die_normalize_text(name, &text);
-	if (!text.failed)
-		result = names_text(names, text.at ? text.at : "");
-	text_free(&text);
+	result = names_text(names, name_text_string(&text));
+	name_text_free(&text);
 	return result;
+}
+
+size_t die_bare_length(const char *name)
+{
+	const char *at = name;
+
+	if (!strncmp(name, "operator", 8)) {
+		if (name[8] == ' ')
+			return strlen(name); /* to a type; new, delete */
+		at += 8 + die_operator_length(name + 8);
+	}
+	at = *at ? strchr(at, '<') : NULL;
+	while (at && at > name && at[-1] == ' ')
+		at--;
+	return at && at != name ? (size_t)(at - name) : strlen(name);
 }
 
 /* Behind the unnamed thing that begins at `at`: "{…}" or clang 14's "$_0"; NULL: there is none. */
@@ -550,7 +522,7 @@ static const char *behind_unnamed(const char *at)
 	return NULL;
 }
 
-bool die_type_alike(const char *a, const char *b)
+bool die_normalize_alike(const char *a, const char *b)
 {
 	while (*a && *b) {
 		const char *next_a = behind_unnamed(a), *next_b = behind_unnamed(b);

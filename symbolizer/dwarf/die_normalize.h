@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * die_normalize.h: one spelling for a type's name; and the text that names are put together in.
+ * die_normalize.h: one spelling for a type's name.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: the text. Threads: any.
+ *
+ * gcc, clang and the demangler agree on "std::vector<int, std::allocator<int>>" once this module
+ * has rewritten their names: no blank between closing brackets, no suffix on integers, "unsigned
+ * long" for "long unsigned int".
  */
 #ifndef SHINY_SYM_DIE_NORMALIZE_H
 #define SHINY_SYM_DIE_NORMALIZE_H
@@ -10,23 +14,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "die_type.h"
+#include "../elf/symbol_names.h"
+#include "name_text.h"
 
-/* A growing string, zero-terminated once something was added; what doesn't fit into 64 KB is left
- * out. */
-struct name_text {
-	char *at; /* NULL: empty */
-	size_t used, room;
-	bool failed; /* no memory: something is missing */
-};
-
-void text_add(struct name_text *text, const char *more, size_t bytes);
-void text_put(struct name_text *text, const char *more);
-void text_free(struct name_text *text);
-
-/* Adds `name` as die_type_normalize() spells it. */
+/* A demangled name in the spelling of this module, interned. */
+const char *die_normalize(struct names *names, const char *name);
+/* Adds it to `out` instead. */
 void die_normalize_text(const char *name, struct name_text *out);
 
+/*
+ * Can two normalised names mean the same type? Compilers number or place lambdas and unnamed types
+ * each in their own way, so any two of those are taken for the same one: "Task<f::{lambda at
+ * a.cc:3}>", "Task<f::{lambda()#1}>" and "Task<f::$_0>".
+ */
+bool die_normalize_alike(const char *a, const char *b);
+
+/* Length of a name in front of its template arguments. */
+size_t die_bare_length(const char *name);
 /* Bytes of the symbol that follows "operator"; 0: none. */
 size_t die_operator_length(const char *at);
 

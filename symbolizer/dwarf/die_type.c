@@ -11,10 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "die_name.h"
+#include "../../src/base/hash.h"
+#include "../../src/base/hash_table.h"
+#include "../../src/base/mem.h"
+#include "debug_definitions.h"
 #include "debug_unit.h"
+#include "die.h"
+#include "die_name.h"
+#include "die_normalize.h"
 
-#define HOPS_MAX 64
 #define NEST_MAX 24
 #define STEPS_MAX 4096 /* classes that one question may look into */
 
@@ -28,7 +33,7 @@ static void define(struct debug_units *units, Dwarf_Die *die, const char *name)
 	    die_is_class(dwarf_tag(&defined)) == die_is_class(dwarf_tag(die)))
 		*die = defined;
 	if (die_flag(die, DW_AT_declaration) && name && *name &&
-	    debug_definition(units, name, die, &defined))
+	    debug_definitions_class(units, name, die, &defined))
 		*die = defined;
 }
 
@@ -61,50 +66,6 @@ static bool has_vptr(struct debug_units *units, Dwarf_Die *class, unsigned depth
 	return false;
 }
 
-bool die_member_offset(Dwarf_Die *member, uint64_t *bits)
-{
-	Dwarf_Attribute attribute;
-	Dwarf_Word bytes = 0, value;
-
-	if (dwarf_attr(member, DW_AT_data_bit_offset, &attribute) &&
-	    !dwarf_formudata(&attribute, &value)) {
-		*bits = value;
-		return true;
-	}
-	if (dwarf_attr(member, DW_AT_data_member_location, &attribute)) {
-		if (dwarf_formudata(&attribute, &bytes)) {
-			Dwarf_Op *ops;
-			size_t count;
-
-			/* older compilers write an expression; that of a virtual base depends on
-			 * the object */
-			if (dwarf_getlocation(&attribute, &ops, &count) || count != 1 ||
-			    ops[0].atom != DW_OP_plus_uconst)
-				return false;
-			bytes = ops[0].number;
-		}
-	} else if (die_flag(member, DW_AT_external) || die_flag(member, DW_AT_declaration)) {
-		return false; /* a static member */
-	}
-	*bits = bytes * 8;
-	/* DWARF 3's bit-fields count from the most significant bit of their storage */
-	if (dwarf_attr(member, DW_AT_bit_offset, &attribute) &&
-	    !dwarf_formudata(&attribute, &value)) {
-		Dwarf_Die type;
-		int storage = dwarf_bytesize(member), size = dwarf_bitsize(member);
-
-		if (storage <= 0 && die_reference(member, DW_AT_type, &type)) {
-			Dwarf_Word word;
-
-			storage = dwarf_aggregate_size(&type, &word) ? 0 : (int)word;
-		}
-		if (storage <= 0 || size <= 0 || (int64_t)value + size > (int64_t)storage * 8)
-			return false;
-		*bits += (uint64_t)storage * 8 - value - (uint64_t)size;
-	}
-	return true;
-}
-
 /* Whether blocks of the class may be longer than it: its last member is an array of no, one or any
  * number of elements. */
 static bool is_open_ended(Dwarf_Die *class, unsigned depth)
@@ -123,8 +84,8 @@ static bool is_open_ended(Dwarf_Die *class, unsigned depth)
 	while (die_next(&child));
 	if (!final.addr || !die_reference(&final, DW_AT_type, &type))
 		return false;
-	for (int hops = 0; hops < HOPS_MAX && (dwarf_tag(&type) == DW_TAG_typedef ||
-					       dwarf_tag(&type) == DW_TAG_const_type);
+	for (int hops = 0; hops < DIE_PEEL_MAX && (dwarf_tag(&type) == DW_TAG_typedef ||
+						   dwarf_tag(&type) == DW_TAG_const_type);
 	     hops++)
 		if (!die_reference(&type, DW_AT_type, &type))
 			return false;
@@ -137,21 +98,6 @@ static bool is_open_ended(Dwarf_Die *class, unsigned depth)
 	if (dwarf_child(&type, &range) || dwarf_tag(&range) != DW_TAG_subrange_type)
 		return true;
 	return !die_subrange(&range, &elements) || elements <= 1;
-}
-
-/* Skips what is only another name or a qualifier. False: void, or a cycle. */
-static bool peel(Dwarf_Die *die)
-{
-	for (int hops = 0; hops < HOPS_MAX; hops++) {
-		int tag = dwarf_tag(die);
-
-		if (tag != DW_TAG_typedef && tag != DW_TAG_const_type &&
-		    tag != DW_TAG_volatile_type)
-			return true;
-		if (!die_reference(die, DW_AT_type, die))
-			return false;
-	}
-	return false;
 }
 
 /* sizeof(an) array: libdw's own doesn't go to type units. 0: unknown. */
@@ -170,7 +116,7 @@ static uint64_t array_bytes(struct debug_units *units, const Dwarf_Die *array)
 			     __builtin_mul_overflow(count, elements, &count)))
 				return 0;
 		while (die_next(&child));
-		if (!die_reference(&at, DW_AT_type, &at) || !peel(&at))
+		if (!die_reference(&at, DW_AT_type, &at) || !die_peel(&at))
 			return 0;
 	}
 	return resolve(units, &at, &element) &&
@@ -189,7 +135,7 @@ static bool resolve(struct debug_units *units, Dwarf_Die *die, struct die_type *
 
 	*out = (struct die_type){ .kind = DIE_VOID, .name = "void" };
 	for (int hops = 0;; hops++) {
-		if (hops == HOPS_MAX)
+		if (hops == DIE_PEEL_MAX)
 			return false;
 		tag = dwarf_tag(&peeled);
 		if (tag == DW_TAG_typedef || tag == DW_TAG_template_alias)
@@ -248,87 +194,61 @@ static bool resolve(struct debug_units *units, Dwarf_Die *die, struct die_type *
 	return true;
 }
 
-/*
- * Answers of die_type() by the address of the DIE's bytes, until the DWARF is closed: the same few
- * types are asked for at every instruction of a function, and to know whether a class has a vptr
- * takes a walk over its members and bases. Open addressing. Invariant: room is 0 or a power of two,
- * and at least twice the count.
- */
-struct type_memo {
-	struct type_entry {
-		const void *die;
-		struct die_type type;
-		bool good;
-	} *entries;
-	size_t count, room;
+struct type_entry {
+	const void *die;
+	struct die_type type;
+	bool good;
 };
 
-void type_memo_free(struct type_memo *memo)
+/*
+ * Answers of die_type() by the address of the DIE's bytes, until the DWARF is closed: the rules ask
+ * for the same few types at every instruction of a function, and whether a class has a vptr takes a
+ * walk over its members and bases.
+ */
+struct type_memo {
+	VEC(struct type_entry) entries;
+	struct hash_table table; /* by DIE */
+};
+
+static void type_memo_free(void *kept)
 {
-	if (memo)
-		free(memo->entries);
+	struct type_memo *memo = kept;
+
+	free(memo->entries.at);
+	hash_table_deinit(&memo->table);
 	free(memo);
 }
 
-static struct type_entry *type_slot(const struct type_memo *memo, const void *die)
+static struct type_memo *type_memo_of(struct debug_units *units)
 {
-	for (size_t at = (size_t)((uintptr_t)die * 0x9e3779b97f4a7c15ull >> 30);; at++) {
-		struct type_entry *entry = &memo->entries[at & (memo->room - 1)];
+	static const struct debug_slot slot = { .free = type_memo_free };
+	struct type_memo **kept = (struct type_memo **)debug_units_slot(units, &slot);
 
-		if (!entry->die || entry->die == die)
-			return entry;
-	}
-}
-
-/* Without memory the answer will be made again. */
-static void remember_type(struct debug_units *units, const void *die, const struct die_type *type,
-			  bool good)
-{
-	struct type_memo *memo = units->type_memo;
-
-	if (!memo)
-		units->type_memo = memo = calloc(1, sizeof(*memo));
-	if (!memo)
-		return;
-	if (memo->count * 2 >= memo->room) {
-		struct type_memo larger = { .room = memo->room ? memo->room * 2 : 256,
-					    .count = memo->count };
-
-		larger.entries = calloc(larger.room, sizeof(*larger.entries));
-		if (!larger.entries)
-			return;
-		for (size_t i = 0; i < memo->room; i++)
-			if (memo->entries[i].die)
-				*type_slot(&larger, memo->entries[i].die) = memo->entries[i];
-		free(memo->entries);
-		*memo = larger;
-	}
-
-	struct type_entry *entry = type_slot(memo, die);
-
-	memo->count += !entry->die;
-	*entry = (struct type_entry){ die, *type, good };
+	if (!*kept)
+		*kept = mem_zero(1, sizeof(**kept));
+	return *kept;
 }
 
 bool die_type(struct debug_units *units, Dwarf_Die *die, struct die_type *out)
 {
-	const struct type_entry *known = units->type_memo && units->type_memo->room
-						 ? type_slot(units->type_memo, die->addr)
-						 : NULL;
+	struct type_memo *memo = type_memo_of(units);
 	const void *key = die->addr; /* `die` may be in `out` */
+	uint64_t hash = hash_mix((uintptr_t)key);
+	uint32_t known = hash_table_find(&memo->table, hash, i, memo->entries.at[i].die == key);
 	unsigned steps = STEPS_MAX;
 	bool good;
 
-	if (known && known->die) {
-		*out = known->type;
-		return known->good;
+	if (known != HASH_NONE) {
+		*out = memo->entries.at[known].type;
+		return memo->entries.at[known].good;
 	}
 	good = resolve(units, die, out);
 	if (good && out->kind == DIE_CLASS) {
 		out->polymorphic = has_vptr(units, &out->die, 0, &steps);
 		out->trailing_array = is_open_ended(&out->die, 0);
 	}
-	remember_type(units, key, out, good);
+	hash_table_add(&memo->table, hash, (uint32_t)memo->entries.count);
+	*vec_push(&memo->entries) = (struct type_entry){ key, *out, good };
 	return good;
 }
 
@@ -384,7 +304,7 @@ bool die_type_argument(struct debug_units *units, Dwarf_Die *die, unsigned index
 			return false;
 		at = whole.die;
 	}
-	for (int hops = 0; hops < DEBUG_HOPS_MAX; hops++) {
+	for (int hops = 0; hops < DIE_HOPS_MAX; hops++) {
 		unsigned rest = index;
 
 		if (find_argument(&at, &rest, 0, &parameter))
@@ -437,10 +357,10 @@ bool die_type_class_of(struct debug_units *units, Dwarf_Die *function, struct di
 {
 	Dwarf_Die declared = die_origin(function), class;
 	struct debug_unit *unit =
-		dwarf_tag(&declared) == DW_TAG_subprogram ? debug_unit_of(units, &declared) : NULL;
+		dwarf_tag(&declared) == DW_TAG_subprogram ? debug_units_of(units, &declared) : NULL;
 	uint32_t container = unit ? debug_unit_container(unit, &declared) : NO_SCOPE;
 
-	return container != NO_SCOPE && die_is_class(unit->containers[container].tag) &&
+	return container != NO_SCOPE && die_is_class(unit->containers.at[container].tag) &&
 	       debug_unit_container_die(unit, container, &class) && die_type(units, &class, out);
 }
 
@@ -456,180 +376,4 @@ bool die_is_constructor(struct debug_units *units, Dwarf_Die *function, struct d
 	size_t length = die_bare_length(name);
 
 	return own && length == die_bare_length(own) && !memcmp(name, own, length);
-}
-
-struct leading {
-	struct debug_units *units;
-	const char **out;
-	size_t count, room;
-	unsigned steps;
-};
-
-/* The bases and members of a class at offset 0, in turn. */
-static void lead(struct leading *leading, Dwarf_Die *class, unsigned depth)
-{
-	Dwarf_Die child;
-
-	if (depth > NEST_MAX || !leading->steps || leading->count >= leading->room ||
-	    dwarf_child(class, &child))
-		return;
-	leading->steps--;
-	do {
-		int tag = dwarf_tag(&child);
-		struct die_type type;
-		Dwarf_Die at;
-		uint64_t bits;
-		size_t known = 0;
-
-		if ((tag != DW_TAG_inheritance && tag != DW_TAG_member) ||
-		    !die_member_offset(&child, &bits) || bits ||
-		    (tag == DW_TAG_inheritance && die_number(&child, DW_AT_virtuality)) ||
-		    !die_reference(&child, DW_AT_type, &at))
-			continue;
-		for (unsigned hops = 0;
-		     hops < NEST_MAX && peel(&at) && dwarf_tag(&at) == DW_TAG_array_type; hops++)
-			if (!die_reference(&at, DW_AT_type, &at))
-				break;
-		if (!die_is_class(dwarf_tag(&at)) || !resolve(leading->units, &at, &type))
-			continue;
-		while (known < leading->count && strcmp(leading->out[known], type.name))
-			known++;
-		if (known < leading->count)
-			continue;
-		if (type.kind == DIE_CLASS)
-			leading->out[leading->count++] = type.name;
-		lead(leading, &type.die, depth + 1);
-	} while (leading->count < leading->room && die_next(&child));
-}
-
-size_t die_type_leading(struct debug_units *units, const struct die_type *type, const char **out,
-			size_t room)
-{
-	struct leading leading = { .units = units, .out = out, .room = room, .steps = STEPS_MAX };
-	Dwarf_Die die = type->die;
-
-	if ((type->kind == DIE_CLASS || type->kind == DIE_UNION) && room)
-		lead(&leading, &die, 0);
-	return leading.count;
-}
-
-bool die_type_member_at(struct debug_units *units, const struct die_type *type, uint64_t offset,
-			struct die_type *out, const char **name)
-{
-	struct die_type class = *type;
-
-	*name = NULL;
-	for (int nest = 0; nest < NEST_MAX; nest++) {
-		struct die_type member, next;
-		Dwarf_Die child;
-		uint64_t at = 0;
-		bool found = false;
-
-		if (class.kind == DIE_POINTER) {
-			*out = class;
-			return offset == 0 && *name;
-		}
-		if (class.kind == DIE_ARRAY) {
-			if (!die_type_target(units, &class, &member) || !member.bytes)
-				return false;
-			offset %= member.bytes;
-			class = member;
-			continue;
-		}
-		if (class.kind != DIE_CLASS || dwarf_child(&class.die, &child))
-			return false;
-		do {
-			int tag = dwarf_tag(&child);
-			uint64_t bits;
-
-			if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) ||
-			    dwarf_hasattr(&child, DW_AT_bit_size) ||
-			    (tag == DW_TAG_inheritance && die_number(&child, DW_AT_virtuality)) ||
-			    !die_member_offset(&child, &bits) || bits / 8 > offset ||
-			    !die_type_of(units, &child, &member))
-				continue;
-
-			/* a flexible array reaches to wherever the block ends */
-			bool open = member.kind == DIE_ARRAY && class.trailing_array &&
-				    bits / 8 + member.bytes >= class.bytes;
-
-			if (offset - bits / 8 >= member.bytes && !open)
-				continue;
-			if (found)
-				return false; /* two members hold the byte: an empty base takes one,
-						 or it is a union in disguise */
-			if (tag == DW_TAG_inheritance && member.bytes <= 1)
-				continue;
-			found = true;
-			if (tag == DW_TAG_member) {
-				const char *own = dwarf_diename(&child);
-
-				*name = own ? names_text(units->names, own) : *name;
-			}
-			next = member;
-			at = bits / 8;
-		} while (die_next(&child));
-		if (!found)
-			return false;
-		offset -= at;
-		class = next;
-	}
-	return false;
-}
-
-struct alternatives {
-	struct debug_units *units;
-	struct die_type *out;
-	size_t count, room;
-	unsigned steps;
-};
-
-/* False: it can't be told. */
-static bool pointers_at(struct alternatives *to, const struct die_type *type, uint64_t offset,
-			unsigned depth)
-{
-	struct die_type member;
-	Dwarf_Die child;
-
-	if (depth > NEST_MAX || !to->steps)
-		return false;
-	to->steps--;
-	if (type->kind == DIE_POINTER) {
-		if (offset || to->count == to->room)
-			return false;
-		to->out[to->count++] = *type;
-		return true;
-	}
-	if (type->kind == DIE_ARRAY)
-		return die_type_target(to->units, type, &member) && member.bytes &&
-		       pointers_at(to, &member, offset % member.bytes, depth + 1);
-	if (type->kind != DIE_CLASS && type->kind != DIE_UNION)
-		return true; /* a number: no pointer is stored there */
-
-	Dwarf_Die die = type->die;
-
-	if (dwarf_child(&die, &child))
-		return true;
-	do {
-		int tag = dwarf_tag(&child);
-		uint64_t bits;
-
-		if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) ||
-		    dwarf_hasattr(&child, DW_AT_bit_size) ||
-		    (tag == DW_TAG_inheritance && die_number(&child, DW_AT_virtuality)) ||
-		    !die_member_offset(&child, &bits) || bits / 8 > offset ||
-		    !die_type_of(to->units, &child, &member) || offset - bits / 8 >= member.bytes)
-			continue;
-		if (!pointers_at(to, &member, offset - bits / 8, depth + 1))
-			return false;
-	} while (die_next(&child));
-	return true;
-}
-
-size_t die_type_union_at(struct debug_units *units, const struct die_type *type, uint64_t offset,
-			 struct die_type *out, size_t room)
-{
-	struct alternatives to = { .units = units, .out = out, .room = room, .steps = STEPS_MAX };
-
-	return pointers_at(&to, type, offset, 0) ? to.count : 0;
 }

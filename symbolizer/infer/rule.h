@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rule.h: what the rules about one return address share. For site_type.c and rule_*.c only.
+ * rule.h: what the rules about one return address share. Only site_type.c and the rule_*.c files
+ * include it; site_type.c asks the rules in the order of their trust.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: names. Threads: one at a time.
  */
 #ifndef SHINY_SYM_RULE_H
 #define SHINY_SYM_RULE_H
 
-#include "containers.h"
+#include "../dwarf/debug_scopes.h"
+#include "../dwarf/debug_variables.h"
 #include "../dwarf/die_type.h"
-#include "site_type.h"
+#include "evidence.h"
+#include "site_answer.h"
+#include "site_reader.h"
 
 enum { RULE_SCOPES = 64, RULE_INLINED = 48, RULE_VARIABLES = 96 };
 
@@ -34,9 +38,6 @@ struct rule_work {
 	struct site_answer *out;
 	struct sym_evidence *evidence;
 };
-
-/* A line of evidence. */
-void rule_say(struct rule_work *work, unsigned depth, const char *format, ...) SHINY_PRINTF(3, 4);
 
 /* Name, size, flags and classes at its start. */
 void rule_describe(struct rule_work *work, const struct die_type *type, struct site_candidate *out);
@@ -69,6 +70,9 @@ bool rule_in_destructor(struct rule_work *work, uint64_t vaddr);
 
 /* Is the variable where the pointer is, in front of the state's instruction? */
 bool rule_holds(const struct flow_state *state, const struct debug_variable *variable);
+/* The slot of the frame that lies in a variable of `bytes` bytes in memory, and where in it. */
+bool rule_slot_in(const struct flow_state *state, const struct debug_variable *variable,
+		  uint64_t bytes, uint64_t *offset);
 
 /* The address of an `object` plus `displacement`; `indexed`: and plus a multiple of something. An
  * array stands for any of its elements. */

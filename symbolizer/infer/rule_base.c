@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include "../flow/flow_code.h"
+#include "../dwarf/debug_definitions.h"
+#include "../dwarf/die_members.h"
 #include "rule.h"
 
 enum { WINDOW = 40, DEPTH = 6, CODE_MAX = 1 << 16 };
@@ -61,7 +63,7 @@ static bool pointer_in(struct rule_work *work, const struct die_type *type, uint
 		return offset % 8 == 0;
 	}
 	return element.kind == DIE_CLASS &&
-	       die_type_member_at(work->reader->units, &element, offset, out, &name);
+	       die_members_at(work->reader->units, &element, offset, out, &name);
 }
 
 /* What the pointer variable points at that is in `reg`, or from which `reg` has a constant
@@ -75,7 +77,7 @@ static bool variable_in(struct window *window, uint64_t vaddr, unsigned reg, str
 
 	if (++window->asked > WINDOW)
 		return false;
-	count = debug_units_variables(window->work->reader->units, vaddr, found, RULE_VARIABLES);
+	count = debug_variables_at(window->work->reader->units, vaddr, found, RULE_VARIABLES);
 	for (unsigned round = 0; round < 2; round++)
 		for (size_t i = 0; i < count; i++) {
 			if (found[i].place != (round ? DEBUG_PLACE_VALUE : DEBUG_PLACE_REGISTER) ||
@@ -98,7 +100,7 @@ static bool variable_at(struct debug_units *units, uint64_t vaddr, unsigned reg,
 			int64_t displacement, struct rule_base *out)
 {
 	struct debug_variable found[RULE_VARIABLES];
-	size_t count = debug_units_variables(units, vaddr, found, RULE_VARIABLES);
+	size_t count = debug_variables_at(units, vaddr, found, RULE_VARIABLES);
 
 	for (size_t i = 0; i < count; i++)
 		if (found[i].place == DEBUG_PLACE_MEMORY && found[i].reg == reg &&
@@ -179,7 +181,7 @@ static bool static_at(struct debug_units *units, uint64_t address, struct rule_b
 {
 	struct debug_variable global;
 
-	if (!debug_units_global(units, address, &global) ||
+	if (!debug_definitions_global(units, address, &global) ||
 	    !die_type(units, &global.type, &out->object))
 		return false;
 	out->displacement = (int64_t)(address - (uint64_t)global.displacement);

@@ -81,11 +81,11 @@ static bool this_is_pointer(struct rule_work *work, const struct debug_scope *in
 			continue;
 		looked++;
 
-		size_t count = debug_units_variables(work->reader->units, state->vaddr, variables,
-						     RULE_VARIABLES);
+		size_t count = debug_variables_at(work->reader->units, state->vaddr, variables,
+						  RULE_VARIABLES);
 		struct debug_scope scopes[RULE_SCOPES];
-		size_t depth = debug_units_scopes(work->reader->units, state->vaddr, scopes,
-						  RULE_SCOPES),
+		size_t depth = debug_scopes_at(work->reader->units, state->vaddr, scopes,
+					       RULE_SCOPES),
 		       own = 0;
 
 		while (own < depth && scopes[own].id != inlined->id)
@@ -120,7 +120,7 @@ static bool enclosing_constructor(struct rule_work *work, uint64_t vaddr, struct
 {
 	struct debug_scope scopes[RULE_SCOPES];
 	size_t count = work->reader->units
-			       ? debug_units_scopes(work->reader->units, vaddr, scopes, RULE_SCOPES)
+			       ? debug_scopes_at(work->reader->units, vaddr, scopes, RULE_SCOPES)
 			       : 0,
 	       end = 0;
 	bool found = false;
@@ -217,7 +217,7 @@ static void called_constructor(struct rule_work *work, const struct flow_fact *f
 	if (fact->argument || fact->offset < 0 || fact->offset > 64)
 		return;
 	if (work->reader->units && fact->callee.vaddr &&
-	    debug_units_function_at(work->reader->units, fact->callee.vaddr, &function)) {
+	    debug_scopes_function_at(work->reader->units, fact->callee.vaddr, &function)) {
 		is = die_is_constructor(work->reader->units, &function, &class);
 		if (!is)
 			return;
@@ -230,28 +230,29 @@ static void called_constructor(struct rule_work *work, const struct flow_fact *f
 		struct die_type outer;
 
 		if (enclosing_constructor(work, fact->vaddr, &outer, &scope)) {
-			rule_say(work, 1,
-				 "0x%llx: a constructor gets the pointer+%lld, called from the "
-				 "inlined one of %s, DIE 0x%llx",
-				 (unsigned long long)fact->vaddr, (long long)fact->offset,
-				 outer.name, (unsigned long long)dwarf_dieoffset(&scope.die));
+			evidence_say(work->evidence, 1,
+				     "0x%llx: a constructor gets the pointer+%lld, called from the "
+				     "inlined one of %s, DIE 0x%llx",
+				     (unsigned long long)fact->vaddr, (long long)fact->offset,
+				     outer.name, (unsigned long long)dwarf_dieoffset(&scope.die));
 			add_class(work, &outer, fact->offset, fact->certain ? SITE_CERTAIN : 0);
 			if (!is || strcmp(outer.name, class.name))
 				return;
 		}
 	}
 	if (folded) {
-		rule_say(work, 1,
-			 "0x%llx: a constructor whose code serves several classes gets the pointer",
-			 (unsigned long long)fact->vaddr);
+		evidence_say(
+			work->evidence, 1,
+			"0x%llx: a constructor whose code serves several classes gets the pointer",
+			(unsigned long long)fact->vaddr);
 		return;
 	}
 	if (is) {
-		rule_say(work, 1,
-			 "0x%llx: the constructor of %s (%llu bytes) gets the pointer+%lld%s",
-			 (unsigned long long)fact->vaddr, class.name,
-			 (unsigned long long)class.bytes, (long long)fact->offset,
-			 fact->certain ? "" : ", on some paths");
+		evidence_say(work->evidence, 1,
+			     "0x%llx: the constructor of %s (%llu bytes) gets the pointer+%lld%s",
+			     (unsigned long long)fact->vaddr, class.name,
+			     (unsigned long long)class.bytes, (long long)fact->offset,
+			     fact->certain ? "" : ", on some paths");
 		add_class(work, &class, fact->offset, fact->certain ? SITE_CERTAIN : 0);
 		return;
 	}
@@ -269,9 +270,9 @@ static void called_constructor(struct rule_work *work, const struct flow_fact *f
 		if (!candidate.bytes)
 			candidate.bytes = symbol_bytes(work, symbol);
 	}
-	rule_say(work, 1, "0x%llx: the constructor of %s gets the pointer+%lld%s",
-		 (unsigned long long)fact->vaddr, candidate.type, (long long)fact->offset,
-		 fact->certain ? "" : ", on some paths");
+	evidence_say(work->evidence, 1, "0x%llx: the constructor of %s gets the pointer+%lld%s",
+		     (unsigned long long)fact->vaddr, candidate.type, (long long)fact->offset,
+		     fact->certain ? "" : ", on some paths");
 	rule_add(work, &candidate);
 }
 
@@ -283,8 +284,8 @@ static void inlined_constructors(struct rule_work *work)
 
 	if (work->through >= work->scope_count)
 		return;
-	count = debug_units_inlined_behind(work->reader->units, work->ret,
-					   &work->scopes[work->through], inlined, RULE_INLINED);
+	count = debug_scopes_behind(work->reader->units, work->ret, &work->scopes[work->through],
+				    inlined, RULE_INLINED);
 	for (size_t i = 0; i < count; i++) {
 		struct die_type class;
 		bool same_line, same_this = false, certain;
@@ -295,23 +296,24 @@ static void inlined_constructors(struct rule_work *work)
 		same_line = work->line && inlined[i].call_line == work->line;
 		same_this = this_is_pointer(work, &inlined[i]);
 		if (!same_line && !same_this) {
-			rule_say(work, 1,
-				 "the inlined constructor of %s, line %u, DIE 0x%llx: another "
-				 "line, and its `this` isn't seen to be the pointer",
-				 class.name, inlined[i].call_line,
-				 (unsigned long long)dwarf_dieoffset(&inlined[i].die));
+			evidence_say(work->evidence, 1,
+				     "the inlined constructor of %s, line %u, DIE 0x%llx: another "
+				     "line, and its `this` isn't seen to be the pointer",
+				     class.name, inlined[i].call_line,
+				     (unsigned long long)dwarf_dieoffset(&inlined[i].die));
 			continue;
 		}
 		certain = always_passes(&work->flow, work->ret, inlined[i].low, inlined[i].high);
-		rule_say(work, 1,
-			 "the inlined constructor of %s (%llu bytes), line %u, DIE 0x%llx: %s%s%s",
-			 class.name, (unsigned long long)class.bytes, inlined[i].call_line,
-			 (unsigned long long)dwarf_dieoffset(&inlined[i].die),
-			 same_line ? "the line of the call" : "",
-			 same_this ? same_line ? ", its `this` is the pointer"
-					       : "its `this` is the pointer"
-				   : "",
-			 certain ? "" : ", on some paths");
+		evidence_say(
+			work->evidence, 1,
+			"the inlined constructor of %s (%llu bytes), line %u, DIE 0x%llx: %s%s%s",
+			class.name, (unsigned long long)class.bytes, inlined[i].call_line,
+			(unsigned long long)dwarf_dieoffset(&inlined[i].die),
+			same_line ? "the line of the call" : "",
+			same_this ? same_line ? ", its `this` is the pointer"
+					      : "its `this` is the pointer"
+				  : "",
+			certain ? "" : ", on some paths");
 		add_class(work, &class, 0,
 			  (certain || (same_line && same_this) ? SITE_CERTAIN : 0) |
 				  (same_this ? 0 : SITE_LINE));
@@ -358,8 +360,9 @@ static void stored_vtables(struct rule_work *work)
 			continue;
 		}
 		if (rule_in_destructor(work, fact->vaddr)) {
-			rule_say(work, 1, "0x%llx: a destructor stores the vtable of %s",
-				 (unsigned long long)fact->vaddr, candidate.type);
+			evidence_say(work->evidence, 1,
+				     "0x%llx: a destructor stores the vtable of %s",
+				     (unsigned long long)fact->vaddr, candidate.type);
 			continue;
 		}
 		if (!candidate.bytes || !work->scope_count) {
@@ -369,11 +372,12 @@ static void stored_vtables(struct rule_work *work)
 		if (!candidate.bytes)
 			candidate.bytes = bytes;
 		candidate.flags |= SITE_POLYMORPHIC | (fact->certain ? SITE_CERTAIN : 0);
-		rule_say(work, 1,
-			 "0x%llx: the vtable of %s (%llu bytes) is stored at the block's start%s",
-			 (unsigned long long)fact->vaddr, candidate.type,
-			 (unsigned long long)candidate.bytes,
-			 fact->certain ? "" : ", on some paths");
+		evidence_say(
+			work->evidence, 1,
+			"0x%llx: the vtable of %s (%llu bytes) is stored at the block's start%s",
+			(unsigned long long)fact->vaddr, candidate.type,
+			(unsigned long long)candidate.bytes,
+			fact->certain ? "" : ", on some paths");
 		rule_add(work, &candidate);
 	}
 }
@@ -420,7 +424,8 @@ void rule_constructor(struct rule_work *work)
 				work->out->ambiguous = true;
 		}
 	if (work->out->ambiguous)
-		rule_say(work, 1,
-			 "constructors of several classes on different paths: the site makes more "
-			 "than one type");
+		evidence_say(
+			work->evidence, 1,
+			"constructors of several classes on different paths: the site makes more "
+			"than one type");
 }

@@ -26,6 +26,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../dwarf/die_normalize.h"
+#include "../dwarf/die_path.h"
 #include "rule.h"
 
 enum { ELEMENT_MAX = 3000 };
@@ -251,8 +253,8 @@ static const char *container_name(struct rule_work *work, struct container_link 
 	if (link->die && die_type_class_of(work->reader->units, link->die, &class) && class.name &&
 	    *class.name)
 		return class.name;
-	return link->parsed && *link->parts.class ? die_type_normalize(work->reader->names,
-								       link->parts.class)
+	return link->parsed && *link->parts.class ? die_normalize(work->reader->names,
+								  link->parts.class)
 						  : inner;
 }
 
@@ -285,11 +287,11 @@ static bool take(struct rule_work *work, struct container_link *link, struct con
 	if (rule->what == CONTAINER_THROUGH || rule->what == CONTAINER_WRAPPER)
 		return !found->container_rule && !found->shell;
 	typed = evaluate(work, link, rule, &candidate);
-	rule_say(work, 1, "%s is %s%s%s", link->path,
-		 rule->what == CONTAINER_ALLOCATOR ? "an allocator"
-		 : rule->what == CONTAINER_MAKER   ? "a maker"
-						   : "a container",
-		 typed ? " of " : "", typed ? candidate.type : "");
+	evidence_say(work->evidence, 1, "%s is %s%s%s", link->path,
+		     rule->what == CONTAINER_ALLOCATOR ? "an allocator"
+		     : rule->what == CONTAINER_MAKER   ? "a maker"
+						       : "a container",
+		     typed ? " of " : "", typed ? candidate.type : "");
 	switch (rule->what) {
 	case CONTAINER_ALLOCATOR:
 		if (found->container_rule || found->shell)
@@ -324,18 +326,20 @@ static bool take(struct rule_work *work, struct container_link *link, struct con
 	if (inner && inner->bytes && candidate.bytes && inner->bytes != candidate.bytes &&
 	    rule->shape != CONTAINER_LOOSE) {
 		if (found->container_rule || found->shell) {
-			rule_say(work, 2, "another size than %s: not its storage", inner->type);
+			evidence_say(work->evidence, 2, "another size than %s: not its storage",
+				     inner->type);
 			return false; /* a container in another's code */
 		}
-		rule_say(work, 2, "%s has another size: something else of the container's",
-			 inner->type);
+		evidence_say(work->evidence, 2,
+			     "%s has another size: something else of the container's", inner->type);
 		found->shell = true;
 		found->name = name;
 		return true;
 	}
 	if (inner && inner->type != candidate.type)
-		rule_say(work, 2, "it wins over %s: equal code of different types was folded",
-			 inner->type);
+		evidence_say(work->evidence, 2,
+			     "it wins over %s: equal code of different types was folded",
+			     inner->type);
 	if (!candidate.bytes && inner)
 		candidate.bytes = inner->bytes;
 	found->container = candidate;
@@ -369,7 +373,7 @@ bool rule_container(struct rule_work *work)
 		const char *symbol = rule_symbol(work, work->callee.vaddr, &folded);
 		bool known =
 			work->reader->units &&
-			debug_units_function_at(work->reader->units, work->callee.vaddr, &callee);
+			debug_scopes_function_at(work->reader->units, work->callee.vaddr, &callee);
 
 		if ((work->entry || known) &&
 		    link_of(work, known ? &callee : NULL,
@@ -418,8 +422,9 @@ bool rule_container(struct rule_work *work)
 	best->flags |=
 		(folded ? 0 : SITE_CERTAIN) | (rule->shape == CONTAINER_LOOSE ? SITE_LOOSE : 0);
 	if (folded)
-		rule_say(work, 1,
-			 "the function's code serves several types: any of theirs may be meant");
+		evidence_say(
+			work->evidence, 1,
+			"the function's code serves several types: any of theirs may be meant");
 	if (found.shell && rule == found.allocator_rule) {
 		/* a container that leaves its element to the allocator: nodes are named so */
 		const char *bracket = strchr(best->type, '<'), *node = strstr(best->type, "_node");

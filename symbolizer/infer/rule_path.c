@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../dwarf/die_path.h"
 #include "rule.h"
 
 /* Behind the bracket that closes the one at `c`; NULL: it isn't closed. */
@@ -197,7 +198,7 @@ bool rule_in_destructor(struct rule_work *work, uint64_t vaddr)
 {
 	struct debug_scope scopes[RULE_SCOPES];
 	size_t count = work->reader->units
-			       ? debug_units_scopes(work->reader->units, vaddr, scopes, RULE_SCOPES)
+			       ? debug_scopes_at(work->reader->units, vaddr, scopes, RULE_SCOPES)
 			       : 0;
 
 	for (size_t i = 0; i < count; i++) {

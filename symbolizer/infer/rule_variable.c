@@ -18,47 +18,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../dwarf/debug_unit.h"
+#include "../dwarf/debug_definitions.h"
+#include "../dwarf/die.h"
+#include "../dwarf/die_layout.h"
+#include "../dwarf/die_members.h"
+#include "../dwarf/die_path.h"
 #include "rule.h"
 
 enum { LOOK_MAX = 80, FOUND_MAX = 3, UNION_MAX = 4 };
-
-/* The slot of the frame that lies in a variable in memory, and where in it. */
-static bool slot_in(const struct flow_state *state, const struct debug_variable *variable,
-		    uint64_t bytes, uint64_t *offset)
-{
-	for (unsigned i = 0; variable->place == DEBUG_PLACE_MEMORY && i < state->slot_count; i++) {
-		const struct flow_slot *slot = &state->slots[i];
-		int64_t displacement = variable->displacement;
-
-		if (variable->reg != slot->base || slot->offset)
-			continue;
-		if (slot->base == FLOW_RSP) {
-			if (state->rsp == FLOW_RSP_UNKNOWN)
-				continue;
-			displacement += state->rsp;
-		}
-		if (slot->displacement >= displacement &&
-		    (uint64_t)slot->displacement - (uint64_t)displacement < bytes) {
-			*offset = (uint64_t)slot->displacement - (uint64_t)displacement;
-			return true;
-		}
-	}
-	return false;
-}
-
-bool rule_holds(const struct flow_state *state, const struct debug_variable *variable)
-{
-	uint64_t offset;
-
-	if (variable->place == DEBUG_PLACE_REGISTER)
-		return variable->reg < FLOW_REGISTERS && state->registers & 1u << variable->reg &&
-		       !state->offsets[variable->reg];
-	if (variable->place == DEBUG_PLACE_VALUE)
-		return variable->reg < FLOW_REGISTERS && state->registers & 1u << variable->reg &&
-		       state->offsets[variable->reg] + variable->displacement == 0;
-	return slot_in(state, variable, 1, &offset);
-}
 
 static bool last_member(void *context, const struct die_member *member)
 {
@@ -97,7 +64,7 @@ static bool add_union(struct rule_work *work, const struct die_type *type, uint6
 		      unsigned flags)
 {
 	struct die_type pointers[UNION_MAX];
-	size_t count = die_type_union_at(work->reader->units, type, offset, pointers, UNION_MAX),
+	size_t count = die_members_of_union(work->reader->units, type, offset, pointers, UNION_MAX),
 	       before = work->out->count;
 
 	if (before + count > SITE_CANDIDATES)
@@ -135,7 +102,7 @@ static bool add_variable(struct rule_work *work, struct debug_variable *variable
 		type = element;
 		offset %= element.bytes;
 	}
-	if (die_type_member_at(work->reader->units, &type, offset, &member, &name))
+	if (die_members_at(work->reader->units, &type, offset, &member, &name))
 		return add_pointer(work, &member, flags);
 	return add_union(work, &type, offset, flags);
 }
@@ -168,9 +135,9 @@ static void variables(struct rule_work *work)
 		if (!state->registers && !state->slot_count)
 			continue;
 		looked++;
-		depth = debug_units_scopes(work->reader->units, state->vaddr, scopes, RULE_SCOPES);
-		count = debug_units_variables(work->reader->units, state->vaddr, found,
-					      RULE_VARIABLES);
+		depth = debug_scopes_at(work->reader->units, state->vaddr, scopes, RULE_SCOPES);
+		count = debug_variables_at(work->reader->units, state->vaddr, found,
+					   RULE_VARIABLES);
 		for (size_t v = 0; v < count; v++) {
 			size_t scope = scope_of(work, scopes, depth, &found[v]),
 			       before = work->out->count;
@@ -184,8 +151,8 @@ static void variables(struct rule_work *work)
 				if (!rule_holds(state, &found[v]))
 					continue;
 			} else if (!die_type(work->reader->units, &found[v].type, &type) ||
-				   !slot_in(state, &found[v], type.bytes ? type.bytes : 8,
-					    &offset)) {
+				   !rule_slot_in(state, &found[v], type.bytes ? type.bytes : 8,
+						 &offset)) {
 				continue;
 			}
 			/* the scope's own variable replaces those of scopes around it */
@@ -197,18 +164,19 @@ static void variables(struct rule_work *work)
 				continue;
 			best = scope;
 			if (work->out->count > before)
-				rule_say(work, 1,
-					 "0x%llx: the %s %s, DIE 0x%llx, holds the pointer%s: %s "
-					 "(%llu bytes)",
-					 (unsigned long long)state->vaddr,
-					 found[v].parameter ? "parameter" : "variable",
-					 found[v].name ? found[v].name : "?",
-					 (unsigned long long)dwarf_dieoffset(&found[v].die),
-					 offset ? " inside" : "",
-					 work->out->candidates[work->out->count - 1].type,
-					 (unsigned long long)work->out
-						 ->candidates[work->out->count - 1]
-						 .bytes);
+				evidence_say(
+					work->evidence, 1,
+					"0x%llx: the %s %s, DIE 0x%llx, holds the pointer%s: %s "
+					"(%llu bytes)",
+					(unsigned long long)state->vaddr,
+					found[v].parameter ? "parameter" : "variable",
+					found[v].name ? found[v].name : "?",
+					(unsigned long long)dwarf_dieoffset(&found[v].die),
+					offset ? " inside" : "",
+					work->out->candidates[work->out->count - 1].type,
+					(unsigned long long)work->out
+						->candidates[work->out->count - 1]
+						.bytes);
 			if (work->out->count >= first + FOUND_MAX)
 				return;
 		}
@@ -227,12 +195,14 @@ static void stores(struct rule_work *work, const struct flow_fact *fact)
 	if (fact->base >= FLOW_REGISTERS) {
 		struct debug_variable global;
 
-		if (fact->value && debug_units_global(work->reader->units, fact->value, &global) &&
+		if (fact->value &&
+		    debug_definitions_global(work->reader->units, fact->value, &global) &&
 		    add_variable(work, &global, fact->value - (uint64_t)global.displacement, 0) &&
 		    work->out->count > before)
-			rule_say(work, 1, "0x%llx: stored in the global %s: %s",
-				 (unsigned long long)fact->vaddr, global.name ? global.name : "?",
-				 work->out->candidates[before].type);
+			evidence_say(work->evidence, 1, "0x%llx: stored in the global %s: %s",
+				     (unsigned long long)fact->vaddr,
+				     global.name ? global.name : "?",
+				     work->out->candidates[before].type);
 		return;
 	}
 	if ((fact->base == FLOW_RSP || fact->base == FLOW_RBP) &&
@@ -267,9 +237,9 @@ static void stores(struct rule_work *work, const struct flow_fact *fact)
 			return;
 	}
 	if (work->out->count > before)
-		rule_say(work, 1, "0x%llx: stored at %lld of %s: %s",
-			 (unsigned long long)fact->vaddr, (long long)base.displacement,
-			 target.name ? target.name : "?", work->out->candidates[before].type);
+		evidence_say(work->evidence, 1, "0x%llx: stored at %lld of %s: %s",
+			     (unsigned long long)fact->vaddr, (long long)base.displacement,
+			     target.name ? target.name : "?", work->out->candidates[before].type);
 }
 
 /* The parameter of `function` that argument register `index` brings; false: that depends on more
@@ -313,16 +283,16 @@ static void parameters(struct rule_work *work, const struct flow_fact *fact)
 	const char *path;
 
 	if (fact->offset || !fact->callee.vaddr ||
-	    !debug_units_function_at(work->reader->units, fact->callee.vaddr, &function) ||
+	    !debug_scopes_function_at(work->reader->units, fact->callee.vaddr, &function) ||
 	    die_is_constructor(work->reader->units, &function, &class) ||
 	    !parameter_at(work, &function, fact->argument, &type) ||
 	    !add_pointer(work, &type, SITE_PARAMETER))
 		return;
 	path = die_function_path(work->reader->units, &function);
 	if (work->out->count > before)
-		rule_say(work, 1, "0x%llx: argument %u of %s() takes it: %s",
-			 (unsigned long long)fact->vaddr, fact->argument, path ? path : "?",
-			 work->out->candidates[before].type);
+		evidence_say(work->evidence, 1, "0x%llx: argument %u of %s() takes it: %s",
+			     (unsigned long long)fact->vaddr, fact->argument, path ? path : "?",
+			     work->out->candidates[before].type);
 }
 
 void rule_variable(struct rule_work *work)
@@ -346,8 +316,8 @@ void rule_variable(struct rule_work *work)
 
 		if (die_type_of(work->reader->units, &function, &type) &&
 		    add_pointer(work, &type, 0) && work->out->count > before)
-			rule_say(work, 1, "the function returns it as %s: %s", type.name,
-				 work->out->candidates[before].type);
+			evidence_say(work->evidence, 1, "the function returns it as %s: %s",
+				     type.name, work->out->candidates[before].type);
 	}
 	for (size_t i = 0; i < work->flow.fact_count; i++)
 		if (work->flow.facts[i].kind == FLOW_CALL || work->flow.facts[i].kind == FLOW_JUMP)

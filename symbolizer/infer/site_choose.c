@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * site_choose.c: which of a site's candidates fits the blocks that it made?
+ * site_choose.c: see site_choose.h.
  *
  * A candidate that doesn't fit is dropped: an object has its class's size; elements divide it,
  * behind their header; for malloc and new[] a variable's type may be repeated, or end in an array.
@@ -13,13 +13,13 @@
  *   - a constructor and a variable that agree confirm each other, if they contradict each other the
  *     constructor is believed a little, unless it only stands in the same line.
  */
+#include "site_choose.h"
+
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "../dwarf/die_type.h"
-#include "site_type.h"
+#include "../dwarf/die_normalize.h"
+#include "evidence.h"
 
 enum api_family { FAMILY_NEW, FAMILY_ARRAY, FAMILY_C };
 
@@ -31,19 +31,6 @@ struct choice {
 	enum api_family family;
 	struct sym_evidence *evidence;
 };
-
-static void SHINY_PRINTF(2, 3) say(const struct choice *choice, const char *format, ...)
-{
-	char text[1200];
-	va_list arguments;
-
-	if (!choice->evidence)
-		return;
-	va_start(arguments, format);
-	vsnprintf(text, sizeof(text), format, arguments);
-	va_end(arguments);
-	choice->evidence->line(choice->evidence->context, 1, text);
-}
 
 static enum api_family family_of(unsigned api, const char *callee)
 {
@@ -188,7 +175,7 @@ static bool replaced(const struct site_answer *answer, const enum choose_fit *fi
 		 * gives its lambda */
 		if (one->rule == SYM_RULE_STORE && other->rule == SYM_RULE_CONSTRUCTOR &&
 		    !(other->flags & SITE_SYMBOL) && (!one->bytes || one->bytes == other->bytes) &&
-		    die_type_alike(one->type, other->type))
+		    die_normalize_alike(one->type, other->type))
 			return true;
 		if ((made(other) || other->rule == SYM_RULE_VARIABLE) && begins_with(other, one) &&
 		    !begins_with(one, other) &&
@@ -348,11 +335,12 @@ static bool choose_one(const struct choice *choice, const struct site_answer *an
 			candidate->type && (!functions_only || candidate->rule == SYM_RULE_FUNCTION)
 				? fit_of(choice, candidate)
 				: FIT_NOT;
-		say(choice, "candidate %s by %s, %" PRIu64 " bytes%s: %s",
-		    candidate->type ? candidate->type : "?", sym_rule_name(candidate->rule),
-		    candidate->bytes,
-		    candidate->header && !candidate->trailing ? " behind a header" : "",
-		    fits[i] ? fits[i] == FIT_ONE ? "fits" : "fits, repeated" : "doesn't fit");
+		evidence_say(choice->evidence, 1, "candidate %s by %s, %" PRIu64 " bytes%s: %s",
+			     candidate->type ? candidate->type : "?",
+			     sym_rule_name(candidate->rule), candidate->bytes,
+			     candidate->header && !candidate->trailing ? " behind a header" : "",
+			     fits[i] ? fits[i] == FIT_ONE ? "fits" : "fits, repeated"
+				     : "doesn't fit");
 		if (fits[i] && best < 0 && !made(candidate) && candidate->rule != SYM_RULE_VARIABLE)
 			best = (int)i;
 	}
@@ -364,13 +352,15 @@ static bool choose_one(const struct choice *choice, const struct site_answer *an
 							 choose_variable(answer, fits, false));
 
 			if (confirmed >= 0) {
-				say(choice,
-				    "several classes are made here, and a variable is of this one");
+				evidence_say(choice->evidence, 1,
+					     "several classes are made here, and a variable is of "
+					     "this one");
 				give(&answer->candidates[confirmed], fits[confirmed], SYM_HIGH,
 				     climbed, out);
 				return true;
 			}
-			say(choice, "several classes are made here: none is believed");
+			evidence_say(choice->evidence, 1,
+				     "several classes are made here: none is believed");
 			if (variable < 0 || !answer->candidates[variable].or_derived)
 				return false;
 			best = variable; /* the base class of them all */
@@ -385,8 +375,9 @@ static bool choose_one(const struct choice *choice, const struct site_answer *an
 			if (!agreed && other->bytes == 1 && fits[best] == FIT_MANY && !one->header)
 				best = variable; /* an object at the start of a buffer of bytes */
 			if (contradicted && one->flags & SITE_LINE) {
-				say(choice, "the constructor in the line is of something else: a "
-					    "variable of this size takes the pointer");
+				evidence_say(choice->evidence, 1,
+					     "the constructor in the line is of something else: a "
+					     "variable of this size takes the pointer");
 				best = variable;
 				contradicted = false;
 			}
@@ -397,9 +388,10 @@ static bool choose_one(const struct choice *choice, const struct site_answer *an
 	give(&answer->candidates[best], fits[best],
 	     trust(&answer->candidates[best], fits[best], agreed, contradicted), climbed, out);
 	if (agreed)
-		say(choice, "a variable of this type confirms it");
+		evidence_say(choice->evidence, 1, "a variable of this type confirms it");
 	if (contradicted)
-		say(choice, "a variable of another type of this size says otherwise");
+		evidence_say(choice->evidence, 1,
+			     "a variable of another type of this size says otherwise");
 	return true;
 }
 
@@ -421,27 +413,28 @@ static void find_container(const struct site_answer *const *answers, size_t coun
 	}
 }
 
-void site_type_choose(const struct site_answer *const *answers, size_t count, unsigned api,
-		      const struct sym_sizes *sizes, struct sym_type *out,
-		      struct sym_evidence *evidence)
+void site_choose(const struct site_answer *const *answers, size_t count, unsigned api,
+		 const struct sym_sizes *sizes, struct sym_type *out, struct sym_evidence *evidence)
 {
 	struct choice choice = { .sizes = sizes, .evidence = evidence };
 	bool functions_only = false;
 
 	*out = (struct sym_type){ .rule = SYM_RULE_NONE };
 	if (sizes->step)
-		say(&choice, "sizes %" PRIu64 " to %" PRIu64 ", %" PRIu64 " apart", sizes->min,
-		    sizes->max, sizes->step);
+		evidence_say(evidence, 1, "sizes %" PRIu64 " to %" PRIu64 ", %" PRIu64 " apart",
+			     sizes->min, sizes->max, sizes->step);
 	else
-		say(&choice, "size %" PRIu64, sizes->min);
+		evidence_say(evidence, 1, "size %" PRIu64, sizes->min);
 	for (size_t i = 0; i < count; i++) {
 		choice.family = family_of(api, answers[i]->callee);
 		if (choose_one(&choice, answers[i], i, functions_only, out)) {
 			if (out->rule == SYM_RULE_ALLOCATOR)
 				find_container(answers, count, i + 1, out);
-			say(&choice, "answer: %s%s%s, %s, by %s", out->type,
-			    out->container ? " of " : "", out->container ? out->container : "",
-			    sym_confidence_name(out->confidence), sym_rule_name(out->rule));
+			evidence_say(evidence, 1, "answer: %s%s%s, %s, by %s", out->type,
+				     out->container ? " of " : "",
+				     out->container ? out->container : "",
+				     sym_confidence_name(out->confidence),
+				     sym_rule_name(out->rule));
 			return;
 		}
 		if (!answers[i]->climbs)
@@ -452,6 +445,6 @@ void site_type_choose(const struct site_answer *const *answers, size_t count, un
 		if (answers[i]->label) {
 			*out = (struct sym_type){ .type = answers[i]->label,
 						  .confidence = SYM_LABEL };
-			say(&choice, "no type fits: %s", out->type);
+			evidence_say(evidence, 1, "no type fits: %s", out->type);
 		}
 }

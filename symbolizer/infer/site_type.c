@@ -19,135 +19,20 @@
 #include "site_type.h"
 
 #include <dwarf.h>
-#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "../../src/base/mem.h"
+#include "../dwarf/debug_lines.h"
 #include "../dwarf/debug_unit.h"
+#include "../dwarf/die.h"
+#include "../dwarf/die_path.h"
 #include "rule.h"
 
 #define DW_AT_LLVM_alloc_type 0x3e0a /* LLVM 22; DWARF 6's draft has DW_AT_alloc_type */
 #define ABBREVIATIONS_MAX 100000 /* of one unit; 2,000 are many */
 #define ATTRIBUTES_MAX 64
-
-void rule_say(struct rule_work *work, unsigned depth, const char *format, ...)
-{
-	char text[1200];
-	va_list arguments;
-
-	if (!work->evidence)
-		return;
-	va_start(arguments, format);
-	vsnprintf(text, sizeof(text), format, arguments);
-	va_end(arguments);
-	work->evidence->line(work->evidence->context, depth, text);
-}
-
-void rule_describe(struct rule_work *work, const struct die_type *type, struct site_candidate *out)
-{
-	struct die_type copy = *type;
-
-	out->type = type->name && *type->name ? type->name : NULL;
-	out->bytes = type->bytes;
-	out->trailing = type->trailing_array;
-	if (type->polymorphic)
-		out->flags |= SITE_POLYMORPHIC;
-	memset(out->leading, 0, sizeof(out->leading));
-	if (type->kind == DIE_CLASS)
-		die_type_leading(work->reader->units, &copy, out->leading, SITE_LEADING);
-}
-
-/* The types whose size needs no debug information. */
-static uint64_t known_bytes(const char *name)
-{
-	static const struct {
-		const char *name;
-		uint64_t bytes;
-	} known[] = {
-		{ "char", 1 },		{ "signed char", 1 },
-		{ "unsigned char", 1 }, { "bool", 1 },
-		{ "char8_t", 1 },	{ "std::byte", 1 },
-		{ "short", 2 },		{ "unsigned short", 2 },
-		{ "char16_t", 2 },	{ "int", 4 },
-		{ "unsigned int", 4 },	{ "float", 4 },
-		{ "wchar_t", 4 },	{ "char32_t", 4 },
-		{ "long", 8 },		{ "unsigned long", 8 },
-		{ "long long", 8 },	{ "unsigned long long", 8 },
-		{ "double", 8 },	{ "long double", 16 },
-		{ "__int128", 16 },	{ "unsigned __int128", 16 },
-	};
-	size_t length = strlen(name);
-
-	if (length && name[length - 1] == '*')
-		return 8;
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-		if (!strcmp(known[i].name, name))
-			return known[i].bytes;
-	return 0;
-}
-
-void rule_describe_name(struct rule_work *work, const char *name, struct site_candidate *out)
-{
-	struct die_type type;
-	Dwarf_Die die;
-	const char *tidy = die_type_normalize(work->reader->names, name);
-
-	out->type = tidy ? tidy : names_text(work->reader->names, name);
-	if (!out->type)
-		return;
-	out->bytes = known_bytes(out->type);
-	if (!out->bytes && work->reader->units &&
-	    debug_units_definition(work->reader->units, out->type, &die) &&
-	    die_type(work->reader->units, &die, &type))
-		rule_describe(work, &type, out);
-}
-
-void rule_add(struct rule_work *work, const struct site_candidate *candidate)
-{
-	struct site_answer *out = work->out;
-
-	if (!candidate->type || !*candidate->type)
-		return;
-	for (size_t i = 0; i < out->count; i++) {
-		struct site_candidate *old = &out->candidates[i];
-
-		if (old->type != candidate->type || old->header != candidate->header ||
-		    old->rule != candidate->rule)
-			continue;
-		old->flags |= candidate->flags & SITE_CERTAIN;
-		if (!(candidate->flags & SITE_PARAMETER))
-			old->flags &= ~(unsigned)SITE_PARAMETER;
-		if (!(candidate->flags & SITE_LINE))
-			old->flags &= ~(unsigned)SITE_LINE;
-		if (!(candidate->flags & SITE_UNION))
-			old->flags &= ~(unsigned)SITE_UNION;
-		if (!old->bytes)
-			old->bytes = candidate->bytes;
-		return;
-	}
-	if (out->count < SITE_CANDIDATES)
-		out->candidates[out->count++] = *candidate;
-}
-
-bool rule_is_entry(const char *symbol)
-{
-	static const char *const names[] = {
-		"malloc",	 "calloc",	   "realloc",	     "memalign",
-		"aligned_alloc", "posix_memalign", "valloc",	     "pvalloc",
-		"__libc_malloc", "__libc_calloc",  "__libc_realloc", "__libc_memalign",
-		"reallocarray",
-	};
-
-	if (!symbol)
-		return false;
-	if (!strncmp(symbol, "_Znwm", 5) || !strncmp(symbol, "_Znam", 5))
-		return !symbol[5] || !strncmp(symbol + 5, "St", 2) ||
-		       !strncmp(symbol + 5, "RKSt9nothrow_t", 14);
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(symbol, names[i]))
-			return true;
-	return false;
-}
 
 /* The call in front of the return address, and what it calls. */
 static void find_callee(struct rule_work *work)
@@ -179,7 +64,10 @@ static void find_callee(struct rule_work *work)
 /* Walks on to the scope that wants the block. */
 static void skip_through(struct rule_work *work)
 {
-	work->line = work->reader->units ? debug_units_line(work->reader->units, work->ret - 1) : 0;
+	const char *file;
+
+	if (work->reader->units)
+		debug_lines_find(work->reader->units, work->ret - 1, &file, &work->line);
 	while (work->through + 1 < work->scope_count) {
 		struct debug_scope *scope = &work->scopes[work->through];
 		const char *path = die_function_path(work->reader->units, &scope->die);
@@ -198,35 +86,36 @@ static void say_frames(struct rule_work *work)
 	const char *file = NULL;
 	uint32_t line = 0;
 
-	rule_say(work, 0, "return address 0x%llx%s%s%s", (unsigned long long)work->ret,
-		 work->symbol ? " in " : "",
-		 work->symbol ? names_demangled(work->reader->names, work->symbol) : "",
-		 work->reader->units ? "" : ", no debug information");
+	evidence_say(work->evidence, 0, "return address 0x%llx%s%s%s",
+		     (unsigned long long)work->ret, work->symbol ? " in " : "",
+		     work->symbol ? names_demangled(work->reader->names, work->symbol) : "",
+		     work->reader->units ? "" : ", no debug information");
 	if (work->reader->units)
-		debug_units_place(work->reader->units, work->ret - 1, &file, &line);
+		debug_lines_find(work->reader->units, work->ret - 1, &file, &line);
 	for (size_t i = 0; i < work->scope_count; i++) {
 		struct debug_scope *scope = &work->scopes[i];
 		const char *base = file ? strrchr(file, '/') : NULL;
 
-		rule_say(work, 1, "frame %zu: %s at %s:%u, DIE 0x%llx%s", i,
-			 scope->name ? scope->name : "?",
-			 base	? base + 1
-			 : file ? file
-				: "?",
-			 line, (unsigned long long)dwarf_dieoffset(&scope->die),
-			 scope->inlined ? ", inlined" : "");
-		file = scope->inlined ? debug_units_call_file(work->reader->units, scope) : NULL;
+		evidence_say(work->evidence, 1, "frame %zu: %s at %s:%u, DIE 0x%llx%s", i,
+			     scope->name ? scope->name : "?",
+			     base   ? base + 1
+			     : file ? file
+				    : "?",
+			     line, (unsigned long long)dwarf_dieoffset(&scope->die),
+			     scope->inlined ? ", inlined" : "");
+		file = scope->inlined ? debug_scopes_call_file(work->reader->units, scope) : NULL;
 		line = scope->call_line;
 	}
 	if (work->called)
-		rule_say(work, 1, "call at 0x%llx of %s%s", (unsigned long long)work->call,
-			 work->out->callee ? work->out->callee : "a pointer",
-			 work->entry ? rule_is_entry(work->callee.symbol)
-					       ? ", which allocates"
-					       : ", which jumps to an allocation function"
-				     : "");
+		evidence_say(work->evidence, 1, "call at 0x%llx of %s%s",
+			     (unsigned long long)work->call,
+			     work->out->callee ? work->out->callee : "a pointer",
+			     work->entry ? rule_is_entry(work->callee.symbol)
+						   ? ", which allocates"
+						   : ", which jumps to an allocation function"
+					 : "");
 	else
-		rule_say(work, 1, "no call instruction in front of it");
+		evidence_say(work->evidence, 1, "no call instruction in front of it");
 }
 
 static void say_flow(struct rule_work *work)
@@ -237,8 +126,8 @@ static void say_flow(struct rule_work *work)
 
 	if (!work->evidence)
 		return;
-	rule_say(work, 1, "the pointer is followed through %zu instructions",
-		 work->flow.state_count);
+	evidence_say(work->evidence, 1, "the pointer is followed through %zu instructions",
+		     work->flow.state_count);
 	for (size_t i = 0; i < work->flow.fact_count; i++) {
 		const struct flow_fact *fact = &work->flow.facts[i];
 		const char *name = fact->callee.symbol ? names_demangled(work->reader->names,
@@ -251,61 +140,55 @@ static void say_flow(struct rule_work *work)
 		switch (fact->kind) {
 		case FLOW_CALL:
 		case FLOW_JUMP:
-			rule_say(work, 2, "0x%llx: %s %s with pointer%+lld as argument %u%s", at,
-				 fact->kind == FLOW_CALL ? "call" : "jump", name ? name : "?",
-				 offset, fact->argument, certain);
+			evidence_say(work->evidence, 2,
+				     "0x%llx: %s %s with pointer%+lld as argument %u%s", at,
+				     fact->kind == FLOW_CALL ? "call" : "jump", name ? name : "?",
+				     offset, fact->argument, certain);
 			break;
 		case FLOW_VTABLE:
-			rule_say(work, 2, "0x%llx: 0x%llx%s%s stored at pointer%+lld%s", at,
-				 (unsigned long long)fact->value, name ? " " : "", name ? name : "",
-				 offset, certain);
+			evidence_say(work->evidence, 2,
+				     "0x%llx: 0x%llx%s%s stored at pointer%+lld%s", at,
+				     (unsigned long long)fact->value, name ? " " : "",
+				     name ? name : "", offset, certain);
 			break;
 		case FLOW_STORE:
 			if (fact->base < FLOW_REGISTERS)
-				rule_say(work, 2, "0x%llx: pointer%+lld stored at %s%+lld%s", at,
-					 offset, registers[fact->base],
-					 (long long)fact->displacement, certain);
+				evidence_say(work->evidence, 2,
+					     "0x%llx: pointer%+lld stored at %s%+lld%s", at, offset,
+					     registers[fact->base], (long long)fact->displacement,
+					     certain);
 			else
-				rule_say(work, 2, "0x%llx: pointer%+lld stored at 0x%llx %s%s", at,
-					 offset, (unsigned long long)fact->value, name ? name : "",
-					 certain);
+				evidence_say(work->evidence, 2,
+					     "0x%llx: pointer%+lld stored at 0x%llx %s%s", at,
+					     offset, (unsigned long long)fact->value,
+					     name ? name : "", certain);
 			break;
 		case FLOW_RETURN:
-			rule_say(work, 2, "0x%llx: pointer%+lld returned%s", at, offset, certain);
+			evidence_say(work->evidence, 2, "0x%llx: pointer%+lld returned%s", at,
+				     offset, certain);
 			break;
 		case FLOW_LOST:
-			rule_say(work, 2, "0x%llx: not followed further", at);
+			evidence_say(work->evidence, 2, "0x%llx: not followed further", at);
 			break;
 		}
 	}
 }
 
-/*
- * Does any kind of DIE in the unit have the attribute? Most compilers don't write it, and to find
- * that out DIE by DIE was 40 % of the work on a call site. A table that is too large to be honest
- * says yes: then the DIEs are looked at.
- */
-static bool has_alloc_types(struct debug_units *units, Dwarf_Die *die)
+/* Does any kind of DIE in the unit have the attribute? A table that is too large to be honest says
+ * yes: then the DIEs are looked at. */
+static bool read_alloc_types(Dwarf_Die *unit)
 {
-	struct debug_unit *unit = debug_unit_of(units, die);
 	Dwarf_Off offset = 0;
 	size_t bytes;
 
-	if (!unit)
-		return false;
-	if (unit->alloc_types)
-		return unit->alloc_types == ALLOC_TYPES_SOME;
-	unit->alloc_types = ALLOC_TYPES_SOME;
 	for (unsigned i = 0; i < ABBREVIATIONS_MAX; i++, offset += bytes) {
-		Dwarf_Abbrev *abbreviation = dwarf_getabbrev(&unit->die, offset, &bytes);
+		Dwarf_Abbrev *abbreviation = dwarf_getabbrev(unit, offset, &bytes);
 		size_t count = 0;
 
-		if (!abbreviation || abbreviation == DWARF_END_ABBREV) {
-			unit->alloc_types = ALLOC_TYPES_NONE;
-			break;
-		}
+		if (!abbreviation || abbreviation == DWARF_END_ABBREV)
+			return false;
 		if (dwarf_getattrcnt(abbreviation, &count) || count > ATTRIBUTES_MAX)
-			break;
+			return true;
 		while (count--) {
 			unsigned name, form;
 			Dwarf_Off at;
@@ -315,7 +198,41 @@ static bool has_alloc_types(struct debug_units *units, Dwarf_Die *die)
 				return true;
 		}
 	}
-	return unit->alloc_types == ALLOC_TYPES_SOME;
+	return true;
+}
+
+/* Answers of read_alloc_types() by the unit's index, until the DWARF is closed. */
+struct alloc_types {
+	enum { NOT_ASKED, NO_ALLOC_TYPES, HAS_ALLOC_TYPES } * units;
+	size_t room;
+};
+
+static void alloc_types_free(void *kept)
+{
+	struct alloc_types *alloc_types = kept;
+
+	free(alloc_types->units);
+	free(alloc_types);
+}
+
+/* Most compilers don't write the attribute. To find that out DIE by DIE was 40 % of the work on a
+ * call site. */
+static bool has_alloc_types(struct debug_units *units, Dwarf_Die *die)
+{
+	static const struct debug_slot slot = { .free = alloc_types_free };
+	struct alloc_types **kept = (struct alloc_types **)debug_units_slot(units, &slot);
+	struct debug_unit *unit = debug_units_of(units, die);
+
+	if (!unit)
+		return false;
+	if (!*kept)
+		*kept = mem_zero(1, sizeof(**kept));
+	(*kept)->units =
+		mem_reach((*kept)->units, &(*kept)->room, unit->index, sizeof(*(*kept)->units), 64);
+	if (!(*kept)->units[unit->index])
+		(*kept)->units[unit->index] =
+			read_alloc_types(&unit->die) ? HAS_ALLOC_TYPES : NO_ALLOC_TYPES;
+	return (*kept)->units[unit->index] == HAS_ALLOC_TYPES;
 }
 
 /* The call site's DIE that returns to `ret`, below `die`. Bounded: call sites stand at most some
@@ -371,8 +288,9 @@ static void rule_alloc_type(struct rule_work *work)
 		return;
 	rule_describe(work, &type, &candidate);
 	candidate.array = true; /* new T[n] has it too */
-	rule_say(work, 1, "the call site's DIE 0x%llx says that it allocates %s",
-		 (unsigned long long)dwarf_dieoffset(&site), candidate.type ? candidate.type : "?");
+	evidence_say(work->evidence, 1, "the call site's DIE 0x%llx says that it allocates %s",
+		     (unsigned long long)dwarf_dieoffset(&site),
+		     candidate.type ? candidate.type : "?");
 	rule_add(work, &candidate);
 }
 
@@ -426,7 +344,8 @@ static void functions_and_wrappers(struct rule_work *work)
 						    .flags = SITE_CERTAIN };
 
 		rule_describe_name(work, rule->element, &candidate);
-		rule_say(work, 1, "%s() makes %s[]", name, candidate.type ? candidate.type : "?");
+		evidence_say(work->evidence, 1, "%s() makes %s[]", name,
+			     candidate.type ? candidate.type : "?");
 		work->out->count = 0; /* whatever its own variables are called */
 		rule_add(work, &candidate);
 		return;
@@ -437,8 +356,8 @@ static void functions_and_wrappers(struct rule_work *work)
 			certain |= work->flow.facts[i].certain;
 		}
 	if (rule && rule->what == CONTAINER_WRAPPER) {
-		rule_say(work, 1, "%s() allocates for its caller: its return address is asked",
-			 name);
+		evidence_say(work->evidence, 1,
+			     "%s() allocates for its caller: its return address is asked", name);
 		work->out->climbs = true;
 		work->out->count = 0;
 		return;
@@ -453,8 +372,8 @@ static void functions_and_wrappers(struct rule_work *work)
 	}
 	if (!work->scope_count) {
 		work->out->climbs = true;
-		rule_say(work, 1,
-			 "the pointer is returned, as what isn't known: the caller is asked");
+		evidence_say(work->evidence, 1,
+			     "the pointer is returned, as what isn't known: the caller is asked");
 		return;
 	}
 
@@ -474,8 +393,9 @@ static void functions_and_wrappers(struct rule_work *work)
 			return;
 		work->out->climbs = true;
 	}
-	rule_say(work, 1, "the pointer is returned as void * (%s): the caller is asked",
-		 certain ? "always" : "sometimes");
+	evidence_say(work->evidence, 1,
+		     "the pointer is returned as void * (%s): the caller is asked",
+		     certain ? "always" : "sometimes");
 }
 
 void site_type_read(const struct site_reader *reader, uint64_t ret, struct site_answer *out,
@@ -492,7 +412,7 @@ void site_type_read(const struct site_reader *reader, uint64_t ret, struct site_
 	if (reader->units) {
 		debug_units_hold(reader->units, true);
 		work.scope_count =
-			debug_units_scopes(reader->units, ret - 1, work.scopes, RULE_SCOPES);
+			debug_scopes_at(reader->units, ret - 1, work.scopes, RULE_SCOPES);
 	}
 	symbol = symbols_find(&reader->code.symbols->functions, ret - 1);
 	if (work.scope_count) {
@@ -511,8 +431,8 @@ void site_type_read(const struct site_reader *reader, uint64_t ret, struct site_
 
 		followed = true;
 		if (work.scope_count)
-			debug_units_other_part(&work.scopes[work.scope_count - 1], &other_low,
-					       &other_high);
+			debug_scopes_other_part(&work.scopes[work.scope_count - 1], &other_low,
+						&other_high);
 		if (!flow_follow(&reader->code, ret, work.low, work.high, other_low, other_high,
 				 &work.flow)) {
 			flow_deinit(&work.flow);

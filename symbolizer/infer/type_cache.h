@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "../elf/symbol_names.h"
-#include "site_type.h"
+#include "site_answer.h"
 
 struct type_cache;
 

@@ -35,7 +35,7 @@
 #include "ctor_inlined.h"
 #include "ctor_name.h"
 #include "../elf/debugfile.h"
-#include "../dwarf/die_type.h"
+#include "../dwarf/die_normalize.h"
 #include "../module.h"
 #include "../flow/patch_recipe.h"
 
@@ -156,7 +156,7 @@ static uint32_t class_of(struct ctor_search *s, const char *mangled)
 		return slot->class;
 	text = ctor_class(mangled);
 	if (text)
-		normal = die_type_normalize(&s->sym->names, text);
+		normal = die_normalize(&s->sym->names, text);
 	*slot = (struct ctor_class_name){ strndup(mangled, bytes),
 					  normal && (wanted(s, normal) || wanted(s, text))
 						  ? class_numbered(s, normal)
@@ -317,7 +317,7 @@ static uint32_t class_in(struct ctor_search *s, const struct ctor_inlined *f, bo
 	*destroys = f->mangled ? ctor_destroys(variant) : f->destroys;
 	if (f->mangled)
 		return variant == CTOR_NONE ? NOT_A_CLASS : class_of(s, f->mangled);
-	normal = f->class ? die_type_normalize(&s->sym->names, f->class) : NULL;
+	normal = f->class ? die_normalize(&s->sym->names, f->class) : NULL;
 	return normal && wanted(s, normal) ? class_numbered(s, normal) : NOT_A_CLASS;
 }
 

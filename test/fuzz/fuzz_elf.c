@@ -10,7 +10,11 @@
  */
 #include "../unit/fixtures/sym_fixture.h"
 
-#include "../../symbolizer/dwarf/die_type.h"
+#include "../../symbolizer/dwarf/debug_definitions.h"
+#include "../../symbolizer/dwarf/debug_scopes.h"
+#include "../../symbolizer/dwarf/die_layout.h"
+#include "../../symbolizer/dwarf/die_members.h"
+#include "../../symbolizer/dwarf/die_path.h"
 #include "victim.h"
 
 #include <elf.h>
@@ -57,9 +61,9 @@ static void ask_type(struct debug_units *units, const struct die_type *type)
 	size_t rows = 0;
 
 	die_type_layout(units, type, count_row, &rows);
-	die_type_leading(units, type, leading, 8);
+	die_members_leading(units, type, leading, 8);
 	for (uint64_t offset = 0; offset < 64; offset += 8)
-		die_type_member_at(units, type, offset, &other, &name);
+		die_members_at(units, type, offset, &other, &name);
 	if (type->kind != DIE_VOID) {
 		die_type_argument(units, &die, 0, &other);
 		die_type_typedef(units, &die, "value_type", &other);
@@ -81,20 +85,20 @@ static void ask_dwarf(const char *path, uint64_t entry)
 		return;
 	units = debug_units_create(path, &file, &names, NULL);
 	for (uint64_t vaddr = entry; units && vaddr < entry + 0x3000; vaddr += 73) {
-		struct debug_scope filters[8], inlined[8];
+		struct debug_scope scopes[8], inlined[8];
 		struct debug_variable variables[16];
 		size_t count;
 
 		debug_units_hold(units, true);
-		count = debug_units_scopes(units, vaddr, filters, 8);
+		count = debug_scopes_at(units, vaddr, scopes, 8);
 		for (size_t i = 0; i < count; i++) {
-			die_function_path(units, &filters[i].die);
-			if (die_is_constructor(units, &filters[i].die, &type) ||
-			    die_type_class_of(units, &filters[i].die, &type))
+			die_function_path(units, &scopes[i].die);
+			if (die_is_constructor(units, &scopes[i].die, &type) ||
+			    die_type_class_of(units, &scopes[i].die, &type))
 				ask_type(units, &type);
-			debug_units_inlined_behind(units, vaddr, &filters[i], inlined, 8);
+			debug_scopes_behind(units, vaddr, &scopes[i], inlined, 8);
 		}
-		count = debug_units_variables(units, vaddr, variables, 16);
+		count = debug_variables_at(units, vaddr, variables, 16);
 		for (size_t i = 0; i < count; i++)
 			if (die_type(units, &variables[i].type, &type))
 				ask_type(units, &type);
@@ -103,13 +107,14 @@ static void ask_dwarf(const char *path, uint64_t entry)
 	for (size_t i = 0; units && i < sizeof(classes) / sizeof(*classes); i++) {
 		Dwarf_Die die;
 
-		if (debug_units_definition(units, classes[i], &die) && die_type(units, &die, &type))
+		if (debug_definitions_class(units, classes[i], NULL, &die) &&
+		    die_type(units, &die, &type))
 			ask_type(units, &type);
 	}
 	for (uint64_t vaddr = 0; units && vaddr < 0x8000; vaddr += 8) {
 		struct debug_variable variable;
 
-		if (debug_units_global(units, vaddr, &variable) &&
+		if (debug_definitions_global(units, vaddr, &variable) &&
 		    die_type(units, &variable.type, &type))
 			ask_type(units, &type);
 	}

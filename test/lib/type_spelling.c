@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/types.h>
 
-#include "../../symbolizer/dwarf/die_type.h"
+#include "../../symbolizer/dwarf/die_normalize.h"
 #include "../../symbolizer/elf/symbol_names.h"
 
 int main(void)
@@ -24,7 +24,7 @@ int main(void)
 		const char *spelled;
 
 		line[strcspn(line, "\n")] = 0;
-		spelled = die_type_normalize(&names, names_text(&names, line));
+		spelled = die_normalize(&names, names_text(&names, line));
 		puts(spelled ? spelled : line);
 	}
 	names_deinit(&names);

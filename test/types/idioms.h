@@ -9,7 +9,7 @@
  * second time. The two calls leave marks in the stream of allocations (blocks of a size that nothing else has), so that the test finds
  * the idiom's blocks in a session: those of the same thread between two marks, in order.
  *
- * Types are spelled as symbolizer/dwarf/die_type.h says. "A|B": either is right. "-": there is nothing to find; an answer is wrong only if it is
+ * Types are spelled as symbolizer/dwarf/die_name.h says. "A|B": either is right. "-": there is nothing to find; an answer is wrong only if it is
  * given as exact or high, and with "A|-" only if it then isn't A. "~TEXT": a regular expression that the name must match.
  * "A|=B": the block is a B in a wrapping A that adds nothing; without debug information B is right, for nobody could know more.
  */

@@ -6,7 +6,12 @@
  */
 #include "fixtures/sym_fixture.h"
 
-#include "../../symbolizer/dwarf/die_type.h"
+#include "../../symbolizer/dwarf/debug_definitions.h"
+#include "../../symbolizer/dwarf/debug_scopes.h"
+#include "../../symbolizer/dwarf/die_layout.h"
+#include "../../symbolizer/dwarf/die_members.h"
+#include "../../symbolizer/dwarf/die_normalize.h"
+#include "../../symbolizer/dwarf/die_path.h"
 
 struct program {
 	struct binary file;
@@ -144,10 +149,10 @@ static void spelling(void)
 	unsigned twice = 0;
 
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
-		const char *got = die_type_normalize(&names, pairs[i][0]);
+		const char *got = die_normalize(&names, pairs[i][0]);
 
 		if (pairs[i][1]) {
-			const char *again = got ? die_type_normalize(&names, got) : NULL;
+			const char *again = got ? die_normalize(&names, got) : NULL;
 
 			fixture_result(got && !strcmp(got, pairs[i][1]), pairs[i][0], "%s",
 				       got ? got : "-");
@@ -165,11 +170,11 @@ static void spelling(void)
 	if (deep) {
 		memset(deep, '<', bytes);
 		deep[bytes] = 0;
-		fixture_result(die_type_normalize(&names, deep), "a quarter of a million brackets",
+		fixture_result(die_normalize(&names, deep), "a quarter of a million brackets",
 			       "nothing");
 		for (size_t i = 0; i < bytes; i++)
 			deep[i] = "((a)1"[i % 5];
-		fixture_result(die_type_normalize(&names, deep), "casts all along", "nothing");
+		fixture_result(die_normalize(&names, deep), "casts all along", "nothing");
 	}
 	free(deep);
 	names_deinit(&names);
@@ -183,7 +188,7 @@ static bool pointed_by(struct program *program, unsigned long vaddr, struct die_
 	struct debug_variable variable;
 	struct die_type pointer;
 
-	return debug_units_global(program->units, vaddr, &variable) &&
+	return debug_definitions_global(program->units, vaddr, &variable) &&
 	       die_type(program->units, &variable.type, &pointer) && pointer.kind == DIE_POINTER &&
 	       die_type_target(program->units, &pointer, out);
 }
@@ -222,7 +227,7 @@ static void names_of(const char *name, const char *compiler, const char *flags, 
 
 		at += strspn(at, "\t");
 		at[strcspn(at, "\n")] = 0;
-		truth = die_type_normalize(&program.names, at);
+		truth = die_normalize(&program.names, at);
 		lines++;
 		if (!pointed_by(&program, vaddr, &type)) {
 			if (!wrong++)
@@ -242,7 +247,7 @@ static void names_of(const char *name, const char *compiler, const char *flags, 
 				 (unsigned long)type.bytes, truth, bytes);
 		own = dwarf_diename(&type.die);
 		/* enumerators are words in the text */
-		own = own && !strstr(truth, "<(") ? die_type_normalize(&program.names, own) : NULL;
+		own = own && !strstr(truth, "<(") ? die_normalize(&program.names, own) : NULL;
 		if (own &&
 		    (strlen(own) > strlen(truth) ||
 		     strcmp(truth + strlen(truth) - strlen(own), own)) &&
@@ -384,10 +389,10 @@ static void layout(const char *name, const char *compiler, const char *flags)
 		checked++;
 		if (sscanf(line, "class %199s %lu %lu %lu", type_name, &a, &b, &c) == 4) {
 			rows.count = leads = 0;
-			good = debug_units_definition(program.units, type_name, &die) &&
+			good = debug_definitions_class(program.units, type_name, NULL, &die) &&
 			       die_type(program.units, &die, &type);
 			if (good) {
-				leads = die_type_leading(program.units, &type, leading, 16);
+				leads = die_members_leading(program.units, &type, leading, 16);
 				die_type_layout(program.units, &type, take_row, &rows);
 				good = type.bytes == a && type.polymorphic == (b != 0) &&
 				       type.trailing_array == (c != 0) &&
@@ -449,10 +454,10 @@ static void members(void)
 		Dwarf_Die die;
 		struct die_type type, member = { 0 };
 		const char *own = NULL;
-		bool good = debug_units_definition(program.units, cases[i].class, &die) &&
+		bool good = debug_definitions_class(program.units, cases[i].class, NULL, &die) &&
 			    die_type(program.units, &die, &type);
-		bool found = good && die_type_member_at(program.units, &type, cases[i].offset,
-							&member, &own);
+		bool found = good &&
+			     die_members_at(program.units, &type, cases[i].offset, &member, &own);
 
 		snprintf(name, sizeof(name), "member of %s at %u", cases[i].class,
 			 (unsigned)cases[i].offset);
@@ -482,17 +487,17 @@ static void definitions(const char *name, const char *compiler, const char *flag
 		exit(1);
 	debug_units_hold(program.units, true);
 
-	bool good = debug_units_definition(program.units, "User", &die) &&
+	bool good = debug_definitions_class(program.units, "User", NULL, &die) &&
 		    die_type(program.units, &die, &user) &&
-		    die_type_member_at(program.units, &user, 0, &pointer, &member) &&
+		    die_members_at(program.units, &user, 0, &pointer, &member) &&
 		    die_type_target(program.units, &pointer, &opaque) &&
-		    die_type_member_at(program.units, &user, 8, &pointer, &member) &&
+		    die_members_at(program.units, &user, 8, &pointer, &member) &&
 		    die_type_target(program.units, &pointer, &other);
-	bool box = debug_units_definition(program.units, "space::Box<unsigned long>", &die);
-	bool nested = debug_units_definition(program.units, "space::Deep::Deeper", &die) &&
+	bool box = debug_definitions_class(program.units, "space::Box<unsigned long>", NULL, &die);
+	bool nested = debug_definitions_class(program.units, "space::Deep::Deeper", NULL, &die) &&
 		      die_type(program.units, &die, &deep);
-	bool none = debug_units_definition(program.units, "space::Nothing", &die) ||
-		    debug_units_definition(program.units, "Deeper", &die);
+	bool none = debug_definitions_class(program.units, "space::Nothing", NULL, &die) ||
+		    debug_definitions_class(program.units, "Deeper", NULL, &die);
 
 	fixture_result(good && opaque.bytes == 24 && !strcmp(opaque.name, "Opaque") &&
 			       other.bytes == twice && !strcmp(other.name, "Opaque2") && box &&
@@ -539,7 +544,7 @@ static void variables(const char *name, const char *compiler, const char *flags,
 
 		if (sscanf(line, "pc %lx", &value) == 1) {
 			debug_units_hold(program.units, true);
-			count = debug_units_variables(program.units, value, found, 64);
+			count = debug_variables_at(program.units, value, found, 64);
 			/* a block that doesn't cover the address */
 			good = count && !variable_of(found, count, "behind");
 		} else if (!strncmp(line, "registers", 9)) {
@@ -570,7 +575,7 @@ static void variables(const char *name, const char *compiler, const char *flags,
 			struct debug_variable variable;
 			struct die_type type;
 
-			good = debug_units_global(program.units, address, &variable) &&
+			good = debug_definitions_global(program.units, address, &variable) &&
 			       variable.name && !strcmp(variable.name, word) &&
 			       die_type(program.units, &variable.type, &type) &&
 			       !strcmp(type.name, type_name) && type.bytes == value;
@@ -608,15 +613,15 @@ static void sites(const char *name, const char *compiler, const char *flags)
 
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), "(%u) ", good);
 		if (sscanf(line, "function %lx", &vaddr) == 1) {
-			good += debug_units_function_at(program.units, vaddr, &function) &&
-				!debug_units_function_at(program.units, vaddr + 1, &function);
+			good += debug_scopes_function_at(program.units, vaddr, &function) &&
+				!debug_scopes_function_at(program.units, vaddr + 1, &function);
 			continue;
 		}
 		if (sscanf(line, "site %lx %99s", &vaddr, word) != 2)
 			continue;
 		debug_units_hold(program.units, true);
 
-		size_t count = debug_units_scopes(program.units, vaddr - 1, scopes, 16), behind;
+		size_t count = debug_scopes_at(program.units, vaddr - 1, scopes, 16), behind;
 		const char *path = count ? die_function_path(program.units, &scopes[0].die) : NULL;
 
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s: %zu %.60s; ", word,
@@ -626,8 +631,7 @@ static void sites(const char *name, const char *compiler, const char *flags)
 		if (!strcmp(word, "direct")) {
 			bool constructor = false;
 
-			behind = debug_units_inlined_behind(program.units, vaddr, &scopes[0],
-							    inlined, 16);
+			behind = debug_scopes_behind(program.units, vaddr, &scopes[0], inlined, 16);
 			for (size_t i = 0; i < behind; i++)
 				constructor = constructor ||
 					      (inlined[i].low >= vaddr &&
@@ -698,7 +702,7 @@ static void libc(void)
 		struct die_type type;
 		struct rows rows = { 0 };
 
-		if (debug_units_definition(units, known[i].name, &die) &&
+		if (debug_definitions_class(units, known[i].name, NULL, &die) &&
 		    die_type(units, &die, &type) && type.bytes == known[i].bytes) {
 			die_type_layout(units, &type, take_row, &rows);
 			good += covers(&rows, type.bytes);

@@ -7,7 +7,8 @@
 #include "fixtures/sym_fixture.h"
 
 #include "../../symbolizer/infer/containers.h"
-#include "../../symbolizer/dwarf/die_type.h"
+#include "../../symbolizer/dwarf/die_normalize.h"
+#include "../../symbolizer/infer/site_choose.h"
 #include "../../symbolizer/infer/site_type.h"
 
 enum { MALLOC = 0, NEW = 4, NEW_ARRAY = 5 };
@@ -394,7 +395,7 @@ static void choosing(void)
 							&c->answers[2] };
 		struct sym_type got;
 
-		site_type_choose(answers, 3, c->api, &c->sizes, &got, NULL);
+		site_choose(answers, 3, c->api, &c->sizes, &got, NULL);
 		fixture_result((c->type ? got.type && !strcmp(got.type, c->type) : !got.type) &&
 				       got.confidence == c->confidence && got.form == c->form &&
 				       got.climbed == c->climbed,
@@ -495,7 +496,7 @@ static bool same_type(struct names *names, const char *got, const char *truth)
 	if (truth[length - 1] == '~')
 		return !strncmp(got, truth, length - 1);
 	snprintf(text, sizeof(text), "%s", truth);
-	tidy = die_type_normalize(names, text);
+	tidy = die_normalize(names, text);
 	return tidy && !strcmp(got, tidy);
 }
 

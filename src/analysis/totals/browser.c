@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../../symbolizer/dwarf/die_type.h"
+#include "../../../symbolizer/dwarf/die_normalize.h"
 #include "../../../symbolizer/elf/symbol_names.h"
 #include "../../base/cleanup.h"
 #include "../../base/mem.h"
@@ -180,7 +180,7 @@ static struct shiny_err *load_snapshot(struct store *store, struct browser_look 
 		if (strcmp(kind, "native") == 0 && strncmp(name, "system / ", 9) == 0)
 			kind = "internal";
 		else if (strcmp(kind, "native") == 0)
-			spelled = die_type_normalize(&names, names_text(&names, name));
+			spelled = die_normalize(&names, names_text(&names, name));
 		row = add(look, kind, spelled ? spelled : name);
 		if (!row) {
 			err = SHINY_NO_MEMORY;

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * name_text.h: the growing text that a name is put together in.
+ *
+ * Runs: sidecar, CLI. Signals: no. Allocates: the text (mem.h). Threads: any.
+ */
+#ifndef SHINY_SYM_NAME_TEXT_H
+#define SHINY_SYM_NAME_TEXT_H
+
+#include <stddef.h>
+
+/* Zero-terminated once something was added. A name is cut at 64 KB. */
+struct name_text {
+	char *at; /* NULL: empty */
+	size_t used, room;
+};
+
+void name_text_add(struct name_text *text, const char *more, size_t bytes);
+void name_text_put(struct name_text *text, const char *more);
+/* Puts `more` in front of the byte `at`. */
+void name_text_insert(struct name_text *text, size_t at, const char *more);
+/* Drops all but the first `used` bytes. */
+void name_text_cut(struct name_text *text, size_t used);
+const char *name_text_string(const struct name_text *text); /* "" where it is empty */
+void name_text_free(struct name_text *text);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * site_answer.h: what the rules found out about the blocks of one return address.
+ *
+ * Runs: sidecar, CLI. Signals: no. Allocates: no. Threads: any.
+ *
+ * An answer doesn't depend on any block, so type_cache.h can keep it by build-id and offset. It
+ * lists the findings, best first, and says whether the pointer went on to the caller as a void
+ * pointer (a wrapper): then the caller's return address is asked too. site_choose.h holds a stack's
+ * answers against the sizes of its blocks.
+ */
+#ifndef SHINY_SYM_SITE_ANSWER_H
+#define SHINY_SYM_SITE_ANSWER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../sym.h"
+
+enum { SITE_CANDIDATES = 8, SITE_LEADING = 8 };
+
+enum site_flag {
+	/* whatever happens behind the call, it happens to a block of this type */
+	SITE_CERTAIN = 1,
+	SITE_POLYMORPHIC = 2, /* the type has a vptr */
+	SITE_LOOSE = 4, /* the block's size says nothing about the type */
+	/* what a function that is called takes it for: no evidence for arrays */
+	SITE_PARAMETER = 8,
+	SITE_LINE = 16, /* a constructor that only stands in the same line and scope */
+	SITE_SYMBOL = 32, /* known by a symbol alone: the block may begin with such an object */
+	/* one of the pointers that a union may be: only if no other one's type fits */
+	SITE_UNION = 64,
+};
+
+/* One rule's finding. Strings are interned. */
+struct site_candidate {
+	const char *type; /* of the object, or of one element */
+	const char *container; /* "std::vector<int, …>" whose storage it is; NULL none */
+	uint64_t bytes; /* sizeof(type); 0 unknown */
+	uint64_t header; /* bytes in front of the elements (an array cookie, a buffer's
+	                        * header) */
+	enum sym_rule rule;
+	enum sym_form form;
+	bool array; /* any number of elements */
+	bool trailing; /* the block may be longer than `bytes`: it ends in an array */
+	bool or_derived; /* the rule knows a base class only */
+	unsigned flags; /* enum site_flag */
+	const char *leading[SITE_LEADING]; /* classes at offset 0 of it; NULL-terminated unless
+	                                    * full */
+};
+struct site_answer {
+	struct site_candidate candidates[SITE_CANDIDATES];
+	size_t count;
+	bool ambiguous; /* two constructors on two arms: the site makes more than one type */
+	bool climbs; /* the pointer is returned as void * or by an allocation function: ask
+	                    * the caller too */
+	bool opaque; /* nothing is known of this code (then it climbs): only a library
+	                    * function further up may say what it makes */
+	const char *label; /* "storage of X": what to say when nothing fits; NULL */
+	const char *callee; /* the allocation function that the site calls, demangled; NULL
+	                     * unknown */
+};
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * site_reader.h: what the rules may look at: one file's code, debug information and names.
+ *
+ * Runs: sidecar, CLI. Signals: no. Allocates: no. Threads: one at a time.
+ */
+#ifndef SHINY_SYM_SITE_READER_H
+#define SHINY_SYM_SITE_READER_H
+
+#include "../dwarf/debug_units.h"
+#include "../elf/symbol_names.h"
+#include "../flow/flow.h"
+#include "containers.h"
+
+struct site_reader {
+	struct flow_code code;
+	struct debug_units *units; /* NULL: symbols only */
+	struct names *names;
+	const struct container_rules *rules;
+};
+
+#endif

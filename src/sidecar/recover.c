@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recover.c: a session file whose recording did not finish → one that did, up to its last commit.
- *
- * Runs: CLI. Signals: no. Allocates: yes, as the sidecar itself. Threads: one.
+ * recover.c: see recover.h.
  *
  * What a sidecar that was killed, or had no room left, leaves behind are the events up to its last
  * commit, and the modules, frames, stacks, vtables, threads and processes that these name; every
@@ -13,6 +11,8 @@
  * is only read.
  */
 #define _GNU_SOURCE
+#include "recover.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +20,12 @@
 #include <unistd.h>
 
 #include "../base/text.h"
-#include "intake/apply.h"
-#include "vm/mappings.h"
+#include "intake/apply_block.h"
+#include "output/finish.h"
+#include "process/inheritance.h"
+#include "process/lifecycle.h"
+#include "session_setup.h"
+#include "vm/mappings_state.h"
 
 struct tail {
 	uint32_t frames[6], next;
@@ -124,7 +128,7 @@ static void take_thread(struct recovery *recovery, const struct query *row)
 
 static void take_tag(struct recovery *recovery, const struct query *row)
 {
-	tags_id(recovery->session, query_verbatim(row, 0));
+	session_tag(recovery->session, query_verbatim(row, 0));
 }
 
 static void take_mark(struct recovery *recovery, const struct query *row)
@@ -404,7 +408,7 @@ static struct shiny_err *recover(struct recovery *recovery, struct sidecar_summa
 struct shiny_err *sidecar_recover(const struct sidecar_options *options, const char *file,
 				  struct sidecar_summary *out)
 {
-	struct recovery recovery = { .session = mem_zero(1, sizeof(struct session)) };
+	struct recovery recovery = { .session = session_create(options, 0) };
 	struct session *session = recovery.session;
 	struct sidecar_summary summary = { 0 };
 	struct store_totals totals;
@@ -412,21 +416,12 @@ struct shiny_err *sidecar_recover(const struct sidecar_options *options, const c
 	       stem = length > 6 && !strcmp(file + length - 6, ".shiny") ? length - 6 : length;
 	struct shiny_err *err = store_open(file, &recovery.from);
 
-	session->options = options;
-	session->symbols = (struct sym_options){ .debug_dirs = options->debug_dirs,
-						 .type_rules = options->type_rules,
-						 .cache_dir = options->type_cache,
-						 .no_cache = options->no_type_cache,
-						 .progress = options->progress };
-	session->next_fork = UINT64_MAX;
-	total_init(&session->total);
 	/* as if another boot's: there is no "now" */
 	session->ticks = (struct ticks){ .kind = SHINY_CLOCK_MONOTONIC,
 					 .foreign = true,
 					 .settled = true,
 					 .rate = UINT64_C(1) << 32 };
 	session->ticks_known = true;
-	session->memory = memory_watch_create(0);
 	session->path = options->out ? mem_text(options->out)
 				     : mem_format("%.*s.recovered.shiny", (int)stem, file);
 	if (!err && store_complete(recovery.from))

@@ -7,7 +7,7 @@
 #include <shiny/wire/ring.h>
 
 #include "../../src/base/mem.h"
-#include "../../src/sidecar/state/session.h"
+#include "../../src/sidecar/intake/drain.h"
 #include "check.h"
 
 /* One ring with one chunk, one stream that reads it, and a clock that runs at about the TSC's

@@ -7,7 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../src/sidecar/state/session.h"
+#include "../../src/sidecar/proc/priority.h"
+#include "../../src/sidecar/ring/ring_chunks.h"
 #include "check.h"
 
 enum { NONE = 100, LOW = 19, TRIES = 500 };
@@ -93,7 +94,7 @@ static void in_child(int (*run)(void), bool leads)
 
 static void time_is(const char *name, const struct ring_file *ring, uint64_t want)
 {
-	number(name, drain_time_left(ring), want);
+	number(name, ring_time_left(ring), want);
 }
 
 int main(void)

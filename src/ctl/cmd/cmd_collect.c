@@ -9,6 +9,7 @@
 
 #include "../../base/rlimits.h"
 #include "../../base/units.h"
+#include "../../sidecar/recover.h"
 #include "../closing.h"
 #include "../sessions.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * apply_class.c: constructors and destructors that were entered, into the event stream. They begin
- * and end no block: what they mean is for who reads them.
- *
- * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
+ * apply_class.c: see apply_class.h. They begin and end no block: what they mean is for the readers
+ * of the event stream.
  */
+#include "apply_class.h"
+
 #include <string.h>
 
-#include "apply.h"
+#include "apply_event.h"
 
 void apply_class(struct session *session, struct stream *s)
 {

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * apply_object.c: garbage-collected objects: they begin, some are finalized, most are just no
- * longer there.
- *
- * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
+ * apply_object.c: see apply_object.h.
  *
  * An object ends when its destructor runs (D), when the sweeper puts its memory on a free list or
  * the memory goes back to the system (released), or, where neither was seen, when a later object
@@ -15,7 +12,9 @@
  * whose api says which it was (enum event_end). The kind of an object is known when it is made; in
  * the stream a VPTR event behind its ALLOC tells it.
  */
-#include "apply.h"
+#include "apply_object.h"
+
+#include "apply_block.h"
 
 enum { HEADER_BYTES = 8 };
 

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * apply_tag.c: what the program says of itself (shiny.h): which tag a thread has, and marks.
- *
- * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
- */
+/* apply_tag.c: see apply_tag.h. */
+#include "apply_tag.h"
+
 #include <string.h>
 
-#include "apply.h"
+#include "apply_event.h"
 
 void apply_tag(struct stream *s)
 {
@@ -35,24 +33,13 @@ static bool read_name(const struct stream *s, uint32_t *index, char name[SHINY_T
 	return true;
 }
 
-uint32_t tags_id(struct session *session, const char *name)
-{
-	uint32_t id = 0;
-	bool is_new = false;
-
-	session_fail(session, intern_get(&session->tags, name, &id, &is_new));
-	if (is_new)
-		session_fail(session, store_put_tag(session->store, id, name));
-	return id;
-}
-
 void apply_tag_name(struct session *session, struct stream *s)
 {
 	char name[SHINY_TAG_NAME_MAX + 1];
 	uint32_t index;
 
 	if (read_name(s, &index, name) &&
-	    (!index || !indices_set(&s->process->tags, index, tags_id(session, name))))
+	    (!index || !indices_set(&s->process->tags, index, session_tag(session, name))))
 		s->process->noticed.bad_records++;
 }
 

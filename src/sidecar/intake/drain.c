@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * drain.c: chunk states → streams → one raw record at a time; chunks that were read go back at
- * once.
- *
- * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
+ * drain.c: see drain.h.
  *
  * Nothing is copied out of the ring: a stream is a cursor into the chunk that it reads, and the
  * record at its head waits there until its time has come. A scan looks at one word a chunk and
@@ -15,38 +12,13 @@
  * whoever looks afterwards sees it ([claim], [seal]).
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
-#include <stdlib.h>
+#include "drain.h"
+
 #include <string.h>
 
-#include "../state/session.h"
-
-void stream_destroy(struct stream *stream)
-{
-	if (!stream)
-		return;
-	if (stream->stacks)
-		for (size_t i = 0; i < STACK_PAGES; i++)
-			free(stream->stacks[i]);
-	free(stream->stacks);
-	free(stream->waiting.at);
-	free(stream);
-}
-
-void stream_put(struct session *session, struct stream *stream, uint64_t end)
-{
-	struct store_thread row = { .id = stream->id,
-				    .process = stream->process->id,
-				    .tid = stream->tid,
-				    .creator = stream->creator,
-				    .name = stream->name,
-				    .start = ticks_ns(&session->ticks, stream->start),
-				    .end = end ? ticks_ns(&session->ticks, end) : 0,
-				    .nested = stream->nested };
-
-	session_fail(session, store_put_thread(session->store, &row));
-	stream->changed = false;
-}
+#include "../process/lifecycle.h"
+#include "../ring/ring_chunks.h"
+#include "apply_block.h"
 
 static struct stream *stream_create(struct session *session, struct ring_file *ring, uint32_t slot,
 				    uint32_t generation, struct process *process)
@@ -76,29 +48,6 @@ static struct stream *stream_create(struct session *session, struct ring_file *r
 	ring->streams[slot] = s;
 	*vec_push(&session->streams) = s;
 	return s;
-}
-
-/*
- * Its writer will claim no more; what it had claimed shows in a scan that begins from now on, the
- * one numbered `scan` or a later one. A thread that waited for a chunk, got one, filled it and died
- * between two scans owns chunks that nobody has seen yet.
- */
-static void finish(struct stream *stream, uint64_t scan)
-{
-	if (stream->done)
-		return;
-	stream->done = true;
-	stream->done_scan = scan;
-}
-
-static void give(struct ring_file *ring, uint32_t chunk, uint32_t used)
-{
-	if (ring->whole[chunk])
-		used = shiny_chunk_room(&ring->chunks, chunk);
-	ring->whole[chunk] = 0;
-	ring->owners[chunk] = NULL;
-	ring->given += chunk < ring->chunks.smalls ? SHINY_SMALL_BYTES : SHINY_CHUNK_BYTES;
-	shiny_chunk_give(ring->header, &ring->chunks, chunk, used);
 }
 
 static void wait_in_line(struct stream *stream, uint32_t sequence, uint32_t chunk)
@@ -133,7 +82,7 @@ static void attach(struct session *session, struct ring_file *ring, uint32_t chu
 			ring->owners[chunk] = stream;
 		} else {
 			ring->whole[chunk] = 1;
-			give(ring, chunk, 0);
+			ring_give_chunk(ring, chunk, 0);
 		}
 		return;
 	}
@@ -145,7 +94,7 @@ static void attach(struct session *session, struct ring_file *ring, uint32_t chu
 		goto bad;
 	if (stream && stream->generation != generation) {
 		/* its slot has a new owner: what is left of it is read first */
-		finish(stream, ring->scans + 1);
+		stream_finish(stream, ring->scans + 1);
 		return;
 	}
 	if (!stream) {
@@ -154,7 +103,7 @@ static void attach(struct session *session, struct ring_file *ring, uint32_t chu
 			return; /* its slot still has the name of one before it */
 		stream = stream_create(session, ring, slot, generation, process);
 		if (process->gone) /* drain_reap came before there was a stream to end */
-			finish(stream, ring->scans + 1);
+			stream_finish(stream, ring->scans + 1);
 	}
 	if (sequence < stream->expected || (stream->chunk >= 0 && sequence == stream->expected))
 		goto bad;
@@ -166,156 +115,11 @@ bad:
 	if (full) {
 		ring->bad_chunks++;
 		ring->whole[chunk] = 1;
-		give(ring, chunk, 0);
+		ring_give_chunk(ring, chunk, 0);
 	}
 }
 
-/* ---- space ---- */
-
-static uint64_t bytes_of(const uint32_t chunks[2])
-{
-	return (uint64_t)chunks[0] * SHINY_SMALL_BYTES + (uint64_t)chunks[1] * SHINY_CHUNK_BYTES;
-}
-
-enum { SPEED_MS = 20, YOUNG_MS = 500, MS_NS = 1000 * 1000 };
-
-/* After a look at all chunks: how quickly writers took them lately. A burst is forgotten slowly. */
-static void measure_speed(struct ring_file *ring)
-{
-	uint64_t now = ticks_wall_ns(), taken = ring->given + bytes_of(ring->busy), span, speed;
-
-	if (!ring->first_look)
-		ring->first_look = ring->measured = now;
-	span = (now - ring->measured) / MS_NS;
-	if (span < SPEED_MS)
-		return;
-	speed = taken > ring->taken ? (taken - ring->taken) / span : 0;
-	ring->speed = speed > ring->speed ? speed : ring->speed - ring->speed / 8;
-	ring->taken = taken;
-	ring->measured = now;
-}
-
-/* Milliseconds until the ring is full, if nobody reads it. */
-static uint64_t time_left(const struct ring_file *ring)
-{
-	uint64_t room = bytes_of(ring->present), busy = bytes_of(ring->busy);
-
-	return (room > busy ? room - busy : 0) / (ring->speed + 1);
-}
-
-uint64_t drain_time_left(const struct ring_file *ring)
-{
-	/* a new ring is small, and nobody knows yet what its program will do */
-	if (ring->measured - ring->first_look < (uint64_t)YOUNG_MS * MS_NS)
-		return 0;
-	return time_left(ring);
-}
-
-/* Space for what lies there of the file; false: the writers wait or drop, and count it, as with any
- * full ring. */
-static bool allocate(struct ring_file *ring, const void *at, size_t bytes)
-{
-	if (ring->no_space || ring->over)
-		return false;
-	ring->no_space = fallocate(ring->fd, 0, (const char *)at - (const char *)ring->header,
-				   (off_t)bytes) != 0;
-	return !ring->no_space;
-}
-
-/*
- * More space, before the writers need it: when a quarter of what there is of a size is in use, as
- * much again (at a half, Chromium's renderers, twelve threads each with a chunk of its own, still
- * had to wait). A process that joins a session begins with three large chunks
- * (interpose/boot/attach.c); one that takes a large chunk is no short one, and gets at once as many
- * as the first process of a session. And more for writers that would fill what there is within
- * GROW_MS: the sidecar keeps to a low priority only while it has time (priority.h). ABSENT chunks
- * are the last ones, and stay so.
- */
-enum { LARGE_ENOUGH = 48, GROW_MS = 1500 };
-
-static void grow_chunks(struct ring_file *ring, int large)
-{
-	uint32_t first = large ? ring->chunks.smalls : 0, present = ring->present[large];
-	uint32_t absent = (large ? ring->chunks.count : ring->chunks.smalls) - first - present,
-		 more = present ? present : 1;
-
-	/* nearly out of them: thousands of threads may be waiting */
-	if (ring->busy[large] > present / 4 * 3)
-		more *= 3;
-	if (large && present < LARGE_ENOUGH && more < LARGE_ENOUGH - present)
-		more = LARGE_ENOUGH - present;
-	more = more < absent ? more : absent;
-	if (!absent || (ring->busy[large] * 4 < present && time_left(ring) >= GROW_MS))
-		return;
-	first += present;
-	if (!allocate(ring, shiny_chunk_at(&ring->chunks, first),
-		      (size_t)more * (large ? SHINY_CHUNK_BYTES : SHINY_SMALL_BYTES)))
-		return;
-	shiny_chunk_grow(ring->header, &ring->chunks, first, first + more);
-	ring->present[large] += more;
-}
-
-/* The same for a table of slots, by the lowest that may be free. */
-static void grow_slots(struct ring_file *ring, const void *table, size_t bytes, uint32_t count,
-		       uint32_t *ready, uint32_t *told, uint32_t *hint)
-{
-	uint32_t more = *ready < count - *ready ? *ready : count - *ready;
-
-	if (!more || __atomic_load_n(hint, __ATOMIC_RELAXED) < *ready / 4 ||
-	    !allocate(ring, (const char *)table + *ready * bytes, more * bytes))
-		return;
-	*ready += more;
-	__atomic_store_n(told, *ready, __ATOMIC_RELEASE); /* [grow] */
-	shiny_given(ring->header, hint, *ready - more);
-}
-
-static void grow(struct ring_file *ring)
-{
-	struct shiny_header *h = ring->header;
-
-	grow_chunks(ring, 0);
-	grow_chunks(ring, 1);
-	grow_slots(ring, ring->processes, sizeof(*ring->processes), ring->process_count,
-		   &ring->processes_ready, &h->processes_ready, &h->process_hint);
-	grow_slots(ring, ring->threads, sizeof(*ring->threads), ring->thread_count,
-		   &ring->threads_ready, &h->threads_ready, &h->thread_hint);
-}
-
-/* Looks at each chunk that there is: `each` gets those that are in use. Counts them. */
-typedef void chunk_fn(struct session *session, struct ring_file *ring, uint32_t chunk,
-		      uint64_t word);
-
-static void each_chunk(struct session *session, struct ring_file *ring, chunk_fn *each)
-{
-	for (int large = 0; large < 2; large++) {
-		uint32_t first = large ? ring->chunks.smalls : 0,
-			 end = large ? ring->chunks.count : ring->chunks.smalls, i, busy = 0;
-
-		for (i = first; i < end; i++) {
-			/* [seal] */
-			uint64_t word = __atomic_load_n(&ring->chunks.states[i], __ATOMIC_ACQUIRE);
-
-			if (SHINY_CHUNK_PHASE(word) == SHINY_CHUNK_FREE)
-				continue;
-			if (SHINY_CHUNK_PHASE(word) == SHINY_CHUNK_ABSENT)
-				break;
-			busy++;
-			if (each)
-				each(session, ring, i, word);
-		}
-		ring->present[large] = i - first;
-		ring->busy[large] = busy;
-	}
-	measure_speed(ring);
-}
-
-void drain_grow(struct ring_file *ring)
-{
-	each_chunk(NULL, ring, NULL);
-	grow(ring);
-}
-
-static void attach_new(struct session *session, struct ring_file *ring, uint32_t chunk,
+static void attach_new(void *session, struct ring_file *ring, uint32_t chunk,
 		       uint64_t word)
 {
 	if (ring->owners[chunk])
@@ -337,12 +141,12 @@ void drain_scan(struct session *session, struct ring_file *ring)
 		if (s->ring == ring && !s->done &&
 		    (__atomic_load_n(&t->state, __ATOMIC_ACQUIRE) == SHINY_SLOT_DONE || /* [slot] */
 		     __atomic_load_n(&t->generation, __ATOMIC_RELAXED) != s->generation))
-			finish(s, ring->scans);
+			stream_finish(s, ring->scans);
 	}
 	ring->turnover = 0;
-	each_chunk(session, ring, attach_new);
+	ring_each_chunk(ring, attach_new, session);
 	ring->scans++;
-	grow(ring);
+	ring_grow(ring);
 	for (size_t i = 0; i < session->streams.count; i++) {
 		struct stream *s = session->streams.at[i];
 
@@ -429,7 +233,7 @@ bool drain_pull(struct session *session, struct stream *s)
 		}
 		if (!full)
 			return false;
-		give(ring, (uint32_t)s->chunk, s->cursor.position);
+		ring_give_chunk(ring, (uint32_t)s->chunk, s->cursor.position);
 		s->chunk = -1;
 		s->expected++;
 	}
@@ -437,52 +241,6 @@ bool drain_pull(struct session *session, struct stream *s)
 }
 
 /* ---- the dead ---- */
-
-static bool is_open(const struct ring_file *ring, uint32_t chunk, uint64_t *word)
-{
-	*word = __atomic_load_n(&ring->chunks.states[chunk], __ATOMIC_ACQUIRE);
-	return SHINY_CHUNK_PHASE(*word) == SHINY_CHUNK_OPEN &&
-	       SHINY_CHUNK_THREAD(*word) < ring->threads_ready;
-}
-
-static void reap(struct ring_file *ring, uint32_t chunk, uint64_t word)
-{
-	uint64_t full = SHINY_CHUNK_STATE(SHINY_CHUNK_FULL, SHINY_CHUNK_THREAD(word),
-					  SHINY_CHUNK_SEQUENCE(word));
-
-	/* [reap] */
-	if (__atomic_compare_exchange_n(&ring->chunks.states[chunk], &word, full, 0,
-					__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-		ring->whole[chunk] = 1;
-}
-
-void drain_reap(struct ring_file *ring, const struct process *process)
-{
-	for (uint32_t i = 0; i < ring->chunks.count; i++) {
-		uint64_t word;
-		bool its;
-
-		if (!is_open(ring, i, &word)) {
-			if (!process && SHINY_CHUNK_PHASE(word) == SHINY_CHUNK_OPEN)
-				reap(ring, i, word);
-			continue;
-		}
-		its = !process ||
-		      (ring->owners[i]
-			       ? ring->owners[i]->process == process
-			       : __atomic_load_n(
-					 &ring->threads[SHINY_CHUNK_THREAD(word)].process_slot,
-					 __ATOMIC_RELAXED) == process->slot);
-		if (its)
-			reap(ring, i, word);
-	}
-	for (uint32_t i = 0; i < ring->threads_ready; i++)
-		if (ring->streams[i] && (!process || ring->streams[i]->process == process) &&
-		    !ring->streams[i]->done) {
-			finish(ring->streams[i], ring->scans);
-			ring->streams[i]->process->noticed.reaped++;
-		}
-}
 
 void drain_reap_threads(struct session *session, struct ring_file *ring)
 {
@@ -494,9 +252,10 @@ void drain_reap_threads(struct session *session, struct ring_file *ring)
 		    !s->process->pid || !s->tid || process_thread_alive(s->process, s->tid))
 			continue;
 		for (uint32_t c = 0; c < ring->chunks.count; c++)
-			if (is_open(ring, c, &word) && SHINY_CHUNK_THREAD(word) == s->slot)
-				reap(ring, c, word);
-		finish(s, ring->scans);
+			if (ring_chunk_is_open(ring, c, &word) &&
+			    SHINY_CHUNK_THREAD(word) == s->slot)
+				ring_reap_chunk(ring, c, word);
+		stream_finish(s, ring->scans);
 		s->process->noticed.reaped++;
 	}
 }
@@ -533,6 +292,16 @@ static void free_thread_slot(struct ring_file *ring, const struct stream *s)
 		shiny_given(ring->header, &ring->header->thread_hint, s->slot);
 }
 
+/* Its row is written, with its end in ticks; it is not of session->streams any more. */
+static void drop_stream(struct session *session, size_t index, uint64_t end)
+{
+	struct stream *s = session->streams.at[index];
+
+	apply_realloc_end(s);
+	session_put_stream(session, s, end);
+	session->streams.at[index] = session->streams.at[--session->streams.count];
+}
+
 void drain_end_streams(struct session *session)
 {
 	for (size_t i = session->streams.count; i-- > 0;) {
@@ -541,11 +310,18 @@ void drain_end_streams(struct session *session)
 		if (!s->done || s->ring->scans <= s->done_scan || s->has_head || s->chunk >= 0 ||
 		    s->waiting.count)
 			continue;
-		apply_stream_end(session, s);
-		stream_put(session, s, s->cursor.last ? s->cursor.last : s->start);
+		drop_stream(session, i, s->cursor.last ? s->cursor.last : s->start);
 		free_thread_slot(s->ring, s);
 		s->ring->streams[s->slot] = NULL;
-		session->streams.at[i] = session->streams.at[--session->streams.count];
 		stream_destroy(s);
 	}
+}
+
+void drain_give_up(struct session *session, size_t index)
+{
+	struct stream *s = session->streams.at[index];
+
+	s->process->noticed.bad_records++;
+	drop_stream(session, index, s->cursor.last);
+	stream_destroy(s);
 }

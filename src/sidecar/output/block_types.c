@@ -312,7 +312,11 @@ static void climb(const struct session *session, const struct types_names *names
 			stacks[kept++] = stacks[i];
 			if (answers[frame] == NOT_ASKED) {
 				answers[frame] = KNOWS;
-				*vec_push(&climbers) = (struct climber){ { names->modules[place->module], place->vaddr }, place->module, frame };
+				*vec_push(&climbers) = (struct climber){
+					{ names->modules[place->module], place->vaddr },
+					place->module,
+					frame,
+				};
 			}
 		}
 		if (climbers.count)
@@ -344,7 +348,8 @@ void types_conclude(struct session *session, const struct types_names *names)
 		for (uint32_t i = 0; i < stats->sites.count; i++) {
 			fold_false(&stats->sites.at[i], names->vtables);
 			if (stats->sites.at[i].stats)
-				*vec_push(&groups) = (struct group){ stats->sites.at[i].stack, p, i };
+				*vec_push(&groups) =
+					(struct group){ stats->sites.at[i].stack, p, i };
 		}
 	}
 	if (groups.count)

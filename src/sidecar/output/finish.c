@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * finish.c: names and aggregates into the session file.
- *
- * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
+ * finish.c: see finish.h.
  *
  * While recording, what is new is written as it stands (frames without names, vtables without
  * classes), so that a sidecar that dies leaves ids that mean something. At the end each module's
@@ -10,6 +8,8 @@
  * then says what the blocks are.
  */
 #define _GNU_SOURCE
+#include "finish.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +20,11 @@
 #include "../../../symbolizer/sym.h"
 #include "../../base/progress.h"
 #include "../../base/text.h"
-#include "../state/session.h"
+#include "../process/settle.h"
+#include "../vm/mappings.h"
 #include "block_types.h"
+#include "resolve_ahead.h"
+#include "unprobed.h"
 
 enum { LINES = 64 };
 
@@ -212,7 +215,6 @@ static void put_lifetimes(struct session *session, const struct store_lifetime *
 static void put_stats(struct session *session, const struct process *p, struct sidecar_summary *out)
 {
 	bool early = process_early(p);
-
 
 	for (size_t i = 0; i < p->stats.sites.count; i++) {
 		const struct site *site = &p->stats.sites.at[i];
@@ -497,7 +499,7 @@ void finish_session(struct session *session, struct sidecar_summary *out)
 		put_counters(session, p, p->counters, out);
 		if (!p->forked)
 			put_notes(session, p->id, p->ring->notes);
-		process_put(session, p);
+		session_put_process(session, p);
 		out->processes++;
 	}
 	put_peak(session);

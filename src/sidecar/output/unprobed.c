@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * unprobed.c: executables that have a garbage-collected heap which could not be seen, because
- * nobody had probed them before they started.
- *
- * Runs: sidecar, at the end. Signals: no. Allocates: yes. Threads: those of the probe.
- *
- * `shinyctl run` probes the program that it starts. What a script starts, or what was preloaded by
- * hand, is found here: it is probed now, so that the next recording has the heap, and the session
- * says that this one has not.
- */
+/* unprobed.c: see unprobed.h. */
+#include "unprobed.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../../symbolizer/probe/probe_executable.h"
-#include "../state/session.h"
 
 bool unprobed_probe(struct session *session)
 {

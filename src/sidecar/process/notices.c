@@ -12,16 +12,17 @@
 #define _GNU_SOURCE
 #include "notices.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "../../base/text.h"
 #include "../proc/proc.h"
+#include "lifecycle.h"
+#include "starts.h"
 #include "unrecorded.h"
 
 #define MS UINT64_C(1000000)
 
-enum { PENDING_MOST = 20000, ANCESTORS = 16, DISORDER = 64 };
+enum { PENDING_MOST = 20000, DISORDER = 64 };
 
 /* A whole notice, or false: it is being written, or was written over. */
 static bool copy_notice(const struct ring_file *ring, uint64_t number, struct shiny_notice *out)
@@ -35,21 +36,10 @@ static bool copy_notice(const struct ring_file *ring, uint64_t number, struct sh
 	return __atomic_load_n(&from->number, __ATOMIC_RELAXED) == number; /* [notice] */
 }
 
-/* Who said it; NULL: not known, or not yet. */
-static const struct process *teller(const struct session *session, const struct start *start)
-{
-	return roster_find(&session->roster, start->ring, start->slot, start->generation);
-}
-
 /* A pid that this process says is one that we know by the same number. */
 static bool counts_as_we_do(const struct process *p)
 {
 	return p && p->pid == p->namespace_pid;
-}
-
-static uint32_t id_of(const struct process *p)
-{
-	return p ? p->id : 0;
 }
 
 static void take_start(struct session *session, struct ring_file *ring, uint64_t number,
@@ -63,8 +53,14 @@ static void take_start(struct session *session, struct ring_file *ring, uint64_t
 		return;
 	}
 	start = vec_push(&session->starts);
-	*start = (struct start){ .ring = ring, .number = number, .time = n->time, .pid = n->pid, .flags = n->flags,
-				 .state = n->state, .slot = n->slot, .generation = n->generation,
+	*start = (struct start){ .ring = ring,
+				 .number = number,
+				 .time = n->time,
+				 .pid = n->pid,
+				 .flags = n->flags,
+				 .state = n->state,
+				 .slot = n->slot,
+				 .generation = n->generation,
 				 .cut = n->path_bytes > SHINY_NOTICE_PATH };
 	start->path = mem_alloc(bytes + 1);
 	memcpy(start->path, n->path, bytes);
@@ -178,7 +174,7 @@ static bool answers(const struct session *session, const struct start *start,
 		return false;
 	if (start->pid)
 		return ring->pid == start->pid && !started_again(session, start, ring->start_ticks);
-	from = teller(session, start);
+	from = starts_teller(session, start);
 	return from && ring->parent_pid == from->namespace_pid;
 }
 
@@ -228,7 +224,7 @@ static bool is_over(struct session *session, struct start *start, uint64_t scann
 {
 	uint64_t wall = ticks_wall_ns();
 
-	if (!start->pid || !counts_as_we_do(teller(session, start)))
+	if (!start->pid || !counts_as_we_do(starts_teller(session, start)))
 		return false;
 	if (start->gone_wall)
 		return scanned > start->gone_wall;
@@ -243,23 +239,6 @@ static bool is_over(struct session *session, struct start *start, uint64_t scann
 	return false;
 }
 
-static void forget(struct session *session, size_t i)
-{
-	free(session->starts.at[i].path);
-	free(session->starts.at[i].executable);
-	free(session->starts.at[i].detail);
-	memmove(&session->starts.at[i], &session->starts.at[i + 1],
-		(session->starts.count - i - 1) * sizeof(*session->starts.at));
-	session->starts.count--;
-}
-
-void notices_forget(struct session *session)
-{
-	while (session->starts.count)
-		forget(session, session->starts.count - 1);
-	free(session->starts.at);
-}
-
 void notices_settle(struct session *session, uint64_t scanned, bool last)
 {
 	for (size_t i = 0; i < session->starts.count;) {
@@ -271,32 +250,8 @@ void notices_settle(struct session *session, uint64_t scanned, bool last)
 				i++;
 				continue;
 			}
-			unrecorded_put(session, start, id_of(teller(session, start)));
+			unrecorded_put(session, start, starts_teller_id(session, start));
 		}
-		forget(session, i);
+		starts_forget(session, i);
 	}
-}
-
-void notices_answered(struct session *session, uint32_t pid)
-{
-	for (size_t i = session->starts.count; pid && i-- > 0;)
-		if (session->starts.at[i].pid == pid) {
-			forget(session, i);
-			return;
-		}
-}
-
-uint32_t notices_parent(struct session *session, uint32_t pid, uint64_t time)
-{
-	for (unsigned n = 0; pid > 1 && n < ANCESTORS; n++) {
-		const struct process *p = roster_before(&session->roster, pid, time, NULL);
-
-		if (p)
-			return p->id;
-		for (size_t i = session->starts.count; i-- > 0;)
-			if (session->starts.at[i].pid == pid && session->starts.at[i].time <= time)
-				return id_of(teller(session, &session->starts.at[i]));
-		pid = proc_parent(pid);
-	}
-	return 0;
 }

@@ -20,13 +20,4 @@ void notices_read(struct session *session, struct ring_file *ring);
  */
 void notices_settle(struct session *session, uint64_t scanned, bool last);
 
-/* The program with this pid has said itself why it is not recorded: its start is answered. */
-void notices_answered(struct session *session, uint32_t pid);
-
-void notices_forget(struct session *session); /* all */
-
-/* Of a process that nobody recorded: the recorded one that started it, or its ancestor; 0 not
- * known. `time` in ticks. */
-uint32_t notices_parent(struct session *session, uint32_t pid, uint64_t time);
-
 #endif

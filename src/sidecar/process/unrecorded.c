@@ -26,8 +26,9 @@
 
 #include "../../base/program.h"
 #include "../../base/text.h"
-#include "notices.h"
+#include "../proc/errands.h"
 #include "../proc/proc.h"
+#include "starts.h"
 
 enum { MOST = 10000, INTERPRETERS = 5, ENVIRONMENT_ROOM = 256 * 1024 };
 
@@ -148,10 +149,10 @@ void unrecorded_take(struct session *session, int directory, const char *name)
 	unlinkat(directory, name, 0);
 	if (!got)
 		return;
-	parent = notices_parent(session, said.pid, now);
-	notices_answered(session, said.pid);
+	parent = starts_parent(session, said.pid, now);
+	starts_answered(session, said.pid);
 	put(session, said.why, said.detail, &(struct store_unrecorded){
-		.parent = parent ? parent : notices_parent(session, said.parent_pid, now),
+		.parent = parent ? parent : starts_parent(session, said.parent_pid, now),
 		.pid = said.pid, .executable = said.executable, .time = ns });
 }
 

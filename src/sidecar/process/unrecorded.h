@@ -9,6 +9,8 @@
 
 #include "../state/session.h"
 
+struct start;
+
 /* A link of the session directory (wire.h) in which a program says so: it is read and removed. */
 void unrecorded_take(struct session *session, int directory, const char *name);
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "../../base/hash.h"
-#include "session.h"
+#include "session_process.h"
 
 enum { ROSTER_FIRST_ROOM = 64 };
 

@@ -70,8 +70,12 @@ static uint64_t rate_here(uint32_t kind)
 void ticks_init(struct ticks *clock, uint32_t kind, uint64_t read_ticks, uint64_t read_boottime,
 		uint64_t per_second, bool foreign)
 {
-	*clock = (struct ticks){ .kind = kind, .foreign = foreign, .zero = read_ticks, .read_ticks = read_ticks,
-				 .read_boottime = read_boottime, .anchor_ticks = read_ticks };
+	*clock = (struct ticks){ .kind = kind,
+				 .foreign = foreign,
+				 .zero = read_ticks,
+				 .read_ticks = read_ticks,
+				 .read_boottime = read_boottime,
+				 .anchor_ticks = read_ticks };
 	if (kind == SHINY_CLOCK_MONOTONIC)
 		per_second = SECOND;
 	if (per_second >= LEAST_RATE && per_second <= MOST_RATE) {
@@ -98,7 +102,8 @@ void ticks_calibrate(struct ticks *clock, uint64_t converted)
 	else
 		rate = rate_of(boottime - clock->read_boottime, ticks - clock->read_ticks);
 	if (clock->rate) {
-		*vec_push(&clock->before) = (struct ticks_line){ converted, clock->anchor_ticks, clock->anchor_ns, clock->rate };
+		*vec_push(&clock->before) = (struct ticks_line){ converted, clock->anchor_ticks,
+								 clock->anchor_ns, clock->rate };
 		clock->anchor_ns = ticks_ns(clock, ticks);
 		clock->anchor_ticks = ticks;
 	}

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mappings.c: see mappings.h. Here: calls, forks, owners, rows. What is read from /proc is
- * mappings_sample.c's. */
+/* mappings.c: see mappings.h. */
 #define _GNU_SOURCE
 #include "mappings.h"
 
@@ -12,70 +11,6 @@
 #include "mappings_state.h"
 #include "owners.h"
 #include "../state/session.h"
-
-uint32_t memory_text(struct memory_watch *watch, const char *text)
-{
-	uint32_t id = 0;
-	bool is_new;
-	struct shiny_err *err = *text ? intern_get(&watch->texts, text, &id, &is_new) : NULL;
-
-	shiny_err_free(err); /* without memory, the text is missing */
-	return id;
-}
-
-static const char *text_of(const struct memory_watch *watch, uint32_t id)
-{
-	return id ? watch->texts.strings[id - 1] : NULL;
-}
-
-struct memory_watch *memory_watch_create(uint64_t period)
-{
-	struct memory_watch *watch = mem_zero(1, sizeof(*watch));
-
-	watch->period = period * 1000000;
-	watch->credit = MEMORY_CREDIT;
-	watch->heap = memory_text(watch, "[heap]");
-	watch->pools[0] = memory_text(watch, "partition_alloc");
-	watch->pools[1] = memory_text(watch, "[anon:partition_alloc]");
-	return watch;
-}
-
-void memory_watch_destroy(struct memory_watch *watch)
-{
-	if (!watch)
-		return;
-	for (size_t i = 0; i < watch->past.count; i++)
-		free(watch->past.at[i]);
-	free(watch->past.at);
-	free(watch->parts.at);
-	free(watch->flux.at);
-	free(watch->look.shared.at);
-	free(watch->look.bounds.at);
-	free(watch->look.counts.at);
-	intern_deinit(&watch->texts);
-	smaps_deinit(&watch->look.smaps);
-	free(watch);
-}
-
-struct memory *memory_create(struct memory_watch *watch, uint32_t process)
-{
-	struct memory *memory = mem_zero(1, sizeof(*memory));
-
-	segments_init(&memory->segments, &watch->ids);
-	memory->segments.process = process;
-	memory->due = ticks_wall_ns() + MEMORY_FIRST;
-	return memory;
-}
-
-void memory_destroy(struct memory *memory)
-{
-	if (!memory)
-		return;
-	segments_deinit(&memory->segments);
-	free(memory->malloc_regions.at);
-	free(memory->remainder);
-	free(memory);
-}
 
 /* ---- calls ---- */
 
@@ -216,9 +151,9 @@ static void judge_segment(const struct judge *judge, struct vm_segment *g)
 				     .blocks = g->blocks,
 				     .call = g->stack != 0,
 				     .seen = !g->stack,
-				     .name = text_of(watch, g->name),
-				     .file = text_of(watch, g->file),
-				     .thread = text_of(watch, g->thread),
+				     .name = memory_text_of(watch, g->name),
+				     .file = memory_text_of(watch, g->file),
+				     .thread = memory_text_of(watch, g->thread),
 				     .tls = g->tls,
 				     .module = g->module ? ids->modules.at[g->module - 1].path
 							 : NULL };
@@ -317,12 +252,12 @@ static void put_segment(struct session *session, struct vm_segment *g)
 				     .prot = g->prot,
 				     .flags = g->flags,
 				     .shared = g->shared,
-				     .file = text_of(watch, g->file),
+				     .file = memory_text_of(watch, g->file),
 				     .offset = g->offset,
-				     .name = text_of(watch, g->name),
+				     .name = memory_text_of(watch, g->name),
 				     .owner =
 					     g->owner ? owners_name(g->owner - 1u) : "unclassified",
-				     .detail = text_of(watch, g->detail) };
+				     .detail = memory_text_of(watch, g->detail) };
 
 	if (row.ended && row.ended <= row.born)
 		row.ended = row.born + 1;

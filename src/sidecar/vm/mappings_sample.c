@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mappings_sample.c: see mappings.h. Here: when to look, and what a look says of the segments. */
+/* mappings_sample.c: see mappings_sample.h. */
 #define _GNU_SOURCE
+#include "mappings_sample.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 #include <time.h>
 
-#include "mappings_state.h"
 #include "../proc/proc.h"
 #include "../state/session.h"
+#include "mappings_state.h"
+#include "residency.h"
 
 #define MS UINT64_C(1000000)
-
-enum { SUPER_PAGE_SHIFT = 21 };
 
 static uint64_t cpu_ns(void)
 {
@@ -230,432 +230,6 @@ void memory_look(struct session *session)
 	ask(session, read_list, listed);
 }
 
-/* ---- parts ---- */
-
-static uint64_t accessible(const struct piece *p, uint64_t start, uint64_t end)
-{
-	uint64_t from = p->start > start ? p->start : start, to = p->end < end ? p->end : end;
-
-	return p->prot && from < to ? to - from : 0;
-}
-
-/* What the pages of these parts were counted to be; NULL: they were not, or not these. */
-static const uint64_t *counts_of(const struct look *look, const struct part *parts, size_t count)
-{
-	size_t low = 0, high = look->shared.count;
-	const struct shared_area *area;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (look->bounds.at[look->shared.at[middle].first] < parts[0].start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	area = low < look->shared.count ? &look->shared.at[low] : NULL;
-	if (!area || !area->counted || area->ranges != count ||
-	    look->bounds.at[area->first + count] != parts[count - 1].end)
-		return NULL;
-	for (size_t i = 0; i < count; i++)
-		if (look->bounds.at[area->first + i] != parts[i].start)
-			return NULL;
-	return &look->counts.at[area->first];
-}
-
-/*
- * The kernel counts an area as a whole; where it has merged several mappings into one, their pages
- * are counted one by one, and what the area has is dealt out in proportion to them: the sum stays
- * the kernel's, to the byte.
- */
-static void deal(struct memory_watch *watch, const struct smaps_area *area, struct part *parts,
-		 size_t count)
-{
-	const uint64_t *counts = count > 1 ? counts_of(&watch->look, parts, count) : NULL;
-	uint64_t pages = 0, done[4] = { 0 }, so_far = 0;
-	const uint64_t sums[4] = { area->rss, area->pss, area->private, area->swap };
-
-	for (size_t i = 0; counts && i < count; i++)
-		pages += counts[i];
-	if (!pages)
-		counts = NULL;
-	for (size_t i = 0; !counts && i < count; i++)
-		pages += (parts[i].end - parts[i].start) / MEMORY_PAGE;
-	for (size_t i = 0; i < count; i++) {
-		uint64_t *numbers[4] = { &parts[i].rss, &parts[i].pss, &parts[i].private,
-					 &parts[i].swap };
-
-		so_far += counts ? counts[i] : (parts[i].end - parts[i].start) / MEMORY_PAGE;
-		for (unsigned n = 0; n < 4; n++) {
-			uint64_t upto = (uint64_t)((unsigned __int128)sums[n] * so_far / pages);
-
-			*numbers[n] = upto - done[n];
-			done[n] = upto;
-		}
-	}
-}
-
-static void want_counted(struct memory_watch *watch, const struct smaps_area *area,
-			 struct part *parts, size_t count)
-{
-	struct look *look = &watch->look;
-
-	if (count < 2 || !area->rss ||
-	    (area->end - area->start) / MEMORY_PAGE > MEMORY_COUNTED_PAGES)
-		return;
-	*vec_push(&look->shared) = (struct shared_area){ .first = look->bounds.count, .ranges = count };
-	for (size_t i = 0; i <= count; i++) {
-		*vec_push(&look->bounds) = i < count ? parts[i].start : parts[count - 1].end;
-		*vec_push(&look->counts) = 0;
-	}
-}
-
-/* What of the areas lies in which segment. What lies in none (calls were moving it) is left out. */
-static void make_parts(struct memory_watch *watch, struct process *p,
-		       void (*each)(struct memory_watch *, const struct smaps_area *, struct part *,
-				    size_t))
-{
-	const struct segments *s = &p->memory->segments;
-
-	watch->parts.count = 0;
-	for (size_t n = 0; n < watch->look.smaps.areas.count; n++) {
-		const struct smaps_area *area = &watch->look.smaps.areas.at[n];
-		size_t first = watch->parts.count;
-
-		for (size_t i = segments_find(s, area->start);
-		     i < s->pieces.count && s->pieces.at[i].start < area->end; i++) {
-			const struct piece *piece = &s->pieces.at[i];
-			struct part *part = watch->parts.count > first
-						    ? &watch->parts.at[watch->parts.count - 1]
-						    : NULL;
-
-			if (!part || part->segment != piece->segment) {
-				part = vec_push(&watch->parts);
-				*part = (struct part){ .start = piece->start > area->start ? piece->start : area->start, .segment = piece->segment };
-			}
-			part->end = piece->end < area->end ? piece->end : area->end;
-			part->committed += accessible(piece, area->start, area->end);
-		}
-		if (watch->parts.count > first)
-			each(watch, area, &watch->parts.at[first], watch->parts.count - first);
-	}
-}
-
-static struct part *part_of(struct memory_watch *watch, uint64_t address)
-{
-	size_t low = 0, high = watch->parts.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (watch->parts.at[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < watch->parts.count && watch->parts.at[low].start <= address
-		       ? &watch->parts.at[low]
-		       : NULL;
-}
-
-/* ---- evidence ---- */
-
-enum { HITS = 1024, HIT_SHIFT = 16 };
-struct counting {
-	struct memory_watch *watch;
-	struct part *hits[HITS];
-	uint64_t blocks, bytes;
-};
-
-static void count_block(void *context, const struct entry *entry)
-{
-	struct counting *c = context;
-	struct part **hit = &c->hits[(entry->address >> HIT_SHIFT) % HITS], *part = *hit;
-	bool object = (entry->flags & ENTRY_API) == SHINY_API_COLLECTED;
-
-	if (!part || entry->address < part->start || entry->address >= part->end)
-		part = *hit = part_of(c->watch, entry->address);
-	if (!object) {
-		c->blocks++;
-		c->bytes += entry->size;
-	}
-	if (!part)
-		return;
-	*(object ? &part->object_blocks : &part->malloc_blocks) += 1;
-	*(object ? &part->object_bytes : &part->malloc_bytes) += entry->size;
-}
-
-static struct piece *piece_at(const struct segments *s, uint64_t address)
-{
-	size_t i = segments_find(s, address);
-
-	return address && i < s->pieces.count && s->pieces.at[i].start <= address ? &s->pieces.at[i]
-										  : NULL;
-}
-
-/* A thread's stack from where it becomes accessible, as long as it was made; the kernel may have
- * joined it with what is above. */
-static struct vm_segment *stack_at(struct segments *s, uint64_t address, uint64_t bytes, bool ended,
-				   uint64_t now)
-{
-	const struct piece *piece = piece_at(s, address);
-	struct vm_segment *g = piece ? piece->segment : NULL;
-	uint64_t start = piece ? piece->start : 0;
-
-	bytes = (bytes + MEMORY_PAGE - 1) / MEMORY_PAGE * MEMORY_PAGE;
-	if (!g || !g->anonymous || g->shared || (g->name && !ended))
-		return NULL;
-	if (bytes && g->source >= SEGMENT_SEEN && address < start + bytes && start + bytes < g->end)
-		return segments_split(s, start, start + bytes, now);
-	/* glibc keeps the stacks of threads that have ended; but their place may have gone to
-	 * something else */
-	return ended && g->end - start != bytes ? NULL : g;
-}
-
-/* Where the threads' stacks are, their slots say, also of those that ended, until the slots are
- * taken again. */
-static void find_stacks(struct session *session, struct process *p, uint64_t now)
-{
-	struct segments *s = &p->memory->segments;
-	const struct ring_file *ring = p->ring;
-
-	for (uint32_t i = 0, used = ring_threads_used(ring); i < used; i++) {
-		const struct shiny_thread *t = &ring->threads[i];
-		uint32_t state = __atomic_load_n(&t->state, __ATOMIC_ACQUIRE),
-			 tid = __atomic_load_n(&t->tid, __ATOMIC_RELAXED);
-		uint64_t tls = __atomic_load_n(&t->tls, __ATOMIC_RELAXED);
-		bool ended = state != SHINY_SLOT_LIVE;
-		struct vm_segment *g;
-		struct piece *piece;
-		char name[24] = "";
-
-		if (!__atomic_load_n(&t->generation, __ATOMIC_RELAXED) ||
-		    state == SHINY_SLOT_CLAIMED ||
-		    __atomic_load_n(&t->process_slot, __ATOMIC_RELAXED) != p->slot ||
-		    __atomic_load_n(&t->start, __ATOMIC_RELAXED) < p->start)
-			continue;
-		g = tid == p->namespace_pid ? NULL : /* the main thread's has a name of its own */
-			    stack_at(s, __atomic_load_n(&t->stack, __ATOMIC_RELAXED),
-				     __atomic_load_n(&t->stack_bytes, __ATOMIC_RELAXED), ended,
-				     now);
-		/* twice, since threads are named a little after their start */
-		if (g && !(g->thread && g->sampled)) {
-			if (!ended)
-				process_thread_name(p, tid, name, sizeof(name));
-			if (!g->thread || name[0]) {
-				g->thread =
-					memory_text(session->memory, name[0] ? name : "(ended)");
-				g->changed = true;
-			}
-		}
-		piece = piece_at(s, tls);
-		if (piece && !piece->segment->thread && piece->segment->anonymous &&
-		    piece->segment->source >= SEGMENT_SEEN && !piece->segment->tls)
-			piece->segment->tls = piece->segment->changed = true;
-	}
-}
-
-/* The memory of a module that is no mapping of its file: .bss, which the kernel may have joined
- * with what the loader mapped next. */
-static void find_modules(struct process *p, uint64_t now)
-{
-	struct segments *s = &p->memory->segments;
-
-	for (size_t i = 0; i < s->pieces.count; i++) {
-		struct vm_segment *g = s->pieces.at[i].segment;
-		const struct mapping *m = g->sampled || g->module || g->shared
-						  ? NULL
-						  : space_find(&p->space, g->start);
-		uint64_t end = m ? (m->end + MEMORY_PAGE - 1) / MEMORY_PAGE * MEMORY_PAGE : 0;
-
-		if (m && g->end > end && g->source >= SEGMENT_SEEN)
-			g = segments_split(s, g->start, end, now);
-		if (!m || !g || g->end > end)
-			continue;
-		g->module = m->module;
-		g->changed = true;
-	}
-}
-
-static void find_own(struct process *p, uint64_t now)
-{
-	struct segments *s = &p->memory->segments;
-
-	for (unsigned i = 0; i < SHINY_OWN && p->ring->header; i++) {
-		uint64_t start = __atomic_load_n(&p->ring->header->own[i].start, __ATOMIC_RELAXED);
-		uint64_t end = __atomic_load_n(&p->ring->header->own[i].end, __ATOMIC_RELAXED);
-		struct vm_segment *g =
-			start < end ? segments_split(s, start / MEMORY_PAGE * MEMORY_PAGE,
-						     (end + MEMORY_PAGE - 1) / MEMORY_PAGE *
-							     MEMORY_PAGE,
-						     now)
-				    : NULL;
-
-		if (g && !g->own)
-			g->own = g->changed = true;
-	}
-	for (size_t i = 0; i < s->pieces.count; i++)
-		if (s->pieces.at[i].segment->inode == p->ring->inode &&
-		    s->pieces.at[i].segment->shared && !s->pieces.at[i].segment->own)
-			s->pieces.at[i].segment->own = s->pieces.at[i].segment->changed = true;
-}
-
-static bool is_pool(const struct memory_watch *watch, const struct vm_segment *g)
-{
-	return g->name && (g->name == watch->pools[0] || g->name == watch->pools[1]);
-}
-
-/*
- * Which parts are malloc's: all of a segment in which its blocks lie; in PartitionAlloc's pools the
- * super page, which has one owner while it is used.
- */
-static void find_malloc(struct memory_watch *watch, struct memory *m)
-{
-	size_t old = 0, old_count = m->malloc_regions.count;
-	uint64_t *before = mem_alloc((old_count + 1) * sizeof(*before));
-
-	if (old_count)
-		memcpy(before, m->malloc_regions.at, old_count * sizeof(*before));
-	m->malloc_regions.count = 0;
-	for (size_t i = 0; i < watch->parts.count; i++) {
-		const struct part *part = &watch->parts.at[i];
-		uint64_t region = part->start >> SUPER_PAGE_SHIFT;
-		bool there = m->malloc_regions.count &&
-			     m->malloc_regions.at[m->malloc_regions.count - 1] == region;
-
-		if (!is_pool(watch, part->segment)) {
-			if (part->malloc_blocks && part->segment->anonymous &&
-			    !part->segment->blocks)
-				part->segment->blocks = part->segment->changed = true;
-			continue;
-		}
-		while (old < old_count && before[old] < region)
-			old++;
-		if (!there && part->rss &&
-		    (part->malloc_blocks || (old < old_count && before[old] == region)))
-			*vec_push(&m->malloc_regions) = region;
-	}
-	free(before);
-}
-
-static bool is_malloc(const struct memory_watch *watch, const struct memory *m,
-		      const struct part *part, size_t *region)
-{
-	uint64_t of = part->start >> SUPER_PAGE_SHIFT;
-
-	if (!is_pool(watch, part->segment))
-		return part->segment->blocks;
-	while (*region < m->malloc_regions.count && m->malloc_regions.at[*region] < of)
-		++*region;
-	return *region < m->malloc_regions.count && m->malloc_regions.at[*region] == of;
-}
-
-/* ---- rows ---- */
-
-static void put_portions(struct session *session, struct vm_segment *g, const struct portion *now,
-			 uint64_t ns)
-{
-	for (unsigned i = 0; i < PORTIONS; i++) {
-		struct store_residency row = { .segment = g->id,
-					       .malloc = i == PORTION_MALLOC,
-					       .time = ns,
-					       .committed = now[i].committed,
-					       .rss = now[i].rss,
-					       .pss = now[i].pss,
-					       .private_bytes = now[i].private,
-					       .swap = now[i].swap,
-					       .live_blocks = now[i].live_blocks,
-					       .live_bytes = now[i].live_bytes };
-
-		if (!memcmp(&now[i], &g->last[i], sizeof(now[i])))
-			continue;
-		session_fail(session, store_put_residency(session->store, &row));
-		g->last[i] = now[i];
-	}
-}
-
-static void add_part(struct portion *to, const struct part *part, bool malloc)
-{
-	to->committed += part->committed;
-	to->rss += part->rss;
-	to->pss += part->pss;
-	to->private += part->private;
-	to->swap += part->swap;
-	to->live_blocks += malloc ? part->malloc_blocks : part->object_blocks;
-	to->live_bytes += malloc ? part->malloc_bytes : part->object_bytes;
-}
-
-/* What no segment has: in flux, or of a process that does not let us look. */
-static void put_remainder(struct session *session, struct process *p, const struct portion *rest,
-			  uint64_t now, uint64_t ns)
-{
-	struct memory *m = p->memory;
-	struct portion portions[PORTIONS] = { [PORTION_OTHER] = *rest };
-
-	if (!m->remainder && (rest->rss || rest->swap || rest->pss || rest->private)) {
-		m->remainder = mem_zero(1, sizeof(*m->remainder));
-		*m->remainder = (struct vm_segment){ .id = ++session->memory->ids, .process = p->id, .born = now, .source = SEGMENT_SEEN, .anonymous = true,
-						  .changed = true, .sampled = true };
-		m->remainder->origin = m->remainder->id;
-	}
-	if (m->remainder)
-		put_portions(session, m->remainder, portions, ns);
-}
-
-static void put_look(struct session *session, struct process *p, const struct counting *counted,
-		     uint64_t now)
-{
-	struct memory_watch *watch = session->memory;
-	struct memory *m = p->memory;
-	const struct smaps *all = &watch->look.smaps;
-	uint64_t ns = ticks_ns(&session->ticks, now);
-	struct portion rest = {
-		.rss = all->rss, .pss = all->pss, .private = all->private, .swap = all->swap
-	};
-	struct store_memory row = { .process = p->id,
-				    .time = ns,
-				    .areas = all->areas.count,
-				    .rss = all->rss,
-				    .pss = all->pss,
-				    .private_bytes = all->private,
-				    .swap = all->swap,
-				    .live_blocks = counted->blocks,
-				    .live_bytes = counted->bytes };
-	size_t region = 0;
-
-	for (size_t i = 0; i < m->segments.pieces.count;) {
-		struct vm_segment *g = m->segments.pieces.at[i].segment;
-		struct portion portions[PORTIONS] = { 0 };
-
-		for (; i < m->segments.pieces.count && m->segments.pieces.at[i].segment == g; i++)
-			;
-		for (struct part *part = part_of(watch, g->start);
-		     part && part < watch->parts.at + watch->parts.count && part->start < g->end;
-		     part++) {
-			bool malloc = is_malloc(watch, m, part, &region);
-
-			if (part->segment != g)
-				continue;
-			add_part(&portions[malloc ? PORTION_MALLOC : PORTION_OTHER], part, malloc);
-			rest.rss -= part->rss;
-			rest.pss -= part->pss;
-			rest.private -= part->private;
-			rest.swap -= part->swap;
-		}
-		if (watch->look.error)
-			portions[PORTION_OTHER].committed = g->committed;
-		g->sampled = true;
-		put_portions(session, g, portions, ns);
-	}
-	put_remainder(session, p, &rest, now, ns);
-	row.cost = watch->look_cost;
-	session_fail(session, store_put_memory(session->store, &row));
-	row.cost = 0;
-	m->seen = row;
-	m->before = watch->look_still;
-	m->before.events = p->events;
-}
-
 static void note_refused(struct session *session, struct process *p)
 {
 	if (p->memory->refused)
@@ -672,7 +246,6 @@ static void take_list(struct session *session, struct process *p, uint64_t now)
 {
 	struct memory_watch *watch = session->memory;
 	struct look *look = &watch->look;
-	struct smaps *smaps = &look->smaps;
 
 	look->shared.count = look->bounds.count = look->counts.count = 0;
 	watch->look_state = LOOK_COUNTED;
@@ -680,14 +253,7 @@ static void take_list(struct session *session, struct process *p, uint64_t now)
 		note_refused(session, p);
 		return;
 	}
-	for (size_t i = 0; i < smaps->areas.count; i++)
-		smaps->areas.at[i].text = memory_text(watch, smaps->areas.at[i].path);
-	segments_observe(&p->memory->segments, smaps->areas.at, smaps->areas.count, watch->flux.at,
-			 watch->flux.count, now);
-	find_own(p, now);
-	find_modules(p, now);
-	find_stacks(session, p, now);
-	make_parts(watch, p, want_counted);
+	residency_observe(session, p, now);
 	if (!look->shared.count)
 		return;
 	watch->look_state = LOOK_COUNTING;
@@ -698,18 +264,15 @@ void memory_take(struct session *session, uint64_t now)
 {
 	struct memory_watch *watch = session->memory;
 	struct process *p = watch->looked_at;
-	struct counting counting = { .watch = watch };
 	uint64_t began = cpu_ns();
 
 	if (p && watch->look_state == LOOK_LISTED)
 		take_list(session, p, now);
 	if (p && watch->look_state == LOOK_COUNTED) {
-		make_parts(watch, p, deal);
-		registry_each(&p->registry, count_block, &counting);
-		find_malloc(watch, p->memory);
+		residency_count(watch, p);
 		watch->looks++;
 		watch->look_cost += watch->look.cost + cpu_ns() - began;
-		put_look(session, p, &counting, now);
+		residency_put(session, p, now);
 		spend(watch, watch->look_cost);
 		watch->looked_at = NULL;
 	}

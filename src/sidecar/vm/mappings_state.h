@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mappings_state.h: what mappings.c and mappings_sample.c share.
+ * mappings_state.h: the mapped memory of a process and of a session, as mappings.c,
+ * mappings_sample.c and residency.c share it.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  */
@@ -10,7 +11,6 @@
 #include "../../store/intern.h"
 #include "../../store/store.h"
 #include "../proc/errands.h"
-#include "mappings.h"
 #include "segments.h"
 #include "smaps.h"
 
@@ -89,6 +89,7 @@ struct memory_watch {
 	struct look look;
 	VEC(struct flux) flux;
 	VEC(struct part) parts;
+	uint64_t live_blocks, live_bytes; /* malloc's, as of that look */
 
 	/* the account */
 	int64_t credit;
@@ -108,6 +109,14 @@ struct memory {
 	struct vm_segment *remainder;           /* what belongs to none */
 };
 
+/* `period` ms; 0: calls only. */
+struct memory_watch *memory_watch_create(uint64_t period);
+void memory_watch_destroy(struct memory_watch *watch); /* accepts NULL */
+struct memory *memory_create(struct memory_watch *watch, uint32_t process);
+void memory_destroy(struct memory *memory); /* accepts NULL */
+
+/* The id of a text; 0: it is empty, or there is no memory for it. */
 uint32_t memory_text(struct memory_watch *watch, const char *text);
+const char *memory_text_of(const struct memory_watch *watch, uint32_t id); /* NULL: 0 */
 
 #endif

@@ -11,7 +11,8 @@
  * the story is. For the same reason anonymous memory that is mapped over a part of a larger
  * anonymous segment is a change of that one (allocators give pages back so).
  *
- *   pieces    [a,b) s1 rw | [b,c) s1 none | [c,d) s2 r | …      sorted, disjoint; neighbours differ in segment or protection
+ *   pieces    [a,b) s1 rw | [b,c) s1 none | [c,d) s2 r | …
+ *             sorted, disjoint; neighbours differ in segment or protection
  *   invariant a segment's pieces are neighbours and cover [start, end); committed = sum of those
  *   that are accessible
  *

@@ -124,7 +124,8 @@ int smaps_parse(struct smaps *smaps)
 					continue;
 				while (*at == ' ')
 					at++;
-				*(uint64_t *)((char *)area + fields[i].offset) += decimal(&at) * 1024;
+				*(uint64_t *)((char *)area + fields[i].offset) +=
+					decimal(&at) * 1024;
 				break;
 			}
 			continue;

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* directory.c: see directory.h. */
+#define _GNU_SOURCE
+#include "directory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ring/guests.h"
+
+struct refusal *directory_refusal(struct directory *dir, const char *path)
+{
+	for (size_t i = 0; i < dir->refusals.count; i++)
+		if (!strcmp(dir->refusals.at[i].path, path))
+			return &dir->refusals.at[i];
+	return NULL;
+}
+
+struct refusal *directory_refuse(struct directory *dir, const char *path, uint64_t wall)
+{
+	struct refusal *refusal = directory_refusal(dir, path);
+
+	if (refusal)
+		return refusal;
+	refusal = vec_push(&dir->refusals);
+	*refusal = (struct refusal){ .path = mem_text(path), .since = wall };
+	return refusal;
+}
+
+void directory_forget_refusals(struct directory *dir)
+{
+	for (size_t i = dir->refusals.count; i-- > 0;)
+		if (!dir->refusals.at[i].there) {
+			free(dir->refusals.at[i].path);
+			dir->refusals.at[i] = dir->refusals.at[--dir->refusals.count];
+		}
+}
+
+bool directory_serves(const struct session *session, const char *path)
+{
+	for (size_t i = 0; i < session->present.count; i++)
+		if (!strcmp(session->present.at[i]->path, path))
+			return true;
+	return false;
+}
+
+void directory_say_finishing(struct session *session, const struct directory *dir, bool finishing)
+{
+	ssize_t done = finishing ? pwrite(dir->held, "f", 1, 0) : ftruncate(dir->held, 0);
+
+	(void)done;
+	guests_admit(session->guests, !finishing);
+}
+
+/* A ring that this session has neither served nor refused. */
+static bool is_new_ring(const struct session *session, struct directory *dir, const char *file)
+{
+	char *path = mem_format("%s/%s", dir->path, file);
+	const struct refusal *refusal = directory_refusal(dir, path);
+	bool is_new = !strncmp(file, SHINY_RING_PREFIX, strlen(SHINY_RING_PREFIX)) &&
+		      !directory_serves(session, path) && !(refusal && refusal->told);
+
+	free(path);
+	return is_new;
+}
+
+/* What was worked out of programs whose user has no cache (src/ctl/prepare.h). */
+static void remove_probes(const char *directory)
+{
+	static const char *const levels[] = { "shiny/probe", "shiny" };
+
+	for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++) {
+		char *path = mem_format("%s/%s", directory, levels[i]);
+		DIR *handle = opendir(path);
+		struct dirent *entry;
+
+		while (handle && (entry = readdir(handle)))
+			unlinkat(dirfd(handle), entry->d_name, 0);
+		if (handle)
+			closedir(handle);
+		rmdir(path);
+		free(path);
+	}
+}
+
+bool directory_remove(struct session *session, struct directory *dir)
+{
+	char *lock = mem_format("%s/%s", dir->path, SHINY_SIDECAR_LOCK);
+	bool late = false;
+	struct dirent *entry;
+	DIR *handle;
+
+	for (size_t i = session->present.count; i-- > 0;) {
+		const struct ring_file *a = session->present.at[i];
+
+		if (a->over && (unlink(a->path) == 0 || errno == ENOENT))
+			session->present.at[i] = session->present.at[--session->present.count];
+	}
+	unlink(lock);
+	free(lock);
+	remove_probes(dir->path);
+	handle = opendir(dir->path);
+	while (handle && (entry = readdir(handle)))
+		late = late || is_new_ring(session, dir, entry->d_name);
+	if (handle)
+		closedir(handle);
+	rmdir(dir->path); /* stays where something else lies in it */
+	return late;
+}
+
+void directory_deinit(struct directory *dir)
+{
+	if (dir->lock >= 0)
+		close(dir->lock);
+	for (size_t i = 0; i < dir->refusals.count; i++)
+		free(dir->refusals.at[i].path);
+	free(dir->refusals.at);
+}

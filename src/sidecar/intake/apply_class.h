@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * apply_class.h: constructors and destructors that were entered, and the classes that they are of.
+ *
+ * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
+ */
+#ifndef SHINY_APPLY_CLASS_H
+#define SHINY_APPLY_CLASS_H
+
+#include "../state/session.h"
+
+void apply_class(struct session *session, struct stream *stream);
+/* `kind`: EVENT_CONSTRUCT or EVENT_DESTROY. */
+void apply_constructor(struct session *session, struct stream *stream, uint8_t kind);
+
+#endif

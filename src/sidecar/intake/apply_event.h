@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * apply_event.h: what all that apply records share: the event that goes into the stream, its time
+ * and its site.
+ *
+ * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
+ */
+#ifndef SHINY_APPLY_EVENT_H
+#define SHINY_APPLY_EVENT_H
+
+#include "../state/session.h"
+
+/* Late ones as they would have been in time: whether a fork lies before or behind them is told by
+ * these nanoseconds (analysis/lives.c). */
+static inline uint64_t apply_ns(const struct session *session, const struct stream *s)
+{
+	return __builtin_expect(s->head.time <= session->applied_until, 0)
+		       ? ticks_ns_then(&session->ticks, s->head.time)
+		       : ticks_ns(&session->ticks, s->head.time);
+}
+
+static inline struct event *apply_emit(struct session *session, const struct stream *s, uint64_t ns,
+				       uint8_t kind)
+{
+	struct event *e;
+
+	if (session->event_count == EVENT_BATCH)
+		session_flush_events(session);
+	e = &session->events[session->event_count++];
+	*e = (struct event){ .time = ns,
+			     .address = s->head.address,
+			     .size = s->head.size,
+			     .process = s->process->id,
+			     .thread = s->id,
+			     .kind = kind,
+			     .api = s->head.api,
+			     .tag = s->tag };
+	return e;
+}
+
+static inline uint32_t apply_site(struct stream *s, uint32_t stack)
+{
+	uint32_t *page = stack && s->stacks ? s->stacks[stack / STACK_PAGE] : NULL;
+
+	if (page && page[stack % STACK_PAGE])
+		return page[stack % STACK_PAGE] - 1;
+	if (stack)
+		s->process->noticed.void_stacks++;
+	return 0;
+}
+
+/* The same for a block that begins: its tag is that of who makes it. */
+static inline uint32_t apply_birth_site(struct stream *s, uint32_t stack)
+{
+	uint32_t site = apply_site(s, stack);
+
+	return s->tag ? stats_tagged(&s->process->stats, site, s->tag) : site;
+}
+
+#endif

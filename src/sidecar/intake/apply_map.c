@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* apply_map.c: see apply_map.h. */
+#define _GNU_SOURCE
+#include "apply_map.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "../proc/errands.h"
+#include "../proc/proc.h"
+#include "../vm/mappings.h"
+#include "apply_event.h"
+#include "apply_object.h"
+
+struct mapped {
+	struct errand errand;
+	uint32_t pid;
+	uint64_t address;
+	char path[SHINY_PATH_MAX + 1];
+};
+
+static void read_mapped(struct errand *errand)
+{
+	struct mapped *mapped = (struct mapped *)errand;
+
+	proc_mapped_path(mapped->pid, mapped->address, mapped->path, sizeof(mapped->path));
+}
+
+/* Replaces a path that the process could only guess, where /proc answers in time. */
+static void ask_path(struct session *session, uint32_t pid, uint64_t address,
+		     char path[SHINY_PATH_MAX + 1])
+{
+	struct mapped *mapped = mem_zero(1, sizeof(*mapped));
+
+	mapped->errand = (struct errand){ .run = read_mapped, .end = errand_drop };
+	mapped->pid = pid;
+	mapped->address = address;
+	strcpy(mapped->path, path);
+	if (!errands_do(session->errands, &mapped->errand))
+		return;
+	strcpy(path, mapped->path);
+	free(mapped);
+}
+
+void apply_module(struct session *session, struct stream *s)
+{
+	struct {
+		struct shiny_module module;
+		char path[SHINY_PATH_MAX + 1];
+	} in;
+	size_t bytes = decode_payload(&s->head, &in, sizeof(in.module) + SHINY_PATH_MAX),
+	       path_bytes = in.module.path_bytes;
+	struct mapping mapping;
+
+	if (path_bytes > bytes - sizeof(in.module) ||
+	    in.module.build_id_bytes > SHINY_BUILD_ID_MAX || in.module.start >= in.module.end) {
+		s->process->noticed.bad_records++;
+		return;
+	}
+	in.path[path_bytes] = '\0';
+	if (in.module.flags & SHINY_MODULE_GUESSED && s->process->pid && !s->process->gone)
+		ask_path(session, s->process->pid, in.module.start, in.path);
+	mapping = (struct mapping){ .start = in.module.start,
+				    .end = in.module.end,
+				    .bias = in.module.bias,
+				    .loaded = s->head.time,
+				    .module = ids_module(&session->ids, in.path, in.module.build_id,
+							 in.module.build_id_bytes) };
+	space_add(&s->process->space, &mapping);
+}
+
+/* Whether the call took away what was in its range. */
+static bool releases(const struct shiny_map *map, unsigned call)
+{
+	switch (call) {
+	case SHINY_MAP_MUNMAP:
+		return true;
+	case SHINY_MAP_MADVISE:
+		return map->prot == MADV_DONTNEED || map->prot == MADV_FREE ||
+		       map->prot == MADV_REMOVE;
+	case SHINY_MAP_MMAP:
+		return map->flags & MAP_FIXED;
+	default:
+		return false;
+	}
+}
+
+void apply_map(struct session *session, struct stream *s)
+{
+	struct shiny_map map;
+	struct event *e;
+
+	decode_payload(&s->head, &map, sizeof(map));
+	e = apply_emit(session, s, apply_ns(session, s), EVENT_MAP);
+	e->address = map.address;
+	e->size = map.bytes;
+	e->old_address = map.old_address;
+	e->stack = s->process->stats.sites.at[apply_site(s, s->head.stack)].stack;
+	memory_call(session, s->process, &map, s->head.api, e->stack, s->head.time);
+	if (releases(&map, s->head.api))
+		apply_released(session, s, map.address, map.address + map.bytes);
+}

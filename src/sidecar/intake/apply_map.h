@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * apply_map.h: what a process maps: modules, and memory by the calls of the mmap family.
+ *
+ * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
+ */
+#ifndef SHINY_APPLY_MAP_H
+#define SHINY_APPLY_MAP_H
+
+#include "../state/session.h"
+
+void apply_module(struct session *session, struct stream *stream);
+void apply_map(struct session *session, struct stream *stream);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * apply_object.h: records of a garbage collector: objects begin, are finalized, swept, moved.
+ *
+ * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
+ */
+#ifndef SHINY_APPLY_OBJECT_H
+#define SHINY_APPLY_OBJECT_H
+
+#include "../state/session.h"
+
+void apply_object(struct session *session, struct stream *stream);
+void apply_finalized(struct session *session, struct stream *stream);
+void apply_swept(struct session *session, struct stream *stream);
+void apply_moved(struct session *session, struct stream *stream, uint64_t from, uint64_t to);
+void apply_resized(struct session *session, struct stream *stream);
+void apply_object_kinds(struct stream *stream);
+/* Memory of a heap went back to the system: what lay there has ended. */
+void apply_released(struct session *session, struct stream *stream, uint64_t start, uint64_t end);
+
+#endif

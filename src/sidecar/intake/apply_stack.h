@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * apply_stack.h: definitions of stacks: frames become ids of the session.
+ *
+ * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
+ */
+#ifndef SHINY_APPLY_STACK_H
+#define SHINY_APPLY_STACK_H
+
+#include "../state/session.h"
+
+void apply_stack(struct session *session, struct stream *stream);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * drain.h: chunk states → streams → one raw record at a time; chunks that were read go back at
+ * once.
+ *
+ * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
+ */
+#ifndef SHINY_DRAIN_H
+#define SHINY_DRAIN_H
+
+#include "../state/session.h"
+
+/* Attaches new chunks to their streams, and grows the ring where it needs it. */
+void drain_scan(struct session *session, struct ring_file *ring);
+bool drain_pull(struct session *session, struct stream *stream); /* fills stream->head */
+/* Streams whose threads have ended without a word are done. */
+void drain_reap_threads(struct session *session, struct ring_file *ring);
+/* No chunk of it is attached or waiting. */
+bool drain_idle(const struct ring_file *ring, const struct process *process);
+void drain_end_streams(struct session *session); /* those that are done */
+/* A stream that cannot be read to its end: the ring lies. */
+void drain_give_up(struct session *session, size_t index);
+
+#endif

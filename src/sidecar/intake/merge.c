@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* merge.c: see merge.h. */
+#include "merge.h"
+
+#include "../process/inheritance.h"
+#include "../process/lifecycle.h"
+#include "../ring/ring_chunks.h"
+#include "apply.h"
+#include "drain.h"
+#include "order.h"
+#include "pace.h"
+
+#define BEAT_RECORDS 65536
+#define ROOM_RECORDS 4096
+
+enum { AHEAD = 12 };
+
+static uint64_t key_of(const struct stream *s)
+{
+	bool ending = s->head.kind == SHINY_REC_FREE || s->head.kind == SHINY_REC_REALLOC_BEGIN;
+
+	return s->head.time * 2 + !ending;
+}
+
+/* A low priority makes even a part of a merge long. */
+static void look_for_room(struct session *session)
+{
+	for (size_t i = 0; i < session->present.count; i++)
+		if (!session->present.at[i]->over) {
+			ring_each_chunk(session->present.at[i], NULL, NULL);
+			ring_grow(session->present.at[i]);
+		}
+	pace_follow(session);
+}
+
+/*
+ * In the middle of a long merge: what cannot wait for its end, since processes are born, fill their
+ * rings and die meanwhile.
+ */
+static void attend(struct session *session)
+{
+	session_beat(session);
+	for (size_t i = 0; i < session->present.count; i++)
+		if (!session->present.at[i]->over)
+			process_scan(session, session->present.at[i]);
+	look_for_room(session);
+	process_watch(session, ticks_wall_ns());
+}
+
+/* Fetches what this stream's record AHEAD of the next one will look up: far enough to arrive, near
+ * enough to stay. */
+static inline __attribute__((always_inline)) void prefetch(const struct stream *s)
+{
+	if (s->chunk >= 0)
+		registry_prefetch(&s->process->registry, decode_peek(&s->cursor, AHEAD));
+}
+
+void merge_until(struct session *session, uint64_t until)
+{
+	struct order order = { 0 };
+	uint64_t applied = 0;
+	struct stream *s;
+
+	for (size_t i = 0; i < session->streams.count; i++) {
+		s = session->streams.at[i];
+		if ((s->has_head || drain_pull(session, s)) && s->head.time <= until)
+			order_add(&order, key_of(s), s);
+	}
+	while ((s = order_first(&order))) {
+		uint64_t limit = order_limit(&order), key;
+		bool more;
+
+		do {
+			apply_record(session, s);
+			s->has_head = false;
+			if (++applied % BEAT_RECORDS == 0)
+				attend(session);
+			else if (session->priority.low && applied % ROOM_RECORDS == 0)
+				look_for_room(session);
+			prefetch(s);
+			more = drain_pull(session, s) && s->head.time <= until;
+			key = key_of(s);
+		} while (more && key <= limit);
+		if (more) {
+			order_change_first(&order, key);
+		} else {
+			order_remove_first(&order);
+		}
+	}
+	order_deinit(&order);
+	process_take_over(session, until);
+	if (until > session->applied_until)
+		session->applied_until = until;
+}

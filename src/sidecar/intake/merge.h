@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * merge.h: the records of all streams in one order, applied one by one.
+ *
+ * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
+ */
+#ifndef SHINY_MERGE_H
+#define SHINY_MERGE_H
+
+#include "../state/session.h"
+
+/* Applies what is published, up to `until` (ticks; order.h says why that is enough). */
+void merge_until(struct session *session, uint64_t until);
+
+#endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* loop.c: see loop.h. */
+#define _GNU_SOURCE
+#include "loop.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "commit.h"
+#include "intake/drain.h"
+#include "intake/pace.h"
+#include "new_rings.h"
+#include "output/resolve_ahead.h"
+#include "proc/errands.h"
+#include "proc/proc.h"
+#include "process/lifecycle.h"
+#include "process/notices.h"
+#include "ring_end.h"
+#include "round.h"
+#include "stop.h"
+
+#define MS UINT64_C(1000000)
+
+/*
+ * A process may be killed at any moment, and what is in its nursery then has no type: each second
+ * is enough for long lives, 50 ms and a quarter of a second after a ring's or a process's start for
+ * short ones.
+ */
+static void ask_for_flush(struct session *session, uint64_t wall)
+{
+	for (size_t i = 0; i < session->present.count; i++) {
+		struct ring_file *a = session->present.at[i];
+
+		if (a->over)
+			continue;
+		if (a->newcomer) {
+			a->newcomer = false;
+			a->flush_step = 200 * MS;
+			if (!a->flush_at || a->flush_at > wall + 50 * MS)
+				a->flush_at =
+					wall + 50 * MS; /* never later than it would have been:
+							   processes may come all the time */
+		}
+		if (wall < a->flush_at)
+			continue;
+		__atomic_add_fetch(&a->header->flush, 1, __ATOMIC_RELAXED); /* [ctl] */
+		a->flush_at = wall + a->flush_step;
+		a->flush_step = 1000 * MS;
+	}
+}
+
+/*
+ * How much of a ring's bytes its writers have taken since the scan before, at most, in 1/256. Not
+ * how much they hold: thousands of idle threads with a chunk each are no reason to hurry.
+ */
+static unsigned pressure(const struct session *session)
+{
+	unsigned most = 0;
+
+	for (size_t i = 0; i < session->present.count; i++) {
+		const struct ring_file *a = session->present.at[i];
+		unsigned share = a->over ? 0 : (unsigned)(a->turnover * 256 / a->bytes);
+
+		most = share > most ? share : most;
+	}
+	return most;
+}
+
+/* More than a quarter of the small or the large chunks are in use. */
+static bool is_crowded(const struct ring_file *ring, int large)
+{
+	uint32_t count = large ? ring->chunks.count - ring->chunks.smalls : ring->chunks.smalls;
+
+	return ring->busy[large] > count / 4;
+}
+
+/* Sleeps until the next round; true: the launcher has hung up. Once it has, its pipe would end
+ * every sleep at once. */
+static bool pause_for(const struct session *session, uint64_t ns, bool hung_up)
+{
+	struct pollfd wait = { .fd = session->options->launcher_fd, .events = 0 };
+	struct timespec time = { .tv_nsec = (long)ns };
+
+	return ppoll(&wait, hung_up ? 0 : 1, &time, NULL) == 1 &&
+	       wait.revents & (POLLHUP | POLLERR | POLLNVAL);
+}
+
+/* Its last words, if any. */
+static void hear_launcher(struct session *session)
+{
+	struct sidecar_ended ended;
+
+	if (read(session->options->launcher_fd, &ended, sizeof(ended)) == sizeof(ended))
+		session->launched = ended;
+}
+
+static bool all_over(const struct session *session)
+{
+	for (size_t i = 0; i < session->present.count; i++)
+		if (!session->present.at[i]->over)
+			return false;
+	return true;
+}
+
+struct comers {
+	struct errand errand;
+	bool any;
+};
+
+static void look_for_comers(struct errand *errand)
+{
+	((struct comers *)errand)->any = proc_any_preloaded();
+}
+
+/* Somebody may be about to make a ring. */
+static bool any_comes(struct session *session)
+{
+	struct comers *comers = mem_zero(1, sizeof(*comers));
+	bool any;
+
+	comers->errand = (struct errand){ .run = look_for_comers, .end = errand_drop };
+	if (!errands_do(session->errands, &comers->errand))
+		return true;
+	any = comers->any;
+	free(comers);
+	return any;
+}
+
+/* The loop's own state. Times are wall ns. */
+struct loop {
+	struct session *session;
+	struct directory *dir;
+	uint64_t interval;
+	uint64_t committed, watched, threads_looked; /* last */
+	uint64_t idle_since;                         /* 0: the session is not over yet */
+	bool hung_up;                                /* the launcher */
+};
+
+/* Threads that ended without a word hold slots and chunks; asked where those are getting scarce. */
+static void look_for_dead_threads(struct session *session)
+{
+	for (size_t i = 0; i < session->present.count; i++) {
+		struct ring_file *a = session->present.at[i];
+
+		if (!a->over && (is_crowded(a, 0) || is_crowded(a, 1) ||
+				 ring_threads_used(a) > a->thread_count / 2))
+			drain_reap_threads(session, a);
+	}
+}
+
+static uint64_t next_interval(const struct loop *loop, uint64_t applied)
+{
+	unsigned pressed = pressure(loop->session);
+
+	if (pressed > 48 || applied > 200000)
+		return 0;
+	if (pressed > 16 || applied > 20000)
+		return 2 * MS;
+	return loop->interval < 18 * MS ? loop->interval + 2 * MS : 20 * MS;
+}
+
+/* A round and what belongs around it. True: some rings end. */
+static bool work(struct loop *loop, uint64_t wall)
+{
+	struct session *session = loop->session;
+	uint64_t applied = round_run(session);
+	bool some_end;
+
+	notices_settle(session, loop->dir->making ? 0 : loop->dir->scanned, false);
+	if (wall - loop->watched >= 10 * MS) {
+		process_watch(session, wall);
+		loop->watched = wall;
+	}
+	ask_for_flush(session, wall);
+	if (wall - loop->threads_looked >= 1000 * MS) {
+		look_for_dead_threads(session);
+		loop->threads_looked = wall;
+	}
+	some_end = ring_end_check(session, loop->dir);
+	pace_follow(session);
+	if (session->warm)
+		warm_offer(session->warm, &session->ids);
+	if (wall - loop->committed >= 1000 * MS || commit_rings_waiting(session) >= 4) {
+		commit_session(session);
+		commit_release_rings(session);
+		loop->committed = wall;
+	}
+	loop->interval = next_interval(loop, applied);
+	return some_end;
+}
+
+/* How long a session waits for programs that may come when all that came have ended. */
+static uint64_t grace_of(struct session *session)
+{
+	if (session->options->leftover)
+		return 0;
+	if (session->options->launcher_fd < 0)
+		return 1000 * MS;
+	return any_comes(session) ? 100 * MS : 0;
+}
+
+/* True: the session is over, or fails. */
+static bool is_over(struct loop *loop, uint64_t wall, struct shiny_err **err)
+{
+	struct session *session = loop->session;
+
+	if (!all_over(session) || !loop->hung_up) {
+		loop->idle_since = 0;
+		return false;
+	}
+	if (!loop->idle_since)
+		loop->idle_since = wall;
+	if (wall - loop->idle_since >= grace_of(session)) {
+		/* whoever did not see it has a ring by now: look */
+		directory_say_finishing(session, loop->dir, true);
+		*err = new_rings_take(session, loop->dir);
+		if (*err || (all_over(session) && !loop->dir->making))
+			return true;
+		directory_say_finishing(session, loop->dir, false);
+		loop->idle_since = 0;
+	}
+	if (!loop->interval || loop->interval > 5 * MS)
+		loop->interval = 5 * MS;
+	return false;
+}
+
+struct shiny_err *loop_serve(struct session *session, struct directory *dir)
+{
+	struct loop loop = { .session = session,
+			     .dir = dir,
+			     .interval = 2 * MS,
+			     .committed = ticks_wall_ns(),
+			     .hung_up = session->options->launcher_fd < 0 };
+	struct shiny_err *err = NULL;
+
+	while (!stop_asked() && !session->err) {
+		uint64_t wall = ticks_wall_ns(), soon;
+		bool some_end = false;
+
+		if (wall - dir->scanned >= 5 * MS || !session->looked) {
+			err = new_rings_take(session, dir);
+			if (err)
+				return err;
+		}
+		if (session->looked)
+			some_end = work(&loop, wall);
+		else
+			loop.interval = 5 * MS;
+		if (is_over(&loop, wall, &err))
+			return err;
+		soon = some_end && loop.interval > MS ? MS : loop.interval;
+		if ((soon || !loop.hung_up) && pause_for(session, soon, loop.hung_up)) {
+			loop.hung_up = true;
+			hear_launcher(session);
+		}
+	}
+	return NULL;
+}

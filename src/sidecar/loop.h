@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * loop.h: the sidecar's loop: rounds, as long as somebody may still come to the session.
+ *
+ * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
+ *
+ * Rounds come every 2 to 20 ms, the closer the fuller the rings are. The session is over when all
+ * rings are, the launcher's pipe has hung up, and a last look at the directory finds nothing new.
+ * Between exec and the new image's constructor a program holds no ring: without a launcher a second
+ * of grace covers that, with one a tenth, and none when no process is left that was started with
+ * the library preloaded.
+ */
+#ifndef SHINY_LOOP_H
+#define SHINY_LOOP_H
+
+#include "directory.h"
+
+/* Until the session is over, or was asked to end (stop.h). */
+SHINY_MUST_CHECK struct shiny_err *loop_serve(struct session *session, struct directory *dir);
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* new_rings.c: see new_rings.h. */
+#define _GNU_SOURCE
+#include "new_rings.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "process/lifecycle.h"
+#include "process/notices.h"
+#include "process/unrecorded.h"
+#include "session_file.h"
+
+#define PATIENCE UINT64_C(5000000000) /* ns, with a ring that its maker has not finished */
+
+static bool has_prefix(const char *file, const char *prefix)
+{
+	return !strncmp(file, prefix, strlen(prefix));
+}
+
+static struct shiny_err *take_ring(struct session *session, struct ring_file *ring)
+{
+	bool foreign = memcmp(ring->boot_id, session->boot_id, sizeof(ring->boot_id)) != 0;
+
+	if (!session->ticks_known) {
+		ticks_init(&session->ticks, ring->clock, ring->start_ticks, ring->start_boottime,
+			   ring->ticks_per_second, foreign);
+		session->ticks_known = true;
+		session->start_realtime = ring->start_realtime;
+	} else if (ring->clock != session->ticks.kind || foreign != session->ticks.foreign) {
+		struct shiny_err *err =
+			shiny_err(SHINY_ERR_OTHER,
+				  "%s: its clock is %" PRIu32 "%s, the session's %" PRIu32 "%s",
+				  ring->path, ring->clock, foreign ? " of another boot" : "",
+				  session->ticks.kind,
+				  session->ticks.foreign ? " of another boot" : "");
+		ring_close(ring);
+		return err;
+	}
+	/* [ctl] */
+	__atomic_store_n(&ring->header->sidecar_pid, (uint32_t)getpid(), __ATOMIC_RELAXED);
+	/* [ctl] */
+	__atomic_store_n(&ring->header->sidecar_beat, ticks_now(&session->ticks), __ATOMIC_RELAXED);
+	*vec_push(&session->rings) = ring;
+	*vec_push(&session->present) = ring;
+	return NULL;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct ring_file *x = *(struct ring_file *const *)a,
+			       *y = *(struct ring_file *const *)b;
+
+	return (x->start_ticks > y->start_ticks) - (x->start_ticks < y->start_ticks);
+}
+
+/* A mark from outside (wire.h): its file goes once it is in the session. */
+static void take_mark(struct session *session, int directory, const char *file)
+{
+	char name[SHINY_TAG_NAME_MAX + 1] = "";
+	uint64_t boottime = strtoull(file + strlen(SHINY_MARK_PREFIX), NULL, 10),
+		 start = session->ticks.read_boottime;
+	int fd = openat(directory, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	ssize_t bytes = fd >= 0 ? read(fd, name, sizeof(name) - 1) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	unlinkat(directory, file, 0);
+	if (bytes > 0 && name[0])
+		session_fail(session,
+			     store_put_mark(session->store,
+					    &(struct store_mark){
+						    .time = boottime > start ? boottime - start : 0,
+						    .name = name }));
+}
+
+/* The processes of rings that are known: files of the directory name them as parents. */
+static void scan_known_rings(struct session *session)
+{
+	for (size_t i = 0; i < session->present.count; i++) {
+		struct ring_file *ring = session->present.at[i];
+
+		if (!ring->over)
+			process_scan(session, ring);
+		notices_read(session, ring); /* what a ring answers was said before it was made */
+	}
+}
+
+/* NULL: it was not new, or is not to be read, yet or ever; `err` says why. */
+static struct ring_file *open_if_new(struct session *session, struct directory *dir,
+				     const char *path, struct shiny_err **err)
+{
+	struct refusal *refusal = directory_refusal(dir, path);
+	struct ring_file *ring = NULL;
+	bool patient;
+
+	if (refusal)
+		refusal->there = true;
+	if (directory_serves(session, path) || (refusal && refusal->told))
+		return NULL;
+	patient = !session->options->leftover &&
+		  !(refusal && dir->scanned - refusal->since > PATIENCE);
+	*err = ring_open(path, patient, &ring);
+	if (ring) {
+		if (refusal)
+			refusal->there = false;
+		return ring;
+	}
+	refusal = directory_refuse(dir, path, dir->scanned);
+	refusal->there = true;
+	refusal->told = *err;
+	dir->making += !*err;
+	return NULL;
+}
+
+/* A note, where there is a session file to write it to; else the first one is kept in `first`. */
+static void note_error(struct session *session, struct shiny_err *err, struct shiny_err **first)
+{
+	if (err && session->store)
+		session_fail(session, store_put_note(session->store, 0, err->message));
+	if (err && !session->store && !*first)
+		*first = err;
+	else
+		shiny_err_free(err);
+}
+
+struct newcomers {
+	VEC(struct ring_file *) rings;
+	struct shiny_err *first; /* why one of them is refused */
+};
+
+static void take_file(struct session *session, struct directory *dir, int handle, const char *file,
+		      struct newcomers *found)
+{
+	struct shiny_err *err = NULL;
+	struct ring_file *ring;
+	char *path;
+
+	if (has_prefix(file, SHINY_MARK_PREFIX) && session->store)
+		take_mark(session, handle, file);
+	if (has_prefix(file, SHINY_UNRECORDED_PREFIX) && session->store)
+		unrecorded_take(session, handle, file);
+	if (!has_prefix(file, SHINY_RING_PREFIX))
+		return;
+	path = mem_format("%s/%s", dir->path, file);
+	ring = open_if_new(session, dir, path, &err);
+	if (ring)
+		*vec_push(&found->rings) = ring;
+	note_error(session, err, &found->first);
+	free(path);
+}
+
+/* In the order of their starts: the session's time begins with its earliest ring. */
+static void serve_new_rings(struct session *session, struct newcomers *found)
+{
+	if (found->rings.count)
+		qsort(found->rings.at, found->rings.count, sizeof(*found->rings.at), by_start);
+	for (size_t i = 0; i < found->rings.count; i++) {
+		struct shiny_err *err = take_ring(session, found->rings.at[i]);
+
+		if (!err && !session->store)
+			err = session_file_create(session, session->rings.at[0],
+						  session->rings.at[0]->pid);
+		if (err && !session->store) { /* no output: nothing can be done for any of them */
+			shiny_err_free(found->first);
+			found->first = err;
+			for (size_t k = i + 1; k < found->rings.count; k++)
+				ring_close(found->rings.at[k]);
+			return;
+		}
+		note_error(session, err, &found->first);
+	}
+}
+
+struct shiny_err *new_rings_take(struct session *session, struct directory *dir)
+{
+	struct newcomers found = { 0 };
+	struct shiny_err *first;
+	struct dirent *entry;
+	DIR *handle;
+
+	dir->scanned = ticks_wall_ns(); /* before it is read: what came by then was seen */
+	handle = opendir(dir->path);
+	dir->making = 0;
+	scan_known_rings(session);
+	session->looked = session->ticks_known ? ticks_now(&session->ticks) : 0;
+	if (!handle)
+		return errno == ENOENT && session->rings.count ?
+			NULL :
+			shiny_err_os(errno, "cannot read the session directory %s", dir->path);
+	for (size_t i = 0; i < dir->refusals.count; i++)
+		dir->refusals.at[i].there = false;
+	while ((entry = readdir(handle)))
+		take_file(session, dir, dirfd(handle), entry->d_name, &found);
+	closedir(handle);
+	directory_forget_refusals(dir);
+	serve_new_rings(session, &found);
+	free(found.rings.at);
+	first = found.first;
+	if (!first || !session->store)
+		return first;
+	found.first = NULL; /* found before there was a place to write it */
+	note_error(session, first, &found.first);
+	return NULL;
+}

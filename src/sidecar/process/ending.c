@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ending.c: see ending.h. */
+#include "ending.h"
+
+#include "../vm/mappings.h"
+#include "answers.h"
+
+bool process_called_exec(const struct process *p)
+{
+	const struct shiny_process *from = &p->ring->processes[p->slot];
+
+	return !p->closed &&
+	       __atomic_load_n(&from->generation, __ATOMIC_RELAXED) == p->generation &&
+	       __atomic_load_n(&from->exec, __ATOMIC_RELAXED) == 1;
+}
+
+static void tell_end(struct session *session, struct process *p, uint64_t time)
+{
+	if (p->ends)
+		return;
+	p->ends = true;
+	total_ends(&session->total, &p->stats, time, p->replaced);
+}
+
+/* `time`: of its end, where it did not say so itself; 0: nobody knows better than that it is over
+ * now. */
+void process_end_at(struct session *session, struct process *p, uint64_t time)
+{
+	if (p->gone)
+		return;
+	p->gone = true;
+	answers_remove(session->answers, &p->ring->processes[p->slot]);
+	p->replaced = p->replaced || process_called_exec(p);
+	process_read_counters(p);
+	p->end = p->said_end || session->ticks.foreign ? p->said_end
+		 : time				       ? time
+						       : ticks_now(&session->ticks);
+	if (p->end < p->last)
+		p->end = p->last;
+	stream_reap(p->ring, p);
+	tell_end(session, p, p->end);
+}
+
+void process_end(struct session *session, struct process *p)
+{
+	process_end_at(session, p, 0);
+}
+
+void process_look_for_ends(struct session *session)
+{
+	for (size_t i = 0; i < session->running.count; i++) {
+		struct process *p = session->running.at[i];
+		const struct shiny_process *from = &p->ring->processes[p->slot];
+		uint64_t end;
+
+		if (p->gone || p->ends ||
+		    __atomic_load_n(&from->generation, __ATOMIC_RELAXED) != p->generation)
+			continue;
+		end = __atomic_load_n(&from->exit_at, __ATOMIC_ACQUIRE); /* [slot] */
+		if (end)
+			tell_end(session, p, end);
+	}
+}
+
+void process_close(struct session *session, struct process *p)
+{
+	struct shiny_process *slot = &p->ring->processes[p->slot];
+	uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE); /* [slot] */
+
+	if (p->closed)
+		return;
+	process_end(session, p);
+	process_read_counters(p);
+	process_read_status(p);
+	if (p->end < p->last)
+		p->end = p->last;
+	/* should events have come behind its last word */
+	total_ends(&session->total, &p->stats, p->end, p->replaced);
+	/* thread slots that it claimed and never wrote with */
+	for (uint32_t i = 0, used = ring_threads_used(p->ring); i < used; i++) {
+		struct shiny_thread *t = &p->ring->threads[i];
+		uint32_t thread_state = __atomic_load_n(&t->state, __ATOMIC_ACQUIRE); /* [slot] */
+
+		if ((thread_state == SHINY_SLOT_LIVE || thread_state == SHINY_SLOT_DONE) &&
+		    !p->ring->streams[i] &&
+		    __atomic_load_n(&t->process_slot, __ATOMIC_RELAXED) == p->slot &&
+		    __atomic_compare_exchange_n(&t->state, &thread_state, SHINY_SLOT_FREE, 0,
+						__ATOMIC_RELEASE, __ATOMIC_RELAXED))
+			shiny_given(p->ring->header, &p->ring->header->thread_hint, i); /* [slot] */
+	}
+	if (__atomic_load_n(&slot->generation, __ATOMIC_RELAXED) == p->generation &&
+	    (state == SHINY_SLOT_LIVE || state == SHINY_SLOT_DONE) &&
+	    __atomic_compare_exchange_n(&slot->state, &state, SHINY_SLOT_FREE, 0, __ATOMIC_RELEASE,
+					__ATOMIC_RELAXED)) /* [slot] */
+		shiny_given(p->ring->header, &p->ring->header->process_hint, p->slot);
+	p->closed = true;
+	p->closed_wall = ticks_wall_ns();
+	for (size_t i = 0; i < session->running.count; i++)
+		if (session->running.at[i] == p)
+			session->running.at[i] = session->running.at[--session->running.count];
+	*vec_push(&session->ended) = p;
+	memory_end(session, p);
+	if (p->ring->slots[p->slot] == p)
+		p->ring->slots[p->slot] = NULL;
+	session_put_process(session, p);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* inheritance.c: see inheritance.h. */
+#include "inheritance.h"
+
+#include "../vm/mappings.h"
+#include "lifecycle.h"
+
+enum { GENERATIONS = 64 };
+
+struct heir {
+	struct session *session;
+	struct process *child;
+};
+
+static void inherit(void *context, const struct entry *entry)
+{
+	struct heir *heir = context;
+	struct process *child = heir->child;
+	struct entry copy = *entry;
+
+	if (entry->birth > child->fork_at || registry_find(&child->registry, entry->address))
+		return;
+	copy.flags |= ENTRY_INHERITED;
+	if (!registry_add(&child->registry, &copy)) {
+		child->noticed.refused++;
+		return;
+	}
+	if ((copy.flags & ENTRY_API) == SHINY_API_COLLECTED)
+		objects_add(&child->objects, copy.address, copy.size ? copy.size : 1);
+}
+
+/* Also one whose slot no scan has come to yet. */
+static struct process *parent_of(struct session *session, const struct process *child)
+{
+	struct process *parent = roster_find(&session->roster, child->ring, child->parent_slot,
+					     child->parent_generation);
+
+	if (!parent && child->ring->header && child->parent_slot < child->ring->processes_ready)
+		parent = process_of(session, child->ring, child->parent_slot,
+				    child->parent_generation);
+	return parent;
+}
+
+static void take_over(struct session *session, struct process *child)
+{
+	struct process *parent = parent_of(session, child);
+	struct heir heir = { session, child };
+
+	child->pending = false;
+	if (!parent || parent == child) {
+		child->noticed.fork_horizon++;
+		return;
+	}
+	if (parent->settled) /* its blocks are not known any more; all that they are called by is */
+		child->noticed.fork_horizon++;
+	child->parent_id = parent->id;
+	/* whose blocks it got is in the file, should the sidecar be killed (recover.c) */
+	session_put_process(session, child);
+	space_clone(&child->space, &parent->space, child->fork_at);
+	memory_fork(session, child, parent);
+	objects_clone_kinds(&child->objects, &parent->objects);
+	indices_clone(&child->classes, &parent->classes);
+	indices_clone(&child->tags, &parent->tags);
+	stats_clone_sites(&child->stats, &parent->stats);
+	registry_each(&parent->registry, inherit, &heir);
+	/* the latest first: nothing before fork_at matters */
+	for (size_t i = parent->deaths_count; i-- > 0;) {
+		const struct death *d =
+			&parent->deaths[(parent->deaths_at + i) % parent->deaths_room];
+
+		if (d->time > child->fork_at)
+			inherit(&heir, &d->entry);
+	}
+	if (parent->deaths_lost > child->fork_at)
+		child->noticed.fork_horizon++;
+	for (size_t i = 0; i < session->streams.count; i++)
+		if (session->streams.at[i]->process == parent &&
+		    session->streams.at[i]->realloc.address)
+			inherit(&heir, &session->streams.at[i]->realloc);
+}
+
+/* Its parent, where that has not got its own yet: both may have been forked after the same
+ * record. */
+static struct process *first_in_line(struct session *session, struct process *child)
+{
+	for (unsigned n = 0; n < GENERATIONS; n++) {
+		struct process *parent = parent_of(session, child);
+
+		if (!parent || !parent->pending || parent->fork_at > child->fork_at)
+			break;
+		child = parent;
+	}
+	return child;
+}
+
+void process_take_over(struct session *session, uint64_t until)
+{
+	for (;;) {
+		struct process *first = NULL;
+
+		session->next_fork = UINT64_MAX;
+		for (size_t i = 0; i < session->running.count; i++) {
+			struct process *p = session->running.at[i];
+
+			if (!p->pending)
+				continue;
+			if (p->fork_at < session->next_fork)
+				session->next_fork = p->fork_at;
+			if (!first || p->fork_at < first->fork_at)
+				first = p;
+		}
+		if (!first || first->fork_at >= until)
+			return;
+		take_over(session, first_in_line(session, first));
+	}
+}

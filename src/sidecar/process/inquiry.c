@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* inquiry.c: see inquiry.h. */
+#define _GNU_SOURCE
+#include "inquiry.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../proc/errands.h"
+#include "../proc/proc.h"
+#include "answers.h"
+#include "ending.h"
+#include "identity.h"
+#include "starts.h"
+
+/*
+ * An image that exec made: it has replaced the one of its pid, or is a child's first. The number
+ * that it told of its parent is right also when both have ended, but another one in another pid
+ * namespace. `certain`: its pid is; nothing is believed to have ended for a likely one.
+ */
+static void come_from(struct session *session, struct process *p, bool certain)
+{
+	uint32_t parent_pid = 0;
+	struct process *before =
+		p->forked ? NULL : roster_before(&session->roster, p->pid, p->start, p);
+
+	if (p->forked || !p->pid)
+		return;
+	if (before)
+		process_read_counters(before);
+	/* else it has ended, and its number was given away again */
+	if (before && !before->said_end && before->status < 0) {
+		if (certain) {
+			before->replaced = true;
+			process_end_at(session, before, p->start);
+		}
+	} else {
+		parent_pid = p->pid == p->namespace_pid ? p->ring->parent_pid : proc_parent(p->pid);
+		before = roster_before(&session->roster, parent_pid, p->start, p);
+	}
+	p->parent_id = before ? before->id : starts_parent(session, parent_pid, p->start);
+}
+
+/* Another process of its ring has it by now: two may have been looked for at one time. */
+static bool is_another(const struct session *session, const struct process *p, uint32_t pid)
+{
+	for (size_t i = 0; i < session->running.count; i++) {
+		const struct process *other = session->running.at[i];
+
+		if (other != p && other->ring == p->ring && other->pid == pid && !other->gone)
+			return true;
+	}
+	return false;
+}
+
+static void locate(struct session *session, struct process *p, struct identity *found, bool first)
+{
+	struct ring_file *ring = p->ring;
+	struct process *parent = p->forked ? roster_find(&session->roster, ring, p->parent_slot,
+							 p->parent_generation)
+					   : NULL;
+	enum proc_answer answer = found->answer == PROC_YES && is_another(session, p, found->pid)
+					  ? PROC_UNKNOWN
+					  : found->answer;
+
+	if (answer == PROC_UNKNOWN) {
+		if (!p->pid)
+			roster_name(&session->roster, p,
+				    found->answer == PROC_YES ? 0 : found->pid);
+		p->wanderer = true;
+		come_from(session, p, false);
+		return;
+	}
+	p->wanderer = false;
+	if (answer == PROC_NO) {
+		if (first && p->namespace_pid > 1 &&
+		    (!parent || parent->pid == parent->namespace_pid))
+			roster_name(&session->roster, p,
+				    p->namespace_pid); /* gone already; its number is all that is
+							  left */
+		come_from(session, p, true);
+		if (p->forked || !ring_held(ring))
+			process_end(session, p);
+		return;
+	}
+	roster_name(&session->roster, p, found->pid);
+	if (!p->namespace_pid)
+		p->namespace_pid = found->innermost;
+	come_from(session, p, true);
+	if (!p->gone && !p->closed) {
+		p->pidfd = found->pidfd;
+		found->pidfd = -1;
+	}
+	if (found->ended)
+		process_end(session, p);
+}
+
+static void set_text(char **to, const char *text)
+{
+	if (*to && !strcmp(*to, text))
+		return;
+	free(*to);
+	*to = mem_text(text);
+}
+
+/* What it calls itself now. A zygote's child takes a command line of its own some time after the
+ * fork. */
+static bool describe(struct process *p, const struct proc_about *about)
+{
+	bool changed = about->role[0] &&
+		       (strcmp(p->role, about->role) || strcmp(p->purpose, about->purpose));
+
+	if (changed) {
+		set_text(&p->role, about->role);
+		set_text(&p->purpose, about->purpose);
+	}
+	if (p->forked && about->command[0] && strcmp(p->command, about->command)) {
+		set_text(&p->command, about->command);
+		changed = true;
+	}
+	return changed;
+}
+
+/* What /proc is asked of a process. */
+struct inquiry {
+	struct errand errand;
+	struct process *process; /* the loop's alone */
+	bool first;
+	bool lost;               /* its pid is asked for; */
+	struct identity identity;
+	uint32_t pid;            /* else, or where it has to be guessed, it is this one; 0
+	                          * unknown */
+	bool execed;             /* whether it maps the ring still is asked for */
+	dev_t device;
+	ino_t inode;
+	char *path, *name;
+	bool chromium;
+
+	bool described;
+	enum proc_answer maps;
+	struct proc_about about;
+};
+
+static void inquire(struct errand *errand)
+{
+	struct inquiry *q = (struct inquiry *)errand;
+	uint32_t pid = q->pid;
+
+	if (q->lost) {
+		identity_find(&q->identity);
+		if (q->identity.answer == PROC_YES || !pid)
+			pid = q->identity.pid;
+	}
+	if (!pid)
+		return;
+	if (q->execed)
+		q->maps = proc_maps_file(pid, q->device, q->inode, q->path);
+	proc_describe(pid, q->name, q->chromium, &q->about);
+	q->described = true;
+}
+
+static void inquiry_free(struct inquiry *q)
+{
+	if (q->lost && q->identity.pidfd >= 0)
+		close(q->identity.pidfd);
+	if (q->lost)
+		identity_deinit(&q->identity);
+	free(q->path);
+	free(q->name);
+	free(q);
+}
+
+/* True: its row is to be written. */
+static bool inquired(struct session *session, struct inquiry *q)
+{
+	struct process *p = q->process;
+	uint32_t pid = p->pid;
+	bool changed = false;
+
+	p->inquired = false;
+	if (q->lost)
+		locate(session, p, &q->identity, q->first);
+	if (p->pid && !p->wanderer && !p->gone)
+		answers_put(session->answers, &p->ring->processes[p->slot], p->pid);
+	if (q->described && q->maps == PROC_NO && p->pid)
+		process_end(session, p);
+	if (q->described && p->pid && !p->gone)
+		changed = describe(p, &q->about);
+	changed = changed || p->pid != pid;
+	inquiry_free(q);
+	return changed;
+}
+
+static void inquired_late(struct session *session, struct errand *errand)
+{
+	struct inquiry *q = (struct inquiry *)errand;
+	const struct process *p = q->process;
+	bool lost = q->lost;
+
+	if (!session)
+		inquiry_free(q);
+	else if (inquired(session, q) || lost)
+		session_put_process(session, p);
+}
+
+static struct inquiry *inquiry_of(struct session *session, struct process *p)
+{
+	struct inquiry *q = mem_zero(1, sizeof(*q));
+
+	*q = (struct inquiry){ .errand = { .run = inquire, .end = inquired_late },
+			       .process = p,
+			       .first = !p->looks,
+			       .lost = !p->pid || p->wanderer,
+			       .pid = p->pid,
+			       .maps = PROC_UNKNOWN,
+			       .chromium =
+				       p->ring->attach == SHINY_ATTACH_PARTITION && !p->forked };
+	q->name = mem_text(p->name);
+	if (q->lost)
+		identity_begin(&q->identity, session, p,
+			       p->forked ? roster_find(&session->roster, p->ring, p->parent_slot,
+						       p->parent_generation)
+					 : NULL);
+	if (process_called_exec(p)) {
+		q->execed = true;
+		q->path = mem_text(p->ring->path);
+		q->device = p->ring->device;
+		q->inode = p->ring->inode;
+	}
+	return q;
+}
+
+void process_inquire(struct session *session, struct process *p, uint64_t wall)
+{
+	struct inquiry *q;
+
+	if (!session->ticks.foreign)
+		session_beat(session); /* finding one in another pid namespace is a walk through all
+					  of /proc, and there may be hundreds of them */
+	p->looked_wall = wall;
+	if (p->inquired || p->gone || session->ticks.foreign)
+		return;
+	/* first: to prove who it is its memory is read, which may take as long as its threads have
+	 * not been answered */
+	if (!p->pid && p->namespace_pid && session->pid_namespace &&
+	    p->ring->pid_namespace == session->pid_namespace)
+		answers_put(session->answers, &p->ring->processes[p->slot], p->namespace_pid);
+	q = inquiry_of(session, p);
+	p->looks++;
+	p->inquired = true;
+	if (errands_do(session->errands, &q->errand) && inquired(session, q) && p->looks > 1)
+		session_put_process(session, p); /* for a sidecar that is killed: recover.h */
+}

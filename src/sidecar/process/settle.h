@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * settle.h: what a process still held when it ended.
+ *
+ * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
+ */
+#ifndef SHINY_SETTLE_H
+#define SHINY_SETTLE_H
+
+#include "../state/session.h"
+
+/* Counts its live blocks, by site and by page, and drops its registry. */
+void process_settle(struct session *session, struct process *process);
+
+#endif

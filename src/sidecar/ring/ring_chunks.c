@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ring_chunks.c: see ring_chunks.h. */
+#define _GNU_SOURCE
+#include "ring_chunks.h"
+
+#include <fcntl.h>
+
+#include "../state/ticks.h"
+
+void ring_give_chunk(struct ring_file *ring, uint32_t chunk, uint32_t used)
+{
+	if (ring->whole[chunk])
+		used = shiny_chunk_room(&ring->chunks, chunk);
+	ring->whole[chunk] = 0;
+	ring->owners[chunk] = NULL;
+	ring->given += chunk < ring->chunks.smalls ? SHINY_SMALL_BYTES : SHINY_CHUNK_BYTES;
+	shiny_chunk_give(ring->header, &ring->chunks, chunk, used);
+}
+
+static uint64_t bytes_of(const uint32_t chunks[2])
+{
+	return (uint64_t)chunks[0] * SHINY_SMALL_BYTES + (uint64_t)chunks[1] * SHINY_CHUNK_BYTES;
+}
+
+enum { SPEED_MS = 20, YOUNG_MS = 500, MS_NS = 1000 * 1000 };
+
+/* After a look at all chunks: how quickly writers took them lately. A burst is forgotten slowly. */
+static void measure_speed(struct ring_file *ring)
+{
+	uint64_t now = ticks_wall_ns(), taken = ring->given + bytes_of(ring->busy), span, speed;
+
+	if (!ring->first_look)
+		ring->first_look = ring->measured = now;
+	span = (now - ring->measured) / MS_NS;
+	if (span < SPEED_MS)
+		return;
+	speed = taken > ring->taken ? (taken - ring->taken) / span : 0;
+	ring->speed = speed > ring->speed ? speed : ring->speed - ring->speed / 8;
+	ring->taken = taken;
+	ring->measured = now;
+}
+
+static uint64_t time_left(const struct ring_file *ring)
+{
+	uint64_t room = bytes_of(ring->present), busy = bytes_of(ring->busy);
+
+	return (room > busy ? room - busy : 0) / (ring->speed + 1);
+}
+
+uint64_t ring_time_left(const struct ring_file *ring)
+{
+	/* a new ring is small, and nobody knows yet what its program will do */
+	if (ring->measured - ring->first_look < (uint64_t)YOUNG_MS * MS_NS)
+		return 0;
+	return time_left(ring);
+}
+
+/* Space for what lies there of the file; false: the writers wait or drop, and count it, as with any
+ * full ring. */
+static bool find_space(struct ring_file *ring, const void *at, size_t bytes)
+{
+	if (ring->no_space || ring->over)
+		return false;
+	ring->no_space = fallocate(ring->fd, 0, (const char *)at - (const char *)ring->header,
+				   (off_t)bytes) != 0;
+	return !ring->no_space;
+}
+
+/*
+ * More space, before the writers need it: when a quarter of what there is of a size is in use, as
+ * much again (at a half, Chromium's renderers, twelve threads each with a chunk of its own, still
+ * had to wait). A process that joins a session begins with three large chunks
+ * (interpose/boot/attach.c); one that takes a large chunk is no short one, and gets at once as many
+ * as the first process of a session. And more for writers that would fill what there is within
+ * GROW_MS: the sidecar keeps to a low priority only while it has time (priority.h). ABSENT chunks
+ * are the last ones, and stay so.
+ */
+enum { LARGE_ENOUGH = 48, GROW_MS = 1500 };
+
+static void grow_chunks(struct ring_file *ring, int large)
+{
+	uint32_t first = large ? ring->chunks.smalls : 0, present = ring->present[large];
+	uint32_t absent = (large ? ring->chunks.count : ring->chunks.smalls) - first - present,
+		 more = present ? present : 1;
+
+	/* nearly out of them: thousands of threads may be waiting */
+	if (ring->busy[large] > present / 4 * 3)
+		more *= 3;
+	if (large && present < LARGE_ENOUGH && more < LARGE_ENOUGH - present)
+		more = LARGE_ENOUGH - present;
+	more = more < absent ? more : absent;
+	if (!absent || (ring->busy[large] * 4 < present && time_left(ring) >= GROW_MS))
+		return;
+	first += present;
+	if (!find_space(ring, shiny_chunk_at(&ring->chunks, first),
+		      (size_t)more * (large ? SHINY_CHUNK_BYTES : SHINY_SMALL_BYTES)))
+		return;
+	shiny_chunk_grow(ring->header, &ring->chunks, first, first + more);
+	ring->present[large] += more;
+}
+
+/* The same for a table of slots, by the lowest that may be free. */
+static void grow_slots(struct ring_file *ring, const void *table, size_t bytes, uint32_t count,
+		       uint32_t *ready, uint32_t *told, uint32_t *hint)
+{
+	uint32_t more = *ready < count - *ready ? *ready : count - *ready;
+
+	if (!more || __atomic_load_n(hint, __ATOMIC_RELAXED) < *ready / 4 ||
+	    !find_space(ring, (const char *)table + *ready * bytes, more * bytes))
+		return;
+	*ready += more;
+	__atomic_store_n(told, *ready, __ATOMIC_RELEASE); /* [grow] */
+	shiny_given(ring->header, hint, *ready - more);
+}
+
+void ring_grow(struct ring_file *ring)
+{
+	struct shiny_header *h = ring->header;
+
+	grow_chunks(ring, 0);
+	grow_chunks(ring, 1);
+	grow_slots(ring, ring->processes, sizeof(*ring->processes), ring->process_count,
+		   &ring->processes_ready, &h->processes_ready, &h->process_hint);
+	grow_slots(ring, ring->threads, sizeof(*ring->threads), ring->thread_count,
+		   &ring->threads_ready, &h->threads_ready, &h->thread_hint);
+}
+
+void ring_each_chunk(struct ring_file *ring, ring_chunk_fn *each, void *context)
+{
+	for (int large = 0; large < 2; large++) {
+		uint32_t first = large ? ring->chunks.smalls : 0,
+			 end = large ? ring->chunks.count : ring->chunks.smalls, i, busy = 0;
+
+		for (i = first; i < end; i++) {
+			/* [seal] */
+			uint64_t word = __atomic_load_n(&ring->chunks.states[i], __ATOMIC_ACQUIRE);
+
+			if (SHINY_CHUNK_PHASE(word) == SHINY_CHUNK_FREE)
+				continue;
+			if (SHINY_CHUNK_PHASE(word) == SHINY_CHUNK_ABSENT)
+				break;
+			busy++;
+			if (each)
+				each(context, ring, i, word);
+		}
+		ring->present[large] = i - first;
+		ring->busy[large] = busy;
+	}
+	measure_speed(ring);
+}
+
+bool ring_chunk_is_open(const struct ring_file *ring, uint32_t chunk, uint64_t *word)
+{
+	*word = __atomic_load_n(&ring->chunks.states[chunk], __ATOMIC_ACQUIRE);
+	return SHINY_CHUNK_PHASE(*word) == SHINY_CHUNK_OPEN &&
+	       SHINY_CHUNK_THREAD(*word) < ring->threads_ready;
+}
+
+void ring_reap_chunk(struct ring_file *ring, uint32_t chunk, uint64_t word)
+{
+	uint64_t full = SHINY_CHUNK_STATE(SHINY_CHUNK_FULL, SHINY_CHUNK_THREAD(word),
+					  SHINY_CHUNK_SEQUENCE(word));
+
+	/* [reap] */
+	if (__atomic_compare_exchange_n(&ring->chunks.states[chunk], &word, full, 0,
+					__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		ring->whole[chunk] = 1;
+}

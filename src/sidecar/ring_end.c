@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ring_end.c: see ring_end.h. */
+#include "ring_end.h"
+
+#include "intake/drain.h"
+#include "process/ending.h"
+#include "process/lifecycle.h"
+#include "process/notices.h"
+
+static uint64_t events_of(const struct session *session, const struct ring_file *ring)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < session->running.count; i++)
+		if (session->running.at[i]->ring == ring)
+			sum += session->running.at[i]->events;
+	return sum;
+}
+
+static bool is_empty(const struct session *session, const struct ring_file *ring)
+{
+	for (size_t i = 0; i < session->streams.count; i++)
+		if (session->streams.at[i]->ring == ring)
+			return false;
+	return !ring->busy[0] && !ring->busy[1];
+}
+
+/*
+ * Nobody maps it any more: what is there is all there will be. True: it is drained. The first round
+ * since may have begun before that; the second sees all chunks that are left, and one that finds
+ * none is the last. Two show a gap in their numbers, the third takes what lies behind it; a damaged
+ * ring is given up after 64, or when nothing has come out of it for four.
+ */
+static bool is_drained(const struct session *session, struct ring_file *ring)
+{
+	uint64_t events;
+
+	ring->rounds++;
+	if (ring->rounds < 2)
+		return false;
+	if (is_empty(session, ring))
+		return true;
+	events = events_of(session, ring);
+	ring->quiet = events != ring->seen ? 0 : ring->quiet + 1;
+	ring->seen = events;
+	return ring->quiet == 4 || ring->rounds == 64;
+}
+
+static void close_ring(struct session *session, struct ring_file *ring)
+{
+	ring->over = true;
+	ring_read_counters(ring);
+	for (size_t i = session->running.count; i-- > 0;)
+		if (session->running.at[i]->ring == ring)
+			process_close(session, session->running.at[i]);
+	if (ring->busy[0] + ring->busy[1])
+		for (uint32_t i = 0; i < ring->chunks.count; i++) {
+			unsigned phase = SHINY_CHUNK_PHASE(
+				__atomic_load_n(&ring->chunks.states[i], __ATOMIC_RELAXED));
+
+			if (!ring->owners[i] && phase != SHINY_CHUNK_FREE &&
+			    phase != SHINY_CHUNK_ABSENT)
+				ring->bad_chunks++;
+		}
+	for (size_t i = session->streams.count; i-- > 0;)
+		if (session->streams.at[i]->ring == ring) /* only a lying ring gets here */
+			drain_give_up(session, i);
+}
+
+bool ring_end_check(struct session *session, struct directory *dir)
+{
+	bool some = false;
+
+	for (size_t i = 0; i < session->present.count; i++) {
+		struct ring_file *ring = session->present.at[i];
+
+		if (ring->over || (!ring->ending && ring_held(ring)))
+			continue;
+		ring->ending = true;
+		process_scan(session, ring);
+		notices_read(session, ring);
+		for (size_t n = 0; n < session->running.count; n++)
+			if (session->running.at[n]->ring == ring)
+				process_read_counters(session->running.at[n]);
+		stream_reap(ring, NULL); /* also streams that a scan has just found */
+		if (is_drained(session, ring))
+			close_ring(session, ring);
+		else
+			some = true;
+		/* its last records are later than the last look, which rounds go up to */
+		dir->scanned = 0;
+	}
+	return some;
+}

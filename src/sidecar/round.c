@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* round.c: see round.h. */
+#include "round.h"
+
+#include "intake/drain.h"
+#include "intake/merge.h"
+#include "proc/errands.h"
+#include "process/ending.h"
+#include "process/lifecycle.h"
+#include "process/settle.h"
+#include "vm/mappings_sample.h"
+
+#define MS UINT64_C(1000000)
+
+uint64_t round_run(struct session *session)
+{
+	uint64_t before = session->total_events, now;
+
+	ticks_calibrate(&session->ticks, session->applied_until);
+	errands_take(session->errands, session);
+	memory_look(session);
+	now = session->ticks.foreign ? UINT64_MAX / 4 : session->looked;
+	session_beat(session);
+	for (size_t i = 0; i < session->present.count; i++) {
+		if (session->present.at[i]->over)
+			continue;
+		process_scan(session, session->present.at[i]);
+		drain_scan(session, session->present.at[i]);
+		/* [ctl] */
+		if (!__atomic_load_n(&session->present.at[i]->header->recording, __ATOMIC_RELAXED))
+			session->paused = true;
+	}
+	process_look_for_ends(session);
+	merge_until(session, now);
+	memory_take(session, now);
+	drain_end_streams(session);
+	/* who is closed leaves its place to the last */
+	for (size_t i = session->running.count; i-- > 0;) {
+		struct process *p = session->running.at[i];
+
+		if (p->gone && !p->pending && drain_idle(p->ring, p))
+			process_close(session, p);
+	}
+	for (; session->settled < session->ended.count; session->settled++) {
+		struct process *p = session->ended.at[session->settled];
+
+		if (ticks_wall_ns() - p->closed_wall <= 2500 * MS)
+			break;
+		process_settle(session, p);
+	}
+	return session->total_events - before;
+}

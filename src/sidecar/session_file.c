@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* session_file.c: see session_file.h. */
+#include "session_file.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../base/text.h"
+#include "output/resolve_ahead.h"
+
+static const char *pattern_of(const struct sidecar_options *options)
+{
+	static const struct {
+#define SHINY_ENV(name, field, type, text, allowed) const char *field;
+#include <shiny/wire/variables.def>
+#undef SHINY_ENV
+	} standard = {
+#define SHINY_ENV(name, field, type, text, allowed) .field = text,
+#include <shiny/wire/variables.def>
+#undef SHINY_ENV
+	};
+
+	return options->out ? options->out : standard.out;
+}
+
+static char *expand(const char *pattern, const struct ring_file *ring, uint32_t pid)
+{
+	char *text = mem_text(""), *more, part[256];
+
+	for (const char *at = pattern; *at; at++) {
+		part[0] = *at;
+		part[1] = '\0';
+		if (*at == '%' && at[1]) {
+			time_t seconds = (time_t)(ring->start_realtime / 1000000000);
+			struct tm local;
+
+			switch (*++at) {
+			case 'e':
+				snprintf(part, sizeof(part), "%s", text_base(ring->executable));
+				break;
+			case 'p':
+				snprintf(part, sizeof(part), "%" PRIu32, pid);
+				break;
+			case 't':
+				localtime_r(&seconds, &local);
+				strftime(part, sizeof(part), "%Y%m%d-%H%M%S", &local);
+				break;
+			case 'h':
+				if (gethostname(part, sizeof(part)))
+					snprintf(part, sizeof(part), "host");
+				part[sizeof(part) - 1] = '\0';
+				break;
+			case '%':
+				break;
+			default:
+				snprintf(part, sizeof(part), "%%%c", *at);
+			}
+		}
+		more = mem_format("%s%s", text, part);
+		free(text);
+		text = more;
+	}
+	return text;
+}
+
+static struct shiny_err *exists_error(const char *path)
+{
+	return shiny_err_advise(shiny_err(SHINY_ERR_OTHER,
+					  "%s: exists already, nothing was written", path),
+				"give another name with --out, or --force to overwrite it");
+}
+
+struct shiny_err *session_file_check(const struct sidecar_options *options)
+{
+	const char *pattern = pattern_of(options);
+
+	if (options->force || options->numbered || strchr(pattern, '%') || access(pattern, F_OK))
+		return NULL;
+	return exists_error(pattern);
+}
+
+struct shiny_err *session_file_create(struct session *session, const struct ring_file *ring,
+				      uint32_t pid)
+{
+	const char *pattern = pattern_of(session->options);
+	char *path = expand(pattern, ring, pid), *base = mem_text(path);
+	size_t length = strlen(base);
+	bool suffix = length > 6 && !strcmp(base + length - 6, ".shiny");
+	struct shiny_err *err;
+
+	if (suffix)
+		base[length - 6] = '\0';
+	for (unsigned n = 2;
+	     !session->options->force && (session->options->numbered || strchr(pattern, '%')) &&
+	     access(path, F_OK) == 0;
+	     n++) {
+		free(path);
+		path = mem_format("%s.%u%s", base, n, suffix ? ".shiny" : "");
+	}
+	free(base);
+	session->path = path;
+	err = store_create(path, session->options->force, session->options->with_events,
+			   &session->store);
+	if (err)
+		session->store = NULL;
+	else if (!session->options->leftover && !session->options->no_site_types)
+		session->warm = warm_start(&session->symbols);
+	return err;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* session_setup.c: see session_setup.h. */
+#include "session_setup.h"
+
+#include <stdlib.h>
+
+#include "output/resolve_ahead.h"
+#include "proc/errands.h"
+#include "process/answers.h"
+#include "process/lifecycle.h"
+#include "process/starts.h"
+#include "ring/guests.h"
+#include "vm/mappings_state.h"
+
+struct session *session_create(const struct sidecar_options *options, uint64_t memory_period)
+{
+	struct session *session = mem_zero(1, sizeof(*session));
+
+	session->options = options;
+	session->symbols = (struct sym_options){ .debug_dirs = options->debug_dirs,
+						 .type_rules = options->type_rules,
+						 .cache_dir = options->type_cache,
+						 .no_cache = options->no_type_cache,
+						 .progress = options->progress };
+	session->memory = memory_watch_create(memory_period);
+	session->next_fork = UINT64_MAX;
+	total_init(&session->total);
+	return session;
+}
+
+void session_destroy(struct session *session)
+{
+	guests_stop(session->guests);
+	answers_stop(session->answers);
+	if (!errands_stop(session->errands))
+		session->memory = NULL; /* a look of it is under way, for ever */
+	sym_destroy(warm_take(session->warm, NULL, 0, false));
+	for (size_t i = 0; i < session->streams.count; i++)
+		stream_destroy(session->streams.at[i]);
+	for (size_t i = 0; i < session->processes.count; i++)
+		process_destroy(session->processes.at[i]);
+	for (size_t i = 0; i < session->rings.count; i++)
+		ring_close(session->rings.at[i]);
+	free(session->streams.at);
+	free(session->processes.at);
+	starts_forget_all(session);
+	free(session->running.at);
+	free(session->ended.at);
+	roster_deinit(&session->roster);
+	free(session->rings.at);
+	free(session->present.at);
+	memory_watch_destroy(session->memory);
+	total_deinit(&session->total);
+	ids_deinit(&session->ids);
+	classes_deinit(&session->classes);
+	intern_deinit(&session->tags);
+	ticks_deinit(&session->ticks);
+	free(session->path);
+	free(session);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sidecar_options.h: what the sidecar is asked for, and what it answers.
+ *
+ * Runs: sidecar. Signals: no. Allocates: nothing. Threads: any.
+ */
+#ifndef SHINY_SIDECAR_OPTIONS_H
+#define SHINY_SIDECAR_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../../store/loss.h"
+
+struct sidecar_options {
+	const char *directory; /* the session directory */
+	/* name pattern of the session file: %e %p %t %h; NULL: variables.def's default */
+	const char *out;
+	bool force;       /* overwrite */
+	bool numbered;    /* a name that is taken gets a number, as one with a % does */
+	bool with_events; /* keep the event blocks, not only the aggregates */
+	bool leftover;    /* nobody is expected to come: drain what is there, then end */
+	/*
+	 * Read end of a pipe that the launcher holds open until the program has ended; -1: none.
+	 * Before the launcher closes it, it may write a struct sidecar_ended.
+	 */
+	int launcher_fd;
+	int lock_fd;   /* from sidecar_lock; 0: sidecar_run takes the lock itself */
+	/* from guests_listen; 0 or less: who cannot reach the directory is not recorded */
+	int guests_fd;
+	const char *const *debug_dirs;
+	bool no_site_types;     /* types from vptrs only: call sites are not looked at */
+	const char *type_rules; /* a file of container rules in front of the built-in ones */
+	const char *type_cache; /* directory for site types, NULL: the user's; as in sym.h */
+	bool no_type_cache;
+	uint64_t memory_period; /* ms between two samples of a process's memory; 0: none */
+	bool keep_rings;        /* do not delete the rings and the directory at the end */
+	bool progress;          /* show progress on stderr for work over a second */
+};
+
+/* How the program ended, as the launcher was told: nobody else is. */
+struct sidecar_ended {
+	int32_t pid, status;
+};
+
+struct sidecar_summary {
+	char path[4096]; /* the session file */
+	uint64_t processes, threads, events, allocs, frees, live, live_bytes, types, sites;
+	uint64_t gone, gone_bytes; /* blocks of processes that had ended by then */
+	struct loss_sum lost;
+	uint64_t duration; /* ns */
+	bool unprobed;     /* a garbage-collected heap was not seen; the next session has it */
+	bool late;         /* programs came while the session was finished: sidecar_run_late */
+};
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stop.h: signals ask the sidecar to end.
+ *
+ * Runs: sidecar. Signals: SIGTERM asks; SIGINT and SIGHUP are ignored: Ctrl-C is meant for the
+ * program, and its end is ours. Allocates: nothing. Threads: one.
+ */
+#ifndef SHINY_STOP_H
+#define SHINY_STOP_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+struct stop_actions {
+	struct sigaction term, interrupt, hangup;
+};
+
+/* From now on signals ask; `was` keeps what they did before. */
+void stop_begin(struct stop_actions *was);
+void stop_end(const struct stop_actions *was);
+bool stop_asked(void);
+/* More than once: the session waits for nobody else. */
+bool stop_hurried(void);
+
+#endif

@@ -6,7 +6,7 @@
 
 #include <shiny/wire/wire.h>
 
-#include "../../src/sidecar/state/ticks.h"
+#include "../../src/sidecar/ring/ticks.h"
 #include "check.h"
 
 enum { DRAINS = 200, EACH = 4 };

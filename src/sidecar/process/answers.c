@@ -25,7 +25,7 @@
 #include "../../base/mem.h"
 #include "../../base/worker_thread.h"
 #include "../proc/proc.h"
-#include "../state/ticks.h"
+#include "../ring/ticks.h"
 
 #define MS UINT64_C(1000000)
 enum { REST = 4 };

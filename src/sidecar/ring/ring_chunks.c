@@ -5,7 +5,7 @@
 
 #include <fcntl.h>
 
-#include "../state/ticks.h"
+#include "ticks.h"
 
 void ring_give_chunk(struct ring_file *ring, uint32_t chunk, uint32_t used)
 {

@@ -26,7 +26,7 @@
 #include "session_process.h"
 #include "session_stream.h"
 #include "sidecar_options.h"
-#include "ticks.h"
+#include "../ring/ticks.h"
 #include "total.h"
 
 struct answers;

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "../state/ticks.h"
+#include "../ring/ticks.h"
 
 uint32_t memory_text(struct memory_watch *watch, const char *text)
 {

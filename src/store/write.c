@@ -26,6 +26,7 @@
 #include "db.h"
 #include "file.h"
 #include "intern.h"
+#include "pack_behind.h"
 
 enum { LOG_TRIES = 100 };
 static const struct timespec log_pause = { .tv_nsec = 10000000 };
@@ -101,7 +102,7 @@ static const char *const statement_sql[] = {
 struct store_writer {
 	sqlite3_stmt *statements[STATEMENT_COUNT];
 	bool in_transaction;
-	struct packer *packer; /* NULL without events */
+	struct pack_behind *behind; /* NULL without events */
 	struct intern functions, sources;
 	struct stack_tails tails;
 	uint32_t tails_written;
@@ -239,7 +240,7 @@ static struct shiny_err *open_for_writing(struct store *store, bool with_events)
 	SHINY_TRY(db_exec(store, "COMMIT", "make"));
 	SHINY_TRY(begin_log(store));
 	if (with_events)
-		SHINY_TRY(packer_create(&store->writer->packer));
+		SHINY_TRY(pack_behind_create(&store->writer->behind));
 	return store_put_number(store, "with_events", with_events);
 }
 
@@ -251,7 +252,7 @@ static void writer_free(struct store *store)
 		return;
 	for (int i = 0; i < STATEMENT_COUNT; i++)
 		sqlite3_finalize(w->statements[i]);
-	packer_destroy(w->packer);
+	pack_behind_destroy(w->behind);
 	intern_deinit(&w->functions);
 	intern_deinit(&w->sources);
 	stack_tails_deinit(&w->tails);
@@ -332,41 +333,51 @@ struct shiny_err *store_append(const char *path, struct store **out)
 	return NULL;
 }
 
-static struct shiny_err *write_block(struct store *store)
+static struct shiny_err *write_block(struct store *store, const struct block *block)
 {
-	struct block block;
-
-	SHINY_TRY(packer_finish(store->writer->packer, &block));
 	struct row_writer row = row_begin(store, STATEMENT_EVENTS);
-	number(&row, block.first);
-	number(&row, block.last);
-	number(&row, block.count);
-	blob(&row, block.data, block.bytes);
+	number(&row, block->first);
+	number(&row, block->last);
+	number(&row, block->count);
+	blob(&row, block->data, block->bytes);
 	SHINY_TRY(row_end(&row));
 
 	uint64_t id = (uint64_t)sqlite3_last_insert_rowid(store->db);
-	for (size_t i = 0; i < block.process_count; i++) {
+	for (size_t i = 0; i < block->process_count; i++) {
 		row = row_begin(store, STATEMENT_EVENTS_PROCESS);
-		number(&row, block.processes[i]);
+		number(&row, block->processes[i]);
 		number(&row, id);
 		SHINY_TRY(row_end(&row));
 	}
 	return NULL;
 }
 
+/* Those that are packed by now. */
+static struct shiny_err *write_blocks(struct store *store)
+{
+	struct pack_behind *behind = store->writer->behind;
+	const struct block *block;
+
+	for (;;) {
+		SHINY_TRY(pack_behind_take(behind, &block));
+		if (!block)
+			return NULL;
+		SHINY_TRY(write_block(store, block));
+		pack_behind_taken(behind);
+	}
+}
+
 struct shiny_err *store_put_events(struct store *store, const struct event *events, size_t count)
 {
-	struct packer *packer = store->writer->packer;
+	struct pack_behind *behind = store->writer->behind;
 
-	if (!packer)
-		return NULL;
-	while (count) {
-		size_t taken = packer_add(packer, events, count);
+	while (behind && count) {
+		size_t taken = pack_behind_put(behind, events, count);
 
 		events += taken;
 		count -= taken;
-		if (count)
-			SHINY_TRY(write_block(store));
+		if (!taken)
+			SHINY_TRY(write_blocks(store));
 	}
 	return NULL;
 }
@@ -375,8 +386,8 @@ struct shiny_err *store_commit(struct store *store)
 {
 	struct store_writer *w = store->writer;
 
-	if (w->packer && packer_count(w->packer))
-		SHINY_TRY(write_block(store));
+	while (w->behind && !pack_behind_end(w->behind))
+		SHINY_TRY(write_blocks(store));
 	if (!w->in_transaction)
 		return NULL;
 	SHINY_TRY(db_exec(store, "COMMIT", "write"));

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pack_behind.h: events, packed into blocks by a thread of their own behind their writer.
+ *
+ * Runs: sidecar. Signals: no. Allocates: 12 MB. Threads: one writer; the other thread is its own.
+ *
+ * Packing and compressing is a fifth of what an event costs the sidecar, and nothing of the rest
+ * waits for it: so the loop that has to keep up with the rings leaves it to another thread, where
+ * there is a processor for one. Nothing is lost by that: a commit waits until all is packed. The
+ * thread has the priority of the loop, as the loop waits for it when a second of events is behind.
+ *
+ * It begins when there is work for it: a short command's few events are packed by the writer. So
+ * are all where no thread is to be had.
+ */
+#ifndef SHINY_PACK_BEHIND_H
+#define SHINY_PACK_BEHIND_H
+
+#include "block.h"
+
+struct pack_behind;
+
+SHINY_MUST_CHECK struct shiny_err *pack_behind_create(struct pack_behind **out);
+/* What was not taken is lost. Accepts NULL. */
+void pack_behind_destroy(struct pack_behind *behind);
+
+/* Takes some of the events, and returns how many. 0: a block is finished, take it first. */
+size_t pack_behind_put(struct pack_behind *behind, const struct event *events, size_t count);
+/* Ends the block that is being packed. False: a block is finished, take it first. */
+bool pack_behind_end(struct pack_behind *behind);
+/* The earliest finished block; NULL: there is none. Its data are there until pack_behind_taken. */
+SHINY_MUST_CHECK struct shiny_err *pack_behind_take(struct pack_behind *behind,
+						    const struct block **out);
+void pack_behind_taken(struct pack_behind *behind);
+
+#endif

@@ -9,9 +9,12 @@
  *
  * Approach. The cache's key is the hash of the frames as walked. The immediate caller's row says
  * whether it keeps a frame pointer; if so, they are followed, unless they have led astray from
- * there before. On a miss of the cache the stack is walked by rows. If that gives the same frames,
- * the frame pointers' stack is right, and right whenever it comes again: what says so are the rows
- * of its own addresses. If not, the caller is marked, so that rows are used from there at once.
+ * there before. On a miss of the cache the rows of all its addresses are asked whether they keep a
+ * frame pointer, too. If so, the frame pointers' stack is right, and right whenever it comes again.
+ * If not, or where a row is missing, the stack is walked by rows; if that gives other frames, the
+ * caller is marked, so that rows are used from there at once. The rows are asked one by one, not
+ * walked by: sixteen look-ups that do not wait for each other, where each step of a walk does. With
+ * 150,000 different stacks, each met three times (bench_stacks), an event took 59 ns instead of 74.
  *
  * With SHINY_UNWIND=fp there are no rows: on a miss, each frame must lie in a module's code, and
  * where the bytes may be looked at (modules that were there at boot and so cannot be unloaded under
@@ -114,6 +117,31 @@ static uint32_t check_pointers(struct si_writer *w, const uintptr_t *frames, uin
 	return good;
 }
 
+/*
+ * Whether a walk by rows would find the frame pointers' stack, without making one: true if each row
+ * says that it would take the same step. A step over code that says nothing is one, where the
+ * address that it leads to is known.
+ */
+static bool rows_agree(const uintptr_t *fp, uint32_t depth, const uintptr_t *frames, uint32_t count)
+{
+	uint64_t generation = __atomic_load_n(&si_modules_generation, __ATOMIC_ACQUIRE);
+
+	if (count < depth)
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t row = si_row_find(frames[i], generation);
+		const uintptr_t *next = (const uintptr_t *)si_stack_word(fp);
+
+		if (row != SI_ROW_FP && SI_ROW_KIND(row) != SI_ROW_BARE)
+			return false;
+		/* by rows, what is read of a frame lies above what was read of the one inside it */
+		if (i + 1 < count && next < fp + 2)
+			return false;
+		fp = next;
+	}
+	return true;
+}
+
 /* The stack by rows, put into `frames`; a caller whose frame pointers led elsewhere will be walked
  * by rows from now on. */
 static uint32_t check_rows(struct si_writer *w, const uintptr_t *fp, uint32_t depth,
@@ -136,8 +164,25 @@ static uint32_t check_rows(struct si_writer *w, const uintptr_t *fp, uint32_t de
 	return good;
 }
 
+/* What is true of `frames`; *same: all of it, and there is no more. */
+static uint32_t check(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uintptr_t *frames,
+		      uint32_t count, const struct si_walked *walked, bool *same)
+{
+	uint32_t good;
+
+	if (si_settings.unwind == SI_UNWIND_FP || si_settings.unwind == SI_UNWIND_CALLER) {
+		good = check_pointers(w, frames, count);
+		*same = good == count;
+		return good;
+	}
+	if (walked->exact && walked->cut)
+		si_count(SHINY_COUNT_STACKS_TRUNCATED);
+	*same = walked->exact || rows_agree(fp, depth, frames, count);
+	return *same ? count : check_rows(w, fp, depth, frames, count, same);
+}
+
 uint32_t si_stack_define(struct si_writer *w, const uintptr_t *fp, uint32_t depth,
-			 uintptr_t *frames, uint32_t count, uint64_t now)
+			 uintptr_t *frames, uint32_t count, struct si_walked *walked, uint64_t now)
 {
 	uint32_t good, records, set, way, id, n = 0;
 	bool same;
@@ -145,13 +190,9 @@ uint32_t si_stack_define(struct si_writer *w, const uintptr_t *fp, uint32_t dept
 	struct shared like;
 	uint64_t key, *word;
 
-	if (si_settings.unwind == SI_UNWIND_AUTO || si_settings.unwind == SI_UNWIND_ROWS) {
-		good = check_rows(w, fp, depth, frames, count, &same);
-	} else {
-		good = check_pointers(w, frames, count);
-		same = good == count;
-	}
+	good = check(w, fp, depth, frames, count, walked, &same);
 	if (!same) {
+		walked->pairs = 0;
 		id = si_stack_find(w, si_stack_key(w, frames, good));
 		if (id)
 			return id;

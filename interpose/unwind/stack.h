@@ -20,10 +20,13 @@
 #include "../core/settings.h"
 #include "unwind.h"
 
-/* Defines the stack above `fp` in the stream; its id, or 0. `frames` is what si_stack_walk gave,
- * with room for `depth`. */
+/*
+ * Defines the stack above `fp` in the stream; its id, or 0. `frames`, `count` and `walked` are what
+ * si_stack_walk gave; walked->pairs is 0 afterwards, where the stack is another one than that.
+ */
 SI_COLD uint32_t si_stack_define(struct si_writer *w, const uintptr_t *fp, uint32_t depth,
-				 uintptr_t *frames, uint32_t count, uint64_t now);
+				 uintptr_t *frames, uint32_t count, struct si_walked *walked,
+				 uint64_t now);
 
 /* Return addresses, innermost first: at least one. Every word read lies between fp and the end of
  * this thread's stack, or of fp's page. */
@@ -35,7 +38,7 @@ SI_HOT uint32_t si_stack_walk(struct si_writer *w, const uintptr_t *fp, uint32_t
 	uint64_t row;
 
 	frames[0] = si_stack_word(fp + 1);
-	walked->pairs = 0;
+	*walked = (struct si_walked){ 0 };
 	if (depth <= 1)
 		return 1;
 	row = si_row_find(frames[0], __atomic_load_n(&si_modules_generation, __ATOMIC_RELAXED));
@@ -99,8 +102,8 @@ SI_HOT uint32_t si_stack_id(struct si_writer *w, const uintptr_t *fp, uint32_t d
 	count = si_stack_walk(w, fp, depth, frames, &walked);
 	id = si_stack_find(w, si_stack_key(w, frames, count));
 	if (SI_UNLIKELY(!id))
-		return si_stack_define(w, fp, depth, frames, count, now);
-	if (walked.pairs && walked.pairs <= SI_KEPT_WALK_PAIRS)
+		id = si_stack_define(w, fp, depth, frames, count, &walked, now);
+	if (walked.pairs && walked.pairs <= SI_KEPT_WALK_PAIRS && id)
 		si_kept_walk_put(w, fp, depth, walked.pairs, epoch, id);
 	return id;
 }

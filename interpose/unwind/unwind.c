@@ -189,7 +189,6 @@ uint32_t si_unwind_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth
 	bool paired = true;         /* all steps so far went by a pair */
 	uint64_t row = si_row_find(k.pc, k.generation);
 
-	walked->pairs = 0;
 	for (;;) {
 		enum si_row_kind kind;
 
@@ -250,7 +249,6 @@ uint32_t si_unwind_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth
 			break;
 		row = si_row_find(k.pc, k.generation);
 	}
-	walked->pairs = paired ? n + beyond : 0;
-	walked->cut = k.cut;
+	*walked = (struct si_walked){ paired ? n + beyond : 0, .exact = true, .cut = k.cut };
 	return n;
 }

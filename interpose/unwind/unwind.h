@@ -17,6 +17,7 @@
 struct si_walked {
 	uint32_t pairs; /* each step went by a frame pointer and a return address next to each
 	                 * other: so many were read; 0: not so */
+	bool exact;     /* rows led it all the way */
 	bool cut;       /* it ended at something that it did not understand */
 };
 

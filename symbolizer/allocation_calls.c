@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flow/flow_calls.h"
 #include "flow/flow_code.h"
 #include "module.h"
 

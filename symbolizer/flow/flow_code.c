@@ -10,19 +10,14 @@
  */
 #include "flow_code.h"
 
-#include <string.h>
-
 #define INSTRUCTION_MAX 15
-#define LINEAR_MAX (64u << 10) /* 1.4 ms of decoding */
-
-enum { JUMPS_STEPS = 64, JUMPS_ARMS = 8, NEVER_STEPS = 40 };
 
 static void decoder_init(ZydisDecoder *decoder)
 {
 	ZydisDecoderInit(decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 }
 
-static const uint8_t *code_at(const struct binary *file, uint64_t vaddr, uint64_t *room)
+const uint8_t *flow_bytes(const struct binary *file, uint64_t vaddr, uint64_t *room)
 {
 	if (!(binary_flags(file, vaddr) & PF_X))
 		return NULL;
@@ -33,7 +28,7 @@ static const uint8_t *code_at(const struct binary *file, uint64_t vaddr, uint64_
 bool flow_decode(const struct flow_code *code, uint64_t vaddr, struct flow_instruction *out)
 {
 	uint64_t room = 0;
-	const uint8_t *bytes = code_at(code->file, vaddr, &room);
+	const uint8_t *bytes = flow_bytes(code->file, vaddr, &room);
 	ZydisDecoder decoder;
 
 	decoder_init(&decoder);
@@ -131,306 +126,39 @@ static bool stub_word(const struct flow_code *code, uint64_t vaddr, struct word 
 	       (out->kind == WORD_ADDRESS && (binary_flags(code->file, out->value) & PF_X));
 }
 
+bool flow_stub(const struct flow_code *code, uint64_t vaddr, struct flow_callee *out)
+{
+	struct word word;
+
+	if (!stub_word(code, vaddr, &word))
+		return false;
+	*out = callee_of(code, &word);
+	return true;
+}
+
 struct flow_callee flow_callee_at(const struct flow_code *code, uint64_t vaddr)
 {
 	struct flow_callee callee = { vaddr, name_at(code, vaddr) };
-	struct word word;
 
-	if (!callee.symbol && stub_word(code, vaddr, &word))
-		return callee_of(code, &word);
+	if (!callee.symbol)
+		flow_stub(code, vaddr, &callee);
 	return callee;
 }
 
-static bool starts(const char *text, const char *prefix)
-{
-	return !strncmp(text, prefix, strlen(prefix));
-}
-
-bool flow_is_allocation(const char *symbol)
-{
-	static const char *const names[] = { "malloc",	      "calloc",	  "realloc", "reallocarray",
-					     "aligned_alloc", "memalign", "valloc" };
-
-	if (!symbol)
-		return false;
-	if (starts(symbol, "_Znwm") || starts(symbol, "_Znam"))
-		return strcmp(symbol + 5, "Pv") != 0;
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(symbol, names[i]))
-			return true;
-	return false;
-}
-
-static bool name_never_returns(const char *name)
-{
-	static const char *const names[] = {
-		"__cxa_throw",
-		"__cxa_rethrow",
-		"__cxa_bad_cast",
-		"__cxa_bad_typeid",
-		"__cxa_throw_bad_array_new_length",
-		"__cxa_throw_bad_array_length",
-		"__cxa_call_unexpected",
-		"__cxa_call_terminate",
-		"__cxa_pure_virtual",
-		"__clang_call_terminate",
-		"_ZSt9terminatev",
-		"_Unwind_Resume",
-		"_Unwind_Resume_or_Rethrow",
-		"abort",
-		"exit",
-		"_exit",
-		"_Exit",
-		"quick_exit",
-		"__stack_chk_fail",
-		"__stack_chk_fail_local",
-		"__chk_fail",
-		"__fortify_fail",
-		"__assert_fail",
-		"__assert_perror_fail",
-		"__assert",
-		"longjmp",
-		"_longjmp",
-		"siglongjmp",
-		"__longjmp_chk",
-		"pthread_exit",
-		"_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE",
-		"_ZSt21__glibcxx_assert_failPKciS0_S0_",
-		"g_assertion_message",
-		"g_assertion_message_expr",
-		"__ubsan_handle_builtin_unreachable",
-	};
-
-	if (!name)
-		return false;
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(name, names[i]))
-			return true;
-	/* std::__throw_length_error(char const*) and the like, in whatever inline namespace */
-	return starts(name, "_ZSt") ? strstr(name, "__throw_") && name[4] >= '1' && name[4] <= '9' :
-				      starts(name, "_ZNSt3__1") && strstr(name, "__throw_");
-}
-
-bool flow_never_returns(const struct flow_code *code, const struct flow_callee *callee)
-{
-	struct flow_instruction instruction;
-	uint64_t at = callee->vaddr, target;
-
-	if (name_never_returns(callee->symbol))
-		return true;
-	/* a helper that runs straight into abort() or a throw */
-	for (int i = 0; callee->vaddr && i < NEVER_STEPS && flow_decode(code, at, &instruction);
-	     i++) {
-		const struct flow_callee inner =
-			instruction.decoded.meta.category == ZYDIS_CATEGORY_CALL &&
-					flow_address(&instruction, instruction.operands, &target)
-				? (instruction.operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY
-					   ? flow_callee_in(code, target)
-					   : flow_callee_at(code, target))
-				: (struct flow_callee){ 0, NULL };
-
-		if (name_never_returns(inner.symbol) ||
-		    instruction.decoded.mnemonic == ZYDIS_MNEMONIC_UD2)
-			return true;
-		switch (instruction.decoded.meta.category) {
-		case ZYDIS_CATEGORY_COND_BR:
-		case ZYDIS_CATEGORY_UNCOND_BR:
-		case ZYDIS_CATEGORY_RET: return false;
-		default: break;
-		}
-		at = instruction.next;
-	}
-	return false;
-}
-
-/* ---- where a function jumps on to ---- */
-
-struct jumps {
-	const struct flow_code *code;
-	uint64_t start, end; /* of the function; start == end: not known */
-	uint64_t arms[JUMPS_ARMS];
-	size_t arm_count;
-	struct flow_callee target;
-	bool found, returns;
-};
-
-static bool jumps_out(struct jumps *jumps, const struct flow_callee *callee)
-{
-	if (jumps->found &&
-	    (jumps->target.vaddr != callee->vaddr || !callee->symbol != !jumps->target.symbol ||
-	     (callee->symbol && strcmp(jumps->target.symbol, callee->symbol))))
-		return false;
-	if (!callee->vaddr && !callee->symbol)
-		return false;
-	jumps->target = *callee;
-	jumps->found = true;
-	return true;
-}
-
-/* One arm, to its end. False: the function does more than to jump on. */
-static bool jumps_arm(struct jumps *jumps, uint64_t at, unsigned *steps)
-{
-	struct flow_instruction instruction;
-	const ZydisDecodedOperand *operand = instruction.operands;
-	uint64_t target = 0;
-
-	for (; (*steps)++ < JUMPS_STEPS && flow_decode(jumps->code, at, &instruction);
-	     at = instruction.next) {
-		ZydisInstructionCategory category = instruction.decoded.meta.category;
-		bool direct, known = false;
-
-		if (instruction.decoded.mnemonic == ZYDIS_MNEMONIC_UD2)
-			return true;
-		if (category == ZYDIS_CATEGORY_RET) {
-			jumps->returns = true;
-			return true;
-		}
-		if (category != ZYDIS_CATEGORY_CALL && category != ZYDIS_CATEGORY_UNCOND_BR &&
-		    category != ZYDIS_CATEGORY_COND_BR)
-			continue;
-		direct = operand->type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
-		known = flow_address(&instruction, operand, &target);
-
-		struct flow_callee callee = !known   ? (struct flow_callee){ 0, NULL }
-					    : direct ? flow_callee_at(jumps->code, target)
-						     : flow_callee_in(jumps->code, target);
-
-		if (category == ZYDIS_CATEGORY_CALL)
-			return flow_never_returns(jumps->code, &callee);
-
-		bool inside = known && direct && target > jumps->start && target < jumps->end;
-		struct word word;
-
-		if (category == ZYDIS_CATEGORY_COND_BR) {
-			if (jumps->arm_count == JUMPS_ARMS)
-				return false;
-			if (inside)
-				jumps->arms[jumps->arm_count++] = target;
-			else if (strstr(callee.symbol ? callee.symbol : "", ".cold"))
-				continue; /* the rare half: a throw, as a rule */
-			else if (!jumps_out(jumps, &callee))
-				return false;
-			continue;
-		}
-		if (inside) {
-			if (jumps->arm_count == JUMPS_ARMS)
-				return false;
-			jumps->arms[jumps->arm_count++] = target;
-			return true;
-		}
-		if (!direct && known && !callee.symbol && !callee.vaddr && at - jumps->start <= 4 &&
-		    stub_word(jumps->code, jumps->start, &word))
-			callee = callee_of(jumps->code, &word);
-		return target != jumps->start && jumps_out(jumps, &callee);
-	}
-	return false;
-}
-
-bool flow_jumps_to(const struct flow_code *code, uint64_t vaddr, struct flow_callee *out)
-{
-	const struct symbol *symbol =
-		code->symbols ? symbols_find(&code->symbols->functions, vaddr) : NULL;
-	struct jumps jumps = {
-		.code = code, .start = vaddr, .end = vaddr, .arms = { vaddr }, .arm_count = 1
-	};
-	unsigned steps = 0;
-
-	if (symbol && symbol->value == vaddr)
-		jumps.end = vaddr + symbol->size;
-	while (jumps.arm_count)
-		if (!jumps_arm(&jumps, jumps.arms[--jumps.arm_count], &steps))
-			return false;
-	if (!jumps.found || (jumps.returns && !flow_is_allocation(jumps.target.symbol)))
-		return false;
-	*out = jumps.target;
-	return true;
-}
-
-/* ---- the call in front of a return address ---- */
-
-/* The start of the instruction that ends at `ret`, decoding from `low` on; 0: the instructions
- * don't meet `ret`. */
-static uint64_t linear_before(const struct flow_code *code, uint64_t low, uint64_t ret)
+uint64_t flow_before(const struct flow_code *code, uint64_t low, uint64_t end)
 {
 	uint64_t room = 0, at = low, last = 0;
-	const uint8_t *bytes = code_at(code->file, low, &room);
+	const uint8_t *bytes = flow_bytes(code->file, low, &room);
 	ZydisDecoder decoder;
 	ZydisDecodedInstruction instruction;
 
 	decoder_init(&decoder);
-	while (bytes && at < ret && at - low < room) {
+	while (bytes && at < end && at - low < room) {
 		if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder, NULL, bytes + (at - low),
 							      room - (at - low), &instruction)))
 			return 0;
 		last = at;
 		at += instruction.length;
 	}
-	return at == ret ? last : 0;
-}
-
-static bool call_at(const struct flow_code *code, uint64_t vaddr, uint64_t ret, bool plausible,
-		    struct flow_callee *out)
-{
-	struct flow_instruction instruction;
-	const ZydisDecodedOperand *operand = instruction.operands;
-	struct flow_callee callee = { 0, NULL };
-	uint64_t target;
-
-	if (!flow_decode(code, vaddr, &instruction) || instruction.next != ret ||
-	    instruction.decoded.mnemonic != ZYDIS_MNEMONIC_CALL)
-		return false;
-	if (flow_address(&instruction, operand, &target)) {
-		bool direct = operand->type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
-
-		if (direct && plausible && !(binary_flags(code->file, target) & PF_X))
-			return false;
-		callee = direct ? flow_callee_at(code, target) : flow_callee_in(code, target);
-	}
-	*out = callee;
-	return true;
-}
-
-bool flow_call_before(const struct flow_code *code, uint64_t low, uint64_t ret, uint64_t *vaddr,
-		      struct flow_callee *out)
-{
-	/* the lengths that calls have, the likeliest first: E8, FF 15, FF 50, FF D0, then those
-	 * with a REX, a SIB, or a prefix */
-	static const uint8_t lengths[] = { 5, 6, 3, 2, 4, 7, 8 };
-	const struct symbol *symbol;
-	struct flow_callee callee;
-	const uint8_t *bytes;
-	uint64_t at, room = 0;
-
-	/*
-	 * E8 and the distance to where a function, or an import's stub, begins: the displacements
-	 *    and codes of other calls don't make that by chance. Decoding from
-	 * the function's start for each of its calls would be a square in its length.
-	 */
-	at = ret - 5;
-	if (ret > 5 && (bytes = code_at(code->file, at, &room)) && room >= 5 && bytes[0] == 0xe8 &&
-	    call_at(code, at, ret, true, &callee) && callee.symbol) {
-		*vaddr = at;
-		*out = callee;
-		return true;
-	}
-	symbol = code->symbols && ret ? symbols_find(&code->symbols->functions, ret - 1) : NULL;
-	if (!low && symbol)
-		low = symbol->value;
-	if (low && low < ret && ret - low <= LINEAR_MAX) {
-		at = linear_before(code, low, ret);
-		if (at) {
-			if (!call_at(code, at, ret, false, out))
-				return false;
-			*vaddr = at;
-			return true;
-		}
-	}
-	for (size_t i = 0; i < sizeof(lengths); i++) {
-		at = ret - lengths[i];
-		if (ret > lengths[i] && call_at(code, at, ret, true, out)) {
-			*vaddr = at;
-			return true;
-		}
-	}
-	return false;
+	return at == end ? last : 0;
 }

@@ -9,7 +9,7 @@
 
 #include <Zydis/Zydis.h>
 
-#include "flow.h"
+#include "flow_callee.h"
 
 struct flow_instruction {
 	uint64_t vaddr, next;
@@ -17,13 +17,23 @@ struct flow_instruction {
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 };
 
+/* The bytes of code at `vaddr`, and how many follow in its segment. NULL: it holds no code. */
+const uint8_t *flow_bytes(const struct binary *file, uint64_t vaddr, uint64_t *room);
+
 /* False: no executable code of the file is there, or no instruction. */
 bool flow_decode(const struct flow_code *code, uint64_t vaddr, struct flow_instruction *out);
+
+/* The start of the instruction that ends at `end`, decoding from `low` on; 0: the instructions
+ * don't meet `end`. */
+uint64_t flow_before(const struct flow_code *code, uint64_t low, uint64_t end);
 
 /* The target of a direct call or jump, or the address that a rip-relative or absolute operand
  * names. False: neither. */
 bool flow_address(const struct flow_instruction *instruction, const ZydisDecodedOperand *operand,
 		  uint64_t *out);
+
+/* The import that the PLT stub at `vaddr` jumps to; false: there is no stub. */
+bool flow_stub(const struct flow_code *code, uint64_t vaddr, struct flow_callee *out);
 
 /* A call of the code at `vaddr`: a function, or a PLT stub's import. */
 struct flow_callee flow_callee_at(const struct flow_code *code, uint64_t vaddr);
@@ -33,9 +43,5 @@ struct flow_callee flow_callee_in(const struct flow_code *code, uint64_t slot);
 
 /* What a load of the word at `vaddr` gives, if it never changes. WORD_NONE: not known. */
 struct word flow_constant(const struct flow_code *code, uint64_t vaddr);
-
-bool flow_never_returns(const struct flow_code *code, const struct flow_callee *callee);
-
-bool flow_is_allocation(const char *symbol);
 
 #endif

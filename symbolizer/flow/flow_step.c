@@ -16,6 +16,9 @@
 
 #include <string.h>
 
+#include "flow_calls.h"
+#include "flow_vector.h"
+
 /*
  * How large an object on the frame can be that a call is given the address of, and changes.
  * Single-stepped through clang -O2 compiling a file, 732 blocks, 7,000 words of the frame that were
@@ -50,158 +53,6 @@ static struct flow_value pop(const struct flow_context *step)
 	}
 	*rsp = flow_moved(*rsp, 8);
 	return value;
-}
-
-static void vector_assign(const struct flow_context *step, unsigned number, struct flow_value low,
-			  struct flow_value high)
-{
-	step->machine->vectors[number][0] = low;
-	step->machine->vectors[number][1] = high;
-}
-
-static struct flow_value load_half(const struct flow_context *step,
-				   const ZydisDecodedOperand *operand, int64_t into)
-{
-	struct flow_value address = flow_moved(flow_address_of(step, operand), into);
-
-	return flow_load_at(step, &address);
-}
-
-/* One half of a vector operand. */
-static struct flow_value half_of(const struct flow_context *step,
-				 const ZydisDecodedOperand *operand, unsigned half)
-{
-	unsigned number = flow_xmm_of(operand);
-
-	if (number != FLOW_NONE)
-		return step->machine->vectors[number][half];
-	return flow_is_memory(operand) && operand->size >= 64 * (half + 1)
-		       ? load_half(step, operand, half * 8)
-		       : nothing;
-}
-
-/* The moves of vectors. False: not one of them. */
-static bool step_vector(const struct flow_context *step)
-{
-	const ZydisDecodedOperand *to = step->instruction->operands, *from = to + 1, *last = from;
-	struct flow_value low, high;
-	unsigned vector = flow_xmm_of(to);
-
-	if (step->instruction->decoded.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX)
-		return false; /* its masks are operands too */
-	/* of three operands (vpunpcklqdq), the first source gives the low half */
-	if (step->instruction->decoded.operand_count_visible > 2)
-		last = to + step->instruction->decoded.operand_count_visible - 1;
-	switch (step->instruction->decoded.mnemonic) {
-	case ZYDIS_MNEMONIC_MOVQ:
-	case ZYDIS_MNEMONIC_VMOVQ:
-	case ZYDIS_MNEMONIC_MOVD: /* with REX.W */
-	case ZYDIS_MNEMONIC_VMOVD:
-		if (vector != FLOW_NONE) {
-			low = flow_xmm_of(from) != FLOW_NONE ? half_of(step, from, 0)
-							     : flow_value_of(step, from);
-			vector_assign(step, vector, low, nothing);
-			return true;
-		}
-		if (flow_xmm_of(from) == FLOW_NONE || to->size != 64)
-			return false;
-		flow_assign(step, to, half_of(step, from, 0));
-		return true;
-	case ZYDIS_MNEMONIC_MOVUPS:
-	case ZYDIS_MNEMONIC_MOVAPS:
-	case ZYDIS_MNEMONIC_MOVUPD:
-	case ZYDIS_MNEMONIC_MOVAPD:
-	case ZYDIS_MNEMONIC_MOVDQU:
-	case ZYDIS_MNEMONIC_MOVDQA:
-	case ZYDIS_MNEMONIC_MOVNTDQ:
-	case ZYDIS_MNEMONIC_MOVNTPS:
-	case ZYDIS_MNEMONIC_LDDQU:
-	case ZYDIS_MNEMONIC_VMOVUPS:
-	case ZYDIS_MNEMONIC_VMOVAPS:
-	case ZYDIS_MNEMONIC_VMOVUPD:
-	case ZYDIS_MNEMONIC_VMOVAPD:
-	case ZYDIS_MNEMONIC_VMOVDQU: case ZYDIS_MNEMONIC_VMOVDQA:
-		if (to->size != 128)
-			return false;
-		low = half_of(step, from, 0);
-		high = half_of(step, from, 1);
-		if (vector != FLOW_NONE) {
-			vector_assign(step, vector, low, high);
-		} else {
-			flow_store_word(step, to, 0, low);
-			flow_store_word(step, to, 8, high);
-		}
-		return true;
-	case ZYDIS_MNEMONIC_MOVHPS:
-	case ZYDIS_MNEMONIC_MOVHPD:
-	case ZYDIS_MNEMONIC_VMOVHPS:
-	case ZYDIS_MNEMONIC_VMOVHPD:
-		if (flow_is_memory(to)) {
-			flow_store_word(step, to, 0, half_of(step, from, 1));
-			return true;
-		}
-		low = last == from ? step->machine->vectors[vector & 15][0]
-				   : half_of(step, from, 0);
-		if (vector != FLOW_NONE)
-			vector_assign(step, vector, low, half_of(step, last, 0));
-		return true;
-	case ZYDIS_MNEMONIC_MOVLPS:
-	case ZYDIS_MNEMONIC_MOVLPD:
-	case ZYDIS_MNEMONIC_VMOVLPS:
-	case ZYDIS_MNEMONIC_VMOVLPD:
-	case ZYDIS_MNEMONIC_MOVSD: case ZYDIS_MNEMONIC_VMOVSD:
-		if (flow_is_memory(to) && flow_xmm_of(from) != FLOW_NONE) {
-			flow_store_word(step, to, 0, half_of(step, from, 0));
-			return true;
-		}
-		return false;
-	case ZYDIS_MNEMONIC_PUNPCKLQDQ: case ZYDIS_MNEMONIC_UNPCKLPD: case ZYDIS_MNEMONIC_MOVLHPS:
-	case ZYDIS_MNEMONIC_VPUNPCKLQDQ:
-	case ZYDIS_MNEMONIC_VUNPCKLPD:
-	case ZYDIS_MNEMONIC_VMOVLHPS:
-		if (vector == FLOW_NONE)
-			return false;
-		low = last == from ? half_of(step, to, 0) : half_of(step, from, 0);
-		vector_assign(step, vector, low, half_of(step, last, 0));
-		return true;
-	case ZYDIS_MNEMONIC_PUNPCKHQDQ:
-	case ZYDIS_MNEMONIC_UNPCKHPD:
-	case ZYDIS_MNEMONIC_VPUNPCKHQDQ:
-	case ZYDIS_MNEMONIC_VUNPCKHPD:
-		if (vector == FLOW_NONE)
-			return false;
-		low = last == from ? half_of(step, to, 1) : half_of(step, from, 1);
-		vector_assign(step, vector, low, half_of(step, last, 1));
-		return true;
-	case ZYDIS_MNEMONIC_MOVDDUP: case ZYDIS_MNEMONIC_VMOVDDUP:
-		if (vector == FLOW_NONE)
-			return false;
-		low = half_of(step, from, 0);
-		vector_assign(step, vector, low, low);
-		return true;
-	case ZYDIS_MNEMONIC_PSHUFD: case ZYDIS_MNEMONIC_VPSHUFD:
-		if (vector == FLOW_NONE || (last->imm.value.u != 0xee &&
-					    last->imm.value.u != 0x4e && last->imm.value.u != 0x44))
-			return false;
-		low = half_of(step, from, last->imm.value.u != 0x44);
-		vector_assign(step, vector, low, half_of(step, from, last->imm.value.u == 0xee));
-		return true;
-	case ZYDIS_MNEMONIC_PINSRQ: case ZYDIS_MNEMONIC_VPINSRQ:
-		if (vector == FLOW_NONE)
-			return false;
-		low = half_of(step, last == to + 2 ? to : from, 0);
-		high = half_of(step, last == to + 2 ? to : from, 1);
-		if (last->imm.value.u & 1)
-			high = flow_value_of(step, last - 1);
-		else
-			low = flow_value_of(step, last - 1);
-		vector_assign(step, vector, low, high);
-		return true;
-	case ZYDIS_MNEMONIC_PEXTRQ: case ZYDIS_MNEMONIC_VPEXTRQ:
-		flow_assign(step, to, half_of(step, from, last->imm.value.u & 1));
-		return true;
-	default: return false;
-	}
 }
 
 /* Does a conditional move, its flags known to be a null check of the pointer, happen? -1: not
@@ -246,8 +97,7 @@ static bool step_general(const struct flow_context *step)
 		if (from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
 		    to->type == ZYDIS_OPERAND_TYPE_REGISTER && to->size == 32) {
 			/* writes the whole register */
-			unsigned whole = flow_number_of(ZydisRegisterGetLargestEnclosing(
-				ZYDIS_MACHINE_MODE_LONG_64, to->reg.value));
+			unsigned whole = flow_number_of_part(to->reg.value);
 
 			if (whole != FLOW_NONE)
 				registers[whole] =
@@ -311,7 +161,7 @@ static bool step_general(const struct flow_context *step)
 		}
 		registers[FLOW_RAX] = nothing;
 		return true;
-	default: return step_cmov(step) || step_vector(step);
+	default: return step_cmov(step) || flow_vector_step(step);
 	}
 }
 

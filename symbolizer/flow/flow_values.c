@@ -142,6 +142,11 @@ unsigned flow_number_of(ZydisRegister name)
 					     : (unsigned)(name - ZYDIS_REGISTER_RAX);
 }
 
+unsigned flow_number_of_part(ZydisRegister name)
+{
+	return flow_number_of(ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, name));
+}
+
 static unsigned vector_of(ZydisRegister name)
 {
 	return name >= ZYDIS_REGISTER_XMM0 && name <= ZYDIS_REGISTER_XMM15

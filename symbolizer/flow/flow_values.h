@@ -9,6 +9,7 @@
 #define SHINY_SYM_FLOW_VALUES_H
 
 #include "flow_code.h"
+#include "flow_fact.h"
 
 enum { FLOW_VECTORS = 16, FLOW_PLACES = 16 };
 
@@ -80,6 +81,8 @@ static inline bool flow_is_memory(const ZydisDecodedOperand *operand)
 
 /* The number DWARF gives a 64-bit register; FLOW_NONE: it is none. */
 unsigned flow_number_of(ZydisRegister name);
+/* Likewise of the register that `name` is a part of. */
+unsigned flow_number_of_part(ZydisRegister name);
 unsigned flow_register_of(const ZydisDecodedOperand *operand);
 
 /* Of xmm0 … xmm15. */

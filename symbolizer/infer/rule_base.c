@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "../flow/flow_code.h"
+#include "../flow/flow_values.h"
 #include "../dwarf/debug_definitions.h"
 #include "../dwarf/die_members.h"
 #include "rule.h"
@@ -32,18 +33,6 @@ struct window {
 static const struct flow_instruction *instruction(const struct window *window, size_t index)
 {
 	return &window->at[index % WINDOW];
-}
-
-static unsigned number_of(ZydisRegister name)
-{
-	static const uint8_t dwarf[] = { 0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15 };
-	ZydisRegister whole =
-		name ? ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, name)
-		     : ZYDIS_REGISTER_NONE;
-
-	return whole >= ZYDIS_REGISTER_RAX && whole <= ZYDIS_REGISTER_R15
-		       ? dwarf[whole - ZYDIS_REGISTER_RAX]
-		       : FLOW_NONE;
 }
 
 /* The pointer type that lies at `offset` of a variable or of a type. */
@@ -128,7 +117,8 @@ static unsigned saved_register(const struct window *window, size_t oldest, size_
 			if (at->decoded.meta.category != ZYDIS_CATEGORY_CALL &&
 			    at->operands[o].type == ZYDIS_OPERAND_TYPE_REGISTER &&
 			    at->operands[o].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE &&
-			    number_of(at->operands[o].reg.value) == number_of(slot->mem.base))
+			    flow_number_of_part(at->operands[o].reg.value) ==
+				    flow_number_of_part(slot->mem.base))
 				return FLOW_NONE; /* the frame is another one there */
 		if (to->type != ZYDIS_OPERAND_TYPE_MEMORY ||
 		    !(to->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) ||
@@ -139,7 +129,7 @@ static unsigned saved_register(const struct window *window, size_t oldest, size_
 		    from->type != ZYDIS_OPERAND_TYPE_REGISTER)
 			return FLOW_NONE;
 		*index = i;
-		return number_of(from->reg.value);
+		return flow_number_of_part(from->reg.value);
 	}
 	return FLOW_NONE;
 }
@@ -154,12 +144,12 @@ static int64_t copy_distance(const struct flow_instruction *at, unsigned reg)
 		return NO_COPY;
 	if (at->decoded.mnemonic == ZYDIS_MNEMONIC_MOV)
 		return from->type == ZYDIS_OPERAND_TYPE_REGISTER &&
-				       number_of(from->reg.value) == reg
+				       flow_number_of_part(from->reg.value) == reg
 			       ? 0
 			       : NO_COPY;
 	return at->decoded.mnemonic == ZYDIS_MNEMONIC_LEA &&
 			       from->mem.index == ZYDIS_REGISTER_NONE &&
-			       number_of(from->mem.base) == reg
+			       flow_number_of_part(from->mem.base) == reg
 		       ? from->mem.disp.value
 		       : NO_COPY;
 }
@@ -171,9 +161,9 @@ static bool trace(struct window *window, size_t before, unsigned reg, unsigned d
 static bool either(struct window *window, size_t index, const ZydisDecodedOperand *operand,
 		   unsigned depth, struct rule_base *out)
 {
-	return trace(window, index, number_of(operand->mem.base), depth, out) ||
+	return trace(window, index, flow_number_of_part(operand->mem.base), depth, out) ||
 	       (operand->mem.index != ZYDIS_REGISTER_NONE && operand->mem.scale == 1 &&
-		trace(window, index, number_of(operand->mem.index), depth, out));
+		trace(window, index, flow_number_of_part(operand->mem.index), depth, out));
 }
 
 /* The static variable that has the address; false: none. */
@@ -195,7 +185,7 @@ static bool loaded(struct window *window, size_t index, const ZydisDecodedOperan
 {
 	const struct flow_instruction *at = instruction(window, index);
 	struct debug_units *units = window->work->reader->units;
-	unsigned base = number_of(from->mem.base);
+	unsigned base = flow_number_of_part(from->mem.base);
 	struct rule_base object;
 	struct die_type pointer;
 	uint64_t address;
@@ -264,7 +254,7 @@ static enum base_step over_move(struct trail *trail, const ZydisDecodedOperand *
 	struct rule_base object;
 
 	if (from->type == ZYDIS_OPERAND_TYPE_REGISTER) {
-		trail->reg = number_of(from->reg.value);
+		trail->reg = flow_number_of_part(from->reg.value);
 		return STEP_ON;
 	}
 	if (from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
@@ -276,7 +266,8 @@ static enum base_step over_move(struct trail *trail, const ZydisDecodedOperand *
 	if (loaded(trail->window, trail->index, from, trail->depth, &object))
 		return found(trail, &object, false);
 	/* only a frame's slot is written by what can be seen */
-	if (!is_frame(number_of(from->mem.base)) || from->mem.index != ZYDIS_REGISTER_NONE)
+	if (!is_frame(flow_number_of_part(from->mem.base)) ||
+	    from->mem.index != ZYDIS_REGISTER_NONE)
 		return STEP_LOST;
 	trail->reg = saved_register(trail->window, trail->oldest, &trail->index);
 	return STEP_ON;
@@ -292,11 +283,11 @@ static enum base_step over_address(struct trail *trail, const struct flow_instru
 		return static_at(trail->window->work->reader->units, address, &object)
 			       ? found(trail, &object, false)
 			       : STEP_LOST;
-	if (in_frame(trail, number_of(from->mem.base), from->mem.disp.value, &object))
+	if (in_frame(trail, flow_number_of_part(from->mem.base), from->mem.disp.value, &object))
 		return found(trail, &object, from->mem.index != ZYDIS_REGISTER_NONE);
 	trail->out->displacement += from->mem.disp.value;
 	trail->out->indexed |= from->mem.index != ZYDIS_REGISTER_NONE;
-	trail->reg = number_of(from->mem.base);
+	trail->reg = flow_number_of_part(from->mem.base);
 	return STEP_ON;
 }
 
@@ -313,7 +304,7 @@ static enum base_step over_sum(struct trail *trail, const ZydisDecodedOperand *f
 		return STEP_LOST;
 	/* array + index * 8: whichever of the two is a pointer */
 	trail->out->indexed = true;
-	other = number_of(from->reg.value);
+	other = flow_number_of_part(from->reg.value);
 	if (add && in_frame(trail, other, trail->out->displacement, &object)) {
 		trail->out->displacement = 0;
 		return found(trail, &object, true);
@@ -332,7 +323,7 @@ static bool writes_to(const struct flow_instruction *at, unsigned reg)
 	for (unsigned i = 0; i < at->decoded.operand_count; i++)
 		if (at->operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
 		    at->operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE &&
-		    number_of(at->operands[i].reg.value) == reg)
+		    flow_number_of_part(at->operands[i].reg.value) == reg)
 			return true;
 	return false;
 }
@@ -343,7 +334,8 @@ static enum base_step over(struct trail *trail, const struct flow_instruction *a
 	const ZydisDecodedOperand *to = &at->operands[0], *from = &at->operands[1];
 	bool move = at->decoded.mnemonic == ZYDIS_MNEMONIC_MOV;
 
-	if (to->type != ZYDIS_OPERAND_TYPE_REGISTER || number_of(to->reg.value) != trail->reg ||
+	if (to->type != ZYDIS_OPERAND_TYPE_REGISTER ||
+	    flow_number_of_part(to->reg.value) != trail->reg ||
 	    (to->size != 64 &&
 	     (to->size != 32 || from->type != ZYDIS_OPERAND_TYPE_IMMEDIATE || !move)))
 		return STEP_LOST;
@@ -393,8 +385,9 @@ static bool trace(struct window *window, size_t before, unsigned reg, unsigned d
 			if (step != STEP_ON)
 				return step == STEP_FOUND;
 		} else if ((distance = copy_distance(at, trail.reg)) != NO_COPY &&
-			   variable_in(window, at->next, number_of(at->operands[0].reg.value),
-				       &out->object, &delta)) {
+			   variable_in(window, at->next,
+				       flow_number_of_part(at->operands[0].reg.value), &out->object,
+				       &delta)) {
 			out->displacement += delta - distance;
 			return true;
 		}
@@ -427,7 +420,7 @@ bool rule_base_of(struct rule_work *work, uint64_t vaddr, unsigned reg, struct r
 			&instruction(&window, window.count - 1)->operands[i];
 
 		if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY &&
-		    number_of(operand->mem.base) == reg)
+		    flow_number_of_part(operand->mem.base) == reg)
 			return either(&window, window.count - 1, operand, 0, out);
 	}
 	return trace(&window, window.count - 1, reg, 0, out);

@@ -28,6 +28,7 @@
 #include "../dwarf/debug_unit.h"
 #include "../dwarf/die.h"
 #include "../dwarf/die_path.h"
+#include "../flow/flow_calls.h"
 #include "rule.h"
 
 #define DW_AT_LLVM_alloc_type 0x3e0a /* LLVM 22; DWARF 6's draft has DW_AT_alloc_type */

@@ -17,6 +17,7 @@
 
 #include "../../symbolizer/elf/binary.h"
 #include "../../symbolizer/flow/flow.h"
+#include "../../symbolizer/flow/flow_calls.h"
 #include "../../symbolizer/flow/flow_code.h"
 #include "../../symbolizer/elf/reloc.h"
 #include "../../symbolizer/elf/symtab.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cache_file.c: see cache_file.h. */
-#define _GNU_SOURCE /* secure_getenv, asprintf */
+#define _GNU_SOURCE /* secure_getenv */
 #include "cache_file.h"
 
 #include <errno.h>
@@ -13,9 +13,8 @@
 #include <unistd.h>
 
 #include "../../src/base/cleanup.h"
+#include "../../src/base/mem.h"
 #include "binary.h"
-
-enum { BUILD_ID_MIN = 4 };
 
 /* Can it be the user's: files of root's in somebody else's home would be in that user's way. */
 static bool is_own(const char *directory)
@@ -26,24 +25,23 @@ static bool is_own(const char *directory)
 }
 
 char *cache_file_path(const char *directory, const char *kind, const uint8_t *build_id,
-		      size_t build_id_bytes)
+		      size_t build_id_bytes, const char *suffix)
 {
 	const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
-	char id[2 * BINARY_BUILD_ID_MAX + 1] = "", *path = NULL;
-	int n = -1;
+	char id[2 * BINARY_BUILD_ID_MAX + 1] = "";
 
-	if (build_id_bytes < BUILD_ID_MIN || build_id_bytes > BINARY_BUILD_ID_MAX)
+	if (build_id_bytes < CACHE_FILE_ID_MIN || build_id_bytes > BINARY_BUILD_ID_MAX)
 		return NULL;
 	for (size_t i = 0; i < build_id_bytes; i++)
 		snprintf(id + 2 * i, 3, "%02x", build_id[i]);
 	if (directory)
-		n = asprintf(&path, "%s/%s/%s", directory, kind, id);
-	else if (cache &&
-		 *cache == '/') /* a relative one is to be ignored, says its specification */
-		n = is_own(cache) ? asprintf(&path, "%s/shiny/%s/%s", cache, kind, id) : -1;
-	else if (home && *home == '/' && is_own(home))
-		n = asprintf(&path, "%s/.cache/shiny/%s/%s", home, kind, id);
-	return n < 0 ? NULL : path;
+		return mem_format("%s/%s/%s%s", directory, kind, id, suffix);
+	if (cache && *cache == '/') /* its specification says to ignore a relative one */
+		return is_own(cache) ? mem_format("%s/shiny/%s/%s%s", cache, kind, id, suffix)
+				     : NULL;
+	return home && *home == '/' && is_own(home)
+		       ? mem_format("%s/.cache/shiny/%s/%s%s", home, kind, id, suffix)
+		       : NULL;
 }
 
 void *cache_file_read(const char *path, size_t least, size_t most, size_t *bytes)
@@ -54,13 +52,13 @@ void *cache_file_read(const char *path, size_t least, size_t most, size_t *bytes
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
-	    st.st_size < 0)
+	    st.st_mode & (S_IWGRP | S_IWOTH) || st.st_size < 0)
 		return NULL;
 	size = (size_t)st.st_size;
 	if (size < least || size > most)
 		return NULL;
-	data = malloc(size ? size : 1);
-	while (data && done < size) {
+	data = mem_alloc(size);
+	while (done < size) {
 		ssize_t n = read(fd, data + done, size - done);
 
 		if (n < 0 && errno == EINTR)
@@ -94,8 +92,10 @@ static bool write_whole(int fd, const uint8_t *data, size_t bytes)
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0)
+		if (n <= 0) {
+			errno = n ? errno : EIO;
 			return false;
+		}
 		data += n;
 		bytes -= (size_t)n;
 	}
@@ -107,13 +107,10 @@ bool cache_file_write(const char *path, const void *data, size_t bytes)
 	static unsigned serial; /* two threads may write the same file */
 	AUTO_FREE char *temporary = NULL;
 	bool whole;
-	int fd;
+	int fd, why;
 
-	if (asprintf(&temporary, "%s.%d.%u", path, getpid(),
-		     __atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED)) < 0) {
-		temporary = NULL;
-		return false;
-	}
+	temporary = mem_format("%s.%d.%u", path, getpid(),
+			       __atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED));
 	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0 && errno == ENOENT) {
 		make_directories(path);
@@ -122,17 +119,20 @@ bool cache_file_write(const char *path, const void *data, size_t bytes)
 	if (fd < 0)
 		return false;
 	whole = write_whole(fd, data, bytes);
-	if (close(fd) || !whole || rename(temporary, path)) {
-		unlink(temporary);
-		return false;
-	}
-	return true;
+	why = errno;
+	if (close(fd) == 0 && whole && rename(temporary, path) == 0)
+		return true;
+	if (whole)
+		why = errno;
+	unlink(temporary);
+	errno = why;
+	return false;
 }
 
 bool cache_file_writable(void)
 {
-	static const uint8_t nobodys[BUILD_ID_MIN];
-	AUTO_FREE char *path = cache_file_path(NULL, "probe", nobodys, sizeof(nobodys));
+	static const uint8_t nobodys[CACHE_FILE_ID_MIN];
+	AUTO_FREE char *path = cache_file_path(NULL, "probe", nobodys, sizeof(nobodys), "");
 
 	return path && cache_file_write(path, "", 0) && unlink(path) == 0;
 }

@@ -15,22 +15,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { CACHE_FILE_ID_MIN = 4 }; /* bytes of a build-id that tell files apart */
+
 /*
- * DIRECTORY/KIND/BUILD-ID, malloc'ed. `directory` NULL: $XDG_CACHE_HOME/shiny, else ~/.cache/shiny;
- * as root, only one of root's own. NULL: there is no such place, or the build-id is too short to
- * tell files apart.
+ * DIRECTORY/KIND/BUILD-ID and `suffix`, malloc'ed. `directory` NULL: $XDG_CACHE_HOME/shiny, else
+ * ~/.cache/shiny; as root, only one of root's own. NULL: there is no such place, or the build-id is
+ * too short.
  */
 char *cache_file_path(const char *directory, const char *kind, const uint8_t *build_id,
-		      size_t build_id_bytes);
+		      size_t build_id_bytes, const char *suffix);
 
-/* The whole file, malloc'ed, if it is a regular file of this user and at least `least`, at most
- * `most` bytes long. NULL: it isn't. */
+/* The whole file, malloc'ed, if it is a regular file of this user that nobody else may write, at
+ * least `least` and at most `most` bytes long. NULL: it isn't. */
 void *cache_file_read(const char *path, size_t least, size_t most, size_t *bytes);
 
 /* Whether there is such a place, and files can be written there. */
 bool cache_file_writable(void);
 
-/* Mode 0600; makes the directories. False: it can't be written, and nothing has changed. */
+/* Mode 0600; makes the directories. False: it can't be written, errno says why, and nothing has
+ * changed. */
 bool cache_file_write(const char *path, const void *data, size_t bytes);
 
 #endif

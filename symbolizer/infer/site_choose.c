@@ -58,92 +58,121 @@ static bool repeated(const struct sym_sizes *sizes, uint64_t header, uint64_t by
 	       sizes->step % bytes == 0;
 }
 
-static enum choose_fit fit_of(const struct choice *choice, const struct site_candidate *candidate)
+/* All blocks are as large as one object behind its header. */
+static bool is_one(const struct sym_sizes *sizes, const struct site_candidate *candidate)
+{
+	return sizes->min == sizes->max && sizes->min == candidate->header + candidate->bytes;
+}
+
+static enum choose_fit fit_of_alloc_type(const struct choice *choice,
+					 const struct site_candidate *candidate)
+{
+	if (!candidate->bytes || is_one(choice->sizes, candidate))
+		return FIT_ONE;
+	return choice->family != FAMILY_NEW && (repeated(choice->sizes, 0, candidate->bytes) ||
+						repeated(choice->sizes, 8, candidate->bytes))
+		       ? FIT_MANY
+		       : FIT_NOT;
+}
+
+static enum choose_fit fit_of_allocator(const struct choice *choice,
+					const struct site_candidate *candidate)
+{
+	bool one = is_one(choice->sizes, candidate);
+
+	if (candidate->flags & SITE_LOOSE)
+		return FIT_MANY;
+	if (!candidate->bytes)
+		return candidate->array ? FIT_MANY : FIT_ONE;
+	if (!candidate->array)
+		return one ? FIT_ONE : FIT_NOT;
+	/* std::make_unique<T[]> is new T[n] */
+	if (choice->family == FAMILY_ARRAY && !candidate->container && choice->sizes->min > 8 &&
+	    repeated(choice->sizes, 8, candidate->bytes))
+		return FIT_MANY;
+	if (!repeated(choice->sizes, candidate->header, candidate->bytes))
+		return FIT_NOT;
+	return one && candidate->form == SYM_FORM_OBJECT ? FIT_ONE : FIT_MANY;
+}
+
+/* Of new[]: the constructor may be that of each element. */
+static enum choose_fit fit_of_elements(const struct sym_sizes *sizes,
+				       const struct site_candidate *candidate)
+{
+	uint64_t bytes = candidate->bytes;
+
+	if (candidate->flags & SITE_SYMBOL && (!bytes || !candidate->header))
+		return FIT_NOT; /* one object at the start of a buffer is as likely */
+	if (!bytes)
+		return FIT_MANY;
+	if (candidate->header)
+		return repeated(sizes, candidate->header, bytes) ? FIT_MANY : FIT_NOT;
+	/* where an inlined constructor's `this` points isn't known. The cookie is as large as the
+	 * alignment, at least 8 */
+	for (uint64_t cookie = 8; cookie <= 64; cookie *= 2)
+		if ((cookie == 8 || bytes % cookie == 0) && sizes->min > cookie &&
+		    repeated(sizes, cookie, bytes))
+			return FIT_MANY;
+	return repeated(sizes, 0, bytes) ? FIT_MANY : FIT_NOT;
+}
+
+static enum choose_fit fit_of_constructor(const struct choice *choice,
+					  const struct site_candidate *candidate)
+{
+	const struct sym_sizes *sizes = choice->sizes;
+
+	if (choice->family == FAMILY_ARRAY)
+		return fit_of_elements(sizes, candidate);
+	if (candidate->header)
+		return FIT_NOT; /* a member's */
+	return sizes->min == sizes->max && (!candidate->bytes || sizes->min == candidate->bytes)
+		       ? FIT_ONE
+		       : FIT_NOT;
+}
+
+/* A variable's header is in front of its trailing array. */
+static enum choose_fit fit_of_variable(const struct choice *choice,
+				       const struct site_candidate *candidate)
 {
 	const struct sym_sizes *sizes = choice->sizes;
 	uint64_t bytes = candidate->bytes;
-	bool constant = sizes->min == sizes->max,
-	     equal = constant && sizes->min == candidate->header + bytes;
+	bool constant = sizes->min == sizes->max, equal = constant && sizes->min == bytes;
 
-	switch (candidate->rule) {
-	case SYM_RULE_ALLOC_TYPE:
-		if (!bytes || equal)
-			return FIT_ONE;
-		return choice->family != FAMILY_NEW &&
-				       (repeated(sizes, 0, bytes) || repeated(sizes, 8, bytes))
-			       ? FIT_MANY
-			       : FIT_NOT;
-	case SYM_RULE_FUNCTION:
-		return FIT_MANY;
-	case SYM_RULE_ALLOCATOR:
-		if (candidate->flags & SITE_LOOSE)
-			return FIT_MANY;
-		if (!bytes)
-			return candidate->array ? FIT_MANY : FIT_ONE;
-		if (!candidate->array)
-			return equal ? FIT_ONE : FIT_NOT;
-		/* std::make_unique<T[]> is new T[n] */
-		if (choice->family == FAMILY_ARRAY && !candidate->container && sizes->min > 8 &&
-		    repeated(sizes, 8, bytes))
-			return FIT_MANY;
-		return !repeated(sizes, candidate->header, bytes)    ? FIT_NOT
-		       : equal && candidate->form == SYM_FORM_OBJECT ? FIT_ONE
-								     : FIT_MANY;
-	case SYM_RULE_CONSTRUCTOR:
-	case SYM_RULE_STORE:
-		if (choice->family == FAMILY_ARRAY) {
-			if (candidate->flags & SITE_SYMBOL && (!bytes || !candidate->header))
-				return FIT_NOT; /* one object at the start of a buffer, as likely as
-						   not */
-			if (!bytes)
-				return FIT_MANY;
-			if (candidate->header)
-				return repeated(sizes, candidate->header, bytes) ? FIT_MANY
-										 : FIT_NOT;
-			/* an inlined one: where its `this` points isn't known. The cookie is as
-			 * large as the alignment, at least 8 */
-			for (uint64_t cookie = 8; cookie <= 64; cookie *= 2)
-				if ((cookie == 8 || bytes % cookie == 0) && sizes->min > cookie &&
-				    repeated(sizes, cookie, bytes))
-					return FIT_MANY;
-			return repeated(sizes, 0, bytes) ? FIT_MANY : FIT_NOT;
-		}
-		if (candidate->header)
-			return FIT_NOT; /* a member's */
-		return constant && (!bytes || equal) ? FIT_ONE : FIT_NOT;
-	case SYM_RULE_VARIABLE:
-		if (!bytes)
-			return FIT_NOT;
-		/* its header is in front of its trailing array */
-		equal = constant && sizes->min == bytes;
-		if (choice->family == FAMILY_NEW) {
-			if (constant)
-				return equal ? FIT_ONE : FIT_NOT;
-			/* operator new of any size, called as a function */
-			return bytes > 1 &&
-					       !(candidate->flags &
-						 (SITE_POLYMORPHIC | SITE_PARAMETER)) &&
-					       repeated(sizes, 0, bytes)
-				       ? FIT_MANY
-				       : FIT_NOT;
-		}
-		if (candidate->flags & SITE_PARAMETER)
-			return choice->family == FAMILY_C && equal ? FIT_ONE : FIT_NOT;
-		if (choice->family == FAMILY_ARRAY)
-			return repeated(sizes, 0, bytes) || (sizes->min > 8 && bytes > 1 &&
-							     repeated(sizes, 8, bytes))
-				       ? FIT_MANY
-				       : FIT_NOT;
-		if (equal && bytes > 1)
-			return FIT_ONE;
-		if (candidate->trailing && sizes->min > candidate->header)
-			return FIT_ONE;
-		return repeated(sizes, 0, bytes) && !(candidate->flags & SITE_POLYMORPHIC) &&
-				       sizes->min
-			       ? FIT_MANY
-			       : FIT_NOT;
-	default:
+	if (!bytes)
 		return FIT_NOT;
+	if (choice->family == FAMILY_NEW) {
+		if (constant)
+			return equal ? FIT_ONE : FIT_NOT;
+		/* operator new of any size, called as a function */
+		return bytes > 1 && !(candidate->flags & (SITE_POLYMORPHIC | SITE_PARAMETER)) &&
+				       repeated(sizes, 0, bytes)
+			       ? FIT_MANY
+			       : FIT_NOT;
+	}
+	if (candidate->flags & SITE_PARAMETER)
+		return choice->family == FAMILY_C && equal ? FIT_ONE : FIT_NOT;
+	if (choice->family == FAMILY_ARRAY)
+		return repeated(sizes, 0, bytes) ||
+				       (sizes->min > 8 && bytes > 1 && repeated(sizes, 8, bytes))
+			       ? FIT_MANY
+			       : FIT_NOT;
+	if ((equal && bytes > 1) || (candidate->trailing && sizes->min > candidate->header))
+		return FIT_ONE;
+	return repeated(sizes, 0, bytes) && !(candidate->flags & SITE_POLYMORPHIC) && sizes->min
+		       ? FIT_MANY
+		       : FIT_NOT;
+}
+
+static enum choose_fit fit_of(const struct choice *choice, const struct site_candidate *candidate)
+{
+	switch (candidate->rule) {
+	case SYM_RULE_ALLOC_TYPE: return fit_of_alloc_type(choice, candidate);
+	case SYM_RULE_FUNCTION: return FIT_MANY;
+	case SYM_RULE_ALLOCATOR: return fit_of_allocator(choice, candidate);
+	case SYM_RULE_CONSTRUCTOR:
+	case SYM_RULE_STORE: return fit_of_constructor(choice, candidate);
+	case SYM_RULE_VARIABLE: return fit_of_variable(choice, candidate);
+	default: return FIT_NOT;
 	}
 }
 

@@ -488,7 +488,8 @@ struct type_cache *type_cache_open(const char *directory, const uint8_t *build_i
 	cache->build_id_bytes = build_id_bytes <= BINARY_BUILD_ID_MAX ? build_id_bytes : 0;
 	if (cache->build_id_bytes)
 		memcpy(cache->build_id, build_id, cache->build_id_bytes);
-	cache->path = cache_file_path(directory, "types", cache->build_id, cache->build_id_bytes);
+	cache->path =
+		cache_file_path(directory, "types", cache->build_id, cache->build_id_bytes, "");
 	if (cache->path)
 		load(cache);
 	return cache;

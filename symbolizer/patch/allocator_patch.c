@@ -11,19 +11,17 @@
  * one name with two addresses are two functions that nobody can tell apart, and a reason too. The
  * first name in the order of allocator.def stands for all that have its address.
  */
-#define _GNU_SOURCE
 #include "allocator_patch.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "../../src/base/cleanup.h"
+#include "../../src/base/mem.h"
 #include "../elf/binary.h"
+#include "../elf/cache_file.h"
 #include "../flow/patch_recipe.h"
 
 #define XXH_INLINE_ALL
@@ -256,16 +254,20 @@ static void add_family(struct allocator_search *s, size_t family)
 	}
 }
 
+static uint64_t checksum_of(const struct shiny_allocator_file *f)
+{
+	return XXH3_64bits((const char *)f + offsetof(struct shiny_allocator_file, version),
+			   f->bytes - offsetof(struct shiny_allocator_file, version));
+}
+
 /* What goes into the file. */
 static struct shiny_err *allocator_recipes(const struct binary *file, const char *setting,
 					   struct shiny_allocator_file **out)
 {
-	AUTO_FREE struct allocator_search *s = calloc(1, sizeof(*s));
+	AUTO_FREE struct allocator_search *s = mem_zero(1, sizeof(*s));
 	AUTO_FREE struct shiny_allocator_file *f =
-		calloc(1, SHINY_ALLOCATOR_FILE_MAX + sizeof(struct shiny_allocator_entry));
+		mem_zero(1, SHINY_ALLOCATOR_FILE_MAX + sizeof(struct shiny_allocator_entry));
 
-	if (!s || !f)
-		return shiny_err_os(ENOMEM, "looking for an allocator");
 	s->file = file;
 	s->out = f;
 	s->entries = (struct shiny_allocator_entry *)(f + 1);
@@ -281,144 +283,69 @@ static struct shiny_err *allocator_recipes(const struct binary *file, const char
 	memcpy(f->build_id, file->build_id, file->build_id_bytes);
 	snprintf(f->setting, sizeof(f->setting), "%s", setting);
 	memcpy(f->families, s->prefixes, sizeof(f->families));
-	f->checksum = XXH3_64bits((const char *)f + offsetof(struct shiny_allocator_file, version),
-				  f->bytes - offsetof(struct shiny_allocator_file, version));
+	f->checksum = checksum_of(f);
 	*out = shiny_steal(f);
 	return NULL;
 }
 
 /* ---- the file ---- */
 
-/* An absolute path that can be the user's. */
-static bool is_own(const char *directory)
+static unsigned count_patches(const struct shiny_allocator_file *f)
 {
-	struct stat st;
+	const struct shiny_allocator_entry *entries = (const struct shiny_allocator_entry *)(f + 1);
+	unsigned patches = 0;
 
-	return directory && *directory == '/' &&
-	       (stat(directory, &st) ? errno == ENOENT : st.st_uid == geteuid());
+	for (uint32_t i = 0; i < f->count; i++)
+		patches += entries[i].function < SHINY_ALLOCATOR_FUNCTIONS &&
+			   functions[entries[i].function].kind != USABLE;
+	return patches;
 }
 
-/* Where the library will look (interpose/patch/probe_head.c); false: nowhere. */
-static bool name_file(const struct binary *file, char *out, size_t room)
+/* What is in the cache, if that is what would be made; malloc'ed. */
+static struct shiny_allocator_file *read_cached(const char *path, const struct binary *file,
+						const char *setting)
 {
-	const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
-	char id[2 * BINARY_BUILD_ID_MAX + 1] = "";
+	size_t bytes;
+	AUTO_FREE struct shiny_allocator_file *f =
+		cache_file_read(path, sizeof(*f), SHINY_ALLOCATOR_FILE_MAX, &bytes);
 
-	for (size_t i = 0; i < file->build_id_bytes; i++)
-		snprintf(id + 2 * i, 3, "%02x", file->build_id[i]);
-	if (cache && *cache == '/')
-		return is_own(cache) &&
-		       (size_t)snprintf(out, room, "%s/shiny/probe/%s" SHINY_ALLOCATOR_SUFFIX,
-					cache, id) < room;
-	return is_own(home) &&
-	       (size_t)snprintf(out, room, "%s/.cache/shiny/probe/%s" SHINY_ALLOCATOR_SUFFIX, home,
-				id) < room;
-}
-
-/* Whether what is there already is what would be made. */
-static bool is_there(const char *path, const struct binary *file, const char *setting,
-		     struct allocator_found *out)
-{
-	struct shiny_allocator_file f;
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	AUTO_FREE struct shiny_allocator_entry *entries = NULL;
-	struct stat st;
-	bool good;
-
-	good = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
-	       !(st.st_mode & 022) && read(fd, &f, sizeof(f)) == sizeof(f) &&
-	       f.magic == SHINY_ALLOCATOR_MAGIC && f.version == SHINY_ALLOCATOR_VERSION &&
-	       f.bytes == (uint64_t)st.st_size && f.count <= SHINY_ALLOCATOR_ENTRIES &&
-	       f.bytes == sizeof(f) + f.count * sizeof(*entries) &&
-	       f.build_id_bytes == file->build_id_bytes &&
-	       memcmp(f.build_id, file->build_id, file->build_id_bytes) == 0 &&
-	       strncmp(f.setting, setting, sizeof(f.setting)) == 0 &&
-	       memchr(f.why, 0, sizeof(f.why));
-	if (good) {
-		size_t bytes = f.count * sizeof(*entries);
-		XXH3_state_t state;
-
-		entries = malloc(bytes + 1);
-		good = entries && read(fd, entries, bytes) == (ssize_t)bytes;
-		if (good) {
-			XXH3_64bits_reset(&state);
-			XXH3_64bits_update(&state, &f.version,
-					   sizeof(f) -
-						   offsetof(struct shiny_allocator_file, version));
-			XXH3_64bits_update(&state, entries, bytes);
-			good = XXH3_64bits_digest(&state) == f.checksum;
-		}
-	}
-	if (!good)
-		return false;
-	for (uint32_t i = 0; i < f.count; i++)
-		out->patches += entries[i].function < SHINY_ALLOCATOR_FUNCTIONS &&
-				functions[entries[i].function].kind != USABLE;
-	snprintf(out->why, sizeof(out->why), "%s", f.why);
-	return true;
-}
-
-/* Makes the directories that lead to the file. */
-static void make_directories(const char *path)
-{
-	char part[4096];
-
-	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path);
-		if (mkdir(part, 0700) != 0 && errno != EEXIST)
-			return; /* opening the file says why */
-	}
-}
-
-static struct shiny_err *write_file(const char *path, const struct shiny_allocator_file *f)
-{
-	char fresh[4096 + 8];
-	AUTO_CLOSE int fd = -1;
-	int why;
-
-	make_directories(path);
-	snprintf(fresh, sizeof(fresh), "%s.XXXXXX", path);
-	fd = mkostemp(fresh, O_CLOEXEC);
-	if (fd < 0)
-		return shiny_err_os(errno, "cannot write %s", path);
-	if (write(fd, f, f->bytes) == (ssize_t)f->bytes && rename(fresh, path) == 0)
+	if (!f || f->magic != SHINY_ALLOCATOR_MAGIC || f->version != SHINY_ALLOCATOR_VERSION ||
+	    f->bytes != bytes || f->count > SHINY_ALLOCATOR_ENTRIES ||
+	    bytes != sizeof(*f) + f->count * sizeof(struct shiny_allocator_entry) ||
+	    f->build_id_bytes != file->build_id_bytes ||
+	    memcmp(f->build_id, file->build_id, file->build_id_bytes) != 0 ||
+	    strncmp(f->setting, setting, sizeof(f->setting)) != 0 ||
+	    !memchr(f->why, 0, sizeof(f->why)) || checksum_of(f) != f->checksum)
 		return NULL;
-	why = errno ? errno : EIO;
-	unlink(fresh);
-	return shiny_err_os(why, "cannot write %s", path);
+	return shiny_steal(f);
 }
 
 static struct shiny_err *prepare(const struct binary *file, const char *setting,
 				 struct allocator_found *out)
 {
-	AUTO_FREE struct shiny_allocator_file *f = NULL;
+	AUTO_FREE char *path = cache_file_path(NULL, "probe", file->build_id, file->build_id_bytes,
+					       SHINY_ALLOCATOR_SUFFIX);
+	AUTO_FREE struct shiny_allocator_file *f = path ? read_cached(path, file, setting) : NULL;
 
-	if (file->build_id_bytes >= 4 && name_file(file, out->path, sizeof(out->path)) &&
-	    is_there(out->path, file, setting, out)) {
-		out->cached = true;
-		out->present = out->patches || *out->why;
-		return NULL;
-	}
-	SHINY_TRY(allocator_recipes(file, setting, &f));
-	for (uint32_t i = 0; i < f->count; i++)
-		out->patches +=
-			functions[((struct shiny_allocator_entry *)(f + 1))[i].function].kind !=
-			USABLE;
+	out->cached = f;
+	if (!f)
+		SHINY_TRY(allocator_recipes(file, setting, &f));
+	if (path)
+		snprintf(out->path, sizeof(out->path), "%s", path);
+	out->patches = count_patches(f);
 	snprintf(out->why, sizeof(out->why), "%s", f->why);
 	out->present = out->patches || *out->why;
-	if (out->present && file->build_id_bytes < 4) {
+	if (out->present && !path) {
 		out->patches = 0;
-		snprintf(out->why, sizeof(out->why),
-			 "the executable has no build-id, by which the library would know it");
-	} else if (out->present && !*out->path) {
-		out->patches = 0;
-		snprintf(out->why, sizeof(out->why),
-			 "there is no place of your own for what the library is to know");
+		snprintf(out->why, sizeof(out->why), "%s",
+			 file->build_id_bytes < CACHE_FILE_ID_MIN
+				 ? "the executable has no build-id, by which the library would "
+				   "know it"
+				 : "there is no place of your own for what the library is to know");
 	}
-	if (*out->path && out->present)
-		return write_file(out->path, f);
-	if (*out->path) /* only so that nobody looks again */
-		shiny_err_free(write_file(out->path, f));
+	/* a file without patches tells the library not to look again: losing it costs time only */
+	if (path && !out->cached && !cache_file_write(path, f, f->bytes) && out->present)
+		return shiny_err_os(errno, "cannot write %s", path);
 	return NULL;
 }
 

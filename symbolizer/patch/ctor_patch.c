@@ -17,7 +17,6 @@
  * information says in how many places. One that was inlined into a variant of its own is not missed
  * there. Without debug information their number is not known.
  */
-#define _GNU_SOURCE
 #include "ctor_patch.h"
 
 #include <errno.h>
@@ -29,6 +28,7 @@
 #include <Zydis/Zydis.h>
 
 #include "../../src/base/cleanup.h"
+#include "../../src/base/hash_table.h"
 #include "../../src/base/mem.h"
 #include "../../src/base/text.h"
 #include "../elf/cache_file.h"
@@ -57,6 +57,11 @@ struct ctor_candidate {
 	struct shiny_patch_recipe recipe;
 };
 
+struct ctor_class_name {
+	char *mangled; /* what stands in front of the variant */
+	uint32_t class;
+};
+
 struct ctor_search {
 	const struct binary *file;
 	struct sym *sym;
@@ -64,11 +69,8 @@ struct ctor_search {
 	size_t pattern_count;
 	VEC(struct shiny_ctors_class) classes;
 	VEC(const char *) class_names; /* interned by sym */
-	struct ctor_class_name {
-		char *mangled; /* what stands in front of the variant */
-		uint32_t class;
-	} *known; /* open addressing; a power of two, or none */
-	size_t known_count, known_room;
+	VEC(struct ctor_class_name) known;
+	struct hash_table known_table; /* by what stands in front of the variant */
 	VEC(struct ctor_candidate) candidates; /* after finding, by address and unique */
 	bool inlined_known;
 };
@@ -89,7 +91,8 @@ static struct shiny_err *read_setting(struct ctor_search *s, const char *setting
 			return shiny_err(SHINY_ERR_USAGE, "SHINY_CTORS: more than %d patterns",
 					 PATTERNS);
 		if (c > start)
-			s->patterns[s->pattern_count++] = strndup(start, (size_t)(c - start));
+			s->patterns[s->pattern_count++] =
+				mem_format("%.*s", (int)(c - start), start);
 		start = c + 1;
 		if (!*c)
 			return NULL;
@@ -121,49 +124,30 @@ static uint32_t class_numbered(struct ctor_search *s, const char *name)
 	return (uint32_t)s->classes.count - 1;
 }
 
-static struct ctor_class_name *known_slot(const struct ctor_search *s, const char *mangled,
-					  size_t bytes)
-{
-	size_t i = XXH3_64bits(mangled, bytes) & (s->known_room - 1);
-
-	while (s->known[i].mangled &&
-	       (strncmp(s->known[i].mangled, mangled, bytes) || s->known[i].mangled[bytes]))
-		i = (i + 1) & (s->known_room - 1);
-	return &s->known[i];
-}
-
 /* The class of a constructor or destructor; NOT_A_CLASS: none that is wanted. */
 static uint32_t class_of(struct ctor_search *s, const char *mangled)
 {
 	size_t bytes = strcspn(mangled, ".@");
-	const char *normal = NULL;
-	struct ctor_class_name *slot;
+	uint64_t hash = XXH3_64bits(mangled, bytes);
+	uint32_t at = hash_table_find(&s->known_table, hash, i,
+				      !strncmp(s->known.at[i].mangled, mangled, bytes) &&
+					      !s->known.at[i].mangled[bytes]);
+	const char *normal;
 	char *text;
 
-	if ((s->known_count + 1) * 2 > s->known_room) {
-		struct ctor_class_name *old = s->known;
-		size_t room = s->known_room;
-
-		s->known_room = room ? room * 2 : 1024;
-		s->known = mem_zero(s->known_room, sizeof(*s->known));
-		for (size_t i = 0; i < room; i++)
-			if (old[i].mangled)
-				*known_slot(s, old[i].mangled, strlen(old[i].mangled)) = old[i];
-		free(old);
-	}
-	slot = known_slot(s, mangled, bytes);
-	if (slot->mangled)
-		return slot->class;
+	if (at != HASH_NONE)
+		return s->known.at[at].class;
 	text = ctor_class(mangled);
-	if (text)
-		normal = die_normalize(&s->sym->names, text);
-	*slot = (struct ctor_class_name){ strndup(mangled, bytes),
-					  normal && (wanted(s, normal) || wanted(s, text))
-						  ? class_numbered(s, normal)
-						  : NOT_A_CLASS };
-	s->known_count++;
+	normal = text ? die_normalize(&s->sym->names, text) : NULL;
+	hash_table_add(&s->known_table, hash, (uint32_t)s->known.count);
+	*vec_push(&s->known) = (struct ctor_class_name){
+		.mangled = mem_format("%.*s", (int)bytes, mangled),
+		.class = normal && (wanted(s, normal) || wanted(s, text))
+				 ? class_numbered(s, normal)
+				 : NOT_A_CLASS,
+	};
 	free(text);
-	return slot->class;
+	return s->known.at[s->known.count - 1].class;
 }
 
 /* ---- candidates ---- */
@@ -401,12 +385,10 @@ static uint32_t name_bytes(const char *name)
 
 static struct shiny_ctors_file *put_together(struct ctor_search *s, const char *setting)
 {
-	struct shiny_ctors_file *f = calloc(1, SHINY_CTORS_FILE_MAX);
+	struct shiny_ctors_file *f = mem_zero(1, SHINY_CTORS_FILE_MAX);
 	uint32_t total = 0;
 	char *names;
 
-	if (!f)
-		return NULL;
 	f->magic = SHINY_CTORS_MAGIC;
 	f->version = SHINY_CTORS_VERSION;
 	f->setting = XXH3_64bits(setting, strlen(setting));
@@ -462,15 +444,14 @@ static struct shiny_err *ctors_recipes(const struct binary *file, const char *pa
 	struct ctor_search s = { .file = file };
 	struct shiny_err *err = read_setting(&s, setting);
 	AUTO_FREE char *debug_path = NULL;
-	struct binary debug;
 	struct shiny_ctors_file *f = NULL;
-	bool separate;
+	struct binary debug;
 
 	if (!err)
 		err = sym_create(&options, &s.sym);
 	if (!err) {
-		separate = !binary_section_typed(file, SHT_SYMTAB, &(Elf64_Shdr){ 0 }) &&
-			   debugfile_find(file, path, debug_dirs, &debug, &debug_path);
+		bool separate = !binary_section_typed(file, SHT_SYMTAB, &(Elf64_Shdr){ 0 }) &&
+				debugfile_find(file, path, debug_dirs, &debug, &debug_path);
 		binary_each_function(separate ? &debug : file, SHT_SYMTAB, take_symbol, &s);
 		binary_each_function(file, SHT_DYNSYM, take_symbol, &s);
 		unite(&s);
@@ -479,22 +460,19 @@ static struct shiny_err *ctors_recipes(const struct binary *file, const char *pa
 		f = put_together(&s, setting);
 		if (separate)
 			binary_close(&debug);
-		if (!f)
-			err = shiny_err_os(ENOMEM, "looking for constructors");
-	}
-	if (f && !f->class_count)
-		snprintf(f->why, sizeof(f->why),
-			 "no class of that name has a constructor or destructor among the "
-			 "executable's symbols");
-	if (f) {
+		if (!f->class_count)
+			snprintf(f->why, sizeof(f->why),
+				 "no class of that name has a constructor or destructor among the "
+				 "executable's symbols");
 		f->checksum = checksum_of(f);
 		*out = f;
 	}
 	for (size_t i = 0; i < s.pattern_count; i++)
 		free(s.patterns[i]);
-	for (size_t i = 0; i < s.known_room; i++)
-		free(s.known[i].mangled);
-	free(s.known);
+	for (size_t i = 0; i < s.known.count; i++)
+		free(s.known.at[i].mangled);
+	free(s.known.at);
+	hash_table_deinit(&s.known_table);
 	free(s.classes.at);
 	free(s.class_names.at);
 	free(s.candidates.at);
@@ -522,23 +500,19 @@ static struct shiny_err *prepare(const struct binary *file, const char *path, co
 				 const char *const *debug_dirs, struct shiny_ctors_file **out)
 {
 	uint64_t hash = XXH3_64bits(setting, strlen(setting));
-	AUTO_FREE char *place =
-			       cache_file_path(NULL, "probe", file->build_id, file->build_id_bytes),
-		       *name = NULL;
+	AUTO_FREE char *suffix = mem_format(SHINY_CTORS_SUFFIX "%016" PRIx64, hash);
+	AUTO_FREE char *name = cache_file_path(NULL, "probe", file->build_id, file->build_id_bytes,
+					       suffix);
 	AUTO_FREE struct shiny_ctors_file *f = NULL;
 	size_t bytes;
 
-	if (!place)
+	if (!name)
 		return shiny_err(
 			SHINY_ERR_OTHER,
 			file->build_id_bytes
 				? "there is no place of your own for what the library is to know"
 				: "the executable has no build-id, by which the library would know "
 				  "it");
-	if (asprintf(&name, "%s" SHINY_CTORS_SUFFIX "%016" PRIx64, place, hash) < 0) {
-		name = NULL;
-		return shiny_err_os(ENOMEM, "looking for constructors");
-	}
 	f = cache_file_read(name, sizeof(*f), SHINY_CTORS_FILE_MAX, &bytes);
 	/* where there was no symbol the last time, there may be some now */
 	if (f && is_good(f, bytes, file, hash) && f->class_count) {

@@ -146,49 +146,57 @@ static bool observers_look(const struct binary *file, const struct binary *symbo
 	return true;
 }
 
+static bool is_good(const struct shiny_observers_file *f, const struct binary *file)
+{
+	return f->magic == SHINY_OBSERVERS_MAGIC && f->version == SHINY_OBSERVERS_VERSION &&
+	       f->form > SHINY_OBSERVERS_NONE && f->form < SHINY_OBSERVERS_FORMS &&
+	       f->build_id_bytes == file->build_id_bytes &&
+	       !memcmp(f->build_id, file->build_id, file->build_id_bytes);
+}
+
+/* Looks in the file's symbols, or in those of its debug file. */
+static bool look_for_symbols(const struct binary *file, const char *path,
+			     const char *const *debug_dirs, struct shiny_observers_file *out,
+			     const char **why)
+{
+	AUTO_FREE char *debug_path = NULL;
+	struct binary debug;
+	Elf64_Shdr table;
+	bool done;
+
+	if (binary_section_typed(file, SHT_SYMTAB, &table))
+		return observers_look(file, file, out, why);
+	if (!debugfile_find(file, path, debug_dirs, &debug, &debug_path))
+		return false;
+	done = observers_look(file, &debug, out, why);
+	binary_close(&debug);
+	return done;
+}
+
 enum shiny_observers_form observers_prepare(const char *path, const char *const *debug_dirs,
 					    const char **why)
 {
-	struct shiny_observers_file out, *cached;
-	AUTO_FREE char *place = NULL, *debug_path = NULL;
-	char name[4096];
-	struct binary file, debug;
-	Elf64_Shdr table;
+	AUTO_FREE struct shiny_observers_file *cached = NULL;
+	struct shiny_observers_file out = { .form = SHINY_OBSERVERS_NONE };
+	AUTO_FREE char *place = NULL;
+	struct binary file;
 	size_t bytes = 0;
-	bool done = false, has;
 
 	*why = NULL;
-	out.form = SHINY_OBSERVERS_NONE;
 	if (binary_open(&file, path) != BINARY_OK)
 		return SHINY_OBSERVERS_NONE;
-	place = cache_file_path(NULL, "probe", file.build_id, file.build_id_bytes);
-	if (place && (size_t)snprintf(name, sizeof(name), "%s" SHINY_OBSERVERS_SUFFIX, place) <
-			     sizeof(name)) {
-		cached = cache_file_read(name, sizeof(*cached), sizeof(*cached), &bytes);
-		has = cached && cached->magic == SHINY_OBSERVERS_MAGIC &&
-		      cached->version == SHINY_OBSERVERS_VERSION &&
-		      cached->form > SHINY_OBSERVERS_NONE && cached->form < SHINY_OBSERVERS_FORMS &&
-		      cached->build_id_bytes == file.build_id_bytes &&
-		      !memcmp(cached->build_id, file.build_id, file.build_id_bytes);
-		if (has)
-			out.form = cached->form;
-		free(cached);
-		if (!has) {
-			if (binary_section_typed(&file, SHT_SYMTAB, &table)) {
-				done = observers_look(&file, &file, &out, why);
-			} else if (debugfile_find(&file, path, debug_dirs, &debug, &debug_path)) {
-				done = observers_look(&file, &debug, &out, why);
-				binary_close(&debug);
-			}
-			if (!done)
-				out.form = SHINY_OBSERVERS_NONE;
-			/* without symbols this time, there may be some the next time: nothing is
-			 * kept */
-			if (out.form != SHINY_OBSERVERS_NONE &&
-			    !cache_file_write(name, &out, sizeof(out)))
-				*why = "the cache can't be written";
-		}
-	}
+	place = cache_file_path(NULL, "probe", file.build_id, file.build_id_bytes,
+				SHINY_OBSERVERS_SUFFIX);
+	if (place)
+		cached = cache_file_read(place, sizeof(*cached), sizeof(*cached), &bytes);
+	if (cached && is_good(cached, &file))
+		out.form = cached->form;
+	else if (place && !look_for_symbols(&file, path, debug_dirs, &out, why))
+		out.form = SHINY_OBSERVERS_NONE;
+	/* a file without symbols may have some the next time: only what was found is kept */
+	else if (place && out.form != SHINY_OBSERVERS_NONE &&
+		 !cache_file_write(place, &out, sizeof(out)))
+		*why = "the cache can't be written";
 	binary_close(&file);
 	return (enum shiny_observers_form)out.form;
 }

@@ -104,7 +104,7 @@ struct shiny_err *probe_open(const char *path, const struct probe_options *optio
 	}
 	if (!options->no_cache)
 		probe.cache_path = cache_file_path(options->cache_dir, "probe", file.build_id,
-						   file.build_id_bytes);
+						   file.build_id_bytes, "");
 	if (probe.cache_path && !options->again)
 		probe.file = probe_file_load(probe.cache_path, file.build_id, file.build_id_bytes);
 	probe.cached = probe.file != NULL;

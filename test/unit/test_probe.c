@@ -360,7 +360,7 @@ static void check_file(void)
 		*vec_push(&draft.types) = (struct shiny_probe_type){ .index = i, .name = probe_draft_text(&draft, i == 2 ? "two" : "more") };
 	probe_draft_note(&draft, "about", SHINY_PROBE_HIGH, "%d notes", 1);
 	made = probe_draft_finish(&draft);
-	path = cache_file_path(directory, "probe", id, sizeof(id));
+	path = cache_file_path(directory, "probe", id, sizeof(id), "");
 	check("file/good", made && probe_file_good(made, made->file_bytes, id, sizeof(id)),
 	      "a result just made is refused");
 	check("file/written",

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # One Makefile, no recursion. `make help` lists the targets. O= another build directory, V=1 full commands,
-# SANITIZE=address,undefined for everything outside libshiny.so, CC=clang for the other compiler, SETUP=0 skips package installation.
+# SANITIZE=address,undefined for everything outside libshiny.so, CC=clang for the other compiler,
+# SETUP=0 skips package installation. CPPFLAGS, CFLAGS and LDFLAGS of the caller are for shinyctl;
+# libshiny.so has flags of its own alone.
 
 SHELL    := /bin/bash
 VERSION  := 0.1.0
@@ -25,7 +27,7 @@ COMMON    := -std=gnu17 $(OPTIMIZE) -g $(WARN) -Iinclude -fno-omit-frame-pointer
 INSIDE    := $(COMMON) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-plt -fno-stack-protector -fno-builtin-malloc -fcf-protection=none
 SANFLAGS  := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all,)
 OUTSIDE   := $(COMMON) $(SANFLAGS) -DSHINY_VERSION_TEXT='"$(VERSION)"' -DSHINY_VERSION_DATE='"$(DATE)"' \
-             -I$(O)/gen
+             -I$(O)/gen $(CPPFLAGS) $(CFLAGS)
 # jemalloc is the sidecar's allocator; a sanitizer brings its own
 LIBS      := -ldw -lelf -llzma -l:libiberty.a -lsqlite3 -lzstd -lyajl -lwslay -lZydis -lstdc++ $(if $(SANITIZE),,-ljemalloc) -lpthread -lm
 
@@ -90,7 +92,7 @@ check-all: setup ## the above, both compilers, sanitizers, the long tests
 	$(Q)O=$(O) CC='$(CC)' test/run all
 
 check-suites: PACKAGES := build suites
-check-suites: setup ## programs' own tests, 50 programs, and 500 kills and stops, without Shiny and under it (SUITES='redis git programs stops ...')
+check-suites: setup ## programs' own tests, 50 programs, 500 kills and stops, without Shiny and under it, and the Debian package (SUITES='redis git programs stops ...')
 	$(Q)$(MAKE) --no-print-directory $(jobs) SETUP=0 all tests
 	$(Q)O=$(O) test/suites/run $(SUITES)
 
@@ -159,7 +161,7 @@ $(O)/outside.a: $(LIB_O)
 
 $(O)/shinyctl: $(O)/$(MAIN_C:.c=.o) $(O)/outside.a
 	$(call say,LINK)
-	$(Q)$(CC) $(SANFLAGS) -rdynamic -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -rdynamic -o $@ $^ $(LIBS)
 
 # manual pages and completions: what `shinyctl help` says, in other forms
 VERBS      := $(shell sed -n 's/^SHINY_VERB.[A-Z]*, \([a-z]*\),.*/\1/p' src/ctl/verbs.def)

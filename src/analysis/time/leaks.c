@@ -15,37 +15,80 @@ enum { SETTLING = LEAK_MOMENTS / 10, QUARTERS = 4, QUARTER = (LEAK_MOMENTS - SET
 
 /* ---- counting ---- */
 
+/* What a row has now. Apart from the row, of which there are many lines. */
+struct leaks_live {
+	uint64_t blocks, bytes, made;
+};
+
 struct leaks_count {
 	const struct groups *groups;
 	const struct suppressions *suppressions;
 	struct leak_row *rows; /* a group each */
+	struct leaks_live *live;
 	uint64_t suppressed_bytes, step;
 	uint64_t *bytes_at_first; /* a row each: of the first counted moment */
 	unsigned moment;
 };
 
-static uint64_t count_live(void *context, const struct replay *replay, uint64_t moment)
+static uint64_t on_moment(void *context, const struct replay *replay, uint64_t moment)
 {
 	struct leaks_count *c = context;
 
-	for (size_t i = 0; i < replay->process_count; i++) {
-		const struct replay_process *p = &replay->processes[i];
-
-		if (!p->wanted || p->replaced)
-			continue;
-		replay_each(p, life)
-		{
-			uint32_t group;
-
-			if (life->inherited)
-				continue;
-			group = groups_find(c->groups, replay, p, life);
-			c->rows[group].counts[c->moment]++;
-			if (c->moment == SETTLING)
-				c->bytes_at_first[group] += life->size;
-		}
+	for (size_t i = 0; i < c->groups->count; i++) {
+		c->rows[i].counts[c->moment] = (uint32_t)c->live[i].blocks;
+		if (c->moment == SETTLING)
+			c->bytes_at_first[i] = c->live[i].bytes;
 	}
 	return ++c->moment < LEAK_MOMENTS ? moment + c->step : UINT64_MAX;
+}
+
+/* What exec takes away and what a fork brought along is not looked at. */
+static bool is_counted(const struct replay_process *process, const struct life *life)
+{
+	return !life->inherited && !process->replaced;
+}
+
+static void on_birth(void *context, const struct replay *replay,
+		     const struct replay_process *process, const struct life *life)
+{
+	struct leaks_count *c = context;
+	struct leaks_live *live = &c->live[groups_find(c->groups, replay, process, life)];
+
+	if (!is_counted(process, life))
+		return;
+	live->blocks++;
+	live->bytes += life->size;
+}
+
+static void on_resize(void *context, const struct replay *replay,
+		      const struct replay_process *process, const struct life *life,
+		      uint64_t before)
+{
+	struct leaks_count *c = context;
+
+	if (is_counted(process, life))
+		c->live[groups_find(c->groups, replay, process, life)].bytes +=
+			life->size - before;
+}
+
+/* It may be of another row from now on. */
+static void on_vtable(void *context, const struct replay *replay,
+		      const struct replay_process *process, const struct life *life,
+		      uint32_t before)
+{
+	struct leaks_count *c = context;
+	struct life old = *life;
+	struct leaks_live *from, *to;
+
+	if (!is_counted(process, life))
+		return;
+	old.vtable = before;
+	from = &c->live[groups_find(c->groups, replay, process, &old)];
+	to = &c->live[groups_find(c->groups, replay, process, life)];
+	from->blocks--;
+	from->bytes -= life->size;
+	to->blocks++;
+	to->bytes += life->size;
 }
 
 static void on_death(void *context, const struct replay *replay,
@@ -53,9 +96,14 @@ static void on_death(void *context, const struct replay *replay,
 		     const struct life_death *death)
 {
 	struct leaks_count *c = context;
-	struct leak_row *row = &c->rows[groups_find(c->groups, replay, process, life)];
+	uint32_t group = groups_find(c->groups, replay, process, life);
+	struct leak_row *row = &c->rows[group];
 
-	row->made += !life->inherited;
+	c->live[group].made += !life->inherited;
+	if (is_counted(process, life)) {
+		c->live[group].blocks--;
+		c->live[group].bytes -= life->size;
+	}
 	if (death->end != LIFE_NEVER || life->inherited || process->replaced)
 		return;
 	if (suppressions_hide(c->suppressions, life->stack)) {
@@ -154,6 +202,7 @@ static void arrange(struct leaks *out, struct leaks_count *c, struct groups *gro
 		out->suppressed += row->suppressed;
 		if (!row->blocks)
 			continue;
+		row->made = c->live[i].made;
 		fit(row, c->step, c->bytes_at_first[i]);
 		row->name = groups->names[i];
 		groups->names[i] = NULL;
@@ -171,8 +220,11 @@ struct shiny_err *leaks_load(struct store *store, const struct filter *filter, e
 	struct suppressions hidden = { 0 };
 	struct leaks_count c = { .groups = &groups, .suppressions = &hidden };
 	struct replay_observer observer = { .context = &c,
+					    .birth = on_birth,
 					    .death = on_death,
-					    .moment = count_live };
+					    .resize = on_resize,
+					    .vtable = on_vtable,
+					    .moment = on_moment };
 	struct leaks leaks = { 0 };
 	struct shiny_err *err = session_duration(store, &leaks.duration);
 
@@ -182,6 +234,7 @@ struct shiny_err *leaks_load(struct store *store, const struct filter *filter, e
 		err = groups_load(store, by, full_names, &groups);
 	if (!err) {
 		c.rows = mem_zero(groups.count, sizeof(*c.rows));
+		c.live = mem_zero(groups.count, sizeof(*c.live));
 		c.bytes_at_first = mem_zero(groups.count, sizeof(*c.bytes_at_first));
 		c.step = leaks.duration / LEAK_MOMENTS ?: 1;
 		observer.first_moment = c.step - 1; /* the last moment is the session's end */
@@ -195,6 +248,7 @@ struct shiny_err *leaks_load(struct store *store, const struct filter *filter, e
 	}
 	suppressions_deinit(&hidden);
 	free(c.rows);
+	free(c.live);
 	free(c.bytes_at_first);
 	groups_deinit(&groups);
 	if (err) {

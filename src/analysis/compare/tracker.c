@@ -13,8 +13,22 @@ enum { PROCESS_BITS = 2 };
 struct remembered {
 	uint32_t process, vtable, cell;
 };
+/*
+ * A block that has ended, and what its tracker is to learn of that. Trackers and their bins are in
+ * no cache as a rule. So the dead wait in a line, as in lifetimes.c: the tracker is asked for when
+ * they enter it, its bins when they are halfway through.
+ */
+struct followed_end {
+	struct tracker *tracker; /* NULL: empty */
+	uint64_t age, steps;
+	bool censored;
+};
+enum { LINE = 16 };
+
 struct follower {
 	const struct breakdown *breakdown;
+	struct followed_end line[LINE]; /* a ring */
+	unsigned next;
 	struct trackers *trackers;
 	struct remembered *stacks; /* by id and process; process 0: nothing */
 	size_t stack_count;
@@ -89,6 +103,37 @@ static void on_birth(void *context, const struct replay *replay,
 		come(f, cell, life->size, life->birth);
 }
 
+static void count_end(const struct followed_end *e)
+{
+	if (!e->tracker)
+		return;
+	distribution_add(&e->tracker->ages, e->age, e->censored);
+	distribution_add(&e->tracker->steps, e->steps, e->censored);
+}
+
+static void enter_line(struct follower *f, const struct followed_end *end)
+{
+	struct followed_end *place = &f->line[f->next % LINE],
+			    *halfway = &f->line[(f->next + LINE / 2) % LINE];
+
+	count_end(place);
+	if (halfway->tracker) {
+		distribution_expect(&halfway->tracker->ages, halfway->age);
+		distribution_expect(&halfway->tracker->steps, halfway->steps);
+	}
+	*place = *end;
+	for (const char *at = (const char *)place->tracker;
+	     at < (const char *)(place->tracker + 1); at += 64)
+		__builtin_prefetch(at, 1);
+	f->next++;
+}
+
+static void empty_line(struct follower *f)
+{
+	for (unsigned i = 0; i < LINE; i++)
+		count_end(&f->line[(f->next + i) % LINE]);
+}
+
 static void on_death(void *context, const struct replay *replay,
 		     const struct replay_process *process, const struct life *life,
 		     const struct life_death *death)
@@ -113,10 +158,9 @@ static void on_death(void *context, const struct replay *replay,
 
 		w->leaks += leak;
 		w->leaked_bytes += leak ? life->size : 0;
-		if (!w->lifetimes)
-			continue;
-		distribution_add(&w->ages, age, death->end == LIFE_NEVER);
-		distribution_add(&w->steps, steps, death->end == LIFE_NEVER);
+		if (w->lifetimes)
+			enter_line(f, &(struct followed_end){
+					      w, age, steps, death->end == LIFE_NEVER });
 	}
 }
 
@@ -195,6 +239,7 @@ struct shiny_err *tracker_run(struct store *store, const struct filter *filter,
 
 	f.stacks = mem_zero((f.stack_count + 1) << PROCESS_BITS, sizeof(*f.stacks));
 	err = replay_run(store, filter, &observer, 1, title);
+	empty_line(&f);
 	free(f.ended);
 	process_ends_deinit(&f.ends);
 	free(f.stacks);

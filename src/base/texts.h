@@ -2,7 +2,8 @@
 /*
  * texts.h: different texts, numbered in the order in which they come.
  *
- * Runs: CLI. Signals: no. Allocates: a copy of each, and 16 bytes (mem.h). Threads: one a list.
+ * Runs: sidecar, CLI. Signals: no. Allocates: a copy of each text, and 20 to 40 bytes (mem.h).
+ * Threads: one a list.
  */
 #ifndef SHINY_TEXTS_H
 #define SHINY_TEXTS_H
@@ -10,14 +11,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hash_table.h"
+
 struct texts { /* zeroed: empty */
 	char **at;
-	size_t count;
-	uint32_t *slots; /* places + 1, open addressing; a power of two */
-	size_t room;
+	size_t count, room;
+	struct hash_table index;
 };
 
-uint32_t texts_put(struct texts *texts, const char *text); /* its place */
+/* The text's place in `at`. A new text makes `count` one more. */
+uint32_t texts_put(struct texts *texts, const char *text);
 void texts_deinit(struct texts *texts);
 
 #endif

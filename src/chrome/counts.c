@@ -11,13 +11,9 @@
 uint32_t counts_name(struct counts *counts, const char *text, size_t length)
 {
 	char name[COUNTS_NAME];
-	uint32_t id = 0;
-	bool is_new;
 
 	json_stream_copy(name, sizeof(name), text, length);
-	/* fails without memory only: the row stays nameless */
-	shiny_err_free(intern_get(&counts->names, name, &id, &is_new));
-	return id;
+	return texts_put(&counts->names, name) + 1;
 }
 
 struct counts_dump *counts_add(struct counts *counts)
@@ -41,13 +37,13 @@ void counts_deinit(struct counts *counts)
 {
 	counts_drop(counts, 0);
 	free(counts->dumps.at);
-	intern_deinit(&counts->names);
+	texts_deinit(&counts->names);
 }
 
 static struct shiny_err *put(const struct counts *counts, struct store *store)
 {
 	for (uint32_t i = 0; i < counts->names.count; i++)
-		SHINY_TRY(store_put_browser_name(store, i + 1, counts->names.strings[i]));
+		SHINY_TRY(store_put_browser_name(store, i + 1, counts->names.at[i]));
 	for (size_t i = 0; i < counts->dumps.count; i++) {
 		const struct counts_dump *dump = counts->dumps.at[i];
 		uint32_t id = (uint32_t)i + 1;

@@ -14,13 +14,13 @@
 
 #include "../base/err.h"
 #include "../base/mem.h"
-#include "../store/intern.h"
+#include "../base/texts.h"
 
 enum { COUNTS_NAME = 2048 }; /* bytes of a name, longer ones are cut */
 
 /* An allocator in a dump, or objects of one kind and name in a snapshot. */
 struct count_row {
-	uint32_t name, kind; /* of names, from 1; kind 0: an allocator */
+	uint32_t name, kind; /* places in names, plus 1; kind 0: an allocator */
 	uint64_t count, bytes, effective; /* effective: of allocators */
 };
 struct counts_dump {
@@ -31,7 +31,7 @@ struct counts_dump {
 	VEC(struct count_row) rows;
 };
 struct counts {
-	struct intern names;
+	struct texts names;
 	VEC(struct counts_dump *) dumps;
 };
 

@@ -53,7 +53,7 @@ void session_destroy(struct session *session)
 	total_deinit(&session->total);
 	ids_deinit(&session->ids);
 	classes_deinit(&session->classes);
-	intern_deinit(&session->tags);
+	texts_deinit(&session->tags);
 	ticks_deinit(&session->ticks);
 	free(session->path);
 	free(session);

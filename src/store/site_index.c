@@ -17,6 +17,7 @@
 
 #include "../base/cleanup.h"
 #include "../base/function_name.h"
+#include "../base/mem.h"
 #include "db.h"
 
 #define XXH_INLINE_ALL
@@ -51,9 +52,8 @@ struct site_finder {
 	size_t function_limit, module_limit;              /* first id beyond */
 	struct site_frame *frames;
 	size_t frame_limit;
-	struct site_key *sites; /* sites[id - 1] */
-	uint32_t *slots;        /* site ids, open addressing */
-	uint32_t site_count, site_room, slot_count;
+	VEC(struct site_key) sites; /* at[id - 1] */
+	struct hash_table index;    /* of sites */
 	sqlite3_stmt *put_site, *put_stack;
 	const struct stack_tails *tails;
 	struct stack_sites *out;
@@ -198,37 +198,6 @@ static struct shiny_err *take_line(struct site_finder *f, sqlite3_stmt *row)
 
 /* ---- sites ---- */
 
-static uint32_t *find_slot(const struct site_finder *f, const struct site_key *key)
-{
-	uint32_t mask = f->slot_count - 1, at = (uint32_t)XXH3_64bits(key, sizeof(*key)) & mask;
-
-	while (f->slots[at] && memcmp(&f->sites[f->slots[at] - 1], key, sizeof(*key)) != 0)
-		at = (at + 1) & mask;
-	return &f->slots[at];
-}
-
-static bool make_room(struct site_finder *f)
-{
-	if (f->site_count < f->site_room)
-		return true;
-
-	uint32_t room = f->site_room ? f->site_room * 2 : 1024;
-	struct site_key *sites = reallocarray(f->sites, room, sizeof(*sites));
-	if (!sites)
-		return false;
-	f->sites = sites;
-	uint32_t *slots = calloc((size_t)room * 2, sizeof(*slots));
-	if (!slots)
-		return false;
-	free(f->slots);
-	f->slots = slots;
-	f->slot_count = room * 2;
-	f->site_room = room;
-	for (uint32_t i = 0; i < f->site_count; i++)
-		*find_slot(f, &f->sites[i]) = i + 1;
-	return true;
-}
-
 static int put(sqlite3_stmt *statement, const int64_t *values, int count)
 {
 	for (int i = 0; i < count; i++)
@@ -247,20 +216,20 @@ static struct shiny_err *site_of(struct site_finder *f, uint32_t frame_id, uint3
 				.source = frame->source,
 				.line = frame->line };
 
-	if (!make_room(f))
-		return no_memory();
-	uint32_t *slot = find_slot(f, &key);
-	if (!*slot) {
-		f->sites[f->site_count++] = key;
-		*slot = f->site_count;
-		int64_t values[] = {
-			*slot, frame_id, key.module, key.function, key.source, key.line
-		};
+	uint64_t hash = XXH3_64bits(&key, sizeof(key));
+	uint32_t at = hash_table_find(&f->index, hash, i,
+				      memcmp(&f->sites.at[i], &key, sizeof(key)) == 0);
+	if (at == HASH_NONE) {
+		at = (uint32_t)f->sites.count;
+		*vec_push(&f->sites) = key;
+		hash_table_add(&f->index, hash, at);
+		int64_t values[] = { at + 1,	   frame_id,   key.module,
+				     key.function, key.source, key.line };
 		int code = put(f->put_site, values, 6);
 		if (code != SQLITE_OK)
 			return db_error(f->store, code, "finish");
 	}
-	*out = *slot;
+	*out = at + 1;
 	return NULL;
 }
 
@@ -354,7 +323,7 @@ struct shiny_err *sites_make(const struct store *store, const struct stack_tails
 	free(f.boring_functions);
 	free(f.boring_modules);
 	free(f.frames);
-	free(f.sites);
-	free(f.slots);
+	free(f.sites.at);
+	hash_table_deinit(&f.index);
 	return err;
 }

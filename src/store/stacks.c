@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * stacks.c: see stacks.h.
- */
+/* stacks.c: see stacks.h. */
 #include "stacks.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "../base/mem.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -13,47 +13,24 @@
 _Static_assert(sizeof(struct stack_part) == (STACK_PART + 1) * sizeof(uint32_t),
 	       "no padding in what is hashed");
 
-static uint32_t *find(const struct stack_tails *tails, const struct stack_part *part)
+/* The id of the tail that is this part; a new one where there is none. */
+static uint32_t tail_id(struct stack_tails *tails, const struct stack_part *part)
 {
-	uint32_t mask = tails->slot_count - 1,
-		 at = (uint32_t)XXH3_64bits(part, sizeof(*part)) & mask;
+	uint64_t hash = XXH3_64bits(part, sizeof(*part));
+	uint32_t at = hash_table_find(&tails->index, hash, i,
+				      memcmp(&tails->at[i], part, sizeof(*part)) == 0);
 
-	while (tails->slots[at] &&
-	       memcmp(&tails->at[tails->slots[at] - 1], part, sizeof(*part)) != 0)
-		at = (at + 1) & mask;
-	return &tails->slots[at];
+	if (at == HASH_NONE) {
+		at = (uint32_t)tails->count;
+		*vec_push(tails) = *part;
+		hash_table_add(&tails->index, hash, at);
+	}
+	return at + 1;
 }
 
-static bool make_room(struct stack_tails *tails)
+struct stack_part stack_tails_split(struct stack_tails *tails, const uint32_t *frames, size_t count)
 {
-	if (tails->count == tails->room) {
-		uint32_t room = tails->room ? tails->room * 2 : 64;
-		struct stack_part *at = reallocarray(tails->at, room, sizeof(*at));
-
-		if (!at)
-			return false;
-		tails->at = at;
-		tails->room = room;
-	}
-	if ((uint64_t)(tails->count + 1) * 4 >= (uint64_t)tails->slot_count * 3) {
-		uint32_t count = tails->slot_count ? tails->slot_count * 2 : 128,
-			 *slots = calloc(count, sizeof(*slots));
-
-		if (!slots)
-			return false;
-		free(tails->slots);
-		tails->slots = slots;
-		tails->slot_count = count;
-		for (uint32_t i = 0; i < tails->count; i++)
-			*find(tails, &tails->at[i]) = i + 1;
-	}
-	return true;
-}
-
-struct shiny_err *stack_tails_split(struct stack_tails *tails, const uint32_t *frames, size_t count,
-				    struct stack_part *out)
-{
-	uint32_t tail = 0, *slot;
+	uint32_t tail = 0;
 
 	/* from the outermost part inwards, as each names the one outside of it */
 	for (size_t start = count ? (count - 1) / STACK_PART * STACK_PART : 0;;
@@ -63,24 +40,15 @@ struct shiny_err *stack_tails_split(struct stack_tails *tails, const uint32_t *f
 
 		if (length)
 			memcpy(part.frames, frames + start, length * sizeof(*frames));
-		if (!start) {
-			*out = part;
-			return NULL;
-		}
-		if (!make_room(tails))
-			return shiny_err(SHINY_ERR_OTHER, "out of memory");
-		slot = find(tails, &part);
-		if (!*slot) {
-			tails->at[tails->count++] = part;
-			*slot = tails->count;
-		}
-		tail = *slot;
+		if (!start)
+			return part;
+		tail = tail_id(tails, &part);
 	}
 }
 
 void stack_tails_deinit(struct stack_tails *tails)
 {
 	free(tails->at);
-	free(tails->slots);
+	hash_table_deinit(&tails->index);
 	*tails = (struct stack_tails){ 0 };
 }

@@ -4,7 +4,7 @@
  * goes on outwards. Tails are shared: a tail is stored once for all the stacks that were called
  * that way.
  *
- * Runs: sidecar. Signals: no. Allocates: yes, about 40 bytes a tail. Threads: one a table.
+ * Runs: sidecar. Signals: no. Allocates: 40 to 75 bytes a tail (mem.h). Threads: one a table.
  *
  * Why parts of six: of a Chromium session's 260,000 stacks of 15 frames, JSON text took 21 MB, and
  * a tree with a row a frame 16 MB, as its 1.2 million rows cost more than the frames in them; six
@@ -13,11 +13,10 @@
 #ifndef SHINY_STORE_STACKS_H
 #define SHINY_STORE_STACKS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../base/err.h"
+#include "../base/hash_table.h"
 
 enum { STACK_PART = 6 }; /* frames in a part: columns frame0 … frame5 of tables stack and
                           * stack_tail */
@@ -29,20 +28,15 @@ struct stack_part {
 	                              * id */
 };
 
-/* All zero is an empty table. */
-struct stack_tails {
+struct stack_tails {	       /* zeroed: empty */
 	struct stack_part *at; /* at[id - 1] */
-	uint32_t count, room;
-	uint32_t *slots;       /* ids, 0 empty; open addressing; slot_count is 0 or a power of two >
-	                        * count * 4 / 3 */
-	uint32_t slot_count;
+	size_t count, room;
+	struct hash_table index;
 };
 
-/* Splits a stack: `out` is its innermost part, its tails are in the table, the new ones behind
- * those that it held before. */
-SHINY_MUST_CHECK struct shiny_err *stack_tails_split(struct stack_tails *tails,
-						     const uint32_t *frames, size_t count,
-						     struct stack_part *out);
+/* The stack's innermost part. Its tails are in the table, new ones behind those that it held. */
+struct stack_part stack_tails_split(struct stack_tails *tails, const uint32_t *frames,
+				    size_t count);
 void stack_tails_deinit(struct stack_tails *tails);
 
 #endif

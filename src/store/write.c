@@ -22,10 +22,10 @@
 #include <unistd.h>
 
 #include "../base/cleanup.h"
+#include "../base/texts.h"
 #include "by_site.h"
 #include "db.h"
 #include "file.h"
-#include "intern.h"
 #include "pack_behind.h"
 
 enum { LOG_TRIES = 100 };
@@ -103,7 +103,7 @@ struct store_writer {
 	sqlite3_stmt *statements[STATEMENT_COUNT];
 	bool in_transaction;
 	struct pack_behind *behind; /* NULL without events */
-	struct intern functions, sources;
+	struct texts functions, sources;
 	struct stack_tails tails;
 	uint32_t tails_written;
 	struct by_site by_site;
@@ -253,8 +253,8 @@ static void writer_free(struct store *store)
 	for (int i = 0; i < STATEMENT_COUNT; i++)
 		sqlite3_finalize(w->statements[i]);
 	pack_behind_destroy(w->behind);
-	intern_deinit(&w->functions);
-	intern_deinit(&w->sources);
+	texts_deinit(&w->functions);
+	texts_deinit(&w->sources);
 	stack_tails_deinit(&w->tails);
 	by_site_deinit(&w->by_site);
 	free(w);
@@ -490,18 +490,14 @@ struct shiny_err *store_put_mapping(struct store *store, const struct store_mapp
 	return row_end(&row);
 }
 
-/* The id of `string` in its table (function or source); writes the row the first time. 0 for
- * NULL. */
-static struct shiny_err *intern_row(struct store *store, struct intern *strings,
-				    enum statement which, const char *string, uint32_t *id)
+/* The id of `string` in its table (function or source); writes the row the first time. 0: NULL. */
+static struct shiny_err *text_row(struct store *store, struct texts *texts, enum statement which,
+				  const char *string, uint32_t *id)
 {
-	bool is_new = false;
+	size_t known = texts->count;
 
-	*id = 0;
-	if (!string)
-		return NULL;
-	SHINY_TRY(intern_get(strings, string, id, &is_new));
-	if (!is_new)
+	*id = string ? texts_put(texts, string) + 1 : 0;
+	if (texts->count == known)
 		return NULL;
 	struct row_writer row = row_begin(store, which);
 	number(&row, *id);
@@ -524,10 +520,10 @@ struct shiny_err *store_put_frame(struct store *store, uint32_t id, uint32_t mod
 	for (size_t i = 0; i < line_count; i++) {
 		uint32_t function, source;
 
-		SHINY_TRY(intern_row(store, &store->writer->functions, STATEMENT_FUNCTION,
-				     lines[i].function, &function));
-		SHINY_TRY(intern_row(store, &store->writer->sources, STATEMENT_SOURCE,
-				     lines[i].file, &source));
+		SHINY_TRY(text_row(store, &store->writer->functions, STATEMENT_FUNCTION,
+				   lines[i].function, &function));
+		SHINY_TRY(text_row(store, &store->writer->sources, STATEMENT_SOURCE, lines[i].file,
+				   &source));
 		row = row_begin(store, STATEMENT_FRAME_LINE);
 		number(&row, id);
 		number(&row, i);
@@ -554,7 +550,7 @@ struct shiny_err *store_put_stack(struct store *store, uint32_t id, const uint32
 	struct stack_part head;
 	struct row_writer row;
 
-	SHINY_TRY(stack_tails_split(&w->tails, frames, count, &head));
+	head = stack_tails_split(&w->tails, frames, count);
 	for (; w->tails_written < w->tails.count; w->tails_written++) {
 		row = row_begin(store, STATEMENT_STACK_TAIL);
 		number(&row, w->tails_written + 1);

@@ -31,8 +31,8 @@ static char *told(const struct counts *counts)
 			const struct count_row *row = &dump->rows.at[k];
 
 			fprintf(out, " %s%s%s:%" PRIu64 ",%" PRIu64 ",%" PRIu64,
-				row->kind ? counts->names.strings[row->kind - 1] : "",
-				row->kind ? "=" : "", counts->names.strings[row->name - 1],
+				row->kind ? counts->names.at[row->kind - 1] : "",
+				row->kind ? "=" : "", counts->names.at[row->name - 1],
 				row->count, row->bytes, row->effective);
 		}
 	}

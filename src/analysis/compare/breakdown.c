@@ -28,10 +28,6 @@ enum { SUMS_COLUMNS = 10 };
 #define PROGRAM "*" /* the key of the module that was started: two builds are often two files */
 
 /* The cell of blocks with this stack and vtable; process 0: empty. */
-struct breakdown_stat {
-	uint32_t process, stack, vtable, cell;
-};
-
 /* ---- reading ---- */
 
 struct loading {
@@ -44,8 +40,8 @@ struct loading {
 	uint32_t *only_type; /* by site: the place of the type that all its blocks with a type have;
 	                      * SEVERAL */
 	char *executable;
-	uint32_t *cells; /* hash table: places in out->cells + 1; a power of two */
-	size_t cell_slots, cell_room;
+	struct hash_table cell_index; /* of out->cells */
+	size_t cell_room;
 	bool full;
 	const char *title;
 };
@@ -206,71 +202,46 @@ static void take_process(struct loading *l, const struct query *q)
 
 /* ---- cells ---- */
 
-static size_t stat_home(const struct breakdown *c, uint32_t process, uint32_t stack,
-			uint32_t vtable)
+/* The place of a row in stats, or HASH_NONE. */
+static uint32_t find_stat(const struct breakdown *c, uint32_t process, uint32_t stack,
+			  uint32_t vtable)
 {
-	return hash_pair((uint64_t)process << 32 | stack, vtable) & (c->stat_room - 1);
+	return hash_table_find(&c->stat_index, hash_pair((uint64_t)process << 32 | stack, vtable),
+			       i,
+			       c->stats.at[i].process == process && c->stats.at[i].stack == stack &&
+				       c->stats.at[i].vtable == vtable);
 }
 
-/* The place of a row, or the empty one where it would be. */
-static struct breakdown_stat *stat_at(const struct breakdown *c, uint32_t process, uint32_t stack,
-				      uint32_t vtable)
+static void put_stat(struct breakdown *c, const struct breakdown_stat *row)
 {
-	size_t i = stat_home(c, process, stack, vtable);
+	uint32_t at = find_stat(c, row->process, row->stack, row->vtable);
 
-	for (; c->stats[i].process; i = (i + 1) & (c->stat_room - 1))
-		if (c->stats[i].process == process && c->stats[i].stack == stack &&
-		    c->stats[i].vtable == vtable)
-			break;
-	return &c->stats[i];
-}
-
-static void stat_put(struct breakdown *c, const struct breakdown_stat *row)
-{
-	struct breakdown_stat *at;
-
-	if (2 * (c->stat_count + 1) > c->stat_room) {
-		struct breakdown old = *c;
-
-		c->stat_room = old.stat_room ? old.stat_room * 2 : 1024;
-		c->stats = mem_zero(c->stat_room, sizeof(*c->stats));
-		for (size_t i = 0; i < old.stat_room; i++)
-			if (old.stats[i].process)
-				*stat_at(c, old.stats[i].process, old.stats[i].stack, old.stats[i].vtable) = old.stats[i];
-		free(old.stats);
+	if (at == HASH_NONE) {
+		at = (uint32_t)c->stats.count;
+		vec_push(&c->stats);
+		hash_table_add(&c->stat_index,
+			       hash_pair((uint64_t)row->process << 32 | row->stack, row->vtable),
+			       at);
 	}
-	at = stat_at(c, row->process, row->stack, row->vtable);
-	c->stat_count += at->process == 0;
-	*at = *row;
+	c->stats.at[at] = *row;
 }
 
 static uint32_t cell_of(struct loading *l, const uint32_t of[BREAKDOWN_DIMENSIONS])
 {
 	struct breakdown *c = l->out;
-	size_t at;
+	size_t bytes = BREAKDOWN_DIMENSIONS * sizeof(*of);
+	uint64_t hash = XXH3_64bits(of, bytes);
+	uint32_t at =
+		hash_table_find(&l->cell_index, hash, i, memcmp(c->cells[i].of, of, bytes) == 0);
 
-	if (2 * (c->cell_count + 1) > l->cell_slots) {
-		free(l->cells);
-		l->cell_slots = l->cell_slots ? l->cell_slots * 2 : 1024;
-		l->cells = mem_zero(l->cell_slots, sizeof(*l->cells));
-		for (size_t i = 0; i < c->cell_count; i++) {
-			at = XXH3_64bits(c->cells[i].of, sizeof(c->cells[i].of)) &
-			     (l->cell_slots - 1);
-			while (l->cells[at])
-				at = (at + 1) & (l->cell_slots - 1);
-			l->cells[at] = (uint32_t)i + 1;
-		}
-		c->cells = mem_resize(c->cells, l->cell_slots, sizeof(*c->cells));
+	if (at == HASH_NONE) {
+		at = (uint32_t)c->cell_count++;
+		c->cells = mem_reach(c->cells, &l->cell_room, at, sizeof(*c->cells), 512);
+		c->cells[at] = (struct breakdown_cell){ .least_size = UINT64_MAX };
+		memcpy(c->cells[at].of, of, bytes);
+		hash_table_add(&l->cell_index, hash, at);
 	}
-	at = XXH3_64bits(of, BREAKDOWN_DIMENSIONS * sizeof(*of)) & (l->cell_slots - 1);
-	for (; l->cells[at]; at = (at + 1) & (l->cell_slots - 1))
-		if (memcmp(c->cells[l->cells[at] - 1].of, of, BREAKDOWN_DIMENSIONS * sizeof(*of)) ==
-		    0)
-			return l->cells[at] - 1;
-	c->cells[c->cell_count] = (struct breakdown_cell){ .least_size = UINT64_MAX };
-	memcpy(c->cells[c->cell_count].of, of, BREAKDOWN_DIMENSIONS * sizeof(*of));
-	l->cells[at] = (uint32_t)++c->cell_count;
-	return (uint32_t)c->cell_count - 1;
+	return at;
 }
 
 static uint32_t component_of(const struct loading *l, uint32_t stack, uint32_t type)
@@ -316,27 +287,22 @@ static void take_stat(struct loading *l, const struct query *q)
 		cell->least_size = least < cell->least_size ? least : cell->least_size;
 		cell->most_size = most > cell->most_size ? most : cell->most_size;
 	}
-	stat_put(l->out, &row);
+	put_stat(l->out, &row);
 }
 
 /* Blocks begin without a vtable. Where no row of table stat is left without one, they are at first
  * taken for what most of them turn out to be. */
 static void add_beginnings(struct breakdown *c)
 {
-	size_t count = 0;
-	struct breakdown_stat *rows = mem_alloc((c->stat_count + 1) * sizeof(*rows));
+	size_t count = c->stats.count;
 
-	for (size_t i = 0; i < c->stat_room; i++)
-		if (c->stats[i].process && c->stats[i].vtable)
-			rows[count++] = c->stats[i];
 	for (size_t i = 0; i < count; i++) {
-		struct breakdown_stat *at = stat_at(c, rows[i].process, rows[i].stack, 0);
+		struct breakdown_stat row = c->stats.at[i];
 
-		rows[i].vtable = 0;
-		if (!at->process)
-			stat_put(c, &rows[i]);
+		row.vtable = 0;
+		if (find_stat(c, row.process, row.stack, 0) == HASH_NONE)
+			put_stat(c, &row);
 	}
-	free(rows);
 }
 
 static struct shiny_err *read_facts(struct loading *l, const struct filter *filter)
@@ -422,8 +388,9 @@ struct shiny_err *breakdown_load(struct store *store, const struct filter *filte
 	struct loading l = { .out = &breakdown, .store = store, .full = full, .title = title };
 	struct shiny_err *err = load(&l, filter, rules);
 
-	breakdown.names[BREAKDOWN_COMPONENT] =
-		(struct texts){ .at = l.components.names, .count = l.components.name_count };
+	breakdown.names[BREAKDOWN_COMPONENT] = (struct texts){ .at = l.components.names,
+							       .count = l.components.name_count,
+							       .room = l.components.name_count };
 	l.components.names = NULL;
 	l.components.name_count = 0;
 	component_stacks_deinit(&l.components);
@@ -432,12 +399,12 @@ struct shiny_err *breakdown_load(struct store *store, const struct filter *filte
 	for (size_t i = 0; !err && i < breakdown.names[BREAKDOWN_SITE].count; i++)
 		if (!breakdown.names[BREAKDOWN_SITE].at[i])
 			breakdown.names[BREAKDOWN_SITE].at[i] = mem_text("(no stack)");
-	if (!err && breakdown.stat_count)
+	if (!err)
 		add_beginnings(&breakdown);
 	free(l.type_of);
 	free(l.site_of);
 	free(l.only_type);
-	free(l.cells);
+	hash_table_deinit(&l.cell_index);
 	if (l.executable)
 		breakdown.program = mem_text(text_base(l.executable));
 	free(l.executable);
@@ -452,15 +419,12 @@ struct shiny_err *breakdown_load(struct store *store, const struct filter *filte
 uint32_t breakdown_cell(const struct breakdown *c, uint32_t process, uint32_t stack,
 			uint32_t vtable)
 {
-	const struct breakdown_stat *at;
+	uint32_t at = find_stat(c, process, stack, vtable);
 
-	if (!c->stat_room)
-		return BREAKDOWN_NO_CELL;
-	at = stat_at(c, process, stack, vtable);
-	if (!at->process && vtable)
-		at = stat_at(c, process, stack, 0); /* a word that turned out to be no vptr is
-						       counted with those that had none */
-	return at->process ? at->cell : BREAKDOWN_NO_CELL;
+	if (at == HASH_NONE && vtable)
+		/* a word that turned out to be no vptr is counted with those that had none */
+		at = find_stat(c, process, stack, 0);
+	return at == HASH_NONE ? BREAKDOWN_NO_CELL : c->stats.at[at].cell;
 }
 
 void breakdown_deinit(struct breakdown *c)
@@ -482,7 +446,8 @@ void breakdown_deinit(struct breakdown *c)
 	free(c->modules);
 	free(c->sites);
 	free(c->cells);
-	free(c->stats);
+	free(c->stats.at);
+	hash_table_deinit(&c->stat_index);
 	free(c->role_of);
 	*c = (struct breakdown){ 0 };
 }

@@ -22,6 +22,7 @@
 #ifndef SHINY_BREAKDOWN_H
 #define SHINY_BREAKDOWN_H
 
+#include "../../base/mem.h"
 #include "../../base/texts.h"
 #include "../attribute/component.h"
 #include "../query/filter.h"
@@ -52,6 +53,9 @@ struct breakdown_cell {
 	struct sums sums;
 	uint64_t least_size, most_size; /* of the requests */
 };
+struct breakdown_stat {
+	uint32_t process, stack, vtable, cell;
+};
 struct breakdown {
 	struct texts names[BREAKDOWN_DIMENSIONS]; /* 0 is what has none; sites: by id of table site,
 						   * where texts may be equal */
@@ -64,8 +68,8 @@ struct breakdown {
 	struct breakdown_site *sites; /* by id; as many as names[BREAKDOWN_SITE] */
 	struct breakdown_cell *cells;
 	size_t cell_count;
-	struct breakdown_stat *stats; /* hash table: process, stack and vtable → cell */
-	size_t stat_room, stat_count;
+	VEC(struct breakdown_stat) stats; /* process, stack and vtable → cell */
+	struct hash_table stat_index;	  /* of stats */
 	size_t stack_count;           /* first stack id beyond */
 	uint32_t *role_of;            /* by process id */
 	size_t process_count;

@@ -8,6 +8,7 @@
 
 #include "../../base/cleanup.h"
 #include "../../base/hash.h"
+#include "../../base/hash_table.h"
 #include "../../base/mem.h"
 #include "../replay/live_peak.h"
 #include "../replay/replay.h"
@@ -18,8 +19,7 @@
 struct tallies {
 	uint64_t *rows; /* each: a key of two, then `width` sums */
 	size_t width, count, room;
-	uint32_t *slots; /* places + 1, open addressing; a power of two */
-	size_t slot_room;
+	struct hash_table index;
 };
 enum { KEYS = 2 };
 
@@ -28,46 +28,28 @@ static uint64_t *row_at(const struct tallies *t, size_t place)
 	return t->rows + place * (KEYS + t->width);
 }
 
-static size_t slot_of(const struct tallies *t, uint64_t a, uint64_t b)
-{
-	size_t i = hash_pair(a, b) & (t->slot_room - 1);
-
-	for (; t->slots[i]; i = (i + 1) & (t->slot_room - 1)) {
-		const uint64_t *row = row_at(t, t->slots[i] - 1);
-
-		if (row[0] == a && row[1] == b)
-			break;
-	}
-	return i;
-}
-
 /* The sums of a key; those of a new one are 0. Good until the next one. */
 static uint64_t *tally(struct tallies *t, uint64_t a, uint64_t b)
 {
-	size_t slot;
+	uint64_t hash = hash_pair(a, b);
+	uint32_t at =
+		hash_table_find(&t->index, hash, i, row_at(t, i)[0] == a && row_at(t, i)[1] == b);
 
-	if (2 * (t->count + 1) > t->slot_room) {
-		t->slot_room = t->slot_room ? 2 * t->slot_room : 1024;
-		free(t->slots);
-		t->slots = mem_zero(t->slot_room, sizeof(*t->slots));
-		for (size_t i = 0; i < t->count; i++)
-			t->slots[slot_of(t, row_at(t, i)[0], row_at(t, i)[1])] = (uint32_t)i + 1;
-	}
-	slot = slot_of(t, a, b);
-	if (!t->slots[slot]) {
-		t->rows = mem_reach(t->rows, &t->room, (t->count + 1) * (KEYS + t->width),
+	if (at == HASH_NONE) {
+		at = (uint32_t)t->count++;
+		t->rows = mem_reach(t->rows, &t->room, t->count * (KEYS + t->width),
 				    sizeof(*t->rows), 1024);
-		row_at(t, t->count)[0] = a;
-		row_at(t, t->count)[1] = b;
-		t->slots[slot] = (uint32_t)++t->count;
+		row_at(t, at)[0] = a;
+		row_at(t, at)[1] = b;
+		hash_table_add(&t->index, hash, at);
 	}
-	return row_at(t, t->slots[slot] - 1) + KEYS;
+	return row_at(t, at) + KEYS;
 }
 
 static void tallies_deinit(struct tallies *t)
 {
 	free(t->rows);
-	free(t->slots);
+	hash_table_deinit(&t->index);
 }
 
 /* ---- from the events ---- */

@@ -4,9 +4,6 @@
 #include <stdlib.h>
 
 #include "../../base/hash.h"
-#include "../../base/mem.h"
-
-enum { FIRST_ROOM = 16 };
 
 /*
  * Honest sessions: 34 MB for Chromium's of 51 MB. Half a gigabyte is the pages of a heap of 500 GB,
@@ -44,56 +41,41 @@ struct shiny_err *range_maps_end(const struct store *store)
 	return account.spent ? store_too_much(store) : NULL;
 }
 
-/* The range's cell, or the empty one where it would be. */
-static struct range_cell *cell_of(const struct range_map *map, uint64_t key)
+/* The range's place in `ranges`, or HASH_NONE. */
+static uint32_t find_range(const struct range_map *map, uint64_t range)
 {
-	size_t i = hash_mix(key) & (map->room - 1);
-
-	while (map->cells[i].key && map->cells[i].key != key)
-		i = (i + 1) & (map->room - 1);
-	return &map->cells[i];
+	return hash_table_find(&map->index, hash_mix(range), i, map->ranges.at[i].number == range);
 }
 
 void *range_map_find_slow(struct range_map *map, uint64_t range)
 {
-	struct range_cell *cell = map->count ? cell_of(map, range + 1) : NULL;
+	uint32_t at = find_range(map, range);
 
-	if (!cell || !cell->key)
+	if (at == HASH_NONE)
 		return NULL;
-	map->last = *cell;
-	return cell->value;
+	map->last = map->ranges.at[at];
+	return map->last.value;
 }
 
 void range_map_put(struct range_map *map, uint64_t range, void *value)
 {
-	if ((map->count + 1) * 2 > map->room) {
-		struct range_map larger = { .room = map->room ? map->room * 2 : FIRST_ROOM,
-					    .count = map->count,
-					    .bytes = map->bytes };
-
-		larger.cells = mem_zero(larger.room, sizeof(*larger.cells));
-		for (size_t i = 0; i < map->room; i++)
-			if (map->cells[i].key)
-				*cell_of(&larger, map->cells[i].key) = map->cells[i];
-		free(map->cells);
-		*map = larger;
-	}
-	map->count++;
-	map->last = (struct range_cell){ range + 1, value };
-	*cell_of(map, range + 1) = map->last;
+	map->last = (struct range_entry){ range, value };
+	hash_table_add(&map->index, hash_mix(range), (uint32_t)map->ranges.count);
+	*vec_push(&map->ranges) = map->last;
 }
 
 void range_map_replace(struct range_map *map, uint64_t range, void *value)
 {
-	cell_of(map, range + 1)->value = value;
-	map->last = (struct range_cell){ range + 1, value };
+	map->last = (struct range_entry){ range, value };
+	map->ranges.at[find_range(map, range)].value = value;
 }
 
 void range_map_deinit(struct range_map *map)
 {
-	for (size_t i = 0; i < map->room; i++)
-		free(map->cells[i].value);
-	free(map->cells);
+	for (size_t i = 0; i < map->ranges.count; i++)
+		free(map->ranges.at[i].value);
+	free(map->ranges.at);
+	hash_table_deinit(&map->index);
 	account.bytes += map->bytes;
 	*map = (struct range_map){ 0 };
 }

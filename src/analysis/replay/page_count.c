@@ -148,15 +148,15 @@ static void empty_range(void *value)
 {
 	struct page_count_range *range = value;
 
-	for (size_t i = 0; range && i < RANGE_GROUPS; i++)
+	for (size_t i = 0; i < RANGE_GROUPS; i++)
 		free(range->groups[i]);
 }
 
 static void empty(struct page_counts *counts, struct page_count *space)
 {
 	sum_up(counts, space, -UINT64_C(1));
-	for (size_t i = 0; i < space->map.room; i++)
-		empty_range(space->map.cells[i].value);
+	for (size_t i = 0; i < space->map.ranges.count; i++)
+		empty_range(space->map.ranges.at[i].value);
 	range_map_deinit(&space->map);
 	*space = (struct page_count){ 0 };
 }

@@ -68,32 +68,32 @@ unsigned page_history_of(struct page_history *history, uint64_t page)
 			    : range->all;
 }
 
-static int by_key(const void *left, const void *right)
+static int by_number(const void *left, const void *right)
 {
-	uint64_t a = ((const struct range_cell *)left)->key,
-		 b = ((const struct range_cell *)right)->key;
+	uint64_t a = ((const struct range_entry *)left)->number,
+		 b = ((const struct range_entry *)right)->number;
 
 	return (a > b) - (a < b);
 }
 
 void page_history_each(const struct page_history *history, page_history_fn *each, void *context)
 {
-	struct range_cell *cells = mem_alloc((history->map.count + 1) * sizeof(*cells));
-	size_t count = 0;
+	size_t count = history->map.ranges.count;
+	struct range_entry *ranges = mem_alloc(count * sizeof(*ranges));
 
-	for (size_t i = 0; i < history->map.room; i++)
-		if (history->map.cells[i].key)
-			cells[count++] = history->map.cells[i];
-	qsort(cells, count, sizeof(*cells), by_key);
+	if (count) {
+		memcpy(ranges, history->map.ranges.at, count * sizeof(*ranges));
+		qsort(ranges, count, sizeof(*ranges), by_number);
+	}
 	for (size_t i = 0; i < count; i++) {
-		const struct page_history_range *range = cells[i].value;
+		const struct page_history_range *range = ranges[i].value;
 		uint8_t sets[RANGE_PAGES];
 
 		for (unsigned k = 0; k < RANGE_PAGES; k++)
 			sets[k] = range->any ? range->all | range->sets[k] : range->all;
-		each(context, cells[i].key - 1, sets);
+		each(context, ranges[i].number, sets);
 	}
-	free(cells);
+	free(ranges);
 }
 
 void page_history_deinit(struct page_history *history)

@@ -90,32 +90,10 @@ static void tell(const struct page_moment *m, struct page_block *block, const st
 
 /* ---- blocks that a collection moved since the moment ---- */
 
-static size_t home_of(const struct page_space *space, uint64_t address)
+static uint32_t find_moved(const struct page_space *space, uint64_t address)
 {
-	return hash_mix(address) & (space->moved_room - 1);
-}
-
-/* The cell of an address, or the empty one where it would be. */
-static struct page_moved *moved_at(const struct page_space *space, uint64_t address)
-{
-	size_t i = home_of(space, address);
-
-	while (space->moved[i].address && space->moved[i].address != address)
-		i = (i + 1) & (space->moved_room - 1);
-	return &space->moved[i];
-}
-
-static void grow(struct page_space *space)
-{
-	struct page_space larger = { .moved_room = space->moved_room ? space->moved_room * 2 : 64 };
-
-	larger.moved = mem_zero(larger.moved_room, sizeof(*larger.moved));
-	for (size_t i = 0; i < space->moved_room; i++)
-		if (space->moved[i].address)
-			*moved_at(&larger, space->moved[i].address) = space->moved[i];
-	free(space->moved);
-	space->moved = larger.moved;
-	space->moved_room = larger.moved_room;
+	return hash_table_find(&space->moved_index, hash_mix(address), i,
+			       space->moved.at[i].address == address);
 }
 
 /* The block of the moment that is at this address now; NULL: it is a younger one. */
@@ -123,15 +101,13 @@ static struct page_block *block_of(const struct page_space *space, const struct 
 				   uint64_t address)
 {
 	struct page_block key = { .address = address };
+	uint32_t moved;
 
 	if (!space->count || (!life->inherited && life->number > space->births))
 		return NULL;
-	if (space->moved_count) {
-		const struct page_moved *moved = moved_at(space, address);
-
-		if (moved->address)
-			return moved->block;
-	}
+	moved = find_moved(space, address);
+	if (moved != HASH_NONE)
+		return space->moved.at[moved].block;
 	return bsearch(&key, space->blocks, space->count, sizeof(key), by_address);
 }
 
@@ -145,6 +121,7 @@ static void on_move(void *context, const struct replay *replay,
 	struct page_moment *m = context;
 	struct page_space *space = space_of(m, replay, process);
 	struct page_block *block;
+	uint32_t moved;
 
 	if (m->searching)
 		return;
@@ -157,10 +134,13 @@ static void on_move(void *context, const struct replay *replay,
 	block = block_of(space, life, before);
 	if (!block)
 		return;
-	if ((space->moved_count + 1) * 2 > space->moved_room)
-		grow(space);
-	space->moved_count += moved_at(space, life->address)->address == 0;
-	*moved_at(space, life->address) = (struct page_moved){ life->address, block };
+	moved = find_moved(space, life->address);
+	if (moved == HASH_NONE) {
+		moved = (uint32_t)space->moved.count;
+		vec_push(&space->moved);
+		hash_table_add(&space->moved_index, hash_mix(life->address), moved);
+	}
+	space->moved.at[moved] = (struct page_moved){ life->address, block };
 }
 
 /* What a smaller object gives back is R, as all that a collector gives to others. */
@@ -294,7 +274,8 @@ static void empty(struct page_moment *m)
 {
 	for (size_t i = 0; i < m->count; i++) {
 		free(m->spaces[i].blocks);
-		free(m->spaces[i].moved);
+		free(m->spaces[i].moved.at);
+		hash_table_deinit(&m->spaces[i].moved_index);
 		page_history_deinit(&m->spaces[i].history);
 	}
 	free(m->spaces);

@@ -27,7 +27,7 @@ struct page_block {
 	uint32_t type, site; /* rows of groups.h */
 };
 struct page_moved {
-	uint64_t address; /* where it is now; 0: the cell is empty */
+	uint64_t address; /* where it is now */
 	struct page_block *block;
 };
 struct page_space { /* of a process */
@@ -37,9 +37,8 @@ struct page_space { /* of a process */
 	struct page_block *blocks; /* ascending by address */
 	size_t count, room;
 	struct page_history history;
-	struct page_moved *moved; /* since the moment, by a collection: open addressing, a power of
-	                           * two, or none */
-	size_t moved_room, moved_count;
+	VEC(struct page_moved) moved;  /* since the moment, by a collection */
+	struct hash_table moved_index; /* of moved */
 };
 
 enum page_when { PAGE_WHEN_END, PAGE_WHEN_PEAK, PAGE_WHEN_TIME };

@@ -445,7 +445,7 @@ static struct shiny_err *load_processes(struct store *store, struct page_moment 
 		struct page_space *space = &moment->spaces[i];
 		struct pages_process *p;
 
-		if (space->ended || (!space->count && !space->history.map.count))
+		if (space->ended || (!space->count && !space->history.map.ranges.count))
 			continue;
 		p = rows_push(&out->processes, &out->count, &out->room, sizeof(*p));
 		if (!p) {

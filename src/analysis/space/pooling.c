@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "../../base/hash.h"
+#include "../../base/hash_table.h"
 #include "../../base/mem.h"
 #include "../../base/text.h"
 #include "page_refs.h"
@@ -37,10 +38,6 @@ struct pooled { /* a cache line: every event comes to two of them */
 	uint32_t process, of;       /* `of`: a group; GROUPS + type group */
 	uint64_t slot;              /* bytes */
 	uint32_t blocks, destroyed; /* that were in it; objects among them that ended */
-};
-struct pool_cell {
-	uint64_t hash;
-	uint32_t pool; /* index in pools, plus 1; 0: the cell is empty */
 };
 /* Which pools blocks of one call stack, slot and bucket begin in, as long as they have no vptr:
  * what most ask again. */
@@ -73,8 +70,7 @@ struct pooling_model {
 	struct pooled *pools;
 	size_t pool_count, pool_room;
 	struct pool_counts *counts;   /* by group, and GROUPS + type group */
-	struct pool_cell *pool_cells; /* open addressing */
-	size_t pool_cell_room;
+	struct hash_table pool_index; /* of pools */
 	struct place_map places;
 	struct recent recent[RECENT];
 	struct used_pages *used; /* by process id; by group */
@@ -154,55 +150,20 @@ static enum population lifetime_of_site(const struct pooling_model *m, uint32_t 
 
 /* ---- pools ---- */
 
-static struct pool_cell *pool_cell(const struct pooling_model *m, uint64_t hash, uint32_t process,
-				   uint32_t of, uint64_t slot)
-{
-	size_t i = hash & (m->pool_cell_room - 1);
-
-	for (; m->pool_cells[i].pool; i = (i + 1) & (m->pool_cell_room - 1)) {
-		const struct pooled *p = &m->pools[m->pool_cells[i].pool - 1];
-
-		if (m->pool_cells[i].hash == hash && p->process == process && p->of == of &&
-		    p->slot == slot)
-			break;
-	}
-	return &m->pool_cells[i];
-}
-
-static void more_pool_cells(struct pooling_model *m)
-{
-	struct pool_cell *before = m->pool_cells;
-	size_t room = m->pool_cell_room;
-
-	m->pool_cell_room = room ? 2 * room : 4096;
-	m->pool_cells = mem_zero(m->pool_cell_room, sizeof(*m->pool_cells));
-	for (size_t i = 0; i < room; i++) {
-		const struct pooled *p = &m->pools[before[i].pool - 1];
-
-		if (before[i].pool)
-			*pool_cell(m, before[i].hash, p->process, p->of, p->slot) = before[i];
-	}
-	free(before);
-}
-
 static uint32_t find_pool(struct pooling_model *m, uint32_t process, uint32_t of, uint64_t slot)
 {
 	uint64_t hash = hash_pair((uint64_t)process << 32 | of, slot);
-	struct pool_cell *cell;
+	uint32_t at = hash_table_find(&m->pool_index, hash, i,
+				      m->pools[i].process == process && m->pools[i].of == of &&
+					      m->pools[i].slot == slot);
 
-	if (2 * m->pool_count >= m->pool_cell_room)
-		more_pool_cells(m);
-	cell = pool_cell(m, hash, process, of, slot);
-	if (!cell->pool) {
-		if (m->pool_count == m->pool_room) {
-			m->pool_room = m->pool_room ? 2 * m->pool_room : 1024;
-			m->pools = mem_resize(m->pools, m->pool_room, sizeof(*m->pools));
-		}
-		m->pools[m->pool_count++] =
-			(struct pooled){ .process = process, .of = of, .slot = slot };
-		*cell = (struct pool_cell){ hash, (uint32_t)m->pool_count };
+	if (at == HASH_NONE) {
+		at = (uint32_t)m->pool_count++;
+		m->pools = mem_reach(m->pools, &m->pool_room, at, sizeof(*m->pools), 1024);
+		m->pools[at] = (struct pooled){ .process = process, .of = of, .slot = slot };
+		hash_table_add(&m->pool_index, hash, at);
 	}
-	return cell->pool - 1;
+	return at;
 }
 
 static uint32_t bucket_of(uint64_t size)
@@ -602,7 +563,7 @@ static void model_free(struct pooling_model *m)
 	free(m->used);
 	free(m->pools);
 	free(m->counts);
-	free(m->pool_cells);
+	hash_table_deinit(&m->pool_index);
 	place_map_deinit(&m->places);
 	free(m->site_lives);
 	free(m->processes);

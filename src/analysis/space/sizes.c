@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "../../base/hash.h"
+#include "../../base/hash_table.h"
 #include "../../base/mem.h"
 #include "../../base/text.h"
 
@@ -24,11 +25,9 @@ struct sizes_count {
 	struct groups types, sites;
 	struct size_classes allocators;
 	struct sizes_row *by_type, *by_site; /* a group each */
-	struct sizes_row *classes;
-	size_t class_count, class_room;
-	uint32_t *cells; /* open addressing: index in classes, plus 1 */
-	size_t cell_room;
-	uint32_t small[SIZE_ALLOCATORS][SMALL / SMALL_STEP + 1]; /* likewise */
+	VEC(struct sizes_row) classes;
+	struct hash_table index;				 /* of classes */
+	uint32_t small[SIZE_ALLOCATORS][SMALL / SMALL_STEP + 1]; /* index in classes, plus 1 */
 	struct sizes_octave octaves[SIZES_OCTAVES];
 	struct { double count, x, y, xx, yy, xy; } logs; /* sums over the ended; x: ln(size), y:
 	                                                  * ln(lifetime) */
@@ -38,54 +37,24 @@ struct sizes_count {
 
 /* ---- classes ---- */
 
-static uint32_t *cell_of(const struct sizes_count *c, enum size_allocator allocator,
-			 const struct size_room *room)
-{
-	size_t i =
-		hash_pair(room->slot, (uint64_t)allocator << 1 | room->mapped) & (c->cell_room - 1);
-
-	for (; c->cells[i]; i = (i + 1) & (c->cell_room - 1)) {
-		const struct sizes_row *row = &c->classes[c->cells[i] - 1];
-
-		if (row->slot == room->slot && row->allocator == allocator &&
-		    row->mapped == room->mapped)
-			break;
-	}
-	return &c->cells[i];
-}
-
-static void more_cells(struct sizes_count *c)
-{
-	free(c->cells);
-	c->cell_room = c->cell_room ? 2 * c->cell_room : 1024;
-	c->cells = mem_zero(c->cell_room, sizeof(*c->cells));
-	for (size_t i = 0; i < c->class_count; i++) {
-		const struct sizes_row *row = &c->classes[i];
-
-		*cell_of(c, row->allocator, &(struct size_room){ row->slot, 0, row->mapped }) = (uint32_t)i + 1;
-	}
-}
-
 static struct sizes_row *class_slow(struct sizes_count *c, enum size_allocator allocator,
 				    const struct size_room *room)
 {
-	uint32_t *cell;
+	uint64_t hash = hash_pair(room->slot, (uint64_t)allocator << 1 | room->mapped);
+	uint32_t at = hash_table_find(&c->index, hash, i,
+				      c->classes.at[i].slot == room->slot &&
+					      c->classes.at[i].allocator == allocator &&
+					      c->classes.at[i].mapped == room->mapped);
 
-	if (2 * c->class_count >= c->cell_room)
-		more_cells(c);
-	cell = cell_of(c, allocator, room);
-	if (!*cell) {
-		if (c->class_count == c->class_room) {
-			c->class_room = c->class_room ? 2 * c->class_room : 256;
-			c->classes = mem_resize(c->classes, c->class_room, sizeof(*c->classes));
-		}
-		c->classes[c->class_count++] = (struct sizes_row){ .slot = room->slot,
-								   .usable = room->usable,
-								   .allocator = allocator,
-								   .mapped = room->mapped };
-		*cell = (uint32_t)c->class_count;
+	if (at == HASH_NONE) {
+		at = (uint32_t)c->classes.count;
+		*vec_push(&c->classes) = (struct sizes_row){ .slot = room->slot,
+							     .usable = room->usable,
+							     .allocator = allocator,
+							     .mapped = room->mapped };
+		hash_table_add(&c->index, hash, at);
 	}
-	return &c->classes[*cell - 1];
+	return &c->classes.at[at];
 }
 
 /* The block's class and its room. */
@@ -106,9 +75,9 @@ static struct sizes_row *class_of(struct sizes_count *c, enum size_allocator all
 	small = &c->small[allocator][(size + SMALL_STEP - 1) / SMALL_STEP];
 	if (!*small) {
 		*room = size_room(allocator, size, life->address);
-		*small = (uint32_t)(class_slow(c, allocator, room) - c->classes) + 1;
+		*small = (uint32_t)(class_slow(c, allocator, room) - c->classes.at) + 1;
 	}
-	row = &c->classes[*small - 1];
+	row = &c->classes.at[*small - 1];
 	*room = (struct size_room){ row->slot, row->usable, row->mapped };
 	return row;
 }
@@ -296,8 +265,8 @@ static void finish(struct sizes *out, struct sizes_count *c, const char *match,
 	memset(c->octaves, 0, sizeof(c->octaves));
 	for (unsigned i = 0; i < SIZES_OCTAVES; i++)
 		out->octaves[i].up_to = UINT64_C(8) << i;
-	for (size_t i = 0; i < c->class_count; i++) {
-		struct sizes_row *row = &c->classes[i];
+	for (size_t i = 0; i < c->classes.count; i++) {
+		struct sizes_row *row = &c->classes.at[i];
 
 		row->name =
 			mem_format("%s %llu%s", size_allocator_names[row->allocator],
@@ -309,10 +278,10 @@ static void finish(struct sizes *out, struct sizes_count *c, const char *match,
 	out->correlation = correlation(c);
 	take_names(&c->types, c->by_type);
 	take_names(&c->sites, c->by_site);
-	arrange(&out->classes, c->classes, c->class_count, NULL, order);
+	arrange(&out->classes, c->classes.at, c->classes.count, NULL, order);
 	arrange(&out->types, c->by_type, c->types.count, match, order);
 	arrange(&out->sites, c->by_site, c->sites.count, match, order);
-	c->classes = c->by_type = c->by_site = NULL;
+	c->classes.at = c->by_type = c->by_site = NULL;
 }
 
 static void counting_free(struct sizes_count *c)
@@ -324,8 +293,8 @@ static void counting_free(struct sizes_count *c)
 		distribution_deinit(&c->octaves[i].ages);
 	free(c->by_type);
 	free(c->by_site);
-	free(c->classes);
-	free(c->cells);
+	free(c->classes.at);
+	hash_table_deinit(&c->index);
 	free(c);
 }
 

@@ -44,13 +44,12 @@ void used_pages_mark(struct used_pages *used, uint64_t address, uint64_t size, u
 
 void used_pages_each(const struct used_pages *used, used_pages_fn *each, void *context)
 {
-	for (size_t i = 0; i < used->map.room; i++) {
-		const struct used_range *range =
-			used->map.cells[i].key ? used->map.cells[i].value : NULL;
+	for (size_t i = 0; i < used->map.ranges.count; i++) {
+		const struct used_range *range = used->map.ranges.at[i].value;
 
-		if (range && !range->pages)
+		if (!range->pages)
 			each(context, range->all, RANGE_PAGES);
-		for (unsigned n = 0; range && range->pages && n < RANGE_PAGES; n++)
+		for (unsigned n = 0; range->pages && n < RANGE_PAGES; n++)
 			if (range->all | range->pages[n])
 				each(context, range->all | range->pages[n], 1);
 	}
@@ -58,8 +57,7 @@ void used_pages_each(const struct used_pages *used, used_pages_fn *each, void *c
 
 void used_pages_deinit(struct used_pages *used)
 {
-	for (size_t i = 0; i < used->map.room; i++)
-		if (used->map.cells[i].key)
-			free(((struct used_range *)used->map.cells[i].value)->pages);
+	for (size_t i = 0; i < used->map.ranges.count; i++)
+		free(((struct used_range *)used->map.ranges.at[i].value)->pages);
 	range_map_deinit(&used->map);
 }

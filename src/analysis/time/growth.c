@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../../base/hash.h"
+#include "../../base/hash_table.h"
 #include "../../base/mem.h"
 #include "../../base/text.h"
 
@@ -22,7 +23,7 @@ const char *const growth_policy_names[GROWTH_POLICIES] = {
 
 /* A buffer that has grown, by the block that it is now. */
 struct chain {
-	uint64_t address; /* 0: the cell is empty */
+	uint64_t address;
 	uint32_t process, group;
 	uint64_t first, size, cumulative, steps, last_step;
 };
@@ -43,56 +44,50 @@ struct growth_finder {
 	const struct groups *groups;
 	struct growth_row *rows;
 	struct steps *steps;
-	struct chain *chains; /* open addressing; a power of two */
-	size_t chain_room, chain_count;
+	VEC(struct chain) chains;
+	struct hash_table index; /* of chains */
 	struct latest *latest; /* by thread id */
 	size_t latest_count;
 };
 
 /* ---- tables ---- */
 
-static struct chain *chain_cell(const struct growth_finder *f, uint32_t process, uint64_t address)
+static uint32_t find_chain(const struct growth_finder *f, uint32_t process, uint64_t address)
 {
-	size_t i = hash_pair(address, process) & (f->chain_room - 1);
-
-	while (f->chains[i].address &&
-	       (f->chains[i].address != address || f->chains[i].process != process))
-		i = (i + 1) & (f->chain_room - 1);
-	return &f->chains[i];
+	return hash_table_find(&f->index, hash_pair(address, process), i,
+			       f->chains.at[i].address == address &&
+				       f->chains.at[i].process == process);
 }
 
 static void chain_put(struct growth_finder *f, const struct chain *chain)
 {
-	struct chain *cell;
+	uint32_t at = find_chain(f, chain->process, chain->address);
 
-	if ((f->chain_count + 1) * 2 > f->chain_room) {
-		struct chain *old = f->chains;
-		size_t room = f->chain_room;
-
-		f->chain_room = room ? room * 2 : 256;
-		f->chains = mem_zero(f->chain_room, sizeof(*f->chains));
-		for (size_t i = 0; i < room; i++)
-			if (old[i].address)
-				*chain_cell(f, old[i].process, old[i].address) = old[i];
-		free(old);
+	if (at == HASH_NONE) {
+		at = (uint32_t)f->chains.count;
+		vec_push(&f->chains);
+		hash_table_add(&f->index, hash_pair(chain->address, chain->process), at);
 	}
-	cell = chain_cell(f, chain->process, chain->address);
-	f->chain_count += !cell->address;
-	*cell = *chain;
+	f->chains.at[at] = *chain;
 }
 
 /* Takes it out; false: there is none. */
 static bool chain_take(struct growth_finder *f, uint32_t process, uint64_t address,
 		       struct chain *out)
 {
-	struct chain *cell = f->chain_count ? chain_cell(f, process, address) : NULL;
+	uint32_t at = find_chain(f, process, address), last = (uint32_t)f->chains.count - 1;
+	const struct chain *filler;
 
-	if (!cell || !cell->address)
+	if (at == HASH_NONE)
 		return false;
-	*out = *cell;
-	hash_take_out(f->chains, f->chain_room - 1, cell, address, other,
-		      hash_pair(other->address, other->process) & (f->chain_room - 1));
-	f->chain_count--;
+	*out = f->chains.at[at];
+	hash_table_remove(&f->index, hash_pair(address, process), at);
+	if (at != last) {
+		filler = &f->chains.at[last];
+		hash_table_move(&f->index, hash_pair(filler->address, filler->process), last, at);
+		f->chains.at[at] = *filler;
+	}
+	f->chains.count--;
 	return true;
 }
 
@@ -272,7 +267,8 @@ struct shiny_err *growth_load(struct store *store, const struct filter *filter, 
 	}
 	free(f.rows);
 	free(f.steps);
-	free(f.chains);
+	free(f.chains.at);
+	hash_table_deinit(&f.index);
 	free(f.latest);
 	groups_deinit(&groups);
 	if (err)

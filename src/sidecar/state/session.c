@@ -85,11 +85,10 @@ void session_put_stream(struct session *session, struct stream *stream, uint64_t
 
 uint32_t session_tag(struct session *session, const char *name)
 {
-	uint32_t id = 0;
-	bool is_new = false;
+	size_t known = session->tags.count;
+	uint32_t id = texts_put(&session->tags, name) + 1;
 
-	session_fail(session, intern_get(&session->tags, name, &id, &is_new));
-	if (is_new)
+	if (session->tags.count > known)
 		session_fail(session, store_put_tag(session->store, id, name));
 	return id;
 }

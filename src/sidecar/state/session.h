@@ -16,7 +16,7 @@
 
 #include "../../../symbolizer/sym.h"
 #include "../../base/mem.h"
-#include "../../store/intern.h"
+#include "../../base/texts.h"
 #include "../../store/store.h"
 #include "../proc/priority.h"
 #include "../ring/ring_file.h"
@@ -53,7 +53,7 @@ struct session {
 	uint8_t boot_id[16]; /* this machine's, now */
 	struct ids ids;
 	struct classes classes;
-	struct intern tags;              /* names; ids as in table tag */
+	struct texts tags; /* names; their places + 1 are ids of table tag */
 	uint64_t pid_namespace;          /* inode of our own; 0 unknown */
 	VEC(struct ring_file *) rings;   /* all, for ever */
 	VEC(struct ring_file *) present; /* those whose file is not removed */

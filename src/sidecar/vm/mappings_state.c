@@ -8,17 +8,12 @@
 
 uint32_t memory_text(struct memory_watch *watch, const char *text)
 {
-	uint32_t id = 0;
-	bool is_new;
-	struct shiny_err *err = *text ? intern_get(&watch->texts, text, &id, &is_new) : NULL;
-
-	shiny_err_free(err); /* without memory, the text is missing */
-	return id;
+	return *text ? texts_put(&watch->texts, text) + 1 : 0;
 }
 
 const char *memory_text_of(const struct memory_watch *watch, uint32_t id)
 {
-	return id ? watch->texts.strings[id - 1] : NULL;
+	return id ? watch->texts.at[id - 1] : NULL;
 }
 
 struct memory_watch *memory_watch_create(uint64_t period)
@@ -45,7 +40,7 @@ void memory_watch_destroy(struct memory_watch *watch)
 	free(watch->look.shared.at);
 	free(watch->look.bounds.at);
 	free(watch->look.counts.at);
-	intern_deinit(&watch->texts);
+	texts_deinit(&watch->texts);
 	smaps_deinit(&watch->look.smaps);
 	free(watch);
 }

@@ -8,7 +8,7 @@
 #ifndef SHINY_MAPPINGS_STATE_H
 #define SHINY_MAPPINGS_STATE_H
 
-#include "../../store/intern.h"
+#include "../../base/texts.h"
 #include "../../store/store.h"
 #include "../proc/errands.h"
 #include "segments.h"
@@ -73,7 +73,7 @@ enum look_state {
 struct memory_watch {
 	uint64_t period; /* ns; 0 off */
 	uint32_t ids;    /* the last segment's */
-	struct intern texts;
+	struct texts texts;
 	uint32_t heap;     /* id of "[heap]" */
 	uint32_t pools[2]; /* of PartitionAlloc's name for its memory, as it gives it and as kernels
 	                    * show it */

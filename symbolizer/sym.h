@@ -181,6 +181,19 @@ enum { SYM_CLIMB_MAX = 4 }; /* so many of a stack's return addresses are asked *
  * business of its caller, who is asked next. */
 bool sym_site_warm(struct sym *sym, const struct sym_call *call);
 
+/* Where the function around a return address begins: from symbols, else from the table for
+ * exceptions. False: not known. */
+bool sym_call_function(const struct sym_call *call, uint64_t *low);
+
+/* Does the function around a return address give the block to its caller as it got it? Not cached:
+ * a walk over its code. */
+enum sym_passes {
+	SYM_PASSES_NOT,
+	SYM_PASSES_DECLARED, /* and it is declared so: void *f(…, size_t, …), a wrapper */
+	SYM_PASSES_CODE,     /* nothing is declared: a wrapper if many call it for many sizes */
+};
+enum sym_passes sym_call_passes(const struct sym_call *call);
+
 /* What was read of blocks' vptrs. */
 struct sym_reading {
 	const struct sym_vtable *vtable; /* NULL: no vptr was seen */

@@ -135,8 +135,8 @@ CREATE TABLE stack_tail (
 	tail INTEGER -- stack_tail.id with the further callers, NULL no more
 );
 
--- Call sites, made when the recording is finished: the first function of a stack, inline functions expanded, that is not in
--- table boring. Stacks with the same function, file and line (or the same nameless address) share a site.
+-- Call sites, made when the recording is finished: the first function of a stack, inline functions
+-- expanded, that is neither in table boring nor, with its frame, in table wrapper. Stacks with the same function, file and line (or the same nameless address) share a site.
 CREATE TABLE site (
 	id INTEGER PRIMARY KEY, -- id in this file
 	frame INTEGER, -- frame.id of one stack of the site
@@ -144,6 +144,12 @@ CREATE TABLE site (
 	function INTEGER, -- function.id, NULL unknown
 	source INTEGER, -- source.id, NULL unknown
 	line INTEGER -- line in the source, 0 unknown
+);
+
+-- Frames in allocation wrappers that were found: functions that hand a block on to their callers as
+-- they got it, and that are declared so or called by many. They are nobody's call site.
+CREATE TABLE wrapper (
+	frame INTEGER PRIMARY KEY -- frame.id
 );
 
 -- Functions and modules that are not anybody's call site: allocation functions, wrappers, the C++ library. Data, not code.

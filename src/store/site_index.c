@@ -7,9 +7,10 @@
  *
  * The innermost frame of an allocation is often std::vector<T>::_M_realloc_insert or g_malloc:
  * true, and of no use to anybody. The site is the first function, inline functions expanded, that
- * table `boring` does not name; a stack in which all is boring keeps its innermost function. A
- * function without a name is interesting unless its module is boring (libc, libstdc++). The rule is
- * data in the file, so that a reader of the file can see, and redo, what was skipped.
+ * table `boring` does not name and whose frame table `wrapper` does not have; a stack in which all
+ * is boring keeps its innermost function. A function without a name is interesting unless its
+ * module is boring (libc, libstdc++). The rules are data in the file, so that a reader of the file
+ * can see, and redo, what was skipped.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -31,7 +32,7 @@ struct site_key {
 
 struct site_frame {
 	uint32_t module;
-	bool interesting;
+	bool interesting, wrapper;
 	uint64_t vaddr;
 	uint32_t function, source, line; /* the first interesting line, else the innermost one */
 };
@@ -174,6 +175,15 @@ static struct shiny_err *take_module(struct site_finder *f, sqlite3_stmt *row)
 	return NULL;
 }
 
+static struct shiny_err *take_wrapper(struct site_finder *f, sqlite3_stmt *row)
+{
+	int64_t frame = sqlite3_column_int64(row, 0);
+
+	if (frame > 0 && (size_t)frame < f->frame_limit)
+		f->frames[frame].wrapper = true;
+	return NULL;
+}
+
 /* Rows: frame, module, vaddr, depth, function, source, line; innermost first. */
 static struct shiny_err *take_line(struct site_finder *f, sqlite3_stmt *row)
 {
@@ -186,6 +196,7 @@ static struct shiny_err *take_line(struct site_finder *f, sqlite3_stmt *row)
 	if (frame->interesting)
 		return NULL;
 	frame->interesting =
+		!frame->wrapper &&
 		!(frame->module < f->module_limit && f->boring_modules[frame->module]) &&
 		!(function < f->function_limit && f->boring_functions[function]);
 	if (first || frame->interesting) {
@@ -297,6 +308,7 @@ static struct shiny_err *find_all(struct site_finder *f)
 			   take_limits));
 	SHINY_TRY(each_row(f, "SELECT id, name FROM function", take_function));
 	SHINY_TRY(each_row(f, "SELECT id, path FROM module", take_module));
+	SHINY_TRY(each_row(f, "SELECT frame FROM wrapper", take_wrapper));
 	SHINY_TRY(each_row(
 		f,
 		"SELECT f.id, f.module, f.vaddr, COALESCE(l.depth, 0), l.function, l.source, "

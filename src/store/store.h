@@ -19,7 +19,7 @@
 #include "../base/err.h"
 #include "event.h"
 
-#define STORE_SCHEMA_VERSION 8
+#define STORE_SCHEMA_VERSION 9
 
 struct store;
 
@@ -201,6 +201,8 @@ SHINY_MUST_CHECK struct shiny_err *store_put_frame(struct store *store, uint32_t
 						   /* again: replaces */
 						   const struct store_frame_line *lines,
 						   size_t line_count);
+/* The frame lies in an allocation wrapper: it is nobody's call site. */
+SHINY_MUST_CHECK struct shiny_err *store_put_wrapper(struct store *store, uint32_t frame);
 SHINY_MUST_CHECK struct shiny_err *store_put_stack(struct store *store, uint32_t id,
 						   const uint32_t *frames, size_t count);
 /* again: replaces */

@@ -44,6 +44,7 @@ static const struct timespec log_pause = { .tv_nsec = 10000000 };
 	X(FRAME, "INSERT OR REPLACE INTO frame VALUES (?, ?, ?)")                                 \
 	X(FRAME_LINES_GONE, "DELETE FROM frame_line WHERE frame = ?")                             \
 	X(FRAME_LINE, "INSERT INTO frame_line VALUES (?, ?, ?, ?, ?, ?)")                         \
+	X(WRAPPER, "INSERT OR REPLACE INTO wrapper VALUES (?)")                                   \
 	X(STACK, "INSERT OR REPLACE INTO stack VALUES (?, NULL, ?, ?, ?, ?, ?, ?, ?)")            \
 	X(STACK_TAIL, "INSERT INTO stack_tail VALUES (?, ?, ?, ?, ?, ?, ?, ?)")                   \
 	X(VTABLE, "INSERT OR REPLACE INTO vtable VALUES (?, ?, ?, ?, ?, ?)")                      \
@@ -541,6 +542,14 @@ static void part(struct row_writer *row, const struct stack_part *part)
 	for (int i = 0; i < STACK_PART; i++)
 		number_or_null(row, part->frames[i]);
 	number_or_null(row, part->tail);
+}
+
+struct shiny_err *store_put_wrapper(struct store *store, uint32_t frame)
+{
+	struct row_writer row = row_begin(store, STATEMENT_WRAPPER);
+
+	number(&row, frame);
+	return row_end(&row);
 }
 
 struct shiny_err *store_put_stack(struct store *store, uint32_t id, const uint32_t *frames,

@@ -117,6 +117,11 @@ static void emit_first(void *context, const struct flow_fact *fact)
 	struct flow_walk *walk = context;
 	struct flow *out = walk->out;
 
+	if (fact->kind == FLOW_WRITE) { /* there are many, and one says it all */
+		if (fact->offset > out->written)
+			out->written = fact->offset;
+		return;
+	}
 	for (size_t i = 0; i < out->fact_count; i++)
 		if (same_fact(&out->facts[i], fact))
 			return;
@@ -514,6 +519,7 @@ bool flow_follow(const struct flow_code *code, uint64_t start, uint64_t low, uin
 	bool done = false;
 
 	memset(out, 0, sizeof(*out));
+	out->written = INT64_MIN;
 	if (walk && path) {
 		walk->code = code;
 		walk->out = out;

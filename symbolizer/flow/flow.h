@@ -52,6 +52,8 @@ struct flow {
 	struct flow_fact facts[FLOW_FACTS]; /* nearest first, in instructions from the start; of two
 	                                     * as near the fall-through arm's */
 	size_t fact_count;
+	int64_t written;                    /* the highest offset of a FLOW_WRITE; INT64_MIN: there
+	                                     * was none */
 	struct flow_state *states;          /* by vaddr; a place visited twice keeps what both
 	                                     * visits agree on */
 	size_t state_count;

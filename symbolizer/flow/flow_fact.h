@@ -48,6 +48,8 @@ enum flow_kind {
 			place). Base FLOW_NONE: at the address `value` of this file, or, with value
 			0, at  `callee.symbol` of another file + `displacement`. Frame slots too,
 			except by push */
+	FLOW_WRITE,  /* anything else but zero was stored at the pointer + `offset`; INT64_MAX: +
+			an index. No fact of its own: see struct flow */
 	FLOW_RETURN, /* the function returned with the pointer + `offset` in rax */
 	FLOW_LOST, /* the walk ended here: out of steps, out of room for facts, code that can't be
 		      * read, or an indirect jump */

@@ -266,6 +266,33 @@ void flow_emit_store(const struct flow_context *step, const ZydisDecodedOperand 
 	step->emit(step->context, &fact);
 }
 
+/* memset, as compilers write it out. */
+static bool clears(const struct flow_context *step)
+{
+	const ZydisDecodedOperand *from = &step->instruction->operands[1];
+
+	return step->instruction->decoded.meta.category == ZYDIS_CATEGORY_STRINGOP ||
+	       (step->instruction->decoded.mnemonic == ZYDIS_MNEMONIC_MOV &&
+		from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && !from->imm.value.u);
+}
+
+/* Says so where the operand lies in the block, and more than zeros are written. */
+static void emit_write(const struct flow_context *step, const ZydisDecodedOperand *operand,
+		       const struct flow_value *address)
+{
+	struct flow_fact fact = flow_fact_of(step, FLOW_WRITE);
+	unsigned base = flow_number_of(operand->mem.base);
+
+	if (address->kind == VALUE_POINTER)
+		fact.offset = address->number;
+	else if (base != FLOW_NONE && step->machine->registers[base].kind == VALUE_POINTER)
+		fact.offset = INT64_MAX;
+	else
+		return;
+	if (!clears(step))
+		step->emit(step->context, &fact);
+}
+
 void flow_store_word(const struct flow_context *step, const ZydisDecodedOperand *operand,
 		     int64_t into, struct flow_value value)
 {
@@ -287,6 +314,8 @@ void flow_store_word(const struct flow_context *step, const ZydisDecodedOperand 
 			fact.displacement = value.number;
 		}
 		step->emit(step->context, &fact);
+	} else {
+		emit_write(step, operand, &address);
 	}
 }
 
@@ -294,6 +323,7 @@ void flow_forget_memory(const struct flow_context *step, const ZydisDecodedOpera
 {
 	struct flow_value address = flow_address_of(step, operand);
 
+	emit_write(step, operand, &address);
 	if (address.kind == VALUE_RSP || address.kind == VALUE_RBP)
 		flow_places_forget(step->machine, address.kind, address.number, operand->size / 8);
 }

@@ -168,6 +168,8 @@ static void say_flow(struct rule_work *work)
 			evidence_say(work->evidence, 2, "0x%llx: pointer%+lld returned%s", at,
 				     offset, certain);
 			break;
+		case FLOW_WRITE: /* is no fact */
+			break;
 		case FLOW_LOST:
 			evidence_say(work->evidence, 2, "0x%llx: not followed further", at);
 			break;

@@ -376,6 +376,9 @@ static void write_fact(const struct opened *opened, const struct flow_fact *fact
 		snprintf(out, room, "%s %s %s%+ld%s", fact->kind == FLOW_CALL ? "call" : "jump",
 			 callee, argument_names[fact->argument], (long)fact->offset, mark);
 		break;
+	case FLOW_WRITE:
+		snprintf(out, room, "write at %+ld", (long)fact->offset);
+		break;
 	case FLOW_VTABLE:
 		name_object(opened, fact->value, object, sizeof(object));
 		if (!fact->value)

@@ -25,6 +25,7 @@
 #include "block_types.h"
 #include "resolve_ahead.h"
 #include "unprobed.h"
+#include "wrappers.h"
 
 enum { LINES = 64 };
 
@@ -484,6 +485,7 @@ void finish_session(struct session *session, struct sidecar_summary *out)
 		name_vtables(session, modules, vtables);
 		memory_finish(session, modules);
 		types_conclude(session, &(struct types_names){ sym, modules, vtables });
+		wrappers_find(session, modules);
 	}
 	/* the first question to a module may have found more, and says what to do about the rest */
 	for (size_t i = 0; !session->err && i < module_count; i++)

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wrappers.h"
+
+#include <stdlib.h>
+
+#include "../../base/mem.h"
+
+/* A stack's way through a function, at some depth; one for each size that is known of its blocks.
+ */
+struct wrapper_use {
+	uint32_t module;
+	uint64_t function; /* where it begins */
+	uint32_t stack, frame;
+	uint64_t caller, size;
+};
+
+struct wrapper_search {
+	struct session *session;
+	struct sym_module *const *modules;
+	uint64_t *functions; /* by frame index: where its function begins + 1; 0 not asked yet */
+	uint8_t *passes;     /* by frame index: enum sym_passes + 1; 0 not asked yet */
+	bool *serves;	     /* by frame index: its function is a wrapper for many */
+	bool *wrapper;	     /* by frame index: written down */
+	VEC(struct wrapper_use) uses;
+};
+
+static struct sym_call call_of(const struct wrapper_search *w, uint32_t frame)
+{
+	const struct id_place *place = &w->session->ids.frames.at[frame];
+
+	return (struct sym_call){ place->module ? w->modules[place->module] : NULL, place->vaddr };
+}
+
+/* The function of a frame; of one that is not known the return address, which is as good to tell
+ * callers apart. */
+static uint64_t function_of(struct wrapper_search *w, uint32_t frame)
+{
+	struct sym_call call = call_of(w, frame);
+	uint64_t low;
+
+	if (!w->functions[frame])
+		w->functions[frame] = (sym_call_function(&call, &low) ? low : call.vaddr) + 1;
+	return w->functions[frame] - 1;
+}
+
+static enum sym_passes passes_of(struct wrapper_search *w, uint32_t frame)
+{
+	struct sym_call call = call_of(w, frame);
+
+	if (!w->passes[frame])
+		w->passes[frame] = (uint8_t)(sym_call_passes(&call) + 1);
+	return (enum sym_passes)(w->passes[frame] - 1);
+}
+
+/* The stack's frame at `depth`; false: it has none, or one further in does not pass the block on.
+ */
+static bool frame_at(struct wrapper_search *w, uint32_t stack, unsigned depth, uint32_t *frame)
+{
+	const struct ids *ids = &w->session->ids;
+	const struct id_stack *s = &ids->stacks.at[stack - 1];
+
+	if (depth + 1 >= s->count) /* the outermost function calls for nobody */
+		return false;
+	for (unsigned i = 0; i < depth; i++)
+		if (w->passes[ids->stack_frames.at[s->first + i] - 1] < SYM_PASSES_DECLARED + 1)
+			return false;
+	*frame = ids->stack_frames.at[s->first + depth] - 1;
+	return ids->frames.at[*frame].module != 0;
+}
+
+static void add_use(struct wrapper_search *w, uint32_t stack, unsigned depth, uint64_t size)
+{
+	const struct ids *ids = &w->session->ids;
+	uint32_t frame, caller;
+
+	if (!frame_at(w, stack, depth, &frame))
+		return;
+	caller = ids->stack_frames.at[ids->stacks.at[stack - 1].first + depth + 1] - 1;
+	*vec_push(&w->uses) = (struct wrapper_use){ .module = ids->frames.at[frame].module,
+						    .function = function_of(w, frame),
+						    .stack = stack,
+						    .frame = frame,
+						    .caller = function_of(w, caller),
+						    .size = size };
+}
+
+static void collect(struct wrapper_search *w, unsigned depth)
+{
+	w->uses.count = 0;
+	for (uint32_t p = 0; p < w->session->processes.count; p++) {
+		const struct stats *stats = &w->session->processes.at[p]->stats;
+
+		for (uint32_t i = 0; i < stats->sites.count; i++) {
+			const struct site *site = &stats->sites.at[i];
+
+			if (!site->stack || site->api == SHINY_API_COLLECTED)
+				continue;
+			for (const struct tally *s = site->stats; s; s = s->next) {
+				add_use(w, site->stack, depth, s->min_size);
+				if (s->max_size != s->min_size)
+					add_use(w, site->stack, depth, s->max_size);
+			}
+		}
+	}
+}
+
+static int by_function(const void *left, const void *right)
+{
+	const struct wrapper_use *a = left, *b = right;
+
+	if (a->module != b->module)
+		return a->module < b->module ? -1 : 1;
+	if (a->function != b->function)
+		return a->function < b->function ? -1 : 1;
+	return (a->frame > b->frame) - (a->frame < b->frame);
+}
+
+static int by_number(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
+
+/* Sorts; at most `enough` are counted. */
+static size_t different(uint64_t *numbers, size_t count, size_t enough)
+{
+	size_t found = count != 0;
+
+	qsort(numbers, count, sizeof(*numbers), by_number);
+	for (size_t i = 1; i < count && found < enough; i++)
+		found += numbers[i] != numbers[i - 1];
+	return found;
+}
+
+/* Many call it, for many sizes. */
+static bool is_busy(const struct wrapper_use *uses, size_t count)
+{
+	uint64_t *numbers = mem_zero(count, sizeof(*numbers));
+	bool busy;
+
+	for (size_t i = 0; i < count; i++)
+		numbers[i] = uses[i].caller;
+	busy = different(numbers, count, WRAPPER_CALLERS) >= WRAPPER_CALLERS;
+	for (size_t i = 0; i < count; i++)
+		numbers[i] = uses[i].size;
+	busy = busy && different(numbers, count, WRAPPER_SIZES) >= WRAPPER_SIZES;
+	free(numbers);
+	return busy;
+}
+
+/* The uses of one function. Each of its calls is asked: it may allocate for itself, too. */
+static size_t judge(struct wrapper_search *w, const struct wrapper_use *uses, size_t count)
+{
+	bool busy = is_busy(uses, count);
+	size_t passing = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		enum sym_passes passes = passes_of(w, uses[i].frame);
+
+		passing += passes != SYM_PASSES_NOT;
+		w->serves[uses[i].frame] |=
+			passes == SYM_PASSES_DECLARED || (passes == SYM_PASSES_CODE && busy);
+	}
+	return passing;
+}
+
+/* What only a wrapper calls is one, too: of the frames that pass the block on, those up to the
+ * outermost one that serves many. */
+static void mark(struct wrapper_search *w, uint32_t stack)
+{
+	const struct ids *ids = &w->session->ids;
+	uint32_t frame, outermost = 0;
+
+	for (unsigned depth = 0; depth < WRAPPER_DEPTH && frame_at(w, stack, depth, &frame);
+	     depth++)
+		if (w->serves[frame])
+			outermost = depth + 1;
+	for (unsigned depth = 0; depth < outermost; depth++) {
+		frame = ids->stack_frames.at[ids->stacks.at[stack - 1].first + depth] - 1;
+		if (w->wrapper[frame])
+			continue;
+		w->wrapper[frame] = true;
+		session_fail(w->session, store_put_wrapper(w->session->store, frame + 1));
+	}
+}
+
+void wrappers_find(struct session *session, struct sym_module *const *modules)
+{
+	size_t frames = session->ids.frames.count + 1;
+	struct wrapper_search w = { .session = session,
+				    .modules = modules,
+				    .functions = mem_zero(frames, sizeof(*w.functions)),
+				    .passes = mem_zero(frames, sizeof(*w.passes)),
+				    .serves = mem_zero(frames, sizeof(*w.serves)),
+				    .wrapper = mem_zero(frames, sizeof(*w.wrapper)) };
+	size_t passing = 1;
+
+	for (unsigned depth = 0; depth < WRAPPER_DEPTH && passing; depth++) {
+		passing = 0;
+		collect(&w, depth);
+		if (w.uses.count)
+			qsort(w.uses.at, w.uses.count, sizeof(*w.uses.at), by_function);
+		for (size_t i = 0, next; i < w.uses.count; i = next) {
+			for (next = i + 1; next < w.uses.count &&
+					   w.uses.at[next].module == w.uses.at[i].module &&
+					   w.uses.at[next].function == w.uses.at[i].function;)
+				next++;
+			passing += judge(&w, &w.uses.at[i], next - i);
+		}
+	}
+	for (uint32_t i = 1; i <= session->ids.stacks.count; i++)
+		mark(&w, i);
+	free(w.functions);
+	free(w.passes);
+	free(w.serves);
+	free(w.wrapper);
+	free(w.uses.at);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * wrappers.h: finds the functions through which a program allocates: its own malloc, whose call
+ * sites are everywhere and say nothing.
+ *
+ * Runs: sidecar. Signals: no. Allocates: yes, some 20 bytes a stack and frame. Threads: one.
+ *
+ * A wrapper is found, not listed: it hands the block on to its caller as it got it, and it is
+ * declared so, void *f(…, size_t, …). Without debug information its code has to show the first,
+ * and its calls the second: WRAPPER_CALLERS functions call it for blocks of WRAPPER_SIZES sizes.
+ * From the inside outwards: what calls a function that is no wrapper is none either.
+ */
+#ifndef SHINY_WRAPPERS_H
+#define SHINY_WRAPPERS_H
+
+#include "../../../symbolizer/sym.h"
+#include "../state/session.h"
+
+enum { WRAPPER_CALLERS = 3, WRAPPER_SIZES = 3, WRAPPER_DEPTH = 6 };
+
+/* Writes the frames that lie in wrappers to the session's file. `modules`: by module id. */
+void wrappers_find(struct session *session, struct sym_module *const *modules);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * wrappers.c: allocates through functions that are wrappers, and through functions that look like
+ * ones and are not. Says of each block, by the function that should be its call site:
+ *
+ *   site FUNCTION BLOCKS BYTES
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NOINLINE __attribute__((noinline, noclone))
+
+static struct {
+	const char *function;
+	long blocks, bytes;
+} sites[64];
+static int site_count;
+static volatile long used;
+static void *volatile kept;
+
+static void note(const char *function, size_t bytes)
+{
+	int i = 0;
+
+	while (i < site_count && strcmp(sites[i].function, function) != 0)
+		i++;
+	sites[i].function = function;
+	site_count += i == site_count;
+	sites[i].blocks++;
+	sites[i].bytes += (long)bytes;
+}
+
+/* ---- wrappers ---- */
+
+NOINLINE static void *wrap(size_t bytes)
+{
+	void *block = malloc(bytes);
+
+	if (!block)
+		abort();
+	used += (long)bytes;
+	return block;
+}
+
+NOINLINE static void *wrap_clear(size_t bytes)
+{
+	void *block = wrap(bytes);
+
+	memset(block, 0, bytes);
+	used++;
+	return block;
+}
+
+/* Its blocks begin with their size. */
+NOINLINE static void *wrap_header(size_t bytes)
+{
+	size_t *block = malloc(bytes + 16);
+
+	if (!block)
+		abort();
+	block[0] = bytes;
+	used += (long)bytes;
+	return block + 2;
+}
+
+/* What only a wrapper calls, whatever it is called by. */
+NOINLINE static void *wrap_inner(size_t bytes)
+{
+	void *block = malloc(bytes);
+
+	used++;
+	return block;
+}
+NOINLINE static void *wrap_outer(size_t bytes)
+{
+	void *block = wrap_inner(bytes + 1);
+
+	used++;
+	return block;
+}
+
+/* ---- no wrappers ---- */
+
+struct buffer {
+	size_t room, count;
+	char bytes[];
+};
+
+/* Makes an object, of any size. */
+NOINLINE static struct buffer *buffer_new(size_t room)
+{
+	struct buffer *buffer = malloc(sizeof(*buffer) + room);
+
+	buffer->room = room;
+	buffer->count = 0;
+	return buffer;
+}
+
+/* Makes a text. */
+NOINLINE static char *text_of(const char *text, size_t times)
+{
+	size_t bytes = strlen(text) * times + 1;
+	char *out = malloc(bytes);
+
+	for (size_t i = 0; i < bytes - 1; i++)
+		out[i] = text[i % strlen(text)];
+	out[bytes - 1] = '\0';
+	return out;
+}
+
+/* Keeps what it returns. */
+NOINLINE static char *pool_more(char **pool, size_t bytes)
+{
+	char *block = malloc(bytes);
+
+	*pool = block;
+	return block;
+}
+
+/* Hands its block to an initializer. */
+NOINLINE static void init(void *object, size_t bytes)
+{
+	memset(object, 1, bytes);
+	used++;
+}
+NOINLINE static char *made(size_t bytes)
+{
+	char *block = malloc(bytes);
+
+	init(block, bytes);
+	return block;
+}
+
+/* Returns no block. */
+NOINLINE static long measure(size_t bytes)
+{
+	char *block = malloc(bytes);
+
+	kept = block;
+	used++;
+	return used;
+}
+
+/* ---- callers ---- */
+
+#define CALLER(name, n)                                                                            \
+	NOINLINE static void name(void)                                                            \
+	{                                                                                          \
+		char *pool;                                                                        \
+                                                                                                   \
+		kept = wrap(n);                                                                    \
+		note(#name, n);                                                                    \
+		kept = wrap_clear(n + 1);                                                          \
+		note(#name, n + 1);                                                                \
+		kept = wrap_header(n + 2);                                                         \
+		note(#name, n + 18);                                                               \
+		kept = wrap_outer(n + 3);                                                          \
+		note(#name, n + 4);                                                                \
+		kept = buffer_new(n);                                                              \
+		note("buffer_new", sizeof(struct buffer) + n);                                     \
+		kept = text_of("ab", n);                                                           \
+		note("text_of", 2 * n + 1);                                                        \
+		kept = pool_more(&pool, n);                                                        \
+		note("pool_more", n);                                                              \
+		kept = made(n);                                                                    \
+		note("made", n);                                                                   \
+		measure(n);                                                                        \
+		note("measure", n);                                                                \
+	}
+
+CALLER(caller_a, 100)
+CALLER(caller_b, 230)
+CALLER(caller_c, 360)
+CALLER(caller_d, 490)
+
+int main(void)
+{
+	static char buffer[1 << 16];
+
+	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
+	for (int i = 0; i < 5; i++) {
+		caller_a();
+		caller_b();
+		caller_c();
+		caller_d();
+	}
+	for (int i = 0; i < site_count; i++)
+		printf("site %s %ld %ld\n", sites[i].function, sites[i].blocks, sites[i].bytes);
+	return 0;
+}

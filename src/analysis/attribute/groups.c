@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/lower_bound.h"
 #include "../../base/mem.h"
 #include "../../base/text.h"
 #include "../query/type_name.h"
@@ -15,6 +16,7 @@ const char *const group_names[] = {
 	[GROUP_SITE] = "call site",
 	[GROUP_COMPONENT] = "component",
 	[GROUP_TAG] = "tag",
+	[GROUP_SAMPLE] = "sample",
 };
 
 struct named {
@@ -198,13 +200,53 @@ static struct shiny_err *load_tags(struct store *store, struct groups *g)
 	return err;
 }
 
+static struct shiny_err *load_samples(struct store *store, struct groups *g)
+{
+	VEC(struct group_key) keys = { 0 };
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = store_query(store,
+					    "SELECT DISTINCT process, stack, type FROM stat "
+					    "ORDER BY process, stack, type",
+					    &q);
+
+	while (!err && !(err = query_step(q, &row)) && row)
+		*vec_push(&keys) = (struct group_key){
+			query_id(q, 0, store_ids(store, "process")),
+			query_id(q, 1, store_ids(store, "stack")),
+			query_id(q, 2, store_ids(store, "type")),
+		};
+	query_end(q);
+	g->keys = keys.at;
+	g->count = keys.count + 1;
+	return err;
+}
+
+static int compare_keys(const struct group_key *a, const struct group_key *b)
+{
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	if (a->stack != b->stack)
+		return a->stack < b->stack ? -1 : 1;
+	return (a->type > b->type) - (a->type < b->type);
+}
+
+uint32_t groups_find_sample(const struct groups *g, const struct group_key *key)
+{
+	size_t count = g->count - 1;
+	size_t at = lower_bound(count, i, compare_keys(&g->keys[i], key) < 0);
+
+	return at < count && !compare_keys(&g->keys[at], key) ? (uint32_t)at + 1 : 0;
+}
+
 struct shiny_err *groups_load(struct store *store, enum group_by by, bool full, struct groups *out)
 {
 	struct groups groups = { .by = by };
-	struct shiny_err *err = by == GROUP_TYPE   ? load_types(store, full, &groups)
-				: by == GROUP_SITE ? load_sites(store, &groups)
-				: by == GROUP_TAG  ? load_tags(store, &groups)
-						   : load_components(store, &groups);
+	struct shiny_err *err = by == GROUP_TYPE     ? load_types(store, full, &groups)
+				: by == GROUP_SITE   ? load_sites(store, &groups)
+				: by == GROUP_TAG    ? load_tags(store, &groups)
+				: by == GROUP_SAMPLE ? load_samples(store, &groups)
+						     : load_components(store, &groups);
 
 	if (err) {
 		groups_deinit(&groups);
@@ -216,9 +258,10 @@ struct shiny_err *groups_load(struct store *store, enum group_by by, bool full, 
 
 void groups_deinit(struct groups *g)
 {
-	for (size_t i = 0; i < g->count; i++)
+	for (size_t i = 0; g->names && i < g->count; i++)
 		free(g->names[i]);
 	free(g->names);
+	free(g->keys);
 	free(g->of);
 	free(g->of_type);
 	*g = (struct groups){ 0 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * groups.h: what makes a row of an analysis over lives: the type of a block, its call site, the
- * component that owns it, or the tag of the thread that allocated it.
+ * component that owns it, the tag of the thread that allocated it, or its sample: its process, its
+ * stack and its type together, for exports that join rows of table stat with what a replay says.
  *
  * Runs: CLI. Signals: no. Allocates: yes, by distinct types, sites and stacks. Threads: one a
  * store.
@@ -12,15 +13,20 @@
 #include "component.h"
 #include "../replay/replay.h"
 
-enum group_by { GROUP_TYPE, GROUP_SITE, GROUP_COMPONENT, GROUP_TAG };
+enum group_by { GROUP_TYPE, GROUP_SITE, GROUP_COMPONENT, GROUP_TAG, GROUP_SAMPLE };
 extern const char *const group_names[]; /* "type", … */
+
+struct group_key { /* of a sample */
+	uint32_t process, stack, type;
+};
 
 struct groups {
 	enum group_by by;
 	/* name: "int[] in std::vector<int>", "parse (parser.c:12)", "blink"; group 0 is what has
-	 * none */
+	 * none. Samples have no names: NULL */
 	char **names;
 	size_t count;
+	struct group_key *keys; /* samples: keys[n - 1] is group n's; in ascending order */
 	uint32_t *of; /* type, stack or tag id → group; of components perhaps with
 	               * COMPONENT_ASK_TYPE */
 	size_t of_count;
@@ -37,15 +43,23 @@ SHINY_MUST_CHECK struct shiny_err *groups_load_components(struct store *store,
 							  struct groups *out);
 void groups_deinit(struct groups *groups);
 
+/* The group of a sample; 0: there is none. */
+uint32_t groups_find_sample(const struct groups *groups, const struct group_key *key);
+
 /* The row that a block belongs to: below groups->count. */
 static inline uint32_t groups_find(const struct groups *groups, const struct replay *replay,
 				   const struct replay_process *process, const struct life *life)
 {
-	uint32_t id = groups->by == GROUP_TYPE	? replay_type(replay, process, life)
-		      : groups->by == GROUP_TAG ? life->tag
-						: life->stack;
-	uint32_t group = id < groups->of_count ? groups->of[id] : 0;
+	uint32_t id, group;
 
+	if (groups->by == GROUP_SAMPLE)
+		return groups_find_sample(
+			groups, &(struct group_key){ process->id, life->stack,
+						     replay_type(replay, process, life) });
+	id = groups->by == GROUP_TYPE  ? replay_type(replay, process, life)
+	     : groups->by == GROUP_TAG ? life->tag
+				       : life->stack;
+	group = id < groups->of_count ? groups->of[id] : 0;
 	if (group & COMPONENT_ASK_TYPE) {
 		id = replay_type(replay, process, life);
 		group &= ~COMPONENT_ASK_TYPE;

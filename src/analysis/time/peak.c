@@ -371,7 +371,8 @@ static int by_bytes(const void *left, const void *right)
 
 	if (a->bytes != b->bytes)
 		return a->bytes < b->bytes ? 1 : -1;
-	return strcmp(a->name, b->name);
+	return a->name && b->name ? strcmp(a->name, b->name)
+				  : (a->group > b->group) - (a->group < b->group);
 }
 
 /*
@@ -403,9 +404,13 @@ static void take(const struct moment *m, const struct groups *groups, struct pea
 
 		if (cell->round == m->round && (cell->blocks || cell->bytes))
 			peak->rows[peak->count++] =
-				(struct peak_row){ groups->names[cell->group], cell->blocks,
-						   cell->bytes, cell->soon_blocks,
-						   cell->soon_bytes };
+				(struct peak_row){
+					.group = cell->group,
+					.name = groups->names ? groups->names[cell->group] : NULL,
+					.blocks = cell->blocks,
+					.bytes = cell->bytes,
+					.soon_blocks = cell->soon_blocks,
+					.soon_bytes = cell->soon_bytes };
 	}
 	balance(peak);
 	for (size_t i = 0; i < peak->count; i++) {

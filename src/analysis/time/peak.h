@@ -38,7 +38,8 @@ enum { PEAK_MARKS = 8 };
 #define PEAK_SOON  0.01
 
 struct peak_row {
-	const char *name; /* of struct peaks' groups */
+	uint32_t group;   /* of struct peaks' groups */
+	const char *name; /* its name; NULL where groups have none */
 	uint64_t blocks, bytes, soon_blocks, soon_bytes;
 };
 struct peak {

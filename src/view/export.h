@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * export.h: a session as a file of another program.
+ *
+ * Runs: CLI. Signals: no. Allocates: yes (mem.h). Threads: one a store.
+ *
+ * Sums over a file that was written are those of the verbs of shinyctl: each form says in its
+ * source what of it is which. Errors of the stream stay in it: ask ferror() once at the end.
+ */
+#ifndef SHINY_EXPORT_H
+#define SHINY_EXPORT_H
+
+#include <stdio.h>
+
+#include "profile.h"
+
+struct export_job {
+	struct store *store;
+	const struct filter *filter;
+	const struct profile *profile; /* NULL where the form has none */
+	enum profile_measure measure;  /* for forms that hold one */
+	const char *table;             /* for tables: a view's name without v_ */
+	const char *command; /* what was recorded */
+	uint32_t pid;        /* of its first process */
+	bool progress;
+	FILE *out;
+};
+
+/* A form, by the word of --to. */
+struct export_form {
+	const char *name;
+	bool profile, peak; /* it needs a profile; with what was live at the peak */
+	bool measure;       /* it holds one measure: --measure */
+	bool table;         /* it holds one table: --table */
+	bool binary;
+	struct shiny_err *(*write)(const struct export_job *job);
+};
+enum { EXPORT_FORMS = 10 };
+extern const struct export_form export_forms[EXPORT_FORMS]; /* in the order of --to's words */
+
+SHINY_MUST_CHECK struct shiny_err *export_folded(const struct export_job *job);
+SHINY_MUST_CHECK struct shiny_err *export_pprof(const struct export_job *job);
+SHINY_MUST_CHECK struct shiny_err *export_speedscope(const struct export_job *job);
+SHINY_MUST_CHECK struct shiny_err *export_dhat(const struct export_job *job);
+SHINY_MUST_CHECK struct shiny_err *export_massif(const struct export_job *job);
+SHINY_MUST_CHECK struct shiny_err *export_heaptrack(const struct export_job *job);
+SHINY_MUST_CHECK struct shiny_err *export_callgrind(const struct export_job *job);
+SHINY_MUST_CHECK struct shiny_err *export_trace(const struct export_job *job);
+SHINY_MUST_CHECK struct shiny_err *export_csv(const struct export_job *job);
+SHINY_MUST_CHECK struct shiny_err *export_jsonl(const struct export_job *job);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * export_callgrind.c: a callgrind profile, for KCachegrind and callgrind_annotate.
+ *
+ * Four costs: bytes and blocks live at the end, bytes and blocks allocated. A cost is the own cost
+ * of a stack's innermost function, and the inclusive cost of each call on it. Functions are known
+ * by their name and file. A function that is several times on a stack calls itself: as with
+ * callgrind, inclusive costs of such a cycle count more than once.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "../base/hash.h"
+#include "../base/hash_table.h"
+#include "export.h"
+
+enum { CALLGRIND_COSTS = 4, NO_CALLEE = UINT32_MAX };
+
+struct callgrind_cost { /* of a line itself, or of a call of `callee` from it */
+	uint32_t caller, callee; /* places in profile's lines; callee NO_CALLEE: its own */
+	uint64_t costs[CALLGRIND_COSTS];
+};
+struct callgrind_costs {
+	struct hash_table table;
+	VEC(struct callgrind_cost) rows;
+};
+
+static void add_cost(struct callgrind_costs *c, uint32_t caller, uint32_t callee,
+		     const struct sums *sums)
+{
+	const uint64_t costs[CALLGRIND_COSTS] = { sums->live_bytes, sums->live, sums->bytes,
+						  sums->allocs };
+	uint64_t hash = hash_pair(caller, callee);
+	uint32_t at = hash_table_find(&c->table, hash, i,
+				      c->rows.at[i].caller == caller &&
+					      c->rows.at[i].callee == callee);
+
+	if (at == HASH_NONE) {
+		at = (uint32_t)c->rows.count;
+		*vec_push(&c->rows) = (struct callgrind_cost){ caller, callee, { 0 } };
+		hash_table_add(&c->table, hash, at);
+	}
+	for (int i = 0; i < CALLGRIND_COSTS; i++)
+		c->rows.at[at].costs[i] += costs[i];
+}
+
+static void put_function(const struct export_job *job, uint32_t at, const char *prefix)
+{
+	const struct profile *p = job->profile;
+	const struct profile_line *line = at < p->lines.count ? &p->lines.at[at] : NULL;
+	const char *file = line ? profile_text(p, line->file) : "";
+
+	fprintf(job->out, "%s=%s\n%sfn=%s\n", *prefix ? "cfi" : "fl", *file ? file : "???", prefix,
+		line ? profile_text(p, line->function) : "(no stack)");
+}
+
+static void put_costs(const struct export_job *job, uint32_t at, const uint64_t *costs)
+{
+	const struct profile *p = job->profile;
+
+	fprintf(job->out, "%" PRIu32, at < p->lines.count ? p->lines.at[at].line : 0);
+	for (int i = 0; i < CALLGRIND_COSTS; i++)
+		fprintf(job->out, " %" PRIu64, costs[i]);
+	putc('\n', job->out);
+}
+
+struct shiny_err *export_callgrind(const struct export_job *job)
+{
+	const struct profile *p = job->profile;
+	struct callgrind_costs c = { 0 };
+	struct profile_walk walk = { 0 };
+
+	for (size_t i = 0; i < p->sample_count; i++) {
+		const struct profile_sample *sample = &p->samples[i];
+
+		if (!sample->sums.allocs && !sample->sums.live)
+			continue;
+		profile_walk(p, sample->stack, &walk);
+		add_cost(&c, walk.count ? walk.at[0] : (uint32_t)p->lines.count, NO_CALLEE,
+			 &sample->sums);
+		for (size_t k = 1; k < walk.count; k++)
+			add_cost(&c, walk.at[k], walk.at[k - 1], &sample->sums);
+	}
+	fprintf(job->out,
+		"# callgrind format\nversion: 1\ncreator: shinyctl " SHINY_VERSION_TEXT
+		"\ncmd: %s\npositions: line\n"
+		"event: LiveBytes : bytes live at the end\nevent: Live : blocks live at the end\n"
+		"event: Bytes : bytes allocated\nevent: Allocs : allocations\n"
+		"events: LiveBytes Live Bytes Allocs\n"
+		"summary: %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+		job->command, p->total.live_bytes, p->total.live, p->total.bytes, p->total.allocs);
+	for (size_t i = 0; i < c.rows.count; i++) {
+		const struct callgrind_cost *row = &c.rows.at[i];
+
+		putc('\n', job->out);
+		put_function(job, row->caller, "");
+		if (row->callee != NO_CALLEE) {
+			put_function(job, row->callee, "c");
+			fprintf(job->out, "calls=%" PRIu64 " %" PRIu32 "\n",
+				row->costs[CALLGRIND_COSTS - 1],
+				p->lines.at[row->callee].line);
+		}
+		put_costs(job, row->caller, row->costs);
+	}
+	hash_table_deinit(&c.table);
+	free(c.rows.at);
+	free(walk.at);
+	return NULL;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * export_folded.c: collapsed stacks, for flamegraph.pl, inferno and what else reads them: a line a
+ * stack, outermost function first, its weight last.
+ *
+ * One stack may be several lines, where several processes or types have it: readers add them up. A
+ * semicolon in a name becomes a comma, as it would be another function.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "export.h"
+
+static void put_name(FILE *out, const char *name)
+{
+	for (; *name; name++)
+		putc(*name == ';' ? ',' : *name, out);
+}
+
+struct shiny_err *export_folded(const struct export_job *job)
+{
+	const struct profile *p = job->profile;
+	struct profile_walk walk = { 0 };
+
+	for (size_t i = 0; i < p->sample_count; i++) {
+		const struct profile_sample *sample = &p->samples[i];
+		uint64_t weight = profile_weight(sample, job->measure);
+
+		if (!weight)
+			continue;
+		profile_walk(p, sample->stack, &walk);
+		for (size_t k = walk.count; k--;) {
+			put_name(job->out, profile_text(p, p->lines.at[walk.at[k]].function));
+			if (k)
+				putc(';', job->out);
+		}
+		fprintf(job->out, "%s %" PRIu64 "\n", walk.count ? "" : "(no stack)", weight);
+	}
+	free(walk.at);
+	return NULL;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * export_table.c: a public view of the session (docs/sql.md) as comma-separated values (RFC 4180)
+ * or as JSON lines. Their columns are those that the session itself documents.
+ *
+ * In CSV, NULL is an empty field, and each text stands in quotation marks: spreadsheets still take
+ * a text that begins with = for a formula, so that such a one, as well as one with +, - or @ in
+ * front, has an apostrophe before it.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/json.h"
+#include "export.h"
+
+struct table_columns {
+	VEC(char *) names;
+};
+
+static void free_columns(struct table_columns *columns)
+{
+	for (size_t i = 0; i < columns->names.count; i++)
+		free(columns->names.at[i]);
+	free(columns->names.at);
+}
+
+static bool is_name(const char *text)
+{
+	return *text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyz_0123456789")];
+}
+
+static struct shiny_err *unknown_table(struct store *store, const char *table)
+{
+	struct query *q = NULL;
+	bool row = false;
+	char *list = NULL;
+	struct shiny_err *err =
+		store_query(store, "SELECT group_concat(substr(object, 3), ', ') FROM "
+				   "(SELECT object FROM documentation WHERE kind = 'view' AND "
+				   "position = 0 AND object LIKE 'v\\_%' ESCAPE '\\' "
+				   "ORDER BY object)", &q);
+
+	if (!err && !(err = query_step(q, &row)) && row)
+		list = mem_text(query_text(q, 0));
+	query_end(q);
+	if (!err)
+		err = shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "export: --table: there is no "
+								  "table %s", table),
+				       "there are %s", list ? list : "none");
+	free(list);
+	return err;
+}
+
+static struct shiny_err *read_columns(struct store *store, const char *table,
+				      struct table_columns *out)
+{
+	struct query *q = NULL;
+	bool row = false;
+	char *view = mem_format("v_%s", is_name(table) ? table : "");
+	struct shiny_err *err = store_query(store,
+					    "SELECT name FROM documentation WHERE object = ?1 AND "
+					    "kind = 'view' AND position > 0 ORDER BY position",
+					    &q);
+
+	if (!err)
+		query_bind_text(q, 1, view);
+	/* a name that the schema cannot have could be SQL */
+	while (!err && !(err = query_step(q, &row)) && row)
+		if (is_name(query_text(q, 0)))
+			*vec_push(&out->names) = mem_text(query_text(q, 0));
+	query_end(q);
+	free(view);
+	if (!err && !out->names.count)
+		err = unknown_table(store, table);
+	return err;
+}
+
+/* Every column as it is, and its type: "SELECT a, typeof(a), b, typeof(b) FROM v_…". */
+static struct shiny_err *open_rows(struct store *store, const char *table,
+				   const struct table_columns *columns, struct query **out)
+{
+	char *sql = NULL;
+	size_t size;
+	FILE *text = open_memstream(&sql, &size);
+	struct shiny_err *err;
+
+	if (!text)
+		return SHINY_NO_MEMORY;
+	for (size_t i = 0; i < columns->names.count; i++) {
+		const char *name = columns->names.at[i];
+
+		fprintf(text, "%s \"%s\", typeof(\"%s\")", i ? "," : "SELECT", name, name);
+	}
+	fprintf(text, " FROM \"v_%s\"", table);
+	err = fclose(text) == 0 ? store_query(store, sql, out) : SHINY_NO_MEMORY;
+	free(sql);
+	return err;
+}
+
+static void put_quoted(FILE *out, const char *text)
+{
+	putc('"', out);
+	if (*text && strchr("=+-@", *text))
+		putc('\'', out);
+	for (; *text; text++) {
+		if (*text == '"')
+			putc('"', out);
+		putc(*text, out);
+	}
+	putc('"', out);
+}
+
+struct shiny_err *export_csv(const struct export_job *job)
+{
+	struct table_columns columns = { 0 };
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = read_columns(job->store, job->table, &columns);
+
+	if (!err)
+		err = open_rows(job->store, job->table, &columns, &q);
+	for (size_t i = 0; !err && i < columns.names.count; i++)
+		fprintf(job->out, "%s%s", i ? "," : "", columns.names.at[i]);
+	if (!err)
+		fputs("\r\n", job->out);
+	while (!err && !(err = query_step(q, &row)) && row) {
+		for (int i = 0; i < (int)columns.names.count; i++) {
+			const char *type = query_text(q, 2 * i + 1);
+
+			if (i)
+				putc(',', job->out);
+			if (strcmp(type, "text") == 0 || strcmp(type, "blob") == 0)
+				put_quoted(job->out, query_text(q, 2 * i));
+			else
+				fputs(query_text(q, 2 * i), job->out);
+		}
+		fputs("\r\n", job->out);
+	}
+	query_end(q);
+	free_columns(&columns);
+	return err;
+}
+
+struct shiny_err *export_jsonl(const struct export_job *job)
+{
+	struct table_columns columns = { 0 };
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = read_columns(job->store, job->table, &columns);
+
+	if (!err)
+		err = open_rows(job->store, job->table, &columns, &q);
+	while (!err && !(err = query_step(q, &row)) && row) {
+		struct json json;
+
+		json_init(&json, job->out);
+		json_object_line(&json, NULL);
+		for (int i = 0; i < (int)columns.names.count; i++) {
+			const char *name = columns.names.at[i], *type = query_text(q, 2 * i + 1);
+
+			if (strcmp(type, "integer") == 0)
+				json_signed(&json, name, query_number(q, 2 * i));
+			else if (strcmp(type, "real") == 0)
+				json_real(&json, name, strtod(query_text(q, 2 * i), NULL));
+			else if (strcmp(type, "null") == 0)
+				json_null(&json, name);
+			else
+				json_text(&json, name, query_text(q, 2 * i));
+		}
+		json_end(&json);
+	}
+	query_end(q);
+	free_columns(&columns);
+	return err;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * export_trace.c: Chrome's trace events in JSON, for ui.perfetto.dev and chrome://tracing: of each
+ * process counters of what is live, at the end of each interval of `shinyctl activity`, and the
+ * marks.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "../analysis/time/activity.h"
+#include "../analysis/time/marks.h"
+#include "../base/json.h"
+#include "export.h"
+
+static void begin_event(struct json *json, const char *phase, const char *name, uint32_t pid,
+			uint64_t ns)
+{
+	json_object_line(json, NULL);
+	json_text(json, "ph", phase);
+	json_text(json, "name", name);
+	json_number(json, "pid", pid);
+	json_real(json, "ts", (double)ns / 1000);
+}
+
+static void put_counter(struct json *json, const char *name, uint32_t pid, uint64_t ns,
+			const char *key, uint64_t value)
+{
+	begin_event(json, "C", name, pid, ns);
+	json_object_line(json, "args");
+	json_number(json, key, value);
+	json_end(json);
+	json_end(json);
+}
+
+static void put_series(struct json *json, const struct activity *activity,
+		       const struct activity_series *series)
+{
+	begin_event(json, "M", "process_name", series->pid, 0);
+	json_object_line(json, "args");
+	json_text(json, "name", series->name);
+	json_end(json);
+	json_end(json);
+	for (size_t i = 0; i < series->count; i++) {
+		const struct activity_point *point = &series->points[i];
+		uint64_t end = (series->first + i + 1) * activity->interval;
+		uint64_t ns = end < activity->duration ? end : activity->duration;
+
+		put_counter(json, "live bytes", series->pid, ns, "bytes", point->bytes);
+		put_counter(json, "live blocks", series->pid, ns, "blocks", point->blocks);
+		put_counter(json, "allocations", series->pid, ns, "blocks", point->allocs);
+	}
+}
+
+struct shiny_err *export_trace(const struct export_job *job)
+{
+	struct activity activity = { 0 };
+	struct marks marks = { 0 };
+	struct json json;
+	struct shiny_err *err = activity_load(job->store, job->filter, 0,
+					      job->progress ? ACTIVITY_PROGRESS : 0, &activity);
+
+	if (err)
+		return err;
+	err = marks_load(job->store, job->filter, job->progress, &marks);
+	if (err) {
+		activity_deinit(&activity);
+		return err;
+	}
+	json_init(&json, job->out);
+	json_object(&json, NULL);
+	json_text(&json, "displayTimeUnit", "ms");
+	json_array(&json, "traceEvents");
+	for (size_t i = 0; i < activity.process_count; i++)
+		put_series(&json, &activity, &activity.processes[i]);
+	for (size_t i = 1; i < marks.count; i++) {
+		const struct mark_row *mark = &marks.rows[i];
+
+		begin_event(&json, "i", mark->name, mark->pid, mark->time);
+		json_number(&json, "tid", mark->tid);
+		json_text(&json, "s", mark->pid ? "p" : "g");
+		json_end(&json);
+	}
+	json_end(&json);
+	json_end(&json);
+	marks_deinit(&marks);
+	activity_deinit(&activity);
+	return NULL;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "live_events.h"
+
+#include <stdlib.h>
+
+#include "../analysis/replay/process_ends.h"
+#include "../base/mem.h"
+
+struct live_stream {
+	live_event_fn *each;
+	void *context;
+	struct process_ends ends;
+	bool *ended; /* by process id - 1; NULL: not begun */
+	uint64_t clock;
+};
+
+static void begin_stream(struct live_stream *s, const struct replay *replay)
+{
+	if (s->ended)
+		return;
+	s->ended = mem_zero(replay->process_count + 1, sizeof(*s->ended));
+	process_ends_init(&s->ends, replay);
+}
+
+static void tell(struct live_stream *s, enum live_kind kind, const struct replay_process *p,
+		 const struct life *life, uint64_t time, uint64_t before)
+{
+	s->clock = time > s->clock ? time : s->clock;
+	s->each(s->context, &(struct live_event){ .kind = kind,
+						  .time = time,
+						  .size = life->size,
+						  .before = before,
+						  .life = life,
+						  .process = p->id });
+}
+
+static void on_birth(void *context, const struct replay *replay, const struct replay_process *p,
+		     const struct life *life)
+{
+	struct live_stream *s = context;
+
+	begin_stream(s, replay);
+	tell(s, LIVE_BEGINS, p, life, life->birth, 0);
+	if (s->ended[p->id - 1])
+		tell(s, LIVE_ENDS, p, life, life->birth, 0);
+}
+
+static void on_death(void *context, const struct replay *replay, const struct replay_process *p,
+		     const struct life *life, const struct life_death *death)
+{
+	struct live_stream *s = context;
+
+	begin_stream(s, replay);
+	if (life->inherited || s->ended[p->id - 1])
+		return;
+	tell(s, death->end == LIFE_NEVER && !p->early ? LIVE_REMAINS : LIVE_ENDS, p, life,
+	     death->time, 0);
+}
+
+static void on_resize(void *context, const struct replay *replay, const struct replay_process *p,
+		      const struct life *life, uint64_t before)
+{
+	struct live_stream *s = context;
+
+	begin_stream(s, replay);
+	if (!life->inherited && !s->ended[p->id - 1])
+		tell(s, LIVE_RESIZED, p, life, s->clock, before);
+}
+
+static uint64_t on_moment(void *context, const struct replay *replay, uint64_t moment)
+{
+	struct live_stream *s = context;
+	const struct replay_process *p;
+
+	begin_stream(s, replay);
+	while ((p = process_ends_take(&s->ends, replay, moment))) {
+		replay_each(p, life)
+			if (!life->inherited)
+				tell(s, LIVE_ENDS, p, life, p->end, 0);
+		s->ended[p->id - 1] = true;
+	}
+	return process_ends_time(&s->ends, replay);
+}
+
+struct shiny_err *live_events_each(struct store *store, const struct filter *filter,
+				   const char *title, live_event_fn *each, void *context)
+{
+	struct live_stream stream = { .each = each, .context = context };
+	struct replay_observer observer = { .context = &stream,
+					    .birth = on_birth,
+					    .death = on_death,
+					    .resize = on_resize,
+					    .moment = on_moment };
+	struct shiny_err *err = replay_run(store, filter, &observer, 1, title);
+
+	process_ends_deinit(&stream.ends);
+	free(stream.ended);
+	return err;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * proto.h: writes protocol buffers (https://protobuf.dev/programming-guides/encoding/): fields of
+ * numbers and bytes, in memory; a message inside a message is its bytes.
+ *
+ * Runs: CLI. Signals: no. Allocates: the message (mem.h). Threads: one a message.
+ */
+#ifndef SHINY_PROTO_H
+#define SHINY_PROTO_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct proto { /* zeroed: empty; free(at) */
+	uint8_t *at;
+	size_t count, room;
+};
+
+void proto_number(struct proto *to, unsigned field, uint64_t value); /* 0 is left out */
+void proto_bytes(struct proto *to, unsigned field, const void *bytes, size_t count);
+void proto_text(struct proto *to, unsigned field, const char *text);
+void proto_message(struct proto *to, unsigned field, const struct proto *inner);
+/* A number of a packed field, whose bytes proto_message writes. */
+void proto_packed(struct proto *to, uint64_t value);
+/* Writes what there is to `out`, and empties the message. */
+void proto_flush(struct proto *from, FILE *out);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * export.cc: a program that knows what it allocates, for export_test: it keeps, recurses, churns,
+ * and forks a child that gives back what it made. It prints "truth allocs=N …" of the blocks that
+ * are made in keep() and churn(), over both processes.
+ * A type of it is called box<script>: a name that a page could take for markup.
+ */
+#include <cstdio>
+#include <cstdlib>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct script {
+	int x;
+};
+template <typename T> struct box {
+	virtual ~box() { }
+	char bytes[112];
+	T inside;
+};
+
+static box<script> *volatile kept;
+static void *volatile sink;
+
+__attribute__((noinline)) static void keep(int depth)
+{
+	if (depth) {
+		keep(depth - 1);
+		__asm__ volatile("");
+		return;
+	}
+	kept = new box<script>();
+	__asm__ volatile("");
+}
+
+__attribute__((noinline)) static void churn(size_t bytes)
+{
+	void *block = malloc(bytes);
+
+	sink = block;
+	free(block);
+	__asm__ volatile("");
+}
+
+int main()
+{
+	enum { KEPT = 300, CHURNED = 1000, CHILD = 70, DEPTH = 5, BYTES = 4000 };
+
+	for (int i = 0; i < KEPT; i++)
+		keep(i % DEPTH);
+	for (int i = 0; i < CHURNED; i++)
+		churn(BYTES);
+	fflush(stdout);
+	pid_t child = fork();
+	if (child == 0) {
+		for (int i = 0; i < CHILD; i++) {
+			keep(i % DEPTH);
+			delete kept;
+		}
+		_exit(0);
+	}
+	waitpid(child, nullptr, 0);
+	printf("truth allocs=%d bytes=%zu live=%d live_bytes=%zu\n", KEPT + CHURNED + CHILD,
+	       (KEPT + CHILD) * sizeof(box<script>) + (size_t)CHURNED * BYTES, KEPT,
+	       KEPT * sizeof(box<script>));
+	return 0;
+}

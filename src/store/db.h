@@ -25,6 +25,7 @@ struct store {
 	int lock_fd; /* the writer's: holds an exclusive flock on the file while it is being
 	              * recorded; else -1 */
 	bool complete;
+	bool live, log; /* a reader's: somebody writes the file; it has a log */
 	struct guard guard;
 	struct store_writer *writer; /* NULL in a reader */
 };

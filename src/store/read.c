@@ -29,6 +29,7 @@
 
 #include "../base/cleanup.h"
 #include "../base/mem.h"
+#include "../base/mem.h"
 #include "../base/text.h"
 #include "db.h"
 #include "unpack_ahead.h"
@@ -173,8 +174,9 @@ static struct shiny_err *is_complete(struct store *store)
 }
 
 /* `bytes`: of the file and its log. */
-static struct shiny_err *open_database(struct store *store, bool live, bool log, uint64_t bytes)
+static struct shiny_err *open_database(struct store *store, uint64_t bytes)
 {
+	bool live = store->live, log = store->log;
 	AUTO_FREE char *uri =
 		make_uri(store->path, live || log ? "?mode=ro" : "?mode=ro&immutable=1");
 	int code;
@@ -200,12 +202,27 @@ static struct shiny_err *open_database(struct store *store, bool live, bool log,
 	return is_complete(store);
 }
 
+static struct shiny_err *connect_reader(const char *path, bool live, bool log, uint64_t bytes,
+					struct store **out)
+{
+	struct store *store = mem_zero(1, sizeof(*store));
+	struct shiny_err *err;
+
+	*store = (struct store){ .lock_fd = -1, .path = mem_text(path), .live = live, .log = log };
+	err = open_database(store, bytes);
+	if (err) {
+		store_close(store);
+		return err;
+	}
+	*out = store;
+	return NULL;
+}
+
 struct shiny_err *store_open(const char *path, struct store **out)
 {
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	AUTO_FREE char *log_path = NULL;
 	struct stat st, log_st;
-	struct store *store;
 	struct shiny_err *err;
 	bool live, log;
 
@@ -233,21 +250,13 @@ struct shiny_err *store_open(const char *path, struct store **out)
 	log = stat(log_path, &log_st) == 0 && log_st.st_size > 0;
 	SHINY_TRY(judge_header(path, fd, log));
 
-	store = calloc(1, sizeof(*store));
-	if (!store)
-		return shiny_err(SHINY_ERR_OTHER, "out of memory");
-	store->lock_fd = -1;
-	store->path = strdup(path);
-	err = store->path
-		      ? open_database(store, live, log,
-				      (uint64_t)st.st_size + (log ? (uint64_t)log_st.st_size : 0))
-		      : shiny_err(SHINY_ERR_OTHER, "out of memory");
-	if (err) {
-		store_close(store);
-		return err;
-	}
-	*out = store;
-	return NULL;
+	return connect_reader(path, live, log,
+			      (uint64_t)st.st_size + (log ? (uint64_t)log_st.st_size : 0), out);
+}
+
+struct shiny_err *store_open_again(const struct store *store, struct store **out)
+{
+	return connect_reader(store->path, store->live, store->log, store->guard.file, out);
 }
 
 bool store_complete(const struct store *store)

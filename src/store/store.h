@@ -291,6 +291,8 @@ SHINY_MUST_CHECK struct shiny_err *store_put_browser_objects(struct store *store
  * index only as query_id gives it.
  */
 SHINY_MUST_CHECK struct shiny_err *store_open(const char *path, struct store **out);
+/* The session of `store`, in a connection with temporary tables of its own. */
+SHINY_MUST_CHECK struct shiny_err *store_open_again(const struct store *store, struct store **out);
 bool store_complete(const struct store *store); /* false: its recording did not finish; what was
                                                  * committed last is there, sites are not */
 /* one more than the table's highest id when it was opened: what query_id wants */

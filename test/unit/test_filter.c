@@ -10,6 +10,7 @@
 #include <shiny/wire/wire.h>
 
 #include "../../src/analysis/attribute/groups.h"
+#include "../../src/analysis/compare/subset.h"
 #include "../../src/analysis/time/marks.h"
 #include "session_writer.h"
 
@@ -223,6 +224,46 @@ static void test_marks(struct store *s)
 	filter_deinit(&filter);
 }
 
+static uint64_t sum(struct store *s, const char *table)
+{
+	char sql[64];
+	struct query *q;
+	uint64_t bytes;
+	bool row;
+
+	snprintf(sql, sizeof(sql), "SELECT COALESCE(SUM(bytes), 0) FROM %s", table);
+	must(store_query(s, sql, &q));
+	must(query_step(q, &row));
+	bytes = (uint64_t)query_number(q, 0);
+	query_end(q);
+	return bytes;
+}
+
+/* Stores of two tags' sums stand beside each other and the session's own, which has none. */
+static void test_subset(struct store *s)
+{
+	static const struct {
+		const char *tag;
+		uint64_t bytes;
+	} want[] = { { "load", 260 }, { "parse", 40 } };
+	struct store *subsets[2];
+
+	for (int i = 0; i < 2; i++) {
+		struct filter filter = { 0 };
+
+		must(filter_resolve(s, NULL, &filter));
+		must(filter_tags(s, want[i].tag, &filter));
+		must(subset_open(s, &filter, SUBSET_ALL, NULL, &subsets[i]));
+		filter_deinit(&filter);
+	}
+	for (int i = 0; i < 2; i++) {
+		number("subset/stat", sum(subsets[i], "stat"), want[i].bytes);
+		number("subset/site_stat", sum(subsets[i], "site_stat"), want[i].bytes);
+		store_close(subsets[i]);
+	}
+	number("subset/the session's own sums stay", sum(s, "stat"), 0);
+}
+
 int main(void)
 {
 	struct store *s;
@@ -233,6 +274,7 @@ int main(void)
 	test_tags(s);
 	test_between(s);
 	test_marks(s);
+	test_subset(s);
 	store_close(s);
 	unlink(path);
 	return failures != 0;

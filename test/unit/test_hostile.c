@@ -80,11 +80,14 @@ static struct shiny_err *on_mismatches(struct store *s, const struct filter *all
 	return err;
 }
 
-static struct shiny_err *on_narrow(struct store *s, const struct filter *all)
+static struct shiny_err *on_subset(struct store *s, const struct filter *all)
 {
-	struct shiny_err *err = subset_begin(s, all, SUBSET_ALL, NULL);
+	struct store *subset;
+	struct shiny_err *err = subset_open(s, all, SUBSET_ALL, NULL, &subset);
 
-	return err ? err : subset_end(s);
+	if (!err)
+		store_close(subset);
+	return err;
 }
 
 static const struct analysis {
@@ -92,7 +95,7 @@ static const struct analysis {
 	struct shiny_err *(*see)(struct store *s, const struct filter *all);
 } analyses[] = {
 	{ "pages", on_pages },		 { "pooling", on_pooling }, { "activity", on_activity },
-	{ "mismatches", on_mismatches }, { "narrow", on_narrow },
+	{ "mismatches", on_mismatches }, { "subset", on_subset },
 };
 enum { ANALYSES = sizeof(analyses) / sizeof(*analyses) };
 

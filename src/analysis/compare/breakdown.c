@@ -48,16 +48,22 @@ struct loading {
 
 typedef void take_fn(struct loading *l, const struct query *q);
 
-static struct shiny_err *each(struct loading *l, const char *sql, take_fn *take)
+static struct shiny_err *each_of(struct loading *l, struct store *store, const char *sql,
+				 take_fn *take)
 {
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = store_query(l->store, sql, &q);
+	struct shiny_err *err = store_query(store, sql, &q);
 
 	while (!err && !(err = query_step(q, &row)) && row)
 		take(l, q);
 	query_end(q);
 	return err;
+}
+
+static struct shiny_err *each(struct loading *l, const char *sql, take_fn *take)
+{
+	return each_of(l, l->store, sql, take);
 }
 
 static void take_limits(struct loading *l)
@@ -336,6 +342,7 @@ static struct shiny_err *load(struct loading *l, const struct filter *filter,
 	char *processes = mem_format(
 		"SELECT s.process, s.role, s.purpose, s.name, s.forked_ns, %s FROM v_processes s",
 		filter->where);
+	struct store *sums = l->store; /* the filter's */
 	struct shiny_err *err = read_facts(l, filter);
 
 	take_limits(l);
@@ -366,15 +373,12 @@ static struct shiny_err *load(struct loading *l, const struct filter *filter,
 		err = each(l, processes, take_process);
 	if (!err && rules)
 		err = component_stacks_load(l->store, rules, &l->components);
-	if (!err && filter_timed(filter)) {
-		err = subset_begin(l->store, filter, SUBSET_STAT, l->title);
-		if (!err)
-			err = each(l, stats, take_stat);
-		if (!err)
-			err = subset_end(l->store);
-	} else if (!err) {
-		err = each(l, stats, take_stat);
-	}
+	if (!err && filter_timed(filter))
+		err = subset_open(l->store, filter, SUBSET_STAT, l->title, &sums);
+	if (!err)
+		err = each_of(l, sums, stats, take_stat);
+	if (sums != l->store)
+		store_close(sums);
 	free(stats);
 	free(processes);
 	return err;

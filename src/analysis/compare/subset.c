@@ -324,17 +324,17 @@ static struct shiny_err *put_rows(struct store *store, const char *table, const 
 static struct shiny_err *make_stat(struct store *store, const struct subset_count *c)
 {
 	SHINY_TRY(execute(
-		store, "CREATE TEMP TABLE narrow_stat (process, stack, vtable, tag, " SUMS_COLUMNS
+		store, "CREATE TEMP TABLE counted_stat (process, stack, vtable, tag, " SUMS_COLUMNS
 		       ", api, type)"));
-	SHINY_TRY(put_rows(store, "narrow_stat", &c->stats, 3));
+	SHINY_TRY(put_rows(store, "counted_stat", &c->stats, 3));
 	SHINY_TRY(execute(store,
 			  "CREATE TEMP TABLE stat AS SELECT process, stack, CASE WHEN reading IS "
 			  "NULL THEN 0 ELSE vtable END AS vtable, tag, " SUMS_COLUMNS
 			  ", api, type, COALESCE(reading, 0) AS reading, 0 AS size_step FROM "
 			  "(SELECT n.*, (SELECT m.reading FROM main.stat m "
 			  "WHERE m.process = n.process AND m.stack = n.stack AND m.vtable = "
-			  "n.vtable LIMIT 1) AS reading FROM temp.narrow_stat n)"));
-	return execute(store, "DROP TABLE temp.narrow_stat");
+			  "n.vtable LIMIT 1) AS reading FROM temp.counted_stat n)"));
+	return NULL;
 }
 
 static struct shiny_err *make_others(struct store *store, const struct filter *filter,
@@ -347,23 +347,24 @@ static struct shiny_err *make_others(struct store *store, const struct filter *f
 				 "x.site FROM stack x WHERE x.id = s.stack), 0) AS site, type, "
 				 "vtable, reading, tag, " SUMS_SUMS
 				 " FROM temp.stat s GROUP BY 1, 2, 3, 4, 5, 6"));
-	SHINY_TRY(execute(store,
-			  "CREATE TEMP TABLE narrow_lifetime (process, site, what, count, bytes)"));
-	SHINY_TRY(put_rows(store, "narrow_lifetime", &c->ages, 1));
+	SHINY_TRY(execute(
+		store, "CREATE TEMP TABLE counted_lifetime (process, site, what, count, bytes)"));
+	SHINY_TRY(put_rows(store, "counted_lifetime", &c->ages, 1));
 	SHINY_TRY(execute(store, "CREATE TEMP TABLE lifetime AS SELECT process, site, what >> 8 AS "
 				 "type, what >> 1 & 127 AS bin, what & 1 AS censored, count, bytes "
-				 "FROM temp.narrow_lifetime"));
+				 "FROM temp.counted_lifetime"));
 	SHINY_TRY(execute(store, "CREATE TEMP TABLE page (process, page, blocks, live_bytes)"));
 	SHINY_TRY(put_rows(store, "page", &c->pages, 0));
-	SHINY_TRY(execute(store, "CREATE TEMP TABLE narrow_bucket (process, number, allocs, frees, "
-				 "alloc_bytes, free_bytes, blocks, bytes, most)"));
-	SHINY_TRY(put_rows(store, "narrow_bucket", &c->buckets, 0));
+	SHINY_TRY(execute(store,
+			  "CREATE TEMP TABLE counted_bucket (process, number, allocs, frees, "
+			  "alloc_bytes, free_bytes, blocks, bytes, most)"));
+	SHINY_TRY(put_rows(store, "counted_bucket", &c->buckets, 0));
 	buckets =
 		mem_format("CREATE TEMP TABLE bucket AS SELECT process, number * %1$" PRIu64
 			   " AS start_ns, %1$" PRIu64 " AS length_ns, allocs, frees, alloc_bytes, "
 			   "free_bytes, SUM(blocks) OVER w AS live_blocks, SUM(bytes) OVER w AS "
 			   "live_bytes, MAX(most, SUM(bytes) OVER w - bytes) AS most_bytes "
-			   "FROM temp.narrow_bucket "
+			   "FROM temp.counted_bucket "
 			   "WINDOW w AS (PARTITION BY process ORDER BY number)",
 			   c->bucket_ns);
 	err = execute(store, buckets);
@@ -397,8 +398,25 @@ static struct shiny_err *load_sites(struct store *store, struct subset_count *c)
 	return err;
 }
 
-struct shiny_err *subset_begin(struct store *store, const struct filter *filter, enum subset what,
-			       const char *title)
+static struct shiny_err *make_store(struct store *store, const struct filter *filter,
+				    const struct subset_count *c, struct store **out)
+{
+	struct store *subset;
+	struct shiny_err *err;
+
+	SHINY_TRY(store_open_again(store, &subset));
+	err = make_stat(subset, c);
+	if (!err && c->all)
+		err = make_others(subset, filter, c);
+	if (err)
+		store_close(subset);
+	else
+		*out = subset;
+	return err;
+}
+
+struct shiny_err *subset_open(struct store *store, const struct filter *filter, enum subset what,
+			      const char *title, struct store **out)
 {
 	struct subset_count c = { .stats.width = STAT_SUMS,
 				  .ages.width = AGE_SUMS,
@@ -421,9 +439,7 @@ struct shiny_err *subset_begin(struct store *store, const struct filter *filter,
 	if (!err && c.pages.count > c.most_pages)
 		err = store_too_much(store);
 	if (!err)
-		err = make_stat(store, &c);
-	if (!err && c.all)
-		err = make_others(store, filter, &c);
+		err = make_store(store, filter, &c, out);
 	tallies_deinit(&c.stats);
 	tallies_deinit(&c.ages);
 	tallies_deinit(&c.pages);
@@ -432,25 +448,4 @@ struct shiny_err *subset_begin(struct store *store, const struct filter *filter,
 	free(c.live);
 	free(c.site_of);
 	return err;
-}
-
-struct shiny_err *subset_end(struct store *store)
-{
-	static const char *const made[] = { "TABLE IF EXISTS temp.stat",
-					    "TABLE IF EXISTS temp.site_stat",
-					    "TABLE IF EXISTS temp.lifetime",
-					    "TABLE IF EXISTS temp.page",
-					    "TABLE IF EXISTS temp.bucket",
-					    "TABLE IF EXISTS temp.peak",
-					    "TABLE IF EXISTS temp.session_peak",
-					    "TABLE IF EXISTS temp.narrow_stat",
-					    "TABLE IF EXISTS temp.narrow_lifetime",
-					    "TABLE IF EXISTS temp.narrow_bucket" };
-	char drop[80];
-
-	for (size_t i = 0; i < sizeof(made) / sizeof(*made); i++) {
-		snprintf(drop, sizeof(drop), "DROP %s", made[i]);
-		SHINY_TRY(execute(store, drop));
-	}
-	return NULL;
 }

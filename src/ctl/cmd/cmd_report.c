@@ -209,8 +209,9 @@ static char *narrowing(const struct ctl *ctl)
 			  between ? "'" : "");
 }
 
-/* Puts the sums of what is meant in place of the session's, where events tell them. */
-static struct shiny_err *narrow(struct store *store, const struct filter *filter, struct page *page)
+/* `sums`: the store of what the filter means, where events tell it; else it stays what it is. */
+static struct shiny_err *open_sums(struct store *store, const struct filter *filter,
+				   struct page *page, struct store **sums)
 {
 	struct query *q = NULL;
 	bool row = false;
@@ -227,17 +228,15 @@ static struct shiny_err *narrow(struct store *store, const struct filter *filter
 		if (err || page->partial)
 			return err;
 	}
-	return subset_begin(store, filter, SUBSET_ALL, "following the blocks");
+	return subset_open(store, filter, SUBSET_ALL, "following the blocks", sums);
 }
 
-static struct shiny_err *page_load(struct ctl *ctl, struct store *store,
+static struct shiny_err *load_sums(struct ctl *ctl, struct store *store,
 				   const struct filter *filter, struct page *page)
 {
 	struct progress progress;
-	struct shiny_err *err = narrow(store, filter, page);
+	struct shiny_err *err;
 
-	if (err)
-		return err;
 	page->narrowing = narrowing(ctl);
 	progress_begin(&progress, "adding up", true);
 	err = totals_load(store, filter, &page->totals);
@@ -268,6 +267,19 @@ static struct shiny_err *page_load(struct ctl *ctl, struct store *store,
 	progress_end(&progress);
 	if (!err)
 		find_hints(page);
+	return err;
+}
+
+static struct shiny_err *page_load(struct ctl *ctl, struct store *store,
+				   const struct filter *filter, struct page *page)
+{
+	struct store *sums = store;
+	struct shiny_err *err = open_sums(store, filter, page, &sums);
+
+	if (!err)
+		err = load_sums(ctl, sums, filter, page);
+	if (sums != store)
+		store_close(sums);
 	return err;
 }
 

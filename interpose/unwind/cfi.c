@@ -40,12 +40,12 @@ enum {
 
 /* ---- bytes ---- */
 
-struct cursor {
+struct cfi_cursor {
 	uintptr_t at, end;
 	bool bad;
 };
 
-static uint64_t take(struct cursor *c, unsigned bytes)
+static uint64_t take(struct cfi_cursor *c, unsigned bytes)
 {
 	uint64_t value = 0;
 
@@ -60,7 +60,7 @@ static uint64_t take(struct cursor *c, unsigned bytes)
 	return value;
 }
 
-static uint64_t leb(struct cursor *c, bool is_signed)
+static uint64_t leb(struct cfi_cursor *c, bool is_signed)
 {
 	uint64_t value = 0, byte;
 	unsigned shift = 0;
@@ -76,17 +76,17 @@ static uint64_t leb(struct cursor *c, bool is_signed)
 	return value;
 }
 
-static uint64_t uleb(struct cursor *c)
+static uint64_t uleb(struct cfi_cursor *c)
 {
 	return leb(c, false);
 }
 
-static int64_t sleb(struct cursor *c)
+static int64_t sleb(struct cfi_cursor *c)
 {
 	return (int64_t)leb(c, true);
 }
 
-static void skip(struct cursor *c, uint64_t bytes)
+static void skip(struct cfi_cursor *c, uint64_t bytes)
 {
 	if (c->end - c->at < bytes) {
 		c->bad = true;
@@ -97,7 +97,7 @@ static void skip(struct cursor *c, uint64_t bytes)
 }
 
 /* A code address, or (`plain`) a length in the same encoding. */
-static uintptr_t pointer(struct cursor *c, uint8_t encoding, bool plain)
+static uintptr_t pointer(struct cfi_cursor *c, uint8_t encoding, bool plain)
 {
 	uintptr_t from = c->at, value;
 
@@ -129,18 +129,18 @@ enum how {
 	OTHER,
 };
 
-struct column {
+struct cfi_column {
 	enum how how;
 	uint64_t reg;
 	int64_t offset;
 };
 
-struct state {
-	struct column cfa, rbp, ra;
+struct cfi_state {
+	struct cfi_column cfa, rbp, ra;
 };
 
 struct machine {
-	struct state now, initial, remembered[REMEMBERED];
+	struct cfi_state now, initial, remembered[REMEMBERED];
 	unsigned depth;
 	uint64_t code_align;
 	int64_t data_align;
@@ -148,25 +148,25 @@ struct machine {
 	bool signal;
 };
 
-static struct column *column(struct machine *m, uint64_t reg)
+static struct cfi_column *column(struct machine *m, uint64_t reg)
 {
 	return reg == RBP ? &m->now.rbp : reg == RA ? &m->now.ra : NULL;
 }
 
 static void set(struct machine *m, uint64_t reg, enum how how, int64_t offset)
 {
-	struct column *at = column(m, reg);
+	struct cfi_column *at = column(m, reg);
 
 	if (at)
-		*at = (struct column){ how, 0, offset };
+		*at = (struct cfi_column){ how, 0, offset };
 }
 
 /* Register + offset, or what is stored there; the two kinds of expression that are understood. */
-static struct column expression(struct cursor *c, bool cfa)
+static struct cfi_column expression(struct cfi_cursor *c, bool cfa)
 {
 	uint64_t length = uleb(c);
-	struct cursor e = { c->at, c->at, c->bad };
-	struct column out = { OTHER, 0, 0 };
+	struct cfi_cursor e = { c->at, c->at, c->bad };
+	struct cfi_column out = { OTHER, 0, 0 };
 	uint64_t op;
 
 	skip(c, length);
@@ -200,8 +200,39 @@ static int64_t scaled(const struct machine *m, uint64_t factor)
 	return (int64_t)(factor * (uint64_t)m->data_align);
 }
 
+/* One that says where the frame ends; false: it is another one. */
+static bool cfa_instruction(struct machine *m, struct cfi_cursor *c, unsigned op)
+{
+	uint64_t reg;
+
+	switch (op) {
+	case 0x0c: /* def_cfa */
+		reg = uleb(c);
+		m->now.cfa = (struct cfi_column){ IS_REG, reg, (int64_t)uleb(c) };
+		return true;
+	case 0x0d: /* def_cfa_register */
+		m->now.cfa.reg = uleb(c);
+		return true;
+	case 0x0e: /* def_cfa_offset */
+		m->now.cfa.offset = (int64_t)uleb(c);
+		return true;
+	case 0x0f: /* def_cfa_expression */
+		m->now.cfa = expression(c, true);
+		return true;
+	case 0x12: /* def_cfa_sf */
+		reg = uleb(c);
+		m->now.cfa = (struct cfi_column){ IS_REG, reg, scaled(m, (uint64_t)sleb(c)) };
+		return true;
+	case 0x13: /* def_cfa_offset_sf */
+		m->now.cfa.offset = scaled(m, (uint64_t)sleb(c));
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* One instruction that is not about addresses; false: not known, so the rest cannot be read. */
-static bool other_instruction(struct machine *m, struct cursor *c, unsigned op)
+static bool other_instruction(struct machine *m, struct cfi_cursor *c, unsigned op)
 {
 	uint64_t reg;
 
@@ -242,21 +273,8 @@ static bool other_instruction(struct machine *m, struct cursor *c, unsigned op)
 			return false;
 		m->now = m->remembered[--m->depth];
 		return true;
-	case 0x0c: /* def_cfa */
-		reg = uleb(c);
-		m->now.cfa = (struct column){ IS_REG, reg, (int64_t)uleb(c) };
-		return true;
-	case 0x0d: /* def_cfa_register */
-		m->now.cfa.reg = uleb(c);
-		return true;
-	case 0x0e: /* def_cfa_offset */
-		m->now.cfa.offset = (int64_t)uleb(c);
-		return true;
-	case 0x0f: /* def_cfa_expression */
-		m->now.cfa = expression(c, true);
-		return true;
 	case 0x10: { /* expression */
-		struct column *at = column(m, reg = uleb(c)), found = expression(c, false);
+		struct cfi_column *at = column(m, reg = uleb(c)), found = expression(c, false);
 
 		if (at)
 			*at = found;
@@ -265,13 +283,6 @@ static bool other_instruction(struct machine *m, struct cursor *c, unsigned op)
 	case 0x11: /* offset_extended_sf */
 		reg = uleb(c);
 		set(m, reg, AT_CFA, scaled(m, (uint64_t)sleb(c)));
-		return true;
-	case 0x12: /* def_cfa_sf */
-		reg = uleb(c);
-		m->now.cfa = (struct column){ IS_REG, reg, scaled(m, (uint64_t)sleb(c)) };
-		return true;
-	case 0x13: /* def_cfa_offset_sf */
-		m->now.cfa.offset = scaled(m, (uint64_t)sleb(c));
 		return true;
 	case 0x16: /* val_expression */
 		reg = uleb(c);
@@ -286,12 +297,12 @@ static bool other_instruction(struct machine *m, struct cursor *c, unsigned op)
 		set(m, reg, AT_CFA, -scaled(m, uleb(c) & INT32_MAX));
 		return true;
 	default:
-		return false;
+		return cfa_instruction(m, c, op);
 	}
 }
 
 /* Runs instructions up to the one that speaks of addresses beyond `target`. */
-static bool run(struct machine *m, struct cursor *c, uintptr_t location, uintptr_t target)
+static bool run(struct machine *m, struct cfi_cursor *c, uintptr_t location, uintptr_t target)
 {
 	while (c->at < c->end) {
 		unsigned op = (unsigned)take(c, 1), low = op & 0x3f;
@@ -325,16 +336,16 @@ static bool run(struct machine *m, struct cursor *c, uintptr_t location, uintptr
 /* ---- entries ---- */
 
 /* The bytes of the CIE or FDE at `at`, behind its length. */
-static struct cursor entry(const struct si_cfi_view *v, uintptr_t at)
+static struct cfi_cursor entry(const struct si_cfi_view *v, uintptr_t at)
 {
-	struct cursor c = { at, v->high, at < v->low || at > v->high };
+	struct cfi_cursor c = { at, v->high, at < v->low || at > v->high };
 	uint64_t length;
 
 	if (c.bad)
 		c.at = c.end;
 	length = take(&c, 4);
 	if (length == 0 || length >= 0xfffffff0 || c.end - c.at < length || c.bad)
-		return (struct cursor){ c.end, c.end, true };
+		return (struct cfi_cursor){ c.end, c.end, true };
 	c.end = c.at + length;
 	return c;
 }
@@ -343,7 +354,7 @@ static struct cursor entry(const struct si_cfi_view *v, uintptr_t at)
 static bool common_part(struct machine *m, const struct si_cfi_view *v, uintptr_t at,
 			bool *augmented)
 {
-	struct cursor c = entry(v, at);
+	struct cfi_cursor c = entry(v, at);
 	uint64_t version, letter, bytes;
 	char letters[8];
 	unsigned n = 0;
@@ -407,7 +418,7 @@ static bool common_part(struct machine *m, const struct si_cfi_view *v, uintptr_
 /* Greatest first address of the sorted table that is not above `target`: its entry, or 0. */
 static uintptr_t search(const struct si_cfi_view *v, uintptr_t target)
 {
-	struct cursor c = { v->table, v->high, v->table < v->low || v->table > v->high };
+	struct cfi_cursor c = { v->table, v->high, v->table < v->low || v->table > v->high };
 	uint64_t head, low = 0, high;
 	const int32_t *pairs;
 
@@ -435,7 +446,7 @@ static uintptr_t search(const struct si_cfi_view *v, uintptr_t target)
 /* Three columns in one word. */
 static uint64_t pack(const struct machine *m)
 {
-	const struct column *cfa = &m->now.cfa, *rbp = &m->now.rbp, *ra = &m->now.ra;
+	const struct cfi_column *cfa = &m->now.cfa, *rbp = &m->now.rbp, *ra = &m->now.ra;
 	uint64_t saved = 8;
 	bool sp = cfa->reg == RSP;
 
@@ -474,7 +485,7 @@ struct si_cfi si_cfi_find(const struct si_cfi_view *v, uintptr_t pc)
 		      stop = { SI_ROW(SI_ROW_STOP, 0, 0), 0 };
 	struct machine m = { .now.cfa.how = OTHER, .now.ra.how = OTHER, .encoding = ABSOLUTE };
 	uintptr_t target = pc - 1, at, back, begin, range;
-	struct cursor c;
+	struct cfi_cursor c;
 	bool augmented;
 
 	if (!v->table)

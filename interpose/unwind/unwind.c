@@ -58,7 +58,7 @@ bool si_after_call(uintptr_t pc)
 }
 
 /* The walker's registers, and what it may do with them. */
-struct walk {
+struct row_walk {
 	uintptr_t pc, rsp, rbp, high;
 	uint64_t generation;
 	struct si_writer *w;
@@ -67,7 +67,7 @@ struct walk {
 };
 
 /* A row for an address that has none. */
-static SI_COLD uint64_t make(struct walk *k)
+static SI_COLD uint64_t make(struct row_walk *k)
 {
 	struct si_cfi_view view;
 	struct si_cfi found;
@@ -97,13 +97,13 @@ static SI_COLD uint64_t make(struct walk *k)
 }
 
 /* Is there a word at `at` to read? */
-static bool readable(const struct walk *k, uintptr_t at)
+static bool readable(const struct row_walk *k, uintptr_t at)
 {
 	return at >= k->rsp && at % sizeof(uintptr_t) == 0 && at < k->high &&
 	       k->high - at >= sizeof(uintptr_t);
 }
 
-static bool step_realign(struct walk *k, uint64_t row)
+static bool step_realign(struct row_walk *k, uint64_t row)
 {
 	uintptr_t at = k->rbp + (uintptr_t)(intptr_t)(int32_t)SI_ROW_CFA(row), cfa;
 
@@ -120,7 +120,7 @@ static bool step_realign(struct walk *k, uint64_t row)
 
 /* The kernel's ucontext stands at rsp; what was interrupted may be on another stack, which is then
  * this thread's own. */
-static bool step_signal(struct walk *k)
+static bool step_signal(struct row_walk *k)
 {
 	enum { UC_RBP = 120, UC_RSP = 160, UC_RIP = 168 };
 	uintptr_t rsp;
@@ -145,7 +145,7 @@ static bool step_signal(struct walk *k)
 }
 
 /* By rbp, from code that promises nothing. */
-static bool step_bare(struct walk *k)
+static bool step_bare(struct row_walk *k)
 {
 	uintptr_t from = k->pc;
 	struct si_cfi_view view;
@@ -163,7 +163,7 @@ static bool step_bare(struct walk *k)
 	return false;
 }
 
-static SI_COLD bool step_rare(struct walk *k, enum si_row_kind kind, uint64_t row)
+static SI_COLD bool step_rare(struct row_walk *k, enum si_row_kind kind, uint64_t row)
 {
 	bool on = kind == SI_ROW_REALIGN ? step_realign(k, row) :
 		  kind == SI_ROW_SIGNAL  ? step_signal(k) :
@@ -177,7 +177,7 @@ static SI_COLD bool step_rare(struct walk *k, enum si_row_kind kind, uint64_t ro
 uint32_t si_unwind_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uintptr_t *frames,
 			struct si_walked *walked)
 {
-	struct walk k = {
+	struct row_walk k = {
 		.pc = si_stack_word(fp + 1),
 		.rsp = (uintptr_t)(fp + 2),
 		.rbp = si_stack_word(fp),

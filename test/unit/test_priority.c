@@ -11,7 +11,7 @@
 #include "../../src/sidecar/ring/ring_chunks.h"
 #include "check.h"
 
-enum { NONE = 100, LOW = 19, TRIES = 500 };
+enum { NONE = 100, TRIES = 500 };
 
 /* The nice value of this process's autogroup; NONE: the kernel has no autogroups. */
 static int group_nice(void)
@@ -46,7 +46,7 @@ static void group_is(const char *name, int want)
 static int leader(void)
 {
 	int group = group_nice(), nice = getpriority(PRIO_PROCESS, 0);
-	int low = group == NONE ? NONE : LOW;
+	int low = group == NONE ? NONE : PRIORITY_LOW;
 	struct priority priority;
 
 	priority_init(&priority);
@@ -59,7 +59,7 @@ static int leader(void)
 	group_is("time enough", low);
 	number("the thread yields where it may come back",
 	       (uint64_t)getpriority(PRIO_PROCESS, 0),
-	       (uint64_t)(priority.thread ? LOW : nice));
+	       (uint64_t)(priority.thread ? PRIORITY_LOW : nice));
 	follow(&priority, PRIORITY_RAISE_MS);
 	group_is("less time", low);
 	follow(&priority, PRIORITY_RAISE_MS - 1);
@@ -77,6 +77,46 @@ static int member(void)
 	follow(&priority, UINT64_MAX);
 	group_is("somebody else's group is left alone", group);
 	return failures;
+}
+
+/* Low, until the launcher says that it shall not be. */
+static int left_behind(const int *to, const int *from)
+{
+	int group = group_nice(), nice = getpriority(PRIO_PROCESS, 0);
+	int low = group == NONE ? NONE : PRIORITY_LOW;
+	struct priority priority;
+	char go;
+
+	setsid();
+	group = group_nice();
+	priority_init(&priority);
+	follow(&priority, UINT64_MAX);
+	group_is("low", low);
+	if (write(to[1], "", 1) != 1 || read(from[0], &go, 1) != 1)
+		return 1;
+	group_is("raised from outside", group);
+	number("its thread, too", (uint64_t)getpriority(PRIO_PROCESS, 0), (uint64_t)nice);
+	return failures;
+}
+
+static void raised(void)
+{
+	int to[2], from[2], status = -1;
+	char ready;
+	pid_t child;
+
+	if (pipe(to) || pipe(from))
+		exit(1);
+	child = fork();
+	if (child == 0) {
+		failures = 0;
+		exit(left_behind(to, from));
+	}
+	check_that("it is low", read(to[0], &ready, 1) == 1);
+	priority_raise(child);
+	check_that("it goes on", write(from[1], "", 1) == 1);
+	waitpid(child, &status, 0);
+	number("raised by its launcher", (uint64_t)status, 0);
 }
 
 static void in_child(int (*run)(void), bool leads)
@@ -111,5 +151,6 @@ int main(void)
 	time_is("a full ring", &ring, 0);
 	in_child(leader, true);
 	in_child(member, false);
+	raised();
 	return failures != 0;
 }

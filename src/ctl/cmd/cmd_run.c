@@ -37,6 +37,7 @@
 #include "../../base/program.h"
 #include "../../base/rlimits.h"
 #include "../../base/units.h"
+#include "../../sidecar/proc/priority.h"
 #include "../../sidecar/ring/guests.h"
 #include "../../chrome/client.h"
 #include "../closing.h"
@@ -521,6 +522,7 @@ static struct shiny_err *start(struct ctl *ctl, struct run *run)
 	if (run->guests >= 0)
 		close(run->guests);
 	err = run_program(run, &status);
+	priority_raise(run->sidecar);
 	close(run->life[1]);
 	close(run->failure[0]);
 	if (err) {

@@ -11,7 +11,7 @@
  * idle alone left the score at 0.65 of the bare one, class idle and `19` in /proc/self/autogroup
  * gave 0.87.
  *
- * Approach. Two priorities. Low: the autogroup's nice value is 19, and so is the thread's where
+ * Approach. Two priorities. Low: the autogroup's nice value is 10, and so is the thread's where
  * this process may raise it again (CAP_SYS_NICE or RLIMIT_NICE). The latter counts where autogroups
  * do not: they are switched off, or the program's cpu cgroup is the sidecar's too. Ordinary: both
  * as they were. Low needs time: LOWER_MS until the first ring is full at its writers' pace, and it
@@ -20,26 +20,31 @@
  * is disturbed, and somebody waits for the file.
  *
  * Cost. A program of 8 million events in 2.3 s, on one core with its sidecar (4 million steps of
- * 290 ns work, a free and a malloc): the sidecar took 0.75 s of the core before the program's end,
- * and takes 0.48 s with the ring's 64 MiB, 0.14 s with SHINY_RING=256m.
+ * 290 ns work, a free and a malloc): the sidecar took 0.75 s of the core before the program's end.
+ * It takes 0.60 s with the ring's 64 MiB, 0.39 s with SHINY_RING=256m.
  *
  * Inversion. A program that waits for room has a sidecar of ordinary priority, so no third program
- * can starve it. Only the change can be late: a low sidecar on a busy core runs some milliseconds
- * in each 200, so RAISE_MS are a multiple of that, and far less than the three seconds that a
- * program waits without any progress (interpose/record/wait.c). With RAISE_MS of 200, and a look
- * every 65,536 records only, that program met a full ring, and spun for 1.2 s of processor time.
+ * can starve it. Only the change can be late: a low sidecar on a busy core waits some ten
+ * milliseconds for each of its own, so RAISE_MS are a multiple of that, and far less than the three
+ * seconds that a program waits without any progress (interpose/record/wait.c). With RAISE_MS of 200
+ * and a look every 65,536 records only, that program met a full ring and spun for 1.2 s of
+ * processor time. At the program's end the launcher raises the sidecar, which may not have come to
+ * see it.
  *
- * Rejected: SCHED_IDLE. An ordinary process may not leave it again, and the autogroup's 19 (weight
- * 15 of 1,024) is as good. A fixed low priority: a ring that is full stops the program in any case,
- * but then a third program on that core decides how long.
+ * Rejected: SCHED_IDLE, which an ordinary process may not leave again. 19 in place of 10: beside
+ * one busy group the share is 1/70 instead of 1/10, and beside ten of them 1/700: writing 50 ms
+ * worth of rows took half a minute, and so did anything that somebody waited for. A fixed low
+ * priority: a ring that is full stops the program in any case, but then a third program on that
+ * core decides how long.
  */
 #ifndef SHINY_PRIORITY_H
 #define SHINY_PRIORITY_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
-enum { PRIORITY_LOWER_MS = 1000, PRIORITY_RAISE_MS = 500 };
+enum { PRIORITY_LOW = 10, PRIORITY_LOWER_MS = 1000, PRIORITY_RAISE_MS = 500 };
 
 struct priority {
 	bool autogroup; /* this process leads its session: the autogroup is its own */
@@ -53,5 +58,7 @@ struct priority {
 void priority_init(struct priority *priority);
 /* `left`: milliseconds until a ring is full; 0 where no program maps one. */
 void priority_follow(struct priority *priority, uint64_t left);
+/* From another process, at the end of what the sidecar records: as ordinary as the caller's. */
+void priority_raise(pid_t sidecar);
 
 #endif

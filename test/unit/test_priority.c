@@ -62,6 +62,12 @@ static int leader(void)
 	       (uint64_t)(priority.thread ? PRIORITY_LOW : nice));
 	follow(&priority, PRIORITY_RAISE_MS);
 	group_is("less time", low);
+	priority.until = UINT64_MAX;
+	follow(&priority, UINT64_MAX);
+	group_is("time enough, but starved", group);
+	priority.until = 0;
+	follow(&priority, UINT64_MAX);
+	group_is("starved no more", low);
 	follow(&priority, PRIORITY_RAISE_MS - 1);
 	group_is("hardly any time left", group);
 	number("the thread comes back", (uint64_t)getpriority(PRIO_PROCESS, 0), (uint64_t)nice);
@@ -149,6 +155,8 @@ int main(void)
 	time_is("2.5 MiB at a KiB a millisecond", &ring, 2560);
 	ring.busy[0] = 256, ring.busy[1] = 48;
 	time_is("a full ring", &ring, 0);
+	number("a twentieth of a processor", priority_starves(50, 950), false);
+	number("less than that", priority_starves(50, 951), true);
 	in_child(leader, true);
 	in_child(member, false);
 	raised();

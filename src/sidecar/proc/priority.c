@@ -5,13 +5,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { RAISE_TRIES = 3 };
+enum { RAISE_TRIES = 3, ASK_NS = 100 * 1000 * 1000, WAITED_NS = 50 * 1000 * 1000 };
+static const uint64_t ordinary_ns = UINT64_C(10000000000);
 /* The kernel takes a change of autogroups each tenth of a second. */
 static const struct timespec try_again = { .tv_nsec = 110 * 1000 * 1000 };
 
@@ -71,10 +73,47 @@ void priority_init(struct priority *priority)
 		pthread_join(thread, NULL);
 }
 
+bool priority_starves(uint64_t ran, uint64_t waited)
+{
+	return waited > ran * (PRIORITY_STARVED - 1);
+}
+
+/* While it is low, by what the kernel says of this thread: its share of a processor. */
+static void look_at_share(struct priority *priority, uint64_t now)
+{
+	uint64_t ran = 0, waited = 0;
+	FILE *file;
+	bool told;
+
+	if (now - priority->asked < ASK_NS)
+		return;
+	file = fopen("/proc/thread-self/schedstat", "re");
+	told = file && fscanf(file, "%" SCNu64 " %" SCNu64, &ran, &waited) == 2;
+	if (file)
+		fclose(file);
+	if (told && priority->low && waited - priority->waited > WAITED_NS &&
+	    priority_starves(ran - priority->ran, waited - priority->waited))
+		priority->until = now + ordinary_ns;
+	priority->asked = now;
+	priority->ran = ran;
+	priority->waited = waited;
+}
+
+static uint64_t wall_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 void priority_follow(struct priority *priority, uint64_t left)
 {
 	bool low = left >= (priority->low ? PRIORITY_RAISE_MS : PRIORITY_LOWER_MS);
+	uint64_t now = wall_ns();
 
+	look_at_share(priority, now);
+	low = low && now >= priority->until;
 	if (low != priority->low) {
 		if (priority->thread)
 			set_nice(low ? PRIORITY_LOW : priority->thread_nice);

@@ -29,7 +29,8 @@
  * seconds that a program waits without any progress (interpose/record/wait.c). With RAISE_MS of 200
  * and a look every 65,536 records only, that program met a full ring and spun for 1.2 s of
  * processor time. At the program's end the launcher raises the sidecar, which may not have come to
- * see it.
+ * see it. And where the low share is less than 1/STARVED, the sidecar does not yield for a while:
+ * on a machine with much more to do than processors, being late costs more than it spares.
  *
  * Rejected: SCHED_IDLE, which an ordinary process may not leave again. 19 in place of 10: beside
  * one busy group the share is 1/70 instead of 1/10, and beside ten of them 1/700: writing 50 ms
@@ -45,6 +46,7 @@
 #include <sys/types.h>
 
 enum { PRIORITY_LOW = 10, PRIORITY_LOWER_MS = 1000, PRIORITY_RAISE_MS = 500 };
+enum { PRIORITY_STARVED = 20 };
 
 struct priority {
 	bool autogroup; /* this process leads its session: the autogroup is its own */
@@ -52,12 +54,16 @@ struct priority {
 	bool low;       /* as asked for last */
 	bool due;       /* the kernel has not taken that yet: it refuses frequent changes */
 	int autogroup_nice, thread_nice; /* as they were */
+	uint64_t until;                  /* ordinary until then: it was starved; wall ns */
+	uint64_t asked, ran, waited;     /* when that was asked last; ns of this thread by then */
 };
 
 /* Ordinary priority; finds out what may be changed. */
 void priority_init(struct priority *priority);
 /* `left`: milliseconds until a ring is full; 0 where no program maps one. */
 void priority_follow(struct priority *priority, uint64_t left);
+/* Is it starved, which ran and waited for a processor for so many ns? */
+bool priority_starves(uint64_t ran, uint64_t waited);
 /* From another process, at the end of what the sidecar records: as ordinary as the caller's. */
 void priority_raise(pid_t sidecar);
 

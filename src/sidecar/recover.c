@@ -223,7 +223,7 @@ static void take_process(struct recovery *recovery, const struct query *row)
 	stats_init(&p->stats, &session->total);
 	total_begins(&session->total, p->start);
 	if (p->end)
-		total_ends(&session->total, &p->stats, p->end, p->replaced);
+		total_ends(&session->total, &p->stats.live, p->end, p->replaced);
 	p->memory = memory_create(session->memory, p->id);
 	process_enlist(session, p);
 }
@@ -336,8 +336,8 @@ static bool replay_event(void *context, const struct event *e)
 	if (!p || session->err)
 		return !session->err;
 	total_until(&session->total, e->time);
-	if (p->stats.left)
-		total_returns(&session->total, &p->stats);
+	if (p->stats.live.left)
+		total_returns(&session->total, &p->stats.live);
 	if (e->time > session->next_fork || p->pending)
 		process_take_over(session, e->time > p->fork_at ? e->time : p->fork_at + 1);
 	recovery->stream.process = p;

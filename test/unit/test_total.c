@@ -17,24 +17,24 @@ static void begin(struct stats *stats)
 static void makes(struct stats *stats, uint64_t bytes)
 {
 	total_until(&total, ++clock_now);
-	if (stats->left)
-		total_returns(&total, stats);
-	stats->live_blocks++;
-	stats->live_bytes += bytes;
+	if (stats->live.left)
+		total_returns(&total, &stats->live);
+	stats->live.blocks++;
+	stats->live.bytes += bytes;
 	total_raise(&total, 1, bytes, clock_now);
 }
 
 static void frees(struct stats *stats, uint64_t bytes)
 {
 	total_until(&total, ++clock_now);
-	stats->live_blocks--;
-	stats->live_bytes -= bytes;
+	stats->live.blocks--;
+	stats->live.bytes -= bytes;
 	total_lower(&total, 1, bytes);
 }
 
 static void end(struct stats *stats)
 {
-	total_ends(&total, stats, ++clock_now, false);
+	total_ends(&total, &stats->live, ++clock_now, false);
 }
 
 static void finish(const char *name, uint64_t peak)
@@ -57,18 +57,18 @@ static void script(void)
 	end(&large);
 	begin(&small);
 	makes(&small, 300);
-	number("script/the large one is gone", large.gone, 1);
+	number("script/the large one is gone", large.live.gone, 1);
 	end(&small);
 	begin(&last);
 	makes(&last, 300);
-	number("script/the small one is gone", small.gone, 1);
+	number("script/the small one is gone", small.live.gone, 1);
 	end(&last);
 	makes(&shell, 5000); /* no process begins: the last command is the session's */
 	frees(&shell, 5000);
 	end(&shell);
-	number("script/the last one is not", last.gone, 0);
+	number("script/the last one is not", last.live.gone, 0);
 	finish("script/peak", 1001000);
-	number("script/nor the shell", shell.gone, 0);
+	number("script/nor the shell", shell.live.gone, 0);
 	stats_deinit(&shell);
 	stats_deinit(&large);
 	stats_deinit(&small);
@@ -92,7 +92,7 @@ static void browser(void)
 	end(&spare);
 	end(&main_one);
 	finish("browser/peak, with what has ended", 60000 + 50000 + 700 + 1000);
-	number("browser/the page", page.gone, 0);
+	number("browser/the page", page.live.gone, 0);
 	stats_deinit(&main_one);
 	stats_deinit(&page);
 	stats_deinit(&spare);
@@ -109,12 +109,12 @@ static void server(void)
 	makes(&child, 500);
 	end(&child);
 	makes(&one, 2000); /* more than the child had, but no process begins */
-	number("server/not gone yet", child.gone, 0);
+	number("server/not gone yet", child.live.gone, 0);
 	begin(&later);
 	makes(&later, 1);
-	number("server/gone", child.gone, 1);
+	number("server/gone", child.live.gone, 1);
 	makes(&child, 10); /* a word from behind its end: it is there */
-	number("server/back", child.gone || child.left, 0);
+	number("server/back", child.live.gone || child.live.left, 0);
 	finish("server/peak", 1000 + 2000 + 1 + 510);
 	stats_deinit(&one);
 	stats_deinit(&child);

@@ -15,8 +15,8 @@ void apply_record(struct session *session, struct stream *s)
 	struct process *p = s->process;
 
 	total_until(&session->total, s->head.time);
-	if (p->stats.left)
-		total_returns(&session->total, &p->stats);
+	if (p->stats.live.left)
+		total_returns(&session->total, &p->stats.live);
 	if (s->head.time > session->next_fork || p->pending)
 		process_take_over(session,
 				  s->head.time > p->fork_at ? s->head.time : p->fork_at + 1);

@@ -44,7 +44,7 @@ struct concluder {
 
 /* ---- rows ---- */
 
-static void fold_false(struct site *site, const struct sym_vtable *vtables)
+static void fold_false(struct site_stats *site, const struct sym_vtable *vtables)
 {
 	struct tally *zero = NULL;
 
@@ -219,7 +219,7 @@ static void conclude_stack(struct concluder *c, const struct group *groups, size
 
 	c->rows.count = 0;
 	for (size_t i = 0; i < count; i++) {
-		struct site *at = &c->session->processes.at[groups[i].process]
+		struct site_stats *at = &c->session->processes.at[groups[i].process]
 					   ->stats.sites.at[groups[i].site];
 
 		for (struct tally *s = at->stats; s; s = s->next) {

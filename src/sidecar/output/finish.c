@@ -218,7 +218,7 @@ static void put_stats(struct session *session, const struct process *p, struct s
 	bool early = process_early(p);
 
 	for (size_t i = 0; i < p->stats.sites.count; i++) {
-		const struct site *site = &p->stats.sites.at[i];
+		const struct site_stats *site = &p->stats.sites.at[i];
 
 		for (const struct tally *s = site->stats; s; s = s->next) {
 			struct store_stat row = {

@@ -19,7 +19,7 @@ static void tell_end(struct session *session, struct process *p, uint64_t time)
 	if (p->ends)
 		return;
 	p->ends = true;
-	total_ends(&session->total, &p->stats, time, p->replaced);
+	total_ends(&session->total, &p->stats.live, time, p->replaced);
 }
 
 /* `time`: of its end, where it did not say so itself; 0: nobody knows better than that it is over
@@ -75,7 +75,7 @@ void process_close(struct session *session, struct process *p)
 	if (p->end < p->last)
 		p->end = p->last;
 	/* should events have come behind its last word */
-	total_ends(&session->total, &p->stats, p->end, p->replaced);
+	total_ends(&session->total, &p->stats.live, p->end, p->replaced);
 	/* thread slots that it claimed and never wrote with */
 	for (uint32_t i = 0, used = ring_threads_used(p->ring); i < used; i++) {
 		struct shiny_thread *t = &p->ring->threads[i];

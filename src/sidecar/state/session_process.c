@@ -10,7 +10,7 @@
 
 bool process_early(const struct process *p)
 {
-	return p->end && (p->replaced || p->stats.gone);
+	return p->end && (p->replaced || p->stats.live.gone);
 }
 
 void process_read_counters(struct process *p)

@@ -33,14 +33,14 @@ void stats_deinit(struct stats *stats)
 
 uint32_t stats_site(struct stats *stats, uint32_t stack)
 {
-	struct site *site;
+	struct site_stats *site;
 
 	if (stack >= stats->by_stack_room)
 		stats->by_stack = mem_reach(stats->by_stack, &stats->by_stack_room, stack,
 					    sizeof(*stats->by_stack), 256);
 	if (!stats->by_stack[stack]) {
 		site = vec_push(&stats->sites);
-		*site = (struct site){ .stack = stack };
+		*site = (struct site_stats){ .stack = stack };
 		stats->by_stack[stack] = (uint32_t)stats->sites.count;
 	}
 	return stats->by_stack[stack] - 1;
@@ -48,7 +48,7 @@ uint32_t stats_site(struct stats *stats, uint32_t stack)
 
 uint32_t stats_tagged(struct stats *stats, uint32_t site, uint32_t tag)
 {
-	struct site *base = &stats->sites.at[site], *at;
+	struct site_stats *base = &stats->sites.at[site], *at;
 	uint32_t before = site, found = base->next;
 
 	for (; found; before = found, found = stats->sites.at[found].next)
@@ -61,7 +61,7 @@ uint32_t stats_tagged(struct stats *stats, uint32_t site, uint32_t tag)
 	} else {
 		at = vec_push(&stats->sites);
 		base = &stats->sites.at[site];
-		*at = (struct site){ .stack = base->stack, .tag = tag };
+		*at = (struct site_stats){ .stack = base->stack, .tag = tag };
 		found = (uint32_t)stats->sites.count - 1;
 	}
 	stats->sites.at[found].next = base->next;
@@ -72,7 +72,7 @@ uint32_t stats_tagged(struct stats *stats, uint32_t site, uint32_t tag)
 void stats_clone_sites(struct stats *stats, const struct stats *parent)
 {
 	for (size_t i = 0; i < parent->sites.count; i++) {
-		const struct site *site = &parent->sites.at[i];
+		const struct site_stats *site = &parent->sites.at[i];
 		/* one with a tag comes behind the one without */
 		uint32_t index = stats_site(stats, site->stack);
 
@@ -81,7 +81,7 @@ void stats_clone_sites(struct stats *stats, const struct stats *parent)
 	}
 }
 
-static struct tally *stat_of(struct site *site, uint32_t vtable)
+static struct tally *stat_of(struct site_stats *site, uint32_t vtable)
 {
 	struct tally **link = &site->stats, *s;
 
@@ -198,10 +198,10 @@ static struct bucket *bucket_at(struct stats *stats, uint64_t ns)
 {
 	if (!stats->current || ns < stats->from || ns >= stats->to)
 		find_bucket(stats, ns);
-	stats->current->live_blocks = stats->live_blocks;
-	stats->current->live_bytes = stats->live_bytes;
-	if (stats->live_bytes > stats->current->most_bytes)
-		stats->current->most_bytes = stats->live_bytes;
+	stats->current->live_blocks = stats->live.blocks;
+	stats->current->live_bytes = stats->live.bytes;
+	if (stats->live.bytes > stats->current->most_bytes)
+		stats->current->most_bytes = stats->live.bytes;
 	stats->current->touched = true;
 	return stats->current;
 }
@@ -210,7 +210,7 @@ static struct bucket *bucket_at(struct stats *stats, uint64_t ns)
 
 static void raise_live(struct stats *stats, const struct entry *entry)
 {
-	struct site *site = &stats->sites.at[entry->site];
+	struct site_stats *site = &stats->sites.at[entry->site];
 
 	/* the line is written anyhow; a test for the first block would cost more */
 	site->api = entry->flags & ENTRY_API;
@@ -221,8 +221,8 @@ static void raise_live(struct stats *stats, const struct entry *entry)
 		site->peak_bytes = site->live_bytes;
 		site->peak_time = entry->birth;
 	}
-	stats->live_blocks++;
-	stats->live_bytes += entry->size;
+	stats->live.blocks++;
+	stats->live.bytes += entry->size;
 	total_raise(stats->total, 1, entry->size, entry->birth);
 }
 
@@ -292,7 +292,7 @@ static struct tally *count_block(struct stats *stats, const struct entry *entry)
 void stats_end(struct stats *stats, const struct entry *entry, enum block_end how, uint64_t ns,
 	       uint64_t lifetime)
 {
-	struct site *site = &stats->sites.at[entry->site];
+	struct site_stats *site = &stats->sites.at[entry->site];
 	struct tally *s = count_block(stats, entry);
 	struct bucket *bucket;
 
@@ -307,8 +307,8 @@ void stats_end(struct stats *stats, const struct entry *entry, enum block_end ho
 	count_bin(&s->ended, lifetime, entry->size);
 	site->live_blocks--;
 	site->live_bytes -= entry->size;
-	stats->live_blocks--;
-	stats->live_bytes -= entry->size;
+	stats->live.blocks--;
+	stats->live.bytes -= entry->size;
 	total_lower(stats->total, 1, entry->size);
 	bucket = bucket_at(stats, ns);
 	bucket->frees++;
@@ -318,7 +318,7 @@ void stats_end(struct stats *stats, const struct entry *entry, enum block_end ho
 void stats_resize(struct stats *stats, const struct entry *entry, uint64_t size, uint64_t ns,
 		  uint64_t ticks)
 {
-	struct site *site = &stats->sites.at[entry->site];
+	struct site_stats *site = &stats->sites.at[entry->site];
 	bool grows = size > entry->size;
 	uint64_t difference = grows ? size - entry->size : entry->size - size;
 	struct bucket *bucket;
@@ -326,7 +326,7 @@ void stats_resize(struct stats *stats, const struct entry *entry, uint64_t size,
 	if (entry->flags & ENTRY_INHERITED)
 		return;
 	site->live_bytes += size - entry->size;
-	stats->live_bytes += size - entry->size;
+	stats->live.bytes += size - entry->size;
 	bucket = bucket_at(stats, ns);
 	if (grows) {
 		bucket->alloc_bytes += difference;

@@ -70,7 +70,7 @@ struct tally {
 	struct bins ended, living;
 };
 
-struct site {
+struct site_stats {
 	uint32_t stack; /* session-wide id, 0 none */
 	uint32_t api;   /* enum shiny_api of its latest block */
 	uint32_t tag;   /* session-wide id, 0 none */
@@ -89,14 +89,11 @@ struct bucket {
 
 enum { BUCKETS_MAX = 2000 };
 struct stats {
-	VEC(struct site) sites; /* [0] is the site of no stack */
+	VEC(struct site_stats) sites; /* [0] is the site of no stack */
 	uint32_t *by_stack;     /* session-wide stack id → index + 1 */
 	size_t by_stack_room;
-	uint64_t live_blocks, live_bytes; /* without inherited ones */
-
-	struct total *total;   /* of all processes */
-	bool left, gone;       /* it has ended, as far as `total` knows; and the session went on
-	                        * without it */
+	struct total_part live;
+	struct total *total; /* of all processes */
 
 	struct bucket *buckets;
 	size_t bucket_count;

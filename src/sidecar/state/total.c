@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stats.h"
-
 void total_init(struct total *total)
 {
 	*total = (struct total){ .next = UINT64_MAX, .rise = UINT64_MAX };
@@ -18,7 +16,7 @@ void total_deinit(struct total *total)
 	total_init(total);
 }
 
-static void put(struct total *total, const struct total_moment *moment)
+static void put_moment(struct total *total, const struct total_moment *moment)
 {
 	*vec_push(&total->moments) = *moment;
 	if (moment->time < total->next)
@@ -27,17 +25,17 @@ static void put(struct total *total, const struct total_moment *moment)
 
 void total_begins(struct total *total, uint64_t time)
 {
-	put(total, &(struct total_moment){ .time = time });
+	put_moment(total, &(struct total_moment){ .time = time });
 }
 
-void total_ends(struct total *total, struct stats *stats, uint64_t time, bool replaced)
+void total_ends(struct total *total, struct total_part *part, uint64_t time, bool replaced)
 {
-	put(total, &(struct total_moment){ .time = time, .stats = stats, .replaced = replaced });
+	put_moment(total, &(struct total_moment){ .time = time, .part = part, .replaced = replaced });
 }
 
 /* ---- leavers ---- */
 
-static void find_rise(struct total *total)
+static void total_find_rise(struct total *total)
 {
 	total->rise = UINT64_MAX;
 	for (size_t i = 0; i < total->leavers.count; i++)
@@ -46,7 +44,7 @@ static void find_rise(struct total *total)
 }
 
 /* Its time falls to the one before; in front of the first, `peak` knows. */
-static void drop(struct total *total, size_t at)
+static void drop_leaver(struct total *total, size_t at)
 {
 	struct total_leaver *leaver = &total->leavers.at[at];
 
@@ -63,50 +61,50 @@ void total_rise(struct total *total)
 
 		if (!leaver->followed || total->bytes < leaver->goes)
 			continue;
-		leaver->stats->gone = true;
-		drop(total, i);
+		leaver->part->gone = true;
+		drop_leaver(total, i);
 	}
-	find_rise(total);
+	total_find_rise(total);
 }
 
-static void begin(struct total *total)
+static void process_begins(struct total *total)
 {
 	for (size_t i = 0; i < total->leavers.count; i++)
 		total->leavers.at[i].followed = true;
-	find_rise(total);
+	total_find_rise(total);
 }
 
-static void end(struct total *total, const struct total_moment *moment)
+static void process_leaves(struct total *total, const struct total_moment *moment)
 {
-	struct stats *stats = moment->stats;
-	uint64_t held = stats->live_bytes, tenth;
+	struct total_part *part = moment->part;
+	uint64_t held = part->bytes, tenth;
 	struct total_leaver *leaver;
 
-	if (stats->left)
+	if (part->left)
 		return;
-	stats->left = true;
-	total_lower(total, stats->live_blocks, held);
-	stats->gone = moment->replaced || !stats->live_blocks;
-	if (stats->gone)
+	part->left = true;
+	total_lower(total, part->blocks, held);
+	part->gone = moment->replaced || !part->blocks;
+	if (part->gone)
 		return;
 	tenth = total->bytes / TOTAL_RISE;
 	leaver = vec_push(&total->leavers);
-	*leaver = (struct total_leaver){ .stats = stats,
+	*leaver = (struct total_leaver){ .part = part,
 					 .goes = total->bytes + (held < tenth ? held : tenth),
 					 .most = { total->blocks, total->bytes, moment->time } };
 }
 
-void total_returns(struct total *total, struct stats *stats)
+void total_returns(struct total *total, struct total_part *part)
 {
-	stats->left = stats->gone = false;
+	part->left = part->gone = false;
 	for (size_t i = 0; i < total->leavers.count; i++)
-		if (total->leavers.at[i].stats == stats) {
-			drop(total, i);
-			find_rise(total);
+		if (total->leavers.at[i].part == part) {
+			drop_leaver(total, i);
+			total_find_rise(total);
 			break;
 		}
-	total->blocks += stats->live_blocks;
-	total->bytes += stats->live_bytes;
+	total->blocks += part->blocks;
+	total->bytes += part->bytes;
 }
 
 /* ---- in time ---- */
@@ -127,10 +125,10 @@ void total_until_slow(struct total *total, uint64_t time)
 				continue;
 			}
 			total->moments.at[i] = total->moments.at[--total->moments.count];
-			if (moment.stats)
-				end(total, &moment);
+			if (moment.part)
+				process_leaves(total, &moment);
 			else
-				begin(total);
+				process_begins(total);
 		}
 	}
 }
@@ -143,8 +141,8 @@ struct total_peak total_highest(const struct total *total)
 	for (size_t i = 0; i < total->leavers.count; i++) {
 		const struct total_leaver *leaver = &total->leavers.at[i];
 
-		blocks += leaver->stats->live_blocks;
-		bytes += leaver->stats->live_bytes;
+		blocks += leaver->part->blocks;
+		bytes += leaver->part->bytes;
 		if (bytes + leaver->most.bytes > highest.bytes)
 			highest = (struct total_peak){ blocks + leaver->most.blocks,
 						       bytes + leaver->most.bytes,

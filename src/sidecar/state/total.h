@@ -31,23 +31,26 @@
 
 #include "../../base/mem.h"
 
-struct stats;
-
 enum { TOTAL_RISE = 10 }; /* one part in so many */
 
 struct total_peak {
 	uint64_t blocks, bytes, time; /* ticks */
 };
+/* What one process holds of it. */
+struct total_part {
+	uint64_t blocks, bytes; /* live, without inherited ones */
+	bool left, gone;        /* it has ended; and the session went on without it */
+};
 struct total_leaver {
-	struct stats *stats;
+	struct total_part *part;
 	uint64_t goes;          /* running bytes with which it is gone, if followed */
 	bool followed;          /* another process has begun */
 	struct total_peak most; /* running, since its end and before the next leaver's */
 };
 struct total_moment {
-	uint64_t time;       /* ticks */
-	struct stats *stats; /* of the process that ends; NULL: one begins */
-	bool replaced;       /* by exec */
+	uint64_t time;           /* ticks */
+	struct total_part *part; /* of the process that ends; NULL: one begins */
+	bool replaced;           /* by exec */
 };
 struct total {
 	uint64_t blocks, bytes; /* running */
@@ -63,7 +66,7 @@ void total_init(struct total *total);
 void total_deinit(struct total *total);
 /* A process began, or ended, then. It is taken into account by total_until. */
 void total_begins(struct total *total, uint64_t time);
-void total_ends(struct total *total, struct stats *stats, uint64_t time, bool replaced);
+void total_ends(struct total *total, struct total_part *part, uint64_t time, bool replaced);
 /* What lies before `time`. */
 void total_until_slow(struct total *total, uint64_t time);
 static inline void total_until(struct total *total, uint64_t time)
@@ -72,7 +75,7 @@ static inline void total_until(struct total *total, uint64_t time)
 		total_until_slow(total, time);
 }
 /* Events of a process that was taken for ended. */
-void total_returns(struct total *total, struct stats *stats);
+void total_returns(struct total *total, struct total_part *part);
 /* The session's peak, when all is told. */
 struct total_peak total_highest(const struct total *total);
 

@@ -152,6 +152,9 @@ int main(void)
 	ring.measured = second + second / 4;
 	time_is("a new ring may be full at any time", &ring, 0);
 	ring.measured = 2 * second;
+	ring.first_look = 0;
+	time_is("a process has started since the last look", &ring, 0);
+	ring.first_look = second;
 	time_is("2.5 MiB at a KiB a millisecond", &ring, 2560);
 	ring.busy[0] = 256, ring.busy[1] = 48;
 	time_is("a full ring", &ring, 0);

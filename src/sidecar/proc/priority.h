@@ -16,8 +16,9 @@
  * do not: they are switched off, or the program's cpu cgroup is the sidecar's too. Ordinary: both
  * as they were. Low needs time: LOWER_MS until the first ring is full at its writers' pace, and it
  * ends when RAISE_MS are left. So the ring is the store of what is not yet thought about, and grows
- * for it (drain.c). Ordinary also for a ring that is new, and when no program maps one: then nobody
- * is disturbed, and somebody waits for the file.
+ * for it (ring_chunks.c). Ordinary also for a ring that is new or has a new process, as processes
+ * need slots, of which there are few until the sidecar has looked; and when no program maps one:
+ * then nobody is disturbed, and somebody waits for the file.
  *
  * Cost. A program of 8 million events in 2.3 s, on one core with its sidecar (4 million steps of
  * 290 ns work, a free and a malloc): the sidecar took 0.75 s of the core before the program's end.

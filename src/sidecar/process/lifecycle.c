@@ -64,6 +64,7 @@ static struct process *process_create(struct session *session, struct ring_file 
 	p->memory = memory_create(session->memory, p->id);
 	ring->slots[slot] = p;
 	ring->newcomer = true;
+	ring->first_look = 0; /* as with a new ring: the next process needs a slot (priority.h) */
 	if (parent_slot >= 0) {
 		p->forked = p->pending = true;
 		p->parent_slot = (uint32_t)parent_slot;

@@ -49,8 +49,8 @@ static uint64_t time_left(const struct ring_file *ring)
 
 uint64_t ring_time_left(const struct ring_file *ring)
 {
-	/* a new ring is small, and nobody knows yet what its program will do */
-	if (ring->measured - ring->first_look < (uint64_t)YOUNG_MS * MS_NS)
+	/* a new ring is small, and nobody knows yet what its program or a new process will do */
+	if (!ring->first_look || ring->measured - ring->first_look < (uint64_t)YOUNG_MS * MS_NS)
 		return 0;
 	return time_left(ring);
 }

@@ -65,7 +65,7 @@ struct ring_file {
 	uint32_t busy[2];         /* and those that were in use at the last scan */
 	uint64_t given, taken;    /* bytes of chunks: given back so far; claimed, when measured */
 	uint64_t speed;           /* claimed a millisecond, lately */
-	uint64_t measured, first_look; /* wall ns; 0: never */
+	uint64_t measured, first_look; /* wall ns; 0: never, or a process has started since */
 	uint64_t turnover;        /* bytes of chunks that the last scan found and the one before had
 	                           * not */
 	uint64_t flush_at, flush_step; /* when the nurseries are asked for next, wall ns, and how

@@ -16,16 +16,17 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "../../base/hash_table.h"
 #include "../../base/progress.h"
 
 enum { LEARN_BLOCKS = 8 };
 
 /* A process's rows of one stack. */
-struct group {
+struct type_group {
 	uint32_t stack, process, site;
 };
 /* A row and what is known of it. */
-struct row {
+struct tally_row {
 	struct tally *tally;
 	struct sym_sizes sizes;
 	struct sym_type type;
@@ -35,11 +36,9 @@ struct row {
 struct concluder {
 	struct session *session;
 	const struct types_names *names;
-	VEC(struct row) rows;         /* of the stack in hand */
+	VEC(struct tally_row) rows;         /* of the stack in hand */
 	VEC(struct store_type) types; /* made so far; [id - 1] */
-	uint32_t *slots;              /* ids, 0 empty; open addressing by content; a power of two >
-	                               * 2 * types.count */
-	size_t slot_count;
+	struct hash_table table;      /* of types, by their names */
 };
 
 /* ---- rows ---- */
@@ -67,7 +66,7 @@ static void fold_false(struct site_stats *site, const struct sym_vtable *vtables
 
 static int by_stack(const void *left, const void *right)
 {
-	const struct group *a = left, *b = right;
+	const struct type_group *a = left, *b = right;
 
 	if (a->stack != b->stack)
 		return a->stack < b->stack ? -1 : 1;
@@ -89,22 +88,18 @@ static bool same_type(const struct store_type *a, const struct store_type *b)
 	       a->bytes == b->bytes && a->or_derived == b->or_derived;
 }
 
-static uint32_t *find_slot(const struct concluder *c, const struct store_type *type)
+static uint64_t hash_type(const struct store_type *type)
 {
 	uint64_t hash = XXH3_64bits(type->name, strlen(type->name));
-	size_t at;
 
 	if (type->container)
 		hash ^= XXH3_64bits(type->container, strlen(type->container));
-	for (at = hash & (c->slot_count - 1); c->slots[at]; at = (at + 1) & (c->slot_count - 1))
-		if (same_type(&c->types.at[c->slots[at] - 1], type))
-			break;
-	return &c->slots[at];
+	return hash;
 }
 
 /* The id of the type's row; writes it the first time. Strings are the context's and outlive
  * this. */
-static uint32_t type_id(struct concluder *c, const struct row *row)
+static uint32_t type_id(struct concluder *c, const struct tally_row *row)
 {
 	const struct sym_type *t = &row->type;
 	struct store_type type = {
@@ -119,24 +114,21 @@ static uint32_t type_id(struct concluder *c, const struct row *row)
 		.bytes = t->bytes,
 		.or_derived = t->or_derived
 	};
-	uint32_t *slot;
+	uint64_t hash;
+	uint32_t at;
 
 	if (!t->type)
 		return 0;
-	if ((c->types.count + 1) * 2 >= c->slot_count) {
-		c->slot_count = c->slot_count ? c->slot_count * 2 : 1024;
-		free(c->slots);
-		c->slots = mem_zero(c->slot_count, sizeof(*c->slots));
-		for (size_t i = 0; i < c->types.count; i++)
-			*find_slot(c, &c->types.at[i]) = (uint32_t)i + 1;
-	}
-	slot = find_slot(c, &type);
-	if (!*slot) {
-		*slot = type.id = (uint32_t)c->types.count + 1;
+	hash = hash_type(&type);
+	at = hash_table_find(&c->table, hash, i, same_type(&c->types.at[i], &type));
+	if (at == HASH_NONE) {
+		at = (uint32_t)c->types.count;
+		type.id = at + 1;
 		*vec_push(&c->types) = type;
+		hash_table_add(&c->table, hash, at);
 		session_fail(c->session, store_put_type(c->session->store, &type));
 	}
-	return *slot;
+	return at + 1;
 }
 
 /* ---- a stack ---- */
@@ -160,7 +152,7 @@ static void ask_site(struct concluder *c, uint32_t stack, uint32_t api,
 	sym_site_type(c->names->sym, calls, count, api, sizes, out, NULL);
 }
 
-static void conclude_row(struct concluder *c, struct row *row, const struct sym_type *site)
+static void conclude_row(struct concluder *c, struct tally_row *row, const struct sym_type *site)
 {
 	const struct tally *s = row->tally;
 	enum shiny_vptr_api when = stats_reading(s);
@@ -180,11 +172,11 @@ static void conclude_row(struct concluder *c, struct row *row, const struct sym_
  * nothing to say. */
 static void learn(struct concluder *c)
 {
-	const struct row *teacher = NULL;
+	const struct tally_row *teacher = NULL;
 	uint64_t blocks = 0;
 
 	for (size_t i = 0; i < c->rows.count; i++) {
-		const struct row *row = &c->rows.at[i];
+		const struct tally_row *row = &c->rows.at[i];
 
 		if (!row->tally->vtable || stats_reading(row->tally) != SHINY_VPTR_SETTLED ||
 		    row->tally->second_word)
@@ -199,7 +191,7 @@ static void learn(struct concluder *c)
 			return;
 	}
 	for (size_t i = 0; blocks >= LEARN_BLOCKS && i < c->rows.count; i++) {
-		struct row *row = &c->rows.at[i];
+		struct tally_row *row = &c->rows.at[i];
 
 		if (row->tally->vtable || row->sizes.step || row->sizes.min != teacher->sizes.min ||
 		    (row->type.type && row->type.confidence != SYM_LABEL))
@@ -211,7 +203,7 @@ static void learn(struct concluder *c)
 	}
 }
 
-static void conclude_stack(struct concluder *c, const struct group *groups, size_t count)
+static void conclude_stack(struct concluder *c, const struct type_group *groups, size_t count)
 {
 	struct sym_type site = { 0 };
 	struct sym_sizes asked = { 0 };
@@ -223,7 +215,7 @@ static void conclude_stack(struct concluder *c, const struct group *groups, size
 					   ->stats.sites.at[groups[i].site];
 
 		for (struct tally *s = at->stats; s; s = s->next) {
-			struct row row = { .tally = s,
+			struct tally_row row = { .tally = s,
 					   .sizes = { s->min_size, s->max_size, s->size_step } };
 
 			if (s->min_size == UINT64_MAX)
@@ -285,7 +277,7 @@ static int by_call(const void *left, const void *right)
  * don't know, and so on. There are many stacks and few frames: each frame is asked once.
  */
 static void climb(const struct session *session, const struct types_names *names,
-		  const struct group *groups, size_t count)
+		  const struct type_group *groups, size_t count)
 {
 	enum { NOT_ASKED, KNOWS, CLIMBS };
 	const struct ids *ids = &session->ids;
@@ -339,7 +331,7 @@ static void climb(const struct session *session, const struct types_names *names
 void types_conclude(struct session *session, const struct types_names *names)
 {
 	struct concluder c = { .session = session, .names = names };
-	VEC(struct group) groups = { 0 };
+	VEC(struct type_group) groups = { 0 };
 	struct progress progress;
 
 	for (uint32_t p = 0; p < session->processes.count; p++) {
@@ -349,7 +341,7 @@ void types_conclude(struct session *session, const struct types_names *names)
 			fold_false(&stats->sites.at[i], names->vtables);
 			if (stats->sites.at[i].stats)
 				*vec_push(&groups) =
-					(struct group){ stats->sites.at[i].stack, p, i };
+					(struct type_group){ stats->sites.at[i].stack, p, i };
 		}
 	}
 	if (groups.count)
@@ -368,5 +360,5 @@ void types_conclude(struct session *session, const struct types_names *names)
 	free(groups.at);
 	free(c.rows.at);
 	free(c.types.at);
-	free(c.slots);
+	hash_table_deinit(&c.table);
 }

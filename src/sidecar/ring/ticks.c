@@ -8,6 +8,8 @@
 
 #include <shiny/wire/wire.h>
 
+#include "../../base/lower_bound.h"
+
 #define SECOND UINT64_C(1000000000)
 /* No processor has a counter of another rate: a ring that says so lies, and is not believed. */
 #define LEAST_RATE UINT64_C(1000000)
@@ -113,21 +115,13 @@ void ticks_calibrate(struct ticks *clock, uint64_t converted)
 
 uint64_t ticks_ns_then(const struct ticks *clock, uint64_t ticks)
 {
-	size_t low = 0, high = clock->before.count;
+	size_t at = lower_bound(clock->before.count, i, clock->before.at[i].until < ticks);
 	struct ticks then = *clock;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (clock->before.at[middle].until < ticks)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low < clock->before.count) {
-		then.anchor_ticks = clock->before.at[low].anchor_ticks;
-		then.anchor_ns = clock->before.at[low].anchor_ns;
-		then.rate = clock->before.at[low].rate;
+	if (at < clock->before.count) {
+		then.anchor_ticks = clock->before.at[at].anchor_ticks;
+		then.anchor_ns = clock->before.at[at].anchor_ns;
+		then.rate = clock->before.at[at].rate;
 	}
 	return ticks_ns(&then, ticks);
 }

@@ -11,6 +11,7 @@
 
 #include <shiny/wire/wire.h>
 
+#include "../../base/hash_table.h"
 #include "../../base/mem.h"
 
 /* One of the session: processes of one executable share it. */
@@ -21,8 +22,7 @@ struct class {
 };
 struct classes { /* zeroed: none; element i has id i + 1 */
 	VEC(struct class) list;
-	uint32_t *slots; /* open addressing: ids; a power of two, or none */
-	size_t room;
+	struct hash_table table;
 };
 
 void classes_deinit(struct classes *classes);

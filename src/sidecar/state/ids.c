@@ -8,36 +8,6 @@
 
 #include "../../base/hash.h"
 
-typedef bool same_fn(const struct ids *ids, uint32_t id, const void *key);
-typedef uint64_t hash_fn(const struct ids *ids, uint32_t id);
-
-static uint32_t *slot_of(const struct ids *ids, const struct id_table *t, uint64_t hash,
-			 same_fn *same, const void *key)
-{
-	size_t i = hash & (t->room - 1);
-
-	while (t->slots[i] && !(key && same(ids, t->slots[i], key)))
-		i = (i + 1) & (t->room - 1);
-	return &t->slots[i];
-}
-
-/* The slot of the key: its id stands in it, or 0 and the caller fills it in. */
-static uint32_t *look_up(struct ids *ids, struct id_table *t, uint64_t hash, same_fn *same,
-			 hash_fn *rehash, const void *key)
-{
-	if (t->count * 4 >= t->room * 3) {
-		struct id_table old = *t;
-
-		t->room = old.room ? old.room * 2 : 1024;
-		t->slots = mem_zero(t->room, sizeof(*t->slots));
-		for (size_t i = 0; i < old.room; i++)
-			if (old.slots[i])
-				*slot_of(ids, t, rehash(ids, old.slots[i]), same, NULL) = old.slots[i];
-		free(old.slots);
-	}
-	return slot_of(ids, t, hash, same, key);
-}
-
 void ids_deinit(struct ids *ids)
 {
 	for (size_t i = 0; i < ids->modules.count; i++)
@@ -47,9 +17,9 @@ void ids_deinit(struct ids *ids)
 	free(ids->vtables.at);
 	free(ids->stacks.at);
 	free(ids->stack_frames.at);
-	free(ids->frame_table.slots);
-	free(ids->vtable_table.slots);
-	free(ids->stack_table.slots);
+	hash_table_deinit(&ids->frame_table);
+	hash_table_deinit(&ids->vtable_table);
+	hash_table_deinit(&ids->stack_table);
 	*ids = (struct ids){ 0 };
 }
 
@@ -70,62 +40,40 @@ uint32_t ids_module(struct ids *ids, const char *path, const uint8_t *build_id,
 	return (uint32_t)ids->modules.count;
 }
 
-static bool same_frame(const struct ids *ids, uint32_t id, const void *key)
+static bool same_place(const struct id_place *a, const struct id_place *b)
 {
-	const struct id_place *a = &ids->frames.at[id - 1], *b = key;
-
-	return a->module == b->module && a->vaddr == b->vaddr;
-}
-
-static uint64_t hash_frame(const struct ids *ids, uint32_t id)
-{
-	return hash_pair(ids->frames.at[id - 1].module, ids->frames.at[id - 1].vaddr);
+	return a->module == b->module && a->vaddr == b->vaddr && a->kind == b->kind;
 }
 
 uint32_t ids_frame(struct ids *ids, uint32_t module, uint64_t vaddr)
 {
 	struct id_place place = { .module = module, .vaddr = vaddr };
-	uint32_t *slot = look_up(ids, &ids->frame_table, hash_pair(module, vaddr), same_frame,
-				 hash_frame, &place);
+	uint64_t hash = hash_pair(module, vaddr);
+	uint32_t at = hash_table_find(&ids->frame_table, hash, i,
+				      same_place(&ids->frames.at[i], &place));
 
-	if (!*slot) {
+	if (at == HASH_NONE) {
+		at = (uint32_t)ids->frames.count;
 		*vec_push(&ids->frames) = place;
-		*slot = (uint32_t)ids->frames.count;
-		ids->frame_table.count++;
+		hash_table_add(&ids->frame_table, hash, at);
 	}
-	return *slot;
-}
-
-static bool same_vtable(const struct ids *ids, uint32_t id, const void *key)
-{
-	const struct id_place *a = &ids->vtables.at[id - 1], *b = key;
-
-	return a->module == b->module && a->vaddr == b->vaddr && a->kind == b->kind;
-}
-
-static uint64_t hash_vtable(const struct ids *ids, uint32_t id)
-{
-	return hash_pair(ids->vtables.at[id - 1].module, ids->vtables.at[id - 1].vaddr);
+	return at + 1;
 }
 
 uint32_t ids_vtable(struct ids *ids, uint32_t module, uint64_t vaddr, bool kind)
 {
 	struct id_place place = { .module = module, .kind = kind, .vaddr = vaddr };
-	uint32_t *slot = look_up(ids, &ids->vtable_table, hash_pair(module, vaddr), same_vtable,
-				 hash_vtable, &place);
+	uint64_t hash = hash_pair(module, vaddr);
+	uint32_t at = hash_table_find(&ids->vtable_table, hash, i,
+				      same_place(&ids->vtables.at[i], &place));
 
-	if (!*slot) {
+	if (at == HASH_NONE) {
+		at = (uint32_t)ids->vtables.count;
 		*vec_push(&ids->vtables) = place;
-		*slot = (uint32_t)ids->vtables.count;
-		ids->vtable_table.count++;
+		hash_table_add(&ids->vtable_table, hash, at);
 	}
-	return *slot;
+	return at + 1;
 }
-
-struct stack_key {
-	const uint32_t *frames;
-	uint32_t count;
-};
 
 static uint64_t hash_frames(const uint32_t *frames, uint32_t count)
 {
@@ -136,34 +84,26 @@ static uint64_t hash_frames(const uint32_t *frames, uint32_t count)
 	return hash_mix(hash);
 }
 
-static bool same_stack(const struct ids *ids, uint32_t id, const void *key)
+static bool same_stack(const struct ids *ids, const struct id_stack *stack, const uint32_t *frames,
+		       uint32_t count)
 {
-	const struct id_stack *s = &ids->stacks.at[id - 1];
-	const struct stack_key *k = key;
-
-	return s->count == k->count &&
-	       !memcmp(&ids->stack_frames.at[s->first], k->frames, k->count * sizeof(*k->frames));
-}
-
-static uint64_t hash_stack(const struct ids *ids, uint32_t id)
-{
-	const struct id_stack *s = &ids->stacks.at[id - 1];
-
-	return hash_frames(&ids->stack_frames.at[s->first], s->count);
+	return stack->count == count &&
+	       !memcmp(&ids->stack_frames.at[stack->first], frames, count * sizeof(*frames));
 }
 
 uint32_t ids_stack(struct ids *ids, const uint32_t *frames, uint32_t count)
 {
-	struct stack_key key = { frames, count };
-	uint32_t *slot = look_up(ids, &ids->stack_table, hash_frames(frames, count), same_stack,
-				 hash_stack, &key);
+	uint64_t hash = hash_frames(frames, count);
+	uint32_t at = hash_table_find(&ids->stack_table, hash, i,
+				      same_stack(ids, &ids->stacks.at[i], frames, count));
+	struct id_stack stack = { (uint32_t)ids->stack_frames.count, count };
 
-	if (!*slot) {
-		*vec_push(&ids->stacks) = (struct id_stack){ (uint32_t)ids->stack_frames.count, count };
+	if (at == HASH_NONE) {
+		at = (uint32_t)ids->stacks.count;
+		*vec_push(&ids->stacks) = stack;
 		for (uint32_t i = 0; i < count; i++)
 			*vec_push(&ids->stack_frames) = frames[i];
-		*slot = (uint32_t)ids->stacks.count;
-		ids->stack_table.count++;
+		hash_table_add(&ids->stack_table, hash, at);
 	}
-	return *slot;
+	return at + 1;
 }

@@ -18,6 +18,7 @@
 
 #include <shiny/wire/wire.h>
 
+#include "../../base/hash_table.h"
 #include "../../base/mem.h"
 
 struct id_module {
@@ -35,18 +36,13 @@ struct id_place {
 struct id_stack {
 	uint32_t first, count; /* in stack_frames */
 };
-struct id_table {
-	uint32_t *slots;
-	size_t room, count;
-};
-
 struct ids { /* element i of a vector has id i + 1 */
 	VEC(struct id_module) modules;
 	VEC(struct id_place) frames;
 	VEC(struct id_place) vtables;
 	VEC(struct id_stack) stacks;
 	VEC(uint32_t) stack_frames;
-	struct id_table frame_table, vtable_table, stack_table;
+	struct hash_table frame_table, vtable_table, stack_table;
 };
 
 void ids_deinit(struct ids *ids);

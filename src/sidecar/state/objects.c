@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../../base/hash.h"
+#include "../../base/lower_bound.h"
 
 enum {
 	HEADER_MOST = 256,
@@ -129,17 +130,7 @@ static int open_start(const struct object_page *page, unsigned from)
 /* Index of the first that ends behind `address`. */
 static size_t large_behind(const struct objects *o, uint64_t address)
 {
-	size_t low = 0, high = o->large.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (o->large.at[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return lower_bound(o->large.count, i, o->large.at[i].end <= address);
 }
 
 /*
@@ -287,17 +278,8 @@ uint64_t objects_find(struct objects *o, uint64_t start, uint64_t end)
 /* Index of the first whose kinds do not all lie below `index`. */
 static size_t kinds_at(const struct objects *o, uint32_t index)
 {
-	size_t low = 0, high = o->kinds.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (o->kinds.at[middle].first + o->kinds.at[middle].count <= index)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return lower_bound(o->kinds.count, i,
+			   o->kinds.at[i].first + o->kinds.at[i].count <= index);
 }
 
 bool objects_set_kinds(struct objects *o, const struct shiny_object_kinds *kinds)

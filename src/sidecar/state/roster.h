@@ -11,23 +11,21 @@
 #ifndef SHINY_ROSTER_H
 #define SHINY_ROSTER_H
 
-#include <stddef.h>
 #include <stdint.h>
+
+#include "../../base/hash_table.h"
+#include "../../base/mem.h"
 
 struct ring_file;
 struct process;
 
-struct roster_table {
-	struct process **at; /* [room] heads of chains */
-	size_t room, count;  /* room: a power of two, or 0 */
-};
-
 struct roster {
-	struct roster_table slots, pids;
+	VEC(struct process *) list; /* process id - 1 → process */
+	struct hash_table slots, pids;
 };
 
 void roster_deinit(struct roster *roster);
-/* Its ring, slot and generation are filled in; its pid is 0. */
+/* Its id, which follows the one before, its ring, slot, generation and pid are filled in. */
 void roster_add(struct roster *roster, struct process *process);
 /* Fills in its pid, or another one: until it is certain, the likeliest. */
 void roster_name(struct roster *roster, struct process *process, uint32_t pid);

@@ -36,15 +36,11 @@ struct death {
 	uint64_t time; /* ticks */
 };
 
-/* What roster.h finds processes by. */
-enum roster_key { ROSTER_SLOT, ROSTER_PID, ROSTER_KEYS };
-
 struct process {
 	uint32_t id, parent_id;
 	struct ring_file *ring;
 	uint32_t slot, generation, namespace_pid;
 	uint32_t pid;                             /* 0 unknown; changed by roster_name */
-	struct process *roster_next[ROSTER_KEYS]; /* roster.h */
 	int pidfd;                                /* -1 none */
 	int status;    /* as wait() says it; -1 unknown */
 	int said;      /* the same, as its library announced it; -1 it did not */

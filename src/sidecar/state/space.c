@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../../base/hash.h"
+#include "../../base/lower_bound.h"
 
 static void drop_caches(struct space *space)
 {
@@ -35,17 +36,7 @@ void space_clone(struct space *space, const struct space *parent, uint64_t time)
 /* Index of the first live mapping that ends behind `address`. */
 static size_t first_behind(const struct space *space, uint64_t address)
 {
-	size_t low = 0, high = space->live.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (space->live.at[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return lower_bound(space->live.count, i, space->live.at[i].end <= address);
 }
 
 void space_remove(struct space *space, uint64_t start, uint64_t end, uint64_t time)

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/lower_bound.h"
+
 enum { SUPER_PAGE_SHIFT = 21 };
 
 /* ---- parts ---- */
@@ -20,18 +22,10 @@ static uint64_t accessible(const struct piece *p, uint64_t start, uint64_t end)
 /* What the pages of these parts were counted to be; NULL: they were not, or not these. */
 static const uint64_t *counts_of(const struct look *look, const struct part *parts, size_t count)
 {
-	size_t low = 0, high = look->shared.count;
-	const struct shared_area *area;
+	size_t at = lower_bound(look->shared.count, i,
+				look->bounds.at[look->shared.at[i].first] < parts[0].start);
+	const struct shared_area *area = at < look->shared.count ? &look->shared.at[at] : NULL;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (look->bounds.at[look->shared.at[middle].first] < parts[0].start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	area = low < look->shared.count ? &look->shared.at[low] : NULL;
 	if (!area || !area->counted || area->ranges != count ||
 	    look->bounds.at[area->first + count] != parts[count - 1].end)
 		return NULL;
@@ -125,19 +119,11 @@ static void make_parts(struct memory_watch *watch, struct process *p,
 
 static struct part *part_of(struct memory_watch *watch, uint64_t address)
 {
-	size_t low = 0, high = watch->parts.count;
+	size_t at = lower_bound(watch->parts.count, i, watch->parts.at[i].end <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (watch->parts.at[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < watch->parts.count && watch->parts.at[low].start <= address
-		       ? &watch->parts.at[low]
-		       : NULL;
+	return at < watch->parts.count && watch->parts.at[at].start <= address ?
+		       &watch->parts.at[at] :
+		       NULL;
 }
 
 /* ---- evidence ---- */

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "../../base/lower_bound.h"
+
 #define NEVER UINT64_MAX
 
 #ifndef MREMAP_DONTUNMAP
@@ -38,17 +40,7 @@ void segments_deinit(struct segments *s)
 
 size_t segments_find(const struct segments *s, uint64_t address)
 {
-	size_t low = 0, high = s->pieces.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (s->pieces.at[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return lower_bound(s->pieces.count, i, s->pieces.at[i].end <= address);
 }
 
 /* ---- pieces ---- */

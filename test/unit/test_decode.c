@@ -9,13 +9,15 @@
 /* as many as a chunk's bytes */
 static struct shiny_record records[SHINY_CHUNK_BYTES / SHINY_RECORD_BYTES];
 #define CHUNK ((struct shiny_chunk *)records)
-static struct cursor cursor;
+static struct record_cursor cursor;
 static struct raw raw;
 
 static void begin(void)
 {
 	memset(records, 0, sizeof(records));
-	cursor = (struct cursor){ .chunk = CHUNK, .room = SHINY_CHUNK_RECORDS, .base = 1000 };
+	cursor = (struct record_cursor){
+		.chunk = CHUNK, .room = SHINY_CHUNK_RECORDS, .base = 1000
+	};
 }
 
 static void put(uint32_t at, uint64_t w0, uint64_t w1)

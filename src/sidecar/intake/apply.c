@@ -10,7 +10,8 @@
 #include "apply_stack.h"
 #include "apply_tag.h"
 
-void apply_record(struct session *session, struct stream *s)
+/* What a record says by its time alone: of ends, forks and counts. */
+static inline void apply_time(struct session *session, const struct stream *s)
 {
 	struct process *p = s->process;
 
@@ -26,6 +27,11 @@ void apply_record(struct session *session, struct stream *s)
 	session->total_events++;
 	if (s->head.time > p->last)
 		p->last = s->head.time;
+}
+
+void apply_record(struct session *session, struct stream *s)
+{
+	apply_time(session, s);
 	switch (s->head.kind) {
 	case SHINY_REC_ALLOC:
 		apply_alloc(session, s);
@@ -56,7 +62,7 @@ void apply_record(struct session *session, struct stream *s)
 		apply_module(session, s);
 		break;
 	case SHINY_REC_MODULE_GONE: /* decoded like a wide event, but for its name */
-		space_remove(&p->space, s->head.address, s->head.size, s->head.time);
+		space_remove(&s->process->space, s->head.address, s->head.size, s->head.time);
 		break;
 	case SHINY_REC_MAP:
 		apply_map(session, s);

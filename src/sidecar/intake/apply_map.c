@@ -13,7 +13,7 @@
 #include "apply_event.h"
 #include "apply_object.h"
 
-struct mapped {
+struct path_inquiry {
 	struct errand errand;
 	uint32_t pid;
 	uint64_t address;
@@ -22,7 +22,7 @@ struct mapped {
 
 static void read_mapped(struct errand *errand)
 {
-	struct mapped *mapped = (struct mapped *)errand;
+	struct path_inquiry *mapped = (struct path_inquiry *)errand;
 
 	proc_mapped_path(mapped->pid, mapped->address, mapped->path, sizeof(mapped->path));
 }
@@ -31,7 +31,7 @@ static void read_mapped(struct errand *errand)
 static void ask_path(struct session *session, uint32_t pid, uint64_t address,
 		     char path[SHINY_PATH_MAX + 1])
 {
-	struct mapped *mapped = mem_zero(1, sizeof(*mapped));
+	struct path_inquiry *mapped = mem_zero(1, sizeof(*mapped));
 
 	mapped->errand = (struct errand){ .run = read_mapped, .end = errand_drop };
 	mapped->pid = pid;

@@ -4,48 +4,48 @@
 
 #include <stdlib.h>
 
-struct page {
+struct live_page {
 	uint64_t page;
 	uint32_t bytes;
 };
 
-struct census {
+struct live_count {
 	struct session *session;
 	struct process *process;
-	VEC(struct page) pages;
+	VEC(struct live_page) pages;
 };
 
 /* A few records can say that there are terabytes: a process has so many pages, and more only while
  * those of the session last. */
 enum { PAGE_SHIFT = 12, PAGES_OF_A_PROCESS = 1 << 16, PAGES_OF_A_SESSION = 1 << 23 };
 
-static bool has_pages_left(struct census *census)
+static bool has_pages_left(struct live_count *count)
 {
-	if (census->pages.count < PAGES_OF_A_PROCESS)
+	if (count->pages.count < PAGES_OF_A_PROCESS)
 		return true;
-	if (census->session->pages_beyond == PAGES_OF_A_SESSION)
+	if (count->session->pages_beyond == PAGES_OF_A_SESSION)
 		return false;
-	census->session->pages_beyond++;
+	count->session->pages_beyond++;
 	return true;
 }
 
 static void count_live(void *context, const struct entry *entry)
 {
-	struct census *census = context;
-	struct process *p = census->process;
-	uint64_t end = p->end ? p->end : census->session->applied_until, at = entry->address,
+	struct live_count *count = context;
+	struct process *p = count->process;
+	uint64_t end = p->end ? p->end : count->session->applied_until, at = entry->address,
 		 left = entry->size;
-	int64_t age = ticks_scale(&census->session->ticks, (int64_t)(end - entry->birth));
+	int64_t age = ticks_scale(&count->session->ticks, (int64_t)(end - entry->birth));
 
 	if (end == UINT64_MAX)
-		age = ticks_scale(&census->session->ticks, (int64_t)(p->last - entry->birth));
+		age = ticks_scale(&count->session->ticks, (int64_t)(p->last - entry->birth));
 	stats_live(&p->stats, entry, age > 0 ? (uint64_t)age : 0);
-	for (unsigned n = 0; n < STORE_BLOCK_PAGES && has_pages_left(census); n++) {
+	for (unsigned n = 0; n < STORE_BLOCK_PAGES && has_pages_left(count); n++) {
 		uint64_t in_page =
 			(UINT64_C(1) << PAGE_SHIFT) - (at & ((UINT64_C(1) << PAGE_SHIFT) - 1));
 		uint64_t bytes = left < in_page ? left : in_page;
 
-		*vec_push(&census->pages) = (struct page){ at >> PAGE_SHIFT, (uint32_t)bytes };
+		*vec_push(&count->pages) = (struct live_page){ at >> PAGE_SHIFT, (uint32_t)bytes };
 		left -= bytes;
 		at += bytes;
 		if (!left)
@@ -55,31 +55,31 @@ static void count_live(void *context, const struct entry *entry)
 
 static int compare_pages(const void *a, const void *b)
 {
-	const struct page *x = a, *y = b;
+	const struct live_page *x = a, *y = b;
 
 	return (x->page > y->page) - (x->page < y->page);
 }
 
 void process_settle(struct session *session, struct process *p)
 {
-	struct census census = { .session = session, .process = p };
+	struct live_count count = { .session = session, .process = p };
 
 	if (p->settled)
 		return;
-	registry_each(&p->registry, count_live, &census);
-	if (census.pages.count)
-		qsort(census.pages.at, census.pages.count, sizeof(*census.pages.at), compare_pages);
-	for (size_t i = 0; i < census.pages.count;) {
-		struct store_page row = { .process = p->id, .page = census.pages.at[i].page };
+	registry_each(&p->registry, count_live, &count);
+	if (count.pages.count)
+		qsort(count.pages.at, count.pages.count, sizeof(*count.pages.at), compare_pages);
+	for (size_t i = 0; i < count.pages.count;) {
+		struct store_page row = { .process = p->id, .page = count.pages.at[i].page };
 
-		for (; i < census.pages.count && census.pages.at[i].page == row.page; i++) {
+		for (; i < count.pages.count && count.pages.at[i].page == row.page; i++) {
 			row.blocks++;
-			row.live_bytes += census.pages.at[i].bytes;
+			row.live_bytes += count.pages.at[i].bytes;
 		}
 		/* finish.c drops them where they are not the session's */
 		session_fail(session, store_put_page(session->store, &row));
 	}
-	free(census.pages.at);
+	free(count.pages.at);
 	registry_deinit(&p->registry);
 	objects_deinit(&p->objects);
 	free(p->deaths);

@@ -78,7 +78,7 @@ static bool run_fits(struct raw *raw, uint64_t aux)
 	}
 }
 
-static bool set_time(struct cursor *c, uint64_t time, uint64_t latest)
+static bool set_time(struct record_cursor *c, uint64_t time, uint64_t latest)
 {
 	if (time > latest)
 		return false;
@@ -89,7 +89,7 @@ static bool set_time(struct cursor *c, uint64_t time, uint64_t latest)
 
 /* One record at the cursor, which is moved behind it; DECODE_NONE also for those that only change
  * the time or say nothing. */
-static enum decode_result decode_one(struct cursor *c, const struct shiny_record *r,
+static enum decode_result decode_one(struct record_cursor *c, const struct shiny_record *r,
 				     uint64_t latest, struct raw *out)
 {
 	uint32_t length = 1;
@@ -167,7 +167,7 @@ static enum decode_result decode_one(struct cursor *c, const struct shiny_record
 	return out->kind == SHINY_REC_TIME || out->kind == SHINY_REC_PAD ? DECODE_NONE : DECODE_RAW;
 }
 
-enum decode_result decode_slow(struct cursor *c, uint64_t latest, struct raw *out)
+enum decode_result decode_slow(struct record_cursor *c, uint64_t latest, struct raw *out)
 {
 	while (c->position < c->room) {
 		struct shiny_record record;

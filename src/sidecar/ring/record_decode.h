@@ -35,7 +35,7 @@ struct raw {
 	                                     * once */
 };
 
-struct cursor {
+struct record_cursor {
 	const struct shiny_chunk *chunk;
 	uint32_t room;     /* the records that it has room for */
 	uint32_t position; /* the next record */
@@ -45,13 +45,14 @@ struct cursor {
 
 enum decode_result { DECODE_NONE, DECODE_RAW, DECODE_BAD };
 
-enum decode_result decode_slow(struct cursor *cursor, uint64_t latest, struct raw *out);
+enum decode_result decode_slow(struct record_cursor *cursor, uint64_t latest, struct raw *out);
 
 #define DECODE_BITS(word, shift, bits) ((word) >> (shift) & ((UINT64_C(1) << (bits)) - 1))
 
 /* The next record. Nearly all are events that fit one record; the rest, and what is not published
  * yet, is the slow one's. */
-static inline enum decode_result decode_next(struct cursor *c, uint64_t latest, struct raw *out)
+static inline enum decode_result decode_next(struct record_cursor *c, uint64_t latest,
+					     struct raw *out)
 {
 	const uint64_t plain = UINT64_C(1) << SHINY_REC_ALLOC | UINT64_C(1) << SHINY_REC_FREE;
 	struct shiny_record r;
@@ -80,7 +81,7 @@ static inline enum decode_result decode_next(struct cursor *c, uint64_t latest, 
 
 /* A hint: the address in the record that is `ahead` of the next one; any number where it is no
  * event. */
-static inline uint64_t decode_peek(const struct cursor *c, uint32_t ahead)
+static inline uint64_t decode_peek(const struct record_cursor *c, uint32_t ahead)
 {
 	if (c->position + ahead >= c->room)
 		return 0;

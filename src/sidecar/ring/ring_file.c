@@ -29,16 +29,15 @@ static bool lies_inside(uint64_t at, uint64_t count, uint64_t each, uint64_t ali
 	       count <= (bytes - at) / each;
 }
 
-static struct shiny_err *check(struct ring_file *a)
+#define SAME_VERSION "use the shinyctl that was installed with the libshiny.so that recorded it"
+
+/* It is a ring, of a form that we read. */
+static struct shiny_err *check_format(struct ring_file *a)
 {
 	const volatile struct shiny_header *h = a->header;
 	uint64_t magic = h->magic, layout = h->layout, ring_bytes = h->ring_bytes;
-	uint32_t version = h->version, header_bytes = h->header_bytes, chunk_bytes = h->chunk_bytes,
-		 small_bytes = h->small_bytes;
-	uint64_t processes_at = h->processes_at, threads_at = h->threads_at,
-		 states_at = h->states_at, smalls_at = h->smalls_at;
-	uint64_t notices_at = h->notices_at, chunks_at = h->chunks_at;
-	uint32_t chunks = h->chunks, smalls = h->smalls;
+	uint32_t version = h->version, header_bytes = h->header_bytes;
+	uint32_t chunk_bytes = h->chunk_bytes, small_bytes = h->small_bytes, clock = h->clock;
 
 	if (magic != SHINY_MAGIC)
 		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER,
@@ -51,8 +50,7 @@ static struct shiny_err *check(struct ring_file *a)
 						  "%s: a ring of format version %" PRIu32
 						  "; this shinyctl reads version %u",
 						  a->path, version, SHINY_VERSION),
-					"use the shinyctl that was installed with the libshiny.so "
-					"that recorded it");
+					SAME_VERSION);
 	if (layout != shiny_layout() || header_bytes != sizeof(struct shiny_header))
 		return shiny_err_advise(
 			shiny_err(SHINY_ERR_OTHER,
@@ -60,8 +58,7 @@ static struct shiny_err *check(struct ring_file *a)
 				  " bytes); this shinyctl reads %016" PRIx64 " (%zu bytes)",
 				  a->path, layout, header_bytes, shiny_layout(),
 				  sizeof(struct shiny_header)),
-			"use the shinyctl that was installed with the libshiny.so that recorded "
-			"it");
+			SAME_VERSION);
 	if (ring_bytes != a->bytes)
 		return shiny_err(
 			SHINY_ERR_OTHER,
@@ -73,14 +70,31 @@ static struct shiny_err *check(struct ring_file *a)
 				 " bytes; this shinyctl reads %d and %d",
 				 a->path, small_bytes, chunk_bytes, SHINY_SMALL_BYTES,
 				 SHINY_CHUNK_BYTES);
-	a->process_count = h->processes;
-	a->thread_count = h->threads;
-	if (a->process_count > SHINY_PROCESSES_MAX || a->thread_count > SHINY_THREADS_MAX ||
-	    smalls > chunks || chunks > INT32_MAX ||
+	if (clock != SHINY_CLOCK_TSC && clock != SHINY_CLOCK_MONOTONIC)
+		return shiny_err(SHINY_ERR_OTHER,
+				 "%s: unknown clock %" PRIu32 "; this shinyctl knows 0 and 1",
+				 a->path, clock);
+	a->clock = clock;
+	return NULL;
+}
+
+/* Its tables and chunks lie in the file. */
+static struct shiny_err *check_tables(struct ring_file *a)
+{
+	const volatile struct shiny_header *h = a->header;
+	uint64_t processes_at = h->processes_at, threads_at = h->threads_at;
+	uint64_t states_at = h->states_at, smalls_at = h->smalls_at;
+	uint64_t notices_at = h->notices_at, chunks_at = h->chunks_at;
+	uint32_t processes = h->processes, processes_ready = h->processes_ready;
+	uint32_t threads = h->threads, threads_ready = h->threads_ready;
+	uint32_t chunks = h->chunks, smalls = h->smalls;
+	char *base = (char *)a->header;
+
+	if (processes > SHINY_PROCESSES_MAX || threads > SHINY_THREADS_MAX || smalls > chunks ||
+	    chunks > INT32_MAX ||
 	    !lies_inside(notices_at, SHINY_NOTICES, sizeof(struct shiny_notice), 64, a->bytes) ||
-	    !lies_inside(processes_at, a->process_count, sizeof(struct shiny_process), 64,
-			 a->bytes) ||
-	    !lies_inside(threads_at, a->thread_count, sizeof(struct shiny_thread), 64, a->bytes) ||
+	    !lies_inside(processes_at, processes, sizeof(struct shiny_process), 64, a->bytes) ||
+	    !lies_inside(threads_at, threads, sizeof(struct shiny_thread), 64, a->bytes) ||
 	    !lies_inside(states_at, chunks, sizeof(uint64_t), 8, a->bytes) ||
 	    (smalls && !lies_inside(smalls_at, smalls, SHINY_SMALL_BYTES, 4096, a->bytes)) ||
 	    (chunks > smalls &&
@@ -88,25 +102,30 @@ static struct shiny_err *check(struct ring_file *a)
 		return shiny_err(SHINY_ERR_OTHER,
 				 "%s: damaged header: %" PRIu32 " processes, %" PRIu32
 				 " threads, %" PRIu32 " chunks do not fit its %zu bytes",
-				 a->path, a->process_count, a->thread_count, chunks, a->bytes);
-	a->notices = (struct shiny_notice *)((char *)a->header + notices_at);
-	a->processes = (struct shiny_process *)((char *)a->header + processes_at);
-	a->threads = (struct shiny_thread *)((char *)a->header + threads_at);
-	a->chunks = (struct shiny_chunks){ .states = (uint64_t *)((char *)a->header + states_at),
-					   .small = (char *)a->header + smalls_at,
-					   .large = (char *)a->header + chunks_at,
+				 a->path, processes, threads, chunks, a->bytes);
+	a->notices = (struct shiny_notice *)(base + notices_at);
+	a->processes = (struct shiny_process *)(base + processes_at);
+	a->threads = (struct shiny_thread *)(base + threads_at);
+	a->chunks = (struct shiny_chunks){ .states = (uint64_t *)(base + states_at),
+					   .small = base + smalls_at,
+					   .large = base + chunks_at,
 					   .smalls = smalls,
 					   .count = chunks };
-	/* from here on they are ours to change; a sidecar that comes after another finds what that
-	 * one had reached */
-	a->processes_ready =
-		h->processes_ready < a->process_count ? h->processes_ready : a->process_count;
-	a->threads_ready = h->threads_ready < a->thread_count ? h->threads_ready : a->thread_count;
-	a->clock = h->clock;
-	if (a->clock != SHINY_CLOCK_TSC && a->clock != SHINY_CLOCK_MONOTONIC)
-		return shiny_err(SHINY_ERR_OTHER,
-				 "%s: unknown clock %" PRIu32 "; this shinyctl knows 0 and 1",
-				 a->path, a->clock);
+	a->process_count = processes;
+	a->thread_count = threads;
+	/*
+	 * From here on they are ours to change. A sidecar that comes after another one finds what
+	 * that one had reached.
+	 */
+	a->processes_ready = processes_ready < processes ? processes_ready : processes;
+	a->threads_ready = threads_ready < threads ? threads_ready : threads;
+	return NULL;
+}
+
+static void copy_facts(struct ring_file *a)
+{
+	const volatile struct shiny_header *h = a->header;
+
 	a->start_ticks = h->start_ticks;
 	a->start_realtime = h->start_realtime;
 	a->start_boottime = h->start_boottime;
@@ -120,11 +139,20 @@ static struct shiny_err *check(struct ring_file *a)
 	memcpy(a->boot_id, a->header->boot_id, sizeof(a->boot_id));
 	copy_text(a->started_as, a->header->started_as, sizeof(a->started_as));
 	copy_text(a->executable, a->header->executable, sizeof(a->executable));
-	memcpy(a->command, a->header->command, sizeof(a->command));
-	a->command[sizeof(a->command) - 1] = '\0';
+	copy_text(a->command, a->header->command, sizeof(a->command));
 	copy_text(a->attach_text, a->header->attach_text, sizeof(a->attach_text));
 	copy_text(a->notes, a->header->notes, sizeof(a->notes));
-	return NULL;
+}
+
+static struct shiny_err *check(struct ring_file *a)
+{
+	struct shiny_err *err = check_format(a);
+
+	if (!err)
+		err = check_tables(a);
+	if (!err)
+		copy_facts(a);
+	return err;
 }
 
 static struct shiny_err *open_mapped(struct ring_file *a, bool patient, bool *being_made)

@@ -42,7 +42,7 @@ struct stream {
 	uint64_t done_scan; /* where done: the last scan that may have missed a chunk of it */
 	unsigned gap_scans; /* scans in a row that found a later chunk but not the expected one */
 	VEC(struct waiting) waiting; /* sorted by sequence */
-	struct cursor cursor;
+	struct record_cursor cursor;
 	struct raw head;
 	bool has_head;
 	uint64_t defined[SHINY_FRAMES_MAX]; /* this chunk's latest stack, for STACK_LIKE */

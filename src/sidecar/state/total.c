@@ -30,7 +30,8 @@ void total_begins(struct total *total, uint64_t time)
 
 void total_ends(struct total *total, struct total_part *part, uint64_t time, bool replaced)
 {
-	put_moment(total, &(struct total_moment){ .time = time, .part = part, .replaced = replaced });
+	put_moment(total, &(struct total_moment){
+				  .time = time, .part = part, .replaced = replaced });
 }
 
 /* ---- leavers ---- */

@@ -91,7 +91,7 @@ static void collect(struct wrapper_search *w, unsigned depth)
 		const struct stats *stats = &w->session->processes.at[p]->stats;
 
 		for (uint32_t i = 0; i < stats->sites.count; i++) {
-			const struct site *site = &stats->sites.at[i];
+			const struct site_stats *site = &stats->sites.at[i];
 
 			if (!site->stack || site->api == SHINY_API_COLLECTED)
 				continue;

@@ -139,12 +139,12 @@ static void print_parts(struct ctl *ctl, const struct check_rule *rule,
 
 		fitted = mem_alloc(4 * columns + 8);
 		text_fit(fitted, 4 * columns + 8, text, columns, TEXT_CUT_MIDDLE);
-		fprintf(stdout, "        %s\n", fitted);
+		fprintf(ctl->style.out, "        %s\n", fitted);
 		free(fitted);
 		free(text);
 	}
 	if (shown < r->part_total)
-		fprintf(stdout, "        %s\xe2\x80\xa6 and %s more%s\n",
+		fprintf(ctl->style.out, "        %s\xe2\x80\xa6 and %s more%s\n",
 			tint(&ctl->style, TINT_DIM), units_count(UNITS_BUF, r->part_total - shown),
 			tint_end(&ctl->style, TINT_DIM));
 }
@@ -166,24 +166,24 @@ void check_report_print(struct ctl *ctl, const struct check_report *v)
 		const struct check_result *r = &v->results->at[i];
 		char *text = result_text(rule, r);
 
-		fprintf(stdout, "%s%s%s  %s%s%s  %s\n", tint(&ctl->style, words[r->state].tint),
-			words[r->state].word, tint_end(&ctl->style, words[r->state].tint),
-			tint(&ctl->style, TINT_BOLD), rule->text, tint_end(&ctl->style, TINT_BOLD),
-			text);
+		fprintf(ctl->style.out, "%s%s%s  %s%s%s  %s\n",
+			tint(&ctl->style, words[r->state].tint), words[r->state].word,
+			tint_end(&ctl->style, words[r->state].tint), tint(&ctl->style, TINT_BOLD),
+			rule->text, tint_end(&ctl->style, TINT_BOLD), text);
 		free(text);
 		if (r->state == CHECK_FAILS)
 			print_parts(ctl, rule, r);
 	}
-	fprintf(stdout, "\n%s of %s %s", units_count(UNITS_BUF, held),
+	fprintf(ctl->style.out, "\n%s of %s %s", units_count(UNITS_BUF, held),
 		units_noun(UNITS_NOUN_BUF, v->results->count, "rule"),
 		units_form(held, "holds", "hold"));
 	if (failed)
-		fprintf(stdout, ", %s%s %s%s", tint(&ctl->style, TINT_BAD),
+		fprintf(ctl->style.out, ", %s%s %s%s", tint(&ctl->style, TINT_BAD),
 			units_count(UNITS_BUF, failed), units_form(failed, "fails", "fail"),
 			tint_end(&ctl->style, TINT_BAD));
 	if (open)
-		fprintf(stdout, ", %s cannot be told", units_count(UNITS_BUF, open));
-	putc('\n', stdout);
+		fprintf(ctl->style.out, ", %s cannot be told", units_count(UNITS_BUF, open));
+	putc('\n', ctl->style.out);
 }
 
 /* ---- JSON ---- */

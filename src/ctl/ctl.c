@@ -8,7 +8,7 @@
 
 void ctl_document(struct ctl *ctl)
 {
-	json_init(&ctl->json, stdout);
+	json_init(&ctl->json, ctl->style.out);
 	json_object(&ctl->json, NULL);
 	json_text(&ctl->json, "verb", verbs[ctl->options.verb].name);
 	json_text(&ctl->json, "version", SHINY_VERSION_TEXT);
@@ -98,7 +98,7 @@ void ctl_subset(struct ctl *ctl)
 		json_text(&ctl->json, "tag", tags);
 		json_text(&ctl->json, "between", between);
 	} else if (tags || between) {
-		fprintf(stdout, "%sonly what was allocated%s%s%s%s%s\n",
+		fprintf(ctl->style.out, "%sonly what was allocated%s%s%s%s%s\n",
 			tint(&ctl->style, TINT_WARN), tags ? " with tag " : "", tags ? tags : "",
 			between ? " between " : "", between ? between : "",
 			tint_end(&ctl->style, TINT_WARN));
@@ -154,7 +154,7 @@ struct shiny_err *ctl_end(struct ctl *ctl, struct store *store, const char *next
 	if (CTL_JSON(ctl))
 		json_end(&ctl->json);
 	else if (next && ctl->style.width)
-		fprintf(stdout, "%snext:%s shinyctl %s %s\n", tint(&ctl->style, TINT_DIM),
+		fprintf(ctl->style.out, "%snext:%s shinyctl %s %s\n", tint(&ctl->style, TINT_DIM),
 			tint_end(&ctl->style, TINT_DIM), next, ctl->options.operands[0]);
 	return NULL;
 }
@@ -173,14 +173,15 @@ size_t ctl_limit(const struct ctl *ctl, size_t count, size_t usual)
 void ctl_more(const struct ctl *ctl, size_t shown, size_t count)
 {
 	if (shown < count)
-		fprintf(stdout, "%s… and %s (--limit 0 shows all)%s\n", tint(&ctl->style, TINT_DIM),
+		fprintf(ctl->style.out, "%s… and %s (--limit 0 shows all)%s\n",
+			tint(&ctl->style, TINT_DIM),
 			units_noun(UNITS_NOUN_BUF, count - shown, "more row"),
 			tint_end(&ctl->style, TINT_DIM));
 }
 
 void ctl_heading(const struct ctl *ctl, const char *title, const char *more)
 {
-	fprintf(stdout, "\n%s%s%s%s%s%s\n", tint(&ctl->style, TINT_BOLD), title,
+	fprintf(ctl->style.out, "\n%s%s%s%s%s%s\n", tint(&ctl->style, TINT_BOLD), title,
 		tint_end(&ctl->style, TINT_BOLD), tint(&ctl->style, TINT_DIM), more,
 		tint_end(&ctl->style, TINT_DIM));
 }

@@ -272,37 +272,37 @@ static void print_layout(struct ctl *ctl, const struct layout *layout)
 	table_deinit(&table);
 }
 
-static void print_cost(const struct layout *layout)
+static void print_cost(FILE *out, const struct layout *layout)
 {
 	uint64_t waste = layout->hole_bytes + layout->padding;
 
-	fprintf(stdout, "\nsize %s, %s, %s; ", units_noun(UNITS_NOUN_BUF, layout->bytes, "byte"),
+	fprintf(out, "\nsize %s, %s, %s; ", units_noun(UNITS_NOUN_BUF, layout->bytes, "byte"),
 		units_noun(UNITS_NOUN_BUF, (layout->bytes + LINE - 1) / LINE, "cache line"),
 		units_noun(UNITS_NOUN_BUF, layout->fields, "member"));
 	if (layout->holes)
-		fprintf(stdout, "%s of %s", units_noun(UNITS_NOUN_BUF, layout->holes, "hole"),
+		fprintf(out, "%s of %s", units_noun(UNITS_NOUN_BUF, layout->holes, "hole"),
 			units_noun(UNITS_NOUN_BUF, layout->hole_bytes, "byte"));
 	else
-		fputs("no holes", stdout);
+		fputs("no holes", out);
 	if (layout->padding)
-		fprintf(stdout, ", %s of padding",
+		fprintf(out, ", %s of padding",
 			units_noun(UNITS_NOUN_BUF, layout->padding, "byte"));
 	if (waste && layout->bytes)
-		fprintf(stdout, ": %s of it is unused",
+		fprintf(out, ": %s of it is unused",
 			units_share(UNITS_BUF, (double)waste, (double)layout->bytes));
-	putc('\n', stdout);
-	fprintf(stdout, "%s allocated in %s, %s live in %s", units_count(UNITS_BUF, layout->allocs),
+	putc('\n', out);
+	fprintf(out, "%s allocated in %s, %s live in %s", units_count(UNITS_BUF, layout->allocs),
 		units_noun(UNITS_NOUN_BUF, layout->alloc_blocks, "block"),
 		units_count(UNITS_BUF, layout->live),
 		units_noun(UNITS_NOUN_BUF, layout->live_blocks, "block"));
 	if (waste && layout->live)
-		fprintf(stdout, ": %s × %s live = %s unused",
+		fprintf(out, ": %s × %s live = %s unused",
 			units_noun(UNITS_NOUN_BUF, waste, "byte"),
 			units_count(UNITS_BUF, layout->live),
 			units_bytes(UNITS_BUF, waste * layout->live));
-	putc('\n', stdout);
+	putc('\n', out);
 	if (layout->guessed)
-		fprintf(stdout, "%s that only may be of this type %s not counted\n",
+		fprintf(out, "%s that only may be of this type %s not counted\n",
 			units_noun(UNITS_NOUN_BUF, layout->guessed, "allocation"),
 			units_form(layout->guessed, "is", "are"));
 }
@@ -357,12 +357,12 @@ struct shiny_err *members_show(struct ctl *ctl, struct store *store, const struc
 		char *brief = ctl->options.given[OPT_FULL_NAMES] ? mem_text(layout.name)
 								 : type_name_short(layout.name);
 
-		fprintf(stdout, "%s%s%s   %s%s%s\n", tint(&ctl->style, TINT_BOLD), brief,
+		fprintf(ctl->style.out, "%s%s%s   %s%s%s\n", tint(&ctl->style, TINT_BOLD), brief,
 			tint_end(&ctl->style, TINT_BOLD), tint(&ctl->style, TINT_DIM),
 			text_base(layout.module), tint_end(&ctl->style, TINT_DIM));
 		free(brief);
 		print_layout(ctl, &layout);
-		print_cost(&layout);
+		print_cost(ctl->style.out, &layout);
 	}
 	layout_deinit(&layout);
 	return err;

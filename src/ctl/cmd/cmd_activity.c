@@ -96,13 +96,14 @@ static void print_answer(const struct ctl *ctl, const struct activity *a)
 	const struct activity_series *t = &a->total;
 	const struct activity_point *end = &t->points[a->count - 1];
 
-	fprintf(stdout, "%s%s%s live at most, in %s, %s after the start; %s at the end, in %s\n",
+	fprintf(ctl->style.out,
+		"%s%s%s live at most, in %s, %s after the start; %s at the end, in %s\n",
 		tint(&ctl->style, TINT_BOLD), units_bytes(UNITS_BUF, t->peak_bytes),
 		tint_end(&ctl->style, TINT_BOLD),
 		units_noun(UNITS_NOUN_BUF, t->peak_blocks, "block"),
 		units_time(UNITS_BUF, t->peak_time), units_bytes(UNITS_BUF, end->bytes),
 		units_count(UNITS_BUF, end->blocks));
-	fprintf(stdout, "%s (%s) and %s in %s: %s and %s a second\n",
+	fprintf(ctl->style.out, "%s (%s) and %s in %s: %s and %s a second\n",
 		units_noun(UNITS_NOUN_BUF, t->allocs, "allocation"),
 		units_bytes(UNITS_BUF, t->alloc_bytes),
 		units_noun(UNITS_NOUN_BUF, t->frees, "free"), units_time(UNITS_BUF, a->duration),
@@ -115,7 +116,7 @@ static void print_series(const struct ctl *ctl, const struct activity *a)
 	size_t columns = bars_columns(ctl, LABEL), drawn = a->count < columns ? a->count : columns;
 	uint64_t *values = mem_zero(a->count, sizeof(*values));
 
-	fprintf(stdout, "\n%s%-*s%-*s%*s%*s%s\n", tint(&ctl->style, TINT_DIM), LABEL, "",
+	fprintf(ctl->style.out, "\n%s%-*s%-*s%*s%*s%s\n", tint(&ctl->style, TINT_DIM), LABEL, "",
 		(int)drawn, "", VALUE, "most", VALUE, "at the end",
 		tint_end(&ctl->style, TINT_DIM));
 	for (enum measure m = 0; m < MEASURES; m++) {
@@ -133,18 +134,19 @@ static void print_series(const struct ctl *ctl, const struct activity *a)
 		}
 		last = value_of(&a->total.points[a->count - 1], m);
 		bars = bars_text(values, a->count, columns);
-		fprintf(stdout, "%-*s%s%s%s%*s", LABEL, measures[m].label,
+		fprintf(ctl->style.out, "%-*s%s%s%s%*s", LABEL, measures[m].label,
 			tint(&ctl->style, TINT_GOOD), bars, tint_end(&ctl->style, TINT_GOOD), VALUE,
 			number_text(UNITS_BUF, most, measures[m].bytes));
 		if (measures[m].rate)
-			fputc('\n', stdout);
+			fputc('\n', ctl->style.out);
 		else
-			fprintf(stdout, "%*s\n", VALUE,
+			fprintf(ctl->style.out, "%*s\n", VALUE,
 				number_text(UNITS_BUF, last, measures[m].bytes));
 		free(bars);
 	}
-	fprintf(stdout, "%s%-*s0%*s%s\n", tint(&ctl->style, TINT_DIM), LABEL, "", (int)drawn - 1,
-		units_time(UNITS_BUF, a->duration), tint_end(&ctl->style, TINT_DIM));
+	fprintf(ctl->style.out, "%s%-*s0%*s%s\n", tint(&ctl->style, TINT_DIM), LABEL, "",
+		(int)drawn - 1, units_time(UNITS_BUF, a->duration),
+		tint_end(&ctl->style, TINT_DIM));
 	free(values);
 }
 
@@ -265,8 +267,8 @@ static void print_each(const struct ctl *ctl, const struct activity *a)
 		order[i] = &a->processes[i];
 	qsort(order, a->process_count, sizeof(*order), by_peak);
 	ctl_heading(ctl, "Live bytes of each process", "");
-	fprintf(stdout, "%s%-*s%-*s%*s%*s%s\n", tint(&ctl->style, TINT_DIM), PROCESS_LABEL, "",
-		(int)drawn, "", VALUE, "most", VALUE, "after", tint_end(&ctl->style, TINT_DIM));
+	fprintf(ctl->style.out, "%s%-*s%-*s%*s%*s%s\n", tint(&ctl->style, TINT_DIM), PROCESS_LABEL,
+		"", (int)drawn, "", VALUE, "most", VALUE, "after", tint_end(&ctl->style, TINT_DIM));
 	for (size_t i = 0; i < limit; i++) {
 		const struct activity_series *s = order[i];
 		char *name = mem_format("%.*s %u", PROCESS_LABEL - 10, s->name, s->pid), *bars;
@@ -275,7 +277,7 @@ static void print_each(const struct ctl *ctl, const struct activity *a)
 		for (size_t k = 0; k < s->count; k++)
 			values[s->first + k] = s->points[k].most_bytes;
 		bars = bars_text(values, a->count, columns);
-		fprintf(stdout, "%s%-*s%s%s%s%s%*s%*s\n", tint(&ctl->style, TINT_NAME),
+		fprintf(ctl->style.out, "%s%-*s%s%s%s%s%*s%*s\n", tint(&ctl->style, TINT_NAME),
 			PROCESS_LABEL, name, tint_end(&ctl->style, TINT_NAME),
 			tint(&ctl->style, TINT_GOOD), bars, tint_end(&ctl->style, TINT_GOOD), VALUE,
 			units_bytes(UNITS_BUF, s->peak_bytes), VALUE,
@@ -381,41 +383,41 @@ static void json_activity(struct json *json, const struct activity *a)
 
 /* ---- CSV ---- */
 
-static void csv_text(const char *text)
+static void csv_text(FILE *out, const char *text)
 {
-	fputc('"', stdout);
+	fputc('"', out);
 	for (; *text; text++) {
 		if (*text == '"')
-			fputc('"', stdout);
-		fputc(*text, stdout);
+			fputc('"', out);
+		fputc(*text, out);
 	}
-	fputc('"', stdout);
+	fputc('"', out);
 }
 
-static void csv_series(const struct activity *a, const struct activity_series *s)
+static void csv_series(FILE *out, const struct activity *a, const struct activity_series *s)
 {
 	for (size_t i = 0; i < s->count; i++) {
 		size_t at = s->first + i;
 
-		fprintf(stdout, "%llu,%llu,%u,%u,", (unsigned long long)(at * a->interval),
+		fprintf(out, "%llu,%llu,%u,%u,", (unsigned long long)(at * a->interval),
 			(unsigned long long)length_of(a, at), s->process, s->pid);
-		csv_text(s->name ? s->name : "");
+		csv_text(out, s->name ? s->name : "");
 		for (enum measure m = 0; m < MEASURES; m++)
-			fprintf(stdout, ",%llu", (unsigned long long)value_of(&s->points[i], m));
-		fputs("\n", stdout);
+			fprintf(out, ",%llu", (unsigned long long)value_of(&s->points[i], m));
+		fputs("\n", out);
 	}
 }
 
 /* As RFC 4180 has it, but for the ends of lines: a carriage return is no text to print. */
-static void print_csv(const struct activity *a)
+static void print_csv(FILE *out, const struct activity *a)
 {
-	fputs("from_ns,length_ns,process,pid,name", stdout);
+	fputs("from_ns,length_ns,process,pid,name", out);
 	for (enum measure m = 0; m < MEASURES; m++)
-		fprintf(stdout, ",%s", measures[m].key);
-	fputs("\n", stdout);
-	csv_series(a, &a->total);
+		fprintf(out, ",%s", measures[m].key);
+	fputs("\n", out);
+	csv_series(out, a, &a->total);
 	for (size_t i = 0; i < a->process_count; i++)
-		csv_series(a, &a->processes[i]);
+		csv_series(out, a, &a->processes[i]);
 }
 
 static struct shiny_err *interval_of(const struct ctl *ctl, uint64_t *interval)
@@ -453,7 +455,7 @@ struct shiny_err *cmd_activity(struct ctl *ctl)
 		ctl_document(ctl);
 		json_activity(&ctl->json, &activity);
 	} else if (csv) {
-		print_csv(&activity);
+		print_csv(ctl->style.out, &activity);
 	} else {
 		print_answer(ctl, &activity);
 		print_series(ctl, &activity);

@@ -77,7 +77,7 @@ static void print_objects(struct ctl *ctl, const struct browser_look *look, bool
 	if (!count)
 		return;
 	limit = ctl_limit(ctl, count, USUAL_ROWS);
-	fprintf(stdout, "%s%s%s\n", tint(&ctl->style, TINT_BOLD),
+	fprintf(ctl->style.out, "%s%s%s\n", tint(&ctl->style, TINT_BOLD),
 		native ? "garbage-collected C++ objects (Oilpan)" : "V8's objects",
 		tint_end(&ctl->style, TINT_BOLD));
 	table_init(&table, columns, COLUMNS);
@@ -118,7 +118,7 @@ static void print_agreement(struct ctl *ctl, const struct browser_look *look)
 		ours += row->ours.objects;
 	}
 	if (types)
-		fprintf(stdout,
+		fprintf(ctl->style.out,
 			"%s%s %s known to both: %s in the browser, %s here; of %s the number is "
 			"the same%s\n",
 			tint(&ctl->style, TINT_DIM), units_noun(UNITS_NOUN_BUF, types, "type"),
@@ -134,7 +134,7 @@ static void print(struct ctl *ctl, const struct browser *browser)
 	for (size_t i = 0; i < browser->count; i++) {
 		const struct browser_look *look = &browser->looks[i];
 
-		fprintf(stdout, "%s%s, %s%s, pid %u%s: %s %.2f s after the start\n",
+		fprintf(style->out, "%s%s, %s%s, pid %u%s: %s %.2f s after the start\n",
 			tint(style, TINT_BOLD), look->title,
 			look->snapshot ? "heap snapshot" : "memory dump",
 			tint_end(style, TINT_BOLD), look->pid,
@@ -147,12 +147,14 @@ static void print(struct ctl *ctl, const struct browser *browser)
 		} else {
 			print_dump(ctl, look);
 		}
-		putc('\n', stdout);
+		putc('\n', style->out);
 	}
 	if (!browser->count)
-		fputs("the browser was not asked: record with shinyctl run --devtools\n", stdout);
+		fputs("the browser was not asked: record with shinyctl run --devtools\n",
+		      style->out);
 	else
-		fprintf(stdout, "%s%s in memory dumps and %s in all; --at shows earlier ones%s%s\n",
+		fprintf(style->out,
+			"%s%s in memory dumps and %s in all; --at shows earlier ones%s%s\n",
 			tint(style, TINT_DIM),
 			units_noun(UNITS_NOUN_BUF, browser->dumps, "process count"),
 			units_noun(UNITS_NOUN_BUF, browser->snapshots, "heap snapshot"),

@@ -95,7 +95,7 @@ static struct shiny_err *print(struct ctl *ctl, const struct pair *pair,
 			json_object(&ctl->json, names[side]);
 			json_text(&ctl->json, "file", report->paths[side]);
 		} else if (report->paths[0]) {
-			fprintf(stdout, "%-4s: ", names[side]);
+			fprintf(ctl->style.out, "%-4s: ", names[side]);
 		}
 		err = ctl_losses(ctl, pair->stores[side], report->paths[side]);
 		if (CTL_JSON(ctl))
@@ -105,8 +105,9 @@ static struct shiny_err *print(struct ctl *ctl, const struct pair *pair,
 		json_end(&ctl->json);
 	else if (!err && ctl->style.width && report->paths[0] &&
 		 check_report_count(report, CHECK_FAILS))
-		fprintf(stdout, "%snext:%s shinyctl diff %s %s\n", tint(&ctl->style, TINT_DIM),
-			tint_end(&ctl->style, TINT_DIM), report->paths[0], report->paths[1]);
+		fprintf(ctl->style.out, "%snext:%s shinyctl diff %s %s\n",
+			tint(&ctl->style, TINT_DIM), tint_end(&ctl->style, TINT_DIM),
+			report->paths[0], report->paths[1]);
 	return err;
 }
 

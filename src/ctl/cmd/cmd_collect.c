@@ -38,11 +38,11 @@ static void list_one(void *context, const struct session_directory *d)
 		json_end(json);
 		return;
 	}
-	fprintf(stdout, "%s  %s, %s, ", d->path, units_noun(UNITS_NOUN_BUF, d->rings, "ring"),
-		units_bytes(UNITS_BUF, d->bytes));
+	fprintf(listing->ctl->style.out, "%s  %s, %s, ", d->path,
+		units_noun(UNITS_NOUN_BUF, d->rings, "ring"), units_bytes(UNITS_BUF, d->bytes));
 	if (d->age)
-		fprintf(stdout, "%s old, ", units_time(UNITS_BUF, d->age));
-	fprintf(stdout, "%s\n", state);
+		fprintf(listing->ctl->style.out, "%s old, ", units_time(UNITS_BUF, d->age));
+	fprintf(listing->ctl->style.out, "%s\n", state);
 }
 
 static struct shiny_err *list(struct ctl *ctl)
@@ -60,9 +60,10 @@ static struct shiny_err *list(struct ctl *ctl)
 	} else if (!listing.count) {
 		fputs("no session directories: nothing is being recorded, and nothing was left "
 		      "behind\n",
-		      stdout);
+		      ctl->style.out);
 	} else if (ctl->style.width) {
-		fputs("next: shinyctl collect DIRECTORY, for one that was left behind\n", stdout);
+		fputs("next: shinyctl collect DIRECTORY, for one that was left behind\n",
+		      ctl->style.out);
 	}
 	return NULL;
 }

@@ -13,7 +13,7 @@ static void print_wrapped(const struct style *style, const char *label, const ch
 	enum { INDENT = 14 };
 	size_t room = style->width > INDENT + 30 ? style->width - INDENT : style->width ? 30 : 4000;
 
-	fprintf(stdout, "   %s%-*s%s", tint(style, TINT_DIM), INDENT - 3, label,
+	fprintf(style->out, "   %s%-*s%s", tint(style, TINT_DIM), INDENT - 3, label,
 		tint_end(style, TINT_DIM));
 	while (text_columns(text) > room) {
 		size_t cut = 0, columns = 0;
@@ -29,10 +29,10 @@ static void print_wrapped(const struct style *style, const char *label, const ch
 		}
 		if (!cut)
 			break;
-		fprintf(stdout, "%.*s\n%*s", (int)cut, text, INDENT, "");
+		fprintf(style->out, "%.*s\n%*s", (int)cut, text, INDENT, "");
 		text += cut + 1;
 	}
-	fprintf(stdout, "%s\n", text);
+	fprintf(style->out, "%s\n", text);
 }
 
 static void print_rows(const struct style *style, const struct diagnosis *d)
@@ -79,7 +79,7 @@ static void print(struct ctl *ctl, const struct diagnoses *diagnoses)
 	for (size_t i = 0; i < SYMPTOMS; i++) {
 		const struct diagnosis *d = &diagnoses->at[i];
 
-		fprintf(stdout, "%s%zu. %s: %s%s%s\n", i ? "\n" : "", i + 1, titles[i],
+		fprintf(style->out, "%s%zu. %s: %s%s%s\n", i ? "\n" : "", i + 1, titles[i],
 			tint(style, tints[d->verdict]), verdict_names[d->verdict],
 			tint_end(style, tints[d->verdict]));
 		print_wrapped(style, "measured", d->measure);
@@ -94,8 +94,9 @@ static void print(struct ctl *ctl, const struct diagnoses *diagnoses)
 		if (d->rows[0].name)
 			print_rows(style, d);
 		if (d->verb && d->verdict != VERDICT_NO)
-			fprintf(stdout, "   %smore%s       shinyctl %s %s\n", tint(style, TINT_DIM),
-				tint_end(style, TINT_DIM), d->verb, ctl->options.operands[0]);
+			fprintf(style->out, "   %smore%s       shinyctl %s %s\n",
+				tint(style, TINT_DIM), tint_end(style, TINT_DIM), d->verb,
+				ctl->options.operands[0]);
 	}
 }
 

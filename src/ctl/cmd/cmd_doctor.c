@@ -52,10 +52,10 @@ static void check(struct ctl *ctl, enum finding_state state, const char *name, c
 		json_end(&ctl->json);
 		return;
 	}
-	fprintf(stdout, "%s%-5s%s %-16s %s\n", tint(&ctl->style, tints[state]), word,
+	fprintf(ctl->style.out, "%s%-5s%s %-16s %s\n", tint(&ctl->style, tints[state]), word,
 		tint_end(&ctl->style, tints[state]), name, text);
 	if (advice)
-		fprintf(stdout, "%23s→ %s\n", "", advice);
+		fprintf(ctl->style.out, "%23s→ %s\n", "", advice);
 }
 
 /* ---- the machine ---- */

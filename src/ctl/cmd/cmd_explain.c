@@ -178,17 +178,17 @@ static void print_stack_of(struct explainer *e, const struct stack_lines *lines)
 		char *fitted = mem_alloc(4 * room + 8);
 
 		text_fit(fitted, 4 * room + 8, whole, room, TEXT_CUT_MIDDLE);
-		fprintf(stdout, "  %s%s\n", line->inlined ? "\xe2\x86\xb3 " : "  ", fitted);
+		fprintf(style->out, "  %s%s\n", line->inlined ? "\xe2\x86\xb3 " : "  ", fitted);
 		free(fitted);
 		free(whole);
 	}
 }
 
-static void print_sizes(const struct type_origin *o)
+static void print_sizes(FILE *out, const struct type_origin *o)
 {
-	fputs(units_noun(UNITS_NOUN_BUF, o->least_of_all, "byte"), stdout);
+	fputs(units_noun(UNITS_NOUN_BUF, o->least_of_all, "byte"), out);
 	if (o->most_of_all != o->least_of_all)
-		fprintf(stdout, " to %s%s%s", units_noun(UNITS_NOUN_BUF, o->most_of_all, "byte"),
+		fprintf(out, " to %s%s%s", units_noun(UNITS_NOUN_BUF, o->most_of_all, "byte"),
 			o->step > 1 ? " in steps of " : "",
 			o->step > 1 ? units_count(UNITS_BUF, o->step) : "");
 }
@@ -229,7 +229,7 @@ static struct shiny_err *print_conclusion(struct explainer *e, const struct conc
 	if (!err) {
 		ctl_heading(e->ctl, name, "");
 		if (c->type.type)
-			fprintf(stdout, "  %s%s%s: %s%s",
+			fprintf(style->out, "  %s%s%s: %s%s",
 				tint(style, c->type.confidence >= SYM_HIGH ? TINT_GOOD : TINT_WARN),
 				sym_confidence_name(c->type.confidence),
 				tint_end(style,
@@ -237,14 +237,14 @@ static struct shiny_err *print_conclusion(struct explainer *e, const struct conc
 				sym_rule_name(c->type.rule),
 				c->type.climbed ? ", found in a caller" : "");
 		else
-			fprintf(stdout, "  nothing says what it is");
-		fprintf(stdout, "\n  %s by %s, %s live; ",
+			fprintf(style->out, "  nothing says what it is");
+		fprintf(style->out, "\n  %s by %s, %s live; ",
 			units_noun(UNITS_NOUN_BUF, o->sums.allocs, "allocation"),
 			name_of_api(o->api), units_count(UNITS_BUF, o->sums.live));
-		print_sizes(o);
-		fprintf(stdout, "; %s\n", units_noun(UNITS_NOUN_BUF, o->stacks, "stack"));
+		print_sizes(style->out, o);
+		fprintf(style->out, "; %s\n", units_noun(UNITS_NOUN_BUF, o->stacks, "stack"));
 		if (strcmp(name, recorded) != 0)
-			fprintf(stdout,
+			fprintf(style->out,
 				"  %sthe session says %s%s: files or debug information have "
 				"changed since, or the blocks were looked at together\n",
 				tint(style, TINT_WARN), recorded, tint_end(style, TINT_WARN));
@@ -256,7 +256,7 @@ static struct shiny_err *print_conclusion(struct explainer *e, const struct conc
 			print_wrapped(style, c->steps.at[i].text, c->steps.at[i].depth);
 		if (!c->steps.count)
 			fputs("  none: the stack has no frame in a file that can be read\n",
-			      stdout);
+			      style->out);
 	}
 	free(name);
 	free(recorded);
@@ -272,11 +272,11 @@ static struct shiny_err *print_head(struct explainer *e)
 	struct shiny_err *err;
 
 	if (!b) {
-		fprintf(stdout, "%s%s%s", tint(style, TINT_BOLD), e->place.label,
+		fprintf(style->out, "%s%s%s", tint(style, TINT_BOLD), e->place.label,
 			tint_end(style, TINT_BOLD));
 		if (e->place.file)
-			fprintf(stdout, "  %s:%u", e->place.file, e->place.line);
-		fprintf(stdout, "   %ssite #%u%s%s%s\n", tint(style, TINT_DIM), e->place.site,
+			fprintf(style->out, "  %s:%u", e->place.file, e->place.line);
+		fprintf(style->out, "   %ssite #%u%s%s%s\n", tint(style, TINT_DIM), e->place.site,
 			e->place.module ? ", " : "", e->place.module ? e->place.module : "",
 			tint_end(style, TINT_DIM));
 		return NULL;
@@ -290,7 +290,7 @@ static struct shiny_err *print_head(struct explainer *e)
 	if (!err)
 		err = query_step(q, &row);
 	if (!err && row) {
-		fprintf(stdout,
+		fprintf(style->out,
 			"%sblock 0x%" PRIx64 "%s: %s by %s, in %s (pid %" PRId64
 			"), thread %" PRId64 "%s%s%s\n",
 			tint(style, TINT_BOLD), b->address, tint_end(style, TINT_BOLD),
@@ -298,12 +298,12 @@ static struct shiny_err *print_head(struct explainer *e)
 			query_text(q, 0), query_number(q, 1), query_number(q, 3),
 			*query_text(q, 2) ? " (" : "", query_text(q, 2),
 			*query_text(q, 2) ? ")" : "");
-		fprintf(stdout, "  allocated after %s, ", units_time(UNITS_BUF, b->born));
+		fprintf(style->out, "  allocated after %s, ", units_time(UNITS_BUF, b->born));
 		if (b->ended)
-			fprintf(stdout, "freed %s later\n",
+			fprintf(style->out, "freed %s later\n",
 				units_time(UNITS_BUF, b->ended - b->born));
 		else
-			fputs("live at the end\n", stdout);
+			fputs("live at the end\n", style->out);
 	}
 	query_end(q);
 	return err;

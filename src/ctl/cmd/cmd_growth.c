@@ -55,7 +55,7 @@ static void print(struct ctl *ctl, const struct growth *growth, size_t limit)
 	}
 	table_print(&table, &ctl->style);
 	if (!growth->count)
-		fprintf(stdout, "no buffer grew\n");
+		fprintf(ctl->style.out, "no buffer grew\n");
 	ctl_more(ctl, limit, growth->count);
 	table_deinit(&table);
 }

@@ -37,7 +37,7 @@ static void key_row(struct ctl *ctl, const struct query *q)
 			json_text(&ctl->json, key, query_text(q, 1));
 		return;
 	}
-	fprintf(stdout, "  %-24s", key);
+	fprintf(ctl->style.out, "  %-24s", key);
 	if (strcmp(key, "started_ns") == 0 && number) {
 		time_t seconds = (time_t)(query_number(q, 1) / 1000000000);
 		char when[64];
@@ -45,17 +45,19 @@ static void key_row(struct ctl *ctl, const struct query *q)
 
 		if (localtime_r(&seconds, &tm) &&
 		    strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S %z", &tm)) {
-			fprintf(stdout, "%s\n", when);
+			fprintf(ctl->style.out, "%s\n", when);
 			return;
 		}
 	}
 	if (number && length > 3 && strcmp(key + length - 3, "_ns") == 0 &&
 	    query_number(q, 1) < INT64_C(1000000000000000))
-		fprintf(stdout, "%s\n", units_time(UNITS_BUF, (uint64_t)query_number(q, 1)));
+		fprintf(ctl->style.out, "%s\n",
+			units_time(UNITS_BUF, (uint64_t)query_number(q, 1)));
 	else if (number && length > 5 && strcmp(key + length - 5, "bytes") == 0)
-		fprintf(stdout, "%s\n", units_bytes(UNITS_BUF, (uint64_t)query_number(q, 1)));
+		fprintf(ctl->style.out, "%s\n",
+			units_bytes(UNITS_BUF, (uint64_t)query_number(q, 1)));
 	else
-		fprintf(stdout, "%s\n", query_text(q, 1));
+		fprintf(ctl->style.out, "%s\n", query_text(q, 1));
 }
 
 static void note_row(struct ctl *ctl, const struct query *q)
@@ -66,10 +68,10 @@ static void note_row(struct ctl *ctl, const struct query *q)
 		json_text(&ctl->json, "text", query_text(q, 2));
 		json_end(&ctl->json);
 	} else if (*query_text(q, 1)) {
-		fprintf(stdout, "  %s (id:%" PRId64 "): %s\n", query_text(q, 1), query_number(q, 0),
-			query_text(q, 2));
+		fprintf(ctl->style.out, "  %s (id:%" PRId64 "): %s\n", query_text(q, 1),
+			query_number(q, 0), query_text(q, 2));
 	} else {
-		fprintf(stdout, "  %s\n", query_text(q, 2));
+		fprintf(ctl->style.out, "  %s\n", query_text(q, 2));
 	}
 }
 
@@ -82,7 +84,7 @@ static void unrecorded_row(struct ctl *ctl, const struct query *q)
 		json_text(&ctl->json, "text", query_text(q, 2));
 		json_end(&ctl->json);
 	} else {
-		fprintf(stdout, "  %15s  %s: %s\n",
+		fprintf(ctl->style.out, "  %15s  %s: %s\n",
 			units_count(UNITS_BUF, (uint64_t)query_number(q, 1)), query_text(q, 0),
 			query_text(q, 2));
 	}
@@ -139,8 +141,8 @@ static struct shiny_err *print_modules(struct ctl *ctl, struct store *store, con
 
 static void counter_row(struct ctl *ctl, const struct query *q)
 {
-	fprintf(stdout, "  %15s  %s\n", units_count(UNITS_BUF, (uint64_t)query_number(q, 0)),
-		query_text(q, 1));
+	fprintf(ctl->style.out, "  %15s  %s\n",
+		units_count(UNITS_BUF, (uint64_t)query_number(q, 0)), query_text(q, 1));
 }
 
 static void table_row_of(struct ctl *ctl, const struct query *q)
@@ -151,7 +153,7 @@ static void table_row_of(struct ctl *ctl, const struct query *q)
 		json_signed(&ctl->json, "rows", query_number(q, 1));
 		json_end(&ctl->json);
 	} else {
-		fprintf(stdout, "  %15s  %s\n",
+		fprintf(ctl->style.out, "  %15s  %s\n",
 			units_count(UNITS_BUF, (uint64_t)query_number(q, 1)), query_text(q, 0));
 	}
 }
@@ -189,7 +191,7 @@ static struct shiny_err *section(struct ctl *ctl, struct store *store, const cha
 	struct shiny_err *err;
 
 	if (!CTL_JSON(ctl))
-		fprintf(stdout, "%s%s%s\n", tint(&ctl->style, TINT_BOLD), title,
+		fprintf(ctl->style.out, "%s%s%s\n", tint(&ctl->style, TINT_BOLD), title,
 			tint_end(&ctl->style, TINT_BOLD));
 	else if (object)
 		json_object(&ctl->json, key);
@@ -206,7 +208,7 @@ static void schema_row(struct ctl *ctl, const struct query *q)
 	if (CTL_JSON(ctl))
 		json_text(&ctl->json, NULL, query_text(q, 0));
 	else
-		fprintf(stdout, "%s;\n\n", query_text(q, 0));
+		fprintf(ctl->style.out, "%s;\n\n", query_text(q, 0));
 }
 
 struct shiny_err *cmd_info(struct ctl *ctl)
@@ -221,7 +223,7 @@ struct shiny_err *cmd_info(struct ctl *ctl)
 	if (CTL_JSON(ctl))
 		ctl_document(ctl);
 	else if (!ctl->options.given[OPT_SCHEMA] && stat(file, &st) == 0)
-		fprintf(stdout, "%s%s%s: %s\n", tint(&ctl->style, TINT_BOLD), file,
+		fprintf(ctl->style.out, "%s%s%s: %s\n", tint(&ctl->style, TINT_BOLD), file,
 			tint_end(&ctl->style, TINT_BOLD),
 			units_bytes(UNITS_BUF, (uint64_t)st.st_size));
 	if (ctl->options.given[OPT_SCHEMA]) {

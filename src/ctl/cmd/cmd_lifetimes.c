@@ -49,23 +49,23 @@ static void print_ends(const struct ctl *ctl, const struct lifetimes *l)
 	const struct lifetime_row *t = &l->total;
 	uint64_t half = distribution_survival_quantile(&t->ages, 0.5);
 
-	fprintf(stdout, "%s, %s, in %s\n", units_noun(UNITS_NOUN_BUF, t->blocks, "block"),
+	fprintf(ctl->style.out, "%s, %s, in %s\n", units_noun(UNITS_NOUN_BUF, t->blocks, "block"),
 		units_bytes(UNITS_BUF, t->bytes), units_time(UNITS_BUF, l->duration));
-	fprintf(stdout, "  destroyed %s, reused %s, persistent %s",
+	fprintf(ctl->style.out, "  destroyed %s, reused %s, persistent %s",
 		units_share(UNITS_BUF, (double)t->destroyed, (double)t->blocks),
 		units_share(UNITS_BUF, (double)t->reused, (double)t->blocks),
 		units_share(UNITS_BUF, (double)t->persistent, (double)t->blocks));
-	fprintf(stdout, "; temporary %s, freed by another thread %s\n",
+	fprintf(ctl->style.out, "; temporary %s, freed by another thread %s\n",
 		units_share(UNITS_BUF, (double)t->temporary, (double)t->blocks),
 		units_share(UNITS_BUF, (double)t->elsewhere, (double)t->blocks));
-	fprintf(stdout,
+	fprintf(ctl->style.out,
 		"  %s of %s ended: percentiles and means are theirs; how long the others live is "
 		"not known\n",
 		units_count(UNITS_BUF, t->ages.ended), units_count(UNITS_BUF, t->blocks));
 	if (half == UINT64_MAX)
-		fprintf(stdout, "  more than half outlive what was seen of them\n");
+		fprintf(ctl->style.out, "  more than half outlive what was seen of them\n");
 	else
-		fprintf(stdout,
+		fprintf(ctl->style.out,
 			"  half outlive %s, those that had not ended counted in "
 			"%s(Kaplan-Meier)%s\n",
 			units_time(UNITS_BUF, half), tint(&ctl->style, TINT_DIM),
@@ -107,7 +107,7 @@ static void print_histogram(struct ctl *ctl, const struct lifetimes *l)
 		table_number(&table, ALIVE, octaves[i].censored);
 		table_number(&table, ALIVE_BAR, octaves[i].censored);
 	}
-	fputc('\n', stdout);
+	fputc('\n', ctl->style.out);
 	table_print(&table, &ctl->style);
 	table_deinit(&table);
 }
@@ -117,7 +117,7 @@ static void print_populations(const struct ctl *ctl, const struct lifetimes *l)
 {
 	enum { NAMED = 3 };
 
-	fputc('\n', stdout);
+	fputc('\n', ctl->style.out);
 	for (unsigned p = 0; p < POPULATIONS; p++) {
 		const struct lifetime_row *top[NAMED] = { NULL };
 
@@ -135,7 +135,7 @@ static void print_populations(const struct ctl *ctl, const struct lifetimes *l)
 					break;
 			}
 		}
-		fprintf(stdout,
+		fprintf(ctl->style.out,
 			"%s%-6s%s %s of the blocks, %s of the bytes:", tint(&ctl->style, TINT_BOLD),
 			population_names[p], tint_end(&ctl->style, TINT_BOLD),
 			units_share(UNITS_BUF, (double)l->total.population[p],
@@ -146,11 +146,11 @@ static void print_populations(const struct ctl *ctl, const struct lifetimes *l)
 			char name[256];
 
 			text_fit(name, sizeof(name), top[k]->name, 48, TEXT_CUT_MIDDLE);
-			fprintf(stdout, "%s %s %s", k ? "," : "", name,
+			fprintf(ctl->style.out, "%s %s %s", k ? "," : "", name,
 				units_share(UNITS_BUF, (double)top[k]->population[p],
 					    (double)l->total.population[p]));
 		}
-		fputc('\n', stdout);
+		fputc('\n', ctl->style.out);
 	}
 }
 
@@ -189,7 +189,7 @@ static void print_rows(struct ctl *ctl, const struct lifetimes *l, enum group_by
 		if (half != UINT64_MAX)
 			table_number(&table, SURVIVE, half);
 	}
-	fputc('\n', stdout);
+	fputc('\n', ctl->style.out);
 	table_print(&table, &ctl->style);
 	ctl_more(ctl, limit, l->count);
 	table_deinit(&table);

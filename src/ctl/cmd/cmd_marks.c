@@ -73,12 +73,13 @@ static void print(struct ctl *ctl, const struct marks *marks, size_t limit)
 	ctl_more(ctl, limit, marks->count);
 	table_deinit(&table);
 	if (marks->counted)
-		fprintf(stdout, "\nat the end %s live in %s\n",
+		fprintf(ctl->style.out, "\nat the end %s live in %s\n",
 			units_bytes(UNITS_BUF, marks->live_bytes),
 			units_noun(UNITS_NOUN_BUF, marks->live, "block"));
 	if (marks->count == 1)
-		fprintf(stdout, "no mark was set: a program sets them with shiny.h, `shinyctl "
-				"mark` from outside\n");
+		fprintf(ctl->style.out,
+			"no mark was set: a program sets them with shiny.h, `shinyctl "
+			"mark` from outside\n");
 }
 
 static void json_rows(struct json *json, const struct marks *marks, size_t limit)
@@ -145,7 +146,7 @@ struct shiny_err *cmd_mark(struct ctl *ctl)
 	if (!err)
 		err = sessions_mark(directory, name, &taken);
 	if (!err)
-		fprintf(stdout,
+		fprintf(ctl->style.out,
 			taken ? "mark '%s' is set in %s\n"
 			      : "mark '%s' waits in %s for its sidecar\n",
 			name, directory);

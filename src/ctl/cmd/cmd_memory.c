@@ -114,14 +114,14 @@ static void print_process(struct ctl *ctl, const struct memory_process *p, bool 
 	struct table table;
 	char *bars = history(p);
 
-	fprintf(stdout, "%s%s, pid %u%s: %s resident, %.2f s after the start; %s\n",
+	fprintf(style->out, "%s%s, pid %u%s: %s resident, %.2f s after the start; %s\n",
 		tint(style, TINT_BOLD), p->name, p->pid, tint_end(style, TINT_BOLD),
 		units_bytes(UNITS_BUF, p->sums.rss), (double)p->time / 1e9,
 		p->look_count > 1 ? bars : "looked at once");
 	if (!p->areas)
 		fputs("  the kernel does not let this user look into it (/proc/PID/smaps): only "
 		      "the sum is known\n",
-		      stdout);
+		      style->out);
 	free(bars);
 	table_init(&table, columns, COLUMNS);
 	for (size_t i = 0; i < p->owner_count;) {
@@ -145,7 +145,7 @@ static void print_process(struct ctl *ctl, const struct memory_process *p, bool 
 	table_total(&table, SHARE, p->sums.rss);
 	table_print(&table, style);
 	table_deinit(&table);
-	putc('\n', stdout);
+	putc('\n', style->out);
 }
 
 static void json_sums_of(struct json *json, const struct memory_sums *sums)
@@ -207,14 +207,14 @@ static void print(struct ctl *ctl, const struct memory_history *memory)
 	for (size_t i = 0; i < memory->count; i++)
 		print_process(ctl, &memory->processes[i], details);
 	if (!memory->count && !memory->period)
-		fputs("nobody looked at the memory: SHINY_MEMORY_PERIOD was 0\n", stdout);
+		fputs("nobody looked at the memory: SHINY_MEMORY_PERIOD was 0\n", ctl->style.out);
 	else if (memory->unseen)
-		fprintf(stdout, "%s%s %s not looked at: too short a life%s\n",
+		fprintf(ctl->style.out, "%s%s %s not looked at: too short a life%s\n",
 			tint(&ctl->style, TINT_DIM),
 			units_noun(UNITS_NOUN_BUF, memory->unseen, "process"),
 			units_form(memory->unseen, "was", "were"), tint_end(&ctl->style, TINT_DIM));
 	if (memory->cost)
-		fprintf(stdout, "%slooking took %s of processor time%s\n",
+		fprintf(ctl->style.out, "%slooking took %s of processor time%s\n",
 			tint(&ctl->style, TINT_DIM), units_time(UNITS_BUF, memory->cost),
 			tint_end(&ctl->style, TINT_DIM));
 }

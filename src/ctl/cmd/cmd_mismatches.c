@@ -58,8 +58,8 @@ static struct shiny_err *print_stack(const struct ctl *ctl, struct store *store,
 		char *fitted = mem_alloc(4 * room + 8);
 
 		text_fit(fitted, 4 * room + 8, text, room, TEXT_CUT_MIDDLE);
-		fprintf(stdout, "    %-12s%s%s%s\n", i ? "" : title, tint(style, TINT_DIM), fitted,
-			tint_end(style, TINT_DIM));
+		fprintf(style->out, "    %-12s%s%s%s\n", i ? "" : title, tint(style, TINT_DIM),
+			fitted, tint_end(style, TINT_DIM));
 		free(fitted);
 		free(text);
 	}
@@ -77,11 +77,11 @@ static struct shiny_err *print(struct ctl *ctl, struct store *store, const struc
 		char *what = what_text(row);
 
 		if (!i || row->kind != m->rows[i - 1].kind)
-			fprintf(stdout, "%s%s%s%s: %s\n", i ? "\n" : "",
+			fprintf(ctl->style.out, "%s%s%s%s: %s\n", i ? "\n" : "",
 				tint(&ctl->style, TINT_BOLD), headings[row->kind],
 				tint_end(&ctl->style, TINT_BOLD),
 				units_count(UNITS_BUF, m->blocks[row->kind]));
-		fprintf(stdout, "  %s \xc3\x97 %s, first 0x%" PRIx64 " after %s\n",
+		fprintf(ctl->style.out, "  %s \xc3\x97 %s, first 0x%" PRIx64 " after %s\n",
 			units_count(UNITS_BUF, row->count), what, row->address,
 			units_time(UNITS_BUF, row->first_ns));
 		free(what);
@@ -93,7 +93,7 @@ static struct shiny_err *print(struct ctl *ctl, struct store *store, const struc
 			err = print_stack(ctl, store, "again", row->free);
 	}
 	if (!m->count)
-		fprintf(stdout, "every free fits its allocation\n");
+		fprintf(ctl->style.out, "every free fits its allocation\n");
 	ctl_more(ctl, limit, m->count);
 	return err;
 }

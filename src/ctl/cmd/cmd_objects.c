@@ -65,12 +65,12 @@ static void print(struct ctl *ctl, const struct constructed *c, size_t limit)
 	const struct constructed_row *t = &c->total;
 	struct table table;
 
-	fprintf(stdout, "%s, %s, %s, %s\n",
+	fprintf(ctl->style.out, "%s, %s, %s, %s\n",
 		units_noun(UNITS_NOUN_BUF, c->allocations, "allocation"),
 		units_noun(UNITS_NOUN_BUF, c->deallocations, "deallocation"),
 		units_noun(UNITS_NOUN_BUF, t->constructions, "construction"),
 		units_noun(UNITS_NOUN_BUF, t->destructions, "destruction"));
-	fprintf(stdout,
+	fprintf(ctl->style.out,
 		"  of the objects constructed, %s began a block, %s lay inside one, %s on the "
 		"stack, %s in static data, %s elsewhere\n",
 		units_count(UNITS_BUF, t->places[PLACE_START]),
@@ -78,7 +78,7 @@ static void print(struct ctl *ctl, const struct constructed *c, size_t limit)
 		units_count(UNITS_BUF, t->places[PLACE_STACK]),
 		units_count(UNITS_BUF, t->places[PLACE_STATIC]),
 		units_count(UNITS_BUF, t->places[PLACE_ELSEWHERE]));
-	fprintf(stdout,
+	fprintf(ctl->style.out,
 		"  destroyed (D) %s, constructed over (R) %s, freed with their block %s, "
 		"persistent (P) %s\n",
 		units_count(UNITS_BUF, t->destroyed), units_count(UNITS_BUF, t->reused),

@@ -43,47 +43,49 @@ static void print_answer(const struct ctl *ctl, const struct pages *p, uint64_t 
 	uint64_t oldest = p->time;
 
 	if (p->at == PAGES_AT_END)
-		fputs("at the end", stdout);
+		fputs("at the end", ctl->style.out);
 	else
-		fprintf(stdout, "%s %s after the start",
+		fprintf(ctl->style.out, "%s %s after the start",
 			p->at == PAGES_AT_PEAK ? "at the peak of live bytes," : "at",
 			units_time(UNITS_BUF, p->time));
 	if (!t->pages) {
-		fprintf(stdout, ": nothing is live%s\n",
+		fprintf(ctl->style.out, ": nothing is live%s\n",
 			p->at == PAGES_AT_TIME && !p->count
 				? ", and no process that had blocks still runs"
 				: "");
 		return;
 	}
-	fprintf(stdout, ": %s%s in use%s: %s in %s on %s (%s)\n", tint(&ctl->style, TINT_BOLD),
+	fprintf(ctl->style.out, ": %s%s in use%s: %s in %s on %s (%s)\n",
+		tint(&ctl->style, TINT_BOLD),
 		units_share(UNITS_BUF, (double)live_of(t), (double)t->pages * PAGE_BYTES),
 		tint_end(&ctl->style, TINT_BOLD), units_bytes(UNITS_BUF, live_of(t)),
 		units_noun(UNITS_NOUN_BUF, t->blocks, "block"),
 		units_noun(UNITS_NOUN_BUF, t->pages, "page"), PAGES_IN(t->pages));
-	fprintf(stdout,
+	fprintf(ctl->style.out,
 		"  pinned       %s (%s), %s, by %s: %s %s less than %s, %s a single block\n",
 		units_noun(UNITS_NOUN_BUF, t->pinned, "page"), PAGES_IN(t->pinned),
 		units_share(UNITS_BUF, (double)t->pinned, (double)t->pages),
 		units_bytes(UNITS_BUF, t->pinned_bytes), units_count(UNITS_BUF, t->under),
 		units_form(t->under, "holds", "hold"), units_bytes(UNITS_BUF, under),
 		units_count(UNITS_BUF, t->single));
-	fprintf(stdout, "  reclaimable  %s (%s) if blocks of each size stood side by side\n",
+	fprintf(ctl->style.out,
+		"  reclaimable  %s (%s) if blocks of each size stood side by side\n",
 		units_noun(UNITS_NOUN_BUF, reclaimable_of(t), "page"), PAGES_IN(reclaimable_of(t)));
-	fprintf(stdout,
+	fprintf(ctl->style.out,
 		"  huge pages   %s of %s of 2 MiB %s 90 %% of the pages in use; to back all takes "
 		"%s more\n",
 		units_count(UNITS_BUF, fit_for_huge(t)),
 		units_noun(UNITS_NOUN_BUF, t->ranges, "range"),
 		units_form(fit_for_huge(t), "has", "have"),
 		units_bytes(UNITS_BUF, t->ranges * RANGE_BYTES - t->pages * PAGE_BYTES));
-	fprintf(stdout, "  cache lines  %s of 64 B %s live bytes (%s)\n",
+	fprintf(ctl->style.out, "  cache lines  %s of 64 B %s live bytes (%s)\n",
 		units_count(UNITS_BUF, t->lines), units_form(t->lines, "holds", "hold"),
 		units_bytes(UNITS_BUF, t->lines * LINE_BYTES));
 	for (size_t i = 0; i < p->count; i++)
 		if (p->processes[i].sums.looked && p->processes[i].look_time < oldest)
 			oldest = p->processes[i].look_time;
 	if (t->looked)
-		fprintf(stdout,
+		fprintf(ctl->style.out,
 			"  committed    %s by malloc and collected heaps, when %s of %s %s last "
 			"looked at%s%s%s:\n"
 			"               %s resident, %s live then, %s of what was committed\n",
@@ -96,7 +98,7 @@ static void print_answer(const struct ctl *ctl, const struct pages *p, uint64_t 
 			units_bytes(UNITS_BUF, t->look_live),
 			units_share(UNITS_BUF, (double)t->look_live, (double)t->committed));
 	if (t->overlaps)
-		fprintf(stdout,
+		fprintf(ctl->style.out,
 			"%s  %s %s inside others, whose end was not seen: %s count once%s\n",
 			tint(&ctl->style, TINT_DIM),
 			units_noun(UNITS_NOUN_BUF, t->overlaps, "block"),
@@ -348,7 +350,7 @@ static void print_series(const struct ctl *ctl, const struct pages *p)
 		else
 			text = mem_format("%s to %s", units_share(UNITS_BUF, (double)least, 1000),
 					  units_share(UNITS_BUF, (double)most, 1000));
-		fprintf(stdout, "%-10s  %s  %s\n", names[k], bars, text);
+		fprintf(ctl->style.out, "%-10s  %s  %s\n", names[k], bars, text);
 		free(bars);
 		free(text);
 	}
@@ -378,12 +380,12 @@ static void print_map(struct ctl *ctl, const struct pages *p, uint64_t under)
 	for (size_t i = 0; i < p->count; i++) {
 		if (!p->processes[i].sums.pages)
 			continue;
-		putc('\n', stdout);
+		putc('\n', ctl->style.out);
 		page_map_print(&ctl->style, &p->processes[i],
 			       (enum page_cell)ctl->options.number[OPT_CELL]);
 	}
 	if (p->total.pages) {
-		putc('\n', stdout);
+		putc('\n', ctl->style.out);
 		page_map_legend(&ctl->style, p->at != PAGES_AT_END);
 	}
 }

@@ -115,7 +115,7 @@ static void print_f6(struct ctl *ctl, const struct streams *s)
 	table_print(&table, &ctl->style);
 	table_deinit(&table);
 	if (!s->recorded)
-		fprintf(stdout,
+		fprintf(ctl->style.out,
 			"%sconstructions and destructions are the least that there were: "
 			"constructors were not recorded (SHINY_CTORS, for programs with "
 			"symbols)%s\n",
@@ -164,15 +164,15 @@ static void print_f7(struct ctl *ctl, const struct lifetimes *l)
 	}
 	if (first < DISTRIBUTION_OCTAVES) {
 		bars = bars_text(ended + first, last - first + 1, SERIES_COLUMNS);
-		fprintf(stdout, "ended        %s  %s to %s, an octave a column\n", bars,
+		fprintf(ctl->style.out, "ended        %s  %s to %s, an octave a column\n", bars,
 			units_time(UNITS_BUF, first ? UINT64_C(1) << first : 0),
 			units_time(UNITS_BUF, UINT64_C(2) << last));
 		free(bars);
 		bars = bars_text(alive + first, last - first + 1, SERIES_COLUMNS);
-		fprintf(stdout, "never ended  %s  by age\n", bars);
+		fprintf(ctl->style.out, "never ended  %s  by age\n", bars);
 		free(bars);
 	}
-	fprintf(stdout,
+	fprintf(ctl->style.out,
 		"of all: D destroyed %s, R reused %s, P persistent %s; Z needs accesses, which are "
 		"not recorded\n",
 		units_share(UNITS_BUF, (double)t->destroyed, (double)t->blocks),
@@ -182,17 +182,17 @@ static void print_f7(struct ctl *ctl, const struct lifetimes *l)
 		const struct lifetime_row *top[TYPES_NAMED + 1];
 		size_t count = top_types(l, p, top);
 
-		fprintf(stdout, "%-7s%s of the blocks:", population_names[p],
+		fprintf(ctl->style.out, "%-7s%s of the blocks:", population_names[p],
 			units_share(UNITS_BUF, (double)t->population[p], (double)t->blocks));
 		for (size_t i = 0; i < count; i++) {
 			char name[256];
 
 			text_fit(name, sizeof(name), top[i]->name, 32, TEXT_CUT_MIDDLE);
-			fprintf(stdout, "%s %s %s", i ? "," : "", name,
+			fprintf(ctl->style.out, "%s %s %s", i ? "," : "", name,
 				units_share(UNITS_BUF, (double)top[i]->population[p],
 					    (double)t->population[p]));
 		}
-		putc('\n', stdout);
+		putc('\n', ctl->style.out);
 	}
 }
 
@@ -235,16 +235,16 @@ static void print_f9(struct ctl *ctl, const struct pages *p)
 	bool any = false;
 
 	ctl_heading(ctl, "F9  Pages", "");
-	fprintf(stdout, "of what lay on each 4 KiB page until the peak:");
+	fprintf(ctl->style.out, "of what lay on each 4 KiB page until the peak:");
 	for (unsigned set = 0; set < PAGE_SETS; set++) {
 		if (!t->ever[set])
 			continue;
-		fprintf(stdout, "%s %s %s", any ? "," : "", page_set_names[set],
+		fprintf(ctl->style.out, "%s %s %s", any ? "," : "", page_set_names[set],
 			units_count(UNITS_BUF, t->ever[set]));
 		any = true;
 	}
-	fprintf(stdout, "%s\n", any ? " pages" : " nothing");
-	fprintf(stdout,
+	fprintf(ctl->style.out, "%s\n", any ? " pages" : " nothing");
+	fprintf(ctl->style.out,
 		"in use %s of the bytes of %s; %s of them, %s, %s kept by a single block or less "
 		"than %d B\n",
 		units_share(UNITS_BUF, pages_utilization(t), 1),
@@ -310,8 +310,8 @@ static void print_series(const struct ctl *ctl, const char *name, const struct a
 			most = values[a->total.first + i];
 	}
 	bars = bars_text(values, a->count, SERIES_COLUMNS);
-	fprintf(stdout, "%-12s %s%s%s  at most %s\n", name, tint(&ctl->style, TINT_GOOD), bars,
-		tint_end(&ctl->style, TINT_GOOD), units_count(UNITS_BUF, most));
+	fprintf(ctl->style.out, "%-12s %s%s%s  at most %s\n", name, tint(&ctl->style, TINT_GOOD),
+		bars, tint_end(&ctl->style, TINT_GOOD), units_count(UNITS_BUF, most));
 	free(bars);
 	free(values);
 }
@@ -326,14 +326,15 @@ static void print_f11(struct ctl *ctl, const struct activity *a)
 	ctl_heading(ctl,
 		    "F12 In use over time, and F13, mispredictions and heavy operations by type",
 		    "");
-	fprintf(stdout, "accesses and hardware counters are not recorded\n");
+	fprintf(ctl->style.out, "accesses and hardware counters are not recorded\n");
 }
 
 static void print_f14(struct ctl *ctl, const struct diagnoses *d)
 {
 	ctl_heading(ctl, "F14 Diagnosis (shinyctl diagnose)", "");
 	for (size_t i = 0; i < SYMPTOMS; i++)
-		fprintf(stdout, "%-12s %-8s%s\n", symptom_names[i], verdict_names[d->at[i].verdict],
+		fprintf(ctl->style.out, "%-12s %-8s%s\n", symptom_names[i],
+			verdict_names[d->at[i].verdict],
 			d->at[i].advice ? d->at[i].advice : d->at[i].measure);
 }
 

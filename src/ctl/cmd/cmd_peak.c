@@ -21,17 +21,17 @@ static const char *later(char out[UNITS_TEXT], const struct peaks *p)
 
 static void print_answer(const struct ctl *ctl, const struct peaks *p, const struct peak *peak)
 {
-	fprintf(stdout, "%s%s%s live %s, in %s, %s after the start, of %s\n",
+	fprintf(ctl->style.out, "%s%s%s live %s, in %s, %s after the start, of %s\n",
 		tint(&ctl->style, TINT_BOLD), units_bytes(UNITS_BUF, peak->bytes),
 		tint_end(&ctl->style, TINT_BOLD),
 		peak == &p->peaks[p->highest] ? "at most" : "then",
 		units_noun(UNITS_NOUN_BUF, peak->blocks, "block"),
 		units_time(UNITS_BUF, peak->time), units_time(UNITS_BUF, p->duration));
-	fprintf(stdout, "  transient  %s (%s) in %s: gone %s\n",
+	fprintf(ctl->style.out, "  transient  %s (%s) in %s: gone %s\n",
 		units_bytes(UNITS_BUF, peak->soon_bytes),
 		units_share(UNITS_BUF, (double)peak->soon_bytes, (double)peak->bytes),
 		units_noun(UNITS_NOUN_BUF, peak->soon_blocks, "block"), later(UNITS_BUF, p));
-	fprintf(stdout, "  lasting    %s (%s) in %s\n",
+	fprintf(ctl->style.out, "  lasting    %s (%s) in %s\n",
 		units_bytes(UNITS_BUF, peak->bytes - peak->soon_bytes),
 		units_share(UNITS_BUF, (double)(peak->bytes - peak->soon_bytes),
 			    (double)peak->bytes),
@@ -68,7 +68,7 @@ static void print_peaks(const struct ctl *ctl, const struct peaks *p, const stru
 		table_number(&table, BLOCKS, peak->blocks);
 		table_number(&table, SOON, peak->soon_bytes);
 	}
-	fputc('\n', stdout);
+	fputc('\n', ctl->style.out);
 	table_print(&table, &ctl->style);
 	table_deinit(&table);
 }
@@ -103,7 +103,7 @@ static void print_rows(const struct ctl *ctl, const struct peak *peak, enum grou
 		table_number(&table, LASTING, row->bytes - row->soon_bytes);
 		table_text(&table, NAME, row->name);
 	}
-	fputc('\n', stdout);
+	fputc('\n', ctl->style.out);
 	table_print(&table, &ctl->style);
 	ctl_more(ctl, limit, peak->count);
 	table_deinit(&table);
@@ -146,7 +146,7 @@ static void print_each(const struct ctl *ctl, const struct peaks *p, enum group_
 	}
 	table_print(&table, &ctl->style);
 	if (limit < p->process_count)
-		fprintf(stdout, "%s… and %s%s\n", tint(&ctl->style, TINT_DIM),
+		fprintf(ctl->style.out, "%s… and %s%s\n", tint(&ctl->style, TINT_DIM),
 			units_noun(UNITS_NOUN_BUF, p->process_count - limit, "more process"),
 			tint_end(&ctl->style, TINT_DIM));
 	table_deinit(&table);
@@ -246,7 +246,7 @@ static struct shiny_err *choose(const struct ctl *ctl, const struct peaks *p,
 static void print(struct ctl *ctl, const struct peaks *p, const struct peak *peak, enum group_by by)
 {
 	if (!peak) {
-		fputs("nothing was ever live\n", stdout);
+		fputs("nothing was ever live\n", ctl->style.out);
 		return;
 	}
 	print_answer(ctl, p, peak);

@@ -14,15 +14,15 @@
 
 static void print_model(const struct ctl *ctl, const struct pooling *p)
 {
-	fprintf(stdout,
+	fprintf(ctl->style.out,
 		"%sa model%s: what if blocks of one size class and one lifetime shared a "
 		"pool?\n%sconstants:",
 		tint(&ctl->style, TINT_BOLD), tint_end(&ctl->style, TINT_BOLD),
 		tint(&ctl->style, TINT_DIM));
 	for (size_t i = 0; i < POOLING_CONSTANTS; i++)
-		fprintf(stdout, " %s=%" PRIu64, pooling_constant_list[i].name,
+		fprintf(ctl->style.out, " %s=%" PRIu64, pooling_constant_list[i].name,
 			pooling_constant_value(&pooling_constant_list[i], &p->constants));
-	fprintf(stdout, " (--constants)%s\n\n", tint_end(&ctl->style, TINT_DIM));
+	fprintf(ctl->style.out, " (--constants)%s\n\n", tint_end(&ctl->style, TINT_DIM));
 }
 
 static void print_summary(struct ctl *ctl, const struct pooling *p)
@@ -80,15 +80,15 @@ static void print_summary(struct ctl *ctl, const struct pooling *p)
 	}
 	table_print(&table, &ctl->style);
 	table_deinit(&table);
-	fprintf(stdout, "%s%s, %s, of them %s; %s with %s\nmost bytes were live at %s",
+	fprintf(ctl->style.out, "%s%s, %s, of them %s; %s with %s\nmost bytes were live at %s",
 		tint(&ctl->style, TINT_DIM), units_noun(UNITS_NOUN_BUF, t->blocks, "block"),
 		units_bytes(UNITS_BUF, t->bytes), units_noun(UNITS_NOUN_BUF, t->objects, "object"),
 		units_noun(UNITS_NOUN_BUF, t->pools, "pool"),
 		units_noun(UNITS_NOUN_BUF, t->most, "slot"), units_time(UNITS_BUF, p->peak_time));
 	if (p->collected)
-		fprintf(stdout, "; left out: %s",
+		fprintf(ctl->style.out, "; left out: %s",
 			units_noun(UNITS_NOUN_BUF, p->collected, "garbage-collected object"));
-	fprintf(stdout, "%s\n", tint_end(&ctl->style, TINT_DIM));
+	fprintf(ctl->style.out, "%s\n", tint_end(&ctl->style, TINT_DIM));
 }
 
 static int64_t pages_freed(const struct pooling_row *row)
@@ -121,13 +121,14 @@ static void print_best(const struct ctl *ctl, const struct pooling *p)
 			free(name);
 		}
 	if (cycles)
-		fprintf(stdout, "most cycles to gain: %s%s%s: %s, of all that calls cost %s\n",
+		fprintf(ctl->style.out,
+			"most cycles to gain: %s%s%s: %s, of all that calls cost %s\n",
 			tint(&ctl->style, TINT_NAME), names[0], tint_end(&ctl->style, TINT_NAME),
 			units_count(UNITS_BUF, (uint64_t)pooling_saved(cycles)),
 			units_share(UNITS_BUF, (double)pooling_saved(cycles),
 				    (double)p->total.without.cycles));
 	if (pages)
-		fprintf(stdout,
+		fprintf(ctl->style.out,
 			"most pages to gain: %s%s%s: its blocks lay on %s at the peak, and would "
 			"on %s\n",
 			tint(&ctl->style, TINT_NAME), names[1], tint_end(&ctl->style, TINT_NAME),
@@ -219,7 +220,7 @@ static void print_groups(struct ctl *ctl, const struct pooling *p)
 			free(name);
 		}
 	}
-	fputc('\n', stdout);
+	fputc('\n', ctl->style.out);
 	table_print(&table, &ctl->style);
 	table_deinit(&table);
 }
@@ -234,7 +235,7 @@ static void print_type_rows(struct ctl *ctl, const struct pooling *p, size_t lim
 	table_init(&table, columns, COLUMNS);
 	for (size_t i = 0; i < limit; i++)
 		row_of(&table, &p->types[i], p->types[i].name);
-	fputc('\n', stdout);
+	fputc('\n', ctl->style.out);
 	table_print(&table, &ctl->style);
 	ctl_more(ctl, limit, p->type_count);
 	table_deinit(&table);

@@ -112,7 +112,7 @@ static void print_notes(struct ctl *ctl, const struct probe *probe)
 			   *sure = probe_confidence_name(notes[i].confidence);
 		enum tint t = tint_of(notes[i].confidence);
 
-		fprintf(stdout, "  %s%-13s%s %s%-8s%s %s\n", tint(&ctl->style, TINT_BOLD),
+		fprintf(ctl->style.out, "  %s%-13s%s %s%-8s%s %s\n", tint(&ctl->style, TINT_BOLD),
 			strcmp(about, last) ? about : "", tint_end(&ctl->style, TINT_BOLD),
 			tint(&ctl->style, t), sure, tint_end(&ctl->style, t),
 			probe_text(probe, notes[i].text));
@@ -167,7 +167,7 @@ static void print_entries(struct ctl *ctl, const struct probe *probe)
 				 units_noun(UNITS_NOUN_BUF, recipe->displaced, "byte"));
 		table_text(&table, E_PATCH, recipe ? text : "no");
 	}
-	putc('\n', stdout);
+	putc('\n', ctl->style.out);
 	table_print(&table, &ctl->style);
 	table_deinit(&table);
 }
@@ -204,7 +204,7 @@ static void print_types_found(struct ctl *ctl, const struct probe *probe)
 		snprintf(text, sizeof(text), "0x%" PRIx64, types[i].finalizer);
 		table_text(&table, T_FINALIZER, types[i].finalizer ? text : "");
 	}
-	putc('\n', stdout);
+	putc('\n', ctl->style.out);
 	table_print(&table, &ctl->style);
 	ctl_more(ctl, count, probe->file->type_count);
 	table_deinit(&table);
@@ -216,13 +216,13 @@ static void print(struct ctl *ctl, const char *path, const struct probe *probe,
 	char build_id[2 * SHINY_PROBE_BUILD_ID + 1];
 
 	build_id_text(probe->file, build_id);
-	fprintf(stdout, "%s%s%s\n", tint(&ctl->style, TINT_BOLD), path,
+	fprintf(ctl->style.out, "%s%s%s\n", tint(&ctl->style, TINT_BOLD), path,
 		tint_end(&ctl->style, TINT_BOLD));
-	fprintf(stdout, "  build-id      %s\n\n", *build_id ? build_id : "none");
+	fprintf(ctl->style.out, "  build-id      %s\n\n", *build_id ? build_id : "none");
 	print_notes(ctl, probe);
 	if (own->present)
-		fprintf(stdout, "  %s%-13s%s %s to patch%s%s%s%s\n", tint(&ctl->style, TINT_BOLD),
-			"allocator", tint_end(&ctl->style, TINT_BOLD),
+		fprintf(ctl->style.out, "  %s%-13s%s %s to patch%s%s%s%s\n",
+			tint(&ctl->style, TINT_BOLD), "allocator", tint_end(&ctl->style, TINT_BOLD),
 			units_noun(UNITS_NOUN_BUF, own->patches, "entry"),
 			*own->why ? "; left out: " : "", own->why, own->patches ? "; " : "",
 			own->patches ? own->path : "");
@@ -230,11 +230,12 @@ static void print(struct ctl *ctl, const char *path, const struct probe *probe,
 		print_entries(ctl, probe);
 	if (ctl->options.given[OPT_PROBE_TYPES])
 		print_types_found(ctl, probe);
-	fprintf(stdout, "\n%s in %s", probe->cached ? "read from the cache" : "found",
+	fprintf(ctl->style.out, "\n%s in %s", probe->cached ? "read from the cache" : "found",
 		units_time(UNITS_BUF, probe->ns));
 	if (probe->cache_path)
-		fprintf(stdout, "%s %s", probe->cached ? ":" : "; kept in", probe->cache_path);
-	putc('\n', stdout);
+		fprintf(ctl->style.out, "%s %s", probe->cached ? ":" : "; kept in",
+			probe->cache_path);
+	putc('\n', ctl->style.out);
 }
 
 /* ---- JSON ---- */

@@ -139,7 +139,7 @@ static void print_unrecorded(struct ctl *ctl, const struct unrecorded *unrecorde
 	for (size_t i = 0; i < limit; i++) {
 		char *line = unrecorded_line(&unrecorded->rows[i]);
 
-		fprintf(stdout, "  %s\n", line);
+		fprintf(ctl->style.out, "  %s\n", line);
 		free(line);
 	}
 	ctl_more(ctl, limit, unrecorded->count);

@@ -24,23 +24,24 @@ static void print_total(const struct ctl *ctl, const struct sizes *s)
 {
 	const struct size_sums *t = &s->total.sums;
 
-	fprintf(stdout, "%s, %s asked for, %s usable: slop %s, %s of it\n",
+	fprintf(ctl->style.out, "%s, %s asked for, %s usable: slop %s, %s of it\n",
 		units_noun(UNITS_NOUN_BUF, t->blocks, "block"), units_bytes(UNITS_BUF, t->bytes),
 		units_bytes(UNITS_BUF, t->usable), units_bytes(UNITS_BUF, size_slop(t)),
 		units_share(UNITS_BUF, (double)size_slop(t), (double)t->usable));
-	fprintf(stdout, "live at the end: %s, %s asked for, slop %s, %s of what is usable\n",
+	fprintf(ctl->style.out,
+		"live at the end: %s, %s asked for, slop %s, %s of what is usable\n",
 		units_noun(UNITS_NOUN_BUF, t->live, "block"), units_bytes(UNITS_BUF, t->live_bytes),
 		units_bytes(UNITS_BUF, size_live_slop(t)),
 		units_share(UNITS_BUF, (double)size_live_slop(t), (double)t->live_usable));
 	if (s->aligned)
-		fprintf(stdout,
+		fprintf(ctl->style.out,
 			"%s%s asked for an alignment, which is not recorded: they may take "
 			"more%s\n",
 			tint(&ctl->style, TINT_DIM),
 			units_noun(UNITS_NOUN_BUF, s->aligned, "block"),
 			tint_end(&ctl->style, TINT_DIM));
 	if (s->allocators[SIZE_UNKNOWN].sums.blocks)
-		fprintf(stdout,
+		fprintf(ctl->style.out,
 			"%s%s %s from an allocator that is not known: their slop is not "
 			"counted%s\n",
 			tint(&ctl->style, TINT_DIM),
@@ -82,7 +83,7 @@ static void print_allocators(struct ctl *ctl, const struct sizes *s)
 		table_number(&table, LIVE_SLOP, size_live_slop(sums));
 		table_text(&table, NAME, size_allocator_names[i]);
 	}
-	fputc('\n', stdout);
+	fputc('\n', ctl->style.out);
 	table_print(&table, &ctl->style);
 	table_deinit(&table);
 }
@@ -148,11 +149,11 @@ static void print_octaves(struct ctl *ctl, const struct sizes *s)
 		}
 		table_number(&table, PERSISTENT, o->ages.censored);
 	}
-	fputc('\n', stdout);
+	fputc('\n', ctl->style.out);
 	table_print(&table, &ctl->style);
 	table_deinit(&table);
 	if (isfinite(s->correlation))
-		fprintf(stdout,
+		fprintf(ctl->style.out,
 			"%ssize and lifetime, correlation of their logarithms: %+.2f: %s%s\n",
 			tint(&ctl->style, TINT_DIM), s->correlation,
 			correlation_text(s->correlation), tint_end(&ctl->style, TINT_DIM));
@@ -192,7 +193,7 @@ static void print_extremes(struct ctl *ctl, const struct sizes *s, bool largest)
 		table_text(&table, NAME, rows[i]->name);
 	}
 	if (table.rows) {
-		fputc('\n', stdout);
+		fputc('\n', ctl->style.out);
 		table_print(&table, &ctl->style);
 	}
 	table_deinit(&table);
@@ -253,7 +254,7 @@ static void print_rows(struct ctl *ctl, const struct sizes *s, enum by by, size_
 		table_number(&table, PERSISTENT, row->persistent);
 		table_text(&table, NAME, row->name);
 	}
-	fputc('\n', stdout);
+	fputc('\n', ctl->style.out);
 	table_print(&table, &ctl->style);
 	ctl_more(ctl, limit, rows->count);
 	table_deinit(&table);

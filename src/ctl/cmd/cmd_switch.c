@@ -15,7 +15,7 @@ static struct shiny_err *switch_to(struct ctl *ctl, bool on)
 		err = sessions_switch(directory, on, &count);
 	if (err)
 		return err;
-	fprintf(stdout, "recording is %s in %s of %s\n", on ? "on" : "off",
+	fprintf(ctl->style.out, "recording is %s in %s of %s\n", on ? "on" : "off",
 		units_noun(UNITS_NOUN_BUF, count, "ring"), directory);
 	return NULL;
 }

@@ -262,7 +262,7 @@ static void print_modules(struct ctl *ctl, const subjects_t *subjects)
 	}
 	table_print(&table, style);
 	table_deinit(&table);
-	fprintf(stdout, "\n%s, %s without debug information\n",
+	fprintf(style->out, "\n%s, %s without debug information\n",
 		units_noun(UNITS_NOUN_BUF, subjects->count, "module"),
 		units_count(UNITS_BUF, without));
 }
@@ -320,10 +320,10 @@ static void print_warmed(struct ctl *ctl, const struct warm_file *files, size_t 
 		for (size_t c = SYM_LOW; c <= SYM_EXACT; c++)
 			all.by_confidence[c] += f->by_confidence[c];
 	}
-	putc('\n', stdout);
+	putc('\n', ctl->style.out);
 	table_print(&table, &ctl->style);
 	table_deinit(&table);
-	fprintf(stdout,
+	fprintf(ctl->style.out,
 		"\n%s of allocation functions: a type for %s, %s exact or high; %s in wrappers, "
 		"whose callers know\n",
 		units_noun(UNITS_NOUN_BUF, all.calls, "call"),

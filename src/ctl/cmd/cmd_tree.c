@@ -189,7 +189,7 @@ struct shiny_err *cmd_tree(struct ctl *ctl)
 		if (by == TREE_BY_COMPONENT)
 			json_components(&ctl->json, &components);
 	} else {
-		fprintf(stdout, "%s\n", titles[measure]);
+		fprintf(ctl->style.out, "%s\n", titles[measure]);
 		print_node(&ctl->style, &root, root.value, measure == TREE_ALLOCS, "", "");
 	}
 	tree_deinit(&root);

@@ -58,7 +58,8 @@ static void title(FILE *out, const char *name, const char *text)
 	char summary[LINE];
 
 	help_summary(text, summary, sizeof(summary));
-	fputs(".\\\" SPDX-License-Identifier: Apache-2.0\n.\\\" made by `shinyctl help --man`\n.TH ",
+	fputs(".\\\" SPDX-License-Identifier: Apache-2.0\n"
+	      ".\\\" made by `shinyctl help --man`\n.TH ",
 	      out);
 	for (const char *p = name; *p; p++)
 		putc(toupper((unsigned char)*p), out);

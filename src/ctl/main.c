@@ -3,9 +3,9 @@
  * main.c: finds the verb, runs it, prints its error once: "shinyctl: WHAT, ON WHAT: WHY", then the
  * advice.
  *
- * A reader of ours that goes away (`shinyctl types FILE | head`) ends us quietly by SIGPIPE; where that signal is ignored, the
- * write fails with EPIPE and we end as quietly. Any other failed write to standard output is an
- * error like all others.
+ * When the reader of a pipe goes away (`shinyctl types FILE | head`), SIGPIPE ends shinyctl quietly.
+ * Where that signal is ignored, the write fails with EPIPE, and shinyctl ends as quietly. Any other
+ * failed write to standard output is an error like all others.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +16,8 @@
 #include "../base/nearest.h"
 #include "../base/rlimits.h"
 #include "ctl.h"
-#include "door.h"
 #include "help.h"
+#include "output_guard.h"
 #include "unfinished.h"
 
 static int complain(struct shiny_err *err)
@@ -97,7 +97,7 @@ static int run_main(int argc, char **argv)
 	int status = 0;
 	size_t verb;
 
-	door_open();
+	output_guard_open();
 	if (argc < 2) {
 		struct style style;
 

@@ -17,7 +17,7 @@
 #include "../analysis/query/type_name.h"
 #include "../base/mem.h"
 #include "../base/units.h"
-#include "user_names.h"
+#include "name_lookup.h"
 
 enum { LINE = 64, LISTED = 8 };
 
@@ -93,9 +93,9 @@ static struct shiny_err *find_name(struct store *store, const char *wanted, char
 		if (found[rank].count == 1)
 			*out = mem_text(found[rank].at[0]);
 		else if (found[rank].count > 1)
-			err = names_ambiguous("types: --members", wanted,
-					      "types of this session match", found[rank].at,
-					      found[rank].count);
+			err = lookup_ambiguous("types: --members", wanted,
+					       "types of this session match", found[rank].at,
+					       found[rank].count);
 		if (err)
 			break;
 	}
@@ -135,7 +135,7 @@ static struct shiny_err *find_layout(struct ctl *ctl, struct store *store, struc
 	while (!err && !found && !(err = query_step(q, &row)) && row) {
 		struct sym_module *module = NULL;
 
-		err = names_open_module(sym, query_text(q, 0), query_text(q, 1), &module);
+		err = lookup_module(sym, query_text(q, 0), query_text(q, 1), &module);
 		if (err || sym_module_info(module)->state != SYM_OK ||
 		    !sym_module_info(module)->dwarf)
 			continue;
@@ -194,11 +194,11 @@ static struct shiny_err *count_blocks(struct store *store, const struct filter *
 /* ---- showing ---- */
 
 enum { OFFSET, SIZE, TYPE, NAME, COLUMNS };
-static const struct column columns[COLUMNS] = {
-	[OFFSET] = {.title = "offset", .kind = CELL_COUNT, .tint = TINT_DIM},
-	[SIZE] = {.title = "size", .kind = CELL_TEXT},
-	[TYPE] = {"type", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NONE},
-	[NAME] = {"member", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME},
+static const struct table_column columns[COLUMNS] = {
+	[OFFSET] = { .title = "offset", .kind = CELL_COUNT, .tint = TINT_DIM },
+	[SIZE] = { .title = "size", .kind = CELL_TEXT },
+	[TYPE] = { "type", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NONE },
+	[NAME] = { "member", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME },
 };
 static const char *const what_names[] = {
 	[SYM_MEMBER] = "member", [SYM_BASE_CLASS] = "base", [SYM_VPTR] = "vptr",

@@ -6,11 +6,11 @@
 #include "../base/units.h"
 
 struct shiny_err *pair_open(const struct ctl *ctl, const char *base, const char *new,
-			    struct pair *out)
+			    struct session_pair *out)
 {
 	const char *const paths[2] = { base, new };
 	const struct filter_names names = ctl_names(ctl);
-	struct pair pair = { 0 };
+	struct session_pair pair = { 0 };
 	struct shiny_err *err = NULL;
 
 	for (int side = 0; !err && side < 2; side++) {
@@ -30,13 +30,13 @@ struct shiny_err *pair_open(const struct ctl *ctl, const char *base, const char 
 	return NULL;
 }
 
-void pair_close(struct pair *pair)
+void pair_close(struct session_pair *pair)
 {
 	for (int side = 0; side < 2; side++) {
 		filter_deinit(&pair->filters[side]);
 		store_close(pair->stores[side]);
 	}
-	*pair = (struct pair){ 0 };
+	*pair = (struct session_pair){ 0 };
 }
 
 char *pair_change(char *out, pair_units_fn *units, uint64_t base, uint64_t new)

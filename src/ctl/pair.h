@@ -9,15 +9,15 @@
 
 #include "ctl.h"
 
-struct pair {
+struct session_pair {
 	struct store *stores[2]; /* base, new; base NULL: there is none */
 	struct filter filters[2];
 };
 
 /* `base` may be NULL. Scopes are what --process, --tag and --between mean in each. */
 SHINY_MUST_CHECK struct shiny_err *pair_open(const struct ctl *ctl, const char *base,
-					     const char *new, struct pair *out);
-void pair_close(struct pair *pair);
+					     const char *new, struct session_pair *out);
+void pair_close(struct session_pair *pair);
 
 /* "+1.2 MiB", "-3": from `base` to `new`; UNITS_TEXT + 1 bytes. */
 typedef char *pair_units_fn(char *out, uint64_t n);

@@ -8,7 +8,7 @@
 
 #include "../base/mem.h"
 #include "../base/units.h"
-#include "door.h"
+#include "output_guard.h"
 
 enum {
 	GAP = 2,	     /* columns between columns */
@@ -25,7 +25,7 @@ void style_init(struct style *style, FILE *out, bool wide)
 {
 	const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM"),
 		   *columns = getenv("COLUMNS");
-	bool terminal = isatty(door_fd(out)) == 1;
+	bool terminal = isatty(output_guard_fd(out)) == 1;
 	struct winsize size;
 
 	*style = (struct style){.out = out};
@@ -34,7 +34,7 @@ void style_init(struct style *style, FILE *out, bool wide)
 		style->longest = PIPED_LONGEST;
 	if (wide || !terminal)
 		return;
-	if (ioctl(door_fd(out), TIOCGWINSZ, &size) == 0 && size.ws_col)
+	if (ioctl(output_guard_fd(out), TIOCGWINSZ, &size) == 0 && size.ws_col)
 		style->width = size.ws_col;
 	else if (columns && atoi(columns) > 0)
 		style->width = (size_t)atoi(columns);
@@ -62,7 +62,7 @@ const char *tint_end(const struct style *style, enum tint which)
 
 /* ---- filling ---- */
 
-void table_init(struct table *table, const struct column *columns, size_t count)
+void table_init(struct table *table, const struct table_column *columns, size_t count)
 {
 	*table = (struct table){.columns = columns, .column_count = count};
 	table->totals = mem_zero(count, sizeof(*table->totals));
@@ -257,7 +257,7 @@ static void spaces(FILE *out, size_t n)
 		putc(' ', out);
 }
 
-static void put_cell(const struct style *style, const struct column *column, const char *text,
+static void put_cell(const struct style *style, const struct table_column *column, const char *text,
 		     size_t width, enum tint which, bool last_one)
 {
 	size_t room = 4 * width + 8, used;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * table.h: rows of cells as an aligned table on a terminal, or as JSON objects; one description of
- * the columns serves both.
+ * table.h: rows of cells as an aligned table.
  *
  * Runs: CLI. Signals: no. Allocates: yes (mem.h). Threads: one a table.
  *
- * A table that is wider than the terminal first loses the columns with the highest `drop`, then has
- * its flexible columns cut. Output that goes to a pipe or a file is never cut.
+ * On a terminal a table that is too wide first loses the columns with the highest `drop`, then its
+ * flexible columns are cut. In a pipe or a file all columns stay; a cell with a name is cut to
+ * `longest` columns. --wide cuts nothing.
  */
 #ifndef SHINY_TABLE_H
 #define SHINY_TABLE_H
@@ -16,7 +16,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "../base/json.h"
 #include "../base/text.h"
 
 /* How to print: decided once, from the terminal, NO_COLOR and --wide. */
@@ -43,7 +42,7 @@ enum cell_kind {
 	CELL_SHARE,   /* of `total`, as a percentage */
 	CELL_BAR,     /* likewise, as a bar */
 };
-struct column {
+struct table_column {
 	const char *title;
 	enum cell_kind kind;
 	bool flexible;      /* text that may be cut */
@@ -59,7 +58,7 @@ struct cell {
 };
 
 struct table {
-	const struct column *columns;
+	const struct table_column *columns;
 	size_t column_count;
 	uint64_t *totals; /* a column each, for shares */
 	struct cell *cells;
@@ -67,7 +66,7 @@ struct table {
 	size_t rows, room;
 };
 
-void table_init(struct table *table, const struct column *columns, size_t count);
+void table_init(struct table *table, const struct table_column *columns, size_t count);
 void table_deinit(struct table *table);
 void table_row(struct table *table); /* starts a row; all its cells are empty */
 void table_text(struct table *table, size_t column, const char *text);

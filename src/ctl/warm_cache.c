@@ -8,7 +8,7 @@
 
 #include "../base/mem.h"
 #include "../base/progress.h"
-#include "user_names.h"
+#include "name_lookup.h"
 
 enum { JOBS_MOST = 64, LOOK_AGAIN_MS = 100 };
 
@@ -60,7 +60,7 @@ static struct shiny_err *warm_file(struct crew *crew, struct warm_file *file)
 	struct shiny_err *err = sym_create(crew->options, &sym);
 
 	if (!err)
-		err = names_open_module(sym, file->path, file->build_id, &module);
+		err = lookup_module(sym, file->path, file->build_id, &module);
 	if (!err) {
 		sym_allocation_calls(module, take_call, &calls);
 		if (calls.count) /* in order of address: neighbours are of one unit */

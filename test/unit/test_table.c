@@ -12,7 +12,7 @@
 #include "check.h"
 
 enum { NAME, COUNT, NOTE, COLUMNS };
-static const struct column columns[COLUMNS] = {
+static const struct table_column columns[COLUMNS] = {
 	[NAME] = {.title = "name", .kind = CELL_TEXT, .flexible = true, .cut = TEXT_CUT_MIDDLE},
 	[COUNT] = {.title = "count", .kind = CELL_COUNT},
 	[NOTE] = {.title = "note", .kind = CELL_TEXT, .drop = 1},
@@ -49,7 +49,7 @@ static char *print(size_t width, size_t longest, const char *note)
  * room for. */
 static void wild_share(void)
 {
-	static const struct column bar = {.title = "", .kind = CELL_BAR};
+	static const struct table_column bar = {.title = "", .kind = CELL_BAR};
 	struct style style = { 0 };
 	struct table table;
 	char *text = NULL;

@@ -210,7 +210,7 @@ static void print_phases(const struct ctl *ctl, const struct activity *a)
 		PHASE_FREES,
 		PHASE_COLUMNS
 	};
-	static const struct column columns[PHASE_COLUMNS] = {
+	static const struct table_column columns[PHASE_COLUMNS] = {
 		[NUMBER] = { .title = "", .kind = CELL_COUNT },
 		[KIND] = { .title = "phase", .kind = CELL_TEXT, .tint = TINT_BOLD },
 		[FROM] = { .title = "from", .kind = CELL_TIME },

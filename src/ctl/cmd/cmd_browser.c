@@ -12,14 +12,14 @@
 
 enum { USUAL_ROWS = 20 };
 enum { NAME, THEIR_BYTES, OUR_BYTES, BYTES_OFF, THEIR_OBJECTS, OUR_OBJECTS, OBJECTS_OFF, COLUMNS };
-static const struct column columns[COLUMNS] = {
-	[NAME] = {"", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME},
-	[THEIR_BYTES] = {.title = "browser", .kind = CELL_BYTES},
-	[OUR_BYTES] = {.title = "shiny", .kind = CELL_BYTES},
-	[BYTES_OFF] = {.title = "off", .kind = CELL_TEXT, .drop = 2, .tint = TINT_DIM},
-	[THEIR_OBJECTS] = {.title = "objects", .kind = CELL_COUNT},
-	[OUR_OBJECTS] = {.title = "shiny", .kind = CELL_COUNT},
-	[OBJECTS_OFF] = {.title = "off", .kind = CELL_TEXT, .drop = 1, .tint = TINT_DIM},
+static const struct table_column columns[COLUMNS] = {
+	[NAME] = { "", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME },
+	[THEIR_BYTES] = { .title = "browser", .kind = CELL_BYTES },
+	[OUR_BYTES] = { .title = "shiny", .kind = CELL_BYTES },
+	[BYTES_OFF] = { .title = "off", .kind = CELL_TEXT, .drop = 2, .tint = TINT_DIM },
+	[THEIR_OBJECTS] = { .title = "objects", .kind = CELL_COUNT },
+	[OUR_OBJECTS] = { .title = "shiny", .kind = CELL_COUNT },
+	[OBJECTS_OFF] = { .title = "off", .kind = CELL_TEXT, .drop = 1, .tint = TINT_DIM },
 };
 
 static void print_off(struct table *table, size_t column, uint64_t theirs, uint64_t ours)

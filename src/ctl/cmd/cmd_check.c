@@ -74,7 +74,7 @@ static struct shiny_err *unread(const struct ctl *ctl, struct check_report *repo
 	return err;
 }
 
-static struct shiny_err *print(struct ctl *ctl, const struct pair *pair,
+static struct shiny_err *print(struct ctl *ctl, const struct session_pair *pair,
 			       const struct check_report *report)
 {
 	static const char *const names[] = { "base", "new" };
@@ -123,7 +123,7 @@ struct shiny_err *cmd_check(struct ctl *ctl)
 					 .progress = true };
 	const struct filter_names names = ctl_names(ctl);
 	struct component_rules *components = NULL;
-	struct pair pair = { 0 };
+	struct session_pair pair = { 0 };
 	struct shiny_err *err = read_rules(ctl, &rules);
 
 	if (!err)

@@ -38,7 +38,7 @@ static void print_wrapped(const struct style *style, const char *label, const ch
 static void print_rows(const struct style *style, const struct diagnosis *d)
 {
 	enum { BYTES, BLOCKS, NAME, TEXT, COLUMNS };
-	static const struct column columns[COLUMNS] = {
+	static const struct table_column columns[COLUMNS] = {
 		[BYTES] = { .title = "bytes", .kind = CELL_BYTES },
 		[BLOCKS] = { .title = "blocks", .kind = CELL_COUNT },
 		[NAME] = { .title = "call site",

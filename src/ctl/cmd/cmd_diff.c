@@ -52,7 +52,7 @@ static void print_value(struct table *table, const char *name, pair_units_fn *un
 
 static void print_sessions(struct ctl *ctl, const struct filter *filter, const struct diff *d)
 {
-	static const struct column columns[] = {
+	static const struct table_column columns[] = {
 		{ "", CELL_TEXT, true, TEXT_CUT_END, 0, TINT_NONE },
 		{ .title = "base", .kind = CELL_RIGHT },
 		{ .title = "new", .kind = CELL_RIGHT },
@@ -115,7 +115,7 @@ static void print_row(struct table *table, const struct diff_row *row, enum diff
 static void print_rows(struct ctl *ctl, const struct diff_row *const *rows, size_t count,
 		       enum diff_measure measure, enum breakdown_by by)
 {
-	const struct column columns[COLUMNS] = {
+	const struct table_column columns[COLUMNS] = {
 		[CHANGE] = { .title = "change", .kind = CELL_RIGHT, .tint = TINT_BOLD },
 		[BASE] = { .title = "base", .kind = CELL_RIGHT, .drop = 2 },
 		[NEW] = { .title = "new", .kind = CELL_RIGHT },
@@ -254,7 +254,7 @@ static void json_rows(struct json *json, const struct diff *d, size_t limit)
 	json_end(json);
 }
 
-static struct shiny_err *json_session(struct ctl *ctl, const struct pair *pair, int side,
+static struct shiny_err *json_session(struct ctl *ctl, const struct session_pair *pair, int side,
 				      const struct diff *d)
 {
 	const struct diff_session *s = &d->sessions[side];
@@ -275,8 +275,8 @@ static struct shiny_err *json_session(struct ctl *ctl, const struct pair *pair, 
 	return err;
 }
 
-static struct shiny_err *json_diff(struct ctl *ctl, const struct pair *pair, const struct diff *d,
-				   enum breakdown_by by)
+static struct shiny_err *json_diff(struct ctl *ctl, const struct session_pair *pair,
+				   const struct diff *d, enum breakdown_by by)
 {
 	struct json *json = &ctl->json;
 	struct shiny_err *err;
@@ -307,7 +307,7 @@ struct shiny_err *cmd_diff(struct ctl *ctl)
 					  ? (enum diff_measure)ctl->options.number[OPT_DIFF_SORT]
 					  : DIFF_LIVE;
 	struct component_rules *rules = NULL;
-	struct pair pair = { 0 };
+	struct session_pair pair = { 0 };
 	struct diff diff = { 0 };
 	struct shiny_err *err = NULL;
 

@@ -17,7 +17,7 @@
 #include "../../base/mem.h"
 #include "../../base/units.h"
 #include "../ctl.h"
-#include "../user_names.h"
+#include "../name_lookup.h"
 
 enum { CALLS_MOST = 64, TYPES_SHOWN = 4 };
 
@@ -69,8 +69,8 @@ static struct shiny_err *open_module(struct explainer *e, uint32_t id, struct sy
 		if (!err)
 			err = query_step(q, &row);
 		if (!err && row)
-			err = names_open_module(e->sym, query_text(q, 0), query_text(q, 1),
-						&e->modules[id]);
+			err = lookup_module(e->sym, query_text(q, 0), query_text(q, 1),
+					    &e->modules[id]);
 		query_end(q);
 		if (err)
 			return err;
@@ -239,8 +239,8 @@ static struct shiny_err *print_conclusion(struct explainer *e, const struct conc
 		else
 			fprintf(style->out, "  nothing says what it is");
 		fprintf(style->out, "\n  %s by %s, %s live; ",
-			units_noun(UNITS_NOUN_BUF, o->sums.allocs, "allocation"),
-			name_of_api(o->api), units_count(UNITS_BUF, o->sums.live));
+			units_noun(UNITS_NOUN_BUF, o->sums.allocs, "allocation"), api_name(o->api),
+			units_count(UNITS_BUF, o->sums.live));
 		print_sizes(style->out, o);
 		fprintf(style->out, "; %s\n", units_noun(UNITS_NOUN_BUF, o->stacks, "stack"));
 		if (strcmp(name, recorded) != 0)
@@ -294,7 +294,7 @@ static struct shiny_err *print_head(struct explainer *e)
 			"%sblock 0x%" PRIx64 "%s: %s by %s, in %s (pid %" PRId64
 			"), thread %" PRId64 "%s%s%s\n",
 			tint(style, TINT_BOLD), b->address, tint_end(style, TINT_BOLD),
-			units_noun(UNITS_NOUN_BUF, b->size, "byte"), name_of_api(b->api),
+			units_noun(UNITS_NOUN_BUF, b->size, "byte"), api_name(b->api),
 			query_text(q, 0), query_number(q, 1), query_number(q, 3),
 			*query_text(q, 2) ? " (" : "", query_text(q, 2),
 			*query_text(q, 2) ? ")" : "");
@@ -335,7 +335,7 @@ static struct shiny_err *json_conclusion(struct explainer *e, const struct concl
 	json_text(json, "session_type", o->name);
 	json_text(json, "session_confidence", o->confidence ? o->confidence : "none");
 	json_bool(json, "same_as_session", strcmp(name, recorded) == 0);
-	json_text(json, "api", name_of_api(o->api));
+	json_text(json, "api", api_name(o->api));
 	json_number(json, "min_size", o->least_of_all);
 	json_number(json, "max_size", o->most_of_all);
 	json_number(json, "size_step", o->step);
@@ -438,7 +438,7 @@ static struct shiny_err *ambiguous_places(const char *text, const struct site_ma
 		free(brief);
 		free(cut);
 	}
-	err = names_ambiguous("explain", text, "call sites match", list, places->count);
+	err = lookup_ambiguous("explain", text, "call sites match", list, places->count);
 	for (size_t i = 0; i < places->count; i++)
 		free(list[i]);
 	free(list);
@@ -498,7 +498,7 @@ static struct shiny_err *several_processes(struct explainer *e, const char *text
 		query_end(q);
 	}
 	if (!err)
-		err = names_ambiguous("explain", text, "processes had a block there", list, count);
+		err = lookup_ambiguous("explain", text, "processes had a block there", list, count);
 	for (size_t i = 0; i < count; i++)
 		free(list[i]);
 	free(list);

@@ -9,16 +9,16 @@
 #include "../ctl.h"
 
 enum { WASTE, CUMULATIVE, DOUBLING, LARGEST, CHAINS, STEPS, MOST, POLICY, SITE, COLUMNS };
-static const struct column columns[COLUMNS] = {
-	[SITE] = {"site", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME},
-	[WASTE] = {.title = "waste", .kind = CELL_BYTES},
-	[CUMULATIVE] = {.title = "cumulative", .kind = CELL_BYTES},
-	[DOUBLING] = {.title = "by doubling", .kind = CELL_BYTES, .drop = 2},
-	[LARGEST] = {.title = "largest", .kind = CELL_BYTES, .drop = 4},
-	[CHAINS] = {.title = "buffers", .kind = CELL_COUNT, .drop = 3},
-	[STEPS] = {.title = "steps", .kind = CELL_COUNT},
-	[MOST] = {.title = "most", .kind = CELL_COUNT, .drop = 5},
-	[POLICY] = {.title = "grows", .kind = CELL_TEXT, .drop = 1},
+static const struct table_column columns[COLUMNS] = {
+	[SITE] = { "site", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME },
+	[WASTE] = { .title = "waste", .kind = CELL_BYTES },
+	[CUMULATIVE] = { .title = "cumulative", .kind = CELL_BYTES },
+	[DOUBLING] = { .title = "by doubling", .kind = CELL_BYTES, .drop = 2 },
+	[LARGEST] = { .title = "largest", .kind = CELL_BYTES, .drop = 4 },
+	[CHAINS] = { .title = "buffers", .kind = CELL_COUNT, .drop = 3 },
+	[STEPS] = { .title = "steps", .kind = CELL_COUNT },
+	[MOST] = { .title = "most", .kind = CELL_COUNT, .drop = 5 },
+	[POLICY] = { .title = "grows", .kind = CELL_TEXT, .drop = 1 },
 };
 
 static char *policy_text(const struct growth_row *row)

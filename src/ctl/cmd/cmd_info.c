@@ -101,7 +101,7 @@ static void json_module(struct ctl *ctl, const struct query *q)
 }
 
 enum { MODULE_SYMBOLS, MODULE_PATH, MODULE_DEBUG, MODULE_NOTE, MODULE_COLUMNS };
-static const struct column module_columns[MODULE_COLUMNS] = {
+static const struct table_column module_columns[MODULE_COLUMNS] = {
 	[MODULE_SYMBOLS] = { .title = "names", .kind = CELL_TEXT },
 	[MODULE_PATH] = { "module", CELL_TEXT, true, TEXT_CUT_START, 0, TINT_NAME },
 	[MODULE_DEBUG] = { .title = "from",

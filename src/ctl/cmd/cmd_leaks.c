@@ -10,15 +10,15 @@
 #include "../ctl.h"
 
 enum { BYTES, BLOCKS, SHARE, MADE, RATE, TREND, YOUNGEST, NAME, COLUMNS };
-static const struct column columns[COLUMNS] = {
-	[NAME] = {"site", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME},
-	[BYTES] = {.title = "bytes", .kind = CELL_BYTES},
-	[BLOCKS] = {.title = "blocks", .kind = CELL_COUNT},
-	[SHARE] = {.title = "share", .kind = CELL_SHARE},
-	[MADE] = {.title = "of", .kind = CELL_COUNT, .drop = 3},
-	[RATE] = {.title = "grows a second", .kind = CELL_TEXT, .drop = 1, .tint = TINT_WARN},
-	[TREND] = {.title = "live blocks over time", .kind = CELL_TEXT, .drop = 2},
-	[YOUNGEST] = {.title = "last made after", .kind = CELL_TIME, .drop = 4},
+static const struct table_column columns[COLUMNS] = {
+	[NAME] = { "site", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME },
+	[BYTES] = { .title = "bytes", .kind = CELL_BYTES },
+	[BLOCKS] = { .title = "blocks", .kind = CELL_COUNT },
+	[SHARE] = { .title = "share", .kind = CELL_SHARE },
+	[MADE] = { .title = "of", .kind = CELL_COUNT, .drop = 3 },
+	[RATE] = { .title = "grows a second", .kind = CELL_TEXT, .drop = 1, .tint = TINT_WARN },
+	[TREND] = { .title = "live blocks over time", .kind = CELL_TEXT, .drop = 2 },
+	[YOUNGEST] = { .title = "last made after", .kind = CELL_TIME, .drop = 4 },
 };
 
 enum { TREND_COLUMNS = LEAK_MOMENTS / 2 };
@@ -34,7 +34,7 @@ static char *trend_text(const struct leak_row *row)
 
 static void print(struct ctl *ctl, const struct leaks *l, enum group_by by, size_t limit)
 {
-	struct column titled[COLUMNS];
+	struct table_column titled[COLUMNS];
 	struct table table;
 	size_t growing = 0;
 

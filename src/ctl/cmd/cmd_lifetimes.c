@@ -26,22 +26,22 @@ enum {
 	NAME,
 	COLUMNS
 };
-static const struct column columns[COLUMNS] = {
-	[NAME] = {"type", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME},
-	[SHARE] = {.title = "share", .kind = CELL_SHARE},
-	[BAR] = {.title = "", .kind = CELL_BAR, .drop = 9, .tint = TINT_GOOD},
-	[BLOCKS] = {.title = "blocks", .kind = CELL_COUNT},
-	[BYTES] = {.title = "bytes", .kind = CELL_BYTES, .drop = 4},
-	[DESTROYED] = {.title = "destroyed", .kind = CELL_COUNT, .drop = 6},
-	[REUSED] = {.title = "reused", .kind = CELL_COUNT, .drop = 8},
-	[PERSISTENT] = {.title = "persistent", .kind = CELL_COUNT},
-	[TEMPORARY] = {.title = "temporary", .kind = CELL_COUNT, .drop = 3},
-	[ELSEWHERE] = {.title = "elsewhere", .kind = CELL_COUNT, .drop = 5},
-	[P50] = {.title = "p50", .kind = CELL_TIME},
-	[P90] = {.title = "p90", .kind = CELL_TIME, .drop = 2},
-	[P99] = {.title = "p99", .kind = CELL_TIME, .drop = 1},
-	[GEOMETRIC] = {.title = "geo mean", .kind = CELL_TIME, .drop = 7},
-	[SURVIVE] = {.title = "half-life", .kind = CELL_TIME, .drop = 10},
+static const struct table_column columns[COLUMNS] = {
+	[NAME] = { "type", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME },
+	[SHARE] = { .title = "share", .kind = CELL_SHARE },
+	[BAR] = { .title = "", .kind = CELL_BAR, .drop = 9, .tint = TINT_GOOD },
+	[BLOCKS] = { .title = "blocks", .kind = CELL_COUNT },
+	[BYTES] = { .title = "bytes", .kind = CELL_BYTES, .drop = 4 },
+	[DESTROYED] = { .title = "destroyed", .kind = CELL_COUNT, .drop = 6 },
+	[REUSED] = { .title = "reused", .kind = CELL_COUNT, .drop = 8 },
+	[PERSISTENT] = { .title = "persistent", .kind = CELL_COUNT },
+	[TEMPORARY] = { .title = "temporary", .kind = CELL_COUNT, .drop = 3 },
+	[ELSEWHERE] = { .title = "elsewhere", .kind = CELL_COUNT, .drop = 5 },
+	[P50] = { .title = "p50", .kind = CELL_TIME },
+	[P90] = { .title = "p90", .kind = CELL_TIME, .drop = 2 },
+	[P99] = { .title = "p99", .kind = CELL_TIME, .drop = 1 },
+	[GEOMETRIC] = { .title = "geo mean", .kind = CELL_TIME, .drop = 7 },
+	[SURVIVE] = { .title = "half-life", .kind = CELL_TIME, .drop = 10 },
 };
 
 static void print_ends(const struct ctl *ctl, const struct lifetimes *l)
@@ -75,7 +75,7 @@ static void print_ends(const struct ctl *ctl, const struct lifetimes *l)
 static void print_histogram(struct ctl *ctl, const struct lifetimes *l)
 {
 	enum { FROM, ENDED, ENDED_BAR, ALIVE, ALIVE_BAR, HISTOGRAM_COLUMNS };
-	static const struct column histogram[HISTOGRAM_COLUMNS] = {
+	static const struct table_column histogram[HISTOGRAM_COLUMNS] = {
 		[FROM] = { .title = "lifetime ≥", .kind = CELL_TIME },
 		[ENDED] = { .title = "ended", .kind = CELL_COUNT },
 		[ENDED_BAR] = { .title = "", .kind = CELL_BAR, .tint = TINT_GOOD },
@@ -156,7 +156,7 @@ static void print_populations(const struct ctl *ctl, const struct lifetimes *l)
 
 static void print_rows(struct ctl *ctl, const struct lifetimes *l, enum group_by by, size_t limit)
 {
-	struct column titled[COLUMNS];
+	struct table_column titled[COLUMNS];
 	struct table table;
 
 	memcpy(titled, columns, sizeof(titled));

@@ -11,7 +11,7 @@
 #include "../sessions.h"
 
 enum { AT, LENGTH, LIVE_BYTES, LIVE, PEAK, ALLOCS, BYTES, FREES, BY, NAME, COLUMNS };
-static const struct column columns[COLUMNS] = {
+static const struct table_column columns[COLUMNS] = {
 	[AT] = { .title = "at", .kind = CELL_TIME },
 	[LENGTH] = { .title = "then for", .kind = CELL_TIME, .drop = 2 },
 	[LIVE_BYTES] = { .title = "live then", .kind = CELL_BYTES },

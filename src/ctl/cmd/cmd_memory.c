@@ -14,16 +14,16 @@
 enum { HISTORY_COLUMNS = 24 };
 
 enum { NAME, RESIDENT, SHARE, PRIVATE, SWAP, LIVE, COMMITTED, RESERVED, SEGMENTS, COLUMNS };
-static const struct column columns[COLUMNS] = {
-	[NAME] = {"whose", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME},
-	[RESIDENT] = {.title = "resident", .kind = CELL_BYTES},
-	[SHARE] = {.title = "share", .kind = CELL_SHARE, .drop = 2},
-	[PRIVATE] = {.title = "private", .kind = CELL_BYTES, .drop = 3},
-	[SWAP] = {.title = "swap", .kind = CELL_BYTES, .drop = 5},
-	[LIVE] = {.title = "live", .kind = CELL_BYTES, .drop = 4},
-	[COMMITTED] = {.title = "committed", .kind = CELL_BYTES, .drop = 6},
-	[RESERVED] = {.title = "reserved", .kind = CELL_BYTES, .drop = 7},
-	[SEGMENTS] = {.title = "segments", .kind = CELL_COUNT, .drop = 8, .tint = TINT_DIM},
+static const struct table_column columns[COLUMNS] = {
+	[NAME] = { "whose", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME },
+	[RESIDENT] = { .title = "resident", .kind = CELL_BYTES },
+	[SHARE] = { .title = "share", .kind = CELL_SHARE, .drop = 2 },
+	[PRIVATE] = { .title = "private", .kind = CELL_BYTES, .drop = 3 },
+	[SWAP] = { .title = "swap", .kind = CELL_BYTES, .drop = 5 },
+	[LIVE] = { .title = "live", .kind = CELL_BYTES, .drop = 4 },
+	[COMMITTED] = { .title = "committed", .kind = CELL_BYTES, .drop = 6 },
+	[RESERVED] = { .title = "reserved", .kind = CELL_BYTES, .drop = 7 },
+	[SEGMENTS] = { .title = "segments", .kind = CELL_COUNT, .drop = 8, .tint = TINT_DIM },
 };
 
 /* The resident bytes of all looks, as a line of bars. */

@@ -8,7 +8,7 @@
 #include "../../base/mem.h"
 #include "../../base/units.h"
 #include "../ctl.h"
-#include "../user_names.h"
+#include "../name_lookup.h"
 
 enum { FRAMES_SHOWN = 8 };
 
@@ -23,14 +23,15 @@ static char *what_text(const struct mismatch *m)
 {
 	switch (m->kind) {
 	case MISMATCH_FAMILY:
-		return mem_format("%s, then %s", name_of_api(m->got), name_of_api(m->freed));
+		return mem_format("%s, then %s", api_name(m->got), api_name(m->freed));
 	case MISMATCH_SIZE:
-		return mem_format("%s of %s, %s of %s", name_of_api(m->got),
-				  units_bytes(UNITS_BUF, m->size), name_of_api(m->freed),
+		return mem_format("%s of %s, %s of %s", api_name(m->got),
+				  units_bytes(UNITS_BUF, m->size), api_name(m->freed),
 				  units_bytes(UNITS_BUF, m->claimed));
 	case MISMATCH_DOUBLE:
-		return mem_format("%s, then %s again", name_of_api(m->got), name_of_api(m->freed));
-	default: return mem_text(name_of_api(m->freed));
+		return mem_format("%s, then %s again", api_name(m->got), api_name(m->freed));
+	default:
+		return mem_text(api_name(m->freed));
 	}
 }
 
@@ -115,8 +116,8 @@ static struct shiny_err *json_rows(struct json *json, struct store *store,
 		json_text(json, "kind", mismatch_names[row->kind]);
 		json_number(json, "count", row->count);
 		json_text(json, "allocated_by",
-			  row->kind == MISMATCH_UNKNOWN ? NULL : name_of_api(row->got));
-		json_text(json, "freed_by", name_of_api(row->freed));
+			  row->kind == MISMATCH_UNKNOWN ? NULL : api_name(row->got));
+		json_text(json, "freed_by", api_name(row->freed));
 		json_number(json, "size", row->size);
 		json_number(json, "claimed", row->claimed);
 		json_number(json, "process", row->process);

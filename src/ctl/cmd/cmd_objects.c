@@ -27,22 +27,22 @@ enum {
 	NAME,
 	COLUMNS
 };
-static const struct column columns[COLUMNS] = {
-	[NAME] = {"class", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME},
-	[SHARE] = {.title = "share", .kind = CELL_SHARE, .drop = 8},
-	[BUILT] = {.title = "constructed", .kind = CELL_COUNT},
-	[ENDED] = {.title = "destructed", .kind = CELL_COUNT},
-	[START] = {.title = "blocks", .kind = CELL_COUNT, .drop = 4},
-	[INSIDE] = {.title = "inside", .kind = CELL_COUNT, .drop = 4},
-	[STACK] = {.title = "stack", .kind = CELL_COUNT, .drop = 4},
-	[STATIC] = {.title = "static", .kind = CELL_COUNT, .drop = 6},
-	[ELSEWHERE] = {.title = "elsewhere", .kind = CELL_COUNT, .drop = 7},
-	[DESTROYED] = {.title = "D", .kind = CELL_COUNT, .drop = 2},
-	[REUSED] = {.title = "R", .kind = CELL_COUNT, .drop = 2},
-	[FREED] = {.title = "freed", .kind = CELL_COUNT, .drop = 3},
-	[PERSISTENT] = {.title = "P", .kind = CELL_COUNT, .drop = 2},
-	[BYTES] = {.title = "size", .kind = CELL_BYTES, .drop = 5},
-	[UNSEEN] = {.title = "unseen", .kind = CELL_TEXT, .drop = 1, .tint = TINT_WARN},
+static const struct table_column columns[COLUMNS] = {
+	[NAME] = { "class", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME },
+	[SHARE] = { .title = "share", .kind = CELL_SHARE, .drop = 8 },
+	[BUILT] = { .title = "constructed", .kind = CELL_COUNT },
+	[ENDED] = { .title = "destructed", .kind = CELL_COUNT },
+	[START] = { .title = "blocks", .kind = CELL_COUNT, .drop = 4 },
+	[INSIDE] = { .title = "inside", .kind = CELL_COUNT, .drop = 4 },
+	[STACK] = { .title = "stack", .kind = CELL_COUNT, .drop = 4 },
+	[STATIC] = { .title = "static", .kind = CELL_COUNT, .drop = 6 },
+	[ELSEWHERE] = { .title = "elsewhere", .kind = CELL_COUNT, .drop = 7 },
+	[DESTROYED] = { .title = "D", .kind = CELL_COUNT, .drop = 2 },
+	[REUSED] = { .title = "R", .kind = CELL_COUNT, .drop = 2 },
+	[FREED] = { .title = "freed", .kind = CELL_COUNT, .drop = 3 },
+	[PERSISTENT] = { .title = "P", .kind = CELL_COUNT, .drop = 2 },
+	[BYTES] = { .title = "size", .kind = CELL_BYTES, .drop = 5 },
+	[UNSEEN] = { .title = "unseen", .kind = CELL_TEXT, .drop = 1, .tint = TINT_WARN },
 };
 
 /* How much of the class is not seen. */

@@ -73,7 +73,7 @@ enum {
 	RATIO,
 	STREAM_COLUMNS
 };
-static const struct column stream_columns[STREAM_COLUMNS] = {
+static const struct table_column stream_columns[STREAM_COLUMNS] = {
 	[WHO] = { "role", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME },
 	[PROCESSES] = { .title = "processes", .kind = CELL_COUNT, .drop = 1 },
 	[ALLOCATIONS] = { .title = "allocations", .kind = CELL_COUNT },
@@ -199,7 +199,7 @@ static void print_f7(struct ctl *ctl, const struct lifetimes *l)
 static void print_f8(struct ctl *ctl, const struct sizes *s)
 {
 	enum { UP_TO, BLOCKS, BAR, LIVED, PERSISTENT, COLUMNS };
-	static const struct column columns[COLUMNS] = {
+	static const struct table_column columns[COLUMNS] = {
 		[UP_TO] = { .title = "size up to", .kind = CELL_BYTES },
 		[BLOCKS] = { .title = "blocks", .kind = CELL_COUNT },
 		[BAR] = { .title = "", .kind = CELL_BAR, .tint = TINT_GOOD },
@@ -266,7 +266,7 @@ static void print_f10(struct ctl *ctl, const struct pooling *p)
 		POOLED_PAGES,
 		COLUMNS
 	};
-	static const struct column columns[COLUMNS] = {
+	static const struct table_column columns[COLUMNS] = {
 		[SIZE] = { .title = "size", .kind = CELL_TEXT, .tint = TINT_NAME },
 		[BLOCKS] = { .title = "blocks", .kind = CELL_COUNT, .drop = 1 },
 		[CALLS] = { .title = "calls", .kind = CELL_COUNT },
@@ -525,7 +525,7 @@ static struct shiny_err *several(struct ctl *ctl)
 {
 	size_t count = ctl->options.operand_count;
 	struct streams *streams = mem_zero(count, sizeof(*streams));
-	struct column titled[STREAM_COLUMNS];
+	struct table_column titled[STREAM_COLUMNS];
 	struct shiny_err *err = NULL;
 	struct table table;
 

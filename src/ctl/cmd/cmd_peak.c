@@ -41,7 +41,7 @@ static void print_answer(const struct ctl *ctl, const struct peaks *p, const str
 static void print_peaks(const struct ctl *ctl, const struct peaks *p, const struct peak *shown)
 {
 	enum { SHOWN, NUMBER, TIME, BYTES, BAR, BLOCKS, SOON, PEAK_COLUMNS };
-	static const struct column columns[PEAK_COLUMNS] = {
+	static const struct table_column columns[PEAK_COLUMNS] = {
 		[SHOWN] = { .title = " ", .kind = CELL_TEXT },
 		[NUMBER] = { .title = "peak", .kind = CELL_COUNT },
 		[TIME] = { .title = "after", .kind = CELL_TIME },
@@ -77,7 +77,7 @@ static void print_rows(const struct ctl *ctl, const struct peak *peak, enum grou
 		       size_t limit)
 {
 	enum { SHARE, BAR, BYTES, BLOCKS, SOON, LASTING, NAME, ROW_COLUMNS };
-	const struct column columns[ROW_COLUMNS] = {
+	const struct table_column columns[ROW_COLUMNS] = {
 		[SHARE] = { .title = "share", .kind = CELL_SHARE },
 		[BAR] = { .title = "", .kind = CELL_BAR, .drop = 2, .tint = TINT_GOOD },
 		[BYTES] = { .title = "bytes", .kind = CELL_BYTES },
@@ -112,7 +112,7 @@ static void print_rows(const struct ctl *ctl, const struct peak *peak, enum grou
 static void print_each(const struct ctl *ctl, const struct peaks *p, enum group_by by)
 {
 	enum { PROCESS, TIME, BYTES, BLOCKS, SOON, TOP_BYTES, TOP, PROCESS_COLUMNS };
-	const struct column columns[PROCESS_COLUMNS] = {
+	const struct table_column columns[PROCESS_COLUMNS] = {
 		[PROCESS] = { .title = "process", .kind = CELL_TEXT, .tint = TINT_NAME },
 		[TIME] = { .title = "after", .kind = CELL_TIME },
 		[BYTES] = { .title = "live bytes", .kind = CELL_BYTES },

@@ -39,7 +39,7 @@ static void print_summary(struct ctl *ctl, const struct pooling *p)
 		RECLAIMABLE,
 		SUMMARY_COLUMNS
 	};
-	static const struct column summary[SUMMARY_COLUMNS] = {
+	static const struct table_column summary[SUMMARY_COLUMNS] = {
 		[WHAT] = { .title = "", .kind = CELL_TEXT, .tint = TINT_BOLD },
 		[CALLS] = { .title = "calls", .kind = CELL_COUNT },
 		[SLOW] = { .title = "slow", .kind = CELL_COUNT, .drop = 2 },
@@ -155,9 +155,9 @@ enum {
 };
 
 /* Columns of the two tables, which differ in what names their rows. */
-static void columns_of(struct column columns[COLUMNS], struct column name)
+static void columns_of(struct table_column columns[COLUMNS], struct table_column name)
 {
-	static const struct column common[COLUMNS] = {
+	static const struct table_column common[COLUMNS] = {
 		[SAVED] = { .title = "cycles saved", .kind = CELL_TEXT },
 		[BLOCKS] = { .title = "blocks", .kind = CELL_COUNT, .drop = 5 },
 		[MOST] = { .title = "most at once", .kind = CELL_COUNT, .drop = 4 },
@@ -200,12 +200,12 @@ static void row_of(struct table *table, const struct pooling_row *row, const cha
 /* F10. */
 static void print_groups(struct ctl *ctl, const struct pooling *p)
 {
-	struct column columns[COLUMNS];
+	struct table_column columns[COLUMNS];
 	struct table table;
 
-	columns_of(columns, (struct column){ .title = "size and lifetime",
-					     .kind = CELL_TEXT,
-					     .tint = TINT_NAME });
+	columns_of(columns, (struct table_column){ .title = "size and lifetime",
+						   .kind = CELL_TEXT,
+						   .tint = TINT_NAME });
 	table_init(&table, columns, COLUMNS);
 	for (unsigned b = 0; b < PAGES_BUCKETS; b++) {
 		const char *bucket = pages_bucket_names[b];
@@ -227,11 +227,11 @@ static void print_groups(struct ctl *ctl, const struct pooling *p)
 
 static void print_type_rows(struct ctl *ctl, const struct pooling *p, size_t limit)
 {
-	struct column columns[COLUMNS];
+	struct table_column columns[COLUMNS];
 	struct table table;
 
-	columns_of(columns, (struct column){ "a pool of each type's own", CELL_TEXT, true,
-					     TEXT_CUT_MIDDLE, 0, TINT_NAME });
+	columns_of(columns, (struct table_column){ "a pool of each type's own", CELL_TEXT, true,
+						   TEXT_CUT_MIDDLE, 0, TINT_NAME });
 	table_init(&table, columns, COLUMNS);
 	for (size_t i = 0; i < limit; i++)
 		row_of(&table, &p->types[i], p->types[i].name);

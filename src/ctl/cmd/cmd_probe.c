@@ -121,14 +121,14 @@ static void print_notes(struct ctl *ctl, const struct probe *probe)
 }
 
 enum { E_ADDRESS, E_KIND, E_CALLS, E_TYPED, E_SURE, E_ARGUMENTS, E_PATCH, E_COLUMNS };
-static const struct column entry_columns[E_COLUMNS] = {
-	[E_ADDRESS] = {.title = "entry", .kind = CELL_TEXT, .tint = TINT_NAME},
-	[E_KIND] = {.title = "does", .kind = CELL_TEXT},
-	[E_CALLS] = {.title = "calls", .kind = CELL_COUNT},
-	[E_TYPED] = {.title = "typed", .kind = CELL_COUNT, .drop = 3},
-	[E_SURE] = {.title = "sure", .kind = CELL_TEXT},
-	[E_ARGUMENTS] = {.title = "arguments", .kind = CELL_TEXT, .drop = 1},
-	[E_PATCH] = {.title = "patch", .kind = CELL_TEXT, .drop = 2},
+static const struct table_column entry_columns[E_COLUMNS] = {
+	[E_ADDRESS] = { .title = "entry", .kind = CELL_TEXT, .tint = TINT_NAME },
+	[E_KIND] = { .title = "does", .kind = CELL_TEXT },
+	[E_CALLS] = { .title = "calls", .kind = CELL_COUNT },
+	[E_TYPED] = { .title = "typed", .kind = CELL_COUNT, .drop = 3 },
+	[E_SURE] = { .title = "sure", .kind = CELL_TEXT },
+	[E_ARGUMENTS] = { .title = "arguments", .kind = CELL_TEXT, .drop = 1 },
+	[E_PATCH] = { .title = "patch", .kind = CELL_TEXT, .drop = 2 },
 };
 
 static const struct shiny_patch_recipe *recipe_of(const struct probe *probe,
@@ -173,12 +173,12 @@ static void print_entries(struct ctl *ctl, const struct probe *probe)
 }
 
 enum { T_ID, T_NAME, T_SIZE, T_SITES, T_FINALIZER, T_COLUMNS };
-static const struct column type_columns[T_COLUMNS] = {
-	[T_ID] = {.title = "index", .kind = CELL_TEXT},
-	[T_NAME] = {"type", CELL_TEXT, true, TEXT_CUT_END, 0, TINT_NAME},
-	[T_SIZE] = {.title = "size", .kind = CELL_COUNT},
-	[T_SITES] = {.title = "sites", .kind = CELL_COUNT, .drop = 2},
-	[T_FINALIZER] = {.title = "finalizer", .kind = CELL_TEXT, .drop = 1},
+static const struct table_column type_columns[T_COLUMNS] = {
+	[T_ID] = { .title = "index", .kind = CELL_TEXT },
+	[T_NAME] = { "type", CELL_TEXT, true, TEXT_CUT_END, 0, TINT_NAME },
+	[T_SIZE] = { .title = "size", .kind = CELL_COUNT },
+	[T_SITES] = { .title = "sites", .kind = CELL_COUNT, .drop = 2 },
+	[T_FINALIZER] = { .title = "finalizer", .kind = CELL_TEXT, .drop = 1 },
 };
 
 static void print_types_found(struct ctl *ctl, const struct probe *probe)

@@ -25,19 +25,19 @@ enum {
 	ATTACH,
 	COLUMNS
 };
-static const struct column columns[COLUMNS] = {
-	[PROCESS] = {"process", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME},
-	[PID] = {.title = "pid", .kind = CELL_TEXT},
-	[ID] = {.title = "id", .kind = CELL_TEXT, .drop = 9, .tint = TINT_DIM},
-	[ALLOCS] = {.title = "allocs", .kind = CELL_COUNT},
-	[FREES] = {.title = "frees", .kind = CELL_COUNT, .drop = 4},
-	[LIVE] = {.title = "live", .kind = CELL_COUNT, .drop = 3},
-	[LIVE_BYTES] = {.title = "live bytes", .kind = CELL_BYTES},
-	[PEAK] = {.title = "peak", .kind = CELL_BYTES, .drop = 5},
-	[THREADS] = {.title = "threads", .kind = CELL_COUNT, .drop = 7},
-	[TIME] = {.title = "time", .kind = CELL_TIME, .drop = 6},
-	[ENDING] = {.title = "ending", .kind = CELL_TEXT, .drop = 8},
-	[ATTACH] = {.title = "attach", .kind = CELL_TEXT, .drop = 2},
+static const struct table_column columns[COLUMNS] = {
+	[PROCESS] = { "process", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME },
+	[PID] = { .title = "pid", .kind = CELL_TEXT },
+	[ID] = { .title = "id", .kind = CELL_TEXT, .drop = 9, .tint = TINT_DIM },
+	[ALLOCS] = { .title = "allocs", .kind = CELL_COUNT },
+	[FREES] = { .title = "frees", .kind = CELL_COUNT, .drop = 4 },
+	[LIVE] = { .title = "live", .kind = CELL_COUNT, .drop = 3 },
+	[LIVE_BYTES] = { .title = "live bytes", .kind = CELL_BYTES },
+	[PEAK] = { .title = "peak", .kind = CELL_BYTES, .drop = 5 },
+	[THREADS] = { .title = "threads", .kind = CELL_COUNT, .drop = 7 },
+	[TIME] = { .title = "time", .kind = CELL_TIME, .drop = 6 },
+	[ENDING] = { .title = "ending", .kind = CELL_TEXT, .drop = 8 },
+	[ATTACH] = { .title = "attach", .kind = CELL_TEXT, .drop = 2 },
 };
 
 /* "exited", "exited 3", "SIGKILL"; nothing where it is unknown. */

@@ -471,7 +471,7 @@ enum { BYTES, SHARE, BLOCKS, TYPICAL, TYPE, SITE, COLUMNS };
 static void print_rows(struct ctl *ctl, const struct hotspot_rows *rows, size_t limit,
 		       bool by_blocks, uint64_t total)
 {
-	static const struct column columns[COLUMNS] = {
+	static const struct table_column columns[COLUMNS] = {
 		[BYTES] = { .title = "bytes", .kind = CELL_BYTES, .drop = 1 },
 		[SHARE] = { .title = "share", .kind = CELL_SHARE },
 		[BLOCKS] = { .title = "blocks", .kind = CELL_COUNT },

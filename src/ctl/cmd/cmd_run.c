@@ -3,9 +3,10 @@
  * cmd_run.c: `shinyctl run`: starts the sidecar and the program, waits, passes the program's status
  * on.
  *
- *   launcher ─fork─► sidecar   setsid(); serves the session directory; ends when nobody maps a ring and `life` is closed
- *      │                       and then writes its result into `result`
- *      └─────fork─► program    LD_PRELOAD, SHINY_SESSION; `failure` tells why exec failed, and closes by itself when it worked
+ *   launcher ─fork─► sidecar   setsid(); serves the session directory; ends when nobody maps a
+ *      │                       ring and `life` is closed, and then writes into `result`
+ *      └─────fork─► program    LD_PRELOAD, SHINY_SESSION; `failure` tells why exec failed, and
+ *                              closes by itself when it worked
  *
  *   life     held open by the launcher until the program has ended: no ring yet does not mean that
  *            none will come; says how it ended

@@ -27,7 +27,7 @@ enum {
 	MODULE,
 	COLUMNS
 };
-static const struct column columns[COLUMNS] = {
+static const struct table_column columns[COLUMNS] = {
 	[SITE] = { "site", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME },
 	[WHERE] = { .title = "where",
 		    .kind = CELL_TEXT,

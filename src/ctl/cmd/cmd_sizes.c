@@ -54,7 +54,7 @@ static void print_total(const struct ctl *ctl, const struct sizes *s)
 static void print_allocators(struct ctl *ctl, const struct sizes *s)
 {
 	enum { BLOCKS, BYTES, USABLE, SLOTS, SLOP, SHARE, LIVE_SLOP, NAME, ALLOCATOR_COLUMNS };
-	static const struct column allocators[ALLOCATOR_COLUMNS] = {
+	static const struct table_column allocators[ALLOCATOR_COLUMNS] = {
 		[BLOCKS] = { .title = "blocks", .kind = CELL_COUNT },
 		[BYTES] = { .title = "asked for", .kind = CELL_BYTES },
 		[USABLE] = { .title = "usable", .kind = CELL_BYTES },
@@ -113,7 +113,7 @@ static void print_octaves(struct ctl *ctl, const struct sizes *s)
 		PERSISTENT,
 		OCTAVE_COLUMNS
 	};
-	static const struct column octaves[OCTAVE_COLUMNS] = {
+	static const struct table_column octaves[OCTAVE_COLUMNS] = {
 		[UP_TO] = { .title = "size \xe2\x89\xa4", .kind = CELL_BYTES },
 		[BLOCKS] = { .title = "blocks", .kind = CELL_COUNT },
 		[BAR] = { .title = "", .kind = CELL_BAR, .drop = 4, .tint = TINT_GOOD },
@@ -163,7 +163,7 @@ static void print_octaves(struct ctl *ctl, const struct sizes *s)
 static void print_extremes(struct ctl *ctl, const struct sizes *s, bool largest)
 {
 	enum { MEAN, BLOCKS, BYTES, GEOMETRIC, NAME, EXTREME_COLUMNS };
-	const struct column extremes[EXTREME_COLUMNS] = {
+	const struct table_column extremes[EXTREME_COLUMNS] = {
 		[MEAN] = { .title = "mean size", .kind = CELL_BYTES },
 		[BLOCKS] = { .title = "blocks", .kind = CELL_COUNT },
 		[BYTES] = { .title = "asked for", .kind = CELL_BYTES },
@@ -216,7 +216,7 @@ static void print_rows(struct ctl *ctl, const struct sizes *s, enum by by, size_
 		COLUMNS
 	};
 	static const char *const titles[] = {"size class", "type", "site"};
-	const struct column columns[COLUMNS] = {
+	const struct table_column columns[COLUMNS] = {
 		[LIVE_SLOP] = { .title = "live slop", .kind = CELL_BYTES },
 		[LIVE] = { .title = "live", .kind = CELL_COUNT },
 		[SLOP] = { .title = "slop", .kind = CELL_BYTES },

@@ -15,7 +15,7 @@
 #include "../../base/progress.h"
 #include "../../base/units.h"
 #include "../ctl.h"
-#include "../user_names.h"
+#include "../name_lookup.h"
 #include "../warm_cache.h"
 
 /* A file that was asked about, or a module of a session. */
@@ -149,7 +149,7 @@ static struct shiny_err *look(const struct sym_options *options, struct subject 
 	struct shiny_err *err = sym_create(options, &sym);
 
 	if (!err)
-		err = names_open_module(sym, s->path, s->build_id, &module);
+		err = lookup_module(sym, s->path, s->build_id, &module);
 	if (!err) {
 		sym_module_settle(module);
 		info = sym_module_info(module);
@@ -211,14 +211,14 @@ static struct shiny_err *warm_all(const struct sym_options *options, subjects_t 
 /* ---- showing ---- */
 
 enum { MODULE, BUILD_ID, SITES, NAMES, WAY, EXTRAS, CACHED, COLUMNS };
-static const struct column columns[COLUMNS] = {
-	[MODULE] = {"module", CELL_TEXT, true, TEXT_CUT_START, 0, TINT_NAME},
-	[BUILD_ID] = {.title = "build-id", .kind = CELL_TEXT, .drop = 5, .tint = TINT_DIM},
-	[SITES] = {.title = "sites", .kind = CELL_COUNT, .drop = 3},
-	[NAMES] = {.title = "names", .kind = CELL_TEXT},
-	[WAY] = {.title = "found", .kind = CELL_TEXT, .drop = 1},
-	[EXTRAS] = {.title = "with", .kind = CELL_TEXT, .drop = 4},
-	[CACHED] = {.title = "cached", .kind = CELL_COUNT, .drop = 2},
+static const struct table_column columns[COLUMNS] = {
+	[MODULE] = { "module", CELL_TEXT, true, TEXT_CUT_START, 0, TINT_NAME },
+	[BUILD_ID] = { .title = "build-id", .kind = CELL_TEXT, .drop = 5, .tint = TINT_DIM },
+	[SITES] = { .title = "sites", .kind = CELL_COUNT, .drop = 3 },
+	[NAMES] = { .title = "names", .kind = CELL_TEXT },
+	[WAY] = { .title = "found", .kind = CELL_TEXT, .drop = 1 },
+	[EXTRAS] = { .title = "with", .kind = CELL_TEXT, .drop = 4 },
+	[CACHED] = { .title = "cached", .kind = CELL_COUNT, .drop = 2 },
 };
 
 static void print_modules(struct ctl *ctl, const subjects_t *subjects)
@@ -280,17 +280,17 @@ enum {
 	W_TIME,
 	W_COLUMNS
 };
-static const struct column warm_columns[W_COLUMNS] = {
-	[W_MODULE] = {"module", CELL_TEXT, true, TEXT_CUT_START, 0, TINT_NAME},
-	[W_CALLS] = {.title = "calls", .kind = CELL_COUNT},
-	[W_EXACT] = {.title = "exact", .kind = CELL_COUNT},
-	[W_HIGH] = {.title = "high", .kind = CELL_COUNT},
-	[W_MEDIUM] = {.title = "medium", .kind = CELL_COUNT},
-	[W_LOW] = {.title = "low", .kind = CELL_COUNT},
-	[W_LABEL] = {.title = "label", .kind = CELL_COUNT, .drop = 2},
-	[W_NONE] = {.title = "none", .kind = CELL_COUNT},
-	[W_WRAPPERS] = {.title = "wrappers", .kind = CELL_COUNT, .drop = 3},
-	[W_TIME] = {.title = "time", .kind = CELL_TIME, .drop = 1},
+static const struct table_column warm_columns[W_COLUMNS] = {
+	[W_MODULE] = { "module", CELL_TEXT, true, TEXT_CUT_START, 0, TINT_NAME },
+	[W_CALLS] = { .title = "calls", .kind = CELL_COUNT },
+	[W_EXACT] = { .title = "exact", .kind = CELL_COUNT },
+	[W_HIGH] = { .title = "high", .kind = CELL_COUNT },
+	[W_MEDIUM] = { .title = "medium", .kind = CELL_COUNT },
+	[W_LOW] = { .title = "low", .kind = CELL_COUNT },
+	[W_LABEL] = { .title = "label", .kind = CELL_COUNT, .drop = 2 },
+	[W_NONE] = { .title = "none", .kind = CELL_COUNT },
+	[W_WRAPPERS] = { .title = "wrappers", .kind = CELL_COUNT, .drop = 3 },
+	[W_TIME] = { .title = "time", .kind = CELL_TIME, .drop = 1 },
 };
 
 static void print_warmed(struct ctl *ctl, const struct warm_file *files, size_t count)

@@ -26,7 +26,7 @@ enum {
 	MODULE,
 	COLUMNS
 };
-static const struct column columns[COLUMNS] = {
+static const struct table_column columns[COLUMNS] = {
 	[TYPE] = { "type", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME },
 	[LIVE_BYTES] = { .title = "live bytes", .kind = CELL_BYTES },
 	[SHARE] = { .title = "share", .kind = CELL_SHARE },
@@ -133,7 +133,7 @@ static void print_types(struct ctl *ctl, const struct types *types, enum types_b
 	bool full = ctl->options.given[OPT_FULL_NAMES];
 	enum sums_order order = order_of(ctl);
 	uint64_t total = sums_by(&types->total, order, 0);
-	struct column titled[COLUMNS];
+	struct table_column titled[COLUMNS];
 	struct table table;
 
 	memcpy(titled, columns, sizeof(titled));
@@ -232,7 +232,7 @@ void json_levels(struct ctl *ctl, const struct types *types)
 static void print_levels(struct ctl *ctl, const struct types *types)
 {
 	enum { LEVEL, OF_ALLOCS, OF_BYTES, OF_LIVE, LEVEL_ALLOCS, MEANING, LEVEL_COLUMNS };
-	static const struct column level_columns[LEVEL_COLUMNS] = {
+	static const struct table_column level_columns[LEVEL_COLUMNS] = {
 		[LEVEL] = { .title = "how sure", .kind = CELL_TEXT, .tint = TINT_NAME },
 		[OF_ALLOCS] = { .title = "of allocations", .kind = CELL_SHARE },
 		[OF_BYTES] = { .title = "of bytes", .kind = CELL_SHARE },

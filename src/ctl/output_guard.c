@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* door.c: see door.h. */
 #define _GNU_SOURCE
-#include "door.h"
+#include "output_guard.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,13 +12,13 @@
 
 enum { PENDING = 16 }; /* more than a character or a sequence of ours has */
 
-struct door {
+struct guarded {
 	int fd;
 	char pending[PENDING]; /* the beginning of what may become one */
 	size_t pending_bytes;
 };
 
-static struct door doors[] = {{.fd = STDOUT_FILENO}, {.fd = STDERR_FILENO}};
+static struct guarded streams[] = { { .fd = STDOUT_FILENO }, { .fd = STDERR_FILENO } };
 
 /* Bytes of a sequence that we use: ESC [ NUMBERS m, ESC [ K. 0: it is none; more than `bytes`: it
  * may become one. */
@@ -44,7 +43,7 @@ static size_t sequence_bytes(unsigned char lead)
 
 /* One character or sequence of `s`, as it may go out; returns the bytes that it has in `s`, 0 where
  * more is needed to tell. */
-static size_t let_out(const struct door *door, const char *s, size_t bytes, char *out,
+static size_t let_out(const struct guarded *stream, const char *s, size_t bytes, char *out,
 		      size_t *out_bytes)
 {
 	char one[5] = { 0 };
@@ -54,7 +53,7 @@ static size_t let_out(const struct door *door, const char *s, size_t bytes, char
 	*out_bytes = 1;
 	*out = *s;
 	if (((unsigned char)*s >= 0x20 && (unsigned char)*s < 0x7f) || *s == '\n' || *s == '\t' ||
-	    (*s == '\r' && door->fd == STDERR_FILENO))
+	    (*s == '\r' && stream->fd == STDERR_FILENO))
 		return 1;
 	if (*s == '\033') {
 		length = own_sequence(s, bytes);
@@ -88,38 +87,39 @@ static ssize_t write_all(int fd, const char *data, size_t bytes)
 	return (ssize_t)bytes;
 }
 
-static ssize_t door_write(void *cookie, const char *data, size_t bytes)
+static ssize_t guard_write(void *cookie, const char *data, size_t bytes)
 {
-	struct door *door = cookie;
-	size_t all = door->pending_bytes + bytes, at = 0, used = 0, length, put;
+	struct guarded *stream = cookie;
+	size_t all = stream->pending_bytes + bytes, at = 0, used = 0, length, put;
 	char *text = mem_alloc(all), *out = mem_alloc(3 * all + 8);
 	ssize_t written;
 
-	memcpy(text, door->pending, door->pending_bytes);
-	memcpy(text + door->pending_bytes, data, bytes);
-	for (; at < all && (length = let_out(door, text + at, all - at, out + used, &put));
+	memcpy(text, stream->pending, stream->pending_bytes);
+	memcpy(text + stream->pending_bytes, data, bytes);
+	for (; at < all && (length = let_out(stream, text + at, all - at, out + used, &put));
 	     at += length)
 		used += put;
-	door->pending_bytes = all - at;
-	memcpy(door->pending, text + at, all - at);
-	written = write_all(door->fd, out, used);
+	stream->pending_bytes = all - at;
+	memcpy(stream->pending, text + at, all - at);
+	written = write_all(stream->fd, out, used);
 	free(text);
 	free(out);
 	return written < 0 ? 0 : (ssize_t)bytes;
 }
 
-static int door_close(void *cookie)
+static int guard_close(void *cookie)
 {
-	const struct door *door = cookie;
+	const struct guarded *stream = cookie;
 
-	return close(door->fd);
+	return close(stream->fd);
 }
 
-void door_open(void)
+void output_guard_open(void)
 {
-	static const cookie_io_functions_t functions = { .write = door_write, .close = door_close };
-	FILE *out = fopencookie(&doors[0], "w", functions),
-	     *err = fopencookie(&doors[1], "w", functions);
+	static const cookie_io_functions_t functions = { .write = guard_write,
+							 .close = guard_close };
+	FILE *out = fopencookie(&streams[0], "w", functions),
+	     *err = fopencookie(&streams[1], "w", functions);
 
 	if (out) {
 		setvbuf(out, NULL, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, BUFSIZ);
@@ -131,7 +131,7 @@ void door_open(void)
 	}
 }
 
-int door_fd(FILE *out)
+int output_guard_fd(FILE *out)
 {
 	return out == stdout ? STDOUT_FILENO : out == stderr ? STDERR_FILENO : fileno(out);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "user_names.h"
+#include "name_lookup.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 enum { LISTED = 6, ID_MOST = 64 };
 
-const char *name_of_api(unsigned api)
+const char *api_name(unsigned api)
 {
 	static const char *const names[] = {
 #define SHINY_API(name, spelling, family) spelling,
@@ -19,8 +19,8 @@ const char *name_of_api(unsigned api)
 	return api < sizeof(names) / sizeof(*names) ? names[api] : "unknown";
 }
 
-struct shiny_err *names_ambiguous(const char *verb, const char *name, const char *what,
-				  char *const *found, size_t count)
+struct shiny_err *lookup_ambiguous(const char *verb, const char *name, const char *what,
+				   char *const *found, size_t count)
 {
 	struct shiny_err *err =
 		shiny_err(SHINY_ERR_USAGE, "%s '%s': %zu %s", verb, name, count, what);
@@ -40,8 +40,8 @@ struct shiny_err *names_ambiguous(const char *verb, const char *name, const char
 	return err;
 }
 
-struct shiny_err *names_open_module(struct sym *sym, const char *path, const char *build_id,
-				    struct sym_module **out)
+struct shiny_err *lookup_module(struct sym *sym, const char *path, const char *build_id,
+				struct sym_module **out)
 {
 	uint8_t id[ID_MOST];
 	size_t bytes = strlen(build_id) / 2;

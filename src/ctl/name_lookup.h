@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * name_lookup.h: from a name to the thing that it names: the modules of a session, the functions of
+ * an allocator; and the error for a name that fits several things.
+ *
+ * Runs: CLI. Signals: no. Allocates: yes. Threads: one.
+ */
+#ifndef SHINY_NAME_LOOKUP_H
+#define SHINY_NAME_LOOKUP_H
+
+#include <stddef.h>
+
+#include "../../symbolizer/sym.h"
+#include "../base/err.h"
+
+/* "VERB 'NAME': 12 WHAT", with the first of them as advice: a usage error. */
+SHINY_MUST_CHECK struct shiny_err *lookup_ambiguous(const char *verb, const char *name,
+						    const char *what, char *const *found,
+						    size_t count);
+
+/* The functions of an enum shiny_api: "malloc", "new[]". */
+const char *api_name(unsigned api);
+
+/* Opens a module as a session recorded it: by its path and its build-id in hex. */
+SHINY_MUST_CHECK struct shiny_err *lookup_module(struct sym *sym, const char *path,
+						 const char *build_id, struct sym_module **out);
+
+#endif

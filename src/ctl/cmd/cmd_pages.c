@@ -10,8 +10,9 @@
 #include "../../base/units.h"
 #include "../ctl.h"
 #include "../page_map.h"
+#include "../pages_json.h"
 
-enum { SERIES_COLUMNS = 60, USUAL_PINS = 10, USUAL_PROCESSES = 10 };
+enum { SERIES_COLUMNS = 60, USUAL_PROCESSES = 10 };
 
 #define PAGES_IN(pages) units_bytes(UNITS_BUF, (pages) * PAGE_BYTES)
 
@@ -109,7 +110,7 @@ static void print_answer(const struct ctl *ctl, const struct pages *p, uint64_t 
 static void print_use(const struct ctl *ctl, const struct pages_sums *t)
 {
 	enum { FROM, PAGES, PAGES_BAR, SHARE, RANGES, RANGES_BAR, THERE, THERE_BAR, USE_COLUMNS };
-	static const struct column columns[USE_COLUMNS] = {
+	static const struct table_column columns[USE_COLUMNS] = {
 		[FROM] = { .title = "live", .kind = CELL_TEXT },
 		[PAGES] = { .title = "pages", .kind = CELL_COUNT },
 		[PAGES_BAR] = { .title = "", .kind = CELL_BAR, .tint = TINT_GOOD },
@@ -150,7 +151,7 @@ static void print_sets(const struct ctl *ctl, const uint64_t pages[PAGE_SETS],
 		       const uint64_t ranges[PAGE_SETS])
 {
 	enum { SET, PAGES, SHARE, BAR, RANGES, SET_COLUMNS };
-	static const struct column columns[SET_COLUMNS] = {
+	static const struct table_column columns[SET_COLUMNS] = {
 		[SET] = { .title = "states", .kind = CELL_TEXT, .tint = TINT_NAME },
 		[PAGES] = { .title = "pages", .kind = CELL_COUNT },
 		[SHARE] = { .title = "share", .kind = CELL_SHARE },
@@ -195,7 +196,7 @@ static void print_composition(const struct ctl *ctl, const struct pages *p)
 static void print_buckets(const struct ctl *ctl, const struct pages_sums *t)
 {
 	enum { SIZE, BLOCKS, BYTES, PAGES, ALONE, RECLAIMABLE, RECLAIMABLE_BYTES, BUCKET_COLUMNS };
-	static const struct column columns[BUCKET_COLUMNS] = {
+	static const struct table_column columns[BUCKET_COLUMNS] = {
 		[SIZE] = { .title = "block size", .kind = CELL_TEXT },
 		[BLOCKS] = { .title = "blocks", .kind = CELL_COUNT },
 		[BYTES] = { .title = "live", .kind = CELL_BYTES },
@@ -229,7 +230,7 @@ static void print_buckets(const struct ctl *ctl, const struct pages_sums *t)
 static void print_pins(const struct ctl *ctl, const struct pages_pins *pins, const char *what)
 {
 	enum { IDLE, FREED, PINNED, HELD, BLOCKS, PAGES, NAME, PIN_COLUMNS };
-	const struct column columns[PIN_COLUMNS] = {
+	const struct table_column columns[PIN_COLUMNS] = {
 		[IDLE] = { .title = "idle", .kind = CELL_BYTES, .tint = TINT_WARN },
 		[FREED] = { .title = "by it alone", .kind = CELL_COUNT },
 		[PINNED] = { .title = "pinned", .kind = CELL_COUNT },
@@ -244,7 +245,7 @@ static void print_pins(const struct ctl *ctl, const struct pages_pins *pins, con
 
 	while (count < pins->count && pins->rows[count].pinned)
 		count++;
-	limit = ctl_limit(ctl, count, USUAL_PINS);
+	limit = ctl_limit(ctl, count, PAGES_USUAL_PINS);
 	ctl_heading(ctl, title, ": idle is what is not live on the pages that it alone keeps");
 	table_init(&table, columns, PIN_COLUMNS);
 	for (size_t i = 0; i < limit; i++) {
@@ -268,7 +269,7 @@ static void print_pins(const struct ctl *ctl, const struct pages_pins *pins, con
 static void print_processes_pages(const struct ctl *ctl, const struct pages *p)
 {
 	enum { NAME, PID, PAGES, LIVE, USE, PINNED, RANGES, HUGE, COMMITTED, PROCESS_COLUMNS };
-	static const struct column columns[PROCESS_COLUMNS] = {
+	static const struct table_column columns[PROCESS_COLUMNS] = {
 		[NAME] = { "process", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME },
 		[PID] = { .title = "pid", .kind = CELL_TEXT, .drop = 3 },
 		[PAGES] = { .title = "pages", .kind = CELL_COUNT },
@@ -388,201 +389,6 @@ static void print_map(struct ctl *ctl, const struct pages *p, uint64_t under)
 		putc('\n', ctl->style.out);
 		page_map_legend(&ctl->style, p->at != PAGES_AT_END);
 	}
-}
-
-/* ---- JSON ---- */
-
-static void json_tenths(struct json *json, const char *key, const uint64_t tenths[PAGES_TENTHS])
-{
-	json_array_line(json, key);
-	for (unsigned i = 0; i < PAGES_TENTHS; i++)
-		json_number(json, NULL, tenths[i]);
-	json_end(json);
-}
-
-static void json_sets(struct json *json, const char *key, const uint64_t sets[PAGE_SETS])
-{
-	json_object_line(json, key);
-	for (unsigned i = 1; i < PAGE_SETS; i++)
-		if (sets[i])
-			json_number(json, page_set_names[i], sets[i]);
-	json_end(json);
-}
-
-static void json_pages_sums(struct json *json, const struct pages_sums *t)
-{
-	json_number(json, "blocks", t->blocks);
-	json_number(json, "bytes", t->bytes);
-	json_number(json, "pages", t->pages);
-	json_number(json, "lines", t->lines);
-	json_number(json, "ranges", t->ranges);
-	json_real(json, "utilization", pages_utilization(t));
-	json_number(json, "under", t->under);
-	json_number(json, "under_bytes", t->under_bytes);
-	json_number(json, "single", t->single);
-	json_number(json, "single_bytes", t->single_bytes);
-	json_number(json, "pinned", t->pinned);
-	json_number(json, "pinned_bytes", t->pinned_bytes);
-	json_number(json, "overlaps", t->overlaps);
-	json_number(json, "overlap_bytes", t->overlap_bytes);
-	json_number(json, "looked", t->looked);
-	json_number(json, "committed", t->committed);
-	json_number(json, "resident", t->resident);
-	json_number(json, "look_live", t->look_live);
-	json_tenths(json, "by_use", t->by_use);
-	json_tenths(json, "ranges_by_use", t->ranges_by_use);
-	json_tenths(json, "ranges_by_pages", t->ranges_by_pages);
-	json_sets(json, "ever", t->ever);
-	json_sets(json, "ever_ranges", t->ever_ranges);
-	json_sets(json, "fates", t->fates);
-	json_sets(json, "fate_ranges", t->fate_ranges);
-	json_array(json, "sizes");
-	for (unsigned i = 0; i < PAGES_BUCKETS; i++) {
-		const struct pages_bucket *bucket = &t->buckets[i];
-
-		json_object_line(json, NULL);
-		if (i + 1 < PAGES_BUCKETS)
-			json_number(json, "up_to", pages_bucket_up_to[i]);
-		else
-			json_null(json, "up_to");
-		json_number(json, "blocks", bucket->blocks);
-		json_number(json, "bytes", bucket->bytes);
-		json_number(json, "pages", bucket->pages);
-		json_number(json, "alone", bucket->alone);
-		json_number(json, "alone_bytes", bucket->alone_bytes);
-		json_number(json, "reclaimable", bucket->reclaimable);
-		json_end(json);
-	}
-	json_end(json);
-}
-
-struct history_runs { /* pages next to each other with the same states, put together */
-	struct json *json;
-	uint64_t page, count;
-	unsigned set;
-};
-
-static void end_run(struct history_runs *runs)
-{
-	if (runs->count && runs->set) {
-		json_object_line(runs->json, NULL);
-		json_address(runs->json, "address", runs->page * PAGE_BYTES);
-		json_number(runs->json, "pages", runs->count);
-		json_text(runs->json, "states", page_set_names[runs->set]);
-		json_end(runs->json);
-	}
-	runs->count = 0;
-}
-
-static void see_range(void *context, uint64_t range, const uint8_t sets[RANGE_PAGES])
-{
-	struct history_runs *runs = context;
-
-	for (unsigned i = 0; i < RANGE_PAGES; i++) {
-		uint64_t page = range * RANGE_PAGES + i;
-
-		if (!runs->count || runs->set != sets[i] || runs->page + runs->count != page) {
-			end_run(runs);
-			runs->page = page;
-			runs->set = sets[i];
-		}
-		runs->count++;
-	}
-}
-
-static void json_map(struct json *json, const struct pages_process *p)
-{
-	struct history_runs runs = { .json = json };
-
-	json_array(json, "live");
-	for (size_t i = 0; i < p->run_count; i++) {
-		const struct page_run *run = &p->runs[i];
-
-		json_object_line(json, NULL);
-		json_address(json, "address", run->page * PAGE_BYTES);
-		json_number(json, "pages", run->count);
-		json_number(json, "blocks", run->blocks);
-		json_number(json, "bytes", run->bytes);
-		json_number(json, "lines", run->lines);
-		json_text(json, "fates", page_set_names[run->fates]);
-		json_bool(json, "pinned", run->pinned);
-		json_end(json);
-	}
-	json_end(json);
-	json_array(json, "ever_map");
-	page_history_each(&p->history, see_range, &runs);
-	end_run(&runs);
-	json_end(json);
-}
-
-static void json_pins(struct ctl *ctl, const char *key, const struct pages_pins *pins)
-{
-	struct json *json = &ctl->json;
-	size_t limit = ctl_limit(ctl, pins->count, USUAL_PINS);
-
-	json_array(json, key);
-	for (size_t i = 0; i < limit; i++) {
-		const struct pages_pin *row = &pins->rows[i];
-
-		json_object_line(json, NULL);
-		json_text(json, "name", row->name);
-		json_number(json, "blocks", row->blocks);
-		json_number(json, "bytes", row->bytes);
-		json_number(json, "pages", row->pages);
-		json_number(json, "pinned", row->pinned);
-		json_number(json, "pinned_bytes", row->pinned_bytes);
-		json_number(json, "alone", row->freed);
-		json_number(json, "idle", row->idle);
-		json_end(json);
-	}
-	json_end(json);
-}
-
-static void json_pages(struct ctl *ctl, const struct pages *p, uint64_t under)
-{
-	static const char *const moments[] = {
-		[PAGES_AT_END] = "end", [PAGES_AT_PEAK] = "peak", [PAGES_AT_TIME] = "time"
-	};
-	struct json *json = &ctl->json;
-
-	json_text(json, "at", moments[p->at]);
-	json_number(json, "at_ns", p->time);
-	json_number(json, "duration_ns", p->duration);
-	json_number(json, "less_than", under);
-	json_object(json, "total");
-	json_pages_sums(json, &p->total);
-	json_end(json);
-	json_array(json, "processes");
-	for (size_t i = 0; i < p->count; i++) {
-		const struct pages_process *process = &p->processes[i];
-
-		json_object(json, NULL);
-		json_number(json, "id", process->id);
-		json_number(json, "pid", process->pid);
-		json_text(json, "name", process->name);
-		json_number(json, "look_ns", process->look_time);
-		json_pages_sums(json, &process->sums);
-		if (ctl->options.given[OPT_MAP])
-			json_map(json, process);
-		json_end(json);
-	}
-	json_end(json);
-	json_pins(ctl, "types", &p->by_type);
-	json_pins(ctl, "sites", &p->by_site);
-	json_array(json, "points");
-	for (size_t i = 0; i < p->point_count; i++) {
-		const struct pages_point *point = &p->points[i];
-
-		json_object_line(json, NULL);
-		json_number(json, "at_ns", point->time);
-		json_number(json, "blocks", point->blocks);
-		json_number(json, "bytes", point->bytes);
-		json_number(json, "pages", point->pages);
-		json_number(json, "lines", point->lines);
-		json_number(json, "ranges", point->ranges);
-		json_end(json);
-	}
-	json_end(json);
 }
 
 static struct shiny_err *moment_of(const char *text, struct pages_ask *ask)

@@ -22,15 +22,21 @@ static uint64_t key_of(const struct stream *s)
 	return s->head.time * 2 + !ending;
 }
 
-/* A low priority makes even a part of a merge long. */
-static void look_for_room(struct session *session)
+/* A low priority makes even a part of a merge long. The number of chunks that were looked at. */
+static uint64_t look_for_room(struct session *session)
 {
+	uint64_t chunks = 0;
+
 	for (size_t i = 0; i < session->present.count; i++)
 		if (!session->present.at[i]->over) {
-			ring_each_chunk(session->present.at[i], NULL, NULL);
-			ring_grow(session->present.at[i]);
+			struct ring_file *ring = session->present.at[i];
+
+			ring_each_chunk(ring, NULL, NULL);
+			ring_grow(ring);
+			chunks += ring->present[0] + ring->present[1];
 		}
 	pace_follow(session);
+	return chunks;
 }
 
 /*
@@ -58,7 +64,7 @@ static inline __attribute__((always_inline)) void prefetch(const struct stream *
 void merge_until(struct session *session, uint64_t until)
 {
 	struct order order = { 0 };
-	uint64_t applied = 0;
+	uint64_t applied = 0, look_at = ROOM_RECORDS;
 	struct stream *s;
 
 	for (size_t i = 0; i < session->streams.count; i++) {
@@ -73,10 +79,14 @@ void merge_until(struct session *session, uint64_t until)
 		do {
 			apply_record(session, s);
 			s->has_head = false;
-			if (++applied % BEAT_RECORDS == 0)
+			if (++applied % BEAT_RECORDS == 0) {
 				attend(session);
-			else if (session->priority.low && applied % ROOM_RECORDS == 0)
-				look_for_room(session);
+			} else if (session->priority.low && applied >= look_at) {
+				/* large rings last longer: a chunk a record is enough */
+				uint64_t chunks = look_for_room(session);
+
+				look_at = applied + (chunks > ROOM_RECORDS ? chunks : ROOM_RECORDS);
+			}
 			prefetch(s);
 			more = drain_pull(session, s) && s->head.time <= until;
 			key = key_of(s);

@@ -29,7 +29,7 @@ SANFLAGS  := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all,)
 OUTSIDE   := $(COMMON) $(SANFLAGS) -DSHINY_VERSION_TEXT='"$(VERSION)"' -DSHINY_VERSION_DATE='"$(DATE)"' \
              -I$(O)/gen $(CPPFLAGS) $(CFLAGS)
 # jemalloc is the sidecar's allocator; a sanitizer brings its own
-LIBS      := -ldw -lelf -llzma -l:libiberty.a -lsqlite3 -lzstd -lyajl -lwslay -lZydis -lstdc++ $(if $(SANITIZE),,-ljemalloc) -lpthread -lm
+LIBS      := -ldw -lelf -llzma -l:libiberty.a -lsqlite3 -lzstd -lz -lyajl -lwslay -lZydis -lstdc++ $(if $(SANITIZE),,-ljemalloc) -lpthread -lm
 
 INTERPOSE_C := $(sort $(shell find interpose -name '*.c'))
 OUTSIDE_C   := $(sort $(shell find src symbolizer -name '*.c'))
@@ -57,7 +57,7 @@ TARGETS     := $(filter-out %.lib,$(TARGETS)) $(patsubst %.lib,%.so,$(filter %.l
 # as many at once as there are processors, unless the caller has said how many
 jobs = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
 
-.PHONY: all help setup demo scenarios check check-all check-suites install uninstall clean tests bench docs
+.PHONY: all help setup demo scenarios check check-all check-suites install uninstall clean tests bench docs page
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -95,6 +95,9 @@ check-suites: PACKAGES := build suites
 check-suites: setup ## programs' own tests, 50 programs, 500 kills and stops, without Shiny and under it, and the Debian package (SUITES='redis git programs stops ...')
 	$(Q)$(MAKE) --no-print-directory $(jobs) SETUP=0 all tests
 	$(Q)O=$(O) test/suites/run $(SUITES)
+
+page: ## build src/view/page/page.html anew, with node and the packages that package-lock.json pins
+	$(Q)cd src/view/page && npm ci --no-audit --no-fund && node build.mjs
 
 bench: all tests ## the measurements, into bench/results/
 	$(Q)O=$(O) bench/run
@@ -149,6 +152,9 @@ $(O)/src/%.o: src/%.c $(O)/flags | $(O)/gen/schema_sql.h $(O)/gen/components_rul
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(OUTSIDE) -MMD -MP -c $< -o $@
+
+# the page's template is in the object
+$(O)/src/view/page.o: src/view/page/page.html
 
 $(O)/symbolizer/%.o: symbolizer/%.c $(O)/flags | $(O)/gen/containers_rules.h
 	$(call say,CC)

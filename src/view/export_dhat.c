@@ -43,7 +43,7 @@ static void count_event(void *context, const struct live_event *event)
 		point->most_bytes = point->bytes;
 		point->most_blocks = point->blocks;
 	}
-	if (event->kind == LIVE_ENDS) {
+	if (event->kind == LIVE_ENDS || event->kind == LIVE_GONE) {
 		point->blocks--;
 		point->bytes -= event->size;
 	}

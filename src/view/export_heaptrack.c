@@ -133,7 +133,8 @@ static void put_event(void *context, const struct live_event *event)
 	/* a resize in place is an allocation more: what heaptrack has of a realloc */
 	if (event->kind == LIVE_RESIZED)
 		put_change(w, '-', event->life->stack, event->before);
-	put_change(w, event->kind == LIVE_ENDS ? '-' : '+', event->life->stack, event->size);
+	put_change(w, event->kind == LIVE_ENDS || event->kind == LIVE_GONE ? '-' : '+',
+		   event->life->stack, event->size);
 }
 
 static struct shiny_err *put_traces(struct heaptrack_writer *w)

@@ -22,8 +22,9 @@ static void begin_stream(struct live_stream *s, const struct replay *replay)
 	process_ends_init(&s->ends, replay);
 }
 
-static void tell(struct live_stream *s, enum live_kind kind, const struct replay_process *p,
-		 const struct life *life, uint64_t time, uint64_t before)
+static void tell(struct live_stream *s, enum live_kind kind, const struct replay *replay,
+		 const struct replay_process *p, const struct life *life, uint64_t time,
+		 uint64_t before)
 {
 	s->clock = time > s->clock ? time : s->clock;
 	s->each(s->context, &(struct live_event){ .kind = kind,
@@ -31,7 +32,8 @@ static void tell(struct live_stream *s, enum live_kind kind, const struct replay
 						  .size = life->size,
 						  .before = before,
 						  .life = life,
-						  .process = p->id });
+						  .process = p->id,
+						  .type = replay_type(replay, p, life) });
 }
 
 static void on_birth(void *context, const struct replay *replay, const struct replay_process *p,
@@ -40,9 +42,9 @@ static void on_birth(void *context, const struct replay *replay, const struct re
 	struct live_stream *s = context;
 
 	begin_stream(s, replay);
-	tell(s, LIVE_BEGINS, p, life, life->birth, 0);
+	tell(s, LIVE_BEGINS, replay, p, life, life->birth, 0);
 	if (s->ended[p->id - 1])
-		tell(s, LIVE_ENDS, p, life, life->birth, 0);
+		tell(s, LIVE_GONE, replay, p, life, life->birth, 0);
 }
 
 static void on_death(void *context, const struct replay *replay, const struct replay_process *p,
@@ -53,8 +55,11 @@ static void on_death(void *context, const struct replay *replay, const struct re
 	begin_stream(s, replay);
 	if (life->inherited || s->ended[p->id - 1])
 		return;
-	tell(s, death->end == LIFE_NEVER && !p->early ? LIVE_REMAINS : LIVE_ENDS, p, life,
-	     death->time, 0);
+	tell(s,
+	     death->end != LIFE_NEVER ? LIVE_ENDS
+	     : p->early		      ? LIVE_GONE
+				      : LIVE_REMAINS,
+	     replay, p, life, death->time, 0);
 }
 
 static void on_resize(void *context, const struct replay *replay, const struct replay_process *p,
@@ -64,7 +69,7 @@ static void on_resize(void *context, const struct replay *replay, const struct r
 
 	begin_stream(s, replay);
 	if (!life->inherited && !s->ended[p->id - 1])
-		tell(s, LIVE_RESIZED, p, life, s->clock, before);
+		tell(s, LIVE_RESIZED, replay, p, life, s->clock, before);
 }
 
 static uint64_t on_moment(void *context, const struct replay *replay, uint64_t moment)
@@ -76,7 +81,7 @@ static uint64_t on_moment(void *context, const struct replay *replay, uint64_t m
 	while ((p = process_ends_take(&s->ends, replay, moment))) {
 		replay_each(p, life)
 			if (!life->inherited)
-				tell(s, LIVE_ENDS, p, life, p->end, 0);
+				tell(s, LIVE_GONE, replay, p, life, p->end, 0);
 		s->ended[p->id - 1] = true;
 	}
 	return process_ends_time(&s->ends, replay);

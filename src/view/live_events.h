@@ -16,14 +16,20 @@
 
 #include "../analysis/replay/replay.h"
 
-enum live_kind { LIVE_BEGINS, LIVE_RESIZED, LIVE_ENDS, LIVE_REMAINS };
+enum live_kind {
+	LIVE_BEGINS,
+	LIVE_RESIZED,
+	LIVE_ENDS,
+	LIVE_GONE,    /* ends with its process */
+	LIVE_REMAINS, /* told at the end: it is live then */
+};
 
 struct live_event {
 	enum live_kind kind;
 	uint64_t time;		 /* ns since the session's start */
 	uint64_t size, before;	 /* bytes; before: of LIVE_RESIZED, until now */
 	const struct life *life;
-	uint32_t process;
+	uint32_t process, type; /* type: id in table type, as far as it is known then; 0 unknown */
 };
 
 typedef void live_event_fn(void *context, const struct live_event *event);

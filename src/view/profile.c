@@ -267,3 +267,20 @@ void profile_walk(const struct profile *p, uint32_t stack, struct profile_walk *
 			*vec_push(out) = frame->first + k;
 	}
 }
+
+struct shiny_err *profile_command(struct store *store, char **command, uint32_t *pid)
+{
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err =
+		store_query(store, "SELECT command, pid FROM process ORDER BY id LIMIT 1", &q);
+
+	if (!err && !(err = query_step(q, &row)) && row) {
+		*command = mem_text(query_text(q, 0));
+		*pid = (uint32_t)query_number(q, 1);
+	} else if (!err) {
+		*command = mem_text("");
+	}
+	query_end(q);
+	return err;
+}

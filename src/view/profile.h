@@ -66,6 +66,10 @@ static inline const char *profile_text(const struct profile *profile, uint32_t t
 	return profile->texts.at[text];
 }
 
+/* The command line and the pid of the session's first process; *command is the caller's to free. */
+SHINY_MUST_CHECK struct shiny_err *profile_command(struct store *store, char **command,
+						   uint32_t *pid);
+
 /* What is measured. */
 enum profile_measure { MEASURE_LIVE, MEASURE_BYTES, MEASURE_ALLOCS, MEASURE_PEAK, MEASURES };
 uint64_t profile_weight(const struct profile_sample *sample, enum profile_measure measure);

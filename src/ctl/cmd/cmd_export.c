@@ -35,24 +35,6 @@ static struct shiny_err *check_options(const struct ctl *ctl, const struct expor
 	return NULL;
 }
 
-/* The command line and the pid of the session's first process. */
-static struct shiny_err *read_command(struct store *store, char **command, uint32_t *pid)
-{
-	struct query *q = NULL;
-	bool row = false;
-	struct shiny_err *err =
-		store_query(store, "SELECT command, pid FROM process ORDER BY id LIMIT 1", &q);
-
-	if (!err && !(err = query_step(q, &row)) && row) {
-		*command = mem_text(query_text(q, 0));
-		*pid = (uint32_t)query_number(q, 1);
-	} else if (!err) {
-		*command = mem_text("");
-	}
-	query_end(q);
-	return err;
-}
-
 static struct shiny_err *write_form(struct ctl *ctl, struct store *store,
 				    const struct filter *filter, const struct export_form *form,
 				    struct profile *profile)
@@ -76,7 +58,7 @@ static struct shiny_err *write_form(struct ctl *ctl, struct store *store,
 		flags |= PROFILE_PEAK;
 	if (options->given[OPT_FULL_NAMES])
 		flags |= PROFILE_FULL_NAMES;
-	SHINY_TRY(read_command(store, &command, &job.pid));
+	SHINY_TRY(profile_command(store, &command, &job.pid));
 	job.command = command;
 	if (form->profile)
 		SHINY_TRY(profile_load(store, filter, flags, profile));

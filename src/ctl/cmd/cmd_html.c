@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_html.c: `shinyctl html`: a session as a page for a browser. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/cleanup.h"
+#include "../../base/mem.h"
+#include "../../base/text.h"
+#include "../../base/units.h"
+#include "../../view/page.h"
+#include "../ctl.h"
+#include "../output_file.h"
+
+/* --out, else the session's name with .html for .shiny. */
+static char *path_of(const struct ctl *ctl)
+{
+	const char *file = ctl->options.operands[0];
+	size_t length = strlen(file), suffix = strlen(".shiny");
+
+	if (ctl->options.given[OPT_OUTPUT])
+		return mem_text(ctl->options.text[OPT_OUTPUT]);
+	if (length > suffix && strcmp(file + length - suffix, ".shiny") == 0)
+		length -= suffix;
+	return mem_format("%.*s.html", (int)length, file);
+}
+
+static struct shiny_err *write_page(struct ctl *ctl, struct store *store,
+				    const struct filter *filter, const char *path, uint64_t *size)
+{
+	AUTO_FREE char *command = NULL;
+	AUTO_FREE char *name = text_plain(text_base(ctl->options.operands[0]));
+	struct profile profile = { 0 };
+	struct output_file file = { 0 };
+	struct page_job job = { .store = store,
+				.filter = filter,
+				.profile = &profile,
+				.name = name,
+				.most_samples = ctl->options.number[OPT_STACKS_MOST],
+				.progress = true };
+	unsigned flags = PROFILE_PEAK | PROFILE_PROGRESS;
+	uint32_t pid;
+	struct shiny_err *err;
+
+	SHINY_TRY(profile_command(store, &command, &pid));
+	job.command = command;
+	if (ctl->options.given[OPT_FULL_NAMES])
+		flags |= PROFILE_FULL_NAMES;
+	SHINY_TRY(profile_load(store, filter, flags, &profile));
+	err = output_file_open(path, ctl->options.given[OPT_FORCE], &file);
+	if (!err) {
+		job.out = file.out;
+		err = page_write(&job);
+		*size = (uint64_t)ftell(file.out);
+		err = output_file_close(&file, err);
+	}
+	profile_deinit(&profile);
+	return err;
+}
+
+struct shiny_err *cmd_html(struct ctl *ctl)
+{
+	AUTO_FREE char *path = path_of(ctl);
+	struct store *store;
+	struct filter filter = { 0 };
+	uint64_t size = 0;
+	struct shiny_err *err = ctl_begin(ctl, &store, &filter);
+
+	if (!err)
+		err = ctl_loaded(store, &filter, write_page(ctl, store, &filter, path, &size));
+	if (err)
+		return err;
+	if (CTL_JSON(ctl)) {
+		ctl_document(ctl);
+		json_text(&ctl->json, "file", path);
+		json_number(&ctl->json, "bytes", size);
+	} else {
+		AUTO_FREE char *shown = text_plain(path);
+
+		fprintf(stdout, "%s: %s\n", shown, units_bytes(UNITS_BUF, size));
+	}
+	return ctl_end(ctl, store, NULL);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * page.h: a session as one page for a browser: everything is in the file, and it asks for nothing
+ * else.
+ *
+ * Runs: CLI. Signals: no. Allocates: what profile.h and replay.h say, 40 bytes a cell of its two
+ * tables (page_cube.h), the page's data twice. Threads: one a store.
+ */
+#ifndef SHINY_PAGE_H
+#define SHINY_PAGE_H
+
+#include <stdio.h>
+
+#include "profile.h"
+
+struct page_job {
+	struct store *store;
+	const struct filter *filter;
+	const struct profile *profile; /* with PROFILE_PEAK */
+	const char *name;              /* of the session's file */
+	const char *command;           /* what was recorded */
+	size_t most_samples;           /* with a stack of their own; 0: PAGE_SAMPLES */
+	bool progress;
+	FILE *out;
+};
+enum { PAGE_SAMPLES = 6000 };
+
+SHINY_MUST_CHECK struct shiny_err *page_write(const struct page_job *job);
+
+#endif

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plots, by ECharts as SVG. Tooltips are text (renderMode richText), never HTML.
+import * as echarts from 'echarts/core';
+import { LineChart, BarChart, ScatterChart, TreemapChart } from 'echarts/charts';
+import { GridComponent, TooltipComponent, BrushComponent, MarkLineComponent, MarkAreaComponent,
+  LegendComponent, AriaComponent } from 'echarts/components';
+import { SVGRenderer } from 'echarts/renderers';
+import { bytes, count, time } from './words.js';
+
+echarts.use([LineChart, BarChart, ScatterChart, TreemapChart, GridComponent, TooltipComponent,
+  BrushComponent, MarkLineComponent, MarkAreaComponent, LegendComponent, AriaComponent,
+  SVGRenderer]);
+
+// Okabe and Ito's colours, which most people can tell apart
+const COLOURS = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#f0e442'];
+const plots = new Map();
+
+function colour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+function plot(element, option) {
+  let chart = plots.get(element);
+  if (!chart) plots.set(element, chart = echarts.init(element, null, { renderer: 'svg' }));
+  chart.resize();
+  chart.setOption({
+    color: COLOURS, animation: false,
+    textStyle: { color: colour('--text'),
+      fontFamily: getComputedStyle(document.body).fontFamily },
+    tooltip: { renderMode: 'richText', confine: true, backgroundColor: colour('--panel'),
+      borderColor: colour('--line'), textStyle: { color: colour('--text') }, ...option.tooltip },
+    ...Object.fromEntries(Object.entries(option).filter(([key]) => key !== 'tooltip')),
+  }, { notMerge: true });
+  return chart;
+}
+
+export function resizeAll() {
+  for (const chart of plots.values()) chart.resize();
+}
+
+const axis = (more) => ({
+  axisLine: { lineStyle: { color: colour('--line') } },
+  axisLabel: { color: colour('--dim'), ...more?.axisLabel },
+  splitLine: { lineStyle: { color: colour('--line'), opacity: 0.5 } },
+  nameTextStyle: { color: colour('--dim') },
+  ...Object.fromEntries(Object.entries(more ?? {}).filter(([key]) => key !== 'axisLabel')),
+});
+const GRID = { left: 80, right: 24, top: 34, bottom: 40 };
+
+export function drawTimeline(element, data, cube, picked, state, pick) {
+  const at = (i) => Math.min((i + 1) * data.interval_ns, data.duration_ns);
+  const line = (values) => [[0, 0], ...Array.from(values, (value, i) => [at(i), value])];
+  const marks = data.marks.map((mark) => ({ xAxis: mark.ns, name: mark.name,
+    label: { formatter: '{b}', color: colour('--dim') } }));
+  marks.push({ xAxis: data.peak_ns, name: 'peak', label: { formatter: '{b}',
+    color: colour('--text') }, lineStyle: { color: COLOURS[5] } });
+  const areas = data.phases.map((phase, i) => [{ xAxis: phase.begin_ns, name: phase.kind,
+    itemStyle: { color: colour('--text'), opacity: i % 2 ? 0.03 : 0.07 },
+    label: { color: colour('--dim'), position: 'insideTop' } }, { xAxis: phase.end_ns }]);
+  const whole = cube.series({ mask: new Uint8Array(cube.size).fill(1) });
+  const chart = plot(element, {
+    grid: GRID, tooltip: { trigger: 'axis', valueFormatter: bytes },
+    legend: { right: 10, top: 4, textStyle: { color: colour('--dim') }, itemHeight: 9 },
+    xAxis: axis({ type: 'value', min: 0, max: data.duration_ns,
+      axisLabel: { formatter: (ns) => time(ns) }, axisPointer: { label: {
+        formatter: ({ value }) => time(value) } } }),
+    yAxis: axis({ type: 'value', axisLabel: { formatter: bytes } }),
+    brush: { xAxisIndex: 0, brushType: 'lineX', transformable: false,
+      brushStyle: { color: colour('--accent'), opacity: 0.22 }, throttleType: 'debounce',
+      throttleDelay: 150 },
+    series: [
+      { name: 'all', type: 'line', step: 'end', showSymbol: false, data: line(whole),
+        lineStyle: { width: 1.5 }, areaStyle: { opacity: 0.12 },
+        markLine: { symbol: 'none', silent: true, data: marks,
+          lineStyle: { color: colour('--dim'), type: 'dashed' } },
+        markArea: { silent: true, data: areas } },
+      ...(picked.mask.includes(0) ? [{ name: 'the filter', type: 'line', step: 'end',
+        showSymbol: false, data: line(cube.series(picked)), areaStyle: { opacity: 0.3 } }] : []),
+    ],
+  });
+  chart.off('brushEnd');
+  chart.dispatchAction({ type: 'takeGlobalCursor', key: 'brush',
+    brushOption: { brushType: 'lineX', brushMode: 'single' } });
+  if (picked.timed)
+    chart.dispatchAction({ type: 'brush', areas: [{ brushType: 'lineX', xAxisIndex: 0,
+      coordRange: [state.from * data.interval_ns, at(state.to - 1)] }] });
+  chart.on('brushEnd', ({ areas }) => {
+    const range = areas[0]?.coordRange;
+    const from = range ? Math.max(0, Math.floor(range[0] / data.interval_ns)) : 0;
+    const to = range ? Math.min(cube.intervals, Math.ceil(range[1] / data.interval_ns))
+      : cube.intervals;
+    pick(from, Math.max(to, from + 1));
+  });
+}
+
+export function drawTreemap(element, roots, words, pick) {
+  const chart = plot(element, {
+    tooltip: { formatter: ({ name, value }) => `${name}\n${words(value)}` },
+    series: [{ type: 'treemap', data: roots.length === 1 ? roots[0].children : roots,
+      name: roots.length === 1 ? roots[0].name : 'all', left: 0, right: 0, top: 4, bottom: 4,
+      roam: false, nodeClick: false, visibleMin: 300,
+      label: { formatter: ({ name, value }) => `${name}\n${words(value)}`, color: '#101114' },
+      upperLabel: { show: true, height: 22, color: colour('--text'),
+        formatter: ({ name, value }) => `${name}  ${words(value)}` },
+      breadcrumb: { show: false },
+      itemStyle: { borderColor: colour('--back'), gapWidth: 1 },
+      levels: [{ itemStyle: { borderColor: colour('--back'), borderWidth: 0, gapWidth: 3 } },
+        { itemStyle: { borderColor: colour('--panel'), borderWidth: 3, gapWidth: 1 },
+          colorSaturation: [0.35, 0.6] }, { colorSaturation: [0.35, 0.6],
+          itemStyle: { borderColor: colour('--panel'), borderWidth: 2, gapWidth: 1 } }],
+      color: ['#7cc0e8', '#f0c15a', '#6fcbb0', '#e3a8c8', '#a8d5f2', '#f0a074', '#e8e08a'] }],
+  });
+  chart.off('click');
+  chart.on('click', ({ data }) => data?.filter && pick(data.filter));
+}
+
+function octaves({ ended, alive }) {
+  const used = [...ended.keys()].filter((bin) => ended[bin] || alive[bin]);
+  return used.length ? Array.from({ length: used.at(-1) - used[0] + 1 }, (_, i) => used[0] + i) : [];
+}
+
+export function drawHistogram(element, ages) {
+  const bins = octaves(ages), all = bins.reduce((a, b) => a + ages.ended[b] + ages.alive[b], 0);
+  let left = all;
+  const longer = bins.map((b) => 100 * (left -= ages.ended[b]) / (all || 1));
+  plot(element, {
+    grid: { ...GRID, right: 60 }, tooltip: { trigger: 'axis' },
+    legend: { top: 4, textStyle: { color: colour('--dim') } },
+    xAxis: axis({ type: 'category', data: bins.map((bin) => `≥ ${time(bin ? 2 ** bin : 0)}`) }),
+    yAxis: [axis({ type: 'value', name: 'blocks', axisLabel: { formatter: count } }),
+      axis({ type: 'value', name: 'not ended, %', min: 0, max: 100, splitLine: { show: false } })],
+    series: [{ name: 'ended', type: 'bar', stack: 'blocks', data: bins.map((b) => ages.ended[b]) },
+      { name: 'not freed', type: 'bar', stack: 'blocks', data: bins.map((b) => ages.alive[b]) },
+      { name: 'not ended, %', type: 'line', step: 'end', showSymbol: false, yAxisIndex: 1,
+        data: longer.map((n) => Number(n.toFixed(2))) }],
+  });
+}
+
+export function drawScatter(element, points) {
+  const names = ['freed', 'gone with their process', 'live at the end'];
+  plot(element, {
+    grid: GRID, legend: { top: 4, textStyle: { color: colour('--dim') } },
+    tooltip: { formatter: ({ data }) => `about ${bytes(data[1])}, ${time(data[0])}\n` +
+      `${count(data[2])} blocks, ${bytes(data[3])}` },
+    xAxis: axis({ type: 'log', name: 'lifetime', nameLocation: 'middle', nameGap: 26,
+      axisLabel: { formatter: time } }),
+    yAxis: axis({ type: 'log', name: 'size of a block', axisLabel: { formatter: bytes } }),
+    series: names.map((name, end) => ({ name, type: 'scatter',
+      symbolSize: (data) => 5 + 3 * Math.log10(data[2] + 1), itemStyle: { opacity: 0.8 },
+      data: points.filter((p) => p.end === end).map((p) => [p.life, p.size, p.blocks, p.bytes]) })),
+  });
+}

@@ -30,154 +30,24 @@ struct store;
 SHINY_MUST_CHECK struct shiny_err *store_create(const char *path, bool force, bool with_events,
 						struct store **out);
 
-struct store_process {
-	uint32_t id, parent; /* parent: id of the process it was forked from or exec'd by, 0
-	                      * unknown */
-	uint32_t pid;        /* as the sidecar's namespace sees it; 0 unknown */
-	uint32_t namespace_pid;
-	const char *name, *role, *executable, *command; /* role: "browser", "renderer", …; "" for
-	                                                 * other programs */
-	uint64_t start, end; /* end 0: still running when the session ended */
-	const char *ending;  /* "exited", "killed", "replaced" (by exec), "unknown", "running" */
-	const char *attach;  /* "symbols", "partition_alloc", "entries", "none" */
-	const char *attach_text;
-	uint64_t events; /* records decoded from it */
-	uint64_t forked; /* what its parent held then, it inherited; 0: it was not forked */
-	const char *purpose; /* what its command line says beyond the role */
-	int status;          /* exit status, or the signal that killed it; -1 unknown */
-	bool early;          /* what it held when it ended is not live at the session's end, but
-	                      * gone */
-};
-struct store_thread {
-	uint32_t id, process, tid, creator;
-	const char *name;
-	uint64_t start, end;
-	bool nested; /* the stream of signal handlers that interrupted a record */
-};
-struct store_module {
-	uint32_t id;
-	const char *path, *build_id; /* build-id in hex, "" none */
-	const char *symbols;         /* "dwarf", "symtab", "dynsym", "none", "missing", "changed" */
-	const char *debug_file, *note;
-};
-struct store_mapping { /* a module in a process's address space */
-	uint32_t process, module;
-	uint64_t start, end, bias; /* addresses */
-	uint64_t loaded, unloaded; /* times; unloaded 0: until the end */
-};
+/* struct store_process, store_thread, …: a row of each table of store_rows.def. */
+#define ROW(name, NAME, how)		 struct store_##name {
+#define NUMBER(type, field, column)	 type field;
+#define SIGNED(type, field, column)	 type field;
+#define STATUS(type, field, column)	 type field;
+#define TEXT(field, column)		 const char *field;
+#define BY_STACK(type, field, column, s) type field;
+#define END(name) \
+	}         \
+	;
+#include "store_rows.def"
+
 struct store_frame_line { /* one function of a frame: depth 0 is the innermost inline function */
 	const char *function, *file;
 	uint32_t line;
 	bool inlined;
 };
-struct store_vtable {
-	uint32_t id, module;
-	uint64_t vaddr;
-	const char *source; /* "symbol", "rtti", "label", "building", "none" */
-	const char *type;   /* class name or label; NULL when source is "none" */
-	uint64_t class_bytes;
-};
-struct store_class { /* whose constructors and destructors are recorded */
-	uint32_t id, module;
-	const char *name;
-	uint64_t bytes; /* 0 unknown */
-	uint32_t constructors, destructors, unpatched;
-	int64_t inlined; /* -1 not known */
-};
-struct store_mark { /* a moment that the program gave a name */
-	uint32_t process, thread; /* 0: set from outside */
-	uint64_t time;
-	const char *name;
-};
-struct store_unrecorded { /* a program that was started and is not recorded */
-	uint32_t parent; /* process that started it, or became it; 0 unknown */
-	uint32_t pid;    /* as it saw itself, 0 unknown */
-	const char *name, *executable;
-	const char *reason, *text; /* a word of unrecorded_reason.def; and in words */
-	bool choice;               /* somebody asked for it */
-	uint64_t time;             /* ns, 0 unknown */
-};
-struct store_type {
-	uint32_t id;
-	const char *name, *container; /* container NULL: none */
-	const char *form, *rule, *confidence; /* as sym_form_name() and its like spell them */
-	const char *source; /* "site", or the vtable's source */
-	uint64_t bytes;     /* sizeof(name), 0 unknown */
-	bool or_derived;
-};
-/* What happened to the blocks of one (process, stack, vtable, tag): every block that began is
- * counted in exactly one such row. */
-struct store_stat {
-	uint32_t process, stack, vtable; /* vtable 0: no vptr was seen */
-	uint32_t tag;                    /* 0 none */
-	uint8_t reading;                 /* the best shiny_vptr_api seen for them, 0 with vtable
-	                                  * 0 */
-	uint64_t allocs;   /* blocks that began: allocations and successful reallocs */
-	uint64_t reallocs; /* of these, by realloc */
-	uint64_t frees;    /* blocks that ended: freed, given to a successful realloc, or in one of
-	                    * these two ways: */
-	uint64_t reused, released; /* nobody freed it: another one has its place, or its memory was
-	                            * given back */
-	uint64_t bytes;    /* requested, over allocs */
-	uint64_t live, live_bytes;           /* at the session's end */
-	uint64_t gone, gone_bytes;           /* that nobody freed, of a process that had ended
-	                                      * before: store_process.early */
-	uint64_t inherited, inherited_bytes; /* blocks that a fork brought along; in nothing else
-	                                      * but frees */
-	uint64_t inherited_frees;            /* of frees; allocs + inherited_frees = frees + live +
-	                                      * gone */
-	uint64_t max_size, min_size, size_step; /* size_step: every size is min_size + k *
-	                                         * size_step; 0: all are the same */
-	uint8_t api;       /* enum shiny_api of one of them */
-	uint32_t type;     /* id of a store_type, 0 unknown */
-};
 enum { STORE_LIFETIME_BINS = 64 };
-/* kept a site, not a stack. bin b: 2^b <= lifetime in ns < 2^(b+1); bin 0 also holds 0 */
-struct store_lifetime {
-	uint32_t process, stack, type;
-	uint8_t bin;
-	bool censored; /* still alive when the recording ended: the true lifetime is longer */
-	uint64_t count, bytes;
-};
-struct store_peak { /* added up a site */
-	uint32_t process, stack, tag;
-	uint64_t peak_blocks, peak_bytes, peak_time;
-};
-struct store_bucket { /* the timeline */
-	uint32_t process;
-	uint64_t start, length;
-	/* live: at the bucket's end */
-	uint64_t allocs, frees, alloc_bytes, free_bytes, live_blocks, live_bytes;
-	uint64_t most_bytes; /* live at any moment in it */
-};
-/* a range of a process's address space, for as long as its bounds were the same */
-struct store_segment {
-	uint32_t id, process, origin;
-	uint64_t start, end;   /* addresses */
-	uint64_t born, ended;  /* times; ended 0: there until its process ended */
-	const char *source;    /* "mmap", "mremap", "brk": calls; "list": found in /proc; "fork":
-	                        * came along */
-	uint32_t stack;        /* of the call */
-	uint32_t prot, flags;
-	bool shared;
-	const char *file, *name;
-	uint64_t offset;
-	const char *owner, *detail; /* owners.def */
-};
-/* of a segment, or the part of it in which blocks of malloc lie; from this time on */
-struct store_residency {
-	uint32_t segment;
-	bool malloc;
-	uint64_t time, committed, rss, pss, private_bytes, swap;
-	uint64_t live_blocks, live_bytes;
-};
-struct store_memory { /* one look at a process */
-	uint32_t process;
-	uint64_t time, areas, rss, pss, private_bytes, swap, live_blocks, live_bytes;
-	uint64_t cost; /* ns of the sidecar's processor */
-};
-/* at the end; page = address / 4096 */
-struct store_page { uint32_t process; uint64_t page; uint32_t blocks, live_bytes; };
 enum { STORE_BLOCK_PAGES = 1 << 18 }; /* table page has a row for so many pages of a block */
 
 /* table session */

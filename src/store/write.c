@@ -27,64 +27,38 @@
 #include "db.h"
 #include "file.h"
 #include "pack_behind.h"
+#include "row_columns.h"
 
 enum { LOG_TRIES = 100 };
 static const struct timespec log_pause = { .tv_nsec = 10000000 };
 
-/* Every statement of the writer: name, SQL. Prepared at first use. */
-#define STATEMENTS(X)                                                                             \
-	X(SESSION, "INSERT OR REPLACE INTO session VALUES (?, ?)")                                \
-	X(PROCESS, "INSERT OR REPLACE INTO process VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "  \
-		   "?, ?, ?, ?, NULLIF(?, -1), ?)")                                               \
-	X(THREAD, "INSERT OR REPLACE INTO thread VALUES (?, ?, ?, ?, ?, ?, ?, ?)")                \
-	X(MODULE, "INSERT OR REPLACE INTO module VALUES (?, ?, ?, ?, ?, ?)")                      \
-	X(MAPPING, "INSERT INTO mapping VALUES (?, ?, ?, ?, ?, ?, ?)")                            \
-	X(FUNCTION, "INSERT INTO function VALUES (?, ?)")                                         \
-	X(SOURCE, "INSERT INTO source VALUES (?, ?)")                                             \
-	X(FRAME, "INSERT OR REPLACE INTO frame VALUES (?, ?, ?)")                                 \
-	X(FRAME_LINES_GONE, "DELETE FROM frame_line WHERE frame = ?")                             \
-	X(FRAME_LINE, "INSERT INTO frame_line VALUES (?, ?, ?, ?, ?, ?)")                         \
-	X(WRAPPER, "INSERT OR REPLACE INTO wrapper VALUES (?)")                                   \
-	X(STACK, "INSERT OR REPLACE INTO stack VALUES (?, NULL, ?, ?, ?, ?, ?, ?, ?)")            \
-	X(STACK_TAIL, "INSERT INTO stack_tail VALUES (?, ?, ?, ?, ?, ?, ?, ?)")                   \
-	X(VTABLE, "INSERT OR REPLACE INTO vtable VALUES (?, ?, ?, ?, ?, ?)")                      \
-	X(CLASS, "INSERT OR REPLACE INTO class VALUES (?, ?, ?, ?, ?, ?, ?, ?)")                  \
-	X(TAG, "INSERT INTO tag VALUES (?, ?)")                                                   \
-	X(MARK, "INSERT INTO mark (process, thread, ns, name) VALUES (?, ?, ?, ?)")               \
-	X(UNRECORDED,                                                                             \
-	  "INSERT INTO unrecorded (parent, pid, name, executable, reason, text, choice, ns) "     \
-	  "VALUES (?, ?, ?, ?, ?, ?, ?, ?)")                                                      \
-	X(TYPE, "INSERT INTO type VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")                            \
-	X(STAT, "INSERT OR REPLACE INTO stat VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "  \
-		"?, ?, ?, ?, ?, ?, ?, ?, ?)")                                                     \
-	X(SITE_STAT,                                                                              \
-	  "INSERT INTO site_stat (process, site, vtable, tag, reading, allocs, reallocs, frees, " \
-	  "reused, released, bytes, live, live_bytes, "                                           \
-	  "gone, gone_bytes, inherited, inherited_bytes, inherited_frees, max_size, min_size, "   \
-	  "type) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")         \
-	X(LIFETIME, "INSERT INTO lifetime VALUES (?, ?, ?, ?, ?, ?, ?)")                          \
-	X(PEAK, "INSERT OR REPLACE INTO peak VALUES (?, ?, ?, ?, ?, ?)")                          \
-	X(BUCKET, "INSERT OR REPLACE INTO bucket VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")          \
-	X(PAGES_GONE, "DELETE FROM page WHERE process = ?")                                       \
-	X(SESSION_PEAK, "INSERT OR REPLACE INTO session_peak VALUES (1, ?, ?, ?)")                \
-	X(PAGE, "INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?)")                                \
-	X(SEGMENT, "INSERT OR REPLACE INTO segment VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "  \
-		   "?, ?, ?, ?, ?)")                                                              \
-	X(RESIDENCY, "INSERT OR REPLACE INTO residency VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")    \
-	X(MEMORY, "INSERT OR REPLACE INTO memory VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")          \
-	X(COUNTER, "INSERT OR REPLACE INTO counter VALUES (?, ?, ?, ?, ?)")                       \
-	X(NOTE, "INSERT INTO note VALUES (?, ?)")                                                 \
-	X(BROWSER_NAME, "INSERT INTO browser_name VALUES (?, ?)")                                 \
-	X(BROWSER_LOOK, "INSERT INTO browser_look SELECT ?1, ?2, COALESCE((SELECT p.id FROM "     \
-			"process p WHERE p.pid = ?3 AND p.start_ns <= t.ns "                      \
-			"ORDER BY p.start_ns DESC, p.id DESC LIMIT 1), 0), ?3, t.ns, ?5 FROM "    \
-			"(SELECT max(0, ?4 - (SELECT s.value FROM session s WHERE "               \
-			"s.key = 'started_boottime_ns')) AS ns) t")                               \
-	X(BROWSER_ALLOCATOR, "INSERT OR REPLACE INTO browser_allocator VALUES (?, ?, ?, ?, ?)")   \
-	X(BROWSER_OBJECT, "INSERT INTO browser_object VALUES (?, ?, ?, ?, ?) ON CONFLICT DO "     \
-			  "UPDATE SET objects = objects + excluded.objects, "                     \
-			  "bytes = bytes + excluded.bytes")                                       \
-	X(EVENTS, "INSERT INTO events (first_ns, last_ns, count, data) VALUES (?, ?, ?, ?)")      \
+/* Statements beside those of store_rows.def: name, SQL. Prepared at first use. */
+#define STATEMENTS(X)                                                                           \
+	X(SESSION, "INSERT OR REPLACE INTO session VALUES (?, ?)")                              \
+	X(FUNCTION, "INSERT INTO function VALUES (?, ?)")                                       \
+	X(SOURCE, "INSERT INTO source VALUES (?, ?)")                                           \
+	X(FRAME, "INSERT OR REPLACE INTO frame VALUES (?, ?, ?)")                               \
+	X(FRAME_LINES_GONE, "DELETE FROM frame_line WHERE frame = ?")                           \
+	X(FRAME_LINE, "INSERT INTO frame_line VALUES (?, ?, ?, ?, ?, ?)")                       \
+	X(WRAPPER, "INSERT OR REPLACE INTO wrapper VALUES (?)")                                 \
+	X(STACK, "INSERT OR REPLACE INTO stack VALUES (?, NULL, ?, ?, ?, ?, ?, ?, ?)")          \
+	X(STACK_TAIL, "INSERT INTO stack_tail VALUES (?, ?, ?, ?, ?, ?, ?, ?)")                 \
+	X(TAG, "INSERT INTO tag VALUES (?, ?)")                                                 \
+	X(PAGES_GONE, "DELETE FROM page WHERE process = ?")                                     \
+	X(SESSION_PEAK, "INSERT OR REPLACE INTO session_peak VALUES (1, ?, ?, ?)")              \
+	X(COUNTER, "INSERT OR REPLACE INTO counter VALUES (?, ?, ?, ?, ?)")                     \
+	X(NOTE, "INSERT INTO note VALUES (?, ?)")                                               \
+	X(BROWSER_NAME, "INSERT INTO browser_name VALUES (?, ?)")                               \
+	X(BROWSER_LOOK, "INSERT INTO browser_look SELECT ?1, ?2, COALESCE((SELECT p.id FROM "   \
+			"process p WHERE p.pid = ?3 AND p.start_ns <= t.ns "                    \
+			"ORDER BY p.start_ns DESC, p.id DESC LIMIT 1), 0), ?3, t.ns, ?5 FROM "  \
+			"(SELECT max(0, ?4 - (SELECT s.value FROM session s WHERE "             \
+			"s.key = 'started_boottime_ns')) AS ns) t")                             \
+	X(BROWSER_ALLOCATOR, "INSERT OR REPLACE INTO browser_allocator VALUES (?, ?, ?, ?, ?)") \
+	X(BROWSER_OBJECT, "INSERT INTO browser_object VALUES (?, ?, ?, ?, ?) ON CONFLICT DO "   \
+			  "UPDATE SET objects = objects + excluded.objects, "                   \
+			  "bytes = bytes + excluded.bytes")                                     \
+	X(EVENTS, "INSERT INTO events (first_ns, last_ns, count, data) VALUES (?, ?, ?, ?)")    \
 	X(EVENTS_PROCESS, "INSERT INTO events_process VALUES (?, ?)")
 
 enum statement {
@@ -101,7 +75,7 @@ static const char *const statement_sql[] = {
 };
 
 struct store_writer {
-	sqlite3_stmt *statements[STATEMENT_COUNT];
+	sqlite3_stmt *statements[STATEMENT_COUNT], *rows[STORE_ROWS];
 	bool in_transaction;
 	struct pack_behind *behind; /* NULL without events */
 	struct texts functions, sources;
@@ -120,7 +94,8 @@ struct row_writer {
 	int next, code;
 };
 
-static struct row_writer row_begin(struct store *store, enum statement which)
+/* `slot`: of the statement, which is prepared from `sql` at first use. */
+static struct row_writer begin_in(struct store *store, sqlite3_stmt **slot, const char *sql)
 {
 	struct store_writer *w = store->writer;
 	struct row_writer row = { .store = store, .next = 1, .code = SQLITE_OK };
@@ -129,12 +104,16 @@ static struct row_writer row_begin(struct store *store, enum statement which)
 		row.code = sqlite3_exec(store->db, "BEGIN", NULL, NULL, NULL);
 		w->in_transaction = row.code == SQLITE_OK;
 	}
-	if (row.code == SQLITE_OK && !w->statements[which])
-		row.code =
-			sqlite3_prepare_v3(store->db, statement_sql[which], -1,
-					   SQLITE_PREPARE_PERSISTENT, &w->statements[which], NULL);
-	row.statement = w->statements[which];
+	if (row.code == SQLITE_OK && !*slot)
+		row.code = sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, slot,
+					      NULL);
+	row.statement = *slot;
 	return row;
+}
+
+static struct row_writer row_begin(struct store *store, enum statement which)
+{
+	return begin_in(store, &store->writer->statements[which], statement_sql[which]);
 }
 
 static void number(struct row_writer *row, uint64_t value)
@@ -158,12 +137,18 @@ static void blob(struct row_writer *row, const void *data, size_t bytes)
 						SQLITE_STATIC);
 }
 
+static void null(struct row_writer *row)
+{
+	if (row->code == SQLITE_OK)
+		row->code = sqlite3_bind_null(row->statement, row->next++);
+}
+
 static void number_or_null(struct row_writer *row, uint64_t value)
 {
 	if (value)
 		number(row, value);
-	else if (row->code == SQLITE_OK)
-		row->code = sqlite3_bind_null(row->statement, row->next++);
+	else
+		null(row);
 }
 
 SHINY_MUST_CHECK static struct shiny_err *row_end(struct row_writer *row)
@@ -245,14 +230,23 @@ static struct shiny_err *open_for_writing(struct store *store, bool with_events)
 	return store_put_number(store, "with_events", with_events);
 }
 
+static void finalize(struct store_writer *w)
+{
+	for (int i = 0; i < STATEMENT_COUNT; i++)
+		sqlite3_finalize(w->statements[i]);
+	for (int i = 0; i < STORE_ROWS; i++)
+		sqlite3_finalize(w->rows[i]);
+	memset(w->statements, 0, sizeof(w->statements));
+	memset(w->rows, 0, sizeof(w->rows));
+}
+
 static void writer_free(struct store *store)
 {
 	struct store_writer *w = store->writer;
 
 	if (!w)
 		return;
-	for (int i = 0; i < STATEMENT_COUNT; i++)
-		sqlite3_finalize(w->statements[i]);
+	finalize(w);
 	pack_behind_destroy(w->behind);
 	texts_deinit(&w->functions);
 	texts_deinit(&w->sources);
@@ -406,6 +400,49 @@ void store_abandon(struct store *store)
 
 /* ---- the rows ---- */
 
+static struct shiny_err *put_row(struct store *store, enum store_row which, const void *values)
+{
+	sqlite3_stmt **slot = &store->writer->rows[which];
+	struct row_column columns[ROW_COLUMNS];
+	size_t count = row_columns(which, columns);
+	char sql[ROW_SQL];
+
+	if (!*slot)
+		row_sql(which, sql);
+	struct row_writer row = begin_in(store, slot, sql);
+	for (size_t i = 0; i < count; i++) {
+		const struct row_column *column = &columns[i];
+
+		if (column->kind == COLUMN_TEXT)
+			text(&row, *(const char *const *)((const char *)values + column->at));
+		else if (column->kind == COLUMN_STATUS && row_number(column, values) == -1)
+			null(&row);
+		else
+			number(&row, (uint64_t)row_number(column, values));
+	}
+	return row_end(&row);
+}
+
+#define PUT(name, NAME)                                                                         \
+	struct shiny_err *store_put_##name(struct store *store, const struct store_##name *row) \
+	{                                                                                       \
+		return put_row(store, STORE_ROW_##NAME, row);                                   \
+	}
+PUT(process, PROCESS)
+PUT(thread, THREAD)
+PUT(module, MODULE)
+PUT(mapping, MAPPING)
+PUT(vtable, VTABLE)
+PUT(class, CLASS)
+PUT(mark, MARK)
+PUT(unrecorded, UNRECORDED)
+PUT(type, TYPE)
+PUT(bucket, BUCKET)
+PUT(segment, SEGMENT)
+PUT(residency, RESIDENCY)
+PUT(memory, MEMORY)
+PUT(page, PAGE)
+
 struct shiny_err *store_put_text(struct store *store, const char *key, const char *value)
 {
 	struct row_writer row = row_begin(store, STATEMENT_SESSION);
@@ -421,73 +458,6 @@ struct shiny_err *store_put_number(struct store *store, const char *key, uint64_
 
 	text(&row, key);
 	number(&row, value);
-	return row_end(&row);
-}
-
-struct shiny_err *store_put_process(struct store *store, const struct store_process *p)
-{
-	struct row_writer row = row_begin(store, STATEMENT_PROCESS);
-
-	number(&row, p->id);
-	number(&row, p->parent);
-	number(&row, p->pid);
-	number(&row, p->namespace_pid);
-	text(&row, p->name);
-	text(&row, p->role);
-	text(&row, p->executable);
-	text(&row, p->command);
-	number(&row, p->start);
-	number(&row, p->end);
-	text(&row, p->ending);
-	text(&row, p->attach);
-	text(&row, p->attach_text);
-	number(&row, p->events);
-	number(&row, p->forked);
-	text(&row, p->purpose);
-	number(&row, p->status);
-	number(&row, p->early);
-	return row_end(&row);
-}
-
-struct shiny_err *store_put_thread(struct store *store, const struct store_thread *t)
-{
-	struct row_writer row = row_begin(store, STATEMENT_THREAD);
-
-	number(&row, t->id);
-	number(&row, t->process);
-	number(&row, t->tid);
-	number(&row, t->creator);
-	text(&row, t->name);
-	number(&row, t->start);
-	number(&row, t->end);
-	number(&row, t->nested);
-	return row_end(&row);
-}
-
-struct shiny_err *store_put_module(struct store *store, const struct store_module *m)
-{
-	struct row_writer row = row_begin(store, STATEMENT_MODULE);
-
-	number(&row, m->id);
-	text(&row, m->path);
-	text(&row, m->build_id);
-	text(&row, m->symbols);
-	text(&row, m->debug_file);
-	text(&row, m->note);
-	return row_end(&row);
-}
-
-struct shiny_err *store_put_mapping(struct store *store, const struct store_mapping *m)
-{
-	struct row_writer row = row_begin(store, STATEMENT_MAPPING);
-
-	number(&row, m->process);
-	number(&row, m->module);
-	number(&row, m->start);
-	number(&row, m->end);
-	number(&row, m->bias);
-	number(&row, m->loaded);
-	number(&row, m->unloaded);
 	return row_end(&row);
 }
 
@@ -572,34 +542,6 @@ struct shiny_err *store_put_stack(struct store *store, uint32_t id, const uint32
 	return row_end(&row);
 }
 
-struct shiny_err *store_put_vtable(struct store *store, const struct store_vtable *v)
-{
-	struct row_writer row = row_begin(store, STATEMENT_VTABLE);
-
-	number(&row, v->id);
-	number(&row, v->module);
-	number(&row, v->vaddr);
-	text(&row, v->source);
-	text(&row, v->type);
-	number(&row, v->class_bytes);
-	return row_end(&row);
-}
-
-struct shiny_err *store_put_class(struct store *store, const struct store_class *c)
-{
-	struct row_writer row = row_begin(store, STATEMENT_CLASS);
-
-	number(&row, c->id);
-	number(&row, c->module);
-	text(&row, c->name);
-	number(&row, c->bytes);
-	number(&row, c->constructors);
-	number(&row, c->destructors);
-	number(&row, c->unpatched);
-	number(&row, (uint64_t)c->inlined);
-	return row_end(&row);
-}
-
 struct shiny_err *store_put_tag(struct store *store, uint32_t id, const char *name)
 {
 	struct row_writer row = row_begin(store, STATEMENT_TAG);
@@ -609,85 +551,10 @@ struct shiny_err *store_put_tag(struct store *store, uint32_t id, const char *na
 	return row_end(&row);
 }
 
-struct shiny_err *store_put_mark(struct store *store, const struct store_mark *m)
-{
-	struct row_writer row = row_begin(store, STATEMENT_MARK);
-
-	number(&row, m->process);
-	number(&row, m->thread);
-	number(&row, m->time);
-	text(&row, m->name);
-	return row_end(&row);
-}
-
-struct shiny_err *store_put_unrecorded(struct store *store, const struct store_unrecorded *u)
-{
-	struct row_writer row = row_begin(store, STATEMENT_UNRECORDED);
-
-	number(&row, u->parent);
-	number(&row, u->pid);
-	text(&row, u->name);
-	text(&row, u->executable);
-	text(&row, u->reason);
-	text(&row, u->text);
-	number(&row, u->choice);
-	number(&row, u->time);
-	return row_end(&row);
-}
-
-struct shiny_err *store_put_type(struct store *store, const struct store_type *t)
-{
-	struct row_writer row = row_begin(store, STATEMENT_TYPE);
-
-	number(&row, t->id);
-	text(&row, t->name);
-	text(&row, t->container);
-	text(&row, t->form);
-	text(&row, t->rule);
-	text(&row, t->confidence);
-	text(&row, t->source);
-	number(&row, t->bytes);
-	number(&row, t->or_derived);
-	return row_end(&row);
-}
-
-static struct shiny_err *write_stat(struct store *store, enum statement which,
-				    const struct store_stat *s)
-{
-	struct row_writer row = row_begin(store, which);
-
-	number(&row, s->process);
-	number(&row, s->stack);
-	number(&row, s->vtable);
-	number(&row, s->tag);
-	number(&row, s->reading);
-	number(&row, s->allocs);
-	number(&row, s->reallocs);
-	number(&row, s->frees);
-	number(&row, s->reused);
-	number(&row, s->released);
-	number(&row, s->bytes);
-	number(&row, s->live);
-	number(&row, s->live_bytes);
-	number(&row, s->gone);
-	number(&row, s->gone_bytes);
-	number(&row, s->inherited);
-	number(&row, s->inherited_bytes);
-	number(&row, s->inherited_frees);
-	number(&row, s->max_size);
-	number(&row, s->min_size);
-	if (which == STATEMENT_STAT) {
-		number(&row, s->size_step);
-		number(&row, s->api);
-	}
-	number(&row, s->type);
-	return row_end(&row);
-}
-
 struct shiny_err *store_put_stat(struct store *store, const struct store_stat *row)
 {
 	SHINY_TRY(by_site_stat(&store->writer->by_site, row));
-	return write_stat(store, STATEMENT_STAT, row);
+	return put_row(store, STORE_ROW_STAT, row);
 }
 
 struct shiny_err *store_put_lifetime(struct store *store, const struct store_lifetime *row)
@@ -700,33 +567,6 @@ struct shiny_err *store_put_peak(struct store *store, const struct store_peak *r
 	return by_site_peak(&store->writer->by_site, row);
 }
 
-static struct shiny_err *write_lifetime(struct store *store, const struct store_lifetime *l)
-{
-	struct row_writer row = row_begin(store, STATEMENT_LIFETIME);
-
-	number(&row, l->process);
-	number(&row, l->stack);
-	number(&row, l->type);
-	number(&row, l->bin);
-	number(&row, l->censored);
-	number(&row, l->count);
-	number(&row, l->bytes);
-	return row_end(&row);
-}
-
-static struct shiny_err *write_peak(struct store *store, const struct store_peak *p)
-{
-	struct row_writer row = row_begin(store, STATEMENT_PEAK);
-
-	number(&row, p->process);
-	number(&row, p->stack);
-	number(&row, p->tag);
-	number(&row, p->peak_blocks);
-	number(&row, p->peak_bytes);
-	number(&row, p->peak_time);
-	return row_end(&row);
-}
-
 /* What waited for the sites. */
 static struct shiny_err *write_by_site(struct store *store, const struct stack_sites *sites)
 {
@@ -734,29 +574,12 @@ static struct shiny_err *write_by_site(struct store *store, const struct stack_s
 
 	by_site_merge(waiting, sites->of_stack, sites->stack_limit);
 	for (size_t i = 0; i < waiting->stat_count; i++)
-		SHINY_TRY(write_stat(store, STATEMENT_SITE_STAT, &waiting->stats[i]));
+		SHINY_TRY(put_row(store, STORE_ROW_SITE_STAT, &waiting->stats[i]));
 	for (size_t i = 0; i < waiting->lifetime_count; i++)
-		SHINY_TRY(write_lifetime(store, &waiting->lifetimes[i]));
+		SHINY_TRY(put_row(store, STORE_ROW_LIFETIME, &waiting->lifetimes[i]));
 	for (size_t i = 0; i < waiting->peak_count; i++)
-		SHINY_TRY(write_peak(store, &waiting->peaks[i]));
+		SHINY_TRY(put_row(store, STORE_ROW_PEAK, &waiting->peaks[i]));
 	return NULL;
-}
-
-struct shiny_err *store_put_bucket(struct store *store, const struct store_bucket *b)
-{
-	struct row_writer row = row_begin(store, STATEMENT_BUCKET);
-
-	number(&row, b->process);
-	number(&row, b->start);
-	number(&row, b->length);
-	number(&row, b->allocs);
-	number(&row, b->frees);
-	number(&row, b->alloc_bytes);
-	number(&row, b->free_bytes);
-	number(&row, b->live_blocks);
-	number(&row, b->live_bytes);
-	number(&row, b->most_bytes);
-	return row_end(&row);
 }
 
 struct shiny_err *store_put_session_peak(struct store *store, uint64_t blocks, uint64_t bytes,
@@ -775,75 +598,6 @@ struct shiny_err *store_drop_pages(struct store *store, uint32_t process)
 	struct row_writer row = row_begin(store, STATEMENT_PAGES_GONE);
 
 	number(&row, process);
-	return row_end(&row);
-}
-
-struct shiny_err *store_put_page(struct store *store, const struct store_page *p)
-{
-	struct row_writer row = row_begin(store, STATEMENT_PAGE);
-
-	number(&row, p->process);
-	number(&row, p->page);
-	number(&row, p->blocks);
-	number(&row, p->live_bytes);
-	return row_end(&row);
-}
-
-struct shiny_err *store_put_segment(struct store *store, const struct store_segment *s)
-{
-	struct row_writer row = row_begin(store, STATEMENT_SEGMENT);
-
-	number(&row, s->id);
-	number(&row, s->process);
-	number(&row, s->origin);
-	number(&row, s->start);
-	number(&row, s->end);
-	number(&row, s->born);
-	number(&row, s->ended);
-	text(&row, s->source);
-	number(&row, s->stack);
-	number(&row, s->prot);
-	number(&row, s->flags);
-	number(&row, s->shared);
-	text(&row, s->file);
-	number(&row, s->offset);
-	text(&row, s->name);
-	text(&row, s->owner);
-	text(&row, s->detail);
-	return row_end(&row);
-}
-
-struct shiny_err *store_put_residency(struct store *store, const struct store_residency *r)
-{
-	struct row_writer row = row_begin(store, STATEMENT_RESIDENCY);
-
-	number(&row, r->segment);
-	number(&row, r->malloc);
-	number(&row, r->time);
-	number(&row, r->committed);
-	number(&row, r->rss);
-	number(&row, r->pss);
-	number(&row, r->private_bytes);
-	number(&row, r->swap);
-	number(&row, r->live_blocks);
-	number(&row, r->live_bytes);
-	return row_end(&row);
-}
-
-struct shiny_err *store_put_memory(struct store *store, const struct store_memory *m)
-{
-	struct row_writer row = row_begin(store, STATEMENT_MEMORY);
-
-	number(&row, m->process);
-	number(&row, m->time);
-	number(&row, m->areas);
-	number(&row, m->rss);
-	number(&row, m->pss);
-	number(&row, m->private_bytes);
-	number(&row, m->swap);
-	number(&row, m->live_blocks);
-	number(&row, m->live_bytes);
-	number(&row, m->cost);
 	return row_end(&row);
 }
 
@@ -945,10 +699,7 @@ static struct shiny_err *finish(struct store *store, struct stack_sites *sites,
 	SHINY_TRY(write_by_site(store, sites));
 	SHINY_TRY(count_totals(store, totals));
 	SHINY_TRY(store_commit(store));
-	for (int i = 0; i < STATEMENT_COUNT; i++) { /* an open statement would keep the log alive */
-		sqlite3_finalize(store->writer->statements[i]);
-		store->writer->statements[i] = NULL;
-	}
+	finalize(store->writer); /* an open statement would keep the log alive */
 	SHINY_TRY(db_exec(store, "PRAGMA synchronous = NORMAL; PRAGMA wal_checkpoint(TRUNCATE)",
 			  "finish"));
 	return db_exec_patiently(store, "PRAGMA journal_mode = DELETE", "finish");

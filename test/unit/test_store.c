@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "../../src/base/cleanup.h"
+#include "../../src/store/row_columns.h"
 #include "../../src/store/store.h"
 #include "check.h"
 
@@ -331,6 +332,32 @@ static void test_documentation(struct store *store)
 	       "0 ");
 }
 
+/* store_rows.def has every column of its tables, but for ids that SQLite counts. */
+static void test_columns(struct store *store)
+{
+	for (enum store_row which = 0; which < STORE_ROWS; which++) {
+		struct row_column columns[ROW_COLUMNS];
+		size_t count = row_columns(which, columns);
+		char name[64], sql[256], want[16];
+
+		snprintf(name, sizeof(name), "columns of %s", row_table(which));
+		snprintf(sql, sizeof(sql),
+			 "SELECT count(*) FROM pragma_table_info('%s') WHERE name <> 'id' OR "
+			 "'%s' NOT IN ('mark', 'unrecorded')",
+			 row_table(which), row_table(which));
+		snprintf(want, sizeof(want), "%zu", count);
+		expect(store, name, sql, want);
+		for (size_t i = 0; i < count; i++) {
+			snprintf(name, sizeof(name), "column %s.%s", row_table(which),
+				 columns[i].name);
+			snprintf(sql, sizeof(sql),
+				 "SELECT count(*) FROM pragma_table_info('%s') WHERE name = '%s'",
+				 row_table(which), columns[i].name);
+			expect(store, name, sql, "1");
+		}
+	}
+}
+
 /* The example that each view's documentation ends with is a statement that works. */
 static void test_examples(struct store *store)
 {
@@ -473,6 +500,7 @@ static void test_finished(void)
 	expect(store, "pages", "SELECT used FROM v_pages", "0.25");
 	expect(store, "strings are stored once",
 	       "SELECT count(*) FROM function WHERE name = 'main'", "1");
+	test_columns(store);
 	test_documentation(store);
 	test_examples(store);
 

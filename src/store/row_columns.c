@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* row_columns.c: see row_columns.h. */
+#include "row_columns.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct row_field {
+	struct row_column column;
+	const char *site; /* the column's name in site_stat; NULL: it is missing there */
+};
+
+#define FIELD(type, field, column, kind, site) \
+	{ { #column, kind, offsetof(row_type, field), sizeof(type) }, site },
+#define ROW(name, NAME, how)                                         \
+	static size_t name##_fields(const struct row_field **fields) \
+	{                                                            \
+		typedef struct store_##name row_type;                \
+		static const struct row_field all[] = {
+#define NUMBER(type, field, column)	    FIELD(type, field, column, COLUMN_NUMBER, #column)
+#define SIGNED(type, field, column)	    FIELD(type, field, column, COLUMN_SIGNED, #column)
+#define STATUS(type, field, column)	    FIELD(type, field, column, COLUMN_STATUS, #column)
+#define TEXT(field, column)		    FIELD(char *, field, column, COLUMN_TEXT, #column)
+#define BY_STACK(type, field, column, site) FIELD(type, field, column, COLUMN_NUMBER, site)
+#define END(name)                          \
+	}                                  \
+	;                                  \
+	*fields = all;                     \
+	return sizeof(all) / sizeof(*all); \
+	}
+#include "store_rows.def"
+
+#define ADD	"INSERT"
+#define REPLACE "INSERT OR REPLACE"
+
+static const struct row_spec {
+	const char *table, *how;
+	size_t (*fields)(const struct row_field **fields);
+} row_specs[STORE_ROWS] = {
+#define ROW(name, NAME, how) [STORE_ROW_##NAME] = { #name, how, name##_fields },
+#include "store_rows.def"
+	[STORE_ROW_SITE_STAT] = { "site_stat", ADD, stat_fields },
+};
+
+const char *row_table(enum store_row which)
+{
+	return row_specs[which].table;
+}
+
+size_t row_columns(enum store_row which, struct row_column columns[ROW_COLUMNS])
+{
+	const struct row_field *fields;
+	size_t all = row_specs[which].fields(&fields), count = 0;
+
+	for (size_t i = 0; i < all && count < ROW_COLUMNS; i++) {
+		columns[count] = fields[i].column;
+		if (which == STORE_ROW_SITE_STAT)
+			columns[count].name = fields[i].site;
+		count += columns[count].name != NULL;
+	}
+	return count;
+}
+
+void row_sql(enum store_row which, char out[ROW_SQL])
+{
+	struct row_column columns[ROW_COLUMNS];
+	size_t count = row_columns(which, columns), used;
+
+	used = (size_t)snprintf(out, ROW_SQL, "%s INTO %s (", row_specs[which].how,
+				row_specs[which].table);
+	for (size_t i = 0; i < count; i++)
+		used += (size_t)snprintf(out + used, ROW_SQL - used, "%s%s", i ? ", " : "",
+					 columns[i].name);
+	used += (size_t)snprintf(out + used, ROW_SQL - used, ") VALUES (");
+	for (size_t i = 0; i < count; i++)
+		used += (size_t)snprintf(out + used, ROW_SQL - used, "%s", i ? ", ?" : "?");
+	snprintf(out + used, ROW_SQL - used, ")");
+}
+
+int64_t row_number(const struct row_column *column, const void *row)
+{
+	const void *field = (const char *)row + column->at;
+
+	switch (column->bytes) {
+	case 1:
+		return *(const uint8_t *)field;
+	case 4:
+		return column->kind == COLUMN_NUMBER ? (int64_t) * (const uint32_t *)field
+						     : *(const int32_t *)field;
+	default:
+		return *(const int64_t *)field;
+	}
+}

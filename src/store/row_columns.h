@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * row_columns.h: store_rows.def as tables: which column has which field, and the statement that
+ * puts a row. Not for other rooms.
+ *
+ * Runs: sidecar. Signals: no. Allocates: nothing. Threads: any.
+ */
+#ifndef SHINY_STORE_ROW_COLUMNS_H
+#define SHINY_STORE_ROW_COLUMNS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store.h"
+
+enum store_row {
+#define ROW(name, NAME, how) STORE_ROW_##NAME,
+#include "store_rows.def"
+	STORE_ROW_SITE_STAT, /* struct store_stat, with a site in `stack` */
+	STORE_ROWS
+};
+
+enum column_kind { COLUMN_NUMBER, COLUMN_SIGNED, COLUMN_STATUS, COLUMN_TEXT };
+struct row_column {
+	const char *name;
+	enum column_kind kind;
+	uint16_t at; /* of the field in the struct */
+	uint8_t bytes;
+};
+enum { ROW_COLUMNS = 32, ROW_SQL = 1024 };
+
+const char *row_table(enum store_row which);
+/* How many columns the table has; at most ROW_COLUMNS. */
+size_t row_columns(enum store_row which, struct row_column columns[ROW_COLUMNS]);
+void row_sql(enum store_row which, char out[ROW_SQL]);
+
+/* The value of a column that is no text, in SQLite's 64 bits. */
+int64_t row_number(const struct row_column *column, const void *row);
+
+#endif

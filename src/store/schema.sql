@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The session file. A .shiny file is an SQLite 3 database: open it with any tool that can.
 --
--- The v_ views are the public interface: their names and columns stay, later versions only add. The tables below them may change
--- with user_version. Units: *_ns are nanoseconds since the session's start, sizes are bytes as requested by the program,
--- addresses are the process's own (negative where bit 63 is set). Ids start at 1; 0 or NULL means none.
+-- The v_ views are the public interface: names and columns stay, later versions add. The tables
+-- below them change with user_version; a session of another user_version is refused. Units: *_ns
+-- are nanoseconds since the session's start, sizes are bytes as requested by the program, addresses
+-- are the process's own (negative where bit 63 is set). Ids start at 1; 0 or NULL means none.
 --
 -- The comments are data: a line "column, -- text" becomes a row of table documentation, and so does the comment in front of a
 -- CREATE (schema.c reads them, `shinyctl info --schema` prints them). So a column without a comment is a failed test.

@@ -19,6 +19,7 @@
 #include "../base/err.h"
 #include "event.h"
 
+/* A session of another version is refused with one line: this is the only rule for older ones. */
 #define STORE_SCHEMA_VERSION 9
 
 struct store;

@@ -56,7 +56,7 @@ static uint32_t name_function(struct call_stacks *s, const struct query *q, enum
 			      bool full)
 {
 	const char *text = query_text(q, 5), *file = query_text(q, 6);
-	char *name = full ? mem_text(text) : type_name_short(text), *whole;
+	char *name = full ? mem_text(text) : type_name_function(text), *whole;
 	uint32_t number;
 
 	if (label == CALL_LINE && *file) {

@@ -95,19 +95,24 @@ static struct shiny_err *load_types(struct store *store, bool full, struct group
 }
 
 /* "function (file:line)", or what there is of it. */
-static char *site_name(const struct query *q)
+static char *site_name(const struct query *q, bool full)
 {
-	const char *function = query_text(q, 1), *file = query_text(q, 2), *path = query_text(q, 4);
+	const char *file = query_text(q, 2), *path = query_text(q, 4);
+	char *function = full ? mem_text(query_text(q, 1)) : type_name_function(query_text(q, 1));
+	char *name;
 
 	if (*function && *file)
-		return mem_format("%s (%s:%d)", function, text_base(file), (int)query_number(q, 3));
-	if (*function)
-		return mem_format("%s (%s)", function, text_base(path));
-	return mem_format("%s+0x%llx", *path ? text_base(path) : "",
-			  (unsigned long long)query_number(q, 5));
+		name = mem_format("%s (%s:%d)", function, text_base(file), (int)query_number(q, 3));
+	else if (*function)
+		name = mem_format("%s (%s)", function, text_base(path));
+	else
+		name = mem_format("%s+0x%llx", *path ? text_base(path) : "",
+				  (unsigned long long)query_number(q, 5));
+	free(function);
+	return name;
 }
 
-static struct shiny_err *load_sites(struct store *store, struct groups *g)
+static struct shiny_err *load_sites(struct store *store, bool full, struct groups *g)
 {
 	struct list list = { 0 };
 	struct groups sites = { 0 };
@@ -129,7 +134,7 @@ static struct shiny_err *load_sites(struct store *store, struct groups *g)
 			break;
 		}
 		named->id = query_id(q, 0, store_ids(store, "site"));
-		named->name = site_name(q);
+		named->name = site_name(q, full);
 	}
 	query_end(q);
 	q = NULL;
@@ -243,7 +248,7 @@ struct shiny_err *groups_load(struct store *store, enum group_by by, bool full, 
 {
 	struct groups groups = { .by = by };
 	struct shiny_err *err = by == GROUP_TYPE     ? load_types(store, full, &groups)
-				: by == GROUP_SITE   ? load_sites(store, &groups)
+				: by == GROUP_SITE   ? load_sites(store, full, &groups)
 				: by == GROUP_TAG    ? load_tags(store, &groups)
 				: by == GROUP_SAMPLE ? load_samples(store, &groups)
 						     : load_components(store, &groups);

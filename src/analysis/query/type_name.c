@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/function_name.h"
 #include "../../base/mem.h"
 
 enum { ARGUMENTS = 64, DEEPEST = 64 };
@@ -314,6 +315,16 @@ char *type_name_short(const char *name)
 		return mem_text(name);
 	}
 	return finish(&out);
+}
+
+char *type_name_function(const char *name)
+{
+	static const char nameless[] = "(anonymous namespace)::";
+	char *text = type_name_short(function_name_start(name)), *at = text;
+
+	while ((at = strstr(at, nameless)) != NULL)
+		memmove(at, at + strlen(nameless), strlen(at + strlen(nameless)) + 1);
+	return text;
 }
 
 const char *type_name_mark(const char *confidence)

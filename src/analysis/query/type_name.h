@@ -16,6 +16,10 @@
 /* A new text; a name that is not well formed comes back as it is. */
 char *type_name_short(const char *name);
 
+/* The same of a function: also without its return type, and without unnamed namespaces, which no
+ * caller can write. */
+char *type_name_function(const char *name);
+
 /*
  * What a block is, in one line: "int[] in std::vector<int>". `type` NULL: "(no type)"; `container`
  * NULL none; `form` as in sym_form_name(). `derived`: or what is derived from it. A label is shown

@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What stays is worth a line from so many blocks or bytes on: below it are buffers and tables that
+ * are made once. */
+enum { STAY_BLOCKS = 16, STAY_BYTES = 64 << 10 };
+
 #define YOUNG_SHARE 100 /* of the session, one hundredth */
 
 /* What a block is and where it was made, for rows named r with columns site and type. */
@@ -141,18 +145,18 @@ static struct shiny_err *load_stays(struct store *store, const struct filter *fi
 {
 	return load_rows(
 		store, out, keys,
-		"SELECT r.stay, r.bytes, r.allocs, r.ended, r.site, r.type, " NAMES_SQL
+		"SELECT r.stay, r.late_bytes, r.allocs, r.ended, r.site, r.type, " NAMES_SQL
 		" FROM (SELECT s.site AS site, s.type AS type, "
 		"SUM(s.count) FILTER (WHERE s.late) AS stay, SUM(s.bytes) FILTER (WHERE s.late) AS "
-		"bytes, SUM(s.count) AS allocs, "
+		"late_bytes, SUM(s.count) AS allocs, "
 		"SUM(s.count) FILTER (WHERE NOT s.censored) AS ended FROM (SELECT s.*, s.censored "
 		"AND NOT p.early AND "
 		"(2 << s.bin) <= (COALESCE(NULLIF(p.end_ns, 0), %" PRIu64
 		") - p.start_ns) / 2 AS late FROM lifetime s JOIN process p ON p.id = s.process "
-		"WHERE %s) s GROUP BY s.site, s.type HAVING stay > 0 AND 2 * COALESCE(ended, 0) < "
-		"SUM(s.count) ORDER BY 4 DESC LIMIT %d) r " NAMES_JOIN_SQL
-		" ORDER BY r.bytes DESC, r.stay DESC",
-		duration, filter->where, HOTSPOTS_MOST);
+		"WHERE %s) s GROUP BY s.site, s.type HAVING (stay >= %d OR late_bytes >= %d) AND "
+		"2 * COALESCE(ended, 0) < SUM(s.count) ORDER BY 4 DESC LIMIT %d) r " NAMES_JOIN_SQL
+		" ORDER BY r.late_bytes DESC, r.stay DESC",
+		duration, filter->where, STAY_BLOCKS, STAY_BYTES, HOTSPOTS_MOST);
 }
 
 /* The end of the bin in which the middle one of those that ended lies. */

@@ -95,6 +95,10 @@ static struct shiny_err *read_row(struct sites *sites, const struct query *q, en
 	row->or_derived = query_number(q, 13) != 0;
 	row->peak_bytes = (uint64_t)query_number(q, 14);
 	sums_read(&row->sums, q, 17);
+	if ((uint64_t)query_number(q, 28) * 2 <= row->sums.allocs + row->sums.inherited) {
+		free(row->type);
+		row->type = NULL;
+	}
 	sums_add(&sites->total, &row->sums);
 	return NULL;
 }
@@ -117,11 +121,12 @@ struct shiny_err *sites_load(struct store *store, const struct filter *filter, e
 		store, &q,
 		"WITH g AS (SELECT %s AS k, i.id AS id, s.* FROM site_stat s LEFT JOIN site i ON "
 		"i.id = s.site WHERE %s), "
-		"t AS (SELECT k, name, container, form, confidence, or_derived, MAX(n), "
+		"t AS (SELECT k, name, container, form, confidence, or_derived, MAX(n), blocks, "
 		"COUNT(DISTINCT CASE WHEN confidence <> 'label' THEN name END) "
 		"AS types FROM (SELECT g.k AS k, y.name, y.container, y.form, y.confidence, "
 		"y.or_derived, SUM(g.allocs + g.inherited) + "
-		"(y.confidence <> 'label') * (1 << 50) AS n FROM g JOIN type y ON y.id = g.type "
+		"(y.confidence <> 'label') * (1 << 50) AS n, SUM(g.allocs + g.inherited) AS blocks "
+		"FROM g JOIN type y ON y.id = g.type "
 		"GROUP BY g.k, y.name, y.container, y.form, y.confidence, y.or_derived) GROUP BY "
 		"k), "
 		"h AS (SELECT %s AS k, stack, MAX(n), COUNT(*) AS stacks FROM (SELECT x.site AS "
@@ -132,7 +137,7 @@ struct shiny_err *sites_load(struct store *store, const struct filter *filter, e
 		"i.id = s.site WHERE %s GROUP BY k) "
 		"SELECT n.name, o.path, i.line, m.path, f.vaddr, h.stacks, r.site, h.stack, "
 		"t.types, t.name, t.container, t.form, t.confidence, "
-		"t.or_derived, p.peak, %s, CAST(r.k AS TEXT), " SUMS_OF_R
+		"t.or_derived, p.peak, %s, CAST(r.k AS TEXT), " SUMS_OF_R ", t.blocks"
 		" FROM (SELECT s.k AS k, MAX(s.id) AS site, " SUMS_SQL " FROM g s GROUP BY s.k) r "
 		"LEFT JOIN t ON t.k = r.k LEFT JOIN h ON h.k = r.k "
 		"LEFT JOIN p ON p.k = r.k LEFT JOIN site i ON i.id = r.site LEFT JOIN frame f ON "

@@ -19,8 +19,9 @@ struct site_row {
 	uint64_t peak_bytes; /* sum of the peaks of its stacks: an upper bound */
 	uint64_t stacks, types; /* how many; stacks: 0 if not asked for; types: different ones that
 	                         * are known */
-	char *type, *container, *form, *confidence; /* the most frequent known type; a label only
-	                                             * where no type is known; NULL none */
+	char *type, *container, *form, *confidence; /* what more than half of the blocks are: a
+	                                             * known type; a label only where no type is
+	                                             * known; NULL no such */
 	bool or_derived;
 	uint32_t stack; /* id of the stack that weighs most in the order asked for; 0 none */
 	struct sums sums;

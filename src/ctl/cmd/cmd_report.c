@@ -27,18 +27,23 @@
 #include "../ctl.h"
 
 enum {
-	LIVE_ROWS = 6, OTHER_ROWS = 4, /* a screen's worth */
-	USUAL = 10,                    /* rows of types and sites in JSON */
-	NAMED = 6,                     /* roles and components by name */
-	HINTS = 6, NOT_SEEN = 4, HEADLINES = 6,
+	LIVE_ROWS = 5,
+	OTHER_ROWS = 3, /* a screen's worth */
+	USUAL = 10,	/* rows of types and sites in JSON */
+	NAMED = 6,	/* roles and components by name */
+	HINTS = 2,
+	NOT_SEEN = 3,
+	HEADLINES = 6,
 	TEXT_MOST = 220,
 };
 /* From what share on something is worth a hint. */
-#define HINT_CHURN 0.05   /* of all blocks, from one site */
-#define HINT_STAYS 0.05   /* of the live bytes */
-#define HINT_PAGES 0.50   /* of the pages' bytes are live: below it */
-#define HINT_PEAK  1.5    /* peak over what is live at the end */
-#define HINT_TYPED 0.80   /* of the allocations have a type: below it */
+#define HINT_CHURN    0.05	/* of all blocks, from one site */
+#define HINT_STAYS    0.05	/* of the live bytes */
+#define HINT_PAGES    0.50	/* of the pages' bytes are live: below it */
+#define HINT_PEAK     1.5	/* peak over what is live at the end */
+#define HINT_TIDY     10	/* the same: above it the program has freed what it had */
+#define HINT_REUSE_NS (1 << 20) /* blocks that live no longer might be reused */
+#define HINT_TYPED    0.80	/* of the allocations have a type: below it */
 
 struct hint {
 	char *text, *command; /* "leaks" */
@@ -48,11 +53,11 @@ struct component_sum {
 	uint64_t bytes;
 };
 struct page {
-	bool narrow, partial;          /* of an interval or tags; and only what tables know that
-	                                * have tags */
-	uint64_t from, length;         /* what it is about: since the session's start; ns */
-	char *narrowing;               /* " --tag 'startup'": what a command needs that is to be
-	                                * about the same; "" nothing */
+	bool narrow, partial;  /* of an interval or tags; and only what tables know that
+				* have tags */
+	uint64_t from, length; /* what it is about: since the session's start; ns */
+	char *narrowing;       /* " --tag 'startup'": what a command needs that is to be
+				* about the same; "" nothing */
 	struct headlines headlines;
 	struct totals totals;
 	struct hotspots hotspots;
@@ -126,13 +131,17 @@ static char *type_of(const struct hotspot_row *row, bool full)
 						    .full = full });
 }
 
-static char *site_of(const struct hotspot_row *row)
+static char *site_of(const struct hotspot_row *row, bool full)
 {
+	char *function = full ? mem_text(row->label) : type_name_function(row->label), *site;
+
 	if (!row->file)
-		return mem_text(row->label);
-	return row->line ? mem_format("%s (%s:%" PRIu32 ")", row->label, text_base(row->file),
+		return function;
+	site = row->line ? mem_format("%s (%s:%" PRIu32 ")", function, text_base(row->file),
 				      row->line)
-			 : mem_format("%s (%s)", row->label, text_base(row->file));
+			 : mem_format("%s (%s)", function, text_base(row->file));
+	free(function);
+	return site;
 }
 
 /* ---- hints ---- */
@@ -160,26 +169,27 @@ static void find_hints(struct page *page)
 	uint64_t live = s->sums.live_bytes;
 
 	if (o->churn.count && (double)churn->blocks >= HINT_CHURN * (double)o->blocks) {
-		char *site = site_of(churn);
+		char *site = site_of(churn, false);
 
 		hint(page, "lifetimes --by site",
-		     mem_format("%s of all blocks come from %s and die young, half of them within "
-				"%s: reuse them",
+		     mem_format("%s of all blocks come from %s; half of them live at most %s%s",
 				units_share(UNITS_BUF, (double)churn->blocks, (double)o->blocks),
-				site, units_time(UNITS_BUF, churn->typical_ns)));
+				site, units_time(UNITS_BUF, churn->typical_ns),
+				churn->typical_ns <= HINT_REUSE_NS ? ": can they be reused?" : ""));
 		free(site);
 	}
 	if (o->stays.count && (double)stays->bytes >= HINT_STAYS * (double)live) {
-		char *site = site_of(stays);
+		char *site = site_of(stays, false);
 
 		hint(page, "leaks",
-		     mem_format(
-			     "%s, %s of what is live, was made late by %s and stays: does it end?",
-			     units_bytes(UNITS_BUF, stays->bytes),
-			     units_share(UNITS_BUF, (double)stays->bytes, (double)live), site));
+		     mem_format("%s, %s of what is live, was made late by %s: does it grow?",
+				units_bytes(UNITS_BUF, stays->bytes),
+				units_share(UNITS_BUF, (double)stays->bytes, (double)live), site));
 		free(site);
 	}
-	if (live && !page->partial && (double)s->peak_bytes >= HINT_PEAK * (double)live)
+	/* a program that frees nearly all before it ends is a tidy one, not one with a peak */
+	if (!page->partial && (double)s->peak_bytes >= HINT_PEAK * (double)live &&
+	    (double)s->peak_bytes <= HINT_TIDY * (double)live)
 		hint(page, "peak",
 		     mem_format("the peak was %.1f times what is live at the end: what made it up?",
 				(double)s->peak_bytes / (double)live));
@@ -468,43 +478,75 @@ static void print_whose(const struct style *style, const struct page *page)
 
 enum { BYTES, SHARE, BLOCKS, TYPICAL, TYPE, SITE, COLUMNS };
 
+/* What a table is about: its rows are of this many bytes and blocks, those not shown included; a
+ * share is of `total`. */
+struct section {
+	uint64_t bytes, blocks, total;
+	bool by_blocks; /* shares are of blocks */
+	bool whole;	/* `bytes` and `blocks` are known: a last row has the rest */
+};
+
+static void print_rest(struct table *table, const struct section *section, uint64_t bytes,
+		       uint64_t blocks)
+{
+	if (!section->whole || section->blocks <= blocks)
+		return;
+	bytes = section->bytes > bytes ? section->bytes - bytes : 0;
+	blocks = section->blocks - blocks;
+	table_row(table);
+	table_number(table, BYTES, bytes);
+	table_number(table, SHARE, section->by_blocks ? blocks : bytes);
+	table_number(table, BLOCKS, blocks);
+	table_text(table, TYPE, "all others");
+}
+
 static void print_rows(struct ctl *ctl, const struct hotspot_rows *rows, size_t limit,
-		       bool by_blocks, uint64_t total)
+		       const struct section *section)
 {
 	static const struct table_column columns[COLUMNS] = {
 		[BYTES] = { .title = "bytes", .kind = CELL_BYTES, .drop = 1 },
 		[SHARE] = { .title = "share", .kind = CELL_SHARE },
 		[BLOCKS] = { .title = "blocks", .kind = CELL_COUNT },
-		[TYPICAL] = { .title = "half within", .kind = CELL_TIME },
+		[TYPICAL] = { .title = "median life", .kind = CELL_RIGHT },
 		[TYPE] = { .title = "type",
 			   .kind = CELL_TEXT,
 			   .flexible = true,
 			   .cut = TEXT_CUT_MIDDLE,
 			   .tint = TINT_NAME },
-		[SITE] = { .title = "made by",
+		[SITE] = { .title = "call site",
 			   .kind = CELL_TEXT,
 			   .flexible = true,
 			   .cut = TEXT_CUT_MIDDLE },
 	};
+	bool full = ctl->options.given[OPT_FULL_NAMES];
+	uint64_t bytes = 0, blocks = 0;
 	struct table table;
 
 	table_init(&table, columns, COLUMNS);
-	table_total(&table, SHARE, total);
+	table_total(&table, SHARE, section->total);
 	for (size_t i = 0; i < rows->count && i < limit; i++) {
 		const struct hotspot_row *row = &rows->rows[i];
-		char *type = type_of(row, ctl->options.given[OPT_FULL_NAMES]), *site = site_of(row);
+		char *type = type_of(row, full), *site = site_of(row, full);
 
 		table_row(&table);
 		table_number(&table, BYTES, row->bytes);
-		table_number(&table, SHARE, by_blocks ? row->blocks : row->bytes);
+		table_number(&table, SHARE, section->by_blocks ? row->blocks : row->bytes);
 		table_number(&table, BLOCKS, row->blocks);
-		if (row->typical_ns)
-			table_number(&table, TYPICAL, row->typical_ns);
+		if (row->typical_ns) {
+			char *typical = mem_format("\xe2\x89\xa4 %s",
+						   units_time(UNITS_BUF, row->typical_ns));
+
+			table_text(&table, TYPICAL, typical);
+			free(typical);
+		}
 		table_text(&table, TYPE, type);
 		table_text(&table, SITE, site);
+		bytes += row->bytes;
+		blocks += row->blocks;
 		free(type);
 		free(site);
 	}
+	print_rest(&table, section, bytes, blocks);
 	table_print(&table, &ctl->style);
 	table_deinit(&table);
 }
@@ -540,34 +582,37 @@ static void print_page(struct ctl *ctl, const struct page *page)
 {
 	const struct hotspots *o = &page->hotspots;
 	uint64_t live = page->totals.sums.live_bytes;
+	const struct section lives = { live, page->totals.sums.live, live, .whole = true },
+			     churns = { o->young_bytes, o->young, o->blocks, true, true },
+			     stays = { .total = live };
 	char *text;
 
 	print_head(ctl, page);
 	if (o->live.count) {
 		ctl_heading(ctl, "Live at the end", "");
 		print_whose(&ctl->style, page);
-		print_rows(ctl, &o->live, ctl_limit(ctl, o->live.count, LIVE_ROWS), false, live);
+		print_rows(ctl, &o->live, ctl_limit(ctl, o->live.count, LIVE_ROWS), &lives);
 	}
 	if (o->churn.count) {
 		text = mem_format(" %s of %s died within %s",
 				  units_share(UNITS_BUF, (double)o->young, (double)o->blocks),
 				  units_noun(UNITS_NOUN_BUF, o->blocks, "block"),
 				  units_time(UNITS_BUF, o->young_ns));
-		ctl_heading(ctl, "Churns:", text);
+		ctl_heading(ctl, "Short-lived:", text);
 		free(text);
-		print_rows(ctl, &o->churn, ctl_limit(ctl, o->churn.count, OTHER_ROWS), true,
-			   o->blocks);
+		print_rows(ctl, &o->churn, ctl_limit(ctl, o->churn.count, OTHER_ROWS), &churns);
 	}
 	if (o->stays.count) {
-		ctl_heading(ctl, "Stays:",
+		ctl_heading(ctl, "Retained:",
 			    " made in the second half of its process, and live at the end");
-		print_rows(ctl, &o->stays, ctl_limit(ctl, o->stays.count, OTHER_ROWS), false, live);
+		print_rows(ctl, &o->stays, ctl_limit(ctl, o->stays.count, OTHER_ROWS), &stays);
 	}
 	ctl_heading(ctl, "Next", "");
 	for (size_t i = 0; i < page->hint_count; i++) {
-		text = mem_format("  shinyctl %-20s %s", page->hints[i].command,
-				  page->hints[i].text);
-		put_line(&ctl->style, TINT_NONE, text);
+		fprintf(ctl->style.out, "  shinyctl %s %s\n", page->hints[i].command,
+			ctl->options.operands[0]);
+		text = mem_format("      %s", page->hints[i].text);
+		put_line(&ctl->style, TINT_DIM, text);
 		free(text);
 	}
 	print_not_seen(ctl, &page->coverage);
@@ -582,7 +627,7 @@ static void json_rows(struct ctl *ctl, const char *key, const struct hotspot_row
 	json_array(json, key);
 	for (size_t i = 0; i < ctl_limit(ctl, rows->count, USUAL); i++) {
 		const struct hotspot_row *row = &rows->rows[i];
-		char *type = type_of(row, false), *site = site_of(row);
+		char *type = type_of(row, false), *site = site_of(row, true);
 
 		json_object_line(json, NULL);
 		json_text(json, "name", type);

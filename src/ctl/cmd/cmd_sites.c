@@ -99,26 +99,27 @@ struct stack_source {
 	enum sites_by by;
 	enum sums_order order;
 	double least; /* a stack of less is only added up */
+	bool full;    /* names are not shortened */
 };
 
 /* Every function of the stack on a line of its own. */
-static struct shiny_err *put_stack(struct store *store, uint32_t stack, const struct style *style,
-				   FILE *text)
+static struct shiny_err *put_stack(const struct stack_source *from, uint32_t stack,
+				   const struct style *style, FILE *text)
 {
 	size_t columns_left = style->width     ? style->width - 8
 			      : style->longest ? 2 * style->longest
 					       : 4000;
 	struct stack_lines lines;
-	struct shiny_err *err = stack_load(store, stack, &lines);
+	struct shiny_err *err = stack_load(from->store, stack, &lines);
 
 	if (err)
 		return err;
 	for (size_t i = 0; i < lines.count; i++) {
 		const struct stack_line *line = &lines.rows[i];
-		char *whole = line->file
-				      ? mem_format("%s  %s:%u", line->label, line->file, line->line)
-				      : mem_format("%s  %s", line->label,
-						   line->module ? line->module : "");
+		char *name = from->full ? mem_text(line->label) : type_name_function(line->label);
+		char *whole =
+			line->file ? mem_format("%s  %s:%u", name, line->file, line->line)
+				   : mem_format("%s  %s", name, line->module ? line->module : "");
 		char *fitted = mem_alloc(4 * columns_left + 8);
 
 		text_fit(fitted, 4 * columns_left + 8, whole, columns_left, TEXT_CUT_MIDDLE);
@@ -126,6 +127,7 @@ static struct shiny_err *put_stack(struct store *store, uint32_t stack, const st
 			line->inlined ? "\xe2\x86\xb3 " : "  ", fitted, tint_end(style, TINT_DIM));
 		free(fitted);
 		free(whole);
+		free(name);
 	}
 	stack_deinit(&lines);
 	return NULL;
@@ -157,7 +159,7 @@ static struct shiny_err *put_stacks(const struct stack_source *from, const struc
 	for (; i < stacks.count && (double)stacks.rows[i].value >= from->least && !err; i++) {
 		fputs("  ", text);
 		put_weight(text, from, stacks.rows[i].value, stacks.rows[i].blocks);
-		err = put_stack(from->store, stacks.rows[i].id, style, text);
+		err = put_stack(from, stacks.rows[i].id, style, text);
 	}
 	for (size_t n = i; n < stacks.count; n++) {
 		value += stacks.rows[n].value;
@@ -197,6 +199,7 @@ static struct shiny_err *print(struct ctl *ctl, const struct stack_source *from,
 			       const struct sites *sites, enum sites_by by, size_t limit)
 {
 	enum sums_order order = order_of(ctl);
+	bool full = ctl->options.given[OPT_FULL_NAMES];
 	uint64_t total = sums_by(&sites->total, order, 0);
 	struct shiny_err *err = NULL;
 	struct table table;
@@ -212,10 +215,13 @@ static struct shiny_err *print(struct ctl *ctl, const struct stack_source *from,
 		char *where = by <= SITES_BY_FUNCTION
 				      ? where_of(row, !ctl->style.width || ctl->style.width >= 160)
 				      : NULL,
-		     *stack = NULL;
+		     *stack = NULL, *label;
 
 		table_row(&table);
-		table_text(&table, SITE, row->label);
+		label = full || by > SITES_BY_FUNCTION ? mem_text(row->label)
+						       : type_name_function(row->label);
+		table_text(&table, SITE, label);
+		free(label);
 		if (where)
 			table_text(&table, WHERE, where);
 		table_number(&table, LIVE_BYTES, row->sums.live_bytes);
@@ -229,15 +235,12 @@ static struct shiny_err *print(struct ctl *ctl, const struct stack_source *from,
 		if (row->stacks)
 			table_number(&table, STACKS, row->stacks);
 		if (row->type) {
-			char *type = type_of(row, ctl->options.given[OPT_FULL_NAMES]);
-			char *text = row->types > 1
-					     ? mem_format("%s and %s more", type,
-							  units_count(UNITS_BUF, row->types - 1))
-					     : mem_text(type);
+			char *type = type_of(row, full);
 
-			table_text(&table, TYPE, text);
-			free(text);
+			table_text(&table, TYPE, type);
 			free(type);
+		} else if (row->types > 1) {
+			table_text(&table, TYPE, units_noun(UNITS_NOUN_BUF, row->types, "type"));
 		}
 		if (row->module && by != SITES_BY_MODULE)
 			table_text(&table, MODULE, text_base(row->module));
@@ -431,7 +434,8 @@ static struct shiny_err *show_rows(struct ctl *ctl, struct store *store,
 {
 	/* options.def lists them in this order */
 	enum sites_by by = (enum sites_by)ctl->options.number[OPT_SITES_BY];
-	struct stack_source source = { store, filter, by, order_of(ctl), 0 };
+	struct stack_source source = { store,	      filter, by,
+				       order_of(ctl), 0,      ctl->options.given[OPT_FULL_NAMES] };
 	const struct stack_source *from = ctl->options.given[OPT_STACKS] ? &source : NULL;
 	struct sites sites = { 0 };
 	struct shiny_err *err = sites_load(store, filter, by, ctl->options.text[OPT_MATCH],

@@ -180,6 +180,21 @@ INSERT INTO boring VALUES
 	('function', 'safe_strdup'), ('function', 'emalloc'), ('function', 'ecalloc'), ('function', 'erealloc'),
 	('function', 'estrdup'), ('function', 'checked_malloc'), ('function', 'my_malloc'), ('function', 'my_realloc'),
 	('function', 'my_strdup'), ('function', 'my_multi_malloc'), ('function', 'moz_x*'), ('function', 'moz_arena_*'),
+	-- wrappers whose code does not show it: they write into a block, or keep it
+	('function', 'zmalloc*'), ('function', 'zcalloc*'), ('function', 'zrealloc*'),
+	('function', 'ztrymalloc*'), ('function', 'ztrycalloc*'), ('function', 'ztryrealloc*'),
+	('function', 'ngx_alloc'), ('function', 'ngx_calloc'), ('function', 'ngx_palloc*'),
+	('function', 'ngx_pcalloc'), ('function', 'ngx_pnalloc'), ('function', 'ngx_pmemalign'),
+	('function', 'apr_palloc*'), ('function', 'apr_pcalloc*'), ('function', 'luaC_newobj*'),
+	('function', 'luaM_*'), ('function', 'l_alloc'), ('function', 'gv_alloc'),
+	('function', 'gv_calloc'), ('function', 'gv_realloc'), ('function', 'os::malloc'),
+	('function', 'os::realloc'), ('function', 'AllocateHeap'), ('function', 'ReallocateHeap'),
+	('function', 'PyType_GenericAlloc'), ('function', '_PyObject_GC_*'),
+	('function', '_PyObject_New*'),
+	-- Rust
+	('function', 'alloc::alloc::*'), ('function', '__rust_*'), ('function', '__rdl_*'),
+	('function', '__rg_*'), ('function', 'alloc::raw_vec::*'),
+	('function', '<alloc::raw_vec::*'), ('function', '<alloc::alloc::*'),
 	-- GLib
 	('function', 'g_malloc*'), ('function', 'g_try_malloc*'), ('function', 'g_realloc*'),
 	('function', 'g_try_realloc*'), ('function', 'g_free'), ('function', 'g_slice_*'), ('function', 'g_strdup*'),
@@ -189,7 +204,7 @@ INSERT INTO boring VALUES
 	('function', '_PyObject_Malloc'), ('function', 'PyObject_Realloc'), ('function', '_PyObject_Realloc'),
 	('function', 'PyObject_Calloc'), ('function', 'Perl_safesys*'), ('function', 'ruby_xmalloc*'),
 	('function', 'ruby_xcalloc*'), ('function', 'ruby_xrealloc*'), ('function', 'Tcl_Alloc'),
-	('function', 'Tcl_Realloc'), ('function', 'ckalloc'), ('function', 'luaM_malloc_'), ('function', 'luaM_realloc_'),
+	('function', 'Tcl_Realloc'), ('function', 'ckalloc'),
 	('function', 'uv__malloc'), ('function', 'uv__calloc'), ('function', 'uv__realloc'), ('function', 'uv__reallocf'),
 	('function', 'uv__strdup'), ('function', 'uv__strndup'),
 	-- libraries

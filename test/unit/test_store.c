@@ -157,6 +157,18 @@ static void put_session(struct store *store)
 				     1));
 		must(store_put_stack(store, 20 + i, (uint32_t[]){ 20 + i, 5 }, 2));
 	}
+	/* likewise: by name, and one that was found */
+	static const char *const more[] = { "luaC_newobj", "os::malloc(unsigned long, MEMFLAGS)",
+					    "alloc::raw_vec::finish_grow", "ngx_palloc_large",
+					    "__rust_alloc", "my_own" };
+	for (uint32_t i = 0; i < 6; i++) {
+		must(store_put_frame(store, 40 + i, 1, 0x3000 + i,
+				     &(struct store_frame_line){
+					     .function = more[i], .file = "b.cc", .line = i },
+				     1));
+		must(store_put_stack(store, 40 + i, (uint32_t[]){ 40 + i, 5 }, 2));
+	}
+	must(store_put_wrapper(store, 45));
 	must(store_put_vtable(store, &(struct store_vtable){ .id = 1,
 							     .module = 1,
 							     .vaddr = 16,
@@ -466,6 +478,10 @@ static void test_finished(void)
 	       "SELECT (SELECT site FROM stack WHERE id = 10) = (SELECT site FROM stack WHERE id = "
 	       "5)",
 	       "1");
+	expect(store, "wrappers by name, and one that was found",
+	       "SELECT COUNT(*) FROM stack WHERE id BETWEEN 40 AND 45 AND "
+	       "site = (SELECT site FROM stack WHERE id = 5)",
+	       "6");
 	expect(store, "an empty stack has no frames and no site",
 	       "SELECT (SELECT count(*) FROM v_stack_frames WHERE stack = 11) || "
 	       "(SELECT site IS NULL FROM stack WHERE id = 11)",

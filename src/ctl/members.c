@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "../../symbolizer/sym.h"
+#include "../analysis/query/module_query.h"
 #include "../analysis/query/type_name.h"
 #include "../base/mem.h"
 #include "../base/units.h"
@@ -115,36 +116,27 @@ static struct shiny_err *find_layout(struct ctl *ctl, struct store *store, struc
 	struct sym_options options = { .debug_dirs = ctl->options.symbol_count
 							     ? ctl->options.symbols
 							     : NULL };
+	struct module_rows rows = { 0 };
 	uint64_t modules = 0;
-	struct query *q = NULL;
 	struct sym *sym = NULL;
-	bool row = false, found = false;
+	bool found = false;
 	struct shiny_err *err = sym_create(&options, &sym);
 
 	if (!err)
-		err = store_query(store,
-				  "SELECT m.path, m.build_id FROM module m LEFT JOIN (SELECT "
-				  "i.module AS module, SUM(s.allocs) AS n "
-				  "FROM site_stat s JOIN type y ON y.id = s.type JOIN site i ON "
-				  "i.id = s.site WHERE y.name = ? GROUP BY i.module) u "
-				  "ON u.module = m.id ORDER BY COALESCE(u.n, 0) DESC, m.symbols = "
-				  "'dwarf' DESC, m.id",
-				  &q);
-	if (!err)
-		query_bind_text(q, 1, layout->name);
-	while (!err && !found && !(err = query_step(q, &row)) && row) {
+		err = modules_by_type(store, layout->name, &rows);
+	for (size_t i = 0; i < rows.count && !err && !found; i++) {
 		struct sym_module *module = NULL;
 
-		err = lookup_module(sym, query_text(q, 0), query_text(q, 1), &module);
+		err = lookup_module(sym, rows.at[i].path, rows.at[i].build_id, &module);
 		if (err || sym_module_info(module)->state != SYM_OK ||
 		    !sym_module_info(module)->dwarf)
 			continue;
 		modules++;
 		found = sym_type_layout(module, layout->name, &layout->bytes, take, layout);
 		if (found)
-			layout->module = mem_text(query_text(q, 0));
+			layout->module = mem_text(rows.at[i].path);
 	}
-	query_end(q);
+	module_rows_deinit(&rows);
 	sym_destroy(sym);
 	if (err || found)
 		return err;

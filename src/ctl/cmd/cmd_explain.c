@@ -12,6 +12,7 @@
 
 #include <shiny/wire/wire.h>
 
+#include "../../analysis/query/module_query.h"
 #include "../../analysis/query/site_query.h"
 #include "../../analysis/query/type_name.h"
 #include "../../base/mem.h"
@@ -55,8 +56,7 @@ static void take_step(void *context, unsigned depth, const char *text)
 
 static struct shiny_err *open_module(struct explainer *e, uint32_t id, struct sym_module **out)
 {
-	struct query *q = NULL;
-	bool row = false;
+	struct module_rows rows = { 0 };
 	struct shiny_err *err;
 
 	*out = NULL;
@@ -64,14 +64,11 @@ static struct shiny_err *open_module(struct explainer *e, uint32_t id, struct sy
 		return NULL;
 	e->modules = mem_reach(e->modules, &e->module_limit, id, sizeof(*e->modules), 16);
 	if (!e->modules[id]) {
-		err = query_format(e->store, &q,
-				   "SELECT path, build_id FROM module WHERE id = %" PRIu32, id);
-		if (!err)
-			err = query_step(q, &row);
-		if (!err && row)
-			err = lookup_module(e->sym, query_text(q, 0), query_text(q, 1),
+		err = module_of_id(e->store, id, &rows);
+		if (!err && rows.count)
+			err = lookup_module(e->sym, rows.at[0].path, rows.at[0].build_id,
 					    &e->modules[id]);
-		query_end(q);
+		module_rows_deinit(&rows);
 		if (err)
 			return err;
 	}
@@ -82,20 +79,15 @@ static struct shiny_err *open_module(struct explainer *e, uint32_t id, struct sy
 static struct shiny_err *vtable_of(struct explainer *e, uint32_t id, struct sym_vtable *out)
 {
 	struct sym_module *module = NULL;
-	struct query *q = NULL;
-	bool row = false;
-	struct shiny_err *err =
-		query_format(e->store, &q, "SELECT module, vaddr FROM vtable WHERE id = %" PRIu32,
-			     id);
+	uint32_t number = 0;
+	uint64_t vaddr = 0;
+	struct shiny_err *err = module_of_vtable(e->store, id, &number, &vaddr);
 
-	*out = (struct sym_vtable){.source = SYM_VTABLE_NONE};
+	*out = (struct sym_vtable){ .source = SYM_VTABLE_NONE };
 	if (!err)
-		err = query_step(q, &row);
-	if (!err && row)
-		err = open_module(e, (uint32_t)query_number(q, 0), &module);
+		err = open_module(e, number, &module);
 	if (!err && module)
-		sym_vtable(module, (uint64_t)query_number(q, 1), out);
-	query_end(q);
+		sym_vtable(module, vaddr, out);
 	return err;
 }
 

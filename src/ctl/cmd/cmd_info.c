@@ -6,17 +6,18 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "../../analysis/totals/session_facts.h"
 #include "../../base/units.h"
 #include "../ctl.h"
 
-/* Runs `sql` and hands every row to `each`. */
+/* Hands every row of `fact` to `each`. */
 typedef void row_fn(struct ctl *ctl, const struct query *q);
-static struct shiny_err *each_row(struct ctl *ctl, struct store *store, const char *sql,
+static struct shiny_err *each_row(struct ctl *ctl, struct store *store, enum session_fact fact,
 				  row_fn *each)
 {
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = store_query(store, sql, &q);
+	struct shiny_err *err = session_fact_rows(store, fact, &q);
 
 	while (!err && !(err = query_step(q, &row)) && row)
 		each(ctl, q);
@@ -117,12 +118,12 @@ static const struct table_column module_columns[MODULE_COLUMNS] = {
 			  .tint = TINT_WARN },
 };
 
-static struct shiny_err *print_modules(struct ctl *ctl, struct store *store, const char *sql)
+static struct shiny_err *print_modules(struct ctl *ctl, struct store *store)
 {
 	struct table table;
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = store_query(store, sql, &q);
+	struct shiny_err *err = session_fact_rows(store, FACT_MODULES, &q);
 
 	table_init(&table, module_columns, MODULE_COLUMNS);
 	while (!err && !(err = query_step(q, &row)) && row) {
@@ -158,35 +159,8 @@ static void table_row_of(struct ctl *ctl, const struct query *q)
 	}
 }
 
-/* COUNT(*) of a whole table goes through its pages without heeding the reader's account (guard.h),
- * and a damaged one has no end. */
-static const char tables_sql[] = "SELECT 'processes', COUNT(id) FROM process UNION ALL SELECT "
-				 "'threads', COUNT(id) FROM thread "
-				 "UNION ALL SELECT 'modules', COUNT(id) FROM module UNION ALL "
-				 "SELECT 'stacks', COUNT(id) FROM stack "
-				 "UNION ALL SELECT 'frames', COUNT(id) FROM frame UNION ALL SELECT "
-				 "'sites', COUNT(DISTINCT NULLIF(site, 0)) FROM site_stat "
-				 "UNION ALL SELECT 'vtables', COUNT(id) FROM vtable UNION ALL "
-				 "SELECT 'events kept', COALESCE(SUM(count), 0) FROM events";
-static const char keys_sql[] = "SELECT key, value, typeof(value) FROM v_session ORDER BY key";
-static const char notes_sql[] = "SELECT process, process_name, text FROM v_notes";
-static const char unrecorded_sql[] = "SELECT name, COUNT(*), text FROM unrecorded GROUP BY choice, "
-				     "name, text ORDER BY choice, 2 DESC, 1";
-static const char modules_sql[] =
-	"SELECT path, build_id, symbols, debug_file, note FROM v_modules ORDER BY path";
-static const char counters_sql[] = "SELECT SUM(count), COALESCE(MAX(text), name) FROM v_counters "
-				   "WHERE weight <> 'loss' GROUP BY name "
-				   "HAVING SUM(count) > 0 ORDER BY 1 DESC";
-static const char symbols_sql[] =
-	"SELECT COUNT(*), CASE symbols WHEN 'dwarf' THEN 'modules with functions, files and lines' "
-	"WHEN 'symtab' "
-	"THEN 'modules with functions' WHEN 'dynsym' THEN 'modules with exported functions only' "
-	"WHEN 'none' THEN 'modules without names' "
-	"ELSE 'modules whose file is ' || symbols END FROM v_modules GROUP BY symbols ORDER BY 1 "
-	"DESC";
-
 static struct shiny_err *section(struct ctl *ctl, struct store *store, const char *title,
-				 const char *key, bool object, const char *sql, row_fn *each)
+				 const char *key, bool object, enum session_fact fact, row_fn *each)
 {
 	struct shiny_err *err;
 
@@ -197,7 +171,7 @@ static struct shiny_err *section(struct ctl *ctl, struct store *store, const cha
 		json_object(&ctl->json, key);
 	else
 		json_array(&ctl->json, key);
-	err = each_row(ctl, store, sql, each);
+	err = each_row(ctl, store, fact, each);
 	if (CTL_JSON(ctl))
 		json_end(&ctl->json);
 	return err;
@@ -229,30 +203,27 @@ struct shiny_err *cmd_info(struct ctl *ctl)
 	if (ctl->options.given[OPT_SCHEMA]) {
 		if (CTL_JSON(ctl))
 			json_array(&ctl->json, "schema");
-		err = each_row(ctl, store,
-			       "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type "
-			       "= 'view', rowid",
-			       schema_row);
+		err = each_row(ctl, store, FACT_SCHEMA, schema_row);
 		if (CTL_JSON(ctl))
 			json_end(&ctl->json);
 	} else {
-		err = section(ctl, store, "session", "session", true, keys_sql, key_row);
+		err = section(ctl, store, "session", "session", true, FACT_KEYS, key_row);
 		if (!err)
-			err = section(ctl, store, "contents", "tables", false, tables_sql,
+			err = section(ctl, store, "contents", "tables", false, FACT_CONTENTS,
 				      table_row_of);
 		if (!err && !CTL_JSON(ctl))
-			err = section(ctl, store, "names", "", false, symbols_sql, counter_row);
+			err = section(ctl, store, "names", "", false, FACT_NAMES, counter_row);
 		if (!err && ctl->options.given[OPT_MODULES])
-			err = CTL_JSON(ctl) ? section(ctl, store, "", "modules", false, modules_sql,
-						      json_module)
-					    : print_modules(ctl, store, modules_sql);
+			err = CTL_JSON(ctl) ? section(ctl, store, "", "modules", false,
+						      FACT_MODULES, json_module)
+					    : print_modules(ctl, store);
 		if (!err)
 			err = section(ctl, store, "not recorded", "not_recorded", false,
-				      unrecorded_sql, unrecorded_row);
+				      FACT_UNRECORDED, unrecorded_row);
 		if (!err)
-			err = section(ctl, store, "notes", "notes", false, notes_sql, note_row);
+			err = section(ctl, store, "notes", "notes", false, FACT_NOTES, note_row);
 		if (!err && !CTL_JSON(ctl))
-			err = section(ctl, store, "counted", "", false, counters_sql, counter_row);
+			err = section(ctl, store, "counted", "", false, FACT_COUNTED, counter_row);
 	}
 	if (ctl->options.given[OPT_SCHEMA] && !CTL_JSON(ctl)) {
 		store_close(store);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../../analysis/query/module_query.h"
 #include "../../base/cleanup.h"
 #include "../../base/mem.h"
 #include "../../base/program.h"
@@ -53,28 +54,22 @@ static struct subject *add(subjects_t *subjects, const char *path, const char *b
 
 static struct shiny_err *add_session(subjects_t *subjects, const char *file)
 {
+	struct module_rows modules = { 0 };
 	struct store *store;
-	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = store_open(file, &store);
 
 	if (err)
 		return err;
-	err = store_query(store,
-			  "SELECT m.path, m.build_id, (SELECT COUNT(*) FROM site i WHERE i.module "
-			  "= m.id) AS sites FROM module m "
-			  "ORDER BY sites DESC, m.path",
-			  &q);
-	while (!err && !(err = query_step(q, &row)) && row) {
-		struct subject *s;
+	err = modules_by_sites(store, &modules);
+	for (size_t i = 0; i < modules.count; i++) {
+		const struct module_row *module = &modules.at[i];
 
 		/* [vdso] and the like */
-		if (*query_text(q, 0) != '/' && access(query_text(q, 0), R_OK) != 0)
+		if (*module->path != '/' && access(module->path, R_OK) != 0)
 			continue;
-		s = add(subjects, query_text(q, 0), query_text(q, 1));
-		s->sites = (uint64_t)query_number(q, 2);
+		add(subjects, module->path, module->build_id)->sites = module->weight;
 	}
-	query_end(q);
+	module_rows_deinit(&modules);
 	store_close(store);
 	return err;
 }

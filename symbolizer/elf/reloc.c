@@ -22,6 +22,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "../../src/base/lower_bound.h"
+
 #ifndef DT_RELR /* since binutils 2.38 and glibc 2.36 */
 #define DT_RELRSZ 35
 #define DT_RELR 36
@@ -202,16 +204,10 @@ static void build(struct reloc_index *index)
 
 static bool relr_has(const struct reloc_index *index, uint64_t vaddr)
 {
-	size_t low = 0, high = index->group_count;
+	size_t low;
 
-	while (low < high) { /* first group that starts after vaddr */
-		size_t middle = low + (high - low) / 2;
-
-		if (index->groups[middle].start <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	/* first group that starts after vaddr */
+	low = lower_bound(index->group_count, i, index->groups[i].start <= vaddr);
 	if (!low)
 		return false;
 
@@ -243,44 +239,32 @@ static struct word symbolic(const struct reloc_index *index, const struct reloc_
 	return word;
 }
 
+static struct word word_of(const struct reloc_index *index, const struct reloc_entry *entry)
+{
+	switch (entry->type) {
+	case R_X86_64_RELATIVE: return (struct word){ WORD_ADDRESS, entry->addend, NULL };
+	case R_X86_64_64:
+	case R_X86_64_GLOB_DAT:
+	case R_X86_64_JUMP_SLOT: return symbolic(index, entry);
+	default: return (struct word){ .kind = WORD_OTHER };
+	}
+}
+
 struct word reloc_word(struct reloc_index *index, uint64_t vaddr)
 {
 	struct word word = { .kind = WORD_NONE };
 	uint64_t value = 0;
+	size_t at;
 	bool in_file = binary_word(index->file, vaddr, &value);
 
 	if (!index->built)
 		build(index);
-	for (size_t low = 0, high = index->sorted_count; low < high;) {
-		size_t middle = low + (high - low) / 2;
-		const struct reloc_entry *entry = &index->sorted[middle];
-
-		if (entry->offset == vaddr) {
-			switch (entry->type) {
-			case R_X86_64_RELATIVE:
-				return (struct word){ WORD_ADDRESS, entry->addend, NULL };
-			case R_X86_64_64:
-			case R_X86_64_GLOB_DAT:
-			case R_X86_64_JUMP_SLOT: return symbolic(index, entry);
-			default: return (struct word){ .kind = WORD_OTHER };
-			}
-		}
-		if (entry->offset < vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (size_t low = 0, high = index->relative_count; low < high;) {
-		size_t middle = low + (high - low) / 2;
-		const Elf64_Rela *entry = &index->relative[middle];
-
-		if (entry->r_offset == vaddr)
-			return (struct word){ WORD_ADDRESS, (uint64_t)entry->r_addend, NULL };
-		if (entry->r_offset < vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	at = lower_bound(index->sorted_count, i, index->sorted[i].offset < vaddr);
+	if (at < index->sorted_count && index->sorted[at].offset == vaddr)
+		return word_of(index, &index->sorted[at]);
+	at = lower_bound(index->relative_count, i, index->relative[i].r_offset < vaddr);
+	if (at < index->relative_count && index->relative[at].r_offset == vaddr)
+		return (struct word){ WORD_ADDRESS, (uint64_t)index->relative[at].r_addend, NULL };
 	if (in_file)
 		word = (struct word){ relr_has(index, vaddr) ? WORD_ADDRESS : WORD_PLAIN, value,
 				      NULL };

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../src/base/lower_bound.h"
+
 /* A hostile table could nest every symbol in the first one. */
 #define SEARCH_MAX 4096
 
@@ -157,16 +159,10 @@ void symtab_deinit(struct symtab *table)
 
 const struct symbol *symbols_find(const struct symbols *symbols, uint64_t vaddr)
 {
-	size_t low = 0, high = symbols->count;
+	size_t low;
 
-	while (low < high) { /* first symbol that starts after vaddr */
-		size_t middle = low + (high - low) / 2;
-
-		if (symbols->at[middle].value <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	/* first symbol that starts after vaddr */
+	low = lower_bound(symbols->count, i, symbols->at[i].value <= vaddr);
 	for (size_t steps = 0; low-- > 0 && symbols->at[low].reach > vaddr && steps < SEARCH_MAX;
 	     steps++)
 		if (vaddr - symbols->at[low].value < symbols->at[low].size)

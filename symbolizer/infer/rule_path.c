@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../src/base/lower_bound.h"
 #include "../dwarf/die_path.h"
 #include "rule.h"
 
@@ -166,20 +167,13 @@ const char *rule_symbol(struct rule_work *work, uint64_t vaddr, bool *folded)
 {
 	const struct symbols *functions = &work->reader->code.symbols->functions;
 	const struct symbol *best = symbols_find(functions, vaddr);
-	size_t low = 0, high = functions->count;
+	size_t low;
 	const char *readable;
 
 	*folded = false;
 	if (!best)
 		return NULL;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (functions->at[middle].value < best->value)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = lower_bound(functions->count, i, functions->at[i].value < best->value);
 	/* aliases are the same function: complete and base constructor, or C names; two C++ names
 	 * at one place are two that were folded */
 	readable = names_demangled(work->reader->names, best->name);

@@ -19,6 +19,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "../../src/base/lower_bound.h"
 #include "../../src/base/cleanup.h"
 #include "../elf/cache_file.h"
 #include "../elf/binary.h"
@@ -213,16 +214,8 @@ static bool decode(const struct type_cache *cache, uint32_t at, struct site_answ
 
 static const struct file_index *find(const struct type_cache *cache, uint64_t ret)
 {
-	size_t low = 0, high = cache->header.answers;
+	size_t low = lower_bound(cache->header.answers, i, cache->index[i].ret < ret);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (cache->index[middle].ret < ret)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < cache->header.answers && cache->index[low].ret == ret ? &cache->index[low]
 									   : NULL;
 }

@@ -27,6 +27,7 @@
 
 #include <Zydis/Zydis.h>
 
+#include "../../src/base/lower_bound.h"
 #include "../../src/base/cleanup.h"
 #include "../../src/base/hash_table.h"
 #include "../../src/base/mem.h"
@@ -214,16 +215,8 @@ static void unite(struct ctor_search *s)
 
 static struct ctor_candidate *candidate_at(const struct ctor_search *s, uint64_t vaddr)
 {
-	size_t low = 0, high = s->candidates.count;
+	size_t low = lower_bound(s->candidates.count, i, s->candidates.at[i].vaddr < vaddr);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (s->candidates.at[middle].vaddr < vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < s->candidates.count && s->candidates.at[low].vaddr == vaddr
 		       ? &s->candidates.at[low]
 		       : NULL;

@@ -42,6 +42,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../../src/base/lower_bound.h"
 #include "../../src/base/cleanup.h"
 #include "../elf/cache_file.h"
 #include "../elf/binary.h"
@@ -155,17 +156,11 @@ const struct shiny_probe_note *probe_notes(const struct probe *probe)
 const struct shiny_probe_type *probe_type(const struct probe *probe, uint64_t index_or_info)
 {
 	const struct shiny_probe_type *types = probe_types(probe);
-	size_t low = 0, high = probe->file->type_count;
+	size_t low;
 	bool by_index = probe->file->shape == SHINY_PROBE_SECTION;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if ((by_index ? types[middle].index : types[middle].info) < index_or_info)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = lower_bound(probe->file->type_count, i,
+			  (by_index ? types[i].index : types[i].info) < index_or_info);
 	return low < probe->file->type_count &&
 			       (by_index ? types[low].index : types[low].info) == index_or_info
 		       ? &types[low]

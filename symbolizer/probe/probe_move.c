@@ -38,6 +38,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../src/base/lower_bound.h"
 #include "../flow/flow_code.h"
 #include "probe_eval.h"
 #include "probe_near.h"
@@ -299,16 +300,8 @@ static void step_call(struct way *way, const struct flow_instruction *in)
 /* The first call from `vaddr` on. */
 static size_t call_behind(const struct move_finder *f, uint64_t vaddr)
 {
-	size_t low = 0, high = f->calls.count;
+	size_t low = lower_bound(f->calls.count, i, f->calls.at[i].vaddr < vaddr);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (f->calls.at[middle].vaddr < vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low;
 }
 

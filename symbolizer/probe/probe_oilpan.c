@@ -34,6 +34,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../src/base/lower_bound.h"
 #include "../flow/patch_recipe.h"
 #include "probe_entries.h"
 #include "probe_sites.h"
@@ -46,16 +47,7 @@ enum { SPACES_MAX = 15, ALIGNMENT_MIN = 16, CODE_MIN = 16 };
 
 static struct probe_candidate *candidate_of(struct oilpan *o, uint64_t vaddr)
 {
-	size_t low = 0, high = o->candidates.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (o->candidates.at[middle].vaddr < vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	size_t low = lower_bound(o->candidates.count, i, o->candidates.at[i].vaddr < vaddr);
 	if (low < o->candidates.count && o->candidates.at[low].vaddr == vaddr)
 		return &o->candidates.at[low];
 	vec_push(&o->candidates);

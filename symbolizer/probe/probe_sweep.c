@@ -22,6 +22,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../../src/base/lower_bound.h"
+
 enum { WINDOW = 4 << 20, REACH = 16 }; /* an instruction's bytes may end in the next window */
 
 struct window_list {
@@ -62,20 +64,13 @@ static bool window_at(const struct binary *file, size_t number, uint64_t *vaddr,
 
 static bool wanted(const struct probe_sweep *sweep, uint64_t address)
 {
-	size_t low = 0, high = sweep->only_count;
+	size_t low;
 
 	if (address - sweep->low >= sweep->high - sweep->low)
 		return false;
 	if (!sweep->only)
 		return true;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (sweep->only[middle] < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = lower_bound(sweep->only_count, i, sweep->only[i] < address);
 	return low < sweep->only_count && sweep->only[low] == address;
 }
 

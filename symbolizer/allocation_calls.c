@@ -17,77 +17,47 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../src/base/hash.h"
+#include "../src/base/hash_table.h"
+#include "../src/base/mem.h"
 #include "flow/flow_calls.h"
 #include "flow/flow_code.h"
 #include "module.h"
 
-enum callee_answer { UNKNOWN, NO, YES };
-
-/* Invariant: room is 0 or a power of two, and at least twice count. */
-struct targets {
-	struct target {
-		uint64_t vaddr;
-		uint8_t answer; /* UNKNOWN: a free slot */
-	} *at;
-	size_t count, room;
+/* Targets of calls that were asked about. */
+struct call_target {
+	uint64_t vaddr;
+	bool allocates;
+};
+struct call_targets {
+	VEC(struct call_target) all;
+	struct hash_table table; /* by vaddr */
 };
 
-static struct target *slot_of(const struct targets *targets, uint64_t vaddr)
-{
-	size_t at = (size_t)((vaddr * 0x9e3779b97f4a7c15ull) >> 24);
-
-	for (;; at++) {
-		struct target *target = &targets->at[at & (targets->room - 1)];
-
-		if (target->answer == UNKNOWN || target->vaddr == vaddr)
-			return target;
-	}
-}
-
-static bool grow(struct targets *targets)
-{
-	struct targets larger = { .count = targets->count,
-				  .room = targets->room ? targets->room * 2 : 1024 };
-
-	larger.at = calloc(larger.room, sizeof(*larger.at));
-	if (!larger.at)
-		return false;
-	for (size_t i = 0; i < targets->room; i++)
-		if (targets->at[i].answer != UNKNOWN)
-			*slot_of(&larger, targets->at[i].vaddr) = targets->at[i];
-	free(targets->at);
-	*targets = larger;
-	return true;
-}
-
-static enum callee_answer is_allocation(const struct flow_code *code, uint64_t vaddr, bool slot)
+static bool is_allocation(const struct flow_code *code, uint64_t vaddr, bool slot)
 {
 	struct flow_callee callee =
 				   slot ? flow_callee_in(code, vaddr) : flow_callee_at(code, vaddr),
 			   further;
 
-	if (flow_is_allocation(callee.symbol))
-		return YES;
-	return callee.vaddr && flow_jumps_to(code, callee.vaddr, &further) &&
-			       flow_is_allocation(further.symbol)
-		       ? YES
-		       : NO;
+	return flow_is_allocation(callee.symbol) ||
+	       (callee.vaddr && flow_jumps_to(code, callee.vaddr, &further) &&
+		flow_is_allocation(further.symbol));
 }
 
-static bool allocates(const struct flow_code *code, struct targets *targets, uint64_t vaddr,
+static bool allocates(const struct flow_code *code, struct call_targets *targets, uint64_t vaddr,
 		      bool slot)
 {
-	struct target *target;
+	uint64_t hash = hash_mix(vaddr);
+	uint32_t at = hash_table_find(&targets->table, hash, i, targets->all.at[i].vaddr == vaddr);
+	bool answer;
 
-	if (targets->count * 2 >= targets->room && !grow(targets))
-		return false;
-	target = slot_of(targets, vaddr);
-	if (target->answer == UNKNOWN) {
-		target->vaddr = vaddr;
-		target->answer = is_allocation(code, vaddr, slot);
-		targets->count++;
-	}
-	return target->answer == YES;
+	if (at != HASH_NONE)
+		return targets->all.at[at].allocates;
+	answer = is_allocation(code, vaddr, slot);
+	hash_table_add(&targets->table, hash, (uint32_t)targets->all.count);
+	*vec_push(&targets->all) = (struct call_target){ vaddr, answer };
+	return answer;
 }
 
 static int32_t distance_at(const uint8_t *bytes)
@@ -101,7 +71,7 @@ static int32_t distance_at(const uint8_t *bytes)
 void sym_allocation_calls(struct sym_module *module, sym_call_fn *each, void *context)
 {
 	struct flow_code code = { &module->file, &module->relocs, NULL };
-	struct targets targets = { 0 };
+	struct call_targets targets = { 0 };
 
 	if (module->info.state != SYM_OK)
 		return;
@@ -130,5 +100,6 @@ void sym_allocation_calls(struct sym_module *module, sym_call_fn *each, void *co
 				each(context, ret);
 		}
 	}
-	free(targets.at);
+	free(targets.all.at);
+	hash_table_deinit(&targets.table);
 }

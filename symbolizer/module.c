@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../src/base/hash.h"
 #include "elf/debugfile.h"
 #include "elf/fetch.h"
 #include "module.h"
@@ -70,8 +71,9 @@ static void module_destroy(struct sym_module *module)
 	binary_close(&module->file);
 	binary_close(&module->debug);
 	binary_close(&module->embedded);
-	free(module->cache.entries);
-	free(module->cache.frames);
+	free(module->cache.entries.at);
+	hash_table_deinit(&module->cache.table);
+	free(module->cache.frames.at);
 	free(module->path);
 	free(module->debug_path);
 	free(module->note);
@@ -425,60 +427,14 @@ static size_t look_up(struct sym_module *module, uint64_t vaddr, struct sym_fram
 	return count;
 }
 
-static size_t hash_of(uint64_t vaddr)
-{
-	return (size_t)((vaddr * 0x9e3779b97f4a7c15ull) >> 20);
-}
-
-static struct frames_entry *cache_slot(struct frames_cache *cache, uint64_t vaddr)
-{
-	size_t at = hash_of(vaddr);
-
-	for (;; at++) {
-		struct frames_entry *entry = &cache->entries[at & (cache->entry_room - 1)];
-
-		if (!entry->used || entry->vaddr == vaddr)
-			return entry;
-	}
-}
-
-static bool cache_grow(struct frames_cache *cache)
-{
-	struct frames_cache larger = *cache;
-
-	larger.entry_room = cache->entry_room ? cache->entry_room * 2 : 256;
-	larger.entries = calloc(larger.entry_room, sizeof(*larger.entries));
-	if (!larger.entries)
-		return false;
-	for (size_t i = 0; i < cache->entry_room; i++)
-		if (cache->entries[i].used)
-			*cache_slot(&larger, cache->entries[i].vaddr) = cache->entries[i];
-	free(cache->entries);
-	*cache = larger;
-	return true;
-}
-
-/* Remembers an answer; without memory it will be worked out again. */
 static void cache_add(struct frames_cache *cache, uint64_t vaddr, const struct sym_frame *frames,
 		      size_t count)
 {
-	if (cache->entry_count * 2 >= cache->entry_room && !cache_grow(cache))
-		return;
-	if (cache->frame_room - cache->frame_count < count) {
-		size_t room = (cache->frame_room + count) * 2 + 64;
-		struct sym_frame *larger = reallocarray(cache->frames, room, sizeof(*larger));
-
-		if (!larger)
-			return;
-		cache->frames = larger;
-		cache->frame_room = room;
-	}
+	hash_table_add(&cache->table, hash_mix(vaddr), (uint32_t)cache->entries.count);
+	*vec_push(&cache->entries) =
+		(struct frames_entry){ vaddr, (uint32_t)cache->frames.count, (uint32_t)count };
 	for (size_t i = 0; i < count; i++)
-		cache->frames[cache->frame_count + i] = frames[i];
-	*cache_slot(cache, vaddr) =
-		(struct frames_entry){ vaddr, (uint32_t)cache->frame_count, (uint32_t)count, true };
-	cache->frame_count += count;
-	cache->entry_count++;
+		*vec_push(&cache->frames) = frames[i];
 }
 
 size_t sym_frames(struct sym_module *module, uint64_t vaddr, struct sym_frame *out, size_t room)
@@ -489,15 +445,17 @@ size_t sym_frames(struct sym_module *module, uint64_t vaddr, struct sym_frame *o
 
 	if (module->info.state != SYM_OK || !room)
 		return 0;
-	if (cache->entry_room) {
-		const struct frames_entry *entry = cache_slot(cache, vaddr);
 
-		if (entry->used) {
-			count = entry->count < room ? entry->count : room;
-			for (size_t i = 0; i < count; i++)
-				out[i] = cache->frames[entry->first + i];
-			return count;
-		}
+	uint32_t known = hash_table_find(&cache->table, hash_mix(vaddr), i,
+					 cache->entries.at[i].vaddr == vaddr);
+
+	if (known != HASH_NONE) {
+		const struct frames_entry *entry = &cache->entries.at[known];
+
+		count = entry->count < room ? entry->count : room;
+		for (size_t i = 0; i < count; i++)
+			out[i] = cache->frames.at[entry->first + i];
+		return count;
 	}
 	count = look_up(module, vaddr, frames);
 	cache_add(cache, vaddr, frames, count);

@@ -7,6 +7,8 @@
 #ifndef SHINY_SYM_MODULE_H
 #define SHINY_SYM_MODULE_H
 
+#include "../src/base/hash_table.h"
+#include "../src/base/mem.h"
 #include "infer/containers.h"
 #include "dwarf/debug_frames.h"
 #include "elf/binary.h"
@@ -20,15 +22,13 @@ struct frames_entry {
 	uint64_t vaddr;
 	uint32_t first; /* in the module's frames */
 	uint32_t count;
-	bool used;
 };
 
-/* Invariant: entry_room is 0 or a power of two, and at least twice entry_count. */
+/* Frames that were asked for. */
 struct frames_cache {
-	struct frames_entry *entries;
-	size_t entry_count, entry_room;
-	struct sym_frame *frames;
-	size_t frame_count, frame_room;
+	VEC(struct frames_entry) entries;
+	struct hash_table table; /* of entries, by vaddr */
+	VEC(struct sym_frame) frames;
 };
 
 struct sym_module {

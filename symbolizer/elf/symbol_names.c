@@ -16,68 +16,38 @@ static uint32_t hash_of(const char *text)
 	return hash ^ hash >> 15;
 }
 
-static bool grow(struct names *names)
-{
-	size_t count = names->bucket_count ? names->bucket_count * 2 : 1024;
-	struct symbol_name **buckets = calloc(count, sizeof(*buckets));
-
-	if (!buckets)
-		return names->bucket_count != 0;
-	for (size_t i = 0; i < names->bucket_count; i++)
-		for (struct symbol_name *name = names->buckets[i], *next; name; name = next) {
-			next = name->next;
-			name->next = buckets[name->hash & (count - 1)];
-			buckets[name->hash & (count - 1)] = name;
-		}
-	free(names->buckets);
-	names->buckets = buckets;
-	names->bucket_count = count;
-	return true;
-}
-
 void names_deinit(struct names *names)
 {
-	for (size_t i = 0; i < names->bucket_count; i++)
-		for (struct symbol_name *name = names->buckets[i], *next; name; name = next) {
-			next = name->next;
-			free(name);
-		}
-	free(names->buckets);
-	memset(names, 0, sizeof(*names));
+	for (size_t i = 0; i < names->all.count; i++)
+		free(names->all.at[i]);
+	free(names->all.at);
+	hash_table_deinit(&names->table);
+	*names = (struct names){ 0 };
 }
 
-/* The one entry with this text; NULL without memory. */
+/* The one entry with this text. */
 static struct symbol_name *names_get(struct names *names, const char *text)
 {
 	uint32_t hash = hash_of(text);
+	uint32_t at =
+		hash_table_find(&names->table, hash, i, !strcmp(names->all.at[i]->text, text));
+	size_t bytes;
+	struct symbol_name *name;
 
-	if (names->bucket_count)
-		for (struct symbol_name *name = names->buckets[hash & (names->bucket_count - 1)];
-		     name; name = name->next)
-			if (name->hash == hash && !strcmp(name->text, text))
-				return name;
-	if (names->count >= names->bucket_count * 2 && !grow(names))
-		return NULL;
-
-	size_t bytes = strlen(text) + 1;
-	struct symbol_name *name = malloc(sizeof(*name) + bytes);
-
-	if (!name)
-		return NULL;
-	memcpy(name->text, text, bytes);
-	name->hash = hash;
+	if (at != HASH_NONE)
+		return names->all.at[at];
+	bytes = strlen(text) + 1;
+	name = mem_alloc(sizeof(*name) + bytes);
 	name->demangled = NULL;
-	name->next = names->buckets[hash & (names->bucket_count - 1)];
-	names->buckets[hash & (names->bucket_count - 1)] = name;
-	names->count++;
+	memcpy(name->text, text, bytes);
+	hash_table_add(&names->table, hash, (uint32_t)names->all.count);
+	*vec_push(&names->all) = name;
 	return name;
 }
 
 const char *names_text(struct names *names, const char *text)
 {
-	struct symbol_name *name = text ? names_get(names, text) : NULL;
-
-	return name ? name->text : NULL;
+	return text ? names_get(names, text)->text : NULL;
 }
 
 const char *names_demangled(struct names *names, const char *text)
@@ -89,9 +59,7 @@ const char *names_demangled(struct names *names, const char *text)
 	if (!name->demangled) {
 		char *readable = demangle_symbol(name->text);
 
-		name->demangled = readable ? names_text(names, readable) : NULL;
-		if (!name->demangled)
-			name->demangled = name->text;
+		name->demangled = readable ? names_text(names, readable) : name->text;
 		free(readable);
 	}
 	return name->demangled;

@@ -12,22 +12,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../src/base/hash_table.h"
+#include "../../src/base/mem.h"
+
 struct symbol_name {
-	struct symbol_name *next; /* in its bucket */
 	const char *demangled; /* NULL: not asked yet */
-	uint32_t hash;
 	char text[];
 };
 
-/* Invariant: bucket_count is 0 or a power of two, and at least count / 2. */
-struct names {
-	struct symbol_name **buckets;
-	size_t bucket_count, count;
+struct names { /* zeroed: empty */
+	VEC(struct symbol_name *) all;
+	struct hash_table table; /* by text */
 };
 
 void names_deinit(struct names *names);
 
-/* The one copy of `text`; NULL for NULL, or without memory. */
+/* The one copy of `text`; NULL for NULL. */
 const char *names_text(struct names *names, const char *text);
 
 /* Demangled (Itanium, Rust), or the name itself. NULL for NULL. */

@@ -19,10 +19,13 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "../../src/base/lower_bound.h"
 #include "../../src/base/cleanup.h"
-#include "../elf/cache_file.h"
+#include "../../src/base/hash.h"
+#include "../../src/base/hash_table.h"
+#include "../../src/base/lower_bound.h"
+#include "../../src/base/mem.h"
 #include "../elf/binary.h"
+#include "../elf/cache_file.h"
 
 #define MAGIC UINT64_C(0x315459546e696853) /* "ShinTYT1" */
 /* Counts up when the format changes, or when what answers mean does. Keeping what other builds of
@@ -57,13 +60,13 @@ enum {
 
 struct cache_cell {
 	uint64_t ret;
-	struct site_answer *answer; /* NULL: empty */
+	struct site_answer *answer;
 };
 
 /* What the const functions change: answers come out of the file when they are asked for. */
 struct cache_table {
-	struct cache_cell *cells; /* open addressing */
-	size_t room, count; /* room is 0 or a power of two, and at least 2 * count */
+	VEC(struct cache_cell) cells;
+	struct hash_table by_ret;
 };
 
 struct type_cache {
@@ -83,52 +86,25 @@ struct type_cache {
 
 /* ---- in memory ---- */
 
-static struct cache_cell *cell_of(const struct cache_table *table, uint64_t ret)
-{
-	size_t at = (size_t)((ret * UINT64_C(0x9e3779b97f4a7c15)) >> 24);
-
-	while (table->cells[at & (table->room - 1)].answer &&
-	       table->cells[at & (table->room - 1)].ret != ret)
-		at++;
-	return &table->cells[at & (table->room - 1)];
-}
-
 static struct site_answer *table_get(const struct cache_table *table, uint64_t ret)
 {
-	return table->room ? cell_of(table, ret)->answer : NULL;
-}
+	uint32_t at =
+		hash_table_find(&table->by_ret, hash_mix(ret), i, table->cells.at[i].ret == ret);
 
-static bool table_grow(struct cache_table *table)
-{
-	struct cache_table larger = { .room = table->room ? table->room * 2 : 256,
-				      .count = table->count };
-
-	larger.cells = calloc(larger.room, sizeof(*larger.cells));
-	if (!larger.cells)
-		return false;
-	for (size_t i = 0; i < table->room; i++)
-		if (table->cells[i].answer)
-			*cell_of(&larger, table->cells[i].ret) = table->cells[i];
-	free(table->cells);
-	*table = larger;
-	return true;
+	return at == HASH_NONE ? NULL : table->cells.at[at].answer;
 }
 
 static struct site_answer *table_put(struct cache_table *table, uint64_t ret,
 				     const struct site_answer *answer)
 {
-	struct site_answer *copy;
-	struct cache_cell *cell;
+	struct site_answer *copy = table_get(table, ret);
 
-	if ((table->count + 1) * 2 > table->room && !table_grow(table))
-		return NULL;
-	cell = cell_of(table, ret);
-	copy = cell->answer ? cell->answer : malloc(sizeof(*copy));
-	if (!copy)
-		return NULL;
+	if (!copy) {
+		copy = mem_alloc(sizeof(*copy));
+		hash_table_add(&table->by_ret, hash_mix(ret), (uint32_t)table->cells.count);
+		*vec_push(&table->cells) = (struct cache_cell){ ret, copy };
+	}
 	*copy = *answer;
-	table->count += !cell->answer;
-	*cell = (struct cache_cell){ ret, copy };
 	return copy;
 }
 
@@ -261,92 +237,37 @@ struct cache_text {
 	uint32_t position;
 };
 struct cache_writer {
-	uint8_t *body;
-	size_t bytes, room;
-	char *strings;
-	size_t string_bytes, string_room;
-	struct cache_text *texts; /* where each is; by pointer, since they are interned */
-	size_t text_count, text_room;
-	bool failed;
+	VEC(uint8_t) body;
+	VEC(char) strings;
+	VEC(struct cache_text) texts; /* where each is; by pointer, since they are interned */
+	struct hash_table text_table;
 };
-
-static bool make_room(void *pointer, size_t *room, size_t needed, size_t each)
-{
-	void **at = pointer, *more;
-	size_t larger = *room ? *room : 1024;
-
-	while (larger < needed)
-		larger *= 2;
-	if (larger == *room)
-		return true;
-	more = reallocarray(*at, larger, each);
-	if (!more)
-		return false;
-	*at = more;
-	*room = larger;
-	return true;
-}
 
 static void put(struct cache_writer *w, uint64_t value, size_t bytes)
 {
-	if (w->failed || !make_room(&w->body, &w->room, w->bytes + bytes, 1)) {
-		w->failed = true;
-		return;
-	}
-	memcpy(w->body + w->bytes, &value, bytes);
-	w->bytes += bytes;
-}
-
-static struct cache_text *text_slot(const struct cache_writer *w, const char *text)
-{
-	size_t at = (size_t)(((uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15)) >> 24);
-
-	while (w->texts[at & (w->text_room - 1)].at && w->texts[at & (w->text_room - 1)].at != text)
-		at++;
-	return &w->texts[at & (w->text_room - 1)];
-}
-
-static bool grow_texts(struct cache_writer *w)
-{
-	struct cache_writer larger = { .text_room = w->text_room ? w->text_room * 2 : 1024 };
-
-	larger.texts = calloc(larger.text_room, sizeof(*larger.texts));
-	if (!larger.texts)
-		return false;
-	for (size_t i = 0; i < w->text_room; i++)
-		if (w->texts[i].at)
-			*text_slot(&larger, w->texts[i].at) = w->texts[i];
-	free(w->texts);
-	w->texts = larger.texts;
-	w->text_room = larger.text_room;
-	return true;
+	for (size_t i = 0; i < bytes; i++)
+		*vec_push(&w->body) = (uint8_t)(value >> 8 * i);
 }
 
 static void put_text(struct cache_writer *w, const char *text)
 {
-	size_t bytes = text ? strlen(text) + 1 : 0;
-	struct cache_text *slot;
+	uint64_t hash = hash_mix((uintptr_t)text);
+	uint32_t at;
 
 	if (!text) {
 		put(w, 0, 4);
 		return;
 	}
-	if (w->text_count * 2 >= w->text_room && !grow_texts(w)) {
-		w->failed = true;
-		return;
+	at = hash_table_find(&w->text_table, hash, i, w->texts.at[i].at == text);
+	if (at == HASH_NONE) {
+		at = (uint32_t)w->texts.count;
+		hash_table_add(&w->text_table, hash, at);
+		*vec_push(&w->texts) = (struct cache_text){ text, (uint32_t)w->strings.count };
+		do
+			*vec_push(&w->strings) = *text;
+		while (*text++);
 	}
-	slot = text_slot(w, text);
-	if (!slot->at) {
-		if (!make_room(&w->strings, &w->string_room, w->string_bytes + bytes, 1)) {
-			w->failed = true;
-			return;
-		}
-		*slot = (struct cache_text){ text, (uint32_t)w->string_bytes };
-		memcpy(w->strings + w->string_bytes, text, bytes);
-		w->string_bytes += bytes;
-		w->text_count++;
-	}
-	put(w, slot->position, 4);
+	put(w, w->texts.at[at].position, 4);
 }
 
 static void encode(struct cache_writer *w, const struct site_answer *answer)
@@ -386,71 +307,75 @@ static int by_ret(const void *left, const void *right)
 	return (a->ret > b->ret) - (a->ret < b->ret);
 }
 
-/* All answers, of the file and new; what was in the file is taken out of it for that. NULL: no
- * memory. */
-static struct cache_cell *all_answers(struct type_cache *cache, size_t *count)
+/* Sorts all answers, new ones and those of the file, which are taken out of it for that. */
+static void sort_answers(struct type_cache *cache)
 {
-	struct cache_cell *all;
-	size_t n = 0;
-
 	for (uint32_t i = 0; i < cache->header.answers; i++)
 		type_cache_get(cache, cache->index[i].ret);
-	all = calloc(cache->table->count + 1, sizeof(*all));
-	for (size_t i = 0; all && i < cache->table->room; i++)
-		if (cache->table->cells[i].answer)
-			all[n++] = cache->table->cells[i];
-	if (all)
-		qsort(all, n, sizeof(*all), by_ret);
-	*count = n < ANSWERS_MAX ? n : ANSWERS_MAX;
-	return all;
+	if (cache->table->cells.count)
+		qsort(cache->table->cells.at, cache->table->cells.count,
+		      sizeof(*cache->table->cells.at), by_ret);
+	/* the table's indexes are wrong from now on: it is for the end */
+	hash_table_deinit(&cache->table->by_ret);
 }
 
-/* The bytes of the new file; NULL: no memory, or it would be too large. */
+/* Puts the pieces of the file together. */
+static uint8_t *join(struct file_header *header, const struct file_index *index,
+		     const struct cache_writer *w, size_t bytes)
+{
+	size_t first = sizeof(*header) + header->answers * sizeof(*index);
+	uint8_t *file = mem_alloc(bytes);
+
+	memcpy(file, header, sizeof(*header));
+	memcpy(file + sizeof(*header), index, header->answers * sizeof(*index));
+	if (w->body.count)
+		memcpy(file + first, w->body.at, w->body.count);
+	memcpy(file + first + w->body.count, w->strings.at, w->strings.count);
+	header->checksum = XXH3_64bits(file + offsetof(struct file_header, version),
+				       bytes - offsetof(struct file_header, version));
+	memcpy(file + offsetof(struct file_header, checksum), &header->checksum,
+	       sizeof(header->checksum));
+	return file;
+}
+
+/* The bytes of the new file; NULL: it would be too large. */
 static uint8_t *make_file(struct type_cache *cache, size_t *bytes)
 {
 	struct file_header header = { .magic = MAGIC,
 				      .version = VERSION,
 				      .build_id_bytes = (uint32_t)cache->build_id_bytes,
 				      .rules_hash = cache->rules_hash };
-	struct cache_writer w = { .failed = false };
+	struct cache_writer w = { 0 };
+	struct file_index *index;
 	uint8_t *file = NULL;
 	size_t count, first;
-	struct cache_cell *all = all_answers(cache, &count);
-	struct file_index *index = all ? calloc(count + 1, sizeof(*index)) : NULL;
 
-	w.failed = !index || !make_room(&w.strings, &w.string_room, 1, 1);
-	if (!w.failed)
-		w.strings[w.string_bytes++] = 0; /* position 0: no text */
+	sort_answers(cache);
+	count = cache->table->cells.count < ANSWERS_MAX ? cache->table->cells.count : ANSWERS_MAX;
+	index = mem_zero(count + 1, sizeof(*index));
 	first = sizeof(header) + count * sizeof(*index);
-	for (size_t i = 0; i < count && !w.failed; i++) {
-		index[i] =
-			(struct file_index){ .ret = all[i].ret, .at = (uint32_t)(first + w.bytes) };
-		encode(&w, all[i].answer);
-		w.failed |= first + w.bytes + w.string_bytes > FILE_MAX;
+	*vec_push(&w.strings) = 0; /* position 0: no text */
+	*bytes = 0;
+	for (size_t i = 0; i < count && *bytes <= FILE_MAX; i++) {
+		const struct cache_cell *cell = &cache->table->cells.at[i];
+
+		index[i] = (struct file_index){ .ret = cell->ret,
+						.at = (uint32_t)(first + w.body.count) };
+		encode(&w, cell->answer);
+		*bytes = first + w.body.count + w.strings.count;
 	}
-	if (!w.failed) {
-		*bytes = first + w.bytes + w.string_bytes;
-		file = malloc(*bytes);
-	}
-	if (file) {
+	*bytes = first + w.body.count + w.strings.count;
+	if (*bytes <= FILE_MAX) {
 		memcpy(header.build_id, cache->build_id, cache->build_id_bytes);
 		header.answers = (uint32_t)count;
-		header.strings = (uint32_t)w.string_bytes;
-		memcpy(file, &header, sizeof(header));
-		memcpy(file + sizeof(header), index, count * sizeof(*index));
-		if (w.bytes)
-			memcpy(file + first, w.body, w.bytes);
-		memcpy(file + first + w.bytes, w.strings, w.string_bytes);
-		header.checksum = XXH3_64bits(file + offsetof(struct file_header, version),
-					      *bytes - offsetof(struct file_header, version));
-		memcpy(file + offsetof(struct file_header, checksum), &header.checksum,
-		       sizeof(header.checksum));
+		header.strings = (uint32_t)w.strings.count;
+		file = join(&header, index, &w, *bytes);
 	}
-	free(all);
 	free(index);
-	free(w.body);
-	free(w.strings);
-	free(w.texts);
+	free(w.body.at);
+	free(w.strings.at);
+	free(w.texts.at);
+	hash_table_deinit(&w.text_table);
 	return file;
 }
 
@@ -468,14 +393,9 @@ static void save(struct type_cache *cache)
 struct type_cache *type_cache_open(const char *directory, const uint8_t *build_id,
 				   size_t build_id_bytes, uint64_t rules_hash, struct names *names)
 {
-	struct type_cache *cache = calloc(1, sizeof(*cache));
+	struct type_cache *cache = mem_zero(1, sizeof(*cache));
 
-	if (cache)
-		cache->table = calloc(1, sizeof(*cache->table));
-	if (!cache || !cache->table) {
-		free(cache);
-		return NULL;
-	}
+	cache->table = mem_zero(1, sizeof(*cache->table));
 	cache->names = names;
 	cache->rules_hash = rules_hash;
 	cache->build_id_bytes = build_id_bytes <= BINARY_BUILD_ID_MAX ? build_id_bytes : 0;
@@ -494,9 +414,10 @@ void type_cache_close(struct type_cache *cache)
 		return;
 	if (cache->path && cache->added)
 		save(cache);
-	for (size_t i = 0; i < cache->table->room; i++)
-		free(cache->table->cells[i].answer);
-	free(cache->table->cells);
+	for (size_t i = 0; i < cache->table->cells.count; i++)
+		free(cache->table->cells.at[i].answer);
+	free(cache->table->cells.at);
+	hash_table_deinit(&cache->table->by_ret);
 	free(cache->table);
 	free(cache->data);
 	free(cache->path);
@@ -517,10 +438,8 @@ const struct site_answer *type_cache_get(const struct type_cache *cache, uint64_
 const struct site_answer *type_cache_put(struct type_cache *cache, uint64_t ret,
 					 const struct site_answer *answer)
 {
-	const struct site_answer *kept = table_put(cache->table, ret, answer);
-
-	cache->added += kept != NULL;
-	return kept;
+	cache->added++;
+	return table_put(cache->table, ret, answer);
 }
 
 void type_cache_info(const struct type_cache *cache, struct type_cache_info *out)

@@ -23,7 +23,7 @@
 struct type_cache;
 
 /* `directory` NULL: $XDG_CACHE_HOME/shiny, else ~/.cache/shiny; without a home or build-id: memory
- * only. NULL: no memory. */
+ * only. */
 struct type_cache *type_cache_open(const char *directory, const uint8_t *build_id,
 				   size_t build_id_bytes, uint64_t rules_hash, struct names *names);
 /* Writes what is new and frees. A file that can't be written is not an error: the next time is
@@ -32,7 +32,7 @@ void type_cache_close(struct type_cache *cache); /* accepts NULL */
 
 /* NULL: not there. Valid until type_cache_close(). */
 const struct site_answer *type_cache_get(const struct type_cache *cache, uint64_t ret);
-/* Keeps a copy; the result as type_cache_get(). NULL: no memory. */
+/* Keeps a copy; the result as type_cache_get(). */
 const struct site_answer *type_cache_put(struct type_cache *cache, uint64_t ret,
 					 const struct site_answer *answer);
 

@@ -16,6 +16,7 @@
 
 #include "../../src/base/cleanup.h"
 #include "../../src/base/hash.h"
+#include "../../src/base/hash_table.h"
 #include "../../src/base/mem.h"
 #include "../elf/debugfile.h"
 
@@ -31,9 +32,9 @@ struct inlined_walk {
 	const struct binary *file;
 	ctor_inlined_fn *each;
 	void *context;
-	struct inlined_origin *origins; /* abstract instances, and declarations without a mangled
-	                                 * name; open addressing; room is a power of two, or 0 */
-	size_t origin_room, origin_count;
+	/* abstract instances, and declarations without a mangled name */
+	VEC(struct inlined_origin) origins;
+	struct hash_table origin_table; /* by DIE */
 	VEC(char *) names;
 };
 
@@ -47,30 +48,19 @@ static const char *linkage_name(Dwarf_Die *die)
 	return NULL;
 }
 
-static struct inlined_origin *origin_slot(const struct inlined_walk *w, const char *die)
+/* NULL: not known. */
+static struct inlined_origin *find_origin(const struct inlined_walk *w, const char *die)
 {
-	size_t i = hash_mix((uintptr_t)die) & (w->origin_room - 1);
+	uint32_t at = hash_table_find(&w->origin_table, hash_mix((uintptr_t)die), i,
+				      w->origins.at[i].die == die);
 
-	while (w->origins[i].die && w->origins[i].die != die)
-		i = (i + 1) & (w->origin_room - 1);
-	return &w->origins[i];
+	return at == HASH_NONE ? NULL : &w->origins.at[at];
 }
 
-/* The slot of a DIE; its `die` is set by the caller. */
-static struct inlined_origin *make_room(struct inlined_walk *w, const char *die)
+static void add_origin(struct inlined_walk *w, const char *die, struct ctor_inlined function)
 {
-	if ((w->origin_count + 1) * 2 > w->origin_room) {
-		struct inlined_origin *old = w->origins;
-		size_t room = w->origin_room;
-
-		w->origin_room = room ? room * 2 : 1024;
-		w->origins = mem_zero(w->origin_room, sizeof(*w->origins));
-		for (size_t i = 0; i < room; i++)
-			if (old[i].die)
-				*origin_slot(w, old[i].die) = old[i];
-		free(old);
-	}
-	return origin_slot(w, die);
+	hash_table_add(&w->origin_table, hash_mix((uintptr_t)die), (uint32_t)w->origins.count);
+	*vec_push(&w->origins) = (struct inlined_origin){ die, function };
 }
 
 static struct ctor_inlined function_of(struct inlined_walk *w, Dwarf_Die *die)
@@ -79,29 +69,31 @@ static struct ctor_inlined function_of(struct inlined_walk *w, Dwarf_Die *die)
 	Dwarf_Attribute attribute;
 	Dwarf_Die declaration;
 
-	if (!none.mangled && w->origin_count &&
-	    dwarf_attr_integrate(die, DW_AT_specification, &attribute) &&
-	    dwarf_formref_die(&attribute, &declaration))
-		return origin_slot(w, declaration.addr)->function;
+	if (!none.mangled && dwarf_attr_integrate(die, DW_AT_specification, &attribute) &&
+	    dwarf_formref_die(&attribute, &declaration)) {
+		const struct inlined_origin *known = find_origin(w, declaration.addr);
+
+		if (known)
+			return known->function;
+	}
 	return none;
 }
 
 static struct ctor_inlined function_of_origin(struct inlined_walk *w, Dwarf_Die *inlined)
 {
 	struct ctor_inlined function = { .mangled = NULL };
+	const struct inlined_origin *known;
 	Dwarf_Attribute attribute;
-	struct inlined_origin *slot;
 	Dwarf_Die origin;
 
 	if (!dwarf_attr(inlined, DW_AT_abstract_origin, &attribute) ||
 	    !dwarf_formref_die(&attribute, &origin))
 		return function;
-	slot = make_room(w, origin.addr);
-	if (slot->die)
-		return slot->function;
+	known = find_origin(w, origin.addr);
+	if (known)
+		return known->function;
 	function = function_of(w, &origin);
-	w->origin_count++;
-	*slot = (struct inlined_origin){ origin.addr, function };
+	add_origin(w, origin.addr, function);
 	return function;
 }
 
@@ -134,12 +126,14 @@ static void collect(struct inlined_walk *w, Dwarf_Die *die, char *scope, unsigne
 				   (name[0] == '~' ||
 				    (!strncmp(name, class, bytes) && !name[bytes])) &&
 				   !linkage_name(&child)) {
-				struct inlined_origin *slot = make_room(w, child.addr);
+				struct ctor_inlined function = { .class = scope,
+								 .destroys = name[0] == '~' };
+				struct inlined_origin *known = find_origin(w, child.addr);
 
-				w->origin_count += !slot->die;
-				*slot = (struct inlined_origin){
-					child.addr, { .class = scope, .destroys = name[0] == '~' }
-				};
+				if (known)
+					known->function = function;
+				else
+					add_origin(w, child.addr, function);
 				used = true;
 			}
 		} while (!dwarf_siblingof(&child, &child) && (const char *)child.addr > before);
@@ -246,7 +240,8 @@ bool ctor_inlined_each(const struct binary *file, const char *path, ctor_inlined
 	for (size_t i = 0; i < w.names.count; i++)
 		free(w.names.at[i]);
 	free(w.names.at);
-	free(w.origins);
+	free(w.origins.at);
+	hash_table_deinit(&w.origin_table);
 	if (dwarf)
 		dwarf_end(dwarf);
 	if (alternate)

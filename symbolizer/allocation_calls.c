@@ -3,16 +3,16 @@
  * allocation_calls.c: the calls of allocation functions in a file, found without running it
  * (sym_allocation_calls).
  *
- * There are two encodings of them: E8 with a distance, to a function or a PLT stub, and FF 15 with
- * a distance to a slot that the loader fills (-fno-plt). Any byte of the text may be the start of
- * one, and decoding a hundred megabytes from the first byte on to know for sure would take seconds
- * and still go astray behind data in the text. So every E8 and FF 15 is looked at, and only one
- * whose target is an allocation function counts: five random bytes that mean one of a dozen
- * addresses are not found in practice, and would only cost an answer that nobody asks for. What a
- * target is, is asked once and remembered, since a file has far fewer functions than calls.
+ * Such a call has two encodings: E8 with a distance, to a function or a PLT stub, and FF 15 with a
+ * distance to a slot that the loader fills (-fno-plt). Any byte of the text may start one. Decoding
+ * a hundred megabytes from the first byte on takes seconds, and goes wrong behind data in the text.
+ * So this looks at every E8 and FF 15, and counts those with an allocation function as their
+ * target. Five random bytes hardly ever mean one of a dozen addresses, and such a find costs only
+ * an answer that nobody asks for. The answer for a target is kept: a file has far fewer functions
+ * than calls.
  *
- * Wrappers (functions that only jump on to an allocation function) count as one. Callers of
- * functions that allocate and return the block are found when a program runs: their stacks say so.
+ * Wrappers that only jump on to an allocation function count as one. Callers of functions that
+ * allocate and return the block are found at run time, from their stacks.
  */
 #include <stdlib.h>
 #include <string.h>

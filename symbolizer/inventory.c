@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * inventory.c: what there is of a module, and what its call sites would say (sym_module_inventory,
+ * inventory.c: what is known of a module, and what its call sites would say (sym_module_inventory,
  * sym_site_outlook).
  */
 #include <stdio.h>

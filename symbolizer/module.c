@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * module.c: the room's door: contexts, modules, and what is remembered of them.
+ * module.c: contexts, modules, and the memory of their answers.
  *
- * A module opens in microseconds: the file is mapped and its headers are read. Symbol tables, DWARF
- * and relocations are read when the first question needs them. Answers are kept, because the same
- * call sites and vtables are asked for again and again, and because the DWARF behind them may be
- * closed to keep within its budget (debug_units.c).
+ * A module opens in microseconds: the file is mapped and its headers are read. The first question
+ * that needs symbol tables, DWARF or relocations reads them. Answers are kept: callers ask for the
+ * same call sites and vtables again and again, and the DWARF behind them may be closed to stay
+ * within its budget (debug_units.c).
  */
 #define _GNU_SOURCE /* memmem */
 

@@ -3,11 +3,10 @@
  * object_kind.c: the type of a kind of garbage-collected objects, from what stands for the kind in
  * the executable.
  *
- * Runs: sidecar, CLI. Signals: no. Allocates: yes. Threads: one a context.
- *
- * The probe has read the names out of the executable; its result is cached, since the recording
- * could not have seen such objects without it. A kind whose objects name themselves is called what
- * its class answers (as in DevTools); where that isn't a constant it has a label here.
+ * The probe reads the names out of the executable. Its result is in the cache, because the
+ * recording needs it to see such objects at all. Where the objects of a kind name themselves, the
+ * kind gets the name that its class answers, as in DevTools; where that isn't a constant, it gets a
+ * label.
  */
 #include <inttypes.h>
 #include <stdio.h>

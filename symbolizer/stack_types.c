@@ -3,15 +3,14 @@
  * stack_types.c: the type that a call site gives its blocks: cached answers of return addresses,
  * put together along a stack.
  *
- * An answer (site_type.h) belongs to one return address of one file and holds for ever, as long as
- * three things stay what they are: the file, by its build-id; the rules, those written down as well
- * as those that are code; and the debug information, which may have been installed since. The
- * cache's key has all three: code counts by the build-id of the program that is running, debug
- * information by the path, size and time of its file. Not covered: .dwo and .dwp files that come or
- * go while the file that names them stays the same.
+ * An answer (site_answer.h) belongs to one return address of one file. It stays valid while three
+ * things stay the same: the file, by its build-id; the rules, written down or in code; and the
+ * debug information, which may be installed later. The cache's key has all three: code counts by
+ * the build-id of the running program, debug information by the path, size and time of its file.
+ * Not covered: .dwo and .dwp files that come or go while the file that names them stays the same.
  *
- * A call stack is asked from the inside outwards, and goes on while an answer says that its
- * function hands the pointer on as it got it (malloc wrappers), SYM_CLIMB_MAX callers at most.
+ * A stack is asked from the inside outwards, as long as an answer says that its function hands the
+ * pointer to its caller unchanged (malloc wrappers), SYM_CLIMB_MAX callers at most.
  */
 #include <inttypes.h>
 #include <stdio.h>

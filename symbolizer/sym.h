@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sym.h: names for addresses in files. The only room that knows elfutils; none of its types come
- * out.
+ * sym.h: names and types for addresses in files. elfutils stays behind this header.
  *
  * Runs:      sidecar, CLI. Signals: no. Allocates: yes.
  * Threads:   one context is used by one thread at a time.
@@ -38,8 +37,8 @@ SHINY_MUST_CHECK struct shiny_err *sym_create(const struct sym_options *options,
 void sym_destroy(struct sym *sym); /* accepts NULL */
 
 /*
- * Opens the ELF file that was mapped. A file that is gone, or whose build-id differs from the
- * recorded one, still gives a module: its state says so and every look-up answers "unknown".
+ * Opens the ELF file that was mapped. A file that is missing, or has another build-id than the
+ * recorded one, still gives a module: its state says so, and every look-up answers "unknown".
  * `build_id` may be NULL.
  */
 SHINY_MUST_CHECK struct shiny_err *sym_module_open(struct sym *sym, const char *path,
@@ -57,9 +56,9 @@ struct sym_module_info {
 const struct sym_module_info *sym_module_info(const struct sym_module *module);
 
 /*
- * What the first question to a module does: asks debuginfod servers for what isn't on this machine,
- * and completes the note (the package to install, units whose .dwo is missing). The information is
- * the final one afterwards.
+ * Asks debuginfod servers for files that this machine lacks, and completes the note (the package to
+ * install, units without their .dwo). The information is final afterwards. The first question to a
+ * module does this, too.
  */
 void sym_module_settle(struct sym_module *module);
 
@@ -143,7 +142,7 @@ struct sym_sizes {
 
 struct sym_type {
 	const char *type;      /* NULL: not known; a label where confidence says so */
-	const char *container; /* whose storage it is; NULL none */
+	const char *container; /* that owns the storage; NULL none */
 	uint64_t bytes;        /* sizeof(type); 0 unknown */
 	enum sym_rule rule;
 	enum sym_form form;
@@ -177,8 +176,8 @@ void sym_site_type(struct sym *sym, const struct sym_call *calls, size_t count, 
 
 enum { SYM_CLIMB_MAX = 4 }; /* so many of a stack's return addresses are asked */
 
-/* Works out and caches the answer of one return address ahead of time. True: the block is the
- * business of its caller, who is asked next. */
+/* Works out and caches the answer of one return address ahead of time. True: it is a
+ * wrapper, and its caller is asked next. */
 bool sym_site_warm(struct sym *sym, const struct sym_call *call);
 
 /* Where the function around a return address begins: from symbols, else from the table for

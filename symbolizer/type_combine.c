@@ -2,53 +2,60 @@
 /*
  * type_combine.c: what a block's site says (S), put together with what its vptr says (D).
  *
- * Two witnesses who can both be wrong, each in its own way. A vptr that was read in the middle of a
- * life names the class of what lies at the block's start: that is the block's class, unless the
- * block is a structure or an array that begins with such an object (the sizes tell, where the
- * class's is known), or memory that nobody has written since an earlier object (rare: allocators
- * write links there). Read young, it may be a base class's, whose constructor was running; read at
- * the free, it mostly is one, left by the destructors. A site's answer comes from code that runs
- * for every block, but may name a base class (its constructor was called, the derived one's was
- * inlined and does nothing), and has been checked against the sizes (site_type.c). Measured in
- * TYPES.md, sections 6 to 8 and 10.
+ * Both can be wrong, each in its own way. A vptr read in the middle of a life names the class at
+ * the block's start. That is the block's class, with two exceptions: the block is a structure or an
+ * array that begins with such an object (the sizes tell, where the class's size is known), or
+ * nobody has written the memory since an earlier object (rare: allocators write links there). Read
+ * young, a vptr may be that of a base class under construction; read at the free, it mostly is a
+ * base class's, left by the destructors. A site's answer comes from code that runs for every block,
+ * and agrees with the sizes (site_choose.c). But it may name a base class: its constructor was
+ * called, the derived one was inlined and does nothing.
  *
- * A D is settled, young or dying; it fits when all blocks have its class's size. Anything else that
- * S says than a label counts as S.
+ * A D is settled, young or dying; it fits when all blocks have its class's size. A label doesn't
+ * count as S.
  *
- *   S                          D                                             answer
- *   -------------------------  --------------------------------------------  ------------------------------------------------------
- *   any                        none                                          S
- *   any                        its vtable has no name                        S; without S its label
- *   any                        a construction vtable                         S; without S: D or derived, low
- *   any                        inside the object (offset to top)             S; without S a label
- *   none                       settled, fits                                 D, exact
- *   none                       settled, class size unknown                   D, medium; low where the sizes differ
- *   none                       young, fits or size unknown                   D, medium; low likewise
- *   none                       dying, fits or size unknown                   D or derived, low
- *   none                       other size                                    label "starts with D"; blocks too small for it: none
- *   a class, or derived        the same, settled                             S itself, exact, both
- *   a class, or derived        the same, young or dying                      S, both: no surer
- *   an array                   the same in the first word, larger blocks     S, both: no surer
- *   a class, of a symbol       the same, settled, fits                       S, exact, both
- *   a class, of a symbol       the same, otherwise                           S, at most medium; other size: as with none
- *   any                        the same but for a lambda in the name         S, both: no surer, for it may be another lambda
- *   any                        a base or first member of S                   S
- *   allocator, alloc_type      any                                           S
- *   any                        other size                                    S
- *   a class or derived         another, settled, fits                        D, exact
- *   a class or derived         another, settled, class size unknown          D, high
- *   a class or derived         another, young                                D, medium
- *   a class or derived         another, dying                                S, or D or derived where S is low
- *   constructor, store         another, settled, fits                        D, high: the derived one
- *   constructor, store         another, settled, size of D or S unknown      D, medium
- *   constructor, of a symbol   another, young or dying                       S, at most medium: which is the base can't be told
- *   array, buffer, node        another, settled, fits                        S if high; else D, medium
- *   other rules                another, settled, fits                        D, medium
- *   any                        another, otherwise                            S
+ *   S                         D                                         answer
+ *   ------------------------  ----------------------------------------  --------------------------
+ *   any                       none                                      S
+ *   any                       its vtable has no name                    S; without S its label
+ *   any                       a construction vtable                     S; without S: D or derived,
+ *                                                                         low
+ *   any                       inside the object (offset to top)         S; without S a label
+ *   none                      settled, fits                             D, exact
+ *   none                      settled, class size unknown               D, medium; low where the
+ *                                                                         sizes differ
+ *   none                      young, fits or size unknown               D, medium; low likewise
+ *   none                      dying, fits or size unknown               D or derived, low
+ *   none                      other size                                label "starts with D";
+ *                                                                         blocks too small for it:
+ *                                                                         none
+ *   a class, or derived       the same, settled                         S itself, exact, both
+ *   a class, or derived       the same, young or dying                  S, both: no surer
+ *   an array                  the same in the first word, larger blocks  S, both: no surer
+ *   a class, of a symbol      the same, settled, fits                   S, exact, both
+ *   a class, of a symbol      the same, otherwise                       S, at most medium; other
+ *                                                                         size: as with none
+ *   any                       the same but for a lambda in the name     S, both: no surer, for it
+ *                                                                         may be another lambda
+ *   any                       a base or first member of S               S
+ *   allocator, alloc_type     any                                       S
+ *   any                       other size                                S
+ *   a class or derived        another, settled, fits                    D, exact
+ *   a class or derived        another, settled, class size unknown      D, high
+ *   a class or derived        another, young                            D, medium
+ *   a class or derived        another, dying                            S, or D or derived where S
+ *                                                                         is low
+ *   constructor, store        another, settled, fits                    D, high: the derived one
+ *   constructor, store        another, settled, size of D or S unknown  D, medium
+ *   constructor, of a symbol  another, young or dying                   S, at most medium: which is
+ *                                                                         the base can't be told
+ *   array, buffer, node       another, settled, fits                    S if high; else D, medium
+ *   other rules               another, settled, fits                    D, medium
+ *   any                       another, otherwise                        S
  *
- * Behind an array cookie (second word) D is the element: it fits when what is behind the cookie is
- * a multiple of it, a static type is exact there (new T[n] makes no derived ones), and so S wins
- * unless it is medium or less.
+ * Behind an array cookie (second word) D is the element. It fits when the bytes behind the cookie
+ * are a multiple of it. A static type is exact there, because new T[n] makes no derived objects: so
+ * S wins unless it is medium or less.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * debug_frames.c: function, file, line and inline chain of an address.
+ * debug_frames.c: see debug_frames.h.
  *
- * The innermost scope that covers an address (debug_units.c) gives the name of the first frame; the
- * line table gives its line; call_file and call_line of a scope give the place in the scope around
- * it.
+ * The innermost scope of an address names the first frame, and the line table gives its line. A
+ * scope's call_file and call_line give the place in the scope around it.
  */
 #include "debug_frames.h"
 

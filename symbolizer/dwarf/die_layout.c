@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * die_layout.c: where the bytes of a class go: bases, vptr, members, and what nobody uses.
+ * die_layout.c: see die_layout.h.
  *
- * A class's bases and members are sorted by their offset in bits. What lies between the end of what
- * came so far and the next one is a hole, what lies behind the last one is padding; less than a
- * byte of either is shown in bits. Members of class type are followed by their own rows, one
- * deeper; anonymous structs and unions too, with "" for a name. A class may put its first member
- * into the padding at the end of its base: nested padding is cut at where the next row around it
- * begins. Virtual bases have no fixed place and have no row. An empty base takes no bytes.
+ * Bases and members are sorted by their offset in bits. A gap in front of the next one is a hole,
+ * the rest behind the last one is padding; less than a byte of either is shown in bits. The rows of
+ * a member of class type follow it, one deeper; anonymous structs and unions too, with "" for a
+ * name. A class may put its first member into the padding at the end of its base: there, nested
+ * padding ends where the next row around it begins. Virtual bases have no fixed place and no row.
+ * An empty base takes no bytes.
  *
  * Bounds: ROWS_MAX rows, NEST_MAX classes deep; a class that contains itself ends there.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * die_normalize.c: one spelling for a type's name, whoever wrote it.
+ * die_normalize.c: see die_normalize.h.
  *
- * The demangler, gcc's DW_AT_name and clang's DW_AT_name agree on what a type is and not on how to
- * write it:
+ * The demangler, gcc's DW_AT_name and clang's DW_AT_name mean the same type and spell it in three
+ * ways:
  *
  *   demangler   X<unsigned long, char const*, (char)65, 3ul, std::vector<int, std::allocator<int> >
  *               >, void (int), int [3]
@@ -16,8 +16,9 @@
  * or ")" and a word; const and volatile in front of what they belong to, where that is a name; the
  * shortest name of an integer type; numbers without suffixes and without casts to built-in types (a
  * cast to an enumeration stays); "(anonymous namespace)"; no ABI tags; unnamed things in braces,
- * with a file's base name and a line where the compiler gave them. What isn't understood is copied:
- * a wrong name is impossible, two spellings of one are not.
+ * with a file's base name and a line where the compiler gave them. Text
+ * that the pass doesn't understand is copied: it may leave two spellings of one name, never make a
+ * wrong one.
  */
 #define _GNU_SOURCE /* memrchr */
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * die_type.c: see die_type.h. What a type is made of; its name is die_name.c's business, its layout
- * die_layout.c's.
- *
- * Every chain of references is followed for a bounded number of steps: the DWARF may have cycles.
+ * die_type.c: see die_type.h. Every chain of references ends after DIE_PEEL_MAX steps, because
+ * DWARF may have cycles.
  */
 #include "die_type.h"
 

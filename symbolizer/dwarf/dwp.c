@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dwp.c: where a split unit's pieces are, in a .dwp or a .dwo.
+ * dwp.c: see dwp.h.
  *
  * A .dwp has the sections of many .dwo files put together, and two indexes (DWARF 5 section 7.3.5;
  * the GNU form for DWARF 4 has the same layout and other section numbers): a hash table from a

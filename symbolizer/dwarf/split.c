@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * split.c: the other half of a skeleton unit, from a .dwp or from a .dwo that libdw doesn't find by
- * itself.
+ * split.c: see split.h.
  *
- * libdw looks for a .dwo beside the file with the skeleton and in the directory it was compiled in.
- * Here are: NAME.dwp beside the module or its debug file or in the user's directories, and a .dwo
- * beside the module or in the user's directories, by its whole path, by its relative one, or by its
- * name alone. A unit's id decides, never the name. And a .dwo with several .debug_info.dwo
- * sections, as gcc writes them with -fdebug-types-section: libdw sees the last one only.
+ * libdw looks for a .dwo beside the file with the skeleton and in the directory where it was
+ * compiled. This module also finds NAME.dwp beside the module, its debug file or in the user's
+ * directories, and a .dwo beside the module or in the user's directories, by its whole path, its
+ * relative path or its name alone. A unit's id decides, never the name. It also reads a .dwo with
+ * several .debug_info.dwo sections, as gcc writes them with -fdebug-types-section: libdw sees only
+ * the last one.
  */
 #define _GNU_SOURCE /* asprintf */
 

@@ -26,9 +26,9 @@ struct split *split_create(const char *dwarf_path, const char *path, const char 
 void split_destroy(struct split *split);
 
 /*
- * For a skeleton whose split unit libdw has not found (dwarf_cu_info gives an empty DIE): the unit
- * DIE with the content, whose addresses and names can be read as those of any other. False: there
- * is none to be found.
+ * Finds the split unit of a skeleton where libdw does not (dwarf_cu_info gives an empty DIE). `out`
+ * is the unit's DIE with the content; its addresses and names can be read as usual. False: there is
+ * none.
  */
 bool split_unit(struct split *split, Dwarf_Die *skeleton, Dwarf_Die *out);
 
@@ -38,7 +38,7 @@ bool split_in_pieces(Dwarf_Die *unit);
 /* What a file's skeletons lack. */
 struct split_report {
 	size_t units;   /* skeletons */
-	size_t missing; /* those whose other half isn't there */
+	size_t missing; /* skeletons without their other half */
 	char example[256]; /* a missing .dwo */
 	char dwp[256];     /* a .dwp that is there, "" none */
 	const char *trouble; /* why that .dwp is of no use; NULL: nothing is wrong with it */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * split_image.c: a split unit as an ELF file in memory that libdw can read by itself.
+ * split_image.c: see split_image.h.
  *
  * The problem. elfutils 0.188 can't read a .dwp, and it looks for a .dwo in two places only. The
  * link between a split unit and its skeleton (where its addresses are, what they are relative to)
  * is private to libdw, so that a unit which was found by other means has names and no addresses.
  *
  * The approach. Make what libdw can read: an ELF file in memory with the unit's pieces as
- * .debug_*.dwo sections. Then nothing is missing:
+ * .debug_*.dwo sections. It gets everything it needs:
  *   addresses   libdw takes a .debug_addr.dwo as well; it gets the skeleton's .debug_addr from
  *               DW_AT_addr_base on, because a unit without that attribute begins at 0. The same for
  *               DWARF 4's .debug_ranges and DW_AT_GNU_ranges_base

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * debugfile.c: the file that holds what was stripped from another one.
+ * debugfile.c: see debugfile.h.
  *
- * The wrong debug file is worse than none: a file found by build-id must carry that build-id
- * itself, and a file found by name must carry the same build-id or, where there is none, have the
- * checksum in .gnu_debuglink or the same code.
+ * A wrong debug file is worse than none. A file found by build-id must carry that build-id itself.
+ * A file found by name must carry the same build-id or, without one, have the checksum in
+ * .gnu_debuglink or the same code.
  */
 #define _GNU_SOURCE /* asprintf */
 

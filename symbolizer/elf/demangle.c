@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * demangle.c: two demanglers that exist.
+ * demangle.c: see demangle.h.
  *
- * C++ goes through __cxa_demangle of the libstdc++ that is linked anyway, and what that one doesn't
- * know (generic lambdas, in gcc 12's) through libiberty's, which is the same at a later date; Rust,
- * whose legacy names look like C++ ("_ZN…17h<hash>E") and whose v0 names ("_R…") nothing else
- * reads, through libiberty. Rust is asked first: its test for the legacy hash is exact, and
- * __cxa_demangle would show the hash and the $LT$ escapes.
+ * C++ goes through __cxa_demangle of the libstdc++ that is linked anyway; what that one doesn't
+ * know (generic lambdas, in gcc 12's) goes through libiberty, which has a later version of the same
+ * code. Rust goes through libiberty: its legacy names look like C++ ("_ZN…17h<hash>E"), and only
+ * libiberty reads its v0 names ("_R…"). Rust comes first: its test for the legacy hash is exact,
+ * and __cxa_demangle would show the hash and the $LT$ escapes.
  */
 #include "demangle.h"
 

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fetch.c: debug files from debuginfod servers, where the user has named some in DEBUGINFOD_URLS.
+ * fetch.c: see fetch.h.
  *
- * libdebuginfod is opened when it is needed first: it brings libcurl and forty more libraries,
- * which a user without servers need not have. It keeps what it got, and what servers did not have,
- * in the user's cache, as for gdb and the others.
+ * The first request opens libdebuginfod, which brings libcurl and forty more libraries; users
+ * without servers don't need it. The library keeps what it got, and what servers did not have, in
+ * the user's cache, shared with gdb and others.
  *
  * Waiting. The library gives up when a server sends nothing for DEBUGINFOD_TIMEOUT seconds (90),
- * but not while it connects. So its progress callback, which comes about once a second, looks at
- * the clock as well. A server that can't be asked would cost that time for each of a program's
- * hundred libraries: after the first failure nobody is asked again, and the reason stands in that
- * module's note.
+ * but not while it connects. So its progress callback, about once a second, looks at the clock as
+ * well. A server that doesn't answer would cost that time for each of a program's hundred
+ * libraries: after the first failure nothing more is asked, and the module's note gives the reason.
  */
 #define _GNU_SOURCE /* asprintf */
 

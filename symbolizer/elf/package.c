@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * package.c: which Debian package a file came from, and where its debug information is.
+ * package.c: see package.h.
  *
- * dpkg -S takes half a second a file. Its lists, /var/lib/dpkg/info/PACKAGE.list, are read once (9
- * MB here: 30 ms) and searched for a whole line. dpkg knows a file by the name it was installed
- * under: with and without the /usr that the merged directories put in front.
+ * dpkg -S takes half a second a file. So dpkg's lists, /var/lib/dpkg/info/PACKAGE.list, are read
+ * once (9 MB here: 30 ms) and searched for a whole line. dpkg knows a file by the name it was
+ * installed under: with and without the /usr that the merged directories put in front.
  */
 #define _GNU_SOURCE /* memmem */
 

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reloc.c: what the loader puts into a word of a file.
+ * reloc.c: see reloc.h.
  *
- * A vtable in a position-independent file is empty on disk: its words are filled by relocations.
- * Three sorts matter. R_X86_64_RELATIVE holds the address as addend. R_X86_64_64 and its like hold
+ * A vtable in a position-independent file is empty on disk: relocations fill its words. Three sorts
+ * matter. R_X86_64_RELATIVE holds the address as addend. R_X86_64_64 and its like hold
  * a symbol, which is how a vtable points to another library's type-info. DT_RELR is a bitmap of
  * words that hold their address in place.
  *
  * Facts: Chromium 156 has 1,098,098 relative relocations (26 MB). lld and bfd write them first and
- * sorted, DT_RELACOUNT says how many, so they are searched where they lie; one pass over them, done
- * once, finds whether they really are sorted. The rest (125 there; all of them in a file that isn't
- * sorted) is copied, 24 bytes each, and sorted. DT_RELR is kept as it is, with one entry for each
- * run.
+ * sorted, and DT_RELACOUNT gives their number, so they are searched in place; one pass checks that
+ * they are sorted. The rest (125 there; all of them in a file that isn't sorted) is copied, 24
+ * bytes each, and sorted. DT_RELR stays as it is, with one entry for each run.
  *
- * Only the dynamic segment is believed: it is what the loader reads. Sections may be stripped or
- * wrong.
+ * The dynamic segment alone counts, because the loader reads it. Sections may be stripped or wrong.
  */
 #include "reloc.h"
 

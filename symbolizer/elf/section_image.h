@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * section_image.h: an ELF file in memory whose sections are anywhere in memory, for libdw to read.
+ * section_image.h: an ELF file in memory for libdw to read; its sections may be anywhere.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: the headers, not the content. Threads: one at a time.
  *
@@ -23,7 +23,8 @@ struct section_image {
 	Dwarf *dwarf;
 };
 
-/* The content must outlive the image. False: libdw finds no DWARF in it; close it all the same. */
+/* The content must outlive the image. False: libdw finds no DWARF in it; close it in this case,
+ * too. */
 bool section_image_open(struct section_image *image, const struct binary_bytes *sections,
 			const char *const *names, size_t count);
 void section_image_close(struct section_image *image); /* ends the Dwarf, too */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * symtab.c: the symbol that covers an address.
+ * symtab.c: see symtab.h.
  *
- * A symbol covers [value, value + size) and nothing else: the nearest symbol below an address is a
- * lie in a stripped file, where .dynsym names one function in a hundred. Hand-written assembly has
- * symbols without size; those reach to the next symbol of their section, or to its end. Symbols can
- * nest (an entry inside of a larger one), so `reach` tells a search backwards when to stop.
+ * A symbol covers [value, value + size) and nothing else: in a stripped file, where .dynsym names
+ * one function in a hundred, the nearest symbol below an address is the wrong one. Hand-written
+ * assembly has symbols without size; those reach to the next symbol of their section, or to its
+ * end. Symbols can nest (an entry inside of a larger one), so `reach` tells a search backwards when
+ * to stop.
  */
 #include "symtab.h"
 

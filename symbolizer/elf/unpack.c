@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * unpack.c: opens a file's DWARF, also where libelf can't unpack its sections.
+ * unpack.c: see unpack.h.
  *
- * elfutils 0.188 unpacks what zlib packed, in both forms (.zdebug_info, SHF_COMPRESSED), and leaves
- * out what zstd packed, which linkers write since 2022. Of a file with such a section all .debug_
- * sections go into an ELF file in memory, unpacked. A header may claim any size: the memory isn't
- * touched before the content is there, and content of another size is refused.
+ * elfutils 0.188 unpacks zlib in both forms (.zdebug_info, SHF_COMPRESSED) and leaves out zstd,
+ * which linkers write since 2022. If a file has such a section, all its .debug_ sections go into an
+ * ELF file in memory, unpacked. A header may claim any size: memory is touched only as the content
+ * arrives, and content of another size is refused.
  */
 #include "unpack.h"
 

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * flow.c: where a pointer goes from the call that returned it.
+ * flow.c: see flow.h.
  *
- * The walk goes through the function's instructions from the return address on, the nearest first,
- * until nothing holds the pointer any more. What an instruction does is flow_step.c's; here is the
- * order, what is visited again, and what is true on every path.
+ * The walk takes the function's instructions from the return address on, the nearest first, until
+ * nothing holds the pointer. flow_step.c knows what an instruction does; this file decides about
+ * the order, about second visits, and about what is true on every path.
  *
- * First pass: facts, one path at a time. At a place that was visited before a path goes on only if
- * it brings something that no earlier one had there: the pointer in another place, or another
- * constant. So `p = fast() ? new A : cached; use(p)` has its use, although on one arm p is
- * something else. Per instruction 128 bits say what has been there; they only fill up, so the walk
- * ends; two things that share a bit cost a fact at most. A loop over an array's elements brings
- * another constant each time round; VISITS ends that.
+ * First pass: facts, one path at a time. At a place that was visited before, a path continues only
+ * if it brings something new: the pointer in another place, or another constant. So `p = fast() ?
+ * new A : cached; use(p)` has its use, although on one arm p is something else. Per instruction 128
+ * bits say what has been there; they only fill up, so the walk ends; two things that share a bit
+ * cost a fact at most. A loop over an array's elements brings another constant each time round;
+ * VISITS ends that.
  *
- * Second pass: states, over the same edges: at each instruction what all paths that lead there
- * agree on, to a fixed point. A path that has lost the pointer has no more facts, but it can come
- * back to where another one still holds it; so here those are walked on.
+ * Second pass: states, over the same edges: at each instruction, what all paths to it agree on, to
+ * a fixed point. A path that lost the pointer has no more facts, but can reach a place where
+ * another path still holds it; so this pass follows such paths, too.
  *
- * Third: a fact is certain if its instruction can't be avoided on the way to an end of the
- * function, and the second pass's state gives it too. The arm on which the pointer is null isn't
- * walked at all, and calls that don't return are no ends, so neither hides anything. Losing the
- * pointer is an end, and so is coming back to the start.
+ * Third: a fact is certain if every way to an end of the function passes its instruction, and the
+ * second pass's state gives it too. The arm on which the pointer is null is never walked, and calls
+ * that don't return are no ends, so neither hides anything. Losing the pointer is an end, and so is
+ * a return to the start.
  */
 #include "flow.h"
 

@@ -7,8 +7,8 @@
  *
  * A flow is the forward walk over the machine code of one function, both arms of each branch, at
  * most FLOW_STEPS instructions in all. Its values are "the pointer plus a constant", followed
- * through registers and through the slots of the frame. What it meets are facts; what they mean (a
- * constructor, a typed variable) is the rules' business (site_type.h).
+ * through registers and through the slots of the frame. What it meets are facts; the rules decide
+ * what they mean: a constructor, a typed variable (infer/).
  */
 #ifndef SHINY_SYM_FLOW_H
 #define SHINY_SYM_FLOW_H
@@ -68,7 +68,7 @@ bool flow_follow(const struct flow_code *code, uint64_t start, uint64_t low, uin
 		 uint64_t cold_low, uint64_t cold_high, struct flow *out);
 void flow_deinit(struct flow *flow);
 
-/* The state in front of the instruction at `vaddr`; NULL: the walk did not come by. */
+/* The state in front of the instruction at `vaddr`; NULL: the walk did not reach it. */
 const struct flow_state *flow_at(const struct flow *flow, uint64_t vaddr);
 
 /* Is there a path from the instruction at `from` to the one at `to` (not from one to itself, unless

@@ -23,8 +23,8 @@ bool flow_call_before(const struct flow_code *code, uint64_t low, uint64_t ret, 
 		      struct flow_callee *out);
 
 /*
- * If the code at `vaddr` is a PLT stub, or a small function without calls whose every way out is a
- * tail jump to one function: where to. Of an allocation function: other ways out may return (`n ?
+ * If the code at `vaddr` is a PLT stub, or a small function without calls that leaves only by
+ * tail jumps to one function: where to. Of an allocation function: other ways out may return (`n ?
  * operator new(n) : nullptr`). Arms that throw don't count. False: neither.
  */
 bool flow_jumps_to(const struct flow_code *code, uint64_t vaddr, struct flow_callee *out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * flow_code.c: instructions of a file, and what they call.
+ * flow_code.c: see flow_code.h.
  *
  * A call goes straight to a function, to a PLT stub (`jmp *slot(%rip)`, behind an endbr64 where the
  * linker was told so), or through a slot that the loader fills (`call *slot(%rip)`, -fno-plt). The

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * flow_step.c: what one instruction does to the places that hold the pointer.
+ * flow_step.c: see flow_step.h.
  *
- * The instructions that compilers copy pointers with have their meaning here: moves, lea, add and
- * sub of constants, push and pop, exchanges, conditional moves, and the vector moves with which gcc
- * writes two words at once. Of every other one Zydis says which registers and what memory it
- * writes, and what is written is forgotten: an instruction that isn't known can lose the pointer,
- * never invent it. Writes to 32 bits of a register clear the rest and so lose it too.
+ * Compilers copy pointers with few instructions, and those have their meaning here: moves, lea, add
+ * and sub of constants, push and pop, exchanges, conditional moves, and moves of vectors
+ * (flow_vector.c). Zydis says which registers and what memory any other instruction writes, and
+ * these are forgotten: an unknown instruction can lose the pointer, never invent it. Writes to 32
+ * bits of a register clear the rest and so lose it too.
  *
  * Calls keep rbx, rbp, rsp and r12 … r15, by the ABI. Placement operator new returns its second
- * argument and memset and its like their first, by their standards; what other functions return
- * isn't assumed. A call may change the words of the frame behind an address that it is given.
+ * argument and memset and its like their first, by their standards; nothing is assumed of other
+ * functions. A call may change the words of the frame behind an address that it is given.
  */
 #include "flow_step.h"
 

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * flow_values.c: what registers, vectors and words of the frame hold, and what operands read and
- * write of them.
+ * flow_values.c: see flow_values.h.
  *
- * Memory is the frame alone. Words of it are named by their distance from rsp or from rbp at the
- * start; it isn't known how far apart those two are, so a word that is written under one name and
- * read under the other isn't found, and a write through an unknown pointer is taken to miss the
- * frame.
+ * Memory is the frame alone. A word of it has the name of its distance from rsp or from rbp at the
+ * start. The distance between those two is unknown, so a word that is written under one name and
+ * read under the other isn't found. A write through an unknown pointer is taken to miss the frame.
+ *
+ * probe_eval.h interprets the same instructions with other values, and shares only the decoder and
+ * flow_address(): here a value is the pointer plus a constant that all paths must agree on; there
+ * it is an expression (an argument, masked and shifted, a distance that becomes an index) on one
+ * path. One type for both would be their union, and each step would have to leave out the other's
+ * half.
  */
 #include "flow_values.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * patch_recipe.c: displaces the instructions at a function's entry.
+ * patch_recipe.c: see patch_recipe.h.
  *
- * An instruction means the same elsewhere, unless it names a place by its distance from itself:
+ * A displaced instruction keeps its meaning, unless it names a place by its distance from itself:
  *   a rip-relative operand   keeps its form: the four bytes of the distance are made anew (a fixup)
  *   a conditional jump       gets its long form; it and an unconditional one get a fixup
  *   a direct call, or one    pushes the return address that it has where it stands, and jumps: one
@@ -11,11 +11,11 @@
  *                            last one displaced, so it returns behind them
  *   any other call           is refused
  *   jrcxz, loop              are refused: they have no long form
- * Nobody may arrive in the middle of what is displaced: the whole function is decoded, and a jump
- * from within it to any displaced byte is a reason to refuse, to the first one too: it would be
- * taken for a call. Calls of the entry itself are calls. Compilers put a function's unlikely parts
- * elsewhere: what its jumps lead to is looked at as well, for jumps back. A function that ends
- * before a jump's five bytes is patched if padding follows.
+ * No jump may arrive in the middle of the displaced bytes: the whole function is decoded, and a
+ * jump from within it to any displaced byte is a reason to refuse. A jump to the first byte is one,
+ * too: it would look like a call. Calls of the entry itself are calls. Compilers put a function's
+ * unlikely parts elsewhere: what its jumps lead to is looked at as well, for jumps back. A function
+ * that ends before a jump's five bytes is patched if padding follows.
  *
  * A call instruction is simpler: it becomes a call of the stub, and its trampoline is a jump to
  * what it called.

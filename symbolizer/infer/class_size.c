@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * class_size.c: sizeof(T), from the code of T's deleting destructor.
+ * class_size.c: see class_size.h.
  *
  * gcc (C++14 and later) ends the deleting destructor D0 with `mov $sizeof(T),%esi; … jmp operator
  * delete(void*, unsigned long)`. In node 2,198 of 2,313 polymorphic blocks had that size. Members

@@ -21,7 +21,7 @@ enum container_what {
 	CONTAINER_MAKER,     /* makes one object: make_unique<T> */
 	CONTAINER_THROUGH,   /* passes an allocation on: not a place to stop */
 	CONTAINER_WRAPPER,   /* a C allocation function: xmalloc, g_malloc */
-	CONTAINER_FUNCTION,  /* a library function whose result is known: strdup makes chars */
+	CONTAINER_FUNCTION,  /* a library function with a known result: strdup makes chars */
 	CONTAINER_NAME,      /* what the container is called by those who use it: beside one of the
 	                      * others */
 };

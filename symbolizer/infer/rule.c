@@ -22,7 +22,7 @@ void rule_describe(struct rule_work *work, const struct die_type *type, struct s
 		die_members_leading(work->reader->units, &copy, out->leading, SITE_LEADING);
 }
 
-/* The types whose size needs no debug information. */
+/* Types with a size that needs no debug information. */
 static uint64_t known_bytes(const char *name)
 {
 	static const struct {

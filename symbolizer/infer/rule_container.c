@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rule_container.c: the allocator and the container whose code holds the call.
+ * rule_container.c: the allocator and the container that hold the call.
  *
  * A call of operator new in a container stands in a chain of inlined functions:
  * std::allocator<T>::allocate in allocator_traits in _Vector_base<T>::_M_allocate in
@@ -16,8 +16,7 @@
  *   allocation (a vector in a vector, a table of pointers beside the nodes).
  *
  * Only frames that stand for the allocation itself count: the chain ends at the first function that
- * no rule knows, such as the constructor of an element, whose own allocations are not the
- * container's.
+ * no rule knows, such as the constructor of an element: its allocations are not the container's.
  *
  * Without DIEs the function's name is taken apart, but only for functions that do nothing but
  * allocate.

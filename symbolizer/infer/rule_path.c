@@ -3,8 +3,8 @@
  * rule_path.c: demangled names taken apart, for code without debug information; symbols at an
  * address.
  *
- * With debug information nothing is parsed out of names. Without it the name of a function is all
- * there is: "std::_Vector_base<Foo, std::allocator<Foo> >::_M_allocate(unsigned long)" says what it
+ * With debug information nothing is parsed out of names. Without it only the name of a function is
+ * known: "std::_Vector_base<Foo, std::allocator<Foo> >::_M_allocate(unsigned long)" says what it
  * allocates.
  */
 #include <stdio.h>

@@ -5,13 +5,14 @@
  * `T *p = malloc(n)` leaves the pointer where DWARF says that p lives; `this->items = …` stores it
  * at an offset of a typed object. The variable's type is what the program thinks of the block,
  * which is weaker than what made it: a base class's pointer, a byte pointer into something else.
- * Measured without the guards a quarter of the answers was wrong; they are:
+ * Without guards a quarter of the answers was wrong. The guards are:
  *   - only variables of the scope that holds the call and of those around it, not of functions
  *     inlined into it;
  *   - no void *, nor pointers to characters or bytes for `new` (site_choose());
- *   - of a union's pointers the one whose type fits the size, if the others' don't (site_choose());
- *   - parameters of functions that are called: not for arrays, whose middle may be passed
+ *   - of a union's pointers the one with a type that fits the size, if no other one fits
  *     (site_choose());
+ *   - parameters of functions that are called: not for arrays, because a pointer to the middle may
+ *     be passed (site_choose());
  *   - the size must fit, and a polymorphic class means "that or a derived one".
  */
 #include <dwarf.h>

@@ -4,14 +4,14 @@
  *
  * A candidate that doesn't fit is dropped: an object has its class's size; elements divide it,
  * behind their header; for malloc and new[] a variable's type may be repeated, or end in an array.
- * Of what is left:
- *   - what an allocator, a library function or the compiler says stands;
- *   - of constructors, vtables and variables a type that begins with another one replaces it: the
- *     other one is its base or first member;
- *   - two constructors that are left and unrelated are a contradiction, unless one of them is
- *     certain and the other isn't: no answer;
- *   - a constructor and a variable that agree confirm each other, if they contradict each other the
- *     constructor is believed a little, unless it only stands in the same line.
+ * Among the others:
+ *   - an allocator, a library function or the compiler has the last word;
+ *   - a constructor's, vtable's or variable's type replaces another one that it begins with,
+ *     because that is its base or first member;
+ *   - two unrelated constructors contradict each other and give no answer, unless one of them is
+ *     certain and the other isn't;
+ *   - a constructor and a variable that agree confirm each other; if they don't, the constructor
+ *     counts with low confidence, unless it only stands in the same line.
  */
 #include "site_choose.h"
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * site_type.c: what the code and the debug information around a return address say about the block
- * that the call returned.
+ * site_type.c: see site_type.h.
  *
- * The order is that of trust, measured on programs whose types were known by other means:
+ * The rules stand in the order of their trust, measured on programs with types known by other
+ * means:
  *   an attribute that the compiler wrote for this purpose            rule_alloc_type()
- *   the allocator and the container whose inlined code this is       rule_container()
+ *   the allocator and the container that was inlined here            rule_container()
  *   the constructor, or the vtable, that the block gets              rule_constructor()
  *   the typed variable, member, parameter or result that takes it    rule_variable()
  *   the library function that this is                                here
- * All but the first two only collect candidates: which one is right is decided by the sizes of the
- * blocks (site_choose.c), and by who is at whose offset 0: a base class's or a first member's
- * constructor gets the same pointer as the whole object's.
+ * All but the first two only collect candidates. The sizes of the blocks decide between them
+ * (site_choose.c), and the classes at offset 0: the constructor of a base class or of the first
+ * member gets the same pointer as that of the whole object.
  *
- * A function that hands the pointer on to its caller as void * makes no type; then the caller's
- * return address is asked the same questions, as if the call of the wrapper were an allocation.
+ * A function that returns the pointer as void * makes no type. Then the rules look at the caller's
+ * return address, as if the call of the wrapper were an allocation.
  */
 #include "site_type.h"
 
@@ -297,8 +297,8 @@ static void rule_alloc_type(struct rule_work *work)
 	rule_add(work, &candidate);
 }
 
-/* What to say when nothing fits: whose member function allocates? A plain function's name would say
- * no more than the call site does. */
+/* The label for the case that nothing fits: the class of the member function that allocates. A
+ * plain function's name would say no more than the call site does. */
 static void label(struct rule_work *work)
 {
 	char text[700];

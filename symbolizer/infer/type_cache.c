@@ -4,12 +4,12 @@
  *
  * The file: a header, an index of (return address, position) sorted by address, the answers one
  * behind the other, and the strings they name by their position. It is read whole and its checksum
- * is checked, which takes a millisecond a few megabytes; an answer is taken apart when it is asked
- * for. Numbers are the machine's own: a file of another byte order has another magic number.
+ * is checked, which takes a millisecond a few megabytes; an answer is decoded on demand. Numbers
+ * are the machine's own: a file of another byte order has another magic number.
  *
- * The checksum finds damage, not malice: a file can have been made to pass it. So positions, counts
- * and enumerations are checked as they are read, and an answer that isn't one is as good as none.
- * The directory is its user's alone, so nobody else should be able to try.
+ * The checksum finds damage, not malice: a file can be made to pass it. So positions, counts and
+ * enumerations are checked as they are read, and a malformed answer counts as absent. Only its user
+ * can write the directory, so nobody else should be able to try.
  */
 #include "type_cache.h"
 

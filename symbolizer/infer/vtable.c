@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vtable.c: the class that a vtable belongs to.
+ * vtable.c: see vtable.h.
  *
  * An object's first word is its vptr, the *address point* of a vtable (Itanium C++ ABI 2.5.2):
  *
- *     address point - 16   offset to top   0 in the primary vtable, negative in those of further bases; never relocated
- *     address point -  8   type-info       &_ZTI…, or 0 with -fno-rtti
- *     address point        first virtual function, if there is any
+ *     address point - 16   offset to top: 0 in the primary vtable, negative in those of further
+ *                          bases; never relocated
+ *     address point -  8   type-info: &_ZTI…, or 0 with -fno-rtti
+ *     address point        first virtual function, if there is one
  *
  * Three sources, in this order:
  *   symbol  _ZTV… covers the address. Any other object symbol there means that the word isn't a
@@ -20,8 +21,8 @@
  *           the first slot is code. The answer is "file!vtable+0x…", stable for one build of the
  *           file. Debian's Chromium has nothing else. A C table of functions that happens to follow
  *           two zero words in relocated read-only data gets a label too; it names nothing wrongly.
- *           The vtable of an abstract class whose destructor slots gcc left empty gets none:
- *           objects have it only while they are built.
+ *           gcc leaves the destructor slots of an abstract class empty: its vtable gets no label,
+ *           and objects have it only while they are built.
  *
  * Words are read as the loader will leave them (reloc.h): on disk most of them are zero.
  */

@@ -2,14 +2,14 @@
 /*
  * allocator_patch.c: see allocator_patch.h.
  *
- * A family is one prefix: malloc, je_malloc and _rjem_malloc would be three. It is patched as a
- * whole or not at all: a block whose end is seen and whose beginning is not would be worse than
- * none. It needs malloc and free. A function of it that cannot be patched is a reason to leave the
- * family alone, but for the few that only jump to another one of it: their blocks are seen there.
+ * A family is one prefix: malloc, je_malloc and _rjem_malloc are three. It is patched as a whole or
+ * not at all: recording the end of a block without its beginning would be worse than recording
+ * nothing. It needs malloc and free. One function that cannot be patched rules the family out, with
+ * an exception: a function that only jumps to another one of the family is recorded there.
  *
- * Names are taken from .symtab and .dynsym. A global one wins over a local one; two local ones of
- * one name with two addresses are two functions that nobody can tell apart, and a reason too. The
- * first name in the order of allocator.def stands for all that have its address.
+ * Names come from .symtab and .dynsym. A global one wins over a local one. Two local ones of one
+ * name with two addresses cannot be told apart, and rule the family out, too. The first name in the
+ * order of allocator.def stands for all names of its address.
  */
 #include "allocator_patch.h"
 

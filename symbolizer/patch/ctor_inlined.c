@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ctor_inlined.c: see ctor_inlined.h. One walk over all DIEs; the name of what was inlined is asked
- * for once for each abstract instance. Where there is no mangled one, the declaration says the
- * class; a unit's are collected before its functions are looked at. Code that the linker dropped
- * (another unit has the same function) has addresses outside the executable parts of the file.
+ * ctor_inlined.c: see ctor_inlined.h.
+ *
+ * One walk over all DIEs; each abstract instance is asked once for its name. Without a mangled name
+ * the declaration says the class: the declarations of a unit are collected before its functions.
+ * Code that the linker dropped, because another unit has the same function, has addresses outside
+ * the executable parts of the file.
  */
 #include "ctor_inlined.h"
 

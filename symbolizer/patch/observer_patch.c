@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * observer_patch.c: from symbols to the file that lets the library hear of Blink's own partitions.
+ * observer_patch.c: see observer_patch.h.
  *
- * Runs: CLI. Signals: no. Allocates: yes. Threads: any.
- *
- * The program sets observers of its own later on (its heap sampler does, in every process), and
- * SetObserverHooks ends it if there are some already. So the library stands in for the function
- * once it has set ours (interpose/chromium/partition_observe.c). That only works where every call
- * goes to the function: a build that has inlined it somewhere would find ours set, and end. Whoever
- * sets the hooks writes the one variable, with an instruction that names it by its distance: mov
- * %reg or $0 to it, or xchg. So the code is searched for such writes outside the function, byte by
- * byte: 200 MB are a fifth of a second, once for each build. A find that is no instruction at all
- * costs the hooks, nothing else.
+ * The program sets observers of its own later (its heap sampler does, in every process), and
+ * SetObserverHooks ends the program if observers are set already. So the library replaces the
+ * function once it has set ours (interpose/chromium/partition_observe.c). That only works where
+ * every call goes to the function: a build that inlined it somewhere would find ours set, and end.
+ * Every copy of the function writes one variable, with an instruction that names it by its
+ * distance: mov %reg or $0 to it, or xchg. So the code is searched for such writes outside the
+ * function, byte by byte: 200 MB take a fifth of a second, once for each build. Bytes that only
+ * look like such a write cost the hooks, nothing else.
  */
 #include "observer_patch.h"
 
@@ -36,7 +34,7 @@ struct symbol_place {
 	uint64_t value, size;
 };
 
-/* The first form whose function is there; NONE. */
+/* The first form that has its function in the file; NONE. */
 static unsigned find_form(const struct binary *symbols, struct symbol_place *set,
 			  struct symbol_place *variable)
 {

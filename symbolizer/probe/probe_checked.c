@@ -10,19 +10,20 @@
  * (test/e2e/memory_infra_test fails without them). The two functions look like this in the files of
  * versions 150 and 156:
  *
- *	new:    push %rbp; mov %rsp,%rbp; push %rbx; push %rax       delete: the same,
- *	        mov  %rdi,%rbx                                               mov %rdi,%rbx
- *	        xor  %edi,%edi; call root                                    xor %edi,%edi; call root
- *	        mov  %rax,%rdi; mov %rbx,%rsi; xor %edx,%edx                 mov %rax,%rdi; mov %rbx,%rsi
- *	        …; jmp PartitionRoot::Alloc …; jmp PartitionRoot::Free
+ *	new:    push %rbp; mov %rsp,%rbp; push %rbx; push %rax
+ *	        mov  %rdi,%rbx
+ *	        xor  %edi,%edi; call root
+ *	        mov  %rax,%rdi; mov %rbx,%rsi; xor %edx,%edx
+ *	        …; jmp PartitionRoot::Alloc
+ *	delete: the same up to mov %rbx,%rsi; …; jmp PartitionRoot::Free
  *
  * How they are found, without a symbol of theirs: the first table of the dispatch chain
  * (probe_partition.c), as it is in the file, is PartitionAlloc's own; its function for unchecked
  * allocation, itself or through a second table, loads the variable with malloc's root and jumps to
  * the same PartitionRoot::Alloc. Near by is the one function that returns that variable. Few
- * functions of the file call it (9 in 156), and of these one goes on, with what it returned and its
- * own first argument, to that Alloc, and one, likewise, to another function. Anything else than
- * exactly one of each is refused.
+ * functions of the file call it (9 in 156). One of these passes the result and its own first
+ * argument to that Alloc, and one does so to another function. Anything else than exactly one of
+ * each is refused.
  */
 #include "probe_checked.h"
 

@@ -13,7 +13,8 @@
  *	shl    $0x20,%rcx            the index, 32 bits up
  *	shl    $0x2e,%rsi            the size
  *	or     %rcx,%rsi
- *	mov    %rsi,(%rax)           both at P + 0: so the index is in the 16 bits at P + 4, which is 4 in front of …
+ *	mov    %rsi,(%rax)           both at P + 0: so the index is in the 16 bits at P + 4,
+ *	                             which is 4 in front of …
  *	add    $0x8,%rax
  *	ret                          … what is returned
  *

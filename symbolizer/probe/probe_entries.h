@@ -28,7 +28,7 @@ bool entry_allocates(const struct eval_world *world, uint64_t vaddr, struct entr
 
 /*
  * A function that puts its arguments into a GCInfo and calls inner(owner of the table, variable,
- * GCInfo), whose result, the index, it returns.
+ * GCInfo), and returns its result, the index.
  */
 struct entry_registers {
 	uint8_t slot, trace, finalizer, name; /* numbers of arguments */

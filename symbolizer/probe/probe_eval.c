@@ -6,7 +6,8 @@
  * the section's start sometimes kept in a register from far above:
  *
  *	lea  gcinfo(%rip),%rcx          CONST
- *	sub  %eax,%ecx                  DISTANCE: a constant in the section less something that isn't known to be anything else than its start
+ *	sub  %eax,%ecx                  DISTANCE: a constant in the section, less something that may
+ *	                                be the section's start
  *	shr  $5,%ecx                    PLACE
  *	inc  %ecx                       INDEX
  *	movzwl %cx,%edx                 INDEX
@@ -68,7 +69,7 @@ struct eval_value eval_argument(const struct eval *eval, unsigned argument)
 	return eval->reg[argument_registers[argument]];
 }
 
-/* What isn't known, but stays itself with a constant added. */
+/* Unknown values that stay themselves with a constant added. */
 static bool is_pointer(const struct eval_value *value)
 {
 	return value->kind == EVAL_UNKNOWN || value->kind == EVAL_LOADED ||
@@ -337,7 +338,7 @@ static void set_register(struct eval *eval, const ZydisDecodedOperand *operand,
 			operand->size >= 32 ? narrowed(value, operand->size) : unknown(value.at);
 }
 
-/* Instructions whose result has a meaning. False: not one of them. */
+/* Instructions with a result that has a meaning. False: not one of them. */
 static bool compute(struct eval *eval, const struct flow_instruction *in)
 {
 	const ZydisDecodedOperand *to = &in->operands[0], *from = &in->operands[1];

@@ -5,9 +5,11 @@
  *
  * Runs: CLI, sidecar. Signals: no. Allocates: no. Threads: any; a state is its caller's.
  *
- * The path is the caller's: it decodes, looks at the instruction with the registers as they are in
- * front of it, steps over it, and decides where to go on. What isn't understood makes what it
- * writes unknown, never wrong.
+ * The caller chooses the path: it decodes, looks at the instruction with the registers in front of
+ * it, steps over it, and decides where to continue. An instruction that isn't understood makes what
+ * it writes unknown, never wrong.
+ *
+ * flow_values.c says why this interpreter and that of flow/ have values of their own.
  */
 #ifndef SHINY_SYM_PROBE_EVAL_H
 #define SHINY_SYM_PROBE_EVAL_H
@@ -40,7 +42,7 @@ struct eval_value {
 	int64_t add;
 };
 
-/* What is told apart: addresses of the file that mean something. */
+/* Addresses of the file that mean something. */
 struct eval_world {
 	const struct binary *file;
 	uint64_t infos, infos_end; /* the section with the GCInfos; equal: none */

@@ -2,10 +2,10 @@
 /*
  * probe_file.c: see probe_file.h.
  *
- * A cached result tells where code is to be changed, so it is checked as if somebody had made it
- * up: every position and count is compared with the file's size once, here, and whoever reads a
- * result that passed may follow its positions. That the code at an entry is what the result says is
- * checked by whoever changes it.
+ * A cached result says where code is to be changed, so it is checked like hostile input: every
+ * position and count is compared with the file's size once, here; readers of a result that passed
+ * may follow its positions. Whoever changes code at an entry compares that code with the result
+ * first.
  */
 #include "probe_file.h"
 

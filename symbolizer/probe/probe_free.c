@@ -10,7 +10,8 @@
  * list, the address and the number of bytes, and, in the public source
  * (v8/src/heap/cppgc/free-list.cc, 2020 to 2026), do this:
  *
- *	if (bytes < sizeof(Entry))  …a filler: its header only           Entry is a header of 8 bytes and a pointer: 16
+ *	if (bytes < sizeof(Entry))  …a filler: its header only
+ *	                            (Entry is a header of 8 bytes and a pointer: 16)
  *	entry = new (address) Entry(bytes); writes the header, and 0 into the pointer at 8
  *	entry->next = list->heads[log2 bytes]; list->heads[…] = entry; heads: kPageSizeLog2 = 17
  *	pointers

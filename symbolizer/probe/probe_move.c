@@ -437,7 +437,7 @@ static void find_calls(struct move_finder *f, const struct near_code *near)
 	uint64_t stubs[CALLEES] = { 0 }, stubs_low, stubs_high;
 	Elf64_Shdr plt;
 
-	/* an executable that is stripped has its sections all the same */
+	/* a stripped executable keeps its sections */
 	if (!binary_section_named(near->file, ".plt.sec", &plt) &&
 	    !binary_section_named(near->file, ".plt", &plt))
 		return;

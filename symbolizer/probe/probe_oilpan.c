@@ -6,7 +6,7 @@
  * of 14 bits in the header in front of it; the number stands for a GCInfo: {finalizer, trace, name
  * callback, unused}. There are two shapes:
  *
- * Chromium 156: the linker gathers all GCInfos in the section gc_info_section, whose name it keeps;
+ * Chromium 156: the linker gathers all GCInfos in the section gc_info_section and keeps its name;
  * a type's number is computed from the address of its GCInfo. Found by sweeping the code for
  * addresses in the section, and walking to the call that gets the number.
  *

@@ -12,8 +12,8 @@
 #include "probe_file.h"
 #include "../elf/reloc.h"
 
-/* Fills in shape, entries, GCInfos, header, types and notes. What isn't found is left out, and a
- * note says so. */
+/* Fills in shape, entries, GCInfos, header, types and notes. A part that isn't found is left out,
+ * and a note says so. */
 void probe_oilpan(const struct binary *file, struct reloc_index *relocs, struct probe_draft *draft);
 
 #endif

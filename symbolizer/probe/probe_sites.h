@@ -19,7 +19,7 @@
 struct probe_site {
 	uint64_t call;   /* of the instruction */
 	uint64_t target;
-	uint64_t info;   /* the GCInfo, or the variable, whose index it is */
+	uint64_t info;   /* the GCInfo, or the variable, that has the index */
 	uint8_t index;   /* number of the argument with it */
 	uint8_t known;   /* bit n: argument n is a constant: */
 	uint32_t value[EVAL_ARGUMENTS];
@@ -45,7 +45,7 @@ struct probe_sites {
 void probe_sites_find(const struct eval_world *world, struct probe_sites *out);
 void probe_sites_deinit(struct probe_sites *sites);
 
-/* A function whose calls are counted. */
+/* A function, and how often it is called. */
 struct probe_target {
 	uint64_t vaddr;
 	uint32_t calls;     /* out: calls and jumps to it, whatever their arguments */

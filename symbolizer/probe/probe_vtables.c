@@ -5,7 +5,8 @@
  *	call   allocate
  *	mov    %rax,%r14
  *	lea    vtable of the base(%rip),%rax
- *	mov    %rax,(%r14)               constructors store the vtables of bases first, then their class's own: the last one counts
+ *	mov    %rax,(%r14)               constructors store the vtables of bases first, then their
+ *	                                 class's own: the last one counts
  *	mov    %r14,%rdi
  *	call   constructor               … which may do so in turn
  *	orw    $0x8000,-4(%r14)          the object is finished

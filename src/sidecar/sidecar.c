@@ -188,15 +188,15 @@ struct shiny_err *sidecar_run(const struct sidecar_options *options, struct side
 	if (!options->leftover)
 		session->errands = errands_start();
 	read_boot_id(session->boot_id);
-	if (options->guests_fd > 0)
+	if (options->guests_fd >= 0)
 		session->guests =
 			guests_start(options->directory, options->guests_fd, session->boot_id);
 	if (stat("/proc/self/ns/pid", &namespace) == 0)
 		session->pid_namespace = namespace.st_ino;
 	err = session_file_check(options);
 	if (!err)
-		err = options->lock_fd ? NULL : sidecar_lock(dir.path, &dir.lock);
-	dir.held = options->lock_fd ? options->lock_fd : dir.lock;
+		err = options->lock_fd >= 0 ? NULL : sidecar_lock(dir.path, &dir.lock);
+	dir.held = options->lock_fd >= 0 ? options->lock_fd : dir.lock;
 	if (!err) {
 		stop_begin(&stop);
 		torn_begin(&torn);

@@ -392,6 +392,8 @@ static pid_t begin_sidecar(int *program_gone, const int held[2])
 						   .force = true,
 						   .with_events = true,
 						   .launcher_fd = ends[0],
+						   .lock_fd = -1,
+						   .guests_fd = -1,
 						   .memory_period = 50,
 						   .no_site_types = true };
 		struct sidecar_summary summary;

@@ -125,7 +125,9 @@ int main(int argc, char **argv)
 						   .force = true,
 						   .with_events = true,
 						   .leftover = true,
-						   .launcher_fd = -1 };
+						   .launcher_fd = -1,
+						   .lock_fd = -1,
+						   .guests_fd = -1 };
 		struct sidecar_summary summary;
 		struct shiny_header *h;
 		struct shiny_err *err;

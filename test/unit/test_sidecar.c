@@ -12,6 +12,7 @@
 #include "check.h"
 
 static char directory[64], session_path[96], ring_path[96];
+static int lock_fd = -1; /* that collect() hands over */
 
 static struct shiny_header *begin(uint32_t chunks)
 {
@@ -32,7 +33,9 @@ static struct shiny_err *collect(struct shiny_header *h, struct sidecar_summary 
 					   .out = session_path,
 					   .with_events = true,
 					   .leftover = true,
-					   .launcher_fd = -1 };
+					   .launcher_fd = -1,
+					   .lock_fd = lock_fd,
+					   .guests_fd = -1 };
 
 	if (h)
 		munmap(h, h->ring_bytes);
@@ -582,6 +585,29 @@ static void patient(void)
 	ring_close(ring);
 }
 
+/* A launcher without standard input gets 0 as its lock's descriptor. */
+static void lock_at_zero(void)
+{
+	struct sidecar_summary s;
+	struct shiny_header *h = begin(8);
+	struct writer w = writer_make(h, 0, 0);
+	int input = dup(0);
+	struct shiny_err *err;
+
+	put_event(&w, 1, SHINY_REC_ALLOC, 0x1000, 1, 0, SHINY_API_MALLOC);
+	close(0);
+	err = sidecar_lock(directory, &lock_fd);
+	check("lock/at descriptor 0", !err && lock_fd == 0, "another descriptor");
+	shiny_err_free(err);
+	if (collected("lock/handed over at 0", h, &s))
+		number("lock/allocations", s.allocs, 1);
+	close(lock_fd);
+	lock_fd = -1;
+	if (input >= 0)
+		dup2(input, 0);
+	close(input);
+}
+
 static void refusals(void)
 {
 	struct shiny_header *h = begin(4);
@@ -624,6 +650,7 @@ int main(void)
 	learning();
 	objects();
 	moves();
+	lock_at_zero();
 	refusals();
 	unlink(session_path);
 	{

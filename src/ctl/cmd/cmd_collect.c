@@ -103,6 +103,8 @@ struct shiny_err *cmd_collect(struct ctl *ctl)
 		 * between an exec and the next image's start */
 		.leftover = o->given[OPT_LEFTOVER] || (!look.used && !o->given[OPT_LIVE]),
 		.launcher_fd = -1,
+		.lock_fd = -1,
+		.guests_fd = -1,
 		.debug_dirs = o->symbol_count ? o->symbols : NULL,
 		.no_site_types = strcmp(env_text(ENV_SHINY_TYPES), "all") != 0,
 		.type_rules = o->text[OPT_TYPE_RULES],

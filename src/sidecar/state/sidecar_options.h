@@ -12,6 +12,7 @@
 
 #include "../../store/loss.h"
 
+/* Descriptors: -1 is none, for each. 0 is a descriptor as good as others. */
 struct sidecar_options {
 	const char *directory; /* the session directory */
 	/* name pattern of the session file: %e %p %t %h; NULL: variables.def's default */
@@ -25,8 +26,8 @@ struct sidecar_options {
 	 * Before the launcher closes it, it may write a struct sidecar_ended.
 	 */
 	int launcher_fd;
-	int lock_fd;   /* from sidecar_lock; 0: sidecar_run takes the lock itself */
-	/* from guests_listen; 0 or less: who cannot reach the directory is not recorded */
+	int lock_fd; /* from sidecar_lock; -1: sidecar_run takes the lock itself */
+	/* from guests_listen; -1: who cannot reach the directory is not recorded */
 	int guests_fd;
 	const char *const *debug_dirs;
 	bool no_site_types;     /* types from vptrs only: call sites are not looked at */

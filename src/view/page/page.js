@@ -150,8 +150,8 @@ function sumColumns(most) {
     barColumn('live_bytes', most),
     { title: 'Live', field: 'live', width: 100, ...COUNT },
     { title: 'Bytes', field: 'bytes', width: 110, ...BYTES },
-    { title: 'Allocations', field: 'allocs', width: 120, ...COUNT },
-    { title: 'Median lifetime', field: 'median', width: 140, ...TIME },
+    { title: 'Allocations', field: 'allocs', width: 135, ...COUNT },
+    { title: 'Median lifetime', field: 'median', width: 165, ...TIME },
   ];
 }
 
@@ -173,6 +173,7 @@ const draw = {
     drawFlame(byId('flame-graph'), cube.stacks(picked, state.measure, state.invert), state,
       state.measure === 'allocs' ? count : bytes, (text) => { byId('frame').textContent = text; });
     search();
+    byId('whole').hidden = !(picked.timed && state.measure === 'peak');
     const rows = cube.functions(picked, state.measure);
     const value = state.measure === 'allocs' ? COUNT : BYTES;
     showTable('functions-table', rows, [
@@ -188,7 +189,7 @@ const draw = {
     showTable('types-table', rows, [
       nameColumn('Type', (row) => change({ type: state.type === row.name ? '' : row.name })),
       ...sumColumns(most(rows, 'live_bytes')),
-      { title: 'Confidence', field: 'confidence', width: 120 },
+      { title: 'Confidence', field: 'confidence', width: 130 },
       { title: 'From', field: 'rule', width: 120 },
     ], SORT);
   },

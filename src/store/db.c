@@ -73,7 +73,7 @@ void db_close(struct store *store)
 	if (!store)
 		return;
 	sqlite3_close(store->db);
-	guard_end(store);
+	guard_end(&store->guard);
 	/* after SQLite: closing any descriptor of a file drops the process's fcntl locks on it */
 	if (store->lock_fd >= 0)
 		close(store->lock_fd);

@@ -11,7 +11,7 @@
 #include <sqlite3.h>
 
 #include "block.h"
-#include "guard.h"
+#include "guard_bounds.h"
 #include "stacks.h"
 #include "store.h"
 

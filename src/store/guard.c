@@ -18,7 +18,6 @@
 #include <string.h>
 
 #include "../base/cleanup.h"
-#include "db.h"
 
 enum {
 	STEPS_AT_LEAST = 100000000, STEPS_A_BYTE = 100,
@@ -68,15 +67,6 @@ struct shiny_err *store_too_much(const struct store *store)
 				"the file is damaged, or was made to do harm");
 }
 
-/* The limit is the process's: each reader brings its own share. */
-static void add_memory(int64_t bytes)
-{
-	static int64_t total;
-
-	total += bytes;
-	sqlite3_hard_heap_limit64(total);
-}
-
 /*
  * rtrim(text, characters) as SQLite has it, for sets that hold all bytes of their characters' kind:
  * our views cut a path to its last part with it, rtrim(path, replace(path, '/', '')). SQLite's own
@@ -106,8 +96,7 @@ struct shiny_err *guard_begin(struct store *store, uint64_t bytes)
 	g->file = bytes;
 	g->whole = (struct guard_account){ STEPS_AT_LEAST + bytes * STEPS_A_BYTE,
 					   OUT_AT_LEAST + bytes * OUT_A_BYTE };
-	g->memory = MEMORY_AT_LEAST + bytes * MEMORY_A_BYTE;
-	add_memory((int64_t)g->memory);
+	guard_memory(g, MEMORY_AT_LEAST + bytes * MEMORY_A_BYTE);
 	sqlite3_limit(store->db, SQLITE_LIMIT_LENGTH, CELL_BYTES);
 	sqlite3_limit(store->db, SQLITE_LIMIT_ATTACHED, 0);
 	sqlite3_progress_handler(store->db, TICK, on_tick, store);
@@ -124,13 +113,6 @@ struct shiny_err *guard_begin(struct store *store, uint64_t bytes)
 				 "and triggers",
 				 store->path);
 	return NULL;
-}
-
-void guard_end(struct store *store)
-{
-	if (store->guard.memory)
-		add_memory(-(int64_t)store->guard.memory);
-	store->guard.memory = 0;
 }
 
 /* ---- the schema ---- */

@@ -15,35 +15,14 @@
 #define SHINY_STORE_GUARD_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include "../base/err.h"
-
-struct store;
-
-struct guard_account { /* of one statement */
-	uint64_t steps, bytes; /* what is left */
-};
-
-enum { GUARD_TABLES = 40, GUARD_NAME = 32 };
-struct guard { /* all zero: of a writer, which nothing bounds */
-	struct guard_account whole; /* what each statement begins with */
-	struct guard_account *running;
-	uint64_t file;   /* bytes of the file and its log */
-	uint64_t memory; /* that this store added to SQLite's limit */
-	struct guard_table {
-		char name[GUARD_NAME];
-		size_t limit; /* one more than the highest id */
-	} tables[GUARD_TABLES]; /* those that have ids */
-	size_t table_count;
-};
+#include "db.h"
 
 /* For a connection that has not read anything yet; `bytes` are those of the file and its log. */
 SHINY_MUST_CHECK struct shiny_err *guard_begin(struct store *store, uint64_t bytes);
 /* The schema is ours, and so are the views from here on; ids are what the file can have. */
 SHINY_MUST_CHECK struct shiny_err *guard_admit(struct store *store, uint64_t bytes);
-void guard_end(struct store *store); /* also where guard_begin was not called */
 
 /* Takes a row of so many bytes of text from the account; false: the statement has handed out more
  * than it may. */

@@ -32,6 +32,7 @@
 #include "../base/mem.h"
 #include "../base/text.h"
 #include "db.h"
+#include "guard.h"
 #include "unpack_ahead.h"
 
 enum { HEADER_BYTES = 100 }; /* of an SQLite file: https://www.sqlite.org/fileformat.html section

@@ -8,7 +8,6 @@
 #include "../../base/mem.h"
 #include "../../base/units.h"
 #include "../replay/page_count.h"
-#include "phase_rows.h"
 #include "../replay/process_ends.h"
 #include "../totals/process_names.h"
 
@@ -424,7 +423,8 @@ struct shiny_err *activity_load(struct store *store, const struct filter *filter
 		err = record(store, filter, &types, flags & ACTIVITY_PROGRESS, &a);
 	if (!err && flags & ACTIVITY_PHASES) {
 		find_phases(&a);
-		err = phase_rows_load(store, filter, &types, flags & ACTIVITY_PROGRESS, &a);
+		err = phase_rows_load(store, filter, &types, flags & ACTIVITY_PROGRESS, a.phases,
+				      a.phase_count);
 	}
 	groups_deinit(&types);
 	if (err) {

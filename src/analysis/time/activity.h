@@ -32,41 +32,14 @@
 #ifndef SHINY_ACTIVITY_H
 #define SHINY_ACTIVITY_H
 
-#include "phases.h"
 #include "../query/filter.h"
+#include "phase_rows.h"
 
 struct activity_point { /* an interval */
 	uint64_t blocks, bytes, types, pages, lines;      /* live at its end */
 	uint64_t most_bytes;                              /* live at any moment in it */
 	uint64_t allocs, alloc_bytes, frees, free_bytes;  /* in it */
 };
-
-enum { PHASE_ROWS = 4 };
-struct phase_row { /* a type or a call site, in a phase */
-	char *name;                           /* empty rows have NULL, and are the last */
-	uint64_t blocks, bytes;               /* that began in it */
-	uint64_t kept_blocks, kept_bytes;     /* of these, alive at its end */
-	uint64_t ended_blocks, ended_bytes;   /* that ended in it and began before it */
-};
-struct phase {
-	enum phase_kind kind;
-	size_t first, last;                        /* intervals, both included */
-	uint64_t begin, end;                       /* ns; the end of the last interval, or of the
-	                                            * session */
-	uint64_t begin_blocks, begin_bytes;        /* live */
-	uint64_t end_blocks, end_bytes, most_bytes;
-	uint64_t allocs, alloc_bytes, frees, free_bytes;
-	/* The largest first: of a rise by kept bytes, of a fall by ended bytes, else by bytes. */
-	struct phase_row types[PHASE_ROWS], sites[PHASE_ROWS];
-};
-
-/* What the rows of a phase are ordered by, bytes. */
-static inline uint64_t phase_weight(const struct phase *phase, const struct phase_row *row)
-{
-	return phase->kind == PHASE_RISE   ? row->kept_bytes
-	       : phase->kind == PHASE_FALL ? row->ended_bytes
-					   : row->bytes;
-}
 
 struct activity_series {
 	uint32_t process, pid; /* 0: all processes of the filter */

@@ -7,17 +7,18 @@
 #include "../../base/mem.h"
 
 struct phase_counter {
-	const struct activity *activity;
+	const struct phase *phases;
+	size_t phase_count;
 	const struct groups *groups[2]; /* types, sites */
 	struct phase_row *rows[2];      /* by phase and group; names are not set */
 };
 
 /* Intervals, and so phases, end with their last nanosecond. */
-static size_t phase_of(const struct activity *a, uint64_t time)
+static size_t phase_of(const struct phase_counter *c, uint64_t time)
 {
 	size_t i = 0;
 
-	while (i + 1 < a->phase_count && time > a->phases[i].end)
+	while (i + 1 < c->phase_count && time > c->phases[i].end)
 		i++;
 	return i;
 }
@@ -44,7 +45,7 @@ static void on_death(void *context, const struct replay *replay, const struct re
 		     const struct life *life, const struct life_death *death)
 {
 	struct phase_counter *c = context;
-	size_t born = phase_of(c->activity, life->birth), died = phase_of(c->activity, death->time);
+	size_t born = phase_of(c, life->birth), died = phase_of(c, death->time);
 
 	if (life->inherited)
 		return;
@@ -79,21 +80,22 @@ static void take_largest(const struct phase_row *rows, const struct groups *grou
 
 struct shiny_err *phase_rows_load(struct store *store, const struct filter *filter,
 				  const struct groups *types, bool progress,
-				  struct activity *activity)
+				  struct phase *phases, size_t phase_count)
 {
 	struct groups sites = { 0 };
-	struct phase_counter c = { .activity = activity, .groups = { types, &sites } };
+	struct phase_counter c = { .phases = phases,
+				   .phase_count = phase_count,
+				   .groups = { types, &sites } };
 	struct replay_observer observer = { .context = &c, .death = on_death };
 	struct shiny_err *err = groups_load(store, GROUP_SITE, false, &sites);
 
 	for (unsigned i = 0; !err && i < 2; i++)
-		c.rows[i] =
-			mem_zero(activity->phase_count * c.groups[i]->count, sizeof(*c.rows[i]));
+		c.rows[i] = mem_zero(phase_count * c.groups[i]->count, sizeof(*c.rows[i]));
 	if (!err)
 		err = replay_run(store, filter, &observer, 1,
-				 progress ? "asking whose phases are" : NULL);
-	for (size_t i = 0; !err && i < activity->phase_count; i++) {
-		struct phase *phase = &activity->phases[i];
+				 progress ? "attributing phases" : NULL);
+	for (size_t i = 0; !err && i < phase_count; i++) {
+		struct phase *phase = &phases[i];
 
 		take_largest(c.rows[0] + i * types->count, types, phase, phase->types);
 		take_largest(c.rows[1] + i * sites.count, &sites, phase, phase->sites);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * guard_bounds.h: the bounds of one reader (guard.h), and its share of SQLite's memory. Not for
+ * other rooms.
+ *
+ * Runs: CLI. Signals: no. Allocates: nothing. Threads: one a store.
+ */
+#ifndef SHINY_GUARD_BOUNDS_H
+#define SHINY_GUARD_BOUNDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct guard_account { /* of one statement */
+	uint64_t steps, bytes; /* what is left */
+};
+
+enum { GUARD_TABLES = 40, GUARD_NAME = 32 };
+struct guard { /* all zero: of a writer, which nothing bounds */
+	struct guard_account whole; /* what each statement begins with */
+	struct guard_account *running;
+	uint64_t file;   /* bytes of the file and its log */
+	uint64_t memory; /* that this store added to SQLite's limit */
+	struct guard_table {
+		char name[GUARD_NAME];
+		size_t limit; /* one more than the highest id */
+	} tables[GUARD_TABLES]; /* those that have ids */
+	size_t table_count;
+};
+
+/* Adds to SQLite's limit, which is the process's: each reader brings its own share. */
+void guard_memory(struct guard *guard, uint64_t bytes);
+
+/* Takes that share back; `guard` may be all zero. */
+void guard_end(struct guard *guard);
+
+#endif

@@ -90,11 +90,12 @@ static void compare(struct check *c, const struct event *events, size_t count)
 	}
 }
 
+static volatile uint64_t sink; /* keeps the compiler from leaving the reads out */
+
 /* check NULL: only reads them. */
 static void read_back(struct unpacker *unpacker, const struct block *block, struct check *check)
 {
 	static struct event events[BLOCK_BATCH];
-	static volatile uint64_t sink;
 
 	must(unpacker_open(unpacker, block->data, block->bytes));
 	for (size_t count = 1; count;) {

@@ -29,6 +29,51 @@ static inline void apply_time(struct session *session, const struct stream *s)
 		p->last = s->head.time;
 }
 
+/* Records of collected objects, of classes, and of tags and marks: all but the allocator's. */
+static void apply_other(struct session *session, struct stream *s)
+{
+	switch (s->head.kind) {
+	case SHINY_REC_OBJECT:
+		apply_object(session, s);
+		break;
+	case SHINY_REC_FINALIZED:
+		apply_finalized(session, s);
+		break;
+	case SHINY_REC_SWEPT:
+		apply_swept(session, s);
+		break;
+	case SHINY_REC_MOVED: /* decoded like a wide event: where it was, where it is */
+		apply_moved(session, s, s->head.address, s->head.size);
+		break;
+	case SHINY_REC_RESIZED:
+		apply_resized(session, s);
+		break;
+	case SHINY_REC_OBJECT_KINDS:
+		apply_object_kinds(s);
+		break;
+	case SHINY_REC_CLASS:
+		apply_class(session, s);
+		break;
+	case SHINY_REC_CONSTRUCTED:
+		apply_constructor(session, s, EVENT_CONSTRUCT);
+		break;
+	case SHINY_REC_DESTROYED:
+		apply_constructor(session, s, EVENT_DESTROY);
+		break;
+	case SHINY_REC_TAG:
+		apply_tag(s);
+		break;
+	case SHINY_REC_TAG_NAME:
+		apply_tag_name(session, s);
+		break;
+	case SHINY_REC_MARK:
+		apply_mark(session, s);
+		break;
+	default:
+		break;
+	}
+}
+
 void apply_record(struct session *session, struct stream *s)
 {
 	apply_time(session, s);
@@ -67,46 +112,11 @@ void apply_record(struct session *session, struct stream *s)
 	case SHINY_REC_MAP:
 		apply_map(session, s);
 		break;
-	case SHINY_REC_OBJECT:
-		apply_object(session, s);
-		break;
-	case SHINY_REC_FINALIZED:
-		apply_finalized(session, s);
-		break;
-	case SHINY_REC_SWEPT:
-		apply_swept(session, s);
-		break;
-	case SHINY_REC_MOVED: /* decoded like a wide event: where it was, where it is */
-		apply_moved(session, s, s->head.address, s->head.size);
-		break;
-	case SHINY_REC_RESIZED:
-		apply_resized(session, s);
-		break;
-	case SHINY_REC_OBJECT_KINDS:
-		apply_object_kinds(s);
-		break;
-	case SHINY_REC_CLASS:
-		apply_class(session, s);
-		break;
-	case SHINY_REC_CONSTRUCTED:
-		apply_constructor(session, s, EVENT_CONSTRUCT);
-		break;
-	case SHINY_REC_DESTROYED:
-		apply_constructor(session, s, EVENT_DESTROY);
-		break;
-	case SHINY_REC_TAG:
-		apply_tag(s);
-		break;
-	case SHINY_REC_TAG_NAME:
-		apply_tag_name(session, s);
-		break;
-	case SHINY_REC_MARK:
-		apply_mark(session, s);
-		break;
 	case SHINY_REC_LOSS:
 		stream_forget_stacks(s);
 		break;
 	default:
+		apply_other(session, s);
 		break;
 	}
 }

@@ -73,7 +73,8 @@ static void push(const char *name)
 	shiny_tag_push(name);
 }
 
-NOINLINE void *take(const char *tag, size_t bytes)
+/* A typed pointer: functions that return void * are looked through as allocation wrappers. */
+NOINLINE char *take(const char *tag, size_t bytes)
 {
 	void *block = malloc(bytes);
 
@@ -81,7 +82,7 @@ NOINLINE void *take(const char *tag, size_t bytes)
 	return block;
 }
 
-NOINLINE void *take_more(const char *tag, const char *old, void *block, size_t bytes)
+NOINLINE char *take_more(const char *tag, const char *old, void *block, size_t bytes)
 {
 	block = realloc(block, bytes);
 	note(tag, old, bytes);

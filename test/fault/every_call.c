@@ -171,7 +171,7 @@ static unsigned sweep(void)
 	unsigned rings = 0;
 
 	while (dir && (entry = readdir(dir))) {
-		rings += strncmp(entry->d_name, "ring.", 6) == 0;
+		rings += strncmp(entry->d_name, "ring.", 5) == 0;
 		if (entry->d_name[0] != '.')
 			unlinkat(dirfd(dir), entry->d_name, 0);
 	}

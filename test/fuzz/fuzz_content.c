@@ -317,8 +317,8 @@ static void pick_value(char *out, size_t room)
 		"randomblob(33)",
 		"x'00ff00'",
 		"'1' || char(0) || '2'",
-		"char(27) || ']0;evil' || char(7) || char(27) || '[2J' || char(10) || char(9) || "
-		"char(13) || char(0x9b) || char(0x202e) || 'x'",
+		("char(27) || ']0;evil' || char(7) || char(27) || '[2J' || char(10) || char(9) || "
+		 "char(13) || char(0x9b) || char(0x202e) || 'x'"),
 		"CAST(x'c328fe80ff1b5b6d0a' AS TEXT)",
 		"replace(hex(zeroblob(20000)), '00', 'a::b<')",
 		"replace(hex(zeroblob(300000)), '00', 'xy')",

@@ -19,7 +19,7 @@ static int rings(void)
 	int count = 0;
 
 	while (d && (entry = readdir(d)))
-		count += strncmp(entry->d_name, "ring.", 6) == 0;
+		count += strncmp(entry->d_name, "ring.", 5) == 0;
 	if (d)
 		closedir(d);
 	return count;

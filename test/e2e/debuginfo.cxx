@@ -24,8 +24,8 @@ extern void *volatile last; // what is stored there is no tail call
 #if PART == 1
 void *volatile last;
 
-// no single statement of these may be moved to another line: they are what is looked for. Where they return a typed pointer,
-// they must not be taken for allocation wrappers, whose callers would be shown
+// no single statement of these may be moved to another line: they are what is looked for.
+// The typed pointers keep them from being allocation wrappers, whose callers would be shown.
 OUTLINE item *make_item(int n) { HERE("make_item(int)"); item *p = new item(n); last = p; return p; }
 
 OUTLINE void *keeper::keep(int n) { HERE("keeper::keep(int)"); void *p = std::malloc((size_t)n * 24); last = p; items.push_back(nullptr); return p; }

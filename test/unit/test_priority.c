@@ -88,13 +88,15 @@ static int member(void)
 /* Low, until the launcher says that it shall not be. */
 static int left_behind(const int *to, const int *from)
 {
-	int group = group_nice(), nice = getpriority(PRIO_PROCESS, 0);
-	int low = group == NONE ? NONE : PRIORITY_LOW;
+	int nice = getpriority(PRIO_PROCESS, 0);
 	struct priority priority;
+	int group, low;
 	char go;
 
+	/* The kernel shows no autogroup to those that began in no session: it is asked afterwards. */
 	setsid();
 	group = group_nice();
+	low = group == NONE ? NONE : PRIORITY_LOW;
 	priority_init(&priority);
 	follow(&priority, UINT64_MAX);
 	group_is("low", low);

@@ -93,7 +93,7 @@ static int left_behind(const int *to, const int *from)
 	int group, low;
 	char go;
 
-	/* The kernel shows no autogroup to those that began in no session: it is asked afterwards. */
+	/* A process that began in no session is shown no autogroup: asked afterwards. */
 	setsid();
 	group = group_nice();
 	low = group == NONE ? NONE : PRIORITY_LOW;

@@ -47,18 +47,20 @@ static void add_cost(struct callgrind_costs *c, uint32_t caller, uint32_t callee
 static void put_function(const struct export_job *job, uint32_t at, const char *prefix)
 {
 	const struct profile *p = job->profile;
-	const struct profile_line *line = at < p->lines.count ? &p->lines.at[at] : NULL;
+	const struct path_function *line =
+		at < p->code.functions.count ? &p->code.functions.at[at] : NULL;
 	const char *file = line ? profile_text(p, line->file) : "";
 
 	fprintf(job->out, "%s=%s\n%sfn=%s\n", *prefix ? "cfi" : "fl", *file ? file : "???", prefix,
-		line ? profile_text(p, line->function) : "(no stack)");
+		line ? profile_text(p, line->name) : "(no stack)");
 }
 
 static void put_costs(const struct export_job *job, uint32_t at, const uint64_t *costs)
 {
 	const struct profile *p = job->profile;
 
-	fprintf(job->out, "%" PRIu32, at < p->lines.count ? p->lines.at[at].line : 0);
+	fprintf(job->out, "%" PRIu32,
+		at < p->code.functions.count ? p->code.functions.at[at].line : 0);
 	for (int i = 0; i < CALLGRIND_COSTS; i++)
 		fprintf(job->out, " %" PRIu64, costs[i]);
 	putc('\n', job->out);
@@ -68,15 +70,15 @@ struct shiny_err *export_callgrind(const struct export_job *job)
 {
 	const struct profile *p = job->profile;
 	struct callgrind_costs c = { 0 };
-	struct profile_walk walk = { 0 };
+	struct path_walk walk = { 0 };
 
 	for (size_t i = 0; i < p->sample_count; i++) {
 		const struct profile_sample *sample = &p->samples[i];
 
 		if (!sample->sums.allocs && !sample->sums.live)
 			continue;
-		profile_walk(p, sample->stack, &walk);
-		add_cost(&c, walk.count ? walk.at[0] : (uint32_t)p->lines.count, NO_CALLEE,
+		stack_paths_walk(&p->code, sample->stack, &walk);
+		add_cost(&c, walk.count ? walk.at[0] : (uint32_t)p->code.functions.count, NO_CALLEE,
 			 &sample->sums);
 		for (size_t k = 1; k < walk.count; k++)
 			add_cost(&c, walk.at[k], walk.at[k - 1], &sample->sums);
@@ -98,7 +100,7 @@ struct shiny_err *export_callgrind(const struct export_job *job)
 			put_function(job, row->callee, "c");
 			fprintf(job->out, "calls=%" PRIu64 " %" PRIu32 "\n",
 				row->costs[CALLGRIND_COSTS - 1],
-				p->lines.at[row->callee].line);
+				p->code.functions.at[row->callee].line);
 		}
 		put_costs(job, row->caller, row->costs);
 	}

@@ -54,16 +54,16 @@ static void put_frames(struct json *json, const struct profile *p)
 	json_array(json, "ftbl");
 	json_text(json, NULL, "[root]");
 	json_text(json, NULL, "(no stack)");
-	for (size_t i = 0; i < p->lines.count; i++) {
-		const struct profile_line *line = &p->lines.at[i];
+	for (size_t i = 0; i < p->code.functions.count; i++) {
+		const struct path_function *line = &p->code.functions.at[i];
 		const char *file = profile_text(p, line->file);
 		char place[24] = "";
 		char *text;
 
 		if (line->line)
 			snprintf(place, sizeof(place), ":%" PRIu32, line->line);
-		text = mem_format("0x%" PRIX64 ": %s (%s%s)", p->frames[line->frame].vaddr,
-				  profile_text(p, line->function), *file ? text_base(file) : "???",
+		text = mem_format("0x%" PRIX64 ": %s (%s%s)", p->code.frames[line->frame].vaddr,
+				  profile_text(p, line->name), *file ? text_base(file) : "???",
 				  place);
 		json_text(json, NULL, text);
 		free(text);
@@ -74,7 +74,7 @@ static void put_frames(struct json *json, const struct profile *p)
 static void put_point(struct json *json, const struct profile *p,
 		      const struct profile_sample *sum, const struct dhat_point *point)
 {
-	struct profile_walk walk = { 0 };
+	struct path_walk walk = { 0 };
 
 	json_object_line(json, NULL);
 	json_number(json, "tb", sum->sums.bytes);
@@ -87,7 +87,7 @@ static void put_point(struct json *json, const struct profile *p,
 	json_number(json, "eb", sum->sums.live_bytes);
 	json_number(json, "ebk", sum->sums.live);
 	json_array(json, "fs");
-	profile_walk(p, sum->stack, &walk);
+	stack_paths_walk(&p->code, sum->stack, &walk);
 	for (size_t k = 0; k < walk.count; k++)
 		json_number(json, NULL, walk.at[k] + UINT64_C(2));
 	if (!walk.count)
@@ -99,7 +99,7 @@ static void put_point(struct json *json, const struct profile *p,
 
 static void put_points(struct json *json, const struct profile *p, const struct dhat_points *points)
 {
-	struct profile_sample *sums = mem_zero(p->stack_limit + 1, sizeof(*sums));
+	struct profile_sample *sums = mem_zero(p->code.stack_limit + 1, sizeof(*sums));
 
 	for (size_t i = 0; i < p->sample_count; i++) {
 		struct profile_sample *sum = &sums[p->samples[i].stack];
@@ -110,7 +110,7 @@ static void put_points(struct json *json, const struct profile *p, const struct 
 		sum->peak_bytes += p->samples[i].peak_bytes;
 	}
 	json_array(json, "pps");
-	for (size_t i = 0; i < p->stack_limit; i++)
+	for (size_t i = 0; i < p->code.stack_limit; i++)
 		if (sums[i].sums.allocs)
 			put_point(json, p, &sums[i], &points->of[i]);
 	json_end(json);
@@ -120,7 +120,7 @@ static void put_points(struct json *json, const struct profile *p, const struct 
 struct shiny_err *export_dhat(const struct export_job *job)
 {
 	const struct profile *p = job->profile;
-	struct dhat_points points = { .count = p->stack_limit };
+	struct dhat_points points = { .count = p->code.stack_limit };
 	struct json json;
 	struct shiny_err *err;
 

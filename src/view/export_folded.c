@@ -4,11 +4,13 @@
  * stack, outermost function first, its weight last.
  *
  * One stack may be several lines, where several processes or types have it: readers add them up. A
- * semicolon in a name becomes a comma, as it would be another function.
+ * semicolon in a name becomes a comma, as it would be another function. A stack that was cut off
+ * begins with a name that says so: its outermost function is nobody's root.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "../base/cleanup.h"
 #include "export.h"
 
 static void put_name(FILE *out, const char *name)
@@ -20,7 +22,8 @@ static void put_name(FILE *out, const char *name)
 struct shiny_err *export_folded(const struct export_job *job)
 {
 	const struct profile *p = job->profile;
-	struct profile_walk walk = { 0 };
+	AUTO_FREE char *cut = stack_paths_cut_name(&p->code);
+	struct path_walk walk = { 0 };
 
 	for (size_t i = 0; i < p->sample_count; i++) {
 		const struct profile_sample *sample = &p->samples[i];
@@ -28,9 +31,11 @@ struct shiny_err *export_folded(const struct export_job *job)
 
 		if (!weight)
 			continue;
-		profile_walk(p, sample->stack, &walk);
+		stack_paths_walk(&p->code, sample->stack, &walk);
+		if (stack_paths_cut(&p->code, sample->stack))
+			fprintf(job->out, "%s;", cut);
 		for (size_t k = walk.count; k--;) {
-			put_name(job->out, profile_text(p, p->lines.at[walk.at[k]].function));
+			put_name(job->out, profile_text(p, p->code.functions.at[walk.at[k]].name));
 			if (k)
 				putc(';', job->out);
 		}

@@ -68,25 +68,25 @@ static uint32_t put_string(struct heaptrack_writer *w, const char *text)
 static uint32_t put_frame(struct heaptrack_writer *w, uint32_t id, const char *const *modules)
 {
 	const struct profile *p = w->job->profile;
-	const struct profile_frame *frame = &p->frames[id];
+	const struct path_frame *frame = &p->code.frames[id];
 	uint32_t module;
 
 	if (w->frames[id])
 		return w->frames[id];
 	module = put_string(w, modules[frame->module] ? modules[frame->module] : "");
 	for (uint32_t k = 0; k < frame->count; k++) {
-		const struct profile_line *line = &p->lines.at[frame->first + k];
+		const struct path_function *line = &p->code.functions.at[frame->first + k];
 
-		put_string(w, profile_text(p, line->function));
+		put_string(w, profile_text(p, line->name));
 		put_string(w, profile_text(p, line->file));
 	}
 	fprintf(w->job->out, "i %" PRIx64 " %" PRIx32, frame->vaddr, module);
 	for (uint32_t k = 0; k < frame->count; k++) {
-		const struct profile_line *line = &p->lines.at[frame->first + k];
+		const struct path_function *line = &p->code.functions.at[frame->first + k];
 		uint32_t file = put_string(w, profile_text(p, line->file));
 
 		fprintf(w->job->out, " %" PRIx32 " %" PRIx32 " %" PRIx32,
-			put_string(w, profile_text(p, line->function)), file, line->line);
+			put_string(w, profile_text(p, line->name)), file, line->line);
 	}
 	putc('\n', w->job->out);
 	return w->frames[id] = ++w->frame_count;
@@ -95,12 +95,12 @@ static uint32_t put_frame(struct heaptrack_writer *w, uint32_t id, const char *c
 static uint32_t put_trace(struct heaptrack_writer *w, uint32_t stack, const char *const *modules)
 {
 	const struct profile *p = w->job->profile;
-	const struct profile_stack *s = &p->stacks[stack];
+	const struct path_stack *s = &p->code.stacks[stack];
 	uint32_t trace = 0;
 	bool more;
 
 	for (uint32_t i = s->count; i--;) {
-		uint32_t frame = put_frame(w, p->path.at[s->first + i], modules);
+		uint32_t frame = put_frame(w, p->code.path.at[s->first + i], modules);
 		uint32_t parent = trace;
 
 		trace = find_pair(&w->trace_rows, frame, parent, &more) + 1;
@@ -113,7 +113,7 @@ static uint32_t put_trace(struct heaptrack_writer *w, uint32_t stack, const char
 static void put_change(struct heaptrack_writer *w, char sign, uint32_t stack, uint64_t size)
 {
 	bool more;
-	uint32_t trace = stack < w->job->profile->stack_limit ? w->traces[stack] : 0;
+	uint32_t trace = stack < w->job->profile->code.stack_limit ? w->traces[stack] : 0;
 	uint32_t at = find_pair(&w->sizes, size, trace, &more);
 
 	if (more)
@@ -153,7 +153,7 @@ static struct shiny_err *put_traces(struct heaptrack_writer *w)
 		modules[id] = mem_text(query_text(q, 1));
 	}
 	query_end(q);
-	for (uint32_t stack = 1; !err && stack < p->stack_limit; stack++)
+	for (uint32_t stack = 1; !err && stack < p->code.stack_limit; stack++)
 		w->traces[stack] = put_trace(w, stack, (const char *const *)modules);
 	for (size_t i = 0; i < limit; i++)
 		free(modules[i]);
@@ -166,8 +166,8 @@ struct shiny_err *export_heaptrack(const struct export_job *job)
 	struct heaptrack_writer w = { .job = job };
 	struct shiny_err *err;
 
-	w.frames = mem_zero(job->profile->frame_limit + 1, sizeof(*w.frames));
-	w.traces = mem_zero(job->profile->stack_limit + 1, sizeof(*w.traces));
+	w.frames = mem_zero(job->profile->code.frame_limit + 1, sizeof(*w.frames));
+	w.traces = mem_zero(job->profile->code.stack_limit + 1, sizeof(*w.traces));
 	fprintf(job->out, "v 10400 3\nX %s\nI 1000 0\n", job->command);
 	err = put_traces(&w);
 	if (!err)

@@ -32,7 +32,7 @@ struct massif_tree {
 	FILE *out;
 	struct massif_leaf *leaves;
 	size_t count;
-	struct profile_walk walks; /* all of them, one behind the other */
+	struct path_walk walks; /* all of them, one behind the other */
 };
 
 static int by_walk(const void *left, const void *right)
@@ -56,15 +56,15 @@ static int by_node_bytes(const void *left, const void *right)
 static void put_label(struct massif_tree *t, const struct massif_leaf *leaf, size_t depth)
 {
 	const struct profile *p = t->profile;
-	const struct profile_line *line;
+	const struct path_function *line;
 
 	if (!depth) {
 		fputs("(heap allocation functions) malloc/new/new[], --alloc-fns, etc.\n", t->out);
 		return;
 	}
-	line = &p->lines.at[leaf->walk[depth - 1]];
-	fprintf(t->out, "0x%" PRIX64 ": %s", p->frames[line->frame].vaddr,
-		profile_text(p, line->function));
+	line = &p->code.functions.at[leaf->walk[depth - 1]];
+	fprintf(t->out, "0x%" PRIX64 ": %s", p->code.frames[line->frame].vaddr,
+		profile_text(p, line->name));
 	if (*profile_text(p, line->file))
 		fprintf(t->out, " (%s:%" PRIu32 ")\n", text_base(profile_text(p, line->file)),
 			line->line);
@@ -118,14 +118,14 @@ static void put_tree(const struct export_job *job)
 {
 	const struct profile *p = job->profile;
 	struct massif_tree t = { .profile = p, .out = job->out };
-	struct profile_walk walk = { 0 };
+	struct path_walk walk = { 0 };
 	size_t used = 0;
 
 	t.leaves = mem_zero(p->sample_count + 1, sizeof(*t.leaves));
 	for (size_t i = 0; i < p->sample_count; i++) {
 		if (!p->samples[i].peak_bytes)
 			continue;
-		profile_walk(p, p->samples[i].stack, &walk);
+		stack_paths_walk(&p->code, p->samples[i].stack, &walk);
 		for (size_t k = 0; k < walk.count; k++)
 			*vec_push(&t.walks) = walk.at[k];
 		t.leaves[t.count].count = walk.count;

@@ -72,15 +72,15 @@ static void put_sample(struct pprof_writer *w, const struct profile_sample *samp
 		       const struct process_names *names)
 {
 	const struct profile *p = w->job->profile;
-	const struct profile_stack *stack = &p->stacks[sample->stack];
+	const struct path_stack *stack = &p->code.stacks[sample->stack];
 	const uint64_t values[] = { sample->sums.allocs, sample->sums.bytes, sample->sums.live,
 				    sample->sums.live_bytes };
 
 	w->packed.count = 0;
 	for (uint32_t i = 0; i < stack->count; i++)
-		proto_packed(&w->packed, p->path.at[stack->first + i]);
+		proto_packed(&w->packed, p->code.path.at[stack->first + i]);
 	if (!stack->count)
-		proto_packed(&w->packed, p->frame_limit); /* stands for no stack */
+		proto_packed(&w->packed, p->code.frame_limit); /* stands for no stack */
 	proto_message(&w->message, SAMPLE_LOCATION, &w->packed);
 	w->packed.count = 0;
 	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
@@ -150,7 +150,7 @@ static void add_line(struct pprof_writer *w, uint64_t function, uint32_t line)
 	proto_message(&w->message, LOCATION_LINE, &w->inner);
 }
 
-static uint64_t address_of(const struct profile_frame *frame)
+static uint64_t address_of(const struct path_frame *frame)
 {
 	const uint64_t inside = (UINT64_C(1) << MODULE_SHIFT) - 1;
 
@@ -162,8 +162,8 @@ static void put_locations(struct pprof_writer *w)
 {
 	const struct profile *p = w->job->profile;
 
-	for (size_t id = 1; id < p->frame_limit; id++) {
-		const struct profile_frame *frame = &p->frames[id];
+	for (size_t id = 1; id < p->code.frame_limit; id++) {
+		const struct path_frame *frame = &p->code.frames[id];
 
 		if (!frame->count)
 			continue;
@@ -171,16 +171,16 @@ static void put_locations(struct pprof_writer *w)
 		proto_number(&w->message, LOCATION_MAPPING, frame->module);
 		proto_number(&w->message, LOCATION_ADDRESS, address_of(frame));
 		for (uint32_t k = 0; k < frame->count; k++) {
-			const struct profile_line *line = &p->lines.at[frame->first + k];
+			const struct path_function *line = &p->code.functions.at[frame->first + k];
 
 			add_line(w,
-				 function_of(w, profile_text(p, line->function),
+				 function_of(w, profile_text(p, line->name),
 					     profile_text(p, line->file)),
 				 line->line);
 		}
 		put(w, PROFILE_LOCATION);
 	}
-	proto_number(&w->message, LOCATION_ID, p->frame_limit);
+	proto_number(&w->message, LOCATION_ID, p->code.frame_limit);
 	add_line(w, function_of(w, "(no stack)", ""), 0);
 	put(w, PROFILE_LOCATION);
 }

@@ -13,11 +13,11 @@ static void put_frames(struct json *json, const struct profile *p)
 {
 	json_object(json, "shared");
 	json_array(json, "frames");
-	for (size_t i = 0; i < p->lines.count; i++) {
-		const struct profile_line *line = &p->lines.at[i];
+	for (size_t i = 0; i < p->code.functions.count; i++) {
+		const struct path_function *line = &p->code.functions.at[i];
 
 		json_object_line(json, NULL);
-		json_text(json, "name", profile_text(p, line->function));
+		json_text(json, "name", profile_text(p, line->name));
 		if (*profile_text(p, line->file)) {
 			json_text(json, "file", profile_text(p, line->file));
 			json_number(json, "line", line->line);
@@ -35,7 +35,7 @@ static void put_frames(struct json *json, const struct profile *p)
 static void put_profile(struct json *json, const struct profile *p, enum profile_measure measure,
 			const char *name)
 {
-	struct profile_walk walk = { 0 };
+	struct path_walk walk = { 0 };
 
 	json_object(json, NULL);
 	json_text(json, "type", "sampled");
@@ -47,12 +47,12 @@ static void put_profile(struct json *json, const struct profile *p, enum profile
 	for (size_t i = 0; i < p->sample_count; i++) {
 		if (!profile_weight(&p->samples[i], measure))
 			continue;
-		profile_walk(p, p->samples[i].stack, &walk);
+		stack_paths_walk(&p->code, p->samples[i].stack, &walk);
 		json_array_line(json, NULL);
 		for (size_t k = walk.count; k--;)
 			json_number(json, NULL, walk.at[k]);
 		if (!walk.count)
-			json_number(json, NULL, p->lines.count);
+			json_number(json, NULL, p->code.functions.count);
 		json_end(json);
 	}
 	json_end(json);

@@ -147,11 +147,11 @@ static uint32_t add_node(struct page_nodes *n, uint32_t parent, uint32_t line)
 static void grow_tree(const struct profile *p, const struct page_samples *s, struct page_nodes *n,
 		      uint32_t *nodes)
 {
-	struct profile_walk walk = { 0 };
+	struct path_walk walk = { 0 };
 
 	*vec_push(&n->rows) = (struct page_node){ 0, 0 };
 	for (size_t i = 0; i < s->rows.count; i++) {
-		profile_walk(p, s->rows.at[i].stack, &walk);
+		stack_paths_walk(&p->code, s->rows.at[i].stack, &walk);
 		nodes[i] = 0;
 		for (size_t k = walk.count; k--;)
 			nodes[i] = add_node(n, nodes[i], walk.at[k]);
@@ -162,7 +162,7 @@ static void grow_tree(const struct profile *p, const struct page_samples *s, str
 /* Lines that nodes have, numbered anew, and their texts. */
 static void put_tree(struct json *json, const struct profile *p, const struct page_nodes *n)
 {
-	uint32_t *number = mem_zero(p->lines.count + 1, sizeof(*number));
+	uint32_t *number = mem_zero(p->code.functions.count + 1, sizeof(*number));
 	VEC(uint32_t) lines = { 0 };
 	struct texts texts = { 0 };
 
@@ -184,9 +184,9 @@ static void put_tree(struct json *json, const struct profile *p, const struct pa
 	json_end(json);
 	json_array_line(json, "lines"); /* function, file, line of each; [0] is line 1 */
 	for (size_t i = 0; i < lines.count; i++) {
-		const struct profile_line *line = &p->lines.at[lines.at[i]];
+		const struct path_function *line = &p->code.functions.at[lines.at[i]];
 
-		json_number(json, NULL, texts_put(&texts, profile_text(p, line->function)));
+		json_number(json, NULL, texts_put(&texts, profile_text(p, line->name)));
 		json_number(json, NULL, texts_put(&texts, profile_text(p, line->file)));
 		json_number(json, NULL, line->line);
 	}

@@ -3,35 +3,18 @@
  * profile.h: a session as other profilers have it: samples (a process, a stack, a type) with their
  * weights, and the functions of each stack, inline functions expanded.
  *
- * Runs: CLI. Signals: no. Allocates: 130 bytes a sample, 4 a frame of a stack, 20 a function of a
- * frame, and each name once (mem.h). Threads: one a store.
+ * Runs: CLI. Signals: no. Allocates: 130 bytes a sample (mem.h), and what stack_paths.h says.
+ * Threads: one a store.
  *
  * Each block is counted in exactly one sample: over all samples the weights add up to the sums of
- * the session, or of the filter. Names are as query_text() gives them: no control character is in
- * them.
+ * the session, or of the filter.
  */
 #ifndef SHINY_PROFILE_H
 #define SHINY_PROFILE_H
 
 #include "../analysis/attribute/groups.h"
-#include "../base/mem.h"
-#include "../base/texts.h"
+#include "../analysis/attribute/stack_paths.h"
 
-struct profile_line { /* a function of a frame; texts by number */
-	uint32_t frame;
-	uint32_t function; /* its name, or "module+0x1f3" */
-	uint32_t file;     /* "" unknown */
-	uint32_t line;     /* 0 unknown */
-};
-struct profile_frame {
-	uint32_t first, count; /* in `lines`: the innermost inline function first */
-	uint32_t module;       /* module.id, 0 outside any */
-	uint64_t vaddr;        /* return address in the module's file */
-};
-struct profile_stack {
-	size_t first;
-	uint32_t count; /* in `path`: frames, innermost first */
-};
 struct profile_sample {
 	uint32_t process, stack, type; /* ids; 0 unknown */
 	struct sums sums;
@@ -39,12 +22,7 @@ struct profile_sample {
 };
 
 struct profile {
-	struct texts texts;
-	VEC(struct profile_line) lines;
-	VEC(uint32_t) path; /* frame ids */
-	struct profile_frame *frames; /* by id */
-	struct profile_stack *stacks; /* by id; 0 has no frames */
-	size_t frame_limit, stack_limit;
+	struct stack_paths code; /* its texts are those of types, too */
 	struct profile_sample *samples; /* by process, stack, type; some without any weight */
 	size_t sample_count;
 	uint32_t *types; /* by id: the text of a type's name; [0] "(no type)" */
@@ -63,7 +41,7 @@ void profile_deinit(struct profile *profile);
 
 static inline const char *profile_text(const struct profile *profile, uint32_t text)
 {
-	return profile->texts.at[text];
+	return stack_paths_text(&profile->code, text);
 }
 
 /* The command line and the pid of the session's first process; *command is the caller's to free. */
@@ -74,12 +52,5 @@ SHINY_MUST_CHECK struct shiny_err *profile_command(struct store *store, char **c
 enum profile_measure { MEASURE_LIVE, MEASURE_BYTES, MEASURE_ALLOCS, MEASURE_PEAK, MEASURES };
 uint64_t profile_weight(const struct profile_sample *sample, enum profile_measure measure);
 uint64_t profile_total(const struct profile *profile, enum profile_measure measure);
-
-/* The functions of a stack, as places in `lines`, innermost first; replaces what `out` has. */
-struct profile_walk { /* zeroed: empty; free(at) */
-	uint32_t *at;
-	size_t count, room;
-};
-void profile_walk(const struct profile *profile, uint32_t stack, struct profile_walk *out);
 
 #endif

@@ -613,7 +613,7 @@ static const char *const lines[] = {
 	"sites --by tag --stacks",
 	"sites --callers --threshold 0%",
 	"sites --callees --by line --wrappers",
-	"sites --folded",
+	"export --to folded",
 	"activity",
 	"peak",
 	"lifetimes",

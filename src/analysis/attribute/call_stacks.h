@@ -3,8 +3,8 @@
  * call_stacks.h: every call stack of a session with what was allocated through it, function by
  * function, inline functions expanded.
  *
- * Runs: CLI. Signals: no. Allocates: yes (mem.h), 24 bytes a function of a frame. Threads: one a
- * store.
+ * Runs: CLI. Signals: no. Allocates: what stack_paths.h says, and each name once
+ * (mem.h). Threads: one a store.
  *
  * Each block is counted at exactly one stack: over all stacks the weights add up to the sums of the
  * session, whatever recurses, is inlined, or is cut off at SHINY_DEPTH frames.
@@ -33,14 +33,15 @@ struct call_stack {
 
 struct call_stacks;
 
-/* Reads frames, not stacks. `full`: names are not shortened. */
+/* `full`: names are not shortened. */
 SHINY_MUST_CHECK struct shiny_err *call_stacks_open(struct store *store, enum call_label label,
 						    bool full, struct call_stacks **out);
 void call_stacks_close(struct call_stacks *stacks); /* accepts NULL */
 const char *call_stacks_name(const struct call_stacks *stacks, uint32_t name);
 /* The number for a text of the caller's own; the same text has the same number. */
 uint32_t call_stacks_number(struct call_stacks *stacks, const char *text);
-uint64_t call_stacks_depth(const struct call_stacks *stacks); /* frames kept; 0 not known */
+/* What stands in the place of callers that were not kept; free it. */
+char *call_stacks_cut_name(const struct call_stacks *stacks);
 
 /* Calls `each` for each stack with a weight, in no order. What it is given is valid until it
  * returns. */

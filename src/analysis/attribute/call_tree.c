@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "call_tree.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +29,6 @@ struct call_tree {
 	uint32_t no_stack, cut;
 	uint64_t most; /* ways; beyond it the session is refused */
 	bool too_much;
-	FILE *out; /* folded lines go there; NULL: a tree is made */
 };
 
 /* ---- ways ---- */
@@ -110,42 +108,12 @@ static void add_to_tree(struct call_tree *t, const struct call_stack *stack)
 	}
 }
 
-/* ---- folded lines ---- */
-
-static void put_name(FILE *out, const char *name)
-{
-	for (; *name; name++)
-		putc(*name == ';' ? ':' : *name, out);
-}
-
-static void add_line(const struct call_tree *t, const struct call_stack *stack)
-{
-	if (!stack->value)
-		return;
-	if (!stack->count)
-		put_name(t->out, NO_STACK);
-	if (stack->cut) {
-		put_name(t->out, call_stacks_name(t->stacks, t->cut));
-		putc(';', t->out);
-	}
-	for (size_t i = stack->count; i > innermost(t, stack); i--) {
-		put_name(t->out, call_stacks_name(t->stacks, stack->names[i - 1]));
-		if (i - 1 > innermost(t, stack))
-			putc(';', t->out);
-	}
-	fprintf(t->out, " %" PRIu64 "\n", stack->value);
-}
-
 static void add_stack(void *context, const struct call_stack *stack)
 {
 	struct call_tree *t = context;
 
 	t->too_much |= t->ways.count > t->most;
-	if (t->too_much || !matches(t, stack))
-		return;
-	if (t->out)
-		add_line(t, stack);
-	else
+	if (!t->too_much && matches(t, stack))
 		add_to_tree(t, stack);
 }
 
@@ -214,7 +182,7 @@ static struct shiny_err *walk(struct call_tree *t, struct store *store, const st
 		return err;
 	*vec_push(&t->ways) = (struct call_way){ 0 };
 	t->no_stack = call_stacks_number(t->stacks, NO_STACK);
-	text = mem_format("<cut off at %" PRIu64 " frames>", call_stacks_depth(t->stacks));
+	text = call_stacks_cut_name(t->stacks);
 	t->cut = call_stacks_number(t->stacks, text);
 	free(text);
 	t->most = store_bound(store, WAYS_AT_LEAST, WAYS_A_BYTE);
@@ -237,16 +205,6 @@ struct shiny_err *call_tree_load(struct store *store, const struct filter *filte
 
 	if (!err)
 		err = make_nodes(&t, root);
-	call_tree_deinit(&t);
-	return err;
-}
-
-struct shiny_err *call_tree_fold(struct store *store, const struct filter *filter,
-				 const struct call_tree_query *query, FILE *out)
-{
-	struct call_tree t = { .query = query, .out = out };
-	struct shiny_err *err = walk(&t, store, filter);
-
 	call_tree_deinit(&t);
 	return err;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * call_tree.h: all call stacks as one tree: from the call sites to their callers, or from the
- * outermost functions to what they call; and as folded lines, which flame graphs are made from.
+ * outermost functions to what they call. Folded lines are an export (src/view).
  *
  * Runs: CLI. Signals: no. Allocates: yes (mem.h), 32 bytes a node before small ones are folded.
  * Threads: one a store.
@@ -12,8 +12,6 @@
  */
 #ifndef SHINY_CALL_TREE_H
 #define SHINY_CALL_TREE_H
-
-#include <stdio.h>
 
 #include "call_stacks.h"
 #include "tree.h"
@@ -36,13 +34,5 @@ struct call_tree_query {
 SHINY_MUST_CHECK struct shiny_err *call_tree_load(struct store *store, const struct filter *filter,
 						  const struct call_tree_query *query,
 						  struct tree_node *root);
-
-/*
- * One line a stack: its functions from the outermost on, with ';' between them, a space, its value.
- * A ';' in a name becomes ':'. Stacks of value 0 are left out. direction and threshold mean
- * nothing.
- */
-SHINY_MUST_CHECK struct shiny_err *call_tree_fold(struct store *store, const struct filter *filter,
-						  const struct call_tree_query *query, FILE *out);
 
 #endif

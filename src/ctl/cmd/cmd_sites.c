@@ -345,7 +345,7 @@ struct shiny_err *json_sites(struct ctl *ctl, const char *key, const struct site
 /* ---- call trees ---- */
 
 /* The ways to show stacks: at most one of them. */
-static const enum option_id views[] = { OPT_STACKS, OPT_CALLERS, OPT_CALLEES, OPT_FOLDED };
+static const enum option_id views[] = { OPT_STACKS, OPT_CALLERS, OPT_CALLEES };
 
 static struct shiny_err *check_views(const struct ctl *ctl)
 {
@@ -368,11 +368,9 @@ static struct shiny_err *check_views(const struct ctl *ctl)
 						  "and --callees");
 	if (!one || given[OPT_STACKS])
 		return given[OPT_WRAPPERS]
-			       ? shiny_err(SHINY_ERR_USAGE, "sites: --wrappers is for --callers, "
-							    "--callees and --folded")
+			       ? shiny_err(SHINY_ERR_USAGE, "sites: --wrappers is for --callers "
+							    "and --callees")
 			       : NULL;
-	if (given[OPT_FOLDED] && CTL_JSON(ctl))
-		return shiny_err(SHINY_ERR_USAGE, "sites: --folded and --json: one of them");
 	if (given[OPT_SITES_BY] && ctl->options.number[OPT_SITES_BY] > SITES_BY_FUNCTION)
 		return shiny_err(SHINY_ERR_USAGE,
 				 "sites: --%s shows functions, or with --by line "
@@ -409,8 +407,6 @@ static struct shiny_err *show_tree(struct ctl *ctl, struct store *store,
 	struct tree_node root = { 0 };
 	struct shiny_err *err;
 
-	if (ctl->options.given[OPT_FOLDED])
-		return call_tree_fold(store, filter, &query, ctl->style.out);
 	err = call_tree_load(store, filter, &query, &root);
 	if (err)
 		return err;
@@ -463,7 +459,7 @@ static struct shiny_err *show_rows(struct ctl *ctl, struct store *store,
 struct shiny_err *cmd_sites(struct ctl *ctl)
 {
 	const bool *given = ctl->options.given;
-	bool tree = given[OPT_CALLERS] || given[OPT_CALLEES] || given[OPT_FOLDED];
+	bool tree = given[OPT_CALLERS] || given[OPT_CALLEES];
 	struct store *store;
 	struct filter filter = { 0 };
 	struct shiny_err *err = check_views(ctl);
@@ -476,10 +472,5 @@ struct shiny_err *cmd_sites(struct ctl *ctl)
 			 tree ? show_tree(ctl, store, &filter) : show_rows(ctl, store, &filter));
 	if (err)
 		return err;
-	if (given[OPT_FOLDED])
-		ctl->style.out = stderr;
-	return ctl_end(ctl, store,
-		       given[OPT_FOLDED]    ? NULL
-		       : given[OPT_CALLERS] ? "sites --callees"
-					    : "sites --callers");
+	return ctl_end(ctl, store, given[OPT_CALLERS] ? "sites --callees" : "sites --callers");
 }

@@ -120,6 +120,7 @@ enum sym_rule {
 	SYM_RULE_STORE,       /* R4c: a vtable's address was stored in it */
 	SYM_RULE_VARIABLE,    /* R6: a typed variable, member, parameter or result took the
 	                       * pointer */
+	SYM_RULE_THROWN,      /* the C++ run time was told the type of what is thrown */
 	SYM_RULE_FUNCTION,    /* the allocation function says it: strdup makes chars */
 	SYM_RULE_VPTR,        /* R1, R2: the block's own vptr, by symbol or RTTI */
 	SYM_RULE_BOTH,        /* site and vptr agree */

@@ -392,7 +392,8 @@ const char *sym_rule_name(enum sym_rule rule)
 		[SYM_RULE_STORE] = "store",	    [SYM_RULE_VARIABLE] = "variable",
 		[SYM_RULE_FUNCTION] = "function",   [SYM_RULE_VPTR] = "vptr",
 		[SYM_RULE_BOTH] = "both",	    [SYM_RULE_LEARNED] = "learned",
-		[SYM_RULE_KIND] = "kind",	    [SYM_RULE_NAMED] = "named",
+		[SYM_RULE_THROWN] = "thrown",	    [SYM_RULE_KIND] = "kind",
+		[SYM_RULE_NAMED] = "named",
 	};
 
 	return names[rule];

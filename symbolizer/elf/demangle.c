@@ -64,17 +64,24 @@ char *demangle_symbol(const char *name)
 	return result;
 }
 
-char *demangle_class(const char *name)
+char *demangle_type(const char *name)
 {
 	/* gcc marks names that are compared by address, those of classes with internal linkage */
 	if (*name == '*')
 		name++;
-	/* a class: source name, nested name, std:: substitution or local name; anything else would
-	 * be a pointer, a function … */
-	if (!isdigit((unsigned char)*name) && *name != 'N' && *name != 'S' && *name != 'Z')
-		return NULL;
 	for (size_t i = 0; name[i]; i++)
 		if (!isgraph((unsigned char)name[i]) || i == NAME_MAX_BYTES)
 			return NULL;
 	return cxx(name);
+}
+
+char *demangle_class(const char *name)
+{
+	const char *class = *name == '*' ? name + 1 : name;
+
+	/* a class: source name, nested name, std:: substitution or local name; anything else would
+	 * be a pointer, a function … */
+	return isdigit((unsigned char)*class) || *class == 'N' || *class == 'S' || *class == 'Z'
+		       ? demangle_type(name)
+		       : NULL;
 }

@@ -16,4 +16,7 @@ char *demangle_symbol(const char *name);
  * class. */
 char *demangle_class(const char *name);
 
+/* The type in a type-info name: a class, or "i", "PKc". NULL: not the name of a type. */
+char *demangle_type(const char *name);
+
 #endif

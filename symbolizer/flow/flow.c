@@ -109,7 +109,7 @@ static bool same_fact(const struct flow_fact *a, const struct flow_fact *b)
 	return a->vaddr == b->vaddr && a->kind == b->kind && a->argument == b->argument &&
 	       a->offset == b->offset && a->value == b->value && a->base == b->base &&
 	       a->displacement == b->displacement && a->callee.vaddr == b->callee.vaddr &&
-	       a->callee.symbol == b->callee.symbol;
+	       a->callee.symbol == b->callee.symbol && a->import == b->import;
 }
 
 static void emit_first(void *context, const struct flow_fact *fact)

@@ -30,6 +30,12 @@ bool flow_is_allocation(const char *symbol)
 	return false;
 }
 
+bool flow_throws(const char *symbol)
+{
+	return symbol && (!strcmp(symbol, "__cxa_throw") ||
+			  !strcmp(symbol, "__cxa_init_primary_exception"));
+}
+
 static bool name_never_returns(const char *name)
 {
 	static const char *const names[] = {

@@ -17,6 +17,9 @@ bool flow_never_returns(const struct flow_code *code, const struct flow_callee *
 
 bool flow_is_allocation(const char *symbol);
 
+/* Its first argument is an object that is thrown, its second the type_info of that object. */
+bool flow_throws(const char *symbol);
+
 /* The call instruction that ends at `ret`, in a function that begins at `low` (0 unknown). `out` is
  * empty when the target is only known at run time (`call *%rax`). False: there is no call. */
 bool flow_call_before(const struct flow_code *code, uint64_t low, uint64_t ret, uint64_t *vaddr,

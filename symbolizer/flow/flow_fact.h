@@ -37,7 +37,8 @@ enum flow_register {
 
 enum flow_kind {
 	FLOW_CALL, /* a call with the pointer + `offset` in argument register number `argument`
-		      * (0: rdi … 5: r9) */
+		      * (0: rdi … 5: r9). Of __cxa_throw and its like: with a type_info at `value`
+		      * of this file, or, with value 0, at `import` of another; NULL: not known */
 	FLOW_JUMP, /* likewise, by a tail jump */
 	FLOW_VTABLE, /* a constant address of this file, `value`, was stored at the pointer +
 			`offset`. Of another file: `value` is 0, `callee.symbol` the import,
@@ -61,6 +62,7 @@ struct flow_fact {
 	unsigned argument;
 	struct flow_callee callee;
 	uint64_t value;
+	const char *import;
 	unsigned base; /* enum flow_register, FLOW_NONE */
 	int64_t displacement;
 	unsigned scale; /* of a store: an index register times this is added too; 0 none */

@@ -203,6 +203,17 @@ static void step_flags(const struct flow_context *step)
 
 /* ---- calls and jumps ---- */
 
+/* The type_info in the second argument. */
+static void put_thrown(const struct flow_context *step, struct flow_fact *fact)
+{
+	const struct flow_value *type = &step->machine->registers[FLOW_RSI];
+
+	if (type->kind == VALUE_CONSTANT)
+		fact->value = (uint64_t)type->number;
+	else if (type->kind == VALUE_IMPORT && !type->number)
+		fact->import = type->symbol;
+}
+
 static void emit_arguments(const struct flow_context *step, enum flow_kind kind,
 			   const struct flow_callee *callee)
 {
@@ -215,6 +226,8 @@ static void emit_arguments(const struct flow_context *step, enum flow_kind kind,
 		fact.argument = i;
 		fact.offset = value->number;
 		fact.callee = *callee;
+		if (!i && flow_throws(callee->symbol))
+			put_thrown(step, &fact);
 		step->emit(step->context, &fact);
 	}
 }

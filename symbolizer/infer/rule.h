@@ -15,7 +15,12 @@
 #include "site_answer.h"
 #include "site_reader.h"
 
-enum { RULE_SCOPES = 64, RULE_INLINED = 48, RULE_VARIABLES = 96 };
+enum {
+	RULE_SCOPES = 64,
+	RULE_INLINED = 48,
+	RULE_VARIABLES = 96,
+	RULE_THROWN_HEADER = 128, /* bytes in front of an object that is thrown */
+};
 
 /* The work on one return address. Invariant: through < scope_count, or both are 0. */
 struct rule_work {
@@ -89,6 +94,7 @@ bool rule_base_of_frame(struct rule_work *work, uint64_t vaddr, unsigned reg, in
 
 /* True: it has an answer, which the rules behind it can't better. */
 bool rule_container(struct rule_work *work);
+bool rule_thrown(struct rule_work *work);
 void rule_constructor(struct rule_work *work);
 void rule_variable(struct rule_work *work);
 

@@ -163,6 +163,17 @@ static enum choose_fit fit_of_variable(const struct choice *choice,
 		       : FIT_NOT;
 }
 
+/* The whole may be rounded up to 16. */
+static enum choose_fit fit_of_thrown(const struct sym_sizes *sizes,
+				     const struct site_candidate *candidate)
+{
+	uint64_t whole = candidate->header + candidate->bytes;
+
+	if (sizes->min != sizes->max || sizes->min < whole)
+		return FIT_NOT;
+	return !candidate->bytes || sizes->min <= ((whole + 15) & ~(uint64_t)15) ? FIT_ONE : FIT_NOT;
+}
+
 static enum choose_fit fit_of(const struct choice *choice, const struct site_candidate *candidate)
 {
 	switch (candidate->rule) {
@@ -172,6 +183,7 @@ static enum choose_fit fit_of(const struct choice *choice, const struct site_can
 	case SYM_RULE_CONSTRUCTOR:
 	case SYM_RULE_STORE: return fit_of_constructor(choice, candidate);
 	case SYM_RULE_VARIABLE: return fit_of_variable(choice, candidate);
+	case SYM_RULE_THROWN: return fit_of_thrown(choice->sizes, candidate);
 	default: return FIT_NOT;
 	}
 }
@@ -342,6 +354,7 @@ static enum sym_confidence trust(const struct site_candidate *candidate, enum ch
 			return SYM_MEDIUM;
 		return !contradicted && candidate->bytes && (certain || agreed) ? SYM_HIGH
 										: SYM_MEDIUM;
+	case SYM_RULE_THROWN: return certain && candidate->bytes ? SYM_EXACT : SYM_HIGH;
 	case SYM_RULE_FUNCTION: return SYM_HIGH;
 	default:
 		return candidate->or_derived || candidate->flags & SITE_UNION ? SYM_LOW
@@ -361,7 +374,8 @@ static bool choose_one(const struct choice *choice, const struct site_answer *an
 		const struct site_candidate *candidate = &answer->candidates[i];
 
 		fits[i] =
-			candidate->type && (!functions_only || candidate->rule == SYM_RULE_FUNCTION)
+			candidate->type && (!functions_only || candidate->rule == SYM_RULE_FUNCTION ||
+					    candidate->rule == SYM_RULE_THROWN)
 				? fit_of(choice, candidate)
 				: FIT_NOT;
 		evidence_say(choice->evidence, 1, "candidate %s by %s, %" PRIu64 " bytes%s: %s",

@@ -5,6 +5,7 @@
  * The rules stand in the order of their trust, measured on programs with types known by other
  * means:
  *   an attribute that the compiler wrote for this purpose            rule_alloc_type()
+ *   the type_info that the run time is told with it                  rule_thrown()
  *   the allocator and the container that was inlined here            rule_container()
  *   the constructor, or the vtable, that the block gets              rule_constructor()
  *   the typed variable, member, parameter or result that takes it    rule_variable()
@@ -446,7 +447,7 @@ void site_type_read(const struct site_reader *reader, uint64_t ret, struct site_
 	}
 	if (work.called) {
 		rule_alloc_type(&work);
-		if (!out->count && !rule_container(&work)) {
+		if (!out->count && !rule_thrown(&work) && !rule_container(&work)) {
 			rule_constructor(&work);
 			rule_variable(&work);
 		}
@@ -454,9 +455,12 @@ void site_type_read(const struct site_reader *reader, uint64_t ret, struct site_
 	}
 	label(&work);
 	if (!symbol && !work.scope_count) {
-		out->count = 0;
-		out->climbs = out->opaque = true;
 		out->label = NULL;
+		/* only a type_info is evidence in code that nothing is known of */
+		if (!out->count || out->candidates[0].rule != SYM_RULE_THROWN) {
+			out->count = 0;
+			out->climbs = out->opaque = true;
+		}
 	}
 	if (followed)
 		flow_deinit(&work.flow);

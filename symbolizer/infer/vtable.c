@@ -118,27 +118,55 @@ static bool is_type_info(const struct vtable_reader *reader, uint64_t info)
 	return read_offset(reader, vtable, &offset) && !offset && is_code(reader->file, &first);
 }
 
-/* The class that the type-info object of `vaddr`'s vtable names, without looking at vtable symbols.
- * NULL: none. */
-static const char *vtable_rtti_name(const struct vtable_reader *reader, uint64_t vaddr)
+/* What the name in the type-info object at `info` is by `read`; NULL: it is no such object. */
+static const char *info_name(const struct vtable_reader *reader, uint64_t info,
+			     char *(*read)(const char *))
 {
-	struct word word = reloc_word(reader->relocs, vaddr - 8);
-	uint64_t info, text;
 	const char *name, *result;
+	struct word word;
+	uint64_t text;
 	char *readable;
 
-	if (starts_with(word.symbol, "_ZTI"))
-		return special_name(reader->names, word.symbol);
-	if (!word_address(reader->file, &word, &info) || info % 8 || !is_type_info(reader, info))
+	if (info % 8 || !is_type_info(reader, info))
 		return NULL;
 	word = reloc_word(reader->relocs, info + 8);
 	name = word_address(reader->file, &word, &text)
 		       ? binary_string(reader->file, text, TYPE_NAME_MAX)
 		       : NULL;
-	readable = name ? demangle_class(name) : NULL;
+	readable = name ? read(name) : NULL;
 	result = names_text(reader->names, readable);
 	free(readable);
 	return result;
+}
+
+const char *vtable_type_info(const struct vtable_reader *reader, uint64_t vaddr)
+{
+	const struct symbol *symbol = symbols_find(&reader->symbols->objects, vaddr);
+
+	/* by its symbol: an executable's copy of a library's type_info is made at run time */
+	if (symbol)
+		return symbol->value == vaddr && starts_with(symbol->name, "_ZTI")
+			       ? special_name(reader->names, symbol->name)
+			       : NULL;
+	return info_name(reader, vaddr, demangle_type);
+}
+
+const char *vtable_type_import(struct names *names, const char *symbol)
+{
+	return starts_with(symbol, "_ZTI") ? special_name(names, symbol) : NULL;
+}
+
+/* The class that the type-info object of `vaddr`'s vtable names, without looking at vtable symbols.
+ * NULL: none. */
+static const char *vtable_rtti_name(const struct vtable_reader *reader, uint64_t vaddr)
+{
+	struct word word = reloc_word(reader->relocs, vaddr - 8);
+	uint64_t info;
+
+	if (starts_with(word.symbol, "_ZTI"))
+		return special_name(reader->names, word.symbol);
+	return word_address(reader->file, &word, &info) ? info_name(reader, info, demangle_class)
+							: NULL;
 }
 
 static void read_symbol(const struct vtable_reader *reader, const struct symbol *symbol,

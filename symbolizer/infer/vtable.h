@@ -25,4 +25,9 @@ struct vtable_reader {
 
 void vtable_read(const struct vtable_reader *reader, uint64_t vaddr, struct sym_vtable *out);
 
+/* The type, of any kind, of the type_info object at `vaddr`; NULL: there is none. */
+const char *vtable_type_info(const struct vtable_reader *reader, uint64_t vaddr);
+/* Likewise of a type_info in another file, by its symbol. */
+const char *vtable_type_import(struct names *names, const char *symbol);
+
 #endif

@@ -437,9 +437,9 @@ IDIOM(ring_begins_with_object)
 
 // ---- exceptions ----
 #ifdef _LIBCPP_VERSION
-#define THROWN(type_text, type) many(type_text "|~__cxa.*exception|-", 0) /* the header's size is the run time's business */
+#define THROWN(type_text, type) many(type_text, 0) /* the header's size is the run time's business */
 #else
-#define THROWN(type_text, type) one(type_text "|~__cxa.*exception|-", sizeof(type) + 128)
+#define THROWN(type_text, type) one(type_text, sizeof(type) + 128)
 #endif
 struct Problem { Problem() : code(3) {} long code, more[5] = { 1, 2, 3, 4, 5 }; };
 NOINLINE static void fail(int how)
@@ -463,6 +463,45 @@ IDIOM(throw_object)
 	idiom_end();
 	THROWN("Problem", Problem);
 	perhaps("-", 0); /* the unwinder's own */
+}
+IDIOM(throw_again)
+{
+	idiom_begin();
+	try {
+		try {
+			fail(unknown(1));
+		} catch (...) {
+			throw;
+		}
+	} catch (const Problem &problem) {
+		escape(&problem);
+	}
+	idiom_end();
+	THROWN("Problem", Problem);
+	perhaps("-", 0);
+}
+IDIOM(throw_made)
+{
+	static std::exception_ptr held;
+	idiom_begin();
+	std::exception_ptr made = std::make_exception_ptr(Problem());
+	if (keep)
+		held = made;
+	made = nullptr;
+	idiom_end();
+	THROWN("Problem", Problem);
+	perhaps("-", 0);
+}
+IDIOM(throw_pointer)
+{
+	idiom_begin();
+	try {
+		throw "a text";
+	} catch (const char *text) {
+		escape(text);
+	}
+	idiom_end();
+	THROWN("const char*", const char *);
 }
 IDIOM(throw_int)
 {

@@ -167,11 +167,11 @@ static enum choose_fit fit_of_variable(const struct choice *choice,
 static enum choose_fit fit_of_thrown(const struct sym_sizes *sizes,
 				     const struct site_candidate *candidate)
 {
-	uint64_t whole = candidate->header + candidate->bytes;
+	uint64_t whole = candidate->header + candidate->bytes, most = (whole + 15) & ~(uint64_t)15;
 
 	if (sizes->min != sizes->max || sizes->min < whole)
 		return FIT_NOT;
-	return !candidate->bytes || sizes->min <= ((whole + 15) & ~(uint64_t)15) ? FIT_ONE : FIT_NOT;
+	return !candidate->bytes || sizes->min <= most ? FIT_ONE : FIT_NOT;
 }
 
 static enum choose_fit fit_of(const struct choice *choice, const struct site_candidate *candidate)
@@ -374,8 +374,9 @@ static bool choose_one(const struct choice *choice, const struct site_answer *an
 		const struct site_candidate *candidate = &answer->candidates[i];
 
 		fits[i] =
-			candidate->type && (!functions_only || candidate->rule == SYM_RULE_FUNCTION ||
-					    candidate->rule == SYM_RULE_THROWN)
+			candidate->type &&
+					(!functions_only || candidate->rule == SYM_RULE_FUNCTION ||
+					 candidate->rule == SYM_RULE_THROWN)
 				? fit_of(choice, candidate)
 				: FIT_NOT;
 		evidence_say(choice->evidence, 1, "candidate %s by %s, %" PRIu64 " bytes%s: %s",

@@ -437,7 +437,7 @@ IDIOM(ring_begins_with_object)
 
 // ---- exceptions ----
 #ifdef _LIBCPP_VERSION
-#define THROWN(type_text, type) many(type_text, 0) /* the header's size is the run time's business */
+#define THROWN(type_text, type) many(type_text, 0) /* any header */
 #else
 #define THROWN(type_text, type) one(type_text, sizeof(type) + 128)
 #endif

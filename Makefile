@@ -128,6 +128,14 @@ $(O)/gen/schema_sql.h: src/store/schema.sql
 	@mkdir -p $(@D)
 	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
 
+# the functions that types look through are nobody's call site either
+$(O)/gen/boring_rules.h: src/store/boring.rules symbolizer/infer/containers.rules
+	$(call say,GEN)
+	@mkdir -p $(@D)
+	$(Q)awk 'FILENAME ~ /containers/ { if ($$1 != "wrapper" && $$1 != "function") next; \
+			$$0 = "function " $$2 } \
+		!/^#/ && NF { print "\"" $$0 "\\n\"" }' $^ > $@
+
 $(O)/gen/containers_rules.h: symbolizer/infer/containers.rules
 	$(call say,GEN)
 	@mkdir -p $(@D)
@@ -147,7 +155,7 @@ $(O)/gen/help_texts.h: $(HELP_TEXTS)
 		sed -e '/^#/d' -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' \
 		src/ctl/help/$$f.txt; echo '},'; done > $@
 
-$(O)/src/%.o: src/%.c $(O)/flags | $(O)/gen/schema_sql.h $(O)/gen/components_rules.h \
+$(O)/src/%.o: src/%.c $(O)/flags | $(O)/gen/schema_sql.h $(O)/gen/components_rules.h $(O)/gen/boring_rules.h \
 		$(O)/gen/help_texts.h
 	$(call say,CC)
 	@mkdir -p $(@D)

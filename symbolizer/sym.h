@@ -194,6 +194,10 @@ enum sym_passes {
 };
 enum sym_passes sym_call_passes(const struct sym_call *call);
 
+/* The name, with * for any text, of the wrapper number `index` that the user's rules have; NULL: no
+ * more. */
+const char *sym_wrapper_rule(const struct sym *sym, size_t index);
+
 /* What was read of blocks' vptrs. */
 struct sym_reading {
 	const struct sym_vtable *vtable; /* NULL: no vptr was seen */

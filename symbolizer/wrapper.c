@@ -116,6 +116,11 @@ static bool code_passes(const struct flow *flow, bool declared)
 	return header >= 0 && (declared || flow->written < header);
 }
 
+const char *sym_wrapper_rule(const struct sym *sym, size_t index)
+{
+	return container_rules_wrapper(sym->rules, index);
+}
+
 enum sym_passes sym_call_passes(const struct sym_call *call)
 {
 	struct sym_module *module = call->module;

@@ -48,6 +48,9 @@ void db_close(struct store *store); /* closes, unlocks and frees; accepts NULL *
 
 /* schema.c: tables, views, documentation */
 SHINY_MUST_CHECK struct shiny_err *schema_create(const struct store *store);
+/* `kind` is function or module. */
+SHINY_MUST_CHECK struct shiny_err *schema_put_boring(const struct store *store, const char *kind,
+						     const char *pattern);
 
 /* site_index.c: which site each stack belongs to. */
 struct stack_sites {

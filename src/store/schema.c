@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * schema.c: makes the tables and views of schema.sql, and fills table documentation from that
- * file's own comments, so that there is one place where a column is explained.
+ * file's own comments, so that there is one place where a column is explained; and table boring
+ * from boring.rules.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one a store.
  *
@@ -21,6 +22,9 @@
 
 const char schema_text[] =
 #include "schema_sql.h"
+	;
+static const char boring_text[] =
+#include "boring_rules.h"
 	;
 
 enum { NAME_MAX_BYTES = 64, TEXT_MAX_BYTES = 2048 };
@@ -108,6 +112,41 @@ static int take_line(struct schema_reader *r, const char *line)
 	return take_column(r, line);
 }
 
+struct shiny_err *schema_put_boring(const struct store *store, const char *kind,
+				    const char *pattern)
+{
+	sqlite3_stmt *insert = NULL;
+	int code = sqlite3_prepare_v2(store->db, "INSERT INTO boring VALUES (?, ?)", -1, &insert,
+				      NULL);
+
+	if (code == SQLITE_OK) {
+		sqlite3_bind_text(insert, 1, kind, -1, SQLITE_STATIC);
+		sqlite3_bind_text(insert, 2, pattern, -1, SQLITE_STATIC);
+		code = sqlite3_step(insert);
+	}
+	sqlite3_finalize(insert);
+	return code == SQLITE_DONE ? NULL : db_error(store, code, "create");
+}
+
+/* Fills table boring. A pattern may have blanks. */
+static struct shiny_err *put_boring_rules(const struct store *store)
+{
+	AUTO_FREE char *text = strdup(boring_text);
+	char *line, *rest = text;
+
+	if (!text)
+		return shiny_err(SHINY_ERR_OTHER, "out of memory");
+	while ((line = strsep(&rest, "\n")) != NULL) {
+		char *pattern = strpbrk(line, " \t");
+
+		if (!pattern)
+			continue;
+		*pattern++ = '\0';
+		SHINY_TRY(schema_put_boring(store, line, pattern + strspn(pattern, " \t")));
+	}
+	return NULL;
+}
+
 struct shiny_err *schema_create(const struct store *store)
 {
 	AUTO_FREE char *text = strdup(schema_text);
@@ -126,5 +165,5 @@ struct shiny_err *schema_create(const struct store *store)
 	while (code == SQLITE_OK && (line = strsep(&rest, "\n")) != NULL)
 		code = take_line(r, line);
 	sqlite3_finalize(r->insert);
-	return code == SQLITE_OK ? NULL : db_error(store, code, "create");
+	return code == SQLITE_OK ? put_boring_rules(store) : db_error(store, code, "create");
 }

@@ -153,92 +153,13 @@ CREATE TABLE wrapper (
 	frame INTEGER PRIMARY KEY -- frame.id
 );
 
--- Functions and modules that are not anybody's call site: allocation functions, wrappers, the C++ library. Data, not code.
+-- Functions and modules that are nobody's call site: those of boring.rules, and the wrappers and
+-- functions of the type rules, the user's included.
 CREATE TABLE boring (
 	kind TEXT NOT NULL, -- function: demangled name without return type and arguments; module: file name
-	pattern TEXT NOT NULL -- the exact name; a prefix when it ends in *; the end of a name when it begins with *
+	pattern TEXT NOT NULL -- the name; * stands for any text
 );
-INSERT INTO boring VALUES
-	-- the C++ library and what replaces it
-	('function', 'std::*'), ('function', '__gnu_cxx::*'), ('function', '__gnu_debug::*'),
-	('function', 'boost::container::*'),
-	-- C++ allocation; a class's own operator new is one too
-	('function', 'operator new'), ('function', 'operator new[]'), ('function', 'operator delete'),
-	('function', 'operator delete[]'), ('function', '*::operator new'), ('function', '*::operator new[]'),
-	-- C allocation, and the C library
-	('function', 'malloc'), ('function', 'calloc'), ('function', 'realloc'), ('function', 'reallocarray'),
-	('function', 'free'), ('function', 'memalign'), ('function', 'aligned_alloc'), ('function', 'posix_memalign'),
-	('function', 'valloc'), ('function', 'strdup'), ('function', 'strndup'), ('function', 'asprintf'),
-	('function', 'vasprintf'), ('function', 'getline'), ('function', 'getdelim'), ('function', 'realpath'),
-	('function', '__libc_*'), ('function', '__GI_*'), ('function', '__strdup'), ('function', '__strndup'),
-	-- wrappers that programs write themselves
-	('function', 'xmalloc*'), ('function', 'xcalloc*'), ('function', 'xzalloc*'), ('function', 'xrealloc*'),
-	('function', 'xnmalloc'), ('function', 'xnrealloc'), ('function', 'x2realloc'), ('function', 'x2nrealloc'),
-	('function', 'xstrdup*'), ('function', 'xstrndup'), ('function', 'xmemdup*'), ('function', 'xasprintf'),
-	('function', 'xpalloc'), ('function', 'xcharalloc'), ('function', 'sh_xmalloc'), ('function', 'sh_xrealloc'),
-	('function', 'safe_malloc'), ('function', 'safe_calloc'), ('function', 'safe_realloc'),
-	('function', 'safe_strdup'), ('function', 'emalloc'), ('function', 'ecalloc'), ('function', 'erealloc'),
-	('function', 'estrdup'), ('function', 'checked_malloc'), ('function', 'my_malloc'), ('function', 'my_realloc'),
-	('function', 'my_strdup'), ('function', 'my_multi_malloc'), ('function', 'moz_x*'), ('function', 'moz_arena_*'),
-	-- wrappers whose code does not show it: they write into a block, or keep it
-	('function', 'zmalloc*'), ('function', 'zcalloc*'), ('function', 'zrealloc*'),
-	('function', 'ztrymalloc*'), ('function', 'ztrycalloc*'), ('function', 'ztryrealloc*'),
-	('function', 'ngx_alloc'), ('function', 'ngx_calloc'), ('function', 'ngx_palloc*'),
-	('function', 'ngx_pcalloc'), ('function', 'ngx_pnalloc'), ('function', 'ngx_pmemalign'),
-	('function', 'apr_palloc*'), ('function', 'apr_pcalloc*'), ('function', 'luaC_newobj*'),
-	('function', 'luaM_*'), ('function', 'l_alloc'), ('function', 'gv_alloc'),
-	('function', 'gv_calloc'), ('function', 'gv_realloc'), ('function', 'os::malloc'),
-	('function', 'os::realloc'), ('function', 'AllocateHeap'), ('function', 'ReallocateHeap'),
-	('function', 'PyType_GenericAlloc'), ('function', '_PyObject_GC_*'),
-	('function', '_PyObject_New*'),
-	-- Rust
-	('function', 'alloc::alloc::*'), ('function', '__rust_*'), ('function', '__rdl_*'),
-	('function', '__rg_*'), ('function', 'alloc::raw_vec::*'),
-	('function', '<alloc::raw_vec::*'), ('function', '<alloc::alloc::*'),
-	-- GLib
-	('function', 'g_malloc*'), ('function', 'g_try_malloc*'), ('function', 'g_realloc*'),
-	('function', 'g_try_realloc*'), ('function', 'g_free'), ('function', 'g_slice_*'), ('function', 'g_strdup*'),
-	('function', 'g_strndup'), ('function', 'g_memdup*'), ('function', 'g_aligned_alloc*'),
-	-- languages' run times
-	('function', 'PyMem_*'), ('function', '_PyMem_*'), ('function', 'PyObject_Malloc'),
-	('function', '_PyObject_Malloc'), ('function', 'PyObject_Realloc'), ('function', '_PyObject_Realloc'),
-	('function', 'PyObject_Calloc'), ('function', 'Perl_safesys*'), ('function', 'ruby_xmalloc*'),
-	('function', 'ruby_xcalloc*'), ('function', 'ruby_xrealloc*'), ('function', 'Tcl_Alloc'),
-	('function', 'Tcl_Realloc'), ('function', 'ckalloc'),
-	('function', 'uv__malloc'), ('function', 'uv__calloc'), ('function', 'uv__realloc'), ('function', 'uv__reallocf'),
-	('function', 'uv__strdup'), ('function', 'uv__strndup'),
-	-- libraries
-	('function', 'CRYPTO_malloc*'), ('function', 'CRYPTO_zalloc*'), ('function', 'CRYPTO_realloc*'),
-	('function', 'CRYPTO_strdup'), ('function', 'CRYPTO_strndup'), ('function', 'CRYPTO_memdup'),
-	('function', 'PR_Malloc'), ('function', 'PR_Calloc'), ('function', 'PR_Realloc'), ('function', 'sqlite3_malloc*'),
-	('function', 'sqlite3_realloc*'), ('function', 'sqlite3Malloc*'), ('function', 'sqlite3Realloc'),
-	('function', 'sqlite3DbMalloc*'), ('function', 'sqlite3DbRealloc*'), ('function', 'sqlite3MemMalloc'),
-	('function', 'sqlite3MemRealloc'), ('function', 'xmlStrdup'), ('function', 'xmlStrndup'),
-	('function', 'ft_mem_*'), ('function', 'FT_Alloc*'), ('function', 'uprv_malloc*'), ('function', 'uprv_calloc*'),
-	('function', 'uprv_realloc*'), ('function', 'qMallocAligned'), ('function', 'QArrayData::allocate*'),
-	('function', 'QArrayData::reallocate*'), ('function', 'PORT_Alloc*'), ('function', 'PORT_ZAlloc*'),
-	('function', 'PORT_Realloc*'), ('function', 'PORT_ArenaAlloc*'), ('function', 'PORT_ArenaZAlloc*'),
-	('function', 'PORT_Strdup*'),
-	-- LibreOffice
-	('function', 'rtl_allocateMemory'), ('function', 'rtl_allocateZeroMemory'), ('function', 'rtl_reallocateMemory'),
-	-- LLVM
-	('function', 'llvm::safe_malloc'), ('function', 'llvm::safe_calloc'), ('function', 'llvm::safe_realloc'),
-	('function', 'llvm::allocate_buffer'), ('function', 'llvm::deallocate_buffer'),
-	('function', 'llvm::MallocAllocator::*'), ('function', 'llvm::SmallVectorBase*'),
-	('function', 'llvm::SmallVectorTemplateBase*'), ('function', 'llvm::BumpPtrAllocatorImpl*'),
-	('function', 'llvm::FoldingSetBase::*'), ('function', 'llvm::StringMapImpl::*'), ('function', 'llvm::DenseMap*'),
-	-- Chromium and node
-	('function', 'base::UncheckedMalloc'), ('function', 'allocator_shim::*'), ('function', 'partition_alloc::*'),
-	('function', 'v8::base::Malloc'), ('function', 'v8::base::Calloc'), ('function', 'v8::base::Realloc'),
-	('function', 'v8::internal::AllocAtLeastWithRetry'), ('function', 'v8::internal::AllocWithRetry'),
-	('function', 'v8::internal::AlignedAlloc*'), ('function', 'v8::internal::Malloced::*'),
-	('function', 'node::UncheckedMalloc'), ('function', 'node::UncheckedCalloc'),
-	('function', 'node::UncheckedRealloc'), ('function', 'node::Malloc'), ('function', 'node::Realloc'),
-	('function', 'node::Calloc'),
-	-- allocators and run times, whatever their functions are called
-	('module', 'libc.so.6'), ('module', 'libstdc++.so*'), ('module', 'libc++.so*'), ('module', 'libc++abi.so*'),
-	('module', 'ld-linux*'), ('module', 'libshiny.so'), ('module', 'libjemalloc.so*'), ('module', 'libtcmalloc*'),
-	('module', 'libmimalloc.so*');
+
 
 -- Vtables that pointers in blocks led to.
 CREATE TABLE vtable (

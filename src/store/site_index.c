@@ -39,10 +39,7 @@ struct site_frame {
 
 struct pattern {
 	bool module; /* of a module, not a function */
-	bool prefix;
-	bool suffix; /* text is the end of the name */
 	char *text;
-	size_t length;
 };
 
 struct site_finder {
@@ -62,19 +59,29 @@ struct site_finder {
 
 /* ---- names ---- */
 
+/* A function's name may be followed by its arguments. */
 static bool matches(const struct pattern *p, const char *name)
 {
-	if (p->suffix) {
-		for (const char *at = name; (at = strstr(at, p->text)) != NULL; at++)
-			if (!at[p->length] || strchr("(<@", at[p->length]))
+	const char *pattern = p->text, *star = NULL, *from = NULL;
+
+	for (;;) {
+		if (*pattern == '*') {
+			if (!*++pattern)
 				return true;
-		return false;
+			star = pattern;
+			from = name;
+		} else if (!*pattern && (p->module ? !*name : strchr("(<@", *name) != NULL)) {
+			return true;
+		} else if (*name && *pattern == *name) {
+			pattern++;
+			name++;
+		} else if (star && *from) {
+			pattern = star;
+			name = ++from;
+		} else {
+			return false;
+		}
 	}
-	if (strncmp(name, p->text, p->length) != 0)
-		return false;
-	/* the exact name may be followed by its arguments */
-	return p->prefix || p->module ? p->prefix || name[p->length] == '\0'
-				      : strchr("(<@", name[p->length]) != NULL;
 }
 
 static bool is_boring(const struct site_finder *f, bool module, const char *name)
@@ -136,14 +143,7 @@ static struct shiny_err *take_pattern(struct site_finder *f, sqlite3_stmt *row)
 	}
 	struct pattern *p = &f->patterns[f->pattern_count++];
 	p->module = strcmp(column_text(row, 0), "module") == 0;
-	p->suffix = text[0] == '*';
-	if (p->suffix)
-		memmove(text, text + 1, strlen(text));
 	p->text = text;
-	p->length = strlen(text);
-	p->prefix = !p->suffix && p->length && text[p->length - 1] == '*';
-	if (p->prefix)
-		text[--p->length] = '\0';
 	return NULL;
 }
 

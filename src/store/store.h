@@ -72,6 +72,8 @@ SHINY_MUST_CHECK struct shiny_err *store_put_frame(struct store *store, uint32_t
 						   /* again: replaces */
 						   const struct store_frame_line *lines,
 						   size_t line_count);
+/* Functions of this name are nobody's call site, beside those of boring.rules. */
+SHINY_MUST_CHECK struct shiny_err *store_put_boring(struct store *store, const char *pattern);
 /* The frame lies in an allocation wrapper: it is nobody's call site. */
 SHINY_MUST_CHECK struct shiny_err *store_put_wrapper(struct store *store, uint32_t frame);
 SHINY_MUST_CHECK struct shiny_err *store_put_stack(struct store *store, uint32_t id,

@@ -514,6 +514,11 @@ static void part(struct row_writer *row, const struct stack_part *part)
 	number_or_null(row, part->tail);
 }
 
+struct shiny_err *store_put_boring(struct store *store, const char *pattern)
+{
+	return schema_put_boring(store, "function", pattern);
+}
+
 struct shiny_err *store_put_wrapper(struct store *store, uint32_t frame)
 {
 	struct row_writer row = row_begin(store, STATEMENT_WRAPPER);

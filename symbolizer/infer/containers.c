@@ -17,7 +17,7 @@ enum { RULES_MAX = 20000, FILE_MAX = 4 << 20, WORDS = 6 };
 
 struct container_rules {
 	struct container_rule *at;
-	size_t count, room;
+	size_t count, room, user_count; /* the user's stand first */
 	char *texts[2]; /* what the rules' strings are in: the user's file, the built-in table */
 	uint64_t hash;
 };
@@ -206,6 +206,7 @@ struct shiny_err *container_rules_load(const char *path, struct container_rules 
 		err = read_all(path, &rules->texts[0]);
 	if (!err && path)
 		err = add_all(rules, rules->texts[0], path);
+	rules->user_count = rules->count;
 	if (!err) {
 		rules->texts[1] = strdup(builtin);
 		err = rules->texts[1] ? add_all(rules, rules->texts[1], "containers.rules")
@@ -276,6 +277,16 @@ const struct container_rule *container_rules_find_name(const struct container_ru
 						       const char *function_path)
 {
 	return find(rules, function_path, true);
+}
+
+const char *container_rules_wrapper(const struct container_rules *rules, size_t index)
+{
+	for (size_t i = 0; i < rules->user_count; i++)
+		if ((rules->at[i].what == CONTAINER_WRAPPER ||
+		     rules->at[i].what == CONTAINER_FUNCTION) &&
+		    !index--)
+			return rules->at[i].path;
+	return NULL;
 }
 
 uint64_t container_rules_hash(const struct container_rules *rules)

@@ -57,6 +57,9 @@ const struct container_rule *container_rules_find(const struct container_rules *
 const struct container_rule *container_rules_find_name(const struct container_rules *rules,
 						       const char *function_path);
 
+/* The user's rule number `index` of functions that allocate for their caller; NULL: no more. */
+const char *container_rules_wrapper(const struct container_rules *rules, size_t index);
+
 /* "*" in the pattern stands for any text. */
 bool container_rules_match(const char *pattern, const char *text);
 

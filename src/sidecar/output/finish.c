@@ -485,7 +485,7 @@ void finish_session(struct session *session, struct sidecar_summary *out)
 		name_vtables(session, modules, vtables);
 		memory_finish(session, modules);
 		types_conclude(session, &(struct types_names){ sym, modules, vtables });
-		wrappers_find(session, modules);
+		wrappers_find(session, sym, modules);
 	}
 	/* the first question to a module may have found more, and says what to do about the rest */
 	for (size_t i = 0; !session->err && i < module_count; i++)

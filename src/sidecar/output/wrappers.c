@@ -185,7 +185,17 @@ static void mark(struct wrapper_search *w, uint32_t stack)
 	}
 }
 
-void wrappers_find(struct session *session, struct sym_module *const *modules)
+/* What the user's rules name. */
+static void put_names(struct session *session, const struct sym *sym)
+{
+	const char *name;
+
+	for (size_t i = 0; !session->err && (name = sym_wrapper_rule(sym, i)); i++)
+		session_fail(session, store_put_boring(session->store, name));
+}
+
+void wrappers_find(struct session *session, const struct sym *sym,
+		   struct sym_module *const *modules)
 {
 	size_t frames = session->ids.frames.count + 1;
 	struct wrapper_search w = { .session = session,
@@ -211,6 +221,7 @@ void wrappers_find(struct session *session, struct sym_module *const *modules)
 	}
 	for (uint32_t i = 1; i <= session->ids.stacks.count; i++)
 		mark(&w, i);
+	put_names(session, sym);
 	free(w.functions);
 	free(w.passes);
 	free(w.serves);

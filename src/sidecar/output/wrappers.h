@@ -5,9 +5,10 @@
  *
  * Runs: sidecar. Signals: no. Allocates: yes, some 20 bytes a stack and frame. Threads: one.
  *
- * A wrapper is found, not listed: it hands the block on to its caller as it got it, and it is
- * declared so, void *f(…, size_t, …). Without debug information its code has to show the first,
- * and its calls the second: WRAPPER_CALLERS functions call it for blocks of WRAPPER_SIZES sizes.
+ * A wrapper is found, not listed (but boring.rules has what no code shows, and so do users' rules):
+ * it hands the block on to its caller as it got it, and it is declared so, void *f(…, size_t, …).
+ * Without debug information its code has to show the first, and its calls the second:
+ * WRAPPER_CALLERS functions call it for blocks of WRAPPER_SIZES sizes.
  * From the inside outwards: what calls a function that is no wrapper is none either.
  */
 #ifndef SHINY_WRAPPERS_H
@@ -18,7 +19,9 @@
 
 enum { WRAPPER_CALLERS = 3, WRAPPER_SIZES = 3, WRAPPER_DEPTH = 6 };
 
-/* Writes the frames that lie in wrappers to the session's file. `modules`: by module id. */
-void wrappers_find(struct session *session, struct sym_module *const *modules);
+/* Writes the frames that lie in wrappers to the session's file, and the names of the user's rules.
+ * `modules`: by module id. */
+void wrappers_find(struct session *session, const struct sym *sym,
+		   struct sym_module *const *modules);
 
 #endif

@@ -121,22 +121,20 @@ const char *sym_wrapper_rule(const struct sym *sym, size_t index)
 	return container_rules_wrapper(sym->rules, index);
 }
 
-enum sym_passes sym_call_passes(const struct sym_call *call)
+static enum sym_passes work_out(struct sym_module *module, uint64_t ret)
 {
-	struct sym_module *module = call->module;
 	struct wrapper_function f = { 0 };
 	struct flow_code code;
 	struct debug_units *units;
 	struct flow flow;
 	bool passes, known;
 
-	if (!module || module->info.state != SYM_OK || call->vaddr < 2 ||
-	    !bounds_of(module, call->vaddr - 1, &f.low, &f.high) || f.high <= call->vaddr)
+	if (ret < 2 || !bounds_of(module, ret - 1, &f.low, &f.high) || f.high <= ret)
 		return SYM_PASSES_NOT;
 	units = module_units(module);
 	if (units) {
 		debug_units_hold(units, true);
-		f.scope_count = debug_scopes_at(units, call->vaddr - 1, f.scopes, SCOPES);
+		f.scope_count = debug_scopes_at(units, ret - 1, f.scopes, SCOPES);
 		if (f.scope_count)
 			debug_scopes_other_part(&f.scopes[f.scope_count - 1], &f.other_low,
 						&f.other_high);
@@ -145,7 +143,7 @@ enum sym_passes sym_call_passes(const struct sym_call *call)
 	passes = !known || declared_so(units, &f);
 	code = (struct flow_code){ &module->file, &module->relocs, module_symbols(module) };
 	if (passes) {
-		passes = flow_follow(&code, call->vaddr, f.low, f.high, f.other_low, f.other_high,
+		passes = flow_follow(&code, ret, f.low, f.high, f.other_low, f.other_high,
 				     &flow) &&
 			 code_passes(&flow, known);
 		flow_deinit(&flow);
@@ -153,4 +151,19 @@ enum sym_passes sym_call_passes(const struct sym_call *call)
 	if (units)
 		debug_units_hold(units, false);
 	return !passes ? SYM_PASSES_NOT : known ? SYM_PASSES_DECLARED : SYM_PASSES_CODE;
+}
+
+enum sym_passes sym_call_passes(const struct sym_call *call)
+{
+	struct type_cache *cache;
+	enum sym_passes passes;
+
+	if (!call->module || call->module->info.state != SYM_OK)
+		return SYM_PASSES_NOT;
+	cache = module_types(call->module);
+	if (type_cache_passes(cache, call->vaddr, &passes))
+		return passes;
+	passes = work_out(call->module, call->vaddr);
+	type_cache_put_passes(cache, call->vaddr, passes);
+	return passes;
 }

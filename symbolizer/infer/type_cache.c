@@ -2,8 +2,8 @@
 /*
  * type_cache.c: see type_cache.h.
  *
- * The file: a header, an index of (return address, position) sorted by address, the answers one
- * behind the other, and the strings they name by their position. It is read whole and its checksum
+ * The file: a header, an index of (return address, position, passes) sorted by address, the
+ * answers one behind the other, and the strings they name by their position. It is read whole and its checksum
  * is checked, which takes a millisecond a few megabytes; an answer is decoded on demand. Numbers
  * are the machine's own: a file of another byte order has another magic number.
  *
@@ -30,18 +30,19 @@
 #define MAGIC UINT64_C(0x315459546e696853) /* "ShinTYT1" */
 /* Counts up when the format changes, or when what answers mean does. Keeping what other builds of
  * the rules found is stack_types.c's care. */
-enum { VERSION = 2, ANSWERS_MAX = 1 << 18, FILE_MAX = 64 << 20 };
+enum { VERSION = 3, ANSWERS_MAX = 1 << 18, FILE_MAX = 64 << 20 };
 
 struct file_header {
 	uint64_t magic, checksum; /* XXH3 of all that follows the checksum */
 	uint32_t version, build_id_bytes;
 	uint8_t build_id[BINARY_BUILD_ID_MAX];
 	uint64_t rules_hash;
-	uint32_t answers, strings; /* their number; bytes, which are the end of the file */
+	uint32_t entries, strings; /* of the index; bytes, which are the end of the file */
 };
 struct file_index {
 	uint64_t ret;
-	uint32_t at, unused; /* bytes from the file's start */
+	uint32_t at;     /* of its answer, bytes from the file's start; 0 none */
+	uint32_t passes; /* enum sym_passes + 1; 0 not known */
 };
 
 /* A field that is added to an answer must be stored too. */
@@ -60,7 +61,8 @@ enum {
 
 struct cache_cell {
 	uint64_t ret;
-	struct site_answer *answer;
+	struct site_answer *answer; /* NULL: not known */
+	uint32_t passes;            /* as in the file */
 };
 
 /* What the const functions change: answers come out of the file when they are asked for. */
@@ -81,31 +83,42 @@ struct type_cache {
 	const char *strings;
 	struct file_header header;
 	uint64_t added;
+	bool changed; /* there is more to keep than the file has */
 	struct cache_table *table;
 };
 
 /* ---- in memory ---- */
 
-static struct site_answer *table_get(const struct cache_table *table, uint64_t ret)
+/* NULL: there is none. */
+static struct cache_cell *table_get(const struct cache_table *table, uint64_t ret)
 {
 	uint32_t at =
 		hash_table_find(&table->by_ret, hash_mix(ret), i, table->cells.at[i].ret == ret);
 
-	return at == HASH_NONE ? NULL : table->cells.at[at].answer;
+	return at == HASH_NONE ? NULL : &table->cells.at[at];
 }
 
-static struct site_answer *table_put(struct cache_table *table, uint64_t ret,
-				     const struct site_answer *answer)
+static struct cache_cell *table_make(struct cache_table *table, uint64_t ret)
 {
-	struct site_answer *copy = table_get(table, ret);
+	struct cache_cell *cell = table_get(table, ret);
 
-	if (!copy) {
-		copy = mem_alloc(sizeof(*copy));
-		hash_table_add(&table->by_ret, hash_mix(ret), (uint32_t)table->cells.count);
-		*vec_push(&table->cells) = (struct cache_cell){ ret, copy };
-	}
-	*copy = *answer;
-	return copy;
+	if (cell)
+		return cell;
+	hash_table_add(&table->by_ret, hash_mix(ret), (uint32_t)table->cells.count);
+	cell = vec_push(&table->cells);
+	*cell = (struct cache_cell){ .ret = ret };
+	return cell;
+}
+
+static const struct site_answer *table_put(struct cache_table *table, uint64_t ret,
+					   const struct site_answer *answer)
+{
+	struct cache_cell *cell = table_make(table, ret);
+
+	if (!cell->answer)
+		cell->answer = mem_alloc(sizeof(*cell->answer));
+	*cell->answer = *answer;
+	return cell->answer;
 }
 
 /* ---- from the file ---- */
@@ -190,9 +203,9 @@ static bool decode(const struct type_cache *cache, uint32_t at, struct site_answ
 
 static const struct file_index *find(const struct type_cache *cache, uint64_t ret)
 {
-	size_t low = lower_bound(cache->header.answers, i, cache->index[i].ret < ret);
+	size_t low = lower_bound(cache->header.entries, i, cache->index[i].ret < ret);
 
-	return low < cache->header.answers && cache->index[low].ret == ret ? &cache->index[low]
+	return low < cache->header.entries && cache->index[low].ret == ret ? &cache->index[low]
 									   : NULL;
 }
 
@@ -205,10 +218,10 @@ static bool judge(struct type_cache *cache)
 
 	memcpy(h, cache->data, sizeof(*h));
 	if (h->magic != MAGIC || h->version != VERSION || h->rules_hash != cache->rules_hash ||
-	    h->answers > ANSWERS_MAX || h->build_id_bytes != cache->build_id_bytes ||
+	    h->entries > ANSWERS_MAX || h->build_id_bytes != cache->build_id_bytes ||
 	    memcmp(h->build_id, cache->build_id, cache->build_id_bytes))
 		return false;
-	index_bytes = h->answers * sizeof(*cache->index);
+	index_bytes = h->entries * sizeof(*cache->index);
 	if (h->strings == 0 || h->strings > cache->bytes ||
 	    cache->bytes - h->strings < sizeof(*h) + index_bytes ||
 	    cache->data[cache->bytes - 1] != 0 ||
@@ -310,8 +323,14 @@ static int by_ret(const void *left, const void *right)
 /* Sorts all answers, new ones and those of the file, which are taken out of it for that. */
 static void sort_answers(struct type_cache *cache)
 {
-	for (uint32_t i = 0; i < cache->header.answers; i++)
-		type_cache_get(cache, cache->index[i].ret);
+	for (uint32_t i = 0; i < cache->header.entries; i++) {
+		uint64_t ret = cache->index[i].ret;
+		enum sym_passes passes;
+
+		type_cache_get(cache, ret);
+		if (type_cache_passes(cache, ret, &passes))
+			table_make(cache->table, ret)->passes = passes + 1;
+	}
 	if (cache->table->cells.count)
 		qsort(cache->table->cells.at, cache->table->cells.count,
 		      sizeof(*cache->table->cells.at), by_ret);
@@ -323,11 +342,11 @@ static void sort_answers(struct type_cache *cache)
 static uint8_t *join(struct file_header *header, const struct file_index *index,
 		     const struct cache_writer *w, size_t bytes)
 {
-	size_t first = sizeof(*header) + header->answers * sizeof(*index);
+	size_t first = sizeof(*header) + header->entries * sizeof(*index);
 	uint8_t *file = mem_alloc(bytes);
 
 	memcpy(file, header, sizeof(*header));
-	memcpy(file + sizeof(*header), index, header->answers * sizeof(*index));
+	memcpy(file + sizeof(*header), index, header->entries * sizeof(*index));
 	if (w->body.count)
 		memcpy(file + first, w->body.at, w->body.count);
 	memcpy(file + first + w->body.count, w->strings.at, w->strings.count);
@@ -359,15 +378,17 @@ static uint8_t *make_file(struct type_cache *cache, size_t *bytes)
 	for (size_t i = 0; i < count && *bytes <= FILE_MAX; i++) {
 		const struct cache_cell *cell = &cache->table->cells.at[i];
 
-		index[i] = (struct file_index){ .ret = cell->ret,
-						.at = (uint32_t)(first + w.body.count) };
-		encode(&w, cell->answer);
+		index[i] = (struct file_index){ .ret = cell->ret, .passes = cell->passes };
+		if (cell->answer) {
+			index[i].at = (uint32_t)(first + w.body.count);
+			encode(&w, cell->answer);
+		}
 		*bytes = first + w.body.count + w.strings.count;
 	}
 	*bytes = first + w.body.count + w.strings.count;
 	if (*bytes <= FILE_MAX) {
 		memcpy(header.build_id, cache->build_id, cache->build_id_bytes);
-		header.answers = (uint32_t)count;
+		header.entries = (uint32_t)count;
 		header.strings = (uint32_t)w.strings.count;
 		file = join(&header, index, &w, *bytes);
 	}
@@ -412,7 +433,7 @@ void type_cache_close(struct type_cache *cache)
 {
 	if (!cache)
 		return;
-	if (cache->path && cache->added)
+	if (cache->path && cache->changed)
 		save(cache);
 	for (size_t i = 0; i < cache->table->cells.count; i++)
 		free(cache->table->cells.at[i].answer);
@@ -426,12 +447,15 @@ void type_cache_close(struct type_cache *cache)
 
 const struct site_answer *type_cache_get(const struct type_cache *cache, uint64_t ret)
 {
-	const struct site_answer *answer = table_get(cache->table, ret);
-	const struct file_index *index = answer ? NULL : find(cache, ret);
+	const struct cache_cell *cell = table_get(cache->table, ret);
+	const struct file_index *index;
 	struct site_answer stored;
 
-	if (!index || !decode(cache, index->at, &stored))
-		return answer;
+	if (cell && cell->answer)
+		return cell->answer;
+	index = find(cache, ret);
+	if (!index || !index->at || !decode(cache, index->at, &stored))
+		return NULL;
 	return table_put(cache->table, ret, &stored);
 }
 
@@ -439,10 +463,31 @@ const struct site_answer *type_cache_put(struct type_cache *cache, uint64_t ret,
 					 const struct site_answer *answer)
 {
 	cache->added++;
+	cache->changed = true;
 	return table_put(cache->table, ret, answer);
+}
+
+bool type_cache_passes(const struct type_cache *cache, uint64_t ret, enum sym_passes *out)
+{
+	const struct cache_cell *cell = table_get(cache->table, ret);
+	const struct file_index *index = cell && cell->passes ? NULL : find(cache, ret);
+	uint32_t passes = index ? index->passes : cell ? cell->passes : 0;
+
+	if (passes < 1 || passes > SYM_PASSES_CODE + 1)
+		return false;
+	*out = (enum sym_passes)(passes - 1);
+	return true;
+}
+
+void type_cache_put_passes(struct type_cache *cache, uint64_t ret, enum sym_passes passes)
+{
+	cache->changed = true;
+	table_make(cache->table, ret)->passes = passes + 1;
 }
 
 void type_cache_info(const struct type_cache *cache, struct type_cache_info *out)
 {
-	*out = (struct type_cache_info){ cache->path, cache->header.answers, cache->added };
+	*out = (struct type_cache_info){ .path = cache->path, .added = cache->added };
+	for (uint32_t i = 0; i < cache->header.entries; i++)
+		out->stored += cache->index[i].at != 0;
 }

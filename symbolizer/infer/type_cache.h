@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * type_cache.h: site answers on disk: $XDG_CACHE_HOME/shiny/types/BUILD-ID, one file a module,
- * versioned and checked.
+ * type_cache.h: what is known of return addresses, on disk: site answers, and whether the function
+ * passes a block on. $XDG_CACHE_HOME/shiny/types/BUILD-ID, one file a module, versioned and
+ * checked.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: yes. Threads: one at a time a cache; several
  * processes may use one file.
@@ -35,6 +36,10 @@ const struct site_answer *type_cache_get(const struct type_cache *cache, uint64_
 /* Keeps a copy; the result as type_cache_get(). */
 const struct site_answer *type_cache_put(struct type_cache *cache, uint64_t ret,
 					 const struct site_answer *answer);
+
+/* False: not known. */
+bool type_cache_passes(const struct type_cache *cache, uint64_t ret, enum sym_passes *out);
+void type_cache_put_passes(struct type_cache *cache, uint64_t ret, enum sym_passes passes);
 
 struct type_cache_info {
 	const char *path; /* NULL: memory only */

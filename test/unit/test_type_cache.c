@@ -108,6 +108,47 @@ static uint64_t stored(const struct type_cache *c)
 	return info.stored;
 }
 
+static bool passes(const struct type_cache *c, uint64_t ret, enum sym_passes want)
+{
+	enum sym_passes known;
+
+	return type_cache_passes(c, ret, &known) && known == want;
+}
+
+/* Whether a function passes a block on is kept beside its answer, or where there is none. */
+static void test_passes(void)
+{
+	struct type_cache *c = cache(RULES);
+	enum sym_passes none;
+
+	put(c, 100, 1);
+	type_cache_put_passes(c, 100, SYM_PASSES_CODE);
+	type_cache_put_passes(c, 200, SYM_PASSES_NOT);
+	put(c, 300, 3);
+	check_that("passing is known at once",
+		   passes(c, 100, SYM_PASSES_CODE) && passes(c, 200, SYM_PASSES_NOT) &&
+			   has(c, 100, 1) && !type_cache_passes(c, 300, &none));
+	type_cache_close(c);
+
+	c = cache(RULES);
+	check_that("answers alone are counted", stored(c) == 2);
+	check_that("passing is known from the file",
+		   passes(c, 100, SYM_PASSES_CODE) && passes(c, 200, SYM_PASSES_NOT) &&
+			   !type_cache_passes(c, 300, &none) && !type_cache_passes(c, 400, &none));
+	check_that("without an answer",
+		   !type_cache_get(c, 200) && has(c, 100, 1) && has(c, 300, 3));
+	put(c, 200, 2);
+	type_cache_put_passes(c, 300, SYM_PASSES_DECLARED);
+	type_cache_close(c);
+
+	c = cache(RULES);
+	check_that("both kinds join what was there",
+		   stored(c) == 3 && has(c, 200, 2) && passes(c, 200, SYM_PASSES_NOT) &&
+			   passes(c, 300, SYM_PASSES_DECLARED) && passes(c, 100, SYM_PASSES_CODE));
+	type_cache_close(c);
+	unlink(path);
+}
+
 static size_t read_file(uint8_t *out, size_t room)
 {
 	int fd = open(path, O_RDONLY);
@@ -353,6 +394,7 @@ int main(void)
 	snprintf(path, sizeof(path), "%s/types/", directory);
 	for (size_t i = 0; i < sizeof(id); i++)
 		sprintf(path + strlen(path), "%02x", id[i]);
+	test_passes();
 	test_round_trip();
 	test_keys();
 	test_damage();

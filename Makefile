@@ -99,7 +99,9 @@ check-suites: setup ## programs' own tests, 50 programs, 500 kills and stops, wi
 page: ## build src/view/page/page.html anew, with node and the packages that package-lock.json pins
 	$(Q)cd src/view/page && npm ci --no-audit --no-fund && node build.mjs
 
-bench: all tests ## the measurements, into bench/results/
+bench: PACKAGES := build bench
+bench: setup ## the measurements, into bench/results/
+	$(Q)$(MAKE) --no-print-directory $(jobs) SETUP=0 all tests
 	$(Q)O=$(O) bench/run
 
 tests: $(UNIT) $(INSIDE_TEST) $(FUZZ) $(TOOLS) $(TARGETS)

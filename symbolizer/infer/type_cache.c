@@ -3,9 +3,9 @@
  * type_cache.c: see type_cache.h.
  *
  * The file: a header, an index of (return address, position, passes) sorted by address, the
- * answers one behind the other, and the strings they name by their position. It is read whole and its checksum
- * is checked, which takes a millisecond a few megabytes; an answer is decoded on demand. Numbers
- * are the machine's own: a file of another byte order has another magic number.
+ * answers one behind the other, and the strings they name by their position. It is read whole and
+ * its checksum is checked, which takes a millisecond a few megabytes; an answer is decoded on
+ * demand. Numbers are the machine's own: a file of another byte order has another magic number.
  *
  * The checksum finds damage, not malice: a file can be made to pass it. So positions, counts and
  * enumerations are checked as they are read, and a malformed answer counts as absent. Only its user

@@ -137,7 +137,7 @@ void sym_site_type(struct sym *sym, const struct sym_call *calls, size_t count, 
 			evidence ? explain(&calls[n], &room[n], evidence) : answer_of(&calls[n]);
 		if (!answers[n])
 			break;
-		if (!answers[n]->climbs) {
+		if (!answers[n]->climbs && !answers[n]->returned) {
 			n++;
 			break;
 		}

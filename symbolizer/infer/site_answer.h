@@ -57,6 +57,7 @@ struct site_answer {
 	                    * the caller too */
 	bool opaque; /* nothing is known of this code (then it climbs): only a library
 	                    * function further up may say what it makes */
+	bool returned; /* the pointer is returned as that of a class: the caller may know better */
 	const char *label; /* "storage of X": what to say when nothing fits; NULL */
 	const char *callee; /* the allocation function that the site calls, demangled; NULL
 	                     * unknown */

@@ -262,6 +262,31 @@ static int choose_made(const struct site_answer *answer, const enum choose_fit *
 	return contradiction ? -2 : best;
 }
 
+/* Not a number or a pointer, which may be elements of anything. */
+static bool is_layout(const struct site_candidate *candidate)
+{
+	return candidate->rule == SYM_RULE_VARIABLE && candidate->bytes > 8 &&
+	       !(candidate->flags & SITE_PARAMETER);
+}
+
+/* Is the pointer also that of something larger? Then this is what several types begin with, and the
+ * block is no array of it: an interpreter's object, made by one function for all of them. */
+static bool is_beginning(const struct site_answer *answer, const enum choose_fit *fits,
+			 size_t index)
+{
+	const struct site_candidate *one = &answer->candidates[index];
+
+	if (fits[index] != FIT_MANY || !is_layout(one))
+		return false;
+	for (size_t i = 0; i < answer->count; i++) {
+		const struct site_candidate *other = &answer->candidates[i];
+
+		if (is_layout(other) && other->type != one->type && other->bytes > one->bytes)
+			return true;
+	}
+	return false;
+}
+
 /* The variable to believe; -1 none. */
 static int choose_variable(const struct site_answer *answer, const enum choose_fit *fits,
 			   bool parameters)
@@ -272,7 +297,7 @@ static int choose_variable(const struct site_answer *answer, const enum choose_f
 		const struct site_candidate *candidate = &answer->candidates[i];
 
 		if (!fits[i] || candidate->rule != SYM_RULE_VARIABLE || replaced(answer, fits, i) ||
-		    union_is_open(answer, fits, i) ||
+		    union_is_open(answer, fits, i) || is_beginning(answer, fits, i) ||
 		    (!parameters && candidate->flags & SITE_PARAMETER))
 			continue;
 		/* bytes are what a buffer is taken for on the way to something better */
@@ -457,6 +482,31 @@ static void find_container(const struct site_answer *const *answers, size_t coun
 	}
 }
 
+/* A function that returns a class's pointer, to blocks that are no such object. Its caller decides:
+ * they are an array of it where the caller takes them for that class, and where the caller takes
+ * them for another one, one of these. Else several types may begin so. */
+static void ask_caller(const struct choice *choice, const struct site_answer *caller,
+		       size_t climbed, struct sym_type *out)
+{
+	struct sym_type other = { .type = NULL };
+
+	if (out->type && (out->rule != SYM_RULE_VARIABLE || out->form != SYM_FORM_ARRAY ||
+			  out->bytes <= 8))
+		return;
+	if (choose_one(choice, caller, climbed, false, &other) &&
+	    other.form == SYM_FORM_OBJECT && other.bytes > 8) {
+		*out = other;
+		return;
+	}
+	for (size_t i = 0; i < caller->count; i++)
+		if (caller->candidates[i].type == out->type)
+			return;
+	if (out->type) {
+		*out = (struct sym_type){ .rule = SYM_RULE_NONE };
+		evidence_say(choice->evidence, 1, "the caller does not take it for an array of it");
+	}
+}
+
 void site_choose(const struct site_answer *const *answers, size_t count, unsigned api,
 		 const struct sym_sizes *sizes, struct sym_type *out, struct sym_evidence *evidence)
 {
@@ -471,7 +521,10 @@ void site_choose(const struct site_answer *const *answers, size_t count, unsigne
 		evidence_say(evidence, 1, "size %" PRIu64, sizes->min);
 	for (size_t i = 0; i < count; i++) {
 		choice.family = family_of(api, answers[i]->callee);
-		if (choose_one(&choice, answers[i], i, functions_only, out)) {
+		choose_one(&choice, answers[i], i, functions_only, out);
+		if (answers[i]->returned && i + 1 < count)
+			ask_caller(&choice, answers[i + 1], i + 1, out);
+		if (out->type) {
 			if (out->rule == SYM_RULE_ALLOCATOR)
 				find_container(answers, count, i + 1, out);
 			evidence_say(evidence, 1, "answer: %s%s%s, %s, by %s", out->type,

@@ -392,8 +392,10 @@ static void functions_and_wrappers(struct rule_work *work)
 
 		if (!die_type_of(work->reader->units, &function, &type) ||
 		    type.kind != DIE_POINTER ||
-		    !die_type_target(work->reader->units, &type, &target) ||
-		    target.kind != DIE_VOID)
+		    !die_type_target(work->reader->units, &type, &target))
+			return;
+		work->out->returned = target.kind == DIE_CLASS;
+		if (target.kind != DIE_VOID)
 			return;
 		work->out->climbs = true;
 	}

@@ -56,7 +56,8 @@ enum {
 	FLAG_DERIVED = 4,
 	FLAG_AMBIGUOUS = 1,
 	FLAG_CLIMBS = 2,
-	FLAG_OPAQUE = 4
+	FLAG_OPAQUE = 4,
+	FLAG_RETURNED = 8
 };
 
 struct cache_cell {
@@ -193,6 +194,7 @@ static bool decode(const struct type_cache *cache, uint32_t at, struct site_answ
 	out->ambiguous = flags & FLAG_AMBIGUOUS;
 	out->climbs = flags & FLAG_CLIMBS;
 	out->opaque = flags & FLAG_OPAQUE;
+	out->returned = flags & FLAG_RETURNED;
 	out->label = get_text(&r);
 	out->callee = get_text(&r);
 	r.bad |= out->count > SITE_CANDIDATES;
@@ -287,7 +289,8 @@ static void encode(struct cache_writer *w, const struct site_answer *answer)
 {
 	put(w, answer->count, 1);
 	put(w, (answer->ambiguous ? FLAG_AMBIGUOUS : 0) | (answer->climbs ? FLAG_CLIMBS : 0) |
-			(answer->opaque ? FLAG_OPAQUE : 0), 1);
+			(answer->opaque ? FLAG_OPAQUE : 0) |
+			(answer->returned ? FLAG_RETURNED : 0), 1);
 	put_text(w, answer->label);
 	put_text(w, answer->callee);
 	for (size_t i = 0; i < answer->count; i++) {

@@ -18,6 +18,7 @@
 #include "process/notices.h"
 #include "ring_end.h"
 #include "round.h"
+#include "snapshot_requests.h"
 #include "stop.h"
 
 #define MS UINT64_C(1000000)
@@ -178,6 +179,7 @@ static bool work(struct loop *loop, uint64_t wall)
 		loop->threads_looked = wall;
 	}
 	some_end = ring_end_check(session, loop->dir);
+	snapshots_serve(session, loop->dir);
 	pace_follow(session);
 	if (session->warm)
 		warm_offer(session->warm, &session->ids);

@@ -15,6 +15,8 @@
 #include "process/notices.h"
 #include "process/unrecorded.h"
 #include "session_file.h"
+#include "snapshot/snapshot_ask.h"
+#include "snapshot/snapshot_asked.h"
 
 #define PATIENCE UINT64_C(5000000000) /* ns, with a ring that its maker has not finished */
 
@@ -143,6 +145,8 @@ static void take_file(struct session *session, struct directory *dir, int handle
 
 	if (has_prefix(file, SHINY_MARK_PREFIX) && session->store)
 		take_mark(session, handle, file);
+	if (has_prefix(file, SNAPSHOT_ASK_PREFIX) && session->store)
+		snapshot_queue_take(session, handle, file);
 	if (has_prefix(file, SHINY_UNRECORDED_PREFIX) && session->store)
 		unrecorded_take(session, handle, file);
 	if (!has_prefix(file, SHINY_RING_PREFIX))

@@ -33,6 +33,7 @@
 #include "round.h"
 #include "session_file.h"
 #include "session_setup.h"
+#include "snapshot_requests.h"
 #include "stop.h"
 
 #define MS UINT64_C(1000000)
@@ -128,6 +129,7 @@ static struct shiny_err *run(struct session *session, struct directory *dir,
 	struct store_totals totals;
 	struct shiny_err *err = loop_serve(session, dir);
 
+	snapshots_end(session, dir);
 	directory_say_finishing(session, dir, true);
 	pace_end(session);
 

@@ -381,6 +381,16 @@ const char *query_text(const struct query *query, int column)
 	return *plain;
 }
 
+const void *query_blob(const struct query *query, int column, size_t *bytes)
+{
+	const void *data = sqlite3_column_blob(query->statement, column);
+
+	*bytes = (size_t)sqlite3_column_bytes(query->statement, column);
+	/* what is too much is said by the next step */
+	(void)guard_hand_out(query->store, &query->row->account, *bytes);
+	return data;
+}
+
 bool query_is_null(const struct query *query, int column)
 {
 	return sqlite3_column_type(query->statement, column) == SQLITE_NULL;

@@ -405,6 +405,44 @@ CREATE TABLE note (
 	text TEXT NOT NULL -- one line
 );
 
+-- Heap snapshots: the live blocks of a process at a moment, and the words that point to them.
+CREATE TABLE snapshot (
+	id INTEGER PRIMARY KEY, -- id in this file
+	process INTEGER NOT NULL, -- process.id
+	ns INTEGER NOT NULL, -- when the process stood still
+	cause TEXT NOT NULL, -- asked: by `shinyctl snapshot`
+	blocks INTEGER NOT NULL, -- live blocks
+	bytes INTEGER NOT NULL, -- their bytes
+	roots INTEGER NOT NULL, -- places outside the blocks that point into one: rows of table root
+	edges INTEGER NOT NULL, -- words that point into a block, those of roots included
+	copied INTEGER NOT NULL, -- bytes of the process's memory that were looked through
+	unread INTEGER NOT NULL, -- bytes of it that could not be read
+	stopped_ns INTEGER NOT NULL, -- how long the process stood still
+	took_ns INTEGER NOT NULL -- how long it took to find the edges
+);
+
+-- Roots of heap snapshots.
+CREATE TABLE root (
+	snapshot INTEGER NOT NULL, -- snapshot.id
+	id INTEGER NOT NULL, -- from 1 in each snapshot; as a node this + snapshot.blocks
+	kind TEXT NOT NULL, -- variable, stack, register, thread-local, mapping (no allocator's)
+	module INTEGER NOT NULL, -- module.id of a variable, else 0
+	vaddr INTEGER NOT NULL, -- in its file; of a stack in use or a mapping, the lowest
+	tid INTEGER NOT NULL, -- of a stack or registers the thread, as the sidecar sees it; else 0
+	name TEXT, -- of a variable: its symbol, with the offset in it; NULL unknown
+	PRIMARY KEY (snapshot, id)
+) WITHOUT ROWID;
+
+-- Blocks and edges of heap snapshots, packed (src/store/snapshot_parts.c).
+CREATE TABLE snapshot_part (
+	snapshot INTEGER NOT NULL, -- snapshot.id
+	part INTEGER NOT NULL, -- from 1
+	kind INTEGER NOT NULL, -- 0: blocks in order of address; 1: edges in order of source
+	rows INTEGER NOT NULL, -- blocks or edges in it
+	data BLOB NOT NULL, -- four columns of numbers, compressed
+	PRIMARY KEY (snapshot, part)
+);
+
 -- What a browser that was recorded with --devtools said of its own memory: one row a process of a memory-infra dump, or a page of which
 -- V8 took a heap snapshot.
 CREATE TABLE browser_look (
@@ -929,6 +967,35 @@ CREATE VIEW v_browser_objects AS SELECT
 	o.objects AS objects, -- how many
 	o.bytes AS bytes -- their own, without what they refer to
 FROM browser_object o JOIN browser_look l ON l.id = o.look JOIN browser_name k ON k.id = o.kind JOIN browser_name n ON n.id = o.name;
+
+-- Heap snapshots that were taken with `shinyctl snapshot`.
+-- Example: SELECT snapshot, at_ns, blocks, edges, stopped_ns FROM v_snapshots;
+CREATE VIEW v_snapshots AS SELECT
+	t.id AS snapshot, -- snapshot id in this file
+	t.process AS process, -- process id
+	t.ns AS at_ns, -- when the process stood still
+	t.cause AS cause, -- asked: by `shinyctl snapshot`
+	t.blocks AS blocks, -- live blocks
+	t.bytes AS bytes, -- their bytes
+	t.roots AS roots, -- places outside the blocks that point into one
+	t.edges AS edges, -- words that point into a block
+	t.copied AS copied, -- bytes of the process's memory that were looked through
+	t.unread AS unread, -- bytes of it that could not be read
+	t.stopped_ns AS stopped_ns, -- how long the process stood still
+	t.took_ns AS took_ns -- how long it took to find the edges
+FROM snapshot t;
+
+-- Places outside the blocks that point into one, by snapshot.
+-- Example: SELECT name, kind FROM v_roots WHERE snapshot = 1 AND kind = 'variable';
+CREATE VIEW v_roots AS SELECT
+	r.snapshot AS snapshot, -- snapshot id
+	r.id AS root, -- from 1 in each snapshot
+	r.kind AS kind, -- variable, stack, register, thread-local, mapping (no allocator's)
+	NULLIF(r.module, 0) AS module, -- module id of a variable
+	r.vaddr AS vaddr, -- in its file; of a stack in use or a mapping, the lowest
+	NULLIF(r.tid, 0) AS tid, -- of a stack or registers the thread
+	r.name AS name -- of a variable: its symbol, with the offset in it; NULL unknown
+FROM root r;
 
 -- Everything that was counted.
 -- Example: SELECT name, SUM(count) FROM v_counters GROUP BY name;

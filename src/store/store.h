@@ -20,7 +20,7 @@
 #include "event.h"
 
 /* A session of another version is refused with one line: this is the only rule for older ones. */
-#define STORE_SCHEMA_VERSION 9
+#define STORE_SCHEMA_VERSION 10
 
 struct store;
 
@@ -110,6 +110,16 @@ SHINY_MUST_CHECK struct shiny_err *store_put_memory(struct store *store,
 SHINY_MUST_CHECK struct shiny_err *store_put_page(struct store *store,
 						  const struct store_page *row);
 SHINY_MUST_CHECK struct shiny_err *store_drop_pages(struct store *store, uint32_t process);
+SHINY_MUST_CHECK struct shiny_err *store_put_snapshot(struct store *store,
+						      const struct store_snapshot *row);
+/* again: replaces */
+SHINY_MUST_CHECK struct shiny_err *store_put_root(struct store *store,
+						  const struct store_root *row);
+/* For snapshot_parts.h, which packs them. */
+SHINY_MUST_CHECK struct shiny_err *store_put_snapshot_part(struct store *store, uint32_t snapshot,
+							   uint32_t part, uint32_t kind,
+							   uint32_t rows, const void *data,
+							   size_t bytes);
 /* The most that was live at once, and when. */
 SHINY_MUST_CHECK struct shiny_err *store_put_session_peak(struct store *store, uint64_t blocks,
 							  uint64_t bytes, uint64_t time);
@@ -195,6 +205,8 @@ uint32_t query_id(const struct query *query, int column, size_t limit);
  */
 const char *query_text(const struct query *query, int column);
 const char *query_verbatim(const struct query *query, int column);
+/* Valid until the next step; NULL where there is none. */
+const void *query_blob(const struct query *query, int column, size_t *bytes);
 bool query_is_null(const struct query *query, int column);
 void query_end(struct query *query); /* accepts NULL */
 

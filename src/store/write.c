@@ -47,6 +47,7 @@ static const struct timespec log_pause = { .tv_nsec = 10000000 };
 	X(PAGES_GONE, "DELETE FROM page WHERE process = ?")                                     \
 	X(SESSION_PEAK, "INSERT OR REPLACE INTO session_peak VALUES (1, ?, ?, ?)")              \
 	X(COUNTER, "INSERT OR REPLACE INTO counter VALUES (?, ?, ?, ?, ?)")                     \
+	X(SNAPSHOT_PART, "INSERT INTO snapshot_part VALUES (?, ?, ?, ?, ?)")                    \
 	X(NOTE, "INSERT INTO note VALUES (?, ?)")                                               \
 	X(BROWSER_NAME, "INSERT INTO browser_name VALUES (?, ?)")                               \
 	X(BROWSER_LOOK, "INSERT INTO browser_look SELECT ?1, ?2, COALESCE((SELECT p.id FROM "   \
@@ -442,6 +443,8 @@ PUT(segment, SEGMENT)
 PUT(residency, RESIDENCY)
 PUT(memory, MEMORY)
 PUT(page, PAGE)
+PUT(snapshot, SNAPSHOT)
+PUT(root, ROOT)
 
 struct shiny_err *store_put_text(struct store *store, const char *key, const char *value)
 {
@@ -625,6 +628,20 @@ struct shiny_err *store_put_note(struct store *store, uint32_t process, const ch
 
 	number(&row, process);
 	text(&row, words);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_snapshot_part(struct store *store, uint32_t snapshot, uint32_t part,
+					  uint32_t kind, uint32_t rows, const void *data,
+					  size_t bytes)
+{
+	struct row_writer row = row_begin(store, STATEMENT_SNAPSHOT_PART);
+
+	number(&row, snapshot);
+	number(&row, part);
+	number(&row, kind);
+	number(&row, rows);
+	blob(&row, data, bytes);
 	return row_end(&row);
 }
 

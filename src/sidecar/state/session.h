@@ -33,6 +33,8 @@ struct answers;
 struct errands;
 struct guests;
 struct memory_watch;
+struct snapshot_queue;
+struct snapshot_taker;
 struct start;
 struct warm;
 
@@ -47,6 +49,8 @@ struct session {
 	struct answers *answers; /* NULL: nobody gets any */
 	struct guests *guests;   /* NULL: there are none */
 	struct errands *errands; /* NULL: the loop runs them itself */
+	struct snapshot_queue *asked;     /* NULL: nobody has asked for a heap snapshot */
+	struct snapshot_taker *snapshots; /* likewise */
 	char *path;
 	struct ticks ticks;
 	bool ticks_known;

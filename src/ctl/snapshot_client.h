@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * snapshot_client.h: asks the sidecar of a session directory for heap snapshots.
+ *
+ * Runs: CLI. Signals: no. Allocates: the answer. Threads: one.
+ */
+#ifndef SHINY_SNAPSHOT_CLIENT_H
+#define SHINY_SNAPSHOT_CLIENT_H
+
+#include <sys/types.h>
+
+#include "../base/err.h"
+
+/*
+ * Waits for the answer (snapshot_ask.h), for as long as a sidecar serves the directory. `pid` 0:
+ * all processes. `answer` is the caller's.
+ */
+SHINY_MUST_CHECK struct shiny_err *snapshot_ask(const char *directory, pid_t pid, char **answer);
+
+#endif

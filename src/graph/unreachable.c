@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unreachable.c: see unreachable.h. */
+#include "unreachable.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../analysis/attribute/suppressions.h"
+#include "../base/mem.h"
+
+enum reach { REACH_NOT, REACH_ROOT, REACH_INDIRECT };
+
+/* Marks what the roots reach. */
+static void mark_reached(const struct heap_graph *g, uint8_t *reach)
+{
+	uint32_t *waiting = mem_alloc(((size_t)g->nodes + 1) * sizeof(*waiting)), count = 0;
+
+	for (uint32_t n = g->blocks + 1; n <= g->nodes; n++)
+		waiting[count++] = n;
+	while (count) {
+		uint32_t n = waiting[--count];
+
+		for (uint32_t e = g->first[n]; e < g->first[n + 1]; e++) {
+			uint32_t to = g->target[e];
+
+			if (reach[to] == REACH_NOT) {
+				reach[to] = REACH_ROOT;
+				waiting[count++] = to;
+			}
+		}
+	}
+	free(waiting);
+}
+
+/* Marks what another unreachable block points to. */
+static void mark_indirect(const struct heap_graph *g, uint8_t *reach)
+{
+	for (uint32_t n = 1; n <= g->blocks; n++)
+		for (uint32_t e = g->first[n]; reach[n] != REACH_ROOT && e < g->first[n + 1]; e++)
+			if (g->target[e] != n && reach[g->target[e]] == REACH_NOT)
+				reach[g->target[e]] = REACH_INDIRECT;
+}
+
+static void count_block(struct unreachable_sums *sums, bool direct, uint64_t bytes)
+{
+	*(direct ? &sums->direct : &sums->indirect) += 1;
+	*(direct ? &sums->direct_bytes : &sums->indirect_bytes) += bytes;
+}
+
+static void count_rows(const struct heap_graph *g, const struct graph_names *names,
+		       const struct suppressions *suppressions, const uint8_t *reach,
+		       struct unreachable *out)
+{
+	for (uint32_t n = 1; n <= g->blocks; n++) {
+		const struct snapshot_block *b = &g->block[n];
+		bool direct = reach[n] == REACH_NOT;
+		struct unreachable_row *row;
+
+		if (reach[n] == REACH_ROOT)
+			continue;
+		if (suppressions_hide(suppressions, b->stack)) {
+			out->suppressed++;
+			out->suppressed_bytes += b->size;
+			continue;
+		}
+		row = &out->rows[graph_names_find(names, g, n)];
+		if (!row->address || (direct && !row->sums.direct)) {
+			row->address = b->address;
+			row->stack = b->stack;
+		}
+		count_block(&row->sums, direct, b->size);
+		count_block(&out->sums, direct, b->size);
+	}
+}
+
+static uint64_t weight(const struct unreachable_row *row)
+{
+	return row->sums.direct_bytes + row->sums.indirect_bytes;
+}
+
+static int by_weight(const void *left, const void *right)
+{
+	const struct unreachable_row *a = left, *b = right;
+
+	if (!a->address != !b->address)
+		return a->address ? -1 : 1;
+	if (weight(a) != weight(b))
+		return weight(a) > weight(b) ? -1 : 1;
+	return strcmp(a->name, b->name);
+}
+
+static void make_rows(struct graph_names *names, struct unreachable *out)
+{
+	out->count = names->groups.count;
+	out->rows = mem_zero(out->count + 1, sizeof(*out->rows));
+	for (size_t i = 0; i < out->count; i++)
+		out->rows[i].name = mem_text(names->groups.names[i]);
+}
+
+static void drop_empty_rows(struct unreachable *out)
+{
+	if (out->count)
+		qsort(out->rows, out->count, sizeof(*out->rows), by_weight);
+	while (out->count && !out->rows[out->count - 1].address)
+		free(out->rows[--out->count].name);
+}
+
+struct shiny_err *unreachable_load(struct store *store, const struct filter *filter,
+				   uint32_t snapshot, enum group_by by, const char *suppressions,
+				   bool full_names, struct unreachable *out)
+{
+	struct unreachable result = { 0 };
+	struct suppressions hidden = { 0 };
+	struct graph_names names = { 0 };
+	struct heap_graph graph = { 0 };
+	struct shiny_err *err = heap_graph_load(store, filter, snapshot, false, &graph);
+
+	if (!err)
+		err = graph_names_load(store, by, full_names, &names);
+	if (!err)
+		err = suppressions_load(store, suppressions, false, &hidden);
+	if (!err) {
+		uint8_t *reach = mem_zero((size_t)graph.nodes + 1, 1);
+
+		mark_reached(&graph, reach);
+		mark_indirect(&graph, reach);
+		result.facts = graph.facts;
+		result.blocks = graph.blocks;
+		result.bytes = graph.facts.bytes;
+		make_rows(&names, &result);
+		count_rows(&graph, &names, &hidden, reach, &result);
+		drop_empty_rows(&result);
+		free(reach);
+		*out = result;
+	}
+	suppressions_deinit(&hidden);
+	graph_names_deinit(&names);
+	heap_graph_deinit(&graph);
+	return err;
+}
+
+void unreachable_deinit(struct unreachable *u)
+{
+	for (size_t i = 0; i < u->count; i++)
+		free(u->rows[i].name);
+	free(u->rows);
+	*u = (struct unreachable){ 0 };
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * edge_scan.h: the words of a copied process that point into its live blocks.
+ *
+ * Runs: sidecar. Signals: no. Allocates: 24 bytes a block and 16 a page of blocks, beside the copy
+ * and what it packs. Threads: one; it needs nothing of the session, and runs beside the loop.
+ *
+ * An edge is an aligned word that holds an address in a live block, or the address behind one's end
+ * where no other block begins. Its source is
+ *   - the live block that it lies in;
+ *   - or a root: a word of a module's writable data; a thread's stack, from 128 bytes below its
+ *     stack pointer (the red zone) to the end of its mapping, where glibc keeps thread-local
+ *     variables, too; those of the main thread, in a mapping of their own; a thread's general
+ *     registers; another private mapping in which no live block lies.
+ * No roots: what is free or the allocator's own in a mapping with live blocks; the part of a stack
+ * that is not in use; the library's own memory; shared mappings. So a pointer that only shared
+ * memory or a vector register holds is not seen.
+ */
+#ifndef SHINY_EDGE_SCAN_H
+#define SHINY_EDGE_SCAN_H
+
+#include <stdint.h>
+
+#include "../../base/mem.h"
+#include "../../store/snapshot_parts.h"
+#include "memory_copy.h"
+#include "tracee.h"
+
+enum root_kind { ROOT_NONE, ROOT_VARIABLE, ROOT_STACK, ROOT_REGISTER, ROOT_THREAD_LOCAL,
+		 ROOT_MAPPING };
+
+struct scan_module {
+	uint64_t start, end, bias;
+	uint32_t module; /* session-wide id */
+};
+struct scan_own {
+	uint64_t start, end;
+};
+struct scan_root {
+	enum root_kind kind;
+	uint32_t module, tid;
+	uint64_t vaddr; /* of a stack and of a mapping: its lowest address; of registers 0 */
+};
+struct block_page;
+
+struct edge_scan { /* zeroed: empty */
+	/* in */
+	struct memory_copy copy;
+	struct tracee_thread *threads;
+	size_t thread_count;
+	VEC(struct snapshot_block) blocks; /* in any order */
+	VEC(struct scan_module) modules;   /* sorted, disjoint */
+	VEC(struct scan_own) own;          /* the library's memory */
+	/* out */
+	uint64_t bytes; /* of the blocks */
+	VEC(struct scan_root) roots;
+	struct snapshot_packer packed;
+	/* while it runs */
+	struct block_page *pages;
+	size_t page_mask;
+	VEC(uint32_t) spanning; /* blocks that end on a later page than they begin */
+	VEC(struct snapshot_edge) root_edges; /* source: the root's number without the blocks */
+	bool *has_blocks;                     /* by area */
+};
+
+void edge_scan_run(struct edge_scan *scan);
+void edge_scan_deinit(struct edge_scan *scan);
+const char *root_kind_name(enum root_kind kind);
+
+#endif

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tracee.c: see tracee.h. */
+#define _GNU_SOURCE
+#include "tracee.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "../proc/proc.h"
+
+static const struct timespec pause_between = { .tv_nsec = 20000 };
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* 0: none, or not known */
+static unsigned long tracer_of(uint32_t pid)
+{
+	char status[4096];
+	const char *at;
+
+	if (proc_read(pid, "status", status, sizeof(status)) <= 0)
+		return 0;
+	at = strstr(status, "\nTracerPid:");
+	return at ? strtoul(at + strlen("\nTracerPid:"), NULL, 10) : 0;
+}
+
+static struct shiny_err *refused(uint32_t pid, int error)
+{
+	unsigned long tracer = tracer_of(pid);
+
+	if (error == ESRCH)
+		return shiny_err(SHINY_ERR_OTHER, "process %" PRIu32 " has ended", pid);
+	if (tracer)
+		return shiny_err(SHINY_ERR_OTHER,
+				 "process %" PRIu32 " is held by process %lu, a debugger", pid,
+				 tracer);
+	return shiny_err_advise(shiny_err_os(error, "process %" PRIu32 " may not be stopped", pid),
+				"a snapshot needs what a debugger needs: see ptrace(2), and "
+				"/proc/sys/kernel/yama/ptrace_scope");
+}
+
+static bool is_held(const struct tracee *t, pid_t tid)
+{
+	for (size_t i = 0; i < t->threads.count; i++)
+		if (t->threads.at[i].tid == tid)
+			return true;
+	return false;
+}
+
+static bool thread_is_zombie(uint32_t pid, pid_t tid)
+{
+	char name[64], text[512];
+	const char *at;
+
+	snprintf(name, sizeof(name), "task/%d/stat", (int)tid);
+	return proc_read(pid, name, text, sizeof(text)) <= 0 ||
+	       ((at = strrchr(text, ')')) && (!strncmp(at, ") Z", 3) || !strncmp(at, ") X", 3)));
+}
+
+/* Threads that are there and not held yet. *any: there were some. */
+static struct shiny_err *seize_new(struct tracee *t, bool *any)
+{
+	char path[64];
+	struct dirent *entry;
+	int error = 0;
+	DIR *tasks;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)t->pid);
+	tasks = opendir(path);
+	if (!tasks)
+		return refused((uint32_t)t->pid, ESRCH);
+	while (!error && (entry = readdir(tasks))) {
+		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (tid <= 0 || is_held(t, tid))
+			continue;
+		if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) == 0) {
+			*vec_push(&t->threads) = (struct tracee_thread){ .tid = tid };
+			ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+			*any = true;
+		} else if (errno != ESRCH && !thread_is_zombie((uint32_t)t->pid, tid)) {
+			error = errno;
+		}
+	}
+	closedir(tasks);
+	return error ? refused((uint32_t)t->pid, error) : NULL;
+}
+
+static void take_status(struct tracee_thread *thread, int status)
+{
+	if (WIFEXITED(status) || WIFSIGNALED(status)) {
+		thread->ended = true;
+	} else if (WIFSTOPPED(status)) {
+		/* else the stop that we asked for, or that of job control */
+		if (status >> 16 == 0)
+			thread->signal = WSTOPSIG(status);
+		thread->stopped =
+			ptrace(PTRACE_GETREGS, thread->tid, NULL, &thread->registers) == 0;
+	}
+}
+
+static struct shiny_err *wait_for_stops(struct tracee *t, uint64_t deadline)
+{
+	for (size_t i = 0; i < t->threads.count; i++) {
+		struct tracee_thread *thread = &t->threads.at[i];
+
+		while (!thread->stopped && !thread->ended) {
+			int status;
+			pid_t got = waitpid(thread->tid, &status, __WALL | WNOHANG);
+
+			if (got == thread->tid)
+				take_status(thread, status);
+			else if (got < 0 && errno == ECHILD)
+				thread->ended = true;
+			else if (monotonic_ns() > deadline)
+				return shiny_err(SHINY_ERR_OTHER,
+						 "process %d: thread %d does not come to a stop: "
+						 "the kernel holds it",
+						 (int)t->pid, (int)thread->tid);
+			else
+				nanosleep(&pause_between, NULL);
+		}
+	}
+	return NULL;
+}
+
+/* A thread that was killed while we held it is ours to reap before its parent sees it end. */
+static void let_go(struct tracee_thread *thread)
+{
+	int status;
+
+	if (thread->ended || ptrace(PTRACE_DETACH, thread->tid, NULL,
+				    (void *)(intptr_t)thread->signal) == 0)
+		return;
+	/* not stopped, or dying: the next stop or its end comes soon, as INTERRUPT was asked for */
+	while (waitpid(thread->tid, &status, __WALL) == thread->tid && WIFSTOPPED(status))
+		if (ptrace(PTRACE_DETACH, thread->tid, NULL,
+			   (void *)(intptr_t)(status >> 16 ? 0 : WSTOPSIG(status))) == 0)
+			return;
+}
+
+void tracee_release(struct tracee *t)
+{
+	/* a leader's end is reported when all other threads are gone: it comes last */
+	for (size_t i = 0; i < t->threads.count; i++)
+		if (t->threads.at[i].tid != t->pid)
+			let_go(&t->threads.at[i]);
+	for (size_t i = 0; i < t->threads.count; i++)
+		if (t->threads.at[i].tid == t->pid)
+			let_go(&t->threads.at[i]);
+	free(t->threads.at);
+	*t = (struct tracee){ 0 };
+}
+
+struct shiny_err *tracee_stop(uint32_t pid, struct tracee *out)
+{
+	struct tracee t = { .pid = (pid_t)pid };
+	uint64_t deadline = monotonic_ns() + TRACEE_PATIENCE;
+	struct shiny_err *err = NULL;
+	size_t alive = 0;
+	bool any;
+
+	if (tracer_of(pid))
+		return refused(pid, EPERM);
+	do { /* a thread that has not been stopped yet may make another */
+		any = false;
+		err = seize_new(&t, &any);
+		if (!err)
+			err = wait_for_stops(&t, deadline);
+	} while (!err && any);
+	for (size_t i = 0; i < t.threads.count; i++)
+		alive += t.threads.at[i].stopped;
+	if (!err && !alive)
+		err = refused(pid, ESRCH);
+	if (err)
+		tracee_release(&t);
+	else
+		*out = t;
+	return err;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* snapshot_requests.c: see snapshot_requests.h. */
+#define _GNU_SOURCE
+#include "snapshot_requests.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/cleanup.h"
+#include "../base/worker_thread.h"
+#include "new_rings.h"
+#include "round.h"
+#include "snapshot/edge_scan.h"
+#include "snapshot/snapshot_asked.h"
+
+enum { ROUNDS_MOST = 8 };
+
+struct snapshot_taker {
+	uint32_t taken;          /* the last id */
+	/* the one under way */
+	struct edge_scan scan;
+	struct store_snapshot row;
+	uint32_t pid;
+	uint64_t begun; /* wall ns */
+	pthread_t thread;
+	bool running, finished; /* finished: atomic, the thread's last word */
+};
+
+/* ---- taking one ---- */
+
+static void *find_edges(void *context)
+{
+	struct snapshot_taker *s = context;
+
+	edge_scan_run(&s->scan);
+	__atomic_store_n(&s->finished, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+struct block_taker {
+	const struct process *process;
+	struct edge_scan *scan;
+};
+
+static void take_block(void *context, const struct entry *entry)
+{
+	struct block_taker *t = context;
+
+	*vec_push(&t->scan->blocks) =
+		(struct snapshot_block){ entry->address, entry->size,
+					 t->process->stats.sites.at[entry->site].stack,
+					 entry->vtable };
+}
+
+static bool is_our_library(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return !strcmp(slash ? slash + 1 : path, "libshiny.so");
+}
+
+static void take_space(const struct session *session, const struct process *p,
+		       struct edge_scan *scan)
+{
+	for (size_t i = 0; i < p->space.live.count; i++) {
+		const struct mapping *m = &p->space.live.at[i];
+
+		if (is_our_library(session->ids.modules.at[m->module - 1].path))
+			*vec_push(&scan->own) = (struct scan_own){ m->start, m->end };
+		else
+			*vec_push(&scan->modules) =
+				(struct scan_module){ m->start, m->end, m->bias, m->module };
+	}
+	for (unsigned i = 0; i < SHINY_OWN && p->ring->header; i++)
+		*vec_push(&scan->own) = (struct scan_own){
+			__atomic_load_n(&p->ring->header->own[i].start, __ATOMIC_RELAXED),
+			__atomic_load_n(&p->ring->header->own[i].end, __ATOMIC_RELAXED)
+		};
+}
+
+/* Everything that the process has written to its rings is applied. */
+static struct shiny_err *drain(struct session *session, struct directory *dir)
+{
+	struct shiny_err *err = new_rings_take(session, dir);
+
+	for (int i = 0; !err && i < ROUNDS_MOST && round_run(session); i++)
+		;
+	return err;
+}
+
+static struct shiny_err *hold_and_copy(struct session *session, struct directory *dir,
+				       struct process *p, struct snapshot_taker *s)
+{
+	uint64_t stopped = ticks_wall_ns();
+	struct tracee tracee = { 0 };
+	struct shiny_err *err;
+
+	SHINY_TRY(tracee_stop(p->pid, &tracee));
+	err = drain(session, dir);
+	s->row.time = ticks_ns(&session->ticks, ticks_now(&session->ticks));
+	if (!err)
+		err = memory_copy_take(p->pid, &s->scan.copy);
+	s->scan.thread_count = tracee.threads.count;
+	s->scan.threads = mem_zero(tracee.threads.count, sizeof(*s->scan.threads));
+	memcpy(s->scan.threads, tracee.threads.at,
+	       tracee.threads.count * sizeof(*s->scan.threads));
+	tracee_release(&tracee);
+	s->row.stopped = ticks_wall_ns() - stopped;
+	return err;
+}
+
+static struct shiny_err *begin(struct session *session, struct directory *dir, uint32_t pid)
+{
+	struct snapshot_taker *s = session->snapshots;
+	struct process *p = NULL;
+	struct shiny_err *err;
+
+	for (size_t i = 0; i < session->running.count; i++)
+		if (session->running.at[i]->pid == pid && !session->running.at[i]->gone)
+			p = session->running.at[i];
+	if (!p)
+		return shiny_err(SHINY_ERR_OTHER,
+				 "process %" PRIu32 " is not being recorded in this session", pid);
+	s->pid = pid;
+	s->begun = ticks_wall_ns();
+	s->row = (struct store_snapshot){ .process = p->id, .cause = "asked" };
+	SHINY_TRY(memory_copy_prepare(pid, &s->scan.copy));
+	err = drain(session, dir); /* while it stands still there is less to do */
+	if (!err)
+		err = hold_and_copy(session, dir, p, s);
+	if (!err) {
+		struct block_taker taker = { p, &s->scan };
+
+		registry_each(&p->registry, take_block, &taker);
+		take_space(session, p, &s->scan);
+		s->finished = false;
+		s->running = thread_start(&s->thread, find_edges, s);
+		if (!s->running)
+			err = shiny_err(SHINY_ERR_OTHER, "there is no thread to be had");
+	}
+	if (err)
+		edge_scan_deinit(&s->scan);
+	return err;
+}
+
+/* ---- the result ---- */
+
+static void put_roots(struct session *session, const struct snapshot_taker *s)
+{
+	for (size_t i = 0; i < s->scan.roots.count; i++) {
+		const struct scan_root *r = &s->scan.roots.at[i];
+		struct store_root row = { .snapshot = s->row.id,
+					  .id = (uint32_t)i + 1,
+					  .kind = root_kind_name(r->kind),
+					  .module = r->module,
+					  .vaddr = r->vaddr,
+					  .tid = r->tid };
+
+		session_fail(session, store_put_root(session->store, &row));
+	}
+}
+
+static void end_one(struct session *session)
+{
+	struct snapshot_taker *s = session->snapshots;
+	struct edge_scan *scan = &s->scan;
+
+	pthread_join(s->thread, NULL);
+	s->running = false;
+	s->row.id = ++s->taken;
+	s->row.blocks = scan->blocks.count;
+	s->row.bytes = scan->bytes;
+	s->row.roots = scan->roots.count;
+	s->row.edges = scan->packed.edges;
+	s->row.copied = scan->copy.used;
+	s->row.unread = scan->copy.unread;
+	s->row.took = ticks_wall_ns() - s->begun;
+	session_fail(session, store_put_snapshot(session->store, &s->row));
+	put_roots(session, s);
+	session_fail(session, snapshot_put_parts(session->store, s->row.id, &scan->packed));
+	snapshot_queue_say(session->asked, &s->row, s->pid);
+	edge_scan_deinit(scan);
+}
+
+/* The next process that somebody asks for; 0 none. Who has got all has an answer. */
+static uint32_t next_asked(struct snapshot_queue *queue, const char *directory)
+{
+	while (queue && queue->askers.count) {
+		struct snapshot_asker *first = &queue->askers.at[0];
+
+		if (first->pids.count)
+			return first->pids.at[--first->pids.count];
+		snapshot_queue_answer(queue, directory);
+	}
+	return 0;
+}
+
+void snapshots_serve(struct session *session, struct directory *dir)
+{
+	struct snapshot_taker *s = session->snapshots;
+	uint32_t pid;
+
+	if (s && s->running) {
+		if (!__atomic_load_n(&s->finished, __ATOMIC_ACQUIRE))
+			return;
+		end_one(session);
+	}
+	while (!session->err && (pid = next_asked(session->asked, dir->path))) {
+		struct shiny_err *err;
+
+		if (!session->snapshots)
+			session->snapshots = mem_zero(1, sizeof(*session->snapshots));
+		err = begin(session, dir, pid);
+		if (!err)
+			return;
+		snapshot_queue_refuse(session->asked, pid, err);
+	}
+}
+
+void snapshots_end(struct session *session, struct directory *dir)
+{
+	uint32_t pid;
+
+	if (session->snapshots && session->snapshots->running)
+		end_one(session);
+	while ((pid = next_asked(session->asked, dir->path)))
+		snapshot_queue_refuse(session->asked, pid,
+				      shiny_err(SHINY_ERR_OTHER, "the recording has ended"));
+	if (session->asked)
+		free(session->asked->askers.at);
+	free(session->asked);
+	free(session->snapshots);
+	session->asked = NULL;
+	session->snapshots = NULL;
+}

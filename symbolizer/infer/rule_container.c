@@ -21,6 +21,8 @@
  * Without DIEs the function's name is taken apart, but only for functions that do nothing but
  * allocate.
  */
+#include <ctype.h>
+#include <dwarf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,6 +102,11 @@ static bool resolve(struct rule_work *work, struct container_link *link, const c
 	return !first;
 }
 
+static bool is_rust(const char *path)
+{
+	return !strncmp(path, "alloc::", 7) || !strncmp(path, "hashbrown::", 11);
+}
+
 /* Likewise by the text. */
 static bool resolve_text(struct container_link *link, const char *reference, size_t bytes,
 			 char *out, size_t room)
@@ -127,7 +134,8 @@ static bool resolve_text(struct container_link *link, const char *reference, siz
 			return false;
 		first = false;
 	}
-	return !first;
+	/* the older names of Rust have the parameter in the place of the argument: Vec<T,A> */
+	return !first && !(isupper((unsigned char)*out) && !out[1] && is_rust(link->parts.path));
 }
 
 /* One alternative of an element. */
@@ -172,6 +180,11 @@ static bool evaluate_one(struct rule_work *work, struct container_link *link, co
 			return false;
 		memcpy(text + used, name, length);
 		used += length;
+	}
+	/* of a slice of Rust, too */
+	if (used > 2 && *text == '[' && text[used - 1] == ']' && !memchr(text, ';', used)) {
+		memmove(text, text + 1, used - 2);
+		used -= 2;
 	}
 	/* an array's elements, as above */
 	while (used > 2 &&
@@ -347,6 +360,26 @@ static bool take(struct rule_work *work, struct container_link *link, struct con
 	return true;
 }
 
+/*
+ * rustc merges functions with equal code, and leaves one of them: of a generic function, and of all
+ * that was inlined into it, the types may be those of another one of the same layout. What was
+ * inlined into a function that is not generic is as it was written.
+ */
+static bool is_merged(struct rule_work *work)
+{
+	struct die_type type;
+	Dwarf_Die *function, unit;
+
+	if (!work->scope_count)
+		return false;
+	function = &work->scopes[work->scope_count - 1].die;
+	if (!dwarf_diecu(function, &unit, NULL, NULL) || dwarf_srclang(&unit) != DW_LANG_Rust)
+		return false;
+	return die_type_argument(work->reader->units, function, 0, &type) ||
+	       (die_type_class_of(work->reader->units, function, &type) &&
+		die_type_argument(work->reader->units, &type.die, 0, &type));
+}
+
 /* Is there a rule for this very function, by which it returns elements? */
 static bool is_for_allocation(struct rule_work *work, struct container_link *link)
 {
@@ -410,6 +443,7 @@ bool rule_container(struct rule_work *work)
 
 	if (!rule)
 		return false;
+	folded |= is_merged(work);
 	best->rule = SYM_RULE_ALLOCATOR;
 	best->header = rule->header;
 	best->container = found.container_rule || found.shell ? found.name : NULL;

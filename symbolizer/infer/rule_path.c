@@ -42,17 +42,34 @@ static bool put(char *out, size_t room, size_t *used, const char *text, size_t b
 	return true;
 }
 
-bool rule_path_of(const char *demangled, struct rule_path *out)
+/* Rust: "<a::Vec<u8>>::f" is f of the class in the outer brackets, "<a::B as c::D>::f" is of a
+ * trait's implementation. False: that, or too long. */
+static bool without_brackets(const char *name, char *out, size_t room)
 {
-	const char *part, *name = demangled, *c;
-	size_t path = 0, class = 0;
+	const char *end = behind(name);
+	size_t inside = end ? (size_t)(end - name) - 2 : 0;
 
-	memset(out, 0, sizeof(*out));
-	if (!demangled || !*demangled)
+	if (!end || strncmp(end, "::", 2) != 0 || strlen(name) >= room)
 		return false;
-	/* a template's instance has its return type in front: the name begins behind the last blank
-	 * outside of brackets */
-	for (c = demangled; *c; c++) {
+	memcpy(out, name + 1, inside);
+	strcpy(out + inside, end);
+	for (const char *c = out; c < out + inside;) {
+		if (!strncmp(c, " as ", 4))
+			return false;
+		c = *c == '<' ? behind(c) : c + 1;
+		if (!c)
+			return false;
+	}
+	return true;
+}
+
+/* A template's instance has its return type in front: the name begins behind the last blank outside
+ * of brackets. NULL: a bracket isn't closed. */
+static const char *name_start(const char *demangled)
+{
+	const char *name = demangled;
+
+	for (const char *c = demangled; *c; c++) {
 		if (!strncmp(c, "operator", 8) || !strncmp(c, "(anonymous namespace)", 21)) {
 			if (*c == 'o')
 				break;
@@ -60,7 +77,7 @@ bool rule_path_of(const char *demangled, struct rule_path *out)
 		} else if (*c == '<' || *c == '[' || *c == '{') {
 			c = behind(c);
 			if (!c)
-				return false;
+				return NULL;
 			c--;
 		} else if (*c == '(') {
 			break;
@@ -68,6 +85,26 @@ bool rule_path_of(const char *demangled, struct rule_path *out)
 			name = c + 1;
 		}
 	}
+	return name;
+}
+
+bool rule_path_of(const char *demangled, struct rule_path *out)
+{
+	char plain[sizeof(out->class)];
+	const char *part, *name, *c;
+	size_t path = 0, class = 0;
+
+	memset(out, 0, sizeof(*out));
+	if (!demangled || !*demangled)
+		return false;
+	if (*demangled == '<') {
+		if (!without_brackets(demangled, plain, sizeof(plain)))
+			return false;
+		demangled = plain;
+	}
+	name = name_start(demangled);
+	if (!name)
+		return false;
 	for (part = c = name;; ) {
 		if (!strncmp(c, "operator", 8)) {
 			/* the rest is one name: operator new, operator<<, operator T* */
@@ -91,6 +128,8 @@ bool rule_path_of(const char *demangled, struct rule_path *out)
 			snprintf(out->own, sizeof(out->own), "%.*s",
 				 end - c < (long)sizeof(out->own) ? (int)(end - c) : 0, c);
 			c = end;
+		} else if (!strncmp(c, "::<", 3)) { /* Rust: f::<u8>() */
+			c += 2;
 		} else if (!strncmp(c, "::", 2)) {
 			*out->own = 0;
 			class = (size_t)(c - name);

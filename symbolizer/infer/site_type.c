@@ -333,13 +333,27 @@ static const char *own_name(struct rule_work *work, char *room, size_t bytes)
 	return room;
 }
 
+/* The rule for the function; of Rust's, whose DIEs have no scopes around a function in another one,
+ * by its symbol. */
+static const struct container_rule *rule_of(struct rule_work *work, const char *name)
+{
+	const struct debug_scope *function =
+		work->scope_count ? &work->scopes[work->scope_count - 1] : NULL;
+	const struct container_rule *rule = container_rules_find(work->reader->rules, name);
+	struct rule_path parts;
+
+	if (rule || !function || function->bare || !rule_path_of(function->name, &parts))
+		return rule;
+	return container_rules_find(work->reader->rules, parts.path);
+}
+
 /* A function of the C library that makes strings; and whether the pointer goes on to the caller, to
  * whom it means more than to us. */
 static void functions_and_wrappers(struct rule_work *work)
 {
 	char room[256];
 	const char *name = own_name(work, room, sizeof(room));
-	const struct container_rule *rule = container_rules_find(work->reader->rules, name);
+	const struct container_rule *rule = rule_of(work, name);
 	bool returned = false, certain = false;
 
 	if (rule && rule->what == CONTAINER_FUNCTION) {

@@ -39,7 +39,7 @@ def read(path):
         total.update({name: facts[name] for name in DISTINCT})
         losses = {name: count for name, count in db.execute("SELECT name, SUM(count) FROM v_losses GROUP BY name")}
         total["lost"] = sum(losses.values())  # with what belongs to no process
-        unequal = db.execute("SELECT COUNT(*) FROM v_processes WHERE allocs + inherited_frees <> frees + live + gone").fetchone()[0]
+        unequal = db.execute("SELECT COUNT(*) FROM v_processes WHERE allocs + inherited_frees <> frees + live + abandoned").fetchone()[0]
         if unequal:
             problems.append("the books of %d processes don't balance" % unequal)
         for role in ("browser", "renderer", "zygote"):

@@ -48,8 +48,8 @@ static struct shiny_err *put(const struct counts *counts, struct store *store)
 		const struct counts_dump *dump = counts->dumps.at[i];
 		uint32_t id = (uint32_t)i + 1;
 
-		SHINY_TRY(store_put_browser_look(store, id, dump->snapshot, dump->pid, dump->time,
-						 dump->title));
+		SHINY_TRY(store_put_browser_sample(store, id, dump->snapshot, dump->pid, dump->time,
+						   dump->title));
 		for (size_t k = 0; k < dump->rows.count; k++) {
 			const struct count_row *row = &dump->rows.at[k];
 

@@ -46,9 +46,9 @@ void closing_print(const struct sidecar_summary *s, bool quiet)
 			units_noun(UNITS_NOUN_BUF, s->frees, "free"),
 			units_noun(UNITS_NOUN_BUF, s->live, "block"),
 			units_bytes(UNITS_BUF, s->live_bytes));
-		if (s->gone)
-			fprintf(stderr, ", %s gone (%s)", units_count(UNITS_BUF, s->gone),
-				units_bytes(UNITS_BUF, s->gone_bytes));
+		if (s->abandoned)
+			fprintf(stderr, ", %s abandoned (%s)", units_count(UNITS_BUF, s->abandoned),
+				units_bytes(UNITS_BUF, s->abandoned_bytes));
 		fprintf(stderr, ", %s, %s\n", units_noun(UNITS_NOUN_BUF, s->types, "type"),
 			units_noun(UNITS_NOUN_BUF, s->sites, "call site"));
 	}
@@ -77,8 +77,8 @@ void closing_json(struct json *json, const struct sidecar_summary *s)
 	json_number(json, "frees", s->frees);
 	json_number(json, "live", s->live);
 	json_number(json, "live_bytes", s->live_bytes);
-	json_number(json, "gone", s->gone);
-	json_number(json, "gone_bytes", s->gone_bytes);
+	json_number(json, "abandoned", s->abandoned);
+	json_number(json, "abandoned_bytes", s->abandoned_bytes);
 	json_number(json, "lost", s->lost.events);
 	json_number(json, "lost_chunks", s->lost.chunks);
 	json_number(json, "types", s->types);

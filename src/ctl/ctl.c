@@ -197,6 +197,6 @@ void json_sums(struct json *json, const struct sums *sums)
 	json_number(json, "inherited", sums->inherited);
 	json_number(json, "inherited_bytes", sums->inherited_bytes);
 	json_number(json, "inherited_frees", sums->inherited_frees);
-	json_number(json, "gone", sums->gone);
-	json_number(json, "gone_bytes", sums->gone_bytes);
+	json_number(json, "abandoned", sums->abandoned);
+	json_number(json, "abandoned_bytes", sums->abandoned_bytes);
 }

@@ -256,7 +256,7 @@ void help_verb(const struct style *style, enum verb_id verb)
 			definition(style, status, &part, "", STATUS_COLUMN);
 	}
 	if (v->input == VERB_READS_SESSION)
-		fputs("\n`shinyctl help definitions`: what live, freed, gone and peak mean\n",
+		fputs("\n`shinyctl help definitions`: what live, freed, abandoned and peak mean\n",
 		      style->out);
 }
 

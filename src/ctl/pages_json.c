@@ -38,10 +38,10 @@ static void json_pages_sums(struct json *json, const struct pages_sums *t)
 	json_number(json, "pinned_bytes", t->pinned_bytes);
 	json_number(json, "overlaps", t->overlaps);
 	json_number(json, "overlap_bytes", t->overlap_bytes);
-	json_number(json, "looked", t->looked);
+	json_number(json, "sampled", t->sampled);
 	json_number(json, "committed", t->committed);
 	json_number(json, "resident", t->resident);
-	json_number(json, "look_live", t->look_live);
+	json_number(json, "sample_live", t->sample_live);
 	json_tenths(json, "by_use", t->by_use);
 	json_tenths(json, "ranges_by_use", t->ranges_by_use);
 	json_tenths(json, "ranges_by_pages", t->ranges_by_pages);
@@ -173,7 +173,7 @@ void json_pages(struct ctl *ctl, const struct pages *p, uint64_t under)
 		json_number(json, "id", process->id);
 		json_number(json, "pid", process->pid);
 		json_text(json, "name", process->name);
-		json_number(json, "look_ns", process->look_time);
+		json_number(json, "sample_ns", process->sample_time);
 		json_pages_sums(json, &process->sums);
 		if (ctl->options.given[OPT_MAP])
 			json_map(json, process);

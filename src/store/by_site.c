@@ -91,8 +91,8 @@ static void add_stat(struct store_stat *to, const struct store_stat *more)
 	to->bytes += more->bytes;
 	to->live += more->live;
 	to->live_bytes += more->live_bytes;
-	to->gone += more->gone;
-	to->gone_bytes += more->gone_bytes;
+	to->abandoned += more->abandoned;
+	to->abandoned_bytes += more->abandoned_bytes;
 	to->inherited += more->inherited;
 	to->inherited_bytes += more->inherited_bytes;
 	to->inherited_frees += more->inherited_frees;

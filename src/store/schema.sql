@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The session file. A .shiny file is an SQLite 3 database: open it with any tool that can.
 --
--- The v_ views are the public interface: names and columns stay, later versions add. The tables
--- below them change with user_version; a session of another user_version is refused. Units: *_ns
--- are nanoseconds since the session's start, sizes are bytes as requested by the program, addresses
+-- The v_ views are the public interface: from version 0.1.0 on their names and columns stay, later
+-- versions add. The tables below them change with user_version; a session of another user_version
+-- is refused. Units: *_ns are nanoseconds since the session's start, sizes are bytes as requested by the program, addresses
 -- are the process's own (negative where bit 63 is set). Ids start at 1; 0 or NULL means none.
 --
 -- The comments are data: a line "column, -- text" becomes a row of table documentation, and so does the comment in front of a
@@ -45,7 +45,7 @@ CREATE TABLE process (
 	forked_ns INTEGER, -- what its parent held then, it inherited; 0: it was not forked
 	purpose TEXT, -- what its command line says beyond the role: extension, network.mojom.NetworkService, ...; empty for none
 	status INTEGER, -- exit status, or the number of the signal where it was killed; NULL unknown
-	early INTEGER NOT NULL -- 1: it ended before the session's end, or exec replaced it: what it held then is gone, not live
+	early INTEGER NOT NULL -- 1: it ended before the session's end, or exec replaced it
 );
 
 -- Threads of the processes.
@@ -78,7 +78,7 @@ CREATE TABLE mapping (
 	end_address INTEGER, -- address behind the highest
 	bias INTEGER, -- run-time address minus address in the file
 	loaded_ns INTEGER, -- first seen
-	unloaded_ns INTEGER -- gone, 0 mapped until the end
+	unloaded_ns INTEGER -- unmapped, 0 mapped until the end
 );
 
 -- Function names, each once.
@@ -225,7 +225,7 @@ CREATE TABLE type (
 );
 
 -- What happened to the blocks of one process, stack, vtable and tag. Every block is counted in exactly one row.
--- allocs + inherited_frees = frees + live + gone. `shinyctl help definitions` says what live, gone and inherited are.
+-- allocs + inherited_frees = frees + live + abandoned; see `shinyctl help definitions`.
 CREATE TABLE stat (
 	process INTEGER NOT NULL, -- process.id
 	stack INTEGER NOT NULL, -- stack.id of the allocation, 0 unknown
@@ -240,8 +240,8 @@ CREATE TABLE stat (
 	bytes INTEGER NOT NULL, -- requested, over allocs, and what objects grew by in place
 	live INTEGER NOT NULL, -- blocks at the session's end
 	live_bytes INTEGER NOT NULL, -- their bytes
-	gone INTEGER NOT NULL, -- blocks that nobody freed, of a process that ended before the session's end: they ended with it
-	gone_bytes INTEGER NOT NULL, -- their bytes
+	abandoned INTEGER NOT NULL, -- blocks never freed, of a process with early = 1
+	abandoned_bytes INTEGER NOT NULL, -- their bytes
 	inherited INTEGER NOT NULL, -- blocks that a fork brought along; in no other number but those of the next two columns and frees
 	inherited_bytes INTEGER NOT NULL, -- their bytes
 	inherited_frees INTEGER NOT NULL, -- of frees: blocks that a fork brought along
@@ -270,8 +270,8 @@ CREATE TABLE site_stat (
 	bytes INTEGER NOT NULL, -- requested, over allocs, and what objects grew by in place
 	live INTEGER NOT NULL, -- blocks at the session's end
 	live_bytes INTEGER NOT NULL, -- their bytes
-	gone INTEGER NOT NULL, -- blocks that nobody freed, of a process that ended before the session's end: they ended with it
-	gone_bytes INTEGER NOT NULL, -- their bytes
+	abandoned INTEGER NOT NULL, -- blocks never freed, of a process with early = 1
+	abandoned_bytes INTEGER NOT NULL, -- their bytes
 	inherited INTEGER NOT NULL, -- blocks that a fork brought along; in no other number but those of the next two columns and frees
 	inherited_bytes INTEGER NOT NULL, -- their bytes
 	inherited_frees INTEGER NOT NULL, -- of frees: blocks that a fork brought along
@@ -342,7 +342,7 @@ CREATE TABLE segment (
 	id INTEGER PRIMARY KEY, -- id in this file
 	process INTEGER NOT NULL, -- process.id
 	origin INTEGER NOT NULL, -- segment.id of the first row that the same call made; in a forked child, its parent's
-	start_address INTEGER NOT NULL, -- lowest address; start = end = 0: what belonged to no segment at some look
+	start_address INTEGER NOT NULL, -- lowest address; start = end = 0: memory in no segment
 	end_address INTEGER NOT NULL, -- address behind the highest
 	born_ns INTEGER NOT NULL, -- first known
 	ended_ns INTEGER NOT NULL, -- unmapped or changed, 0 there until the process ended
@@ -363,7 +363,7 @@ CREATE INDEX segment_process ON segment (process);
 CREATE TABLE residency (
 	segment INTEGER NOT NULL, -- segment.id
 	malloc INTEGER NOT NULL, -- 1: its parts in which blocks of malloc lie; 0: the others
-	ns INTEGER NOT NULL, -- when the process was looked at
+	ns INTEGER NOT NULL, -- when the process was sampled
 	committed INTEGER NOT NULL, -- bytes that are accessible; the rest is only reserved
 	rss INTEGER NOT NULL, -- bytes in memory
 	pss INTEGER NOT NULL, -- the same, shared pages divided by the number of processes
@@ -385,7 +385,7 @@ CREATE TABLE memory (
 	swap INTEGER NOT NULL, -- bytes swapped out
 	live_blocks INTEGER NOT NULL, -- blocks of malloc alive at that moment
 	live_bytes INTEGER NOT NULL, -- their bytes
-	cost_ns INTEGER NOT NULL, -- processor time that the look took
+	cost_ns INTEGER NOT NULL, -- processor time that the sample took
 	PRIMARY KEY (process, ns)
 ) WITHOUT ROWID;
 
@@ -445,7 +445,7 @@ CREATE TABLE snapshot_part (
 
 -- What a browser that was recorded with --devtools said of its own memory: one row a process of a memory-infra dump, or a page of which
 -- V8 took a heap snapshot.
-CREATE TABLE browser_look (
+CREATE TABLE browser_sample (
 	id INTEGER PRIMARY KEY, -- id in this file
 	snapshot INTEGER NOT NULL, -- 1: a heap snapshot; 0: a dump
 	process INTEGER NOT NULL, -- process.id, 0 unknown
@@ -462,22 +462,22 @@ CREATE TABLE browser_name (
 
 -- Allocators in dumps. A name's parts are inside each other: malloc/partitions/allocator.
 CREATE TABLE browser_allocator (
-	look INTEGER NOT NULL, -- browser_look.id
+	sample INTEGER NOT NULL, -- browser_sample.id
 	name INTEGER NOT NULL, -- browser_name.id
 	bytes INTEGER NOT NULL, -- its size as the browser says
 	effective_bytes INTEGER NOT NULL, -- what of it no other allocator counts
 	objects INTEGER NOT NULL, -- object_count, 0 where it gives none
-	PRIMARY KEY (look, name)
+	PRIMARY KEY (sample, name)
 ) WITHOUT ROWID;
 
 -- Objects in heap snapshots, added up.
 CREATE TABLE browser_object (
-	look INTEGER NOT NULL, -- browser_look.id
+	sample INTEGER NOT NULL, -- browser_sample.id
 	kind INTEGER NOT NULL, -- browser_name.id: native, object, closure, string, ...
 	name INTEGER NOT NULL, -- browser_name.id: the constructor or class; strings and numbers have none
 	objects INTEGER NOT NULL, -- how many
 	bytes INTEGER NOT NULL, -- their own, without what they refer to
-	PRIMARY KEY (look, kind, name)
+	PRIMARY KEY (sample, kind, name)
 ) WITHOUT ROWID;
 
 -- Events, packed in blocks (block.c); rowid order is the order in which they were applied. Empty with --no-events.
@@ -526,17 +526,17 @@ CREATE VIEW v_processes AS SELECT
 	(SELECT MAX(b.most_bytes) FROM bucket b WHERE b.process = p.id) AS peak_bytes, -- most live bytes at any moment
 	(SELECT COUNT(*) FROM thread t WHERE t.process = p.id AND NOT t.nested) AS threads, -- threads seen
 	COALESCE((SELECT SUM(c.count) FROM counter c WHERE c.process = p.id AND c.weight = 'loss'), 0) AS lost, -- events lost
-	COALESCE(s.gone, 0) AS gone, -- blocks that ended with a process before the session's end; allocs + inherited_frees = frees + live + gone
-	COALESCE(s.gone_bytes, 0) AS gone_bytes, -- their bytes
+	COALESCE(s.abandoned, 0) AS abandoned, -- blocks never freed, of processes with early = 1
+	COALESCE(s.abandoned_bytes, 0) AS abandoned_bytes, -- their bytes
 	p.forked_ns AS forked_ns, -- what its parent held then, it inherited; 0: it was not forked
 	p.purpose AS purpose, -- what its command line says beyond the role: extension, network.mojom.NetworkService, ...; empty for none
 	p.status AS status, -- exit status, or the number of the signal where it was killed; NULL unknown
-	p.early AS early, -- 1: it ended before the session's end, or exec replaced it: what it held then is gone, not live
+	p.early AS early, -- 1: it ended before the session's end, or exec replaced it
 	COALESCE(s.inherited_frees, 0) AS inherited_frees -- of frees: blocks that a fork brought along
 FROM process p LEFT JOIN (
 	SELECT x.process AS process, SUM(x.allocs) AS allocs, SUM(x.reallocs) AS reallocs, SUM(x.frees) AS frees, SUM(x.bytes) AS bytes,
 		SUM(x.live) AS live, SUM(x.live_bytes) AS live_bytes, SUM(x.inherited) AS inherited, SUM(x.inherited_bytes) AS inherited_bytes,
-		SUM(x.gone) AS gone, SUM(x.gone_bytes) AS gone_bytes, SUM(x.inherited_frees) AS inherited_frees,
+		SUM(x.abandoned) AS abandoned, SUM(x.abandoned_bytes) AS abandoned_bytes, SUM(x.inherited_frees) AS inherited_frees,
 		SUM(CASE WHEN x.vtable THEN x.allocs ELSE 0 END) AS vptr_allocs,
 		SUM(CASE WHEN y.confidence <> 'label' THEN x.allocs ELSE 0 END) AS typed_allocs
 	FROM site_stat x LEFT JOIN type y ON y.id = x.type GROUP BY x.process) s ON s.process = p.id;
@@ -578,7 +578,7 @@ CREATE VIEW v_mappings AS SELECT
 	g.end_address AS end_address, -- address behind the highest
 	g.bias AS bias, -- run-time address minus address in the file
 	g.loaded_ns AS loaded_ns, -- first seen
-	g.unloaded_ns AS unloaded_ns -- gone, 0 mapped until the end
+	g.unloaded_ns AS unloaded_ns -- unmapped, 0 mapped until the end
 FROM mapping g LEFT JOIN module m ON m.id = g.module;
 
 -- Vtables.
@@ -620,8 +620,8 @@ CREATE VIEW v_tags AS SELECT
 	SUM(s.live_bytes) AS live_bytes, -- their bytes
 	SUM(s.inherited) AS inherited, -- blocks that a fork brought along
 	SUM(s.inherited_bytes) AS inherited_bytes, -- their bytes
-	SUM(s.gone) AS gone, -- blocks that ended with a process before the session's end; allocs + inherited_frees = frees + live + gone
-	SUM(s.gone_bytes) AS gone_bytes, -- their bytes
+	SUM(s.abandoned) AS abandoned, -- blocks never freed, of processes with early = 1
+	SUM(s.abandoned_bytes) AS abandoned_bytes, -- their bytes
 	SUM(s.inherited_frees) AS inherited_frees -- of frees: blocks that a fork brought along
 FROM site_stat s LEFT JOIN tag t ON t.id = s.tag GROUP BY s.process, s.tag;
 
@@ -674,8 +674,8 @@ CREATE VIEW v_types AS SELECT
 	MAX(s.max_size) AS max_size, -- largest request
 	COUNT(DISTINCT s.stack) AS stacks, -- stacks that made them
 	COUNT(DISTINCT s.process) AS processes, -- processes that had them
-	SUM(s.gone) AS gone, -- blocks that ended with a process before the session's end; allocs + inherited_frees = frees + live + gone
-	SUM(s.gone_bytes) AS gone_bytes, -- their bytes
+	SUM(s.abandoned) AS abandoned, -- blocks never freed, of processes with early = 1
+	SUM(s.abandoned_bytes) AS abandoned_bytes, -- their bytes
 	SUM(s.reused) AS reused, -- of the frees: another block took their place, and nobody had freed them
 	SUM(s.released) AS released, -- of the frees: garbage-collected objects whose memory was given back
 	SUM(s.inherited_frees) AS inherited_frees -- of the frees: blocks that a fork brought along
@@ -699,8 +699,8 @@ CREATE VIEW v_process_types AS SELECT
 	SUM(s.live_bytes) AS live_bytes, -- their bytes
 	SUM(s.inherited) AS inherited, -- blocks that a fork brought along
 	SUM(s.inherited_bytes) AS inherited_bytes, -- their bytes
-	SUM(s.gone) AS gone, -- blocks that ended with a process before the session's end; allocs + inherited_frees = frees + live + gone
-	SUM(s.gone_bytes) AS gone_bytes, -- their bytes
+	SUM(s.abandoned) AS abandoned, -- blocks never freed, of processes with early = 1
+	SUM(s.abandoned_bytes) AS abandoned_bytes, -- their bytes
 	SUM(s.reused) AS reused, -- of the frees: another block took their place, and nobody had freed them
 	SUM(s.released) AS released, -- of the frees: garbage-collected objects whose memory was given back
 	SUM(s.inherited_frees) AS inherited_frees -- of the frees: blocks that a fork brought along
@@ -757,8 +757,8 @@ CREATE VIEW v_stacks AS SELECT
 	SUM(s.bytes) AS bytes, -- bytes requested over all allocs
 	SUM(s.live) AS live, -- blocks at the session's end
 	SUM(s.live_bytes) AS live_bytes, -- their bytes
-	SUM(s.gone) AS gone, -- blocks that ended with a process before the session's end
-	SUM(s.gone_bytes) AS gone_bytes -- their bytes
+	SUM(s.abandoned) AS abandoned, -- blocks never freed, of processes with early = 1
+	SUM(s.abandoned_bytes) AS abandoned_bytes -- their bytes
 FROM stat s LEFT JOIN stack x ON x.id = s.stack GROUP BY s.stack;
 
 -- Call sites over all processes: the first function of the stack that belongs to neither the allocator nor the C++ library.
@@ -785,12 +785,12 @@ CREATE VIEW v_sites AS SELECT
 	t.processes AS processes, -- processes
 	t.types AS types, -- different types of its blocks
 	COALESCE(q.bytes, 0) AS peak_bytes_at_most, -- its stacks' peaks added up: the site's own peak is at most this
-	t.gone AS gone, -- blocks that ended with a process before the session's end; allocs + inherited_frees = frees + live + gone
-	t.gone_bytes AS gone_bytes, -- their bytes
+	t.abandoned AS abandoned, -- blocks never freed, of processes with early = 1
+	t.abandoned_bytes AS abandoned_bytes, -- their bytes
 	t.inherited_frees AS inherited_frees -- of the frees: blocks that a fork brought along
 FROM (SELECT x.site AS site, SUM(s.allocs) AS allocs, SUM(s.reallocs) AS reallocs, SUM(s.frees) AS frees, SUM(s.bytes) AS bytes,
 		SUM(s.live) AS live, SUM(s.live_bytes) AS live_bytes, SUM(s.inherited) AS inherited, SUM(s.inherited_bytes) AS inherited_bytes,
-		SUM(s.gone) AS gone, SUM(s.gone_bytes) AS gone_bytes, SUM(s.inherited_frees) AS inherited_frees,
+		SUM(s.abandoned) AS abandoned, SUM(s.abandoned_bytes) AS abandoned_bytes, SUM(s.inherited_frees) AS inherited_frees,
 		COUNT(DISTINCT s.stack) AS stacks, COUNT(DISTINCT s.process) AS processes,
 		COUNT(DISTINCT y.name) AS types
 	FROM stat s LEFT JOIN stack x ON x.id = s.stack LEFT JOIN type y ON y.id = s.type GROUP BY x.site) t
@@ -819,8 +819,8 @@ CREATE VIEW v_site_types AS SELECT
 	SUM(s.bytes) AS bytes, -- bytes requested over all allocs
 	SUM(s.live) AS live, -- blocks at the session's end
 	SUM(s.live_bytes) AS live_bytes, -- their bytes
-	SUM(s.gone) AS gone, -- blocks that ended with a process before the session's end
-	SUM(s.gone_bytes) AS gone_bytes -- their bytes
+	SUM(s.abandoned) AS abandoned, -- blocks never freed, of processes with early = 1
+	SUM(s.abandoned_bytes) AS abandoned_bytes -- their bytes
 FROM site_stat s LEFT JOIN site i ON i.id = s.site LEFT JOIN frame f ON f.id = i.frame
 	LEFT JOIN module m ON m.id = i.module LEFT JOIN function n ON n.id = i.function LEFT JOIN type y ON y.id = s.type
 GROUP BY s.process, s.site, y.name, y.container, y.form, y.rule, y.confidence, y.source;
@@ -882,14 +882,14 @@ CREATE VIEW v_pages AS SELECT
 	g.live_bytes / 4096.0 AS used -- share of the page, 0 to 1
 FROM page g;
 
--- The address spaces over time, with what was resident of each range when its process was last looked at. Owners are explained in
+-- The address spaces over time, with what was resident of each range when its process was last sampled. Owners are explained in
 -- `shinyctl memory`; of PartitionAlloc's segments, the parts with malloc's blocks count for the owner malloc there and in v_memory.
 -- Example: SELECT owner, detail, SUM(rss) FROM v_segments WHERE process = 1 AND ended_ns = 0 GROUP BY owner, detail ORDER BY 3 DESC;
 CREATE VIEW v_segments AS SELECT
 	g.id AS segment, -- segment id in this file
 	g.process AS process, -- process id
 	g.origin AS origin, -- segment id of the first row that the same call made; in a forked child, its parent's
-	g.start_address AS start_address, -- lowest address; start = end = 0: what belonged to no segment at some look
+	g.start_address AS start_address, -- lowest address; start = end = 0: memory in no segment
 	g.end_address AS end_address, -- address behind the highest
 	g.end_address - g.start_address AS reserved, -- bytes of address space
 	g.born_ns AS born_ns, -- first known
@@ -904,25 +904,26 @@ CREATE VIEW v_segments AS SELECT
 	g.name AS name, -- name given by the program (prctl) or the kernel ([heap]), NULL none
 	g.owner AS owner, -- whose it is: malloc, modules, stacks, v8, ...; unclassified
 	g.detail AS detail, -- what of the owner's it is: pool, file, thread, NULL nothing more to say
-	COALESCE(r.committed, 0) + COALESCE(q.committed, 0) AS committed, -- accessible bytes at the last look
-	COALESCE(r.rss, 0) + COALESCE(q.rss, 0) AS rss, -- bytes in memory at the last look
+	COALESCE(r.committed, 0) + COALESCE(q.committed, 0) AS committed, -- accessible bytes at the last sample
+	COALESCE(r.rss, 0) + COALESCE(q.rss, 0) AS rss, -- bytes in memory at the last sample
 	COALESCE(r.pss, 0) + COALESCE(q.pss, 0) AS pss, -- the same, shared pages divided by the number of processes
 	COALESCE(r.private, 0) + COALESCE(q.private, 0) AS private, -- bytes in memory that no other process has
 	COALESCE(r.swap, 0) + COALESCE(q.swap, 0) AS swap, -- bytes swapped out
 	COALESCE(q.rss, 0) AS malloc_rss, -- of rss: parts in which blocks of malloc lie
-	COALESCE(q.live_blocks, 0) AS live_blocks, -- blocks of malloc alive in it at the last look
+	COALESCE(q.live_blocks, 0) AS live_blocks, -- blocks of malloc alive in it at the last sample
 	COALESCE(q.live_bytes, 0) AS live_bytes -- their bytes
 FROM segment g LEFT JOIN residency r ON r.segment = g.id AND r.malloc = 0 AND
 		r.ns = (SELECT MAX(x.ns) FROM residency x WHERE x.segment = g.id AND x.malloc = 0)
 	LEFT JOIN residency q ON q.segment = g.id AND q.malloc = 1 AND
 		q.ns = (SELECT MAX(x.ns) FROM residency x WHERE x.segment = g.id AND x.malloc = 1);
 
--- Whose the memory of a process was, at each look. The sum of rss over the owners is what the kernel says of the process.
+-- Memory of each process by owner, at each sample. The sum of rss over the owners is the kernel's
+-- figure for the process.
 -- Example: SELECT owner, SUM(rss) FROM v_memory WHERE process = 1 AND last GROUP BY owner ORDER BY 2 DESC;
 CREATE VIEW v_memory AS SELECT
 	m.process AS process, -- process id
-	m.ns AS at_ns, -- when it was looked at
-	m.ns = (SELECT MAX(x.ns) FROM memory x WHERE x.process = m.process) AS last, -- 1: the last look at it
+	m.ns AS at_ns, -- when it was sampled
+	m.ns = (SELECT MAX(x.ns) FROM memory x WHERE x.process = m.process) AS last, -- 1: its last sample
 	CASE WHEN b.malloc THEN 'malloc' ELSE g.owner END AS owner, -- malloc, modules, stacks, v8, ...; unclassified
 	CASE WHEN b.malloc AND g.owner <> 'malloc' THEN g.owner ELSE COALESCE(g.detail, '') END AS detail, -- what of the owner's; malloc: the allocator
 	COUNT(DISTINCT g.id) AS segments, -- ranges
@@ -953,7 +954,7 @@ CREATE VIEW v_browser_allocators AS SELECT
 	a.bytes AS bytes, -- its size
 	a.effective_bytes AS effective_bytes, -- what of it no other allocator counts
 	a.objects AS objects -- object_count, 0 where the browser gives none
-FROM browser_allocator a JOIN browser_look l ON l.id = a.look JOIN browser_name n ON n.id = a.name;
+FROM browser_allocator a JOIN browser_sample l ON l.id = a.sample JOIN browser_name n ON n.id = a.name;
 
 -- Objects as V8's heap snapshots have them.
 -- Example: SELECT name, objects, bytes FROM v_browser_objects WHERE kind = 'native' ORDER BY bytes DESC LIMIT 20;
@@ -966,7 +967,7 @@ CREATE VIEW v_browser_objects AS SELECT
 	n.name AS name, -- constructor or class; empty for strings and numbers
 	o.objects AS objects, -- how many
 	o.bytes AS bytes -- their own, without what they refer to
-FROM browser_object o JOIN browser_look l ON l.id = o.look JOIN browser_name k ON k.id = o.kind JOIN browser_name n ON n.id = o.name;
+FROM browser_object o JOIN browser_sample l ON l.id = o.sample JOIN browser_name k ON k.id = o.kind JOIN browser_name n ON n.id = o.name;
 
 -- Heap snapshots that were taken with `shinyctl snapshot`.
 -- Example: SELECT snapshot, at_ns, blocks, edges, stopped_ns FROM v_snapshots;

@@ -20,7 +20,7 @@
 #include "event.h"
 
 /* A session of another version is refused with one line: this is the only rule for older ones. */
-#define STORE_SCHEMA_VERSION 10
+#define STORE_SCHEMA_VERSION 11
 
 struct store;
 
@@ -154,14 +154,14 @@ bool store_is_written(const char *path);
 SHINY_MUST_CHECK struct shiny_err *store_append(const char *path, struct store **out);
 SHINY_MUST_CHECK struct shiny_err *store_put_browser_name(struct store *store, uint32_t id,
 							  const char *name);
-SHINY_MUST_CHECK struct shiny_err *store_put_browser_look(struct store *store, uint32_t id,
-							  bool snapshot, uint32_t pid,
-							  uint64_t boottime, const char *title);
-SHINY_MUST_CHECK struct shiny_err *store_put_browser_allocator(struct store *store, uint32_t look,
+SHINY_MUST_CHECK struct shiny_err *store_put_browser_sample(struct store *store, uint32_t id,
+							    bool snapshot, uint32_t pid,
+							    uint64_t boottime, const char *title);
+SHINY_MUST_CHECK struct shiny_err *store_put_browser_allocator(struct store *store, uint32_t sample,
 							       uint32_t name, uint64_t bytes,
 							       uint64_t effective,
 							       uint64_t objects);
-SHINY_MUST_CHECK struct shiny_err *store_put_browser_objects(struct store *store, uint32_t look,
+SHINY_MUST_CHECK struct shiny_err *store_put_browser_objects(struct store *store, uint32_t sample,
 							     uint32_t kind, uint32_t name,
 							     uint64_t objects,
 							     uint64_t bytes); /* again: added up */

@@ -33,33 +33,33 @@ enum { LOG_TRIES = 100 };
 static const struct timespec log_pause = { .tv_nsec = 10000000 };
 
 /* Statements beside those of store_rows.def: name, SQL. Prepared at first use. */
-#define STATEMENTS(X)                                                                           \
-	X(SESSION, "INSERT OR REPLACE INTO session VALUES (?, ?)")                              \
-	X(FUNCTION, "INSERT INTO function VALUES (?, ?)")                                       \
-	X(SOURCE, "INSERT INTO source VALUES (?, ?)")                                           \
-	X(FRAME, "INSERT OR REPLACE INTO frame VALUES (?, ?, ?)")                               \
-	X(FRAME_LINES_GONE, "DELETE FROM frame_line WHERE frame = ?")                           \
-	X(FRAME_LINE, "INSERT INTO frame_line VALUES (?, ?, ?, ?, ?, ?)")                       \
-	X(WRAPPER, "INSERT OR REPLACE INTO wrapper VALUES (?)")                                 \
-	X(STACK, "INSERT OR REPLACE INTO stack VALUES (?, NULL, ?, ?, ?, ?, ?, ?, ?)")          \
-	X(STACK_TAIL, "INSERT INTO stack_tail VALUES (?, ?, ?, ?, ?, ?, ?, ?)")                 \
-	X(TAG, "INSERT INTO tag VALUES (?, ?)")                                                 \
-	X(PAGES_GONE, "DELETE FROM page WHERE process = ?")                                     \
-	X(SESSION_PEAK, "INSERT OR REPLACE INTO session_peak VALUES (1, ?, ?, ?)")              \
-	X(COUNTER, "INSERT OR REPLACE INTO counter VALUES (?, ?, ?, ?, ?)")                     \
-	X(SNAPSHOT_PART, "INSERT INTO snapshot_part VALUES (?, ?, ?, ?, ?)")                    \
-	X(NOTE, "INSERT INTO note VALUES (?, ?)")                                               \
-	X(BROWSER_NAME, "INSERT INTO browser_name VALUES (?, ?)")                               \
-	X(BROWSER_LOOK, "INSERT INTO browser_look SELECT ?1, ?2, COALESCE((SELECT p.id FROM "   \
-			"process p WHERE p.pid = ?3 AND p.start_ns <= t.ns "                    \
-			"ORDER BY p.start_ns DESC, p.id DESC LIMIT 1), 0), ?3, t.ns, ?5 FROM "  \
-			"(SELECT max(0, ?4 - (SELECT s.value FROM session s WHERE "             \
-			"s.key = 'started_boottime_ns')) AS ns) t")                             \
-	X(BROWSER_ALLOCATOR, "INSERT OR REPLACE INTO browser_allocator VALUES (?, ?, ?, ?, ?)") \
-	X(BROWSER_OBJECT, "INSERT INTO browser_object VALUES (?, ?, ?, ?, ?) ON CONFLICT DO "   \
-			  "UPDATE SET objects = objects + excluded.objects, "                   \
-			  "bytes = bytes + excluded.bytes")                                     \
-	X(EVENTS, "INSERT INTO events (first_ns, last_ns, count, data) VALUES (?, ?, ?, ?)")    \
+#define STATEMENTS(X)                                                                             \
+	X(SESSION, "INSERT OR REPLACE INTO session VALUES (?, ?)")                                \
+	X(FUNCTION, "INSERT INTO function VALUES (?, ?)")                                         \
+	X(SOURCE, "INSERT INTO source VALUES (?, ?)")                                             \
+	X(FRAME, "INSERT OR REPLACE INTO frame VALUES (?, ?, ?)")                                 \
+	X(FRAME_LINES_GONE, "DELETE FROM frame_line WHERE frame = ?")                             \
+	X(FRAME_LINE, "INSERT INTO frame_line VALUES (?, ?, ?, ?, ?, ?)")                         \
+	X(WRAPPER, "INSERT OR REPLACE INTO wrapper VALUES (?)")                                   \
+	X(STACK, "INSERT OR REPLACE INTO stack VALUES (?, NULL, ?, ?, ?, ?, ?, ?, ?)")            \
+	X(STACK_TAIL, "INSERT INTO stack_tail VALUES (?, ?, ?, ?, ?, ?, ?, ?)")                   \
+	X(TAG, "INSERT INTO tag VALUES (?, ?)")                                                   \
+	X(PAGES_GONE, "DELETE FROM page WHERE process = ?")                                       \
+	X(SESSION_PEAK, "INSERT OR REPLACE INTO session_peak VALUES (1, ?, ?, ?)")                \
+	X(COUNTER, "INSERT OR REPLACE INTO counter VALUES (?, ?, ?, ?, ?)")                       \
+	X(SNAPSHOT_PART, "INSERT INTO snapshot_part VALUES (?, ?, ?, ?, ?)")                      \
+	X(NOTE, "INSERT INTO note VALUES (?, ?)")                                                 \
+	X(BROWSER_NAME, "INSERT INTO browser_name VALUES (?, ?)")                                 \
+	X(BROWSER_SAMPLE, "INSERT INTO browser_sample SELECT ?1, ?2, COALESCE((SELECT p.id FROM " \
+			  "process p WHERE p.pid = ?3 AND p.start_ns <= t.ns "                    \
+			  "ORDER BY p.start_ns DESC, p.id DESC LIMIT 1), 0), ?3, t.ns, ?5 FROM "  \
+			  "(SELECT max(0, ?4 - (SELECT s.value FROM session s WHERE "             \
+			  "s.key = 'started_boottime_ns')) AS ns) t")                             \
+	X(BROWSER_ALLOCATOR, "INSERT OR REPLACE INTO browser_allocator VALUES (?, ?, ?, ?, ?)")   \
+	X(BROWSER_OBJECT, "INSERT INTO browser_object VALUES (?, ?, ?, ?, ?) ON CONFLICT DO "     \
+			  "UPDATE SET objects = objects + excluded.objects, "                     \
+			  "bytes = bytes + excluded.bytes")                                       \
+	X(EVENTS, "INSERT INTO events (first_ns, last_ns, count, data) VALUES (?, ?, ?, ?)")      \
 	X(EVENTS_PROCESS, "INSERT INTO events_process VALUES (?, ?)")
 
 enum statement {
@@ -654,10 +654,10 @@ struct shiny_err *store_put_browser_name(struct store *store, uint32_t id, const
 	return row_end(&row);
 }
 
-struct shiny_err *store_put_browser_look(struct store *store, uint32_t id, bool snapshot,
-					 uint32_t pid, uint64_t boottime, const char *title)
+struct shiny_err *store_put_browser_sample(struct store *store, uint32_t id, bool snapshot,
+					   uint32_t pid, uint64_t boottime, const char *title)
 {
-	struct row_writer row = row_begin(store, STATEMENT_BROWSER_LOOK);
+	struct row_writer row = row_begin(store, STATEMENT_BROWSER_SAMPLE);
 
 	number(&row, id);
 	number(&row, snapshot);
@@ -667,12 +667,12 @@ struct shiny_err *store_put_browser_look(struct store *store, uint32_t id, bool 
 	return row_end(&row);
 }
 
-struct shiny_err *store_put_browser_allocator(struct store *store, uint32_t look, uint32_t name,
+struct shiny_err *store_put_browser_allocator(struct store *store, uint32_t sample, uint32_t name,
 					      uint64_t bytes, uint64_t effective, uint64_t objects)
 {
 	struct row_writer row = row_begin(store, STATEMENT_BROWSER_ALLOCATOR);
 
-	number(&row, look);
+	number(&row, sample);
 	number(&row, name);
 	number(&row, bytes);
 	number(&row, effective);
@@ -680,12 +680,12 @@ struct shiny_err *store_put_browser_allocator(struct store *store, uint32_t look
 	return row_end(&row);
 }
 
-struct shiny_err *store_put_browser_objects(struct store *store, uint32_t look, uint32_t kind,
+struct shiny_err *store_put_browser_objects(struct store *store, uint32_t sample, uint32_t kind,
 					    uint32_t name, uint64_t objects, uint64_t bytes)
 {
 	struct row_writer row = row_begin(store, STATEMENT_BROWSER_OBJECT);
 
-	number(&row, look);
+	number(&row, sample);
 	number(&row, kind);
 	number(&row, name);
 	number(&row, objects);

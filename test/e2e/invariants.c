@@ -54,7 +54,7 @@ int main(void)
 	peak = make(LARGE / 2);
 	free(peak);
 	/* no process begins behind the last child's end: what it held is the session's */
-	printf("live_bytes %d peak_bytes %d gone_bytes %d inherited %d inherited_frees %d\n", (BLOCKS + 2) * SIZE, LARGE, LARGE + 2 * 2 * SIZE, 3 * BLOCKS,
+	printf("live_bytes %d peak_bytes %d abandoned_bytes %d inherited %d inherited_frees %d\n", (BLOCKS + 2) * SIZE, LARGE, LARGE + 2 * 2 * SIZE, 3 * BLOCKS,
 	       3 * COPIES);
 	return 0;
 }

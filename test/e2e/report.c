@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report.c: one call site each that holds, churns and stays; prints what each did: name, blocks, bytes. */
+/* report.c: one call site each makes blocks that are live, short-lived, retained; prints what each
+ * did: name, blocks, bytes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -46,7 +47,7 @@ int main(void)
 	for (int i = 0; i < 4 * PASSING; i++)
 		passes(&ring[i % PASSING]);
 	printf("live holds %d %d\n", HELD, HELD * HELD_BYTES);
-	printf("churn churns %d %d\n", CHURNED, CHURNED * CHURNED_BYTES);
-	printf("stays stays %d %d\n", STAYING, STAYING * STAYING_BYTES);
+	printf("short_lived churns %d %d\n", CHURNED, CHURNED * CHURNED_BYTES);
+	printf("retained stays %d %d\n", STAYING, STAYING * STAYING_BYTES);
 	return 0;
 }

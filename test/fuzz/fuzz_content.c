@@ -435,7 +435,7 @@ static void change_relations(void)
 		"UPDATE lifetime SET bin = 63, count = 9223372036854775807",
 		"UPDATE memory SET ns = 9223372036854775807",
 		"UPDATE residency SET ns = -5",
-		"UPDATE browser_look SET process = 7",
+		"UPDATE browser_sample SET process = 7",
 		"INSERT INTO process(id, parent) WITH RECURSIVE n(i) AS (SELECT 3 UNION ALL SELECT "
 		"i + 1 FROM n WHERE i < 9000) SELECT i, i - 1 FROM n",
 		"INSERT INTO process(id, parent, forked_ns) WITH RECURSIVE n(i) AS (SELECT 3 UNION "

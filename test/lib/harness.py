@@ -310,7 +310,7 @@ class Session:
             name = types.get(row["vtable"]) if row["vtable"] else None
             into = result.setdefault((row["process"], function), {}).setdefault(name, dict.fromkeys(self.NUMBERS, 0))
             for number in self.NUMBERS:
-                into[number] += row[number] + (row[number.replace("live", "gone")] if number.startswith("live") else 0)
+                into[number] += row[number] + (row[number.replace("live", "abandoned")] if number.startswith("live") else 0)
             into.setdefault("readings", set()).add(row["reading"])
         return result
 

@@ -61,8 +61,8 @@ static void put_gone(struct store *s, uint32_t stack, uint32_t type, uint64_t al
 				       .stack = stack,
 				       .allocs = allocs,
 				       .bytes = allocs * each,
-				       .gone = allocs + inherited,
-				       .gone_bytes = (allocs + inherited) * each,
+				       .abandoned = allocs + inherited,
+				       .abandoned_bytes = (allocs + inherited) * each,
 				       .inherited = inherited,
 				       .inherited_bytes = inherited * each,
 				       .max_size = each,
@@ -334,8 +334,8 @@ static void sum_of(struct store *s, const char *view)
 	bool row = false;
 
 	snprintf(sql, sizeof(sql),
-		 "SELECT SUM(live) || ' ' || SUM(live_bytes) || ' ' || SUM(gone) || ' ' || "
-		 "SUM(gone_bytes) FROM %s",
+		 "SELECT SUM(live) || ' ' || SUM(live_bytes) || ' ' || SUM(abandoned) || ' ' || "
+		 "SUM(abandoned_bytes) FROM %s",
 		 view);
 	must(store_query(s, sql, &q));
 	must(query_step(q, &row));
@@ -361,17 +361,17 @@ static void test_gone(struct store *s)
 	must(totals_load(s, &all, &totals));
 	number("gone_summary_live", totals.sums.live, 5);
 	number("gone_summary_live_bytes", totals.sums.live_bytes, 122);
-	number("gone_summary", totals.sums.gone, 5);
-	number("gone_summary_bytes", totals.sums.gone_bytes, 128);
+	number("gone_summary", totals.sums.abandoned, 5);
+	number("gone_summary_bytes", totals.sums.abandoned_bytes, 128);
 	number("gone_balance", totals.sums.allocs + totals.sums.inherited,
-	       totals.sums.frees + totals.sums.live + totals.sums.gone);
+	       totals.sums.frees + totals.sums.live + totals.sums.abandoned);
 	totals_deinit(&totals);
 	for (size_t i = 0; i < sizeof(views) / sizeof(*views); i++)
 		sum_of(s, views[i]);
 	must(processes_load(s, &processes));
 	number("gone_process_live", processes.rows[1].sums.live, 0);
 	number("gone_process_live_bytes", processes.rows[1].sums.live_bytes, 0);
-	number("gone_process", processes.rows[1].sums.gone, 5);
+	number("gone_process", processes.rows[1].sums.abandoned, 5);
 	number("gone_process_first_live", processes.rows[0].sums.live, 4);
 	processes_deinit(&processes);
 	must(types_load(s, &all, TYPES_BY_BLOCK, NULL, ORDER_LIVE, &types));

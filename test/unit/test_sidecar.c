@@ -129,7 +129,7 @@ static void reallocs(void)
 	number("realloc/reallocs", (uint64_t)ask("SELECT SUM(reallocs) FROM stat"), 2);
 	number("realloc/balance",
 	       (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE allocs + inherited_frees <> frees + "
-			     "live + gone"),
+			     "live + abandoned"),
 	       0);
 }
 
@@ -207,7 +207,7 @@ static void tags(void)
 	       (uint64_t)ask("SELECT count FROM counter WHERE name = 'UNNAMED_TAGS'"), 1);
 	number("tags/balance",
 	       (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE allocs + inherited_frees <> frees + "
-			     "live + gone"),
+			     "live + abandoned"),
 	       0);
 }
 
@@ -273,17 +273,20 @@ static void replaced(void)
 	number("replaced/live", s.live, 1);
 	number("replaced/live_bytes", s.live_bytes, 40);
 	number("replaced/gone",
-	       (uint64_t)ask("SELECT SUM(gone) * 1000 + SUM(gone_bytes) FROM v_processes WHERE "
-			     "process = 1"),
+	       (uint64_t)ask(
+		       "SELECT SUM(abandoned) * 1000 + SUM(abandoned_bytes) FROM v_processes WHERE "
+		       "process = 1"),
 	       1020);
 	number("replaced/none live",
-	       (uint64_t)ask("SELECT SUM(live) + SUM(live_bytes) FROM v_types WHERE gone"), 40 + 1);
+	       (uint64_t)ask("SELECT SUM(live) + SUM(live_bytes) FROM v_types WHERE abandoned"),
+	       40 + 1);
 	number("replaced/sites",
-	       (uint64_t)ask("SELECT SUM(live_bytes) * 100 + SUM(gone_bytes) FROM v_sites"), 4020);
+	       (uint64_t)ask("SELECT SUM(live_bytes) * 100 + SUM(abandoned_bytes) FROM v_sites"),
+	       4020);
 	number("replaced/pages", (uint64_t)ask("SELECT COUNT(*) FROM page WHERE process = 1"), 0);
 	number("replaced/balance",
 	       (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE allocs + inherited_frees <> frees + "
-			     "live + gone"),
+			     "live + abandoned"),
 	       0);
 }
 
@@ -488,7 +491,7 @@ static void objects(void)
 	       (uint64_t)ask("SELECT SUM(reused) FROM stat WHERE process = 2"), 1);
 	number("objects/balance",
 	       (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE allocs + inherited_frees <> frees + "
-			     "live + gone"),
+			     "live + abandoned"),
 	       0);
 	number("objects/kinds",
 	       (uint64_t)ask("SELECT allocs FROM v_types WHERE type = 'browser!kind+0x8000' AND "
@@ -559,7 +562,7 @@ static void moves(void)
 	       (uint64_t)ask("SELECT SUM(count) FROM counter WHERE name = 'UNKNOWN_FREES'"), 2);
 	number("moves/balance",
 	       (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE allocs + inherited_frees <> frees + "
-			     "live + gone"),
+			     "live + abandoned"),
 	       0);
 }
 

@@ -695,6 +695,8 @@ static void test_refusals(void)
 	must(store_finish(store, NULL));
 	execute("PRAGMA user_version = 99");
 	refused("newer", "format 99");
+	execute("PRAGMA user_version = 10");
+	refused("older", "it has format 10, and this shinyctl reads format");
 	unlink(path);
 	err = store_create("/nonexistent/x.shiny", false, true, &store);
 	check("no directory", err && strstr(err->message, "/nonexistent/x.shiny") && err->advice,

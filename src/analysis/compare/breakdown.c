@@ -337,7 +337,7 @@ static struct shiny_err *load(struct loading *l, const struct filter *filter,
 	char *stats = mem_format("SELECT s.process, s.stack, s.vtable, s.type, s.min_size, "
 				 "s.max_size, s.allocs, s.reallocs, s.frees, s.bytes, s.live, "
 				 "s.live_bytes, s.inherited, s.inherited_bytes, s.inherited_frees, "
-				 "s.gone, s.gone_bytes, s.api FROM stat s WHERE %s",
+				 "s.abandoned, s.abandoned_bytes, s.api FROM stat s WHERE %s",
 				 filter_blocks(filter));
 	char *processes = mem_format(
 		"SELECT s.process, s.role, s.purpose, s.name, s.forked_ns, %s FROM v_processes s",

@@ -307,14 +307,15 @@ static struct shiny_err *put_rows(struct store *store, const char *table, const 
 	return NULL;
 }
 
-#define SUMS_COLUMNS                                                                             \
-	"allocs, reallocs, frees, reused, released, bytes, live, live_bytes, gone, gone_bytes, " \
+#define SUMS_COLUMNS                                                                      \
+	"allocs, reallocs, frees, reused, released, bytes, live, live_bytes, abandoned, " \
+	"abandoned_bytes, "                                                               \
 	"inherited, inherited_bytes, inherited_frees, max_size, min_size"
 #define SUMS_SUMS                                                                                \
 	"SUM(allocs) AS allocs, SUM(reallocs) AS reallocs, SUM(frees) AS frees, SUM(reused) AS " \
 	"reused, SUM(released) AS released, "                                                    \
-	"SUM(bytes) AS bytes, SUM(live) AS live, SUM(live_bytes) AS live_bytes, SUM(gone) AS "   \
-	"gone, SUM(gone_bytes) AS gone_bytes, "                                                  \
+	"SUM(bytes) AS bytes, SUM(live) AS live, SUM(live_bytes) AS live_bytes, "                \
+	"SUM(abandoned) AS abandoned, SUM(abandoned_bytes) AS abandoned_bytes, "                 \
 	"SUM(inherited) AS inherited, SUM(inherited_bytes) AS inherited_bytes, "                 \
 	"SUM(inherited_frees) AS inherited_frees, MAX(max_size) AS max_size, MIN(min_size) AS "  \
 	"min_size"

@@ -306,8 +306,8 @@ void sums_read(struct sums *sums, const struct query *query, int first)
 		.inherited = (uint64_t)query_number(query, first + 6),
 		.inherited_bytes = (uint64_t)query_number(query, first + 7),
 		.inherited_frees = (uint64_t)query_number(query, first + 8),
-		.gone = (uint64_t)query_number(query, first + 9),
-		.gone_bytes = (uint64_t)query_number(query, first + 10),
+		.abandoned = (uint64_t)query_number(query, first + 9),
+		.abandoned_bytes = (uint64_t)query_number(query, first + 10),
 	};
 }
 
@@ -322,8 +322,8 @@ void sums_add(struct sums *to, const struct sums *more)
 	to->inherited += more->inherited;
 	to->inherited_bytes += more->inherited_bytes;
 	to->inherited_frees += more->inherited_frees;
-	to->gone += more->gone;
-	to->gone_bytes += more->gone_bytes;
+	to->abandoned += more->abandoned;
+	to->abandoned_bytes += more->abandoned_bytes;
 }
 
 uint64_t sums_by(const struct sums *sums, enum sums_order order, uint64_t peak)

@@ -90,12 +90,12 @@ SHINY_MUST_CHECK struct shiny_err *filter_between(struct store *store, const cha
 						  struct filter *filter);
 
 /*
- * Sums over rows of table stat or site_stat; allocs + inherited_frees = frees + live + gone.
+ * Sums over rows of table stat or site_stat; allocs + inherited_frees = frees + live + abandoned.
  * `shinyctl help definitions` says what they are.
  */
 struct sums {
 	uint64_t allocs, reallocs, frees, bytes, live, live_bytes, inherited, inherited_bytes,
-		inherited_frees, gone, gone_bytes;
+		inherited_frees, abandoned, abandoned_bytes;
 };
 /* The sums' columns, over table stat or site_stat named s, and their reading from column `first`
  * on. */
@@ -104,13 +104,13 @@ struct sums {
 	"SUM(s.bytes) AS bytes, SUM(s.live) AS live, "                                            \
 	"SUM(s.live_bytes) AS live_bytes, SUM(s.inherited) AS inherited, SUM(s.inherited_bytes) " \
 	"AS inherited_bytes, "                                                                    \
-	"SUM(s.inherited_frees) AS inherited_frees, SUM(s.gone) AS gone, SUM(s.gone_bytes) AS "   \
-	"gone_bytes"
+	"SUM(s.inherited_frees) AS inherited_frees, SUM(s.abandoned) AS abandoned, "              \
+	"SUM(s.abandoned_bytes) AS abandoned_bytes"
 /* The same columns again, of a query named r that has them. */
 #define SUMS_OF_R                                                                     \
 	"r.allocs, r.reallocs, r.frees, r.bytes, r.live, r.live_bytes, r.inherited, " \
 	"r.inherited_bytes, "                                                         \
-	"r.inherited_frees, r.gone, r.gone_bytes"
+	"r.inherited_frees, r.abandoned, r.abandoned_bytes"
 void sums_read(struct sums *sums, const struct query *query, int first);
 void sums_add(struct sums *to, const struct sums *more);
 

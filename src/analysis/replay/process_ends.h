@@ -2,7 +2,7 @@
 /*
  * process_ends.h: processes that end before the session's end, in that order: for observers of
  * lives that keep count of what is live, as nobody tells them of a process's end, and what it held
- * is gone then. What the others held stays live: `shinyctl help definitions`.
+ * is abandoned then. What the others held stays live: `shinyctl help definitions`.
  *
  * Runs: CLI. Signals: no. Allocates: 4 bytes a process. Threads: one.
  *

@@ -63,8 +63,8 @@ struct replay_process {
 	uint64_t forked;          /* ns; 0: it was not, or has its parent's blocks already */
 	bool wanted;		  /* it is in the filter: observers are told of it */
 	bool replaced;            /* by exec */
-	bool early;               /* so, or it ended before the session's end: what it held then is
-	                           * gone, not live; else it is live until the session's end */
+	bool early;		  /* so, or it ended before the session's end: what it held then is
+				   * abandoned, not live; else it is live until the session's end */
 	bool told;                /* an event of it has come */
 	struct life_map blocks;   /* live */
 };

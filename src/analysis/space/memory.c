@@ -14,7 +14,7 @@
 #include "../replay/replay.h"
 #include "../query/type_name.h"
 
-/* The owners of one process (?1) at one of its looks (?2): view v_memory for a single moment. */
+/* The owners of one process (?1) at one of its samples (?2): view v_memory for a single moment. */
 static const char owners_sql[] =
 	"SELECT CASE WHEN b.malloc THEN 'malloc' ELSE g.owner END AS owner, "
 	"CASE WHEN b.malloc AND g.owner <> 'malloc' THEN g.owner ELSE COALESCE(g.detail, '') END "
@@ -121,9 +121,9 @@ static struct shiny_err *load_owners(struct store *store, struct memory_process 
 	return NULL;
 }
 
-static struct shiny_err *load_looks(struct store *store, const struct filter *filter,
-				    enum memory_moment moment, uint64_t time,
-				    struct memory_history *out)
+static struct shiny_err *load_samples(struct store *store, const struct filter *filter,
+				      enum memory_moment moment, uint64_t time,
+				      struct memory_history *out)
 {
 	struct memory_process *p = NULL;
 	struct query *q = NULL;
@@ -139,7 +139,7 @@ static struct shiny_err *load_looks(struct store *store, const struct filter *fi
 	while (!err && !(err = query_step(q, &row)) && row) {
 		uint32_t id = (uint32_t)query_number(q, 0);
 		uint64_t at = (uint64_t)query_number(q, 3), rss = (uint64_t)query_number(q, 5);
-		struct memory_look *look;
+		struct memory_sample *sample;
 
 		if (!p || p->id != id) {
 			p = rows_push(&out->processes, &out->count, &out->room, sizeof(*p));
@@ -151,12 +151,12 @@ static struct shiny_err *load_looks(struct store *store, const struct filter *fi
 			p->pid = (uint32_t)query_number(q, 1);
 			p->time = UINT64_MAX;
 		}
-		look = rows_push(&p->looks, &p->look_count, &p->look_room, sizeof(*look));
-		if (!look) {
+		sample = rows_push(&p->samples, &p->sample_count, &p->sample_room, sizeof(*sample));
+		if (!sample) {
 			err = SHINY_NO_MEMORY;
 			break;
 		}
-		*look = (struct memory_look){ at, rss };
+		*sample = (struct memory_sample){ at, rss };
 		if (p->time != UINT64_MAX && ((moment == MEMORY_AT && at > time) ||
 					      (moment == MEMORY_PEAK && rss <= p->sums.rss)))
 			continue;
@@ -191,7 +191,7 @@ static void process_deinit(struct memory_process *p)
 		free(p->owners[i].detail);
 	}
 	free(p->owners);
-	free(p->looks);
+	free(p->samples);
 	free(p->name);
 }
 
@@ -222,7 +222,7 @@ struct shiny_err *memory_load(struct store *store, const struct filter *filter,
 {
 	struct memory_history memory = { 0 };
 	size_t kept = 0;
-	struct shiny_err *err = load_looks(store, filter, moment, time, &memory);
+	struct shiny_err *err = load_samples(store, filter, moment, time, &memory);
 
 	if (!err)
 		err = load_facts(store, &memory);
@@ -263,7 +263,7 @@ void memory_deinit(struct memory_history *memory)
 
 /* ---- the tree ---- */
 
-/* What was live at a process's look, by type. */
+/* Live blocks at a process's sample, by type. */
 struct live_type {
 	uint32_t type; /* type.id, 0 unknown */
 	uint64_t bytes[2]; /* malloc's, the garbage collector's */

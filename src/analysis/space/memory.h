@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * memory.h: whose the memory of each process was when the sidecar looked at it: reserved,
+ * memory.h: the owners of each process's memory when the sidecar sampled it: reserved,
  * accessible, resident.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one a store.
@@ -24,32 +24,36 @@ struct memory_owner {
 	char *owner, *detail; /* detail "": nothing more to say */
 	struct memory_sums sums;
 };
-struct memory_look {
+struct memory_sample {
 	uint64_t time, rss;
 };
 struct memory_process {
 	uint32_t id, pid;
 	char *name;      /* role, or program */
-	uint64_t time;   /* of the look that this is about */
+	uint64_t time;	 /* of the sample that this is about */
 	uint64_t areas;  /* mappings that the kernel listed; 0: it let us see the sum only */
 	struct memory_sums sums; /* live: malloc's */
 	struct memory_owner *owners; /* by owner, the one with most resident bytes first; within it
 	                              * by detail, likewise */
 	size_t owner_count, owner_room;
-	struct memory_look *looks;   /* all of them */
-	size_t look_count, look_room;
+	struct memory_sample *samples; /* all of them */
+	size_t sample_count, sample_room;
 };
 struct memory_history {
 	struct memory_process *processes; /* most resident bytes first */
 	size_t count, room;
-	size_t unseen; /* processes of the filter at which nobody looked: they lived too short, or
-			* looks were off */
-	uint64_t period, cost, duration; /* ns; cost: of the sidecar's processor, for all looks */
+	size_t unseen; /* processes of the filter without a sample: they lived too short, or
+			* samples were off */
+	uint64_t period, cost, duration; /* ns; cost: of the sidecar's processor, for all samples */
 };
 
-enum memory_moment { MEMORY_LAST, MEMORY_PEAK, MEMORY_AT }; /* the last look; that with most
-                                                             * resident bytes; the last until a
-                                                             * time */
+enum memory_moment {
+	MEMORY_LAST,
+	MEMORY_PEAK,
+	MEMORY_AT
+}; /* the last sample; that with most
+    * resident bytes; the last until a
+    * time */
 
 SHINY_MUST_CHECK struct shiny_err *memory_load(struct store *store, const struct filter *filter,
 					       enum memory_moment moment, uint64_t time,

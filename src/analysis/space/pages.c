@@ -390,8 +390,8 @@ static void add_sums(struct pages_sums *to, const struct pages_sums *from)
 		sum[i] += more[i];
 }
 
-static struct shiny_err *load_looks(struct store *store, const struct filter *filter,
-				    struct pages *pages)
+static struct shiny_err *load_samples(struct store *store, const struct filter *filter,
+				      struct pages *pages)
 {
 	struct memory_history memory;
 	struct shiny_err *err =
@@ -404,21 +404,21 @@ static struct shiny_err *load_looks(struct store *store, const struct filter *fi
 		struct pages_process *p = &pages->processes[i];
 
 		for (size_t k = 0; k < memory.count; k++) {
-			const struct memory_process *look = &memory.processes[k];
+			const struct memory_process *sample = &memory.processes[k];
 
-			if (look->id != p->id || !look->owner_count)
+			if (sample->id != p->id || !sample->owner_count)
 				continue;
-			p->look_time = look->time;
-			p->sums.looked = 1;
-			for (size_t o = 0; o < look->owner_count; o++) {
-				const struct memory_sums *sums = &look->owners[o].sums;
+			p->sample_time = sample->time;
+			p->sums.sampled = 1;
+			for (size_t o = 0; o < sample->owner_count; o++) {
+				const struct memory_sums *sums = &sample->owners[o].sums;
 
 				if (!sums->live_bytes &&
-				    strcmp(look->owners[o].owner, "malloc") != 0)
+				    strcmp(sample->owners[o].owner, "malloc") != 0)
 					continue;
 				p->sums.committed += sums->committed;
 				p->sums.resident += sums->rss;
-				p->sums.look_live += sums->live_bytes;
+				p->sums.sample_live += sums->live_bytes;
 			}
 		}
 	}
@@ -516,7 +516,7 @@ static struct shiny_err *load_pages(struct store *store, const struct filter *fi
 	struct shiny_err *err = load_processes(store, moment, &sweep, out);
 
 	if (!err)
-		err = load_looks(store, filter, out);
+		err = load_samples(store, filter, out);
 	if (!err) {
 		arrange(types, sweep.types, ask->match, &out->by_type);
 		arrange(sites, sweep.sites, ask->match, &out->by_site);

@@ -11,7 +11,7 @@
  *                  block; line: 64 bytes, range: 2 MiB likewise. Bytes are as requested: what the
  *                  allocator adds is not live. A block of 0 bytes holds the place where it begins.
  *   utilization    live bytes / (4096 * pages): the share of what has to be in memory for these
- *                  blocks that they use. Beside it, where the sidecar looked at the process, what
+ *                  blocks that they use. Beside it, where the sidecar sampled the process, what
  *                  malloc and the garbage-collected heaps had committed and resident then
  *                  (memory.h).
  *   state          of an object that has ended by the moment: D destroyed, R reused (lifetimes.h);
@@ -95,10 +95,10 @@ struct pages_sums {
 	uint64_t ever[PAGE_SETS], ever_ranges[PAGE_SETS];   /* pages and ranges by what ever lay
 	                                                     * there; with `history` */
 	uint64_t fates[PAGE_SETS], fate_ranges[PAGE_SETS];  /* by how what is live there ends */
-	uint64_t looked;                            /* processes at which the sidecar looked until
-	                                             * the moment; of these: */
-	uint64_t committed, resident, look_live;    /* malloc and garbage-collected heaps, bytes;
-	                                             * live in them at that look */
+	uint64_t sampled;			   /* processes that the sidecar sampled until
+						    * the moment; of these: */
+	uint64_t committed, resident, sample_live; /* malloc and garbage-collected heaps, bytes;
+						    * live in them at that sample */
 	struct pages_bucket buckets[PAGES_BUCKETS];
 };
 
@@ -112,7 +112,7 @@ struct page_run {
 struct pages_process {
 	uint32_t id, pid;
 	char *name;         /* role, or program */
-	uint64_t look_time; /* of the last look until the moment; 0 none */
+	uint64_t sample_time; /* of the last sample until the moment; 0 none */
 	struct pages_sums sums;
 	struct page_run *runs; /* ascending */
 	size_t run_count, run_room;

@@ -113,8 +113,8 @@ static void on_death(void *context, const struct replay *replay,
 	}
 	row->blocks++;
 	row->bytes += life->size;
-	row->gone += process->early;
-	row->gone_bytes += process->early ? life->size : 0;
+	row->abandoned += process->early;
+	row->abandoned_bytes += process->early ? life->size : 0;
 	if (life->birth > row->youngest_ns ||
 	    (life->birth == row->youngest_ns && life->stack > row->stack))
 		row->stack = life->stack;
@@ -197,8 +197,8 @@ static void arrange(struct leaks *out, struct leaks_count *c, struct groups *gro
 			continue;
 		out->blocks += row->blocks;
 		out->bytes += row->bytes;
-		out->gone += row->gone;
-		out->gone_bytes += row->gone_bytes;
+		out->abandoned += row->abandoned;
+		out->abandoned_bytes += row->abandoned_bytes;
 		out->suppressed += row->suppressed;
 		if (!row->blocks)
 			continue;

@@ -27,8 +27,7 @@ enum { LEAK_MOMENTS = 40, LEAK_SURE = 4 };
 struct leak_row {
 	char *name;
 	uint64_t blocks, bytes;       /* that nobody freed until their process ended */
-	uint64_t gone, gone_bytes;    /* of these, in processes that ended before the session's
-	                               * end */
+	uint64_t abandoned, abandoned_bytes; /* of these, of processes that ended early */
 	uint64_t suppressed;          /* of blocks, left out of the two */
 	uint64_t made;                /* blocks of the row in all */
 	double slope, slope_error;    /* blocks a second */
@@ -42,8 +41,8 @@ struct leaks {
 	struct leak_row *rows; /* growing ones first, by bytes a second; then by bytes */
 	size_t count;
 	uint64_t blocks, bytes, suppressed, suppressed_bytes;
-	uint64_t gone, gone_bytes; /* of blocks: in processes that exited or were killed before the
-	                            * session's end */
+	uint64_t abandoned, abandoned_bytes; /* of blocks: of processes that exited or were killed
+					      * before the session's end */
 	uint64_t duration; /* ns */
 };
 

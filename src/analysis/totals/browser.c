@@ -31,40 +31,41 @@ static struct shiny_err *load_looks(struct store *store, const struct filter *fi
 	SHINY_TRY(query_format(store, &query,
 			       "SELECT s.id, s.snapshot, s.process, s.pid, s.ns, s.title, "
 			       "COALESCE(NULLIF(p.role, ''), p.name, ''), s.ns = "
-			       "(SELECT MAX(x.ns) FROM browser_look x WHERE x.snapshot = "
+			       "(SELECT MAX(x.ns) FROM browser_sample x WHERE x.snapshot = "
 			       "s.snapshot AND x.process = s.process AND x.pid = s.pid AND "
 			       "(NOT x.snapshot OR x.title = s.title) AND x.ns <= %" PRIu64
-			       ") FROM browser_look s LEFT JOIN process p ON p.id = "
+			       ") FROM browser_sample s LEFT JOIN process p ON p.id = "
 			       "s.process WHERE %s ORDER BY s.snapshot, s.process, s.ns",
 			       until > INT64_MAX ? (uint64_t)INT64_MAX : until, filter->where));
 	while (!(err = query_step(query, &row)) && row) {
-		struct browser_look *look;
+		struct browser_sample *sample;
 		bool snapshot = query_number(query, 1) != 0;
 
 		b->snapshots += snapshot;
 		b->dumps += !snapshot;
 		if (!query_number(query, 7))
 			continue;
-		look = rows_push(&b->looks, &b->count, &b->room, sizeof(*look));
-		if (!look) {
+		sample = rows_push(&b->samples, &b->count, &b->room, sizeof(*sample));
+		if (!sample) {
 			err = SHINY_NO_MEMORY;
 			break;
 		}
-		look->id = (uint32_t)query_number(query, 0);
-		look->snapshot = snapshot;
-		look->process = (uint32_t)query_number(query, 2);
-		look->pid = (uint32_t)query_number(query, 3);
-		look->time = (uint64_t)query_number(query, 4);
-		look->title = mem_text(query_text(query, 5));
-		look->process_name = mem_text(query_text(query, 6));
+		sample->id = (uint32_t)query_number(query, 0);
+		sample->snapshot = snapshot;
+		sample->process = (uint32_t)query_number(query, 2);
+		sample->pid = (uint32_t)query_number(query, 3);
+		sample->time = (uint64_t)query_number(query, 4);
+		sample->title = mem_text(query_text(query, 5));
+		sample->process_name = mem_text(query_text(query, 6));
 	}
 	query_end(query);
 	return err;
 }
 
-static struct browser_row *add(struct browser_look *look, const char *kind, const char *name)
+static struct browser_row *add(struct browser_sample *sample, const char *kind, const char *name)
 {
-	struct browser_row *row = rows_push(&look->rows, &look->count, &look->room, sizeof(*row));
+	struct browser_row *row =
+		rows_push(&sample->rows, &sample->count, &sample->room, sizeof(*row));
 
 	if (row) {
 		row->name = mem_text(name);
@@ -92,7 +93,7 @@ static const char allocators_sql[] =
 	"('malloc', 'blink_gc', 'blink_objects', 'global') AND "
 	"bytes > 0 ORDER BY 1, 3 DESC";
 
-static struct shiny_err *load_dump(struct store *store, struct browser_look *look)
+static struct shiny_err *load_dump(struct store *store, struct browser_sample *sample)
 {
 	struct query *query;
 	struct shiny_err *err;
@@ -101,14 +102,14 @@ static struct shiny_err *load_dump(struct store *store, struct browser_look *loo
 	SHINY_TRY(query_format(store, &query,
 			       "WITH a AS (SELECT n.name AS name, x.bytes AS bytes, x.objects AS "
 			       "objects FROM browser_allocator x JOIN "
-			       "browser_name n ON n.id = x.name WHERE x.look = %" PRIu32 ") %s",
-			       look->id, allocators_sql));
+			       "browser_name n ON n.id = x.name WHERE x.sample = %" PRIu32 ") %s",
+			       sample->id, allocators_sql));
 	while (!(err = query_step(query, &step)) && step) {
 		struct browser_row *row;
 
 		if (query_is_null(query, 2))
 			continue;
-		row = add(look, "", query_text(query, 1));
+		row = add(sample, "", query_text(query, 1));
 		if (!row) {
 			err = SHINY_NO_MEMORY;
 			break;
@@ -136,16 +137,17 @@ static void row_free(struct browser_row *row)
 }
 
 /* Rows of one name are one: spelling made them alike, or the two sides have the same. */
-static void merge(struct browser_look *look)
+static void merge(struct browser_sample *sample)
 {
 	size_t kept = 0;
 
-	qsort(look->rows, look->count, sizeof(*look->rows), by_kind_and_name);
-	for (size_t i = 0; i < look->count; i++) {
-		struct browser_row *to = kept ? &look->rows[kept - 1] : NULL, *row = &look->rows[i];
+	qsort(sample->rows, sample->count, sizeof(*sample->rows), by_kind_and_name);
+	for (size_t i = 0; i < sample->count; i++) {
+		struct browser_row *to = kept ? &sample->rows[kept - 1] : NULL,
+				   *row = &sample->rows[i];
 
 		if (!to || by_kind_and_name(to, row) != 0) {
-			look->rows[kept++] = *row;
+			sample->rows[kept++] = *row;
 			continue;
 		}
 		to->theirs.objects += row->theirs.objects;
@@ -156,10 +158,10 @@ static void merge(struct browser_look *look)
 		to->is_ours |= row->is_ours;
 		row_free(row);
 	}
-	look->count = kept;
+	sample->count = kept;
 }
 
-static struct shiny_err *load_snapshot(struct store *store, struct browser_look *look)
+static struct shiny_err *load_snapshot(struct store *store, struct browser_sample *sample)
 {
 	struct names names = { 0 };
 	struct query *query;
@@ -169,8 +171,8 @@ static struct shiny_err *load_snapshot(struct store *store, struct browser_look 
 	SHINY_TRY(query_format(store, &query,
 			       "SELECT k.name, n.name, x.objects, x.bytes FROM browser_object x "
 			       "JOIN browser_name k ON k.id = x.kind JOIN "
-			       "browser_name n ON n.id = x.name WHERE x.look = %" PRIu32,
-			       look->id));
+			       "browser_name n ON n.id = x.name WHERE x.sample = %" PRIu32,
+			       sample->id));
 	while (!(err = query_step(query, &step)) && step) {
 		const char *kind = query_text(query, 0), *name = query_text(query, 1),
 			   *spelled = NULL;
@@ -181,7 +183,7 @@ static struct shiny_err *load_snapshot(struct store *store, struct browser_look 
 			kind = "internal";
 		else if (strcmp(kind, "native") == 0)
 			spelled = die_normalize(&names, names_text(&names, name));
-		row = add(look, kind, spelled ? spelled : name);
+		row = add(sample, kind, spelled ? spelled : name);
 		if (!row) {
 			err = SHINY_NO_MEMORY;
 			break;
@@ -208,7 +210,7 @@ static uint64_t whole(const struct life *life)
 	return (life->size + HEADER_BYTES + 7) / 8 * 8;
 }
 
-static void count_dump(struct browser_look *look, const struct replay_process *p)
+static void count_dump(struct browser_sample *sample, const struct replay_process *p)
 {
 	struct browser_side heaps[2] = { { 0 } };
 
@@ -219,17 +221,17 @@ static void count_dump(struct browser_look *look, const struct replay_process *p
 		heaps[collected].objects++;
 		heaps[collected].bytes += collected ? whole(life) : life->size;
 	}
-	for (size_t i = 0; i < look->count; i++) {
-		bool collected = strcmp(look->rows[i].name, oilpan_name) == 0;
+	for (size_t i = 0; i < sample->count; i++) {
+		bool collected = strcmp(sample->rows[i].name, oilpan_name) == 0;
 
-		if (!collected && strcmp(look->rows[i].name, malloc_name) != 0)
+		if (!collected && strcmp(sample->rows[i].name, malloc_name) != 0)
 			continue;
-		look->rows[i].is_ours = heaps[collected].objects > 0;
-		look->rows[i].ours = heaps[collected];
+		sample->rows[i].is_ours = heaps[collected].objects > 0;
+		sample->rows[i].ours = heaps[collected];
 	}
 }
 
-static void count_snapshot(struct browser_count *c, struct browser_look *look,
+static void count_snapshot(struct browser_count *c, struct browser_sample *sample,
 			   const struct replay *replay, const struct replay_process *p)
 {
 	memset(c->types, 0, c->groups.count * sizeof(*c->types));
@@ -254,7 +256,7 @@ static void count_snapshot(struct browser_count *c, struct browser_look *look,
 		if (!c->types[i].objects)
 			continue;
 		plain = label ? mem_format("%.*s", (int)length - 2, name + 1) : mem_text(name);
-		row = add(look, "native", plain);
+		row = add(sample, "native", plain);
 		if (row) {
 			row->is_ours = true;
 			row->ours = c->types[i];
@@ -268,8 +270,8 @@ static uint64_t next_moment(const struct browser *b, uint64_t after)
 	uint64_t next = UINT64_MAX;
 
 	for (size_t i = 0; i < b->count; i++)
-		if (b->looks[i].time > after && b->looks[i].time < next)
-			next = b->looks[i].time;
+		if (b->samples[i].time > after && b->samples[i].time < next)
+			next = b->samples[i].time;
 	return next;
 }
 
@@ -278,14 +280,15 @@ static uint64_t count_moment(void *context, const struct replay *replay, uint64_
 	struct browser_count *c = context;
 
 	for (size_t i = 0; i < c->browser->count; i++) {
-		struct browser_look *look = &c->browser->looks[i];
+		struct browser_sample *sample = &c->browser->samples[i];
 
-		if (look->time != moment || !look->process || look->process > replay->process_count)
+		if (sample->time != moment || !sample->process ||
+		    sample->process > replay->process_count)
 			continue;
-		if (look->snapshot)
-			count_snapshot(c, look, replay, &replay->processes[look->process - 1]);
+		if (sample->snapshot)
+			count_snapshot(c, sample, replay, &replay->processes[sample->process - 1]);
 		else
-			count_dump(look, &replay->processes[look->process - 1]);
+			count_dump(sample, &replay->processes[sample->process - 1]);
 	}
 	return next_moment(c->browser, moment);
 }
@@ -332,20 +335,20 @@ static int by_bytes(const void *a, const void *b)
 	return most(x) != most(y) ? (most(x) < most(y) ? 1 : -1) : by_kind_and_name(x, y);
 }
 
-static void arrange(struct browser_look *look, const char *match)
+static void arrange(struct browser_sample *sample, const char *match)
 {
 	size_t kept = 0;
 
-	if (!look->snapshot)
+	if (!sample->snapshot)
 		return;
-	merge(look);
-	for (size_t i = 0; i < look->count; i++)
-		if (!match || text_matches(match, look->rows[i].name))
-			look->rows[kept++] = look->rows[i];
+	merge(sample);
+	for (size_t i = 0; i < sample->count; i++)
+		if (!match || text_matches(match, sample->rows[i].name))
+			sample->rows[kept++] = sample->rows[i];
 		else
-			row_free(&look->rows[i]);
-	look->count = kept;
-	qsort(look->rows, look->count, sizeof(*look->rows), by_bytes);
+			row_free(&sample->rows[i]);
+	sample->count = kept;
+	qsort(sample->rows, sample->count, sizeof(*sample->rows), by_bytes);
 }
 
 struct shiny_err *browser_load(struct store *store, const struct filter *filter, uint64_t until,
@@ -355,12 +358,12 @@ struct shiny_err *browser_load(struct store *store, const struct filter *filter,
 	struct shiny_err *err = load_looks(store, filter, until, &b);
 
 	for (size_t i = 0; i < b.count && !err; i++)
-		err = b.looks[i].snapshot ? load_snapshot(store, &b.looks[i])
-					  : load_dump(store, &b.looks[i]);
+		err = b.samples[i].snapshot ? load_snapshot(store, &b.samples[i])
+					    : load_dump(store, &b.samples[i]);
 	if (!err)
 		err = compare(store, filter, &b);
 	for (size_t i = 0; i < b.count && !err; i++)
-		arrange(&b.looks[i], match);
+		arrange(&b.samples[i], match);
 	if (err) {
 		browser_deinit(&b);
 		return err;
@@ -372,13 +375,13 @@ struct shiny_err *browser_load(struct store *store, const struct filter *filter,
 void browser_deinit(struct browser *browser)
 {
 	for (size_t i = 0; i < browser->count; i++) {
-		struct browser_look *look = &browser->looks[i];
+		struct browser_sample *sample = &browser->samples[i];
 
-		for (size_t k = 0; k < look->count; k++)
-			row_free(&look->rows[k]);
-		free(look->rows);
-		free(look->title);
-		free(look->process_name);
+		for (size_t k = 0; k < sample->count; k++)
+			row_free(&sample->rows[k]);
+		free(sample->rows);
+		free(sample->title);
+		free(sample->process_name);
 	}
-	free(browser->looks);
+	free(browser->samples);
 }

@@ -3,7 +3,7 @@
  * browser.h: what a browser said of its memory (src/chrome), beside what the session has at the
  * same moment.
  *
- * Runs: CLI. Signals: no. Allocates: a row for each type of the looks that are shown, and what
+ * Runs: CLI. Signals: no. Allocates: a row for each type of the samples that are shown, and what
  * replay.h does. Threads: one a store.
  *
  * Of a dump: malloc's and Oilpan's totals, and the browser's other allocators, which have no
@@ -29,7 +29,7 @@ struct browser_row {
 	struct browser_side theirs, ours;
 	bool is_theirs, is_ours;    /* which of the two know it */
 };
-struct browser_look {
+struct browser_sample {
 	uint32_t id, process, pid;
 	bool snapshot;
 	uint64_t time;              /* ns since the session's start */
@@ -38,13 +38,13 @@ struct browser_look {
 	size_t count, room;
 };
 struct browser {
-	struct browser_look *looks; /* dumps, then snapshots, by process */
+	struct browser_sample *samples; /* dumps, then snapshots, by process */
 	size_t count, room;
 	size_t dumps, snapshots;    /* of all times */
 	bool compared;              /* false: the session has no events, only theirs is known */
 };
 
-/* The last look at each process and page up to `until` (ns); `match`: of the names of snapshots'
+/* The last sample of each process and page up to `until` (ns); `match`: of the names of snapshots'
  * types; NULL all. */
 SHINY_MUST_CHECK struct shiny_err *browser_load(struct store *store, const struct filter *filter,
 						uint64_t until, const char *match,

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What stays is worth a line from so many blocks or bytes on: below it are buffers and tables that
- * are made once. */
+/* Retained blocks are worth a line from so many blocks or bytes on: below it are buffers and tables
+ * that are made once. */
 enum { STAY_BLOCKS = 16, STAY_BYTES = 64 << 10 };
 
 #define YOUNG_SHARE 100 /* of the session, one hundredth */
@@ -121,8 +121,9 @@ static struct shiny_err *load_live(struct store *store, const struct filter *fil
 		filter_blocks(filter), HOTSPOTS_MOST);
 }
 
-static struct shiny_err *load_churn(struct store *store, const struct filter *filter,
-				    uint64_t young, struct hotspot_rows *out, uint32_t (*keys)[2])
+static struct shiny_err *load_short_lived(struct store *store, const struct filter *filter,
+					  uint64_t young, struct hotspot_rows *out,
+					  uint32_t (*keys)[2])
 {
 	return load_rows(
 		store, out, keys,
@@ -139,9 +140,9 @@ static struct shiny_err *load_churn(struct store *store, const struct filter *fi
 
 /* The sum must not be called as a column of what it sums: HAVING would take the column, of any of
  * the rows. */
-static struct shiny_err *load_stays(struct store *store, const struct filter *filter,
-				    uint64_t duration, struct hotspot_rows *out,
-				    uint32_t (*keys)[2])
+static struct shiny_err *load_retained(struct store *store, const struct filter *filter,
+				       uint64_t duration, struct hotspot_rows *out,
+				       uint32_t (*keys)[2])
 {
 	return load_rows(
 		store, out, keys,
@@ -160,8 +161,8 @@ static struct shiny_err *load_stays(struct store *store, const struct filter *fi
 }
 
 /* The end of the bin in which the middle one of those that ended lies. */
-static struct shiny_err *load_typical(struct store *store, const struct filter *filter,
-				      struct hotspot_row *row, const uint32_t key[2])
+static struct shiny_err *load_median(struct store *store, const struct filter *filter,
+				     struct hotspot_row *row, const uint32_t key[2])
 {
 	struct query *q = NULL;
 	uint64_t seen = 0;
@@ -175,9 +176,9 @@ static struct shiny_err *load_typical(struct store *store, const struct filter *
 
 	while (!err && 2 * seen < row->ended && !(err = query_step(q, &more)) && more) {
 		seen += (uint64_t)query_number(q, 1);
-		row->typical_ns = query_number(q, 0) >= 0 && query_number(q, 0) < 63
-					  ? 2ull << query_number(q, 0)
-					  : UINT64_MAX;
+		row->median_ns = query_number(q, 0) >= 0 && query_number(q, 0) < 63
+					 ? 2ull << query_number(q, 0)
+					 : UINT64_MAX;
 	}
 	query_end(q);
 	return err;
@@ -200,8 +201,8 @@ static struct shiny_err *load_sums(struct store *store, const struct filter *fil
 	if (!err && !(err = query_step(q, &row)) && row) {
 		out->blocks = (uint64_t)query_number(q, 0);
 		out->ended = (uint64_t)query_number(q, 1);
-		out->young = (uint64_t)query_number(q, 2);
-		out->young_bytes = (uint64_t)query_number(q, 3);
+		out->short_lived_blocks = (uint64_t)query_number(q, 2);
+		out->short_lived_bytes = (uint64_t)query_number(q, 3);
 	}
 	query_end(q);
 	q = NULL;
@@ -220,23 +221,23 @@ static struct shiny_err *load_sums(struct store *store, const struct filter *fil
 struct shiny_err *hotspots_load(struct store *store, const struct filter *filter, uint64_t duration,
 				bool all, struct hotspots *out)
 {
-	struct hotspots hotspots = { .young_ns = 1 };
+	struct hotspots hotspots = { .short_lived_ns = 1 };
 	uint32_t keys[HOTSPOTS_MOST][2];
 	uint64_t young = 0; /* its power of two */
 	struct shiny_err *err = load_live(store, filter, &hotspots.live, keys);
 
-	for (; hotspots.young_ns * 2 <= duration / YOUNG_SHARE; young++)
-		hotspots.young_ns *= 2;
+	for (; hotspots.short_lived_ns * 2 <= duration / YOUNG_SHARE; young++)
+		hotspots.short_lived_ns *= 2;
 	if (!err && all)
 		err = load_roles(store, filter, &hotspots.roles);
 	if (!err && all)
 		err = load_sums(store, filter, young, &hotspots);
 	if (!err && all)
-		err = load_stays(store, filter, duration, &hotspots.stays, keys);
+		err = load_retained(store, filter, duration, &hotspots.retained, keys);
 	if (!err && all)
-		err = load_churn(store, filter, young, &hotspots.churn, keys);
-	for (size_t i = 0; !err && i < hotspots.churn.count; i++)
-		err = load_typical(store, filter, &hotspots.churn.rows[i], keys[i]);
+		err = load_short_lived(store, filter, young, &hotspots.short_lived, keys);
+	for (size_t i = 0; !err && i < hotspots.short_lived.count; i++)
+		err = load_median(store, filter, &hotspots.short_lived.rows[i], keys[i]);
 	if (err) {
 		hotspots_deinit(&hotspots);
 		return err;
@@ -264,6 +265,6 @@ void hotspots_deinit(struct hotspots *hotspots)
 		free(hotspots->roles.rows[i].name);
 	free(hotspots->roles.rows);
 	rows_deinit(&hotspots->live);
-	rows_deinit(&hotspots->churn);
-	rows_deinit(&hotspots->stays);
+	rows_deinit(&hotspots->short_lived);
+	rows_deinit(&hotspots->retained);
 }

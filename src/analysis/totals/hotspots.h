@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hotspots.h: a session's first answers: what is live and whose, what churns, what stays and is
- * added to.
+ * hotspots.h: a session's first answers: which call sites and types hold the live bytes, make the
+ * short-lived blocks, and retain what they make.
  *
  * Runs: CLI. Signals: no. Allocates: HOTSPOTS_MOST rows a question. Threads: one a store.
  *
@@ -11,13 +11,13 @@
  * more.
  *
  * A row is the blocks of one call site that are of one type.
- *   live   by the bytes live at the end
- *   churn  by the number of blocks that died *young*: before they were as old as the largest power
- *          of two ns within 1 % of the session
- *   stays  by the bytes that are live at the end and *late*: at most half as old as their process,
- *          again by the power of two below it. Only rows that give back less than half of what they
- *          make: of all others some blocks are just under way. Whether they grow on and on is a
- *          question of time, which leaks.h answers.
+ *   live         by the bytes live at the end
+ *   short_lived  by the number of blocks that ended before they were as old as the largest power of
+ *                two of nanoseconds within 1 % of the session
+ *   retained     by the bytes that are live at the end and *late*: at most half as old as their
+ *                process, again by the power of two below it. Only rows that free less than half of
+ *                what they make count: all others hold some blocks at any moment. leaks.h says
+ *                whether a row grows over time.
  */
 #ifndef SHINY_HOTSPOTS_H
 #define SHINY_HOTSPOTS_H
@@ -31,10 +31,10 @@ struct hotspot_row {
 	bool or_derived;
 	char *label, *file;    /* of the call site, as in sites.h; file NULL unknown */
 	uint32_t line;         /* 0 unknown */
-	uint64_t blocks, bytes; /* that the question is about: live, young, late */
+	uint64_t blocks, bytes; /* that are live, short-lived, retained */
 	uint64_t allocs, ended; /* of the row: blocks that began or were inherited; that ended */
-	uint64_t typical_ns;   /* CHURN: a lifetime at or below which half of the ended lie, to a
-	                        * power of two */
+	uint64_t median_ns; /* short_lived: a lifetime at or below which half of the ended lie, to a
+			     * power of two */
 };
 struct hotspot_rows {
 	struct hotspot_row *rows; /* largest first, HOTSPOTS_MOST at most */
@@ -51,11 +51,11 @@ struct hotspot_roles {
 };
 struct hotspots {
 	struct hotspot_roles roles;
-	struct hotspot_rows live, churn, stays;
-	uint64_t blocks, ended, young, young_ns;    /* blocks that began or were inherited; of these
-	                                             * ended, and young; the age that makes them
-	                                             * so */
-	uint64_t young_bytes;
+	struct hotspot_rows live, short_lived, retained;
+	uint64_t blocks, ended; /* blocks that began or were inherited; of these
+				 * ended */
+	uint64_t short_lived_blocks, short_lived_bytes;
+	uint64_t short_lived_ns;		    /* a lifetime below it is short */
 	uint64_t pages, pages_bytes;                /* 4 KiB pages on which blocks were live at the
 	                                             * end; bytes of these blocks in them */
 };

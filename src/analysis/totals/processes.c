@@ -89,14 +89,14 @@ struct shiny_err *processes_load(struct store *store, struct processes *out)
 	struct processes rows = { 0 };
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err =
-		store_query(store,
-			    "SELECT process, parent, pid, namespace_pid, name, role, executable, "
-			    "command, ending, attach, attach_text, start_ns, end_ns, "
-			    "events, threads, peak_bytes, lost, COALESCE(status, -1), allocs, "
-			    "reallocs, frees, bytes, live, live_bytes, inherited, inherited_bytes, "
-			    "inherited_frees, gone, gone_bytes FROM v_processes ORDER BY process",
-			    &q);
+	struct shiny_err *err = store_query(
+		store,
+		"SELECT process, parent, pid, namespace_pid, name, role, executable, "
+		"command, ending, attach, attach_text, start_ns, end_ns, "
+		"events, threads, peak_bytes, lost, COALESCE(status, -1), allocs, "
+		"reallocs, frees, bytes, live, live_bytes, inherited, inherited_bytes, "
+		"inherited_frees, abandoned, abandoned_bytes FROM v_processes ORDER BY process",
+		&q);
 
 	while (!err && !(err = query_step(q, &row)) && row)
 		err = read_row(&rows, q);

@@ -55,25 +55,25 @@ static void print_row(struct table *table, const struct browser_row *row)
 	free(name);
 }
 
-static void print_dump(struct ctl *ctl, const struct browser_look *look)
+static void print_dump(struct ctl *ctl, const struct browser_sample *sample)
 {
 	struct table table;
 
 	table_init(&table, columns, COLUMNS);
-	for (size_t i = 0; i < look->count; i++)
-		print_row(&table, &look->rows[i]);
+	for (size_t i = 0; i < sample->count; i++)
+		print_row(&table, &sample->rows[i]);
 	table_print(&table, &ctl->style);
 	table_deinit(&table);
 }
 
 /* The rows of a snapshot that are, or are not, of the collected C++ objects. */
-static void print_objects(struct ctl *ctl, const struct browser_look *look, bool native)
+static void print_objects(struct ctl *ctl, const struct browser_sample *sample, bool native)
 {
 	size_t count = 0, shown = 0, limit;
 	struct table table;
 
-	for (size_t i = 0; i < look->count; i++)
-		count += (strcmp(look->rows[i].kind, "native") == 0) == native;
+	for (size_t i = 0; i < sample->count; i++)
+		count += (strcmp(sample->rows[i].kind, "native") == 0) == native;
 	if (!count)
 		return;
 	limit = ctl_limit(ctl, count, USUAL_ROWS);
@@ -81,8 +81,8 @@ static void print_objects(struct ctl *ctl, const struct browser_look *look, bool
 		native ? "garbage-collected C++ objects (Oilpan)" : "V8's objects",
 		tint_end(&ctl->style, TINT_BOLD));
 	table_init(&table, columns, COLUMNS);
-	for (size_t i = 0; i < look->count && shown < limit; i++) {
-		const struct browser_row *row = &look->rows[i];
+	for (size_t i = 0; i < sample->count && shown < limit; i++) {
+		const struct browser_row *row = &sample->rows[i];
 
 		if ((strcmp(row->kind, "native") == 0) != native)
 			continue;
@@ -103,12 +103,12 @@ static void print_objects(struct ctl *ctl, const struct browser_look *look, bool
 }
 
 /* How many types, and objects of them, both sides have; and of how many they say the same. */
-static void print_agreement(struct ctl *ctl, const struct browser_look *look)
+static void print_agreement(struct ctl *ctl, const struct browser_sample *sample)
 {
 	uint64_t types = 0, equal = 0, theirs = 0, ours = 0;
 
-	for (size_t i = 0; i < look->count; i++) {
-		const struct browser_row *row = &look->rows[i];
+	for (size_t i = 0; i < sample->count; i++) {
+		const struct browser_row *row = &sample->rows[i];
 
 		if (!row->is_ours || !row->is_theirs)
 			continue;
@@ -132,20 +132,20 @@ static void print(struct ctl *ctl, const struct browser *browser)
 	struct style *style = &ctl->style;
 
 	for (size_t i = 0; i < browser->count; i++) {
-		const struct browser_look *look = &browser->looks[i];
+		const struct browser_sample *sample = &browser->samples[i];
 
 		fprintf(style->out, "%s%s, %s%s, pid %u%s: %s %.2f s after the start\n",
-			tint(style, TINT_BOLD), look->title,
-			look->snapshot ? "heap snapshot" : "memory dump",
-			tint_end(style, TINT_BOLD), look->pid,
-			look->process ? "" : " (not in the session)",
-			look->snapshot ? "taken" : "counted", (double)look->time / 1e9);
-		if (look->snapshot) {
-			print_objects(ctl, look, true);
-			print_agreement(ctl, look);
-			print_objects(ctl, look, false);
+			tint(style, TINT_BOLD), sample->title,
+			sample->snapshot ? "heap snapshot" : "memory dump",
+			tint_end(style, TINT_BOLD), sample->pid,
+			sample->process ? "" : " (not in the session)",
+			sample->snapshot ? "taken" : "counted", (double)sample->time / 1e9);
+		if (sample->snapshot) {
+			print_objects(ctl, sample, true);
+			print_agreement(ctl, sample);
+			print_objects(ctl, sample, false);
 		} else {
-			print_dump(ctl, look);
+			print_dump(ctl, sample);
 		}
 		putc('\n', style->out);
 	}
@@ -174,18 +174,18 @@ static void json_side(struct json *json, bool known, const char *objects, const 
 	}
 }
 
-static void json_look(struct json *json, const struct browser_look *look)
+static void json_sample(struct json *json, const struct browser_sample *sample)
 {
 	json_object(json, NULL);
-	json_number(json, "id", look->id);
-	json_number(json, "process", look->process);
-	json_number(json, "pid", look->pid);
-	json_bool(json, "snapshot", look->snapshot);
-	json_number(json, "at_ns", look->time);
-	json_text(json, "title", look->title);
+	json_number(json, "id", sample->id);
+	json_number(json, "process", sample->process);
+	json_number(json, "pid", sample->pid);
+	json_bool(json, "snapshot", sample->snapshot);
+	json_number(json, "at_ns", sample->time);
+	json_text(json, "title", sample->title);
 	json_array(json, "rows");
-	for (size_t i = 0; i < look->count; i++) {
-		const struct browser_row *row = &look->rows[i];
+	for (size_t i = 0; i < sample->count; i++) {
+		const struct browser_row *row = &sample->rows[i];
 
 		json_object_line(json, NULL);
 		json_text(json, "name", row->name);
@@ -223,9 +223,9 @@ struct shiny_err *cmd_browser(struct ctl *ctl)
 		json_number(&ctl->json, "dumps", browser.dumps);
 		json_number(&ctl->json, "snapshots", browser.snapshots);
 		json_bool(&ctl->json, "compared", browser.compared);
-		json_array(&ctl->json, "looks");
+		json_array(&ctl->json, "samples");
 		for (size_t i = 0; i < browser.count; i++)
-			json_look(&ctl->json, &browser.looks[i]);
+			json_sample(&ctl->json, &browser.samples[i]);
 		json_end(&ctl->json);
 	} else {
 		print(ctl, &browser);

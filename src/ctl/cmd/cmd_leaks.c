@@ -41,11 +41,12 @@ static void print(struct ctl *ctl, const struct leaks *l, enum group_by by, size
 	for (size_t i = 0; i < l->count; i++)
 		growing += l->rows[i].grows;
 	fprintf(stdout, "%s, %s, live at the end",
-		units_noun(UNITS_NOUN_BUF, l->blocks - l->gone, "block"),
-		units_bytes(UNITS_BUF, l->bytes - l->gone_bytes));
-	if (l->gone)
-		fprintf(stdout, "; %s, %s, gone with processes that ended before",
-			units_count(UNITS_BUF, l->gone), units_bytes(UNITS_BUF, l->gone_bytes));
+		units_noun(UNITS_NOUN_BUF, l->blocks - l->abandoned, "block"),
+		units_bytes(UNITS_BUF, l->bytes - l->abandoned_bytes));
+	if (l->abandoned)
+		fprintf(stdout, "; %s, %s, abandoned by processes that ended before",
+			units_count(UNITS_BUF, l->abandoned),
+			units_bytes(UNITS_BUF, l->abandoned_bytes));
 	if (l->suppressed)
 		fprintf(stdout, "; %s, %s, suppressed", units_count(UNITS_BUF, l->suppressed),
 			units_bytes(UNITS_BUF, l->suppressed_bytes));
@@ -88,8 +89,8 @@ static void json_rows(struct json *json, const struct leaks *l, size_t limit)
 {
 	json_number(json, "blocks", l->blocks);
 	json_number(json, "bytes", l->bytes);
-	json_number(json, "gone", l->gone);
-	json_number(json, "gone_bytes", l->gone_bytes);
+	json_number(json, "abandoned", l->abandoned);
+	json_number(json, "abandoned_bytes", l->abandoned_bytes);
 	json_number(json, "suppressed", l->suppressed);
 	json_number(json, "suppressed_bytes", l->suppressed_bytes);
 	json_array(json, "rows");
@@ -101,7 +102,7 @@ static void json_rows(struct json *json, const struct leaks *l, size_t limit)
 		json_number(json, "blocks", row->blocks);
 		json_number(json, "bytes", row->bytes);
 		json_number(json, "suppressed", row->suppressed);
-		json_number(json, "made", row->made);
+		json_number(json, "allocs", row->made);
 		json_bool(json, "grows", row->grows);
 		json_real(json, "slope", row->slope);
 		json_real(json, "slope_error", row->slope_error);

@@ -26,15 +26,15 @@ static const struct table_column columns[COLUMNS] = {
 	[SEGMENTS] = { .title = "segments", .kind = CELL_COUNT, .drop = 8, .tint = TINT_DIM },
 };
 
-/* The resident bytes of all looks, as a line of bars. */
+/* The resident bytes of all samples, as a line of bars. */
 static char *history(const struct memory_process *p)
 {
-	uint64_t *resident = mem_alloc((p->look_count + 1) * sizeof(*resident));
+	uint64_t *resident = mem_alloc((p->sample_count + 1) * sizeof(*resident));
 	char *bars;
 
-	for (size_t i = 0; i < p->look_count; i++)
-		resident[i] = p->looks[i].rss;
-	bars = bars_text(resident, p->look_count, HISTORY_COLUMNS);
+	for (size_t i = 0; i < p->sample_count; i++)
+		resident[i] = p->samples[i].rss;
+	bars = bars_text(resident, p->sample_count, HISTORY_COLUMNS);
 	free(resident);
 	return bars;
 }
@@ -117,7 +117,7 @@ static void print_process(struct ctl *ctl, const struct memory_process *p, bool 
 	fprintf(style->out, "%s%s, pid %u%s: %s resident, %.2f s after the start; %s\n",
 		tint(style, TINT_BOLD), p->name, p->pid, tint_end(style, TINT_BOLD),
 		units_bytes(UNITS_BUF, p->sums.rss), (double)p->time / 1e9,
-		p->look_count > 1 ? bars : "looked at once");
+		p->sample_count > 1 ? bars : "sampled once");
 	if (!p->areas)
 		fputs("  the kernel does not let this user look into it (/proc/PID/smaps): only "
 		      "the sum is known\n",
@@ -189,11 +189,11 @@ static void json_process(struct json *json, const struct memory_process *p)
 		json_end(json);
 	}
 	json_end(json);
-	json_array(json, "looks");
-	for (size_t i = 0; i < p->look_count; i++) {
+	json_array(json, "samples");
+	for (size_t i = 0; i < p->sample_count; i++) {
 		json_object_line(json, NULL);
-		json_number(json, "at_ns", p->looks[i].time);
-		json_number(json, "resident", p->looks[i].rss);
+		json_number(json, "at_ns", p->samples[i].time);
+		json_number(json, "resident", p->samples[i].rss);
 		json_end(json);
 	}
 	json_end(json);
@@ -207,14 +207,14 @@ static void print(struct ctl *ctl, const struct memory_history *memory)
 	for (size_t i = 0; i < memory->count; i++)
 		print_process(ctl, &memory->processes[i], details);
 	if (!memory->count && !memory->period)
-		fputs("nobody looked at the memory: SHINY_MEMORY_PERIOD was 0\n", ctl->style.out);
+		fputs("no memory samples: SHINY_MEMORY_PERIOD was 0\n", ctl->style.out);
 	else if (memory->unseen)
-		fprintf(ctl->style.out, "%s%s %s not looked at: too short a life%s\n",
+		fprintf(ctl->style.out, "%s%s %s too short-lived for a sample%s\n",
 			tint(&ctl->style, TINT_DIM),
 			units_noun(UNITS_NOUN_BUF, memory->unseen, "process"),
 			units_form(memory->unseen, "was", "were"), tint_end(&ctl->style, TINT_DIM));
 	if (memory->cost)
-		fprintf(ctl->style.out, "%slooking took %s of processor time%s\n",
+		fprintf(ctl->style.out, "%sthe samples took %s of processor time%s\n",
 			tint(&ctl->style, TINT_DIM), units_time(UNITS_BUF, memory->cost),
 			tint_end(&ctl->style, TINT_DIM));
 }

@@ -83,21 +83,21 @@ static void print_answer(const struct ctl *ctl, const struct pages *p, uint64_t 
 		units_count(UNITS_BUF, t->lines), units_form(t->lines, "holds", "hold"),
 		units_bytes(UNITS_BUF, t->lines * LINE_BYTES));
 	for (size_t i = 0; i < p->count; i++)
-		if (p->processes[i].sums.looked && p->processes[i].look_time < oldest)
-			oldest = p->processes[i].look_time;
-	if (t->looked)
+		if (p->processes[i].sums.sampled && p->processes[i].sample_time < oldest)
+			oldest = p->processes[i].sample_time;
+	if (t->sampled)
 		fprintf(ctl->style.out,
 			"  committed    %s by malloc and collected heaps, when %s of %s %s last "
-			"looked at%s%s%s:\n"
+			"sampled%s%s%s:\n"
 			"               %s resident, %s live then, %s of what was committed\n",
-			units_bytes(UNITS_BUF, t->committed), units_count(UNITS_BUF, t->looked),
+			units_bytes(UNITS_BUF, t->committed), units_count(UNITS_BUF, t->sampled),
 			units_noun(UNITS_NOUN_BUF, p->count, "process"),
-			units_form(t->looked, "was", "were"),
+			units_form(t->sampled, "was", "were"),
 			p->at == PAGES_AT_END ? "" : ", up to ",
 			p->at == PAGES_AT_END ? "" : units_time(UNITS_BUF, p->time - oldest),
 			p->at == PAGES_AT_END ? "" : " before", units_bytes(UNITS_BUF, t->resident),
-			units_bytes(UNITS_BUF, t->look_live),
-			units_share(UNITS_BUF, (double)t->look_live, (double)t->committed));
+			units_bytes(UNITS_BUF, t->sample_live),
+			units_share(UNITS_BUF, (double)t->sample_live, (double)t->committed));
 	if (t->overlaps)
 		fprintf(ctl->style.out,
 			"%s  %s %s inside others, whose end was not seen: %s count once%s\n",
@@ -302,7 +302,7 @@ static void print_processes_pages(const struct ctl *ctl, const struct pages *p)
 		table_number(&table, PINNED, process->sums.pinned);
 		table_number(&table, RANGES, process->sums.ranges);
 		table_number(&table, HUGE, fit_for_huge(&process->sums));
-		if (process->sums.looked)
+		if (process->sums.sampled)
 			table_number(&table, COMMITTED, process->sums.committed);
 		free(pid);
 	}

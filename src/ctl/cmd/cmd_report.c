@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cmd_report.c: `shinyctl report`: the front page of a session, which fits a screen: what is live
- * and whose, what churns, what stays, what to do next, what was not seen.
+ * and who owns it, which blocks are short-lived, which are retained, what to do next, what was not
+ * seen.
  *
  * All of it comes from sums (hotspots.h, totals.h): no event is read. Advice here is where to look,
  * with the number that says so; the verbs it names read the events and know more. With --tag or
@@ -37,8 +38,8 @@ enum {
 	TEXT_MOST = 220,
 };
 /* From what share on something is worth a hint. */
-#define HINT_CHURN    0.05	/* of all blocks, from one site */
-#define HINT_STAYS    0.05	/* of the live bytes */
+#define HINT_SHORT_LIVED 0.05	   /* of all blocks, from one site */
+#define HINT_RETAINED	 0.05	   /* of the live bytes */
 #define HINT_PAGES    0.50	/* of the pages' bytes are live: below it */
 #define HINT_PEAK     1.5	/* peak over what is live at the end */
 #define HINT_TIDY     10	/* the same: above it the program has freed what it had */
@@ -165,26 +166,27 @@ static void find_hints(struct page *page)
 {
 	const struct totals *s = &page->totals;
 	const struct hotspots *o = &page->hotspots;
-	const struct hotspot_row *churn = o->churn.rows, *stays = o->stays.rows;
+	const struct hotspot_row *young = o->short_lived.rows, *retained = o->retained.rows;
 	uint64_t live = s->sums.live_bytes;
 
-	if (o->churn.count && (double)churn->blocks >= HINT_CHURN * (double)o->blocks) {
-		char *site = site_of(churn, false);
+	if (o->short_lived.count && (double)young->blocks >= HINT_SHORT_LIVED * (double)o->blocks) {
+		char *site = site_of(young, false);
 
 		hint(page, "lifetimes --by site",
 		     mem_format("%s of all blocks come from %s; half of them live at most %s%s",
-				units_share(UNITS_BUF, (double)churn->blocks, (double)o->blocks),
-				site, units_time(UNITS_BUF, churn->typical_ns),
-				churn->typical_ns <= HINT_REUSE_NS ? ": can they be reused?" : ""));
+				units_share(UNITS_BUF, (double)young->blocks, (double)o->blocks),
+				site, units_time(UNITS_BUF, young->median_ns),
+				young->median_ns <= HINT_REUSE_NS ? ": can they be reused?" : ""));
 		free(site);
 	}
-	if (o->stays.count && (double)stays->bytes >= HINT_STAYS * (double)live) {
-		char *site = site_of(stays, false);
+	if (o->retained.count && (double)retained->bytes >= HINT_RETAINED * (double)live) {
+		char *site = site_of(retained, false);
 
 		hint(page, "leaks",
 		     mem_format("%s, %s of what is live, was made late by %s: does it grow?",
-				units_bytes(UNITS_BUF, stays->bytes),
-				units_share(UNITS_BUF, (double)stays->bytes, (double)live), site));
+				units_bytes(UNITS_BUF, retained->bytes),
+				units_share(UNITS_BUF, (double)retained->bytes, (double)live),
+				site));
 		free(site);
 	}
 	/* a program that frees nearly all before it ends is a tidy one, not one with a peak */
@@ -343,7 +345,7 @@ static void print_subset(struct ctl *ctl, const struct page *page)
 			units_time(UNITS_BUF, page->from));
 	fprintf(stdout, "of the whole session: processes, threads, what was not seen%s\n",
 		page->partial ? "\nnot known of a tag without events: the peak, whose the blocks "
-				"are by process, what churns, what stays"
+				"are by process, the short-lived and the retained ones"
 			      : "");
 }
 
@@ -392,15 +394,17 @@ static void print_head(struct ctl *ctl, const struct page *page)
 	putc('\n', style->out);
 	fprintf(style->out, "  live at end %15s   %s\n", units_count(UNITS_BUF, s->sums.live),
 		units_bytes(UNITS_BUF, s->sums.live_bytes));
-	if (s->sums.gone)
+	if (s->sums.abandoned)
 		fprintf(style->out,
-			"  gone        %15s   %s that ended with a process, by exit or exec, "
+			"  abandoned   %15s   %s never freed by a process that ended, or called "
+			"exec, "
 			"before the end\n",
-			units_count(UNITS_BUF, s->sums.gone),
-			units_bytes(UNITS_BUF, s->sums.gone_bytes));
+			units_count(UNITS_BUF, s->sums.abandoned),
+			units_bytes(UNITS_BUF, s->sums.abandoned_bytes));
 	fprintf(style->out, "  freed       %15s   %s\n",
 		units_count(UNITS_BUF, s->sums.frees - s->sums.inherited_frees),
-		units_bytes(UNITS_BUF, s->sums.bytes - s->sums.live_bytes - s->sums.gone_bytes));
+		units_bytes(UNITS_BUF,
+			    s->sums.bytes - s->sums.live_bytes - s->sums.abandoned_bytes));
 	fprintf(style->out, "  allocations %15s   %s in all, %s a second\n",
 		units_count(UNITS_BUF, s->sums.allocs), units_bytes(UNITS_BUF, s->sums.bytes),
 		units_short(UNITS_BUF, rate(page)));
@@ -476,7 +480,7 @@ static void print_whose(const struct style *style, const struct page *page)
 		put_line(style, TINT_NONE, text);
 }
 
-enum { BYTES, SHARE, BLOCKS, TYPICAL, TYPE, SITE, COLUMNS };
+enum { BYTES, SHARE, BLOCKS, MEDIAN, TYPE, SITE, COLUMNS };
 
 /* What a table is about: its rows are of this many bytes and blocks, those not shown included; a
  * share is of `total`. */
@@ -507,7 +511,7 @@ static void print_rows(struct ctl *ctl, const struct hotspot_rows *rows, size_t 
 		[BYTES] = { .title = "bytes", .kind = CELL_BYTES, .drop = 1 },
 		[SHARE] = { .title = "share", .kind = CELL_SHARE },
 		[BLOCKS] = { .title = "blocks", .kind = CELL_COUNT },
-		[TYPICAL] = { .title = "median life", .kind = CELL_RIGHT },
+		[MEDIAN] = { .title = "median life", .kind = CELL_RIGHT },
 		[TYPE] = { .title = "type",
 			   .kind = CELL_TEXT,
 			   .flexible = true,
@@ -532,12 +536,12 @@ static void print_rows(struct ctl *ctl, const struct hotspot_rows *rows, size_t 
 		table_number(&table, BYTES, row->bytes);
 		table_number(&table, SHARE, section->by_blocks ? row->blocks : row->bytes);
 		table_number(&table, BLOCKS, row->blocks);
-		if (row->typical_ns) {
-			char *typical = mem_format("\xe2\x89\xa4 %s",
-						   units_time(UNITS_BUF, row->typical_ns));
+		if (row->median_ns) {
+			char *median = mem_format("\xe2\x89\xa4 %s",
+						  units_time(UNITS_BUF, row->median_ns));
 
-			table_text(&table, TYPICAL, typical);
-			free(typical);
+			table_text(&table, MEDIAN, median);
+			free(median);
 		}
 		table_text(&table, TYPE, type);
 		table_text(&table, SITE, site);
@@ -583,8 +587,9 @@ static void print_page(struct ctl *ctl, const struct page *page)
 	const struct hotspots *o = &page->hotspots;
 	uint64_t live = page->totals.sums.live_bytes;
 	const struct section lives = { live, page->totals.sums.live, live, .whole = true },
-			     churns = { o->young_bytes, o->young, o->blocks, true, true },
-			     stays = { .total = live };
+			     short_lived = { o->short_lived_bytes, o->short_lived_blocks, o->blocks,
+					     true, true },
+			     retained = { .total = live };
 	char *text;
 
 	print_head(ctl, page);
@@ -593,19 +598,22 @@ static void print_page(struct ctl *ctl, const struct page *page)
 		print_whose(&ctl->style, page);
 		print_rows(ctl, &o->live, ctl_limit(ctl, o->live.count, LIVE_ROWS), &lives);
 	}
-	if (o->churn.count) {
+	if (o->short_lived.count) {
 		text = mem_format(" %s of %s died within %s",
-				  units_share(UNITS_BUF, (double)o->young, (double)o->blocks),
+				  units_share(UNITS_BUF, (double)o->short_lived_blocks,
+					      (double)o->blocks),
 				  units_noun(UNITS_NOUN_BUF, o->blocks, "block"),
-				  units_time(UNITS_BUF, o->young_ns));
+				  units_time(UNITS_BUF, o->short_lived_ns));
 		ctl_heading(ctl, "Short-lived:", text);
 		free(text);
-		print_rows(ctl, &o->churn, ctl_limit(ctl, o->churn.count, OTHER_ROWS), &churns);
+		print_rows(ctl, &o->short_lived, ctl_limit(ctl, o->short_lived.count, OTHER_ROWS),
+			   &short_lived);
 	}
-	if (o->stays.count) {
+	if (o->retained.count) {
 		ctl_heading(ctl, "Retained:",
 			    " made in the second half of its process, and live at the end");
-		print_rows(ctl, &o->stays, ctl_limit(ctl, o->stays.count, OTHER_ROWS), &stays);
+		print_rows(ctl, &o->retained, ctl_limit(ctl, o->retained.count, OTHER_ROWS),
+			   &retained);
 	}
 	ctl_heading(ctl, "Next", "");
 	for (size_t i = 0; i < page->hint_count; i++) {
@@ -635,10 +643,10 @@ static void json_rows(struct ctl *ctl, const char *key, const struct hotspot_row
 		json_text(json, "site", site);
 		json_number(json, "blocks", row->blocks);
 		json_number(json, "bytes", row->bytes);
-		json_number(json, "made", row->allocs);
+		json_number(json, "allocs", row->allocs);
 		json_number(json, "ended", row->ended);
-		if (row->typical_ns)
-			json_number(json, "half_within_ns", row->typical_ns);
+		if (row->median_ns)
+			json_number(json, "median_lifetime_ns", row->median_ns);
 		json_end(json);
 		free(type);
 		free(site);
@@ -660,9 +668,10 @@ static void json_components(struct json *json, const struct page *page)
 
 static void json_hotspots(struct ctl *ctl, const struct page *page)
 {
-	static const char *const others[] = { "roles", "live_bytes_over_time",
-					      "young", "churn",
-					      "stays", "pages" };
+	static const char *const others[] = {
+		"roles", "live_bytes_over_time", "short_lived_total", "short_lived", "retained",
+		"pages"
+	};
 	const struct hotspots *o = &page->hotspots;
 	struct json *json = &ctl->json;
 
@@ -689,14 +698,14 @@ static void json_hotspots(struct ctl *ctl, const struct page *page)
 	for (size_t i = 0; i < TOTALS_TIMES; i++)
 		json_number(json, NULL, page->totals.times[i]);
 	json_end(json);
-	json_object_line(json, "young");
-	json_number(json, "within_ns", o->young_ns);
-	json_number(json, "blocks", o->young);
-	json_number(json, "bytes", o->young_bytes);
+	json_object_line(json, "short_lived_total");
+	json_number(json, "within_ns", o->short_lived_ns);
+	json_number(json, "blocks", o->short_lived_blocks);
+	json_number(json, "bytes", o->short_lived_bytes);
 	json_number(json, "of", o->blocks);
 	json_end(json);
-	json_rows(ctl, "churn", &o->churn);
-	json_rows(ctl, "stays", &o->stays);
+	json_rows(ctl, "short_lived", &o->short_lived);
+	json_rows(ctl, "retained", &o->retained);
 	json_object_line(json, "pages");
 	json_number(json, "pages", o->pages);
 	json_number(json, "live_bytes", o->pages_bytes);

@@ -236,8 +236,8 @@ static void put_stats(struct session *session, const struct process *p, struct s
 				.bytes = s->bytes,
 				.live = early ? 0 : s->live,
 				.live_bytes = early ? 0 : s->live_bytes,
-				.gone = early ? s->live : 0,
-				.gone_bytes = early ? s->live_bytes : 0,
+				.abandoned = early ? s->live : 0,
+				.abandoned_bytes = early ? s->live_bytes : 0,
 				.inherited = s->inherited,
 				.inherited_bytes = s->inherited_bytes,
 				.inherited_frees = s->inherited_frees,
@@ -257,8 +257,8 @@ static void put_stats(struct session *session, const struct process *p, struct s
 			put_lifetimes(session, &key, &s->living);
 			out->live += row.live;
 			out->live_bytes += row.live_bytes;
-			out->gone += row.gone;
-			out->gone_bytes += row.gone_bytes;
+			out->abandoned += row.abandoned;
+			out->abandoned_bytes += row.abandoned_bytes;
 		}
 		if (site->peak_blocks) {
 			struct store_peak row = { p->id,

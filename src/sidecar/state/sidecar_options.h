@@ -47,7 +47,7 @@ struct sidecar_ended {
 struct sidecar_summary {
 	char path[4096]; /* the session file */
 	uint64_t processes, threads, events, allocs, frees, live, live_bytes, types, sites;
-	uint64_t gone, gone_bytes; /* blocks of processes that had ended by then */
+	uint64_t abandoned, abandoned_bytes; /* blocks of processes that had ended by then */
 	struct loss_sum lost;
 	uint64_t duration; /* ns */
 	bool unprobed;     /* a garbage-collected heap was not seen; the next session has it */

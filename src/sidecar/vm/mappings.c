@@ -375,7 +375,7 @@ void memory_finish(struct session *session, struct sym_module **modules)
 					  "mappings that came and went between two looks, beyond "
 					  "those kept: only their calls are in the session"));
 	session_fail(session, store_put_number(session->store, "memory_period_ns", watch->period));
-	session_fail(session, store_put_number(session->store, "memory_looks", watch->looks));
+	session_fail(session, store_put_number(session->store, "memory_samples", watch->looks));
 	session_fail(session, store_put_number(session->store, "memory_cost_ns", watch->cost));
 	session_fail(session,
 		     store_put_number(session->store, "memory_longest_ns", watch->longest));

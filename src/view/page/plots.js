@@ -138,7 +138,7 @@ export function drawHistogram(element, ages) {
 }
 
 export function drawScatter(element, points) {
-  const names = ['freed', 'gone with their process', 'live at the end'];
+  const names = ['freed', 'abandoned', 'live at the end'];
   plot(element, {
     grid: GRID, legend: { top: 4, textStyle: { color: colour('--dim') } },
     tooltip: { formatter: ({ data }) => `about ${bytes(data[1])}, ${time(data[0])}\n` +

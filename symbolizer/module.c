@@ -476,6 +476,20 @@ void sym_vtable(struct sym_module *module, uint64_t vaddr, struct sym_vtable *ou
 	vtable_read(&reader, vaddr, out);
 }
 
+const char *sym_variable(struct sym_module *module, uint64_t vaddr, uint64_t *offset)
+{
+	const struct symbol *symbol = NULL;
+	const char *readable;
+
+	if (module->info.state == SYM_OK)
+		symbol = symbols_find(&module_symbols(module)->objects, vaddr);
+	if (!symbol)
+		return NULL;
+	*offset = vaddr - symbol->value;
+	readable = names_demangled(&module->sym->names, symbol->name);
+	return readable ? readable : names_text(&module->sym->names, symbol->name);
+}
+
 const char *sym_demangle(struct sym *sym, const char *name)
 {
 	return names_demangled(&sym->names, name);

@@ -105,7 +105,10 @@ struct sym_vtable {
  * callers ask once for each vptr. */
 void sym_vtable(struct sym_module *module, uint64_t vaddr, struct sym_vtable *out);
 
-/* The same of what stands for a kind of garbage-collected objects. */
+/* The variable that covers `vaddr`, demangled, and how far in it that is; NULL: no symbol does. */
+const char *sym_variable(struct sym_module *module, uint64_t vaddr, uint64_t *offset);
+
+/* The same as sym_vtable of what stands for a kind of garbage-collected objects. */
 void sym_object_kind(struct sym_module *module, uint64_t vaddr, struct sym_vtable *out);
 const char *sym_vtable_source_name(enum sym_vtable_source source); /* "rtti" */
 

@@ -24,6 +24,7 @@ struct graph_reader {
 	struct heap_graph *graph;
 	size_t block_room, edge_room;
 	uint32_t source; /* of the edge before */
+	VEC(uint32_t) node_of_root;
 };
 
 static struct shiny_err *damaged(const struct heap_graph *g)
@@ -90,14 +91,17 @@ static struct shiny_err *take_blocks(void *context, const struct snapshot_block 
 	return NULL;
 }
 
+/* Without the offset in a variable. */
 static char *root_name(const struct query *q)
 {
 	const char *kind = query_text(q, 0), *module = text_base(query_text(q, 1));
+	const char *symbol = query_text(q, 4), *offset = strrchr(symbol, '+');
+	int symbol_bytes = offset ? (int)(offset - symbol) : (int)strlen(symbol);
 	uint64_t vaddr = (uint64_t)query_number(q, 2);
 
 	if (!strcmp(kind, "variable"))
-		return *query_text(q, 4) ? mem_format("%s (%s)", query_text(q, 4), module)
-					 : mem_format("%s+0x%" PRIx64, module, vaddr);
+		return !*symbol ? mem_format("%s+0x%" PRIx64, module, vaddr)
+				: mem_format("%.*s (%s)", symbol_bytes, symbol, module);
 	if (!strcmp(kind, "mapping"))
 		return mem_format("mapping at 0x%" PRIx64, vaddr);
 	return mem_format("%s of thread %d",
@@ -107,9 +111,10 @@ static char *root_name(const struct query *q)
 			  (int)query_number(q, 3));
 }
 
-static struct shiny_err *load_roots(struct store *store, struct heap_graph *g)
+static struct shiny_err *load_roots(struct store *store, struct graph_reader *r)
 {
 	VEC(struct graph_root) roots = { 0 };
+	struct heap_graph *g = r->graph;
 	struct query *q;
 	bool row = false;
 	struct shiny_err *err;
@@ -119,12 +124,26 @@ static struct shiny_err *load_roots(struct store *store, struct heap_graph *g)
 			      "module m ON m.id = r.module WHERE r.snapshot = ? ORDER BY r.id",
 			      &q));
 	query_bind_number(q, 1, g->facts.snapshot);
-	while (!(err = query_step(q, &row)) && row)
-		*vec_push(&roots) = (struct graph_root){ root_name(q) };
+	while (!(err = query_step(q, &row)) && row) {
+		char *name = root_name(q);
+
+		if (roots.count && !strcmp(roots.at[roots.count - 1].name, name))
+			free(name); /* another word of the variable */
+		else
+			*vec_push(&roots) = (struct graph_root){ name };
+		*vec_push(&r->node_of_root) = g->blocks + (uint32_t)roots.count;
+	}
 	query_end(q);
 	g->roots = roots.at;
 	g->nodes = g->blocks + (uint32_t)roots.count;
 	return err;
+}
+
+static uint32_t node_of(const struct graph_reader *r, uint32_t source)
+{
+	uint32_t blocks = r->graph->blocks;
+
+	return source <= blocks ? source : r->node_of_root.at[source - blocks - 1];
 }
 
 static struct shiny_err *take_edges(void *context, const struct snapshot_edge *edges, size_t count)
@@ -147,11 +166,11 @@ static struct shiny_err *take_edges(void *context, const struct snapshot_edge *e
 	for (size_t i = 0; i < count; i++) {
 		const struct snapshot_edge *e = &edges[i];
 
-		if (!e->source || e->source > g->nodes || e->source < r->source || !e->target ||
-		    e->target > g->blocks)
+		if (e->source < r->source || !e->target || e->target > g->blocks ||
+		    (e->source > g->blocks && e->source - g->blocks > r->node_of_root.count))
 			return damaged(g);
 		r->source = e->source;
-		g->first[e->source + 1]++;
+		g->first[node_of(r, e->source) + 1]++;
 		if (places) {
 			g->at[g->edges] = e->at < UINT32_MAX ? (uint32_t)e->at : UINT32_MAX;
 			g->into[g->edges] = e->into < UINT32_MAX ? (uint32_t)e->into : UINT32_MAX;
@@ -161,23 +180,21 @@ static struct shiny_err *take_edges(void *context, const struct snapshot_edge *e
 	return NULL;
 }
 
-static struct shiny_err *load(struct store *store, const struct filter *filter, uint32_t snapshot,
-			      bool places, struct heap_graph *g)
+static struct shiny_err *load_nodes_and_edges(struct graph_reader *r, bool places)
 {
-	struct graph_reader reader = { .store = store, .graph = g };
+	struct heap_graph *g = r->graph;
 
-	SHINY_TRY(find_snapshot(store, filter, snapshot, &g->facts));
-	g->block = mem_reach(NULL, &reader.block_room, 0, sizeof(*g->block), 1024);
-	SHINY_TRY(snapshot_each_block(store, g->facts.snapshot, take_blocks, &reader));
-	SHINY_TRY(load_roots(store, g));
+	g->block = mem_reach(NULL, &r->block_room, 0, sizeof(*g->block), 1024);
+	SHINY_TRY(snapshot_each_block(r->store, g->facts.snapshot, take_blocks, r));
+	SHINY_TRY(load_roots(r->store, r));
 	g->first = mem_zero((size_t)g->nodes + 2, sizeof(*g->first));
 	if (places) {
-		reader.edge_room = 1;
+		r->edge_room = 1;
 		g->target = mem_alloc(sizeof(*g->target));
 		g->at = mem_alloc(sizeof(*g->at));
 		g->into = mem_alloc(sizeof(*g->into));
 	}
-	SHINY_TRY(snapshot_each_edge(store, g->facts.snapshot, take_edges, &reader));
+	SHINY_TRY(snapshot_each_edge(r->store, g->facts.snapshot, take_edges, r));
 	for (uint32_t n = 1; n <= g->nodes + 1; n++)
 		g->first[n] += g->first[n - 1];
 	return NULL;
@@ -187,8 +204,12 @@ struct shiny_err *heap_graph_load(struct store *store, const struct filter *filt
 				  uint32_t snapshot, bool places, struct heap_graph *out)
 {
 	struct heap_graph graph = { 0 };
-	struct shiny_err *err = load(store, filter, snapshot, places, &graph);
+	struct graph_reader reader = { .store = store, .graph = &graph };
+	struct shiny_err *err = find_snapshot(store, filter, snapshot, &graph.facts);
 
+	if (!err)
+		err = load_nodes_and_edges(&reader, places);
+	free(reader.node_of_root.at);
 	if (err)
 		heap_graph_deinit(&graph);
 	else
@@ -198,8 +219,8 @@ struct shiny_err *heap_graph_load(struct store *store, const struct filter *filt
 
 void heap_graph_deinit(struct heap_graph *g)
 {
-	for (uint32_t i = g->blocks; g->roots && i < g->nodes; i++)
-		free(g->roots[i - g->blocks].name);
+	for (uint32_t i = 0; g->roots && i < g->nodes - g->blocks; i++)
+		free(g->roots[i].name);
 	free(g->roots);
 	free(g->block);
 	free(g->first);

@@ -5,8 +5,8 @@
  * Runs: CLI. Signals: no. Allocates: 28 bytes a block and 4 an edge; 8 more an edge with places.
  * Threads: one a graph.
  *
- * Nodes: 1 to `blocks` are blocks in order of address, the next up to `nodes` are roots. Edges of a
- * node are in the order of their places in it.
+ * Nodes: 1 to `blocks` are blocks in order of address, the next up to `nodes` are roots; the words
+ * of a variable that has a symbol are one root. Edges of a block are in the order of their places.
  */
 #ifndef SHINY_HEAP_GRAPH_H
 #define SHINY_HEAP_GRAPH_H
@@ -24,7 +24,7 @@ struct graph_facts {
 	uint64_t time, bytes, copied, unread, stopped, took;
 };
 struct graph_root {
-	char *name; /* "variable g_cache (orders)", "stack of thread 12", … */
+	char *name; /* "g_cache (orders)", "stack of thread 12", … */
 };
 struct heap_graph { /* zeroed: empty */
 	struct graph_facts facts;

@@ -45,6 +45,7 @@ void session_destroy(struct session *session)
 	free(session->processes.at);
 	starts_forget_all(session);
 	free(session->running.at);
+	free(session->variables.at);
 	free(session->ended.at);
 	roster_deinit(&session->roster);
 	free(session->rings.at);

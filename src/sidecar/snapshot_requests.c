@@ -159,6 +159,8 @@ static void put_roots(struct session *session, const struct snapshot_taker *s)
 					  .tid = r->tid };
 
 		session_fail(session, store_put_root(session->store, &row));
+		if (r->kind == ROOT_VARIABLE)
+			*vec_push(&session->variables) = row;
 	}
 }
 

@@ -24,6 +24,7 @@
 #include "../vm/mappings.h"
 #include "block_types.h"
 #include "resolve_ahead.h"
+#include "root_names.h"
 #include "unprobed.h"
 #include "wrappers.h"
 
@@ -194,6 +195,14 @@ static void name_vtables(struct session *session, struct sym_module **modules,
 		progress_set(&progress, i, session->ids.vtables.count);
 	}
 	progress_end(&progress);
+}
+
+static void put_names(struct session *session, struct sym *sym, struct sym_module **modules,
+		      struct sym_vtable *vtables)
+{
+	name_frames(session, sym, modules);
+	name_vtables(session, modules, vtables);
+	root_names_put(session, modules);
 }
 
 /* ---- aggregates ---- */
@@ -481,8 +490,7 @@ void finish_session(struct session *session, struct sidecar_summary *out)
 			put_module(session, (uint32_t)i + 1, sym_module_info(modules[i + 1]));
 	}
 	if (!session->err) {
-		name_frames(session, sym, modules);
-		name_vtables(session, modules, vtables);
+		put_names(session, sym, modules, vtables);
 		memory_finish(session, modules);
 		types_conclude(session, &(struct types_names){ sym, modules, vtables });
 		wrappers_find(session, sym, modules);

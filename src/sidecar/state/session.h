@@ -51,6 +51,7 @@ struct session {
 	struct errands *errands; /* NULL: the loop runs them itself */
 	struct snapshot_queue *asked;     /* NULL: nobody has asked for a heap snapshot */
 	struct snapshot_taker *snapshots; /* likewise */
+	VEC(struct store_root) variables; /* roots of snapshots, which have no names yet */
 	char *path;
 	struct ticks ticks;
 	bool ticks_known;

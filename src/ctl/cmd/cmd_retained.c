@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_retained.c: `shinyctl retained`: what would go if a type, a call site or a root went. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "../../base/units.h"
+#include "../../graph/retained.h"
+#include "../ctl.h"
+
+enum { RETAINED, SHARE, KEPT, BYTES, BLOCKS, NAME, COLUMNS };
+static const struct table_column columns[COLUMNS] = {
+	[NAME] = { "type", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME },
+	[RETAINED] = { .title = "retained", .kind = CELL_BYTES },
+	[SHARE] = { .title = "share", .kind = CELL_SHARE },
+	[KEPT] = { .title = "blocks", .kind = CELL_COUNT, .drop = 2 },
+	[BYTES] = { .title = "own bytes", .kind = CELL_BYTES },
+	[BLOCKS] = { .title = "own blocks", .kind = CELL_COUNT, .drop = 1 },
+};
+static const char *const titles[] = { [RETAINED_BY_TYPE] = "type",
+				      [RETAINED_BY_SITE] = "call site",
+				      [RETAINED_BY_ROOT] = "root" };
+
+static void print(struct ctl *ctl, const struct retained *r, enum retained_by by, size_t limit)
+{
+	struct table_column titled[COLUMNS];
+	struct table table;
+
+	fprintf(ctl->style.out,
+		"snapshot %" PRIu32 " of process %" PRIu32 ", at %s: roots reach %s, %s\n",
+		r->facts.snapshot, r->facts.pid, units_time(UNITS_BUF, r->facts.time),
+		units_noun(UNITS_NOUN_BUF, r->blocks, "block"), units_bytes(UNITS_BUF, r->bytes));
+	if (r->unreachable)
+		fprintf(ctl->style.out, "no root reaches %s, %s\n",
+			units_noun(UNITS_NOUN_BUF, r->unreachable, "block"),
+			units_bytes(UNITS_BUF, r->unreachable_bytes));
+	fputc('\n', ctl->style.out);
+	memcpy(titled, columns, sizeof(titled));
+	titled[NAME].title = titles[by];
+	table_init(&table, titled, COLUMNS);
+	table_total(&table, SHARE, r->bytes);
+	for (size_t i = 0; i < limit; i++) {
+		const struct retained_row *row = &r->rows[i];
+
+		table_row(&table);
+		table_number(&table, RETAINED, row->retained_bytes);
+		table_number(&table, SHARE, row->retained_bytes);
+		table_number(&table, KEPT, row->retained);
+		if (by != RETAINED_BY_ROOT) {
+			table_number(&table, BYTES, row->bytes);
+			table_number(&table, BLOCKS, row->blocks);
+		}
+		table_text(&table, NAME, row->name);
+	}
+	table_print(&table, &ctl->style);
+	ctl_more(ctl, limit, r->count);
+	table_deinit(&table);
+}
+
+static void json_rows(struct json *json, const struct retained *r, size_t limit)
+{
+	json_number(json, "snapshot", r->facts.snapshot);
+	json_number(json, "process", r->facts.process);
+	json_number(json, "pid", r->facts.pid);
+	json_number(json, "at_ns", r->facts.time);
+	json_number(json, "blocks", r->blocks);
+	json_number(json, "bytes", r->bytes);
+	json_number(json, "unreachable", r->unreachable);
+	json_number(json, "unreachable_bytes", r->unreachable_bytes);
+	json_array(json, "rows");
+	for (size_t i = 0; i < limit; i++) {
+		const struct retained_row *row = &r->rows[i];
+
+		json_object_line(json, NULL);
+		json_text(json, "name", row->name);
+		json_number(json, "retained", row->retained);
+		json_number(json, "retained_bytes", row->retained_bytes);
+		json_number(json, "blocks", row->blocks);
+		json_number(json, "bytes", row->bytes);
+		json_number(json, "largest", row->largest);
+		json_number(json, "largest_bytes", row->largest_bytes);
+		json_end(json);
+	}
+	json_end(json);
+}
+
+struct shiny_err *cmd_retained(struct ctl *ctl)
+{
+	/* in options.def's order */
+	static const enum retained_by all[] = { RETAINED_BY_TYPE, RETAINED_BY_SITE,
+						RETAINED_BY_ROOT };
+	enum retained_by by = all[ctl->options.number[OPT_RETAINED_BY]];
+	struct retained retained;
+	struct store *store;
+	struct filter filter = { 0 };
+	struct shiny_err *err = ctl_begin(ctl, &store, &filter);
+	size_t limit;
+
+	if (!err)
+		err = ctl_loaded(store, &filter,
+				 retained_load(store, &filter,
+					       (uint32_t)ctl->options.number[OPT_SNAPSHOT], by,
+					       ctl->options.given[OPT_FULL_NAMES], &retained));
+	if (err)
+		return err;
+	limit = ctl_limit(ctl, retained.count, 30);
+	if (CTL_JSON(ctl)) {
+		ctl_document(ctl);
+		json_rows(&ctl->json, &retained, limit);
+	} else {
+		print(ctl, &retained, by, limit);
+	}
+	retained_deinit(&retained);
+	return ctl_end(ctl, store, by == RETAINED_BY_ROOT ? "retained" : "retained --by root");
+}

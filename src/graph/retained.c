@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * retained.c: see retained.h.
+ *
+ * One pass up the dominator tree adds up subtrees. A block's subtree counts for its row unless an
+ * ancestor of it is of the same row: one pass down, along the tree, knows the rows that are open.
+ */
+#include "retained.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/mem.h"
+
+#define NO_ROW UINT32_MAX
+
+struct sums_of_subtrees {
+	uint64_t *blocks, *bytes; /* by node */
+};
+
+static void add_up(const struct heap_graph *g, const struct dominators *d,
+		   struct sums_of_subtrees *out)
+{
+	out->blocks = mem_zero((size_t)g->nodes + 1, sizeof(*out->blocks));
+	out->bytes = mem_zero((size_t)g->nodes + 1, sizeof(*out->bytes));
+	for (uint32_t i = d->reached; i-- > 0;) {
+		uint32_t n = d->order[i], up = d->parent[n];
+
+		if (n && n <= g->blocks) {
+			out->blocks[n]++;
+			out->bytes[n] += heap_graph_bytes(g, n);
+		}
+		if (up != DOMINATORS_NONE) {
+			out->blocks[up] += out->blocks[n];
+			out->bytes[up] += out->bytes[n];
+		}
+	}
+}
+
+/* Children of the dominator tree as lists. */
+struct children {
+	uint32_t *first, *next; /* 0 none: node 0 is nobody's child */
+};
+
+static void make_children(const struct heap_graph *g, const struct dominators *d,
+			  struct children *out)
+{
+	out->first = mem_zero((size_t)g->nodes + 1, sizeof(*out->first));
+	out->next = mem_zero((size_t)g->nodes + 1, sizeof(*out->next));
+	for (uint32_t i = 1; i < d->reached; i++) {
+		uint32_t n = d->order[i], up = d->parent[n];
+
+		out->next[n] = out->first[up];
+		out->first[up] = n;
+	}
+}
+
+/* rows[of[n]] for each node; NO_ROW: none. */
+static void count_node(const struct heap_graph *g, const struct sums_of_subtrees *sums, uint32_t n,
+		       bool inner, struct retained_row *row)
+{
+	if (n <= g->blocks) {
+		row->blocks++;
+		row->bytes += heap_graph_bytes(g, n);
+		if (sums->bytes[n] > row->largest_bytes) {
+			row->largest_bytes = sums->bytes[n];
+			row->largest = g->block[n].address;
+		}
+	}
+	if (!inner) {
+		row->retained += sums->blocks[n];
+		row->retained_bytes += sums->bytes[n];
+	}
+}
+
+static void count_rows(const struct heap_graph *g, const struct dominators *d, const uint32_t *of,
+		       const struct sums_of_subtrees *sums, struct retained *out)
+{
+	uint32_t *open = mem_zero(out->count + 1, sizeof(*open)); /* of each row, on the way up */
+	struct children tree;
+	uint32_t n = 0;
+
+	make_children(g, d, &tree);
+	for (;;) {
+		uint32_t child = tree.first[n];
+
+		if (child) { /* down */
+			tree.first[n] = tree.next[child];
+			n = child;
+			if (of[n] != NO_ROW)
+				count_node(g, sums, n, open[of[n]]++, &out->rows[of[n]]);
+		} else if (n) { /* up */
+			if (of[n] != NO_ROW)
+				open[of[n]]--;
+			n = d->parent[n];
+		} else {
+			break;
+		}
+	}
+	free(tree.first);
+	free(tree.next);
+	free(open);
+}
+
+static int by_retained_bytes(const void *left, const void *right)
+{
+	const struct retained_row *a = left, *b = right;
+
+	if (!a->retained != !b->retained)
+		return a->retained ? -1 : 1;
+	if (a->retained_bytes != b->retained_bytes)
+		return a->retained_bytes > b->retained_bytes ? -1 : 1;
+	return strcmp(a->name, b->name);
+}
+
+/* Rows of blocks by their names. */
+static struct shiny_err *rows_of_blocks(struct store *store, const struct heap_graph *g,
+					enum group_by by, bool full, uint32_t *of,
+					struct retained *out)
+{
+	struct graph_names names;
+	struct shiny_err *err = graph_names_load(store, by, full, &names);
+
+	if (err)
+		return err;
+	out->count = names.groups.count;
+	out->rows = mem_zero(out->count + 1, sizeof(*out->rows));
+	for (size_t i = 0; i < out->count; i++)
+		out->rows[i].name = mem_text(names.groups.names[i]);
+	for (uint32_t n = 1; n <= g->blocks; n++)
+		of[n] = graph_names_find(&names, g, n);
+	graph_names_deinit(&names);
+	return NULL;
+}
+
+static void rows_of_roots(const struct heap_graph *g, uint32_t *of, struct retained *out)
+{
+	out->rows = mem_zero((size_t)(g->nodes - g->blocks) + 1, sizeof(*out->rows));
+	for (uint32_t n = g->blocks + 1; n <= g->nodes; n++) {
+		of[n] = (uint32_t)out->count;
+		out->rows[out->count++].name = mem_text(g->roots[n - g->blocks - 1].name);
+	}
+}
+
+struct shiny_err *retained_load(struct store *store, const struct filter *filter,
+				uint32_t snapshot, enum retained_by by, bool full_names,
+				struct retained *out)
+{
+	struct sums_of_subtrees sums;
+	struct dominators dominators;
+	struct heap_graph graph;
+	struct retained result = { 0 };
+	struct shiny_err *err = heap_graph_load(store, filter, snapshot, false, &graph);
+	uint32_t *of;
+
+	if (err)
+		return err;
+	of = mem_alloc(((size_t)graph.nodes + 1) * sizeof(*of));
+	for (uint32_t n = 0; n <= graph.nodes; n++)
+		of[n] = NO_ROW;
+	if (by == RETAINED_BY_ROOT)
+		rows_of_roots(&graph, of, &result);
+	else
+		err = rows_of_blocks(store, &graph,
+				     by == RETAINED_BY_TYPE ? GROUP_TYPE : GROUP_SITE, full_names,
+				     of, &result);
+	if (!err) {
+		dominators_find(&graph, &dominators);
+		add_up(&graph, &dominators, &sums);
+		result.facts = graph.facts;
+		result.blocks = sums.blocks[0];
+		result.bytes = sums.bytes[0];
+		result.unreachable = graph.blocks - sums.blocks[0];
+		result.unreachable_bytes = graph.facts.bytes - sums.bytes[0];
+		count_rows(&graph, &dominators, of, &sums, &result);
+		if (result.count)
+			qsort(result.rows, result.count, sizeof(*result.rows), by_retained_bytes);
+		while (result.count && !result.rows[result.count - 1].retained)
+			free(result.rows[--result.count].name);
+		free(sums.blocks);
+		free(sums.bytes);
+		dominators_deinit(&dominators);
+		*out = result;
+	}
+	free(of);
+	heap_graph_deinit(&graph);
+	return err;
+}
+
+void retained_deinit(struct retained *retained)
+{
+	for (size_t i = 0; i < retained->count; i++)
+		free(retained->rows[i].name);
+	free(retained->rows);
+	*retained = (struct retained){ 0 };
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * retainers.c: see retainers.h.
+ *
+ * Ways are kept as a tree of steps: (way so far, root or type) has one number, so a block's way is
+ * that of the block before it and a look-up. No way is written out before it is known to be wanted.
+ */
+#include "retainers.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/hash.h"
+#include "../base/hash_table.h"
+#include "../base/mem.h"
+#include "../base/text.h"
+
+#define NO_WAY UINT32_MAX
+
+struct way_step {
+	uint32_t before;   /* NO_WAY: it begins here */
+	uint32_t what;     /* root's row or type's group */
+	uint64_t offset;   /* in `before`, of the word that leads here */
+	uint32_t steps;
+	bool mixed;        /* different offsets */
+	bool repeated;
+	uint64_t blocks, bytes, address; /* of wanted ones */
+};
+struct way_search {
+	const struct heap_graph *graph;
+	const struct graph_names *types;
+	VEC(struct way_step) ways;
+	struct hash_table by_key;
+	uint32_t *of; /* node → its way; NO_WAY: not reached */
+};
+
+static uint32_t way_to(struct way_search *s, uint32_t before, uint32_t what, uint64_t offset)
+{
+	uint64_t hash = hash_pair((uint64_t)before << 32 | what, 1);
+	uint32_t at;
+
+	if (before != NO_WAY && s->ways.at[before].before != NO_WAY &&
+	    s->ways.at[before].what == what) {
+		s->ways.at[before].repeated = true;
+		return before;
+	}
+	at = hash_table_find(&s->by_key, hash, i,
+			     s->ways.at[i].before == before && s->ways.at[i].what == what);
+	if (at == HASH_NONE) {
+		at = (uint32_t)s->ways.count;
+		*vec_push(&s->ways) = (struct way_step){
+			.before = before,
+			.what = what,
+			.offset = offset,
+			.steps = before == NO_WAY ? 1 : s->ways.at[before].steps + 1,
+		};
+		hash_table_add(&s->by_key, hash, at);
+	} else if (s->ways.at[at].offset != offset) {
+		s->ways.at[at].mixed = true;
+	}
+	return at;
+}
+
+/* In breadth, from all roots at once. */
+static void search(struct way_search *s)
+{
+	const struct heap_graph *g = s->graph;
+	uint32_t *queue = mem_alloc(((size_t)g->nodes + 1) * sizeof(*queue));
+	uint32_t head = 0, tail = 0;
+
+	s->of = mem_alloc(((size_t)g->nodes + 1) * sizeof(*s->of));
+	for (uint32_t n = 0; n <= g->nodes; n++)
+		s->of[n] = NO_WAY;
+	for (uint32_t n = g->blocks + 1; n <= g->nodes; n++) {
+		s->of[n] = way_to(s, NO_WAY, n - g->blocks - 1, 0);
+		queue[tail++] = n;
+	}
+	while (head < tail) {
+		uint32_t n = queue[head++];
+
+		for (uint32_t e = g->first[n]; e < g->first[n + 1]; e++) {
+			uint32_t to = g->target[e];
+
+			if (s->of[to] != NO_WAY)
+				continue;
+			s->of[to] = way_to(s, s->of[n], graph_names_find(s->types, g, to),
+					   g->at[e]);
+			queue[tail++] = to;
+		}
+	}
+	free(queue);
+}
+
+/* ---- which blocks are wanted ---- */
+
+static bool mark_matching(const struct heap_graph *g, const struct graph_names *names,
+			  const char *what, bool *wanted)
+{
+	bool *matches = mem_zero(names->groups.count + 1, sizeof(*matches)), any = false;
+
+	for (size_t i = 0; i < names->groups.count; i++)
+		matches[i] = text_matches(what, names->groups.names[i]);
+	for (uint32_t n = 1; n <= g->blocks; n++) {
+		wanted[n] = matches[graph_names_find(names, g, n)];
+		any = any || wanted[n];
+	}
+	free(matches);
+	return any;
+}
+
+static bool mark_address(const struct heap_graph *g, uint64_t address, bool *wanted)
+{
+	bool any = false;
+
+	for (uint32_t n = 1; n <= g->blocks; n++) {
+		wanted[n] = address - g->block[n].address < g->block[n].size ||
+			    address == g->block[n].address;
+		any = any || wanted[n];
+	}
+	return any;
+}
+
+static struct shiny_err *mark_wanted(struct store *store, const struct heap_graph *g,
+				     const struct graph_names *types, const char *what, bool full,
+				     bool *wanted)
+{
+	struct graph_names sites;
+	struct shiny_err *err = NULL;
+	bool any;
+
+	if (!strncmp(what, "0x", 2)) {
+		any = mark_address(g, strtoull(what, NULL, 16), wanted);
+	} else {
+		any = mark_matching(g, types, what, wanted);
+		if (!any) {
+			err = graph_names_load(store, GROUP_SITE, full, &sites);
+			if (err)
+				return err;
+			any = mark_matching(g, &sites, what, wanted);
+			graph_names_deinit(&sites);
+		}
+	}
+	return any ? NULL
+		   : shiny_err(SHINY_ERR_USAGE,
+			       "no block of snapshot %" PRIu32 " is of a type or call site that "
+			       "matches '%s', or has this address",
+			       g->facts.snapshot, what);
+}
+
+/* ---- rows ---- */
+
+static void count_wanted(struct way_search *s, const bool *wanted, struct retainers *out)
+{
+	for (uint32_t n = 1; n <= s->graph->blocks; n++) {
+		uint64_t bytes = heap_graph_bytes(s->graph, n);
+		struct way_step *way;
+
+		if (!wanted[n])
+			continue;
+		if (s->of[n] == NO_WAY) {
+			out->unreachable++;
+			out->unreachable_bytes += bytes;
+			continue;
+		}
+		way = &s->ways.at[s->of[n]];
+		way->blocks++;
+		way->bytes += bytes;
+		way->address = s->graph->block[n].address;
+		out->blocks++;
+		out->bytes += bytes;
+	}
+}
+
+static void write_steps(const struct way_search *s, const struct way_step *way,
+			struct retainer_row *row)
+{
+	row->step_count = way->steps;
+	row->steps = mem_zero(way->steps, sizeof(*row->steps));
+	for (size_t i = way->steps; i-- > 0;) {
+		struct retainer_step *step = &row->steps[i];
+
+		step->name = mem_text(way->before == NO_WAY
+					      ? s->graph->roots[way->what].name
+					      : s->types->groups.names[way->what]);
+		step->repeated = way->repeated;
+		if (i) {
+			step[-1].offset = way->offset;
+			step[-1].one_offset = !way->mixed;
+			way = &s->ways.at[way->before];
+		}
+	}
+}
+
+static int by_bytes(const void *left, const void *right)
+{
+	const struct retainer_row *a = left, *b = right;
+
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	if (a->blocks != b->blocks)
+		return a->blocks > b->blocks ? -1 : 1;
+	return a->address < b->address ? -1 : a->address > b->address;
+}
+
+static void make_rows(const struct way_search *s, struct retainers *out)
+{
+	VEC(struct retainer_row) rows = { 0 };
+
+	for (size_t i = 0; i < s->ways.count; i++) {
+		const struct way_step *way = &s->ways.at[i];
+		struct retainer_row row = { .blocks = way->blocks,
+					    .bytes = way->bytes,
+					    .address = way->address };
+
+		if (!way->blocks)
+			continue;
+		write_steps(s, way, &row);
+		*vec_push(&rows) = row;
+	}
+	if (rows.count)
+		qsort(rows.at, rows.count, sizeof(*rows.at), by_bytes);
+	out->rows = rows.at;
+	out->count = rows.count;
+}
+
+struct shiny_err *retainers_load(struct store *store, const struct filter *filter,
+				 uint32_t snapshot, const char *what, bool full_names,
+				 struct retainers *out)
+{
+	struct heap_graph graph = { 0 };
+	struct graph_names types = { 0 };
+	struct retainers result = { 0 };
+	bool *wanted = NULL;
+	struct shiny_err *err = heap_graph_load(store, filter, snapshot, true, &graph);
+
+	if (!err)
+		err = graph_names_load(store, GROUP_TYPE, full_names, &types);
+	if (!err) {
+		wanted = mem_zero((size_t)graph.blocks + 1, sizeof(*wanted));
+		err = mark_wanted(store, &graph, &types, what, full_names, wanted);
+	}
+	if (!err) {
+		struct way_search s = { .graph = &graph, .types = &types };
+
+		search(&s);
+		result.facts = graph.facts;
+		count_wanted(&s, wanted, &result);
+		make_rows(&s, &result);
+		free(s.ways.at);
+		free(s.of);
+		hash_table_deinit(&s.by_key);
+		*out = result;
+	}
+	free(wanted);
+	graph_names_deinit(&types);
+	heap_graph_deinit(&graph);
+	return err;
+}
+
+void retainers_deinit(struct retainers *r)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		for (size_t k = 0; k < r->rows[i].step_count; k++)
+			free(r->rows[i].steps[k].name);
+		free(r->rows[i].steps);
+	}
+	free(r->rows);
+	*r = (struct retainers){ 0 };
+}

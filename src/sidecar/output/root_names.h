@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * root_names.h: which variables the roots of heap snapshots are.
+ *
+ * Runs: sidecar. Signals: no. Allocates: little. Threads: one.
+ */
+#ifndef SHINY_ROOT_NAMES_H
+#define SHINY_ROOT_NAMES_H
+
+#include "../../../symbolizer/sym.h"
+#include "../state/session.h"
+
+/* At the end, once the modules' files are open: modules[id]. Writes the rows again. */
+void root_names_put(struct session *session, struct sym_module **modules);
+
+#endif

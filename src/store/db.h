@@ -17,7 +17,7 @@
 
 #define STORE_APPLICATION_ID 0x53686e79 /* "Shny", as in schema.sql */
 
-struct store_writer; /* write.c */
+struct store_writer; /* row_writer.h */
 
 struct store {
 	sqlite3 *db;

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * row_writer.h: the writing half's own state, and how a row of any table is put.
+ *
+ * Runs: sidecar. Signals: no. Allocates: SQLite does. Threads: one a store.
+ *
+ * A statement is prepared at first use and kept. The first row after a commit begins a transaction.
+ */
+#ifndef SHINY_ROW_WRITER_H
+#define SHINY_ROW_WRITER_H
+
+#include "../base/texts.h"
+#include "by_site.h"
+#include "db.h"
+#include "pack_behind.h"
+#include "row_columns.h"
+
+/* Statements beside those of store_rows.def: name, SQL. Prepared at first use. */
+#define STORE_STATEMENTS(X)                                                                       \
+	X(SESSION, "INSERT OR REPLACE INTO session VALUES (?, ?)")                                \
+	X(FUNCTION, "INSERT INTO function VALUES (?, ?)")                                         \
+	X(SOURCE, "INSERT INTO source VALUES (?, ?)")                                             \
+	X(FRAME, "INSERT OR REPLACE INTO frame VALUES (?, ?, ?)")                                 \
+	X(FRAME_LINES_GONE, "DELETE FROM frame_line WHERE frame = ?")                             \
+	X(FRAME_LINE, "INSERT INTO frame_line VALUES (?, ?, ?, ?, ?, ?)")                         \
+	X(WRAPPER, "INSERT OR REPLACE INTO wrapper VALUES (?)")                                   \
+	X(STACK, "INSERT OR REPLACE INTO stack VALUES (?, NULL, ?, ?, ?, ?, ?, ?, ?)")            \
+	X(STACK_TAIL, "INSERT INTO stack_tail VALUES (?, ?, ?, ?, ?, ?, ?, ?)")                   \
+	X(TAG, "INSERT INTO tag VALUES (?, ?)")                                                   \
+	X(PAGES_GONE, "DELETE FROM page WHERE process = ?")                                       \
+	X(SESSION_PEAK, "INSERT OR REPLACE INTO session_peak VALUES (1, ?, ?, ?)")                \
+	X(COUNTER, "INSERT OR REPLACE INTO counter VALUES (?, ?, ?, ?, ?)")                       \
+	X(SNAPSHOT_PART, "INSERT INTO snapshot_part VALUES (?, ?, ?, ?, ?)")                      \
+	X(NOTE, "INSERT INTO note VALUES (?, ?)")                                                 \
+	X(BROWSER_NAME, "INSERT INTO browser_name VALUES (?, ?)")                                 \
+	X(BROWSER_SAMPLE, "INSERT INTO browser_sample SELECT ?1, ?2, COALESCE((SELECT p.id FROM " \
+			  "process p WHERE p.pid = ?3 AND p.start_ns <= t.ns "                    \
+			  "ORDER BY p.start_ns DESC, p.id DESC LIMIT 1), 0), ?3, t.ns, ?5 FROM "  \
+			  "(SELECT max(0, ?4 - (SELECT s.value FROM session s WHERE "             \
+			  "s.key = 'started_boottime_ns')) AS ns) t")                             \
+	X(BROWSER_ALLOCATOR, "INSERT OR REPLACE INTO browser_allocator VALUES (?, ?, ?, ?, ?)")   \
+	X(BROWSER_OBJECT, "INSERT INTO browser_object VALUES (?, ?, ?, ?, ?) ON CONFLICT DO "     \
+			  "UPDATE SET objects = objects + excluded.objects, "                     \
+			  "bytes = bytes + excluded.bytes")                                       \
+	X(EVENTS, "INSERT INTO events (first_ns, last_ns, count, data) VALUES (?, ?, ?, ?)")      \
+	X(EVENTS_PROCESS, "INSERT INTO events_process VALUES (?, ?)")
+
+enum statement {
+#define X(name, sql) STATEMENT_##name,
+	STORE_STATEMENTS(X)
+#undef X
+	STATEMENT_COUNT
+};
+
+struct store_writer {
+	sqlite3_stmt *statements[STATEMENT_COUNT], *rows[STORE_ROWS];
+	bool in_transaction;
+	struct pack_behind *behind; /* NULL without events */
+	struct texts functions, sources;
+	struct stack_tails tails;
+	uint32_t tails_written;
+	struct by_site by_site;
+};
+
+/* A row being put. Values are bound from left to right; the first trouble is kept until row_end
+ * tells it. */
+struct row_writer {
+	struct store *store;
+	sqlite3_stmt *statement;
+	int next, code;
+};
+
+/* `slot`: of the statement, which is prepared from `sql` at first use. */
+struct row_writer row_begin_in(struct store *store, sqlite3_stmt **slot, const char *sql);
+struct row_writer row_begin(struct store *store, enum statement which);
+void row_put_number(struct row_writer *row, uint64_t value);
+/* 0 is NULL. */
+void row_put_number_or_null(struct row_writer *row, uint64_t value);
+void row_put_null(struct row_writer *row);
+/* Valid until row_end. NULL is NULL. */
+void row_put_text(struct row_writer *row, const char *value);
+void row_put_blob(struct row_writer *row, const void *data, size_t bytes);
+SHINY_MUST_CHECK struct shiny_err *row_end(struct row_writer *row);
+
+/* A whole row of a table of store_rows.def; `values`: its struct. */
+SHINY_MUST_CHECK struct shiny_err *row_put(struct store *store, enum store_row which,
+					   const void *values);
+
+/* Ends every statement: an open one would keep the log alive. */
+void row_finalize(struct store_writer *writer);
+
+#endif

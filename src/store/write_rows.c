@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * write_rows.c: the writing half of store.h: one function a table. The columns of most tables stand
+ * in store_rows.def; the others are bound here, in the order of their statement.
+ */
+#include "row_writer.h"
+
+#include <string.h>
+
+#include "../base/cleanup.h"
+
+#define PUT(name, NAME)                                                                         \
+	struct shiny_err *store_put_##name(struct store *store, const struct store_##name *row) \
+	{                                                                                       \
+		return row_put(store, STORE_ROW_##NAME, row);                                   \
+	}
+PUT(process, PROCESS)
+PUT(thread, THREAD)
+PUT(module, MODULE)
+PUT(mapping, MAPPING)
+PUT(vtable, VTABLE)
+PUT(class, CLASS)
+PUT(mark, MARK)
+PUT(unrecorded, UNRECORDED)
+PUT(type, TYPE)
+PUT(bucket, BUCKET)
+PUT(segment, SEGMENT)
+PUT(residency, RESIDENCY)
+PUT(memory, MEMORY)
+PUT(page, PAGE)
+PUT(snapshot, SNAPSHOT)
+PUT(root, ROOT)
+
+struct shiny_err *store_put_text(struct store *store, const char *key, const char *value)
+{
+	struct row_writer row = row_begin(store, STATEMENT_SESSION);
+
+	row_put_text(&row, key);
+	row_put_text(&row, value);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_number(struct store *store, const char *key, uint64_t value)
+{
+	struct row_writer row = row_begin(store, STATEMENT_SESSION);
+
+	row_put_text(&row, key);
+	row_put_number(&row, value);
+	return row_end(&row);
+}
+
+/* The id of `string` in its table (function or source); writes the row the first time. 0: NULL. */
+static struct shiny_err *text_row(struct store *store, struct texts *texts, enum statement which,
+				  const char *string, uint32_t *id)
+{
+	size_t known = texts->count;
+
+	*id = string ? texts_put(texts, string) + 1 : 0;
+	if (texts->count == known)
+		return NULL;
+	struct row_writer row = row_begin(store, which);
+	row_put_number(&row, *id);
+	row_put_text(&row, string);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_frame(struct store *store, uint32_t id, uint32_t module, uint64_t vaddr,
+				  const struct store_frame_line *lines, size_t line_count)
+{
+	struct row_writer row = row_begin(store, STATEMENT_FRAME);
+
+	row_put_number(&row, id);
+	row_put_number(&row, module);
+	row_put_number(&row, vaddr);
+	SHINY_TRY(row_end(&row));
+	row = row_begin(store, STATEMENT_FRAME_LINES_GONE);
+	row_put_number(&row, id);
+	SHINY_TRY(row_end(&row));
+	for (size_t i = 0; i < line_count; i++) {
+		uint32_t function, source;
+
+		SHINY_TRY(text_row(store, &store->writer->functions, STATEMENT_FUNCTION,
+				   lines[i].function, &function));
+		SHINY_TRY(text_row(store, &store->writer->sources, STATEMENT_SOURCE, lines[i].file,
+				   &source));
+		row = row_begin(store, STATEMENT_FRAME_LINE);
+		row_put_number(&row, id);
+		row_put_number(&row, i);
+		row_put_number_or_null(&row, function);
+		row_put_number_or_null(&row, source);
+		row_put_number(&row, lines[i].line);
+		row_put_number(&row, lines[i].inlined);
+		SHINY_TRY(row_end(&row));
+	}
+	return NULL;
+}
+
+static void row_part(struct row_writer *row, const struct stack_part *part)
+{
+	for (int i = 0; i < STACK_PART; i++)
+		row_put_number_or_null(row, part->frames[i]);
+	row_put_number_or_null(row, part->tail);
+}
+
+struct shiny_err *store_put_boring(struct store *store, const char *pattern)
+{
+	return schema_put_boring(store, "function", pattern);
+}
+
+struct shiny_err *store_put_wrapper(struct store *store, uint32_t frame)
+{
+	struct row_writer row = row_begin(store, STATEMENT_WRAPPER);
+
+	row_put_number(&row, frame);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_stack(struct store *store, uint32_t id, const uint32_t *frames,
+				  size_t count)
+{
+	struct store_writer *w = store->writer;
+	struct stack_part head;
+	struct row_writer row;
+
+	head = stack_tails_split(&w->tails, frames, count);
+	for (; w->tails_written < w->tails.count; w->tails_written++) {
+		row = row_begin(store, STATEMENT_STACK_TAIL);
+		row_put_number(&row, w->tails_written + 1);
+		row_part(&row, &w->tails.at[w->tails_written]);
+		SHINY_TRY(row_end(&row));
+	}
+	row = row_begin(store, STATEMENT_STACK);
+	row_put_number(&row, id);
+	row_part(&row, &head);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_tag(struct store *store, uint32_t id, const char *name)
+{
+	struct row_writer row = row_begin(store, STATEMENT_TAG);
+
+	row_put_number(&row, id);
+	row_put_text(&row, name);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_stat(struct store *store, const struct store_stat *row)
+{
+	SHINY_TRY(by_site_stat(&store->writer->by_site, row));
+	return row_put(store, STORE_ROW_STAT, row);
+}
+
+struct shiny_err *store_put_lifetime(struct store *store, const struct store_lifetime *row)
+{
+	return by_site_lifetime(&store->writer->by_site, row);
+}
+
+struct shiny_err *store_put_peak(struct store *store, const struct store_peak *row)
+{
+	return by_site_peak(&store->writer->by_site, row);
+}
+
+/* What waited for the sites. */
+struct shiny_err *store_put_session_peak(struct store *store, uint64_t blocks, uint64_t bytes,
+					 uint64_t time)
+{
+	struct row_writer row = row_begin(store, STATEMENT_SESSION_PEAK);
+
+	row_put_number(&row, blocks);
+	row_put_number(&row, bytes);
+	row_put_number(&row, time);
+	return row_end(&row);
+}
+
+struct shiny_err *store_drop_pages(struct store *store, uint32_t process)
+{
+	struct row_writer row = row_begin(store, STATEMENT_PAGES_GONE);
+
+	row_put_number(&row, process);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_counter(struct store *store, uint32_t process, const char *name,
+				    const char *weight, uint64_t count, const char *explanation)
+{
+	struct row_writer row = row_begin(store, STATEMENT_COUNTER);
+
+	row_put_number(&row, process);
+	row_put_text(&row, name);
+	row_put_text(&row, weight);
+	row_put_number(&row, count);
+	row_put_text(&row, explanation);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_note(struct store *store, uint32_t process, const char *words)
+{
+	struct row_writer row = row_begin(store, STATEMENT_NOTE);
+
+	row_put_number(&row, process);
+	row_put_text(&row, words);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_snapshot_part(struct store *store, uint32_t snapshot, uint32_t part,
+					  uint32_t kind, uint32_t rows, const void *data,
+					  size_t bytes)
+{
+	struct row_writer row = row_begin(store, STATEMENT_SNAPSHOT_PART);
+
+	row_put_number(&row, snapshot);
+	row_put_number(&row, part);
+	row_put_number(&row, kind);
+	row_put_number(&row, rows);
+	row_put_blob(&row, data, bytes);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_browser_name(struct store *store, uint32_t id, const char *name)
+{
+	struct row_writer row = row_begin(store, STATEMENT_BROWSER_NAME);
+
+	row_put_number(&row, id);
+	row_put_text(&row, name);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_browser_sample(struct store *store, uint32_t id, bool snapshot,
+					   uint32_t pid, uint64_t boottime, const char *title)
+{
+	struct row_writer row = row_begin(store, STATEMENT_BROWSER_SAMPLE);
+
+	row_put_number(&row, id);
+	row_put_number(&row, snapshot);
+	row_put_number(&row, pid);
+	row_put_number(&row, boottime);
+	row_put_text(&row, title);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_browser_allocator(struct store *store, uint32_t sample, uint32_t name,
+					      uint64_t bytes, uint64_t effective, uint64_t objects)
+{
+	struct row_writer row = row_begin(store, STATEMENT_BROWSER_ALLOCATOR);
+
+	row_put_number(&row, sample);
+	row_put_number(&row, name);
+	row_put_number(&row, bytes);
+	row_put_number(&row, effective);
+	row_put_number(&row, objects);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_browser_objects(struct store *store, uint32_t sample, uint32_t kind,
+					    uint32_t name, uint64_t objects, uint64_t bytes)
+{
+	struct row_writer row = row_begin(store, STATEMENT_BROWSER_OBJECT);
+
+	row_put_number(&row, sample);
+	row_put_number(&row, kind);
+	row_put_number(&row, name);
+	row_put_number(&row, objects);
+	row_put_number(&row, bytes);
+	return row_end(&row);
+}

@@ -6,6 +6,7 @@
 #include "process/ending.h"
 #include "process/lifecycle.h"
 #include "process/notices.h"
+#include "ring/spill.h"
 
 static uint64_t events_of(const struct session *session, const struct ring_file *ring)
 {
@@ -22,7 +23,7 @@ static bool is_empty(const struct session *session, const struct ring_file *ring
 	for (size_t i = 0; i < session->streams.count; i++)
 		if (session->streams.at[i]->ring == ring)
 			return false;
-	return !ring->busy[0] && !ring->busy[1];
+	return !ring->busy[0] && !ring->busy[1] && !spill_left(session->spill, ring);
 }
 
 /*
@@ -53,6 +54,7 @@ static void close_ring(struct session *session, struct ring_file *ring)
 	for (size_t i = session->running.count; i-- > 0;)
 		if (session->running.at[i]->ring == ring)
 			process_close(session, session->running.at[i]);
+	ring->bad_chunks += spill_left(session->spill, ring);
 	if (ring->busy[0] + ring->busy[1])
 		for (uint32_t i = 0; i < ring->chunks.count; i++) {
 			unsigned phase = SHINY_CHUNK_PHASE(

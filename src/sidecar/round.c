@@ -26,6 +26,7 @@ uint64_t round_run(struct session *session)
 			continue;
 		process_scan(session, session->present.at[i]);
 		drain_scan(session, session->present.at[i]);
+		drain_relieve(session, session->present.at[i]);
 		/* [ctl] */
 		if (!__atomic_load_n(&session->present.at[i]->header->recording, __ATOMIC_RELAXED))
 			session->paused = true;

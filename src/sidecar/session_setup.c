@@ -10,6 +10,7 @@
 #include "process/lifecycle.h"
 #include "process/starts.h"
 #include "ring/guests.h"
+#include "ring/spill.h"
 #include "vm/mappings_state.h"
 
 struct session *session_create(const struct sidecar_options *options, uint64_t memory_period)
@@ -34,6 +35,7 @@ void session_destroy(struct session *session)
 	answers_stop(session->answers);
 	if (!errands_stop(session->errands))
 		session->memory = NULL; /* a look of it is under way, for ever */
+	spill_close(session->spill, false);
 	sym_destroy(warm_take(session->warm, NULL, 0, false));
 	for (size_t i = 0; i < session->streams.count; i++)
 		stream_destroy(session->streams.at[i]);

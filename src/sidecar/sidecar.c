@@ -28,6 +28,7 @@
 #include "process/notices.h"
 #include "process/unrecorded.h"
 #include "ring/guests.h"
+#include "ring/spill.h"
 #include "ring/torn.h"
 #include "ring_end.h"
 #include "round.h"
@@ -127,8 +128,10 @@ static struct shiny_err *run(struct session *session, struct directory *dir,
 {
 	struct sidecar_summary summary = { 0 };
 	struct store_totals totals;
-	struct shiny_err *err = loop_serve(session, dir);
+	struct shiny_err *err;
 
+	session->spill = spill_open(dir->path, session->options->spill);
+	err = loop_serve(session, dir);
 	snapshots_end(session, dir);
 	directory_say_finishing(session, dir, true);
 	pace_end(session);
@@ -144,6 +147,7 @@ static struct shiny_err *run(struct session *session, struct directory *dir,
 		return nothing_recorded(dir->path);
 	if (stop_asked())
 		end_early(session, dir);
+	session->noticed.lost_chunks += spill_left(session->spill, NULL); /* rings that are gone */
 	errands_take_last(session->errands, session);
 	notices_settle(session, 0, true);
 	commit_session(session);
@@ -158,6 +162,8 @@ static struct shiny_err *run(struct session *session, struct directory *dir,
 		return err;
 	summary.sites = totals.sites;
 	summary.types = totals.types;
+	spill_close(session->spill, true);
+	session->spill = NULL;
 	if (!session->options->keep_rings)
 		summary.late = directory_remove(session, dir) && !stop_asked();
 	snprintf(summary.path, sizeof(summary.path), "%s", session->path);

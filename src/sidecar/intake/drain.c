@@ -2,9 +2,10 @@
 /*
  * drain.c: see drain.h.
  *
- * Nothing is copied out of the ring: a stream is a cursor into the chunk that it reads, and the
- * record at its head waits there until its time has come. A scan looks at one word a chunk and
- * attaches the new ones to their streams, sorted by sequence number.
+ * Records are read where they are: a stream is a cursor into the chunk that it reads, and the
+ * record at its head waits there until its time has come. Only a ring that fills up has its sealed
+ * chunks copied (ring/spill.h); a stream's list of chunks says where each one is. A scan looks at
+ * one word a chunk and attaches the new ones to their streams, sorted by sequence number.
  *
  * A scan is not one moment: while it runs, chunk 3 can be claimed behind its back as #5, sealed,
  * and chunk 9 claimed as #6 before it gets there. So a gap in the numbers is believed only when a
@@ -14,10 +15,12 @@
 #define _GNU_SOURCE
 #include "drain.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "../process/lifecycle.h"
 #include "../ring/ring_chunks.h"
+#include "../ring/spill.h"
 #include "apply_block.h"
 
 static struct stream *stream_create(struct session *session, struct ring_file *ring, uint32_t slot,
@@ -50,73 +53,129 @@ static struct stream *stream_create(struct session *session, struct ring_file *r
 	return s;
 }
 
-static void wait_in_line(struct stream *stream, uint32_t sequence, uint32_t chunk)
+static void wait_in_line(struct stream *stream, struct waiting next)
 {
 	size_t i = stream->waiting.count;
 
 	(void)vec_push(&stream->waiting);
-	for (; i && stream->waiting.at[i - 1].sequence > sequence; i--)
+	for (; i && stream->waiting.at[i - 1].sequence > next.sequence; i--)
 		stream->waiting.at[i] = stream->waiting.at[i - 1];
-	stream->waiting.at[i] = (struct waiting){ sequence, chunk };
+	stream->waiting.at[i] = next;
+}
+
+enum owner { OWNER_FOUND, OWNER_LATER, OWNER_NONE };
+
+/* The stream that a chunk with a first record belongs to; it is made where there is none. */
+static enum owner find_owner(struct session *session, struct ring_file *ring,
+			     const struct shiny_chunk *c, uint64_t word, struct stream **out)
+{
+	uint32_t slot = SHINY_CHUNK_THREAD(word), sequence = SHINY_CHUNK_SEQUENCE(word);
+	uint32_t generation = __atomic_load_n(&c->thread_generation, __ATOMIC_RELAXED);
+	uint32_t process_slot = __atomic_load_n(&c->process_slot, __ATOMIC_RELAXED);
+	uint32_t process_generation = __atomic_load_n(&c->process_generation, __ATOMIC_RELAXED);
+	struct stream *stream = ring->streams[slot];
+	struct process *process;
+
+	if (__atomic_load_n(&c->thread_slot, __ATOMIC_RELAXED) != slot ||
+	    process_slot >= ring->processes_ready)
+		return OWNER_NONE;
+	if (stream && stream->generation != generation) {
+		/* its slot has a new owner: what is left of it is read first */
+		stream_finish(stream, ring->scans + 1);
+		return OWNER_LATER;
+	}
+	if (!stream) {
+		process = process_of(session, ring, process_slot, process_generation);
+		if (!process)
+			return OWNER_LATER; /* its slot still has the name of one before it */
+		stream = stream_create(session, ring, slot, generation, process);
+		if (process->gone) /* drain_reap came before there was a stream to end */
+			stream_finish(stream, ring->scans + 1);
+	}
+	if (sequence < stream->expected || (stream->chunk >= 0 && sequence == stream->expected))
+		return OWNER_NONE;
+	*out = stream;
+	return OWNER_FOUND;
+}
+
+/* A sidecar was killed after it had copied this chunk, and before it had given it back. */
+static bool is_spilled(const struct stream *stream, const struct shiny_chunk *c, uint32_t sequence)
+{
+	uint32_t generation = __atomic_load_n(&c->thread_generation, __ATOMIC_RELAXED);
+	size_t i;
+
+	if (!stream || (generation && generation != stream->generation))
+		return false;
+	if (stream->spilled && stream->expected == sequence)
+		return true;
+	for (i = stream->waiting.count; i && stream->waiting.at[i - 1].sequence > sequence; i--)
+		;
+	return i && stream->waiting.at[i - 1].sequence == sequence &&
+	       stream->waiting.at[i - 1].spilled;
+}
+
+static void give_whole(struct ring_file *ring, uint32_t chunk)
+{
+	ring->whole[chunk] = 1;
+	ring_give_chunk(ring, chunk, 0);
 }
 
 /* A chunk that nobody reads yet. */
 static void attach(struct session *session, struct ring_file *ring, uint32_t chunk, uint64_t word)
 {
 	const struct shiny_chunk *c = shiny_chunk_at(&ring->chunks, chunk);
-	uint32_t slot = SHINY_CHUNK_THREAD(word), sequence = SHINY_CHUNK_SEQUENCE(word), generation,
-		 process_slot, process_generation;
+	uint32_t slot = SHINY_CHUNK_THREAD(word), sequence = SHINY_CHUNK_SEQUENCE(word);
 	bool full = SHINY_CHUNK_PHASE(word) == SHINY_CHUNK_FULL;
+	enum owner owner = OWNER_NONE;
 	struct shiny_record first;
-	struct stream *stream;
-	struct process *process;
+	struct stream *stream = NULL;
 
-	if (slot >= ring->threads_ready || SHINY_CHUNK_PHASE(word) > SHINY_CHUNK_FULL)
-		goto bad;
-	stream = ring->streams[slot];
-	if (!shiny_poll(&c->records[0], &first)) {
-		if (!full)
-			return; /* just claimed: its header may not be there yet */
-		if (stream && sequence >= stream->expected && !stream->done) {
-			wait_in_line(stream, sequence, chunk); /* empty, but its number counts */
-			ring->owners[chunk] = stream;
-		} else {
-			ring->whole[chunk] = 1;
-			ring_give_chunk(ring, chunk, 0);
+	if (slot < ring->threads_ready && SHINY_CHUNK_PHASE(word) <= SHINY_CHUNK_FULL) {
+		stream = ring->streams[slot];
+		if (full && is_spilled(stream, c, sequence)) {
+			give_whole(ring, chunk);
+			return;
 		}
-		return;
+		if (shiny_poll(&c->records[0], &first)) {
+			owner = find_owner(session, ring, c, word, &stream);
+		} else if (!full) {
+			return; /* just claimed: its header may not be there yet */
+		} else if (stream && sequence >= stream->expected && !stream->done) {
+			owner = OWNER_FOUND; /* empty, but its number counts */
+		} else {
+			give_whole(ring, chunk);
+			return;
+		}
 	}
-	generation = __atomic_load_n(&c->thread_generation, __ATOMIC_RELAXED);
-	process_slot = __atomic_load_n(&c->process_slot, __ATOMIC_RELAXED);
-	process_generation = __atomic_load_n(&c->process_generation, __ATOMIC_RELAXED);
-	if (__atomic_load_n(&c->thread_slot, __ATOMIC_RELAXED) != slot ||
-	    process_slot >= ring->processes_ready)
-		goto bad;
-	if (stream && stream->generation != generation) {
-		/* its slot has a new owner: what is left of it is read first */
-		stream_finish(stream, ring->scans + 1);
-		return;
-	}
-	if (!stream) {
-		process = process_of(session, ring, process_slot, process_generation);
-		if (!process)
-			return; /* its slot still has the name of one before it */
-		stream = stream_create(session, ring, slot, generation, process);
-		if (process->gone) /* drain_reap came before there was a stream to end */
-			stream_finish(stream, ring->scans + 1);
-	}
-	if (sequence < stream->expected || (stream->chunk >= 0 && sequence == stream->expected))
-		goto bad;
-	wait_in_line(stream, sequence, chunk);
-	ring->owners[chunk] = stream;
-	return;
-bad:
-	/* Nobody to blame it on. Only a chunk whose writer is through with it may be taken away. */
-	if (full) {
+	if (owner == OWNER_FOUND) {
+		wait_in_line(stream, (struct waiting){ sequence, chunk, 0 });
+		ring->owners[chunk] = stream;
+	} else if (owner == OWNER_NONE && full) {
+		/* Nobody to blame it on. Only a chunk whose writer is through with it may be taken
+		 * away. */
 		ring->bad_chunks++;
-		ring->whole[chunk] = 1;
-		ring_give_chunk(ring, chunk, 0);
+		give_whole(ring, chunk);
 	}
+}
+
+/* The same of a chunk that an earlier sidecar has put into the spill. */
+static bool attach_left(void *context, struct ring_file *ring, uint64_t place, uint64_t word)
+{
+	struct session *session = context;
+	struct shiny_chunk *c = mem_alloc(SHINY_CHUNK_BYTES);
+	enum owner owner = OWNER_NONE;
+	struct stream *stream;
+
+	if (SHINY_CHUNK_THREAD(word) < ring->threads_ready && spill_get(session->spill, place, c))
+		owner = find_owner(session, ring, c, word, &stream);
+	free(c);
+	if (owner == OWNER_FOUND) {
+		wait_in_line(stream, (struct waiting){ SHINY_CHUNK_SEQUENCE(word), 0, place });
+	} else if (owner == OWNER_NONE) {
+		ring->bad_chunks++;
+		spill_drop(session->spill, place);
+	}
+	return owner != OWNER_LATER;
 }
 
 static void attach_new(void *session, struct ring_file *ring, uint32_t chunk,
@@ -144,6 +203,9 @@ void drain_scan(struct session *session, struct ring_file *ring)
 			stream_finish(s, ring->scans);
 	}
 	ring->turnover = 0;
+	/* they are older than what is in the ring */
+	if (session->spill)
+		spill_each_left(session->spill, ring, attach_left, session);
 	ring_each_chunk(ring, attach_new, session);
 	ring->scans++;
 	ring_grow(ring);
@@ -159,8 +221,85 @@ void drain_scan(struct session *session, struct ring_file *ring)
 	}
 }
 
+void drain_spill(struct session *session, struct ring_file *ring)
+{
+	for (size_t i = 0; i < session->streams.count; i++) {
+		struct stream *s = session->streams.at[i];
+
+		for (size_t n = 0; s->ring == ring && n < s->waiting.count; n++) {
+			struct waiting *next = &s->waiting.at[n];
+			uint64_t word;
+
+			if (next->spilled)
+				continue;
+			/* [seal] */
+			word = __atomic_load_n(&ring->chunks.states[next->chunk], __ATOMIC_ACQUIRE);
+			if (SHINY_CHUNK_PHASE(word) != SHINY_CHUNK_FULL)
+				continue;
+			next->spilled = spill_put(session->spill, ring, next->chunk, word);
+			if (!next->spilled)
+				return;
+			give_whole(ring, next->chunk);
+		}
+	}
+}
+
+bool drain_relieve(struct session *session, struct ring_file *ring)
+{
+	if (!session->spill || !ring_fills_up(ring))
+		return false;
+	drain_spill(session, ring);
+	return true;
+}
+
+/* The chunk that is read from here on. Where it was spilled, a copy of it; false: it cannot be
+ * read. */
+static bool open_chunk(struct session *session, struct stream *s, struct waiting next)
+{
+	s->chunk = next.chunk;
+	s->spilled = next.spilled;
+	s->cursor.position = 0;
+	s->cursor.base = 0;
+	s->defined_count = 0;
+	s->tag = 0;
+	if (next.spilled) {
+		if (!s->copy)
+			s->copy = mem_alloc(SHINY_CHUNK_BYTES);
+		s->cursor.chunk = s->copy;
+		s->cursor.room = spill_get(session->spill, next.spilled, s->copy);
+	} else {
+		s->cursor.chunk = shiny_chunk_at(&s->ring->chunks, next.chunk);
+		s->cursor.room = shiny_chunk_room(&s->ring->chunks, next.chunk);
+	}
+	if (s->cursor.room)
+		s->cursor.base = __atomic_load_n(&s->cursor.chunk->base, __ATOMIC_RELAXED);
+	return s->cursor.room;
+}
+
+/* Its records are all read. */
+static void leave_chunk(struct session *session, struct stream *s)
+{
+	if (s->spilled)
+		spill_drop(session->spill, s->spilled);
+	else
+		ring_give_chunk(s->ring, (uint32_t)s->chunk, s->cursor.position);
+	s->chunk = -1;
+	s->spilled = 0;
+	s->expected++;
+}
+
+/* Its writer is through with it. */
+static bool is_sealed(const struct stream *s)
+{
+	if (s->spilled)
+		return true;
+	return SHINY_CHUNK_PHASE(__atomic_load_n(&s->ring->chunks.states[s->chunk],
+						 __ATOMIC_ACQUIRE)) ==
+	       SHINY_CHUNK_FULL; /* [seal] */
+}
+
 /* Goes on to the stream's next chunk, if it is there. */
-static bool next_chunk(struct stream *s)
+static bool next_chunk(struct session *session, struct stream *s)
 {
 	struct waiting next;
 
@@ -181,13 +320,8 @@ static bool next_chunk(struct stream *s)
 	}
 	s->expected = next.sequence;
 	memmove(&s->waiting.at[0], &s->waiting.at[1], --s->waiting.count * sizeof(*s->waiting.at));
-	s->chunk = next.chunk;
-	s->cursor.chunk = shiny_chunk_at(&s->ring->chunks, next.chunk);
-	s->cursor.room = shiny_chunk_room(&s->ring->chunks, next.chunk);
-	s->cursor.position = 0;
-	s->defined_count = 0;
-	s->tag = 0;
-	s->cursor.base = __atomic_load_n(&s->cursor.chunk->base, __ATOMIC_RELAXED);
+	if (!open_chunk(session, s, next))
+		s->process->noticed.lost_chunks++;
 	return true;
 }
 
@@ -202,9 +336,7 @@ static uint64_t latest_now(const struct session *session)
 
 bool drain_pull(struct session *session, struct stream *s)
 {
-	struct ring_file *ring = s->ring;
-
-	while (s->chunk >= 0 || next_chunk(s)) {
+	while (s->chunk >= 0 || next_chunk(session, s)) {
 		enum decode_result result = decode_next(&s->cursor, session->latest, &s->head);
 		bool full = false;
 
@@ -215,9 +347,7 @@ bool drain_pull(struct session *session, struct stream *s)
 			result = decode_next(&s->cursor, session->latest, &s->head);
 		}
 		if (result == DECODE_NONE) {
-			full = SHINY_CHUNK_PHASE(__atomic_load_n(&ring->chunks.states[s->chunk],
-								 __ATOMIC_ACQUIRE)) ==
-			       SHINY_CHUNK_FULL; /* [seal] */
+			full = is_sealed(s);
 			if (full) /* what was published between the two looks */
 				result = decode_next(&s->cursor,
 						     session->latest = latest_now(session),
@@ -228,14 +358,13 @@ bool drain_pull(struct session *session, struct stream *s)
 		if (result == DECODE_BAD) {
 			s->process->noticed.bad_records++;
 			s->cursor.position = s->cursor.room;
-			ring->whole[s->chunk] = 1;
+			if (!s->spilled)
+				s->ring->whole[s->chunk] = 1;
 			continue;
 		}
 		if (!full)
 			return false;
-		ring_give_chunk(ring, (uint32_t)s->chunk, s->cursor.position);
-		s->chunk = -1;
-		s->expected++;
+		leave_chunk(session, s);
 	}
 	return false;
 }

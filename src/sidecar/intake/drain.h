@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * drain.h: chunk states → streams → one raw record at a time; chunks that were read go back at
- * once.
+ * once, and where a ring fills up, sealed ones before that.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  */
@@ -12,6 +12,11 @@
 
 /* Attaches new chunks to their streams, and grows the ring where it needs it. */
 void drain_scan(struct session *session, struct ring_file *ring);
+/* Copies the sealed chunks that wait to be read into the spill, as far as it has room, and gives
+ * them back. */
+void drain_spill(struct session *session, struct ring_file *ring);
+/* After a scan: the same if the ring fills up; true: it does. */
+bool drain_relieve(struct session *session, struct ring_file *ring);
 bool drain_pull(struct session *session, struct stream *stream); /* fills stream->head */
 /* Streams whose threads have ended without a word are done. */
 void drain_reap_threads(struct session *session, struct ring_file *ring);

@@ -33,6 +33,11 @@ static uint64_t look_for_room(struct session *session)
 
 			ring_each_chunk(ring, NULL, NULL);
 			ring_grow(ring);
+			if (session->spill && ring_fills_up(ring)) {
+				drain_scan(session, ring);
+				drain_relieve(session, ring);
+				ring_each_chunk(ring, NULL, NULL);
+			}
 			chunks += ring->present[0] + ring->present[1];
 		}
 	pace_follow(session);

@@ -21,6 +21,7 @@
 #include "../../base/progress.h"
 #include "../../base/text.h"
 #include "../process/settle.h"
+#include "../ring/spill.h"
 #include "../vm/mappings.h"
 #include "block_types.h"
 #include "resolve_ahead.h"
@@ -415,6 +416,8 @@ static void put_session(struct session *session, struct sidecar_summary *out)
 					       ticks_per_second(&session->ticks)));
 	session_fail(session,
 		     store_put_number(session->store, "leftover", session->options->leftover));
+	session_fail(session, store_put_number(session->store, "spilled_bytes",
+					       spill_bytes(session->spill)));
 	session_fail(session, store_put_number(session->store, "paused", session->paused));
 	session_fail(session, store_put_number(session->store, "rebooted", session->ticks.foreign));
 	session_fail(session, store_put_number(session->store, "records", session->total_events));

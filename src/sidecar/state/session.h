@@ -35,6 +35,7 @@ struct guests;
 struct memory_watch;
 struct snapshot_queue;
 struct snapshot_taker;
+struct spill;
 struct start;
 struct warm;
 
@@ -52,6 +53,7 @@ struct session {
 	struct snapshot_queue *asked;     /* NULL: nobody has asked for a heap snapshot */
 	struct snapshot_taker *snapshots; /* likewise */
 	VEC(struct store_root) variables; /* roots of snapshots, which have no names yet */
+	struct spill *spill;     /* NULL: chunks are read in their rings only */
 	char *path;
 	struct ticks ticks;
 	bool ticks_known;

@@ -59,5 +59,6 @@ void stream_destroy(struct stream *stream)
 	stream_forget_stacks(stream);
 	free(stream->stacks);
 	free(stream->waiting.at);
+	free(stream->copy);
 	free(stream);
 }

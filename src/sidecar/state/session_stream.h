@@ -24,6 +24,7 @@ enum { STACK_PAGE = 1024, STACK_PAGES = SHINY_STACK_LIMIT / STACK_PAGE };
 /* A chunk that was found and is not read yet. */
 struct waiting {
 	uint32_t sequence, chunk;
+	uint64_t spilled; /* its place in the spill; 0: it is in the ring */
 };
 
 struct stream {
@@ -38,6 +39,8 @@ struct stream {
 	unsigned name_looks;
 	uint64_t start;
 	int64_t chunk;      /* index of the one being read, -1 none */
+	uint64_t spilled;   /* its place, where it comes from the spill and not from the ring */
+	struct shiny_chunk *copy; /* of such a one; NULL: there was none yet */
 	uint32_t expected;  /* the sequence number of the next chunk */
 	uint64_t done_scan; /* where done: the last scan that may have missed a chunk of it */
 	unsigned gap_scans; /* scans in a row that found a later chunk but not the expected one */

@@ -23,10 +23,32 @@
 #define HINT_SHORT_LIVED 0.05	   /* of all blocks, from one site */
 #define HINT_RETAINED	 0.05	   /* of the live bytes */
 #define HINT_PAGES	 0.50	   /* of the pages' bytes are live: below it */
+#define HINT_FEW	 64	   /* pages: of fewer there is nothing to say */
 #define HINT_PEAK	 1.5	   /* peak over what is live at the end */
 #define HINT_TIDY	 10	   /* the same: above it the program has freed what it had */
 #define HINT_REUSE_NS	 (1 << 20) /* blocks that live no longer might be reused */
 #define HINT_TYPED	 0.80	   /* of the allocations have a type: below it */
+
+/* A program that has freed all but a buffer or a table: less than this, and than this share of its
+ * peak. */
+#define CLEAN_BYTES (64 << 10)
+#define CLEAN_SHARE 0.01
+
+bool report_page_clean(const struct report_page *page)
+{
+	const struct totals *s = &page->totals;
+
+	return !page->partial && s->sums.live_bytes < CLEAN_BYTES &&
+	       (double)s->sums.live_bytes < CLEAN_SHARE * (double)s->peak_bytes;
+}
+
+bool report_page_short_lived(const struct report_page *page)
+{
+	const struct hotspots *o = &page->hotspots;
+
+	return o->short_lived.count &&
+	       (double)o->short_lived_blocks >= HINT_SHORT_LIVED * (double)o->blocks;
+}
 
 void report_page_deinit(struct report_page *page)
 {
@@ -149,7 +171,7 @@ static void find_hints(struct report_page *page)
 		hint(page, "peak",
 		     mem_format("the peak was %.1f times what is live at the end: what made it up?",
 				(double)s->peak_bytes / (double)live));
-	if (o->pages && (double)o->pages_bytes < HINT_PAGES * (double)o->pages * 4096)
+	if (o->pages >= HINT_FEW && (double)o->pages_bytes < HINT_PAGES * (double)o->pages * 4096)
 		hint(page, "pages",
 		     mem_format("live blocks fill %s of the bytes of the pages they lie on: what "
 				"keeps the rest?",

@@ -50,6 +50,10 @@ SHINY_MUST_CHECK struct shiny_err *report_page_load(struct ctl *ctl, struct stor
 						    const struct filter *filter,
 						    struct report_page *page);
 void report_page_deinit(struct report_page *page);
+
+/* What is normal gets no section: nearly all was freed; few blocks died young. */
+bool report_page_clean(const struct report_page *page);
+bool report_page_short_lived(const struct report_page *page);
 /* Allocations a second. */
 double report_rate(const struct report_page *page);
 /* The names of a row; `full`: not shortened. The caller frees them. */

@@ -496,7 +496,12 @@ static struct shiny_err *attribute(struct attribution *a)
 	if (!err)
 		err = each(a, "SELECT id, path FROM source", take_source);
 	if (!err)
-		err = each(a, "SELECT id, path FROM module", take_module);
+		/* a program is called as it was started, if it always was under one name */
+		err = each(a,
+			   "SELECT m.id, COALESCE((SELECT MIN(p.name) FROM process p WHERE "
+			   "p.executable = m.path HAVING COUNT(DISTINCT p.name) = 1), m.path) "
+			   "FROM module m",
+			   take_module);
 	if (!err)
 		err = each(a, "SELECT id, name FROM type WHERE confidence <> 'label'", take_type);
 	if (!err)

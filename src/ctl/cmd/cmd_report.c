@@ -300,23 +300,42 @@ static void print_not_seen(struct ctl *ctl, const struct coverage *coverage)
 			ctl->options.operands[0]);
 }
 
+static void print_live(struct ctl *ctl, const struct report_page *page)
+{
+	const struct hotspots *o = &page->hotspots;
+	const struct totals *s = &page->totals;
+	uint64_t live = s->sums.live_bytes;
+	const struct section lives = { live, s->sums.live, live, .whole = true };
+	char *text;
+
+	if (!o->live.count)
+		return;
+	if (report_page_clean(page)) {
+		text = mem_format(" %s in %s, %s of the peak: a clean exit",
+				  units_bytes(UNITS_BUF, live),
+				  units_noun(UNITS_NOUN_BUF, s->sums.live, "block"),
+				  units_share(UNITS_BUF, (double)live, (double)s->peak_bytes));
+		ctl_heading(ctl, "Live at the end:", text);
+		free(text);
+		return;
+	}
+	ctl_heading(ctl, "Live at the end", "");
+	print_whose(&ctl->style, page);
+	print_rows(ctl, &o->live, ctl_limit(ctl, o->live.count, LIVE_ROWS), &lives);
+}
+
 static void print_page(struct ctl *ctl, const struct report_page *page)
 {
 	const struct hotspots *o = &page->hotspots;
 	uint64_t live = page->totals.sums.live_bytes;
-	const struct section lives = { live, page->totals.sums.live, live, .whole = true },
-			     short_lived = { o->short_lived_bytes, o->short_lived_blocks, o->blocks,
-					     true, true },
+	const struct section short_lived = { o->short_lived_bytes, o->short_lived_blocks,
+					     o->blocks, true, true },
 			     retained = { .total = live };
 	char *text;
 
 	print_head(ctl, page);
-	if (o->live.count) {
-		ctl_heading(ctl, "Live at the end", "");
-		print_whose(&ctl->style, page);
-		print_rows(ctl, &o->live, ctl_limit(ctl, o->live.count, LIVE_ROWS), &lives);
-	}
-	if (o->short_lived.count) {
+	print_live(ctl, page);
+	if (report_page_short_lived(page)) {
 		text = mem_format(" %s of %s died within %s",
 				  units_share(UNITS_BUF, (double)o->short_lived_blocks,
 					      (double)o->blocks),

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../base/text.h"
 #include "../vm/mappings_state.h"
 #include "ending.h"
 #include "inquiry.h"
+#include "started_name.h"
 
 #define MS UINT64_C(1000000)
 
@@ -50,11 +50,11 @@ static struct process *process_create(struct session *session, struct ring_file 
 	p->namespace_pid = __atomic_load_n(&from->pid, __ATOMIC_RELAXED);
 	p->start = __atomic_load_n(&from->start, __ATOMIC_RELAXED);
 	p->pidfd = p->status = p->said = p->told = -1;
-	p->name = mem_text(text_base(ring->executable));
 	p->role = mem_text("");
 	p->purpose = mem_text("");
 	p->executable = mem_text(ring->executable);
 	p->command = command_text(ring->command);
+	p->name = started_name(p->executable, p->command);
 	registry_init(&p->registry);
 	stats_init(&p->stats, &session->total);
 	total_begins(&session->total, p->start);

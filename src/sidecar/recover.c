@@ -228,6 +228,20 @@ static void take_process(struct recovery *recovery, const struct query *row)
 	process_enlist(session, p);
 }
 
+/* Its memory was sampled then: it ran, whether or not it allocated. */
+static void take_sample(struct recovery *recovery, const struct query *row)
+{
+	struct session *session = recovery->session;
+	uint32_t id = query_id(row, 0, session->processes.count + 1);
+	struct process *p = id ? session->processes.at[id - 1] : NULL;
+	uint64_t time = (uint64_t)query_number(row, 1);
+
+	if (p && !p->end && time > p->last)
+		p->last = time;
+	if (p && time > recovery->until)
+		recovery->until = time;
+}
+
 static struct shiny_err *take_tables(struct recovery *recovery)
 {
 	struct shiny_err *err =
@@ -258,6 +272,9 @@ static struct shiny_err *take_tables(struct recovery *recovery)
 			     "SELECT id, process, tid, creator, name, start_ns, end_ns, nested "
 			     "FROM thread ORDER BY id",
 			     take_thread);
+	if (!err)
+		err = each_row(recovery, "SELECT process, MAX(ns) FROM memory GROUP BY process",
+			       take_sample);
 	if (!err)
 		err = each_row(recovery, "SELECT name FROM tag ORDER BY id", take_tag);
 	if (!err)
@@ -428,7 +445,8 @@ struct shiny_err *sidecar_recover(const struct sidecar_options *options, const c
 		err = shiny_err(SHINY_ERR_OTHER,
 				"%s: its recording was finished, nothing is to be recovered", file);
 	if (!err)
-		err = store_create(session->path, options->force, true, &session->store);
+		err = store_create(session->path, options->force, options->with_events,
+				   &session->store);
 	if (!err)
 		err = recover(&recovery, &summary);
 	if (!err)

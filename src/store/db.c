@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "held_files.h"
 
 enum { PATIENCE_STEPS = 1000 };
 static const struct timespec patience_step = { .tv_nsec = 10000000 };
@@ -68,15 +69,20 @@ struct shiny_err *db_exec_patiently(const struct store *store, const char *sql, 
 	return code == SQLITE_OK ? NULL : db_error(store, code, what);
 }
 
+void db_hold(struct store *store, int fd)
+{
+	held_files_enter(fd);
+	store->fd = fd;
+}
+
 void db_close(struct store *store)
 {
 	if (!store)
 		return;
 	sqlite3_close(store->db);
 	guard_end(&store->guard);
-	/* after SQLite: closing any descriptor of a file drops the process's fcntl locks on it */
-	if (store->lock_fd >= 0)
-		close(store->lock_fd);
+	if (store->fd >= 0)
+		held_files_leave(store->fd);
 	free(store->path);
 	free(store);
 }

@@ -22,8 +22,8 @@ struct store_writer; /* row_writer.h */
 struct store {
 	sqlite3 *db;
 	char *path;
-	int lock_fd; /* the writer's: holds an exclusive flock on the file while it is being
-	              * recorded; else -1 */
+	int fd; /* the file beside SQLite's connection, -1 not yet; a writer's holds an exclusive
+		 * flock on it while it is being recorded */
 	bool complete;
 	bool live, log; /* a reader's: somebody writes the file; it has a log */
 	struct guard guard;
@@ -43,6 +43,9 @@ SHINY_MUST_CHECK struct shiny_err *db_exec(const struct store *store, const char
  * called for those. Waits up to 10 s. */
 SHINY_MUST_CHECK struct shiny_err *db_exec_patiently(const struct store *store, const char *sql,
 						     const char *what);
+
+/* `fd`, of the store's file, becomes the store's; before SQLite opens the file (held_files.h). */
+void db_hold(struct store *store, int fd);
 
 void db_close(struct store *store); /* closes, unlocks and frees; accepts NULL */
 

@@ -12,15 +12,21 @@
 #include <unistd.h>
 
 #include "../base/cleanup.h"
+#include "held_files.h"
 #include "store.h"
 
 enum { LOCK_TRIES = 1000, LOCK_PAUSE_NS = 1000000 };
 
 bool store_is_written(const char *path)
 {
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool written;
 
-	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+	if (fd < 0)
+		return false;
+	written = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+	held_files_close(fd);
+	return written;
 }
 
 bool file_lock(int fd)

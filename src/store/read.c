@@ -29,10 +29,10 @@
 
 #include "../base/cleanup.h"
 #include "../base/mem.h"
-#include "../base/mem.h"
 #include "../base/text.h"
 #include "db.h"
 #include "guard.h"
+#include "held_files.h"
 #include "unpack_ahead.h"
 
 enum { HEADER_BYTES = 100 }; /* of an SQLite file: https://www.sqlite.org/fileformat.html section
@@ -203,13 +203,15 @@ static struct shiny_err *open_database(struct store *store, uint64_t bytes)
 	return is_complete(store);
 }
 
-static struct shiny_err *connect_reader(const char *path, bool live, bool log, uint64_t bytes,
-					struct store **out)
+/* `fd`: of the file; the store's from here on. */
+static struct shiny_err *connect_reader(const char *path, int fd, bool live, bool log,
+					uint64_t bytes, struct store **out)
 {
 	struct store *store = mem_zero(1, sizeof(*store));
 	struct shiny_err *err;
 
-	*store = (struct store){ .lock_fd = -1, .path = mem_text(path), .live = live, .log = log };
+	*store = (struct store){ .path = mem_text(path), .live = live, .log = log };
+	db_hold(store, fd);
 	err = open_database(store, bytes);
 	if (err) {
 		store_close(store);
@@ -219,9 +221,15 @@ static struct shiny_err *connect_reader(const char *path, bool live, bool log, u
 	return NULL;
 }
 
+static void cleanup_held(const int *fd)
+{
+	if (*fd >= 0)
+		held_files_close(*fd);
+}
+
 struct shiny_err *store_open(const char *path, struct store **out)
 {
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	SHINY_CLEANUP(cleanup_held) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	AUTO_FREE char *log_path = NULL;
 	struct stat st, log_st;
 	struct shiny_err *err;
@@ -251,13 +259,19 @@ struct shiny_err *store_open(const char *path, struct store **out)
 	log = stat(log_path, &log_st) == 0 && log_st.st_size > 0;
 	SHINY_TRY(judge_header(path, fd, log));
 
-	return connect_reader(path, live, log,
+	int kept = fd;
+	fd = -1;
+	return connect_reader(path, kept, live, log,
 			      (uint64_t)st.st_size + (log ? (uint64_t)log_st.st_size : 0), out);
 }
 
 struct shiny_err *store_open_again(const struct store *store, struct store **out)
 {
-	return connect_reader(store->path, store->live, store->log, store->guard.file, out);
+	int fd = fcntl(store->fd, F_DUPFD_CLOEXEC, 0);
+
+	if (fd < 0)
+		return shiny_err_os(errno, "cannot read the session %s", store->path);
+	return connect_reader(store->path, fd, store->live, store->log, store->guard.file, out);
 }
 
 bool store_complete(const struct store *store)

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "../base/cleanup.h"
+#include "../base/mem.h"
 #include "file.h"
 #include "row_writer.h"
 
@@ -109,26 +110,29 @@ static void writer_free(struct store *store)
 	store->writer = NULL;
 }
 
+static struct store *new_writer(const char *path, int fd)
+{
+	struct store *store = mem_zero(1, sizeof(*store));
+
+	store->path = mem_text(path);
+	store->writer = mem_zero(1, sizeof(*store->writer));
+	db_hold(store, fd);
+	return store;
+}
+
 struct shiny_err *store_create(const char *path, bool force, bool with_events, struct store **out)
 {
-	struct store *store = calloc(1, sizeof(*store));
+	struct store *store;
 	struct shiny_err *err;
+	int fd;
 
-	if (!store)
-		return shiny_err(SHINY_ERR_OTHER, "out of memory");
-	store->lock_fd = -1;
-	store->path = strdup(path);
-	store->writer = calloc(1, sizeof(*store->writer));
-	err = store->path && store->writer ? file_make(path, force, &store->lock_fd)
-					   : shiny_err(SHINY_ERR_OTHER, "out of memory");
-	if (!err) {
-		err = open_for_writing(store, with_events);
-		if (!err)
-			err = store_commit(store);
-		if (err)
-			unlink(path); /* ours, new, and of no use */
-	}
+	SHINY_TRY(file_make(path, force, &fd));
+	store = new_writer(path, fd);
+	err = open_for_writing(store, with_events);
+	if (!err)
+		err = store_commit(store);
 	if (err) {
+		unlink(path); /* ours, new, and of no use */
 		store_abandon(store);
 		return err;
 	}
@@ -155,24 +159,19 @@ struct shiny_err *store_append(const char *path, struct store **out)
 	struct store *store;
 	struct shiny_err *err;
 	bool complete;
+	int fd;
 
 	SHINY_TRY(store_open(path, &store)); /* judges the file */
 	complete = store_complete(store);
 	store_close(store);
 	if (!complete)
 		return shiny_err(SHINY_ERR_OTHER, "the session %s is not finished", path);
-	store = calloc(1, sizeof(*store));
-	if (!store)
-		return shiny_err(SHINY_ERR_OTHER, "out of memory");
-	store->lock_fd = open(path, O_RDWR | O_CLOEXEC);
-	store->path = strdup(path);
-	store->writer = calloc(1, sizeof(*store->writer));
-	if (!store->path || !store->writer)
-		err = shiny_err(SHINY_ERR_OTHER, "out of memory");
-	else if (store->lock_fd < 0 || !file_lock(store->lock_fd))
-		err = shiny_err_os(errno, "cannot write the session %s", path);
-	else
-		err = open_for_more(store);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return shiny_err_os(errno, "cannot write the session %s", path);
+	store = new_writer(path, fd);
+	err = file_lock(fd) ? open_for_more(store)
+			    : shiny_err_os(errno, "cannot write the session %s", path);
 	if (err) {
 		store_abandon(store);
 		return err;

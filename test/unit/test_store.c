@@ -747,6 +747,71 @@ static void test_watched(void)
 	}
 }
 
+/* Whether this process holds an fcntl lock on the file, as the kernel says. */
+static bool we_lock(const char *file)
+{
+	AUTO_FCLOSE FILE *locks = fopen("/proc/locks", "r");
+	char line[256];
+	struct stat st;
+	bool found = false;
+
+	if (!locks || stat(file, &st) != 0)
+		exit(1);
+	while (fgets(line, sizeof(line), locks)) {
+		unsigned long inode;
+		int pid;
+
+		found = found ||
+			(sscanf(line, "%*s POSIX %*s %*s %d %*x:%*x:%lu", &pid, &inode) == 2 &&
+			 pid == getpid() && inode == st.st_ino);
+	}
+	return found;
+}
+
+/* A reader of a live session keeps SQLite's lock on it, whatever else its process opens there. */
+static void test_locks_of_readers(void)
+{
+	struct store *first, *second;
+	int made[2], done[2];
+	pid_t writer;
+	char byte = 0;
+
+	if (pipe(made) != 0 || pipe(done) != 0)
+		exit(1);
+	writer = fork();
+	if (writer == 0) {
+		struct store *store;
+
+		close(done[1]);
+		must(store_create(path, false, false, &store));
+		must(store_put_text(store, "host", "here"));
+		must(store_commit(store));
+		if (write(made[1], &byte, 1) != 1 || read(done[0], &byte, 1) < 0)
+			_exit(1);
+		_exit(0);
+	}
+	close(done[0]);
+	if (writer < 0 || read(made[0], &byte, 1) != 1)
+		exit(1);
+	must(store_open(path, &first));
+	check("a reader's lock", we_lock(path), "it is not there");
+	check("is written", store_is_written(path), "it says no");
+	check("a reader's lock, asked whether it is written", we_lock(path), "it is lost");
+	must(store_open(path, &second));
+	store_close(second);
+	check("a reader's lock, opened twice", we_lock(path), "it is lost");
+	must(store_open_again(first, &second));
+	store_close(first);
+	check("a reader's lock, the other one closed", we_lock(path), "it is lost");
+	store_close(second);
+	close(done[1]);
+	waitpid(writer, NULL, 0);
+	check("no reader", !we_lock(path), "there is a lock");
+	close(made[0]);
+	close(made[1]);
+	unlink(path);
+}
+
 enum { SOMEBODY = 65534, ROUNDS = 20 };
 
 /*
@@ -819,6 +884,7 @@ int main(void)
 	test_killed();
 	test_refusals();
 	test_watched();
+	test_locks_of_readers();
 	test_root_reads();
 	rmdir(directory);
 	return failures != 0;

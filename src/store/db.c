@@ -11,8 +11,8 @@
 
 #include "held_files.h"
 
-enum { PATIENCE_STEPS = 1000 };
-static const struct timespec patience_step = { .tv_nsec = 10000000 };
+enum { PATIENCE_STEP_MS = 10 };
+static const struct timespec patience_step = { .tv_nsec = PATIENCE_STEP_MS * 1000000L };
 
 struct shiny_err *db_error(const struct store *store, int code, const char *what)
 {
@@ -58,11 +58,13 @@ struct shiny_err *db_exec(const struct store *store, const char *sql, const char
 	return code == SQLITE_OK ? NULL : db_error(store, code, what);
 }
 
-struct shiny_err *db_exec_patiently(const struct store *store, const char *sql, const char *what)
+struct shiny_err *db_exec_patiently(const struct store *store, const char *sql, const char *what,
+				    unsigned ms)
 {
 	int code = sqlite3_exec(store->db, sql, NULL, NULL, NULL);
 
-	for (int i = 0; (code & 0xff) == SQLITE_BUSY && i < PATIENCE_STEPS; i++) {
+	for (unsigned waited = 0; (code & 0xff) == SQLITE_BUSY && waited < ms;
+	     waited += PATIENCE_STEP_MS) {
 		nanosleep(&patience_step, NULL);
 		code = sqlite3_exec(store->db, sql, NULL, NULL, NULL);
 	}

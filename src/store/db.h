@@ -40,9 +40,9 @@ SHINY_MUST_CHECK struct shiny_err *db_exec(const struct store *store, const char
 					   const char *what);
 
 /* The same, for changes of the journal mode: SQLite's busy handler, which waits for readers, isn't
- * called for those. Waits up to 10 s. */
+ * called for those. Waits up to `ms`. */
 SHINY_MUST_CHECK struct shiny_err *db_exec_patiently(const struct store *store, const char *sql,
-						     const char *what);
+						     const char *what, unsigned ms);
 
 /* `fd`, of the store's file, becomes the store's; before SQLite opens the file (held_files.h). */
 void db_hold(struct store *store, int fd);

@@ -9,10 +9,10 @@
  * store_commit, a crash leaves the last commit. Nothing is synced to the disk before the end: what
  * the kernel has survives the death of the process at any step, and a disk that is slow to sync
  * would hold up the sidecar, and with it the program whose ring fills meanwhile. Only a power cut
- * may take an unfinished file. store_finish syncs, checkpoints and leaves rollback mode, so that
- * one file remains. The writer holds a flock on the file (SQLite's own locks are fcntl locks, and
- * independent of it): a reader tells by it whether a file that is not complete is still being
- * written or was left behind.
+ * may take an unfinished file. store_finish syncs, checkpoints and leaves WAL mode, so that
+ * one file remains, unless a reader stays connected. The writer holds a flock on the file (SQLite's
+ * own locks are fcntl locks, and independent of it): a reader tells by it whether a file that is
+ * not complete is still being written or was left behind.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -27,7 +27,7 @@
 #include "file.h"
 #include "row_writer.h"
 
-enum { LOG_TRIES = 100 };
+enum { LOG_TRIES = 100, BEGIN_MS = 10000, END_MS = 1000 };
 static const struct timespec log_pause = { .tv_nsec = 10000000 };
 
 /* ---- making and ending ---- */
@@ -66,7 +66,7 @@ static struct shiny_err *begin_log(struct store *store)
 {
 	for (int tries = 0;; tries++) {
 		struct shiny_err *err =
-			db_exec_patiently(store, "PRAGMA journal_mode = WAL", "make");
+			db_exec_patiently(store, "PRAGMA journal_mode = WAL", "make", BEGIN_MS);
 		int code;
 
 		if (!err)
@@ -285,6 +285,20 @@ static struct shiny_err *count_totals(struct store *store, struct store_totals *
 	return err;
 }
 
+/* A reader that stays connected keeps the log from being deleted. The file is finished then, too:
+ * the log is empty, or is read with it (read.c). */
+static struct shiny_err *end_log(struct store *store)
+{
+	struct shiny_err *err =
+		db_exec_patiently(store, "PRAGMA journal_mode = DELETE", "finish", END_MS);
+
+	if (err && (sqlite3_errcode(store->db) & 0xff) == SQLITE_BUSY) {
+		shiny_err_free(err);
+		return NULL;
+	}
+	return err;
+}
+
 static struct shiny_err *finish(struct store *store, struct stack_sites *sites,
 				struct store_totals *totals)
 {
@@ -296,7 +310,7 @@ static struct shiny_err *finish(struct store *store, struct stack_sites *sites,
 	row_finalize(store->writer);
 	SHINY_TRY(db_exec(store, "PRAGMA synchronous = NORMAL; PRAGMA wal_checkpoint(TRUNCATE)",
 			  "finish"));
-	return db_exec_patiently(store, "PRAGMA journal_mode = DELETE", "finish");
+	return end_log(store);
 }
 
 struct shiny_err *store_finish(struct store *store, struct store_totals *totals)

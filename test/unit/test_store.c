@@ -774,6 +774,7 @@ static void test_locks_of_readers(void)
 	struct store *first, *second;
 	int made[2], done[2];
 	pid_t writer;
+	int status = 0;
 	char byte = 0;
 
 	if (pipe(made) != 0 || pipe(done) != 0)
@@ -788,6 +789,7 @@ static void test_locks_of_readers(void)
 		must(store_commit(store));
 		if (write(made[1], &byte, 1) != 1 || read(done[0], &byte, 1) < 0)
 			_exit(1);
+		must(store_finish(store, NULL));
 		_exit(0);
 	}
 	close(done[0]);
@@ -803,10 +805,16 @@ static void test_locks_of_readers(void)
 	must(store_open_again(first, &second));
 	store_close(first);
 	check("a reader's lock, the other one closed", we_lock(path), "it is lost");
-	store_close(second);
 	close(done[1]);
-	waitpid(writer, NULL, 0);
+	check("finished beside a reader", waitpid(writer, &status, 0) == writer && !status,
+	      "the writer failed");
+	expect(second, "the reader after the end", "SELECT value FROM session WHERE key = 'host'",
+	       "here");
+	store_close(second);
 	check("no reader", !we_lock(path), "there is a lock");
+	must(store_open(path, &first));
+	check("finished beside a reader, complete", store_complete(first), "it is not");
+	store_close(first);
 	close(made[0]);
 	close(made[1]);
 	unlink(path);

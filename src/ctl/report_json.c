@@ -15,12 +15,15 @@ static void json_rows(struct ctl *ctl, const char *key, const struct hotspot_row
 	json_array(json, key);
 	for (size_t i = 0; i < ctl_limit(ctl, rows->count, USUAL); i++) {
 		const struct hotspot_row *row = &rows->rows[i];
-		char *type = report_type(row, false), *site = report_site(row, true);
+		char *type = report_type(row, false), *site = report_site(row, false),
+		     *full_site = report_site(row, true), *full = report_type(row, true);
 
 		json_object_line(json, NULL);
 		json_text(json, "name", type);
+		json_text(json, "full_name", full);
 		json_text(json, "type", row->type);
 		json_text(json, "site", site);
+		json_text(json, "full_site", full_site);
 		json_number(json, "blocks", row->blocks);
 		json_number(json, "bytes", row->bytes);
 		json_number(json, "allocs", row->allocs);
@@ -30,6 +33,8 @@ static void json_rows(struct ctl *ctl, const char *key, const struct hotspot_row
 		json_end(json);
 		free(type);
 		free(site);
+		free(full_site);
+		free(full);
 	}
 	json_end(json);
 }

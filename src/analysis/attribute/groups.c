@@ -22,6 +22,7 @@ const char *const group_names[] = {
 struct named {
 	char *name;
 	uint32_t id;
+	char *full; /* NULL: there is no such form */
 };
 struct list {
 	struct named *at;
@@ -31,7 +32,7 @@ struct list {
 static void list_free(struct list *list)
 {
 	for (size_t i = 0; i < list->count; i++)
-		free(list->at[i].name);
+		free(list->at[i].name), free(list->at[i].full);
 	free(list->at);
 }
 
@@ -53,11 +54,14 @@ static void take_names(struct groups *g, struct list *list, size_t ids, const ch
 		qsort(list->at, list->count, sizeof(*list->at), by_name);
 	g->names = mem_zero(list->count + 1, sizeof(*g->names));
 	g->names[0] = mem_text(none);
+	g->full_names = mem_zero(list->count + 1, sizeof(*g->full_names));
+	g->full_names[0] = mem_text(none);
 	g->count = 1;
 	for (size_t i = 0; i < list->count; i++) {
 		if (g->count == 1 || strcmp(g->names[g->count - 1], list->at[i].name) != 0) {
+			g->full_names[g->count] = list->at[i].full;
 			g->names[g->count++] = list->at[i].name;
-			list->at[i].name = NULL;
+			list->at[i].name = list->at[i].full = NULL;
 		}
 		g->of[list->at[i].id] = (uint32_t)g->count - 1;
 	}
@@ -79,13 +83,18 @@ static struct shiny_err *load_types(struct store *store, bool full, struct group
 			break;
 		}
 		named->id = query_id(q, 0, store_ids(store, "type"));
-		named->name = type_name_block(&(struct type_text){
-			.type = query_text(q, 1),
-			.container = query_is_null(q, 2) ? NULL : query_text(q, 2),
-			.form = query_text(q, 3),
-			.confidence = query_text(q, 4),
-			.derived = query_number(q, 5) != 0,
-			.full = full });
+
+		struct type_text text = { .type = query_text(q, 1),
+					  .container = query_is_null(q, 2) ? NULL
+									   : query_text(q, 2),
+					  .form = query_text(q, 3),
+					  .confidence = query_text(q, 4),
+					  .derived = query_number(q, 5) != 0,
+					  .full = full };
+
+		named->name = type_name_block(&text);
+		text.full = true;
+		named->full = type_name_block(&text);
 	}
 	query_end(q);
 	if (!err)
@@ -135,6 +144,7 @@ static struct shiny_err *load_sites(struct store *store, bool full, struct group
 		}
 		named->id = query_id(q, 0, store_ids(store, "site"));
 		named->name = site_name(q, full);
+		named->full = site_name(q, true);
 	}
 	query_end(q);
 	q = NULL;
@@ -148,6 +158,7 @@ static struct shiny_err *load_sites(struct store *store, bool full, struct group
 		g->of[query_id(q, 0, g->of_count)] = sites.of[query_id(q, 1, sites.of_count)];
 	query_end(q);
 	g->names = sites.names;
+	g->full_names = sites.full_names;
 	g->count = sites.count;
 	free(sites.of);
 	list_free(&list);
@@ -196,7 +207,8 @@ static struct shiny_err *load_tags(struct store *store, struct groups *g)
 			err = SHINY_NO_MEMORY;
 			break;
 		}
-		*named = (struct named){ mem_text(query_text(q, 1)), query_id(q, 0, store_ids(store, "tag")) };
+		*named = (struct named){ .name = mem_text(query_text(q, 1)),
+					 .id = query_id(q, 0, store_ids(store, "tag")) };
 	}
 	query_end(q);
 	if (!err)
@@ -265,7 +277,10 @@ void groups_deinit(struct groups *g)
 {
 	for (size_t i = 0; g->names && i < g->count; i++)
 		free(g->names[i]);
+	for (size_t i = 0; g->full_names && i < g->count; i++)
+		free(g->full_names[i]);
 	free(g->names);
+	free(g->full_names);
 	free(g->keys);
 	free(g->of);
 	free(g->of_type);

@@ -25,6 +25,7 @@ struct groups {
 	/* name: "int[] in std::vector<int>", "parse (parser.c:12)", "blink"; group 0 is what has
 	 * none. Samples have no names: NULL */
 	char **names;
+	char **full_names; /* of types and call sites, not shortened; else NULL */
 	size_t count;
 	struct group_key *keys; /* samples: keys[n - 1] is group n's; in ascending order */
 	uint32_t *of; /* type, stack or tag id → group; of components perhaps with

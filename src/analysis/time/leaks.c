@@ -206,6 +206,10 @@ static void arrange(struct leaks *out, struct leaks_count *c, struct groups *gro
 		fit(row, c->step, c->bytes_at_first[i]);
 		row->name = groups->names[i];
 		groups->names[i] = NULL;
+		if (groups->full_names) {
+			row->full_name = groups->full_names[i];
+			groups->full_names[i] = NULL;
+		}
 		out->rows[out->count++] = *row;
 	}
 	if (out->count)
@@ -262,7 +266,7 @@ struct shiny_err *leaks_load(struct store *store, const struct filter *filter, e
 void leaks_deinit(struct leaks *l)
 {
 	for (size_t i = 0; i < l->count; i++)
-		free(l->rows[i].name);
+		free(l->rows[i].name), free(l->rows[i].full_name);
 	free(l->rows);
 	*l = (struct leaks){ 0 };
 }

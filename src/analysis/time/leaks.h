@@ -26,6 +26,7 @@ enum { LEAK_MOMENTS = 40, LEAK_SURE = 4 };
 
 struct leak_row {
 	char *name;
+	char *full_name; /* not shortened; NULL: the name is that */
 	uint64_t blocks, bytes;       /* that nobody freed until their process ended */
 	uint64_t abandoned, abandoned_bytes; /* of these, of processes that ended early */
 	uint64_t suppressed;          /* of blocks, left out of the two */

@@ -147,6 +147,7 @@ static int compare(const void *left, const void *right, void *context)
 static void row_deinit(struct lifetime_row *row)
 {
 	free(row->name);
+	free(row->full_name);
 	distribution_deinit(&row->ages);
 }
 
@@ -165,6 +166,10 @@ static void arrange(struct lifetimes *out, struct groups *groups, const char *ma
 		}
 		row->name = groups->names[i];
 		groups->names[i] = NULL;
+		if (groups->full_names) {
+			row->full_name = groups->full_names[i];
+			groups->full_names[i] = NULL;
+		}
 		add_row(&out->total, row);
 		out->rows[kept++] = *row;
 	}

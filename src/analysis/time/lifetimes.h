@@ -36,6 +36,7 @@ enum population population_of(uint64_t age, uint64_t duration);
 
 struct lifetime_row {
 	char *name;
+	char *full_name; /* not shortened; NULL: the name is that */
 	uint64_t blocks, bytes;           /* that began */
 	uint64_t destroyed, reused, persistent; /* blocks = their sum */
 	uint64_t temporary, elsewhere;    /* of the destroyed */

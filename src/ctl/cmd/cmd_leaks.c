@@ -99,6 +99,7 @@ static void json_rows(struct json *json, const struct leaks *l, size_t limit)
 
 		json_object_line(json, NULL);
 		json_text(json, "name", row->name);
+		json_text(json, "full_name", row->full_name ? row->full_name : row->name);
 		json_number(json, "blocks", row->blocks);
 		json_number(json, "bytes", row->bytes);
 		json_number(json, "suppressed", row->suppressed);

@@ -261,6 +261,8 @@ static void json_lifetimes(struct ctl *ctl, const struct lifetimes *l, size_t li
 	for (size_t i = 0; i < limit; i++) {
 		json_object_line(json, NULL);
 		json_text(json, "name", l->rows[i].name);
+		json_text(json, "full_name",
+			  l->rows[i].full_name ? l->rows[i].full_name : l->rows[i].name);
 		json_row(json, &l->rows[i]);
 		json_end(json);
 	}

@@ -303,6 +303,17 @@ static struct shiny_err *json_stacks(struct json *json, const struct stack_sourc
 	return err;
 }
 
+/* What the table shows: the function, and the blocks' type. */
+static void json_short(struct json *json, const struct site_row *row)
+{
+	char *name = type_name_function(row->label), *type = row->type ? type_of(row, false) : NULL;
+
+	json_text(json, "name", name);
+	json_text(json, "type_name", type);
+	free(type);
+	free(name);
+}
+
 /* `from`: to read stacks with; NULL: without them. */
 static struct shiny_err *json_rows(struct json *json, const struct sites *sites, const char *key,
 				   size_t limit, const struct stack_source *from)
@@ -316,6 +327,7 @@ static struct shiny_err *json_rows(struct json *json, const struct sites *sites,
 		else
 			json_object_line(json, NULL);
 		json_text(json, "label", row->label);
+		json_short(json, row);
 		json_text(json, "function", row->function);
 		json_text(json, "file", row->file);
 		json_number(json, "line", row->line);

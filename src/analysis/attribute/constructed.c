@@ -46,7 +46,7 @@ struct mapped {
 	uint64_t start, end, loaded, unloaded;
 };
 
-struct finder {
+struct constructed_finder {
 	struct constructed_row *rows; /* by class id - 1 */
 	size_t row_count;
 	struct state *states; /* by process id - 1 */
@@ -124,7 +124,7 @@ static uint64_t bytes_of(const struct life *life)
 }
 
 /* What the process has when it is first heard of. */
-static struct state *state_of(struct finder *f, const struct replay_process *p)
+static struct state *state_of(struct constructed_finder *f, const struct replay_process *p)
 {
 	struct state *s = &f->states[p->id - 1];
 
@@ -139,7 +139,7 @@ static struct state *state_of(struct finder *f, const struct replay_process *p)
 static void on_fork(void *context, const struct replay *replay, const struct replay_process *parent,
 		    const struct replay_process *child)
 {
-	struct finder *f = context;
+	struct constructed_finder *f = context;
 	const struct state *from = &f->states[parent->id - 1];
 	struct state *s = state_of(f, child);
 
@@ -158,7 +158,7 @@ static void on_fork(void *context, const struct replay *replay, const struct rep
 static void on_birth(void *context, const struct replay *replay, const struct replay_process *p,
 		     const struct life *life)
 {
-	struct finder *f = context;
+	struct constructed_finder *f = context;
 	bool begun = f->states[p->id - 1].begun;
 	struct state *s = state_of(f, p);
 
@@ -171,7 +171,7 @@ static void on_birth(void *context, const struct replay *replay, const struct re
 static void on_death(void *context, const struct replay *replay, const struct replay_process *p,
 		     const struct life *life, const struct life_death *death)
 {
-	struct finder *f = context;
+	struct constructed_finder *f = context;
 	struct state *s;
 
 	(void)replay;
@@ -183,8 +183,8 @@ static void on_death(void *context, const struct replay *replay, const struct re
 	set_bit(life->inherited ? &s->old_ended : &s->ended, life->number);
 }
 
-static void put_again(struct finder *f, const struct replay_process *p, const struct life *life,
-		      uint64_t address)
+static void put_again(struct constructed_finder *f, const struct replay_process *p,
+		      const struct life *life, uint64_t address)
 {
 	struct state *s = state_of(f, p);
 
@@ -211,7 +211,7 @@ static void on_resize(void *context, const struct replay *replay, const struct r
 
 /* ---- objects ---- */
 
-static bool in_module(const struct finder *f, const struct event *e)
+static bool in_module(const struct constructed_finder *f, const struct event *e)
 {
 	for (size_t i = 0; i < f->mapped.count; i++) {
 		const struct mapped *m = &f->mapped.at[i];
@@ -223,7 +223,7 @@ static bool in_module(const struct finder *f, const struct event *e)
 	return false;
 }
 
-static enum constructed_place place_of(struct finder *f, struct state *s,
+static enum constructed_place place_of(struct constructed_finder *f, struct state *s,
 				       const struct replay_process *p, const struct event *e,
 				       struct constructed_row *row, struct object *object)
 {
@@ -246,7 +246,8 @@ static enum constructed_place place_of(struct finder *f, struct state *s,
 
 /* Whether the stack's call stands in a constructor of the class: "a::B::B(int)" or "a::B<int>::B()"
  * of "a::B", "a::B<int>". */
-static bool called_by_constructor(const struct finder *f, uint32_t stack, const char *class)
+static bool called_by_constructor(const struct constructed_finder *f, uint32_t stack,
+				  const char *class)
 {
 	const char *line = stack < f->caller_count ? f->callers[stack] : NULL, *base = class, *next;
 	unsigned depth = 0;
@@ -274,7 +275,7 @@ static bool called_by_constructor(const struct finder *f, uint32_t stack, const 
 	return false;
 }
 
-static void construct(struct finder *f, struct state *s, const struct replay_process *p,
+static void construct(struct constructed_finder *f, struct state *s, const struct replay_process *p,
 		      const struct event *e, struct constructed_row *row)
 {
 	struct object *there = find_object(s, e->address, e->vtable),
@@ -301,7 +302,7 @@ static void construct(struct finder *f, struct state *s, const struct replay_pro
 static void on_constructor(void *context, const struct replay *replay,
 			   const struct replay_process *p, const struct event *e)
 {
-	struct finder *f = context;
+	struct constructed_finder *f = context;
 	struct constructed_row *row;
 	struct object *there;
 	struct state *s;
@@ -325,7 +326,7 @@ static void on_constructor(void *context, const struct replay *replay,
 	take_object(s, there);
 }
 
-static void end_all(struct finder *f)
+static void end_all(struct constructed_finder *f)
 {
 	for (size_t i = 0; i < f->state_count; i++) {
 		const struct state *s = &f->states[i];
@@ -345,7 +346,7 @@ static void end_all(struct finder *f)
 
 /* ---- loading ---- */
 
-static struct shiny_err *load_classes(struct store *store, struct finder *f)
+static struct shiny_err *load_classes(struct store *store, struct constructed_finder *f)
 {
 	struct query *q = NULL;
 	bool row = false;
@@ -382,7 +383,7 @@ static struct shiny_err *load_classes(struct store *store, struct finder *f)
 	return err;
 }
 
-static struct shiny_err *load_mappings(struct store *store, struct finder *f)
+static struct shiny_err *load_mappings(struct store *store, struct constructed_finder *f)
 {
 	struct query *q = NULL;
 	bool row = false;
@@ -402,7 +403,7 @@ static struct shiny_err *load_mappings(struct store *store, struct finder *f)
 
 /* Of the innermost return address of each stack: its function, and those that are inlined in it
  * there. */
-static struct shiny_err *load_callers(struct store *store, struct finder *f)
+static struct shiny_err *load_callers(struct store *store, struct constructed_finder *f)
 {
 	struct query *q = NULL;
 	bool row = false;
@@ -454,7 +455,7 @@ static int by_constructions(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static void deliver(struct finder *f, const char *match, struct constructed *out)
+static void deliver(struct constructed_finder *f, const char *match, struct constructed *out)
 {
 	*out = (struct constructed){ .rows = mem_zero(f->row_count + 1, sizeof(*out->rows)), .allocations = f->allocations, .deallocations = f->deallocations };
 	for (size_t i = 0; i < f->row_count; i++) {
@@ -473,7 +474,7 @@ static void deliver(struct finder *f, const char *match, struct constructed *out
 struct shiny_err *constructed_load(struct store *store, const struct filter *filter,
 				   const char *match, bool progress, struct constructed *out)
 {
-	struct finder f = { 0 };
+	struct constructed_finder f = { 0 };
 	struct replay_observer observer = { .context = &f,
 					    .birth = on_birth,
 					    .death = on_death,

@@ -31,14 +31,14 @@ struct ended {
 	uint8_t got;
 };
 
-struct finder {
+struct mismatch_finder {
 	struct mismatches *out;
 	uint32_t *slots; /* row + 1, open addressing; a power of two */
 	size_t slot_room;
 	struct ended *recent; /* direct-mapped */
 };
 
-static struct ended *recent_of(const struct finder *f, uint32_t process, uint64_t address)
+static struct ended *recent_of(const struct mismatch_finder *f, uint32_t process, uint64_t address)
 {
 	return &f->recent[hash_pair(address, process) % RECENT];
 }
@@ -52,7 +52,7 @@ static bool same(const struct mismatch *a, const struct mismatch *b)
 	       a->first_free == b->first_free;
 }
 
-static uint32_t *slot_of(const struct finder *f, const struct mismatch *row)
+static uint32_t *slot_of(const struct mismatch_finder *f, const struct mismatch *row)
 {
 	uint64_t hash = hash_pair((uint64_t)row->allocation << 32 | row->free,
 				  (uint64_t)row->first_free << 32 | row->kind << 16 |
@@ -64,7 +64,7 @@ static uint32_t *slot_of(const struct finder *f, const struct mismatch *row)
 	return &f->slots[i];
 }
 
-static void add(struct finder *f, const struct mismatch *row)
+static void add(struct mismatch_finder *f, const struct mismatch *row)
 {
 	struct mismatches *out = f->out;
 	uint32_t *slot;
@@ -100,7 +100,7 @@ static void on_death(void *context, const struct replay *replay,
 		     const struct replay_process *process, const struct life *life,
 		     const struct life_death *death)
 {
-	struct finder *f = context;
+	struct mismatch_finder *f = context;
 	struct mismatch row = { .got = life->api,
 				.freed = death->api,
 				.allocation = life->stack,
@@ -137,7 +137,7 @@ static void on_birth(void *context, const struct replay *replay,
 static void on_stray(void *context, const struct replay *replay,
 		     const struct replay_process *process, const struct event *event)
 {
-	struct finder *f = context;
+	struct mismatch_finder *f = context;
 	uint64_t address = event->kind == EVENT_REALLOC ? event->old_address : event->address;
 	const struct ended *ended = recent_of(f, process->id, address);
 	struct mismatch row = { .kind = MISMATCH_UNKNOWN,
@@ -173,7 +173,7 @@ struct shiny_err *mismatches_load(struct store *store, const struct filter *filt
 				  struct mismatches *out)
 {
 	struct mismatches found = { 0 };
-	struct finder f = { .out = &found };
+	struct mismatch_finder f = { .out = &found };
 	struct replay_observer observer = {
 		.context = &f, .birth = on_birth, .death = on_death, .stray = on_stray
 	};

@@ -29,7 +29,7 @@ static const char *const kept[] = {
 	"^_dl_important_hwcaps",
 };
 
-struct finder {
+struct suppression_finder {
 	struct suppressions out;
 	char **patterns; /* for text_matches() */
 	size_t count, room;
@@ -58,7 +58,7 @@ static void add(char ***list, size_t *count, size_t *room, char *text)
 	(*list)[(*count)++] = text;
 }
 
-static struct shiny_err *read_patterns(const char *path, struct finder *s)
+static struct shiny_err *read_patterns(const char *path, struct suppression_finder *s)
 {
 	FILE *file = fopen(path, "re");
 	struct shiny_err *err = NULL;
@@ -92,7 +92,7 @@ static struct shiny_err *read_patterns(const char *path, struct finder *s)
 	return err;
 }
 
-static bool is_suppressed(const struct finder *s, const struct query *q)
+static bool is_suppressed(const struct suppression_finder *s, const struct query *q)
 {
 	for (size_t i = 0; i < s->count; i++)
 		for (int column = 1; column <= 3; column++)
@@ -103,7 +103,7 @@ static bool is_suppressed(const struct finder *s, const struct query *q)
 }
 
 /* Frames are looked at once each; then stacks are those that have one of them. */
-static struct shiny_err *find_stacks(struct store *store, struct finder *s)
+static struct shiny_err *find_stacks(struct store *store, struct suppression_finder *s)
 {
 	struct query *q = NULL;
 	size_t frame_count = store_ids(store, "frame");
@@ -128,7 +128,7 @@ static struct shiny_err *find_stacks(struct store *store, struct finder *s)
 	return err;
 }
 
-static bool is_library(const struct finder *s, const char *path)
+static bool is_library(const struct suppression_finder *s, const char *path)
 {
 	const char *name = text_base(path);
 
@@ -144,7 +144,7 @@ static bool is_library(const struct finder *s, const char *path)
 }
 
 /* A call site in a library means that nobody else is on the stack (src/store/site_index.c). */
-static struct shiny_err *find_libraries(struct store *store, struct finder *s)
+static struct shiny_err *find_libraries(struct store *store, struct suppression_finder *s)
 {
 	struct query *q = NULL;
 	bool row = false;
@@ -170,7 +170,7 @@ static struct shiny_err *find_libraries(struct store *store, struct finder *s)
 struct shiny_err *suppressions_load(struct store *store, const char *path, bool libraries,
 				    struct suppressions *out)
 {
-	struct finder s = { 0 };
+	struct suppression_finder s = { 0 };
 	struct shiny_err *err = path ? read_patterns(path, &s) : NULL;
 
 	s.out.stack_count = store_ids(store, "stack");

@@ -7,17 +7,10 @@
 #include <string.h>
 
 #include "../../base/cleanup.h"
-#include "../../base/function_name.h"
 #include "../../base/mem.h"
-#include "../../base/text.h"
-#include "../time/leaks.h"
-#include "../totals/losses.h"
-#include "../attribute/mismatches.h"
+#include "check_select.h"
+#include "check_session.h"
 #include "tracker.h"
-
-const char *const check_states[] = {
-	[CHECK_HOLDS] = "holds", [CHECK_FAILS] = "fails", [CHECK_UNKNOWN] = "unknown"
-};
 
 /* A rule's value, or its value in every row of a dimension. */
 struct plan {
@@ -50,84 +43,6 @@ struct checking {
 	bool with_base;
 	int first; /* side: 0 with a base, else 1 */
 };
-
-/* ---- selectors ---- */
-
-/* The whole name; with * and ? a pattern of it. */
-static bool name_matches(const char *pattern, const char *text, size_t length)
-{
-	char *name = mem_format("%.*s", (int)length, text);
-	bool good =
-		strpbrk(pattern, "*?") ? text_matches(pattern, name) : strcmp(pattern, name) == 0;
-
-	free(name);
-	return good;
-}
-
-/* "int[] in std::vector<int>": by all of it, by what it is, with or without [], and by what it is
- * in; a label also without its parentheses. */
-static bool type_matches(const char *pattern, const char *name)
-{
-	const char *in = strstr(name, " in ");
-	size_t length = strlen(name);
-
-	if (name_matches(pattern, name, length) ||
-	    (*name == '(' && name_matches(pattern, name + 1, length - 2)))
-		return true;
-	if (!in && strncmp(name, "node of ", 8) == 0)
-		return name_matches(pattern, name + 8, length - 8);
-	if (in && name_matches(pattern, in + 4, strlen(in + 4)))
-		return true;
-	length = in ? (size_t)(in - name) : length;
-	return name_matches(pattern, name, length) ||
-	       (length > 2 && strncmp(name + length - 2, "[]", 2) == 0 &&
-		name_matches(pattern, name, length - 2));
-}
-
-/* By the whole, by the function with and without its parameters, by the file, with and without its
- * directory, by the module. */
-static bool site_matches(const char *pattern, const struct breakdown *c, size_t site)
-{
-	const struct breakdown_site *s = &c->sites[site];
-	const char *texts[] = { c->names[BREAKDOWN_SITE].at[site], s->function, s->file,
-				s->file ? text_base(s->file) : NULL, c->modules[s->module].name };
-	const char *start = s->function ? function_name_start(s->function) : NULL;
-
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-		if (texts[i] && name_matches(pattern, texts[i], strlen(texts[i])))
-			return true;
-	return start && name_matches(pattern, start, function_name_length(start));
-}
-
-static bool *names_selected(const struct breakdown *c, const struct check_selector *selector)
-{
-	const struct texts *names = &c->names[selector->by];
-	bool *selected = mem_zero(names->count + 1, sizeof(*selected));
-
-	for (size_t i = 0; i < names->count; i++)
-		selected[i] = selector->by == BREAKDOWN_TYPE
-				      ? type_matches(selector->pattern, names->at[i])
-			      : selector->by == BREAKDOWN_SITE
-				      ? site_matches(selector->pattern, c, i)
-				      : name_matches(selector->pattern, names->at[i],
-						     strlen(names->at[i]));
-	return selected;
-}
-
-static bool *cells_selected(const struct breakdown *c, const struct check_rule *rule)
-{
-	bool *cells = mem_alloc(c->cell_count + 1);
-
-	memset(cells, true, c->cell_count + 1);
-	for (size_t f = 0; f < rule->selector_count; f++) {
-		bool *names = names_selected(c, &rule->selectors[f]);
-
-		for (size_t i = 0; i < c->cell_count; i++)
-			cells[i] = cells[i] && names[c->cells[i].of[rule->selectors[f].by]];
-		free(names);
-	}
-	return cells;
-}
 
 /* ---- values ---- */
 
@@ -278,7 +193,7 @@ static struct shiny_err *run_plans(struct checking *k, struct plan *plans, size_
 			p->values[side] = mem_zero(p->rows + 1, sizeof(*p->values[side]));
 			if (side < k->first)
 				continue;
-			p->selected[side] = cells_selected(&k->breakdowns[side], p->rule);
+			p->selected[side] = check_select(&k->breakdowns[side], p->rule);
 			add_sums(k, p, side);
 		}
 		events = events || needs_events(p);
@@ -298,34 +213,6 @@ static void plan_deinit(struct plan *p)
 }
 
 /* ---- results ---- */
-
-static int by_weight(const void *left, const void *right, void *context)
-{
-	const struct check_part *a = left, *b = right;
-	const struct check_rule *rule = context;
-	double sign = rule->op == CHECK_GE || rule->op == CHECK_GT ? -1 : 1;
-	double x = rule->relative ? sign * (a->value - a->base) : a->value,
-	       y = rule->relative ? sign * (b->value - b->base) : b->value;
-
-	return x != y ? (x < y ? 1 : -1) : strcmp(a->name, b->name);
-}
-
-static void add_part(struct check_result *r, char *name, double base, double value)
-{
-	if ((r->part_total & (r->part_total - 1)) == 0)
-		r->parts = mem_resize(r->parts, r->part_total ? 2 * r->part_total : 1,
-				      sizeof(*r->parts));
-	r->parts[r->part_total++] = (struct check_part){ name, base, value };
-}
-
-static void sort_parts(struct check_result *r, const struct check_rule *rule)
-{
-	if (r->part_total)
-		qsort_r(r->parts, r->part_total, sizeof(*r->parts), by_weight, (void *)rule);
-	r->part_count = r->part_total < CHECK_PARTS ? r->part_total : CHECK_PARTS;
-	for (size_t i = r->part_count; i < r->part_total; i++)
-		free(r->parts[i].name);
-}
 
 static void unknown(struct check_result *r, const char *why)
 {
@@ -372,7 +259,7 @@ static void judge_rows(struct checking *k, const struct plan *p)
 		if (check_holds(p->rule, value, base))
 			continue;
 		r->broken++;
-		add_part(r, mem_text(match->rows[i].name), isnan(base) ? 0 : base, value);
+		check_part_add(r, mem_text(match->rows[i].name), isnan(base) ? 0 : base, value);
 		if (off <= worst)
 			continue;
 		worst = off;
@@ -382,93 +269,7 @@ static void judge_rows(struct checking *k, const struct plan *p)
 	}
 	r->nothing = r->rows == 0;
 	r->state = r->broken ? CHECK_FAILS : CHECK_HOLDS;
-	sort_parts(r, p->rule);
-}
-
-/* ---- the whole session ---- */
-
-static char *site_of(struct checking *k, int side, uint32_t stack)
-{
-	struct query *q = NULL;
-	const struct texts *names = &k->breakdowns[side].names[BREAKDOWN_SITE];
-	const char *name = NULL;
-	bool row = false;
-	struct shiny_err *err =
-		store_query(k->stores[side], "SELECT site FROM stack WHERE id = ?", &q);
-
-	if (!err) {
-		query_bind_number(q, 1, stack);
-		err = query_step(q, &row);
-	}
-	if (!err && row)
-		name = names->at[query_id(q, 0, names->count)];
-	query_end(q);
-	shiny_err_free(err); /* the row stays, without a name */
-	return mem_text(name ? name : "(no stack)");
-}
-
-static struct shiny_err *count_mismatches(struct checking *k, int side, bool strays, double *value,
-					  struct check_result *parts)
-{
-	struct mismatches m;
-
-	SHINY_TRY(mismatches_load(k->stores[side], &k->filters[side], k->options->progress, &m));
-	for (size_t i = 0; i < m.count; i++) {
-		const struct mismatch *row = &m.rows[i];
-		char *allocation, *end;
-
-		if ((row->kind == MISMATCH_UNKNOWN) != strays)
-			continue;
-		*value += (double)row->count;
-		if (!parts)
-			continue;
-		allocation = site_of(k, side, row->allocation);
-		end = site_of(k, side, row->free);
-		add_part(parts,
-			 strays ? mem_format("unknown, freed by %s", end)
-				: mem_format("%s: %s, freed by %s", mismatch_names[row->kind],
-					     allocation, end),
-			 0, (double)row->count);
-		free(allocation);
-		free(end);
-	}
-	mismatches_deinit(&m);
-	return NULL;
-}
-
-static struct shiny_err *count_growing(struct checking *k, int side, double *value,
-				       struct check_result *parts)
-{
-	struct leaks leaks;
-
-	SHINY_TRY(leaks_load(k->stores[side], &k->filters[side], GROUP_SITE, NULL,
-			     k->options->suppressions, k->options->full_names, k->options->progress,
-			     &leaks));
-	for (size_t i = 0; i < leaks.count; i++) {
-		*value += leaks.rows[i].grows;
-		if (leaks.rows[i].grows && parts)
-			add_part(parts, mem_text(leaks.rows[i].name), 0,
-				 (double)leaks.rows[i].blocks);
-	}
-	leaks_deinit(&leaks);
-	return NULL;
-}
-
-static struct shiny_err *count_lost(struct checking *k, int side, double *value,
-				    struct check_result *parts)
-{
-	struct losses losses;
-
-	SHINY_TRY(losses_load(k->stores[side], &losses));
-	*value = (double)losses.lost;
-	for (size_t i = 0; parts && i < losses.count; i++)
-		if (losses.rows[i].loss)
-			add_part(parts,
-				 mem_text(losses.rows[i].text ? losses.rows[i].text
-							      : losses.rows[i].name),
-				 0, (double)losses.rows[i].count);
-	losses_deinit(&losses);
-	return NULL;
+	check_parts_sort(r, p->rule);
 }
 
 static bool from_events(enum check_measure measure)
@@ -480,22 +281,10 @@ static bool from_events(enum check_measure measure)
 static struct shiny_err *session_value(struct checking *k, int side, enum check_measure measure,
 				       double *value, struct check_result *parts)
 {
-	*value = 0;
-	switch (measure) {
-	case CHECK_MISMATCHES:
-	case CHECK_UNKNOWN_FREES:
-		return count_mismatches(k, side, measure == CHECK_UNKNOWN_FREES, value, parts);
-	case CHECK_GROWING:
-		return count_growing(k, side, value, parts);
-	case CHECK_LOST:
-		return count_lost(k, side, value, parts);
-	case CHECK_PROCESSES:
-		*value = (double)k->breakdowns[side].processes;
-		return NULL;
-	default:
-		*value = (double)k->breakdowns[side].duration;
-		return NULL;
-	}
+	const struct check_side of = { k->stores[side], &k->filters[side], &k->breakdowns[side],
+				       k->options };
+
+	return check_session_value(&of, measure, value, parts);
 }
 
 static struct shiny_err *check_session(struct checking *k, const struct check_rule *rule,
@@ -507,7 +296,7 @@ static struct shiny_err *check_session(struct checking *k, const struct check_ru
 		SHINY_TRY(session_value(k, 0, rule->measure, &values[0], NULL));
 	SHINY_TRY(session_value(k, 1, rule->measure, &values[1], r));
 	judge(r, rule, values[0], values[1]);
-	sort_parts(r, rule);
+	check_parts_sort(r, rule);
 	return NULL;
 }
 
@@ -596,10 +385,10 @@ static struct shiny_err *find_evidence(struct checking *k)
 			       value = isnan(p->values[1][row]) ? 0 : p->values[1][row];
 
 			if (p->seen[row] && (p->rule->relative ? value != base : value != 0))
-				add_part(r, mem_text(k->matches[p->by].rows[row].name), base,
-					 value);
+				check_part_add(r, mem_text(k->matches[p->by].rows[row].name), base,
+					       value);
 		}
-		sort_parts(r, p->rule);
+		check_parts_sort(r, p->rule);
 		plan_deinit(p);
 	}
 	free(plans);

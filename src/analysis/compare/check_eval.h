@@ -23,40 +23,16 @@
 #ifndef SHINY_CHECK_EVAL_H
 #define SHINY_CHECK_EVAL_H
 
-#include "check_rule.h"
-#include "match.h"
 #include "../../store/loss.h"
+#include "check_result.h"
+#include "match.h"
 
-enum check_state { CHECK_HOLDS, CHECK_FAILS, CHECK_UNKNOWN };
-extern const char *const check_states[]; /* "holds" */
-
-enum { CHECK_PARTS = 50 };
-struct check_part { /* a row of the evidence */
-	char *name;
-	double base, value;
-};
-struct check_result {
-	enum check_state state;
-	bool nothing;            /* its selectors mean nothing in either session */
-	char *why;               /* UNKNOWN: what is missing; else NULL */
-	double base, value, limit; /* of `each` rules: of the row that is worst */
-	char *worst;             /* that row's name; else NULL */
-	uint64_t rows, broken;   /* `each`: rows that were looked at, and that are over the limit */
-	struct check_part *parts; /* at most CHECK_PARTS */
-	size_t part_count, part_total;
-};
 struct check_results {
 	struct check_result *at; /* a rule each */
 	size_t count;
 	uint64_t lost[2];        /* counts of all losses; of base and new */
 	struct loss_sum losses[2]; /* the same by unit */
 	bool complete[2];
-};
-
-struct check_options {
-	const struct component_rules *components;
-	const char *suppressions; /* path, or NULL */
-	bool full_names, progress;
 };
 
 /* `stores`: base (NULL: none; then no rule may be relative) and new. `names`: what all rules are

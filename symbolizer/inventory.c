@@ -58,7 +58,9 @@ void sym_module_inventory(struct sym_module *module, struct sym_inventory *out)
 static unsigned expected(const struct site_answer *answer, struct sym_sizes *sizes)
 {
 	const struct site_candidate *best = &answer->candidates[0];
-	uint64_t bytes = best->bytes ? best->bytes : 1;
+	uint64_t bytes = best->bytes	      ? best->bytes
+			 : answer->label_unit ? answer->label_unit
+					      : 1;
 	const char *callee = answer->callee ? answer->callee : "";
 
 	*sizes = (struct sym_sizes){ best->header + bytes, best->header + bytes, 0 };

@@ -58,6 +58,7 @@ struct site_answer {
 	bool opaque; /* nothing is known of this code (then it climbs): only a library
 	                    * function further up may say what it makes */
 	bool returned; /* the pointer is returned as that of a class: the caller may know better */
+	uint32_t label_unit; /* the label is for blocks of multiples of this size; 0: for all */
 	const char *label; /* "storage of X": what to say when nothing fits; NULL */
 	const char *callee; /* the allocation function that the site calls, demangled; NULL
 	                     * unknown */

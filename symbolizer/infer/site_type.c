@@ -30,6 +30,7 @@
 #include "../dwarf/die.h"
 #include "../dwarf/die_path.h"
 #include "../flow/flow_calls.h"
+#include "../names/site_label.h"
 #include "rule.h"
 
 #define DW_AT_LLVM_alloc_type 0x3e0a /* LLVM 22; DWARF 6's draft has DW_AT_alloc_type */
@@ -316,6 +317,23 @@ static void label(struct rule_work *work)
 	}
 }
 
+/* The same where there is no debug information: what the code around the call says. */
+static void label_from_code(struct rule_work *work)
+{
+	struct site_label found;
+	char text[SITE_LABEL_TEXT];
+
+	if (!work->called || !work->entry)
+		return;
+	found = site_label_find(&work->reader->code, work->call, work->ret, &work->callee);
+	if (found.kind == SITE_LABEL_NONE)
+		return;
+	site_label_text(&found, text);
+	evidence_say(work->evidence, 1, "label: %s, by its code: %s", text, found.why);
+	work->out->label = names_text(work->reader->names, text);
+	work->out->label_unit = (uint32_t)found.unit;
+}
+
 /* The function's own name, for the rules of C functions: without what the compiler appends to
  * pieces and copies. */
 static const char *own_name(struct rule_work *work, char *room, size_t bytes)
@@ -469,9 +487,11 @@ void site_type_read(const struct site_reader *reader, uint64_t ret, struct site_
 		}
 		functions_and_wrappers(&work);
 	}
-	label(&work);
+	if (work.scope_count)
+		label(&work);
+	else
+		label_from_code(&work);
 	if (!symbol && !work.scope_count) {
-		out->label = NULL;
 		/* only a type_info is evidence in code that nothing is known of */
 		if (!out->count || out->candidates[0].rule != SYM_RULE_THROWN) {
 			out->count = 0;

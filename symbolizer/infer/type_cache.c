@@ -30,7 +30,7 @@
 #define MAGIC UINT64_C(0x315459546e696853) /* "ShinTYT1" */
 /* Counts up when the format changes, or when what answers mean does. Keeping what other builds of
  * the rules found is stack_types.c's care. */
-enum { VERSION = 3, ANSWERS_MAX = 1 << 18, FILE_MAX = 64 << 20 };
+enum { VERSION = 4, ANSWERS_MAX = 1 << 18, FILE_MAX = 64 << 20 };
 
 struct file_header {
 	uint64_t magic, checksum; /* XXH3 of all that follows the checksum */
@@ -196,6 +196,7 @@ static bool decode(const struct type_cache *cache, uint32_t at, struct site_answ
 	out->opaque = flags & FLAG_OPAQUE;
 	out->returned = flags & FLAG_RETURNED;
 	out->label = get_text(&r);
+	out->label_unit = (uint32_t)get(&r, 4);
 	out->callee = get_text(&r);
 	r.bad |= out->count > SITE_CANDIDATES;
 	for (size_t i = 0; i < out->count && !r.bad; i++)
@@ -292,6 +293,7 @@ static void encode(struct cache_writer *w, const struct site_answer *answer)
 			(answer->opaque ? FLAG_OPAQUE : 0) |
 			(answer->returned ? FLAG_RETURNED : 0), 1);
 	put_text(w, answer->label);
+	put(w, answer->label_unit, 4);
 	put_text(w, answer->callee);
 	for (size_t i = 0; i < answer->count; i++) {
 		const struct site_candidate *c = &answer->candidates[i];

@@ -56,6 +56,7 @@ static struct site_answer answer(unsigned n)
 		}
 	}
 	a.label = n % 5 ? NULL : names_text(&names, "storage of X");
+	a.label_unit = n % 3;
 	a.callee = n % 7 ? names_text(&names, "operator new(unsigned long)") : NULL;
 	return a;
 }
@@ -69,7 +70,7 @@ static bool same(const struct site_answer *a, const struct site_answer *b)
 {
 	if (!a || a->count != b->count || a->ambiguous != b->ambiguous || a->climbs != b->climbs ||
 	    a->opaque != b->opaque || !same_text(a->label, b->label) ||
-	    !same_text(a->callee, b->callee))
+	    a->label_unit != b->label_unit || !same_text(a->callee, b->callee))
 		return false;
 	for (size_t i = 0; i < a->count; i++) {
 		const struct site_candidate *c = &a->candidates[i], *d = &b->candidates[i];

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * code_before.h: the instructions that run in front of a call, on all ways from the calls before
+ * it.
+ *
+ * Runs: sidecar, CLI. Signals: no. Allocates: yes, a step for each instruction of the function.
+ * Threads: one at a time.
+ */
+#ifndef SHINY_SYM_CODE_BEFORE_H
+#define SHINY_SYM_CODE_BEFORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../../src/base/mem.h"
+#include "../flow/flow_code.h"
+
+/* One instruction, as far as ways need it. */
+struct code_step {
+	uint64_t vaddr, target; /* target: of a direct jump; 0 none */
+	bool call, falls;       /* falls: the next instruction may run behind it */
+};
+struct code_before {
+	const struct flow_code *code;
+	VEC(struct code_step) steps; /* in order of addresses */
+	size_t call;                 /* the step that is asked about */
+};
+
+/* Of the call at `call`, which returns to `ret`. False: where its function begins is not known.
+ * code_before_deinit() only where it is true. */
+bool code_before_read(const struct flow_code *code, uint64_t call, uint64_t ret,
+		      struct code_before *out);
+void code_before_deinit(struct code_before *before);
+
+/* Does the straight code in front of the call set the register (DWARF's number) to a number? */
+bool code_before_sets(const struct code_before *before, unsigned reg);
+
+/* Each instruction, once, the nearest first; a bounded number of them. False: there are none. */
+typedef void code_before_fn(void *context, const struct flow_instruction *instruction);
+bool code_before_each(const struct code_before *before, code_before_fn *each, void *context);
+
+#endif

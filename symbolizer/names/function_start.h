@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * function_start.h: where to begin decoding the code in front of a return address, in a file
+ * without symbols.
+ *
+ * Runs: sidecar, CLI. Signals: no. Allocates: no. Threads: one at a time a file.
+ */
+#ifndef SHINY_SYM_FUNCTION_START_H
+#define SHINY_SYM_FUNCTION_START_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../flow/flow_callee.h"
+
+/*
+ * An address in front of `ret` from which the instructions meet `ret`, and which lies in the same
+ * function: its first instruction, or one behind padding inside it. False: none was found.
+ */
+bool function_start(const struct flow_code *code, uint64_t ret, uint64_t *start);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * site_label.h: what a call that allocates is for, by the instructions around it alone: the
+ * characters of a string, an array's elements, a tree's node, a bound callback.
+ *
+ * Runs: sidecar, CLI. Signals: no. Allocates: while it works. Threads: one at a time a
+ * file.
+ *
+ * A label names no type. Each kind rests on constants or on a callee that hardly any other code
+ * has; site_label.c says which, and how often it was right.
+ */
+#ifndef SHINY_SYM_SITE_LABEL_H
+#define SHINY_SYM_SITE_LABEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../flow/flow_callee.h"
+
+enum site_label_kind {
+	SITE_LABEL_NONE,
+	SITE_LABEL_STRING,   /* characters of a std::string */
+	SITE_LABEL_ARRAY,    /* elements of `unit` bytes */
+	SITE_LABEL_STORAGE,  /* a vector's or buffer's bytes */
+	SITE_LABEL_NODE,     /* of a map or set */
+	SITE_LABEL_CALLBACK, /* a count and two functions, then what is bound: base::Bind's */
+};
+struct site_label {
+	enum site_label_kind kind;
+	uint64_t unit; /* every block's size is a multiple of it; at least 1 */
+	const char *why; /* the evidence, a constant text */
+};
+
+enum { SITE_LABEL_TEXT = 48 };
+
+/* Of the call of the allocation function `callee` at `call`, which returns to `ret`. The kind is
+ * NONE where nothing is certain. */
+struct site_label site_label_find(const struct flow_code *code, uint64_t call, uint64_t ret,
+				  const struct flow_callee *callee);
+
+/* "string", "array of 24-byte elements". */
+void site_label_text(const struct site_label *label, char out[SITE_LABEL_TEXT]);
+
+#endif

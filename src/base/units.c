@@ -120,14 +120,25 @@ char *units_count(char out[UNITS_TEXT], uint64_t n)
 	return out;
 }
 
+/* printf rounds an exact tie to the even digit, JavaScript's toFixed rounds it up. The page that
+ * `shinyctl html` writes shows the same numbers, so ties go up here, too: `value` or, where it is
+ * a tie at `digits` behind the point, the next larger number that has so many. */
+static double ties_up(double value, int digits)
+{
+	double scale = digits == 2 ? 100 : digits == 1 ? 10 : 1, scaled = value * scale,
+	       below = floor(scaled);
+	bool exact = fma(value, scale, -scaled) == 0;
+
+	return exact && scaled - below == 0.5 ? (below + 1) / scale : value;
+}
+
 /* three significant digits */
 static char *three(char out[UNITS_TEXT], double value, const char *unit)
 {
-	snprintf(out, UNITS_TEXT,
-		 value < 9.995	 ? "%.2f%s%s"
-		 : value < 99.95 ? "%.1f%s%s"
-				 : "%.0f%s%s",
-		 value, *unit ? " " : "", unit);
+	int digits = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+
+	snprintf(out, UNITS_TEXT, "%.*f%s%s", digits, ties_up(value, digits), *unit ? " " : "",
+		 unit);
 	return out;
 }
 
@@ -193,7 +204,7 @@ char *units_share(char out[UNITS_TEXT], double part, double all)
 	else if (percent > 0 && percent < 0.05)
 		snprintf(out, UNITS_TEXT, "<0.1 %%");
 	else
-		snprintf(out, UNITS_TEXT, "%.1f %%", percent);
+		snprintf(out, UNITS_TEXT, "%.1f %%", ties_up(percent, 1));
 	return out;
 }
 

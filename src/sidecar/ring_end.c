@@ -36,6 +36,8 @@ static bool is_drained(const struct session *session, struct ring_file *ring)
 {
 	uint64_t events;
 
+	if (session->behind)
+		return false;
 	ring->rounds++;
 	if (ring->rounds < 2)
 		return false;

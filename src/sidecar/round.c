@@ -33,7 +33,7 @@ uint64_t round_run(struct session *session)
 	}
 	process_look_for_ends(session);
 	merge_until(session, now);
-	memory_take(session, now);
+	memory_take(session, session->behind ? session->applied_until : now);
 	drain_end_streams(session);
 	/* who is closed leaves its place to the last */
 	for (size_t i = session->running.count; i-- > 0;) {

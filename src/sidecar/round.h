@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * round.h: one round of the sidecar's loop: everything that was published before it is applied.
+ * round.h: one round of the sidecar's loop: what was published before it is applied, or the earlier
+ * part of that (session->behind).
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *

@@ -115,10 +115,14 @@ static struct shiny_err *nothing_recorded(const char *directory)
  */
 static void end_early(struct session *session, struct directory *dir)
 {
+	uint64_t told = ticks_now(&session->ticks);
+
 	do {
 		session_fail(session, new_rings_take(session, dir));
 		round_run(session);
-	} while (ring_end_check(session, dir) && !session->err);
+	} while ((ring_end_check(session, dir) ||
+		  (session->behind && session->applied_until < told)) &&
+		 !session->err);
 	for (size_t i = 0; i < session->present.count; i++)
 		session->noticed.told_to_end += !session->present.at[i]->over;
 }

@@ -13,12 +13,14 @@
 #include "ring_writer.h"
 #include "check.h"
 
-enum { CHUNKS = 16, EVENTS = 20000, MOST = 64 << 20 };
+enum { CHUNKS = 64, EVENTS = 200000, MOST = 64 << 20 };
+/* More than 64 merges of 65,536 records: a ring is not given up because it takes long. */
+enum { LONG_CHUNKS = 1100, LONG_EVENTS = 4400000 };
 
 static char directory[64], session_path[96], ring_path[96], spill_path[96];
 
 struct told { /* what a session says */
-	uint64_t events, digest, bad, lost;
+	uint64_t events, digest, bad, lost, late;
 };
 
 static bool add_event(void *context, const struct event *e)
@@ -34,20 +36,20 @@ static bool add_event(void *context, const struct event *e)
 }
 
 /* Two threads in turn, each frees what the other has allocated: any other order shows. */
-static void write_ring(void)
+static void write_long_ring(uint32_t chunks, uint32_t events)
 {
 	struct shiny_header *h;
 	struct writer w[2];
 
 	mkdir(directory, 0700);
 	unlink(session_path);
-	h = ring_make(ring_path, CHUNKS, CHUNKS);
+	h = ring_make(ring_path, CHUNKS, chunks);
 	if (!h)
 		exit(1);
 	process_make(h, 0, -1, 0);
 	for (uint32_t i = 0; i < 2; i++)
 		w[i] = writer_make(h, i, 0);
-	for (uint32_t i = 0; i < EVENTS; i++) {
+	for (uint32_t i = 0; i < events; i++) {
 		struct writer *one = &w[i / 2 % 2], *other = &w[1 - i / 2 % 2];
 		uint64_t address = 0x1000 + (uint64_t)(i / 2 % 64) * 64;
 
@@ -60,11 +62,36 @@ static void write_ring(void)
 	munmap(h, h->ring_bytes);
 }
 
-static struct told collect(void)
+static void write_ring(void)
+{
+	write_long_ring(CHUNKS, EVENTS);
+}
+
+static uint64_t count_late(struct store *store)
+{
+	struct query *query = NULL;
+	uint64_t late = UINT64_MAX;
+	bool row = false;
+	struct shiny_err *err = store_query(
+		store, "SELECT COALESCE(SUM(count), 0) FROM v_counters WHERE name = 'LATE'",
+		&query);
+
+	if (!err)
+		err = query_step(query, &row);
+	if (!err && row)
+		late = (uint64_t)query_number(query, 0);
+	shiny_err_free(err);
+	query_end(query);
+	return late;
+}
+
+/* Merges are cut as often as they are looked at: at each 65,536th record. */
+static struct told collect(uint64_t merge_ns)
 {
 	struct sidecar_options options = { .directory = directory,
 					   .out = session_path,
 					   .with_events = true,
+					   .merge_ns = merge_ns,
 					   .leftover = true,
 					   .launcher_fd = -1,
 					   .lock_fd = -1,
@@ -78,6 +105,8 @@ static struct told collect(void)
 		err = store_open(session_path, &store);
 	if (!err)
 		err = store_each_event(store, 0, 0, UINT64_MAX, add_event, &told);
+	if (!err)
+		told.late = count_late(store);
 	if (err)
 		check("collect", false, err->message);
 	shiny_err_free(err);
@@ -143,6 +172,8 @@ static void same(const char *name, struct told is, struct told want)
 	number(text, is.bad, 0);
 	snprintf(text, sizeof(text), "%s/lost", name);
 	number(text, is.lost, want.lost);
+	snprintf(text, sizeof(text), "%s/late", name);
+	number(text, is.late, 0);
 	snprintf(text, sizeof(text), "%s/directory is gone", name);
 	number(text, access(directory, F_OK) != 0, 1);
 }
@@ -156,7 +187,7 @@ static void torn(struct told want)
 	killed(NOT_GIVEN, 0);
 	if (stat(spill_path, &st) || truncate(spill_path, st.st_size - 4096))
 		check("torn", false, "no file");
-	same("torn", collect(), want);
+	same("torn", collect(0), want);
 }
 
 static void bounded(void)
@@ -197,21 +228,25 @@ int main(void)
 	snprintf(ring_path, sizeof(ring_path), "%s/" SHINY_RING_PREFIX "4000000.0", directory);
 	snprintf(spill_path, sizeof(spill_path), "%s/" SPILL_PREFIX "1", directory);
 	write_ring();
-	want = collect();
+	want = collect(SIDECAR_MERGE_NS);
 	number("events", want.events, EVENTS);
 	write_ring();
+	same("cut", collect(0), want);
+	write_ring();
 	killed(GIVEN, 0);
-	same("given back", collect(), want);
+	same("given back", collect(0), want);
 	write_ring();
 	killed(NOT_GIVEN, 0);
-	same("not given back yet", collect(), want);
+	same("not given back yet", collect(0), want);
 	write_ring();
 	killed(HALF_GIVEN, 0);
-	same("half zeroed", collect(), want);
+	same("half zeroed", collect(0), want);
 	torn(want);
+	write_long_ring(LONG_CHUNKS, LONG_EVENTS);
+	number("many merges/events", collect(0).events, LONG_EVENTS);
 	write_ring();
 	killed(GIVEN, 2); /* the first chunk of each thread, small ones */
-	want = collect();
+	want = collect(0);
 	number("read before/events", want.events, EVENTS - 2 * SHINY_SMALL_RECORDS);
 	number("read before/lost", want.lost, 2);
 	write_ring();

@@ -70,14 +70,17 @@ void merge_until(struct session *session, uint64_t until)
 {
 	struct order order = { 0 };
 	uint64_t applied = 0, look_at = ROOM_RECORDS;
+	uint64_t end = ticks_wall_ns() + session->options->merge_ns;
 	struct stream *s;
+
+	session->behind = false;
 
 	for (size_t i = 0; i < session->streams.count; i++) {
 		s = session->streams.at[i];
 		if ((s->has_head || drain_pull(session, s)) && s->head.time <= until)
 			order_add(&order, key_of(s), s);
 	}
-	while ((s = order_first(&order))) {
+	while (!session->behind && (s = order_first(&order))) {
 		uint64_t limit = order_limit(&order), key;
 		bool more;
 
@@ -86,22 +89,28 @@ void merge_until(struct session *session, uint64_t until)
 			s->has_head = false;
 			if (++applied % BEAT_RECORDS == 0) {
 				attend(session);
+				session->behind = ticks_wall_ns() >= end;
 			} else if (session->priority.low && applied >= look_at) {
 				/* large rings last longer: a chunk a record is enough */
 				uint64_t chunks = look_for_room(session);
 
 				look_at = applied + (chunks > ROOM_RECORDS ? chunks : ROOM_RECORDS);
+				session->behind = ticks_wall_ns() >= end;
 			}
 			prefetch(s);
 			more = drain_pull(session, s) && s->head.time <= until;
 			key = key_of(s);
-		} while (more && key <= limit);
+		} while (more && key <= limit && !session->behind);
 		if (more) {
 			order_change_first(&order, key);
 		} else {
 			order_remove_first(&order);
 		}
 	}
+	if (!order_first(&order))
+		session->behind = false;
+	else
+		until = ((const struct stream *)order_first(&order))->head.time - 1;
 	order_deinit(&order);
 	process_take_over(session, until);
 	if (until > session->applied_until)

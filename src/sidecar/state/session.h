@@ -80,7 +80,8 @@ struct session {
 	struct priority priority;
 	uint32_t threads;
 	uint64_t start_realtime;
-	uint64_t applied_until; /* T of the last round */
+	uint64_t applied_until; /* T of the last round; less where that was cut */
+	bool behind;            /* it was: there is more up to its T */
 	uint64_t looked;        /* ticks: every ring that was there then is known; 0: no look yet */
 	/*
 	 * No honest record that has been read can be later. drain_pull reads the clock again

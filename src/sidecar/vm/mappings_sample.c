@@ -176,6 +176,7 @@ static void listed(struct session *session, struct errand *errand)
 	if (watch->looked_at &&
 	    (look->error ? look->totals : is_its_own(watch->looked_at, &look->smaps))) {
 		watch->look_state = LOOK_LISTED;
+		watch->look_ended = ticks_now(&session->ticks);
 		return;
 	}
 	spend(watch, look->cost);
@@ -186,8 +187,10 @@ static void listed(struct session *session, struct errand *errand)
 static void counted(struct session *session, struct errand *errand)
 {
 	(void)errand;
-	if (session)
-		session->memory->look_state = LOOK_COUNTED;
+	if (!session)
+		return;
+	session->memory->look_state = LOOK_COUNTED;
+	session->memory->look_ended = ticks_now(&session->ticks);
 }
 
 static void ask(struct session *session, void (*run)(struct errand *),
@@ -266,6 +269,8 @@ void memory_take(struct session *session, uint64_t now)
 	struct process *p = watch->looked_at;
 	uint64_t began = cpu_ns();
 
+	if (session->behind && now < watch->look_ended)
+		return; /* what it saw is not applied yet */
 	if (p && watch->look_state == LOOK_LISTED)
 		take_list(session, p, now);
 	if (p && watch->look_state == LOOK_COUNTED) {

@@ -84,6 +84,7 @@ struct memory_watch {
 	struct process *looked_at; /* NULL none, or it is closed by now */
 	enum look_state look_state;
 	uint64_t look_began;       /* ticks */
+	uint64_t look_ended;       /* ticks; of the part that was done last */
 	uint64_t look_cost;        /* ns of the loop */
 	struct stillness look_still;
 	struct look look;

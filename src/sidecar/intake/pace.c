@@ -3,6 +3,7 @@
 #include "pace.h"
 
 #include "../ring/ring_chunks.h"
+#include "../ring/spill.h"
 
 /* A low sidecar may be long in coming to the end of a round, and must not look for it only then. */
 static bool is_gone(const struct session *session, const struct ring_file *ring)
@@ -10,18 +11,31 @@ static bool is_gone(const struct session *session, const struct ring_file *ring)
 	return ring->over || ring->ending || (session->priority.low && !ring_held(ring));
 }
 
-/* Milliseconds until some ring is full; 0 when no program maps one. */
+/*
+ * A ring alone must last until its sealed chunks are copied: a low sidecar comes to that within
+ * some ten milliseconds. What is copied has as much time as the spill has room.
+ */
+enum { COPY_MS = 100, COPY_LOWER_MS = 250 };
+
+/* Milliseconds until some ring and the spill are full; 0 when no program maps one. */
 static uint64_t least_time_left(const struct session *session)
 {
-	uint64_t least = UINT64_MAX;
+	uint64_t least = UINT64_MAX, speed = 0, left;
 
 	for (size_t i = 0; i < session->present.count; i++) {
 		const struct ring_file *ring = session->present.at[i];
-		uint64_t left = is_gone(session, ring) ? UINT64_MAX : ring_time_left(ring);
 
+		if (is_gone(session, ring))
+			continue;
+		left = ring_time_left(ring);
 		least = left < least ? left : least;
+		speed += ring->speed;
 	}
-	return least < UINT64_MAX ? least : 0;
+	if (least == UINT64_MAX)
+		return 0;
+	if (least >= (session->priority.low ? COPY_MS : COPY_LOWER_MS))
+		least += spill_room(session->spill) / (speed + 1);
+	return least;
 }
 
 void pace_follow(struct session *session)

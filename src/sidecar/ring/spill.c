@@ -309,6 +309,11 @@ void spill_drop(struct spill *spill, uint64_t place)
 		spill->full = true; /* a disk that fails: no more of it */
 }
 
+uint64_t spill_room(const struct spill *spill)
+{
+	return spill && !spill->full && spill->used < spill->most ? spill->most - spill->used : 0;
+}
+
 uint64_t spill_bytes(const struct spill *spill)
 {
 	return spill ? spill->copied : 0;

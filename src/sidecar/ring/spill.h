@@ -50,6 +50,8 @@ void spill_each_left(struct spill *spill, struct ring_file *ring, spill_left_fn 
 /* How many they are; `ring` NULL: of all rings. Accepts NULL. */
 uint32_t spill_left(const struct spill *spill, const struct ring_file *ring);
 
+/* Bytes that it would still take; 0 also where there is no spill. */
+uint64_t spill_room(const struct spill *spill);
 uint64_t spill_bytes(const struct spill *spill); /* copied so far */
 
 #endif

@@ -7,9 +7,9 @@
 #include "../../base/mem.h"
 #include "../../base/text.h"
 #include "../../base/units.h"
-#include "../../view/page.h"
 #include "../ctl.h"
 #include "../output_file.h"
+#include "../session_page.h"
 
 /* --out, else the session's name with .html for .shiny. */
 static char *path_of(const struct ctl *ctl)
@@ -27,29 +27,20 @@ static char *path_of(const struct ctl *ctl)
 static struct shiny_err *write_page(struct ctl *ctl, struct store *store,
 				    const struct filter *filter, const char *path, uint64_t *size)
 {
-	AUTO_FREE char *command = NULL;
-	AUTO_FREE char *name = text_plain(text_base(ctl->options.operands[0]));
-	struct profile profile = { 0 };
+	struct session_page page = { .store = store,
+				     .filter = filter,
+				     .path = ctl->options.operands[0],
+				     .most_samples = ctl->options.number[OPT_STACKS_MOST],
+				     .full_names = ctl->options.given[OPT_FULL_NAMES],
+				     .progress = true };
+	struct profile profile;
 	struct output_file file = { 0 };
-	struct page_job job = { .store = store,
-				.filter = filter,
-				.profile = &profile,
-				.name = name,
-				.most_samples = ctl->options.number[OPT_STACKS_MOST],
-				.progress = true };
-	unsigned flags = PROFILE_PEAK | PROFILE_PROGRESS;
-	uint32_t pid;
 	struct shiny_err *err;
 
-	SHINY_TRY(profile_command(store, &command, &pid));
-	job.command = command;
-	if (ctl->options.given[OPT_FULL_NAMES])
-		flags |= PROFILE_FULL_NAMES;
-	SHINY_TRY(profile_load(store, filter, flags, &profile));
+	SHINY_TRY(session_page_load(&page, &profile));
 	err = output_file_open(path, ctl->options.given[OPT_FORCE], &file);
 	if (!err) {
-		job.out = file.out;
-		err = page_write(&job);
+		err = session_page_write(&page, &profile, file.out);
 		*size = (uint64_t)ftell(file.out);
 		err = output_file_close(&file, err);
 	}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * session_page.h: the page of a session, for `html` and `serve`.
+ *
+ * Runs: CLI. Signals: no. Allocates: as page.h says. Threads: one.
+ */
+#ifndef SHINY_SESSION_PAGE_H
+#define SHINY_SESSION_PAGE_H
+
+#include "../view/page.h"
+
+struct session_page {
+	struct store *store;
+	const struct filter *filter;
+	const char *path; /* of the session: its last part is shown */
+	size_t most_samples;
+	bool full_names, progress;
+};
+
+/* What takes long and can fail, before anything is written. `profile`: profile_deinit. */
+SHINY_MUST_CHECK struct shiny_err *session_page_load(const struct session_page *page,
+						     struct profile *profile);
+SHINY_MUST_CHECK struct shiny_err *session_page_write(const struct session_page *page,
+						      const struct profile *profile, FILE *out);
+
+#endif

@@ -187,7 +187,12 @@ _Noreturn static void run_child(const struct live_work *work, int out, pid_t par
 	static const int ours[] = { SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP };
 	AUTO_FREE char *path = path_in(work);
 	struct sidecar_options options = {
-		.out = path, .force = true, .launcher_fd = -1, .lock_fd = -1, .guests_fd = -1
+		.out = path,
+		.force = true,
+		.with_events = work->with_events,
+		.launcher_fd = -1,
+		.lock_fd = -1,
+		.guests_fd = -1,
 	};
 	struct sidecar_summary summary;
 	struct shiny_err *err;
@@ -205,7 +210,8 @@ _Noreturn static void run_child(const struct live_work *work, int out, pid_t par
 	_exit(err != NULL);
 }
 
-struct shiny_err *live_work_start(const char *file, struct live_work *out)
+struct shiny_err *live_work_start(const char *file, bool with_events,
+				   struct live_work *out)
 {
 	const char *place = getenv("TMPDIR");
 	pid_t parent = getpid();
@@ -214,6 +220,7 @@ struct shiny_err *live_work_start(const char *file, struct live_work *out)
 	*out = (struct live_work){ .file = file,
 				   .clock = clock_now(),
 				   .written = store_is_written(file),
+				   .with_events = with_events,
 				   .pipe = -1 };
 	snprintf(out->directory, sizeof(out->directory), "%s/shiny-live.XXXXXX",
 		 place && *place == '/' && strlen(place) < 40 ? place : "/tmp");
@@ -294,23 +301,34 @@ static struct shiny_err *is_finished(const char *file, bool *finished)
 	return NULL;
 }
 
-struct shiny_err *live_work_take(struct live_work *work, struct live_sample *out)
+struct shiny_err *live_work_file(struct live_work *work, char **path, bool *ended)
 {
 	char message[MESSAGE_BYTES + 1];
-	struct shiny_err *err;
-	bool made = wait_child(work, message), written = work->written, finished = false;
+	bool made = wait_child(work, message), finished = false;
+	struct shiny_err *err = NULL;
 
-	*out = (struct live_sample){ .clock = work->clock };
-	err = made ? NULL : is_finished(work->file, &finished); /* its sidecar was quicker */
+	if (!made) /* its sidecar was quicker? */
+		err = is_finished(work->file, &finished);
 	if (!err && !made && !finished)
 		err = shiny_err(SHINY_ERR_OTHER, "%s",
 				*message ? message : "the reading process was ended");
-	if (!err) {
-		AUTO_FREE char *path = path_in(work);
-
-		err = load(finished ? work->file : path, out);
-		out->ended = finished || !written;
+	if (err) {
+		live_work_stop(work);
+		return err;
 	}
+	*path = finished ? mem_text(work->file) : path_in(work);
+	*ended = finished || !work->written;
+	return NULL;
+}
+
+struct shiny_err *live_work_take(struct live_work *work, struct live_sample *out)
+{
+	AUTO_FREE char *path = NULL;
+	struct shiny_err *err;
+
+	*out = (struct live_sample){ .clock = work->clock };
+	SHINY_TRY(live_work_file(work, &path, &out->ended));
+	err = load(path, out);
 	live_work_stop(work);
 	return err;
 }

@@ -43,12 +43,19 @@ struct live_work {
 	const char *file;
 	uint64_t clock;
 	bool written; /* when it was started, somebody wrote the session */
+	bool with_events;
 	pid_t child;
 	int pipe;         /* readable: it is there, or has failed */
 	char directory[64]; /* of the child's file; "" none */
 };
-SHINY_MUST_CHECK struct shiny_err *live_work_start(const char *file, struct live_work *out);
-/* Waits for it. */
+/* `with_events`: the child's file has them, too. */
+SHINY_MUST_CHECK struct shiny_err *live_work_start(const char *file, bool with_events,
+						   struct live_work *out);
+/* Waits for it. *path: a session file that can be read until live_work_stop, to be freed; *ended:
+ * nobody writes it any more. On an error the work is stopped. */
+SHINY_MUST_CHECK struct shiny_err *live_work_file(struct live_work *work, char **path,
+						  bool *ended);
+/* Waits for it, reads it and stops the work. */
 SHINY_MUST_CHECK struct shiny_err *live_work_take(struct live_work *work, struct live_sample *out);
 void live_work_stop(struct live_work *work); /* unfinished work too; again: nothing */
 

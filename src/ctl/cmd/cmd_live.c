@@ -105,7 +105,7 @@ static struct shiny_err *once(struct ctl *ctl, const char *file)
 	struct live_sample sample;
 	struct live_work work;
 
-	SHINY_TRY(live_work_start(file, &work));
+	SHINY_TRY(live_work_start(file, false, &work));
 	SHINY_TRY(live_work_take(&work, &sample));
 	for (size_t v = 0; v < LIVE_VIEWS; v++)
 		if (sample.views[v].count)
@@ -227,7 +227,7 @@ static struct shiny_err *run_screen(struct watch *watch)
 		bool idle = screen->paused || (screen->now && screen->now->ended);
 
 		if (!watch->work.child && !idle && now_ns() >= watch->next)
-			err = live_work_start(watch->file, &watch->work);
+			err = live_work_start(watch->file, false, &watch->work);
 		if (err)
 			break;
 		live_screen_draw(screen);

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* serve_http.c: see serve_http.h. */
+#define _GNU_SOURCE
+#include "serve_http.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <microhttpd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "../base/mem.h"
+
+enum { TOKEN_BYTES = 16, TOKEN = 2 * TOKEN_BYTES };
+
+struct serve_http {
+	struct MHD_Daemon *daemon;
+	serve_fn *document;
+	void *context;
+	char token[TOKEN + 1];
+	char hosts[2][32]; /* what the header Host may be */
+};
+
+static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status, char *text,
+			      size_t bytes, unsigned refresh)
+{
+	static const char *const headers[][2] = {
+		{ "Content-Type", "text/html; charset=utf-8" },
+		{ "Content-Security-Policy",
+		  "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+		  "img-src data:; frame-ancestors 'none'; form-action 'self'; base-uri 'none'" },
+		{ "Cache-Control", "no-store" },
+		{ "Cross-Origin-Resource-Policy", "same-origin" },
+		{ "Referrer-Policy", "no-referrer" },
+		{ "X-Content-Type-Options", "nosniff" },
+	};
+	struct MHD_Response *response =
+		MHD_create_response_from_buffer(bytes, text, MHD_RESPMEM_MUST_FREE);
+	enum MHD_Result result;
+	char seconds[16];
+
+	if (!response) {
+		free(text);
+		return MHD_NO;
+	}
+	for (size_t i = 0; i < sizeof(headers) / sizeof(*headers); i++)
+		MHD_add_response_header(response, headers[i][0], headers[i][1]);
+	snprintf(seconds, sizeof(seconds), "%u", refresh);
+	if (refresh)
+		MHD_add_response_header(response, "Refresh", seconds);
+	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
+		MHD_add_response_header(response, "Allow", "GET, HEAD");
+	result = MHD_queue_response(connection, status, response);
+	MHD_destroy_response(response);
+	return result;
+}
+
+static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status, const char *why)
+{
+	char *text = mem_format("<!doctype html><html lang=\"en\"><title>Shiny</title><p>%s</p>\n",
+				why);
+
+	return answer(connection, status, text, strlen(text), 0);
+}
+
+static bool is_host(const struct serve_http *http, struct MHD_Connection *connection)
+{
+	const char *host =
+		MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
+
+	return host && (strcmp(host, http->hosts[0]) == 0 || strcmp(host, http->hosts[1]) == 0);
+}
+
+/* Behind the token; NULL: it is not there. Takes as long whatever differs. */
+static const char *behind_token(const struct serve_http *http, const char *url)
+{
+	unsigned char different = 0;
+
+	if (strlen(url) < TOKEN + 2 || url[0] != '/' || url[TOKEN + 1] != '/')
+		return NULL;
+	for (size_t i = 0; i < TOKEN; i++)
+		different |= (unsigned char)(url[1 + i] ^ http->token[i]);
+	return different ? NULL : url + TOKEN + 2;
+}
+
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection,
+				  const char *url, const char *method, const char *version,
+				  const char *upload, size_t *upload_bytes, void **state)
+{
+	const struct serve_http *http = context;
+	struct serve_document document = { 0 };
+	struct shiny_err *err;
+	const char *path;
+
+	(void)version, (void)upload, (void)state;
+	if (*upload_bytes) { /* read past: the answer stands already */
+		*upload_bytes = 0;
+		return MHD_YES;
+	}
+	if (!is_host(http, connection))
+		return refuse(connection, MHD_HTTP_FORBIDDEN, "This host is not served.");
+	path = behind_token(http, url);
+	if (!path)
+		return refuse(connection, MHD_HTTP_FORBIDDEN,
+			      "The address lacks the token that shinyctl serve printed.");
+	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+		return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "Only GET is answered.");
+	err = http->document(http->context, path, &document);
+	if (err) {
+		fprintf(stderr, "shinyctl: %s\n", err->message);
+		shiny_err_free(err);
+		return refuse(connection, MHD_HTTP_INTERNAL_SERVER_ERROR,
+			      "The session cannot be read: shinyctl serve has printed why.");
+	}
+	if (!document.text)
+		return refuse(connection, MHD_HTTP_NOT_FOUND, "There is no such page.");
+	return answer(connection, MHD_HTTP_OK, document.text, document.bytes, document.refresh);
+}
+
+static bool make_token(char token[TOKEN + 1])
+{
+	unsigned char random[TOKEN_BYTES];
+
+	if (getrandom(random, sizeof(random), 0) != sizeof(random))
+		return false;
+	for (size_t i = 0; i < TOKEN_BYTES; i++)
+		snprintf(token + 2 * i, 3, "%02x", random[i]);
+	return true;
+}
+
+struct shiny_err *serve_http_start(uint16_t port, serve_fn *document, void *context,
+				   char address[SERVE_ADDRESS], struct serve_http **out)
+{
+	struct serve_http *http = mem_zero(1, sizeof(*http));
+	struct sockaddr_in here = { .sin_family = AF_INET,
+				    .sin_port = htons(port),
+				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	const union MHD_DaemonInfo *info;
+
+	*http = (struct serve_http){ .document = document, .context = context };
+	if (!make_token(http->token)) {
+		free(http);
+		return shiny_err_os(errno, "cannot make a token");
+	}
+	http->daemon = MHD_start_daemon(MHD_NO_FLAG, 0, NULL, NULL, on_request, http,
+					MHD_OPTION_SOCK_ADDR, &here, MHD_OPTION_CONNECTION_LIMIT,
+					64u, MHD_OPTION_CONNECTION_TIMEOUT, 30u, MHD_OPTION_END);
+	info = http->daemon ? MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_BIND_PORT) : NULL;
+	if (!info) {
+		int why = errno;
+
+		serve_http_stop(http);
+		return shiny_err_os(why, "cannot listen on 127.0.0.1, port %" PRIu16, port);
+	}
+	snprintf(http->hosts[0], sizeof(http->hosts[0]), "127.0.0.1:%" PRIu16, info->port);
+	snprintf(http->hosts[1], sizeof(http->hosts[1]), "localhost:%" PRIu16, info->port);
+	snprintf(address, SERVE_ADDRESS, "http://%s/%s/", http->hosts[0], http->token);
+	*out = http;
+	return NULL;
+}
+
+bool serve_http_run(struct serve_http *http, int milliseconds)
+{
+	return MHD_run_wait(http->daemon, milliseconds) == MHD_YES;
+}
+
+void serve_http_stop(struct serve_http *http)
+{
+	if (!http)
+		return;
+	if (http->daemon)
+		MHD_stop_daemon(http->daemon);
+	free(http);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * serve_pages.h: the documents of `serve`: a list of the sessions, a page of each, a comparison of
+ * any two.
+ *
+ * Runs: CLI. Signals: no. Allocates: as page.h says. Threads: one.
+ */
+#ifndef SHINY_SERVE_PAGES_H
+#define SHINY_SERVE_PAGES_H
+
+#include "serve_http.h"
+
+struct serve_pages {
+	char **files; /* of sessions */
+	size_t count;
+	size_t most_samples;
+};
+
+/*
+ * A serve_fn; `context`: struct serve_pages. Addresses:
+ *   ""     the page, of one session; the list, of several
+ *   N      the page of session N, from 0
+ *   A/B    what B has that A has not, by type
+ * A session that is being written is read as it is now (live_sample.h), and the browser asks again.
+ */
+struct shiny_err *serve_pages_document(void *context, const char *path,
+				       struct serve_document *out);
+
+#endif

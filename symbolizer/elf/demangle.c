@@ -39,6 +39,18 @@ static char *before(const char *name, char mark)
 	return at && at != name ? strndup(name, (size_t)(at - name)) : NULL;
 }
 
+/* A name of C with what gcc appends to parts and copies of functions. */
+static bool is_piece(const char *name)
+{
+	static const char *const suffixes[] = { ".part.", ".cold", ".isra.", ".constprop." };
+	const char *dot = strchr(name, '.');
+
+	for (size_t i = 0; dot && i < sizeof(suffixes) / sizeof(*suffixes); i++)
+		if (strncmp(dot, suffixes[i], strlen(suffixes[i])) == 0)
+			return true;
+	return false;
+}
+
 char *demangle_symbol(const char *name)
 {
 	char *plain, *result = NULL;
@@ -58,6 +70,8 @@ char *demangle_symbol(const char *name)
 		result = cxx(whole ? whole : name);
 		free(whole);
 	}
+	if (!result && is_piece(name))
+		result = before(name, '.');
 	if (!result)
 		return plain;
 	free(plain);

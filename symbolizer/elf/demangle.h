@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-/* A symbol: Itanium C++, Rust (both schemes). NULL: it isn't mangled, or not one of these. */
+/* A symbol: Itanium C++, Rust (both schemes), a piece of a function of C. NULL: none of these. */
 char *demangle_symbol(const char *name);
 
 /* The class in a type-info name ("N5blink4NodeE", "*N12_GLOBAL__N_11AE"). NULL: not the name of a

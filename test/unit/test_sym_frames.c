@@ -361,6 +361,9 @@ static void demangling(void)
 		  "std::vector<int, std::allocator<int> >::push_back(int const&)" },
 		{ "_ZTV3Foo", "vtable for Foo" },
 		{ "malloc", "malloc" },
+		{ "bn_expand2.part.0", "bn_expand2" },
+		{ "main.cold", "main" },
+		{ "v.1.2", "v.1.2" },
 		{ "_Znot_mangled", "_Znot_mangled" },
 	};
 	struct sym *sym = fixture_sym(NULL);

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/cleanup.h"
 #include "../base/mem.h"
 #include "../base/units.h"
-#include "time/leaks.h"
-#include "time/lifetimes.h"
-#include "space/pages.h"
-#include "time/peak.h"
+#include "replay/replay_together.h"
 #include "space/sizes.h"
+#include "time/lifetimes.h"
+#include "time/peak.h"
 
 const char *const symptom_names[SYMPTOMS] = {
 	[SYMPTOM_CHURN] = "churn",
@@ -177,13 +177,12 @@ static struct shiny_err *ask_growth(const struct asking *a, struct diagnosis *d)
 {
 	uint64_t middle = most_between(&a->known->activity, 0.45, 0.55),
 		 last = most_between(&a->known->activity, 0.9, 1);
-	struct leaks leaks = { 0 };
+	const struct leaks *leaks = &a->known->leaks;
+	struct shiny_err *err = NULL;
 	double small = 0;
 	size_t growing = 0;
-	struct shiny_err *err = leaks_load(a->store, a->filter, GROUP_SITE, NULL, NULL,
-					   a->full_names, a->progress, &leaks);
 
-	while (!err && growing < leaks.count && leaks.rows[growing].grows)
+	while (growing < leaks->count && leaks->rows[growing].grows)
 		growing++;
 	d->value = ratio((double)last, (double)middle);
 	d->threshold = GROWTH_RISE;
@@ -197,7 +196,7 @@ static struct shiny_err *ask_growth(const struct asking *a, struct diagnosis *d)
 	d->verb = "leaks";
 	d->missing = "accesses: what is live and never touched again (Z) cannot be told from what "
 		     "is used";
-	if (!err && d->verdict == VERDICT_YES) {
+	if (d->verdict == VERDICT_YES) {
 		const struct pooling_row *t = &a->known->pooling.total;
 
 		err = small_share(a, &small);
@@ -213,32 +212,23 @@ static struct shiny_err *ask_growth(const struct asking *a, struct diagnosis *d)
 					units_noun(UNITS_NOUN_BUF, t->with.end_pages, "page"),
 					units_count(UNITS_BUF, t->without.end_pages));
 		for (size_t i = 0; i < growing && i < DIAGNOSE_ROWS; i++)
-			put_row(d, i, leaks.rows[i].name, leaks.rows[i].blocks, leaks.rows[i].bytes,
+			put_row(d, i, leaks->rows[i].name, leaks->rows[i].blocks, leaks->rows[i].bytes,
 				mem_format("%s more blocks a second, %s",
-					   units_short(UNITS_BUF, leaks.rows[i].slope),
+					   units_short(UNITS_BUF, leaks->rows[i].slope),
 					   units_bytes(UNITS_BUF,
-						       (uint64_t)leaks.rows[i].bytes_slope)));
+						       (uint64_t)leaks->rows[i].bytes_slope)));
 	}
-	leaks_deinit(&leaks);
 	return err;
 }
 
 /* ---- utilization ---- */
 
-static struct shiny_err *ask_utilization(const struct asking *a, struct diagnosis *d)
+static void ask_utilization(const struct asking *a, struct diagnosis *d)
 {
-	struct pages_ask ask = { .at = PAGES_AT_PEAK,
-				 .under = PAGES_UNDER,
-				 .full_names = a->full_names,
-				 .progress = a->progress };
-	struct pages p = { 0 };
-	const struct pages_sums *t = &p.total;
-	struct shiny_err *err = pages_load(a->store, a->filter, &ask, &p);
-	double pinned;
+	const struct pages *p = &a->known->pages;
+	const struct pages_sums *t = &p->total;
+	double pinned = ratio((double)t->pinned, (double)t->pages);
 
-	if (err)
-		return err;
-	pinned = ratio((double)t->pinned, (double)t->pages);
 	d->value = pages_utilization(t);
 	d->threshold = UTILIZATION_LOW;
 	d->measure = mem_format(
@@ -266,16 +256,14 @@ static struct shiny_err *ask_utilization(const struct asking *a, struct diagnosi
 				   units_form(t->pinned, "holds", "hold"), PAGES_UNDER,
 				   units_bytes(UNITS_BUF, t->pinned_bytes));
 		for (size_t i = 0;
-		     i < p.by_site.count && i < DIAGNOSE_ROWS && p.by_site.rows[i].pinned; i++)
-			put_row(d, i, p.by_site.rows[i].name, p.by_site.rows[i].blocks,
-				p.by_site.rows[i].bytes,
+		     i < p->by_site.count && i < DIAGNOSE_ROWS && p->by_site.rows[i].pinned; i++)
+			put_row(d, i, p->by_site.rows[i].name, p->by_site.rows[i].blocks,
+				p->by_site.rows[i].bytes,
 				mem_format("on %s, %s of them alone",
-					   units_noun(UNITS_NOUN_BUF, p.by_site.rows[i].pinned,
+					   units_noun(UNITS_NOUN_BUF, p->by_site.rows[i].pinned,
 						      "such page"),
-					   units_count(UNITS_BUF, p.by_site.rows[i].freed)));
+					   units_count(UNITS_BUF, p->by_site.rows[i].freed)));
 	}
-	pages_deinit(&p);
-	return NULL;
 }
 
 /* ---- hardware ---- */
@@ -378,21 +366,71 @@ static struct shiny_err *ask_spikes(const struct asking *a, struct diagnosis *d)
 	return spike_rows(a, d);
 }
 
+/* ---- all of them ---- */
+
+struct knowing {
+	struct store *store;
+	const struct filter *filter;
+	bool full_names, progress;
+	struct diagnose_known *known;
+};
+
+static struct shiny_err *know_streams(void *context)
+{
+	const struct knowing *k = context;
+
+	return streams_load(k->store, k->filter, k->progress, &k->known->streams);
+}
+
+static struct shiny_err *know_activity(void *context)
+{
+	const struct knowing *k = context;
+
+	return activity_load(k->store, k->filter, 0, k->progress ? ACTIVITY_PROGRESS : 0,
+			     &k->known->activity);
+}
+
+static struct shiny_err *know_pooling(void *context)
+{
+	const struct knowing *k = context;
+	struct pooling_constants usual;
+
+	SHINY_TRY(pooling_parse(NULL, &usual));
+	return pooling_load(k->store, k->filter, &usual, NULL, k->full_names, k->progress,
+			    &k->known->pooling);
+}
+
+static struct shiny_err *know_leaks(void *context)
+{
+	const struct knowing *k = context;
+
+	return leaks_load(k->store, k->filter, GROUP_SITE, NULL, NULL, k->full_names, k->progress,
+			  &k->known->leaks);
+}
+
+static struct shiny_err *know_pages(void *context)
+{
+	const struct knowing *k = context;
+	struct pages_ask ask = { .at = PAGES_AT_PEAK,
+				 .under = PAGES_UNDER,
+				 .full_names = k->full_names,
+				 .progress = k->progress };
+
+	return pages_load(k->store, k->filter, &ask, &k->known->pages);
+}
+
 struct shiny_err *diagnose_know(struct store *store, const struct filter *filter, bool full_names,
 				bool progress, struct diagnose_known *out)
 {
 	struct diagnose_known known = { 0 };
-	struct pooling_constants usual;
-	struct shiny_err *err = pooling_parse(NULL, &usual);
+	struct knowing k = { store, filter, full_names, progress, &known };
+	const struct replay_task tasks[] = { { know_pooling, &k },
+					     { know_pages, &k },
+					     { know_streams, &k },
+					     { know_activity, &k },
+					     { know_leaks, &k } };
+	struct shiny_err *err = replay_together(tasks, sizeof(tasks) / sizeof(*tasks));
 
-	if (!err)
-		err = streams_load(store, filter, progress, &known.streams);
-	if (!err)
-		err = activity_load(store, filter, 0, progress ? ACTIVITY_PROGRESS : 0,
-				    &known.activity);
-	if (!err)
-		err = pooling_load(store, filter, &usual, NULL, full_names, progress,
-				   &known.pooling);
 	if (err)
 		diagnose_forget(&known);
 	else
@@ -405,33 +443,60 @@ void diagnose_forget(struct diagnose_known *known)
 	activity_deinit(&known->activity);
 	pooling_deinit(&known->pooling);
 	streams_deinit(&known->streams);
+	leaks_deinit(&known->leaks);
+	pages_deinit(&known->pages);
+}
+
+struct answering {
+	const struct asking *asking;
+	struct diagnosis *at; /* by symptom */
+};
+
+static struct shiny_err *answer_churn(void *context)
+{
+	const struct answering *a = context;
+
+	return ask_churn(a->asking, &a->at[SYMPTOM_CHURN]);
+}
+
+static struct shiny_err *answer_growth(void *context)
+{
+	const struct answering *a = context;
+
+	return ask_growth(a->asking, &a->at[SYMPTOM_GROWTH]);
+}
+
+static struct shiny_err *answer_spikes(void *context)
+{
+	const struct answering *a = context;
+
+	return ask_spikes(a->asking, &a->at[SYMPTOM_SPIKES]);
 }
 
 struct shiny_err *diagnose_load(struct store *store, const struct filter *filter,
 				const struct diagnose_known *known, bool full_names, bool progress,
 				struct diagnoses *out)
 {
-	struct asking a = { .store = store,
-			    .filter = filter,
-			    .known = known,
-			    .full_names = full_names,
-			    .progress = progress };
 	struct diagnoses diagnoses = { 0 };
-	struct shiny_err *err = ask_churn(&a, &diagnoses.at[SYMPTOM_CHURN]);
+	struct asking asking = { .store = store,
+				 .filter = filter,
+				 .known = known,
+				 .full_names = full_names,
+				 .progress = progress };
+	struct answering a = { &asking, diagnoses.at };
+	const struct replay_task tasks[] = { { answer_churn, &a },
+					     { answer_growth, &a },
+					     { answer_spikes, &a } };
+	struct shiny_err *err = replay_together(tasks, sizeof(tasks) / sizeof(*tasks));
 
-	if (!err)
-		err = ask_growth(&a, &diagnoses.at[SYMPTOM_GROWTH]);
-	if (!err)
-		err = ask_utilization(&a, &diagnoses.at[SYMPTOM_UTILIZATION]);
-	if (!err) {
-		ask_hardware(&a, &diagnoses.at[SYMPTOM_HARDWARE]);
-		err = ask_spikes(&a, &diagnoses.at[SYMPTOM_SPIKES]);
-	}
-	if (err)
+	if (err) {
 		diagnose_deinit(&diagnoses);
-	else
-		*out = diagnoses;
-	return err;
+		return err;
+	}
+	ask_utilization(&asking, &diagnoses.at[SYMPTOM_UTILIZATION]);
+	ask_hardware(&asking, &diagnoses.at[SYMPTOM_HARDWARE]);
+	*out = diagnoses;
+	return NULL;
 }
 
 void diagnose_deinit(struct diagnoses *diagnoses)

@@ -3,7 +3,7 @@
  * diagnose.h: the five symptoms of a heap: which ones a recording shows, what they come from, and
  * what to do, with the number that says so.
  *
- * Runs: CLI. Signals: no. Allocates: what the analyses do that it asks, one after the other.
+ * Runs: CLI. Signals: no. Allocates: what the analyses do that it asks, all together.
  * Threads: one a store.
  *
  * The diagnostic tree of "Shiny Objects" (Upadhyay & Venkat, POMACS 10(1):20, 2026), F14: symptom,
@@ -33,14 +33,16 @@
  * What a live block is worth, Z of the paper, needs data on accesses; each answer says what it
  * lacks.
  *
- * Cost: about ten passes over the events.
+ * Cost: two passes over the events, and a third where a symptom is there (replay_together.h).
  */
 #ifndef SHINY_DIAGNOSE_H
 #define SHINY_DIAGNOSE_H
 
-#include "time/activity.h"
-#include "space/pooling.h"
 #include "replay/streams.h"
+#include "space/pages.h"
+#include "space/pooling.h"
+#include "time/activity.h"
+#include "time/leaks.h"
 
 #define CHURN_SHARE     0.01
 #define GROWTH_RISE     1.1
@@ -86,6 +88,8 @@ struct diagnose_known {
 	struct activity activity;
 	struct pooling pooling;
 	struct streams streams;
+	struct leaks leaks; /* by call site */
+	struct pages pages; /* at the peak */
 };
 SHINY_MUST_CHECK struct shiny_err *diagnose_know(struct store *store, const struct filter *filter,
 						 bool full_names, bool progress,

@@ -631,8 +631,8 @@ static struct shiny_err *load_processes(struct store *store, const struct filter
 	return err;
 }
 
-struct shiny_err *replay_run(struct store *store, const struct filter *filter,
-			     struct replay_observer *observers, size_t count, const char *title)
+struct shiny_err *replay_pass(struct store *store, const struct filter *filter,
+			      struct replay_observer *observers, size_t count, const char *title)
 {
 	struct replay_pass run = { .filter = filter,
 				   .observers = observers,

@@ -120,10 +120,14 @@ struct replay {
 };
 
 /* Goes through the session for all observers at once. `title`: what the progress line on standard
- * error says; NULL: none. */
+ * error says; NULL: none. Within replay_together() the pass may be one of several tasks. */
 SHINY_MUST_CHECK struct shiny_err *replay_run(struct store *store, const struct filter *filter,
 					      struct replay_observer *observers, size_t count,
 					      const char *title);
+/* The same, of nobody else's observers. */
+SHINY_MUST_CHECK struct shiny_err *replay_pass(struct store *store, const struct filter *filter,
+					       struct replay_observer *observers, size_t count,
+					       const char *title);
 
 /* Id in table type of what the block is, as concluded at the end of the recording; 0 unknown. */
 uint32_t replay_find_type(const struct replay *replay, const struct replay_process *process,

@@ -211,12 +211,14 @@ static struct shiny_err *ask_growth(const struct asking *a, struct diagnosis *d)
 					units_share(UNITS_BUF, small, 1), DIAGNOSE_SMALL,
 					units_noun(UNITS_NOUN_BUF, t->with.end_pages, "page"),
 					units_count(UNITS_BUF, t->without.end_pages));
-		for (size_t i = 0; i < growing && i < DIAGNOSE_ROWS; i++)
-			put_row(d, i, leaks->rows[i].name, leaks->rows[i].blocks, leaks->rows[i].bytes,
+		for (size_t i = 0; i < growing && i < DIAGNOSE_ROWS; i++) {
+			const struct leak_row *row = &leaks->rows[i];
+
+			put_row(d, i, row->name, row->blocks, row->bytes,
 				mem_format("%s more blocks a second, %s",
-					   units_short(UNITS_BUF, leaks->rows[i].slope),
-					   units_bytes(UNITS_BUF,
-						       (uint64_t)leaks->rows[i].bytes_slope)));
+					   units_short(UNITS_BUF, row->slope),
+					   units_bytes(UNITS_BUF, (uint64_t)row->bytes_slope)));
+		}
 	}
 	return err;
 }
@@ -371,7 +373,7 @@ static struct shiny_err *ask_spikes(const struct asking *a, struct diagnosis *d)
 struct knowing {
 	struct store *store;
 	const struct filter *filter;
-	bool full_names, progress;
+	bool history, full_names, progress;
 	struct diagnose_known *known;
 };
 
@@ -413,17 +415,18 @@ static struct shiny_err *know_pages(void *context)
 	const struct knowing *k = context;
 	struct pages_ask ask = { .at = PAGES_AT_PEAK,
 				 .under = PAGES_UNDER,
+				 .history = k->history,
 				 .full_names = k->full_names,
 				 .progress = k->progress };
 
 	return pages_load(k->store, k->filter, &ask, &k->known->pages);
 }
 
-struct shiny_err *diagnose_know(struct store *store, const struct filter *filter, bool full_names,
-				bool progress, struct diagnose_known *out)
+struct shiny_err *diagnose_know(struct store *store, const struct filter *filter, bool history,
+				bool full_names, bool progress, struct diagnose_known *out)
 {
 	struct diagnose_known known = { 0 };
-	struct knowing k = { store, filter, full_names, progress, &known };
+	struct knowing k = { store, filter, history, full_names, progress, &known };
 	const struct replay_task tasks[] = { { know_pooling, &k },
 					     { know_pages, &k },
 					     { know_streams, &k },

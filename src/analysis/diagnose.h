@@ -91,8 +91,9 @@ struct diagnose_known {
 	struct leaks leaks; /* by call site */
 	struct pages pages; /* at the peak */
 };
+/* `history`: of the pages, as in struct pages_ask. */
 SHINY_MUST_CHECK struct shiny_err *diagnose_know(struct store *store, const struct filter *filter,
-						 bool full_names, bool progress,
+						 bool history, bool full_names, bool progress,
 						 struct diagnose_known *out);
 void diagnose_forget(struct diagnose_known *known);
 

@@ -14,6 +14,7 @@
 #include <zlib.h>
 
 #include "../analysis/attribute/groups.h"
+#include "../analysis/replay/replay_together.h"
 #include "../analysis/time/activity.h"
 #include "../analysis/time/marks.h"
 #include "../analysis/totals/headlines.h"
@@ -158,53 +159,85 @@ static struct shiny_err *put_head(struct json *json, const struct page_job *job)
 	return NULL;
 }
 
-static struct shiny_err *put_times(struct json *json, const struct page_job *job,
-				   uint64_t *interval)
-{
-	struct activity activity = { 0 };
-	struct marks marks = { 0 };
-	struct shiny_err *err;
+/* What takes a pass over the events, which they share. */
+struct page_times {
+	const struct page_job *job;
+	uint64_t interval;
+	struct activity activity;
+	struct marks marks;
+	struct page_cube cube;
+};
 
-	*interval = job->profile->duration / PAGE_INTERVALS + 1;
-	SHINY_TRY(activity_load(job->store, job->filter, *interval,
-				ACTIVITY_PHASES | (job->progress ? ACTIVITY_PROGRESS : 0),
-				&activity));
-	*interval = activity.interval;
-	put_activity(json, &activity);
-	activity_deinit(&activity);
-	err = marks_load(job->store, job->filter, job->progress, &marks);
-	if (!err)
-		put_marks(json, &marks);
-	marks_deinit(&marks);
-	return err;
+static struct shiny_err *load_activity(void *context)
+{
+	struct page_times *t = context;
+	const struct page_job *job = t->job;
+
+	return activity_load(job->store, job->filter, t->interval,
+			     ACTIVITY_PHASES | (job->progress ? ACTIVITY_PROGRESS : 0),
+			     &t->activity);
+}
+
+static struct shiny_err *load_marks(void *context)
+{
+	struct page_times *t = context;
+
+	return marks_load(t->job->store, t->job->filter, t->job->progress, &t->marks);
+}
+
+static struct shiny_err *load_cube(void *context)
+{
+	struct page_times *t = context;
+
+	return page_cube_load(t->job->store, t->job->filter, t->job->progress, &t->cube);
+}
+
+static struct shiny_err *times_load(struct page_times *times)
+{
+	const struct replay_task tasks[] = { { load_activity, times },
+					     { load_marks, times },
+					     { load_cube, times } };
+
+	return replay_together(tasks, sizeof(tasks) / sizeof(*tasks));
+}
+
+static void times_deinit(struct page_times *times)
+{
+	activity_deinit(&times->activity);
+	marks_deinit(&times->marks);
+	page_cube_deinit(&times->cube);
 }
 
 static struct shiny_err *put_data(struct json *json, const struct page_job *job)
 {
 	struct page_samples samples = { 0 };
-	struct page_cube cube = { .profile = job->profile };
+	uint64_t interval = job->profile->duration / PAGE_INTERVALS + 1;
+	struct page_times times = { .job = job,
+				    .interval = interval,
+				    .cube = { .profile = job->profile, .interval = interval } };
 	struct shiny_err *err;
 
 	json_object(json, NULL);
 	err = put_head(json, job);
 	if (!err)
-		err = put_times(json, job, &cube.interval);
-	if (!err)
 		err = page_samples_load(job->store, job->profile,
 					job->most_samples ? job->most_samples : PAGE_SAMPLES,
 					&samples);
 	if (!err) {
-		cube.kept = samples.kept;
-		err = page_cube_load(job->store, job->filter, job->progress, &cube);
+		times.cube.kept = samples.kept;
+		err = times_load(&times);
 	}
-	if (!err)
-		err = page_samples_put(json, job->store, job->profile, &samples);
 	if (!err) {
-		page_cells_put(json, "lives", &cube.lives, true);
-		page_cells_put(json, "changes", &cube.changes, false);
+		put_activity(json, &times.activity);
+		put_marks(json, &times.marks);
+		err = page_samples_put(json, job->store, job->profile, &samples);
+	}
+	if (!err) {
+		page_cells_put(json, "lives", &times.cube.lives, true);
+		page_cells_put(json, "changes", &times.cube.changes, false);
 	}
 	json_end(json);
-	page_cube_deinit(&cube);
+	times_deinit(&times);
 	page_samples_deinit(&samples);
 	return err;
 }

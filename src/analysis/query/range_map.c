@@ -16,13 +16,16 @@ enum {
 	RANGES_A_BYTE = 64
 };
 
-static struct { uint64_t bytes, ranges; bool spent; } account;
+static struct { uint64_t bytes, ranges; unsigned users; bool spent; } account;
 
 void range_maps_begin(const struct store *store)
 {
-	account.bytes = store_bound(store, BYTES_AT_LEAST, BYTES_A_BYTE);
-	account.ranges = store_bound(store, RANGES_AT_LEAST, RANGES_A_BYTE);
-	account.spent = false;
+	if (!account.users++) {
+		account.bytes = account.ranges = 0;
+		account.spent = false;
+	}
+	account.bytes += store_bound(store, BYTES_AT_LEAST, BYTES_A_BYTE);
+	account.ranges += store_bound(store, RANGES_AT_LEAST, RANGES_A_BYTE);
 }
 
 bool range_map_afford(struct range_map *map, uint64_t ranges, uint64_t bytes)
@@ -36,8 +39,14 @@ bool range_map_afford(struct range_map *map, uint64_t ranges, uint64_t bytes)
 	return true;
 }
 
+bool range_maps_spent(void)
+{
+	return account.spent;
+}
+
 struct shiny_err *range_maps_end(const struct store *store)
 {
+	account.users--;
 	return account.spent ? store_too_much(store) : NULL;
 }
 

@@ -44,12 +44,14 @@ struct range_map { /* zeroed: empty */
 	struct range_entry last;	/* that was asked for: most events lie near each other */
 };
 
-/* Opens the account, for a session of this store. */
+/* Opens the account, for a session of this store. Analyses that share a pass (replay_together.h)
+ * share it, and what each may spend is added up. */
 void range_maps_begin(const struct store *store);
 /* Whether so many ranges may be gone through, and so many bytes kept of them, in this map. Once
  * not, never again. */
 bool range_map_afford(struct range_map *map, uint64_t ranges, uint64_t bytes);
-/* NULL, or that the account is spent. */
+bool range_maps_spent(void);
+/* Closes it, once for each range_maps_begin(). NULL, or that the account is spent. */
 SHINY_MUST_CHECK struct shiny_err *range_maps_end(const struct store *store);
 
 void *range_map_find_slow(struct range_map *map, uint64_t range);

@@ -17,7 +17,7 @@
 
 struct party;
 
-struct member {
+struct party_member {
 	struct party *party;
 	const struct replay_task *task;
 	struct shiny_err *err; /* of the task */
@@ -34,13 +34,13 @@ struct member {
 struct party {
 	pthread_mutex_t running; /* held by the one member that runs */
 	pthread_cond_t passed;   /* a pass was made, or a member has ended */
-	struct member members[REPLAY_TASKS_MAX];
+	struct party_member members[REPLAY_TASKS_MAX];
 	size_t count, left, waiting; /* left: not ended */
 };
 
-static _Thread_local struct member *self;
+static _Thread_local struct party_member *self;
 
-static bool same_pass(const struct member *a, const struct member *b)
+static bool same_pass(const struct party_member *a, const struct party_member *b)
 {
 	return b->waits && a->store == b->store && a->filter == b->filter;
 }
@@ -57,7 +57,7 @@ static struct shiny_err *copy_of(const struct shiny_err *err)
 }
 
 /* A pass for `first` and for those that want the same one. */
-static void make_pass(struct party *party, struct member *first)
+static void make_pass(struct party *party, struct party_member *first)
 {
 	struct replay_observer *observers;
 	struct shiny_err *err;
@@ -68,7 +68,7 @@ static void make_pass(struct party *party, struct member *first)
 			count += party->members[i].observer_count;
 	observers = mem_zero(count + 1, sizeof(*observers));
 	for (size_t i = 0; i < party->count; i++) {
-		const struct member *m = &party->members[i];
+		const struct party_member *m = &party->members[i];
 
 		if (!same_pass(first, m))
 			continue;
@@ -78,7 +78,7 @@ static void make_pass(struct party *party, struct member *first)
 	err = replay_pass(first->store, first->filter, observers, count, first->title);
 	free(observers);
 	for (size_t i = 0; i < party->count; i++) {
-		struct member *m = &party->members[i];
+		struct party_member *m = &party->members[i];
 
 		if (m == first || !same_pass(first, m))
 			continue;
@@ -95,7 +95,7 @@ static void make_pass(struct party *party, struct member *first)
 struct shiny_err *replay_run(struct store *store, const struct filter *filter,
 			     struct replay_observer *observers, size_t count, const char *title)
 {
-	struct member *m = self;
+	struct party_member *m = self;
 
 	if (!m)
 		return replay_pass(store, filter, observers, count, title);
@@ -116,7 +116,7 @@ struct shiny_err *replay_run(struct store *store, const struct filter *filter,
 
 static void *run(void *context)
 {
-	struct member *m = context;
+	struct party_member *m = context;
 
 	pthread_mutex_lock(&m->party->running);
 	self = m;
@@ -139,7 +139,7 @@ struct shiny_err *replay_together(const struct replay_task *tasks, size_t count)
 	struct shiny_err *first = NULL;
 
 	for (size_t i = 0; i < count; i++)
-		party.members[i] = (struct member){ .party = &party, .task = &tasks[i] };
+		party.members[i] = (struct party_member){ .party = &party, .task = &tasks[i] };
 	while (started < count && thread_start(&threads[started], run, &party.members[started]))
 		started++;
 	/* those that got no thread run here: they share no pass, and keep nobody waiting */

@@ -561,12 +561,10 @@ struct shiny_err *pages_load(struct store *store, const struct filter *filter,
 		range_maps_begin(store);
 		err = page_moment_run(store, filter, &moment, &observer, ask->points != 0,
 				      ask->progress);
-		if (!err)
-			err = range_maps_end(store);
 		pages.point_count = series.done;
 		pages.time = moment.time;
 	}
-	if (!err)
+	if (!err && !range_maps_spent())
 		err = load_pages(store, filter, ask, &moment, &types, &sites, &pages);
 	if (!err)
 		err = range_maps_end(store);

@@ -421,11 +421,11 @@ struct shiny_err *activity_load(struct store *store, const struct filter *filter
 		err = groups_load(store, GROUP_TYPE, flags & ACTIVITY_FULL_NAMES, &types);
 	if (!err)
 		err = record(store, filter, &types, flags & ACTIVITY_PROGRESS, &a);
-	if (!err && flags & ACTIVITY_PHASES) {
+	if (!err && flags & (ACTIVITY_PHASES | ACTIVITY_PHASE_ROWS))
 		find_phases(&a);
+	if (!err && flags & ACTIVITY_PHASE_ROWS)
 		err = phase_rows_load(store, filter, &types, flags & ACTIVITY_PROGRESS, a.phases,
 				      a.phase_count);
-	}
 	groups_deinit(&types);
 	if (err) {
 		activity_deinit(&a);

@@ -26,8 +26,8 @@
  * In a phase, what a process held at its end has ended then. Types and sites are
  * those of the block's end; its bytes the last ones.
  *
- * Cost: one pass over the events; a second one with ACTIVITY_PHASES, as what is born in a phase and
- * lives at its end can only be told once it is known where phases end.
+ * Cost: one pass over the events; a second one with ACTIVITY_PHASE_ROWS, as what is born in a phase
+ * and lives at its end can only be told once it is known where phases end.
  */
 #ifndef SHINY_ACTIVITY_H
 #define SHINY_ACTIVITY_H
@@ -58,14 +58,15 @@ struct activity {
 	struct activity_series total;
 	struct activity_series *processes; /* that have blocks; by id */
 	size_t process_count;
-	struct phase *phases; /* of the total; with ACTIVITY_PHASES */
+	struct phase *phases; /* of the total; with ACTIVITY_PHASES or ACTIVITY_PHASE_ROWS */
 	size_t phase_count;
 };
 
 enum {
 	ACTIVITY_PHASES = 1,
-	ACTIVITY_FULL_NAMES = 2, /* type names are not shortened */
-	ACTIVITY_PROGRESS = 4,
+	ACTIVITY_PHASE_ROWS = 2, /* phases with their types and sites */
+	ACTIVITY_FULL_NAMES = 4, /* type names are not shortened */
+	ACTIVITY_PROGRESS = 8,
 	ACTIVITY_INTERVALS_MAX = 100000,
 };
 

@@ -441,7 +441,7 @@ struct shiny_err *cmd_activity(struct ctl *ctl)
 	struct filter filter = { 0 };
 	uint64_t interval;
 	struct shiny_err *err = interval_of(ctl, &interval);
-	unsigned flags = ACTIVITY_PROGRESS | (csv ? 0 : ACTIVITY_PHASES) |
+	unsigned flags = ACTIVITY_PROGRESS | (csv ? 0 : ACTIVITY_PHASE_ROWS) |
 			 (ctl->options.given[OPT_FULL_NAMES] ? ACTIVITY_FULL_NAMES : 0);
 
 	if (!err)

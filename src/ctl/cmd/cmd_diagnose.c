@@ -136,7 +136,7 @@ static struct shiny_err *load(struct store *store, const struct filter *filter, 
 			      struct diagnoses *out)
 {
 	struct diagnose_known known;
-	struct shiny_err *err = diagnose_know(store, filter, full_names, true, &known);
+	struct shiny_err *err = diagnose_know(store, filter, false, full_names, true, &known);
 
 	if (err)
 		return err;

@@ -11,10 +11,11 @@
 #include <string.h>
 
 #include "../../analysis/diagnose.h"
-#include "../../analysis/time/lifetimes.h"
-#include "../../analysis/space/pages.h"
+#include "../../analysis/replay/replay_together.h"
 #include "../../analysis/space/sizes.h"
+#include "../../analysis/time/lifetimes.h"
 #include "../../base/bars.h"
+#include "../../base/cleanup.h"
 #include "../../base/mem.h"
 #include "../../base/units.h"
 #include "../ctl.h"
@@ -22,10 +23,9 @@
 enum { TYPES_NAMED = 4, SERIES_COLUMNS = 60 };
 
 struct figures { /* of one session */
-	struct diagnose_known known; /* the streams, pools, activity */
+	struct diagnose_known known; /* the streams, pools, activity, pages */
 	struct lifetimes lifetimes;
 	struct sizes sizes;
-	struct pages pages;
 	struct diagnoses diagnoses;
 };
 
@@ -34,31 +34,42 @@ static void figures_deinit(struct figures *f)
 	diagnose_forget(&f->known);
 	lifetimes_deinit(&f->lifetimes);
 	sizes_deinit(&f->sizes);
-	pages_deinit(&f->pages);
 	diagnose_deinit(&f->diagnoses);
+}
+
+struct figures_ask {
+	struct store *store;
+	const struct filter *filter;
+	bool full_names;
+	struct figures *figures;
+};
+
+static struct shiny_err *ask_lifetimes(void *context)
+{
+	const struct figures_ask *ask = context;
+
+	return lifetimes_load(ask->store, ask->filter, GROUP_TYPE, NULL, LIFETIMES_BY_BLOCKS,
+			      ask->full_names, true, &ask->figures->lifetimes);
+}
+
+static struct shiny_err *ask_sizes(void *context)
+{
+	const struct figures_ask *ask = context;
+
+	return sizes_load(ask->store, ask->filter, NULL, SIZES_BY_BLOCKS, ask->full_names, true,
+			  &ask->figures->sizes);
 }
 
 static struct shiny_err *figures_load(struct ctl *ctl, struct store *store,
 				      const struct filter *filter, struct figures *f)
 {
-	struct pages_ask ask = { .at = PAGES_AT_PEAK,
-				 .under = PAGES_UNDER,
-				 .history = true,
-				 .full_names = ctl->options.given[OPT_FULL_NAMES],
-				 .progress = true };
-	bool full = ask.full_names;
-	struct shiny_err *err = diagnose_know(store, filter, full, true, &f->known);
+	bool full = ctl->options.given[OPT_FULL_NAMES];
+	struct figures_ask ask = { store, filter, full, f };
+	const struct replay_task tasks[] = { { ask_lifetimes, &ask }, { ask_sizes, &ask } };
 
-	if (!err)
-		err = lifetimes_load(store, filter, GROUP_TYPE, NULL, LIFETIMES_BY_BLOCKS, full,
-				     true, &f->lifetimes);
-	if (!err)
-		err = sizes_load(store, filter, NULL, SIZES_BY_BLOCKS, full, true, &f->sizes);
-	if (!err)
-		err = pages_load(store, filter, &ask, &f->pages);
-	if (!err)
-		err = diagnose_load(store, filter, &f->known, full, true, &f->diagnoses);
-	return err;
+	SHINY_TRY(diagnose_know(store, filter, true, full, true, &f->known));
+	SHINY_TRY(replay_together(tasks, sizeof(tasks) / sizeof(*tasks)));
+	return diagnose_load(store, filter, &f->known, full, true, &f->diagnoses);
 }
 
 /* ---- text ---- */
@@ -343,7 +354,7 @@ static void print(struct ctl *ctl, const struct figures *f)
 	print_f6(ctl, &f->known.streams);
 	print_f7(ctl, &f->lifetimes);
 	print_f8(ctl, &f->sizes);
-	print_f9(ctl, &f->pages);
+	print_f9(ctl, &f->known.pages);
 	print_f10(ctl, &f->known.pooling);
 	print_f11(ctl, &f->known.activity);
 	print_f14(ctl, &f->diagnoses);
@@ -407,13 +418,13 @@ static void json_f8_to_f10(struct json *json, const struct figures *f)
 	}
 	json_end(json);
 	json_object(json, "F9");
-	json_number(json, "at_ns", f->pages.time);
-	json_number(json, "pages", f->pages.total.pages);
-	json_real(json, "utilization", pages_utilization(&f->pages.total));
-	json_number(json, "pinned", f->pages.total.pinned);
+	json_number(json, "at_ns", f->known.pages.time);
+	json_number(json, "pages", f->known.pages.total.pages);
+	json_real(json, "utilization", pages_utilization(&f->known.pages.total));
+	json_number(json, "pinned", f->known.pages.total.pinned);
 	json_object_line(json, "sets");
 	for (unsigned set = 1; set < PAGE_SETS; set++)
-		json_number(json, page_set_names[set], f->pages.total.ever[set]);
+		json_number(json, page_set_names[set], f->known.pages.total.ever[set]);
 	json_end(json);
 	json_end(json);
 	json_array(json, "F10");

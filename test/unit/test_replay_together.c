@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_replay_together.c: analyses that run together share passes, and each sees what it would see
+ * alone. Passes are told apart by what their observers are given. */
+#include <unistd.h>
+
+#include "../../src/analysis/replay/replay_together.h"
+#include "session_writer.h"
+
+enum { BLOCKS = 50, SECOND = 1000000000, TASKS = 4 };
+static char path[64];
+static struct store *session;
+static struct filter all, first_half;
+
+/* Passes in the order in which they were begun. */
+static const struct replay *passes[16];
+static size_t pass_count;
+static uint64_t pass_events;
+
+struct counter {
+	unsigned passes; /* that it makes */
+	const struct filter *filter;
+	bool fails;
+	unsigned made[4];     /* number of each, from 1 */
+	uint64_t births[4];
+	unsigned now;
+};
+
+static void on_birth(void *context, const struct replay *replay,
+		     const struct replay_process *process, const struct life *life)
+{
+	struct counter *c = context;
+
+	(void)process;
+	(void)life;
+	/* an event less than the last one told: another pass */
+	if (!pass_count || passes[pass_count - 1] != replay || replay->events < pass_events)
+		passes[pass_count++] = replay;
+	pass_events = replay->events;
+	c->made[c->now] = (unsigned)pass_count;
+	c->births[c->now]++;
+}
+
+static struct shiny_err *count(void *context)
+{
+	struct counter *c = context;
+	struct shiny_err *err = NULL;
+
+	for (c->now = 0; !err && c->now < c->passes; c->now++) {
+		struct replay_observer observer = { .context = c, .birth = on_birth };
+
+		err = replay_run(session, c->filter, &observer, 1, NULL);
+	}
+	return c->fails ? shiny_err(SHINY_ERR_OTHER, "it fails after %u passes", c->passes) : err;
+}
+
+static struct shiny_err *together(struct counter *counters, size_t many)
+{
+	struct replay_task tasks[REPLAY_TASKS_MAX];
+
+	pass_count = 0;
+	pass_events = 0;
+	for (size_t i = 0; i < many; i++)
+		tasks[i] = (struct replay_task){ count, &counters[i] };
+	return replay_together(tasks, many);
+}
+
+static void make_session(void)
+{
+	session = session_begin(path, SECOND);
+	put_program(session);
+	put_process(session, (struct store_process){ .id = 1 });
+	must(store_put_thread(session,
+			      &(struct store_thread){
+				      .id = 1, .process = 1, .tid = 101, .name = "prog" }));
+	put_site(session, 1, "site");
+	for (uint64_t i = 0; i < BLOCKS; i++)
+		put_event(session, (struct event){ .time = (i + 1) * SECOND / (BLOCKS + 1),
+						   .address = 0x1000 + i * 64,
+						   .size = 64,
+						   .process = 1,
+						   .thread = 1,
+						   .stack = 1,
+						   .kind = EVENT_ALLOC });
+	must(store_put_stat(session, &(struct store_stat){ .process = 1, .stack = 1 }));
+	must(store_finish(session, NULL));
+	must(store_open(path, &session));
+	must(filter_resolve(session, NULL, &all));
+	must(filter_resolve(session, NULL, &first_half));
+}
+
+static void test_shared(void)
+{
+	struct counter c[TASKS] = {
+		{ .passes = 1, .filter = &all },
+		{ .passes = 2, .filter = &all },
+		{ .passes = 0, .filter = &all },
+		{ .passes = 3, .filter = &all },
+	};
+	bool whole = true;
+
+	must(together(c, TASKS));
+	for (unsigned i = 0; i < TASKS; i++)
+		for (unsigned k = 0; k < c[i].passes; k++)
+			whole &= c[i].births[k] == BLOCKS && c[i].made[k] == k + 1;
+	check_that("each sees all, its nth pass being everybody's nth", whole);
+	number("as many passes as the one that needs most", pass_count, 3);
+}
+
+static void test_filters(void)
+{
+	struct counter c[3] = {
+		{ .passes = 1, .filter = &all },
+		{ .passes = 1, .filter = &first_half },
+		{ .passes = 1, .filter = &all },
+	};
+
+	must(together(c, 3));
+	check_that("one filter, one pass", c[0].made[0] == c[2].made[0]);
+	check_that("another, another", c[1].made[0] != c[0].made[0]);
+	check_that("all see all", c[0].births[0] == BLOCKS && c[1].births[0] == BLOCKS &&
+					  c[2].births[0] == BLOCKS);
+	number("two in all", pass_count, 2);
+}
+
+static void test_errors(void)
+{
+	struct counter c[3] = {
+		{ .passes = 1, .filter = &all },
+		{ .passes = 1, .filter = &all, .fails = true },
+		{ .passes = 2, .filter = &all, .fails = true },
+	};
+	struct shiny_err *err = together(c, 3);
+
+	check_that("the first one's error", err && strstr(err->message, "after 1 passes"));
+	shiny_err_free(err);
+	check_that("the others were not kept from theirs", c[0].births[0] == BLOCKS &&
+								   c[2].births[1] == BLOCKS);
+}
+
+static void test_alone(void)
+{
+	struct counter c = { .passes = 2, .filter = &all };
+
+	must(together(NULL, 0));
+	must(together(&c, 1));
+	check_that("one task", c.births[0] == BLOCKS && c.births[1] == BLOCKS);
+	c = (struct counter){ .passes = 1, .filter = &all };
+	must(count(&c));
+	number("and none: replay_run() as ever", c.births[0], BLOCKS);
+}
+
+int main(void)
+{
+	snprintf(path, sizeof(path), "/tmp/shiny-test-together-%d.shiny", (int)getpid());
+	make_session();
+	test_shared();
+	test_filters();
+	test_errors();
+	test_alone();
+	store_close(session);
+	unlink(path);
+	return failures != 0;
+}

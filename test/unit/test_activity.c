@@ -459,7 +459,7 @@ int main(void)
 	record();
 	must(store_open(path, &session));
 	must(filter_resolve(session, NULL, &all));
-	must(activity_load(session, &all, INTERVAL, ACTIVITY_PHASES, &a));
+	must(activity_load(session, &all, INTERVAL, ACTIVITY_PHASE_ROWS, &a));
 	number("intervals", a.count, COUNT);
 	number("processes", a.process_count, PROCESSES);
 	compare("all", &a.total, &sides[PROCESSES]);

@@ -63,7 +63,7 @@ static struct shiny_err *on_pooling(struct store *s, const struct filter *all)
 static struct shiny_err *on_activity(struct store *s, const struct filter *all)
 {
 	struct activity activity;
-	struct shiny_err *err = activity_load(s, all, 0, ACTIVITY_PHASES, &activity);
+	struct shiny_err *err = activity_load(s, all, 0, ACTIVITY_PHASE_ROWS, &activity);
 
 	if (!err)
 		activity_deinit(&activity);

@@ -24,6 +24,7 @@ struct graph_reader {
 	struct heap_graph *graph;
 	size_t block_room, edge_room;
 	uint32_t source; /* of the edge before */
+	unsigned options;
 	VEC(uint32_t) node_of_root;
 };
 
@@ -170,6 +171,9 @@ static struct shiny_err *take_edges(void *context, const struct snapshot_edge *e
 		    (e->source > g->blocks && e->source - g->blocks > r->node_of_root.count))
 			return damaged(g);
 		r->source = e->source;
+		if (e->into && e->into == heap_graph_bytes(g, e->target) &&
+		    !(r->options & GRAPH_ENDS))
+			continue;
 		g->first[node_of(r, e->source) + 1]++;
 		if (places) {
 			g->at[g->edges] = e->at < UINT32_MAX ? (uint32_t)e->at : UINT32_MAX;
@@ -180,7 +184,7 @@ static struct shiny_err *take_edges(void *context, const struct snapshot_edge *e
 	return NULL;
 }
 
-static struct shiny_err *load_nodes_and_edges(struct graph_reader *r, bool places)
+static struct shiny_err *load_nodes_and_edges(struct graph_reader *r)
 {
 	struct heap_graph *g = r->graph;
 
@@ -188,7 +192,7 @@ static struct shiny_err *load_nodes_and_edges(struct graph_reader *r, bool place
 	SHINY_TRY(snapshot_each_block(r->store, g->facts.snapshot, take_blocks, r));
 	SHINY_TRY(load_roots(r->store, r));
 	g->first = mem_zero((size_t)g->nodes + 2, sizeof(*g->first));
-	if (places) {
+	if (r->options & GRAPH_PLACES) {
 		r->edge_room = 1;
 		g->target = mem_alloc(sizeof(*g->target));
 		g->at = mem_alloc(sizeof(*g->at));
@@ -201,14 +205,14 @@ static struct shiny_err *load_nodes_and_edges(struct graph_reader *r, bool place
 }
 
 struct shiny_err *heap_graph_load(struct store *store, const struct filter *filter,
-				  uint32_t snapshot, bool places, struct heap_graph *out)
+				  uint32_t snapshot, unsigned options, struct heap_graph *out)
 {
 	struct heap_graph graph = { 0 };
-	struct graph_reader reader = { .store = store, .graph = &graph };
+	struct graph_reader reader = { .store = store, .graph = &graph, .options = options };
 	struct shiny_err *err = find_snapshot(store, filter, snapshot, &graph.facts);
 
 	if (!err)
-		err = load_nodes_and_edges(&reader, places);
+		err = load_nodes_and_edges(&reader);
 	free(reader.node_of_root.at);
 	if (err)
 		heap_graph_deinit(&graph);

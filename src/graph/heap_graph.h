@@ -26,6 +26,12 @@ struct graph_facts {
 struct graph_root {
 	char *name; /* "g_cache (orders)", "stack of thread 12", … */
 };
+/*
+ * What is loaded beside the edges that keep a block. A pointer behind a block's end does not: what
+ * begins there is another's, often the allocator's note about the next block.
+ */
+enum graph_options { GRAPH_PLACES = 1, GRAPH_ENDS = 2 };
+
 struct heap_graph { /* zeroed: empty */
 	struct graph_facts facts;
 	uint32_t blocks, nodes;
@@ -42,7 +48,7 @@ struct heap_graph { /* zeroed: empty */
  * is an error that says how to take it.
  */
 SHINY_MUST_CHECK struct shiny_err *heap_graph_load(struct store *store, const struct filter *filter,
-						   uint32_t snapshot, bool places,
+						   uint32_t snapshot, unsigned options,
 						   struct heap_graph *out);
 void heap_graph_deinit(struct heap_graph *graph);
 

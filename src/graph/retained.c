@@ -150,7 +150,7 @@ struct shiny_err *retained_load(struct store *store, const struct filter *filter
 	struct dominators dominators;
 	struct heap_graph graph;
 	struct retained result = { 0 };
-	struct shiny_err *err = heap_graph_load(store, filter, snapshot, false, &graph);
+	struct shiny_err *err = heap_graph_load(store, filter, snapshot, 0, &graph);
 	uint32_t *of;
 
 	if (err)

@@ -232,7 +232,7 @@ struct shiny_err *retainers_load(struct store *store, const struct filter *filte
 	struct graph_names types = { 0 };
 	struct retainers result = { 0 };
 	bool *wanted = NULL;
-	struct shiny_err *err = heap_graph_load(store, filter, snapshot, true, &graph);
+	struct shiny_err *err = heap_graph_load(store, filter, snapshot, GRAPH_PLACES, &graph);
 
 	if (!err)
 		err = graph_names_load(store, GROUP_TYPE, full_names, &types);

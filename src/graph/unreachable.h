@@ -6,7 +6,7 @@
  *
  * Counted as LeakSanitizer counts: of the blocks that no root reaches, one that another of them
  * points to is indirect, every other one direct; so a cycle is indirect. A pointer into the middle
- * of a block, or behind its end, keeps it.
+ * of a block keeps it, one behind its end does not.
  */
 #ifndef SHINY_UNREACHABLE_H
 #define SHINY_UNREACHABLE_H

@@ -54,11 +54,11 @@ static void take_block(void *context, const struct entry *entry)
 					 entry->vtable };
 }
 
-static bool is_our_library(const char *path)
+static bool is_file(const char *path, const char *name)
 {
 	const char *slash = strrchr(path, '/');
 
-	return !strcmp(slash ? slash + 1 : path, "libshiny.so");
+	return !strcmp(slash ? slash + 1 : path, name);
 }
 
 static void take_space(const struct session *session, const struct process *p,
@@ -67,11 +67,14 @@ static void take_space(const struct session *session, const struct process *p,
 	for (size_t i = 0; i < p->space.live.count; i++) {
 		const struct mapping *m = &p->space.live.at[i];
 
-		if (is_our_library(session->ids.modules.at[m->module - 1].path))
+		const char *path = session->ids.modules.at[m->module - 1].path;
+
+		if (is_file(path, "libshiny.so"))
 			*vec_push(&scan->own) = (struct scan_own){ m->start, m->end };
 		else
 			*vec_push(&scan->modules) =
-				(struct scan_module){ m->start, m->end, m->bias, m->module };
+				(struct scan_module){ m->start, m->end, m->bias, m->module,
+						      is_file(path, "libc.so.6") };
 	}
 	for (unsigned i = 0; i < SHINY_OWN && p->ring->header; i++)
 		*vec_push(&scan->own) = (struct scan_own){
@@ -93,10 +96,12 @@ static struct shiny_err *drain(struct session *session, struct directory *dir)
 static struct shiny_err *hold_and_copy(struct session *session, struct directory *dir,
 				       struct process *p, struct snapshot_taker *s)
 {
-	uint64_t stopped = ticks_wall_ns();
 	struct tracee tracee = { 0 };
 	struct shiny_err *err;
+	uint64_t stopped;
 
+	priority_follow(&session->priority, 0); /* the program waits for us, until the next round */
+	stopped = ticks_wall_ns();
 	SHINY_TRY(tracee_stop(p->pid, &tracee));
 	err = drain(session, dir);
 	s->row.time = ticks_ns(&session->ticks, ticks_now(&session->ticks));

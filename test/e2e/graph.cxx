@@ -96,6 +96,7 @@ static NOINLINE void reached()
 	g_inside += 64;
 	g_behind = (char *)malloc(48);
 	root("variable", g_behind, g_behind + 48);
+	lost("direct", g_behind); // such a pointer is an edge, and keeps nothing
 	g_behind += 48;
 }
 

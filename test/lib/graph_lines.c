@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * graph_lines: prints a heap snapshot, for tests that know it from elsewhere. Usage: graph_lines
- * SESSION SNAPSHOT. Lines "block ADDRESS SIZE", "edge ADDRESS OFFSET ADDRESS OFFSET" from a block's
- * word to a place in a block, and "root KIND-AND-NAME<tab>ADDRESS OFFSET"; addresses in hex.
+ * SESSION SNAPSHOT. Lines "block ADDRESS SIZE STACK", "edge ADDRESS OFFSET ADDRESS OFFSET" from a
+ * block's word to a place in a block, and "root NAME<tab>ADDRESS OFFSET"; addresses in hex.
  *
  * Runs: CLI, in tests. Allocates: the graph. Threads: one.
  */
@@ -15,7 +15,8 @@
 static void print(const struct heap_graph *g)
 {
 	for (uint32_t n = 1; n <= g->blocks; n++)
-		printf("block %" PRIx64 " %" PRIu64 "\n", g->block[n].address, g->block[n].size);
+		printf("block %" PRIx64 " %" PRIu64 " %" PRIu32 "\n", g->block[n].address,
+		       g->block[n].size, g->block[n].stack);
 	for (uint32_t n = 1; n <= g->nodes; n++)
 		for (uint32_t e = g->first[n]; e < g->first[n + 1]; e++) {
 			uint64_t to = g->block[g->target[e]].address;
@@ -44,7 +45,8 @@ int main(int argc, char **argv)
 	if (!err)
 		err = filter_resolve(store, NULL, &all);
 	if (!err)
-		err = heap_graph_load(store, &all, (uint32_t)atoi(argv[2]), true, &graph);
+		err = heap_graph_load(store, &all, (uint32_t)atoi(argv[2]),
+				      GRAPH_PLACES | GRAPH_ENDS, &graph);
 	if (!err)
 		print(&graph);
 	heap_graph_deinit(&graph);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * check_session.c: each measure is what its own verb says (mismatches, leaks, report).
+ * check_session.c: each measure is what its own verb says (mismatches, leaks,
+ * unreachable, report).
  */
 #define _GNU_SOURCE
 #include "check_session.h"
@@ -10,6 +11,7 @@
 
 #include "../../base/cleanup.h"
 #include "../../base/mem.h"
+#include "../../graph/unreachable.h"
 #include "../attribute/mismatches.h"
 #include "../time/leaks.h"
 #include "../totals/losses.h"
@@ -80,6 +82,26 @@ static struct shiny_err *count_growing(const struct check_side *side, double *va
 	return NULL;
 }
 
+static struct shiny_err *count_unreachable(const struct check_side *side, bool bytes,
+					   double *value, struct check_result *parts)
+{
+	struct unreachable u;
+
+	SHINY_TRY(unreachable_load(side->store, side->filter, 0, GROUP_SITE,
+				   side->options->suppressions, side->options->full_names, &u));
+	for (size_t i = 0; i < u.count; i++) {
+		const struct unreachable_sums *sums = &u.rows[i].sums;
+		double part = (double)(bytes ? sums->direct_bytes + sums->indirect_bytes
+					     : sums->direct + sums->indirect);
+
+		*value += part;
+		if (parts)
+			check_part_add(parts, mem_text(u.rows[i].name), 0, part);
+	}
+	unreachable_deinit(&u);
+	return NULL;
+}
+
 static struct shiny_err *count_lost(const struct check_side *side, double *value,
 				    struct check_result *parts)
 {
@@ -107,6 +129,9 @@ struct shiny_err *check_session_value(const struct check_side *side, enum check_
 		return count_mismatches(side, measure == CHECK_UNKNOWN_FREES, value, parts);
 	case CHECK_GROWING:
 		return count_growing(side, value, parts);
+	case CHECK_UNREACHABLE:
+	case CHECK_UNREACHABLE_BYTES:
+		return count_unreachable(side, measure == CHECK_UNREACHABLE_BYTES, value, parts);
 	case CHECK_LOST:
 		return count_lost(side, value, parts);
 	case CHECK_PROCESSES:

@@ -148,7 +148,7 @@ static struct scan_root root_of_area(const struct edge_scan *scan, size_t area, 
 					   .vaddr = stack_from(scan, above - 1) };
 	if (scan->has_blocks[area] || a->heap ||
 	    (above < scan->thread_count && stack_from(scan, above) < a->end &&
-	     holds_variables_of(a, &scan->threads[above])))
+	     (a->stack || holds_variables_of(a, &scan->threads[above]))))
 		return (struct scan_root){ .kind = ROOT_NONE };
 	for (size_t i = 0; i < scan->thread_count; i++)
 		if (holds_variables_of(a, &scan->threads[i]))
@@ -176,7 +176,8 @@ static struct scan_root root_at(const struct edge_scan *scan, size_t area, uint6
 		*until = least(*until, scan->modules.at[m].end);
 		return (struct scan_root){ .kind = ROOT_VARIABLE,
 					   .module = scan->modules.at[m].module,
-					   .vaddr = address - scan->modules.at[m].bias };
+					   .vaddr = address - scan->modules.at[m].bias,
+					   .allocator = scan->modules.at[m].allocator };
 	}
 	if (m < scan->modules.count)
 		*until = least(*until, scan->modules.at[m].start);
@@ -211,6 +212,14 @@ static void scan_block(struct edge_scan *scan, const struct copied_run *run, uin
 	}
 }
 
+/* edge_scan.h: "A word of the C library's data" */
+static bool is_free_list(const struct edge_scan *scan, const struct scan_root *root,
+			 const struct snapshot_edge *edge)
+{
+	return root->allocator && edge->into &&
+	       edge->into + WORD >= scan->blocks.at[edge->target - 1].size;
+}
+
 static void scan_outside(struct edge_scan *scan, const struct copied_run *run, size_t area,
 			 uint64_t from, uint64_t to)
 {
@@ -231,8 +240,11 @@ static void scan_outside(struct edge_scan *scan, const struct copied_run *run, s
 		edge.target = target_of(scan, run->words[(at - run->start) / WORD], &edge.into);
 		if (!edge.target)
 			continue;
-		if (root.kind == ROOT_VARIABLE)
+		if (root.kind == ROOT_VARIABLE) {
 			root = root_at(scan, area, at, &until);
+			if (is_free_list(scan, &root, &edge))
+				continue;
+		}
 		edge.source = root_number(scan, &root);
 		edge.at = root.kind == ROOT_VARIABLE ? 0 : at - root.vaddr;
 		*vec_push(&scan->root_edges) = edge;

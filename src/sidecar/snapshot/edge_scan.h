@@ -12,6 +12,8 @@
  *     stack pointer (the red zone) to the end of its mapping, where glibc keeps thread-local
  *     variables, too; those of the main thread, in a mapping of their own; a thread's general
  *     registers; another private mapping in which no live block lies.
+ * A word of the C library's data that points into the last word of a block, or behind it, is no
+ * edge: malloc's lists point to the headers of free memory, which begin there.
  * No roots: what is free or the allocator's own in a mapping with live blocks; the part of a stack
  * that is not in use; the library's own memory; shared mappings. So a pointer that only shared
  * memory or a vector register holds is not seen.
@@ -32,6 +34,7 @@ enum root_kind { ROOT_NONE, ROOT_VARIABLE, ROOT_STACK, ROOT_REGISTER, ROOT_THREA
 struct scan_module {
 	uint64_t start, end, bias;
 	uint32_t module; /* session-wide id */
+	bool allocator;  /* the C library: its lists of free memory are among its variables */
 };
 struct scan_own {
 	uint64_t start, end;
@@ -39,6 +42,7 @@ struct scan_own {
 struct scan_root {
 	enum root_kind kind;
 	uint32_t module, tid;
+	bool allocator; /* scan_module's */
 	uint64_t vaddr; /* of a stack and of a mapping: its lowest address; of registers 0 */
 };
 struct block_page;

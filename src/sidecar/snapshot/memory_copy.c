@@ -46,7 +46,8 @@ static struct shiny_err *read_areas(uint32_t pid, struct memory_copy *copy)
 		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s", &area.start, &area.end, flags) ==
 			    3 &&
 		    flags[0] == 'r' && flags[1] == 'w' && flags[3] == 'p') {
-			area.heap = strstr(line, "[heap]") != NULL;
+			area.heap = strstr(line, " [heap]") != NULL;
+			area.stack = strstr(line, " [stack]") != NULL;
 			*vec_push(&copy->areas) = area;
 		}
 	}

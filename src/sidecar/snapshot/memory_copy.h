@@ -21,7 +21,7 @@
 
 struct copied_area {
 	uint64_t start, end;
-	bool heap; /* the kernel calls it [heap] */
+	bool heap, stack; /* the kernel calls it so */
 };
 struct copied_run { /* of pages that are next to each other */
 	uint64_t start, end;

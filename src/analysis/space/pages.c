@@ -302,81 +302,6 @@ static void sweep_process(struct page_sweep *s, struct pages_process *p, struct 
 	page_history_each(&p->history, count_ever, &p->sums);
 }
 
-/* ---- over time ---- */
-
-struct series {
-	struct page_counts counts;
-	struct pages_point *points;
-	size_t count, done;
-	uint64_t duration, last; /* last: the moment before */
-};
-
-static uint64_t moment_of(const struct series *s, size_t i)
-{
-	return (uint64_t)((unsigned __int128)s->duration * (i + 1) / s->count);
-}
-
-static void series_birth(void *context, const struct replay *replay,
-			 const struct replay_process *process, const struct life *life)
-{
-	page_counts_add(&((struct series *)context)->counts, process->id, life->address,
-			life->size);
-}
-
-static void series_death(void *context, const struct replay *replay,
-			 const struct replay_process *process, const struct life *life,
-			 const struct life_death *death)
-{
-	if (death->end != LIFE_NEVER)
-		page_counts_remove(&((struct series *)context)->counts, process->id, life->address,
-				   life->size);
-}
-
-static void series_resize(void *context, const struct replay *replay,
-			  const struct replay_process *process, const struct life *life,
-			  uint64_t before)
-{
-	struct page_counts *counts = &((struct series *)context)->counts;
-
-	page_counts_remove(counts, process->id, life->address, before);
-	page_counts_add(counts, process->id, life->address, life->size);
-}
-
-static void series_move(void *context, const struct replay *replay,
-			const struct replay_process *process, const struct life *life,
-			uint64_t before)
-{
-	struct page_counts *counts = &((struct series *)context)->counts;
-
-	page_counts_remove(counts, process->id, before, life->size);
-	page_counts_add(counts, process->id, life->address, life->size);
-}
-
-static void series_fork(void *context, const struct replay *replay,
-			const struct replay_process *parent, const struct replay_process *child)
-{
-	page_counts_inherit(&((struct series *)context)->counts, child);
-}
-
-/* At the last moment, what ended since the one before is still told: most sessions end with their
- * processes. */
-static uint64_t series_moment(void *context, const struct replay *replay, uint64_t now)
-{
-	struct series *s = context;
-	const struct page_counts *counts = &s->counts;
-	uint64_t ended = s->done + 1 == s->count ? s->last : now;
-
-	for (size_t i = 0; i < replay->process_count; i++)
-		if (replay->processes[i].early && replay->processes[i].end <= ended)
-			page_counts_end(&s->counts, replay->processes[i].id);
-	s->last = now;
-	while (s->done < s->count && moment_of(s, s->done) <= now)
-		s->points[s->done++] =
-			(struct pages_point){ now,	     counts->blocks, counts->bytes,
-					      counts->pages, counts->lines,  counts->ranges };
-	return s->done < s->count ? moment_of(s, s->done) : UINT64_MAX;
-}
-
 /* ---- loading ---- */
 
 static void add_sums(struct pages_sums *to, const struct pages_sums *from)
@@ -536,14 +461,8 @@ struct shiny_err *pages_load(struct store *store, const struct filter *filter,
 	struct pages pages = { 0 };
 	struct groups types = { 0 }, sites = { 0 };
 	struct page_moment moment = { .history = ask->history, .types = &types, .sites = &sites };
-	struct series series = { .count = ask->points };
-	struct replay_observer observer = { .context = &series,
-					    .birth = series_birth,
-					    .death = series_death,
-					    .resize = series_resize,
-					    .move = series_move,
-					    .fork = series_fork,
-					    .moment = series_moment };
+	struct page_series series = { .count = ask->points };
+	struct replay_observer observer;
 	struct shiny_err *err = find_moment(store, ask, &pages);
 
 	if (!err)
@@ -555,9 +474,8 @@ struct shiny_err *pages_load(struct store *store, const struct filter *filter,
 			      : pages.at == PAGES_AT_PEAK ? PAGE_WHEN_PEAK
 							  : PAGE_WHEN_TIME;
 		moment.time = pages.time;
-		series.duration = pages.duration;
-		pages.points = series.points = mem_zero(series.count + 1, sizeof(*series.points));
-		observer.first_moment = series.count ? moment_of(&series, 0) : 0;
+		pages.points = mem_zero(series.count + 1, sizeof(*pages.points));
+		observer = page_series_begin(&series, pages.points, pages.duration);
 		range_maps_begin(store);
 		err = page_moment_run(store, filter, &moment, &observer, ask->points != 0,
 				      ask->progress);
@@ -568,7 +486,7 @@ struct shiny_err *pages_load(struct store *store, const struct filter *filter,
 		err = load_pages(store, filter, ask, &moment, &types, &sites, &pages);
 	if (!err)
 		err = range_maps_end(store);
-	page_counts_deinit(&series.counts);
+	page_series_deinit(&series);
 	page_moment_deinit(&moment);
 	groups_deinit(&types);
 	groups_deinit(&sites);

@@ -51,6 +51,7 @@
 
 #include "../attribute/groups.h"
 #include "page_history.h"
+#include "page_series.h"
 
 enum pages_moment { PAGES_AT_END, PAGES_AT_PEAK, PAGES_AT_TIME, PAGES_AT_SHARE };
 
@@ -130,9 +131,6 @@ struct pages_pin { /* a type or a call site */
 struct pages_pins {
 	struct pages_pin *rows; /* most `idle` first, then `pinned` */
 	size_t count;
-};
-struct pages_point {
-	uint64_t time, blocks, bytes, pages, lines, ranges;
 };
 struct pages {
 	enum pages_moment at;

@@ -126,12 +126,8 @@ static struct shiny_err *add_names(struct store *store, struct coverage *coverag
 {
 	static const struct { const char *symbols, *text, *advice;
 	} ways[] = {
-		{ "dynsym", "exported functions only",
-		  "install their -dbgsym packages, or give the debug files' directory with "
-		  "--symbols" },
-		{ "none", "no names at all",
-		  "install their -dbgsym packages, or give the debug files' directory with "
-		  "--symbols" },
+		{ "dynsym", "exported names only", "-dbgsym packages, or --symbols DIR" },
+		{ "none", "no names at all", "-dbgsym packages, or --symbols DIR" },
 		{ "missing", "the file was gone when names were looked up", NULL },
 		{ "changed", "the file is not the one that was recorded", NULL },
 	};
@@ -143,7 +139,7 @@ static struct shiny_err *add_names(struct store *store, struct coverage *coverag
 		/* [vdso] and its like are no files */
 		struct shiny_err *err = store_query(
 			store,
-			"SELECT COUNT(*), group_concat(name, ', ') FILTER (WHERE place <= 4) FROM "
+			"SELECT COUNT(*), group_concat(name, ', ') FILTER (WHERE place <= 2) FROM "
 			"(SELECT m.name AS name, ROW_NUMBER() OVER (ORDER BY (SELECT COUNT(*) FROM "
 			"site s WHERE s.module = m.module) DESC, m.name) "
 			"AS place FROM v_modules m WHERE m.symbols = ? AND m.name NOT LIKE '[%')",
@@ -159,7 +155,7 @@ static struct shiny_err *add_names(struct store *store, struct coverage *coverag
 				  units_noun(UNITS_NOUN_BUF, (uint64_t)query_number(q, 0),
 					     "module"),
 				  ways[i].text, query_text(q, 1),
-				  query_number(q, 0) > 4 ? ", ..." : "");
+				  query_number(q, 0) > 2 ? ", ..." : "");
 		}
 		query_end(q);
 		if (err)
@@ -169,7 +165,7 @@ static struct shiny_err *add_names(struct store *store, struct coverage *coverag
 		   : add(coverage, FINDING_OK, "names", NULL, "every module has a symbol table");
 }
 
-/* What the sidecar noted while it recorded. */
+/* Notes of the sidecar. */
 static struct shiny_err *add_notes(struct store *store, struct coverage *coverage)
 {
 	struct query *q = NULL;

@@ -134,7 +134,7 @@ static struct shiny_err *ask_churn(const struct asking *a, struct diagnosis *d)
 
 /* ---- growth ---- */
 
-/* Of the whole; NULL: nothing is known of that interval. */
+/* The point of the whole session; NULL: that interval is unknown. */
 static const struct activity_point *point_at(const struct activity *activity, size_t interval)
 {
 	const struct activity_series *s = &activity->total;
@@ -158,7 +158,7 @@ static uint64_t most_between(const struct activity *activity, double from, doubl
 	return most;
 }
 
-/* What share of the live bytes is in small blocks. */
+/* The share of live bytes in small blocks. */
 static struct shiny_err *small_share(const struct asking *a, double *share)
 {
 	struct sizes s = { 0 };

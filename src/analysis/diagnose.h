@@ -83,7 +83,7 @@ struct diagnoses {
 	struct diagnosis at[SYMPTOMS];
 };
 
-/* What the answers rest on, of the same session and filter. */
+/* The facts behind the answers, of one session and filter. */
 struct diagnose_known {
 	struct activity activity;
 	struct pooling pooling;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * progress.h: one line on standard error while long work goes on: nothing in its first second, then
+ * progress.h: one line on standard error during long work: nothing in its first second, then
  * a line that renews itself on a terminal, or one plain line where standard error is a file or a
  * pipe.
  *

@@ -40,7 +40,7 @@ char *units_time(char out[UNITS_TEXT], uint64_t ns);
 char *units_share(char out[UNITS_TEXT], double part, double all);
 char *units_short(char out[UNITS_TEXT], double n);               /* 950, 12.3 k, 4.56 M */
 
-/* What goes with such a number: "is" of one, "are" of more and of none. */
+/* The word beside such a number: "is" for one, "are" for more and for none. */
 static inline const char *units_form(uint64_t n, const char *one, const char *more)
 {
 	return n == 1 ? one : more;

@@ -34,7 +34,7 @@ struct ctl {
  * open. */
 SHINY_MUST_CHECK struct shiny_err *ctl_begin(struct ctl *ctl, struct store **store,
 					     struct filter *filter);
-/* What they are. */
+/* Their kinds. */
 struct filter_names ctl_names(const struct ctl *ctl);
 /* Says what --tag and --between leave of the session; in JSON always, into the object that is open:
  * null is all. */
@@ -70,7 +70,7 @@ void ctl_heading(const struct ctl *ctl, const char *title, const char *more);
  * leaves no half of one. */
 void ctl_document(struct ctl *ctl);
 
-/* What the report shares, as JSON, with the verbs of the same name. */
+/* JSON rows that report shares with the verbs of the same name. */
 void json_types(struct ctl *ctl, const char *key, const struct types *types, enum types_by by,
 		size_t limit);
 void json_levels(struct ctl *ctl, const struct types *types);

@@ -274,7 +274,7 @@ void live_work_stop(struct live_work *work)
 	*work = (struct live_work){ .file = work->file, .pipe = -1 };
 }
 
-/* What the child says; true: it has done its work. */
+/* Reads the child's answer; true: it has done its work. */
 static bool wait_child(struct live_work *work, char message[MESSAGE_BYTES + 1])
 {
 	size_t used = 0;

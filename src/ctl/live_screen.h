@@ -27,7 +27,7 @@ struct live_screen {
 	const struct live_sample *now, *last, *base;
 };
 
-/* What the user wants of the caller. */
+/* The user's request to the caller. */
 enum live_wish { LIVE_NOTHING, LIVE_QUIT, LIVE_MARK };
 
 SHINY_MUST_CHECK struct shiny_err *live_screen_open(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * report_page.c: reads what report_page.h lists.
+ * report_page.c: reads the facts that report_page.h lists.
  *
  * All of it comes from sums (hotspots.h, totals.h): no event is read. A hint says where to look,
  * with the number behind it; the verbs it names read the events and know more. With --tag or

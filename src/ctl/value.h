@@ -26,7 +26,7 @@ enum value_kind {
 bool value_parse(enum value_kind kind, const char *allowed, const char *text, uint64_t *number,
 		 char *why, size_t room);
 
-/* What is right for this kind, in words. */
+/* The values that this kind allows, in words. */
 void value_describe(enum value_kind kind, const char *allowed, char *out, size_t room);
 
 #endif

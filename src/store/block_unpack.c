@@ -352,7 +352,7 @@ static struct shiny_err *open_block(struct unpacker *u, const void *data, size_t
 	return NULL;
 }
 
-/* What was read past a column's end were the bytes of another. */
+/* Reads past a column's end took bytes of another column. */
 static bool within_columns(const struct unpacker *u)
 {
 	for (int i = 0; i < COLUMN_COUNT; i++)

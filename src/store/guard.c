@@ -33,7 +33,7 @@ enum {
 
 /* ---- bounds ---- */
 
-/* Every TICK steps: whether the statement may go on. */
+/* Every TICK steps: whether the statement may continue. */
 static int on_tick(void *context)
 {
 	const struct store *store = context;

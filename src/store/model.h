@@ -38,14 +38,14 @@ struct pair {
 	uint32_t tag;             /* of its last allocation */
 };
 
-/* What followed a pair of stacks the last time. */
+/* The event that followed a pair of stacks the last time. */
 struct token {
 	uint32_t stack;
 	uint8_t kind, api;
 	uint64_t size;
 };
 
-/* What was last true of a stack. */
+/* The last facts about a stack. */
 struct site {
 	uint64_t size; /* of a free: 1 when the caller claimed the block's size */
 	uint32_t vtable;

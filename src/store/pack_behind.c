@@ -92,7 +92,7 @@ static bool advance(struct pack_behind *b)
 	return true;
 }
 
-/* What the writer may wait for. */
+/* The writer waits on this condition. */
 static bool is_worth_waking(const struct pack_behind *b)
 {
 	return b->made > b->taken ||

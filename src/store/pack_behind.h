@@ -20,7 +20,7 @@
 struct pack_behind;
 
 SHINY_MUST_CHECK struct shiny_err *pack_behind_create(struct pack_behind **out);
-/* What was not taken is lost. Accepts NULL. */
+/* Drops blocks that were not taken. Accepts NULL. */
 void pack_behind_destroy(struct pack_behind *behind);
 
 /* Takes some of the events, and returns how many. 0: a block is finished, take it first. */

@@ -450,7 +450,7 @@ static bool is_beyond(const struct event *events, size_t count)
 	return beyond;
 }
 
-/* The events of the block whose turn it is. */
+/* The events of the current block. */
 static struct shiny_err *read_block(struct store *store, struct unpack_ahead *ahead,
 				    const struct block_row *row, struct reading *reading,
 				    bool *stopped)
@@ -491,7 +491,7 @@ static struct shiny_err *read_block(struct store *store, struct unpack_ahead *ah
 static struct shiny_err *each_block(struct store *store, struct query *query,
 				    struct unpack_ahead *ahead, struct reading *reading)
 {
-	VEC(struct block_row) given = { 0 }; /* whose end has not come yet */
+	VEC(struct block_row) given = { 0 }; /* that have not ended yet */
 	struct shiny_err *err = NULL;
 	bool more = true, stopped = false;
 

@@ -354,7 +354,7 @@ CREATE TABLE segment (
 	file TEXT, -- path of the mapped file, NULL none or not known
 	offset INTEGER NOT NULL, -- where in the file it begins
 	name TEXT, -- name given by the program (prctl) or the kernel ([heap]), NULL none
-	owner TEXT NOT NULL, -- whose it is: malloc, modules, stacks, v8, ...; unclassified
+	owner TEXT NOT NULL, -- owner: malloc, modules, stacks, v8, ...; unclassified
 	detail TEXT -- what of the owner's it is: pool, file, thread, NULL nothing more to say
 );
 CREATE INDEX segment_process ON segment (process);
@@ -902,7 +902,7 @@ CREATE VIEW v_segments AS SELECT
 	g.file AS file, -- path of the mapped file, NULL none or not known
 	g.offset AS offset, -- where in the file it begins
 	g.name AS name, -- name given by the program (prctl) or the kernel ([heap]), NULL none
-	g.owner AS owner, -- whose it is: malloc, modules, stacks, v8, ...; unclassified
+	g.owner AS owner, -- owner: malloc, modules, stacks, v8, ...; unclassified
 	g.detail AS detail, -- what of the owner's it is: pool, file, thread, NULL nothing more to say
 	COALESCE(r.committed, 0) + COALESCE(q.committed, 0) AS committed, -- accessible bytes at the last sample
 	COALESCE(r.rss, 0) + COALESCE(q.rss, 0) AS rss, -- bytes in memory at the last sample

@@ -24,7 +24,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* What makes two stacks one site. No padding: it is hashed and compared as bytes. */
+/* Stacks of one key share a site. No padding: it is hashed and compared as bytes. */
 struct site_key {
 	uint64_t vaddr; /* 0 where the function has a name */
 	uint32_t module, function, source, line;

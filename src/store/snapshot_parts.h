@@ -28,7 +28,7 @@ struct snapshot_edge {
 enum part_kind { SNAPSHOT_BLOCKS, SNAPSHOT_EDGES, SNAPSHOT_COLUMNS = 4 };
 enum { SNAPSHOT_PART_ROWS = 1 << 16 };
 
-/* What was packed, in order. */
+/* The packed events, in order. */
 struct packed_part {
 	enum part_kind kind;
 	uint32_t rows;

@@ -160,7 +160,7 @@ struct shiny_err *store_put_peak(struct store *store, const struct store_peak *r
 	return by_site_peak(&store->writer->by_site, row);
 }
 
-/* What waited for the sites. */
+/* Rows that waited for the sites. */
 struct shiny_err *store_put_session_peak(struct store *store, uint64_t blocks, uint64_t bytes,
 					 uint64_t time)
 {

@@ -14,7 +14,7 @@
 
 #include "../query/filter.h"
 
-/* What a function of a frame is called. */
+/* The name of a frame's function. */
 enum call_label {
 	CALL_FUNCTION, /* "parse(char const*)" */
 	CALL_LINE,     /* "parse(char const*) (parser.cc:41)" */
@@ -40,7 +40,7 @@ void call_stacks_close(struct call_stacks *stacks); /* accepts NULL */
 const char *call_stacks_name(const struct call_stacks *stacks, uint32_t name);
 /* The number for a text of the caller's own; the same text has the same number. */
 uint32_t call_stacks_number(struct call_stacks *stacks, const char *text);
-/* What stands in the place of callers that were not kept; free it. */
+/* The text for callers that were not kept; free it. */
 char *call_stacks_cut_name(const struct call_stacks *stacks);
 
 /* Calls `each` for each stack with a weight, in no order. What it is given is valid until it

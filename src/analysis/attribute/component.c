@@ -48,7 +48,7 @@ enum {
 	NO_MODULE = 2,
 };
 
-/* The first rule that a name matches, and whose it is then. */
+/* The first rule that a name matches, and the owner that it names. */
 struct verdict {
 	uint32_t rule;  /* its place in the order; UNDECIDED none */
 	uint32_t owner; /* NOBODY: nobody's */
@@ -58,7 +58,7 @@ struct verdict {
 struct line {
 	uint32_t owner, module;
 	bool weak, stop, last; /* last: the frame ends here */
-	bool by_module;        /* only its module says whose it is */
+	bool by_module;        /* only its module names an owner */
 };
 struct module {
 	struct verdict first; /* of all rules */
@@ -197,7 +197,7 @@ static struct verdict judge(struct attribution *a, enum component_kind kind, con
 	return (struct verdict){.rule = UNDECIDED};
 }
 
-/* Whose a module is when all on the stack is nobody's. */
+/* The owner of a module, for stacks on which no frame has one. */
 static uint32_t owner_of_module(struct attribution *a, const char *text)
 {
 	struct component_match match;
@@ -348,7 +348,7 @@ static void take_tail(struct attribution *a, const struct query *q)
 	a->tails[id][PART] = query_id(q, 1 + PART, id); /* lower than its own: so a chain ends */
 }
 
-/* ---- whose a stack is ---- */
+/* ---- owners of stacks ---- */
 
 struct walk {
 	uint32_t weak, weak_module;  /* owner so far, NOBODY none; and where it was found */
@@ -392,7 +392,7 @@ static bool step(const struct attribution *a, struct walk *w, const struct line 
 	return line->stop;
 }
 
-/* False: go on with the next part. */
+/* False: continue with the next part. */
 static bool walk_part(const struct attribution *a, struct walk *w, const uint32_t frames[PART],
 		      uint32_t *owner)
 {

@@ -22,7 +22,7 @@ struct component_owner {
 	                                    * it */
 	uint64_t value, rows; /* over all processes of the filter; rows: of table stat */
 };
-/* What one process has of one type from one component. */
+/* Blocks of one process, type and component. */
 struct component_row {
 	uint32_t process, type, name; /* type 0: unknown; names[name] */
 	uint64_t value;

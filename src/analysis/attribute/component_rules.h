@@ -38,7 +38,7 @@ SHINY_MUST_CHECK struct shiny_err *component_rules_load(const char *const *paths
 							struct component_rules **out);
 void component_rules_free(struct component_rules *rules); /* accepts NULL */
 
-/* What the stars of a pattern stand for. */
+/* The texts that a pattern's stars matched. */
 enum { COMPONENT_STARS = 9 };
 struct component_match {
 	struct { const char *text; size_t length; } stars[COMPONENT_STARS];

@@ -123,7 +123,7 @@ static uint64_t bytes_of(const struct life *life)
 	return life->size ? life->size : 1;
 }
 
-/* What the process has when it is first heard of. */
+/* The process's blocks when its first event arrives. */
 static struct state *state_of(struct constructed_finder *f, const struct replay_process *p)
 {
 	struct state *s = &f->states[p->id - 1];

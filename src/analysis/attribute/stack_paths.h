@@ -57,7 +57,7 @@ static inline bool stack_paths_cut(const struct stack_paths *paths, uint32_t sta
 {
 	return paths->depth && paths->stacks[stack].count >= paths->depth;
 }
-/* What stands in the place of these callers; free it. */
+/* The text for these callers; free it. */
 char *stack_paths_cut_name(const struct stack_paths *paths);
 
 /* The functions of a stack, as places in `functions`, innermost first; replaces what `out` has. */

@@ -10,7 +10,7 @@
 #include "../../base/mem.h"
 #include "../../base/text.h"
 
-/* What the libraries keep for themselves on a caller's behalf. */
+/* Memory that libraries keep for themselves on a caller's behalf. */
 static const char *const kept[] = {
 	"^_IO_file_doallocate",
 	"^_IO_wfile_doallocate",

@@ -192,7 +192,7 @@ struct shiny_err *tree_load(struct store *store, const struct filter *filter,
 
 /* ---- by component ---- */
 
-/* What rows of components are called. */
+/* Names of component rows. */
 struct captions {
 	const struct components *components;
 	char **processes, **types; /* by id; NULL: not in the session */

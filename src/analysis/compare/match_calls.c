@@ -283,7 +283,7 @@ static bool match_pair(struct matcher *m, size_t base, size_t new)
 	return true;
 }
 
-/* Frames whose label nobody else of their session has, and somebody of the other has. */
+/* Frames with a label that is unique in both sessions. */
 static bool match_single(struct matcher *m, int radius)
 {
 	bool any = false;
@@ -321,7 +321,7 @@ static bool match_in_order(struct matcher *m, int radius)
 	return any;
 }
 
-/* What is left and looks the same. */
+/* Remaining frames that look the same. */
 static void match_together(struct matcher *m, enum strictness strict)
 {
 	for (int side = 0; side < 2; side++)

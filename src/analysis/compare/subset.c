@@ -160,7 +160,7 @@ static void count_pages(struct subset_count *c, const struct replay_process *pro
 	}
 }
 
-/* What is live of the process is that much more from then on. */
+/* The process's live bytes grow by that much from then on. */
 static void change_live(struct subset_count *c, const struct replay *replay,
 			const struct replay_process *process, uint64_t time, uint64_t blocks,
 			uint64_t bytes)

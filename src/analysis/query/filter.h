@@ -70,7 +70,7 @@ static inline uint64_t filter_length(const struct filter *filter, uint64_t durat
 SHINY_MUST_CHECK struct shiny_err *filter_resolve(struct store *store, const char *which,
 						  struct filter *out);
 void filter_deinit(struct filter *filter);
-/* What the options say of a filter; NULL: not given. */
+/* The options of a filter; NULL: not given. */
 struct filter_names {
 	const char *process, *tags, *between;
 };

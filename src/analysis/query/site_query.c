@@ -14,7 +14,7 @@
 /* How a site's row answers to a text; smaller is better. */
 enum rank { RANK_ID, RANK_WHOLE, RANK_NAME, RANK_PART, RANK_NO };
 
-/* What a text may be. */
+/* Meanings that a text may have. */
 struct wish {
 	const char *text;
 	uint32_t id;         /* "#12", else 0 */

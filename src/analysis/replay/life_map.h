@@ -157,7 +157,7 @@ static inline uint32_t life_map_find(const struct life_map *map, uint64_t addres
 /* Room for so many more. */
 void life_map_reserve(struct life_map *map, size_t more);
 
-/* What is at `place` is the life of an address that has no entry. */
+/* The life at `place` belongs to an address without an entry. */
 static inline void life_map_put(struct life_map *map, uint32_t hash, uint32_t place)
 {
 	struct life_bucket *bucket;

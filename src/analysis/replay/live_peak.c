@@ -5,7 +5,7 @@
 
 #include "../../base/mem.h"
 
-/* What a process holds is that much more from then on; less: the difference is below zero. */
+/* The process holds that much more from then on; less if the difference is below zero. */
 static void change(struct live_peak *k, const struct replay *replay, const struct replay_process *p,
 		   uint64_t blocks, uint64_t bytes)
 {

@@ -20,7 +20,7 @@ struct process_ends {
 	size_t count, next, late;
 };
 
-/* Of the processes of the filter. */
+/* Ends of the filter's processes. */
 void process_ends_init(struct process_ends *ends, const struct replay *replay);
 /* When the next one ends; UINT64_MAX: none does. */
 uint64_t process_ends_time(const struct process_ends *ends, const struct replay *replay);

@@ -143,7 +143,7 @@ static void on_move(void *context, const struct replay *replay,
 	space->moved.at[moved] = (struct page_moved){ life->address, block };
 }
 
-/* What a smaller object gives back is R, as all that a collector gives to others. */
+/* The bytes that a shrunk object returns become R, like all memory that a collector reuses. */
 static void on_resize(void *context, const struct replay *replay,
 		      const struct replay_process *process, const struct life *life,
 		      uint64_t before)

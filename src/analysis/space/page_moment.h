@@ -18,7 +18,7 @@
 #include "page_history.h"
 #include "../replay/process_ends.h"
 
-/* What is said to be larger counts as so large: no allocator gives that much. */
+/* Larger sizes are clamped to this one: no allocator gives that much. */
 #define PAGE_MOMENT_LARGEST (UINT64_C(1) << 40)
 
 struct page_block {

@@ -430,7 +430,7 @@ static struct shiny_err *find_moment(struct store *store, const struct pages_ask
 	return err;
 }
 
-/* What keeps the pages is told once they are all known. */
+/* Pins are counted once all pages are known. */
 static struct shiny_err *load_pages(struct store *store, const struct filter *filter,
 				    const struct pages_ask *ask, struct page_moment *moment,
 				    struct groups *types, struct groups *sites, struct pages *out)

@@ -31,7 +31,7 @@ struct place_map { /* zeroed: empty */
 struct pool_place *place_map_find(const struct place_map *map, uint32_t process, uint64_t address);
 /* There is none yet at that address. */
 void place_map_add(struct place_map *map, const struct pool_place *place);
-/* What place_map_find gave. */
+/* The result of place_map_find. */
 void place_map_remove(struct place_map *map, struct pool_place *place);
 void place_map_deinit(struct place_map *map);
 

@@ -122,7 +122,7 @@ static void learn_death(void *context, const struct replay *replay,
 		learn_live(m, process, -(int64_t)life->size, death->time);
 }
 
-/* What a process held is gone when it ends, and lives do not tell. */
+/* A process's blocks end with it; replay makes no death of that. */
 static uint64_t learn_ends(void *context, const struct replay *replay, uint64_t moment)
 {
 	struct pooling_model *m = context;

@@ -154,7 +154,7 @@ struct size_room size_room(enum size_allocator allocator, uint64_t size, uint64_
 	return room;
 }
 
-/* ---- whose malloc ---- */
+/* ---- which malloc ---- */
 
 /* Which library's malloc it is, by the library's file name; of an allocator inside the program, by
  * the names of its functions that were patched. */

@@ -143,7 +143,7 @@ static void count_step(struct growth_finder *f, struct chain *chain, uint64_t fr
 	chain->size = to;
 }
 
-/* The buffer that `old` was goes on in a larger block. */
+/* The buffer `old` continues in a larger block. */
 static void grow(struct growth_finder *f, uint32_t process, uint32_t group, const struct life *old,
 		 uint64_t address, uint64_t size, bool by_realloc)
 {

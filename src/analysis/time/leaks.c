@@ -15,7 +15,7 @@ enum { SETTLING = LEAK_MOMENTS / 10, QUARTERS = 4, QUARTER = (LEAK_MOMENTS - SET
 
 /* ---- counting ---- */
 
-/* What a row has now. Apart from the row, of which there are many lines. */
+/* A row's current numbers, apart from the row, which has many cache lines. */
 struct leaks_live {
 	uint64_t blocks, bytes, made;
 };
@@ -42,7 +42,7 @@ static uint64_t on_moment(void *context, const struct replay *replay, uint64_t m
 	return ++c->moment < LEAK_MOMENTS ? moment + c->step : UINT64_MAX;
 }
 
-/* What exec takes away and what a fork brought along is not looked at. */
+/* Blocks that exec takes away or a fork brought along are left out. */
 static bool is_counted(const struct replay_process *process, const struct life *life)
 {
 	return !life->inherited && !process->replaced;

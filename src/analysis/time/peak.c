@@ -170,7 +170,7 @@ static void confirm(struct peak_tracker *w)
 		w->newest = place->newest;
 }
 
-/* What is live has changed, for the session and for `account`. */
+/* Updates live bytes of the session and of `account`. */
 static void look(struct peak_tracker *w, struct account *account, uint64_t time)
 {
 	struct moment *m = &w->rising;

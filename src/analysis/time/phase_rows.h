@@ -32,7 +32,7 @@ struct phase {
 	struct phase_row types[PHASE_ROWS], sites[PHASE_ROWS];
 };
 
-/* What the rows of a phase are ordered by, bytes. */
+/* The bytes by which a phase's rows are ordered. */
 static inline uint64_t phase_weight(const struct phase *phase, const struct phase_row *row)
 {
 	return phase->kind == PHASE_RISE   ? row->kept_bytes

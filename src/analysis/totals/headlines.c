@@ -242,7 +242,7 @@ static struct shiny_err *add_unrecorded(struct store *store, struct headlines *h
 	return NULL;
 }
 
-/* Programs that were reached, and whose allocators are left alone: they are listed, with nothing in
+/* Programs that were reached, with allocators that are left alone: they are listed, with nothing in
  * them. */
 static struct shiny_err *add_unhooked(struct store *store, struct headlines *h)
 {
@@ -277,7 +277,7 @@ static struct shiny_err *add_unhooked(struct store *store, struct headlines *h)
 	return err;
 }
 
-/* What the session's own facts say. */
+/* Headlines from the session's own facts. */
 static struct shiny_err *add_facts(struct store *store, struct headlines *h)
 {
 	static const struct { const char *sql, *kind, *verb, *text;

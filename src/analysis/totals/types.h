@@ -9,7 +9,7 @@
 
 #include "../query/filter.h"
 
-/* What makes a row. */
+/* The key of a row. */
 enum types_by {
 	TYPES_BY_BLOCK,      /* what a block is: type, form, container and confidence ("int[] in
 	                      * std::vector<int>") */

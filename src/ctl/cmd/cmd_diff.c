@@ -155,7 +155,7 @@ static void print_view(struct ctl *ctl, const struct diff *d, enum diff_measure 
 	free(rows);
 }
 
-/* What stands behind the numbers: how much of both could be matched at all. */
+/* The matched share of both sessions, on which the numbers rest. */
 static void print_matching(struct ctl *ctl, const struct diff *d, enum breakdown_by by)
 {
 	fprintf(stdout, "\n%s %s different, %s the same\n",

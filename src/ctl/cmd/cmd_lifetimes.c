@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_lifetimes.c: `shinyctl lifetimes`: how long blocks live, how they end, and whose they are. */
+/* cmd_lifetimes.c: `shinyctl lifetimes`: how long blocks live, how they end, and who made them. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -39,7 +39,7 @@ static char *history(const struct memory_process *p)
 	return bars;
 }
 
-/* What the allocator, or a collector's heap, keeps beside what is live in it. */
+/* Bytes that the allocator, or a collector's heap, keeps beside its live ones. */
 static char *overhead(const char *owner, const struct memory_sums *sums)
 {
 	if (!sums->live_bytes)

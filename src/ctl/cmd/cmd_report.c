@@ -51,8 +51,8 @@ static char *types_text(const struct totals *s, const struct types *types)
 		    : mem_format("  with a type %15s", "none");
 }
 
-/* What --tag and --between leave of the session, and what is said of all of it all the same, or not
- * at all. */
+/* Names the part of the session that --tag and --between select, and the figures that are of the
+ * whole session, or unknown. */
 static void print_subset(struct ctl *ctl, const struct report_page *page)
 {
 	if (!page->narrow)

@@ -419,7 +419,7 @@ static struct shiny_err *run_program(struct run *run, int *status)
 
 /* ---- the end ---- */
 
-/* Waits for the sidecar as --wait says. False: it goes on without us. */
+/* Waits for the sidecar as --wait says. False: it continues without us. */
 static bool wait_sidecar(struct run *run)
 {
 	struct session_directory look;
@@ -450,7 +450,7 @@ static bool wait_sidecar(struct run *run)
 	return true;
 }
 
-/* What the browser said goes into the finished session, which is whole without it. */
+/* Adds the browser's figures to the finished session, which is complete without them. */
 static void keep_devtools(struct run *run)
 {
 	const char *path = run->end->summary.path, *trouble = devtools_trouble(run->devtools);

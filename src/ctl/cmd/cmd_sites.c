@@ -92,7 +92,7 @@ static char *type_of(const struct site_row *row, bool full)
 						    .full = full });
 }
 
-/* What the stacks of rows are read with. */
+/* The reader of the rows' stacks. */
 struct stack_source {
 	struct store *store;
 	const struct filter *filter;

@@ -75,7 +75,7 @@ static enum sums_order order_of(const struct ctl *ctl)
 	return ORDER_LIVE;
 }
 
-/* What the first column says. */
+/* The first column's text. */
 static char *row_name(const struct type_row *row, enum types_by by, bool full)
 {
 	if (by == TYPES_BY_BLOCK)

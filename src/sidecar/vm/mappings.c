@@ -372,7 +372,7 @@ void memory_finish(struct session *session, struct sym_module **modules)
 			session,
 			store_put_counter(session->store, 0, "SEGMENTS_BRIEF", "note",
 					  watch->brief_dropped,
-					  "mappings that came and went between two looks, beyond "
+					  "mappings that came and went between two samples, beyond "
 					  "those kept: only their calls are in the session"));
 	session_fail(session, store_put_number(session->store, "memory_period_ns", watch->period));
 	session_fail(session, store_put_number(session->store, "memory_samples", watch->looks));

@@ -44,7 +44,7 @@ static void spend(struct memory_watch *watch, uint64_t cost)
 		watch->longest = cost;
 }
 
-/* Of those that are due: one that nobody has looked at yet, else the one that has waited
+/* Among due processes, prefers one never sampled, then the one that has waited
  * longest. */
 static bool comes_first(const struct memory *a, const struct memory *b)
 {
@@ -117,7 +117,7 @@ static bool read_stillness(const struct process *p, struct stillness *out)
 	return true;
 }
 
-/* No page came, none went, nothing was called: what the last look said is true still. */
+/* No page came or went and nothing was called: repeats the last sample. */
 static bool look_again(struct session *session, struct process *p)
 {
 	struct memory_watch *watch = session->memory;
@@ -133,7 +133,7 @@ static bool look_again(struct session *session, struct process *p)
 	return true;
 }
 
-/* ---- the look's own questions: in the thread ---- */
+/* ---- the sample's questions, asked in the thread ---- */
 
 static void read_list(struct errand *errand)
 {

@@ -32,7 +32,7 @@ struct part {
 	uint64_t malloc_blocks, malloc_bytes, object_blocks, object_bytes;
 };
 
-/* What does not stay the same when a process's memory changes. */
+/* Numbers that differ once a process's memory has changed. */
 struct stillness {
 	uint64_t minor_faults, major_faults, bytes, pages; /* of /proc/PID/stat */
 	uint64_t events; /* records applied */
@@ -45,7 +45,7 @@ struct shared_area {
 	bool counted;
 };
 
-/* What /proc is asked for a look; errands.h. */
+/* The questions to /proc for one sample; errands.h. */
 struct look {
 	struct errand errand;
 	uint32_t pid;

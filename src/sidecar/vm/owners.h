@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * owners.h: whose a segment of memory is: the rules of owners.def applied to what is known about
+ * owners.h: the owner of a memory segment: the rules of owners.def applied to what is known about
  * it.
  *
  * Runs: sidecar. Signals: no. Allocates: nothing. Threads: any.

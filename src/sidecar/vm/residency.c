@@ -380,7 +380,7 @@ static void add_part(struct portion *to, const struct part *part, bool malloc)
 	to->live_bytes += malloc ? part->malloc_bytes : part->object_bytes;
 }
 
-/* What no segment has: in flux, or of a process that does not let us look. */
+/* Memory in no segment: in flux, or of a process that we may not read. */
 static void put_remainder(struct session *session, struct process *p, const struct portion *rest,
 			  uint64_t now, uint64_t ns)
 {

@@ -424,7 +424,7 @@ static bool fluid(const struct flux *flux, size_t count, uint64_t start, uint64_
 	return false;
 }
 
-/* What is there between two areas of the list is there no more. */
+/* Segments between two areas of the list have ended. */
 static void clear(struct segments *s, uint64_t start, uint64_t stop, const struct flux *flux,
 		  size_t flux_count, uint64_t time)
 {

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -203,7 +202,6 @@ _Noreturn static void run_child(const struct live_work *work, int out, pid_t par
 	if (getppid() != parent)
 		_exit(1);
 	setpriority(PRIO_PROCESS, 0, 19);
-	sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){ 0 });
 	err = sidecar_recover(&options, work->file, &summary);
 	if (err && write(out, err->message, strnlen(err->message, MESSAGE_BYTES)) < 0)
 		_exit(2);

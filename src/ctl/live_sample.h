@@ -7,8 +7,9 @@
  *
  * Sums by type and call site are written when a recording ends. So a child process makes the end
  * of what is committed by now (recover.h), in a file of its own, and the rows are read from that:
- * they are those of a report of that moment. The child runs when nobody else wants a processor. It
- * reads all events each time: live_sample_pause() keeps that below a fifth of one processor.
+ * they are those of a report of that moment. The child reads all events each time, at the lowest
+ * priority; live_sample_pause() keeps that below a fifth of one processor. Rejected: the class
+ * SCHED_IDLE. On a busy machine the first rows of a Chromium session took longer than 13 s.
  */
 #ifndef SHINY_LIVE_SAMPLE_H
 #define SHINY_LIVE_SAMPLE_H

@@ -17,6 +17,7 @@
 #include "elf/debugfile.h"
 #include "elf/fetch.h"
 #include "module.h"
+#include "source_paths.h"
 #include "probe/probe_executable.h"
 #include "elf/package.h"
 #include "dwarf/split.h"
@@ -81,6 +82,7 @@ static void module_destroy(struct sym_module *module)
 	if (module->probe)
 		probe_close(module->probe);
 	free(module->probe);
+	source_paths_free(module->paths);
 	free(module);
 }
 
@@ -401,6 +403,21 @@ struct debug_units *module_units(struct sym_module *module)
 	return module->dwarf;
 }
 
+/* What a file without names says of its functions: their source file, where they name it. */
+static const char *place_of(struct sym_module *module, uint64_t vaddr)
+{
+	const struct flow_code code = { &module->file, &module->relocs, &module->symbols };
+	const char *path;
+
+	if (module->info.symtab || module->info.dwarf)
+		return NULL;
+	if (!module->paths_searched)
+		module->paths = source_paths_find(&module->file);
+	module->paths_searched = true;
+	path = module->paths ? source_paths_at(module->paths, &code, vaddr) : NULL;
+	return path ? names_text(&module->sym->names, path) : NULL;
+}
+
 static size_t look_up(struct sym_module *module, uint64_t vaddr, struct sym_frame *out)
 {
 	struct names *names = &module->sym->names;
@@ -417,6 +434,10 @@ static size_t look_up(struct sym_module *module, uint64_t vaddr, struct sym_fram
 
 	/* a bare name yields to a mangled one, and an implementation's (__GI___libc_malloc) to what
 	 * the file calls it outside: malloc */
+	if (!symbol && !count) {
+		out[0] = (struct sym_frame){ .file = place_of(module, vaddr) };
+		return out[0].file != NULL;
+	}
 	if (!symbol || (bare && strncmp(symbol->name, "_Z", 2) && strncmp(symbol->name, "_R", 2) &&
 			!(symbol_is_global(symbol) && out[count - 1].function &&
 			  !strncmp(out[count - 1].function, "__", 2))))

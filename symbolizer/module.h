@@ -31,6 +31,8 @@ struct frames_cache {
 	VEC(struct sym_frame) frames;
 };
 
+struct source_paths;
+
 struct sym_module {
 	struct sym_module *next;
 	struct sym *sym;
@@ -46,6 +48,8 @@ struct sym_module {
 	struct probe *probe;      /* of its garbage collector; NULL: not asked for yet, or there is
 	                           * none */
 	bool probed;
+	struct source_paths *paths; /* of a file without names; NULL: not asked for yet, or none */
+	bool paths_searched;
 };
 
 enum { NORMALIZED_BITS = 10 };

@@ -66,7 +66,7 @@ void sym_module_settle(struct sym_module *module);
  * physically holds the address. */
 struct sym_frame {
 	const char *function; /* demangled; NULL unknown */
-	const char *file;     /* NULL unknown */
+	const char *file;     /* NULL unknown; without function and line: that the code names */
 	uint32_t line;        /* 0 unknown */
 	bool inlined;
 };

@@ -116,7 +116,7 @@ char *report_site(const struct hotspot_row *row, bool full)
 		return function;
 	site = row->line ? mem_format("%s (%s:%" PRIu32 ")", function, text_base(row->file),
 				      row->line)
-			 : mem_format("%s (%s)", function, text_base(row->file));
+			 : mem_format("%s in %s", function, text_base(row->file));
 	free(function);
 	return site;
 }

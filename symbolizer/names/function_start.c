@@ -70,3 +70,48 @@ bool function_start(const struct flow_code *code, uint64_t ret, uint64_t *start)
 	}
 	return found;
 }
+
+static bool falls(const struct flow_instruction *instruction)
+{
+	ZydisInstructionCategory category = instruction->decoded.meta.category;
+
+	return category != ZYDIS_CATEGORY_UNCOND_BR && category != ZYDIS_CATEGORY_RET &&
+	       instruction->decoded.mnemonic != ZYDIS_MNEMONIC_UD2 &&
+	       instruction->decoded.mnemonic != ZYDIS_MNEMONIC_INT3;
+}
+
+static bool is_nop(const struct flow_instruction *instruction)
+{
+	return instruction->decoded.meta.category == ZYDIS_CATEGORY_NOP ||
+	       instruction->decoded.meta.category == ZYDIS_CATEGORY_WIDENOP;
+}
+
+bool function_part(const struct flow_code *code, uint64_t vaddr, uint64_t *low, uint64_t *high)
+{
+	struct flow_instruction instruction;
+	uint64_t at;
+	/* of what stands in front of `at` */
+	bool falls_in = true, called = false, padded = false;
+
+	if (!function_start(code, vaddr + 1, low))
+		return false;
+	for (at = *low; at < vaddr + REACH; at = instruction.next) {
+		/* padding behind a call: it may be one that never returns */
+		if ((!falls_in || padded) && at % ALIGNMENT == 0) {
+			if (at > vaddr)
+				break;
+			*low = at;
+		}
+		if (!flow_decode(code, at, &instruction))
+			break;
+		if (is_nop(&instruction)) {
+			padded = padded || called;
+			continue;
+		}
+		falls_in = falls(&instruction);
+		called = instruction.decoded.meta.category == ZYDIS_CATEGORY_CALL;
+		padded = false;
+	}
+	*high = at;
+	return *low <= vaddr && vaddr < *high;
+}

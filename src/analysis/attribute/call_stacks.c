@@ -42,7 +42,8 @@ static char *label_of(const struct stack_paths *paths, const struct path_functio
 
 	if (label != CALL_LINE || !*file)
 		return name;
-	whole = mem_format("%s (%s:%u)", name, text_base(file), f->line);
+	whole = f->line ? mem_format("%s (%s:%u)", name, text_base(file), f->line)
+			: mem_format("%s in %s", name, text_base(file));
 	free(name);
 	return whole;
 }

@@ -313,10 +313,13 @@ static void take_module(struct attribution *a, const struct query *q)
 /* Rows: frame, module, depth, function, source; innermost first. */
 static void take_line(struct attribution *a, const struct query *q)
 {
+	/* few functions without names name their file, and those of V8 none: the first one that
+	 * does is seldom the owner */
+	bool known = query_id(q, 3, a->function_limit) != 0;
 	uint32_t frame = query_id(q, 0, a->frame_limit), module = query_id(q, 1, a->module_limit);
 	struct verdict best = a->modules[module].first;
 	struct verdict function = a->functions[query_id(q, 3, a->function_limit)],
-		       source = a->sources[query_id(q, 4, a->source_limit)];
+		       source = a->sources[known ? query_id(q, 4, a->source_limit) : 0];
 	bool by_module = true;
 
 	if (function.rule < best.rule) {

@@ -28,17 +28,15 @@ enum {
 };
 
 /* What is kept of a walk: stack_memo.h. */
-enum { SI_KEPT_WALK_BITS_SMALL = 4, SI_KEPT_WALK_BITS = 7, SI_KEPT_WALK_PAIRS = 16 };
+enum { SI_KEPT_WALK_BITS_SMALL = 4, SI_KEPT_WALK_BITS = 7, SI_KEPT_WALK_WORDS = 32 };
 
 struct si_kept_walk {
 	uint32_t id;           /* 0: nothing is kept here */
-	uint16_t pairs, depth; /* pairs read; frames asked for */
+	uint16_t words, depth; /* words kept; frames asked for */
 	const uintptr_t *fp;   /* where the first one is */
 	uintptr_t high;        /* the end of the stack as the walk knew it */
 	uint64_t epoch, salt, key;
-	struct {
-		uintptr_t next, pc;
-	} pair[SI_KEPT_WALK_PAIRS];
+	uint64_t word[SI_KEPT_WALK_WORDS]; /* SI_KEPT_WORD */
 };
 
 /*

@@ -192,7 +192,7 @@ uint32_t si_stack_define(struct si_writer *w, const uintptr_t *fp, uint32_t dept
 
 	good = check(w, fp, depth, frames, count, walked, &same);
 	if (!same) {
-		walked->pairs = 0;
+		walked->unnoted = true;
 		id = si_stack_find(w, si_stack_key(w, frames, good));
 		if (id)
 			return id;

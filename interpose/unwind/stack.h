@@ -22,7 +22,7 @@
 
 /*
  * Defines the stack above `fp` in the stream; its id, or 0. `frames`, `count` and `walked` are what
- * si_stack_walk gave; walked->pairs is 0 afterwards, where the stack is another one than that.
+ * si_stack_walk gave; walked->unnoted is set afterwards, where the stack is another one than that.
  */
 SI_COLD uint32_t si_stack_define(struct si_writer *w, const uintptr_t *fp, uint32_t depth,
 				 uintptr_t *frames, uint32_t count, struct si_walked *walked,
@@ -38,7 +38,7 @@ SI_HOT uint32_t si_stack_walk(struct si_writer *w, const uintptr_t *fp, uint32_t
 	uint64_t row;
 
 	frames[0] = si_stack_word(fp + 1);
-	*walked = (struct si_walked){ 0 };
+	si_walked_begin(walked);
 	if (depth <= 1)
 		return 1;
 	row = si_row_find(frames[0], __atomic_load_n(&si_modules_generation, __ATOMIC_RELAXED));
@@ -49,20 +49,22 @@ SI_HOT uint32_t si_stack_walk(struct si_writer *w, const uintptr_t *fp, uint32_t
 			return 1; /* it has shown that it keeps none */
 	}
 	high = si_stack_high(fp);
-	next = si_stack_word(fp);
-	/* one comparison for "above this frame, and two words below the end" */
-	while (n < depth && next - at - 1 < high - at - 2 * sizeof(uintptr_t) && (next & 7) == 0) {
-		uintptr_t pc = si_stack_word((const uintptr_t *)next + 1);
+	si_walked_note(walked, fp, (uintptr_t)(fp + 1), frames[0]);
+	while (n < depth) {
+		uintptr_t pc;
 
-		if (pc < 4096) {
-			walked->pairs = n + 1;
-			return n;
-		}
-		frames[n++] = pc;
+		next = si_stack_word((const uintptr_t *)at);
+		si_walked_note(walked, fp, at, next);
+		/* one comparison for "above this frame, and two words below the end" */
+		if (next - at - 1 >= high - at - 2 * sizeof(uintptr_t) || (next & 7) != 0)
+			break;
 		at = next;
-		next = si_stack_word((const uintptr_t *)next);
+		pc = si_stack_word((const uintptr_t *)at + 1);
+		si_walked_note(walked, fp, at + sizeof(uintptr_t), pc);
+		if (pc < 4096)
+			break;
+		frames[n++] = pc;
 	}
-	walked->pairs = n;
 	return n;
 }
 
@@ -103,8 +105,8 @@ SI_HOT uint32_t si_stack_id(struct si_writer *w, const uintptr_t *fp, uint32_t d
 	id = si_stack_find(w, si_stack_key(w, frames, count));
 	if (SI_UNLIKELY(!id))
 		id = si_stack_define(w, fp, depth, frames, count, &walked, now);
-	if (walked.pairs && walked.pairs <= SI_KEPT_WALK_PAIRS && id)
-		si_kept_walk_put(w, fp, depth, walked.pairs, epoch, id);
+	if (id && si_walked_fits(&walked))
+		si_kept_walk_put(w, fp, depth, &walked, epoch, id);
 	return id;
 }
 

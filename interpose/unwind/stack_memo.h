@@ -18,15 +18,15 @@
  * of what is known about addresses (rows, module tables). So what it read is kept, and its result:
  * the stack's id. When a hook is entered again with the same frame address and the same caller, the
  * words are compared where they were found, innermost first; if all are the same, and nothing has
- * become known otherwise, then the walk would find the same frames, and isn't made. No word is
- * compared that the walk would not read: where it is, the comparison before it has said. The ids
- * are the stack cache's: the slot must still hold the key that it held.
+ * become known otherwise, then the walk would find the same frames, and isn't made. All words lie
+ * between the hook's frame and the stack's end, which are compared first, so they may be read. The
+ * ids are the stack cache's: the slot must still hold the key that it held.
  *
- *   chain     at[0] = the hook's frame; the words at at[i] are at[i + 1] and frames[i]: a frame
- *             pointer and a return address
- *   kept      walks of which every step went by such a pair: along frame pointers, or by rows that
- *             say so, or that say nothing (unwind.c). Those are all walks in code that keeps frame
- *             pointers, as Chromium does; others are made anew each time
+ *   word      every return address that was read; and of the saved frame pointers those that a step
+ *             went by, or the end was decided by. Code that uses rbp for something else changes
+ *             what it saves without changing the walk
+ *   kept      walks along frame pointers, and by rows (unwind.c) with at most 32 such words. Walks
+ *             over a signal's frame and over a stack that was realigned are made anew each time
  *   void      what was kept before another stream took this memory or ids were lost (salt), before
  *             modules came or went, and before an address was found to lead astray (si_rows_epoch)
  *
@@ -60,27 +60,24 @@ static inline struct si_kept_walk *si_kept_walk_slot(const struct si_writer *w, 
 SI_HOT uint32_t si_kept_walk_find(const struct si_writer *w, const uintptr_t *fp, uint32_t depth)
 {
 	const struct si_kept_walk *r = si_kept_walk_slot(w, fp);
-	const uintptr_t *at = fp;
-	uint32_t pairs = r->pairs;
+	uint32_t words = r->words;
 
 	if (r->fp != fp || r->id == 0 || r->depth != depth || r->salt != w->salt ||
 	    r->high != si_stack_high(fp) ||
 	    r->epoch != __atomic_load_n(&si_rows_epoch, __ATOMIC_RELAXED) ||
 	    w->cache[r->id - 1] != r->key)
 		return 0;
-	for (uint32_t i = 0; i < pairs; i++) {
-		uintptr_t next = r->pair[i].next;
+	for (uint32_t i = 0; i < words; i++) {
+		size_t distance = r->word[i] >> SI_KEPT_WORD_BITS;
 
-		if (si_stack_word(at + 1) != r->pair[i].pc || si_stack_word(at) != next)
+		if (SI_KEPT_VALUE(r->word[i]) != si_stack_word(fp + distance))
 			return 0;
-		at = (const uintptr_t *)next;
 	}
 	return r->id;
 }
 
-/* Keeps a walk that read `pairs` pairs and gave `id`, which the cache holds; `epoch` is from before
- * the walk. */
-void si_kept_walk_put(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uint32_t pairs,
-		      uint64_t epoch, uint32_t id);
+/* Keeps a walk that gave `id`, which the cache holds; `epoch` is from before the walk. */
+void si_kept_walk_put(struct si_writer *w, const uintptr_t *fp, uint32_t depth,
+		      const struct si_walked *walked, uint64_t epoch, uint32_t id);
 
 #endif

@@ -62,6 +62,9 @@ struct row_walk {
 	uintptr_t pc, rsp, rbp, high;
 	uint64_t generation;
 	struct si_writer *w;
+	const uintptr_t *fp;      /* where it began */
+	struct si_walked *walked; /* what it depended on */
+	uintptr_t rbp_at;         /* where rbp was read; 0: that is noted */
 	bool doubt; /* rbp was followed on no more than its word */
 	bool cut;
 };
@@ -153,6 +156,8 @@ static bool step_bare(struct row_walk *k)
 	if (!readable(k, k->rbp) || !readable(k, k->rbp + 8))
 		return false;
 	k->pc = si_stack_word((const uintptr_t *)k->rbp + 1);
+	si_walked_note(k->walked, k->fp, k->rbp + 8, k->pc);
+	k->rbp_at = k->rbp;
 	k->rsp = k->rbp + 16;
 	k->rbp = si_stack_word((const uintptr_t *)k->rbp);
 	k->doubt = true;
@@ -170,8 +175,39 @@ static SI_COLD bool step_rare(struct row_walk *k, enum si_row_kind kind, uint64_
 		  kind == SI_ROW_BARE    ? step_bare(k) :
 					   false;
 
+	k->walked->unnoted |= kind == SI_ROW_REALIGN || kind == SI_ROW_SIGNAL;
 	k->cut = !on && kind != SI_ROW_END;
 	return on;
+}
+
+/* The walk depends on rbp. */
+SI_HOT void note_rbp(struct row_walk *k)
+{
+	if (k->rbp_at)
+		si_walked_note(k->walked, k->fp, k->rbp_at, k->rbp);
+	k->rbp_at = 0;
+}
+
+/* By rbp to an address that has a row, as most steps of Chromium go; the row, or SI_ROW_NONE. */
+SI_HOT uint64_t step_to_known(struct row_walk *k)
+{
+	uintptr_t at = k->rbp, next;
+	uint64_t row;
+
+	note_rbp(k);
+	if (!readable(k, at) || !readable(k, at + 8))
+		return SI_ROW_NONE;
+	next = si_stack_word((const uintptr_t *)at + 1);
+	row = si_row_find(next, k->generation);
+	if (row == SI_ROW_NONE)
+		return SI_ROW_NONE;
+	si_walked_note(k->walked, k->fp, at + 8, next);
+	k->pc = next;
+	k->rsp = at + 16;
+	k->rbp = si_stack_word((const uintptr_t *)at);
+	k->rbp_at = at;
+	k->doubt = true;
+	return row;
 }
 
 uint32_t si_unwind_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uintptr_t *frames,
@@ -184,11 +220,15 @@ uint32_t si_unwind_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth
 		.high = si_stack_high(fp),
 		.generation = __atomic_load_n(&si_modules_generation, __ATOMIC_ACQUIRE),
 		.w = w,
+		.fp = fp,
+		.walked = walked,
+		.rbp_at = (uintptr_t)fp,
 	};
-	uint32_t n = 0, beyond = 0; /* beyond: a return address that was read, and is not told */
-	bool paired = true;         /* all steps so far went by a pair */
+	uint32_t n = 0;
 	uint64_t row = si_row_find(k.pc, k.generation);
 
+	si_walked_begin(walked);
+	si_walked_note(walked, fp, (uintptr_t)(fp + 1), k.pc);
 	for (;;) {
 		enum si_row_kind kind;
 
@@ -202,6 +242,8 @@ uint32_t si_unwind_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth
 			frames[n++] = k.pc;
 			if (n == depth)
 				break;
+			if (kind == SI_ROW_BP)
+				note_rbp(&k);
 			/* SI_ROW_SAVED ≥ 8, so this is "above rsp, and below the end" for both
 			 * words; cfa cannot have wrapped below rsp */
 			if (SI_UNLIKELY(cfa < k.rsp + 8 || cfa > k.high || saved < k.rsp ||
@@ -209,10 +251,12 @@ uint32_t si_unwind_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth
 				k.cut = cfa < k.high;
 				break;
 			}
-			paired &= (row & ~SI_ROW_MIXED) == SI_ROW_FP;
 			k.pc = si_stack_word((const uintptr_t *)(cfa - 8));
-			if (SI_ROW_SAVED(row) != 8)
+			si_walked_note(walked, fp, cfa - 8, k.pc);
+			if (SI_ROW_SAVED(row) != 8) {
 				k.rbp = si_stack_word((const uintptr_t *)saved);
+				k.rbp_at = saved;
+			}
 			k.rsp = cfa;
 			row = si_row_find(k.pc, k.generation);
 			continue;
@@ -220,35 +264,26 @@ uint32_t si_unwind_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth
 		if (kind == SI_ROW_NOWHERE) {
 			/* the hook's own return address is true wherever it is; go on from there as
 			 * from any code that says nothing */
-			if (n > 0) {
-				beyond = 1;
+			if (n > 0)
 				break;
-			}
 			kind = SI_ROW_BARE;
 		}
 		frames[n++] = k.pc;
 		if (n == depth)
 			break;
-		if (SI_LIKELY(kind == SI_ROW_BARE && readable(&k, k.rbp) &&
-			      readable(&k, k.rbp + 8))) {
-			uintptr_t next = si_stack_word((const uintptr_t *)k.rbp + 1);
-			uint64_t known = si_row_find(next, k.generation);
+		if (SI_LIKELY(kind == SI_ROW_BARE)) {
+			uint64_t known = step_to_known(&k);
 
-			/* most of Chromium; where this leads has been looked at before */
 			if (SI_LIKELY(known != SI_ROW_NONE)) {
 				row = known;
-				k.pc = next;
-				k.rsp = k.rbp + 16;
-				k.rbp = si_stack_word((const uintptr_t *)k.rbp);
-				k.doubt = true;
 				continue;
 			}
 		}
-		paired &= kind == SI_ROW_BARE || kind == SI_ROW_END || kind == SI_ROW_STOP;
 		if (!step_rare(&k, kind, row))
 			break;
 		row = si_row_find(k.pc, k.generation);
 	}
-	*walked = (struct si_walked){ paired ? n + beyond : 0, .exact = true, .cut = k.cut };
+	walked->exact = true;
+	walked->cut = k.cut;
 	return n;
 }

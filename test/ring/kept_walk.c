@@ -43,7 +43,7 @@ static uintptr_t pc_of(uint64_t number)
 
 /* Frames from `fp` outwards, of the sizes and callers that `shape` says: the same for the same
  * shape. */
-static void chain(uintptr_t *stack, uintptr_t *fp, uint64_t shape)
+static void chain(const uintptr_t *stack, uintptr_t *fp, uint64_t shape)
 {
 	for (unsigned i = 0; i < LINKS; i++) {
 		uintptr_t *next = fp + 2 + (shape >> i) % 4 * 2;
@@ -59,6 +59,22 @@ static void chain(uintptr_t *stack, uintptr_t *fp, uint64_t shape)
 	}
 }
 
+/* The same without frame pointers: frames of four words, which rows describe from rsp and from
+ * rbp. */
+static void sized_chain(const uintptr_t *stack, uintptr_t *fp, uint64_t shape)
+{
+	uintptr_t *rsp = fp + 2;
+
+	fp[0] = (uintptr_t)rsp;
+	fp[1] = pc_of(shape);
+	for (unsigned i = 0; i < LINKS && rsp + 4 <= stack + WORDS; i++, rsp += 4) {
+		rsp[2] = (uintptr_t)(rsp + 4);
+		rsp[3] = pc_of(shape >> i % 8 * 4);
+	}
+}
+
+static bool sized; /* frames are so, and most rows */
+
 static uint64_t some_row(uint64_t r)
 {
 	static const uint64_t rows[] = { SI_ROW(SI_ROW_BARE, 16, 16),
@@ -73,6 +89,8 @@ static uint64_t some_row(uint64_t r)
 					 SI_ROW(SI_ROW_END, 0, 0),
 					 SI_ROW(SI_ROW_STOP, 0, 0) };
 
+	if (sized && r % 8)
+		return SI_ROW(r / 8 % 2 ? SI_ROW_SP : SI_ROW_BP, 32, 16);
 	return rows[r % 4 ? r / 4 % 5 : r / 4 % (sizeof(rows) / sizeof(*rows))];
 }
 
@@ -144,7 +162,7 @@ static void ask(struct si_writer *w, const uintptr_t *fp, uint32_t depth, unsign
 	si_stack_id(w, fp, depth, 0);
 }
 
-static void any_stack(void)
+static void any_stack(const char *as_walked, const char *answers)
 {
 	uintptr_t *stack =
 		mmap(NULL, WORDS * 8 + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -155,6 +173,7 @@ static void any_stack(void)
 	check("any stack/stream", w != NULL, "no stream");
 	if (!w)
 		return;
+	memset(&told, 0, sizeof(told));
 	stack += 512;
 	mprotect(stack, WORDS * 8, PROT_READ | PROT_WRITE);
 	si_tls.stack_low = (uintptr_t)stack;
@@ -170,7 +189,8 @@ static void any_stack(void)
 
 		if (r >> 20 & 1)
 			si_tls.stack_high = (uintptr_t)(stack + WORDS);
-		chain(stack, fp, (r >> 24) % 5 * UINT64_C(0x1234567890abcd));
+		(sized ? sized_chain : chain)(stack, fp,
+					      (r >> 24) % 5 * UINT64_C(0x1234567890abcd));
 		/* the other thread's: what lies behind its end can't be read */
 		if (si_tls.stack_high < (uintptr_t)(stack + WORDS))
 			mprotect(stack + WORDS / 2, WORDS / 2 * 8, PROT_NONE);
@@ -193,10 +213,10 @@ static void any_stack(void)
 	__atomic_fetch_add(&si_rows_epoch, 1, __ATOMIC_RELEASE);
 	si_writer_salt(w);
 	si_leave(w);
-	checkf("any stack/as walked", told.wrong == 0,
+	checkf(as_walked, told.wrong == 0,
 	       "%lu of %lu answers are not what a walk finds; the first after change %u",
 	       told.wrong, told.answered, told.worst);
-	checkf("any stack/answers",
+	checkf(answers,
 	       told.answered * 8 > told.asked || si_settings.unwind == SI_UNWIND_FP,
 	       "only %lu of %lu were answered", told.answered, told.asked);
 	printf("# %lu of %lu walks were not made again\n", told.answered, told.asked);
@@ -361,7 +381,11 @@ static void child(void)
 {
 	si_boot_test_constructor();
 	far_down(16, real_calls, 0);
-	any_stack();
+	any_stack("any stack/as walked", "any stack/answers");
+	if (si_settings.unwind != SI_UNWIND_FP) {
+		sized = true;
+		any_stack("frames by size/as walked", "frames by size/answers");
+	}
 }
 
 int main(int argc, char **argv)

@@ -2,7 +2,8 @@
 /*
  * hash_table.h: finds an entry of an array by the hash of its key.
  *
- * Runs: sidecar, CLI. Signals: no. Allocates: 11 to 22 bytes an entry (mem.h). Threads: one a table.
+ * Runs: sidecar, CLI. Signals: no. Allocates: 11 to 22 bytes an entry (mem.h). Threads: one a
+ * table.
  *
  * The owner keeps the entries in an array of its own, usually a VEC, and the table keeps, for each
  * of them, its index and 32 bits of its hash. So a table knows neither keys nor types: it grows

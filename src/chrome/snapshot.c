@@ -89,7 +89,10 @@ static void keep(struct snapshot *s, const struct snapshot_row *row, const char 
 {
 	struct count_row *out = vec_push(&s->dump->rows);
 
-	*out = (struct count_row){ .kind = s->kinds[row->kind], .name = counts_name(s->counts, text, length), .count = row->count, .bytes = row->bytes };
+	*out = (struct count_row){ .kind = s->kinds[row->kind],
+				   .name = counts_name(s->counts, text, length),
+				   .count = row->count,
+				   .bytes = row->bytes };
 }
 
 static bool take_string(struct snapshot *s, const char *text, size_t length)

@@ -3,7 +3,8 @@
  * main.c: finds the verb, runs it, prints its error once: "shinyctl: WHAT, ON WHAT: WHY", then the
  * advice.
  *
- * When the reader of a pipe goes away (`shinyctl types FILE | head`), SIGPIPE ends shinyctl quietly.
+ * When the reader of a pipe goes away (`shinyctl types FILE | head`), SIGPIPE ends shinyctl
+ * quietly.
  * Where that signal is ignored, the write fails with EPIPE, and shinyctl ends as quietly. Any other
  * failed write to standard output is an error like all others.
  */

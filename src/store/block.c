@@ -253,7 +253,8 @@ static inline unsigned put_stack(struct packer *p, const struct event *e,
 	return STACK_SPELT;
 }
 
-/* One event; false when it needs a new block. */
+/* One event; false when it needs a new block.
+ * Longer than 80 lines: it is inlined as one; this file's head says what an event costs. */
 static inline bool pack_event(struct packer *p, const struct event *e)
 {
 	struct model *m = &p->model;

@@ -197,7 +197,8 @@ static inline uint32_t get_stack(struct unpacker *u)
 	return stack;
 }
 
-/* One event; false with u->wrong set when the block breaks a rule. */
+/* One event; false with u->wrong set when the block breaks a rule.
+ * Longer than 80 lines: it is inlined as one; this file's head says what an event costs. */
 static inline bool unpack_event(struct unpacker *u, struct event *e)
 {
 	struct model *m = &u->model;

@@ -457,7 +457,11 @@ static int by_constructions(const void *a, const void *b)
 
 static void deliver(struct constructed_finder *f, const char *match, struct constructed *out)
 {
-	*out = (struct constructed){ .rows = mem_zero(f->row_count + 1, sizeof(*out->rows)), .allocations = f->allocations, .deallocations = f->deallocations };
+	*out = (struct constructed){
+		.rows = mem_zero(f->row_count + 1, sizeof(*out->rows)),
+		.allocations = f->allocations,
+		.deallocations = f->deallocations
+	};
 	for (size_t i = 0; i < f->row_count; i++) {
 		struct constructed_row *r = &f->rows[i];
 

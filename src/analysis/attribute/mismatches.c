@@ -114,7 +114,9 @@ static void on_death(void *context, const struct replay *replay,
 
 	if (death->end != LIFE_FREED && death->end != LIFE_REALLOCED)
 		return;
-	*recent_of(f, process->id, life->address) = (struct ended){ life->address, process->id, life->stack, death->stack, life->api };
+	*recent_of(f, process->id, life->address) = (struct ended){
+		life->address, process->id, life->stack, death->stack, life->api
+	};
 	row.type = replay_type(replay, process, life);
 	if (got != freed && got != FAMILY_ANY && freed != FAMILY_ANY) {
 		row.kind = MISMATCH_FAMILY;

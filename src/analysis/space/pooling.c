@@ -200,7 +200,9 @@ static bool choose_pools(struct pooling_model *m, const struct replay *replay,
 	pools[1] = find_pool(m, process->id, GROUPS + groups_find(&m->types, replay, process, life),
 			     slot);
 	if (!life->vtable)
-		*recent = (struct recent){ process->id, life->stack, slot, bucket, { pools[0], pools[1] } };
+		*recent = (struct recent){
+			process->id, life->stack, slot, bucket, { pools[0], pools[1] }
+		};
 	return room.mapped;
 }
 

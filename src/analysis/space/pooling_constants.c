@@ -67,7 +67,8 @@ struct shiny_err *pooling_parse(const char *text, struct pooling_constants *out)
 	char *words = mem_text(text ? text : ""), *rest = words, *word;
 
 	for (size_t i = 0; i < POOLING_CONSTANTS; i++)
-		*(uint64_t *)((char *)&constants + pooling_constant_list[i].offset) = pooling_constant_list[i].usual;
+		*(uint64_t *)((char *)&constants + pooling_constant_list[i].offset) =
+			pooling_constant_list[i].usual;
 	while (!err && (word = strsep(&rest, ",")))
 		if (*word)
 			err = set_constant(word, &constants);

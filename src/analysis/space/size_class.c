@@ -162,9 +162,11 @@ static const struct {
 	const char *pattern;
 	enum size_allocator allocator;
 } libraries[] = {
-	{ "libjemalloc*", SIZE_JEMALLOC }, { "libtcmalloc*", SIZE_TCMALLOC }, { "libmimalloc*", SIZE_MIMALLOC },
+	{ "libjemalloc*", SIZE_JEMALLOC }, { "libtcmalloc*", SIZE_TCMALLOC },
+	{ "libmimalloc*", SIZE_MIMALLOC },
 }, functions[] = {
-	{ "*dallocx*", SIZE_JEMALLOC }, { "* je_malloc*", SIZE_JEMALLOC }, { "* tc_*", SIZE_TCMALLOC }, { "* mi_*", SIZE_MIMALLOC },
+	{ "*dallocx*", SIZE_JEMALLOC }, { "* je_malloc*", SIZE_JEMALLOC }, { "* tc_*", SIZE_TCMALLOC },
+	{ "* mi_*", SIZE_MIMALLOC },
 };
 
 static enum size_allocator by_text(const char *text)

@@ -398,7 +398,10 @@ static void balance(struct peak *peak)
 
 static void take(const struct moment *m, const struct groups *groups, struct peak *peak)
 {
-	*peak = (struct peak){ .time = m->time, .blocks = m->blocks, .bytes = m->bytes, .rows = mem_zero(m->used + 1, sizeof(*peak->rows)) };
+	*peak = (struct peak){ .time = m->time,
+				 .blocks = m->blocks,
+				 .bytes = m->bytes,
+				 .rows = mem_zero(m->used + 1, sizeof(*peak->rows)) };
 	for (size_t i = 0; i < m->room; i++) {
 		const struct peak_cell *cell = &m->cells[i];
 

@@ -27,7 +27,9 @@ static uint32_t segment_new(struct registry *r, uint32_t depth)
 		slab = vec_push(&r->slabs);
 		*slab = (struct slab){ mem_pages(bytes), bytes, 0 };
 	}
-	*vec_push(&r->segments) = (struct segment){ (struct entry *)((char *)slab->pages + slab->used), 0, depth };
+	*vec_push(&r->segments) = (struct segment){
+		(struct entry *)((char *)slab->pages + slab->used), 0, depth
+	};
 	slab->used += CELL_BYTES;
 	return (uint32_t)(r->segments.count - 1);
 }

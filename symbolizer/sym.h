@@ -189,7 +189,7 @@ bool sym_site_warm(struct sym *sym, const struct sym_call *call);
 bool sym_call_function(const struct sym_call *call, uint64_t *low);
 
 /* Does the function around a return address give the block to its caller as it got it? Cached on
- * disk as types are. */
+ * disk as types are, where the module has no debug information. */
 enum sym_passes {
 	SYM_PASSES_NOT,
 	SYM_PASSES_DECLARED, /* and it is declared so: void *f(…, size_t, …), a wrapper */

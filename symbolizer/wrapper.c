@@ -153,17 +153,22 @@ static enum sym_passes work_out(struct sym_module *module, uint64_t ret)
 	return !passes ? SYM_PASSES_NOT : known ? SYM_PASSES_DECLARED : SYM_PASSES_CODE;
 }
 
+/* Where there is debug information it decides, and parts of it may come and go while the file stays
+ * the same (stack_types.c): then nothing is kept. */
 enum sym_passes sym_call_passes(const struct sym_call *call)
 {
+	struct sym_module *module = call->module;
 	struct type_cache *cache;
 	enum sym_passes passes;
 
-	if (!call->module || call->module->info.state != SYM_OK)
+	if (!module || module->info.state != SYM_OK)
 		return SYM_PASSES_NOT;
-	cache = module_types(call->module);
+	if (module_units(module))
+		return work_out(module, call->vaddr);
+	cache = module_types(module);
 	if (type_cache_passes(cache, call->vaddr, &passes))
 		return passes;
-	passes = work_out(call->module, call->vaddr);
+	passes = work_out(module, call->vaddr);
 	type_cache_put_passes(cache, call->vaddr, passes);
 	return passes;
 }

@@ -166,7 +166,7 @@ static void find_hints(struct report_page *page)
 		free(site);
 	}
 	/* a program that frees nearly all before it ends is a tidy one, not one with a peak */
-	if (!page->partial && (double)s->peak_bytes >= HINT_PEAK * (double)live &&
+	if (!page->partial && live && (double)s->peak_bytes >= HINT_PEAK * (double)live &&
 	    (double)s->peak_bytes <= HINT_TIDY * (double)live)
 		hint(page, "peak",
 		     mem_format("the peak was %.1f times what is live at the end: what made it up?",

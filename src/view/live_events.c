@@ -11,7 +11,6 @@ struct live_stream {
 	void *context;
 	struct process_ends ends;
 	bool *ended; /* by process id - 1; NULL: not begun */
-	uint64_t clock;
 };
 
 static void begin_stream(struct live_stream *s, const struct replay *replay)
@@ -26,9 +25,9 @@ static void tell(struct live_stream *s, enum live_kind kind, const struct replay
 		 const struct replay_process *p, const struct life *life, uint64_t time,
 		 uint64_t before)
 {
-	s->clock = time > s->clock ? time : s->clock;
 	s->each(s->context, &(struct live_event){ .kind = kind,
 						  .time = time,
+						  .told = time > replay->now ? time : replay->now,
 						  .size = life->size,
 						  .before = before,
 						  .life = life,
@@ -69,7 +68,7 @@ static void on_resize(void *context, const struct replay *replay, const struct r
 
 	begin_stream(s, replay);
 	if (!life->inherited && !s->ended[p->id - 1])
-		tell(s, LIVE_RESIZED, replay, p, life, s->clock, before);
+		tell(s, LIVE_RESIZED, replay, p, life, replay->now, before);
 }
 
 static uint64_t on_moment(void *context, const struct replay *replay, uint64_t moment)

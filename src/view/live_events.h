@@ -27,6 +27,7 @@ enum live_kind {
 struct live_event {
 	enum live_kind kind;
 	uint64_t time;		 /* ns since the session's start */
+	uint64_t told;		 /* where it stands: not before what was told before it */
 	uint64_t size, before;	 /* bytes; before: of LIVE_RESIZED, until now */
 	const struct life *life;
 	uint32_t process, type; /* type: id in table type, as far as it is known then; 0 unknown */

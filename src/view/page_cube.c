@@ -52,13 +52,20 @@ static uint16_t interval_of(const struct page_cube *cube, uint64_t time)
 	return (uint16_t)(at < last ? at : last);
 }
 
+/* The interval in which activity.h counts it: late events where they stand, edges with what is in
+ * front of them. */
+static uint16_t interval_told(const struct page_cube *cube, const struct live_event *event)
+{
+	return interval_of(cube, event->told ? event->told - 1 : 0);
+}
+
 static void count_event(void *context, const struct live_event *event)
 {
 	struct page_cube *cube = context;
 	uint32_t sample = cube->kept[find_sample(cube->profile, event)];
 	uint64_t birth = event->life->birth;
 	uint64_t age = event->time > birth ? event->time - birth : 0;
-	struct cube_cell change = { .sample = sample, .interval = interval_of(cube, event->time) };
+	struct cube_cell change = { .sample = sample, .interval = interval_told(cube, event) };
 	struct cube_cell life = { .sample = sample,
 				  .interval = interval_of(cube, birth),
 				  .bin = (uint8_t)(age ? 63 - __builtin_clzll(age) : 0) };

@@ -432,6 +432,8 @@ static void apply(struct replay_pass *run, const struct event *e, struct replay_
 	if (e->time > run->next_fork)
 		fork_until(run, e->time);
 	run->replay.events++;
+	if (e->time > run->replay.now)
+		run->replay.now = e->time;
 	if (!p)
 		return;
 	switch (e->kind) {

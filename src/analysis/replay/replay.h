@@ -117,6 +117,7 @@ struct replay {
 	size_t process_count;
 	uint64_t duration; /* of the session, ns */
 	uint64_t events;   /* told so far */
+	uint64_t now;      /* the latest time of these */
 };
 
 /* Goes through the session for all observers at once. `title`: what the progress line on standard

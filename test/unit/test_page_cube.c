@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_page_cube.c: the page's live bytes over time are those of activity, late events and edges of
+ * intervals included. */
+#include <unistd.h>
+
+#include "../../src/analysis/time/activity.h"
+#include "../../src/view/page_cube.h"
+#include "session_writer.h"
+
+enum { INTERVAL = 1000, INTERVALS = 10, SIZE = 64 };
+static char path[64];
+static struct store *session;
+
+static void put(enum event_kind kind, uint64_t address, uint64_t time)
+{
+	put_event(session, (struct event){ .time = time,
+					   .address = address,
+					   .size = kind == EVENT_ALLOC ? SIZE : 0,
+					   .process = 1,
+					   .thread = 1,
+					   .stack = 1,
+					   .kind = kind });
+}
+
+static void make_session(void)
+{
+	session = session_begin(path, INTERVAL * INTERVALS);
+	put_program(session);
+	put_process(session, (struct store_process){ .id = 1 });
+	must(store_put_thread(session,
+			      &(struct store_thread){
+				      .id = 1, .process = 1, .tid = 101, .name = "prog" }));
+	put_site(session, 1, "site");
+	put(EVENT_ALLOC, 0x1000, 1);
+	put(EVENT_ALLOC, 0x2000, INTERVAL); /* on an edge */
+	put(EVENT_ALLOC, 0x3000, INTERVAL + 1);
+	put(EVENT_ALLOC, 0x4000, 4 * INTERVAL + 500);
+	put(EVENT_FREE, 0x1000, 3 * INTERVAL + 100); /* late: it stands in the fifth interval */
+	put(EVENT_FREE, 0x2000, 6 * INTERVAL);       /* on an edge */
+	put(EVENT_FREE, 0x3000, 9 * INTERVAL + 999);
+	must(store_put_stat(session, &(struct store_stat){ .process = 1, .stack = 1 }));
+	must(store_finish(session, NULL));
+	must(store_open(path, &session));
+}
+
+int main(void)
+{
+	struct filter all;
+	struct profile profile;
+	struct activity activity;
+	struct page_cube cube = { .profile = &profile, .interval = INTERVAL };
+	uint32_t *kept;
+	int64_t bytes[INTERVALS] = { 0 }, now = 0;
+
+	snprintf(path, sizeof(path), "/tmp/shiny-test-cube-%d.shiny", (int)getpid());
+	make_session();
+	must(filter_resolve(session, NULL, &all));
+	must(profile_load(session, &all, PROFILE_PEAK, &profile));
+	kept = mem_zero(profile.sample_count + 1, sizeof(*kept));
+	cube.kept = kept;
+	must(page_cube_load(session, &all, false, &cube));
+	must(activity_load(session, &all, INTERVAL, 0, &activity));
+	for (size_t i = 0; i < cube.changes.rows.count; i++)
+		bytes[cube.changes.rows.at[i].interval] += cube.changes.rows.at[i].bytes;
+	number("as many intervals", activity.total.first + activity.total.count, INTERVALS);
+	for (size_t i = 0; i < activity.total.count; i++) {
+		now += bytes[activity.total.first + i];
+		number("live at the interval's end", (uint64_t)now, activity.total.points[i].bytes);
+	}
+	page_cube_deinit(&cube);
+	activity_deinit(&activity);
+	profile_deinit(&profile);
+	free(kept);
+	store_close(session);
+	unlink(path);
+	return failures != 0;
+}

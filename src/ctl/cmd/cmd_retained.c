@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_retained.c: `shinyctl retained`: what would go if a type, a call site or a root went. */
-#include <inttypes.h>
 #include <string.h>
 
 #include "../../base/units.h"
 #include "../../graph/retained.h"
 #include "../ctl.h"
+#include "../snapshot_facts.h"
 
 enum { RETAINED, SHARE, KEPT, BYTES, BLOCKS, NAME, COLUMNS };
 static const struct table_column columns[COLUMNS] = {
@@ -25,9 +25,8 @@ static void print(struct ctl *ctl, const struct retained *r, enum retained_by by
 	struct table_column titled[COLUMNS];
 	struct table table;
 
-	fprintf(ctl->style.out,
-		"snapshot %" PRIu32 " of process %" PRIu32 ", at %s: roots reach %s, %s\n",
-		r->facts.snapshot, r->facts.pid, units_time(UNITS_BUF, r->facts.time),
+	snapshot_facts_print(ctl->style.out, &r->facts);
+	fprintf(ctl->style.out, ": roots reach %s, %s\n",
 		units_noun(UNITS_NOUN_BUF, r->blocks, "block"), units_bytes(UNITS_BUF, r->bytes));
 	if (r->unreachable)
 		fprintf(ctl->style.out, "no root reaches %s, %s\n",
@@ -58,10 +57,7 @@ static void print(struct ctl *ctl, const struct retained *r, enum retained_by by
 
 static void json_rows(struct json *json, const struct retained *r, size_t limit)
 {
-	json_number(json, "snapshot", r->facts.snapshot);
-	json_number(json, "process", r->facts.process);
-	json_number(json, "pid", r->facts.pid);
-	json_number(json, "at_ns", r->facts.time);
+	snapshot_facts_json(json, &r->facts);
 	json_number(json, "blocks", r->blocks);
 	json_number(json, "bytes", r->bytes);
 	json_number(json, "unreachable", r->unreachable);

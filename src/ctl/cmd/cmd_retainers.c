@@ -7,6 +7,7 @@
 #include "../../base/units.h"
 #include "../../graph/retainers.h"
 #include "../ctl.h"
+#include "../snapshot_facts.h"
 
 enum { BYTES, BLOCKS, WAY, COLUMNS };
 static const struct table_column columns[COLUMNS] = {
@@ -38,8 +39,8 @@ static void print(struct ctl *ctl, const struct retainers *r, size_t limit)
 {
 	struct table table;
 
-	fprintf(ctl->style.out, "snapshot %" PRIu32 " of process %" PRIu32 ", at %s: %s, %s, %s\n",
-		r->facts.snapshot, r->facts.pid, units_time(UNITS_BUF, r->facts.time),
+	snapshot_facts_print(ctl->style.out, &r->facts);
+	fprintf(ctl->style.out, ": %s, %s, %s\n",
 		units_noun(UNITS_NOUN_BUF, r->blocks, "block"), units_bytes(UNITS_BUF, r->bytes),
 		units_noun(UNITS_NOUN_BUF, r->count, "way"));
 	if (r->unreachable)
@@ -80,10 +81,7 @@ static void json_steps(struct json *json, const struct retainer_row *row)
 
 static void json_rows(struct json *json, const struct retainers *r, size_t limit)
 {
-	json_number(json, "snapshot", r->facts.snapshot);
-	json_number(json, "process", r->facts.process);
-	json_number(json, "pid", r->facts.pid);
-	json_number(json, "at_ns", r->facts.time);
+	snapshot_facts_json(json, &r->facts);
 	json_number(json, "blocks", r->blocks);
 	json_number(json, "bytes", r->bytes);
 	json_number(json, "unreachable", r->unreachable);

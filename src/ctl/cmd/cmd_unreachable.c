@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_unreachable.c: `shinyctl unreachable`: blocks that no pointer leads to. */
-#include <inttypes.h>
 #include <string.h>
 
 #include "../../base/units.h"
 #include "../../graph/unreachable.h"
 #include "../ctl.h"
+#include "../snapshot_facts.h"
 
 enum { CHECK_FAILED = 1 /* exit status */ };
 enum { BYTES, BLOCKS, DIRECT, INDIRECT, NAME, COLUMNS };
@@ -22,10 +22,8 @@ static void print(struct ctl *ctl, const struct unreachable *u, enum group_by by
 	struct table_column titled[COLUMNS];
 	struct table table;
 
-	fprintf(ctl->style.out,
-		"snapshot %" PRIu32 " of process %" PRIu32
-		", at %s: of %s, %s, no root reaches %s, %s\n",
-		u->facts.snapshot, u->facts.pid, units_time(UNITS_BUF, u->facts.time),
+	snapshot_facts_print(ctl->style.out, &u->facts);
+	fprintf(ctl->style.out, ": of %s, %s, no root reaches %s, %s\n",
 		units_noun(UNITS_NOUN_BUF, u->blocks, "block"), units_bytes(UNITS_BUF, u->bytes),
 		units_count(UNITS_BUF, u->sums.direct + u->sums.indirect),
 		units_bytes(UNITS_BUF, u->sums.direct_bytes + u->sums.indirect_bytes));
@@ -67,10 +65,7 @@ static void json_unreachable_sums(struct json *json, const struct unreachable_su
 
 static void json_rows(struct json *json, const struct unreachable *u, size_t limit)
 {
-	json_number(json, "snapshot", u->facts.snapshot);
-	json_number(json, "process", u->facts.process);
-	json_number(json, "pid", u->facts.pid);
-	json_number(json, "at_ns", u->facts.time);
+	snapshot_facts_json(json, &u->facts);
 	json_number(json, "unread", u->facts.unread);
 	json_number(json, "blocks", u->blocks);
 	json_number(json, "bytes", u->bytes);

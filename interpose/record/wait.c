@@ -4,12 +4,13 @@
  * younger than ten seconds is worth waiting for; without one (it was never started, it was killed)
  * waiting would only stop the program.
  *
- * It is waited for as long as it gets on: it beats, or gives something back, be it to another
- * thread that was quicker. A machine with more to do than processors makes a sidecar slow, not
- * dead, and a slow one must lose nothing. Three seconds without either end the wait, and ten
- * seconds do in any case (a sidecar that beats and frees nothing is not one that we understand). A
- * wait that failed is not repeated by anybody before something has moved: a sidecar that died or is
- * stuck costs the process three seconds, once, and not one for each thread or event.
+ * A program waits as long as the sidecar makes progress: it beats, or gives something back, be it
+ * to another thread that was quicker. A machine with more to do than processors, or a slow disk,
+ * makes a sidecar slow, not dead, and a slow one must lose nothing; it beats during its long steps
+ * too (sidecar/ring/heartbeat.h). Three seconds without progress end the wait, and thirty seconds
+ * do in any case: a sidecar that beats and frees nothing for so long is broken. A wait that failed
+ * is not repeated by any thread before there is progress again: a sidecar that died or is stopped
+ * costs the process three seconds, once, and not one for each thread or event.
  *
  * How it is waited. A sleep is a system call, and a seccomp filter may end the program for it. So a
  * waiting thread spins until the sidecar has looked at /proc and says that none of this process's
@@ -42,7 +43,7 @@ enum {
 static const uint64_t beat_age = UINT64_C(10000000000); /* ns; two were too few where others kept
                                                          * processors and disk busy */
 static const uint64_t patience = UINT64_C(3000000000); /* ns without any progress */
-static const uint64_t longest_wait = UINT64_C(10000000000); /* ns */
+static const uint64_t longest_wait = UINT64_C(30000000000); /* ns */
 
 static bool sidecar_beats(void)
 {

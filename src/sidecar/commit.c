@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "output/finish.h"
+#include "ring/heartbeat.h"
 #include "ring/torn.h"
 #include "vm/mappings.h"
 
@@ -60,6 +61,7 @@ void commit_release_rings(struct session *session)
 			continue;
 		if (!session->options->keep_rings && (unlink(a->path) == 0 || errno == ENOENT))
 			session->present.at[i] = session->present.at[--session->present.count];
+		heartbeat_remove(session->heartbeat, a);
 		ring_release(a);
 	}
 }

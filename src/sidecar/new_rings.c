@@ -14,6 +14,7 @@
 #include "process/lifecycle.h"
 #include "process/notices.h"
 #include "process/unrecorded.h"
+#include "ring/heartbeat.h"
 #include "session_file.h"
 #include "snapshot/snapshot_ask.h"
 #include "snapshot/snapshot_asked.h"
@@ -50,6 +51,7 @@ static struct shiny_err *take_ring(struct session *session, struct ring_file *ri
 	__atomic_store_n(&ring->header->sidecar_beat, ticks_now(&session->ticks), __ATOMIC_RELAXED);
 	*vec_push(&session->rings) = ring;
 	*vec_push(&session->present) = ring;
+	heartbeat_add(session->heartbeat, ring);
 	return NULL;
 }
 

@@ -3,7 +3,7 @@
  * sidecar.c: a session from its lock to its finished file.
  *
  * Runs: sidecar. Signals: stop.h. Allocates: yes. Threads: one; resolve_ahead.c, answers.c,
- * guests.c and errands.c make others.
+ * guests.c, errands.c and heartbeat.c make others.
  */
 #define _GNU_SOURCE
 #include "sidecar.h"
@@ -28,6 +28,7 @@
 #include "process/notices.h"
 #include "process/unrecorded.h"
 #include "ring/guests.h"
+#include "ring/heartbeat.h"
 #include "ring/spill.h"
 #include "ring/torn.h"
 #include "ring_end.h"
@@ -135,7 +136,11 @@ static struct shiny_err *run(struct session *session, struct directory *dir,
 	struct shiny_err *err;
 
 	session->spill = spill_open(dir->path, session->options->spill);
+	if (!session->options->leftover)
+		session->heartbeat = heartbeat_start(&session->ticks);
 	err = loop_serve(session, dir);
+	heartbeat_stop(session->heartbeat);
+	session->heartbeat = NULL;
 	snapshots_end(session, dir);
 	directory_say_finishing(session, dir, true);
 	pace_end(session);

@@ -5,6 +5,8 @@
 
 #include <sys/wait.h>
 
+#include "../ring/heartbeat.h"
+
 void session_fail(struct session *session, struct shiny_err *err)
 {
 	if (!session->err)
@@ -25,6 +27,7 @@ void session_beat(struct session *session)
 {
 	uint64_t now = ticks_now(&session->ticks);
 
+	heartbeat_sign(session->heartbeat);
 	for (size_t i = 0; i < session->present.count; i++) {
 		const struct ring_file *a = session->present.at[i];
 

@@ -31,6 +31,7 @@
 
 struct answers;
 struct errands;
+struct heartbeat;
 struct guests;
 struct memory_watch;
 struct snapshot_queue;
@@ -49,6 +50,7 @@ struct session {
 	struct memory_watch *memory;
 	struct answers *answers; /* NULL: nobody gets any */
 	struct guests *guests;   /* NULL: there are none */
+	struct heartbeat *heartbeat; /* while rings are drained; NULL: otherwise */
 	struct errands *errands; /* NULL: the loop runs them itself */
 	struct snapshot_queue *asked;     /* NULL: nobody has asked for a heap snapshot */
 	struct snapshot_taker *snapshots; /* likewise */

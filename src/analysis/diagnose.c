@@ -9,6 +9,7 @@
 #include "../base/cleanup.h"
 #include "../base/mem.h"
 #include "../base/units.h"
+#include "../store/contents.h"
 #include "replay/replay_together.h"
 #include "space/sizes.h"
 #include "time/lifetimes.h"
@@ -51,16 +52,13 @@ static double ratio(double a, double b)
 
 static struct shiny_err *clock_rate(struct store *store, double *hz)
 {
-	struct query *q = NULL;
-	bool row = false;
-	struct shiny_err *err =
-		store_query(store, "SELECT value FROM session WHERE key = 'ticks_per_second'", &q);
+	uint64_t ticks;
 
 	*hz = USUAL_HZ;
-	if (!err && !(err = query_step(q, &row)) && row && query_number(q, 0) > 0)
-		*hz = (double)query_number(q, 0);
-	query_end(q);
-	return err;
+	SHINY_TRY(contents_number(store, "ticks_per_second", &ticks));
+	if ((int64_t)ticks > 0)
+		*hz = (double)ticks;
+	return NULL;
 }
 
 /* The call sites most of whose blocks died young. */

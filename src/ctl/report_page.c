@@ -15,9 +15,11 @@
 
 #include "../analysis/compare/subset.h"
 #include "../analysis/query/type_name.h"
+#include "../base/cleanup.h"
 #include "../base/mem.h"
 #include "../base/progress.h"
 #include "../base/units.h"
+#include "../store/contents.h"
 
 /* From what share on something is worth a hint. */
 #define HINT_SHORT_LIVED 0.05	   /* of all blocks, from one site */
@@ -201,21 +203,16 @@ static char *narrowing(const struct ctl *ctl)
 static struct shiny_err *open_sums(struct store *store, const struct filter *filter,
 				   struct report_page *page, struct store **sums)
 {
-	struct query *q = NULL;
-	bool row = false;
-	struct shiny_err *err;
+	bool with_events = true;
 
 	page->narrow = filter_is_subset(filter);
 	if (!page->narrow)
 		return NULL;
-	if (!filter_timed(filter)) {
-		err = store_query(store, "SELECT EXISTS (SELECT 1 FROM events)", &q);
-		if (!err && !(err = query_step(q, &row)) && row)
-			page->partial = query_number(q, 0) == 0;
-		query_end(q);
-		if (err || page->partial)
-			return err;
-	}
+	if (!filter_timed(filter))
+		SHINY_TRY(contents_has_events(store, &with_events));
+	page->partial = !with_events;
+	if (page->partial)
+		return NULL;
 	return subset_open(store, filter, SUBSET_ALL, "following the blocks", sums);
 }
 

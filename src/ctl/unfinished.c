@@ -2,10 +2,10 @@
 /*
  * unfinished.c: see unfinished.h.
  *
- * With a plain LD_PRELOAD nobody waits for the sidecar: who asks in the seconds after a program's
- * end would be told of no allocations, as sums are written last. What the file says of its
- * processes is up to a second old, so one look that finds them running is not believed. A whole
- * file is closed by its writer within a moment; it is read after two seconds in any case.
+ * With a plain LD_PRELOAD nobody waits for the sidecar. It writes sums last, so a report made in
+ * the seconds after a program's end would show no allocations. The file's list of processes is up
+ * to a second old: one poll that finds them running does not count. The writer closes a complete
+ * file within a moment; after two seconds the file is read even if it is still open.
  */
 #define _GNU_SOURCE
 #include "unfinished.h"
@@ -16,41 +16,24 @@
 
 #include "../base/progress.h"
 #include "../base/units.h"
-#include "../store/store.h"
+#include "../store/contents.h"
 
-enum { UNFINISHED_LOOK_MS = 100, UNFINISHED_SETTLED_LOOKS = 20, UNFINISHED_LOOKS = 1200 };
+enum { UNFINISHED_POLL_MS = 100, UNFINISHED_SETTLED_POLLS = 20, UNFINISHED_POLLS = 1200 };
 
 struct unfinished {
 	bool complete, runs;
 	uint64_t events;
 };
 
-static bool is_alive(int64_t pid)
+static bool note_alive(void *context, int64_t pid)
 {
-	return pid > 0 && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
+	struct unfinished *out = context;
+
+	out->runs = pid > 0 && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
+	return !out->runs;
 }
 
-static struct shiny_err *ask(struct store *store, struct unfinished *out)
-{
-	struct query *query = NULL;
-	bool row = false;
-	struct shiny_err *err =
-		store_query(store, "SELECT COALESCE(SUM(count), 0) FROM events", &query);
-
-	if (!err && !(err = query_step(query, &row)) && row)
-		out->events = (uint64_t)query_number(query, 0);
-	query_end(query);
-	query = NULL;
-	if (!err)
-		err = store_query(store, "SELECT pid FROM process WHERE ending = 'running'",
-				  &query);
-	while (!err && !(err = query_step(query, &row)) && row)
-		out->runs = out->runs || is_alive(query_number(query, 0));
-	query_end(query);
-	return err;
-}
-
-static struct shiny_err *look(const char *path, struct unfinished *out)
+static struct shiny_err *read_state(const char *path, struct unfinished *out)
 {
 	struct store *store;
 	struct shiny_err *err = store_open(path, &store);
@@ -60,7 +43,9 @@ static struct shiny_err *look(const char *path, struct unfinished *out)
 		return err;
 	out->complete = store_complete(store);
 	if (!out->complete)
-		err = ask(store, out);
+		err = contents_event_count(store, &out->events);
+	if (!err && !out->complete)
+		err = contents_each_running(store, note_alive, out);
 	store_close(store);
 	return err;
 }
@@ -80,15 +65,15 @@ static struct shiny_err *refuse(const char *path, const struct unfinished *now)
 struct shiny_err *unfinished_wait(const char *path, bool sums)
 {
 	struct unfinished now = { .complete = true };
-	unsigned settled = 0, looks = 0;
+	unsigned settled = 0, polls = 0;
 	struct progress progress;
 
 	if (!store_is_written(path))
 		return NULL;
 	progress_begin(&progress, "waiting for the session's end", true);
-	while (store_is_written(path) && looks++ < UNFINISHED_LOOKS &&
-	       settled < UNFINISHED_SETTLED_LOOKS) {
-		struct shiny_err *err = look(path, &now);
+	while (store_is_written(path) && polls++ < UNFINISHED_POLLS &&
+	       settled < UNFINISHED_SETTLED_POLLS) {
+		struct shiny_err *err = read_state(path, &now);
 
 		if (err) { /* what it lacks yet, or will never have, is for the verb to say */
 			progress_end(&progress);
@@ -97,7 +82,7 @@ struct shiny_err *unfinished_wait(const char *path, bool sums)
 		}
 		settled = now.runs || now.complete ? settled + 1 : 0;
 		progress_set(&progress, now.events, 0);
-		nanosleep(&(struct timespec){ .tv_nsec = UNFINISHED_LOOK_MS * 1000000L }, NULL);
+		nanosleep(&(struct timespec){ .tv_nsec = UNFINISHED_POLL_MS * 1000000L }, NULL);
 	}
 	progress_end(&progress);
 	return !sums || now.complete || !store_is_written(path) ? NULL : refuse(path, &now);

@@ -12,11 +12,11 @@
 #include "../base/err.h"
 
 /*
- * Before a verb reads the session `path`. Its programs have ended, and the sidecar is writing its
- * end: waits for that, with a line on stderr, two minutes at most. They run: what the verb says
- * ends with that the file is still being written (ctl_losses). `sums`: it reads sums by process,
- * type and call site alone, which only a whole session has; where it would answer 0, that is an
- * error.
+ * Runs before a verb reads the session `path`. While the sidecar writes the end of a session that
+ * has no running program left, it waits, with a line on stderr, two minutes at most. While programs
+ * run it does not wait: the verb's last line says that the file is still being written
+ * (ctl_losses). `sums`: the verb reads only sums by process, type and call site, which the sidecar
+ * writes at the end; an unfinished session is then an error, not a report of zeros.
  */
 SHINY_MUST_CHECK struct shiny_err *unfinished_wait(const char *path, bool sums);
 

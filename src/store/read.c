@@ -30,6 +30,7 @@
 #include "../base/cleanup.h"
 #include "../base/mem.h"
 #include "../base/text.h"
+#include "contents.h"
 #include "db.h"
 #include "guard.h"
 #include "held_files.h"
@@ -162,16 +163,11 @@ static char *make_uri(const char *path, const char *query)
 
 static struct shiny_err *is_complete(struct store *store)
 {
-	struct query *query;
-	bool row = false;
-	struct shiny_err *err;
+	uint64_t complete;
 
-	SHINY_TRY(store_query(store, "SELECT value FROM session WHERE key = 'complete'", &query));
-	err = query_step(query, &row);
-	if (!err)
-		store->complete = row && query_number(query, 0) == 1;
-	query_end(query);
-	return err;
+	SHINY_TRY(contents_number(store, "complete", &complete));
+	store->complete = complete == 1;
+	return NULL;
 }
 
 /* `bytes`: of the file and its log. */
@@ -517,18 +513,12 @@ static struct shiny_err *each_block(struct store *store, struct query *query,
 static struct shiny_err *read_blocks(struct store *store, struct reading *reading)
 {
 	struct unpack_ahead *ahead = NULL;
+	uint64_t with_events;
 	struct query *query = NULL;
 	struct shiny_err *err;
-	bool row = false;
 
-	SHINY_TRY(
-		store_query(store, "SELECT value FROM session WHERE key = 'with_events'", &query));
-	err = query_step(query, &row);
-	bool with_events = !err && row && query_number(query, 0) == 1;
-	query_end(query);
-	if (err)
-		return err;
-	if (!with_events)
+	SHINY_TRY(contents_number(store, "with_events", &with_events));
+	if (with_events != 1)
 		return shiny_err_advise(
 			shiny_err(SHINY_ERR_OTHER, "the session %s holds no events", store->path),
 			"it was recorded with --no-events: record again without it");

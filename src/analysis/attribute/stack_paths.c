@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "../../base/cleanup.h"
+#include "../../store/contents.h"
 #include "../query/filter.h"
 
 enum {
@@ -113,24 +114,11 @@ static struct shiny_err *read_stacks(struct stack_paths *p, struct store *store)
 	return NULL;
 }
 
-static struct shiny_err *read_depth(struct stack_paths *p, struct store *store)
-{
-	struct query *q = NULL;
-	bool row = false;
-	struct shiny_err *err =
-		store_query(store, "SELECT value FROM session WHERE key = 'depth'", &q);
-
-	if (!err && !(err = query_step(q, &row)) && row)
-		p->depth = (uint64_t)query_number(q, 0);
-	query_end(q);
-	return err;
-}
-
 struct shiny_err *stack_paths_load(struct store *store, struct stack_paths *out)
 {
 	SHINY_TRY(read_frames(out, store));
 	SHINY_TRY(read_stacks(out, store));
-	return read_depth(out, store);
+	return contents_number(store, "depth", &out->depth);
 }
 
 void stack_paths_deinit(struct stack_paths *p)

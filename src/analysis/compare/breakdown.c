@@ -9,6 +9,7 @@
 #include "../../base/hash.h"
 #include "../../base/mem.h"
 #include "../../base/text.h"
+#include "../../store/contents.h"
 #include "../totals/losses.h"
 #include "subset.h"
 #include "../query/type_name.h"
@@ -314,8 +315,6 @@ static void add_beginnings(struct breakdown *c)
 static struct shiny_err *read_facts(struct loading *l, const struct filter *filter)
 {
 	struct losses losses = { 0 };
-	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = losses_load(l->store, &losses);
 
 	if (err)
@@ -324,11 +323,7 @@ static struct shiny_err *read_facts(struct loading *l, const struct filter *filt
 	l->out->losses = losses.sum;
 	l->out->complete = !losses.incomplete;
 	losses_deinit(&losses);
-	err = store_query(l->store, "SELECT EXISTS (SELECT 1 FROM events)", &q);
-	if (!err && !(err = query_step(q, &row)) && row)
-		l->out->with_events = query_number(q, 0) != 0;
-	query_end(q);
-	return err;
+	return contents_has_events(l->store, &l->out->with_events);
 }
 
 static struct shiny_err *load(struct loading *l, const struct filter *filter,

@@ -10,6 +10,7 @@
 #include "../../base/mem.h"
 #include "../../base/text.h"
 #include "../../base/units.h"
+#include "../../store/contents.h"
 
 struct shiny_err *query_format(struct store *store, struct query **out, const char *format, ...)
 {
@@ -369,14 +370,5 @@ bool copy_column(const struct query *query, int column, char **out)
 
 struct shiny_err *session_duration(struct store *store, uint64_t *ns)
 {
-	struct query *q = NULL;
-	bool row = false;
-	struct shiny_err *err =
-		store_query(store, "SELECT value FROM session WHERE key = 'duration_ns'", &q);
-
-	if (!err)
-		err = query_step(q, &row);
-	*ns = !err && row ? (uint64_t)query_number(q, 0) : 0;
-	query_end(q);
-	return err;
+	return contents_number(store, "duration_ns", ns);
 }

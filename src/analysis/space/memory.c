@@ -9,8 +9,10 @@
 
 #include <shiny/wire/wire.h>
 
+#include "../../base/cleanup.h"
 #include "../../base/mem.h"
 #include "../../base/text.h"
+#include "../../store/contents.h"
 #include "../replay/replay.h"
 #include "../query/type_name.h"
 
@@ -197,24 +199,9 @@ static void process_deinit(struct memory_process *p)
 
 static struct shiny_err *load_facts(struct store *store, struct memory_history *out)
 {
-	static const char *const keys[] = { "memory_period_ns", "memory_cost_ns", "duration_ns" };
-	uint64_t *to[] = { &out->period, &out->cost, &out->duration };
-	struct shiny_err *err = NULL;
-
-	for (size_t i = 0; !err && i < sizeof(keys) / sizeof(*keys); i++) {
-		struct query *q = NULL;
-		bool row = false;
-
-		err = store_query(store, "SELECT value FROM session WHERE key = ?1", &q);
-		if (!err) {
-			query_bind_text(q, 1, keys[i]);
-			err = query_step(q, &row);
-		}
-		if (!err && row)
-			*to[i] = (uint64_t)query_number(q, 0);
-		query_end(q);
-	}
-	return err;
+	SHINY_TRY(contents_number(store, "memory_period_ns", &out->period));
+	SHINY_TRY(contents_number(store, "memory_cost_ns", &out->cost));
+	return contents_number(store, "duration_ns", &out->duration);
 }
 
 struct shiny_err *memory_load(struct store *store, const struct filter *filter,

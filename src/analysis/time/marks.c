@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../store/contents.h"
 #include "../replay/replay.h"
 #include "../replay/process_ends.h"
 
@@ -156,8 +157,6 @@ struct shiny_err *marks_load(struct store *store, const struct filter *filter, b
 			     struct marks *out)
 {
 	struct marks marks = { 0 };
-	struct query *q = NULL;
-	bool row = false;
 	uint64_t duration = 0;
 	struct shiny_err *err =
 		rows_push(&marks.rows, &marks.count, &marks.room, sizeof(*marks.rows))
@@ -169,10 +168,7 @@ struct shiny_err *marks_load(struct store *store, const struct filter *filter, b
 	if (!err)
 		err = session_duration(store, &duration);
 	if (!err)
-		err = store_query(store, "SELECT EXISTS (SELECT 1 FROM events)", &q);
-	if (!err && !(err = query_step(q, &row)) && row)
-		marks.counted = query_number(q, 0) != 0;
-	query_end(q);
+		err = contents_has_events(store, &marks.counted);
 	for (size_t i = 0; i < marks.count; i++) {
 		uint64_t next = i + 1 < marks.count ? marks.rows[i + 1].time : duration;
 

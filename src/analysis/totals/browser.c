@@ -12,6 +12,7 @@
 #include "../../base/cleanup.h"
 #include "../../base/mem.h"
 #include "../../base/text.h"
+#include "../../store/contents.h"
 #include "../attribute/groups.h"
 
 enum { HEADER_BYTES = 8, LARGE_BYTES = 65536 };
@@ -300,16 +301,12 @@ static struct shiny_err *compare(struct store *store, const struct filter *filte
 	struct replay_observer observer = { .context = &c,
 					    .moment = count_moment,
 					    .first_moment = next_moment(b, 0) };
-	struct query *query;
-	bool row = false;
+	uint64_t with_events;
 	struct shiny_err *err;
 
-	SHINY_TRY(store_query(
-		store, "SELECT 1 FROM session WHERE key = 'with_events' AND value = 1", &query));
-	err = query_step(query, &row);
-	query_end(query);
-	if (err || !row || !b->count)
-		return err;
+	SHINY_TRY(contents_number(store, "with_events", &with_events));
+	if (with_events != 1 || !b->count)
+		return NULL;
 	err = groups_load(store, GROUP_TYPE, true, &c.groups);
 	if (!err) {
 		c.types = mem_zero(c.groups.count, sizeof(*c.types));

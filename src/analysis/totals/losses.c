@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "../../store/contents.h"
+
 struct shiny_err *losses_load(struct store *store, struct losses *out)
 {
 	struct losses losses = { 0 };
@@ -42,12 +44,8 @@ struct shiny_err *losses_load(struct store *store, struct losses *out)
 		losses.incomplete = !row || query_number(q, 0) == 0;
 	losses.sum.cut_short = losses.sum.cut_short || losses.incomplete;
 	query_end(q);
-	q = NULL;
 	if (!err && losses.incomplete)
-		err = store_query(store, "SELECT COALESCE(SUM(count), 0) FROM events", &q);
-	if (q && !(err = query_step(q, &row)) && row)
-		losses.events = (uint64_t)query_number(q, 0);
-	query_end(q);
+		err = contents_event_count(store, &losses.events);
 	if (err) {
 		losses_deinit(&losses);
 		return err;

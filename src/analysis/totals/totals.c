@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/cleanup.h"
+#include "../../store/contents.h"
 #include "../replay/live_peak.h"
 
 /* Runs a query of one row, `before` and `where`; the numbers of its columns go to `out`. */
@@ -95,15 +97,13 @@ static struct shiny_err *load_course(struct store *store, const struct filter *f
 static struct shiny_err *load_peak_of_some(struct store *store, const struct filter *filter,
 					   uint64_t out[2])
 {
-	uint64_t some = 0;
-	struct shiny_err *err =
-		numbers(store, "", "SELECT EXISTS (SELECT 1 FROM events)", &some, 1);
+	bool with_events;
 
-	if (!err && some)
-		return live_peak_load(store, filter, "looking for the peak", &out[0], &out[1]);
-	return err ? err
-		   : numbers(store, filter->where,
-			     "SELECT MAX(s.most_bytes), s.start_ns FROM bucket s WHERE ", out, 2);
+	SHINY_TRY(contents_has_events(store, &with_events));
+	return with_events ? live_peak_load(store, filter, "looking for the peak", &out[0], &out[1])
+			   : numbers(store, filter->where,
+				     "SELECT MAX(s.most_bytes), s.start_ns FROM bucket s WHERE ",
+				     out, 2);
 }
 
 static struct shiny_err *load_peak(struct store *store, const struct filter *filter,

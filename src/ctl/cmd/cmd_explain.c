@@ -15,6 +15,8 @@
 #include "../../analysis/query/module_query.h"
 #include "../../analysis/query/site_query.h"
 #include "../../analysis/query/type_name.h"
+#include "../../analysis/totals/process_names.h"
+#include "../../base/cleanup.h"
 #include "../../base/mem.h"
 #include "../../base/units.h"
 #include "../ctl.h"
@@ -469,31 +471,25 @@ static struct shiny_err *explain_site(struct explainer *e, const char *text)
 static struct shiny_err *several_processes(struct explainer *e, const char *text,
 					   const struct blocks_found *blocks)
 {
-	char **list = mem_zero(blocks->count, sizeof(*list));
-	size_t count = 0;
-	struct shiny_err *err = NULL;
+	struct process_names names;
+	struct shiny_err *err;
+	char **list;
 
-	for (size_t i = 0; i < blocks->count && !err; i++) {
-		struct query *q = NULL;
-		bool row = false;
+	SHINY_TRY(process_names_load(e->store, &names));
+	list = mem_zero(blocks->count, sizeof(*list));
+	for (size_t i = 0; i < blocks->count; i++) {
+		uint32_t id = blocks->rows[i].process;
+		struct process_name known = id < names.count ? names.of[id]
+							     : (struct process_name){ 0 };
 
-		err = query_format(e->store, &q,
-				   "SELECT COALESCE(NULLIF(role, ''), name), pid FROM process "
-				   "WHERE id = %" PRIu32,
-				   blocks->rows[i].process);
-		if (!err)
-			err = query_step(q, &row);
-		if (!err)
-			list[count++] = mem_format("--process id:%u (%s, pid %" PRId64 ")",
-						   blocks->rows[i].process, query_text(q, 0),
-						   query_number(q, 1));
-		query_end(q);
+		list[i] = mem_format("--process id:%u (%s, pid %u)", id,
+				     known.name ? known.name : "?", known.pid);
 	}
-	if (!err)
-		err = lookup_ambiguous("explain", text, "processes had a block there", list, count);
-	for (size_t i = 0; i < count; i++)
+	err = lookup_ambiguous("explain", text, "processes had a block there", list, blocks->count);
+	for (size_t i = 0; i < blocks->count; i++)
 		free(list[i]);
 	free(list);
+	process_names_deinit(&names);
 	return err;
 }
 

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* contents.c: see contents.h. */
+#include "contents.h"
+
+#include "../base/cleanup.h"
+
+/* The first column of the only row of `q`, which it ends; 0 where there is no row. */
+static struct shiny_err *only_number(struct query *q, uint64_t *value)
+{
+	bool row = false;
+	struct shiny_err *err = query_step(q, &row);
+
+	*value = !err && row ? (uint64_t)query_number(q, 0) : 0;
+	query_end(q);
+	return err;
+}
+
+struct shiny_err *contents_number(struct store *store, const char *key, uint64_t *value)
+{
+	struct query *q;
+
+	SHINY_TRY(store_query(store, "SELECT value FROM session WHERE key = ?", &q));
+	query_bind_text(q, 1, key);
+	return only_number(q, value);
+}
+
+struct shiny_err *contents_event_count(struct store *store, uint64_t *events)
+{
+	struct query *q;
+
+	SHINY_TRY(store_query(store, "SELECT COALESCE(SUM(count), 0) FROM events", &q));
+	return only_number(q, events);
+}
+
+struct shiny_err *contents_has_events(struct store *store, bool *any)
+{
+	uint64_t one = 0;
+	struct query *q;
+
+	SHINY_TRY(store_query(store, "SELECT EXISTS (SELECT 1 FROM events)", &q));
+	SHINY_TRY(only_number(q, &one));
+	*any = one != 0;
+	return NULL;
+}
+
+struct shiny_err *contents_each_running(struct store *store, contents_process_fn *each,
+					void *context)
+{
+	struct query *q;
+	struct shiny_err *err;
+	bool row = false;
+
+	SHINY_TRY(store_query(store, "SELECT pid FROM process WHERE ending = 'running'", &q));
+	while (!(err = query_step(q, &row)) && row && each(context, query_number(q, 0)))
+		;
+	query_end(q);
+	return err;
+}

@@ -2,10 +2,7 @@
 /*
  * members.c: the layout of a type as pahole shows it, from the debug information of the session's
  * modules, and what its holes and its padding cost over the blocks that the session saw.
- *
- * The counting follows the evidence: a block of form object or node holds one, an array as many as
- * fit. Guesses (medium, low) are left out of the count, so that the cost is never more than what is
- * known.
+ * Guesses (type_query.h) do not count, so that the cost is never more than what is known.
  */
 #include "members.h"
 
@@ -16,6 +13,7 @@
 #include "../../symbolizer/sym.h"
 #include "../analysis/query/module_query.h"
 #include "../analysis/query/type_name.h"
+#include "../analysis/query/type_query.h"
 #include "../base/mem.h"
 #include "../base/units.h"
 #include "name_lookup.h"
@@ -32,11 +30,10 @@ struct layout {
 	uint64_t bytes;
 	VEC(struct member) members;
 	uint64_t holes, hole_bytes, padding, fields;
-	/* objects of it in the session, and blocks that hold them */
-	uint64_t live, live_blocks, allocs, alloc_blocks, guessed;
+	struct type_objects objects;
 };
 
-static bool take(void *context, const struct sym_member *member)
+static bool add_member(void *context, const struct sym_member *member)
 {
 	struct layout *layout = context;
 	struct member *row = vec_push(&layout->members);
@@ -68,45 +65,19 @@ static void layout_deinit(struct layout *layout)
 
 /* ---- which type, from which module ---- */
 
-/* Names of the session's types that `wanted` means: the full name, else short names, else a
- * pattern. */
-static struct shiny_err *find_name(struct store *store, const char *wanted, char **out)
+static struct shiny_err *full_name(struct store *store, const char *wanted, char **out)
 {
-	VEC(char *) found[3] = {{0}, {0}, {0}};
-	struct query *q = NULL;
-	bool row = false;
-	struct shiny_err *err = store_query(
-		store, "SELECT DISTINCT name FROM type WHERE confidence <> 'label' ORDER BY name",
-		&q);
+	type_names_t names;
+	struct shiny_err *err = type_query_find(store, wanted, &names);
 
-	while (!err && !(err = query_step(q, &row)) && row) {
-		const char *name = query_text(q, 0);
-		char *brief = type_name_short(name);
-		int rank = strcmp(name, wanted) == 0 ? 0 : strcmp(brief, wanted) == 0 ? 1
-			 : text_matches(wanted, name) || text_matches(wanted, brief) ? 2 : 3;
-
-		if (rank < 3)
-			*vec_push(&found[rank]) = mem_text(name);
-		free(brief);
-	}
-	query_end(q);
-	for (int rank = 0; rank < 3 && !err && !*out; rank++) {
-		if (found[rank].count == 1)
-			*out = mem_text(found[rank].at[0]);
-		else if (found[rank].count > 1)
-			err = lookup_ambiguous("types: --members", wanted,
-					       "types of this session match", found[rank].at,
-					       found[rank].count);
-		if (err)
-			break;
-	}
-	for (int rank = 0; rank < 3; rank++) {
-		for (size_t i = 0; i < found[rank].count; i++)
-			free(found[rank].at[i]);
-		free(found[rank].at);
-	}
-	if (!err && !*out) /* no block has it, but a module may know it */
-		*out = mem_text(wanted);
+	if (err)
+		return err;
+	if (names.count > 1)
+		err = lookup_ambiguous("types: --members", wanted, "types of this session match",
+				       names.at, names.count);
+	else /* no block has it, but a module may know it */
+		*out = mem_text(names.count ? names.at[0] : wanted);
+	type_names_deinit(&names);
 	return err;
 }
 
@@ -132,7 +103,8 @@ static struct shiny_err *find_layout(struct ctl *ctl, struct store *store, struc
 		    !sym_module_info(module)->dwarf)
 			continue;
 		modules++;
-		found = sym_type_layout(module, layout->name, &layout->bytes, take, layout);
+		found = sym_type_layout(module, layout->name, &layout->bytes, add_member,
+					layout);
 		if (found)
 			layout->module = mem_text(rows.at[i].path);
 	}
@@ -148,39 +120,6 @@ static struct shiny_err *find_layout(struct ctl *ctl, struct store *store, struc
 		"`shinyctl symbols %s` says which modules have debug information and how to get "
 		"more",
 		ctl->options.operands[0]);
-}
-
-static struct shiny_err *count_blocks(struct store *store, const struct filter *filter,
-				      struct layout *layout)
-{
-	struct query *q = NULL;
-	bool row = false;
-	struct shiny_err *err =
-		query_format(store, &q,
-			     "SELECT y.form IN ('array', 'buffer'), y.confidence IN ('exact', "
-			     "'high') AND NOT y.or_derived, " SUMS_SQL
-			     " FROM site_stat s JOIN type y ON y.id = s.type WHERE y.name = ? AND "
-			     "y.confidence <> 'label' AND %s GROUP BY 1, 2",
-			     filter_blocks(filter));
-
-	if (!err)
-		query_bind_text(q, 1, layout->name);
-	while (!err && !(err = query_step(q, &row)) && row) {
-		bool many = query_number(q, 0) != 0 && layout->bytes;
-		struct sums sums;
-
-		sums_read(&sums, q, 2);
-		if (!query_number(q, 1)) {
-			layout->guessed += sums.allocs;
-			continue;
-		}
-		layout->live_blocks += sums.live;
-		layout->alloc_blocks += sums.allocs;
-		layout->live += many ? sums.live_bytes / layout->bytes : sums.live;
-		layout->allocs += many ? sums.bytes / layout->bytes : sums.allocs;
-	}
-	query_end(q);
-	return err;
 }
 
 /* ---- showing ---- */
@@ -266,6 +205,7 @@ static void print_layout(struct ctl *ctl, const struct layout *layout)
 
 static void print_cost(FILE *out, const struct layout *layout)
 {
+	const struct type_objects *seen = &layout->objects;
 	uint64_t waste = layout->hole_bytes + layout->padding;
 
 	fprintf(out, "\nsize %s, %s, %s; ", units_noun(UNITS_NOUN_BUF, layout->bytes, "byte"),
@@ -283,20 +223,20 @@ static void print_cost(FILE *out, const struct layout *layout)
 		fprintf(out, ": %s of it is unused",
 			units_share(UNITS_BUF, (double)waste, (double)layout->bytes));
 	putc('\n', out);
-	fprintf(out, "%s allocated in %s, %s live in %s", units_count(UNITS_BUF, layout->allocs),
-		units_noun(UNITS_NOUN_BUF, layout->alloc_blocks, "block"),
-		units_count(UNITS_BUF, layout->live),
-		units_noun(UNITS_NOUN_BUF, layout->live_blocks, "block"));
-	if (waste && layout->live)
+	fprintf(out, "%s allocated in %s, %s live in %s", units_count(UNITS_BUF, seen->allocs),
+		units_noun(UNITS_NOUN_BUF, seen->alloc_blocks, "block"),
+		units_count(UNITS_BUF, seen->live),
+		units_noun(UNITS_NOUN_BUF, seen->live_blocks, "block"));
+	if (waste && seen->live)
 		fprintf(out, ": %s × %s live = %s unused",
 			units_noun(UNITS_NOUN_BUF, waste, "byte"),
-			units_count(UNITS_BUF, layout->live),
-			units_bytes(UNITS_BUF, waste * layout->live));
+			units_count(UNITS_BUF, seen->live),
+			units_bytes(UNITS_BUF, waste * seen->live));
 	putc('\n', out);
-	if (layout->guessed)
+	if (seen->guessed)
 		fprintf(out, "%s that only may be of this type %s not counted\n",
-			units_noun(UNITS_NOUN_BUF, layout->guessed, "allocation"),
-			units_form(layout->guessed, "is", "are"));
+			units_noun(UNITS_NOUN_BUF, seen->guessed, "allocation"),
+			units_form(seen->guessed, "is", "are"));
 }
 
 static void json_layout(struct ctl *ctl, const struct layout *layout)
@@ -309,11 +249,11 @@ static void json_layout(struct ctl *ctl, const struct layout *layout)
 	json_number(json, "holes", layout->holes);
 	json_number(json, "hole_bytes", layout->hole_bytes);
 	json_number(json, "padding_bytes", layout->padding);
-	json_number(json, "allocs", layout->allocs);
-	json_number(json, "live", layout->live);
+	json_number(json, "allocs", layout->objects.allocs);
+	json_number(json, "live", layout->objects.live);
 	json_number(json, "unused_live_bytes",
-		    (layout->hole_bytes + layout->padding) * layout->live);
-	json_number(json, "guessed_allocs", layout->guessed);
+		    (layout->hole_bytes + layout->padding) * layout->objects.live);
+	json_number(json, "guessed_allocs", layout->objects.guessed);
 	json_array(json, "members");
 	for (size_t i = 0; i < layout->members.count; i++) {
 		const struct member *member = &layout->members.at[i];
@@ -336,12 +276,13 @@ struct shiny_err *members_show(struct ctl *ctl, struct store *store, const struc
 			       const char *type)
 {
 	struct layout layout = { 0 };
-	struct shiny_err *err = find_name(store, type, &layout.name);
+	struct shiny_err *err = full_name(store, type, &layout.name);
 
 	if (!err)
 		err = find_layout(ctl, store, &layout);
 	if (!err)
-		err = count_blocks(store, filter, &layout);
+		err = type_query_objects(store, filter, layout.name, layout.bytes,
+					 &layout.objects);
 	if (!err && CTL_JSON(ctl)) {
 		ctl_document(ctl);
 		json_layout(ctl, &layout);

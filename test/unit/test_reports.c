@@ -20,7 +20,8 @@
 #include <shiny/wire/wire.h>
 
 #include "../../src/analysis/totals/losses.h"
-#include "../../src/analysis/query/site_query.h"
+#include "../../src/analysis/query/block_query.h"
+#include "../../src/analysis/query/type_origins.h"
 #include "../../src/analysis/totals/processes.h"
 #include "../../src/analysis/totals/sites.h"
 #include "../../src/analysis/totals/totals.h"

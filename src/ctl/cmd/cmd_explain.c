@@ -12,9 +12,10 @@
 
 #include <shiny/wire/wire.h>
 
+#include "../../analysis/query/block_query.h"
 #include "../../analysis/query/module_query.h"
-#include "../../analysis/query/site_query.h"
 #include "../../analysis/query/type_name.h"
+#include "../../analysis/query/type_origins.h"
 #include "../../analysis/totals/process_names.h"
 #include "../../base/cleanup.h"
 #include "../../base/mem.h"

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* block_query.c: see block_query.h. */
+#include "block_query.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <shiny/wire/wire.h>
+
+struct block_search {
+	uint64_t address;
+	struct blocks_found found;
+	bool no_memory;
+};
+
+static struct block_found *block_of(struct block_search *search, uint32_t process)
+{
+	for (size_t i = 0; i < search->found.count; i++)
+		if (search->found.rows[i].process == process)
+			return &search->found.rows[i];
+	return NULL;
+}
+
+static void end_block(struct block_search *search, const struct event *event, uint64_t address)
+{
+	struct block_found *block = block_of(search, event->process);
+
+	if (block && !block->ended && block->address == address) {
+		block->ended = event->time ? event->time : 1;
+		block->end_thread = event->thread;
+	}
+}
+
+/* A collected object that still holds the address is the one that it was. */
+static bool resized(struct block_search *search, const struct event *event)
+{
+	struct block_found *block = block_of(search, event->process);
+
+	if (!block || block->ended || block->address != event->old_address ||
+	    search->address < event->address ||
+	    search->address - event->address >= (event->size ? event->size : 1))
+		return false;
+	block->address = event->address;
+	block->size = event->size;
+	return true;
+}
+
+static bool see(void *context, const struct event *event)
+{
+	struct block_search *search = context;
+	struct block_found *block;
+
+	if (event->kind == EVENT_VPTR) {
+		block = block_of(search, event->process);
+		if (block && !block->ended && block->address == event->address) {
+			block->vtable = event->vtable;
+			block->reading = event->api;
+		}
+		return true;
+	}
+	if (event->kind == EVENT_REALLOC && event->api == SHINY_API_COLLECTED &&
+	    resized(search, event))
+		return true;
+	if (event->kind == EVENT_REALLOC)
+		end_block(search, event, event->old_address);
+	if (event->kind == EVENT_FREE)
+		end_block(search, event, event->address);
+	if (event->kind != EVENT_ALLOC && event->kind != EVENT_REALLOC)
+		return true;
+	if (search->address < event->address ||
+	    search->address - event->address >= (event->size ? event->size : 1))
+		return true;
+	block = block_of(search, event->process);
+	if (!block)
+		block = rows_push(&search->found.rows, &search->found.count, &search->found.room,
+				  sizeof(*block));
+	if (!block) {
+		search->no_memory = true;
+		return false;
+	}
+	*block = (struct block_found){.process = event->process, .stack = event->stack, .thread = event->thread, .address = event->address,
+				      .size = event->size, .born = event->time, .api = event->api};
+	return true;
+}
+
+static int live_then_latest(const void *left, const void *right)
+{
+	const struct block_found *a = left, *b = right;
+
+	if (!a->ended != !b->ended)
+		return a->ended ? 1 : -1;
+	return a->born != b->born ? (a->born < b->born ? 1 : -1)
+				  : (a->process > b->process) - (a->process < b->process);
+}
+
+struct shiny_err *blocks_find(struct store *store, const struct filter *filter, uint64_t address,
+			      struct blocks_found *out)
+{
+	struct block_search search = { .address = address };
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = NULL;
+
+	/* one replay for all processes, else one for each: a session of a hundred processes is
+	 * asked about one of them as a rule */
+	if (strcmp(filter->where, "1") == 0) {
+		err = store_each_event(store, 0, 0, UINT64_MAX, see, &search);
+	} else {
+		err = query_format(
+			store, &q,
+			"SELECT s.process FROM (SELECT id AS process FROM process) s WHERE %s",
+			filter->where);
+		while (!err && !(err = query_step(q, &row)) && row)
+			err = store_each_event(store, (uint32_t)query_number(q, 0), 0, UINT64_MAX,
+					       see, &search);
+		query_end(q);
+	}
+	if (!err && search.no_memory)
+		err = SHINY_NO_MEMORY;
+	if (err) {
+		blocks_deinit(&search.found);
+		return err;
+	}
+	if (search.found.count)
+		qsort(search.found.rows, search.found.count, sizeof(*search.found.rows),
+		      live_then_latest);
+	*out = search.found;
+	return NULL;
+}
+
+void blocks_deinit(struct blocks_found *blocks)
+{
+	free(blocks->rows);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * block_query.h: blocks by an address that they covered.
+ *
+ * Runs: CLI. Signals: no. Allocates: by processes. Threads: one a store.
+ */
+#ifndef SHINY_BLOCK_QUERY_H
+#define SHINY_BLOCK_QUERY_H
+
+#include "filter.h"
+
+/* A block that covered an address: in each process the last one. */
+struct block_found {
+	uint32_t process, stack, thread, vtable, end_thread;
+	uint64_t address, size, born, ended; /* ended 0: live at the end */
+	uint8_t api, reading; /* reading: shiny_vptr_api, where vtable is not 0 */
+};
+struct blocks_found {
+	struct block_found *rows; /* live ones first, then the latest */
+	size_t count, room;
+};
+/* Replays the events of the filter. */
+SHINY_MUST_CHECK struct shiny_err *blocks_find(struct store *store, const struct filter *filter,
+					       uint64_t address, struct blocks_found *out);
+void blocks_deinit(struct blocks_found *blocks);
+
+#endif

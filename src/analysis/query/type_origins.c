@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* type_origins.c: see type_origins.h. */
+#include "type_origins.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static int heaviest_origin(const void *left, const void *right)
+{
+	const struct type_origin *a = left, *b = right;
+	uint64_t x = a->sums.allocs + a->sums.inherited, y = b->sums.allocs + b->sums.inherited;
+
+	return x != y ? (x < y ? 1 : -1) : (a->type > b->type) - (a->type < b->type);
+}
+
+static struct shiny_err *add_origin(struct type_origins *out, const struct query *q)
+{
+	uint32_t type = (uint32_t)query_number(q, 2);
+	struct type_origin *row = NULL;
+	struct sums sums;
+
+	sums_read(&sums, q, 14);
+	for (size_t i = 0; i < out->count && !row; i++)
+		if (out->rows[i].type == type)
+			row = &out->rows[i];
+	if (!row) { /* rows come heaviest first: this one stands for its type */
+		row = rows_push(&out->rows, &out->count, &out->room, sizeof(*row));
+		if (!row || !copy_column(q, 8, &row->name) || !copy_column(q, 9, &row->container) ||
+		    !copy_column(q, 10, &row->form) || !copy_column(q, 11, &row->rule) ||
+		    !copy_column(q, 12, &row->confidence))
+			return SHINY_NO_MEMORY;
+		row->stack = (uint32_t)query_number(q, 0);
+		row->vtable = (uint32_t)query_number(q, 1);
+		row->type = type;
+		row->reading = (uint8_t)query_number(q, 3);
+		row->api = (uint8_t)query_number(q, 4);
+		row->least = row->least_of_all = (uint64_t)query_number(q, 5);
+		row->most = row->most_of_all = (uint64_t)query_number(q, 6);
+		row->step = (uint64_t)query_number(q, 7);
+		row->or_derived = query_number(q, 13) != 0;
+	}
+	row->stacks++;
+	row->least_of_all = (uint64_t)query_number(q, 5) < row->least_of_all
+				    ? (uint64_t)query_number(q, 5)
+				    : row->least_of_all;
+	row->most_of_all = (uint64_t)query_number(q, 6) > row->most_of_all
+				   ? (uint64_t)query_number(q, 6)
+				   : row->most_of_all;
+	sums_add(&row->sums, &sums);
+	return NULL;
+}
+
+struct shiny_err *origins_load(struct store *store, const struct filter *filter,
+			       const struct site_match *place, uint32_t stack, uint32_t vtable,
+			       struct type_origins *out)
+{
+	struct type_origins origins = { 0 };
+	struct query *q = NULL;
+	char where[128];
+	bool row = false;
+	struct shiny_err *err;
+
+	/* of several processes, the row of the heaviest one stands for all: SQLite takes bare
+	 * columns beside MAX() from it */
+
+	if (stack)
+		snprintf(where, sizeof(where), "s.stack = %" PRIu32 " AND s.vtable = %" PRIu32,
+			 stack, vtable);
+	else if (place->frame)
+		snprintf(where, sizeof(where), "x.site = %" PRIu32 " AND x.frame0 = %" PRIu32,
+			 place->site, place->frame);
+	else
+		snprintf(where, sizeof(where), "x.site = %" PRIu32, place->site);
+	err = query_format(
+		store, &q,
+		"SELECT s.stack, s.vtable, s.type, s.reading, s.api, s.min_size, s.max_size, "
+		"s.size_step, y.name, y.container, y.form, y.rule, y.confidence, "
+		"y.or_derived, " SUMS_SQL
+		", MAX(s.allocs + s.inherited) FROM stat s JOIN stack x ON x.id = s.stack LEFT "
+		"JOIN type y ON y.id = s.type WHERE %s AND %s "
+		"GROUP BY s.stack, s.vtable, s.type ORDER BY SUM(s.allocs + s.inherited) DESC, "
+		"s.stack",
+		where, filter->where);
+	while (!err && !(err = query_step(q, &row)) && row)
+		err = add_origin(&origins, q);
+	query_end(q);
+	if (err) {
+		origins_deinit(&origins);
+		return err;
+	}
+	if (origins.count)
+		qsort(origins.rows, origins.count, sizeof(*origins.rows), heaviest_origin);
+	*out = origins;
+	return NULL;
+}
+
+void origins_deinit(struct type_origins *origins)
+{
+	for (size_t i = 0; i < origins->count; i++) {
+		free(origins->rows[i].name);
+		free(origins->rows[i].container);
+		free(origins->rows[i].form);
+		free(origins->rows[i].rule);
+		free(origins->rows[i].confidence);
+	}
+	free(origins->rows);
+}
+
+struct shiny_err *stack_calls_load(struct store *store, uint32_t stack, struct stack_calls *out)
+{
+	struct stack_calls calls = { 0 };
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = query_format(
+		store, &q,
+		"SELECT f.module, f.vaddr FROM v_stack_frames r JOIN frame f ON f.id = r.frame "
+		"WHERE r.stack = %" PRIu32 " AND r.depth = 0 ORDER BY r.level",
+		stack);
+
+	while (!err && !(err = query_step(q, &row)) && row) {
+		struct stack_call *call =
+			rows_push(&calls.rows, &calls.count, &calls.room, sizeof(*call));
+
+		if (!call) {
+			err = SHINY_NO_MEMORY;
+			break;
+		}
+		call->module = (uint32_t)query_number(q, 0);
+		call->vaddr = (uint64_t)query_number(q, 1);
+	}
+	query_end(q);
+	if (err) {
+		stack_calls_deinit(&calls);
+		return err;
+	}
+	*out = calls;
+	return NULL;
+}
+
+void stack_calls_deinit(struct stack_calls *calls)
+{
+	free(calls->rows);
+}

@@ -16,7 +16,7 @@ import signal
 import subprocess
 import time
 
-PATIENCE = 120  # seconds; only how long a hanging browser holds up a test
+PATIENCE = 240  # seconds; only how long a hanging browser holds up a test
 
 
 class BrowserGone(Exception):

@@ -18,6 +18,7 @@ O = os.path.abspath(os.environ.get("O", os.path.join(ROOT, "build")))
 LIB = os.path.join(O, "libshiny.so")
 CTL = os.path.join(O, "shinyctl")
 LONG = os.environ.get("SHINY_TEST_LONG") == "1"
+PATIENCE = 240  # seconds; only how long what hangs holds up a test
 
 
 def temporary():
@@ -183,7 +184,7 @@ def sidecar_of(directory):
     return lock_holder(os.path.join(directory, "sidecar.lock"))
 
 
-def wait_complete(path, seconds=120):
+def wait_complete(path, seconds=PATIENCE):
     """Under a plain LD_PRELOAD the sidecar outlives the program for a moment: its end is a finished file. Gives up when nobody has
     written the file for so many seconds, or somebody does for 600."""
     last, end = time.monotonic() + 600, time.monotonic() + seconds
@@ -214,7 +215,6 @@ def record(command, session, how="run", below="", env=None, timeout=240, cwd=Non
 
 
 # ---- waiting, and other processes ----
-PATIENCE = 120
 
 
 def wait_for(state, what):

@@ -40,9 +40,9 @@
 
 #define MS UINT64_C(1000000)
 
-enum { LOCK_TRIES = 5 };
+enum { LOCK_TRIES = 100 };
 
-static const struct timespec lock_pause = { .tv_nsec = 2 * MS };
+static const struct timespec lock_pause = { .tv_nsec = 10 * MS };
 
 struct shiny_err *sidecar_lock(const char *directory, int *out)
 {
@@ -51,7 +51,8 @@ struct shiny_err *sidecar_lock(const char *directory, int *out)
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	bool locked = false;
 
-	/* whoever only asks whether there is a sidecar holds the lock for a moment */
+	/* whoever only asks whether there is a sidecar holds the lock for a moment, on a busy
+	 * machine until it has a processor again */
 	for (int i = 0; fd >= 0 && !locked && i < LOCK_TRIES; i++)
 		if (!(locked = !flock(fd, LOCK_EX | LOCK_NB)) && errno == EWOULDBLOCK)
 			nanosleep(&lock_pause, NULL);

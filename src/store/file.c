@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "../base/cleanup.h"
+#include "../base/mem.h"
 #include "held_files.h"
 #include "store.h"
 
@@ -37,6 +38,21 @@ bool file_lock(int fd)
 		nanosleep(&(struct timespec){ .tv_nsec = LOCK_PAUSE_NS }, NULL);
 	}
 	return true;
+}
+
+void file_tidy(const char *path)
+{
+	AUTO_FREE char *log = mem_format("%s-wal", path), *index = mem_format("%s-shm", path);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0)
+		return;
+	/* shared: others may ask at the same time; no writer begins before it is given back */
+	if (flock(fd, LOCK_SH | LOCK_NB) == 0 && lstat(log, &st) == 0 && st.st_size == 0 &&
+	    unlink(log) == 0)
+		unlink(index);
+	held_files_close(fd);
 }
 
 struct shiny_err *file_make(const char *path, bool force, int *out)

@@ -22,4 +22,11 @@ bool file_lock(int fd);
  */
 SHINY_MUST_CHECK struct shiny_err *file_make(const char *path, bool force, int *out);
 
+/*
+ * After a reader of a file that was being written: removes its log and the log's index, if the log
+ * is empty and nobody writes any more. SQLite leaves that to the last connection that may write; a
+ * reader that outlives the writer, or opens the file just as it ends, has no such right.
+ */
+void file_tidy(const char *path);
+
 #endif

@@ -32,6 +32,7 @@
 #include "../base/text.h"
 #include "contents.h"
 #include "db.h"
+#include "file.h"
 #include "guard.h"
 #include "held_files.h"
 #include "unpack_ahead.h"
@@ -277,7 +278,11 @@ bool store_complete(const struct store *store)
 
 void store_close(struct store *store)
 {
+	AUTO_FREE char *path = store && store->live ? mem_text(store->path) : NULL;
+
 	db_close(store);
+	if (path)
+		file_tidy(path);
 }
 
 /* ---- queries ---- */

@@ -155,8 +155,12 @@ def remove_session(path):
 
 
 def is_complete(path):
-    if not os.path.exists(path) or os.path.exists(path + "-wal"):
-        return False
+    """An empty log is left by a reader that had the file open at the end."""
+    try:
+        if os.stat(path + "-wal").st_size:
+            return False
+    except OSError:
+        pass
     try:
         with Session(path) as session:
             return session.fact("complete") == 1

@@ -768,6 +768,14 @@ static bool we_lock(const char *file)
 	return found;
 }
 
+static bool exists_with(const char *suffix)
+{
+	char name[sizeof(path) + 8];
+
+	snprintf(name, sizeof(name), "%s%s", path, suffix);
+	return access(name, F_OK) == 0;
+}
+
 /* A reader of a live session keeps SQLite's lock on it, whatever else its process opens there. */
 static void test_locks_of_readers(void)
 {
@@ -812,6 +820,7 @@ static void test_locks_of_readers(void)
 	       "here");
 	store_close(second);
 	check("no reader", !we_lock(path), "there is a lock");
+	check("no log stays", !exists_with("-wal") && !exists_with("-shm"), "it is there");
 	must(store_open(path, &first));
 	check("finished beside a reader, complete", store_complete(first), "it is not");
 	store_close(first);

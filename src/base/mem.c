@@ -3,9 +3,7 @@
 #define _GNU_SOURCE
 #include "mem.h"
 
-#include <stdarg.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -80,14 +78,33 @@ char *mem_text(const char *text)
 	return there(strdup(text));
 }
 
-char *mem_format(const char *format, ...)
+char *mem_format_list(const char *format, va_list args)
 {
 	char *text = NULL;
+
+	return there(vasprintf(&text, format, args) < 0 ? NULL : text);
+}
+
+char *mem_format(const char *format, ...)
+{
 	va_list args;
+	char *text;
 
 	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
+	text = mem_format_list(format, args);
 	va_end(args);
-	return there(text);
+	return text;
+}
+
+FILE *mem_stream_open(char **text, size_t *bytes)
+{
+	return there(open_memstream(text, bytes));
+}
+
+void mem_stream_close(FILE *stream)
+{
+	int failed = ferror(stream);
+
+	if (fclose(stream) != 0 || failed)
+		there(NULL);
 }

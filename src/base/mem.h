@@ -11,7 +11,9 @@
 #ifndef SHINY_MEM_H
 #define SHINY_MEM_H
 
+#include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 
 void *mem_alloc(size_t bytes);
 void *mem_zero(size_t count, size_t each);
@@ -29,6 +31,11 @@ void *mem_pages(size_t bytes);
 void mem_pages_free(void *pages, size_t bytes); /* accepts NULL */
 char *mem_text(const char *text); /* a copy */
 char *mem_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+char *mem_format_list(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
+/* A stream into *text, which grows with it and is complete once mem_stream_close has been called;
+ * *bytes without the NUL at its end. */
+FILE *mem_stream_open(char **text, size_t *bytes);
+void mem_stream_close(FILE *stream);
 
 #define VEC(type) struct { type *at; size_t count, room; }
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/mem.h"
+
 enum { LISTED = 6, ID_MOST = 64 };
 
 const char *api_name(unsigned api)
@@ -26,16 +28,14 @@ struct shiny_err *lookup_ambiguous(const char *verb, const char *name, const cha
 		shiny_err(SHINY_ERR_USAGE, "%s '%s': %zu %s", verb, name, count, what);
 	char *list = NULL;
 	size_t size;
-	FILE *text = open_memstream(&list, &size);
+	FILE *text = mem_stream_open(&list, &size);
 
-	if (!text)
-		return err;
 	for (size_t i = 0; i < count && i < LISTED; i++)
 		fprintf(text, "%s%s", i ? "; " : "", found[i]);
 	if (count > LISTED)
 		fputs("; …", text);
-	if (fclose(text) == 0)
-		err = shiny_err_advise(err, "say which: %s", list);
+	mem_stream_close(text);
+	err = shiny_err_advise(err, "say which: %s", list);
 	free(list);
 	return err;
 }

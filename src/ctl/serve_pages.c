@@ -255,9 +255,7 @@ struct shiny_err *serve_pages_document(void *context, const char *path,
 		if (*path)
 			return NULL;
 	}
-	out = open_memstream(&document->text, &document->bytes);
-	if (!out)
-		return shiny_err(SHINY_ERR_OTHER, "out of memory");
+	out = mem_stream_open(&document->text, &document->bytes);
 	if (list)
 		list_document(pages, out);
 	else

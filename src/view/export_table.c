@@ -82,18 +82,17 @@ static struct shiny_err *open_rows(struct store *store, const char *table,
 {
 	char *sql = NULL;
 	size_t size;
-	FILE *text = open_memstream(&sql, &size);
+	FILE *text = mem_stream_open(&sql, &size);
 	struct shiny_err *err;
 
-	if (!text)
-		return SHINY_NO_MEMORY;
 	for (size_t i = 0; i < columns->names.count; i++) {
 		const char *name = columns->names.at[i];
 
 		fprintf(text, "%s \"%s\", typeof(\"%s\")", i ? "," : "SELECT", name, name);
 	}
 	fprintf(text, " FROM \"v_%s\"", table);
-	err = fclose(text) == 0 ? store_query(store, sql, out) : SHINY_NO_MEMORY;
+	mem_stream_close(text);
+	err = store_query(store, sql, out);
 	free(sql);
 	return err;
 }

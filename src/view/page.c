@@ -49,7 +49,7 @@ static struct shiny_err *put_packed(FILE *out, const char *text, size_t count)
 		return shiny_err(SHINY_ERR_OTHER, "the page would be too large: --stacks-most");
 	if (deflateInit2(&z, Z_BEST_COMPRESSION, Z_DEFLATED, GZIP + MAX_WBITS, 9,
 			 Z_DEFAULT_STRATEGY) != Z_OK)
-		return SHINY_NO_MEMORY;
+		return shiny_err(SHINY_ERR_OTHER, "cannot pack the page: out of memory");
 	room = deflateBound(&z, count);
 	packed = mem_zero(room + 3, 1);
 	z.next_in = (Bytef *)(uintptr_t)text;
@@ -246,17 +246,14 @@ struct shiny_err *page_write(const struct page_job *job)
 {
 	AUTO_FREE char *text = NULL;
 	size_t size = 0;
-	FILE *memory = open_memstream(&text, &size);
+	FILE *memory = mem_stream_open(&text, &size);
 	const char *place = strstr(page_template, PAGE_PLACE);
 	struct json json;
 	struct shiny_err *err;
 
-	if (!memory)
-		return SHINY_NO_MEMORY;
 	json_init(&json, memory);
 	err = put_data(&json, job);
-	if (fclose(memory) != 0 && !err)
-		err = SHINY_NO_MEMORY;
+	mem_stream_close(memory);
 	if (err)
 		return err;
 	fwrite(page_template, 1, (size_t)(place - page_template), job->out);

@@ -151,7 +151,7 @@ static void make_node(const struct call_tree *t, const uint32_t *first, const ui
 		};
 }
 
-static struct shiny_err *make_nodes(const struct call_tree *t, struct tree_node *root)
+static void make_nodes(const struct call_tree *t, struct tree_node *root)
 {
 	uint32_t *first = mem_zero(t->ways.count, sizeof(*first)),
 		 *next = mem_zero(t->ways.count, sizeof(*next));
@@ -164,12 +164,8 @@ static struct shiny_err *make_nodes(const struct call_tree *t, struct tree_node 
 	make_node(t, first, next, 0, &made);
 	free(first);
 	free(next);
-	if (!tree_arrange(&made, t->query->threshold * (double)made.value)) {
-		tree_deinit(&made);
-		return SHINY_NO_MEMORY;
-	}
+	tree_arrange(&made, t->query->threshold * (double)made.value);
 	*root = made;
-	return NULL;
 }
 
 static struct shiny_err *walk(struct call_tree *t, struct store *store, const struct filter *filter)
@@ -204,7 +200,7 @@ struct shiny_err *call_tree_load(struct store *store, const struct filter *filte
 	struct shiny_err *err = walk(&t, store, filter);
 
 	if (!err)
-		err = make_nodes(&t, root);
+		make_nodes(&t, root);
 	call_tree_deinit(&t);
 	return err;
 }

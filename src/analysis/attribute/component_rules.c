@@ -256,10 +256,8 @@ char *component_rule_name(const struct component_rule *rule, const struct compon
 {
 	char *name = NULL;
 	size_t size;
-	FILE *out = open_memstream(&name, &size);
+	FILE *out = mem_stream_open(&name, &size);
 
-	if (!out)
-		return mem_text(rule->component);
 	for (const char *c = rule->component; *c; c++) {
 		if (*c == '{') {
 			fwrite(match->stars[c[1] - '1'].text, 1, match->stars[c[1] - '1'].length,
@@ -269,7 +267,8 @@ char *component_rule_name(const struct component_rule *rule, const struct compon
 			putc(*c, out);
 		}
 	}
-	if (fclose(out) == 0 && size)
+	mem_stream_close(out);
+	if (size)
 		return name;
 	free(name);
 	return mem_text("(empty)");

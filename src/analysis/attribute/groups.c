@@ -78,10 +78,6 @@ static struct shiny_err *load_types(struct store *store, bool full, struct group
 	while (!err && !(err = query_step(q, &row)) && row) {
 		struct named *named = rows_push(&list.at, &list.count, &list.room, sizeof(*named));
 
-		if (!named) {
-			err = SHINY_NO_MEMORY;
-			break;
-		}
 		named->id = query_id(q, 0, store_ids(store, "type"));
 
 		struct type_text text = { .type = query_text(q, 1),
@@ -138,10 +134,6 @@ static struct shiny_err *load_sites(struct store *store, bool full, struct group
 	while (!err && !(err = query_step(q, &row)) && row) {
 		struct named *named = rows_push(&list.at, &list.count, &list.room, sizeof(*named));
 
-		if (!named) {
-			err = SHINY_NO_MEMORY;
-			break;
-		}
 		named->id = query_id(q, 0, store_ids(store, "site"));
 		named->name = site_name(q, full);
 		named->full = site_name(q, true);
@@ -203,10 +195,6 @@ static struct shiny_err *load_tags(struct store *store, struct groups *g)
 	while (!err && !(err = query_step(q, &row)) && row) {
 		struct named *named = rows_push(&list.at, &list.count, &list.room, sizeof(*named));
 
-		if (!named) {
-			err = SHINY_NO_MEMORY;
-			break;
-		}
 		*named = (struct named){ .name = mem_text(query_text(q, 1)),
 					 .id = query_id(q, 0, store_ids(store, "tag")) };
 	}

@@ -22,7 +22,7 @@ static int by_value(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-/* The last child if it has this name (rows come sorted), else a new one; NULL without memory. */
+/* The last child if it has this name (rows come sorted), else a new one. */
 struct tree_node *tree_child(struct tree_node *parent, const char *name)
 {
 	struct tree_node *node = parent->count ? &parent->children[parent->count - 1] : NULL;
@@ -30,16 +30,12 @@ struct tree_node *tree_child(struct tree_node *parent, const char *name)
 	if (node && strcmp(node->name, name) == 0)
 		return node;
 	node = rows_push(&parent->children, &parent->count, &parent->room, sizeof(*node));
-	if (!node)
-		return NULL;
-	node->name = strdup(name);
-	if (!node->name)
-		parent->count--;
-	return node->name ? node : NULL;
+	node->name = mem_text(name);
+	return node;
 }
 
-/* Sorts, and folds what is small; returns false without memory. */
-bool tree_arrange(struct tree_node *node, double least)
+/* Sorts, and folds what is small. */
+void tree_arrange(struct tree_node *node, double least)
 {
 	size_t kept = 0;
 	uint64_t folded = 0, sum = 0, blocks = 0;
@@ -47,8 +43,7 @@ bool tree_arrange(struct tree_node *node, double least)
 	for (size_t i = 0; i < node->count; i++) {
 		struct tree_node *c = &node->children[i];
 
-		if (!tree_arrange(c, least))
-			return false;
+		tree_arrange(c, least);
 		if (!c->kept && ((double)c->value < least || !c->value)) {
 			folded++;
 			sum += c->value;
@@ -69,25 +64,18 @@ bool tree_arrange(struct tree_node *node, double least)
 			struct tree_node *rest = rows_push(&node->children, &node->count,
 							   &node->room, sizeof(*rest));
 
-			if (!rest)
-				return false;
 			rest->folded = folded;
 			rest->value = sum;
 			rest->blocks = blocks;
-			if (asprintf(&rest->name, "<non-notable: %" PRIu64 " entries>", folded) <
-			    0) {
-				rest->name = NULL;
-				return false;
-			}
+			rest->name = mem_format("<non-notable: %" PRIu64 " entries>", folded);
 		}
 	}
 	if (node->count)
 		qsort(node->children, node->count, sizeof(*node->children), by_value);
-	return true;
 }
 
-static struct shiny_err *add_row(struct tree_node *root, const struct query *q, enum tree_by by,
-				 const char *leaf, const char *match)
+static void add_row(struct tree_node *root, const struct query *q, enum tree_by by,
+		    const char *leaf, const char *match)
 {
 	const char *path = query_text(q, 2);
 	uint64_t value = (uint64_t)query_number(q, 4);
@@ -96,28 +84,23 @@ static struct shiny_err *add_row(struct tree_node *root, const struct query *q, 
 
 	if (match && !text_matches(match, leaf) && !text_matches(match, query_text(q, 3)) &&
 	    !text_matches(match, path))
-		return NULL;
+		return;
 	snprintf(name, sizeof(name), "%s, pid %" PRId64, query_text(q, 0), query_number(q, 1));
 	process = tree_child(root, name);
-	module = process ? tree_child(process, by == TREE_BY_TAG ? path
-					       : *path		 ? text_base(path)
-								 : "(no module)")
-			 : NULL;
-	last = module ? tree_child(module, leaf) : NULL;
-	if (!last)
-		return SHINY_NO_MEMORY;
+	module = tree_child(process, by == TREE_BY_TAG ? path
+				     : *path	       ? text_base(path)
+						       : "(no module)");
+	last = tree_child(module, leaf);
 	root->value += value;
 	process->value += value;
 	module->value += value;
 	last->value += value;
-	return NULL;
 }
 
-static struct shiny_err *read_row(struct tree_node *root, const struct query *q, enum tree_by by,
-				  bool typed, const char *match, bool full)
+static void read_row(struct tree_node *root, const struct query *q, enum tree_by by, bool typed,
+		     const char *match, bool full)
 {
 	char *leaf = NULL;
-	struct shiny_err *err;
 
 	if (typed)
 		leaf = type_name_block(&(struct type_text){
@@ -127,9 +110,8 @@ static struct shiny_err *read_row(struct tree_node *root, const struct query *q,
 			.confidence = query_text(q, 7),
 			.derived = query_number(q, 8) != 0,
 			.full = full });
-	err = add_row(root, q, by, leaf ? leaf : query_text(q, 3), match);
+	add_row(root, q, by, leaf ? leaf : query_text(q, 3), match);
 	free(leaf);
-	return err;
 }
 
 static const char *const measures[] = {
@@ -149,43 +131,39 @@ struct shiny_err *tree_load(struct store *store, const struct filter *filter,
 	static const char details[] = ", y.container, y.form, y.confidence, y.or_derived";
 	const char *home = by != TREE_BY_TAG ? "COALESCE(m.path, '')"
 			 : "COALESCE((SELECT g.name FROM tag g WHERE g.id = s.tag), '(no tag)')";
-	struct tree_node tree = {.name = strdup("all processes")};
+	struct tree_node tree = { .name = mem_text("all processes") };
 	struct query *q = NULL;
 	bool row = false;
 	struct shiny_err *err =
-		!tree.name
-			? SHINY_NO_MEMORY
-			: query_format(store, &q,
-				       "SELECT COALESCE(NULLIF(p.role, ''), p.name, '(unknown)') "
-				       "AS who, p.pid, %s AS home, %s AS leaf, %s%s "
-				       "FROM %s s LEFT JOIN process p ON p.id = s.process LEFT "
-				       "JOIN site i ON i.id = s.site "
-				       "LEFT JOIN module m ON m.id = i.module %s WHERE %s GROUP BY "
-				       "s.process, home, leaf%s ORDER BY s.process, home, leaf%s",
-				       home,
-				       typed ? "y.name"
-					     : "CASE WHEN i.id IS NULL THEN '(no stack)' ELSE "
-					       "COALESCE(n.name || COALESCE(' (' || o.path || ':' "
-					       "|| i.line || ')', ''), "
-					       "'+0x' || printf('%x', f.vaddr)) END",
-				       measures[measure], typed ? details : "",
-				       measure == TREE_PEAK ? "peak" : "site_stat",
-				       typed ? "LEFT JOIN type y ON y.id = s.type"
-					     : "LEFT JOIN function n ON n.id = i.function LEFT "
-					       "JOIN source o ON o.id = i.source LEFT JOIN frame f "
-					       "ON f.id = i.frame",
-				       filter_blocks(filter), typed ? details : "",
-				       typed ? details : "");
+		query_format(store, &q,
+			     "SELECT COALESCE(NULLIF(p.role, ''), p.name, '(unknown)') "
+			     "AS who, p.pid, %s AS home, %s AS leaf, %s%s "
+			     "FROM %s s LEFT JOIN process p ON p.id = s.process LEFT "
+			     "JOIN site i ON i.id = s.site "
+			     "LEFT JOIN module m ON m.id = i.module %s WHERE %s GROUP BY "
+			     "s.process, home, leaf%s ORDER BY s.process, home, leaf%s",
+			     home,
+			     typed ? "y.name"
+				   : "CASE WHEN i.id IS NULL THEN '(no stack)' ELSE "
+				     "COALESCE(n.name || COALESCE(' (' || o.path || ':' "
+				     "|| i.line || ')', ''), "
+				     "'+0x' || printf('%x', f.vaddr)) END",
+			     measures[measure], typed ? details : "",
+			     measure == TREE_PEAK ? "peak" : "site_stat",
+			     typed ? "LEFT JOIN type y ON y.id = s.type"
+				   : "LEFT JOIN function n ON n.id = i.function LEFT "
+				     "JOIN source o ON o.id = i.source LEFT JOIN frame f "
+				     "ON f.id = i.frame",
+			     filter_blocks(filter), typed ? details : "", typed ? details : "");
 
 	while (!err && !(err = query_step(q, &row)) && row)
-		err = read_row(&tree, q, by, typed, match, full);
+		read_row(&tree, q, by, typed, match, full);
 	query_end(q);
-	if (!err && !tree_arrange(&tree, threshold * (double)tree.value))
-		err = SHINY_NO_MEMORY;
 	if (err) {
 		tree_deinit(&tree);
 		return err;
 	}
+	tree_arrange(&tree, threshold * (double)tree.value);
 	*root = tree;
 	return NULL;
 }
@@ -279,24 +257,21 @@ static int by_place(const void *left, const void *right, void *context)
 	return strcmp(type_caption(c, a), type_caption(c, b));
 }
 
-static struct shiny_err *add_component_row(struct tree_node *root, const struct captions *c,
-					   const struct component_row *row, const char *match)
+static void add_component_row(struct tree_node *root, const struct captions *c,
+			      const struct component_row *row, const char *match)
 {
 	const char *component = c->components->names[row->name], *leaf = type_caption(c, row);
 	struct tree_node *process, *owner, *last;
 
 	if (match && !text_matches(match, leaf) && !text_matches(match, component))
-		return NULL;
+		return;
 	process = tree_child(root, process_caption(c, row));
-	owner = process ? tree_child(process, component) : NULL;
-	last = owner ? tree_child(owner, leaf) : NULL;
-	if (!last)
-		return SHINY_NO_MEMORY;
+	owner = tree_child(process, component);
+	last = tree_child(owner, leaf);
 	root->value += row->value;
 	process->value += row->value;
 	owner->value += row->value;
 	last->value += row->value;
-	return NULL;
 }
 
 struct shiny_err *tree_load_components(struct store *store, const struct filter *filter,
@@ -308,27 +283,24 @@ struct shiny_err *tree_load_components(struct store *store, const struct filter 
 	static const char *const columns[] = {
 		[TREE_LIVE] = "live_bytes", [TREE_BYTES] = "bytes", [TREE_ALLOCS] = "allocs"
 	};
-	struct tree_node tree = {.name = strdup("all processes")};
+	struct tree_node tree = { .name = mem_text("all processes") };
 	struct components found = { 0 };
 	struct captions captions = {.components = &found};
-	struct shiny_err *err =
-		!tree.name ? SHINY_NO_MEMORY
-			   : components_load(store, filter, rules, columns[measure], &found);
+	struct shiny_err *err = components_load(store, filter, rules, columns[measure], &found);
 
 	if (!err)
 		err = load_captions(store, full, &captions);
 	if (!err && found.count)
 		qsort_r(found.rows, found.count, sizeof(*found.rows), by_place, &captions);
 	for (size_t i = 0; i < found.count && !err; i++)
-		err = add_component_row(&tree, &captions, &found.rows[i], match);
+		add_component_row(&tree, &captions, &found.rows[i], match);
 	captions_deinit(&captions);
-	if (!err && !tree_arrange(&tree, threshold * (double)tree.value))
-		err = SHINY_NO_MEMORY;
 	if (err) {
 		components_deinit(&found);
 		tree_deinit(&tree);
 		return err;
 	}
+	tree_arrange(&tree, threshold * (double)tree.value);
 	*components = found;
 	*root = tree;
 	return NULL;

@@ -42,6 +42,6 @@ void tree_deinit(struct tree_node *root);
 /* For other trees: the last child if it has this name, else a new one (NULL without memory); order
  * and folding, `least` in the tree's unit (false without memory). */
 struct tree_node *tree_child(struct tree_node *parent, const char *name);
-bool tree_arrange(struct tree_node *node, double least);
+void tree_arrange(struct tree_node *node, double least);
 
 #endif

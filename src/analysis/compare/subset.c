@@ -285,10 +285,8 @@ static struct shiny_err *put_rows(struct store *store, const char *table, const 
 	for (size_t at = 0; at < t->count; at += AT_ONCE) {
 		AUTO_FREE char *sql = NULL;
 		size_t size, end = at + AT_ONCE < t->count ? at + AT_ONCE : t->count;
-		FILE *out = open_memstream(&sql, &size);
+		FILE *out = mem_stream_open(&sql, &size);
 
-		if (!out)
-			return SHINY_NO_MEMORY;
 		fprintf(out, "INSERT INTO temp.%s VALUES ", table);
 		for (size_t i = at; i < end; i++) {
 			const uint64_t *row = row_at(t, i);
@@ -300,8 +298,7 @@ static struct shiny_err *put_rows(struct store *store, const char *table, const 
 				fprintf(out, ",%" PRId64, (int64_t)row[KEYS + n]);
 			putc(')', out);
 		}
-		if (fclose(out) != 0)
-			return SHINY_NO_MEMORY;
+		mem_stream_close(out);
 		SHINY_TRY(execute(store, sql));
 	}
 	return NULL;

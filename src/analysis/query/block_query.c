@@ -11,7 +11,6 @@
 struct block_search {
 	uint64_t address;
 	struct blocks_found found;
-	bool no_memory;
 };
 
 static struct block_found *block_of(struct block_search *search, uint32_t process)
@@ -46,7 +45,7 @@ static bool resized(struct block_search *search, const struct event *event)
 	return true;
 }
 
-static bool see(void *context, const struct event *event)
+static bool note_event(void *context, const struct event *event)
 {
 	struct block_search *search = context;
 	struct block_found *block;
@@ -75,12 +74,13 @@ static bool see(void *context, const struct event *event)
 	if (!block)
 		block = rows_push(&search->found.rows, &search->found.count, &search->found.room,
 				  sizeof(*block));
-	if (!block) {
-		search->no_memory = true;
-		return false;
-	}
-	*block = (struct block_found){.process = event->process, .stack = event->stack, .thread = event->thread, .address = event->address,
-				      .size = event->size, .born = event->time, .api = event->api};
+	*block = (struct block_found){ .process = event->process,
+				       .stack = event->stack,
+				       .thread = event->thread,
+				       .address = event->address,
+				       .size = event->size,
+				       .born = event->time,
+				       .api = event->api };
 	return true;
 }
 
@@ -105,7 +105,7 @@ struct shiny_err *blocks_find(struct store *store, const struct filter *filter, 
 	/* one replay for all processes, else one for each: a session of a hundred processes is
 	 * asked about one of them as a rule */
 	if (strcmp(filter->where, "1") == 0) {
-		err = store_each_event(store, 0, 0, UINT64_MAX, see, &search);
+		err = store_each_event(store, 0, 0, UINT64_MAX, note_event, &search);
 	} else {
 		err = query_format(
 			store, &q,
@@ -113,11 +113,9 @@ struct shiny_err *blocks_find(struct store *store, const struct filter *filter, 
 			filter->where);
 		while (!err && !(err = query_step(q, &row)) && row)
 			err = store_each_event(store, (uint32_t)query_number(q, 0), 0, UINT64_MAX,
-					       see, &search);
+					       note_event, &search);
 		query_end(q);
 	}
-	if (!err && search.no_memory)
-		err = SHINY_NO_MEMORY;
 	if (err) {
 		blocks_deinit(&search.found);
 		return err;

@@ -15,15 +15,12 @@
 struct shiny_err *query_format(struct store *store, struct query **out, const char *format, ...)
 {
 	struct shiny_err *err;
-	char *sql = NULL;
 	va_list args;
+	char *sql;
 
 	va_start(args, format);
-	if (vasprintf(&sql, format, args) < 0)
-		sql = NULL;
+	sql = mem_format_list(format, args);
 	va_end(args);
-	if (!sql)
-		return SHINY_NO_MEMORY;
 	err = store_query(store, sql, out);
 	free(sql);
 	return err;
@@ -58,7 +55,7 @@ static struct shiny_err *nothing_matches(struct store *store, const char *which)
 	if (!err)
 		err = query_step(q, &row);
 	if (!err && row)
-		list = strdup(query_text(q, 0));
+		list = mem_text(query_text(q, 0));
 	query_end(q);
 	if (err) {
 		free(list);
@@ -79,10 +76,8 @@ struct shiny_err *filter_resolve(struct store *store, const char *which, struct 
 	size_t size = 0, count = 0;
 	char *where = NULL;
 	bool row = false;
-	FILE *text = open_memstream(&where, &size);
+	FILE *text = mem_stream_open(&where, &size);
 
-	if (!text)
-		return SHINY_NO_MEMORY;
 	err = store_query(store,
 			  "SELECT id, pid, namespace_pid, role, name FROM process ORDER BY id", &q);
 	if (which)
@@ -96,8 +91,7 @@ struct shiny_err *filter_resolve(struct store *store, const char *which, struct 
 	}
 	query_end(q);
 	fputs(which ? ")" : "1", text);
-	if (fclose(text) != 0 && !err)
-		err = SHINY_NO_MEMORY;
+	mem_stream_close(text);
 	if (!err && which && !count)
 		err = nothing_matches(store, which);
 	if (err) {
@@ -131,7 +125,7 @@ static struct shiny_err *no_such(struct store *store, const char *table, const c
 			   "ORDER BY id LIMIT 12)",
 			   table);
 	if (!err && !(err = query_step(q, &row)) && row)
-		list = copy_column(q, 0, &list) ? list : NULL;
+		list = query_copy(q, 0);
 	query_end(q);
 	if (!err)
 		err = shiny_err_advise(
@@ -144,16 +138,12 @@ static struct shiny_err *no_such(struct store *store, const char *table, const c
 struct shiny_err *filter_tags(struct store *store, const char *names, struct filter *filter)
 {
 	struct query *q = NULL;
-	char *copy = strdup(names), *save = NULL, *condition = NULL;
+	char *copy = mem_text(names), *save = NULL, *condition = NULL;
 	bool row = false, any = false;
-	struct shiny_err *err = copy ? NULL : SHINY_NO_MEMORY;
+	struct shiny_err *err = NULL;
 	size_t size = 0;
-	FILE *list = err ? NULL : open_memstream(&condition, &size);
+	FILE *list = mem_stream_open(&condition, &size);
 
-	if (!list) {
-		free(copy);
-		return err ? err : SHINY_NO_MEMORY;
-	}
 	filter->tag_count = store_ids(store, "tag");
 	filter->tags = mem_zero(filter->tag_count, sizeof(*filter->tags));
 	for (char *name = strtok_r(copy, ",", &save); !err && name;
@@ -187,8 +177,7 @@ struct shiny_err *filter_tags(struct store *store, const char *names, struct fil
 		}
 	fputs(")", list);
 	free(copy);
-	if (fclose(list) != 0 && !err)
-		err = SHINY_NO_MEMORY;
+	mem_stream_close(list);
 	if (err) {
 		free(condition);
 		return err;
@@ -237,8 +226,8 @@ static struct shiny_err *find_moment(struct store *store, const char *text, uint
 	uint64_t n;
 
 	if (!err && !found && number && units_parse_count(number + 1, &n)) {
-		name = strndup(text, (size_t)(number - text));
-		err = name ? find_mark(store, name, n, 0, &found, at) : SHINY_NO_MEMORY;
+		name = mem_format("%.*s", (int)(number - text), text);
+		err = find_mark(store, name, n, 0, &found, at);
 		free(name);
 	}
 	if (!err && !found)
@@ -251,16 +240,15 @@ static struct shiny_err *find_moment(struct store *store, const char *text, uint
 struct shiny_err *filter_between(struct store *store, const char *range, struct filter *filter)
 {
 	const char *dots = strstr(range, "..");
-	char *from = dots ? strndup(range, (size_t)(dots - range)) : NULL;
 	struct shiny_err *err = NULL;
+	char *from;
 
 	if (!dots)
 		return shiny_err_advise(shiny_err(SHINY_ERR_USAGE,
 						  "--between '%s': it takes FROM..TO", range),
 					"each of them the name of a mark, or a time such as 2.5s: "
 					"'load..shown', '..1s', 'shown..'");
-	if (!from)
-		return SHINY_NO_MEMORY;
+	from = mem_format("%.*s", (int)(dots - range), range);
 	if (*from)
 		err = find_moment(store, from, 0, &filter->from);
 	if (!err && dots[2]) {
@@ -348,24 +336,15 @@ void *rows_push(void *rows_pointer, size_t *count, size_t *room, size_t size)
 	void **rows = rows_pointer;
 
 	if (*count == *room) {
-		size_t more = *room ? *room * 2 : 64;
-		void *bigger = reallocarray(*rows, more, size);
-
-		if (!bigger)
-			return NULL;
-		*rows = bigger;
-		*room = more;
+		*room = *room ? *room * 2 : 64;
+		*rows = mem_resize(*rows, *room, size);
 	}
 	return memset((char *)*rows + (*count)++ * size, 0, size);
 }
 
-bool copy_column(const struct query *query, int column, char **out)
+char *query_copy(const struct query *query, int column)
 {
-	*out = NULL;
-	if (query_is_null(query, column))
-		return true;
-	*out = strdup(query_text(query, column));
-	return *out != NULL;
+	return query_is_null(query, column) ? NULL : mem_text(query_text(query, column));
 }
 
 struct shiny_err *session_duration(struct store *store, uint64_t *ns)

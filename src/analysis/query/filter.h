@@ -121,16 +121,14 @@ uint64_t sums_by(const struct sums *sums, enum sums_order order, uint64_t peak);
 /* How long the session is, ns. */
 SHINY_MUST_CHECK struct shiny_err *session_duration(struct store *store, uint64_t *ns);
 
-/* Appends an all-zero row of `size` bytes; NULL without memory. */
+/* Appends an all-zero row of `size` bytes (mem.h). */
 void *rows_push(void *rows_pointer, size_t *count, size_t *room, size_t size);
 
-/* A copy of a text column, NULL for SQL's NULL; false without memory. */
-bool copy_column(const struct query *query, int column, char **out);
+/* A copy of a text column; NULL for SQL's NULL. */
+char *query_copy(const struct query *query, int column);
 
 /* A query from parts, with printf's conversions. */
 SHINY_MUST_CHECK struct shiny_err *query_format(struct store *store, struct query **out,
 						const char *format, ...) SHINY_PRINTF(3, 4);
-
-#define SHINY_NO_MEMORY shiny_err(SHINY_ERR_OTHER, "out of memory")
 
 #endif

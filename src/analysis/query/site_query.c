@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE
 #include "site_query.h"
 
 #include <inttypes.h>
@@ -7,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <shiny/wire/wire.h>
-
+#include "../../base/mem.h"
 #include "../../base/text.h"
 
 /* How a site's row answers to a text; smaller is better. */
@@ -35,7 +33,7 @@ static bool number_of(const char *text, int base, uint64_t *out)
 	return !*end;
 }
 
-static struct shiny_err *wish_read(const char *text, struct wish *out)
+static void wish_read(const char *text, struct wish *out)
 {
 	const char *colon = strrchr(text, ':'), *plus = strrchr(text, '+');
 	uint64_t number = 0;
@@ -48,12 +46,9 @@ static struct shiny_err *wish_read(const char *text, struct wish *out)
 	else if (colon && colon > text && colon[-1] != ':' && number_of(colon + 1, 10, &number) &&
 		 number <= UINT32_MAX)
 		out->line = (uint32_t)number;
-	if (out->at_offset || out->line) {
-		out->front = strndup(text, (size_t)((out->at_offset ? plus : colon) - text));
-		if (!out->front)
-			return SHINY_NO_MEMORY;
-	}
-	return NULL;
+	if (out->at_offset || out->line)
+		out->front =
+			mem_format("%.*s", (int)((out->at_offset ? plus : colon) - text), text);
 }
 
 /* Is it the function's name: whole; without its arguments; or a part of it? */
@@ -109,25 +104,21 @@ static enum rank rank_of(const struct wish *wish, const struct query *q)
 	return function < file ? function : file;
 }
 
-static struct shiny_err *take_place(struct site_matches *out, const struct query *q, uint32_t frame)
+static void add_match(struct site_matches *out, const struct query *q, uint32_t frame)
 {
 	struct site_match *row = rows_push(&out->rows, &out->count, &out->room, sizeof(*row));
 
-	if (!row || !copy_column(q, 1, &row->label) || !copy_column(q, 2, &row->file) ||
-	    !copy_column(q, 4, &row->module))
-		return SHINY_NO_MEMORY;
-	if (!row->label &&
-	    asprintf(&row->label, "%s+0x%" PRIx64, row->module ? text_base(row->module) : "",
-		     (uint64_t)query_number(q, 5)) < 0) {
-		row->label = NULL;
-		return SHINY_NO_MEMORY;
-	}
+	row->label = query_copy(q, 1);
+	row->file = query_copy(q, 2);
+	row->module = query_copy(q, 4);
+	if (!row->label)
+		row->label = mem_format("%s+0x%" PRIx64, row->module ? text_base(row->module) : "",
+					(uint64_t)query_number(q, 5));
 	row->site = (uint32_t)query_number(q, 0);
 	row->frame = frame;
 	row->line = (uint32_t)query_number(q, 3);
 	row->allocs = (uint64_t)query_number(q, 6);
 	row->weight = (uint64_t)query_number(q, 7);
-	return NULL;
 }
 
 static int heaviest_place(const void *left, const void *right)
@@ -169,7 +160,7 @@ static struct shiny_err *find_named(struct store *store, const struct filter *fi
 			*out = (struct site_matches){ 0 };
 		}
 		best = rank;
-		err = take_place(out, q, 0);
+		add_match(out, q, 0);
 	}
 	query_end(q);
 	return err;
@@ -182,17 +173,15 @@ static struct shiny_err *find_through(struct store *store, const struct filter *
 {
 	char *frames = NULL;
 	size_t size = 0, count = 0;
-	FILE *list = open_memstream(&frames, &size);
+	FILE *list = mem_stream_open(&frames, &size);
 	enum rank best = RANK_PART;
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err =
-		list ? store_query(store,
-				   "SELECT l.frame, n.name, o.path, l.line FROM frame_line l LEFT "
-				   "JOIN function n ON "
-				   "n.id = l.function LEFT JOIN source o ON o.id = l.source",
-				   &q)
-		     : SHINY_NO_MEMORY;
+	struct shiny_err *err = store_query(
+		store,
+		"SELECT l.frame, n.name, o.path, l.line FROM frame_line l LEFT JOIN function n ON "
+		"n.id = l.function LEFT JOIN source o ON o.id = l.source",
+		&q);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
 		enum rank rank = rank_of(wish, q);
@@ -208,8 +197,7 @@ static struct shiny_err *find_through(struct store *store, const struct filter *
 	}
 	query_end(q);
 	q = NULL;
-	if (list && fclose(list) != 0 && !err)
-		err = SHINY_NO_MEMORY;
+	mem_stream_close(list);
 	if (!err && count)
 		err = query_format(store, &q,
 				   "SELECT " PLACE_COLUMNS
@@ -219,7 +207,7 @@ static struct shiny_err *find_through(struct store *store, const struct filter *
 				   "OR x.frame1 IN (%.*s)) GROUP BY x.site) g " PLACE_JOINS,
 				   filter->where, (int)size, frames, (int)size, frames);
 	while (q && !err && !(err = query_step(q, &row)) && row)
-		err = take_place(out, q, 0);
+		add_match(out, q, 0);
 	query_end(q);
 	free(frames);
 	return err;
@@ -253,7 +241,7 @@ static struct shiny_err *find_offset(struct store *store, const struct filter *f
 				filter->where, (int64_t)wish->offset);
 		while (!err && !(err = query_step(q, &row)) && row)
 			if (file_rank(wish->front, query_text(q, 9)) != RANK_NO)
-				err = take_place(out, q, (uint32_t)query_number(q, 8));
+				add_match(out, q, (uint32_t)query_number(q, 8));
 		query_end(q);
 		q = NULL;
 	}
@@ -265,11 +253,11 @@ struct shiny_err *site_query_find(struct store *store, const struct filter *filt
 {
 	struct site_matches places = { 0 };
 	struct wish wish = { 0 };
-	struct shiny_err *err = wish_read(text, &wish);
+	struct shiny_err *err;
 
-	if (!err)
-		err = wish.at_offset ? find_offset(store, filter, &wish, &places)
-				     : find_named(store, filter, &wish, &places);
+	wish_read(text, &wish);
+	err = wish.at_offset ? find_offset(store, filter, &wish, &places)
+			     : find_named(store, filter, &wish, &places);
 	if (!err && !places.count && !wish.at_offset && !wish.id)
 		err = find_through(store, filter, &wish, &places);
 	free(wish.front);

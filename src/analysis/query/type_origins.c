@@ -14,7 +14,7 @@ static int heaviest_origin(const void *left, const void *right)
 	return x != y ? (x < y ? 1 : -1) : (a->type > b->type) - (a->type < b->type);
 }
 
-static struct shiny_err *add_origin(struct type_origins *out, const struct query *q)
+static void add_origin(struct type_origins *out, const struct query *q)
 {
 	uint32_t type = (uint32_t)query_number(q, 2);
 	struct type_origin *row = NULL;
@@ -26,10 +26,11 @@ static struct shiny_err *add_origin(struct type_origins *out, const struct query
 			row = &out->rows[i];
 	if (!row) { /* rows come heaviest first: this one stands for its type */
 		row = rows_push(&out->rows, &out->count, &out->room, sizeof(*row));
-		if (!row || !copy_column(q, 8, &row->name) || !copy_column(q, 9, &row->container) ||
-		    !copy_column(q, 10, &row->form) || !copy_column(q, 11, &row->rule) ||
-		    !copy_column(q, 12, &row->confidence))
-			return SHINY_NO_MEMORY;
+		row->name = query_copy(q, 8);
+		row->container = query_copy(q, 9);
+		row->form = query_copy(q, 10);
+		row->rule = query_copy(q, 11);
+		row->confidence = query_copy(q, 12);
 		row->stack = (uint32_t)query_number(q, 0);
 		row->vtable = (uint32_t)query_number(q, 1);
 		row->type = type;
@@ -48,7 +49,6 @@ static struct shiny_err *add_origin(struct type_origins *out, const struct query
 				   ? (uint64_t)query_number(q, 6)
 				   : row->most_of_all;
 	sums_add(&row->sums, &sums);
-	return NULL;
 }
 
 struct shiny_err *origins_load(struct store *store, const struct filter *filter,
@@ -83,7 +83,7 @@ struct shiny_err *origins_load(struct store *store, const struct filter *filter,
 		"s.stack",
 		where, filter->where);
 	while (!err && !(err = query_step(q, &row)) && row)
-		err = add_origin(&origins, q);
+		add_origin(&origins, q);
 	query_end(q);
 	if (err) {
 		origins_deinit(&origins);
@@ -122,10 +122,6 @@ struct shiny_err *stack_calls_load(struct store *store, uint32_t stack, struct s
 		struct stack_call *call =
 			rows_push(&calls.rows, &calls.count, &calls.room, sizeof(*call));
 
-		if (!call) {
-			err = SHINY_NO_MEMORY;
-			break;
-		}
 		call->module = (uint32_t)query_number(q, 0);
 		call->vaddr = (uint64_t)query_number(q, 1);
 	}

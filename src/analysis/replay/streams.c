@@ -80,8 +80,7 @@ static struct streams_row *named_row(struct streams *out, const char *name)
 		if (strcmp(out->rows[i].name, name) == 0)
 			return &out->rows[i];
 	row = rows_push(&out->rows, &out->count, &out->room, sizeof(*row));
-	if (row)
-		row->name = mem_text(name);
+	row->name = mem_text(name);
 	return row;
 }
 
@@ -100,10 +99,6 @@ static struct shiny_err *load_roles(struct store *store, const struct filter *fi
 	while (!err && !(err = query_step(q, &row)) && row) {
 		struct streams_row *named = named_row(c->streams, query_text(q, 1));
 
-		if (!named) {
-			err = SHINY_NO_MEMORY;
-			break;
-		}
 		named->processes++;
 		c->rows[query_id(q, 0, c->row_count)] = (size_t)(named - c->streams->rows) + 1;
 	}

@@ -85,11 +85,8 @@ static struct shiny_err *load_owners(struct store *store, struct memory_process 
 		struct memory_owner *o =
 			rows_push(&p->owners, &p->owner_count, &p->owner_room, sizeof(*o));
 
-		if (!o || !(o->owner = strdup(query_text(q, 0))) ||
-		    !(o->detail = strdup(query_text(q, 1)))) {
-			query_end(q);
-			return SHINY_NO_MEMORY;
-		}
+		o->owner = mem_text(query_text(q, 0));
+		o->detail = mem_text(query_text(q, 1));
 		o->sums = (struct memory_sums){
 			.segments = (uint64_t)query_number(q, 2),
 			.reserved = (uint64_t)query_number(q, 3),
@@ -109,8 +106,8 @@ static struct shiny_err *load_owners(struct store *store, struct memory_process 
 		struct memory_owner *o =
 			rows_push(&p->owners, &p->owner_count, &p->owner_room, sizeof(*o));
 
-		if (!o || !(o->owner = strdup("unclassified")) || !(o->detail = strdup("")))
-			return SHINY_NO_MEMORY;
+		o->owner = mem_text("unclassified");
+		o->detail = mem_text("");
 	}
 	/* the order asks for sums over the rows while they move: it is given a copy */
 	order = mem_alloc(sizeof(*order));
@@ -145,19 +142,12 @@ static struct shiny_err *load_samples(struct store *store, const struct filter *
 
 		if (!p || p->id != id) {
 			p = rows_push(&out->processes, &out->count, &out->room, sizeof(*p));
-			if (!p || !(p->name = strdup(query_text(q, 2)))) {
-				err = SHINY_NO_MEMORY;
-				break;
-			}
+			p->name = mem_text(query_text(q, 2));
 			p->id = id;
 			p->pid = (uint32_t)query_number(q, 1);
 			p->time = UINT64_MAX;
 		}
 		sample = rows_push(&p->samples, &p->sample_count, &p->sample_room, sizeof(*sample));
-		if (!sample) {
-			err = SHINY_NO_MEMORY;
-			break;
-		}
 		*sample = (struct memory_sample){ at, rss };
 		if (p->time != UINT64_MAX && ((moment == MEMORY_AT && at > time) ||
 					      (moment == MEMORY_PEAK && rss <= p->sums.rss)))
@@ -364,14 +354,12 @@ static struct shiny_err *type_names(struct store *store, bool full, char ***name
 }
 
 /* The node of an owner whose live blocks are known: they, by type, and the rest. */
-static bool add_live(struct tree_node *owner, uint64_t rss, const struct live *live, unsigned kind,
+static void add_live(struct tree_node *owner, uint64_t rss, const struct live *live, unsigned kind,
 		     char *const *names, size_t name_count)
 {
 	struct tree_node *blocks = tree_child(owner, kind ? "live objects" : "live blocks"), *rest;
 	uint64_t bytes = live->bytes[kind] < rss ? live->bytes[kind] : rss;
 
-	if (!blocks)
-		return false;
 	blocks->value = bytes;
 	/* blocks that nobody has touched are not in memory: which of them are is not known, so
 	 * types would not add up */
@@ -379,31 +367,24 @@ static bool add_live(struct tree_node *owner, uint64_t rss, const struct live *l
 		const struct live_type *t = &live->types.at[i];
 		const char *name =
 			t->type < name_count && names[t->type] ? names[t->type] : "(type unknown)";
-		struct tree_node *leaf = t->bytes[kind] ? tree_child(blocks, name) : NULL;
 
-		if (t->bytes[kind] && !leaf)
-			return false;
-		if (leaf)
-			leaf->value += t->bytes[kind];
+		if (t->bytes[kind])
+			tree_child(blocks, name)->value += t->bytes[kind];
 	}
 	rest = tree_child(owner, kind ? "not live: garbage, free memory and the heap's own data"
 				      : "not live: free memory and metadata of the allocator");
-	if (!rest)
-		return false;
 	rest->value = rss - bytes;
 	rest->kept = true;
-	return true;
 }
 
-static bool add_process(struct tree_node *root, const struct memory_process *p,
+static void add_process(struct tree_node *root, const struct memory_process *p,
 			const struct live *live, const char *match, char *const *names,
 			size_t name_count)
 {
 	char *name = mem_format("%s, pid %" PRIu32, p->name, p->pid);
 	struct tree_node *process = NULL;
-	bool ok = true;
 
-	for (size_t i = 0; ok && i < p->owner_count;) {
+	for (size_t i = 0; i < p->owner_count;) {
 		const char *owner = p->owners[i].owner;
 		struct tree_node *node;
 		uint64_t rss = 0;
@@ -417,33 +398,25 @@ static bool add_process(struct tree_node *root, const struct memory_process *p,
 			continue;
 		}
 		process = process ? process : tree_child(root, name);
-		node = process ? tree_child(process, owner) : NULL;
-		ok = node != NULL;
-		if (!ok)
-			break;
+		node = tree_child(process, owner);
 		node->value = rss;
 		node->kept = !strcmp(owner, "unclassified");
 		process->value += rss;
 		root->value += rss;
 		if (!strcmp(owner, "malloc") && live->bytes[0])
-			ok = add_live(node, rss, live, 0, names, name_count);
+			add_live(node, rss, live, 0, names, name_count);
 		else if (!strcmp(owner, "oilpan") && live->bytes[1])
-			ok = add_live(node, rss, live, 1, names, name_count);
+			add_live(node, rss, live, 1, names, name_count);
 		else
-			for (size_t k = i; ok && k < end && (end - i > 1 || *p->owners[k].detail);
-			     k++) {
-				struct tree_node *leaf =
-					tree_child(node, *p->owners[k].detail ? p->owners[k].detail
-									      : "(other)");
+			for (size_t k = i; k < end && (end - i > 1 || *p->owners[k].detail); k++) {
+				const char *detail = p->owners[k].detail;
 
-				ok = leaf != NULL;
-				if (leaf)
-					leaf->value += p->owners[k].sums.rss;
+				tree_child(node, *detail ? detail : "(other)")->value +=
+					p->owners[k].sums.rss;
 			}
 		i = end;
 	}
 	free(name);
-	return ok;
 }
 
 struct shiny_err *memory_tree(struct store *store, const struct memory_history *memory,
@@ -451,10 +424,9 @@ struct shiny_err *memory_tree(struct store *store, const struct memory_history *
 			      struct tree_node *root)
 {
 	struct live *replay = mem_zero(memory->count + 1, sizeof(*replay));
-	struct tree_node tree = { .name = strdup("all processes") };
+	struct tree_node tree = { .name = mem_text("all processes") };
 	char **names = NULL;
 	size_t name_count = 0;
-	bool ok = tree.name != NULL;
 	struct shiny_err *err = NULL;
 
 	for (size_t i = 0; i < memory->count; i++)
@@ -464,11 +436,9 @@ struct shiny_err *memory_tree(struct store *store, const struct memory_history *
 		err = count_lives(store, replay, memory->count);
 	if (!err)
 		err = type_names(store, full, &names, &name_count);
-	for (size_t i = 0; !err && ok && i < memory->count; i++)
-		ok = add_process(&tree, &memory->processes[i], &replay[i], match, names,
-				 name_count);
-	if (!err && (!ok || !tree_arrange(&tree, threshold * (double)tree.value)))
-		err = SHINY_NO_MEMORY;
+	for (size_t i = 0; !err && i < memory->count; i++)
+		add_process(&tree, &memory->processes[i], &replay[i], match, names, name_count);
+	tree_arrange(&tree, threshold * (double)tree.value);
 	for (size_t i = 0; i < memory->count; i++)
 		free(replay[i].types.at);
 	free(replay);

@@ -93,7 +93,8 @@ static void emit(struct page_sweep *s, const struct page_run *run, unsigned buck
 {
 	struct pages_sums *sums = &s->p->sums;
 
-	*(struct page_run *)rows_push(&s->p->runs, &s->p->run_count, &s->p->run_room, sizeof(*run)) = *run;
+	memcpy(rows_push(&s->p->runs, &s->p->run_count, &s->p->run_room, sizeof(*run)), run,
+	       sizeof(*run));
 	sums->pages += run->count;
 	sums->lines += run->count * run->lines;
 	sums->by_use[tenth(run->bytes, PAGE_BYTES)] += run->count;
@@ -373,10 +374,6 @@ static struct shiny_err *load_processes(struct store *store, struct page_moment 
 		if (space->ended || (!space->count && !space->history.map.ranges.count))
 			continue;
 		p = rows_push(&out->processes, &out->count, &out->room, sizeof(*p));
-		if (!p) {
-			err = SHINY_NO_MEMORY;
-			break;
-		}
 		p->id = (uint32_t)i + 1;
 		p->pid = i + 1 < names.count ? names.of[i + 1].pid : 0;
 		p->name = process_names_take(&names, p->id);

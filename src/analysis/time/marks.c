@@ -140,10 +140,7 @@ static struct shiny_err *read_marks(struct store *store, const struct filter *fi
 		struct mark_row *mark =
 			rows_push(&marks->rows, &marks->count, &marks->room, sizeof(*mark));
 
-		if (!mark || !copy_column(q, 1, &mark->name)) {
-			err = SHINY_NO_MEMORY;
-			break;
-		}
+		mark->name = query_copy(q, 1);
 		mark->time = (uint64_t)query_number(q, 0);
 		mark->process = (uint32_t)query_number(q, 2);
 		mark->pid = (uint32_t)query_number(q, 3);
@@ -158,13 +155,10 @@ struct shiny_err *marks_load(struct store *store, const struct filter *filter, b
 {
 	struct marks marks = { 0 };
 	uint64_t duration = 0;
-	struct shiny_err *err =
-		rows_push(&marks.rows, &marks.count, &marks.room, sizeof(*marks.rows))
-			? NULL
-			: SHINY_NO_MEMORY;
+	struct shiny_err *err;
 
-	if (!err)
-		err = read_marks(store, filter, &marks);
+	rows_push(&marks.rows, &marks.count, &marks.room, sizeof(*marks.rows));
+	err = read_marks(store, filter, &marks);
 	if (!err)
 		err = session_duration(store, &duration);
 	if (!err)

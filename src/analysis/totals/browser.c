@@ -22,8 +22,8 @@ static const char malloc_name[] = "malloc", oilpan_name[] = "Oilpan";
 
 /* ---- the browser's side ---- */
 
-static struct shiny_err *load_looks(struct store *store, const struct filter *filter,
-				    uint64_t until, struct browser *b)
+static struct shiny_err *load_sample_list(struct store *store, const struct filter *filter,
+					  uint64_t until, struct browser *b)
 {
 	struct query *query;
 	struct shiny_err *err;
@@ -47,10 +47,6 @@ static struct shiny_err *load_looks(struct store *store, const struct filter *fi
 		if (!query_number(query, 7))
 			continue;
 		sample = rows_push(&b->samples, &b->count, &b->room, sizeof(*sample));
-		if (!sample) {
-			err = SHINY_NO_MEMORY;
-			break;
-		}
 		sample->id = (uint32_t)query_number(query, 0);
 		sample->snapshot = snapshot;
 		sample->process = (uint32_t)query_number(query, 2);
@@ -63,15 +59,14 @@ static struct shiny_err *load_looks(struct store *store, const struct filter *fi
 	return err;
 }
 
-static struct browser_row *add(struct browser_sample *sample, const char *kind, const char *name)
+static struct browser_row *add_row(struct browser_sample *sample, const char *kind,
+				   const char *name)
 {
 	struct browser_row *row =
 		rows_push(&sample->rows, &sample->count, &sample->room, sizeof(*row));
 
-	if (row) {
-		row->name = mem_text(name);
-		row->kind = mem_text(kind);
-	}
+	row->name = mem_text(name);
+	row->kind = mem_text(kind);
 	return row;
 }
 
@@ -110,11 +105,7 @@ static struct shiny_err *load_dump(struct store *store, struct browser_sample *s
 
 		if (query_is_null(query, 2))
 			continue;
-		row = add(sample, "", query_text(query, 1));
-		if (!row) {
-			err = SHINY_NO_MEMORY;
-			break;
-		}
+		row = add_row(sample, "", query_text(query, 1));
 		row->is_theirs = true;
 		row->theirs = (struct browser_side){ .bytes = (uint64_t)query_number(query, 2),
 						     .objects = (uint64_t)query_number(query, 3) };
@@ -184,11 +175,7 @@ static struct shiny_err *load_snapshot(struct store *store, struct browser_sampl
 			kind = "internal";
 		else if (strcmp(kind, "native") == 0)
 			spelled = die_normalize(&names, names_text(&names, name));
-		row = add(sample, kind, spelled ? spelled : name);
-		if (!row) {
-			err = SHINY_NO_MEMORY;
-			break;
-		}
+		row = add_row(sample, kind, spelled ? spelled : name);
 		row->is_theirs = true;
 		row->theirs = (struct browser_side){ .objects = (uint64_t)query_number(query, 2),
 						     .bytes = (uint64_t)query_number(query, 3) };
@@ -257,7 +244,7 @@ static void count_snapshot(struct browser_count *c, struct browser_sample *sampl
 		if (!c->types[i].objects)
 			continue;
 		plain = label ? mem_format("%.*s", (int)length - 2, name + 1) : mem_text(name);
-		row = add(sample, "native", plain);
+		row = add_row(sample, "native", plain);
 		if (row) {
 			row->is_ours = true;
 			row->ours = c->types[i];
@@ -352,7 +339,7 @@ struct shiny_err *browser_load(struct store *store, const struct filter *filter,
 			       const char *match, struct browser *out)
 {
 	struct browser b = { 0 };
-	struct shiny_err *err = load_looks(store, filter, until, &b);
+	struct shiny_err *err = load_sample_list(store, filter, until, &b);
 
 	for (size_t i = 0; i < b.count && !err; i++)
 		err = b.samples[i].snapshot ? load_snapshot(store, &b.samples[i])

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/mem.h"
 #include "../../base/units.h"
 #include "headlines.h"
 #include "losses.h"
@@ -16,29 +17,21 @@ const char *const finding_state_names[FINDING_STATES] = {
 	[FINDING_OK] = "ok", [FINDING_WARN] = "warn", [FINDING_BAD] = "bad"
 };
 
-static struct shiny_err *add(struct coverage *coverage, enum finding_state state, const char *name,
-			     const char *advice, const char *format, ...) SHINY_PRINTF(5, 6);
-static struct shiny_err *add(struct coverage *coverage, enum finding_state state, const char *name,
-			     const char *advice, const char *format, ...)
+static void add(struct coverage *coverage, enum finding_state state, const char *name,
+		const char *advice, const char *format, ...) SHINY_PRINTF(5, 6);
+static void add(struct coverage *coverage, enum finding_state state, const char *name,
+		const char *advice, const char *format, ...)
 {
 	struct finding *row =
 		rows_push(&coverage->rows, &coverage->count, &coverage->room, sizeof(*row));
 	va_list args;
-	int length;
 
-	if (!row)
-		return SHINY_NO_MEMORY;
 	row->state = state;
 	row->name = name;
 	row->advice = advice;
 	va_start(args, format);
-	length = vasprintf(&row->text, format, args);
+	row->text = mem_format_list(format, args);
 	va_end(args);
-	if (length < 0) {
-		row->text = NULL;
-		return SHINY_NO_MEMORY;
-	}
-	return NULL;
 }
 
 static struct shiny_err *add_processes(struct store *store, struct coverage *coverage)
@@ -51,14 +44,12 @@ static struct shiny_err *add_processes(struct store *store, struct coverage *cov
 		const char *who = *p->role ? p->role : p->name;
 
 		if (strcmp(p->attach, "none") == 0)
-			err = add(coverage, FINDING_WARN, "process",
-				  "shinyctl doctor PROGRAM says more",
-				  "%s (pid %u) was not recorded: %s", who, p->pid,
-				  *p->attach_text ? p->attach_text : "no reason given");
+			add(coverage, FINDING_WARN, "process", "shinyctl doctor PROGRAM says more",
+			    "%s (pid %u) was not recorded: %s", who, p->pid,
+			    *p->attach_text ? p->attach_text : "no reason given");
 		else
-			err = add(coverage, FINDING_OK, "process", NULL, "%s (pid %u) by %s%s%s",
-				  who, p->pid, p->attach, *p->attach_text ? ": " : "",
-				  p->attach_text);
+			add(coverage, FINDING_OK, "process", NULL, "%s (pid %u) by %s%s%s", who,
+			    p->pid, p->attach, *p->attach_text ? ": " : "", p->attach_text);
 	}
 	processes_deinit(&processes);
 	return err;
@@ -71,10 +62,10 @@ static struct shiny_err *add_unseen(struct store *store, struct coverage *covera
 	struct shiny_err *err = unrecorded_load(store, &unrecorded);
 
 	if (!err && unrecorded.missed)
-		err = add(coverage, FINDING_WARN, "process", NULL,
-			  "%s not recorded; what such a program starts is counted only where it is "
-			  "recorded itself",
-			  units_noun(UNITS_NOUN_BUF, unrecorded.missed, "program"));
+		add(coverage, FINDING_WARN, "process", NULL,
+		    "%s not recorded; what such a program starts is counted only where it is "
+		    "recorded itself",
+		    units_noun(UNITS_NOUN_BUF, unrecorded.missed, "program"));
 	unrecorded_deinit(&unrecorded);
 	return err;
 }
@@ -85,16 +76,16 @@ static struct shiny_err *add_losses(struct store *store, struct coverage *covera
 	struct shiny_err *err = losses_load(store, &losses);
 
 	if (!err && losses.incomplete)
-		err = add(coverage, FINDING_WARN, "recording",
-			  "what came after the last commit is missing", "it was not finished");
+		add(coverage, FINDING_WARN, "recording",
+		    "what came after the last commit is missing", "it was not finished");
 	if (!err && !loss_any(&losses.sum))
-		err = add(coverage, FINDING_OK, "losses", NULL, "nothing was lost");
+		add(coverage, FINDING_OK, "losses", NULL, "nothing was lost");
 	for (size_t i = 0; !err && i < losses.count; i++) {
 		const struct loss_row *row = &losses.rows[i];
 
-		err = add(coverage, row->loss ? FINDING_WARN : FINDING_OK,
-			  row->loss ? "lost" : "counted", row->loss ? row->advice : NULL, "%s %s",
-			  units_count(UNITS_BUF, row->count), row->text ? row->text : row->name);
+		add(coverage, row->loss ? FINDING_WARN : FINDING_OK, row->loss ? "lost" : "counted",
+		    row->loss ? row->advice : NULL, "%s %s", units_count(UNITS_BUF, row->count),
+		    row->text ? row->text : row->name);
 	}
 	losses_deinit(&losses);
 	return err;
@@ -109,12 +100,12 @@ static struct shiny_err *add_types(struct store *store, struct coverage *coverag
 	if (!err)
 		err = types_load(store, &filter, TYPES_BY_CONFIDENCE, NULL, ORDER_LIVE, &types);
 	if (!err)
-		err = add(coverage, FINDING_OK, "types",
-			  "shinyctl symbols FILE says which modules lack debug information",
-			  "%s of the allocations have a type",
-			  types.typed_allocs ? units_share(UNITS_BUF, (double)types.typed_allocs,
-							   (double)types.total.allocs)
-					     : "none");
+		add(coverage, FINDING_OK, "types",
+		    "shinyctl symbols FILE says which modules lack debug information",
+		    "%s of the allocations have a type",
+		    types.typed_allocs ? units_share(UNITS_BUF, (double)types.typed_allocs,
+						     (double)types.total.allocs)
+				       : "none");
 	types_deinit(&types);
 	filter_deinit(&filter);
 	return err;
@@ -151,18 +142,17 @@ static struct shiny_err *add_names(struct store *store, struct coverage *coverag
 		}
 		if (!err && row && query_number(q, 0)) {
 			any = true;
-			err = add(coverage, FINDING_WARN, "names", ways[i].advice, "%s: %s: %s%s",
-				  units_noun(UNITS_NOUN_BUF, (uint64_t)query_number(q, 0),
-					     "module"),
-				  ways[i].text, query_text(q, 1),
-				  query_number(q, 0) > 2 ? ", ..." : "");
+			add(coverage, FINDING_WARN, "names", ways[i].advice, "%s: %s: %s%s",
+			    units_noun(UNITS_NOUN_BUF, (uint64_t)query_number(q, 0), "module"),
+			    ways[i].text, query_text(q, 1), query_number(q, 0) > 2 ? ", ..." : "");
 		}
 		query_end(q);
 		if (err)
 			return err;
 	}
-	return any ? NULL
-		   : add(coverage, FINDING_OK, "names", NULL, "every module has a symbol table");
+	if (!any)
+		add(coverage, FINDING_OK, "names", NULL, "every module has a symbol table");
+	return NULL;
 }
 
 /* Notes of the sidecar. */
@@ -174,7 +164,7 @@ static struct shiny_err *add_notes(struct store *store, struct coverage *coverag
 		store, "SELECT text, COUNT(*) FROM v_notes GROUP BY text ORDER BY MIN(rowid)", &q);
 
 	while (!err && !(err = query_step(q, &row)) && row)
-		err = add(coverage, FINDING_WARN, "note", NULL, "%s", query_text(q, 0));
+		add(coverage, FINDING_WARN, "note", NULL, "%s", query_text(q, 0));
 	query_end(q);
 	return err;
 }

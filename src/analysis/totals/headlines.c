@@ -46,10 +46,6 @@ struct shiny_err *unrecorded_load(struct store *store, struct unrecorded *out)
 		struct unrecorded_row *r =
 			rows_push(&found.rows, &found.count, &found.room, sizeof(*r));
 
-		if (!r) {
-			err = SHINY_NO_MEMORY;
-			break;
-		}
 		r->name = mem_text(query_text(q, 0));
 		r->executable = mem_text(query_text(q, 1));
 		r->parent_name = mem_text(query_text(q, 2));
@@ -113,10 +109,7 @@ static void add(struct headlines *h, const char *kind, const char *verb, char *t
 {
 	struct headline *row = rows_push(&h->rows, &h->count, &h->room, sizeof(*row));
 
-	if (row)
-		*row = (struct headline){ kind, printable(text), verb };
-	else
-		free(text);
+	*row = (struct headline){ kind, printable(text), verb };
 }
 
 static bool is_crash(int number)

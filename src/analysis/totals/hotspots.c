@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/mem.h"
+
 /* Retained blocks are worth a line from so many blocks or bytes on: below it are buffers and tables
  * that are made once. */
 enum { STAY_BLOCKS = 16, STAY_BYTES = 64 << 10 };
@@ -38,12 +40,12 @@ static struct shiny_err *read_rows(struct store *store, const char *select,
 	while (!err && !(err = query_step(q, &row)) && row) {
 		struct hotspot_row *r = rows_push(&out->rows, &out->count, &out->room, sizeof(*r));
 
-		if (!r || !copy_column(q, 6, &r->type) || !copy_column(q, 7, &r->container) ||
-		    !copy_column(q, 8, &r->form) || !copy_column(q, 9, &r->confidence) ||
-		    !copy_column(q, 11, &r->label) || !copy_column(q, 12, &r->file)) {
-			err = SHINY_NO_MEMORY;
-			break;
-		}
+		r->type = query_copy(q, 6);
+		r->container = query_copy(q, 7);
+		r->form = query_copy(q, 8);
+		r->confidence = query_copy(q, 9);
+		r->label = query_copy(q, 11);
+		r->file = query_copy(q, 12);
 		r->blocks = (uint64_t)query_number(q, 0);
 		r->bytes = (uint64_t)query_number(q, 1);
 		r->allocs = (uint64_t)query_number(q, 2);
@@ -65,13 +67,10 @@ static struct shiny_err *load_rows(struct store *store, struct hotspot_rows *out
 	struct shiny_err *err;
 	va_list args;
 	char *select;
-	int length;
 
 	va_start(args, format);
-	length = vasprintf(&select, format, args);
+	select = mem_format_list(format, args);
 	va_end(args);
-	if (length < 0)
-		return SHINY_NO_MEMORY;
 	err = read_rows(store, select, out, keys);
 	free(select);
 	return err;
@@ -93,10 +92,7 @@ static struct shiny_err *load_roles(struct store *store, const struct filter *fi
 		struct hotspot_role *role =
 			rows_push(&out->rows, &out->count, &out->room, sizeof(*role));
 
-		if (!role || !copy_column(q, 0, &role->name)) {
-			err = SHINY_NO_MEMORY;
-			break;
-		}
+		role->name = query_copy(q, 0);
 		role->processes = (uint64_t)query_number(q, 1);
 		role->blocks = (uint64_t)query_number(q, 2);
 		role->bytes = (uint64_t)query_number(q, 3);

@@ -21,10 +21,8 @@ struct shiny_err *losses_load(struct store *store, struct losses *out)
 		struct loss_row *loss =
 			rows_push(&losses.rows, &losses.count, &losses.room, sizeof(*loss));
 
-		if (!loss || !copy_column(q, 0, &loss->name) || !copy_column(q, 1, &loss->text)) {
-			err = SHINY_NO_MEMORY;
-			break;
-		}
+		loss->name = query_copy(q, 0);
+		loss->text = query_copy(q, 1);
 		loss->loss = query_number(q, 2) != 0;
 		loss->count = (uint64_t)query_number(q, 3);
 		kind = loss_kind(loss->name);

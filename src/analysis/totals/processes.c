@@ -6,21 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/mem.h"
+
 enum { DEEPEST = 32 }; /* beyond that, and in a cycle that a damaged file holds, a process is shown
                         * as a root */
 
-static struct shiny_err *read_row(struct processes *out, const struct query *q)
+static void read_row(struct processes *out, const struct query *q)
 {
 	struct process_row *row = rows_push(&out->rows, &out->count, &out->room, sizeof(*row));
-
-	if (!row)
-		return SHINY_NO_MEMORY;
 	char **texts[] = { &row->name,	 &row->role,   &row->executable, &row->command,
 			   &row->ending, &row->attach, &row->attach_text };
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-		if (!(*texts[i] = strdup(query_text(q, 4 + (int)i))))
-			return SHINY_NO_MEMORY;
+		*texts[i] = mem_text(query_text(q, 4 + (int)i));
 	row->id = (uint32_t)query_number(q, 0);
 	row->parent = (uint32_t)query_number(q, 1);
 	row->pid = (uint32_t)query_number(q, 2);
@@ -33,7 +31,6 @@ static struct shiny_err *read_row(struct processes *out, const struct query *q)
 	row->lost = (uint64_t)query_number(q, 16);
 	row->status = (int)query_number(q, 17);
 	sums_read(&row->sums, q, 18);
-	return NULL;
 }
 
 /* Moves row `index` and its descendants to `to`, depth first. */
@@ -58,17 +55,12 @@ static void place(struct processes *from, struct processes *to, size_t index, un
 	}
 }
 
-static struct shiny_err *into_tree(struct processes *rows)
+static void into_tree(struct processes *rows)
 {
-	struct processes tree = { .rows = calloc(rows->count + 1, sizeof(*tree.rows)),
+	struct processes tree = { .rows = mem_zero(rows->count + 1, sizeof(*tree.rows)),
 				  .room = rows->count + 1 };
-	bool *placed = calloc(rows->count + 1, sizeof(*placed));
+	bool *placed = mem_zero(rows->count + 1, sizeof(*placed));
 
-	if (!tree.rows || !placed) {
-		free(tree.rows);
-		free(placed);
-		return SHINY_NO_MEMORY;
-	}
 	for (int orphans = 0; orphans < 2; orphans++)
 		for (size_t i = 0; i < rows->count; i++) {
 			bool root = true;
@@ -81,7 +73,6 @@ static struct shiny_err *into_tree(struct processes *rows)
 	free(rows->rows);
 	free(placed);
 	*rows = tree;
-	return NULL;
 }
 
 struct shiny_err *processes_load(struct store *store, struct processes *out)
@@ -99,14 +90,13 @@ struct shiny_err *processes_load(struct store *store, struct processes *out)
 		&q);
 
 	while (!err && !(err = query_step(q, &row)) && row)
-		err = read_row(&rows, q);
+		read_row(&rows, q);
 	query_end(q);
-	if (!err)
-		err = into_tree(&rows);
 	if (err) {
 		processes_deinit(&rows);
 		return err;
 	}
+	into_tree(&rows);
 	*out = rows;
 	return NULL;
 }

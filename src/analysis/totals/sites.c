@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/mem.h"
 #include "../../base/text.h"
 #include "../attribute/call_stacks.h"
 
@@ -38,56 +39,48 @@ static char *label_of(const struct query *q, enum sites_by by)
 {
 	const char *function = query_text(q, 0), *file = query_text(q, 1),
 		   *module = query_text(q, 3);
-	char *label = NULL;
 
 	if (by == SITES_BY_TAG)
-		return strdup(query_text(q, 15));
+		return mem_text(query_text(q, 15));
 	if (query_is_null(q, 6))
-		return strdup("(no stack)");
+		return mem_text("(no stack)");
 	if (by == SITES_BY_MODULE)
-		return strdup(*module ? module : "(no module)");
+		return mem_text(*module ? module : "(no module)");
 	if (by == SITES_BY_FILE && *file)
-		return strdup(file);
+		return mem_text(file);
 	if (by == SITES_BY_FILE)
-		return asprintf(&label, "%s (no line information)",
-				*module ? text_base(module) : "(no module)") < 0
-			       ? NULL
-			       : label;
+		return mem_format("%s (no line information)",
+				  *module ? text_base(module) : "(no module)");
 	if (*function)
-		return strdup(function);
+		return mem_text(function);
 	if (query_is_null(q, 4))
-		return strdup("(unknown)");
-	return asprintf(&label, "%s%s0x%" PRIx64, text_base(module), *module ? "+" : "",
-			(uint64_t)query_number(q, 4)) < 0
-		       ? NULL
-		       : label;
+		return mem_text("(unknown)");
+	return mem_format("%s%s0x%" PRIx64, text_base(module), *module ? "+" : "",
+			  (uint64_t)query_number(q, 4));
 }
 
-static struct shiny_err *read_row(struct sites *sites, const struct query *q, enum sites_by by,
-				  const char *match)
+static void read_row(struct sites *sites, const struct query *q, enum sites_by by,
+		     const char *match)
 {
 	char *label = label_of(q, by);
 	struct site_row *row;
 
-	if (label && match && !text_matches(match, label) &&
-	    !text_matches(match, query_text(q, 1)) && !text_matches(match, query_text(q, 3)) &&
-	    !text_matches(match, query_text(q, 9)) && !text_matches(match, query_text(q, 10))) {
+	if (match && !text_matches(match, label) && !text_matches(match, query_text(q, 1)) &&
+	    !text_matches(match, query_text(q, 3)) && !text_matches(match, query_text(q, 9)) &&
+	    !text_matches(match, query_text(q, 10))) {
 		free(label);
-		return NULL;
+		return;
 	}
-	row = label ? rows_push(&sites->rows, &sites->count, &sites->room, sizeof(*row)) : NULL;
-	if (!row) {
-		free(label);
-		return SHINY_NO_MEMORY;
-	}
+	row = rows_push(&sites->rows, &sites->count, &sites->room, sizeof(*row));
 	row->label = label;
-	if (!copy_column(q, 16, &row->key) ||
-	    (by <= SITES_BY_FUNCTION && !copy_column(q, 0, &row->function)) ||
-	    (by <= SITES_BY_FILE && !copy_column(q, 1, &row->file)) ||
-	    (by <= SITES_BY_MODULE && !copy_column(q, 3, &row->module)) ||
-	    !copy_column(q, 9, &row->type) || !copy_column(q, 10, &row->container) ||
-	    !copy_column(q, 11, &row->form) || !copy_column(q, 12, &row->confidence))
-		return SHINY_NO_MEMORY;
+	row->key = query_copy(q, 16);
+	row->function = by <= SITES_BY_FUNCTION ? query_copy(q, 0) : NULL;
+	row->file = by <= SITES_BY_FILE ? query_copy(q, 1) : NULL;
+	row->module = by <= SITES_BY_MODULE ? query_copy(q, 3) : NULL;
+	row->type = query_copy(q, 9);
+	row->container = query_copy(q, 10);
+	row->form = query_copy(q, 11);
+	row->confidence = query_copy(q, 12);
 	row->line = by == SITES_BY_LINE ? (uint32_t)query_number(q, 2) : 0;
 	row->stacks = (uint64_t)query_number(q, 5);
 	row->stack = (uint32_t)query_number(q, 7);
@@ -100,7 +93,6 @@ static struct shiny_err *read_row(struct sites *sites, const struct query *q, en
 		row->type = NULL;
 	}
 	sums_add(&sites->total, &row->sums);
-	return NULL;
 }
 
 struct shiny_err *sites_load(struct store *store, const struct filter *filter, enum sites_by by,
@@ -150,7 +142,7 @@ struct shiny_err *sites_load(struct store *store, const struct filter *filter, e
 		       : "'(no tag)'");
 
 	while (!err && !(err = query_step(q, &row)) && row)
-		err = read_row(&sites, q, by, match);
+		read_row(&sites, q, by, match);
 	query_end(q);
 	if (err) {
 		sites_deinit(&sites);
@@ -200,10 +192,6 @@ struct shiny_err *site_stacks_load(struct store *store, const struct filter *fil
 		struct site_stack *stack =
 			rows_push(&stacks.rows, &stacks.count, &stacks.room, sizeof(*stack));
 
-		if (!stack) {
-			err = SHINY_NO_MEMORY;
-			break;
-		}
 		stack->id = (uint32_t)query_number(q, 0);
 		stack->value = (uint64_t)query_number(q, 1);
 		stack->blocks = (uint64_t)query_number(q, 2);
@@ -232,11 +220,9 @@ struct shiny_err *stack_load(struct store *store, uint32_t stack, struct stack_l
 		struct stack_line *line =
 			rows_push(&lines.rows, &lines.count, &lines.room, sizeof(*line));
 
-		if (!line || !copy_column(q, 0, &line->label) || !copy_column(q, 1, &line->file) ||
-		    !copy_column(q, 2, &line->module)) {
-			err = SHINY_NO_MEMORY;
-			break;
-		}
+		line->label = query_copy(q, 0);
+		line->file = query_copy(q, 1);
+		line->module = query_copy(q, 2);
 		line->line = (uint32_t)query_number(q, 3);
 		line->inlined = query_number(q, 4) != 0;
 	}

@@ -34,10 +34,8 @@ static struct shiny_err *load_what_ran(struct store *store, struct totals *out)
 	if (!err)
 		err = query_step(q, &row);
 	if (!err) {
-		out->program = strdup(row ? query_text(q, 0) : "");
-		out->command = strdup(row ? query_text(q, 1) : "");
-		if (!out->program || !out->command)
-			err = SHINY_NO_MEMORY;
+		out->program = mem_text(row ? query_text(q, 0) : "");
+		out->command = mem_text(row ? query_text(q, 1) : "");
 	}
 	query_end(q);
 	return err;

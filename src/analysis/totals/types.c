@@ -7,6 +7,7 @@
 
 #include <shiny/wire/wire.h>
 
+#include "../../base/mem.h"
 #include "../../base/text.h"
 #include "../query/type_name.h"
 
@@ -46,24 +47,21 @@ static int compare(const void *left, const void *right, void *context)
 }
 
 /* "a,b" as SQL's group_concat makes it, with blanks. */
-static bool copy_list(const struct query *q, int column, char **out)
+static char *copy_list(const struct query *q, int column)
 {
 	const char *text = query_text(q, column);
-	char *at;
+	char *list, *at;
 
-	*out = NULL;
 	if (!*text)
-		return true;
-	*out = at = malloc(2 * strlen(text) + 1);
-	if (!at)
-		return false;
+		return NULL;
+	list = at = mem_alloc(2 * strlen(text) + 1);
 	for (; *text; text++) {
 		*at++ = *text;
 		if (*text == ',')
 			*at++ = ' ';
 	}
 	*at = '\0';
-	return true;
+	return list;
 }
 
 static bool short_matches(const char *match, const char *name)
@@ -84,19 +82,22 @@ static bool wanted(const struct query *q, const char *match)
 	return text_matches(match, query_text(q, 7));
 }
 
-static struct shiny_err *read_row(struct types *types, const struct query *q, enum types_by by,
-				  const char *match)
+static void read_row(struct types *types, const struct query *q, enum types_by by,
+		     const char *match)
 {
 	struct type_row *row;
 
 	if (match && !wanted(q, match))
-		return NULL;
+		return;
 	row = rows_push(&types->rows, &types->count, &types->room, sizeof(*row));
-	if (!row || !copy_column(q, 0, &row->name) || !copy_column(q, 1, &row->type) ||
-	    !copy_column(q, 2, &row->container) || !copy_column(q, 3, &row->form) ||
-	    !copy_column(q, 4, &row->confidence) || !copy_list(q, 5, &row->rules) ||
-	    !copy_list(q, 6, &row->sources) || !copy_column(q, 7, &row->module))
-		return SHINY_NO_MEMORY;
+	row->name = query_copy(q, 0);
+	row->type = query_copy(q, 1);
+	row->container = query_copy(q, 2);
+	row->form = query_copy(q, 3);
+	row->confidence = query_copy(q, 4);
+	row->rules = copy_list(q, 5);
+	row->sources = copy_list(q, 6);
+	row->module = query_copy(q, 7);
 	row->or_derived = by <= TYPES_BY_TYPE && query_number(q, 8) != 0;
 	row->class_bytes = (uint64_t)query_number(q, 9);
 	row->at_least = (uint64_t)query_number(q, 10);
@@ -108,7 +109,6 @@ static struct shiny_err *read_row(struct types *types, const struct query *q, en
 	types->typed_live_bytes += (uint64_t)query_number(q, 16);
 	sums_read(&row->sums, q, 17);
 	sums_add(&types->total, &row->sums);
-	return NULL;
 }
 
 static struct shiny_err *load_levels(struct store *store, const struct filter *filter,
@@ -167,7 +167,7 @@ struct shiny_err *types_load(struct store *store, const struct filter *filter, e
 		groupings[by].name, SHINY_VPTR_FREE, filter_blocks(filter), groupings[by].key);
 
 	while (!err && !(err = query_step(q, &row)) && row)
-		err = read_row(&types, q, by, match);
+		read_row(&types, q, by, match);
 	query_end(q);
 	if (!err)
 		err = load_levels(store, filter, &types);

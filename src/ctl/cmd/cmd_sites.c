@@ -179,14 +179,10 @@ static struct shiny_err *stacks_text(const struct stack_source *from, const stru
 				     const struct style *style, char **out)
 {
 	size_t size;
-	FILE *text = open_memstream(out, &size);
-	struct shiny_err *err;
+	FILE *text = mem_stream_open(out, &size);
+	struct shiny_err *err = put_stacks(from, row, style, text);
 
-	if (!text)
-		return SHINY_NO_MEMORY;
-	err = put_stacks(from, row, style, text);
-	if (fclose(text) != 0 && !err)
-		err = SHINY_NO_MEMORY;
+	mem_stream_close(text);
 	if (err) {
 		free(*out);
 		*out = NULL;

@@ -188,12 +188,16 @@ bool sym_site_warm(struct sym *sym, const struct sym_call *call);
  * exceptions. False: not known. */
 bool sym_call_function(const struct sym_call *call, uint64_t *low);
 
-/* Does the function around a return address give the block to its caller as it got it? Cached on
- * disk as types are, where the module has no debug information. */
+/* Does the function around a return address give the block to its caller as it got it? Flags.
+ * Cached on disk as types are, where the module has no debug information. */
 enum sym_passes {
 	SYM_PASSES_NOT,
 	SYM_PASSES_DECLARED, /* and it is declared so: void *f(…, size_t, …), a wrapper */
-	SYM_PASSES_CODE,     /* nothing is declared: a wrapper if many call it for many sizes */
+	SYM_PASSES_CODE,     /* it does more, or nothing is declared: a wrapper if many call it for
+			      * many sizes */
+	SYM_PASSES_COPY = 4, /* with one of these: it copies what it was given into the block */
+	SYM_PASSES_ALONE = 8, /* likewise: it calls nothing else that could make what is copied */
+	SYM_PASSES_ALL = 15,
 };
 enum sym_passes sym_call_passes(const struct sym_call *call);
 

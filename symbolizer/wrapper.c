@@ -2,11 +2,19 @@
 /*
  * wrapper.c: whether a function hands a block on to its caller as it got it (sym_call_passes).
  *
- * In both cases the machine code has to show that the pointer is returned. Where there is debug
- * information, the declaration decides: a wrapper is told a size, and returns void *. Without it,
- * the code must do nothing else with the block: a function that writes a member, or gives the block
- * to an initializer, is a constructor, however many call it; and only calls from many places for
- * blocks of many sizes show that it is told a size, which the caller of this module knows.
+ * In both cases the machine code has to show that the pointer is returned, and that nothing was
+ * written into the block, a header in front of what is returned excepted. Where there is debug
+ * information, the declaration decides: a wrapper is told a size, and returns void *. So does what
+ * reads a file into a buffer: if anything is called behind the allocation that could fill the
+ * block, or without debug information, calls from many places for blocks of many sizes have to
+ * show that it is a wrapper, which the caller of this module knows. Without debug information the
+ * code must do nothing else with the block: a function that gives it to an initializer is a
+ * constructor, however many call it.
+ *
+ * A function that copies what it was given into the block, and calls nothing else, is strdup by
+ * another name: it is a wrapper, too. What calls it has to be as plain to be one: else it may have
+ * put together what is copied, and the block is its own. A call for blocks of a constant size is
+ * no wrapper's: the function knows what it allocates.
  */
 #include <dwarf.h>
 #include <string.h>
@@ -15,7 +23,11 @@
 #include "dwarf/die_type.h"
 #include "elf/eh_table.h"
 #include "flow/flow.h"
+#include "flow/flow_calls.h"
+#include "flow/flow_code.h"
+#include "flow/flow_values.h"
 #include "module.h"
+#include "names/code_before.h"
 
 enum {
 	SCOPES = 32,
@@ -30,9 +42,14 @@ struct wrapper_function {
 	uint64_t other_low, other_high; /* its cold part */
 };
 
+static const struct symbol *symbol_of(struct sym_module *module, uint64_t vaddr)
+{
+	return symbols_find(&module_symbols(module)->functions, vaddr);
+}
+
 static bool bounds_of(struct sym_module *module, uint64_t vaddr, uint64_t *low, uint64_t *high)
 {
-	const struct symbol *symbol = symbols_find(&module_symbols(module)->functions, vaddr);
+	const struct symbol *symbol = symbol_of(module, vaddr);
 
 	if (symbol && symbol->size) {
 		*low = symbol->value;
@@ -89,31 +106,262 @@ static bool declared_so(struct debug_units *units, const struct wrapper_function
 	       takes_size(units, &die);
 }
 
-/* What is returned is the block, perhaps behind a header of the wrapper's own. */
-static bool code_passes(const struct flow *flow, bool declared)
+/* It is declared as copies are made: T *f(const T *, …). */
+static bool declared_copy(struct debug_units *units, const struct wrapper_function *f)
+{
+	struct die_type type;
+	Dwarf_Die die = f->scopes[f->scope_count - 1].die, child;
+
+	if (!die_type_of(units, &die, &type) || type.kind != DIE_POINTER ||
+	    dwarf_child(&die, &child) != 0)
+		return false;
+	do {
+		if (dwarf_tag(&child) == DW_TAG_formal_parameter &&
+		    die_type_of(units, &child, &type) && type.kind == DIE_POINTER)
+			return true;
+	} while (dwarf_siblingof(&child, &child) == 0);
+	return false;
+}
+
+static bool is_one_of(const char *name, const char *const *names, size_t count)
+{
+	for (size_t i = 0; name && i < count; i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+#define ONE_OF(name, names) is_one_of(name, names, sizeof(names) / sizeof(*(names)))
+
+/* It fills its first argument with its second. */
+static bool copies(const char *callee)
+{
+	static const char *const names[] = { "memcpy",	     "memmove",	     "strcpy",
+					     "strncpy",	     "__memcpy_chk", "__memmove_chk",
+					     "__strcpy_chk", "__strncpy_chk" };
+
+	return ONE_OF(callee, names);
+}
+
+/* Allocates a copy. */
+static bool duplicates(const char *callee)
+{
+	static const char *const names[] = { "strdup", "strndup", "__strdup", "__strndup" };
+
+	return ONE_OF(callee, names);
+}
+
+static bool measures(const char *callee)
+{
+	static const char *const names[] = { "strlen", "strnlen" };
+
+	return ONE_OF(callee, names);
+}
+
+/* The callee of a call, or of a jump out of the function; false: the instruction is neither. */
+static bool leads_to(const struct flow_code *code, const struct wrapper_function *f,
+		     const struct flow_instruction *instruction, struct flow_callee *out)
+{
+	ZydisInstructionCategory category = instruction->decoded.meta.category;
+	const ZydisDecodedOperand *operand = instruction->operands;
+	bool call = category == ZYDIS_CATEGORY_CALL, known;
+	uint64_t target = 0;
+
+	if (!call && category != ZYDIS_CATEGORY_UNCOND_BR)
+		return false;
+	known = flow_address(instruction, operand, &target);
+	if (!call && known && target >= f->low && target < f->high)
+		return false;
+	*out = !known					    ? (struct flow_callee){ 0, NULL }
+	       : operand->type == ZYDIS_OPERAND_TYPE_MEMORY ? flow_callee_in(code, target)
+							    : flow_callee_at(code, target);
+	return true;
+}
+
+/* What a function does besides allocating. */
+struct wrapper_calls {
+	bool alone;	 /* it calls nothing that could put together what is copied */
+	unsigned copies; /* of something into a block */
+};
+
+/* `ret`: where the call that allocates returns to. */
+static struct wrapper_calls other_calls(const struct flow_code *code,
+					const struct wrapper_function *f, uint64_t ret)
+{
+	struct wrapper_calls calls = { .alone = true };
+	struct flow_instruction instruction;
+	struct flow_callee callee;
+
+	for (uint64_t at = f->low; at < f->high; at = instruction.next) {
+		if (!flow_decode(code, at, &instruction))
+			return (struct wrapper_calls){ 0 };
+		if (!leads_to(code, f, &instruction, &callee))
+			continue;
+		if (copies(callee.symbol) || (instruction.next == ret && duplicates(callee.symbol)))
+			calls.copies++;
+		else if (instruction.next != ret && !measures(callee.symbol) &&
+			 !leaves_new(callee.symbol) && !flow_never_returns(code, &callee))
+			return (struct wrapper_calls){ 0 };
+	}
+	return calls;
+}
+
+/* The arguments of an allocation function, as bits, that say how large the block is to be. */
+static unsigned size_arguments(const char *callee)
+{
+	static const char *const first[] = { "malloc", "xmalloc", "g_malloc", "g_malloc0",
+					     "valloc", "_Znwm",	  "_Znam" },
+				 *const second[] = { "realloc", "xrealloc", "g_realloc",
+						     "aligned_alloc", "memalign" },
+				 *const both[] = { "calloc", "xcalloc" };
+
+	return ONE_OF(callee, first)	? 1
+	       : ONE_OF(callee, second) ? 2
+	       : ONE_OF(callee, both)	? 3
+					: 0;
+}
+
+/* Likewise of a function of this file: its parameters that are numbers. */
+static unsigned size_parameters(struct debug_units *units, uint64_t vaddr)
+{
+	Dwarf_Die function, child;
+	struct die_type type;
+	unsigned found = 0, number = 0;
+
+	if (!vaddr || !debug_scopes_function_at(units, vaddr, &function) ||
+	    dwarf_child(&function, &child) != 0)
+		return 0;
+	do {
+		if (dwarf_tag(&child) != DW_TAG_formal_parameter)
+			continue;
+		if (!die_type_of(units, &child, &type))
+			return 0;
+		if (type.kind == DIE_BASE)
+			found |= 1u << number;
+		number++;
+	} while (number < FLOW_ARGUMENTS && dwarf_siblingof(&child, &child) == 0);
+	return found;
+}
+
+/* The call that returns to `ret` is for blocks of one size, which stands in the code. */
+static bool size_is_constant(const struct flow_code *code, struct debug_units *units,
+			     const struct wrapper_function *f, uint64_t ret)
+{
+	static const unsigned registers[FLOW_ARGUMENTS] = { FLOW_RDI, FLOW_RSI, FLOW_RDX,
+							    FLOW_RCX, 8,	9 };
+	struct code_before before;
+	struct flow_callee callee;
+	uint64_t call;
+	unsigned sizes;
+	bool constant = true;
+
+	if (!flow_call_before(code, f->low, ret, &call, &callee))
+		return false;
+	sizes = size_arguments(callee.symbol);
+	if (!sizes && units)
+		sizes = size_parameters(units, callee.vaddr);
+	if (!sizes || !code_before_read(code, call, ret, &before))
+		return false;
+	for (unsigned i = 0; i < FLOW_ARGUMENTS; i++)
+		if (sizes & 1u << i)
+			constant = constant && code_before_sets(&before, registers[i]);
+	code_before_deinit(&before);
+	return constant;
+}
+
+/* It computes addresses inside the block, other than at constant offsets: it fills the block. */
+static bool computes_inside(const struct flow_code *code, const struct flow *flow)
+{
+	struct flow_instruction instruction;
+
+	for (size_t i = 0; i < flow->state_count; i++) {
+		const struct flow_state *state = &flow->states[i];
+		const ZydisDecodedOperand *operands = instruction.operands;
+		unsigned one, other;
+
+		if (!flow_decode(code, state->vaddr, &instruction))
+			continue;
+		switch (instruction.decoded.mnemonic) {
+		case ZYDIS_MNEMONIC_ADD:
+			one = flow_register_of(&operands[0]);
+			other = flow_register_of(&operands[1]);
+			break;
+		case ZYDIS_MNEMONIC_LEA:
+			one = flow_number_of(operands[1].mem.base);
+			other = flow_number_of(operands[1].mem.index);
+			break;
+		default:
+			continue;
+		}
+		if (one < FLOW_REGISTERS && other < FLOW_REGISTERS &&
+		    state->possible & (1u << one | 1u << other))
+			return true;
+	}
+	return false;
+}
+
+/* A library's function that fills what it is given. */
+static bool fills(const char *callee)
+{
+	static const char *const names[] = {
+		"read",		 "pread",	   "pread64",	      "fread",	    "recv",
+		"recvfrom",	 "fgets",	   "sprintf",	      "snprintf",   "vsnprintf",
+		"__sprintf_chk", "__snprintf_chk", "__vsnprintf_chk", "__read_chk", "__fread_chk",
+		"readlink",	 "getcwd",	   "realpath",	      "strcat",	    "qsort"
+	};
+
+	return ONE_OF(callee, names) || copies(callee);
+}
+
+/* Between the call that allocates and the return, nothing is called that could fill the block. */
+static bool is_plain(const struct flow_code *code, const struct wrapper_function *f,
+		     const struct flow *flow, bool copy)
+{
+	struct flow_instruction instruction;
+	struct flow_callee callee;
+
+	for (size_t i = 0; i < flow->state_count; i++)
+		if (flow_decode(code, flow->states[i].vaddr, &instruction) &&
+		    leads_to(code, f, &instruction, &callee) && !leaves_new(callee.symbol) &&
+		    !flow_is_allocation(callee.symbol) && !(copy && copies(callee.symbol)) &&
+		    !flow_never_returns(code, &callee))
+			return false;
+	return true;
+}
+
+/* What is returned is the block, perhaps behind a header of the wrapper's own. `copy`: once
+ * something is copied into it. */
+static bool code_passes(const struct flow_code *code, const struct flow *flow, bool declared,
+			bool copy)
 {
 	int64_t header = -1;
 
 	for (size_t i = 0; i < flow->fact_count; i++) {
 		const struct flow_fact *fact = &flow->facts[i];
+		/* the third argument's register may hold the block, too: left over */
+		bool copied = copy && (fact->kind == FLOW_CALL || fact->kind == FLOW_JUMP) &&
+			      fact->argument != 1 && copies(fact->callee.symbol);
 
-		if (fact->kind == FLOW_RETURN) {
+		if (fact->kind == FLOW_RETURN ||
+		    (copied && fact->kind == FLOW_JUMP && !fact->argument)) {
 			if (fact->offset < 0 || fact->offset > HEADER_MAX ||
 			    (header >= 0 && header != fact->offset))
 				return false;
 			header = fact->offset;
 		}
+		if (copied)
+			continue;
+		if ((fact->kind == FLOW_CALL || fact->kind == FLOW_JUMP) &&
+		    (declared ? fills(fact->callee.symbol) : !leaves_new(fact->callee.symbol)))
+			return false;
 		if (declared)
 			continue;
 		if (fact->kind == FLOW_VTABLE || fact->kind == FLOW_LOST)
 			return false;
-		if ((fact->kind == FLOW_CALL || fact->kind == FLOW_JUMP) &&
-		    !leaves_new(fact->callee.symbol))
-			return false;
 		if (fact->kind == FLOW_STORE && fact->base != FLOW_RSP && fact->base != FLOW_RBP)
 			return false;
 	}
-	return header >= 0 && (declared || flow->written < header);
+	return header >= 0 && flow->written < header && !computes_inside(code, flow);
 }
 
 const char *sym_wrapper_rule(const struct sym *sym, size_t index)
@@ -127,10 +375,15 @@ static enum sym_passes work_out(struct sym_module *module, uint64_t ret)
 	struct flow_code code;
 	struct debug_units *units;
 	struct flow flow;
-	bool passes, known;
+	struct wrapper_calls calls;
+	bool passes, known, declared, copy, plain = false;
+	const struct symbol *symbol;
 
 	if (ret < 2 || !bounds_of(module, ret - 1, &f.low, &f.high) || f.high <= ret)
 		return SYM_PASSES_NOT;
+	symbol = symbol_of(module, ret - 1);
+	if (symbol && duplicates(symbol->name))
+		return SYM_PASSES_DECLARED | SYM_PASSES_COPY | SYM_PASSES_ALONE;
 	units = module_units(module);
 	if (units) {
 		debug_units_hold(units, true);
@@ -139,18 +392,25 @@ static enum sym_passes work_out(struct sym_module *module, uint64_t ret)
 			debug_scopes_other_part(&f.scopes[f.scope_count - 1], &f.other_low,
 						&f.other_high);
 	}
-	known = f.scope_count != 0;
-	passes = !known || declared_so(units, &f);
 	code = (struct flow_code){ &module->file, &module->relocs, module_symbols(module) };
+	known = f.scope_count != 0;
+	declared = known && declared_so(units, &f);
+	calls = other_calls(&code, &f, ret);
+	copy = calls.copies == 1;
+	passes = (!known || declared || (copy && declared_copy(units, &f))) &&
+		 !size_is_constant(&code, units, &f, ret);
 	if (passes) {
-		passes = flow_follow(&code, ret, f.low, f.high, f.other_low, f.other_high,
-				     &flow) &&
-			 code_passes(&flow, known);
+		passes = flow_follow(&code, ret, f.low, f.high, f.other_low, f.other_high, &flow) &&
+			 code_passes(&code, &flow, declared, copy);
+		plain = known && passes && is_plain(&code, &f, &flow, copy);
 		flow_deinit(&flow);
 	}
 	if (units)
 		debug_units_hold(units, false);
-	return !passes ? SYM_PASSES_NOT : known ? SYM_PASSES_DECLARED : SYM_PASSES_CODE;
+	return !passes ? SYM_PASSES_NOT
+		       : (enum sym_passes)((plain ? SYM_PASSES_DECLARED : SYM_PASSES_CODE) |
+					   (copy ? SYM_PASSES_COPY : 0) |
+					   (calls.alone ? SYM_PASSES_ALONE : 0));
 }
 
 /* Where there is debug information it decides, and parts of it may come and go while the file stays

@@ -30,7 +30,7 @@
 #define MAGIC UINT64_C(0x315459546e696853) /* "ShinTYT1" */
 /* Counts up when the format changes, or when what answers mean does. Keeping what other builds of
  * the rules found is stack_types.c's care. */
-enum { VERSION = 4, ANSWERS_MAX = 1 << 18, FILE_MAX = 64 << 20 };
+enum { VERSION = 5, ANSWERS_MAX = 1 << 18, FILE_MAX = 64 << 20 };
 
 struct file_header {
 	uint64_t magic, checksum; /* XXH3 of all that follows the checksum */
@@ -42,7 +42,7 @@ struct file_header {
 struct file_index {
 	uint64_t ret;
 	uint32_t at;     /* of its answer, bytes from the file's start; 0 none */
-	uint32_t passes; /* enum sym_passes + 1; 0 not known */
+	uint32_t passes; /* flags of enum sym_passes, + 1; 0 not known */
 };
 
 /* A field that is added to an answer must be stored too. */
@@ -478,7 +478,7 @@ bool type_cache_passes(const struct type_cache *cache, uint64_t ret, enum sym_pa
 	const struct file_index *index = cell && cell->passes ? NULL : find(cache, ret);
 	uint32_t passes = index ? index->passes : cell ? cell->passes : 0;
 
-	if (passes < 1 || passes > SYM_PASSES_CODE + 1)
+	if (passes < 1 || passes > SYM_PASSES_ALL + 1)
 		return false;
 	*out = (enum sym_passes)(passes - 1);
 	return true;

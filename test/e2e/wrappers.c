@@ -18,6 +18,9 @@ static struct {
 static int site_count;
 static volatile long used;
 static void *volatile kept;
+static char letters_of[513];
+static char *volatile letters = letters_of;
+static volatile size_t none;
 
 static void note(const char *function, size_t bytes)
 {
@@ -80,6 +83,26 @@ NOINLINE static void *wrap_outer(size_t bytes)
 	return block;
 }
 
+/* Copies what it is given, and does nothing else. */
+NOINLINE static char *wrap_copy(const char *text)
+{
+	return strcpy(malloc(strlen(text) + 1), text);
+}
+NOINLINE static void *wrap_part(const void *bytes, size_t count)
+{
+	void *block = wrap(count);
+
+	return memcpy(block, bytes, count);
+}
+NOINLINE static char *wrap_strdup(const char *text)
+{
+	char *block = strdup(text);
+
+	if (!block)
+		abort();
+	return block;
+}
+
 /* ---- no wrappers ---- */
 
 struct buffer {
@@ -116,6 +139,81 @@ NOINLINE static char *pool_more(char **pool, size_t bytes)
 
 	*pool = block;
 	return block;
+}
+
+/* Knows how large its objects are; what it is told is something else. */
+NOINLINE static void *node_new(size_t kind)
+{
+	size_t *node = wrap(48);
+
+	node[5] = kind;
+	return node;
+}
+
+/* Copies all it is told into a block that it knows the size of. */
+NOINLINE static void *node_copy(const void *other)
+{
+	return memcpy(malloc(48), other, 48);
+}
+
+/* Puts a text together of two. */
+NOINLINE static char *joined(const char *one, const char *other)
+{
+	size_t bytes = strlen(one);
+	char *out = malloc(bytes + strlen(other) + 1);
+
+	memcpy(out, one, bytes);
+	strcpy(out + bytes, other);
+	return out;
+}
+
+/* Has a copy made of a text that it puts together. */
+NOINLINE static char *named(size_t bytes)
+{
+	char text[600], *out;
+
+	snprintf(text, sizeof(text), "%*d", (int)bytes, 1);
+	out = wrap_copy(text);
+	used++;
+	return out;
+}
+
+/* Declared as wrappers are, but it fills the block, by a function that is told where. */
+struct reader {
+	char *at, *end;
+};
+NOINLINE static void read_on(struct reader *reader)
+{
+	while (reader->at < reader->end)
+		*reader->at++ = 'r';
+	used++;
+}
+NOINLINE static void *unpacked(size_t bytes)
+{
+	struct reader reader;
+	char *block = wrap(bytes);
+
+	reader.at = block;
+	reader.end = block + bytes;
+	read_on(&reader);
+	return block;
+}
+
+/* Hands on one empty block as it got it; its others are texts of many sizes that it makes. */
+NOINLINE static char *value_of(const char *text, size_t times)
+{
+	char *out;
+
+	if (!times) {
+		out = wrap(1);
+		*out = '\0';
+		return out;
+	}
+	out = wrap(times + 1);
+	for (size_t i = 0; i < times; i++)
+		out[i] = text[i % 2];
+	out[times] = '\0';
+	return out;
 }
 
 /* Hands its block to an initializer. */
@@ -157,6 +255,26 @@ NOINLINE static long measure(size_t bytes)
 		note(#name, n + 18);                                                               \
 		kept = wrap_outer(n + 3);                                                          \
 		note(#name, n + 4);                                                                \
+		kept = wrap_copy(letters + 512 - (n));                                             \
+		note(#name, (n) + 1);                                                              \
+		kept = wrap_part(letters, none + (n));                                             \
+		note(#name, n);                                                                    \
+		kept = wrap_strdup(letters + 512 - (n));                                           \
+		note(#name, (n) + 1);                                                              \
+		kept = node_new(n);                                                                \
+		note("node_new", 48);                                                              \
+		kept = node_copy(letters);                                                         \
+		note("node_copy", 48);                                                             \
+		kept = joined(letters + 512 - (n), "end");                                         \
+		note("joined", (n) + 4);                                                           \
+		kept = named(n);                                                                   \
+		note("named", (n) + 1);                                                            \
+		kept = unpacked(100 + none);                                                       \
+		note("unpacked", 100);                                                             \
+		kept = value_of("ab", none);                                                       \
+		note("value_of", 1);                                                               \
+		kept = value_of("ab", n);                                                          \
+		note("value_of", (n) + 1);                                                         \
 		kept = buffer_new(n);                                                              \
 		note("buffer_new", sizeof(struct buffer) + n);                                     \
 		kept = text_of("ab", n);                                                           \
@@ -179,6 +297,7 @@ int main(void)
 	static char buffer[1 << 16];
 
 	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
+	memset(letters_of, 'x', sizeof(letters_of) - 1);
 	for (int i = 0; i < 5; i++) {
 		caller_a();
 		caller_b();

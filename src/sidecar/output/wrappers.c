@@ -5,8 +5,8 @@
 
 #include "../../base/mem.h"
 
-/* A stack's way through a function, at some depth; one for each size that is known of its blocks.
- */
+/* A stack's way, at some depth, through a function that passes the block on; one for each size
+ * that is known of its blocks. */
 struct wrapper_use {
 	uint32_t module;
 	uint64_t function; /* where it begins */
@@ -52,28 +52,46 @@ static enum sym_passes passes_of(struct wrapper_search *w, uint32_t frame)
 	return (enum sym_passes)(w->passes[frame] - 1);
 }
 
-/* The stack's frame at `depth`; false: it has none, or one further in does not pass the block on.
- */
-static bool frame_at(struct wrapper_search *w, uint32_t stack, unsigned depth, uint32_t *frame)
+/* The frame passes the block on. `copied`: further in it was filled with a copy; then only a
+ * function that does nothing else may pass it on. */
+static bool hands_on(struct wrapper_search *w, uint32_t frame, bool *copied)
+{
+	enum sym_passes passes = passes_of(w, frame);
+
+	if (passes == SYM_PASSES_NOT || (*copied && !(passes & SYM_PASSES_ALONE)))
+		return false;
+	*copied |= (passes & SYM_PASSES_COPY) != 0;
+	return true;
+}
+
+/* The stack's frame at `depth`, and whether it passes the block on; false: it has none, or one
+ * further in does not pass the block on. */
+static bool frame_at(struct wrapper_search *w, uint32_t stack, unsigned depth, uint32_t *frame,
+		     bool *passing)
 {
 	const struct ids *ids = &w->session->ids;
 	const struct id_stack *s = &ids->stacks.at[stack - 1];
+	bool copied = false;
 
 	if (depth + 1 >= s->count) /* the outermost function calls for nobody */
 		return false;
 	for (unsigned i = 0; i < depth; i++)
-		if (w->passes[ids->stack_frames.at[s->first + i] - 1] < SYM_PASSES_DECLARED + 1)
+		if (!hands_on(w, ids->stack_frames.at[s->first + i] - 1, &copied))
 			return false;
 	*frame = ids->stack_frames.at[s->first + depth] - 1;
-	return ids->frames.at[*frame].module != 0;
+	if (!ids->frames.at[*frame].module)
+		return false;
+	*passing = hands_on(w, *frame, &copied);
+	return true;
 }
 
 static void add_use(struct wrapper_search *w, uint32_t stack, unsigned depth, uint64_t size)
 {
 	const struct ids *ids = &w->session->ids;
 	uint32_t frame, caller;
+	bool passing;
 
-	if (!frame_at(w, stack, depth, &frame))
+	if (!frame_at(w, stack, depth, &frame, &passing) || !passing)
 		return;
 	caller = ids->stack_frames.at[ids->stacks.at[stack - 1].first + depth + 1] - 1;
 	*vec_push(&w->uses) = (struct wrapper_use){ .module = ids->frames.at[frame].module,
@@ -149,20 +167,15 @@ static bool is_busy(const struct wrapper_use *uses, size_t count)
 	return busy;
 }
 
-/* The uses of one function. Each of its calls is asked: it may allocate for itself, too. */
-static size_t judge(struct wrapper_search *w, const struct wrapper_use *uses, size_t count)
+/* The uses of one function: of the calls that hand their block on, for it may allocate for itself,
+ * too. */
+static void judge(struct wrapper_search *w, const struct wrapper_use *uses, size_t count)
 {
 	bool busy = is_busy(uses, count);
-	size_t passing = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		enum sym_passes passes = passes_of(w, uses[i].frame);
-
-		passing += passes != SYM_PASSES_NOT;
+	for (size_t i = 0; i < count; i++)
 		w->serves[uses[i].frame] |=
-			passes == SYM_PASSES_DECLARED || (passes == SYM_PASSES_CODE && busy);
-	}
-	return passing;
+			busy || passes_of(w, uses[i].frame) & SYM_PASSES_DECLARED;
 }
 
 /* What only a wrapper calls is one, too: of the frames that pass the block on, those up to the
@@ -171,8 +184,10 @@ static void mark(struct wrapper_search *w, uint32_t stack)
 {
 	const struct ids *ids = &w->session->ids;
 	uint32_t frame, outermost = 0;
+	bool passing;
 
-	for (unsigned depth = 0; depth < WRAPPER_DEPTH && frame_at(w, stack, depth, &frame);
+	for (unsigned depth = 0;
+	     depth < WRAPPER_DEPTH && frame_at(w, stack, depth, &frame, &passing) && passing;
 	     depth++)
 		if (w->serves[frame])
 			outermost = depth + 1;
@@ -204,10 +219,8 @@ void wrappers_find(struct session *session, const struct sym *sym,
 				    .passes = mem_zero(frames, sizeof(*w.passes)),
 				    .serves = mem_zero(frames, sizeof(*w.serves)),
 				    .wrapper = mem_zero(frames, sizeof(*w.wrapper)) };
-	size_t passing = 1;
 
-	for (unsigned depth = 0; depth < WRAPPER_DEPTH && passing; depth++) {
-		passing = 0;
+	for (unsigned depth = 0; depth < WRAPPER_DEPTH && (!depth || w.uses.count); depth++) {
 		collect(&w, depth);
 		if (w.uses.count)
 			qsort(w.uses.at, w.uses.count, sizeof(*w.uses.at), by_function);
@@ -216,7 +229,7 @@ void wrappers_find(struct session *session, const struct sym *sym,
 					   w.uses.at[next].module == w.uses.at[i].module &&
 					   w.uses.at[next].function == w.uses.at[i].function;)
 				next++;
-			passing += judge(&w, &w.uses.at[i], next - i);
+			judge(&w, &w.uses.at[i], next - i);
 		}
 	}
 	for (uint32_t i = 1; i <= session->ids.stacks.count; i++)

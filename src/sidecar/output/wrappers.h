@@ -6,9 +6,10 @@
  * Runs: sidecar. Signals: no. Allocates: yes, some 20 bytes a stack and frame. Threads: one.
  *
  * A wrapper is found, not listed (but boring.rules has what no code shows, and so do users' rules):
- * it hands the block on to its caller as it got it, and it is declared so, void *f(…, size_t, …).
- * Without debug information its code has to show the first, and its calls the second:
- * WRAPPER_CALLERS functions call it for blocks of WRAPPER_SIZES sizes.
+ * it hands the block on to its caller as it got it, or copies what it was given into it, and it is
+ * declared so, void *f(…, size_t, …). Without debug information, or if it calls more than that
+ * takes, its calls have to show it: WRAPPER_CALLERS functions call it for blocks of WRAPPER_SIZES
+ * sizes.
  * From the inside outwards: what calls a function that is no wrapper is none either.
  */
 #ifndef SHINY_WRAPPERS_H

@@ -25,6 +25,7 @@ struct graph_reader {
 	size_t block_room, edge_room;
 	uint32_t source; /* of the edge before */
 	unsigned options;
+	const struct type_words *words;
 	VEC(uint32_t) node_of_root;
 };
 
@@ -131,7 +132,9 @@ static struct shiny_err *load_roots(struct store *store, struct graph_reader *r)
 		if (roots.count && !strcmp(roots.at[roots.count - 1].name, name))
 			free(name); /* another word of the variable */
 		else
-			*vec_push(&roots) = (struct graph_root){ name };
+			*vec_push(&roots) = (struct graph_root){
+				name, !strcmp(query_text(q, 0), "variable")
+			};
 		*vec_push(&r->node_of_root) = g->blocks + (uint32_t)roots.count;
 	}
 	query_end(q);
@@ -145,6 +148,19 @@ static uint32_t node_of(const struct graph_reader *r, uint32_t source)
 	uint32_t blocks = r->graph->blocks;
 
 	return source <= blocks ? source : r->node_of_root.at[source - blocks - 1];
+}
+
+/* Not where a pointer behind a block's end is none, nor a word that holds none. */
+static bool keeps(const struct graph_reader *r, const struct snapshot_edge *e)
+{
+	const struct heap_graph *g = r->graph;
+	uint32_t name;
+
+	if (e->into && e->into == heap_graph_bytes(g, e->target) && !(r->options & GRAPH_ENDS))
+		return false;
+	return !r->words || e->source > g->blocks ||
+	       type_words_find(r->words, g->facts.process, &g->block[e->source], e->at, &name) !=
+		       WORD_NOTHING;
 }
 
 static struct shiny_err *take_edges(void *context, const struct snapshot_edge *edges, size_t count)
@@ -171,8 +187,7 @@ static struct shiny_err *take_edges(void *context, const struct snapshot_edge *e
 		    (e->source > g->blocks && e->source - g->blocks > r->node_of_root.count))
 			return damaged(g);
 		r->source = e->source;
-		if (e->into && e->into == heap_graph_bytes(g, e->target) &&
-		    !(r->options & GRAPH_ENDS))
+		if (!keeps(r, e))
 			continue;
 		g->first[node_of(r, e->source) + 1]++;
 		if (places) {
@@ -205,10 +220,13 @@ static struct shiny_err *load_nodes_and_edges(struct graph_reader *r)
 }
 
 struct shiny_err *heap_graph_load(struct store *store, const struct filter *filter,
-				  uint32_t snapshot, unsigned options, struct heap_graph *out)
+				  uint32_t snapshot, unsigned options,
+				  const struct type_words *words, struct heap_graph *out)
 {
 	struct heap_graph graph = { 0 };
-	struct graph_reader reader = { .store = store, .graph = &graph, .options = options };
+	struct graph_reader reader = {
+		.store = store, .graph = &graph, .options = options, .words = words
+	};
 	struct shiny_err *err = find_snapshot(store, filter, snapshot, &graph.facts);
 
 	if (!err)
@@ -239,7 +257,7 @@ void heap_graph_deinit(struct heap_graph *g)
 struct shiny_err *graph_names_load(struct store *store, enum group_by by, bool full,
 				   struct graph_names *out)
 {
-	struct graph_names names = { .by_type = by == GROUP_TYPE };
+	struct graph_names names = { 0 };
 	struct shiny_err *err = groups_load(store, by, full, &names.groups);
 
 	if (!err)
@@ -261,9 +279,7 @@ uint32_t graph_names_find(const struct graph_names *names, const struct heap_gra
 			  uint32_t block)
 {
 	const struct snapshot_block *b = &graph->block[block];
-	uint32_t id = names->by_type ? type_table_find(&names->types, graph->facts.process,
-						       b->stack, b->vtable)
-				     : b->stack;
+	uint32_t type = type_table_find(&names->types, graph->facts.process, b->stack, b->vtable);
 
-	return id < names->groups.of_count ? names->groups.of[id] : 0;
+	return groups_find_ids(&names->groups, type, b->stack);
 }

@@ -17,6 +17,7 @@
 #include "../analysis/attribute/groups.h"
 #include "../analysis/replay/type_table.h"
 #include "../store/snapshot_parts.h"
+#include "type_words.h"
 
 /* Row of table snapshot. */
 struct graph_facts {
@@ -25,6 +26,7 @@ struct graph_facts {
 };
 struct graph_root {
 	char *name; /* "g_cache (orders)", "stack of thread 12", … */
+	bool variable; /* no stale word, as a stack may have */
 };
 /*
  * What is loaded beside the edges that keep a block. A pointer behind a block's end does not: what
@@ -45,10 +47,12 @@ struct heap_graph { /* zeroed: empty */
 
 /*
  * The snapshot with this id; 0: the last one of the processes of the filter. A session without one
- * is an error that says how to take it.
+ * is an error that says how to take it. With `words`, a word that holds no pointer by its type's
+ * layout is no edge; NULL: every word counts.
  */
 SHINY_MUST_CHECK struct shiny_err *heap_graph_load(struct store *store, const struct filter *filter,
 						   uint32_t snapshot, unsigned options,
+						   const struct type_words *words,
 						   struct heap_graph *out);
 void heap_graph_deinit(struct heap_graph *graph);
 
@@ -57,11 +61,10 @@ static inline uint64_t heap_graph_bytes(const struct heap_graph *graph, uint32_t
 	return graph->block[block].size;
 }
 
-/* What the blocks are called, by type or by call site. */
+/* What the blocks are called, by type, call site or component. */
 struct graph_names {
 	struct groups groups;
 	struct type_table types;
-	bool by_type;
 };
 SHINY_MUST_CHECK struct shiny_err *graph_names_load(struct store *store, enum group_by by,
 						    bool full, struct graph_names *out);

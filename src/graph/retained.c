@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/cleanup.h"
 #include "../base/mem.h"
 
 #define NO_ROW UINT32_MAX
@@ -142,30 +143,81 @@ static void rows_of_roots(const struct heap_graph *g, uint32_t *of, struct retai
 	}
 }
 
+/* Rows of members, then rows of types for words without a name, then rows of roots. */
+static struct shiny_err *rows_of_members(struct store *store, const struct heap_graph *g,
+					 const struct dominators *d, const struct type_words *words,
+					 bool full, uint32_t *of, struct retained *out)
+{
+	struct graph_names types;
+	size_t named = words->word_count, roots;
+
+	SHINY_TRY(graph_names_load(store, GROUP_TYPE, full, &types));
+	roots = named + types.groups.count;
+	out->count = roots + g->nodes - g->blocks;
+	out->rows = mem_zero(out->count + 1, sizeof(*out->rows));
+	for (size_t i = 0; i < out->count; i++)
+		out->rows[i].name =
+			mem_text(i >= roots  ? g->roots[i - roots].name
+				 : i < named ? (words->words[i].name ? words->words[i].name : "")
+					     : types.groups.names[i - named]);
+	for (uint32_t n = 1; n <= g->nodes; n++)
+		for (uint32_t e = g->first[n]; e < g->first[n + 1]; e++) {
+			uint32_t to = g->target[e], name = WORD_UNNAMED;
+
+			if (d->parent[to] != n || of[to] != NO_ROW)
+				continue;
+			if (n <= g->blocks)
+				type_words_find(words, g->facts.process, &g->block[n], g->at[e],
+						&name);
+			of[to] = n > g->blocks ? (uint32_t)roots + n - g->blocks - 1
+				 : name != WORD_UNNAMED
+					 ? name
+					 : (uint32_t)named + graph_names_find(&types, g, n);
+		}
+	graph_names_deinit(&types);
+	return NULL;
+}
+
+static struct shiny_err *make_rows(struct store *store, const struct heap_graph *g,
+				   const struct dominators *d, const struct type_words *words,
+				   enum retained_by by, bool full, uint32_t *of,
+				   struct retained *out)
+{
+	static const enum group_by groups[] = { [RETAINED_BY_TYPE] = GROUP_TYPE,
+						[RETAINED_BY_SITE] = GROUP_SITE,
+						[RETAINED_BY_COMPONENT] = GROUP_COMPONENT };
+
+	if (by == RETAINED_BY_MEMBER)
+		return rows_of_members(store, g, d, words, full, of, out);
+	if (by != RETAINED_BY_ROOT)
+		return rows_of_blocks(store, g, groups[by], full, of, out);
+	rows_of_roots(g, of, out);
+	return NULL;
+}
+
 struct shiny_err *retained_load(struct store *store, const struct filter *filter,
 				uint32_t snapshot, enum retained_by by, bool full_names,
 				struct retained *out)
 {
 	struct sums_of_subtrees sums;
-	struct dominators dominators;
-	struct heap_graph graph;
+	struct dominators dominators = { 0 };
+	struct heap_graph graph = { 0 };
+	struct type_words words = { 0 };
 	struct retained result = { 0 };
-	struct shiny_err *err = heap_graph_load(store, filter, snapshot, 0, &graph);
-	uint32_t *of;
+	struct shiny_err *err = type_words_load(store, full_names, &words);
+	uint32_t *of = NULL;
 
-	if (err)
-		return err;
-	of = mem_alloc(((size_t)graph.nodes + 1) * sizeof(*of));
-	for (uint32_t n = 0; n <= graph.nodes; n++)
-		of[n] = NO_ROW;
-	if (by == RETAINED_BY_ROOT)
-		rows_of_roots(&graph, of, &result);
-	else
-		err = rows_of_blocks(store, &graph,
-				     by == RETAINED_BY_TYPE ? GROUP_TYPE : GROUP_SITE, full_names,
-				     of, &result);
+	if (!err)
+		err = heap_graph_load(store, filter, snapshot,
+				      by == RETAINED_BY_MEMBER ? GRAPH_PLACES : 0, &words, &graph);
 	if (!err) {
+		of = mem_alloc(((size_t)graph.nodes + 1) * sizeof(*of));
+		for (uint32_t n = 0; n <= graph.nodes; n++)
+			of[n] = NO_ROW;
 		dominators_find(&graph, &dominators);
+		err = make_rows(store, &graph, &dominators, &words, by, full_names, of, &result);
+	}
+	if (!err) {
 		add_up(&graph, &dominators, &sums);
 		result.facts = graph.facts;
 		result.blocks = sums.blocks[0];
@@ -179,10 +231,11 @@ struct shiny_err *retained_load(struct store *store, const struct filter *filter
 			free(result.rows[--result.count].name);
 		free(sums.blocks);
 		free(sums.bytes);
-		dominators_deinit(&dominators);
 		*out = result;
 	}
+	dominators_deinit(&dominators);
 	free(of);
+	type_words_deinit(&words);
 	heap_graph_deinit(&graph);
 	return err;
 }

@@ -8,6 +8,9 @@
  * the subtrees of the dominator tree that have a block of the row on top, each counted once, though
  * blocks of a row may keep each other. What two blocks keep together, neither retains, be they of
  * two rows or of one.
+ *
+ * A member's blocks are those that a word of it leads to, and that nothing outside its object leads
+ * to: the object is their dominator. What a word without a name leads to, its type's row has.
  */
 #ifndef SHINY_RETAINED_H
 #define SHINY_RETAINED_H
@@ -28,7 +31,13 @@ struct retained {
 	uint64_t unreachable, unreachable_bytes;
 };
 
-enum retained_by { RETAINED_BY_TYPE, RETAINED_BY_SITE, RETAINED_BY_ROOT };
+enum retained_by {
+	RETAINED_BY_TYPE,
+	RETAINED_BY_SITE,
+	RETAINED_BY_MEMBER,
+	RETAINED_BY_COMPONENT,
+	RETAINED_BY_ROOT
+};
 SHINY_MUST_CHECK struct shiny_err *retained_load(struct store *store, const struct filter *filter,
 						 uint32_t snapshot, enum retained_by by,
 						 bool full_names, struct retained *out);

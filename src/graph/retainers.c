@@ -21,23 +21,48 @@
 struct way_step {
 	uint32_t before;   /* NO_WAY: it begins here */
 	uint32_t what;     /* root's row or type's group */
+	uint32_t member;   /* of `before`, that leads here: a row of type_words.h */
 	uint64_t offset;   /* in `before`, of the word that leads here */
 	uint32_t steps;
 	bool mixed;        /* different offsets */
+	bool doubtful;     /* one of the words that lead here is */
 	bool repeated;
 	uint64_t blocks, bytes, address; /* of wanted ones */
 };
 struct way_search {
 	const struct heap_graph *graph;
 	const struct graph_names *types;
+	const struct type_words *words;
 	VEC(struct way_step) ways;
 	struct hash_table by_key;
 	uint32_t *of; /* node → its way; NO_WAY: not reached */
+	uint32_t *queue, queued;
 };
 
-static uint32_t way_to(struct way_search *s, uint32_t before, uint32_t what, uint64_t offset)
+/* The word that leads to a step. */
+struct way_word {
+	uint64_t offset;
+	uint32_t member; /* WORD_UNNAMED none */
+	bool doubtful;
+};
+
+static struct way_word word_of(const struct way_search *s, uint32_t node, uint32_t edge)
 {
-	uint64_t hash = hash_pair((uint64_t)before << 32 | what, 1);
+	const struct heap_graph *g = s->graph;
+	struct way_word word = { .offset = g->at[edge], .member = WORD_UNNAMED };
+
+	if (node > g->blocks)
+		word.doubtful = !g->roots[node - g->blocks - 1].variable;
+	else
+		word.doubtful = type_words_find(s->words, g->facts.process, &g->block[node],
+						word.offset, &word.member) != WORD_POINTER;
+	return word;
+}
+
+static uint32_t way_to(struct way_search *s, uint32_t before, uint32_t what,
+		       const struct way_word *word)
+{
+	uint64_t hash = hash_pair((uint64_t)before << 32 | what, word->member);
 	uint32_t at;
 
 	if (before != NO_WAY && s->ways.at[before].before != NO_WAY &&
@@ -46,50 +71,68 @@ static uint32_t way_to(struct way_search *s, uint32_t before, uint32_t what, uin
 		return before;
 	}
 	at = hash_table_find(&s->by_key, hash, i,
-			     s->ways.at[i].before == before && s->ways.at[i].what == what);
+			     s->ways.at[i].before == before && s->ways.at[i].what == what &&
+				     s->ways.at[i].member == word->member);
 	if (at == HASH_NONE) {
 		at = (uint32_t)s->ways.count;
 		*vec_push(&s->ways) = (struct way_step){
 			.before = before,
 			.what = what,
-			.offset = offset,
+			.member = word->member,
+			.offset = word->offset,
 			.steps = before == NO_WAY ? 1 : s->ways.at[before].steps + 1,
 		};
 		hash_table_add(&s->by_key, hash, at);
-	} else if (s->ways.at[at].offset != offset) {
+	} else if (s->ways.at[at].offset != word->offset) {
 		s->ways.at[at].mixed = true;
 	}
+	s->ways.at[at].doubtful = s->ways.at[at].doubtful || word->doubtful;
 	return at;
 }
 
-/* In breadth, from all roots at once. */
+/* Adds to the queue what the node's words lead to that has no way yet. */
+static void follow(struct way_search *s, uint32_t node, bool doubtful)
+{
+	const struct heap_graph *g = s->graph;
+
+	for (uint32_t e = g->first[node]; e < g->first[node + 1]; e++) {
+		uint32_t to = g->target[e];
+		struct way_word word;
+
+		if (s->of[to] != NO_WAY)
+			continue;
+		word = word_of(s, node, e);
+		if (word.doubtful != doubtful)
+			continue;
+		s->of[to] = way_to(s, s->of[node], graph_names_find(s->types, g, to), &word);
+		s->queue[s->queued++] = to;
+	}
+}
+
+/* In breadth, from all roots at once: what no doubtful word leads to, then what one does, … */
 static void search(struct way_search *s)
 {
 	const struct heap_graph *g = s->graph;
-	uint32_t *queue = mem_alloc(((size_t)g->nodes + 1) * sizeof(*queue));
-	uint32_t head = 0, tail = 0;
+	uint32_t level = 0, head = 0;
 
+	s->queue = mem_alloc(((size_t)g->nodes + 1) * sizeof(*s->queue));
 	s->of = mem_alloc(((size_t)g->nodes + 1) * sizeof(*s->of));
 	for (uint32_t n = 0; n <= g->nodes; n++)
 		s->of[n] = NO_WAY;
 	for (uint32_t n = g->blocks + 1; n <= g->nodes; n++) {
-		s->of[n] = way_to(s, NO_WAY, n - g->blocks - 1, 0);
-		queue[tail++] = n;
+		s->of[n] = way_to(s, NO_WAY, n - g->blocks - 1,
+				  &(struct way_word){ .member = WORD_UNNAMED });
+		s->queue[s->queued++] = n;
 	}
-	while (head < tail) {
-		uint32_t n = queue[head++];
+	while (level < s->queued) {
+		uint32_t end;
 
-		for (uint32_t e = g->first[n]; e < g->first[n + 1]; e++) {
-			uint32_t to = g->target[e];
-
-			if (s->of[to] != NO_WAY)
-				continue;
-			s->of[to] = way_to(s, s->of[n], graph_names_find(s->types, g, to),
-					   g->at[e]);
-			queue[tail++] = to;
-		}
+		while (head < s->queued)
+			follow(s, s->queue[head++], false);
+		for (end = s->queued; level < end; level++)
+			follow(s, s->queue[level], true);
 	}
-	free(queue);
+	free(s->queue);
 }
 
 /* ---- which blocks are wanted ---- */
@@ -185,8 +228,11 @@ static void write_steps(const struct way_search *s, const struct way_step *way,
 					      : s->types->groups.names[way->what]);
 		step->repeated = way->repeated;
 		if (i) {
+			if (way->member != WORD_UNNAMED)
+				step[-1].member = mem_text(s->words->words[way->member].name);
 			step[-1].offset = way->offset;
 			step[-1].one_offset = !way->mixed;
+			step[-1].sure = !way->doubtful;
 			way = &s->ways.at[way->before];
 		}
 	}
@@ -230,10 +276,13 @@ struct shiny_err *retainers_load(struct store *store, const struct filter *filte
 {
 	struct heap_graph graph = { 0 };
 	struct graph_names types = { 0 };
+	struct type_words words = { 0 };
 	struct retainers result = { 0 };
 	bool *wanted = NULL;
-	struct shiny_err *err = heap_graph_load(store, filter, snapshot, GRAPH_PLACES, &graph);
+	struct shiny_err *err = type_words_load(store, full_names, &words);
 
+	if (!err)
+		err = heap_graph_load(store, filter, snapshot, GRAPH_PLACES, &words, &graph);
 	if (!err)
 		err = graph_names_load(store, GROUP_TYPE, full_names, &types);
 	if (!err) {
@@ -241,7 +290,9 @@ struct shiny_err *retainers_load(struct store *store, const struct filter *filte
 		err = mark_wanted(store, &graph, &types, what, full_names, wanted);
 	}
 	if (!err) {
-		struct way_search s = { .graph = &graph, .types = &types };
+		struct way_search s = {
+			.graph = &graph, .types = &types, .words = &words
+		};
 
 		search(&s);
 		result.facts = graph.facts;
@@ -254,6 +305,7 @@ struct shiny_err *retainers_load(struct store *store, const struct filter *filte
 	}
 	free(wanted);
 	graph_names_deinit(&types);
+	type_words_deinit(&words);
 	heap_graph_deinit(&graph);
 	return err;
 }
@@ -261,8 +313,10 @@ struct shiny_err *retainers_load(struct store *store, const struct filter *filte
 void retainers_deinit(struct retainers *r)
 {
 	for (size_t i = 0; i < r->count; i++) {
-		for (size_t k = 0; k < r->rows[i].step_count; k++)
+		for (size_t k = 0; k < r->rows[i].step_count; k++) {
 			free(r->rows[i].steps[k].name);
+			free(r->rows[i].steps[k].member);
+		}
 		free(r->rows[i].steps);
 	}
 	free(r->rows);

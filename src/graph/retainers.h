@@ -5,9 +5,11 @@
  * Runs: CLI. Signals: no. Allocates: 8 bytes a block beside the graph, 70 a different way.
  * Threads: one a store.
  *
- * A way is a root, then the types of the blocks that are passed; blocks of one type in a row (a
- * list, a tree) are one step. Each block has one shortest way: the first found by a search in
- * breadth that begins with the roots in their order, variables first as they lie in memory.
+ * A way is a root, then the types of the blocks that are passed, and the members that lead on;
+ * blocks of one type in a row (a list, a tree) are one step. Each block has one way: of those with
+ * the fewest doubtful words the shortest, of those the first by the order of the roots, variables
+ * as they lie in memory. Doubtful is a word that is no pointer by its type's layout
+ * (type_words.h), and a root that is no variable: a stack may hold what nobody will use again.
  */
 #ifndef SHINY_RETAINERS_H
 #define SHINY_RETAINERS_H
@@ -16,8 +18,10 @@
 
 struct retainer_step {
 	char *name;      /* of the root, or the type */
+	char *member;    /* that leads to the next step: "Service::cache_ (std::map)"; or NULL */
 	uint64_t offset; /* in it, of the word that leads to the next step */
 	bool one_offset; /* it is the same for all; false in the last step */
+	bool sure;       /* a pointer by the type's layout, or a variable's word */
 	bool repeated;   /* it stands for several in a row */
 };
 struct retainer_row {

@@ -113,7 +113,7 @@ struct shiny_err *unreachable_load(struct store *store, const struct filter *fil
 	struct suppressions hidden = { 0 };
 	struct graph_names names = { 0 };
 	struct heap_graph graph = { 0 };
-	struct shiny_err *err = heap_graph_load(store, filter, snapshot, 0, &graph);
+	struct shiny_err *err = heap_graph_load(store, filter, snapshot, 0, NULL, &graph);
 
 	if (!err)
 		err = graph_names_load(store, by, full_names, &names);

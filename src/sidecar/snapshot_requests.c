@@ -40,18 +40,22 @@ static void *find_edges(void *context)
 }
 
 struct block_taker {
-	const struct process *process;
+	struct ids *ids;
+	struct process *process;
 	struct edge_scan *scan;
 };
 
+/* The library reads vptrs late, most of them at a block's end; the copy has them now. */
 static void take_block(void *context, const struct entry *entry)
 {
 	struct block_taker *t = context;
+	uint64_t vptr = entry->vtable ? 0 : memory_copy_word(&t->scan->copy, entry->address);
 
 	*vec_push(&t->scan->blocks) =
 		(struct snapshot_block){ entry->address, entry->size,
 					 t->process->stats.sites.at[entry->site].stack,
-					 entry->vtable };
+					 vptr ? space_vtable(&t->process->space, t->ids, vptr)
+					      : entry->vtable };
 }
 
 static bool is_file(const char *path, const char *name)
@@ -136,7 +140,7 @@ static struct shiny_err *begin(struct session *session, struct directory *dir, u
 	if (!err)
 		err = hold_and_copy(session, dir, p, s);
 	if (!err) {
-		struct block_taker taker = { p, &s->scan };
+		struct block_taker taker = { &session->ids, p, &s->scan };
 
 		registry_each(&p->registry, take_block, &taker);
 		take_space(session, p, &s->scan);
@@ -184,6 +188,7 @@ static void end_one(struct session *session)
 	s->row.copied = scan->copy.used;
 	s->row.unread = scan->copy.unread;
 	s->row.took = ticks_wall_ns() - s->begun;
+	session->has_snapshots = true;
 	session_fail(session, store_put_snapshot(session->store, &s->row));
 	put_roots(session, s);
 	session_fail(session, snapshot_put_parts(session->store, s->row.id, &scan->packed));

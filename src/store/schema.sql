@@ -433,6 +433,17 @@ CREATE TABLE root (
 	PRIMARY KEY (snapshot, id)
 ) WITHOUT ROWID;
 
+-- Which words of a type hold pointers, by its layout, in sessions with heap snapshots.
+CREATE TABLE member (
+	type INTEGER NOT NULL, -- type.id
+	at INTEGER NOT NULL, -- where in the type its first word is
+	bytes INTEGER NOT NULL, -- of words in a row with the same answers
+	holds TEXT NOT NULL, -- pointer, maybe (a wide integer, a union), nothing (a vptr, padding)
+	name TEXT, -- of the member; NULL none
+	of TEXT, -- its type, or that of a base class of the C++ library; NULL none
+	PRIMARY KEY (type, at)
+) WITHOUT ROWID;
+
 -- Blocks and edges of heap snapshots, packed (src/store/snapshot_parts.c).
 CREATE TABLE snapshot_part (
 	snapshot INTEGER NOT NULL, -- snapshot.id
@@ -997,6 +1008,17 @@ CREATE VIEW v_roots AS SELECT
 	NULLIF(r.tid, 0) AS tid, -- of a stack or registers the thread
 	r.name AS name -- of a variable: its symbol, with the offset in it; NULL unknown
 FROM root r;
+
+-- Which words of a type hold pointers, by its layout, in sessions with heap snapshots.
+-- Example: SELECT at, name, of FROM v_members WHERE type = 1 AND holds = 'pointer' ORDER BY at;
+CREATE VIEW v_members AS SELECT
+	m.type AS type, -- type id
+	m.at AS at, -- where in the type its first word is
+	m.bytes AS bytes, -- of words in a row with the same answers
+	m.holds AS holds, -- pointer, maybe (a wide integer, a union), nothing (a vptr, padding)
+	m.name AS name, -- of the member; NULL none
+	m.of AS of -- its type, or that of a base class of the C++ library; NULL none
+FROM member m;
 
 -- Everything that was counted.
 -- Example: SELECT name, SUM(count) FROM v_counters GROUP BY name;

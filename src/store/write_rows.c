@@ -30,6 +30,7 @@ PUT(memory, MEMORY)
 PUT(page, PAGE)
 PUT(snapshot, SNAPSHOT)
 PUT(root, ROOT)
+PUT(member, MEMBER)
 
 struct shiny_err *store_put_text(struct store *store, const char *key, const char *value)
 {

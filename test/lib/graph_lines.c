@@ -46,7 +46,7 @@ int main(int argc, char **argv)
 		err = filter_resolve(store, NULL, &all);
 	if (!err)
 		err = heap_graph_load(store, &all, (uint32_t)atoi(argv[2]),
-				      GRAPH_PLACES | GRAPH_ENDS, &graph);
+				      GRAPH_PLACES | GRAPH_ENDS, NULL, &graph);
 	if (!err)
 		print(&graph);
 	heap_graph_deinit(&graph);

@@ -47,6 +47,23 @@ void groups_deinit(struct groups *groups);
 /* The group of a sample; 0: there is none. */
 uint32_t groups_find_sample(const struct groups *groups, const struct group_key *key);
 
+/* What `of` says of a component where the block's type may say it. */
+static inline uint32_t groups_by_type(const struct groups *groups, uint32_t group, uint32_t type)
+{
+	if (type < groups->of_type_count && groups->of_type[type])
+		return groups->of_type[type];
+	return group & ~COMPONENT_ASK_TYPE;
+}
+
+/* The row of a block of this type and stack, in groups of types, sites or components. */
+static inline uint32_t groups_find_ids(const struct groups *groups, uint32_t type, uint32_t stack)
+{
+	uint32_t id = groups->by == GROUP_TYPE ? type : stack;
+	uint32_t group = id < groups->of_count ? groups->of[id] : 0;
+
+	return group & COMPONENT_ASK_TYPE ? groups_by_type(groups, group, type) : group;
+}
+
 /* The row that a block belongs to: below groups->count. */
 static inline uint32_t groups_find(const struct groups *groups, const struct replay *replay,
 				   const struct replay_process *process, const struct life *life)
@@ -61,13 +78,9 @@ static inline uint32_t groups_find(const struct groups *groups, const struct rep
 	     : groups->by == GROUP_TAG ? life->tag
 				       : life->stack;
 	group = id < groups->of_count ? groups->of[id] : 0;
-	if (group & COMPONENT_ASK_TYPE) {
-		id = replay_type(replay, process, life);
-		group &= ~COMPONENT_ASK_TYPE;
-		if (id < groups->of_type_count && groups->of_type[id])
-			group = groups->of_type[id];
-	}
-	return group;
+	return group & COMPONENT_ASK_TYPE
+		       ? groups_by_type(groups, group, replay_type(replay, process, life))
+		       : group;
 }
 
 #endif

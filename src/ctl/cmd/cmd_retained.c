@@ -18,6 +18,8 @@ static const struct table_column columns[COLUMNS] = {
 };
 static const char *const titles[] = { [RETAINED_BY_TYPE] = "type",
 				      [RETAINED_BY_SITE] = "call site",
+				      [RETAINED_BY_MEMBER] = "member",
+				      [RETAINED_BY_COMPONENT] = "component",
 				      [RETAINED_BY_ROOT] = "root" };
 
 static void print(struct ctl *ctl, const struct retained *r, enum retained_by by, size_t limit)
@@ -83,6 +85,7 @@ struct shiny_err *cmd_retained(struct ctl *ctl)
 {
 	/* in options.def's order */
 	static const enum retained_by all[] = { RETAINED_BY_TYPE, RETAINED_BY_SITE,
+						RETAINED_BY_MEMBER, RETAINED_BY_COMPONENT,
 						RETAINED_BY_ROOT };
 	enum retained_by by = all[ctl->options.number[OPT_RETAINED_BY]];
 	struct retained retained;

@@ -16,7 +16,10 @@ static const struct table_column columns[COLUMNS] = {
 	[BLOCKS] = { .title = "blocks", .kind = CELL_COUNT },
 };
 
-/* "g_service (server) → Service+0x18 → Entry… → char[]"; … for several in a row. */
+/*
+ * "g_service (server) → Service::cache_ (std::map) → Entry… → char[]+0x18 → Name"; … for several in
+ * a row, +0x18 where the word has no name.
+ */
 static char *way_text(const struct retainer_row *row)
 {
 	char *text = mem_text("");
@@ -25,9 +28,10 @@ static char *way_text(const struct retainer_row *row)
 		const struct retainer_step *step = &row->steps[i];
 		char offset[32] = "", *longer;
 
-		if (i && step->one_offset)
+		if (i && step->one_offset && !step->member)
 			snprintf(offset, sizeof(offset), "+0x%" PRIx64, step->offset);
-		longer = mem_format("%s%s%s%s%s", text, i ? " \xe2\x86\x92 " : "", step->name,
+		longer = mem_format("%s%s%s%s%s", text, i ? " \xe2\x86\x92 " : "",
+				    step->member ? step->member : step->name,
 				    step->repeated ? "\xe2\x80\xa6" : "", offset);
 		free(text);
 		text = longer;
@@ -71,7 +75,10 @@ static void json_steps(struct json *json, const struct retainer_row *row)
 
 		json_object_line(json, NULL);
 		json_text(json, "name", step->name);
+		json_text(json, "member", step->member);
 		json_bool(json, "repeated", step->repeated);
+		if (k + 1 < row->step_count)
+			json_bool(json, "sure", step->sure);
 		if (step->one_offset)
 			json_number(json, "offset", step->offset);
 		json_end(json);

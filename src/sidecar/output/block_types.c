@@ -18,6 +18,7 @@
 
 #include "../../base/hash_table.h"
 #include "../../base/progress.h"
+#include "type_members.h"
 
 enum { LEARN_BLOCKS = 8 };
 
@@ -127,6 +128,8 @@ static uint32_t type_id(struct concluder *c, const struct tally_row *row)
 		*vec_push(&c->types) = type;
 		hash_table_add(&c->table, hash, at);
 		session_fail(c->session, store_put_type(c->session->store, &type));
+		if (c->session->has_snapshots)
+			type_members_put(c->session, c->names->modules, &type);
 	}
 	return at + 1;
 }

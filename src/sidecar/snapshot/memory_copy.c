@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "../../base/cleanup.h"
+#include "../../base/lower_bound.h"
 #include "../../base/units.h"
 
 #define PAGE_PRESENT (UINT64_C(3) << 62) /* in memory or swapped out */
@@ -197,6 +198,16 @@ struct shiny_err *memory_copy_take(uint32_t pid, struct memory_copy *copy)
 		return shiny_err(SHINY_ERR_OTHER, "the memory of process %" PRIu32
 				 " cannot be read", pid);
 	return NULL;
+}
+
+uint64_t memory_copy_word(const struct memory_copy *copy, uint64_t address)
+{
+	const struct copied_run *runs = copy->runs.at;
+	size_t at = lower_bound(copy->runs.count, i, runs[i].end <= address);
+
+	if (at == copy->runs.count || runs[at].start > address || address % sizeof(uint64_t))
+		return 0;
+	return runs[at].words[(address - runs[at].start) / sizeof(uint64_t)];
 }
 
 void memory_copy_deinit(struct memory_copy *copy)

@@ -43,6 +43,8 @@ struct memory_copy { /* zeroed: empty */
 SHINY_MUST_CHECK struct shiny_err *memory_copy_prepare(uint32_t pid, struct memory_copy *out);
 /* While it stands still. */
 SHINY_MUST_CHECK struct shiny_err *memory_copy_take(uint32_t pid, struct memory_copy *copy);
+/* The aligned word at `address`; 0 where it was not copied. */
+uint64_t memory_copy_word(const struct memory_copy *copy, uint64_t address);
 void memory_copy_deinit(struct memory_copy *copy);
 
 #endif

@@ -55,6 +55,7 @@ struct session {
 	struct snapshot_queue *asked;     /* NULL: nobody has asked for a heap snapshot */
 	struct snapshot_taker *snapshots; /* likewise */
 	VEC(struct store_root) variables; /* roots of snapshots, which have no names yet */
+	bool has_snapshots;
 	struct spill *spill;     /* NULL: chunks are read in their rings only */
 	char *path;
 	struct ticks ticks;

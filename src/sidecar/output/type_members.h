@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * type_members.h: which words of a type hold pointers, by debug information: table member.
+ *
+ * Runs: sidecar. Signals: no. Allocates: the words of one type at a time. Threads: one.
+ */
+#ifndef SHINY_TYPE_MEMBERS_H
+#define SHINY_TYPE_MEMBERS_H
+
+#include "../../../symbolizer/sym.h"
+#include "../state/session.h"
+
+/* Of a class that a module's debug information defines; its rows in table member. modules[id]. */
+void type_members_put(struct session *session, struct sym_module *const *modules,
+		      const struct store_type *type);
+
+#endif

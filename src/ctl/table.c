@@ -176,6 +176,35 @@ static const char *render(const struct table *table, size_t column, const struct
 	return out;
 }
 
+/* A C++ name that must be cut loses template arguments, and may become much shorter than its room:
+ * the columns behind it move up. */
+static void close_up(const struct table *table, size_t *widths)
+{
+	size_t n = table->column_count;
+	char buffer[128];
+
+	for (size_t c = 0; c < n; c++) {
+		const struct table_column *column = &table->columns[c];
+		size_t room = 4 * widths[c] + 8, most = text_columns(column->title);
+		char *fitted;
+
+		if (!widths[c] || !column->flexible)
+			continue;
+		fitted = mem_alloc(room);
+		for (size_t r = 0; r < table->rows; r++) {
+			size_t used = text_fit(fitted, room,
+					       render(table, c, &table->cells[r * n + c], buffer,
+						      sizeof(buffer)),
+					       widths[c], column->cut);
+
+			most = used > most ? used : most;
+		}
+		free(fitted);
+		if (most < widths[c])
+			widths[c] = most;
+	}
+}
+
 /* Sets widths[]; 0 for a column that is not shown. */
 static void lay_out(const struct table *table, const struct style *style, size_t *widths)
 {
@@ -257,8 +286,9 @@ static void spaces(FILE *out, size_t n)
 		putc(' ', out);
 }
 
+/* `gap`: the spaces that are owed since the last text of this line; a line ends without them. */
 static void put_cell(const struct style *style, const struct table_column *column, const char *text,
-		     size_t width, enum tint which, bool last_one)
+		     size_t width, enum tint which, size_t *gap)
 {
 	size_t room = 4 * width + 8, used;
 	char *fitted = mem_alloc(room);
@@ -266,41 +296,36 @@ static void put_cell(const struct style *style, const struct table_column *colum
 
 	used = text_fit(fitted, room, text, width, column->cut);
 	if (!left)
-		spaces(style->out, width - used);
-	fprintf(style->out, "%s%s%s", tint(style, which), fitted, tint_end(style, which));
-	if (left && !last_one)
-		spaces(style->out, width - used);
+		*gap += width - used;
+	if (used) {
+		spaces(style->out, *gap);
+		fprintf(style->out, "%s%s%s", tint(style, which), fitted, tint_end(style, which));
+		*gap = 0;
+	}
+	*gap += GAP + (left ? width - used : 0);
 	free(fitted);
 }
 
 void table_print(const struct table *table, const struct style *style)
 {
-	size_t n = table->column_count, *widths = mem_zero(n, sizeof(*widths)), end = 0;
+	size_t n = table->column_count, *widths = mem_zero(n, sizeof(*widths)), gap = 0;
 	char buffer[128];
 
 	lay_out(table, style, widths);
+	close_up(table, widths);
 	for (size_t c = 0; c < n; c++)
 		if (widths[c])
-			end = c;
-	for (size_t c = 0; c <= end; c++) {
-		if (!widths[c])
-			continue;
-		put_cell(style, &table->columns[c], table->columns[c].title, widths[c], TINT_BOLD,
-			 c == end);
-		if (c != end)
-			spaces(style->out, GAP);
-	}
+			put_cell(style, &table->columns[c], table->columns[c].title, widths[c],
+				 TINT_BOLD, &gap);
 	putc('\n', style->out);
 	for (size_t r = 0; r < table->rows; r++) {
-		for (size_t c = 0; c <= end; c++) {
-			if (!widths[c])
-				continue;
-			put_cell(style, &table->columns[c],
-				 render(table, c, &table->cells[r * n + c], buffer, sizeof(buffer)),
-				 widths[c], table->columns[c].tint, c == end);
-			if (c != end)
-				spaces(style->out, GAP);
-		}
+		gap = 0;
+		for (size_t c = 0; c < n; c++)
+			if (widths[c])
+				put_cell(style, &table->columns[c],
+					 render(table, c, &table->cells[r * n + c], buffer,
+						sizeof(buffer)),
+					 widths[c], table->columns[c].tint, &gap);
 		putc('\n', style->out);
 		if (table->below[r])
 			fputs(table->below[r], style->out);

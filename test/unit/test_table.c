@@ -45,6 +45,31 @@ static char *print(size_t width, size_t longest, const char *note)
 	return text;
 }
 
+/* A C++ name that had to be cut is as wide as what is left of it. */
+static void cut_name(void)
+{
+	struct style style = {.longest = 120};
+	struct table table;
+	char name[300] = "Backing<", *text = NULL;
+	size_t size;
+
+	memset(name + 8, 'x', 280);
+	name[288] = '>';
+	style.out = open_memstream(&text, &size);
+	if (!style.out)
+		exit(1);
+	table_init(&table, columns, COLUMNS);
+	table_row(&table);
+	table_text(&table, NAME, name);
+	table_number(&table, COUNT, 1);
+	table_print(&table, &style);
+	table_deinit(&table);
+	fclose(style.out);
+	check("no room is kept for what was cut",
+	      strcmp(text, "name        count\nBacking<…>      1\n") == 0, text);
+	free(text);
+}
+
 /* A share of more than all, as damaged files have them: the bar is full, and not longer than it has
  * room for. */
 static void wild_share(void)
@@ -97,10 +122,12 @@ int main(void)
 	text = print(0, 0, "note");
 	check("with --wide it has all", longest_line(text) == 600 + 2 + 5 + 2 + 4, text);
 	check("a column with one cell is shown", strstr(text, "note") != NULL, text);
+	check("a line has no spaces at its end", !strstr(text, " \n"), text);
 	free(text);
 	text = print(0, 0, NULL);
 	check("a column without any is not", strstr(text, "note") == NULL, text);
 	free(text);
+	cut_name();
 	wild_share();
 	return failures != 0;
 }

@@ -31,7 +31,7 @@ struct type_row {
 	char *type, *container, *form, *confidence;
 	char *rules, *sources; /* what the types were concluded from: one, or several with ", "
 	                        * between; NULL none */
-	char *module;     /* path of a module with such call sites; NULL */
+	char *module;     /* path of the one module that has its call sites; NULL */
 	bool or_derived;  /* it is this type or a class derived from it */
 	uint64_t class_bytes; /* 0 unknown */
 	uint64_t at_least;    /* blocks whose vptr was read only at the free */

@@ -12,7 +12,7 @@
 #include <sys/pidfd.h>
 #include <unistd.h>
 
-enum { READ_BYTES = 65536, HELD_BYTES = 1 << 18 };
+enum { READ_BYTES = 65536 };
 static const uint64_t second = 1000000000;
 
 uint64_t connection_time(clockid_t clock)
@@ -34,7 +34,6 @@ bool connection_complain(struct connection *c, const char *what, const char *why
 void connection_begin(struct connection *c)
 {
 	c->buffer = mem_alloc(READ_BYTES);
-	c->held = mem_alloc(HELD_BYTES);
 }
 
 void connection_end(struct connection *c)
@@ -44,7 +43,6 @@ void connection_end(struct connection *c)
 		message_deinit(&c->message);
 	message_deinit(&c->answer);
 	free(c->buffer);
-	free(c->held);
 }
 
 static bool take_data(void *context, bool snapshot, const char *text, size_t length)
@@ -73,10 +71,9 @@ static bool end_message(struct connection *c)
 	}
 	if (m->id && m->id == c->last_id && !c->answered) {
 		message_deinit(&c->answer);
-		c->answer = *m;
-		c->answer.json.parser = NULL;
-		c->answered = true;
 		json_stream_deinit(&m->json);
+		c->answer = *m;
+		c->answered = true;
 		return true;
 	}
 	if (strcmp(m->method, "Tracing.tracingComplete") == 0)
@@ -88,35 +85,20 @@ static bool end_message(struct connection *c)
 	return true;
 }
 
-/* yajl reads a text that spans pieces again from its beginning with each piece, so pieces are
- * large. */
-static void feed_held(struct connection *c)
-{
-	if (!c->in_message) {
-		message_init(&c->message, c, take_data);
-		c->in_message = true;
-	}
-	json_stream_feed(&c->message.json, c->held, c->held_count);
-	c->held_count = 0;
-}
-
 static void take_bytes(struct connection *c, const char *at, size_t left)
 {
 	while (left && !c->given_up) {
 		const char *end = memchr(at, 0, left);
-		size_t n = end ? (size_t)(end - at) : left, room = HELD_BYTES - c->held_count;
+		size_t n = end ? (size_t)(end - at) : left;
 
-		if (n > room) {
-			n = room;
-			end = NULL;
+		if (!c->in_message) {
+			message_init(&c->message, c, take_data);
+			c->in_message = true;
 		}
-		memcpy(c->held + c->held_count, at, n);
-		c->held_count += n;
+		json_stream_feed(&c->message.json, at, n);
 		at += n + (end != NULL);
 		left -= n + (end != NULL);
-		if (end || c->held_count == HELD_BYTES)
-			feed_held(c);
-		if ((end && !end_message(c)) || (!end && c->in_message && c->message.json.why)) {
+		if (end ? !end_message(c) : c->message.json.why != NULL) {
 			connection_complain(c, "what the browser says cannot be read", NULL);
 			c->given_up = true;
 		}

@@ -41,8 +41,7 @@ struct connection {
 	int number;                     /* of the signal to be passed on; 0 none */
 	uint64_t number_since, heard;   /* ns: that signal came; the browser was last heard */
 
-	char *buffer, *held;            /* connection_begin allocates, connection_end frees them */
-	size_t held_count;
+	char *buffer;                   /* connection_begin allocates, connection_end frees it */
 	struct message message;         /* being received */
 	bool in_message;
 	uint64_t last_id;

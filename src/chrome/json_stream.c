@@ -104,7 +104,8 @@ void json_stream_init(struct json_stream *s, const struct json_sink *sink)
 	s->depth = 0;
 	s->sink = *sink;
 	s->silent = 0;
-	s->told = 0;
+	s->told = s->reads = 0;
+	memset(&s->held, 0, sizeof(s->held));
 	s->why = NULL;
 	s->parser = yajl_alloc(&callbacks, NULL, s);
 	if (!s->parser)
@@ -113,17 +114,46 @@ void json_stream_init(struct json_stream *s, const struct json_sink *sink)
 	yajl_config(s->parser, yajl_dont_validate_strings, 1);
 }
 
+static void parse(struct json_stream *s, const char *text, size_t length)
+{
+	uint64_t told = s->told;
+
+	if (yajl_parse(s->parser, (const unsigned char *)text, length) != yajl_status_ok)
+		fail(s, "it is no JSON");
+	s->reads += s->silent + length;
+	s->silent = s->told == told ? s->silent + length : 0;
+	if (s->silent > JSON_STREAM_TEXT)
+		fail(s, "it holds a text that is too long");
+}
+
+static void parse_held(struct json_stream *s)
+{
+	if (s->held.count)
+		parse(s, s->held.at, s->held.count);
+	s->held.count = 0;
+}
+
+/* Puts `text` behind what waits. */
+static void hold(struct json_stream *s, const char *text, size_t length)
+{
+	s->held.at = mem_reach(s->held.at, &s->held.room, s->held.count + length, 1, SLICE);
+	memcpy(s->held.at + s->held.count, text, length);
+	s->held.count += length;
+}
+
 bool json_stream_feed(struct json_stream *s, const char *text, size_t length)
 {
 	while (length && !s->why) {
 		size_t n = length < SLICE ? length : SLICE;
-		uint64_t told = s->told;
 
-		if (yajl_parse(s->parser, (const unsigned char *)text, n) != yajl_status_ok)
-			fail(s, "it is no JSON");
-		s->silent = s->told == told ? s->silent + n : 0;
-		if (s->silent > JSON_STREAM_TEXT)
-			fail(s, "it holds a text that is too long");
+		if (!s->held.count && n >= s->silent) {
+			parse(s, text, n);
+		} else {
+			hold(s, text, n);
+			if (s->held.count >= s->silent ||
+			    s->silent + s->held.count > JSON_STREAM_TEXT)
+				parse_held(s);
+		}
 		text += n;
 		length -= n;
 	}
@@ -132,6 +162,8 @@ bool json_stream_feed(struct json_stream *s, const char *text, size_t length)
 
 struct shiny_err *json_stream_end(struct json_stream *s, const char *what)
 {
+	if (!s->why)
+		parse_held(s);
 	if (!s->why && (!s->told || yajl_complete_parse(s->parser) != yajl_status_ok))
 		fail(s, "it is cut off");
 	return s->why ? shiny_err(SHINY_ERR_OTHER, "%s cannot be read: %s", what, s->why) : NULL;
@@ -142,6 +174,8 @@ void json_stream_deinit(struct json_stream *s)
 	if (s->parser)
 		yajl_free(s->parser);
 	s->parser = NULL;
+	free(s->held.at);
+	memset(&s->held, 0, sizeof(s->held));
 }
 
 uint64_t json_stream_number(const char *text, size_t length)

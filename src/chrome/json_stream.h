@@ -3,13 +3,16 @@
  * json_stream.h: parses JSON in pieces and hands on value by value; it keeps only the keys that
  * lead to the current value.
  *
- * Runs: CLI. Signals: no. Allocates: the parser's state; of the text no more than the longest
- * single string, up to JSON_STREAM_TEXT.
+ * Runs: CLI. Signals: no. Allocates: the parser's state; of the text twice the longest single
+ * string, up to JSON_STREAM_TEXT.
  * Threads: one a stream.
  *
  * yajl parses; this module adds bounds. yajl joins a string or a number that spans pieces in
  * memory, and its stack of open containers grows. So JSON_STREAM_TEXT bytes without a value, or
- * more than JSON_STREAM_DEPTH open containers, end the stream with an error.
+ * more than JSON_STREAM_DEPTH open containers, end the stream with an error. With each piece it
+ * reads such a string again from its beginning; so a piece waits until there is as much new as
+ * there is to read again, and a string of n bytes costs 3 n reads at most, however small the pieces
+ * are.
  */
 #ifndef SHINY_JSON_STREAM_H
 #define SHINY_JSON_STREAM_H
@@ -19,6 +22,7 @@
 #include <stdint.h>
 
 #include "../base/err.h"
+#include "../base/mem.h"
 
 enum { JSON_STREAM_DEPTH = 32, JSON_STREAM_KEY = 2048, JSON_STREAM_TEXT = 16 << 20 };
 
@@ -43,8 +47,10 @@ struct json_stream {
 	bool array[JSON_STREAM_DEPTH];
 	struct json_sink sink;
 	void *parser;
-	size_t silent;                                      /* bytes since the last value */
-	uint64_t told;
+	size_t silent;                                      /* bytes in the parser since the last
+	                                                     * value */
+	VEC(char) held;                                     /* what waits */
+	uint64_t told, reads;                               /* bytes read, anew ones included */
 	const char *why;                                    /* it ended with an error */
 };
 

@@ -244,6 +244,31 @@ static void test_hostile(void)
 	}
 }
 
+/* A text of 8 MiB that comes in pieces of 1 KiB costs work in proportion to its length. */
+static void test_long_text(void)
+{
+	enum { PIECE = 1 << 10, PIECES = 8 << 10 };
+	struct json_sink sink = { 0 };
+	struct json_stream *s = mem_zero(1, sizeof(*s));
+	char piece[PIECE];
+	struct shiny_err *err;
+
+	memset(piece, 'a', sizeof(piece));
+	json_stream_init(s, &sink);
+	json_stream_feed(s, "[\"", 2);
+	for (int i = 0; i < PIECES; i++)
+		json_stream_feed(s, piece, sizeof(piece));
+	json_stream_feed(s, "\"]", 2);
+	err = json_stream_end(s, "it");
+	check("long_text", !err, err ? err->message : "");
+	number("long_text/values", s->told, 3); /* array, text, array's end */
+	check("long_text/reads", s->reads <= 3 * ((uint64_t)PIECES * PIECE + 4),
+	      "pieces are read again and again");
+	shiny_err_free(err);
+	json_stream_deinit(s);
+	free(s);
+}
+
 /* Ten million objects of one name: their number takes no memory. */
 static void test_many(void)
 {
@@ -420,5 +445,6 @@ int main(void)
 	test_store();
 	test_many();
 	test_hostile();
+	test_long_text();
 	return failures != 0;
 }

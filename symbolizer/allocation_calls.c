@@ -48,7 +48,7 @@ static bool is_allocation(const struct flow_code *code, uint64_t vaddr, bool slo
 static bool allocates(const struct flow_code *code, struct call_targets *targets, uint64_t vaddr,
 		      bool slot)
 {
-	uint64_t hash = hash_mix(vaddr);
+	uint64_t hash = hash_key(vaddr);
 	uint32_t at = hash_table_find(&targets->table, hash, i, targets->all.at[i].vaddr == vaddr);
 	bool answer;
 

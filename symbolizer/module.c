@@ -451,7 +451,7 @@ static size_t look_up(struct sym_module *module, uint64_t vaddr, struct sym_fram
 static void cache_add(struct frames_cache *cache, uint64_t vaddr, const struct sym_frame *frames,
 		      size_t count)
 {
-	hash_table_add(&cache->table, hash_mix(vaddr), (uint32_t)cache->entries.count);
+	hash_table_add(&cache->table, hash_key(vaddr), (uint32_t)cache->entries.count);
 	*vec_push(&cache->entries) =
 		(struct frames_entry){ vaddr, (uint32_t)cache->frames.count, (uint32_t)count };
 	for (size_t i = 0; i < count; i++)
@@ -467,7 +467,7 @@ size_t sym_frames(struct sym_module *module, uint64_t vaddr, struct sym_frame *o
 	if (module->info.state != SYM_OK || !room)
 		return 0;
 
-	uint32_t known = hash_table_find(&cache->table, hash_mix(vaddr), i,
+	uint32_t known = hash_table_find(&cache->table, hash_key(vaddr), i,
 					 cache->entries.at[i].vaddr == vaddr);
 
 	if (known != HASH_NONE) {

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hash.h: what the hash tables have in common: keys of 64 bits, mixed, not for untrusted text; and
- * how an entry is taken out.
+ * hash.h: the hashes of the hash tables, and how an entry is taken out of those that are not
+ * hash_table.h's.
+ *
+ * A session and a program's files are somebody else's: with a hash that anybody can compute they
+ * could hold a million keys of one hash, and a report would never end. So hash_table's keys are
+ * hashed with a seed that each process draws (hash_key, hash_keys, hash_bytes.h). hash_mix and
+ * hash_pair have none: for tables in which collisions only cost what they lose, and for values that
+ * must come out the same again.
  *
  * Runs: sidecar, CLI. Allocates: nothing.
  */
@@ -10,6 +16,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+extern uint64_t hash_seed; /* drawn when the process starts */
 
 /* A bijection whose high bits depend on all of the key's; two multiplications, as in Stafford's
  * finishers. */
@@ -25,6 +33,16 @@ static inline uint64_t hash_mix(uint64_t key)
 static inline uint64_t hash_pair(uint64_t a, uint64_t b)
 {
 	return hash_mix(hash_mix(a) + b);
+}
+
+static inline uint64_t hash_key(uint64_t key)
+{
+	return hash_mix(key ^ hash_seed);
+}
+
+static inline uint64_t hash_keys(uint64_t a, uint64_t b)
+{
+	return hash_mix(hash_key(a) + b);
 }
 
 /*

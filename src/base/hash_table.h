@@ -46,7 +46,8 @@ struct hash_table { /* zeroed: empty */
 /*
  * The index of an entry with this hash for which `same` holds, or HASH_NONE. `same` is an
  * expression of `index`, the name that the caller chooses for it. `hash` is mixed in its low 32
- * bits (hash.h, XXH3). Where `same` is never true, it is evaluated for every entry with this hash.
+ * bits (hash.h: hash_key, hash_keys; hash_bytes.h). Where `same` is never true, it is evaluated for
+ * every entry with this hash.
  */
 #define hash_table_find(table, hash_of_key, index, same)                                           \
 	({                                                                                         \

@@ -5,14 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hash_bytes.h"
 #include "mem.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 uint32_t texts_put(struct texts *texts, const char *text)
 {
-	uint64_t hash = XXH3_64bits(text, strlen(text));
+	uint64_t hash = hash_bytes(text, strlen(text));
 	uint32_t at = hash_table_find(&texts->index, hash, i, strcmp(texts->at[i], text) == 0);
 
 	if (at == HASH_NONE) {

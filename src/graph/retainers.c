@@ -62,7 +62,7 @@ static struct way_word word_of(const struct way_search *s, uint32_t node, uint32
 static uint32_t way_to(struct way_search *s, uint32_t before, uint32_t what,
 		       const struct way_word *word)
 {
-	uint64_t hash = hash_pair((uint64_t)before << 32 | what, word->member);
+	uint64_t hash = hash_keys((uint64_t)before << 32 | what, word->member);
 	uint32_t at;
 
 	if (before != NO_WAY && s->ways.at[before].before != NO_WAY &&

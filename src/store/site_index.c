@@ -18,11 +18,9 @@
 
 #include "../base/cleanup.h"
 #include "../base/function_name.h"
+#include "../base/hash_bytes.h"
 #include "../base/mem.h"
 #include "db.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 /* Stacks of one key share a site. No padding: it is hashed and compared as bytes. */
 struct site_key {
@@ -227,7 +225,7 @@ static struct shiny_err *site_of(struct site_finder *f, uint32_t frame_id, uint3
 				.source = frame->source,
 				.line = frame->line };
 
-	uint64_t hash = XXH3_64bits(&key, sizeof(key));
+	uint64_t hash = hash_bytes(&key, sizeof(key));
 	uint32_t at = hash_table_find(&f->index, hash, i,
 				      memcmp(&f->sites.at[i], &key, sizeof(key)) == 0);
 	if (at == HASH_NONE) {

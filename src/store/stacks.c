@@ -5,10 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/hash_bytes.h"
 #include "../base/mem.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 _Static_assert(sizeof(struct stack_part) == (STACK_PART + 1) * sizeof(uint32_t),
 	       "no padding in what is hashed");
@@ -16,7 +14,7 @@ _Static_assert(sizeof(struct stack_part) == (STACK_PART + 1) * sizeof(uint32_t),
 /* The id of the tail that is this part; a new one where there is none. */
 static uint32_t tail_id(struct stack_tails *tails, const struct stack_part *part)
 {
-	uint64_t hash = XXH3_64bits(part, sizeof(*part));
+	uint64_t hash = hash_bytes(part, sizeof(*part));
 	uint32_t at = hash_table_find(&tails->index, hash, i,
 				      memcmp(&tails->at[i], part, sizeof(*part)) == 0);
 

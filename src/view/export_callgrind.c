@@ -30,7 +30,7 @@ static void add_cost(struct callgrind_costs *c, uint32_t caller, uint32_t callee
 {
 	const uint64_t costs[CALLGRIND_COSTS] = { sums->live_bytes, sums->live, sums->bytes,
 						  sums->allocs };
-	uint64_t hash = hash_pair(caller, callee);
+	uint64_t hash = hash_keys(caller, callee);
 	uint32_t at = hash_table_find(&c->table, hash, i,
 				      c->rows.at[i].caller == caller &&
 					      c->rows.at[i].callee == callee);

@@ -37,7 +37,7 @@ struct heaptrack_writer {
 static uint32_t find_pair(struct heaptrack_pairs *pairs, uint64_t first, uint32_t second,
 			  bool *more)
 {
-	uint64_t hash = hash_pair(first, second);
+	uint64_t hash = hash_keys(first, second);
 	uint32_t at = hash_table_find(&pairs->table, hash, i,
 				      pairs->rows.at[i].first == first &&
 					      pairs->rows.at[i].second == second);

@@ -26,8 +26,8 @@ static size_t find_sample(const struct profile *p, const struct live_event *even
 
 static void add_cell(struct cube_cells *cells, struct cube_cell key, int64_t blocks, int64_t bytes)
 {
-	uint64_t hash = hash_pair(key.sample, (uint64_t)key.interval << 16 |
-						      (uint64_t)key.bin << 8 | key.end);
+	uint64_t hash = hash_keys(key.sample,
+				  (uint64_t)key.interval << 16 | (uint64_t)key.bin << 8 | key.end);
 	uint32_t at = hash_table_find(&cells->table, hash, i,
 				      cells->rows.at[i].sample == key.sample &&
 					      cells->rows.at[i].interval == key.interval &&

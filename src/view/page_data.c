@@ -70,8 +70,8 @@ static uint32_t component_of(const struct groups *g, const struct profile_sample
 static uint32_t add_row(struct page_samples *s, struct hash_table *table,
 			const struct page_sample *key)
 {
-	uint64_t hash = hash_pair(hash_pair(key->process, key->type),
-				  hash_pair(key->component, key->merged ? 0 : key->stack + 1));
+	uint64_t hash = hash_keys(hash_keys(key->process, key->type),
+				  hash_keys(key->component, key->merged ? 0 : key->stack + 1));
 	uint32_t at = hash_table_find(
 		table, hash, i,
 		s->rows.at[i].process == key->process && s->rows.at[i].type == key->type &&
@@ -131,7 +131,7 @@ void page_samples_deinit(struct page_samples *s)
 
 static uint32_t add_node(struct page_nodes *n, uint32_t parent, uint32_t line)
 {
-	uint64_t hash = hash_pair(parent, line);
+	uint64_t hash = hash_keys(parent, line);
 	uint32_t at = hash_table_find(&n->table, hash, i,
 				      n->rows.at[i].parent == parent && n->rows.at[i].line == line);
 

@@ -5,16 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../src/base/hash_bytes.h"
 #include "demangle.h"
-
-static uint32_t hash_of(const char *text)
-{
-	uint32_t hash = 2166136261u; /* FNV-1a: names are short, and this isn't the hot path */
-
-	for (; *text; text++)
-		hash = (hash ^ (uint8_t)*text) * 16777619u;
-	return hash ^ hash >> 15;
-}
 
 void names_deinit(struct names *names)
 {
@@ -28,7 +20,7 @@ void names_deinit(struct names *names)
 /* The one entry with this text. */
 static struct symbol_name *names_get(struct names *names, const char *text)
 {
-	uint32_t hash = hash_of(text);
+	uint64_t hash = hash_bytes(text, strlen(text));
 	uint32_t at =
 		hash_table_find(&names->table, hash, i, !strcmp(names->all.at[i]->text, text));
 	size_t bytes;

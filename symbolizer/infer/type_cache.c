@@ -94,7 +94,7 @@ struct type_cache {
 static struct cache_cell *table_get(const struct cache_table *table, uint64_t ret)
 {
 	uint32_t at =
-		hash_table_find(&table->by_ret, hash_mix(ret), i, table->cells.at[i].ret == ret);
+		hash_table_find(&table->by_ret, hash_key(ret), i, table->cells.at[i].ret == ret);
 
 	return at == HASH_NONE ? NULL : &table->cells.at[at];
 }
@@ -105,7 +105,7 @@ static struct cache_cell *table_make(struct cache_table *table, uint64_t ret)
 
 	if (cell)
 		return cell;
-	hash_table_add(&table->by_ret, hash_mix(ret), (uint32_t)table->cells.count);
+	hash_table_add(&table->by_ret, hash_key(ret), (uint32_t)table->cells.count);
 	cell = vec_push(&table->cells);
 	*cell = (struct cache_cell){ .ret = ret };
 	return cell;

@@ -26,6 +26,10 @@ static uint64_t few(uint32_t key)
 {
 	return key % 7;
 }
+static uint64_t seeded(uint32_t key)
+{
+	return hash_key(key);
+}
 static uint64_t high_only(uint32_t key)
 {
 	return (uint64_t)(key % 61) << 20;
@@ -101,6 +105,49 @@ static void several_of_a_key(void)
 	hash_table_deinit(&table);
 }
 
+/* The key that hash_mix makes `hash` of: it is a bijection, and whoever writes a session can turn
+ * it round. */
+static uint64_t key_of_hash(uint64_t hash)
+{
+	const uint64_t factor = UINT64_C(0xd6e8feb86659fd93);
+	uint64_t inverse = factor; /* right in three bits; each step doubles them */
+
+	for (int i = 0; i < 5; i++)
+		inverse *= 2 - factor * inverse;
+	hash ^= hash >> 32;
+	hash *= inverse;
+	hash ^= hash >> 32;
+	hash *= inverse;
+	return hash ^ hash >> 32;
+}
+
+/* How many of the keys have the same 32 bits of hash as another one. */
+static unsigned equal_hashes(uint64_t (*hash)(uint64_t key))
+{
+	enum { MANY = 2000 };
+	unsigned equal = 0;
+	uint32_t hashes[MANY];
+
+	for (uint32_t i = 0; i < MANY; i++)
+		hashes[i] = (uint32_t)hash(key_of_hash((uint64_t)(i + 1) << 32 | 7));
+	for (unsigned i = 1; i < MANY; i++)
+		for (unsigned j = 0; j < i; j++)
+			equal += hashes[i] == hashes[j];
+	return equal;
+}
+
+/* Keys chosen for one hash have many, and pairs too. With a seed nobody knows which: that more than
+ * ten of two million pairs are equal by chance has a probability below 10^-30. */
+static void hostile_keys(void)
+{
+	check_that("keys of one hash without a seed", equal_hashes(hash_mix) == 1999000);
+	check_that("the same keys with it", hash_seed && equal_hashes(hash_key) <= 10);
+	number("pairs of one hash without a seed",
+	       hash_pair(1, 5 - hash_mix(1)) - hash_pair(2, 5 - hash_mix(2)), 0);
+	check_that("the same pairs with it",
+		   hash_keys(1, 5 - hash_mix(1)) != hash_keys(2, 5 - hash_mix(2)));
+}
+
 int main(void)
 {
 	struct hash_table empty = { 0 };
@@ -108,8 +155,10 @@ int main(void)
 	number("nothing is in an empty table", hash_table_find(&empty, 1, i, i + 1), HASH_NONE);
 	hash_table_deinit(&empty);
 	compare("mixed hashes", good, 4000, STEPS);
+	compare("seeded hashes", seeded, 4000, STEPS);
 	compare("seven hashes", few, 200, STEPS / 4);
 	compare("hashes with equal low bits", high_only, 400, STEPS / 4);
 	several_of_a_key();
+	hostile_keys();
 	return failures != 0;
 }

@@ -6,16 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../base/hash.h"
+#include "../../base/hash_bytes.h"
 #include "../../base/mem.h"
 #include "../../base/text.h"
 #include "../../store/contents.h"
 #include "../totals/losses.h"
 #include "subset.h"
 #include "../query/type_name.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 const char *const breakdown_names[BREAKDOWN_DIMENSIONS] = {
 	[BREAKDOWN_TYPE] = "type",
@@ -213,7 +210,7 @@ static void take_process(struct loading *l, const struct query *q)
 static uint32_t find_stat(const struct breakdown *c, uint32_t process, uint32_t stack,
 			  uint32_t vtable)
 {
-	return hash_table_find(&c->stat_index, hash_pair((uint64_t)process << 32 | stack, vtable),
+	return hash_table_find(&c->stat_index, hash_keys((uint64_t)process << 32 | stack, vtable),
 			       i,
 			       c->stats.at[i].process == process && c->stats.at[i].stack == stack &&
 				       c->stats.at[i].vtable == vtable);
@@ -227,7 +224,7 @@ static void put_stat(struct breakdown *c, const struct breakdown_stat *row)
 		at = (uint32_t)c->stats.count;
 		vec_push(&c->stats);
 		hash_table_add(&c->stat_index,
-			       hash_pair((uint64_t)row->process << 32 | row->stack, row->vtable),
+			       hash_keys((uint64_t)row->process << 32 | row->stack, row->vtable),
 			       at);
 	}
 	c->stats.at[at] = *row;
@@ -237,7 +234,7 @@ static uint32_t cell_of(struct loading *l, const uint32_t of[BREAKDOWN_DIMENSION
 {
 	struct breakdown *c = l->out;
 	size_t bytes = BREAKDOWN_DIMENSIONS * sizeof(*of);
-	uint64_t hash = XXH3_64bits(of, bytes);
+	uint64_t hash = hash_bytes(of, bytes);
 	uint32_t at =
 		hash_table_find(&l->cell_index, hash, i, memcmp(c->cells[i].of, of, bytes) == 0);
 

@@ -31,7 +31,7 @@ static uint64_t *row_at(const struct tallies *t, size_t place)
 /* The sums of a key; those of a new one are 0. Good until the next one. */
 static uint64_t *tally(struct tallies *t, uint64_t a, uint64_t b)
 {
-	uint64_t hash = hash_pair(a, b);
+	uint64_t hash = hash_keys(a, b);
 	uint32_t at =
 		hash_table_find(&t->index, hash, i, row_at(t, i)[0] == a && row_at(t, i)[1] == b);
 

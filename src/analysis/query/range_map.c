@@ -53,7 +53,7 @@ struct shiny_err *range_maps_end(const struct store *store)
 /* The range's place in `ranges`, or HASH_NONE. */
 static uint32_t find_range(const struct range_map *map, uint64_t range)
 {
-	return hash_table_find(&map->index, hash_mix(range), i, map->ranges.at[i].number == range);
+	return hash_table_find(&map->index, hash_key(range), i, map->ranges.at[i].number == range);
 }
 
 void *range_map_find_slow(struct range_map *map, uint64_t range)
@@ -69,7 +69,7 @@ void *range_map_find_slow(struct range_map *map, uint64_t range)
 void range_map_put(struct range_map *map, uint64_t range, void *value)
 {
 	map->last = (struct range_entry){ range, value };
-	hash_table_add(&map->index, hash_mix(range), (uint32_t)map->ranges.count);
+	hash_table_add(&map->index, hash_key(range), (uint32_t)map->ranges.count);
 	*vec_push(&map->ranges) = map->last;
 }
 

@@ -92,7 +92,7 @@ static void tell(const struct page_moment *m, struct page_block *block, const st
 
 static uint32_t find_moved(const struct page_space *space, uint64_t address)
 {
-	return hash_table_find(&space->moved_index, hash_mix(address), i,
+	return hash_table_find(&space->moved_index, hash_key(address), i,
 			       space->moved.at[i].address == address);
 }
 
@@ -138,7 +138,7 @@ static void on_move(void *context, const struct replay *replay,
 	if (moved == HASH_NONE) {
 		moved = (uint32_t)space->moved.count;
 		vec_push(&space->moved);
-		hash_table_add(&space->moved_index, hash_mix(life->address), moved);
+		hash_table_add(&space->moved_index, hash_key(life->address), moved);
 	}
 	space->moved.at[moved] = (struct page_moved){ life->address, block };
 }

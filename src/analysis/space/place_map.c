@@ -8,7 +8,7 @@
 
 static uint64_t place_hash(uint32_t process, uint64_t address)
 {
-	return hash_mix(address ^ (uint64_t)process << 48);
+	return hash_key(address ^ (uint64_t)process << 48);
 }
 
 struct pool_place *place_map_find(const struct place_map *map, uint32_t process, uint64_t address)

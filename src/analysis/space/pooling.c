@@ -152,7 +152,7 @@ static enum population lifetime_of_site(const struct pooling_model *m, uint32_t 
 
 static uint32_t find_pool(struct pooling_model *m, uint32_t process, uint32_t of, uint64_t slot)
 {
-	uint64_t hash = hash_pair((uint64_t)process << 32 | of, slot);
+	uint64_t hash = hash_keys((uint64_t)process << 32 | of, slot);
 	uint32_t at = hash_table_find(&m->pool_index, hash, i,
 				      m->pools[i].process == process && m->pools[i].of == of &&
 					      m->pools[i].slot == slot);

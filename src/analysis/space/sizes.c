@@ -40,7 +40,7 @@ struct sizes_count {
 static struct sizes_row *class_slow(struct sizes_count *c, enum size_allocator allocator,
 				    const struct size_room *room)
 {
-	uint64_t hash = hash_pair(room->slot, (uint64_t)allocator << 1 | room->mapped);
+	uint64_t hash = hash_keys(room->slot, (uint64_t)allocator << 1 | room->mapped);
 	uint32_t at = hash_table_find(&c->index, hash, i,
 				      c->classes.at[i].slot == room->slot &&
 					      c->classes.at[i].allocator == allocator &&

@@ -54,7 +54,7 @@ struct growth_finder {
 
 static uint32_t find_chain(const struct growth_finder *f, uint32_t process, uint64_t address)
 {
-	return hash_table_find(&f->index, hash_pair(address, process), i,
+	return hash_table_find(&f->index, hash_keys(address, process), i,
 			       f->chains.at[i].address == address &&
 				       f->chains.at[i].process == process);
 }
@@ -66,7 +66,7 @@ static void chain_put(struct growth_finder *f, const struct chain *chain)
 	if (at == HASH_NONE) {
 		at = (uint32_t)f->chains.count;
 		vec_push(&f->chains);
-		hash_table_add(&f->index, hash_pair(chain->address, chain->process), at);
+		hash_table_add(&f->index, hash_keys(chain->address, chain->process), at);
 	}
 	f->chains.at[at] = *chain;
 }
@@ -81,10 +81,10 @@ static bool chain_take(struct growth_finder *f, uint32_t process, uint64_t addre
 	if (at == HASH_NONE)
 		return false;
 	*out = f->chains.at[at];
-	hash_table_remove(&f->index, hash_pair(address, process), at);
+	hash_table_remove(&f->index, hash_keys(address, process), at);
 	if (at != last) {
 		filler = &f->chains.at[last];
-		hash_table_move(&f->index, hash_pair(filler->address, filler->process), last, at);
+		hash_table_move(&f->index, hash_keys(filler->address, filler->process), last, at);
 		f->chains.at[at] = *filler;
 	}
 	f->chains.count--;

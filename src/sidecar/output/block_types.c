@@ -13,9 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
+#include "../../base/hash_bytes.h"
 #include "../../base/hash_table.h"
 #include "../../base/progress.h"
 #include "type_members.h"
@@ -91,10 +89,10 @@ static bool same_type(const struct store_type *a, const struct store_type *b)
 
 static uint64_t hash_type(const struct store_type *type)
 {
-	uint64_t hash = XXH3_64bits(type->name, strlen(type->name));
+	uint64_t hash = hash_bytes(type->name, strlen(type->name));
 
 	if (type->container)
-		hash ^= XXH3_64bits(type->container, strlen(type->container));
+		hash ^= hash_bytes(type->container, strlen(type->container));
 	return hash;
 }
 

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "../../base/hash_bytes.h"
 
 void classes_deinit(struct classes *classes)
 {
@@ -27,7 +26,7 @@ uint32_t classes_id(struct classes *classes, uint32_t module, const struct shiny
 		    const char *name)
 {
 	char *copy = strndup(name, class->name_bytes);
-	uint64_t hash = XXH3_64bits_withSeed(copy, strlen(copy), module);
+	uint64_t hash = hash_keys(hash_bytes(copy, strlen(copy)), module);
 	uint32_t at = hash_table_find(&classes->table, hash, i,
 				      same_class(&classes->list.at[i], module, copy));
 

@@ -48,7 +48,7 @@ static bool same_place(const struct id_place *a, const struct id_place *b)
 uint32_t ids_frame(struct ids *ids, uint32_t module, uint64_t vaddr)
 {
 	struct id_place place = { .module = module, .vaddr = vaddr };
-	uint64_t hash = hash_pair(module, vaddr);
+	uint64_t hash = hash_keys(module, vaddr);
 	uint32_t at = hash_table_find(&ids->frame_table, hash, i,
 				      same_place(&ids->frames.at[i], &place));
 
@@ -63,7 +63,7 @@ uint32_t ids_frame(struct ids *ids, uint32_t module, uint64_t vaddr)
 uint32_t ids_vtable(struct ids *ids, uint32_t module, uint64_t vaddr, bool kind)
 {
 	struct id_place place = { .module = module, .kind = kind, .vaddr = vaddr };
-	uint64_t hash = hash_pair(module, vaddr);
+	uint64_t hash = hash_keys(module, vaddr);
 	uint32_t at = hash_table_find(&ids->vtable_table, hash, i,
 				      same_place(&ids->vtables.at[i], &place));
 
@@ -77,7 +77,7 @@ uint32_t ids_vtable(struct ids *ids, uint32_t module, uint64_t vaddr, bool kind)
 
 static uint64_t hash_frames(const uint32_t *frames, uint32_t count)
 {
-	uint64_t hash = count;
+	uint64_t hash = hash_seed ^ count;
 
 	for (uint32_t i = 0; i < count; i++)
 		hash = (hash ^ frames[i]) * UINT64_C(0x9e3779b97f4a7c15), hash ^= hash >> 29;

@@ -9,7 +9,7 @@
 
 static uint64_t slot_hash(const struct ring_file *ring, uint32_t slot, uint32_t generation)
 {
-	return hash_pair((uintptr_t)ring, (uint64_t)slot << 32 | generation);
+	return hash_keys((uintptr_t)ring, (uint64_t)slot << 32 | generation);
 }
 
 void roster_deinit(struct roster *roster)
@@ -22,7 +22,7 @@ void roster_deinit(struct roster *roster)
 static void add_pid(struct roster *roster, const struct process *p)
 {
 	if (p->pid)
-		hash_table_add(&roster->pids, hash_mix(p->pid), p->id - 1);
+		hash_table_add(&roster->pids, hash_key(p->pid), p->id - 1);
 }
 
 void roster_add(struct roster *roster, struct process *p)
@@ -37,7 +37,7 @@ void roster_name(struct roster *roster, struct process *p, uint32_t pid)
 	if (p->pid == pid)
 		return;
 	if (p->pid)
-		hash_table_remove(&roster->pids, hash_mix(p->pid), p->id - 1);
+		hash_table_remove(&roster->pids, hash_key(p->pid), p->id - 1);
 	p->pid = pid;
 	add_pid(roster, p);
 }
@@ -73,7 +73,7 @@ struct process *roster_before(const struct roster *roster, uint32_t pid, uint64_
 	struct process *found = NULL;
 
 	if (pid)
-		(void)hash_table_find(&roster->pids, hash_mix(pid), i,
+		(void)hash_table_find(&roster->pids, hash_key(pid), i,
 				      choose_later(roster->list.at[i], pid, time, except, &found));
 	return found;
 }

@@ -7,29 +7,19 @@
 
 #include "../analysis/attribute/suppressions.h"
 #include "../base/mem.h"
+#include "reachable.h"
 
 enum reach { REACH_NOT, REACH_ROOT, REACH_INDIRECT };
 
-/* Marks what the roots reach. */
-static void mark_reached(const struct heap_graph *g, uint8_t *reach)
+static uint8_t *mark_reached(const struct heap_graph *g)
 {
-	uint32_t *waiting = mem_alloc(((size_t)g->nodes + 1) * sizeof(*waiting)), count = 0;
+	uint8_t *reach = mem_zero((size_t)g->nodes + 1, 1);
+	bool *reached = reachable_find(g);
 
-	for (uint32_t n = g->blocks + 1; n <= g->nodes; n++)
-		waiting[count++] = n;
-	while (count) {
-		uint32_t n = waiting[--count];
-
-		for (uint32_t e = g->first[n]; e < g->first[n + 1]; e++) {
-			uint32_t to = g->target[e];
-
-			if (reach[to] == REACH_NOT) {
-				reach[to] = REACH_ROOT;
-				waiting[count++] = to;
-			}
-		}
-	}
-	free(waiting);
+	for (uint32_t n = 1; n <= g->blocks; n++)
+		reach[n] = reached[n] ? REACH_ROOT : REACH_NOT;
+	free(reached);
+	return reach;
 }
 
 /* Marks what another unreachable block points to. */
@@ -120,9 +110,8 @@ struct shiny_err *unreachable_load(struct store *store, const struct filter *fil
 	if (!err)
 		err = suppressions_load(store, suppressions, false, &hidden);
 	if (!err) {
-		uint8_t *reach = mem_zero((size_t)graph.nodes + 1, 1);
+		uint8_t *reach = mark_reached(&graph);
 
-		mark_reached(&graph, reach);
 		mark_indirect(&graph, reach);
 		result.facts = graph.facts;
 		result.blocks = graph.blocks;

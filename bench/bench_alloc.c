@@ -4,9 +4,10 @@
  *
  *   bench_alloc [events a thread, default 2000000] [threads, default 1]
  *
- * Every thread keeps 1,000 blocks of mixed sizes (16 to 512 bytes mostly, some to 64 KiB) and replaces a random one each step, from
- * one of 16 call sites under 8 frames with frame pointers: one free and one malloc. Prints CPU ns of this process and all its
- * threads, and wall ns, an event (one malloc or one free).
+ * Every thread keeps 1,000 blocks of mixed sizes (16 to 512 bytes mostly, some to 64 KiB) and
+ * replaces a random one each step, from one of 16 call sites under 8 frames with frame pointers:
+ * one free and one malloc. Prints CPU ns of this process and all its threads, and wall ns, an event
+ * (one malloc or one free).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -16,7 +17,8 @@
 #include <string.h>
 #include <time.h>
 
-enum { LIVE = 1000, DEPTH = 6 }; /* with the leaf and the thread's function: 8 frames of this program */
+/* with the leaf and the thread's function: 8 frames of this program */
+enum { LIVE = 1000, DEPTH = 6 };
 
 static long events = 2000000;
 
@@ -35,7 +37,9 @@ static uint64_t next(struct state *s)
 
 static size_t a_size(uint64_t r)
 {
-	return r % 100 < 60 ? 16 + (r >> 8) % 48 : r % 100 < 98 ? 64 + (r >> 8) % 448 : 512 + (r >> 8) % 65024;
+	return r % 100 < 60   ? 16 + (r >> 8) % 48
+	       : r % 100 < 98 ? 64 + (r >> 8) % 448
+			      : 512 + (r >> 8) % 65024;
 }
 
 /* A call site of its own; the store keeps the call from becoming a jump. */
@@ -47,9 +51,12 @@ static size_t a_size(uint64_t r)
 		*slot = malloc(a_size(r)); \
 		*(volatile char *)*slot = n; \
 	}
-SITE(0) SITE(1) SITE(2) SITE(3) SITE(4) SITE(5) SITE(6) SITE(7) SITE(8) SITE(9) SITE(10) SITE(11) SITE(12) SITE(13) SITE(14) SITE(15)
-static void (*const sites[])(struct state *, uint64_t) = { site_0, site_1, site_2, site_3, site_4, site_5, site_6, site_7,
-							    site_8, site_9, site_10, site_11, site_12, site_13, site_14, site_15 };
+SITE(0) SITE(1) SITE(2) SITE(3) SITE(4) SITE(5) SITE(6) SITE(7)
+SITE(8) SITE(9) SITE(10) SITE(11) SITE(12) SITE(13) SITE(14) SITE(15)
+static void (*const sites[])(struct state *, uint64_t) = {
+	site_0, site_1, site_2,	 site_3,  site_4,  site_5,  site_6,  site_7,
+	site_8, site_9, site_10, site_11, site_12, site_13, site_14, site_15
+};
 
 __attribute__((noinline)) static void descend(struct state *s, uint64_t r, int depth)
 {

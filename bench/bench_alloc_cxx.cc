@@ -3,7 +3,8 @@
 //
 //   bench_alloc_cxx [events, default 2000000]
 //
-// Keeps 1,000 objects of 8 classes and replaces a random one each step: one delete and one new. Prints CPU ns and wall ns an event.
+// Keeps 1,000 objects of 8 classes and replaces a random one each step: one delete and one new.
+// Prints CPU ns and wall ns an event.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -70,7 +71,8 @@ int main(int argc, char **argv)
 
 	for (long i = 0; i < events / 2; i++)
 		step(next(), 5);
-	std::printf("%.2f %.2f\n", (now(CLOCK_PROCESS_CPUTIME_ID) - cpu) / static_cast<double>(events),
+	std::printf("%.2f %.2f\n",
+		    (now(CLOCK_PROCESS_CPUTIME_ID) - cpu) / static_cast<double>(events),
 		    (now(CLOCK_MONOTONIC) - wall) / static_cast<double>(events));
 	return 0;
 }

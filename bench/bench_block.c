@@ -5,7 +5,8 @@
  *   bench_block FILE.shiny…   the events of recorded sessions
  *   bench_block --raw FILE…   files of struct event, as another recorder wrote them
  *
- * Each figure is the best of five passes over the whole stream, all of it in memory; what comes back is compared first.
+ * Each figure is the best of five passes over the whole stream, all of it in memory; what comes
+ * back is compared first.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,8 +142,9 @@ static void measure(const char *name, const struct stream *s)
 	}
 	if (check.wrong || check.next != s->events + s->count)
 		must(shiny_err(SHINY_ERR_OTHER, "%s: what came back is not what was packed", name));
-	printf("%-28s %10zu events  %5.2f bytes/event  pack %5.1f ns  unpack %5.1f ns\n", name, s->count, (double)bytes / (double)s->count,
-	       pack_best / (double)s->count, unpack_best / (double)s->count);
+	printf("%-28s %10zu events  %5.2f bytes/event  pack %5.1f ns  unpack %5.1f ns\n", name,
+	       s->count, (double)bytes / (double)s->count, pack_best / (double)s->count,
+	       unpack_best / (double)s->count);
 	packer_destroy(packer);
 	unpacker_destroy(unpacker);
 }
@@ -152,7 +154,8 @@ int main(int argc, char **argv)
 	bool raw = argc > 1 && strcmp(argv[1], "--raw") == 0;
 
 	if (argc < 2 + raw) {
-		fprintf(stderr, "bench_block: name one or more sessions, or --raw and files of events\n");
+		fprintf(stderr,
+			"bench_block: name one or more sessions, or --raw and files of events\n");
 		return 2;
 	}
 	for (int i = 1 + raw; i < argc; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_live.c: a program that keeps many blocks alive and then waits for a line on its input, so that the sidecar's memory for
- * them can be read.
+ * bench_live.c: a program that keeps many blocks alive and then waits for a line on its input, so
+ * that the sidecar's memory for them can be read.
  *
  *   bench_live [blocks, default 1000000]
  */

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_replay.c: what going through a session's events costs before any analysis does something with them.
+ * bench_replay.c: what going through a session's events costs before any analysis does something
+ * with them.
  *
- *   bench_replay FILE PASSES   best of so many passes, in ns of CPU an event: "DECODE REPLAY EVENTS"; decode: blocks unpacked; replay: these, and
- *                              every block followed from birth to death with its type, an observer being told of each
+ *   bench_replay FILE PASSES   best of so many passes, in ns of CPU an event: "DECODE REPLAY
+ *                              EVENTS"; decode: blocks unpacked; replay: these, and every block
+ *                              followed from birth to death with its type, an observer being told
+ *                              of each
  */
 #include <stdio.h>
 #include <stdlib.h>

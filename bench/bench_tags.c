@@ -4,7 +4,8 @@
  *
  *   bench_tags [pairs, default 2000000] [0: none, 1: a push and a pop around each]
  *
- * Each step allocates and frees one block, with a tag pushed before and popped behind it or without. Prints CPU and wall ns a step.
+ * Each step allocates and frees one block, with a tag pushed before and popped behind it or
+ * without. Prints CPU and wall ns a step.
  */
 #define _GNU_SOURCE
 #include <shiny/shiny.h>
@@ -40,6 +41,7 @@ int main(int argc, char **argv)
 		if (tagged)
 			shiny_tag_pop();
 	}
-	printf("%.2f %.2f\n", (now(CLOCK_PROCESS_CPUTIME_ID) - cpu) / (double)steps, (now(CLOCK_MONOTONIC) - wall) / (double)steps);
+	printf("%.2f %.2f\n", (now(CLOCK_PROCESS_CPUTIME_ID) - cpu) / (double)steps,
+	       (now(CLOCK_MONOTONIC) - wall) / (double)steps);
 	return 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * empty_interposer.lib.c: the least that any preloaded library costs: its own malloc and free that do nothing but call the real
- * ones. calloc and realloc stay glibc's: the benches do not call them on their path.
+ * empty_interposer.lib.c: the least that any preloaded library costs: its own malloc and free that
+ * do nothing but call the real ones. calloc and realloc stay glibc's: the benches do not call them
+ * on their path.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

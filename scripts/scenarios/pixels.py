@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PNG pictures, decoded with zlib alone: 8 bits a channel, with or without alpha, not interlaced; what a browser's screenshots are."""
+"""PNG pictures, decoded with zlib alone: 8 bits a channel, with or without alpha, not interlaced;
+what a browser's screenshots are."""
 import struct
 import zlib
 
@@ -12,9 +13,11 @@ class Picture:
             raise ValueError("not a PNG")
         at, packed, header = 8, b"", None
         while at < len(data):
-            length, kind = struct.unpack(">I4s", data[at:at + 8])
-            body = data[at + 8:at + 8 + length]
-            if struct.unpack(">I", data[at + 8 + length:at + 12 + length])[0] != zlib.crc32(kind + body):
+            length, kind = struct.unpack(">I4s", data[at : at + 8])
+            body = data[at + 8 : at + 8 + length]
+            if struct.unpack(">I", data[at + 8 + length : at + 12 + length])[0] != zlib.crc32(
+                kind + body
+            ):
                 raise ValueError("chunk %s is damaged" % kind.decode())
             at += 12 + length
             if kind == b"IHDR":
@@ -40,13 +43,21 @@ class Picture:
                 line = bytearray((a + b) & 255 for a, b in zip(line, before))
             elif how == 3:
                 for i in range(stride):
-                    line[i] = (line[i] + (((line[i - step] if i >= step else 0) + before[i]) >> 1)) & 255
+                    line[i] = (
+                        line[i] + (((line[i - step] if i >= step else 0) + before[i]) >> 1)
+                    ) & 255
             elif how == 4:
                 for i in range(stride):
-                    left, up, corner = (line[i - step], before[i], before[i - step]) if i >= step else (0, before[i], 0)
+                    left, up, corner = (
+                        (line[i - step], before[i], before[i - step])
+                        if i >= step
+                        else (0, before[i], 0)
+                    )
                     guess = left + up - corner
                     a, b, c = abs(guess - left), abs(guess - up), abs(guess - corner)
-                    line[i] = (line[i] + (left if a <= b and a <= c else up if b <= c else corner)) & 255
+                    line[i] = (
+                        line[i] + (left if a <= b and a <= c else up if b <= c else corner)
+                    ) & 255
             elif how:
                 raise ValueError("unknown filter %d" % how)
             before = line
@@ -65,10 +76,26 @@ class Picture:
     def differs(self, other):
         """None if the pixels are the same, else what differs first."""
         if (self.width, self.height) != (other.width, other.height):
-            return "%d × %d against %d × %d pixels" % (self.width, self.height, other.width, other.height)
+            return "%d × %d against %d × %d pixels" % (
+                self.width,
+                self.height,
+                other.width,
+                other.height,
+            )
         for y in range(self.height):
             if self.rows[y] != other.rows[y]:
                 x = next(x for x in range(self.width) if self.at(x, y) != other.at(x, y))
-                count = sum(1 for yy in range(self.height) for xx in range(self.width) if self.at(xx, yy) != other.at(xx, yy))
-                return "%d pixels, the first at %d, %d: %r against %r" % (count, x, y, self.at(x, y), other.at(x, y))
+                count = sum(
+                    1
+                    for yy in range(self.height)
+                    for xx in range(self.width)
+                    if self.at(xx, yy) != other.at(xx, yy)
+                )
+                return "%d pixels, the first at %d, %d: %r against %r" % (
+                    count,
+                    x,
+                    y,
+                    self.at(x, y),
+                    other.at(x, y),
+                )
         return None

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The fourteen scenarios: what a reader does in the shop, and how one sees that it really happened.
 
-Each is a function of a Visit (visit.py); SCENARIOS at the end lists them under the names that the literature gives them. What can be
-known independently is: what the server received (shop.py), what Python works out for itself, what the pixels of the picture are.
+Each is a function of a Visit (visit.py); SCENARIOS at the end lists them under the names that the
+literature gives them. What can be known independently is: what the server received (shop.py), what
+Python works out for itself, what the pixels of the picture are.
 """
 import base64
 import itertools
@@ -24,7 +25,11 @@ def open_home_page(v):
     v.equal("heading", v.text("h1"), "Old books, new readers")
     v.equal("books", [e.text for e in v.all("#front h3")], [b["title"] for b in BOOKS[:12]])
     v.equal("hours", len(v.all("#hours tbody tr")), 7)
-    v.equal("style", v.script("return getComputedStyle(document.querySelector('.top')).backgroundColor"), "rgb(15, 94, 120)")
+    v.equal(
+        "style",
+        v.script("return getComputedStyle(document.querySelector('.top')).backgroundColor"),
+        "rgb(15, 94, 120)",
+    )
     v.equal("served", (v.shop.count("/", 200), v.shop.count("/style.css", 200)), (1, 1))
     shot = v.keep("home", picture=True)
     v.equal("header is drawn", shot.at(4, 4), SEA)
@@ -40,8 +45,11 @@ def click_link(v):
     for book in (BOOKS[6], BOOKS[16]):
         v.find("#catalogue a[href='/book/%d']" % book["id"]).click()
         v.wait("the book", lambda: v.path() == "/book/%d" % book["id"])
-        v.equal("book %d" % book["id"], (v.text("#book-title"), v.text("#author"), v.text("#blurb")),
-                (book["title"], book["author"], book["blurb"]))
+        v.equal(
+            "book %d" % book["id"],
+            (v.text("#book-title"), v.text("#author"), v.text("#blurb")),
+            (book["title"], book["author"], book["blurb"]),
+        )
         v.keep("book-%d" % book["id"], picture=True)
         v.find("#up").click()
         v.wait("the catalogue again", lambda: v.path() == "/catalogue")
@@ -56,8 +64,14 @@ def click_link(v):
 def fill_form(v):
     v.open("/register")
     about = "I read on trains.\nMostly sea stories & maps, some <poetry>."
-    for field, keys in (("name", "Ada Björnsdóttir"), ("email", "ada@example.org"), ("phone", "+354 555 0199"), ("secret", "nine lives!"),
-                        ("born", "1984"), ("about", about)):
+    for field, keys in (
+        ("name", "Ada Björnsdóttir"),
+        ("email", "ada@example.org"),
+        ("phone", "+354 555 0199"),
+        ("secret", "nine lives!"),
+        ("born", "1984"),
+        ("about", about),
+    ):
         v.find("#" + field).send_keys(keys)
     Select(v.find("#branch")).select_by_value("mill")
     for shelf in ("Adventure", "Science"):
@@ -69,18 +83,47 @@ def fill_form(v):
         v.find("#pace").send_keys(Keys.ARROW_RIGHT)
     v.equal("pace", v.text("#pace-shown"), "7")
     v.find("#send").click()
-    v.equal("refused without the rules", (v.path(), v.shop.received("POST", "/register")), ("/register", []))
-    v.check("the browser says so", v.script("return document.querySelector('#rules').validity.valueMissing"), "rules is not missing")
+    v.equal(
+        "refused without the rules",
+        (v.path(), v.shop.received("POST", "/register")),
+        ("/register", []),
+    )
+    v.check(
+        "the browser says so",
+        v.script("return document.querySelector('#rules').validity.valueMissing"),
+        "rules is not missing",
+    )
     v.find("#rules").click()
     v.script("document.activeElement.blur()")
     v.keep("filled", picture=True)
     v.find("#send").click()
     v.wait("the receipt", lambda: v.all("#receipt"))
-    expected = [["name", "Ada Björnsdóttir"], ["email", "ada@example.org"], ["phone", "+354 555 0199"], ["secret", "nine lives!"],
-                ["born", "1984"], ["branch", "mill"], ["shelves", "Adventure"], ["shelves", "Science"], ["news", "weekly"],
-                ["interest", "maps"], ["interest", "binding"], ["about", about.replace("\n", "\r\n")], ["pace", "7"], ["rules", "yes"]]
-    v.equal("received", [[list(pair) for pair in body] for body in v.shop.received("POST", "/register")], [expected])
-    v.equal("receipt", v.text("#receipt"), "Your card number is %04d." % (sum(map(ord, "ada@example.org")) % 10000))
+    expected = [
+        ["name", "Ada Björnsdóttir"],
+        ["email", "ada@example.org"],
+        ["phone", "+354 555 0199"],
+        ["secret", "nine lives!"],
+        ["born", "1984"],
+        ["branch", "mill"],
+        ["shelves", "Adventure"],
+        ["shelves", "Science"],
+        ["news", "weekly"],
+        ["interest", "maps"],
+        ["interest", "binding"],
+        ["about", about.replace("\n", "\r\n")],
+        ["pace", "7"],
+        ["rules", "yes"],
+    ]
+    v.equal(
+        "received",
+        [[list(pair) for pair in body] for body in v.shop.received("POST", "/register")],
+        [expected],
+    )
+    v.equal(
+        "receipt",
+        v.text("#receipt"),
+        "Your card number is %04d." % (sum(map(ord, "ada@example.org")) % 10000),
+    )
     v.keep("thanks", picture=True)
 
 
@@ -97,7 +140,10 @@ def multi_step_form(v):
             field.send_keys(keys)
 
     def step():
-        return v.script("return [...document.querySelectorAll('#steps li')].findIndex(e => e.className === 'now')")
+        return v.script(
+            "return [...document.querySelectorAll('#steps li')].findIndex(e => e.className ==="
+            " 'now')"
+        )
 
     fill(book="99", copies="many")
     v.find("#forward").click()
@@ -125,9 +171,22 @@ def multi_step_form(v):
     fill(date="2027-02-28")
     v.find("#forward").click()
     v.equal("step 3 accepts", step(), 3)
-    fields = {"book": "7", "copies": "2", "name": "Jo March", "street": "Long Lane 4", "code": "12345", "email": "jo@example.org",
-              "way": "bicycle", "date": "2027-02-28", "wrap": "yes"}
-    v.equal("summary", dict(zip([e.text for e in v.all("#summary th")], [e.text for e in v.all("#summary td")])), fields)
+    fields = {
+        "book": "7",
+        "copies": "2",
+        "name": "Jo March",
+        "street": "Long Lane 4",
+        "code": "12345",
+        "email": "jo@example.org",
+        "way": "bicycle",
+        "date": "2027-02-28",
+        "wrap": "yes",
+    }
+    v.equal(
+        "summary",
+        dict(zip([e.text for e in v.all("#summary th")], [e.text for e in v.all("#summary td")])),
+        fields,
+    )
     v.script("document.activeElement.blur()")
     v.keep("check", picture=True)
     v.equal("nothing sent yet", v.shop.received("POST", "/order"), [])
@@ -144,9 +203,15 @@ def ajax_load(v):
         v.find("#more").click()
         count = min(page * REVIEWS_A_PAGE, len(BOOKS))
         v.wait("page %d" % page, lambda: v.text("#state") == "%d of %d" % (count, len(BOOKS)))
-    v.equal("titles", [e.text for e in v.all("#list tbody td:nth-child(2)")], [b["title"] for b in BOOKS])
+    v.equal(
+        "titles",
+        [e.text for e in v.all("#list tbody td:nth-child(2)")],
+        [b["title"] for b in BOOKS],
+    )
     v.check("no more", not v.find("#more").is_enabled(), "the button can still be used")
-    v.equal("pages asked for", v.shop.count("/api/reviews", 200), math.ceil(len(BOOKS) / REVIEWS_A_PAGE))
+    v.equal(
+        "pages asked for", v.shop.count("/api/reviews", 200), math.ceil(len(BOOKS) / REVIEWS_A_PAGE)
+    )
     v.find("#search").send_keys("the s")
     found = [b["title"] for b in BOOKS if "the s" in (b["title"] + " " + b["author"]).lower()]
     v.wait("the suggestions", lambda: v.text("#hits") == "%d found for “the s”" % len(found))
@@ -158,8 +223,14 @@ def ajax_load(v):
     v.find("#post").click()
     v.wait("the thanks", lambda: v.text("#answer").startswith("201"))
     v.equal("answer", v.text("#answer"), "201: thank you, 9 words")
-    v.equal("received", v.shop.received("POST", "/api/review"),
-            [{"book": 7, "text": "short"}, {"book": 7, "text": "short but, on a second reading, not at all"}])
+    v.equal(
+        "received",
+        v.shop.received("POST", "/api/review"),
+        [
+            {"book": 7, "text": "short"},
+            {"book": 7, "text": "short but, on a second reading, not at all"},
+        ],
+    )
     v.script("document.activeElement.blur(); scrollTo(0, 0)")
     v.keep("reviews", picture=True)
 
@@ -169,14 +240,20 @@ def nav_back_forward(v):
         return v.path(), v.text("main h1")
 
     def at(number, detail=""):
-        return "/tour/%d%s" % (number, "?detail=" + detail if detail else ""), "Through the shop, stop %d of 4" % number
+        return (
+            "/tour/%d%s" % (number, "?detail=" + detail if detail else ""),
+            "Through the shop, stop %d of 4" % number,
+        )
 
     v.open("/tour/1")
     length = v.script("return history.length")
     for number in (2, 3):
         v.find("#onward").click()
         v.wait("stop %d" % number, lambda: stop() == at(number))
-    for tab, text in (("history", "Built as a sail loft, %d." % TOUR[3][3]), ("light", "North light, until four.")):
+    for tab, text in (
+        ("history", "Built as a sail loft, %d." % TOUR[3][3]),
+        ("light", "North light, until four."),
+    ):
         v.find("[data-tab=%s]" % tab).click()
         v.equal("detail " + tab, (stop(), v.text("#panel")), (at(3, tab), text))
     v.find("#onward").click()
@@ -186,7 +263,11 @@ def nav_back_forward(v):
     for where in (at(3, "light"), at(3, "history"), at(3), at(2), at(1)):
         v.driver.back()
         v.wait("back at " + where[0], lambda: stop() == where)
-        v.equal("panel at " + where[0], v.script("return document.getElementById('panel').dataset.tab"), where[0].partition("=")[2])
+        v.equal(
+            "panel at " + where[0],
+            v.script("return document.getElementById('panel').dataset.tab"),
+            where[0].partition("=")[2],
+        )
     v.keep("start", picture=True)
     for where in (at(2), at(3)):
         v.driver.forward()
@@ -213,24 +294,38 @@ def refresh_page(v):
         v.find("#entry").send_keys(entry)
         v.find("#keep").click()
     v.find("#entry").send_keys("not kept")
-    v.equal("before", (v.text("#visits"), v.text("#shown"), len(v.all("#entries li"))), ("1", "1", 2))
+    v.equal(
+        "before", (v.text("#visits"), v.text("#shown"), len(v.all("#entries li"))), ("1", "1", 2)
+    )
     v.keep("before")
     for n in range(2, 7):
         v.script("window.mark = 'of this document'")
         v.driver.refresh()
-        v.wait("a new document", lambda: v.script("return document.readyState === 'complete' && !window.mark"))
+        v.wait(
+            "a new document",
+            lambda: v.script("return document.readyState === 'complete' && !window.mark"),
+        )
         v.equal("visit %d" % n, (v.text("#visits"), v.text("#shown")), (str(n), str(n)))
-    v.equal("kept", [e.text for e in v.all("#entries li")], ["What a cat.", "The ninth stair sings!"])
+    v.equal(
+        "kept", [e.text for e in v.all("#entries li")], ["What a cat.", "The ninth stair sings!"]
+    )
     v.equal("not kept", v.find("#entry").get_attribute("value"), "")
     v.equal("served", v.shop.count("/visits", 200), 6)
-    v.check("the style sheet is asked about, not sent again", v.shop.count("/style.css", 200) == 1 and v.shop.count("/style.css", 304) >= 1,
-            "%d times sent, %d times not modified" % (v.shop.count("/style.css", 200), v.shop.count("/style.css", 304)))
+    v.check(
+        "the style sheet is asked about, not sent again",
+        v.shop.count("/style.css", 200) == 1 and v.shop.count("/style.css", 304) >= 1,
+        "%d times sent, %d times not modified"
+        % (v.shop.count("/style.css", 200), v.shop.count("/style.css", 304)),
+    )
     v.keep("after", picture=True)
 
 
 def exec_javascript(v):
     v.open("/stock")
-    lent = [[(week * step + shelf * 11) % 23 + 4 for shelf, step in enumerate((7, 5, 3, 2))] for week in range(12)]
+    lent = [
+        [(week * step + shelf * 11) % 23 + 4 for shelf, step in enumerate((7, 5, 3, 2))]
+        for week in range(12)
+    ]
     v.equal("data", v.script("return window.lent"), lent)
     rows = v.script("""
         const body = document.querySelector("#stock tbody");
@@ -244,7 +339,11 @@ def exec_javascript(v):
         });
         return body.rows.length;""")
     v.equal("rows made", rows, 12)
-    v.equal("sums", [int(e.text) for e in v.all("#stock tbody td:last-child")], [sum(row) for row in lent])
+    v.equal(
+        "sums",
+        [int(e.text) for e in v.all("#stock tbody td:last-child")],
+        [sum(row) for row in lent],
+    )
     limit = 200000
     sieve = bytearray([1]) * limit
     for i in range(2, int(limit ** 0.5) + 1):
@@ -267,10 +366,21 @@ def exec_javascript(v):
         for (const title of arguments[0])
             for (const word of title.toLowerCase().replace(/[.']/g, "").split(" ")) count.set(word, (count.get(word) || 0) + 1);
         report(count.size + " words");
-        return Object.fromEntries(count);""", titles), words)
-    v.equal("sorted", v.script("return arguments[0].sort((a, b) => a < b ? -1 : a > b ? 1 : 0)", titles), sorted(titles))
-    v.equal("types", v.script("return [null, true, 0.5, 'x', [1, [2]], { a: { b: 3 } }, 1e21]"),
-            [None, True, 0.5, "x", [1, [2]], {"a": {"b": 3}}, 1e21])
+        return Object.fromEntries(count);""",
+            titles,
+        ),
+        words,
+    )
+    v.equal(
+        "sorted",
+        v.script("return arguments[0].sort((a, b) => a < b ? -1 : a > b ? 1 : 0)", titles),
+        sorted(titles),
+    )
+    v.equal(
+        "types",
+        v.script("return [null, true, 0.5, 'x', [1, [2]], { a: { b: 3 } }, 1e21]"),
+        [None, True, 0.5, "x", [1, [2]], {"a": {"b": 3}}, 1e21],
+    )
     heading = v.script("return document.querySelector('h1')")
     v.equal("an element comes back", heading.text, "Stock")
     v.script("arguments[0].textContent = arguments[1]", heading, "Stock, counted")
@@ -296,32 +406,52 @@ def cookie_management(v):
         return sorted(c["name"] for c in v.driver.get_cookies())
 
     v.open("/account")
-    v.equal("none at first", (names(), v.text("#who"), v.text("#seen")), ([], "a stranger", "(none)"))
+    v.equal(
+        "none at first", (names(), v.text("#who"), v.text("#seen")), ([], "a stranger", "(none)")
+    )
     v.driver.add_cookie({"name": "basket", "value": "7-17-24", "path": "/"})
     v.driver.add_cookie({"name": "only-here", "value": "1", "path": "/catalogue"})
     v.find("#theme").click()
     v.driver.refresh()
-    v.equal("received", v.shop.received("GET", "/account")[-1], {"basket": "7-17-24", "theme": "dark"})
+    v.equal(
+        "received", v.shop.received("GET", "/account")[-1], {"basket": "7-17-24", "theme": "dark"}
+    )
     v.find("#reader").send_keys("ada")
     v.find("#login").click()
     v.wait("the greeting", lambda: v.text("#who") == "ada")
     v.equal("set by the server", names(), ["basket", "reader", "theme", "ticket"])
     ticket = v.driver.get_cookie("ticket")
     v.equal("the server's own", (ticket["value"], ticket["httpOnly"]), ("3333", True))
-    v.equal("the page sees no ticket", v.text("#seen").split("\n"), ["basket=7-17-24", "reader=ada", "theme=dark"])
+    v.equal(
+        "the page sees no ticket",
+        v.text("#seen").split("\n"),
+        ["basket=7-17-24", "reader=ada", "theme=dark"],
+    )
     v.keep("signed-in", picture=True)
     v.driver.delete_cookie("basket")
     v.find("#theme").click()
     v.open("/catalogue")
-    v.equal("by path", v.shop.received("GET", "/catalogue")[-1], {"only-here": "1", "reader": "ada", "theme": "light", "ticket": "3333"})
+    v.equal(
+        "by path",
+        v.shop.received("GET", "/catalogue")[-1],
+        {"only-here": "1", "reader": "ada", "theme": "light", "ticket": "3333"},
+    )
     v.open("/account")
-    v.equal("deleted", v.shop.received("GET", "/account")[-1], {"reader": "ada", "theme": "light", "ticket": "3333"})
+    v.equal(
+        "deleted",
+        v.shop.received("GET", "/account")[-1],
+        {"reader": "ada", "theme": "light", "ticket": "3333"},
+    )
     v.find("#logout").click()
     v.wait("the farewell", lambda: v.text("#who") == "a stranger")
     v.equal("signed out", names(), ["theme"])
     v.driver.delete_all_cookies()
     v.driver.refresh()
-    v.equal("all deleted", (names(), v.shop.received("GET", "/account")[-1], v.text("#seen")), ([], {}, "(none)"))
+    v.equal(
+        "all deleted",
+        (names(), v.shop.received("GET", "/account")[-1], v.text("#seen")),
+        ([], {}, "(none)"),
+    )
     v.keep("end", picture=True)
 
 
@@ -329,16 +459,26 @@ def drag_drop(v):
     v.open("/board")
 
     def columns():
-        return {column: [e.get_attribute("id") for e in v.all("#%s .card" % column)] for column in ("waiting", "bench", "ready")}
+        return {
+            column: [e.get_attribute("id") for e in v.all("#%s .card" % column)]
+            for column in ("waiting", "bench", "ready")
+        }
 
-    v.equal("before", columns(), {"waiting": ["atlas", "fables", "herbal"], "bench": [], "ready": []})
+    v.equal(
+        "before", columns(), {"waiting": ["atlas", "fables", "herbal"], "bench": [], "ready": []}
+    )
     for card, column in (("fables", "bench"), ("atlas", "bench"), ("fables", "ready")):
-        ActionChains(v.driver, duration=60).click_and_hold(v.find("#" + card)).move_by_offset(20, 10).perform()
-        # as a hand does, to and fro: the first move over an element is its dragenter, and only after a dragover may one drop
+        ActionChains(v.driver, duration=60).click_and_hold(v.find("#" + card)).move_by_offset(
+            20, 10
+        ).perform()
+        # as a hand does, to and fro: the first move over an element is its dragenter, and only
+        # after a dragover may one drop
         places = itertools.cycle((0, 4, 8))
 
         def over():
-            ActionChains(v.driver, duration=60).move_to_element_with_offset(v.find("#" + column), next(places), 0).perform()
+            ActionChains(v.driver, duration=60).move_to_element_with_offset(
+                v.find("#" + column), next(places), 0
+            ).perform()
             return v.all("#%s.over" % column)
 
         v.wait("the drag over " + column, over)
@@ -346,10 +486,19 @@ def drag_drop(v):
         v.wait("%s in %s" % (card, column), lambda: card in columns()[column])
     v.equal("after", columns(), {"waiting": ["herbal"], "bench": ["atlas"], "ready": ["fables"]})
     jaw = v.find("#jaw")
-    ActionChains(v.driver).click_and_hold(jaw).move_by_offset(100, 0).move_by_offset(140, 3).release().perform()
+    ActionChains(v.driver).click_and_hold(jaw).move_by_offset(100, 0).move_by_offset(
+        140, 3
+    ).release().perform()
     v.wait("the clamp", lambda: "clamp at 240" in v.text("#moves"))
-    v.equal("moves", v.text("#moves").split("\n"), ["fables → bench", "atlas → bench", "fables → ready", "clamp at 240"])
-    box = v.script("const b = document.getElementById('jaw').getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]")
+    v.equal(
+        "moves",
+        v.text("#moves").split("\n"),
+        ["fables → bench", "atlas → bench", "fables → ready", "clamp at 240"],
+    )
+    box = v.script(
+        "const b = document.getElementById('jaw').getBoundingClientRect(); return [b.x + b.width /"
+        " 2, b.y + b.height / 2]"
+    )
     ActionChains(v.driver).move_to_element(v.find("h1")).perform()
     shot = v.keep("board", picture=True)
     v.equal("the clamp is drawn there", shot.at(*box), (224, 160, 48))
@@ -392,8 +541,18 @@ def handle_alert(v):
     alert = dialog()
     v.equal("late alert", alert.text, "Time to read!")
     alert.accept()
-    v.equal("what happened", v.text("#happened").split("\n"), ["alert closed", 'prompt gave "Rainy Sundays"', "prompt gave null",
-                                                                "confirm gave false", "confirm gave true", "reminded"])
+    v.equal(
+        "what happened",
+        v.text("#happened").split("\n"),
+        [
+            "alert closed",
+            'prompt gave "Rainy Sundays"',
+            "prompt gave null",
+            "confirm gave false",
+            "confirm gave true",
+            "reminded",
+        ],
+    )
     v.keep("end", picture=True)
 
 
@@ -401,33 +560,97 @@ def take_screenshot(v):
     v.open("/poster")
     shot = v.keep("poster", picture=True)
     v.equal("size", [shot.width, shot.height], v.script("return [innerWidth, innerHeight]"))
-    left, top = v.script("const b = document.getElementById('flags').getBoundingClientRect(); return [b.x, b.y]")
-    blue, white, red, yellow, black = (0, 56, 168), (255, 255, 255), (206, 17, 38), (255, 215, 0), (0, 0, 0)
+    left, top = v.script(
+        "const b = document.getElementById('flags').getBoundingClientRect(); return [b.x, b.y]"
+    )
+    blue, white, red, yellow, black = (
+        (0, 56, 168),
+        (255, 255, 255),
+        (206, 17, 38),
+        (255, 215, 0),
+        (0, 0, 0),
+    )
     # flag, its points in it, and the colours there
-    expected = (("c", 10, 20, ((60, 9, blue), (60, 27, white), (60, 45, red), (60, 63, white), (60, 81, blue))),
-                ("d", 140, 120, ((5, 15, yellow), (60, 45, blue), (115, 75, yellow))),
-                ("e", 270, 20, ((60, 20, blue), (60, 70, red))),
-                ("g", 400, 120, tuple((10 + 20 * i, 45, (yellow, blue)[i % 2]) for i in range(6))),
-                ("h", 530, 20, ((30, 45, white), (90, 45, red))),
-                ("l", 660, 120, ((30, 20, yellow), (90, 20, black), (30, 70, black), (90, 70, yellow))))
+    expected = (
+        (
+            "c",
+            10,
+            20,
+            ((60, 9, blue), (60, 27, white), (60, 45, red), (60, 63, white), (60, 81, blue)),
+        ),
+        ("d", 140, 120, ((5, 15, yellow), (60, 45, blue), (115, 75, yellow))),
+        ("e", 270, 20, ((60, 20, blue), (60, 70, red))),
+        ("g", 400, 120, tuple((10 + 20 * i, 45, (yellow, blue)[i % 2]) for i in range(6))),
+        ("h", 530, 20, ((30, 45, white), (90, 45, red))),
+        ("l", 660, 120, ((30, 20, yellow), (90, 20, black), (30, 70, black), (90, 70, yellow))),
+    )
     for name, x, y, points in expected:
-        v.equal("flag " + name, [shot.at(left + x + px, top + y + py) for px, py, _ in points], [colour for _, _, colour in points])
+        v.equal(
+            "flag " + name,
+            [shot.at(left + x + px, top + y + py) for px, py, _ in points],
+            [colour for _, _, colour in points],
+        )
     small = v.picture("flag", v.find("#flag-l").screenshot_as_png)
-    v.equal("of one element", (small.width, small.height, small.at(2, 2), small.at(117, 2)), (120, 90, yellow, black))
-    whole = v.picture("whole", base64.b64decode(v.driver.execute_cdp_cmd(
-        "Page.captureScreenshot", {"format": "png", "captureBeyondViewport": True, "clip": dict(zip(("x", "y", "width", "height"), (
-            0, 0, *v.script("const e = document.documentElement; return [e.clientWidth, e.scrollHeight]"))), scale=1)})["data"]))
-    v.check("the whole page", whole.height > shot.height, "%d lines, the window has %d" % (whole.height, shot.height))
-    x, y, width = v.script("const b = document.getElementById('sunset').getBoundingClientRect(); return [b.x, b.y, b.width]")
+    v.equal(
+        "of one element",
+        (small.width, small.height, small.at(2, 2), small.at(117, 2)),
+        (120, 90, yellow, black),
+    )
+    whole = v.picture(
+        "whole",
+        base64.b64decode(
+            v.driver.execute_cdp_cmd(
+                "Page.captureScreenshot",
+                {
+                    "format": "png",
+                    "captureBeyondViewport": True,
+                    "clip": dict(
+                        zip(
+                            ("x", "y", "width", "height"),
+                            (
+                                0,
+                                0,
+                                *v.script(
+                                    "const e = document.documentElement; return [e.clientWidth,"
+                                    " e.scrollHeight]"
+                                ),
+                            ),
+                        ),
+                        scale=1,
+                    ),
+                },
+            )["data"]
+        ),
+    )
+    v.check(
+        "the whole page",
+        whole.height > shot.height,
+        "%d lines, the window has %d" % (whole.height, shot.height),
+    )
+    x, y, width = v.script(
+        "const b = document.getElementById('sunset').getBoundingClientRect(); return [b.x, b.y,"
+        " b.width]"
+    )
     for part, name in ((0.0, "left"), (0.5, "middle"), (1.0, "right")):
         want = [a + (b - a) * part for a, b in zip((255, 160, 48), (15, 94, 120))]
         got = whole.at(x + min(width * part, width - 1), y + 30)
-        v.check("sunset, " + name, all(abs(g - w) <= 3 for g, w in zip(got, want)), "%r, expected about %r" % (got, want))
+        v.check(
+            "sunset, " + name,
+            all(abs(g - w) <= 3 for g, w in zip(got, want)),
+            "%r, expected about %r" % (got, want),
+        )
 
 
 def webgl_2d(v):
     width, height, lights, frames = 420, 320, 40, 90
-    palette = [(224, 160, 48), (15, 94, 120), (179, 38, 30), (27, 127, 75), (240, 240, 220), (120, 80, 160)]
+    palette = [
+        (224, 160, 48),
+        (15, 94, 120),
+        (179, 38, 30),
+        (27, 127, 75),
+        (240, 240, 220),
+        (120, 80, 160),
+    ]
 
     def bounce(start, speed, room):
         x = (start + speed * frames) % (2 * room)
@@ -436,8 +659,14 @@ def webgl_2d(v):
     circles = []
     for i in range(lights):
         r = 10 + i * 7 % 17
-        circles.append((r + bounce(i * 53, 1 + i % 4, width - 2 * r), r + bounce(i * 31, 1 + i % 3, height - 2 * r), r,
-                        palette[i % len(palette)]))
+        circles.append(
+            (
+                r + bounce(i * 53, 1 + i % 4, width - 2 * r),
+                r + bounce(i * 31, 1 + i % 3, height - 2 * r),
+                r,
+                palette[i % len(palette)],
+            )
+        )
 
     def drawn(x, y):
         """What is on top at a point; None at an edge, where one may round this way or that."""
@@ -456,20 +685,40 @@ def webgl_2d(v):
     v.equal("frames", v.text("#state"), "frame %d" % frames)
     shot = v.keep("lights", picture=True)
     for canvas in ("gl", "flat"):
-        left, top = v.script("const b = document.getElementById(arguments[0]).getBoundingClientRect(); return [b.x, b.y]", canvas)
-        points = [(cx, cy) for cx, cy, _, _ in circles] + [(x, y) for x in range(5, width, 37) for y in range(5, height, 29)]
+        left, top = v.script(
+            (
+                "const b = document.getElementById(arguments[0]).getBoundingClientRect(); return"
+                " [b.x, b.y]"
+            ),
+            canvas,
+        )
+        points = [(cx, cy) for cx, cy, _, _ in circles] + [
+            (x, y) for x in range(5, width, 37) for y in range(5, height, 29)
+        ]
         known = [(x, y, drawn(x, y)) for x, y in points if drawn(x, y) is not None]
-        wrong = [(x, y, shot.at(left + x, top + y), colour) for x, y, colour in known if shot.at(left + x, top + y) != colour]
-        v.check("pixels of " + canvas, not wrong and len(known) > 100,
-                "%d of %d differ, first (x, y, got, expected) %r" % (len(wrong), len(known), wrong[:1]))
+        wrong = [
+            (x, y, shot.at(left + x, top + y), colour)
+            for x, y, colour in known
+            if shot.at(left + x, top + y) != colour
+        ]
+        v.check(
+            "pixels of " + canvas,
+            not wrong and len(known) > 100,
+            "%d of %d differ, first (x, y, got, expected) %r" % (len(wrong), len(known), wrong[:1]),
+        )
         on = sum(1 for _, _, colour in known if colour != INK)
         v.check("circles of " + canvas, on >= 30, "only %d points are on a circle" % on)
 
 
 def ledger_sum(n):
-    """What 128 · 1024 numbers ((i · 31 + 17 n) mod 1000 + 0.5) add up to; 31 and 1000 have no common divisor."""
+    """What 128 · 1024 numbers ((i · 31 + 17 n) mod 1000 + 0.5) add up to; 31 and 1000 have no
+    common divisor."""
     lines = 128 * 1024
-    return lines // 1000 * 499500 + sum((i * 31 + n * 17) % 1000 for i in range(lines % 1000)) + lines * 0.5
+    return (
+        lines // 1000 * 499500
+        + sum((i * 31 + n * 17) % 1000 for i in range(lines % 1000))
+        + lines * 0.5
+    )
 
 
 def memory_stress(v):
@@ -477,20 +726,43 @@ def memory_stress(v):
     base = v.heap()
     for mib in v.levels:
         result = v.script("return fill(arguments[0], 3)", mib)
-        expected = {"sum": sum(map(ledger_sum, range(mib))) + 2 * sum(range(mib >> 1)), "turned": mib * 200 * 3 * 6, "lines": mib * 20}
+        expected = {
+            "sum": sum(map(ledger_sum, range(mib))) + 2 * sum(range(mib >> 1)),
+            "turned": mib * 200 * 3 * 6,
+            "lines": mib * 20,
+        }
         v.equal("%d MiB: work done" % mib, result, expected)
         grown = v.heap() - base
-        v.check("%d MiB: really held" % mib, mib << 20 <= grown <= (mib << 20) * 2, "the heap grew by %d bytes" % grown)
+        v.check(
+            "%d MiB: really held" % mib,
+            mib << 20 <= grown <= (mib << 20) * 2,
+            "the heap grew by %d bytes" % grown,
+        )
         if mib == v.levels[-1]:
             v.keep("full", picture=True)
         v.script("forget()")
         left = v.heap() - base
-        v.check("%d MiB: forgotten" % mib, left < (mib << 20) / 4 + (4 << 20), "%d bytes are left" % left)
+        v.check(
+            "%d MiB: forgotten" % mib,
+            left < (mib << 20) / 4 + (4 << 20),
+            "%d bytes are left" % left,
+        )
     v.keep("end")
 
 
 SCENARIOS = {
-    "OPENHOMEPAGE": open_home_page, "CLICKLINK": click_link, "FILLFORM": fill_form, "MULTISTEPFORM": multi_step_form, "AJAXLOAD": ajax_load,
-    "NAVBACKFWD": nav_back_forward, "REFRESHPAGE": refresh_page, "EXECJAVASCRIPT": exec_javascript, "COOKIEMANAGEMENT": cookie_management,
-    "DRAGDROP": drag_drop, "HANDLEALERT": handle_alert, "TAKESS": take_screenshot, "WEBGL2D": webgl_2d, "MEMSTRESS": memory_stress,
+    "OPENHOMEPAGE": open_home_page,
+    "CLICKLINK": click_link,
+    "FILLFORM": fill_form,
+    "MULTISTEPFORM": multi_step_form,
+    "AJAXLOAD": ajax_load,
+    "NAVBACKFWD": nav_back_forward,
+    "REFRESHPAGE": refresh_page,
+    "EXECJAVASCRIPT": exec_javascript,
+    "COOKIEMANAGEMENT": cookie_management,
+    "DRAGDROP": drag_drop,
+    "HANDLEALERT": handle_alert,
+    "TAKESS": take_screenshot,
+    "WEBGL2D": webgl_2d,
+    "MEMSTRESS": memory_stress,
 }

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The web site that the scenarios visit: a small book shop, served from pages/ on a loopback port of its own.
+"""The web site that the scenarios visit: a small book shop, served from pages/ on a loopback port
+of its own.
 
-It answers the same thing to the same requests, whatever the hour: no dates, no random numbers, no port in any page. What it received
-it keeps, so that a scenario can compare what the page says that it sent with what arrived.
+It answers the same thing to the same requests, whatever the hour: no dates, no random numbers, no
+port in any page. What it received it keeps, so that a scenario can compare what the page says that
+it sent with what arrived.
 """
 import hashlib
 import html
@@ -16,11 +18,26 @@ import urllib.parse
 PAGES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pages")
 
 with open(os.path.join(PAGES, "books.json"), encoding="utf-8") as _file:
-    BOOKS = [dict(zip(("title", "author", "year", "pages", "shelf", "colour", "blurb"), row), id=i + 1, stars=2 + i * 7 % 4)
-             for i, row in enumerate(json.load(_file))]
+    BOOKS = [
+        dict(
+            zip(("title", "author", "year", "pages", "shelf", "colour", "blurb"), row),
+            id=i + 1,
+            stars=2 + i * 7 % 4,
+        )
+        for i, row in enumerate(json.load(_file))
+    ]
 
-NAVIGATION = (("/", "Shop"), ("/catalogue", "Catalogue"), ("/reviews", "Reviews"), ("/order", "Order"), ("/register", "Reader's card"),
-              ("/account", "Account"), ("/tour/1", "Tour"), ("/visits", "Guest book"), ("/board", "Workshop"))
+NAVIGATION = (
+    ("/", "Shop"),
+    ("/catalogue", "Catalogue"),
+    ("/reviews", "Reviews"),
+    ("/order", "Order"),
+    ("/register", "Reader's card"),
+    ("/account", "Account"),
+    ("/tour/1", "Tour"),
+    ("/visits", "Guest book"),
+    ("/board", "Workshop"),
+)
 
 TOUR = {1: ("The door", "#0f5e78", "A bell on a spring, and a mat that says so.", 1871, 2),
         2: ("The sea room", "#38889c", "Everything with a sail in it.", 1874, 14),
@@ -31,13 +48,24 @@ REVIEWS_A_PAGE = 8
 
 
 def card(book):
-    return ('<div class="card"><div class="cover" style="background: %s">%s</div><h3><a href="/book/%d">%s</a></h3><p>%s, %d</p></div>'
-            % (book["colour"], html.escape(book["title"]), book["id"], html.escape(book["title"]), html.escape(book["author"]),
-               book["year"]))
+    return (
+        '<div class="card"><div class="cover" style="background: %s">%s</div><h3><a'
+        ' href="/book/%d">%s</a></h3><p>%s, %d</p></div>'
+        % (
+            book["colour"],
+            html.escape(book["title"]),
+            book["id"],
+            html.escape(book["title"]),
+            html.escape(book["author"]),
+            book["year"],
+        )
+    )
 
 
 def table_rows(pairs):
-    return "\n".join("<tr><th>%s</th><td>%s</td></tr>" % (html.escape(k), html.escape(v)) for k, v in pairs)
+    return "\n".join(
+        "<tr><th>%s</th><td>%s</td></tr>" % (html.escape(k), html.escape(v)) for k, v in pairs
+    )
 
 
 def checked_order(fields):
@@ -48,7 +76,9 @@ def checked_order(fields):
         wrong.append("book")
     if not one.get("copies", "").isdigit():
         wrong.append("copies")
-    wrong += [name for name in ("name", "street", "code", "email", "way", "date") if not one.get(name)]
+    wrong += [
+        name for name in ("name", "street", "code", "email", "way", "date") if not one.get(name)
+    ]
     return wrong
 
 
@@ -62,7 +92,9 @@ class Shop(http.server.ThreadingHTTPServer):
         self.statuses = []  # (path, status)
         self.visits = 0
         self.origin = "http://127.0.0.1:%d" % self.server_address[1]
-        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        threading.Thread(
+            target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+        ).start()
 
     def received(self, method, path):
         """The bodies of the requests with this method and path, in order."""
@@ -71,7 +103,9 @@ class Shop(http.server.ThreadingHTTPServer):
 
     def count(self, path, status=None):
         with self.lock:
-            return sum(1 for p, s in self.statuses if p.split("?")[0] == path and status in (None, s))
+            return sum(
+                1 for p, s in self.statuses if p.split("?")[0] == path and status in (None, s)
+            )
 
     def close(self):
         self.shutdown()
@@ -104,13 +138,22 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def page(self, name, status=200, headers=(), **values):
         with open(os.path.join(PAGES, name + ".html"), encoding="utf-8") as file:
             title, main = file.read().split("\n", 1)
-        title = string.Template(title.removeprefix("<!-- title: ").removesuffix(" -->")).substitute(values)
+        title = string.Template(title.removeprefix("<!-- title: ").removesuffix(" -->")).substitute(
+            values
+        )
         here = urllib.parse.urlsplit(self.path).path
-        links = "".join('<a href="%s"%s>%s</a>' % (path, ' aria-current="page"' if path == here else "", html.escape(text))
-                        for path, text in NAVIGATION)
+        links = "".join(
+            '<a href="%s"%s>%s</a>'
+            % (path, ' aria-current="page"' if path == here else "", html.escape(text))
+            for path, text in NAVIGATION
+        )
         with open(os.path.join(PAGES, "layout.html"), encoding="utf-8") as file:
             layout = string.Template(file.read())
-        whole = layout.substitute(title=html.escape(title), navigation=links, main=string.Template(main).substitute(values))
+        whole = layout.substitute(
+            title=html.escape(title),
+            navigation=links,
+            main=string.Template(main).substitute(values),
+        )
         self.answer(whole, status=status, headers=(("Cache-Control", "no-cache"), *headers))
 
     def style(self):
@@ -123,7 +166,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer(data, "text/css", 200, (("ETag", tag), ("Cache-Control", "no-cache")))
 
     def cookies(self):
-        pairs = [part.split("=", 1) for part in (self.headers.get("Cookie") or "").split("; ") if "=" in part]
+        pairs = [
+            part.split("=", 1)
+            for part in (self.headers.get("Cookie") or "").split("; ")
+            if "=" in part
+        ]
         return sorted((k, v) for k, v in pairs)
 
     # ---- requests ----
@@ -133,8 +180,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
         url = urllib.parse.urlsplit(self.path)
         query = dict(urllib.parse.parse_qsl(url.query))
         parts = url.path.strip("/").split("/")
-        plain = {"/register": "register", "/reviews": "reviews", "/stock": "lab", "/board": "board", "/list": "alerts", "/poster": "poster",
-                 "/lights": "circles", "/archive": "stress"}
+        plain = {
+            "/register": "register",
+            "/reviews": "reviews",
+            "/stock": "lab",
+            "/board": "board",
+            "/list": "alerts",
+            "/poster": "poster",
+            "/lights": "circles",
+            "/archive": "stress",
+        }
         if url.path == "/":
             self.page("home", front="".join(map(card, BOOKS[:12])))
         elif url.path in plain:
@@ -142,10 +197,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif url.path == "/style.css":
             self.style()
         elif url.path == "/catalogue":
-            self.page("catalogue", count=len(BOOKS), rows="\n".join(
-                '<tr><td><a href="/book/%(id)d">%(title)s</a></td><td>%(author)s</td><td>%(shelf)s</td><td class="number">%(year)d</td>'
-                '<td class="number">%(pages)d</td></tr>' % {k: html.escape(v) if isinstance(v, str) else v for k, v in book.items()}
-                for book in BOOKS))
+            self.page(
+                "catalogue",
+                count=len(BOOKS),
+                rows="\n".join(
+                    '<tr><td><a'
+                    ' href="/book/%(id)d">%(title)s</a></td><td>%(author)s</td><td>%(shelf)s</td><td'
+                    ' class="number">%(year)d</td><td class="number">%(pages)d</td></tr>'
+                    % {k: html.escape(v) if isinstance(v, str) else v for k, v in book.items()}
+                    for book in BOOKS
+                ),
+            )
         elif parts[0] == "book" and parts[-1].isdigit() and 1 <= int(parts[-1]) <= len(BOOKS):
             book = BOOKS[int(parts[-1]) - 1]
             shelf = [b for b in BOOKS if b["shelf"] == book["shelf"]]
@@ -159,19 +221,41 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.page("visits", visits=self.server.visits)
         elif url.path == "/account":
             cookies = self.cookies()
-            self.page("account", who=html.escape(dict(cookies).get("reader", "a stranger")), rows=table_rows(cookies))
+            self.page(
+                "account",
+                who=html.escape(dict(cookies).get("reader", "a stranger")),
+                rows=table_rows(cookies),
+            )
         elif parts[0] == "tour" and parts[-1] in "1234":
             stop = int(parts[-1])
             place, colour, words, year, shelves = TOUR[stop]
-            links = "".join('<a class="button" id="%s" href="/tour/%d">%s</a>' % (name, to, name.capitalize())
-                            for name, to in (("previous", stop - 1), ("onward", stop + 1)) if to in TOUR)
-            self.page("tour", stop=stop, place=place, colour=colour, words=words, year=year, shelves=shelves, links=links)
+            links = "".join(
+                '<a class="button" id="%s" href="/tour/%d">%s</a>' % (name, to, name.capitalize())
+                for name, to in (("previous", stop - 1), ("onward", stop + 1))
+                if to in TOUR
+            )
+            self.page(
+                "tour",
+                stop=stop,
+                place=place,
+                colour=colour,
+                words=words,
+                year=year,
+                shelves=shelves,
+                links=links,
+            )
         elif url.path == "/api/reviews":
             first = int(query.get("page", 0)) * REVIEWS_A_PAGE
             self.json({"total": len(BOOKS), "books": BOOKS[first:first + REVIEWS_A_PAGE]})
         elif url.path == "/api/search":
             asked = query.get("q", "").lower()
-            self.json([b["title"] for b in BOOKS if asked and asked in (b["title"] + " " + b["author"]).lower()])
+            self.json(
+                [
+                    b["title"]
+                    for b in BOOKS
+                    if asked and asked in (b["title"] + " " + b["author"]).lower()
+                ]
+            )
         else:
             self.answer("no such page", "text/plain", 404)
 
@@ -186,8 +270,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.page("thanks", receipt="Your card number is %04d." % number, rows=table_rows(body))
         elif self.path == "/order":
             wrong = checked_order(body)
-            self.page("thanks", 400 if wrong else 200, receipt="Not accepted: " + ", ".join(wrong) if wrong else "Your order is number 1.",
-                      rows=table_rows(body))
+            self.page(
+                "thanks",
+                400 if wrong else 200,
+                receipt="Not accepted: " + ", ".join(wrong) if wrong else "Your order is number 1.",
+                rows=table_rows(body),
+            )
         elif self.path == "/api/review":
             if len(body.get("text", "")) < 10:
                 self.json({"message": "that is too short to be a review"}, 422)
@@ -195,10 +283,24 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.json({"message": "thank you, %d words" % len(body["text"].split())}, 201)
         elif self.path == "/login":
             reader = dict(body).get("reader", "")
-            self.answer("", status=303, headers=(("Location", "/account"), ("Set-Cookie", "reader=%s; Path=/; SameSite=Lax" % reader),
-                                                 ("Set-Cookie", "ticket=%d; Path=/; HttpOnly" % (len(reader) * 1111))))
+            self.answer(
+                "",
+                status=303,
+                headers=(
+                    ("Location", "/account"),
+                    ("Set-Cookie", "reader=%s; Path=/; SameSite=Lax" % reader),
+                    ("Set-Cookie", "ticket=%d; Path=/; HttpOnly" % (len(reader) * 1111)),
+                ),
+            )
         elif self.path == "/logout":
-            self.answer("", status=303, headers=(("Location", "/account"), ("Set-Cookie", "reader=; Path=/; Max-Age=0"),
-                                                 ("Set-Cookie", "ticket=; Path=/; Max-Age=0; HttpOnly")))
+            self.answer(
+                "",
+                status=303,
+                headers=(
+                    ("Location", "/account"),
+                    ("Set-Cookie", "reader=; Path=/; Max-Age=0"),
+                    ("Set-Cookie", "ticket=; Path=/; Max-Age=0; HttpOnly"),
+                ),
+            )
         else:
             self.answer("no such page", "text/plain", 404)

@@ -1,17 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a scenario is given: the browser, the shop that it visits, and ways to look, to check and to keep what was seen.
+"""What a scenario is given: the browser, the shop that it visits, and ways to look, to check and to
+keep what was seen.
 
-A check that fails is noted and the scenario goes on; what was kept (the DOM as text, pictures) is compared between runs by `run`.
+A check that fails is noted and the scenario goes on; what was kept (the DOM as text, pictures) is
+compared between runs by `run`.
 """
 import os
 import time
 
-from selenium.common.exceptions import JavascriptException, NoSuchElementException, StaleElementReferenceException, WebDriverException
+from selenium.common.exceptions import (
+    JavascriptException,
+    NoSuchElementException,
+    StaleElementReferenceException,
+    WebDriverException,
+)
 from selenium.webdriver.common.by import By
 
 from pixels import Picture
 
-# The DOM as it is now, and what it doesn't show: the state of form fields, and what is scrolled where.
+# The DOM as it is now, and what it doesn't show: the state of form fields, and what is scrolled
+# where.
 DOM = """
 const fields = [...document.querySelectorAll("input, select, textarea")].map(e =>
 	(e.id || e.name) + "=" + (e.type === "checkbox" || e.type === "radio" ? e.value + ":" + e.checked
@@ -48,7 +56,8 @@ class Visit:
         return self.script("return location.pathname + location.search")
 
     def wait(self, what, state):
-        """Until state() is true; no state of a page takes LIMIT seconds. The page may change under the question's feet."""
+        """Until state() is true; no state of a page takes LIMIT seconds. The page may change under
+        the question's feet."""
         end = time.monotonic() + LIMIT
         while True:
             try:
@@ -56,7 +65,8 @@ class Visit:
             except (JavascriptException, NoSuchElementException, StaleElementReferenceException):
                 value = None
             except WebDriverException as error:
-                # what chromedriver says instead of StaleElementReferenceException where the page is replaced in the middle of its question
+                # what chromedriver says instead of StaleElementReferenceException where the page is
+                # replaced in the middle of its question
                 if "does not belong to the document" not in (error.msg or ""):
                     raise
                 value = None
@@ -73,7 +83,9 @@ class Visit:
 
     # ---- checks ----
     def check(self, name, good, why=""):
-        self.checks.append({"name": name, "good": bool(good), "why": "" if good else str(why)[:400]})
+        self.checks.append(
+            {"name": name, "good": bool(good), "why": "" if good else str(why)[:400]}
+        )
         return bool(good)
 
     def equal(self, name, got, expected):
@@ -82,14 +94,20 @@ class Visit:
     # ---- keeping ----
     def keep(self, label, picture=False):
         """The DOM, and a picture of the visible part."""
-        self.wait("the end of loading", lambda: self.script("return document.readyState === 'complete'"))
+        self.wait(
+            "the end of loading", lambda: self.script("return document.readyState === 'complete'")
+        )
         self._write(label + ".dom", self.script(DOM).encode())
         return self.picture(label) if picture else None
 
     def picture(self, label, png=None):
         """A screenshot, or the PNG given. Its pixels are decoded when somebody asks."""
-        # nothing of the page may still be on its way to the screen: two frames after the last change it is there
-        self.driver.execute_async_script("const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()));")
+        # nothing of the page may still be on its way to the screen: two frames after the last
+        # change it is there
+        self.driver.execute_async_script(
+            "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() =>"
+            " done()));"
+        )
         data = png or self.driver.get_screenshot_as_png()
         self._write(label + ".png", data)
         return Shot(data)

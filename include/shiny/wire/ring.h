@@ -19,9 +19,9 @@
  *
  *   FREE ──[claim] writer──► OPEN ──[seal] writer──► FULL ──[give] reader──► FREE
  *    ▲                        └────────[reap] reader, owner is dead──────────┘
- *    └──[grow] reader──ABSENT    the file is as long as the header says, but its space is allocated as it is needed: zeroing 64 MiB
- *                                costs 16 ms at start-up, and most programs never fill it. Without
- *                                a reader the library does it all.
+ *    └──[grow] reader──ABSENT    the file is as long as the header says, but its space is allocated
+ *                                as it is needed: zeroing 64 MiB costs 16 ms at start-up, and most
+ *                                programs never fill it. Without a reader the library does it all.
  *
  *   Chunks come in two sizes (wire.h); the words of the small ones come first. Of each size the
  *   ABSENT ones are the last. Slots of processes and threads have no such phase: there is room for

@@ -165,7 +165,9 @@ static const struct {
 	{ "libjemalloc*", SIZE_JEMALLOC }, { "libtcmalloc*", SIZE_TCMALLOC },
 	{ "libmimalloc*", SIZE_MIMALLOC },
 }, functions[] = {
-	{ "*dallocx*", SIZE_JEMALLOC }, { "* je_malloc*", SIZE_JEMALLOC }, { "* tc_*", SIZE_TCMALLOC },
+	{ "*dallocx*", SIZE_JEMALLOC },
+	{ "* je_malloc*", SIZE_JEMALLOC },
+	{ "* tc_*", SIZE_TCMALLOC },
 	{ "* mi_*", SIZE_MIMALLOC },
 };
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the tests start Debian's Chromium: without a screen, the network, or anything that waits for the time of day."""
+"""How the tests start Debian's Chromium: without a screen, the network, or anything that waits for
+the time of day."""
 import glob
 import os
 import subprocess
@@ -7,8 +8,16 @@ import subprocess
 from harness import O, ROOT
 
 INSTALLED = "/usr/lib/chromium/chromium"
-KEPT_OPEN = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-             "--disable-component-update", "--disable-sync"]
+KEPT_OPEN = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 FLAGS = KEPT_OPEN + ["--virtual-time-budget=3000"]
 PAGE = "file://" + os.path.join(ROOT, "test/e2e/page.html")
 PAGE_SAYS = b"8000 cells, 8000 laid out, 200 rows"
@@ -26,8 +35,16 @@ def old_chromium():
     """Where an unpacked Chromium 150 is; (path, "") or (None, why not)."""
     named = os.environ.get("CHROMIUM_150")
     if named:
-        found = [p for p in (named, named + "/chromium", named + "/usr/lib/chromium/chromium", named + "/root/usr/lib/chromium/chromium")
-                 if os.path.isfile(p) and os.access(p, os.X_OK)]
+        found = [
+            p
+            for p in (
+                named,
+                named + "/chromium",
+                named + "/usr/lib/chromium/chromium",
+                named + "/root/usr/lib/chromium/chromium",
+            )
+            if os.path.isfile(p) and os.access(p, os.X_OK)
+        ]
         return (found[0], "") if found else (None, "CHROMIUM_150=%s holds no chromium" % named)
     kept = os.path.join(O, "chromium150")
     binary = os.path.join(kept, "root/usr/lib/chromium/chromium")
@@ -38,11 +55,29 @@ def old_chromium():
     versions = [line.split("|")[1].strip() for line in listed.stdout.splitlines() if "|" in line]
     version = next((v for v in versions if v.startswith("150.")), None)
     if not version:
-        return None, "apt offers no chromium 150 (only %s); CHROMIUM_150=DIRECTORY names an unpacked one" % (", ".join(versions) or "none")
-    fetched = subprocess.run(["apt-get", "-o", "APT::Sandbox::User=root", "download", "chromium=" + version, "chromium-common=" + version],
-                             cwd=kept, capture_output=True, text=True)
+        return (
+            None,
+            "apt offers no chromium 150 (only %s); CHROMIUM_150=DIRECTORY names an unpacked one"
+            % (", ".join(versions) or "none"),
+        )
+    fetched = subprocess.run(
+        [
+            "apt-get",
+            "-o",
+            "APT::Sandbox::User=root",
+            "download",
+            "chromium=" + version,
+            "chromium-common=" + version,
+        ],
+        cwd=kept,
+        capture_output=True,
+        text=True,
+    )
     if fetched.returncode:
-        return None, "chromium %s was not downloaded: %s" % (version, fetched.stderr.strip().splitlines()[-1:])
+        return None, "chromium %s was not downloaded: %s" % (
+            version,
+            fetched.stderr.strip().splitlines()[-1:],
+        )
     for package in glob.glob(os.path.join(kept, "*.deb")):
         subprocess.run(["dpkg-deb", "-x", package, os.path.join(kept, "root")], check=True)
         os.unlink(package)

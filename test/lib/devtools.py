@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small DevTools client for Chromium, over --remote-debugging-pipe: descriptors 3 (to it) and 4 (from it), JSON ended by a NUL.
+"""A small DevTools client for Chromium, over --remote-debugging-pipe: descriptors 3 (to it) and 4
+(from it), JSON ended by a NUL.
 
-    with Browser([CTL, "run", "-o", session, "--", CHROMIUM, *FLAGS, "--user-data-dir=" + profile], env) as browser:
+    with Browser([CTL, "run", "-o", session, "--", CHROMIUM, *FLAGS, "--user-data-dir=" + profile],
+    env) as browser:
         page = browser.open("file:///…")
         print(page.evaluate("document.title"), browser.processes())
 
-Every wait ends with what was waited for, with the browser's end (BrowserGone), or after `patience` seconds without it (TimeoutError).
-Nothing here prints. Standard library only.
+Every wait ends with what was waited for, with the browser's end (BrowserGone), or after `patience`
+seconds without it (TimeoutError). Nothing here prints. Standard library only.
 """
 import base64
 import json
@@ -28,15 +30,28 @@ class ProtocolError(Exception):
 
 
 class Browser:
-    """A started browser and its browser-wide session. `command` may begin with a launcher that hands descriptors 3 and 4 on."""
+    """A started browser and its browser-wide session. `command` may begin with a launcher that
+    hands descriptors 3 and 4 on."""
 
-    def __init__(self, command, env=None, cwd=None, out=subprocess.DEVNULL, err=subprocess.DEVNULL, patience=PATIENCE):
+    def __init__(
+        self,
+        command,
+        env=None,
+        cwd=None,
+        out=subprocess.DEVNULL,
+        err=subprocess.DEVNULL,
+        patience=PATIENCE,
+    ):
         self.patience = patience
         self.last_id = 0
         self.buffer = b""
         self.answers = {}
         self.events = []
-        held = []  # what the child finds at 3 and 4 is put there between fork and exec, where nothing else may lie
+        held = (
+            []
+        # what the child finds at 3 and 4 is put there between fork and exec, where nothing else may
+        # lie
+        )
         while not held or held[-1] < 4:
             held.append(os.open(os.devnull, os.O_RDONLY))
         child_reads, self.to = os.pipe()
@@ -47,8 +62,17 @@ class Browser:
             os.dup2(child_writes, 4)
 
         try:
-            self.process = subprocess.Popen(list(command) + ["--remote-debugging-pipe"], env=env, cwd=cwd, stdin=subprocess.DEVNULL, stdout=out,
-                                            stderr=err, pass_fds=(3, 4), preexec_fn=place, start_new_session=True)
+            self.process = subprocess.Popen(
+                list(command) + ["--remote-debugging-pipe"],
+                env=env,
+                cwd=cwd,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                pass_fds=(3, 4),
+                preexec_fn=place,
+                start_new_session=True,
+            )
         except BaseException:
             os.close(self.to)
             os.close(self.from_)
@@ -109,13 +133,18 @@ class Browser:
         return self.answer(self.send(method, session, **parameters))
 
     def wait(self, method, session=None, accept=lambda parameters: True):
-        """The parameters of the first event, past or to come, of that name and session that `accept` takes; it is used up."""
+        """The parameters of the first event, past or to come, of that name and session that
+        `accept` takes; it is used up."""
         end = time.monotonic() + self.patience
         seen = 0
         while True:
             for i in range(seen, len(self.events)):
                 event = self.events[i]
-                if event["method"] == method and event.get("sessionId") == session and accept(event["params"]):
+                if (
+                    event["method"] == method
+                    and event.get("sessionId") == session
+                    and accept(event["params"])
+                ):
                     del self.events[i]
                     return event["params"]
             seen = len(self.events)
@@ -127,11 +156,16 @@ class Browser:
         return self.call("Browser.getVersion")["product"]
 
     def processes(self):
-        """[{type: "browser", "renderer", "GPU", "utility", …; id: pid as the browser sees it; cpuTime}]"""
+        """[{type: "browser", "renderer", "GPU", "utility", …; id: pid as the browser sees it;
+        cpuTime}]"""
         return self.call("SystemInfo.getProcessInfo")["processInfo"]
 
     def attach(self, target):
-        return Page(self, target, self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"])
+        return Page(
+            self,
+            target,
+            self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"],
+        )
 
     def open(self, url):
         """A new page, loaded."""
@@ -142,15 +176,24 @@ class Browser:
 
     def trace(self, categories, during, **config):
         """Traces those categories alone while during() runs; returns the trace's events."""
-        self.call("Tracing.start", transferMode="ReturnAsStream",
-                  traceConfig=dict(includedCategories=list(categories), excludedCategories=["*"], **config))
+        self.call(
+            "Tracing.start",
+            transferMode="ReturnAsStream",
+            traceConfig=dict(
+                includedCategories=list(categories), excludedCategories=["*"], **config
+            ),
+        )
         during()
         self.call("Tracing.end")
         stream = self.wait("Tracing.tracingComplete")["stream"]
         parts = []
         while True:
             part = self.call("IO.read", handle=stream, size=1 << 20)
-            parts.append(base64.b64decode(part["data"]) if part.get("base64Encoded") else part["data"].encode())
+            parts.append(
+                base64.b64decode(part["data"])
+                if part.get("base64Encoded")
+                else part["data"].encode()
+            )
             if part["eof"]:
                 break
         self.call("IO.close", handle=stream)
@@ -204,7 +247,11 @@ class Page:
     def go(self, url):
         """Loads a page; returns when its load event has been handled."""
         self.call("Page.enable")
-        self.browser.events = [e for e in self.browser.events if e["method"] != "Page.loadEventFired" or e.get("sessionId") != self.session]
+        self.browser.events = [
+            e
+            for e in self.browser.events
+            if e["method"] != "Page.loadEventFired" or e.get("sessionId") != self.session
+        ]
         result = self.call("Page.navigate", url=url)
         if result.get("errorText"):
             raise ProtocolError("%s: %s" % (url, result["errorText"]))
@@ -212,7 +259,9 @@ class Page:
 
     def evaluate(self, expression):
         """The value of a JavaScript expression, promises awaited."""
-        result = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        result = self.call(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+        )
         if "exceptionDetails" in result:
             details = result["exceptionDetails"]
             raise ProtocolError(details.get("exception", {}).get("description") or details["text"])

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Stands between `shinyctl run --devtools` and a Chromium, and writes down what each says: what the test's own reading is made from.
+"""Stands between `shinyctl run --devtools` and a Chromium, and writes down what each says: what the
+test's own reading is made from.
 
-Usage: devtools_relay.py LOG CLOSE CHROMIUM [ARGUMENT...], with descriptors 3 and 4 as Chromium has them. LOG.from gets all bytes of the browser,
-LOG.calls a line a call: its id and method; LOG.N appears when the N-th heap snapshot has been read and its page left. After the CLOSE-th (0: never) the
-browser is asked to close, as its menu does. SIGTERM is passed on; LOG.pid holds the browser's pid. Exits as the browser did.
+Usage: devtools_relay.py LOG CLOSE CHROMIUM [ARGUMENT...], with descriptors 3 and 4 as Chromium has
+them. LOG.from gets all bytes of the browser, LOG.calls a line a call: its id and method; LOG.N
+appears when the N-th heap snapshot has been read and its page left. After the CLOSE-th (0: never)
+the browser is asked to close, as its menu does. SIGTERM is passed on; LOG.pid holds the browser's
+pid. Exits as the browser did.
 """
 import json
 import os

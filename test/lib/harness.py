@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the end-to-end tests share: running programs bare and recorded, reading sessions, reporting cases.
+"""What the end-to-end tests share: running programs bare and recorded, reading sessions, reporting
+cases.
 
-A test prints `ok NAME`, `not ok NAME: why` or `skip NAME: why`, one line a case, and exits 0, 1 or 77 (nothing could be tested).
+A test prints `ok NAME`, `not ok NAME: why` or `skip NAME: why`, one line a case, and exits 0, 1 or
+77 (nothing could be tested).
 """
 import json
 import os
@@ -39,7 +41,11 @@ def is_sanitized():
 def commit_id():
     """The checkout's commit, for tables that are kept; "unknown" without git."""
     try:
-        told = subprocess.run(["git", "-C", ROOT, "log", "-1", "--format=%h"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        told = subprocess.run(
+            ["git", "-C", ROOT, "log", "-1", "--format=%h"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
     except OSError:
         return "unknown"
     return told.stdout.decode().strip() or "unknown"
@@ -60,12 +66,19 @@ class Cases:
         return bool(good)
 
     def equal(self, name, got, expected):
-        return self.check(name, got == expected, "got %s, expected %s" % (short(got), short(expected)))
+        return self.check(
+            name, got == expected, "got %s, expected %s" % (short(got), short(expected))
+        )
 
     def ask(self, *arguments, timeout=240):
-        """The JSON document of a verb. Its case has the name of the verb, its options and its files."""
+        """The JSON document of a verb. Its case has the name of the verb, its options and its
+        files."""
         answer = run([CTL, *arguments, "--json"], timeout=timeout)
-        self.equal("%s/status" % " ".join(text.replace(TMP + "/", "") for text in arguments), answer.status, 0)
+        self.equal(
+            "%s/status" % " ".join(text.replace(TMP + "/", "") for text in arguments),
+            answer.status,
+            0,
+        )
         if answer.status:
             print("# %s" % short(answer.err))
         return json.loads(answer.out or "{}")
@@ -100,47 +113,75 @@ class Result:
 
 
 def environment(extra=None):
-    clean = {k: v for k, v in os.environ.items() if not k.startswith("SHINY_") and k != "LD_PRELOAD"}
+    clean = {
+        k: v for k, v in os.environ.items() if not k.startswith("SHINY_") and k != "LD_PRELOAD"
+    }
     clean.update(extra or {})
     return clean
 
 
 class User:
-    """An ordinary user, for tests that root runs: nobody, with directories of its own below `directory`."""
+    """An ordinary user, for tests that root runs: nobody, with directories of its own below
+    `directory`."""
     name, uid = "nobody", 65534
 
     def __init__(self, directory):
         self.directory = directory
-        self.environment = {"HOME": os.path.join(directory, "home"), "XDG_RUNTIME_DIR": os.path.join(directory, "run"),
-                            "XDG_CACHE_HOME": os.path.join(directory, "cache"), "USER": self.name, "LOGNAME": self.name}
-        for path in (directory, *(self.environment[name] for name in ("HOME", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME"))):
+        self.environment = {
+            "HOME": os.path.join(directory, "home"),
+            "XDG_RUNTIME_DIR": os.path.join(directory, "run"),
+            "XDG_CACHE_HOME": os.path.join(directory, "cache"),
+            "USER": self.name,
+            "LOGNAME": self.name,
+        }
+        for path in (
+            directory,
+            *(self.environment[name] for name in ("HOME", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME")),
+        ):
             os.makedirs(path, mode=0o700, exist_ok=True)
             os.chown(path, self.uid, self.uid)
 
     def cannot(self):
         """Why this user cannot run what was built; "" if it can."""
         seen = subprocess.run(["test", "-x", CTL, "-a", "-w", self.directory], **self.popen())
-        return "" if seen.returncode == 0 else "user %s may not enter %s or %s" % (self.name, O, self.directory)
+        return (
+            ""
+            if seen.returncode == 0
+            else "user %s may not enter %s or %s" % (self.name, O, self.directory)
+        )
 
     def popen(self):
         return {"user": self.uid, "group": self.uid, "extra_groups": []}
 
 
 def run(command, env=None, timeout=240, cwd=None, data=b"", user=None):
-    """Runs a command to its end, as a User where one is given. A time-out ends its whole process group and is a failed test, never a
-    success."""
+    """Runs a command to its end, as a User where one is given. A time-out ends its whole process
+    group and is a failed test, never a success."""
     began = time.monotonic()
     settings = environment({**user.environment, **(env or {})} if user else env)
-    process = subprocess.Popen(command, env=settings, cwd=cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, start_new_session=True, **(user.popen() if user else {}))
+    process = subprocess.Popen(
+        command,
+        env=settings,
+        cwd=cwd,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        **(user.popen() if user else {})
+    )
     try:
         out, err = process.communicate(data, timeout=timeout)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         out, err = process.communicate()
-        print("not ok run: %s took over %d s; it printed %s" % (short(" ".join(command)), timeout, short(err.decode(errors="replace"))))
+        print(
+            "not ok run: %s took over %d s; it printed %s"
+            % (short(" ".join(command)), timeout, short(err.decode(errors="replace")))
+        )
         sys.exit(1)
-    return Result(out, err.decode(errors="replace"), process.returncode, time.monotonic() - began, process.pid)
+    return Result(
+        out, err.decode(errors="replace"), process.returncode, time.monotonic() - began, process.pid
+    )
 
 
 def as_shell(status):
@@ -169,11 +210,19 @@ def is_complete(path):
 
 
 def lock_holder(path):
-    """The pid of who has a lock on a file, from the kernel's list of locks; None: nobody. To try the lock would be in its way."""
+    """The pid of who has a lock on a file, from the kernel's list of locks; None: nobody. To try
+    the lock would be in its way."""
     try:
         inode = ":%d" % os.stat(path).st_ino
         with open("/proc/locks") as locks:
-            return next((int(fields[4]) for fields in map(str.split, locks) if fields[1] == "FLOCK" and fields[5].endswith(inode)), None)
+            return next(
+                (
+                    int(fields[4])
+                    for fields in map(str.split, locks)
+                    if fields[1] == "FLOCK" and fields[5].endswith(inode)
+                ),
+                None,
+            )
     except OSError:
         return None
 
@@ -189,11 +238,14 @@ def sidecar_of(directory):
 
 
 def wait_complete(path, seconds=PATIENCE):
-    """Under a plain LD_PRELOAD the sidecar outlives the program for a moment: its end is a finished file. Gives up when nobody has
-    written the file for so many seconds, or somebody does for 600."""
+    """Under a plain LD_PRELOAD the sidecar outlives the program for a moment: its end is a finished
+    file. Gives up when nobody has written the file for so many seconds, or somebody does for
+    600."""
     last, end = time.monotonic() + 600, time.monotonic() + seconds
     while time.monotonic() < min(end, last):
-        if is_written(path):  # also when it is complete: what is read while the sidecar closes it may find it locked
+        if is_written(
+            path
+        ):  # also when it is complete: what is read while the sidecar closes it may find it locked
             end = time.monotonic() + seconds
         elif is_complete(path):
             return True
@@ -201,9 +253,12 @@ def wait_complete(path, seconds=PATIENCE):
     return False
 
 
-def record(command, session, how="run", below="", env=None, timeout=240, cwd=None, options=(), user=None):
-    """Records a command. how: "run" for shinyctl run, with `options`, "preload" for a plain LD_PRELOAD. below: an allocator to preload
-    under us. user: a User, who must be allowed to write the session."""
+def record(
+    command, session, how="run", below="", env=None, timeout=240, cwd=None, options=(), user=None
+):
+    """Records a command. how: "run" for shinyctl run, with `options`, "preload" for a plain
+    LD_PRELOAD. below: an allocator to preload under us. user: a User, who must be allowed to write
+    the session."""
     remove_session(session)
     settings = {"SHINY_OUT": session}
     if how == "run":
@@ -251,7 +306,8 @@ def parent_and_cpu(pid):
 
 
 def sidecar_cpu(launcher):
-    """Seconds of processor time of the sidecar that shinyctl run, process `launcher`, has started."""
+    """Seconds of processor time of the sidecar that shinyctl run, process `launcher`, has
+    started."""
     for name in os.listdir("/proc"):
         parent, cpu = parent_and_cpu(int(name)) if name.isdigit() else (0, 0)
         if parent == launcher and "shinyctl" in os.readlink("/proc/%s/exe" % name):
@@ -285,36 +341,59 @@ class Session:
         return self.value("SELECT value FROM v_session WHERE key = ?", key)
 
     def losses(self):
-        return {row["name"]: row["count"] for row in self.rows("SELECT name, SUM(count) AS count FROM v_losses GROUP BY name")}
+        return {
+            row["name"]: row["count"]
+            for row in self.rows("SELECT name, SUM(count) AS count FROM v_losses GROUP BY name")
+        }
 
     def counter(self, name):
         return self.value("SELECT COALESCE(SUM(count), 0) FROM v_counters WHERE name = ?", name)
 
     def functions(self, prefix):
-        """stack -> the function that physically holds the innermost return address, for those that begin with `prefix`."""
+        """stack -> the function that physically holds the innermost return address, for those that
+        begin with `prefix`."""
         found = {}
-        for row in self.rows("SELECT stack, function FROM v_stack_frames WHERE level = 0 AND NOT inlined"):
+        for row in self.rows(
+            "SELECT stack, function FROM v_stack_frames WHERE level = 0 AND NOT inlined"
+        ):
             name = (row["function"] or "").split("(")[0]
             if name.startswith(prefix):
                 found[row["stack"]] = name
         return found
 
-    NUMBERS = ("allocs", "reallocs", "frees", "bytes", "live", "live_bytes", "inherited", "inherited_bytes", "inherited_frees")
+    NUMBERS = (
+        "allocs",
+        "reallocs",
+        "frees",
+        "bytes",
+        "live",
+        "live_bytes",
+        "inherited",
+        "inherited_bytes",
+        "inherited_frees",
+    )
 
     def stats(self, prefix):
-        """(process, function) -> {type or None: numbers}; a type's numbers also hold `readings`, how its vptrs were read. `live` is what the process
-        itself held when it ended, whether or not that was before the session's end."""
+        """(process, function) -> {type or None: numbers}; a type's numbers also hold `readings`,
+        how its vptrs were read. `live` is what the process itself held when it ended, whether or
+        not that was before the session's end."""
         functions = self.functions(prefix)
-        types = {row["vtable"]: row["type"] for row in self.rows("SELECT vtable, type FROM v_vtables")}
+        types = {
+            row["vtable"]: row["type"] for row in self.rows("SELECT vtable, type FROM v_vtables")
+        }
         result = {}
         for row in self.rows("SELECT * FROM stat"):
             function = functions.get(row["stack"])
             if not function:
                 continue
             name = types.get(row["vtable"]) if row["vtable"] else None
-            into = result.setdefault((row["process"], function), {}).setdefault(name, dict.fromkeys(self.NUMBERS, 0))
+            into = result.setdefault((row["process"], function), {}).setdefault(
+                name, dict.fromkeys(self.NUMBERS, 0)
+            )
             for number in self.NUMBERS:
-                into[number] += row[number] + (row[number.replace("live", "abandoned")] if number.startswith("live") else 0)
+                into[number] += row[number] + (
+                    row[number.replace("live", "abandoned")] if number.startswith("live") else 0
+                )
             into.setdefault("readings", set()).add(row["reading"])
         return result
 
@@ -332,8 +411,11 @@ def xxh3(data):
     program = os.path.join(TMP, "xxh3")
     if not os.path.exists(program):
         with open(program + ".c", "w") as file:
-            file.write("#define XXH_INLINE_ALL\n#include <xxhash.h>\n#include <stdio.h>\nstatic char b[8 << 20];\n"
-                       'int main(void) { printf("%llu\\n", (unsigned long long)XXH3_64bits(b, fread(b, 1, sizeof b, stdin))); }\n')
+            file.write(
+                "#define XXH_INLINE_ALL\n#include <xxhash.h>\n#include <stdio.h>\nstatic char b[8"
+                " << 20];\nint main(void) { printf(\"%llu\\n\", (unsigned long long)XXH3_64bits(b,"
+                " fread(b, 1, sizeof b, stdin))); }\n"
+            )
         subprocess.run(["gcc", "-O1", "-o", program, program + ".c"], check=True)
     return int(subprocess.run([program], input=data, capture_output=True, check=True).stdout)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds of e2e/diff.cc with something planted, other lines, other order of functions, stripped; and recordings of them."""
+"""Builds of e2e/diff.cc with something planted, other lines, other order of functions, stripped;
+and recordings of them."""
 import functools
 import os
 import random
@@ -16,7 +17,9 @@ PLANTS = ("EXTRA", "RESERVE", "LEAK", "GROWN", "LONGER")
 def _must(command):
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode:
-        raise RuntimeError("%s: %s" % (" ".join(command), short(done.stdout.decode(errors="replace"), 2000)))
+        raise RuntimeError(
+            "%s: %s" % (" ".join(command), short(done.stdout.decode(errors="replace"), 2000))
+        )
     return done.stdout.decode(errors="replace")
 
 
@@ -28,8 +31,18 @@ def _unit(*command):
     return unit.name
 
 
-def build(name, plant=None, shift=False, shuffle=None, strip=False, compiler="g++", level="-O1", debug="-g"):
-    """The program's path. `shuffle`: the seed of an order of its functions, which the linker is told."""
+def build(
+    name,
+    plant=None,
+    shift=False,
+    shuffle=None,
+    strip=False,
+    compiler="g++",
+    level="-O1",
+    debug="-g",
+):
+    """The program's path. `shuffle`: the seed of an order of its functions, which the linker is
+    told."""
     path = os.path.join(TMP, name)
     flags = ["-std=c++17", "-fno-builtin", "-ffunction-sections", level, debug]
     flags += ["-DPLANT_" + plant] if plant else []
@@ -50,7 +63,11 @@ def build(name, plant=None, shift=False, shuffle=None, strip=False, compiler="g+
 
 def functions(path):
     """Its functions in the order of their addresses."""
-    return [line.split()[2] for line in _must(["nm", "-n", path]).splitlines() if len(line.split()) == 3 and line.split()[1] in "tTwW"]
+    return [
+        line.split()[2]
+        for line in _must(["nm", "-n", path]).splitlines()
+        if len(line.split()) == 3 and line.split()[1] in "tTwW"
+    ]
 
 
 def recorded(path, name=None, seed=0, options=()):
@@ -59,7 +76,9 @@ def recorded(path, name=None, seed=0, options=()):
     result = record([path, str(seed)], session, options=("-q", *options))
     if result.status:
         raise RuntimeError("%s: status %d: %s" % (path, result.status, short(result.err)))
-    return session, {line.split()[0]: int(line.split()[1]) for line in result.out.decode().splitlines()}
+    return session, {
+        line.split()[0]: int(line.split()[1]) for line in result.out.decode().splitlines()
+    }
 
 
 def need():

@@ -6,8 +6,8 @@ STRING = "std::basic_string<char,std::char_traits<char>,std::allocator<char>>"
 
 
 def canonical(name):
-    """One spelling of a name. It evens out blanks, inline namespaces, the side of const and how numbers are written, nothing else: different
-    types stay different."""
+    """One spelling of a name. It evens out blanks, inline namespaces, the side of const and how
+    numbers are written, nothing else: different types stay different."""
     name = re.sub(r"\bstd::(__cxx11|__1)::", "std::", name)
     name = re.sub(r"\b(struct|class|union|enum) ", "", name)
     name = re.sub(r"\s*([,<>*&()])\s*", r"\1", name)
@@ -32,7 +32,11 @@ def const_first(text):
         word = re.compile(r"\bconst\b ?").match(text, at)
         if word and not pointer:
             is_const = True
-            done = done.rstrip(" ") if at and text[at - 1] == " " and not text[word.end():word.end() + 1].isalpha() else done
+            done = (
+                done.rstrip(" ")
+                if at and text[at - 1] == " " and not text[word.end() : word.end() + 1].isalpha()
+                else done
+            )
             at = word.end()
             continue
         sign = text[at]

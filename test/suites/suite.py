@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program's own tests, run bare and under Shiny, and compared test by test.
 
-A suite has units: commands that each run some tests. A unit runs bare twice, under a plain LD_PRELOAD, and under `shinyctl run`. Tests whose
-verdict is the same in both bare runs must have it in the recorded ones. Where one has not, the unit runs bare three times more: a test that
-differs there as well is flaky by itself and is named; any other is a failure.
+A suite has units: commands that each run some tests. A unit runs bare twice, under a plain
+LD_PRELOAD, and under `shinyctl run`. Tests whose verdict is the same in both bare runs must have it
+in the recorded ones. Where one has not, the unit runs bare three times more: a test that differs
+there as well is flaky by itself and is named; any other is a failure.
 """
 import os
 import re
@@ -45,7 +46,9 @@ class Suite:
                 raise Unavailable(why)
         missing = [program for program in self.needs if not shutil.which(program, path=PATH)]
         if missing:
-            raise Unavailable("not installed: %s (scripts/setup suites installs them)" % ", ".join(missing))
+            raise Unavailable(
+                "not installed: %s (scripts/setup suites installs them)" % ", ".join(missing)
+            )
 
     def source(self, build=()):
         """The suite's own copy of its sources, built once by `build`, that its user may write."""
@@ -61,7 +64,14 @@ class Suite:
         for command in build:
             done = run(command, {"PATH": PATH, "LC_ALL": "C.UTF-8"}, 1500, tree, user=self.user)
             if done.status:
-                raise Unavailable("%s: status %d: %s" % (" ".join(command), done.status, short((done.out.decode(errors="replace") + done.err)[-400:], 400)))
+                raise Unavailable(
+                    "%s: status %d: %s"
+                    % (
+                        " ".join(command),
+                        done.status,
+                        short((done.out.decode(errors="replace") + done.err)[-400:], 400),
+                    )
+                )
         open(os.path.join(self.room, "ready"), "w").close()
         return tree
 
@@ -69,7 +79,12 @@ class Suite:
         if self.user:
             for folder, folders, names in os.walk(path):
                 for name in [".", *folders, *names]:
-                    os.chown(os.path.join(folder, name), self.user.uid, self.user.uid, follow_symlinks=False)
+                    os.chown(
+                        os.path.join(folder, name),
+                        self.user.uid,
+                        self.user.uid,
+                        follow_symlinks=False,
+                    )
 
     def scratch(self, name):
         """An empty directory that the suite's user may write."""
@@ -100,7 +115,17 @@ class Suite:
         if not how:
             result = run(unit.command, env, LIMIT, unit.cwd, user=self.user)
         else:
-            result = record(unit.command, session, how, "", env, LIMIT, unit.cwd, options=("--no-events",) if how == "run" else (), user=self.user)
+            result = record(
+                unit.command,
+                session,
+                how,
+                "",
+                env,
+                LIMIT,
+                unit.cwd,
+                options=("--no-events",) if how == "run" else (),
+                user=self.user,
+            )
         found = self.verdicts(unit, result)
         found["(exit status)"] = str(as_shell(result.status))
         losses = None
@@ -122,7 +147,9 @@ def tap(text):
     found = {}
     for good, number, name in re.findall(r"^(ok|not ok) (\d+)(?: - ([^\n]*?))?\s*$", text, re.M):
         directive = re.search(r"#\s*(skip|todo)", name, re.I)
-        found["%s %s" % (number, name.split("#")[0].strip())] = directive.group(1).lower() if directive else good
+        found["%s %s" % (number, name.split("#")[0].strip())] = (
+            directive.group(1).lower() if directive else good
+        )
     return found
 
 
@@ -162,12 +189,27 @@ def compare(suite, ways=("preload", "run"), say=print):
             outcome.seconds[how] = outcome.seconds.get(how, 0) + seconds
             for name, count in (losses or {}).items():
                 outcome.losses[name] = outcome.losses.get(name, 0) + count
-            suspects = [test for test in sorted(first.keys() | found.keys()) if found.get(test) != first.get(test) and not unstable(test)]
+            suspects = [
+                test
+                for test in sorted(first.keys() | found.keys())
+                if found.get(test) != first.get(test) and not unstable(test)
+            ]
             while suspects and len(bares) < 5:
                 bares.append(suite.once(unit, "")[0])
             for test in suspects:
                 if not unstable(test):
-                    outcome.different.append("%s, %s: %s is %s instead of %s" % (how, unit.name, test, found.get(test, "not run"), first.get(test, "not run")))
-        outcome.flaky += ["%s: %s" % (unit.name, test) for test in sorted(set().union(*bares)) if unstable(test)]
+                    outcome.different.append(
+                        "%s, %s: %s is %s instead of %s"
+                        % (
+                            how,
+                            unit.name,
+                            test,
+                            found.get(test, "not run"),
+                            first.get(test, "not run"),
+                        )
+                    )
+        outcome.flaky += [
+            "%s: %s" % (unit.name, test) for test in sorted(set().union(*bares)) if unstable(test)
+        ]
         say("# %s/%s: %d tests" % (suite.name, unit.name, len(first)))
     return outcome

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CPython's own tests, as Debian ships them, of the installed interpreter; verdicts from the report that its runner writes."""
+"""CPython's own tests, as Debian ships them, of the installed interpreter; verdicts from the report
+that its runner writes."""
 import os
 import xml.etree.ElementTree
 
@@ -14,7 +15,14 @@ class CPython(Suite):
         test_cmd_line""".split()
 
     def prepare(self):
-        told = run(["/usr/bin/python3", "-c", "import test.support, test.test_dict; print(test.__path__[0])"], user=self.user)
+        told = run(
+            [
+                "/usr/bin/python3",
+                "-c",
+                "import test.support, test.test_dict; print(test.__path__[0])",
+            ],
+            user=self.user,
+        )
         if told.status:
             raise Unavailable("python3's test package is not installed (libpython3-testsuite)")
         self.there = told.out.decode().strip()
@@ -22,8 +30,25 @@ class CPython(Suite):
     def units(self):
         room = self.scratch("work")
         for module in self.MODULES:
-            if os.path.exists(os.path.join(self.there, module)) or os.path.exists(os.path.join(self.there, module + ".py")):
-                yield Unit(module, ["/usr/bin/python3", "-m", "test", "--junit-xml", os.path.join(room, "report.xml"), "--tempdir", room, "--timeout", "300", module], room)
+            if os.path.exists(os.path.join(self.there, module)) or os.path.exists(
+                os.path.join(self.there, module + ".py")
+            ):
+                yield Unit(
+                    module,
+                    [
+                        "/usr/bin/python3",
+                        "-m",
+                        "test",
+                        "--junit-xml",
+                        os.path.join(room, "report.xml"),
+                        "--tempdir",
+                        room,
+                        "--timeout",
+                        "300",
+                        module,
+                    ],
+                    room,
+                )
 
     def before(self, unit):
         self.report = os.path.join(unit.cwd, "report.xml")
@@ -34,6 +59,9 @@ class CPython(Suite):
         found = {}
         if os.path.exists(self.report):
             for case in xml.etree.ElementTree.parse(self.report).iter("testcase"):
-                kind = next((child.tag for child in case if child.tag in ("error", "failure", "skipped")), "ok")
+                kind = next(
+                    (child.tag for child in case if child.tag in ("error", "failure", "skipped")),
+                    "ok",
+                )
                 found[case.get("name")] = {"skipped": "skip", "ok": "ok"}.get(kind, "not ok")
         return found

@@ -17,7 +17,12 @@ class Perl(Suite):
         # the tests look for the library beside them: that of the installed perl
         library = os.path.join(tree, "lib")
         if not os.path.exists(os.path.join(library, "auto")):
-            for path in ("/usr/share/perl-base/.", "/usr/share/perl/5.36/.", "/usr/lib/x86_64-linux-gnu/perl/5.36/.", "/usr/lib/x86_64-linux-gnu/perl-base/."):
+            for path in (
+                "/usr/share/perl-base/.",
+                "/usr/share/perl/5.36/.",
+                "/usr/lib/x86_64-linux-gnu/perl/5.36/.",
+                "/usr/lib/x86_64-linux-gnu/perl-base/.",
+            ):
                 if os.path.exists(path):
                     os.system("cp -r --no-clobber '%s' '%s'" % (path, library))
             self.give(library)
@@ -28,8 +33,16 @@ class Perl(Suite):
         for pattern in self.FILES:
             for path in sorted(glob.glob(os.path.join(room, pattern))):
                 name = os.path.relpath(path, room)
-                yield Unit(name, ["/usr/bin/perl", name], room, {"PERL_CORE": "1", "PERL_HASH_SEED": "0", "PERL_PERTURB_KEYS": "0"})
+                yield Unit(
+                    name,
+                    ["/usr/bin/perl", name],
+                    room,
+                    {"PERL_CORE": "1", "PERL_HASH_SEED": "0", "PERL_PERTURB_KEYS": "0"},
+                )
 
     def verdicts(self, unit, result):
         # by number: names hold those of temporary files
-        return {name.split(" ", 1)[0]: verdict for name, verdict in tap(result.out.decode(errors="replace")).items()}
+        return {
+            name.split(" ", 1)[0]: verdict
+            for name, verdict in tap(result.out.decode(errors="replace")).items()
+        }

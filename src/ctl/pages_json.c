@@ -128,13 +128,11 @@ static void json_map(struct json *json, const struct pages_process *p)
 	json_end(json);
 }
 
-static void json_pins(struct ctl *ctl, const char *key, const struct pages_pins *pins)
+static void json_pins(struct json *json, const char *key, const struct pages_pins *pins,
+		      size_t limit)
 {
-	struct json *json = &ctl->json;
-	size_t limit = ctl_limit(ctl, pins->count, PAGES_USUAL_PINS);
-
 	json_array(json, key);
-	for (size_t i = 0; i < limit; i++) {
+	for (size_t i = 0; i < pins->count && i < limit; i++) {
 		const struct pages_pin *row = &pins->rows[i];
 
 		json_object_line(json, NULL);
@@ -151,12 +149,11 @@ static void json_pins(struct ctl *ctl, const char *key, const struct pages_pins 
 	json_end(json);
 }
 
-void json_pages(struct ctl *ctl, const struct pages *p, uint64_t under)
+void json_pages(struct json *json, const struct pages *p, uint64_t under, size_t limit, bool map)
 {
 	static const char *const moments[] = {
 		[PAGES_AT_END] = "end", [PAGES_AT_PEAK] = "peak", [PAGES_AT_TIME] = "time"
 	};
-	struct json *json = &ctl->json;
 
 	json_text(json, "at", moments[p->at]);
 	json_number(json, "at_ns", p->time);
@@ -175,13 +172,13 @@ void json_pages(struct ctl *ctl, const struct pages *p, uint64_t under)
 		json_text(json, "name", process->name);
 		json_number(json, "sample_ns", process->sample_time);
 		json_pages_sums(json, &process->sums);
-		if (ctl->options.given[OPT_MAP])
+		if (map)
 			json_map(json, process);
 		json_end(json);
 	}
 	json_end(json);
-	json_pins(ctl, "types", &p->by_type);
-	json_pins(ctl, "sites", &p->by_site);
+	json_pins(json, "types", &p->by_type, limit);
+	json_pins(json, "sites", &p->by_site, limit);
 	json_array(json, "points");
 	for (size_t i = 0; i < p->point_count; i++) {
 		const struct pages_point *point = &p->points[i];

@@ -8,12 +8,10 @@
 #define SHINY_PAGES_JSON_H
 
 #include "../analysis/space/pages.h"
-#include "ctl.h"
+#include "../base/json.h"
 
-/* Types and call sites that are shown where --limit says nothing. */
-enum { PAGES_USUAL_PINS = 10 };
-
-/* Into the document that is open. `under`: --under, in bytes. */
-void json_pages(struct ctl *ctl, const struct pages *p, uint64_t under);
+/* Into the object that is open. `under`: --under, in bytes; `limit`: types and call sites at most;
+ * `map`: with each process's pages. */
+void json_pages(struct json *json, const struct pages *p, uint64_t under, size_t limit, bool map);
 
 #endif

@@ -63,13 +63,14 @@ static struct shiny_err *write_session(const struct serve_pages *pages, struct s
 	struct session_page page = { .store = session->store,
 				     .filter = &session->filter,
 				     .path = session->file,
-				     .most_samples = pages->most_samples };
-	struct profile profile;
+				     .most_samples = pages->most_samples,
+				     .brief = session->written };
+	struct session_page_data data;
 	struct shiny_err *err;
 
-	SHINY_TRY(session_page_load(&page, &profile));
-	err = session_page_write(&page, &profile, out);
-	profile_deinit(&profile);
+	SHINY_TRY(session_page_load(&page, &data));
+	err = session_page_write(&page, &data, out);
+	session_page_deinit(&data);
 	return err;
 }
 

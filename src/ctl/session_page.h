@@ -8,6 +8,7 @@
 #define SHINY_SESSION_PAGE_H
 
 #include "../view/page.h"
+#include "page_answers.h"
 
 struct session_page {
 	struct store *store;
@@ -15,12 +16,20 @@ struct session_page {
 	const char *path; /* of the session: its last part is shown */
 	size_t most_samples;
 	bool full_names, progress;
+	bool brief; /* without the views that take passes of their own (page_answers.h) */
 };
 
-/* What takes long and can fail, before anything is written. `profile`: profile_deinit. */
+struct session_page_data {
+	struct profile profile;
+	struct page_answers answers; /* unless brief */
+};
+
+/* What takes long and can fail, before anything is written. */
 SHINY_MUST_CHECK struct shiny_err *session_page_load(const struct session_page *page,
-						     struct profile *profile);
+						     struct session_page_data *out);
+void session_page_deinit(struct session_page_data *data);
 SHINY_MUST_CHECK struct shiny_err *session_page_write(const struct session_page *page,
-						      const struct profile *profile, FILE *out);
+						      const struct session_page_data *data,
+						      FILE *out);
 
 #endif

@@ -236,6 +236,11 @@ static struct shiny_err *put_data(struct json *json, const struct page_job *job)
 		page_cells_put(json, "lives", &times.cube.lives, true);
 		page_cells_put(json, "changes", &times.cube.changes, false);
 	}
+	if (!err && job->put_answers) {
+		json_object(json, "answers");
+		job->put_answers(job->answers, json);
+		json_end(json);
+	}
 	json_end(json);
 	times_deinit(&times);
 	page_samples_deinit(&samples);

@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 
+#include "../base/json.h"
 #include "profile.h"
 
 struct page_job {
@@ -21,6 +22,10 @@ struct page_job {
 	const char *command;           /* what was recorded */
 	size_t most_samples;           /* with a stack of their own; 0: PAGE_SAMPLES */
 	bool progress;
+	/* Puts what the page shows of other analyses into an object that is open; NULL: nothing.
+	 * page/answers.js reads it. */
+	void (*put_answers)(const void *answers, struct json *json);
+	const void *answers;
 	FILE *out;
 };
 enum { PAGE_SAMPLES = 6000 };

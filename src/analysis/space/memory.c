@@ -238,6 +238,27 @@ void memory_deinit(struct memory_history *memory)
 	free(memory->processes);
 }
 
+size_t memory_owner_sums(const struct memory_process *p, size_t i, struct memory_sums *out)
+{
+	const char *owner = p->owners[i].owner;
+
+	*out = (struct memory_sums){ 0 };
+	for (; i < p->owner_count && !strcmp(p->owners[i].owner, owner); i++) {
+		const struct memory_sums *s = &p->owners[i].sums;
+
+		out->segments += s->segments;
+		out->reserved += s->reserved;
+		out->committed += s->committed;
+		out->rss += s->rss;
+		out->pss += s->pss;
+		out->private += s->private;
+		out->swap += s->swap;
+		out->live_blocks += s->live_blocks;
+		out->live_bytes += s->live_bytes;
+	}
+	return i;
+}
+
 /* ---- the tree ---- */
 
 /* Live blocks at a process's sample, by type. */

@@ -60,6 +60,9 @@ SHINY_MUST_CHECK struct shiny_err *memory_load(struct store *store, const struct
 					       struct memory_history *out);
 void memory_deinit(struct memory_history *memory);
 
+/* The owner that begins at `i`, all of its details added up; returns the index behind them. */
+size_t memory_owner_sums(const struct memory_process *p, size_t i, struct memory_sums *out);
+
 /*
  * Resident bytes as a tree: process, owner, detail; where events were kept, malloc's and the
  * garbage collector's are the types of what was live at that moment, and the rest.

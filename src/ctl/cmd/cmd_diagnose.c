@@ -6,6 +6,7 @@
 #include "../../analysis/diagnose.h"
 #include "../../base/mem.h"
 #include "../../base/units.h"
+#include "../answers_json.h"
 #include "../ctl.h"
 
 static void print_wrapped(const struct style *style, const char *label, const char *text)
@@ -100,38 +101,6 @@ static void print(struct ctl *ctl, const struct diagnoses *diagnoses)
 	}
 }
 
-static void json_rows(struct json *json, const struct diagnoses *diagnoses)
-{
-	json_array(json, "symptoms");
-	for (size_t i = 0; i < SYMPTOMS; i++) {
-		const struct diagnosis *d = &diagnoses->at[i];
-
-		json_object(json, NULL);
-		json_text(json, "name", symptom_names[i]);
-		json_text(json, "verdict", verdict_names[d->verdict]);
-		json_real(json, "value", d->value);
-		json_real(json, "threshold", d->threshold);
-		json_text(json, "measure", d->measure);
-		json_text(json, "cause", d->cause);
-		json_text(json, "advice", d->advice);
-		json_text(json, "support", d->support);
-		json_text(json, "missing", d->missing);
-		json_text(json, "verb", d->verb);
-		json_array(json, "rows");
-		for (size_t n = 0; n < DIAGNOSE_ROWS && d->rows[n].name; n++) {
-			json_object_line(json, NULL);
-			json_text(json, "name", d->rows[n].name);
-			json_text(json, "text", d->rows[n].text);
-			json_number(json, "blocks", d->rows[n].blocks);
-			json_number(json, "bytes", d->rows[n].bytes);
-			json_end(json);
-		}
-		json_end(json);
-		json_end(json);
-	}
-	json_end(json);
-}
-
 static struct shiny_err *load(struct store *store, const struct filter *filter, bool full_names,
 			      struct diagnoses *out)
 {
@@ -160,7 +129,7 @@ struct shiny_err *cmd_diagnose(struct ctl *ctl)
 		return err;
 	if (CTL_JSON(ctl)) {
 		ctl_document(ctl);
-		json_rows(&ctl->json, &diagnoses);
+		json_diagnoses(&ctl->json, &diagnoses);
 	} else {
 		print(ctl, &diagnoses);
 	}

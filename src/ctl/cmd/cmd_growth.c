@@ -6,6 +6,7 @@
 #include "../../analysis/time/growth.h"
 #include "../../base/mem.h"
 #include "../../base/units.h"
+#include "../answers_json.h"
 #include "../ctl.h"
 
 enum { WASTE, CUMULATIVE, DOUBLING, LARGEST, CHAINS, STEPS, MOST, POLICY, SITE, COLUMNS };
@@ -60,32 +61,6 @@ static void print(struct ctl *ctl, const struct growth *growth, size_t limit)
 	table_deinit(&table);
 }
 
-static void json_rows(struct json *json, const struct growth *growth, size_t limit)
-{
-	json_array(json, "rows");
-	for (size_t i = 0; i < limit; i++) {
-		const struct growth_row *row = &growth->rows[i];
-
-		json_object_line(json, NULL);
-		json_text(json, "site", row->name);
-		json_number(json, "buffers", row->chains);
-		json_number(json, "steps", row->steps);
-		json_number(json, "reallocs", row->reallocs);
-		json_number(json, "most_steps", row->most_steps);
-		json_number(json, "largest", row->largest);
-		json_number(json, "cumulative", row->cumulative);
-		json_number(json, "doubling", row->doubling);
-		json_number(json, "waste", growth_waste(row));
-		json_text(json, "policy", growth_policy_names[row->policy]);
-		if (row->policy == GROWTH_GEOMETRIC)
-			json_real(json, "factor", row->factor);
-		if (row->policy == GROWTH_CONSTANT || row->policy == GROWTH_JUST_ENOUGH)
-			json_number(json, "step_bytes", row->step_bytes);
-		json_end(json);
-	}
-	json_end(json);
-}
-
 struct shiny_err *cmd_growth(struct ctl *ctl)
 {
 	struct growth growth;
@@ -104,7 +79,7 @@ struct shiny_err *cmd_growth(struct ctl *ctl)
 	limit = ctl_limit(ctl, growth.count, 30);
 	if (CTL_JSON(ctl)) {
 		ctl_document(ctl);
-		json_rows(&ctl->json, &growth, limit);
+		json_growth(&ctl->json, &growth, limit);
 	} else {
 		print(ctl, &growth, limit);
 	}

@@ -33,18 +33,18 @@ static struct shiny_err *write_page(struct ctl *ctl, struct store *store,
 				     .most_samples = ctl->options.number[OPT_STACKS_MOST],
 				     .full_names = ctl->options.given[OPT_FULL_NAMES],
 				     .progress = true };
-	struct profile profile;
+	struct session_page_data data;
 	struct output_file file = { 0 };
 	struct shiny_err *err;
 
-	SHINY_TRY(session_page_load(&page, &profile));
+	SHINY_TRY(session_page_load(&page, &data));
 	err = output_file_open(path, ctl->options.given[OPT_FORCE], &file);
 	if (!err) {
-		err = session_page_write(&page, &profile, file.out);
+		err = session_page_write(&page, &data, file.out);
 		*size = (uint64_t)ftell(file.out);
 		err = output_file_close(&file, err);
 	}
-	profile_deinit(&profile);
+	session_page_deinit(&data);
 	return err;
 }
 

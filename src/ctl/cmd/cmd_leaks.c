@@ -7,6 +7,7 @@
 #include "../../base/bars.h"
 #include "../../base/mem.h"
 #include "../../base/units.h"
+#include "../answers_json.h"
 #include "../ctl.h"
 
 enum { BYTES, BLOCKS, SHARE, MADE, RATE, TREND, YOUNGEST, NAME, COLUMNS };
@@ -85,41 +86,6 @@ static void print(struct ctl *ctl, const struct leaks *l, enum group_by by, size
 	table_deinit(&table);
 }
 
-static void json_rows(struct json *json, const struct leaks *l, size_t limit)
-{
-	json_number(json, "blocks", l->blocks);
-	json_number(json, "bytes", l->bytes);
-	json_number(json, "abandoned", l->abandoned);
-	json_number(json, "abandoned_bytes", l->abandoned_bytes);
-	json_number(json, "suppressed", l->suppressed);
-	json_number(json, "suppressed_bytes", l->suppressed_bytes);
-	json_array(json, "rows");
-	for (size_t i = 0; i < limit; i++) {
-		const struct leak_row *row = &l->rows[i];
-
-		json_object_line(json, NULL);
-		json_text(json, "name", row->name);
-		json_text(json, "full_name", row->full_name ? row->full_name : row->name);
-		json_number(json, "blocks", row->blocks);
-		json_number(json, "bytes", row->bytes);
-		json_number(json, "suppressed", row->suppressed);
-		json_number(json, "allocs", row->made);
-		json_bool(json, "grows", row->grows);
-		json_real(json, "slope", row->slope);
-		json_real(json, "slope_error", row->slope_error);
-		json_real(json, "bytes_slope", row->bytes_slope);
-		json_number(json, "oldest_ns", row->oldest_ns);
-		json_number(json, "youngest_ns", row->youngest_ns);
-		json_number(json, "stack", row->stack);
-		json_array_line(json, "counts");
-		for (unsigned k = 0; k < LEAK_MOMENTS; k++)
-			json_number(json, NULL, row->counts[k]);
-		json_end(json);
-		json_end(json);
-	}
-	json_end(json);
-}
-
 struct shiny_err *cmd_leaks(struct ctl *ctl)
 {
 	/* in options.def's order */
@@ -142,7 +108,7 @@ struct shiny_err *cmd_leaks(struct ctl *ctl)
 	limit = ctl_limit(ctl, leaks.count, 30);
 	if (CTL_JSON(ctl)) {
 		ctl_document(ctl);
-		json_rows(&ctl->json, &leaks, limit);
+		json_leaks(&ctl->json, &leaks, limit);
 	} else {
 		print(ctl, &leaks, by, limit);
 	}

@@ -9,6 +9,7 @@
 #include "../../base/bars.h"
 #include "../../base/mem.h"
 #include "../../base/units.h"
+#include "../answers_json.h"
 #include "../ctl.h"
 
 enum { HISTORY_COLUMNS = 24 };
@@ -70,28 +71,6 @@ static void print_sums(struct table *table, const struct memory_sums *sums)
 	table_number(table, SEGMENTS, sums->segments);
 }
 
-/* The owner that begins at `i`, all of its details added up; returns the index behind them. */
-static size_t owner_sums(const struct memory_process *p, size_t i, struct memory_sums *out)
-{
-	const char *owner = p->owners[i].owner;
-
-	*out = (struct memory_sums){ 0 };
-	for (; i < p->owner_count && !strcmp(p->owners[i].owner, owner); i++) {
-		const struct memory_sums *s = &p->owners[i].sums;
-
-		out->segments += s->segments;
-		out->reserved += s->reserved;
-		out->committed += s->committed;
-		out->rss += s->rss;
-		out->pss += s->pss;
-		out->private += s->private;
-		out->swap += s->swap;
-		out->live_blocks += s->live_blocks;
-		out->live_bytes += s->live_bytes;
-	}
-	return i;
-}
-
 static void print_details(struct table *table, const struct memory_process *p, size_t from,
 			  size_t to)
 {
@@ -126,7 +105,7 @@ static void print_process(struct ctl *ctl, const struct memory_process *p, bool 
 	table_init(&table, columns, COLUMNS);
 	for (size_t i = 0; i < p->owner_count;) {
 		struct memory_sums sums;
-		size_t end = owner_sums(p, i, &sums);
+		size_t end = memory_owner_sums(p, i, &sums);
 		char *name = mem_format("  %s", p->owners[i].owner),
 		     *line = overhead(p->owners[i].owner, &sums);
 
@@ -146,58 +125,6 @@ static void print_process(struct ctl *ctl, const struct memory_process *p, bool 
 	table_print(&table, style);
 	table_deinit(&table);
 	putc('\n', style->out);
-}
-
-static void json_sums_of(struct json *json, const struct memory_sums *sums)
-{
-	json_number(json, "segments", sums->segments);
-	json_number(json, "reserved", sums->reserved);
-	json_number(json, "committed", sums->committed);
-	json_number(json, "resident", sums->rss);
-	json_number(json, "proportional", sums->pss);
-	json_number(json, "private", sums->private);
-	json_number(json, "swap", sums->swap);
-	json_number(json, "live_blocks", sums->live_blocks);
-	json_number(json, "live_bytes", sums->live_bytes);
-}
-
-static void json_process(struct json *json, const struct memory_process *p)
-{
-	json_object(json, NULL);
-	json_number(json, "id", p->id);
-	json_number(json, "pid", p->pid);
-	json_text(json, "name", p->name);
-	json_number(json, "at_ns", p->time);
-	json_number(json, "areas", p->areas);
-	json_sums_of(json, &p->sums);
-	json_array(json, "owners");
-	for (size_t i = 0; i < p->owner_count;) {
-		struct memory_sums sums;
-		size_t end = owner_sums(p, i, &sums);
-
-		json_object(json, NULL);
-		json_text(json, "owner", p->owners[i].owner);
-		json_sums_of(json, &sums);
-		json_array(json, "details");
-		for (; i < end; i++) {
-			json_object_line(json, NULL);
-			json_text(json, "detail", p->owners[i].detail);
-			json_sums_of(json, &p->owners[i].sums);
-			json_end(json);
-		}
-		json_end(json);
-		json_end(json);
-	}
-	json_end(json);
-	json_array(json, "samples");
-	for (size_t i = 0; i < p->sample_count; i++) {
-		json_object_line(json, NULL);
-		json_number(json, "at_ns", p->samples[i].time);
-		json_number(json, "resident", p->samples[i].rss);
-		json_end(json);
-	}
-	json_end(json);
-	json_end(json);
 }
 
 static void print(struct ctl *ctl, const struct memory_history *memory)
@@ -254,13 +181,7 @@ struct shiny_err *cmd_memory(struct ctl *ctl)
 		return err;
 	if (CTL_JSON(ctl)) {
 		ctl_document(ctl);
-		json_number(&ctl->json, "period_ns", memory.period);
-		json_number(&ctl->json, "cost_ns", memory.cost);
-		json_number(&ctl->json, "unseen", memory.unseen);
-		json_array(&ctl->json, "processes");
-		for (size_t i = 0; i < memory.count; i++)
-			json_process(&ctl->json, &memory.processes[i]);
-		json_end(&ctl->json);
+		json_memory(&ctl->json, &memory);
 	} else {
 		print(ctl, &memory);
 	}

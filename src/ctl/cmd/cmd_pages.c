@@ -12,6 +12,9 @@
 #include "../page_map.h"
 #include "../pages_json.h"
 
+/* Types and call sites that are shown where --limit says nothing. */
+enum { PAGES_USUAL_PINS = 10 };
+
 enum { SERIES_COLUMNS = 60, USUAL_PROCESSES = 10 };
 
 #define PAGES_IN(pages) units_bytes(UNITS_BUF, (pages) * PAGE_BYTES)
@@ -433,7 +436,8 @@ struct shiny_err *cmd_pages(struct ctl *ctl)
 		return err;
 	if (json) {
 		ctl_document(ctl);
-		json_pages(ctl, &pages, ask.under);
+		json_pages(&ctl->json, &pages, ask.under,
+			   ctl_limit(ctl, SIZE_MAX, PAGES_USUAL_PINS), map);
 	} else if (map) {
 		print_map(ctl, &pages, ask.under);
 	} else {

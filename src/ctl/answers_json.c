@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* answers_json.c: see answers_json.h. */
+#include "answers_json.h"
+
+void json_leaks(struct json *json, const struct leaks *l, size_t limit)
+{
+	json_number(json, "blocks", l->blocks);
+	json_number(json, "bytes", l->bytes);
+	json_number(json, "abandoned", l->abandoned);
+	json_number(json, "abandoned_bytes", l->abandoned_bytes);
+	json_number(json, "suppressed", l->suppressed);
+	json_number(json, "suppressed_bytes", l->suppressed_bytes);
+	json_array(json, "rows");
+	for (size_t i = 0; i < limit; i++) {
+		const struct leak_row *row = &l->rows[i];
+
+		json_object_line(json, NULL);
+		json_text(json, "name", row->name);
+		json_text(json, "full_name", row->full_name ? row->full_name : row->name);
+		json_number(json, "blocks", row->blocks);
+		json_number(json, "bytes", row->bytes);
+		json_number(json, "suppressed", row->suppressed);
+		json_number(json, "allocs", row->made);
+		json_bool(json, "grows", row->grows);
+		json_real(json, "slope", row->slope);
+		json_real(json, "slope_error", row->slope_error);
+		json_real(json, "bytes_slope", row->bytes_slope);
+		json_number(json, "oldest_ns", row->oldest_ns);
+		json_number(json, "youngest_ns", row->youngest_ns);
+		json_number(json, "stack", row->stack);
+		json_array_line(json, "counts");
+		for (unsigned k = 0; k < LEAK_MOMENTS; k++)
+			json_number(json, NULL, row->counts[k]);
+		json_end(json);
+		json_end(json);
+	}
+	json_end(json);
+}
+
+void json_growth(struct json *json, const struct growth *growth, size_t limit)
+{
+	json_array(json, "rows");
+	for (size_t i = 0; i < limit; i++) {
+		const struct growth_row *row = &growth->rows[i];
+
+		json_object_line(json, NULL);
+		json_text(json, "site", row->name);
+		json_number(json, "buffers", row->chains);
+		json_number(json, "steps", row->steps);
+		json_number(json, "reallocs", row->reallocs);
+		json_number(json, "most_steps", row->most_steps);
+		json_number(json, "largest", row->largest);
+		json_number(json, "cumulative", row->cumulative);
+		json_number(json, "doubling", row->doubling);
+		json_number(json, "waste", growth_waste(row));
+		json_text(json, "policy", growth_policy_names[row->policy]);
+		if (row->policy == GROWTH_GEOMETRIC)
+			json_real(json, "factor", row->factor);
+		if (row->policy == GROWTH_CONSTANT || row->policy == GROWTH_JUST_ENOUGH)
+			json_number(json, "step_bytes", row->step_bytes);
+		json_end(json);
+	}
+	json_end(json);
+}
+
+void json_diagnoses(struct json *json, const struct diagnoses *diagnoses)
+{
+	json_array(json, "symptoms");
+	for (size_t i = 0; i < SYMPTOMS; i++) {
+		const struct diagnosis *d = &diagnoses->at[i];
+
+		json_object(json, NULL);
+		json_text(json, "name", symptom_names[i]);
+		json_text(json, "verdict", verdict_names[d->verdict]);
+		json_real(json, "value", d->value);
+		json_real(json, "threshold", d->threshold);
+		json_text(json, "measure", d->measure);
+		json_text(json, "cause", d->cause);
+		json_text(json, "advice", d->advice);
+		json_text(json, "support", d->support);
+		json_text(json, "missing", d->missing);
+		json_text(json, "verb", d->verb);
+		json_array(json, "rows");
+		for (size_t n = 0; n < DIAGNOSE_ROWS && d->rows[n].name; n++) {
+			json_object_line(json, NULL);
+			json_text(json, "name", d->rows[n].name);
+			json_text(json, "text", d->rows[n].text);
+			json_number(json, "blocks", d->rows[n].blocks);
+			json_number(json, "bytes", d->rows[n].bytes);
+			json_end(json);
+		}
+		json_end(json);
+		json_end(json);
+	}
+	json_end(json);
+}
+
+static void json_sums_of(struct json *json, const struct memory_sums *sums)
+{
+	json_number(json, "segments", sums->segments);
+	json_number(json, "reserved", sums->reserved);
+	json_number(json, "committed", sums->committed);
+	json_number(json, "resident", sums->rss);
+	json_number(json, "proportional", sums->pss);
+	json_number(json, "private", sums->private);
+	json_number(json, "swap", sums->swap);
+	json_number(json, "live_blocks", sums->live_blocks);
+	json_number(json, "live_bytes", sums->live_bytes);
+}
+
+static void json_process(struct json *json, const struct memory_process *p)
+{
+	json_object(json, NULL);
+	json_number(json, "id", p->id);
+	json_number(json, "pid", p->pid);
+	json_text(json, "name", p->name);
+	json_number(json, "at_ns", p->time);
+	json_number(json, "areas", p->areas);
+	json_sums_of(json, &p->sums);
+	json_array(json, "owners");
+	for (size_t i = 0; i < p->owner_count;) {
+		struct memory_sums sums;
+		size_t end = memory_owner_sums(p, i, &sums);
+
+		json_object(json, NULL);
+		json_text(json, "owner", p->owners[i].owner);
+		json_sums_of(json, &sums);
+		json_array(json, "details");
+		for (; i < end; i++) {
+			json_object_line(json, NULL);
+			json_text(json, "detail", p->owners[i].detail);
+			json_sums_of(json, &p->owners[i].sums);
+			json_end(json);
+		}
+		json_end(json);
+		json_end(json);
+	}
+	json_end(json);
+	json_array(json, "samples");
+	for (size_t i = 0; i < p->sample_count; i++) {
+		json_object_line(json, NULL);
+		json_number(json, "at_ns", p->samples[i].time);
+		json_number(json, "resident", p->samples[i].rss);
+		json_end(json);
+	}
+	json_end(json);
+	json_end(json);
+}
+
+void json_memory(struct json *json, const struct memory_history *memory)
+{
+	json_number(json, "period_ns", memory->period);
+	json_number(json, "cost_ns", memory->cost);
+	json_number(json, "unseen", memory->unseen);
+	json_array(json, "processes");
+	for (size_t i = 0; i < memory->count; i++)
+		json_process(json, &memory->processes[i]);
+	json_end(json);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * answers_json.h: what `leaks`, `growth`, `diagnose` and `memory` print with --json, for these
+ * verbs and for the page of `html`; help/verbs names the members.
+ *
+ * Runs: CLI. Signals: no. Allocates: no. Threads: one.
+ */
+#ifndef SHINY_ANSWERS_JSON_H
+#define SHINY_ANSWERS_JSON_H
+
+#include "../analysis/diagnose.h"
+#include "../analysis/space/memory.h"
+#include "../analysis/time/growth.h"
+#include "../analysis/time/leaks.h"
+#include "../base/json.h"
+
+/* Into the object that is open; `limit`: rows, at most as many as there are. */
+void json_leaks(struct json *json, const struct leaks *leaks, size_t limit);
+void json_growth(struct json *json, const struct growth *growth, size_t limit);
+void json_diagnoses(struct json *json, const struct diagnoses *diagnoses);
+void json_memory(struct json *json, const struct memory_history *memory);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * page_answers.h: what a page shows of `pages --at peak`, `growth`, `leaks`, `diagnose` and
+ * `memory`: their JSON, with at most PAGE_ANSWER_ROWS rows of each list.
+ *
+ * Runs: CLI. Signals: no. Allocates: what diagnose.h, growth.h and memory.h say. Threads: one a
+ * store.
+ *
+ * Cost: four passes over the events, of which diagnose takes three (diagnose.h).
+ */
+#ifndef SHINY_PAGE_ANSWERS_H
+#define SHINY_PAGE_ANSWERS_H
+
+#include "../analysis/diagnose.h"
+#include "../analysis/space/memory.h"
+#include "../analysis/time/growth.h"
+#include "../base/json.h"
+
+enum { PAGE_ANSWER_ROWS = 200 };
+
+struct page_answers {
+	struct diagnose_known known;
+	struct diagnoses diagnoses;
+	struct growth growth;
+	struct memory_history memory;
+};
+
+SHINY_MUST_CHECK struct shiny_err *page_answers_load(struct store *store,
+						     const struct filter *filter, bool full_names,
+						     bool progress, struct page_answers *out);
+void page_answers_deinit(struct page_answers *answers);
+
+/* Into the object that is open; `answers`: a struct page_answers, for page_job.put_answers. */
+void page_answers_put(const void *answers, struct json *json);
+
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// activity.cc: a heap whose course is designed: it rises, stays, has a spike, rises again and falls, in bursts with rests between them. It prints
-// what each burst did. With an argument: a child that holds what it was given and more, and ends before its parent.
+// activity.cc: a heap whose course is designed: it rises, stays, has a spike, rises again and
+// falls, in bursts with rests between them. It prints what each burst did. With an argument: a
+// child that holds what it was given and more, and ends before its parent.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -69,7 +70,8 @@ static double now()
 
 static double started, longest, shortest = 1e9;
 
-// A burst is an instant beside the rests: a rest is many times as long as the longest one was so far, however slow the machine.
+// A burst is an instant beside the rests: a rest is many times as long as the longest one was so
+// far, however slow the machine.
 static void rest(double bursts)
 {
 	double from = now(), least = longest * bursts > 0.1 ? longest * bursts : 0.1;
@@ -140,7 +142,8 @@ static void two_processes()
 	burst(unload);
 	rest(10);
 	printf("child %d\nparent %d\n", (int)child, (int)getpid());
-	printf("both blink::load %d %d\n", LOADED, LOADED * 1000); /* the child's copies stand apart */
+	/* the child's copies stand apart */
+	printf("both blink::load %d %d\n", LOADED, LOADED * 1000);
 	printf("both take_extra %d %d\n", EXTRA, EXTRA * 500);
 	printf("child take_extra %d %d\n", EXTRA, EXTRA * 500);
 	printf("parent blink::load %d %d\n", LOADED, LOADED * 1000);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// analyses.cc: lives that are designed: how long blocks live, how they grow, how they are freed. It prints what it did, a line each.
+// analyses.cc: lives that are designed: how long blocks live, how they grow, how they are freed. It
+// prints what it did, a line each.
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -95,7 +96,8 @@ int main()
 	realloc_of_new();
 	for (int i = 0; i < 50; i++)
 		all_fit();
-	printf("family array_then_free 3\nfamily malloc_then_delete 2\nfamily new_then_array_delete 1\nfamily realloc_of_new 1\nsize wrong_size 1\n");
+	printf("family array_then_free 3\nfamily malloc_then_delete 2\nfamily "
+	       "new_then_array_delete 1\nfamily realloc_of_new 1\nsize wrong_size 1\n");
 
 	for (int i = 0; i < 1000; i++)
 		temporaries();
@@ -124,6 +126,7 @@ int main()
 		leaks_a_little();
 		passes_through(&places[i % 100]);
 	}
-	printf("stays leaks_a_little 2000 48000\nstays kept_table 300 2400000\nstays passes_through 100 4800\n");
+	printf("stays leaks_a_little 2000 48000\nstays kept_table 300 2400000\nstays "
+	       "passes_through 100 4800\n");
 	return 0;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A heap with numbered types as Oilpan has them, in the shapes that Chromium's versions and compilers give it. It prints what the probe must
-// find: `entry`, `header` and `type` lines, all addresses relative to the image. Compiled by probe_test in many ways:
+// A heap with numbered types as Oilpan has them, in the shapes that Chromium's versions and
+// compilers give it. It prints what the probe must
+// find: `entry`, `header` and `type` lines, all addresses relative to the image. Compiled by
+// probe_test in many ways:
 //   -DSECTION        types are numbered by their place in gc_info_section; otherwise each registers itself at its first use
 //   -DINDEX_SHIFT=2  of the index in its 16 bits (node's V8 has 2, Chromium 0)
 //   -DINLINE         objects are made by code inlined at each site: there is no function to find
@@ -62,18 +64,21 @@ struct Header {
 };
 static_assert(sizeof(Header) == 8);
 
-__attribute__((noinline, cold)) void *allocate_slowly(Space &space, size_t bytes, size_t alignment, Index index)
+__attribute__((noinline, cold)) void *allocate_slowly(Space &space, size_t bytes, size_t alignment,
+						      Index index)
 {
 	size_t room = bytes + alignment + (1 << 16);
 	char *memory = static_cast<char *>(aligned_alloc(1 << 12, (room + 4095) & ~size_t(4095)));
 
 	if (!memory || index == 0)
 		abort();
-	space.free_at = memory + alignment; // the first object of it is aligned, if its header is in front
+	// the first object of it is aligned, if its header is in front
+	space.free_at = memory + alignment;
 	if (alignment > 8)
 		space.free_at = memory + alignment - sizeof(Header);
 	space.free_bytes = (1 << 16) + bytes;
-	Header *header = new (space.free_at) Header{0, Index(index << INDEX_SHIFT), uint16_t(bytes >> 2 & 0xfffe)};
+	Header *header = new (space.free_at)
+		Header{ 0, Index(index << INDEX_SHIFT), uint16_t(bytes >> 2 & 0xfffe) };
 	space.free_at += bytes;
 	space.free_bytes -= bytes;
 	return header + 1;
@@ -119,14 +124,19 @@ ENTRY void *allocate_aligned(Handle &handle, size_t bytes, size_t alignment, Ind
 	size_t all = rounded(bytes);
 	Space &space = *handle.heap->spaces[space_for(all)];
 
-	if (space.free_bytes < all || (reinterpret_cast<uintptr_t>(space.free_at) + sizeof(Header)) % 16)
+	if (space.free_bytes < all ||
+	    (reinterpret_cast<uintptr_t>(space.free_at) + sizeof(Header)) % 16)
 		return allocate_slowly(space, all, alignment, index);
 	return allocate_from(space, all, index);
 }
 
-__attribute__((unused)) void print(const char *what, const char *name, const void *address, const char *more = "")
+__attribute__((unused)) void print(const char *what, const char *name, const void *address,
+				   const char *more = "")
 {
-	printf("%s %s %#lx%s\n", what, name, address ? (unsigned long)(static_cast<const char *>(address) - __executable_start) : 0ul, more);
+	printf("%s %s %#lx%s\n", what, name,
+	       address ? (unsigned long)(static_cast<const char *>(address) - __executable_start)
+		       : 0ul,
+	       more);
 }
 
 #ifdef SECTION
@@ -137,7 +147,10 @@ extern "C" GCInfo __start_gc_info_section[], __stop_gc_info_section[];
 #define INFO_OF(type) &info_##type
 inline Index index_of(const GCInfo *info)
 {
-	return Index((uint32_t(reinterpret_cast<uintptr_t>(info)) - uint32_t(reinterpret_cast<uintptr_t>(__start_gc_info_section))) / 32 + 1);
+	return Index((uint32_t(reinterpret_cast<uintptr_t>(info)) -
+		      uint32_t(reinterpret_cast<uintptr_t>(__start_gc_info_section))) /
+			     32 +
+		     1);
 }
 #define INDEX_OF(type) index_of(&info_##type)
 #else
@@ -167,7 +180,8 @@ Table *table;
 using Finalizer = void (*)(void *);
 using Trace = void (*)(void *, const void *);
 using NameOf = Name (*)(const void *, Asked);
-__attribute__((noinline, used)) Index ensure(std::atomic<Index> &slot, Trace trace, Finalizer finalizer, NameOf name)
+__attribute__((noinline, used)) Index ensure(std::atomic<Index> &slot, Trace trace,
+					     Finalizer finalizer, NameOf name)
 {
 	return table->add(slot, GCInfo{finalizer, trace, name, 0});
 }
@@ -193,7 +207,8 @@ template<class T> std::atomic<Index> SlotOf<T>::slot{0};
 #define INFO_OF(type) &SlotOf<type>::slot
 #define INDEX_OF(type) index_of_##type()
 template<class T> inline Index register_type(std::atomic<Index> &slot, std::nullptr_t, NameOf name);
-template<class T> inline Index register_type(std::atomic<Index> &slot, Finalizer finalizer, NameOf name);
+template <class T>
+inline Index register_type(std::atomic<Index> &slot, Finalizer finalizer, NameOf name);
 #endif
 
 template<class T> __attribute__((noinline)) void trace(void *visitor, const void *object)
@@ -211,7 +226,8 @@ template<class T> inline Index register_type(std::atomic<Index> &slot, std::null
 {
 	return ensure(slot, &trace<T>, name);
 }
-template<class T> inline Index register_type(std::atomic<Index> &slot, Finalizer finalizer, NameOf name)
+template <class T>
+inline Index register_type(std::atomic<Index> &slot, Finalizer finalizer, NameOf name)
 {
 	return ensure(slot, &trace<T>, finalizer, name);
 }
@@ -221,7 +237,8 @@ volatile long destroyed;
 Handle *handle;
 
 // ---- the types ----
-// plain ones, with their name in the callback; classes with a destructor; classes that are asked for their name
+// plain ones, with their name in the callback; classes with a destructor; classes that are asked
+// for their name
 #define PLAIN(n) \
 	struct Plain##n { \
 		char bytes[16 + 8 * (n % 40)]; \
@@ -315,8 +332,10 @@ int main(int argc, char **)
 #undef MAKE
 #ifndef INLINE
 	print("entry", "plain", reinterpret_cast<const void *>(&allocate), " size=rsi index=rdx");
-	print("entry", "space", reinterpret_cast<const void *>(&allocate_in_space), " size=rsi index=rdx space=rcx");
-	print("entry", "aligned", reinterpret_cast<const void *>(&allocate_aligned), " size=rsi index=rcx alignment=rdx");
+	print("entry", "space", reinterpret_cast<const void *>(&allocate_in_space),
+	      " size=rsi index=rdx space=rcx");
+	print("entry", "aligned", reinterpret_cast<const void *>(&allocate_aligned),
+	      " size=rsi index=rcx alignment=rdx");
 #endif
 	// where the header of a real object has its index
 	Plain10 *object = make_Plain10(0);

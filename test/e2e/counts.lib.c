@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * counts.lib.c: counts what a program asks of malloc: to be preloaded behind libshiny.so, and so called for each call that Shiny passes on.
+ * counts.lib.c: counts what a program asks of malloc: to be preloaded behind libshiny.so, and so
+ * called for each call that Shiny passes on.
  *
- * Runs: inside a program that is being recorded. Signals: no. Allocates: nothing of its own. Threads: any.
+ * Runs: inside a program that is being recorded. Signals: no. Allocates: nothing of its own.
+ * Threads: any.
  *
- * Names glibc's functions by their own names (__libc_malloc): nothing has to be looked up, the first call of all is counted like the last. The sums
- * lie in the file that COUNTS names, mapped shared, four numbers: what a process does when nobody can print any more is in them, too, and
+ * Names glibc's functions by their own names (__libc_malloc): nothing has to be looked up, the
+ * first call of all is counted like the last. The sums lie in the file that COUNTS names, mapped
+ * shared, four numbers: what a process does when nobody can print any more is in them, too, and
  * processes that it starts add to them.
  */
 #include <errno.h>
@@ -18,7 +21,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t), *__libc_memalign(size_t, size_t);
+extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t),
+	*__libc_memalign(size_t, size_t);
 extern void __libc_free(void *);
 extern char **environ;
 
@@ -33,14 +37,18 @@ static struct counts *map(void)
 	char exe[256];
 	long length = syscall(SYS_readlink, "/proc/self/exe", exe, sizeof exe);
 
-	if (length > 9 && !memcmp(exe + length - 9, "/shinyctl", 9)) { /* it is loaded into that as well */
+	/* it is loaded into that as well */
+	if (length > 9 && !memcmp(exe + length - 9, "/shinyctl", 9)) {
 		counts = at;
 		return at;
 	}
 	for (char **e = environ; e && *e; e++)
 		if (!strncmp(*e, "COUNTS=", 7)) {
 			int fd = (int)syscall(SYS_open, *e + 7, O_RDWR | O_CLOEXEC);
-			void *there = fd < 0 ? MAP_FAILED : (void *)syscall(SYS_mmap, NULL, 4096ul, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0l);
+			void *there = fd < 0 ? MAP_FAILED
+					     : (void *)syscall(SYS_mmap, NULL, 4096ul,
+							       PROT_READ | PROT_WRITE, MAP_SHARED,
+							       fd, 0l);
 
 			if (fd >= 0)
 				syscall(SYS_close, fd);
@@ -97,7 +105,8 @@ void free(void *block)
 	__libc_free(block);
 }
 
-/* By names of this file's own: a call of malloc's goes to the first library that has one, which is Shiny's. */
+/* By names of this file's own: a call of malloc's goes to the first library that has one, which is
+ * Shiny's. */
 static void *resize(void *block, size_t size)
 {
 	void *moved = __libc_realloc(block, size);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starts a program in every way that libc has, waits for it each time, and ends with 0 if all of them ended with the status that was given:
- * coverage STATUS PROGRAM [ARGUMENT...]. Nothing is allocated on the way: the children hold no block of their own. COVERAGE_ROOT is the root
+ * Starts a program in every way that libc has, waits for it each time, and ends with 0 if all of
+ * them ended with the status that was given: coverage STATUS PROGRAM [ARGUMENT...]. Nothing is
+ * allocated on the way: the children hold no block of their own. COVERAGE_ROOT is the root
  * directory from then on.
  */
 #define _GNU_SOURCE
@@ -15,7 +16,20 @@
 
 extern char **environ;
 
-enum { EXECVE, EXECVP, EXECVPE, VFORK, FEXECVE, EXECVEAT, SPAWN, SPAWNP, SYSTEM, POPEN, FAILS_FIRST, WAYS };
+enum {
+	EXECVE,
+	EXECVP,
+	EXECVPE,
+	VFORK,
+	FEXECVE,
+	EXECVEAT,
+	SPAWN,
+	SPAWNP,
+	SYSTEM,
+	POPEN,
+	FAILS_FIRST,
+	WAYS
+};
 
 static void become(int way, char **argv)
 {
@@ -55,7 +69,8 @@ int main(int argc, char **argv)
 
 			status = pclose(pipe);
 		} else if (way == SPAWN || way == SPAWNP) {
-			if ((way == SPAWN ? posix_spawn : posix_spawnp)(&pid, argv[0], NULL, NULL, argv, environ) == 0)
+			if ((way == SPAWN ? posix_spawn : posix_spawnp)(&pid, argv[0], NULL, NULL,
+									argv, environ) == 0)
 				waitpid(pid, &status, 0);
 		} else {
 			pid = way == VFORK ? vfork() : fork();

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * crowd.c: more threads and processes than a tool would like, each with a few allocations; every process says how many on standard output:
- * `process PID PARENT ALLOCS`, and how it ends: `ends PID STATUS`, where its library can know that.
+ * crowd.c: more threads and processes than a tool would like, each with a few allocations; every
+ * process says how many on standard output: `process PID PARENT ALLOCS`, and how it ends: `ends PID
+ * STATUS`, where its library can know that.
  *
  *   crowd threads N EVENTS   N threads at one time, each with so many allocations and frees
- *   crowd row N              N children one after the other, by fork and raw clone in turn, that end by _exit, exit and exit_group in turn
+ *   crowd row N              N children one after the other, by fork and raw clone in turn, that
+ *                            end by _exit, exit and exit_group in turn
  *   crowd idle N             N children one after the other that allocate nothing
- *   crowd parents P N        P children, each of which forks N more, one after the other; all P at a time
- *   crowd daemons N          N daemons that fork twice; the process in the middle allocates nothing, by fork or by raw clone in turn
- *   crowd tree DEPTH         each process has two children, that deep, and ends before its children do
+ *   crowd parents P N        P children, each of which forks N more, one after the other; all P at
+ *                            a time
+ *   crowd daemons N          N daemons that fork twice; the process in the middle allocates
+ *                            nothing, by fork or by raw clone in turn
+ *   crowd tree DEPTH         each process has two children, that deep, and ends before its children
+ *                            do
  *   crowd many N             N children that are alive at one time
  * libs: -pthread
  */
@@ -56,7 +61,8 @@ static void report(void)
 {
 	char text[100];
 
-	line(text, snprintf(text, sizeof(text), "process %d %d %lu\n", (int)getpid(), (int)getppid(), allocs));
+	line(text, snprintf(text, sizeof(text), "process %d %d %lu\n", (int)getpid(),
+			    (int)getppid(), allocs));
 }
 
 static void ends(int status)
@@ -234,7 +240,8 @@ static void threads(unsigned count, unsigned events)
 int main(int argc, char **argv)
 {
 	const char *what = argc > 2 ? argv[1] : "";
-	unsigned n = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 0, m = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 0;
+	unsigned n = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 0,
+		 m = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 0;
 
 	churn(10);
 	if (!strcmp(what, "threads"))

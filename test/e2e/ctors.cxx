@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * ctors: makes objects in every place and ends them in every way, and keeps a book of its own: each constructor and destructor body says itself that
- * it ran, and where. Prints a line a class: constructions delegated destructions start inside stack static elsewhere destroyed reused freed
+ * ctors: makes objects in every place and ends them in every way, and keeps a book of its own: each
+ * constructor and destructor body says itself that it ran, and where. Prints a line a class:
+ * constructions delegated destructions start inside stack static elsewhere destroyed reused freed
  * persistent size. Built by ctors_test.
  */
 #include <errno.h>
@@ -24,7 +25,10 @@
 
 // ---- the book ----
 namespace book {
-struct Class { long constructions, delegated, destructions, places[5], destroyed, reused, freed, persistent, size; };
+struct Class {
+	long constructions, delegated, destructions, places[5], destroyed, reused, freed,
+		persistent, size;
+};
 struct Alive { long block; };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static std::map<std::string, Class> *classes;
@@ -33,9 +37,22 @@ static std::map<uintptr_t, std::pair<size_t, long>> *blocks; // begin -> bytes, 
 static long number;
 static thread_local uintptr_t stack_top;
 
-struct Locked { Locked() { pthread_mutex_lock(&lock); } ~Locked() { pthread_mutex_unlock(&lock); } };
+struct Locked {
+	Locked()
+	{
+		pthread_mutex_lock(&lock);
+	}
+	~Locked()
+	{
+		pthread_mutex_unlock(&lock);
+	}
+};
 
-static void begin(void *p, size_t bytes) { Locked l; (*blocks)[(uintptr_t)p] = { bytes, ++number }; }
+static void begin(void *p, size_t bytes)
+{
+	Locked l;
+	(*blocks)[(uintptr_t)p] = { bytes, ++number };
+}
 static void end(void *p) { Locked l; blocks->erase((uintptr_t)p); }
 
 extern "C" char __executable_start, _end;
@@ -61,7 +78,8 @@ static bool is_there(long block)
 			return true;
 	return false;
 }
-__attribute__((noinline)) static void made(const char *name, const void *self, size_t size, bool by_another = false)
+__attribute__((noinline)) static void made(const char *name, const void *self, size_t size,
+					   bool by_another = false)
 {
 	Locked l;
 	Class &c = (*classes)[name];
@@ -102,9 +120,12 @@ struct Printer {
 			++(is_there(a.second.block) ? c.persistent : c.freed);
 		}
 		for (auto &c : *classes)
-			printf("truth %s %ld %ld %ld %ld %ld %ld %ld %ld %ld %ld %ld %ld %ld\n", c.first.c_str(), c.second.constructions, c.second.delegated,
-			       c.second.destructions, c.second.places[0], c.second.places[1], c.second.places[2], c.second.places[3], c.second.places[4],
-			       c.second.destroyed, c.second.reused, c.second.freed, c.second.persistent, c.second.size);
+			printf("truth %s %ld %ld %ld %ld %ld %ld %ld %ld %ld %ld %ld %ld %ld\n",
+			       c.first.c_str(), c.second.constructions, c.second.delegated,
+			       c.second.destructions, c.second.places[0], c.second.places[1],
+			       c.second.places[2], c.second.places[3], c.second.places[4],
+			       c.second.destroyed, c.second.reused, c.second.freed,
+			       c.second.persistent, c.second.size);
 	}
 };
 static Printer printer __attribute__((init_priority(150)));
@@ -113,7 +134,12 @@ template <class T> struct Allocator {
 	typedef T value_type;
 	Allocator() {}
 	template <class U> Allocator(const Allocator<U> &) {}
-	T *allocate(size_t n) { void *p = ::operator new(n * sizeof(T)); begin(p, n * sizeof(T)); return (T *)p; }
+	T *allocate(size_t n)
+	{
+		void *p = ::operator new(n * sizeof(T));
+		begin(p, n * sizeof(T));
+		return (T *)p;
+	}
 	void deallocate(T *p, size_t) { end(p); ::operator delete(p); }
 	bool operator==(const Allocator &) const { return true; }
 	bool operator!=(const Allocator &) const { return false; }
@@ -135,7 +161,20 @@ struct Plain { TRACKED OUT Plain(); OUT ~Plain(); long at[4]; };
 Plain::Plain() { MADE(Plain); at[0] = 1; }
 Plain::~Plain() { ENDED(Plain); }
 
-struct Moved { TRACKED OUT Moved(int); OUT Moved(const Moved &); OUT Moved(Moved &&) noexcept; Moved &operator=(Moved o) { std::swap(value, o.value); std::swap(text, o.text); return *this; } OUT ~Moved(); int value; char *text; };
+struct Moved {
+	TRACKED OUT Moved(int);
+	OUT Moved(const Moved &);
+	OUT Moved(Moved &&) noexcept;
+	Moved &operator=(Moved o)
+	{
+		std::swap(value, o.value);
+		std::swap(text, o.text);
+		return *this;
+	}
+	OUT ~Moved();
+	int value;
+	char *text;
+};
 Moved::Moved(int v) : value(v), text(strdup("text")) { MADE(Moved); }
 Moved::Moved(const Moved &o) : value(o.value), text(strdup(o.text)) { MADE(Moved); }
 Moved::Moved(Moved &&o) noexcept : value(o.value), text(o.text) { MADE(Moved); o.text = nullptr; }
@@ -143,7 +182,12 @@ Moved::~Moved() { ENDED(Moved); free(text); }
 
 struct One { TRACKED OUT One(int); OUT virtual ~One(); OUT virtual int get() const; int one; };
 struct Two { TRACKED OUT Two(double); OUT virtual ~Two(); double two; };
-struct Both : One, Two { TRACKED OUT Both(int, double); OUT ~Both(); OUT int get() const; Plain member; };
+struct Both : One, Two {
+	TRACKED OUT Both(int, double);
+	OUT ~Both();
+	OUT int get() const;
+	Plain member;
+};
 One::One(int v) : one(v) { MADE(One); }
 One::~One() { ENDED(One); }
 int One::get() const { return one; }
@@ -166,7 +210,13 @@ Right::~Right() { ENDED(Right); }
 Diamond::Diamond(int v) : Root(v), Left(v), Right(v), diamond(v) { MADE(Diamond); }
 Diamond::~Diamond() { ENDED(Diamond); }
 
-struct Delegates { TRACKED OUT Delegates(int, int); OUT Delegates(int); OUT Delegates(); OUT ~Delegates(); int a, b; };
+struct Delegates {
+	TRACKED OUT Delegates(int, int);
+	OUT Delegates(int);
+	OUT Delegates();
+	OUT ~Delegates();
+	int a, b;
+};
 Delegates::Delegates(int x, int y) : a(x), b(y) { MADE(Delegates); }
 Delegates::Delegates(int x) : Delegates(x, 2) { MADE_TOO(Delegates); a++; }
 Delegates::Delegates() : Delegates(1) { MADE_TOO(Delegates); b++; }
@@ -177,9 +227,20 @@ Thrower::Thrower(bool t) : odd(1) { MADE(Thrower); if (t) throw std::runtime_err
 Thrower::~Thrower() { ENDED(Thrower); }
 
 struct Large { long at[6]; };
-struct Many { TRACKED OUT Many(int, long, char, short, int, long, double, double, double, float, double, double, double, double, Large, int); OUT Many(int, const char *, ...); OUT ~Many(); double sum; };
-Many::Many(int a, long b, char c, short d, int e, long f, double g, double h, double i, float j, double k, double l, double m, double n, Large o, int p)
-	: sum((double)a + 2 * (double)b + 3 * c + 4 * d + 5 * e + 6 * (double)f + g + 2 * h + 3 * i + 4 * (double)j + 5 * k + 6 * l + 7 * m + 8 * n + (double)o.at[5] + p) { MADE(Many); }
+struct Many {
+	TRACKED OUT Many(int, long, char, short, int, long, double, double, double, float, double,
+			 double, double, double, Large, int);
+	OUT Many(int, const char *, ...);
+	OUT ~Many();
+	double sum;
+};
+Many::Many(int a, long b, char c, short d, int e, long f, double g, double h, double i, float j,
+	   double k, double l, double m, double n, Large o, int p)
+    : sum((double)a + 2 * (double)b + 3 * c + 4 * d + 5 * e + 6 * (double)f + g + 2 * h + 3 * i +
+	  4 * (double)j + 5 * k + 6 * l + 7 * m + 8 * n + (double)o.at[5] + p)
+{
+	MADE(Many);
+}
 Many::Many(int count, const char *kinds, ...) : sum(0)
 {
 	va_list list;
@@ -191,23 +252,51 @@ Many::Many(int count, const char *kinds, ...) : sum(0)
 }
 Many::~Many() { ENDED(Many); }
 
-template <class T> struct Template { TRACKED OUT Template(T); template <class U> OUT Template(U, int); OUT ~Template(); T value; };
-template <class T> Template<T>::Template(T v) : value(v) { book::made(sizeof(T) == 1 ? "scene::Template<char>" : "scene::Template<int>", this, sizeof *this); }
-template <class T> template <class U> Template<T>::Template(U v, int) : value((T)v) { book::made(sizeof(T) == 1 ? "scene::Template<char>" : "scene::Template<int>", this, sizeof *this); }
-template <class T> Template<T>::~Template() { book::ended(sizeof(T) == 1 ? "scene::Template<char>" : "scene::Template<int>", this); }
+template <class T> struct Template {
+	TRACKED OUT Template(T);
+	template <class U> OUT Template(U, int);
+	OUT ~Template();
+	T value;
+};
+template <class T> Template<T>::Template(T v) : value(v)
+{
+	book::made(sizeof(T) == 1 ? "scene::Template<char>" : "scene::Template<int>", this,
+		   sizeof *this);
+}
+template <class T> template <class U> Template<T>::Template(U v, int) : value((T)v)
+{
+	book::made(sizeof(T) == 1 ? "scene::Template<char>" : "scene::Template<int>", this,
+		   sizeof *this);
+}
+template <class T> Template<T>::~Template()
+{
+	book::ended(sizeof(T) == 1 ? "scene::Template<char>" : "scene::Template<int>", this);
+}
 
 namespace { struct Hidden { TRACKED OUT Hidden(int); OUT ~Hidden(); int value; }; }
-Hidden::Hidden(int v) : value(v) { book::made("scene::(anonymous namespace)::Hidden", this, sizeof *this); }
+Hidden::Hidden(int v) : value(v)
+{
+	book::made("scene::(anonymous namespace)::Hidden", this, sizeof *this);
+}
 Hidden::~Hidden() { book::ended("scene::(anonymous namespace)::Hidden", this); }
 
 #ifdef __AVX__ // arguments in the registers' upper halves
 typedef double Lanes __attribute__((vector_size(32)));
 struct Wide { TRACKED OUT Wide(Lanes, Lanes); OUT ~Wide(); double sum; };
-Wide::Wide(Lanes a, Lanes b) : sum(a[0] + 10 * a[1] + 100 * a[2] + 1000 * a[3] + b[3]) { MADE(Wide); }
+Wide::Wide(Lanes a, Lanes b) : sum(a[0] + 10 * a[1] + 100 * a[2] + 1000 * a[3] + b[3])
+{
+	MADE(Wide);
+}
 Wide::~Wide() { ENDED(Wide); }
 #endif
 
-struct Inlined { __attribute__((always_inline)) Inlined(int v) : value(v) { __asm__ volatile("" : : "r"(this) : "memory"); } int value; };
+struct Inlined {
+	__attribute__((always_inline)) Inlined(int v) : value(v)
+	{
+		__asm__ volatile("" : : "r"(this) : "memory");
+	}
+	int value;
+};
 
 Plain static_plain;
 Both static_both(1, 2.0);
@@ -283,7 +372,9 @@ SCENE rings()
 {
 	alignas(16) static char in_static[2000];
 	alignas(16) char on_stack[1000];
-	char *block = (char *)malloc(3000), *mapped = (char *)mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *block = (char *)malloc(3000),
+	     *mapped = (char *)mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+				    -1, 0);
 
 	book::begin(block, 3000);
 	ring(block, 3000, 4);
@@ -301,7 +392,9 @@ SCENE others()
 		checksum += a.a + a.b + b.a + c.b + d->a;
 		delete d;
 		errno = 77;
-		Many m(i, 2, 3, 4, 5, 6, 1.5, 2.5, 3.5, 4.5f, 5.5, 6.5, 7.5, 8.5, Large{ { 0, 0, 0, 0, 0, 9 } }, 10), n(4, "didi", 1.25, 2, 3.75, 4);
+		Many m(i, 2, 3, 4, 5, 6, 1.5, 2.5, 3.5, 4.5f, 5.5, 6.5, 7.5, 8.5,
+		       Large{ { 0, 0, 0, 0, 0, 9 } }, 10),
+			n(4, "didi", 1.25, 2, 3.75, 4);
 		checksum += (long)m.sum + (long)n.sum + errno;
 #ifdef __AVX__
 		Wide w(Lanes{ 1, 2, 3, (double)i }, Lanes{ 5, 6, 7, 8 });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program of debuginfo_test, which compiles it in many ways: PART 1 and 2 are two units of it. It prints where it allocates.
+// The program of debuginfo_test, which compiles it in many ways: PART 1 and 2 are two units of it.
+// It prints where it allocates.
 #include <cstdio>
 #include <cstdlib>
 #include <map>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * diagnose.c: a heap with one symptom, or none: churn, growth, utilization, spikes, calm. All but utilization hold a table of 8 MiB from the start
- * on; a run goes by work and waits, never by how fast the machine is: how long it takes is not its matter.
+ * diagnose.c: a heap with one symptom, or none: churn, growth, utilization, spikes, calm. All but
+ * utilization hold a table of 8 MiB from the start on; a run goes by work and waits, never by how
+ * fast the machine is: how long it takes is not its matter.
  */
 #include <stdio.h>
 #include <stdlib.h>

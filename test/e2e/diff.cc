@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// diff.cc: a program that diff_test and check_test build again and again: with something planted, with its lines shifted, with its functions in another
-// order, stripped. It makes the same blocks each time, but for what is planted, and prints that. An argument is the seed of a noise of up to three
-// per cent on everything that is not planted.
+// diff.cc: a program that diff_test and check_test build again and again: with something planted,
+// with its lines shifted, with its functions in another order, stripped. It makes the same blocks
+// each time, but for what is planted, and prints that. An argument is the seed of a noise of up to
+// three per cent on everything that is not planted.
 //
 // PLANT_EXTRA    an allocation more in a loop, between two that were there
 // PLANT_RESERVE  a vector that is filled without reserve
@@ -189,12 +190,21 @@ APART void work(int count)
 
 int main(int argc, char **argv)
 {
-	enum { PARSED = 1500, ROUNDS = 40, PRICES = 3000, SERVED = 2000, ORDERS = 1200, JOBS = 1000, WORK = 300 };
+	enum {
+		PARSED = 1500,
+		ROUNDS = 40,
+		PRICES = 3000,
+		SERVED = 2000,
+		ORDERS = 1200,
+		JOBS = 1000,
+		WORK = 300
+	};
 	int forgotten;
 
 	noise = argc > 1 ? strtoul(argv[1], nullptr, 10) : 0;
 	shelf.reserve(10000);
-	stock<8, 12, 17, 21, 25, 30, 33, 38, 41, 45, 52, 55, 61, 64, 72, 77, 80, 85, 91, 96, 99, 104, 111, 120, 123, 128, 135, 144, 150, 161, 170, 180, 189>();
+	stock<8, 12, 17, 21, 25, 30, 33, 38, 41, 45, 52, 55, 61, 64, 72, 77, 80, 85, 91, 96, 99,
+	      104, 111, 120, 123, 128, 135, 144, 150, 161, 170, 180, 189>();
 	parse(PARSED);
 	fill_prices(ROUNDS, PRICES);
 	forgotten = serve(SERVED);
@@ -203,7 +213,9 @@ int main(int argc, char **argv)
 	work(WORK);
 	shelf.clear();
 	shelf.shrink_to_fit();
-	printf("parsed %d\nrounds %d\nprices %d\nserved %d\nforgotten %d\norders %d\norder %zu\njobs %d\nwork %d\nsession %zu\ntoken %zu\nmark %zu\n", PARSED, ROUNDS, PRICES,
-	       SERVED, forgotten, ORDERS, sizeof(shop::Order), JOBS, WORK, sizeof(shop::Session), sizeof(shop::Token), sizeof(shop::Mark));
+	printf("parsed %d\nrounds %d\nprices %d\nserved %d\nforgotten %d\norders %d\norder "
+	       "%zu\njobs %d\nwork %d\nsession %zu\ntoken %zu\nmark %zu\n",
+	       PARSED, ROUNDS, PRICES, SERVED, forgotten, ORDERS, sizeof(shop::Order), JOBS, WORK,
+	       sizeof(shop::Session), sizeof(shop::Token), sizeof(shop::Mark));
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * endings.c: children that end in every way there is, one after the other; prints each one's pid and how the kernel says it ended.
+ * endings.c: children that end in every way there is, one after the other; prints each one's pid
+ * and how the kernel says it ended.
  *
  * `endings child N`: allocates and returns N from main.
  * libs: -pthread
@@ -140,10 +141,21 @@ static pid_t spawn(char *self)
 	return child;
 }
 
-static const struct { const char *name; void (*end)(const char *self); } ways[] = {
-	{"exit", by_exit}, {"large", by_large_status}, {"_exit", by_exit_now}, {"_Exit", by_exit_now_of_c}, {"quick_exit", by_quick_exit},
-	{"changed", by_changed_mind}, {"thread", by_thread}, {"vfork", behind_vfork}, {"exec", by_another_program}, {"syscall", by_system_call},
-	{"kill", by_kill}, {"abort", by_abort}, {"spawn", NULL},
+static const struct { const char *name; void (*end)(const char *self);
+} ways[] = {
+	{ "exit", by_exit },
+	{ "large", by_large_status },
+	{ "_exit", by_exit_now },
+	{ "_Exit", by_exit_now_of_c },
+	{ "quick_exit", by_quick_exit },
+	{ "changed", by_changed_mind },
+	{ "thread", by_thread },
+	{ "vfork", behind_vfork },
+	{ "exec", by_another_program },
+	{ "syscall", by_system_call },
+	{ "kill", by_kill },
+	{ "abort", by_abort },
+	{ "spawn", NULL },
 };
 
 int main(int argc, char **argv)
@@ -163,7 +175,8 @@ int main(int argc, char **argv)
 			ways[i].end(argv[0]);
 		}
 		waitpid(child, &status, 0);
-		printf("%s %d %s %d\n", ways[i].name, (int)child, WIFSIGNALED(status) ? "killed" : "exited",
+		printf("%s %d %s %d\n", ways[i].name, (int)child,
+		       WIFSIGNALED(status) ? "killed" : "exited",
 		       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 		fflush(stdout);
 	}

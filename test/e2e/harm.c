@@ -31,7 +31,10 @@ static long raw(long number, long a, long b, long c, long d, long e)
 	register long r8 __asm__("r8") = e;
 	long result;
 
-	__asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8) : "rcx", "r11", "memory");
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8)
+			 : "rcx", "r11", "memory");
 	return result;
 }
 
@@ -46,10 +49,27 @@ static void mark(void)
 
 static struct sock_filter code[] = {
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-	ALLOW(write), ALLOW(openat), ALLOW(close), ALLOW(exit), ALLOW(exit_group), ALLOW(brk), ALLOW(mmap), ALLOW(munmap), ALLOW(rt_sigreturn),
+	ALLOW(write),
+	ALLOW(openat),
+	ALLOW(close),
+	ALLOW(exit),
+	ALLOW(exit_group),
+	ALLOW(brk),
+	ALLOW(mmap),
+	ALLOW(munmap),
+	ALLOW(rt_sigreturn),
 	/* what a thread and its end need, and a child */
-	ALLOW(futex), ALLOW(mprotect), ALLOW(madvise), ALLOW(clone), ALLOW(clone3), ALLOW(set_robust_list), ALLOW(rseq), ALLOW(rt_sigprocmask),
-	ALLOW(wait4), ALLOW(vfork), ALLOW(read),
+	ALLOW(futex),
+	ALLOW(mprotect),
+	ALLOW(madvise),
+	ALLOW(clone),
+	ALLOW(clone3),
+	ALLOW(set_robust_list),
+	ALLOW(rseq),
+	ALLOW(rt_sigprocmask),
+	ALLOW(wait4),
+	ALLOW(vfork),
+	ALLOW(read),
 	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 };
 enum { STATEMENTS = sizeof code / sizeof *code };
@@ -59,7 +79,8 @@ enum install { BY_PRCTL, BY_SYSCALL, BY_INSTRUCTION, BY_TSYNC };
 
 static void install(enum install how, enum action action)
 {
-	static const unsigned actions[] = { SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_TRAP, SECCOMP_RET_ERRNO | EPERM, SECCOMP_RET_LOG };
+	static const unsigned actions[] = { SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_TRAP,
+					    SECCOMP_RET_ERRNO | EPERM, SECCOMP_RET_LOG };
 	struct sock_fprog filter = { STATEMENTS, code };
 	long failed = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 
@@ -75,7 +96,8 @@ static void install(enum install how, enum action action)
 		failed |= raw(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, (long)&filter, 0, 0);
 		break;
 	case BY_TSYNC:
-		failed |= syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter);
+		failed |= syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC,
+				  &filter);
 		break;
 	}
 	if (failed)
@@ -217,7 +239,8 @@ static int strict(enum install how)
 	void *volatile block;
 
 	block = malloc(5000);
-	if (how == BY_PRCTL ? prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) : syscall(SYS_seccomp, SECCOMP_SET_MODE_STRICT, 0, NULL))
+	if (how == BY_PRCTL ? prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT)
+			    : syscall(SYS_seccomp, SECCOMP_SET_MODE_STRICT, 0, NULL))
 		_exit(97);
 	for (int i = 0; i < 20000; i++) { /* from the heap that is there */
 		free(block);
@@ -229,7 +252,8 @@ static int strict(enum install how)
 
 static void *no_counter(void *way)
 {
-	if (!strcmp(way, "call") ? syscall(SYS_prctl, PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0) : prctl(PR_SET_TSC, PR_TSC_SIGSEGV))
+	if (!strcmp(way, "call") ? syscall(SYS_prctl, PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0)
+				 : prctl(PR_SET_TSC, PR_TSC_SIGSEGV))
 		_exit(97);
 	churn();
 	return NULL;
@@ -243,7 +267,8 @@ static int without_counter(const char *way)
 
 	churn();
 	if (!strcmp(way, "thread")) {
-		if (pthread_create(&one, NULL, no_counter, (void *)(uintptr_t)"") || pthread_join(one, NULL))
+		if (pthread_create(&one, NULL, no_counter, (void *)(uintptr_t) "") ||
+		    pthread_join(one, NULL))
 			return 89;
 		churn();
 		return 12;
@@ -264,10 +289,11 @@ static int without_counter(const char *way)
 static int filtered_exec(void)
 {
 	static const short calls[] = {
-		SYS_execve, SYS_brk, SYS_mmap, SYS_munmap, SYS_mprotect, SYS_openat, SYS_close, SYS_read, SYS_pread64,
-		SYS_newfstatat, SYS_fstat, SYS_access, SYS_arch_prctl, SYS_set_tid_address, SYS_set_robust_list,
-		SYS_rseq, SYS_prlimit64, SYS_getrandom, SYS_write, SYS_exit_group, SYS_lseek, SYS_ioctl,
-		SYS_futex,
+		SYS_execve, SYS_brk,	   SYS_mmap,	   SYS_munmap,		SYS_mprotect,
+		SYS_openat, SYS_close,	   SYS_read,	   SYS_pread64,		SYS_newfstatat,
+		SYS_fstat,  SYS_access,	   SYS_arch_prctl, SYS_set_tid_address, SYS_set_robust_list,
+		SYS_rseq,   SYS_prlimit64, SYS_getrandom,  SYS_write,		SYS_exit_group,
+		SYS_lseek,  SYS_ioctl,	   SYS_futex,
 	};
 	enum { CALLS = sizeof calls / sizeof *calls };
 	struct sock_filter own[CALLS + 3];
@@ -275,10 +301,12 @@ static int filtered_exec(void)
 
 	own[0] = code[0];
 	for (unsigned i = 0; i < CALLS; i++)
-		own[1 + i] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, calls[i], (uint8_t)(CALLS - i), 0);
+		own[1 + i] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, calls[i],
+							  (uint8_t)(CALLS - i), 0);
 	own[1 + CALLS] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
 	own[2 + CALLS] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))
 		return 97;
 	execl("/bin/echo", "echo", "  behind an inherited filter", (char *)NULL);
 	return 87;
@@ -286,8 +314,14 @@ static int filtered_exec(void)
 
 static int run_case(const char *name)
 {
-	static const struct { const char *name; int value; } installs[] = { {"prctl", BY_PRCTL}, {"syscall", BY_SYSCALL}, {"instruction", BY_INSTRUCTION}, {"tsync", BY_TSYNC} },
-		actions[] = { {"kill", KILL}, {"trap", TRAP}, {"refuse", REFUSE}, {"log", TELL} };
+	static const struct {
+		const char *name;
+		int value;
+	} installs[] = { { "prctl", BY_PRCTL },
+			 { "syscall", BY_SYSCALL },
+			 { "instruction", BY_INSTRUCTION },
+			 { "tsync", BY_TSYNC } },
+	  actions[] = { { "kill", KILL }, { "trap", TRAP }, { "refuse", REFUSE }, { "log", TELL } };
 	char how[32], action[32], ending[32];
 
 	if (!strcmp(name, "strict-prctl") || !strcmp(name, "strict-syscall"))
@@ -299,8 +333,10 @@ static int run_case(const char *name)
 	if (sscanf(name, "%31[^-]-%31[^-]-%31s", how, action, ending) == 3)
 		for (int i = 0; i < 4; i++)
 			for (int a = 0; a < 4; a++)
-				if (!strcmp(how, installs[i].name) && !strcmp(action, actions[a].name))
-					return filtered((enum install)installs[i].value, (enum action)actions[a].value, ending);
+				if (!strcmp(how, installs[i].name) &&
+				    !strcmp(action, actions[a].name))
+					return filtered((enum install)installs[i].value,
+							(enum action)actions[a].value, ending);
 	return 99;
 }
 
@@ -328,7 +364,8 @@ int main(int count, char **names)
 			return run_case(names[i]);
 		if (pid < 0 || waitpid(pid, &status, 0) != pid)
 			return 1;
-		printf("%s %s %d\n", names[i], WIFSIGNALED(status) ? "signal" : "status", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+		printf("%s %s %d\n", names[i], WIFSIGNALED(status) ? "signal" : "status",
+		       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 	}
 	return 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * held.c: a program that holds the lock of its memory map nearly all the time: a thread of it changes
- * the protection of 65,536 pages again and again. It allocates meanwhile, forks, and prints what it
+ * held.c: a program that holds the lock of its memory map nearly all the time: a thread of it
+ * changes the protection of 65,536 pages again and again. It allocates meanwhile, forks, and prints
+ * what it
  * allocated: `process PID PARENT ALLOCS`, of its children too.
  *
  *   held ROUNDS   so many changes; after each, an allocation and a free, after every tenth a child

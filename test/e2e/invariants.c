@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * invariants.c: a server that forks, as databases do to write their state: the child makes a little, frees some of what it inherited and ends, while the
- * parent goes on; and a large process that ends long before the rest. Says what it holds at its end, and what it ever held most, in bytes.
+ * invariants.c: a server that forks, as databases do to write their state: the child makes a
+ * little, frees some of what it inherited and ends, while the parent goes on; and a large process
+ * that ends long before the rest. Says what it holds at its end, and what it ever held most, in
+ * bytes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +56,7 @@ int main(void)
 	peak = make(LARGE / 2);
 	free(peak);
 	/* no process begins behind the last child's end: what it held is the session's */
-	printf("live_bytes %d peak_bytes %d abandoned_bytes %d inherited %d inherited_frees %d\n", (BLOCKS + 2) * SIZE, LARGE, LARGE + 2 * 2 * SIZE, 3 * BLOCKS,
-	       3 * COPIES);
+	printf("live_bytes %d peak_bytes %d abandoned_bytes %d inherited %d inherited_frees %d\n",
+	       (BLOCKS + 2) * SIZE, LARGE, LARGE + 2 * 2 * SIZE, 3 * BLOCKS, 3 * COPIES);
 	return 0;
 }

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * ledger.h: a program's own exact book of its blocks, kept without allocating, printed as JSON lines.
+ * ledger.h: a program's own exact book of its blocks, kept without allocating, printed as JSON
+ * lines.
  *
  * Runs:      in test programs, which know nothing of Shiny.
  * Allocates: nothing: fixed tables, write(2).
  * Threads:   any; one spin lock.
  *
- * Every block is made by an extern "C" function that is named here as its site (truth_…) and calls the allocator directly, so
- * that the function holding the call site's return address identifies the block in a session too. Counts are defined as in
- * src/store/store.h: allocs holds successful reallocs, frees holds blocks given to them, allocs + inherited_frees = frees + live.
+ * Every block is made by an extern "C" function that is named here as its site (truth_…) and calls
+ * the allocator directly, so that the function holding the call site's return address identifies
+ * the block in a session too. Counts are defined as in src/store/store.h: allocs holds successful
+ * reallocs, frees holds blocks given to them, allocs + inherited_frees = frees + live.
  */
 #ifndef TEST_LEDGER_H
 #define TEST_LEDGER_H
@@ -26,11 +28,12 @@ namespace ledger {
 enum { SITES = 64, THREADS = 64, BLOCKS = 1 << 20 };
 
 struct numbers {
-	uint64_t allocs, reallocs, frees, bytes, live, live_bytes, inherited, inherited_bytes, inherited_frees;
+	uint64_t allocs, reallocs, frees, bytes, live, live_bytes, inherited, inherited_bytes,
+		inherited_frees;
 };
 struct site {
 	const char *function, *type; // type: the class of all its blocks, NULL: no class
-	bool brief;                  // its blocks die at once: their class can be known only as "at least" a base
+	bool brief; // its blocks die at once: their class can be known only as "at least" a base
 	numbers n;
 	uint64_t held, held_bytes;   // what the process has of it, inherited ones too
 };
@@ -66,7 +69,10 @@ struct locked {
 	~locked() { __atomic_store_n(&lock_word, 0, __ATOMIC_RELEASE); }
 };
 
-inline size_t home(uintptr_t address) { return (address >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 44; }
+inline size_t home(uintptr_t address)
+{
+	return (address >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 44;
+}
 
 inline size_t find(uintptr_t address)
 {
@@ -115,7 +121,8 @@ inline thread *here()
 	return self;
 }
 
-inline void begin(const char *function, const void *address, size_t size, const char *type, bool brief, bool realloced)
+inline void begin(const char *function, const void *address, size_t size, const char *type,
+		  bool brief, bool realloced)
 {
 	if (!address)
 		fail("ledger: an allocation failed");
@@ -157,7 +164,8 @@ inline void end(uintptr_t address)
 }
 
 // A block came from the function `function`; call with the address that the allocator returned.
-inline void alloced(const char *function, const void *address, size_t size, const char *type = nullptr, bool brief = false)
+inline void alloced(const char *function, const void *address, size_t size,
+		    const char *type = nullptr, bool brief = false)
 {
 	locked guard;
 	begin(function, address, size, type, brief, false);
@@ -205,14 +213,19 @@ inline void print(const char *process)
 	for (int i = 0; i < site_count; i++) {
 		const site &s = sites[i];
 		const numbers &n = s.n;
-		line("{\"kind\":\"site\",\"process\":\"%s\",\"function\":\"%s\",\"type\":%s%s%s,\"brief\":%d,\"allocs\":%lu,\"reallocs\":%lu,"
-		     "\"frees\":%lu,\"bytes\":%lu,\"live\":%lu,\"live_bytes\":%lu,\"inherited\":%lu,\"inherited_bytes\":%lu,\"inherited_frees\":%lu}\n",
-		     process, s.function, s.type ? "\"" : "", s.type ? s.type : "null", s.type ? "\"" : "", s.brief, n.allocs, n.reallocs,
-		     n.frees, n.bytes, n.live, n.live_bytes, n.inherited, n.inherited_bytes, n.inherited_frees);
+		line("{\"kind\":\"site\",\"process\":\"%s\",\"function\":\"%s\",\"type\":%s%s%s,"
+		     "\"brief\":%d,\"allocs\":%lu,\"reallocs\":%lu,"
+		     "\"frees\":%lu,\"bytes\":%lu,\"live\":%lu,\"live_bytes\":%lu,\"inherited\":%"
+		     "lu,\"inherited_bytes\":%lu,\"inherited_frees\":%lu}\n",
+		     process, s.function, s.type ? "\"" : "", s.type ? s.type : "null",
+		     s.type ? "\"" : "", s.brief, n.allocs, n.reallocs, n.frees, n.bytes, n.live,
+		     n.live_bytes, n.inherited, n.inherited_bytes, n.inherited_frees);
 	}
 	for (int i = 0; i < thread_count; i++)
-		line("{\"kind\":\"thread\",\"process\":\"%s\",\"tid\":%d,\"allocs\":%lu,\"frees\":%lu,\"bytes\":%lu}\n", process,
-		     threads[i].tid, threads[i].allocs, threads[i].frees, threads[i].bytes);
+		line("{\"kind\":\"thread\",\"process\":\"%s\",\"tid\":%d,\"allocs\":%lu,\"frees\":%"
+		     "lu,\"bytes\":%lu}\n",
+		     process, threads[i].tid, threads[i].allocs, threads[i].frees,
+		     threads[i].bytes);
 }
 
 } // namespace ledger

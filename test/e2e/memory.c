@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * memory.c: a program that maps memory in every way, keeps its own book of it, and prints the book: one JSON line a range, then its own sums from
- * /proc/self/smaps, then "ready". It goes on when it reads a line. Between the two it is idle, and whoever looks sees what it printed.
+ * memory.c: a program that maps memory in every way, keeps its own book of it, and prints the book:
+ * one JSON line a range, then its own sums from /proc/self/smaps, then "ready". It goes on when it
+ * reads a line. Between the two it is idle, and whoever looks sees what it printed.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -23,16 +24,20 @@
 #define MIB (1024ul * KIB)
 #define HERE __attribute__((noinline))
 
-/* A range of the book. `committed` bytes of it are accessible, `resident` were touched; `function` mapped it, "" none that could be known. */
-static void range(const char *what, const void *start, size_t bytes, size_t committed, size_t resident, const char *function, const char *name)
+/* A range of the book. `committed` bytes of it are accessible, `resident` were touched; `function`
+ * mapped it, "" none that could be known. */
+static void range(const char *what, const void *start, size_t bytes, size_t committed,
+		  size_t resident, const char *function, const char *name)
 {
-	say("{\"kind\":\"range\",\"pid\":%d,\"what\":\"%s\",\"start\":%lu,\"bytes\":%zu,\"committed\":%zu,\"resident\":%zu,\"function\":\"%s\",\"name\":\"%s\"}\n",
+	say("{\"kind\":\"range\",\"pid\":%d,\"what\":\"%s\",\"start\":%lu,\"bytes\":%zu,"
+	    "\"committed\":%zu,\"resident\":%zu,\"function\":\"%s\",\"name\":\"%s\"}\n",
 	    (int)getpid(), what, (unsigned long)start, bytes, committed, resident, function, name);
 }
 
 static void gone(const char *what, const void *start, size_t bytes)
 {
-	say("{\"kind\":\"gone\",\"pid\":%d,\"what\":\"%s\",\"start\":%lu,\"bytes\":%zu}\n", (int)getpid(), what, (unsigned long)start, bytes);
+	say("{\"kind\":\"gone\",\"pid\":%d,\"what\":\"%s\",\"start\":%lu,\"bytes\":%zu}\n",
+	    (int)getpid(), what, (unsigned long)start, bytes);
 }
 
 static void own_sums(void)
@@ -48,13 +53,15 @@ static void own_sums(void)
 		length += (size_t)n;
 	close(fd);
 	smaps[length] = 0;
-	for (char *line = smaps; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+	for (char *line = smaps; line && *line;
+	     line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
 		if (sscanf(line, "Rss: %lu kB", &value) == 1)
 			rss += value;
 		else if (sscanf(line, "Swap: %lu kB", &value) == 1)
 			swap += value;
 	}
-	say("{\"kind\":\"sums\",\"pid\":%d,\"rss\":%lu,\"swap\":%lu}\n", (int)getpid(), rss * KIB, swap * KIB);
+	say("{\"kind\":\"sums\",\"pid\":%d,\"rss\":%lu,\"swap\":%lu}\n", (int)getpid(), rss * KIB,
+	    swap * KIB);
 }
 
 static void wait_for_line(const char *phase)
@@ -171,27 +178,33 @@ int main(int argc, char **argv)
 	munmap(anonymous + MIB, MIB);
 	mprotect(anonymous, 256 * KIB, PROT_NONE);
 	memory_file(fd, anonymous + 4 * MIB, MIB, 0);
-	(void)mmap(reserve + MIB, 256 * KIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	(void)mmap(reserve + MIB, 256 * KIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+		   0);
 	target = memory_reserve(32 * MIB);
 	moved = memory_moved(shared, 2 * MIB, target + 8 * MIB, 2 * MIB);
 	munmap(file + 2 * MIB, 100); /* as the kernel does: the whole page */
 	gone("hole", anonymous + MIB, MIB);
 	gone("moved away", shared, 2 * MIB);
 	gone("page of the file", file + 2 * MIB, 4096);
-	range("left of the hole", anonymous, MIB, MIB - 256 * KIB, MIB, "memory_anonymous", "test-name");
-	range("right of the hole", anonymous + 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, "memory_anonymous", "test-name");
+	range("left of the hole", anonymous, MIB, MIB - 256 * KIB, MIB, "memory_anonymous",
+	      "test-name");
+	range("right of the hole", anonymous + 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB,
+	      "memory_anonymous", "test-name");
 	range("file over it", anonymous + 4 * MIB, MIB, MIB, 0, "memory_file", "");
-	range("behind the file", anonymous + 5 * MIB, MIB, MIB, MIB, "memory_anonymous", "test-name");
+	range("behind the file", anonymous + 5 * MIB, MIB, MIB, MIB, "memory_anonymous",
+	      "test-name");
 	range("reserve", reserve, 64 * MIB, 2 * MIB - 256 * KIB, 256 * KIB, "memory_reserve", "");
 	range("target, left", target, 8 * MIB, 0, 0, "memory_reserve", "");
 	range("moved", moved, 2 * MIB, 2 * MIB, MIB, "memory_moved", "");
 	range("target, right", target + 10 * MIB, 22 * MIB, 0, 0, "memory_reserve", "");
 	range("file, left", file, 2 * MIB, 2 * MIB, 2 * MIB, "memory_file", "");
-	range("file, right", file + 2 * MIB + 4096, 2 * MIB - 4096, 2 * MIB - 4096, 2 * MIB - 4096, "memory_file", "");
+	range("file, right", file + 2 * MIB + 4096, 2 * MIB - 4096, 2 * MIB - 4096, 2 * MIB - 4096,
+	      "memory_file", "");
 	wait_for_line("cut");
 
 	/* what no hook sees: raw calls, malloc's own, threads' stacks */
-	syscall(SYS_munmap, anonymous + 3 * MIB, 64 * KIB); /* less than anybody maps afterwards, so that it stays a hole */
+	/* less than anybody maps afterwards, so that it stays a hole */
+	syscall(SYS_munmap, anonymous + 3 * MIB, 64 * KIB);
 	syscall(SYS_mprotect, reserve + 8 * MIB, MIB, PROT_READ | PROT_WRITE);
 	memset(reserve + 8 * MIB, 1, 64 * KIB);
 	large = malloc(5 * MIB);
@@ -209,12 +222,16 @@ int main(int argc, char **argv)
 	}
 	pthread_barrier_wait(&barrier);
 	gone("by a raw call", anonymous + 3 * MIB, 64 * KIB);
-	range("left of the raw call", anonymous + 2 * MIB, MIB, MIB, MIB, "memory_anonymous", "test-name");
-	range("right of the raw call", anonymous + 3 * MIB + 64 * KIB, MIB - 64 * KIB, MIB - 64 * KIB, MIB - 64 * KIB, "memory_anonymous", "test-name");
-	range("reserve", reserve, 64 * MIB, 3 * MIB - 256 * KIB, 256 * KIB + 64 * KIB, "memory_reserve", "");
+	range("left of the raw call", anonymous + 2 * MIB, MIB, MIB, MIB, "memory_anonymous",
+	      "test-name");
+	range("right of the raw call", anonymous + 3 * MIB + 64 * KIB, MIB - 64 * KIB,
+	      MIB - 64 * KIB, MIB - 64 * KIB, "memory_anonymous", "test-name");
+	range("reserve", reserve, 64 * MIB, 3 * MIB - 256 * KIB, 256 * KIB + 64 * KIB,
+	      "memory_reserve", "");
 	info = mallinfo2();
-	say("{\"kind\":\"malloc\",\"live\":%lu,\"in_use\":%lu,\"large\":%lu}\n", 5 * MIB + 2000 * 500,
-	    (unsigned long)(info.uordblks + info.hblkhd), (unsigned long)large);
+	say("{\"kind\":\"malloc\",\"live\":%lu,\"in_use\":%lu,\"large\":%lu}\n",
+	    5 * MIB + 2000 * 500, (unsigned long)(info.uordblks + info.hblkhd),
+	    (unsigned long)large);
 	say("{\"kind\":\"stacks\",\"bytes\":[%lu,%lu,%lu]}\n", MIB, 2 * MIB, 3 * MIB);
 	wait_for_line("unseen");
 	pthread_barrier_wait(&barrier);
@@ -230,8 +247,10 @@ int main(int argc, char **argv)
 	if (child == 0) {
 		munmap(reserve + 32 * MIB, 32 * MIB);
 		memset(moved, 2, MIB / 2);
-		range("reserve of the child", reserve, 32 * MIB, 3 * MIB - 256 * KIB, 256 * KIB + 64 * KIB, "memory_reserve", "");
-		range("behind the file", anonymous + 5 * MIB, MIB, MIB, MIB, "memory_anonymous", "test-name");
+		range("reserve of the child", reserve, 32 * MIB, 3 * MIB - 256 * KIB,
+		      256 * KIB + 64 * KIB, "memory_reserve", "");
+		range("behind the file", anonymous + 5 * MIB, MIB, MIB, MIB, "memory_anonymous",
+		      "test-name");
 		gone("by the child", reserve + 32 * MIB, 32 * MIB);
 		wait_for_line("forked");
 		_exit(0);

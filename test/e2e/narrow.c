@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * narrow.c: a program that knows what it allocated between its marks and under its tags, and prints it; with an argument, so many more blocks are
- * served between marks load and idle, under tag work.
+ * narrow.c: a program that knows what it allocated between its marks and under its tags, and prints
+ * it; with an argument, so many more blocks are served between marks load and idle, under tag work.
  *
- * A line for each of the three parts of the run and the two tags, * for any: part, tag, blocks, bytes, live blocks, live bytes, most live bytes at once.
+ * A line for each of the three parts of the run and the two tags, * for any: part, tag, blocks,
+ * bytes, live blocks, live bytes, most live bytes at once.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,9 @@ enum part { BEFORE, LOAD, IDLE, PARTS }; /* PARTS: any */
 enum tag { NONE, STARTUP, WORK, TAGS };  /* TAGS: any */
 enum { MOST = 4096, CONFIG_BYTES = 1000, PARSE_BYTES = 64, CACHE_BYTES = 2000, SERVE_BYTES = 300 };
 
-static const char *const part_names[] = {"before", "load", "idle", "*"}, *const tag_names[] = {"-", "startup", "work", "*"};
+static const char *const part_names[] = { "before", "load", "idle", "*" }, *const tag_names[] = {
+	"-", "startup", "work", "*"
+};
 static struct block {
 	void *at;
 	long bytes;
@@ -35,13 +38,15 @@ static void note(const struct block *block, long more)
 		for (int t = 0; t <= TAGS; t++) {
 			struct sums *s = &book[p][t];
 
-			if ((p != PARTS && p != (int)block->part) || (t != TAGS && t != (int)block->tag))
+			if ((p != PARTS && p != (int)block->part) ||
+			    (t != TAGS && t != (int)block->tag))
 				continue;
 			s->blocks += more > 0;
 			s->bytes += more > 0 ? block->bytes : 0;
 			s->live += more;
 			s->live_bytes += more * block->bytes;
-			s->peak_bytes = s->live_bytes > s->peak_bytes ? s->live_bytes : s->peak_bytes;
+			s->peak_bytes =
+				s->live_bytes > s->peak_bytes ? s->live_bytes : s->peak_bytes;
 		}
 }
 
@@ -100,7 +105,8 @@ int main(int argc, char **argv)
 	for (int i = 0; i < serves && i < MOST; i++)
 		served[i] = serve();
 	mark(IDLE);
-	for (int i = 0; i < serves && i < MOST; i++) /* of the part before, as far as anybody asks */
+	/* of the part before, as far as anybody asks */
+	for (int i = 0; i < serves && i < MOST; i++)
 		drop(served[i]);
 	for (int i = 0; i < 40; i++)
 		drop(serve());
@@ -111,7 +117,8 @@ int main(int argc, char **argv)
 		cache();
 	for (int p = 0; p <= PARTS; p++)
 		for (int t = 0; t <= TAGS; t++)
-			printf("%s %s %ld %ld %ld %ld %ld\n", part_names[p], tag_names[t], book[p][t].blocks, book[p][t].bytes, book[p][t].live,
+			printf("%s %s %ld %ld %ld %ld %ld\n", part_names[p], tag_names[t],
+			       book[p][t].blocks, book[p][t].bytes, book[p][t].live,
 			       book[p][t].live_bytes, book[p][t].peak_bytes);
 	return 0;
 }

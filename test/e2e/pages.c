@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // build: -O1
 /*
- * pages.c: puts blocks on pages by design: lone ones on pages of their own, dense ones, tails, large ones, a whole range of 2 MiB, a peak; forks
- * a child that changes what it inherited. Each process prints what it did, in order:
+ * pages.c: puts blocks on pages by design: lone ones on pages of their own, dense ones, tails,
+ * large ones, a whole range of 2 MiB, a peak; forks a child that changes what it inherited. Each
+ * process prints what it did, in order:
  *
  *   alloc FUNCTION ADDRESS SIZE    free ADDRESS    fork PARENT CHILD    begin PID (the child's first line)
- *   moment NAME NS                 (CLOCK_REALTIME; nothing happens in any process for 0.4 s around it)
+ *   moment NAME NS                 (CLOCK_REALTIME; nothing happens in any process for 0.4 s around
+ *                                  it)
  *   design WHAT NUMBER             pages that the layout is meant to have at the first moment
  *
  * It prints into an array, so that it allocates nothing else.
@@ -25,7 +27,8 @@
 
 enum { PAGE = 4096, LONE = 64, DENSE = 3000, TAILS = 20, LARGE = 5, FULL = 30, LATER = 40 };
 
-static void *lone[LONE], *dense[DENSE], *tails[TAILS], *large[LARGE], *full[FULL], *later[LATER], *range;
+static void *lone[LONE], *dense[DENSE], *tails[TAILS], *large[LARGE], *full[FULL], *later[LATER],
+	*range;
 
 static void *told(const char *function, void *block, size_t size)
 {

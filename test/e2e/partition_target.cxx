@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program with the entry points, the dispatch chain and the calling convention of one version of Chromium: partition_test builds it once for
-// each. It allocates in every way there is, through exported functions and through the chain itself, keeps its own book of it
-// (ledger.h) and prints that. What is below is a small allocator of its own. Written from Chromium's public headers, with other code.
+// A program with the entry points, the dispatch chain and the calling convention of one version of
+// Chromium: partition_test builds it once for each. It allocates in every way there is, through
+// exported functions and through the chain itself, keeps its own book of it (ledger.h) and prints
+// that. What is below is a small allocator of its own. Written from Chromium's public headers, with
+// other code.
 //
 //   -DROW=80|92|110|123|129|138|143|150|156|157   the version
 //   -DWRONG=...   spoilt on purpose, must be left alone: 1 free goes through another chain; 2 a table of no version; 3 the head is const; 4 the table
@@ -207,7 +209,8 @@ static void *move(void *block, size_t bytes, size_t alignment)
 
 namespace base {
 #if OBSERVERS
-void *alloc(SELF size_t size, TOKEN void *); // malloc's partition calls the observers too: nothing may be counted twice
+// malloc's partition calls the observers too: nothing may be counted twice
+void *alloc(SELF size_t size, TOKEN void *);
 #else
 void *alloc(SELF size_t size, TOKEN void *) { return take(size, 16, false); }
 #endif
@@ -488,7 +491,8 @@ void free_(SELF void *block, void *)
 
 struct text { char letters[40]; };
 struct array_buffer { long cells[30]; };
-template <class T> INLINE const char *name_of() { return __PRETTY_FUNCTION__; } // as Blink's names are made
+// as Blink's names are made
+template <class T> INLINE const char *name_of() { return __PRETTY_FUNCTION__; }
 
 #define PARTITION(name, class, size, text)                                                                                     \
 	SITE void *truth_partition_##name()                                                                                    \

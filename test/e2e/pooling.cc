@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// pooling.cc: blocks of which it is known what pools would make of them. It prints, of each of its types:
+// pooling.cc: blocks of which it is known what pools would make of them. It prints, of each of its
+// types:
 //   type NAME blocks freed most-at-once bytes-of-one pages-at-the-end
-// pages: 4 KiB ones on which live ones lie. Temporaries and survivors take turns, and the temporaries go; then it waits until what that took is less
-// than a hundredth of all, so that one are short and the other ones are not. "slow" instead of "done" last: the machine was too slow for that.
+// pages: 4 KiB ones on which live ones lie. Temporaries and survivors take turns, and the
+// temporaries go; then it waits until what that took is less than a hundredth of all, so that one
+// are short and the other ones are not. "slow" instead of "done" last: the machine was too slow for
+// that.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -50,13 +53,16 @@ APART static void link_nodes()
 		n = new Node;
 }
 
-template <class T, size_t N> static void print(const char *name, T *(&all)[N], unsigned long blocks, unsigned long freed, unsigned long most)
+template <class T, size_t N>
+static void print(const char *name, T *(&all)[N], unsigned long blocks, unsigned long freed,
+		  unsigned long most)
 {
 	static uintptr_t pages[2 * (PAIRS + NODES)]; /* no set: it would allocate */
 	unsigned long count = 0;
 
 	for (T *one : all)
-		for (uintptr_t page = (uintptr_t)one / 4096; blocks > freed && page <= ((uintptr_t)(one + 1) - 1) / 4096; page++) {
+		for (uintptr_t page = (uintptr_t)one / 4096;
+		     blocks > freed && page <= ((uintptr_t)(one + 1) - 1) / 4096; page++) {
 			bool known = false;
 
 			for (unsigned long i = 0; i < count; i++)

@@ -6,7 +6,15 @@
 #include <time.h>
 
 #define APART __attribute__((noinline))
-enum { HELD = 3, HELD_BYTES = 1 << 20, CHURNED = 200000, CHURNED_BYTES = 48, STAYING = 500, STAYING_BYTES = 1000, PASSING = 64 };
+enum {
+	HELD = 3,
+	HELD_BYTES = 1 << 20,
+	CHURNED = 200000,
+	CHURNED_BYTES = 48,
+	STAYING = 500,
+	STAYING_BYTES = 1000,
+	PASSING = 64
+};
 
 static void *volatile sink;
 
@@ -38,7 +46,8 @@ int main(void)
 		holds();
 	for (int i = 0; i < CHURNED; i++)
 		churns();
-	/* what comes now is of the second half, however slow the start was: a wait can only be longer */
+	/* what comes now is of the second half, however slow the start was: a wait can only be
+	 * longer */
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	wait = (struct timespec){.tv_sec = 2 * (now.tv_sec - began.tv_sec) + 2};
 	nanosleep(&wait, NULL);

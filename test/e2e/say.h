@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * say.h: a target's book: lines that are collected in static memory and written at once, so that keeping them allocates nothing.
- * A target that must touch no new page meanwhile says how little room it needs: SAY_ROOM.
+ * say.h: a target's book: lines that are collected in static memory and written at once, so that
+ * keeping them allocates nothing. A target that must touch no new page meanwhile says how little
+ * room it needs: SAY_ROOM.
  */
 #ifndef SAY_H
 #define SAY_H
@@ -22,7 +23,8 @@ static __attribute__((format(printf, 1, 2))) void say(const char *format, ...)
 	va_list arguments;
 
 	va_start(arguments, format);
-	said_bytes += (size_t)vsnprintf(said + said_bytes, sizeof said - said_bytes, format, arguments);
+	said_bytes +=
+		(size_t)vsnprintf(said + said_bytes, sizeof said - said_bytes, format, arguments);
 	va_end(arguments);
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// sizes.cc: blocks of designed sizes, of which it asks malloc_usable_size() itself. It prints, by function that makes them:
+// sizes.cc: blocks of designed sizes, of which it asks malloc_usable_size() itself. It prints, by
+// function that makes them:
 //   site NAME blocks bytes usable live-blocks live-bytes live-usable
-// and, of its own classes, type NAME blocks bytes, smallest first. What is temporary ends before anything that lives long begins to end.
+// and, of its own classes, type NAME blocks bytes, smallest first. What is temporary ends before
+// anything that lives long begins to end.
 #include <cstdio>
 #include <cstdlib>
 #include <malloc.h>
@@ -40,7 +42,8 @@ static void stays(Count &c, void *block, size_t size)
 	kept[kept_used++] = block;
 }
 
-/* Every size, all of them kept: a free chunk that is used again may be larger than it needs to be. */
+/* Every size, all of them kept: a free chunk that is used again may be larger than it needs to be.
+ */
 APART static void every_size(Count &c)
 {
 	for (size_t size = 0; size <= 2000; size++) {
@@ -122,8 +125,10 @@ int main()
 
 	huge_lives(huge, tiny);
 	for (unsigned i = 0; i < count_used; i++)
-		printf("site %s %lu %lu %lu %lu %lu %lu\n", counts[i].name, counts[i].blocks, counts[i].bytes, counts[i].usable, counts[i].live,
-		       counts[i].live_bytes, counts[i].live_usable);
-	printf("type Tiny %lu %lu\ntype Huge %lu %lu\n", tiny.blocks, tiny.bytes, huge.blocks, huge.bytes);
+		printf("site %s %lu %lu %lu %lu %lu %lu\n", counts[i].name, counts[i].blocks,
+		       counts[i].bytes, counts[i].usable, counts[i].live, counts[i].live_bytes,
+		       counts[i].live_usable);
+	printf("type Tiny %lu %lu\ntype Huge %lu %lu\n", tiny.blocks, tiny.bytes, huge.blocks,
+	       huge.bytes);
 	return 0;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sizes_sweep.lib.c: loaded into Chromium, asks its malloc for blocks of many sizes, keeps them, and appends to the file that SIZES_SWEEP names:
+ * sizes_sweep.lib.c: loaded into Chromium, asks its malloc for blocks of many sizes, keeps them,
+ * and appends to the file that SIZES_SWEEP names:
  *   pid blocks bytes usable
- * usable: the sum of malloc_usable_size(). Chromium sets its allocator up when it knows its command line. So its children are asked when they start
- * their first thread, which is later, and all others when they end.
+ * usable: the sum of malloc_usable_size(). Chromium sets its allocator up when it knows its command
+ * line. So its children are asked when they start their first thread, which is later, and all
+ * others when they end.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -25,7 +27,8 @@ __attribute__((noinline, visibility("default"))) void sweep_blocks(void)
 	const char *path = getenv("SIZES_SWEEP");
 	int fd;
 
-	if (!path || asked == getpid() || !strstr(program_invocation_short_name, "chromium")) /* nor shinyctl, which it is loaded into as well */
+	/* nor shinyctl, which it is loaded into as well */
+	if (!path || asked == getpid() || !strstr(program_invocation_short_name, "chromium"))
 		return;
 	asked = getpid();
 	for (size_t size = 1; size < 1200000; size += 1 + size / 500) {
@@ -49,11 +52,14 @@ static int is_child(void)
 	ssize_t got = read(fd, line, sizeof line - 1);
 
 	close(fd);
-	return got > 0 && (memmem(line, (size_t)got, "--type=renderer", 15) || memmem(line, (size_t)got, "--type=gpu", 10) ||
+	return got > 0 && (memmem(line, (size_t)got, "--type=renderer", 15) ||
+			   memmem(line, (size_t)got, "--type=gpu", 10) ||
 			   memmem(line, (size_t)got, "--type=utility", 14));
 }
 
-__attribute__((visibility("default"))) int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument)
+__attribute__((visibility("default"))) int pthread_create(pthread_t *thread,
+							  const pthread_attr_t *attributes,
+							  void *(*start)(void *), void *argument)
 {
 	static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sizes_usable.lib.c: loaded below Shiny, adds up what glibc made of every request, and at the end appends to the file that SIZES_USABLE names:
+ * sizes_usable.lib.c: loaded below Shiny, adds up what glibc made of every request, and at the end
+ * appends to the file that SIZES_USABLE names:
  *   pid blocks bytes usable
  */
 #define _GNU_SOURCE
@@ -13,7 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static void *(*real_malloc)(size_t), *(*real_calloc)(size_t, size_t), *(*real_realloc)(void *, size_t);
+static void *(*real_malloc)(size_t), *(*real_calloc)(size_t, size_t),
+	*(*real_realloc)(void *, size_t);
 static atomic_ulong blocks, bytes, usable;
 
 static void *count(void *block, size_t size)
@@ -36,7 +38,8 @@ __attribute__((visibility("default"))) void *malloc(size_t size)
 __attribute__((visibility("default"))) void *calloc(size_t each, size_t number)
 {
 	if (!real_calloc)
-		*(void **)&real_calloc = dlsym(RTLD_NEXT, "calloc"); /* calls no calloc itself, where it finds what it is asked for */
+		/* calls no calloc itself, where it finds what it is asked for */
+		*(void **)&real_calloc = dlsym(RTLD_NEXT, "calloc");
 	return count(real_calloc(each, number), each * number);
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // build: -std=gnu++17
 /*
- * stable: eight threads that do the same jobs, each in an order of its own that no two runs share, and free each other's blocks. What a
- * call site makes is always the same; everything else (addresses, who is first, what follows what) is chance.
+ * stable: eight threads that do the same jobs, each in an order of its own that no two runs share,
+ * and free each other's blocks. What a call site makes is always the same; everything else
+ * (addresses, who is first, what follows what) is chance.
  *
  * Prints how many jobs were done.
  */
@@ -74,32 +75,68 @@ template <typename C> static void filled(int n)
 }
 
 static void (*const jobs[])() = {
-	[] { later_deleted(new point{1, 2}); },
+	[] {
+		later_deleted(new point{ 1, 2 });
+	},
 	[] { later_deleted<shape>(new circle); },
 	[] { later_deleted<shape>(new square); },
 	[] { later_deleted<tagged>(new both); },
 	[] { later_deleted<shape>(new holder<point>); },
 	[] { later_deleted<shape>(new holder<std::string>); },
-	[] { shape *s = new square; delete s; },
-	[] { shape *s = new circle; delete s; },
+	[] {
+		shape *s = new square;
+		delete s;
+	},
+	[] {
+		shape *s = new circle;
+		delete s;
+	},
 	[] { later_freed(static_cast<list_node *>(malloc(sizeof(list_node)))); },
 	[] { later_freed(static_cast<point *>(calloc(4, sizeof(point)))); },
 	[] { later_freed(static_cast<list_node *>(wrapped(sizeof(list_node)))); },
 	[] { later_freed(static_cast<point *>(wrapped(sizeof(point)))); },
 	[] { later_freed(strdup("some text")); },
-	[] { auto *p = static_cast<int *>(malloc(40)); p = static_cast<int *>(realloc(p, 4000)); later_freed(p); },
-	[] { circle *c = new circle[5]; later([c] { delete[] c; }); },
-	[] { double *d = new double[9]; later([d] { delete[] d; }); },
-	[] { auto p = std::make_shared<square>(); later([p] {}); },
-	[] { auto *p = std::make_unique<both>().release(); later_deleted(p); },
+	[] {
+		auto *p = static_cast<int *>(malloc(40));
+		p = static_cast<int *>(realloc(p, 4000));
+		later_freed(p);
+	},
+	[] {
+		circle *c = new circle[5];
+		later([c] { delete[] c; });
+	},
+	[] {
+		double *d = new double[9];
+		later([d] { delete[] d; });
+	},
+	[] {
+		auto p = std::make_shared<square>();
+		later([p] {});
+	},
+	[] {
+		auto *p = std::make_unique<both>().release();
+		later_deleted(p);
+	},
 	[] { filled<std::vector<point>>(9); },
 	[] { filled<std::list<point>>(3); },
 	[] { filled<std::deque<long>>(200); },
 	[] { filled<std::set<int>>(1); },
 	[] { filled<std::vector<std::string>>(3); },
-	[] { auto *m = new std::map<int, circle>; (*m)[1]; later_deleted(m); },
-	[] { auto *m = new std::unordered_map<int, std::string>; (*m)[1] = std::string(60, 'x'); later_deleted(m); },
-	[] { auto *v = new std::vector<std::unique_ptr<shape>>; v->push_back(std::make_unique<circle>()); later_deleted(v); },
+	[] {
+		auto *m = new std::map<int, circle>;
+		(*m)[1];
+		later_deleted(m);
+	},
+	[] {
+		auto *m = new std::unordered_map<int, std::string>;
+		(*m)[1] = std::string(60, 'x');
+		later_deleted(m);
+	},
+	[] {
+		auto *v = new std::vector<std::unique_ptr<shape>>;
+		v->push_back(std::make_unique<circle>());
+		later_deleted(v);
+	},
 };
 
 int main()

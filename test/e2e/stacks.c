@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // build: -O2 -fomit-frame-pointer
 /*
- * stacks.c: allocates at the end of random calls without frame pointers, each block of a size of its own, and prints for each the
- * return addresses that glibc's backtrace() finds in this program, as addresses in its file: `stack SIZE ADDRESS…`, innermost first.
+ * stacks.c: allocates at the end of random calls without frame pointers, each block of a size of
+ * its own, and prints for each the return addresses that glibc's backtrace() finds in this program,
+ * as addresses in its file: `stack SIZE ADDRESS…`, innermost first.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -44,12 +45,15 @@ static int compare(const void *a, const void *b)
 __attribute__((noinline)) static uint64_t down(uint64_t size, int depth)
 {
 	void *frames[64];
-	uint64_t two[2] = { size | (uint64_t)(depth - 1) << 16, size | (uint64_t)(depth - 1) << 16 }, result = size;
+	uint64_t two[2] = { size | (uint64_t)(depth - 1) << 16, size | (uint64_t)(depth - 1)
+										<< 16 },
+		 result = size;
 
 	seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
 	if (depth > 0) {
 		if (seed >> 60 == 0)
-			qsort(two, 2, sizeof *two, compare); /* may not call: then there is no such block */
+			/* may not call: then there is no such block */
+			qsort(two, 2, sizeof *two, compare);
 		else
 			result = shapes[(seed >> 33) % 3](size, depth - 1);
 		return result + two[0];

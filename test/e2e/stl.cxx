@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Something large for a compiler to chew on: programs_test compiles it with and without Shiny. Not run.
+// Something large for a compiler to chew on: programs_test compiles it with and without Shiny. Not
+// run.
 #include <algorithm>
 #include <any>
 #include <array>
@@ -59,7 +60,8 @@ std::unordered_map<std::string, std::set<double>> spread(const std::map<std::str
 	std::mt19937 random(1);
 	std::normal_distribution<> normal;
 	for (const auto &entry : from)
-		std::visit([&](const auto &) { result[entry.first].insert(normal(random)); }, entry.second);
+		std::visit([&](const auto &) { result[entry.first].insert(normal(random)); },
+			   entry.second);
 	return result;
 }
 
@@ -68,9 +70,12 @@ std::future<long> total(std::vector<std::string> paths)
 	return std::async(std::launch::async, [paths = std::move(paths)] {
 		std::vector<long> sizes;
 		std::transform(paths.begin(), paths.end(), std::back_inserter(sizes),
-			       [](const std::string &path) { return static_cast<long>(std::filesystem::file_size(path)); });
+			       [](const std::string &path) {
+				       return static_cast<long>(std::filesystem::file_size(path));
+			       });
 		std::sort(sizes.begin(), sizes.end(), std::greater<>());
 		std::priority_queue<long, std::deque<long>> queue(sizes.begin(), sizes.end());
-		return std::accumulate(sizes.begin(), sizes.end(), queue.empty() ? 0L : queue.top());
+		return std::accumulate(sizes.begin(), sizes.end(),
+				       queue.empty() ? 0L : queue.top());
 	});
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tags.c: threads with tags, within each other, inherited, forked, from a signal handler, too many and too deep; and marks. It keeps a book of
- * every block by the tag that it must have, and prints it: `book WHO TAG allocs bytes frees inherited`, `refused N`, `between FROM TO blocks bytes`.
+ * tags.c: threads with tags, within each other, inherited, forked, from a signal handler, too many
+ * and too deep; and marks. It keeps a book of every block by the tag that it must have, and prints
+ * it: `book WHO TAG allocs bytes frees inherited`, `refused N`, `between FROM TO blocks bytes`.
  * With an argument it stops at some points until a line comes: `stop NAME`.
  */
 #define _GNU_SOURCE
@@ -312,7 +313,8 @@ static void on_user(int number)
 
 static void be_interrupted(void)
 {
-	struct sigaction alarm = { .sa_handler = on_alarm, .sa_flags = SA_RESTART }, user = { .sa_handler = on_user };
+	struct sigaction alarm = { .sa_handler = on_alarm, .sa_flags = SA_RESTART },
+			 user = { .sa_handler = on_user };
 	struct itimerval often = { { 0, 200 }, { 0, 200 } }, never = { { 0, 0 }, { 0, 0 } };
 
 	sigaction(SIGALRM, &alarm, NULL);
@@ -349,7 +351,8 @@ static void print_books(const char *who)
 {
 	qsort(books, book_count, sizeof *books, by_name);
 	for (unsigned i = 0; i < book_count; i++)
-		printf("book %s\t%s\t%lu\t%lu\t%lu\t%lu\n", who, books[i].tag, books[i].allocs, books[i].bytes, books[i].frees, books[i].inherited);
+		printf("book %s\t%s\t%lu\t%lu\t%lu\t%lu\n", who, books[i].tag, books[i].allocs,
+		       books[i].bytes, books[i].frees, books[i].inherited);
 	fflush(stdout);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tags.cxx: shiny::tag: scopes, exceptions, threads of the C++ library. It prints what each tag must have, as tags.c does. */
+/* tags.cxx: shiny::tag: scopes, exceptions, threads of the C++ library. It prints what each tag
+ * must have, as tags.c does. */
 #include <shiny/shiny.h>
 
 #include <cstdio>
@@ -81,6 +82,7 @@ int main()
 	}
 	take("(no tag)", 80);
 	for (const auto &entry : books)
-		std::printf("book parent\t%s\t%lu\t%lu\t%lu\t0\n", entry.first.c_str(), entry.second.allocs, entry.second.bytes, entry.second.frees);
+		std::printf("book parent\t%s\t%lu\t%lu\t%lu\t0\n", entry.first.c_str(),
+			    entry.second.allocs, entry.second.bytes, entry.second.frees);
 	return 0;
 }

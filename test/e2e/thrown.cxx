@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // thrown.cxx: objects that are thrown, in the ways that C++ has. Each type has a size of its own,
-// and the program prints "thrown SIZE BLOCKS TYPE" for it: SIZE is sizeof, BLOCKS how many were made.
+// and the program prints "thrown SIZE BLOCKS TYPE" for it: SIZE is sizeof, BLOCKS how many were
+// made.
 #include <cstdio>
 #include <exception>
 #include <stdexcept>

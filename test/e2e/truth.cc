@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // build: -std=gnu++17 -fno-optimize-sibling-calls
 /*
- * truth: allocates in every way that C and C++ know, and prints its own exact table of what it did (ledger.h).
+ * truth: allocates in every way that C and C++ know, and prints its own exact table of what it did
+ * (ledger.h).
  * Usage: truth single|threads|fork|realloc|aligned|arrays|polymorphic|kill|mixed [scale]
  *
- * The truth_ functions are the call sites. Sites of arrays say the address and the size that operator new[] handed out: the
- * cookie in front of the elements counts.
+ * The truth_ functions are the call sites. Sites of arrays say the address and the size that
+ * operator new[] handed out: the cookie in front of the elements counts.
  */
 #include <malloc.h>
 #include <pthread.h>
@@ -40,7 +41,8 @@ SITE void *truth_calloc(size_t count, size_t size)
 	alloced("truth_calloc", p, count * size);
 	return p;
 }
-// one function for both: a realloc that moves and one that does not are the same call to the program
+// one function for both: a realloc that moves and one that does not are the same call to the
+// program
 static void *resized(const char *site, uintptr_t old, void *p, size_t size)
 {
 	ledger::locked guard;
@@ -281,7 +283,8 @@ template <class T> struct box : animal {
 };
 } // namespace shapes
 
-// `brief`: of this site every block is deleted at once, otherwise the blocks live until other blocks have come and gone
+// `brief`: of this site every block is deleted at once, otherwise the blocks live until other
+// blocks have come and gone
 #define POLYMORPHIC(name, T, text)                              \
 	SITE T *truth_new_##name()                              \
 	{                                                       \
@@ -312,7 +315,10 @@ __attribute__((noinline)) static void drop_as(both *p, right *view)
 }
 
 // ---- modes ----
-static uint32_t chance(uint32_t *state) { return *state = *state * 1664525 + 1013904223, *state >> 8; }
+static uint32_t chance(uint32_t *state)
+{
+	return *state = *state * 1664525 + 1013904223, *state >> 8;
+}
 
 static void single()
 {
@@ -322,7 +328,9 @@ static void single()
 		unsigned at = chance(&state) % 1000;
 		truth_free(kept[at]);
 		switch (chance(&state) % 4) {
-		case 0: kept[at] = truth_calloc(1 + chance(&state) % 9, chance(&state) % 300); break;
+		case 0:
+			kept[at] = truth_calloc(1 + chance(&state) % 9, chance(&state) % 300);
+			break;
 		case 1: kept[at] = nullptr; break;
 		default: kept[at] = truth_malloc(chance(&state) % 2000); break;
 		}
@@ -353,13 +361,16 @@ static void *worker(void *argument)
 	for (unsigned i = 0; i < 20000 * scale; i++) {
 		// what another thread put there is freed here
 		void *mine = truth_malloc(16 + chance(&state) % 500);
-		void *theirs = __atomic_exchange_n(&exchange[chance(&state) % SLOTS], mine, __ATOMIC_ACQ_REL);
+		void *theirs = __atomic_exchange_n(&exchange[chance(&state) % SLOTS], mine,
+						   __ATOMIC_ACQ_REL);
 		truth_free(theirs);
 	}
 	pthread_barrier_wait(&barrier);
 	for (int i = 0; i < 100; i++) // freed by the main thread after this one has ended
 		__atomic_store_n(&exchange[((uintptr_t)argument * 100 + (unsigned)i)],
-				 (truth_free(exchange[(uintptr_t)argument * 100 + (unsigned)i]), truth_malloc(32)), __ATOMIC_RELEASE);
+				 (truth_free(exchange[(uintptr_t)argument * 100 + (unsigned)i]),
+				  truth_malloc(32)),
+				 __ATOMIC_RELEASE);
 	return nullptr;
 }
 static void run_threads()
@@ -410,7 +421,8 @@ static void run_fork()
 	enum { COUNT = 6000 };
 	static void *blocks[COUNT];
 	for (int i = 0; i < COUNT; i++)
-		blocks[i] = i % 7 ? truth_malloc(10 + (size_t)i % 300) : truth_calloc(3, (size_t)i % 40);
+		blocks[i] = i % 7 ? truth_malloc(10 + (size_t)i % 300)
+				  : truth_calloc(3, (size_t)i % 40);
 	for (int i = 0; i < 200; i++)
 		truth_new_both();
 	pid_t pid = fork();
@@ -433,7 +445,8 @@ static void run_realloc()
 	for (unsigned round = 0; round < 20 * scale; round++) {
 		for (int i = 0; i < 400; i++) {
 			void *p = truth_malloc(64);
-			pins[i] = i % 2 ? truth_malloc(64) : nullptr; // in the way of growing in place
+			// in the way of growing in place
+			pins[i] = i % 2 ? truth_malloc(64) : nullptr;
 			for (size_t size = 65; size < 3000; size = size * 3 / 2)
 				p = truth_realloc(p, size);
 			p = truth_realloc(p, 200); // shrinks in place
@@ -443,7 +456,10 @@ static void run_realloc()
 			switch (i % 4) {
 			case 0: truth_free(p); break;
 			case 1: truth_free(truth_realloc_zero(p)); break;
-			case 2: truth_free(truth_realloc(truth_realloc_null(30), 1 << 21)); truth_free(p); break;
+			case 2:
+				truth_free(truth_realloc(truth_realloc_null(30), 1 << 21));
+				truth_free(p);
+				break;
 			default: if (round) truth_free(p); break; // the first round's stay
 			}
 		}
@@ -459,7 +475,8 @@ static void run_realloc()
 static void run_aligned()
 {
 	for (unsigned i = 0; i < 2000 * scale; i++) {
-		void *a = truth_aligned_alloc(64, 64 * (1 + i % 9)), *b = truth_posix_memalign(256, 1 + i % 700);
+		void *a = truth_aligned_alloc(64, 64 * (1 + i % 9)),
+		     *b = truth_posix_memalign(256, 1 + i % 700);
 		void *c = truth_memalign(32, i % 100), *d = i % 20 ? nullptr : truth_valloc(5000);
 		wide *e = truth_new_wide(), *f = truth_new_wide_nothrow();
 		if (i % 3)
@@ -486,7 +503,8 @@ static void run_polymorphic()
 {
 	animal *kept[500] = {};
 	for (unsigned i = 0; i < 500; i++) { // to the end
-		truth_new_animal(), truth_new_both(), truth_new_diamond(), truth_new_owner(), truth_new_box();
+		truth_new_animal(), truth_new_both(), truth_new_diamond(), truth_new_owner(),
+			truth_new_box();
 		kept[i] = truth_new_bird();
 	}
 	static void *crowd[200000];
@@ -497,7 +515,8 @@ static void run_polymorphic()
 	for (unsigned i = 0; i < 500; i += 2)
 		drop(kept[i]);
 	for (unsigned i = 0; i < 1000 * scale; i++) {
-		drop(truth_brief_animal()), drop(truth_brief_bird()), drop(truth_brief_diamond()), drop(truth_brief_owner());
+		drop(truth_brief_animal()), drop(truth_brief_bird()), drop(truth_brief_diamond()),
+			drop(truth_brief_owner());
 		drop(truth_brief_box());
 		both *b = truth_brief_both();
 		drop_as(b, b);
@@ -536,8 +555,14 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)();
 	} modes[] = {
-		{"single", single}, {"threads", run_threads}, {"fork", run_fork}, {"realloc", run_realloc}, {"aligned", run_aligned},
-		{"arrays", run_arrays}, {"polymorphic", run_polymorphic}, {"kill", run_kill},
+		{ "single", single },
+		{ "threads", run_threads },
+		{ "fork", run_fork },
+		{ "realloc", run_realloc },
+		{ "aligned", run_aligned },
+		{ "arrays", run_arrays },
+		{ "polymorphic", run_polymorphic },
+		{ "kill", run_kill },
 	};
 	bool mixed = !strcmp(mode, "mixed"), found = mixed;
 	for (auto &m : modes)
@@ -546,7 +571,9 @@ int main(int argc, char **argv)
 			m.run();
 		}
 	if (!found) {
-		fprintf(stderr, "usage: truth single|threads|fork|realloc|aligned|arrays|polymorphic|kill|mixed [scale]\n");
+		fprintf(stderr, "usage: truth "
+				"single|threads|fork|realloc|aligned|arrays|polymorphic|kill|mixed "
+				"[scale]\n");
 		return 2;
 	}
 	ledger::print("main");

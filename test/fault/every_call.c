@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * every_call.c: fails the library's system calls, the first, the second, … one a run, and looks whether the program notices.
+ * every_call.c: fails the library's system calls, the first, the second, … one a run, and looks
+ * whether the program notices.
  *
- * Runs: test. The library makes its calls directly (interpose/core/sys.h), so an interposed wrapper would not see them: this program
- * traces its target and refuses a call where the instruction pointer lies in libshiny.so. Whatever fails, the target must print
- * the same and end with the same status. A first run with nothing refused shows that there are calls, and that they make a ring.
+ * Runs: test. The library makes its calls directly (interpose/core/sys.h), so an interposed wrapper
+ * would not see them: this program traces its target and refuses a call where the instruction
+ * pointer lies in libshiny.so. Whatever fails, the target must print the same and end with the same
+ * status. A first run with nothing refused shows that there are calls, and that they make a ring.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -95,7 +97,8 @@ static bool in_library(pid_t pid, uintptr_t at)
 		uintptr_t from, to;
 		char flags[5];
 
-		if (strstr(line, "libshiny.so") && sscanf(line, "%zx-%zx %4s", &from, &to, flags) == 3 && flags[2] == 'x') {
+		if (strstr(line, "libshiny.so") &&
+		    sscanf(line, "%zx-%zx %4s", &from, &to, flags) == 3 && flags[2] == 'x') {
 			low = from;
 			high = to;
 		}
@@ -139,7 +142,9 @@ static void run(struct run *r, unsigned refuse, int error)
 	ptrace(PTRACE_SETOPTIONS, pid, NULL, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL);
 	ptrace(PTRACE_SYSCALL, pid, NULL, NULL);
 	while (waitpid(pid, &status, 0) == pid && WIFSTOPPED(status)) {
-		int signal = WSTOPSIG(status) == (SIGTRAP | 0x80) || WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
+		int signal = WSTOPSIG(status) == (SIGTRAP | 0x80) || WSTOPSIG(status) == SIGTRAP
+				     ? 0
+				     : WSTOPSIG(status);
 
 		if (WSTOPSIG(status) == (SIGTRAP | 0x80)) {
 			ptrace(PTRACE_GETREGS, pid, NULL, &regs);
@@ -158,7 +163,8 @@ static void run(struct run *r, unsigned refuse, int error)
 		ptrace(PTRACE_SYSCALL, pid, NULL, (void *)(intptr_t)signal);
 	}
 	r->status = status;
-	for (size_t used = 0; used < OUTPUT - 1 && (n = read(pipes[0], r->output + used, OUTPUT - 1 - used)) > 0;)
+	for (size_t used = 0;
+	     used < OUTPUT - 1 && (n = read(pipes[0], r->output + used, OUTPUT - 1 - used)) > 0;)
 		used += (size_t)n;
 	close(pipes[0]);
 }
@@ -198,9 +204,10 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	run(&plain, 0, 0);
-	if (sweep() != 1 || plain.calls < LEAST_CALLS || plain.status != 3 << 8 || !strstr(plain.output, "sum ") ||
-	    !strstr(plain.output, "others -1")) {
-		printf("not ok undisturbed: status %x, %u calls, output %s\n", plain.status, plain.calls, plain.output);
+	if (sweep() != 1 || plain.calls < LEAST_CALLS || plain.status != 3 << 8 ||
+	    !strstr(plain.output, "sum ") || !strstr(plain.output, "others -1")) {
+		printf("not ok undisturbed: status %x, %u calls, output %s\n", plain.status,
+		       plain.calls, plain.output);
 		return 1;
 	}
 	printf("ok undisturbed\n");
@@ -211,8 +218,10 @@ int main(int argc, char **argv)
 			run(&bent, n, errors[e]);
 			sweep();
 			if (bent.status != plain.status || strcmp(bent.output, plain.output) != 0) {
-				printf("not ok refused/%s: call %u (system call %ld): status %x, output %s\n", strerrorname_np(errors[e]), n,
-				       bent.refused, bent.status, bent.output);
+				printf("not ok refused/%s: call %u (system call %ld): status %x, "
+				       "output %s\n",
+				       strerrorname_np(errors[e]), n, bent.refused, bent.status,
+				       bent.output);
 				failures++;
 			}
 		}

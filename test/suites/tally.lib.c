@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counts what reaches the allocator, from below us: LD_PRELOAD="libshiny.so tally.so" puts it between. All processes of a run add to
- * one mapped file, TALLY_FILE names it, so that the sums are there whoever is killed. No part of Shiny is in it: it is a second opinion.
- * What shinyctl itself does is not counted.
+ * Counts what reaches the allocator, from below us: LD_PRELOAD="libshiny.so tally.so" puts it
+ * between. All processes of a run add to one mapped file, TALLY_FILE names it, so that the sums are
+ * there whoever is killed. No part of Shiny is in it: it is a second opinion. What shinyctl itself
+ * does is not counted.
  *
- * A call that hands a block out counts as an allocation, one that takes a block as a free; realloc of a block as both.
+ * A call that hands a block out counts as an allocation, one that takes a block as a free; realloc
+ * of a block as both.
  *
- * Where the file says at which allocation, the process that comes to it says its pid and holds still until it is told to go: that is how a
- * test stops and kills at a moment that events choose and not time.
+ * Where the file says at which allocation, the process that comes to it says its pid and holds
+ * still until it is told to go: that is how a test stops and kills at a moment that events choose
+ * and not time.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -34,14 +37,15 @@ enum { PATIENCE_MS = 60000 };
 
 /* the functions below us, of libc or of an allocator that the program is linked with */
 static struct {
-	void *(*malloc)(size_t), *(*calloc)(size_t, size_t), *(*realloc)(void *, size_t), *(*memalign)(size_t, size_t);
+	void *(*malloc)(size_t), *(*calloc)(size_t, size_t), *(*realloc)(void *, size_t),
+		*(*memalign)(size_t, size_t);
 	void *(*aligned_alloc)(size_t, size_t), *(*valloc)(size_t), *(*pvalloc)(size_t);
 	int (*posix_memalign)(void **, size_t, size_t);
 	void (*free)(void *);
 } next;
 
-/* The first call finds them, on the only thread that there is by then. dlsym itself frees the text of an error that Shiny's own search
- * has left, and could allocate one: these do not go further. */
+/* The first call finds them, on the only thread that there is by then. dlsym itself frees the text
+ * of an error that Shiny's own search has left, and could allocate one: these do not go further. */
 static enum { UNKNOWN, SEARCHING, KNOWN } search;
 static char room[4096];
 static size_t room_used;
@@ -51,7 +55,8 @@ static _Bool known(void)
 	if (search == UNKNOWN) {
 		search = SEARCHING;
 #define FIND(name) *(void **)&next.name = dlsym(RTLD_NEXT, #name)
-		FIND(malloc), FIND(calloc), FIND(realloc), FIND(memalign), FIND(aligned_alloc), FIND(valloc), FIND(pvalloc), FIND(posix_memalign), FIND(free);
+		FIND(malloc), FIND(calloc), FIND(realloc), FIND(memalign), FIND(aligned_alloc),
+			FIND(valloc), FIND(pvalloc), FIND(posix_memalign), FIND(free);
 		search = KNOWN;
 	}
 	return search == KNOWN;
@@ -66,14 +71,17 @@ static void *of_room(size_t size)
 	return room + room_used - size;
 }
 
-/* what is counted before the environment can be read goes to `early`, and from there into the file */
+/* what is counted before the environment can be read goes to `early`, and from there into the file
+ */
 static struct tally early;
 static struct tally *_Atomic shared = &early;
 
 static __attribute__((constructor)) void map(void)
 {
 	const char *path = getenv("TALLY_FILE");
-	int fd = path && strcmp(program_invocation_short_name, "shinyctl") ? open(path, O_RDWR | O_CLOEXEC) : -1;
+	int fd = path && strcmp(program_invocation_short_name, "shinyctl")
+			 ? open(path, O_RDWR | O_CLOEXEC)
+			 : -1;
 	struct tally *file;
 
 	if (fd < 0)
@@ -112,9 +120,18 @@ static void taken(void)
 }
 
 void *malloc(size_t size) { return known() ? handed(next.malloc(size)) : of_room(size); }
-void *calloc(size_t count, size_t size) { return known() ? handed(next.calloc(count, size)) : of_room(count * size); }
-void *memalign(size_t alignment, size_t size) { return known() ? handed(next.memalign(alignment, size)) : NULL; }
-void *aligned_alloc(size_t alignment, size_t size) { return known() ? handed(next.aligned_alloc(alignment, size)) : NULL; }
+void *calloc(size_t count, size_t size)
+{
+	return known() ? handed(next.calloc(count, size)) : of_room(count * size);
+}
+void *memalign(size_t alignment, size_t size)
+{
+	return known() ? handed(next.memalign(alignment, size)) : NULL;
+}
+void *aligned_alloc(size_t alignment, size_t size)
+{
+	return known() ? handed(next.aligned_alloc(alignment, size)) : NULL;
+}
 void *valloc(size_t size) { return known() ? handed(next.valloc(size)) : NULL; }
 void *pvalloc(size_t size) { return known() ? handed(next.pvalloc(size)) : NULL; }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_check_eval.c: rules as they are understood: selectors, measures, units, changes; what keeps to
- * them; and where a wrong one is wrong. */
+/* test_check_eval.c: rules as they are understood: selectors, measures, units, changes; what keeps
+ * to them; and where a wrong one is wrong. */
 #include <stdbool.h>
 #include <string.h>
 

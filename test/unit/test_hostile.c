@@ -269,8 +269,8 @@ static void wrong_bin(void)
 	must(filter_resolve(s, NULL, &all));
 	must(hotspots_load(s, &all, 1000000, true, &hotspots));
 	number("a wrong bin/rows", hotspots.short_lived.count, 1);
-	number("a wrong bin/typical", hotspots.short_lived.count ? hotspots.short_lived.rows[0].median_ns : 0,
-	       UINT64_MAX);
+	number("a wrong bin/typical",
+	       hotspots.short_lived.count ? hotspots.short_lived.rows[0].median_ns : 0, UINT64_MAX);
 	hotspots_deinit(&hotspots);
 	filter_deinit(&all);
 	store_close(s);

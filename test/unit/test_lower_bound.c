@@ -35,7 +35,8 @@ static void every_value(const unsigned *list, size_t count)
 static void every_list(unsigned *list, size_t count)
 {
 	every_value(list, count);
-	for (unsigned next = count ? list[count - 1] : 0; count < LONGEST && next < VALUES; next++) {
+	for (unsigned next = count ? list[count - 1] : 0; count < LONGEST && next < VALUES;
+	     next++) {
 		list[count] = next;
 		every_list(list, count + 1);
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * burst_exit: threads that fill a small ring, wait for room in it, get it, and die with their process at once. What they wrote last stands
- * in chunks that the sidecar has not seen when it learns of the death.
+ * burst_exit: threads that fill a small ring, wait for room in it, get it, and die with their
+ * process at once. What they wrote last stands in chunks that the sidecar has not seen when it
+ * learns of the death.
  */
 // zoo: SHINY_RING=1m
 #include <pthread.h>

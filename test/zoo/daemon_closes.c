@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A daemon: forks, starts a session of its own and closes every descriptor that it does not know; only standard output stays. */
+/* A daemon: forks, starts a session of its own and closes every descriptor that it does not know;
+ * only standard output stays. */
 #include <sys/wait.h>
 
 #include "zoo/zoo.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A C program, without a C++ run-time, opens a C++ library, uses it and closes it, twice; some objects outlive it. */
+/* A C program, without a C++ run-time, opens a C++ library, uses it and closes it, twice; some
+ * objects outlive it. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <libgen.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Libraries opened with RTLD_DEEPBIND, as PHP opens its extensions, find libc's malloc before anybody's who stands in front of it: blocks that
- * they free were made by others, and the other way round. A library that has an allocator of its own keeps it.
+ * Libraries opened with RTLD_DEEPBIND, as PHP opens its extensions, find libc's malloc before
+ * anybody's who stands in front of it: blocks that they free were made by others, and the other way
+ * round. A library that has an allocator of its own keeps it.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -31,7 +32,8 @@ static void use(void *library)
 {
 	void *(*make)(size_t) = (void *(*)(size_t))dlsym(library, "shiny_zoo_deep_alloc");
 	void *(*point)(size_t) = (void *(*)(size_t))dlsym(library, "shiny_zoo_deep_pointer");
-	void *(*grow)(void *, size_t) = (void *(*)(void *, size_t))dlsym(library, "shiny_zoo_deep_grow");
+	void *(*grow)(void *, size_t) =
+		(void *(*)(void *, size_t))dlsym(library, "shiny_zoo_deep_grow");
 	void (*end)(void *) = (void (*)(void *))dlsym(library, "zoo_deep_free");
 
 	for (int i = 0; i < ROUNDS; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // build: -Wl,-z,lazy
-/* Opened with RTLD_DEEPBIND: malloc and free are libc's here, whoever else has some. References of all kinds, bound at their first call. */
+/* Opened with RTLD_DEEPBIND: malloc and free are libc's here, whoever else has some. References of
+ * all kinds, bound at their first call. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opened with RTLD_DEEPBIND, it has a malloc and a free of its own, and calls them by name: nobody else's business. */
+/* Opened with RTLD_DEEPBIND, it has a malloc and a free of its own, and calls them by name: nobody
+ * else's business. */
 #include <stddef.h>
 
 static char pool[4096];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dlopen looks at its caller: a library with RUNPATH=$ORIGIN opens another one by its bare name, which this program could not. */
+/* dlopen looks at its caller: a library with RUNPATH=$ORIGIN opens another one by its bare name,
+ * which this program could not. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <libgen.h>

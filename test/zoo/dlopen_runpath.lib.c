@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // build: -Wl,-rpath,'$ORIGIN' -Wl,--enable-new-dtags
-/* Opens its neighbour by its bare name: the loader finds that only by this library's own RUNPATH. */
+/* Opens its neighbour by its bare name: the loader finds that only by this library's own RUNPATH.
+ */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 
@@ -8,6 +9,7 @@ void *zoo_open_neighbour(void)
 {
 	void *library = dlopen("dlopen_cxx.so", RTLD_NOW | RTLD_LOCAL);
 
-	__asm__ volatile("" : : : "memory"); /* no tail call: the loader looks at where dlopen returns to */
+	/* no tail call: the loader looks at where dlopen returns to */
+	__asm__ volatile("" : : : "memory");
 	return library;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Passes to exec and posix_spawn what the kernel refuses with EFAULT, and prints what it answers:
- * paths, arguments and environments that are NULL, that lie in no memory or on a page that cannot be
- * read, and strings that run into one. Then what is unusual and works.
+ * paths, arguments and environments that are NULL, that lie in no memory or on a page that cannot
+ * be read, and strings that run into one. Then what is unusual and works.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -36,7 +36,8 @@ static char **endless_array(void)
 
 static void *bad(int which)
 {
-	void *const all[] = { NULL, (void *)8, edge, (void *)-8, (void *)(1ul << 60), endless(), endless_array() };
+	void *const all[] = { NULL,	 (void *)8,	 edge, (void *)-8, (void *)(1ul << 60),
+			      endless(), endless_array() };
 
 	return all[which];
 }
@@ -61,12 +62,14 @@ static void all_bad(void)
 		if (i != ENDLESS_ARRAY) {
 			answer("execve path", i, execve(bad(i), argv, environ));
 			answer("execveat path", i, execveat(AT_FDCWD, bad(i), argv, environ, 0));
-			answer("posix_spawn path", i, posix_spawn(&pid, bad(i), NULL, NULL, argv, environ));
+			answer("posix_spawn path", i,
+			       posix_spawn(&pid, bad(i), NULL, NULL, argv, environ));
 		}
 		if (i != 0 && i != ENDLESS_ARRAY) {
 			answer("execve argument", i, execve("/bin/true", strings, environ));
 			answer("execve variable", i, execve("/bin/true", argv, strings));
-			answer("posix_spawn variable", i, posix_spawn(&pid, "/bin/true", NULL, NULL, argv, strings));
+			answer("posix_spawn variable", i,
+			       posix_spawn(&pid, "/bin/true", NULL, NULL, argv, strings));
 		}
 		if (i != 0 && i != ENDLESS_STRING) {
 			answer("execve arguments", i, execve("/bin/true", bad(i), environ));
@@ -74,7 +77,8 @@ static void all_bad(void)
 			answer("execvpe environment", i, execvpe("true", argv, bad(i)));
 			answer("fexecve environment", i, fexecve(fd, argv, bad(i)));
 			answer("fexecve arguments", i, fexecve(fd, bad(i), environ));
-			answer("execveat arguments", i, execveat(fd, "", bad(i), environ, AT_EMPTY_PATH));
+			answer("execveat arguments", i,
+			       execveat(fd, "", bad(i), environ, AT_EMPTY_PATH));
 		}
 	}
 }
@@ -82,7 +86,8 @@ static void all_bad(void)
 /* In heap memory, in a child of its own. */
 static void all_good(int way)
 {
-	char *path = strcpy(shiny_zoo_alloc(64), "/bin/echo"), *argv[] = { path, strcpy(shiny_zoo_alloc(64), "echoed"), NULL };
+	char *path = strcpy(shiny_zoo_alloc(64), "/bin/echo"),
+	     *argv[] = { path, strcpy(shiny_zoo_alloc(64), "echoed"), NULL };
 	char **environment = shiny_zoo_alloc(4 * sizeof(char *));
 	int status;
 	pid_t pid = fork();
@@ -105,11 +110,13 @@ static void all_good(int way)
 
 int main(void)
 {
-	char *pages = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *pages =
+		mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	edge = pages + PAGE;
 	array_edge = edge + 2 * PAGE;
-	if (pages == MAP_FAILED || mprotect(edge, PAGE, PROT_NONE) || mprotect(array_edge, PAGE, PROT_NONE))
+	if (pages == MAP_FAILED || mprotect(edge, PAGE, PROT_NONE) ||
+	    mprotect(array_edge, PAGE, PROT_NONE))
 		return 1;
 	all_bad();
 	for (int way = 0; way < 3; way++)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One process, one program after the other: each starts its successor by exec when the ring of its predecessor has gone, whose name may be
- * used again. A shell's wrapper around a wrapper around a program does so.
+ * One process, one program after the other: each starts its successor by exec when the ring of its
+ * predecessor has gone, whose name may be used again. A shell's wrapper around a wrapper around a
+ * program does so.
  */
 #include <dirent.h>
 #include <time.h>
@@ -30,12 +31,14 @@ int main(int argc, char **argv)
 	int image = argc > 1 ? atoi(argv[1]) : 0;
 	char number[12];
 
-	/* the first ones as fast as they can, more than a sidecar lets wait before it removes any */
+	/* the first ones as fast as they can, more than a sidecar lets wait before it removes any
+	 */
 	for (int looks = 0; image >= FAST && rings() > 1 && looks < LOOKS; looks++)
 		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
 	for (int i = 0; i <= image; i++)
 		zoo_free(shiny_zoo_alloc(100));
-	printf("truth process=image%d pid=%d allocs=%lu frees=%lu bytes=%lu\n", image, (int)getpid(), zoo.allocs, zoo.frees, zoo.bytes);
+	printf("truth process=image%d pid=%d allocs=%lu frees=%lu bytes=%lu\n", image,
+	       (int)getpid(), zoo.allocs, zoo.frees, zoo.bytes);
 	fflush(stdout);
 	if (image == LAST)
 		return 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starts itself in every way that libc has; each child belongs to the same session. Before that it looks at the strings of its
- * arguments and environment as a program does that wants to change its title: they lie in one piece, as the kernel put them.
+ * Starts itself in every way that libc has; each child belongs to the same session. Before that it
+ * looks at the strings of its arguments and environment as a program does that wants to change its
+ * title: they lie in one piece, as the kernel put them.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -25,7 +26,22 @@ static int in_one_piece(char **argv)
 	return 1;
 }
 
-enum { EXECVE, EXECV, EXECVP, EXECVPE, EXECL, EXECLP, EXECLE, FEXECVE, SPAWN, SPAWNP, SYSTEM, POPEN, OWN_ENVIRONMENT, WAYS };
+enum {
+	EXECVE,
+	EXECV,
+	EXECVP,
+	EXECVPE,
+	EXECL,
+	EXECLP,
+	EXECLE,
+	FEXECVE,
+	SPAWN,
+	SPAWNP,
+	SYSTEM,
+	POPEN,
+	OWN_ENVIRONMENT,
+	WAYS
+};
 
 static void start(char *self, int way)
 {
@@ -37,7 +53,8 @@ static void start(char *self, int way)
 
 	snprintf(number, sizeof(number), "%d", 100 + way);
 	snprintf(command, sizeof(command), "exec '%s' %s", self, number);
-	snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", getenv("LD_PRELOAD") ? getenv("LD_PRELOAD") : "");
+	snprintf(preload, sizeof(preload), "LD_PRELOAD=%s",
+		 getenv("LD_PRELOAD") ? getenv("LD_PRELOAD") : "");
 	if (way == SYSTEM) {
 		status = system(command);
 	} else if (way == POPEN) {
@@ -49,7 +66,8 @@ static void start(char *self, int way)
 				break;
 		status = pipe ? pclose(pipe) : 1;
 	} else if (way == SPAWN || way == SPAWNP) {
-		status = (way == SPAWN ? posix_spawn : posix_spawnp)(&pid, self, NULL, NULL, argv, environ);
+		status = (way == SPAWN ? posix_spawn : posix_spawnp)(&pid, self, NULL, NULL, argv,
+								     environ);
 	} else if ((pid = fork()) == 0) {
 		switch (way) {
 		case EXECVE: execve(self, argv, environ); break;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handlers that allocate and leave by siglongjmp, out of whatever mapping call they interrupted; the program goes on allocating. */
+/* Handlers that allocate and leave by siglongjmp, out of whatever mapping call they interrupted;
+ * the program goes on allocating. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <signal.h>
@@ -40,7 +41,8 @@ int main(void)
 		}
 		armed = 1;
 		for (;;) {
-			void *page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			void *page =
+				mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 			munmap(page, 4096);
 		}
 	}

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What Chromium's zygote and its renderers do, without Chromium: a process made by raw clone in user, pid, mount and net namespaces of its
- * own, which makes two more, each number 1 of yet another pid namespace; these chroot into a directory that is empty and gone, start
- * threads, put all of them behind a seccomp filter, start more, and then everybody allocates.
+ * What Chromium's zygote and its renderers do, without Chromium: a process made by raw clone in
+ * user, pid, mount and net namespaces of its own, which makes two more, each number 1 of yet
+ * another pid namespace; these chroot into a directory that is empty and gone, start threads, put
+ * all of them behind a seccomp filter, start more, and then everybody allocates.
  *
- * The filter allows what a thread and malloc need. What looks for files, sockets or processes gets EPERM; anything else ends the process
- * at once, and a line of the test that must stay true is that the recorded program is killed exactly where the bare one is: nowhere.
+ * The filter allows what a thread and malloc need. What looks for files, sockets or processes gets
+ * EPERM; anything else ends the process at once, and a line of the test that must stay true is that
+ * the recorded program is killed exactly where the bare one is: nowhere.
  */
 // zoo: user=nobody number=unsaid
 #define _GNU_SOURCE
@@ -24,7 +26,14 @@
 
 #include "zoo/zoo.h"
 
-enum { BEFORE = 2, AFTER = 2, ROUNDS = 300, BLOCKS = 50, RENDERERS = 2, NAMESPACES = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET };
+enum {
+	BEFORE = 2,
+	AFTER = 2,
+	ROUNDS = 300,
+	BLOCKS = 50,
+	RENDERERS = 2,
+	NAMESPACES = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET
+};
 
 static pthread_barrier_t locked_up;
 static int out; /* opened before anything is locked up */
@@ -39,23 +48,52 @@ static int lock_up(void)
 {
 	static struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		ALLOW(mmap), ALLOW(munmap), ALLOW(mremap), ALLOW(mprotect), ALLOW(madvise), ALLOW(brk), ALLOW(futex), ALLOW(write), ALLOW(read),
-		ALLOW(set_robust_list), ALLOW(rseq), ALLOW(rt_sigprocmask), ALLOW(rt_sigreturn), ALLOW(gettid), ALLOW(getpid), ALLOW(exit),
-		ALLOW(exit_group), ALLOW(clock_nanosleep), ALLOW(clock_gettime), ALLOW(sched_yield), ALLOW(sched_getaffinity),
+		ALLOW(mmap),
+		ALLOW(munmap),
+		ALLOW(mremap),
+		ALLOW(mprotect),
+		ALLOW(madvise),
+		ALLOW(brk),
+		ALLOW(futex),
+		ALLOW(write),
+		ALLOW(read),
+		ALLOW(set_robust_list),
+		ALLOW(rseq),
+		ALLOW(rt_sigprocmask),
+		ALLOW(rt_sigreturn),
+		ALLOW(gettid),
+		ALLOW(getpid),
+		ALLOW(exit),
+		ALLOW(exit_group),
+		ALLOW(clock_nanosleep),
+		ALLOW(clock_gettime),
+		ALLOW(sched_yield),
+		ALLOW(sched_getaffinity),
 		ALLOW(restart_syscall),
-		REFUSE(clone3, ENOSYS), REFUSE(openat, EPERM), REFUSE(open, EPERM), REFUSE(socket, EPERM), REFUSE(fork, EPERM),
-		REFUSE(vfork, EPERM), REFUSE(readlink, EPERM), REFUSE(readlinkat, EPERM), REFUSE(execve, EPERM), REFUSE(getcwd, EPERM),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4), /* threads, and no processes */
+		REFUSE(clone3, ENOSYS),
+		REFUSE(openat, EPERM),
+		REFUSE(open, EPERM),
+		REFUSE(socket, EPERM),
+		REFUSE(fork, EPERM),
+		REFUSE(vfork, EPERM),
+		REFUSE(readlink, EPERM),
+		REFUSE(readlinkat, EPERM),
+		REFUSE(execve, EPERM),
+		REFUSE(getcwd, EPERM),
+		/* threads, and no processes */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args)),
 		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-		/* process_vm_readv, perf_event_open, userfaultfd, timer_create, membarrier, msync, ptrace, prctl, … */
+		/* process_vm_readv, perf_event_open, userfaultfd, timer_create, membarrier, msync,
+		 * ptrace, prctl, … */
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 	};
 	struct sock_fprog filter = { sizeof code / sizeof code[0], code };
 
-	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter);
+	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC,
+			    &filter);
 }
 
 /* ---- a renderer ---- */
@@ -98,8 +136,11 @@ static int outer_pid(void)
 static void say(const char *name, int outer)
 {
 	char line[256];
-	int length = snprintf(line, sizeof line, "truth process=%s pid=%d outer_pid=%d allocs=%lu frees=%lu bytes=%lu live=%lu live_bytes=%lu\n",
-			      name, (int)getpid(), outer, zoo.allocs, zoo.frees, zoo.bytes, zoo.live, zoo.live_bytes);
+	int length = snprintf(line, sizeof line,
+			      "truth process=%s pid=%d outer_pid=%d allocs=%lu frees=%lu bytes=%lu "
+			      "live=%lu live_bytes=%lu\n",
+			      name, (int)getpid(), outer, zoo.allocs, zoo.frees, zoo.bytes,
+			      zoo.live, zoo.live_bytes);
 
 	if (write(out, line, (size_t)length) != length)
 		_exit(98);
@@ -110,12 +151,15 @@ static int enter_empty(void *unused)
 	_exit(syscall(SYS_fchdir, directory) || syscall(SYS_chroot, ".") || unused);
 }
 
-/* By a child that shares memory and root with us, and whose thread storage is zeros: Chromium's zygote does it so. */
+/* By a child that shares memory and root with us, and whose thread storage is zeros: Chromium's
+ * zygote does it so. */
 static int leave_file_system(void)
 {
-	static char stack[65536] __attribute__((aligned(16))), storage[65536] __attribute__((aligned(16)));
+	static char stack[65536] __attribute__((aligned(16))),
+		storage[65536] __attribute__((aligned(16)));
 	int status;
-	pid_t pid = clone(enter_empty, stack + sizeof stack, CLONE_VM | CLONE_VFORK | CLONE_FS | CLONE_SETTLS | SIGCHLD, NULL, NULL,
+	pid_t pid = clone(enter_empty, stack + sizeof stack,
+			  CLONE_VM | CLONE_VFORK | CLONE_FS | CLONE_SETTLS | SIGCHLD, NULL, NULL,
 			  storage + sizeof storage / 2, NULL);
 
 	return pid < 0 || waitpid(pid, &status, 0) != pid || status || close(directory);
@@ -154,7 +198,8 @@ static int renderer(int number, int said)
 			return 91;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || lock_up())
 		return 92;
-	if (syscall(SYS_openat, -1, "/", 0, 0) != -1 || errno != EPERM || syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) != -1)
+	if (syscall(SYS_openat, -1, "/", 0, 0) != -1 || errno != EPERM ||
+	    syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) != -1)
 		return 93;
 	pthread_barrier_wait(&locked_up);
 	for (size_t i = BEFORE; i < BEFORE + AFTER; i++)
@@ -178,7 +223,8 @@ static pid_t make(int flags)
 	return (pid_t)syscall(SYS_clone, SIGCHLD | flags, 0, 0, 0, 0);
 }
 
-/* All of them number 1 of their own, all alive at once. The second one is let go first: the order in which they were made says nothing. */
+/* All of them number 1 of their own, all alive at once. The second one is let go first: the order
+ * in which they were made says nothing. */
 static int zygote(void)
 {
 	int result = 0, status, gate[RENDERERS][2], said[RENDERERS][2], outer = outer_pid();

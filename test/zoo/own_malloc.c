@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // zoo: attach=none SHINY_ALLOCATOR=off
-/* Has an allocator of its own, which is no PartitionAlloc: to be left alone, as it is told not to patch it. */
+/* Has an allocator of its own, which is no PartitionAlloc: to be left alone, as it is told not to
+ * patch it. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,7 +25,8 @@ void *malloc(size_t size)
 
 void free(void *block)
 {
-	if (block && ((uintptr_t)block < (uintptr_t)pool || (uintptr_t)block >= (uintptr_t)pool + sizeof(pool)))
+	if (block && ((uintptr_t)block < (uintptr_t)pool ||
+		      (uintptr_t)block >= (uintptr_t)pool + sizeof(pool)))
 		__builtin_trap();
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clone, called directly, without CLONE_VM: a fork that no handler of libc's hears of, as Chromium's zygote does it. */
+/* clone, called directly, without CLONE_VM: a fork that no handler of libc's hears of, as
+ * Chromium's zygote does it. */
 // zoo: number=unsaid
 #define _GNU_SOURCE
 #include <sched.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ends itself on any attempt to open a file, from a point on; then starts threads, which allocate. */
+/* Ends itself on any attempt to open a file, from a point on; then starts threads, which allocate.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/filter.h>
@@ -38,7 +39,8 @@ int main(void)
 	struct sock_fprog filter = { sizeof(code) / sizeof(code[0]), code };
 	pthread_t thread[8];
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter)) {
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter)) {
 		printf("no seccomp here: %s\n", strerror(errno));
 		return 77;
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a set-user-id copy of itself as another user: the loader and the library must ignore the environment there. */
+/* Runs a set-user-id copy of itself as another user: the loader and the library must ignore the
+ * environment there. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -19,16 +20,21 @@ static int look(void)
 
 	while (maps && fgets(line, sizeof(line), maps))
 		found |= strstr(line, "libshiny") != NULL;
-	printf("secure=%lu library=%s\n", getauxval(AT_SECURE), !maps ? "unknown" : found ? "yes" : "no");
+	printf("secure=%lu library=%s\n", getauxval(AT_SECURE),
+	       !maps   ? "unknown"
+	       : found ? "yes"
+		       : "no");
 	return getauxval(AT_SECURE) ? 0 : 77;
 }
 
 static int copy_self(const char *path)
 {
 	struct stat st;
-	int from = open("/proc/self/exe", O_RDONLY), to = open(path, O_WRONLY | O_CREAT | O_EXCL, 0700), status = -1;
+	int from = open("/proc/self/exe", O_RDONLY),
+	    to = open(path, O_WRONLY | O_CREAT | O_EXCL, 0700), status = -1;
 
-	if (from >= 0 && to >= 0 && fstat(from, &st) == 0 && sendfile(to, from, NULL, (size_t)st.st_size) == st.st_size)
+	if (from >= 0 && to >= 0 && fstat(from, &st) == 0 &&
+	    sendfile(to, from, NULL, (size_t)st.st_size) == st.st_size)
 		status = fchmod(to, 04755);
 	close(from);
 	close(to);

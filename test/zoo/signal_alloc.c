@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Handlers that allocate. malloc itself is not async-signal-safe, so the timer's handler interrupts a loop of mapping calls, which
- * are, and never itself, which a machine that is slow for a tick would have it do; a second signal is raised where the program stands
- * still, and nests once.
+ * Handlers that allocate. malloc itself is not async-signal-safe, so the timer's handler interrupts
+ * a loop of mapping calls, which are, and never itself, which a machine that is slow for a tick
+ * would have it do; a second signal is raised where the program stands still, and nests once.
  */
 #define _GNU_SOURCE
 #include <signal.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads that end while others run: their TLS destructors free what they held, and one of these allocates again. */
+/* Threads that end while others run: their TLS destructors free what they held, and one of these
+ * allocates again. */
 #define _GNU_SOURCE
 #include <pthread.h>
 
@@ -14,7 +15,8 @@ static void free_held(void *value)
 
 	for (int i = 1; i < HELD; i++)
 		zoo_free(block[i]);
-	pthread_setspecific(again, shiny_zoo_alloc(512)); /* makes the destructors go round once more */
+	/* makes the destructors go round once more */
+	pthread_setspecific(again, shiny_zoo_alloc(512));
 	zoo_free(block);
 }
 
@@ -43,7 +45,8 @@ int main(void)
 			if (pthread_create(&thread[i], NULL, work, i & 1 ? &thread[i] : NULL))
 				return 1;
 		for (int i = 0; i < THREADS; i++)
-			if (pthread_join(thread[i], &result) || result != (i & 1 ? (void *)&thread[i] : NULL))
+			if (pthread_join(thread[i], &result) ||
+			    result != (i & 1 ? (void *)&thread[i] : NULL))
 				return 2;
 	}
 	shiny_zoo_alloc(8);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vfork: one child execs, one fails to and leaves with _exit, in its parent's memory; the parent goes on as if nothing were. */
+/* vfork: one child execs, one fails to and leaves with _exit, in its parent's memory; the parent
+ * goes on as if nothing were. */
 #define _DEFAULT_SOURCE
 #include <sys/wait.h>
 
@@ -21,7 +22,8 @@ int main(void)
 				execl("/nonexistent/program", "program", (char *)NULL);
 			_exit(round ? 3 : 4);
 		}
-		if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status) != (round ? 3 : 0))
+		if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status) ||
+		    WEXITSTATUS(status) != (round ? 3 : 0))
 			return 1;
 		zoo_free(block[round % 10]);
 		block[round % 10] = shiny_zoo_alloc(200);

@@ -7,9 +7,10 @@
  * Allocates: what it is asked for, with malloc.
  * Threads:   any.
  *
- * All of a program's own blocks come out of functions named shiny_zoo_*, which call the allocator themselves, so that a session can
- * tell them from libc's by their call site. `truth` prints one line a process; numbers are since the process began, and blocks that
- * were inherited at a fork count only when they are freed, as frees.
+ * All of a program's own blocks come out of functions named shiny_zoo_*, which call the allocator
+ * themselves, so that a session can tell them from libc's by their call site. `truth` prints one
+ * line a process; numbers are since the process began, and blocks that were inherited at a fork
+ * count only when they are freed, as frees.
  */
 #ifndef ZOO_H
 #define ZOO_H
@@ -30,7 +31,8 @@ static struct {
 	unsigned long forks; /* that lead here */
 } zoo;
 
-enum { ZOO_SIZE_BITS = 48 }; /* of a block's first word; above it, how many forks led to who made it */
+/* of a block's first word; above it, how many forks led to who made it */
+enum { ZOO_SIZE_BITS = 48 };
 
 static inline void zoo_made(void *block, size_t size)
 {
@@ -80,9 +82,11 @@ static inline void zoo_forked(void)
 static NOINLINE __attribute__((unused)) void truth(const char *process)
 {
 	char line[256];
-	int length = snprintf(line, sizeof(line), "truth %s%s%spid=%d allocs=%lu frees=%lu bytes=%lu live=%lu live_bytes=%lu\n",
-			      process ? "process=" : "", process ? process : "", process ? " " : "", (int)getpid(), zoo.allocs,
-			      zoo.frees, zoo.bytes, zoo.live, zoo.live_bytes);
+	int length = snprintf(
+		line, sizeof(line),
+		"truth %s%s%spid=%d allocs=%lu frees=%lu bytes=%lu live=%lu live_bytes=%lu\n",
+		process ? "process=" : "", process ? process : "", process ? " " : "",
+		(int)getpid(), zoo.allocs, zoo.frees, zoo.bytes, zoo.live, zoo.live_bytes);
 
 	if (write(1, line, (size_t)length) != length)
 		_exit(98);

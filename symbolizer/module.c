@@ -17,7 +17,7 @@
 #include "elf/debugfile.h"
 #include "elf/fetch.h"
 #include "module.h"
-#include "source_paths.h"
+#include "source/source_paths.h"
 #include "probe/probe_executable.h"
 #include "elf/package.h"
 #include "dwarf/split.h"

@@ -21,11 +21,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../src/base/lower_bound.h"
-#include "../src/base/mem.h"
-#include "flow/flow_code.h"
-#include "names/function_start.h"
-#include "probe/probe_sweep.h"
+#include "../../src/base/lower_bound.h"
+#include "../../src/base/mem.h"
+#include "../flow/flow_code.h"
+#include "../names/function_start.h"
+#include "../probe/probe_sweep.h"
 
 enum { PATH_MIN = 6, PATH_MAX = 512, NEAR = 2048 };
 

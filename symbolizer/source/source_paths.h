@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "flow/flow_callee.h"
+#include "../flow/flow_callee.h"
 
 struct source_paths;
 

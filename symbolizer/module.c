@@ -17,8 +17,8 @@
 #include "elf/debugfile.h"
 #include "elf/fetch.h"
 #include "module.h"
-#include "source/source_paths.h"
 #include "probe/probe_executable.h"
+#include "source/source_places.h"
 #include "elf/package.h"
 #include "dwarf/split.h"
 #include "infer/vtable.h"
@@ -82,7 +82,7 @@ static void module_destroy(struct sym_module *module)
 	if (module->probe)
 		probe_close(module->probe);
 	free(module->probe);
-	source_paths_free(module->paths);
+	source_places_close(module->places);
 	free(module);
 }
 
@@ -403,18 +403,19 @@ struct debug_units *module_units(struct sym_module *module)
 	return module->dwarf;
 }
 
-/* What a file without names says of its functions: their source file, where they name it. */
+/* Where the code of a file without names comes from, if it says so. */
 static const char *place_of(struct sym_module *module, uint64_t vaddr)
 {
 	const struct flow_code code = { &module->file, &module->relocs, &module->symbols };
+	const struct sym *sym = module->sym;
 	const char *path;
 
 	if (module->info.symtab || module->info.dwarf)
 		return NULL;
-	if (!module->paths_searched)
-		module->paths = source_paths_find(&module->file);
-	module->paths_searched = true;
-	path = module->paths ? source_paths_at(module->paths, &code, vaddr) : NULL;
+	if (!module->placed)
+		module->places = source_places_open(&code, sym->cache_dir, sym->no_cache);
+	module->placed = true;
+	path = module->places ? source_places_at(module->places, &code, vaddr) : NULL;
 	return path ? names_text(&module->sym->names, path) : NULL;
 }
 
@@ -483,6 +484,16 @@ size_t sym_frames(struct sym_module *module, uint64_t vaddr, struct sym_frame *o
 	count = count < room ? count : room;
 	memcpy(out, frames, count * sizeof(*out));
 	return count;
+}
+
+const char *sym_module_places(const struct sym_module *module)
+{
+	struct source_places_info info;
+
+	if (!module->places)
+		return NULL;
+	source_places_info(module->places, &info);
+	return info.neighbours ? "neighbours" : "strings";
 }
 
 void sym_vtable(struct sym_module *module, uint64_t vaddr, struct sym_vtable *out)

@@ -31,7 +31,7 @@ struct frames_cache {
 	VEC(struct sym_frame) frames;
 };
 
-struct source_paths;
+struct source_places;
 
 struct sym_module {
 	struct sym_module *next;
@@ -48,8 +48,8 @@ struct sym_module {
 	struct probe *probe;      /* of its garbage collector; NULL: not asked for yet, or there is
 	                           * none */
 	bool probed;
-	struct source_paths *paths; /* of a file without names; NULL: not asked for yet, or none */
-	bool paths_searched;
+	struct source_places *places; /* of a file without names; NULL: not asked for, or none */
+	bool placed;
 };
 
 enum { NORMALIZED_BITS = 10 };

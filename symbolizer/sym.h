@@ -55,6 +55,11 @@ struct sym_module_info {
 };
 const struct sym_module_info *sym_module_info(const struct sym_module *module);
 
+/* What places of code without names rest on, as far as frames were asked for: "neighbours":
+ * functions that name a source file, and those that lie between them; "strings": only the former;
+ * NULL: there are none. */
+const char *sym_module_places(const struct sym_module *module);
+
 /*
  * Asks debuginfod servers for files that this machine lacks, and completes the note (the package to
  * install, units without their .dwo). The information is final afterwards. The first question to a
@@ -66,7 +71,8 @@ void sym_module_settle(struct sym_module *module);
  * physically holds the address. */
 struct sym_frame {
 	const char *function; /* demangled; NULL unknown */
-	const char *file;     /* NULL unknown; without function and line: that the code names */
+	const char *file;     /* NULL unknown; without a function it is a place: the file, or the
+	                       * directory (it ends in /), that the code is from */
 	uint32_t line;        /* 0 unknown */
 	bool inlined;
 };

@@ -105,10 +105,10 @@ static struct shiny_err *load_sites(struct store *store, const struct filter *al
 		AUTO_FREE char *function = type_name_function(row->label);
 
 		add_row(rows,
-			!row->file  ? mem_text(function)
-			: row->line ? mem_format("%s (%s:%u)", function, text_base(row->file),
-						 row->line)
-				    : mem_format("%s in %s", function, text_base(row->file)),
+			row->file && row->line
+				? mem_format("%s (%s:%u)", function, text_base(row->file),
+					     row->line)
+				: mem_text(function),
 			&row->sums);
 	}
 	sites_deinit(&sites);

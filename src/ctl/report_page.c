@@ -114,11 +114,9 @@ char *report_site(const struct hotspot_row *row, bool full)
 {
 	char *function = full ? mem_text(row->label) : type_name_function(row->label), *site;
 
-	if (!row->file)
+	if (!row->file || !row->line)
 		return function;
-	site = row->line ? mem_format("%s (%s:%" PRIu32 ")", function, text_base(row->file),
-				      row->line)
-			 : mem_format("%s in %s", function, text_base(row->file));
+	site = mem_format("%s (%s:%" PRIu32 ")", function, text_base(row->file), row->line);
 	free(function);
 	return site;
 }

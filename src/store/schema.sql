@@ -67,7 +67,8 @@ CREATE TABLE module (
 	build_id TEXT, -- GNU build-id in hex, empty for none
 	symbols TEXT, -- best names found: dwarf, symtab, dynsym, none; missing or changed when the file was not the mapped one
 	debug_file TEXT, -- separate debug file used, or NULL
-	note TEXT -- what is missing and how to get it
+	note TEXT, -- what is missing and how to get it
+	places TEXT -- what places of code without names rest on: neighbours, strings; NULL none
 );
 
 -- Where a module was mapped.
@@ -105,7 +106,7 @@ CREATE TABLE frame_line (
 	frame INTEGER NOT NULL, -- frame.id
 	depth INTEGER NOT NULL, -- 0: innermost inline function; the highest one physically holds the address
 	function INTEGER, -- function.id, NULL unknown
-	source INTEGER, -- source.id, NULL unknown
+	source INTEGER, -- source.id, NULL unknown; a directory, perhaps, where no function is known
 	line INTEGER, -- line in the source, 0 unknown
 	inlined INTEGER, -- 1: inlined into the next depth
 	PRIMARY KEY (frame, depth)
@@ -576,6 +577,7 @@ CREATE VIEW v_modules AS SELECT
 	m.symbols AS symbols, -- dwarf, symtab, dynsym, none, missing, changed
 	m.debug_file AS debug_file, -- separate debug file used
 	m.note AS note, -- what is missing and how to get it
+	m.places AS places, -- what places of code without names rest on: neighbours, strings; NULL none
 	(SELECT COUNT(DISTINCT g.process) FROM mapping g WHERE g.module = m.id) AS processes -- processes that mapped it
 FROM module m;
 
@@ -730,7 +732,11 @@ CREATE VIEW v_frames AS SELECT
 	m.path AS path, -- path of the module
 	f.vaddr AS vaddr, -- address in the module's file
 	COALESCE(n.name, replace(m.path, rtrim(m.path, replace(m.path, '/', '')), '') || '+0x' || printf('%x', f.vaddr),
-		'0x' || printf('%x', f.vaddr)) AS label -- the function, or module+offset where it has no name
+		'0x' || printf('%x', f.vaddr)) ||
+		CASE WHEN n.name IS NULL AND o.path LIKE '%/' THEN ' in ' || ltrim(o.path, './')
+		WHEN n.name IS NULL AND o.path IS NOT NULL
+		THEN ' in ' || replace(o.path, rtrim(o.path, replace(o.path, '/', '')), '')
+		ELSE '' END AS label -- the function, or module+offset in its place
 FROM frame f LEFT JOIN frame_line l ON l.frame = f.id LEFT JOIN function n ON n.id = l.function
 	LEFT JOIN source o ON o.id = l.source LEFT JOIN module m ON m.id = f.module;
 
@@ -783,7 +789,11 @@ CREATE VIEW v_sites AS SELECT
 	f.vaddr AS vaddr, -- return address in the module's file, of one of its stacks
 	CASE WHEN t.site IS NULL AND NOT EXISTS (SELECT 1 FROM site) THEN '(unfinished recording: no sites)'
 		WHEN t.site IS NULL THEN '(no stack)' ELSE COALESCE(n.name, replace(m.path, rtrim(m.path, replace(m.path, '/', '')), '') ||
-		'+0x' || printf('%x', f.vaddr), '0x' || printf('%x', f.vaddr), '(unknown)') END AS label, -- the function, or module+offset
+		'+0x' || printf('%x', f.vaddr), '0x' || printf('%x', f.vaddr), '(unknown)') ||
+		CASE WHEN n.name IS NULL AND o.path LIKE '%/' THEN ' in ' || ltrim(o.path, './')
+		WHEN n.name IS NULL AND o.path IS NOT NULL
+		THEN ' in ' || replace(o.path, rtrim(o.path, replace(o.path, '/', '')), '')
+		ELSE '' END END AS label, -- the function, or module+offset in its place
 	t.allocs AS allocs, -- blocks that began
 	t.reallocs AS reallocs, -- of these, by realloc
 	t.frees AS frees, -- blocks that ended

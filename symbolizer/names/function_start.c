@@ -40,6 +40,18 @@ static bool behind_padding(const struct binary *file, uint64_t at)
 	return before && (*before == INT3 || behind_nops(file, at));
 }
 
+/* Where the section of code begins that holds `vaddr`; 0: there are no sections. */
+static uint64_t section_start(const struct binary *file, uint64_t vaddr)
+{
+	Elf64_Shdr section;
+
+	for (size_t i = 0; binary_section(file, i, &section); i++)
+		if (section.sh_flags & SHF_EXECINSTR && section.sh_addr <= vaddr &&
+		    vaddr - section.sh_addr < section.sh_size)
+			return section.sh_addr;
+	return 0;
+}
+
 bool function_start(const struct flow_code *code, uint64_t ret, uint64_t *start)
 {
 	const struct symbol *symbol =
@@ -67,6 +79,11 @@ bool function_start(const struct flow_code *code, uint64_t ret, uint64_t *start)
 			return true;
 		}
 		tries++;
+	}
+	/* functions of whole multiples of 16 have no padding between them */
+	if (!found) {
+		*start = section_start(code->file, ret - 1);
+		found = *start && *start > low && flow_before(code, *start, ret);
 	}
 	return found;
 }

@@ -42,8 +42,7 @@ static char *label_of(const struct stack_paths *paths, const struct path_functio
 
 	if (label != CALL_LINE || !*file)
 		return name;
-	whole = f->line ? mem_format("%s (%s:%u)", name, text_base(file), f->line)
-			: mem_format("%s in %s", name, text_base(file));
+	whole = mem_format("%s (%s:%u)", name, text_base(file), f->line);
 	free(name);
 	return whole;
 }

@@ -18,8 +18,12 @@
  * become libglib's. So the search goes on while the stack stays in the module, and no further.
  *
  * Chromium as shipped has no function names at all. But the classes of many blocks are known, from
- * vtables and from Oilpan's own table of names. Where only a module's rule knows the stack, the
- * rules of functions are asked about the block's class: blink::LayoutBlockFlow is blink's.
+ * vtables and from Oilpan's own table of names. Where only a module's rule knows the stack, or the
+ * place of a function, the rules of functions are asked about the block's class first:
+ * blink::LayoutBlockFlow is blink's. Places are put to the rules of sources, if the module has them
+ * for functions that name no source file, too: shared code has none, so that the first frame that
+ * has one is the owner as a rule (Chromium 156: 95 % of allocations with all places of the owner's
+ * own file hidden). A directory is a place as its files are.
  */
 #define _GNU_SOURCE
 #include "component.h"
@@ -38,8 +42,8 @@
 #include <xxhash.h>
 
 #define UNDECIDED UINT32_MAX          /* rule: none matches */
-/* beside a stack's owner: nothing but a module's rule says so */
-#define BY_MODULE (UINT32_C(1) << 31)
+/* beside a stack's owner: only a module's rule says so, or a place */
+#define UNSURE (UINT32_C(1) << 31)
 
 enum {
 	PART = 6,          /* frames in a row of tables stack and stack_tail */
@@ -59,10 +63,12 @@ struct line {
 	uint32_t owner, module;
 	bool weak, stop, last; /* last: the frame ends here */
 	bool by_module;        /* only its module names an owner */
+	bool by_place;         /* it has no name, but a place */
 };
 struct module {
 	struct verdict first; /* of all rules */
 	uint32_t owner;       /* of the first rule that names one */
+	bool placed;          /* where code without names comes from is known of most of it */
 };
 /* Numbers that stand for pairs of numbers. All zero is empty. */
 struct map {
@@ -85,7 +91,7 @@ struct attribution {
 	VEC(struct line) lines;
 	uint32_t *first_line; /* of a frame, plus 1 */
 	uint32_t (*tails)[PART + 1];
-	uint32_t *owner_of_stack; /* by id; perhaps with BY_MODULE */
+	uint32_t *owner_of_stack; /* by id; perhaps with UNSURE */
 };
 
 /* ---- names ---- */
@@ -245,7 +251,7 @@ static void take_limits(struct attribution *a)
 	a->tails = mem_zero(a->tail_limit, sizeof(*a->tails));
 	a->owner_of_stack = mem_zero(a->stack_limit, sizeof(*a->owner_of_stack));
 	a->functions[0].rule = a->sources[0].rule = UNDECIDED;
-	a->modules[0] = (struct module){{.rule = UNDECIDED}, NO_MODULE};
+	a->modules[0] = (struct module){{.rule = UNDECIDED}, NO_MODULE, false};
 }
 
 /* A [ in a boring pattern is itself: it belongs to operator new[]. */
@@ -307,16 +313,17 @@ static void take_module(struct attribution *a, const struct query *q)
 
 	if (id)
 		a->modules[id] = (struct module){ judge(a, COMPONENT_MODULE, name, strlen(name)),
-						  owner_of_module(a, name) };
+						  owner_of_module(a, name),
+						  strcmp(query_text(q, 2), "neighbours") == 0 };
 }
 
 /* Rows: frame, module, depth, function, source; innermost first. */
 static void take_line(struct attribution *a, const struct query *q)
 {
-	/* few functions without names name their file, and those of V8 none: the first one that
-	 * does is seldom the owner */
-	bool known = query_id(q, 3, a->function_limit) != 0;
 	uint32_t frame = query_id(q, 0, a->frame_limit), module = query_id(q, 1, a->module_limit);
+	bool named = query_id(q, 3, a->function_limit) != 0;
+	/* where few functions have a place, the first one that has is seldom the owner */
+	bool known = named || a->modules[module].placed;
 	struct verdict best = a->modules[module].first;
 	struct verdict function = a->functions[query_id(q, 3, a->function_limit)],
 		       source = a->sources[known ? query_id(q, 4, a->source_limit) : 0];
@@ -337,7 +344,8 @@ static void take_line(struct attribution *a, const struct query *q)
 	else
 		a->lines.at[a->lines.count - 1].last = false;
 	*vec_push(&a->lines) = (struct line){.owner = best.owner, .module = module, .weak = best.weak, .stop = best.stop, .last = true,
-					     .by_module = by_module};
+					     .by_module = by_module,
+					     .by_place = !named && !by_module};
 }
 
 static void take_tail(struct attribution *a, const struct query *q)
@@ -362,8 +370,8 @@ struct walk {
 static uint32_t settle(const struct walk *w)
 {
 	return w->weak	   ? w->weak
-	       : w->held   ? w->held | BY_MODULE
-	       : w->passed ? w->passed | BY_MODULE
+	       : w->held   ? w->held | UNSURE
+	       : w->passed ? w->passed | UNSURE
 			   : NO_MODULE;
 }
 
@@ -384,10 +392,11 @@ static bool step(const struct attribution *a, struct walk *w, const struct line 
 				w->held_module = line->module;
 			}
 		} else if (!line->weak) {
-			*owner = line->owner | (line->by_module ? BY_MODULE : 0);
+			*owner = line->owner |
+				 (line->by_module || line->by_place ? UNSURE : 0);
 			return true;
 		} else if (!w->weak) {
-			w->weak = line->owner;
+			w->weak = line->owner | (line->by_place ? UNSURE : 0);
 			w->weak_module = line->module;
 		}
 	}
@@ -431,9 +440,9 @@ static void take_stack(struct attribution *a, const struct query *q)
 /* The block's type is asked before what is known of its stack. */
 static bool asks_type(const struct attribution *a, uint32_t found)
 {
-	const struct component_owner *owner = &a->out.owners[found & ~BY_MODULE];
+	const struct component_owner *owner = &a->out.owners[found & ~UNSURE];
 
-	return found & BY_MODULE && !(owner->rule && owner->rule->user);
+	return found & UNSURE && !(owner->rule && owner->rule->user);
 }
 
 /* ---- adding up ---- */
@@ -444,7 +453,7 @@ static void take_stat(struct attribution *a, const struct query *q)
 	uint32_t process = (uint32_t)query_number(q, 0), stack = query_id(q, 1, a->stack_limit),
 		 type = (uint32_t)query_number(q, 2);
 	uint32_t found = stack ? a->owner_of_stack[stack] : NO_STACK, *at;
-	struct component_owner *owner = &a->out.owners[found & ~BY_MODULE];
+	struct component_owner *owner = &a->out.owners[found & ~UNSURE];
 	uint64_t value = (uint64_t)query_number(q, 3);
 
 	if (asks_type(a, found) && type < a->type_limit && a->types[type].owner)
@@ -502,8 +511,8 @@ static struct shiny_err *attribute(struct attribution *a)
 		/* a program is called as it was started, if it always was under one name */
 		err = each(a,
 			   "SELECT m.id, COALESCE((SELECT MIN(p.name) FROM process p WHERE "
-			   "p.executable = m.path HAVING COUNT(DISTINCT p.name) = 1), m.path) "
-			   "FROM module m",
+			   "p.executable = m.path HAVING COUNT(DISTINCT p.name) = 1), m.path), "
+			   "m.places FROM module m",
 			   take_module);
 	if (!err)
 		err = each(a, "SELECT id, name FROM type WHERE confidence <> 'label'", take_type);
@@ -605,7 +614,7 @@ struct shiny_err *component_stacks_load(struct store *store, const struct compon
 		for (size_t i = 1; i < a.stack_limit; i++) {
 			uint32_t found = a.owner_of_stack[i];
 
-			stacks.of_stack[i] = a.out.owners[found & ~BY_MODULE].name |
+			stacks.of_stack[i] = a.out.owners[found & ~UNSURE].name |
 					     (asks_type(&a, found) ? COMPONENT_ASK_TYPE : 0);
 		}
 		stacks.type_count = a.type_limit;

@@ -111,8 +111,7 @@ static char *site_name(const struct query *q, bool full)
 	else if (*function)
 		name = mem_format("%s (%s)", function, text_base(path));
 	else
-		name = mem_format("%s+0x%llx", *path ? text_base(path) : "",
-				  (unsigned long long)query_number(q, 5));
+		name = mem_text(query_text(q, 5));
 	free(function);
 	return name;
 }
@@ -125,8 +124,8 @@ static struct shiny_err *load_sites(struct store *store, bool full, struct group
 	bool row = false;
 	struct shiny_err *err = store_query(
 		store,
-		"SELECT i.id, n.name, o.path, i.line, m.path, f.vaddr FROM site i LEFT JOIN frame "
-		"f ON f.id = i.frame "
+		"SELECT i.id, n.name, o.path, i.line, m.path, f.label FROM site i LEFT JOIN "
+		"v_frames f ON f.frame = i.frame AND f.function IS NULL "
 		"LEFT JOIN module m ON m.id = i.module LEFT JOIN function n ON n.id = i.function "
 		"LEFT JOIN source o ON o.id = i.source",
 		&q);

@@ -38,6 +38,8 @@ static struct shiny_err *read_frames(struct stack_paths *p, struct store *store)
 	while (!err && !(err = query_step(q, &row)) && row) {
 		uint32_t id = query_id(q, 0, p->frame_limit);
 		struct path_frame *frame = &p->frames[id];
+		/* of a place, which has no line, the name tells */
+		const char *file = query_number(q, 5) ? query_text(q, 4) : "";
 
 		if (!frame->count)
 			*frame = (struct path_frame){
@@ -48,7 +50,7 @@ static struct shiny_err *read_frames(struct stack_paths *p, struct store *store)
 		*vec_push(&p->functions) =
 			(struct path_function){ .frame = id,
 						.name = texts_put(&p->texts, query_text(q, 3)),
-						.file = texts_put(&p->texts, query_text(q, 4)),
+						.file = texts_put(&p->texts, file),
 						.line = (uint32_t)query_number(q, 5),
 						.function = (uint32_t)query_number(q, 6),
 						.source = (uint32_t)query_number(q, 7) };

@@ -150,7 +150,7 @@ static void take_site(struct loading *l, const struct query *q)
 	uint32_t id = query_id(q, 0, l->site_limit);
 	struct breakdown_site *s = &l->out->sites[id];
 	const char *function = query_text(q, 1), *file = query_text(q, 2);
-	const char *module;
+	const char *module, *place = strstr(query_text(q, 7), " in ");
 	char **text = &l->out->names[BREAKDOWN_SITE].at[id];
 
 	if (!id || *text)
@@ -167,7 +167,8 @@ static void take_site(struct loading *l, const struct query *q)
 	else if (*function)
 		*text = mem_format("%s (%s)", function, module ? module : "");
 	else
-		*text = mem_format("%s+0x%llx", module ? module : "", (unsigned long long)s->vaddr);
+		*text = mem_format("%s+0x%llx%s", module ? module : "",
+				   (unsigned long long)s->vaddr, place ? place : "");
 }
 
 static void take_stack(struct loading *l, const struct query *q)
@@ -351,8 +352,10 @@ static struct shiny_err *load(struct loading *l, const struct filter *filter,
 		err = each(l, "SELECT id, name, container, form, confidence FROM type", take_type);
 	if (!err)
 		err = each(l,
-			   "SELECT i.id, n.name, o.path, i.line, i.module, i.frame, f.vaddr FROM "
-			   "site i LEFT JOIN frame f ON f.id = i.frame LEFT JOIN function n "
+			   "SELECT i.id, n.name, o.path, i.line, i.module, i.frame, f.vaddr, "
+			   "v.label FROM site i LEFT JOIN frame f ON f.id = i.frame LEFT JOIN "
+			   "v_frames v ON v.frame = i.frame AND i.function IS NULL "
+			   "LEFT JOIN function n "
 			   "ON n.id = i.function LEFT JOIN source o ON o.id = i.source",
 			   take_site);
 	if (!err)

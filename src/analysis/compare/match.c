@@ -127,10 +127,11 @@ static void name_together(struct matching *m, enum breakdown_by by)
 			continue;
 		row->how = MATCH_TOGETHER;
 		if (address) {
-			char *name =
-				mem_format("%.*s+\xe2\x80\xa6%s", (int)(address - row->name),
-					   row->name,
-					   address + 3 + strspn(address + 3, "0123456789abcdef"));
+			const char *rest =
+				address + 3 + strspn(address + 3, "0123456789abcdef");
+			/* not the place of one of them */
+			char *name = mem_format("%.*s+\xe2\x80\xa6%s", (int)(address - row->name),
+						row->name, *rest == ' ' ? "" : rest);
 
 			free(row->name);
 			row->name = name;

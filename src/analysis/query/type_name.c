@@ -331,7 +331,11 @@ char *type_name_short(const char *name)
 char *type_name_function(const char *name)
 {
 	static const char nameless[] = "(anonymous namespace)::";
-	char *text = type_name_short(function_name_start(name)), *at = text;
+	char *text, *at;
+
+	if (strstr(name, "+0x")) /* an address, perhaps with its place */
+		return mem_text(name);
+	at = text = type_name_short(function_name_start(name));
 
 	while ((at = strstr(at, nameless)) != NULL)
 		memmove(at, at + strlen(nameless), strlen(at + strlen(nameless)) + 1);

@@ -76,10 +76,9 @@ static enum sums_order order_of(const struct ctl *ctl)
 /* "file.cc:123", with the directories where there is room for them */
 static char *where_of(const struct site_row *row, bool whole)
 {
-	if (!row->file)
+	if (!row->file || !row->line) /* the label tells of a place */
 		return NULL;
-	return row->line ? mem_format("%s:%u", whole ? row->file : text_base(row->file), row->line)
-			 : mem_text(whole ? row->file : text_base(row->file));
+	return mem_format("%s:%u", whole ? row->file : text_base(row->file), row->line);
 }
 
 static char *type_of(const struct site_row *row, bool full)

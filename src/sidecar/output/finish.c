@@ -38,8 +38,9 @@ static void build_id_text(const struct id_module *m, char *out)
 		sprintf(out + 2 * i, "%02x", m->build_id[i]);
 }
 
-static void put_module(struct session *session, uint32_t id, const struct sym_module_info *info)
+static void put_module(struct session *session, uint32_t id, const struct sym_module *module)
 {
+	const struct sym_module_info *info = module ? sym_module_info(module) : NULL;
 	const struct id_module *m = &session->ids.modules.at[id - 1];
 	char build_id[2 * SHINY_BUILD_ID_MAX + 1];
 	struct store_module row = {
@@ -56,6 +57,7 @@ static void put_module(struct session *session, uint32_t id, const struct sym_mo
 							   : "none";
 		row.debug_file = info->debug_file;
 		row.note = info->note;
+		row.places = sym_module_places(module);
 	}
 	session_fail(session, store_put_module(session->store, &row));
 }
@@ -490,7 +492,7 @@ void finish_session(struct session *session, struct sidecar_summary *out)
 						     m->build_id_bytes ? m->build_id : NULL,
 						     m->build_id_bytes, &modules[i + 1]));
 		if (!session->err)
-			put_module(session, (uint32_t)i + 1, sym_module_info(modules[i + 1]));
+			put_module(session, (uint32_t)i + 1, modules[i + 1]);
 	}
 	if (!session->err) {
 		put_names(session, sym, modules, vtables);
@@ -500,7 +502,7 @@ void finish_session(struct session *session, struct sidecar_summary *out)
 	}
 	/* the first question to a module may have found more, and says what to do about the rest */
 	for (size_t i = 0; !session->err && i < module_count; i++)
-		put_module(session, (uint32_t)i + 1, sym_module_info(modules[i + 1]));
+		put_module(session, (uint32_t)i + 1, modules[i + 1]);
 	told_by_launcher(session);
 	for (size_t i = 0; i < session->processes.count; i++) {
 		struct process *p = session->processes.at[i];

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * source_file.c: see source_file.h.
+ *
+ * A header, the functions, the callees, as they are in memory. The checksum finds damage, not
+ * malice; only the user can write the directory. What is read is in order and without overlaps, or
+ * it is refused; an address that the program's file does not have answers nothing.
+ */
+#include "source_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "../../src/base/cleanup.h"
+#include "../elf/cache_file.h"
+
+#define MAGIC UINT64_C(0x3143525359484853) /* "SHHYSRC1" */
+/* VERSION counts up when the format changes, or what is found. */
+enum { VERSION = 1, FILE_MAX = 256 << 20 };
+
+struct source_file_header {
+	uint64_t magic, checksum; /* XXH3 of all that follows the checksum */
+	uint32_t version, build_id_bytes;
+	uint8_t build_id[BINARY_BUILD_ID_MAX];
+	uint64_t functions, callees;
+};
+
+char *source_file_path(const struct binary *file, const char *cache_dir)
+{
+	return cache_file_path(cache_dir, "sources", file->build_id, file->build_id_bytes, "");
+}
+
+static uint64_t checksum(const uint8_t *data, size_t bytes)
+{
+	size_t skip = offsetof(struct source_file_header, version);
+
+	return XXH3_64bits(data + skip, bytes - skip);
+}
+
+static bool in_order(const struct source_function *functions, uint64_t function_count,
+		     const struct source_callee *callees, uint64_t callee_count)
+{
+	for (uint64_t i = 0; i < function_count; i++)
+		if (functions[i].low > functions[i].high ||
+		    (i && functions[i].low < functions[i - 1].high))
+			return false;
+	for (uint64_t i = 1; i < callee_count; i++)
+		if (callees[i].start <= callees[i - 1].start)
+			return false;
+	return true;
+}
+
+bool source_file_read(const char *path, const struct binary *file,
+		      struct source_functions *functions, struct source_callees *callees)
+{
+	struct source_file_header head;
+	size_t bytes;
+	AUTO_FREE uint8_t *data = cache_file_read(path, sizeof(head), FILE_MAX, &bytes);
+	const struct source_function *f;
+	const struct source_callee *c;
+
+	if (!data)
+		return false;
+	memcpy(&head, data, sizeof(head));
+	if (head.magic != MAGIC || head.version != VERSION ||
+	    head.build_id_bytes != file->build_id_bytes ||
+	    memcmp(head.build_id, file->build_id, sizeof(head.build_id)) != 0 ||
+	    head.functions > FILE_MAX || head.callees > FILE_MAX ||
+	    bytes != sizeof(head) + head.functions * sizeof(*f) + head.callees * sizeof(*c) ||
+	    head.checksum != checksum(data, bytes))
+		return false;
+	f = (const void *)(data + sizeof(head));
+	c = (const void *)(data + sizeof(head) + head.functions * sizeof(*f));
+	if (!in_order(f, head.functions, c, head.callees))
+		return false;
+	for (uint64_t i = 0; i < head.functions; i++)
+		*vec_push(&functions->all) = f[i];
+	for (uint64_t i = 0; i < head.callees; i++)
+		*vec_push(&callees->all) = c[i];
+	return true;
+}
+
+void source_file_write(const char *path, const struct binary *file,
+		       const struct source_functions *functions,
+		       const struct source_callees *callees)
+{
+	struct source_file_header head = { .magic = MAGIC,
+					   .version = VERSION,
+					   .build_id_bytes = (uint32_t)file->build_id_bytes,
+					   .functions = functions->all.count,
+					   .callees = callees->all.count };
+	size_t function_bytes = functions->all.count * sizeof(*functions->all.at),
+	       callee_bytes = callees->all.count * sizeof(*callees->all.at),
+	       bytes = sizeof(head) + function_bytes + callee_bytes;
+	AUTO_FREE uint8_t *data = mem_zero(1, bytes);
+
+	memcpy(head.build_id, file->build_id, sizeof(head.build_id));
+	memcpy(data, &head, sizeof(head));
+	if (function_bytes)
+		memcpy(data + sizeof(head), functions->all.at, function_bytes);
+	if (callee_bytes)
+		memcpy(data + sizeof(head) + function_bytes, callees->all.at, callee_bytes);
+	head.checksum = checksum(data, bytes);
+	memcpy(data, &head, sizeof(head));
+	cache_file_write(path, data, bytes);
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * source_order.c: see source_order.h.
+ *
+ * Linkers write object files one behind the other unless they are told otherwise. In Chromium 156,
+ * the functions of each of 6,955 files lie in one run. Link-time optimization, an order file and
+ * splitting into hot and cold code undo that, and are seen by it: a file's functions lie in several
+ * runs, or one function names files of which the compiler inlined one into the other. Then nothing
+ * is concluded from neighbours.
+ *
+ * A second test leaves each file out and asks its neighbours for its directory, as is asked for the
+ * files that no function names. Where that is wrong too often, code is placed between two functions
+ * of one file only.
+ */
+#include "source_order.h"
+
+#include <stdlib.h>
+
+#include "../../src/base/lower_bound.h"
+
+/* Fewer files prove nothing; runs for each 100 files; functions with several files for each
+ * 1000; right answers for each 100. */
+enum { FILES_MIN = 5, RUNS_MOST = 102, SEVERAL_MOST = 1, RIGHT_LEAST = 95 };
+
+/* Functions of one file, without those of others between them. */
+struct source_run {
+	uint32_t node;
+	uint32_t functions;
+};
+typedef VEC(struct source_run) runs_t;
+
+static bool add_files(const struct binary *file, const struct source_functions *functions,
+		      struct source_order *order, uint32_t *nodes)
+{
+	for (size_t i = 0; i < functions->all.count; i++) {
+		uint64_t at = functions->all.at[i].path;
+		const char *path = at ? binary_string(file, at, SOURCE_TEXT_MAX) : NULL;
+
+		if (!path)
+			continue;
+		nodes[i] = source_tree_add(&order->tree, path);
+		if (!nodes[i])
+			return false;
+	}
+	source_tree_settle(&order->tree);
+	return true;
+}
+
+static void count_runs(struct source_order *order, const uint32_t *nodes, size_t count,
+		       runs_t *runs)
+{
+	struct source_evidence *e = &order->evidence;
+	uint32_t *functions = mem_zero(order->tree.nodes.count + 1, sizeof(*functions)),
+		 *pieces = mem_zero(order->tree.nodes.count + 1, sizeof(*pieces));
+
+	e->functions = count;
+	for (size_t i = 0; i < count; i++) {
+		if (!nodes[i]) {
+			e->several++;
+			continue;
+		}
+		functions[nodes[i]]++;
+		if (runs->count && runs->at[runs->count - 1].node == nodes[i])
+			continue;
+		*vec_push(runs) = (struct source_run){ .node = nodes[i] };
+		pieces[nodes[i]]++;
+	}
+	for (size_t i = 1; i < order->tree.nodes.count; i++) {
+		e->files += functions[i] > 1;
+		e->runs += functions[i] > 1 ? pieces[i] : 0;
+	}
+	free(functions);
+	free(pieces);
+}
+
+/* What two neighbours say of the code between them. */
+static uint32_t between(const struct source_tree *tree, uint32_t a, uint32_t b)
+{
+	uint32_t node = source_tree_common(tree, a, b);
+
+	return tree->nodes.at[node].component ? node : 0;
+}
+
+static void test_directories(struct source_order *order, const runs_t *runs)
+{
+	struct source_evidence *e = &order->evidence;
+
+	for (size_t i = 1; i + 1 < runs->count; i++) {
+		uint32_t said =
+			between(&order->tree, runs->at[i - 1].node, runs->at[i + 1].node);
+
+		if (!said || order->tree.nodes.at[said].is_file)
+			continue;
+		e->tested++;
+		e->right += source_tree_within(&order->tree, runs->at[i].node, said);
+	}
+}
+
+static void add_span(struct source_order *order, uint64_t from, uint32_t node)
+{
+	size_t count = order->spans.count;
+
+	if (count && order->spans.at[count - 1].node == node)
+		return;
+	*vec_push(&order->spans) = (struct source_span){ from, node };
+}
+
+static void add_spans(struct source_order *order, const struct source_functions *functions,
+		      const uint32_t *nodes)
+{
+	const struct source_evidence *e = &order->evidence;
+	bool directories = e->right * 100 >= e->tested * RIGHT_LEAST;
+	uint32_t last = 0;
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < functions->all.count; i++) {
+		const struct source_function *f = &functions->all.at[i];
+
+		if (!nodes[i])
+			continue;
+		if (last) {
+			uint32_t node = between(&order->tree, last, nodes[i]);
+			bool use = directories || order->tree.nodes.at[node].is_file;
+
+			add_span(order, end, use ? node : 0);
+		}
+		add_span(order, f->low, nodes[i]);
+		last = nodes[i];
+		end = f->high;
+	}
+	if (last)
+		add_span(order, end, 0);
+}
+
+bool source_order_find(const struct binary *file, const struct source_functions *functions,
+		       struct source_order *out)
+{
+	uint32_t *nodes = mem_zero(functions->all.count + 1, sizeof(*nodes));
+	const struct source_evidence *e = &out->evidence;
+	runs_t runs = { 0 };
+	bool whole;
+
+	*out = (struct source_order){ .holds = false };
+	whole = add_files(file, functions, out, nodes);
+	if (whole) {
+		count_runs(out, nodes, functions->all.count, &runs);
+		test_directories(out, &runs);
+		out->holds = e->files >= FILES_MIN && e->runs * 100 <= e->files * RUNS_MOST &&
+			     e->several * 1000 <= e->functions * SEVERAL_MOST;
+		if (out->holds)
+			add_spans(out, functions, nodes);
+	} else {
+		source_order_deinit(out);
+		*out = (struct source_order){ .holds = false };
+	}
+	free(runs.at);
+	free(nodes);
+	return whole;
+}
+
+void source_order_deinit(struct source_order *order)
+{
+	source_tree_deinit(&order->tree);
+	free(order->spans.at);
+}
+
+bool source_order_at(const struct source_order *order, uint64_t vaddr, size_t *span)
+{
+	size_t i = lower_bound(order->spans.count, k, order->spans.at[k].from <= vaddr);
+
+	*span = i - 1;
+	return i != 0;
+}

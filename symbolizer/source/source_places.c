@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * source_places.c: see source_places.h.
+ *
+ * A place is said if it can hardly be another one. A function that names a file lies in it. Any
+ * other lies where its neighbours lie, if the linker kept the order (source_order.c), unless it is
+ * shared: then it lies by chance where the first object file that has it lies (source_callers.c).
+ * Between two functions of one file lie functions of headers, too: one that other files call is
+ * only said to be in that file's directory.
+ */
+#include "source_places.h"
+
+#include <stdlib.h>
+
+#include "../../src/base/cleanup.h"
+#include "source_file.h"
+
+struct source_places {
+	const struct binary *file;
+	struct source_functions functions;
+	struct source_order order;
+	struct source_callees callees;
+	bool cached;
+};
+
+/* False: the file is larger than any program, or made to look so. */
+static bool find(struct source_places *places, const struct flow_code *code, const char *cache)
+{
+	struct source_texts texts;
+	bool whole;
+
+	if (cache && source_file_read(cache, code->file, &places->functions, &places->callees)) {
+		places->cached = true;
+		return source_order_find(code->file, &places->functions, &places->order);
+	}
+	source_texts_find(code->file, &texts);
+	whole = source_functions_find(code, &texts, &places->functions) &&
+		source_order_find(code->file, &places->functions, &places->order) &&
+		source_callees_find(code->file, &places->order, &places->callees);
+	source_texts_deinit(&texts);
+	if (whole && cache)
+		source_file_write(cache, code->file, &places->functions, &places->callees);
+	return whole;
+}
+
+struct source_places *source_places_open(const struct flow_code *code, const char *cache_dir,
+					 bool no_cache)
+{
+	AUTO_FREE char *cache = no_cache ? NULL : source_file_path(code->file, cache_dir);
+	struct source_places *places = mem_zero(1, sizeof(*places));
+
+	places->file = code->file;
+	if (find(places, code, cache) && places->functions.all.count)
+		return places;
+	source_places_close(places);
+	return NULL;
+}
+
+void source_places_close(struct source_places *places)
+{
+	if (!places)
+		return;
+	source_functions_deinit(&places->functions);
+	source_order_deinit(&places->order);
+	source_callees_deinit(&places->callees);
+	free(places);
+}
+
+static const char *place_of_neighbours(const struct source_places *places,
+				       const struct flow_code *code, uint64_t vaddr)
+{
+	const struct source_node *nodes = places->order.tree.nodes.at;
+	uint32_t node, flags;
+	size_t span;
+
+	if (!source_order_at(&places->order, vaddr, &span))
+		return NULL;
+	node = places->order.spans.at[span].node;
+	if (!node || !source_callees_flags(&places->callees, code, vaddr, &flags) ||
+	    flags & SOURCE_SHARED)
+		return NULL;
+	if (flags & SOURCE_OUTSIDE && nodes[node].is_file)
+		node = nodes[node].parent;
+	return nodes[node].component ? nodes[node].text : NULL;
+}
+
+const char *source_places_at(const struct source_places *places, const struct flow_code *code,
+			     uint64_t vaddr)
+{
+	const struct source_function *function = source_functions_at(&places->functions, vaddr);
+
+	if (function)
+		return function->path ? binary_string(places->file, function->path,
+						      SOURCE_TEXT_MAX)
+				      : NULL;
+	return place_of_neighbours(places, code, vaddr);
+}
+
+void source_places_info(const struct source_places *places, struct source_places_info *out)
+{
+	*out = (struct source_places_info){ .evidence = places->order.evidence,
+					    .neighbours = places->order.holds,
+					    .cached = places->cached };
+}

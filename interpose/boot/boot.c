@@ -46,6 +46,7 @@
 #include "../patch/probe_head.h"
 #include "../record/process.h"
 #include "../record/slot.h"
+#include "../record/snapshot_moment.h"
 #include "../core/sys.h"
 #include "../record/thread.h"
 #include "../record/tid.h"
@@ -378,6 +379,7 @@ static bool boot(void)
 	si_settings.free_depth = si_ring.header->free_depth;
 	si_settings.types = si_env.types < 2; /* off is the last of them */
 	si_settings.unwind = si_env.unwind;
+	si_snapshot_moments(si_env.snapshot);
 	si_unwind_start_main = (uintptr_t)dlsym(RTLD_DEFAULT, "__libc_start_main");
 	if (!claim_slot(&start))
 		return false;
@@ -429,6 +431,7 @@ static void exits(int status, void *unused)
 {
 	(void)unused;
 	si_process_exits(status);
+	si_snapshot_at_exit();
 }
 
 /* What is registered first is called last: when exit() has run all of the program's handlers and

@@ -2,7 +2,7 @@
 /*
  * env.h: the SHINY_* variables, parsed once from variables.def's table.
  *
- * Runs:      inside, in boot only.
+ * Runs:      inside, in boot; si_env_matches: at any time.
  * Signals:   –    Allocates: nothing; TEXT values point into the process's own environment block.
  * Threads:   one.
  *

@@ -16,7 +16,8 @@
  * does not make itself, and an instruction that no hook sees may have put it there. So after it
  * there are these calls, and no others:
  *
- *   clock_nanosleep   when: the ring is full, and the sidecar says that no thread of this process
+ *   clock_nanosleep   when: the ring is full, or the program waits for a heap snapshot
+ *                     (snapshot_moment.h), and the sidecar says that no thread of this process
  *                     has a filter. No filter can forbid it: the thread has stood in the wait since
  *                     before the sidecar looked (wait.c).
  *   mprotect          when: dlopen with RTLD_DEEPBIND has brought a module with read-only

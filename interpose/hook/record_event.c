@@ -25,6 +25,7 @@
 #include "../core/sys.h"
 #include "../record/tag.h"
 #include "../record/thread.h"
+#include "../record/snapshot_moment.h"
 #include "../record/tid.h"
 
 /* One entry at a time: a handler's events do not wait for the sweep, and orphans are released as
@@ -342,6 +343,7 @@ void si_event_mark(const uintptr_t *fp, const char *name)
 	if (!si_alive_for_event() || !si_tag_name(name, &out))
 		return;
 	write_run(si_enter_any(fp), fp, SHINY_REC_MARK, 0, &out, si_tag_records(&out));
+	si_snapshot_at_mark(name);
 }
 
 void si_event_modules_changed(void)
@@ -402,6 +404,7 @@ void si_event_exits(int status)
 {
 	si_event_exiting();
 	si_process_exits(status);
+	si_snapshot_at_exit();
 }
 
 void si_event_forked_child(void)

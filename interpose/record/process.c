@@ -52,8 +52,7 @@ void si_count(enum shiny_counter which)
 		__atomic_fetch_add(&si_ring.header->counters[which], 1, __ATOMIC_RELAXED);
 }
 
-/* NULL: it has none, or the memory is that of a vfork child's parent. */
-static struct shiny_process *own_slot(void)
+struct shiny_process *si_own_slot(void)
 {
 	if (__atomic_load_n(&si_self->life, __ATOMIC_RELAXED) != SI_ALIVE || si_process.slot < 0 ||
 	    si_tid_is_guest())
@@ -71,7 +70,7 @@ uint32_t si_process_number(void)
 
 bool si_exec_begin(void)
 {
-	struct shiny_process *p = own_slot();
+	struct shiny_process *p = si_own_slot();
 
 	if (p)
 		__atomic_store_n(&p->exec, 1, __ATOMIC_RELAXED);
@@ -80,7 +79,7 @@ bool si_exec_begin(void)
 
 void si_process_exits(int status)
 {
-	struct shiny_process *p = own_slot();
+	struct shiny_process *p = si_own_slot();
 
 	if (!p)
 		return;

@@ -85,5 +85,7 @@ void si_exec_failed(void);
 /* The process ends with this status: the sidecar may come too late to ask the kernel. Not in a
  * vfork child, as above. */
 void si_process_exits(int status);
+/* NULL: it has none, or the memory is that of a vfork child's parent. */
+struct shiny_process *si_own_slot(void);
 
 #endif

@@ -64,6 +64,7 @@ static bool claim_process(void *context)
 	p->exec = 0;
 	p->exit_at = 0;
 	p->waits = p->may_sleep = 0;
+	p->snapshots_wanted = p->snapshots_taken = 0;
 	/* where there may be a sandbox, it is not asked */
 	p->parent_pid = descent->parent < 0 ? (uint32_t)si_sys(SYS_getppid, 0, 0, 0) : 0;
 	for (unsigned c = 0; c < SHINY_COUNTERS; c++)

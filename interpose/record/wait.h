@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * wait.h: waiting for the sidecar to give something back: a chunk, a thread's slot, a process's
- * slot.
+ * slot; or for it to take a heap snapshot.
  *
  * Runs:      inside.
  * Signals:   safe.

@@ -16,13 +16,23 @@
 #include "snapshot/snapshot_asked.h"
 
 enum { ROUNDS_MOST = 8 };
+static const uint64_t peak_step = 1 << 20; /* bytes; or a quarter, where that is more */
+
+/* Processes whose highest snapshot so far is known. */
+struct peak_taken {
+	uint32_t process;
+	uint64_t bytes; /* live then */
+};
 
 struct snapshot_taker {
 	uint32_t taken;          /* the last id */
+	bool at_peaks;           /* SHINY_SNAPSHOT has "peak" */
+	VEC(struct peak_taken) peaks;
 	/* the one under way */
 	struct edge_scan scan;
 	struct store_snapshot row;
 	uint32_t pid;
+	bool asked;     /* somebody waits for an answer */
 	uint64_t begun; /* wall ns */
 	pthread_t thread;
 	bool running, finished; /* finished: atomic, the thread's last word */
@@ -120,21 +130,25 @@ static struct shiny_err *hold_and_copy(struct session *session, struct directory
 	return err;
 }
 
-static struct shiny_err *begin(struct session *session, struct directory *dir, uint32_t pid)
+static struct process *find_running(const struct session *session, uint32_t pid)
 {
-	struct snapshot_taker *s = session->snapshots;
-	struct process *p = NULL;
-	struct shiny_err *err;
-
 	for (size_t i = 0; i < session->running.count; i++)
 		if (session->running.at[i]->pid == pid && !session->running.at[i]->gone)
-			p = session->running.at[i];
-	if (!p)
-		return shiny_err(SHINY_ERR_OTHER,
-				 "process %" PRIu32 " is not being recorded in this session", pid);
+			return session->running.at[i];
+	return NULL;
+}
+
+static struct shiny_err *begin(struct session *session, struct directory *dir, struct process *p,
+			       const char *cause)
+{
+	struct snapshot_taker *s = session->snapshots;
+	uint32_t pid = p->pid;
+	struct shiny_err *err;
+
 	s->pid = pid;
 	s->begun = ticks_wall_ns();
-	s->row = (struct store_snapshot){ .process = p->id, .cause = "asked" };
+	s->row = (struct store_snapshot){ .process = p->id, .cause = cause };
+	s->asked = false;
 	SHINY_TRY(memory_copy_prepare(pid, &s->scan.copy));
 	err = drain(session, dir); /* while it stands still there is less to do */
 	if (!err)
@@ -192,7 +206,8 @@ static void end_one(struct session *session)
 	session_fail(session, store_put_snapshot(session->store, &s->row));
 	put_roots(session, s);
 	session_fail(session, snapshot_put_parts(session->store, s->row.id, &scan->packed));
-	snapshot_queue_say(session->asked, &s->row, s->pid);
+	if (s->asked)
+		snapshot_queue_say(session->asked, &s->row, s->pid);
 	edge_scan_deinit(scan);
 }
 
@@ -209,26 +224,137 @@ static uint32_t next_asked(struct snapshot_queue *queue, const char *directory)
 	return 0;
 }
 
-void snapshots_serve(struct session *session, struct directory *dir)
+/* False: none is under way. */
+static bool serve_asked(struct session *session, struct directory *dir)
 {
-	struct snapshot_taker *s = session->snapshots;
+	struct shiny_err *err;
 	uint32_t pid;
 
-	if (s && s->running) {
-		if (!__atomic_load_n(&s->finished, __ATOMIC_ACQUIRE))
+	while (!session->err && (pid = next_asked(session->asked, dir->path))) {
+		struct process *p = find_running(session, pid);
+
+		err = p ? begin(session, dir, p, "asked")
+			: shiny_err(SHINY_ERR_OTHER,
+				    "process %" PRIu32 " is not being recorded in this session",
+				    pid);
+		if (!err) {
+			session->snapshots->asked = true;
+			return true;
+		}
+		snapshot_queue_refuse(session->asked, pid, err);
+	}
+	return false;
+}
+
+/* ---- moments: SHINY_SNAPSHOT ---- */
+
+/* One that nobody waits for here: a refusal is a note. */
+static bool begin_at_moment(struct session *session, struct directory *dir, struct process *p,
+			    const char *cause)
+{
+	struct shiny_err *err = begin(session, dir, p, cause);
+
+	if (!err)
+		return true;
+	session_fail(session, store_put_note(session->store, p->id, err->message));
+	shiny_err_free(err);
+	return false;
+}
+
+/* A process whose thread waits in its exit or at a mark. */
+static bool serve_waiting(struct session *session, struct directory *dir)
+{
+	for (size_t i = 0; i < session->running.count && !session->err; i++) {
+		struct process *p = session->running.at[i];
+		struct shiny_header *h = p->ring->header;
+		struct shiny_process *slot = &p->ring->processes[p->slot];
+		uint32_t wanted;
+		bool exits, begun;
+
+		if (p->gone || p->closed || !h)
+			continue;
+		wanted = __atomic_load_n(&slot->snapshots_wanted, __ATOMIC_ACQUIRE); /* [ctl] */
+		if (wanted == __atomic_load_n(&slot->snapshots_taken, __ATOMIC_RELAXED))
+			continue;
+		/* [slot]; who exits says so first */
+		exits = __atomic_load_n(&slot->exit_at, __ATOMIC_ACQUIRE) != 0;
+		begun = begin_at_moment(session, dir, p, exits ? "exit" : "mark");
+		__atomic_store_n(&slot->snapshots_taken, wanted, __ATOMIC_RELEASE); /* [ctl] */
+		__atomic_fetch_add(&h->given, 1, __ATOMIC_RELEASE); /* [give] */
+		if (begun)
+			return true;
+	}
+	return false;
+}
+
+static uint64_t *peak_of(struct snapshot_taker *s, uint32_t process)
+{
+	for (size_t i = 0; i < s->peaks.count; i++)
+		if (s->peaks.at[i].process == process)
+			return &s->peaks.at[i].bytes;
+	*vec_push(&s->peaks) = (struct peak_taken){ .process = process };
+	return &s->peaks.at[s->peaks.count - 1].bytes;
+}
+
+static bool serve_peaks(struct session *session, struct directory *dir)
+{
+	struct snapshot_taker *s = session->snapshots;
+
+	for (size_t i = 0; i < session->running.count && !session->err && s->at_peaks; i++) {
+		struct process *p = session->running.at[i];
+		uint64_t *last, step;
+
+		if (p->gone || p->closed || p->pending)
+			continue;
+		last = peak_of(s, p->id);
+		step = *last / 4 > peak_step ? *last / 4 : peak_step;
+		if (p->stats.live.bytes < *last + step)
+			continue;
+		session_fail(session, drain(session, dir)); /* it may be over */
+		if (p->stats.live.bytes < *last + step)
+			continue;
+		*last = p->stats.live.bytes;
+		if (begin_at_moment(session, dir, p, "peak"))
+			return true;
+	}
+	return false;
+}
+
+/* Words of SHINY_SNAPSHOT that mean nothing are noted. */
+static struct snapshot_taker *make_taker(struct session *session)
+{
+	struct snapshot_taker *s = mem_zero(1, sizeof(*s));
+	char *words = mem_text(session->options->snapshot ? session->options->snapshot : "");
+	char *rest = words, *word;
+
+	while ((word = strsep(&rest, ","))) {
+		if (!strcmp(word, "peak")) {
+			s->at_peaks = true;
+		} else if (*word && strcmp(word, "exit") != 0 && strncmp(word, "mark:", 5) != 0) {
+			char *note = mem_format("SHINY_SNAPSHOT: not exit, peak or mark:NAME: '%s'",
+						word);
+
+			session_fail(session, store_put_note(session->store, 0, note));
+			free(note);
+		}
+	}
+	free(words);
+	return s;
+}
+
+void snapshots_serve(struct session *session, struct directory *dir)
+{
+	if (!session->store)
+		return;
+	if (!session->snapshots)
+		session->snapshots = make_taker(session);
+	if (session->snapshots->running) {
+		if (!__atomic_load_n(&session->snapshots->finished, __ATOMIC_ACQUIRE))
 			return;
 		end_one(session);
 	}
-	while (!session->err && (pid = next_asked(session->asked, dir->path))) {
-		struct shiny_err *err;
-
-		if (!session->snapshots)
-			session->snapshots = mem_zero(1, sizeof(*session->snapshots));
-		err = begin(session, dir, pid);
-		if (!err)
-			return;
-		snapshot_queue_refuse(session->asked, pid, err);
-	}
+	if (!serve_asked(session, dir) && !serve_waiting(session, dir))
+		serve_peaks(session, dir);
 }
 
 void snapshots_end(struct session *session, struct directory *dir)
@@ -243,6 +369,8 @@ void snapshots_end(struct session *session, struct directory *dir)
 	if (session->asked)
 		free(session->asked->askers.at);
 	free(session->asked);
+	if (session->snapshots)
+		free(session->snapshots->peaks.at);
 	free(session->snapshots);
 	session->asked = NULL;
 	session->snapshots = NULL;

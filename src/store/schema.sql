@@ -411,7 +411,7 @@ CREATE TABLE snapshot (
 	id INTEGER PRIMARY KEY, -- id in this file
 	process INTEGER NOT NULL, -- process.id
 	ns INTEGER NOT NULL, -- when the process stood still
-	cause TEXT NOT NULL, -- asked: by `shinyctl snapshot`
+	cause TEXT NOT NULL, -- asked: by `shinyctl snapshot`; exit, mark, peak: by SHINY_SNAPSHOT
 	blocks INTEGER NOT NULL, -- live blocks
 	bytes INTEGER NOT NULL, -- their bytes
 	roots INTEGER NOT NULL, -- places outside the blocks that point into one: rows of table root
@@ -996,7 +996,7 @@ CREATE VIEW v_snapshots AS SELECT
 	t.id AS snapshot, -- snapshot id in this file
 	t.process AS process, -- process id
 	t.ns AS at_ns, -- when the process stood still
-	t.cause AS cause, -- asked: by `shinyctl snapshot`
+	t.cause AS cause, -- asked: by `shinyctl snapshot`; exit, mark, peak: by SHINY_SNAPSHOT
 	t.blocks AS blocks, -- live blocks
 	t.bytes AS bytes, -- their bytes
 	t.roots AS roots, -- places outside the blocks that point into one

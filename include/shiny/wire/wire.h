@@ -310,8 +310,11 @@ struct shiny_process {
 	uint32_t waits;       /* how often a thread of it has begun to wait for a chunk */
 	uint32_t may_sleep;   /* [ctl] the value of `waits` for which the sidecar has found no
 	                       * seccomp filter on any of its threads */
+	uint32_t snapshots_wanted; /* [ctl] how often a thread of it has begun to wait for a heap
+	                            * snapshot */
+	uint32_t snapshots_taken;  /* [ctl] the value of `snapshots_wanted` that was answered */
 	uint64_t counters[SHINY_COUNTERS];
-	uint64_t spare[32 - 8 - SHINY_COUNTERS];
+	uint64_t spare[32 - 9 - SHINY_COUNTERS];
 };
 
 /*

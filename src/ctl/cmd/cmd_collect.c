@@ -109,6 +109,7 @@ struct shiny_err *cmd_collect(struct ctl *ctl)
 		.no_site_types = strcmp(env_text(ENV_SHINY_TYPES), "all") != 0,
 		.type_rules = o->text[OPT_TYPE_RULES],
 		.memory_period = env_number(ENV_SHINY_MEMORY_PERIOD),
+		.snapshot = env_text(ENV_SHINY_SNAPSHOT),
 		.merge_ns = SIDECAR_MERGE_NS,
 		.spill = env_number(ENV_SHINY_SPILL),
 		.keep_rings = o->given[OPT_KEEP_RING],

@@ -37,6 +37,7 @@ struct sidecar_options {
 	const char *type_cache; /* directory for site types, NULL: the user's; as in sym.h */
 	bool no_type_cache;
 	uint64_t memory_period; /* ms between two samples of a process's memory; 0: none */
+	const char *snapshot;   /* SHINY_SNAPSHOT; NULL: "" */
 	uint64_t merge_ns;      /* after which a merge is cut; SIDECAR_MERGE_NS */
 	uint64_t spill;         /* bytes of chunks that are put aside (ring/spill.h), at most */
 	bool keep_rings;        /* do not delete the rings and the directory at the end */

@@ -148,9 +148,9 @@ static bool has_table(const struct binary *file, uint32_t type)
 }
 
 /*
- * A file with RTTI imports the ABI's type-info classes. One that has the runtime linked in doesn't:
- * there the look-ups find the RTTI all the same, and only this summary misses it, because the text
- * to search would be all of .rodata.
+ * A file with RTTI imports the ABI's type-info classes, unless the C++ runtime is linked into it.
+ * This summary misses such a file, as it would have to search all of .rodata; look-ups of vtables
+ * still find its RTTI.
  */
 static bool has_rtti(const struct binary *file)
 {

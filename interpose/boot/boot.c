@@ -147,7 +147,7 @@ static const char *base_name(const char *path)
 /*
  * Our own malloc is the one that the program calls, or it isn't. A fixed-address executable that
  * takes malloc's address (node) answers with its own PLT entry for it: an undefined symbol with a
- * value, which calls us all the same.
+ * value. That entry still calls us.
  */
 static bool ours_comes_first(void)
 {

@@ -13,9 +13,9 @@
  * table's lock, the late stream. What it keeps: the nursery's settled entries, which are its blocks
  * too, the module tables, its stack's bounds.
  *
- * A child forked by a signal handler that interrupted a record goes on with that record when the
- * handler returns, with the parent's chunk in its registers. It then stores the very words that the
- * parent stores. Its private writer is never reused, see si_writers_forget.
+ * If a signal handler that interrupted a record forks, the child finishes that record when the
+ * handler returns, with the parent's chunk in its registers, and stores the same words as the
+ * parent. Its private writer is never reused (si_writers_forget).
  *
  * fork_at: the parent's blocks that we own a copy of are those whose records the inherited writers
  * had already taken.

@@ -26,9 +26,9 @@
 enum shiny_attach si_partition_attach(char *const *environment, char *text, size_t room);
 
 /*
- * After a refusal: the executable's malloc goes through a dispatch table all the same. The
- * executable's own code then goes through the table too and not through the exported functions, so
- * patching those would show a part of its blocks.
+ * True: we refused to hook the executable, but its malloc goes through a dispatch table. Its own
+ * code then uses the table and not the exported functions, so patching those would show only a part
+ * of its blocks.
  */
 bool si_partition_seen(void);
 

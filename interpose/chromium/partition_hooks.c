@@ -32,7 +32,7 @@ enum { CALLERS = 8 };
 
 static si_slot_fn *below[SI_SLOTS];
 static uintptr_t self_below;
-/* Of the slot's entries those that call it, so that their frames are there. */
+/* By slot: the entries that call it, whose frames are on the stack then. */
 static struct partition_callers {
 	uint32_t count;
 	/* the last one is empty */

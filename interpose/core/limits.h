@@ -11,8 +11,8 @@
 #include "base.h"
 
 /*
- * First of all in boot. True: the program was started behind a seccomp filter of its own, so no
- * call may be made but those of the dynamic loader; nobody can be told of it either.
+ * Called first in boot. True: the program was started behind a seccomp filter of its own, so we may
+ * make no call but those of the dynamic loader, and cannot report that either.
  */
 bool si_limits_filtered(void);
 

@@ -80,7 +80,7 @@ void si_map_replay(void);
 /* Gives a block back to the real free; for si_event_free's `release`. */
 void si_release(void *block);
 
-/* True: the caller goes on to the real function. */
+/* True: the caller then calls the real function. */
 static inline bool si_record_free(const uintptr_t *fp, void *block, size_t claimed,
 				  enum shiny_api api)
 {

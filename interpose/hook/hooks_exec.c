@@ -403,7 +403,7 @@ static void hand_down_environ(void)
 		environ = fill(environment, NULL, environ, room);
 }
 
-/* Both start it by a call of their own, and keep its number to themselves. */
+/* system and popen start the shell inside libc, and do not return its pid. */
 static const char shell[] = "/bin/sh";
 
 /* Where it would not find us, for as long as the call takes. */

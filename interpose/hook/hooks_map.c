@@ -19,9 +19,8 @@
  *
  * Names. Programs name their anonymous memory with prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME):
  * Chromium says what is PartitionAlloc's, what is V8's. A kernel without that feature answers
- * EINVAL, and the name is told to us all the same. Then the kernel has not looked at the pointer,
- * and one that leads nowhere is not ours to follow: the name is read where it lies in a module, as
- * literals do, or in the caller's stack.
+ * EINVAL, but we still record the name. As the kernel then has not checked the pointer, we read the
+ * name only if it lies in a module, as literals do, or in the caller's stack.
  *
  * Early. An allocator that comes first reserves its memory before we are there (Chromium's pools of
  * 32 GiB: by the first malloc of all). The first calls are kept in a small table, and told when the
@@ -112,7 +111,7 @@ void si_map_replay(void)
 		if (!__atomic_load_n(&early[i].whole, __ATOMIC_ACQUIRE))
 			continue;
 		if (early[i].call != SHINY_MAP_NAME)
-			early[i].map.begun = 0; /* all of them are told now, in their order */
+			early[i].map.begun = 0; /* all of them are recorded now, in order */
 		else if (early[i].name && in_module(early[i].name))
 			copy_name(&early[i].map, early[i].name);
 		else
@@ -280,8 +279,8 @@ static void named(const uintptr_t *fp, uintptr_t at, size_t bytes, const char *n
 	si_event_map(fp, SHINY_MAP_NAME, &map);
 }
 
-/* All that a caller can have passed goes on as it came: most options take fewer, and look at no
- * more. */
+/* Passes on all arguments that a caller can have given: most options take fewer and ignore the
+ * rest. */
 int si_hook_prctl(int option, ...)
 {
 	unsigned long a, b, c, d;

@@ -143,7 +143,7 @@ pid_t si_hook_raw_fork(void)
 	return pid;
 }
 
-/* In the parent of a vfork, who goes on now. */
+/* Runs in the parent of a vfork when it resumes. */
 SI_INTERNAL void si_vfork_over(uint32_t child);
 __attribute__((used)) void si_vfork_over(uint32_t child)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hooks_wait.c: how a child ended, as its parent is told.
+ * hooks_wait.c: records how children end, from what wait returns to their parent.
  *
  * Runs:      inside, in place of wait, waitpid, wait3, wait4 and waitid.
  * Signals:   wait and waitpid are async-signal-safe, and stay so.

@@ -22,8 +22,8 @@
 #include <stdint.h>
 
 /*
- * Where dlopen is to return to, so that it sees the caller that it would have seen, and we get hold
- * of its result: a return instruction near `pc`, in the caller's own code. NULL: there is none.
+ * The return address to give dlopen, so that it sees its real caller and we still get its result: a
+ * return instruction near `pc`, in the caller's own code. NULL: there is none.
  */
 __attribute__((used)) const uint8_t *si_scope_way(uintptr_t pc);
 

@@ -104,7 +104,7 @@ bool si_event_free(const uintptr_t *fp, void *block, size_t claimed, enum shiny_
 	uint32_t id;
 	bool mine;
 
-	/* the nursery must hear of it in any case: recording off, no slot, a dropped event */
+	/* always: the nursery must know, even with recording off, no slot, a dropped event */
 	mine = si_nursery_take(block, release, &held);
 	if (!w)
 		return mine;
@@ -284,7 +284,7 @@ static void write_run(struct si_writer *w, const uintptr_t *fp, unsigned kind, u
 
 void si_event_object_kinds(const uintptr_t *fp, const struct shiny_object_kinds *kinds)
 {
-	/* in any case, and as early as in boot: indices mean the same when recording is switched on
+	/* always, and as early as in boot: indices then mean the same if recording is switched on
 	 * later */
 	write_run(si_enter_any(fp), fp, SHINY_REC_OBJECT_KINDS, 0, kinds,
 		  sizeof(*kinds) / SHINY_RECORD_BYTES);
@@ -389,7 +389,7 @@ void si_event_thread_start(const uintptr_t *fp, const struct si_thread_birth *bi
 void si_event_exiting(void)
 {
 	/*
-	 * Not for a vfork child: the memory is its parent's, who goes on with it. Nothing of the
+	 * Not for a vfork child: the memory belongs to its parent, which resumes. Nothing of the
 	 * thread's own may be touched before that is known, errno neither: Chromium's zygote
 	 * chroots by a child with CLONE_VM and thread storage full of zeros, which calls _exit. No
 	 * slot is taken here either: a process without events has no types to read.

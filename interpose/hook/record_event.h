@@ -36,7 +36,7 @@ void si_event_alloc_named(const uintptr_t *fp, void *block, size_t size, enum sh
 
 /*
  * A block is about to be given back. Call before the real function; `block` is not NULL. `claimed`
- * is sized delete's argument, or 0. Returns true: the caller goes on and frees it. False: another
+ * is sized delete's argument, or 0. Returns true: the caller frees it. False: another
  * thread is reading the block's vptr this instant, and will call `release(block)` itself when it is
  * done; the caller must not touch the block again.
  */

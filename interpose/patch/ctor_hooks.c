@@ -17,7 +17,7 @@
  * return address into the constructor's caller, which is where stacks are walked from. It saves
  * every register that C code may change, calls the hook, restores them, takes its frame away and
  * jumps to the function as it was. While the constructor runs there is nothing of ours on the
- * stack. So a construction is told when it begins, and one that throws has been told too.
+ * stack. So a construction is recorded when it begins, also one that throws.
  *
  * The upper halves of the vector registers: C code of ours doesn't touch them, but libc's memcpy
  * may zero them. They are saved where the processor says that they are in use (xgetbv 1), and only

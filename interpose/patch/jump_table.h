@@ -23,7 +23,7 @@ enum { SI_REDIRECTS = 32 };
 
 /*
  * Whoever calls r[i].at calls r[i].to from now on. All of them or none; false: nothing was changed,
- * `t` goes on with what spoke against it.
+ * and the reason is appended to `t`.
  */
 bool si_jumps_redirect(const struct si_image *image, struct si_redirect *r, unsigned count,
 		       struct si_text *t);

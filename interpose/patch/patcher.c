@@ -309,7 +309,7 @@ static long write_stretch(const struct si_patches *p, const struct stretch *s, b
 	for (unsigned i = s->first; !failed && i < s->end; i++)
 		__builtin_memcpy(p->patch[i].entry, jumps ? p->patch[i].jump : p->patch[i].before,
 				 SHINY_PATCH_JUMP);
-	/* in any case: without it the program could not run on */
+	/* also after a failure: the program cannot run without it */
 	return protect(s, PROT_READ | PROT_EXEC) ?: failed;
 }
 

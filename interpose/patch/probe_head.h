@@ -23,7 +23,7 @@ bool si_probe_was_beside(void); /* a file was found there, as the user has none 
 
 /*
  * Opens BUILD-ID and `suffix` in the directory of such files. -ENOENT: there is none. Another
- * negative: it is not to be believed, why is in `why`, which gets the file's name in any case.
+ * negative: the file is refused, and `why` says why. `why` always gets the file's name.
  */
 int si_probe_open(char *const *environment, const uint8_t *build_id, size_t build_id_bytes,
 		  const char *suffix, struct si_text *why);

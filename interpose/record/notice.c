@@ -2,8 +2,8 @@
 /*
  * notice.c: see notice.h.
  *
- * The problem. Whether a program that was started is recorded can be known only by who knows that
- * it was started; many live for a millisecond, and nobody but their parent is told how they ended.
+ * The problem. Whether a started program is recorded can be known only by a process that knows of
+ * its start; many live for a millisecond, and only their parent learns how they ended.
  * The parent knows both, and so does a child that is about to call exec; but such a child often has
  * no slot, or shares its parent's memory, and behind a seccomp filter no system call may be made.
  * The approach. A ring of notices in the ring, which all of these map. A writer takes a number and

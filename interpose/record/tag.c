@@ -129,7 +129,7 @@ void si_tag_push(const uintptr_t *fp, const char *name)
 	if (!index && (payload.tag.name_bytes || depth >= SI_TAG_DEPTH))
 		si_count(SHINY_COUNT_TAGS_REFUSED);
 	if (!index)
-		index = si_tls.tag; /* the enclosing one goes on, and the pop finds its push */
+		index = si_tls.tag; /* keeps the enclosing one; the pop still finds its push */
 	if (depth < SI_TAG_DEPTH) {
 		tags->at[depth] = (uint16_t)index;
 		change(fp, index);

@@ -11,12 +11,12 @@
  * at the start of each chunk, and when it is taken up after another of the same thread was in use
  * (si_thread_nested). So what is between two TAG records has one tag.
  *
- * Names are told once a process, by index, before their first use: `told` is set after the record
- * was published, and who reads it as set takes his own clock later, so the sidecar's merge finds
- * the name first (order.h). The table is ordinary memory: a forked child knows what its parent has
- * told, and so does the sidecar of the child. An entry that is being made by somebody else can't be
- * waited for: it may be our own thread, interrupted. Then the name gets a second entry, which does
- * no harm, as the sidecar goes by names.
+ * Names are recorded once a process, by index, before their first use: `told` is set after the
+ * record was published, and whoever reads it as set takes its own time later, so the sidecar's
+ * merge finds the name first (order.h). The table is ordinary memory: a forked child knows what its
+ * parent has told, and so does the sidecar of the child. An entry that is being made by somebody
+ * else can't be waited for: it may be our own thread, interrupted. Then the name gets a second
+ * entry, which does no harm, as the sidecar goes by names.
  */
 #ifndef SI_TAG_H
 #define SI_TAG_H

@@ -14,8 +14,8 @@
  * record the one after: a chain of up to SI_NESTING, each link made when first needed; what comes
  * deeper is dropped and counted. A handler that leaves by longjmp leaves `busy` set: the next hook
  * whose frame lies at or above the recorded one, on the same stack, knows that the recorded one is
- * gone, repairs, and goes on. (An alternate signal stack inside the thread's own stack looks the
- * same; the cost of being wrong is a record of each that it interrupted.)
+ * gone, repairs the stream and uses it. (An alternate signal stack inside the thread's own stack
+ * looks the same; the cost of being wrong is a record of each that it interrupted.)
  *
  *   chain     si_tls.writer -> second -> second …   the first is the thread's own; it grows at
  *             its end only, by compare-and-swap

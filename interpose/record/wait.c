@@ -7,8 +7,8 @@
  * A program waits as long as the sidecar makes progress: it beats, or gives something back, be it
  * to another thread that was quicker. A machine with more to do than processors, or a slow disk,
  * makes a sidecar slow, not dead, and a slow one must lose nothing; it beats during its long steps
- * too (sidecar/ring/heartbeat.h). Three seconds without progress end the wait, and thirty seconds
- * do in any case: a sidecar that beats and frees nothing for so long is broken. A wait that failed
+ * too (sidecar/ring/heartbeat.h). Three seconds without progress end the wait, and so do thirty
+ * seconds in all: a sidecar that beats and frees nothing for so long is broken. A wait that failed
  * is not repeated by any thread before there is progress again: a sidecar that died or is stopped
  * costs the process three seconds, once, and not one for each thread or event.
  *

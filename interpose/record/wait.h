@@ -14,9 +14,9 @@
 #include "../core/base.h"
 
 /*
- * Calls `attempt` until it says true, for as long as there is a sidecar that gets on; it is called
- * when something has been given back. False: it was not worth waiting, or no longer. `waited` tells
- * whether there was a wait at all.
+ * Calls `attempt` until it returns true, each time the sidecar has given something back, while the
+ * sidecar makes progress. False: waiting was not, or is no longer, worth it. `waited`: it waited at
+ * all.
  */
 SI_COLD bool si_wait_for(bool (*attempt)(void *context), void *context, bool *waited);
 

@@ -190,8 +190,8 @@ uint64_t si_writers_forget(void)
 			w->busy = 0;
 			w->slot = w->generation = 0;
 		}
-		/* one that a handler interrupted goes on when the handler returns: nobody else may
-		 * have it */
+		/* a write that a handler interrupted resumes when the handler returns: no other
+		 * stream may get this writer */
 		if (i != LATE && w->used == SI_WRITER_USED)
 			w->used = resumed ? SI_WRITER_POISONED : SI_WRITER_UNUSED;
 		if (!resumed && i != LATE)

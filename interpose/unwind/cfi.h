@@ -34,8 +34,8 @@ enum si_row_kind {
 	SI_ROW_SIGNAL = 4,  /* a signal handler's return: all registers are in a ucontext at rsp */
 	SI_ROW_BARE = 5,    /* code that says nothing: follow rbp, and look at where it leads */
 	SI_ROW_END = 6,     /* the outermost function */
-	SI_ROW_STOP = 7,    /* something else: how to go on is not known */
-	/* in no module, or in libc's start code: neither this one nor what called it is told */
+	SI_ROW_STOP = 7,    /* something else: the next frame is unknown */
+	/* in no module, or in libc's start code: neither it nor its caller is recorded */
 	SI_ROW_NOWHERE = 8,
 };
 #define SI_ROW(kind, cfa, saved) \

@@ -26,8 +26,8 @@
  * rows say.
  *
  * A signal handler's frame leads to what was interrupted, by the ucontext; that address is not
- * behind a call, and all others are looked up one byte before: it is told, and looked up, as one
- * more. On an alternate stack the walk goes on to the thread's own.
+ * behind a call, and all others are looked up one byte before: it is recorded, and looked up, as
+ * one more. From an alternate stack the walk continues on the thread's own.
  *
  * The outermost functions are libc's: it is the one that calls main that is the last told, as by
  * frame pointers, whichever way was gone.

@@ -11,8 +11,8 @@
 #include "state/sidecar_options.h"
 
 /*
- * Writes a new file: options->out, or NAME.recovered.shiny. `file` is kept. Of the options, those
- * of names and types count.
+ * Writes a new file: options->out, or NAME.recovered.shiny. `file` is kept. Only the options for
+ * names and types count.
  */
 SHINY_MUST_CHECK struct shiny_err *sidecar_recover(const struct sidecar_options *options,
 						   const char *file, struct sidecar_summary *out);

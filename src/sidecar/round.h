@@ -14,9 +14,9 @@
 #include "state/session.h"
 
 /*
- * The number of records applied: of those that lie before the last look around. A ring that
- * appeared behind it would otherwise be told behind records that come after its own; what is live
- * over all processes is known for each moment only in the order of time.
+ * Applies records that are older than the last search for rings, and returns their number. A ring
+ * that appears after that search may hold older records than those that wait; what is live over all
+ * processes is known at each moment only if records are applied in the order of time.
  */
 uint64_t round_run(struct session *session);
 

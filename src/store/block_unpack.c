@@ -85,8 +85,8 @@ static inline uint64_t get(struct unpacker *u, int column)
 	return squeeze(bytes & (last ^ (last - 1)) & UINT64_C(0x7f7f7f7f7f7f7f7f));
 }
 
-/* Half of the steps take a second byte, and nothing tells which: it is read in any case, and counts
- * or does not. */
+/* Half of the steps take a second byte, and no branch predictor learns which: it is always read,
+ * and then used or not. */
 static inline uint64_t get_time(struct unpacker *u)
 {
 	unsigned byte = get_byte(u, COLUMN_TIME), far = byte >= TIME_STEPS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stacks.h: stacks as the session file holds them: parts of a few frames, each with a tail that
- * goes on outwards. Tails are shared: a tail is stored once for all the stacks that were called
+ * stacks.h: stacks as the session file holds them: parts of a few frames, each with a tail, the
+ * next outer part. Tails are shared: a tail is stored once for all the stacks that were called
  * that way.
  *
  * Runs: sidecar. Signals: no. Allocates: 40 to 75 bytes a tail (mem.h). Threads: one a table.
@@ -24,7 +24,7 @@ enum { STACK_PART = 6 }; /* frames in a part: columns frame0 … frame5 of table
 /* No padding: it is hashed and compared as bytes. */
 struct stack_part {
 	uint32_t frames[STACK_PART]; /* innermost first; 0: no more */
-	uint32_t tail;               /* id of the tail that goes on, 0 none; lower than the own
+	uint32_t tail;               /* id of the next outer part, 0 none; lower than the own
 	                              * id */
 };
 

@@ -63,7 +63,7 @@ const char *container_rules_wrapper(const struct container_rules *rules, size_t 
 /* "*" in the pattern stands for any text. */
 bool container_rules_match(const char *pattern, const char *text);
 
-/* Of all lines: what is concluded with other rules is another answer. */
+/* The hash of all lines: it is part of a cache key, as other rules give other answers. */
 uint64_t container_rules_hash(const struct container_rules *rules);
 
 size_t container_rules_count(const struct container_rules *rules);

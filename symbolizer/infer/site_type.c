@@ -365,8 +365,8 @@ static const struct container_rule *rule_of(struct rule_work *work, const char *
 	return container_rules_find(work->reader->rules, parts.path);
 }
 
-/* A function of the C library that makes strings; and whether the pointer goes on to the caller, to
- * whom it means more than to us. */
+/* Functions of the C library that make strings; and functions that return the pointer, so that
+ * their caller knows more about its type. */
 static void functions_and_wrappers(struct rule_work *work)
 {
 	char room[256];

@@ -26,8 +26,8 @@ struct code_before {
 	size_t call;                 /* the step that is asked about */
 };
 
-/* Of the call at `call`, which returns to `ret`. False: where its function begins is not known.
- * code_before_deinit() only where it is true. */
+/* Reads the code before the call at `call`, which returns to `ret`. False: its function's beginning
+ * is unknown. Call code_before_deinit() only if it is true. */
 bool code_before_read(const struct flow_code *code, uint64_t call, uint64_t ret,
 		      struct code_before *out);
 void code_before_deinit(struct code_before *before);

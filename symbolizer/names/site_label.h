@@ -33,8 +33,8 @@ struct site_label {
 
 enum { SITE_LABEL_TEXT = 48 };
 
-/* Of the call of the allocation function `callee` at `call`, which returns to `ret`. The kind is
- * NONE where nothing is certain. */
+/* Finds a label for the call of the allocation function `callee` at `call`, which returns to `ret`.
+ * Its kind is NONE where nothing is certain. */
 struct site_label site_label_find(const struct flow_code *code, uint64_t call, uint64_t ret,
 				  const struct flow_callee *callee);
 

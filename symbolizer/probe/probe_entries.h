@@ -40,8 +40,8 @@ struct entry_registers {
  * public source: in this order. */
 bool entry_registers(const struct eval_world *world, uint64_t vaddr, struct entry_registers *out);
 
-/* Of the inner function: where its first argument keeps the array's address, and how long a GCInfo
- * is; checked against its limit. */
+/* What the inner function shows: where its first argument keeps the array's address, and the size
+ * of a GCInfo, checked against its limit. */
 struct entry_table {
 	uint32_t array_at, info_bytes;
 	uint16_t limit; /* 0: not seen */

@@ -15,7 +15,7 @@
  * A frame that only a module's rule knows is harder. In a library it says what there is to say. In
  * Chromium with symbols it is png_read_row or a lambda in an unnamed namespace, and the caller
  * tells whose. But a callback of a program without names, called by libglib's main loop, must not
- * become libglib's. So the search goes on while the stack stays in the module, and no further.
+ * become libglib's. So the search continues only while the stack stays in the module.
  *
  * Chromium as shipped has no function names at all. But the classes of many blocks are known, from
  * vtables and from Oilpan's own table of names. Where only a module's rule knows the stack, or the

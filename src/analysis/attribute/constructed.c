@@ -401,7 +401,7 @@ static struct shiny_err *load_mappings(struct store *store, struct constructed_f
 	return err;
 }
 
-/* Of the innermost return address of each stack: its function, and those that are inlined in it
+/* Loads, for the innermost return address of each stack, its function and the functions inlined
  * there. */
 static struct shiny_err *load_callers(struct store *store, struct constructed_finder *f)
 {

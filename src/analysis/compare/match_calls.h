@@ -8,8 +8,8 @@
  * A linker may put functions in any order, so their addresses say nothing. What stays is the graph
  * of calls that the stacks of both sessions hold: return addresses, and who stands above whom. Some
  * frames in it are known: those with names (libraries', exported ones), those in files that are the
- * same in both sessions. Of the others it is known what blocks they make: types (by vtables that
- * have RTTI), sizes, functions of the allocator. From that on, labels are refined as in B.
+ * same in both sessions. The others are known by the blocks that they make: types (by vtables that
+ * have RTTI), sizes, functions of the allocator. From there, labels are refined as in B.
  * Weisfeiler and A. Lehman's test of isomorphism (1968): a frame's next label is made of its own
  * and of those of its callers and callees. A label that exactly one frame of each session has is a
  * match; a matched frame is known from then on, and refinement begins anew. Several frames with one

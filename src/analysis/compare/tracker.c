@@ -151,7 +151,7 @@ static void on_death(void *context, const struct replay *replay,
 		return;
 	if (!has_ended(f, process))
 		go(f, cell, life->size);
-	/* a realloc's own birth is counted already when it is told of its old block's death */
+	/* a realloc's own birth is counted already when its old block's death arrives */
 	steps -= death->end == LIFE_REALLOCED && steps;
 	for (uint32_t i = f->trackers->first[cell]; i < f->trackers->first[cell + 1]; i++) {
 		struct tracker *w = &f->trackers->at[f->trackers->of[i]];

@@ -43,8 +43,7 @@ struct life {
 	uint8_t api;          /* enum shiny_api */
 	bool inherited;       /* came along in a fork */
 	bool realloced;       /* began by a realloc */
-	bool outside; /* of what the filter is about: nobody is told of it, replay_each leaves
-		       * it out */
+	bool outside; /* not in the filter: no observer sees it, and replay_each leaves it out */
 };
 
 /* lives that are MEM_HUGE bytes */

@@ -43,7 +43,7 @@
 struct page_count { /* an address space */
 	struct range_map map;
 	uint64_t pages, lines, ranges, blocks, bytes;
-	bool ended; /* what is told of it later is not counted */
+	bool ended; /* later events of it do not count */
 };
 struct page_counts {
 	struct page_count *spaces; /* process id n is n - 1 */

@@ -239,7 +239,7 @@ static void fork_until(struct replay_pass *run, uint64_t time)
 	}
 }
 
-/* Moments before `time`: everything in front of them has been told. */
+/* Calls observers for moments before `time`; they have seen all events in front of them. */
 static void moments_until(struct replay_pass *run, uint64_t time)
 {
 	while (run->next_moment < time) {

@@ -6,23 +6,23 @@
  * Runs: CLI. Signals: no. Allocates: 77 to 90 bytes a live block (life_map.h), 16 to 32 a type of a
  * stack (type_table.h). Threads: one a store.
  *
- * One pass over the events, in the order of the file; observers are told of each birth and each
- * death. So an analysis costs what it keeps, never memory by the number of events; in time,
- * bench/results/replay.txt. Events that the sidecar got later than others (counter `late`) are told
+ * One pass over the events, in the order of the file; observers get a call for each birth and each
+ * death. So an analysis takes memory by what it keeps, never by the number of events; for time, see
+ * bench/results/replay.txt. Events that the sidecar got later than others (counter `late`) stay
  * where they stand, with their own time.
  *
- * A fork is told before the first event that lies after it. But a ring that was seen late tells all
- * its events behind such ones: while a parent has told nothing, a fork waits for its first event or
- * the child's, and is told behind events, and moments, that lie after it.
+ * Observers see a fork before the first event that lies after it. But the events of a ring that the
+ * sidecar saw late stand behind later ones: while a parent has no event yet, a fork waits for its
+ * first event or the child's, and comes behind events, and moments, that lie after it.
  *
  * A block is born when its allocation has returned and dies when its free is called. Forked
- * children start with what their parent held: those blocks are told as deaths, or as alive at the
- * end, with `inherited` set, and not as births; they count for nothing that is live. A realloc is
- * the death of one block and the birth of another, even at the same address. Not so of
+ * children start with what their parent held: observers see those blocks as deaths, or as alive at
+ * the end, with `inherited` set, and not as births; they count for nothing that is live. A realloc
+ * is the death of one block and the birth of another, even at the same address. Not so of
  * garbage-collected objects, which are resized in place, and moved by the collector.
  *
- * A filter with an interval or tags (filter.h) is about the blocks that were born in it; their
- * deaths are told whenever they come.
+ * A filter with an interval or tags (filter.h) selects the blocks that were born in it; observers
+ * see their deaths whenever they come.
  */
 #ifndef SHINY_REPLAY_H
 #define SHINY_REPLAY_H
@@ -61,7 +61,7 @@ struct replay_process {
 	uint64_t start, end;      /* ns; end: of the process or of the recording */
 	uint64_t births, bytes;   /* so far; bytes: of its live blocks */
 	uint64_t forked;          /* ns; 0: it was not, or has its parent's blocks already */
-	bool wanted;		  /* it is in the filter: observers are told of it */
+	bool wanted;		  /* it is in the filter: observers see it */
 	bool replaced;            /* by exec */
 	bool early;		  /* so, or it ended before the session's end: what it held then is
 				   * abandoned, not live; else it is live until the session's end */
@@ -106,8 +106,8 @@ struct replay_observer {
 	/* A constructor or destructor was entered. */
 	void (*constructor)(void *context, const struct replay *replay,
 			    const struct replay_process *process, const struct event *event);
-	/* Time has come to the moment that was asked for; returns the next one, UINT64_MAX no more.
-	 * All before it has been told. */
+	/* Called at the moment that was asked for, after all events before it; returns the next
+	 * one, or UINT64_MAX. */
 	uint64_t (*moment)(void *context, const struct replay *replay, uint64_t moment);
 	uint64_t first_moment; /* where `moment` is given: ns since the session's start */
 };

@@ -2,10 +2,9 @@
 /*
  * page_moment.c: see page_moment.h.
  *
- * At the moment every live block is written down by its address alone. What type it is and how it
- * ends is told with its death, which comes for each of them: replay.h tells the deaths of those
- * that never die, too. That a death is one of these is known by its number, without a look-up: the
- * younger ones began behind the moment.
+ * At the moment it stores only the address of every live block. Each block's type and end come with
+ * its death, which replay.h reports also for blocks that never die. Blocks born after the moment
+ * have higher numbers, so no look-up is needed to leave out their deaths.
  */
 #include "page_moment.h"
 

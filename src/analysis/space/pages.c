@@ -4,7 +4,7 @@
  *
  * The blocks of a process come in the order of their addresses, so a page is done when a block
  * begins behind it, and the blocks on it stand next to each other. Pages inside a large block are
- * all the same: they are counted without being looked at.
+ * equal, so they are counted as one run.
  */
 #define _GNU_SOURCE
 #include "pages.h"

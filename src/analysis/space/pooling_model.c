@@ -3,10 +3,9 @@
  * pooling_model.c: see pooling_model.h.
  *
  * The first pass learns how long each call site's blocks live, and when most bytes were live. The
- * second one is told of every birth and death again, and gives each block a slot in two pools: that
- * of its size and lifetime, and that of its type. Where a block lies in its pools, with the block's
- * own address, is all that is needed to say at a moment which pages are held, without pools and
- * with.
+ * second pass sees every birth and death again, and gives each block a slot in two pools: that of
+ * its size and lifetime, and that of its type. A block's own address and its slots are enough to
+ * say at a moment which pages are held, without pools and with.
  */
 #include "pooling_model.h"
 

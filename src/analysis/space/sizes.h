@@ -6,10 +6,10 @@
  * Runs: CLI. Signals: no. Allocates: 160 bytes a size class that is used, a type and a call site;
  * never by events. Threads: one a store.
  *
- * requested, usable, slot, slop: size_class.h. Of the blocks that began, and of those that are live
- * at the end: of their process, or of the recording; those that a fork brought along are live in
- * the child, too, and began in the parent. What exec replaced is not live. A garbage-collected
- * object counts with the size that it ended with.
+ * requested, usable, slot, slop: size_class.h. Each is summed over the blocks that began, and over
+ * those live at the end of their process or of the recording; those that a fork brought along are
+ * live in the child, too, and began in the parent. What exec replaced is not live. A
+ * garbage-collected object counts with the size that it ended with.
  *
  * F8 of "Shiny Objects" (Upadhyay & Venkat, POMACS 10(1):20, 2026): geometric mean of the lifetime
  *    by size. Sizes here in octaves as

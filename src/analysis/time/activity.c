@@ -29,7 +29,7 @@ struct recorder {
 	struct activity_tally total, *processes; /* by id - 1; NULL: not begun */
 	size_t process_count;
 	struct process_ends ends;
-	uint64_t interval, duration, edge; /* edge: where the interval that goes on ends */
+	uint64_t interval, duration, edge; /* edge: the end of the current interval */
 	size_t at, count;                  /* intervals */
 };
 

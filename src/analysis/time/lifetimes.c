@@ -85,7 +85,7 @@ static void count_death(void *context, const struct replay *replay,
 		count_ended(c, place);
 	if (halfway->row)
 		distribution_expect(&halfway->row->ages, halfway->age);
-	/* a realloc's own birth is counted already when it is told of its old block's death */
+	/* a realloc's own birth is counted already when its old block's death arrives */
 	*place = (struct lifetimes_ended){
 		.row = &c->rows[groups_find(c->groups, replay, process, life)],
 		.age = death->time > life->birth ? death->time - life->birth : 0,

@@ -316,7 +316,7 @@ static void on_death(void *context, const struct replay *replay, const struct re
 	a->bytes -= life->size;
 	w->blocks--;
 	w->bytes -= life->size;
-	if (!goes_on) /* else its birth is told next, and both are one change */
+	if (!goes_on) /* else its birth comes next, and both are one change */
 		look(w, a, death->time);
 }
 

@@ -4,8 +4,8 @@
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
- * Here a record's kind is told from the others; apply_block.h, apply_object.h, apply_class.h,
- * apply_tag.h, apply_stack.h and apply_map.h say what it does.
+ * Dispatches by a record's kind; apply_block.h, apply_object.h, apply_class.h, apply_tag.h,
+ * apply_stack.h and apply_map.h do what it asks for.
  */
 #ifndef SHINY_APPLY_H
 #define SHINY_APPLY_H

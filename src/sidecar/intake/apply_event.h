@@ -10,8 +10,8 @@
 
 #include "../state/session.h"
 
-/* Late ones as they would have been in time: whether a fork lies before or behind them is told by
- * these nanoseconds (analysis/lives.c). */
+/* The event's own time, also for late ones: the analyses compare it with the times of forks
+ * (analysis/replay/replay.c). */
 static inline uint64_t apply_ns(const struct session *session, const struct stream *s)
 {
 	return __builtin_expect(s->head.time <= session->applied_until, 0)

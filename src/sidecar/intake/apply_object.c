@@ -62,7 +62,7 @@ static void tell_change(struct session *session, const struct stream *s, const s
 	e->tag = s->process->stats.sites.at[entry->site].tag;
 }
 
-/* The object at `address` goes on with what lies in front of `end`. False: it can't. */
+/* Shortens the object at `address` to end at `end`. False: that is impossible. */
 static bool cut_object(struct session *session, struct stream *s, uint64_t address, uint64_t end)
 {
 	struct process *p = s->process;

@@ -3,9 +3,9 @@
  * resolve_ahead.c: see resolve_ahead.h.
  *
  * What is new goes through a ring of places (module, address) under a lock that is held for a copy.
- * When it is full, offering stops where it is and goes on the next time: nothing is lost, and the
- * ring's size bounds what the two threads share. Of each new stack the two innermost return
- * addresses are offered: the second is asked where the first belongs to an allocation function.
+ * When it is full, offering stops and resumes there the next time: nothing is lost, and the ring's
+ * size bounds what the two threads share. The two innermost return addresses of each new stack are
+ * offered: the second is asked where the first belongs to an allocation function.
  * What a deeper one has to say is found at the end. Stacks of one frame are those of frees, as a
  * rule, and not offered.
  *

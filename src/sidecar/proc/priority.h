@@ -38,8 +38,8 @@
  * Rejected: SCHED_IDLE, which an ordinary process may not leave again. 19 in place of 10: beside
  * one busy group the share is 1/70 instead of 1/10, and beside ten of them 1/700: writing 50 ms
  * worth of rows took half a minute, and so did anything that somebody waited for. A fixed low
- * priority: a ring that is full stops the program in any case, but then a third program on that
- * core decides how long.
+ * priority: a full ring always stops the program, but then a third program on that core decides how
+ * long.
  */
 #ifndef SHINY_PRIORITY_H
 #define SHINY_PRIORITY_H

@@ -2,7 +2,7 @@
 /*
  * answers.c: see answers.h.
  *
- * Problem. A thread that waits for the sidecar spins until it is told that no filter forbids it to
+ * Problem. A thread that waits for the sidecar spins until it knows that no filter forbids it to
  * sleep (interpose/record/wait.c). A thousand that spin keep the processor from the one of them
  * that the kernel has stopped with the lock of its process's memory map in hand; and the sidecar's
  * loop, which reads /proc/PID/maps and pagemap at times, waits for that lock. Seen with 1,000

@@ -5,10 +5,10 @@
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one; /proc is read in that of errands.h.
  *
- * Only what /proc proves is believed (identity.h): a process whose pid cannot be told is not
- * watched, and its chunks stay its own until nobody maps the ring any more, because taking a chunk
- * from a living writer would corrupt it. What /proc says may come late: it is taken in then, for
- * the process's name even when it has ended.
+ * The sidecar believes only what /proc proves (identity.h). It does not watch a process with an
+ * unknown pid, and takes its chunks only when nobody maps the ring any more: taking a chunk from a
+ * living writer would corrupt it. An answer of /proc may come late; it still gives the process its
+ * name, even after its end.
  */
 #ifndef SHINY_INQUIRY_H
 #define SHINY_INQUIRY_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * snapshot_asked.h: who has asked for heap snapshots (snapshot_ask.h), and what they are told.
+ * snapshot_asked.h: requests for heap snapshots (snapshot_ask.h), and the answers to them.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  */

@@ -107,8 +107,7 @@ static int first_bit(const uint64_t *bits, unsigned from, unsigned to)
 	return -1;
 }
 
-/* The last beginning in front of `from` if no end lies at or behind it and in front of `from`; -1
- * none. */
+/* The last start before `from`, if no end lies between the two; -1: there is none. */
 static int open_start(const struct object_page *page, unsigned from)
 {
 	for (unsigned w = from / 64 + 1; w-- > 0;) {
@@ -215,7 +214,7 @@ bool objects_cut(struct objects *o, uint64_t start, uint64_t end)
 	return true;
 }
 
-/* Of the objects that lie in one page; [start, end) does too. */
+/* Searches the objects of one page; [start, end) lies in that page. */
 static uint64_t find_in_page(const struct object_page *page, uint64_t start, uint64_t end)
 {
 	unsigned from = granule_of(start), to = granule_of(end - 1);

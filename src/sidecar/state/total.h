@@ -76,7 +76,7 @@ static inline void total_until(struct total *total, uint64_t time)
 }
 /* Events of a process that was taken for ended. */
 void total_returns(struct total *total, struct total_part *part);
-/* The session's peak, when all is told. */
+/* The session's peak, at its end. */
 struct total_peak total_highest(const struct total *total);
 
 void total_rise(struct total *total);

@@ -131,7 +131,7 @@ static void give(struct segments *s, size_t i, uint64_t to, struct vm_segment *g
 	}
 }
 
-/* `g` goes on as [start, end) of itself, whose pieces are there. */
+/* Replaces `g` by its part [start, stop); the pieces of that part exist. */
 static struct vm_segment *rebound(struct segments *s, struct vm_segment *g, uint64_t start,
 				  uint64_t stop, uint64_t time)
 {

@@ -4,8 +4,8 @@
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
- * A segment is a range that one mapping call made, for as long as its bounds stay the same: where a
- * part of it is unmapped, it ends, and what is left goes on as new segments of the same origin.
+ * A segment is a range that one mapping call made, for as long as its bounds stay the same: when a
+ * part of it is unmapped, it ends, and the rest becomes new segments of the same origin.
  * Changes of protection do not end it: `committed` follows them. So a reservation of 16 GiB in
  * which an allocator opens a page here and there is one segment, and the table stays as short as
  * the story is. For the same reason anonymous memory that is mapped over a part of a larger

@@ -18,7 +18,7 @@ uint64_t round_run(struct session *session)
 
 	ticks_calibrate(&session->ticks, session->applied_until);
 	errands_take(session->errands, session);
-	memory_look(session);
+	memory_take_sample(session);
 	now = session->ticks.foreign ? UINT64_MAX / 4 : session->looked;
 	session_beat(session);
 	for (size_t i = 0; i < session->present.count; i++) {

@@ -26,7 +26,7 @@ static bool page_range(uint64_t start, uint64_t bytes, uint64_t *end)
 static void fluid(struct memory_watch *watch, const struct process *p, uint64_t start, uint64_t end,
 		  uint64_t time)
 {
-	if (watch->looked_at == p && time >= watch->look_began)
+	if (watch->sampled == p && time >= watch->sample_began)
 		*vec_push(&watch->flux) = (struct flux){ start, end };
 }
 
@@ -266,7 +266,7 @@ static void put_segment(struct session *session, struct vm_segment *g)
 }
 
 /* Ended ones leave their process. Those that nobody ever looked at and no call made tell nothing;
- * of those that came and went between two looks, so many are kept. */
+ * of those that came and went between two samples, so many are kept. */
 static void collect_past(struct session *session, struct process *p)
 {
 	struct memory_watch *watch = session->memory;
@@ -332,8 +332,8 @@ void memory_end(struct session *session, struct process *p)
 {
 	size_t before = session->memory->past.count;
 
-	if (session->memory->looked_at == p)
-		session->memory->looked_at = NULL;
+	if (session->memory->sampled == p)
+		session->memory->sampled = NULL;
 	if (!session->store)
 		return;
 	write_process(session, p);
@@ -375,7 +375,7 @@ void memory_finish(struct session *session, struct sym_module **modules)
 					  "mappings that came and went between two samples, beyond "
 					  "those kept: only their calls are in the session"));
 	session_fail(session, store_put_number(session->store, "memory_period_ns", watch->period));
-	session_fail(session, store_put_number(session->store, "memory_samples", watch->looks));
+	session_fail(session, store_put_number(session->store, "memory_samples", watch->samples));
 	session_fail(session, store_put_number(session->store, "memory_cost_ns", watch->cost));
 	session_fail(session,
 		     store_put_number(session->store, "memory_longest_ns", watch->longest));

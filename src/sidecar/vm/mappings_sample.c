@@ -48,11 +48,11 @@ static void spend(struct memory_watch *watch, uint64_t cost)
  * longest. */
 static bool comes_first(const struct memory *a, const struct memory *b)
 {
-	return !a->looks != !b->looks ? !a->looks : a->due < b->due;
+	return !a->samples != !b->samples ? !a->samples : a->due < b->due;
 }
 
 /*
- * Nearly all of its ring's chunks are taken: its threads may be waiting for us. A look reads what
+ * Nearly all of its ring's chunks are taken: its threads may be waiting for us. A sample reads what
  * the kernel gives out only when it has the lock of the program's memory map, and who holds that
  * may be kept from the processor by them.
  */
@@ -92,11 +92,11 @@ static bool is_its_own(const struct process *p, const struct smaps *smaps)
 }
 
 /* Early ones for those that live shortly. */
-static uint64_t until_next(const struct memory_watch *watch, unsigned looks)
+static uint64_t until_next(const struct memory_watch *watch, unsigned samples)
 {
 	static const uint64_t early[] = { 100 * MS, 400 * MS };
 	uint64_t next =
-		looks - 1 < sizeof(early) / sizeof(*early) ? early[looks - 1] : watch->period;
+		samples - 1 < sizeof(early) / sizeof(*early) ? early[samples - 1] : watch->period;
 
 	return next < watch->period ? next : watch->period;
 }
@@ -118,18 +118,18 @@ static bool read_stillness(const struct process *p, struct stillness *out)
 }
 
 /* No page came or went and nothing was called: repeats the last sample. */
-static bool look_again(struct session *session, struct process *p)
+static bool sample_again(struct session *session, struct process *p)
 {
 	struct memory_watch *watch = session->memory;
 	struct memory *m = p->memory;
 
-	if (!read_stillness(p, &watch->look_still))
-		memset(&watch->look_still, 0xff, sizeof(watch->look_still));
-	if (!m->seen.process || memcmp(&watch->look_still, &m->before, sizeof(m->before)))
+	if (!read_stillness(p, &watch->sample_still))
+		memset(&watch->sample_still, 0xff, sizeof(watch->sample_still));
+	if (!m->seen.process || memcmp(&watch->sample_still, &m->before, sizeof(m->before)))
 		return false;
 	m->seen.time = ticks_ns(&session->ticks, ticks_now(&session->ticks));
 	session_fail(session, store_put_memory(session->store, &m->seen));
-	watch->looks++;
+	watch->samples++;
 	return true;
 }
 
@@ -137,51 +137,51 @@ static bool look_again(struct session *session, struct process *p)
 
 static void read_list(struct errand *errand)
 {
-	struct look *look = (struct look *)errand;
-	struct smaps *smaps = &look->smaps;
+	struct mappings_sample *sample = (struct mappings_sample *)errand;
+	struct smaps *smaps = &sample->smaps;
 	uint64_t began = cpu_ns();
 
-	look->totals = false;
-	look->error = smaps_read(smaps, look->pid);
-	if (look->error == EACCES || look->error == EPERM) {
+	sample->totals = false;
+	sample->error = smaps_read(smaps, sample->pid);
+	if (sample->error == EACCES || sample->error == EPERM) {
 		smaps->areas.count = 0;
 		smaps->rss = smaps->pss = smaps->private = smaps->swap = 0;
-		look->totals = smaps_totals(look->pid, &smaps->rss, &smaps->swap);
+		sample->totals = smaps_totals(sample->pid, &smaps->rss, &smaps->swap);
 	}
-	look->cost += cpu_ns() - began;
+	sample->cost += cpu_ns() - began;
 }
 
 static void count_pages(struct errand *errand)
 {
-	struct look *look = (struct look *)errand;
+	struct mappings_sample *sample = (struct mappings_sample *)errand;
 	uint64_t began = cpu_ns();
 
-	for (size_t i = 0; i < look->shared.count; i++) {
-		struct shared_area *area = &look->shared.at[i];
+	for (size_t i = 0; i < sample->shared.count; i++) {
+		struct shared_area *area = &sample->shared.at[i];
 
-		area->counted = smaps_count_pages(look->pid, &look->bounds.at[area->first],
-						  area->ranges, &look->counts.at[area->first]);
+		area->counted = smaps_count_pages(sample->pid, &sample->bounds.at[area->first],
+						  area->ranges, &sample->counts.at[area->first]);
 	}
-	look->cost += cpu_ns() - began;
+	sample->cost += cpu_ns() - began;
 }
 
 /* The list is there. */
 static void listed(struct session *session, struct errand *errand)
 {
 	struct memory_watch *watch = session ? session->memory : NULL;
-	const struct look *look = (const struct look *)errand;
+	const struct mappings_sample *sample = (const struct mappings_sample *)errand;
 
 	if (!watch)
 		return;
-	if (watch->looked_at &&
-	    (look->error ? look->totals : is_its_own(watch->looked_at, &look->smaps))) {
-		watch->look_state = LOOK_LISTED;
-		watch->look_ended = ticks_now(&session->ticks);
+	if (watch->sampled &&
+	    (sample->error ? sample->totals : is_its_own(watch->sampled, &sample->smaps))) {
+		watch->sample_state = SAMPLE_LISTED;
+		watch->sample_ended = ticks_now(&session->ticks);
 		return;
 	}
-	spend(watch, look->cost);
-	watch->looked_at = NULL;
-	watch->look_state = LOOK_NONE;
+	spend(watch, sample->cost);
+	watch->sampled = NULL;
+	watch->sample_state = SAMPLE_NONE;
 }
 
 static void counted(struct session *session, struct errand *errand)
@@ -189,21 +189,21 @@ static void counted(struct session *session, struct errand *errand)
 	(void)errand;
 	if (!session)
 		return;
-	session->memory->look_state = LOOK_COUNTED;
-	session->memory->look_ended = ticks_now(&session->ticks);
+	session->memory->sample_state = SAMPLE_COUNTED;
+	session->memory->sample_ended = ticks_now(&session->ticks);
 }
 
 static void ask(struct session *session, void (*run)(struct errand *),
 		void (*end)(struct session *, struct errand *))
 {
-	struct errand *errand = &session->memory->look.errand;
+	struct errand *errand = &session->memory->sample.errand;
 
 	*errand = (struct errand){ .run = run, .end = end };
 	if (errands_do(session->errands, errand))
 		end(session, errand);
 }
 
-void memory_look(struct session *session)
+void memory_take_sample(struct session *session)
 {
 	struct memory_watch *watch = session->memory;
 	uint64_t wall = ticks_wall_ns(), began;
@@ -213,23 +213,23 @@ void memory_look(struct session *session)
 	    !session->store)
 		return;
 	earn(watch, wall);
-	p = watch->credit > 0 && watch->look_state == LOOK_NONE ? choose(session, wall) : NULL;
+	p = watch->credit > 0 && watch->sample_state == SAMPLE_NONE ? choose(session, wall) : NULL;
 	if (!p)
 		return;
 	began = cpu_ns();
-	p->memory->looks++;
-	p->memory->due = wall + until_next(watch, p->memory->looks);
-	if (look_again(session, p)) {
+	p->memory->samples++;
+	p->memory->due = wall + until_next(watch, p->memory->samples);
+	if (sample_again(session, p)) {
 		spend(watch, cpu_ns() - began);
 		return;
 	}
-	watch->look_began = ticks_now(&session->ticks);
+	watch->sample_began = ticks_now(&session->ticks);
 	watch->flux.count = 0;
-	watch->looked_at = p;
-	watch->look_state = LOOK_ASKED;
-	watch->look.pid = p->pid;
-	watch->look.cost = 0;
-	watch->look_cost = cpu_ns() - began;
+	watch->sampled = p;
+	watch->sample_state = SAMPLE_ASKED;
+	watch->sample.pid = p->pid;
+	watch->sample.cost = 0;
+	watch->sample_cost = cpu_ns() - began;
 	ask(session, read_list, listed);
 }
 
@@ -248,40 +248,40 @@ static void note_refused(struct session *session, struct process *p)
 static void take_list(struct session *session, struct process *p, uint64_t now)
 {
 	struct memory_watch *watch = session->memory;
-	struct look *look = &watch->look;
+	struct mappings_sample *sample = &watch->sample;
 
-	look->shared.count = look->bounds.count = look->counts.count = 0;
-	watch->look_state = LOOK_COUNTED;
-	if (look->error) {
+	sample->shared.count = sample->bounds.count = sample->counts.count = 0;
+	watch->sample_state = SAMPLE_COUNTED;
+	if (sample->error) {
 		note_refused(session, p);
 		return;
 	}
 	residency_observe(session, p, now);
-	if (!look->shared.count)
+	if (!sample->shared.count)
 		return;
-	watch->look_state = LOOK_COUNTING;
+	watch->sample_state = SAMPLE_COUNTING;
 	ask(session, count_pages, counted);
 }
 
 void memory_take(struct session *session, uint64_t now)
 {
 	struct memory_watch *watch = session->memory;
-	struct process *p = watch->looked_at;
+	struct process *p = watch->sampled;
 	uint64_t began = cpu_ns();
 
-	if (session->behind && now < watch->look_ended)
+	if (session->behind && now < watch->sample_ended)
 		return; /* what it saw is not applied yet */
-	if (p && watch->look_state == LOOK_LISTED)
+	if (p && watch->sample_state == SAMPLE_LISTED)
 		take_list(session, p, now);
-	if (p && watch->look_state == LOOK_COUNTED) {
+	if (p && watch->sample_state == SAMPLE_COUNTED) {
 		residency_count(watch, p);
-		watch->looks++;
-		watch->look_cost += watch->look.cost + cpu_ns() - began;
+		watch->samples++;
+		watch->sample_cost += watch->sample.cost + cpu_ns() - began;
 		residency_put(session, p, now);
-		spend(watch, watch->look_cost);
-		watch->looked_at = NULL;
+		spend(watch, watch->sample_cost);
+		watch->sampled = NULL;
 	}
-	if (!watch->looked_at && watch->look_state != LOOK_ASKED &&
-	    watch->look_state != LOOK_COUNTING)
-		watch->look_state = LOOK_NONE;
+	if (!watch->sampled && watch->sample_state != SAMPLE_ASKED &&
+	    watch->sample_state != SAMPLE_COUNTING)
+		watch->sample_state = SAMPLE_NONE;
 }

@@ -37,11 +37,11 @@ void memory_watch_destroy(struct memory_watch *watch)
 	free(watch->past.at);
 	free(watch->parts.at);
 	free(watch->flux.at);
-	free(watch->look.shared.at);
-	free(watch->look.bounds.at);
-	free(watch->look.counts.at);
+	free(watch->sample.shared.at);
+	free(watch->sample.bounds.at);
+	free(watch->sample.counts.at);
 	texts_deinit(&watch->texts);
-	smaps_deinit(&watch->look.smaps);
+	smaps_deinit(&watch->sample.smaps);
 	free(watch);
 }
 

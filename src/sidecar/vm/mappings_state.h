@@ -14,14 +14,14 @@
 #include "segments.h"
 #include "smaps.h"
 
-#define MEMORY_FIRST  UINT64_C(10000000)  /* ns from a process's start to the first look */
+#define MEMORY_FIRST  UINT64_C(10000000)  /* ns from a process's start to the first sample */
 /* ns of looking that a session may begin with, and the most that it can save up */
 #define MEMORY_CREDIT INT64_C(20000000)
 enum {
-	MEMORY_SHARE = 50,          /* looks may take one fiftieth of the time */
+	MEMORY_SHARE = 50,          /* samples may take one fiftieth of the time */
 	MEMORY_PAGE = 4096,
 	MEMORY_BRIEF_MAX = 100000,
-	MEMORY_COUNTED_PAGES = 1 << 18, /* of pagemap, at one look: 2 MiB of it */
+	MEMORY_COUNTED_PAGES = 1 << 18, /* of pagemap, at one sample: 2 MiB of it */
 };
 
 /* A part of an area of the list that lies in one segment. */
@@ -39,14 +39,14 @@ struct stillness {
 };
 
 /* An area that holds several segments: `ranges` of them between its bounds, which begin at
- * look.bounds[first]. */
+ * sample.bounds[first]. */
 struct shared_area {
 	size_t first, ranges;
 	bool counted;
 };
 
 /* The questions to /proc for one sample; errands.h. */
-struct look {
+struct mappings_sample {
 	struct errand errand;
 	uint32_t pid;
 	uint64_t cost; /* ns of the thread */
@@ -62,12 +62,12 @@ struct look {
 	VEC(uint64_t) counts; /* of pages from there to the next bound */
 };
 
-enum look_state {
-	LOOK_NONE,
-	LOOK_ASKED,    /* for the list */
-	LOOK_LISTED,
-	LOOK_COUNTING, /* asked for pages */
-	LOOK_COUNTED,
+enum sample_state {
+	SAMPLE_NONE,
+	SAMPLE_ASKED,    /* for the list */
+	SAMPLE_LISTED,
+	SAMPLE_COUNTING, /* asked for pages */
+	SAMPLE_COUNTED,
 };
 
 struct memory_watch {
@@ -80,30 +80,30 @@ struct memory_watch {
 	VEC(struct vm_segment *) past;
 	uint64_t brief, brief_dropped;
 
-	/* the look that is under way; nearly always that of this round */
-	struct process *looked_at; /* NULL none, or it is closed by now */
-	enum look_state look_state;
-	uint64_t look_began;       /* ticks */
-	uint64_t look_ended;       /* ticks; of the part that was done last */
-	uint64_t look_cost;        /* ns of the loop */
-	struct stillness look_still;
-	struct look look;
+	/* the sample that is under way; nearly always that of this round */
+	struct process *sampled; /* NULL none, or it is closed by now */
+	enum sample_state sample_state;
+	uint64_t sample_began;       /* ticks */
+	uint64_t sample_ended;       /* ticks; of the part that was done last */
+	uint64_t sample_cost;        /* ns of the loop */
+	struct stillness sample_still;
+	struct mappings_sample sample;
 	VEC(struct flux) flux;
 	VEC(struct part) parts;
-	uint64_t live_blocks, live_bytes; /* malloc's, as of that look */
+	uint64_t live_blocks, live_bytes; /* malloc's, as of that sample */
 
 	/* the account */
 	int64_t credit;
 	uint64_t credit_wall;
-	uint64_t looks, cost, longest; /* so far, ns */
+	uint64_t samples, cost, longest; /* so far, ns */
 };
 
 struct memory {
 	struct segments segments;
-	uint64_t due; /* wall ns of the next look */
-	unsigned looks;
+	uint64_t due; /* wall ns of the next sample */
+	unsigned samples;
 	bool refused;
-	struct stillness before;  /* the last look */
+	struct stillness before;  /* the last sample */
 	struct store_memory seen; /* its row */
 	/* super pages of PartitionAlloc that hold, or held, malloc's blocks; sorted */
 	VEC(uint64_t) malloc_regions;

@@ -20,19 +20,20 @@ static uint64_t accessible(const struct piece *p, uint64_t start, uint64_t end)
 }
 
 /* What the pages of these parts were counted to be; NULL: they were not, or not these. */
-static const uint64_t *counts_of(const struct look *look, const struct part *parts, size_t count)
+static const uint64_t *counts_of(const struct mappings_sample *sample, const struct part *parts,
+				 size_t count)
 {
-	size_t at = lower_bound(look->shared.count, i,
-				look->bounds.at[look->shared.at[i].first] < parts[0].start);
-	const struct shared_area *area = at < look->shared.count ? &look->shared.at[at] : NULL;
+	size_t at = lower_bound(sample->shared.count, i,
+				sample->bounds.at[sample->shared.at[i].first] < parts[0].start);
+	const struct shared_area *area = at < sample->shared.count ? &sample->shared.at[at] : NULL;
 
 	if (!area || !area->counted || area->ranges != count ||
-	    look->bounds.at[area->first + count] != parts[count - 1].end)
+	    sample->bounds.at[area->first + count] != parts[count - 1].end)
 		return NULL;
 	for (size_t i = 0; i < count; i++)
-		if (look->bounds.at[area->first + i] != parts[i].start)
+		if (sample->bounds.at[area->first + i] != parts[i].start)
 			return NULL;
-	return &look->counts.at[area->first];
+	return &sample->counts.at[area->first];
 }
 
 /*
@@ -43,7 +44,7 @@ static const uint64_t *counts_of(const struct look *look, const struct part *par
 static void deal(struct memory_watch *watch, const struct smaps_area *area, struct part *parts,
 		 size_t count)
 {
-	const uint64_t *counts = count > 1 ? counts_of(&watch->look, parts, count) : NULL;
+	const uint64_t *counts = count > 1 ? counts_of(&watch->sample, parts, count) : NULL;
 	uint64_t pages = 0, done[4] = { 0 }, so_far = 0;
 	const uint64_t sums[4] = { area->rss, area->pss, area->private, area->swap };
 
@@ -70,16 +71,16 @@ static void deal(struct memory_watch *watch, const struct smaps_area *area, stru
 static void want_counted(struct memory_watch *watch, const struct smaps_area *area,
 			 struct part *parts, size_t count)
 {
-	struct look *look = &watch->look;
+	struct mappings_sample *sample = &watch->sample;
 
 	if (count < 2 || !area->rss ||
 	    (area->end - area->start) / MEMORY_PAGE > MEMORY_COUNTED_PAGES)
 		return;
-	*vec_push(&look->shared) =
-		(struct shared_area){ .first = look->bounds.count, .ranges = count };
+	*vec_push(&sample->shared) =
+		(struct shared_area){ .first = sample->bounds.count, .ranges = count };
 	for (size_t i = 0; i <= count; i++) {
-		*vec_push(&look->bounds) = i < count ? parts[i].start : parts[count - 1].end;
-		*vec_push(&look->counts) = 0;
+		*vec_push(&sample->bounds) = i < count ? parts[i].start : parts[count - 1].end;
+		*vec_push(&sample->counts) = 0;
 	}
 }
 
@@ -91,8 +92,8 @@ static void make_parts(struct memory_watch *watch, struct process *p,
 	const struct segments *s = &p->memory->segments;
 
 	watch->parts.count = 0;
-	for (size_t n = 0; n < watch->look.smaps.areas.count; n++) {
-		const struct smaps_area *area = &watch->look.smaps.areas.at[n];
+	for (size_t n = 0; n < watch->sample.smaps.areas.count; n++) {
+		const struct smaps_area *area = &watch->sample.smaps.areas.at[n];
 		size_t first = watch->parts.count;
 
 		for (size_t i = segments_find(s, area->start);
@@ -322,7 +323,7 @@ static bool is_malloc(const struct memory_watch *watch, const struct memory *m,
 void residency_observe(struct session *session, struct process *p, uint64_t now)
 {
 	struct memory_watch *watch = session->memory;
-	struct smaps *smaps = &watch->look.smaps;
+	struct smaps *smaps = &watch->sample.smaps;
 
 	for (size_t i = 0; i < smaps->areas.count; i++)
 		smaps->areas.at[i].text = memory_text(watch, smaps->areas.at[i].path);
@@ -406,7 +407,7 @@ void residency_put(struct session *session, struct process *p, uint64_t now)
 {
 	struct memory_watch *watch = session->memory;
 	struct memory *m = p->memory;
-	const struct smaps *all = &watch->look.smaps;
+	const struct smaps *all = &watch->sample.smaps;
 	uint64_t ns = ticks_ns(&session->ticks, now);
 	struct portion rest = {
 		.rss = all->rss, .pss = all->pss, .private = all->private, .swap = all->swap
@@ -441,16 +442,16 @@ void residency_put(struct session *session, struct process *p, uint64_t now)
 			rest.private -= part->private;
 			rest.swap -= part->swap;
 		}
-		if (watch->look.error)
+		if (watch->sample.error)
 			portions[PORTION_OTHER].committed = g->committed;
 		g->sampled = true;
 		put_portions(session, g, portions, ns);
 	}
 	put_remainder(session, p, &rest, now, ns);
-	row.cost = watch->look_cost;
+	row.cost = watch->sample_cost;
 	session_fail(session, store_put_memory(session->store, &row));
 	row.cost = 0;
 	m->seen = row;
-	m->before = watch->look_still;
+	m->before = watch->sample_still;
 	m->before.events = p->events;
 }

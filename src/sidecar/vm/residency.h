@@ -12,8 +12,8 @@
 #include "mappings_state.h"
 
 /*
- * The kernel's list (watch->look) into the process's segments, as of `now`. The pages of areas that
- * hold several segments are to be counted: look.shared.
+ * The kernel's list (watch->sample) into the process's segments, as of `now`. The pages of areas
+ * that hold several segments are to be counted: sample.shared.
  */
 void residency_observe(struct session *session, struct process *process, uint64_t now);
 /* What of the areas lies in which segment, and the live blocks that lie there: watch->parts. */

@@ -25,7 +25,7 @@
  * later than that. UINT64_MAX spares nothing.
  *
  * Not covered: memory that a raw system call unmaps and another maps again in the same place and
- * manner between two looks is taken for the same.
+ * manner between two samples is taken for the same.
  *
  * A segment that no sample has seen (`sampled`) has no history that anybody could ask for: it is
  * trimmed in place. Allocators map more than they need and cut off what is not aligned, at once.

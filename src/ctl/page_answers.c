@@ -35,6 +35,41 @@ void page_answers_deinit(struct page_answers *a)
 	memory_deinit(&a->memory);
 }
 
+/* Of each run five numbers: pages between it and the run before, its pages, live bytes of each, the
+ * set of fates, whether it is pinned. */
+static void put_map(struct json *json, const struct pages_process *p)
+{
+	uint64_t end = 0;
+
+	json_object(json, NULL);
+	json_number(json, "id", p->id);
+	json_array_line(json, "runs");
+	for (size_t i = 0; i < p->run_count; i++) {
+		const struct page_run *run = &p->runs[i];
+
+		json_number(json, NULL, run->page - end);
+		json_number(json, NULL, run->count);
+		json_number(json, NULL, run->bytes);
+		json_number(json, NULL, run->fates);
+		json_number(json, NULL, run->pinned);
+		end = run->page + run->count;
+	}
+	json_end(json);
+	json_end(json);
+}
+
+static void put_maps(struct json *json, const struct pages *pages)
+{
+	size_t left = PAGE_MAP_RUNS;
+
+	json_array(json, "page_maps");
+	for (size_t i = 0; i < pages->count && pages->processes[i].run_count <= left; i++) {
+		put_map(json, &pages->processes[i]);
+		left -= pages->processes[i].run_count;
+	}
+	json_end(json);
+}
+
 static size_t at_most(size_t count)
 {
 	return count < PAGE_ANSWER_ROWS ? count : PAGE_ANSWER_ROWS;
@@ -47,6 +82,7 @@ void page_answers_put(const void *answers, struct json *json)
 	json_object(json, "pages");
 	json_pages(json, &a->known.pages, PAGES_UNDER, PAGE_ANSWER_ROWS, false);
 	json_end(json);
+	put_maps(json, &a->known.pages);
 	json_object(json, "growth");
 	json_growth(json, &a->growth, at_most(a->growth.count));
 	json_number(json, "count", a->growth.count);

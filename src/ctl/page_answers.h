@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * page_answers.h: what a page shows of `pages --at peak`, `growth`, `leaks`, `diagnose` and
- * `memory`: their JSON, with at most PAGE_ANSWER_ROWS rows of each list.
+ * `memory`: their JSON, with at most PAGE_ANSWER_ROWS rows of each list, and maps of the pages.
  *
  * Runs: CLI. Signals: no. Allocates: what diagnose.h, growth.h and memory.h say. Threads: one a
  * store.
@@ -16,7 +16,8 @@
 #include "../analysis/time/growth.h"
 #include "../base/json.h"
 
-enum { PAGE_ANSWER_ROWS = 200 };
+/* PAGE_MAP_RUNS: runs of pages that all maps together have; smaller processes have no map. */
+enum { PAGE_ANSWER_ROWS = 200, PAGE_MAP_RUNS = 100000 };
 
 struct page_answers {
 	struct diagnose_known known;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * export.cc: a program that knows what it allocates, for export_test: it keeps, recurses, churns,
- * and forks a child that gives back what it made. It prints "truth allocs=N …" of the blocks that
- * are made in keep() and churn(), over both processes.
+ * grows a buffer, and forks a child that gives back what it made. It prints "truth allocs=N …" of
+ * the blocks that are made in keep() and churn(), over both processes.
  * A type of it is called box<script>: a name that a page could take for markup.
  */
 #include <cstdio>
@@ -42,6 +42,19 @@ __attribute__((noinline)) static void churn(size_t bytes)
 	__asm__ volatile("");
 }
 
+/* A buffer that grows by a constant step. It is none of the truth's blocks. */
+__attribute__((noinline)) static void grow()
+{
+	enum { STEP = 512, STEPS = 40 };
+	void *buffer = malloc(STEP);
+
+	for (size_t i = 2; i <= STEPS; i++) {
+		buffer = realloc(buffer, i * STEP);
+		sink = buffer;
+	}
+	free(buffer);
+}
+
 int main()
 {
 	enum { KEPT = 300, CHURNED = 1000, CHILD = 70, DEPTH = 5, BYTES = 4000 };
@@ -50,6 +63,7 @@ int main()
 		keep(i % DEPTH);
 	for (int i = 0; i < CHURNED; i++)
 		churn(BYTES);
+	grow();
 	fflush(stdout);
 	pid_t child = fork();
 	if (child == 0) {

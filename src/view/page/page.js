@@ -6,16 +6,21 @@ import { Cube, LIVE } from './cube.js';
 import { bytes, count, time, share } from './words.js';
 import { drawTimeline, drawTreemap, drawHistogram, drawScatter, resizeAll } from './plots.js';
 import { drawFlame, searchFlame, zoomOut } from './flame.js';
-import { showTable } from './tables.js';
+import { BYTES, COUNT, TIME, barColumn, most, nameColumn, showTable } from './tables.js';
+import { answers, cards, mapCells, pagesOf } from './answers.js';
 import './page.css';
 
 const MEASURES = { live: 'live at the end', bytes: 'bytes allocated', allocs: 'allocations',
   peak: 'live at the peak', short: 'bytes of short-lived blocks' };
 const VIEWS = { overview: 'Overview', flame: 'Flame graph', types: 'Types', sites: 'Call sites',
-  lifetimes: 'Lifetimes', processes: 'Processes', limits: 'Loss' };
+  lifetimes: 'Lifetimes', pages: 'Pages', growth: 'Growth', leaks: 'Leaks',
+  diagnose: 'Diagnose', memory: 'Memory', processes: 'Processes', limits: 'Loss' };
 const byId = (id) => document.getElementById(id);
 const state = {};
 let data, cube;
+
+// A session that is being recorded has no answers: their views are left out.
+const hasView = (view) => view in VIEWS && (data.answers || !(view in answers));
 
 async function readData() {
   const packed = Uint8Array.from(atob(byId('data').textContent.trim()), (c) => c.charCodeAt(0));
@@ -34,7 +39,7 @@ function readAddress() {
   const last = cube.intervals;
   const from = number('from', last), to = number('to', last);
   Object.assign(state, {
-    view: words.get('view') in VIEWS ? words.get('view') : 'overview',
+    view: hasView(words.get('view')) ? words.get('view') : 'overview',
     measure: words.get('measure') in MEASURES ? words.get('measure') : 'live',
     process: words.get('process') ?? '', component: words.get('component') ?? '',
     type: words.get('type') ?? '', site: words.get('site') ?? '', search: words.get('search') ?? '',
@@ -96,52 +101,16 @@ function showFilter() {
     section.classList.toggle('shown', section.id === state.view);
 }
 
-function card(name, value, more) {
-  const div = document.createElement('div'), dt = document.createElement('dt');
-  const dd = document.createElement('dd'), small = document.createElement('small');
-  dt.textContent = name;
-  dd.textContent = value;
-  small.textContent = more;
-  dd.append(small);
-  div.append(dt, dd);
-  return div;
-}
-
 function showCards(sums) {
   const all = cube.total;
-  byId('cards').replaceChildren(
-    card('Live at the end', bytes(sums.live_bytes), `${count(sums.live)} blocks`),
-    card('Allocated', bytes(sums.bytes), `${count(sums.allocs)} allocations`),
-    card('Freed', count(sums.freed), 'blocks'),
-    card('Peak', bytes(sums.timed ? NaN : sums.peak_bytes), sums.timed
-      ? 'known of the whole session only' : `after ${time(data.peak_ns)}`),
-    card('Half of the blocks live less than', time(sums.median), 'of those that ended'),
-    card('Of the session', share(sums.bytes, all.bytes), 'of all bytes allocated'));
-}
-
-const BYTES = { formatter: (cell) => bytes(cell.getValue()), hozAlign: 'right', sorter: 'number' };
-const COUNT = { formatter: (cell) => count(cell.getValue()), hozAlign: 'right', sorter: 'number' };
-const TIME = { formatter: (cell) => time(cell.getValue()), hozAlign: 'right', sorter: 'number' };
-
-function nameColumn(title, pick) {
-  return { title, field: 'name', widthGrow: 5, minWidth: 180, formatter: (cell) => {
-    const button = document.createElement('button');
-    button.type = 'button';
-    button.className = 'name';
-    button.textContent = cell.getValue();
-    button.title = cell.getValue();
-    button.addEventListener('click', () => pick(cell.getRow().getData()));
-    return button;
-  } };
-}
-
-function barColumn(field, most) {
-  return { title: 'Share', field: 'share', width: 110, sorter: 'number', formatter: (cell) => {
-    const bar = document.createElement('span');
-    bar.className = 'bar';
-    bar.style.width = (most ? 100 * cell.getRow().getData()[field] / most : 0) + '%';
-    return bar;
-  } };
+  cards('cards', [
+    ['Live at the end', bytes(sums.live_bytes), `${count(sums.live)} blocks`],
+    ['Allocated', bytes(sums.bytes), `${count(sums.allocs)} allocations`],
+    ['Freed', count(sums.freed), 'blocks'],
+    ['Peak', bytes(sums.timed ? NaN : sums.peak_bytes), sums.timed
+      ? 'known of the whole session only' : `after ${time(data.peak_ns)}`],
+    ['Half of the blocks live less than', time(sums.median), 'of those that ended'],
+    ['Of the session', share(sums.bytes, all.bytes), 'of all bytes allocated']]);
 }
 
 function sumColumns(most) {
@@ -155,7 +124,6 @@ function sumColumns(most) {
   ];
 }
 
-const most = (rows, field) => rows.reduce((a, row) => Math.max(a, row[field]), 0);
 const SORT = [{ column: 'bytes', dir: 'desc' }, { column: 'live_bytes', dir: 'desc' }];
 
 const draw = {
@@ -243,7 +211,8 @@ function search() {
 function show() {
   const started = performance.now();
   showFilter();
-  draw[state.view](cube.pick(state));
+  if (answers[state.view]) answers[state.view](data, state, change);
+  else draw[state.view](cube.pick(state));
   document.documentElement.dataset.filterMs = (performance.now() - started).toFixed(1);
 }
 
@@ -279,7 +248,7 @@ function start() {
   fillOptions(byId('sites-list'), cube.usedNames('site').map((name) => [name, '']));
   fillOptions(byId('measure'), Object.entries(MEASURES));
   byId('f-from').max = byId('f-to').max = cube.intervals;
-  byId('nav').replaceChildren(...Object.entries(VIEWS).map(([view, text]) => {
+  byId('nav').replaceChildren(...Object.entries(VIEWS).filter(([view]) => hasView(view)).map(([view, text]) => {
     const button = document.createElement('button');
     button.type = 'button';
     button.dataset.view = view;
@@ -320,7 +289,8 @@ async function main() {
   setTheme(matchMedia('(prefers-color-scheme: dark)').matches);
   // for tests and for people with a console: what the page shows, as numbers
   window.shiny = { data, cube, state, sums: (part) => cube.sums(cube.pick({ ...state, ...part })),
-    rows: (by, part) => cube.rows(cube.pick({ ...state, ...part }), by), LIVE };
+    rows: (by, part) => cube.rows(cube.pick({ ...state, ...part }), by),
+    pages: () => pagesOf(data, state), mapCells, LIVE };
   document.documentElement.dataset.ready = performance.now().toFixed(0);
 }
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plots, by ECharts as SVG. Tooltips are text (renderMode richText), never HTML.
+// The plots, by ECharts as SVG, the map of pages on a canvas. Tooltips are text (renderMode richText), never HTML.
 import * as echarts from 'echarts/core';
-import { LineChart, BarChart, ScatterChart, TreemapChart } from 'echarts/charts';
+import { LineChart, BarChart, HeatmapChart, ScatterChart, TreemapChart } from 'echarts/charts';
 import { GridComponent, TooltipComponent, BrushComponent, MarkLineComponent, MarkAreaComponent,
-  LegendComponent, AriaComponent } from 'echarts/components';
-import { SVGRenderer } from 'echarts/renderers';
+  LegendComponent, AriaComponent, VisualMapComponent } from 'echarts/components';
+import { CanvasRenderer, SVGRenderer } from 'echarts/renderers';
 import { bytes, count, time } from './words.js';
 
-echarts.use([LineChart, BarChart, ScatterChart, TreemapChart, GridComponent, TooltipComponent,
-  BrushComponent, MarkLineComponent, MarkAreaComponent, LegendComponent, AriaComponent,
-  SVGRenderer]);
+echarts.use([LineChart, BarChart, HeatmapChart, ScatterChart, TreemapChart, GridComponent,
+  TooltipComponent, BrushComponent, MarkLineComponent, MarkAreaComponent, LegendComponent,
+  AriaComponent, VisualMapComponent, CanvasRenderer, SVGRenderer]);
 
 // Okabe and Ito's colours, which most people can tell apart
 const COLOURS = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#f0e442'];
@@ -19,10 +19,12 @@ function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-function plot(element, option) {
+function plot(element, option, renderer = 'svg') {
   let chart = plots.get(element);
-  if (!chart) plots.set(element, chart = echarts.init(element, null, { renderer: 'svg' }));
-  chart.resize();
+  if (!chart) plots.set(element, chart = echarts.init(element, null, { renderer }));
+  // a resize draws the plot as it was: only where it is one
+  if (chart.getWidth() !== element.clientWidth || chart.getHeight() !== element.clientHeight)
+    chart.resize();
   chart.setOption({
     color: COLOURS, animation: false,
     textStyle: { color: colour('--text'),
@@ -149,5 +151,53 @@ export function drawScatter(element, points) {
     series: names.map((name, end) => ({ name, type: 'scatter',
       symbolSize: (data) => 5 + 3 * Math.log10(data[2] + 1), itemStyle: { opacity: 0.8 },
       data: points.filter((p) => p.end === end).map((p) => [p.life, p.size, p.blocks, p.bytes]) })),
+  });
+}
+
+// Bars of one or more series over named groups.
+export function drawBars(element, names, series, words, unit) {
+  plot(element, {
+    grid: { ...GRID, bottom: 30 }, tooltip: { trigger: 'axis', valueFormatter: words },
+    legend: { top: 4, textStyle: { color: colour('--dim') } },
+    xAxis: axis({ type: 'category', data: names, axisLabel: { interval: 0, hideOverlap: true } }),
+    yAxis: axis({ type: 'value', name: unit, minInterval: 1, axisLabel: { formatter: words } }),
+    series: series.map(([name, values]) => ({ name, type: 'bar', data: values })),
+  });
+}
+
+// `cells` have a column, a line, a percentage and a text. A line begins at an address.
+export function drawPageMap(element, lines, cells, columns) {
+  element.style.height = `${Math.max(120, 16 * lines.length + 70)}px`;
+  plot(element, {
+    grid: { left: 130, right: 24, top: 10, bottom: 54 },
+    tooltip: { formatter: ({ data }) => data.text },
+    xAxis: axis({ type: 'category', data: Array.from({ length: columns }, (_, i) => i),
+      axisLabel: { show: false }, axisTick: { show: false } }),
+    yAxis: axis({ type: 'category', inverse: true, axisTick: { show: false },
+      data: lines.map((address) => `0x${address.toString(16)}`),
+      axisLabel: { fontFamily: 'monospace', fontSize: 11 } }),
+    visualMap: { min: 0, max: 100, orient: 'horizontal', left: 'center', bottom: 4, calculable: false,
+      text: ['100 % in use', '0 %'], textStyle: { color: colour('--dim') }, itemHeight: 180,
+      inRange: { color: ['#f0e442', '#e69f00', '#56b4e9', '#0072b2'] } },
+    series: [{ type: 'heatmap', itemStyle: { borderColor: colour('--back'), borderWidth: 1 },
+      data: cells.map((cell) => ({ value: [cell.x, cell.line, cell.use], text: cell.text })) }],
+  }, 'canvas'); // thousands of elements would take a second
+}
+
+// Resident bytes of each process, at each sample.
+export function drawResident(element, data, processes) {
+  const shown = processes.slice(0, COLOURS.length);
+  // a sample may be later than the last event
+  const last = shown.reduce((most, process) => process.samples.reduce((at, one) =>
+    Math.max(at, one.at_ns), most), data.duration_ns);
+  plot(element, {
+    grid: GRID, tooltip: { trigger: 'axis', valueFormatter: bytes },
+    legend: { type: 'plain', top: 4, textStyle: { color: colour('--dim') } },
+    xAxis: axis({ type: 'value', min: 0, max: last,
+      axisLabel: { formatter: (ns) => time(ns) }, axisPointer: { label: {
+        formatter: ({ value }) => time(value) } } }),
+    yAxis: axis({ type: 'value', axisLabel: { formatter: bytes } }),
+    series: shown.map((process) => ({ name: `${process.name} ${process.pid}`, type: 'line',
+      symbolSize: 6, data: process.samples.map((one) => [one.at_ns, one.resident]) })),
   });
 }

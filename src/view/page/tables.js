@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tables, by Tabulator. Cells are text; what is no text is an element that page.js makes.
 import { Tabulator, FormatModule, SortModule, ResizeColumnsModule } from 'tabulator-tables';
+import { bytes, count, time } from './words.js';
 
 Tabulator.registerModule([FormatModule, SortModule, ResizeColumnsModule]);
 const tables = new Map();
@@ -21,3 +22,32 @@ export function showTable(id, rows, columns, sort) {
       table.element.closest('section').getAttribute('aria-labelledby'));
   });
 }
+
+// ---- columns ----
+
+export const BYTES = { formatter: (cell) => bytes(cell.getValue()), hozAlign: 'right', sorter: 'number' };
+export const COUNT = { formatter: (cell) => count(cell.getValue()), hozAlign: 'right', sorter: 'number' };
+export const TIME = { formatter: (cell) => time(cell.getValue()), hozAlign: 'right', sorter: 'number' };
+
+export function nameColumn(title, pick, field = 'name') {
+  return { title, field, widthGrow: 5, minWidth: 180, formatter: (cell) => {
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.className = 'name';
+    button.textContent = cell.getValue();
+    button.title = cell.getValue();
+    button.addEventListener('click', () => pick(cell.getRow().getData()));
+    return button;
+  } };
+}
+
+export function barColumn(field, most) {
+  return { title: 'Share', field: 'share', width: 110, sorter: 'number', formatter: (cell) => {
+    const bar = document.createElement('span');
+    bar.className = 'bar';
+    bar.style.width = (most ? 100 * cell.getRow().getData()[field] / most : 0) + '%';
+    return bar;
+  } };
+}
+
+export const most = (rows, field) => rows.reduce((a, row) => Math.max(a, row[field]), 0);

@@ -184,7 +184,9 @@ void sym_site_type(struct sym *sym, const struct sym_call *calls, size_t count, 
 		   const struct sym_sizes *sizes, struct sym_type *out,
 		   struct sym_evidence *evidence);
 
-enum { SYM_CLIMB_MAX = 4 }; /* so many of a stack's return addresses are asked */
+/* So many of a stack's return addresses are asked: a hash table of Rust's, not optimized, takes
+ * nine. */
+enum { SYM_CLIMB_MAX = 10 };
 
 /* Works out and caches the answer of one return address ahead of time. True: it is a
  * wrapper, and its caller is asked next. */

@@ -58,6 +58,10 @@ const char *rule_symbol(struct rule_work *work, uint64_t vaddr, bool *folded);
 /* Is it malloc, operator new or one of theirs? */
 bool rule_is_entry(const char *symbol);
 
+/* A rule's pattern that stands for any member of a class. It says nothing about code of which only
+ * the name is known. */
+bool rule_names_any(const char *path);
+
 /* A demangled function name in parts. */
 struct rule_path {
 	char path[512];   /* without template arguments: "std::vector::push_back" */

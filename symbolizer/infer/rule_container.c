@@ -270,15 +270,6 @@ static const char *container_name(struct rule_work *work, struct container_link 
 						  : inner;
 }
 
-/* A rule that stands for any member of a class says nothing about code of which only the name is
- * known. */
-static bool names_any(const char *path)
-{
-	size_t length = strlen(path);
-
-	return length >= 3 && !strcmp(path + length - 3, "::*");
-}
-
 /* The chain's state while it is walked outwards. */
 struct container_found {
 	struct site_candidate allocator, container, maker;
@@ -294,7 +285,7 @@ static bool take(struct rule_work *work, struct container_link *link, struct con
 	struct site_candidate candidate;
 	bool typed;
 
-	if (!rule || rule->what == CONTAINER_FUNCTION || (!link->die && names_any(rule->path)))
+	if (!rule || rule->what == CONTAINER_FUNCTION || (!link->die && rule_names_any(rule->path)))
 		return false;
 	if (rule->what == CONTAINER_THROUGH || rule->what == CONTAINER_WRAPPER)
 		return !found->container_rule && !found->shell;
@@ -385,7 +376,7 @@ static bool is_for_allocation(struct rule_work *work, struct container_link *lin
 {
 	const struct container_rule *rule = container_rules_find(work->reader->rules, link->path);
 
-	return rule && rule->element && !names_any(rule->path) &&
+	return rule && rule->element && !rule_names_any(rule->path) &&
 	       (rule->what == CONTAINER_ALLOCATOR || rule->what == CONTAINER_CONTAINER);
 }
 

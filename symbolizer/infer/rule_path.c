@@ -227,6 +227,13 @@ const char *rule_symbol(struct rule_work *work, uint64_t vaddr, bool *folded)
 	return best->name;
 }
 
+bool rule_names_any(const char *path)
+{
+	size_t length = strlen(path);
+
+	return length >= 3 && !strcmp(path + length - 3, "::*");
+}
+
 bool rule_in_destructor(struct rule_work *work, uint64_t vaddr)
 {
 	struct debug_scope scopes[RULE_SCOPES];

@@ -351,18 +351,23 @@ static const char *own_name(struct rule_work *work, char *room, size_t bytes)
 	return room;
 }
 
-/* The rule for the function; of Rust's, whose DIEs have no scopes around a function in another one,
- * by its symbol. */
+/* The rule for the function. By its symbol: Rust's functions, whose DIEs have no scopes around a
+ * function in another one, and what has no DIE, such as Rust's library as it is shipped. A rule for
+ * all members of a class says nothing about code of which only the name is known. */
 static const struct container_rule *rule_of(struct rule_work *work, const char *name)
 {
 	const struct debug_scope *function =
 		work->scope_count ? &work->scopes[work->scope_count - 1] : NULL;
 	const struct container_rule *rule = container_rules_find(work->reader->rules, name);
+	const char *text = function	  ? (function->bare ? NULL : function->name)
+			   : work->symbol ? names_demangled(work->reader->names, work->symbol)
+					  : NULL;
 	struct rule_path parts;
 
-	if (rule || !function || function->bare || !rule_path_of(function->name, &parts))
+	if (rule || !rule_path_of(text, &parts))
 		return rule;
-	return container_rules_find(work->reader->rules, parts.path);
+	rule = container_rules_find(work->reader->rules, parts.path);
+	return rule && (function || !rule_names_any(rule->path)) ? rule : NULL;
 }
 
 /* Functions of the C library that make strings; and functions that return the pointer, so that
@@ -393,7 +398,10 @@ static void functions_and_wrappers(struct rule_work *work)
 		}
 	if (rule && rule->what == CONTAINER_WRAPPER) {
 		evidence_say(work->evidence, 1,
-			     "%s() allocates for its caller: its return address is asked", name);
+			     "%s() allocates for its caller: its return address is asked",
+			     work->scope_count
+				     ? name
+				     : names_demangled(work->reader->names, work->symbol));
 		work->out->climbs = true;
 		work->out->count = 0;
 		return;

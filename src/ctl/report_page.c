@@ -123,6 +123,17 @@ char *report_site(const struct hotspot_row *row, bool full)
 
 /* ---- hints ---- */
 
+/* A row's call site, as far as it fits into a sentence. */
+static char *hint_site(const struct hotspot_row *row)
+{
+	enum { COLUMNS = 48 };
+	char *site = report_site(row, false), *out = mem_alloc(4 * COLUMNS + 8);
+
+	text_fit(out, 4 * COLUMNS + 8, site, COLUMNS, TEXT_CUT_MIDDLE);
+	free(site);
+	return out;
+}
+
 static void add_hint(struct report_page *page, char *command, char *text)
 {
 	if (page->hint_count < REPORT_HINTS) {
@@ -146,7 +157,7 @@ static void find_hints(struct report_page *page)
 	uint64_t live = s->sums.live_bytes;
 
 	if (o->short_lived.count && (double)young->blocks >= HINT_SHORT_LIVED * (double)o->blocks) {
-		char *site = report_site(young, false);
+		char *site = hint_site(young);
 
 		hint(page, "lifetimes --by site",
 		     mem_format("%s of all blocks come from %s; half of them live at most %s%s",
@@ -156,10 +167,10 @@ static void find_hints(struct report_page *page)
 		free(site);
 	}
 	if (o->retained.count && (double)retained->bytes >= HINT_RETAINED * (double)live) {
-		char *site = report_site(retained, false);
+		char *site = hint_site(retained);
 
 		hint(page, "leaks",
-		     mem_format("%s, %s of what is live, was made late by %s: does it grow?",
+		     mem_format("%s, %s of what is live, was allocated late by %s: does it grow?",
 				units_bytes(UNITS_BUF, retained->bytes),
 				units_share(UNITS_BUF, (double)retained->bytes, (double)live),
 				site));

@@ -119,26 +119,36 @@ static void take_type(struct loading *l, const struct query *q)
 	int guess =
 		strcmp(query_text(q, 4), "low") == 0 ? 2 : strcmp(query_text(q, 4), "medium") == 0;
 	size_t before = l->out->names[BREAKDOWN_TYPE].count;
-	char *text = type_name_block(
-		&(struct type_text){ .type = query_text(q, 1),
-				     .container = query_is_null(q, 2) ? NULL : query_text(q, 2),
-				     .form = query_text(q, 3),
-				     .confidence = label ? "label" : "exact",
-				     .derived = false,
-				     .full = l->full });
+	struct type_text name = { .type = query_text(q, 1),
+				  .container = query_is_null(q, 2) ? NULL : query_text(q, 2),
+				  .form = query_text(q, 3),
+				  .confidence = label ? "label" : "exact",
+				  .derived = false,
+				  .full = l->full };
+	char *text = type_name_block(&name), *full;
 
+	name.full = true;
+	full = type_name_block(&name);
 	place = texts_put(&l->out->names[BREAKDOWN_TYPE], text);
-	free(text);
 	if (place == before && (place & (place - 1)) == 0) {
+		l->out->full_types = mem_resize(l->out->full_types, place ? 2 * (size_t)place : 1,
+						sizeof(*l->out->full_types));
 		l->out->labels = mem_resize(l->out->labels, place ? 2 * (size_t)place : 1,
 					    sizeof(*l->out->labels));
 		l->out->guesses = mem_resize(l->out->guesses, place ? 2 * (size_t)place : 1,
 					     sizeof(*l->out->guesses));
 	}
 	if (place == before) {
+		l->out->full_types[place] = strcmp(full, text) != 0 ? mem_text(full) : NULL;
 		l->out->labels[place] = label;
 		l->out->guesses[place] = 0;
 	}
+	if (l->out->full_types[place] && strcmp(l->out->full_types[place], full) != 0) {
+		free(l->out->full_types[place]);
+		l->out->full_types[place] = NULL;
+	}
+	free(text);
+	free(full);
 	if (guess > l->out->guesses[place])
 		l->out->guesses[place] = (uint8_t)guess;
 	if (id)
@@ -150,8 +160,8 @@ static void take_site(struct loading *l, const struct query *q)
 	uint32_t id = query_id(q, 0, l->site_limit);
 	struct breakdown_site *s = &l->out->sites[id];
 	const char *function = query_text(q, 1), *file = query_text(q, 2);
-	const char *module, *place = strstr(query_text(q, 7), " in ");
-	char **text = &l->out->names[BREAKDOWN_SITE].at[id];
+	const char *module, *in = strstr(query_text(q, 7), " in ");
+	char **text = &l->out->names[BREAKDOWN_SITE].at[id], *place;
 
 	if (!id || *text)
 		return;
@@ -162,13 +172,20 @@ static void take_site(struct loading *l, const struct query *q)
 				      .frame = (uint32_t)query_number(q, 5),
 				      .vaddr = (uint64_t)query_number(q, 6) };
 	module = l->out->modules[s->module].name;
-	if (*function && *file)
-		*text = mem_format("%s (%s:%u)", function, text_base(file), s->line);
-	else if (*function)
-		*text = mem_format("%s (%s)", function, module ? module : "");
-	else
-		*text = mem_format("%s+0x%llx%s", module ? module : "",
-				   (unsigned long long)s->vaddr, place ? place : "");
+	if (*function) {
+		char *shorter = l->full ? mem_text(function) : type_name_function(function);
+
+		place = *file ? mem_format("%s:%u", text_base(file), s->line)
+			      : mem_text(module ? module : "");
+		s->name = mem_format("%s (%s)", function, place);
+		*text = mem_format("%s (%s)", shorter, place);
+		free(shorter);
+		free(place);
+	} else {
+		s->name = mem_format("%s+0x%llx%s", module ? module : "",
+				     (unsigned long long)s->vaddr, in ? in : "");
+		*text = mem_text(s->name);
+	}
 }
 
 static void take_stack(struct loading *l, const struct query *q)
@@ -345,6 +362,7 @@ static struct shiny_err *load(struct loading *l, const struct filter *filter,
 	if (!err)
 		err = each(l, "SELECT id, path, build_id FROM module", take_module);
 	texts_put(&l->out->names[BREAKDOWN_TYPE], "(no type)");
+	l->out->full_types = mem_zero(1, sizeof(*l->out->full_types));
 	l->out->labels = mem_zero(1, sizeof(*l->out->labels));
 	l->out->guesses = mem_zero(1, sizeof(*l->out->guesses));
 	texts_put(&l->out->names[BREAKDOWN_ROLE], "(no process)");
@@ -429,6 +447,7 @@ uint32_t breakdown_cell(const struct breakdown *c, uint32_t process, uint32_t st
 void breakdown_deinit(struct breakdown *c)
 {
 	for (size_t i = 0; c->sites && i < c->names[BREAKDOWN_SITE].count; i++) {
+		free(c->sites[i].name);
 		free(c->sites[i].function);
 		free(c->sites[i].file);
 	}
@@ -437,6 +456,9 @@ void breakdown_deinit(struct breakdown *c)
 		free(c->modules[i].name);
 		free(c->modules[i].build_id);
 	}
+	for (size_t i = 0; c->full_types && i < c->names[BREAKDOWN_TYPE].count; i++)
+		free(c->full_types[i]);
+	free(c->full_types);
 	for (int d = 0; d < BREAKDOWN_DIMENSIONS; d++)
 		texts_deinit(&c->names[d]);
 	free(c->program);

@@ -43,6 +43,7 @@ struct breakdown_module {
 	char *build_id; /* "" none */
 };
 struct breakdown_site {
+	char *name;            /* not shortened; NULL: there is no stack */
 	char *function, *file; /* NULL unknown; file: as the debug information spells it */
 	uint32_t line, module, frame; /* module: place in modules; frame: id */
 	uint64_t vaddr;
@@ -60,6 +61,8 @@ struct breakdown {
 	struct texts names[BREAKDOWN_DIMENSIONS]; /* 0 is what has none; sites: by id of table site,
 						   * where texts may be equal */
 	char *program;                /* file name of the program that was recorded; NULL unknown */
+	char **full_types;            /* a type each: not shortened; NULL: that is its name, or
+	                               * several have it */
 	bool *labels;                 /* a type each: it is words, not a type */
 	uint8_t *guesses;             /* a type each: 1 medium, 2 low: the least sure that its
 	                               * blocks have */
@@ -81,7 +84,7 @@ struct breakdown {
 };
 
 /*
- * `rules` NULL: all is of component 0, which saves the time. `full`: type names are not shortened.
+ * `rules` NULL: all is of component 0, which saves the time. `full`: names are not shortened.
  * `title`: for the progress line where the filter has an interval; NULL none.
  */
 SHINY_MUST_CHECK struct shiny_err *breakdown_load(struct store *store, const struct filter *filter,

@@ -47,8 +47,9 @@ static bool type_matches(const char *pattern, const char *name)
 static bool site_matches(const char *pattern, const struct breakdown *c, size_t site)
 {
 	const struct breakdown_site *s = &c->sites[site];
-	const char *texts[] = { c->names[BREAKDOWN_SITE].at[site], s->function, s->file,
-				s->file ? text_base(s->file) : NULL, c->modules[s->module].name };
+	const char *texts[] = { s->name ? s->name : c->names[BREAKDOWN_SITE].at[site], s->function,
+				s->file, s->file ? text_base(s->file) : NULL,
+				c->modules[s->module].name };
 	const char *start = s->function ? function_name_start(s->function) : NULL;
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)

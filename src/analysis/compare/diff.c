@@ -260,16 +260,31 @@ static void find_mostly(struct comparing *c)
 static void row_deinit(struct diff_row *row)
 {
 	free(row->name);
+	free(row->full_name);
 	free(row->mostly);
 }
 
-static bool is_label(const struct comparing *c, size_t row)
+/* What the row of a type or call site has besides its name. */
+static void describe(const struct comparing *c, uint32_t number, struct diff_row *row)
 {
-	for (int side = 0; c->by == BREAKDOWN_TYPE && side < 2; side++)
-		for (size_t i = 0; i < c->breakdowns[side].names[BREAKDOWN_TYPE].count; i++)
-			if (c->match.row_of[side][i] == row)
-				return c->breakdowns[side].labels[i];
-	return false;
+	for (int side = 0; side < 2; side++) {
+		const struct breakdown *b = &c->breakdowns[side];
+
+		for (size_t i = 0; i < b->names[c->by].count; i++) {
+			const char *full;
+
+			if (c->match.row_of[side][i] != number)
+				continue;
+			full = c->by == BREAKDOWN_TYPE	 ? b->full_types[i]
+			       : c->by == BREAKDOWN_SITE ? b->sites[i].name
+							 : NULL;
+			/* a row that stands for several has a name of its own */
+			if (full && strcmp(b->names[c->by].at[i], row->name) == 0)
+				row->full_name = mem_text(full);
+			row->label = c->by == BREAKDOWN_TYPE && b->labels[i];
+			return;
+		}
+	}
 }
 
 static void arrange(struct comparing *c, const char *match, enum diff_measure order,
@@ -293,7 +308,7 @@ static void arrange(struct comparing *c, const char *match, enum diff_measure or
 			row_deinit(row);
 			continue;
 		}
-		row->label = is_label(c, i);
+		describe(c, (uint32_t)i, row);
 		c->rows[kept++] = *row;
 	}
 	out->rows = c->rows;

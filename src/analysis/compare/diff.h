@@ -53,6 +53,7 @@ struct diff_side {
 };
 struct diff_row {
 	char *name;
+	char *full_name; /* not shortened, of a type or call site; NULL: the name is that */
 	enum match_how how;
 	bool label;                 /* the name is words, no type */
 	uint32_t members[2];        /* names of each session that it stands for; 0: it is not

@@ -153,10 +153,10 @@ static void print_series(const struct ctl *ctl, const struct activity *a)
 /* Types at the left, call sites at the right. */
 static char *phase_names(const struct ctl *ctl, const struct phase *phase)
 {
-	static const char *const words[PHASE_KINDS] = { [PHASE_STEADY] = "made",
+	static const char *const words[PHASE_KINDS] = { [PHASE_STEADY] = "new",
 							[PHASE_RISE] = "kept",
 							[PHASE_FALL] = "gone",
-							[PHASE_SPIKE] = "made" };
+							[PHASE_SPIKE] = "new" };
 	enum { INDENT = 10, BYTES_COLUMNS = 11, LEAST = 14 };
 	size_t width = ctl->style.width	    ? ctl->style.width
 		       : ctl->style.longest ? ctl->style.longest
@@ -223,7 +223,7 @@ static void print_phases(const struct ctl *ctl, const struct activity *a)
 	};
 	struct table table;
 
-	ctl_heading(ctl, "Phases", ": the types and call sites of most bytes kept, gone, or made");
+	ctl_heading(ctl, "Phases", ": the types and call sites of most bytes kept, gone, or new");
 	table_init(&table, columns, PHASE_COLUMNS);
 	for (size_t i = 0; i < a->phase_count; i++) {
 		const struct phase *phase = &a->phases[i];

@@ -120,7 +120,7 @@ static void print_rows(struct ctl *ctl, const struct diff_row *const *rows, size
 		[BASE] = { .title = "base", .kind = CELL_RIGHT, .drop = 2 },
 		[NEW] = { .title = "new", .kind = CELL_RIGHT },
 		[SHARE] = { .title = "", .kind = CELL_RIGHT },
-		[STEPS] = { .title = "blocks made meanwhile", .kind = CELL_RIGHT, .drop = 3 },
+		[STEPS] = { .title = "blocks allocated meanwhile", .kind = CELL_RIGHT, .drop = 3 },
 		[NAME] = { breakdown_names[by], CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME },
 		[MOSTLY] = { by == BREAKDOWN_TYPE ? "mostly at" : "mostly", CELL_TEXT, true,
 			     TEXT_CUT_MIDDLE, 4, TINT_DIM },
@@ -235,6 +235,7 @@ static void json_rows(struct json *json, const struct diff *d, size_t limit)
 
 		json_object_line(json, NULL);
 		json_text(json, "name", row->name);
+		json_text(json, "full_name", row->full_name ? row->full_name : row->name);
 		json_text(json, "match", match_names[row->how]);
 		json_text(json, "mostly", row->mostly);
 		json_object(json, "place");

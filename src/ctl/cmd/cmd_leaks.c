@@ -19,7 +19,7 @@ static const struct table_column columns[COLUMNS] = {
 	[MADE] = { .title = "of", .kind = CELL_COUNT, .drop = 3 },
 	[RATE] = { .title = "grows a second", .kind = CELL_TEXT, .drop = 1, .tint = TINT_WARN },
 	[TREND] = { .title = "live blocks over time", .kind = CELL_TEXT, .drop = 2 },
-	[YOUNGEST] = { .title = "last made after", .kind = CELL_TIME, .drop = 4 },
+	[YOUNGEST] = { .title = "newest after", .kind = CELL_TIME, .drop = 4 },
 };
 
 enum { TREND_COLUMNS = LEAK_MOMENTS / 2 };

@@ -348,7 +348,7 @@ static void print_page(struct ctl *ctl, const struct report_page *page)
 	}
 	if (o->retained.count) {
 		ctl_heading(ctl, "Retained:",
-			    " made in the second half of its process, and live at the end");
+			    " allocated in the second half of its process, and live at the end");
 		print_rows(ctl, &o->retained, ctl_limit(ctl, o->retained.count, OTHER_ROWS),
 			   &retained);
 	}

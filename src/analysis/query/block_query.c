@@ -8,6 +8,9 @@
 
 #include <shiny/wire/wire.h>
 
+#include "../../base/cleanup.h"
+#include "../../base/mem.h"
+
 struct block_search {
 	uint64_t address;
 	struct blocks_found found;
@@ -130,4 +133,33 @@ struct shiny_err *blocks_find(struct store *store, const struct filter *filter, 
 void blocks_deinit(struct blocks_found *blocks)
 {
 	free(blocks->rows);
+}
+
+struct shiny_err *block_maker_load(struct store *store, const struct block_found *block,
+				   struct block_maker *out)
+{
+	struct query *q;
+	struct shiny_err *err;
+	bool row = false;
+
+	*out = (struct block_maker){ 0 };
+	SHINY_TRY(query_format(store, &q,
+			       "SELECT COALESCE(NULLIF(p.role, ''), p.name), p.pid, t.name, t.tid "
+			       "FROM process p LEFT JOIN thread t ON t.id = %" PRIu32
+			       " WHERE p.id = %" PRIu32,
+			       block->thread, block->process));
+	err = query_step(q, &row);
+	if (!err && row)
+		*out = (struct block_maker){ .process = mem_text(query_text(q, 0)),
+					     .pid = query_number(q, 1),
+					     .thread = mem_text(query_text(q, 2)),
+					     .tid = query_number(q, 3) };
+	query_end(q);
+	return err;
+}
+
+void block_maker_deinit(struct block_maker *maker)
+{
+	free(maker->process);
+	free(maker->thread);
 }

@@ -24,4 +24,15 @@ SHINY_MUST_CHECK struct shiny_err *blocks_find(struct store *store, const struct
 					       uint64_t address, struct blocks_found *out);
 void blocks_deinit(struct blocks_found *blocks);
 
+/* Who allocated a block. */
+struct block_maker {
+	char *process, *thread; /* role, else program; the thread's name, "" none */
+	int64_t pid, tid;
+};
+/* `process` NULL: the session does not list it. */
+SHINY_MUST_CHECK struct shiny_err *block_maker_load(struct store *store,
+						    const struct block_found *block,
+						    struct block_maker *out);
+void block_maker_deinit(struct block_maker *maker);
+
 #endif

@@ -262,9 +262,7 @@ static struct shiny_err *print_head(struct explainer *e)
 {
 	const struct style *style = &e->ctl->style;
 	const struct block_found *b = e->block;
-	struct query *q = NULL;
-	bool row = false;
-	struct shiny_err *err;
+	struct block_maker maker;
 
 	if (!b) {
 		fprintf(style->out, "%s%s%s", tint(style, TINT_BOLD), e->place.label,
@@ -276,23 +274,15 @@ static struct shiny_err *print_head(struct explainer *e)
 			tint_end(style, TINT_DIM));
 		return NULL;
 	}
-	err = query_format(e->store, &q,
-			   "SELECT COALESCE(NULLIF(p.role, ''), p.name), p.pid, (SELECT name FROM "
-			   "thread WHERE id = %" PRIu32 "), "
-			   "(SELECT tid FROM thread WHERE id = %" PRIu32
-			   ") FROM process p WHERE p.id = %" PRIu32,
-			   b->thread, b->thread, b->process);
-	if (!err)
-		err = query_step(q, &row);
-	if (!err && row) {
+	SHINY_TRY(block_maker_load(e->store, b, &maker));
+	if (maker.process) {
 		fprintf(style->out,
 			"%sblock 0x%" PRIx64 "%s: %s by %s, in %s (pid %" PRId64
 			"), thread %" PRId64 "%s%s%s\n",
 			tint(style, TINT_BOLD), b->address, tint_end(style, TINT_BOLD),
 			units_noun(UNITS_NOUN_BUF, b->size, "byte"), api_name(b->api),
-			query_text(q, 0), query_number(q, 1), query_number(q, 3),
-			*query_text(q, 2) ? " (" : "", query_text(q, 2),
-			*query_text(q, 2) ? ")" : "");
+			maker.process, maker.pid, maker.tid, *maker.thread ? " (" : "",
+			maker.thread, *maker.thread ? ")" : "");
 		fprintf(style->out, "  allocated after %s, ", units_time(UNITS_BUF, b->born));
 		if (b->ended)
 			fprintf(style->out, "freed %s later\n",
@@ -300,8 +290,8 @@ static struct shiny_err *print_head(struct explainer *e)
 		else
 			fputs("live at the end\n", style->out);
 	}
-	query_end(q);
-	return err;
+	block_maker_deinit(&maker);
+	return NULL;
 }
 
 /* ---- JSON ---- */

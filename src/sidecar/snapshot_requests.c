@@ -161,7 +161,7 @@ static struct shiny_err *begin(struct session *session, struct directory *dir, s
 		s->finished = false;
 		s->running = thread_start(&s->thread, find_edges, s);
 		if (!s->running)
-			err = shiny_err(SHINY_ERR_OTHER, "there is no thread to be had");
+			err = shiny_err(SHINY_ERR_OTHER, "cannot start a thread");
 	}
 	if (err)
 		edge_scan_deinit(&s->scan);

@@ -19,7 +19,7 @@ struct stop_actions {
 void stop_begin(struct stop_actions *was);
 void stop_end(const struct stop_actions *was);
 bool stop_asked(void);
-/* More than once: the session waits for nobody else. */
+/* A second request: the session waits for no other process. */
 bool stop_hurried(void);
 
 #endif

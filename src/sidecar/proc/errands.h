@@ -39,14 +39,14 @@ struct errand {
 	struct errand *next;
 };
 
-/* NULL: there is no thread to be had, and errands are run by who has them. */
+/* NULL: no thread could be started; each caller then runs its own errands. */
 struct errands *errands_start(void);
 /* False: an errand is still under way, and stays what it is for ever, with its thread. */
 bool errands_stop(struct errands *errands);
 
 /* True: it is done, and the caller's again. False: `end` will be called by errands_take. */
 bool errands_do(struct errands *errands, struct errand *errand);
-/* An `end` for what is of no use any more when it comes late. */
+/* An `end` that discards an answer which comes too late. */
 void errand_drop(struct session *session, struct errand *errand);
 /* Ends those that came late and are done, in the order in which they were given. */
 void errands_take(struct errands *errands, struct session *session);

@@ -14,7 +14,7 @@
 
 struct answers;
 
-/* Starts the thread. NULL: it cannot be had, and nobody gets an answer. */
+/* Starts the thread. NULL: it could not, and nobody gets an answer. */
 struct answers *answers_start(void);
 void answers_stop(struct answers *answers);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ending.h: when a process of a ring has ended, and what that does to its slot and its streams.
+ * ending.h: decides that a process of a ring has ended, and closes its slot and its streams.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *

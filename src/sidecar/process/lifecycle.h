@@ -15,7 +15,7 @@ struct process *process_of(struct session *session, struct ring_file *ring, uint
 /* Its ring, slot and id are filled in. */
 void process_enlist(struct session *session, struct process *process);
 void process_scan(struct session *session, struct ring_file *ring); /* new slots */
-/* Who has ended; roles; counters; names of threads. `wall` ns. */
+/* Finds ended processes, roles, counters and names of threads. `wall` ns. */
 void process_watch(struct session *session, uint64_t wall);
 void process_destroy(struct process *process); /* accepts NULL */
 

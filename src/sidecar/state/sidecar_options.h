@@ -44,7 +44,7 @@ struct sidecar_options {
 	bool progress;          /* show progress on stderr for work over a second */
 };
 
-/* How the program ended, as the launcher was told: nobody else is. */
+/* How the program ended: only the launcher, its parent, knows. */
 struct sidecar_ended {
 	int32_t pid, status;
 };

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "access/watches.h"
 #include "output/resolve_ahead.h"
 #include "proc/errands.h"
 #include "process/answers.h"
@@ -48,6 +49,8 @@ void session_destroy(struct session *session)
 	starts_forget_all(session);
 	free(session->running.at);
 	free(session->variables.at);
+	free(session->watched_ends.at);
+	watches_destroy(session->watches);
 	free(session->ended.at);
 	roster_deinit(&session->roster);
 	free(session->rings.at);

@@ -455,6 +455,31 @@ CREATE TABLE snapshot_part (
 	PRIMARY KEY (snapshot, part)
 );
 
+-- Blocks that were drawn at random while they were live, and watched by the processor's debug
+-- registers until the program used them, or for a window (SHINY_ACCESS=watch). Draws are not
+-- equally likely: estimates weigh each by `weight`.
+CREATE TABLE access (
+	id INTEGER PRIMARY KEY, -- id in this file
+	process INTEGER NOT NULL, -- process.id
+	stack INTEGER NOT NULL, -- stack.id of the allocation, 0 unknown
+	vtable INTEGER NOT NULL, -- vtable.id, 0 no vptr was seen
+	tag INTEGER NOT NULL, -- tag.id, 0 none
+	type INTEGER NOT NULL, -- type.id, 0 unknown
+	address INTEGER NOT NULL, -- of the block
+	size INTEGER NOT NULL, -- of the block, as requested
+	offset INTEGER NOT NULL, -- of the watched word in the block
+	bytes INTEGER NOT NULL, -- of the watched word: 1, 2, 4 or 8
+	pick TEXT NOT NULL, -- block: each alike, its first word; byte: each alike, its word
+	weight INTEGER NOT NULL, -- live blocks or bytes (as picked) that the draw stands for
+	born_ns INTEGER NOT NULL, -- when the block was allocated
+	armed_ns INTEGER NOT NULL, -- from when on the word was watched, in all threads
+	window_ns INTEGER NOT NULL, -- for how long at most; drawn before and not by what happened
+	until_ns INTEGER NOT NULL, -- when it was used, or until when it was not
+	ending TEXT NOT NULL, -- used; unused: for the window; freed; moved: by realloc; ended
+	kind TEXT, -- how it was used: read, write; NULL it was not
+	frame INTEGER NOT NULL -- frame.id behind the instruction that used it, 0 unknown
+);
+
 -- What a browser that was recorded with --devtools said of its own memory: one row a process of a memory-infra dump, or a page of which
 -- V8 took a heap snapshot.
 CREATE TABLE browser_sample (
@@ -646,6 +671,29 @@ CREATE VIEW v_marks AS SELECT
 	m.process AS process, -- process id, 0 from outside
 	m.thread AS thread -- thread id, 0 from outside
 FROM mark m;
+
+-- Blocks that were watched for their next use, with their types and who used them.
+-- Example: SELECT type, ending, COUNT(*) FROM v_accesses GROUP BY type, ending;
+CREATE VIEW v_accesses AS SELECT
+	a.id AS access, -- id in this file
+	a.process AS process, -- process id
+	y.name AS type, -- as in v_types, NULL unknown
+	k.site AS site, -- call site of the allocation, 0 or NULL unknown
+	a.size AS size, -- of the block
+	a.offset AS offset, -- of the watched word in it
+	a.bytes AS bytes, -- of the watched word
+	a.pick AS pick, -- block, byte
+	a.weight AS weight, -- live blocks or bytes that it stands for
+	a.born_ns AS born_ns, -- when the block was allocated
+	a.armed_ns AS armed_ns, -- from when on it was watched
+	a.window_ns AS window_ns, -- for how long at most
+	a.until_ns AS until_ns, -- when it was used, or until when it was not
+	a.ending AS ending, -- used, unused, freed, moved, ended
+	a.kind AS kind, -- read, write, NULL not used
+	f.name AS user -- function that used it
+FROM access a LEFT JOIN frame_line l ON l.frame = a.frame AND l.depth = 0
+	LEFT JOIN function f ON f.id = l.function LEFT JOIN type y ON y.id = a.type
+	LEFT JOIN stack k ON k.id = a.stack;
 
 -- Programs that were started in this session and are not recorded.
 -- Example: SELECT name, reason, COUNT(*) FROM v_unrecorded GROUP BY name, reason ORDER BY 3 DESC;

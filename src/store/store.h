@@ -20,7 +20,7 @@
 #include "event.h"
 
 /* A session of another version is refused with one line: this is the only rule for older ones. */
-#define STORE_SCHEMA_VERSION 12
+#define STORE_SCHEMA_VERSION 13
 
 struct store;
 
@@ -117,6 +117,9 @@ SHINY_MUST_CHECK struct shiny_err *store_put_root(struct store *store,
 						  const struct store_root *row);
 SHINY_MUST_CHECK struct shiny_err *store_put_member(struct store *store,
 						    const struct store_member *row);
+/* again: replaces */
+SHINY_MUST_CHECK struct shiny_err *store_put_access(struct store *store,
+						    const struct store_access *row);
 /* For snapshot_parts.h, which packs them. */
 SHINY_MUST_CHECK struct shiny_err *store_put_snapshot_part(struct store *store, uint32_t snapshot,
 							   uint32_t part, uint32_t kind,

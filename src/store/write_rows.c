@@ -31,6 +31,7 @@ PUT(page, PAGE)
 PUT(snapshot, SNAPSHOT)
 PUT(root, ROOT)
 PUT(member, MEMBER)
+PUT(access, ACCESS)
 
 struct shiny_err *store_put_text(struct store *store, const char *key, const char *value)
 {

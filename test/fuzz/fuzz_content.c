@@ -628,6 +628,8 @@ static const char *const lines[] = {
 	"mismatches",
 	"leaks",
 	"leaks --by site",
+	"cold",
+	"cold --by site --within 10s",
 	"pages",
 	"processes",
 	"tree",

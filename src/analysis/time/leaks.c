@@ -263,10 +263,29 @@ struct shiny_err *leaks_load(struct store *store, const struct filter *filter, e
 	return NULL;
 }
 
+static void row_deinit(struct leak_row *row)
+{
+	free(row->name);
+	free(row->full_name);
+}
+
+void leaks_keep(struct leaks *l, leaks_keeps_fn *keeps, void *context)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < l->count; i++) {
+		if (keeps(context, &l->rows[i]))
+			l->rows[kept++] = l->rows[i];
+		else
+			row_deinit(&l->rows[i]);
+	}
+	l->count = kept;
+}
+
 void leaks_deinit(struct leaks *l)
 {
 	for (size_t i = 0; i < l->count; i++)
-		free(l->rows[i].name), free(l->rows[i].full_name);
+		row_deinit(&l->rows[i]);
 	free(l->rows);
 	*l = (struct leaks){ 0 };
 }

@@ -56,6 +56,9 @@ SHINY_MUST_CHECK struct shiny_err *leaks_load(struct store *store, const struct 
 					      enum group_by by, const char *match,
 					      const char *suppressions, bool full_names,
 					      bool progress, struct leaks *out);
+/* Leaves the rows of which `keeps` is true; the sums stay. */
+typedef bool leaks_keeps_fn(void *context, const struct leak_row *row);
+void leaks_keep(struct leaks *leaks, leaks_keeps_fn *keeps, void *context);
 void leaks_deinit(struct leaks *leaks);
 
 #endif

@@ -110,6 +110,7 @@ struct shiny_err *cmd_collect(struct ctl *ctl)
 		.type_rules = o->text[OPT_TYPE_RULES],
 		.memory_period = env_number(ENV_SHINY_MEMORY_PERIOD),
 		.snapshot = env_text(ENV_SHINY_SNAPSHOT),
+		.watch_accesses = strcmp(env_text(ENV_SHINY_ACCESS), "off") != 0,
 		.merge_ns = SIDECAR_MERGE_NS,
 		.spill = env_number(ENV_SHINY_SPILL),
 		.keep_rings = o->given[OPT_KEEP_RING],

@@ -13,6 +13,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "../../sidecar/access/breakpoints.h"
 #include "../../../symbolizer/patch/allocator_patch.h"
 #include "../../../symbolizer/probe/probe_executable.h"
 #include "../../analysis/totals/coverage.h"
@@ -162,6 +163,21 @@ static void check_ptrace(struct ctl *ctl)
 		      "not restricted by yama; Shiny does not need ptrace");
 }
 
+static void check_accesses(struct ctl *ctl)
+{
+	int why = breakpoints_probe();
+
+	if (!why)
+		check(ctl, FINDING_OK, "accesses", NULL,
+		      "blocks can be watched by debug registers (SHINY_ACCESS=watch)");
+	else
+		check(ctl, FINDING_WARN, "accesses",
+		      why == EACCES || why == EPERM
+			      ? "sysctl kernel.perf_event_paranoid=2; containers refuse it, too"
+			      : NULL,
+		      "which blocks are used cannot be known: perf_event_open: %s", strerror(why));
+}
+
 static void check_machine(struct ctl *ctl)
 {
 	struct program_look self;
@@ -183,6 +199,7 @@ static void check_machine(struct ctl *ctl)
 	check_loaded(ctl, "SQLite", "sqlite3_libversion", false);
 	check_loaded(ctl, "zstd", "ZSTD_versionString", false);
 	check_ptrace(ctl);
+	check_accesses(ctl);
 	if (env_complain(environ, stderr) == 0)
 		check(ctl, FINDING_OK, "environment", NULL, "no SHINY_ variable is wrong");
 	else

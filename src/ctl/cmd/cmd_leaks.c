@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../analysis/access/cold.h"
 #include "../../analysis/time/leaks.h"
 #include "../../base/bars.h"
 #include "../../base/mem.h"
@@ -86,6 +87,58 @@ static void print(struct ctl *ctl, const struct leaks *l, enum group_by by, size
 	table_deinit(&table);
 }
 
+/* ---- untouched ---- */
+
+/* Blocks of the row were watched, and none was used. */
+static bool is_untouched(void *context, const struct leak_row *row)
+{
+	const struct cold_row *found = cold_find(context, row->name);
+
+	return found && !found->reads && !found->writes;
+}
+
+static struct shiny_err *keep_untouched(struct ctl *ctl, struct store *store,
+					const struct filter *filter, enum group_by by,
+					struct leaks *leaks)
+{
+	struct cold cold;
+	struct shiny_err *err = NULL;
+
+	if (by != GROUP_SITE && by != GROUP_TYPE)
+		return shiny_err(SHINY_ERR_USAGE, "leaks: --untouched needs --by site or type");
+	err = cold_load(store, filter, by, NULL, ctl->options.given[OPT_FULL_NAMES], COLD_TIMES,
+			&cold);
+	if (err)
+		return err;
+	if (cold.recorded) {
+		cold_sort_by_name(&cold);
+		leaks_keep(leaks, is_untouched, &cold);
+	} else {
+		err = shiny_err_advise(
+			shiny_err(SHINY_ERR_OTHER,
+				  "leaks: --untouched: accesses were not recorded"),
+			"record with SHINY_ACCESS=watch");
+	}
+	cold_deinit(&cold);
+	return err;
+}
+
+/* With --untouched only those. */
+static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct filter *filter,
+			      enum group_by by, struct leaks *out)
+{
+	struct shiny_err *err = leaks_load(store, filter, by, ctl->options.text[OPT_MATCH],
+					   ctl->options.text[OPT_SUPPRESSIONS],
+					   ctl->options.given[OPT_FULL_NAMES], true, out);
+
+	if (err || !ctl->options.given[OPT_UNTOUCHED])
+		return err;
+	err = keep_untouched(ctl, store, filter, by, out);
+	if (err)
+		leaks_deinit(out);
+	return err;
+}
+
 struct shiny_err *cmd_leaks(struct ctl *ctl)
 {
 	/* in options.def's order */
@@ -99,10 +152,7 @@ struct shiny_err *cmd_leaks(struct ctl *ctl)
 	size_t limit;
 
 	if (!err)
-		err = ctl_loaded(store, &filter,
-				 leaks_load(store, &filter, by, ctl->options.text[OPT_MATCH],
-					    ctl->options.text[OPT_SUPPRESSIONS],
-					    ctl->options.given[OPT_FULL_NAMES], true, &leaks));
+		err = ctl_loaded(store, &filter, load(ctl, store, &filter, by, &leaks));
 	if (err)
 		return err;
 	limit = ctl_limit(ctl, leaks.count, 30);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../analysis/access/cold.h"
 #include "../../analysis/time/lifetimes.h"
 #include "../../base/mem.h"
 #include "../../base/units.h"
@@ -70,6 +71,32 @@ static void print_ends(const struct ctl *ctl, const struct lifetimes *l)
 			"%s(Kaplan-Meier)%s\n",
 			units_time(UNITS_BUF, half), tint(&ctl->style, TINT_DIM),
 			tint_end(&ctl->style, TINT_DIM));
+}
+
+/* State Z: what of the persistent nobody uses, by the types that were watched. */
+static void print_zombies(const struct ctl *ctl, const struct cold *c)
+{
+	double zombies = 0, low = 0, high = 0;
+	uint64_t known = 0;
+
+	if (!c->recorded)
+		return;
+	for (size_t i = 0; i < c->count; i++) {
+		const struct cold_row *r = &c->rows[i];
+
+		if (!(r->blocks[c->within].watches > 0))
+			continue;
+		zombies += r->zombies;
+		low += r->zombies_low;
+		high += r->zombies_high;
+		known += r->live;
+	}
+	fprintf(ctl->style.out,
+		"  zombies, not used within %s: about %s (%s\xe2\x80\x93%s) of the %s persistent "
+		"blocks of watched types\n",
+		units_time(UNITS_BUF, cold_times[c->within]),
+		units_count(UNITS_BUF, (uint64_t)zombies), units_count(UNITS_BUF, (uint64_t)low),
+		units_count(UNITS_BUF, (uint64_t)high), units_count(UNITS_BUF, known));
 }
 
 static void print_histogram(struct ctl *ctl, const struct lifetimes *l)
@@ -248,7 +275,24 @@ void json_ages(struct json *json, const char *key, const struct distribution *ag
 	json_end(json);
 }
 
-static void json_lifetimes(struct ctl *ctl, const struct lifetimes *l, size_t limit)
+/* Of the row's group; null where nothing is known. `c` NULL: its rows are of other groups. */
+static void json_zombies(struct json *json, const struct cold *c, const char *name)
+{
+	const struct cold_row *r = c ? cold_find(c, name) : NULL;
+
+	if (!r || !(r->blocks[c->within].watches > 0)) {
+		json_null(json, "zombies");
+		return;
+	}
+	json_object_line(json, "zombies");
+	json_real(json, "about", r->zombies);
+	json_real(json, "low", r->zombies_low);
+	json_real(json, "high", r->zombies_high);
+	json_end(json);
+}
+
+static void json_lifetimes(struct ctl *ctl, const struct lifetimes *l, const struct cold *cold,
+			   size_t limit)
 {
 	struct json *json = &ctl->json;
 
@@ -264,17 +308,40 @@ static void json_lifetimes(struct ctl *ctl, const struct lifetimes *l, size_t li
 		json_text(json, "full_name",
 			  l->rows[i].full_name ? l->rows[i].full_name : l->rows[i].name);
 		json_row(json, &l->rows[i]);
+		json_zombies(json, cold, l->rows[i].name);
 		json_end(json);
 	}
 	json_end(json);
+}
+
+/* Blocks of components and tags were not drawn: of these the total is that of their types. */
+static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct filter *filter,
+			      enum group_by by, struct lifetimes *out, struct cold *cold)
+{
+	enum lifetimes_order order = (enum lifetimes_order)ctl->options.number[OPT_LIFETIMES_SORT];
+	enum group_by drawn = by == GROUP_SITE ? GROUP_SITE : GROUP_TYPE;
+	bool full = ctl->options.given[OPT_FULL_NAMES];
+	const char *match = ctl->options.text[OPT_MATCH];
+	struct shiny_err *err =
+		lifetimes_load(store, filter, by, match, order, full, true, out);
+
+	if (err)
+		return err;
+	err = cold_load(store, filter, drawn, by == drawn ? match : NULL, full, COLD_TIMES, cold);
+	if (err) {
+		lifetimes_deinit(out);
+		return err;
+	}
+	cold_sort_by_name(cold);
+	return NULL;
 }
 
 struct shiny_err *cmd_lifetimes(struct ctl *ctl)
 {
 	/* options.def lists both in the order of their enums */
 	enum group_by by = (enum group_by)ctl->options.number[OPT_LIFETIMES_BY];
-	enum lifetimes_order order = (enum lifetimes_order)ctl->options.number[OPT_LIFETIMES_SORT];
 	struct lifetimes lifetimes;
+	struct cold cold;
 	struct store *store;
 	struct filter filter = { 0 };
 	struct shiny_err *err = ctl_begin(ctl, &store, &filter);
@@ -282,21 +349,22 @@ struct shiny_err *cmd_lifetimes(struct ctl *ctl)
 
 	if (!err)
 		err = ctl_loaded(store, &filter,
-				 lifetimes_load(store, &filter, by, ctl->options.text[OPT_MATCH],
-						order, ctl->options.given[OPT_FULL_NAMES], true,
-						&lifetimes));
+				 load(ctl, store, &filter, by, &lifetimes, &cold));
 	if (err)
 		return err;
 	limit = ctl_limit(ctl, lifetimes.count, 30);
 	if (CTL_JSON(ctl)) {
 		ctl_document(ctl);
-		json_lifetimes(ctl, &lifetimes, limit);
+		json_lifetimes(ctl, &lifetimes,
+			       by == GROUP_TYPE || by == GROUP_SITE ? &cold : NULL, limit);
 	} else {
 		print_ends(ctl, &lifetimes);
+		print_zombies(ctl, &cold);
 		print_histogram(ctl, &lifetimes);
 		print_populations(ctl, &lifetimes);
 		print_rows(ctl, &lifetimes, by, limit);
 	}
 	lifetimes_deinit(&lifetimes);
+	cold_deinit(&cold);
 	return ctl_end(ctl, store, by == GROUP_TYPE ? "lifetimes --by site" : "types");
 }

@@ -85,7 +85,7 @@ void apply_record(struct session *session, struct stream *s)
 		apply_free(session, s);
 		break;
 	case SHINY_REC_REALLOC_BEGIN:
-		apply_realloc_begin(s);
+		apply_realloc_begin(session, s);
 		break;
 	case SHINY_REC_REALLOC_DONE:
 		apply_realloc_done(session, s);

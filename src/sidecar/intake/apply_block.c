@@ -55,6 +55,13 @@ static void remember_death(struct process *p, const struct entry *entry, uint64_
 	}
 }
 
+static void watched_ended(struct session *session, const struct stream *s,
+			  const struct entry *entry, bool moved)
+{
+	*vec_push(&session->watched_ends) =
+		(struct watched_end){ s->process->id, moved, s->head.time, *entry };
+}
+
 /* A block that has left the registry has ended, at the head's time. */
 static inline void block_ended(struct session *session, struct stream *s, const struct entry *entry,
 			       enum block_end how, uint64_t ns)
@@ -65,6 +72,8 @@ static inline void block_ended(struct session *session, struct stream *s, const 
 
 	stats_end(&p->stats, entry, how, ns, age > 0 ? (uint64_t)age : 0);
 	session->frees++;
+	if (__builtin_expect(entry->flags & ENTRY_WATCHED, 0))
+		watched_ended(session, s, entry, false);
 	remember_death(p, entry, time, &session->ticks);
 }
 
@@ -193,7 +202,7 @@ static void put_back(struct stream *s)
 	s->realloc.address = 0;
 }
 
-void apply_realloc_begin(struct stream *s)
+void apply_realloc_begin(struct session *session, struct stream *s)
 {
 	if (s->realloc_address) {
 		s->process->noticed.broken_reallocs++;
@@ -206,6 +215,11 @@ void apply_realloc_begin(struct stream *s)
 	    !registry_remove(&s->process->registry, s->head.address, &s->realloc)) {
 		free_of_unknown(s);
 		s->realloc.address = 0;
+	}
+	/* the real realloc reads it: what comes from now on is no use by the program */
+	if (s->realloc.address && s->realloc.flags & ENTRY_WATCHED) {
+		watched_ended(session, s, &s->realloc, true);
+		s->realloc.flags &= ~(unsigned)ENTRY_WATCHED;
 	}
 }
 

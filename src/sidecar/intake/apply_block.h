@@ -11,7 +11,7 @@
 
 void apply_alloc(struct session *session, struct stream *stream);
 void apply_free(struct session *session, struct stream *stream);
-void apply_realloc_begin(struct stream *stream);
+void apply_realloc_begin(struct session *session, struct stream *stream);
 void apply_realloc_done(struct session *session, struct stream *stream);
 void apply_realloc_failed(struct stream *stream);
 void apply_vptr(struct session *session, struct stream *stream);

@@ -20,6 +20,7 @@
 #include "../../../symbolizer/sym.h"
 #include "../../base/progress.h"
 #include "../../base/text.h"
+#include "../access/watches.h"
 #include "../process/settle.h"
 #include "../ring/spill.h"
 #include "../vm/mappings.h"
@@ -499,6 +500,7 @@ void finish_session(struct session *session, struct sidecar_summary *out)
 		memory_finish(session, modules);
 		types_conclude(session, &(struct types_names){ sym, modules, vtables });
 		wrappers_find(session, sym, modules);
+		watches_put_types(session);
 	}
 	/* the first question to a module may have found more, and says what to do about the rest */
 	for (size_t i = 0; !session->err && i < module_count; i++)

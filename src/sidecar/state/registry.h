@@ -43,6 +43,7 @@ enum {
 	ENTRY_REALLOC = 1 << 6,      /* it began by a realloc */
 	ENTRY_INHERITED = 1 << 7,    /* it came along in a fork */
 	ENTRY_SECOND_WORD = 1 << 8,  /* `vtable` was in the second word */
+	ENTRY_WATCHED = 1 << 9,      /* its end goes to session->watched_ends */
 };
 
 struct entry {

@@ -39,8 +39,17 @@ struct snapshot_taker;
 struct spill;
 struct start;
 struct warm;
+struct watches;
 
 enum { EVENT_BATCH = 512 /* they stay in the L1 cache */ };
+
+/* A block with ENTRY_WATCHED has ended, at `time` (ticks). */
+struct watched_end {
+	uint32_t process;
+	bool moved; /* by realloc */
+	uint64_t time;
+	struct entry entry;
+};
 
 struct session {
 	const struct sidecar_options *options;
@@ -52,6 +61,8 @@ struct session {
 	struct guests *guests;   /* NULL: there are none */
 	struct heartbeat *heartbeat; /* while rings are drained; NULL: otherwise */
 	struct errands *errands; /* NULL: the loop runs them itself */
+	struct watches *watches; /* NULL: nobody asked which blocks are used */
+	VEC(struct watched_end) watched_ends; /* for them */
 	struct snapshot_queue *asked;     /* NULL: nobody has asked for a heap snapshot */
 	struct snapshot_taker *snapshots; /* likewise */
 	VEC(struct store_root) variables; /* roots of snapshots, which have no names yet */

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * breakpoints.h: a thread that watches words of other processes by the processor's debug registers,
+ * and tells the first access to each.
+ *
+ * Runs: sidecar. Signals: no. Allocates: yes. Threads: one of its own; the loop gives orders and
+ * takes results.
+ *
+ * What it uses. perf_event_open with PERF_TYPE_BREAKPOINT works without a PMU, in virtual machines,
+ * and for an ordinary user's own processes while perf_event_paranoid is 2 or less. A processor has
+ * four debug registers; the kernel loads them for each thread. A register watches 1, 2, 4 or 8
+ * aligned bytes, for writes or for reads and writes, so a word takes two registers: that is how a
+ * read is told from a write. One process can have BREAKPOINT_WORDS words watched at a time.
+ *
+ * All threads. An order opens its two events in every thread of the process, and lists the threads
+ * again until there is no new one. Threads that start later inherit the events from their creator
+ * (inherit_thread: forked children do not; an older kernel refuses that, and so does this module).
+ * Events that are inherited can be read through a ring only where they belong to a processor, so
+ * each is opened once a processor, and one small ring a processor takes the records of all of them.
+ * exec removes them (remove_on_exec). All vanish with the sidecar's descriptors, however it ends:
+ * nothing is left in the program's debug registers.
+ *
+ * The first access. Each one costs the program about two microseconds until the events are closed,
+ * which is the first thing that this thread does when it hears of one. What came before the last
+ * event was open does not count, nor what code in `ignored` does, the library's: for those the
+ * watch goes on. A record has the address behind the instruction that made the access.
+ *
+ * Not seen: accesses by the kernel where this process may not watch it (perf_event_paranoid 2 and
+ * no CAP_PERFMON), by other processes, by a child of vfork, and by way of another mapping.
+ *
+ * Rejected: a signal or SIGTRAP in the program (it would see it); ptrace's debug registers (the
+ * tracer stops the thread, and no debugger can attach); one event a thread without inheritance,
+ * which the kernel itself can end after the first access (PERF_EVENT_IOC_REFRESH): a thread that
+ * starts meanwhile would go unseen.
+ */
+#ifndef SHINY_BREAKPOINTS_H
+#define SHINY_BREAKPOINTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { BREAKPOINT_WORDS = 2, BREAKPOINT_IGNORED = 4, BREAKPOINT_ORDERS = 32 };
+
+struct breakpoint_range {
+	uint64_t start, end;
+};
+struct breakpoint_order {
+	uint32_t number; /* the caller's name for it */
+	uint32_t pid;
+	uint64_t address; /* a multiple of bytes */
+	unsigned bytes;   /* 1, 2, 4 or 8 */
+	uint64_t window;  /* ns */
+	struct breakpoint_range ignored[BREAKPOINT_IGNORED];
+};
+
+struct breakpoint_result {
+	uint32_t number;
+	int error;       /* an errno: it could not be armed; EBUSY: a debugger is there; 0 it was */
+	bool used;       /* at `time`; else it was not, until `time` */
+	bool written;    /* by that access */
+	uint64_t armed, time; /* CLOCK_MONOTONIC, ns */
+	uint64_t pc;     /* behind the instruction */
+	uint32_t hits;   /* records until the events were closed */
+	uint64_t arming; /* ns of processor time that it took */
+};
+
+struct breakpoints;
+
+/* Can a word of this process be watched here? 0, or the errno that says why not. */
+int breakpoints_probe(void);
+/* NULL: there are no rings or no thread; errno says why. */
+struct breakpoints *breakpoints_start(void);
+/* Ends all orders, and the thread; their results can be taken. */
+void breakpoints_stop(struct breakpoints *breakpoints);
+void breakpoints_destroy(struct breakpoints *breakpoints); /* after breakpoints_stop */
+/* At most BREAKPOINT_ORDERS are under way at a time; false: one too many. */
+bool breakpoints_order(struct breakpoints *breakpoints, const struct breakpoint_order *order);
+/* Ends it now; its result comes as ever. */
+void breakpoints_cancel(struct breakpoints *breakpoints, uint32_t number);
+/* One result, if there is any. Every order has exactly one, but for those that had not begun when
+ * it was stopped. */
+bool breakpoints_take(struct breakpoints *breakpoints, struct breakpoint_result *out);
+
+#endif

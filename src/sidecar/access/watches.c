@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watches.c: see watches.h. */
+#define _GNU_SOURCE
+#include "watches.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "breakpoints.h"
+#include "watch_draw.h"
+
+#define MS UINT64_C(1000000)
+
+enum { CLOCK_READINGS = 4, PATIENCE_ERRORS = 8 };
+static const uint64_t candidates_ns = 100 * MS, refused_ns = 1000 * MS, credit_ns = 5 * MS;
+
+/*
+ * Of 200 draws so many get this window: an unused block holds its registers for 0.18 s on average.
+ * Of a process one block at a time has the longest one, or for ten seconds there might be no other.
+ */
+static const struct watch_window {
+	unsigned below;
+	uint64_t ns;
+} windows[] = { { 192, 100 * MS }, { 199, 1000 * MS }, { 200, 10000 * MS } };
+enum { WINDOWS = sizeof(windows) / sizeof(*windows) };
+static const uint64_t longest_ns = 10000 * MS;
+
+struct watched {
+	struct store_access row; /* times are filled in when it is over */
+	struct process *process;
+	struct entry entry;
+	uint32_t site;
+	bool cancelled, over; /* over: `result` is there */
+	struct breakpoint_result result;
+	uint64_t armed, until; /* ticks, of the result */
+	uint64_t death;        /* ticks, 0 not known */
+	bool moved;
+};
+
+/* What a process is watched with. */
+struct watched_process {
+	uint32_t under_way, longest; /* longest: of these, with that window */
+	bool never;          /* it may not be watched */
+	uint64_t not_before; /* wall ns: it could not be */
+	int told[PATIENCE_ERRORS]; /* errors that have a note */
+	struct watch_draw draws[DRAWS_MOST];
+	size_t draw_count;
+	uint64_t drawn, pass; /* wall ns: when; ns of processor time that it took */
+};
+
+/* A row that is written, and gets its type at the end. */
+struct watched_row {
+	struct store_access row;
+	const struct process *process;
+	uint32_t site;
+};
+
+struct watches {
+	struct breakpoints *breakpoints; /* NULL: `error` says why not */
+	int error;
+	uint64_t seed, began, paid;      /* wall ns */
+	uint32_t numbers;
+	size_t turn; /* the process that draws first */
+	VEC(struct watched) watched;
+	VEC(struct watched_row) rows;
+	struct watched_process *processes; /* by id - 1 */
+	size_t process_room;
+};
+
+static struct watched_process *state_of(struct watches *w, const struct process *p)
+{
+	w->processes = mem_reach(w->processes, &w->process_room, p->id - 1, sizeof(*w->processes),
+				 8);
+	return &w->processes[p->id - 1];
+}
+
+/* ---- what becomes known ---- */
+
+static struct watched *watched_of(struct watches *w, uint32_t number)
+{
+	for (size_t i = 0; i < w->watched.count; i++)
+		if (w->watched.at[i].row.id == number)
+			return &w->watched.at[i];
+	return NULL;
+}
+
+static void note_ends(struct session *session)
+{
+	struct watches *w = session->watches;
+
+	for (size_t i = 0; i < session->watched_ends.count; i++) {
+		const struct watched_end *end = &session->watched_ends.at[i];
+
+		for (size_t k = 0; k < w->watched.count; k++) {
+			struct watched *d = &w->watched.at[k];
+
+			if (d->process->id != end->process || d->death ||
+			    d->entry.address != end->entry.address ||
+			    d->entry.birth != end->entry.birth)
+				continue;
+			d->death = end->time;
+			d->moved = end->moved;
+			d->entry.vtable = end->entry.vtable;
+		}
+	}
+	session->watched_ends.count = 0;
+}
+
+static void cancel_what_ended(struct watches *w)
+{
+	for (size_t i = 0; i < w->watched.count; i++) {
+		struct watched *d = &w->watched.at[i];
+
+		if (d->over || d->cancelled || !(d->death || d->process->gone))
+			continue;
+		d->cancelled = true;
+		breakpoints_cancel(w->breakpoints, d->row.id);
+	}
+}
+
+/*
+ * Now on both clocks. Whoever takes the processor between the readings sets them apart: the
+ * narrowest of some is taken.
+ */
+static void read_clocks(const struct session *session, uint64_t *ticks, uint64_t *wall)
+{
+	uint64_t width = UINT64_MAX;
+
+	for (int i = 0; i < CLOCK_READINGS; i++) {
+		uint64_t before = ticks_now(&session->ticks), between = ticks_wall_ns();
+		uint64_t after = ticks_now(&session->ticks);
+
+		if (after - before >= width)
+			continue;
+		width = after - before;
+		*ticks = before + width / 2;
+		*wall = between;
+	}
+}
+
+static uint64_t ticks_per(const struct session *session, uint64_t ns)
+{
+	return (uint64_t)((unsigned __int128)ns * ticks_per_second(&session->ticks) / 1000000000);
+}
+
+static const char *reason_of(int error)
+{
+	switch (error) {
+	case EACCES:
+	case EPERM:
+		return "the kernel refuses perf_event_open for it "
+		       "(kernel.perf_event_paranoid above 2, another user's, or in a sandbox)";
+	case EBUSY:
+		return "a debugger is attached, which has the debug registers";
+	case ENOSPC:
+		return "all debug registers of the processor are taken";
+	case EMFILE:
+		return "it has too many threads for the descriptors that may be open";
+	case EAGAIN:
+		return "it starts threads faster than they can be watched";
+	case EINVAL:
+	case E2BIG:
+		return "this kernel has no breakpoints that new threads inherit (before 5.13)";
+	default:
+		return NULL;
+	}
+}
+
+static void put_reason(struct session *session, uint32_t process, int error)
+{
+	const char *reason = reason_of(error);
+	char *text = reason ? mem_format("accesses are not known: %s", reason)
+			    : mem_format("accesses are not known: %s", strerror(error));
+
+	session_fail(session, store_put_note(session->store, process, text));
+	free(text);
+}
+
+/* It could not be armed. */
+static void take_refusal(struct session *session, struct process *p, int error)
+{
+	struct watched_process *state = state_of(session->watches, p);
+
+	/* with another block of it watched, a new thread may have inherited what it is given */
+	if (error == ESRCH || (error == ENOSPC && state->under_way > 1))
+		return;
+	state->not_before = ticks_wall_ns() + refused_ns;
+	state->never = error == EACCES || error == EPERM || error == EINVAL || error == E2BIG;
+	for (int i = 0; i < PATIENCE_ERRORS; i++) {
+		if (state->told[i] == error)
+			return;
+		if (state->told[i])
+			continue;
+		state->told[i] = error;
+		put_reason(session, p->id, error);
+		return;
+	}
+}
+
+/* The block is nobody's any more. */
+static void release(struct watches *w, struct watched *d)
+{
+	struct watched_process *state = state_of(w, d->process);
+	struct entry *entry =
+		d->process->settled ? NULL
+				    : registry_find(&d->process->registry, d->entry.address);
+
+	state->under_way--;
+	state->longest -= d->row.window == longest_ns;
+	if (entry && entry->birth == d->entry.birth) {
+		d->entry.vtable = entry->vtable;
+		entry->flags &= ~(unsigned)ENTRY_WATCHED;
+	}
+}
+
+static void drop(struct watches *w, size_t index)
+{
+	w->watched.at[index] = w->watched.at[--w->watched.count];
+}
+
+static void take_results(struct session *session)
+{
+	struct watches *w = session->watches;
+	struct breakpoint_result result;
+
+	while (breakpoints_take(w->breakpoints, &result)) {
+		struct watched *d = watched_of(w, result.number);
+		uint64_t ticks = 0, wall = 0;
+
+		if (!d)
+			continue;
+		w->paid += result.hits * WATCH_HIT + result.arming;
+		if (result.error) {
+			take_refusal(session, d->process, result.error);
+			release(w, d);
+			drop(w, (size_t)(d - w->watched.at));
+			continue;
+		}
+		read_clocks(session, &ticks, &wall);
+		d->result = result;
+		d->over = true;
+		d->armed = ticks - ticks_per(session, wall - result.armed);
+		d->until = ticks - ticks_per(session, wall - result.time);
+	}
+}
+
+/* ---- rows ---- */
+
+/* When it was over, and how; false: nothing was learnt. */
+static bool fill_row(struct session *session, struct watched *d)
+{
+	const struct process *p = d->process;
+	uint64_t blur = ticks_per(session, WATCH_BLUR), until = d->until;
+	bool used = d->result.used;
+
+	d->row.ending = used ? "used" : d->until - d->armed < ticks_per(session, d->row.window)
+						? "ended"
+						: "unused";
+	if (p->end && p->end < until) {
+		until = p->end;
+		d->row.ending = "ended";
+		used = false;
+	}
+	if (d->death && d->death < until + blur) {
+		until = d->death;
+		d->row.ending = d->moved ? "moved" : "freed";
+		used = false;
+	}
+	if (until <= d->armed)
+		return false;
+	d->row.armed = ticks_ns(&session->ticks, d->armed);
+	d->row.until = ticks_ns(&session->ticks, until);
+	d->row.kind = !used ? NULL : d->result.written ? "write" : "read";
+	d->row.frame = used && d->result.pc >> 63 == 0
+			       ? space_frame(&d->process->space, &session->ids, d->result.pc)
+			       : 0;
+	d->row.vtable = d->entry.vtable;
+	return true;
+}
+
+static void put_row(struct session *session, struct watched *d)
+{
+	struct watches *w = session->watches;
+
+	release(w, d);
+	if (!fill_row(session, d))
+		return;
+	d->row.id = (uint32_t)w->rows.count + 1;
+	session_fail(session, store_put_access(session->store, &d->row));
+	*vec_push(&w->rows) = (struct watched_row){ d->row, d->process, d->site };
+}
+
+/* Those of which all is known; with `all` those too that had to end. */
+static void put_rows(struct session *session, bool all)
+{
+	struct watches *w = session->watches;
+
+	for (size_t i = w->watched.count; i-- > 0;) {
+		struct watched *d = &w->watched.at[i];
+
+		if (!d->over || (!all && d->until >= session->applied_until &&
+				 !d->process->closed))
+			continue;
+		put_row(session, d);
+		drop(w, i);
+	}
+}
+
+/* ---- draws ---- */
+
+/* What it has cost is less than its share of the time. */
+static bool can_pay(const struct watches *w, uint64_t now)
+{
+	return w->paid < credit_ns + (now - w->began) / WATCH_SHARE;
+}
+
+static void ignore_library(const struct session *session, const struct process *p,
+			   struct breakpoint_order *order)
+{
+	int count = 0;
+
+	for (size_t i = 0; i < p->space.live.count && count < BREAKPOINT_IGNORED; i++) {
+		const struct mapping *m = &p->space.live.at[i];
+		const char *path = session->ids.modules.at[m->module - 1].path;
+		const char *slash = strrchr(path, '/');
+
+		if (!strcmp(slash ? slash + 1 : path, "libshiny.so"))
+			order->ignored[count++] = (struct breakpoint_range){ m->start, m->end };
+	}
+}
+
+static uint64_t take_window(struct watches *w, const struct watched_process *state)
+{
+	unsigned last = WINDOWS - 1 - (state->longest > 0);
+	uint64_t number = draw_below(&w->seed, windows[last].below);
+	const struct watch_window *window = windows;
+
+	while (number >= window->below)
+		window++;
+	return window->ns;
+}
+
+static void order(struct session *session, struct process *p, const struct watch_draw *draw)
+{
+	struct watches *w = session->watches;
+	struct entry *entry = registry_find(&p->registry, draw->entry.address);
+	const struct site_stats *site = &p->stats.sites.at[draw->entry.site];
+	struct watched_process *state = state_of(w, p);
+	struct watched d = { .process = p, .entry = draw->entry, .site = draw->entry.site };
+	struct breakpoint_order order = { .pid = p->pid,
+					  .address = draw->entry.address + draw->offset,
+					  .bytes = draw->bytes };
+
+	if (!entry || entry->birth != draw->entry.birth || entry->size != draw->entry.size ||
+	    entry->flags & ENTRY_WATCHED)
+		return; /* it has ended since, or was drawn twice */
+	order.number = ++w->numbers;
+	order.window = take_window(w, state);
+	ignore_library(session, p, &order);
+	d.row = (struct store_access){ .id = order.number,
+				       .process = p->id,
+				       .stack = site->stack,
+				       .tag = site->tag,
+				       .address = entry->address,
+				       .size = entry->size,
+				       .offset = draw->offset,
+				       .bytes = draw->bytes,
+				       .pick = draw->pick == PICK_BLOCK ? "block" : "byte",
+				       .weight = draw->weight,
+				       .born = ticks_ns(&session->ticks, entry->birth),
+				       .window = order.window };
+	if (!breakpoints_order(w->breakpoints, &order))
+		return;
+	entry->flags |= ENTRY_WATCHED;
+	state->under_way++;
+	state->longest += order.window == longest_ns;
+	*vec_push(&w->watched) = d;
+}
+
+/* Of this thread: a busy machine makes nothing dearer. */
+static uint64_t processor_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Fresh blocks, unless the last pass was so long that it is too early for another one. */
+static void draw_again(struct watches *w, struct process *p, struct watched_process *state)
+{
+	uint64_t now = ticks_wall_ns(), keep = state->pass * WATCH_SHARE, begun;
+
+	if (now - state->drawn < keep)
+		return;
+	if (state->draw_count && now - state->drawn < candidates_ns)
+		return;
+	begun = processor_ns();
+	state->draw_count = draw_blocks(p, &w->seed, state->draws);
+	state->pass = processor_ns() - begun;
+	state->drawn = now;
+}
+
+static void draw_of(struct session *session, struct process *p, uint64_t now)
+{
+	struct watched_process *state = state_of(session->watches, p);
+
+	if (!p->pid || p->gone || p->replaced || p->pending || p->said_end || state->never ||
+	    now < state->not_before)
+		return;
+	if (state->under_way < BREAKPOINT_WORDS)
+		draw_again(session->watches, p, state);
+	while (state->under_way < BREAKPOINT_WORDS && state->draw_count &&
+	       can_pay(session->watches, now))
+		order(session, p, &state->draws[--state->draw_count]);
+}
+
+/* ---- the session's ---- */
+
+void watches_begin(struct session *session)
+{
+	struct watches *w;
+
+	if (!session->options->watch_accesses || session->options->leftover)
+		return;
+	w = session->watches = mem_zero(1, sizeof(*w));
+	w->began = ticks_wall_ns();
+	w->seed = UINT64_C(0x5eed);
+	w->breakpoints = breakpoints_start();
+	if (!w->breakpoints)
+		w->error = errno;
+}
+
+void watches_serve(struct session *session)
+{
+	struct watches *w = session->watches;
+	uint64_t now = ticks_wall_ns();
+
+	if (!w || !w->breakpoints || session->ticks.foreign)
+		return;
+	note_ends(session);
+	cancel_what_ended(w);
+	take_results(session);
+	put_rows(session, false);
+	w->turn++;
+	for (size_t i = 0; i < session->running.count; i++)
+		draw_of(session, session->running.at[(i + w->turn) % session->running.count], now);
+}
+
+void watches_end(struct session *session)
+{
+	struct watches *w = session->watches;
+
+	if (!w)
+		return;
+	session_fail(session, store_put_text(session->store, "access", "watch"));
+	if (!w->breakpoints) {
+		put_reason(session, 0, w->error);
+		return;
+	}
+	breakpoints_stop(w->breakpoints);
+	note_ends(session);
+	take_results(session);
+	put_rows(session, true);
+	session_fail(session, store_put_number(session->store, "access_watched", w->rows.count));
+	session_fail(session, store_put_number(session->store, "access_cost_ns", w->paid));
+}
+
+/* Of its site, and its vtable; of none where the word turned out to be none. */
+static uint32_t type_of(const struct watched_row *r)
+{
+	uint32_t type = 0;
+
+	for (const struct tally *t = r->process->stats.sites.at[r->site].stats; t; t = t->next) {
+		if (t->vtable == r->row.vtable)
+			return t->type;
+		if (!t->vtable)
+			type = t->type;
+	}
+	return type;
+}
+
+void watches_put_types(struct session *session)
+{
+	struct watches *w = session->watches;
+
+	for (size_t i = 0; w && i < w->rows.count; i++) {
+		w->rows.at[i].row.type = type_of(&w->rows.at[i]);
+		session_fail(session, store_put_access(session->store, &w->rows.at[i].row));
+	}
+}
+
+void watches_destroy(struct watches *w)
+{
+	if (!w)
+		return;
+	if (w->breakpoints)
+		breakpoints_destroy(w->breakpoints);
+	free(w->watched.at);
+	free(w->rows.at);
+	free(w->processes);
+	free(w);
+}

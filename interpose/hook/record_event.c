@@ -64,6 +64,7 @@ void si_event_alloc(const uintptr_t *fp, void *block, size_t size, enum shiny_ap
 		return;
 	slot = si_nursery_slot(block);
 	old = __atomic_load_n(&si_nursery[slot], __ATOMIC_ACQUIRE);
+	si_nursery_will_push_out(old);
 	now = si_ticks();
 	id = si_stack_id(w, fp, si_settings.depth, now);
 	si_write_event(w, SHINY_REC_ALLOC, SHINY_REC_ALLOC_WIDE, api, (uintptr_t)block, size, id,

@@ -4,7 +4,7 @@
  *
  * One region, reserved at boot and touched as used: SI_WRITERS writers, each with a small stack
  * cache and kept walks beside it, then the large ones for streams that write much. 8,192 writers
- * and 512 large caches are 147 MiB of addresses; 1,024 writers with large caches each were 166, and
+ * and 512 large caches are 204 MiB of addresses. Rejected: a large cache for each of 1,024 writers;
  * a thread that allocated now and then touched as many pages as it had stacks.
  */
 #include "writer.h"

@@ -4,7 +4,7 @@
  *
  * Runs:      inside.
  * Signals:   safe; who may write is settled by thread.h.
- * Allocates: one region at boot, by mmap (149 MiB of addresses), of which each thread touches its
+ * Allocates: one region at boot, by mmap (204 MiB of addresses), of which each thread touches its
  * own part.
  * Threads:   a writer belongs to one thread; the late stream is shared behind its `busy` word.
  */
@@ -28,7 +28,7 @@ enum {
 };
 
 /* What is kept of a walk: stack_memo.h. */
-enum { SI_KEPT_WALK_BITS_SMALL = 4, SI_KEPT_WALK_BITS = 7, SI_KEPT_WALK_WORDS = 32 };
+enum { SI_KEPT_WALK_BITS_SMALL = 4, SI_KEPT_WALK_BITS = 9, SI_KEPT_WALK_WORDS = 32 };
 
 struct si_kept_walk {
 	uint32_t id;           /* 0: nothing is kept here */

@@ -6,7 +6,7 @@
  * Runs:      inside, between si_enter and si_leave.
  * Signals:   safe: a handler that leaves by longjmp leaves a walk that is forgotten, not half a
  *            one.
- * Allocates: nothing; 5 or 38 KiB of each stream's own memory (thread.h), touched as used.
+ * Allocates: nothing; 5 or 152 KiB of each stream's own memory (thread.h), touched as used.
  * Threads:   the stream's own.
  *
  * Problem. A walk of 16 frames by rows is 16 dependent steps, each with a look into a table of 256

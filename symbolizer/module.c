@@ -403,11 +403,14 @@ struct debug_units *module_units(struct sym_module *module)
 	return module->dwarf;
 }
 
-/* Where the code of a file without names comes from, if it says so. */
+/* Where the code of a file without names comes from, if it says so. To find out takes decoding the
+ * code in front of the address: so answers are kept on disk. */
 static const char *place_of(struct sym_module *module, uint64_t vaddr)
 {
 	const struct flow_code code = { &module->file, &module->relocs, &module->symbols };
 	const struct sym *sym = module->sym;
+	struct type_cache *cache;
+	uint64_t ret = vaddr + 1;
 	const char *path;
 
 	if (module->info.symtab || module->info.dwarf)
@@ -415,8 +418,16 @@ static const char *place_of(struct sym_module *module, uint64_t vaddr)
 	if (!module->placed)
 		module->places = source_places_open(&code, sym->cache_dir, sym->no_cache);
 	module->placed = true;
-	path = module->places ? source_places_at(module->places, &code, vaddr) : NULL;
-	return path ? names_text(&module->sym->names, path) : NULL;
+	if (!module->places)
+		return NULL;
+	cache = module_types(module);
+	if (type_cache_source(cache, ret, &path))
+		return path;
+	path = source_places_at(module->places, &code, vaddr);
+	if (path)
+		path = names_text(&module->sym->names, path);
+	type_cache_put_source(cache, ret, path);
+	return path;
 }
 
 static size_t look_up(struct sym_module *module, uint64_t vaddr, struct sym_frame *out)

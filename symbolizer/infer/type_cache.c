@@ -2,10 +2,11 @@
 /*
  * type_cache.c: see type_cache.h.
  *
- * The file: a header, an index of (return address, position, passes) sorted by address, the
- * answers one behind the other, and the strings they name by their position. It is read whole and
- * its checksum is checked, which takes a millisecond a few megabytes; an answer is decoded on
- * demand. Numbers are the machine's own: a file of another byte order has another magic number.
+ * The file: a header, an index of (return address, position, passes, source file) sorted by
+ * address, the answers one behind the other, and the strings, which both name by their position. It
+ * is read whole and its checksum is checked, which takes a millisecond a few megabytes; an answer
+ * is decoded on demand. Numbers are the machine's own: a file of another byte order has another
+ * magic number.
  *
  * The checksum finds damage, not malice: a file can be made to pass it. So positions, counts and
  * enumerations are checked as they are read, and a malformed answer counts as absent. Only its user
@@ -30,7 +31,7 @@
 #define MAGIC UINT64_C(0x315459546e696853) /* "ShinTYT1" */
 /* Counts up when the format changes, or when what answers mean does. Keeping what other builds of
  * the rules found is stack_types.c's care. */
-enum { VERSION = 5, ANSWERS_MAX = 1 << 18, FILE_MAX = 64 << 20 };
+enum { VERSION = 6, ENTRIES_MAX = 1 << 20, FILE_MAX = 64 << 20 };
 
 struct file_header {
 	uint64_t magic, checksum; /* XXH3 of all that follows the checksum */
@@ -41,9 +42,11 @@ struct file_header {
 };
 struct file_index {
 	uint64_t ret;
-	uint32_t at;     /* of its answer, bytes from the file's start; 0 none */
-	uint32_t passes; /* flags of enum sym_passes, + 1; 0 not known */
+	uint32_t at;          /* of its answer, bytes from the file's start; 0 none */
+	uint32_t passes : 5;  /* flags of enum sym_passes, + 1; 0 not known */
+	uint32_t source : 27; /* the path's position, + 1: 1 is no path; 0 not known */
 };
+_Static_assert(SYM_PASSES_ALL + 1 < 32 && FILE_MAX < 1 << 27, "they fit");
 
 /* A field that is added to an answer must be stored too. */
 _Static_assert(sizeof(struct site_candidate) == 112 &&
@@ -63,7 +66,9 @@ enum {
 struct cache_cell {
 	uint64_t ret;
 	struct site_answer *answer; /* NULL: not known */
+	const char *source;         /* NULL: none */
 	uint32_t passes;            /* as in the file */
+	bool source_known;
 };
 
 /* What the const functions change: answers come out of the file when they are asked for. */
@@ -120,6 +125,14 @@ static const struct site_answer *table_put(struct cache_table *table, uint64_t r
 		cell->answer = mem_alloc(sizeof(*cell->answer));
 	*cell->answer = *answer;
 	return cell->answer;
+}
+
+static void table_put_source(struct cache_table *table, uint64_t ret, const char *path)
+{
+	struct cache_cell *cell = table_make(table, ret);
+
+	cell->source = path;
+	cell->source_known = true;
 }
 
 /* ---- from the file ---- */
@@ -221,7 +234,7 @@ static bool judge(struct type_cache *cache)
 
 	memcpy(h, cache->data, sizeof(*h));
 	if (h->magic != MAGIC || h->version != VERSION || h->rules_hash != cache->rules_hash ||
-	    h->entries > ANSWERS_MAX || h->build_id_bytes != cache->build_id_bytes ||
+	    h->entries > ENTRIES_MAX || h->build_id_bytes != cache->build_id_bytes ||
 	    memcmp(h->build_id, cache->build_id, cache->build_id_bytes))
 		return false;
 	index_bytes = h->entries * sizeof(*cache->index);
@@ -265,15 +278,14 @@ static void put(struct cache_writer *w, uint64_t value, size_t bytes)
 		*vec_push(&w->body) = (uint8_t)(value >> 8 * i);
 }
 
-static void put_text(struct cache_writer *w, const char *text)
+/* Its position; 0: no text. */
+static uint32_t position_of(struct cache_writer *w, const char *text)
 {
 	uint64_t hash = hash_mix((uintptr_t)text);
 	uint32_t at;
 
-	if (!text) {
-		put(w, 0, 4);
-		return;
-	}
+	if (!text)
+		return 0;
 	at = hash_table_find(&w->text_table, hash, i, w->texts.at[i].at == text);
 	if (at == HASH_NONE) {
 		at = (uint32_t)w->texts.count;
@@ -283,7 +295,12 @@ static void put_text(struct cache_writer *w, const char *text)
 			*vec_push(&w->strings) = *text;
 		while (*text++);
 	}
-	put(w, w->texts.at[at].position, 4);
+	return w->texts.at[at].position;
+}
+
+static void put_text(struct cache_writer *w, const char *text)
+{
+	put(w, position_of(w, text), 4);
 }
 
 static void encode(struct cache_writer *w, const struct site_answer *answer)
@@ -325,16 +342,19 @@ static int by_ret(const void *left, const void *right)
 	return (a->ret > b->ret) - (a->ret < b->ret);
 }
 
-/* Sorts all answers, new ones and those of the file, which are taken out of it for that. */
-static void sort_answers(struct type_cache *cache)
+/* Sorts all that is known, new and of the file, which is taken out of it for that. */
+static void sort_cells(struct type_cache *cache)
 {
 	for (uint32_t i = 0; i < cache->header.entries; i++) {
 		uint64_t ret = cache->index[i].ret;
 		enum sym_passes passes;
+		const char *path;
 
 		type_cache_get(cache, ret);
 		if (type_cache_passes(cache, ret, &passes))
 			table_make(cache->table, ret)->passes = passes + 1;
+		if (type_cache_source(cache, ret, &path))
+			table_put_source(cache->table, ret, path);
 	}
 	if (cache->table->cells.count)
 		qsort(cache->table->cells.at, cache->table->cells.count,
@@ -374,8 +394,8 @@ static uint8_t *make_file(struct type_cache *cache, size_t *bytes)
 	uint8_t *file = NULL;
 	size_t count, first;
 
-	sort_answers(cache);
-	count = cache->table->cells.count < ANSWERS_MAX ? cache->table->cells.count : ANSWERS_MAX;
+	sort_cells(cache);
+	count = cache->table->cells.count < ENTRIES_MAX ? cache->table->cells.count : ENTRIES_MAX;
 	index = mem_zero(count + 1, sizeof(*index));
 	first = sizeof(header) + count * sizeof(*index);
 	*vec_push(&w.strings) = 0; /* position 0: no text */
@@ -384,6 +404,8 @@ static uint8_t *make_file(struct type_cache *cache, size_t *bytes)
 		const struct cache_cell *cell = &cache->table->cells.at[i];
 
 		index[i] = (struct file_index){ .ret = cell->ret, .passes = cell->passes };
+		if (cell->source_known)
+			index[i].source = position_of(&w, cell->source) + 1;
 		if (cell->answer) {
 			index[i].at = (uint32_t)(first + w.body.count);
 			encode(&w, cell->answer);
@@ -488,6 +510,30 @@ void type_cache_put_passes(struct type_cache *cache, uint64_t ret, enum sym_pass
 {
 	cache->changed = true;
 	table_make(cache->table, ret)->passes = passes + 1;
+}
+
+bool type_cache_source(const struct type_cache *cache, uint64_t ret, const char **path)
+{
+	const struct cache_cell *cell = table_get(cache->table, ret);
+	const struct file_index *index;
+
+	if (cell && cell->source_known) {
+		*path = cell->source;
+		return true;
+	}
+	index = find(cache, ret);
+	if (!index || !index->source || index->source - 1u >= cache->header.strings)
+		return false;
+	*path = index->source == 1
+			? NULL
+			: names_text(cache->names, cache->strings + index->source - 1);
+	return true;
+}
+
+void type_cache_put_source(struct type_cache *cache, uint64_t ret, const char *path)
+{
+	cache->changed = true;
+	table_put_source(cache->table, ret, path);
 }
 
 void type_cache_info(const struct type_cache *cache, struct type_cache_info *out)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * type_cache.h: what is known of return addresses, on disk: site answers, and whether the function
- * passes a block on. $XDG_CACHE_HOME/shiny/types/BUILD-ID, one file a module, versioned and
- * checked.
+ * type_cache.h: what is known of return addresses, on disk: site answers, whether the function
+ * passes a block on, and the source file that its code names. $XDG_CACHE_HOME/shiny/types/BUILD-ID,
+ * one file a module, versioned and checked.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: yes. Threads: one at a time a cache; several
  * processes may use one file.
@@ -40,6 +40,11 @@ const struct site_answer *type_cache_put(struct type_cache *cache, uint64_t ret,
 /* False: not known. */
 bool type_cache_passes(const struct type_cache *cache, uint64_t ret, enum sym_passes *out);
 void type_cache_put_passes(struct type_cache *cache, uint64_t ret, enum sym_passes passes);
+
+/* False: not known. `*path` NULL: the function names none. */
+bool type_cache_source(const struct type_cache *cache, uint64_t ret, const char **path);
+/* `path`: a text of the cache's names, or NULL. */
+void type_cache_put_source(struct type_cache *cache, uint64_t ret, const char *path);
 
 struct type_cache_info {
 	const char *path; /* NULL: memory only */

@@ -150,6 +150,46 @@ static void test_passes(void)
 	unlink(path);
 }
 
+static bool source(const struct type_cache *c, uint64_t ret, const char *want)
+{
+	const char *text = "";
+
+	return type_cache_source(c, ret, &text) && same_text(text, want);
+}
+
+/* So is the source file, and that there is none. */
+static void test_source(void)
+{
+	struct type_cache *c = cache(RULES);
+	const char *text;
+
+	put(c, 100, 1);
+	type_cache_put_source(c, 100, names_text(&names, "base/a.cc"));
+	type_cache_put_source(c, 200, NULL);
+	type_cache_put_source(c, 300, names_text(&names, "base/b.cc"));
+	put(c, 400, 4);
+	type_cache_close(c);
+
+	c = cache(RULES);
+	check_that("source files are known from the file",
+		   source(c, 100, "base/a.cc") && source(c, 200, NULL) &&
+			   source(c, 300, "base/b.cc"));
+	check_that("what has none is not what was not asked",
+		   !type_cache_source(c, 400, &text) && !type_cache_source(c, 500, &text));
+	check_that("beside answers", has(c, 100, 1) && has(c, 400, 4) && !type_cache_get(c, 200));
+	type_cache_put_source(c, 400, names_text(&names, "base/a.cc"));
+	type_cache_put_passes(c, 300, SYM_PASSES_CODE);
+	type_cache_close(c);
+
+	c = cache(RULES);
+	check_that("what is added joins them",
+		   source(c, 100, "base/a.cc") && source(c, 200, NULL) &&
+			   source(c, 300, "base/b.cc") && source(c, 400, "base/a.cc") &&
+			   passes(c, 300, SYM_PASSES_CODE) && stored(c) == 2);
+	type_cache_close(c);
+	unlink(path);
+}
+
 static size_t read_file(uint8_t *out, size_t room)
 {
 	int fd = open(path, O_RDONLY);
@@ -249,12 +289,14 @@ static void seal(uint8_t *file, size_t bytes)
 static bool survives(void)
 {
 	struct type_cache *c = cache(RULES);
+	const char *text;
 	bool good = true;
 
 	for (unsigned n = 0; n < 3000; n++) {
 		const struct site_answer *a = type_cache_get(c, n * 37);
 
 		good &= !a || a->count <= SITE_CANDIDATES;
+		good &= !type_cache_source(c, n * 37, &text) || !text || strlen(text) < 4096;
 		for (size_t i = 0; a && i < a->count; i++)
 			good &= a->candidates[i].rule <= SYM_RULE_LEARNED &&
 				(!a->candidates[i].type || strlen(a->candidates[i].type) < 4096);
@@ -396,6 +438,7 @@ int main(void)
 	for (size_t i = 0; i < sizeof(id); i++)
 		sprintf(path + strlen(path), "%02x", id[i]);
 	test_passes();
+	test_source();
 	test_round_trip();
 	test_keys();
 	test_damage();

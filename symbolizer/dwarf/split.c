@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../../src/base/mem.h"
 #include "dwp.h"
 #include "split_image.h"
 #include "../elf/unpack.h"
@@ -45,18 +46,12 @@ struct split {
 
 struct split *split_create(const char *dwarf_path, const char *path, const char *const *debug_dirs)
 {
-	struct split *split = calloc(1, sizeof(*split));
+	struct split *split = mem_zero(1, sizeof(*split));
 
-	if (!split)
-		return NULL;
-	split->dwarf_path = strdup(dwarf_path);
-	split->path = strdup(path ? path : dwarf_path);
+	split->dwarf_path = mem_text(dwarf_path);
+	split->path = mem_text(path ? path : dwarf_path);
 	split->debug_dirs = debug_dirs;
 	split->dwp.fd = -1;
-	if (!split->dwarf_path || !split->path) {
-		split_destroy(split);
-		return NULL;
-	}
 	return split;
 }
 
@@ -85,22 +80,22 @@ static const char *base_name(const char *path)
 
 /* ---- the .dwp ---- */
 
-/* The `n`th place where the .dwp may be, malloc'ed; NULL behind the last. */
+/* The `n`th place where the .dwp may be; NULL behind the last. */
 static char *dwp_place(const struct split *split, size_t n)
 {
 	const char *name = base_name(split->path), *dir;
 	size_t length = strlen(split->dwarf_path), dirs = 0;
 	struct stat st;
-	char *place;
 
 	switch (n) {
-	case 0: return asprintf(&place, "%s.dwp", split->path) < 0 ? NULL : place;
-	case 1: return asprintf(&place, "%s.dwp", split->dwarf_path) < 0 ? NULL : place;
+	case 0:
+		return mem_format("%s.dwp", split->path);
+	case 1:
+		return mem_format("%s.dwp", split->dwarf_path);
 	case 2: /* NAME.debug has NAME.dwp */
 		if (length > 6 && !strcmp(split->dwarf_path + length - 6, ".debug"))
 			length -= 6;
-		return asprintf(&place, "%.*s.dwp", (int)length, split->dwarf_path) < 0 ? NULL
-											: place;
+		return mem_format("%.*s.dwp", (int)length, split->dwarf_path);
 	}
 	while (split->debug_dirs && split->debug_dirs[dirs])
 		dirs++;
@@ -108,8 +103,8 @@ static char *dwp_place(const struct split *split, size_t n)
 		return NULL;
 	dir = split->debug_dirs[n - 3];
 	if (!stat(dir, &st) && S_ISREG(st.st_mode))
-		return strdup(dir);
-	return asprintf(&place, "%s/%s.dwp", dir, name) < 0 ? NULL : place;
+		return mem_text(dir);
+	return mem_format("%s/%s.dwp", dir, name);
 }
 
 /* Opens the first .dwp that is one. `where` and `trouble` may be NULL. */
@@ -149,7 +144,7 @@ static const char *text_of(Dwarf_Die *die, unsigned name, unsigned gnu_name)
 	return NULL;
 }
 
-/* The `n`th place where the .dwo may be, malloc'ed; NULL behind the last. The first two are those
+/* The `n`th place where the .dwo may be; NULL behind the last. The first two are those
  * that libdw knows. */
 static char *dwo_place(const struct split *split, const char *name, const char *comp_dir, size_t n)
 {
@@ -160,28 +155,23 @@ static char *dwo_place(const struct split *split, const char *name, const char *
 		   *dir;
 	int directory = (int)(base_name(file) - file);
 	size_t dirs = 0;
-	char *place;
 
 	if (n < 2) /* beside the file with the skeletons, and beside the module */
-		return (*name == '/' ? asprintf(&place, "%s", name)
-				     : asprintf(&place, "%.*s%s", directory, file, name)) < 0
-			       ? NULL
-			       : place;
+		return *name == '/' ? mem_text(name) : mem_format("%.*s%s", directory, file, name);
 	if (n == 2)
-		return asprintf(&place, "%s%s%s", inside, *inside ? "/" : "", name) < 0 ? NULL
-											: place;
+		return mem_format("%s%s%s", inside, *inside ? "/" : "", name);
 	while (split->debug_dirs && split->debug_dirs[dirs])
 		dirs++;
 	if ((n - 3) / 3 >= dirs)
 		return NULL;
 	dir = split->debug_dirs[(n - 3) / 3];
 	switch ((n - 3) % 3) {
-	case 0: return asprintf(&place, "%s/%s", dir, name) < 0 ? NULL : place;
-	case 1: return asprintf(&place, "%s/%s", dir, base_name(name)) < 0 ? NULL : place;
+	case 0:
+		return mem_format("%s/%s", dir, name);
+	case 1:
+		return mem_format("%s/%s", dir, base_name(name));
 	default:
-		return asprintf(&place, "%s%s/%s", dir, inside, *name == '/' ? name + 1 : name) < 0
-			       ? NULL
-			       : place;
+		return mem_format("%s%s/%s", dir, inside, *name == '/' ? name + 1 : name);
 	}
 }
 
@@ -262,21 +252,10 @@ static bool base_of(Dwarf_Die *skeleton, struct split_base *out)
 
 static struct made *add_made(struct split *split, uint64_t id)
 {
-	struct made **larger = split->made, *made = calloc(1, sizeof(*made));
+	struct made *made = mem_zero(1, sizeof(*made));
 
-	if (split->made_count == split->made_room) {
-		size_t room = split->made_room ? split->made_room * 2 : 16;
-
-		larger = reallocarray(split->made, room, sizeof(*larger));
-		if (larger) {
-			split->made = larger;
-			split->made_room = room;
-		}
-	}
-	if (!made || !larger) {
-		free(made);
-		return NULL;
-	}
+	split->made = mem_reach(split->made, &split->made_room, split->made_count,
+				sizeof(struct made *), 16);
 	made->id = id;
 	made->dwo.fd = -1;
 	return split->made[split->made_count++] = made;
@@ -308,8 +287,6 @@ bool split_unit(struct split *split, Dwarf_Die *skeleton, Dwarf_Die *out)
 			return split->made[i]->image.elf.dwarf;
 		}
 	made = add_made(split, base.id);
-	if (!made)
-		return false;
 	if (!split->dwp_tried)
 		open_dwp(split, NULL, NULL);
 	if (split->dwp.elf)

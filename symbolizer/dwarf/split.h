@@ -17,7 +17,7 @@ struct split;
 
 /*
  * `dwarf_path` is the file with the skeletons, `path` the module's file (NULL or the same where
- * that has them). Never NULL but without memory; opens nothing until it is asked.
+ * that has them). Opens nothing until it is asked.
  */
 struct split *split_create(const char *dwarf_path, const char *path, const char *const *debug_dirs);
 

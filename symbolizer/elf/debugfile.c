@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "../../src/base/mem.h"
 #include "fetch.h"
 
 #define SYSTEM_DIR "/usr/lib/debug"
@@ -107,11 +108,9 @@ char *debugfile_by_id(const uint8_t *id, size_t bytes, const char *const *debug_
 		for (; dir && *dir; dir++) {
 			char *path;
 
-			if (is_file(*dir))
-				path = strdup(*dir);
-			else if (asprintf(&path, "%s/.build-id/%.2s/%s.debug", *dir, hex, hex + 2) <
-				 0)
-				return NULL;
+			path = is_file(*dir) ? mem_text(*dir)
+					     : mem_format("%s/.build-id/%.2s/%s.debug", *dir, hex,
+							  hex + 2);
 			path = if_same_id(path, id, bytes);
 			if (path)
 				return path;
@@ -196,9 +195,7 @@ bool debugfile_alternate(const struct binary *file, const uint8_t **id, size_t *
 
 static char *join(const char *a, const char *b, const char *c)
 {
-	char *path;
-
-	return asprintf(&path, "%s%s%s", a, b, c) < 0 ? NULL : path;
+	return mem_format("%s%s%s", a, b, c);
 }
 
 bool debugfile_find(const struct binary *file, const char *path, const char *const *debug_dirs,
@@ -211,10 +208,10 @@ bool debugfile_find(const struct binary *file, const char *path, const char *con
 
 	if (!found && real) {
 		char *name = strrchr(real, '/') + 1;
-		char *base = strdup(name);
+		char *base = mem_text(name);
 
 		*name = 0; /* `real` is the directory now, with its slash */
-		if (base && link.found) {
+		if (link.found) {
 			found = (strcmp(link.name, base) &&
 				 accept(file, &link, join(real, "", link.name), out, out_path)) ||
 				accept(file, &link, join(real, ".debug/", link.name), out,
@@ -222,15 +219,15 @@ bool debugfile_find(const struct binary *file, const char *path, const char *con
 		}
 		/* a directory of the user's: laid out like the system's, or flat, or with the files
 		 * before they were stripped */
-		for (const char *const *dir = debug_dirs; base && !found && dir && *dir; dir++) {
+		for (const char *const *dir = debug_dirs; !found && dir && *dir; dir++) {
 			char *inside = join(*dir, real, "");
 
 			if (is_file(*dir)) {
-				found = accept(file, &link, strdup(*dir), out, out_path);
+				found = accept(file, &link, mem_text(*dir), out, out_path);
 				free(inside);
 				continue;
 			}
-			found = (link.found && inside &&
+			found = (link.found &&
 				 accept(file, &link, join(inside, link.name, ""), out, out_path)) ||
 				(link.found &&
 				 accept(file, &link, join(*dir, "/", link.name), out, out_path)) ||
@@ -238,8 +235,8 @@ bool debugfile_find(const struct binary *file, const char *path, const char *con
 			if (!found) {
 				char *flat = join(*dir, "/", base);
 
-				found = flat && accept(file, &link, join(flat, ".debug", ""), out,
-						       out_path);
+				found = accept(file, &link, join(flat, ".debug", ""), out,
+					       out_path);
 				free(flat);
 			}
 			free(inside);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../../src/base/cleanup.h"
+#include "../../src/base/mem.h"
 
 static const char builtin[] =
 #include "containers_rules.h"
@@ -154,15 +155,7 @@ static struct shiny_err *add_all(struct container_rules *rules, char *text, cons
 			continue;
 		if (rules->count == RULES_MAX)
 			return wrong(path, number, "too many rules at", rule.path);
-		if (rules->count == rules->room) {
-			size_t room = rules->room ? rules->room * 2 : 512;
-			struct container_rule *grown = realloc(rules->at, room * sizeof(*grown));
-
-			if (!grown)
-				return shiny_err_os(ENOMEM, "%s", path);
-			rules->at = grown;
-			rules->room = room;
-		}
+		rules->at = mem_reach(rules->at, &rules->room, rules->count, sizeof(rule), 512);
 		rules->at[rules->count++] = rule;
 	}
 	return NULL;
@@ -171,13 +164,11 @@ static struct shiny_err *add_all(struct container_rules *rules, char *text, cons
 static struct shiny_err *read_all(const char *path, char **out)
 {
 	AUTO_FCLOSE FILE *file = fopen(path, "re");
-	AUTO_FREE char *text = malloc(FILE_MAX + 1);
+	AUTO_FREE char *text = mem_alloc(FILE_MAX + 1);
 	size_t bytes;
 
 	if (!file)
 		return shiny_err_os(errno, "container rules %s", path);
-	if (!text)
-		return shiny_err_os(ENOMEM, "container rules %s", path);
 	bytes = fread(text, 1, FILE_MAX, file);
 	if (ferror(file))
 		return shiny_err_os(errno ? errno : EIO, "container rules %s", path);
@@ -185,22 +176,16 @@ static struct shiny_err *read_all(const char *path, char **out)
 	if (strlen(text) != bytes || fgetc(file) != EOF)
 		return shiny_err(SHINY_ERR_USAGE, "container rules %s: not a text of at most %d MB",
 				 path, FILE_MAX >> 20);
-
-	char *fit = realloc(text, bytes + 1);
-
-	if (fit)
-		text = fit;
+	text = mem_resize(text, bytes + 1, 1);
 	*out = shiny_steal(text);
 	return NULL;
 }
 
 struct shiny_err *container_rules_load(const char *path, struct container_rules **out)
 {
-	struct container_rules *rules = calloc(1, sizeof(*rules));
+	struct container_rules *rules = mem_zero(1, sizeof(*rules));
 	struct shiny_err *err = NULL;
 
-	if (!rules)
-		return shiny_err_os(ENOMEM, "container rules");
 	rules->hash = UINT64_C(0xcbf29ce484222325);
 	if (path)
 		err = read_all(path, &rules->texts[0]);
@@ -208,9 +193,8 @@ struct shiny_err *container_rules_load(const char *path, struct container_rules 
 		err = add_all(rules, rules->texts[0], path);
 	rules->user_count = rules->count;
 	if (!err) {
-		rules->texts[1] = strdup(builtin);
-		err = rules->texts[1] ? add_all(rules, rules->texts[1], "containers.rules")
-				      : shiny_err_os(ENOMEM, "container rules");
+		rules->texts[1] = mem_text(builtin);
+		err = add_all(rules, rules->texts[1], "containers.rules");
 	}
 	if (err) {
 		container_rules_free(rules);

@@ -19,7 +19,7 @@ enum si_service {
 	SI_UNSERVED,
 };
 
-/* Who holds the directory's lock? */
+/* Finds the holder of the directory's lock. */
 enum si_service si_service(const char *directory);
 
 /*

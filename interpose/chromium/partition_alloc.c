@@ -382,7 +382,7 @@ static const struct si_layout *match_layout(const struct si_image *image, const 
 
 /* ---- putting ourselves there ---- */
 
-/* Where a call of ours may return to inside an entry, and what that entry is. */
+/* Notes the places inside entries to which our calls return, with the entry of each. */
 static bool note_callers(const struct si_layout *layout, const struct evidence *e,
 			 struct si_text *t)
 {

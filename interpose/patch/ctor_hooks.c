@@ -314,7 +314,7 @@ static bool attach(const struct si_main_image *image, const struct shiny_ctors_f
 	return true;
 }
 
-/* The whole file, into fresh memory; NULL: it can't be had. */
+/* Reads the whole file into fresh memory; NULL: it could not. */
 static struct shiny_ctors_file *read_file(int fd, long *bytes)
 {
 	char *at = si_sys_map(SHINY_CTORS_FILE_MAX + 1, PROT_READ | PROT_WRITE,

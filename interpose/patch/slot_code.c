@@ -84,7 +84,7 @@ static bool not_known(struct slot_walk *w)
 	return refuse(w, "an instruction that is not in the recipe");
 }
 
-/* A register gets a value that is none of our business. The stack and frame pointers may not. */
+/* A register gets an unknown value. False for the stack and frame pointers. */
 static bool written(struct slot_walk *w, unsigned reg)
 {
 	if (reg == RSP || reg == RBP)

@@ -45,7 +45,7 @@ struct si_process {
 };
 SI_INTERNAL struct si_process si_process;
 
-/* Boot: makes the page (life = UNBOOTED still); false when it cannot be had. */
+/* Boot: makes the page (life = UNBOOTED still); false: mapping it failed. */
 bool si_self_make(void);
 
 /* fork() has returned in a child: the page may be one that the kernel could not wipe. */

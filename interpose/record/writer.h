@@ -102,7 +102,7 @@ struct si_tls {
 	uintptr_t stack_low, stack_high; /* bounds of this thread's stack; 0: unknown */
 	uint32_t tid, void_tid; /* tid.c: its number as seen last; one that is known to be
 	                         * another's */
-	uint32_t refused; /* events since no stream could be had */
+	uint32_t refused; /* events dropped while no stream was free */
 	uint32_t refused_for; /* and the counter of these */
 	uint32_t tag;     /* the innermost one; what streams are to say (tag.h) */
 	struct si_tags tags;
@@ -114,7 +114,7 @@ extern __thread struct si_tls si_tls
 bool si_writers_make(void);
 void si_writers_say_where(struct shiny_header *header); /* in its `own` */
 
-/* A writer that nobody else has, entered at `fp`; it has no slot yet. NULL: there is none. */
+/* Takes a free writer, entered at `fp`; it has no slot yet. NULL: all are in use. */
 struct si_writer *si_writer_reserve(const uintptr_t *fp);
 /* The writer of the process's late stream; never handed to a thread. */
 struct si_writer *si_writer_late(void);

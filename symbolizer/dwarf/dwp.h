@@ -49,7 +49,7 @@ struct dwp {
 
 #define DWP_MISSING "missing"
 
-/* Opens a .dwp or a .dwo. Returns NULL, DWP_MISSING, or why the file is of no use. */
+/* Opens a .dwp or a .dwo. Returns NULL, DWP_MISSING, or why the file cannot be used. */
 const char *dwp_open(struct dwp *dwp, const char *path);
 void dwp_close(struct dwp *dwp);
 

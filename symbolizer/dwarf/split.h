@@ -41,7 +41,7 @@ struct split_report {
 	size_t missing; /* skeletons without their other half */
 	char example[256]; /* a missing .dwo */
 	char dwp[256];     /* a .dwp that is there, "" none */
-	const char *trouble; /* why that .dwp is of no use; NULL: nothing is wrong with it */
+	const char *trouble; /* why that .dwp cannot be used; NULL: it can */
 };
 void split_check(const char *dwarf_path, const char *path, const char *const *debug_dirs,
 		 struct split_report *out);

@@ -103,7 +103,7 @@ struct flow_value flow_value_of(const struct flow_context *step,
 void flow_assign(const struct flow_context *step, const ZydisDecodedOperand *operand,
 		 struct flow_value value);
 
-/* Writes one word to the operand's address + `into`, and emits what that says. */
+/* Writes one word to the operand's address + `into`, and emits what that write shows. */
 void flow_store_word(const struct flow_context *step, const ZydisDecodedOperand *operand,
 		     int64_t into, struct flow_value value);
 void flow_forget_memory(const struct flow_context *step, const ZydisDecodedOperand *operand);

@@ -179,7 +179,7 @@ static bool static_at(struct debug_units *units, uint64_t address, struct rule_b
 	return true;
 }
 
-/* What the pointer points at that is loaded from there. */
+/* Finds the target type of the pointer that is loaded from there. */
 static bool loaded(struct window *window, size_t index, const ZydisDecodedOperand *from,
 		   unsigned depth, struct rule_base *out)
 {

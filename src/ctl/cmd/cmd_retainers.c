@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_retainers.c: `shinyctl retainers`: the ways from roots to blocks. */
-#include <inttypes.h>
 #include <stdlib.h>
 
-#include "../../base/mem.h"
 #include "../../base/units.h"
 #include "../../graph/retainers.h"
 #include "../ctl.h"
+#include "../retainer_text.h"
 #include "../snapshot_facts.h"
 
 enum { BYTES, BLOCKS, WAY, COLUMNS };
@@ -15,29 +14,6 @@ static const struct table_column columns[COLUMNS] = {
 	[BYTES] = { .title = "bytes", .kind = CELL_BYTES },
 	[BLOCKS] = { .title = "blocks", .kind = CELL_COUNT },
 };
-
-/*
- * "g_service (server) → Service::cache_ (std::map) → Entry… → char[]+0x18 → Name"; … for several in
- * a row, +0x18 where the word has no name.
- */
-static char *way_text(const struct retainer_row *row)
-{
-	char *text = mem_text("");
-
-	for (size_t i = 0; i < row->step_count; i++) {
-		const struct retainer_step *step = &row->steps[i];
-		char offset[32] = "", *longer;
-
-		if (i && step->one_offset && !step->member)
-			snprintf(offset, sizeof(offset), "+0x%" PRIx64, step->offset);
-		longer = mem_format("%s%s%s%s%s", text, i ? " \xe2\x86\x92 " : "",
-				    step->member ? step->member : step->name,
-				    step->repeated ? "\xe2\x80\xa6" : "", offset);
-		free(text);
-		text = longer;
-	}
-	return text;
-}
 
 static void print(struct ctl *ctl, const struct retainers *r, size_t limit)
 {
@@ -54,7 +30,7 @@ static void print(struct ctl *ctl, const struct retainers *r, size_t limit)
 	fputc('\n', ctl->style.out);
 	table_init(&table, columns, COLUMNS);
 	for (size_t i = 0; i < limit; i++) {
-		char *text = way_text(&r->rows[i]);
+		char *text = retainer_text(&r->rows[i]);
 
 		table_row(&table);
 		table_number(&table, BYTES, r->rows[i].bytes);
@@ -65,25 +41,6 @@ static void print(struct ctl *ctl, const struct retainers *r, size_t limit)
 	table_print(&table, &ctl->style);
 	ctl_more(ctl, limit, r->count);
 	table_deinit(&table);
-}
-
-static void json_steps(struct json *json, const struct retainer_row *row)
-{
-	json_array_line(json, "steps");
-	for (size_t k = 0; k < row->step_count; k++) {
-		const struct retainer_step *step = &row->steps[k];
-
-		json_object_line(json, NULL);
-		json_text(json, "name", step->name);
-		json_text(json, "member", step->member);
-		json_bool(json, "repeated", step->repeated);
-		if (k + 1 < row->step_count)
-			json_bool(json, "sure", step->sure);
-		if (step->one_offset)
-			json_number(json, "offset", step->offset);
-		json_end(json);
-	}
-	json_end(json);
 }
 
 static void json_rows(struct json *json, const struct retainers *r, size_t limit)
@@ -99,7 +56,7 @@ static void json_rows(struct json *json, const struct retainers *r, size_t limit
 		json_number(json, "blocks", r->rows[i].blocks);
 		json_number(json, "bytes", r->rows[i].bytes);
 		json_number(json, "address", r->rows[i].address);
-		json_steps(json, &r->rows[i]);
+		retainer_json(json, &r->rows[i]);
 		json_end(json);
 	}
 	json_end(json);

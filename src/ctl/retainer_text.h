@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * retainer_text.h: the way from a root to blocks, as all verbs print it.
+ *
+ * Runs: CLI. Signals: no. Allocates: yes. Threads: one.
+ */
+#ifndef SHINY_RETAINER_TEXT_H
+#define SHINY_RETAINER_TEXT_H
+
+#include "../base/json.h"
+#include "../graph/retainers.h"
+
+/*
+ * "g_service (server) → Service::cache_ (std::map) → Entry… → char[]+0x18 → Name"; … for several in
+ * a row, +0x18 where the word has no name.
+ */
+char *retainer_text(const struct retainer_row *row);
+/* The array `steps`. */
+void retainer_json(struct json *json, const struct retainer_row *row);
+
+#endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "report_page.h"
+#include "retainer_text.h"
 
 enum { USUAL = 10 }; /* rows of types and sites */
 
@@ -120,6 +121,7 @@ static void json_next(struct json *json, const struct report_page *page)
 		json_end(json);
 	}
 	json_end(json);
+	keepers_json(json, &page->keepers);
 	json_array(json, "not_seen");
 	for (size_t i = 0; i < page->coverage.count; i++) {
 		const struct finding *row = &page->coverage.rows[i];

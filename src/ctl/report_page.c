@@ -57,6 +57,7 @@ void report_page_deinit(struct report_page *page)
 	headlines_deinit(&page->headlines);
 	totals_deinit(&page->totals);
 	hotspots_deinit(&page->hotspots);
+	keepers_deinit(&page->keepers);
 	components_deinit(&page->components);
 	component_rules_free(page->rules);
 	free(page->owners);
@@ -272,6 +273,9 @@ struct shiny_err *report_page_load(struct ctl *ctl, struct store *store,
 
 	if (!err)
 		err = load_sums(ctl, sums, filter, page);
+	if (!err && !page->narrow)
+		err = keepers_load(store, filter, GROUP_TYPE, NULL, REPORT_KEPT,
+				   ctl->options.given[OPT_FULL_NAMES], &page->keepers);
 	if (sums != store)
 		store_close(sums);
 	return err;

@@ -13,9 +13,10 @@
 #include "../analysis/totals/headlines.h"
 #include "../analysis/totals/hotspots.h"
 #include "../analysis/totals/totals.h"
+#include "../graph/retainers.h"
 #include "ctl.h"
 
-enum { REPORT_HINTS = 2 };
+enum { REPORT_HINTS = 2, REPORT_KEPT = 3 };
 
 struct report_hint {
 	char *text, *command; /* "leaks" */
@@ -40,6 +41,7 @@ struct report_page {
 	struct types types;
 	struct report_hint hints[REPORT_HINTS];
 	size_t hint_count;
+	struct keepers keepers; /* of the largest types of the last heap snapshot */
 	/* JSON only */
 	struct processes processes;
 	struct sites sites;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "../base/mem.h"
+#include "snapshot_facts.h"
 
 char *retainer_text(const struct retainer_row *row)
 {
@@ -41,6 +42,59 @@ void retainer_json(struct json *json, const struct retainer_row *row)
 			json_bool(json, "sure", step->sure);
 		if (step->one_offset)
 			json_number(json, "offset", step->offset);
+		json_end(json);
+	}
+	json_end(json);
+}
+
+void keepers_print(const struct style *style, const struct keepers *keepers, const char *what)
+{
+	enum { BYTES, NAME, KEPT, WAY, COLUMNS };
+	const struct table_column columns[COLUMNS] = {
+		[BYTES] = { .title = "bytes", .kind = CELL_BYTES },
+		[NAME] = { what, CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME },
+		[KEPT] = { .title = "of it", .kind = CELL_BYTES, .drop = 1 },
+		[WAY] = { "kept by", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NONE },
+	};
+	struct table table;
+
+	if (!keepers->count)
+		return;
+	fprintf(style->out, "\n%sKept by%s, in ", tint(style, TINT_BOLD),
+		tint_end(style, TINT_BOLD));
+	snapshot_facts_print(style->out, &keepers->facts);
+	fputs(":\n", style->out);
+	table_init(&table, columns, COLUMNS);
+	for (size_t i = 0; i < keepers->count; i++) {
+		const struct keeper_row *row = &keepers->rows[i];
+		char *way = row->way.step_count ? retainer_text(&row->way)
+						: mem_text("no root reaches it");
+
+		table_row(&table);
+		table_number(&table, BYTES, row->bytes);
+		table_text(&table, NAME, row->name);
+		table_number(&table, KEPT, row->way.bytes);
+		table_text(&table, WAY, way);
+		free(way);
+	}
+	table_print(&table, style);
+	table_deinit(&table);
+}
+
+void keepers_json(struct json *json, const struct keepers *keepers)
+{
+	json_array(json, "kept_by");
+	for (size_t i = 0; i < keepers->count; i++) {
+		const struct keeper_row *row = &keepers->rows[i];
+
+		json_object_line(json, NULL);
+		json_text(json, "name", row->name);
+		json_number(json, "snapshot", keepers->facts.snapshot);
+		json_number(json, "blocks", row->blocks);
+		json_number(json, "bytes", row->bytes);
+		json_number(json, "kept_blocks", row->way.blocks);
+		json_number(json, "kept_bytes", row->way.bytes);
+		retainer_json(json, &row->way);
 		json_end(json);
 	}
 	json_end(json);

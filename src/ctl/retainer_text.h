@@ -9,6 +9,7 @@
 
 #include "../base/json.h"
 #include "../graph/retainers.h"
+#include "table.h"
 
 /*
  * "g_service (server) → Service::cache_ (std::map) → Entry… → char[]+0x18 → Name"; … for several in
@@ -17,5 +18,9 @@
 char *retainer_text(const struct retainer_row *row);
 /* The array `steps`. */
 void retainer_json(struct json *json, const struct retainer_row *row);
+
+/* "Kept by": a table, and the array `kept_by`; without rows nothing, and an empty array. */
+void keepers_print(const struct style *style, const struct keepers *keepers, const char *what);
+void keepers_json(struct json *json, const struct keepers *keepers);
 
 #endif

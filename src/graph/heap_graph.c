@@ -77,6 +77,20 @@ static struct shiny_err *find_snapshot(struct store *store, const struct filter 
 	return err;
 }
 
+struct shiny_err *heap_graph_any(struct store *store, const struct filter *filter, bool *out)
+{
+	struct query *q;
+	struct shiny_err *err;
+
+	SHINY_TRY(query_format(store, &q,
+			       "SELECT 1 FROM snapshot s JOIN process p ON p.id = s.process WHERE "
+			       "%s LIMIT 1",
+			       filter->where));
+	err = query_step(q, out);
+	query_end(q);
+	return err;
+}
+
 /* ---- nodes and edges ---- */
 
 static struct shiny_err *take_blocks(void *context, const struct snapshot_block *blocks,

@@ -55,6 +55,9 @@ SHINY_MUST_CHECK struct shiny_err *heap_graph_load(struct store *store, const st
 						   const struct type_words *words,
 						   struct heap_graph *out);
 void heap_graph_deinit(struct heap_graph *graph);
+/* Whether the processes of the filter have a snapshot. */
+SHINY_MUST_CHECK struct shiny_err *heap_graph_any(struct store *store, const struct filter *filter,
+						  bool *out);
 
 static inline uint64_t heap_graph_bytes(const struct heap_graph *graph, uint32_t block)
 {

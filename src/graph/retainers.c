@@ -135,6 +135,13 @@ static void search(struct way_search *s)
 	free(s->queue);
 }
 
+static void search_deinit(struct way_search *s)
+{
+	free(s->ways.at);
+	free(s->of);
+	hash_table_deinit(&s->by_key);
+}
+
 /* ---- which blocks are wanted ---- */
 
 static bool mark_matching(const struct heap_graph *g, const struct graph_names *names,
@@ -298,9 +305,7 @@ struct shiny_err *retainers_load(struct store *store, const struct filter *filte
 		result.facts = graph.facts;
 		count_wanted(&s, wanted, &result);
 		make_rows(&s, &result);
-		free(s.ways.at);
-		free(s.of);
-		hash_table_deinit(&s.by_key);
+		search_deinit(&s);
 		*out = result;
 	}
 	free(wanted);
@@ -310,15 +315,146 @@ struct shiny_err *retainers_load(struct store *store, const struct filter *filte
 	return err;
 }
 
+static void row_deinit(struct retainer_row *row)
+{
+	for (size_t k = 0; k < row->step_count; k++) {
+		free(row->steps[k].name);
+		free(row->steps[k].member);
+	}
+	free(row->steps);
+}
+
 void retainers_deinit(struct retainers *r)
 {
-	for (size_t i = 0; i < r->count; i++) {
-		for (size_t k = 0; k < r->rows[i].step_count; k++) {
-			free(r->rows[i].steps[k].name);
-			free(r->rows[i].steps[k].member);
-		}
-		free(r->rows[i].steps);
-	}
+	for (size_t i = 0; i < r->count; i++)
+		row_deinit(&r->rows[i]);
 	free(r->rows);
 	*r = (struct retainers){ 0 };
+}
+
+/* ---- what keeps most of each ---- */
+
+/* Adds the group's row, if it has blocks. */
+static void find_keeper(struct way_search *s, const uint32_t *group_of, uint32_t group,
+			const char *name, struct keepers *out, size_t *room)
+{
+	const struct heap_graph *g = s->graph;
+	struct keeper_row row = { 0 };
+	const struct way_step *best = NULL;
+
+	for (size_t i = 0; i < s->ways.count; i++)
+		s->ways.at[i].blocks = s->ways.at[i].bytes = 0;
+	for (uint32_t n = 1; n <= g->blocks; n++) {
+		struct way_step *way;
+
+		if (group_of[n] != group)
+			continue;
+		row.blocks++;
+		row.bytes += heap_graph_bytes(g, n);
+		if (s->of[n] == NO_WAY)
+			continue;
+		way = &s->ways.at[s->of[n]];
+		way->blocks++;
+		way->bytes += heap_graph_bytes(g, n);
+		way->address = g->block[n].address;
+	}
+	if (!row.blocks)
+		return;
+	for (size_t i = 0; i < s->ways.count; i++)
+		if (s->ways.at[i].blocks && (!best || s->ways.at[i].bytes > best->bytes))
+			best = &s->ways.at[i];
+	if (best) {
+		row.way = (struct retainer_row){ .blocks = best->blocks,
+						 .bytes = best->bytes,
+						 .address = best->address };
+		write_steps(s, best, &row.way);
+	}
+	row.name = mem_text(name);
+	out->rows = mem_reach(out->rows, room, out->count, sizeof(*out->rows), 8);
+	out->rows[out->count++] = row;
+}
+
+/* The group with most bytes that has not been taken; SIZE_MAX none. */
+static size_t next_largest(const uint64_t *bytes, size_t count)
+{
+	size_t most = SIZE_MAX;
+
+	for (size_t i = 0; i < count; i++)
+		if (bytes[i] && (most == SIZE_MAX || bytes[i] > bytes[most]))
+			most = i;
+	return most;
+}
+
+static void find_keepers(struct way_search *s, const struct graph_names *names,
+			 const char *const *wanted, size_t count, struct keepers *out)
+{
+	const struct heap_graph *g = s->graph;
+	uint32_t *group_of = mem_zero((size_t)g->blocks + 1, sizeof(*group_of));
+	uint64_t *bytes = mem_zero(names->groups.count + 1, sizeof(*bytes));
+	size_t room = 0;
+
+	for (uint32_t n = 1; n <= g->blocks; n++) {
+		group_of[n] = graph_names_find(names, g, n);
+		bytes[group_of[n]] += heap_graph_bytes(g, n);
+	}
+	for (size_t i = 0; i < count; i++) {
+		size_t group = wanted ? 0 : next_largest(bytes, names->groups.count);
+
+		while (wanted && group < names->groups.count &&
+		       strcmp(names->groups.names[group], wanted[i]) != 0)
+			group++;
+		if (group >= names->groups.count)
+			continue;
+		bytes[group] = 0;
+		find_keeper(s, group_of, (uint32_t)group, names->groups.names[group], out, &room);
+	}
+	free(group_of);
+	free(bytes);
+}
+
+struct shiny_err *keepers_load(struct store *store, const struct filter *filter, enum group_by by,
+			       const char *const *names, size_t count, bool full_names,
+			       struct keepers *out)
+{
+	struct heap_graph graph = { 0 };
+	struct graph_names types = { 0 }, rows = { 0 };
+	struct type_words words = { 0 };
+	struct keepers result = { 0 };
+	bool any = false;
+	struct shiny_err *err = heap_graph_any(store, filter, &any);
+
+	*out = result;
+	if (err || !any)
+		return err;
+	err = type_words_load(store, full_names, &words);
+	if (!err)
+		err = heap_graph_load(store, filter, 0, GRAPH_PLACES, &words, &graph);
+	if (!err)
+		err = graph_names_load(store, GROUP_TYPE, full_names, &types);
+	if (!err)
+		err = graph_names_load(store, by, full_names, &rows);
+	if (!err) {
+		struct way_search s = { .graph = &graph, .types = &types, .words = &words };
+
+		search(&s);
+		result.facts = graph.facts;
+		find_keepers(&s, &rows, names, count, &result);
+		search_deinit(&s);
+		*out = result;
+	}
+	graph_names_deinit(&rows);
+	graph_names_deinit(&types);
+	type_words_deinit(&words);
+	heap_graph_deinit(&graph);
+	return err;
+}
+
+void keepers_deinit(struct keepers *keepers)
+{
+	for (size_t i = 0; i < keepers->count; i++) {
+		free(keepers->rows[i].name);
+		row_deinit(&keepers->rows[i].way);
+	}
+	free(keepers->rows);
+	*keepers = (struct keepers){ 0 };
 }

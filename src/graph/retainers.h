@@ -48,4 +48,22 @@ SHINY_MUST_CHECK struct shiny_err *retainers_load(struct store *store, const str
 						  bool full_names, struct retainers *out);
 void retainers_deinit(struct retainers *retainers);
 
+/* What keeps most of the bytes of a type, call site or component. */
+struct keeper_row {
+	char *name;
+	uint64_t blocks, bytes;       /* in the snapshot */
+	struct retainer_row way;      /* of those ways the one with most bytes; no steps: none */
+};
+struct keepers { /* of the last snapshot; without one no rows */
+	struct graph_facts facts;
+	struct keeper_row *rows;
+	size_t count;
+};
+/* Rows of `names` in their order, those that the snapshot has; NULL: of the `count` largest. */
+SHINY_MUST_CHECK struct shiny_err *keepers_load(struct store *store, const struct filter *filter,
+						enum group_by by, const char *const *names,
+						size_t count, bool full_names,
+						struct keepers *out);
+void keepers_deinit(struct keepers *keepers);
+
 #endif

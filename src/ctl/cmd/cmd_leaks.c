@@ -10,6 +10,7 @@
 #include "../../base/units.h"
 #include "../answers_json.h"
 #include "../ctl.h"
+#include "../retainer_text.h"
 
 enum { BYTES, BLOCKS, SHARE, MADE, RATE, TREND, YOUNGEST, NAME, COLUMNS };
 static const struct table_column columns[COLUMNS] = {
@@ -23,7 +24,7 @@ static const struct table_column columns[COLUMNS] = {
 	[YOUNGEST] = { .title = "newest after", .kind = CELL_TIME, .drop = 4 },
 };
 
-enum { TREND_COLUMNS = LEAK_MOMENTS / 2 };
+enum { TREND_COLUMNS = LEAK_MOMENTS / 2, KEPT_ROWS = 5 };
 
 static char *trend_text(const struct leak_row *row)
 {
@@ -124,8 +125,9 @@ static struct shiny_err *keep_untouched(struct ctl *ctl, struct store *store,
 }
 
 /* With --untouched only those. */
-static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct filter *filter,
-			      enum group_by by, struct leaks *out)
+static struct shiny_err *load_rows(struct ctl *ctl, struct store *store,
+				   const struct filter *filter, enum group_by by,
+				   struct leaks *out)
 {
 	struct shiny_err *err = leaks_load(store, filter, by, ctl->options.text[OPT_MATCH],
 					   ctl->options.text[OPT_SUPPRESSIONS],
@@ -134,9 +136,38 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 	if (err || !ctl->options.given[OPT_UNTOUCHED])
 		return err;
 	err = keep_untouched(ctl, store, filter, by, out);
-	if (err)
+	if (err) {
 		leaks_deinit(out);
+		*out = (struct leaks){ 0 };
+	}
 	return err;
+}
+
+/* ---- keepers ---- */
+
+/* What keeps the blocks of the first rows; snapshots know no tags. */
+static struct shiny_err *find_keepers(struct ctl *ctl, struct store *store,
+				      const struct filter *filter, enum group_by by,
+				      const struct leaks *leaks, struct keepers *out)
+{
+	const char *names[KEPT_ROWS];
+	size_t count = leaks->count < KEPT_ROWS ? leaks->count : KEPT_ROWS;
+
+	for (size_t i = 0; i < count; i++)
+		names[i] = leaks->rows[i].name;
+	*out = (struct keepers){ 0 };
+	return by == GROUP_TAG || !count
+		       ? NULL
+		       : keepers_load(store, filter, by, names, count,
+				      ctl->options.given[OPT_FULL_NAMES], out);
+}
+
+static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct filter *filter,
+			      enum group_by by, struct leaks *leaks, struct keepers *keepers)
+{
+	struct shiny_err *err = load_rows(ctl, store, filter, by, leaks);
+
+	return err ? err : find_keepers(ctl, store, filter, by, leaks, keepers);
 }
 
 struct shiny_err *cmd_leaks(struct ctl *ctl)
@@ -145,23 +176,30 @@ struct shiny_err *cmd_leaks(struct ctl *ctl)
 	static const enum group_by groups[] = { GROUP_SITE, GROUP_TYPE, GROUP_COMPONENT,
 						GROUP_TAG };
 	enum group_by by = groups[ctl->options.number[OPT_LEAKS_BY]];
-	struct leaks leaks;
+	struct leaks leaks = { 0 };
+	struct keepers keepers = { 0 };
 	struct store *store;
 	struct filter filter = { 0 };
 	struct shiny_err *err = ctl_begin(ctl, &store, &filter);
 	size_t limit;
 
 	if (!err)
-		err = ctl_loaded(store, &filter, load(ctl, store, &filter, by, &leaks));
-	if (err)
+		err = ctl_loaded(store, &filter,
+				 load(ctl, store, &filter, by, &leaks, &keepers));
+	if (err) {
+		leaks_deinit(&leaks);
 		return err;
+	}
 	limit = ctl_limit(ctl, leaks.count, 30);
 	if (CTL_JSON(ctl)) {
 		ctl_document(ctl);
 		json_leaks(&ctl->json, &leaks, limit);
+		keepers_json(&ctl->json, &keepers);
 	} else {
 		print(ctl, &leaks, by, limit);
+		keepers_print(&ctl->style, &keepers, group_names[by]);
 	}
+	keepers_deinit(&keepers);
 	leaks_deinit(&leaks);
 	return ctl_end(ctl, store, by == GROUP_SITE ? "leaks --by type" : "leaks");
 }

@@ -11,6 +11,7 @@
 #include "../../base/mem.h"
 #include "../../base/units.h"
 #include "../report_page.h"
+#include "../retainer_text.h"
 
 enum {
 	LIVE_ROWS = 5,
@@ -352,6 +353,7 @@ static void print_page(struct ctl *ctl, const struct report_page *page)
 		print_rows(ctl, &o->retained, ctl_limit(ctl, o->retained.count, OTHER_ROWS),
 			   &retained);
 	}
+	keepers_print(&ctl->style, &page->keepers, "type");
 	ctl_heading(ctl, "Next", "");
 	for (size_t i = 0; i < page->hint_count; i++) {
 		fprintf(ctl->style.out, "  shinyctl %s %s\n", page->hints[i].command,

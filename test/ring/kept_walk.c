@@ -222,6 +222,33 @@ static void any_stack(const char *as_walked, const char *answers)
 	printf("# %lu of %lu walks were not made again\n", told.answered, told.asked);
 }
 
+/* A stack of one frame is that frame's alone, however near others lie; and it is found again. */
+static void one_frame(void)
+{
+	enum { SITES = 256 };
+	uint32_t ids[SITES], same = 0, lost = 0;
+	uintptr_t stack[2] = { 0, 0 };
+	struct si_writer *w = si_enter_any(FP);
+
+	check("one frame/stream", w != NULL, "no stream");
+	if (!w)
+		return;
+	for (unsigned i = 0; i < SITES; i++) {
+		stack[1] = 65536 + i;
+		w->defined = 0;
+		ids[i] = si_stack_id(w, stack, 1, 0);
+		if (!ids[i] || w->defined != 1 || w->frames[0] != stack[1])
+			same++;
+	}
+	/* the one that was defined last has pushed out no other since */
+	w->defined = 0;
+	lost = si_stack_id(w, stack, 1, 0) != ids[SITES - 1] || w->defined;
+	si_writer_salt(w);
+	si_leave(w);
+	checkf("one frame/its own", same == 0, "%u of %u were taken for another", same, SITES);
+	check("one frame/found again", !lost, "it was defined anew");
+}
+
 /* ---- functions that call each other ---- */
 
 static struct {
@@ -380,6 +407,7 @@ static PLAIN void real_calls(uintptr_t unused)
 static void child(void)
 {
 	si_boot_test_constructor();
+	one_frame();
 	far_down(16, real_calls, 0);
 	any_stack("any stack/as walked", "any stack/answers");
 	if (si_settings.unwind != SI_UNWIND_FP) {

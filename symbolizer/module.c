@@ -403,24 +403,28 @@ struct debug_units *module_units(struct sym_module *module)
 	return module->dwarf;
 }
 
-/* Where the code of a file without names comes from, if it says so. To find out takes decoding the
- * code in front of the address: so answers are kept on disk. */
-static const char *place_of(struct sym_module *module, uint64_t vaddr)
+/* Finds, at the first call, what a file without names says of its sources. */
+static bool has_places(struct sym_module *module)
 {
 	const struct flow_code code = { &module->file, &module->relocs, &module->symbols };
 	const struct sym *sym = module->sym;
-	struct type_cache *cache;
-	uint64_t ret = vaddr + 1;
-	const char *path;
 
-	if (module->info.symtab || module->info.dwarf)
-		return NULL;
+	if (module->info.state != SYM_OK || module->info.symtab || module->info.dwarf)
+		return false;
 	if (!module->placed)
 		module->places = source_places_open(&code, sym->cache_dir, sym->no_cache);
 	module->placed = true;
-	if (!module->places)
-		return NULL;
-	cache = module_types(module);
+	return module->places != NULL;
+}
+
+/* To find out takes decoding the code in front of the address: so answers are kept on disk. */
+static const char *path_of(struct sym_module *module, uint64_t vaddr)
+{
+	const struct flow_code code = { &module->file, &module->relocs, &module->symbols };
+	struct type_cache *cache = module_types(module);
+	uint64_t ret = vaddr + 1;
+	const char *path;
+
 	if (type_cache_source(cache, ret, &path))
 		return path;
 	path = source_places_at(module->places, &code, vaddr);
@@ -428,6 +432,24 @@ static const char *place_of(struct sym_module *module, uint64_t vaddr)
 		path = names_text(&module->sym->names, path);
 	type_cache_put_source(cache, ret, path);
 	return path;
+}
+
+/* Where the code of a file without names comes from, if it says so: a place, or a name that may be
+ * that of a function inlined there, behind a ~ and the file. */
+static bool place_of(struct sym_module *module, uint64_t vaddr, struct sym_frame *out)
+{
+	const char *path = has_places(module) ? path_of(module, vaddr) : NULL, *own;
+	size_t length;
+	char name[512];
+
+	*out = (struct sym_frame){ .file = path };
+	if (!path)
+		return false;
+	own = source_places_name(module->places, vaddr, &length);
+	if (own && (size_t)snprintf(name, sizeof(name), "~%s:%.*s", base_name(path), (int)length,
+				    own) < sizeof(name))
+		out->function = names_text(&module->sym->names, name);
+	return true;
 }
 
 static size_t look_up(struct sym_module *module, uint64_t vaddr, struct sym_frame *out)
@@ -446,10 +468,8 @@ static size_t look_up(struct sym_module *module, uint64_t vaddr, struct sym_fram
 
 	/* a bare name yields to a mangled one, and an implementation's (__GI___libc_malloc) to what
 	 * the file calls it outside: malloc */
-	if (!symbol && !count) {
-		out[0] = (struct sym_frame){ .file = place_of(module, vaddr) };
-		return out[0].file != NULL;
-	}
+	if (!symbol && !count)
+		return place_of(module, vaddr, out);
 	if (!symbol || (bare && strncmp(symbol->name, "_Z", 2) && strncmp(symbol->name, "_R", 2) &&
 			!(symbol_is_global(symbol) && out[count - 1].function &&
 			  !strncmp(out[count - 1].function, "__", 2))))
@@ -505,6 +525,21 @@ const char *sym_module_places(const struct sym_module *module)
 		return NULL;
 	source_places_info(module->places, &info);
 	return info.neighbours ? "neighbours" : "strings";
+}
+
+bool sym_module_find_places(struct sym_module *module, struct sym_places *out)
+{
+	struct source_places_info info;
+
+	*out = (struct sym_places){ .rest_on = NULL };
+	module_symbols(module);
+	if (!has_places(module))
+		return false;
+	source_places_info(module->places, &info);
+	out->rest_on = sym_module_places(module);
+	out->functions = info.evidence.functions;
+	out->named = info.named;
+	return true;
 }
 
 void sym_vtable(struct sym_module *module, uint64_t vaddr, struct sym_vtable *out)

@@ -60,6 +60,13 @@ const struct sym_module_info *sym_module_info(const struct sym_module *module);
  * NULL: there are none. */
 const char *sym_module_places(const struct sym_module *module);
 
+/* Finds them ahead of time. False: the file has names, or does not say where its code is from. */
+struct sym_places {
+	const char *rest_on;       /* as sym_module_places() */
+	uint64_t functions, named; /* that name their source file; of them, also themselves */
+};
+bool sym_module_find_places(struct sym_module *module, struct sym_places *out);
+
 /*
  * Asks debuginfod servers for files that this machine lacks, and completes the note (the package to
  * install, units without their .dwo). The information is final afterwards. The first question to a
@@ -70,8 +77,8 @@ void sym_module_settle(struct sym_module *module);
 /* One function of an address, innermost inline frame first; the last is the function that
  * physically holds the address. */
 struct sym_frame {
-	const char *function; /* demangled; NULL unknown */
-	const char *file;     /* NULL unknown; without a function it is a place: the file, or the
+	const char *function; /* demangled; NULL unknown. ~file.cc:Name: by a text in the code */
+	const char *file;     /* NULL unknown; without a line it is a place: the file, or the
 	                       * directory (it ends in /), that the code is from */
 	uint32_t line;        /* 0 unknown */
 	bool inlined;

@@ -313,6 +313,13 @@ bool text_matches(const char *pattern, const char *s)
 	return strpbrk(pattern, "*?") ? glob(pattern, s) : strstr(s, pattern) != NULL;
 }
 
+const char *text_place(const char *path)
+{
+	size_t length = strlen(path);
+
+	return length && path[length - 1] == '/' ? path + strspn(path, "./") : text_base(path);
+}
+
 const char *text_base(const char *path)
 {
 	const char *slash = strrchr(path, '/');

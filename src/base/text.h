@@ -52,4 +52,7 @@ bool text_matches(const char *pattern, const char *s);
 /* The part of a path behind the last '/'. */
 const char *text_base(const char *path);
 
+/* The same of a file; of a directory, which ends in /, what is behind ./ and ../: "net/http/". */
+const char *text_place(const char *path);
+
 #endif

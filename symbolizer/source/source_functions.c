@@ -17,8 +17,10 @@
 #include "../flow/flow_code.h"
 #include "../names/function_start.h"
 #include "../probe/probe_sweep.h"
+#include "source_names.h"
 
 enum { NEAR = 2048, REFERENCES_MAX = 1 << 20, LEA_BYTES = 7 };
+#define SEVERAL UINT64_MAX /* names */
 
 /* An instruction that names a path. */
 struct source_reference {
@@ -66,7 +68,32 @@ static void add(struct source_functions *functions, const struct flow_code *code
 		low = reference->code - NEAR;
 	if (last && low < last->high)
 		low = last->high;
-	*vec_push(&functions->all) = (struct source_function){ low, high, reference->path };
+	*vec_push(&functions->all) = (struct source_function){ low, high, reference->path, 0 };
+}
+
+/* Names the functions that hand one name on, beside their path. */
+static void name(struct source_functions *functions, const struct flow_code *code)
+{
+	struct source_namings namings = { .all = { 0 } };
+
+	for (uint32_t i = 0; i < functions->all.count; i++) {
+		const struct source_function *f = &functions->all.at[i];
+
+		if (f->path)
+			source_namings_add(&namings, code, i, f->low, f->high, f->path);
+	}
+	source_namings_judge(&namings, code->file);
+	for (size_t i = 0; i < namings.all.count; i++) {
+		const struct source_naming *naming = &namings.all.at[i];
+		uint64_t *text = &functions->all.at[naming->function].name;
+
+		if (naming->proven)
+			*text = !*text || *text == naming->text ? naming->text : SEVERAL;
+	}
+	for (size_t i = 0; i < functions->all.count; i++)
+		if (functions->all.at[i].name == SEVERAL)
+			functions->all.at[i].name = 0;
+	source_namings_deinit(&namings);
 }
 
 bool source_functions_find(const struct flow_code *code, const struct source_texts *texts,
@@ -96,6 +123,7 @@ bool source_functions_find(const struct flow_code *code, const struct source_tex
 		qsort(all.at, all.count, sizeof(*all.at), by_code);
 		for (size_t i = 0; i < all.count; i++)
 			add(out, code, &all.at[i]);
+		name(out, code);
 	}
 	free(all.at);
 	return whole;

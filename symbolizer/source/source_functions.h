@@ -3,7 +3,7 @@
  * source_functions.h: functions of a file without symbols whose code names a source file: in an
  * assertion, a log line, or a location that it hands on.
  *
- * Runs: sidecar, CLI. Signals: no. Allocates: 24 bytes a function; while it searches, 16 bytes a
+ * Runs: sidecar, CLI. Signals: no. Allocates: 32 bytes a function; while it searches, 16 bytes a
  * reference. Threads: some of its own while it searches.
  */
 #ifndef SHINY_SYM_SOURCE_FUNCTIONS_H
@@ -16,6 +16,7 @@
 struct source_function {
 	uint64_t low, high;
 	uint64_t path; /* the address of the path that it names; 0: it names several */
+	uint64_t name; /* of the text with its own name; 0: none, or several */
 };
 struct source_functions {
 	VEC(struct source_function) all; /* by address; they do not overlap */

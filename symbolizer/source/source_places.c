@@ -14,6 +14,7 @@
 
 #include "../../src/base/cleanup.h"
 #include "source_file.h"
+#include "source_names.h"
 
 struct source_places {
 	const struct binary *file;
@@ -96,9 +97,21 @@ const char *source_places_at(const struct source_places *places, const struct fl
 	return place_of_neighbours(places, code, vaddr);
 }
 
+const char *source_places_name(const struct source_places *places, uint64_t vaddr, size_t *length)
+{
+	const struct source_function *function = source_functions_at(&places->functions, vaddr);
+	const char *text = function && function->name
+				   ? binary_string(places->file, function->name, SOURCE_TEXT_MAX)
+				   : NULL;
+
+	return text ? source_name_in(text, length) : NULL;
+}
+
 void source_places_info(const struct source_places *places, struct source_places_info *out)
 {
 	*out = (struct source_places_info){ .evidence = places->order.evidence,
 					    .neighbours = places->order.holds,
 					    .cached = places->cached };
+	for (size_t i = 0; i < places->functions.all.count; i++)
+		out->named += places->functions.all.at[i].name != 0;
 }

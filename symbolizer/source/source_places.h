@@ -25,9 +25,12 @@ void source_places_close(struct source_places *places); /* accepts NULL */
  * It lives as long as `places`. NULL: nothing. */
 const char *source_places_at(const struct source_places *places, const struct flow_code *code,
 			     uint64_t vaddr);
+/* The name of the function there, or of one inlined into it, with its length. NULL: not known. */
+const char *source_places_name(const struct source_places *places, uint64_t vaddr, size_t *length);
 
 struct source_places_info {
 	struct source_evidence evidence;
+	uint64_t named;  /* functions with a name */
 	bool neighbours; /* the linker kept the order: other functions are placed, too */
 	bool cached;     /* it was there already */
 };

@@ -57,6 +57,7 @@ struct verdict {
 	uint32_t rule;  /* its place in the order; UNDECIDED none */
 	uint32_t owner; /* NOBODY: nobody's */
 	bool weak, stop;
+	bool guess; /* of a function: its name stands in a text of its code */
 };
 /* A function of a frame. */
 struct line {
@@ -283,7 +284,12 @@ static void take_function(struct attribution *a, const struct query *q)
 	const char *name = function_name_start(query_text(q, 1));
 	uint32_t id = query_id(q, 0, a->function_limit);
 
-	if (id)
+	if (!id)
+		return;
+	/* it may be the name of a function inlined there: its file says more */
+	if (*query_text(q, 1) == '~')
+		a->functions[id] = (struct verdict){ .rule = UNDECIDED, .guess = true };
+	else
 		a->functions[id] = judge(a, COMPONENT_FUNCTION, name, function_name_length(name));
 }
 
@@ -321,11 +327,12 @@ static void take_module(struct attribution *a, const struct query *q)
 static void take_line(struct attribution *a, const struct query *q)
 {
 	uint32_t frame = query_id(q, 0, a->frame_limit), module = query_id(q, 1, a->module_limit);
-	bool named = query_id(q, 3, a->function_limit) != 0;
+	uint32_t id = query_id(q, 3, a->function_limit);
+	bool named = id && !a->functions[id].guess;
 	/* where few functions have a place, the first one that has is seldom the owner */
 	bool known = named || a->modules[module].placed;
 	struct verdict best = a->modules[module].first;
-	struct verdict function = a->functions[query_id(q, 3, a->function_limit)],
+	struct verdict function = a->functions[id],
 		       source = a->sources[known ? query_id(q, 4, a->source_limit) : 0];
 	bool by_module = true;
 

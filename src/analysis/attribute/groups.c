@@ -106,7 +106,7 @@ static char *site_name(const struct query *q, bool full)
 	char *function = full ? mem_text(query_text(q, 1)) : type_name_function(query_text(q, 1));
 	char *name;
 
-	if (*function && *file)
+	if (*function && *file && query_number(q, 3))
 		name = mem_format("%s (%s:%d)", function, text_base(file), (int)query_number(q, 3));
 	else if (*function)
 		name = mem_format("%s (%s)", function, text_base(path));
@@ -125,7 +125,7 @@ static struct shiny_err *load_sites(struct store *store, bool full, struct group
 	struct shiny_err *err = store_query(
 		store,
 		"SELECT i.id, n.name, o.path, i.line, m.path, f.label FROM site i LEFT JOIN "
-		"v_frames f ON f.frame = i.frame AND f.function IS NULL "
+		"v_frames f ON f.frame = i.frame AND f.depth = 0 AND i.function IS NULL "
 		"LEFT JOIN module m ON m.id = i.module LEFT JOIN function n ON n.id = i.function "
 		"LEFT JOIN source o ON o.id = i.source",
 		&q);

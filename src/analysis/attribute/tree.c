@@ -146,8 +146,9 @@ struct shiny_err *tree_load(struct store *store, const struct filter *filter,
 			     typed ? "y.name"
 				   : "CASE WHEN i.id IS NULL THEN '(no stack)' ELSE "
 				     "COALESCE(n.name || COALESCE(' (' || o.path || ':' "
-				     "|| i.line || ')', ''), "
-				     "'+0x' || printf('%x', f.vaddr)) END",
+				     "|| NULLIF(i.line, 0) || ')', ''), "
+				     "'+0x' || printf('%x', f.vaddr) || "
+				     "COALESCE(' in ' || o.path, '')) END",
 			     measures[measure], typed ? details : "",
 			     measure == TREE_PEAK ? "peak" : "site_stat",
 			     typed ? "LEFT JOIN type y ON y.id = s.type"

@@ -175,8 +175,8 @@ static void take_site(struct loading *l, const struct query *q)
 	if (*function) {
 		char *shorter = l->full ? mem_text(function) : type_name_function(function);
 
-		place = *file ? mem_format("%s:%u", text_base(file), s->line)
-			      : mem_text(module ? module : "");
+		place = s->line ? mem_format("%s:%u", text_base(file), s->line)
+				: mem_text(module ? module : "");
 		s->name = mem_format("%s (%s)", function, place);
 		*text = mem_format("%s (%s)", shorter, place);
 		free(shorter);

@@ -8,6 +8,7 @@
 
 #include "../../base/mem.h"
 #include "../../base/text.h"
+#include "type_name.h"
 
 /* How a site's row answers to a text; smaller is better. */
 enum rank { RANK_ID, RANK_WHOLE, RANK_NAME, RANK_PART, RANK_NO };
@@ -112,8 +113,10 @@ static void add_match(struct site_matches *out, const struct query *q, uint32_t 
 	row->file = query_copy(q, 2);
 	row->module = query_copy(q, 4);
 	if (!row->label)
-		row->label = mem_format("%s+0x%" PRIx64, row->module ? text_base(row->module) : "",
-					(uint64_t)query_number(q, 5));
+		row->label = type_name_placed(
+			mem_format("%s+0x%" PRIx64, row->module ? text_base(row->module) : "",
+				   (uint64_t)query_number(q, 5)),
+			row->file);
 	row->site = (uint32_t)query_number(q, 0);
 	row->frame = frame;
 	row->line = (uint32_t)query_number(q, 3);

@@ -9,6 +9,7 @@
 
 #include "../../base/function_name.h"
 #include "../../base/mem.h"
+#include "../../base/text.h"
 
 enum { ARGUMENTS = 64, DEEPEST = 64 };
 
@@ -340,6 +341,17 @@ char *type_name_function(const char *name)
 	while ((at = strstr(at, nameless)) != NULL)
 		memmove(at, at + strlen(nameless), strlen(at + strlen(nameless)) + 1);
 	return text;
+}
+
+char *type_name_placed(char *label, const char *file)
+{
+	char *placed;
+
+	if (!label || !file || !*file || !strstr(label, "+0x"))
+		return label;
+	placed = mem_format("%s in %s", label, text_place(file));
+	free(label);
+	return placed;
 }
 
 const char *type_name_mark(const char *confidence)

@@ -20,6 +20,10 @@ char *type_name_short(const char *name);
  * caller can write. */
 char *type_name_function(const char *name);
 
+/* "prog+0x12fe in net/http/": an address with its place. Takes `label`; one that is no address's
+ * comes back as it is. `file` NULL or "": no place is known. */
+char *type_name_placed(char *label, const char *file);
+
 /*
  * What a block is, in one line: "int[] in std::vector<int>". `type` NULL: "(no type)"; `container`
  * NULL none; `form` as in sym_form_name(). `derived`: or what is derived from it. A label is shown

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../../base/mem.h"
+#include "../query/type_name.h"
 
 /* Retained blocks are worth a line from so many blocks or bytes on: below it are buffers and tables
  * that are made once. */
@@ -44,7 +45,7 @@ static struct shiny_err *read_rows(struct store *store, const char *select,
 		r->container = query_copy(q, 7);
 		r->form = query_copy(q, 8);
 		r->confidence = query_copy(q, 9);
-		r->label = query_copy(q, 11);
+		r->label = type_name_placed(query_copy(q, 11), query_text(q, 12));
 		r->file = query_copy(q, 12);
 		r->blocks = (uint64_t)query_number(q, 0);
 		r->bytes = (uint64_t)query_number(q, 1);

@@ -10,6 +10,7 @@
 #include "../../base/mem.h"
 #include "../../base/text.h"
 #include "../attribute/call_stacks.h"
+#include "../query/type_name.h"
 
 static int compare(const void *left, const void *right, void *context)
 {
@@ -55,8 +56,9 @@ static char *label_of(const struct query *q, enum sites_by by)
 		return mem_text(function);
 	if (query_is_null(q, 4))
 		return mem_text("(unknown)");
-	return mem_format("%s%s0x%" PRIx64, text_base(module), *module ? "+" : "",
-			  (uint64_t)query_number(q, 4));
+	return type_name_placed(mem_format("%s%s0x%" PRIx64, text_base(module), *module ? "+" : "",
+					   (uint64_t)query_number(q, 4)),
+				file);
 }
 
 static void read_row(struct sites *sites, const struct query *q, enum sites_by by,

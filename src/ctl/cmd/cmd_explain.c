@@ -166,7 +166,7 @@ static void print_stack_of(struct explainer *e, const struct stack_lines *lines)
 		size_t room = style->width     ? style->width - 8
 			      : style->longest ? 2 * style->longest
 					       : 4000;
-		char *whole = line->file
+		char *whole = line->line
 				      ? mem_format("%s  %s:%u", line->label, line->file, line->line)
 				      : mem_format("%s  %s", line->label,
 						   line->module ? line->module : "");
@@ -417,7 +417,7 @@ static struct shiny_err *ambiguous_places(const char *text, const struct site_ma
 		char *brief = type_name_short(p->label), *cut = mem_alloc(4 * 60 + 8);
 
 		text_fit(cut, 4 * 60 + 8, brief, 60, TEXT_CUT_MIDDLE);
-		list[i] = p->file ? mem_format("#%u %s %s:%u", p->site, cut, text_base(p->file),
+		list[i] = p->line ? mem_format("#%u %s %s:%u", p->site, cut, text_base(p->file),
 					       p->line)
 				  : mem_format("#%u %s", p->site, cut);
 		free(brief);

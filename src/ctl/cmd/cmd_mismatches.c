@@ -49,7 +49,7 @@ static struct shiny_err *print_stack(const struct ctl *ctl, struct store *store,
 		return err;
 	for (size_t i = 0; i < lines.count && i < FRAMES_SHOWN; i++) {
 		const struct stack_line *line = &lines.rows[i];
-		char *text = line->file
+		char *text = line->line
 				     ? mem_format("%s  %s:%u", line->label, line->file, line->line)
 				     : mem_format("%s  %s", line->label,
 						  line->module ? line->module : "");

@@ -117,7 +117,7 @@ static struct shiny_err *put_stack(const struct stack_source *from, uint32_t sta
 		const struct stack_line *line = &lines.rows[i];
 		char *name = from->full ? mem_text(line->label) : type_name_function(line->label);
 		char *whole =
-			line->file ? mem_format("%s  %s:%u", name, line->file, line->line)
+			line->line ? mem_format("%s  %s:%u", name, line->file, line->line)
 				   : mem_format("%s  %s", name, line->module ? line->module : "");
 		char *fitted = mem_alloc(4 * columns_left + 8);
 

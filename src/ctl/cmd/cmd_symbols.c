@@ -26,6 +26,7 @@ struct subject {
 	const char *state, *names, *way;
 	char *debug_file, *extras, *note, *cache_path; /* NULL none */
 	uint64_t cached;
+	struct sym_places places; /* its text is a constant; NULL none */
 };
 typedef VEC(struct subject) subjects_t;
 
@@ -164,6 +165,7 @@ static struct shiny_err *look(const struct sym_options *options, struct subject 
 					: NULL;
 		s->cache_path = have.cache_path ? mem_text(have.cache_path) : NULL;
 		s->cached = have.cached;
+		sym_module_find_places(module, &s->places);
 	}
 	sym_destroy(sym);
 	return err;
@@ -216,6 +218,22 @@ static const struct table_column columns[COLUMNS] = {
 	[CACHED] = { .title = "cached", .kind = CELL_COUNT, .drop = 2 },
 };
 
+/* Where its code is from, as far as it says so itself. */
+static void below_places(struct table *table, const struct style *style, const struct subject *s)
+{
+	if (!s->places.rest_on)
+		return;
+	table_below(table, mem_format("%s    %s name%s their source file, %s themselves, too%s%s\n",
+				      tint(style, TINT_DIM),
+				      units_noun(UNITS_NOUN_BUF, s->places.functions, "function"),
+				      s->places.functions == 1 ? "s" : "",
+				      units_count(UNITS_BUF, s->places.named),
+				      strcmp(s->places.rest_on, "neighbours") == 0
+					      ? "; others lie beside them"
+					      : "",
+				      tint_end(style, TINT_DIM)));
+}
+
 static void print_modules(struct ctl *ctl, const subjects_t *subjects)
 {
 	const struct style *style = &ctl->style;
@@ -253,6 +271,7 @@ static void print_modules(struct ctl *ctl, const subjects_t *subjects)
 			free(line);
 			free(fitted);
 		}
+		below_places(&table, style, s);
 		without += !s->names || strcmp(s->names, "dwarf") != 0;
 	}
 	table_print(&table, style);
@@ -363,6 +382,13 @@ static void json_modules(struct ctl *ctl, const subjects_t *subjects, const stru
 		json_number(json, "cached", s->cached);
 		json_text(json, "cache_file", s->cache_path);
 		json_text(json, "note", s->note);
+		if (s->places.rest_on) {
+			json_object_line(json, "places");
+			json_text(json, "rest_on", s->places.rest_on);
+			json_number(json, "functions", s->places.functions);
+			json_number(json, "named", s->places.named);
+			json_end(json);
+		}
 		if (files)
 			json_warmed(json, &files[i]);
 		json_end(json);

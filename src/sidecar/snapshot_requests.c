@@ -261,6 +261,13 @@ static bool begin_at_moment(struct session *session, struct directory *dir, stru
 	return false;
 }
 
+/* Its pid is still being looked for (inquiry.h); on a busy machine that takes longer than the
+ * program takes to its first mark. */
+static bool is_unnamed(const struct process *p)
+{
+	return !p->pid && !p->wanderer;
+}
+
 /* A process whose thread waits in its exit or at a mark. */
 static bool serve_waiting(struct session *session, struct directory *dir)
 {
@@ -271,7 +278,7 @@ static bool serve_waiting(struct session *session, struct directory *dir)
 		uint32_t wanted;
 		bool exits, begun;
 
-		if (p->gone || p->closed || !h)
+		if (p->gone || p->closed || !h || is_unnamed(p))
 			continue;
 		wanted = __atomic_load_n(&slot->snapshots_wanted, __ATOMIC_ACQUIRE); /* [ctl] */
 		if (wanted == __atomic_load_n(&slot->snapshots_taken, __ATOMIC_RELAXED))
@@ -304,7 +311,7 @@ static bool serve_peaks(struct session *session, struct directory *dir)
 		struct process *p = session->running.at[i];
 		uint64_t *last, step;
 
-		if (p->gone || p->closed || p->pending)
+		if (p->gone || p->closed || p->pending || is_unnamed(p))
 			continue;
 		last = peak_of(s, p->id);
 		step = *last / 4 > peak_step ? *last / 4 : peak_step;

@@ -16,6 +16,7 @@
 #include "../../base/lower_bound.h"
 
 enum { SCAN_PAGE_SHIFT = 12, WORD = 8, RED_ZONE = 128, REGISTERS = 16 };
+enum { VARIABLES_MOST = 256 * 1024, RECORD_MOST = 4096 };
 
 struct block_page {
 	uint64_t page; /* + 1; 0: empty */
@@ -132,6 +133,23 @@ static bool holds_variables_of(const struct copied_area *area,
 	return area->start <= thread->registers.fs_base && thread->registers.fs_base < area->end;
 }
 
+/*
+ * The thread's variables lie below its fs base, its own record behind that. The kernel may have
+ * joined their mapping with one of the program's beside it, and nothing says how many bytes the
+ * variables have: what is farther away than these bounds is not theirs.
+ */
+static bool is_thread_local(const struct copied_area *area, const struct tracee_thread *thread,
+			    uint64_t address, uint64_t *until)
+{
+	uint64_t base = thread->registers.fs_base, below;
+
+	if (!holds_variables_of(area, thread) || address >= base + RECORD_MOST)
+		return false;
+	below = least(base - area->start, VARIABLES_MOST);
+	*until = least(*until, address < base - below ? base - below : base + RECORD_MOST);
+	return address >= base - below;
+}
+
 /* Of an area, the part from `address` on. */
 static struct scan_root root_of_area(const struct edge_scan *scan, size_t area, uint64_t address,
 				     uint64_t *until)
@@ -151,7 +169,7 @@ static struct scan_root root_of_area(const struct edge_scan *scan, size_t area, 
 	     (a->stack || holds_variables_of(a, &scan->threads[above]))))
 		return (struct scan_root){ .kind = ROOT_NONE };
 	for (size_t i = 0; i < scan->thread_count; i++)
-		if (holds_variables_of(a, &scan->threads[i]))
+		if (is_thread_local(a, &scan->threads[i], address, until))
 			return (struct scan_root){ .kind = ROOT_THREAD_LOCAL,
 						   .tid = (uint32_t)scan->threads[i].tid,
 						   .vaddr = a->start };

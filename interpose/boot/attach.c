@@ -11,6 +11,9 @@
  * are ABSENT until the sidecar, which has a descriptor and time, grows the ring. Where there is no
  * sidecar to do that, all is allocated before the constructor returns.
  *
+ * fallocate clears no page: that is done when it is first touched, and each touch is a fault. So
+ * the chunks of the first part are made and mapped by one more call.
+ *
  * How large is the first part? In a session that runs already the sidecar is there, and looks at a
  * new ring when the directory tells it that there is one: SOON bytes are 16,000 events, more than
  * most programs of a build or a script ever write. A session's first process also waits for the
@@ -37,6 +40,10 @@
 #include "../core/limits.h"
 #include "../core/sys.h"
 
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 
 enum {
 	PAGE = 4096,
@@ -195,6 +202,13 @@ static int make_file(int dir, uint32_t pid, char name[NAME])
 	return fd;
 }
 
+/* Zeroes and maps the pages of so many chunks: one call, not a fault each at the first record. Not
+ * before Linux 5.14, where that is what comes. */
+static void make_pages(char *at, uint32_t chunks, size_t bytes)
+{
+	si_sys(SYS_madvise, at, chunks * bytes, MADV_POPULATE_WRITE);
+}
+
 /* The new file `fd` with space for its first part, locked and mapped; NULL and `*why` = -errno. */
 static struct shiny_header *fill_file(int fd, bool joins, struct shiny_header *plan,
 				      struct present *present, long *why)
@@ -219,8 +233,11 @@ static struct shiny_header *fill_file(int fd, bool joins, struct shiny_header *p
 		h = si_sys_map(plan->ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
 		*why = h ? 0 : -ENOMEM;
 	}
-	if (h)
+	if (h) {
 		ring_fd = fd;
+		make_pages((char *)h + plan->smalls_at, present->smalls, SHINY_SMALL_BYTES);
+		make_pages((char *)h + plan->chunks_at, present->larges, SHINY_CHUNK_BYTES);
+	}
 	return h;
 }
 

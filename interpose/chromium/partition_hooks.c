@@ -121,13 +121,10 @@ SI_HOT uintptr_t call_fresh(enum si_way way, enum si_slot slot, uintptr_t a, uin
 
 SI_HOT uintptr_t makes(const uintptr_t *frame, enum si_slot slot, enum si_way way, SIX)
 {
-	uintptr_t block = call_below(way, slot, SIX_VALUES), first = way & SI_WAY_SELF ? b : a,
-		  second = way & SI_WAY_SELF ? c : b;
+	uintptr_t block, first = way & SI_WAY_SELF ? b : a, second = way & SI_WAY_SELF ? c : b;
 	enum shiny_api api = SHINY_API_EITHER_ALLOC;
 	size_t bytes = first;
 
-	if (!block)
-		return 0;
 	switch (slot) {
 	case SI_ZEROED:
 	case SI_ZEROED_UNCHECKED:
@@ -147,7 +144,10 @@ SI_HOT uintptr_t makes(const uintptr_t *frame, enum si_slot slot, enum si_way wa
 		break;
 	}
 	frame = call_site(frame, slot, &api);
-	si_event_alloc(frame, (void *)block, bytes, api);
+	si_event_foreseen(frame);
+	block = call_below(way, slot, SIX_VALUES);
+	if (SI_LIKELY(block != 0))
+		si_event_alloc(frame, (void *)block, bytes, api);
 	return block;
 }
 

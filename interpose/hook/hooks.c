@@ -32,13 +32,18 @@ void si_release(void *block)
 
 void *si_hook_malloc(size_t size)
 {
-	return si_record_alloc(SI_FRAME(), si_next.malloc(size), size, SHINY_API_MALLOC);
+	const uintptr_t *fp = SI_FRAME();
+
+	si_event_foreseen(fp);
+	return si_record_alloc(fp, si_next.malloc(size), size, SHINY_API_MALLOC);
 }
 
 void *si_hook_calloc(size_t count, size_t size)
 {
-	return si_record_alloc(SI_FRAME(), si_next.calloc(count, size), count * size,
-			       SHINY_API_CALLOC);
+	const uintptr_t *fp = SI_FRAME();
+
+	si_event_foreseen(fp);
+	return si_record_alloc(fp, si_next.calloc(count, size), count * size, SHINY_API_CALLOC);
 }
 
 static inline __attribute__((always_inline)) void free_at(const uintptr_t *fp, void *block,
@@ -123,6 +128,7 @@ static inline __attribute__((always_inline)) void *realloc_at(const uintptr_t *f
 		return si_next.realloc(block, size);
 	if (__builtin_expect(!si_event_realloc_begin(fp, block), 0))
 		return realloc_by_hand(fp, block, size);
+	si_event_foreseen(fp);
 	moved = si_next.realloc(block, size);
 	if (moved)
 		si_event_realloc_done(fp, moved, size);

@@ -306,6 +306,8 @@ int si_hook_prctl(int option, ...)
 		si_wait_filtered();
 	if (leaves && status != 0)
 		si_clock_return_to_tsc();
+	if (option == PR_SET_NAME && status == 0)
+		si_thread_named((const char *)a);
 	if (option == PR_SET_VMA && a == PR_SET_VMA_ANON_NAME && (status == 0 || errno == EINVAL))
 		named(SI_FRAME(), b, c, (const char *)d, status == 0);
 	return status;

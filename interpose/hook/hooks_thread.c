@@ -28,6 +28,7 @@
 #include <sched.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <pthread.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -39,6 +40,7 @@
 #include "../record/process.h"
 #include "rebind.h"
 #include "../record/tag.h"
+#include "../record/thread.h"
 #include "../record/tid.h"
 #include "../record/wait.h"
 
@@ -116,6 +118,17 @@ int si_hook_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *
 	error = si_next.pthread_create(thread, attr, thread_main, birth);
 	if (error)
 		birth_give(birth);
+	return error;
+}
+
+/* A name that one thread gives another is left to the sidecar, which sees names of threads that
+ * live a while; to write it here, we would have to know that the other does not end meanwhile. */
+int si_hook_pthread_setname_np(pthread_t thread, const char *name)
+{
+	int error = SI_NEXT(pthread_setname_np) ? si_next.pthread_setname_np(thread, name) : ENOSYS;
+
+	if (error == 0 && pthread_equal(thread, pthread_self()))
+		si_thread_named(name);
 	return error;
 }
 

@@ -54,9 +54,9 @@ static inline void look_for_flush(const uintptr_t *fp)
 		sweep(fp, SHINY_VPTR_FLUSH);
 }
 
-void si_event_alloc(const uintptr_t *fp, void *block, size_t size, enum shiny_api api)
+void si_event_alloc_now(const uintptr_t *fp, void *block, size_t size, enum shiny_api api)
 {
-	struct si_writer *w = si_enter(fp);
+	struct si_writer *w = si_enter_any(fp);
 	uint32_t slot, id;
 	uint64_t old, now;
 
@@ -97,14 +97,16 @@ void si_event_alloc_named(const uintptr_t *fp, void *block, size_t size, enum sh
 	look_for_flush(fp);
 }
 
-bool si_event_free(const uintptr_t *fp, void *block, size_t claimed, enum shiny_api api,
-		   si_release_fn *release)
+bool si_event_free_now(const uintptr_t *fp, void *block, size_t claimed, enum shiny_api api,
+		       si_release_fn *release, bool wanted)
 {
-	struct si_writer *w = si_enter(fp);
+	struct si_writer *w = wanted ? si_enter_any(fp) : NULL;
 	uint64_t held, now;
 	uint32_t id;
 	bool mine;
 
+	if (w)
+		si_stack_fetch(w, fp, si_settings.free_depth);
 	/* always: the nursery must know, even with recording off, no slot, a dropped event */
 	mine = si_nursery_take(block, release, &held);
 	if (!w)
@@ -201,9 +203,9 @@ void si_event_realloc_failed(const uintptr_t *fp)
 	si_leave(w);
 }
 
-void si_event_object(const uintptr_t *fp, void *object, size_t size, uint32_t index)
+void si_event_object_now(const uintptr_t *fp, void *object, size_t size, uint32_t index)
 {
-	struct si_writer *w = si_enter(fp);
+	struct si_writer *w = si_enter_any(fp);
 	uint64_t now;
 
 	if (!w)

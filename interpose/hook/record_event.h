@@ -22,10 +22,46 @@
 #include <shiny/wire/wire.h>
 
 #include "../core/base.h"
+#include "../core/ring_map.h"
+#include "../core/settings.h"
+#include "../record/nursery.h"
+#include "../record/process.h"
+#include "../unwind/stack_memo.h"
+
+/*
+ * Whether an event is to be recorded. All that the hooks of allocators do while recording is off.
+ *
+ * They stay in their places then. Calls could go straight to the real functions only if addresses
+ * were changed at run time: most are read-only (RELRO), so it takes mprotect, which sandboxes
+ * refuse; nobody who calls straight would notice that recording is on again; and blocks freed
+ * meanwhile would stay in the nursery, to be read later.
+ */
+static inline bool si_event_wanted(void)
+{
+	/* [ctl] */
+	return si_alive_for_event() &&
+	       __atomic_load_n(&si_ring.header->recording, __ATOMIC_RELAXED);
+}
+
+/* An allocation is about to be made at `fp`: what its event will read of memory that is in no cache
+ * comes while the real function works. */
+static inline void si_event_foreseen(const uintptr_t *fp)
+{
+	const struct si_writer *w = si_tls.writer; /* none while nothing was ever recorded */
+
+	if (SI_LIKELY(w != NULL) && si_settings.depth > 1)
+		si_kept_walk_fetch(w, fp);
+}
 
 /* A block was handed out. Call after the real function returned non-NULL. `size` as requested,
  * bytes. */
-void si_event_alloc(const uintptr_t *fp, void *block, size_t size, enum shiny_api api);
+void si_event_alloc_now(const uintptr_t *fp, void *block, size_t size, enum shiny_api api);
+static inline void si_event_alloc(const uintptr_t *fp, void *block, size_t size,
+				  enum shiny_api api)
+{
+	if (si_event_wanted())
+		si_event_alloc_now(fp, block, size, api);
+}
 
 /*
  * The same of a block whose type its allocator was told: `type` is text in a module's memory, or
@@ -40,8 +76,17 @@ void si_event_alloc_named(const uintptr_t *fp, void *block, size_t size, enum sh
  * thread is reading the block's vptr this instant, and will call `release(block)` itself when it is
  * done; the caller must not touch the block again.
  */
-bool si_event_free(const uintptr_t *fp, void *block, size_t claimed, enum shiny_api api,
-		   si_release_fn *release);
+bool si_event_free_now(const uintptr_t *fp, void *block, size_t claimed, enum shiny_api api,
+		       si_release_fn *release, bool wanted);
+static inline bool si_event_free(const uintptr_t *fp, void *block, size_t claimed,
+				 enum shiny_api api, si_release_fn *release)
+{
+	bool wanted = si_event_wanted();
+
+	/* a block that came into the nursery before recording went off must be taken out */
+	return (!wanted && !si_nursery_is_used()) ||
+	       si_event_free_now(fp, block, claimed, api, release, wanted);
+}
 
 /*
  * realloc of a live block, in two halves around the real call. Begin returns false when the block
@@ -54,7 +99,12 @@ void si_event_realloc_failed(const uintptr_t *fp);
 
 /* A garbage-collected object of the kind `index` was handed out, or its destructor is about to
  * run. */
-void si_event_object(const uintptr_t *fp, void *object, size_t size, uint32_t index);
+void si_event_object_now(const uintptr_t *fp, void *object, size_t size, uint32_t index);
+static inline void si_event_object(const uintptr_t *fp, void *object, size_t size, uint32_t index)
+{
+	if (si_event_wanted())
+		si_event_object_now(fp, object, size, index);
+}
 void si_event_finalized(const uintptr_t *fp, void *object);
 /* The sweeper is about to give memory out again: what lies there is dead. */
 void si_event_swept(const uintptr_t *fp, void *address, size_t bytes);

@@ -69,6 +69,17 @@ static bool wait_for_chunk(struct si_writer *w, struct need *need)
 	return had;
 }
 
+/*
+ * A write to a page that this process has not mapped yet maps that page alone. A read maps its
+ * neighbours as well, 64 KiB of pages that were used or made before (Linux: fault_around_bytes), to
+ * be written, too: one fault for a chunk or two, not sixteen.
+ */
+static void map_chunk(const struct shiny_chunk *chunk, uint32_t room)
+{
+	__atomic_load_n(&chunk->base, __ATOMIC_RELAXED);
+	__atomic_load_n(&chunk->records[room - 1].w1, __ATOMIC_RELAXED);
+}
+
 bool si_chunk_more(struct si_writer *w, uint32_t records, uint64_t now)
 {
 	struct shiny_chunk *chunk;
@@ -85,6 +96,7 @@ bool si_chunk_more(struct si_writer *w, uint32_t records, uint64_t now)
 		return false;
 	}
 	chunk = shiny_chunk_at(&si_ring.chunks, (uint32_t)need.index);
+	map_chunk(chunk, shiny_chunk_room(&si_ring.chunks, (uint32_t)need.index));
 	chunk->base = now;
 	chunk->thread_slot = w->slot;
 	chunk->thread_generation = w->generation;

@@ -36,6 +36,7 @@
 #include "process.h"
 
 uint64_t si_nursery[SI_NURSERY];
+uint32_t si_nursery_used;
 static si_release_fn *releases[SI_NURSERY]; /* valid where the entry is an ORPHAN */
 
 enum { PATIENCE = 20000 };
@@ -116,6 +117,8 @@ static bool mark(struct si_writer *w, uint32_t slot, uint64_t entry)
 void si_nursery_push(struct si_writer *w, uint32_t slot, uint64_t old, uint64_t fresh, uint64_t now)
 {
 	if (old == 0) {
+		if (SI_UNLIKELY(!si_nursery_is_used()))
+			__atomic_store_n(&si_nursery_used, 1, __ATOMIC_RELAXED);
 		/* [in] */
 		if (!__atomic_compare_exchange_n(&si_nursery[slot], &old, fresh, 0,
 						 __ATOMIC_RELEASE, __ATOMIC_RELAXED))

@@ -45,6 +45,13 @@ enum { SI_NURSERY_BITS = 12, SI_NURSERY = 1 << SI_NURSERY_BITS };
 enum { SI_BUSY = 1, SI_ORPHAN = 2, SI_TWO = 4 };
 SI_INTERNAL uint64_t si_nursery[SI_NURSERY];
 
+/* Set before the first block comes in, never cleared: who frees a block that is in sees it. */
+SI_INTERNAL uint32_t si_nursery_used;
+static inline bool si_nursery_is_used(void)
+{
+	return __atomic_load_n(&si_nursery_used, __ATOMIC_RELAXED);
+}
+
 static inline uint32_t si_nursery_slot(const void *block)
 {
 	return (uint32_t)(((uintptr_t)block >> 4) * UINT64_C(0x9e3779b97f4a7c15) >>

@@ -40,6 +40,7 @@
 
 #include <limits.h>
 #include <pthread.h>
+#include <string.h>
 
 #include "chunk.h"
 #include "../core/clock.h"
@@ -101,6 +102,9 @@ static bool try_slot(void *context)
 	t->tid = claim->tid;
 	t->creator = claim->creator;
 	t->nested = claim->nested;
+	memset(t->name, 0, sizeof(t->name));
+	if (w != si_writer_late()) /* which is all threads' */
+		memcpy(t->name, si_tls.name, sizeof(t->name));
 	t->start = si_ticks();
 	t->stack = (uintptr_t)__builtin_frame_address(0);
 	__asm__("mov %%fs:0, %0" : "=r"(t->tls));
@@ -319,6 +323,20 @@ static void thread_end(void *round)
 	si_tls.phase = SI_THREAD_GONE; /* first: a handler that comes now goes to the late stream */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	chain_close();
+}
+
+void si_thread_named(const char *name)
+{
+	struct si_writer *w = si_tls.writer;
+	char all[SHINY_THREAD_NAME] = { 0 };
+
+	for (unsigned i = 0; i < SHINY_THREAD_NAME - 1 && name[i]; i++)
+		all[i] = name[i];
+	memcpy(si_tls.name, all, sizeof(all));
+	/* with a generation it has a slot; in a forked child, before its first event, the
+	 * parent's */
+	if (w && w->generation && si_alive())
+		memcpy(si_ring.threads[w->slot].name, all, sizeof(all));
 }
 
 void si_orphan_release(struct si_writer *w)

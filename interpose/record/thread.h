@@ -24,6 +24,9 @@ bool si_threads_make(void);
 SI_COLD struct si_writer *si_thread_first(const uintptr_t *fp);
 SI_COLD struct si_writer *si_thread_nested(const uintptr_t *fp);
 
+/* The calling thread has the name now: at most SHINY_THREAD_NAME bytes of it are kept. */
+void si_thread_named(const char *name);
+
 /* Frees the block whose free was handed to this writer; outside `busy`. */
 SI_COLD void si_orphan_release(struct si_writer *w);
 

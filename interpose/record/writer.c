@@ -4,7 +4,7 @@
  *
  * One region, reserved at boot and touched as used: SI_WRITERS writers, each with a small stack
  * cache and kept walks beside it, then the large ones for streams that write much. 8,192 writers
- * and 512 large caches are 204 MiB of addresses. Rejected: a large cache for each of 1,024 writers;
+ * and 512 large caches are 162 MiB of addresses. Rejected: a large cache for each of 1,024 writers;
  * a thread that allocated now and then touched as many pages as it had stacks.
  */
 #include "writer.h"
@@ -25,12 +25,14 @@ enum {
 struct writer_place {
 	struct si_writer writer;
 	uint64_t cache[CACHE_WORDS_SMALL];
+	uint8_t versions[1 << SI_CACHE_BITS_SMALL];
 	struct si_kept_walk kept_walks[1 << SI_KEPT_WALK_BITS_SMALL];
 } __attribute__((aligned(4096)));
 _Static_assert(sizeof(struct writer_place) == 8192, "two pages");
 
 struct large {
 	uint64_t cache[CACHE_WORDS];
+	uint8_t versions[1 << SI_CACHE_BITS];
 	struct si_kept_walk kept_walks[1 << SI_KEPT_WALK_BITS];
 };
 
@@ -56,6 +58,11 @@ bool si_writers_make(void)
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 	if (!region)
 		return false;
+	/* a large cache is 49 pages, each of which is read and then written: two faults. What a
+	 * fork shares is write-protected, in the parent too: that would be one more for each of its
+	 * small pages, and nobody needs what is in them */
+	si_sys(SYS_madvise, region->larges, sizeof(region->larges), MADV_HUGEPAGE);
+	si_sys(SYS_madvise, region->larges, sizeof(region->larges), MADV_WIPEONFORK);
 	writer_at(LATE)->used = SI_WRITER_POISONED; /* never handed to a thread */
 	writers_used = LATE + 1;
 	return true;
@@ -86,6 +93,7 @@ void si_writer_enlarge(struct si_writer *w)
 			continue;
 		w->large = i + 1;
 		w->cache = region->larges[i].cache;
+		w->versions = region->larges[i].versions;
 		w->kept_walks = region->larges[i].kept_walks;
 		/* the sizes last: a handler that leaves by longjmp on the way leaves a large cache
 		 * of which little is used */
@@ -110,6 +118,7 @@ void si_writer_reset(struct si_writer *w)
 	w->realloc_open = w->impatient = w->tag = 0;
 	release_large(w);
 	w->cache = ((struct writer_place *)w)->cache;
+	w->versions = ((struct writer_place *)w)->versions;
 	w->cache_mask = (UINT64_C(1) << SI_CACHE_BITS_SMALL) - 1;
 	w->kept_walks = ((struct writer_place *)w)->kept_walks;
 	w->kept_shift = 64 - SI_KEPT_WALK_BITS_SMALL;

@@ -4,7 +4,7 @@
  *
  * Runs:      inside.
  * Signals:   safe; who may write is settled by thread.h.
- * Allocates: one region at boot, by mmap (204 MiB of addresses), of which each thread touches its
+ * Allocates: one region at boot, by mmap (162 MiB of addresses), of which each thread touches its
  * own part.
  * Threads:   a writer belongs to one thread; the late stream is shared behind its `busy` word.
  */
@@ -28,16 +28,20 @@ enum {
 };
 
 /* What is kept of a walk: stack_memo.h. */
-enum { SI_KEPT_WALK_BITS_SMALL = 4, SI_KEPT_WALK_BITS = 9, SI_KEPT_WALK_WORDS = 32 };
+enum { SI_KEPT_WALK_BITS_SMALL = 5, SI_KEPT_WALK_BITS = 9, SI_KEPT_WALK_WORDS = 40 };
 
 struct si_kept_walk {
-	uint32_t id;           /* 0: nothing is kept here */
-	uint16_t words, depth; /* words kept; frames asked for */
-	const uintptr_t *fp;   /* where the first one is */
-	uintptr_t high;        /* the end of the stack as the walk knew it */
-	uint64_t epoch, salt, key;
-	uint64_t word[SI_KEPT_WALK_WORDS]; /* SI_KEPT_WORD */
-};
+	const uintptr_t *fp; /* the hook's frame */
+	uintptr_t high;      /* the end of the stack as the walk knew it */
+	uint64_t epoch, salt;
+	uint64_t sum;   /* of the words that it read */
+	uint32_t id;    /* 0: nothing is kept here */
+	uint8_t version; /* of the id's set */
+	uint8_t words;  /* how many; a multiple of SI_KEPT_WALK_LANES */
+	uint16_t depth; /* frames asked for */
+	uint16_t distance[SI_KEPT_WALK_WORDS]; /* of each word from `fp`, in words */
+} __attribute__((aligned(64)));
+_Static_assert(sizeof(struct si_kept_walk) == 128, "two cache lines");
 
 /*
  * One stream's writer, in private memory.
@@ -45,7 +49,7 @@ struct si_kept_walk {
  *   state == NULL: no chunk is owned; else [next, end) is the unwritten rest of it
  *   busy != 0  ⇔  between si_enter and si_leave; it is the frame address of the hook inside
  *
- * Its stack cache and its kept walks are small at first: 7 KiB beside the writer itself, in two
+ * Its stack cache and its kept walks are small at first: 6 KiB beside the writer itself, in two
  * pages. A stream that gets to large chunks (chunk.c) gets a large cache as well, as far as there
  * are any; what the small one held is defined anew.
  */
@@ -57,6 +61,7 @@ struct si_writer {
 	uint64_t salt; /* mixed into the cache's keys: a new value voids them all */
 	uint64_t *cache;
 	uint64_t cache_mask; /* its sets - 1 */
+	uint8_t *versions; /* of each set, changed before an id of it gets another meaning */
 	struct si_kept_walk *kept_walks; /* stack_memo.h */
 	uint32_t kept_shift;       /* 64 - the binary logarithm of their number */
 	uint32_t large;            /* large cache + 1; 0: the small ones */
@@ -104,6 +109,7 @@ struct si_tls {
 	                         * another's */
 	uint32_t refused; /* events dropped while no stream was free */
 	uint32_t refused_for; /* and the counter of these */
+	char name[SHINY_THREAD_NAME]; /* as in struct shiny_thread */
 	uint32_t tag;     /* the innermost one; what streams are to say (tag.h) */
 	struct si_tags tags;
 };

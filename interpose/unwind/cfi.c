@@ -147,6 +147,8 @@ struct machine {
 	uint8_t encoding;
 	bool signal;
 };
+#define NEW_MACHINE \
+	{ .now.cfa.how = OTHER, .now.ra.how = OTHER, .encoding = ABSOLUTE }
 
 static struct cfi_column *column(struct machine *m, uint64_t reg)
 {
@@ -415,23 +417,33 @@ static bool common_part(struct machine *m, const struct si_cfi_view *v, uintptr_
 	return run(m, &c, 0, UINTPTR_MAX);
 }
 
+/* The sorted table: pairs of a function's first address and its entry, both from v->table on. NULL
+ * and a count of 0: there is none that we can read. */
+static const int32_t *table_of(const struct si_cfi_view *v, uint64_t *count)
+{
+	struct cfi_cursor c = { v->table, v->high, v->table < v->low || v->table > v->high };
+	uint64_t head;
+
+	*count = 0;
+	if (!v->table || c.bad)
+		return NULL;
+	head = take(&c, 4);
+	take(&c, 4); /* where .eh_frame is */
+	*count = take(&c, 4);
+	if (!c.bad &&
+	    head == (1 | PCREL_SDATA4 << 8 | UDATA4 << 16 | (uint64_t)DATAREL_SDATA4 << 24) &&
+	    v->table % 4 == 0 && *count <= (c.end - c.at) / 8)
+		return (const int32_t *)c.at;
+	*count = 0;
+	return NULL;
+}
+
 /* Greatest first address of the sorted table that is not above `target`: its entry, or 0. */
 static uintptr_t search(const struct si_cfi_view *v, uintptr_t target)
 {
-	struct cfi_cursor c = { v->table, v->high, v->table < v->low || v->table > v->high };
-	uint64_t head, low = 0, high;
-	const int32_t *pairs;
+	uint64_t low = 0, high;
+	const int32_t *pairs = table_of(v, &high);
 
-	if (c.bad)
-		return 0;
-	head = take(&c, 4);
-	take(&c, 4); /* where .eh_frame is */
-	high = take(&c, 4);
-	if (c.bad ||
-	    head != (1 | PCREL_SDATA4 << 8 | UDATA4 << 16 | (uint64_t)DATAREL_SDATA4 << 24) ||
-	    v->table % 4 != 0 || high > (c.end - c.at) / 8)
-		return 0;
-	pairs = (const int32_t *)c.at;
 	while (low < high) {
 		uint64_t middle = (low + high) / 2;
 
@@ -479,34 +491,42 @@ static uint64_t pack(const struct machine *m)
 	return SI_ROW(sp ? SI_ROW_SP : SI_ROW_BP, (uint64_t)cfa->offset, saved);
 }
 
-struct si_cfi si_cfi_find(const struct si_cfi_view *v, uintptr_t pc)
+/* The FDE at `at`: where its function is, and its common part's instructions in `m`; `c` is behind
+ * that. */
+static bool function_of(struct machine *m, const struct si_cfi_view *v, uintptr_t at,
+			struct cfi_cursor *c, uintptr_t *begin, uintptr_t *range)
 {
-	struct si_cfi bare = { SI_ROW(SI_ROW_BARE, 16, 16), 0 },
-		      stop = { SI_ROW(SI_ROW_STOP, 0, 0), 0 };
-	struct machine m = { .now.cfa.how = OTHER, .now.ra.how = OTHER, .encoding = ABSOLUTE };
-	uintptr_t target = pc - 1, at, back, begin, range;
-	struct cfi_cursor c;
+	uintptr_t back;
 	bool augmented;
 
-	if (!v->table)
-		return bare;
+	*c = entry(v, at);
+	back = c->at;
+	back -= take(c, 4);
+	if (c->bad || back == at + 4 || !common_part(m, v, back, &augmented))
+		return false;
+	*begin = pointer(c, m->encoding, false);
+	*range = pointer(c, m->encoding, true);
+	if (augmented)
+		skip(c, uleb(c));
+	return !c->bad;
+}
+
+struct si_cfi si_cfi_find(const struct si_cfi_view *v, uintptr_t pc)
+{
+	struct si_cfi bare = { SI_ROW_OF_BARE, 0 },
+		      stop = { SI_ROW(SI_ROW_STOP, 0, 0), 0 };
+	struct machine m = NEW_MACHINE;
+	uintptr_t target = pc - 1, at, begin, range;
+	struct cfi_cursor c;
+
 	at = search(v, target);
 	if (!at)
 		return bare;
-	c = entry(v, at);
-	back = c.at;
-	back -= take(&c, 4);
-	if (c.bad || back == at + 4 || !common_part(&m, v, back, &augmented))
-		return stop;
-	begin = pointer(&c, m.encoding, false);
-	range = pointer(&c, m.encoding, true);
-	if (c.bad)
+	if (!function_of(&m, v, at, &c, &begin, &range))
 		return stop;
 	if (target - begin >= range)
 		return bare; /* between two functions that are described: hand-written code */
-	if (augmented)
-		skip(&c, uleb(&c));
-	if (c.bad || c.end - c.at > SI_CFI_BYTES)
+	if (c.end - c.at > SI_CFI_BYTES)
 		return stop;
 	stop.function = begin;
 	m.initial = m.now;
@@ -514,4 +534,25 @@ struct si_cfi si_cfi_find(const struct si_cfi_view *v, uintptr_t pc)
 	if (!run(&m, &c, begin, target))
 		return stop;
 	return (struct si_cfi){ pack(&m), begin };
+}
+
+bool si_cfi_functions(const struct si_cfi_view *v, uint64_t most,
+		      void (*tell)(uintptr_t begin, uintptr_t end))
+{
+	uint64_t count;
+	const int32_t *pairs = table_of(v, &count);
+
+	if (count > most)
+		return false;
+	for (uint64_t i = 0; i < count; i++) {
+		struct machine m = NEW_MACHINE;
+		uintptr_t at = v->table + (uintptr_t)(intptr_t)pairs[2 * i + 1], begin, range;
+		struct cfi_cursor c;
+
+		if (!function_of(&m, v, at, &c, &begin, &range) || begin + range < begin)
+			return false;
+		if (range)
+			tell(begin, begin + range);
+	}
+	return true;
 }

@@ -45,6 +45,7 @@ enum si_row_kind {
 #define SI_ROW_SAVED(row)        ((uint32_t)((row) >> 32 & 0x7fffff))
 /* keeps a frame pointer, but what calls it doesn't always */
 #define SI_ROW_MIXED             (UINT64_C(1) << 55)
+#define SI_ROW_OF_BARE           SI_ROW(SI_ROW_BARE, 16, 16)
 #define SI_ROW_FP                SI_ROW(SI_ROW_BP, 16, 16) /* push rbp; mov rsp, rbp */
 
 enum { SI_CFA_MAX = 1 << 28, SI_SAVED_MAX = 0x7ffff8 };
@@ -66,5 +67,10 @@ struct si_cfi {
 struct si_cfi si_cfi_find(const struct si_cfi_view *view, uintptr_t pc);
 
 enum { SI_CFI_BYTES = 64 * 1024 };
+
+/* Tells of each function that is described; false, and of none or some: there are more than `most`,
+ * or one that cannot be read. */
+bool si_cfi_functions(const struct si_cfi_view *view, uint64_t most,
+		      void (*tell)(uintptr_t begin, uintptr_t end));
 
 #endif

@@ -28,6 +28,7 @@
 #include <link.h>
 
 #include "../record/chunk.h"
+#include "bare_code.h"
 #include "../core/clock.h"
 #include "../core/granule.h"
 #include "rows.h"
@@ -301,10 +302,11 @@ static struct si_cfi_view find_unwind(const struct dl_phdr_info *info)
 	return (struct si_cfi_view){ 0 };
 }
 
-static void add_ranges(struct update *u, const struct dl_phdr_info *info, bool lasting, bool fixed)
+static void add_ranges(struct update *u, const struct dl_phdr_info *info, bool lasting,
+		       bool main_module)
 {
 	struct si_cfi_view unwind = find_unwind(info);
-	bool relro = false;
+	bool relro = false, fixed = main_module && info->dlpi_addr == 0;
 
 	for (unsigned i = 0; i < info->dlpi_phnum; i++)
 		relro |= info->dlpi_phdr[i].p_type == PT_GNU_RELRO;
@@ -317,6 +319,8 @@ static void add_ranges(struct update *u, const struct dl_phdr_info *info, bool l
 		} else if (p->p_type == PT_LOAD) {
 			if (p->p_flags & PF_X)
 				add_code(u->code, start, end, lasting, &unwind);
+			if (p->p_flags & PF_X && main_module && !booted)
+				si_bare_code_learn(start, end, &unwind);
 			if ((fixed && !(p->p_flags & PF_W)) || (!relro && (p->p_flags & PF_W)))
 				add_granules(u->granules, start, start + p->p_filesz);
 		}
@@ -374,7 +378,7 @@ static int one_module(struct dl_phdr_info *info, size_t size, void *context)
 	kernel = !main_module && si_same(info->dlpi_name, "linux-", 6);
 	if (fresh)
 		write_module(u, info, k, main_module, kernel);
-	add_ranges(u, info, k->lasting, main_module && info->dlpi_addr == 0);
+	add_ranges(u, info, k->lasting, main_module);
 	return 0;
 }
 

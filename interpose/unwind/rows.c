@@ -3,6 +3,7 @@
 
 struct si_row_entry si_rows[SI_ROWS];
 uint64_t si_rows_epoch;
+uint64_t si_doubts[SI_DOUBT_WORDS] __attribute__((aligned(64)));
 
 void si_row_store(uintptr_t pc, uint64_t generation, uint64_t row)
 {
@@ -14,7 +15,10 @@ void si_row_store(uintptr_t pc, uint64_t generation, uint64_t row)
 
 void si_row_doubt(uintptr_t pc, uint64_t generation, uint64_t row)
 {
+	uint64_t bit, *word = si_doubt_word(pc, &bit);
+
 	si_row_store(pc, generation, row);
+	__atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&si_rows_epoch, 1, __ATOMIC_RELEASE);
 }
 
@@ -24,4 +28,6 @@ void si_rows_forget(void)
 		__atomic_store_n(&si_rows[i].row, 0, __ATOMIC_RELAXED);
 		__atomic_store_n(&si_rows[i].check, 0, __ATOMIC_RELAXED);
 	}
+	for (size_t i = 0; i < SI_DOUBT_WORDS; i++)
+		__atomic_store_n(&si_doubts[i], 0, __ATOMIC_RELAXED);
 }

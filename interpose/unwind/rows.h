@@ -50,6 +50,25 @@ SI_HOT uint64_t si_row_find(uintptr_t pc, uint64_t generation)
 	return SI_LIKELY((check ^ row) == si_row_tag(pc, generation)) ? row : SI_ROW_NONE;
 }
 
+/* A bit for each address that has led astray, in one line: 0 is a sure no. */
+enum { SI_DOUBT_WORDS = 8 };
+SI_INTERNAL uint64_t si_doubts[SI_DOUBT_WORDS];
+
+static inline uint64_t *si_doubt_word(uintptr_t pc, uint64_t *bit)
+{
+	uint64_t hash = pc * UINT64_C(0xd1342543de82ef95) >> 55;
+
+	*bit = UINT64_C(1) << hash % 64;
+	return &si_doubts[hash / 64];
+}
+
+SI_HOT bool si_row_is_doubted(uintptr_t pc)
+{
+	uint64_t bit;
+
+	return __atomic_load_n(si_doubt_word(pc, &bit), __ATOMIC_RELAXED) & bit;
+}
+
 void si_row_store(uintptr_t pc, uint64_t generation, uint64_t row);
 /* The same of an address that was known otherwise: it has led astray. */
 void si_row_doubt(uintptr_t pc, uint64_t generation, uint64_t row);

@@ -129,10 +129,12 @@ static bool rows_agree(const uintptr_t *fp, uint32_t depth, const uintptr_t *fra
 	if (count < depth)
 		return false;
 	for (uint32_t i = 0; i < count; i++) {
-		uint64_t row = si_row_find(frames[i], generation);
+		uint64_t row = si_row_of(frames[i], generation);
 		const uintptr_t *next = (const uintptr_t *)si_stack_word(fp);
 
 		if (row != SI_ROW_FP && SI_ROW_KIND(row) != SI_ROW_BARE)
+			return false;
+		if (i > 0 && si_is_bare_code(frames[i]) && !si_after_call(frames[i]))
 			return false;
 		/* by rows, what is read of a frame lies above what was read of the one inside it */
 		if (i + 1 < count && next < fp + 2)
@@ -143,16 +145,17 @@ static bool rows_agree(const uintptr_t *fp, uint32_t depth, const uintptr_t *fra
 }
 
 /* The stack by rows, put into `frames`; a caller whose frame pointers led elsewhere will be walked
- * by rows from now on. */
+ * by rows from now on. Of a walk that assumed rows, what this one depended on is kept in its
+ * place. */
 static uint32_t check_rows(struct si_writer *w, const uintptr_t *fp, uint32_t depth,
-			   uintptr_t *frames, uint32_t count, bool *same)
+			   uintptr_t *frames, uint32_t count, struct si_walked *walked, bool *same)
 {
 	uintptr_t truth[SHINY_FRAMES_MAX];
-	struct si_walked walked;
-	uint32_t good = si_unwind_walk(w, fp, depth, truth, &walked);
+	struct si_walked other, *by_rows = walked->assumed ? walked : &other;
+	uint32_t good = si_unwind_walk(w, fp, depth, truth, by_rows, false);
 	uint64_t generation = __atomic_load_n(&si_modules_generation, __ATOMIC_RELAXED);
 
-	if (walked.cut)
+	if (by_rows->cut)
 		si_count(SHINY_COUNT_STACKS_TRUNCATED);
 	*same = good == count;
 	for (uint32_t i = 0; i < good; i++) {
@@ -161,24 +164,27 @@ static uint32_t check_rows(struct si_writer *w, const uintptr_t *fp, uint32_t de
 	}
 	if (!*same && si_row_find(truth[0], generation) == SI_ROW_FP)
 		si_row_doubt(truth[0], generation, SI_ROW_FP | SI_ROW_MIXED);
+	if (by_rows == &other)
+		walked->unnoted |= !*same;
 	return good;
 }
 
 /* What is true of `frames`; *same: all of it, and there is no more. */
 static uint32_t check(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uintptr_t *frames,
-		      uint32_t count, const struct si_walked *walked, bool *same)
+		      uint32_t count, struct si_walked *walked, bool *same)
 {
 	uint32_t good;
 
 	if (si_settings.unwind == SI_UNWIND_FP || si_settings.unwind == SI_UNWIND_CALLER) {
 		good = check_pointers(w, frames, count);
 		*same = good == count;
+		walked->unnoted |= !*same;
 		return good;
 	}
 	if (walked->exact && walked->cut)
 		si_count(SHINY_COUNT_STACKS_TRUNCATED);
 	*same = walked->exact || rows_agree(fp, depth, frames, count);
-	return *same ? count : check_rows(w, fp, depth, frames, count, same);
+	return *same ? count : check_rows(w, fp, depth, frames, count, walked, same);
 }
 
 uint32_t si_stack_define(struct si_writer *w, const uintptr_t *fp, uint32_t depth,
@@ -192,7 +198,6 @@ uint32_t si_stack_define(struct si_writer *w, const uintptr_t *fp, uint32_t dept
 
 	good = check(w, fp, depth, frames, count, walked, &same);
 	if (!same) {
-		walked->unnoted = true;
 		id = si_stack_find(w, si_stack_key(w, frames, good));
 		if (id)
 			return id;
@@ -218,8 +223,10 @@ uint32_t si_stack_define(struct si_writer *w, const uintptr_t *fp, uint32_t dept
 	set = (uint32_t)(key & w->cache_mask) * SI_CACHE_WAYS;
 	for (way = 0; way < SI_CACHE_WAYS && w->cache[set + way] != 0; way++)
 		;
-	if (way == SI_CACHE_WAYS)
+	if (way == SI_CACHE_WAYS) {
 		way = (uint32_t)(key >> 62);
+		si_kept_walks_void(w, set / SI_CACHE_WAYS);
+	}
 	id = set + way + 1;
 	/* the slot means nothing while its definition is on the way: a handler that leaves by
 	 * longjmp must not leave a lie */

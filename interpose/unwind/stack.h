@@ -15,6 +15,7 @@
 #include <xxhash.h>
 
 #include "../record/chunk.h"
+#include "bare_code.h"
 #include "stack_memo.h"
 #include "modules.h"
 #include "../core/settings.h"
@@ -22,7 +23,7 @@
 
 /*
  * Defines the stack above `fp` in the stream; its id, or 0. `frames`, `count` and `walked` are what
- * si_stack_walk gave; walked->unnoted is set afterwards, where the stack is another one than that.
+ * si_stack_walk gave; `walked` is of the walk by rows afterwards, where that was needed.
  */
 SI_COLD uint32_t si_stack_define(struct si_writer *w, const uintptr_t *fp, uint32_t depth,
 				 uintptr_t *frames, uint32_t count, struct si_walked *walked,
@@ -41,10 +42,13 @@ SI_HOT uint32_t si_stack_walk(struct si_writer *w, const uintptr_t *fp, uint32_t
 	si_walked_begin(walked);
 	if (depth <= 1)
 		return 1;
+	if (si_settings.unwind == SI_UNWIND_AUTO && si_is_bare_code(frames[0]))
+		return si_unwind_walk(w, fp, depth, frames, walked, true);
 	row = si_row_find(frames[0], __atomic_load_n(&si_modules_generation, __ATOMIC_RELAXED));
 	if (SI_UNLIKELY(row != SI_ROW_FP)) {
 		if (si_settings.unwind != SI_UNWIND_FP)
-			return si_unwind_walk(w, fp, depth, frames, walked);
+			return si_unwind_walk(w, fp, depth, frames, walked,
+					      si_settings.unwind != SI_UNWIND_ROWS);
 		if (row != SI_ROW_NONE)
 			return 1; /* it has shown that it keeps none */
 	}
@@ -86,6 +90,20 @@ static inline uint64_t si_stack_key(const struct si_writer *w, const uintptr_t *
 	if (count == 1)
 		return __builtin_bswap64(frames[0] * UINT64_C(0x9e3779b97f4a7c15)) + w->salt;
 	return XXH3_64bits(frames, count * sizeof(*frames)) + w->salt;
+}
+
+/* It will be asked for in a moment: the line that says it, where it was told before. */
+static inline void si_stack_fetch(const struct si_writer *w, const uintptr_t *fp, uint32_t depth)
+{
+	uintptr_t caller;
+
+	if (depth > 1) {
+		si_kept_walk_fetch(w, fp);
+	} else {
+		caller = si_stack_word(fp + 1);
+		__builtin_prefetch(&w->cache[(si_stack_key(w, &caller, 1) & w->cache_mask) *
+					     SI_CACHE_WAYS]);
+	}
 }
 
 /* The id of the stack above `fp`, defined in the stream before; 0: none. */

@@ -3,21 +3,42 @@
 #include "stack_memo.h"
 
 void si_kept_walk_put(struct si_writer *w, const uintptr_t *fp, uint32_t depth,
-		      const struct si_walked *walked, uint64_t epoch, uint32_t id)
+		      struct si_walked *walked, uint64_t epoch, uint32_t id)
 {
 	struct si_kept_walk *r = si_kept_walk_slot(w, fp);
+	struct si_kept_sum sum = { 0 };
+	uint32_t words = walked->words;
 
 	r->id = 0; /* a handler that leaves by longjmp on the way leaves nothing behind */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	r->fp = fp;
-	r->words = (uint16_t)walked->words;
 	r->depth = (uint16_t)depth;
 	r->high = si_stack_high(fp);
 	r->epoch = epoch;
 	r->salt = w->salt;
-	r->key = w->cache[id - 1];
-	for (uint32_t i = 0; i < walked->words; i++)
-		r->word[i] = walked->word[i];
+	r->version = w->versions[(id - 1) / SI_CACHE_WAYS];
+	/* the last lanes are filled up with the first word: it is read as the others are */
+	for (; words % SI_KEPT_WALK_LANES; words++) {
+		walked->word[words] = walked->word[0];
+		walked->distance[words] = walked->distance[0];
+	}
+	__builtin_memcpy(r->distance, walked->distance, sizeof(r->distance));
+	for (uint32_t i = 0; i < words; i += SI_KEPT_WALK_LANES)
+		si_kept_sum_add(&sum, walked->word[i], walked->word[i + 1], walked->word[i + 2],
+				walked->word[i + 3]);
+	r->words = (uint8_t)words;
+	r->sum = si_kept_sum_end(&sum);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	r->id = id;
+}
+
+void si_kept_walks_void(struct si_writer *w, uint32_t set)
+{
+	/* once round: a walk that was kept so many changes ago must not hold again */
+	if (w->versions[set] == UINT8_MAX)
+		for (uint32_t i = 0; i < UINT32_C(1) << (64 - w->kept_shift); i++)
+			w->kept_walks[i].id = 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	w->versions[set]++;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }

@@ -22,6 +22,19 @@
  * boot and stand behind a call, and when it doesn't, the address that led there is remembered as
  * the end. Code in no module (a JIT) ends the stack.
  *
+ * Chromium's code says nothing, but for parts in other languages, and keeps frame pointers. There
+ * the first walk of a stack assumes of each address on a page without any description
+ * (bare_code.h), the hook's caller included, what its row would say, and looks up none. That is
+ * told (walked->exact): such a walk only serves to find a stack that was defined before, by frames
+ * that a walk by rows had found; if there is none, the walk is made again, by rows. An address that
+ * rows have found to lead astray may be passed so, and then the frames are no stack's. A described
+ * page is never assumed: code in it may leave rbp alone, and whoever goes by rbp leaves out its
+ * caller, which gives the frames of another stack that exists.
+ *
+ * So bare code has no rows, but for addresses that led astray (si_row_of); what stands for "this
+ * was believed before" is the call instruction in front of an address, which is looked at each
+ * time.
+ *
  * Bounds: rsp rises with every step and never beyond the stack's end, so a walk ends whatever the
  * rows say.
  *
@@ -39,6 +52,7 @@
  */
 #include "unwind.h"
 
+#include "bare_code.h"
 #include "modules.h"
 #include "../core/settings.h"
 
@@ -67,6 +81,7 @@ struct row_walk {
 	uintptr_t rbp_at;         /* where rbp was read; 0: that is noted */
 	bool doubt; /* rbp was followed on no more than its word */
 	bool cut;
+	bool assumed; /* rows were not asked about bare code */
 };
 
 /* A row for an address that has none. */
@@ -78,6 +93,8 @@ static SI_COLD uint64_t make(struct row_walk *k)
 
 	if (k->pc < 4096 || k->pc >> 47)
 		return SI_ROW(SI_ROW_NOWHERE, 0, 0);
+	if (si_is_bare_code(k->pc)) /* taken for one that was doubted */
+		return SI_ROW_OF_BARE;
 	code = si_module_view(k->pc, &view);
 	if (code == SI_CODE_NONE && !k->doubt &&
 	    __atomic_load_n(&si_modules_suspect, __ATOMIC_RELAXED)) {
@@ -161,7 +178,8 @@ static bool step_bare(struct row_walk *k)
 	k->rsp = k->rbp + 16;
 	k->rbp = si_stack_word((const uintptr_t *)k->rbp);
 	k->doubt = true;
-	if (si_row_find(k->pc, k->generation) != SI_ROW_NONE ||
+	if (si_is_bare_code(k->pc) ? si_after_call(k->pc) :
+	    si_row_find(k->pc, k->generation) != SI_ROW_NONE ||
 	    si_module_view(k->pc, &view) != SI_CODE_LASTING || si_after_call(k->pc))
 		return true;
 	si_row_doubt(from, k->generation, SI_ROW(SI_ROW_STOP, 0, 0));
@@ -198,8 +216,8 @@ SI_HOT uint64_t step_to_known(struct row_walk *k)
 	if (!readable(k, at) || !readable(k, at + 8))
 		return SI_ROW_NONE;
 	next = si_stack_word((const uintptr_t *)at + 1);
-	row = si_row_find(next, k->generation);
-	if (row == SI_ROW_NONE)
+	row = si_row_of(next, k->generation);
+	if (row == SI_ROW_NONE || (si_is_bare_code(next) && !si_after_call(next)))
 		return SI_ROW_NONE;
 	si_walked_note(k->walked, k->fp, at + 8, next);
 	k->pc = next;
@@ -210,8 +228,36 @@ SI_HOT uint64_t step_to_known(struct row_walk *k)
 	return row;
 }
 
+/*
+ * By rbp from one address of bare code to the next, as most of Chromium's steps go, into frames[n]
+ * and on; how many there are then. A frame that other code follows is left to rows.
+ */
+SI_HOT uint32_t follow_bare(struct row_walk *k, uint32_t n, uint32_t depth, uintptr_t *frames)
+{
+	while (n < depth && readable(k, k->rbp) && readable(k, k->rbp + 8)) {
+		uintptr_t at = k->rbp, next = si_stack_word((const uintptr_t *)at + 1);
+
+		if (!si_is_bare_code(next))
+			break;
+		note_rbp(k);
+		si_walked_note(k->walked, k->fp, at + 8, next);
+		frames[n++] = k->pc = next;
+		k->rsp = at + 16;
+		k->rbp = si_stack_word((const uintptr_t *)at);
+		k->rbp_at = at;
+		k->doubt = k->assumed = true;
+	}
+	return n;
+}
+
+SI_HOT uint64_t first_row(struct row_walk *k, bool assume)
+{
+	k->assumed = assume && si_is_bare_code(k->pc);
+	return k->assumed ? SI_ROW_OF_BARE : si_row_of(k->pc, k->generation);
+}
+
 uint32_t si_unwind_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uintptr_t *frames,
-			struct si_walked *walked)
+			struct si_walked *walked, bool assume)
 {
 	struct row_walk k = {
 		.pc = si_stack_word(fp + 1),
@@ -225,7 +271,7 @@ uint32_t si_unwind_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth
 		.rbp_at = (uintptr_t)fp,
 	};
 	uint32_t n = 0;
-	uint64_t row = si_row_find(k.pc, k.generation);
+	uint64_t row = first_row(&k, assume);
 
 	si_walked_begin(walked);
 	si_walked_note(walked, fp, (uintptr_t)(fp + 1), k.pc);
@@ -258,7 +304,7 @@ uint32_t si_unwind_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth
 				k.rbp_at = saved;
 			}
 			k.rsp = cfa;
-			row = si_row_find(k.pc, k.generation);
+			row = si_row_of(k.pc, k.generation);
 			continue;
 		}
 		if (kind == SI_ROW_NOWHERE) {
@@ -269,6 +315,8 @@ uint32_t si_unwind_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth
 			kind = SI_ROW_BARE;
 		}
 		frames[n++] = k.pc;
+		if (assume && SI_LIKELY(kind == SI_ROW_BARE))
+			n = follow_bare(&k, n, depth, frames);
 		if (n == depth)
 			break;
 		if (SI_LIKELY(kind == SI_ROW_BARE)) {
@@ -281,9 +329,10 @@ uint32_t si_unwind_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth
 		}
 		if (!step_rare(&k, kind, row))
 			break;
-		row = si_row_find(k.pc, k.generation);
+		row = si_row_of(k.pc, k.generation);
 	}
-	walked->exact = true;
+	walked->exact = !k.assumed;
+	walked->assumed = k.assumed;
 	walked->cut = k.cut;
 	return n;
 }

@@ -10,24 +10,36 @@
 #ifndef SI_UNWIND_H
 #define SI_UNWIND_H
 
+#include "bare_code.h"
 #include "rows.h"
 #include "../record/writer.h"
+
+/* A walk that read a word beyond 512 KiB is not kept. The last three fill lanes (stack_memo.c). */
+enum { SI_DISTANCE_BITS = 19, SI_WALKED_WORDS = 2 * SHINY_FRAMES_MAX + 1 + 3 };
+
+/*
+ * The row of the return address `pc`; SI_ROW_NONE: it must be made. Bare code has none in the
+ * table, but where it has led astray: most of Chromium's addresses would be there, tens of
+ * thousands, each made at some microseconds in each process.
+ */
+SI_HOT uint64_t si_row_of(uintptr_t pc, uint64_t generation)
+{
+	if (si_is_bare_code(pc) && SI_LIKELY(!si_row_is_doubted(pc)))
+		return SI_ROW_OF_BARE;
+	return si_row_find(pc, generation);
+}
 
 /* What else is known of a walk. */
 struct si_walked {
 	bool exact;     /* rows led it all the way */
+	bool assumed;   /* some of them were assumed (bare_code.h) */
 	bool cut;       /* it ended at something that it did not understand */
 	bool unnoted;   /* it depended on more than is noted */
-	uint32_t words; /* that it depended on, noted in `word` */
-	uintptr_t values, distances; /* all of those words, and of their places, or'ed */
-	uint64_t word[2 * SHINY_FRAMES_MAX + 1];
+	uint32_t words; /* that it depended on */
+	uintptr_t distances; /* of all of those, or'ed, in bytes */
+	uintptr_t word[SI_WALKED_WORDS];
+	uint16_t distance[SI_WALKED_WORDS]; /* from the hook's frame, in words */
 };
-
-/* A word of the stack and its place: 48 bits of the word, and its distance from the hook's frame in
- * words. Addresses fit; a walk that read another word, or beyond 512 KiB, is not kept. */
-enum { SI_KEPT_WORD_BITS = 48 };
-#define SI_KEPT_WORD(value, distance) ((value) | (uint64_t)(distance) << SI_KEPT_WORD_BITS)
-#define SI_KEPT_VALUE(word)	      ((word) & ((UINT64_C(1) << SI_KEPT_WORD_BITS) - 1))
 
 /* The walk from `fp` depends on `value`, which it read at `at`. */
 SI_HOT void si_walked_note(struct si_walked *walked, const uintptr_t *fp, uintptr_t at,
@@ -35,16 +47,16 @@ SI_HOT void si_walked_note(struct si_walked *walked, const uintptr_t *fp, uintpt
 {
 	uintptr_t distance = at - (uintptr_t)fp;
 
-	walked->values |= value;
 	walked->distances |= distance;
-	walked->word[walked->words++] = SI_KEPT_WORD(value, distance / sizeof(*fp));
+	walked->distance[walked->words] = (uint16_t)(distance / sizeof(*fp));
+	walked->word[walked->words++] = value;
 }
 
 /* Do the words noted say all that the walk depended on, and is there room to keep them? */
 static inline bool si_walked_fits(const struct si_walked *walked)
 {
 	return !walked->unnoted && walked->words - 1 < SI_KEPT_WALK_WORDS &&
-	       (walked->values >> SI_KEPT_WORD_BITS | walked->distances >> 19 |
+	       (walked->distances >> SI_DISTANCE_BITS |
 		walked->distances % sizeof(uintptr_t)) == 0;
 }
 
@@ -52,17 +64,18 @@ static inline bool si_walked_fits(const struct si_walked *walked)
 static inline void si_walked_begin(struct si_walked *walked)
 {
 	walked->words = 0;
-	walked->values = walked->distances = 0;
-	walked->exact = walked->cut = walked->unnoted = false;
+	walked->distances = 0;
+	walked->exact = walked->assumed = walked->cut = walked->unnoted = false;
 }
 
 /*
  * Return addresses from the hook's frame `fp` outwards, at most `depth` ≥ 1. Every word read lies
  * between fp and the end of this thread's stack, or of fp's page where its stack is not known. Rows
- * that are missing are made; for modules that are new, `w` is told.
+ * that are missing are made; for modules that are new, `w` is told. `assume`: rows are not asked
+ * about addresses in bare code (bare_code.h); walked->exact says if there were none.
  */
 uint32_t si_unwind_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uintptr_t *frames,
-			struct si_walked *walked);
+			struct si_walked *walked, bool assume);
 
 /* A word of the stack. Code without frame pointers can lead the walk to any, also to those that a
  * sanitizer has poisoned. */

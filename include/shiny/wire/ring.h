@@ -62,6 +62,10 @@
  *   [grow]   state word: store FREE, release, after the chunk's space was allocated; only ever from
  *            ABSENT, so nobody else writes it. Slots: processes_ready and threads_ready, release,
  *            after the space below them was allocated; they only grow.
+ *   [taken]  chunk.taken, relaxed, before the commit that makes the events of so many of its first
+ *            records safe. Whoever reads the chunk after a reader that was killed takes only
+ *            definitions from those, and counts the chunk: an event is in one session file at most.
+ *            [give] zeroes it.
  *   [ctl]    control words: relaxed; a hook that misses a change sees it at its next event.
  *
  * A writer that dies

@@ -36,7 +36,7 @@
 
 /* "\xffSHINYR1", little endian: not text, so no text file matches */
 #define SHINY_MAGIC   UINT64_C(0x31524e59494853ff)
-#define SHINY_VERSION 2u
+#define SHINY_VERSION 3u
 
 /*
  * The session directory, mode 0700: ROOT/shiny-<uid>/<pid>.<ticks>, where ROOT is the first of
@@ -372,6 +372,8 @@ struct shiny_notice {
 	char path[SHINY_NOTICE_PATH];
 };
 
+enum { SHINY_THREAD_NAME = 16 }; /* as the kernel's names, with the zero behind them */
+
 /* A stream of records: one for each thread, and one more for each depth at which signal handlers
  * interrupted its writing. */
 struct shiny_thread {
@@ -387,7 +389,8 @@ struct shiny_thread {
 	uint64_t stack;       /* an address in its stack */
 	uint64_t stack_bytes; /* 0 unknown */
 	uint64_t tls;         /* its thread pointer */
-	uint64_t spare[1];
+	char name[SHINY_THREAD_NAME]; /* that it gave itself; zeros: none yet */
+	uint64_t spare[7];
 };
 
 /* A chunk's state word: who owns it and how far it is. Changed only by the edges of ring.h. */
@@ -413,7 +416,10 @@ struct shiny_chunk {
 	uint32_t thread_generation;
 	uint32_t process_slot;
 	uint32_t process_generation;
-	uint64_t spare[5];
+	uint32_t taken; /* [taken] the sidecar's: records whose events a session file has, or lacks
+	                 * because its sidecar was killed; never again */
+	uint32_t unused;
+	uint64_t spare[4];
 	struct shiny_record records[]; /* [pub]; as many as the chunk's size has room for, all zero
 	                                * beyond the published part */
 };

@@ -91,10 +91,10 @@ void sym_allocation_calls(struct sym_module *module, sym_call_fn *each, void *co
 			if (!slot && bytes[i] != 0xe8)
 				continue;
 			target = ret + (uint64_t)(int64_t)distance_at(bytes + i + (slot ? 2 : 1));
-			/* a call into another segment of code would be a rarity, and a slot lies in
-			 * data */
+			/* node's PLT is a segment of its own; a slot lies in data */
 			if (slot ? target >= start && target < end
-				 : target < start || target >= end)
+				 : (target < start || target >= end) &&
+					   !(binary_flags(&module->file, target) & PF_X))
 				continue;
 			if (allocates(&code, &targets, target, slot))
 				each(context, ret);

@@ -48,6 +48,7 @@ struct shiny_err *sym_create(const struct sym_options *options, struct sym **out
 		count++;
 	sym->no_dwarf = options && options->no_dwarf;
 	sym->no_cache = options && options->no_cache;
+	sym->blind = options && options->blind;
 	sym->cache_dir = options && options->cache_dir ? strdup(options->cache_dir) : NULL;
 	sym->debug_dirs = count ? calloc(count + 1, sizeof(*sym->debug_dirs)) : NULL;
 	for (size_t i = 0; i < count; i++) {
@@ -194,6 +195,8 @@ static const char *what_is_missing(const struct sym_module *module)
 
 static void find_debug(struct sym_module *module)
 {
+	if (module->sym->blind)
+		return;
 	if (!has_dwarf(&module->file) || !has_table(&module->file, SHT_SYMTAB))
 		debugfile_find(&module->file, module->path,
 			       (const char *const *)module->sym->debug_dirs, &module->debug,
@@ -279,7 +282,7 @@ void sym_module_settle(struct sym_module *module)
 	if (module->settled || module->info.state != SYM_OK)
 		return;
 	module->settled = true;
-	if (module->sym->no_dwarf)
+	if (module->sym->no_dwarf || module->sym->blind)
 		return;
 	result = fetch_missing(module);
 	if (module->info.dwarf) {
@@ -362,11 +365,10 @@ const struct sym_module_info *sym_module_info(const struct sym_module *module)
 	return &module->info;
 }
 
-static void read_symbols(struct sym_module *module)
+static void read_symtab(struct sym_module *module)
 {
 	Elf64_Shdr section;
 
-	module->symbols_read = true;
 	if (binary_section_typed(&module->file, SHT_SYMTAB, &section))
 		symtab_add(&module->symbols, &module->file, &section);
 	else if (module->debug.data && binary_section_typed(&module->debug, SHT_SYMTAB, &section))
@@ -374,6 +376,15 @@ static void read_symbols(struct sym_module *module)
 	else if (debugfile_embedded(&module->file, &module->embedded) &&
 		 binary_section_typed(&module->embedded, SHT_SYMTAB, &section))
 		symtab_add(&module->symbols, &module->embedded, &section);
+}
+
+static void read_symbols(struct sym_module *module)
+{
+	Elf64_Shdr section;
+
+	module->symbols_read = true;
+	if (!module->sym->blind)
+		read_symtab(module);
 	if (binary_section_typed(&module->file, SHT_DYNSYM, &section))
 		symtab_add(&module->symbols, &module->file, &section);
 	symtab_finish(&module->symbols, &module->file);
@@ -415,6 +426,20 @@ static bool has_places(struct sym_module *module)
 		module->places = source_places_open(&code, sym->cache_dir, sym->no_cache);
 	module->placed = true;
 	return module->places != NULL;
+}
+
+const char *module_label(struct sym_module *module, uint64_t vaddr)
+{
+	char text[SYM_LABEL_TEXT];
+	size_t length;
+	const char *label = has_places(module)
+				    ? source_places_label(module->places, vaddr, &length)
+				    : NULL;
+
+	return label && (size_t)snprintf(text, sizeof(text), "%.*s", (int)length, label) <
+				sizeof(text)
+		       ? names_text(&module->sym->names, text)
+		       : NULL;
 }
 
 /* To find out takes decoding the code in front of the address: so answers are kept on disk. */
@@ -524,7 +549,7 @@ const char *sym_module_places(const struct sym_module *module)
 	if (!module->places)
 		return NULL;
 	source_places_info(module->places, &info);
-	return info.neighbours ? "neighbours" : "strings";
+	return !info.evidence.functions ? NULL : info.neighbours ? "neighbours" : "strings";
 }
 
 bool sym_module_find_places(struct sym_module *module, struct sym_places *out)
@@ -533,7 +558,7 @@ bool sym_module_find_places(struct sym_module *module, struct sym_places *out)
 
 	*out = (struct sym_places){ .rest_on = NULL };
 	module_symbols(module);
-	if (!has_places(module))
+	if (!has_places(module) || !sym_module_places(module))
 		return false;
 	source_places_info(module->places, &info);
 	out->rest_on = sym_module_places(module);

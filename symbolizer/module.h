@@ -65,7 +65,7 @@ struct sym {
 	struct fetch *fetch;
 	bool trouble_told; /* of the servers: once */
 	struct packages *packages;
-	bool no_dwarf, no_cache;
+	bool no_dwarf, no_cache, blind;
 	char *cache_dir; /* NULL: the user's */
 	struct container_rules *rules;
 	uint64_t rules_hash; /* of the rules, written and built in; 0: not known yet */
@@ -75,5 +75,10 @@ struct sym {
 const struct symtab *module_symbols(struct sym_module *module);
 struct debug_units *module_units(struct sym_module *module); /* NULL: it has no debug information */
 struct type_cache *module_types(struct sym_module *module);  /* stack_types.c; NULL: no memory */
+
+/* What blocks are for that the code at `vaddr` allocates, as a rule about the whole file says.
+ * NULL: none does. */
+enum { SYM_LABEL_TEXT = 128 };
+const char *module_label(struct sym_module *module, uint64_t vaddr);
 
 #endif

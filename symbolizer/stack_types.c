@@ -21,6 +21,7 @@
 #include <xxhash.h>
 
 #include "module.h"
+#include "infer/evidence.h"
 #include "infer/site_choose.h"
 #include "infer/site_type.h"
 
@@ -69,21 +70,38 @@ struct type_cache *module_types(struct sym_module *module)
 	return module->types;
 }
 
-static void work_out(struct sym_module *module, uint64_t ret, struct site_answer *out,
-		     struct sym_evidence *evidence)
+/* A rule about the whole file says more than the code around the call. */
+static void label_by_rule(struct sym_module *module, uint64_t ret, struct site_answer *out,
+			  struct sym_evidence *evidence)
+{
+	const char *label = module_label(module, ret - 1);
+
+	if (!label)
+		return;
+	evidence_say(evidence, 1, "label: %s, by a rule about its function", label);
+	out->label = label;
+	out->label_unit = 0;
+}
+
+static void work_out(struct sym_module *module, uint64_t ret, bool innermost,
+		     struct site_answer *out, struct sym_evidence *evidence)
 {
 	struct site_reader reader = { .code = { &module->file, &module->relocs,
 						module_symbols(module) },
 				      .units = module_units(module),
 				      .names = &module->sym->names,
-				      .rules = module->sym->rules };
+				      .rules = module->sym->rules,
+				      .innermost = innermost };
 
 	*out = (struct site_answer){ .count = 0 };
 	site_type_read(&reader, ret, out, evidence);
+	if (!out->count && ret)
+		label_by_rule(module, ret, out, evidence);
 }
 
-/* NULL: nothing is known of the place, or there is no memory. */
-static const struct site_answer *answer_of(const struct sym_call *call)
+/* NULL: nothing is known of the place, or there is no memory. An answer may have been asked for
+ * where a stack goes on before it was where one begins. */
+static const struct site_answer *answer_of(const struct sym_call *call, bool innermost)
 {
 	struct type_cache *cache;
 	const struct site_answer *answer;
@@ -93,23 +111,23 @@ static const struct site_answer *answer_of(const struct sym_call *call)
 		return NULL;
 	cache = module_types(call->module);
 	answer = cache ? type_cache_get(cache, call->vaddr) : NULL;
-	if (answer || !cache)
+	if (!cache || (answer && !(answer->unasked && innermost)))
 		return answer;
-	work_out(call->module, call->vaddr, &fresh, NULL);
+	work_out(call->module, call->vaddr, innermost, &fresh, NULL);
 	return type_cache_put(cache, call->vaddr, &fresh);
 }
 
 bool sym_site_warm(struct sym *sym, const struct sym_call *call)
 {
-	const struct site_answer *answer = answer_of(call);
+	const struct site_answer *answer = answer_of(call, false);
 
 	return answer && answer->climbs;
 }
 
 /* ---- stacks ---- */
 
-static const struct site_answer *explain(const struct sym_call *call, struct site_answer *room,
-					 struct sym_evidence *evidence)
+static const struct site_answer *explain(const struct sym_call *call, bool innermost,
+					 struct site_answer *room, struct sym_evidence *evidence)
 {
 	char text[512];
 
@@ -119,7 +137,7 @@ static const struct site_answer *explain(const struct sym_call *call, struct sit
 	}
 	snprintf(text, sizeof(text), "%s+0x%" PRIx64, call->module->label, call->vaddr);
 	evidence->line(evidence->context, 0, text);
-	work_out(call->module, call->vaddr, room, evidence);
+	work_out(call->module, call->vaddr, innermost, room, evidence);
 	return room;
 }
 
@@ -134,7 +152,8 @@ void sym_site_type(struct sym *sym, const struct sym_call *calls, size_t count, 
 	*out = (struct sym_type){ .type = NULL };
 	for (; n < count && n < SYM_CLIMB_MAX; n++) {
 		answers[n] =
-			evidence ? explain(&calls[n], &room[n], evidence) : answer_of(&calls[n]);
+			evidence ? explain(&calls[n], !n, &room[n], evidence)
+				 : answer_of(&calls[n], !n);
 		if (!answers[n])
 			break;
 		if (!answers[n]->climbs && !answers[n]->returned) {

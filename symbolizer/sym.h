@@ -24,6 +24,7 @@ struct sym_options {
 	const char *const *debug_dirs; /* searched before /usr/lib/debug; NULL-terminated, or
 	                                * NULL */
 	bool no_dwarf;                 /* symbol tables only */
+	bool blind;                    /* as if files were stripped: what their code says */
 	const char *type_rules;        /* a file of container rules in front of the built-in ones;
 	                                * NULL none */
 	const char *cache_dir;         /* for site types; NULL: the user's cache directory */

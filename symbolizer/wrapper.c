@@ -251,7 +251,7 @@ static bool size_is_constant(const struct flow_code *code, struct debug_units *u
 							    FLOW_RCX, 8,	9 };
 	struct code_before before;
 	struct flow_callee callee;
-	uint64_t call;
+	uint64_t call, number;
 	unsigned sizes;
 	bool constant = true;
 
@@ -264,7 +264,7 @@ static bool size_is_constant(const struct flow_code *code, struct debug_units *u
 		return false;
 	for (unsigned i = 0; i < FLOW_ARGUMENTS; i++)
 		if (sizes & 1u << i)
-			constant = constant && code_before_sets(&before, registers[i]);
+			constant = constant && code_before_sets(&before, registers[i], &number);
 	code_before_deinit(&before);
 	return constant;
 }

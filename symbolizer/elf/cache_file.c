@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* secure_getenv */
 #include "cache_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -127,6 +128,49 @@ bool cache_file_write(const char *path, const void *data, size_t bytes)
 	unlink(temporary);
 	errno = why;
 	return false;
+}
+
+struct cache_sibling {
+	char name[NAME_MAX + 1];
+	struct timespec written;
+};
+
+static int by_age(const void *left, const void *right)
+{
+	const struct timespec *a = &((const struct cache_sibling *)left)->written,
+			      *b = &((const struct cache_sibling *)right)->written;
+
+	return a->tv_sec != b->tv_sec ? (a->tv_sec < b->tv_sec) - (a->tv_sec > b->tv_sec)
+				      : (a->tv_nsec < b->tv_nsec) - (a->tv_nsec > b->tv_nsec);
+}
+
+void cache_file_prune(const char *path, size_t keep)
+{
+	const char *slash = strrchr(path, '/'), *dash = strrchr(path, '-');
+	AUTO_FREE char *directory = mem_format("%.*s", (int)(slash - path), path);
+	VEC(struct cache_sibling) siblings = { 0 };
+	size_t common = (size_t)(dash - slash);
+	DIR *entries = opendir(directory);
+	struct dirent *entry;
+	struct stat st;
+
+	while (entries && (entry = readdir(entries))) {
+		struct cache_sibling *sibling;
+
+		if (strncmp(entry->d_name, slash + 1, common) != 0 ||
+		    fstatat(dirfd(entries), entry->d_name, &st, AT_SYMLINK_NOFOLLOW))
+			continue;
+		sibling = vec_push(&siblings);
+		memcpy(sibling->name, entry->d_name, strlen(entry->d_name) + 1);
+		sibling->written = st.st_mtim;
+	}
+	if (siblings.count)
+		qsort(siblings.at, siblings.count, sizeof(*siblings.at), by_age);
+	for (size_t i = keep; i < siblings.count; i++)
+		unlinkat(dirfd(entries), siblings.at[i].name, 0);
+	free(siblings.at);
+	if (entries)
+		closedir(entries);
 }
 
 bool cache_file_writable(void)

@@ -29,6 +29,10 @@ char *cache_file_path(const char *directory, const char *kind, const uint8_t *bu
  * least `least` and at most `most` bytes long. NULL: it isn't. */
 void *cache_file_read(const char *path, size_t least, size_t most, size_t *bytes);
 
+/* Removes the oldest files of the same name but for what follows its last `-`, beyond `keep` of
+ * them. */
+void cache_file_prune(const char *path, size_t keep);
+
 /* Whether there is such a place, and files can be written there. */
 bool cache_file_writable(void);
 

@@ -268,3 +268,23 @@ struct word reloc_word(struct reloc_index *index, uint64_t vaddr)
 				      NULL };
 	return word;
 }
+
+bool reloc_uses_libstdcxx(struct reloc_index *index)
+{
+	static const char *const thrown[] = { "_ZSt20__throw_length_errorPKc",
+					      "_ZSt17__throw_bad_allocv",
+					      "_ZSt28__throw_bad_array_new_lengthv" };
+
+	if (index->asked_libstdcxx)
+		return index->libstdcxx;
+	index->asked_libstdcxx = true;
+	if (!index->built)
+		build(index);
+	for (size_t i = 0; i < index->sorted_count && !index->libstdcxx; i++) {
+		const char *symbol = word_of(index, &index->sorted[i]).symbol;
+
+		for (size_t k = 0; symbol && k < sizeof(thrown) / sizeof(*thrown); k++)
+			index->libstdcxx |= !strcmp(symbol, thrown[k]);
+	}
+	return index->libstdcxx;
+}

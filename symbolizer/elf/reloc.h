@@ -46,6 +46,7 @@ struct reloc_index {
 	size_t symbol_count;
 	const char *strings;
 	size_t string_bytes;
+	bool asked_libstdcxx, libstdcxx;
 };
 
 void reloc_index_init(struct reloc_index *index, const struct binary *file);
@@ -53,5 +54,8 @@ void reloc_index_deinit(struct reloc_index *index);
 
 /* Builds the index at the first call. */
 struct word reloc_word(struct reloc_index *index, uint64_t vaddr);
+/* The file takes from libstdc++ what its containers throw: they are those of that library. False
+ * says nothing. */
+bool reloc_uses_libstdcxx(struct reloc_index *index);
 
 #endif

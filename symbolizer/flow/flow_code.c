@@ -145,20 +145,44 @@ struct flow_callee flow_callee_at(const struct flow_code *code, uint64_t vaddr)
 	return callee;
 }
 
+bool flow_stream_open(struct flow_stream *stream, const struct flow_code *code, uint64_t vaddr)
+{
+	*stream = (struct flow_stream){ .vaddr = vaddr };
+	stream->bytes = flow_bytes(code->file, vaddr, &stream->room);
+	decoder_init(&stream->decoder);
+	return stream->bytes != NULL;
+}
+
+bool flow_stream_next(struct flow_stream *stream, ZydisDecodedInstruction *out)
+{
+	if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&stream->decoder, NULL, stream->bytes,
+						      stream->room, out)))
+		return false;
+	stream->bytes += out->length;
+	stream->vaddr += out->length;
+	stream->room -= out->length;
+	return true;
+}
+
+uint64_t flow_branch(const ZydisDecodedInstruction *instruction, uint64_t vaddr)
+{
+	return instruction->raw.imm[0].is_relative
+		       ? vaddr + instruction->length + (uint64_t)instruction->raw.imm[0].value.s
+		       : 0;
+}
+
 uint64_t flow_before(const struct flow_code *code, uint64_t low, uint64_t end)
 {
-	uint64_t room = 0, at = low, last = 0;
-	const uint8_t *bytes = flow_bytes(code->file, low, &room);
-	ZydisDecoder decoder;
 	ZydisDecodedInstruction instruction;
+	struct flow_stream stream;
+	uint64_t last = 0;
 
-	decoder_init(&decoder);
-	while (bytes && at < end && at - low < room) {
-		if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder, NULL, bytes + (at - low),
-							      room - (at - low), &instruction)))
+	if (low >= end || !flow_stream_open(&stream, code, low))
+		return 0;
+	while (stream.vaddr < end) {
+		last = stream.vaddr;
+		if (!flow_stream_next(&stream, &instruction))
 			return 0;
-		last = at;
-		at += instruction.length;
 	}
-	return at == end ? last : 0;
+	return stream.vaddr == end ? last : 0;
 }

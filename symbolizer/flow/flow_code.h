@@ -23,6 +23,20 @@ const uint8_t *flow_bytes(const struct binary *file, uint64_t vaddr, uint64_t *r
 /* False: no executable code of the file is there, or no instruction. */
 bool flow_decode(const struct flow_code *code, uint64_t vaddr, struct flow_instruction *out);
 
+/* Instructions one behind the other, without their operands: twice as fast as flow_decode(). */
+struct flow_stream {
+	ZydisDecoder decoder;
+	const uint8_t *bytes; /* at `vaddr`, with `room` bytes behind it in its segment */
+	uint64_t vaddr, room;
+};
+/* False: no executable code of the file is there. */
+bool flow_stream_open(struct flow_stream *stream, const struct flow_code *code, uint64_t vaddr);
+/* The instruction at stream->vaddr, which then is that of the next one. False: there is none. */
+bool flow_stream_next(struct flow_stream *stream, ZydisDecodedInstruction *out);
+
+/* The target of a direct call or jump at `vaddr`; 0: it is none. */
+uint64_t flow_branch(const ZydisDecodedInstruction *instruction, uint64_t vaddr);
+
 /* The start of the instruction that ends at `end`, decoding from `low` on; 0: the instructions
  * don't meet `end`. */
 uint64_t flow_before(const struct flow_code *code, uint64_t low, uint64_t end);

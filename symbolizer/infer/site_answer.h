@@ -50,8 +50,6 @@ struct site_candidate {
 	                                    * full */
 };
 struct site_answer {
-	struct site_candidate candidates[SITE_CANDIDATES];
-	size_t count;
 	bool ambiguous; /* two constructors on two arms: the site makes more than one type */
 	bool climbs; /* the pointer is returned as void * or by an allocation function: ask
 	                    * the caller too */
@@ -59,9 +57,16 @@ struct site_answer {
 	                    * function further up may say what it makes */
 	bool returned; /* the pointer is returned as that of a class: the caller may know better */
 	uint32_t label_unit; /* the label is for blocks of multiples of this size; 0: for all */
+	bool label_once; /* and of no multiple above one */
+	bool label_inner; /* the callee is not known to allocate: the label holds where it did */
+	bool unasked; /* likewise, and so no label was looked for */
 	const char *label; /* "storage of X": what to say when nothing fits; NULL */
 	const char *callee; /* the allocation function that the site calls, demangled; NULL
 	                     * unknown */
+	size_t count;
+	/* Last: type_cache.h keeps those that there are. There is one at most nearly always, and
+	 * a browser has a hundred thousand answers. */
+	struct site_candidate candidates[SITE_CANDIDATES];
 };
 
 #endif

@@ -508,11 +508,15 @@ static void ask_caller(const struct choice *choice, const struct site_answer *ca
 }
 
 /* Does it have a label, and do all sizes agree with it? */
-static bool label_fits(const struct site_answer *answer, const struct sym_sizes *sizes)
+static bool label_fits(const struct site_answer *answer, size_t climbed,
+		       const struct sym_sizes *sizes)
 {
 	uint64_t unit = answer->label_unit ? answer->label_unit : 1;
 
-	return answer->label && sizes->min % unit == 0 && sizes->step % unit == 0;
+	if (!answer->label || (answer->label_inner && climbed))
+		return false;
+	return answer->label_once ? sizes->min == unit && sizes->max == unit
+				  : sizes->min % unit == 0 && sizes->step % unit == 0;
 }
 
 void site_choose(const struct site_answer *const *answers, size_t count, unsigned api,
@@ -547,7 +551,7 @@ void site_choose(const struct site_answer *const *answers, size_t count, unsigne
 		functions_only |= answers[i]->opaque;
 	}
 	for (size_t i = 0; i < count && !out->type; i++)
-		if (label_fits(answers[i], sizes)) {
+		if (label_fits(answers[i], i, sizes)) {
 			*out = (struct sym_type){ .type = answers[i]->label,
 						  .confidence = SYM_LABEL };
 			evidence_say(evidence, 1, "no type fits: %s", out->type);

@@ -17,6 +17,7 @@ struct site_reader {
 	struct debug_units *units; /* NULL: symbols only */
 	struct names *names;
 	const struct container_rules *rules;
+	bool innermost; /* what is called allocated a block, whatever it is */
 };
 
 #endif

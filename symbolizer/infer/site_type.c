@@ -30,6 +30,7 @@
 #include "../dwarf/die.h"
 #include "../dwarf/die_path.h"
 #include "../flow/flow_calls.h"
+#include "../names/block_wrapper.h"
 #include "../names/site_label.h"
 #include "rule.h"
 
@@ -322,12 +323,20 @@ static void label_from_code(struct rule_work *work)
 {
 	struct site_label found;
 	char text[SITE_LABEL_TEXT];
+	bool known;
 
-	if (!work->called || !work->entry)
+	if (!work->called)
 		return;
-	found = site_label_find(&work->reader->code, work->call, work->ret, &work->callee);
+	known = work->entry ||
+		block_wrapper_size(&work->reader->code, work->callee.vaddr) != FLOW_NONE;
+	work->out->unasked = !known && !work->reader->innermost;
+	if (work->out->unasked)
+		return;
+	found = site_label_find(&work->reader->code, work->call, work->ret, &work->callee, known);
 	if (found.kind == SITE_LABEL_NONE)
 		return;
+	work->out->label_inner = !known;
+	work->out->label_once = found.kind == SITE_LABEL_OBJECT;
 	site_label_text(&found, text);
 	evidence_say(work->evidence, 1, "label: %s, by its code: %s", text, found.why);
 	work->out->label = names_text(work->reader->names, text);

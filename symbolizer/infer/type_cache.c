@@ -14,6 +14,8 @@
  */
 #include "type_cache.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +33,7 @@
 #define MAGIC UINT64_C(0x315459546e696853) /* "ShinTYT1" */
 /* Counts up when the format changes, or when what answers mean does. Keeping what other builds of
  * the rules found is stack_types.c's care. */
-enum { VERSION = 6, ENTRIES_MAX = 1 << 20, FILE_MAX = 64 << 20 };
+enum { VERSION = 6, ENTRIES_MAX = 1 << 20, FILE_MAX = 64 << 20, KEYS_MAX = 4 };
 
 struct file_header {
 	uint64_t magic, checksum; /* XXH3 of all that follows the checksum */
@@ -50,7 +52,7 @@ _Static_assert(SYM_PASSES_ALL + 1 < 32 && FILE_MAX < 1 << 27, "they fit");
 
 /* A field that is added to an answer must be stored too. */
 _Static_assert(sizeof(struct site_candidate) == 112 &&
-		       sizeof(struct site_answer) == SITE_CANDIDATES * 112 + 32,
+		       sizeof(struct site_answer) == SITE_CANDIDATES * 112 + 40,
 	       "write and read all of it");
 
 enum {
@@ -60,12 +62,15 @@ enum {
 	FLAG_AMBIGUOUS = 1,
 	FLAG_CLIMBS = 2,
 	FLAG_OPAQUE = 4,
-	FLAG_RETURNED = 8
+	FLAG_RETURNED = 8,
+	FLAG_LABEL_ONCE = 16,
+	FLAG_LABEL_INNER = 32,
+	FLAG_UNASKED = 64
 };
 
 struct cache_cell {
 	uint64_t ret;
-	struct site_answer *answer; /* NULL: not known */
+	struct site_answer *answer; /* as far as its candidates go; NULL: not known */
 	const char *source;         /* NULL: none */
 	uint32_t passes;            /* as in the file */
 	bool source_known;
@@ -120,10 +125,11 @@ static const struct site_answer *table_put(struct cache_table *table, uint64_t r
 					   const struct site_answer *answer)
 {
 	struct cache_cell *cell = table_make(table, ret);
+	size_t bytes = offsetof(struct site_answer, candidates) +
+		       answer->count * sizeof(*answer->candidates);
 
-	if (!cell->answer)
-		cell->answer = mem_alloc(sizeof(*cell->answer));
-	*cell->answer = *answer;
+	cell->answer = mem_resize(cell->answer, bytes, 1);
+	memcpy(cell->answer, answer, bytes);
 	return cell->answer;
 }
 
@@ -208,6 +214,9 @@ static bool decode(const struct type_cache *cache, uint32_t at, struct site_answ
 	out->climbs = flags & FLAG_CLIMBS;
 	out->opaque = flags & FLAG_OPAQUE;
 	out->returned = flags & FLAG_RETURNED;
+	out->label_once = flags & FLAG_LABEL_ONCE;
+	out->label_inner = flags & FLAG_LABEL_INNER;
+	out->unasked = flags & FLAG_UNASKED;
 	out->label = get_text(&r);
 	out->label_unit = (uint32_t)get(&r, 4);
 	out->callee = get_text(&r);
@@ -308,7 +317,10 @@ static void encode(struct cache_writer *w, const struct site_answer *answer)
 	put(w, answer->count, 1);
 	put(w, (answer->ambiguous ? FLAG_AMBIGUOUS : 0) | (answer->climbs ? FLAG_CLIMBS : 0) |
 			(answer->opaque ? FLAG_OPAQUE : 0) |
-			(answer->returned ? FLAG_RETURNED : 0), 1);
+			(answer->returned ? FLAG_RETURNED : 0) |
+			(answer->label_once ? FLAG_LABEL_ONCE : 0) |
+			(answer->label_inner ? FLAG_LABEL_INNER : 0) |
+			(answer->unasked ? FLAG_UNASKED : 0), 1);
 	put_text(w, answer->label);
 	put(w, answer->label_unit, 4);
 	put_text(w, answer->callee);
@@ -432,8 +444,8 @@ static void save(struct type_cache *cache)
 	size_t bytes = 0;
 	AUTO_FREE uint8_t *file = make_file(cache, &bytes);
 
-	if (file)
-		cache_file_write(cache->path, file, bytes);
+	if (file && cache_file_write(cache->path, file, bytes) && !cache->data)
+		cache_file_prune(cache->path, KEYS_MAX);
 }
 
 /* ---- the interface ---- */
@@ -442,7 +454,9 @@ struct type_cache *type_cache_open(const char *directory, const uint8_t *build_i
 				   size_t build_id_bytes, uint64_t rules_hash, struct names *names)
 {
 	struct type_cache *cache = mem_zero(1, sizeof(*cache));
+	char key[24];
 
+	snprintf(key, sizeof(key), "-%016" PRIx64, rules_hash);
 	cache->table = mem_zero(1, sizeof(*cache->table));
 	cache->names = names;
 	cache->rules_hash = rules_hash;
@@ -450,7 +464,7 @@ struct type_cache *type_cache_open(const char *directory, const uint8_t *build_i
 	if (cache->build_id_bytes)
 		memcpy(cache->build_id, build_id, cache->build_id_bytes);
 	cache->path =
-		cache_file_path(directory, "types", cache->build_id, cache->build_id_bytes, "");
+		cache_file_path(directory, "types", cache->build_id, cache->build_id_bytes, key);
 	if (cache->path)
 		load(cache);
 	return cache;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * type_cache.h: what is known of return addresses, on disk: site answers, whether the function
- * passes a block on, and the source file that its code names. $XDG_CACHE_HOME/shiny/types/BUILD-ID,
- * one file a module, versioned and checked.
+ * passes a block on, and the source file that its code names.
+ * $XDG_CACHE_HOME/shiny/types/BUILD-ID-KEY, versioned and checked. A module has one file for each
+ * key, so that two builds of shinyctl, or two tables of rules, do not replace each other's; the
+ * four written last stay.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: yes. Threads: one at a time a cache; several
  * processes may use one file.

@@ -16,40 +16,40 @@
 
 enum { STEPS_MAX = 4096, BEHIND = 2048, VISITS_MAX = 128, INT3 = 0xcc };
 
-static struct code_step step_of(const struct flow_instruction *instruction)
+static struct code_step step_of(const ZydisDecodedInstruction *instruction, uint64_t vaddr)
 {
-	ZydisInstructionCategory category = instruction->decoded.meta.category;
-	struct code_step step = { .vaddr = instruction->vaddr };
+	ZydisInstructionCategory category = instruction->meta.category;
+	struct code_step step = { .vaddr = vaddr };
 
 	step.call = category == ZYDIS_CATEGORY_CALL;
 	step.falls = category != ZYDIS_CATEGORY_UNCOND_BR && category != ZYDIS_CATEGORY_RET &&
-		     instruction->decoded.mnemonic != ZYDIS_MNEMONIC_UD2;
-	if ((category == ZYDIS_CATEGORY_UNCOND_BR || category == ZYDIS_CATEGORY_COND_BR) &&
-	    instruction->operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
-		flow_address(instruction, &instruction->operands[0], &step.target);
+		     instruction->mnemonic != ZYDIS_MNEMONIC_UD2;
+	if (category == ZYDIS_CATEGORY_UNCOND_BR || category == ZYDIS_CATEGORY_COND_BR)
+		step.target = flow_branch(instruction, vaddr);
 	return step;
 }
 
 bool code_before_read(const struct flow_code *code, uint64_t call, uint64_t ret,
 		      struct code_before *out)
 {
-	struct flow_instruction instruction;
+	ZydisDecodedInstruction instruction;
+	struct flow_stream stream;
 	uint64_t at;
 	bool met = false;
 
 	*out = (struct code_before){ .code = code };
-	if (!function_start(code, ret, &at))
+	if (!function_start(code, ret, &at) || !flow_stream_open(&stream, code, at))
 		return false;
-	for (; out->steps.count < STEPS_MAX && at < ret + BEHIND &&
-	       flow_decode(code, at, &instruction);
-	     at = instruction.next) {
-		if (at > ret && instruction.decoded.mnemonic == ZYDIS_MNEMONIC_INT3)
+	while (out->steps.count < STEPS_MAX && stream.vaddr < ret + BEHIND) {
+		at = stream.vaddr;
+		if (!flow_stream_next(&stream, &instruction) ||
+		    (at > ret && instruction.mnemonic == ZYDIS_MNEMONIC_INT3))
 			break;
 		if (at == call) {
 			out->call = out->steps.count;
 			met = true;
 		}
-		*vec_push(&out->steps) = step_of(&instruction);
+		*vec_push(&out->steps) = step_of(&instruction, at);
 	}
 	if (!met)
 		code_before_deinit(out);
@@ -61,7 +61,7 @@ void code_before_deinit(struct code_before *before)
 	free(before->steps.at);
 }
 
-bool code_before_sets(const struct code_before *before, unsigned reg)
+bool code_before_sets(const struct code_before *before, unsigned reg, uint64_t *number)
 {
 	struct flow_instruction instruction;
 
@@ -75,9 +75,11 @@ bool code_before_sets(const struct code_before *before, unsigned reg)
 		if (instruction.decoded.operand_count_visible &&
 		    first->type == ZYDIS_OPERAND_TYPE_REGISTER &&
 		    (first->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) &&
-		    flow_number_of_part(first->reg.value) == reg)
+		    flow_number_of_part(first->reg.value) == reg) {
+			*number = instruction.operands[1].imm.value.u;
 			return instruction.decoded.mnemonic == ZYDIS_MNEMONIC_MOV &&
 			       instruction.operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+		}
 	}
 	return false;
 }

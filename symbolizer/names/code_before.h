@@ -32,8 +32,9 @@ bool code_before_read(const struct flow_code *code, uint64_t call, uint64_t ret,
 		      struct code_before *out);
 void code_before_deinit(struct code_before *before);
 
-/* Does the straight code in front of the call set the register (DWARF's number) to a number? */
-bool code_before_sets(const struct code_before *before, unsigned reg);
+/* Does the straight code in front of the call set the register (DWARF's number) to a number? If
+ * not, `number` is anything. */
+bool code_before_sets(const struct code_before *before, unsigned reg, uint64_t *number);
 
 /* Each instruction, once, the nearest first; a bounded number of them. False: there are none. */
 typedef void code_before_fn(void *context, const struct flow_instruction *instruction);

@@ -12,9 +12,11 @@
  * array    A container checks the count against the largest possible: (2^64-1)/N in libc++,
  *          (2^63-1)/N in libstdc++. Floor divisions that come out even by chance hardly exist, but
  *          the first with 2N equals the second with N. So the arithmetic must confirm N: a multiply
- *          by N, a shift by the power of two in N (in 24: 3), or a shift that checks the limit.
- *          Measured on node, whose symbols were hidden: N right at 153 of 155 sites; "vector" would
- *          be right at three quarters only, the others are deques and hash buckets.
+ *          by N, a shift by the power of two in N (in 24: 3), or a shift that checks the limit; and
+ *          a file that throws through libstdc++ has that library's limits only. Code that checks
+ *          for two sizes says nothing, nor does code that counts elements of two. Measured on
+ *          node, whose symbols were hidden: N right at 153 of 155 sites; "vector" would be right
+ *          at three quarters only, the others are deques and hash buckets.
  * storage  The limit 2^63-1, halved for doubling, of elements of one byte.
  *
  * Behind the call, what gets the block:
@@ -22,27 +24,46 @@
  * node     One of the next three calls goes to the run time's tree balancing: libstdc++'s by its
  *          name, libc++'s by its code, which begins with `black = (x == root)`, a byte that is 24
  *          bytes into the node. Each file has one of them.
+ * storage  A block of no fixed size that the function resizes, or fills from its beginning with
+ *          what it copies: flat bytes, whatever they are.
+ * storage  Likewise, a size that is kept or handed on with the block (size_use.h).
+ * storage  A fixed size, and the address of the block's end is stored: an object's is of no use.
+ * counted  A fixed size, and the code that made the block counts its first or second word up with
+ *          a lock: a count of references.
+ * object   A fixed size, and what is written is no array's (object_use.h). The last one asked.
+ * aligned  The block's own address is written into it, at an aligned place (aligned_gap.h).
  * callback The next call is a constructor that writes 1 and its next two arguments to the first
  *          three words, and both are addresses of code.
  */
+#define _GNU_SOURCE /* memmem */
 #include "site_label.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "../flow/flow.h"
 #include "../flow/flow_calls.h"
 #include "../flow/flow_code.h"
 #include "../flow/flow_values.h"
+#include "aligned_gap.h"
+#include "block_wrapper.h"
 #include "code_before.h"
+#include "object_use.h"
+#include "size_use.h"
 
 enum {
 	CONSTANTS = 16, /* that are kept of one stretch of code */
 	ELEMENT_MIN = 4,
 	ELEMENT_MAX = 4096,
+	SIZES = 0x1ffc, /* bit n: elements of 2^n bytes */
 	AFTER_STEPS = 64,
 	AFTER_CALLS = 3,
 	AFTER_JUMPS = 4,
 	ENTRY_STEPS = 12,
+	COUNT_WITHIN = 8, /* bytes into a block that a count of references stands */
+	LOCK = 0xf0,
+	NEAR = 192, /* bytes behind the call */
+	ENDED_MIN = 128, /* a block whose end may be kept: an instruction has 4 bytes for it */
 };
 
 /* What the code since the previous calls has shown. */
@@ -53,6 +74,7 @@ struct size_code {
 	                            * without it */
 	bool round8, round16, short_string, odd_string, checked, chosen;
 	bool wide; /* a product of 128 bits */
+	bool halves; /* the file has the limits of libstdc++ only */
 };
 
 static void keep(uint64_t *kept, size_t *count, uint64_t value)
@@ -125,9 +147,9 @@ static void note(void *context, const struct flow_instruction *instruction)
 /* ---- in front of the call ---- */
 
 /* The two limits that libraries have for elements of `bytes`. */
-static bool is_limit(uint64_t value, uint64_t bytes)
+static bool is_limit(const struct size_code *size, uint64_t value, uint64_t bytes)
 {
-	return value == UINT64_MAX / bytes || value == INT64_MAX / bytes;
+	return value == INT64_MAX / bytes || (!size->halves && value == UINT64_MAX / bytes);
 }
 
 static bool arithmetic_of(const struct size_code *size, uint64_t bytes)
@@ -143,13 +165,13 @@ static bool arithmetic_of(const struct size_code *size, uint64_t bytes)
 /* Bytes of the elements that the limit `value` is for; 0: it is none, or says two things. */
 static uint64_t element_of(const struct size_code *size, uint64_t value)
 {
-	const uint64_t readings[] = { UINT64_MAX / value, INT64_MAX / value };
+	const uint64_t readings[] = { INT64_MAX / value, UINT64_MAX / value };
 	uint64_t found = 0;
 
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < (size->halves ? 1 : 2); i++) {
 		uint64_t bytes = readings[i];
 
-		if (bytes < ELEMENT_MIN || bytes > ELEMENT_MAX || !is_limit(value, bytes) ||
+		if (bytes < ELEMENT_MIN || bytes > ELEMENT_MAX || !is_limit(size, value, bytes) ||
 		    bytes == found || !arithmetic_of(size, bytes))
 			continue;
 		if (found)
@@ -159,23 +181,51 @@ static uint64_t element_of(const struct size_code *size, uint64_t value)
 	return found;
 }
 
+/* The sizes that the code checks for. */
+struct elements {
+	uint64_t bytes; /* 0: none */
+	bool several;
+};
+
+static void take_element(struct elements *elements, uint64_t bytes)
+{
+	elements->several |= bytes && elements->bytes && elements->bytes != bytes;
+	elements->bytes = bytes ? bytes : elements->bytes;
+}
+
 /* A count is below 2^n when nothing is left of it n bits down: then elements have 2^(64-n) bytes in
  * libc++, half of that in libstdc++. The shift that makes bytes of the count decides. */
-static uint64_t element_of_shifts(const struct size_code *size)
+static void elements_of_shifts(const struct size_code *size, struct elements *out)
 {
-	for (unsigned n = 52; n <= 61; n++)
-		for (unsigned half = 0; half < 2; half++) {
+	for (unsigned n = 52; n <= 61; n++) {
+		bool read = false;
+
+		for (unsigned half = size->halves; half < 2; half++) {
 			unsigned power = 64 - n - half;
 
-			if (size->top >> n & 1 && power >= 2 && size->left >> power & 1)
-				return UINT64_C(1) << power;
+			if (size->top >> n & 1 && power >= 2 && size->left >> power & 1) {
+				take_element(out, UINT64_C(1) << power);
+				read = true;
+			}
 		}
-	return 0;
+		/* of a count that is multiplied further on, such as a deque's map when it grows */
+		out->several |= size->top >> n & 1 && !read;
+	}
+}
+
+/* A distance is divided by the power of two in another size: of a vector that is copied into a new
+ * element of this one. */
+static bool counts_others(const struct size_code *size, uint64_t bytes)
+{
+	uint64_t own = UINT64_C(1) << __builtin_ctzll(bytes);
+
+	/* one less where the count is doubled */
+	return size->right & SIZES & ~(own | own >> 1);
 }
 
 static struct site_label label_of_size(const struct size_code *size)
 {
-	uint64_t bytes = 0;
+	struct elements elements = { .bytes = 0 };
 
 	if (size->round8 && size->odd_string)
 		return (struct site_label){ SITE_LABEL_STRING, 2,
@@ -183,16 +233,18 @@ static struct site_label label_of_size(const struct size_code *size)
 	if (size->round16 && size->short_string && size->checked)
 		return (struct site_label){ SITE_LABEL_STRING, 1,
 					    "the size is rounded up to 16 if above 22" };
-	for (size_t i = 0; i < size->limit_count && !bytes; i++) {
-		bytes = element_of(size, size->limits[i]);
+	for (size_t i = 0; i < size->limit_count; i++) {
+		uint64_t bytes = element_of(size, size->limits[i]);
+
 		/* "below the limit + 1"; such a number also divides, by a wide product */
 		if (!bytes && !size->wide)
 			bytes = element_of(size, size->limits[i] - 1);
+		take_element(&elements, bytes);
 	}
-	if (!bytes)
-		bytes = element_of_shifts(size);
-	if (bytes)
-		return (struct site_label){ SITE_LABEL_ARRAY, bytes,
+	elements_of_shifts(size, &elements);
+	elements.several |= elements.bytes && counts_others(size, elements.bytes);
+	if (elements.bytes && !elements.several)
+		return (struct site_label){ SITE_LABEL_ARRAY, elements.bytes,
 					    "the count has the limit of elements of this size" };
 	if (size->chosen && has(size->limits, size->limit_count, INT64_MAX / 2))
 		return (struct site_label){ SITE_LABEL_STORAGE, 1,
@@ -350,25 +402,162 @@ static struct site_label label_of_use(const struct flow_code *code, uint64_t at,
 	return none;
 }
 
+static bool copies_bytes(const char *name)
+{
+	return !strcmp(name, "memcpy") || !strcmp(name, "memmove") ||
+	       !strcmp(name, "__memcpy_chk") || !strcmp(name, "__memmove_chk");
+}
+
+static struct site_label label_of_call(const struct flow_fact *fact)
+{
+	const char *name = fact->callee.symbol;
+
+	if ((fact->kind != FLOW_CALL && fact->kind != FLOW_JUMP) || !name || fact->argument ||
+	    fact->offset)
+		return (struct site_label){ .kind = SITE_LABEL_NONE };
+	if (copies_bytes(name))
+		return (struct site_label){ SITE_LABEL_STORAGE, 1,
+					    "bytes are copied to its beginning" };
+	if (strstr(name, "realloc"))
+		return (struct site_label){ SITE_LABEL_STORAGE, 1, "it goes to realloc" };
+	return (struct site_label){ .kind = SITE_LABEL_NONE };
+}
+
+/* The instruction counts a word at the block's beginning up or down, with a lock. */
+static bool counts_references(const struct flow_code *code, const struct flow_state *state)
+{
+	const uint8_t *first = binary_at(code->file, state->vaddr, 1);
+	struct flow_instruction instruction;
+	const ZydisDecodedOperandMem *word;
+	unsigned base;
+
+	if (!first || *first != LOCK || !flow_decode(code, state->vaddr, &instruction) ||
+	    instruction.operands[0].type != ZYDIS_OPERAND_TYPE_MEMORY)
+		return false;
+	word = &instruction.operands[0].mem;
+	base = flow_number_of_part(word->base);
+	return base < FLOW_REGISTERS && word->index == ZYDIS_REGISTER_NONE &&
+	       (state->registers >> base & 1) &&
+	       state->offsets[base] + word->disp.value >= 0 &&
+	       state->offsets[base] + word->disp.value <= COUNT_WITHIN;
+}
+
+/* To follow a block takes 60 us: not where neither a lock nor the size is near. */
+static bool is_worth_it(const struct flow_code *code, uint64_t ret, uint64_t bytes)
+{
+	uint64_t room = 0;
+	const uint8_t *near = flow_bytes(code->file, ret, &room);
+	uint32_t displacement = (uint32_t)bytes;
+
+	room = room < NEAR ? room : NEAR;
+	return near && (memchr(near, LOCK, room) ||
+			(bytes >= ENDED_MIN &&
+			 memmem(near, room, &displacement, sizeof(displacement))));
+}
+
+/* What the function that allocates does with a block of a fixed size. */
+static struct site_label label_of_fixed(const struct flow_code *code, uint64_t ret, uint64_t bytes)
+{
+	struct site_label found = { .kind = SITE_LABEL_NONE };
+	struct flow flow;
+	bool followed;
+
+	if (!is_worth_it(code, ret, bytes))
+		return found;
+	followed = flow_follow(code, ret, 0, 0, 0, 0, &flow);
+	for (size_t i = 0; followed && i < flow.fact_count; i++)
+		if (flow.facts[i].kind == FLOW_STORE && bytes >= ENDED_MIN &&
+		    flow.facts[i].offset == (int64_t)bytes)
+			found = (struct site_label){ SITE_LABEL_STORAGE, 1,
+						     "the address of its end is kept" };
+	for (size_t i = 0; followed && i < flow.state_count && !found.kind; i++)
+		if (counts_references(code, &flow.states[i]))
+			found = (struct site_label){
+				SITE_LABEL_COUNTED, 1, "a word at its beginning is counted up, "
+						       "with a lock, where the block is new"
+			};
+	flow_deinit(&flow);
+	return found;
+}
+
+/* What the function that allocates does with a block of a size that it works out. */
+static struct site_label label_of_sized(const struct code_before *before, uint64_t ret,
+					unsigned size_register, const char *allocator)
+{
+	struct site_label found = { .kind = SITE_LABEL_NONE };
+	struct flow flow;
+	const char *why = NULL;
+	bool followed;
+
+	if (strstr(allocator, "realloc"))
+		return (struct site_label){ SITE_LABEL_STORAGE, 1, "realloc resizes it" };
+	followed = flow_follow(before->code, ret, 0, 0, 0, 0, &flow);
+	for (size_t i = 0; followed && i < flow.fact_count && !found.kind; i++)
+		found = label_of_call(&flow.facts[i]);
+	if (followed && !found.kind)
+		why = size_use_find(before, ret, size_register, &flow);
+	if (why)
+		found = (struct site_label){ SITE_LABEL_STORAGE, 1, why };
+	flow_deinit(&flow);
+	return found;
+}
+
+/* The register that has the size; FLOW_NONE: the call returns no block. */
+static unsigned size_register_of(const struct flow_code *code, const struct flow_callee *callee)
+{
+	unsigned own;
+
+	if (!callee->symbol) {
+		own = block_wrapper_size(code, callee->vaddr);
+		return own != FLOW_NONE ? own : FLOW_RDI;
+	}
+	if (strstr(callee->symbol, "posix_memalign"))
+		return FLOW_NONE;
+	return strstr(callee->symbol, "realloc") || strstr(callee->symbol, "align") ? FLOW_RSI
+										     : FLOW_RDI;
+}
+
 /* ---- the interface ---- */
 
+/* When nothing else was found. */
+static struct site_label label_of_new(const struct flow_code *code, uint64_t ret, bool constant,
+				      uint64_t bytes)
+{
+	const char *why = constant ? object_use_find(code, ret, bytes) : NULL;
+
+	if (why)
+		return (struct site_label){ SITE_LABEL_OBJECT, bytes, why };
+	if (!constant && aligned_gap_follows(code, ret))
+		return (struct site_label){
+			SITE_LABEL_ALIGNED, 1, "its address is kept beside an aligned one in it"
+		};
+	return (struct site_label){ .kind = SITE_LABEL_NONE };
+}
+
 struct site_label site_label_find(const struct flow_code *code, uint64_t call, uint64_t ret,
-				  const struct flow_callee *callee)
+				  const struct flow_callee *callee, bool known)
 {
 	const char *name = callee->symbol ? callee->symbol : "";
-	unsigned size_register =
-		strstr(name, "realloc") || strstr(name, "align") ? FLOW_RSI : FLOW_RDI;
+	unsigned size_register = size_register_of(code, callee);
 	const struct site_label none = { .kind = SITE_LABEL_NONE };
-	struct size_code size = { 0 };
+	struct size_code size = { .halves = reloc_uses_libstdcxx(code->relocs) };
 	struct code_before before;
 	struct site_label found = none;
+	uint64_t bytes;
+	bool constant;
 
-	if (!code_before_read(code, call, ret, &before))
+	if (size_register == FLOW_NONE || !code_before_read(code, call, ret, &before))
 		return none;
-	if (code_before_sets(&before, size_register))
+	constant = code_before_sets(&before, size_register, &bytes);
+	if (constant)
 		found = label_of_use(code, ret, callee);
 	else if (code_before_each(&before, note, &size))
 		found = label_of_size(&size);
+	if (found.kind == SITE_LABEL_NONE && (constant || known))
+		found = constant ? label_of_fixed(code, ret, bytes)
+				 : label_of_sized(&before, ret, size_register, name);
+	if (found.kind == SITE_LABEL_NONE)
+		found = label_of_new(code, ret, constant, bytes);
 	code_before_deinit(&before);
 	return found;
 }
@@ -378,12 +567,16 @@ void site_label_text(const struct site_label *label, char out[SITE_LABEL_TEXT])
 	static const char *const texts[] = {
 		[SITE_LABEL_NONE] = "",		   [SITE_LABEL_STRING] = "string",
 		[SITE_LABEL_STORAGE] = "storage",  [SITE_LABEL_NODE] = "map node",
-		[SITE_LABEL_CALLBACK] = "callback"
+		[SITE_LABEL_CALLBACK] = "callback",
+		[SITE_LABEL_COUNTED] = "reference-counted object",
+		[SITE_LABEL_ALIGNED] = "aligned block"
 	};
 
 	if (label->kind == SITE_LABEL_ARRAY)
 		snprintf(out, SITE_LABEL_TEXT, "array of %llu-byte elements",
 			 (unsigned long long)label->unit);
+	else if (label->kind == SITE_LABEL_OBJECT)
+		snprintf(out, SITE_LABEL_TEXT, "%llu-byte object", (unsigned long long)label->unit);
 	else
 		snprintf(out, SITE_LABEL_TEXT, "%s", texts[label->kind]);
 }

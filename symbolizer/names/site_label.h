@@ -22,8 +22,11 @@ enum site_label_kind {
 	SITE_LABEL_STRING,   /* characters of a std::string */
 	SITE_LABEL_ARRAY,    /* elements of `unit` bytes */
 	SITE_LABEL_STORAGE,  /* a vector's or buffer's bytes */
+	SITE_LABEL_COUNTED,  /* an object with a count of references at its beginning */
 	SITE_LABEL_NODE,     /* of a map or set */
 	SITE_LABEL_CALLBACK, /* a count and two functions, then what is bound: base::Bind's */
+	SITE_LABEL_ALIGNED,  /* something aligned, in a larger block with room for that */
+	SITE_LABEL_OBJECT,   /* of exactly `unit` bytes */
 };
 struct site_label {
 	enum site_label_kind kind;
@@ -34,9 +37,10 @@ struct site_label {
 enum { SITE_LABEL_TEXT = 48 };
 
 /* Finds a label for the call of the allocation function `callee` at `call`, which returns to `ret`.
- * Its kind is NONE where nothing is certain. */
+ * Its kind is NONE where nothing is certain. `known`: what the callee's arguments are; else it only
+ * is known to return a block. */
 struct site_label site_label_find(const struct flow_code *code, uint64_t call, uint64_t ret,
-				  const struct flow_callee *callee);
+				  const struct flow_callee *callee, bool known);
 
 /* "string", "array of 24-byte elements". */
 void site_label_text(const struct site_label *label, char out[SITE_LABEL_TEXT]);

@@ -2,9 +2,10 @@
 /*
  * source_file.c: see source_file.h.
  *
- * A header, the functions, the callees, as they are in memory. The checksum finds damage, not
- * malice; only the user can write the directory. What is read is in order and without overlaps, or
- * it is refused; an address that the program's file does not have answers nothing.
+ * A header, the functions, the callees, the anchors, the labels of code rules, as they are in
+ * memory; it is worth nothing with other rules. The checksum finds damage, not malice; only the
+ * user can write the directory. What is read is in order and without overlaps, or it is refused; an
+ * address that the program's file does not have answers nothing.
  */
 #include "source_file.h"
 
@@ -19,13 +20,14 @@
 
 #define MAGIC UINT64_C(0x3143525359484853) /* "SHHYSRC1" */
 /* VERSION counts up when the format changes, or what is found. */
-enum { VERSION = 3, FILE_MAX = 256 << 20 };
+enum { VERSION = 6, FILE_MAX = 256 << 20 };
 
 struct source_file_header {
 	uint64_t magic, checksum; /* XXH3 of all that follows the checksum */
 	uint32_t version, build_id_bytes;
 	uint8_t build_id[BINARY_BUILD_ID_MAX];
-	uint64_t functions, callees;
+	uint64_t functions, callees, anchors, labels;
+	uint64_t rules; /* code_rules_hash() */
 };
 
 char *source_file_path(const struct binary *file, const char *cache_dir)
@@ -41,7 +43,9 @@ static uint64_t checksum(const uint8_t *data, size_t bytes)
 }
 
 static bool in_order(const struct source_function *functions, uint64_t function_count,
-		     const struct source_callee *callees, uint64_t callee_count)
+		     const struct source_callee *callees, uint64_t callee_count,
+		     const struct source_anchor *anchors, uint64_t anchor_count,
+		     const struct code_label *labels, uint64_t label_count)
 {
 	for (uint64_t i = 0; i < function_count; i++)
 		if (functions[i].low > functions[i].high ||
@@ -50,17 +54,26 @@ static bool in_order(const struct source_function *functions, uint64_t function_
 	for (uint64_t i = 1; i < callee_count; i++)
 		if (callees[i].start <= callees[i - 1].start)
 			return false;
+	for (uint64_t i = 1; i < anchor_count; i++)
+		if (anchors[i].code < anchors[i - 1].code)
+			return false;
+	for (uint64_t i = 0; i < label_count; i++)
+		if (labels[i].low > labels[i].high || labels[i].rule >= code_rules_count())
+			return false;
 	return true;
 }
 
 bool source_file_read(const char *path, const struct binary *file,
-		      struct source_functions *functions, struct source_callees *callees)
+		      struct source_functions *functions, struct source_callees *callees,
+		      struct code_labels *labels)
 {
 	struct source_file_header head;
 	size_t bytes;
 	AUTO_FREE uint8_t *data = cache_file_read(path, sizeof(head), FILE_MAX, &bytes);
 	const struct source_function *f;
 	const struct source_callee *c;
+	const struct source_anchor *a;
+	const struct code_label *l;
 
 	if (!data)
 		return false;
@@ -68,33 +81,46 @@ bool source_file_read(const char *path, const struct binary *file,
 	if (head.magic != MAGIC || head.version != VERSION ||
 	    head.build_id_bytes != file->build_id_bytes ||
 	    memcmp(head.build_id, file->build_id, sizeof(head.build_id)) != 0 ||
-	    head.functions > FILE_MAX || head.callees > FILE_MAX ||
-	    bytes != sizeof(head) + head.functions * sizeof(*f) + head.callees * sizeof(*c) ||
+	    head.functions > FILE_MAX || head.callees > FILE_MAX || head.anchors > FILE_MAX ||
+	    head.labels > code_rules_count() || head.rules != code_rules_hash() ||
+	    bytes != sizeof(head) + head.functions * sizeof(*f) + head.callees * sizeof(*c) +
+			     head.anchors * sizeof(*a) + head.labels * sizeof(*l) ||
 	    head.checksum != checksum(data, bytes))
 		return false;
 	f = (const void *)(data + sizeof(head));
 	c = (const void *)(data + sizeof(head) + head.functions * sizeof(*f));
-	if (!in_order(f, head.functions, c, head.callees))
+	l = (const void *)(data + bytes - head.labels * sizeof(*l));
+	a = (const void *)((const uint8_t *)l - head.anchors * sizeof(*a));
+	if (!in_order(f, head.functions, c, head.callees, a, head.anchors, l, head.labels))
 		return false;
 	for (uint64_t i = 0; i < head.functions; i++)
 		*vec_push(&functions->all) = f[i];
 	for (uint64_t i = 0; i < head.callees; i++)
 		*vec_push(&callees->all) = c[i];
+	for (uint64_t i = 0; i < head.anchors; i++)
+		*vec_push(&functions->anchors) = a[i];
+	for (uint64_t i = 0; i < head.labels; i++)
+		*vec_push(&labels->all) = l[i];
 	return true;
 }
 
 void source_file_write(const char *path, const struct binary *file,
 		       const struct source_functions *functions,
-		       const struct source_callees *callees)
+		       const struct source_callees *callees, const struct code_labels *labels)
 {
 	struct source_file_header head = { .magic = MAGIC,
 					   .version = VERSION,
 					   .build_id_bytes = (uint32_t)file->build_id_bytes,
 					   .functions = functions->all.count,
-					   .callees = callees->all.count };
+					   .callees = callees->all.count,
+					   .anchors = functions->anchors.count,
+					   .labels = labels->all.count,
+					   .rules = code_rules_hash() };
 	size_t function_bytes = functions->all.count * sizeof(*functions->all.at),
 	       callee_bytes = callees->all.count * sizeof(*callees->all.at),
-	       bytes = sizeof(head) + function_bytes + callee_bytes;
+	       anchor_bytes = functions->anchors.count * sizeof(*functions->anchors.at),
+	       label_bytes = labels->all.count * sizeof(*labels->all.at),
+	       bytes = sizeof(head) + function_bytes + callee_bytes + anchor_bytes + label_bytes;
 	AUTO_FREE uint8_t *data = mem_zero(1, bytes);
 
 	memcpy(head.build_id, file->build_id, sizeof(head.build_id));
@@ -103,6 +129,11 @@ void source_file_write(const char *path, const struct binary *file,
 		memcpy(data + sizeof(head), functions->all.at, function_bytes);
 	if (callee_bytes)
 		memcpy(data + sizeof(head) + function_bytes, callees->all.at, callee_bytes);
+	if (anchor_bytes)
+		memcpy(data + bytes - label_bytes - anchor_bytes, functions->anchors.at,
+		       anchor_bytes);
+	if (label_bytes)
+		memcpy(data + bytes - label_bytes, labels->all.at, label_bytes);
 	head.checksum = checksum(data, bytes);
 	memcpy(data, &head, sizeof(head));
 	cache_file_write(path, data, bytes);

@@ -8,6 +8,7 @@
 #ifndef SHINY_SYM_SOURCE_FILE_H
 #define SHINY_SYM_SOURCE_FILE_H
 
+#include "code_rules.h"
 #include "source_callers.h"
 
 /* Where it is kept, malloc'ed; NULL: the file has no build-id, or there is no such place. */
@@ -15,9 +16,10 @@ char *source_file_path(const struct binary *file, const char *cache_dir);
 
 /* False: it is not there, or damaged, and nothing has changed. */
 bool source_file_read(const char *path, const struct binary *file,
-		      struct source_functions *functions, struct source_callees *callees);
+		      struct source_functions *functions, struct source_callees *callees,
+		      struct code_labels *labels);
 void source_file_write(const char *path, const struct binary *file,
 		       const struct source_functions *functions,
-		       const struct source_callees *callees);
+		       const struct source_callees *callees, const struct code_labels *labels);
 
 #endif

@@ -71,6 +71,53 @@ static void add(struct source_functions *functions, const struct flow_code *code
 	*vec_push(&functions->all) = (struct source_function){ low, high, reference->path, 0 };
 }
 
+/* Is the reference to a name? */
+static bool add_anchor(struct source_functions *functions, const struct source_texts *texts,
+		       const struct source_reference *reference)
+{
+	size_t i = lower_bound(texts->names.count, k, texts->names.at[k] < reference->path);
+
+	if (i == texts->names.count || texts->names.at[i] != reference->path)
+		return false;
+	*vec_push(&functions->anchors) =
+		(struct source_anchor){ reference->code, reference->path };
+	return true;
+}
+
+static int by_address(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
+
+/* Looks for instructions that name a path or a name. */
+static bool sweep(const struct flow_code *code, const struct source_texts *texts,
+		  struct source_search *search)
+{
+	VEC(uint64_t) wanted = { 0 };
+	bool whole = true;
+
+	for (size_t i = 0; i < texts->paths.count; i++)
+		*vec_push(&wanted) = texts->paths.at[i];
+	for (size_t i = 0; i < texts->names.count; i++)
+		*vec_push(&wanted) = texts->names.at[i];
+	if (texts->paths.count) {
+		qsort(wanted.at, wanted.count, sizeof(*wanted.at), by_address);
+		whole = sweep_code(&(struct probe_sweep){
+			.file = code->file,
+			.form = SWEEP_ADDRESS,
+			.low = wanted.at[0],
+			.high = wanted.at[wanted.count - 1] + 1,
+			.only = wanted.at,
+			.only_count = wanted.count,
+			.place = take,
+			.context = search });
+	}
+	free(wanted.at);
+	return whole;
+}
+
 /* Names the functions that hand one name on, beside their path. */
 static void name(struct source_functions *functions, const struct flow_code *code)
 {
@@ -101,19 +148,10 @@ bool source_functions_find(const struct flow_code *code, const struct source_tex
 {
 	struct source_search search = { .found = { { 0 } } };
 	VEC(struct source_reference) all = { 0 };
-	bool whole = true;
+	bool whole;
 
 	*out = (struct source_functions){ .all = { 0 } };
-	if (texts->paths.count)
-		whole = sweep_code(&(struct probe_sweep){
-			.file = code->file,
-			.form = SWEEP_ADDRESS,
-			.low = texts->paths.at[0],
-			.high = texts->paths.at[texts->paths.count - 1] + 1,
-			.only = texts->paths.at,
-			.only_count = texts->paths.count,
-			.place = take,
-			.context = &search });
+	whole = sweep(code, texts, &search);
 	for (size_t i = 0; i < SWEEP_WORKERS; i++) {
 		for (size_t k = 0; k < search.found[i].count; k++)
 			*vec_push(&all) = search.found[i].at[k];
@@ -122,7 +160,8 @@ bool source_functions_find(const struct flow_code *code, const struct source_tex
 	if (whole && all.count) {
 		qsort(all.at, all.count, sizeof(*all.at), by_code);
 		for (size_t i = 0; i < all.count; i++)
-			add(out, code, &all.at[i]);
+			if (!add_anchor(out, texts, &all.at[i]))
+				add(out, code, &all.at[i]);
 		name(out, code);
 	}
 	free(all.at);
@@ -132,6 +171,7 @@ bool source_functions_find(const struct flow_code *code, const struct source_tex
 void source_functions_deinit(struct source_functions *functions)
 {
 	free(functions->all.at);
+	free(functions->anchors.at);
 }
 
 const struct source_function *source_functions_at(const struct source_functions *functions,

@@ -3,8 +3,8 @@
  * source_functions.h: functions of a file without symbols whose code names a source file: in an
  * assertion, a log line, or a location that it hands on.
  *
- * Runs: sidecar, CLI. Signals: no. Allocates: 32 bytes a function; while it searches, 16 bytes a
- * reference. Threads: some of its own while it searches.
+ * Runs: sidecar, CLI. Signals: no. Allocates: 32 bytes a function, 16 an anchor; while it searches,
+ * 16 bytes a reference. Threads: some of its own while it searches.
  */
 #ifndef SHINY_SYM_SOURCE_FUNCTIONS_H
 #define SHINY_SYM_SOURCE_FUNCTIONS_H
@@ -18,8 +18,13 @@ struct source_function {
 	uint64_t path; /* the address of the path that it names; 0: it names several */
 	uint64_t name; /* of the text with its own name; 0: none, or several */
 };
+/* An instruction that names something in a namespace. */
+struct source_anchor {
+	uint64_t code, text;
+};
 struct source_functions {
-	VEC(struct source_function) all; /* by address; they do not overlap */
+	VEC(struct source_function) all;   /* by address; they do not overlap */
+	VEC(struct source_anchor) anchors; /* by address */
 };
 
 /* False: there are more references than a program has, and `out` is empty. */

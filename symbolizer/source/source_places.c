@@ -21,6 +21,7 @@ struct source_places {
 	struct source_functions functions;
 	struct source_order order;
 	struct source_callees callees;
+	struct code_labels labels;
 	bool cached;
 };
 
@@ -30,7 +31,8 @@ static bool find(struct source_places *places, const struct flow_code *code, con
 	struct source_texts texts;
 	bool whole;
 
-	if (cache && source_file_read(cache, code->file, &places->functions, &places->callees)) {
+	if (cache && source_file_read(cache, code->file, &places->functions, &places->callees,
+				      &places->labels)) {
 		places->cached = true;
 		return source_order_find(code->file, &places->functions, &places->order);
 	}
@@ -39,8 +41,10 @@ static bool find(struct source_places *places, const struct flow_code *code, con
 		source_order_find(code->file, &places->functions, &places->order) &&
 		source_callees_find(code->file, &places->order, &places->callees);
 	source_texts_deinit(&texts);
+	code_labels_find(code, &places->labels);
 	if (whole && cache)
-		source_file_write(cache, code->file, &places->functions, &places->callees);
+		source_file_write(cache, code->file, &places->functions, &places->callees,
+				  &places->labels);
 	return whole;
 }
 
@@ -51,7 +55,8 @@ struct source_places *source_places_open(const struct flow_code *code, const cha
 	struct source_places *places = mem_zero(1, sizeof(*places));
 
 	places->file = code->file;
-	if (find(places, code, cache) && places->functions.all.count)
+	if (find(places, code, cache) &&
+	    (places->functions.all.count || places->labels.all.count))
 		return places;
 	source_places_close(places);
 	return NULL;
@@ -64,6 +69,7 @@ void source_places_close(struct source_places *places)
 	source_functions_deinit(&places->functions);
 	source_order_deinit(&places->order);
 	source_callees_deinit(&places->callees);
+	code_labels_deinit(&places->labels);
 	free(places);
 }
 
@@ -105,6 +111,12 @@ const char *source_places_name(const struct source_places *places, uint64_t vadd
 				   : NULL;
 
 	return text ? source_name_in(text, length) : NULL;
+}
+
+const char *source_places_label(const struct source_places *places, uint64_t vaddr,
+				size_t *length)
+{
+	return code_labels_at(&places->labels, vaddr, length);
 }
 
 void source_places_info(const struct source_places *places, struct source_places_info *out)

@@ -16,7 +16,7 @@
 struct source_places;
 
 /* Out of the cache, or searched for and put there. `cache_dir`: NULL: the user's. The result is
- * NULL where no function names a file. */
+ * NULL where no function names a file, and no rule holds. */
 struct source_places *source_places_open(const struct flow_code *code, const char *cache_dir,
 					 bool no_cache);
 void source_places_close(struct source_places *places); /* accepts NULL */
@@ -27,6 +27,11 @@ const char *source_places_at(const struct source_places *places, const struct fl
 			     uint64_t vaddr);
 /* The name of the function there, or of one inlined into it, with its length. NULL: not known. */
 const char *source_places_name(const struct source_places *places, uint64_t vaddr, size_t *length);
+
+/* What the block is for that the code at `vaddr` allocates, by code.rules, with its length. NULL:
+ * not known. */
+const char *source_places_label(const struct source_places *places, uint64_t vaddr,
+				size_t *length);
 
 struct source_places_info {
 	struct source_evidence evidence;

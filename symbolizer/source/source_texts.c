@@ -7,8 +7,10 @@
  * functions are copied into every file that uses them. They are left out, and so are C files, which
  * libraries without symbols share with each other.
  */
+#define _GNU_SOURCE /* memmem */
 #include "source_texts.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,6 +61,44 @@ static void find_paths(struct source_texts *texts, const struct binary *file,
 	}
 }
 
+static bool is_name_byte(uint8_t c)
+{
+	return isalnum(c) || c == '_' || c == ':' || c == '~';
+}
+
+size_t source_text_namespace(const char *text)
+{
+	size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
+
+	return length && !isdigit((unsigned char)*text) && text[length] == ':' &&
+			       text[length + 1] == ':' && isalpha((unsigned char)text[length + 2])
+		       ? length
+		       : 0;
+}
+
+/* Each string of the segment that is all a qualified name. */
+static void find_names(struct source_texts *texts, const struct binary *file,
+		       const Elf64_Phdr *segment)
+{
+	uint64_t bytes = binary_room(file, segment->p_vaddr);
+	const uint8_t *data = binary_at(file, segment->p_vaddr, bytes), *at = data,
+		      *end = data ? data + bytes : NULL;
+
+	while (at && at < end && texts->names.count < SOURCE_TEXTS_MAX &&
+	       (at = memmem(at, (size_t)(end - at), "::", 2))) {
+		const uint8_t *first = at, *last = at;
+
+		while (first > data && is_name_byte(first[-1]) && at - first < PATH_MAX)
+			first--;
+		while (last < end && is_name_byte(*last) && last - at < PATH_MAX)
+			last++;
+		if (last < end && !*last && (first == data || !first[-1]) &&
+		    source_text_namespace((const char *)first))
+			*vec_push(&texts->names) = segment->p_vaddr + (uint64_t)(first - data);
+		at = last > at ? last : at + 2;
+	}
+}
+
 static int by_address(const void *left, const void *right)
 {
 	const uint64_t *a = left, *b = right;
@@ -71,13 +111,18 @@ void source_texts_find(const struct binary *file, struct source_texts *out)
 	*out = (struct source_texts){ .paths = { 0 } };
 	for (size_t i = 0; i < file->segment_count; i++)
 		if (file->segments[i].p_type == PT_LOAD &&
-		    !(file->segments[i].p_flags & (PF_W | PF_X)))
+		    !(file->segments[i].p_flags & (PF_W | PF_X))) {
 			find_paths(out, file, &file->segments[i]);
+			find_names(out, file, &file->segments[i]);
+		}
 	if (out->paths.count)
 		qsort(out->paths.at, out->paths.count, sizeof(*out->paths.at), by_address);
+	if (out->names.count)
+		qsort(out->names.at, out->names.count, sizeof(*out->names.at), by_address);
 }
 
 void source_texts_deinit(struct source_texts *texts)
 {
 	free(texts->paths.at);
+	free(texts->names.at);
 }

@@ -21,7 +21,6 @@
 struct owner_search {
 	const struct heap_graph *graph;
 	const struct owner_rules *rules;
-	struct type_table types;
 	size_t *of_type; /* type id → rule */
 	size_t type_count;
 	struct graph_names names[OWNER_KINDS];
@@ -68,7 +67,7 @@ static struct shiny_err *match_names(struct store *store, enum owner_rule_kind k
 
 	if (!has_kind(s->rules, kind))
 		return NULL;
-	SHINY_TRY(graph_names_load(store, by, full, &s->names[kind]));
+	SHINY_TRY(graph_names_load(store, s->graph, by, full, &s->names[kind]));
 	s->of_name[kind] = mem_zero(groups->count + 1, sizeof(**s->of_name));
 	s->of_each[kind] = mem_zero(groups->count + 1, sizeof(**s->of_each));
 	for (size_t i = 0; i < groups->count; i++)
@@ -83,7 +82,6 @@ static struct shiny_err *match_all(struct store *store, bool full, struct owner_
 	for (size_t i = 0; i <= s->type_count; i++)
 		s->of_type[i] = NO_RULE;
 	s->of_rule = mem_zero(s->rules->count + 1, sizeof(*s->of_rule));
-	SHINY_TRY(type_table_load(store, store_ids(store, "process") - 1, &s->types));
 	SHINY_TRY(match_types(store, s));
 	SHINY_TRY(match_names(store, OWNER_BY_SITE, GROUP_SITE, full, s));
 	return match_names(store, OWNER_BY_COMPONENT, GROUP_COMPONENT, full, s);
@@ -112,8 +110,7 @@ static uint32_t owner_of_rule(struct owner_search *s, size_t rule)
 
 static uint32_t realm_of_block(struct owner_search *s, uint32_t n)
 {
-	const struct snapshot_block *b = &s->graph->block[n];
-	uint32_t type = type_table_find(&s->types, s->graph->facts.process, b->stack, b->vtable);
+	uint32_t type = s->graph->type_of_kind[s->graph->block.at[n].kind];
 	size_t rule = s->of_type[type < s->type_count ? type : 0];
 	uint32_t name = 0, *each;
 
@@ -192,7 +189,7 @@ static void count_blocks(struct owner_search *s, const uint32_t *realm, const ui
 		if (own[n]) {
 			row->own++;
 			row->own_bytes += bytes;
-			row->address = g->block[n].address;
+			row->address = heap_graph_address(g, n);
 		}
 	}
 	free(reached);
@@ -217,7 +214,7 @@ static struct shiny_err *name_rows(struct store *store, bool full, const uint32_
 {
 	struct graph_names types;
 
-	SHINY_TRY(graph_names_load(store, GROUP_TYPE, full, &types));
+	SHINY_TRY(graph_names_load(store, s->graph, GROUP_TYPE, full, &types));
 	for (uint32_t n = 1; n <= s->graph->blocks; n++) {
 		struct block_owners_row *row;
 
@@ -228,7 +225,7 @@ static struct shiny_err *name_rows(struct store *store, bool full, const uint32_
 			row->name = mem_format(
 				"%s 0x%" PRIx64,
 				types.groups.names[graph_names_find(&types, s->graph, n)],
-				s->graph->block[n].address);
+				heap_graph_address(s->graph, n));
 	}
 	graph_names_deinit(&types);
 	return NULL;
@@ -285,8 +282,6 @@ struct shiny_err *block_owners_load(struct store *store, const struct filter *fi
 		free(s.of_name[kind]);
 		free(s.of_each[kind]);
 	}
-	if (s.types.processes)
-		type_table_deinit(&s.types);
 	free(s.of_type);
 	free(s.of_rule);
 	type_words_deinit(&words);

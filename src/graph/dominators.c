@@ -6,6 +6,13 @@
  * any graph, which a list of a million nodes with links back needs, and a file made to do harm.
  * Everything is numbered by the depth-first search; arrays below are by that number. No recursion:
  * the search and the compression keep their own stacks.
+ *
+ * Memory is what a snapshot of ten million blocks lacks, so:
+ * - The algorithm takes nodes in falling order, and asks for the edges that lead to each. All edges
+ *   turned round would be a second copy of the graph: a pass over it turns those round that lead to
+ *   the next numbers, an eighth of all (SLICES), which costs eight passes and half a byte an edge.
+ * - Nodes from `linked` on are in the compressed forest, those below are not yet. An array means
+ *   one thing for the ones and another for the others where their times do not overlap.
  */
 #include "dominators.h"
 
@@ -15,87 +22,133 @@
 
 #define NONE DOMINATORS_NONE
 
+enum { SLICES = 8 };
+
 struct lengauer {
 	const struct heap_graph *graph;
-	uint32_t *number;               /* node → number, NONE: not reached */
-	uint32_t *node;                 /* number → node */
-	uint32_t *parent;               /* in the search's tree */
-	uint32_t *semi, *label, *above; /* above: in the compressed forest, NONE: a root */
-	uint32_t *idom, *bucket, *next; /* bucket: lists of those with this semidominator */
-	uint32_t *into, *from;          /* edges to t: from[into[t]] to from[into[t + 1] - 1] */
-	uint32_t *path;
-	uint32_t count;
+	uint32_t *number; /* node → number, NONE: not reached */
+	uint32_t *above;  /* not linked: parent in the search's tree; linked: in the forest */
+	uint32_t *semi;   /* not linked: itself */
+	union {
+		uint32_t *label;  /* linked */
+		uint32_t *bucket; /* not linked: the first linked node with this semidominator */
+	};
+	union {
+		uint32_t *idom;  /* once its bucket was emptied */
+		uint32_t *next;  /* in its bucket */
+		uint32_t *edges; /* not linked: how many lead to it, or where they end in from[] */
+	};
+	uint32_t *from; /* sources of the edges to the slice's nodes */
+	size_t edge_count;
+	uint32_t count, linked, slice; /* slice: its lowest number */
+	VEC(uint32_t) path;
 };
 
 /* Node 0 leads to every root. */
 static uint32_t edge_count(const struct heap_graph *g, uint32_t node)
 {
-	return node ? g->first[node + 1] - g->first[node] : g->nodes - g->blocks;
+	return node ? heap_graph_first(g, node + 1) - heap_graph_first(g, node)
+		    : g->nodes - g->blocks;
 }
 
 static uint32_t edge_target(const struct heap_graph *g, uint32_t node, uint32_t edge)
 {
-	return node ? g->target[g->first[node] + edge] : g->blocks + 1 + edge;
+	return node ? heap_graph_target(g, heap_graph_first(g, node) + edge)
+		    : g->blocks + 1 + edge;
+}
+
+static uint32_t *make_array(const struct heap_graph *g)
+{
+	return mem_alloc(((size_t)g->nodes + 1) * sizeof(uint32_t));
 }
 
 static void search(struct lengauer *l)
 {
 	const struct heap_graph *g = l->graph;
 	uint32_t *position = mem_zero((size_t)g->nodes + 1, sizeof(*position));
+	uint32_t *node = make_array(g); /* number → node */
 	uint32_t current = 0;
 
+	l->number = make_array(g);
+	l->above = make_array(g);
 	for (uint32_t n = 0; n <= g->nodes; n++)
 		l->number[n] = NONE;
-	l->number[0] = 0;
-	l->parent[0] = NONE;
-	l->node[l->count++] = 0;
+	l->number[0] = node[0] = 0;
+	l->above[0] = NONE;
+	l->count = 1;
 	while (current != NONE) {
-		uint32_t n = l->node[current], to;
+		uint32_t n = node[current], to;
 
 		if (position[current] == edge_count(g, n)) {
-			current = l->parent[current];
+			current = l->above[current];
 			continue;
 		}
 		to = edge_target(g, n, position[current]++);
 		if (l->number[to] != NONE)
 			continue;
 		l->number[to] = l->count;
-		l->node[l->count] = to;
-		l->parent[l->count] = current;
+		node[l->count] = to;
+		l->above[l->count] = current;
 		current = l->count++;
 	}
+	free(node);
 	free(position);
 }
 
-/* Edges between reached nodes, by target. */
-static void turn_edges(struct lengauer *l)
+static void count_edges(struct lengauer *l)
 {
 	const struct heap_graph *g = l->graph;
-	size_t edges = 0;
 
-	l->into = mem_zero((size_t)l->count + 2, sizeof(*l->into));
-	for (uint32_t i = 0; i < l->count; i++)
-		for (uint32_t e = 0; e < edge_count(g, l->node[i]); e++, edges++)
-			l->into[l->number[edge_target(g, l->node[i], e)] + 2]++;
-	for (uint32_t i = 2; i < l->count + 2; i++)
-		l->into[i] += l->into[i - 1];
-	l->from = mem_alloc((edges + 1) * sizeof(*l->from));
-	for (uint32_t i = 0; i < l->count; i++)
-		for (uint32_t e = 0; e < edge_count(g, l->node[i]); e++)
-			l->from[l->into[l->number[edge_target(g, l->node[i], e)] + 1]++] = i;
+	for (uint32_t n = 0; n <= g->nodes; n++) {
+		uint32_t edges = l->number[n] == NONE ? 0 : edge_count(g, n);
+
+		for (uint32_t e = 0; e < edges; e++)
+			l->edges[l->number[edge_target(g, n, e)]]++;
+		l->edge_count += edges;
+	}
+}
+
+/* Turns round the edges to the numbers below `high`, as many of them as a slice has room for. */
+static void turn_slice(struct lengauer *l, uint32_t high)
+{
+	const struct heap_graph *g = l->graph;
+	size_t room = l->edge_count / SLICES + 1, count = l->edges[high - 1];
+	uint32_t low = high - 1, at = 0;
+
+	while (low > 1 && count + l->edges[low - 1] <= room)
+		count += l->edges[--low];
+	for (uint32_t i = low; i < high; i++) {
+		uint32_t edges = l->edges[i];
+
+		l->edges[i] = at;
+		at += edges;
+	}
+	free(l->from);
+	l->from = mem_alloc((count + 1) * sizeof(*l->from));
+	l->slice = low;
+	for (uint32_t n = 0; n <= g->nodes; n++) {
+		uint32_t edges = l->number[n] == NONE ? 0 : edge_count(g, n);
+
+		for (uint32_t e = 0; e < edges; e++) {
+			uint32_t to = l->number[edge_target(g, n, e)];
+
+			if (to - low < high - low)
+				l->from[l->edges[to]++] = l->number[n];
+		}
+	}
 }
 
 /* The node of least semidominator on the way from v up to the root of its tree. */
 static uint32_t evaluate(struct lengauer *l, uint32_t v)
 {
-	uint32_t length = 0, at = v;
+	uint32_t at = v;
 
-	if (l->above[v] == NONE)
-		return l->label[v];
-	for (; l->above[l->above[at]] != NONE; at = l->above[at])
-		l->path[length++] = at;
-	while (length) {
-		uint32_t w = l->path[--length], up = l->above[w];
+	if (v < l->linked)
+		return v;
+	for (; l->above[at] >= l->linked; at = l->above[at])
+		*vec_push(&l->path) = at;
+	while (l->path.count) {
+		uint32_t w = l->path.at[--l->path.count], up = l->above[w];
 
 		if (l->semi[l->label[up]] < l->semi[l->label[w]])
 			l->label[w] = l->label[up];
@@ -104,61 +157,87 @@ static uint32_t evaluate(struct lengauer *l, uint32_t v)
 	return l->label[v];
 }
 
-static void find_semidominators(struct lengauer *l)
+static void find_semidominator(struct lengauer *l, uint32_t w)
 {
+	uint32_t begin = w == l->slice ? 0 : l->edges[w - 1];
+
+	for (uint32_t e = begin; e < l->edges[w]; e++) {
+		uint32_t u = evaluate(l, l->from[e]);
+
+		if (l->semi[u] < l->semi[w])
+			l->semi[w] = l->semi[u];
+	}
+}
+
+/* Of the nodes whose semidominator is p, below which the last linked node stands. */
+static void empty_bucket(struct lengauer *l, uint32_t p)
+{
+	for (uint32_t v = l->bucket[p], next; v != NONE; v = next) {
+		uint32_t u = evaluate(l, v);
+
+		next = l->next[v];
+		l->idom[v] = l->semi[u] < l->semi[v] ? u : p;
+	}
+	l->bucket[p] = NONE;
+}
+
+static void find_immediate(struct lengauer *l)
+{
+	l->linked = l->slice = l->count;
 	for (uint32_t w = l->count - 1; w > 0; w--) {
-		uint32_t p = l->parent[w];
-
-		for (uint32_t e = l->into[w]; e < l->into[w + 1]; e++) {
-			uint32_t u = evaluate(l, l->from[e]);
-
-			if (l->semi[u] < l->semi[w])
-				l->semi[w] = l->semi[u];
-		}
+		if (w < l->slice)
+			turn_slice(l, w + 1);
+		find_semidominator(l, w);
 		l->next[w] = l->bucket[l->semi[w]];
 		l->bucket[l->semi[w]] = w;
-		l->above[w] = p;
-		for (uint32_t v = l->bucket[p]; v != NONE; v = l->next[v]) {
-			uint32_t u = evaluate(l, v);
-
-			l->idom[v] = l->semi[u] < l->semi[v] ? u : p;
-		}
-		l->bucket[p] = NONE;
+		l->linked = w; /* its own bucket is empty: the last of its children saw to that */
+		l->label[w] = w;
+		empty_bucket(l, l->above[w]);
 	}
+	l->idom[0] = 0;
 	for (uint32_t w = 1; w < l->count; w++)
 		if (l->idom[w] != l->semi[w])
 			l->idom[w] = l->idom[l->idom[w]];
 }
 
+static void write_tree(const struct lengauer *l, struct dominators *out)
+{
+	const struct heap_graph *g = l->graph;
+
+	out->parent = make_array(g);
+	out->order = make_array(g); /* a dominator has a lower number than what it dominates */
+	out->reached = l->count;
+	for (uint32_t n = 0; n <= g->nodes; n++) {
+		out->parent[n] = NONE;
+		if (l->number[n] != NONE)
+			out->order[l->number[n]] = n;
+	}
+	for (uint32_t i = 1; i < l->count; i++)
+		out->parent[out->order[i]] = out->order[l->idom[i]];
+}
+
 void dominators_find(const struct heap_graph *graph, struct dominators *out)
 {
-	size_t room = (size_t)graph->nodes + 1;
 	struct lengauer l = { .graph = graph };
-	uint32_t **arrays[] = { &l.number, &l.node, &l.parent, &l.semi, &l.label,
-				&l.above,  &l.idom, &l.bucket, &l.next, &l.path };
 
-	for (size_t i = 0; i < sizeof(arrays) / sizeof(*arrays); i++)
-		*arrays[i] = mem_alloc(room * sizeof(uint32_t));
 	search(&l);
-	turn_edges(&l);
+	l.semi = make_array(graph);
+	l.bucket = make_array(graph);
+	l.edges = mem_zero((size_t)graph->nodes + 1, sizeof(*l.edges));
 	for (uint32_t i = 0; i < l.count; i++) {
-		l.semi[i] = l.label[i] = i;
-		l.above[i] = l.bucket[i] = NONE;
-		l.idom[i] = 0;
+		l.semi[i] = i;
+		l.bucket[i] = NONE;
 	}
-	find_semidominators(&l);
-	out->parent = mem_alloc(room * sizeof(*out->parent));
-	for (uint32_t n = 0; n <= graph->nodes; n++)
-		out->parent[n] = NONE;
-	for (uint32_t i = 1; i < l.count; i++)
-		out->parent[l.node[i]] = l.node[l.idom[i]];
-	out->order = l.node; /* a dominator has a lower number than what it dominates */
-	out->reached = l.count;
-	l.node = NULL;
-	for (size_t i = 0; i < sizeof(arrays) / sizeof(*arrays); i++)
-		free(*arrays[i]);
-	free(l.into);
+	count_edges(&l);
+	find_immediate(&l);
 	free(l.from);
+	free(l.path.at);
+	free(l.above);
+	free(l.semi);
+	free(l.bucket);
+	write_tree(&l, out);
+	free(l.number);
+	free(l.idom);
 }
 
 void dominators_deinit(struct dominators *dominators)

@@ -2,8 +2,8 @@
 /*
  * dominators.h: of each node of a heap graph, the node without which no root would reach it.
  *
- * Runs: CLI. Signals: no. Allocates: 32 bytes a node and 4 an edge while it works, 4 a node after.
- * Threads: any.
+ * Runs: CLI. Signals: no. Allocates: 20 bytes a node and half a byte an edge while it works, 8 a
+ * node after. Threads: any.
  *
  * Node 0 stands above all roots. The immediate dominator of a block is the last node that all ways
  * from 0 to it pass; the tree of these has in the subtree of a node what would be unreachable if

@@ -18,11 +18,11 @@
 
 /* What a session of its size may hold: a row takes a bit at least. */
 enum { ROWS_LEAST = 1 << 20, ROWS_A_BYTE = 64 };
+enum { BLOCKS_MOST = 1 << 30 };
 
 struct graph_reader {
 	struct store *store;
 	struct heap_graph *graph;
-	size_t block_room, edge_room;
 	uint32_t source; /* of the edge before */
 	unsigned options;
 	const struct type_words *words;
@@ -46,9 +46,9 @@ static struct shiny_err *find_snapshot(struct store *store, const struct filter 
 
 	SHINY_TRY(query_format(store, &q,
 			       "SELECT s.id, s.process, p.pid, s.ns, s.bytes, s.copied, s.unread, "
-			       "s.stopped_ns, s.took_ns FROM snapshot s LEFT JOIN process p ON "
-			       "p.id = s.process WHERE %s AND (%" PRIu32 " = 0 OR s.id = %" PRIu32
-			       ") ORDER BY s.id DESC LIMIT 1",
+			       "s.stopped_ns, s.took_ns, s.blocks, s.edges FROM snapshot s LEFT "
+			       "JOIN process p ON p.id = s.process WHERE %s AND (%" PRIu32
+			       " = 0 OR s.id = %" PRIu32 ") ORDER BY s.id DESC LIMIT 1",
 			       filter->where, which, which));
 	err = query_step(q, &row);
 	if (!err && row)
@@ -62,6 +62,8 @@ static struct shiny_err *find_snapshot(struct store *store, const struct filter 
 			.unread = (uint64_t)query_number(q, 6),
 			.stopped = (uint64_t)query_number(q, 7),
 			.took = (uint64_t)query_number(q, 8),
+			.blocks = (uint64_t)query_number(q, 9),
+			.edges = (uint64_t)query_number(q, 10),
 		};
 	query_end(q);
 	if (!err && !row && which)
@@ -98,13 +100,32 @@ static struct shiny_err *take_blocks(void *context, const struct snapshot_block 
 {
 	struct graph_reader *r = context;
 	struct heap_graph *g = r->graph;
+	uint64_t most = store_bound(r->store, ROWS_LEAST, ROWS_A_BYTE);
 
-	if (g->blocks + count > store_bound(r->store, ROWS_LEAST, ROWS_A_BYTE))
+	if (g->blocks + count > (most < BLOCKS_MOST ? most : BLOCKS_MOST))
 		return store_too_much(r->store);
-	g->block = mem_reach(g->block, &r->block_room, g->blocks + count, sizeof(*g->block), 1024);
-	memcpy(&g->block[g->blocks + 1], blocks, count * sizeof(*blocks));
-	g->blocks += (uint32_t)count;
+	for (size_t i = 0; i < count; i++)
+		graph_blocks_add(&g->block, &blocks[i]);
+	g->blocks = g->block.count;
 	return NULL;
+}
+
+/* Of all kinds; the caller's to free. */
+static struct shiny_err *find_types(struct store *store, const struct heap_graph *g,
+				    uint32_t **types)
+{
+	struct type_table table = { 0 };
+	struct shiny_err *err = type_table_load(store, store_ids(store, "process") - 1, &table);
+
+	if (!err) {
+		*types = mem_alloc((g->block.kinds.count + 1) * sizeof(**types));
+		for (size_t k = 0; k < g->block.kinds.count; k++)
+			(*types)[k] = type_table_find(&table, g->facts.process,
+						      g->block.kinds.at[k].stack,
+						      g->block.kinds.at[k].vtable);
+	}
+	type_table_deinit(&table);
+	return err;
 }
 
 /* Without the offset in a variable. */
@@ -118,6 +139,8 @@ static char *root_name(const struct query *q)
 	if (!strcmp(kind, "variable"))
 		return !*symbol ? mem_format("%s+0x%" PRIx64, module, vaddr)
 				: mem_format("%.*s (%s)", symbol_bytes, symbol, module);
+	if (!strcmp(kind, "wrapper"))
+		return mem_text("JavaScript wrappers");
 	if (!strcmp(kind, "mapping"))
 		return mem_format("mapping at 0x%" PRIx64, vaddr);
 	return mem_format("%s of thread %d",
@@ -142,13 +165,13 @@ static struct shiny_err *load_roots(struct store *store, struct graph_reader *r)
 	query_bind_number(q, 1, g->facts.snapshot);
 	while (!(err = query_step(q, &row)) && row) {
 		char *name = root_name(q);
+		bool exact = !strcmp(query_text(q, 0), "variable") ||
+			     !strcmp(query_text(q, 0), "wrapper");
 
 		if (roots.count && !strcmp(roots.at[roots.count - 1].name, name))
 			free(name); /* another word of the variable */
 		else
-			*vec_push(&roots) = (struct graph_root){
-				name, !strcmp(query_text(q, 0), "variable")
-			};
+			*vec_push(&roots) = (struct graph_root){ name, exact };
 		*vec_push(&r->node_of_root) = g->blocks + (uint32_t)roots.count;
 	}
 	query_end(q);
@@ -164,72 +187,64 @@ static uint32_t node_of(const struct graph_reader *r, uint32_t source)
 	return source <= blocks ? source : r->node_of_root.at[source - blocks - 1];
 }
 
-/* Not where a pointer behind a block's end is none, nor a word that holds none. */
+/* Not where a pointer behind a block's end is none, nor a word that holds none or a weak one. */
 static bool keeps(const struct graph_reader *r, const struct snapshot_edge *e)
 {
 	const struct heap_graph *g = r->graph;
+	enum word_use use;
 	uint32_t name;
 
 	if (e->into && e->into == heap_graph_bytes(g, e->target) && !(r->options & GRAPH_ENDS))
 		return false;
-	return !r->words || e->source > g->blocks ||
-	       type_words_find(r->words, g->facts.process, &g->block[e->source], e->at, &name) !=
-		       WORD_NOTHING;
+	if (!r->words || e->source > g->blocks)
+		return true;
+	use = heap_graph_word(g, r->words, e->source, e->at, &name);
+	return use != WORD_NOTHING && use != WORD_WEAK;
 }
 
 static struct shiny_err *take_edges(void *context, const struct snapshot_edge *edges, size_t count)
 {
 	struct graph_reader *r = context;
 	struct heap_graph *g = r->graph;
-	bool places = g->at != NULL;
 
-	if (g->edges + count > store_bound(r->store, ROWS_LEAST, ROWS_A_BYTE) ||
-	    g->edges + count > UINT32_MAX)
+	if (g->edges.count + count > store_bound(r->store, ROWS_LEAST, ROWS_A_BYTE) ||
+	    g->edges.count + count > UINT32_MAX)
 		return store_too_much(r->store);
-	if (g->edges + count > r->edge_room) {
-		r->edge_room = r->edge_room * 3 / 2 + count;
-		g->target = mem_resize(g->target, r->edge_room, sizeof(*g->target));
-		if (places) {
-			g->at = mem_resize(g->at, r->edge_room, sizeof(*g->at));
-			g->into = mem_resize(g->into, r->edge_room, sizeof(*g->into));
-		}
-	}
 	for (size_t i = 0; i < count; i++) {
 		const struct snapshot_edge *e = &edges[i];
 
-		if (e->source < r->source || !e->target || e->target > g->blocks ||
+		if (e->source < r->source || !e->source || !e->target || e->target > g->blocks ||
 		    (e->source > g->blocks && e->source - g->blocks > r->node_of_root.count))
 			return damaged(g);
 		r->source = e->source;
-		if (!keeps(r, e))
-			continue;
-		g->first[node_of(r, e->source) + 1]++;
-		if (places) {
-			g->at[g->edges] = e->at < UINT32_MAX ? (uint32_t)e->at : UINT32_MAX;
-			g->into[g->edges] = e->into < UINT32_MAX ? (uint32_t)e->into : UINT32_MAX;
-		}
-		g->target[g->edges++] = e->target;
+		if (keeps(r, e))
+			graph_edges_add(&g->edges, node_of(r, e->source), e->target, e->at,
+					e->into);
 	}
 	return NULL;
+}
+
+/* So many as the file says, or as a file of its size may hold. */
+static size_t expected(const struct graph_reader *r, uint64_t rows)
+{
+	uint64_t most = store_bound(r->store, ROWS_LEAST, ROWS_A_BYTE);
+
+	return (size_t)(rows < most ? rows : most);
 }
 
 static struct shiny_err *load_nodes_and_edges(struct graph_reader *r)
 {
 	struct heap_graph *g = r->graph;
 
-	g->block = mem_reach(NULL, &r->block_room, 0, sizeof(*g->block), 1024);
+	graph_blocks_begin(&g->block, expected(r, g->facts.blocks));
 	SHINY_TRY(snapshot_each_block(r->store, g->facts.snapshot, take_blocks, r));
 	SHINY_TRY(load_roots(r->store, r));
-	g->first = mem_zero((size_t)g->nodes + 2, sizeof(*g->first));
-	if (r->options & GRAPH_PLACES) {
-		r->edge_room = 1;
-		g->target = mem_alloc(sizeof(*g->target));
-		g->at = mem_alloc(sizeof(*g->at));
-		g->into = mem_alloc(sizeof(*g->into));
-	}
+	if (r->words)
+		SHINY_TRY(find_types(r->store, g, &g->type_of_kind));
+	graph_edges_begin(&g->edges, g->blocks, g->nodes, r->options,
+			  expected(r, g->facts.edges));
 	SHINY_TRY(snapshot_each_edge(r->store, g->facts.snapshot, take_edges, r));
-	for (uint32_t n = 1; n <= g->nodes + 1; n++)
-		g->first[n] += g->first[n - 1];
+	graph_edges_end(&g->edges);
 	return NULL;
 }
 
@@ -258,24 +273,31 @@ void heap_graph_deinit(struct heap_graph *g)
 	for (uint32_t i = 0; g->roots && i < g->nodes - g->blocks; i++)
 		free(g->roots[i].name);
 	free(g->roots);
-	free(g->block);
-	free(g->first);
-	free(g->target);
-	free(g->at);
-	free(g->into);
+	graph_blocks_deinit(&g->block);
+	graph_edges_deinit(&g->edges);
+	free(g->type_of_kind);
 	*g = (struct heap_graph){ 0 };
+}
+
+void heap_graph_drop_edges(struct heap_graph *g)
+{
+	graph_edges_deinit(&g->edges);
 }
 
 /* ---- names ---- */
 
-struct shiny_err *graph_names_load(struct store *store, enum group_by by, bool full,
-				   struct graph_names *out)
+struct shiny_err *graph_names_load(struct store *store, const struct heap_graph *graph,
+				   enum group_by by, bool full, struct graph_names *out)
 {
 	struct graph_names names = { 0 };
+	uint32_t *types = NULL;
 	struct shiny_err *err = groups_load(store, by, full, &names.groups);
 
 	if (!err)
-		err = type_table_load(store, store_ids(store, "process") - 1, &names.types);
+		err = find_types(store, graph, &types);
+	for (size_t k = 0; !err && k < graph->block.kinds.count; k++)
+		types[k] = groups_find_ids(&names.groups, types[k], graph->block.kinds.at[k].stack);
+	names.of_kind = types;
 	if (err)
 		graph_names_deinit(&names);
 	else
@@ -286,14 +308,6 @@ struct shiny_err *graph_names_load(struct store *store, enum group_by by, bool f
 void graph_names_deinit(struct graph_names *names)
 {
 	groups_deinit(&names->groups);
-	type_table_deinit(&names->types);
-}
-
-uint32_t graph_names_find(const struct graph_names *names, const struct heap_graph *graph,
-			  uint32_t block)
-{
-	const struct snapshot_block *b = &graph->block[block];
-	uint32_t type = type_table_find(&names->types, graph->facts.process, b->stack, b->vtable);
-
-	return groups_find_ids(&names->groups, type, b->stack);
+	free(names->of_kind);
+	names->of_kind = NULL;
 }

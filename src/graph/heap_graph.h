@@ -2,8 +2,8 @@
 /*
  * heap_graph.h: a heap snapshot as a graph in memory, and what its blocks are called.
  *
- * Runs: CLI. Signals: no. Allocates: 28 bytes a block and 4 an edge; 8 more an edge with places.
- * Threads: one a graph.
+ * Runs: CLI. Signals: no. Allocates: 16 bytes a block, 3 or 4 an edge (graph_edges.h). Threads: one
+ * a graph.
  *
  * Nodes: 1 to `blocks` are blocks in order of address, the next up to `nodes` are roots; the words
  * of a variable that has a symbol are one root. Edges of a block are in the order of their places.
@@ -16,33 +16,26 @@
 
 #include "../analysis/attribute/groups.h"
 #include "../analysis/replay/type_table.h"
-#include "../store/snapshot_parts.h"
+#include "graph_blocks.h"
+#include "graph_edges.h"
 #include "type_words.h"
 
 /* Row of table snapshot. */
 struct graph_facts {
 	uint32_t snapshot, process, pid;
-	uint64_t time, bytes, copied, unread, stopped, took;
+	uint64_t time, blocks, bytes, edges, copied, unread, stopped, took;
 };
 struct graph_root {
 	char *name; /* "g_cache (orders)", "stack of thread 12", … */
-	bool variable; /* no stale word, as a stack may have */
+	bool exact; /* a variable, a wrapper: no stale word, as a stack may have */
 };
-/*
- * What is loaded beside the edges that keep a block. A pointer behind a block's end does not: what
- * begins there is another's, often the allocator's note about the next block.
- */
-enum graph_options { GRAPH_PLACES = 1, GRAPH_ENDS = 2 };
-
 struct heap_graph { /* zeroed: empty */
 	struct graph_facts facts;
 	uint32_t blocks, nodes;
-	struct snapshot_block *block; /* [blocks + 1] */
-	uint32_t *first;              /* [nodes + 2]; edges of n: first[n] to first[n + 1] - 1 */
-	uint32_t *target;
-	uint32_t *at, *into;          /* with places: offsets, cut to 32 bits; else NULL */
-	uint32_t edges;
-	struct graph_root *roots;     /* [nodes - blocks]; root node n: roots[n - blocks - 1] */
+	struct graph_blocks block;
+	struct graph_edges edges;
+	uint32_t *type_of_kind;   /* with words: a block's type by its kind; else NULL */
+	struct graph_root *roots; /* [nodes - blocks]; root node n: roots[n - blocks - 1] */
 };
 
 /*
@@ -55,25 +48,59 @@ SHINY_MUST_CHECK struct shiny_err *heap_graph_load(struct store *store, const st
 						   const struct type_words *words,
 						   struct heap_graph *out);
 void heap_graph_deinit(struct heap_graph *graph);
+/* Frees the edges of a graph that is not walked again: most of its memory. */
+void heap_graph_drop_edges(struct heap_graph *graph);
 /* Whether the processes of the filter have a snapshot. */
 SHINY_MUST_CHECK struct shiny_err *heap_graph_any(struct store *store, const struct filter *filter,
 						  bool *out);
 
 static inline uint64_t heap_graph_bytes(const struct heap_graph *graph, uint32_t block)
 {
-	return graph->block[block].size;
+	return graph_blocks_size(&graph->block, block);
+}
+static inline uint64_t heap_graph_address(const struct heap_graph *graph, uint32_t block)
+{
+	return graph_blocks_address(&graph->block, block);
+}
+static inline uint32_t heap_graph_stack(const struct heap_graph *graph, uint32_t block)
+{
+	return graph->block.kinds.at[graph->block.at[block].kind].stack;
+}
+static inline uint32_t heap_graph_target(const struct heap_graph *graph, uint32_t edge)
+{
+	return graph_edges_target(&graph->edges, edge);
+}
+/* for (uint32_t e = heap_graph_first(g, n); e < heap_graph_first(g, n + 1); e++) */
+static inline uint32_t heap_graph_first(const struct heap_graph *graph, uint32_t node)
+{
+	return graph->edges.first[node];
+}
+/* What the word at `at` of the block is by its type (type_words.h); the graph has been loaded with
+ * the words. */
+static inline enum word_use heap_graph_word(const struct heap_graph *graph,
+					    const struct type_words *words, uint32_t block,
+					    uint64_t at, uint32_t *name)
+{
+	return type_words_find(words, graph->type_of_kind[graph->block.at[block].kind],
+			       heap_graph_bytes(graph, block), at, name);
 }
 
 /* What the blocks are called, by type, call site or component. */
 struct graph_names {
 	struct groups groups;
-	struct type_table types;
+	uint32_t *of_kind; /* the group of blocks by their kind */
 };
-SHINY_MUST_CHECK struct shiny_err *graph_names_load(struct store *store, enum group_by by,
-						    bool full, struct graph_names *out);
+SHINY_MUST_CHECK struct shiny_err *graph_names_load(struct store *store,
+						    const struct heap_graph *graph,
+						    enum group_by by, bool full,
+						    struct graph_names *out);
 void graph_names_deinit(struct graph_names *names);
+
 /* Below names->groups.count. */
-uint32_t graph_names_find(const struct graph_names *names, const struct heap_graph *graph,
-			  uint32_t block);
+static inline uint32_t graph_names_find(const struct graph_names *names,
+					const struct heap_graph *graph, uint32_t block)
+{
+	return names->of_kind[graph->block.at[block].kind];
+}
 
 #endif

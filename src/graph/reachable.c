@@ -16,8 +16,8 @@ bool *reachable_find(const struct heap_graph *g)
 	while (count) {
 		uint32_t n = waiting[--count];
 
-		for (uint32_t e = g->first[n]; e < g->first[n + 1]; e++) {
-			uint32_t to = g->target[e];
+		for (uint32_t e = heap_graph_first(g, n); e < heap_graph_first(g, n + 1); e++) {
+			uint32_t to = heap_graph_target(g, e);
 
 			if (!reached[to]) {
 				reached[to] = true;

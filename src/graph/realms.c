@@ -26,8 +26,8 @@ void realms_find(const struct heap_graph *g, uint32_t *realm)
 	while (count) {
 		uint32_t n = waiting[--count];
 
-		for (uint32_t e = g->first[n]; e < g->first[n + 1]; e++) {
-			uint32_t to = g->target[e], joined = join(realm[to], realm[n]);
+		for (uint32_t e = heap_graph_first(g, n); e < heap_graph_first(g, n + 1); e++) {
+			uint32_t to = heap_graph_target(g, e), joined = join(realm[to], realm[n]);
 
 			if (known[to] || joined == realm[to])
 				continue;

@@ -65,7 +65,7 @@ static void count_node(const struct heap_graph *g, const struct sums_of_subtrees
 		row->bytes += heap_graph_bytes(g, n);
 		if (sums->bytes[n] > row->largest_bytes) {
 			row->largest_bytes = sums->bytes[n];
-			row->largest = g->block[n].address;
+			row->largest = heap_graph_address(g, n);
 		}
 	}
 	if (!inner) {
@@ -120,7 +120,7 @@ static struct shiny_err *rows_of_blocks(struct store *store, const struct heap_g
 					struct retained *out)
 {
 	struct graph_names names;
-	struct shiny_err *err = graph_names_load(store, by, full, &names);
+	struct shiny_err *err = graph_names_load(store, g, by, full, &names);
 
 	if (err)
 		return err;
@@ -151,7 +151,7 @@ static struct shiny_err *rows_of_members(struct store *store, const struct heap_
 	struct graph_names types;
 	size_t named = words->word_count, roots;
 
-	SHINY_TRY(graph_names_load(store, GROUP_TYPE, full, &types));
+	SHINY_TRY(graph_names_load(store, g, GROUP_TYPE, full, &types));
 	roots = named + types.groups.count;
 	out->count = roots + g->nodes - g->blocks;
 	out->rows = mem_zero(out->count + 1, sizeof(*out->rows));
@@ -160,20 +160,23 @@ static struct shiny_err *rows_of_members(struct store *store, const struct heap_
 			mem_text(i >= roots  ? g->roots[i - roots].name
 				 : i < named ? (words->words[i].name ? words->words[i].name : "")
 					     : types.groups.names[i - named]);
-	for (uint32_t n = 1; n <= g->nodes; n++)
-		for (uint32_t e = g->first[n]; e < g->first[n + 1]; e++) {
-			uint32_t to = g->target[e], name = WORD_UNNAMED;
+	for (uint32_t n = 1; n <= g->nodes; n++) {
+		uint32_t place = 0;
 
+		for (uint32_t e = heap_graph_first(g, n); e < heap_graph_first(g, n + 1); e++) {
+			uint32_t to = heap_graph_target(g, e), name = WORD_UNNAMED;
+
+			place = graph_edges_place(&g->edges, e, place);
 			if (d->parent[to] != n || of[to] != NO_ROW)
 				continue;
 			if (n <= g->blocks)
-				type_words_find(words, g->facts.process, &g->block[n], g->at[e],
-						&name);
+				heap_graph_word(g, words, n, place, &name);
 			of[to] = n > g->blocks ? (uint32_t)roots + n - g->blocks - 1
 				 : name != WORD_UNNAMED
 					 ? name
 					 : (uint32_t)named + graph_names_find(&types, g, n);
 		}
+	}
 	graph_names_deinit(&types);
 	return NULL;
 }
@@ -195,48 +198,85 @@ static struct shiny_err *make_rows(struct store *store, const struct heap_graph 
 	return NULL;
 }
 
-struct shiny_err *retained_load(struct store *store, const struct filter *filter,
-				uint32_t snapshot, enum retained_by by, bool full_names,
-				struct retained *out)
+/* Edges with places are read when they are asked for: dominators need the most memory, and none. */
+static struct shiny_err *load_places(struct store *store, const struct filter *filter,
+				     const struct type_words *words, struct heap_graph *g)
 {
-	struct sums_of_subtrees sums;
-	struct dominators dominators = { 0 };
-	struct heap_graph graph = { 0 };
-	struct type_words words = { 0 };
-	struct retained result = { 0 };
-	struct shiny_err *err = type_words_load(store, full_names, &words);
-	uint32_t *of = NULL;
+	uint32_t snapshot = g->facts.snapshot;
 
+	heap_graph_deinit(g);
+	return heap_graph_load(store, filter, snapshot, GRAPH_PLACES, words, g);
+}
+
+struct graph_part { /* what all answers of one snapshot share */
+	struct heap_graph graph;
+	struct dominators dominators;
+	struct type_words words;
+};
+
+static struct shiny_err *add_rows(struct store *store, const struct graph_part *part,
+				  const struct sums_of_subtrees *sums, enum retained_by by,
+				  bool full_names, struct retained *out)
+{
+	const struct heap_graph *g = &part->graph;
+	AUTO_FREE uint32_t *of = mem_alloc(((size_t)g->nodes + 1) * sizeof(*of));
+
+	for (uint32_t n = 0; n <= g->nodes; n++)
+		of[n] = NO_ROW;
+	SHINY_TRY(make_rows(store, g, &part->dominators, &part->words, by, full_names, of, out));
+	out->facts = g->facts;
+	out->blocks = sums->blocks[0];
+	out->bytes = sums->bytes[0];
+	out->unreachable = g->blocks - sums->blocks[0];
+	out->unreachable_bytes = g->facts.bytes - sums->bytes[0];
+	count_rows(g, &part->dominators, of, sums, out);
+	if (out->count)
+		qsort(out->rows, out->count, sizeof(*out->rows), by_retained_bytes);
+	while (out->count && !out->rows[out->count - 1].retained)
+		free(out->rows[--out->count].name);
+	return NULL;
+}
+
+static struct shiny_err *add_all(struct store *store, const struct filter *filter,
+				 struct graph_part *part, const enum retained_by *by, size_t count,
+				 bool full_names, struct retained *out)
+{
+	AUTO_FREE uint64_t *blocks = NULL;
+	AUTO_FREE uint64_t *bytes = NULL;
+	struct sums_of_subtrees sums;
+
+	add_up(&part->graph, &part->dominators, &sums);
+	blocks = sums.blocks;
+	bytes = sums.bytes;
+	for (size_t i = 0; i < count; i++) {
+		if (by[i] == RETAINED_BY_MEMBER)
+			SHINY_TRY(load_places(store, filter, &part->words, &part->graph));
+		SHINY_TRY(add_rows(store, part, &sums, by[i], full_names, &out[i]));
+		heap_graph_drop_edges(&part->graph);
+	}
+	return NULL;
+}
+
+struct shiny_err *retained_load(struct store *store, const struct filter *filter,
+				uint32_t snapshot, const enum retained_by *by, size_t count,
+				bool full_names, struct retained *out)
+{
+	struct graph_part part = { 0 };
+	struct shiny_err *err = type_words_load(store, full_names, &part.words);
+
+	memset(out, 0, count * sizeof(*out));
 	if (!err)
-		err = heap_graph_load(store, filter, snapshot,
-				      by == RETAINED_BY_MEMBER ? GRAPH_PLACES : 0, &words, &graph);
+		err = heap_graph_load(store, filter, snapshot, 0, &part.words, &part.graph);
 	if (!err) {
-		of = mem_alloc(((size_t)graph.nodes + 1) * sizeof(*of));
-		for (uint32_t n = 0; n <= graph.nodes; n++)
-			of[n] = NO_ROW;
-		dominators_find(&graph, &dominators);
-		err = make_rows(store, &graph, &dominators, &words, by, full_names, of, &result);
+		dominators_find(&part.graph, &part.dominators);
+		heap_graph_drop_edges(&part.graph);
+		err = add_all(store, filter, &part, by, count, full_names, out);
 	}
-	if (!err) {
-		add_up(&graph, &dominators, &sums);
-		result.facts = graph.facts;
-		result.blocks = sums.blocks[0];
-		result.bytes = sums.bytes[0];
-		result.unreachable = graph.blocks - sums.blocks[0];
-		result.unreachable_bytes = graph.facts.bytes - sums.bytes[0];
-		count_rows(&graph, &dominators, of, &sums, &result);
-		if (result.count)
-			qsort(result.rows, result.count, sizeof(*result.rows), by_retained_bytes);
-		while (result.count && !result.rows[result.count - 1].retained)
-			free(result.rows[--result.count].name);
-		free(sums.blocks);
-		free(sums.bytes);
-		*out = result;
-	}
-	dominators_deinit(&dominators);
-	free(of);
-	type_words_deinit(&words);
-	heap_graph_deinit(&graph);
+	for (size_t i = 0; err && i < count; i++)
+		retained_deinit(&out[i]);
+	dominators_deinit(&part.dominators);
+	type_words_deinit(&part.words);
+	heap_graph_deinit(&part.graph);
 	return err;
 }
 

@@ -46,16 +46,16 @@ struct way_word {
 	bool doubtful;
 };
 
-static struct way_word word_of(const struct way_search *s, uint32_t node, uint32_t edge)
+static struct way_word word_of(const struct way_search *s, uint32_t node, uint32_t place)
 {
 	const struct heap_graph *g = s->graph;
-	struct way_word word = { .offset = g->at[edge], .member = WORD_UNNAMED };
+	struct way_word word = { .offset = place, .member = WORD_UNNAMED };
 
 	if (node > g->blocks)
-		word.doubtful = !g->roots[node - g->blocks - 1].variable;
+		word.doubtful = !g->roots[node - g->blocks - 1].exact;
 	else
-		word.doubtful = type_words_find(s->words, g->facts.process, &g->block[node],
-						word.offset, &word.member) != WORD_POINTER;
+		word.doubtful = heap_graph_word(g, s->words, node, place, &word.member) !=
+				WORD_POINTER;
 	return word;
 }
 
@@ -94,14 +94,16 @@ static uint32_t way_to(struct way_search *s, uint32_t before, uint32_t what,
 static void follow(struct way_search *s, uint32_t node, bool doubtful)
 {
 	const struct heap_graph *g = s->graph;
+	uint32_t place = 0;
 
-	for (uint32_t e = g->first[node]; e < g->first[node + 1]; e++) {
-		uint32_t to = g->target[e];
+	for (uint32_t e = heap_graph_first(g, node); e < heap_graph_first(g, node + 1); e++) {
+		uint32_t to = heap_graph_target(g, e);
 		struct way_word word;
 
+		place = graph_edges_place(&g->edges, e, place);
 		if (s->of[to] != NO_WAY)
 			continue;
-		word = word_of(s, node, e);
+		word = word_of(s, node, place);
 		if (word.doubtful != doubtful)
 			continue;
 		s->of[to] = way_to(s, s->of[node], graph_names_find(s->types, g, to), &word);
@@ -142,6 +144,41 @@ static void search_deinit(struct way_search *s)
 	hash_table_deinit(&s->by_key);
 }
 
+/* What a search goes through. */
+struct way_input {
+	struct type_words words;
+	struct heap_graph graph;
+	struct graph_names types;
+};
+
+static struct shiny_err *input_load(struct store *store, const struct filter *filter,
+				    uint32_t snapshot, bool full, struct way_input *out)
+{
+	struct shiny_err *err = type_words_load(store, full, &out->words);
+
+	if (!err)
+		err = heap_graph_load(store, filter, snapshot, GRAPH_PLACES, &out->words,
+				      &out->graph);
+	if (!err)
+		err = graph_names_load(store, &out->graph, GROUP_TYPE, full, &out->types);
+	return err;
+}
+
+static void input_deinit(struct way_input *in)
+{
+	graph_names_deinit(&in->types);
+	type_words_deinit(&in->words);
+	heap_graph_deinit(&in->graph);
+}
+
+static struct way_search search_of(const struct way_input *in)
+{
+	struct way_search s = { .graph = &in->graph, .types = &in->types, .words = &in->words };
+
+	search(&s);
+	return s;
+}
+
 /* ---- which blocks are wanted ---- */
 
 static bool mark_matching(const struct heap_graph *g, const struct graph_names *names,
@@ -164,8 +201,9 @@ static bool mark_address(const struct heap_graph *g, uint64_t address, bool *wan
 	bool any = false;
 
 	for (uint32_t n = 1; n <= g->blocks; n++) {
-		wanted[n] = address - g->block[n].address < g->block[n].size ||
-			    address == g->block[n].address;
+		uint64_t start = heap_graph_address(g, n);
+
+		wanted[n] = address - start < heap_graph_bytes(g, n) || address == start;
 		any = any || wanted[n];
 	}
 	return any;
@@ -184,7 +222,7 @@ static struct shiny_err *mark_wanted(struct store *store, const struct heap_grap
 	} else {
 		any = mark_matching(g, types, what, wanted);
 		if (!any) {
-			err = graph_names_load(store, GROUP_SITE, full, &sites);
+			err = graph_names_load(store, g, GROUP_SITE, full, &sites);
 			if (err)
 				return err;
 			any = mark_matching(g, &sites, what, wanted);
@@ -216,7 +254,7 @@ static void count_wanted(struct way_search *s, const bool *wanted, struct retain
 		way = &s->ways.at[s->of[n]];
 		way->blocks++;
 		way->bytes += bytes;
-		way->address = s->graph->block[n].address;
+		way->address = heap_graph_address(s->graph, n);
 		out->blocks++;
 		out->bytes += bytes;
 	}
@@ -281,37 +319,24 @@ struct shiny_err *retainers_load(struct store *store, const struct filter *filte
 				 uint32_t snapshot, const char *what, bool full_names,
 				 struct retainers *out)
 {
-	struct heap_graph graph = { 0 };
-	struct graph_names types = { 0 };
-	struct type_words words = { 0 };
-	struct retainers result = { 0 };
+	struct way_input in = { 0 };
 	bool *wanted = NULL;
-	struct shiny_err *err = type_words_load(store, full_names, &words);
+	struct shiny_err *err = input_load(store, filter, snapshot, full_names, &in);
 
-	if (!err)
-		err = heap_graph_load(store, filter, snapshot, GRAPH_PLACES, &words, &graph);
-	if (!err)
-		err = graph_names_load(store, GROUP_TYPE, full_names, &types);
 	if (!err) {
-		wanted = mem_zero((size_t)graph.blocks + 1, sizeof(*wanted));
-		err = mark_wanted(store, &graph, &types, what, full_names, wanted);
+		wanted = mem_zero((size_t)in.graph.blocks + 1, sizeof(*wanted));
+		err = mark_wanted(store, &in.graph, &in.types, what, full_names, wanted);
 	}
 	if (!err) {
-		struct way_search s = {
-			.graph = &graph, .types = &types, .words = &words
-		};
+		struct way_search s = search_of(&in);
 
-		search(&s);
-		result.facts = graph.facts;
-		count_wanted(&s, wanted, &result);
-		make_rows(&s, &result);
+		*out = (struct retainers){ .facts = in.graph.facts };
+		count_wanted(&s, wanted, out);
+		make_rows(&s, out);
 		search_deinit(&s);
-		*out = result;
 	}
 	free(wanted);
-	graph_names_deinit(&types);
-	type_words_deinit(&words);
-	heap_graph_deinit(&graph);
+	input_deinit(&in);
 	return err;
 }
 
@@ -356,7 +381,7 @@ static void find_keeper(struct way_search *s, const uint32_t *group_of, uint32_t
 		way = &s->ways.at[s->of[n]];
 		way->blocks++;
 		way->bytes += heap_graph_bytes(g, n);
-		way->address = g->block[n].address;
+		way->address = heap_graph_address(g, n);
 	}
 	if (!row.blocks)
 		return;
@@ -416,36 +441,26 @@ struct shiny_err *keepers_load(struct store *store, const struct filter *filter,
 			       const char *const *names, size_t count, bool full_names,
 			       struct keepers *out)
 {
-	struct heap_graph graph = { 0 };
-	struct graph_names types = { 0 }, rows = { 0 };
-	struct type_words words = { 0 };
-	struct keepers result = { 0 };
+	struct way_input in = { 0 };
+	struct graph_names rows = { 0 };
 	bool any = false;
 	struct shiny_err *err = heap_graph_any(store, filter, &any);
 
-	*out = result;
+	*out = (struct keepers){ 0 };
 	if (err || !any)
 		return err;
-	err = type_words_load(store, full_names, &words);
+	err = input_load(store, filter, 0, full_names, &in);
 	if (!err)
-		err = heap_graph_load(store, filter, 0, GRAPH_PLACES, &words, &graph);
-	if (!err)
-		err = graph_names_load(store, GROUP_TYPE, full_names, &types);
-	if (!err)
-		err = graph_names_load(store, by, full_names, &rows);
+		err = graph_names_load(store, &in.graph, by, full_names, &rows);
 	if (!err) {
-		struct way_search s = { .graph = &graph, .types = &types, .words = &words };
+		struct way_search s = search_of(&in);
 
-		search(&s);
-		result.facts = graph.facts;
-		find_keepers(&s, &rows, names, count, &result);
+		out->facts = in.graph.facts;
+		find_keepers(&s, &rows, names, count, out);
 		search_deinit(&s);
-		*out = result;
 	}
 	graph_names_deinit(&rows);
-	graph_names_deinit(&types);
-	type_words_deinit(&words);
-	heap_graph_deinit(&graph);
+	input_deinit(&in);
 	return err;
 }
 
@@ -457,4 +472,92 @@ void keepers_deinit(struct keepers *keepers)
 	}
 	free(keepers->rows);
 	*keepers = (struct keepers){ 0 };
+}
+
+/* ---- what holds each ---- */
+
+static int by_holder_name(const void *left, const void *right)
+{
+	const struct holder_row *a = left, *b = right;
+
+	return strcmp(a->name, b->name);
+}
+
+/* Of each way: a row of type_words.h, or behind these its root's. */
+static uint32_t *find_holders(const struct way_search *s)
+{
+	uint32_t *holder = mem_zero(s->ways.count + 1, sizeof(*holder));
+	uint32_t members = (uint32_t)s->words->word_count;
+
+	for (size_t i = 0; i < s->ways.count; i++) { /* a way stands behind the one before it */
+		const struct way_step *way = &s->ways.at[i];
+
+		holder[i] = way->before == NO_WAY	    ? members + way->what
+			    : way->member != WORD_UNNAMED ? way->member
+							    : holder[way->before];
+	}
+	return holder;
+}
+
+static void sum_holders(const struct way_search *s, struct holders *out)
+{
+	size_t members = s->words->word_count, roots = s->graph->nodes - s->graph->blocks;
+	struct holder_row *rows = mem_zero(members + roots + 1, sizeof(*rows));
+	uint32_t *holder = find_holders(s);
+
+	for (uint32_t n = 1; n <= s->graph->blocks; n++) {
+		if (s->of[n] == NO_WAY)
+			continue;
+		rows[holder[s->of[n]]].blocks++;
+		rows[holder[s->of[n]]].bytes += heap_graph_bytes(s->graph, n);
+	}
+	for (size_t i = 0; i < members + roots; i++) {
+		if (!rows[i].blocks)
+			continue;
+		rows[out->count] = rows[i];
+		rows[out->count++].name = mem_text(i < members ? s->words->words[i].name
+							       : s->graph->roots[i - members].name);
+	}
+	if (out->count)
+		qsort(rows, out->count, sizeof(*rows), by_holder_name);
+	out->rows = rows;
+	members = out->count;
+	out->count = 0;
+	for (size_t i = 0; i < members; i++) {
+		struct holder_row *last = out->count ? &rows[out->count - 1] : NULL;
+
+		if (last && !strcmp(last->name, rows[i].name)) {
+			last->blocks += rows[i].blocks;
+			last->bytes += rows[i].bytes;
+			free(rows[i].name);
+		} else {
+			rows[out->count++] = rows[i];
+		}
+	}
+	free(holder);
+}
+
+struct shiny_err *holders_load(struct store *store, const struct filter *filter, uint32_t snapshot,
+			       bool full_names, struct holders *out)
+{
+	struct way_input in = { 0 };
+	struct shiny_err *err = input_load(store, filter, snapshot, full_names, &in);
+
+	if (!err) {
+		struct way_search s = search_of(&in);
+
+		*out = (struct holders){ .facts = in.graph.facts };
+		sum_holders(&s, out);
+		search_deinit(&s);
+	}
+	input_deinit(&in);
+	return err;
+}
+
+void holders_deinit(struct holders *holders)
+{
+	for (size_t i = 0; i < holders->count; i++)
+		free(holders->rows[i].name);
+	free(holders->rows);
+	*holders = (struct holders){ 0 };
 }

@@ -9,7 +9,8 @@
  * blocks of one type in a row (a list, a tree) are one step. Each block has one way: of those with
  * the fewest doubtful words the shortest, of those the first by the order of the roots, variables
  * as they lie in memory. Doubtful is a word that is no pointer by its type's layout
- * (type_words.h), and a root that is no variable: a stack may hold what nobody will use again.
+ * (type_words.h), and a root that is neither a variable nor a table of wrappers: a stack may hold
+ * what nobody will use again.
  */
 #ifndef SHINY_RETAINERS_H
 #define SHINY_RETAINERS_H
@@ -21,7 +22,7 @@ struct retainer_step {
 	char *member;    /* that leads to the next step: "Service::cache_ (std::map)"; or NULL */
 	uint64_t offset; /* in it, of the word that leads to the next step */
 	bool one_offset; /* it is the same for all; false in the last step */
-	bool sure;       /* a pointer by the type's layout, or a variable's word */
+	bool sure;       /* a pointer by the type's layout, or an exact root's word */
 	bool repeated;   /* it stands for several in a row */
 };
 struct retainer_row {
@@ -65,5 +66,20 @@ SHINY_MUST_CHECK struct shiny_err *keepers_load(struct store *store, const struc
 						size_t count, bool full_names,
 						struct keepers *out);
 void keepers_deinit(struct keepers *keepers);
+
+/* Blocks by what holds them: the last member with a name on their way, else its root. */
+struct holder_row {
+	char *name;
+	uint64_t blocks, bytes;
+};
+struct holders {
+	struct graph_facts facts;
+	struct holder_row *rows; /* in order of their names, each name once */
+	size_t count;
+};
+SHINY_MUST_CHECK struct shiny_err *holders_load(struct store *store, const struct filter *filter,
+						uint32_t snapshot, bool full_names,
+						struct holders *out);
+void holders_deinit(struct holders *holders);
 
 #endif

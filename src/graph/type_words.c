@@ -15,7 +15,7 @@
 #include "../base/lower_bound.h"
 #include "../base/mem.h"
 
-enum { WORD_BYTES = 8 };
+enum { WORD_BYTES = 8, MEMBER_BYTES = 4, FIRST_MEMBER = 1, SECOND_MEMBER = 2 };
 
 /* ---- loading ---- */
 
@@ -58,6 +58,25 @@ static enum word_use element_use(const char *name, const char *container, uint32
 	return WORD_MAYBE;
 }
 
+/*
+ * Which members of a backing store of Blink's are weak, by the tags in its type's name. An untraced
+ * member is what the collector does not follow: lists of observers are of these.
+ */
+static uint8_t weak_members(const char *name)
+{
+	const char *weak = strstr(name, "WeakMemberTag"), *strong = strstr(name, "StrongMemberTag");
+
+	weak = weak ? weak : strstr(name, "UntracedMemberTag");
+	if (strncmp(name, "blink::Heap", 11) != 0 || !strstr(name, "Backing<") || !weak)
+		return 0;
+	if (!strong)
+		return FIRST_MEMBER | SECOND_MEMBER;
+	if (!strstr(name, "KeyValuePair<cppgc::internal::BasicMember<") &&
+	    !strstr(name, "std::pair<cppgc::internal::BasicMember<"))
+		return 0; /* where its members lie is not known */
+	return weak < strong ? FIRST_MEMBER : SECOND_MEMBER;
+}
+
 static uint32_t cut(int64_t number)
 {
 	return number < 0 || number > UINT32_MAX ? UINT32_MAX : (uint32_t)number;
@@ -79,6 +98,7 @@ static struct shiny_err *load_types(struct store *store, struct type_words *word
 		t->many = !strcmp(form, "array") || !strcmp(form, "buffer");
 		t->sure = id && (!strcmp(confidence, "exact") || !strcmp(confidence, "high"));
 		t->element = element_use(query_text(q, 1), query_text(q, 5), t->bytes);
+		t->weak = weak_members(query_text(q, 1));
 	}
 	query_end(q);
 	return err;
@@ -121,12 +141,10 @@ static struct shiny_err *load_words(struct store *store, bool full, struct type_
 struct shiny_err *type_words_load(struct store *store, bool full_names, struct type_words *out)
 {
 	struct type_words words = { .type_count = store_ids(store, "type") };
-	struct shiny_err *err =
-		type_table_load(store, store_ids(store, "process") - 1, &words.table);
+	struct shiny_err *err;
 
 	words.types = mem_zero(words.type_count + 1, sizeof(*words.types));
-	if (!err)
-		err = load_types(store, &words);
+	err = load_types(store, &words);
 	if (!err)
 		err = load_words(store, full_names, &words);
 	if (err)
@@ -142,8 +160,6 @@ void type_words_deinit(struct type_words *words)
 		free(words->words[i].name);
 	free(words->words);
 	free(words->types);
-	if (words->table.processes)
-		type_table_deinit(&words->table);
 	*words = (struct type_words){ 0 };
 }
 
@@ -164,17 +180,18 @@ static uint64_t place_in_type(const struct typed *t, uint64_t size, uint64_t at)
 	return rest ? UINT64_MAX : at % t->bytes;
 }
 
-enum word_use type_words_find(const struct type_words *words, uint32_t process,
-			      const struct snapshot_block *block, uint64_t at, uint32_t *name)
+enum word_use type_words_find(const struct type_words *words, uint32_t type, uint64_t size,
+			      uint64_t at, uint32_t *name)
 {
-	uint32_t id = type_table_find(&words->table, process, block->stack, block->vtable);
-	const struct typed *t = &words->types[id < words->type_count ? id : 0];
-	uint64_t place = place_in_type(t, block->size, at);
+	const struct typed *t = &words->types[type < words->type_count ? type : 0];
+	uint64_t place = place_in_type(t, size, at);
 	const struct type_word *rows = &words->words[t->first];
 	size_t row;
 
 	*name = WORD_UNNAMED;
-	if (!id || place == UINT64_MAX)
+	if (t->weak & (at % WORD_BYTES < MEMBER_BYTES ? FIRST_MEMBER : SECOND_MEMBER))
+		return WORD_WEAK;
+	if (!type || place == UINT64_MAX)
 		return WORD_MAYBE;
 	if (!t->count)
 		return t->sure && (t->many || t->bytes <= WORD_BYTES) ? t->element : WORD_MAYBE;

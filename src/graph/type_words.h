@@ -5,17 +5,24 @@
  * Runs: CLI. Signals: no. Allocates: 32 bytes a row of table member, 16 a type. Threads: one a
  * table.
  *
+ * A table or vector of Blink's collected heap says in its type's name whether its members are weak
+ * or untraced: neither keeps anything.
+ * Where weak keys have values, a value is a pointer, though it goes when its key does.
+ *
  * Only a type that is exact or of high confidence says what a word is; a guess names members.
  */
 #ifndef SHINY_TYPE_WORDS_H
 #define SHINY_TYPE_WORDS_H
 
-#include "../analysis/replay/type_table.h"
-#include "../store/snapshot_parts.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../store/store.h"
 
 enum word_use {
 	WORD_MAYBE,   /* it may hold a pointer: no layout, or an integer as wide as one */
 	WORD_NOTHING, /* it holds none: a vptr, narrow numbers, padding */
+	WORD_WEAK,    /* it holds one that keeps nothing */
 	WORD_POINTER,
 };
 #define WORD_UNNAMED UINT32_MAX
@@ -30,9 +37,9 @@ struct typed {
 	uint32_t bytes;        /* of the type or of an element; 0 unknown */
 	bool sure, many;       /* many: an array or buffer */
 	enum word_use element; /* of an element that is no class */
+	uint8_t weak;          /* of each 8 bytes: bit 0 the first member, bit 1 the second one */
 };
 struct type_words { /* zeroed: empty */
-	struct type_table table;
 	struct typed *types; /* by id */
 	size_t type_count;
 	struct type_word *words;
@@ -43,8 +50,11 @@ SHINY_MUST_CHECK struct shiny_err *type_words_load(struct store *store, bool ful
 						   struct type_words *out);
 void type_words_deinit(struct type_words *words);
 
-/* The word at `at` of the block; *name: words->words[*name].name, or WORD_UNNAMED. */
-enum word_use type_words_find(const struct type_words *words, uint32_t process,
-			      const struct snapshot_block *block, uint64_t at, uint32_t *name);
+/*
+ * The word at `at` of a block of this type (0: unknown) and size; *name: words->words[*name].name,
+ * or WORD_UNNAMED.
+ */
+enum word_use type_words_find(const struct type_words *words, uint32_t type, uint64_t size,
+			      uint64_t at, uint32_t *name);
 
 #endif

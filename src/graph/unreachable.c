@@ -26,9 +26,13 @@ static uint8_t *mark_reached(const struct heap_graph *g)
 static void mark_indirect(const struct heap_graph *g, uint8_t *reach)
 {
 	for (uint32_t n = 1; n <= g->blocks; n++)
-		for (uint32_t e = g->first[n]; reach[n] != REACH_ROOT && e < g->first[n + 1]; e++)
-			if (g->target[e] != n && reach[g->target[e]] == REACH_NOT)
-				reach[g->target[e]] = REACH_INDIRECT;
+		for (uint32_t e = heap_graph_first(g, n);
+		     reach[n] != REACH_ROOT && e < heap_graph_first(g, n + 1); e++) {
+			uint32_t to = heap_graph_target(g, e);
+
+			if (to != n && reach[to] == REACH_NOT)
+				reach[to] = REACH_INDIRECT;
+		}
 }
 
 static void count_block(struct unreachable_sums *sums, bool direct, uint64_t bytes)
@@ -42,24 +46,25 @@ static void count_rows(const struct heap_graph *g, const struct graph_names *nam
 		       struct unreachable *out)
 {
 	for (uint32_t n = 1; n <= g->blocks; n++) {
-		const struct snapshot_block *b = &g->block[n];
+		uint32_t stack = heap_graph_stack(g, n);
+		uint64_t bytes = heap_graph_bytes(g, n);
 		bool direct = reach[n] == REACH_NOT;
 		struct unreachable_row *row;
 
 		if (reach[n] == REACH_ROOT)
 			continue;
-		if (suppressions_hide(suppressions, b->stack)) {
+		if (suppressions_hide(suppressions, stack)) {
 			out->suppressed++;
-			out->suppressed_bytes += b->size;
+			out->suppressed_bytes += bytes;
 			continue;
 		}
 		row = &out->rows[graph_names_find(names, g, n)];
 		if (!row->address || (direct && !row->sums.direct)) {
-			row->address = b->address;
-			row->stack = b->stack;
+			row->address = heap_graph_address(g, n);
+			row->stack = stack;
 		}
-		count_block(&row->sums, direct, b->size);
-		count_block(&out->sums, direct, b->size);
+		count_block(&row->sums, direct, bytes);
+		count_block(&out->sums, direct, bytes);
 	}
 }
 
@@ -106,13 +111,14 @@ struct shiny_err *unreachable_load(struct store *store, const struct filter *fil
 	struct shiny_err *err = heap_graph_load(store, filter, snapshot, 0, NULL, &graph);
 
 	if (!err)
-		err = graph_names_load(store, by, full_names, &names);
+		err = graph_names_load(store, &graph, by, full_names, &names);
 	if (!err)
 		err = suppressions_load(store, suppressions, false, &hidden);
 	if (!err) {
 		uint8_t *reach = mark_reached(&graph);
 
 		mark_indirect(&graph, reach);
+		heap_graph_drop_edges(&graph);
 		result.facts = graph.facts;
 		result.blocks = graph.blocks;
 		result.bytes = graph.facts.bytes;

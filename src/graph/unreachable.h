@@ -2,7 +2,7 @@
 /*
  * unreachable.h: blocks of a heap snapshot that no root reaches.
  *
- * Runs: CLI. Signals: no. Allocates: 9 bytes a block beside the graph. Threads: one a store.
+ * Runs: CLI. Signals: no. Allocates: 6 bytes a block beside the graph. Threads: one a store.
  *
  * Counted as LeakSanitizer counts: of the blocks that no root reaches, one that another of them
  * points to is indirect, every other one direct; so a cycle is indirect. A pointer into the middle

@@ -1,49 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * by_site.c: see by_site.h.
+ *
+ * Ten rows or more become one, so they are added up by a hash table first, and only what is left is
+ * sorted.
  */
 #include "by_site.h"
 
 #include <stdlib.h>
 
-static bool make_room(void *rows_pointer, size_t count, size_t *room, size_t each)
-{
-	void **rows = rows_pointer, *bigger;
-	size_t more = *room ? *room * 2 : 64;
-
-	if (count < *room)
-		return true;
-	bigger = reallocarray(*rows, more, each);
-	if (!bigger)
-		return false;
-	*rows = bigger;
-	*room = more;
-	return true;
-}
-
-struct shiny_err *by_site_stat(struct by_site *w, const struct store_stat *row)
-{
-	if (!make_room(&w->stats, w->stat_count, &w->stat_room, sizeof(*row)))
-		return shiny_err(SHINY_ERR_OTHER, "out of memory");
-	w->stats[w->stat_count++] = *row;
-	return NULL;
-}
-
-struct shiny_err *by_site_lifetime(struct by_site *w, const struct store_lifetime *row)
-{
-	if (!make_room(&w->lifetimes, w->lifetime_count, &w->lifetime_room, sizeof(*row)))
-		return shiny_err(SHINY_ERR_OTHER, "out of memory");
-	w->lifetimes[w->lifetime_count++] = *row;
-	return NULL;
-}
-
-struct shiny_err *by_site_peak(struct by_site *w, const struct store_peak *row)
-{
-	if (!make_room(&w->peaks, w->peak_count, &w->peak_room, sizeof(*row)))
-		return shiny_err(SHINY_ERR_OTHER, "out of memory");
-	w->peaks[w->peak_count++] = *row;
-	return NULL;
-}
+#include "../base/hash.h"
+#include "../base/hash_table.h"
+#include "../base/mem.h"
 
 static int order(uint64_t a, uint64_t b)
 {
@@ -54,7 +22,8 @@ static int by_stat_key(const void *left, const void *right)
 {
 	const struct store_stat *a = left, *b = right;
 
-	return order((uint64_t)a->process << 32 | a->stack, (uint64_t)b->process << 32 | b->stack) ?:
+	return order((uint64_t)a->process << 32 | a->stack,
+		     (uint64_t)b->process << 32 | b->stack) ?:
 	       order((uint64_t)a->type << 32 | a->vtable, (uint64_t)b->type << 32 | b->vtable) ?:
 	       order((uint64_t)a->tag << 32 | a->reading, (uint64_t)b->tag << 32 | b->reading);
 }
@@ -98,73 +67,115 @@ static void add_stat(struct store_stat *to, const struct store_stat *more)
 	to->inherited_frees += more->inherited_frees;
 }
 
+static uint64_t hash_stat(const struct store_stat *row)
+{
+	return hash_pair(hash_keys((uint64_t)row->process << 32 | row->stack,
+				   (uint64_t)row->type << 32 | row->vtable),
+			 (uint64_t)row->tag << 32 | row->reading);
+}
+
+static uint64_t hash_lifetime(const struct store_lifetime *row)
+{
+	return hash_keys((uint64_t)row->process << 32 | row->stack,
+			 (uint64_t)row->type << 32 | (uint32_t)(row->bin << 1 | row->censored));
+}
+
+static uint64_t hash_peak(const struct store_peak *row)
+{
+	return hash_keys((uint64_t)row->process << 32 | row->stack, row->tag);
+}
+
 static void merge_stats(struct by_site *w)
 {
+	struct hash_table table = { 0 };
 	size_t kept = 0;
 
-	if (w->stat_count)
-		qsort(w->stats, w->stat_count, sizeof(*w->stats), by_stat_key);
-	for (size_t i = 0; i < w->stat_count; i++)
-		if (kept && by_stat_key(&w->stats[kept - 1], &w->stats[i]) == 0)
-			add_stat(&w->stats[kept - 1], &w->stats[i]);
-		else
-			w->stats[kept++] = w->stats[i];
-	w->stat_count = kept;
+	for (size_t i = 0; i < w->stats.count; i++) {
+		const struct store_stat *row = &w->stats.at[i];
+		uint64_t hash = hash_stat(row);
+		uint32_t at = hash_table_find(&table, hash, k, !by_stat_key(&w->stats.at[k], row));
+
+		if (at == HASH_NONE) {
+			hash_table_add(&table, hash, (uint32_t)kept);
+			w->stats.at[kept++] = *row;
+		} else {
+			add_stat(&w->stats.at[at], row);
+		}
+	}
+	hash_table_deinit(&table);
+	w->stats.count = kept;
+	if (kept)
+		qsort(w->stats.at, kept, sizeof(*w->stats.at), by_stat_key);
 }
 
 static void merge_lifetimes(struct by_site *w)
 {
+	struct hash_table table = { 0 };
 	size_t kept = 0;
 
-	if (w->lifetime_count)
-		qsort(w->lifetimes, w->lifetime_count, sizeof(*w->lifetimes), by_lifetime_key);
-	for (size_t i = 0; i < w->lifetime_count; i++) {
-		struct store_lifetime *last = kept ? &w->lifetimes[kept - 1] : NULL;
+	for (size_t i = 0; i < w->lifetimes.count; i++) {
+		const struct store_lifetime *row = &w->lifetimes.at[i];
+		uint64_t hash = hash_lifetime(row);
+		uint32_t at = hash_table_find(&table, hash, k,
+					      !by_lifetime_key(&w->lifetimes.at[k], row));
 
-		if (last && by_lifetime_key(last, &w->lifetimes[i]) == 0) {
-			last->count += w->lifetimes[i].count;
-			last->bytes += w->lifetimes[i].bytes;
+		if (at == HASH_NONE) {
+			hash_table_add(&table, hash, (uint32_t)kept);
+			w->lifetimes.at[kept++] = *row;
 		} else {
-			w->lifetimes[kept++] = w->lifetimes[i];
+			w->lifetimes.at[at].count += row->count;
+			w->lifetimes.at[at].bytes += row->bytes;
 		}
 	}
-	w->lifetime_count = kept;
+	hash_table_deinit(&table);
+	w->lifetimes.count = kept;
+	if (kept)
+		qsort(w->lifetimes.at, kept, sizeof(*w->lifetimes.at), by_lifetime_key);
 }
 
+/* The time is that of the largest peak of a stack of the site. */
 static void merge_peaks(struct by_site *w)
 {
-	uint64_t most = 0; /* the largest single peak of the site */
+	uint64_t *most = mem_alloc((w->peaks.count + 1) * sizeof(*most));
+	struct hash_table table = { 0 };
 	size_t kept = 0;
 
-	if (w->peak_count)
-		qsort(w->peaks, w->peak_count, sizeof(*w->peaks), by_peak_key);
-	for (size_t i = 0; i < w->peak_count; i++) {
-		struct store_peak *last = kept ? &w->peaks[kept - 1] : NULL, *peak = &w->peaks[i];
+	for (size_t i = 0; i < w->peaks.count; i++) {
+		const struct store_peak *row = &w->peaks.at[i];
+		uint64_t hash = hash_peak(row);
+		uint32_t at = hash_table_find(&table, hash, k, !by_peak_key(&w->peaks.at[k], row));
 
-		if (!last || by_peak_key(last, peak) != 0) {
-			most = peak->peak_bytes;
-			w->peaks[kept++] = *peak;
+		if (at == HASH_NONE) {
+			hash_table_add(&table, hash, (uint32_t)kept);
+			most[kept] = row->peak_bytes;
+			w->peaks.at[kept++] = *row;
 			continue;
 		}
-		last->peak_blocks += peak->peak_blocks;
-		last->peak_bytes += peak->peak_bytes;
-		if (peak->peak_bytes > most) {
-			most = peak->peak_bytes;
-			last->peak_time = peak->peak_time;
+		w->peaks.at[at].peak_blocks += row->peak_blocks;
+		w->peaks.at[at].peak_bytes += row->peak_bytes;
+		if (row->peak_bytes > most[at]) {
+			most[at] = row->peak_bytes;
+			w->peaks.at[at].peak_time = row->peak_time;
 		}
 	}
-	w->peak_count = kept;
+	hash_table_deinit(&table);
+	free(most);
+	w->peaks.count = kept;
+	if (kept)
+		qsort(w->peaks.at, kept, sizeof(*w->peaks.at), by_peak_key);
 }
 
 void by_site_merge(struct by_site *w, const uint32_t *sites, size_t limit)
 {
-	for (size_t i = 0; i < w->stat_count; i++)
-		w->stats[i].stack = w->stats[i].stack < limit ? sites[w->stats[i].stack] : 0;
-	for (size_t i = 0; i < w->lifetime_count; i++)
-		w->lifetimes[i].stack =
-			w->lifetimes[i].stack < limit ? sites[w->lifetimes[i].stack] : 0;
-	for (size_t i = 0; i < w->peak_count; i++)
-		w->peaks[i].stack = w->peaks[i].stack < limit ? sites[w->peaks[i].stack] : 0;
+	for (size_t i = 0; i < w->stats.count; i++)
+		w->stats.at[i].stack =
+			w->stats.at[i].stack < limit ? sites[w->stats.at[i].stack] : 0;
+	for (size_t i = 0; i < w->lifetimes.count; i++)
+		w->lifetimes.at[i].stack =
+			w->lifetimes.at[i].stack < limit ? sites[w->lifetimes.at[i].stack] : 0;
+	for (size_t i = 0; i < w->peaks.count; i++)
+		w->peaks.at[i].stack =
+			w->peaks.at[i].stack < limit ? sites[w->peaks.at[i].stack] : 0;
 	merge_stats(w);
 	merge_lifetimes(w);
 	merge_peaks(w);
@@ -172,8 +183,8 @@ void by_site_merge(struct by_site *w, const uint32_t *sites, size_t limit)
 
 void by_site_deinit(struct by_site *w)
 {
-	free(w->stats);
-	free(w->lifetimes);
-	free(w->peaks);
+	free(w->stats.at);
+	free(w->lifetimes.at);
+	free(w->peaks.at);
 	*w = (struct by_site){ 0 };
 }

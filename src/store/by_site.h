@@ -15,24 +15,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../base/mem.h"
 #include "store.h"
 
 /* All zero is empty. In waiting rows `stack` is a stack, in merged ones a site (0: no stack). */
 struct by_site {
-	struct store_lifetime *lifetimes;
-	size_t lifetime_count, lifetime_room;
-	struct store_stat *stats;
-	size_t stat_count, stat_room;
-	struct store_peak *peaks;
-	size_t peak_count, peak_room;
+	VEC(struct store_lifetime) lifetimes;
+	VEC(struct store_stat) stats;
+	VEC(struct store_peak) peaks;
 };
-
-SHINY_MUST_CHECK struct shiny_err *by_site_stat(struct by_site *waiting,
-						const struct store_stat *row);
-SHINY_MUST_CHECK struct shiny_err *by_site_lifetime(struct by_site *waiting,
-						    const struct store_lifetime *row);
-SHINY_MUST_CHECK struct shiny_err *by_site_peak(struct by_site *waiting,
-						const struct store_peak *row);
 
 /* Puts each stack's site in its place (sites[stack]; stacks from `limit` on have none), adds up,
  * and sorts by the tables' keys. */

@@ -43,6 +43,14 @@ struct shiny_err *contents_has_events(struct store *store, bool *any)
 	return NULL;
 }
 
+struct shiny_err *contents_last_block(struct store *store, uint64_t *block)
+{
+	struct query *q;
+
+	SHINY_TRY(store_query(store, "SELECT COALESCE(MAX(id), 0) FROM events", &q));
+	return only_number(q, block);
+}
+
 struct shiny_err *contents_each_running(struct store *store, contents_process_fn *each,
 					void *context)
 {

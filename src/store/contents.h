@@ -15,6 +15,8 @@ SHINY_MUST_CHECK struct shiny_err *contents_number(struct store *store, const ch
 /* Events that are kept, and whether any are. The count reads every block's row, the other one. */
 SHINY_MUST_CHECK struct shiny_err *contents_event_count(struct store *store, uint64_t *events);
 SHINY_MUST_CHECK struct shiny_err *contents_has_events(struct store *store, bool *any);
+/* The last block of events that has been committed; 0: there is none. */
+SHINY_MUST_CHECK struct shiny_err *contents_last_block(struct store *store, uint64_t *block);
 
 /* Processes that the file calls running; `each` stops the search by returning false. */
 typedef bool contents_process_fn(void *context, int64_t pid);

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "held_files.h"
+#include "kept.h"
 
 enum { PATIENCE_STEP_MS = 10 };
 static const struct timespec patience_step = { .tv_nsec = PATIENCE_STEP_MS * 1000000L };
@@ -81,10 +82,24 @@ void db_close(struct store *store)
 {
 	if (!store)
 		return;
+	kept_free(store->kept);
 	sqlite3_close(store->db);
 	guard_end(&store->guard);
 	if (store->fd >= 0)
 		held_files_leave(store->fd);
 	free(store->path);
 	free(store);
+}
+
+void *store_kept(const struct store *store, const void *key)
+{
+	return kept_find(store->kept, key);
+}
+
+bool store_keep(struct store *store, const void *key, void *value, void (*destroy)(void *))
+{
+	if (store->live)
+		return false;
+	store->kept = kept_add(store->kept, key, value, destroy);
+	return true;
 }

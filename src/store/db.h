@@ -17,6 +17,10 @@
 
 #define STORE_APPLICATION_ID 0x53686e79 /* "Shny", as in schema.sql */
 
+/* Pages that a reader keeps: for joins, and for blobs that are read once, in order. */
+#define STORE_KEEP_PAGES     "PRAGMA cache_size = -16384"
+#define STORE_KEEP_NO_PAGES  "PRAGMA cache_size = -512"
+
 struct store_writer; /* row_writer.h */
 
 struct store {
@@ -28,6 +32,7 @@ struct store {
 	bool live, log; /* a reader's: somebody writes the file; it has a log */
 	struct guard guard;
 	struct store_writer *writer; /* NULL in a reader */
+	struct kept *kept;           /* of readers: store_keep */
 };
 
 extern const char schema_text[]; /* schema.c: schema.sql */
@@ -62,7 +67,7 @@ struct stack_sites {
 	size_t stack_limit;
 };
 /* Fills table site and column stack.site. */
-SHINY_MUST_CHECK struct shiny_err *sites_make(const struct store *store,
+SHINY_MUST_CHECK struct shiny_err *sites_make(struct store *store,
 					      const struct stack_tails *tails,
 					      struct stack_sites *out);
 

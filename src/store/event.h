@@ -15,8 +15,8 @@ enum event_kind {
 	EVENT_ALLOC = 1,
 	EVENT_FREE = 2,
 	/* One realloc that succeeded: the block at `old_address` ended, the one at `address` began;
-	 * they may be equal. Of a garbage-collected object: it lives on, with another size or, moved
-	 * by a collection, at `address`. */
+	 * they may be equal. Of a garbage-collected object: it lives on, with another size or,
+	 * moved by a collection, at `address`. */
 	EVENT_REALLOC = 3,
 	EVENT_VPTR = 4, /* the block at `address` is of vtable `vtable` */
 	EVENT_MAP = 5,	/* a mapping call; api is a shiny_map_call, size its length */

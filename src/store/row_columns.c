@@ -20,6 +20,8 @@ struct row_field {
 #define NUMBER(type, field, column)	    FIELD(type, field, column, COLUMN_NUMBER, #column)
 #define SIGNED(type, field, column)	    FIELD(type, field, column, COLUMN_SIGNED, #column)
 #define STATUS(type, field, column)	    FIELD(type, field, column, COLUMN_STATUS, #column)
+#define REFERENCE(type, field, column)                               \
+	FIELD(type, field, column, COLUMN_REFERENCE, #column)
 #define TEXT(field, column)		    FIELD(char *, field, column, COLUMN_TEXT, #column)
 #define BY_STACK(type, field, column, site) FIELD(type, field, column, COLUMN_NUMBER, site)
 #define END(name)                          \
@@ -35,11 +37,14 @@ struct row_field {
 
 static const struct row_spec {
 	const char *table, *how;
+	size_t bytes;
 	size_t (*fields)(const struct row_field **fields);
 } row_specs[STORE_ROWS] = {
-#define ROW(name, NAME, how) [STORE_ROW_##NAME] = { #name, how, name##_fields },
+#define ROW_OF(name, NAME, how, table) \
+	[STORE_ROW_##NAME] = { #table, how, sizeof(struct store_##name), name##_fields },
+#define ROW(name, NAME, how) ROW_OF(name, NAME, how, name)
 #include "store_rows.def"
-	[STORE_ROW_SITE_STAT] = { "site_stat", ADD, stat_fields },
+	[STORE_ROW_SITE_STAT] = { "site_stat", ADD, sizeof(struct store_stat), stat_fields },
 };
 
 const char *row_table(enum store_row which)
@@ -61,7 +66,12 @@ size_t row_columns(enum store_row which, struct row_column columns[ROW_COLUMNS])
 	return count;
 }
 
-void row_sql(enum store_row which, char out[ROW_SQL])
+size_t row_bytes(enum store_row which)
+{
+	return row_specs[which].bytes;
+}
+
+size_t row_sql_target(enum store_row which, char out[ROW_SQL])
 {
 	struct row_column columns[ROW_COLUMNS];
 	size_t count = row_columns(which, columns), used;
@@ -71,10 +81,24 @@ void row_sql(enum store_row which, char out[ROW_SQL])
 	for (size_t i = 0; i < count; i++)
 		used += (size_t)snprintf(out + used, ROW_SQL - used, "%s%s", i ? ", " : "",
 					 columns[i].name);
-	used += (size_t)snprintf(out + used, ROW_SQL - used, ") VALUES (");
+	return used + (size_t)snprintf(out + used, ROW_SQL - used, ")");
+}
+
+void row_sql(enum store_row which, char out[ROW_SQL])
+{
+	struct row_column columns[ROW_COLUMNS];
+	size_t count = row_columns(which, columns), used = row_sql_target(which, out);
+
+	used += (size_t)snprintf(out + used, ROW_SQL - used, " VALUES (");
 	for (size_t i = 0; i < count; i++)
 		used += (size_t)snprintf(out + used, ROW_SQL - used, "%s", i ? ", ?" : "?");
 	snprintf(out + used, ROW_SQL - used, ")");
+}
+
+bool row_is_null(const struct row_column *column, const void *row)
+{
+	return (column->kind == COLUMN_STATUS && row_number(column, row) == -1) ||
+	       (column->kind == COLUMN_REFERENCE && !row_number(column, row));
 }
 
 int64_t row_number(const struct row_column *column, const void *row)
@@ -85,8 +109,9 @@ int64_t row_number(const struct row_column *column, const void *row)
 	case 1:
 		return *(const uint8_t *)field;
 	case 4:
-		return column->kind == COLUMN_NUMBER ? (int64_t) * (const uint32_t *)field
-						     : *(const int32_t *)field;
+		return column->kind == COLUMN_NUMBER || column->kind == COLUMN_REFERENCE
+			       ? (int64_t) * (const uint32_t *)field
+			       : *(const int32_t *)field;
 	default:
 		return *(const int64_t *)field;
 	}

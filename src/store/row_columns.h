@@ -20,7 +20,7 @@ enum store_row {
 	STORE_ROWS
 };
 
-enum column_kind { COLUMN_NUMBER, COLUMN_SIGNED, COLUMN_STATUS, COLUMN_TEXT };
+enum column_kind { COLUMN_NUMBER, COLUMN_SIGNED, COLUMN_STATUS, COLUMN_REFERENCE, COLUMN_TEXT };
 struct row_column {
 	const char *name;
 	enum column_kind kind;
@@ -32,8 +32,14 @@ enum { ROW_COLUMNS = 32, ROW_SQL = 1024 };
 const char *row_table(enum store_row which);
 /* How many columns the table has; at most ROW_COLUMNS. */
 size_t row_columns(enum store_row which, struct row_column columns[ROW_COLUMNS]);
+/* Bytes of the row's struct. */
+size_t row_bytes(enum store_row which);
+/* INSERT INTO the table's columns, without the values; its length. */
+size_t row_sql_target(enum store_row which, char out[ROW_SQL]);
 void row_sql(enum store_row which, char out[ROW_SQL]);
 
+/* Whether a column that is no text is NULL. */
+bool row_is_null(const struct row_column *column, const void *row);
 /* The value of a column that is no text, in SQLite's 64 bits. */
 int64_t row_number(const struct row_column *column, const void *row);
 

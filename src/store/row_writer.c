@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "../base/cleanup.h"
+
 static const char *const statement_sql[] = {
 #define X(name, sql) sql,
 	STORE_STATEMENTS(X)
@@ -98,7 +100,7 @@ struct shiny_err *row_put(struct store *store, enum store_row which, const void 
 		if (column->kind == COLUMN_TEXT)
 			row_put_text(&row,
 				     *(const char *const *)((const char *)values + column->at));
-		else if (column->kind == COLUMN_STATUS && row_number(column, values) == -1)
+		else if (row_is_null(column, values))
 			row_put_null(&row);
 		else
 			row_put_number(&row, (uint64_t)row_number(column, values));
@@ -106,12 +108,55 @@ struct shiny_err *row_put(struct store *store, enum store_row which, const void 
 	return row_end(&row);
 }
 
+struct shiny_err *row_put_all(struct store *store, enum store_row which, const void *rows,
+			      size_t count)
+{
+	struct store_writer *w = store->writer;
+	char sql[ROW_SQL];
+
+	if (!count)
+		return NULL;
+	if (!w->source_made) {
+		int code = row_source_make(store->db, &w->source);
+
+		if (code != SQLITE_OK)
+			return db_error(store, code, "write");
+		w->source_made = true;
+	}
+	w->source.column_count = row_columns(which, w->source.columns);
+	w->source.bytes = row_bytes(which);
+	w->source.rows = rows;
+	w->source.count = count;
+	if (!w->all_rows[which])
+		row_source_sql(which, sql);
+	struct row_writer row = row_begin_in(store, &w->all_rows[which], sql);
+
+	return row_end(&row);
+}
+
+struct shiny_err *row_put_waiting(struct store *store)
+{
+	struct store_writer *w = store->writer;
+
+	SHINY_TRY(row_put_all(store, STORE_ROW_FRAME, w->frames.at, w->frames.count));
+	w->frames.count = 0;
+	SHINY_TRY(row_put_all(store, STORE_ROW_STACK_TAIL, w->tail_rows.at, w->tail_rows.count));
+	w->tail_rows.count = 0;
+	SHINY_TRY(row_put_all(store, STORE_ROW_STACK, w->stacks.at + w->stacks_put,
+			      w->stacks.count - w->stacks_put));
+	w->stacks_put = w->stacks.count;
+	return NULL;
+}
+
 void row_finalize(struct store_writer *w)
 {
 	for (int i = 0; i < STATEMENT_COUNT; i++)
 		sqlite3_finalize(w->statements[i]);
-	for (int i = 0; i < STORE_ROWS; i++)
+	for (int i = 0; i < STORE_ROWS; i++) {
 		sqlite3_finalize(w->rows[i]);
+		sqlite3_finalize(w->all_rows[i]);
+	}
 	memset(w->statements, 0, sizeof(w->statements));
 	memset(w->rows, 0, sizeof(w->rows));
+	memset(w->all_rows, 0, sizeof(w->all_rows));
 }

@@ -2,30 +2,28 @@
 /*
  * row_writer.h: the writing half's own state, and how a row of any table is put.
  *
- * Runs: sidecar. Signals: no. Allocates: SQLite does. Threads: one a store.
+ * Runs: sidecar. Signals: no. Allocates: SQLite does; 36 bytes a stack. Threads: one a store.
  *
  * A statement is prepared at first use and kept. The first row after a commit begins a transaction.
  */
 #ifndef SHINY_ROW_WRITER_H
 #define SHINY_ROW_WRITER_H
 
+#include "../base/mem.h"
 #include "../base/texts.h"
 #include "by_site.h"
 #include "db.h"
 #include "pack_behind.h"
 #include "row_columns.h"
+#include "row_source.h"
 
 /* Statements beside those of store_rows.def: name, SQL. Prepared at first use. */
 #define STORE_STATEMENTS(X)                                                                       \
 	X(SESSION, "INSERT OR REPLACE INTO session VALUES (?, ?)")                                \
 	X(FUNCTION, "INSERT INTO function VALUES (?, ?)")                                         \
 	X(SOURCE, "INSERT INTO source VALUES (?, ?)")                                             \
-	X(FRAME, "INSERT OR REPLACE INTO frame VALUES (?, ?, ?)")                                 \
-	X(FRAME_LINES_GONE, "DELETE FROM frame_line WHERE frame = ?")                             \
 	X(FRAME_LINE, "INSERT INTO frame_line VALUES (?, ?, ?, ?, ?, ?)")                         \
 	X(WRAPPER, "INSERT OR REPLACE INTO wrapper VALUES (?)")                                   \
-	X(STACK, "INSERT OR REPLACE INTO stack VALUES (?, NULL, ?, ?, ?, ?, ?, ?, ?)")            \
-	X(STACK_TAIL, "INSERT INTO stack_tail VALUES (?, ?, ?, ?, ?, ?, ?, ?)")                   \
 	X(TAG, "INSERT INTO tag VALUES (?, ?)")                                                   \
 	X(PAGES_GONE, "DELETE FROM page WHERE process = ?")                                       \
 	X(SESSION_PEAK, "INSERT OR REPLACE INTO session_peak VALUES (1, ?, ?, ?)")                \
@@ -53,12 +51,19 @@ enum statement {
 };
 
 struct store_writer {
-	sqlite3_stmt *statements[STATEMENT_COUNT], *rows[STORE_ROWS];
+	sqlite3_stmt *statements[STATEMENT_COUNT], *rows[STORE_ROWS], *all_rows[STORE_ROWS];
+	struct row_source source; /* what all_rows put */
+	bool source_made;
 	bool in_transaction;
 	struct pack_behind *behind; /* NULL without events */
 	struct texts functions, sources;
 	struct stack_tails tails;
 	uint32_t tails_written;
+	/* rows that wait for row_put_waiting: there are hundreds of thousands of them */
+	VEC(struct store_frame) frames;
+	VEC(struct store_stack_tail) tail_rows;
+	VEC(struct store_stack) stacks; /* all: they are put again with their sites */
+	size_t stacks_put;
 	struct by_site by_site;
 };
 
@@ -85,6 +90,13 @@ SHINY_MUST_CHECK struct shiny_err *row_end(struct row_writer *row);
 /* A whole row of a table of store_rows.def; `values`: its struct. */
 SHINY_MUST_CHECK struct shiny_err *row_put(struct store *store, enum store_row which,
 					   const void *values);
+
+/* Many of them, in a row in memory. */
+SHINY_MUST_CHECK struct shiny_err *row_put_all(struct store *store, enum store_row which,
+					       const void *rows, size_t count);
+enum { ROWS_WAITING = 4096 }; /* about so many wait at most */
+/* Puts the rows that wait. */
+SHINY_MUST_CHECK struct shiny_err *row_put_waiting(struct store *store);
 
 /* Ends every statement: an open one would keep the log alive. */
 void row_finalize(struct store_writer *writer);

@@ -225,43 +225,103 @@ CREATE TABLE type (
 	or_derived INTEGER NOT NULL -- 1: it is name or a class derived from it
 );
 
--- What happened to the blocks of one process, stack, vtable and tag. Every block is counted in exactly one row.
--- allocs + inherited_frees = frees + live + abandoned; see `shinyctl help definitions`.
-CREATE TABLE stat (
+-- Most rows of view stat, in a third less space: of blocks without a tag, none of which realloc
+-- made, a fork brought along, or ended without a free. What follows from other columns is missing.
+CREATE TABLE stat_short (
 	process INTEGER NOT NULL, -- process.id
 	stack INTEGER NOT NULL, -- stack.id of the allocation, 0 unknown
 	vtable INTEGER NOT NULL, -- vtable.id, 0 no vptr was seen
-	tag INTEGER NOT NULL, -- tag.id of the thread that allocated it, 0 none
-	reading INTEGER NOT NULL, -- when the vptr was read: 0 settled, 1 on request, 2 at exit, 3 at the free; +8 in the second word
+	how INTEGER NOT NULL, -- api + 16 * reading, as in view stat
 	allocs INTEGER NOT NULL, -- blocks that began
-	reallocs INTEGER NOT NULL, -- of these, by realloc
-	frees INTEGER NOT NULL, -- blocks that ended
-	reused INTEGER NOT NULL, -- of these, that nobody freed: another one took their place
-	released INTEGER NOT NULL, -- of these, garbage-collected objects whose memory was given back
-	bytes INTEGER NOT NULL, -- requested, over allocs, and what objects grew by in place
-	live INTEGER NOT NULL, -- blocks at the session's end
-	live_bytes INTEGER NOT NULL, -- their bytes
-	abandoned INTEGER NOT NULL, -- blocks never freed, of a process with early = 1
-	abandoned_bytes INTEGER NOT NULL, -- their bytes
-	inherited INTEGER NOT NULL, -- blocks that a fork brought along; in no other number but those of the next two columns and frees
-	inherited_bytes INTEGER NOT NULL, -- their bytes
-	inherited_frees INTEGER NOT NULL, -- of frees: blocks that a fork brought along
+	remaining INTEGER NOT NULL, -- of these, not freed: live; abandoned as -count
+	bytes INTEGER, -- requested, over allocs; NULL: allocs * max_size
+	remaining_bytes INTEGER, -- of those not freed; NULL: as many times max_size
 	max_size INTEGER NOT NULL, -- largest request
-	min_size INTEGER NOT NULL, -- smallest request
-	size_step INTEGER NOT NULL, -- every size is min_size plus a multiple of it; 0: all are the same
-	api INTEGER NOT NULL, -- 0 malloc, 1 calloc, 2 realloc, 3 memalign, 4 new, 5 new[], 6 and 7 these two aligned, 13 malloc or new, 15 a garbage collector
+	spread INTEGER NOT NULL, -- the smallest request is so much smaller
+	size_step INTEGER NOT NULL, -- as in view stat
 	type INTEGER NOT NULL, -- type.id, 0 unknown
+	PRIMARY KEY (process, stack, vtable)
+) WITHOUT ROWID;
+
+-- The other rows of view stat.
+CREATE TABLE stat_long (
+	process INTEGER NOT NULL, -- as in view stat
+	stack INTEGER NOT NULL, -- as in view stat
+	vtable INTEGER NOT NULL, -- as in view stat
+	tag INTEGER NOT NULL, -- as in view stat
+	reading INTEGER NOT NULL, -- as in view stat
+	allocs INTEGER NOT NULL, -- as in view stat
+	reallocs INTEGER NOT NULL, -- as in view stat
+	frees INTEGER NOT NULL, -- as in view stat
+	reused INTEGER NOT NULL, -- as in view stat
+	released INTEGER NOT NULL, -- as in view stat
+	bytes INTEGER NOT NULL, -- as in view stat
+	live INTEGER NOT NULL, -- as in view stat
+	live_bytes INTEGER NOT NULL, -- as in view stat
+	abandoned INTEGER NOT NULL, -- as in view stat
+	abandoned_bytes INTEGER NOT NULL, -- as in view stat
+	inherited INTEGER NOT NULL, -- as in view stat
+	inherited_bytes INTEGER NOT NULL, -- as in view stat
+	inherited_frees INTEGER NOT NULL, -- as in view stat
+	max_size INTEGER NOT NULL, -- as in view stat
+	min_size INTEGER NOT NULL, -- as in view stat
+	size_step INTEGER NOT NULL, -- as in view stat
+	api INTEGER NOT NULL, -- as in view stat
+	type INTEGER NOT NULL, -- as in view stat
 	PRIMARY KEY (process, stack, vtable, tag)
 ) WITHOUT ROWID;
 
--- Table stat added up a site, for reports that need not know single stacks: a tenth of its rows. The columns of the key stand first:
--- with another between them, integrity_check of SQLite 3.40 calls every row NULL.
+-- What happened to the blocks of one process, stack, vtable and tag. Every block is counted in
+-- exactly one row: allocs + inherited_frees = frees + live + abandoned; see `shinyctl help
+-- definitions`.
+-- Example: SELECT stack, allocs, live_bytes FROM stat ORDER BY live_bytes DESC LIMIT 10;
+CREATE VIEW stat AS SELECT
+	t.process AS process, -- process.id
+	t.stack AS stack, -- stack.id of the allocation, 0 unknown
+	t.vtable AS vtable, -- vtable.id, 0 no vptr was seen
+	0 AS tag, -- tag.id of the thread that allocated it, 0 none
+	t.how
+		>> 4 AS reading, -- of a vptr: 0 settled, 1 asked for, 2 at exit, 3 at free; +8: word 2
+	t.allocs AS allocs, -- blocks that began
+	0 AS reallocs, -- of these, by realloc
+	CASE WHEN t.remaining < 0 THEN t.allocs + t.remaining
+		ELSE t.allocs - t.remaining END AS frees, -- blocks that ended
+	0 AS reused, -- of these, that nobody freed: another one took their place
+	0 AS released, -- of these, garbage-collected objects whose memory was given back
+	COALESCE(t.bytes,
+		t.allocs * t.max_size) AS bytes, -- requested, and what objects grew by
+	CASE WHEN t.remaining > 0 THEN t.remaining
+		ELSE 0 END AS live, -- blocks at the session's end
+	CASE WHEN t.remaining > 0 THEN COALESCE(t.remaining_bytes, t.remaining * t.max_size)
+		ELSE 0 END AS live_bytes, -- their bytes
+	CASE WHEN t.remaining < 0 THEN -t.remaining
+		ELSE 0 END AS abandoned, -- blocks never freed, of a process with early = 1
+	CASE WHEN t.remaining < 0 THEN COALESCE(t.remaining_bytes, -t.remaining * t.max_size)
+		ELSE 0 END AS abandoned_bytes, -- their bytes
+	0 AS inherited, -- blocks that a fork brought along; only these columns and frees count them
+	0 AS inherited_bytes, -- their bytes
+	0 AS inherited_frees, -- of frees: blocks that a fork brought along
+	t.max_size AS max_size, -- largest request
+	t.max_size - t.spread AS min_size, -- smallest request
+	t.size_step AS size_step, -- every size is min_size + k * size_step; 0: all are the same
+	t.how
+		& 15 AS api, -- 0 malloc, 1 calloc, 2 realloc, 3 memalign, 4 new, 5 new[], 6 and 7 these two aligned, 13 malloc or new, 15 a garbage collector
+	t.type AS type -- type.id, 0 unknown
+FROM stat_short t UNION ALL SELECT
+	process, stack, vtable, tag, reading, allocs, reallocs, frees, reused, released, bytes,
+	live, live_bytes, abandoned, abandoned_bytes, inherited, inherited_bytes,
+	inherited_frees, max_size, min_size, size_step, api, type
+FROM stat_long;
+
+-- View stat added up a site, for reports that need not know single stacks: a tenth of its rows. The
+-- columns of the key stand first: with another between them, integrity_check of SQLite 3.40 calls
+-- every row NULL.
 CREATE TABLE site_stat (
 	process INTEGER NOT NULL, -- process.id
 	site INTEGER NOT NULL, -- site.id, 0: no stack
 	type INTEGER NOT NULL, -- type.id, 0 unknown
 	vtable INTEGER NOT NULL, -- vtable.id, 0 no vptr was seen
-	reading INTEGER NOT NULL, -- when the vptr was read: 0 settled, 1 on request, 2 at exit, 3 at the free; +8 in the second word
+	reading INTEGER NOT NULL, -- when the vptr was read, as in view stat
 	tag INTEGER NOT NULL, -- tag.id, 0 none
 	allocs INTEGER NOT NULL, -- blocks that began
 	reallocs INTEGER NOT NULL, -- of these, by realloc
@@ -273,7 +333,7 @@ CREATE TABLE site_stat (
 	live_bytes INTEGER NOT NULL, -- their bytes
 	abandoned INTEGER NOT NULL, -- blocks never freed, of a process with early = 1
 	abandoned_bytes INTEGER NOT NULL, -- their bytes
-	inherited INTEGER NOT NULL, -- blocks that a fork brought along; in no other number but those of the next two columns and frees
+	inherited INTEGER NOT NULL, -- blocks that a fork brought along, as in view stat
 	inherited_bytes INTEGER NOT NULL, -- their bytes
 	inherited_frees INTEGER NOT NULL, -- of frees: blocks that a fork brought along
 	max_size INTEGER NOT NULL, -- largest request
@@ -422,11 +482,12 @@ CREATE TABLE snapshot (
 	took_ns INTEGER NOT NULL -- how long it took to find the edges
 );
 
--- Roots of heap snapshots.
+-- Roots of heap snapshots. A mapping is no allocator's; a wrapper is a word of V8's table of
+-- JavaScript objects that stand for collected ones.
 CREATE TABLE root (
 	snapshot INTEGER NOT NULL, -- snapshot.id
 	id INTEGER NOT NULL, -- from 1 in each snapshot; as a node this + snapshot.blocks
-	kind TEXT NOT NULL, -- variable, stack, register, thread-local, mapping (no allocator's)
+	kind TEXT NOT NULL, -- variable, stack, register, thread-local, mapping, wrapper
 	module INTEGER NOT NULL, -- module.id of a variable, else 0
 	vaddr INTEGER NOT NULL, -- in its file; of a stack in use or a mapping, the lowest
 	tid INTEGER NOT NULL, -- of a stack or registers the thread, as the sidecar sees it; else 0
@@ -478,6 +539,19 @@ CREATE TABLE access (
 	ending TEXT NOT NULL, -- used; unused: for the window; freed; moved: by realloc; ended
 	kind TEXT, -- how it was used: read, write; NULL it was not
 	frame INTEGER NOT NULL -- frame.id behind the instruction that used it, 0 unknown
+);
+
+-- Mappings with live blocks, and how many of their pages the program touched in a time
+-- (SHINY_ACCESS=pages). With touched 0, no block that lived there from from_ns to until_ns was read
+-- or written.
+CREATE TABLE page_use (
+	process INTEGER NOT NULL, -- process.id
+	start INTEGER NOT NULL, -- address
+	end INTEGER NOT NULL, -- address behind it
+	from_ns INTEGER NOT NULL, -- when the kernel's marks were cleared
+	until_ns INTEGER NOT NULL, -- when they were counted
+	pages INTEGER NOT NULL, -- of 4 KiB, in memory at until_ns
+	touched INTEGER NOT NULL -- of these, read or written since from_ns: at most so many
 );
 
 -- What a browser that was recorded with --devtools said of its own memory: one row a process of a memory-infra dump, or a page of which
@@ -694,6 +768,18 @@ CREATE VIEW v_accesses AS SELECT
 FROM access a LEFT JOIN frame_line l ON l.frame = a.frame AND l.depth = 0
 	LEFT JOIN function f ON f.id = l.function LEFT JOIN type y ON y.id = a.type
 	LEFT JOIN stack k ON k.id = a.stack;
+
+-- Mappings with live blocks and what was touched of them in a time.
+-- Example: SELECT until_ns, SUM(pages), SUM(touched) FROM v_page_uses GROUP BY process, until_ns;
+CREATE VIEW v_page_uses AS SELECT
+	u.process AS process, -- process id
+	u.start AS start, -- address
+	u.end AS end, -- address behind it
+	u.from_ns AS from_ns, -- when the kernel's marks were cleared
+	u.until_ns AS until_ns, -- when they were counted
+	u.pages AS pages, -- of 4 KiB, in memory
+	u.touched AS touched -- of these, read or written in between: at most so many
+FROM page_use u;
 
 -- Programs that were started in this session and are not recorded.
 -- Example: SELECT name, reason, COUNT(*) FROM v_unrecorded GROUP BY name, reason ORDER BY 3 DESC;
@@ -1060,7 +1146,7 @@ FROM snapshot t;
 CREATE VIEW v_roots AS SELECT
 	r.snapshot AS snapshot, -- snapshot id
 	r.id AS root, -- from 1 in each snapshot
-	r.kind AS kind, -- variable, stack, register, thread-local, mapping (no allocator's)
+	r.kind AS kind, -- variable, stack, register, thread-local, mapping, wrapper
 	NULLIF(r.module, 0) AS module, -- module id of a variable
 	r.vaddr AS vaddr, -- in its file; of a stack in use or a mapping, the lowest
 	NULLIF(r.tid, 0) AS tid, -- of a stack or registers the thread

@@ -20,7 +20,7 @@
 #include "../base/function_name.h"
 #include "../base/hash_bytes.h"
 #include "../base/mem.h"
-#include "db.h"
+#include "row_writer.h"
 
 /* Stacks of one key share a site. No padding: it is hashed and compared as bytes. */
 struct site_key {
@@ -41,7 +41,7 @@ struct pattern {
 };
 
 struct site_finder {
-	const struct store *store;
+	struct store *store;
 	struct pattern *patterns;
 	size_t pattern_count;
 	unsigned char *boring_functions, *boring_modules; /* indexed by id */
@@ -49,8 +49,8 @@ struct site_finder {
 	struct site_frame *frames;
 	size_t frame_limit;
 	VEC(struct site_key) sites; /* at[id - 1] */
+	VEC(uint32_t) site_frames;  /* likewise: the frame of a stack of the site */
 	struct hash_table index;    /* of sites */
-	sqlite3_stmt *put_site, *put_stack;
 	const struct stack_tails *tails;
 	struct stack_sites *out;
 };
@@ -207,16 +207,8 @@ static struct shiny_err *take_line(struct site_finder *f, sqlite3_stmt *row)
 
 /* ---- sites ---- */
 
-static int put(sqlite3_stmt *statement, const int64_t *values, int count)
-{
-	for (int i = 0; i < count; i++)
-		sqlite3_bind_int64(statement, i + 1, values[i]);
-	int code = sqlite3_step(statement);
-	sqlite3_reset(statement);
-	return code == SQLITE_DONE ? SQLITE_OK : code;
-}
-
-static struct shiny_err *site_of(struct site_finder *f, uint32_t frame_id, uint32_t *out)
+/* Its number in table site. */
+static uint32_t site_of(struct site_finder *f, uint32_t frame_id)
 {
 	const struct site_frame *frame = &f->frames[frame_id];
 	struct site_key key = { .vaddr = frame->function ? 0 : frame->vaddr,
@@ -231,15 +223,10 @@ static struct shiny_err *site_of(struct site_finder *f, uint32_t frame_id, uint3
 	if (at == HASH_NONE) {
 		at = (uint32_t)f->sites.count;
 		*vec_push(&f->sites) = key;
+		*vec_push(&f->site_frames) = frame_id;
 		hash_table_add(&f->index, hash, at);
-		int64_t values[] = { at + 1,	   frame_id,   key.module,
-				     key.function, key.source, key.line };
-		int code = put(f->put_site, values, 6);
-		if (code != SQLITE_OK)
-			return db_error(f->store, code, "finish");
 	}
-	*out = at + 1;
-	return NULL;
+	return at + 1;
 }
 
 /* The frame, of those in `part`, that makes the site; 0: all are boring. `innermost` is set to the
@@ -260,43 +247,50 @@ static uint32_t search(const struct site_finder *f, const struct stack_part *par
 	return 0;
 }
 
-/* Rows: stack, its innermost frames, its tail. */
-static struct shiny_err *take_stack(struct site_finder *f, sqlite3_stmt *row)
+static void find_site(struct site_finder *f, struct store_stack *stack)
 {
-	uint32_t innermost = 0, chosen, *site = &f->out->of_stack[sqlite3_column_int64(row, 0)];
-	struct stack_part part = { .tail = (uint32_t)sqlite3_column_int64(row, STACK_PART + 1) };
+	struct stack_part part = { .frames = { stack->frame0, stack->frame1, stack->frame2,
+					       stack->frame3, stack->frame4, stack->frame5 } };
+	uint32_t innermost = 0, chosen = search(f, &part, &innermost);
 
-	for (int i = 0; i < STACK_PART; i++)
-		part.frames[i] = (uint32_t)sqlite3_column_int64(row, 1 + i);
-	chosen = search(f, &part, &innermost);
-	for (uint32_t tail = part.tail; tail && !chosen; tail = f->tails->at[tail - 1].tail)
+	for (uint32_t tail = stack->tail; tail && !chosen; tail = f->tails->at[tail - 1].tail)
 		chosen = search(f, &f->tails->at[tail - 1], &innermost);
-	return innermost ? site_of(f, chosen ? chosen : innermost, site) : NULL;
+	if (innermost)
+		stack->site = site_of(f, chosen ? chosen : innermost);
+	f->out->of_stack[stack->id] = stack->site;
 }
 
+/* Each row anew: one that grew by its site in place would leave pages half empty, and takes longer
+ * to find than to write. */
 static struct shiny_err *put_stacks(struct site_finder *f)
 {
-	for (size_t i = 1; i < f->out->stack_limit; i++) {
-		if (!f->out->of_stack[i])
-			continue;
-		int code = put(f->put_stack, (int64_t[]){ f->out->of_stack[i], (int64_t)i }, 2);
-		if (code != SQLITE_OK)
-			return db_error(f->store, code, "finish");
+	struct store_writer *w = f->store->writer;
+
+	for (size_t i = 0; i < w->stacks.count; i++)
+		find_site(f, &w->stacks.at[i]);
+	SHINY_TRY(db_exec(f->store, "DELETE FROM stack", "finish"));
+	return row_put_all(f->store, STORE_ROW_STACK, w->stacks.at, w->stacks.count);
+}
+
+static struct shiny_err *put_sites(struct site_finder *f)
+{
+	struct store_site *rows = mem_zero(f->sites.count + 1, sizeof(*rows));
+	struct shiny_err *err;
+
+	for (size_t i = 0; i < f->sites.count; i++) {
+		const struct site_key *key = &f->sites.at[i];
+
+		rows[i] = (struct store_site){ (uint32_t)i + 1, f->site_frames.at[i],
+					       key->module,	key->function,
+					       key->source,	key->line };
 	}
-	return NULL;
+	err = row_put_all(f->store, STORE_ROW_SITE, rows, f->sites.count);
+	free(rows);
+	return err;
 }
 
 static struct shiny_err *find_all(struct site_finder *f)
 {
-	int code = sqlite3_prepare_v2(
-		f->store->db, "INSERT INTO site VALUES (?, ?, ?, NULLIF(?, 0), NULLIF(?, 0), ?)",
-		-1, &f->put_site, NULL);
-
-	if (code == SQLITE_OK)
-		code = sqlite3_prepare_v2(f->store->db, "UPDATE stack SET site = ? WHERE id = ?",
-					  -1, &f->put_stack, NULL);
-	if (code != SQLITE_OK)
-		return db_error(f->store, code, "finish");
 	SHINY_TRY(each_row(f, "SELECT kind, pattern FROM boring", take_pattern));
 	SHINY_TRY(each_row(f,
 			   "SELECT (SELECT COALESCE(MAX(id), 0) FROM function), (SELECT "
@@ -313,20 +307,16 @@ static struct shiny_err *find_all(struct site_finder *f)
 		"l.line "
 		"FROM frame f LEFT JOIN frame_line l ON l.frame = f.id ORDER BY f.id, l.depth",
 		take_line));
-	SHINY_TRY(each_row(
-		f, "SELECT id, frame0, frame1, frame2, frame3, frame4, frame5, tail FROM stack",
-		take_stack));
-	return put_stacks(f);
+	SHINY_TRY(put_stacks(f));
+	return put_sites(f);
 }
 
-struct shiny_err *sites_make(const struct store *store, const struct stack_tails *tails,
+struct shiny_err *sites_make(struct store *store, const struct stack_tails *tails,
 			     struct stack_sites *out)
 {
 	struct site_finder f = { .store = store, .tails = tails, .out = out };
 	struct shiny_err *err = find_all(&f);
 
-	sqlite3_finalize(f.put_site);
-	sqlite3_finalize(f.put_stack);
 	for (size_t i = 0; i < f.pattern_count; i++)
 		free(f.patterns[i].text);
 	free(f.patterns);
@@ -334,6 +324,7 @@ struct shiny_err *sites_make(const struct store *store, const struct stack_tails
 	free(f.boring_modules);
 	free(f.frames);
 	free(f.sites.at);
+	free(f.site_frames.at);
 	hash_table_deinit(&f.index);
 	return err;
 }

@@ -14,6 +14,7 @@
 
 #include "../base/cleanup.h"
 #include "../base/mem.h"
+#include "db.h"
 
 enum { LEVEL = 3, NUMBER_BYTES = 10 };
 enum { PART_BYTES = SNAPSHOT_PART_ROWS * SNAPSHOT_COLUMNS * NUMBER_BYTES };
@@ -209,9 +210,9 @@ static struct shiny_err *give_edges(const struct part_reader *r, size_t rows,
 	return each(context, edges, rows);
 }
 
-static struct shiny_err *each_part(struct part_reader *r, enum part_kind kind,
-				   snapshot_blocks_fn *blocks, snapshot_edges_fn *edges,
-				   void *context)
+static struct shiny_err *read_parts(struct part_reader *r, enum part_kind kind,
+				    snapshot_blocks_fn *blocks, snapshot_edges_fn *edges,
+				    void *context)
 {
 	struct query *q;
 	bool row = false;
@@ -241,6 +242,21 @@ static struct shiny_err *each_part(struct part_reader *r, enum part_kind kind,
 			break;
 	}
 	query_end(q);
+	return err;
+}
+
+static struct shiny_err *each_part(struct part_reader *r, enum part_kind kind,
+				   snapshot_blocks_fn *blocks, snapshot_edges_fn *edges,
+				   void *context)
+{
+	struct shiny_err *err = db_exec(r->store, STORE_KEEP_NO_PAGES, "read"), *after;
+
+	if (!err)
+		err = read_parts(r, kind, blocks, edges, context);
+	after = db_exec(r->store, STORE_KEEP_PAGES, "read");
+	if (!err)
+		return after;
+	shiny_err_free(after);
 	return err;
 }
 

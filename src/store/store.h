@@ -20,7 +20,7 @@
 #include "event.h"
 
 /* A session of another version is refused with one line: this is the only rule for older ones. */
-#define STORE_SCHEMA_VERSION 13
+#define STORE_SCHEMA_VERSION 15
 
 struct store;
 
@@ -36,6 +36,7 @@ SHINY_MUST_CHECK struct shiny_err *store_create(const char *path, bool force, bo
 #define NUMBER(type, field, column)	 type field;
 #define SIGNED(type, field, column)	 type field;
 #define STATUS(type, field, column)	 type field;
+#define REFERENCE(type, field, column)	 type field;
 #define TEXT(field, column)		 const char *field;
 #define BY_STACK(type, field, column, s) type field;
 #define END(name) \
@@ -69,9 +70,12 @@ SHINY_MUST_CHECK struct shiny_err *store_put_mapping(struct store *store,
 						     const struct store_mapping *row);
 SHINY_MUST_CHECK struct shiny_err *store_put_frame(struct store *store, uint32_t id,
 						   uint32_t module, uint64_t vaddr,
-						   /* again: replaces */
 						   const struct store_frame_line *lines,
 						   size_t line_count);
+/* of a frame that was put without lines */
+SHINY_MUST_CHECK struct shiny_err *store_put_lines(struct store *store, uint32_t frame,
+						   const struct store_frame_line *lines,
+						   size_t count);
 /* Functions of this name are nobody's call site, beside those of boring.rules. */
 SHINY_MUST_CHECK struct shiny_err *store_put_boring(struct store *store, const char *pattern);
 /* The frame lies in an allocation wrapper: it is nobody's call site. */
@@ -120,6 +124,8 @@ SHINY_MUST_CHECK struct shiny_err *store_put_member(struct store *store,
 /* again: replaces */
 SHINY_MUST_CHECK struct shiny_err *store_put_access(struct store *store,
 						    const struct store_access *row);
+SHINY_MUST_CHECK struct shiny_err *store_put_page_use(struct store *store,
+						      const struct store_page_use *row);
 /* For snapshot_parts.h, which packs them. */
 SHINY_MUST_CHECK struct shiny_err *store_put_snapshot_part(struct store *store, uint32_t snapshot,
 							   uint32_t part, uint32_t kind,
@@ -192,6 +198,14 @@ size_t store_ids(const struct store *store, const char *table);
 uint64_t store_bound(const struct store *store, uint64_t least, uint64_t a_byte);
 SHINY_MUST_CHECK struct shiny_err *store_too_much(const struct store *store);
 void store_close(struct store *store);          /* accepts NULL */
+/*
+ * What a reader works out of a session, for the next one that needs it: several analyses of one
+ * command want the same names. `key`: an address that nobody else uses. NULL: there is nothing.
+ */
+void *store_kept(const struct store *store, const void *key);
+/* The store frees the value when it is closed. False: a session that somebody still writes is
+ * another one the next time, so nothing is kept of it, and the value stays the caller's. */
+bool store_keep(struct store *store, const void *key, void *value, void (*destroy)(void *));
 
 /* One SELECT, row by row. Text is valid until the next step. */
 struct query;
@@ -221,6 +235,11 @@ typedef bool store_each_fn(void *context, const struct event *event);
 SHINY_MUST_CHECK struct shiny_err *store_each_event(struct store *store, uint32_t process,
 						    uint64_t from, uint64_t to, store_each_fn *each,
 						    void *context);
+/* Those of the blocks after `after` (0: the first) and up to `last` (contents_last_block): for who
+ * reads a session again and again while it is recorded. */
+SHINY_MUST_CHECK struct shiny_err *store_each_event_between(struct store *store, uint64_t after,
+							    uint64_t last, store_each_fn *each,
+							    void *context);
 /* All events in stored order, a few hundred at a time: for those who look up much for each, and can
  * look ahead. */
 typedef bool store_batch_fn(void *context, const struct event *events, size_t count);

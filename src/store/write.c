@@ -26,8 +26,9 @@
 #include "../base/mem.h"
 #include "file.h"
 #include "row_writer.h"
+#include "stat_short.h"
 
-enum { LOG_TRIES = 100, BEGIN_MS = 10000, END_MS = 1000 };
+enum { LOG_TRIES = 100, BEGIN_MS = 10000, END_MS = 1000, ROWS_AT_ONCE = 512 };
 static const struct timespec log_pause = { .tv_nsec = 10000000 };
 
 /* ---- making and ending ---- */
@@ -105,6 +106,9 @@ static void writer_free(struct store *store)
 	texts_deinit(&w->functions);
 	texts_deinit(&w->sources);
 	stack_tails_deinit(&w->tails);
+	free(w->frames.at);
+	free(w->stacks.at);
+	free(w->tail_rows.at);
 	by_site_deinit(&w->by_site);
 	free(w);
 	store->writer = NULL;
@@ -235,6 +239,7 @@ struct shiny_err *store_commit(struct store *store)
 
 	while (w->behind && !pack_behind_end(w->behind))
 		SHINY_TRY(write_blocks(store));
+	SHINY_TRY(row_put_waiting(store));
 	if (!w->in_transaction)
 		return NULL;
 	SHINY_TRY(db_exec(store, "COMMIT", "write"));
@@ -250,18 +255,38 @@ void store_abandon(struct store *store)
 	db_close(store);
 }
 
+/* In the two tables of view stat, in the order of their keys. Long rows come in runs: a fork's. */
+static struct shiny_err *write_stats(struct store *store, const struct store_stat *rows,
+				     size_t count)
+{
+	struct store_stat_short shorts[ROWS_AT_ONCE];
+	size_t waiting = 0, first_long = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!stat_short(&rows[i], &shorts[waiting]))
+			continue;
+		SHINY_TRY(row_put_all(store, STORE_ROW_STAT, &rows[first_long], i - first_long));
+		first_long = i + 1;
+		if (++waiting == ROWS_AT_ONCE) {
+			SHINY_TRY(row_put_all(store, STORE_ROW_STAT_SHORT, shorts, waiting));
+			waiting = 0;
+		}
+	}
+	SHINY_TRY(row_put_all(store, STORE_ROW_STAT, &rows[first_long], count - first_long));
+	return row_put_all(store, STORE_ROW_STAT_SHORT, shorts, waiting);
+}
+
 static struct shiny_err *write_by_site(struct store *store, const struct stack_sites *sites)
 {
 	struct by_site *waiting = &store->writer->by_site;
 
+	SHINY_TRY(write_stats(store, waiting->stats.at, waiting->stats.count));
 	by_site_merge(waiting, sites->of_stack, sites->stack_limit);
-	for (size_t i = 0; i < waiting->stat_count; i++)
-		SHINY_TRY(row_put(store, STORE_ROW_SITE_STAT, &waiting->stats[i]));
-	for (size_t i = 0; i < waiting->lifetime_count; i++)
-		SHINY_TRY(row_put(store, STORE_ROW_LIFETIME, &waiting->lifetimes[i]));
-	for (size_t i = 0; i < waiting->peak_count; i++)
-		SHINY_TRY(row_put(store, STORE_ROW_PEAK, &waiting->peaks[i]));
-	return NULL;
+	SHINY_TRY(row_put_all(store, STORE_ROW_SITE_STAT, waiting->stats.at,
+			      waiting->stats.count));
+	SHINY_TRY(row_put_all(store, STORE_ROW_LIFETIME, waiting->lifetimes.at,
+			      waiting->lifetimes.count));
+	return row_put_all(store, STORE_ROW_PEAK, waiting->peaks.at, waiting->peaks.count);
 }
 
 /* ---- the end ---- */
@@ -286,7 +311,7 @@ static struct shiny_err *count_totals(struct store *store, struct store_totals *
 }
 
 /* A reader that stays connected keeps the log from being deleted. The file is finished then, too:
- * the log is empty, or is read with it (read.c). */
+ * the log is empty, or is read with it (store_open.c). */
 static struct shiny_err *end_log(struct store *store)
 {
 	struct shiny_err *err =
@@ -303,6 +328,7 @@ static struct shiny_err *finish(struct store *store, struct stack_sites *sites,
 				struct store_totals *totals)
 {
 	SHINY_TRY(store_put_number(store, "complete", 1));
+	SHINY_TRY(row_put_waiting(store));
 	SHINY_TRY(sites_make(store, &store->writer->tails, sites));
 	SHINY_TRY(write_by_site(store, sites));
 	SHINY_TRY(count_totals(store, totals));

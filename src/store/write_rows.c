@@ -32,6 +32,7 @@ PUT(snapshot, SNAPSHOT)
 PUT(root, ROOT)
 PUT(member, MEMBER)
 PUT(access, ACCESS)
+PUT(page_use, PAGE_USE)
 
 struct shiny_err *store_put_text(struct store *store, const char *key, const char *value)
 {
@@ -69,24 +70,26 @@ static struct shiny_err *text_row(struct store *store, struct texts *texts, enum
 struct shiny_err *store_put_frame(struct store *store, uint32_t id, uint32_t module, uint64_t vaddr,
 				  const struct store_frame_line *lines, size_t line_count)
 {
-	struct row_writer row = row_begin(store, STATEMENT_FRAME);
+	struct store_writer *w = store->writer;
 
-	row_put_number(&row, id);
-	row_put_number(&row, module);
-	row_put_number(&row, vaddr);
-	SHINY_TRY(row_end(&row));
-	row = row_begin(store, STATEMENT_FRAME_LINES_GONE);
-	row_put_number(&row, id);
-	SHINY_TRY(row_end(&row));
-	for (size_t i = 0; i < line_count; i++) {
+	*vec_push(&w->frames) = (struct store_frame){ id, module, vaddr };
+	if (w->frames.count >= ROWS_WAITING)
+		SHINY_TRY(row_put_waiting(store));
+	return store_put_lines(store, id, lines, line_count);
+}
+
+struct shiny_err *store_put_lines(struct store *store, uint32_t frame,
+				  const struct store_frame_line *lines, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
 		uint32_t function, source;
 
 		SHINY_TRY(text_row(store, &store->writer->functions, STATEMENT_FUNCTION,
 				   lines[i].function, &function));
 		SHINY_TRY(text_row(store, &store->writer->sources, STATEMENT_SOURCE, lines[i].file,
 				   &source));
-		row = row_begin(store, STATEMENT_FRAME_LINE);
-		row_put_number(&row, id);
+		struct row_writer row = row_begin(store, STATEMENT_FRAME_LINE);
+		row_put_number(&row, frame);
 		row_put_number(&row, i);
 		row_put_number_or_null(&row, function);
 		row_put_number_or_null(&row, source);
@@ -95,13 +98,6 @@ struct shiny_err *store_put_frame(struct store *store, uint32_t id, uint32_t mod
 		SHINY_TRY(row_end(&row));
 	}
 	return NULL;
-}
-
-static void row_part(struct row_writer *row, const struct stack_part *part)
-{
-	for (int i = 0; i < STACK_PART; i++)
-		row_put_number_or_null(row, part->frames[i]);
-	row_put_number_or_null(row, part->tail);
 }
 
 struct shiny_err *store_put_boring(struct store *store, const char *pattern)
@@ -121,20 +117,20 @@ struct shiny_err *store_put_stack(struct store *store, uint32_t id, const uint32
 				  size_t count)
 {
 	struct store_writer *w = store->writer;
-	struct stack_part head;
-	struct row_writer row;
+	struct stack_part head = stack_tails_split(&w->tails, frames, count);
+	const uint32_t *of = head.frames;
 
-	head = stack_tails_split(&w->tails, frames, count);
+	*vec_push(&w->stacks) = (struct store_stack){ id,    0,	    of[0], of[1],    of[2],
+						      of[3], of[4], of[5], head.tail };
 	for (; w->tails_written < w->tails.count; w->tails_written++) {
-		row = row_begin(store, STATEMENT_STACK_TAIL);
-		row_put_number(&row, w->tails_written + 1);
-		row_part(&row, &w->tails.at[w->tails_written]);
-		SHINY_TRY(row_end(&row));
+		const struct stack_part *tail = &w->tails.at[w->tails_written];
+
+		of = tail->frames;
+		*vec_push(&w->tail_rows) =
+			(struct store_stack_tail){ w->tails_written + 1, of[0], of[1], of[2], of[3],
+						   of[4], of[5], tail->tail };
 	}
-	row = row_begin(store, STATEMENT_STACK);
-	row_put_number(&row, id);
-	row_part(&row, &head);
-	return row_end(&row);
+	return w->stacks.count - w->stacks_put >= ROWS_WAITING ? row_put_waiting(store) : NULL;
 }
 
 struct shiny_err *store_put_tag(struct store *store, uint32_t id, const char *name)
@@ -148,21 +144,22 @@ struct shiny_err *store_put_tag(struct store *store, uint32_t id, const char *na
 
 struct shiny_err *store_put_stat(struct store *store, const struct store_stat *row)
 {
-	SHINY_TRY(by_site_stat(&store->writer->by_site, row));
-	return row_put(store, STORE_ROW_STAT, row);
+	*vec_push(&store->writer->by_site.stats) = *row;
+	return NULL;
 }
 
 struct shiny_err *store_put_lifetime(struct store *store, const struct store_lifetime *row)
 {
-	return by_site_lifetime(&store->writer->by_site, row);
+	*vec_push(&store->writer->by_site.lifetimes) = *row;
+	return NULL;
 }
 
 struct shiny_err *store_put_peak(struct store *store, const struct store_peak *row)
 {
-	return by_site_peak(&store->writer->by_site, row);
+	*vec_push(&store->writer->by_site.peaks) = *row;
+	return NULL;
 }
 
-/* Rows that waited for the sites. */
 struct shiny_err *store_put_session_peak(struct store *store, uint64_t blocks, uint64_t bytes,
 					 uint64_t time)
 {

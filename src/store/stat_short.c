@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stat_short.c: see stat_short.h. */
+#include "stat_short.h"
+
+enum { FOLLOWS = -1, READING_SHIFT = 4, HALF_BYTE = 16 };
+
+/* FOLLOWS where `bytes` are those of `count` blocks of `size`. */
+static int64_t unless_product(uint64_t bytes, uint64_t count, uint64_t size)
+{
+	int64_t product;
+
+	return !__builtin_mul_overflow(count, size, &product) && (uint64_t)product == bytes
+		       ? FOLLOWS
+		       : (int64_t)bytes;
+}
+
+static bool is_plain(const struct store_stat *row)
+{
+	return !row->tag && !row->reallocs && !row->reused && !row->released && !row->inherited &&
+	       !row->inherited_bytes && !row->inherited_frees;
+}
+
+/* What the view computes is what the row says. */
+static bool adds_up(const struct store_stat *row)
+{
+	uint64_t remaining = row->live + row->abandoned;
+
+	return !(row->live && row->abandoned) && (row->live || !row->live_bytes) &&
+	       (row->abandoned || !row->abandoned_bytes) && remaining <= row->allocs &&
+	       row->frees == row->allocs - remaining && row->min_size <= row->max_size;
+}
+
+static bool fits(const struct store_stat *row)
+{
+	return row->api < HALF_BYTE && row->reading < HALF_BYTE && row->allocs <= INT64_MAX &&
+	       row->bytes <= INT64_MAX && row->live_bytes <= INT64_MAX &&
+	       row->abandoned_bytes <= INT64_MAX && row->max_size <= INT64_MAX;
+}
+
+bool stat_short(const struct store_stat *row, struct store_stat_short *out)
+{
+	uint64_t remaining = row->live + row->abandoned;
+
+	if (!is_plain(row) || !adds_up(row) || !fits(row))
+		return false;
+	*out = (struct store_stat_short){
+		.process = row->process,
+		.stack = row->stack,
+		.vtable = row->vtable,
+		.how = (uint8_t)(row->api | row->reading << READING_SHIFT),
+		.allocs = row->allocs,
+		.remaining = row->abandoned ? -(int64_t)remaining : (int64_t)remaining,
+		.bytes = unless_product(row->bytes, row->allocs, row->max_size),
+		.remaining_bytes = unless_product(row->live_bytes + row->abandoned_bytes, remaining,
+						  row->max_size),
+		.max_size = row->max_size,
+		.spread = row->max_size - row->min_size,
+		.size_step = row->size_step,
+		.type = row->type,
+	};
+	return true;
+}

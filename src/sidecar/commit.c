@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "intake/drain.h"
+#include "output/counter_rows.h"
 #include "output/finish.h"
 #include "ring/heartbeat.h"
 #include "ring/torn.h"
@@ -37,8 +39,10 @@ void commit_session(struct session *session)
 			session_put_stream(session, session->streams.at[i], 0);
 	session_beat(session);
 	finish_write_new(session);
+	counter_rows_write(session);
 	memory_write(session);
 	session_beat(session);
+	drain_mark_taken(session);
 	if (session->store && !session->err)
 		session_fail(session, store_commit(session->store));
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "access/watches.h"
+#include "access/accesses.h"
 #include "commit.h"
 #include "intake/drain.h"
 #include "intake/pace.h"
@@ -181,7 +181,7 @@ static bool work(struct loop *loop, uint64_t wall)
 	}
 	some_end = ring_end_check(session, loop->dir);
 	snapshots_serve(session, loop->dir);
-	watches_serve(session);
+	accesses_serve(session);
 	pace_follow(session);
 	if (session->warm)
 		warm_offer(session->warm, &session->ids);

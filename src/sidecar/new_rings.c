@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "access/access_ask.h"
+#include "access/accesses.h"
 #include "process/lifecycle.h"
 #include "process/notices.h"
 #include "process/unrecorded.h"
@@ -149,6 +151,8 @@ static void take_file(struct session *session, struct directory *dir, int handle
 		take_mark(session, handle, file);
 	if (has_prefix(file, SNAPSHOT_ASK_PREFIX) && session->store)
 		snapshot_queue_take(session, handle, file);
+	if (has_prefix(file, ACCESS_ASK_PREFIX) && session->store)
+		accesses_switch(session, handle, file);
 	if (has_prefix(file, SHINY_UNRECORDED_PREFIX) && session->store)
 		unrecorded_take(session, handle, file);
 	if (!has_prefix(file, SHINY_RING_PREFIX))

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "access/watches.h"
+#include "access/accesses.h"
 #include "output/resolve_ahead.h"
 #include "proc/errands.h"
 #include "process/answers.h"
@@ -50,7 +50,7 @@ void session_destroy(struct session *session)
 	free(session->running.at);
 	free(session->variables.at);
 	free(session->watched_ends.at);
-	watches_destroy(session->watches);
+	accesses_destroy(session);
 	free(session->ended.at);
 	roster_deinit(&session->roster);
 	free(session->rings.at);

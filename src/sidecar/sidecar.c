@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "access/watches.h"
+#include "access/accesses.h"
 #include "commit.h"
 #include "directory.h"
 #include "intake/pace.h"
@@ -140,7 +140,7 @@ static struct shiny_err *run(struct session *session, struct directory *dir,
 	session->spill = spill_open(dir->path, session->options->spill);
 	if (!session->options->leftover)
 		session->heartbeat = heartbeat_start(&session->ticks);
-	watches_begin(session);
+	accesses_begin(session);
 	err = loop_serve(session, dir);
 	heartbeat_stop(session->heartbeat);
 	session->heartbeat = NULL;
@@ -162,7 +162,7 @@ static struct shiny_err *run(struct session *session, struct directory *dir,
 	session->noticed.lost_chunks += spill_left(session->spill, NULL); /* rings that are gone */
 	errands_take_last(session->errands, session);
 	notices_settle(session, 0, true);
-	watches_end(session);
+	accesses_end(session);
 	commit_session(session);
 	if (!session->err)
 		finish_session(session, &summary);

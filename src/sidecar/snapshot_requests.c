@@ -61,6 +61,12 @@ static void take_block(void *context, const struct entry *entry)
 	struct block_taker *t = context;
 	uint64_t vptr = entry->vtable ? 0 : memory_copy_word(&t->scan->copy, entry->address);
 
+	if ((entry->flags & ENTRY_API) == SHINY_API_COLLECTED) {
+		uint64_t *first = &t->scan->collected_first, *last = &t->scan->collected_last;
+
+		*first = !*first || entry->address < *first ? entry->address : *first;
+		*last = entry->address > *last ? entry->address : *last;
+	}
 	*vec_push(&t->scan->blocks) =
 		(struct snapshot_block){ entry->address, entry->size,
 					 t->process->stats.sites.at[entry->site].stack,

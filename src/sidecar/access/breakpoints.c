@@ -32,6 +32,8 @@
 
 #include "../../base/mem.h"
 #include "../../base/worker_thread.h"
+#include "../proc/proc.h"
+#include "breakpoint_event.h"
 
 enum {
 	RING_PAGES = 4,
@@ -39,6 +41,7 @@ enum {
 	THREAD_LISTS = 8,   /* a process that still makes threads then is given up */
 	EVENTS_MAX = 16384, /* of one order: descriptors */
 	PATIENCE_MS = 1000,
+	LOOK_MS = 100, /* between two looks for debuggers */
 };
 
 struct bp_ring {
@@ -79,6 +82,7 @@ struct breakpoints {
 	size_t page;
 	bool kernel_too;         /* its accesses are seen */
 	struct bp_threads fresh; /* of the process that is being armed */
+	uint64_t looked;         /* CLOCK_MONOTONIC, ns: for debuggers */
 	struct bp_watch watches[BREAKPOINT_ORDERS]; /* the thread's */
 
 	pthread_mutex_t lock; /* of all that follows */
@@ -97,64 +101,7 @@ static uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static uint64_t now_ns(void)
-{
-	return clock_ns(CLOCK_MONOTONIC);
-}
-
 /* ---- events ---- */
-
-static struct perf_event_attr plain_attr(uint32_t type)
-{
-	return (struct perf_event_attr){ .size = sizeof(struct perf_event_attr),
-					 .type = type,
-					 .sample_period = 1,
-					 .sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP |
-							PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
-					 .wakeup_events = 1,
-					 .exclude_kernel = 1,
-					 .exclude_hv = 1,
-					 .use_clockid = 1,
-					 .clockid = CLOCK_MONOTONIC };
-}
-
-static int open_event(struct perf_event_attr *attr, pid_t tid, int processor)
-{
-	return (int)syscall(SYS_perf_event_open, attr, tid, processor, -1, PERF_FLAG_FD_CLOEXEC);
-}
-
-static struct perf_event_attr breakpoint_attr(uint64_t address, unsigned bytes, bool writes)
-{
-	struct perf_event_attr attr = plain_attr(PERF_TYPE_BREAKPOINT);
-
-	attr.bp_type = writes ? HW_BREAKPOINT_W : HW_BREAKPOINT_RW;
-	attr.bp_addr = address;
-	attr.bp_len = bytes; /* HW_BREAKPOINT_LEN_n is n */
-	attr.inherit = 1;
-	attr.inherit_thread = 1;
-	attr.remove_on_exec = 1;
-	return attr;
-}
-
-/* Of this thread; 0 or an errno. */
-static int try_breakpoint(bool kernel_too)
-{
-	static uint64_t word;
-	struct perf_event_attr attr = breakpoint_attr((uintptr_t)&word, 8, false);
-	int fd;
-
-	attr.exclude_kernel = !kernel_too;
-	fd = open_event(&attr, 0, -1);
-	if (fd < 0)
-		return errno;
-	close(fd);
-	return 0;
-}
-
-int breakpoints_probe(void)
-{
-	return try_breakpoint(false);
-}
 
 static void close_events(struct bp_watch *w)
 {
@@ -167,11 +114,12 @@ static void close_events(struct bp_watch *w)
 static int arm_on(struct breakpoints *b, struct bp_watch *w, pid_t tid, const struct bp_ring *ring,
 		  bool writes)
 {
-	struct perf_event_attr attr = breakpoint_attr(w->order.address, w->order.bytes, writes);
+	struct perf_event_attr attr =
+		breakpoint_event_attr(w->order.address, w->order.bytes, writes);
 	struct bp_event event = { .writes = writes };
 
 	attr.exclude_kernel = !b->kernel_too;
-	event.fd = open_event(&attr, tid, ring->processor);
+	event.fd = breakpoint_event_open(&attr, tid, ring->processor);
 	if (event.fd < 0)
 		return errno;
 	if (ioctl(event.fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) < 0 ||
@@ -230,21 +178,12 @@ static int list_new_threads(const struct bp_watch *w, struct bp_threads *out)
 	return 0;
 }
 
-/* Registers are then the debugger's, and it may want all of them. */
+/* Registers are then the debugger's, and it may want all of them. A snapshot wants none. */
 static bool has_debugger(uint32_t pid)
 {
-	char path[40], line[256];
-	unsigned tracer = 0;
-	FILE *file;
+	uint32_t tracer = proc_tracer(pid);
 
-	snprintf(path, sizeof(path), "/proc/%u/status", pid);
-	file = fopen(path, "re");
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "TracerPid: %u", &tracer) == 1)
-			break;
-	if (file)
-		fclose(file);
-	return tracer != 0;
+	return tracer && tracer != (uint32_t)getpid();
 }
 
 /*
@@ -363,8 +302,8 @@ static void put_result(struct breakpoints *b, struct bp_watch *w)
 
 static void begin_watch(struct breakpoints *b, const struct breakpoint_order *order)
 {
+	uint64_t begun = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	struct bp_watch *w = b->watches;
-	uint64_t begun;
 
 	while (w->taken)
 		w++; /* there is one: breakpoints_order counts */
@@ -373,9 +312,8 @@ static void begin_watch(struct breakpoints *b, const struct breakpoint_order *or
 	w->order = *order;
 	w->write.time = 0;
 	w->result = (struct breakpoint_result){ .number = order->number, .armed = UINT64_MAX };
-	begun = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	w->result.error = arm(b, w);
-	w->result.armed = w->result.time = now_ns();
+	w->result.armed = w->result.time = clock_ns(CLOCK_MONOTONIC);
 	w->result.arming = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun;
 	w->until = w->result.armed + order->window;
 	if (w->result.error) {
@@ -393,7 +331,7 @@ static void end_watch(struct breakpoints *b, struct bp_watch *w)
 	for (size_t i = 0; i < w->events.count; i++)
 		ioctl(w->events.at[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 	if (!w->result.used)
-		w->result.time = now_ns();
+		w->result.time = clock_ns(CLOCK_MONOTONIC);
 	read_rings(b);
 	w->result.written = w->result.used && w->write.time && w->write.thread == w->toucher &&
 			    w->write.pc == w->result.pc;
@@ -430,12 +368,29 @@ static bool take_orders(struct breakpoints *b)
 /* How long nothing is due, ms. */
 static int next_due(const struct breakpoints *b)
 {
-	uint64_t now = now_ns(), due = now + PATIENCE_MS * UINT64_C(1000000);
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), due = now + PATIENCE_MS * UINT64_C(1000000);
+	uint64_t look = b->looked + LOOK_MS * UINT64_C(1000000);
 
-	for (int i = 0; i < BREAKPOINT_ORDERS; i++)
-		if (b->watches[i].taken && b->watches[i].until < due)
-			due = b->watches[i].until;
+	for (int i = 0; i < BREAKPOINT_ORDERS; i++) {
+		if (!b->watches[i].taken)
+			continue;
+		due = b->watches[i].until < due ? b->watches[i].until : due;
+		due = look < due ? look : due;
+	}
 	return due > now ? (int)((due - now + 999999) / 1000000) : 0;
+}
+
+/* One that has come meanwhile gets the registers. */
+static void look_for_debuggers(struct breakpoints *b)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	if (now - b->looked < LOOK_MS * UINT64_C(1000000))
+		return;
+	b->looked = now;
+	for (int i = 0; i < BREAKPOINT_ORDERS; i++)
+		if (b->watches[i].taken && has_debugger(b->watches[i].order.pid))
+			b->watches[i].cancelled = true;
 }
 
 static void *serve(void *context)
@@ -452,11 +407,12 @@ static void *serve(void *context)
 		if (fds[b->rings.count].revents && read(b->wake, &drop, sizeof(drop)) < 0)
 			continue; /* somebody took it: there is nobody else */
 		read_rings(b);
+		look_for_debuggers(b);
 		for (int i = 0; i < BREAKPOINT_ORDERS; i++) {
 			struct bp_watch *w = &b->watches[i];
 
-			if (w->taken &&
-			    (w->result.used || w->cancelled || now_ns() >= w->until))
+			if (w->taken && (w->result.used || w->cancelled ||
+					 clock_ns(CLOCK_MONOTONIC) >= w->until))
 				end_watch(b, w);
 		}
 	}
@@ -480,15 +436,13 @@ static void wake(struct breakpoints *b)
 /* One a processor that is there; 0 or an errno. */
 static int open_rings(struct breakpoints *b)
 {
-	int why = 0;
-
 	for (int cpu = 0; cpu < PROCESSORS_MAX; cpu++) {
-		struct perf_event_attr attr = plain_attr(PERF_TYPE_SOFTWARE);
+		struct perf_event_attr attr = breakpoint_event_plain(PERF_TYPE_SOFTWARE);
 		struct bp_ring ring = { .processor = cpu };
 		void *pages;
 
 		attr.config = PERF_COUNT_SW_DUMMY;
-		ring.fd = open_event(&attr, 0, cpu);
+		ring.fd = breakpoint_event_open(&attr, 0, cpu);
 		if (ring.fd < 0) {
 			if (cpu == 0 || (errno != ENODEV && errno != EINVAL))
 				return errno;
@@ -497,14 +451,15 @@ static int open_rings(struct breakpoints *b)
 		pages = mmap(NULL, (1 + RING_PAGES) * b->page, PROT_READ | PROT_WRITE, MAP_SHARED,
 			     ring.fd, 0);
 		if (pages == MAP_FAILED) {
-			why = errno;
+			int why = errno;
+
 			close(ring.fd);
 			return why;
 		}
 		ring.page = pages;
 		*vec_push(&b->rings) = ring;
 	}
-	return why;
+	return 0;
 }
 
 void breakpoints_destroy(struct breakpoints *b)
@@ -535,9 +490,9 @@ struct breakpoints *breakpoints_start(void)
 
 	pthread_mutex_init(&b->lock, NULL);
 	b->page = (size_t)sysconf(_SC_PAGESIZE);
-	b->kernel_too = try_breakpoint(true) == 0;
+	b->kernel_too = breakpoint_event_try(true) == 0;
 	b->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	why = b->wake < 0 ? errno : open_rings(b);
+	why = b->wake < 0 ? errno : breakpoint_event_probe() == ENODEV ? ENODEV : open_rings(b);
 	if (!why && !thread_start(&b->thread, serve, b))
 		why = EAGAIN;
 	if (!why)
@@ -555,7 +510,6 @@ void breakpoints_stop(struct breakpoints *b)
 	wake(b);
 	pthread_join(b->thread, NULL);
 }
-
 
 bool breakpoints_order(struct breakpoints *b, const struct breakpoint_order *order)
 {

@@ -6,8 +6,9 @@
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one of its own; the loop gives orders and
  * takes results.
  *
- * What it uses. perf_event_open with PERF_TYPE_BREAKPOINT works without a PMU, in virtual machines,
- * and for an ordinary user's own processes while perf_event_paranoid is 2 or less. A processor has
+ * What it uses. perf_event_open with PERF_TYPE_BREAKPOINT works without a PMU, in most virtual
+ * machines (some have debug registers that tell of nothing: so it is tried first), and for an
+ * ordinary user's own processes while perf_event_paranoid is 2 or less. A processor has
  * four debug registers; the kernel loads them for each thread. A register watches 1, 2, 4 or 8
  * aligned bytes, for writes or for reads and writes, so a word takes two registers: that is how a
  * read is told from a write. One process can have BREAKPOINT_WORDS words watched at a time.
@@ -18,7 +19,8 @@
  * Events that are inherited can be read through a ring only where they belong to a processor, so
  * each is opened once a processor, and one small ring a processor takes the records of all of them.
  * exec removes them (remove_on_exec). All vanish with the sidecar's descriptors, however it ends:
- * nothing is left in the program's debug registers.
+ * nothing is left in the program's debug registers. A debugger has them to itself: no word of its
+ * process is watched, and a watch ends within a tenth of a second when one attaches.
  *
  * The first access. Each one costs the program about two microseconds until the events are closed,
  * which is the first thing that this thread does when it hears of one. What came before the last
@@ -67,9 +69,7 @@ struct breakpoint_result {
 
 struct breakpoints;
 
-/* Can a word of this process be watched here? 0, or the errno that says why not. */
-int breakpoints_probe(void);
-/* NULL: there are no rings or no thread; errno says why. */
+/* NULL: there are no rings or no thread, or accesses are not told here; errno says why. */
 struct breakpoints *breakpoints_start(void);
 /* Ends all orders, and the thread; their results can be taken. */
 void breakpoints_stop(struct breakpoints *breakpoints);

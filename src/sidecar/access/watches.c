@@ -9,12 +9,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "breakpoint_event.h"
 #include "breakpoints.h"
+#include "clock_pair.h"
 #include "watch_draw.h"
 
 #define MS UINT64_C(1000000)
 
-enum { CLOCK_READINGS = 4, PATIENCE_ERRORS = 8 };
+enum { PATIENCE_ERRORS = 8 };
 static const uint64_t candidates_ns = 100 * MS, refused_ns = 1000 * MS, credit_ns = 5 * MS;
 
 /*
@@ -59,9 +61,11 @@ struct watched_row {
 };
 
 struct watches {
-	struct breakpoints *breakpoints; /* NULL: `error` says why not */
-	int error;
-	uint64_t seed, began, paid;      /* wall ns */
+	struct breakpoints *breakpoints; /* NULL: off, or refused */
+	int error; /* that has no note yet: a recording begins before its file is there */
+	bool ever; /* they were there once */
+	uint64_t seed, began, paid;      /* wall ns; began: later by what it was off */
+	uint64_t off;                    /* wall ns: since when */
 	uint32_t numbers;
 	size_t turn; /* the process that draws first */
 	VEC(struct watched) watched;
@@ -121,59 +125,9 @@ static void cancel_what_ended(struct watches *w)
 	}
 }
 
-/*
- * Now on both clocks. Whoever takes the processor between the readings sets them apart: the
- * narrowest of some is taken.
- */
-static void read_clocks(const struct session *session, uint64_t *ticks, uint64_t *wall)
-{
-	uint64_t width = UINT64_MAX;
-
-	for (int i = 0; i < CLOCK_READINGS; i++) {
-		uint64_t before = ticks_now(&session->ticks), between = ticks_wall_ns();
-		uint64_t after = ticks_now(&session->ticks);
-
-		if (after - before >= width)
-			continue;
-		width = after - before;
-		*ticks = before + width / 2;
-		*wall = between;
-	}
-}
-
-static uint64_t ticks_per(const struct session *session, uint64_t ns)
-{
-	return (uint64_t)((unsigned __int128)ns * ticks_per_second(&session->ticks) / 1000000000);
-}
-
-static const char *reason_of(int error)
-{
-	switch (error) {
-	case EACCES:
-	case EPERM:
-		return "the kernel refuses perf_event_open for it "
-		       "(kernel.perf_event_paranoid above 2, another user's, or in a sandbox)";
-	case EBUSY:
-		return "a debugger is attached, which has the debug registers";
-	case ENOSPC:
-		return "all debug registers of the processor are taken";
-	case EMFILE:
-		return "it has too many threads for the descriptors that may be open";
-	case EAGAIN:
-		return "it starts threads faster than they can be watched";
-	case EINVAL:
-	case E2BIG:
-		return "this kernel has no breakpoints that new threads inherit (before 5.13)";
-	default:
-		return NULL;
-	}
-}
-
 static void put_reason(struct session *session, uint32_t process, int error)
 {
-	const char *reason = reason_of(error);
-	char *text = reason ? mem_format("accesses are not known: %s", reason)
-			    : mem_format("accesses are not known: %s", strerror(error));
+	char *text = mem_format("accesses are not known: %s", breakpoint_event_reason(error));
 
 	session_fail(session, store_put_note(session->store, process, text));
 	free(text);
@@ -228,7 +182,7 @@ static void take_results(struct session *session)
 
 	while (breakpoints_take(w->breakpoints, &result)) {
 		struct watched *d = watched_of(w, result.number);
-		uint64_t ticks = 0, wall = 0;
+		struct clock_pair clocks;
 
 		if (!d)
 			continue;
@@ -239,11 +193,11 @@ static void take_results(struct session *session)
 			drop(w, (size_t)(d - w->watched.at));
 			continue;
 		}
-		read_clocks(session, &ticks, &wall);
+		clock_pair_read(session, &clocks);
 		d->result = result;
 		d->over = true;
-		d->armed = ticks - ticks_per(session, wall - result.armed);
-		d->until = ticks - ticks_per(session, wall - result.time);
+		d->armed = clock_pair_ticks(session, &clocks, result.armed);
+		d->until = clock_pair_ticks(session, &clocks, result.time);
 	}
 }
 
@@ -253,12 +207,13 @@ static void take_results(struct session *session)
 static bool fill_row(struct session *session, struct watched *d)
 {
 	const struct process *p = d->process;
-	uint64_t blur = ticks_per(session, WATCH_BLUR), until = d->until;
+	uint64_t blur = clock_pair_span(session, WATCH_BLUR), until = d->until;
 	bool used = d->result.used;
 
-	d->row.ending = used ? "used" : d->until - d->armed < ticks_per(session, d->row.window)
-						? "ended"
-						: "unused";
+	d->row.ending = used ? "used"
+			: d->until - d->armed < clock_pair_span(session, d->row.window)
+				? "ended"
+				: "unused";
 	if (p->end && p->end < until) {
 		until = p->end;
 		d->row.ending = "ended";
@@ -420,18 +375,54 @@ static void draw_of(struct session *session, struct process *p, uint64_t now)
 
 /* ---- the session's ---- */
 
-void watches_begin(struct session *session)
+bool watches_on(struct session *session)
 {
-	struct watches *w;
+	struct watches *w = session->watches;
 
-	if (!session->options->watch_accesses || session->options->leftover)
-		return;
-	w = session->watches = mem_zero(1, sizeof(*w));
-	w->began = ticks_wall_ns();
-	w->seed = UINT64_C(0x5eed);
+	if (!w) {
+		w = session->watches = mem_zero(1, sizeof(*w));
+		w->seed = UINT64_C(0x5eed);
+		w->off = w->began = ticks_wall_ns();
+	}
 	w->breakpoints = breakpoints_start();
-	if (!w->breakpoints)
-		w->error = errno;
+	w->error = w->breakpoints ? 0 : errno;
+	if (w->error)
+		return false;
+	w->began += ticks_wall_ns() - w->off;
+	w->ever = true;
+	return true;
+}
+
+/* Those that had not begun have no result. */
+static void drop_unbegun(struct watches *w)
+{
+	for (size_t i = w->watched.count; i-- > 0;)
+		if (!w->watched.at[i].over) {
+			release(w, &w->watched.at[i]);
+			drop(w, i);
+		}
+}
+
+void watches_off(struct session *session)
+{
+	struct watches *w = session->watches;
+
+	breakpoints_stop(w->breakpoints);
+	note_ends(session);
+	take_results(session);
+	drop_unbegun(w);
+	breakpoints_destroy(w->breakpoints);
+	w->breakpoints = NULL;
+	w->off = ticks_wall_ns();
+}
+
+static void tell_refusal(struct session *session)
+{
+	struct watches *w = session->watches;
+
+	if (w->error)
+		put_reason(session, 0, w->error);
+	w->error = 0;
 }
 
 void watches_serve(struct session *session)
@@ -439,12 +430,17 @@ void watches_serve(struct session *session)
 	struct watches *w = session->watches;
 	uint64_t now = ticks_wall_ns();
 
-	if (!w || !w->breakpoints || session->ticks.foreign)
+	if (!w || session->ticks.foreign)
 		return;
+	tell_refusal(session);
 	note_ends(session);
-	cancel_what_ended(w);
-	take_results(session);
+	if (w->breakpoints) {
+		cancel_what_ended(w);
+		take_results(session);
+	}
 	put_rows(session, false);
+	if (!w->breakpoints)
+		return;
 	w->turn++;
 	for (size_t i = 0; i < session->running.count; i++)
 		draw_of(session, session->running.at[(i + w->turn) % session->running.count], now);
@@ -456,14 +452,10 @@ void watches_end(struct session *session)
 
 	if (!w)
 		return;
-	session_fail(session, store_put_text(session->store, "access", "watch"));
-	if (!w->breakpoints) {
-		put_reason(session, 0, w->error);
+	tell_refusal(session);
+	if (!w->ever)
 		return;
-	}
-	breakpoints_stop(w->breakpoints);
 	note_ends(session);
-	take_results(session);
 	put_rows(session, true);
 	session_fail(session, store_put_number(session->store, "access_watched", w->rows.count));
 	session_fail(session, store_put_number(session->store, "access_cost_ns", w->paid));
@@ -497,8 +489,10 @@ void watches_destroy(struct watches *w)
 {
 	if (!w)
 		return;
-	if (w->breakpoints)
+	if (w->breakpoints) { /* the session has failed: nobody has switched them off */
+		breakpoints_stop(w->breakpoints);
 		breakpoints_destroy(w->breakpoints);
+	}
 	free(w->watched.at);
 	free(w->rows.at);
 	free(w->processes);

@@ -41,11 +41,13 @@ enum { WATCH_SHARE = 100 };
 #define WATCH_HIT  UINT64_C(2500) /* ns */
 #define WATCH_BLUR UINT64_C(1000) /* ns */
 
-/* Off where the session's options do not ask for it. */
-void watches_begin(struct session *session);
+/* False: they cannot be had here; a note at the end says why. */
+bool watches_on(struct session *session);
+/* They are on. What is under way ends; its rows come when their time is applied. */
+void watches_off(struct session *session);
 /* Once a round: takes what has become known, and draws. */
 void watches_serve(struct session *session);
-/* Everything is applied: ends those under way. */
+/* Everything is applied, and they are off. */
 void watches_end(struct session *session);
 /* When the rows of types are written: the type of each watched block. */
 void watches_put_types(struct session *session);

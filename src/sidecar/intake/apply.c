@@ -74,8 +74,30 @@ static void apply_other(struct session *session, struct stream *s)
 	}
 }
 
+/* What an earlier sidecar has applied: an event is its session's, a definition also ours. */
+static bool is_defined_here(unsigned kind)
+{
+	switch (kind) {
+	case SHINY_REC_STACK:
+	case SHINY_REC_STACK_LIKE:
+	case SHINY_REC_MODULE:
+	case SHINY_REC_MODULE_GONE:
+	case SHINY_REC_MAP:
+	case SHINY_REC_OBJECT_KINDS:
+	case SHINY_REC_CLASS:
+	case SHINY_REC_TAG:
+	case SHINY_REC_TAG_NAME:
+	case SHINY_REC_LOSS:
+		return true;
+	default:
+		return false;
+	}
+}
+
 void apply_record(struct session *session, struct stream *s)
 {
+	if (s->cursor.position <= s->taken && !is_defined_here(s->head.kind)) /* [taken] */
+		return;
 	apply_time(session, s);
 	switch (s->head.kind) {
 	case SHINY_REC_ALLOC:

@@ -15,6 +15,7 @@
 #define _GNU_SOURCE
 #include "drain.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,16 @@
 #include "../ring/ring_chunks.h"
 #include "../ring/spill.h"
 #include "apply_block.h"
+
+/* What the thread called itself, which is later than what was seen in /proc, if that was seen. */
+static void take_name(struct stream *s)
+{
+	const struct shiny_thread *t = &s->ring->threads[s->slot];
+
+	if (__atomic_load_n(&t->generation, __ATOMIC_RELAXED) != s->generation || !t->name[0])
+		return;
+	snprintf(s->name, sizeof(s->name), "%.*s", SHINY_THREAD_NAME, t->name);
+}
 
 static struct stream *stream_create(struct session *session, struct ring_file *ring, uint32_t slot,
 				    uint32_t generation, struct process *process)
@@ -47,6 +58,7 @@ static struct stream *stream_create(struct session *session, struct ring_file *r
 	if (!s->tid)
 		s->tid = process->namespace_pid;
 	process_thread_name(process, s->tid, s->name, sizeof(s->name));
+	take_name(s);
 	s->changed = true;
 	ring->streams[slot] = s;
 	*vec_push(&session->streams) = s;
@@ -271,8 +283,13 @@ static bool open_chunk(struct session *session, struct stream *s, struct waiting
 		s->cursor.chunk = shiny_chunk_at(&s->ring->chunks, next.chunk);
 		s->cursor.room = shiny_chunk_room(&s->ring->chunks, next.chunk);
 	}
-	if (s->cursor.room)
+	s->taken = 0;
+	if (s->cursor.room) {
 		s->cursor.base = __atomic_load_n(&s->cursor.chunk->base, __ATOMIC_RELAXED);
+		/* [taken] */
+		s->taken = __atomic_load_n(&s->cursor.chunk->taken, __ATOMIC_RELAXED);
+		s->process->noticed.drained_before += s->taken != 0;
+	}
 	return s->cursor.room;
 }
 
@@ -369,6 +386,27 @@ bool drain_pull(struct session *session, struct stream *s)
 	return false;
 }
 
+void drain_mark_taken(struct session *session)
+{
+	for (size_t i = 0; i < session->streams.count; i++) {
+		const struct stream *s = session->streams.at[i];
+		uint32_t taken;
+
+		if (s->chunk < 0 || !s->cursor.room)
+			continue;
+		/* a head ends at the cursor, and is not applied yet */
+		taken = s->cursor.position - s->has_head;
+		if (taken <= s->taken)
+			continue;
+		if (s->spilled)
+			spill_mark_taken(session->spill, s->spilled, taken);
+		else /* [taken] */
+			__atomic_store_n(
+				&shiny_chunk_at(&s->ring->chunks, (uint32_t)s->chunk)->taken, taken,
+				__ATOMIC_RELAXED);
+	}
+}
+
 /* ---- the dead ---- */
 
 void drain_reap_threads(struct session *session, struct ring_file *ring)
@@ -427,6 +465,7 @@ static void drop_stream(struct session *session, size_t index, uint64_t end)
 	struct stream *s = session->streams.at[index];
 
 	apply_realloc_end(s);
+	take_name(s);
 	session_put_stream(session, s, end);
 	session->streams.at[index] = session->streams.at[--session->streams.count];
 }

@@ -18,6 +18,8 @@ void drain_spill(struct session *session, struct ring_file *ring);
 /* After a scan: the same if the ring fills up; true: it does. */
 bool drain_relieve(struct session *session, struct ring_file *ring);
 bool drain_pull(struct session *session, struct stream *stream); /* fills stream->head */
+/* Before a commit: what has been applied of chunks that are not read to their end ([taken]). */
+void drain_mark_taken(struct session *session);
 /* Streams whose threads have ended without a word are done. */
 void drain_reap_threads(struct session *session, struct ring_file *ring);
 /* No chunk of it is attached or waiting. */

@@ -13,7 +13,7 @@
 #define BEAT_RECORDS 65536
 #define ROOM_RECORDS 4096
 
-enum { AHEAD = 12 };
+enum { RECORDS_AHEAD = 96, TAGS_AHEAD = 20, AHEAD = 10 };
 
 static uint64_t key_of(const struct stream *s)
 {
@@ -58,12 +58,18 @@ static void attend(struct session *session)
 	process_watch(session, ticks_wall_ns());
 }
 
-/* Fetches what this stream's record AHEAD of the next one will look up: far enough to arrive, near
+/* Fetches what this stream's records ahead of the next one will look up: far enough to arrive, near
  * enough to stay. */
 static inline __attribute__((always_inline)) void prefetch(const struct stream *s)
 {
-	if (s->chunk >= 0)
-		registry_prefetch(&s->process->registry, decode_peek(&s->cursor, AHEAD));
+	const struct registry *registry = &s->process->registry;
+
+	if (s->chunk < 0)
+		return;
+	/* the processor finds out by itself only where nothing else is read between two records */
+	__builtin_prefetch(&s->cursor.chunk->records[s->cursor.position + RECORDS_AHEAD]);
+	registry_prefetch_tags(registry, decode_peek(&s->cursor, TAGS_AHEAD));
+	registry_prefetch(registry, decode_peek(&s->cursor, AHEAD));
 }
 
 void merge_until(struct session *session, uint64_t until)

@@ -25,6 +25,7 @@
 #include "../ring/spill.h"
 #include "../vm/mappings.h"
 #include "block_types.h"
+#include "counter_rows.h"
 #include "resolve_ahead.h"
 #include "root_names.h"
 #include "unprobed.h"
@@ -112,6 +113,10 @@ void finish_write_new(struct session *session)
 
 		session_fail(session, store_put_vtable(session->store, &row));
 	}
+	for (; session->tags_written < session->tags.count; session->tags_written++)
+		session_fail(session, store_put_tag(session->store,
+						    (uint32_t)session->tags_written + 1,
+						    session->tags.at[session->tags_written]));
 	write_new_classes(session);
 }
 
@@ -160,8 +165,8 @@ static void name_frames(struct session *session, struct sym *sym, struct sym_mod
 			lines[k] = (struct store_frame_line){ frames[k].function, frames[k].file,
 							      frames[k].line, frames[k].inlined };
 		if (count)
-			session_fail(session, store_put_frame(session->store, (uint32_t)i + 1,
-							      f->module, f->vaddr, lines,
+			session_fail(session, store_put_lines(session->store, (uint32_t)i + 1,
+							      lines,
 							      count < LINES ? count : LINES));
 		if (f->module && innermost[i])
 			sym_site_warm(sym, &(struct sym_call){ modules[f->module], f->vaddr });
@@ -226,63 +231,78 @@ static void put_lifetimes(struct session *session, const struct store_lifetime *
 	}
 }
 
-static void put_stats(struct session *session, const struct process *p, struct sidecar_summary *out)
+static void put_tally(struct session *session, const struct process *p,
+		      const struct site_stats *site, const struct tally *s,
+		      struct sidecar_summary *out)
 {
 	bool early = process_early(p);
+	struct store_stat row = {
+		.process = p->id,
+		.stack = site->stack,
+		.vtable = s->vtable,
+		.tag = site->tag,
+		.reading = (uint8_t)(stats_reading(s) |
+				     (s->second_word ? SHINY_VPTR_SECOND_WORD : 0)),
+		.allocs = s->allocs,
+		.reallocs = s->reallocs,
+		.frees = tally_frees(s),
+		.reused = s->reused,
+		.released = s->released,
+		.bytes = s->bytes,
+		.live = early ? 0 : s->live,
+		.live_bytes = early ? 0 : s->live_bytes,
+		.abandoned = early ? s->live : 0,
+		.abandoned_bytes = early ? s->live_bytes : 0,
+		.inherited = s->inherited,
+		.inherited_bytes = s->inherited_bytes,
+		.inherited_frees = s->inherited_frees,
+		.max_size = s->max_size,
+		.min_size = s->min_size,
+		.size_step = s->size_step,
+		.api = (uint8_t)site->api,
+		.type = s->type,
+	};
+	struct store_lifetime key = { .process = p->id, .stack = site->stack, .type = s->type };
 
-	for (size_t i = 0; i < p->stats.sites.count; i++) {
-		const struct site_stats *site = &p->stats.sites.at[i];
+	session_fail(session, store_put_stat(session->store, &row));
+	put_lifetimes(session, &key, &s->ended);
+	key.censored = true;
+	put_lifetimes(session, &key, &s->living);
+	out->live += row.live;
+	out->live_bytes += row.live_bytes;
+	out->abandoned += row.abandoned;
+	out->abandoned_bytes += row.abandoned_bytes;
+}
 
-		for (const struct tally *s = site->stats; s; s = s->next) {
-			struct store_stat row = {
-				.process = p->id,
-				.stack = site->stack,
-				.vtable = s->vtable,
-				.tag = site->tag,
-				.reading = (uint8_t)(stats_reading(s) |
-						     (s->second_word ? SHINY_VPTR_SECOND_WORD : 0)),
-				.allocs = s->allocs,
-				.reallocs = s->reallocs,
-				.frees = s->frees,
-				.reused = s->reused,
-				.released = s->released,
-				.bytes = s->bytes,
-				.live = early ? 0 : s->live,
-				.live_bytes = early ? 0 : s->live_bytes,
-				.abandoned = early ? s->live : 0,
-				.abandoned_bytes = early ? s->live_bytes : 0,
-				.inherited = s->inherited,
-				.inherited_bytes = s->inherited_bytes,
-				.inherited_frees = s->inherited_frees,
-				.max_size = s->max_size,
-				.min_size = s->min_size,
-				.size_step = s->size_step,
-				.api = (uint8_t)site->api,
-				.type = s->type,
-			};
-			struct store_lifetime key = { .process = p->id,
-						      .stack = site->stack,
-						      .type = s->type };
+static void put_site(struct session *session, const struct process *p,
+		     const struct site_stats *site, struct sidecar_summary *out)
+{
+	for (const struct tally *s = site->stats; s; s = s->next)
+		put_tally(session, p, site, s, out);
+	if (site->peak_blocks) {
+		struct store_peak row = { p->id,
+					  site->stack,
+					  site->tag,
+					  site->peak_blocks,
+					  site->peak_bytes,
+					  ticks_ns(&session->ticks, site->peak_time) };
 
-			session_fail(session, store_put_stat(session->store, &row));
-			put_lifetimes(session, &key, &s->ended);
-			key.censored = true;
-			put_lifetimes(session, &key, &s->living);
-			out->live += row.live;
-			out->live_bytes += row.live_bytes;
-			out->abandoned += row.abandoned;
-			out->abandoned_bytes += row.abandoned_bytes;
-		}
-		if (site->peak_blocks) {
-			struct store_peak row = { p->id,
-						  site->stack,
-						  site->tag,
-						  site->peak_blocks,
-						  site->peak_bytes,
-						  ticks_ns(&session->ticks, site->peak_time) };
+		session_fail(session, store_put_peak(session->store, &row));
+	}
+}
 
-			session_fail(session, store_put_peak(session->store, &row));
-		}
+/* By stack, as the table is: rows that come in its order are put at its end, and fill its pages. */
+static void put_stats(struct session *session, const struct process *p, struct sidecar_summary *out)
+{
+	const struct stats *stats = &p->stats;
+
+	for (size_t stack = 0; stack < stats->by_stack_room; stack++) {
+		const struct site_stats *site =
+			stats->by_stack[stack] ? &stats->sites.at[stats->by_stack[stack] - 1]
+					       : NULL;
+
+		for (; site; site = site->next ? &stats->sites.at[site->next] : NULL)
+			put_site(session, p, site, out);
 	}
 }
 
@@ -339,35 +359,6 @@ static void put_mappings(struct session *session, const struct process *p)
 
 		session_fail(session, store_put_mapping(session->store, &row));
 	}
-}
-
-static void put_counter(struct session *session, const struct process *p, const char *name,
-			uint64_t count, struct sidecar_summary *out)
-{
-	const struct loss_kind *kind = loss_kind(name);
-
-	if (!count)
-		return;
-	session_fail(session, store_put_counter(session->store, p ? p->id : 0, name,
-						kind->loss ? "loss" : "note", count, kind->text));
-	if (kind->loss)
-		loss_add(&out->lost, name, count);
-}
-
-/* A process's, or the session's own: then `inside` is of processes that held no slot. */
-static void put_counters(struct session *session, const struct process *p,
-			 const uint64_t inside[SHINY_COUNTERS], struct sidecar_summary *out)
-{
-	const struct noticed *n = p ? &p->noticed : &session->noticed;
-
-#define SHINY_COUNTER(name, weight, text, advice) \
-	put_counter(session, p, #name, inside[SHINY_COUNT_##name], out);
-#include <shiny/wire/counters.def>
-#undef SHINY_COUNTER
-#define SHINY_NOTICED(name, field, weight, unit, text, advice) \
-	put_counter(session, p, #name, n->field, out);
-#include "../../store/noticed.def"
-#undef SHINY_NOTICED
 }
 
 /* Notes of the library: one a line. */
@@ -462,7 +453,6 @@ static void told_by_launcher(struct session *session)
 
 void finish_session(struct session *session, struct sidecar_summary *out)
 {
-	uint64_t slotless[SHINY_COUNTERS] = { 0 };
 	size_t module_count = session->ids.modules.count;
 	struct sym_module **modules = mem_zero(module_count + 1, sizeof(struct sym_module *));
 	struct sym_vtable *vtables = mem_zero(session->ids.vtables.count + 1, sizeof(*vtables));
@@ -513,23 +503,13 @@ void finish_session(struct session *session, struct sidecar_summary *out)
 		put_stats(session, p, out);
 		put_buckets(session, p);
 		put_mappings(session, p);
-		put_counters(session, p, p->counters, out);
 		if (!p->forked)
 			put_notes(session, p->id, p->ring->notes);
 		session_put_process(session, p);
 		out->processes++;
 	}
 	put_peak(session);
-	for (size_t i = 0; i < session->rings.count; i++) {
-		struct ring_file *a = session->rings.at[i];
-
-		if (a->header && !a->over)
-			ring_read_counters(a);
-		session->noticed.bad_records += a->bad_chunks;
-		for (unsigned c = 0; c < SHINY_COUNTERS; c++)
-			slotless[c] += a->counters[c];
-	}
-	put_counters(session, NULL, slotless, out);
+	counter_rows_finish(session, out);
 	out->unprobed = unprobed_probe(session);
 	out->threads = session->threads;
 	out->events = session->total_events;

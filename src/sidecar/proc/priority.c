@@ -91,7 +91,8 @@ static void look_at_share(struct priority *priority, uint64_t now)
 	told = file && fscanf(file, "%" SCNu64 " %" SCNu64, &ran, &waited) == 2;
 	if (file)
 		fclose(file);
-	if (told && priority->low && waited - priority->waited > WAITED_NS &&
+	/* the first look has nothing to compare with */
+	if (told && priority->asked && priority->low && waited - priority->waited > WAITED_NS &&
 	    priority_starves(ran - priority->ran, waited - priority->waited))
 		priority->until = now + ordinary_ns;
 	priority->asked = now;

@@ -158,6 +158,17 @@ static uint32_t innermost(const char *status)
 	return pid;
 }
 
+uint32_t proc_tracer(uint32_t pid)
+{
+	char status[4096];
+	const char *at;
+
+	if (proc_read(pid, "status", status, sizeof(status)) <= 0)
+		return 0;
+	at = strstr(status, "\nTracerPid:");
+	return at ? (uint32_t)strtoul(at + strlen("\nTracerPid:"), NULL, 10) : 0;
+}
+
 uint32_t proc_namespace_pid(uint32_t pid)
 {
 	char status[4096];

@@ -295,6 +295,16 @@ uint32_t spill_get(struct spill *spill, uint64_t place, void *out)
 	return entry.bytes == SHINY_CHUNK_BYTES ? SHINY_CHUNK_RECORDS : SHINY_SMALL_RECORDS;
 }
 
+void spill_mark_taken(struct spill *spill, uint64_t place, uint32_t taken)
+{
+	const struct spill_file *file = find_file(spill, place);
+	size_t at = (uint32_t)place + sizeof(struct spill_entry) +
+		    offsetof(struct shiny_chunk, taken);
+
+	if (file && pwrite(file->fd, &taken, sizeof(taken), (off_t)at) < 0)
+		spill->full = true; /* a disk that fails: no more of it */
+}
+
 void spill_drop(struct spill *spill, uint64_t place)
 {
 	static const uint32_t read = 1;

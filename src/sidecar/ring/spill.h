@@ -41,6 +41,8 @@ uint64_t spill_put(struct spill *spill, const struct ring_file *ring, uint32_t c
 /* Copies it to `out`, which has room for a large chunk; the records that it had room for. 0: the
  * file is damaged. */
 uint32_t spill_get(struct spill *spill, uint64_t place, void *out);
+/* So many records of its chunk are taken ([taken] of ring.h). */
+void spill_mark_taken(struct spill *spill, uint64_t place, uint32_t taken);
 void spill_drop(struct spill *spill, uint64_t place); /* it has been read */
 
 /* Those of an earlier sidecar that no stream has yet, oldest first; true: the stream has it now. */

@@ -16,7 +16,7 @@
 #include "../../base/lower_bound.h"
 
 enum { SCAN_PAGE_SHIFT = 12, WORD = 8, RED_ZONE = 128, REGISTERS = 16 };
-enum { VARIABLES_MOST = 256 * 1024, RECORD_MOST = 4096 };
+enum { VARIABLES_MOST = 256 * 1024, RECORD_MOST = 4096, CAGE_SAMPLE = 1 << 20, WRAPPER_SHIFT = 16 };
 
 struct block_page {
 	uint64_t page; /* + 1; 0: empty */
@@ -26,7 +26,8 @@ struct block_page {
 const char *root_kind_name(enum root_kind kind)
 {
 	static const char *const names[] = { "none", "variable", "stack",
-					     "register", "thread-local", "mapping" };
+					     "register", "thread-local", "mapping",
+					     "wrapper" };
 
 	return names[kind];
 }
@@ -105,6 +106,92 @@ static inline uint32_t target_of(const struct edge_scan *scan, uint64_t word, ui
 		return 0;
 	*into = word - blocks[at].address;
 	return at + 1;
+}
+
+/* ---- members of collected objects ---- */
+
+/* Whether it is an address of the process. */
+static bool is_mapped(const struct edge_scan *scan, uint64_t word)
+{
+	size_t area = lower_bound(scan->copy.areas.count, i, scan->copy.areas.at[i].end <= word);
+	size_t module = lower_bound(scan->modules.count, i, scan->modules.at[i].end <= word);
+
+	return (area < scan->copy.areas.count && scan->copy.areas.at[area].start <= word) ||
+	       (module < scan->modules.count && scan->modules.at[module].start <= word);
+}
+
+/* The object that a member points to; 0 none. */
+static uint32_t member_target(const struct edge_scan *scan, const struct member_cage *cage,
+			      uint32_t member, uint64_t *into)
+{
+	uint64_t address = member_cage_unpack(cage, member);
+	uint32_t target = address && address % WORD == 0 ? target_of(scan, address, into) : 0;
+
+	return target && *into < scan->blocks.at[target - 1].size ? target : 0;
+}
+
+static uint32_t half_of(uint64_t word, unsigned half)
+{
+	return (uint32_t)(word >> half * 32);
+}
+
+/* Of the first CAGE_SAMPLE words of objects: how many lead to where one begins. */
+static uint64_t count_members(const struct edge_scan *scan, const struct member_cage *cage)
+{
+	uint64_t looked = 0, found = 0, into;
+
+	for (size_t r = 0; r < scan->copy.runs.count; r++) {
+		const struct copied_run *run = &scan->copy.runs.at[r];
+
+		if (!member_cage_holds(cage, run->start))
+			continue;
+		for (uint64_t at = run->start; at < run->end && looked < CAGE_SAMPLE; at += WORD) {
+			uint64_t word = run->words[(at - run->start) / WORD];
+
+			looked += word != 0;
+			for (unsigned half = 0; half < 2; half++)
+				found += member_target(scan, cage, half_of(word, half), &into) &&
+					 !into;
+		}
+	}
+	return found;
+}
+
+static void try_cage(const struct edge_scan *scan, uint64_t word, struct member_cage *best,
+		     uint64_t *most)
+{
+	for (unsigned shift = 1; shift <= MEMBER_SHIFTS; shift++) {
+		struct member_cage cage = { word, shift };
+		uint64_t found;
+
+		if (!member_cage_fits(word, shift, scan->collected_first, scan->collected_last))
+			continue;
+		found = count_members(scan, &cage);
+		if (found > *most) {
+			*most = found;
+			*best = cage;
+		}
+	}
+}
+
+static void find_cage(struct edge_scan *scan)
+{
+	uint64_t most = 0;
+	size_t m = 0;
+
+	if (!scan->collected_first)
+		return;
+	for (size_t r = 0; r < scan->copy.runs.count; r++) {
+		const struct copied_run *run = &scan->copy.runs.at[r];
+
+		while (m < scan->modules.count && scan->modules.at[m].end <= run->start)
+			m++;
+		if (m == scan->modules.count || scan->modules.at[m].start >= run->end)
+			continue;
+		for (uint64_t i = 0; i < (run->end - run->start) / WORD; i++)
+			if ((uint32_t)run->words[i] == UINT32_MAX)
+				try_cage(scan, run->words[i], &scan->cage, &most);
+	}
 }
 
 /* ---- which root an address is in ---- */
@@ -215,18 +302,34 @@ static uint32_t root_number(struct edge_scan *scan, const struct scan_root *root
 
 /* ---- the pass ---- */
 
+static void scan_members(struct edge_scan *scan, struct snapshot_edge edge, uint64_t word)
+{
+	for (unsigned half = 0; half < 2; half++, edge.at += MEMBER_BYTES) {
+		edge.target = member_target(scan, &scan->cage, half_of(word, half), &edge.into);
+		if (edge.target && !is_mapped(scan, word))
+			snapshot_pack_edge(&scan->packed, &edge);
+	}
+}
+
 static void scan_block(struct edge_scan *scan, const struct copied_run *run, uint32_t source,
 		       uint64_t from, uint64_t to)
 {
 	uint64_t start = scan->blocks.at[source - 1].address;
+	bool members = member_cage_holds(&scan->cage, start);
 
-	for (uint64_t at = (from + WORD - 1) & ~(uint64_t)(WORD - 1); at + WORD <= to; at += WORD) {
+	/* an object may end with a member in half a word */
+	for (uint64_t at = (from + WORD - 1) & ~(uint64_t)(WORD - 1);
+	     at + (members ? MEMBER_BYTES : WORD) <= to; at += WORD) {
 		struct snapshot_edge edge = { .source = source, .at = at - start };
+		uint64_t word = run->words[(at - run->start) / WORD];
 
-		edge.target =
-			target_of(scan, run->words[(at - run->start) / WORD], &edge.into);
+		if (at + WORD > to)
+			word = half_of(word, 0);
+		edge.target = target_of(scan, word, &edge.into);
 		if (edge.target)
 			snapshot_pack_edge(&scan->packed, &edge);
+		else if (members && word)
+			scan_members(scan, edge, word);
 	}
 }
 
@@ -238,13 +341,34 @@ static bool is_free_list(const struct edge_scan *scan, const struct scan_root *r
 	       edge->into + WORD >= scan->blocks.at[edge->target - 1].size;
 }
 
+/* An entry of the table that JavaScript's wrappers point into. */
+static bool is_wrapper(const struct edge_scan *scan, uint64_t word, struct snapshot_edge *edge)
+{
+	uint64_t address = word >> WRAPPER_SHIFT;
+
+	if (!member_cage_holds(&scan->cage, address) || address % WORD)
+		return false;
+	edge->target = target_of(scan, address, &edge->into);
+	return edge->target && edge->into < scan->blocks.at[edge->target - 1].size;
+}
+
+static void push_root_edge(struct edge_scan *scan, const struct scan_root *root, uint64_t address,
+			   struct snapshot_edge edge)
+{
+	edge.source = root_number(scan, root);
+	edge.at = root->kind == ROOT_VARIABLE ? 0 : address - root->vaddr;
+	*vec_push(&scan->root_edges) = edge;
+}
+
 static void scan_outside(struct edge_scan *scan, const struct copied_run *run, size_t area,
 			 uint64_t from, uint64_t to)
 {
+	static const struct scan_root wrappers = { .kind = ROOT_WRAPPER };
 	uint64_t at = (from + WORD - 1) & ~(uint64_t)(WORD - 1), until = 0;
 	struct scan_root root = { 0 };
 
 	for (; at + WORD <= to; at += WORD) {
+		uint64_t word = run->words[(at - run->start) / WORD];
 		struct snapshot_edge edge = { 0 };
 
 		if (at >= until) {
@@ -255,7 +379,11 @@ static void scan_outside(struct edge_scan *scan, const struct copied_run *run, s
 				continue;
 			}
 		}
-		edge.target = target_of(scan, run->words[(at - run->start) / WORD], &edge.into);
+		if (root.kind == ROOT_MAPPING && is_wrapper(scan, word, &edge)) {
+			push_root_edge(scan, &wrappers, at, edge);
+			continue;
+		}
+		edge.target = target_of(scan, word, &edge.into);
 		if (!edge.target)
 			continue;
 		if (root.kind == ROOT_VARIABLE) {
@@ -263,9 +391,7 @@ static void scan_outside(struct edge_scan *scan, const struct copied_run *run, s
 			if (is_free_list(scan, &root, &edge))
 				continue;
 		}
-		edge.source = root_number(scan, &root);
-		edge.at = root.kind == ROOT_VARIABLE ? 0 : at - root.vaddr;
-		*vec_push(&scan->root_edges) = edge;
+		push_root_edge(scan, &root, at, edge);
 	}
 }
 
@@ -373,6 +499,7 @@ void edge_scan_run(struct edge_scan *scan)
 	if (scan->thread_count)
 		qsort(scan->threads, scan->thread_count, sizeof(*scan->threads), thread_by_sp);
 	find_allocators(scan);
+	find_cage(scan);
 	for (size_t i = 0; i < scan->blocks.count; i++)
 		snapshot_pack_block(&scan->packed, &scan->blocks.at[i]);
 	scan_memory(scan);

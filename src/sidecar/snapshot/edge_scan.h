@@ -12,6 +12,10 @@
  *     stack pointer (the red zone) to the end of its mapping, where glibc keeps thread-local
  *     variables, too; those of the main thread, in a mapping of their own; a thread's general
  *     registers; another private mapping in which no live block lies.
+ * In an object of a collected heap, half a word is one, too, where it unpacks to an address in such
+ * an object (member_cage.h) at a multiple of 8, unless the whole word is an address of the process.
+ * JavaScript's objects point to collected objects through a table of V8's, in a mapping of its own:
+ * a word there has the address in its upper 48 bits. All such words are one root.
  * A word of the C library's data that points into the last word of a block, or behind it, is no
  * edge: malloc's lists point to the headers of free memory, which begin there.
  * No roots: what is free or the allocator's own in a mapping with live blocks; the part of a stack
@@ -25,11 +29,12 @@
 
 #include "../../base/mem.h"
 #include "../../store/snapshot_parts.h"
+#include "member_cage.h"
 #include "memory_copy.h"
 #include "tracee.h"
 
 enum root_kind { ROOT_NONE, ROOT_VARIABLE, ROOT_STACK, ROOT_REGISTER, ROOT_THREAD_LOCAL,
-		 ROOT_MAPPING };
+		 ROOT_MAPPING, ROOT_WRAPPER };
 
 struct scan_module {
 	uint64_t start, end, bias;
@@ -55,11 +60,13 @@ struct edge_scan { /* zeroed: empty */
 	VEC(struct snapshot_block) blocks; /* in any order */
 	VEC(struct scan_module) modules;   /* sorted, disjoint */
 	VEC(struct scan_own) own;          /* the library's memory */
+	uint64_t collected_first, collected_last; /* addresses of objects; 0: there are none */
 	/* out */
 	uint64_t bytes; /* of the blocks */
 	VEC(struct scan_root) roots;
 	struct snapshot_packer packed;
 	/* while it runs */
+	struct member_cage cage;
 	struct block_page *pages;
 	size_t page_mask;
 	VEC(uint32_t) spanning; /* blocks that end on a later page than they begin */

@@ -16,6 +16,7 @@
 #include "../../base/cleanup.h"
 #include "../../base/lower_bound.h"
 #include "../../base/units.h"
+#include "trace_refusal.h"
 
 #define PAGE_PRESENT (UINT64_C(3) << 62) /* in memory or swapped out */
 
@@ -25,6 +26,12 @@ static struct shiny_err *unreadable(uint32_t pid, const char *what, int error)
 {
 	if (error == ENOENT || error == ESRCH)
 		return shiny_err(SHINY_ERR_OTHER, "process %" PRIu32 " has ended", pid);
+	if (error == EACCES || error == EPERM) {
+		struct trace_facts facts;
+
+		trace_facts_read(pid, error, &facts);
+		return trace_refusal(&facts);
+	}
 	return shiny_err_os(error, "cannot read %s of process %" PRIu32, what, pid);
 }
 

@@ -50,7 +50,8 @@ static void say(struct snapshot_queue *queue, const char *line)
 
 void snapshot_queue_refuse(struct snapshot_queue *queue, uint32_t pid, struct shiny_err *err)
 {
-	char *line = mem_format("%" PRIu32 "\t0\t%s\n", pid, err->message);
+	char *line = mem_format("%" PRIu32 "\t0\t%s%s%s\n", pid, err->message,
+				err->advice ? "; " : "", err->advice ? err->advice : "");
 
 	say(queue, line);
 	free(line);

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "../proc/proc.h"
+#include "trace_refusal.h"
 
 static const struct timespec pause_between = { .tv_nsec = 20000 };
 
@@ -25,31 +26,12 @@ static uint64_t monotonic_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* 0: none, or not known */
-static unsigned long tracer_of(uint32_t pid)
-{
-	char status[4096];
-	const char *at;
-
-	if (proc_read(pid, "status", status, sizeof(status)) <= 0)
-		return 0;
-	at = strstr(status, "\nTracerPid:");
-	return at ? strtoul(at + strlen("\nTracerPid:"), NULL, 10) : 0;
-}
-
 static struct shiny_err *refused(uint32_t pid, int error)
 {
-	unsigned long tracer = tracer_of(pid);
+	struct trace_facts facts;
 
-	if (error == ESRCH)
-		return shiny_err(SHINY_ERR_OTHER, "process %" PRIu32 " has ended", pid);
-	if (tracer)
-		return shiny_err(SHINY_ERR_OTHER,
-				 "process %" PRIu32 " is held by process %lu, a debugger", pid,
-				 tracer);
-	return shiny_err_advise(shiny_err_os(error, "process %" PRIu32 " may not be stopped", pid),
-				"a snapshot needs what a debugger needs: see ptrace(2), and "
-				"/proc/sys/kernel/yama/ptrace_scope");
+	trace_facts_read(pid, error, &facts);
+	return trace_refusal(&facts);
 }
 
 static bool is_held(const struct tracee *t, pid_t tid)
@@ -173,7 +155,7 @@ struct shiny_err *tracee_stop(uint32_t pid, struct tracee *out)
 	size_t alive = 0;
 	bool any;
 
-	if (tracer_of(pid))
+	if (proc_tracer(pid))
 		return refused(pid, EPERM);
 	do { /* a thread that has not been stopped yet may make another */
 		any = false;

@@ -272,6 +272,32 @@ uint64_t objects_find(struct objects *o, uint64_t start, uint64_t end)
 	return o->page_count ? find_in_pages(o, start, end) : 0;
 }
 
+size_t objects_list(struct objects *o, uint64_t start, uint64_t end, uint64_t *out, size_t most)
+{
+	const struct object_page *page = page_find(o, start >> PAGE_SHIFT);
+	uint64_t number = start >> PAGE_SHIFT, behind = (number + 1) << PAGE_SHIFT;
+	unsigned from = granule_of(start), to;
+	size_t count = 0;
+
+	if (!page || start >= end)
+		return 0;
+	to = granule_of((end < behind ? end : behind) - 1);
+	for (unsigned w = from / 64; w <= to / 64; w++) {
+		uint64_t word = page->starts[w];
+
+		if (w == from / 64)
+			word &= ~UINT64_C(0) << (from % 64);
+		for (; word; word &= word - 1) {
+			unsigned at = w * 64 + (unsigned)__builtin_ctzll(word);
+
+			if (at > to || count == most)
+				return count;
+			out[count++] = number << PAGE_SHIFT | (uint64_t)at << GRANULE_SHIFT;
+		}
+	}
+	return count;
+}
+
 /* ---- kinds ---- */
 
 /* Index of the first whose kinds do not all lie below `index`. */

@@ -64,6 +64,11 @@ bool objects_cut(struct objects *objects, uint64_t start, uint64_t end);
 /* Where an object begins that has a byte in [start, end); 0: none has. */
 uint64_t objects_find(struct objects *objects, uint64_t start, uint64_t end);
 
+/* Where objects begin in [start, end), in order, as far as the page of `start` goes; those with
+ * pages of their own are left out. How many, at most `most`. */
+size_t objects_list(struct objects *objects, uint64_t start, uint64_t end, uint64_t *out,
+		    size_t most);
+
 /* False: `kinds` makes no sense. */
 bool objects_set_kinds(struct objects *objects, const struct shiny_object_kinds *kinds);
 /* Address that stands for the kind; 0: nothing was said of it. */

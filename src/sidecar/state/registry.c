@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELLS = REGISTRY_CELLS, SPLIT_AT = CELLS / 4 * 3, DEPTH_MAX = 40, SPARSE = 32 };
+enum { CELLS = REGISTRY_CELLS, SPLIT_AT = CELLS * 13 / 16, DEPTH_MAX = 40, SPARSE = 32 };
 /* a huge page for fewer would be over the budget */
-enum { CELL_BYTES = CELLS * sizeof(struct entry), FEW = 128, SMALL_SLAB = 4 };
+enum { FEW = 128, SMALL_SLAB = 4 };
 
 /* Index in the directory. */
 static size_t directory_index(const struct registry *r, uint64_t hash)
@@ -20,17 +20,17 @@ static uint32_t segment_new(struct registry *r, uint32_t depth)
 {
 	struct slab *slab = r->slabs.count ? &r->slabs.at[r->slabs.count - 1] : NULL;
 
-	if (!slab || slab->used == slab->bytes) {
-		size_t bytes = r->segments.count < FEW ? SMALL_SLAB * (size_t)CELL_BYTES
+	if (!slab || slab->bytes - slab->used < sizeof(struct cells)) {
+		size_t bytes = r->segments.count < FEW ? SMALL_SLAB * sizeof(struct cells)
 						       : (size_t)MEM_HUGE;
 
 		slab = vec_push(&r->slabs);
 		*slab = (struct slab){ mem_pages(bytes), bytes, 0 };
 	}
 	*vec_push(&r->segments) = (struct segment){
-		(struct entry *)((char *)slab->pages + slab->used), 0, depth
+		(struct cells *)((char *)slab->pages + slab->used), 0, depth
 	};
-	slab->used += CELL_BYTES;
+	slab->used += sizeof(struct cells);
 	return (uint32_t)(r->segments.count - 1);
 }
 
@@ -49,6 +49,35 @@ void registry_deinit(struct registry *r)
 	free(r->segments.at);
 	free(r->directory);
 	*r = (struct registry){ 0 };
+}
+
+/* A cell for an address that is not there; the segment has room. */
+static struct entry *take_cell(struct segment *s, uint64_t address)
+{
+	struct registry_place place = registry_place(address);
+	struct cells *c = s->cells;
+	unsigned group = place.group, some;
+
+	while (!(some = registry_tagged(c, group, 0))) {
+		c->groups[group].passed++;
+		group = (group + 1) % REGISTRY_GROUPS;
+	}
+	some = (unsigned)__builtin_ctz(some);
+	c->groups[group].tags[some] = place.tag;
+	s->used++;
+	return registry_in_group(c, group, some);
+}
+
+static void leave_cell(struct segment *s, const struct entry *entry)
+{
+	struct cells *c = s->cells;
+	size_t cell = (size_t)(entry - c->entries);
+
+	for (unsigned group = registry_place(entry->address).group; group != cell / REGISTRY_GROUP;
+	     group = (group + 1) % REGISTRY_GROUPS)
+		c->groups[group].passed--;
+	c->groups[cell / REGISTRY_GROUP].tags[cell % REGISTRY_GROUP] = 0;
+	s->used--;
 }
 
 static void split(struct registry *r, uint64_t hash)
@@ -72,24 +101,17 @@ static void split(struct registry *r, uint64_t hash)
 	first = index / (2 * span) * (2 * span);
 	for (size_t i = 0; i < span; i++)
 		r->directory[first + span + i] = one;
-	/* Rebuild the old half from a copy of its cells: linear probing leaves no cheaper way to
-	 * take half of them out. */
-	{
-		struct entry copy[CELLS];
+	for (unsigned group = 0; group < REGISTRY_GROUPS; group++)
+		for (unsigned i = 0; i < REGISTRY_GROUP; i++) {
+			struct entry *entry = registry_in_group(old->cells, group, i);
+			struct segment *to = &r->segments.at[one];
 
-		memcpy(copy, old->cells, sizeof(copy));
-		memset(old->cells, 0, sizeof(copy));
-		old->used = 0;
-		for (size_t i = 0; i < CELLS; i++) {
-			struct segment *to;
-
-			if (!copy[i].address)
+			if (!old->cells->groups[group].tags[i] ||
+			    registry_segment(r, registry_hash(entry->address)) != to)
 				continue;
-			to = registry_segment(r, registry_hash(copy[i].address));
-			*registry_cell(to, copy[i].address) = copy[i];
-			to->used++;
+			*take_cell(to, entry->address) = *entry;
+			leave_cell(old, entry);
 		}
-	}
 }
 
 /* Makes room for one more in the segment of `hash`; NULL: there is none. */
@@ -115,19 +137,18 @@ struct entry *registry_put(struct registry *r, const struct entry *entry, struct
 {
 	uint64_t hash = registry_hash(entry->address);
 	struct segment *s = registry_segment(r, hash);
-	struct entry *cell = registry_cell(s, entry->address);
+	struct entry *cell = registry_search(s->cells, entry->address);
 
 	old->address = 0;
-	if (cell->address) {
+	if (cell) {
 		*old = *cell;
 	} else {
 		if (s->used >= SPLIT_AT) {
 			s = make_room(r, hash);
 			if (!s)
 				return NULL;
-			cell = registry_cell(s, entry->address);
 		}
-		s->used++;
+		cell = take_cell(s, entry->address);
 		r->count++;
 	}
 	*cell = *entry;
@@ -144,13 +165,12 @@ struct entry *registry_add(struct registry *r, const struct entry *entry)
 bool registry_remove(struct registry *r, uint64_t address, struct entry *out)
 {
 	struct segment *s = registry_segment(r, registry_hash(address));
-	struct entry *cell = registry_cell(s, address);
+	struct entry *cell = registry_search(s->cells, address);
 
-	if (!address || !cell->address)
+	if (!cell)
 		return false;
 	*out = *cell;
-	hash_take_out(s->cells, CELLS - 1, cell, address, other, registry_home(other->address));
-	s->used--;
+	leave_cell(s, cell);
 	r->count--;
 	return true;
 }
@@ -167,8 +187,12 @@ size_t registry_bytes(const struct registry *r)
 
 void registry_each(const struct registry *r, registry_each_fn *each, void *context)
 {
-	for (size_t i = 0; i < r->segments.count; i++)
-		for (size_t k = 0; k < CELLS; k++)
-			if (r->segments.at[i].cells[k].address)
-				each(context, &r->segments.at[i].cells[k]);
+	for (size_t i = 0; i < r->segments.count; i++) {
+		struct cells *c = r->segments.at[i].cells;
+
+		for (unsigned group = 0; group < REGISTRY_GROUPS; group++)
+			for (unsigned k = 0; k < REGISTRY_GROUP; k++)
+				if (c->groups[group].tags[k])
+					each(context, registry_in_group(c, group, k));
+	}
 }

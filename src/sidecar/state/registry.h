@@ -4,31 +4,38 @@
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
- * Extendible hashing: a directory of segments, each a small open-addressing table with linear
- * probing and backward-shift deletion. A segment that is three quarters full splits in two, so
- * growth copies one segment at a time: there is no moment at which an old and a new table of
- * everything stand side by side. 32 bytes a block at a load between 3/8 and 3/4 is 43 to 86 bytes a
- * live block at any time, the directory included (budget: 100). Segments are not merged when blocks
- * go: the peak was paid already.
+ * Extendible hashing: a directory of segments, each a small open-addressing table. A segment of
+ * which 13 cells of 16 are taken splits in two, so growth copies one segment at a time: there is no
+ * moment at which an old and a new table of everything stand side by side. 34 bytes a cell at a
+ * load between 13/32 and 13/16 is 42 to 84 bytes a live block, and up to 94 with the directory and
+ * what a slab has left (budget: 100). Segments are not merged when blocks go: the peak was paid
+ * already.
  *
  * Of two million live blocks the table is larger than any cache, and than what the processor's TLB
- * reaches: a look-up waits for a page walk, then for memory. But blocks come and go in a row:
- * allocators hand out neighbours, garbage is swept page by page. So the region of 1 KiB that a
- * block begins in says in which segment it is, and its address in which cell: what is near in the
- * program is in one segment, of eight pages, and two neighbours are in one cache line. Regions must
- * not be larger: a segment has to hold several full ones, or no number of splits would part them.
- * How full a segment is stands with all the others' fill, not in the segment, where it would be one
- * more line to wait for. (Of 13 million records of Chromium's, `shinyctl collect` took 5.6 to 5.9 s
- * of processor time with a hash of the whole address, and 4.4 to 4.8 so.)
+ * reaches: a look-up waits for a page walk, then for memory. So the region of 1 KiB that a block
+ * begins in says in which segment it is: what is near in the program is in one segment, of eight
+ * pages. Regions must not be larger: a segment has to hold several full ones, or no number of
+ * splits would part them. How full a segment is stands with all the others' fill, not in the
+ * segment, where it would be one more line to wait for.
+ *
+ * Within a segment a block may be in any of the 15 cells of a group, or, where those are taken, of
+ * the next one. Two bytes a cell, apart from the cells, say which: those of a group are compared at
+ * once, and they are small enough to stay in a cache, so the one line of cells that matters is
+ * known, and fetched, before the block is looked up. A group counts, in the same 32 bytes, the
+ * blocks that had to go past it, so one without any ends the search, and a block that goes leaves
+ * nothing to be moved. (Before, a block was in the first free cell behind its own: one of four was
+ * in another line than the one fetched, and each that went moved 3 others on average.
+ * bench/README.md has the figures.)
  *
  * Segments lie in slabs, after the first 128 of huge pages: without those, half a million blocks of
  * random addresses cost a page walk each. Rejected: one table that doubles (128 bytes a block while
- * it copies), a tree (4 cache misses instead of 1 or 2); fetching ahead what a swept page holds (no
- * difference that could be measured).
+ * it copies), a tree (4 cache misses instead of 1 or 2); fetching two lines of cells without
+ * knowing which one matters (no difference that could be measured).
  */
 #ifndef SHINY_REGISTRY_H
 #define SHINY_REGISTRY_H
 
+#include <emmintrin.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -47,7 +54,7 @@ enum {
 };
 
 struct entry {
-	uint64_t address; /* 0: the cell is empty */
+	uint64_t address; /* 0: none; an empty cell holds whatever was there */
 	uint64_t birth;   /* ticks */
 	uint64_t size : 48;
 	uint64_t flags : 16;
@@ -57,13 +64,26 @@ struct entry {
 _Static_assert(sizeof(struct entry) == 32, "the budget counts on it");
 
 enum {
-	REGISTRY_CELLS = 1024,
 	REGISTRY_REGION_SHIFT = 10,
-	REGISTRY_PAIR_SHIFT = 6,
-	REGISTRY_BLOCK_SHIFT = 5
+	REGISTRY_SPAN_SHIFT = 6, /* blocks of so many bytes have one group */
+	REGISTRY_GROUP = 15,
+	REGISTRY_GROUPS = 64,
+	REGISTRY_CELLS = REGISTRY_GROUPS * REGISTRY_GROUP,
 };
+struct cell_group {
+	uint16_t tags[REGISTRY_GROUP]; /* of the cells' addresses; 0: the cell is empty */
+	uint16_t passed; /* blocks that are further on than in this group, where they would have
+	                  * come to it */
+};
+/* No cell lies across two cache lines. */
+struct cells {
+	struct entry entries[REGISTRY_CELLS];
+	struct cell_group groups[REGISTRY_GROUPS];
+};
+_Static_assert(sizeof(struct cells) % 64 == 0, "they stand one behind the other");
+
 struct segment {
-	struct entry *cells; /* REGISTRY_CELLS; none lies across two cache lines */
+	struct cells *cells;
 	uint32_t used, depth;
 };
 
@@ -106,43 +126,91 @@ static inline struct segment *registry_segment(const struct registry *r, uint64_
 	return &r->segments.at[r->directory[r->depth ? (size_t)(hash >> (64 - r->depth)) : 0]];
 }
 
-/* The cell where an address would like to be. */
-static inline size_t registry_home(uint64_t address)
+/* Where the address is looked for in its segment, and by what. */
+struct registry_place {
+	unsigned group;
+	uint16_t tag;
+};
+
+static inline struct registry_place registry_place(uint64_t address)
 {
-	return (address >> REGISTRY_PAIR_SHIFT) * UINT64_C(0x9e3779b97f4a7c15) >> 55 << 1 |
-	       (address >> REGISTRY_BLOCK_SHIFT & 1);
+	uint64_t span = (address >> REGISTRY_SPAN_SHIFT) * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t whole = address * UINT64_C(0xd6e8feb86659fd93);
+
+	return (struct registry_place){ (unsigned)(span >> 58), (uint16_t)(whole >> 48) | 1 };
 }
-_Static_assert(REGISTRY_CELLS == 1 << (64 - 55 + 1), "homes are all cells");
+_Static_assert(REGISTRY_GROUPS == 1 << (64 - 58), "groups are all groups");
 
-/* The cell of the address, or the empty one where it would be. A segment always has an empty
- * cell. */
-static inline struct entry *registry_cell(const struct segment *s, uint64_t address)
+/* One bit a cell of the group that has the tag. */
+static inline unsigned registry_tagged(const struct cells *c, unsigned group, uint16_t tag)
 {
-	size_t i = registry_home(address);
+	const __m128i *tags = (const __m128i *)&c->groups[group]; /* and `passed`, the last bit */
+	__m128i same = _mm_set1_epi16((short)tag);
+	unsigned bits = (unsigned)_mm_movemask_epi8(
+		_mm_packs_epi16(_mm_cmpeq_epi16(_mm_load_si128(tags), same),
+				_mm_cmpeq_epi16(_mm_load_si128(tags + 1), same)));
 
-	while (s->cells[i].address && s->cells[i].address != address)
-		i = (i + 1) & (REGISTRY_CELLS - 1);
-	return &s->cells[i];
+	return bits & ((1 << REGISTRY_GROUP) - 1);
+}
+
+static inline struct entry *registry_in_group(struct cells *c, unsigned group, unsigned bit)
+{
+	return &c->entries[(size_t)group * REGISTRY_GROUP + bit];
+}
+
+/* NULL: not there. */
+static inline struct entry *registry_search(struct cells *c, uint64_t address)
+{
+	struct registry_place place = registry_place(address);
+
+	for (unsigned n = 0; n < REGISTRY_GROUPS; n++) {
+		unsigned group = (place.group + n) % REGISTRY_GROUPS;
+
+		for (unsigned some = registry_tagged(c, group, place.tag); some; some &= some - 1) {
+			struct entry *entry =
+				registry_in_group(c, group, (unsigned)__builtin_ctz(some));
+
+			if (entry->address == address)
+				return entry;
+		}
+		if (!c->groups[group].passed)
+			break;
+	}
+	return NULL;
 }
 
 /* NULL: not there. Valid until the next change. */
 static inline struct entry *registry_find(const struct registry *r, uint64_t address)
 {
-	struct entry *cell = registry_cell(registry_segment(r, registry_hash(address)), address);
-
-	return address && cell->address ? cell : NULL;
+	return registry_search(registry_segment(r, registry_hash(address))->cells, address);
 }
 
 /*
- * Brings the cell's cache line: of a busy heap it is in no cache, and waiting for it was a fifth of
- * all the sidecar's time. Inlined always: gcc 12 finds a function that only prefetches without
- * effect, and removes the calls of it that are left.
+ * Two steps: the tags of the address's group, then, when they are there, the line of the cell that
+ * has the block, or will get it. Of a busy heap they are in no cache, and waiting for them was a
+ * fifth of all the sidecar's time. Inlined always: gcc 12 finds a function that only prefetches
+ * without effect, and removes the calls of it that are left.
  */
+static inline __attribute__((always_inline)) void
+registry_prefetch_tags(const struct registry *r, uint64_t address)
+{
+	const struct cells *c = registry_segment(r, registry_hash(address))->cells;
+
+	__builtin_prefetch(&c->groups[registry_place(address).group], 1);
+}
+
 static inline __attribute__((always_inline)) void registry_prefetch(const struct registry *r,
 								    uint64_t address)
 {
-	__builtin_prefetch(
-		&registry_segment(r, registry_hash(address))->cells[registry_home(address)], 1);
+	struct cells *c = registry_segment(r, registry_hash(address))->cells;
+	struct registry_place place = registry_place(address);
+	unsigned some = registry_tagged(c, place.group, place.tag);
+
+	if (!some)
+		some = registry_tagged(c, place.group, 0);
+	if (some)
+		__builtin_prefetch(
+			registry_in_group(c, place.group, (unsigned)__builtin_ctz(some)), 1);
 }
 
 #endif

@@ -17,7 +17,7 @@ void session_fail(struct session *session, struct shiny_err *err)
 
 void session_flush_events(struct session *session)
 {
-	if (session->event_count && !session->err)
+	if (session->event_count && session->store && !session->err)
 		session_fail(session, store_put_events(session->store, session->events,
 						       session->event_count));
 	session->event_count = 0;
@@ -66,6 +66,8 @@ void session_put_process(struct session *session, const struct process *p)
 		.early = process_early(p),
 	};
 
+	if (!session->store)
+		return;
 	if (status >= 0 && !p->replaced)
 		row.status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
 	session_fail(session, store_put_process(session->store, &row));
@@ -88,10 +90,5 @@ void session_put_stream(struct session *session, struct stream *stream, uint64_t
 
 uint32_t session_tag(struct session *session, const char *name)
 {
-	size_t known = session->tags.count;
-	uint32_t id = texts_put(&session->tags, name) + 1;
-
-	if (session->tags.count > known)
-		session_fail(session, store_put_tag(session->store, id, name));
-	return id;
+	return texts_put(&session->tags, name) + 1;
 }

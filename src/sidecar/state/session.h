@@ -29,6 +29,7 @@
 #include "../ring/ticks.h"
 #include "total.h"
 
+struct accesses;
 struct answers;
 struct errands;
 struct heartbeat;
@@ -36,6 +37,7 @@ struct guests;
 struct memory_watch;
 struct snapshot_queue;
 struct snapshot_taker;
+struct page_uses;
 struct spill;
 struct start;
 struct warm;
@@ -61,8 +63,10 @@ struct session {
 	struct guests *guests;   /* NULL: there are none */
 	struct heartbeat *heartbeat; /* while rings are drained; NULL: otherwise */
 	struct errands *errands; /* NULL: the loop runs them itself */
+	struct accesses *accesses; /* NULL: none can be recorded */
 	struct watches *watches; /* NULL: nobody asked which blocks are used */
 	VEC(struct watched_end) watched_ends; /* for them */
+	struct page_uses *page_uses; /* NULL: nobody asked which pages are touched */
 	struct snapshot_queue *asked;     /* NULL: nobody has asked for a heap snapshot */
 	struct snapshot_taker *snapshots; /* likewise */
 	VEC(struct store_root) variables; /* roots of snapshots, which have no names yet */
@@ -116,18 +120,20 @@ struct session {
 	struct noticed noticed; /* what belongs to no process */
 	/* how far the store has got */
 	size_t modules_written, frames_written, stacks_written, vtables_written, classes_written;
+	size_t tags_written;
+	uint64_t counted; /* as in struct process */
 };
 
 /* Remembers the first error; frees others. */
 void session_fail(struct session *session, struct shiny_err *err);
-void session_flush_events(struct session *session);
+void session_flush_events(struct session *session); /* without a store they are dropped */
 /* Programs that wait for the sidecar see that it makes progress. */
 void session_beat(struct session *session);
-/* The row of a process as it is now. */
+/* The row of a process as it is now; nothing without a store. */
 void session_put_process(struct session *session, const struct process *process);
 /* The row of a thread; `end` in ticks, 0: it has not ended. */
 void session_put_stream(struct session *session, struct stream *stream, uint64_t end);
-/* The id of a tag; its row is written the first time. */
+/* The id of a tag. */
 uint32_t session_tag(struct session *session, const char *name);
 
 #endif

@@ -13,14 +13,31 @@ bool process_early(const struct process *p)
 	return p->end && (p->replaced || p->stats.live.gone);
 }
 
+/* NULL: its slot is not its own any more. */
+static const struct shiny_process *slot_of(const struct process *p)
+{
+	const struct shiny_process *slot = p->closed ? NULL : &p->ring->processes[p->slot];
+
+	if (slot && __atomic_load_n(&slot->generation, __ATOMIC_RELAXED) != p->generation)
+		return NULL;
+	return slot;
+}
+
+void process_load_counters(struct process *p)
+{
+	const struct shiny_process *from = slot_of(p);
+
+	for (unsigned i = 0; from && i < SHINY_COUNTERS; i++)
+		p->counters[i] = __atomic_load_n(&from->counters[i], __ATOMIC_RELAXED);
+}
+
 void process_read_counters(struct process *p)
 {
-	const struct shiny_process *from = &p->ring->processes[p->slot];
+	const struct shiny_process *from = slot_of(p);
 
-	if (p->closed || __atomic_load_n(&from->generation, __ATOMIC_RELAXED) != p->generation)
+	if (!from)
 		return;
-	for (unsigned i = 0; i < SHINY_COUNTERS; i++)
-		p->counters[i] = __atomic_load_n(&from->counters[i], __ATOMIC_RELAXED);
+	process_load_counters(p);
 	p->said_end = __atomic_load_n(&from->exit_at, __ATOMIC_ACQUIRE); /* [slot] */
 	if (p->said_end)
 		p->said = (int)(__atomic_load_n(&from->exit_status, __ATOMIC_RELAXED) & 0xff) << 8;

@@ -75,6 +75,7 @@ struct process {
 	uint64_t last; /* ticks of the latest record applied */
 	uint64_t counters[SHINY_COUNTERS];
 	struct noticed noticed;
+	uint64_t counted; /* output/counter_rows.c: the sum of both that the session file has */
 	struct memory *memory;
 };
 
@@ -82,7 +83,8 @@ struct process {
  * It ended before the session's end, as far as is known: what it held is gone, not live (total.h).
  */
 bool process_early(const struct process *process);
-/* What its library counts, and whether it has announced its end. */
+void process_load_counters(struct process *process); /* what its library counts */
+/* The same, and whether it has announced its end. */
 void process_read_counters(struct process *process);
 /* How it ended, if that can be known. */
 void process_read_status(struct process *process);

@@ -46,6 +46,7 @@ struct stream {
 	unsigned gap_scans; /* scans in a row that found a later chunk but not the expected one */
 	VEC(struct waiting) waiting; /* sorted by sequence */
 	struct record_cursor cursor;
+	uint32_t taken; /* [taken] records of this chunk, by an earlier sidecar */
 	struct raw head;
 	bool has_head;
 	uint64_t defined[SHINY_FRAMES_MAX]; /* this chunk's latest stack, for STACK_LIKE */

@@ -39,6 +39,7 @@ struct sidecar_options {
 	uint64_t memory_period; /* ms between two samples of a process's memory; 0: none */
 	const char *snapshot;   /* SHINY_SNAPSHOT; NULL: "" */
 	bool watch_accesses;    /* which live blocks are used (access/watches.h) */
+	bool page_accesses;     /* which pages are touched (access/page_uses.h) */
 	uint64_t merge_ns;      /* after which a merge is cut; SIDECAR_MERGE_NS */
 	uint64_t spill;         /* bytes of chunks that are put aside (ring/spill.h), at most */
 	bool keep_rings;        /* do not delete the rings and the directory at the end */

@@ -7,24 +7,42 @@
 
 #define FIRST_BUCKET_NS UINT64_C(10000000)
 
+enum { SLAB_LEAST = 4096, SLAB_LARGEST = 9 };
+_Static_assert(SLAB_LEAST << SLAB_LARGEST == MEM_HUGE, "one huge page");
+
 void stats_init(struct stats *stats, struct total *total)
 {
 	*stats = (struct stats){ .bucket_ns = FIRST_BUCKET_NS, .total = total };
 	stats_site(stats, 0);
 }
 
+/* Most processes have few rows, a browser a hundred thousand. */
+static size_t slab_bytes(size_t number)
+{
+	return number < SLAB_LARGEST ? (size_t)SLAB_LEAST << number : (size_t)MEM_HUGE;
+}
+
+static struct tally *tally_new(struct stats *stats)
+{
+	size_t count = stats->slabs.count;
+
+	if (!count || stats->slab_used == slab_bytes(count - 1) / sizeof(struct tally)) {
+		*vec_push(&stats->slabs) = mem_pages(slab_bytes(count));
+		stats->slab_used = 0;
+	}
+	return &stats->slabs.at[stats->slabs.count - 1][stats->slab_used++];
+}
+
 void stats_deinit(struct stats *stats)
 {
-	for (size_t i = 0; i < stats->sites.count; i++) {
-		struct tally *next;
-
-		for (struct tally *s = stats->sites.at[i].stats; s; s = next) {
-			next = s->next;
+	for (size_t i = 0; i < stats->sites.count; i++)
+		for (struct tally *s = stats->sites.at[i].stats; s; s = s->next) {
 			free(s->ended.at);
 			free(s->living.at);
-			free(s);
 		}
-	}
+	for (size_t i = 0; i < stats->slabs.count; i++)
+		mem_pages_free(stats->slabs.at[i], slab_bytes(i));
+	free(stats->slabs.at);
 	free(stats->sites.at);
 	free(stats->by_stack);
 	free(stats->buckets);
@@ -81,7 +99,7 @@ void stats_clone_sites(struct stats *stats, const struct stats *parent)
 	}
 }
 
-static struct tally *stat_of(struct site_stats *site, uint32_t vtable)
+static struct tally *stat_of(struct stats *stats, struct site_stats *site, uint32_t vtable)
 {
 	struct tally **link = &site->stats, *s;
 
@@ -91,7 +109,7 @@ static struct tally *stat_of(struct site_stats *site, uint32_t vtable)
 		*link = s->next;
 		goto found;
 	}
-	s = mem_zero(1, sizeof(*s));
+	s = tally_new(stats);
 	s->vtable = vtable;
 	s->min_size = UINT64_MAX;
 	s->last_size = UINT64_MAX; /* no block has it */
@@ -269,11 +287,12 @@ static __attribute__((noinline)) void take_size(struct tally *s, uint64_t size)
 /* What is counted in either case, once a block. */
 static struct tally *count_block(struct stats *stats, const struct entry *entry)
 {
-	struct tally *s = stat_of(&stats->sites.at[entry->site], entry->vtable);
+	struct tally *s = stat_of(stats, &stats->sites.at[entry->site], entry->vtable);
 	unsigned reading = (entry->flags & ENTRY_READING) >> ENTRY_READING_SHIFT;
 
 	s->settled += reading == SHINY_VPTR_SETTLED || reading == SHINY_VPTR_EXIT;
-	s->dying += reading == SHINY_VPTR_FREE;
+	if (reading == SHINY_VPTR_FREE)
+		s->dying++;
 	s->second_word = entry->flags & ENTRY_SECOND_WORD;
 	if (entry->size != s->last_size)
 		take_size(s, entry->size);
@@ -296,9 +315,10 @@ void stats_end(struct stats *stats, const struct entry *entry, enum block_end ho
 	struct tally *s = count_block(stats, entry);
 	struct bucket *bucket;
 
-	s->frees++;
-	s->reused += how == END_REUSED;
-	s->released += how == END_RELEASED;
+	if (how == END_REUSED)
+		s->reused++;
+	else if (how == END_RELEASED)
+		s->released++;
 	if (entry->flags & ENTRY_INHERITED) {
 		s->inherited_frees++;
 		bucket_at(stats, ns)->frees++;
@@ -332,7 +352,8 @@ void stats_resize(struct stats *stats, const struct entry *entry, uint64_t size,
 		bucket->alloc_bytes += difference;
 		total_raise(stats->total, 0, difference, ticks);
 	} else {
-		stat_of(site, entry->vtable)->bytes += difference; /* its end will add the rest */
+		/* its end will add the rest */
+		stat_of(stats, site, entry->vtable)->bytes += difference;
 		bucket->free_bytes += difference;
 		total_lower(stats->total, 0, difference);
 	}
@@ -386,7 +407,6 @@ void stats_merge(struct tally *to, struct tally *from)
 {
 	to->allocs += from->allocs;
 	to->reallocs += from->reallocs;
-	to->frees += from->frees;
 	to->bytes += from->bytes;
 	to->live += from->live;
 	to->live_bytes += from->live_bytes;
@@ -406,5 +426,4 @@ void stats_merge(struct tally *to, struct tally *from)
 	add_bins(&to->living, &from->living);
 	free(from->ended.at);
 	free(from->living.at);
-	free(from);
 }

@@ -28,6 +28,7 @@
 #define SHINY_STATS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <shiny/wire/wire.h>
@@ -53,22 +54,29 @@ enum block_end {
 	               * the system */
 };
 
+/* What each block's end changes comes first, in one cache line. */
 struct tally {
-	struct tally *next;
+	_Alignas(64) struct tally *next;
 	uint32_t vtable;
-	uint32_t type;           /* store_type id, 0 unknown: block_types.c */
 	bool second_word;        /* its vptrs were second words */
-	uint64_t settled, dying; /* blocks whose vptr was read in the middle of their lives, and
-	                          * only at the free */
-	uint64_t allocs, reallocs, frees, bytes, live, live_bytes, inherited, inherited_bytes;
-	uint64_t reused, released;     /* of frees */
-	uint64_t inherited_frees;      /* likewise */
+	struct bins ended;
+	uint64_t last_size;
+	uint64_t settled;        /* blocks whose vptr was read in the middle of their lives */
+	uint64_t allocs, bytes;
+
+	uint64_t dying;          /* blocks whose vptr was read only at the free */
+	uint64_t size_step; /* every size is min_size + k * size_step; 0: all are the same */
 	uint64_t max_size, min_size;   /* of all, inherited ones too; min_size UINT64_MAX: none
 	                                * yet */
-	uint64_t last_size, size_step; /* every size is min_size + k * size_step; 0: all are the
-	                                * same */
-	struct bins ended, living;
+	uint64_t reallocs;
+	uint64_t reused, released;     /* of tally_frees() */
+	uint64_t inherited, inherited_bytes;
+	uint64_t inherited_frees;      /* of tally_frees() */
+	uint64_t live, live_bytes;
+	struct bins living;
+	uint32_t type;           /* store_type id, 0 unknown: block_types.c */
 };
+_Static_assert(offsetof(struct tally, dying) == 64, "a line");
 
 struct site_stats {
 	uint32_t stack; /* session-wide id, 0 none */
@@ -95,6 +103,9 @@ struct stats {
 	struct total_part live;
 	struct total *total; /* of all processes */
 
+	VEC(struct tally *) slabs; /* where the tallies are */
+	size_t slab_used;          /* of the last one */
+
 	struct bucket *buckets;
 	size_t bucket_count;
 	uint64_t bucket_first; /* index, in lengths since the session's start, of buckets[0] */
@@ -116,10 +127,16 @@ void stats_begin(struct stats *stats, const struct entry *entry, uint64_t ns);
 /* A block ended after `lifetime` ns. */
 void stats_end(struct stats *stats, const struct entry *entry, enum block_end how, uint64_t ns,
 	       uint64_t lifetime);
+/* How many blocks of it ended. */
+static inline uint64_t tally_frees(const struct tally *tally)
+{
+	return tally->allocs + tally->inherited_frees - tally->live;
+}
+
 /* When its vptrs were read: for nearly all in the middle, SETTLED; for most at the free, FREE; else
  * FLUSH, some may have been too young. */
 enum shiny_vptr_api stats_reading(const struct tally *tally);
-/* Adds one row to another, and frees it. */
+/* Adds one row to another, and leaves nothing of it. */
 void stats_merge(struct tally *to, struct tally *from);
 /* The block has another size from now on; entry->size is still the old one. */
 void stats_resize(struct stats *stats, const struct entry *entry, uint64_t size, uint64_t ns,

@@ -96,6 +96,7 @@ static const struct {
 	FIELD("Pss:", pss),
 	FIELD("Private_Clean:", private),
 	FIELD("Private_Dirty:", private),
+	FIELD("Referenced:", referenced),
 	FIELD("Swap:", swap),
 	/* huge pages of hugetlbfs are in memory, though the kernel does not count them as resident:
 	 * neither do we */
@@ -156,15 +157,12 @@ int smaps_parse(struct smaps *smaps)
 	return smaps->areas.count ? 0 : ENODATA;
 }
 
-int smaps_read(struct smaps *smaps, uint32_t pid)
+int smaps_read_file(struct smaps *smaps, int fd)
 {
-	char path[64];
 	ssize_t got;
-	int fd, error = 0;
+	int error = 0;
 
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/smaps", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (lseek(fd, 0, SEEK_SET) != 0)
 		return errno;
 	smaps->text_bytes = 0;
 	do {
@@ -179,9 +177,22 @@ int smaps_read(struct smaps *smaps, uint32_t pid)
 		else if (got < 0)
 			error = errno;
 	} while (got > 0);
-	close(fd);
 	smaps->text[smaps->text_bytes] = '\0';
 	return error ? error : smaps_parse(smaps);
+}
+
+int smaps_read(struct smaps *smaps, uint32_t pid)
+{
+	char path[64];
+	int fd, error;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/smaps", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno;
+	error = smaps_read_file(smaps, fd);
+	close(fd);
+	return error;
 }
 
 void smaps_deinit(struct smaps *smaps)

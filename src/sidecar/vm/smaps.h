@@ -23,6 +23,7 @@ struct smaps_area {
 	uint8_t prot;     /* PROT_* */
 	bool shared;
 	uint64_t rss, pss, private, swap;
+	uint64_t referenced; /* of rss: accessed since somebody cleared that (clear_refs) */
 };
 
 struct smaps {
@@ -38,6 +39,8 @@ struct smaps {
  * not understood.
  */
 int smaps_read(struct smaps *smaps, uint32_t pid);
+/* Likewise of the file that `fd` has open, from its beginning. */
+int smaps_read_file(struct smaps *smaps, int fd);
 int smaps_parse(struct smaps *smaps); /* the text that is there */
 void smaps_deinit(struct smaps *smaps);
 

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* counter_rows.c: see counter_rows.h. */
+#include "counter_rows.h"
+
+static void put_counter(struct session *session, uint32_t process, const char *name,
+			uint64_t count, struct sidecar_summary *out)
+{
+	const struct loss_kind *kind = loss_kind(name);
+
+	if (!count)
+		return;
+	session_fail(session, store_put_counter(session->store, process, name,
+						kind->loss ? "loss" : "note", count, kind->text));
+	if (out && kind->loss)
+		loss_add(&out->lost, name, count);
+}
+
+static void put_counters(struct session *session, uint32_t process,
+			 const uint64_t inside[SHINY_COUNTERS], const struct noticed *noticed,
+			 struct sidecar_summary *out)
+{
+#define SHINY_COUNTER(name, weight, text, advice) \
+	put_counter(session, process, #name, inside[SHINY_COUNT_##name], out);
+#include <shiny/wire/counters.def>
+#undef SHINY_COUNTER
+#define SHINY_NOTICED(name, field, weight, unit, text, advice) \
+	put_counter(session, process, #name, noticed->field, out);
+#include "../../store/noticed.def"
+#undef SHINY_NOTICED
+}
+
+/* Counters only grow: where their sum is the same, so is each. */
+static uint64_t sum_of(const uint64_t inside[SHINY_COUNTERS], const struct noticed *n)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < SHINY_COUNTERS; i++)
+		sum += inside[i];
+#define SHINY_NOTICED(name, field, weight, unit, text, advice) sum += n->field;
+#include "../../store/noticed.def"
+#undef SHINY_NOTICED
+	return sum;
+}
+
+static void put_changed(struct session *session, uint32_t process,
+			const uint64_t inside[SHINY_COUNTERS], const struct noticed *noticed,
+			uint64_t *written)
+{
+	uint64_t sum = sum_of(inside, noticed);
+
+	if (sum == *written)
+		return;
+	*written = sum;
+	put_counters(session, process, inside, noticed, NULL);
+}
+
+/* What belongs to no process: `inside` is of those that held no slot. */
+static struct noticed of_session(struct session *session, uint64_t inside[SHINY_COUNTERS])
+{
+	struct noticed noticed = session->noticed;
+
+	for (size_t i = 0; i < session->rings.count; i++) {
+		struct ring_file *ring = session->rings.at[i];
+
+		if (ring->header && !ring->over)
+			ring_read_counters(ring);
+		noticed.bad_records += ring->bad_chunks;
+		for (unsigned c = 0; c < SHINY_COUNTERS; c++)
+			inside[c] += ring->counters[c];
+	}
+	return noticed;
+}
+
+void counter_rows_write(struct session *session)
+{
+	uint64_t inside[SHINY_COUNTERS] = { 0 };
+	struct noticed noticed = of_session(session, inside);
+
+	if (!session->store)
+		return;
+	for (size_t i = 0; i < session->processes.count; i++) {
+		struct process *p = session->processes.at[i];
+
+		process_load_counters(p);
+		put_changed(session, p->id, p->counters, &p->noticed, &p->counted);
+	}
+	put_changed(session, 0, inside, &noticed, &session->counted);
+}
+
+void counter_rows_finish(struct session *session, struct sidecar_summary *out)
+{
+	uint64_t inside[SHINY_COUNTERS] = { 0 };
+	struct noticed noticed = of_session(session, inside);
+
+	for (size_t i = 0; i < session->processes.count; i++) {
+		const struct process *p = session->processes.at[i];
+
+		put_counters(session, p->id, p->counters, &p->noticed, out);
+	}
+	put_counters(session, 0, inside, &noticed, out);
+}

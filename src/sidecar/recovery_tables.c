@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* recovery_tables.c: see recovery_tables.h. */
+#include "recovery_tables.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "process/lifecycle.h"
+#include "vm/mappings_state.h"
+
+typedef void row_fn(struct recovery *recovery, const struct query *row);
+
+/* `known`: so many rows have been read before; ?1 in `sql`, which may lack it. */
+static struct shiny_err *each_row(struct recovery *recovery, const char *sql, size_t known,
+				  row_fn *each)
+{
+	struct query *query = NULL;
+	struct shiny_err *err = store_query(recovery->from, sql, &query);
+	bool more = true;
+
+	if (!err)
+		query_bind_number(query, 1, (int64_t)known);
+	while (!err && !(err = query_step(query, &more)) && more)
+		each(recovery, query);
+	query_end(query);
+	return err;
+}
+
+static void take_module(struct recovery *recovery, const struct query *row)
+{
+	const char *hex = query_verbatim(row, 1);
+	uint8_t id[SHINY_BUILD_ID_MAX];
+	uint32_t bytes = 0;
+	unsigned byte;
+
+	for (; bytes < sizeof(id) && sscanf(hex + 2 * bytes, "%2x", &byte) == 1; bytes++)
+		id[bytes] = (uint8_t)byte;
+	ids_module(&recovery->session->ids, query_verbatim(row, 0), id, bytes);
+}
+
+static void take_frame(struct recovery *recovery, const struct query *row)
+{
+	ids_frame(&recovery->session->ids, (uint32_t)query_number(row, 0),
+		  (uint64_t)query_number(row, 1));
+}
+
+static void take_vtable(struct recovery *recovery, const struct query *row)
+{
+	ids_vtable(&recovery->session->ids, (uint32_t)query_number(row, 0),
+		   (uint64_t)query_number(row, 1), false);
+}
+
+static void take_tail(struct recovery *recovery, const struct query *row)
+{
+	struct tail *tail = vec_push(&recovery->tails);
+
+	for (int i = 0; i < 6; i++)
+		tail->frames[i] = (uint32_t)query_number(row, i);
+	tail->next = (uint32_t)query_number(row, 6);
+}
+
+static void take_stack(struct recovery *recovery, const struct query *row)
+{
+	uint32_t frames[SHINY_FRAMES_MAX + 6],
+		count = 0, limit = (uint32_t)recovery->session->ids.frames.count;
+	uint32_t next = (uint32_t)query_number(row, 6);
+
+	for (int i = 0; i < 6; i++)
+		frames[count++] = (uint32_t)query_number(row, i);
+	for (; next && next <= recovery->tails.count && count <= SHINY_FRAMES_MAX;
+	     next = recovery->tails.at[next - 1].next)
+		for (int i = 0; i < 6 && count < sizeof(frames) / sizeof(*frames); i++)
+			frames[count++] = recovery->tails.at[next - 1].frames[i];
+	while (count && !frames[count - 1])
+		count--;
+	for (uint32_t i = 0; i < count; i++)
+		if (!frames[i] || frames[i] > limit)
+			count = i; /* a damaged file */
+	ids_stack(&recovery->session->ids, frames,
+		  count < SHINY_FRAMES_MAX ? count : SHINY_FRAMES_MAX);
+}
+
+static void take_thread(struct recovery *recovery, const struct query *row)
+{
+	struct store_thread thread = {
+		.id = (uint32_t)query_number(row, 0),
+		.process = (uint32_t)query_number(row, 1),
+		.tid = (uint32_t)query_number(row, 2),
+		.creator = (uint32_t)query_number(row, 3),
+		.name = query_verbatim(row, 4),
+		.start = (uint64_t)query_number(row, 5),
+		.end = (uint64_t)query_number(row, 6),
+		.nested = query_number(row, 7),
+	};
+
+	recovery->session->threads++;
+	session_fail(recovery->session, store_put_thread(recovery->session->store, &thread));
+}
+
+static void take_tag(struct recovery *recovery, const struct query *row)
+{
+	session_tag(recovery->session, query_verbatim(row, 0));
+}
+
+static void take_mark(struct recovery *recovery, const struct query *row)
+{
+	struct store_mark mark = { .process = (uint32_t)query_number(row, 0),
+				   .thread = (uint32_t)query_number(row, 1),
+				   .time = (uint64_t)query_number(row, 2),
+				   .name = query_verbatim(row, 3) };
+
+	session_fail(recovery->session, store_put_mark(recovery->session->store, &mark));
+}
+
+static void take_unrecorded(struct recovery *recovery, const struct query *row)
+{
+	struct store_unrecorded program = {
+		.parent = (uint32_t)query_number(row, 0),
+		.pid = (uint32_t)query_number(row, 1),
+		.name = query_verbatim(row, 2),
+		.executable = query_verbatim(row, 3),
+		.reason = query_verbatim(row, 4),
+		.text = query_verbatim(row, 5),
+		.choice = query_number(row, 6),
+		.time = (uint64_t)query_number(row, 7),
+	};
+
+	session_fail(recovery->session, store_put_unrecorded(recovery->session->store, &program));
+}
+
+static void take_note(struct recovery *recovery, const struct query *row)
+{
+	session_fail(recovery->session,
+		     store_put_note(recovery->session->store, (uint32_t)query_number(row, 0),
+				    query_verbatim(row, 1)));
+}
+
+/* What a ring is here: what its processes have in common. */
+static struct ring_file *ring_of(struct session *session, const struct query *row)
+{
+	static const char *const attach[] = { "none", "symbols", "partition_alloc", "entries" };
+	struct ring_file *ring = mem_zero(1, sizeof(*ring));
+
+	ring->fd = -1;
+	ring->over = true;
+	for (uint32_t i = 0; i < sizeof(attach) / sizeof(*attach); i++)
+		if (!strcmp(query_verbatim(row, 6), attach[i]))
+			ring->attach = i;
+	snprintf(ring->attach_text, sizeof(ring->attach_text), "%s", query_verbatim(row, 7));
+	snprintf(ring->executable, sizeof(ring->executable), "%s", query_verbatim(row, 4));
+	*vec_push(&session->rings) = ring;
+	return ring;
+}
+
+static struct process *parent_of(const struct session *session, const struct process *p)
+{
+	uint32_t id = p->parent_id;
+
+	return p->fork_at && id && id < p->id ? session->processes.at[id - 1] : NULL;
+}
+
+/* What it has from the first: a fork of a process that is known is one from then on. */
+static struct process *add_process(struct recovery *recovery, const struct query *row)
+{
+	struct session *session = recovery->session;
+	struct process *p = mem_zero(1, sizeof(*p)), *parent;
+
+	*vec_push(&session->processes) = p;
+	p->id = (uint32_t)session->processes.count;
+	p->slot = p->id;
+	p->generation = 1;
+	p->parent_id = (uint32_t)query_number(row, 1);
+	p->pid = (uint32_t)query_number(row, 2);
+	p->namespace_pid = (uint32_t)query_number(row, 3);
+	p->pidfd = p->status = p->said = p->told = -1;
+	p->executable = mem_text(query_verbatim(row, 4));
+	p->command = mem_text(query_verbatim(row, 5));
+	p->start = p->last = (uint64_t)query_number(row, 11);
+	p->fork_at = (uint64_t)query_number(row, 15);
+	parent = parent_of(session, p);
+	if (parent) {
+		p->forked = p->pending = true;
+		p->parent_slot = p->parent_id;
+		p->parent_generation = 1;
+		recovery->behind |= p->fork_at < recovery->until;
+		if (p->fork_at < session->next_fork)
+			session->next_fork = p->fork_at;
+	}
+	p->ring = parent ? parent->ring : ring_of(session, row);
+	registry_init(&p->registry);
+	stats_init(&p->stats, &session->total);
+	total_begins(&session->total, p->start);
+	p->memory = memory_create(session->memory, p->id);
+	process_enlist(session, p);
+	return p;
+}
+
+static void set_text(char **text, const char *value)
+{
+	free(*text);
+	*text = mem_text(value);
+}
+
+static void take_process(struct recovery *recovery, const struct query *row)
+{
+	struct session *session = recovery->session;
+	uint32_t id = query_id(row, 0, session->processes.count + 1);
+	struct process *p = id ? session->processes.at[id - 1] : add_process(recovery, row);
+	const char *ending = query_verbatim(row, 13);
+	bool ended = p->end != 0;
+
+	p->parent_id = (uint32_t)query_number(row, 1);
+	recovery->behind |= !p->forked && parent_of(session, p);
+	set_text(&p->name, query_verbatim(row, 8));
+	set_text(&p->role, query_verbatim(row, 9));
+	set_text(&p->purpose, query_verbatim(row, 10));
+	p->end = (uint64_t)query_number(row, 12);
+	p->replaced = !strcmp(ending, "replaced");
+	p->gone = p->closed = p->end != 0;
+	if (!query_is_null(row, 14))
+		p->status = !strcmp(ending, "killed") ? (int)query_number(row, 14)
+						      : (int)query_number(row, 14) << 8;
+	if (p->end && !ended)
+		total_ends(&session->total, &p->stats.live, p->end, p->replaced);
+}
+
+/* Its memory was sampled then: it ran, whether or not it allocated. */
+static void take_sample(struct recovery *recovery, const struct query *row)
+{
+	struct session *session = recovery->session;
+	uint32_t id = query_id(row, 0, session->processes.count + 1);
+	struct process *p = id ? session->processes.at[id - 1] : NULL;
+	uint64_t time = (uint64_t)query_number(row, 1);
+
+	if (p && !p->end && time > p->last)
+		p->last = time;
+	if (p && time > recovery->until)
+		recovery->until = time;
+}
+
+/* What no event tells of: what the library counts, and chunks of unknown contents. */
+static void take_counter(struct recovery *recovery, const struct query *row)
+{
+	struct session *session = recovery->session;
+	uint32_t id = query_id(row, 0, session->processes.count + 1);
+	struct process *p = id ? session->processes.at[id - 1] : NULL;
+	struct noticed *noticed = p ? &p->noticed : &session->noticed;
+	uint64_t count = (uint64_t)query_number(row, 2), *inside;
+	const char *name = query_verbatim(row, 1);
+
+	if (!p && !session->rings.count)
+		return;
+	inside = p ? p->counters : session->rings.at[0]->counters;
+
+#define SHINY_COUNTER(name_, weight, text, advice) \
+	if (!strcmp(name, #name_)) \
+		inside[SHINY_COUNT_##name_] = count;
+#include <shiny/wire/counters.def>
+#undef SHINY_COUNTER
+#define SHINY_NOTICED(name_, field, weight, unit, text, advice) \
+	if (LOSS_##unit == LOSS_CHUNKS && !strcmp(name, #name_)) \
+		noticed->field = count;
+#include "../store/noticed.def"
+#undef SHINY_NOTICED
+}
+
+/* A table, or what is new in it: `count` rows of it are known. */
+struct table_reading {
+	const char *sql;
+	size_t known;
+	row_fn *each;
+};
+
+static struct shiny_err *take_each(struct recovery *recovery, const struct table_reading *readings,
+				   size_t count)
+{
+	struct shiny_err *err = NULL;
+
+	for (size_t i = 0; !err && i < count; i++)
+		err = each_row(recovery, readings[i].sql, readings[i].known, readings[i].each);
+	return err;
+}
+
+struct shiny_err *recovery_take_tables(struct recovery *recovery)
+{
+	const struct ids *ids = &recovery->session->ids;
+	const struct table_reading readings[] = {
+		{ "SELECT path, build_id FROM module WHERE id > ?1 ORDER BY id", ids->modules.count,
+		  take_module },
+		{ "SELECT module, vaddr FROM frame WHERE id > ?1 ORDER BY id", ids->frames.count,
+		  take_frame },
+		{ "SELECT module, vaddr FROM vtable WHERE id > ?1 ORDER BY id", ids->vtables.count,
+		  take_vtable },
+		{ "SELECT frame0, frame1, frame2, frame3, frame4, frame5, tail FROM stack_tail "
+		  "WHERE id > ?1 ORDER BY id",
+		  recovery->tails.count, take_tail },
+		{ "SELECT frame0, frame1, frame2, frame3, frame4, frame5, tail FROM stack "
+		  "WHERE id > ?1 ORDER BY id",
+		  ids->stacks.count, take_stack },
+		{ "SELECT id, parent, pid, namespace_pid, executable, command, attach, "
+		  "attach_text, name, role, purpose, start_ns, end_ns, ending, status, forked_ns "
+		  "FROM process ORDER BY id",
+		  0, take_process },
+		{ "SELECT process, MAX(ns) FROM memory GROUP BY process", 0, take_sample },
+		{ "SELECT process, name, count FROM counter", 0, take_counter },
+		{ "SELECT name FROM tag WHERE id > ?1 ORDER BY id", recovery->session->tags.count,
+		  take_tag },
+	};
+
+	return take_each(recovery, readings, sizeof(readings) / sizeof(*readings));
+}
+
+struct shiny_err *recovery_copy_tables(struct recovery *recovery)
+{
+	const struct table_reading readings[] = {
+		{ "SELECT id, process, tid, creator, name, start_ns, end_ns, nested FROM thread "
+		  "WHERE process <= ?1 ORDER BY id",
+		  recovery->session->processes.count, take_thread },
+		{ "SELECT process, thread, ns, name FROM mark WHERE process <= ?1 ORDER BY id",
+		  recovery->session->processes.count, take_mark },
+		{ "SELECT parent, pid, name, executable, reason, text, choice, ns FROM unrecorded",
+		  0, take_unrecorded },
+		{ "SELECT process, text FROM note WHERE process <= ?1",
+		  recovery->session->processes.count, take_note },
+	};
+
+	return take_each(recovery, readings, sizeof(readings) / sizeof(*readings));
+}

@@ -10,6 +10,7 @@
 #include "../base/mem.h"
 #include "../base/units.h"
 #include "../store/contents.h"
+#include "access/cold.h"
 #include "replay/replay_together.h"
 #include "space/sizes.h"
 #include "time/lifetimes.h"
@@ -28,11 +29,17 @@ const char *const verdict_names[VERDICTS] = {
 
 #define USUAL_HZ 3e9 /* of sessions that do not tell the time stamp counter's rate */
 
+/* The analyses and the answers, all at once: an answer waits for the facts that it is made of, and
+ * what it asks beside them shares the passes of those that need two. */
 struct asking {
 	struct store *store;
 	const struct filter *filter;
-	const struct diagnose_known *known;
-	bool full_names, progress;
+	struct diagnose_known *known;
+	bool history, full_names, progress;
+	/* what is known by now, or will never be */
+	bool has_streams, has_activity, has_leaks, has_pooling;
+	struct pooling_constants cost;
+	struct diagnosis *at; /* by symptom */
 };
 
 static void put_row(struct diagnosis *d, size_t n, const char *name, uint64_t blocks,
@@ -88,13 +95,15 @@ static struct shiny_err *churn_rows(const struct asking *a, struct diagnosis *d)
 
 static struct shiny_err *ask_churn(const struct asking *a, struct diagnosis *d)
 {
-	const struct pooling_constants *cost = &a->known->pooling.constants;
+	const struct pooling_constants *cost = &a->cost;
 	const struct streams *s = &a->known->streams;
-	double hz, seconds = (double)s->duration / 1e9,
-		   constructions = ratio((double)streams_constructions(s, &s->total),
-					 (double)s->total.allocations);
+	double hz, seconds, constructions;
 	struct shiny_err *err = clock_rate(a->store, &hz);
 
+	replay_await(&a->has_streams);
+	seconds = (double)s->duration / 1e9;
+	constructions = ratio((double)streams_constructions(s, &s->total),
+			      (double)s->total.allocations);
 	d->value = ratio((double)s->total.allocations * (double)cost->alloc +
 				 (double)s->total.deallocations * (double)cost->free,
 			 seconds * hz);
@@ -113,6 +122,8 @@ static struct shiny_err *ask_churn(const struct asking *a, struct diagnosis *d)
 	if (!err && d->verdict == VERDICT_YES) {
 		const struct pooling_row *t = &a->known->pooling.total;
 
+		err = churn_rows(a, d);
+		replay_await(&a->has_pooling);
 		d->cause = constructions > 1 ? "objects are constructed more often than memory is "
 					       "allocated: it is reused in place"
 					     : "allocations dominate constructions";
@@ -125,7 +136,6 @@ static struct shiny_err *ask_churn(const struct asking *a, struct diagnosis *d)
 				   constructions, units_noun(UNITS_NOUN_BUF, t->with.calls, "call"),
 				   units_count(UNITS_BUF, t->without.calls),
 				   units_short(UNITS_BUF, (double)pooling_saved(t)));
-		err = churn_rows(a, d);
 	}
 	return err;
 }
@@ -171,15 +181,50 @@ static struct shiny_err *small_share(const struct asking *a, double *share)
 	return err;
 }
 
+/* What of the live bytes at the end nobody uses, where that was recorded: to the measure. */
+static struct shiny_err *growth_cold(const struct asking *a, struct diagnosis *d)
+{
+	double cold = 0, low = 0, high = 0;
+	struct cold known;
+	bool watched = false;
+	char *measure;
+
+	SHINY_TRY(cold_watched(a->store, &watched));
+	if (!watched)
+		return NULL;
+	SHINY_TRY(cold_load(a->store, a->filter, GROUP_SITE, NULL, false, COLD_TIMES, &known));
+	for (size_t i = 0; i < known.count; i++) {
+		cold += known.rows[i].cold;
+		low += known.rows[i].cold_low;
+		high += known.rows[i].cold_high;
+	}
+	if (known.watched) {
+		measure = mem_format("%s; at the end about %s (%s to %s) that is not used within "
+				     "%s",
+				     d->measure, units_bytes(UNITS_BUF, (uint64_t)cold),
+				     units_bytes(UNITS_BUF, (uint64_t)low),
+				     units_bytes(UNITS_BUF, (uint64_t)high),
+				     units_time(UNITS_BUF, cold_times[known.within]));
+		free(d->measure);
+		d->measure = measure;
+		d->missing = NULL;
+	}
+	cold_deinit(&known);
+	return NULL;
+}
+
 static struct shiny_err *ask_growth(const struct asking *a, struct diagnosis *d)
 {
-	uint64_t middle = most_between(&a->known->activity, 0.45, 0.55),
-		 last = most_between(&a->known->activity, 0.9, 1);
 	const struct leaks *leaks = &a->known->leaks;
 	struct shiny_err *err = NULL;
+	uint64_t middle, last;
 	double small = 0;
 	size_t growing = 0;
 
+	replay_await(&a->has_activity);
+	replay_await(&a->has_leaks);
+	middle = most_between(&a->known->activity, 0.45, 0.55);
+	last = most_between(&a->known->activity, 0.9, 1);
 	while (growing < leaks->count && leaks->rows[growing].grows)
 		growing++;
 	d->value = ratio((double)last, (double)middle);
@@ -194,10 +239,12 @@ static struct shiny_err *ask_growth(const struct asking *a, struct diagnosis *d)
 	d->verb = "leaks";
 	d->missing = "accesses: what is live and never touched again (Z) cannot be told from what "
 		     "is used";
+	SHINY_TRY(growth_cold(a, d));
 	if (d->verdict == VERDICT_YES) {
 		const struct pooling_row *t = &a->known->pooling.total;
 
 		err = small_share(a, &small);
+		replay_await(&a->has_pooling);
 		d->cause = small >= 0.5 ? "small objects dominate" : "large blocks dominate";
 		d->advice = small >= 0.5 ? "see which small blocks churn and which stay; pool by "
 					   "size and lifetime"
@@ -238,6 +285,17 @@ static void ask_utilization(const struct asking *a, struct diagnosis *d)
 		     : d->value < d->threshold ? VERDICT_YES
 					       : VERDICT_NO;
 	d->missing = "accesses: pages that only untouched objects (Z) keep are among the used ones";
+	if (p->touched.processes) {
+		char *measure = mem_format(
+			"%s; %s %s only what nobody touched for %s", d->measure,
+			units_noun(UNITS_NOUN_BUF, t->fates[PAGE_ZOMBIE], "page"),
+			units_form(t->fates[PAGE_ZOMBIE], "holds", "hold"),
+			units_time(UNITS_BUF, p->touched.least));
+
+		free(d->measure);
+		d->measure = measure;
+		d->missing = NULL;
+	}
 	d->verb = "pages --at peak";
 	if (d->verdict == VERDICT_YES) {
 		bool scattered = pinned >= SCATTERED;
@@ -338,9 +396,12 @@ static struct shiny_err *spike_rows(const struct asking *a, struct diagnosis *d)
 static struct shiny_err *ask_spikes(const struct asking *a, struct diagnosis *d)
 {
 	const struct activity_series *s = &a->known->activity.total;
-	uint64_t steady = median(&a->known->activity);
-	double when = ratio((double)s->peak_time, (double)a->known->activity.duration);
+	uint64_t steady;
+	double when;
 
+	replay_await(&a->has_activity);
+	steady = median(&a->known->activity);
+	when = ratio((double)s->peak_time, (double)a->known->activity.duration);
 	d->value = ratio((double)s->peak_bytes, (double)steady);
 	d->threshold = SPIKE;
 	d->measure = mem_format(
@@ -368,75 +429,57 @@ static struct shiny_err *ask_spikes(const struct asking *a, struct diagnosis *d)
 
 /* ---- all of them ---- */
 
-struct knowing {
-	struct store *store;
-	const struct filter *filter;
-	bool history, full_names, progress;
-	struct diagnose_known *known;
-};
-
 static struct shiny_err *know_streams(void *context)
 {
-	const struct knowing *k = context;
+	struct asking *a = context;
+	struct shiny_err *err =
+		streams_load(a->store, a->filter, a->progress, &a->known->streams);
 
-	return streams_load(k->store, k->filter, k->progress, &k->known->streams);
+	a->has_streams = true;
+	return err;
 }
 
 static struct shiny_err *know_activity(void *context)
 {
-	const struct knowing *k = context;
+	struct asking *a = context;
+	struct shiny_err *err = activity_load(a->store, a->filter, 0,
+					      a->progress ? ACTIVITY_PROGRESS : 0,
+					      &a->known->activity);
 
-	return activity_load(k->store, k->filter, 0, k->progress ? ACTIVITY_PROGRESS : 0,
-			     &k->known->activity);
+	a->has_activity = true;
+	return err;
 }
 
 static struct shiny_err *know_pooling(void *context)
 {
-	const struct knowing *k = context;
-	struct pooling_constants usual;
+	struct asking *a = context;
+	struct shiny_err *err = pooling_load(a->store, a->filter, &a->cost, NULL, a->full_names,
+					     a->progress, &a->known->pooling);
 
-	SHINY_TRY(pooling_parse(NULL, &usual));
-	return pooling_load(k->store, k->filter, &usual, NULL, k->full_names, k->progress,
-			    &k->known->pooling);
+	a->has_pooling = true;
+	return err;
 }
 
 static struct shiny_err *know_leaks(void *context)
 {
-	const struct knowing *k = context;
+	struct asking *a = context;
+	struct shiny_err *err = leaks_load(a->store, a->filter, GROUP_SITE, NULL, NULL,
+					   a->full_names, a->progress, &a->known->leaks);
 
-	return leaks_load(k->store, k->filter, GROUP_SITE, NULL, NULL, k->full_names, k->progress,
-			  &k->known->leaks);
+	a->has_leaks = true;
+	return err;
 }
 
 static struct shiny_err *know_pages(void *context)
 {
-	const struct knowing *k = context;
+	const struct asking *a = context;
 	struct pages_ask ask = { .at = PAGES_AT_PEAK,
 				 .under = PAGES_UNDER,
-				 .history = k->history,
-				 .full_names = k->full_names,
-				 .progress = k->progress };
+				 .history = a->history,
+				 .full_names = a->full_names,
+				 .progress = a->progress };
 
-	return pages_load(k->store, k->filter, &ask, &k->known->pages);
-}
-
-struct shiny_err *diagnose_know(struct store *store, const struct filter *filter, bool history,
-				bool full_names, bool progress, struct diagnose_known *out)
-{
-	struct diagnose_known known = { 0 };
-	struct knowing k = { store, filter, history, full_names, progress, &known };
-	const struct replay_task tasks[] = { { know_pooling, &k },
-					     { know_pages, &k },
-					     { know_streams, &k },
-					     { know_activity, &k },
-					     { know_leaks, &k } };
-	struct shiny_err *err = replay_together(tasks, sizeof(tasks) / sizeof(*tasks));
-
-	if (err)
-		diagnose_forget(&known);
-	else
-		*out = known;
-	return err;
+	return pages_load(a->store, a->filter, &ask, &a->known->pages);
 }
 
 void diagnose_forget(struct diagnose_known *known)
@@ -448,54 +491,57 @@ void diagnose_forget(struct diagnose_known *known)
 	pages_deinit(&known->pages);
 }
 
-struct answering {
-	const struct asking *asking;
-	struct diagnosis *at; /* by symptom */
-};
-
 static struct shiny_err *answer_churn(void *context)
 {
-	const struct answering *a = context;
+	const struct asking *a = context;
 
-	return ask_churn(a->asking, &a->at[SYMPTOM_CHURN]);
+	return ask_churn(a, &a->at[SYMPTOM_CHURN]);
 }
 
 static struct shiny_err *answer_growth(void *context)
 {
-	const struct answering *a = context;
+	const struct asking *a = context;
 
-	return ask_growth(a->asking, &a->at[SYMPTOM_GROWTH]);
+	return ask_growth(a, &a->at[SYMPTOM_GROWTH]);
 }
 
 static struct shiny_err *answer_spikes(void *context)
 {
-	const struct answering *a = context;
+	const struct asking *a = context;
 
-	return ask_spikes(a->asking, &a->at[SYMPTOM_SPIKES]);
+	return ask_spikes(a, &a->at[SYMPTOM_SPIKES]);
 }
 
-struct shiny_err *diagnose_load(struct store *store, const struct filter *filter,
-				const struct diagnose_known *known, bool full_names, bool progress,
+struct shiny_err *diagnose_load(struct store *store, const struct filter *filter, bool history,
+				bool full_names, bool progress, struct diagnose_known *known_out,
 				struct diagnoses *out)
 {
+	struct diagnose_known known = { 0 };
 	struct diagnoses diagnoses = { 0 };
 	struct asking asking = { .store = store,
 				 .filter = filter,
-				 .known = known,
+				 .known = &known,
+				 .history = history,
 				 .full_names = full_names,
-				 .progress = progress };
-	struct answering a = { &asking, diagnoses.at };
-	const struct replay_task tasks[] = { { answer_churn, &a },
-					     { answer_growth, &a },
-					     { answer_spikes, &a } };
-	struct shiny_err *err = replay_together(tasks, sizeof(tasks) / sizeof(*tasks));
+				 .progress = progress,
+				 .at = diagnoses.at };
+	const struct replay_task tasks[] = {
+		{ know_pooling, &asking },  { know_pages, &asking },   { know_streams, &asking },
+		{ know_activity, &asking }, { know_leaks, &asking },   { answer_churn, &asking },
+		{ answer_growth, &asking }, { answer_spikes, &asking }
+	};
+	struct shiny_err *err = pooling_parse(NULL, &asking.cost);
 
+	if (!err)
+		err = replay_together(tasks, sizeof(tasks) / sizeof(*tasks));
 	if (err) {
 		diagnose_deinit(&diagnoses);
+		diagnose_forget(&known);
 		return err;
 	}
 	ask_utilization(&asking, &diagnoses.at[SYMPTOM_UTILIZATION]);
 	ask_hardware(&asking, &diagnoses.at[SYMPTOM_HARDWARE]);
+	*known_out = known;
 	*out = diagnoses;
 	return NULL;
 }

@@ -30,10 +30,11 @@
  *                  what is short-lived; up to the half: deferred initialization, spread it; later:
  *                  steady state, tune what collects, or bound the buffers
  *
- * What a live block is worth, Z of the paper, needs data on accesses; each answer says what it
- * lacks.
+ * What a live block is worth, Z of the paper, needs data on accesses: growth has it from watched
+ * blocks (access/cold.h), utilization from touched pages (space/touched.h). Each answer says what
+ * it lacks.
  *
- * Cost: two passes over the events, and a third where a symptom is there (replay_together.h).
+ * Cost: two passes over the events (replay_together.h).
  */
 #ifndef SHINY_DIAGNOSE_H
 #define SHINY_DIAGNOSE_H
@@ -91,15 +92,12 @@ struct diagnose_known {
 	struct leaks leaks; /* by call site */
 	struct pages pages; /* at the peak */
 };
-/* `history`: of the pages, as in struct pages_ask. */
-SHINY_MUST_CHECK struct shiny_err *diagnose_know(struct store *store, const struct filter *filter,
-						 bool history, bool full_names, bool progress,
-						 struct diagnose_known *out);
 void diagnose_forget(struct diagnose_known *known);
 
+/* `history`: of the pages, as in struct pages_ask. */
 SHINY_MUST_CHECK struct shiny_err *diagnose_load(struct store *store, const struct filter *filter,
-						 const struct diagnose_known *known,
-						 bool full_names, bool progress,
+						 bool history, bool full_names, bool progress,
+						 struct diagnose_known *known,
 						 struct diagnoses *out);
 void diagnose_deinit(struct diagnoses *diagnoses);
 

@@ -8,6 +8,7 @@
 #include "../../base/cleanup.h"
 #include "../../base/mem.h"
 #include "../../base/text.h"
+#include "access_sql.h"
 
 #define MS UINT64_C(1000000)
 
@@ -61,12 +62,6 @@ static struct shiny_err *read_live(struct store *store, const struct filter *fil
 	return err;
 }
 
-/* When the process of rows p ended, or the recording. */
-#define END_SQL                                                         \
-	"COALESCE(NULLIF(p.end_ns, 0), (SELECT value FROM session WHERE " \
-	"key = 'duration_ns'))"
-
-/* A block that was freed is unused for the rest of its window: use_estimate.h. */
 static struct shiny_err *read_watches(struct store *store, const struct filter *filter,
 				      struct cold_count *c, struct cold *out)
 {
@@ -75,9 +70,8 @@ static struct shiny_err *read_watches(struct store *store, const struct filter *
 	struct shiny_err *err = query_format(
 		store, &q,
 		"SELECT s.type, s.stack, s.pick, s.weight, s.ending = 'used', s.kind = 'write', "
-		"s.until_ns - s.armed_ns, CASE s.ending WHEN 'freed' "
-		"THEN MIN(s.window_ns, " END_SQL " - s.armed_ns) ELSE s.until_ns - s.armed_ns END "
-		"FROM access s LEFT JOIN process p ON p.id = s.process WHERE %s",
+		"s.until_ns - s.armed_ns, " ACCESS_TIME_SQL
+		" FROM access s LEFT JOIN process p ON p.id = s.process WHERE %s",
 		filter_blocks(filter));
 
 	while (!err && !(err = query_step(q, &row)) && row) {
@@ -131,6 +125,37 @@ static void estimate_rows(struct cold_count *c)
 		use_sort(uses, to - from);
 		for (unsigned t = 0; t < COLD_TIMES; t++)
 			shares[t] = use_share_within(uses, to - from, cold_times[t]);
+	}
+	free(uses);
+}
+
+static int by_pick(const void *a, const void *b)
+{
+	const struct cold_watch *x = a, *y = b;
+
+	return (int)x->pick - (int)y->pick;
+}
+
+/* All groups are one. */
+static void estimate_total(struct cold_count *c, struct cold *out)
+{
+	struct use_watch *uses = mem_zero(c->watches.count + 1, sizeof(*uses));
+	size_t blocks = 0;
+
+	for (unsigned t = 0; t < COLD_TIMES; t++)
+		out->blocks[t].high = out->bytes[t].high = 1;
+	if (c->watches.count)
+		qsort(c->watches.at, c->watches.count, sizeof(*c->watches.at), by_pick);
+	for (size_t i = 0; i < c->watches.count; i++) {
+		uses[i] = c->watches.at[i].use;
+		blocks += c->watches.at[i].pick == OF_BLOCKS;
+	}
+	use_sort(uses, blocks);
+	use_sort(uses + blocks, c->watches.count - blocks);
+	for (unsigned t = 0; t < COLD_TIMES; t++) {
+		out->blocks[t] = use_share_within(uses, blocks, cold_times[t]);
+		out->bytes[t] = use_share_within(uses + blocks, c->watches.count - blocks,
+						 cold_times[t]);
 	}
 	free(uses);
 }
@@ -192,6 +217,18 @@ static void keep_rows(struct cold_count *c, const char *match, struct cold *out)
 	qsort(out->rows, out->count, sizeof(*out->rows), by_cold);
 }
 
+struct shiny_err *cold_watched(struct store *store, bool *watched)
+{
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = store_query(store, "SELECT EXISTS (SELECT 1 FROM access)", &q);
+
+	if (!err && !(err = query_step(q, &row)) && row)
+		*watched = query_number(q, 0) != 0;
+	query_end(q);
+	return err;
+}
+
 struct shiny_err *cold_load(struct store *store, const struct filter *filter, enum group_by by,
 			    const char *match, bool full_names, unsigned within, struct cold *out)
 {
@@ -213,12 +250,15 @@ struct shiny_err *cold_load(struct store *store, const struct filter *filter, en
 	query_end(q);
 	out->recorded = !err && row;
 	if (!err)
+		err = access_times_load(store, "access_watch_on", &out->on);
+	if (!err)
 		err = read_live(store, filter, &c, out);
 	if (!err)
 		err = read_watches(store, filter, &c, out);
 	if (!err) {
 		out->within = within < COLD_TIMES ? within : longest_known(&c);
 		estimate_rows(&c);
+		estimate_total(&c, out);
 		keep_rows(&c, match, out);
 	}
 	free(c.rows);
@@ -227,6 +267,23 @@ struct shiny_err *cold_load(struct store *store, const struct filter *filter, en
 	if (err)
 		cold_deinit(out);
 	return err;
+}
+
+struct cold_zombies cold_zombies(const struct cold *cold)
+{
+	struct cold_zombies sum = { 0 };
+
+	for (size_t i = 0; i < cold->count; i++) {
+		const struct cold_row *r = &cold->rows[i];
+
+		if (!(r->blocks[cold->within].watches > 0))
+			continue;
+		sum.about += r->zombies;
+		sum.low += r->zombies_low;
+		sum.high += r->zombies_high;
+		sum.known += r->live;
+	}
+	return sum;
 }
 
 static int by_name(const void *a, const void *b)
@@ -265,5 +322,6 @@ void cold_deinit(struct cold *cold)
 		free(cold->rows[i].full_name);
 	}
 	free(cold->rows);
+	access_times_deinit(&cold->on);
 	*cold = (struct cold){ 0 };
 }

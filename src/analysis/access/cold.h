@@ -6,7 +6,8 @@
  *
  * Cold bytes of a row: its bytes that were live when its processes ended, times the share of bytes
  * that were not used within a time (use_estimate.h); low and high are those of the share's 95 %
- * interval. The share is of random moments of the recording, the bytes are of its end.
+ * interval. The share is of random moments of the times when watching was on, the bytes are of
+ * the end.
  *
  * Zombies (state Z of "Shiny Objects", Upadhyay & Venkat, POMACS 10(1):20, 2026) are persistent
  * blocks that nobody uses: the row's live blocks times the share of blocks that were not used
@@ -19,6 +20,7 @@
 #define SHINY_COLD_H
 
 #include "../attribute/groups.h"
+#include "../query/access_times.h"
 #include "use_estimate.h"
 
 enum { COLD_TIMES = 3, COLD_WATCHES = 20 };
@@ -34,12 +36,18 @@ struct cold_row {
 	double cold, cold_low, cold_high; /* bytes */
 	double zombies, zombies_low, zombies_high; /* blocks */
 };
+struct cold_zombies { /* of all rows with watched blocks */
+	double about, low, high; /* blocks */
+	uint64_t known;          /* persistent blocks of these rows */
+};
 struct cold {
 	struct cold_row *rows; /* by cold_low, then by cold */
 	size_t count;
 	unsigned within;    /* index in cold_times of what the rows' cold bytes are for */
 	bool recorded;      /* accesses were; else all is unknown */
+	struct access_times on; /* when; what is estimated is about these times */
 	uint64_t watched;
+	struct use_share blocks[COLD_TIMES], bytes[COLD_TIMES]; /* of all rows together */
 	uint64_t live_bytes, unknown_bytes; /* unknown: of rows without a watched block */
 };
 
@@ -51,7 +59,11 @@ SHINY_MUST_CHECK struct shiny_err *cold_load(struct store *store, const struct f
 					     enum group_by by, const char *match, bool full_names,
 					     unsigned within, struct cold *out);
 void cold_deinit(struct cold *cold);
+/* Whether any block was: nothing can be said of a session without, and cold_load reads all its
+ * statistics. */
+SHINY_MUST_CHECK struct shiny_err *cold_watched(struct store *store, bool *watched);
 
+struct cold_zombies cold_zombies(const struct cold *cold);
 /* From now on rows come by name, and can be found. NULL: there is none of that name. */
 void cold_sort_by_name(struct cold *cold);
 const struct cold_row *cold_find(const struct cold *cold, const char *name);

@@ -243,11 +243,47 @@ uint32_t groups_find_sample(const struct groups *g, const struct group_key *key)
 	return at < count && !compare_keys(&g->keys[at], key) ? (uint32_t)at + 1 : 0;
 }
 
+static void free_kept(void *value)
+{
+	groups_deinit(value);
+	free(value);
+}
+
+/*
+ * Call sites, of which a large program has tens of thousands, in hundreds of thousands of stacks:
+ * read once a session, as one command has up to ten analyses that need them.
+ */
+static struct shiny_err *load_kept_sites(struct store *store, bool full, struct groups *out)
+{
+	static const char keys[2]; /* not full, full */
+	struct groups *kept = store_kept(store, &keys[full]);
+
+	if (!kept) {
+		struct shiny_err *err;
+
+		kept = mem_zero(1, sizeof(*kept));
+		kept->by = GROUP_SITE;
+		err = load_sites(store, full, kept);
+		if (err) {
+			free_kept(kept);
+			return err;
+		}
+		if (!store_keep(store, &keys[full], kept, free_kept)) {
+			*out = *kept;
+			free(kept);
+			return NULL;
+		}
+	}
+	*out = *kept;
+	out->borrowed = true;
+	return NULL;
+}
+
 struct shiny_err *groups_load(struct store *store, enum group_by by, bool full, struct groups *out)
 {
 	struct groups groups = { .by = by };
 	struct shiny_err *err = by == GROUP_TYPE     ? load_types(store, full, &groups)
-				: by == GROUP_SITE   ? load_sites(store, full, &groups)
+				: by == GROUP_SITE   ? load_kept_sites(store, full, &groups)
 				: by == GROUP_TAG    ? load_tags(store, &groups)
 				: by == GROUP_SAMPLE ? load_samples(store, &groups)
 						     : load_components(store, &groups);
@@ -262,6 +298,10 @@ struct shiny_err *groups_load(struct store *store, enum group_by by, bool full, 
 
 void groups_deinit(struct groups *g)
 {
+	if (g->borrowed) {
+		*g = (struct groups){ 0 };
+		return;
+	}
 	for (size_t i = 0; g->names && i < g->count; i++)
 		free(g->names[i]);
 	for (size_t i = 0; g->full_names && i < g->count; i++)

@@ -22,6 +22,7 @@ struct group_key { /* of a sample */
 
 struct groups {
 	enum group_by by;
+	bool borrowed; /* all of it is the store's: groups_deinit() frees nothing */
 	/* name: "int[] in std::vector<int>", "parse (parser.c:12)", "blink"; group 0 is what has
 	 * none. Samples have no names: NULL */
 	char **names;

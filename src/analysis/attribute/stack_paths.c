@@ -113,6 +113,8 @@ static struct shiny_err *read_stacks(struct stack_paths *p, struct store *store)
 		     tail = tails[tail][PART])
 			add_part(p, stack, tails[tail]);
 	}
+	p->path.room = p->path.count;
+	p->path.at = mem_resize(p->path.at, p->path.room + 1, sizeof(*p->path.at));
 	return NULL;
 }
 

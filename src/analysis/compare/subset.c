@@ -317,6 +317,8 @@ static struct shiny_err *put_rows(struct store *store, const char *table, const 
 	"SUM(inherited_frees) AS inherited_frees, MAX(max_size) AS max_size, MIN(min_size) AS "  \
 	"min_size"
 
+#define SAME_BLOCKS "m.process = n.process AND m.stack = n.stack AND m.vtable = n.vtable"
+
 /* A word that turned out to be no vptr has no row in the file: its blocks are counted with those
  * that had none. */
 static struct shiny_err *make_stat(struct store *store, const struct subset_count *c)
@@ -325,13 +327,14 @@ static struct shiny_err *make_stat(struct store *store, const struct subset_coun
 		store, "CREATE TEMP TABLE counted_stat (process, stack, vtable, tag, " SUMS_COLUMNS
 		       ", api, type)"));
 	SHINY_TRY(put_rows(store, "counted_stat", &c->stats, 3));
+	SHINY_TRY(execute(store, "DROP VIEW temp.stat"));
 	SHINY_TRY(execute(store,
 			  "CREATE TEMP TABLE stat AS SELECT process, stack, CASE WHEN reading IS "
 			  "NULL THEN 0 ELSE vtable END AS vtable, tag, " SUMS_COLUMNS
 			  ", api, type, COALESCE(reading, 0) AS reading, 0 AS size_step FROM "
-			  "(SELECT n.*, (SELECT m.reading FROM main.stat m "
-			  "WHERE m.process = n.process AND m.stack = n.stack AND m.vtable = "
-			  "n.vtable LIMIT 1) AS reading FROM temp.counted_stat n)"));
+			  "(SELECT n.*, COALESCE((SELECT m.how >> 4 FROM stat_short m "
+			  "WHERE " SAME_BLOCKS "), (SELECT m.reading FROM stat_long m WHERE "
+			  SAME_BLOCKS " LIMIT 1)) AS reading FROM temp.counted_stat n)"));
 	return NULL;
 }
 

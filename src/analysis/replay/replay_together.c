@@ -3,8 +3,9 @@
  * replay_together.c: see replay_together.h.
  *
  * Each task has a thread for its stack alone: a lock that only the running one holds is given up
- * where a task waits for a pass. The last one that comes to wait makes the pass, for itself and for
- * all that asked for the same session and filter.
+ * where a task waits. The last one that comes to wait for a pass makes it, for itself and for all
+ * that asked for the same session and filter. Whoever waits for something else, for what another
+ * task finds out or for tasks of its own, is not waited for.
  */
 #include "replay_together.h"
 
@@ -21,7 +22,10 @@ struct party_member {
 	struct party *party;
 	const struct replay_task *task;
 	struct shiny_err *err; /* of the task */
-	/* what it waits for */
+	struct party_member *owner; /* whose replay_together() it is of; NULL: the party's */
+	size_t owned;               /* its own tasks that have not ended */
+	const bool *until;          /* it waits for that; NULL: it does not */
+	/* the pass that it waits for */
 	bool waits;
 	struct store *store;
 	const struct filter *filter;
@@ -35,7 +39,7 @@ struct party {
 	pthread_mutex_t running; /* held by the one member that runs */
 	pthread_cond_t passed;   /* a pass was made, or a member has ended */
 	struct party_member members[REPLAY_TASKS_MAX];
-	size_t count, left, waiting; /* left: not ended */
+	size_t count, left, waiting; /* left: not ended, and without tasks of their own */
 };
 
 static _Thread_local struct party_member *self;
@@ -43,6 +47,16 @@ static _Thread_local struct party_member *self;
 static bool same_pass(const struct party_member *a, const struct party_member *b)
 {
 	return b->waits && a->store == b->store && a->filter == b->filter;
+}
+
+/* All that go on wait for a pass. */
+static bool all_wait(const struct party *party)
+{
+	size_t stuck = 0;
+
+	for (size_t i = 0; i < party->count; i++)
+		stuck += party->members[i].until && !*party->members[i].until;
+	return party->waiting + stuck == party->left;
 }
 
 /* The same error for one more. */
@@ -106,56 +120,104 @@ struct shiny_err *replay_run(struct store *store, const struct filter *filter,
 	m->observer_count = count;
 	m->title = title;
 	m->party->waiting++;
+	pthread_cond_broadcast(&m->party->passed);
 	while (m->waits)
-		if (m->party->waiting == m->party->left)
+		if (all_wait(m->party))
 			make_pass(m->party, m);
 		else
 			pthread_cond_wait(&m->party->passed, &m->party->running);
 	return m->pass_err;
 }
 
+void replay_await(const bool *done)
+{
+	struct party_member *m = self;
+
+	if (!m)
+		return;
+	m->until = done;
+	pthread_cond_broadcast(&m->party->passed);
+	while (!*done)
+		pthread_cond_wait(&m->party->passed, &m->party->running);
+	m->until = NULL;
+}
+
 static void *run(void *context)
 {
 	struct party_member *m = context;
+	struct party *party = m->party;
 
-	pthread_mutex_lock(&m->party->running);
+	pthread_mutex_lock(&party->running);
 	self = m;
 	m->err = m->task->run(m->task->context);
 	self = NULL;
-	m->party->left--;
-	pthread_cond_broadcast(&m->party->passed);
-	pthread_mutex_unlock(&m->party->running);
+	party->left--;
+	if (m->owner && !--m->owner->owned)
+		party->left++; /* it goes on */
+	pthread_cond_broadcast(&party->passed);
+	pthread_mutex_unlock(&party->running);
 	return NULL;
+}
+
+/* Starts the tasks as members of the party, whose lock is held. Returns how many have a thread. */
+static size_t start(struct party *party, const struct replay_task *tasks, size_t count,
+		    pthread_t *threads)
+{
+	struct party_member *members = &party->members[party->count];
+	size_t started = 0;
+
+	for (; started < count; started++) {
+		if (party->count == REPLAY_TASKS_MAX)
+			break;
+		members[started] = (struct party_member){
+			.party = party, .task = &tasks[started], .owner = self
+		};
+		if (!thread_start(&threads[started], run, &members[started]))
+			break;
+		party->count++;
+	}
+	party->left += started;
+	return started;
 }
 
 struct shiny_err *replay_together(const struct replay_task *tasks, size_t count)
 {
-	struct party party = { .running = PTHREAD_MUTEX_INITIALIZER,
-			       .passed = PTHREAD_COND_INITIALIZER,
-			       .count = count,
-			       .left = count };
+	struct party own = { .running = PTHREAD_MUTEX_INITIALIZER,
+			     .passed = PTHREAD_COND_INITIALIZER };
+	struct party_member *m = self;
+	struct party *party = m ? m->party : &own;
+	struct party_member *members = &party->members[party->count];
 	pthread_t threads[REPLAY_TASKS_MAX];
-	size_t started = 0;
 	struct shiny_err *first = NULL;
+	size_t started;
 
-	for (size_t i = 0; i < count; i++)
-		party.members[i] = (struct party_member){ .party = &party, .task = &tasks[i] };
-	while (started < count && thread_start(&threads[started], run, &party.members[started]))
-		started++;
-	/* those that got no thread run here: they share no pass, and keep nobody waiting */
-	pthread_mutex_lock(&party.running);
-	party.left -= count - started;
-	pthread_cond_broadcast(&party.passed);
-	for (size_t i = started; i < count; i++)
-		party.members[i].err = tasks[i].run(tasks[i].context);
-	pthread_mutex_unlock(&party.running);
-	for (size_t i = 0; i < started; i++)
+	if (!m)
+		pthread_mutex_lock(&party->running);
+	started = start(party, tasks, count, threads);
+	if (m && started) {
+		m->owned = started;
+		party->left--;
+		pthread_cond_broadcast(&party->passed);
+		while (m->owned)
+			pthread_cond_wait(&party->passed, &party->running);
+	}
+	if (!m)
+		pthread_mutex_unlock(&party->running);
+	for (size_t i = 0; i < started; i++) {
 		pthread_join(threads[i], NULL);
-	for (size_t i = 0; i < count; i++) {
 		if (!first)
-			first = party.members[i].err;
+			first = members[i].err;
 		else
-			shiny_err_free(party.members[i].err);
+			shiny_err_free(members[i].err);
+	}
+	/* no thread for them: they come one after the other, behind those that they may wait for */
+	for (size_t i = started; i < count; i++) {
+		struct shiny_err *err = tasks[i].run(tasks[i].context);
+
+		if (!first)
+			first = err;
+		else
+			shiny_err_free(err);
 	}
 	return first;
 }

@@ -7,7 +7,8 @@
  *
  * An analysis is written as if it were alone: it calls replay_run() when it wants a pass. Where all
  * tasks that are not done wait there, one pass tells the observers of all. So analyses that need a
- * pass each cost one, and one that needs two shares its first.
+ * pass each cost one, and one that needs two shares its first. A task may have tasks of its own:
+ * they share passes with all others.
  */
 #ifndef SHINY_REPLAY_TOGETHER_H
 #define SHINY_REPLAY_TOGETHER_H
@@ -19,9 +20,16 @@ struct replay_task {
 	void *context;
 };
 
-enum { REPLAY_TASKS_MAX = 16 };
+enum { REPLAY_TASKS_MAX = 24 };
 
-/* Runs all tasks to their ends; count: REPLAY_TASKS_MAX at most. The first one's error. */
+/* Runs all tasks to their ends. The first one's error. More than REPLAY_TASKS_MAX, those of tasks
+ * counted, share no passes. */
 SHINY_MUST_CHECK struct shiny_err *replay_together(const struct replay_task *tasks, size_t count);
+
+/*
+ * Waits until *done is true, which a task in front of this one in the same array says, at its end
+ * whatever happens to it. Passes are made meanwhile.
+ */
+void replay_await(const bool *done);
 
 #endif

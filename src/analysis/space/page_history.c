@@ -7,7 +7,10 @@
 
 #include "../../base/mem.h"
 
-const char *const page_set_names[PAGE_SETS] = { "-", "D", "R", "D+R", "P", "D+P", "R+P", "D+R+P" };
+const char *const page_set_names[PAGE_SETS] = {
+	"-", "D",   "R",   "D+R",   "P",   "D+P",   "R+P",   "D+R+P",
+	"Z", "D+Z", "R+Z", "D+R+Z", "P+Z", "D+P+Z", "R+P+Z", "D+R+P+Z"
+};
 
 struct page_history_range {
 	uint8_t all;       /* of objects that filled it */

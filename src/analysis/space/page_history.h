@@ -11,9 +11,14 @@
 
 #include "../query/range_map.h"
 
-/* The taxonomy of lifetimes.h, as bits of a set. Z (zombies) needs data on accesses, which a
- * session does not have. */
-enum page_state { PAGE_DESTROYED = 1, PAGE_REUSED = 2, PAGE_PERSISTENT = 4, PAGE_SETS = 8 };
+/* The taxonomy of lifetimes.h, as bits of a set. */
+enum page_state {
+	PAGE_DESTROYED = 1,
+	PAGE_REUSED = 2,
+	PAGE_PERSISTENT = 4,
+	PAGE_ZOMBIE = 8, /* persistent, and not touched: touched.h */
+	PAGE_SETS = 16
+};
 extern const char *const page_set_names[PAGE_SETS]; /* "R+P"; of the empty one "-" */
 
 struct page_history { /* zeroed: empty */

@@ -37,14 +37,25 @@ static uint64_t size_of(uint64_t size)
 	return size < PAGE_MOMENT_LARGEST ? size : PAGE_MOMENT_LARGEST;
 }
 
-static struct page_block *push(struct page_space *space, const struct life *life)
+/* P of one that is not known to be unused. */
+static enum page_state persistent(const struct page_block *block)
+{
+	return block->untouched ? PAGE_ZOMBIE : PAGE_PERSISTENT;
+}
+
+/* `reading`: for the moment, of its process. */
+static struct page_block *push(const struct page_moment *m, struct page_space *space,
+			       const struct touched_reading *reading, const struct life *life)
 {
 	if (space->count == space->room) {
 		space->room = space->room ? space->room * 2 : 64;
 		space->blocks = mem_resize(space->blocks, space->room, sizeof(*space->blocks));
 	}
 	space->blocks[space->count] =
-		(struct page_block){ .address = life->address, .size = size_of(life->size) };
+		(struct page_block){ .address = life->address,
+				     .size = size_of(life->size),
+				     .untouched = touched_never(m->touched, reading, life->address,
+								life->size, life->birth) };
 	return &space->blocks[space->count++];
 }
 
@@ -55,16 +66,20 @@ static void take(struct page_moment *m, const struct replay *replay)
 	for (size_t i = 0; i < replay->process_count; i++) {
 		const struct replay_process *p = &replay->processes[i];
 		struct page_space *space = space_of(m, replay, p);
+		const struct touched_reading *reading = touched_at(m->touched, p->id, m->time);
 
 		if (!p->wanted || space->ended)
 			continue;
 		space->births = p->births;
+		space->room = p->blocks.count;
+		space->blocks = mem_alloc((space->room + 1) * sizeof(*space->blocks));
 		replay_each(p, life)
 		{
-			push(space, life);
+			const struct page_block *block = push(m, space, reading, life);
+
 			if (m->history)
 				page_history_mark(&space->history, life->address,
-						  size_of(life->size), PAGE_PERSISTENT);
+						  size_of(life->size), persistent(block));
 		}
 		if (space->count)
 			qsort(space->blocks, space->count, sizeof(*space->blocks), by_address);
@@ -82,7 +97,7 @@ static void tell(const struct page_moment *m, struct page_block *block, const st
 		 const struct replay_process *process, const struct life *life,
 		 enum page_state fate)
 {
-	block->fate = fate;
+	block->fate = fate == PAGE_PERSISTENT ? persistent(block) : fate;
 	block->type = groups_find(m->types, replay, process, life);
 	block->site = groups_find(m->sites, replay, process, life);
 }
@@ -161,25 +176,31 @@ static void on_death(void *context, const struct replay *replay,
 {
 	struct page_moment *m = context;
 	struct page_space *space = space_of(m, replay, process);
+	enum page_state state = state_of(death->end);
 
 	if (m->when == PAGE_WHEN_END) {
 		if (process->early) {
 			space->ended = true;
 			return;
 		}
-		if (death->end == LIFE_NEVER)
-			tell(m, push(space, life), replay, process, life, PAGE_PERSISTENT);
+		if (death->end == LIFE_NEVER) {
+			struct page_block *block =
+				push(m, space, touched_at(m->touched, process->id, TOUCHED_LAST),
+				     life);
+
+			tell(m, block, replay, process, life, PAGE_PERSISTENT);
+			state = persistent(block);
+		}
 		if (m->history)
 			page_history_mark(&space->history, life->address, size_of(life->size),
-					  state_of(death->end));
+					  state);
 	} else if (m->taken) {
 		struct page_block *block = block_of(space, life, life->address);
 
 		if (block)
-			tell(m, block, replay, process, life, state_of(death->end));
+			tell(m, block, replay, process, life, state);
 	} else if (m->history && !space->ended) {
-		page_history_mark(&space->history, life->address, size_of(life->size),
-				  state_of(death->end));
+		page_history_mark(&space->history, life->address, size_of(life->size), state);
 	}
 }
 

@@ -17,13 +17,15 @@
 #include "../attribute/groups.h"
 #include "page_history.h"
 #include "../replay/process_ends.h"
+#include "touched.h"
 
 /* Larger sizes are clamped to this one: no allocator gives that much. */
 #define PAGE_MOMENT_LARGEST (UINT64_C(1) << 40)
 
 struct page_block {
 	uint64_t address;
-	uint64_t size : 48, fate : 8, bucket : 8; /* fate: enum page_state; bucket: the owner's */
+	/* fate: enum page_state; bucket: the owner's; untouched: around the moment (touched.h) */
+	uint64_t size : 48, fate : 8, bucket : 7, untouched : 1;
 	uint32_t type, site; /* rows of groups.h */
 };
 struct page_moved {
@@ -48,6 +50,7 @@ struct page_moment {
 	uint64_t time; /* asked for; the peak's, found */
 	bool history;
 	const struct groups *types, *sites;
+	const struct touched *touched; /* what is known of accesses */
 	struct page_space *spaces; /* process id n is n - 1; only those of the filter have
 				    * anything */
 	size_t count;
@@ -59,7 +62,7 @@ struct page_moment {
 };
 
 /*
- * Goes through the session. The first members up to `sites` are given, the others zero. `others`,
+ * Goes through the session. The first members up to `touched` are given, the others zero. `others`,
  * `other_count`: observers that see the same pass.
  */
 SHINY_MUST_CHECK struct shiny_err *page_moment_run(struct store *store, const struct filter *filter,

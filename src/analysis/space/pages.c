@@ -244,6 +244,8 @@ static size_t part(struct page_sweep *s, struct page_block *blocks, size_t count
 		bucket = &sums->buckets[block.bucket];
 		sums->blocks++;
 		sums->bytes += block.size;
+		sums->zombies += block.fate == PAGE_ZOMBIE;
+		sums->zombie_bytes += block.fate == PAGE_ZOMBIE ? block.size : 0;
 		bucket->blocks++;
 		bucket->bytes += block.size;
 		s->types[block.type].pin.blocks++;
@@ -377,6 +379,8 @@ static struct shiny_err *load_processes(struct store *store, struct page_moment 
 		p->id = (uint32_t)i + 1;
 		p->pid = i + 1 < names.count ? names.of[i + 1].pid : 0;
 		p->name = process_names_take(&names, p->id);
+		p->touched = touched_at(moment->touched, p->id,
+					out->at == PAGES_AT_END ? TOUCHED_LAST : out->time);
 		sweep_process(sweep, p, space);
 		free(space->blocks);
 		space->blocks = NULL;
@@ -457,7 +461,11 @@ struct shiny_err *pages_load(struct store *store, const struct filter *filter,
 {
 	struct pages pages = { 0 };
 	struct groups types = { 0 }, sites = { 0 };
-	struct page_moment moment = { .history = ask->history, .types = &types, .sites = &sites };
+	struct touched touched = { 0 };
+	struct page_moment moment = { .history = ask->history,
+				      .types = &types,
+				      .sites = &sites,
+				      .touched = &touched };
 	struct page_series series = { .count = ask->points };
 	struct replay_observer observer;
 	struct shiny_err *err = find_moment(store, ask, &pages);
@@ -466,6 +474,8 @@ struct shiny_err *pages_load(struct store *store, const struct filter *filter,
 		err = groups_load(store, GROUP_TYPE, ask->full_names, &types);
 	if (!err)
 		err = groups_load(store, GROUP_SITE, ask->full_names, &sites);
+	if (!err)
+		err = touched_load(store, filter, &touched);
 	if (!err) {
 		moment.when = pages.at == PAGES_AT_END	  ? PAGE_WHEN_END
 			      : pages.at == PAGES_AT_PEAK ? PAGE_WHEN_PEAK
@@ -478,6 +488,8 @@ struct shiny_err *pages_load(struct store *store, const struct filter *filter,
 				      ask->progress);
 		pages.point_count = series.done;
 		pages.time = moment.time;
+		touched_sum(&touched, pages.at == PAGES_AT_END ? TOUCHED_LAST : pages.time,
+			    &pages.touched);
 	}
 	if (!err && !range_maps_spent())
 		err = load_pages(store, filter, ask, &moment, &types, &sites, &pages);
@@ -485,6 +497,7 @@ struct shiny_err *pages_load(struct store *store, const struct filter *filter,
 		err = range_maps_end(store);
 	page_series_deinit(&series);
 	page_moment_deinit(&moment);
+	touched_deinit(&touched);
 	groups_deinit(&types);
 	groups_deinit(&sites);
 	if (err) {

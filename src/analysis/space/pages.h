@@ -17,12 +17,14 @@
  *   state          of an object that has ended by the moment: D destroyed, R reused (lifetimes.h);
  *                  of one that is live: P. A page is labelled by the set of states of all objects
  *                  that ever lay on it until the moment (F9a; in a forked process: since its fork).
- *                  `D` alone is a page that has nothing live any more. What a collection moved away
- *                  was R there, and so is what an object lost that was made smaller. Z needs data
- *                  on accesses, which there is none of: Z objects are among the P.
+ *                  `D` alone is a page that has nothing live any more. What a collection moved
+ *                  away was R there, and so is what an object lost that was made smaller. Z: live,
+ *                  and proven to be touched by nobody around the moment (touched.h); where that is
+ *                  not known, or not recorded, it is P.
  *   fate           of an object that is live at the moment: how it ends later, D or R, or P if it
- *                  never does. A page's label is the set over its live objects: a page of D only
- *                  will be free by itself, one of D+P will be kept by what is P.
+ *                  never does; Z as above, and it never ends. A page's label is the set over its
+ *                  live objects: a page of D only will be free by itself, one of D+P will be kept
+ *                  by what is P.
  *   pinned         a page with less than `under` live bytes on it, or with a single block that does
  *                  not fill it: kept for little ("page pollution").
  *   reclaimable    by size bucket (F10's): pages that only blocks of this bucket lie on, less what
@@ -52,6 +54,7 @@
 #include "../attribute/groups.h"
 #include "page_history.h"
 #include "page_series.h"
+#include "touched.h"
 
 enum pages_moment { PAGES_AT_END, PAGES_AT_PEAK, PAGES_AT_TIME, PAGES_AT_SHARE };
 
@@ -96,6 +99,9 @@ struct pages_sums {
 	uint64_t ever[PAGE_SETS], ever_ranges[PAGE_SETS];   /* pages and ranges by what ever lay
 	                                                     * there; with `history` */
 	uint64_t fates[PAGE_SETS], fate_ranges[PAGE_SETS];  /* by how what is live there ends */
+	uint64_t zombies, zombie_bytes; /* blocks that are Z, of those that never end; their pages:
+					 * fates[PAGE_ZOMBIE], fate_ranges[PAGE_ZOMBIE] hold
+					 * nothing else */
 	uint64_t sampled;			   /* processes that the sidecar sampled until
 						    * the moment; of these: */
 	uint64_t committed, resident, sample_live; /* malloc and garbage-collected heaps, bytes;
@@ -114,6 +120,7 @@ struct pages_process {
 	uint32_t id, pid;
 	char *name;         /* role, or program */
 	uint64_t sample_time; /* of the last sample until the moment; 0 none */
+	bool touched;         /* there is a reading of its pages for the moment */
 	struct pages_sums sums;
 	struct page_run *runs; /* ascending */
 	size_t run_count, run_room;
@@ -135,6 +142,7 @@ struct pages_pins {
 struct pages {
 	enum pages_moment at;
 	uint64_t time, duration; /* ns since the session's start; of the session */
+	struct touched_sums touched; /* for the moment; processes 0: there can be no Z */
 	struct pages_sums total; /* over the processes */
 	struct pages_process *processes; /* that hold something at the moment, or with `history`
 	                                  * ever did; most pages first */

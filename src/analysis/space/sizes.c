@@ -249,11 +249,10 @@ static void arrange(struct sizes_rows *out, struct sizes_row *rows, size_t count
 	*out = (struct sizes_rows){ rows, kept };
 }
 
-static void take_names(struct groups *groups, struct sizes_row *rows)
+static void take_names(const struct groups *groups, struct sizes_row *rows)
 {
 	for (size_t i = 0; i < groups->count; i++) {
-		rows[i].name = groups->names[i];
-		groups->names[i] = NULL;
+		rows[i].name = mem_text(groups->names[i]);
 	}
 	rows[0].unknown = true;
 }

@@ -25,6 +25,7 @@ struct activity_tally {
 };
 struct recorder {
 	const struct groups *groups;
+	bool with_pages;
 	struct page_counts pages;
 	struct activity_tally total, *processes; /* by id - 1; NULL: not begun */
 	size_t process_count;
@@ -122,7 +123,8 @@ static void on_birth(void *context, const struct replay *replay, const struct re
 
 	born(t, life, !t->ended, group);
 	born(&r->total, life, !t->ended, group);
-	page_counts_add(&r->pages, p->id, life->address, life->size);
+	if (r->with_pages)
+		page_counts_add(&r->pages, p->id, life->address, life->size);
 }
 
 static void on_death(void *context, const struct replay *replay, const struct replay_process *p,
@@ -142,7 +144,8 @@ static void on_death(void *context, const struct replay *replay, const struct re
 	group = groups_find(r->groups, replay, p, life);
 	died(t, life, !t->ended, group);
 	died(&r->total, life, !t->ended, group);
-	page_counts_remove(&r->pages, p->id, life->address, life->size);
+	if (r->with_pages)
+		page_counts_remove(&r->pages, p->id, life->address, life->size);
 }
 
 /* What an object grows by in place was asked for then, what it shrinks by has been given back. */
@@ -168,6 +171,8 @@ static void on_resize(void *context, const struct replay *replay, const struct r
 	r->total.now.bytes += life->size - before;
 	look(t, r->edge - r->interval); /* nobody says when */
 	look(&r->total, r->edge - r->interval);
+	if (!r->with_pages)
+		return;
 	page_counts_remove(&r->pages, p->id, life->address, before);
 	page_counts_add(&r->pages, p->id, life->address, life->size);
 }
@@ -177,7 +182,7 @@ static void on_move(void *context, const struct replay *replay, const struct rep
 {
 	struct recorder *r = context;
 
-	if (life->inherited || tally_of(r, replay, p)->ended)
+	if (life->inherited || !r->with_pages || tally_of(r, replay, p)->ended)
 		return;
 	page_counts_remove(&r->pages, p->id, before, life->size);
 	page_counts_add(&r->pages, p->id, life->address, life->size);
@@ -319,9 +324,10 @@ static struct shiny_err *set_intervals(struct activity *a, uint64_t interval)
 }
 
 static struct shiny_err *record(struct store *store, const struct filter *filter,
-				const struct groups *groups, bool progress, struct activity *a)
+				const struct groups *groups, unsigned flags, struct activity *a)
 {
 	struct recorder r = { .groups = groups,
+			      .with_pages = !(flags & ACTIVITY_NO_PAGES),
 			      .interval = a->interval,
 			      .edge = a->interval,
 			      .duration = a->duration,
@@ -339,7 +345,7 @@ static struct shiny_err *record(struct store *store, const struct filter *filter
 	range_maps_begin(store);
 	if (!err)
 		err = replay_run(store, filter, &observer, 1,
-				 progress ? "counting what is live" : NULL);
+				 flags & ACTIVITY_PROGRESS ? "counting what is live" : NULL);
 	if (!err)
 		err = range_maps_end(store);
 	while (!err && r.at < r.count) /* the last one is shorter, or nothing was told in any */
@@ -420,7 +426,7 @@ struct shiny_err *activity_load(struct store *store, const struct filter *filter
 	if (!err)
 		err = groups_load(store, GROUP_TYPE, flags & ACTIVITY_FULL_NAMES, &types);
 	if (!err)
-		err = record(store, filter, &types, flags & ACTIVITY_PROGRESS, &a);
+		err = record(store, filter, &types, flags, &a);
 	if (!err && flags & (ACTIVITY_PHASES | ACTIVITY_PHASE_ROWS))
 		find_phases(&a);
 	if (!err && flags & ACTIVITY_PHASE_ROWS)

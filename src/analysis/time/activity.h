@@ -67,6 +67,7 @@ enum {
 	ACTIVITY_PHASE_ROWS = 2, /* phases with their types and sites */
 	ACTIVITY_FULL_NAMES = 4, /* type names are not shortened */
 	ACTIVITY_PROGRESS = 8,
+	ACTIVITY_NO_PAGES = 16, /* pages and lines are 0: counting these is most of the work */
 	ACTIVITY_INTERVALS_MAX = 100000,
 };
 
@@ -78,5 +79,14 @@ SHINY_MUST_CHECK struct shiny_err *activity_load(struct store *store, const stru
 						 uint64_t interval, unsigned flags,
 						 struct activity *out);
 void activity_deinit(struct activity *activity);
+
+/* Where an interval of a series ends, ns. */
+static inline uint64_t activity_end(const struct activity *activity,
+				    const struct activity_series *series, size_t point)
+{
+	uint64_t end = (series->first + point + 1) * activity->interval;
+
+	return end < activity->duration ? end : activity->duration;
+}
 
 #endif

@@ -227,7 +227,7 @@ static int by_waste(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-static void arrange(struct growth *out, struct growth_finder *f, struct groups *groups,
+static void arrange(struct growth *out, struct growth_finder *f, const struct groups *groups,
 		    const char *match, uint64_t least_steps)
 {
 	for (size_t i = 0; i < groups->count; i++) {
@@ -236,8 +236,7 @@ static void arrange(struct growth *out, struct growth_finder *f, struct groups *
 		if (row->steps < least_steps || !row->steps ||
 		    (match && !text_matches(match, groups->names[i])))
 			continue;
-		row->name = groups->names[i];
-		groups->names[i] = NULL;
+		row->name = mem_text(groups->names[i]);
 		judge(row, &f->steps[i]);
 		out->rows[out->count++] = *row;
 	}

@@ -186,7 +186,7 @@ static int by_growth(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-static void arrange(struct leaks *out, struct leaks_count *c, struct groups *groups,
+static void arrange(struct leaks *out, struct leaks_count *c, const struct groups *groups,
 		    const char *match)
 {
 	for (size_t i = 0; i < groups->count; i++) {
@@ -204,12 +204,9 @@ static void arrange(struct leaks *out, struct leaks_count *c, struct groups *gro
 			continue;
 		row->made = c->live[i].made;
 		fit(row, c->step, c->bytes_at_first[i]);
-		row->name = groups->names[i];
-		groups->names[i] = NULL;
-		if (groups->full_names) {
-			row->full_name = groups->full_names[i];
-			groups->full_names[i] = NULL;
-		}
+		row->name = mem_text(groups->names[i]);
+		if (groups->full_names && groups->full_names[i])
+			row->full_name = mem_text(groups->full_names[i]);
 		out->rows[out->count++] = *row;
 	}
 	if (out->count)

@@ -164,12 +164,9 @@ static void arrange(struct lifetimes *out, struct groups *groups, const char *ma
 			row_deinit(row);
 			continue;
 		}
-		row->name = groups->names[i];
-		groups->names[i] = NULL;
-		if (groups->full_names) {
-			row->full_name = groups->full_names[i];
-			groups->full_names[i] = NULL;
-		}
+		row->name = mem_text(groups->names[i]);
+		if (groups->full_names && groups->full_names[i])
+			row->full_name = mem_text(groups->full_names[i]);
 		add_row(&out->total, row);
 		out->rows[kept++] = *row;
 	}

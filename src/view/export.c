@@ -9,7 +9,9 @@ const struct export_form export_forms[EXPORT_FORMS] = {
 	{ .name = "massif", .profile = true, .peak = true, .write = export_massif },
 	{ .name = "heaptrack", .profile = true, .write = export_heaptrack },
 	{ .name = "callgrind", .profile = true, .write = export_callgrind },
-	{ .name = "trace", .write = export_trace },
+	{ .name = "firefox", .profile = true, .write = export_firefox },
+	{ .name = "trace", .profile = true, .write = export_trace },
+	{ .name = "dot", .measure = true, .tree = true, .write = export_dot },
 	{ .name = "csv", .table = true, .write = export_csv },
 	{ .name = "jsonl", .table = true, .write = export_jsonl },
 };

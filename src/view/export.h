@@ -12,17 +12,22 @@
 
 #include <stdio.h>
 
+#include "../analysis/attribute/tree.h"
 #include "profile.h"
 
 struct export_job {
 	struct store *store;
+	struct store *sums; /* whose sums are those of the filter: subset.h, or the store itself */
 	const struct filter *filter;
 	const struct profile *profile; /* NULL where the form has none */
 	enum profile_measure measure;  /* for forms that hold one */
+	enum tree_by by;               /* for trees, with threshold */
+	double threshold;
 	const char *table;             /* for tables: a view's name without v_ */
 	const char *command; /* what was recorded */
 	uint32_t pid;        /* of its first process */
-	bool progress;
+	const char *loss;    /* "lost: 12 events", for forms with room for remarks */
+	bool full_names, progress;
 	FILE *out;
 };
 
@@ -32,10 +37,11 @@ struct export_form {
 	bool profile, peak; /* it needs a profile; with what was live at the peak */
 	bool measure;       /* it holds one measure: --measure */
 	bool table;         /* it holds one table: --table */
+	bool tree;          /* it is a tree: --by, --threshold; no measure at the peak */
 	bool binary;
 	struct shiny_err *(*write)(const struct export_job *job);
 };
-enum { EXPORT_FORMS = 10 };
+enum { EXPORT_FORMS = 12 };
 extern const struct export_form export_forms[EXPORT_FORMS]; /* in the order of --to's words */
 
 SHINY_MUST_CHECK struct shiny_err *export_folded(const struct export_job *job);
@@ -45,7 +51,12 @@ SHINY_MUST_CHECK struct shiny_err *export_dhat(const struct export_job *job);
 SHINY_MUST_CHECK struct shiny_err *export_massif(const struct export_job *job);
 SHINY_MUST_CHECK struct shiny_err *export_heaptrack(const struct export_job *job);
 SHINY_MUST_CHECK struct shiny_err *export_callgrind(const struct export_job *job);
+SHINY_MUST_CHECK struct shiny_err *export_firefox(const struct export_job *job);
 SHINY_MUST_CHECK struct shiny_err *export_trace(const struct export_job *job);
+SHINY_MUST_CHECK struct shiny_err *export_dot(const struct export_job *job);
+/* The events themselves, as the table of that name; what --process and --between select. */
+#define EXPORT_EVENTS "events"
+SHINY_MUST_CHECK struct shiny_err *export_events(const struct export_job *job, bool csv);
 SHINY_MUST_CHECK struct shiny_err *export_csv(const struct export_job *job);
 SHINY_MUST_CHECK struct shiny_err *export_jsonl(const struct export_job *job);
 

@@ -30,6 +30,8 @@ static void count_event(void *context, const struct live_event *event)
 	uint32_t stack = event->life->stack < points->count ? event->life->stack : 0;
 	struct dhat_point *point = &points->of[stack];
 
+	if (event->kind == LIVE_TYPED)
+		return;
 	if (event->kind == LIVE_BEGINS) {
 		point->blocks++;
 		point->bytes += event->size;
@@ -140,6 +142,7 @@ struct shiny_err *export_dhat(const struct export_job *job)
 		json_number(&json, "tuth", 10);
 		json_text(&json, "cmd", job->command);
 		json_number(&json, "pid", job->pid);
+		json_text(&json, "recording", job->loss); /* no viewer asks for it */
 		json_number(&json, "te", p->duration / 1000);
 		json_number(&json, "tg", p->peak_time / 1000);
 		put_points(&json, p, &points);

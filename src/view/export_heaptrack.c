@@ -126,7 +126,7 @@ static void put_event(void *context, const struct live_event *event)
 	struct heaptrack_writer *w = context;
 	uint64_t ms = event->time / 1000000;
 
-	if (event->kind == LIVE_REMAINS)
+	if (event->kind == LIVE_REMAINS || event->kind == LIVE_TYPED)
 		return;
 	if (ms > w->shown)
 		fprintf(w->job->out, "c %" PRIx64 "\n", w->shown = ms);
@@ -168,7 +168,7 @@ struct shiny_err *export_heaptrack(const struct export_job *job)
 
 	w.frames = mem_zero(job->profile->code.frame_limit + 1, sizeof(*w.frames));
 	w.traces = mem_zero(job->profile->code.stack_limit + 1, sizeof(*w.traces));
-	fprintf(job->out, "v 10400 3\nX %s\nI 1000 0\n", job->command);
+	fprintf(job->out, "v 10400 3\n# %s\nX %s\nI 1000 0\n", job->loss, job->command);
 	err = put_traces(&w);
 	if (!err)
 		err = live_events_each(job->store, job->filter,

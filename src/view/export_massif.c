@@ -53,6 +53,13 @@ static int by_node_bytes(const void *left, const void *right)
 				    : (a->first > b->first) - (a->first < b->first);
 }
 
+/* A # would begin a comment, as in main()::{lambda()#1}. */
+static void put_text(FILE *out, const char *text)
+{
+	for (; *text; text++)
+		putc(*text == '#' ? '@' : *text, out);
+}
+
 static void put_label(struct massif_tree *t, const struct massif_leaf *leaf, size_t depth)
 {
 	const struct profile *p = t->profile;
@@ -63,13 +70,15 @@ static void put_label(struct massif_tree *t, const struct massif_leaf *leaf, siz
 		return;
 	}
 	line = &p->code.functions.at[leaf->walk[depth - 1]];
-	fprintf(t->out, "0x%" PRIX64 ": %s", p->code.frames[line->frame].vaddr,
-		profile_text(p, line->name));
-	if (*profile_text(p, line->file))
-		fprintf(t->out, " (%s:%" PRIu32 ")\n", text_base(profile_text(p, line->file)),
-			line->line);
-	else
+	fprintf(t->out, "0x%" PRIX64 ": ", p->code.frames[line->frame].vaddr);
+	put_text(t->out, profile_text(p, line->name));
+	if (*profile_text(p, line->file)) {
+		fputs(" (", t->out);
+		put_text(t->out, text_base(profile_text(p, line->file)));
+		fprintf(t->out, ":%" PRIu32 ")\n", line->line);
+	} else {
 		fputs(" (in ?)\n", t->out);
+	}
 }
 
 /* A node: the leaves from first on, which have `depth` functions in common. */
@@ -163,8 +172,9 @@ struct shiny_err *export_massif(const struct export_job *job)
 
 	if (err)
 		return err;
-	fprintf(job->out, "desc: shinyctl " SHINY_VERSION_TEXT "\ncmd: %s\ntime_unit: ms\n",
-		job->command);
+	fprintf(job->out, "desc: shinyctl " SHINY_VERSION_TEXT "; %s\ncmd: ", job->loss);
+	put_text(job->out, job->command);
+	fputs("\ntime_unit: ms\n", job->out);
 	put_snapshot(job, number++, 0, 0, false);
 	for (size_t i = 0; i < activity.total.count; i++) {
 		uint64_t end = (activity.total.first + i + 1) * activity.interval;

@@ -7,6 +7,8 @@
  * live at the end, under the names that Go's heap profiles have. Labels: "type", "process" (as a
  * name), "pid" (as a number). Names are there, so that pprof need not look for symbols; addresses
  * are those in the module's file, moved apart by modules, as one session has many address spaces.
+ * No function has a system name: pprof demangles a name that is equal to it, and takes parameters
+ * and template arguments away.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +19,7 @@
 
 /* Numbers of fields. */
 enum { PROFILE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATION, PROFILE_FUNCTION };
-enum { PROFILE_STRING = 6, PROFILE_DURATION = 10, PROFILE_DEFAULT = 14 };
+enum { PROFILE_STRING = 6, PROFILE_DURATION = 10, PROFILE_COMMENT = 13, PROFILE_DEFAULT };
 enum { VALUE_TYPE = 1, VALUE_UNIT };
 enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE, SAMPLE_LABEL };
 enum { LABEL_KEY = 1, LABEL_STRING, LABEL_NUMBER };
@@ -25,7 +27,7 @@ enum { MAPPING_ID = 1, MAPPING_START, MAPPING_LIMIT, MAPPING_FILE = 5, MAPPING_B
 enum { MAPPING_FUNCTIONS = 7, MAPPING_FILES, MAPPING_LINES, MAPPING_INLINE };
 enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
 enum { LINE_FUNCTION = 1, LINE_LINE };
-enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE };
+enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_FILE = 4 };
 
 enum { MODULE_SHIFT = 44 }; /* an address in a file is smaller */
 
@@ -193,7 +195,6 @@ static void put_functions(struct pprof_writer *w)
 		*file = '\0';
 		proto_number(&w->message, FUNCTION_ID, i + 1);
 		number(w, FUNCTION_NAME, name);
-		number(w, FUNCTION_SYSTEM_NAME, name);
 		number(w, FUNCTION_FILE, file + 1);
 		*file = '\n';
 		put(w, PROFILE_FUNCTION);
@@ -217,6 +218,7 @@ struct shiny_err *export_pprof(const struct export_job *job)
 		put_locations(&w);
 		put_functions(&w);
 		proto_number(&w.message, PROFILE_DURATION, job->profile->duration);
+		number(&w, PROFILE_COMMENT, job->loss);
 		number(&w, PROFILE_DEFAULT, "inuse_space");
 		for (size_t i = 0; i < w.strings.count; i++)
 			proto_text(&w.message, PROFILE_STRING, w.strings.at[i]);

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "../base/cleanup.h"
 #include "../base/json.h"
 #include "export.h"
 
@@ -73,12 +74,14 @@ struct shiny_err *export_speedscope(const struct export_job *job)
 		[MEASURE_ALLOCS] = "allocations",
 		[MEASURE_PEAK] = "bytes live at the peak",
 	};
+	AUTO_FREE char *exporter =
+		mem_format("shinyctl " SHINY_VERSION_TEXT "; %s", job->loss);
 	struct json json;
 
 	json_init(&json, job->out);
 	json_object(&json, NULL);
 	json_text(&json, "$schema", "https://www.speedscope.app/file-format-schema.json");
-	json_text(&json, "exporter", "shinyctl " SHINY_VERSION_TEXT);
+	json_text(&json, "exporter", exporter);
 	json_text(&json, "name", job->command);
 	json_number(&json, "activeProfileIndex", 0);
 	put_frames(&json, job->profile);

@@ -2,17 +2,12 @@
 /*
  * export_table.c: a public view of the session (docs/sql.md) as comma-separated values (RFC 4180)
  * or as JSON lines. Their columns are those that the session itself documents.
- *
- * In CSV, NULL is an empty field, and each text stands in quotation marks: spreadsheets still take
- * a text that begins with = for a formula, so that such a one, as well as one with +, - or @ in
- * front, has an apostrophe before it.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/json.h"
 #include "export.h"
+#include "row_export.h"
 
 struct table_columns {
 	VEC(char *) names;
@@ -47,7 +42,7 @@ static struct shiny_err *unknown_table(struct store *store, const char *table)
 	if (!err)
 		err = shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "export: --table: there is no "
 								  "table %s", table),
-				       "there are %s", list ? list : "none");
+				       "there are %s, %s", EXPORT_EVENTS, list ? list : "");
 	free(list);
 	return err;
 }
@@ -97,79 +92,50 @@ static struct shiny_err *open_rows(struct store *store, const char *table,
 	return err;
 }
 
-static void put_quoted(FILE *out, const char *text)
+static void put_value(struct row_export *w, const struct query *q, int column)
 {
-	putc('"', out);
-	if (*text && strchr("=+-@", *text))
-		putc('\'', out);
-	for (; *text; text++) {
-		if (*text == '"')
-			putc('"', out);
-		putc(*text, out);
-	}
-	putc('"', out);
+	const char *type = query_text(q, 2 * column + 1);
+
+	if (strcmp(type, "null") == 0)
+		row_export_text(w, NULL);
+	else if (strcmp(type, "integer") == 0)
+		row_export_number(w, query_number(q, 2 * column));
+	else if (strcmp(type, "real") == 0)
+		row_export_real(w, query_text(q, 2 * column));
+	else
+		row_export_text(w, query_text(q, 2 * column));
+}
+
+static struct shiny_err *write_table(const struct export_job *job, bool csv)
+{
+	struct table_columns columns = { 0 };
+	struct row_export w;
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err;
+
+	if (strcmp(job->table, EXPORT_EVENTS) == 0)
+		return export_events(job, csv);
+	err = read_columns(job->store, job->table, &columns);
+	if (!err)
+		err = open_rows(job->store, job->table, &columns, &q);
+	if (!err)
+		row_export_init(&w, job->out, csv, (const char *const *)columns.names.at,
+				  columns.names.count);
+	while (!err && !(err = query_step(q, &row)) && row)
+		for (int i = 0; i < (int)columns.names.count; i++)
+			put_value(&w, q, i);
+	query_end(q);
+	free_columns(&columns);
+	return err;
 }
 
 struct shiny_err *export_csv(const struct export_job *job)
 {
-	struct table_columns columns = { 0 };
-	struct query *q = NULL;
-	bool row = false;
-	struct shiny_err *err = read_columns(job->store, job->table, &columns);
-
-	if (!err)
-		err = open_rows(job->store, job->table, &columns, &q);
-	for (size_t i = 0; !err && i < columns.names.count; i++)
-		fprintf(job->out, "%s%s", i ? "," : "", columns.names.at[i]);
-	if (!err)
-		fputs("\r\n", job->out);
-	while (!err && !(err = query_step(q, &row)) && row) {
-		for (int i = 0; i < (int)columns.names.count; i++) {
-			const char *type = query_text(q, 2 * i + 1);
-
-			if (i)
-				putc(',', job->out);
-			if (strcmp(type, "text") == 0 || strcmp(type, "blob") == 0)
-				put_quoted(job->out, query_text(q, 2 * i));
-			else
-				fputs(query_text(q, 2 * i), job->out);
-		}
-		fputs("\r\n", job->out);
-	}
-	query_end(q);
-	free_columns(&columns);
-	return err;
+	return write_table(job, true);
 }
 
 struct shiny_err *export_jsonl(const struct export_job *job)
 {
-	struct table_columns columns = { 0 };
-	struct query *q = NULL;
-	bool row = false;
-	struct shiny_err *err = read_columns(job->store, job->table, &columns);
-
-	if (!err)
-		err = open_rows(job->store, job->table, &columns, &q);
-	while (!err && !(err = query_step(q, &row)) && row) {
-		struct json json;
-
-		json_init(&json, job->out);
-		json_object_line(&json, NULL);
-		for (int i = 0; i < (int)columns.names.count; i++) {
-			const char *name = columns.names.at[i], *type = query_text(q, 2 * i + 1);
-
-			if (strcmp(type, "integer") == 0)
-				json_signed(&json, name, query_number(q, 2 * i));
-			else if (strcmp(type, "real") == 0)
-				json_real(&json, name, strtod(query_text(q, 2 * i), NULL));
-			else if (strcmp(type, "null") == 0)
-				json_null(&json, name);
-			else
-				json_text(&json, name, query_text(q, 2 * i));
-		}
-		json_end(&json);
-	}
-	query_end(q);
-	free_columns(&columns);
-	return err;
+	return write_table(job, false);
 }

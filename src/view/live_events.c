@@ -23,7 +23,7 @@ static void begin_stream(struct live_stream *s, const struct replay *replay)
 
 static void tell(struct live_stream *s, enum live_kind kind, const struct replay *replay,
 		 const struct replay_process *p, const struct life *life, uint64_t time,
-		 uint64_t before)
+		 uint64_t before, uint32_t freed_by)
 {
 	s->each(s->context, &(struct live_event){ .kind = kind,
 						  .time = time,
@@ -31,6 +31,7 @@ static void tell(struct live_stream *s, enum live_kind kind, const struct replay
 						  .size = life->size,
 						  .before = before,
 						  .life = life,
+						  .freed_by = freed_by,
 						  .process = p->id,
 						  .type = replay_type(replay, p, life) });
 }
@@ -41,9 +42,9 @@ static void on_birth(void *context, const struct replay *replay, const struct re
 	struct live_stream *s = context;
 
 	begin_stream(s, replay);
-	tell(s, LIVE_BEGINS, replay, p, life, life->birth, 0);
+	tell(s, LIVE_BEGINS, replay, p, life, life->birth, 0, 0);
 	if (s->ended[p->id - 1])
-		tell(s, LIVE_GONE, replay, p, life, life->birth, 0);
+		tell(s, LIVE_GONE, replay, p, life, life->birth, 0, 0);
 }
 
 static void on_death(void *context, const struct replay *replay, const struct replay_process *p,
@@ -58,7 +59,7 @@ static void on_death(void *context, const struct replay *replay, const struct re
 	     death->end != LIFE_NEVER ? LIVE_ENDS
 	     : p->early		      ? LIVE_GONE
 				      : LIVE_REMAINS,
-	     replay, p, life, death->time, 0);
+	     replay, p, life, death->time, 0, death->stack);
 }
 
 static void on_resize(void *context, const struct replay *replay, const struct replay_process *p,
@@ -68,7 +69,18 @@ static void on_resize(void *context, const struct replay *replay, const struct r
 
 	begin_stream(s, replay);
 	if (!life->inherited && !s->ended[p->id - 1])
-		tell(s, LIVE_RESIZED, replay, p, life, replay->now, before);
+		tell(s, LIVE_RESIZED, replay, p, life, replay->now, before, 0);
+}
+
+static void on_vtable(void *context, const struct replay *replay, const struct replay_process *p,
+		      const struct life *life, uint32_t before)
+{
+	struct live_stream *s = context;
+	uint32_t type = replay_find_type(replay, p, life->stack, before);
+
+	begin_stream(s, replay);
+	if (!life->inherited && !s->ended[p->id - 1] && type != replay_type(replay, p, life))
+		tell(s, LIVE_TYPED, replay, p, life, replay->now, type, 0);
 }
 
 static uint64_t on_moment(void *context, const struct replay *replay, uint64_t moment)
@@ -80,7 +92,7 @@ static uint64_t on_moment(void *context, const struct replay *replay, uint64_t m
 	while ((p = process_ends_take(&s->ends, replay, moment))) {
 		replay_each(p, life)
 			if (!life->inherited)
-				tell(s, LIVE_GONE, replay, p, life, p->end, 0);
+				tell(s, LIVE_GONE, replay, p, life, p->end, 0, 0);
 		s->ended[p->id - 1] = true;
 	}
 	return process_ends_time(&s->ends, replay);
@@ -94,6 +106,7 @@ struct shiny_err *live_events_each(struct store *store, const struct filter *fil
 					    .birth = on_birth,
 					    .death = on_death,
 					    .resize = on_resize,
+					    .vtable = on_vtable,
 					    .moment = on_moment };
 	struct shiny_err *err = replay_run(store, filter, &observer, 1, title);
 

@@ -19,6 +19,7 @@
 enum live_kind {
 	LIVE_BEGINS,
 	LIVE_RESIZED,
+	LIVE_TYPED,   /* its type is another one from now on */
 	LIVE_ENDS,
 	LIVE_GONE,    /* ends with its process */
 	LIVE_REMAINS, /* told at the end: it is live then */
@@ -28,8 +29,10 @@ struct live_event {
 	enum live_kind kind;
 	uint64_t time;		 /* ns since the session's start */
 	uint64_t told;		 /* where it stands: not before what was told before it */
-	uint64_t size, before;	 /* bytes; before: of LIVE_RESIZED, until now */
+	uint64_t size, before;	 /* bytes; before: of LIVE_RESIZED, until now; of LIVE_TYPED, its
+				  * type until now */
 	const struct life *life;
+	uint32_t freed_by;	 /* stack of the free; 0 unknown, or nobody freed it */
 	uint32_t process, type; /* type: id in table type, as far as it is known then; 0 unknown */
 };
 

@@ -17,10 +17,10 @@
 struct page_job {
 	struct store *store;
 	const struct filter *filter;
-	const struct profile *profile; /* with PROFILE_PEAK */
 	const char *name;              /* of the session's file */
 	const char *command;           /* what was recorded */
 	size_t most_samples;           /* with a stack of their own; 0: PAGE_SAMPLES */
+	bool full_names;               /* of types */
 	bool progress;
 	/* Puts what the page shows of other analyses into an object that is open; NULL: nothing.
 	 * page/answers.js reads it. */
@@ -30,6 +30,12 @@ struct page_job {
 };
 enum { PAGE_SAMPLES = 6000 };
 
-SHINY_MUST_CHECK struct shiny_err *page_write(const struct page_job *job);
+/* What takes passes over the events: two, which it shares (replay_together.h). Of the job it uses
+ * the store, the filter, most_samples, full_names and progress. */
+struct page;
+SHINY_MUST_CHECK struct shiny_err *page_load(const struct page_job *job, struct page **out);
+void page_free(struct page *page); /* accepts NULL */
+/* Once. */
+SHINY_MUST_CHECK struct shiny_err *page_write(const struct page_job *job, struct page *page);
 
 #endif

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * page_cube.h: what a page adds up when somebody filters it: two tables of counts, by sample and
- * interval.
+ * page_cube.h: what a page adds up when somebody filters it: two tables of counts, by sample, maker
+ * and interval. A maker is the thread that allocated, and what it was at (table tag).
  *
- * Runs: CLI. Signals: no. Allocates: 40 bytes a cell. Threads: one a store.
+ * Runs: CLI. Signals: no. Allocates: 43 to 54 bytes a cell. Threads: one a store.
  *
- * lives   blocks by sample, interval of their birth, power of two of their lifetime, and how they
- *         ended: so any choice of intervals and samples has its blocks, its bytes, what of it is
- *         live at the end, and its lifetimes, as `lifetimes --between` has them
+ * lives   blocks by sample, maker, interval of their birth, power of two of their lifetime, and how
+ *         they ended: so any choice of intervals, makers and samples has its blocks, its bytes,
+ *         what of it is live at the end, and its lifetimes, as `lifetimes --between` has them
  * changes by how much live blocks and bytes of a sample changed in an interval: their running sum
  *         is what was live
  *
- * Samples of little weight become one a process, type and component: `kept` says which is whose.
+ * Samples of little weight are folded into rows of page_data.h: `kept` says which row each has.
+ * Where the cells are more than a page can hold, rows are folded further (page_cube_fold()), and in
+ * the end the makers (page_cube_fold_makers()).
  */
 #ifndef SHINY_PAGE_CUBE_H
 #define SHINY_PAGE_CUBE_H
@@ -20,9 +22,15 @@
 #include "profile.h"
 
 enum page_end { PAGE_FREED, PAGE_GONE, PAGE_LIVE };
+enum { CUBE_MAKERS = 4096 };
+
+struct cube_maker {
+	uint32_t thread, tag; /* ids; 0 unknown, none */
+};
 
 struct cube_cell {
 	uint32_t sample;   /* kept */
+	uint16_t maker;    /* of the cube's; 0: no or any thread and tag */
 	uint16_t interval;
 	uint8_t bin;       /* lives: 2^bin ns <= lifetime; bin 0 also holds 0 */
 	uint8_t end;       /* lives: enum page_end */
@@ -34,14 +42,27 @@ struct cube_cells {
 };
 struct page_cube {
 	struct cube_cells lives, changes;
+	struct hash_table maker_table;
+	VEC(struct cube_maker) makers; /* [0] is none's; zeroed: empty */
+	uint16_t last_maker;
+	bool many_makers;   /* more than CUBE_MAKERS: fold them */
+	bool makers_folded; /* no thread and no tag is told apart */
 	const uint32_t *kept; /* by sample + 1: a number; [0]: what has no sample */
 	const struct profile *profile;
 	uint64_t interval; /* ns */
+	struct cube_found *found; /* while it adds up: of the samples that were asked for last */
 };
 
 /* Adds up the session. */
 SHINY_MUST_CHECK struct shiny_err *page_cube_load(struct store *store, const struct filter *filter,
 						  bool progress, struct page_cube *cube);
+/* Adds up the cells anew after rows were folded: row i of them is row into[i] now. */
+void page_cube_fold(struct page_cube *cube, const uint32_t *into);
+/* Cells anew, all of maker 0. */
+void page_cube_fold_makers(struct page_cube *cube);
+/* In the order of samples, makers, intervals, bins, ends: the order of page_cells_put(). No cell is
+ * added after that. */
+void page_cube_sort(struct page_cube *cube);
 void page_cube_deinit(struct page_cube *cube);
 
 #endif

@@ -5,21 +5,16 @@
 #include <string.h>
 
 #include "../analysis/attribute/groups.h"
+#include "../analysis/totals/losses.h"
 #include "../analysis/totals/processes.h"
 #include "../base/cleanup.h"
 #include "../base/hash.h"
 
-struct page_node { /* of the tree of stacks, from the outermost function */
-	uint32_t parent, line;
-};
-struct page_nodes {
-	struct hash_table table;
-	VEC(struct page_node) rows; /* [0] is the root */
-};
+enum { PAGE_PROCESSES = 1000 }; /* so many are named even without a row */
 
 /* ---- samples ---- */
 
-/* How much of the session a sample is, by the measure by which it is most. */
+/* How much of the session it is, by the measure by which it is most. */
 static double weigh(const struct profile *p, const struct profile_sample *sample)
 {
 	double most = 0;
@@ -41,19 +36,19 @@ static int by_weight(const void *left, const void *right)
 	return (a < b) - (a > b);
 }
 
-/* What a sample must weigh to keep its stack. */
-static double least_weight(const struct profile *p, size_t most)
+/* What is no heavier than this is folded, so that at most `most` stay; less than 0: nothing. */
+static double fold_weight(const double *weights, size_t count, size_t most)
 {
-	double *weights = mem_zero(p->sample_count + 1, sizeof(*weights)), least = 0;
+	double *sorted, limit;
 
-	if (p->sample_count > most) {
-		for (size_t i = 0; i < p->sample_count; i++)
-			weights[i] = weigh(p, &p->samples[i]);
-		qsort(weights, p->sample_count, sizeof(*weights), by_weight);
-		least = weights[most];
-	}
-	free(weights);
-	return least;
+	if (count <= most)
+		return -1;
+	sorted = mem_zero(count, sizeof(*sorted));
+	memcpy(sorted, weights, count * sizeof(*sorted));
+	qsort(sorted, count, sizeof(*sorted), by_weight);
+	limit = sorted[most];
+	free(sorted);
+	return limit;
 }
 
 static uint32_t component_of(const struct groups *g, const struct profile_sample *sample)
@@ -71,12 +66,12 @@ static uint32_t add_row(struct page_samples *s, struct hash_table *table,
 			const struct page_sample *key)
 {
 	uint64_t hash = hash_keys(hash_keys(key->process, key->type),
-				  hash_keys(key->component, key->merged ? 0 : key->stack + 1));
+				  hash_keys(key->component, (uint64_t)key->stack << 2 | key->fold));
 	uint32_t at = hash_table_find(
 		table, hash, i,
 		s->rows.at[i].process == key->process && s->rows.at[i].type == key->type &&
 			s->rows.at[i].component == key->component &&
-			s->rows.at[i].merged == key->merged && s->rows.at[i].stack == key->stack);
+			s->rows.at[i].fold == key->fold && s->rows.at[i].stack == key->stack);
 
 	if (at == HASH_NONE) {
 		at = (uint32_t)s->rows.count;
@@ -86,38 +81,107 @@ static uint32_t add_row(struct page_samples *s, struct hash_table *table,
 	return at;
 }
 
-struct shiny_err *page_samples_load(struct store *store, const struct profile *p, size_t most,
-				    struct page_samples *out)
+static void add_sums(struct page_sample *row, const struct profile_sample *from)
 {
-	struct page_samples s = { 0 };
-	struct hash_table table = { 0 };
-	double least = least_weight(p, most);
-	struct shiny_err *err = groups_load(store, GROUP_COMPONENT, false, &s.components);
+	sums_add(&row->sums, &from->sums);
+	row->peak += from->peak;
+	row->peak_bytes += from->peak_bytes;
+}
 
-	if (err)
-		return err;
-	s.kept = mem_zero(p->sample_count + 1, sizeof(*s.kept));
-	s.kept[0] = add_row(&s, &table, &(struct page_sample){ .merged = true });
+static struct page_sample without_stack(const struct page_samples *s,
+					const struct profile_sample *from)
+{
+	return (struct page_sample){ .process = from->process,
+				     .type = from->type,
+				     .component = component_of(&s->components, from),
+				     .fold = FOLD_STACK };
+}
+
+/* By sample: whether its process, type and component have no row of their own. A row's weight is
+ * that of all its samples, those with stacks too: so a smaller limit folds the same rows and more.
+ */
+static bool *find_light(const struct profile *p, const struct page_samples *s, size_t most)
+{
+	struct page_samples all = { 0 };
+	struct hash_table table = { 0 };
+	uint32_t *of = mem_zero(p->sample_count + 1, sizeof(*of));
+	bool *light = mem_zero(p->sample_count + 1, sizeof(*light));
+	double *weights, limit;
+
+	for (size_t i = 0; i < p->sample_count; i++) {
+		struct page_sample key = without_stack(s, &p->samples[i]);
+
+		of[i] = add_row(&all, &table, &key);
+		add_sums(&all.rows.at[of[i]], &p->samples[i]);
+	}
+	weights = mem_zero(all.rows.count + 1, sizeof(*weights));
+	for (size_t i = 0; i < all.rows.count; i++) {
+		const struct page_sample *row = &all.rows.at[i];
+
+		weights[i] = weigh(p, &(struct profile_sample){ .sums = row->sums,
+								.peak = row->peak,
+								.peak_bytes = row->peak_bytes });
+	}
+	limit = fold_weight(weights, all.rows.count, most);
+	for (size_t i = 0; i < p->sample_count; i++)
+		light[i] = weights[of[i]] <= limit;
+	hash_table_deinit(&table);
+	free(all.rows.at);
+	free(weights);
+	free(of);
+	return light;
+}
+
+static void add_rows(const struct profile *p, const struct page_limits *limits,
+		     struct page_samples *s)
+{
+	struct hash_table table = { 0 };
+	double *weights = mem_zero(p->sample_count + 1, sizeof(*weights)), limit;
+	bool *light = find_light(p, s, limits->rows);
+
+	for (size_t i = 0; i < p->sample_count; i++)
+		weights[i] = weigh(p, &p->samples[i]);
+	limit = fold_weight(weights, p->sample_count, limits->stacks);
+	s->kept = mem_zero(p->sample_count + 1, sizeof(*s->kept));
+	s->kept[0] = add_row(s, &table, &(struct page_sample){ .fold = FOLD_STACK });
 	for (size_t i = 0; i < p->sample_count; i++) {
 		const struct profile_sample *from = &p->samples[i];
-		bool merged = least > 0 && weigh(p, from) <= least;
-		struct page_sample key = { .process = from->process,
-					   .type = from->type,
-					   .component = component_of(&s.components, from),
-					   .stack = merged ? 0 : from->stack,
-					   .merged = merged };
-		struct page_sample *row;
+		struct page_sample key = without_stack(s, from);
 
-		s.kept[i + 1] = add_row(&s, &table, &key);
-		s.merged += merged;
-		row = &s.rows.at[s.kept[i + 1]];
-		sums_add(&row->sums, &from->sums);
-		row->peak += from->peak;
-		row->peak_bytes += from->peak_bytes;
+		if (weights[i] > limit) {
+			key.stack = from->stack;
+			key.fold = FOLD_NONE;
+		} else if (light[i]) {
+			key = (struct page_sample){ .fold = FOLD_ALL };
+		}
+		s->folded[key.fold]++;
+		s->kept[i + 1] = add_row(s, &table, &key);
+		add_sums(&s->rows.at[s->kept[i + 1]], from);
 	}
 	hash_table_deinit(&table);
+	free(weights);
+	free(light);
+}
+
+struct shiny_err *page_samples_load(struct store *store, const struct profile *p,
+				    const struct page_limits *limits, struct page_samples *out)
+{
+	struct page_samples s = { 0 };
+
+	SHINY_TRY(groups_load(store, GROUP_COMPONENT, false, &s.components));
+	add_rows(p, limits, &s);
 	*out = s;
 	return NULL;
+}
+
+uint32_t *page_samples_into(const struct page_samples *fine, const struct page_samples *coarse,
+			    const struct profile *p)
+{
+	uint32_t *into = mem_zero(fine->rows.count, sizeof(*into));
+
+	for (size_t i = 0; i <= p->sample_count; i++)
+		into[fine->kept[i]] = coarse->kept[i];
+	return into;
 }
 
 void page_samples_deinit(struct page_samples *s)
@@ -129,86 +193,29 @@ void page_samples_deinit(struct page_samples *s)
 
 /* ---- columns ---- */
 
-static uint32_t add_node(struct page_nodes *n, uint32_t parent, uint32_t line)
-{
-	uint64_t hash = hash_keys(parent, line);
-	uint32_t at = hash_table_find(&n->table, hash, i,
-				      n->rows.at[i].parent == parent && n->rows.at[i].line == line);
-
-	if (at == HASH_NONE) {
-		at = (uint32_t)n->rows.count;
-		*vec_push(&n->rows) = (struct page_node){ parent, line };
-		hash_table_add(&n->table, hash, at);
-	}
-	return at;
-}
-
-/* The innermost function's node of each sample: `nodes[i]`. */
-static void grow_tree(const struct profile *p, const struct page_samples *s, struct page_nodes *n,
-		      uint32_t *nodes)
-{
-	struct path_walk walk = { 0 };
-
-	*vec_push(&n->rows) = (struct page_node){ 0, 0 };
-	for (size_t i = 0; i < s->rows.count; i++) {
-		stack_paths_walk(&p->code, s->rows.at[i].stack, &walk);
-		nodes[i] = 0;
-		for (size_t k = walk.count; k--;)
-			nodes[i] = add_node(n, nodes[i], walk.at[k]);
-	}
-	free(walk.at);
-}
-
-/* Lines that nodes have, numbered anew, and their texts. */
-static void put_tree(struct json *json, const struct profile *p, const struct page_nodes *n)
-{
-	uint32_t *number = mem_zero(p->code.functions.count + 1, sizeof(*number));
-	VEC(uint32_t) lines = { 0 };
-	struct texts texts = { 0 };
-
-	texts_put(&texts, "");
-	json_array_line(json, "node_parent");
-	for (size_t i = 0; i < n->rows.count; i++)
-		json_number(json, NULL, n->rows.at[i].parent);
-	json_end(json);
-	json_array_line(json, "node_line");
-	for (size_t i = 0; i < n->rows.count; i++) {
-		uint32_t line = n->rows.at[i].line;
-
-		if (i && !number[line]) {
-			*vec_push(&lines) = line;
-			number[line] = (uint32_t)lines.count;
-		}
-		json_number(json, NULL, i ? number[line] : 0);
-	}
-	json_end(json);
-	json_array_line(json, "lines"); /* function, file, line of each; [0] is line 1 */
-	for (size_t i = 0; i < lines.count; i++) {
-		const struct path_function *line = &p->code.functions.at[lines.at[i]];
-
-		json_number(json, NULL, texts_put(&texts, profile_text(p, line->name)));
-		json_number(json, NULL, texts_put(&texts, profile_text(p, line->file)));
-		json_number(json, NULL, line->line);
-	}
-	json_end(json);
-	json_array(json, "texts");
-	for (size_t i = 0; i < texts.count; i++)
-		json_text(json, NULL, texts.at[i]);
-	json_end(json);
-	texts_deinit(&texts);
-	free(number);
-	free(lines.at);
-}
-
-static struct shiny_err *put_processes(struct json *json, struct store *store)
+/* Where there are very many: those that rows name. */
+static struct shiny_err *put_processes(struct json *json, struct store *store,
+				       const struct page_samples *s)
 {
 	struct processes processes = { 0 };
+	size_t limit = store_ids(store, "process");
+	bool *named = mem_zero(limit + 1, sizeof(*named));
+	struct shiny_err *err = processes_load(store, &processes);
 
-	SHINY_TRY(processes_load(store, &processes));
+	if (err) {
+		free(named);
+		return err;
+	}
+	for (size_t i = 0; i < s->rows.count; i++)
+		if (s->rows.at[i].process <= limit)
+			named[s->rows.at[i].process] = true;
+	json_number(json, "process_count", processes.count);
 	json_array(json, "processes");
 	for (size_t i = 0; i < processes.count; i++) {
 		const struct process_row *row = &processes.rows[i];
 
+		if (processes.count > PAGE_PROCESSES && !(row->id <= limit && named[row->id]))
+			continue;
 		json_object_line(json, NULL);
 		json_number(json, "id", row->id);
 		json_number(json, "pid", row->pid);
@@ -221,6 +228,7 @@ static struct shiny_err *put_processes(struct json *json, struct store *store)
 	}
 	json_end(json);
 	processes_deinit(&processes);
+	free(named);
 	return NULL;
 }
 
@@ -255,24 +263,34 @@ static struct shiny_err *put_names(struct json *json, struct store *store, const
 	return err;
 }
 
-/* Call sites: of each sample the id, and each site's name. */
+/* Call sites that rows have, numbered anew: of each row the number, and each site's name. */
 static struct shiny_err *put_sites(struct json *json, struct store *store,
 				   const struct profile *p, const struct page_samples *s)
 {
 	struct groups sites = { 0 };
+	uint32_t *number;
+	VEC(uint32_t) used = { 0 };
 
 	SHINY_TRY(groups_load(store, GROUP_SITE, false, &sites));
+	number = mem_zero(sites.count + 1, sizeof(*number));
 	json_array_line(json, "sample_site");
 	for (size_t i = 0; i < s->rows.count; i++) {
 		uint32_t stack = s->rows.at[i].stack;
+		uint32_t site = stack < sites.of_count ? sites.of[stack] : 0;
 
-		json_number(json, NULL, stack < sites.of_count ? sites.of[stack] : 0);
+		if (!number[site]) {
+			*vec_push(&used) = site;
+			number[site] = (uint32_t)used.count;
+		}
+		json_number(json, NULL, number[site] - 1);
 	}
 	json_end(json);
 	json_array(json, "sites");
-	for (size_t i = 0; i < sites.count; i++)
-		json_text(json, NULL, sites.names[i]);
+	for (size_t i = 0; i < used.count; i++)
+		json_text(json, NULL, sites.names[used.at[i]]);
 	json_end(json);
+	free(used.at);
+	free(number);
 	groups_deinit(&sites);
 	return NULL;
 }
@@ -288,52 +306,175 @@ static struct shiny_err *put_sites(struct json *json, struct store *store,
 struct shiny_err *page_samples_put(struct json *json, struct store *store, const struct profile *p,
 				   const struct page_samples *s)
 {
-	struct page_nodes n = { 0 };
-	uint32_t *nodes = mem_zero(s->rows.count + 1, sizeof(*nodes));
-	struct shiny_err *err;
-
-	json_number(json, "merged", s->merged);
+	json_number(json, "folded_stacks", s->folded[FOLD_STACK]);
+	json_number(json, "folded_rows", s->folded[FOLD_ALL]);
 	PUT_COLUMN(json, "sample_process", s, process);
 	PUT_COLUMN(json, "sample_type", s, type);
 	PUT_COLUMN(json, "sample_component", s, component);
-	PUT_COLUMN(json, "sample_merged", s, merged);
+	PUT_COLUMN(json, "sample_fold", s, fold);
 	PUT_COLUMN(json, "sample_allocs", s, sums.allocs);
 	PUT_COLUMN(json, "sample_bytes", s, sums.bytes);
 	PUT_COLUMN(json, "sample_live", s, sums.live);
 	PUT_COLUMN(json, "sample_live_bytes", s, sums.live_bytes);
 	PUT_COLUMN(json, "sample_peak", s, peak);
 	PUT_COLUMN(json, "sample_peak_bytes", s, peak_bytes);
-	grow_tree(p, s, &n, nodes);
-	json_array_line(json, "sample_node");
-	for (size_t i = 0; i < s->rows.count; i++)
-		json_number(json, NULL, nodes[i]);
+	SHINY_TRY(put_processes(json, store, s));
+	SHINY_TRY(put_names(json, store, p, s));
+	return put_sites(json, store, p, s);
+}
+
+/* What stands for a cell behind another one; before the first is one of zeros. */
+typedef int64_t cell_code_fn(const struct cube_cell *cell, const struct cube_cell *before);
+
+static void put_cells(struct json *json, const char *key, const struct cube_cells *cells,
+		      cell_code_fn *code)
+{
+	static const struct cube_cell none;
+	const struct cube_cell *before = &none;
+
+	json_array_line(json, key);
+	for (size_t i = 0; i < cells->rows.count; i++) {
+		json_signed(json, NULL, code(&cells->rows.at[i], before));
+		before = &cells->rows.at[i];
+	}
 	json_end(json);
-	put_tree(json, p, &n);
-	err = put_processes(json, store);
-	if (!err)
-		err = put_names(json, store, p, s);
-	if (!err)
-		err = put_sites(json, store, p, s);
-	hash_table_deinit(&n.table);
-	free(n.rows.at);
-	free(nodes);
+}
+
+static int64_t sample_step(const struct cube_cell *cell, const struct cube_cell *before)
+{
+	return (int64_t)cell->sample - before->sample;
+}
+
+/* Cells of one sample follow one another, by maker and interval: differences are small. */
+static int64_t maker_step(const struct cube_cell *cell, const struct cube_cell *before)
+{
+	return cell->maker - (cell->sample == before->sample ? before->maker : 0);
+}
+
+static int64_t interval_step(const struct cube_cell *cell, const struct cube_cell *before)
+{
+	return cell->interval - (cell->sample == before->sample ? before->interval : 0);
+}
+
+static int64_t bin_code(const struct cube_cell *cell, const struct cube_cell *before)
+{
+	(void)before;
+	return cell->bin;
+}
+
+static int64_t end_code(const struct cube_cell *cell, const struct cube_cell *before)
+{
+	(void)before;
+	return cell->end;
+}
+
+static int64_t blocks_code(const struct cube_cell *cell, const struct cube_cell *before)
+{
+	(void)before;
+	return cell->blocks;
+}
+
+/* Twice the size of a block where it divides the bytes, else twice the bytes, and 1. */
+static int64_t code_of(const struct cube_cell *cell)
+{
+	return cell->blocks && cell->bytes % cell->blocks == 0 ? cell->bytes / cell->blocks * 2
+							       : cell->bytes * 2 + 1;
+}
+
+/* Blocks of a sample mostly have one size: 0 stands for what the cell before has. */
+static int64_t size_code(const struct cube_cell *cell, const struct cube_cell *before)
+{
+	int64_t code = code_of(cell);
+
+	if (code == code_of(before))
+		return 0;
+	return code >= 0 ? code + 2 : code;
+}
+
+/* Rows of two ids and a name, [id, name, other id]: those that are `used`. */
+static struct shiny_err *put_named(struct json *json, const char *key, struct store *store,
+				   const char *sql, const bool *used, uint64_t limit)
+{
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = store_query(store, sql, &q);
+
+	json_array(json, key);
+	while (!err && !(err = query_step(q, &row)) && row) {
+		uint32_t id = query_id(q, 0, limit);
+
+		if (!used[id])
+			continue;
+		json_array_line(json, NULL);
+		json_number(json, NULL, id);
+		json_text(json, NULL, query_text(q, 1));
+		json_number(json, NULL, (uint64_t)query_number(q, 2));
+		json_end(json);
+	}
+	json_end(json);
+	query_end(q);
 	return err;
+}
+
+struct shiny_err *page_makers_put(struct json *json, struct store *store,
+				  const struct page_cube *cube)
+{
+	size_t threads = store_ids(store, "thread"), tags = store_ids(store, "tag");
+	AUTO_FREE bool *thread = mem_zero(threads + 1, sizeof(*thread));
+	AUTO_FREE bool *tag = mem_zero(tags + 1, sizeof(*tag));
+
+	json_array_line(json, "makers"); /* thread, tag of each */
+	for (size_t i = 0; i < cube->makers.count; i++) {
+		const struct cube_maker *maker = &cube->makers.at[i];
+
+		if (maker->thread <= threads)
+			thread[maker->thread] = true;
+		if (maker->tag <= tags)
+			tag[maker->tag] = true;
+		json_number(json, NULL, maker->thread);
+		json_number(json, NULL, maker->tag);
+	}
+	json_end(json);
+	json_bool(json, "makers_folded", cube->makers_folded);
+	SHINY_TRY(put_named(json, "threads", store,
+			    "SELECT id, coalesce(name, ''), process FROM thread", thread,
+			    threads));
+	return put_named(json, "tags", store, "SELECT id, name, 0 FROM tag", tag, tags);
 }
 
 void page_cells_put(struct json *json, const char *key, const struct cube_cells *cells, bool lives)
 {
-	json_array_line(json, key);
-	for (size_t i = 0; i < cells->rows.count; i++) {
-		const struct cube_cell *cell = &cells->rows.at[i];
+	json_object(json, key);
+	put_cells(json, "sample", cells, sample_step);
+	put_cells(json, "maker", cells, maker_step);
+	put_cells(json, "interval", cells, interval_step);
+	if (lives) {
+		put_cells(json, "bin", cells, bin_code);
+		put_cells(json, "end", cells, end_code);
+	}
+	put_cells(json, "blocks", cells, blocks_code);
+	put_cells(json, "size", cells, size_code);
+	json_end(json);
+}
 
-		json_number(json, NULL, cell->sample);
-		json_number(json, NULL, cell->interval);
-		if (lives) {
-			json_number(json, NULL, cell->bin);
-			json_number(json, NULL, cell->end);
-		}
-		json_signed(json, NULL, cell->blocks);
-		json_signed(json, NULL, cell->bytes);
+struct shiny_err *page_losses_put(struct json *json, struct store *store)
+{
+	struct losses losses = { 0 };
+
+	SHINY_TRY(losses_load(store, &losses));
+	json_number(json, "lost", losses.lost);
+	json_bool(json, "complete", !losses.incomplete);
+	json_array(json, "losses");
+	for (size_t i = 0; i < losses.count; i++) {
+		json_object_line(json, NULL);
+		json_text(json, "name", losses.rows[i].name);
+		json_bool(json, "loss", losses.rows[i].loss);
+		json_number(json, "count", losses.rows[i].count);
+		json_text(json, "text", losses.rows[i].text);
+		json_text(json, "advice", losses.rows[i].advice);
+		json_end(json);
 	}
 	json_end(json);
+	losses_deinit(&losses);
+	return NULL;
 }

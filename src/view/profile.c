@@ -98,8 +98,8 @@ static struct shiny_err *read_peak(struct profile *p, struct store *store,
 	return NULL;
 }
 
-struct shiny_err *profile_load(struct store *store, const struct filter *filter, unsigned flags,
-			       struct profile *out)
+struct shiny_err *profile_load(struct store *store, struct store *sums,
+			       const struct filter *filter, unsigned flags, struct profile *out)
 {
 	struct profile p = { 0 };
 	struct groups groups = { 0 };
@@ -112,7 +112,7 @@ struct shiny_err *profile_load(struct store *store, const struct filter *filter,
 	if (!err)
 		err = read_types(&p, store, flags & PROFILE_FULL_NAMES);
 	if (!err)
-		err = read_sums(&p, store, filter, &groups);
+		err = read_sums(&p, sums, filter, &groups);
 	if (!err && flags & PROFILE_PEAK)
 		err = read_peak(&p, store, filter, &groups, flags & PROFILE_PROGRESS);
 	groups_deinit(&groups);

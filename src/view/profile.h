@@ -34,9 +34,10 @@ struct profile {
 
 enum { PROFILE_PEAK = 1, PROFILE_FULL_NAMES = 2, PROFILE_PROGRESS = 4 };
 
-/* PROFILE_PEAK needs events. */
-SHINY_MUST_CHECK struct shiny_err *profile_load(struct store *store, const struct filter *filter,
-						unsigned flags, struct profile *out);
+/* `sums`: the store with the filter's sums (subset.h), or `store`. PROFILE_PEAK needs events. */
+SHINY_MUST_CHECK struct shiny_err *profile_load(struct store *store, struct store *sums,
+						const struct filter *filter, unsigned flags,
+						struct profile *out);
 void profile_deinit(struct profile *profile);
 
 static inline const char *profile_text(const struct profile *profile, uint32_t text)

@@ -1,31 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The views Pages, Growth, Leaks, Diagnose and Memory: what page_answers.c has of these verbs. Each
+// The views Pages, Growth, Leaks, Retained, Diagnose and Memory: what page_answers.c has of these verbs. Each
 // is an answer about the whole session; the filter chooses among its rows.
-import { bytes, count, time, share } from './words.js';
+import { bytes, count, time, share, noun } from './words.js';
+import { byId, cards, make } from './shell.js';
 import { drawBars, drawPageMap, drawResident } from './plots.js';
 import { BYTES, COUNT, TIME, barColumn, most, nameColumn, showTable } from './tables.js';
 
 const PAGE = 4096, CELLS = 64, LINES = 40;
 const SYMPTOMS = { churn: 'Churn', growth: 'Heap growth', utilization: 'Low use of pages',
   hardware: 'Misses of caches and branches', spikes: 'Transient spikes' };
-const byId = (id) => document.getElementById(id);
-
-function make(tag, text, className) {
-  const element = document.createElement(tag);
-  element.textContent = text;
-  if (className) element.className = className;
-  return element;
-}
-
-export function cards(id, rows) {
-  byId(id).replaceChildren(...rows.map(([name, value, more]) => {
-    const div = make('div', ''), dd = make('dd', value);
-    dd.append(make('small', more));
-    div.append(make('dt', name), dd);
-    return div;
-  }));
-}
-
 // ---- pages ----
 
 // Cells of a map: as many pages each as make it at most LINES lines of CELLS.
@@ -59,7 +42,7 @@ function showMap(data, state) {
   const map = wanted && data.answers.page_maps.find((one) => one.id === wanted.id);
   byId('map').hidden = !map;
   byId('map-title').textContent = map
-    ? `Map of ${wanted.name} ${wanted.pid}, ${count(wanted.pages)} pages` : 'Map';
+    ? `Map of ${wanted.name} ${wanted.pid}, ${noun(wanted.pages, 'page')}` : 'Map';
   if (!map) {
     byId('map-hint').textContent = wanted
       ? 'This process has too many pages for a map here: shinyctl pages --map.'
@@ -73,7 +56,7 @@ function showMap(data, state) {
     'without a live block are left out.';
   drawPageMap(byId('map'), lines, cells.map((cell) => ({ x: cell.at % CELLS, line: cell.line,
     use: 100 * cell.bytes / (cell.pages * PAGE),
-    text: `0x${(cell.at * unit * PAGE).toString(16)}\n${count(cell.pages)} pages, ` +
+    text: `0x${(cell.at * unit * PAGE).toString(16)}\n${noun(cell.pages, 'page')}, ` +
       `${share(cell.bytes, cell.pages * PAGE)} in use, ${count(cell.pinned)} pinned` })), CELLS);
 }
 
@@ -94,21 +77,14 @@ export function pagesOf(data, state) {
   return data.answers.pages.processes.find((row) => String(row.id) === state.process);
 }
 
-function showPages(data, state, change) {
-  const sums = pagesOf(data, state), all = data.answers.pages;
-  byId('pages-none').hidden = Boolean(sums?.pages);
-  byId('pages-some').hidden = !sums?.pages;
-  if (!sums?.pages) return;
-  const live = sums.bytes - sums.overlap_bytes;
-  const reclaimable = sums.sizes.reduce((a, row) => a + row.reclaimable, 0);
-  cards('pages-cards', [
-    ['In use', share(live, sums.pages * PAGE), `${bytes(live)} in ${count(sums.blocks)} blocks`],
-    ['Pages', count(sums.pages), bytes(sums.pages * PAGE)],
-    ['Pinned by little', count(sums.pinned), `${share(sums.pinned, sums.pages)} of the pages`],
-    ['Reclaimable', count(reclaimable), 'if blocks of each size stood side by side'],
-    ['Ranges of 2 MiB', count(sums.ranges),
-      `${count(sums.ranges_by_pages.at(-1))} have 90 % of the pages in use`],
-    ['Cache lines', count(sums.lines), `of 64 B: ${bytes(sums.lines * 64)}`]]);
+// What the filter's type and call site do not change is drawn once a process.
+let pagesDrawn;
+
+function drawPages(data, state, sums) {
+  const key = [state.process, document.documentElement.dataset.theme,
+    byId('pages-use').clientWidth].join();
+  if (key === pagesDrawn) return;
+  pagesDrawn = key;
   const tenths = sums.by_use.map((_, i) => `${10 * i} – ${10 * (i + 1)} %`);
   drawBars(byId('pages-use'), tenths, [['pages', sums.by_use]], count, 'pages');
   const sets = [...new Set([...Object.keys(sums.ever), ...Object.keys(sums.fates)])].sort();
@@ -123,6 +99,24 @@ function showPages(data, state, change) {
     { title: 'Reclaimable', field: 'reclaimable', ...COUNT },
   ], []);
   showMap(data, state);
+}
+
+function showPages(data, state, change) {
+  const sums = pagesOf(data, state), all = data.answers.pages;
+  byId('pages-none').hidden = Boolean(sums?.pages);
+  byId('pages-some').hidden = !sums?.pages;
+  if (!sums?.pages) return;
+  const live = sums.bytes - sums.overlap_bytes;
+  const reclaimable = sums.sizes.reduce((a, row) => a + row.reclaimable, 0);
+  cards('pages-cards', [
+    ['In use', share(live, sums.pages * PAGE), `${bytes(live)} in ${noun(sums.blocks, 'block')}`],
+    ['Pages', count(sums.pages), bytes(sums.pages * PAGE)],
+    ['Pinned by little', count(sums.pinned), `${share(sums.pinned, sums.pages)} of the pages`],
+    ['Reclaimable', count(reclaimable), 'if blocks of each size stood side by side'],
+    ['Ranges of 2 MiB', count(sums.ranges),
+      `${count(sums.ranges_by_pages.at(-1))} have 90 % of the pages in use`],
+    ['Cache lines', count(sums.lines), `of 64 B: ${bytes(sums.lines * 64)}`]]);
+  drawPages(data, state, sums);
   for (const [id, title, key, rows] of [['pages-types', 'Type', 'type', all.types],
     ['pages-sites', 'Call site', 'site', all.sites]])
     showTable(id, rows.filter((row) => !state[key] || row.name === state[key]),
@@ -171,7 +165,7 @@ function bars(counts) {
 function showLeaks(data, state, change) {
   const answer = data.answers.leaks;
   showMore('leaks', answer);
-  const some = (blocks, sum) => `${count(blocks)} blocks, ${bytes(sum)}`;
+  const some = (blocks, sum) => `${noun(blocks, 'block')}, ${bytes(sum)}`;
   byId('leaks-sums').textContent =
     `${some(answer.blocks - answer.abandoned, answer.bytes - answer.abandoned_bytes)}, live at ` +
     `the end; ${some(answer.abandoned, answer.abandoned_bytes)}, abandoned by processes that ` +
@@ -184,11 +178,44 @@ function showLeaks(data, state, change) {
     barColumn('bytes', most(rows, 'bytes')),
     { title: 'Blocks', field: 'blocks', width: 100, ...COUNT },
     { title: 'Of allocations', field: 'allocs', width: 145, ...COUNT },
-    { title: 'Live blocks over time', field: 'over', width: 300, headerSort: false,
+    { title: 'Live blocks over time', field: 'over', width: 210, headerSort: false,
       cssClass: 'bars' },
     { title: 'Trend', field: 'trend', width: 90 },
     { title: 'Last made after', field: 'youngest_ns', width: 170, ...TIME },
   ], [{ column: 'bytes', dir: 'desc' }, { column: 'trend', dir: 'desc' }]);
+}
+
+// ---- retained ----
+
+export const KEPT_BY = { type: 'type', site: 'call site', member: 'member',
+  component: 'component', root: 'root' };
+
+function showRetained(data, state, change) {
+  const by = state.kept in KEPT_BY ? state.kept : 'type', answer = data.answers.retained[by];
+  const process = data.processes.find((row) => row.id === answer.process);
+  byId('kept').value = by;
+  byId('retained-facts').textContent =
+    `Heap snapshot ${answer.snapshot}, of ${process ? process.name : 'process'} ${answer.pid}, ` +
+    `after ${time(answer.at_ns)}: roots reach ${noun(answer.blocks, 'block')}, ` +
+    `${bytes(answer.bytes)}; none reaches ${noun(answer.unreachable, 'block')}, ` +
+    `${bytes(answer.unreachable_bytes)}.`;
+  byId('retained-more').hidden = answer.count === answer.rows.length;
+  byId('retained-more').textContent = `The first ${count(answer.rows.length)} of ` +
+    `${count(answer.count)} rows: shinyctl retained --by ${by} has all.`;
+  const chosen = by in state ? state[by] : '';
+  const rows = answer.rows.filter((row) => !chosen || row.name === chosen);
+  const own = by === 'root' ? [] : [
+    { title: 'Own bytes', field: 'bytes', width: 120, ...BYTES },
+    { title: 'Own blocks', field: 'own_blocks', width: 125, ...COUNT }];
+  const pick = (row) => change(by in state ? { [by]: chosen === row.name ? '' : row.name } : {});
+  const name = KEPT_BY[by][0].toUpperCase() + KEPT_BY[by].slice(1);
+  showTable('retained-table', rows.map((row) => ({ ...row, own_blocks: row.blocks })), [
+    nameColumn(name, pick),
+    { title: 'Retained', field: 'retained_bytes', width: 120, ...BYTES },
+    barColumn('retained_bytes', answer.bytes),
+    { title: 'Blocks', field: 'retained', width: 110, ...COUNT },
+    ...own,
+  ], [{ column: 'retained_bytes', dir: 'desc' }]);
 }
 
 // ---- diagnose ----
@@ -209,7 +236,7 @@ function symptom(row, number, change) {
     const item = make('li', ''), button = make('button', one.name, 'name');
     button.type = 'button';
     button.addEventListener('click', () => change({ view: 'sites', site: one.name }));
-    item.append(button, ` ${count(one.blocks)} blocks, ${bytes(one.bytes)}; ${one.text}`);
+    item.append(button, ` ${noun(one.blocks, 'block')}, ${bytes(one.bytes)}; ${one.text}`);
     return item;
   }));
   article.append(list);
@@ -263,4 +290,4 @@ function showMemory(data, state, change) {
 }
 
 export const answers = { pages: showPages, growth: showGrowth, leaks: showLeaks,
-  diagnose: showDiagnose, memory: showMemory };
+  retained: showRetained, diagnose: showDiagnose, memory: showMemory };

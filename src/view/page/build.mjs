@@ -25,8 +25,9 @@ const licences = packages.map((name) => {
 }).join('\n\n----\n\n').replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 // what the page is made of: a test compares it without node
 const sources = createHash('sha256');
-for (const name of ['answers.js', 'build.mjs', 'cube.js', 'flame.js', 'package-lock.json', 'page.css',
-  'page.js', 'plots.js', 'tables.js', 'template.html', 'words.js'])
+for (const name of ['answers.js', 'build.mjs', 'compare.js', 'cube.js', 'flame.js',
+  'package-lock.json', 'page.css', 'page.js', 'plots.js', 'shell.js', 'tables.js', 'template.html',
+  'words.js'])
   sources.update(readFileSync(join(here, name)));
 const page = readFileSync(join(here, 'template.html'), 'utf8')
   .replace('@SOURCES@', sources.digest('hex'))

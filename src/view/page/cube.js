@@ -1,10 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adds up the session under a filter. A sample is a process, a stack and a type; `lives` and
-// `changes` are the tables of page_cube.h, cells one behind the other.
+// Adds up the session under a filter. A sample is a process, a stack and a type; a maker a thread
+// and a tag; `lives` and `changes` are the tables of page_cube.h, their cells sorted by sample.
 export const FREED = 0, GONE = 1, LIVE = 2;
-const LIFE = 6, CHANGE = 4, BINS = 64;
+const BINS = 64;
 const SHORT = 20; // 2^20 ns, about a millisecond: blocks that live less are short-lived
-const NONE = '(no stack)', MERGED = '(smaller stacks)';
+export const NO_TAG = '(no tag)';
+const NONE = '(no stack)', MERGED = '(smaller stacks)', OTHERS = '(others)';
+const FOLD_STACK = 1, FOLD_ALL = 2; // enum page_fold
+
+// A table's columns as page_cells_put() writes them, and where each sample's cells begin.
+function readCells({ sample, maker, interval, bin, end, blocks, size }, samples) {
+  const count = sample.length;
+  const cells = { first: new Uint32Array(samples + 1), interval: new Uint16Array(count),
+    maker: new Uint16Array(count),
+    bin: Uint8Array.from(bin ?? []), end: Uint8Array.from(end ?? []),
+    blocks: Float64Array.from(blocks), bytes: new Float64Array(count) };
+  for (let i = 0, at = 0, by = 0, time = 0, code = 1; i < count; i++) {
+    if (sample[i]) by = time = 0;
+    at += sample[i];
+    cells.first[at + 1] = i + 1;
+    cells.maker[i] = by += maker[i];
+    cells.interval[i] = time += interval[i];
+    if (size[i]) code = size[i] > 0 ? size[i] - 2 : size[i];
+    cells.bytes[i] = code % 2 ? (code - 1) / 2 : blocks[i] * code / 2;
+  }
+  for (let i = 1; i <= samples; i++)
+    cells.first[i] = Math.max(cells.first[i], cells.first[i - 1]);
+  return cells;
+}
 
 export class Cube {
   constructor(data) {
@@ -14,20 +37,39 @@ export class Cube {
     this.facts = new Map(data.type_facts.map(([id, ...facts]) => [id, facts]));
     this.processes = new Map(data.processes.map((row) => [row.id, row]));
     this.names = {
-      type: data.sample_type.map((id) => data.types[id]),
+      type: this.nameAll(data.sample_type, (id) => data.types[id]),
       site: data.sample_site.map((id, i) =>
-        (data.sample_merged[i] ? MERGED : data.sites[id])),
-      component: data.sample_component.map((id) => data.components[id]),
-      process: data.sample_process.map(String),
+        [data.sites[id], MERGED, OTHERS][data.sample_fold[i]]),
+      component: this.nameAll(data.sample_component, (id) => data.components[id]),
+      process: this.nameAll(data.sample_process, String),
     };
-    const { lives, changes } = data;
-    this.lives = Float64Array.from(lives);
-    this.changes = Float64Array.from(changes);
+    this.lives = readCells(data.lives, this.size);
+    this.changes = readCells(data.changes, this.size);
     this.total = this.sums(this.pick({ from: 0, to: this.intervals }));
+  }
+
+  nameAll(ids, name) {
+    return ids.map((id, i) => (this.data.sample_fold[i] === FOLD_ALL ? OTHERS : name(id)));
+  }
+
+  processName(id) {
+    const process = this.processes.get(id);
+    return process ? `${process.name} ${process.pid}` : '(no process)';
   }
 
   isTimed(state) {
     return state.from > 0 || state.to < this.intervals;
+  }
+
+  // By maker, whether it is the filter's thread and tag; undefined: all are.
+  makersOf({ thread, tag }) {
+    if (!thread && !tag) return undefined;
+    const { makers, tags } = this.data, out = new Uint8Array(makers.length / 2);
+    const wanted = tag === NO_TAG ? 0 : tags.find((row) => row[1] === tag)?.[0];
+    for (let i = 0; i < out.length; i++)
+      out[i] = (!thread || String(makers[2 * i]) === thread) &&
+        (!tag || makers[2 * i + 1] === wanted) ? 1 : 0;
+    return out;
   }
 
   // What the filter leaves: which samples, and their numbers.
@@ -36,15 +78,18 @@ export class Cube {
     const keys = ['process', 'component', 'type', 'site'].filter((key) => state[key]);
     for (let i = 0; i < this.size; i++)
       mask[i] = keys.every((key) => this.names[key][i] === state[key]) ? 1 : 0;
-    const picked = { mask, timed: this.isTimed(state), from: state.from, to: state.to };
-    if (picked.timed) this.countTimed(picked);
+    const picked = { mask, makers: this.makersOf(state), timed: this.isTimed(state),
+      from: state.from, to: state.to };
+    // of an interval, a thread or a tag only the cells know
+    picked.counted = picked.timed || Boolean(picked.makers);
+    if (picked.counted) this.countCells(picked);
     else
       Object.assign(picked, { allocs: d.sample_allocs, bytes: d.sample_bytes,
         live: d.sample_live, live_bytes: d.sample_live_bytes });
     return picked;
   }
 
-  countTimed(picked) {
+  countCells(picked) {
     for (const key of ['allocs', 'bytes', 'live', 'live_bytes'])
       picked[key] = new Float64Array(this.size);
     this.eachLife(picked, (sample, bin, end, blocks, bytes) => {
@@ -57,10 +102,14 @@ export class Cube {
   }
 
   eachLife(picked, each) {
-    const l = this.lives;
-    for (let i = 0; i < l.length; i += LIFE)
-      if (picked.mask[l[i]] && l[i + 1] >= picked.from && l[i + 1] < picked.to)
-        each(l[i], l[i + 2], l[i + 3], l[i + 4], l[i + 5]);
+    const { first, maker, interval, bin, end, blocks, bytes } = this.lives, { makers } = picked;
+    for (let sample = 0; sample < this.size; sample++) {
+      if (!picked.mask[sample]) continue;
+      for (let i = first[sample]; i < first[sample + 1]; i++)
+        if (interval[i] >= picked.from && interval[i] < picked.to &&
+            (!makers || makers[maker[i]]))
+          each(sample, bin[i], end[i], blocks[i], bytes[i]);
+    }
   }
 
   ages(picked) {
@@ -81,7 +130,7 @@ export class Cube {
 
   sums(picked) {
     const sums = { allocs: 0, bytes: 0, live: 0, live_bytes: 0, peak: 0, peak_bytes: 0, freed: 0,
-      timed: picked.timed };
+      counted: picked.counted };
     for (let i = 0; i < this.size; i++) {
       if (!picked.mask[i]) continue;
       for (const key of ['allocs', 'bytes', 'live', 'live_bytes']) sums[key] += picked[key][i];
@@ -102,9 +151,12 @@ export class Cube {
       if (!picked.mask[i] || !(picked.allocs[i] || picked.live[i])) continue;
       let row = rows.get(names[i]);
       if (!row) {
-        row = { name: names[i], allocs: 0, bytes: 0, live: 0, live_bytes: 0,
+        row = { name: names[i], allocs: 0, bytes: 0, live: 0, live_bytes: 0, samples: [],
           ended: new Float64Array(BINS) };
-        if (by === 'type') [row.confidence, row.rule] = this.facts.get(d.sample_type[i]) ?? ['none', ''];
+        if (by === 'type') {
+          const [confidence, rule] = this.facts.get(d.sample_type[i]) ?? ['none', ''];
+          Object.assign(row, { confidence, rule: rule === 'none' ? '' : rule });
+        }
         if (by === 'process') {
           const process = this.processes.get(d.sample_process[i]);
           row.id = d.sample_process[i];
@@ -114,6 +166,7 @@ export class Cube {
         rows.set(names[i], row);
       }
       of[i] = row;
+      row.samples.push(i);
       for (const key of ['allocs', 'bytes', 'live', 'live_bytes']) row[key] += picked[key][i];
     }
     this.eachLife(picked, (sample, bin, end, blocks) => {
@@ -134,11 +187,16 @@ export class Cube {
     return short;
   }
 
-  // Live bytes at the end of each interval, of the samples of the filter, whenever they were born.
-  series(picked) {
-    const out = new Float64Array(this.intervals), c = this.changes;
-    for (let i = 0; i < c.length; i += CHANGE)
-      if (picked.mask[c[i]]) out[c[i + 1]] += c[i + 3];
+  // Live bytes at the end of each interval, of the samples of the filter or of `samples`, whenever
+  // they were born.
+  series(picked, samples) {
+    const out = new Float64Array(this.intervals);
+    const { first, maker, interval, bytes } = this.changes, { makers } = picked;
+    for (const sample of samples ?? picked.mask.keys()) {
+      if (!picked.mask[sample]) continue;
+      for (let i = first[sample]; i < first[sample + 1]; i++)
+        if (!makers || makers[maker[i]]) out[interval[i]] += bytes[i];
+    }
     for (let i = 1; i < out.length; i++) out[i] += out[i - 1];
     return out;
   }
@@ -151,8 +209,7 @@ export class Cube {
     };
     for (let i = 0; i < this.size; i++) {
       if (!picked.mask[i] || !weights[i]) continue;
-      const process = this.processes.get(this.data.sample_process[i]);
-      const first = grow(roots, process ? `${process.name} ${process.pid}` : '(no process)',
+      const first = grow(roots, this.processName(this.data.sample_process[i]),
         { process: this.names.process[i] });
       const second = grow(first.inner, this.names.component[i],
         { ...first.filter, component: this.names.component[i] });
@@ -166,26 +223,32 @@ export class Cube {
   }
 
   line(node) {
-    const d = this.data, at = 3 * (d.node_line[node] - 1);
-    return { name: d.texts[d.lines[at]], file: d.texts[d.lines[at + 1]], line: d.lines[at + 2] };
+    const d = this.data, at = 4 * (d.node_line[node] - 1);
+    return { name: d.texts[d.lines[at]], file: d.texts[d.lines[at + 1]], line: d.lines[at + 2],
+      library: d.texts[d.lines[at + 3]] };
   }
 
-  // The functions of a sample, innermost first.
-  path(sample) {
+  // The functions of a sample, innermost first; `fold`: those of a library as one.
+  path(sample, fold) {
     const d = this.data, out = [];
-    if (d.sample_merged[sample]) return [{ name: MERGED, file: '', line: 0 }];
-    for (let node = d.sample_node[sample]; node; node = d.node_parent[node])
-      out.push(this.line(node));
+    if (d.sample_fold[sample])
+      return [{ name: d.sample_fold[sample] === FOLD_STACK ? MERGED : OTHERS, file: '', line: 0 }];
+    for (let node = d.sample_node[sample]; node; node = d.node_parent[node]) {
+      const line = this.line(node), { library } = line;
+      if (!fold || !library) out.push(line);
+      else if (out.at(-1)?.library !== library)
+        out.push({ name: `[${library}]`, file: '', line: 0, library });
+    }
     return out.length ? out : [{ name: NONE, file: '', line: 0 }];
   }
 
   // As a tree of functions by name, callers outside; `invert`: the allocating function outside.
-  stacks(picked, measure, invert) {
+  stacks(picked, measure, invert, fold) {
     const weights = this.weights(picked, measure);
     const root = { name: 'all', value: 0, children: new Map() };
     for (let i = 0; i < this.size; i++) {
       if (!picked.mask[i] || !weights[i]) continue;
-      const path = this.path(i);
+      const path = this.path(i, fold);
       if (!invert) path.reverse();
       let at = root;
       at.value += weights[i];
@@ -201,12 +264,12 @@ export class Cube {
   }
 
   // Each function once: itself, and with what it calls.
-  functions(picked, measure) {
+  functions(picked, measure, fold) {
     const weights = this.weights(picked, measure), rows = new Map();
     for (let i = 0; i < this.size; i++) {
       if (!picked.mask[i] || !weights[i]) continue;
       const seen = new Set();
-      this.path(i).forEach((line, depth) => {
+      this.path(i, fold).forEach((line, depth) => {
         if (!rows.has(line.name))
           rows.set(line.name, { name: line.name, all: 0, self: 0,
             source: line.file ? `${line.file.split('/').pop()}:${line.line}` : '' });
@@ -219,16 +282,17 @@ export class Cube {
     return [...rows.values()];
   }
 
-  // Blocks by size and lifetime, both by powers of two.
+  // Blocks by lifetime, to powers of two, and by size, to half ones.
   points(picked) {
     const cells = new Map();
     this.eachLife(picked, (sample, bin, end, blocks, bytes) => {
-      const size = Math.floor(Math.log2(Math.max(1, bytes / blocks)) * 2) / 2;
-      const key = `${size} ${bin} ${end}`;
-      const cell = cells.get(key) ?? { size: 2 ** size, life: 2 ** bin, end, blocks: 0, bytes: 0 };
+      const half = Math.floor(Math.log2(Math.max(1, bytes / blocks)) * 2);
+      const key = (half * BINS + bin) * 3 + end;
+      let cell = cells.get(key);
+      if (!cell)
+        cells.set(key, cell = { size: 2 ** (half / 2), life: 2 ** bin, end, blocks: 0, bytes: 0 });
       cell.blocks += blocks;
       cell.bytes += bytes;
-      cells.set(key, cell);
     });
     return [...cells.values()];
   }

@@ -12,15 +12,16 @@ function colourOf(name) {
   return `hsl(${20 + hash % 40} ${60 + hash % 25}% ${66 + hash % 12}%)`;
 }
 
-export function drawFlame(element, root, state, words, tell) {
+// `how`: icicle, label (of a node's data), tell (shows a label), colour (of a node's data; without
+// it a name's own).
+export function drawFlame(element, root, how) {
   element.replaceChildren();
-  const label = ({ data, value }) => `${data.name}  ${words(value ?? data.value)}` +
-    (root.value ? `, ${(100 * data.value / root.value).toFixed(2)} %` : '') +
-    (data.file ? `  ${data.file}:${data.line}` : '');
+  const tell = (node) => how.tell(how.label(node.data));
+  const colour = how.colour ?? ((data) => colourOf(data.name));
   chart = flamegraph().width(Math.max(320, element.clientWidth)).cellHeight(20).minFrameSize(2)
-    .inverted(state.icicle).selfValue(false).transitionDuration(0).sort(true)
-    .setColorMapper((node) => (node.highlight ? '#e600e6' : colourOf(node.data.name)))
-    .label(label).onHover((node) => tell(label(node))).onClick((node) => tell(label(node)));
+    .inverted(how.icicle).selfValue(false).transitionDuration(0).sort(true)
+    .setColorMapper((node) => (node.highlight ? '#e600e6' : colour(node.data)))
+    .label((node) => how.label(node.data)).onHover(tell).onClick(tell);
   chart.setSearchHandler((results, sum) => { matching = sum; });
   chart.setDetailsHandler(() => {});
   select(element).datum(root).call(chart);

@@ -2,25 +2,31 @@
 // What page.html does: reads the session's data (page.c, page_data.c), keeps the filter in the
 // address, adds up what the filter leaves (cube.js), and shows it. Names are text everywhere: no
 // library is given HTML.
-import { Cube, LIVE } from './cube.js';
-import { bytes, count, time, share } from './words.js';
+import { Cube, LIVE, NO_TAG } from './cube.js';
+import { bytes, count, time, share, noun } from './words.js';
 import { drawTimeline, drawTreemap, drawHistogram, drawScatter, resizeAll } from './plots.js';
 import { drawFlame, searchFlame, zoomOut } from './flame.js';
-import { BYTES, COUNT, TIME, barColumn, most, nameColumn, showTable } from './tables.js';
-import { answers, cards, mapCells, pagesOf } from './answers.js';
+import { BYTES, COUNT, TIME, barColumn, most, nameColumn, showTable, sparkColumn, tablesBuilt }
+  from './tables.js';
+import { answers, KEPT_BY, mapCells, pagesOf } from './answers.js';
+import { byId, cards, fillOptions, fillList, showLosses, showNav, startShell }
+  from './shell.js';
+import { startCompare } from './compare.js';
 import './page.css';
 
 const MEASURES = { live: 'live at the end', bytes: 'bytes allocated', allocs: 'allocations',
   peak: 'live at the peak', short: 'bytes of short-lived blocks' };
 const VIEWS = { overview: 'Overview', flame: 'Flame graph', types: 'Types', sites: 'Call sites',
   lifetimes: 'Lifetimes', pages: 'Pages', growth: 'Growth', leaks: 'Leaks',
-  diagnose: 'Diagnose', memory: 'Memory', processes: 'Processes', limits: 'Loss' };
-const byId = (id) => document.getElementById(id);
+  retained: 'Retained', diagnose: 'Diagnose', memory: 'Memory', processes: 'Processes',
+  limits: 'Loss' };
+const SWITCHES = ['icicle', 'invert', 'fold'];
 const state = {};
 let data, cube;
 
-// A session that is being recorded has no answers: their views are left out.
-const hasView = (view) => view in VIEWS && (data.answers || !(view in answers));
+// A session that is being recorded has no answers, and one without a heap snapshot does not have
+// all: their views are left out.
+const hasView = (view) => view in VIEWS && (!(view in answers) || data.answers?.[view]);
 
 async function readData() {
   const packed = Uint8Array.from(atob(byId('data').textContent.trim()), (c) => c.charCodeAt(0));
@@ -42,9 +48,12 @@ function readAddress() {
     view: hasView(words.get('view')) ? words.get('view') : 'overview',
     measure: words.get('measure') in MEASURES ? words.get('measure') : 'live',
     process: words.get('process') ?? '', component: words.get('component') ?? '',
-    type: words.get('type') ?? '', site: words.get('site') ?? '', search: words.get('search') ?? '',
+    type: words.get('type') ?? '', site: words.get('site') ?? '',
+    thread: words.get('thread') ?? '', tag: words.get('tag') ?? '',
+    search: words.get('search') ?? '',
     from: Number.isNaN(from) ? 0 : from, to: Number.isNaN(to) ? last : to,
-    icicle: words.has('icicle'), invert: words.has('invert'),
+    icicle: words.has('icicle'), invert: words.has('invert'), fold: words.has('fold'),
+    kept: words.get('kept') ?? 'type',
   });
   if (state.to <= state.from) Object.assign(state, { from: 0, to: last });
 }
@@ -53,11 +62,12 @@ function writeAddress() {
   const words = new URLSearchParams();
   if (state.view !== 'overview') words.set('view', state.view);
   if (state.measure !== 'live') words.set('measure', state.measure);
-  for (const key of ['process', 'component', 'type', 'site', 'search'])
+  for (const key of ['process', 'thread', 'component', 'tag', 'type', 'site', 'search'])
     if (state[key]) words.set(key, state[key]);
   if (state.from) words.set('from', state.from * data.interval_ns);
   if (state.to < cube.intervals) words.set('to', state.to * data.interval_ns);
-  for (const key of ['icicle', 'invert']) if (state[key]) words.set(key, '1');
+  for (const key of SWITCHES) if (state[key]) words.set(key, '1');
+  if (state.kept !== 'type') words.set('kept', state.kept);
   const next = '#' + words;
   if (location.hash !== next && (location.hash || words.size))
     history.replaceState(null, '', next);
@@ -71,18 +81,11 @@ function change(part) {
 
 // ---- views ----
 
-function fillOptions(select, rows) {
-  select.replaceChildren(...rows.map(([value, text]) => {
-    const option = document.createElement('option');
-    option.value = value;
-    option.textContent = text;
-    return option;
-  }));
-}
-
 function showFilter() {
   byId('f-process').value = state.process;
+  byId('f-thread').value = state.thread;
   byId('f-component').value = state.component;
+  byId('f-tag').value = state.tag;
   byId('f-type').value = state.type;
   byId('f-site').value = state.site;
   byId('f-from').value = state.from;
@@ -92,31 +95,27 @@ function showFilter() {
     ? `allocated from ${at(state.from)} to ${at(state.to)}` : 'whole session';
   byId('measure').value = state.measure;
   byId('search').value = state.search;
-  byId('icicle').checked = state.icicle;
-  byId('invert').checked = state.invert;
-  for (const button of byId('nav').children)
-    if (button.dataset.view === state.view) button.setAttribute('aria-current', 'page');
-    else button.removeAttribute('aria-current');
-  for (const section of document.querySelectorAll('main section'))
-    section.classList.toggle('shown', section.id === state.view);
+  for (const key of SWITCHES) byId(key).checked = state[key];
+  showNav(state.view);
 }
 
 function showCards(sums) {
   const all = cube.total;
   cards('cards', [
-    ['Live at the end', bytes(sums.live_bytes), `${count(sums.live)} blocks`],
-    ['Allocated', bytes(sums.bytes), `${count(sums.allocs)} allocations`],
+    ['Live at the end', bytes(sums.live_bytes), `${noun(sums.live, 'block')}`],
+    ['Allocated', bytes(sums.bytes), `${noun(sums.allocs, 'allocation')}`],
     ['Freed', count(sums.freed), 'blocks'],
-    ['Peak', bytes(sums.timed ? NaN : sums.peak_bytes), sums.timed
+    ['Peak', bytes(sums.counted ? NaN : sums.peak_bytes), sums.counted
       ? 'known of the whole session only' : `after ${time(data.peak_ns)}`],
     ['Half of the blocks live less than', time(sums.median), 'of those that ended'],
     ['Of the session', share(sums.bytes, all.bytes), 'of all bytes allocated']]);
 }
 
-function sumColumns(most) {
+function sumColumns(rows, picked) {
   return [
     { title: 'Live bytes', field: 'live_bytes', width: 120, ...BYTES },
-    barColumn('live_bytes', most),
+    barColumn('live_bytes', most(rows, 'live_bytes')),
+    sparkColumn((row) => cube.series(picked, row.samples)),
     { title: 'Live', field: 'live', width: 100, ...COUNT },
     { title: 'Bytes', field: 'bytes', width: 110, ...BYTES },
     { title: 'Allocations', field: 'allocs', width: 135, ...COUNT },
@@ -138,11 +137,17 @@ const draw = {
       (part) => change(part));
   },
   flame(picked) {
-    drawFlame(byId('flame-graph'), cube.stacks(picked, state.measure, state.invert), state,
-      state.measure === 'allocs' ? count : bytes, (text) => { byId('frame').textContent = text; });
+    const root = cube.stacks(picked, state.measure, state.invert, state.fold);
+    const words = state.measure === 'allocs' ? count : bytes;
+    drawFlame(byId('flame-graph'), root, {
+      icicle: state.icicle,
+      label: (node) => `${node.name}  ${words(node.value)}, ${share(node.value, root.value)}` +
+        (node.file ? `  ${node.file}:${node.line}` : ''),
+      tell: (text) => { byId('frame').textContent = text; },
+    });
     search();
-    byId('whole').hidden = !(picked.timed && state.measure === 'peak');
-    const rows = cube.functions(picked, state.measure);
+    byId('whole').hidden = !(picked.counted && state.measure === 'peak');
+    const rows = cube.functions(picked, state.measure, state.fold);
     const value = state.measure === 'allocs' ? COUNT : BYTES;
     showTable('functions-table', rows, [
       nameColumn('Function', (row) => change({ search: row.name })),
@@ -156,16 +161,16 @@ const draw = {
     const rows = cube.rows(picked, 'type');
     showTable('types-table', rows, [
       nameColumn('Type', (row) => change({ type: state.type === row.name ? '' : row.name })),
-      ...sumColumns(most(rows, 'live_bytes')),
-      { title: 'Confidence', field: 'confidence', width: 130 },
-      { title: 'From', field: 'rule', width: 120 },
+      ...sumColumns(rows, picked),
+      { title: 'Confidence', field: 'confidence', width: 115 },
+      { title: 'From', field: 'rule', width: 90 },
     ], SORT);
   },
   sites(picked) {
     const rows = cube.rows(picked, 'site');
     showTable('sites-table', rows, [
       nameColumn('Call site', (row) => change({ site: state.site === row.name ? '' : row.name })),
-      ...sumColumns(most(rows, 'live_bytes')),
+      ...sumColumns(rows, picked),
     ], SORT);
   },
   lifetimes(picked) {
@@ -179,7 +184,7 @@ const draw = {
         change({ process: state.process === String(row.id) ? '' : String(row.id) })),
       { title: 'Id', field: 'id', width: 70, ...COUNT },
       { title: 'Pid', field: 'pid', width: 90, sorter: 'number', hozAlign: 'right' },
-      ...sumColumns(most(rows, 'live_bytes')),
+      ...sumColumns(rows, picked),
       { title: 'Ending', field: 'ending', width: 110 },
     ], SORT);
   },
@@ -192,14 +197,16 @@ const draw = {
     ], []);
     const notes = [`Times are cut into ${data.intervals} intervals of ${time(data.interval_ns)}.`,
       `Made by shinyctl ${data.version}.`];
-    if (data.merged)
-      notes.unshift(`${count(data.merged)} stacks of little weight are shown as "(smaller ` +
+    if (data.folded_rows)
+      notes.unshift(`${count(data.folded_rows)} stacks are shown as "(others)", without a process ` +
+        'and a type: those whose process, component and type together have little weight. All ' +
+        'sums have them.');
+    if (data.folded_stacks)
+      notes.unshift(`${count(data.folded_stacks)} stacks of little weight are shown as "(smaller ` +
         'stacks)" of their process, component and type. All sums have them.');
-    byId('notes').replaceChildren(...notes.map((text) => {
-      const item = document.createElement('li');
-      item.textContent = text;
-      return item;
-    }));
+    if (data.makers_folded)
+      notes.unshift('The session has too many threads and tags for the filter.');
+    fillList('notes', notes);
   },
 };
 
@@ -218,78 +225,64 @@ function show() {
 
 // ---- start ----
 
-function setTheme(dark) {
-  document.documentElement.dataset.theme = dark ? 'dark' : 'light';
-  byId('theme').setAttribute('aria-pressed', String(dark));
-  byId('theme').textContent = dark ? 'Light' : 'Dark';
-  if (cube) show();
-}
-
 function start() {
   document.title = `${data.name} – Shiny`;
-  byId('title').textContent = data.command || data.name;
-  byId('subtitle').textContent = `${data.name}, ${time(data.duration_ns)}, ` +
-    `${count(data.processes.length)} process${data.processes.length === 1 ? '' : 'es'}`;
-  const lost = data.losses.filter((row) => row.loss);
-  byId('loss').className = lost.length || !data.complete ? 'bad' : '';
-  byId('loss').textContent = (data.complete ? '' : 'The recording was not finished. ') +
-    (lost.length ? `Lost: ${lost.map((row) => `${count(row.count)} ${row.text}`).join('; ')}`
-      : 'Lost: nothing');
-  byId('headlines').replaceChildren(...data.headlines.map((row) => {
-    const item = document.createElement('li');
-    item.textContent = row.text + (row.verb ? ` (shinyctl ${row.verb})` : '');
-    return item;
-  }));
+  byId('title').textContent = data.name;
+  byId('command').textContent = data.command;
+  byId('subtitle').textContent = `${time(data.duration_ns)}, ${count(data.process_count)} ` +
+    `process${data.process_count === 1 ? '' : 'es'}: ${data.command}`;
+  showLosses([data]);
+  fillList('headlines', data.headlines.map((row) =>
+    row.text + (row.verb ? ` (shinyctl ${row.verb})` : '')));
   fillOptions(byId('f-process'), [['', 'all'], ...data.processes.map((row) =>
     [String(row.id), `${row.name} ${row.pid}`])]);
   fillOptions(byId('f-component'), [['', 'all'], ...cube.usedComponents().map((name) =>
     [name, name])]);
+  fillOptions(byId('f-thread'), [['', 'all'], ...data.threads.map(([id, name, process]) =>
+    [String(id), `${name || '(no name)'}, ${cube.processName(process)}`])]);
+  fillOptions(byId('f-tag'), [['', 'all'], [NO_TAG, NO_TAG],
+    ...data.tags.map(([, name]) => [name, name])]);
+  byId('f-thread').parentElement.hidden = data.threads.length < 2;
+  byId('f-tag').parentElement.hidden = !data.tags.length;
   fillOptions(byId('types-list'), cube.usedNames('type').map((name) => [name, '']));
   fillOptions(byId('sites-list'), cube.usedNames('site').map((name) => [name, '']));
   fillOptions(byId('measure'), Object.entries(MEASURES));
+  fillOptions(byId('kept'), Object.entries(KEPT_BY));
   byId('f-from').max = byId('f-to').max = cube.intervals;
-  byId('nav').replaceChildren(...Object.entries(VIEWS).filter(([view]) => hasView(view)).map(([view, text]) => {
-    const button = document.createElement('button');
-    button.type = 'button';
-    button.dataset.view = view;
-    button.textContent = text;
-    button.addEventListener('click', () => change({ view }));
-    return button;
-  }));
-  for (const [id, key] of [['f-process', 'process'], ['f-component', 'component'],
-    ['f-type', 'type'], ['f-site', 'site'], ['measure', 'measure'], ['search', 'search']])
+  for (const [id, key] of [['f-process', 'process'], ['f-thread', 'thread'],
+    ['f-component', 'component'], ['f-tag', 'tag'], ['f-type', 'type'], ['f-site', 'site'],
+    ['measure', 'measure'], ['search', 'search']])
     byId(id).addEventListener('change', (event) => change({ [key]: event.target.value }));
-  for (const id of ['icicle', 'invert'])
+  for (const id of SWITCHES)
     byId(id).addEventListener('change', (event) => change({ [id]: event.target.checked }));
+  byId('kept').addEventListener('change', (event) => change({ kept: event.target.value }));
   byId('f-from').addEventListener('input', (event) =>
     change({ from: Math.min(Number(event.target.value), state.to - 1) }));
   byId('f-to').addEventListener('input', (event) =>
     change({ to: Math.max(Number(event.target.value), state.from + 1) }));
   byId('filter').addEventListener('submit', (event) => event.preventDefault());
-  byId('reset').addEventListener('click', () => change({ process: '', component: '', type: '',
-    site: '', search: '', from: 0, to: cube.intervals }));
+  byId('reset').addEventListener('click', () => change({ process: '', thread: '', component: '',
+    tag: '', type: '', site: '', search: '', from: 0, to: cube.intervals }));
   byId('zoom-out').addEventListener('click', zoomOut);
-  byId('skip').addEventListener('click', (event) => {
-    event.preventDefault();
-    byId('main-start').focus();
-  });
-  byId('theme').addEventListener('click', () =>
-    setTheme(document.documentElement.dataset.theme !== 'dark'));
   addEventListener('hashchange', () => { readAddress(); show(); });
   addEventListener('resize', () => { resizeAll(); if (state.view === 'flame') show(); });
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change',
-    (event) => setTheme(event.matches));
 }
 
 async function main() {
   data = await readData();
+  if (data.compared) {
+    startCompare(data);
+    return;
+  }
   cube = new Cube(data);
   start();
   readAddress();
-  setTheme(matchMedia('(prefers-color-scheme: dark)').matches);
+  startShell(Object.fromEntries(Object.entries(VIEWS).filter(([view]) => hasView(view))),
+    (view) => change({ view }), show);
   // for tests and for people with a console: what the page shows, as numbers
-  window.shiny = { data, cube, state, sums: (part) => cube.sums(cube.pick({ ...state, ...part })),
-    rows: (by, part) => cube.rows(cube.pick({ ...state, ...part }), by),
+  window.shiny = { data, cube, state, change, tablesBuilt, sums: (part) => cube.sums(cube.pick({ ...state, ...part })),
+    rows: (by, part) => cube.rows(cube.pick({ ...state, ...part }), by)
+      .map(({ samples, ...row }) => row),
     pages: () => pagesOf(data, state), mapCells, LIVE };
   document.documentElement.dataset.ready = performance.now().toFixed(0);
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plots, by ECharts as SVG, the map of pages on a canvas. Tooltips are text (renderMode richText), never HTML.
+// The plots, by ECharts: as SVG, and those of very many elements on a canvas. Tooltips are text
+// (renderMode richText), never HTML.
 import * as echarts from 'echarts/core';
 import { LineChart, BarChart, HeatmapChart, ScatterChart, TreemapChart } from 'echarts/charts';
 import { GridComponent, TooltipComponent, BrushComponent, MarkLineComponent, MarkAreaComponent,
   LegendComponent, AriaComponent, VisualMapComponent } from 'echarts/components';
 import { CanvasRenderer, SVGRenderer } from 'echarts/renderers';
-import { bytes, count, time } from './words.js';
+import { bytes, count, time, noun } from './words.js';
 
 echarts.use([LineChart, BarChart, HeatmapChart, ScatterChart, TreemapChart, GridComponent,
   TooltipComponent, BrushComponent, MarkLineComponent, MarkAreaComponent, LegendComponent,
@@ -13,6 +14,8 @@ echarts.use([LineChart, BarChart, HeatmapChart, ScatterChart, TreemapChart, Grid
 
 // Okabe and Ito's colours, which most people can tell apart
 const COLOURS = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#f0e442'];
+// the dark blue is hard to see on a dark ground: the light one goes first there
+const ON_DARK = [COLOURS[4], ...COLOURS.slice(1, 4), COLOURS[0], ...COLOURS.slice(5)];
 const plots = new Map();
 
 function colour(name) {
@@ -26,7 +29,8 @@ function plot(element, option, renderer = 'svg') {
   if (chart.getWidth() !== element.clientWidth || chart.getHeight() !== element.clientHeight)
     chart.resize();
   chart.setOption({
-    color: COLOURS, animation: false,
+    color: document.documentElement.dataset.theme === 'dark' ? ON_DARK : COLOURS,
+    animation: false,
     textStyle: { color: colour('--text'),
       fontFamily: getComputedStyle(document.body).fontFamily },
     tooltip: { renderMode: 'richText', confine: true, backgroundColor: colour('--panel'),
@@ -76,8 +80,9 @@ export function drawTimeline(element, data, cube, picked, state, pick) {
         markLine: { symbol: 'none', silent: true, data: marks,
           lineStyle: { color: colour('--dim'), type: 'dashed' } },
         markArea: { silent: true, data: areas } },
-      ...(picked.mask.includes(0) ? [{ name: 'the filter', type: 'line', step: 'end',
-        showSymbol: false, data: line(cube.series(picked)), areaStyle: { opacity: 0.3 } }] : []),
+      ...(picked.mask.includes(0) || picked.makers ? [{ name: 'the filter', type: 'line',
+        step: 'end', showSymbol: false, data: line(cube.series(picked)),
+        areaStyle: { opacity: 0.3 } }] : []),
     ],
   });
   chart.off('brushEnd');
@@ -144,14 +149,14 @@ export function drawScatter(element, points) {
   plot(element, {
     grid: GRID, legend: { top: 4, textStyle: { color: colour('--dim') } },
     tooltip: { formatter: ({ data }) => `about ${bytes(data[1])}, ${time(data[0])}\n` +
-      `${count(data[2])} blocks, ${bytes(data[3])}` },
+      `${noun(data[2], 'block')}, ${bytes(data[3])}` },
     xAxis: axis({ type: 'log', name: 'lifetime', nameLocation: 'middle', nameGap: 26,
       axisLabel: { formatter: time } }),
     yAxis: axis({ type: 'log', name: 'size of a block', axisLabel: { formatter: bytes } }),
     series: names.map((name, end) => ({ name, type: 'scatter',
       symbolSize: (data) => 5 + 3 * Math.log10(data[2] + 1), itemStyle: { opacity: 0.8 },
       data: points.filter((p) => p.end === end).map((p) => [p.life, p.size, p.blocks, p.bytes]) })),
-  });
+  }, 'canvas');
 }
 
 // Bars of one or more series over named groups.
@@ -181,7 +186,7 @@ export function drawPageMap(element, lines, cells, columns) {
       inRange: { color: ['#f0e442', '#e69f00', '#56b4e9', '#0072b2'] } },
     series: [{ type: 'heatmap', itemStyle: { borderColor: colour('--back'), borderWidth: 1 },
       data: cells.map((cell) => ({ value: [cell.x, cell.line, cell.use], text: cell.text })) }],
-  }, 'canvas'); // thousands of elements would take a second
+  }, 'canvas');
 }
 
 // Resident bytes of each process, at each sample.

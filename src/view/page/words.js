@@ -4,6 +4,11 @@ export function count(n) {
   return Number.isFinite(n) ? n.toLocaleString('en-US') : '–';
 }
 
+// "1 block", "2 blocks": as units_noun().
+export function noun(n, one) {
+  return `${count(n)} ${one}${n === 1 ? '' : 's'}`;
+}
+
 // Three digits that count. toFixed rounds ties up, as units.c does.
 function three(n, unit) {
   return `${n.toFixed(n < 9.995 ? 2 : n < 99.95 ? 1 : 0)} ${unit}`;
@@ -33,4 +38,10 @@ export function share(part, all) {
   if (!all) return '–';
   const percent = part * 100 / all;
   return percent > 0 && percent < 0.05 ? '<0.1 %' : `${percent.toFixed(1)} %`;
+}
+
+// From one number to another: "+1.2 MiB", "−3", "".
+export function change(from, to, words) {
+  if (from === to) return '';
+  return (to > from ? '+' : '\u2212') + words(Math.abs(to - from));
 }

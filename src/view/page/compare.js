@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page of two sessions (compare_page.c): the rows of `shinyctl diff`, and the stacks of both as
+// a flame graph, red where the newer session has more, blue where it has less.
+import { bytes, change, count, share, time } from './words.js';
+import { byId, fillList, fillOptions, showLosses, showNav, startShell } from './shell.js';
+import { drawFlame, searchFlame, zoomOut } from './flame.js';
+import { BYTES, COUNT, nameColumn, showTable, signed, tablesBuilt } from './tables.js';
+
+const VIEWS = { 'c-overview': 'Overview', 'c-flame': 'Flame graph', 'c-types': 'Types',
+  'c-sites': 'Call sites', 'c-components': 'Components', 'c-limits': 'Loss' };
+const MEASURES = { live: 'live at the end', bytes: 'bytes allocated', allocs: 'allocations' };
+const state = {};
+let data;
+
+const wordsOf = (measure) => (measure === 'allocs' ? count : bytes);
+
+function readAddress() {
+  const words = new URLSearchParams(location.hash.slice(1));
+  Object.assign(state, {
+    view: `c-${words.get('view')}` in VIEWS ? `c-${words.get('view')}` : 'c-overview',
+    measure: words.get('measure') in MEASURES ? words.get('measure') : 'live',
+    widths: words.get('widths') === 'base' ? 'base' : 'new',
+    search: words.get('search') ?? '', icicle: words.has('icicle'), invert: words.has('invert'),
+  });
+}
+
+function writeAddress() {
+  const words = new URLSearchParams();
+  if (state.view !== 'c-overview') words.set('view', state.view.slice(2));
+  if (state.measure !== 'live') words.set('measure', state.measure);
+  if (state.widths !== 'new') words.set('widths', state.widths);
+  if (state.search) words.set('search', state.search);
+  for (const key of ['icicle', 'invert']) if (state[key]) words.set(key, '1');
+  const next = '#' + words;
+  if (location.hash !== next && (location.hash || words.size))
+    history.replaceState(null, '', next);
+}
+
+function choose(part) {
+  Object.assign(state, part);
+  writeAddress();
+  show();
+}
+
+// ---- stacks ----
+
+// The tree of both sessions by function, callers outside; `invert`: the allocating function
+// outside. `value` is what its width shows.
+export function bothStacks(stacks, measure, widths, invert) {
+  const root = { name: 'all', base: 0, new: 0, children: new Map() };
+  const base = stacks[`base_${measure}`], now = stacks[`new_${measure}`];
+  for (let i = 1; i < base.length; i++) {
+    if (!base[i] && !now[i]) continue;
+    const path = [];
+    for (let at = i; at; at = stacks.node_parent[at]) path.push(at);
+    if (!invert) path.reverse();
+    let at = root;
+    for (const node of [0, ...path]) {
+      if (node) {
+        const name = stacks.texts[stacks.node_name[node]];
+        let next = at.children.get(name);
+        if (!next)
+          at.children.set(name, next = { name, file: stacks.texts[stacks.node_file[node]],
+            line: stacks.node_line[node], base: 0, new: 0, children: new Map() });
+        at = next;
+      }
+      at.base += base[i];
+      at.new += now[i];
+    }
+  }
+  const list = (node) => ({ ...node, value: node[widths],
+    children: [...node.children.values()].map(list) });
+  return list(root);
+}
+
+// Red: more in the newer session; blue: less. As strong as the change is of what there is.
+function colourOf({ base, new: now }) {
+  const most = Math.max(base, now);
+  if (!most || base === now) return '#d9dce1';
+  const light = 88 - 30 * Math.abs(now - base) / most;
+  return `hsl(${now > base ? 14 : 206} 85% ${light}%)`;
+}
+
+function functionRows(root) {
+  const rows = new Map();
+  const walk = (node, above) => {
+    let below = above;
+    if (node !== root && !above.has(node.name)) {
+      below = new Set(above).add(node.name);
+      const row = rows.get(node.name) ?? { name: node.name, base: 0, new: 0,
+        source: node.file ? `${node.file.split('/').pop()}:${node.line}` : '' };
+      row.base += node.base;
+      row.new += node.new;
+      rows.set(node.name, row);
+    }
+    for (const child of node.children) walk(child, below);
+  };
+  walk(root, new Set());
+  return [...rows.values()].map((row) => ({ ...row, change: row.new - row.base }))
+    .filter((row) => row.change);
+}
+
+// ---- views ----
+
+// Most changed first, growth before shrinking.
+const byChange = [{ column: 'change', dir: 'desc' }];
+
+function changeColumns(words) {
+  const value = words === count ? COUNT : BYTES;
+  return [{ title: 'Change', field: 'change', width: 130, ...signed(words) },
+    { title: 'Base', field: 'base', width: 120, ...value },
+    { title: 'New', field: 'new', width: 120, ...value }];
+}
+
+function showSums() {
+  const rows = [['Live bytes at the end', 'live_bytes', bytes], ['Live blocks', 'live', count],
+    ['Most bytes live at once', 'peak_bytes', bytes], ['Bytes allocated', 'bytes', bytes],
+    ['Allocations', 'allocs', count], ['Processes', 'processes', count],
+    ['Duration', 'duration_ns', time]]
+    .filter(([, key]) => data.base[key] !== null && data.new[key] !== null)
+    .map(([name, key, words]) => ({ name, base: words(data.base[key]), new: words(data.new[key]),
+      change: change(data.base[key], data.new[key], words),
+      share: data.base[key] && data.base[key] !== data.new[key]
+        ? (data.new[key] > data.base[key] ? '+' : '\u2212') +
+          share(Math.abs(data.new[key] - data.base[key]), data.base[key]) : '' }));
+  const right = { hozAlign: 'right', headerSort: false };
+  showTable('c-sums', rows, [
+    { title: 'What', field: 'name', widthGrow: 2, headerSort: false },
+    { title: 'Base', field: 'base', ...right }, { title: 'New', field: 'new', ...right },
+    { title: 'Change', field: 'change', ...right }, { title: 'Share', field: 'share', ...right },
+  ], []);
+}
+
+function showRows(table, title, answer) {
+  const pick = (row, key) => row[key]?.[state.measure === 'live' ? 'live_bytes'
+    : state.measure] ?? 0;
+  const rows = answer.rows.map((row) => ({ name: row.name, mostly: row.mostly ?? '',
+    base: pick(row, 'base'), new: pick(row, 'new'),
+    change: pick(row, 'new') - pick(row, 'base'),
+    how: row.base ? (row.new ? '' : 'gone') : 'new' }));
+  byId(`${table}-hint`).textContent = `${count(answer.different)} different, ` +
+    `${count(answer.same)} the same` + (rows.length < answer.different
+    ? `; the first ${count(rows.length)} are here, shinyctl diff has all` : '') +
+    `. Shown: ${MEASURES[state.measure]}.`;
+  showTable(`${table}-table`, rows, [
+    nameColumn(title, (row) => choose({ view: 'c-flame', search: row.name })),
+    ...changeColumns(wordsOf(state.measure)),
+    { title: '', field: 'how', width: 80 },
+    { title: 'Mostly', field: 'mostly', widthGrow: 3, minWidth: 140 },
+  ], byChange);
+}
+
+function showFlame() {
+  const root = bothStacks(data.stacks, state.measure, state.widths, state.invert);
+  const words = wordsOf(state.measure);
+  drawFlame(byId('c-flame-graph'), root, {
+    icicle: state.icicle, colour: colourOf,
+    label: (node) => `${node.name}  ${words(node.base)} \u2192 ${words(node.new)}, ` +
+      `${change(node.base, node.new, words)}` + (node.file ? `  ${node.file}:${node.line}` : ''),
+    tell: (text) => { byId('c-frame').textContent = text; },
+  });
+  searchFlame(state.search);
+  showTable('c-functions-table', functionRows(root), [
+    nameColumn('Function', (row) => choose({ search: row.name })), ...changeColumns(words),
+    { title: 'Source', field: 'source', widthGrow: 2, minWidth: 120 },
+  ], byChange);
+}
+
+const draw = {
+  'c-overview': showSums,
+  'c-flame': showFlame,
+  'c-types': () => showRows('c-types', 'Type', data.types),
+  'c-sites': () => showRows('c-sites', 'Call site', data.sites),
+  'c-components': () => showRows('c-components', 'Component', data.components),
+  'c-limits': () => showTable('c-losses-table', [data.base, data.new].flatMap((session) =>
+    session.losses.map((row) => ({ ...row, session: session.name }))), [
+    { title: 'Session', field: 'session', width: 200 },
+    { title: 'What', field: 'text', widthGrow: 4, minWidth: 200 },
+    { title: 'Count', field: 'count', width: 120, ...COUNT },
+    { title: 'Loss', field: 'loss', width: 90, formatter: (c) => (c.getValue() ? 'yes' : 'no') },
+  ], []),
+};
+
+function show() {
+  const started = performance.now();
+  showNav(state.view);
+  byId('c-tools').hidden = ['c-overview', 'c-limits'].includes(state.view);
+  byId('c-flame-tools').hidden = state.view !== 'c-flame';
+  byId('c-measure').value = state.measure;
+  byId('c-widths').value = state.widths;
+  byId('c-search').value = state.search;
+  byId('c-icicle').checked = state.icicle;
+  byId('c-invert').checked = state.invert;
+  draw[state.view]();
+  document.documentElement.dataset.filterMs = (performance.now() - started).toFixed(1);
+}
+
+export function startCompare(read) {
+  data = read;
+  document.title = `${data.base.name}, ${data.new.name} \u2013 Shiny`;
+  byId('filter').hidden = true;
+  byId('title').textContent = `${data.base.name} \u2192 ${data.new.name}`;
+  byId('subtitle').textContent = data.base.command === data.new.command ? data.new.command
+    : `${data.base.command} \u2192 ${data.new.command}`;
+  showLosses([data.base, data.new]);
+  fillList('c-notes', [
+    `Base: ${data.base.name}, ${data.base.command}`, `New: ${data.new.name}, ${data.new.command}`,
+    'A change is the newer session less the older one. Two runs of one program differ too: ' +
+    'shinyctl diff says how rows are ranked.']);
+  fillOptions(byId('c-measure'), Object.entries(MEASURES));
+  for (const [id, key] of [['c-measure', 'measure'], ['c-widths', 'widths'],
+    ['c-search', 'search']])
+    byId(id).addEventListener('change', (event) => choose({ [key]: event.target.value }));
+  for (const [id, key] of [['c-icicle', 'icicle'], ['c-invert', 'invert']])
+    byId(id).addEventListener('change', (event) => choose({ [key]: event.target.checked }));
+  byId('c-zoom-out').addEventListener('click', zoomOut);
+  byId('c-tools').addEventListener('submit', (event) => event.preventDefault());
+  addEventListener('hashchange', () => { readAddress(); show(); });
+  addEventListener('resize', () => { if (state.view === 'c-flame') show(); });
+  readAddress();
+  startShell(VIEWS, (view) => choose({ view }), show);
+  window.shiny = { data, state, change: choose, tablesBuilt, bothStacks };
+  document.documentElement.dataset.ready = performance.now().toFixed(0);
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// What both pages have, of a session and of two compared: the views' buttons, the theme, cards and
+// lists. Names are text everywhere: nothing here takes HTML.
+import { count } from './words.js';
+
+export const byId = (id) => document.getElementById(id);
+
+export function make(tag, text, className) {
+  const element = document.createElement(tag);
+  element.textContent = text;
+  if (className) element.className = className;
+  return element;
+}
+
+export function cards(id, rows) {
+  byId(id).replaceChildren(...rows.map(([name, value, more]) => {
+    const div = make('div', ''), dd = make('dd', value);
+    dd.append(make('small', more));
+    div.append(make('dt', name), dd);
+    return div;
+  }));
+}
+
+export function fillList(id, texts) {
+  byId(id).replaceChildren(...texts.map((text) => make('li', text)));
+}
+
+export function fillOptions(select, rows) {
+  select.replaceChildren(...rows.map(([value, text]) => {
+    const option = make('option', text);
+    option.value = value;
+    return option;
+  }));
+}
+
+// The line under the filter: what was lost of one session, or of two.
+export function showLosses(sessions) {
+  let bad = false;
+  const texts = sessions.map((session) => {
+    const lost = session.losses.filter((row) => row.loss);
+    bad ||= lost.length > 0 || !session.complete;
+    return (sessions.length > 1 ? `${session.name}: ` : '') +
+      (session.complete ? '' : 'The recording was not finished. ') +
+      (lost.length ? `Lost: ${lost.map((row) => `${count(row.count)} ${row.text}`).join('; ')}`
+        : 'Lost: nothing');
+  });
+  byId('loss').className = bad ? 'bad' : '';
+  byId('loss').textContent = texts.join(' \u00b7 ');
+}
+
+export function showNav(view) {
+  for (const button of byId('nav').children)
+    if (button.dataset.view === view) button.setAttribute('aria-current', 'page');
+    else button.removeAttribute('aria-current');
+  for (const section of document.querySelectorAll('main section'))
+    section.classList.toggle('shown', section.id === view);
+}
+
+// Buttons for the views, and the theme, which is the system's until somebody chooses; then shows.
+export function startShell(views, pick, show) {
+  byId('nav').replaceChildren(...Object.entries(views).map(([view, text]) => {
+    const button = make('button', text);
+    button.type = 'button';
+    button.dataset.view = view;
+    button.addEventListener('click', () => pick(view));
+    return button;
+  }));
+  const setTheme = (dark) => {
+    document.documentElement.dataset.theme = dark ? 'dark' : 'light';
+    byId('theme').setAttribute('aria-pressed', String(dark));
+    show();
+  };
+  byId('skip').addEventListener('click', (event) => {
+    event.preventDefault();
+    byId('main-start').focus();
+  });
+  byId('theme').addEventListener('click', () =>
+    setTheme(document.documentElement.dataset.theme !== 'dark'));
+  const system = matchMedia('(prefers-color-scheme: dark)');
+  system.addEventListener('change', (event) => setTheme(event.matches));
+  setTheme(system.matches);
+}

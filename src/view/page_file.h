@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * page_file.h: a page as a file: what page/build.mjs made, with data in it.
+ *
+ * Runs: CLI. Signals: no. Allocates: the data packed. Threads: any.
+ */
+#ifndef SHINY_PAGE_FILE_H
+#define SHINY_PAGE_FILE_H
+
+#include <stdio.h>
+
+#include "../base/err.h"
+
+/* `text`: JSON. */
+SHINY_MUST_CHECK struct shiny_err *page_file_write(FILE *out, const char *text, size_t count);
+
+#endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * answers_json.h: what `leaks`, `growth`, `diagnose` and `memory` print with --json, for these
- * verbs and for the page of `html`; help/verbs names the members.
+ * answers_json.h: what `leaks`, `growth`, `diagnose`, `memory` and `retained` print with --json,
+ * for these verbs and for the page of `html`; help/verbs names the members.
  *
  * Runs: CLI. Signals: no. Allocates: no. Threads: one.
  */
@@ -13,11 +13,13 @@
 #include "../analysis/time/growth.h"
 #include "../analysis/time/leaks.h"
 #include "../base/json.h"
+#include "../graph/retained.h"
 
 /* Into the object that is open; `limit`: rows, at most as many as there are. */
 void json_leaks(struct json *json, const struct leaks *leaks, size_t limit);
 void json_growth(struct json *json, const struct growth *growth, size_t limit);
 void json_diagnoses(struct json *json, const struct diagnoses *diagnoses);
 void json_memory(struct json *json, const struct memory_history *memory);
+void json_retained(struct json *json, const struct retained *retained, size_t limit);
 
 #endif

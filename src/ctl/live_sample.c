@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,6 +26,7 @@
 #include "../sidecar/recover.h"
 
 enum { MESSAGE_BYTES = 1024 };
+#define ENDED "the reading process was ended"
 
 const char *const live_view_names[LIVE_VIEWS] = { "types", "sites", "processes" };
 
@@ -182,7 +184,69 @@ static char *path_in(const struct live_work *work)
 	return mem_format("%s/now.shiny", work->directory);
 }
 
-_Noreturn static void run_child(const struct live_work *work, int out, pid_t parent)
+/* What the child says of a sample, in one packet. */
+struct answer {
+	bool made;
+	char why[MESSAGE_BYTES]; /* it was not */
+};
+
+static bool say(int line, const char *why)
+{
+	struct answer answer = { .made = !why };
+
+	snprintf(answer.why, sizeof(answer.why), "%s", why ? why : "");
+	return send(line, &answer, sizeof(answer), MSG_NOSIGNAL) == sizeof(answer);
+}
+
+/* It ends with its parent. */
+static void follow(pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+}
+
+/* Takes what is new, anew where it has to be. *reading NULL: there is none. */
+static struct shiny_err *read_on(const struct sidecar_options *options, const char *file,
+				 struct recovery **reading)
+{
+	struct shiny_err *err;
+	bool behind;
+
+	do {
+		if (!*reading)
+			*reading = recovery_create(options, file);
+		err = recovery_read(*reading, &behind);
+		if (err || behind) {
+			recovery_destroy(*reading);
+			*reading = NULL;
+		}
+	} while (!err && behind);
+	return err;
+}
+
+/* The end of what was read, by a process of its own; without `reading`, all of it. */
+static void make_end(const struct live_work *work, const struct sidecar_options *options, int line,
+		     struct recovery *reading)
+{
+	struct sidecar_summary summary;
+	struct shiny_err *err;
+	pid_t parent = getpid(), maker = fork();
+	int status = 0;
+
+	if (!maker) {
+		follow(parent);
+		err = reading ? recovery_finish(reading, &summary)
+			      : sidecar_recover(options, work->file, &summary);
+		_exit(!say(line, err ? err->message : NULL));
+	}
+	while (maker > 0 && waitpid(maker, &status, 0) < 0 && errno == EINTR)
+		;
+	if (maker < 0 || status)
+		say(line, ENDED);
+}
+
+_Noreturn static void run_child(const struct live_work *work, int line, pid_t parent)
 {
 	static const int ours[] = { SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP };
 	AUTO_FREE char *path = path_in(work);
@@ -194,71 +258,96 @@ _Noreturn static void run_child(const struct live_work *work, int out, pid_t par
 		.lock_fd = -1,
 		.guests_fd = -1,
 	};
-	struct sidecar_summary summary;
-	struct shiny_err *err;
+	struct recovery *reading = NULL;
+	char asked;
 
 	for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
 		signal(ours[i], i < 3 ? SIG_DFL : SIG_IGN);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(1);
+	setpgid(0, 0); /* so that both are ended together */
+	follow(parent);
 	setpriority(PRIO_PROCESS, 0, 19);
-	err = sidecar_recover(&options, work->file, &summary);
-	if (err && write(out, err->message, strnlen(err->message, MESSAGE_BYTES)) < 0)
-		_exit(2);
-	_exit(err != NULL);
+	while (read(line, &asked, 1) == 1) {
+		struct shiny_err *err =
+			work->with_events ? NULL : read_on(&options, work->file, &reading);
+
+		if (err)
+			say(line, err->message);
+		else
+			make_end(work, &options, line, reading);
+		shiny_err_free(err);
+	}
+	_exit(0);
 }
 
-struct shiny_err *live_work_start(const char *file, bool with_events,
-				   struct live_work *out)
+static struct shiny_err *make_directory(struct live_work *work)
 {
 	const char *place = getenv("TMPDIR");
+	struct shiny_err *err;
+
+	snprintf(work->directory, sizeof(work->directory), "%s/shiny-live.XXXXXX",
+		 place && *place == '/' && strlen(place) < 40 ? place : "/tmp");
+	if (mkdtemp(work->directory))
+		return NULL;
+	err = shiny_err_os(errno, "cannot make the directory %s", work->directory);
+	*work->directory = '\0';
+	return err;
+}
+
+static struct shiny_err *start_child(struct live_work *work)
+{
 	pid_t parent = getpid();
 	int ends[2];
 
-	*out = (struct live_work){ .file = file,
-				   .clock = clock_now(),
-				   .written = store_is_written(file),
-				   .with_events = with_events,
-				   .pipe = -1 };
-	snprintf(out->directory, sizeof(out->directory), "%s/shiny-live.XXXXXX",
-		 place && *place == '/' && strlen(place) < 40 ? place : "/tmp");
-	if (!mkdtemp(out->directory)) {
-		struct shiny_err *err = shiny_err_os(errno, "cannot make the directory %s",
-						     out->directory);
-
-		*out->directory = '\0';
-		return err;
+	SHINY_TRY(make_directory(work));
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+		return shiny_err_os(errno, "cannot make a socket");
+	work->child = fork();
+	if (work->child == 0) {
+		close(ends[0]);
+		run_child(work, ends[1], parent);
 	}
-	if (pipe2(ends, O_CLOEXEC) != 0) {
-		struct shiny_err *err = shiny_err_os(errno, "cannot make a pipe");
-
-		live_work_stop(out);
-		return err;
-	}
-	out->child = fork();
-	if (out->child == 0)
-		run_child(out, ends[1], parent);
 	close(ends[1]);
-	out->pipe = ends[0];
-	if (out->child < 0) {
-		struct shiny_err *err = shiny_err_os(errno, "cannot start a process");
+	work->line = ends[0];
+	if (work->child > 0) {
+		setpgid(work->child, work->child); /* whichever of the two comes first */
+		return NULL;
+	}
+	work->child = 0;
+	close(work->line);
+	return shiny_err_os(errno, "cannot start a process");
+}
 
-		live_work_stop(out);
+struct shiny_err *live_work_ask(struct live_work *work)
+{
+	struct shiny_err *err = NULL;
+
+	work->clock = clock_now();
+	work->written = store_is_written(work->file);
+	if (!work->child)
+		err = start_child(work);
+	if (err) {
+		live_work_stop(work);
 		return err;
 	}
+	/* one that is gone answers with the end of its line */
+	(void)!send(work->line, "", 1, MSG_NOSIGNAL);
+	work->asked = true;
 	return NULL;
 }
 
 void live_work_stop(struct live_work *work)
 {
+	struct answer answer;
+
 	if (work->child > 0) {
-		kill(work->child, SIGKILL);
+		kill(-work->child, SIGKILL);
 		while (waitpid(work->child, NULL, 0) < 0 && errno == EINTR)
 			;
+		/* its fork is gone as well when nobody holds the other end */
+		while (read(work->line, &answer, sizeof(answer)) > 0 || errno == EINTR)
+			errno = 0;
+		close(work->line);
 	}
-	if (work->pipe >= 0)
-		close(work->pipe);
 	if (*work->directory) {
 		static const char *const ends[] = { "", "-wal", "-shm", "-journal" };
 		AUTO_FREE char *path = path_in(work);
@@ -270,24 +359,19 @@ void live_work_stop(struct live_work *work)
 		}
 		rmdir(work->directory);
 	}
-	*work = (struct live_work){ .file = work->file, .pipe = -1 };
+	*work = (struct live_work){ .file = work->file, .with_events = work->with_events };
 }
 
-/* Reads the child's answer; true: it has done its work. */
-static bool wait_child(struct live_work *work, char message[MESSAGE_BYTES + 1])
+static struct answer take_answer(const struct live_work *work)
 {
-	size_t used = 0;
+	struct answer answer = { 0 };
 	ssize_t got;
-	int status = 0;
 
-	while ((got = read(work->pipe, message + used, MESSAGE_BYTES - used)) > 0 ||
-	       (got < 0 && errno == EINTR))
-		used += got > 0 ? (size_t)got : 0;
-	message[used] = '\0';
-	while (waitpid(work->child, &status, 0) < 0 && errno == EINTR)
+	while ((got = read(work->line, &answer, sizeof(answer))) < 0 && errno == EINTR)
 		;
-	work->child = 0;
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	if (got != (ssize_t)sizeof(answer))
+		return (struct answer){ .why = ENDED };
+	return answer;
 }
 
 static struct shiny_err *is_finished(const char *file, bool *finished)
@@ -302,15 +386,15 @@ static struct shiny_err *is_finished(const char *file, bool *finished)
 
 struct shiny_err *live_work_file(struct live_work *work, char **path, bool *ended)
 {
-	char message[MESSAGE_BYTES + 1];
-	bool made = wait_child(work, message), finished = false;
+	struct answer answer = take_answer(work);
 	struct shiny_err *err = NULL;
+	bool finished = false;
 
-	if (!made) /* its sidecar was quicker? */
+	work->asked = false;
+	if (!answer.made) /* its sidecar was quicker? */
 		err = is_finished(work->file, &finished);
-	if (!err && !made && !finished)
-		err = shiny_err(SHINY_ERR_OTHER, "%s",
-				*message ? message : "the reading process was ended");
+	if (!err && !answer.made && !finished)
+		err = shiny_err(SHINY_ERR_OTHER, "%s", answer.why);
 	if (err) {
 		live_work_stop(work);
 		return err;
@@ -328,7 +412,8 @@ struct shiny_err *live_work_take(struct live_work *work, struct live_sample *out
 	*out = (struct live_sample){ .clock = work->clock };
 	SHINY_TRY(live_work_file(work, &path, &out->ended));
 	err = load(path, out);
-	live_work_stop(work);
+	if (err || out->ended)
+		live_work_stop(work);
 	return err;
 }
 

@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "../../symbolizer/sym.h"
+#include "../analysis/access/cold.h"
+#include "../analysis/access/member_use.h"
 #include "../analysis/query/module_query.h"
 #include "../analysis/query/type_name.h"
 #include "../analysis/query/type_query.h"
@@ -31,6 +33,7 @@ struct layout {
 	VEC(struct member) members;
 	uint64_t holes, hole_bytes, padding, fields;
 	struct type_objects objects;
+	struct member_uses uses;
 };
 
 static bool add_member(void *context, const struct sym_member *member)
@@ -61,6 +64,7 @@ static void layout_deinit(struct layout *layout)
 	free(layout->members.at);
 	free(layout->name);
 	free(layout->module);
+	member_uses_deinit(&layout->uses);
 }
 
 /* ---- which type, from which module ---- */
@@ -124,12 +128,13 @@ static struct shiny_err *find_layout(struct ctl *ctl, struct store *store, struc
 
 /* ---- showing ---- */
 
-enum { OFFSET, SIZE, TYPE, NAME, COLUMNS };
+enum { OFFSET, SIZE, TYPE, NAME, USED, COLUMNS }; /* USED: where blocks were watched */
 static const struct table_column columns[COLUMNS] = {
 	[OFFSET] = { .title = "offset", .kind = CELL_COUNT, .tint = TINT_DIM },
 	[SIZE] = { .title = "size", .kind = CELL_TEXT },
 	[TYPE] = { "type", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NONE },
 	[NAME] = { "member", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME },
+	[USED] = { .title = "used within 100 ms", .kind = CELL_TEXT },
 };
 static const char *const what_names[] = {
 	[SYM_MEMBER] = "member", [SYM_BASE_CLASS] = "base", [SYM_VPTR] = "vptr",
@@ -158,19 +163,38 @@ static char *name_text(const struct member *member)
 	return mem_format("%*s%s", (int)(2 * at->depth), "", name);
 }
 
-static void print_layout(struct ctl *ctl, const struct layout *layout)
+/* Within the shortest time of `cold`. */
+static struct use_share share_of(struct layout *layout, const struct sym_member *at)
 {
+	return member_uses_within(&layout->uses, at->offset, at->bytes, cold_times[0]);
+}
+
+static char *used_text(struct layout *layout, const struct sym_member *at)
+{
+	struct use_share used = share_of(layout, at);
+
+	return used.watches > 0 ? mem_format("%s (%s\xe2\x80\x93%s)",
+					     units_share(UNITS_BUF, used.share, 1),
+					     units_share(UNITS_BUF, used.low, 1),
+					     units_share(UNITS_BUF, used.high, 1))
+				: mem_text("unknown");
+}
+
+static void print_layout(struct ctl *ctl, struct layout *layout)
+{
+	bool watched = layout->uses.watches.count > 0;
 	bool full = ctl->options.given[OPT_FULL_NAMES];
 	uint64_t boundary = LINE;
 	struct table table;
 
-	table_init(&table, columns, COLUMNS);
+	table_init(&table, columns, watched ? COLUMNS : USED);
 	for (size_t i = 0; i < layout->members.count; i++) {
 		const struct member *member = &layout->members.at[i];
 		bool gap = member->at.what == SYM_HOLE || member->at.what == SYM_PADDING;
 		uint64_t next = i + 1 < layout->members.count ? layout->members.at[i + 1].at.offset
 							      : layout->bytes;
 		char *size = size_text(&member->at), *name = name_text(member);
+		char *used = watched ? used_text(layout, &member->at) : NULL;
 		char *type = !member->type || gap || member->at.what == SYM_VPTR ? mem_text("")
 			     : full ? mem_text(member->type)
 				    : type_name_short(member->type);
@@ -180,6 +204,8 @@ static void print_layout(struct ctl *ctl, const struct layout *layout)
 		table_text(&table, SIZE, size);
 		table_text(&table, TYPE, type);
 		table_text(&table, NAME, name);
+		if (watched)
+			table_text(&table, USED, used);
 		/* behind the last row that begins in a cache line */
 		if (next >= boundary && boundary < layout->bytes) {
 			uint64_t end = member->at.offset + member->at.bytes;
@@ -196,6 +222,7 @@ static void print_layout(struct ctl *ctl, const struct layout *layout)
 			boundary = next / LINE * LINE + LINE;
 		}
 		free(size);
+		free(used);
 		free(name);
 		free(type);
 	}
@@ -239,7 +266,21 @@ static void print_cost(FILE *out, const struct layout *layout)
 			units_form(seen->guessed, "is", "are"));
 }
 
-static void json_layout(struct ctl *ctl, const struct layout *layout)
+static void json_used(struct json *json, const struct use_share *used)
+{
+	if (!(used->watches > 0)) {
+		json_null(json, "used");
+		return;
+	}
+	json_object(json, "used");
+	json_real(json, "share", used->share);
+	json_real(json, "low", used->low);
+	json_real(json, "high", used->high);
+	json_real(json, "watches", used->watches);
+	json_end(json);
+}
+
+static void json_layout(struct ctl *ctl, struct layout *layout)
 {
 	struct json *json = &ctl->json;
 
@@ -257,6 +298,7 @@ static void json_layout(struct ctl *ctl, const struct layout *layout)
 	json_array(json, "members");
 	for (size_t i = 0; i < layout->members.count; i++) {
 		const struct member *member = &layout->members.at[i];
+		struct use_share used = share_of(layout, &member->at);
 
 		json_object_line(json, NULL);
 		json_text(json, "what", what_names[member->at.what]);
@@ -267,6 +309,7 @@ static void json_layout(struct ctl *ctl, const struct layout *layout)
 		json_number(json, "depth", member->at.depth);
 		json_number(json, "bit_offset", member->at.bit_offset);
 		json_number(json, "bit_size", member->at.bit_size);
+		json_used(json, &used);
 		json_end(json);
 	}
 	json_end(json);
@@ -283,6 +326,8 @@ struct shiny_err *members_show(struct ctl *ctl, struct store *store, const struc
 	if (!err)
 		err = type_query_objects(store, filter, layout.name, layout.bytes,
 					 &layout.objects);
+	if (!err && layout.bytes)
+		err = member_uses_load(store, filter, layout.name, layout.bytes, &layout.uses);
 	if (!err && CTL_JSON(ctl)) {
 		ctl_document(ctl);
 		json_layout(ctl, &layout);

@@ -10,17 +10,6 @@
 
 enum { LISTED = 6, ID_MOST = 64 };
 
-const char *api_name(unsigned api)
-{
-	static const char *const names[] = {
-#define SHINY_API(name, spelling, family) spelling,
-#include <shiny/wire/api.def>
-#undef SHINY_API
-	};
-
-	return api < sizeof(names) / sizeof(*names) ? names[api] : "unknown";
-}
-
 struct shiny_err *lookup_ambiguous(const char *verb, const char *name, const char *what,
 				   char *const *found, size_t count)
 {

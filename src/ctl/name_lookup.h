@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * name_lookup.h: from a name to the thing that it names: the modules of a session, the functions of
- * an allocator; and the error for a name that fits several things.
+ * name_lookup.h: from a name to the thing that it names: the modules of a session; and the error
+ * for a name that fits several things.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one.
  */
@@ -17,9 +17,6 @@
 SHINY_MUST_CHECK struct shiny_err *lookup_ambiguous(const char *verb, const char *name,
 						    const char *what, char *const *found,
 						    size_t count);
-
-/* The functions of an enum shiny_api: "malloc", "new[]". */
-const char *api_name(unsigned api);
 
 /* Opens a module as a session recorded it: by its path and its build-id in hex. */
 SHINY_MUST_CHECK struct shiny_err *lookup_module(struct sym *sym, const char *path,

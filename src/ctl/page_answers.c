@@ -2,24 +2,62 @@
 /* page_answers.c: see page_answers.h. */
 #include "page_answers.h"
 
+#include "../analysis/replay/replay_together.h"
 #include "answers_json.h"
 #include "pages_json.h"
 
 enum { LEAST_STEPS = 4 }; /* as growth's --least-steps */
+static const enum retained_by groupings[RETAINED_BYS] = { RETAINED_BY_TYPE, RETAINED_BY_SITE,
+							  RETAINED_BY_MEMBER,
+							  RETAINED_BY_COMPONENT,
+							  RETAINED_BY_ROOT };
+static const char *const grouping_names[RETAINED_BYS] = { /* as --by has them */
+	[RETAINED_BY_TYPE] = "type",
+	[RETAINED_BY_SITE] = "site",
+	[RETAINED_BY_MEMBER] = "member",
+	[RETAINED_BY_COMPONENT] = "component",
+	[RETAINED_BY_ROOT] = "root"
+};
+
+struct answering {
+	struct store *store;
+	const struct filter *filter;
+	bool full_names, progress;
+	struct page_answers *answers;
+};
+
+static struct shiny_err *load_diagnoses(void *context)
+{
+	const struct answering *a = context;
+
+	return diagnose_load(a->store, a->filter, true, a->full_names, a->progress,
+			     &a->answers->known, &a->answers->diagnoses);
+}
+
+static struct shiny_err *load_growth(void *context)
+{
+	const struct answering *a = context;
+
+	return growth_load(a->store, a->filter, NULL, LEAST_STEPS, a->progress,
+			   &a->answers->growth);
+}
 
 struct shiny_err *page_answers_load(struct store *store, const struct filter *filter,
 				    bool full_names, bool progress, struct page_answers *out)
 {
 	struct page_answers a = { 0 };
-	struct shiny_err *err =
-		diagnose_know(store, filter, true, full_names, progress, &a.known);
+	struct answering answering = { store, filter, full_names, progress, &a };
+	const struct replay_task tasks[] = { { load_diagnoses, &answering },
+					     { load_growth, &answering } };
+	struct shiny_err *err = replay_together(tasks, sizeof(tasks) / sizeof(*tasks));
 
 	if (!err)
-		err = diagnose_load(store, filter, &a.known, full_names, progress, &a.diagnoses);
-	if (!err)
-		err = growth_load(store, filter, NULL, LEAST_STEPS, progress, &a.growth);
-	if (!err)
 		err = memory_load(store, filter, MEMORY_LAST, 0, &a.memory);
+	if (!err)
+		err = heap_graph_any(store, filter, &a.has_snapshot);
+	if (!err && a.has_snapshot)
+		err = retained_load(store, filter, 0, groupings, RETAINED_BYS, full_names,
+				    a.retained);
 	if (err)
 		page_answers_deinit(&a);
 	else
@@ -33,6 +71,8 @@ void page_answers_deinit(struct page_answers *a)
 	diagnose_forget(&a->known);
 	growth_deinit(&a->growth);
 	memory_deinit(&a->memory);
+	for (int by = 0; by < RETAINED_BYS; by++)
+		retained_deinit(&a->retained[by]);
 }
 
 /* Of each run five numbers: pages between it and the run before, its pages, live bytes of each, the
@@ -75,6 +115,18 @@ static size_t at_most(size_t count)
 	return count < PAGE_ANSWER_ROWS ? count : PAGE_ANSWER_ROWS;
 }
 
+static void put_retained(struct json *json, const struct retained *retained)
+{
+	json_object(json, "retained");
+	for (int i = 0; i < RETAINED_BYS; i++) {
+		json_object(json, grouping_names[groupings[i]]);
+		json_retained(json, &retained[i], at_most(retained[i].count));
+		json_number(json, "count", retained[i].count);
+		json_end(json);
+	}
+	json_end(json);
+}
+
 void page_answers_put(const void *answers, struct json *json)
 {
 	const struct page_answers *a = answers;
@@ -97,4 +149,6 @@ void page_answers_put(const void *answers, struct json *json)
 	json_object(json, "memory");
 	json_memory(json, &a->memory);
 	json_end(json);
+	if (a->has_snapshot)
+		put_retained(json, a->retained);
 }

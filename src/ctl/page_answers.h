@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * page_answers.h: what a page shows of `pages --at peak`, `growth`, `leaks`, `diagnose` and
- * `memory`: their JSON, with at most PAGE_ANSWER_ROWS rows of each list, and maps of the pages.
+ * page_answers.h: what a page shows of `pages --at peak`, `growth`, `leaks`, `diagnose`, `memory`
+ * and, where there is a heap snapshot, `retained`: their JSON, with at most PAGE_ANSWER_ROWS rows
+ * of each list, and maps of the pages.
  *
- * Runs: CLI. Signals: no. Allocates: what diagnose.h, growth.h and memory.h say. Threads: one a
- * store.
+ * Runs: CLI. Signals: no. Allocates: what diagnose.h, growth.h, memory.h and retained.h say.
+ * Threads: one a store.
  *
- * Cost: four passes over the events, of which diagnose takes three (diagnose.h).
+ * Cost: two passes over the events, which page.h shares (replay_together.h).
  */
 #ifndef SHINY_PAGE_ANSWERS_H
 #define SHINY_PAGE_ANSWERS_H
@@ -15,6 +16,7 @@
 #include "../analysis/space/memory.h"
 #include "../analysis/time/growth.h"
 #include "../base/json.h"
+#include "../graph/retained.h"
 
 /* PAGE_MAP_RUNS: runs of pages that all maps together have; smaller processes have no map. */
 enum { PAGE_ANSWER_ROWS = 200, PAGE_MAP_RUNS = 100000 };
@@ -24,6 +26,8 @@ struct page_answers {
 	struct diagnoses diagnoses;
 	struct growth growth;
 	struct memory_history memory;
+	struct retained retained[RETAINED_BYS]; /* of the last snapshot */
+	bool has_snapshot;
 };
 
 SHINY_MUST_CHECK struct shiny_err *page_answers_load(struct store *store,

@@ -69,6 +69,37 @@ static void json_pages_sums(struct json *json, const struct pages_sums *t)
 	json_end(json);
 }
 
+/* `t` NULL: not known. */
+static void json_zombies(struct json *json, const struct pages_sums *t)
+{
+	if (!t) {
+		json_null(json, "zombies");
+		return;
+	}
+	json_object_line(json, "zombies");
+	json_number(json, "blocks", t->zombies);
+	json_number(json, "bytes", t->zombie_bytes);
+	json_number(json, "pages", t->fates[PAGE_ZOMBIE]);
+	json_number(json, "ranges", t->fate_ranges[PAGE_ZOMBIE]);
+	json_end(json);
+}
+
+static void json_touched(struct json *json, const struct touched_sums *u)
+{
+	if (!u->processes) {
+		json_null(json, "touched");
+		return;
+	}
+	json_object_line(json, "touched");
+	json_number(json, "processes", u->processes);
+	json_number(json, "least_ns", u->least);
+	json_number(json, "most_ns", u->most);
+	json_number(json, "pages", u->pages);
+	json_number(json, "touched", u->touched);
+	json_number(json, "untouched_mappings", u->idle_pages);
+	json_end(json);
+}
+
 struct history_runs { /* pages next to each other with the same states, put together */
 	struct json *json;
 	uint64_t page, count;
@@ -159,8 +190,10 @@ void json_pages(struct json *json, const struct pages *p, uint64_t under, size_t
 	json_number(json, "at_ns", p->time);
 	json_number(json, "duration_ns", p->duration);
 	json_number(json, "less_than", under);
+	json_touched(json, &p->touched);
 	json_object(json, "total");
 	json_pages_sums(json, &p->total);
+	json_zombies(json, p->touched.processes ? &p->total : NULL);
 	json_end(json);
 	json_array(json, "processes");
 	for (size_t i = 0; i < p->count; i++) {
@@ -172,6 +205,7 @@ void json_pages(struct json *json, const struct pages *p, uint64_t under, size_t
 		json_text(json, "name", process->name);
 		json_number(json, "sample_ns", process->sample_time);
 		json_pages_sums(json, &process->sums);
+		json_zombies(json, process->touched ? &process->sums : NULL);
 		if (map)
 			json_map(json, process);
 		json_end(json);

@@ -8,16 +8,14 @@
 #include <string.h>
 #include <time.h>
 
-#include "../analysis/compare/diff.h"
 #include "../base/cleanup.h"
 #include "../base/mem.h"
 #include "../base/text.h"
-#include "../base/units.h"
+#include "compare_page.h"
 #include "live_sample.h"
-#include "pair.h"
 #include "session_page.h"
 
-enum { REFRESH_LEAST = 5, DIFF_ROWS = 200 }; /* seconds; rows of a comparison */
+enum { REFRESH_LEAST = 5 }; /* seconds */
 
 /* A session as it is now. */
 struct served {
@@ -44,7 +42,8 @@ static struct shiny_err *served_open(const char *file, struct served *out)
 
 	*out = (struct served){ .file = file, .written = store_is_written(file) };
 	if (out->written) {
-		SHINY_TRY(live_work_start(file, true, &out->work));
+		out->work = (struct live_work){ .file = file, .with_events = true };
+		SHINY_TRY(live_work_ask(&out->work));
 		SHINY_TRY(live_work_file(&out->work, &path, &ended));
 	}
 	err = store_open(path ? path : file, &out->store);
@@ -144,53 +143,10 @@ static void list_document(const struct serve_pages *pages, FILE *out)
 	fputs("</ul></main></body></html>\n", out);
 }
 
-static void put_sum(FILE *out, const char *name, pair_units_fn *units, uint64_t base, uint64_t new)
-{
-	char change[UNITS_TEXT + 1];
-
-	fprintf(out, "<tr><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>\n",
-		units(UNITS_BUF, base), units(UNITS_BUF, new),
-		pair_change(change, units, base, new), name);
-}
-
-static void put_diff(FILE *out, const struct diff *diff)
-{
-	const struct diff_session *base = &diff->sessions[0], *new = &diff->sessions[1];
-	size_t shown = diff->count < DIFF_ROWS ? diff->count : DIFF_ROWS;
-
-	fputs("<h2>Totals</h2><table><tr><th>base</th><th>new</th><th>change</th><th>what</th>"
-	      "</tr>\n",
-	      out);
-	put_sum(out, "live bytes", units_bytes, base->sums.live_bytes, new->sums.live_bytes);
-	put_sum(out, "live blocks", units_count, base->sums.live, new->sums.live);
-	put_sum(out, "allocations", units_count, base->sums.allocs, new->sums.allocs);
-	put_sum(out, "bytes in all", units_bytes, base->sums.bytes, new->sums.bytes);
-	fputs("</table>\n<h2>Types with different live bytes</h2><table><tr><th>base</th>"
-	      "<th>new</th><th>change</th><th>type</th></tr>\n",
-	      out);
-	for (size_t i = 0; i < shown; i++) {
-		const struct diff_row *row = &diff->rows[i];
-		uint64_t old = row->sides[0].sums.live_bytes, now = row->sides[1].sums.live_bytes;
-		char change[UNITS_TEXT + 1];
-
-		if (old == now)
-			continue;
-		fprintf(out, "<tr><td>%s</td><td>%s</td><td>%s</td><td>",
-			units_bytes(UNITS_BUF, old), units_bytes(UNITS_BUF, now),
-			pair_change(change, units_bytes, old, now));
-		put_text(out, row->name);
-		fputs("</td></tr>\n", out);
-	}
-	fputs("</table>\n", out);
-	if (shown < diff->count)
-		fprintf(out, "<p>%zu rows more are in shinyctl diff.</p>\n", diff->count - shown);
-}
-
 static struct shiny_err *diff_document(const struct serve_pages *pages, const size_t which[2],
 				       FILE *out)
 {
 	struct served sessions[2];
-	struct diff diff = { 0 };
 	struct shiny_err *err;
 
 	SHINY_TRY(served_open(pages->files[which[0]], &sessions[0]));
@@ -199,22 +155,12 @@ static struct shiny_err *diff_document(const struct serve_pages *pages, const si
 		served_close(&sessions[0]);
 		return err;
 	}
-	struct store *stores[2] = { sessions[0].store, sessions[1].store };
 	const struct filter filters[2] = { sessions[0].filter, sessions[1].filter };
+	const struct compare_page page = { .stores = { sessions[0].store, sessions[1].store },
+					   .filters = filters,
+					   .paths = { sessions[0].file, sessions[1].file } };
 
-	err = diff_load(stores, filters, BREAKDOWN_TYPE, NULL, NULL, DIFF_LIVE, false, false,
-			&diff);
-	if (!err) {
-		put_head(out, "Comparison");
-		fputs("<p>base: ", out);
-		put_text(out, sessions[0].file);
-		fputs("<br>new: ", out);
-		put_text(out, sessions[1].file);
-		fputs("</p>\n", out);
-		put_diff(out, &diff);
-		fputs("<p><a href=\"..\">all sessions</a></p></main></body></html>\n", out);
-	}
-	diff_deinit(&diff);
+	err = compare_page_write(&page, out);
 	served_close(&sessions[0]);
 	served_close(&sessions[1]);
 	return err;

@@ -20,7 +20,7 @@ struct serve_pages {
  * A serve_fn; `context`: struct serve_pages. Addresses:
  *   ""     the page, of one session; the list, of several
  *   N      the page of session N, from 0
- *   A/B    what B has that A has not, by type
+ *   A/B    the page that compares B with A
  * A session that is being written is read as it is now (live_sample.h), and the browser asks again.
  */
 struct shiny_err *serve_pages_document(void *context, const char *path,

@@ -2,24 +2,45 @@
 /* session_page.c: see session_page.h. */
 #include "session_page.h"
 
+#include "../analysis/replay/replay_together.h"
 #include "../base/cleanup.h"
 #include "../base/text.h"
+
+struct page_loading {
+	const struct session_page *page;
+	struct session_page_data *data;
+};
+
+static struct shiny_err *load_page(void *context)
+{
+	const struct page_loading *l = context;
+	const struct page_job job = { .store = l->page->store,
+				      .filter = l->page->filter,
+				      .most_samples = l->page->most_samples,
+				      .full_names = l->page->full_names,
+				      .progress = l->page->progress };
+
+	return page_load(&job, &l->data->page);
+}
+
+static struct shiny_err *load_answers(void *context)
+{
+	const struct page_loading *l = context;
+
+	return page_answers_load(l->page->store, l->page->filter, l->page->full_names,
+				 l->page->progress, &l->data->answers);
+}
 
 struct shiny_err *session_page_load(const struct session_page *page,
 				    struct session_page_data *out)
 {
-	unsigned flags = PROFILE_PEAK | (page->progress ? PROFILE_PROGRESS : 0) |
-			 (page->full_names ? PROFILE_FULL_NAMES : 0);
 	struct session_page_data data = { 0 };
-	struct shiny_err *err = profile_load(page->store, page->filter, flags, &data.profile);
+	struct page_loading loading = { page, &data };
+	const struct replay_task tasks[] = { { load_page, &loading }, { load_answers, &loading } };
+	struct shiny_err *err = replay_together(tasks, page->brief ? 1 : 2);
 
-	if (err)
-		return err;
-	if (!page->brief)
-		err = page_answers_load(page->store, page->filter, page->full_names,
-					page->progress, &data.answers);
 	if (err) {
-		profile_deinit(&data.profile);
+		session_page_deinit(&data);
 		return err;
 	}
 	*out = data;
@@ -28,7 +49,7 @@ struct shiny_err *session_page_load(const struct session_page *page,
 
 void session_page_deinit(struct session_page_data *data)
 {
-	profile_deinit(&data->profile);
+	page_free(data->page);
 	page_answers_deinit(&data->answers);
 }
 
@@ -39,7 +60,6 @@ struct shiny_err *session_page_write(const struct session_page *page,
 	AUTO_FREE char *name = text_plain(text_base(page->path));
 	struct page_job job = { .store = page->store,
 				.filter = page->filter,
-				.profile = &data->profile,
 				.name = name,
 				.most_samples = page->most_samples,
 				.progress = page->progress,
@@ -50,5 +70,5 @@ struct shiny_err *session_page_write(const struct session_page *page,
 
 	SHINY_TRY(profile_command(page->store, &command, &pid));
 	job.command = command;
-	return page_write(&job);
+	return page_write(&job, data->page);
 }

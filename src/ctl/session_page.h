@@ -3,6 +3,8 @@
  * session_page.h: the page of a session, for `html` and `serve`.
  *
  * Runs: CLI. Signals: no. Allocates: as page.h says. Threads: one.
+ *
+ * Cost: two passes over the events, for all views together.
  */
 #ifndef SHINY_SESSION_PAGE_H
 #define SHINY_SESSION_PAGE_H
@@ -20,7 +22,7 @@ struct session_page {
 };
 
 struct session_page_data {
-	struct profile profile;
+	struct page *page;
 	struct page_answers answers; /* unless brief */
 };
 

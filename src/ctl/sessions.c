@@ -19,6 +19,9 @@
 
 #include <shiny/wire/wire.h>
 
+#include "../base/cleanup.h"
+#include "../sidecar/access/access_ask.h"
+
 enum { ROOTS = 3, TRIES = 16, BEING_MADE_SECONDS = 10 };
 
 static size_t roots(char out[ROOTS][SESSIONS_PATH])
@@ -277,27 +280,30 @@ struct shiny_err *sessions_named(const char *which, const char *verb, char out[S
 	return sessions_of_pid((pid_t)pid, out);
 }
 
+static struct shiny_err *write_whole(int at, const char *directory, const char *file,
+				     const char *text)
+{
+	AUTO_CLOSE int fd = openat(at, file,
+				   O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	struct shiny_err *err;
+
+	if (fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text))
+		return NULL;
+	err = shiny_err_os(errno, "cannot write into %s", directory);
+	if (fd >= 0)
+		unlinkat(at, file, 0);
+	return err;
+}
+
 /* Made under another name and then renamed, so that whoever sees it sees all of it. */
 static struct shiny_err *make_mark(int at, const char *directory, const char *name, char final[64])
 {
 	static const struct timespec pause = { .tv_nsec = 1000 };
 	char temporary[64];
-	size_t bytes = strlen(name);
 	struct timespec now;
-	int fd;
 
 	snprintf(temporary, sizeof(temporary), ".mark.%d", (int)getpid());
-	fd = openat(at, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return shiny_err_os(errno, "cannot make a mark in %s", directory);
-	if (write(fd, name, bytes) != (ssize_t)bytes) {
-		struct shiny_err *err = shiny_err_os(errno, "cannot make a mark in %s", directory);
-
-		close(fd);
-		unlinkat(at, temporary, 0);
-		return err;
-	}
-	close(fd);
+	SHINY_TRY(write_whole(at, directory, temporary, name));
 	do { /* two at the same nanosecond: the later one is a little later */
 		clock_gettime(CLOCK_BOOTTIME, &now);
 		snprintf(final, 64, SHINY_MARK_PREFIX "%" PRIu64,
@@ -309,36 +315,65 @@ static struct shiny_err *make_mark(int at, const char *directory, const char *na
 	return shiny_err_os(errno, "cannot make a mark in %s", directory);
 }
 
-struct shiny_err *sessions_mark(const char *directory, const char *name, bool *taken)
+/* A directory into which somebody records. */
+static struct shiny_err *open_used(const char *directory, struct session_directory *look, int *at)
 {
-	static const struct timespec pause = { .tv_nsec = 5000000 };
-	struct session_directory look;
-	struct shiny_err *err;
-	char final[64];
-	int at = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	*taken = false;
-	if (at < 0)
+	*at = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (*at < 0)
 		return shiny_err_advise(shiny_err_os(errno, "cannot open the session directory %s",
 						     directory),
 					"`shinyctl collect` lists the session directories");
-	if (!*name || strlen(name) > SHINY_TAG_NAME_MAX)
-		err = shiny_err(SHINY_ERR_USAGE, "mark: a name has 1 to %d bytes",
-				SHINY_TAG_NAME_MAX);
-	else if (!sessions_look(directory, &look) || !look.used)
-		err = shiny_err_advise(shiny_err(SHINY_ERR_OTHER,
-						 "%s: nothing is being recorded there", directory),
-				       "`shinyctl collect` lists the session directories");
-	else
-		err = make_mark(at, directory, name, final);
-	/* a sidecar looks every few milliseconds, on a busy machine later */
-	for (int i = 0; !err && look.collected && !*taken && i < 400; i++) {
-		*taken = faccessat(at, final, F_OK, AT_SYMLINK_NOFOLLOW) != 0;
-		if (!*taken)
-			nanosleep(&pause, NULL);
+	if (sessions_look(directory, look) && look->used)
+		return NULL;
+	return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "%s: nothing is being recorded there",
+					  directory),
+				"`shinyctl collect` lists the session directories");
+}
+
+/* A sidecar looks every few milliseconds, on a busy machine later. */
+static bool wait_until_taken(int at, const char *file)
+{
+	static const struct timespec pause = { .tv_nsec = 5000000 };
+
+	for (int i = 0; i < 400; i++) {
+		if (faccessat(at, file, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+			return true;
+		nanosleep(&pause, NULL);
 	}
-	close(at);
-	return err;
+	return false;
+}
+
+struct shiny_err *sessions_mark(const char *directory, const char *name, bool *taken)
+{
+	struct session_directory look;
+	char final[64];
+	AUTO_CLOSE int at = -1;
+
+	*taken = false;
+	if (!*name || strlen(name) > SHINY_TAG_NAME_MAX)
+		return shiny_err(SHINY_ERR_USAGE, "mark: a name has 1 to %d bytes",
+				 SHINY_TAG_NAME_MAX);
+	SHINY_TRY(open_used(directory, &look, &at));
+	SHINY_TRY(make_mark(at, directory, name, final));
+	*taken = look.collected && wait_until_taken(at, final);
+	return NULL;
+}
+
+struct shiny_err *sessions_access(const char *directory, const char *sources, bool *taken)
+{
+	struct session_directory look;
+	char temporary[64], final[64];
+	AUTO_CLOSE int at = -1;
+
+	*taken = false;
+	SHINY_TRY(open_used(directory, &look, &at));
+	snprintf(temporary, sizeof(temporary), ".access.%d", (int)getpid());
+	snprintf(final, sizeof(final), ACCESS_ASK_PREFIX "%d", (int)getpid());
+	SHINY_TRY(write_whole(at, directory, temporary, sources));
+	if (renameat(at, temporary, at, final) != 0)
+		return shiny_err_os(errno, "cannot ask the sidecar of %s", directory);
+	*taken = look.collected && wait_until_taken(at, final);
+	return NULL;
 }
 
 struct shiny_err *sessions_switch(const char *directory, bool on, unsigned *count)

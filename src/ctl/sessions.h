@@ -49,6 +49,11 @@ SHINY_MUST_CHECK struct shiny_err *sessions_named(const char *which, const char 
 SHINY_MUST_CHECK struct shiny_err *sessions_mark(const char *directory, const char *name,
 						 bool *taken);
 
+/* Switches the sources of accesses (access_ask.h) in the session of the directory; *taken as
+ * above. */
+SHINY_MUST_CHECK struct shiny_err *sessions_access(const char *directory, const char *sources,
+						   bool *taken);
+
 /* Switches recording in every ring of the directory; *count: how many. */
 SHINY_MUST_CHECK struct shiny_err *sessions_switch(const char *directory, bool on, unsigned *count);
 

@@ -12,12 +12,23 @@ static const char *const time_keys[COLD_TIMES] = { "100ms", "1s", "10s" };
 
 /* ---- text ---- */
 
+/* Nothing where it was on all the time. */
+static void print_times(const struct ctl *ctl, const struct access_times *on)
+{
+	if (!on->at.count || (on->at.at[0].until == UINT64_MAX && !on->at.at[0].from))
+		return;
+	fprintf(ctl->style.out, "watching was on for %s, in %s; of other times nothing is known\n",
+		units_time(UNITS_BUF, on->sum),
+		units_noun(UNITS_NOUN_BUF, on->at.count, "interval"));
+}
+
 static void print_total(const struct ctl *ctl, const struct cold *c)
 {
 	fprintf(ctl->style.out,
 		"%s watched for their next use; cold: not used within %s of any moment\n",
 		units_noun(UNITS_NOUN_BUF, c->watched, "block"),
 		units_time(UNITS_BUF, cold_times[c->within]));
+	print_times(ctl, &c->on);
 	fprintf(ctl->style.out, "%s live at the end, %s of them in rows without a watched block\n",
 		units_bytes(UNITS_BUF, c->live_bytes), units_bytes(UNITS_BUF, c->unknown_bytes));
 }
@@ -96,6 +107,16 @@ static void json_cold(struct ctl *ctl, const struct cold *c, size_t limit)
 
 	json_bool(json, "recorded", c->recorded);
 	json_number_or_null(json, "watched", c->watched, c->recorded);
+	json_array(json, "on");
+	for (size_t i = 0; i < c->on.at.count; i++) {
+		const struct access_time *time = &c->on.at.at[i];
+
+		json_object_line(json, NULL);
+		json_number(json, "from_ns", time->from);
+		json_number_or_null(json, "until_ns", time->until, time->until != UINT64_MAX);
+		json_end(json);
+	}
+	json_end(json);
 	json_text(json, "within", time_keys[c->within]);
 	json_number(json, "live_bytes", c->live_bytes);
 	json_number(json, "unknown_bytes", c->unknown_bytes);

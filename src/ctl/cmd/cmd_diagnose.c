@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../../analysis/diagnose.h"
+#include "../../base/cleanup.h"
 #include "../../base/mem.h"
 #include "../../base/units.h"
 #include "../answers_json.h"
@@ -105,13 +106,10 @@ static struct shiny_err *load(struct store *store, const struct filter *filter, 
 			      struct diagnoses *out)
 {
 	struct diagnose_known known;
-	struct shiny_err *err = diagnose_know(store, filter, false, full_names, true, &known);
 
-	if (err)
-		return err;
-	err = diagnose_load(store, filter, &known, full_names, true, out);
+	SHINY_TRY(diagnose_load(store, filter, false, full_names, true, &known, out));
 	diagnose_forget(&known);
-	return err;
+	return NULL;
 }
 
 struct shiny_err *cmd_diagnose(struct ctl *ctl)

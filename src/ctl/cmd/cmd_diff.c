@@ -7,6 +7,7 @@
 #include "../../analysis/compare/diff.h"
 #include "../../base/mem.h"
 #include "../../base/units.h"
+#include "../diff_json.h"
 #include "../pair.h"
 
 enum { FIRST = 5 }; /* rows of each measure on the front page */
@@ -78,7 +79,7 @@ static void print_sessions(struct ctl *ctl, const struct filter *filter, const s
 	table_print(&table, &ctl->style);
 	table_deinit(&table);
 	if (filter_is_subset(filter))
-		fprintf(stdout, "of the whole sessions, and not shown: processes%s\n",
+		fprintf(ctl->style.out, "of the whole sessions, and not shown: processes%s\n",
 			filter->tags ? ", duration" : "");
 }
 
@@ -149,7 +150,7 @@ static void print_view(struct ctl *ctl, const struct diff *d, enum diff_measure 
 	if (count)
 		print_rows(ctl, rows, limit < count ? limit : count, measure, by);
 	if (limit < count)
-		fprintf(stdout, "%s\xe2\x80\xa6 and %s more (--sort %s shows them)%s\n",
+		fprintf(ctl->style.out, "%s\xe2\x80\xa6 and %s more (--sort %s shows them)%s\n",
 			tint(&ctl->style, TINT_DIM), units_count(UNITS_BUF, count - limit),
 			diff_measure_names[measure], tint_end(&ctl->style, TINT_DIM));
 	free(rows);
@@ -158,20 +159,22 @@ static void print_view(struct ctl *ctl, const struct diff *d, enum diff_measure 
 /* The matched share of both sessions, on which the numbers rest. */
 static void print_matching(struct ctl *ctl, const struct diff *d, enum breakdown_by by)
 {
-	fprintf(stdout, "\n%s %s different, %s the same\n",
+	FILE *out = ctl->style.out;
+
+	fprintf(out, "\n%s %s different, %s the same\n",
 		units_noun(UNITS_NOUN_BUF, d->count, "row"), units_form(d->count, "is", "are"),
 		units_count(UNITS_BUF, d->same));
 	if (!d->timed)
-		fprintf(stdout, "%sno peaks and lifetimes:%s a session has no events\n",
+		fprintf(out, "%sno peaks and lifetimes:%s a session has no events\n",
 			tint(&ctl->style, TINT_WARN), tint_end(&ctl->style, TINT_WARN));
 	if (d->sites[MATCH_CALLS] || d->sites[MATCH_TOGETHER])
-		fprintf(stdout, "call sites without names: %s found by the calls around them",
+		fprintf(out, "call sites without names: %s found by the calls around them",
 			units_count(UNITS_BUF, d->sites[MATCH_CALLS]));
 	if (d->sites[MATCH_TOGETHER])
-		fprintf(stdout, "; what cannot be told apart is counted together, in %s",
+		fprintf(out, "; what cannot be told apart is counted together, in %s",
 			units_noun(UNITS_NOUN_BUF, d->sites[MATCH_TOGETHER], "group"));
 	if (d->sites[MATCH_CALLS] || d->sites[MATCH_TOGETHER])
-		putc('\n', stdout);
+		putc('\n', out);
 }
 
 static void print(struct ctl *ctl, const struct filter *filter, const struct diff *d,
@@ -180,7 +183,7 @@ static void print(struct ctl *ctl, const struct filter *filter, const struct dif
 	ctl_subset(ctl);
 	print_sessions(ctl, filter, d);
 	if (!d->count) {
-		fprintf(stdout, "\n%sno difference%s by %s; %s %s the same\n",
+		fprintf(ctl->style.out, "\n%sno difference%s by %s; %s %s the same\n",
 			tint(&ctl->style, TINT_GOOD), tint_end(&ctl->style, TINT_GOOD),
 			breakdown_names[by], units_noun(UNITS_NOUN_BUF, d->same, "row"),
 			units_form(d->same, "is", "are"));
@@ -202,58 +205,6 @@ static void print(struct ctl *ctl, const struct filter *filter, const struct dif
 }
 
 /* ---- JSON ---- */
-
-static void json_side(struct json *json, const char *key, const struct diff_row *row, int side,
-		      bool timed)
-{
-	const struct diff_side *s = &row->sides[side];
-
-	if (!row->members[side]) {
-		json_null(json, key);
-		return;
-	}
-	json_object(json, key);
-	json_sums(json, &s->sums);
-	json_number(json, "size", s->size);
-	if (timed) {
-		json_number(json, "peak_bytes", s->peak_bytes);
-		json_number(json, "ended", s->ended);
-		json_number(json, "p10_ns", s->p10_ns);
-		json_number(json, "p50_ns", s->p50_ns);
-		json_number(json, "p90_ns", s->p90_ns);
-		json_number(json, "p50_steps", s->p50_steps);
-		json_number(json, "episodes", s->episodes);
-	}
-	json_end(json);
-}
-
-static void json_rows(struct json *json, const struct diff *d, size_t limit)
-{
-	json_array(json, "rows");
-	for (size_t i = 0; i < limit; i++) {
-		const struct diff_row *row = &d->rows[i];
-
-		json_object_line(json, NULL);
-		json_text(json, "name", row->name);
-		json_text(json, "full_name", row->full_name ? row->full_name : row->name);
-		json_text(json, "match", match_names[row->how]);
-		json_text(json, "mostly", row->mostly);
-		json_object(json, "place");
-		for (int m = 0; m < DIFF_MEASURES; m++)
-			if (row->places[m])
-				json_number(json, diff_measure_names[m], row->places[m]);
-		json_end(json);
-		json_object(json, "rank");
-		for (int m = 0; m < DIFF_MEASURES; m++)
-			if (row->places[m])
-				json_real(json, diff_measure_names[m], row->ranks[m]);
-		json_end(json);
-		json_side(json, "base", row, 0, d->timed);
-		json_side(json, "new", row, 1, d->timed);
-		json_end(json);
-	}
-	json_end(json);
-}
 
 static struct shiny_err *json_session(struct ctl *ctl, const struct session_pair *pair, int side,
 				      const struct diff *d)
@@ -295,7 +246,7 @@ static struct shiny_err *json_diff(struct ctl *ctl, const struct session_pair *p
 	for (int how = 0; how < MATCH_HOWS; how++)
 		json_number(json, match_names[how], d->sites[how]);
 	json_end(json);
-	json_rows(json, d, ctl_limit(ctl, d->count, 0));
+	json_diff_rows(json, d, ctl_limit(ctl, d->count, 0));
 	json_end(json);
 	return err;
 }
@@ -327,12 +278,12 @@ struct shiny_err *cmd_diff(struct ctl *ctl)
 	} else if (!err) {
 		print(ctl, &pair.filters[1], &diff, by);
 		for (int side = 0; !err && side < 2; side++) {
-			fprintf(stdout, "%s%s: ", side ? "" : "\n", side ? "new " : "base");
+			fprintf(ctl->style.out, "%s%s: ", side ? "" : "\n", side ? "new " : "base");
 			err = ctl_losses(ctl, pair.stores[side], ctl->options.operands[side]);
 		}
 	}
 	if (!err && !CTL_JSON(ctl) && ctl->style.width)
-		fprintf(stdout, "%snext:%s shinyctl diff --by %s %s %s\n",
+		fprintf(ctl->style.out, "%snext:%s shinyctl diff --by %s %s %s\n",
 			tint(&ctl->style, TINT_DIM), tint_end(&ctl->style, TINT_DIM),
 			by == BREAKDOWN_TYPE ? "site" : "type", ctl->options.operands[0],
 			ctl->options.operands[1]);

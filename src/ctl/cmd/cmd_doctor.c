@@ -13,7 +13,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "../../sidecar/access/breakpoints.h"
+#include "../../sidecar/access/breakpoint_event.h"
+#include "../../sidecar/access/referenced.h"
 #include "../../../symbolizer/patch/allocator_patch.h"
 #include "../../../symbolizer/probe/probe_executable.h"
 #include "../../analysis/totals/coverage.h"
@@ -157,15 +158,23 @@ static void check_ptrace(struct ctl *ctl)
 		close(fd);
 	if (n > 0)
 		check(ctl, FINDING_OK, "ptrace", NULL,
-		      "kernel.yama.ptrace_scope is %c; Shiny does not need ptrace", text[0]);
+		      "kernel.yama.ptrace_scope is %c; `snapshot` alone needs ptrace%s",
+		      text[0], text[0] == '0' || geteuid() == 0 ? "" : ", and is refused it");
 	else
 		check(ctl, FINDING_OK, "ptrace", NULL,
-		      "not restricted by yama; Shiny does not need ptrace");
+		      "not restricted by yama; `snapshot` alone needs ptrace");
+}
+
+/* Hybrid processors call it cpu_core. */
+static bool has_pmu(void)
+{
+	return access("/sys/bus/event_source/devices/cpu", F_OK) == 0 ||
+	       access("/sys/bus/event_source/devices/cpu_core", F_OK) == 0;
 }
 
 static void check_accesses(struct ctl *ctl)
 {
-	int why = breakpoints_probe();
+	int why = breakpoint_event_probe();
 
 	if (!why)
 		check(ctl, FINDING_OK, "accesses", NULL,
@@ -175,7 +184,20 @@ static void check_accesses(struct ctl *ctl)
 		      why == EACCES || why == EPERM
 			      ? "sysctl kernel.perf_event_paranoid=2; containers refuse it, too"
 			      : NULL,
-		      "which blocks are used cannot be known: perf_event_open: %s", strerror(why));
+		      "which blocks are used cannot be known: %s", breakpoint_event_reason(why));
+	why = referenced_probe();
+	if (!why)
+		check(ctl, FINDING_OK, "accesses", NULL,
+		      "touched pages can be counted by mapping, by the kernel's page marks "
+		      "(SHINY_ACCESS=pages)");
+	else
+		check(ctl, FINDING_WARN, "accesses", NULL,
+		      "which pages are touched cannot be known: clear_refs: %s", strerror(why));
+	check(ctl, FINDING_OK, "accesses", NULL,
+	      has_pmu() ? "the processor's own samples (PMU) are not read: cache misses and "
+			  "mispredicted branches by type are unknown"
+			: "the processor has no performance counters (PMU) here: cache misses and "
+			  "mispredicted branches by type are unknown");
 }
 
 static void check_machine(struct ctl *ctl)

@@ -20,6 +20,7 @@
 #include "../../base/cleanup.h"
 #include "../../base/mem.h"
 #include "../../base/units.h"
+#include "../../store/event_names.h"
 #include "../ctl.h"
 #include "../name_lookup.h"
 

@@ -6,11 +6,20 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../analysis/compare/subset.h"
+#include "../../analysis/totals/losses.h"
 #include "../../base/cleanup.h"
 #include "../../base/units.h"
 #include "../../view/export.h"
 #include "../ctl.h"
 #include "../output_file.h"
+
+static bool is_events(const struct options *options)
+{
+	const char *table = options->text[OPT_TABLE_NAME];
+
+	return table && strcmp(table, EXPORT_EVENTS) == 0;
+}
 
 static struct shiny_err *check_options(const struct ctl *ctl, const struct export_form *form)
 {
@@ -18,13 +27,20 @@ static struct shiny_err *check_options(const struct ctl *ctl, const struct expor
 
 	if (given[OPT_EXPORT_MEASURE] && !form->measure)
 		return shiny_err(SHINY_ERR_USAGE,
-				 "export: --measure is for --to folded: %s holds all measures",
+				 "export: --measure is for --to folded and dot: %s holds all "
+				 "measures",
 				 form->name);
+	if (form->tree && ctl->options.number[OPT_EXPORT_MEASURE] == MEASURE_PEAK)
+		return shiny_err(SHINY_ERR_USAGE,
+				 "export: --to %s: --measure live, bytes or allocs", form->name);
+	if ((given[OPT_TREE_BY] || given[OPT_THRESHOLD]) && !form->tree)
+		return shiny_err(SHINY_ERR_USAGE, "export: --by and --threshold are for --to dot");
 	if (given[OPT_TABLE_NAME] && !form->table)
 		return shiny_err(SHINY_ERR_USAGE, "export: --table is for --to csv and jsonl");
-	if (form->table && (given[OPT_PROCESS] || given[OPT_TAG]))
-		return shiny_err(SHINY_ERR_USAGE, "export: --to %s: a table is exported whole, "
-						  "without --process and --tag",
+	if (form->table && (given[OPT_TAG] || (!is_events(&ctl->options) &&
+					       (given[OPT_PROCESS] || given[OPT_BETWEEN]))))
+		return shiny_err(SHINY_ERR_USAGE, "export: --to %s: a table is exported whole; "
+						  "of events, --process and --between select",
 				 form->name);
 	if (CTL_JSON(ctl) && !given[OPT_OUTPUT])
 		return shiny_err(SHINY_ERR_USAGE, "export: --json prints what was written, and "
@@ -35,24 +51,54 @@ static struct shiny_err *check_options(const struct ctl *ctl, const struct expor
 	return NULL;
 }
 
+/* The loss line of the file itself. */
+static struct shiny_err *loss_text(struct store *store, char **text)
+{
+	char words[LOSS_WORDS];
+	struct losses losses = { 0 };
+
+	SHINY_TRY(losses_load(store, &losses));
+	*text = mem_format("%slost: %s",
+			   losses.incomplete ? "the recording was not finished; " : "",
+			   loss_words(&losses.sum, words));
+	losses_deinit(&losses);
+	return NULL;
+}
+
+static struct shiny_err *write_job(struct ctl *ctl, const struct export_form *form,
+				   struct export_job *job)
+{
+	const struct options *options = &ctl->options;
+	struct output_file file = { 0 };
+
+	if (!options->given[OPT_OUTPUT])
+		return form->write(job);
+	SHINY_TRY(output_file_open(options->text[OPT_OUTPUT], options->given[OPT_FORCE], &file));
+	job->out = file.out;
+	return output_file_close(&file, form->write(job));
+}
+
 static struct shiny_err *write_form(struct ctl *ctl, struct store *store,
 				    const struct filter *filter, const struct export_form *form,
 				    struct profile *profile)
 {
 	const struct options *options = &ctl->options;
-	AUTO_FREE char *command = NULL;
+	AUTO_FREE char *command = NULL, *loss = NULL;
 	struct export_job job = {
 		.store = store,
 		.filter = filter,
 		.profile = form->profile ? profile : NULL,
 		.measure = (enum profile_measure)options->number[OPT_EXPORT_MEASURE],
 		.table = options->given[OPT_TABLE_NAME] ? options->text[OPT_TABLE_NAME] : "types",
+		.by = (enum tree_by)options->number[OPT_TREE_BY],
+		.threshold = (double)options->number[OPT_THRESHOLD] / 1e6,
+		.full_names = options->given[OPT_FULL_NAMES],
 		.progress = true,
-		.out = stdout,
+		.out = ctl->style.out,
 	};
 	unsigned flags = PROFILE_PROGRESS;
-	struct output_file file = { 0 };
-	struct shiny_err *err;
+	struct store *sums = NULL;
+	struct shiny_err *err = NULL;
 
 	if (form->peak || (form->measure && job.measure == MEASURE_PEAK))
 		flags |= PROFILE_PEAK;
@@ -60,14 +106,19 @@ static struct shiny_err *write_form(struct ctl *ctl, struct store *store,
 		flags |= PROFILE_FULL_NAMES;
 	SHINY_TRY(profile_command(store, &command, &job.pid));
 	job.command = command;
+	SHINY_TRY(loss_text(store, &loss));
+	job.loss = loss;
+	if ((form->profile || form->tree) && filter_timed(filter))
+		SHINY_TRY(subset_open(store, filter, form->tree ? SUBSET_ALL : SUBSET_STAT,
+				      "following the blocks", &sums));
+	job.sums = sums ? sums : store;
 	if (form->profile)
-		SHINY_TRY(profile_load(store, filter, flags, profile));
-	if (!options->given[OPT_OUTPUT])
-		return form->write(&job);
-	SHINY_TRY(output_file_open(options->text[OPT_OUTPUT], options->given[OPT_FORCE], &file));
-	job.out = file.out;
-	err = form->write(&job);
-	return output_file_close(&file, err);
+		err = profile_load(store, job.sums, filter, flags, profile);
+	if (!err)
+		err = write_job(ctl, form, &job);
+	if (sums)
+		store_close(sums);
+	return err;
 }
 
 static void json_export(struct ctl *ctl, const struct export_form *form,

@@ -39,21 +39,22 @@ static void print(struct ctl *ctl, const struct leaks *l, enum group_by by, size
 {
 	struct table_column titled[COLUMNS];
 	struct table table;
+	FILE *out = ctl->style.out;
 	size_t growing = 0;
 
 	for (size_t i = 0; i < l->count; i++)
 		growing += l->rows[i].grows;
-	fprintf(stdout, "%s, %s, live at the end",
+	fprintf(out, "%s, %s, live at the end",
 		units_noun(UNITS_NOUN_BUF, l->blocks - l->abandoned, "block"),
 		units_bytes(UNITS_BUF, l->bytes - l->abandoned_bytes));
 	if (l->abandoned)
-		fprintf(stdout, "; %s, %s, abandoned by processes that ended before",
+		fprintf(out, "; %s, %s, abandoned by processes that ended before",
 			units_count(UNITS_BUF, l->abandoned),
 			units_bytes(UNITS_BUF, l->abandoned_bytes));
 	if (l->suppressed)
-		fprintf(stdout, "; %s, %s, suppressed", units_count(UNITS_BUF, l->suppressed),
+		fprintf(out, "; %s, %s, suppressed", units_count(UNITS_BUF, l->suppressed),
 			units_bytes(UNITS_BUF, l->suppressed_bytes));
-	fprintf(stdout, "\n%s %s to the end\n\n",
+	fprintf(out, "\n%s %s to the end\n\n",
 		units_noun(UNITS_NOUN_BUF, growing, group_names[by]),
 		units_form(growing, "grows", "grow"));
 	memcpy(titled, columns, sizeof(titled));

@@ -76,27 +76,16 @@ static void print_ends(const struct ctl *ctl, const struct lifetimes *l)
 /* State Z: what of the persistent nobody uses, by the types that were watched. */
 static void print_zombies(const struct ctl *ctl, const struct cold *c)
 {
-	double zombies = 0, low = 0, high = 0;
-	uint64_t known = 0;
+	struct cold_zombies z = cold_zombies(c);
 
 	if (!c->recorded)
 		return;
-	for (size_t i = 0; i < c->count; i++) {
-		const struct cold_row *r = &c->rows[i];
-
-		if (!(r->blocks[c->within].watches > 0))
-			continue;
-		zombies += r->zombies;
-		low += r->zombies_low;
-		high += r->zombies_high;
-		known += r->live;
-	}
 	fprintf(ctl->style.out,
 		"  zombies, not used within %s: about %s (%s\xe2\x80\x93%s) of the %s persistent "
 		"blocks of watched types\n",
 		units_time(UNITS_BUF, cold_times[c->within]),
-		units_count(UNITS_BUF, (uint64_t)zombies), units_count(UNITS_BUF, (uint64_t)low),
-		units_count(UNITS_BUF, (uint64_t)high), units_count(UNITS_BUF, known));
+		units_count(UNITS_BUF, (uint64_t)z.about), units_count(UNITS_BUF, (uint64_t)z.low),
+		units_count(UNITS_BUF, (uint64_t)z.high), units_count(UNITS_BUF, z.known));
 }
 
 static void print_histogram(struct ctl *ctl, const struct lifetimes *l)

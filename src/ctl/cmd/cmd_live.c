@@ -103,10 +103,11 @@ static void print_text(struct ctl *ctl, const struct live_sample *sample)
 static struct shiny_err *once(struct ctl *ctl, const char *file)
 {
 	struct live_sample sample;
-	struct live_work work;
+	struct live_work work = { .file = file };
 
-	SHINY_TRY(live_work_start(file, false, &work));
+	SHINY_TRY(live_work_ask(&work));
 	SHINY_TRY(live_work_take(&work, &sample));
+	live_work_stop(&work);
 	for (size_t v = 0; v < LIVE_VIEWS; v++)
 		if (sample.views[v].count)
 			qsort(sample.views[v].at, sample.views[v].count,
@@ -124,7 +125,7 @@ static struct shiny_err *once(struct ctl *ctl, const char *file)
 struct watch {
 	const char *file, *directory; /* "": no mark can be set */
 	struct live_screen screen;
-	struct live_work work; /* child 0: none is being made */
+	struct live_work work;
 	struct live_sample samples[SAMPLES];
 	uint64_t next; /* CLOCK_MONOTONIC of the next refresh, ns */
 	unsigned marks;
@@ -205,10 +206,10 @@ static void set_mark(struct watch *watch)
 static bool wait_any(const struct watch *watch, bool idle)
 {
 	struct pollfd fds[2] = { { .fd = STDIN_FILENO, .events = POLLIN },
-				 { .fd = watch->work.child ? watch->work.pipe : -1,
+				 { .fd = watch->work.asked ? watch->work.line : -1,
 				   .events = POLLIN } };
 	uint64_t now = now_ns();
-	int timeout = watch->work.child || idle ? -1
+	int timeout = watch->work.asked || idle ? -1
 		      : watch->next <= now	? 0
 						: (int)((watch->next - now) / 1000000) + 1;
 
@@ -226,8 +227,8 @@ static struct shiny_err *run_screen(struct watch *watch)
 	while (goes_on && !err) {
 		bool idle = screen->paused || (screen->now && screen->now->ended);
 
-		if (!watch->work.child && !idle && now_ns() >= watch->next)
-			err = live_work_start(watch->file, false, &watch->work);
+		if (!watch->work.asked && !idle && now_ns() >= watch->next)
+			err = live_work_ask(&watch->work);
 		if (err)
 			break;
 		live_screen_draw(screen);
@@ -239,7 +240,7 @@ static struct shiny_err *run_screen(struct watch *watch)
 		case LIVE_MARK: set_mark(watch); break;
 		default: break;
 		}
-		if (watch->work.child && poll(&(struct pollfd){ .fd = watch->work.pipe,
+		if (watch->work.asked && poll(&(struct pollfd){ .fd = watch->work.line,
 								.events = POLLIN },
 					      1, 0) > 0)
 			err = take_sample(watch);
@@ -250,10 +251,9 @@ static struct shiny_err *run_screen(struct watch *watch)
 static struct shiny_err *watch_session(const char *file, const char *directory)
 {
 	AUTO_FREE char *name = text_plain(text_base(file));
-	struct watch watch = { .file = file, .directory = directory };
+	struct watch watch = { .file = file, .directory = directory, .work = { .file = file } };
 	struct shiny_err *err;
 
-	watch.work.pipe = -1;
 	watch.screen.name = name;
 	SHINY_TRY(live_screen_open());
 	err = run_screen(&watch);

@@ -7,8 +7,8 @@
 #include "../../analysis/attribute/mismatches.h"
 #include "../../base/mem.h"
 #include "../../base/units.h"
+#include "../../store/event_names.h"
 #include "../ctl.h"
-#include "../name_lookup.h"
 
 enum { FRAMES_SHOWN = 8 };
 

@@ -41,6 +41,28 @@ static uint64_t fit_for_huge(const struct pages_sums *sums)
 
 /* ---- text ---- */
 
+/* What nobody touches, where that was recorded. */
+static void print_zombies(const struct ctl *ctl, const struct pages *p)
+{
+	const struct pages_sums *t = &p->total;
+	const struct touched_sums *u = &p->touched;
+
+	if (!u->processes)
+		return;
+	fprintf(ctl->style.out,
+		"  touched      at most %s of %s in memory with live blocks, within %s%s%s\n",
+		units_count(UNITS_BUF, u->touched), units_noun(UNITS_NOUN_BUF, u->pages, "page"),
+		units_time(UNITS_BUF, u->least), u->most > u->least ? " to " : "",
+		u->most > u->least ? units_time(UNITS_BUF, u->most) : "");
+	fprintf(ctl->style.out,
+		"  zombies      %s (%s) that nobody touched in that time; %s and %s of 2 MiB hold "
+		"nothing else\n",
+		units_noun(UNITS_NOUN_BUF, t->zombies, "block"),
+		units_bytes(UNITS_BUF, t->zombie_bytes),
+		units_noun(UNITS_NOUN_BUF, t->fates[PAGE_ZOMBIE], "page"),
+		units_noun(UNITS_NOUN_BUF, t->fate_ranges[PAGE_ZOMBIE], "range"));
+}
+
 static void print_answer(const struct ctl *ctl, const struct pages *p, uint64_t under)
 {
 	const struct pages_sums *t = &p->total;
@@ -101,6 +123,7 @@ static void print_answer(const struct ctl *ctl, const struct pages *p, uint64_t 
 			p->at == PAGES_AT_END ? "" : " before", units_bytes(UNITS_BUF, t->resident),
 			units_bytes(UNITS_BUF, t->sample_live),
 			units_share(UNITS_BUF, (double)t->sample_live, (double)t->committed));
+	print_zombies(ctl, p);
 	if (t->overlaps)
 		fprintf(ctl->style.out,
 			"%s  %s %s inside others, whose end was not seen: %s count once%s\n",
@@ -184,10 +207,12 @@ static void print_sets(const struct ctl *ctl, const uint64_t pages[PAGE_SETS],
 
 static void print_composition(const struct ctl *ctl, const struct pages *p)
 {
-	ctl_heading(ctl, "What ever lay on pages",
-		    p->at == PAGES_AT_END
-			    ? ": D destroyed, R reused without a free, P alive at the end"
-			    : " until then: D destroyed, R reused without a free, P live");
+	char *states = mem_format(": D destroyed, R reused without a free, P %s%s",
+				  p->at == PAGES_AT_END ? "alive at the end" : "live then",
+				  p->touched.processes ? ", Z likewise and untouched" : "");
+
+	ctl_heading(ctl, "What ever lay on pages", states);
+	free(states);
 	print_sets(ctl, p->total.ever, p->total.ever_ranges);
 	if (p->at == PAGES_AT_END)
 		return;

@@ -19,6 +19,7 @@
 #include "../../base/mem.h"
 #include "../../base/units.h"
 #include "../ctl.h"
+#include "../paper_access.h"
 
 enum { TYPES_NAMED = 4, SERIES_COLUMNS = 60 };
 
@@ -27,6 +28,7 @@ struct figures { /* of one session */
 	struct lifetimes lifetimes;
 	struct sizes sizes;
 	struct diagnoses diagnoses;
+	struct paper_access access;
 };
 
 static void figures_deinit(struct figures *f)
@@ -35,6 +37,7 @@ static void figures_deinit(struct figures *f)
 	lifetimes_deinit(&f->lifetimes);
 	sizes_deinit(&f->sizes);
 	diagnose_deinit(&f->diagnoses);
+	paper_access_deinit(&f->access);
 }
 
 struct figures_ask {
@@ -60,16 +63,25 @@ static struct shiny_err *ask_sizes(void *context)
 			  &ask->figures->sizes);
 }
 
+static struct shiny_err *ask_diagnoses(void *context)
+{
+	const struct figures_ask *ask = context;
+
+	return diagnose_load(ask->store, ask->filter, true, ask->full_names, true,
+			     &ask->figures->known, &ask->figures->diagnoses);
+}
+
 static struct shiny_err *figures_load(struct ctl *ctl, struct store *store,
 				      const struct filter *filter, struct figures *f)
 {
 	bool full = ctl->options.given[OPT_FULL_NAMES];
 	struct figures_ask ask = { store, filter, full, f };
-	const struct replay_task tasks[] = { { ask_lifetimes, &ask }, { ask_sizes, &ask } };
+	const struct replay_task tasks[] = { { ask_diagnoses, &ask },
+					     { ask_lifetimes, &ask },
+					     { ask_sizes, &ask } };
 
-	SHINY_TRY(diagnose_know(store, filter, true, full, true, &f->known));
 	SHINY_TRY(replay_together(tasks, sizeof(tasks) / sizeof(*tasks)));
-	return diagnose_load(store, filter, &f->known, full, true, &f->diagnoses);
+	return paper_access_load(store, filter, full, &f->access);
 }
 
 /* ---- text ---- */
@@ -155,7 +167,7 @@ static size_t top_types(const struct lifetimes *l, enum population p,
 	return count;
 }
 
-static void print_f7(struct ctl *ctl, const struct lifetimes *l)
+static void print_f7(struct ctl *ctl, const struct lifetimes *l, const struct paper_access *a)
 {
 	uint64_t ended[DISTRIBUTION_OCTAVES], alive[DISTRIBUTION_OCTAVES];
 	struct distribution_bin octaves[DISTRIBUTION_OCTAVES];
@@ -184,11 +196,11 @@ static void print_f7(struct ctl *ctl, const struct lifetimes *l)
 		free(bars);
 	}
 	fprintf(ctl->style.out,
-		"of all: D destroyed %s, R reused %s, P persistent %s; Z needs accesses, which are "
-		"not recorded\n",
+		"of all: D destroyed %s, R reused %s, P persistent %s\n",
 		units_share(UNITS_BUF, (double)t->destroyed, (double)t->blocks),
 		units_share(UNITS_BUF, (double)t->reused, (double)t->blocks),
 		units_share(UNITS_BUF, (double)t->persistent, (double)t->blocks));
+	paper_print_z(&ctl->style, a);
 	for (enum population p = POPULATION_MIDDLE; p < POPULATIONS; p++) {
 		const struct lifetime_row *top[TYPES_NAMED + 1];
 		size_t count = top_types(l, p, top);
@@ -262,6 +274,7 @@ static void print_f9(struct ctl *ctl, const struct pages *p)
 		units_noun(UNITS_NOUN_BUF, t->pages, "page"), units_count(UNITS_BUF, t->pinned),
 		units_share(UNITS_BUF, (double)t->pinned, (double)t->pages),
 		units_form(t->pinned, "is", "are"), PAGES_UNDER);
+	paper_print_zombies(&ctl->style, p);
 }
 
 static void print_f10(struct ctl *ctl, const struct pooling *p)
@@ -327,17 +340,19 @@ static void print_series(const struct ctl *ctl, const char *name, const struct a
 	free(values);
 }
 
-static void print_f11(struct ctl *ctl, const struct activity *a)
+static void print_f11(struct ctl *ctl, const struct activity *a,
+		      const struct paper_access *access)
 {
 	ctl_heading(ctl, "F11 Live over time", "");
 	print_series(ctl, "objects", a, offsetof(struct activity_point, blocks));
 	print_series(ctl, "types", a, offsetof(struct activity_point, types));
 	print_series(ctl, "pages", a, offsetof(struct activity_point, pages));
 	print_series(ctl, "cache lines", a, offsetof(struct activity_point, lines));
-	ctl_heading(ctl,
-		    "F12 In use over time, and F13, mispredictions and heavy operations by type",
-		    "");
-	fprintf(ctl->style.out, "accesses and hardware counters are not recorded\n");
+	paper_print_types(&ctl->style, access);
+	ctl_heading(ctl, "F12 In use", "");
+	paper_print_in_use(&ctl->style, access);
+	ctl_heading(ctl, "F13 Mispredictions and heavy operations by type", "");
+	fprintf(ctl->style.out, "hardware counters are not recorded\n");
 }
 
 static void print_f14(struct ctl *ctl, const struct diagnoses *d)
@@ -352,11 +367,11 @@ static void print_f14(struct ctl *ctl, const struct diagnoses *d)
 static void print(struct ctl *ctl, const struct figures *f)
 {
 	print_f6(ctl, &f->known.streams);
-	print_f7(ctl, &f->lifetimes);
+	print_f7(ctl, &f->lifetimes, &f->access);
 	print_f8(ctl, &f->sizes);
 	print_f9(ctl, &f->known.pages);
 	print_f10(ctl, &f->known.pooling);
-	print_f11(ctl, &f->known.activity);
+	print_f11(ctl, &f->known.activity, &f->access);
 	print_f14(ctl, &f->diagnoses);
 }
 
@@ -377,13 +392,14 @@ static void json_streams_row(struct json *json, const char *key, const char *nam
 	json_end(json);
 }
 
-static void json_f7(struct json *json, const struct lifetimes *l)
+static void json_f7(struct json *json, const struct lifetimes *l, const struct paper_access *a)
 {
 	json_object(json, "F7");
 	json_number(json, "blocks", l->total.blocks);
 	json_number(json, "destroyed", l->total.destroyed);
 	json_number(json, "reused", l->total.reused);
 	json_number(json, "persistent", l->total.persistent);
+	paper_json_z(json, a);
 	json_ages(json, "lifetimes", &l->total.ages);
 	for (enum population p = 0; p < POPULATIONS; p++) {
 		const struct lifetime_row *top[TYPES_NAMED + 1];
@@ -422,6 +438,7 @@ static void json_f8_to_f10(struct json *json, const struct figures *f)
 	json_number(json, "pages", f->known.pages.total.pages);
 	json_real(json, "utilization", pages_utilization(&f->known.pages.total));
 	json_number(json, "pinned", f->known.pages.total.pinned);
+	paper_json_zombies(json, &f->known.pages);
 	json_object_line(json, "sets");
 	for (unsigned set = 1; set < PAGE_SETS; set++)
 		json_number(json, page_set_names[set], f->known.pages.total.ever[set]);
@@ -461,7 +478,7 @@ static void json_f11_to_f14(struct json *json, const struct figures *f)
 		json_end(json);
 	}
 	json_end(json);
-	json_null(json, "F12");
+	paper_json_in_use(json, &f->access);
 	json_null(json, "F13");
 	json_object_line(json, "F14");
 	for (size_t i = 0; i < SYMPTOMS; i++)
@@ -483,7 +500,7 @@ static void json_figures(struct json *json, const char *file, const struct strea
 	json_end(json);
 	json_end(json);
 	if (f) {
-		json_f7(json, &f->lifetimes);
+		json_f7(json, &f->lifetimes, &f->access);
 		json_f8_to_f10(json, f);
 		json_f11_to_f14(json, f);
 	}

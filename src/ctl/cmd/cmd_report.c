@@ -56,13 +56,15 @@ static char *types_text(const struct totals *s, const struct types *types)
  * whole session, or unknown. */
 static void print_subset(struct ctl *ctl, const struct report_page *page)
 {
+	FILE *out = ctl->style.out;
+
 	if (!page->narrow)
 		return;
 	ctl_subset(ctl);
 	if (page->length != page->totals.duration)
-		fprintf(stdout, "%s long, from %s on; ", units_time(UNITS_BUF, page->length),
+		fprintf(out, "%s long, from %s on; ", units_time(UNITS_BUF, page->length),
 			units_time(UNITS_BUF, page->from));
-	fprintf(stdout, "of the whole session: processes, threads, what was not seen%s\n",
+	fprintf(out, "of the whole session: processes, threads, what was not seen%s\n",
 		page->partial ? "\nnot known of a tag without events: the peak, whose the blocks "
 				"are by process, the short-lived and the retained ones"
 			      : "");
@@ -75,7 +77,7 @@ static void print_headlines(struct ctl *ctl, const struct headlines *headlines)
 		char *line;
 
 		if (i == HEADLINES) {
-			fprintf(stdout, "and %zu more: shinyctl processes %s\n",
+			fprintf(ctl->style.out, "and %zu more: shinyctl processes %s\n",
 				headlines->count - i, ctl->options.operands[0]);
 			return;
 		}
@@ -297,7 +299,7 @@ static void print_not_seen(struct ctl *ctl, const struct coverage *coverage)
 		free(line);
 	}
 	if (more)
-		fprintf(stdout, "  and %zu more: shinyctl doctor %s\n", more,
+		fprintf(ctl->style.out, "  and %zu more: shinyctl doctor %s\n", more,
 			ctl->options.operands[0]);
 }
 
@@ -370,8 +372,17 @@ struct shiny_err *cmd_report(struct ctl *ctl)
 	struct store *store;
 	struct filter filter;
 	struct report_page page = { 0 };
-	struct shiny_err *err = ctl_begin(ctl, &store, &filter);
+	struct shiny_err *err;
 
+	if (ctl->options.given[OPT_HTML_PAGE] && ctl->options.given[OPT_BETWEEN])
+		return shiny_err_advise(shiny_err(SHINY_ERR_USAGE,
+						  "report: --between does not go with --html"),
+					"choose the interval on the page");
+	if (ctl->options.given[OPT_HTML_PAGE])
+		return cmd_html(ctl);
+	if (ctl->options.given[OPT_OUTPUT] || ctl->options.given[OPT_FORCE])
+		return shiny_err(SHINY_ERR_USAGE, "report: --out and --force go with --html");
+	err = ctl_begin(ctl, &store, &filter);
 	if (err)
 		return err;
 	err = ctl_loaded(store, &filter, report_page_load(ctl, store, &filter, &page));

@@ -4,6 +4,7 @@
 
 #include "../../base/units.h"
 #include "../../graph/retained.h"
+#include "../answers_json.h"
 #include "../ctl.h"
 #include "../snapshot_facts.h"
 
@@ -57,30 +58,6 @@ static void print(struct ctl *ctl, const struct retained *r, enum retained_by by
 	table_deinit(&table);
 }
 
-static void json_rows(struct json *json, const struct retained *r, size_t limit)
-{
-	snapshot_facts_json(json, &r->facts);
-	json_number(json, "blocks", r->blocks);
-	json_number(json, "bytes", r->bytes);
-	json_number(json, "unreachable", r->unreachable);
-	json_number(json, "unreachable_bytes", r->unreachable_bytes);
-	json_array(json, "rows");
-	for (size_t i = 0; i < limit; i++) {
-		const struct retained_row *row = &r->rows[i];
-
-		json_object_line(json, NULL);
-		json_text(json, "name", row->name);
-		json_number(json, "retained", row->retained);
-		json_number(json, "retained_bytes", row->retained_bytes);
-		json_number(json, "blocks", row->blocks);
-		json_number(json, "bytes", row->bytes);
-		json_number(json, "largest", row->largest);
-		json_number(json, "largest_bytes", row->largest_bytes);
-		json_end(json);
-	}
-	json_end(json);
-}
-
 struct shiny_err *cmd_retained(struct ctl *ctl)
 {
 	/* in options.def's order */
@@ -97,14 +74,14 @@ struct shiny_err *cmd_retained(struct ctl *ctl)
 	if (!err)
 		err = ctl_loaded(store, &filter,
 				 retained_load(store, &filter,
-					       (uint32_t)ctl->options.number[OPT_SNAPSHOT], by,
+					       (uint32_t)ctl->options.number[OPT_SNAPSHOT], &by, 1,
 					       ctl->options.given[OPT_FULL_NAMES], &retained));
 	if (err)
 		return err;
 	limit = ctl_limit(ctl, retained.count, 30);
 	if (CTL_JSON(ctl)) {
 		ctl_document(ctl);
-		json_rows(&ctl->json, &retained, limit);
+		json_retained(&ctl->json, &retained, limit);
 	} else {
 		print(ctl, &retained, by, limit);
 	}

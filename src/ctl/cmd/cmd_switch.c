@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_switch.c: `shinyctl on` and `shinyctl off`. */
+/* cmd_switch.c: `shinyctl on`, `shinyctl off` and `shinyctl access`. */
+#include <string.h>
+
+#include "../../base/cleanup.h"
 #include "../../base/units.h"
+#include "../../sidecar/access/access_ask.h"
+#include "../../sidecar/access/breakpoint_event.h"
+#include "../../sidecar/access/referenced.h"
 #include "../ctl.h"
 #include "../sessions.h"
 
@@ -28,4 +34,37 @@ struct shiny_err *cmd_on(struct ctl *ctl)
 struct shiny_err *cmd_off(struct ctl *ctl)
 {
 	return switch_to(ctl, false);
+}
+
+/* What this machine refuses here it refuses the sidecar, which says so in the session only. */
+static struct shiny_err *can_access(const struct access_sources *sources)
+{
+	int watch = sources->watch ? breakpoint_event_probe() : 0;
+	int pages = sources->pages && !watch ? referenced_probe() : 0;
+
+	if (!watch && !pages)
+		return NULL;
+	return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "access: %s cannot be had here: %s",
+					  watch ? "watch" : "pages",
+					  watch ? breakpoint_event_reason(watch) : strerror(pages)),
+				"`shinyctl doctor` says what is in the way");
+}
+
+struct shiny_err *cmd_access(struct ctl *ctl)
+{
+	const char *which = ctl->options.operands[0], *text = ctl->options.operands[1];
+	char directory[SESSIONS_PATH];
+	struct access_sources sources;
+	bool taken = false;
+
+	if (!access_sources_read(text, &sources))
+		return shiny_err(SHINY_ERR_USAGE,
+				 "access: '%s' is not off, watch, pages or watch,pages", text);
+	SHINY_TRY(sessions_named(which, verbs[ctl->options.verb].name, directory));
+	SHINY_TRY(can_access(&sources));
+	SHINY_TRY(sessions_access(directory, text, &taken));
+	fprintf(ctl->style.out,
+		taken ? "accesses: %s in %s\n" : "accesses: %s waits in %s for its sidecar\n", text,
+		directory);
+	return NULL;
 }

@@ -16,6 +16,7 @@
 #include "../../base/progress.h"
 #include "../../base/units.h"
 #include "../ctl.h"
+#include "../judge_names.h"
 #include "../name_lookup.h"
 #include "../warm_cache.h"
 
@@ -27,6 +28,7 @@ struct subject {
 	char *debug_file, *extras, *note, *cache_path; /* NULL none */
 	uint64_t cached;
 	struct sym_places places; /* its text is a constant; NULL none */
+	struct judged judged[JUDGED_KINDS];
 };
 typedef VEC(struct subject) subjects_t;
 
@@ -179,6 +181,22 @@ static struct shiny_err *look_at_all(const struct sym_options *options, subjects
 	progress_begin(&progress, "looking for debug information", true);
 	for (size_t i = 0; i < subjects->count && !err; i++) {
 		err = look(options, &subjects->at[i]);
+		progress_set(&progress, i, subjects->count);
+	}
+	progress_end(&progress);
+	return err;
+}
+
+static struct shiny_err *judge_all(const struct sym_options *options, subjects_t *subjects)
+{
+	struct shiny_err *err = NULL;
+	struct progress progress;
+
+	progress_begin(&progress, "comparing what code says with the debug information", true);
+	for (size_t i = 0; i < subjects->count && !err; i++) {
+		struct subject *s = &subjects->at[i];
+
+		err = judge_file(options, s->path, s->build_id, s->judged);
 		progress_set(&progress, i, subjects->count);
 	}
 	progress_end(&progress);
@@ -348,6 +366,61 @@ static void print_warmed(struct ctl *ctl, const struct warm_file *files, size_t 
 		units_count(UNITS_BUF, all.wrappers));
 }
 
+enum { J_MODULE, J_EVIDENCE, J_SAID, J_CHECKED, J_RIGHT, J_SHARE, J_COLUMNS };
+static const struct table_column judge_columns[J_COLUMNS] = {
+	[J_MODULE] = { "module", CELL_TEXT, true, TEXT_CUT_START, 0, TINT_NAME },
+	[J_EVIDENCE] = { .title = "evidence", .kind = CELL_TEXT },
+	[J_SAID] = { .title = "calls", .kind = CELL_COUNT },
+	[J_CHECKED] = { .title = "checked", .kind = CELL_COUNT },
+	[J_RIGHT] = { .title = "right", .kind = CELL_COUNT },
+	[J_SHARE] = { .title = "share", .kind = CELL_RIGHT },
+};
+
+static void print_judged(struct ctl *ctl, const subjects_t *subjects)
+{
+	struct table table;
+	char share[16];
+
+	table_init(&table, judge_columns, J_COLUMNS);
+	for (size_t i = 0; i < subjects->count; i++)
+		for (size_t k = 0; k < JUDGED_KINDS; k++) {
+			const struct judged *judged = &subjects->at[i].judged[k];
+
+			if (!judged->said)
+				continue;
+			table_row(&table);
+			table_text(&table, J_MODULE, subjects->at[i].path);
+			table_text(&table, J_EVIDENCE, judged_names[k]);
+			table_number(&table, J_SAID, judged->said);
+			table_number(&table, J_CHECKED, judged->checked);
+			table_number(&table, J_RIGHT, judged->right);
+			if (!judged->checked)
+				continue;
+			snprintf(share, sizeof(share), "%.1f %%",
+				 100.0 * (double)judged->right / (double)judged->checked);
+			table_text(&table, J_SHARE, share);
+		}
+	putc('\n', ctl->style.out);
+	table_print(&table, &ctl->style);
+	table_deinit(&table);
+}
+
+static void json_judged(struct json *json, const struct subject *s)
+{
+	json_array(json, "judged");
+	for (size_t k = 0; k < JUDGED_KINDS; k++) {
+		if (!s->judged[k].said)
+			continue;
+		json_object_line(json, NULL);
+		json_text(json, "evidence", judged_names[k]);
+		json_number(json, "calls", s->judged[k].said);
+		json_number(json, "checked", s->judged[k].checked);
+		json_number(json, "right", s->judged[k].right);
+		json_end(json);
+	}
+	json_end(json);
+}
+
 static void json_warmed(struct json *json, const struct warm_file *file)
 {
 	json_object_line(json, "warmed");
@@ -391,6 +464,8 @@ static void json_modules(struct ctl *ctl, const subjects_t *subjects, const stru
 		}
 		if (files)
 			json_warmed(json, &files[i]);
+		if (ctl->options.given[OPT_JUDGE])
+			json_judged(json, s);
 		json_end(json);
 	}
 	json_end(json);
@@ -426,19 +501,23 @@ struct shiny_err *cmd_symbols(struct ctl *ctl)
 			err = add_session(&subjects, o->operands[i]);
 		} else {
 			err = add_binary(&subjects, o->operands[i]);
-			warm = warm || !o->given[OPT_LIST];
+			warm = warm || (!o->given[OPT_LIST] && !o->given[OPT_JUDGE]);
 		}
 	}
 	if (!err && warm)
 		err = warm_all(&options, &subjects, (size_t)o->number[OPT_JOBS], &files);
 	if (!err)
 		err = look_at_all(&options, &subjects);
+	if (!err && o->given[OPT_JUDGE])
+		err = judge_all(&options, &subjects);
 	if (!err && CTL_JSON(ctl)) {
 		json_modules(ctl, &subjects, files);
 	} else if (!err) {
 		print_modules(ctl, &subjects);
 		if (files)
 			print_warmed(ctl, files, subjects.count);
+		if (o->given[OPT_JUDGE])
+			print_judged(ctl, &subjects);
 	}
 	free(files);
 	subjects_deinit(&subjects);

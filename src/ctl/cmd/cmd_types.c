@@ -120,12 +120,12 @@ static void print_legend(struct ctl *ctl, const struct types *types, size_t limi
 	for (size_t i = 0; i < 4; i++) {
 		if (!used[i])
 			continue;
-		fprintf(stdout, "%s%s%s%s", any ? "; " : tint(&ctl->style, TINT_DIM),
+		fprintf(ctl->style.out, "%s%s%s%s", any ? "; " : tint(&ctl->style, TINT_DIM),
 			i == 2 ? "" : legend[i].sign, i == 2 ? "" : " ", legend[i].meaning);
 		any = true;
 	}
 	if (any)
-		fprintf(stdout, "%s\n", tint_end(&ctl->style, TINT_DIM));
+		fprintf(ctl->style.out, "%s\n", tint_end(&ctl->style, TINT_DIM));
 }
 
 static void print_types(struct ctl *ctl, const struct types *types, enum types_by by, size_t limit)
@@ -319,7 +319,7 @@ struct shiny_err *cmd_types(struct ctl *ctl)
 		json_types(ctl, "rows", &types, by, ctl_limit(ctl, types.count, 30));
 	} else {
 		print_types(ctl, &types, by, ctl_limit(ctl, types.count, 30));
-		putc('\n', stdout);
+		putc('\n', ctl->style.out);
 		print_levels(ctl, &types);
 	}
 	types_deinit(&types);

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * judge_names.h: how right the names, places and labels are that code without symbols gives: of a
+ * file that has symbols, at each call of an allocation function.
+ *
+ * Runs: CLI. Signals: no. Allocates: yes. Threads: one.
+ */
+#ifndef SHINY_JUDGE_NAMES_H
+#define SHINY_JUDGE_NAMES_H
+
+#include <stdint.h>
+
+#include "../../symbolizer/sym.h"
+
+enum judged_kind {
+	JUDGED_NAME,      /* ~file.cc:Function, against the functions there */
+	JUDGED_FILE,      /* against the source files of these functions */
+	JUDGED_DIRECTORY,
+	JUDGED_STRING,    /* labels, against the type */
+	JUDGED_ARRAY,
+	JUDGED_NODE,
+	JUDGED_STORAGE,
+	JUDGED_CALLBACK,
+	JUDGED_COUNTED, /* reference-counted objects, and of a fixed size */
+	JUDGED_OBJECT,
+	JUDGED_KINDS
+};
+struct judged {
+	uint64_t said, checked, right; /* checked: where the debug information knows */
+};
+
+extern const char *const judged_names[JUDGED_KINDS]; /* "name", "map node" */
+
+/* `options` are those that find the debug information. */
+SHINY_MUST_CHECK struct shiny_err *judge_file(const struct sym_options *options, const char *path,
+					      const char *build_id,
+					      struct judged out[JUDGED_KINDS]);
+
+#endif

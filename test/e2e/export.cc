@@ -3,10 +3,12 @@
  * export.cc: a program that knows what it allocates, for export_test: it keeps, recurses, churns,
  * grows a buffer, and forks a child that gives back what it made. It prints "truth allocs=N …" of
  * the blocks that are made in keep() and churn(), over both processes.
- * A type of it is called box<script>: a name that a page could take for markup.
+ * A type of it is called box<script>, a thread <img src=x>: names that a page could take for
+ * markup; the thread's would clear a terminal, too.
  */
 #include <cstdio>
 #include <cstdlib>
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -55,14 +57,25 @@ __attribute__((noinline)) static void grow()
 	free(buffer);
 }
 
+static void *churn_named(void *bytes)
+{
+	pthread_setname_np(pthread_self(), "<img src=x>\x1b[2J");
+	churn(*(size_t *)bytes);
+	return nullptr;
+}
+
 int main()
 {
 	enum { KEPT = 300, CHURNED = 1000, CHILD = 70, DEPTH = 5, BYTES = 4000 };
 
 	for (int i = 0; i < KEPT; i++)
 		keep(i % DEPTH);
-	for (int i = 0; i < CHURNED; i++)
+	for (int i = 0; i < CHURNED - 1; i++)
 		churn(BYTES);
+	size_t bytes = BYTES;
+	pthread_t named;
+	pthread_create(&named, nullptr, churn_named, &bytes);
+	pthread_join(named, nullptr);
 	grow();
 	fflush(stdout);
 	pid_t child = fork();

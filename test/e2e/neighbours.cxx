@@ -2,6 +2,8 @@
 // Compiled once as main.cc (PART 0) and as twelve files in four directories (PART 1 to 12). Each
 // of these has two functions that name their file, and between them one that does not, and one
 // that the file before calls, too; all call a function of a header, of which the program has one.
+// PART 13 is a file that is named nowhere, with functions that name themselves; PART 14 is a file
+// of the same directory that is.
 // Prints for each block its size, the file that made it, and which kind of function that was.
 #include <cstdio>
 #include <cstdlib>
@@ -45,6 +47,9 @@ OUT_OF_LINE void said(const char *file, int line)
 	abort();
 }
 
+void omega_one();
+void omega_two();
+
 #define PARTS(each) each(1) each(2) each(3) each(4) each(5) each(6) \
 	each(7) each(8) each(9) each(10) each(11) each(12)
 #define DECLARE(part) void part_##part();
@@ -58,6 +63,43 @@ int main(int, char **argv)
 	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 	paths = argv;
 	PARTS(CALL)
+	here = paths[13];
+	omega_one();
+	here = paths[14];
+	omega_two();
+}
+#elif PART == 13
+static const char *volatile name;
+
+static OUT_OF_LINE void omega_first() { name = "omega::First::Make"; }
+static OUT_OF_LINE void omega_plain()
+{
+	last = malloc(15001);
+	printf("15001 %s anchored\n", here);
+}
+static OUT_OF_LINE void omega_other()
+{
+	name = "alpha::misleading::Text"; // one of alpha's, in code of another directory
+	name = "omega::Other::Make";
+}
+static OUT_OF_LINE void omega_last()
+{
+	last = malloc(15002);
+	printf("15002 %s anchored\n", here);
+}
+void omega_one()
+{
+	omega_first();
+	omega_plain();
+	omega_other();
+	omega_last();
+}
+#elif PART == 14
+OUT_OF_LINE void omega_two()
+{
+	CHECK(argument);
+	last = malloc(15003);
+	printf("15003 %s names\n", here);
 }
 #else
 #define SIZE(number) (10000 + PART * 100 + (number))

@@ -309,7 +309,11 @@ EXPORT void free(void *block) { const table *head = CHAIN; head->free_(HEAD(head
 #if WRONG == 4 // nobody calls it
 EXPORT void cfree(void *block) { const table *head = CHAIN; ((void (*)(void *, void *))head->free_)(block, nullptr); }
 #else
-EXPORT void cfree(void *block) { const table *head = CHAIN; head->free_(HEAD(head) block, nullptr); }
+EXPORT void cfree(void *block)
+{
+	const table *head = CHAIN;
+	head->free_(HEAD(head) block, nullptr);
+}
 #endif
 EXPORT void *memalign(size_t alignment, size_t size) { TRY(aligned(HEAD(head) alignment, size, NO_TOKEN nullptr)); }
 EXPORT void *aligned_alloc(size_t alignment, size_t size) { TRY(aligned(HEAD(head) alignment, size, NO_TOKEN nullptr)); }

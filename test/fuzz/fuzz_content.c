@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "../../src/ctl/ctl.h"
+#include "../../src/store/snapshot_parts.h"
 #include "../unit/session_writer.h"
 #include "victim.h"
 
@@ -189,6 +190,72 @@ static void put_sums(struct store *s, const struct shape *shape, uint32_t i)
 						     .peak_time = number_of(shape, 3000) }));
 }
 
+/* Two heap snapshots: blocks in a row that point to others and are pointed to by roots. */
+static void put_snapshot(struct store *s, const struct shape *shape, uint32_t id)
+{
+	static const char *const kinds[] = { "variable", "stack", "mapping", "wrapper" };
+	enum { BLOCKS = 300, ROOTS = 4 };
+	struct snapshot_packer packed = { 0 };
+	uint64_t address = 0x10000;
+	uint32_t source = 1;
+
+	for (uint32_t i = 1; i <= BLOCKS; i++) {
+		struct snapshot_block block = { .address = number_of(shape, address),
+						.size = number_of(shape, 16 + i % 5 * 8),
+						.stack = 1 + i % (shape->stacks - 1),
+						.vtable = i & 1 };
+
+		address += 64;
+		if (runs_wild(shape))
+			block.stack = block.vtable = (uint32_t)wild_number();
+		snapshot_pack_block(&packed, &block);
+	}
+	for (; source <= BLOCKS + ROOTS; source += (uint32_t)(next_random() & 1)) {
+		struct snapshot_edge edge = { .source = source,
+					      .target = 1 + (uint32_t)(next_random() % BLOCKS),
+					      .at = number_of(shape, next_random() % 5 * 8),
+					      .into = number_of(shape, next_random() % 16) };
+
+		if (runs_wild(shape))
+			edge.source = (uint32_t)wild_number();
+		if (runs_wild(shape))
+			edge.target = (uint32_t)wild_number();
+		snapshot_pack_edge(&packed, &edge);
+	}
+	snapshot_pack_end(&packed);
+	for (uint32_t i = 1; i <= ROOTS; i++)
+		must(store_put_root(s, &(struct store_root){ .snapshot = id,
+							     .id = i,
+							     .kind = kinds[i % 4],
+							     .module = 1,
+							     .vaddr = number_of(shape, 0x4000),
+							     .tid = 7,
+							     .name = "g_cache+8" }));
+	must(store_put_snapshot(s, &(struct store_snapshot){ .id = id,
+							     .process = 1,
+							     .time = number_of(shape, 1000 * id),
+							     .cause = "asked",
+							     .blocks = BLOCKS,
+							     .bytes = number_of(shape, 9000),
+							     .roots = ROOTS,
+							     .edges = packed.edges,
+							     .unread = number_of(shape, 0) }));
+	must(snapshot_put_parts(s, id, &packed));
+	snapshot_packer_deinit(&packed);
+}
+
+static void put_members(struct store *s, const struct shape *shape)
+{
+	for (uint32_t at = 0; at < 16; at += 8)
+		must(store_put_member(s, &(struct store_member){
+						 .type = 1,
+						 .at = (uint32_t)number_of(shape, at),
+						 .bytes = (uint32_t)number_of(shape, 8),
+						 .holds = at ? "pointer" : "nothing",
+						 .name = at ? "next_" : NULL,
+						 .of = "std::map<int, Shape>" }));
+}
+
 static void make_session(const char *path, const struct shape *shape)
 {
 	struct store *s = session_begin(path, number_of(shape, 200000));
@@ -226,6 +293,9 @@ static void make_session(const char *path, const struct shape *shape)
 		put_sums(s, shape, i);
 	must(store_put_counter(s, 1, "LOST", "loss", 1, "it was lost"));
 	must(store_put_note(s, 1, "a note"));
+	for (uint32_t id = 1; id < 3; id++)
+		put_snapshot(s, shape, id);
+	put_members(s, shape);
 	put_events(s, shape);
 	must(store_finish(s, NULL));
 }
@@ -414,10 +484,13 @@ static void change_relations(void)
 		"UPDATE thread SET creator = id",
 		"UPDATE segment SET origin = id, start_address = 0, end_address = -1",
 		"UPDATE segment SET process = 1",
-		"UPDATE stat SET process = 1",
-		"UPDATE stat SET type = 2147483647",
-		"UPDATE stat SET stack = stack + 4294967296",
-		"UPDATE stat SET vtable = 4294967296",
+		"UPDATE stat_short SET process = 1",
+		"UPDATE stat_short SET type = 2147483647",
+		"UPDATE stat_long SET type = 2147483647",
+		"UPDATE stat_short SET stack = stack + 4294967296",
+		"UPDATE stat_short SET allocs = 1 << 62, max_size = 1 << 62, bytes = NULL",
+		"UPDATE stat_long SET vtable = 4294967296",
+		"UPDATE stat_short SET remaining = -1 << 63, spread = -1",
 		"UPDATE mark SET ns = -ns",
 		"UPDATE bucket SET length_ns = 0",
 		"UPDATE bucket SET start_ns = -1, length_ns = 1",
@@ -625,6 +698,14 @@ static const char *const lines[] = {
 	"paper",
 	"growth",
 	"marks",
+	"growth --edges 1,2",
+	"unreachable",
+	"unreachable --by type --snapshot 1",
+	"retained",
+	"retained --by member",
+	"retained --by root",
+	"retainers FILE Shape",
+	"retainers FILE 0x10040",
 	"mismatches",
 	"leaks",
 	"leaks --by site",

@@ -3,8 +3,8 @@
  * live_types: prints how many blocks of which type were live at given moments, for tests that know
  * it from elsewhere. Usage: live_types [--whole] SESSION NS...: the moments in ns since the
  * session's start, ascending. One line "at NS", then a line a process and type, separated by tabs:
- * process type api count bytes. --whole: bytes with a collected object's header, in whole words,
- * and none of objects that have a page of their own: as heap snapshots of Chromium count them.
+ * process type api count bytes. --whole: bytes as heap snapshots of Chromium count them
+ * (collected_bytes.h).
  *
  * Runs: CLI, in tests. Allocates: what replay.h does, and a row a type. Threads: one.
  */
@@ -15,6 +15,7 @@
 
 #include "../../src/analysis/attribute/groups.h"
 #include "../../src/base/mem.h"
+#include "collected_bytes.h"
 
 enum { APIS = 32 };
 
@@ -29,15 +30,9 @@ struct at {
 	bool whole;
 };
 
-/* In other pages of 128 KiB, the first object comes behind a bitmap of 2 KiB. */
-enum { HEADER_BYTES = 8, PAGE_BYTES = 1 << 17, BITMAP_BYTES = 2048 };
-
 static uint64_t bytes_of(const struct life *life, bool whole)
 {
-	if (!whole)
-		return life->size;
-	return life->address % PAGE_BYTES < BITMAP_BYTES ? 0
-							 : (life->size + HEADER_BYTES + 7) / 8 * 8;
+	return whole ? collected_bytes(life->address, life->size) : life->size;
 }
 
 static uint64_t print_moment(void *context, const struct replay *replay, uint64_t moment)

@@ -123,8 +123,11 @@ static void change(struct si_writer *w, uintptr_t *stack, uintptr_t *fp, unsigne
 		si_writer_salt(w);
 		break;
 	case 5: /* an id has another meaning */
-		w->cache[(r % 8 ? si_kept_walk_slot(w, fp)->id - 1 : r >> 8) &
-			 ((w->cache_mask + 1) * SI_CACHE_WAYS - 1)] = next_random();
+		r = (r % 8 ? si_kept_walk_slot(w, fp)->id - 1 : r >> 8) &
+		    ((w->cache_mask + 1) * SI_CACHE_WAYS - 1);
+		for (uint64_t n = next_random() % 4 ? 1 : 256; n > 0; n--)
+			si_kept_walks_void(w, (uint32_t)(r / SI_CACHE_WAYS));
+		w->cache[r] = next_random();
 		break;
 	case 6: /* modules have changed */
 		__atomic_store_n(&si_modules_generation, si_modules_generation + 1,

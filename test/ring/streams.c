@@ -362,6 +362,42 @@ static void run_nursery(void)
 		free(shared_blocks[i]);
 }
 
+/*
+ * Recording is off at first, comes, goes and comes again. What was recorded as made and freed
+ * unrecorded must not be read when others push it out (the sanitizer sees that); and only what came
+ * while it was on is found.
+ */
+static void run_switched(void)
+{
+	enum { BLOCKS = 2 * SI_NURSERY };
+	static uint64_t *blocks[BLOCKS];
+
+	for (unsigned round = 0; round < 6; round++) {
+		bool on = round % 2;
+
+		/* [ctl] */
+		__atomic_store_n(&si_ring.header->recording, on, __ATOMIC_RELAXED);
+		for (unsigned i = 0; i < BLOCKS; i++) {
+			uint64_t *fresh = malloc(24);
+
+			if (blocks[i]) {
+				if (!si_event_free(FP, blocks[i], 0, SHINY_API_FREE, never))
+					abort();
+				free(blocks[i]);
+				book->frees += on;
+			}
+			fresh[0] = (uintptr_t)&relocated;
+			fresh[1] = 0;
+			si_event_alloc(FP, fresh, 24, SHINY_API_MALLOC);
+			book->allocs += on;
+			blocks[i] = fresh;
+		}
+	}
+	si_event_exiting();
+	for (unsigned i = 0; i < BLOCKS; i++)
+		free(blocks[i]);
+}
+
 static void run_full(void)
 {
 	work(0, 400000, 2);
@@ -890,7 +926,8 @@ int main(int argc, char **argv)
 		{ "stacks", "32m", run_stacks },   { "nested", "8m", run_nested },
 		{ "deep", "8m", run_too_deep },	   { "claims", "32m", run_claims },
 		{ "slow", "1m", run_slow },	   { "still", "1m", run_still },
-		{ "aged", "1m", run_aged },	   { "killed", "64m", run_until_killed },
+		{ "aged", "1m", run_aged },	   { "switched", "8m", run_switched },
+		{ "killed", "64m", run_until_killed },
 	};
 	enum { CASES = sizeof(cases) / sizeof(*cases) };
 	const char *truth = argc == 3 ? argv[2] : NULL;

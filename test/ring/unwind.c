@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "../../interpose/boot/boot.h"
+#include "../../interpose/unwind/bare_code.h"
 #include "../../interpose/unwind/cfi.h"
 #include "../../interpose/hook/record_event.h"
 #include "../../interpose/unwind/stack.h"
@@ -128,7 +129,7 @@ static __attribute__((noinline)) void compare_walks(const uintptr_t *fp, uint32_
 		disagree("no stream", truth, truths, NULL, 0);
 		return;
 	}
-	count = si_unwind_walk(w, fp, depth, frames, &walked);
+	count = si_unwind_walk(w, fp, depth, frames, &walked, false);
 	cut = walked.cut;
 	w->defined = 0;
 	id = si_stack_id(w, fp, depth, si_process.slot < 0);
@@ -466,7 +467,13 @@ static void any_rows(void)
 	struct si_writer *w = si_enter_any(FP);
 	struct si_walked walked;
 	bool more = false;
+	/* the addresses lie in one page, every other one behind a call */
+	static uint8_t code[4096];
+	const uintptr_t first = (uintptr_t)code + 16;
 
+	for (unsigned i = 0; i < PCS; i += 2)
+		code[16 + i * 16 - 5] = 0xe8;
+	si_bare_code.run[0].start = (uintptr_t)code;
 	stack += 512;
 	mprotect(stack, WORDS * 8, PROT_READ | PROT_WRITE);
 	si_tls.stack_low = (uintptr_t)stack;
@@ -480,7 +487,7 @@ static void any_rows(void)
 			uint64_t r = next_random();
 
 			stack[r % 8 ? r % 256 : WORDS - 1 - r % 64] =
-				r & 3 << 24   ? 65536 + (r >> 30) % PCS * 16
+				r & 3 << 24   ? first + (r >> 30) % PCS * 16
 				: r & 1 << 21 ? (uintptr_t)(stack + (r >> 30) % WORDS)
 				: r & 1 << 22 ? (uintptr_t)(stack + WORDS) - r % 32
 					      : next_random();
@@ -500,11 +507,13 @@ static void any_rows(void)
 								     64),
 						 0)
 					: SI_ROW(kind, cfa + 8, saved);
-			si_row_store(65536 + (r >> 20) % PCS * 16, generation,
+			si_row_store(first + (r >> 20) % PCS * 16, generation,
 				     rows[(r >> 20) % PCS]);
 		}
-		fp[1] = 65536 + next_random() % PCS * 16;
-		count = si_unwind_walk(w, fp, 1 + i % 64, frames, &walked);
+		fp[1] = first + next_random() % PCS * 16;
+		/* the page is bare code or is not */
+		si_bare_code.run[0].bytes = i % 3 ? 4096 : 0;
+		count = si_unwind_walk(w, fp, 1 + i % 64, frames, &walked, i % 2);
 		more |= count > 4;
 		told += count;
 		if (count > 1 + i % 64) {

@@ -79,5 +79,27 @@ int main(void)
 	      !drain_pull(b.session, &b.stream) && b.process->noticed.bad_records == 1,
 	      "it was believed");
 	bed_deinit(&b);
+
+	/* a commit comes while the second record waits to be applied */
+	bed_init(&b);
+	*vec_push(&b.session->streams) = &b.stream;
+	b.session->latest = ticks_now(&b.session->ticks);
+	for (unsigned i = 0; i < 3; i++)
+		publish(&b, i, b.chunk->base);
+	drain_mark_taken(b.session);
+	check("nothing is taken before a record was applied",
+	      drain_pull(b.session, &b.stream) && !b.chunk->taken, "it is");
+	drain_mark_taken(b.session);
+	check("a head is not taken", !b.chunk->taken, "it is");
+	b.stream.has_head = false;
+	drain_pull(b.session, &b.stream);
+	drain_mark_taken(b.session);
+	check("what was applied is taken", b.chunk->taken == 1, "it is not");
+	b.stream.taken = 3; /* an earlier sidecar came further */
+	b.chunk->taken = 3;
+	drain_mark_taken(b.session);
+	check("what an earlier sidecar took stays taken", b.chunk->taken == 3, "it is given back");
+	free(b.session->streams.at);
+	bed_deinit(&b);
 	return failures != 0;
 }

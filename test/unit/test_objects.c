@@ -126,6 +126,31 @@ static void ranges(void)
 	objects_deinit(&objects);
 }
 
+/* A list has what one search after the other finds, as far as its page goes. */
+static void lists(void)
+{
+	enum { PAGE = 1 << 17, MOST = 8 };
+	const uint64_t at[] = { 0x100, 0x108, 0x2f8, 0x300, 0x1fff8, 0x20008 };
+	struct objects objects = { 0 };
+	uint64_t list[MOST];
+	size_t count;
+	bool same = true;
+
+	check("list of nothing", !objects_list(&objects, BASE, BASE + PAGE, list, MOST), "of some");
+	for (size_t i = 0; i < sizeof(at) / sizeof(*at); i++)
+		objects_add(&objects, BASE + at[i], 8);
+	count = objects_list(&objects, BASE, BASE + 2 * PAGE, list, MOST);
+	for (size_t i = 0; i < count; i++)
+		same &= list[i] == BASE + at[i];
+	check("list of a page", count == 5 && same, "others");
+	count = objects_list(&objects, BASE + 0x108, BASE + 0x300, list, MOST);
+	check("list of a range",
+	      count == 2 && list[0] == BASE + at[1] && list[1] == BASE + at[2], "others");
+	check("list of few", objects_list(&objects, BASE, BASE + PAGE, list, 3) == 3, "of others");
+	check("list of an empty range", !objects_list(&objects, BASE, BASE, list, MOST), "of some");
+	objects_deinit(&objects);
+}
+
 static void kinds(void)
 {
 	struct objects objects = { 0 }, child = { 0 };
@@ -168,6 +193,7 @@ int main(void)
 {
 	against_bytes();
 	ranges();
+	lists();
 	kinds();
 	return failures != 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_page_cube.c: the page's live bytes over time are those of activity, late events and edges of
- * intervals included. */
+ * intervals included. Cells of rows and of makers that are folded into one are added up. */
 #include <unistd.h>
 
 #include "../../src/analysis/time/activity.h"
@@ -43,6 +43,73 @@ static void make_session(void)
 	must(store_open(path, &session));
 }
 
+/* Rows 0 and 2 become one, row 1 stays. */
+static void fold(void)
+{
+	const struct cube_cell cells[] = {
+		{ .sample = 0, .interval = 1, .blocks = 1, .bytes = 10 },
+		{ .sample = 1, .interval = 1, .blocks = 2, .bytes = 20 },
+		{ .sample = 2, .interval = 1, .blocks = 4, .bytes = 40 },
+		{ .sample = 2, .interval = 0, .blocks = 8, .bytes = 80 },
+		{ .sample = 2, .interval = 1, .bin = 3, .blocks = 16, .bytes = 160 },
+	};
+	const struct cube_cell want[] = {
+		{ .sample = 0, .interval = 1, .blocks = 2, .bytes = 20 },
+		{ .sample = 1, .interval = 0, .blocks = 8, .bytes = 80 },
+		{ .sample = 1, .interval = 1, .blocks = 5, .bytes = 50 },
+		{ .sample = 1, .interval = 1, .bin = 3, .blocks = 16, .bytes = 160 },
+	};
+	const uint32_t into[] = { 1, 0, 1 };
+	struct page_cube cube = { 0 };
+	struct cube_cells *tables[] = { &cube.lives, &cube.changes };
+
+	for (size_t t = 0; t < 2; t++)
+		for (size_t i = 0; i < sizeof(cells) / sizeof(*cells); i++)
+			*vec_push(&tables[t]->rows) = cells[i];
+	page_cube_fold(&cube, into);
+	page_cube_sort(&cube);
+	for (size_t t = 0; t < 2; t++) {
+		number("folded cells", tables[t]->rows.count, sizeof(want) / sizeof(*want));
+		for (size_t i = 0; i < tables[t]->rows.count && i < 4; i++) {
+			const struct cube_cell *cell = &tables[t]->rows.at[i];
+
+			checkf("folded cell",
+			       cell->sample == want[i].sample &&
+				       cell->interval == want[i].interval &&
+				       cell->bin == want[i].bin && cell->blocks == want[i].blocks &&
+				       cell->bytes == want[i].bytes,
+			       "table %zu, cell %zu", t, i);
+		}
+	}
+	page_cube_deinit(&cube);
+}
+
+/* Cells of two makers become one. */
+static void fold_makers(void)
+{
+	struct page_cube cube = { 0 };
+	struct cube_cells *tables[] = { &cube.lives, &cube.changes };
+
+	for (uint16_t maker = 0; maker < 2; maker++) {
+		*vec_push(&cube.makers) = (struct cube_maker){ maker, 0 };
+		for (size_t t = 0; t < 2; t++)
+			*vec_push(&tables[t]->rows) = (struct cube_cell){
+				.sample = 7, .maker = maker, .interval = 3, .blocks = 1, .bytes = 10
+			};
+	}
+	page_cube_fold_makers(&cube);
+	page_cube_sort(&cube);
+	number("makers", cube.makers.count, 1);
+	check("that they are one is said", cube.makers_folded, "it is not");
+	for (size_t t = 0; t < 2; t++) {
+		number("cells of makers", tables[t]->rows.count, 1);
+		number("blocks of makers", (uint64_t)tables[t]->rows.at[0].blocks, 2);
+		number("bytes of makers", (uint64_t)tables[t]->rows.at[0].bytes, 20);
+		number("their sample", tables[t]->rows.at[0].sample, 7);
+	}
+	page_cube_deinit(&cube);
+}
+
 int main(void)
 {
 	struct filter all;
@@ -55,7 +122,7 @@ int main(void)
 	snprintf(path, sizeof(path), "/tmp/shiny-test-cube-%d.shiny", (int)getpid());
 	make_session();
 	must(filter_resolve(session, NULL, &all));
-	must(profile_load(session, &all, PROFILE_PEAK, &profile));
+	must(profile_load(session, session, &all, PROFILE_PEAK, &profile));
 	kept = mem_zero(profile.sample_count + 1, sizeof(*kept));
 	cube.kept = kept;
 	must(page_cube_load(session, &all, false, &cube));
@@ -67,6 +134,8 @@ int main(void)
 		now += bytes[activity.total.first + i];
 		number("live at the interval's end", (uint64_t)now, activity.total.points[i].bytes);
 	}
+	fold();
+	fold_makers();
 	page_cube_deinit(&cube);
 	activity_deinit(&activity);
 	profile_deinit(&profile);

@@ -37,23 +37,16 @@ static void draw_graph(struct drawn_graph *g)
 /* The same graph with node n called name[n]. */
 static void find(const struct drawn_graph *g, const uint32_t *name, uint32_t *realm)
 {
-	struct heap_graph heap = { .blocks = g->nodes, .nodes = g->nodes, .edges = g->edges };
-	uint32_t *next;
+	struct heap_graph heap = { .blocks = g->nodes, .nodes = g->nodes };
 
-	heap.first = mem_zero((size_t)g->nodes + 2, sizeof(*heap.first));
-	heap.target = mem_zero((size_t)g->edges + 1, sizeof(*heap.target));
-	for (uint32_t e = 0; e < g->edges; e++)
-		heap.first[name[g->from[e]] + 1]++;
-	for (uint32_t n = 1; n <= g->nodes + 1; n++)
-		heap.first[n] += heap.first[n - 1];
-	next = mem_zero((size_t)g->nodes + 2, sizeof(*next));
-	memcpy(next, heap.first, (g->nodes + 2) * sizeof(*next));
-	for (uint32_t e = 0; e < g->edges; e++)
-		heap.target[next[name[g->from[e]]]++] = name[g->to[e]];
+	graph_edges_begin(&heap.edges, g->nodes, g->nodes, 0, g->edges);
+	for (uint32_t n = 1; n <= g->nodes; n++)
+		for (uint32_t e = 0; e < g->edges; e++)
+			if (name[g->from[e]] == n)
+				graph_edges_add(&heap.edges, n, name[g->to[e]], 0, 0);
+	graph_edges_end(&heap.edges);
 	realms_find(&heap, realm);
-	free(next);
-	free(heap.first);
-	free(heap.target);
+	heap_graph_deinit(&heap);
 }
 
 static void walk(const struct drawn_graph *g, uint32_t node, bool *seen)

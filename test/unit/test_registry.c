@@ -53,8 +53,8 @@ static void model(void)
 
 /*
  * At no size are there more than 100 bytes a live block, once there are more than a few segments'
- * worth, however near or far from each other the blocks are; and all are found, not far from where
- * they would like to be.
+ * worth, however near or far from each other the blocks are; and all are found, nearly all in the
+ * group of cells that is fetched ahead.
  */
 static void budget(const char *name, uint64_t step, uint64_t every)
 {
@@ -78,17 +78,49 @@ static void budget(const char *name, uint64_t step, uint64_t every)
 		uint64_t address = i * step + i / 32 * every;
 		const struct segment *s = registry_segment(&registry, registry_hash(address));
 		const struct entry *found = registry_find(&registry, address);
+		size_t cell = found ? (size_t)(found - s->cells->entries) : 0;
 
 		missing += !found;
-		steps += found ? ((size_t)(found - s->cells) - registry_home(address)) &
-					 (REGISTRY_CELLS - 1)
-			       : 0;
+		steps += found && cell / REGISTRY_GROUP != registry_place(address).group;
 	}
-	checkf(name, worst <= 100 && !missing && steps < BLOCKS * 6,
-	       "%zu bytes, %" PRIu64 " missing, %.1f cells too far", worst, missing,
+	checkf(name, worst <= 100 && !missing && steps < BLOCKS / 5,
+	       "%zu bytes, %" PRIu64 " missing, %.3f in another group", worst, missing,
 	       (double)steps / BLOCKS);
-	printf("# %s: worst %zu bytes a live block, at the end %zu; %.2f cells too far\n", name,
+	printf("# %s: worst %zu bytes a live block, at the end %zu; %.3f in another group\n", name,
 	       worst, registry_bytes(&registry) / BLOCKS, (double)steps / BLOCKS);
+	registry_deinit(&registry);
+}
+
+/* What was in the way of others leaves nothing behind: a search ends as early as in a new table. */
+static void emptied(void)
+{
+	enum { BLOCKS = 100000 };
+	struct registry registry;
+	struct entry removed;
+	uint64_t lost = 0, left = 0, passed = 0;
+
+	registry_init(&registry);
+	for (uint64_t i = 1; i <= BLOCKS; i++)
+		registry_add(&registry, &(struct entry){ .address = i * 16, .size = i });
+	for (size_t s = 0; s < registry.segments.count; s++)
+		for (unsigned group = 0; group < REGISTRY_GROUPS; group++)
+			passed += registry.segments.at[s].cells->groups[group].passed;
+	for (uint64_t i = 1; i <= BLOCKS; i++) {
+		uint64_t n = i * 7919 % BLOCKS + 1; /* in another order */
+
+		lost += !registry_remove(&registry, n * 16, &removed) || removed.size != n;
+	}
+	for (size_t s = 0; s < registry.segments.count; s++) {
+		const struct cells *cells = registry.segments.at[s].cells;
+
+		for (unsigned i = 0; i < REGISTRY_CELLS; i++) {
+			const struct cell_group *group = &cells->groups[i / REGISTRY_GROUP];
+
+			left += group->tags[i % REGISTRY_GROUP] || group->passed;
+		}
+	}
+	checkf("registry/emptied", passed && !lost && !left && !registry.count,
+	       "%" PRIu64 " passed, %" PRIu64 " lost, %" PRIu64 " left", passed, lost, left);
 	registry_deinit(&registry);
 }
 
@@ -146,6 +178,7 @@ static void heap(void)
 int main(void)
 {
 	model();
+	emptied();
 	budget("registry/in a row", 64, 0);
 	budget("registry/8 bytes apart", 8, 0);
 	budget("registry/16 bytes apart", 16, 0);

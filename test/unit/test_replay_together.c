@@ -137,6 +137,81 @@ static void test_errors(void)
 								   c[2].births[1] == BLOCKS);
 }
 
+/* Its tasks have a pass each, and then it has one. */
+struct owner {
+	struct counter of[2], then;
+};
+
+static struct shiny_err *own(void *context)
+{
+	struct owner *o = context;
+	const struct replay_task tasks[] = { { count, &o->of[0] }, { count, &o->of[1] } };
+	struct shiny_err *err = replay_together(tasks, 2);
+
+	return err ? err : count(&o->then);
+}
+
+static void test_owned(void)
+{
+	struct counter c = { .passes = 2, .filter = &all };
+	struct owner o = { .of = { { .passes = 1, .filter = &all },
+				   { .passes = 1, .filter = &all } },
+			   .then = { .passes = 1, .filter = &all } };
+	const struct replay_task tasks[] = { { own, &o }, { count, &c } };
+	struct shiny_err *err;
+
+	pass_count = 0;
+	pass_events = 0;
+	must(replay_together(tasks, 2));
+	check_that("a task's tasks share the first pass, itself the second",
+		   o.of[0].made[0] == 1 && o.of[1].made[0] == 1 && o.then.made[0] == 2);
+	check_that("all see all", o.of[0].births[0] == BLOCKS && o.of[1].births[0] == BLOCKS &&
+					  o.then.births[0] == BLOCKS && c.births[1] == BLOCKS);
+	number("two in all", pass_count, 2);
+	o.of[1].fails = true;
+	err = replay_together(tasks, 2);
+	check_that("its tasks' error", err && strstr(err->message, "after 1 passes"));
+	shiny_err_free(err);
+}
+
+struct finder {
+	struct counter own;
+	const bool *until; /* NULL: nothing */
+	bool done;
+};
+
+static struct shiny_err *find(void *context)
+{
+	struct finder *f = context;
+	struct shiny_err *err;
+
+	if (f->until)
+		replay_await(f->until);
+	err = count(&f->own);
+	f->done = true;
+	return err;
+}
+
+static void test_awaited(void)
+{
+	struct counter twice = { .passes = 2, .filter = &all };
+	struct finder first = { .own = { .passes = 1, .filter = &all } };
+	struct finder second = { .own = { .passes = 1, .filter = &all }, .until = &first.done };
+	struct finder last = { .own = { .passes = 0, .filter = &all }, .until = &second.done };
+	const struct replay_task tasks[] = {
+		{ count, &twice }, { find, &first }, { find, &second }, { find, &last }
+	};
+
+	pass_count = 0;
+	pass_events = 0;
+	must(replay_together(tasks, 4));
+	check_that("who waits for a fact shares the pass behind it",
+		   first.own.made[0] == 1 && second.own.made[0] == 2 &&
+			   second.own.births[0] == BLOCKS && twice.births[1] == BLOCKS);
+	check_that("who waits for that comes to an end", last.done);
+	number("two in all", pass_count, 2);
+}
+
 static void test_alone(void)
 {
 	struct counter c = { .passes = 2, .filter = &all };
@@ -156,6 +231,8 @@ int main(void)
 	test_shared();
 	test_filters();
 	test_errors();
+	test_owned();
+	test_awaited();
 	test_alone();
 	store_close(session);
 	unlink(path);

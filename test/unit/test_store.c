@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -96,7 +98,7 @@ static void put_session(struct store *store)
 		{ .function = "push(std::vector<int>&)", .file = "a.cc", .line = 12 },
 	};
 	must(store_put_frame(store, 1, 1, 0x100, NULL, 0));
-	must(store_put_frame(store, 1, 1, 0x100, grow, 2)); /* named later */
+	must(store_put_lines(store, 1, grow, 2)); /* named later */
 	must(store_put_frame(store, 2, 2, 0x200, &(struct store_frame_line){ .function = "strdup" },
 			     1));
 	must(store_put_frame(store, 3, 3, 0x1234, NULL, 0));
@@ -370,6 +372,83 @@ static void test_columns(struct store *store)
 	}
 }
 
+/*
+ * Rows of view stat, in process 9: which table each belongs in, by its type, and that the view has
+ * them as they were put.
+ */
+enum { SHORT_TYPE = 1, LONG_TYPE = 2 };
+
+static const struct store_stat two_tables[] = {
+	{ .allocs = 3, .frees = 3, .bytes = 30, .max_size = 10, .min_size = 10,
+	  .type = SHORT_TYPE },
+	{ .allocs = 3, .frees = 1, .bytes = 30, .live = 2, .live_bytes = 20, .max_size = 10,
+	  .min_size = 10, .api = 15, .reading = 3, .type = SHORT_TYPE },
+	{ .allocs = 3, .frees = 2, .bytes = 21, .live = 1, .live_bytes = 1, .max_size = 10,
+	  .min_size = 1, .size_step = 9, .api = 4, .reading = 11, .type = SHORT_TYPE },
+	{ .allocs = 4, .frees = 1, .bytes = 40, .abandoned = 3, .abandoned_bytes = 30,
+	  .max_size = 10, .min_size = 10, .type = SHORT_TYPE },
+	{ .allocs = 4, .frees = 2, .bytes = 19, .abandoned = 2, .abandoned_bytes = 1,
+	  .max_size = 9, .type = SHORT_TYPE },
+	{ .allocs = 2, .frees = 2, .bytes = INT64_MAX, .max_size = INT64_MAX, .type = SHORT_TYPE },
+	{ .allocs = 2, .frees = 2, .tag = 1, .type = LONG_TYPE },
+	{ .allocs = 2, .frees = 2, .reallocs = 1, .type = LONG_TYPE },
+	{ .allocs = 2, .frees = 2, .reused = 1, .type = LONG_TYPE },
+	{ .allocs = 2, .frees = 2, .released = 1, .type = LONG_TYPE },
+	{ .allocs = 1, .inherited = 2, .inherited_bytes = 10, .inherited_frees = 1, .frees = 2,
+	  .max_size = 5, .type = LONG_TYPE },
+	{ .allocs = 2, .frees = 1, .type = LONG_TYPE }, /* does not add up */
+	{ .allocs = 2, .frees = 2, .live_bytes = 1, .type = LONG_TYPE },
+	{ .allocs = 2, .live = 1, .abandoned = 1, .type = LONG_TYPE },
+	{ .allocs = 2, .frees = 2, .bytes = (uint64_t)INT64_MAX + 1, .type = LONG_TYPE },
+};
+enum { TWO_TABLES = sizeof(two_tables) / sizeof(*two_tables), OTHER_PROCESS = 9 };
+
+static void put_two_tables(struct store *store)
+{
+	for (uint32_t i = 0; i < TWO_TABLES; i++) {
+		struct store_stat row = two_tables[i];
+
+		row.process = OTHER_PROCESS;
+		row.stack = 100 + i;
+		row.vtable = i % 2;
+		must(store_put_stat(store, &row));
+	}
+}
+
+static void test_two_tables(void)
+{
+	struct store *store;
+	char sql[512];
+
+	must(store_create(path, true, false, &store));
+	put_two_tables(store);
+	must(store_finish(store, NULL));
+	must(store_open(path, &store));
+	expect(store, "rows are in the table that has their columns",
+	       "SELECT (SELECT COUNT(*) || ' ' || MIN(type) || ' ' || MAX(type) FROM "
+	       "stat_short) || ', ' || "
+	       "(SELECT COUNT(*) || ' ' || MIN(type) || ' ' || MAX(type) FROM stat_long)",
+	       "6 1 1, 9 2 2");
+	for (uint32_t i = 0; i < TWO_TABLES; i++) {
+		struct row_column columns[ROW_COLUMNS];
+		struct store_stat row = two_tables[i];
+		size_t count = row_columns(STORE_ROW_STAT, columns), wrong = 0;
+
+		row.process = OTHER_PROCESS;
+		row.stack = 100 + i;
+		row.vtable = i % 2;
+		for (size_t c = 0; c < count; c++) {
+			snprintf(sql, sizeof(sql),
+				 "SELECT %s = %" PRId64 " FROM stat WHERE stack = %u",
+				 columns[c].name, row_number(&columns[c], &row), row.stack);
+			wrong += strcmp(one_text(store, sql), "1") != 0;
+		}
+		check("a row of stat is as it was put", wrong == 0, "another number");
+	}
+	store_close(store);
+	unlink(path);
+}
+
 /* The example that each view's documentation ends with is a statement that works. */
 static void test_examples(struct store *store)
 {
@@ -594,6 +673,12 @@ static void test_killed(void)
 	expect(store, "what was committed is there", "SELECT count(*) FROM process", "2");
 	expect(store, "what was not is not", "SELECT count(*) FROM session WHERE key = 'after'",
 	       "0");
+	expect(store, "rows that are put together are there, without sites yet",
+	       "SELECT (SELECT count(*) FROM frame) || ' ' || count(*) || ' ' || count(site) "
+	       "FROM stack",
+	       "28 33 0");
+	expect(store, "an id that is missing is NULL",
+	       "SELECT count(*) FROM stack WHERE 0 IN (site, frame0, frame1, frame5, tail)", "0");
 	expect_events(store, "so are its events", 0, 0, UINT64_MAX, 0, 300000, 0, 299999);
 	store_close(store);
 	chmod(directory, 0700);
@@ -891,6 +976,80 @@ static void test_root_reads(void)
 		       "nothing\n");
 }
 
+enum { LATER_US = 300000 };
+
+/* SQLite's exclusive lock: https://www.sqlite.org/fileformat.html section 1.1, and "File Locking
+ * And Concurrency" in its documentation. */
+static bool lock_pages(int fd, short kind)
+{
+	struct flock bytes = { .l_type = kind,
+			       .l_whence = SEEK_SET,
+			       .l_start = 0x40000000,
+			       .l_len = 512 };
+
+	return fcntl(fd, F_SETLK, &bytes) == 0;
+}
+
+/* Writes the session `whole` to the descriptor as SQLite does: its first page, the rest a while
+ * later, and lets nobody read in between. */
+static bool write_slowly(const char *whole, int to)
+{
+	enum { PAGE = 4096 };
+	int from = open(whole, O_RDONLY);
+	struct stat st;
+	bool ok = from >= 0 && fstat(from, &st) == 0 && st.st_size > PAGE &&
+		  lock_pages(to, F_WRLCK) && sendfile(to, from, NULL, PAGE) == PAGE;
+
+	if (!ok)
+		return false;
+	usleep(LATER_US);
+	return sendfile(to, from, NULL, (size_t)st.st_size) == st.st_size - PAGE &&
+	       lock_pages(to, F_UNLCK);
+}
+
+/* A file that gets its tables, and many rows, while a reader waits for them: what it may hold goes
+ * by its size then, not by that at the reader's first look, and half of it is not a cut file. */
+static void test_grows(void)
+{
+	enum { FRAMES = 100000 };
+	char whole[sizeof(directory) + 16];
+	struct store *store;
+	struct shiny_err *err;
+	int begun[2], read_it[2], status = 0;
+	char byte = 0;
+	pid_t writer;
+
+	snprintf(whole, sizeof(whole), "%s/whole", directory);
+	must(store_create(whole, false, false, &store));
+	for (uint32_t id = 1; id <= FRAMES; id++)
+		must(store_put_frame(store, id, 0, id, NULL, 0));
+	must(store_finish(store, NULL));
+	if (pipe(begun) != 0 || pipe(read_it) != 0)
+		exit(1);
+	writer = fork();
+	if (writer == 0) {
+		int to = open(path, O_RDWR | O_CREAT, 0600);
+
+		close(read_it[1]);
+		if (flock(to, LOCK_EX) != 0 || write(begun[1], &byte, 1) != 1)
+			_exit(1);
+		usleep(LATER_US);
+		_exit(!write_slowly(whole, to) || read(read_it[0], &byte, 1) != 0);
+	}
+	close(read_it[0]);
+	if (writer < 0 || read(begun[0], &byte, 1) != 1)
+		exit(1);
+	err = store_open(path, &store);
+	check("a session that grows while it is waited for", !err, err ? err->message : "");
+	if (!err)
+		store_close(store);
+	shiny_err_free(err);
+	close(read_it[1]);
+	check("its writer", waitpid(writer, &status, 0) == writer && !status, "it failed");
+	unlink(path);
+	unlink(whole);
+}
+
 int main(void)
 {
 	if (!mkdtemp(directory))
@@ -898,11 +1057,13 @@ int main(void)
 	/* characters that mean something in a URI */
 	snprintf(path, sizeof(path), "%s/a%%b?c#.shiny", directory);
 	test_finished();
+	test_two_tables();
 	test_killed();
 	test_refusals();
 	test_watched();
 	test_locks_of_readers();
 	test_root_reads();
+	test_grows();
 	rmdir(directory);
 	return failures != 0;
 }

@@ -269,6 +269,53 @@ static void test_keys(void)
 	type_cache_close(c);
 }
 
+static struct type_cache *sibling(unsigned rules)
+{
+	static const uint8_t third[] = { 3, 3, 3, 3, 3 };
+
+	return type_cache_open(directory, third, sizeof(third), rules, &names);
+}
+
+static void write_sibling(unsigned rules)
+{
+	struct type_cache *c = sibling(rules);
+
+	put(c, 5, rules);
+	type_cache_close(c);
+}
+
+static bool sibling_is_there(unsigned rules)
+{
+	struct type_cache *c = sibling(rules);
+	bool there = stored(c) == 1;
+
+	type_cache_close(c);
+	return there;
+}
+
+/* Two builds take turns; a fifth file of the module makes the oldest go. */
+static void test_siblings(void)
+{
+	const struct timespec old[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
+	struct type_cache_info info;
+	struct type_cache *c;
+
+	write_sibling(1);
+	write_sibling(2);
+	check_that("files of two keys stay beside each other",
+		   sibling_is_there(1) && sibling_is_there(2));
+	c = sibling(2);
+	type_cache_info(c, &info);
+	check_that("one of them is old", !utimensat(AT_FDCWD, info.path, old, 0));
+	type_cache_close(c);
+	write_sibling(3);
+	write_sibling(4);
+	check_that("four files of a module stay", sibling_is_there(2));
+	write_sibling(5);
+	check_that("of five the oldest goes",
+		   !sibling_is_there(2) && sibling_is_there(1) && sibling_is_there(5));
+}
+
 static bool as_none(void)
 {
 	struct type_cache *c = cache(RULES);
@@ -437,10 +484,12 @@ int main(void)
 	snprintf(path, sizeof(path), "%s/types/", directory);
 	for (size_t i = 0; i < sizeof(id); i++)
 		sprintf(path + strlen(path), "%02x", id[i]);
+	sprintf(path + strlen(path), "-%016x", RULES);
 	test_passes();
 	test_source();
 	test_round_trip();
 	test_keys();
+	test_siblings();
 	test_damage();
 	test_places();
 	names_deinit(&names);

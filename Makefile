@@ -57,7 +57,7 @@ TARGETS     := $(filter-out %.lib,$(TARGETS)) $(patsubst %.lib,%.so,$(filter %.l
 # as many at once as there are processors, unless the caller has said how many
 jobs = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
 
-.PHONY: all help setup demo scenarios check check-all check-suites install uninstall clean tests bench docs page
+.PHONY: all help setup demo scenarios check check-all check-suites install uninstall clean tests bench docs page tour
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -98,6 +98,11 @@ check-suites: setup ## programs' own tests, 50 programs, 500 kills and stops, wi
 
 page: ## build src/view/page/page.html anew, with node and the packages that package-lock.json pins
 	$(Q)cd src/view/page && npm ci --no-audit --no-fund && node build.mjs
+
+tour: PACKAGES := build test
+tour: setup ## run docs/tour.md's commands, and write their output and pictures into it
+	$(Q)$(MAKE) --no-print-directory $(jobs) SETUP=0 all
+	$(Q)O=$(O) scripts/tour
 
 bench: PACKAGES := build bench
 bench: setup ## the measurements, into bench/results/
@@ -143,6 +148,11 @@ $(O)/gen/containers_rules.h: symbolizer/infer/containers.rules
 	@mkdir -p $(@D)
 	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
 
+$(O)/gen/code_rules_text.h: symbolizer/source/code.rules
+	$(call say,GEN)
+	@mkdir -p $(@D)
+	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
+
 $(O)/gen/components_rules.h: src/analysis/attribute/components.rules
 	$(call say,GEN)
 	@mkdir -p $(@D)
@@ -164,9 +174,10 @@ $(O)/src/%.o: src/%.c $(O)/flags | $(O)/gen/schema_sql.h $(O)/gen/components_rul
 	$(Q)$(CC) $(OUTSIDE) -MMD -MP -c $< -o $@
 
 # the page's template is in the object
-$(O)/src/view/page.o: src/view/page/page.html
+$(O)/src/view/page_file.o: src/view/page/page.html
 
-$(O)/symbolizer/%.o: symbolizer/%.c $(O)/flags | $(O)/gen/containers_rules.h
+$(O)/symbolizer/%.o: symbolizer/%.c $(O)/flags | $(O)/gen/containers_rules.h \
+		$(O)/gen/code_rules_text.h
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(OUTSIDE) -MMD -MP -c $< -o $@

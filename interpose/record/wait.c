@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wait.c: what counts is whether somebody is emptying the ring: a sidecar whose last beat is
- * younger than ten seconds is worth waiting for; without one (it was never started, it was killed)
- * waiting would only stop the program.
+ * wait.c: what counts is whether somebody is emptying the ring. Without a sidecar (it was never
+ * started, it was killed, it gave up) waiting would only stop the program.
  *
  * A program waits as long as the sidecar makes progress: it beats, or gives something back, be it
  * to another thread that was quicker. A machine with more to do than processors, or a slow disk,
  * makes a sidecar slow, not dead, and a slow one must lose nothing; it beats during its long steps
  * too (sidecar/ring/heartbeat.h). Three seconds without progress end the wait, and so do thirty
- * seconds in all: a sidecar that beats and frees nothing for so long is broken. A wait that failed
- * is not repeated by any thread before there is progress again: a sidecar that died or is stopped
- * costs the process three seconds, once, and not one for each thread or event.
+ * seconds in all: a sidecar that beats and frees nothing for so long is broken. One that has just
+ * been started, or has yet to find this ring, gets ten: on a loaded machine with a cold disk its
+ * start alone took more than three. One whose beat is old when the wait begins gets one: it was
+ * killed, or everything here stood still. A wait that failed is not repeated by any thread before
+ * there is progress again: a sidecar that died or is stopped costs the process that much, once,
+ * and not once for each thread or event.
+ *
+ * Seconds are those in which this thread has looked: whatever passes between two looks counts as
+ * LONGEST_LOOK at most. Where a machine, a container or a process group stands still (SIGSTOP, a
+ * freezer, a virtual machine that its host does not run), the sidecar stands still with it, and the
+ * clock alone would say afterwards that it had been waited for long enough.
  *
  * How it is waited. A sleep is a system call, and a seccomp filter may end the program for it. So a
  * waiting thread spins until the sidecar has looked at /proc and says that none of this process's
@@ -39,23 +46,35 @@ enum {
 	LONGEST_SLEEP = 5 * 1000 * 1000, /* for each so many that wait: */
 	CROWD = 64,
 	LONGEST_OF_ALL = 100 * 1000 * 1000,
+	LONGEST_LOOK = 2 * LONGEST_OF_ALL,
 };
-static const uint64_t beat_age = UINT64_C(10000000000); /* ns; two were too few where others kept
-                                                         * processors and disk busy */
-static const uint64_t patience = UINT64_C(3000000000); /* ns without any progress */
-static const uint64_t longest_wait = UINT64_C(30000000000); /* ns */
+#define SECOND UINT64_C(1000000000) /* ns */
+static const uint64_t beat_age = 10 * SECOND; /* two were too few where others kept processors and
+                                               * disk busy */
+static const uint64_t start_age = 60 * SECOND; /* of a ring: by then nobody comes */
+static const uint64_t patience_starts = 10 * SECOND, patience_beats = 3 * SECOND,
+		      patience_old = 1 * SECOND;
+static const uint64_t longest_wait = 30 * SECOND;
 
-static bool sidecar_beats(void)
+/* Signed: what another processor wrote may be younger than our own look at the clock. */
+static bool older(uint64_t ticks, uint64_t ns)
 {
-	/* [ctl] */
-	uint64_t beat = __atomic_load_n(&si_ring.header->sidecar_beat, __ATOMIC_RELAXED);
+	return (int64_t)(si_ticks() - ticks) >= (int64_t)si_ticks_of(ns);
+}
 
-	/* one that is still starting has not beaten yet: it counts from the ring's birth */
-	if (beat == 0 && si_ring.served)
-		beat = si_ring.header->start_ticks;
-	/* signed: the beat may be younger than our own look at the clock, which the processor moves
-	 * ahead of the load */
-	return beat && (int64_t)(si_ticks() - beat) < (int64_t)si_ticks_of(beat_age);
+/* The time without progress that the sidecar is worth by now, ns. 0: nobody is there. */
+static uint64_t patience(void)
+{
+	const struct shiny_header *h = si_ring.header;
+	uint64_t beat = __atomic_load_n(&h->sidecar_beat, __ATOMIC_ACQUIRE); /* [ctl] */
+
+	if (beat)
+		return older(beat, beat_age) ? patience_old : patience_beats;
+	/* it has not beaten yet, or it took its beat back: it has given up */
+	if (!si_ring.served || __atomic_load_n(&h->sidecar_pid, __ATOMIC_RELAXED) || /* [ctl] */
+	    older(h->start_ticks, start_age))
+		return 0;
+	return patience_starts;
 }
 
 static uint64_t given(void)
@@ -68,14 +87,6 @@ static uint64_t progress(void)
 {
 	/* [ctl] */
 	return __atomic_load_n(&si_ring.header->sidecar_beat, __ATOMIC_RELAXED) + given();
-}
-
-/* A sidecar that fails takes its beat back; one that has not beaten yet is still starting. */
-static bool sidecar_gave_up(void)
-{
-	/* [ctl] */
-	return __atomic_load_n(&si_ring.header->sidecar_beat, __ATOMIC_RELAXED) == 0 &&
-	       !sidecar_beats();
 }
 
 static uint32_t waiters; /* of this process; a child's copy may be of threads that it does not
@@ -140,12 +151,12 @@ static uint64_t longest_sleep(void)
 
 bool si_wait_for(bool (*attempt)(void *context), void *context, bool *waited)
 {
-	uint64_t start, now, moved, seen, tried, sleep = FIRST_SLEEP;
+	uint64_t now, all = 0, still = 0, seen, tried, sleep = FIRST_SLEEP;
 	uint32_t wait, crowd;
 	bool done;
 
 	*waited = false;
-	if (si_env.on_full != 0 || !sidecar_beats())
+	if (si_env.on_full != 0 || !patience())
 		return false;
 	seen = progress();
 	if (seen == __atomic_load_n(&stood_still, __ATOMIC_RELAXED))
@@ -153,13 +164,11 @@ bool si_wait_for(bool (*attempt)(void *context), void *context, bool *waited)
 	*waited = true;
 	wait = wait_begins();
 	crowd = __atomic_add_fetch(&waiters, 1, __ATOMIC_RELAXED);
-	start = now = moved = si_clock_ns(CLOCK_MONOTONIC_COARSE);
+	now = si_clock_ns(CLOCK_MONOTONIC_COARSE);
 	tried = given();
 	done = attempt(context);
-	for (unsigned n = 0;
-	     !done && now - start < longest_wait && now - moved < patience && !sidecar_gave_up();
-	     n++) {
-		uint64_t before = seen, news;
+	for (unsigned n = 0; !done && all < longest_wait && still < patience(); n++) {
+		uint64_t before = seen, began = now, looked, news;
 
 		if (n < SPINS && crowd < CROWD) {
 			for (unsigned i = 0; i < PAUSES; i++)
@@ -175,9 +184,10 @@ bool si_wait_for(bool (*attempt)(void *context), void *context, bool *waited)
 			done = attempt(context);
 		}
 		now = si_clock_ns(CLOCK_MONOTONIC_COARSE);
+		looked = now - began < LONGEST_LOOK ? now - began : LONGEST_LOOK;
+		all += looked;
 		seen = progress();
-		if (seen != before)
-			moved = now;
+		still = seen == before ? still + looked : 0;
 	}
 	__atomic_sub_fetch(&waiters, 1, __ATOMIC_RELAXED);
 	if (!done)

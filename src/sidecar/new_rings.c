@@ -47,10 +47,11 @@ static struct shiny_err *take_ring(struct session *session, struct ring_file *ri
 		ring_close(ring);
 		return err;
 	}
-	/* [ctl] */
-	__atomic_store_n(&ring->header->sidecar_pid, (uint32_t)getpid(), __ATOMIC_RELAXED);
+	/* a pid without a beat says that this sidecar has given up */
 	/* [ctl] */
 	__atomic_store_n(&ring->header->sidecar_beat, ticks_now(&session->ticks), __ATOMIC_RELAXED);
+	/* [ctl] */
+	__atomic_store_n(&ring->header->sidecar_pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
 	*vec_push(&session->rings) = ring;
 	*vec_push(&session->present) = ring;
 	heartbeat_add(session->heartbeat, ring);

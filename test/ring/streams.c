@@ -653,6 +653,8 @@ static void run_slow(void)
 	overfill(5, &(struct slow){ 1, NULL }); /* only the chunks tell */
 	overfill(2, &(struct slow){ 5, sign_beat });
 	overfill(2, &(struct slow){ 5, sign_other });
+	beat_ago(11); /* or everything stood still, and goes on now */
+	overfill(2, &(struct slow){ 1, NULL });
 }
 
 static void *latecomer(void *unused)
@@ -675,15 +677,16 @@ static void run_still(void)
 	book->waited = (si_clock_ns(CLOCK_MONOTONIC) - start) / 1000000000;
 }
 
-/* One that was held up for two seconds is waited for; one that has not been heard of for eleven is
- * not. */
+/* One that has not been heard of for eleven seconds was killed. It is waited for once. */
 static void run_aged(void)
 {
+	pthread_t another;
+
 	sleep_ms(20);
 	beat_ago(11);
 	overfill(2, NULL);
-	beat_ago(2);
-	overfill(2, NULL);
+	pthread_create(&another, NULL, latecomer, NULL);
+	pthread_join(another, NULL);
 }
 
 /* ---- the test ---- */

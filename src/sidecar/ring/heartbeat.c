@@ -18,7 +18,7 @@ struct heartbeat {
 	const struct ticks *clock;
 	VEC(struct ring_file *) rings;
 	bool stop;
-	uint64_t signed_at; /* ticks_wall_ns() */
+	unsigned unsigned_beats; /* since the loop's last sign */
 };
 
 static struct timespec next_beat(void)
@@ -33,8 +33,8 @@ static void beat(struct heartbeat *heartbeat)
 {
 	uint64_t now = heartbeat->rings.count ? ticks_now(heartbeat->clock) : 0;
 
-	if (ticks_wall_ns() - __atomic_load_n(&heartbeat->signed_at, __ATOMIC_RELAXED) >
-	    HEARTBEAT_LONGEST_MS * MS)
+	if (__atomic_add_fetch(&heartbeat->unsigned_beats, 1, __ATOMIC_RELAXED) >
+	    HEARTBEAT_LONGEST_MS / HEARTBEAT_MS)
 		return;
 	for (size_t i = 0; i < heartbeat->rings.count; i++)
 		__atomic_store_n(&heartbeat->rings.at[i]->header->sidecar_beat, now,
@@ -117,5 +117,5 @@ void heartbeat_remove(struct heartbeat *heartbeat, const struct ring_file *ring)
 void heartbeat_sign(struct heartbeat *heartbeat)
 {
 	if (heartbeat)
-		__atomic_store_n(&heartbeat->signed_at, ticks_wall_ns(), __ATOMIC_RELAXED);
+		__atomic_store_n(&heartbeat->unsigned_beats, 0, __ATOMIC_RELAXED);
 }

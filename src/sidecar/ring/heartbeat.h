@@ -14,8 +14,8 @@
  *
  * Approach. A thread writes the beat into each ring every HEARTBEAT_MS. It needs no lock that the
  * loop holds during a step, and no disk. A killed or stopped sidecar has no such thread. A loop
- * that never comes back is found by its own sign: when the last one is older than
- * HEARTBEAT_LONGEST_MS, the beats end.
+ * that never comes back is found by its own sign: after HEARTBEAT_LONGEST_MS without one the beats
+ * end. That time is counted in beats, as the clock goes on where the whole machine stands still.
  */
 #ifndef SHINY_HEARTBEAT_H
 #define SHINY_HEARTBEAT_H

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../base/text.h"
 #include "ring/guests.h"
 
 struct refusal *directory_refusal(struct directory *dir, const char *path)
@@ -46,6 +47,16 @@ bool directory_serves(const struct session *session, const char *path)
 		if (!strcmp(session->present.at[i]->path, path))
 			return true;
 	return false;
+}
+
+bool directory_is_programs(const struct session *session, const struct directory *dir)
+{
+	const char *name = text_base(dir->path);
+	char *ticks;
+	unsigned long pid = strtoul(name, &ticks, 10);
+
+	return session->rings.count && pid == session->rings.at[0]->pid && ticks[0] == '.' &&
+	       ticks[1] && !ticks[1 + strspn(ticks + 1, "0123456789")];
 }
 
 void directory_say_finishing(struct session *session, const struct directory *dir, bool finishing)

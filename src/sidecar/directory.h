@@ -44,6 +44,10 @@ void directory_forget_refusals(struct directory *dir);
 /* A ring of this path is served. Its name is free again once its file has been removed. */
 bool directory_serves(const struct session *session, const char *path);
 
+/* The session's first program made the directory (wire.h): only what descends from it knows the
+ * name. */
+bool directory_is_programs(const struct session *session, const struct directory *dir);
+
 /*
  * Programs that begin from now on have to do without the sidecar, or are served again. Where that
  * cannot be written, they wait in vain, and say so.

@@ -107,12 +107,15 @@ static bool all_over(const struct session *session)
 
 struct comers {
 	struct errand errand;
+	const char *session;
 	bool any;
 };
 
 static void look_for_comers(struct errand *errand)
 {
-	((struct comers *)errand)->any = proc_any_preloaded();
+	struct comers *comers = (struct comers *)errand;
+
+	comers->any = proc_any_preloaded(comers->session);
 }
 
 /* Somebody may be about to make a ring. */
@@ -122,6 +125,7 @@ static bool any_comes(struct session *session)
 	bool any;
 
 	comers->errand = (struct errand){ .run = look_for_comers, .end = errand_drop };
+	comers->session = session->options->directory; /* outlives all sessions */
 	if (!errands_do(session->errands, &comers->errand))
 		return true;
 	any = comers->any;
@@ -195,13 +199,15 @@ static bool work(struct loop *loop, uint64_t wall)
 }
 
 /* How long a session waits for programs that may come when all that came have ended. */
-static uint64_t grace_of(struct session *session)
+static uint64_t grace_of(struct session *session, const struct directory *dir)
 {
+	bool launched = session->options->launcher_fd >= 0;
+
 	if (session->options->leftover)
 		return 0;
-	if (session->options->launcher_fd < 0)
-		return 1000 * MS;
-	return any_comes(session) ? 100 * MS : 0;
+	if ((launched || directory_is_programs(session, dir)) && !any_comes(session))
+		return 0;
+	return launched ? 100 * MS : 1000 * MS;
 }
 
 /* True: the session is over, or fails. */
@@ -215,7 +221,7 @@ static bool is_over(struct loop *loop, uint64_t wall, struct shiny_err **err)
 	}
 	if (!loop->idle_since)
 		loop->idle_since = wall;
-	if (wall - loop->idle_since >= grace_of(session)) {
+	if (wall - loop->idle_since >= grace_of(session, loop->dir)) {
 		/* whoever did not see it has a ring by now: look */
 		directory_say_finishing(session, loop->dir, true);
 		*err = new_rings_take(session, loop->dir);

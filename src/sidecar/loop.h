@@ -8,7 +8,8 @@
  * rings are, the launcher's pipe has hung up, and a last look at the directory finds nothing new.
  * Between exec and the new image's constructor a program holds no ring: without a launcher a second
  * of grace covers that, with one a tenth, and none when no process is left that was started with
- * the library preloaded.
+ * the library preloaded and this session's directory. In a directory that a person has named, the
+ * next program may be one that nobody has started yet: there it is a second always.
  */
 #ifndef SHINY_LOOP_H
 #define SHINY_LOOP_H

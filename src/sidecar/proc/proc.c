@@ -268,9 +268,34 @@ bool proc_each_named(uint32_t namespace_pid, bool (*each)(void *, uint32_t), voi
 	return dir != NULL;
 }
 
-bool proc_any_preloaded(void)
+/* What has ended and the kernel's own threads have none. */
+static bool has_executable(uint32_t pid)
 {
-	static const char name[] = "LD_PRELOAD=";
+	char path[64], target[1];
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/exe", pid);
+	return readlink(path, target, sizeof(target)) > 0;
+}
+
+static bool is_preloaded(uint32_t pid, const char *session, char *text, size_t room)
+{
+	static const char preload[] = "LD_PRELOAD=", of[] = "SHINY_SESSION=";
+	ssize_t length = proc_read(pid, "environ", text, room);
+	bool loads = false, belongs = false;
+
+	if (!length)
+		return has_executable(pid);
+	for (ssize_t at = 0; at < length; at += (ssize_t)strlen(text + at) + 1) {
+		if (!strncmp(text + at, preload, sizeof(preload) - 1))
+			loads = strstr(text + at, "libshiny.so") != NULL;
+		if (!strncmp(text + at, of, sizeof(of) - 1))
+			belongs = !strcmp(text + at + sizeof(of) - 1, session);
+	}
+	return loads && belongs;
+}
+
+bool proc_any_preloaded(const char *session)
+{
 	enum { ROOM = 1 << 20 };
 	char *text = mem_alloc(ROOM); /* touched as far as environments are long */
 	uint32_t self = (uint32_t)getpid();
@@ -280,11 +305,8 @@ bool proc_any_preloaded(void)
 
 	while (dir && !found && (entry = readdir(dir))) {
 		uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
-		ssize_t length = pid && pid != self ? proc_read(pid, "environ", text, ROOM) : 0;
 
-		for (ssize_t at = 0; at < length && !found; at += (ssize_t)strlen(text + at) + 1)
-			found = !strncmp(text + at, name, sizeof(name) - 1) &&
-				strstr(text + at, "libshiny.so");
+		found = pid && pid != self && is_preloaded(pid, session, text, ROOM);
 	}
 	if (dir)
 		closedir(dir);

@@ -49,9 +49,12 @@ bool proc_runs(uint32_t pid, const char *executable);
  */
 bool proc_each_named(uint32_t namespace_pid, bool (*each)(void *, uint32_t), void *context);
 
-/* Another process that we can see was started with libshiny.so in LD_PRELOAD, and has not ended: it
- * may be about to make a ring. */
-bool proc_any_preloaded(void);
+/*
+ * Another process that we can see was started with libshiny.so in LD_PRELOAD and with this
+ * SHINY_SESSION, or is so early in an exec that it has no environment yet, and has not ended: it
+ * may be about to make a ring.
+ */
+bool proc_any_preloaded(const char *session);
 
 /* The thread of `pid` whose innermost id is `tid`, as we see it; 0: there is none or we cannot
  * tell. `listed`: the list was read. */

@@ -7,20 +7,17 @@
  * same call sites and vtables again and again, and the DWARF behind them may be closed to stay
  * within its budget (debug_units.c).
  */
-#define _GNU_SOURCE /* memmem */
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../src/base/hash.h"
-#include "elf/debugfile.h"
 #include "elf/fetch.h"
+#include "elf/debugfile.h"
 #include "module.h"
 #include "probe/probe_executable.h"
 #include "source/source_places.h"
 #include "elf/package.h"
-#include "dwarf/split.h"
 #include "infer/vtable.h"
 
 #define FRAMES_MAX 64
@@ -80,6 +77,8 @@ static void module_destroy(struct sym_module *module)
 	free(module->debug_path);
 	free(module->note);
 	free(module->label);
+	breakpad_close(module->breakpad);
+	free(module->breakpad_path);
 	if (module->probe)
 		probe_close(module->probe);
 	free(module->probe);
@@ -113,200 +112,6 @@ static void hex_of(const uint8_t *id, size_t bytes, char *out, size_t room)
 		snprintf(out + 2 * i, 3, "%02x", id[i]);
 }
 
-/* Sets the note, on one line. */
-static void SHINY_PRINTF(2, 3) note(struct sym_module *module, const char *format, ...)
-{
-	char text[1024];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(text, sizeof(text), format, arguments);
-	va_end(arguments);
-	free(module->note);
-	module->note = strdup(text);
-	module->info.note = module->note ? module->note : "";
-}
-
-static bool has_section(const struct binary *file, const char *name)
-{
-	Elf64_Shdr section;
-
-	return file->data && binary_section_named(file, name, &section) &&
-	       section.sh_type != SHT_NOBITS && section.sh_size;
-}
-
-static bool has_dwarf(const struct binary *file)
-{
-	return has_section(file, ".debug_info") || has_section(file, ".zdebug_info");
-}
-
-static bool has_table(const struct binary *file, uint32_t type)
-{
-	Elf64_Shdr section;
-
-	return file->data && binary_section_typed(file, type, &section) &&
-	       section.sh_size > sizeof(Elf64_Sym);
-}
-
-/*
- * A file with RTTI imports the ABI's type-info classes, unless the C++ runtime is linked into it.
- * This summary misses such a file, as it would have to search all of .rodata; look-ups of vtables
- * still find its RTTI.
- */
-static bool has_rtti(const struct binary *file)
-{
-	static const char mark[] = "_ZTVN10__cxxabiv1";
-	Elf64_Shdr section;
-
-	if (!binary_section_named(file, ".dynstr", &section))
-		return false;
-
-	struct binary_bytes text = binary_section_bytes(file, &section);
-
-	return text.data && memmem(text.data, text.bytes, mark, sizeof(mark) - 1);
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-/* What the files that are open hold. */
-static void describe(struct sym_module *module)
-{
-	Elf64_Shdr section;
-
-	module->info.debug_file = module->debug_path;
-	module->info.dynsym = has_table(&module->file, SHT_DYNSYM);
-	module->info.symtab = has_table(&module->file, SHT_SYMTAB) ||
-			      has_table(&module->debug, SHT_SYMTAB) ||
-			      binary_section_named(&module->file, ".gnu_debugdata", &section);
-	module->info.dwarf = has_dwarf(&module->file) || has_dwarf(&module->debug);
-}
-
-static const char *what_is_missing(const struct sym_module *module)
-{
-	return module->info.symtab   ? "no debug information"
-	       : module->info.dynsym ? "exported names only"
-				     : "no symbols";
-}
-
-static void find_debug(struct sym_module *module)
-{
-	if (module->sym->blind)
-		return;
-	if (!has_dwarf(&module->file) || !has_table(&module->file, SHT_SYMTAB))
-		debugfile_find(&module->file, module->path,
-			       (const char *const *)module->sym->debug_dirs, &module->debug,
-			       &module->debug_path);
-	describe(module);
-	module->info.rtti = has_rtti(&module->file);
-	/* which package would have it takes a search: for those that are asked */
-	if (!module->info.dwarf)
-		note(module, "%s: %s", base_name(module->path), what_is_missing(module));
-}
-
-/* Asks servers for the debug file, and for the alternate file of a debug file that has one. */
-static enum fetch_result fetch_missing(struct sym_module *module)
-{
-	const char *const *dirs = (const char *const *)module->sym->debug_dirs;
-	const struct binary *file = &module->file;
-	enum fetch_result result = FETCH_OFF;
-	const uint8_t *id;
-	size_t bytes;
-	char *path;
-
-	if (!module->info.dwarf && file->build_id_bytes) {
-		result = fetch_debug(module->sym->fetch, file->build_id, file->build_id_bytes,
-				     module->label, &path);
-		if (result == FETCH_FOUND) {
-			struct binary debug;
-			char *debug_path;
-
-			result = FETCH_NOT_THERE;
-			if (debugfile_open(file, path, &debug, &debug_path)) {
-				binary_close(&module->debug);
-				free(module->debug_path);
-				module->debug = debug;
-				module->debug_path = debug_path;
-				describe(module);
-				result = FETCH_FOUND;
-			}
-		}
-	}
-	if (module->info.dwarf &&
-	    debugfile_alternate(has_dwarf(file) ? file : &module->debug, &id, &bytes)) {
-		path = debugfile_by_id(id, bytes, dirs);
-		/* into the cache, where debugfile_by_id() looks */
-		if (!path)
-			fetch_debug(module->sym->fetch, id, bytes, module->label, &path);
-		free(path);
-	}
-	return result;
-}
-
-/* Skeleton units without their other half. */
-static void note_split(struct sym_module *module)
-{
-	const struct binary *file = has_dwarf(&module->file) ? &module->file : &module->debug;
-	const char *name = base_name(module->path);
-	struct split_report report;
-
-	if (!has_section(file, ".debug_addr"))
-		return;
-	split_check(file == &module->file ? module->path : module->debug_path, module->path,
-		    (const char *const *)module->sym->debug_dirs, &report);
-	if (!report.missing)
-		return;
-	if (*report.dwp && report.trouble)
-		note(module, "%s: %zu of %zu split units are missing: %s is %s", name,
-		     report.missing, report.units, report.dwp, report.trouble);
-	else if (*report.dwp)
-		note(module, "%s: %zu of %zu split units (%s, ...) are not in %s: make it again",
-		     name, report.missing, report.units, report.example, report.dwp);
-	else
-		note(module,
-		     "%s: %zu of %zu split units are missing (%s, ...): keep the .dwo files, make "
-		     "%s.dwp, or give --symbols their directory",
-		     name, report.missing, report.units, report.example, name);
-}
-
-void sym_module_settle(struct sym_module *module)
-{
-	const char *name = base_name(module->path);
-	enum fetch_result result;
-	char advice[512];
-
-	if (module->settled || module->info.state != SYM_OK)
-		return;
-	module->settled = true;
-	if (module->sym->no_dwarf || module->sym->blind)
-		return;
-	result = fetch_missing(module);
-	if (module->info.dwarf) {
-		note(module, "%s", "");
-		note_split(module);
-		return;
-	}
-	packages_advice(module->sym->packages, module->path, advice, sizeof(advice));
-	if (result == FETCH_FAILED && !module->sym->trouble_told) {
-		module->sym->trouble_told = true;
-		note(module, "%s: %s: debuginfod server %s; no server is asked again. Or: %s", name,
-		     what_is_missing(module), fetch_trouble(module->sym->fetch), advice);
-	} else if (result == FETCH_NO_LIBRARY) {
-		note(module,
-		     "%s: %s: DEBUGINFOD_URLS is set, and libdebuginfod1 is not installed. Or: %s",
-		     name, what_is_missing(module), advice);
-	} else if (result == FETCH_NOT_THERE) {
-		note(module, "%s: %s, not on the servers in DEBUGINFOD_URLS either: %s", name,
-		     what_is_missing(module), advice);
-	} else {
-		note(module, "%s: %s: %s", name, what_is_missing(module), advice);
-	}
-}
-
 struct shiny_err *sym_module_open(struct sym *sym, const char *path, const void *build_id,
 				  size_t build_id_bytes, struct sym_module **out)
 {
@@ -317,7 +122,7 @@ struct shiny_err *sym_module_open(struct sym *sym, const char *path, const void 
 	module->sym = sym;
 	module->info.note = "";
 	module->path = strdup(path);
-	module->label = strdup(base_name(path));
+	module->label = strdup(module_base_name(path));
 	if (!module->path || !module->label) {
 		module_destroy(module);
 		return shiny_err(SHINY_ERR_OTHER, "%s: no memory for its symbols", path);
@@ -327,15 +132,17 @@ struct shiny_err *sym_module_open(struct sym *sym, const char *path, const void 
 	reloc_index_init(&module->relocs, &module->file);
 
 	switch (binary_open(&module->file, path)) {
-	case BINARY_OK: break;
+	case BINARY_OK:
+		break;
 	case BINARY_MISSING:
 		module->info.state = SYM_MISSING;
-		note(module, "%s: gone, or not readable: nothing in it has a name", path);
+		module_note(module, "%s: gone, or not readable: nothing in it has a name", path);
 		*out = module;
 		return NULL;
 	case BINARY_NOT_ELF:
 		module->info.state = SYM_NOT_ELF;
-		note(module, "%s: not a whole x86-64 ELF file: nothing in it has a name", path);
+		module_note(module, "%s: not a whole x86-64 ELF file: nothing in it has a name",
+			    path);
 		*out = module;
 		return NULL;
 	}
@@ -347,15 +154,15 @@ struct shiny_err *sym_module_open(struct sym *sym, const char *path, const void 
 		hex_of(build_id, build_id_bytes, then, sizeof(then));
 		hex_of(module->file.build_id, module->file.build_id_bytes, now, sizeof(now));
 		module->info.state = SYM_CHANGED;
-		note(module,
-		     "%s: changed since it was recorded (build-id %s, now %s): nothing in it has a "
-		     "name",
-		     path, then, *now ? now : "none");
+		module_note(module,
+			    "%s: changed since it was recorded (build-id %s, now %s): nothing in "
+			    "it has a name",
+			    path, then, *now ? now : "none");
 		binary_close(&module->file);
 		*out = module;
 		return NULL;
 	}
-	find_debug(module);
+	module_find_debug(module);
 	*out = module;
 	return NULL;
 }
@@ -405,7 +212,7 @@ struct debug_units *module_units(struct sym_module *module)
 		sym_module_settle(module);
 		if (module->info.state == SYM_OK && module->info.dwarf && !module->sym->no_dwarf)
 			module->dwarf = debug_units_create(
-				has_dwarf(&module->file) ? module->path : module->debug_path,
+				module_has_dwarf(&module->file) ? module->path : module->debug_path,
 				&module->file, &module->sym->names,
 				(const char *const *)module->sym->debug_dirs);
 		if (module->dwarf)
@@ -432,12 +239,11 @@ const char *module_label(struct sym_module *module, uint64_t vaddr)
 {
 	char text[SYM_LABEL_TEXT];
 	size_t length;
-	const char *label = has_places(module)
-				    ? source_places_label(module->places, vaddr, &length)
-				    : NULL;
+	const char *label =
+		has_places(module) ? source_places_label(module->places, vaddr, &length) : NULL;
 
 	return label && (size_t)snprintf(text, sizeof(text), "%.*s", (int)length, label) <
-				sizeof(text)
+				       sizeof(text)
 		       ? names_text(&module->sym->names, text)
 		       : NULL;
 }
@@ -471,8 +277,8 @@ static bool place_of(struct sym_module *module, uint64_t vaddr, struct sym_frame
 	if (!path)
 		return false;
 	own = source_places_name(module->places, vaddr, &length);
-	if (own && (size_t)snprintf(name, sizeof(name), "~%s:%.*s", base_name(path), (int)length,
-				    own) < sizeof(name))
+	if (own && (size_t)snprintf(name, sizeof(name), "~%s:%.*s", module_base_name(path),
+				    (int)length, own) < sizeof(name))
 		out->function = names_text(&module->sym->names, name);
 	return true;
 }
@@ -486,6 +292,8 @@ static size_t look_up(struct sym_module *module, uint64_t vaddr, struct sym_fram
 	module_symbols(module);
 	if (module_units(module))
 		count = debug_frames(module->dwarf, vaddr, out, FRAMES_MAX, &bare);
+	if (!count && module->breakpad)
+		count = breakpad_frames(module->breakpad, names, vaddr, out, FRAMES_MAX);
 	if (count && out[count - 1].function && !bare)
 		return count;
 

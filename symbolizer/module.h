@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * module.h: what a context and a module are made of. For module.c and stack_types.c only.
+ * module.h: what a context and a module are made of. For the files of this folder only.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: yes. Threads: one at a time a context.
  */
 #ifndef SHINY_SYM_MODULE_H
 #define SHINY_SYM_MODULE_H
 
+#include <string.h>
+
 #include "../src/base/hash_table.h"
 #include "../src/base/mem.h"
 #include "infer/containers.h"
 #include "dwarf/debug_frames.h"
 #include "elf/binary.h"
+#include "elf/breakpad.h"
 #include "elf/symbol_names.h"
 #include "elf/reloc.h"
 #include "sym.h"
@@ -38,12 +41,13 @@ struct sym_module {
 	struct sym *sym;
 	struct sym_module_info info;
 	struct binary file, debug, embedded; /* data is NULL: not there */
-	char *path, *debug_path, *note, *label;
+	char *path, *debug_path, *breakpad_path, *note, *label;
 	struct symtab symbols;
 	bool symbols_read, dwarf_tried, settled;
 	struct debug_units *dwarf; /* NULL: none */
 	struct reloc_index relocs;
 	struct frames_cache cache;
+	struct breakpad *breakpad; /* functions and lines without debug information; NULL: none */
 	struct type_cache *types; /* NULL: not asked for yet */
 	struct probe *probe;      /* of its garbage collector; NULL: not asked for yet, or there is
 	                           * none */
@@ -70,6 +74,21 @@ struct sym {
 	struct container_rules *rules;
 	uint64_t rules_hash; /* of the rules, written and built in; 0: not known yet */
 };
+
+static inline const char *module_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* ---- module_debug.c ---- */
+
+/* Sets what is missing, one line. */
+void module_note(struct sym_module *module, const char *format, ...) SHINY_PRINTF(2, 3);
+/* Opens the debug file or the Breakpad symbol file of a module that has just been opened. */
+void module_find_debug(struct sym_module *module);
+bool module_has_dwarf(const struct binary *file);
 
 /* The parts of a module that are made when they are needed first. */
 const struct symtab *module_symbols(struct sym_module *module);

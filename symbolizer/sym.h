@@ -50,11 +50,14 @@ enum sym_state { SYM_OK, SYM_MISSING, SYM_CHANGED, SYM_NOT_ELF };
 struct sym_module_info {
 	enum sym_state state;
 	bool symtab, dynsym, dwarf; /* what was found, in the file or its debug file */
+	bool breakpad;              /* functions and lines are from a Breakpad symbol file */
 	bool rtti;                  /* imports the C++ runtime's type-info classes */
 	const char *debug_file;           /* path of the separate debug file in use, or NULL */
 	const char *note;                 /* what is missing and how to get it, or "" */
 };
 const struct sym_module_info *sym_module_info(const struct sym_module *module);
+/* What its names are from, the best of it: "dwarf", "breakpad", "symtab", "dynsym", "none". */
+const char *sym_names_from(const struct sym_module_info *info);
 
 /* What places of code without names rest on, as far as frames were asked for: "neighbours":
  * functions that name a source file, and those that lie between them; "strings": only the former;

@@ -115,7 +115,8 @@ static void judge_frame(struct names_judge *judge, uint64_t ret)
 	for (size_t i = 0; i < count; i++) {
 		/* without either, it says what the blind one does */
 		known |= (info->dwarf || info->symtab) && frames[i].function;
-		checked |= info->dwarf && frames[i].file && !is_header(frames[i].file);
+		checked |= (info->dwarf || info->breakpad) && frames[i].file &&
+			   !is_header(frames[i].file);
 		right |= frames[i].file && is_from(frames[i].file, said.file);
 	}
 	if (said.function && said.function[0] == '~' && strchr(said.function, ':'))

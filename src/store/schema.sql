@@ -65,7 +65,7 @@ CREATE TABLE module (
 	id INTEGER PRIMARY KEY, -- id in this file
 	path TEXT, -- path
 	build_id TEXT, -- GNU build-id in hex, empty for none
-	symbols TEXT, -- best names found: dwarf, symtab, dynsym, none; missing or changed when the file was not the mapped one
+	symbols TEXT, -- best names found: dwarf, breakpad, symtab, dynsym, none; missing or changed when the file was not the mapped one
 	debug_file TEXT, -- separate debug file used, or NULL
 	note TEXT, -- what is missing and how to get it
 	places TEXT -- what places of code without names rest on: neighbours, strings; NULL none
@@ -673,7 +673,7 @@ CREATE VIEW v_modules AS SELECT
 	m.path AS path, -- path
 	replace(m.path, rtrim(m.path, replace(m.path, '/', '')), '') AS name, -- file name
 	m.build_id AS build_id, -- GNU build-id in hex
-	m.symbols AS symbols, -- dwarf, symtab, dynsym, none, missing, changed
+	m.symbols AS symbols, -- dwarf, breakpad, symtab, dynsym, none, missing, changed
 	m.debug_file AS debug_file, -- separate debug file used
 	m.note AS note, -- what is missing and how to get it
 	m.places AS places, -- what places of code without names rest on: neighbours, strings; NULL none

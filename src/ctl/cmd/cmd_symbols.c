@@ -153,10 +153,7 @@ static struct shiny_err *look(const struct sym_options *options, struct subject 
 		info = sym_module_info(module);
 		sym_module_inventory(module, &have);
 		s->state = states[info->state];
-		s->names = info->dwarf	  ? "dwarf"
-			   : info->symtab ? "symtab"
-			   : info->dynsym ? "dynsym"
-					  : "none";
+		s->names = sym_names_from(info);
 		s->way = way_of(info, &have);
 		s->extras = extras_of(&have);
 		s->debug_file = info->debug_file ? mem_text(info->debug_file) : NULL;

@@ -53,10 +53,7 @@ static void put_module(struct session *session, uint32_t id, const struct sym_mo
 	if (info) {
 		row.symbols = info->state == SYM_MISSING   ? "missing"
 			      : info->state == SYM_CHANGED ? "changed"
-			      : info->dwarf		   ? "dwarf"
-			      : info->symtab		   ? "symtab"
-			      : info->dynsym		   ? "dynsym"
-							   : "none";
+							   : sym_names_from(info);
 		row.debug_file = info->debug_file;
 		row.note = info->note;
 		row.places = sym_module_places(module);

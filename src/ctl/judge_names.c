@@ -31,14 +31,22 @@ const char *const judged_names[JUDGED_KINDS] = {
 struct names_judge {
 	struct sym *known, *blind;
 	struct sym_module *known_module, *blind_module;
+	const struct module_calls *calls;
+	uint64_t blocks; /* of the call that is looked at */
 	struct judged *out;
 };
 
+static void count(struct judged_count *sum, uint64_t number, bool checked, bool right)
+{
+	sum->said += number;
+	sum->checked += checked ? number : 0;
+	sum->right += checked && right ? number : 0;
+}
+
 static void verdict(struct names_judge *judge, enum judged_kind kind, bool checked, bool right)
 {
-	judge->out[kind].said++;
-	judge->out[kind].checked += checked;
-	judge->out[kind].right += checked && right;
+	count(&judge->out[kind].calls, 1, checked, right);
+	count(&judge->out[kind].blocks, judge->blocks, checked, right);
 }
 
 /* ---- functions and files ---- */
@@ -186,17 +194,31 @@ static void judge_label(struct names_judge *judge, uint64_t ret)
 		judge_object(judge, checked ? &type : NULL, strtoull(text, NULL, 10));
 }
 
+static int by_ret(const void *key, const void *row)
+{
+	uint64_t wanted = *(const uint64_t *)key, at = ((const struct call_blocks *)row)->ret;
+
+	return (wanted > at) - (wanted < at);
+}
+
 static void judge_call(void *context, uint64_t ret)
 {
+	struct names_judge *judge = context;
+	const struct call_blocks *blocks =
+		bsearch(&ret, judge->calls->rows.at, judge->calls->rows.count,
+			sizeof(*judge->calls->rows.at), by_ret);
+
+	judge->blocks = blocks ? blocks->blocks : 0;
 	judge_frame(context, ret);
 	judge_label(context, ret);
 }
 
 struct shiny_err *judge_file(const struct sym_options *options, const char *path,
-			     const char *build_id, struct judged out[JUDGED_KINDS])
+			     const char *build_id, const struct module_calls *calls,
+			     struct judged out[JUDGED_KINDS])
 {
 	struct sym_options blind = *options;
-	struct names_judge judge = { .out = out };
+	struct names_judge judge = { .calls = calls, .out = out };
 	struct shiny_err *err;
 
 	memset(out, 0, JUDGED_KINDS * sizeof(*out));

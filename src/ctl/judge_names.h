@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * judge_names.h: how right the names, places and labels are that code without symbols gives: of a
- * file that has symbols, at each call of an allocation function.
+ * file that has symbols, at each call of an allocation function, and weighted by the blocks that a
+ * session counted there.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one.
  */
@@ -11,6 +12,7 @@
 #include <stdint.h>
 
 #include "../../symbolizer/sym.h"
+#include "../analysis/query/module_query.h"
 
 enum judged_kind {
 	JUDGED_NAME,      /* ~file.cc:Function, against the functions there */
@@ -25,15 +27,19 @@ enum judged_kind {
 	JUDGED_OBJECT,
 	JUDGED_KINDS
 };
-struct judged {
+struct judged_count {
 	uint64_t said, checked, right; /* checked: where the debug information knows */
+};
+struct judged {
+	struct judged_count calls, blocks; /* blocks that these calls made */
 };
 
 extern const char *const judged_names[JUDGED_KINDS]; /* "name", "map node" */
 
-/* `options` are those that find the debug information. */
+/* `options` are those that find the debug information; `calls` is what the file's calls made. */
 SHINY_MUST_CHECK struct shiny_err *judge_file(const struct sym_options *options, const char *path,
 					      const char *build_id,
+					      const struct module_calls *calls,
 					      struct judged out[JUDGED_KINDS]);
 
 #endif

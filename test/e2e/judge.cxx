@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Four functions that hand on a name and a file, and allocate: three say the truth, one lies about
-// both. What they are is in the debug information.
+// both, eight times. What they are is in the debug information.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -42,7 +42,8 @@ int main()
 	first();
 	second();
 	third();
-	liar();
+	for (int i = 0; i < 8; i++)
+		liar();
 	for (long i = 0; i < 100; i++)
 		longs.push_back(i);
 }

@@ -97,3 +97,39 @@ void module_rows_deinit(struct module_rows *rows)
 	free(rows->at);
 	*rows = (struct module_rows){ 0 };
 }
+
+struct shiny_err *module_calls(struct store *store, const char *path, const char *build_id,
+			       struct module_calls *out)
+{
+	struct module_calls calls = { 0 };
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err =
+		store_query(store,
+			    "SELECT f.vaddr, SUM(s.allocs) FROM module m"
+			    " JOIN frame f ON f.module = m.id JOIN stack k ON k.frame0 = f.id"
+			    " JOIN stat s ON s.stack = k.id"
+			    " WHERE m.path = ? AND m.build_id = ?"
+			    " GROUP BY f.vaddr ORDER BY f.vaddr",
+			    &q);
+
+	if (!err) {
+		query_bind_text(q, 1, path);
+		query_bind_text(q, 2, build_id);
+	}
+	while (!err && !(err = query_step(q, &row)) && row)
+		*vec_push(&calls.rows) = (struct call_blocks){
+			(uint64_t)query_number(q, 0), (uint64_t)query_number(q, 1)
+		};
+	query_end(q);
+	if (err)
+		module_calls_deinit(&calls);
+	else
+		*out = calls;
+	return err;
+}
+
+void module_calls_deinit(struct module_calls *calls)
+{
+	free(calls->rows.at);
+}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * module_query.h: the modules of a session: path and build-id, for whoever opens their files.
+ * module_query.h: the modules of a session: path and build-id, for whoever opens their files, and
+ * what was allocated in them.
  *
  * Runs: CLI. Signals: no. Allocates: the rows. Threads: one a store.
  */
@@ -10,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../base/mem.h"
 #include "../../store/store.h"
 
 struct module_row {
@@ -33,5 +35,17 @@ SHINY_MUST_CHECK struct shiny_err *module_of_id(struct store *store, uint32_t id
 SHINY_MUST_CHECK struct shiny_err *module_of_vtable(struct store *store, uint32_t vtable,
 						    uint32_t *module, uint64_t *vaddr);
 void module_rows_deinit(struct module_rows *rows);
+
+/* The blocks that each call in a module made, by its return address: those of stacks whose
+ * innermost frame it is. */
+struct call_blocks {
+	uint64_t ret, blocks;
+};
+struct module_calls {
+	VEC(struct call_blocks) rows; /* by ret */
+};
+SHINY_MUST_CHECK struct shiny_err *module_calls(struct store *store, const char *path,
+						const char *build_id, struct module_calls *out);
+void module_calls_deinit(struct module_calls *calls);
 
 #endif

@@ -28,6 +28,7 @@ struct subject {
 	char *debug_file, *extras, *note, *cache_path; /* NULL none */
 	uint64_t cached;
 	struct sym_places places; /* its text is a constant; NULL none */
+	struct module_calls calls; /* likewise of the session, where it is judged */
 	struct judged judged[JUDGED_KINDS];
 };
 typedef VEC(struct subject) subjects_t;
@@ -43,6 +44,7 @@ static void subjects_deinit(subjects_t *subjects)
 		free(s->extras);
 		free(s->note);
 		free(s->cache_path);
+		module_calls_deinit(&s->calls);
 	}
 	free(subjects->at);
 }
@@ -55,7 +57,7 @@ static struct subject *add(subjects_t *subjects, const char *path, const char *b
 	return s;
 }
 
-static struct shiny_err *add_session(subjects_t *subjects, const char *file)
+static struct shiny_err *add_session(subjects_t *subjects, const char *file, bool judge)
 {
 	struct module_rows modules = { 0 };
 	struct store *store;
@@ -64,13 +66,17 @@ static struct shiny_err *add_session(subjects_t *subjects, const char *file)
 	if (err)
 		return err;
 	err = modules_by_sites(store, &modules);
-	for (size_t i = 0; i < modules.count; i++) {
+	for (size_t i = 0; i < modules.count && !err; i++) {
 		const struct module_row *module = &modules.at[i];
+		struct subject *s;
 
 		/* [vdso] and the like */
 		if (*module->path != '/' && access(module->path, R_OK) != 0)
 			continue;
-		add(subjects, module->path, module->build_id)->sites = module->weight;
+		s = add(subjects, module->path, module->build_id);
+		s->sites = module->weight;
+		if (judge)
+			err = module_calls(store, module->path, module->build_id, &s->calls);
 	}
 	module_rows_deinit(&modules);
 	store_close(store);
@@ -193,7 +199,7 @@ static struct shiny_err *judge_all(const struct sym_options *options, subjects_t
 	for (size_t i = 0; i < subjects->count && !err; i++) {
 		struct subject *s = &subjects->at[i];
 
-		err = judge_file(options, s->path, s->build_id, s->judged);
+		err = judge_file(options, s->path, s->build_id, &s->calls, s->judged);
 		progress_set(&progress, i, subjects->count);
 	}
 	progress_end(&progress);
@@ -363,7 +369,17 @@ static void print_warmed(struct ctl *ctl, const struct warm_file *files, size_t 
 		units_count(UNITS_BUF, all.wrappers));
 }
 
-enum { J_MODULE, J_EVIDENCE, J_SAID, J_CHECKED, J_RIGHT, J_SHARE, J_COLUMNS };
+enum {
+	J_MODULE,
+	J_EVIDENCE,
+	J_SAID,
+	J_CHECKED,
+	J_RIGHT,
+	J_SHARE,
+	J_BLOCKS,
+	J_BLOCK_SHARE,
+	J_COLUMNS
+};
 static const struct table_column judge_columns[J_COLUMNS] = {
 	[J_MODULE] = { "module", CELL_TEXT, true, TEXT_CUT_START, 0, TINT_NAME },
 	[J_EVIDENCE] = { .title = "evidence", .kind = CELL_TEXT },
@@ -371,31 +387,42 @@ static const struct table_column judge_columns[J_COLUMNS] = {
 	[J_CHECKED] = { .title = "checked", .kind = CELL_COUNT },
 	[J_RIGHT] = { .title = "right", .kind = CELL_COUNT },
 	[J_SHARE] = { .title = "share", .kind = CELL_RIGHT },
+	[J_BLOCKS] = { .title = "blocks", .kind = CELL_COUNT, .drop = 1 },
+	[J_BLOCK_SHARE] = { .title = "of blocks", .kind = CELL_RIGHT },
 };
+
+static void judged_share(struct table *table, size_t column, const struct judged_count *judged)
+{
+	char share[16];
+
+	if (!judged->checked)
+		return;
+	snprintf(share, sizeof(share), "%.1f %%",
+		 100.0 * (double)judged->right / (double)judged->checked);
+	table_text(table, column, share);
+}
 
 static void print_judged(struct ctl *ctl, const subjects_t *subjects)
 {
 	struct table table;
-	char share[16];
 
 	table_init(&table, judge_columns, J_COLUMNS);
 	for (size_t i = 0; i < subjects->count; i++)
 		for (size_t k = 0; k < JUDGED_KINDS; k++) {
 			const struct judged *judged = &subjects->at[i].judged[k];
 
-			if (!judged->said)
+			if (!judged->calls.said)
 				continue;
 			table_row(&table);
 			table_text(&table, J_MODULE, subjects->at[i].path);
 			table_text(&table, J_EVIDENCE, judged_names[k]);
-			table_number(&table, J_SAID, judged->said);
-			table_number(&table, J_CHECKED, judged->checked);
-			table_number(&table, J_RIGHT, judged->right);
-			if (!judged->checked)
-				continue;
-			snprintf(share, sizeof(share), "%.1f %%",
-				 100.0 * (double)judged->right / (double)judged->checked);
-			table_text(&table, J_SHARE, share);
+			table_number(&table, J_SAID, judged->calls.said);
+			table_number(&table, J_CHECKED, judged->calls.checked);
+			table_number(&table, J_RIGHT, judged->calls.right);
+			judged_share(&table, J_SHARE, &judged->calls);
+			if (judged->blocks.checked)
+				table_number(&table, J_BLOCKS, judged->blocks.checked);
+			judged_share(&table, J_BLOCK_SHARE, &judged->blocks);
 		}
 	putc('\n', ctl->style.out);
 	table_print(&table, &ctl->style);
@@ -406,13 +433,20 @@ static void json_judged(struct json *json, const struct subject *s)
 {
 	json_array(json, "judged");
 	for (size_t k = 0; k < JUDGED_KINDS; k++) {
-		if (!s->judged[k].said)
+		const struct judged *judged = &s->judged[k];
+
+		if (!judged->calls.said)
 			continue;
 		json_object_line(json, NULL);
 		json_text(json, "evidence", judged_names[k]);
-		json_number(json, "calls", s->judged[k].said);
-		json_number(json, "checked", s->judged[k].checked);
-		json_number(json, "right", s->judged[k].right);
+		json_number(json, "calls", judged->calls.said);
+		json_number(json, "checked", judged->calls.checked);
+		json_number(json, "right", judged->calls.right);
+		if (s->calls.rows.count) {
+			json_number(json, "blocks", judged->blocks.said);
+			json_number(json, "blocks_checked", judged->blocks.checked);
+			json_number(json, "blocks_right", judged->blocks.right);
+		}
 		json_end(json);
 	}
 	json_end(json);
@@ -495,7 +529,7 @@ struct shiny_err *cmd_symbols(struct ctl *ctl)
 
 	for (size_t i = 0; i < o->operand_count && !err; i++) {
 		if (is_session(o->operands[i])) {
-			err = add_session(&subjects, o->operands[i]);
+			err = add_session(&subjects, o->operands[i], o->given[OPT_JUDGE]);
 		} else {
 			err = add_binary(&subjects, o->operands[i]);
 			warm = warm || (!o->given[OPT_LIST] && !o->given[OPT_JUDGE]);

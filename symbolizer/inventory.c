@@ -54,10 +54,12 @@ void sym_module_inventory(struct sym_module *module, struct sym_inventory *out)
 	}
 }
 
-/* The API and the sizes that a call's blocks would have, if its best finding is right. */
+/* The API and the sizes that a call's blocks would have, if its best finding is right, or else its
+ * label. */
 static unsigned expected(const struct site_answer *answer, struct sym_sizes *sizes)
 {
-	const struct site_candidate *best = &answer->candidates[0];
+	const struct site_candidate none = { .bytes = 0 };
+	const struct site_candidate *best = answer->count ? answer->candidates : &none;
 	uint64_t bytes = best->bytes	      ? best->bytes
 			 : answer->label_unit ? answer->label_unit
 					      : 1;

@@ -449,6 +449,68 @@ static void check_phases(const struct activity *a)
 	number("phases/rises and falls", a->phase_count > 8, 1);
 }
 
+static void add_row(void *context, const struct phase_log_row *row)
+{
+	struct phase_log_row *sum = context;
+
+	for (unsigned i = 0; i < 2; i++)
+		sum->groups[i] += row->has[i] ? (uint32_t)row->blocks * row->groups[i] : 0;
+	if (!row->has[0])
+		return;
+	sum->blocks += row->blocks;
+	sum->bytes += row->bytes;
+	sum->born += row->blocks * row->born;
+	sum->died += row->blocks * row->died;
+}
+
+/* All that was added is in the log, or it says that it is not. */
+static void check_log(size_t most, bool all)
+{
+	static const size_t groups[2] = { 300, 70000 };
+	struct phase_log *log = phase_log_create(INTERVAL, COUNT, groups);
+	struct phase_log_row want = { 0 }, sum = { 0 };
+	const size_t was = phase_log_most;
+
+	phase_log_most = most;
+	for (uint64_t i = 0; i < 100000; i++) {
+		uint64_t birth = i * 7 % DURATION, end = birth + i % 13 * (i % 3 * INTERVAL) + 1;
+		uint64_t born = birth ? (birth - 1) / INTERVAL : 0, died = (end - 1) / INTERVAL;
+		const uint32_t of[2] = { (uint32_t)(i % 300), (uint32_t)(i * i % 70000) };
+
+		phase_log_add(log, birth, end, i % 17 == 0, of, i << 20);
+		want.born += born;
+		want.died += i % 17 == 0 ? born : died < COUNT ? died : COUNT - 1;
+		want.groups[0] += of[0];
+		want.groups[1] += of[1];
+		want.bytes += i << 20;
+		want.blocks++;
+	}
+	number("log/has all", phase_log_read(log, add_row, &sum), all);
+	number("log/blocks", sum.blocks, all ? want.blocks : 0);
+	number("log/bytes", sum.bytes, all ? want.bytes : 0);
+	number("log/births", sum.born, all ? want.born : 0);
+	number("log/ends", sum.died, all ? want.died : 0);
+	number("log/types", sum.groups[0], all ? want.groups[0] : 0);
+	number("log/sites", sum.groups[1], all ? want.groups[1] : 0);
+	phase_log_destroy(log);
+	phase_log_most = was;
+}
+
+/* The same rows from the log of one pass, and from a second pass where that has no room. */
+static void check_both(const struct filter *all)
+{
+	const size_t most = phase_log_most;
+	struct activity a;
+
+	for (unsigned without = 0; without < 2; without++) {
+		phase_log_most = without ? 0 : most;
+		must(activity_load(session, all, INTERVAL, ACTIVITY_PHASE_ROWS, &a));
+		check_phases(&a);
+		activity_deinit(&a);
+	}
+	phase_log_most = most;
+}
+
 int main(void)
 {
 	struct activity a;
@@ -466,8 +528,10 @@ int main(void)
 	for (size_t i = 0; i < a.process_count && i < PROCESSES; i++)
 		compare(i == 2 ? "helper" : "prog", &a.processes[i], &sides[i]);
 	number("the role is the name", strcmp(a.processes[2].name, "helper"), 0);
-	check_phases(&a);
 	activity_deinit(&a);
+	check_both(&all);
+	check_log(phase_log_most, true);
+	check_log(1 << 20, false);
 
 	must(activity_load(session, &all, 0, 0, &a));
 	number("usual interval", a.interval, 1000);

@@ -24,7 +24,8 @@ struct activity_tally {
 	                            * there */
 };
 struct recorder {
-	const struct groups *groups;
+	const struct groups *groups; /* types, call sites */
+	struct phase_log *log;       /* NULL: phases have no rows */
 	bool with_pages;
 	struct page_counts pages;
 	struct activity_tally total, *processes; /* by id - 1; NULL: not begun */
@@ -134,14 +135,20 @@ static void on_death(void *context, const struct replay *replay, const struct re
 	struct activity_tally *t = tally_of(r, replay, p);
 	uint32_t group;
 
-	if (death->end == LIFE_NEVER)
-		return;
-	if (life->inherited) { /* it stands apart */
+	if (life->inherited && death->end != LIFE_NEVER) { /* it stands apart */
 		t->now.frees++;
 		r->total.now.frees++;
-		return;
 	}
-	group = groups_find(r->groups, replay, p, life);
+	if (life->inherited || (death->end == LIFE_NEVER && !r->log))
+		return;
+	group = groups_find(&r->groups[0], replay, p, life);
+	if (r->log)
+		phase_log_add(r->log, life->birth, death->time, phase_stays(p, death),
+			      (const uint32_t[]){ group,
+						  groups_find(&r->groups[1], replay, p, life) },
+			      life->size);
+	if (death->end == LIFE_NEVER)
+		return;
 	died(t, life, !t->ended, group);
 	died(&r->total, life, !t->ended, group);
 	if (r->with_pages)
@@ -324,9 +331,11 @@ static struct shiny_err *set_intervals(struct activity *a, uint64_t interval)
 }
 
 static struct shiny_err *record(struct store *store, const struct filter *filter,
-				const struct groups *groups, unsigned flags, struct activity *a)
+				const struct groups groups[2], struct phase_log *log,
+				unsigned flags, struct activity *a)
 {
 	struct recorder r = { .groups = groups,
+			      .log = log,
 			      .with_pages = !(flags & ACTIVITY_NO_PAGES),
 			      .interval = a->interval,
 			      .edge = a->interval,
@@ -418,21 +427,30 @@ struct shiny_err *activity_load(struct store *store, const struct filter *filter
 				unsigned flags, struct activity *out)
 {
 	struct activity a = { 0 };
-	struct groups types = { 0 };
+	struct groups groups[2] = { 0 };
+	struct phase_log *log = NULL;
+	bool rows = flags & ACTIVITY_PHASE_ROWS;
 	struct shiny_err *err = session_duration(store, &a.duration);
 
 	if (!err)
 		err = set_intervals(&a, interval);
 	if (!err)
-		err = groups_load(store, GROUP_TYPE, flags & ACTIVITY_FULL_NAMES, &types);
+		err = groups_load(store, GROUP_TYPE, flags & ACTIVITY_FULL_NAMES, &groups[0]);
+	if (!err && rows)
+		err = groups_load(store, GROUP_SITE, false, &groups[1]);
+	if (!err && rows)
+		log = phase_log_create(a.interval, a.count,
+				       (const size_t[]){ groups[0].count, groups[1].count });
 	if (!err)
-		err = record(store, filter, &types, flags, &a);
+		err = record(store, filter, groups, log, flags, &a);
 	if (!err && flags & (ACTIVITY_PHASES | ACTIVITY_PHASE_ROWS))
 		find_phases(&a);
-	if (!err && flags & ACTIVITY_PHASE_ROWS)
-		err = phase_rows_load(store, filter, &types, flags & ACTIVITY_PROGRESS, a.phases,
-				      a.phase_count);
-	groups_deinit(&types);
+	if (!err && rows)
+		err = phase_rows_load(store, filter, groups, log, flags & ACTIVITY_PROGRESS,
+				      a.phases, a.phase_count);
+	phase_log_destroy(log);
+	groups_deinit(&groups[0]);
+	groups_deinit(&groups[1]);
 	if (err) {
 		activity_deinit(&a);
 		return err;

@@ -5,7 +5,7 @@
  *
  * Runs: CLI. Signals: no. Allocates: 80 bytes an interval and process that has blocks then, 4 a
  * type of a process that runs, what page_count.h says; with phases, 48 bytes a phase and type or
- * site. Never by the number of events. Threads: one a store.
+ * site, and what phase_log.h says. Threads: one a store.
  *
  * The session is cut into `count` intervals of `interval` ns from its start on. For each, over all
  * processes and per process:
@@ -26,8 +26,9 @@
  * In a phase, what a process held at its end has ended then. Types and sites are
  * those of the block's end; its bytes the last ones.
  *
- * Cost: one pass over the events; a second one with ACTIVITY_PHASE_ROWS, as what is born in a phase
- * and lives at its end can only be told once it is known where phases end.
+ * Cost: one pass over the events; a second one with ACTIVITY_PHASE_ROWS where phase_log.h is not
+ * enough, as what is born in a phase and lives at its end can only be told once it is known where
+ * phases end.
  */
 #ifndef SHINY_ACTIVITY_H
 #define SHINY_ACTIVITY_H

@@ -11,6 +11,7 @@ struct phase_counter {
 	size_t phase_count;
 	const struct groups *groups[2]; /* types, sites */
 	struct phase_row *rows[2];      /* by phase and group; names are not set */
+	uint8_t *phase_of;              /* an interval's */
 };
 
 /* Intervals, and so phases, end with their last nanosecond. */
@@ -23,22 +24,24 @@ static size_t phase_of(const struct phase_counter *c, uint64_t time)
 	return i;
 }
 
-static void count(struct phase_row *rows, size_t groups, uint32_t group, size_t born, size_t died,
-		  bool stays, uint64_t bytes)
+/* Of one group: `born` and `died` are phases. */
+static void count(struct phase_counter *c, unsigned by, size_t born, size_t died,
+		  const struct phase_log_row *what)
 {
-	struct phase_row *row = &rows[born * groups + group];
+	size_t groups = c->groups[by]->count;
+	struct phase_row *row = &c->rows[by][born * groups + what->groups[by]];
 
-	row->blocks++;
-	row->bytes += bytes;
-	if (died == born && !stays)
+	row->blocks += what->blocks;
+	row->bytes += what->bytes;
+	if (died == born && !what->stays)
 		return;
-	row->kept_blocks++;
-	row->kept_bytes += bytes;
-	if (stays)
+	row->kept_blocks += what->blocks;
+	row->kept_bytes += what->bytes;
+	if (what->stays)
 		return;
-	row = &rows[died * groups + group];
-	row->ended_blocks++;
-	row->ended_bytes += bytes;
+	row = &c->rows[by][died * groups + what->groups[by]];
+	row->ended_blocks += what->blocks;
+	row->ended_bytes += what->bytes;
 }
 
 static void on_death(void *context, const struct replay *replay, const struct replay_process *p,
@@ -46,13 +49,40 @@ static void on_death(void *context, const struct replay *replay, const struct re
 {
 	struct phase_counter *c = context;
 	size_t born = phase_of(c, life->birth), died = phase_of(c, death->time);
+	struct phase_log_row what = { .stays = phase_stays(p, death),
+				      .groups = { groups_find(c->groups[0], replay, p, life),
+						  groups_find(c->groups[1], replay, p, life) },
+				      .blocks = 1,
+				      .bytes = life->size };
 
 	if (life->inherited)
 		return;
 	for (unsigned i = 0; i < 2; i++)
-		count(c->rows[i], c->groups[i]->count, groups_find(c->groups[i], replay, p, life),
-		      born, died < born ? born : died, death->end == LIFE_NEVER && !p->early,
-		      life->size);
+		count(c, i, born, died < born ? born : died, &what);
+}
+
+static void on_row(void *context, const struct phase_log_row *row)
+{
+	struct phase_counter *c = context;
+
+	for (unsigned i = 0; i < 2; i++)
+		if (row->has[i])
+			count(c, i, c->phase_of[row->born], c->phase_of[row->died], row);
+}
+
+/* False: the log does not have all. */
+static bool count_log(struct phase_counter *c, struct phase_log *log)
+{
+	size_t intervals = c->phases[c->phase_count - 1].last + 1;
+	bool all;
+
+	c->phase_of = mem_zero(intervals, sizeof(*c->phase_of));
+	for (size_t i = 0; i < c->phase_count; i++)
+		for (size_t k = c->phases[i].first; k <= c->phases[i].last; k++)
+			c->phase_of[k] = (uint8_t)i;
+	all = phase_log_read(log, on_row, c);
+	free(c->phase_of);
+	return all;
 }
 
 static void take_largest(const struct phase_row *rows, const struct groups *groups,
@@ -79,29 +109,28 @@ static void take_largest(const struct phase_row *rows, const struct groups *grou
 }
 
 struct shiny_err *phase_rows_load(struct store *store, const struct filter *filter,
-				  const struct groups *types, bool progress,
-				  struct phase *phases, size_t phase_count)
+				  const struct groups groups[2], struct phase_log *log,
+				  bool progress, struct phase *phases, size_t phase_count)
 {
-	struct groups sites = { 0 };
 	struct phase_counter c = { .phases = phases,
 				   .phase_count = phase_count,
-				   .groups = { types, &sites } };
+				   .groups = { &groups[0], &groups[1] } };
 	struct replay_observer observer = { .context = &c, .death = on_death };
-	struct shiny_err *err = groups_load(store, GROUP_SITE, false, &sites);
+	struct shiny_err *err = NULL;
 
-	for (unsigned i = 0; !err && i < 2; i++)
-		c.rows[i] = mem_zero(phase_count * c.groups[i]->count, sizeof(*c.rows[i]));
-	if (!err)
+	for (unsigned i = 0; i < 2; i++)
+		c.rows[i] = mem_zero(phase_count * groups[i].count, sizeof(*c.rows[i]));
+	if (!count_log(&c, log))
 		err = replay_run(store, filter, &observer, 1,
 				 progress ? "attributing phases" : NULL);
 	for (size_t i = 0; !err && i < phase_count; i++) {
 		struct phase *phase = &phases[i];
 
-		take_largest(c.rows[0] + i * types->count, types, phase, phase->types);
-		take_largest(c.rows[1] + i * sites.count, &sites, phase, phase->sites);
+		for (unsigned k = 0; k < 2; k++)
+			take_largest(c.rows[k] + i * groups[k].count, &groups[k], phase,
+				     k ? phase->sites : phase->types);
 	}
 	free(c.rows[0]);
 	free(c.rows[1]);
-	groups_deinit(&sites);
 	return err;
 }

@@ -4,13 +4,15 @@
  *
  * Runs: CLI. Signals: no. Allocates: 48 bytes a phase and type or site. Threads: one a store.
  *
- * One pass over the events counts each block when it ends: for the phase of its birth, and for the
- * phase of its end.
+ * Each block is counted when it has ended: for the phase of its birth, and for the phase of its
+ * end. Which phases there are is known at the end only: until then phase_log.h has the blocks, and
+ * where those are too many for it another pass over the events counts them.
  */
 #ifndef SHINY_PHASE_ROWS_H
 #define SHINY_PHASE_ROWS_H
 
 #include "../attribute/groups.h"
+#include "phase_log.h"
 #include "phases.h"
 
 enum { PHASE_ROWS = 4 };
@@ -40,9 +42,17 @@ static inline uint64_t phase_weight(const struct phase *phase, const struct phas
 					   : row->bytes;
 }
 
-/* Fills in `types` and `sites` of each phase; `types` are groups of them. */
+/* The block lives at the session's end. */
+static inline bool phase_stays(const struct replay_process *process, const struct life_death *death)
+{
+	return death->end == LIFE_NEVER && !process->early;
+}
+
+/* Fills in `types` and `sites` of each phase; `groups` are types and call sites, `log` has all
+ * blocks but those that are inherited, by these. */
 SHINY_MUST_CHECK struct shiny_err *phase_rows_load(struct store *store, const struct filter *filter,
-						   const struct groups *types, bool progress,
+						   const struct groups groups[2],
+						   struct phase_log *log, bool progress,
 						   struct phase *phases, size_t phase_count);
 
 #endif

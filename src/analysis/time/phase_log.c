@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * phase_log.c: see phase_log.h.
+ *
+ * The blocks of one interval that both began and ended in it are counted in tables; when one of
+ * another interval comes, what is in the tables is written down. Rows are written as numbers of
+ * seven bits a byte.
+ */
+#include "phase_log.h"
+
+#include <stdlib.h>
+
+#include "../../base/mem.h"
+
+enum { CHUNK = 1 << 20, ROW_MOST = 60 };
+/* The first number of a row is its interval of birth times ROW_KINDS, and this. */
+enum row_kind { ROW_TYPE, ROW_SITE, ROW_ENDS, ROW_STAYS, ROW_KINDS };
+
+size_t phase_log_most = (size_t)128 << 20;
+
+struct phase_sum {
+	uint64_t blocks, bytes;
+};
+struct phase_chunk {
+	uint8_t *at;
+	size_t used;
+};
+struct phase_log {
+	uint64_t interval;
+	size_t intervals;
+	uint64_t begin, end;       /* of interval `now` is what is behind begin, up to end */
+	size_t now;
+	struct phase_sum *sums[2]; /* of types, sites: of interval `now` */
+	VEC(uint32_t) used[2];     /* those that are not 0 */
+	VEC(struct phase_chunk) chunks;
+	bool full;
+};
+
+static void go_to_interval(struct phase_log *log, size_t interval)
+{
+	log->now = interval;
+	log->begin = interval * log->interval;
+	log->end = interval + 1 < log->intervals ? log->begin + log->interval : UINT64_MAX;
+}
+
+struct phase_log *phase_log_create(uint64_t interval, size_t intervals, const size_t groups[2])
+{
+	struct phase_log *log = mem_zero(1, sizeof(*log));
+
+	log->interval = interval;
+	log->intervals = intervals;
+	go_to_interval(log, 0);
+	for (unsigned i = 0; i < 2; i++)
+		log->sums[i] = mem_zero(groups[i], sizeof(*log->sums[i]));
+	return log;
+}
+
+static void free_chunks(struct phase_log *log)
+{
+	for (size_t i = 0; i < log->chunks.count; i++)
+		free(log->chunks.at[i].at);
+	free(log->chunks.at);
+	log->chunks.at = NULL;
+	log->chunks.count = log->chunks.room = 0;
+}
+
+void phase_log_destroy(struct phase_log *log)
+{
+	if (!log)
+		return;
+	for (unsigned i = 0; i < 2; i++) {
+		free(log->sums[i]);
+		free(log->used[i].at);
+	}
+	free_chunks(log);
+	free(log);
+}
+
+/* ---- writing ---- */
+
+static void write_row(struct phase_log *log, const uint64_t *numbers, size_t count)
+{
+	struct phase_chunk *chunk =
+		log->chunks.count ? &log->chunks.at[log->chunks.count - 1] : NULL;
+	uint8_t *to;
+
+	if (!chunk || chunk->used + ROW_MOST > CHUNK) {
+		log->full |= (log->chunks.count + 1) * CHUNK > phase_log_most;
+		if (log->full) {
+			free_chunks(log);
+			return;
+		}
+		chunk = vec_push(&log->chunks);
+		*chunk = (struct phase_chunk){ mem_alloc(CHUNK), 0 };
+	}
+	to = chunk->at + chunk->used;
+	for (size_t i = 0; i < count; i++) {
+		uint64_t number = numbers[i];
+
+		for (; number >= 0x80; number >>= 7)
+			*to++ = (uint8_t)(number | 0x80);
+		*to++ = (uint8_t)number;
+	}
+	chunk->used = (size_t)(to - chunk->at);
+}
+
+static void write_sums(struct phase_log *log)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		for (size_t k = 0; k < log->used[i].count && !log->full; k++) {
+			uint32_t group = log->used[i].at[k];
+			struct phase_sum *sum = &log->sums[i][group];
+			uint64_t first = log->now * ROW_KINDS + (i ? ROW_SITE : ROW_TYPE);
+
+			write_row(log,
+				  (const uint64_t[]){ first, group, sum->blocks, sum->bytes }, 4);
+			*sum = (struct phase_sum){ 0 };
+		}
+		log->used[i].count = 0;
+	}
+}
+
+static size_t interval_of(const struct phase_log *log, uint64_t time)
+{
+	size_t interval = time ? (time - 1) / log->interval : 0;
+
+	return interval < log->intervals ? interval : log->intervals - 1;
+}
+
+/* Of the interval that a block began and ended in. */
+static void add_up(struct phase_log *log, const uint32_t groups[2], uint64_t bytes)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		struct phase_sum *sum = &log->sums[i][groups[i]];
+
+		if (!sum->blocks++)
+			*vec_push(&log->used[i]) = groups[i];
+		sum->bytes += bytes;
+	}
+}
+
+void phase_log_add(struct phase_log *log, uint64_t birth, uint64_t end, bool stays,
+		   const uint32_t groups[2], uint64_t bytes)
+{
+	size_t born, died;
+
+	if (log->full)
+		return;
+	if (!stays && birth > log->begin && end <= log->end && birth <= end) {
+		add_up(log, groups, bytes);
+		return;
+	}
+	born = interval_of(log, birth);
+	died = stays || end <= birth ? born : interval_of(log, end);
+	if (stays) {
+		write_row(log,
+			  (const uint64_t[]){ born * ROW_KINDS + ROW_STAYS, groups[0], groups[1],
+					      bytes },
+			  4);
+	} else if (born == died) {
+		if (log->now != born) {
+			write_sums(log);
+			go_to_interval(log, born);
+		}
+		add_up(log, groups, bytes);
+	} else {
+		write_row(log,
+			  (const uint64_t[]){ born * ROW_KINDS + ROW_ENDS, died - born, groups[0],
+					      groups[1], bytes },
+			  5);
+	}
+}
+
+/* ---- reading ---- */
+
+static uint64_t read_number(const uint8_t **at)
+{
+	uint64_t number = 0;
+
+	for (unsigned shift = 0;; shift += 7) {
+		uint8_t byte = *(*at)++;
+
+		number |= (uint64_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			return number;
+	}
+}
+
+static struct phase_log_row read_row(const uint8_t **at)
+{
+	uint64_t first = read_number(at);
+	enum row_kind kind = first % ROW_KINDS;
+	struct phase_log_row row = { .born = first / ROW_KINDS,
+				     .died = first / ROW_KINDS,
+				     .stays = kind == ROW_STAYS,
+				     .has = { kind != ROW_SITE, kind != ROW_TYPE },
+				     .blocks = 1 };
+
+	if (kind == ROW_ENDS)
+		row.died += read_number(at);
+	for (unsigned i = 0; i < 2; i++)
+		if (row.has[i])
+			row.groups[i] = (uint32_t)read_number(at);
+	if (kind == ROW_TYPE || kind == ROW_SITE)
+		row.blocks = read_number(at);
+	row.bytes = read_number(at);
+	return row;
+}
+
+bool phase_log_read(struct phase_log *log,
+		    void (*row)(void *context, const struct phase_log_row *row), void *context)
+{
+	write_sums(log);
+	for (size_t i = 0; i < log->chunks.count; i++) {
+		const uint8_t *at = log->chunks.at[i].at, *end = at + log->chunks.at[i].used;
+
+		while (at < end) {
+			struct phase_log_row one = read_row(&at);
+
+			row(context, &one);
+		}
+	}
+	return !log->full;
+}

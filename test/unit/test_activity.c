@@ -511,6 +511,24 @@ static void check_both(const struct filter *all)
 	phase_log_most = most;
 }
 
+/* Long intervals end where short ones do: of these, pages are counted while the replay goes on. */
+static void check_long(const struct filter *all)
+{
+	enum { TIMES = 50 };
+	struct activity a;
+
+	must(activity_load(session, all, TIMES * INTERVAL, 0, &a));
+	number("long intervals", a.count, (COUNT + TIMES - 1) / TIMES);
+	for (size_t i = 0; i < a.count; i++) {
+		size_t last = (i + 1) * TIMES < COUNT ? (i + 1) * TIMES - 1 : COUNT - 1;
+		const struct activity_point *point = &a.total.points[i];
+
+		number("long/pages", point->pages, sides[PROCESSES].points[last].pages);
+		number("long/lines", point->lines, sides[PROCESSES].points[last].lines);
+	}
+	activity_deinit(&a);
+}
+
 int main(void)
 {
 	struct activity a;
@@ -530,6 +548,7 @@ int main(void)
 	number("the role is the name", strcmp(a.processes[2].name, "helper"), 0);
 	activity_deinit(&a);
 	check_both(&all);
+	check_long(&all);
 	check_log(phase_log_most, true);
 	check_log(1 << 20, false);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "range_map.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "../../base/hash.h"
@@ -16,7 +17,25 @@ enum {
 	RANGES_A_BYTE = 64
 };
 
-static struct { uint64_t bytes, ranges; unsigned users; bool spent; } account;
+/* Pages are counted by a thread of their own (page_queue.h): relaxed, as only sums count. */
+static struct {
+	_Atomic uint64_t bytes, ranges;
+	unsigned users;
+	_Atomic bool spent;
+} account;
+
+/* False: there is less left. */
+static bool spend(_Atomic uint64_t *left, uint64_t amount)
+{
+	uint64_t had = atomic_load_explicit(left, memory_order_relaxed);
+
+	while (amount && had >= amount)
+		if (atomic_compare_exchange_weak_explicit(left, &had, had - amount,
+							  memory_order_relaxed,
+							  memory_order_relaxed))
+			return true;
+	return !amount;
+}
 
 void range_maps_begin(const struct store *store)
 {
@@ -30,18 +49,19 @@ void range_maps_begin(const struct store *store)
 
 bool range_map_afford(struct range_map *map, uint64_t ranges, uint64_t bytes)
 {
-	account.spent |= ranges > account.ranges || bytes > account.bytes;
-	if (account.spent)
+	if (range_maps_spent())
 		return false;
-	account.ranges -= ranges;
-	account.bytes -= bytes;
+	if (!spend(&account.ranges, ranges) || !spend(&account.bytes, bytes)) {
+		atomic_store_explicit(&account.spent, true, memory_order_relaxed);
+		return false;
+	}
 	map->bytes += bytes;
 	return true;
 }
 
 bool range_maps_spent(void)
 {
-	return account.spent;
+	return atomic_load_explicit(&account.spent, memory_order_relaxed);
 }
 
 struct shiny_err *range_maps_end(const struct store *store)

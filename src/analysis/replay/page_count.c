@@ -127,23 +127,6 @@ static void change(struct page_counts *counts, struct page_count *space, uint64_
 	sum_up(counts, space, 1);
 }
 
-void page_counts_add(struct page_counts *counts, uint32_t process, uint64_t address, uint64_t size)
-{
-	struct page_count *space = space_of(counts, process);
-
-	if (!space->ended)
-		change(counts, space, address, size, 1);
-}
-
-void page_counts_remove(struct page_counts *counts, uint32_t process, uint64_t address,
-			uint64_t size)
-{
-	struct page_count *space = space_of(counts, process);
-
-	if (!space->ended)
-		change(counts, space, address, size, -1);
-}
-
 static void empty_range(void *value)
 {
 	struct page_count_range *range = value;
@@ -161,22 +144,70 @@ static void empty(struct page_counts *counts, struct page_count *space)
 	*space = (struct page_count){ 0 };
 }
 
-void page_counts_inherit(struct page_counts *counts, const struct replay_process *child)
-{
-	struct page_count *space = space_of(counts, child->id);
-
-	if (space->ended)
-		return;
-	empty(counts, space);
-	replay_each(child, life) change(counts, space, life->address, life->size, 1);
-}
-
-void page_counts_end(struct page_counts *counts, uint32_t process)
+static void end(struct page_counts *counts, uint32_t process)
 {
 	if (process > counts->count)
 		return;
 	empty(counts, &counts->spaces[process - 1]);
 	counts->spaces[process - 1].ended = true;
+}
+
+static void apply(void *context, const struct page_change *changes, size_t count)
+{
+	struct page_counts *counts = context;
+
+	for (const struct page_change *c = changes; c < changes + count; c++) {
+		struct page_count *space;
+
+		if (c->kind == PAGE_SPACE_END) {
+			end(counts, c->process);
+			continue;
+		}
+		space = space_of(counts, c->process);
+		if (space->ended)
+			continue;
+		if (c->kind == PAGE_SPACE_EMPTY)
+			empty(counts, space);
+		else
+			change(counts, space, c->address, c->size,
+			       c->kind == PAGE_BLOCK_ADD ? 1 : -1);
+	}
+}
+
+static void give(struct page_counts *counts, struct page_change what)
+{
+	if (!counts->queue)
+		counts->queue = page_queue_create(apply, counts);
+	page_queue_give(counts->queue, what);
+}
+
+void page_counts_add(struct page_counts *counts, uint32_t process, uint64_t address, uint64_t size)
+{
+	give(counts, (struct page_change){ address, size, process, PAGE_BLOCK_ADD });
+}
+
+void page_counts_remove(struct page_counts *counts, uint32_t process, uint64_t address,
+			uint64_t size)
+{
+	give(counts, (struct page_change){ address, size, process, PAGE_BLOCK_REMOVE });
+}
+
+void page_counts_inherit(struct page_counts *counts, const struct replay_process *child)
+{
+	give(counts, (struct page_change){ .process = child->id, .kind = PAGE_SPACE_EMPTY });
+	replay_each(child, life)
+		page_counts_add(counts, child->id, life->address, life->size);
+}
+
+void page_counts_end(struct page_counts *counts, uint32_t process)
+{
+	give(counts, (struct page_change){ .process = process, .kind = PAGE_SPACE_END });
+}
+
+void page_counts_settle(struct page_counts *counts)
+{
+	if (counts->queue)
+		page_queue_settle(counts->queue);
 }
 
 const struct page_count *page_counts_of(const struct page_counts *counts, uint32_t process)
@@ -186,6 +217,7 @@ const struct page_count *page_counts_of(const struct page_counts *counts, uint32
 
 void page_counts_deinit(struct page_counts *counts)
 {
+	page_queue_destroy(counts->queue);
 	for (size_t i = 0; i < counts->count; i++)
 		empty(counts, &counts->spaces[i]);
 	free(counts->spaces);

@@ -6,7 +6,8 @@
  *
  * Runs: CLI. Signals: no. Allocates: 272 bytes a range and 1,056 a group of 16 pages in which an
  * end of a block has ever lain; nothing for the pages that one block fills from end to end.
- * Threads: one.
+ * Threads: one; the counting is done by another of its own (page_queue.h), as long as
+ * page_counts_settle() does not ask for it. `counts` must stay where it is.
  *
  * Exact: a page, line or range is counted while at least one byte of a live block lies in it, as
  * requested (the allocator's own rounding is not live); a block of 0 bytes holds the place where it
@@ -29,14 +30,15 @@
  *   fork      page_counts_inherit(&counts, child);
  *   moment    page_counts_end(&counts, p->id) for each process with p->end <= moment: lives are
  *             told of no end of a process
- * and then counts.pages, lines, ranges, blocks and bytes are the sums over all processes, at any
- * time; page_counts_of() is one process.
+ * and then, behind page_counts_settle(&counts), counts.pages, lines, ranges, blocks and bytes are
+ * the sums over all processes, at any time; page_counts_of() is one process.
  */
 #ifndef SHINY_PAGE_COUNT_H
 #define SHINY_PAGE_COUNT_H
 
 #include <stdbool.h>
 
+#include "page_queue.h"
 #include "replay.h"
 #include "../query/range_map.h"
 
@@ -49,6 +51,7 @@ struct page_counts {
 	struct page_count *spaces; /* process id n is n - 1 */
 	size_t count;
 	uint64_t pages, lines, ranges, blocks, bytes; /* over all */
+	struct page_queue *queue;                     /* NULL: nothing was ever told */
 };
 
 void page_counts_add(struct page_counts *counts, uint32_t process, uint64_t address, uint64_t size);
@@ -59,6 +62,8 @@ void page_counts_remove(struct page_counts *counts, uint32_t process, uint64_t a
 void page_counts_inherit(struct page_counts *counts, const struct replay_process *child);
 /* Takes a process out of the sums for good; again: nothing. */
 void page_counts_end(struct page_counts *counts, uint32_t process);
+/* Counts what it was told so far: what stands in `counts` may be read until more is told. */
+void page_counts_settle(struct page_counts *counts);
 /* NULL: nothing was ever told of it. */
 const struct page_count *page_counts_of(const struct page_counts *counts, uint32_t process);
 void page_counts_deinit(struct page_counts *counts);

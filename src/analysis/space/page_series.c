@@ -56,12 +56,13 @@ static void series_fork(void *context, const struct replay *replay,
 static uint64_t series_moment(void *context, const struct replay *replay, uint64_t now)
 {
 	struct page_series *s = context;
-	const struct page_counts *counts = &s->counts;
+	struct page_counts *counts = &s->counts;
 	uint64_t ended = s->done + 1 == s->count ? s->last : now;
 
 	for (size_t i = 0; i < replay->process_count; i++)
 		if (replay->processes[i].early && replay->processes[i].end <= ended)
-			page_counts_end(&s->counts, replay->processes[i].id);
+			page_counts_end(counts, replay->processes[i].id);
+	page_counts_settle(counts);
 	s->last = now;
 	while (s->done < s->count && moment_of(s, s->done) <= now)
 		s->points[s->done++] =

@@ -265,6 +265,7 @@ static void put_point(struct activity_tally *t, uint64_t pages, uint64_t lines)
 
 static void put_points(struct recorder *r)
 {
+	page_counts_settle(&r->pages);
 	for (size_t i = 0; i < r->process_count; i++) {
 		struct activity_tally *t = &r->processes[i];
 		const struct page_count *space = page_counts_of(&r->pages, (uint32_t)i + 1);
@@ -292,7 +293,8 @@ static uint64_t on_moment(void *context, const struct replay *replay, uint64_t m
 			continue;
 		leave(r, t);
 		t->ended = true;
-		page_counts_end(&r->pages, p->id);
+		if (r->with_pages)
+			page_counts_end(&r->pages, p->id);
 	}
 	if (moment >= r->edge)
 		put_points(r);
@@ -355,6 +357,7 @@ static struct shiny_err *record(struct store *store, const struct filter *filter
 	if (!err)
 		err = replay_run(store, filter, &observer, 1,
 				 flags & ACTIVITY_PROGRESS ? "counting what is live" : NULL);
+	page_counts_settle(&r.pages);
 	if (!err)
 		err = range_maps_end(store);
 	while (!err && r.at < r.count) /* the last one is shorter, or nothing was told in any */

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "../elf/eh_table.h"
+#include "../flow/flow_calls.h"
 #include "../flow/flow_code.h"
 
 enum { ALIGNMENT = 16, REACH = 8192, INT3_MAX = 63, NOP_MAX = 15, LAST_MAX = 7 };
@@ -181,32 +182,66 @@ static bool is_nop(const ZydisDecodedInstruction *instruction)
 	       instruction->meta.category == ZYDIS_CATEGORY_WIDENOP;
 }
 
+/* A function begins where a call goes. */
+static void note_target(const ZydisDecodedInstruction *instruction, uint64_t at, uint64_t vaddr,
+			uint64_t *low, uint64_t *limit)
+{
+	uint64_t target = instruction->meta.category == ZYDIS_CATEGORY_CALL
+				  ? flow_branch(instruction, at)
+				  : 0;
+
+	if (target > *low && target <= vaddr)
+		*low = target;
+	else if (target > vaddr && target < *limit)
+		*limit = target;
+}
+
+/* A call of a function that never returns. */
+static bool ends_in(const struct flow_code *code, const ZydisDecodedInstruction *instruction,
+		    uint64_t at)
+{
+	uint64_t target = instruction->meta.category == ZYDIS_CATEGORY_CALL
+				  ? flow_branch(instruction, at)
+				  : 0;
+	struct flow_callee callee;
+
+	if (!target)
+		return false;
+	callee = flow_callee_at(code, target);
+	return flow_never_returns(code, &callee);
+}
+
 bool function_part(const struct flow_code *code, uint64_t vaddr, uint64_t *low, uint64_t *high)
 {
 	ZydisDecodedInstruction instruction;
 	struct flow_stream stream;
+	uint64_t at, limit = UINT64_MAX; /* where the next function begins, as calls say */
 	/* of what stands in front of the instruction */
-	bool falls_in = true, called = false, padded = false;
+	bool falls_in = true, called = false, padded = false, aligned;
 
 	if (!function_start(code, vaddr + 1, low) || !flow_stream_open(&stream, code, *low))
 		return false;
-	while (stream.vaddr < vaddr + REACH) {
+	while (stream.vaddr < vaddr + REACH && stream.vaddr < limit) {
 		/* padding behind a call: it may be one that never returns */
 		if ((!falls_in || padded) && stream.vaddr % ALIGNMENT == 0) {
 			if (stream.vaddr > vaddr)
 				break;
 			*low = stream.vaddr;
 		}
+		at = stream.vaddr;
 		if (!flow_stream_next(&stream, &instruction))
 			break;
+		note_target(&instruction, at, vaddr, low, &limit);
 		if (is_nop(&instruction)) {
 			padded = padded || called;
 			continue;
 		}
-		falls_in = falls(&instruction);
+		/* behind a call that never returns there need be no padding */
+		aligned = stream.vaddr % ALIGNMENT == 0;
+		falls_in = falls(&instruction) && !(aligned && ends_in(code, &instruction, at));
 		called = instruction.meta.category == ZYDIS_CATEGORY_CALL;
 		padded = false;
 	}
-	*high = stream.vaddr;
+	*high = stream.vaddr < limit ? stream.vaddr : limit;
 	return *low <= vaddr && vaddr < *high;
 }

@@ -22,7 +22,8 @@ bool function_start(const struct flow_code *code, uint64_t ret, uint64_t *start)
 
 /*
  * Bounds that no other function's code lies in: a part of the function around `vaddr`, up to where
- * another one may begin: at a multiple of 16 that only jumps reach. False: none were found.
+ * another one may begin: at a multiple of 16 that only jumps reach, or where a call in it goes.
+ * False: none were found.
  */
 bool function_part(const struct flow_code *code, uint64_t vaddr, uint64_t *low, uint64_t *high);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_function_start.c: where functions begin in code without symbols, by the bytes in front of
- * them; and what only looks like a beginning.
+ * them; and what only looks like a beginning. And where the next function begins without padding.
  *
  * Each case is code of this program that is never run: a function that is known to begin, what
  * stands in front of a multiple of 16, and code behind it. The labels say what is true.
@@ -63,6 +63,27 @@ START(frame_is_fallen_into, 0, ".skip 16, 0x50", FULL, FRAME);
 START(int3_is_fallen_into, 0, ".skip 14, 0x50", INT3, "push %rax");
 START(aligned_loop, 0, ".skip 13, 0x50\n.byte 0x0f, 0x1f, 0x00", FULL, "push %rax");
 
+/* Two functions, the second at a multiple of 16 right behind the first: where they begin, and an
+ * instruction of each. */
+struct part_case {
+	const char *name;
+	uintptr_t low, inside, next, behind;
+};
+extern const struct part_case __start_part_cases[], __stop_part_cases[];
+
+#define PART(name, body, end)                                                                \
+	__asm__(".text\nret\n.p2align 4, 0xcc\n.byte 0xcc, 0xcc, 0xcc, 0xcc\nret\n"           \
+		".p2align 4, 0xcc\n.Lpart_" #name ":\n" FRAME "\n" body "\n.Linside_" #name     \
+		":\nnop\n.skip 27 - (. - .Lpart_" #name "), 0x50\n" end "\n.Lnext_" #name        \
+		":\n.skip 20, 0x50\n.Lbehind_" #name ":\nret\n.p2align 4, 0xcc\n"               \
+		".pushsection .rodata\n.Lpart_name_" #name ": .asciz \"" #name "\"\n.popsection\n" \
+		".pushsection part_cases, \"aw\", @progbits\n.quad .Lpart_name_" #name           \
+		", .Lpart_" #name ", .Linside_" #name ", .Lnext_" #name ", .Lbehind_" #name   \
+		"\n.popsection\n")
+
+PART(it_calls_the_next, "call .Lnext_it_calls_the_next", ".byte 0xe8, 1, 2, 3, 0");
+PART(it_ends_in_abort, "xor %eax, %eax", "call abort@PLT");
+
 static uint64_t bias;
 
 static int find_bias(struct dl_phdr_info *info, size_t bytes, void *unused)
@@ -94,6 +115,23 @@ int main(void)
 		checkf(c->name, found && start + bias == want,
 		       "found %d, %" PRId64 " bytes behind the beginning", found,
 		       (int64_t)(start + bias - want));
+	}
+	for (const struct part_case *c = __start_part_cases; c < __stop_part_cases; c++) {
+		uint64_t low = 0, high = 0;
+		bool found = function_part(&code, c->inside - bias, &low, &high);
+
+		checkf(c->name, found && low + bias == c->low && high + bias == c->next,
+		       "found %d, %" PRId64 " bytes too long", found,
+		       (int64_t)(high + bias - c->next));
+	}
+	/* seen from the next one, only a call that never returns says it */
+	for (const struct part_case *c = __start_part_cases + 1; c < __stop_part_cases; c++) {
+		uint64_t low = 0, high = 0;
+		bool found = function_part(&code, c->behind - bias, &low, &high);
+
+		checkf("seen_from_the_next", found && low + bias == c->next,
+		       "found %d, %" PRId64 " bytes in front", found,
+		       (int64_t)(c->next - low - bias));
 	}
 	reloc_index_deinit(&relocs);
 	binary_close(&file);

@@ -10,7 +10,8 @@
  * What says that it is none: the address of the block's end is worked out, or one inside it with
  * an index; a call gets the block and its size; bytes are copied to it; writes overlap, as those do
  * that a short copy is made of; all that is written are constants without a gap, or constants come
- * first and a zero byte last, as a string's characters do.
+ * first and a zero byte last, as a string's characters do, or words of 16 bytes that are copied.
+ * A word one byte behind an aligned place is a short string's, in a member or an element.
  *
  * A conditional jump is not taken, unless it asks whether there is a block.
  */
@@ -30,6 +31,7 @@ enum {
 	CALLS = 4, /* that are followed of one function */
 	MEMBERS = 24,
 	WORD = 8,
+	SHORT_STRING = 24,
 	SAVED = 1 << FLOW_RBX | 1 << FLOW_RBP | 1 << FLOW_RSP | 0xf000,
 };
 
@@ -39,7 +41,7 @@ enum written_kind {
 	WRITTEN_ZERO,
 	WRITTEN_NUMBER,
 	WRITTEN_CONSTANT, /* read from memory that never changes */
-	WRITTEN_ADDRESS,	 /* of code or data */
+	WRITTEN_ADDRESS,	 /* of code or data; a text's may stand in any array */
 };
 struct object_member {
 	int64_t offset;
@@ -171,7 +173,8 @@ static bool set_place(struct object_walk *walk, const struct flow_instruction *i
 			return true;
 		}
 		walk->use->refused |= base || index;
-		if (flow_address(instruction, &operands[1], &address))
+		if (flow_address(instruction, &operands[1], &address) &&
+		    binary_flags(walk->use->code->file, address) & (PF_X | PF_W))
 			walk->kinds[reg] = WRITTEN_ADDRESS;
 	} else if (instruction->decoded.mnemonic == ZYDIS_MNEMONIC_ADD) {
 		if (walk->holds >> reg & 1 && operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
@@ -339,21 +342,41 @@ static bool differ(const struct object_member *a, const struct object_member *b)
 		(!wide && a->width != b->width));
 }
 
-/* A text: it begins with constants, and the last byte is zero. Words of it may come from registers
- * that were set in front of the call. */
+/* A text: it begins with constants, or all of it is copied in pieces that no member has, and the
+ * last byte is zero. Words of it may come from registers that were set in front of the call. */
 static bool is_text(const struct object_use *use)
 {
 	const struct object_member *first = NULL, *last = NULL;
+	int64_t written = 0;
 
 	for (unsigned i = 0; i < use->count; i++) {
 		const struct object_member *m = &use->members[i];
 
 		first = !first || m->offset < first->offset ? m : first;
 		last = !last || m->offset > last->offset ? m : last;
+		written += m->width;
 	}
-	return first && !first->offset && first->width >= WORD &&
-	       (first->kind == WRITTEN_CONSTANT || first->kind == WRITTEN_NUMBER) &&
-	       last->width == 1 && last->kind == WRITTEN_ZERO;
+	if (!first || first->offset || last->width != 1 || last->kind != WRITTEN_ZERO)
+		return false;
+	return (first->width >= WORD &&
+		(first->kind == WRITTEN_CONSTANT || first->kind == WRITTEN_NUMBER)) ||
+	       (first->width > WORD && first->kind == WRITTEN_OTHER &&
+		written == last->offset + 1);
+}
+
+/* Of libc++'s short string: a length of one byte, 22 characters and a zero. Its first word of
+ * characters lies behind the length; no member does. */
+static bool is_short_text(const struct object_use *use, const struct object_member *member)
+{
+	for (unsigned i = 0; i < use->count; i++) {
+		const struct object_member *m = &use->members[i];
+		int64_t start = m->offset - 1;
+
+		if (m->width == WORD && start % WORD == 0 && member->width <= WORD &&
+		    member->offset >= start && member->offset < start + SHORT_STRING)
+			return true;
+	}
+	return false;
 }
 
 const char *object_use_find(const struct flow_code *code, uint64_t ret, uint64_t bytes)
@@ -372,7 +395,8 @@ const char *object_use_find(const struct flow_code *code, uint64_t ret, uint64_t
 			if (overlaps(a, &use.members[k]) && a->kind != WRITTEN_ZERO &&
 			    use.members[k].kind != WRITTEN_ZERO)
 				return NULL;
-			different |= differ(a, &use.members[k]);
+			different |= differ(a, &use.members[k]) && !is_short_text(&use, a) &&
+				     !is_short_text(&use, &use.members[k]);
 		}
 	}
 	return different && variable ? "members of different kinds are written where it is new"

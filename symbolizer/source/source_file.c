@@ -20,7 +20,7 @@
 
 #define MAGIC UINT64_C(0x3143525359484853) /* "SHHYSRC1" */
 /* VERSION counts up when the format changes, or what is found. */
-enum { VERSION = 6, FILE_MAX = 256 << 20 };
+enum { VERSION = 7, FILE_MAX = 256 << 20 };
 
 struct source_file_header {
 	uint64_t magic, checksum; /* XXH3 of all that follows the checksum */

@@ -18,6 +18,8 @@ struct source_function {
 	uint64_t path; /* the address of the path that it names; 0: it names several */
 	uint64_t name; /* of the text with its own name; 0: none, or several */
 };
+/* A name: there is none, and the file may be wrong where the linker did not keep the order. */
+#define SOURCE_UNSURE UINT64_MAX
 /* An instruction that names something in a namespace. */
 struct source_anchor {
 	uint64_t code, text;

@@ -87,6 +87,7 @@ static bool text_beside(const struct source_register registers[FLOW_REGISTERS], 
 	    !is_near(line, call))
 		return false;
 	behind = at + 2 < ARGUMENTS ? &registers[arguments[at + 2]] : line;
+	out->line = line->value;
 	out->behind = behind->kind == SET_ADDRESS && is_near(behind, call);
 	if (!out->behind && !at)
 		return false;
@@ -181,6 +182,30 @@ static void judge(struct source_naming *calls, size_t count, const struct binary
 			calls[i].proven = false;
 }
 
+static int by_line(const void *left, const void *right)
+{
+	const struct source_naming *a = left, *b = right;
+
+	return a->text != b->text   ? (a->text > b->text) - (a->text < b->text)
+	       : a->line != b->line ? (a->line > b->line) - (a->line < b->line)
+				    : (a->function > b->function) - (a->function < b->function);
+}
+
+/* One line in several functions: all but one of them are those that it was inlined into, and none
+ * says which. */
+static void find_repeated(struct source_naming *all, size_t count)
+{
+	qsort(all, count, sizeof(*all), by_line);
+	for (size_t i = 0, next; i < count; i = next) {
+		for (next = i + 1; next < count && all[next].text == all[i].text &&
+				   all[next].line == all[i].line;
+		     next++)
+			;
+		for (size_t k = i; k < next; k++)
+			all[k].repeated = all[i].function != all[next - 1].function;
+	}
+}
+
 void source_namings_judge(struct source_namings *namings, const struct binary *file)
 {
 	size_t count = namings->all.count;
@@ -195,6 +220,7 @@ void source_namings_judge(struct source_namings *namings, const struct binary *f
 			;
 		judge(&namings->all.at[i], next - i, file);
 	}
+	find_repeated(namings->all.at, count);
 }
 
 void source_namings_deinit(struct source_namings *namings)

@@ -16,8 +16,9 @@
 struct source_naming {
 	uint32_t function; /* an index of the caller's */
 	bool behind;       /* the text stands behind the path and the line, else in front of them */
-	uint64_t callee, text;
-	bool proven; /* such texts of the callee are names */
+	uint64_t callee, text, line;
+	bool proven;   /* such texts of the callee are names */
+	bool repeated; /* another function has the same line: a copy of it was inlined */
 };
 struct source_namings {
 	VEC(struct source_naming) all;
@@ -26,7 +27,7 @@ struct source_namings {
 /* Adds the calls in a function's code that get the path at `path`. */
 void source_namings_add(struct source_namings *namings, const struct flow_code *code,
 			uint32_t function, uint64_t low, uint64_t high, uint64_t path);
-/* Finds out which are proven, and sorts them by callee. */
+/* Finds out which are proven, and which are repeated; changes their order. */
 void source_namings_judge(struct source_namings *namings, const struct binary *file);
 void source_namings_deinit(struct source_namings *namings);
 

@@ -96,6 +96,8 @@ const char *source_places_at(const struct source_places *places, const struct fl
 {
 	const struct source_function *function = source_functions_at(&places->functions, vaddr);
 
+	if (function && function->name == SOURCE_UNSURE && !places->order.holds)
+		return NULL;
 	if (function)
 		return function->path ? binary_string(places->file, function->path,
 						      SOURCE_TEXT_MAX)
@@ -106,7 +108,7 @@ const char *source_places_at(const struct source_places *places, const struct fl
 const char *source_places_name(const struct source_places *places, uint64_t vaddr, size_t *length)
 {
 	const struct source_function *function = source_functions_at(&places->functions, vaddr);
-	const char *text = function && function->name
+	const char *text = function && function->name && function->name != SOURCE_UNSURE
 				   ? binary_string(places->file, function->name, SOURCE_TEXT_MAX)
 				   : NULL;
 
@@ -125,5 +127,6 @@ void source_places_info(const struct source_places *places, struct source_places
 					    .neighbours = places->order.holds,
 					    .cached = places->cached };
 	for (size_t i = 0; i < places->functions.all.count; i++)
-		out->named += places->functions.all.at[i].name != 0;
+		out->named += places->functions.all.at[i].name &&
+			      places->functions.all.at[i].name != SOURCE_UNSURE;
 }

@@ -99,6 +99,26 @@ __attribute__((always_inline)) static inline void inlined()
 	note();
 }
 
+// A line that stands in several functions: that of inlined() is in none of them.
+OUT_OF_LINE static void repeated()
+{
+	inlined();
+	MAKE(10010, "-");
+}
+
+#ifdef INLINED
+OUT_OF_LINE static void repeated_more()
+{
+	inlined();
+	MAKE(10011, "-");
+}
+OUT_OF_LINE static void repeated_again()
+{
+	inlined();
+	MAKE(10012, "-");
+}
+#endif
+
 // Two names: either may be that of the code.
 OUT_OF_LINE static void several()
 {
@@ -123,4 +143,9 @@ int main()
 	checked();
 	checked_more();
 	several();
+	repeated();
+#ifdef INLINED
+	repeated_more();
+	repeated_again();
+#endif
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Containers whose code checks for several sizes at once: a deque checks the count of its elements,
-// then that of its map of pointers, which it doubles.
+// then that of its map of pointers, which it doubles; a vector that grows makes room for what a
+// vector in it holds, whose bytes have the same limit.
 #include <cstdlib>
 #include <deque>
 #include <string>
@@ -29,8 +30,24 @@ template <class T> [[gnu::noinline]] static void use()
 	kept = made.data();
 }
 
+struct part {
+	std::string text;
+	long kind;
+};
+struct line {
+	std::vector<part> parts;
+};
+[[gnu::noinline]] static void add(std::vector<line> &lines, const line &one)
+{
+	lines.push_back(one);
+}
+
 int main()
 {
+	std::vector<line> lines;
+
+	for (int i = 0; i < count; i++)
+		add(lines, line{ std::vector<part>(count) });
 	std::vector<std::vector<int>> nested;
 	std::unordered_map<int, std::string> named;
 

@@ -160,6 +160,13 @@ static void judge_object(struct names_judge *judge, const struct sym_type *type,
 	verdict(judge, JUDGED_OBJECT, type && !other, type && is_object(type, bytes));
 }
 
+/* shared_ptr's block of counts and object is one element that std::allocator gave room for. */
+static bool is_counted(const struct sym_type *type)
+{
+	return is_object(type, 0) || strstr(type->type, "_Sp_counted") ||
+	       strstr(type->type, "__shared_ptr_emplace");
+}
+
 static void judge_label(struct names_judge *judge, uint64_t ret)
 {
 	struct sym_type said, type = { .type = NULL };
@@ -189,7 +196,7 @@ static void judge_label(struct names_judge *judge, uint64_t ret)
 		verdict(judge, JUDGED_CALLBACK, checked,
 			type.form == SYM_FORM_OBJECT && !type.container);
 	else if (!strcmp(text, "reference-counted object"))
-		verdict(judge, JUDGED_COUNTED, checked, is_object(&type, 0));
+		verdict(judge, JUDGED_COUNTED, checked, checked && is_counted(&type));
 	else if (strstr(text, "-byte object"))
 		judge_object(judge, checked ? &type : NULL, strtoull(text, NULL, 10));
 }

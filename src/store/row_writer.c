@@ -4,6 +4,7 @@
  */
 #include "row_writer.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "../base/cleanup.h"
@@ -134,12 +135,26 @@ struct shiny_err *row_put_all(struct store *store, enum store_row which, const v
 	return row_end(&row);
 }
 
+static int by_line_key(const void *left, const void *right)
+{
+	const struct store_line *a = left, *b = right;
+
+	if (a->frame != b->frame)
+		return a->frame < b->frame ? -1 : 1;
+	return (a->depth > b->depth) - (a->depth < b->depth);
+}
+
+/* Lines come by address (finish.c) and are put by frame, as the table is: its pages are full. */
 struct shiny_err *row_put_waiting(struct store *store)
 {
 	struct store_writer *w = store->writer;
 
 	SHINY_TRY(row_put_all(store, STORE_ROW_FRAME, w->frames.at, w->frames.count));
 	w->frames.count = 0;
+	if (w->lines.count)
+		qsort(w->lines.at, w->lines.count, sizeof(*w->lines.at), by_line_key);
+	SHINY_TRY(row_put_all(store, STORE_ROW_LINE, w->lines.at, w->lines.count));
+	w->lines.count = 0;
 	SHINY_TRY(row_put_all(store, STORE_ROW_STACK_TAIL, w->tail_rows.at, w->tail_rows.count));
 	w->tail_rows.count = 0;
 	SHINY_TRY(row_put_all(store, STORE_ROW_STACK, w->stacks.at + w->stacks_put,

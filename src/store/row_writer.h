@@ -22,7 +22,6 @@
 	X(SESSION, "INSERT OR REPLACE INTO session VALUES (?, ?)")                                \
 	X(FUNCTION, "INSERT INTO function VALUES (?, ?)")                                         \
 	X(SOURCE, "INSERT INTO source VALUES (?, ?)")                                             \
-	X(FRAME_LINE, "INSERT INTO frame_line VALUES (?, ?, ?, ?, ?, ?)")                         \
 	X(WRAPPER, "INSERT OR REPLACE INTO wrapper VALUES (?)")                                   \
 	X(TAG, "INSERT INTO tag VALUES (?, ?)")                                                   \
 	X(PAGES_GONE, "DELETE FROM page WHERE process = ?")                                       \
@@ -61,6 +60,7 @@ struct store_writer {
 	uint32_t tails_written;
 	/* rows that wait for row_put_waiting: there are hundreds of thousands of them */
 	VEC(struct store_frame) frames;
+	VEC(struct store_line) lines; /* all that are put between two commits */
 	VEC(struct store_stack_tail) tail_rows;
 	VEC(struct store_stack) stacks; /* all: they are put again with their sites */
 	size_t stacks_put;

@@ -107,6 +107,7 @@ static void writer_free(struct store *store)
 	texts_deinit(&w->sources);
 	stack_tails_deinit(&w->tails);
 	free(w->frames.at);
+	free(w->lines.at);
 	free(w->stacks.at);
 	free(w->tail_rows.at);
 	by_site_deinit(&w->by_site);

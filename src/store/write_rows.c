@@ -88,14 +88,9 @@ struct shiny_err *store_put_lines(struct store *store, uint32_t frame,
 				   lines[i].function, &function));
 		SHINY_TRY(text_row(store, &store->writer->sources, STATEMENT_SOURCE, lines[i].file,
 				   &source));
-		struct row_writer row = row_begin(store, STATEMENT_FRAME_LINE);
-		row_put_number(&row, frame);
-		row_put_number(&row, i);
-		row_put_number_or_null(&row, function);
-		row_put_number_or_null(&row, source);
-		row_put_number(&row, lines[i].line);
-		row_put_number(&row, lines[i].inlined);
-		SHINY_TRY(row_end(&row));
+		*vec_push(&store->writer->lines) =
+			(struct store_line){ frame,  (uint32_t)i,   function,
+					     source, lines[i].line, lines[i].inlined };
 	}
 	return NULL;
 }

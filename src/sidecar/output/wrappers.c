@@ -85,21 +85,28 @@ static bool frame_at(struct wrapper_search *w, uint32_t stack, unsigned depth, u
 	return true;
 }
 
-static void add_use(struct wrapper_search *w, uint32_t stack, unsigned depth, uint64_t size)
+/* One for each size of the site. */
+static void add_uses(struct wrapper_search *w, const struct site_stats *site, unsigned depth)
 {
 	const struct ids *ids = &w->session->ids;
-	uint32_t frame, caller;
+	struct wrapper_use use = { .stack = site->stack };
+	uint32_t caller;
 	bool passing;
 
-	if (!frame_at(w, stack, depth, &frame, &passing) || !passing)
+	if (!frame_at(w, site->stack, depth, &use.frame, &passing) || !passing)
 		return;
-	caller = ids->stack_frames.at[ids->stacks.at[stack - 1].first + depth + 1] - 1;
-	*vec_push(&w->uses) = (struct wrapper_use){ .module = ids->frames.at[frame].module,
-						    .function = function_of(w, frame),
-						    .stack = stack,
-						    .frame = frame,
-						    .caller = function_of(w, caller),
-						    .size = size };
+	caller = ids->stack_frames.at[ids->stacks.at[site->stack - 1].first + depth + 1] - 1;
+	use.module = ids->frames.at[use.frame].module;
+	use.function = function_of(w, use.frame);
+	use.caller = function_of(w, caller);
+	for (const struct tally *s = site->stats; s; s = s->next) {
+		use.size = s->min_size;
+		*vec_push(&w->uses) = use;
+		if (s->max_size == s->min_size)
+			continue;
+		use.size = s->max_size;
+		*vec_push(&w->uses) = use;
+	}
 }
 
 static void collect(struct wrapper_search *w, unsigned depth)
@@ -111,13 +118,8 @@ static void collect(struct wrapper_search *w, unsigned depth)
 		for (uint32_t i = 0; i < stats->sites.count; i++) {
 			const struct site_stats *site = &stats->sites.at[i];
 
-			if (!site->stack || site->api == SHINY_API_COLLECTED)
-				continue;
-			for (const struct tally *s = site->stats; s; s = s->next) {
-				add_use(w, site->stack, depth, s->min_size);
-				if (s->max_size != s->min_size)
-					add_use(w, site->stack, depth, s->max_size);
-			}
+			if (site->stack && site->stats && site->api != SHINY_API_COLLECTED)
+				add_uses(w, site, depth);
 		}
 	}
 }

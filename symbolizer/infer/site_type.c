@@ -340,7 +340,7 @@ static void label_from_code(struct rule_work *work)
 	site_label_text(&found, text);
 	evidence_say(work->evidence, 1, "label: %s, by its code: %s", text, found.why);
 	work->out->label = names_text(work->reader->names, text);
-	work->out->label_unit = (uint32_t)found.unit;
+	work->out->label_unit = (uint32_t)site_label_multiple(&found);
 }
 
 /* The function's own name, for the rules of C functions: without what the compiler appends to

@@ -21,6 +21,10 @@
  *          at three quarters only, the others are deques and hash buckets.
  * storage  The limit 2^63-1, halved for doubling, of elements of one byte.
  *
+ * array    An expression new T[n], which says how large a T is; calloc of a number of them
+ *          (size_product.h).
+ * storage  The size is a product, and nothing is added to it. Asked late.
+ *
  * Behind the call, what gets the block:
  *
  * node     One of the next three calls goes to the run time's tree balancing: libstdc++'s by its
@@ -33,6 +37,8 @@
  * counted  A fixed size, and the code that made the block counts its first or second word up with
  *          a lock: a count of references.
  * object   A fixed size, and what is written is no array's (object_use.h). The last one asked.
+ * object   One element of a fixed size, of calloc, whose size is no power of two.
+ * storage  A fixed size of 64 KiB or more that is a power of two: a buffer's.
  * aligned  The block's own address is written into it, at an aligned place (aligned_gap.h).
  * callback The next call is a constructor that writes 1 and its next two arguments to the first
  *          three words, and both are addresses of code.
@@ -49,16 +55,14 @@
 #include "../flow/flow_values.h"
 #include "aligned_gap.h"
 #include "block_wrapper.h"
-#include "byte_limit.h"
 #include "code_before.h"
 #include "object_use.h"
+#include "size_code.h"
+#include "size_product.h"
 #include "size_use.h"
 
 enum {
-	CONSTANTS = 16, /* that are kept of one stretch of code */
-	ELEMENT_MIN = 4,
-	ELEMENT_MAX = 4096,
-	SIZES = 0x1ffc, /* bit n: elements of 2^n bytes */
+	WORD = 8,
 	AFTER_STEPS = 64,
 	AFTER_CALLS = 3,
 	AFTER_JUMPS = 4,
@@ -66,197 +70,9 @@ enum {
 	COUNT_WITHIN = 8, /* bytes into a block that a count of references stands */
 	LOCK = 0xf0,
 	NEAR = 192, /* bytes behind the call */
+	LARGE = 1 << 16, /* bytes of a fixed size */
 	ENDED_MIN = 128, /* a block whose end may be kept: an instruction has 4 bytes for it */
 };
-
-/* What the code since the previous calls has shown. */
-struct size_code {
-	uint64_t limits[CONSTANTS], factors[CONSTANTS];
-	size_t limit_count, factor_count;
-	uint64_t left, right, top; /* bit n: shifted by n to the left, to the right with the sign,
-	                            * without it */
-	bool round8, round16, short_string, odd_string, checked, chosen;
-	bool wide; /* a product of 128 bits */
-	bool halves; /* the file has the limits of libstdc++ only */
-	struct byte_limit bytes;
-};
-
-static void keep(uint64_t *kept, size_t *count, uint64_t value)
-{
-	if (*count < CONSTANTS)
-		kept[(*count)++] = value;
-}
-
-static bool has(const uint64_t *kept, size_t count, uint64_t value)
-{
-	for (size_t i = 0; i < count; i++)
-		if (kept[i] == value)
-			return true;
-	return false;
-}
-
-static void note_number(struct size_code *size, const struct flow_instruction *instruction,
-			int64_t number)
-{
-	switch (instruction->decoded.mnemonic) {
-	case ZYDIS_MNEMONIC_AND:
-		size->round8 |= number == -8;
-		size->round16 |= number == -16;
-		break;
-	case ZYDIS_MNEMONIC_OR:
-		size->round8 |= number == 7;
-		size->round16 |= number == 15;
-		break;
-	case ZYDIS_MNEMONIC_CMP:
-		size->checked |= number < -8 && number >= -64;
-		size->short_string |= number == 22 || number == 23;
-		break;
-	case ZYDIS_MNEMONIC_MOV:
-		size->short_string |= number == 22;
-		size->odd_string |= number == 26;
-		if (number > INT64_C(1) << 48)
-			keep(size->limits, &size->limit_count, (uint64_t)number);
-		break;
-	case ZYDIS_MNEMONIC_IMUL:
-		keep(size->factors, &size->factor_count, (uint64_t)number);
-		break;
-	case ZYDIS_MNEMONIC_SHL: size->left |= UINT64_C(1) << (number & 63); break;
-	case ZYDIS_MNEMONIC_SAR: size->right |= UINT64_C(1) << (number & 63); break;
-	case ZYDIS_MNEMONIC_SHR: size->top |= UINT64_C(1) << (number & 63); break;
-	default: break;
-	}
-}
-
-static void note(void *context, const struct flow_instruction *instruction)
-{
-	struct size_code *size = context;
-	const ZydisDecodedOperand *operands = instruction->operands;
-
-	byte_limit_note(&size->bytes, instruction);
-	size->chosen |= instruction->decoded.meta.category == ZYDIS_CATEGORY_CMOV;
-	size->wide |= instruction->decoded.operand_count_visible == 1 &&
-		      (instruction->decoded.mnemonic == ZYDIS_MNEMONIC_MUL ||
-		       instruction->decoded.mnemonic == ZYDIS_MNEMONIC_IMUL);
-	for (unsigned i = 0; i < instruction->decoded.operand_count_visible; i++)
-		if (operands[i].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
-		    !operands[i].imm.is_relative)
-			note_number(size, instruction, operands[i].imm.value.s);
-	/* lea 0(,%rax,8): a shift */
-	if (instruction->decoded.mnemonic == ZYDIS_MNEMONIC_LEA && operands[1].mem.scale > 1 &&
-	    operands[1].mem.base == ZYDIS_REGISTER_NONE)
-		size->left |= (uint64_t)operands[1].mem.scale == 2   ? 1 << 1
-			      : (uint64_t)operands[1].mem.scale == 4 ? 1 << 2
-								     : 1 << 3;
-}
-
-/* ---- in front of the call ---- */
-
-/* The two limits that libraries have for elements of `bytes`. */
-static bool is_limit(const struct size_code *size, uint64_t value, uint64_t bytes)
-{
-	return value == INT64_MAX / bytes || (!size->halves && value == UINT64_MAX / bytes);
-}
-
-static bool arithmetic_of(const struct size_code *size, uint64_t bytes)
-{
-	unsigned power = (unsigned)__builtin_ctzll(bytes);
-	uint64_t bit = UINT64_C(1) << power;
-
-	if (has(size->factors, size->factor_count, bytes))
-		return true;
-	return power && ((size->left | size->right) & bit);
-}
-
-/* Bytes of the elements that the limit `value` is for; 0: it is none, or says two things. */
-static uint64_t element_of(const struct size_code *size, uint64_t value)
-{
-	const uint64_t readings[] = { INT64_MAX / value, UINT64_MAX / value };
-	uint64_t found = 0;
-
-	for (size_t i = 0; i < (size->halves ? 1 : 2); i++) {
-		uint64_t bytes = readings[i];
-
-		if (bytes < ELEMENT_MIN || bytes > ELEMENT_MAX || !is_limit(size, value, bytes) ||
-		    bytes == found || !arithmetic_of(size, bytes))
-			continue;
-		if (found)
-			return 0;
-		found = bytes;
-	}
-	return found;
-}
-
-/* The sizes that the code checks for. */
-struct elements {
-	uint64_t bytes; /* 0: none */
-	bool several;
-};
-
-static void take_element(struct elements *elements, uint64_t bytes)
-{
-	elements->several |= bytes && elements->bytes && elements->bytes != bytes;
-	elements->bytes = bytes ? bytes : elements->bytes;
-}
-
-/* A count is below 2^n when nothing is left of it n bits down: then elements have 2^(64-n) bytes in
- * libc++, half of that in libstdc++. The shift that makes bytes of the count decides. */
-static void elements_of_shifts(const struct size_code *size, struct elements *out)
-{
-	for (unsigned n = 52; n <= 61; n++) {
-		bool read = false;
-
-		for (unsigned half = size->halves; half < 2; half++) {
-			unsigned power = 64 - n - half;
-
-			if (size->top >> n & 1 && power >= 2 && size->left >> power & 1) {
-				take_element(out, UINT64_C(1) << power);
-				read = true;
-			}
-		}
-		/* of a count that is multiplied further on, such as a deque's map when it grows */
-		out->several |= size->top >> n & 1 && !read;
-	}
-}
-
-/* A distance is divided by the power of two in another size: of a vector that is copied into a new
- * element of this one. */
-static bool counts_others(const struct size_code *size, uint64_t bytes)
-{
-	uint64_t own = UINT64_C(1) << __builtin_ctzll(bytes);
-
-	/* one less where the count is doubled */
-	return size->right & SIZES & ~(own | own >> 1);
-}
-
-static struct site_label label_of_size(const struct size_code *size)
-{
-	struct elements elements = { .bytes = 0 };
-
-	if (size->round8 && size->odd_string)
-		return (struct site_label){ SITE_LABEL_STRING, 2,
-					    "the size is rounded up to 8, and 26 instead of 24" };
-	if (size->round16 && size->short_string && size->checked)
-		return (struct site_label){ SITE_LABEL_STRING, 1,
-					    "the size is rounded up to 16 if above 22" };
-	for (size_t i = 0; i < size->limit_count; i++) {
-		uint64_t bytes = element_of(size, size->limits[i]);
-
-		/* "below the limit + 1"; such a number also divides, by a wide product */
-		if (!bytes && !size->wide)
-			bytes = element_of(size, size->limits[i] - 1);
-		take_element(&elements, bytes);
-	}
-	elements_of_shifts(size, &elements);
-	elements.several |= (elements.bytes && counts_others(size, elements.bytes)) ||
-			    (size->halves && size->bytes.checked);
-	if (elements.bytes && !elements.several)
-		return (struct site_label){ SITE_LABEL_ARRAY, elements.bytes,
-					    "the count has the limit of elements of this size" };
-	if (size->chosen && has(size->limits, size->limit_count, INT64_MAX / 2))
-		return (struct site_label){ SITE_LABEL_STORAGE, 1,
-					    "the size is doubled up to 2^63-1" };
-	return (struct site_label){ .kind = SITE_LABEL_NONE };
-}
 
 /* ---- behind the call ---- */
 
@@ -523,6 +339,54 @@ static unsigned size_register_of(const struct flow_code *code, const struct flow
 										     : FLOW_RDI;
 }
 
+/* new T[n]: the factor is the size of an element if it is the whole of it, or the count's limit is
+ * that of such elements. */
+static struct site_label label_of_new_array(const struct size_code *size,
+					    const struct size_product *product)
+{
+	uint64_t bytes = product->unit;
+
+	if (!(product->saturated || product->cookie) || bytes < SIZE_ELEMENT_MIN ||
+	    bytes > SIZE_ELEMENT_MAX ||
+	    !(product->whole || size_code_has_limit(size, UINT64_MAX / bytes)))
+		return (struct site_label){ .kind = SITE_LABEL_NONE };
+	return (struct site_label){ SITE_LABEL_ARRAY, bytes, "new[] of elements of this size" };
+}
+
+/* The count of an array's elements stands in front of them. */
+static void add_cookie(const struct flow_code *code, uint64_t ret, struct site_label *label)
+{
+	if (label->kind == SITE_LABEL_ARRAY && size_cookie_follows(code, ret))
+		label->kind = SITE_LABEL_BEHIND_COUNT;
+}
+
+/* calloc(count, unit). True: so many bytes are asked for. */
+static bool is_fixed_calloc(const struct code_before *before, uint64_t *bytes)
+{
+	uint64_t count = 0, unit = 0;
+
+	return code_before_sets(before, FLOW_RDI, &count) &&
+	       code_before_sets(before, FLOW_RSI, &unit) &&
+	       !__builtin_mul_overflow(count, unit, bytes);
+}
+
+static struct site_label label_of_calloc(const struct code_before *before)
+{
+	uint64_t count = 0, unit = 0;
+	bool counted = code_before_sets(before, FLOW_RDI, &count);
+
+	if (!code_before_sets(before, FLOW_RSI, &unit) || !unit || unit > SIZE_ELEMENT_MAX)
+		return (struct site_label){ .kind = SITE_LABEL_NONE };
+	if (!counted || count > 1)
+		return unit < SIZE_ELEMENT_MIN
+			       ? (struct site_label){ SITE_LABEL_STORAGE, 1, "calloc of a count" }
+			       : (struct site_label){ SITE_LABEL_ARRAY, unit,
+						      "calloc of elements of this size" };
+	if (unit % WORD == 0 && unit & (unit - 1))
+		return (struct site_label){ SITE_LABEL_OBJECT, unit, "calloc of one" };
+	return (struct site_label){ .kind = SITE_LABEL_NONE };
+}
+
 /* ---- the interface ---- */
 
 /* When nothing else was found. */
@@ -533,6 +397,8 @@ static struct site_label label_of_new(const struct flow_code *code, uint64_t ret
 
 	if (why)
 		return (struct site_label){ SITE_LABEL_OBJECT, bytes, why };
+	if (constant && bytes >= LARGE && !(bytes & (bytes - 1)))
+		return (struct site_label){ SITE_LABEL_STORAGE, 1, "a power of two, and large" };
 	if (!constant && aligned_gap_follows(code, ret))
 		return (struct site_label){
 			SITE_LABEL_ALIGNED, 1, "its address is kept beside an aligned one in it"
@@ -549,24 +415,41 @@ struct site_label site_label_find(const struct flow_code *code, uint64_t call, u
 	struct size_code size = { .bytes = { .code = code },
 				  .halves = reloc_uses_libstdcxx(code->relocs) };
 	struct code_before before;
+	struct size_product product;
 	struct site_label found = none;
 	uint64_t bytes;
-	bool constant;
+	bool constant, calloced;
 
 	if (size_register == FLOW_NONE || !code_before_read(code, call, ret, &before))
 		return none;
-	constant = code_before_sets(&before, size_register, &bytes);
+	calloced = !strcmp(name, "calloc");
+	constant = calloced ? is_fixed_calloc(&before, &bytes)
+			    : code_before_sets(&before, size_register, &bytes);
 	if (constant)
 		found = label_of_use(code, ret, callee);
-	else if (code_before_each(&before, note, &size))
-		found = label_of_size(&size);
+	else if (code_before_each(&before, size_code_note, &size))
+		found = size_code_label(&size);
+	product.unit = 0;
+	if (!constant && !calloced &&
+	    size_product_find(&before, size_register, &product) && found.kind == SITE_LABEL_NONE)
+		found = label_of_new_array(&size, &product);
+	add_cookie(code, ret, &found);
 	if (found.kind == SITE_LABEL_NONE && (constant || known))
 		found = constant ? label_of_fixed(code, ret, bytes)
 				 : label_of_sized(&before, ret, size_register, name);
 	if (found.kind == SITE_LABEL_NONE)
 		found = label_of_new(code, ret, constant, bytes);
+	if (found.kind == SITE_LABEL_NONE && calloced)
+		found = label_of_calloc(&before);
+	else if (found.kind == SITE_LABEL_NONE && product.unit && known)
+		found = (struct site_label){ SITE_LABEL_STORAGE, 1, "the size is a product" };
 	code_before_deinit(&before);
 	return found;
+}
+
+uint64_t site_label_multiple(const struct site_label *label)
+{
+	return label->kind == SITE_LABEL_BEHIND_COUNT ? WORD : label->unit;
 }
 
 void site_label_text(const struct site_label *label, char out[SITE_LABEL_TEXT])
@@ -579,7 +462,7 @@ void site_label_text(const struct site_label *label, char out[SITE_LABEL_TEXT])
 		[SITE_LABEL_ALIGNED] = "aligned block"
 	};
 
-	if (label->kind == SITE_LABEL_ARRAY)
+	if (label->kind == SITE_LABEL_ARRAY || label->kind == SITE_LABEL_BEHIND_COUNT)
 		snprintf(out, SITE_LABEL_TEXT, "array of %llu-byte elements",
 			 (unsigned long long)label->unit);
 	else if (label->kind == SITE_LABEL_OBJECT)

@@ -16,23 +16,7 @@
 #include <stdint.h>
 
 #include "../flow/flow_callee.h"
-
-enum site_label_kind {
-	SITE_LABEL_NONE,
-	SITE_LABEL_STRING,   /* characters of a std::string */
-	SITE_LABEL_ARRAY,    /* elements of `unit` bytes */
-	SITE_LABEL_STORAGE,  /* a vector's or buffer's bytes */
-	SITE_LABEL_COUNTED,  /* an object with a count of references at its beginning */
-	SITE_LABEL_NODE,     /* of a map or set */
-	SITE_LABEL_CALLBACK, /* a count and two functions, then what is bound: base::Bind's */
-	SITE_LABEL_ALIGNED,  /* something aligned, in a larger block with room for that */
-	SITE_LABEL_OBJECT,   /* of exactly `unit` bytes */
-};
-struct site_label {
-	enum site_label_kind kind;
-	uint64_t unit; /* every block's size is a multiple of it; at least 1 */
-	const char *why; /* the evidence, a constant text */
-};
+#include "label_kind.h"
 
 enum { SITE_LABEL_TEXT = 48 };
 
@@ -41,6 +25,9 @@ enum { SITE_LABEL_TEXT = 48 };
  * is known to return a block. */
 struct site_label site_label_find(const struct flow_code *code, uint64_t call, uint64_t ret,
 				  const struct flow_callee *callee, bool known);
+
+/* Every block's size is a multiple of it, bytes. */
+uint64_t site_label_multiple(const struct site_label *label);
 
 /* "string", "array of 24-byte elements". */
 void site_label_text(const struct site_label *label, char out[SITE_LABEL_TEXT]);

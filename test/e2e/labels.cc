@@ -35,6 +35,7 @@ enum {
 	OBJECTS,
 	WRAPPED,
 	GAPS,
+	QUOTIENT,
 	KINDS
 };
 static const char *const labels[KINDS] = { "string",
@@ -51,7 +52,8 @@ static const char *const labels[KINDS] = { "string",
 					   "storage of aligned blocks",
 					   "40-byte object",
 					   "object of a wrapper",
-					   "aligned block" };
+					   "aligned block",
+					   "storage of a quotient" };
 
 // Passes to std::allocator, and counts for one label.
 template <class T, int KIND> struct counted {
@@ -338,12 +340,15 @@ OUT_OF_LINE static void round_up() // a multiple of 16, without the limit of 22
 {
 	kept[0] = malloc((number + 15) & ~(std::size_t)15);
 }
-OUT_OF_LINE static void multiply() // by 24, without a limit
+OUT_OF_LINE static void multiply() // by 24, without a limit: elements, of nobody knows which size
 {
+	count_bytes(number * 24);
 	kept[1] = malloc(number * 24);
 }
-OUT_OF_LINE static void divide() // the constant of a division by 3, and a shift
+OUT_OF_LINE static void divide() // the constant of a division by 3, and a shift; clang uses a mask
 {
+	counts[QUOTIENT].blocks++;
+	counts[QUOTIENT].bytes += (long)(number / 3 << 3);
 	kept[2] = malloc(number / 3 << 3);
 }
 OUT_OF_LINE static void object_behind_checks() // the limit of an array belongs to no object

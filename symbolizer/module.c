@@ -266,20 +266,24 @@ static const char *path_of(struct sym_module *module, uint64_t vaddr)
 }
 
 /* Where the code of a file without names comes from, if it says so: a place, or a name that may be
- * that of a function inlined there, behind a ~ and the file. */
+ * that of a function inlined there, behind a ~ and the file. In doubt, a ? follows. */
 static bool place_of(struct sym_module *module, uint64_t vaddr, struct sym_frame *out)
 {
-	const char *path = has_places(module) ? path_of(module, vaddr) : NULL, *own;
+	const char *path = has_places(module) ? path_of(module, vaddr) : NULL, *own, *mark;
+	struct names *names = &module->sym->names;
 	size_t length;
-	char name[512];
+	char text[1024];
 
 	*out = (struct sym_frame){ .file = path };
 	if (!path)
 		return false;
+	mark = source_places_doubtful(module->places) && path[strlen(path) - 1] != '/' ? "?" : "";
+	if ((size_t)snprintf(text, sizeof(text), "%s%s", path, mark) < sizeof(text))
+		out->file = names_text(names, text);
 	own = source_places_name(module->places, vaddr, &length);
-	if (own && (size_t)snprintf(name, sizeof(name), "~%s:%.*s", module_base_name(path),
-				    (int)length, own) < sizeof(name))
-		out->function = names_text(&module->sym->names, name);
+	if (own && (size_t)snprintf(text, sizeof(text), "~%s:%.*s%s", module_base_name(path),
+				    (int)length, own, mark) < sizeof(text))
+		out->function = names_text(names, text);
 	return true;
 }
 

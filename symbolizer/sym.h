@@ -83,7 +83,8 @@ void sym_module_settle(struct sym_module *module);
 struct sym_frame {
 	const char *function; /* demangled; NULL unknown. ~file.cc:Name: by a text in the code */
 	const char *file;     /* NULL unknown; without a line it is a place: the file, or the
-	                       * directory (it ends in /), that the code is from */
+	                       * directory (it ends in /), that the code is from. A place or such a
+	                       * name that ends in ? is right in fewer than 95 of 100 cases */
 	uint32_t line;        /* 0 unknown */
 	bool inlined;
 };

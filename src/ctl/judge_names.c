@@ -8,6 +8,7 @@
  * compiled. A label is right if the type fits (a callback: it is an object, and no container's);
  * types of medium confidence and less check nothing.
  */
+#define _GNU_SOURCE /* memmem */
 #include "judge_names.h"
 
 #include <stdlib.h>
@@ -24,7 +25,8 @@ const char *const judged_names[JUDGED_KINDS] = {
 	[JUDGED_DIRECTORY] = "directory", [JUDGED_STRING] = "string",
 	[JUDGED_ARRAY] = "array",	[JUDGED_NODE] = "map node",
 	[JUDGED_STORAGE] = "storage",	[JUDGED_CALLBACK] = "callback",
-	[JUDGED_COUNTED] = "counted",	[JUDGED_OBJECT] = "object"
+	[JUDGED_COUNTED] = "counted",	[JUDGED_OBJECT] = "object",
+	[JUDGED_DOUBTED] = "file?"
 };
 
 /* One file, seen twice. */
@@ -51,6 +53,12 @@ static void verdict(struct names_judge *judge, enum judged_kind kind, bool check
 
 /* ---- functions and files ---- */
 
+/* Said in doubt. */
+static bool is_marked(const char *text)
+{
+	return *text && text[strlen(text) - 1] == '?';
+}
+
 /* The last part of a scoped name. */
 static const char *last_part(const char *name, size_t *length)
 {
@@ -64,7 +72,7 @@ static const char *last_part(const char *name, size_t *length)
 
 static bool has_name(const struct sym_frame *frames, size_t count, const char *said)
 {
-	size_t length = strlen(said);
+	size_t length = strlen(said) - is_marked(said);
 	const char *part = last_part(said, &length);
 
 	for (size_t i = 0; i < count; i++) {
@@ -79,7 +87,8 @@ static bool has_name(const struct sym_frame *frames, size_t count, const char *s
 		if (bytes == length && !strncmp(own, part, length))
 			return true;
 		/* a lambda: its function is a part of its name */
-		if (strstr(frames[i].function, "lambda") && strstr(frames[i].function, part))
+		if (strstr(frames[i].function, "lambda") &&
+		    memmem(frames[i].function, strlen(frames[i].function), part, length))
 			return true;
 	}
 	return false;
@@ -93,18 +102,17 @@ static bool is_header(const char *file)
 	       !strcmp(dot, ".inc");
 }
 
-/* `place` as the compiler was given it, `file` as the debug information has it. */
+/* `place` as the compiler was given it, `file` as the debug information has it; no mark counts. */
 static bool is_from(const char *file, const char *place)
 {
 	size_t length;
-	const char *at;
 
 	while (!strncmp(place, "../", 3) || !strncmp(place, "./", 2))
 		place += place[1] == '.' ? 3 : 2;
-	length = strlen(place);
+	length = strlen(place) - is_marked(place);
 	if (!length)
 		return true;
-	for (at = strstr(file, place); at; at = strstr(at + 1, place))
+	for (const char *at = file; (at = memmem(at, strlen(at), place, length)); at++)
 		if ((at == file || at[-1] == '/') && (place[length - 1] == '/' || !at[length]))
 			return true;
 	return false;
@@ -130,7 +138,10 @@ static void judge_frame(struct names_judge *judge, uint64_t ret)
 	if (said.function && said.function[0] == '~' && strchr(said.function, ':'))
 		verdict(judge, JUDGED_NAME, known,
 			has_name(frames, count, strchr(said.function, ':') + 1));
-	verdict(judge, said.file[strlen(said.file) - 1] == '/' ? JUDGED_DIRECTORY : JUDGED_FILE,
+	verdict(judge,
+		said.file[strlen(said.file) - 1] == '/' ? JUDGED_DIRECTORY
+		: is_marked(said.file)			? JUDGED_DOUBTED
+							: JUDGED_FILE,
 		checked, right);
 }
 

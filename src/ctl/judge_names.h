@@ -18,6 +18,7 @@ enum judged_kind {
 	JUDGED_NAME,      /* ~file.cc:Function, against the functions there */
 	JUDGED_FILE,      /* against the source files of these functions */
 	JUDGED_DIRECTORY,
+	JUDGED_DOUBTED,   /* files that are said with a mark: they are right less often */
 	JUDGED_STRING,    /* labels, against the type */
 	JUDGED_ARRAY,
 	JUDGED_NODE,

@@ -34,6 +34,9 @@ bool source_functions_find(const struct flow_code *code, const struct source_tex
 			   struct source_functions *out);
 void source_functions_deinit(struct source_functions *functions);
 
+/* As a rule nothing shows which functions name another one's file. */
+bool source_functions_mixed(const struct source_functions *functions);
+
 /* The function that holds `vaddr`; NULL: none of them does. */
 const struct source_function *source_functions_at(const struct source_functions *functions,
 						  uint64_t vaddr);

@@ -22,7 +22,7 @@ struct source_places {
 	struct source_order order;
 	struct source_callees callees;
 	struct code_labels labels;
-	bool cached;
+	bool cached, doubtful;
 };
 
 /* False: the file is larger than any program, or made to look so. */
@@ -56,8 +56,10 @@ struct source_places *source_places_open(const struct flow_code *code, const cha
 
 	places->file = code->file;
 	if (find(places, code, cache) &&
-	    (places->functions.all.count || places->labels.all.count))
+	    (places->functions.all.count || places->labels.all.count)) {
+		places->doubtful = source_functions_mixed(&places->functions);
 		return places;
+	}
 	source_places_close(places);
 	return NULL;
 }
@@ -103,6 +105,11 @@ const char *source_places_at(const struct source_places *places, const struct fl
 						      SOURCE_TEXT_MAX)
 				      : NULL;
 	return place_of_neighbours(places, code, vaddr);
+}
+
+bool source_places_doubtful(const struct source_places *places)
+{
+	return places->doubtful;
 }
 
 const char *source_places_name(const struct source_places *places, uint64_t vaddr, size_t *length)

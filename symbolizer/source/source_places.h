@@ -25,6 +25,8 @@ void source_places_close(struct source_places *places); /* accepts NULL */
  * It lives as long as `places`. NULL: nothing. */
 const char *source_places_at(const struct source_places *places, const struct flow_code *code,
 			     uint64_t vaddr);
+/* Files that it says are right in fewer than 95 of 100 cases. */
+bool source_places_doubtful(const struct source_places *places);
 /* The name of the function there, or of one inlined into it, with its length. NULL: not known. */
 const char *source_places_name(const struct source_places *places, uint64_t vaddr, size_t *length);
 

@@ -119,6 +119,19 @@ OUT_OF_LINE static void repeated_again()
 }
 #endif
 
+#ifdef ACROSS
+__attribute__((always_inline)) static inline void elsewhere()
+{
+	note("elsewhere", "./code/elsewhere.cc", 7);
+}
+template <int N> OUT_OF_LINE static void across()
+{
+	note();
+	elsewhere();
+	MAKE(10020 + N, "-");
+}
+#endif
+
 // Two names: either may be that of the code.
 OUT_OF_LINE static void several()
 {
@@ -144,6 +157,10 @@ int main()
 	checked_more();
 	several();
 	repeated();
+#ifdef ACROSS
+	across<0>();
+	across<1>();
+#endif
 #ifdef INLINED
 	repeated_more();
 	repeated_again();

@@ -3,6 +3,7 @@
  * a thread that starts later, beside threads that end; a debugger gets all registers at once, and
  * nothing is left when the watching ends. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
@@ -140,9 +141,29 @@ static unsigned free_registers(pid_t pid)
 	return opened;
 }
 
-static void wait_for_registers(pid_t pid, unsigned count)
+/* Descriptors of this process. */
+static unsigned open_descriptors(void)
 {
-	for (int i = 0; i < PATIENCE && free_registers(pid) != count; i++)
+	DIR *directory = opendir("/proc/self/fd");
+	unsigned count = 0;
+
+	while (directory && readdir(directory))
+		count++;
+	if (directory)
+		closedir(directory);
+	return count;
+}
+
+/*
+ * Orders a watch of the target's one thread, and waits until it has its two events a processor. It
+ * is not asked which registers are free meanwhile: to try them takes those that are wanted here.
+ */
+static void arm(struct breakpoints *b, const struct breakpoint_order *order)
+{
+	unsigned armed = open_descriptors() + 2 * (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
+
+	breakpoints_order(b, order);
+	for (int i = 0; i < PATIENCE && open_descriptors() < armed; i++)
 		nap();
 }
 
@@ -213,8 +234,7 @@ static void outlasts_threads(struct breakpoints *b, pid_t pid)
 	struct breakpoint_order order = order_of(pid, 3);
 	struct breakpoint_result r = { 0 };
 
-	breakpoints_order(b, &order);
-	wait_for_registers(pid, REGISTERS / 2);
+	arm(b, &order);
 	tell(END_THREADS);
 	check_that("threads end while armed", !breakpoints_take(b, &r));
 	check_that("a use after that", take(b, READ, &r) && !r.error && r.used);
@@ -248,8 +268,7 @@ static void gives_way_to_debuggers(struct breakpoints *b, pid_t pid)
 
 	if (!debugger)
 		run_debugger(pid);
-	breakpoints_order(b, &order);
-	wait_for_registers(pid, REGISTERS / 2);
+	arm(b, &order);
 	number("armed", free_registers(pid), REGISTERS / 2);
 	shared->debugger = STARTS;
 	while (shared->debugger == STARTS)
@@ -276,8 +295,7 @@ static void leaves_nothing(struct breakpoints *b, pid_t pid)
 {
 	struct breakpoint_order order = order_of(pid, 5);
 
-	breakpoints_order(b, &order);
-	wait_for_registers(pid, REGISTERS / 2);
+	arm(b, &order);
 	number("armed again", free_registers(pid), REGISTERS / 2);
 	breakpoints_stop(b);
 	number("registers at the end", free_registers(pid), REGISTERS);

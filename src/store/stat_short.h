@@ -12,7 +12,8 @@
 
 #include "store.h"
 
-/* False: the row has something that table stat_short has no column for, and belongs to stat_long. */
+/* False: the row has something that table stat_short has no column for: it belongs to
+ * stat_long. */
 bool stat_short(const struct store_stat *row, struct store_stat_short *out);
 
 #endif

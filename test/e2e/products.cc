@@ -7,10 +7,10 @@
 
 #define OUT_OF_LINE __attribute__((noinline))
 
-struct counted {
+struct made_blocks {
 	long blocks, bytes;
 };
-static counted counts[8];
+static made_blocks counts[8];
 enum { PRODUCTS, NEW_24, NEW_48, CALLOC_12, CALLOC_ONE, PAGES, HEADERS, KINDS };
 static const char *const labels[KINDS] = { "storage",
 					   "array of 24-byte elements",
@@ -27,7 +27,7 @@ static void count(int kind, size_t bytes)
 	counts[kind].bytes += (long)bytes;
 }
 
-struct plain {
+struct three_longs {
 	long a, b, c;
 };
 struct with_destructor {
@@ -54,11 +54,11 @@ OUT_OF_LINE static void pixels(int width, int height)
 	count(PRODUCTS, (size_t)(width * height));
 }
 
-OUT_OF_LINE static plain *plains(size_t n)
+OUT_OF_LINE static three_longs *plains(size_t n)
 {
-	plain *made = new plain[n];
+	three_longs *made = new three_longs[n];
 
-	count(NEW_24, n * sizeof(plain));
+	count(NEW_24, n * sizeof(three_longs));
 	return made;
 }
 

@@ -86,7 +86,8 @@ static void count_event(uint32_t process, bool birth, uint64_t size)
 static void count_resize(uint32_t process, uint64_t before, uint64_t size)
 {
 	for (unsigned i = process;; i = PROCESSES) {
-		*(size > before ? &sides[i].now.alloc_bytes : &sides[i].now.free_bytes) += size > before ? size - before : before - size;
+		*(size > before ? &sides[i].now.alloc_bytes : &sides[i].now.free_bytes) +=
+			size > before ? size - before : before - size;
 		if (i == PROCESSES)
 			return;
 	}

@@ -7,13 +7,11 @@
  * stands in front of a multiple of 16, and code behind it. The labels say what is true.
  */
 #define _GNU_SOURCE
-#include <link.h>
 #include <stdint.h>
 
-#include "../../symbolizer/elf/binary.h"
-#include "../../symbolizer/elf/reloc.h"
 #include "../../symbolizer/names/function_start.h"
 #include "check.h"
+#include "fixtures/own_code.h"
 
 struct start_case {
 	const char *name;
@@ -84,29 +82,17 @@ extern const struct part_case __start_part_cases[], __stop_part_cases[];
 PART(it_calls_the_next, "call .Lnext_it_calls_the_next", ".byte 0xe8, 1, 2, 3, 0");
 PART(it_ends_in_abort, "xor %eax, %eax", "call abort@PLT");
 
-static uint64_t bias;
-
-static int find_bias(struct dl_phdr_info *info, size_t bytes, void *unused)
-{
-	(void)bytes;
-	(void)unused;
-	bias = info->dlpi_addr;
-	return 1;
-}
-
 int main(void)
 {
-	struct binary file;
-	struct reloc_index relocs;
+	struct own_code own;
 
-	dl_iterate_phdr(find_bias, NULL);
-	if (binary_open(&file, "/proc/self/exe") != BINARY_OK) {
+	if (!own_code_open(&own)) {
 		printf("not ok open: /proc/self/exe\n");
 		return 1;
 	}
-	reloc_index_init(&relocs, &file);
 
-	const struct flow_code code = { &file, &relocs, NULL };
+	const struct flow_code code = { &own.file, &own.relocs, NULL };
+	const uint64_t bias = own.bias;
 
 	for (const struct start_case *c = __start_start_cases; c < __stop_start_cases; c++) {
 		uint64_t start = 0, want = c->begins ? c->here : c->before;
@@ -133,7 +119,6 @@ int main(void)
 		       "found %d, %" PRId64 " bytes in front", found,
 		       (int64_t)(c->next - low - bias));
 	}
-	reloc_index_deinit(&relocs);
-	binary_close(&file);
+	own_code_close(&own);
 	return failures != 0;
 }

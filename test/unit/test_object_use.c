@@ -7,13 +7,11 @@
  * call that made the block.
  */
 #define _GNU_SOURCE
-#include <link.h>
 #include <stdint.h>
 
-#include "../../symbolizer/elf/binary.h"
-#include "../../symbolizer/elf/reloc.h"
 #include "../../symbolizer/names/object_use.h"
 #include "check.h"
+#include "fixtures/own_code.h"
 
 struct use_case {
 	const char *name;
@@ -45,36 +43,23 @@ USE(texts, 16, 0, "lea .Luse_name_texts(%rip), %rcx\nmov %rcx, (%rax)\nmov %rdi,
 USE(function, 16, 1, "lea .Luse_function(%rip), %rcx\nmov %rcx, (%rax)\nmov %rdi, 8(%rax)");
 USE(variable, 16, 1, "lea __start_use_cases(%rip), %rcx\nmov %rcx, (%rax)\nmov %rdi, 8(%rax)");
 
-static uint64_t bias;
-
-static int find_bias(struct dl_phdr_info *info, size_t bytes, void *unused)
-{
-	(void)bytes;
-	(void)unused;
-	bias = info->dlpi_addr;
-	return 1;
-}
-
 int main(void)
 {
-	struct binary file;
-	struct reloc_index relocs;
+	struct own_code own;
 
-	dl_iterate_phdr(find_bias, NULL);
-	if (binary_open(&file, "/proc/self/exe") != BINARY_OK) {
+	if (!own_code_open(&own)) {
 		printf("not ok open: /proc/self/exe\n");
 		return 1;
 	}
-	reloc_index_init(&relocs, &file);
 
-	const struct flow_code code = { &file, &relocs, NULL };
+	const struct flow_code code = { &own.file, &own.relocs, NULL };
+	const uint64_t bias = own.bias;
 
 	for (const struct use_case *c = __start_use_cases; c < __stop_use_cases; c++) {
 		const char *why = object_use_find(&code, c->code - bias, c->bytes);
 
 		checkf(c->name, !why == !c->is_object, "%s", why ? why : "no object");
 	}
-	reloc_index_deinit(&relocs);
-	binary_close(&file);
+	own_code_close(&own);
 	return failures != 0;
 }

@@ -17,6 +17,7 @@
 
 enum { ROUNDS_MOST = 8 };
 static const uint64_t peak_step = 1 << 20; /* bytes; or a quarter, where that is more */
+static const uint64_t names_patience = UINT64_C(5000000000); /* ns */
 
 /* Processes whose highest snapshot so far is known. */
 struct peak_taken {
@@ -217,32 +218,84 @@ static void end_one(struct session *session)
 	edge_scan_deinit(scan);
 }
 
-/* The next process that somebody asks for; 0 none. Who has got all has an answer. */
-static uint32_t next_asked(struct snapshot_queue *queue, const char *directory)
+/* Its pid is still being looked for (inquiry.h); on a busy machine that takes longer than the
+ * program takes to its first mark, or to say its pid to who asks. */
+static bool is_unnamed(const struct process *p)
 {
+	return !p->pid && !p->wanderer && !p->gone && !p->closed;
+}
+
+static bool is_any_unnamed(const struct session *session)
+{
+	for (size_t i = 0; i < session->running.count; i++)
+		if (is_unnamed(session->running.at[i]))
+			return true;
+	return false;
+}
+
+/* The next process that somebody asks for, NULL none for now. Who has got all has an answer. */
+static struct process *next_asked(struct session *session, const char *directory)
+{
+	struct snapshot_queue *queue = session->asked;
+
+	while (queue && queue->askers.count) {
+		struct snapshot_asker *first = &queue->askers.at[0];
+		bool may_come = ticks_wall_ns() - first->since < names_patience &&
+				is_any_unnamed(session);
+		struct process *p;
+		uint32_t pid;
+
+		if (first->all && may_come)
+			return NULL;
+		if (first->all)
+			snapshot_queue_all(session);
+		if (!first->pids.count) {
+			snapshot_queue_answer(queue, directory);
+			continue;
+		}
+		pid = first->pids.at[first->pids.count - 1];
+		p = find_running(session, pid);
+		if (!p && may_come)
+			return NULL;
+		first->pids.count--;
+		if (p)
+			return p;
+		snapshot_queue_refuse(queue, pid,
+				      shiny_err(SHINY_ERR_OTHER,
+						"process %" PRIu32
+						" is not being recorded in this session",
+						pid));
+	}
+	return NULL;
+}
+
+static void refuse_rest(struct session *session, const char *directory)
+{
+	struct snapshot_queue *queue = session->asked;
+
 	while (queue && queue->askers.count) {
 		struct snapshot_asker *first = &queue->askers.at[0];
 
-		if (first->pids.count)
-			return first->pids.at[--first->pids.count];
+		if (first->all)
+			snapshot_queue_all(session);
+		while (first->pids.count)
+			snapshot_queue_refuse(queue, first->pids.at[--first->pids.count],
+					      shiny_err(SHINY_ERR_OTHER,
+							"the recording has ended"));
 		snapshot_queue_answer(queue, directory);
 	}
-	return 0;
 }
 
 /* False: none is under way. */
 static bool serve_asked(struct session *session, struct directory *dir)
 {
 	struct shiny_err *err;
-	uint32_t pid;
+	struct process *p;
 
-	while (!session->err && (pid = next_asked(session->asked, dir->path))) {
-		struct process *p = find_running(session, pid);
+	while (!session->err && (p = next_asked(session, dir->path))) {
+		uint32_t pid = p->pid;
 
-		err = p ? begin(session, dir, p, "asked")
-			: shiny_err(SHINY_ERR_OTHER,
-				    "process %" PRIu32 " is not being recorded in this session",
-				    pid);
+		err = begin(session, dir, p, "asked");
 		if (!err) {
 			session->snapshots->asked = true;
 			return true;
@@ -265,13 +318,6 @@ static bool begin_at_moment(struct session *session, struct directory *dir, stru
 	session_fail(session, store_put_note(session->store, p->id, err->message));
 	shiny_err_free(err);
 	return false;
-}
-
-/* Its pid is still being looked for (inquiry.h); on a busy machine that takes longer than the
- * program takes to its first mark. */
-static bool is_unnamed(const struct process *p)
-{
-	return !p->pid && !p->wanderer;
 }
 
 /* A process whose thread waits in its exit or at a mark. */
@@ -372,13 +418,9 @@ void snapshots_serve(struct session *session, struct directory *dir)
 
 void snapshots_end(struct session *session, struct directory *dir)
 {
-	uint32_t pid;
-
 	if (session->snapshots && session->snapshots->running)
 		end_one(session);
-	while ((pid = next_asked(session->asked, dir->path)))
-		snapshot_queue_refuse(session->asked, pid,
-				      shiny_err(SHINY_ERR_OTHER, "the recording has ended"));
+	refuse_rest(session, dir->path);
 	if (session->asked)
 		free(session->asked->askers.at);
 	free(session->asked);

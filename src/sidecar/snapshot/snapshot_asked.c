@@ -12,11 +12,14 @@
 
 #include "snapshot_ask.h"
 
-static void ask_all(const struct session *session, struct snapshot_asker *asker)
+void snapshot_queue_all(struct session *session)
 {
+	struct snapshot_asker *first = &session->asked->askers.at[0];
+
+	first->all = false;
 	for (size_t i = session->running.count; i-- > 0;)
 		if (session->running.at[i]->pid && !session->running.at[i]->gone)
-			*vec_push(&asker->pids) = session->running.at[i]->pid;
+			*vec_push(&first->pids) = session->running.at[i]->pid;
 }
 
 void snapshot_queue_take(struct session *session, int directory, const char *file)
@@ -36,7 +39,8 @@ void snapshot_queue_take(struct session *session, int directory, const char *fil
 	if (pid)
 		*vec_push(&asker.pids) = pid;
 	else
-		ask_all(session, &asker);
+		asker.all = true;
+	asker.since = ticks_wall_ns();
 	if (!session->asked)
 		session->asked = mem_zero(1, sizeof(*session->asked));
 	*vec_push(&session->asked->askers) = asker;

@@ -11,6 +11,8 @@
 
 struct snapshot_asker {
 	uint32_t by;        /* the number in the file's name */
+	uint64_t since;     /* wall ns */
+	bool all;           /* it asks for all processes; they are not in `pids` yet */
 	VEC(uint32_t) pids; /* that are still to be taken, the next one last */
 	VEC(char) answer;
 };
@@ -20,6 +22,8 @@ struct snapshot_queue {
 
 /* A file of the session directory that asks: takes and removes it. */
 void snapshot_queue_take(struct session *session, int directory, const char *file);
+/* The first one asks for all processes: the pids of those that have one by now. */
+void snapshot_queue_all(struct session *session);
 /* To the first one: a line of the answer. */
 void snapshot_queue_say(struct snapshot_queue *queue, const struct store_snapshot *r,
 			uint32_t pid);

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../src/base/hash.h"
 #include "elf/fetch.h"
 #include "elf/debugfile.h"
 #include "module.h"
@@ -19,8 +18,6 @@
 #include "source/source_places.h"
 #include "elf/package.h"
 #include "infer/vtable.h"
-
-#define FRAMES_MAX 64
 
 struct shiny_err *sym_create(const struct sym_options *options, struct sym **out)
 {
@@ -70,9 +67,6 @@ static void module_destroy(struct sym_module *module)
 	binary_close(&module->file);
 	binary_close(&module->debug);
 	binary_close(&module->embedded);
-	free(module->cache.entries.at);
-	hash_table_deinit(&module->cache.table);
-	free(module->cache.frames.at);
 	free(module->path);
 	free(module->debug_path);
 	free(module->note);
@@ -287,7 +281,8 @@ static bool place_of(struct sym_module *module, uint64_t vaddr, struct sym_frame
 	return true;
 }
 
-static size_t look_up(struct sym_module *module, uint64_t vaddr, struct sym_frame *out)
+/* Opens what the file and its debug file have. */
+static size_t read_frames(struct sym_module *module, uint64_t vaddr, struct sym_frame *out)
 {
 	struct names *names = &module->sym->names;
 	size_t count = 0;
@@ -295,9 +290,9 @@ static size_t look_up(struct sym_module *module, uint64_t vaddr, struct sym_fram
 
 	module_symbols(module);
 	if (module_units(module))
-		count = debug_frames(module->dwarf, vaddr, out, FRAMES_MAX, &bare);
+		count = debug_frames(module->dwarf, vaddr, out, SYM_FRAMES_MAX, &bare);
 	if (!count && module->breakpad)
-		count = breakpad_frames(module->breakpad, names, vaddr, out, FRAMES_MAX);
+		count = breakpad_frames(module->breakpad, names, vaddr, out, SYM_FRAMES_MAX);
 	if (count && out[count - 1].function && !bare)
 		return count;
 
@@ -317,41 +312,23 @@ static size_t look_up(struct sym_module *module, uint64_t vaddr, struct sym_fram
 	return count;
 }
 
-static void cache_add(struct frames_cache *cache, uint64_t vaddr, const struct sym_frame *frames,
-		      size_t count)
-{
-	hash_table_add(&cache->table, hash_key(vaddr), (uint32_t)cache->entries.count);
-	*vec_push(&cache->entries) =
-		(struct frames_entry){ vaddr, (uint32_t)cache->frames.count, (uint32_t)count };
-	for (size_t i = 0; i < count; i++)
-		*vec_push(&cache->frames) = frames[i];
-}
-
 size_t sym_frames(struct sym_module *module, uint64_t vaddr, struct sym_frame *out, size_t room)
 {
-	struct frames_cache *cache = &module->cache;
-	struct sym_frame frames[FRAMES_MAX];
+	struct sym_frame frames[SYM_FRAMES_MAX];
+	struct type_cache *cache;
 	size_t count;
 
 	if (module->info.state != SYM_OK || !room)
 		return 0;
-
-	uint32_t known = hash_table_find(&cache->table, hash_key(vaddr), i,
-					 cache->entries.at[i].vaddr == vaddr);
-
-	if (known != HASH_NONE) {
-		const struct frames_entry *entry = &cache->entries.at[known];
-
-		count = entry->count < room ? entry->count : room;
-		for (size_t i = 0; i < count; i++)
-			out[i] = cache->frames.at[entry->first + i];
-		return count;
+	cache = module_types(module);
+	if (!type_cache_frames(cache, vaddr + 1, out, room, &count)) {
+		count = read_frames(module, vaddr, frames);
+		/* names of code without any have a cache of their own */
+		type_cache_put_frames(cache, vaddr + 1, frames, count,
+				      module_keeps(module) && !module->places);
+		memcpy(out, frames, (count < room ? count : room) * sizeof(*out));
 	}
-	count = look_up(module, vaddr, frames);
-	cache_add(cache, vaddr, frames, count);
-	count = count < room ? count : room;
-	memcpy(out, frames, count * sizeof(*out));
-	return count;
+	return count < room ? count : room;
 }
 
 const char *sym_module_places(const struct sym_module *module)

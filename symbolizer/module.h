@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-#include "../src/base/hash_table.h"
 #include "../src/base/mem.h"
 #include "infer/containers.h"
 #include "dwarf/debug_frames.h"
@@ -20,19 +19,6 @@
 #include "sym.h"
 #include "elf/symtab.h"
 #include "infer/type_cache.h"
-
-struct frames_entry {
-	uint64_t vaddr;
-	uint32_t first; /* in the module's frames */
-	uint32_t count;
-};
-
-/* Frames that were asked for. */
-struct frames_cache {
-	VEC(struct frames_entry) entries;
-	struct hash_table table; /* of entries, by vaddr */
-	VEC(struct sym_frame) frames;
-};
 
 struct source_places;
 
@@ -46,7 +32,6 @@ struct sym_module {
 	bool symbols_read, dwarf_tried, settled;
 	struct debug_units *dwarf; /* NULL: none */
 	struct reloc_index relocs;
-	struct frames_cache cache;
 	struct breakpad *breakpad; /* functions and lines without debug information; NULL: none */
 	struct type_cache *types; /* NULL: not asked for yet */
 	struct probe *probe;      /* of its garbage collector; NULL: not asked for yet, or there is
@@ -93,7 +78,11 @@ bool module_has_dwarf(const struct binary *file);
 /* The parts of a module that are made when they are needed first. */
 const struct symtab *module_symbols(struct sym_module *module);
 struct debug_units *module_units(struct sym_module *module); /* NULL: it has no debug information */
-struct type_cache *module_types(struct sym_module *module);  /* stack_types.c; NULL: no memory */
+struct type_cache *module_types(struct sym_module *module);  /* stack_types.c */
+/* What is found out about its functions may be kept on disk: it stays what it is as long as the
+ * cache's key does. Not where a part of the debug information is in other files, which may come and
+ * go. */
+bool module_keeps(struct sym_module *module); /* stack_types.c */
 
 /* What blocks are for that the code at `vaddr` allocates, as a rule about the whole file says.
  * NULL: none does. */

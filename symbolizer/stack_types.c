@@ -5,8 +5,9 @@
  *
  * An answer (site_answer.h) belongs to one return address of one file. It stays valid while three
  * things stay the same: the file, by its build-id; the rules, written down or in code; and the
- * debug information, which may be installed later. The cache's key has all three: code counts by
- * the build-id of the running program, debug information by the path, size and time of its file.
+ * names and debug information, which may be installed later or stripped. The cache's key has all
+ * three: code counts by the build-id of the running program, names and debug information by what
+ * there is, and by the path, size and time of the file that has them.
  * Not covered: .dwo and .dwp files that come or go while the file that names them stays the same.
  *
  * A stack is asked from the inside outwards, as long as an answer says that its function hands the
@@ -45,13 +46,15 @@ static uint64_t rules_hash(struct sym *sym)
 static uint64_t key_of(struct sym_module *module)
 {
 	struct {
-		uint64_t rules, bytes, seconds, nanoseconds, dwarf;
-	} key = { .rules = rules_hash(module->sym), .dwarf = module_units(module) != NULL };
+		uint64_t rules, bytes, seconds, nanoseconds, has;
+	} key = { .rules = rules_hash(module->sym),
+		  .has = (module->info.dwarf && !module->sym->no_dwarf) | module->info.symtab << 1 |
+			 module->info.dynsym << 2 };
 	uint64_t path = 0;
 	struct stat st;
 
-	if (module->debug_path && !stat(module->debug_path, &st)) {
-		path = XXH3_64bits(module->debug_path, strlen(module->debug_path));
+	if (module->info.debug_file && !stat(module->info.debug_file, &st)) {
+		path = XXH3_64bits(module->info.debug_file, strlen(module->info.debug_file));
 		key.bytes = (uint64_t)st.st_size;
 		key.seconds = (uint64_t)st.st_mtim.tv_sec;
 		key.nanoseconds = (uint64_t)st.st_mtim.tv_nsec;
@@ -63,11 +66,23 @@ struct type_cache *module_types(struct sym_module *module)
 {
 	struct sym *sym = module->sym;
 
+	sym_module_settle(module);
 	if (!module->types)
 		module->types = type_cache_open(sym->cache_dir, module->file.build_id,
 						sym->no_cache ? 0 : module->file.build_id_bytes,
 						key_of(module), &sym->names);
 	return module->types;
+}
+
+bool module_keeps(struct sym_module *module)
+{
+	const struct binary *file =
+		module_has_dwarf(&module->file) ? &module->file : &module->debug;
+	Elf64_Shdr section;
+
+	sym_module_settle(module);
+	return !file->data || (!binary_section_named(file, ".debug_addr", &section) &&
+			       !binary_section_named(file, ".gnu_debugaltlink", &section));
 }
 
 /* A rule about the whole file says more than the code around the call. */

@@ -88,6 +88,7 @@ struct sym_frame {
 	uint32_t line;        /* 0 unknown */
 	bool inlined;
 };
+enum { SYM_FRAMES_MAX = 64 }; /* of one address */
 
 /*
  * Frames of `vaddr`; a return address is looked up by its caller as vaddr - 1. Returns their number

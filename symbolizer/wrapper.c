@@ -61,10 +61,19 @@ static bool bounds_of(struct sym_module *module, uint64_t vaddr, uint64_t *low, 
 
 bool sym_call_function(const struct sym_call *call, uint64_t *low)
 {
+	struct sym_module *module = call->module;
+	struct type_cache *cache;
 	uint64_t high;
 
-	return call->module && call->module->info.state == SYM_OK && call->vaddr &&
-	       bounds_of(call->module, call->vaddr - 1, low, &high);
+	if (!module || module->info.state != SYM_OK || !call->vaddr)
+		return false;
+	cache = module_types(module);
+	if (!type_cache_function(cache, call->vaddr, low)) {
+		if (!bounds_of(module, call->vaddr - 1, low, &high))
+			*low = 0;
+		type_cache_put_function(cache, call->vaddr, *low);
+	}
+	return *low != 0;
 }
 
 /* A block that is cleared, or asked for its size, is as good as new. One that is filled, by memcpy
@@ -414,7 +423,7 @@ static enum sym_passes work_out(struct sym_module *module, uint64_t ret)
 }
 
 /* Where there is debug information it decides, and parts of it may come and go while the file stays
- * the same (stack_types.c): then nothing is kept. */
+ * the same: then nothing is kept. */
 enum sym_passes sym_call_passes(const struct sym_call *call)
 {
 	struct sym_module *module = call->module;
@@ -423,7 +432,7 @@ enum sym_passes sym_call_passes(const struct sym_call *call)
 
 	if (!module || module->info.state != SYM_OK)
 		return SYM_PASSES_NOT;
-	if (module_units(module))
+	if (module->info.dwarf && !module_keeps(module))
 		return work_out(module, call->vaddr);
 	cache = module_types(module);
 	if (type_cache_passes(cache, call->vaddr, &passes))

@@ -2,11 +2,10 @@
 /*
  * type_cache.c: see type_cache.h.
  *
- * The file: a header, an index of (return address, position, passes, source file) sorted by
- * address, the answers one behind the other, and the strings, which both name by their position. It
- * is read whole and its checksum is checked, which takes a millisecond a few megabytes; an answer
- * is decoded on demand. Numbers are the machine's own: a file of another byte order has another
- * magic number.
+ * The file: a header, an index (struct file_index) sorted by address, the answers and frames one
+ * behind the other, and the strings, which both name by their position. It is read whole and its
+ * checksum is checked, which takes a millisecond a few megabytes; an answer is decoded on demand.
+ * Numbers are the machine's own: a file of another byte order has another magic number.
  *
  * The checksum finds damage, not malice: a file can be made to pass it. So positions, counts and
  * enumerations are checked as they are read, and a malformed answer counts as absent. Only its user
@@ -33,7 +32,7 @@
 #define MAGIC UINT64_C(0x315459546e696853) /* "ShinTYT1" */
 /* Counts up when the format changes, or when what answers mean does. Keeping what other builds of
  * the rules found is stack_types.c's care. */
-enum { VERSION = 8, ENTRIES_MAX = 1 << 20, FILE_MAX = 64 << 20, KEYS_MAX = 4 };
+enum { VERSION = 9, ENTRIES_MAX = 1 << 20, FILE_MAX = 64 << 20, KEYS_MAX = 4 };
 
 struct file_header {
 	uint64_t magic, checksum; /* XXH3 of all that follows the checksum */
@@ -47,6 +46,8 @@ struct file_index {
 	uint32_t at;          /* of its answer, bytes from the file's start; 0 none */
 	uint32_t passes : 5;  /* flags of enum sym_passes, + 1; 0 not known */
 	uint32_t source : 27; /* the path's position, + 1: 1 is no path; 0 not known */
+	uint32_t frames;      /* where they are, as `at` */
+	uint32_t function;    /* how far before ret it begins, + 1: 1 is in none; 0 not known */
 };
 _Static_assert(SYM_PASSES_ALL + 1 < 32 && FILE_MAX < 1 << 27, "they fit");
 
@@ -65,15 +66,18 @@ enum {
 	FLAG_RETURNED = 8,
 	FLAG_LABEL_ONCE = 16,
 	FLAG_LABEL_INNER = 32,
-	FLAG_UNASKED = 64
+	FLAG_UNASKED = 64,
+	FLAG_INLINED = 1
 };
 
 struct cache_cell {
 	uint64_t ret;
 	struct site_answer *answer; /* as far as its candidates go; NULL: not known */
 	const char *source;         /* NULL: none */
-	uint32_t passes;            /* as in the file */
-	bool source_known;
+	struct sym_frame *frames;   /* NULL: not known, or none */
+	uint32_t frame_count;
+	uint32_t passes, function;  /* as in the file */
+	bool source_known, frames_known, frames_kept;
 };
 
 /* What the const functions change: answers come out of the file when they are asked for. */
@@ -139,6 +143,27 @@ static void table_put_source(struct cache_table *table, uint64_t ret, const char
 
 	cell->source = path;
 	cell->source_known = true;
+}
+
+static void table_put_function(struct cache_table *table, uint64_t ret, uint64_t low)
+{
+	uint64_t before = low && ret - low < UINT32_MAX ? ret - low : 0;
+
+	table_make(table, ret)->function = (uint32_t)before + 1;
+}
+
+static void table_put_frames(struct cache_table *table, uint64_t ret,
+			     const struct sym_frame *frames, size_t count, bool keep)
+{
+	struct cache_cell *cell = table_make(table, ret);
+
+	if (count)
+		cell->frames = mem_resize(cell->frames, count, sizeof(*frames));
+	for (size_t i = 0; i < count; i++)
+		cell->frames[i] = frames[i];
+	cell->frame_count = (uint32_t)count;
+	cell->frames_known = true;
+	cell->frames_kept = keep;
 }
 
 /* ---- from the file ---- */
@@ -224,6 +249,28 @@ static bool decode(const struct type_cache *cache, uint32_t at, struct site_answ
 	for (size_t i = 0; i < out->count && !r.bad; i++)
 		get_candidate(&r, &out->candidates[i]);
 	return !r.bad;
+}
+
+/* Their number; -1: they are malformed. */
+static int decode_frames(const struct type_cache *cache, uint32_t at,
+			 struct sym_frame out[SYM_FRAMES_MAX])
+{
+	struct cache_reader r = { .cache = cache,
+				  .at = at,
+				  .end = cache->bytes - cache->header.strings };
+	unsigned count;
+
+	if (r.at > r.end)
+		return -1;
+	count = (unsigned)get(&r, 1);
+	r.bad |= count > SYM_FRAMES_MAX;
+	for (unsigned i = 0; i < count && !r.bad; i++) {
+		out[i].function = get_text(&r);
+		out[i].file = get_text(&r);
+		out[i].line = (uint32_t)get(&r, 4);
+		out[i].inlined = get(&r, 1) & FLAG_INLINED;
+	}
+	return r.bad ? -1 : (int)count;
 }
 
 static const struct file_index *find(const struct type_cache *cache, uint64_t ret)
@@ -347,6 +394,17 @@ static void encode(struct cache_writer *w, const struct site_answer *answer)
 	}
 }
 
+static void encode_frames(struct cache_writer *w, const struct sym_frame *frames, size_t count)
+{
+	put(w, count, 1);
+	for (size_t i = 0; i < count; i++) {
+		put_text(w, frames[i].function);
+		put_text(w, frames[i].file);
+		put(w, frames[i].line, 4);
+		put(w, frames[i].inlined ? FLAG_INLINED : 0, 1);
+	}
+}
+
 static int by_ret(const void *left, const void *right)
 {
 	const struct cache_cell *a = left, *b = right;
@@ -358,15 +416,22 @@ static int by_ret(const void *left, const void *right)
 static void sort_cells(struct type_cache *cache)
 {
 	for (uint32_t i = 0; i < cache->header.entries; i++) {
-		uint64_t ret = cache->index[i].ret;
+		struct sym_frame frames[SYM_FRAMES_MAX];
+		uint64_t ret = cache->index[i].ret, low;
 		enum sym_passes passes;
 		const char *path;
+		size_t count;
 
 		type_cache_get(cache, ret);
 		if (type_cache_passes(cache, ret, &passes))
 			table_make(cache->table, ret)->passes = passes + 1;
+		if (type_cache_function(cache, ret, &low))
+			table_put_function(cache->table, ret, low);
 		if (type_cache_source(cache, ret, &path))
 			table_put_source(cache->table, ret, path);
+		if (cache->index[i].frames &&
+		    type_cache_frames(cache, ret, frames, SYM_FRAMES_MAX, &count))
+			table_put_frames(cache->table, ret, frames, count, true);
 	}
 	if (cache->table->cells.count)
 		qsort(cache->table->cells.at, cache->table->cells.count,
@@ -415,12 +480,18 @@ static uint8_t *make_file(struct type_cache *cache, size_t *bytes)
 	for (size_t i = 0; i < count && *bytes <= FILE_MAX; i++) {
 		const struct cache_cell *cell = &cache->table->cells.at[i];
 
-		index[i] = (struct file_index){ .ret = cell->ret, .passes = cell->passes };
+		index[i] = (struct file_index){ .ret = cell->ret,
+						.passes = cell->passes & 31,
+						.function = cell->function };
 		if (cell->source_known)
 			index[i].source = position_of(&w, cell->source) + 1;
 		if (cell->answer) {
 			index[i].at = (uint32_t)(first + w.body.count);
 			encode(&w, cell->answer);
+		}
+		if (cell->frames_kept) {
+			index[i].frames = (uint32_t)(first + w.body.count);
+			encode_frames(&w, cell->frames, cell->frame_count);
 		}
 		*bytes = first + w.body.count + w.strings.count;
 	}
@@ -476,8 +547,10 @@ void type_cache_close(struct type_cache *cache)
 		return;
 	if (cache->path && cache->changed)
 		save(cache);
-	for (size_t i = 0; i < cache->table->cells.count; i++)
+	for (size_t i = 0; i < cache->table->cells.count; i++) {
 		free(cache->table->cells.at[i].answer);
+		free(cache->table->cells.at[i].frames);
+	}
 	free(cache->table->cells.at);
 	hash_table_deinit(&cache->table->by_ret);
 	free(cache->table);
@@ -548,6 +621,55 @@ void type_cache_put_source(struct type_cache *cache, uint64_t ret, const char *p
 {
 	cache->changed = true;
 	table_put_source(cache->table, ret, path);
+}
+
+bool type_cache_frames(const struct type_cache *cache, uint64_t ret, struct sym_frame *out,
+		       size_t room, size_t *count)
+{
+	const struct cache_cell *cell = table_get(cache->table, ret);
+	struct sym_frame stored[SYM_FRAMES_MAX];
+	const struct sym_frame *frames = stored;
+	const struct file_index *index;
+	int known;
+
+	if (cell && cell->frames_known) {
+		frames = cell->frames;
+		known = (int)cell->frame_count;
+	} else {
+		index = find(cache, ret);
+		known = index && index->frames ? decode_frames(cache, index->frames, stored) : -1;
+	}
+	if (known < 0)
+		return false;
+	*count = (size_t)known;
+	for (size_t i = 0; i < *count && i < room; i++)
+		out[i] = frames[i];
+	return true;
+}
+
+void type_cache_put_frames(struct type_cache *cache, uint64_t ret, const struct sym_frame *frames,
+			   size_t count, bool keep)
+{
+	cache->changed |= keep;
+	table_put_frames(cache->table, ret, frames, count, keep);
+}
+
+bool type_cache_function(const struct type_cache *cache, uint64_t ret, uint64_t *low)
+{
+	const struct cache_cell *cell = table_get(cache->table, ret);
+	const struct file_index *index = cell && cell->function ? NULL : find(cache, ret);
+	uint32_t function = index ? index->function : cell ? cell->function : 0;
+
+	if (!function || function - 1 > ret)
+		return false;
+	*low = function == 1 ? 0 : ret - (function - 1);
+	return true;
+}
+
+void type_cache_put_function(struct type_cache *cache, uint64_t ret, uint64_t low)
+{
+	cache->changed = true;
+	table_put_function(cache->table, ret, low);
 }
 
 void type_cache_info(const struct type_cache *cache, struct type_cache_info *out)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * type_cache.h: what is known of return addresses, on disk: site answers, whether the function
- * passes a block on, and the source file that its code names.
+ * passes a block on, where it begins, its names and lines, and the source file that its code names.
  * $XDG_CACHE_HOME/shiny/types/BUILD-ID-KEY, versioned and checked. A module has one file for each
  * key, so that two builds of shinyctl, or two tables of rules, do not replace each other's; the
  * four written last stay.
@@ -47,6 +47,17 @@ void type_cache_put_passes(struct type_cache *cache, uint64_t ret, enum sym_pass
 bool type_cache_source(const struct type_cache *cache, uint64_t ret, const char **path);
 /* `path`: a text of the cache's names, or NULL. */
 void type_cache_put_source(struct type_cache *cache, uint64_t ret, const char *path);
+
+/* Its frames (sym.h), at most `room` of them; *count is how many there are. False: not known. */
+bool type_cache_frames(const struct type_cache *cache, uint64_t ret, struct sym_frame *out,
+		       size_t room, size_t *count);
+/* Texts are those of the cache's names. At most SYM_FRAMES_MAX. `keep`: in the file, too. */
+void type_cache_put_frames(struct type_cache *cache, uint64_t ret, const struct sym_frame *frames,
+			   size_t count, bool keep);
+
+/* Where the function begins that holds ret - 1, 0 in none. False: not known. */
+bool type_cache_function(const struct type_cache *cache, uint64_t ret, uint64_t *low);
+void type_cache_put_function(struct type_cache *cache, uint64_t ret, uint64_t low);
 
 struct type_cache_info {
 	const char *path; /* NULL: memory only */

@@ -190,6 +190,93 @@ static void test_source(void)
 	unlink(path);
 }
 
+static bool frames(const struct type_cache *c, uint64_t ret, const struct sym_frame *want,
+		   size_t wanted)
+{
+	struct sym_frame found[SYM_FRAMES_MAX];
+	size_t count;
+
+	if (!type_cache_frames(c, ret, found, SYM_FRAMES_MAX, &count) || count != wanted)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (!same_text(found[i].function, want[i].function) ||
+		    !same_text(found[i].file, want[i].file) || found[i].line != want[i].line ||
+		    found[i].inlined != want[i].inlined)
+			return false;
+	return true;
+}
+
+/* So are frames, if they are to be kept, and that there are none. */
+static void test_frames(void)
+{
+	struct type_cache *c = cache(RULES);
+	struct sym_frame two[] = {
+		{ names_text(&names, "ns::inner()"), names_text(&names, "/a/b.cc"), 70000, true },
+		{ NULL, names_text(&names, "/a/c.cc"), 3, false },
+	}, first, many[SYM_FRAMES_MAX];
+	size_t count = 0;
+
+	for (size_t i = 0; i < SYM_FRAMES_MAX; i++)
+		many[i] = (struct sym_frame){ two[0].function, two[1].file, (uint32_t)i, i % 2 };
+	put(c, 100, 1);
+	type_cache_put_frames(c, 100, two, 2, true);
+	type_cache_put_frames(c, 200, two, 0, true);
+	type_cache_put_frames(c, 300, two, 1, false);
+	type_cache_put_frames(c, 500, many, SYM_FRAMES_MAX, true);
+	check_that("frames are known at once",
+		   frames(c, 100, two, 2) && frames(c, 200, two, 0) && frames(c, 300, two, 1) &&
+			   !type_cache_frames(c, 400, many, 1, &count));
+	type_cache_close(c);
+
+	c = cache(RULES);
+	check_that("kept frames are known from the file",
+		   frames(c, 100, two, 2) && frames(c, 200, two, 0) && has(c, 100, 1) &&
+			   frames(c, 500, many, SYM_FRAMES_MAX));
+	check_that("others are not", !type_cache_frames(c, 300, many, 1, &count));
+	check_that("no more than there is room for",
+		   type_cache_frames(c, 500, &first, 1, &count) && count == SYM_FRAMES_MAX &&
+			   first.line == 0);
+	type_cache_put_frames(c, 300, &two[1], 1, true);
+	type_cache_close(c);
+
+	c = cache(RULES);
+	check_that("what is added joins them",
+		   frames(c, 100, two, 2) && frames(c, 200, two, 0) && frames(c, 300, &two[1], 1));
+	type_cache_close(c);
+	unlink(path);
+}
+
+static bool function(const struct type_cache *c, uint64_t ret, uint64_t want)
+{
+	uint64_t low;
+
+	return type_cache_function(c, ret, &low) && low == want;
+}
+
+/* So is where a function begins, and that there is none. */
+static void test_function(void)
+{
+	struct type_cache *c = cache(RULES);
+	uint64_t low;
+
+	type_cache_put_function(c, 0x100, 0xf0);
+	type_cache_put_function(c, 0x200, 0);
+	type_cache_put_function(c, UINT64_C(0x200000000), 0x100); /* farther than can be kept */
+	put(c, 0x300, 3);
+	check_that("a function is known at once",
+		   function(c, 0x100, 0xf0) && function(c, 0x200, 0) &&
+			   !type_cache_function(c, 0x300, &low));
+	type_cache_close(c);
+
+	c = cache(RULES);
+	check_that("a function is known from the file",
+		   function(c, 0x100, 0xf0) && function(c, 0x200, 0) && has(c, 0x300, 3) &&
+			   function(c, UINT64_C(0x200000000), 0) &&
+			   !type_cache_function(c, 0x300, &low));
+	type_cache_close(c);
+	unlink(path);
+}
+
 static size_t read_file(uint8_t *out, size_t room)
 {
 	int fd = open(path, O_RDONLY);
@@ -487,6 +574,8 @@ int main(void)
 	sprintf(path + strlen(path), "-%016x", RULES);
 	test_passes();
 	test_source();
+	test_frames();
+	test_function();
 	test_round_trip();
 	test_keys();
 	test_siblings();

@@ -325,7 +325,7 @@ size_t sym_frames(struct sym_module *module, uint64_t vaddr, struct sym_frame *o
 		count = read_frames(module, vaddr, frames);
 		/* names of code without any have a cache of their own */
 		type_cache_put_frames(cache, vaddr + 1, frames, count,
-				      module_keeps(module) && !module->places);
+				      module->keeps && !module->places);
 		memcpy(out, frames, (count < room ? count : room) * sizeof(*out));
 	}
 	return count < room ? count : room;

@@ -30,6 +30,10 @@ struct sym_module {
 	char *path, *debug_path, *breakpad_path, *note, *label;
 	struct symtab symbols;
 	bool symbols_read, dwarf_tried, settled;
+	/* What is found out about its functions may be kept on disk: it stays what it is as long as
+	 * the cache's key does. Not where a part of the debug information is in other files, which
+	 * may come and go. Final once it is settled. */
+	bool keeps;
 	struct debug_units *dwarf; /* NULL: none */
 	struct reloc_index relocs;
 	struct breakpad *breakpad; /* functions and lines without debug information; NULL: none */
@@ -79,10 +83,6 @@ bool module_has_dwarf(const struct binary *file);
 const struct symtab *module_symbols(struct sym_module *module);
 struct debug_units *module_units(struct sym_module *module); /* NULL: it has no debug information */
 struct type_cache *module_types(struct sym_module *module);  /* stack_types.c */
-/* What is found out about its functions may be kept on disk: it stays what it is as long as the
- * cache's key does. Not where a part of the debug information is in other files, which may come and
- * go. */
-bool module_keeps(struct sym_module *module); /* stack_types.c */
 
 /* What blocks are for that the code at `vaddr` allocates, as a rule about the whole file says.
  * NULL: none does. */

@@ -70,8 +70,12 @@ static bool has_rtti(const struct binary *file)
 /* What the files that are open hold. */
 static void describe(struct sym_module *module)
 {
+	const struct binary *file =
+		module_has_dwarf(&module->file) ? &module->file : &module->debug;
 	Elf64_Shdr section;
 
+	module->keeps = !has_section(file, ".debug_addr") &&
+			!has_section(file, ".gnu_debugaltlink");
 	module->info.breakpad = module->breakpad != NULL;
 	module->info.debug_file = module->breakpad ? module->breakpad_path : module->debug_path;
 	module->info.dynsym = has_table(&module->file, SHT_DYNSYM);

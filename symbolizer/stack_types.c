@@ -74,17 +74,6 @@ struct type_cache *module_types(struct sym_module *module)
 	return module->types;
 }
 
-bool module_keeps(struct sym_module *module)
-{
-	const struct binary *file =
-		module_has_dwarf(&module->file) ? &module->file : &module->debug;
-	Elf64_Shdr section;
-
-	sym_module_settle(module);
-	return !file->data || (!binary_section_named(file, ".debug_addr", &section) &&
-			       !binary_section_named(file, ".gnu_debugaltlink", &section));
-}
-
 /* A rule about the whole file says more than the code around the call. */
 static void label_by_rule(struct sym_module *module, uint64_t ret, struct site_answer *out,
 			  struct sym_evidence *evidence)

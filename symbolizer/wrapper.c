@@ -432,9 +432,9 @@ enum sym_passes sym_call_passes(const struct sym_call *call)
 
 	if (!module || module->info.state != SYM_OK)
 		return SYM_PASSES_NOT;
-	if (module->info.dwarf && !module_keeps(module))
-		return work_out(module, call->vaddr);
 	cache = module_types(module);
+	if (module->info.dwarf && !module->keeps)
+		return work_out(module, call->vaddr);
 	if (type_cache_passes(cache, call->vaddr, &passes))
 		return passes;
 	passes = work_out(module, call->vaddr);

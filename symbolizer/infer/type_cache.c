@@ -7,9 +7,9 @@
  * checksum is checked, which takes a millisecond a few megabytes; an answer is decoded on demand.
  * Numbers are the machine's own: a file of another byte order has another magic number.
  *
- * The checksum finds damage, not malice: a file can be made to pass it. So positions, counts and
- * enumerations are checked as they are read, and a malformed answer counts as absent. Only its user
- * can write the directory, so nobody else should be able to try.
+ * The checksum finds damage, not malice: a file can be made to pass it. So what is read is checked
+ * (answer_code.h), and a malformed answer counts as absent. Only its user can write the directory,
+ * so nobody else should be able to try.
  */
 #include "type_cache.h"
 
@@ -28,6 +28,7 @@
 #include "../../src/base/mem.h"
 #include "../elf/binary.h"
 #include "../elf/cache_file.h"
+#include "answer_code.h"
 
 #define MAGIC UINT64_C(0x315459546e696853) /* "ShinTYT1" */
 /* Counts up when the format changes, or when what answers mean does. Keeping what other builds of
@@ -50,25 +51,6 @@ struct file_index {
 	uint32_t function;    /* how far before ret it begins, + 1: 1 is in none; 0 not known */
 };
 _Static_assert(SYM_PASSES_ALL + 1 < 32 && FILE_MAX < 1 << 27, "they fit");
-
-/* A field that is added to an answer must be stored too. */
-_Static_assert(sizeof(struct site_candidate) == 112 &&
-		       sizeof(struct site_answer) == SITE_CANDIDATES * 112 + 40,
-	       "write and read all of it");
-
-enum {
-	FLAG_ARRAY = 1,
-	FLAG_TRAILING = 2,
-	FLAG_DERIVED = 4,
-	FLAG_AMBIGUOUS = 1,
-	FLAG_CLIMBS = 2,
-	FLAG_OPAQUE = 4,
-	FLAG_RETURNED = 8,
-	FLAG_LABEL_ONCE = 16,
-	FLAG_LABEL_INNER = 32,
-	FLAG_UNASKED = 64,
-	FLAG_INLINED = 1
-};
 
 struct cache_cell {
 	uint64_t ret;
@@ -168,109 +150,14 @@ static void table_put_frames(struct cache_table *table, uint64_t ret,
 
 /* ---- from the file ---- */
 
-struct cache_reader {
-	const struct type_cache *cache;
-	size_t at, end;
-	bool bad;
-};
-
-static uint64_t get(struct cache_reader *r, size_t bytes)
+static struct answer_reader read_at(const struct type_cache *cache, uint32_t at)
 {
-	uint64_t value = 0;
-
-	if (r->end - r->at < bytes) {
-		r->bad = true;
-		return 0;
-	}
-	memcpy(&value, r->cache->data + r->at, bytes);
-	r->at += bytes;
-	return value;
-}
-
-static const char *get_text(struct cache_reader *r)
-{
-	uint64_t at = get(r, 4);
-
-	if (!at)
-		return NULL;
-	if (at >= r->cache->header.strings) {
-		r->bad = true;
-		return NULL;
-	}
-	return names_text(r->cache->names, r->cache->strings + at);
-}
-
-static void get_candidate(struct cache_reader *r, struct site_candidate *out)
-{
-	unsigned flags, leading;
-
-	*out = (struct site_candidate){ .type = get_text(r),
-					.container = get_text(r),
-					.bytes = get(r, 8),
-					.header = get(r, 8) };
-	out->rule = (enum sym_rule)get(r, 1);
-	out->form = (enum sym_form)get(r, 1);
-	flags = (unsigned)get(r, 1);
-	leading = (unsigned)get(r, 1);
-	out->flags = (unsigned)get(r, 4);
-	out->array = flags & FLAG_ARRAY;
-	out->trailing = flags & FLAG_TRAILING;
-	out->or_derived = flags & FLAG_DERIVED;
-	r->bad |= out->rule > SYM_RULE_LEARNED || out->form > SYM_FORM_BUFFER ||
-		  leading > SITE_LEADING;
-	for (unsigned i = 0; i < leading && !r->bad; i++) {
-		out->leading[i] = get_text(r);
-		r->bad |= !out->leading[i];
-	}
-}
-
-static bool decode(const struct type_cache *cache, uint32_t at, struct site_answer *out)
-{
-	struct cache_reader r = { .cache = cache,
-				  .at = at,
-				  .end = cache->bytes - cache->header.strings };
-	unsigned flags;
-
-	if (r.at > r.end)
-		return false;
-	*out = (struct site_answer){ .count = get(&r, 1) };
-	flags = (unsigned)get(&r, 1);
-	out->ambiguous = flags & FLAG_AMBIGUOUS;
-	out->climbs = flags & FLAG_CLIMBS;
-	out->opaque = flags & FLAG_OPAQUE;
-	out->returned = flags & FLAG_RETURNED;
-	out->label_once = flags & FLAG_LABEL_ONCE;
-	out->label_inner = flags & FLAG_LABEL_INNER;
-	out->unasked = flags & FLAG_UNASKED;
-	out->label = get_text(&r);
-	out->label_unit = (uint32_t)get(&r, 4);
-	out->callee = get_text(&r);
-	r.bad |= out->count > SITE_CANDIDATES;
-	for (size_t i = 0; i < out->count && !r.bad; i++)
-		get_candidate(&r, &out->candidates[i]);
-	return !r.bad;
-}
-
-/* Their number; -1: they are malformed. */
-static int decode_frames(const struct type_cache *cache, uint32_t at,
-			 struct sym_frame out[SYM_FRAMES_MAX])
-{
-	struct cache_reader r = { .cache = cache,
-				  .at = at,
-				  .end = cache->bytes - cache->header.strings };
-	unsigned count;
-
-	if (r.at > r.end)
-		return -1;
-	count = (unsigned)get(&r, 1);
-	r.bad |= count > SYM_FRAMES_MAX;
-	for (unsigned i = 0; i < count && !r.bad; i++) {
-		out[i].function = get_text(&r);
-		out[i].file = get_text(&r);
-		out[i].line = (uint32_t)get(&r, 4);
-		out[i].inlined = get(&r, 1) & FLAG_INLINED;
-	}
-	return r.bad ? -1 : (int)count;
+	return (struct answer_reader){ .data = cache->data,
+				       .at = at,
+				       .end = cache->bytes - cache->header.strings,
+				       .strings = cache->strings,
+				       .strings_bytes = cache->header.strings,
+				       .names = cache->names };
 }
 
 static const struct file_index *find(const struct type_cache *cache, uint64_t ret)
@@ -317,94 +204,6 @@ static void load(struct type_cache *cache)
 
 /* ---- to the file ---- */
 
-struct cache_text {
-	const char *at;
-	uint32_t position;
-};
-struct cache_writer {
-	VEC(uint8_t) body;
-	VEC(char) strings;
-	VEC(struct cache_text) texts; /* where each is; by pointer, since they are interned */
-	struct hash_table text_table;
-};
-
-static void put(struct cache_writer *w, uint64_t value, size_t bytes)
-{
-	for (size_t i = 0; i < bytes; i++)
-		*vec_push(&w->body) = (uint8_t)(value >> 8 * i);
-}
-
-/* Its position; 0: no text. */
-static uint32_t position_of(struct cache_writer *w, const char *text)
-{
-	uint64_t hash = hash_mix((uintptr_t)text);
-	uint32_t at;
-
-	if (!text)
-		return 0;
-	at = hash_table_find(&w->text_table, hash, i, w->texts.at[i].at == text);
-	if (at == HASH_NONE) {
-		at = (uint32_t)w->texts.count;
-		hash_table_add(&w->text_table, hash, at);
-		*vec_push(&w->texts) = (struct cache_text){ text, (uint32_t)w->strings.count };
-		do
-			*vec_push(&w->strings) = *text;
-		while (*text++);
-	}
-	return w->texts.at[at].position;
-}
-
-static void put_text(struct cache_writer *w, const char *text)
-{
-	put(w, position_of(w, text), 4);
-}
-
-static void encode(struct cache_writer *w, const struct site_answer *answer)
-{
-	put(w, answer->count, 1);
-	put(w, (answer->ambiguous ? FLAG_AMBIGUOUS : 0) | (answer->climbs ? FLAG_CLIMBS : 0) |
-			(answer->opaque ? FLAG_OPAQUE : 0) |
-			(answer->returned ? FLAG_RETURNED : 0) |
-			(answer->label_once ? FLAG_LABEL_ONCE : 0) |
-			(answer->label_inner ? FLAG_LABEL_INNER : 0) |
-			(answer->unasked ? FLAG_UNASKED : 0), 1);
-	put_text(w, answer->label);
-	put(w, answer->label_unit, 4);
-	put_text(w, answer->callee);
-	for (size_t i = 0; i < answer->count; i++) {
-		const struct site_candidate *c = &answer->candidates[i];
-		unsigned leading = 0;
-
-		put_text(w, c->type);
-		put_text(w, c->container);
-		put(w, c->bytes, 8);
-		put(w, c->header, 8);
-		put(w, c->rule, 1);
-		put(w, c->form, 1);
-		put(w,
-		    (c->array ? FLAG_ARRAY : 0) | (c->trailing ? FLAG_TRAILING : 0) |
-			    (c->or_derived ? FLAG_DERIVED : 0),
-		    1);
-		while (leading < SITE_LEADING && c->leading[leading])
-			leading++;
-		put(w, leading, 1);
-		put(w, c->flags, 4);
-		for (unsigned k = 0; k < leading; k++)
-			put_text(w, c->leading[k]);
-	}
-}
-
-static void encode_frames(struct cache_writer *w, const struct sym_frame *frames, size_t count)
-{
-	put(w, count, 1);
-	for (size_t i = 0; i < count; i++) {
-		put_text(w, frames[i].function);
-		put_text(w, frames[i].file);
-		put(w, frames[i].line, 4);
-		put(w, frames[i].inlined ? FLAG_INLINED : 0, 1);
-	}
-}
-
 static int by_ret(const void *left, const void *right)
 {
 	const struct cache_cell *a = left, *b = right;
@@ -442,7 +241,7 @@ static void sort_cells(struct type_cache *cache)
 
 /* Puts the pieces of the file together. */
 static uint8_t *join(struct file_header *header, const struct file_index *index,
-		     const struct cache_writer *w, size_t bytes)
+		     const struct answer_writer *w, size_t bytes)
 {
 	size_t first = sizeof(*header) + header->entries * sizeof(*index);
 	uint8_t *file = mem_alloc(bytes);
@@ -466,7 +265,7 @@ static uint8_t *make_file(struct type_cache *cache, size_t *bytes)
 				      .version = VERSION,
 				      .build_id_bytes = (uint32_t)cache->build_id_bytes,
 				      .rules_hash = cache->rules_hash };
-	struct cache_writer w = { 0 };
+	struct answer_writer w = { 0 };
 	struct file_index *index;
 	uint8_t *file = NULL;
 	size_t count, first;
@@ -484,14 +283,14 @@ static uint8_t *make_file(struct type_cache *cache, size_t *bytes)
 						.passes = cell->passes & 31,
 						.function = cell->function };
 		if (cell->source_known)
-			index[i].source = position_of(&w, cell->source) + 1;
+			index[i].source = answer_text(&w, cell->source) + 1;
 		if (cell->answer) {
 			index[i].at = (uint32_t)(first + w.body.count);
-			encode(&w, cell->answer);
+			answer_encode(&w, cell->answer);
 		}
 		if (cell->frames_kept) {
 			index[i].frames = (uint32_t)(first + w.body.count);
-			encode_frames(&w, cell->frames, cell->frame_count);
+			frames_encode(&w, cell->frames, cell->frame_count);
 		}
 		*bytes = first + w.body.count + w.strings.count;
 	}
@@ -503,10 +302,7 @@ static uint8_t *make_file(struct type_cache *cache, size_t *bytes)
 		file = join(&header, index, &w, *bytes);
 	}
 	free(index);
-	free(w.body.at);
-	free(w.strings.at);
-	free(w.texts.at);
-	hash_table_deinit(&w.text_table);
+	answer_writer_deinit(&w);
 	return file;
 }
 
@@ -563,12 +359,16 @@ const struct site_answer *type_cache_get(const struct type_cache *cache, uint64_
 {
 	const struct cache_cell *cell = table_get(cache->table, ret);
 	const struct file_index *index;
+	struct answer_reader reader;
 	struct site_answer stored;
 
 	if (cell && cell->answer)
 		return cell->answer;
 	index = find(cache, ret);
-	if (!index || !index->at || !decode(cache, index->at, &stored))
+	if (!index || !index->at)
+		return NULL;
+	reader = read_at(cache, index->at);
+	if (!answer_decode(&reader, &stored))
 		return NULL;
 	return table_put(cache->table, ret, &stored);
 }
@@ -630,6 +430,7 @@ bool type_cache_frames(const struct type_cache *cache, uint64_t ret, struct sym_
 	struct sym_frame stored[SYM_FRAMES_MAX];
 	const struct sym_frame *frames = stored;
 	const struct file_index *index;
+	struct answer_reader reader;
 	int known;
 
 	if (cell && cell->frames_known) {
@@ -637,7 +438,8 @@ bool type_cache_frames(const struct type_cache *cache, uint64_t ret, struct sym_
 		known = (int)cell->frame_count;
 	} else {
 		index = find(cache, ret);
-		known = index && index->frames ? decode_frames(cache, index->frames, stored) : -1;
+		reader = read_at(cache, index ? index->frames : 0);
+		known = index && index->frames ? frames_decode(&reader, stored) : -1;
 	}
 	if (known < 0)
 		return false;

@@ -50,4 +50,14 @@ void mem_stream_close(FILE *stream);
 		&vec_->at[vec_->count++];                                               \
 	})
 
+/* Room for so many: what grows by doubling has touched three times what it needs in the end. */
+#define vec_reserve(v, wanted)                                                          \
+	({                                                                              \
+		__typeof__(v) vec_ = (v);                                               \
+		if (vec_->room < (wanted)) {                                            \
+			vec_->room = (wanted);                                          \
+			vec_->at = mem_resize(vec_->at, vec_->room, sizeof(*vec_->at)); \
+		}                                                                       \
+	})
+
 #endif

@@ -96,6 +96,7 @@ SHINY_MUST_CHECK struct shiny_err *store_put_unrecorded(struct store *store,
 							const struct store_unrecorded *row);
 SHINY_MUST_CHECK struct shiny_err *store_put_type(struct store *store,
 						  const struct store_type *row);
+void store_expect_stats(struct store *store, size_t rows); /* that will be put, about */
 SHINY_MUST_CHECK struct shiny_err *store_put_stat(struct store *store,
 						  const struct store_stat *row);
 SHINY_MUST_CHECK struct shiny_err *store_put_lifetime(struct store *store,

@@ -137,6 +137,11 @@ struct shiny_err *store_put_tag(struct store *store, uint32_t id, const char *na
 	return row_end(&row);
 }
 
+void store_expect_stats(struct store *store, size_t rows)
+{
+	vec_reserve(&store->writer->by_site.stats, rows);
+}
+
 struct shiny_err *store_put_stat(struct store *store, const struct store_stat *row)
 {
 	*vec_push(&store->writer->by_site.stats) = *row;

@@ -18,42 +18,7 @@ static const uint8_t ranks[4] = { [SHINY_VPTR_SETTLED] = 3,
 				  [SHINY_VPTR_EXIT] = 3,
 				  [SHINY_VPTR_FREE] = 1 };
 
-enum { DOUBLE_STEPS = 16 << 20, DEATHS_MAX = 256 * 1024 };
-
-static void remember_death(struct process *p, const struct entry *entry, uint64_t time,
-			   const struct ticks *ticks)
-{
-	/* two seconds' worth of deaths, at most DEATHS_MAX: grown while the oldest one is younger
-	 * than that */
-	if (p->deaths_count == p->deaths_room) {
-		const struct death *oldest = p->deaths_room ? &p->deaths[p->deaths_at] : NULL;
-
-		if (p->deaths_room < DEATHS_MAX &&
-		    (!oldest || ticks_scale(ticks, (int64_t)(time - oldest->time)) < 2000000000)) {
-			size_t room = p->deaths_room ? p->deaths_room * 2 : 256;
-			struct death *larger = mem_alloc(room * sizeof(*larger));
-
-			for (size_t i = 0; i < p->deaths_count; i++)
-				larger[i] = p->deaths[(p->deaths_at + i) % p->deaths_room];
-			free(p->deaths);
-			p->deaths = larger;
-			p->deaths_room = room;
-			p->deaths_at = 0;
-		} else {
-			if (oldest->time > p->deaths_lost)
-				p->deaths_lost = oldest->time;
-			if (++p->deaths_at == p->deaths_room)
-				p->deaths_at = 0;
-			p->deaths_count--;
-		}
-	}
-	{
-		size_t at = p->deaths_at + p->deaths_count++;
-
-		p->deaths[at < p->deaths_room ? at : at - p->deaths_room] =
-			(struct death){ *entry, time };
-	}
-}
+enum { DOUBLE_STEPS = 16 << 20 };
 
 static void watched_ended(struct session *session, const struct stream *s,
 			  const struct entry *entry, bool moved)
@@ -74,7 +39,7 @@ static inline void block_ended(struct session *session, struct stream *s, const 
 	session->frees++;
 	if (__builtin_expect(entry->flags & ENTRY_WATCHED, 0))
 		watched_ended(session, s, entry, false);
-	remember_death(p, entry, time, &session->ticks);
+	deaths_add(&p->deaths, entry, time, &session->ticks);
 }
 
 void apply_block_ended(struct session *session, struct stream *s, const struct entry *entry,
@@ -152,6 +117,16 @@ static void compare_with_birth(struct stream *s, const struct entry *old, bool f
 		s->process->noticed.wrong_sizes++;
 }
 
+static bool is_same(void *context, const struct death *death)
+{
+	struct stream *s = context;
+	struct noticed *noticed = &s->process->noticed;
+	bool same = death->entry.address == s->head.address;
+
+	noticed->double_frees += same;
+	return !same && ++noticed->double_steps < DOUBLE_STEPS;
+}
+
 /* A block that is not known: was it freed before? Looking through all that is remembered is worth
  * so much only. */
 static void free_of_unknown(struct stream *s)
@@ -159,13 +134,7 @@ static void free_of_unknown(struct stream *s)
 	struct process *p = s->process;
 
 	p->noticed.unknown_frees++;
-	for (size_t i = p->deaths_count; i-- > 0 && p->noticed.double_steps < DOUBLE_STEPS;
-	     p->noticed.double_steps++)
-		if (p->deaths[(p->deaths_at + i) % p->deaths_room].entry.address ==
-		    s->head.address) {
-			p->noticed.double_frees++;
-			return;
-		}
+	deaths_each(&p->deaths, is_same, s);
 }
 
 void apply_free(struct session *session, struct stream *s)

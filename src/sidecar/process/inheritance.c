@@ -41,6 +41,16 @@ static struct process *parent_of(struct session *session, const struct process *
 	return parent;
 }
 
+/* It ended after the fork; those of several threads are not quite in order. */
+static bool inherit_undone(void *context, const struct death *death)
+{
+	const struct heir *heir = context;
+
+	if (death->time > heir->child->fork_at)
+		inherit(context, &death->entry);
+	return true;
+}
+
 static void take_over(struct session *session, struct process *child)
 {
 	struct process *parent = parent_of(session, child);
@@ -63,15 +73,8 @@ static void take_over(struct session *session, struct process *child)
 	indices_clone(&child->tags, &parent->tags);
 	stats_clone_sites(&child->stats, &parent->stats);
 	registry_each(&parent->registry, inherit, &heir);
-	/* the latest first: nothing before fork_at matters */
-	for (size_t i = parent->deaths_count; i-- > 0;) {
-		const struct death *d =
-			&parent->deaths[(parent->deaths_at + i) % parent->deaths_room];
-
-		if (d->time > child->fork_at)
-			inherit(&heir, &d->entry);
-	}
-	if (parent->deaths_lost > child->fork_at)
+	deaths_each(&parent->deaths, inherit_undone, &heir);
+	if (parent->deaths.lost > child->fork_at)
 		child->noticed.fork_horizon++;
 	for (size_t i = 0; i < session->streams.count; i++)
 		if (session->streams.at[i]->process == parent &&

@@ -173,7 +173,7 @@ void process_destroy(struct process *p)
 	space_deinit(&p->space);
 	stats_deinit(&p->stats);
 	memory_destroy(p->memory);
-	free(p->deaths);
+	deaths_deinit(&p->deaths);
 	free(p->name);
 	free(p->role);
 	free(p->purpose);

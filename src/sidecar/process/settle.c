@@ -82,8 +82,6 @@ void process_settle(struct session *session, struct process *p)
 	free(count.pages.at);
 	registry_deinit(&p->registry);
 	objects_deinit(&p->objects);
-	free(p->deaths);
-	p->deaths = NULL;
-	p->deaths_count = p->deaths_room = 0;
+	deaths_deinit(&p->deaths);
 	p->settled = true;
 }

@@ -14,6 +14,7 @@
 
 #include <shiny/wire/wire.h>
 
+#include "deaths.h"
 #include "indices.h"
 #include "objects.h"
 #include "registry.h"
@@ -29,11 +30,6 @@ struct noticed {
 #include "../../store/noticed.def"
 #undef SHINY_NOTICED
 	uint64_t double_steps; /* looked through for double_frees */
-};
-
-struct death {
-	struct entry entry;
-	uint64_t time; /* ticks */
 };
 
 struct process {
@@ -67,9 +63,7 @@ struct process {
 	struct indices classes, tags;
 	struct space space;
 	struct stats stats;
-	struct death *deaths; /* the most recent ones, a ring */
-	size_t deaths_room, deaths_at, deaths_count;
-	uint64_t deaths_lost; /* ticks: deaths up to here fell out of the ring */
+	struct deaths deaths;
 
 	uint64_t events;
 	uint64_t last; /* ticks of the latest record applied */

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* deaths.c: see deaths.h. */
+#include "deaths.h"
+
+#include <stdlib.h>
+
+#include "../../base/mem.h"
+
+static const int64_t span = 2000000000; /* ns */
+
+/* What deaths are written to next: a new part, or the oldest one. */
+static void begin_part(struct deaths *d, uint64_t time, const struct ticks *clock)
+{
+	struct death *oldest = d->parts[d->first];
+	uint64_t end = d->used ? oldest[DEATHS_PART - 1].time : 0;
+
+	d->last = 0;
+	if (d->used && (d->used == DEATHS_PARTS || ticks_scale(clock, (int64_t)(time - end)) >= span)) {
+		if (end > d->lost)
+			d->lost = end;
+		d->first = (d->first + 1) % DEATHS_PARTS;
+		d->parts[(d->first + d->used - 1) % DEATHS_PARTS] = oldest;
+		return;
+	}
+	d->parts[(d->first + d->used++) % DEATHS_PARTS] =
+		mem_alloc(DEATHS_PART * sizeof(struct death));
+}
+
+void deaths_add(struct deaths *d, const struct entry *entry, uint64_t time,
+		const struct ticks *clock)
+{
+	if (!d->used || d->last == DEATHS_PART)
+		begin_part(d, time, clock);
+	d->parts[(d->first + d->used - 1) % DEATHS_PARTS][d->last++] =
+		(struct death){ *entry, time };
+}
+
+void deaths_each(const struct deaths *d, death_fn *each, void *context)
+{
+	size_t count = d->last;
+
+	for (unsigned part = d->used; part-- > 0; count = DEATHS_PART)
+		for (const struct death *at = d->parts[(d->first + part) % DEATHS_PARTS];
+		     count-- > 0;)
+			if (!each(context, &at[count]))
+				return;
+}
+
+void deaths_deinit(struct deaths *d)
+{
+	for (unsigned i = 0; i < d->used; i++)
+		free(d->parts[(d->first + i) % DEATHS_PARTS]);
+	*d = (struct deaths){ .lost = d->lost };
+}

@@ -12,10 +12,11 @@ static const int64_t span = 2000000000; /* ns */
 static void begin_part(struct deaths *d, uint64_t time, const struct ticks *clock)
 {
 	struct death *oldest = d->parts[d->first];
-	uint64_t end = d->used ? oldest[DEATHS_PART - 1].time : 0;
+	uint64_t end = d->used ? oldest[DEATHS_PART - 1].time : time;
+	bool old = ticks_scale(clock, (int64_t)(time - end)) >= span;
 
 	d->last = 0;
-	if (d->used && (d->used == DEATHS_PARTS || ticks_scale(clock, (int64_t)(time - end)) >= span)) {
+	if (d->used == DEATHS_PARTS || old) {
 		if (end > d->lost)
 			d->lost = end;
 		d->first = (d->first + 1) % DEATHS_PARTS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * deaths.h: the blocks of a process that ended lately: a child whose fork is heard of late has those
- * that lived then (process/inheritance.h), and what is freed twice was freed before.
+ * deaths.h: the blocks of a process that ended lately: a child whose fork is heard of late has
+ * those that lived then (process/inheritance.h), and what is freed twice was freed before.
  *
  * Runs: sidecar. Signals: no. Allocates: 40 bytes a death, in parts of DEATHS_PART of them.
  * Threads: one.

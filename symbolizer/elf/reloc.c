@@ -43,7 +43,7 @@ struct relr_group {
 
 struct dynamic {
 	uint64_t rela, rela_bytes, rela_count, plt, plt_bytes, relr, relr_bytes, symbols, strings,
-		string_bytes;
+		string_bytes, soname, starts, start_bytes;
 };
 
 void reloc_index_init(struct reloc_index *index, const struct binary *file)
@@ -85,6 +85,9 @@ static void read_dynamic(const struct binary *file, struct dynamic *out)
 			case DT_SYMTAB: out->symbols = entry.d_un.d_ptr; break;
 			case DT_STRTAB: out->strings = entry.d_un.d_ptr; break;
 			case DT_STRSZ: out->string_bytes = entry.d_un.d_val; break;
+			case DT_SONAME: out->soname = entry.d_un.d_val; break;
+			case DT_INIT_ARRAY: out->starts = entry.d_un.d_ptr; break;
+			case DT_INIT_ARRAYSZ: out->start_bytes = entry.d_un.d_val; break;
 			default: break;
 			}
 		}
@@ -198,6 +201,36 @@ static void build(struct reloc_index *index)
 	index->symbol_count = room / sizeof(Elf64_Sym);
 	index->strings = binary_at(file, dynamic.strings, dynamic.string_bytes);
 	index->string_bytes = index->strings ? dynamic.string_bytes : 0;
+	index->soname = dynamic.soname;
+	index->starts = dynamic.starts;
+	index->start_count = dynamic.start_bytes / 8;
+}
+
+static void build_once(struct reloc_index *index)
+{
+	if (!index->built)
+		build(index);
+}
+
+const char *reloc_soname(struct reloc_index *index)
+{
+	build_once(index);
+	return index->soname && index->soname < index->string_bytes &&
+			       memchr(index->strings + index->soname, 0,
+				      index->string_bytes - index->soname)
+		       ? index->strings + index->soname
+		       : NULL;
+}
+
+uint64_t reloc_start(struct reloc_index *index, size_t i)
+{
+	struct word word;
+
+	build_once(index);
+	if (i >= index->start_count)
+		return 0;
+	word = reloc_word(index, index->starts + i * 8);
+	return word.kind == WORD_ADDRESS || word.kind == WORD_PLAIN ? word.value : 0;
 }
 
 static bool relr_has(const struct reloc_index *index, uint64_t vaddr)
@@ -255,8 +288,7 @@ struct word reloc_word(struct reloc_index *index, uint64_t vaddr)
 	size_t at;
 	bool in_file = binary_word(index->file, vaddr, &value);
 
-	if (!index->built)
-		build(index);
+	build_once(index);
 	at = lower_bound(index->sorted_count, i, index->sorted[i].offset < vaddr);
 	if (at < index->sorted_count && index->sorted[at].offset == vaddr)
 		return word_of(index, &index->sorted[at]);
@@ -278,8 +310,7 @@ bool reloc_uses_libstdcxx(struct reloc_index *index)
 	if (index->asked_libstdcxx)
 		return index->libstdcxx;
 	index->asked_libstdcxx = true;
-	if (!index->built)
-		build(index);
+	build_once(index);
 	for (size_t i = 0; i < index->sorted_count && !index->libstdcxx; i++) {
 		const char *symbol = word_of(index, &index->sorted[i]).symbol;
 

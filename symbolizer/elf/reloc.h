@@ -46,6 +46,9 @@ struct reloc_index {
 	size_t symbol_count;
 	const char *strings;
 	size_t string_bytes;
+	uint64_t soname;        /* in `strings`; 0: none */
+	uint64_t starts;        /* of DT_INIT_ARRAY */
+	size_t start_count;
 	bool asked_libstdcxx, libstdcxx;
 };
 
@@ -54,6 +57,10 @@ void reloc_index_deinit(struct reloc_index *index);
 
 /* Builds the index at the first call. */
 struct word reloc_word(struct reloc_index *index, uint64_t vaddr);
+/* The name by which other files ask for it; NULL: none. */
+const char *reloc_soname(struct reloc_index *index);
+/* The function number `i` that runs when the file is loaded; 0: there is none. */
+uint64_t reloc_start(struct reloc_index *index, size_t i);
 /* The file takes from libstdc++ what its containers throw: they are those of that library. False
  * says nothing. */
 bool reloc_uses_libstdcxx(struct reloc_index *index);

@@ -15,6 +15,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "../flow/flow_calls.h"
+#include "../flow/flow_code.h"
+#include "../elf/reloc.h"
 #include "../names/function_start.h"
 #include "../probe/probe_sweep.h"
 
@@ -22,7 +25,9 @@ static const char rules_text[] =
 #include "code_rules_text.h"
 	;
 
-enum { RULES_MAX = 32, HITS_MAX = 64, LEA_BYTES = 7 };
+#define START_OF "start of "
+
+enum { RULES_MAX = 32, HITS_MAX = 64, LEA_BYTES = 7, START_BYTES = 512 };
 
 struct code_rule {
 	const char *label, *text;
@@ -131,6 +136,73 @@ static bool find_function(const struct flow_code *code, const struct code_search
 	return found;
 }
 
+/* The library that a rule is about; NULL: it is about a text. */
+static const char *start_of(const struct code_rule *rule, size_t *bytes)
+{
+	const size_t mark = sizeof(START_OF) - 1;
+
+	if (rule->text_bytes <= mark || memcmp(rule->text, START_OF, mark) != 0)
+		return NULL;
+	*bytes = rule->text_bytes - mark;
+	return rule->text + mark;
+}
+
+/* The return address of the first call in the code at `vaddr` that allocates; 0: there is none. */
+static uint64_t first_allocation(const struct flow_code *code, uint64_t vaddr)
+{
+	ZydisDecodedInstruction instruction;
+	struct flow_stream stream;
+	uint64_t at = vaddr;
+
+	if (!flow_stream_open(&stream, code, vaddr))
+		return 0;
+	for (; at < vaddr + START_BYTES && flow_stream_next(&stream, &instruction);
+	     at = stream.vaddr) {
+		uint64_t target = flow_branch(&instruction, at);
+		const char *symbol = NULL;
+
+		if (instruction.meta.category == ZYDIS_CATEGORY_RET)
+			break;
+		if (target && instruction.meta.category == ZYDIS_CATEGORY_CALL)
+			symbol = flow_callee_at(code, target).symbol;
+		if (symbol && flow_is_allocation(symbol))
+			return stream.vaddr;
+	}
+	return 0;
+}
+
+/* The one function that runs when the library is loaded and allocates. */
+static bool find_start(const struct flow_code *code, const char *library, size_t bytes,
+		       struct code_label *out)
+{
+	const char *soname = reloc_soname(code->relocs);
+	uint64_t function, ret;
+	bool found = false;
+
+	if (!soname || strlen(soname) != bytes || memcmp(soname, library, bytes) != 0)
+		return false;
+	for (size_t i = 0; (function = reloc_start(code->relocs, i)); i++) {
+		ret = first_allocation(code, function);
+		if (ret && (found || !function_part(code, ret - 1, &out->low, &out->high)))
+			return false;
+		found = found || ret;
+	}
+	return found;
+}
+
+static void find_starts(const struct flow_code *code, const struct code_rule *rules, size_t count,
+			struct code_labels *out)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct code_label label = { .rule = i };
+		size_t bytes;
+		const char *library = start_of(&rules[i], &bytes);
+
+		if (library && find_start(code, library, bytes, &label))
+			*vec_push(&out->all) = label;
+	}
+}
+
 void code_labels_find(const struct flow_code *code, struct code_labels *out)
 {
 	struct code_search search = { .count = { 0 } };
@@ -139,8 +211,12 @@ void code_labels_find(const struct flow_code *code, struct code_labels *out)
 	size_t count = read_rules(rules), text_count = 0;
 
 	*out = (struct code_labels){ .all = { 0 } };
+	find_starts(code, rules, count, out);
 	for (size_t i = 0; i < count; i++) {
-		find_text(code->file, &rules[i]);
+		size_t bytes;
+
+		if (!start_of(&rules[i], &bytes))
+			find_text(code->file, &rules[i]);
 		if (rules[i].vaddr)
 			texts[text_count++] = rules[i].vaddr;
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * code_rules.h: functions of well-known allocators, found in a file without symbols by a text that
- * only they name (code.rules), and what their blocks are for.
+ * only they name, or by running when a library is loaded (code.rules), and what their blocks are
+ * for.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: 24 bytes a rule. Threads: some of its own while it
  * searches.

@@ -423,7 +423,7 @@ static enum sym_passes work_out(struct sym_module *module, uint64_t ret)
 }
 
 /* Where there is debug information it decides, and parts of it may come and go while the file stays
- * the same: then nothing is kept. */
+ * the same: then nothing is kept on disk. */
 enum sym_passes sym_call_passes(const struct sym_call *call)
 {
 	struct sym_module *module = call->module;
@@ -433,11 +433,10 @@ enum sym_passes sym_call_passes(const struct sym_call *call)
 	if (!module || module->info.state != SYM_OK)
 		return SYM_PASSES_NOT;
 	cache = module_types(module);
-	if (module->info.dwarf && !module->keeps)
-		return work_out(module, call->vaddr);
-	if (type_cache_passes(cache, call->vaddr, &passes))
-		return passes;
-	passes = work_out(module, call->vaddr);
-	type_cache_put_passes(cache, call->vaddr, passes);
+	if (!type_cache_passes(cache, call->vaddr, &passes)) {
+		passes = work_out(module, call->vaddr);
+		type_cache_put_passes(cache, call->vaddr, passes,
+				      !module->info.dwarf || module->keeps);
+	}
 	return passes;
 }

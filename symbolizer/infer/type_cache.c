@@ -59,7 +59,7 @@ struct cache_cell {
 	struct sym_frame *frames;   /* NULL: not known, or none */
 	uint32_t frame_count;
 	uint32_t passes, function;  /* as in the file */
-	bool source_known, frames_known, frames_kept;
+	bool source_known, frames_known, frames_kept, passes_kept;
 };
 
 /* What the const functions change: answers come out of the file when they are asked for. */
@@ -125,6 +125,15 @@ static void table_put_source(struct cache_table *table, uint64_t ret, const char
 
 	cell->source = path;
 	cell->source_known = true;
+}
+
+static void table_put_passes(struct cache_table *table, uint64_t ret, enum sym_passes passes,
+			     bool keep)
+{
+	struct cache_cell *cell = table_make(table, ret);
+
+	cell->passes = passes + 1;
+	cell->passes_kept = keep;
 }
 
 static void table_put_function(struct cache_table *table, uint64_t ret, uint64_t low)
@@ -222,8 +231,8 @@ static void sort_cells(struct type_cache *cache)
 		size_t count;
 
 		type_cache_get(cache, ret);
-		if (type_cache_passes(cache, ret, &passes))
-			table_make(cache->table, ret)->passes = passes + 1;
+		if (cache->index[i].passes && type_cache_passes(cache, ret, &passes))
+			table_put_passes(cache->table, ret, passes, true);
 		if (type_cache_function(cache, ret, &low))
 			table_put_function(cache->table, ret, low);
 		if (type_cache_source(cache, ret, &path))
@@ -280,7 +289,8 @@ static uint8_t *make_file(struct type_cache *cache, size_t *bytes)
 		const struct cache_cell *cell = &cache->table->cells.at[i];
 
 		index[i] = (struct file_index){ .ret = cell->ret,
-						.passes = cell->passes & 31,
+						.passes = (cell->passes_kept ? cell->passes
+									     : 0) & 31,
 						.function = cell->function };
 		if (cell->source_known)
 			index[i].source = answer_text(&w, cell->source) + 1;
@@ -393,10 +403,11 @@ bool type_cache_passes(const struct type_cache *cache, uint64_t ret, enum sym_pa
 	return true;
 }
 
-void type_cache_put_passes(struct type_cache *cache, uint64_t ret, enum sym_passes passes)
+void type_cache_put_passes(struct type_cache *cache, uint64_t ret, enum sym_passes passes,
+			   bool keep)
 {
-	cache->changed = true;
-	table_make(cache->table, ret)->passes = passes + 1;
+	cache->changed |= keep;
+	table_put_passes(cache->table, ret, passes, keep);
 }
 
 bool type_cache_source(const struct type_cache *cache, uint64_t ret, const char **path)

@@ -41,7 +41,9 @@ const struct site_answer *type_cache_put(struct type_cache *cache, uint64_t ret,
 
 /* False: not known. */
 bool type_cache_passes(const struct type_cache *cache, uint64_t ret, enum sym_passes *out);
-void type_cache_put_passes(struct type_cache *cache, uint64_t ret, enum sym_passes passes);
+/* `keep`: in the file, too. */
+void type_cache_put_passes(struct type_cache *cache, uint64_t ret, enum sym_passes passes,
+			   bool keep);
 
 /* False: not known. `*path` NULL: the function names none. */
 bool type_cache_source(const struct type_cache *cache, uint64_t ret, const char **path);
@@ -51,7 +53,7 @@ void type_cache_put_source(struct type_cache *cache, uint64_t ret, const char *p
 /* Its frames (sym.h), at most `room` of them; *count is how many there are. False: not known. */
 bool type_cache_frames(const struct type_cache *cache, uint64_t ret, struct sym_frame *out,
 		       size_t room, size_t *count);
-/* Texts are those of the cache's names. At most SYM_FRAMES_MAX. `keep`: in the file, too. */
+/* Texts are those of the cache's names. At most SYM_FRAMES_MAX. `keep` as above. */
 void type_cache_put_frames(struct type_cache *cache, uint64_t ret, const struct sym_frame *frames,
 			   size_t count, bool keep);
 

@@ -123,12 +123,14 @@ static void test_passes(void)
 	enum sym_passes none;
 
 	put(c, 100, 1);
-	type_cache_put_passes(c, 100, SYM_PASSES_CODE);
-	type_cache_put_passes(c, 200, SYM_PASSES_NOT);
+	type_cache_put_passes(c, 100, SYM_PASSES_CODE, true);
+	type_cache_put_passes(c, 200, SYM_PASSES_NOT, true);
 	put(c, 300, 3);
+	type_cache_put_passes(c, 400, SYM_PASSES_CODE, false);
 	check_that("passing is known at once",
 		   passes(c, 100, SYM_PASSES_CODE) && passes(c, 200, SYM_PASSES_NOT) &&
-			   has(c, 100, 1) && !type_cache_passes(c, 300, &none));
+			   has(c, 100, 1) && !type_cache_passes(c, 300, &none) &&
+			   passes(c, 400, SYM_PASSES_CODE));
 	type_cache_close(c);
 
 	c = cache(RULES);
@@ -139,7 +141,7 @@ static void test_passes(void)
 	check_that("without an answer",
 		   !type_cache_get(c, 200) && has(c, 100, 1) && has(c, 300, 3));
 	put(c, 200, 2);
-	type_cache_put_passes(c, 300, SYM_PASSES_DECLARED);
+	type_cache_put_passes(c, 300, SYM_PASSES_DECLARED, true);
 	type_cache_close(c);
 
 	c = cache(RULES);
@@ -178,7 +180,7 @@ static void test_source(void)
 		   !type_cache_source(c, 400, &text) && !type_cache_source(c, 500, &text));
 	check_that("beside answers", has(c, 100, 1) && has(c, 400, 4) && !type_cache_get(c, 200));
 	type_cache_put_source(c, 400, names_text(&names, "base/a.cc"));
-	type_cache_put_passes(c, 300, SYM_PASSES_CODE);
+	type_cache_put_passes(c, 300, SYM_PASSES_CODE, true);
 	type_cache_close(c);
 
 	c = cache(RULES);

@@ -5,7 +5,7 @@
  * What is new goes through a ring of places (module, address) under a lock that is held for a copy.
  * When it is full, offering stops and resumes there the next time: nothing is lost, and the ring's
  * size bounds what the two threads share. The two innermost return addresses of each new stack are
- * offered: the second is asked where the first belongs to an allocation function.
+ * offered: the second is asked where the first belongs to an allocation function or a wrapper.
  * What a deeper one has to say is found at the end. Stacks of one frame are those of frees, as a
  * rule, and not offered.
  *
@@ -118,16 +118,21 @@ static bool look(struct warm *warm, uint32_t module, struct id_module *known)
 	return more;
 }
 
-/* Asks one return address; true: its caller is to be asked. */
+/* Asks one return address, for its type and whether it is a wrapper's (wrappers.h); true: its
+ * caller is to be asked. */
 static bool ask(struct warm *warm, uint32_t module, uint64_t vaddr)
 {
 	struct sym_call call = { .vaddr = vaddr };
 	struct id_module known;
+	bool hands_on;
 
 	if (!module || !look(warm, module, &known))
 		return false;
 	call.module = module_of(warm, module, &known);
-	return call.module && sym_site_warm(warm->sym, &call);
+	if (!call.module)
+		return false;
+	hands_on = sym_site_warm(warm->sym, &call);
+	return (sym_call_passes(&call) != SYM_PASSES_NOT) | hands_on;
 }
 
 static void *work(void *context)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * resolve_ahead.h: works out the types of call sites while the program still runs, so that its end
- * need not wait for it.
+ * resolve_ahead.h: works out the types of call sites, and whether their functions hand their blocks
+ * on, while the program still runs, so that its end need not wait for it.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one of its own, at the lowest priority,
  * which alone uses its symbolizer until warm_take().

@@ -50,7 +50,7 @@ void mem_stream_close(FILE *stream);
 		&vec_->at[vec_->count++];                                               \
 	})
 
-/* Room for so many: what grows by doubling has touched three times what it needs in the end. */
+/* Room for so many: what grows by doubling has touched up to three times what it needs. */
 #define vec_reserve(v, wanted)                                                          \
 	({                                                                              \
 		__typeof__(v) vec_ = (v);                                               \

@@ -35,8 +35,14 @@ static struct shiny_err *load_diff(void *context)
 	struct diff_task *task = context;
 	const struct compare_page *page = task->page;
 
-	return diff_load(page->stores, page->filters, task->by, task->rules, NULL, DIFF_LIVE,
-			 page->full_names, page->progress, &task->diff);
+	return diff_load(page->stores, page->filters,
+			 &(struct diff_request){
+				 .by = task->by,
+				 .rules = task->by == BREAKDOWN_COMPONENT ? task->rules : NULL,
+				 .order = DIFF_LIVE,
+				 .full_names = page->full_names,
+				 .progress = page->progress },
+			 &task->diff);
 }
 
 static struct shiny_err *load_diffs(const struct compare_page *page, struct diff_task *diffs)

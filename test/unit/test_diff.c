@@ -143,7 +143,8 @@ static void compare(enum breakdown_by by, struct diff *out)
 		must(store_open(paths[side], &stores[side]));
 		must(filter_resolve(stores[side], NULL, &filters[side]));
 	}
-	must(diff_load(stores, filters, by, NULL, NULL, DIFF_BLOCKS, false, false, out));
+	must(diff_load(stores, filters,
+		       &(struct diff_request){ .by = by, .order = DIFF_BLOCKS }, out));
 	for (int side = 0; side < 2; side++) {
 		filter_deinit(&filters[side]);
 		store_close(stores[side]);

@@ -20,7 +20,13 @@ const char *const diff_measure_names[DIFF_MEASURES] = {
 	[DIFF_BLOCKS] = "blocks", [DIFF_SIZE] = "size", [DIFF_LIFETIME] = "lifetime",
 };
 
+bool diff_is_sum(enum diff_measure measure)
+{
+	return measure != DIFF_PEAK && measure != DIFF_LIFETIME;
+}
+
 struct comparing {
+	const struct diff_request *request;
 	struct breakdown breakdowns[2];
 	struct match match, others; /* others: of the dimension that `mostly` names */
 	struct trackers trackers[2];
@@ -287,9 +293,9 @@ static void describe(const struct comparing *c, uint32_t number, struct diff_row
 	}
 }
 
-static void arrange(struct comparing *c, const char *match, enum diff_measure order,
-		    struct diff *out)
+static void arrange(struct comparing *c, struct diff *out)
 {
+	const char *match = c->request->match;
 	double slower = out->timed ? slower_by(c) : 1;
 	size_t kept = 0;
 
@@ -315,7 +321,8 @@ static void arrange(struct comparing *c, const char *match, enum diff_measure or
 	out->count = kept;
 	c->rows = NULL;
 	for (int m = 0; m <= DIFF_MEASURES; m++) { /* last the order that was asked for */
-		enum diff_measure measure = m < DIFF_MEASURES ? (enum diff_measure)m : order;
+		enum diff_measure measure = m < DIFF_MEASURES ? (enum diff_measure)m
+							      : c->request->order;
 
 		if (kept)
 			qsort_r(out->rows, kept, sizeof(*out->rows), by_rank, &measure);
@@ -382,14 +389,14 @@ static struct shiny_err *match_both(struct comparing *c, struct store *const sto
 }
 
 static struct shiny_err *compare(struct comparing *c, struct store *const stores[2],
-				 const struct filter filters[2],
-				 const struct component_rules *rules, bool full, bool progress,
-				 struct diff *out)
+				 const struct filter filters[2], struct diff *out)
 {
+	bool progress = c->request->progress;
 	struct shiny_err *err = NULL;
 
 	for (int side = 0; !err && side < 2; side++)
-		err = breakdown_load(stores[side], &filters[side], rules, full,
+		err = breakdown_load(stores[side], &filters[side], c->request->rules,
+				     c->request->full_names,
 				     !progress ? NULL
 				     : side    ? "counting the new session's blocks"
 					       : "counting the base's blocks",
@@ -399,7 +406,8 @@ static struct shiny_err *compare(struct comparing *c, struct store *const stores
 	if (err)
 		return err;
 	c->rows = mem_zero(c->match.count + 1, sizeof(*c->rows));
-	out->timed = c->breakdowns[0].with_events && c->breakdowns[1].with_events;
+	out->with_events = c->breakdowns[0].with_events && c->breakdowns[1].with_events;
+	out->timed = out->with_events && !c->request->sums_only;
 	for (int side = 0; !err && side < 2; side++) {
 		take_session(&c->breakdowns[side], &out->sessions[side]);
 		add_cells(c, side);
@@ -420,19 +428,17 @@ static struct shiny_err *compare(struct comparing *c, struct store *const stores
 }
 
 struct shiny_err *diff_load(struct store *const stores[2], const struct filter filters[2],
-			    enum breakdown_by by, const struct component_rules *rules,
-			    const char *match, enum diff_measure order, bool full_names,
-			    bool progress, struct diff *out)
+			    const struct diff_request *request, struct diff *out)
 {
-	struct comparing c = { .by = by,
-			       .other = by == BREAKDOWN_TYPE ? BREAKDOWN_SITE : BREAKDOWN_TYPE };
+	struct comparing c = { .request = request,
+			       .by = request->by,
+			       .other = request->by == BREAKDOWN_TYPE ? BREAKDOWN_SITE
+								      : BREAKDOWN_TYPE };
 	struct diff diff = { 0 };
-	struct shiny_err *err =
-		compare(&c, stores, filters, by == BREAKDOWN_COMPONENT ? rules : NULL, full_names,
-			progress, &diff);
+	struct shiny_err *err = compare(&c, stores, filters, &diff);
 
 	if (!err)
-		arrange(&c, match, order, &diff);
+		arrange(&c, &diff);
 	for (size_t i = 0; c.rows && i < c.match.count; i++)
 		row_deinit(&c.rows[i]);
 	free(c.rows);

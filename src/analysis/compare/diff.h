@@ -76,17 +76,28 @@ struct diff {
 	size_t count, same;         /* same: rows that are in both and not different */
 	size_t counts[DIFF_MEASURES]; /* rows that have a place in each measure */
 	struct diff_session sessions[2];
+	bool with_events;           /* both sessions have them */
 	bool timed;                 /* peaks and lifetimes are known */
 	uint64_t sites[MATCH_HOWS]; /* how call sites were matched, in rows */
 };
 
-/* `stores` and `filters`: base, new. `rules`: for components, else NULL. `match`: text_matches() on
- * the row's name; NULL all. */
+struct diff_request {
+	enum breakdown_by by;
+	const struct component_rules *rules; /* for components, else NULL */
+	const char *match;                   /* text_matches() on the row's name; NULL all */
+	enum diff_measure order;             /* of the rows */
+	/* Peaks and lifetimes are not asked for: no events are gone through, but those of a tag or
+	 * an interval, and a row that differs in nothing else is the same. */
+	bool sums_only;
+	bool full_names, progress;
+};
+/* Whether a measure is a sum, which the session holds; the others need events. */
+bool diff_is_sum(enum diff_measure measure);
+
+/* `stores` and `filters`: base, new. */
 SHINY_MUST_CHECK struct shiny_err *diff_load(struct store *const stores[2],
-					     const struct filter filters[2], enum breakdown_by by,
-					     const struct component_rules *rules, const char *match,
-					     enum diff_measure order, bool full_names,
-					     bool progress, struct diff *out);
+					     const struct filter filters[2],
+					     const struct diff_request *request, struct diff *out);
 void diff_deinit(struct diff *diff);
 
 #endif

@@ -164,9 +164,11 @@ static void print_matching(struct ctl *ctl, const struct diff *d, enum breakdown
 	fprintf(out, "\n%s %s different, %s the same\n",
 		units_noun(UNITS_NOUN_BUF, d->count, "row"), units_form(d->count, "is", "are"),
 		units_count(UNITS_BUF, d->same));
-	if (!d->timed)
+	if (!d->with_events)
 		fprintf(out, "%sno peaks and lifetimes:%s a session has no events\n",
 			tint(&ctl->style, TINT_WARN), tint_end(&ctl->style, TINT_WARN));
+	else if (!d->timed)
+		fputs("peaks and lifetimes are not compared with this --sort\n", out);
 	if (d->sites[MATCH_CALLS] || d->sites[MATCH_TOGETHER])
 		fprintf(out, "call sites without names: %s found by the calls around them",
 			units_count(UNITS_BUF, d->sites[MATCH_CALLS]));
@@ -255,9 +257,8 @@ struct shiny_err *cmd_diff(struct ctl *ctl)
 {
 	/* options.def lists both in the order of their enums */
 	enum breakdown_by by = (enum breakdown_by)ctl->options.number[OPT_DIFF_BY];
-	enum diff_measure order = ctl->options.given[OPT_DIFF_SORT]
-					  ? (enum diff_measure)ctl->options.number[OPT_DIFF_SORT]
-					  : DIFF_LIVE;
+	enum diff_measure order = (enum diff_measure)ctl->options.number[OPT_DIFF_SORT];
+	bool sorted = ctl->options.given[OPT_DIFF_SORT];
 	struct component_rules *rules = NULL;
 	struct session_pair pair = { 0 };
 	struct diff diff = { 0 };
@@ -271,8 +272,16 @@ struct shiny_err *cmd_diff(struct ctl *ctl)
 	if (!err)
 		err = pair_open(ctl, ctl->options.operands[0], ctl->options.operands[1], &pair);
 	if (!err)
-		err = diff_load(pair.stores, pair.filters, by, rules, ctl->options.text[OPT_MATCH],
-				order, ctl->options.given[OPT_FULL_NAMES], true, &diff);
+		err = diff_load(
+			pair.stores, pair.filters,
+			&(struct diff_request){ .by = by,
+						.rules = rules,
+						.match = ctl->options.text[OPT_MATCH],
+						.order = sorted ? order : DIFF_LIVE,
+						.sums_only = sorted && diff_is_sum(order),
+						.full_names = ctl->options.given[OPT_FULL_NAMES],
+						.progress = true },
+			&diff);
 	if (!err && CTL_JSON(ctl)) {
 		err = json_diff(ctl, &pair, &diff, by);
 	} else if (!err) {

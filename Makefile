@@ -26,7 +26,8 @@ COMMON    := -std=gnu17 $(OPTIMIZE) -g $(WARN) -Iinclude -fno-omit-frame-pointer
 # inside: no PLT, no lazy binding, nothing exported but what the version script names, initial-exec TLS only
 INSIDE    := $(COMMON) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-plt -fno-stack-protector -fno-builtin-malloc -fcf-protection=none
 SANFLAGS  := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all,)
-OUTSIDE   := $(COMMON) $(SANFLAGS) -DSHINY_VERSION_TEXT='"$(VERSION)"' -DSHINY_VERSION_DATE='"$(DATE)"' \
+# a pair of numbers just written one by one must not be read as one vector: the processor would wait for both
+OUTSIDE   := $(COMMON) -fno-tree-slp-vectorize $(SANFLAGS) -DSHINY_VERSION_TEXT='"$(VERSION)"' -DSHINY_VERSION_DATE='"$(DATE)"' \
              -I$(O)/gen $(CPPFLAGS) $(CFLAGS)
 # jemalloc is the sidecar's allocator; a sanitizer brings its own
 LIBS      := -ldw -lelf -llzma -l:libiberty.a -lsqlite3 -lzstd -lz -lyajl -lmicrohttpd -lncursesw -ltinfo -lwslay -lZydis -lstdc++ $(if $(SANITIZE),,-ljemalloc) -lpthread -lm

@@ -163,7 +163,8 @@ static void merge_buckets(struct stats *stats)
 {
 	uint64_t first = stats->bucket_first / 2;
 	size_t count = 0;
-	struct bucket *merged = mem_zero(stats->bucket_count / 2 + 2, sizeof(*merged));
+	size_t room = stats->bucket_count / 2 + 2;
+	struct bucket *merged = mem_zero(room, sizeof(*merged));
 
 	for (size_t i = 0; i < stats->bucket_count; i++) {
 		const struct bucket *b = &stats->buckets[i];
@@ -184,6 +185,7 @@ static void merge_buckets(struct stats *stats)
 	}
 	free(stats->buckets);
 	stats->buckets = merged;
+	stats->bucket_room = room;
 	stats->bucket_count = count;
 	stats->bucket_first = first;
 	stats->bucket_ns *= 2;
@@ -210,12 +212,10 @@ static __attribute__((noinline, cold)) void find_bucket(struct stats *stats, uin
 			index = stats->bucket_first;
 	}
 	at = (size_t)(index - stats->bucket_first);
-	if (at >= stats->bucket_count) {
-		stats->buckets = mem_resize(stats->buckets, at + 1, sizeof(*stats->buckets));
-		memset(stats->buckets + stats->bucket_count, 0,
-		       (at + 1 - stats->bucket_count) * sizeof(*stats->buckets));
+	stats->buckets = mem_reach(stats->buckets, &stats->bucket_room, at, sizeof(*stats->buckets),
+				   BUCKETS_FIRST);
+	if (at >= stats->bucket_count)
 		stats->bucket_count = at + 1;
-	}
 	stats->current = &stats->buckets[at];
 	stats->from = index * stats->bucket_ns;
 	stats->to = stats->from + stats->bucket_ns;

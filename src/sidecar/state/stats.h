@@ -95,7 +95,7 @@ struct bucket {
 	bool touched; /* live_* are set */
 };
 
-enum { BUCKETS_MAX = 2000 };
+enum { BUCKETS_FIRST = 16, BUCKETS_MAX = 2000 };
 struct stats {
 	VEC(struct site_stats) sites; /* [0] is the site of no stack */
 	uint32_t *by_stack;     /* session-wide stack id → index + 1 */
@@ -107,7 +107,7 @@ struct stats {
 	size_t slab_used;          /* of the last one */
 
 	struct bucket *buckets;
-	size_t bucket_count;
+	size_t bucket_count, bucket_room;
 	uint64_t bucket_first; /* index, in lengths since the session's start, of buckets[0] */
 	uint64_t bucket_ns;    /* their length; doubles when there are too many */
 	uint64_t from, to;     /* the current bucket's range, ns */

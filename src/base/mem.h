@@ -39,18 +39,20 @@ void mem_stream_close(FILE *stream);
 
 #define VEC(type) struct { type *at; size_t count, room; }
 
+/* The next room of an array that grows, in elements: what is not used of it is not touched. */
+size_t mem_room(size_t room, size_t each);
 /* Makes room for one more and counts it; a pointer to it, not initialised. */
 #define vec_push(v)                                                                     \
 	({                                                                              \
 		__typeof__(v) vec_ = (v);                                               \
 		if (vec_->count == vec_->room) {                                        \
-			vec_->room = vec_->room ? vec_->room * 2 : 8;                   \
+			vec_->room = mem_room(vec_->room, sizeof(*vec_->at));           \
 			vec_->at = mem_resize(vec_->at, vec_->room, sizeof(*vec_->at)); \
 		}                                                                       \
 		&vec_->at[vec_->count++];                                               \
 	})
 
-/* Room for so many: what grows by doubling has touched up to three times what it needs. */
+/* Room for so many: what grows and is copied has touched more than it needs. */
 #define vec_reserve(v, wanted)                                                          \
 	({                                                                              \
 		__typeof__(v) vec_ = (v);                                               \

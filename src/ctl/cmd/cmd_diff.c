@@ -156,6 +156,15 @@ static void print_view(struct ctl *ctl, const struct diff *d, enum diff_measure 
 	free(rows);
 }
 
+static void print_not_compared(struct ctl *ctl, const struct diff *d)
+{
+	if (!d->with_events)
+		fprintf(ctl->style.out, "%sno peaks and lifetimes:%s a session has no events\n",
+			tint(&ctl->style, TINT_WARN), tint_end(&ctl->style, TINT_WARN));
+	else if (!d->timed)
+		fputs("peaks and lifetimes are not compared with this --sort\n", ctl->style.out);
+}
+
 /* The matched share of both sessions, on which the numbers rest. */
 static void print_matching(struct ctl *ctl, const struct diff *d, enum breakdown_by by)
 {
@@ -164,11 +173,7 @@ static void print_matching(struct ctl *ctl, const struct diff *d, enum breakdown
 	fprintf(out, "\n%s %s different, %s the same\n",
 		units_noun(UNITS_NOUN_BUF, d->count, "row"), units_form(d->count, "is", "are"),
 		units_count(UNITS_BUF, d->same));
-	if (!d->with_events)
-		fprintf(out, "%sno peaks and lifetimes:%s a session has no events\n",
-			tint(&ctl->style, TINT_WARN), tint_end(&ctl->style, TINT_WARN));
-	else if (!d->timed)
-		fputs("peaks and lifetimes are not compared with this --sort\n", out);
+	print_not_compared(ctl, d);
 	if (d->sites[MATCH_CALLS] || d->sites[MATCH_TOGETHER])
 		fprintf(out, "call sites without names: %s found by the calls around them",
 			units_count(UNITS_BUF, d->sites[MATCH_CALLS]));
@@ -189,6 +194,7 @@ static void print(struct ctl *ctl, const struct filter *filter, const struct dif
 			tint(&ctl->style, TINT_GOOD), tint_end(&ctl->style, TINT_GOOD),
 			breakdown_names[by], units_noun(UNITS_NOUN_BUF, d->same, "row"),
 			units_form(d->same, "is", "are"));
+		print_not_compared(ctl, d);
 		return;
 	}
 	if (ctl->options.given[OPT_DIFF_SORT]) {

@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "granule.h"
 
-const uint32_t *si_granules;
+const uint64_t *si_granules;

@@ -13,32 +13,51 @@
 #include "base.h"
 
 /*
- * Granules of 64 KiB that hold some module's read-only relocated data: open addressing, 0 is empty.
- * A yes may be wrong (the granule has a neighbour, an update is under way): the sidecar looks the
- * address up properly.
+ * Pages that hold some module's read-only relocated data, sixteen to a granule: open addressing, 0
+ * is empty.
+ *
+ *   63 ── 48  47 ───── 16  15 ──── 0
+ *     zero     granule      a bit for each of its pages
+ *
+ * By the page, as what the linker puts behind that data is written to: in the C library it is the
+ * allocator's lists of free blocks, whose addresses stand in the first words of every block that
+ * was on one. A yes may be wrong (an update is under way, the data are no vtable): the sidecar looks
+ * the address up properly.
  */
-enum { SI_GRANULE_SHIFT = 16, SI_GRANULES = 8192, SI_GRANULE_PROBES = 8 };
-SI_INTERNAL const uint32_t *si_granules; /* [SI_GRANULES]; replaced as a whole */
+enum {
+	SI_PAGE_SHIFT = 12,
+	SI_GRANULE_SHIFT = 16,
+	SI_GRANULE_BITS = 12,
+	SI_GRANULES = 1 << SI_GRANULE_BITS,
+	SI_GRANULE_PROBES = 8
+};
+SI_INTERNAL const uint64_t *si_granules; /* [SI_GRANULES]; replaced as a whole */
 
-static inline uint32_t si_granule_slot(uint32_t granule)
+static inline uint32_t si_granule_slot(uint64_t granule)
 {
-	return (granule * 0x9e3779b1u) >> 19;
+	return ((uint32_t)granule * 0x9e3779b1u) >> (32 - SI_GRANULE_BITS);
+}
+
+static inline uint64_t si_granule_page(uint64_t address)
+{
+	return UINT64_C(1) << (address >> SI_PAGE_SHIFT & 15);
 }
 
 static inline bool si_maybe_vtable(uint64_t word)
 {
-	const uint32_t *table = __atomic_load_n(&si_granules, __ATOMIC_ACQUIRE);
-	uint32_t granule = (uint32_t)(word >> SI_GRANULE_SHIFT), slot;
+	const uint64_t *table = __atomic_load_n(&si_granules, __ATOMIC_ACQUIRE);
+	uint64_t granule = word >> SI_GRANULE_SHIFT;
+	uint32_t slot;
 
 	if ((word & 7) || word >> 47 || granule == 0 || !table)
 		return false;
 	slot = si_granule_slot(granule);
 	for (unsigned n = 0; n < SI_GRANULE_PROBES; n++) {
-		uint32_t found =
+		uint64_t found =
 			__atomic_load_n(&table[(slot + n) % SI_GRANULES], __ATOMIC_RELAXED);
 
-		if (found == granule)
-			return true;
+		if (found >> SI_GRANULE_SHIFT == granule)
+			return found & si_granule_page(word);
 		if (found == 0)
 			return false;
 	}

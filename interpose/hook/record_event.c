@@ -7,7 +7,7 @@
  * free's before it, and around the nursery as its edges say: its entry is looked at before an
  * allocation's clock (what is pushed out was born earlier) and a freed block is taken out before
  * the free's clock (every reading of it is earlier). So a VPTR record has the time of the record
- * before it in its stream: the event that pushed the block out, or a TIME record where that would
+ * before it in its stream, the event that pushed the block out, or one of its own where that would
  * be wrong (a free, a sweep).
  */
 #include "record_event.h"

@@ -43,7 +43,7 @@ SI_HOT bool si_room(struct si_writer *w, uint32_t records, uint64_t now)
 	       si_chunk_more(w, records + 2, now);
 }
 
-/* The time of the records that follow and have none of their own (VPTR). Room is there. */
+/* A new base. Room is there. */
 static inline void si_time(struct si_writer *w, uint64_t now)
 {
 	shiny_publish(w->next, now, shiny_w1(0, 0, 0, SHINY_REC_TIME)); /* [pub] */
@@ -58,6 +58,15 @@ SI_HOT uint64_t si_dt(struct si_writer *w, uint64_t now)
 
 	w->last = now;
 	return SI_LIKELY(dt < SHINY_DT_LIMIT) ? dt : si_dt_slow(w, now);
+}
+
+/* A VPTR's time of its own. Room is there. */
+static inline uint64_t si_when(struct si_writer *w, uint64_t now)
+{
+	if (SI_UNLIKELY(now < w->base || now - w->base >= SHINY_WHEN_LIMIT - 1))
+		si_time(w, now);
+	w->last = now;
+	return now - w->base + 1;
 }
 
 /* A run: room, then the payload through the returned pointer, then si_run_publish. NULL: no

@@ -53,6 +53,8 @@ void (*si_nursery_test_pause)(void);
 static void write_word(struct si_writer *w, uint64_t block, uint64_t word, unsigned reading,
 		       uint64_t now)
 {
+	uint64_t when = 0;
+
 	if (!si_room(w, 1, now)) {
 		si_count(SHINY_COUNT_TYPES_SKIPPED);
 		return;
@@ -60,10 +62,9 @@ static void write_word(struct si_writer *w, uint64_t block, uint64_t word, unsig
 	/* the record before it may be older than the block; for SETTLED it is the event that pushed
 	 * the block out, and is not */
 	if ((reading & ~(unsigned)SHINY_VPTR_SECOND_WORD) != SHINY_VPTR_SETTLED)
-		si_time(w, now);
-	shiny_publish(w->next, shiny_w0(block >> SHINY_GRANULE_SHIFT, 0),
-		      word >> SHINY_GRANULE_SHIFT << SHINY_VTABLE_SHIFT |
-			      (uint64_t)reading << SHINY_API_SHIFT | SHINY_REC_VPTR); /* [pub] */
+		when = si_when(w, now);
+	shiny_publish(w->next, shiny_vptr_w0(block >> SHINY_GRANULE_SHIFT, when),
+		      shiny_vptr_w1(word, when, reading)); /* [pub] */
 	w->next++;
 }
 

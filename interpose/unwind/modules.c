@@ -56,7 +56,7 @@ static struct known known[MODULES];
 static uint32_t known_count;
 static struct ranges ranges[2];
 static const struct ranges *ranges_now;
-static uint32_t granules[2][SI_GRANULES];
+static uint64_t granules[2][SI_GRANULES];
 uint32_t si_modules_suspect;
 uint64_t si_modules_generation = 1;
 static uint32_t refills; /* begun */
@@ -72,7 +72,7 @@ struct update {
 	const uintptr_t *fp;
 	struct si_writer *w; /* entered by the caller, or NULL */
 	struct ranges *code;
-	uint32_t *granules;
+	uint64_t *granules;
 	bool changed, first;
 };
 
@@ -138,21 +138,27 @@ void si_modules_forget(void)
 	updating = IDLE;
 }
 
-static void add_granules(uint32_t *table, uintptr_t start, uintptr_t end)
+static void add_page(uint64_t *table, uintptr_t address)
 {
-	for (uintptr_t g = start >> SI_GRANULE_SHIFT;
-	     start < end && g <= (end - 1) >> SI_GRANULE_SHIFT; g++) {
-		uint32_t slot = si_granule_slot((uint32_t)g);
+	uint64_t granule = address >> SI_GRANULE_SHIFT;
+	uint32_t slot = si_granule_slot(granule);
 
-		for (unsigned n = 0; n < SI_GRANULE_PROBES; n++) {
-			uint32_t *at = &table[(slot + n) % SI_GRANULES];
+	for (unsigned n = 0; n < SI_GRANULE_PROBES; n++) {
+		uint64_t *at = &table[(slot + n) % SI_GRANULES];
 
-			if (*at == 0 || *at == (uint32_t)g) {
-				*at = (uint32_t)g;
-				break;
-			}
+		if (*at == 0 || *at >> SI_GRANULE_SHIFT == granule) {
+			*at |= granule << SI_GRANULE_SHIFT | si_granule_page(address);
+			break;
 		}
 	}
+}
+
+static void add_pages(uint64_t *table, uintptr_t start, uintptr_t end)
+{
+	const uintptr_t page = (uintptr_t)1 << SI_PAGE_SHIFT;
+
+	for (uintptr_t at = start & -page; at < end; at += page)
+		add_page(table, at);
 }
 
 static void add_code(struct ranges *r, uintptr_t start, uintptr_t end, bool lasting,
@@ -315,14 +321,14 @@ static void add_ranges(struct update *u, const struct dl_phdr_info *info, bool l
 		uintptr_t start = info->dlpi_addr + p->p_vaddr, end = start + p->p_memsz;
 
 		if (p->p_type == PT_GNU_RELRO) {
-			add_granules(u->granules, start, end);
+			add_pages(u->granules, start, end);
 		} else if (p->p_type == PT_LOAD) {
 			if (p->p_flags & PF_X)
 				add_code(u->code, start, end, lasting, &unwind);
 			if (p->p_flags & PF_X && main_module && !booted)
 				si_bare_code_learn(start, end, &unwind);
 			if ((fixed && !(p->p_flags & PF_W)) || (!relro && (p->p_flags & PF_W)))
-				add_granules(u->granules, start, start + p->p_filesz);
+				add_pages(u->granules, start, start + p->p_filesz);
 		}
 	}
 }

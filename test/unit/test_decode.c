@@ -27,7 +27,7 @@ static void put(uint32_t at, uint64_t w0, uint64_t w1)
 
 static enum decode_result next(void)
 {
-	return decode_next(&cursor, 1u << 30, &raw);
+	return decode_next(&cursor, UINT64_C(1) << 40, &raw);
 }
 
 /* A run of `count` payload records at the start of an otherwise empty chunk. */
@@ -52,17 +52,31 @@ int main(void)
 	begin();
 	put(0, 5000, shiny_w1(0, 0, 0, SHINY_REC_TIME));
 	put(1, shiny_w0(0x1000 >> 3, 0), shiny_w1(3, 1, 0, SHINY_REC_FREE));
-	put(2, shiny_w0(0x1000 >> 3, 0),
-	    0x5000ull >> 3 << SHINY_VTABLE_SHIFT | SHINY_VPTR_FREE << SHINY_API_SHIFT |
-		    SHINY_REC_VPTR);
+	put(2, shiny_vptr_w0(0x1000 >> 3, 0), shiny_vptr_w1(0x5000, 0, SHINY_VPTR_SETTLED));
 	put(3, UINT64_C(17) << SHINY_ADDRESS_SHIFT,
 	    shiny_w1(9, SHINY_COUNT_DROPPED_FULL, 0, SHINY_REC_LOSS));
+	put(4, shiny_vptr_w0(0x1000 >> 3, SHINY_WHEN_LIMIT - 1),
+	    shiny_vptr_w1(0x7ffffffffff8, SHINY_WHEN_LIMIT - 1, SHINY_VPTR_FREE));
+	put(5, shiny_vptr_w0(0x1000 >> 3, 1), shiny_vptr_w1(0x5000, 1, SHINY_VPTR_EXIT));
 	check_that("time", next() == DECODE_RAW && raw.time == 5003);
 	check_that("vptr", next() == DECODE_RAW && raw.kind == SHINY_REC_VPTR &&
 				   raw.address == 0x1000 && raw.size == 0x5000 &&
-				   raw.api == SHINY_VPTR_FREE && raw.time == 5003);
+				   raw.api == SHINY_VPTR_SETTLED && raw.time == 5003);
 	check_that("loss", next() == DECODE_RAW && raw.kind == SHINY_REC_LOSS && raw.size == 17 &&
 				   raw.time == 5009);
+	check_that("a vptr with a time of its own",
+		   next() == DECODE_RAW && raw.kind == SHINY_REC_VPTR && raw.address == 0x1000 &&
+			   raw.size == 0x7ffffffffff8 && raw.api == SHINY_VPTR_FREE &&
+			   raw.stack == 0 && raw.time == 5000 + SHINY_WHEN_LIMIT - 2);
+	check_that("times do not go back",
+		   next() == DECODE_RAW && raw.api == SHINY_VPTR_EXIT &&
+			   raw.time == 5000 + SHINY_WHEN_LIMIT - 2);
+	begin();
+	put(0, shiny_vptr_w0(0x1000 >> 3, 40), shiny_vptr_w1(0x5000, 40, SHINY_VPTR_FREE));
+	check_that("a vptr from the future",
+		   decode_next(&cursor, 1000 + 38, &raw) == DECODE_BAD && cursor.position == 0);
+	check_that("a vptr of now", decode_next(&cursor, 1000 + 39, &raw) == DECODE_RAW &&
+					    raw.time == 1039);
 
 	begin();
 	CHUNK->records[1] = (struct shiny_record){ 0x123456789abc, UINT64_C(1) << 40 };
@@ -125,7 +139,7 @@ int main(void)
 	check_that("a tag", next() == DECODE_RAW && raw.kind == SHINY_REC_TAG &&
 				    raw.size == SHINY_SIZE_LIMIT - 1);
 	begin();
-	put(0, UINT64_C(1) << 40, shiny_w1(0, 0, 0, SHINY_REC_TIME));
+	put(0, (UINT64_C(1) << 40) + 1, shiny_w1(0, 0, 0, SHINY_REC_TIME));
 	check_that("time to come", next() == DECODE_BAD);
 	begin();
 	put(0, shiny_w0(1, 0), shiny_w1(90, 1, 0, SHINY_REC_ALLOC));

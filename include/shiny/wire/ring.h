@@ -210,6 +210,19 @@ static inline uint64_t shiny_w1(uint64_t dt, uint64_t size, unsigned api, unsign
 	       kind;
 }
 
+/* A VPTR's; `when` is below its limit. */
+static inline uint64_t shiny_vptr_w0(uint64_t aux, uint64_t when)
+{
+	return shiny_w0(aux, (uint32_t)(when & ((UINT64_C(1) << SHINY_WHEN_LOW_BITS) - 1)));
+}
+
+static inline uint64_t shiny_vptr_w1(uint64_t word, uint64_t when, unsigned api)
+{
+	return word >> SHINY_GRANULE_SHIFT << SHINY_VTABLE_SHIFT |
+	       when >> SHINY_WHEN_LOW_BITS << SHINY_SIZE_SHIFT |
+	       (uint64_t)api << SHINY_API_SHIFT | SHINY_REC_VPTR;
+}
+
 /* An OBJECT's; each number is below its limit. */
 static inline uint64_t shiny_object_w1(uint64_t dt, uint64_t index, uint64_t size)
 {

@@ -36,7 +36,7 @@
 
 /* "\xffSHINYR1", little endian: not text, so no text file matches */
 #define SHINY_MAGIC   UINT64_C(0x31524e59494853ff)
-#define SHINY_VERSION 3u
+#define SHINY_VERSION 4u
 
 /*
  * The session directory, mode 0700: ROOT/shiny-<uid>/<pid>.<ticks>, where ROOT is the first of
@@ -138,8 +138,9 @@ enum shiny_counter {
  *         `kept` of the stack that was defined last in this chunk, without its first `skip`, then
  *         the rest of the payload, `frames` in all. The first definition in a chunk is a STACK, so
  *         that a chunk can be read without the one before it. A run never crosses a chunk's end.
- * VPTR    w0: address as drawn, stack id 0. w1: 63..20 the word's value >> 3 (a vtable address
- *         point), 9..6 see shiny_vptr_api. Its time is that of the record before it in its stream.
+ * VPTR    w0: address as drawn, 19..0 `when`'s low bits. w1: 63..20 the word's value >> 3 (a vtable
+ *         address point), 19..10 `when`'s high bits, 9..6 see shiny_vptr_api. `when` 0: its time is
+ *         that of the record before it in its stream; else dt + 1.
  * OBJECT  w0 as drawn. w1: 63..33 dt (31 bits), 32..19 the index of the object's kind, 18..6 size;
  *         larger ones are OBJECT_WIDE.
  * NAMED   w0: address as drawn, stack id 0. w1: 63..16 address of the text. Its time is that of the
@@ -163,6 +164,8 @@ enum {
 	SHINY_ADDRESS_SHIFT = SHINY_STACK_BITS,
 	SHINY_GRANULE_SHIFT = 3,
 	SHINY_VTABLE_SHIFT = 20,
+	SHINY_WHEN_LOW_BITS = SHINY_STACK_BITS,
+	SHINY_WHEN_HIGH_BITS = SHINY_VTABLE_SHIFT - SHINY_SIZE_SHIFT,
 	SHINY_NAME_SHIFT = 16,
 	SHINY_OBJECT_SIZE_BITS = 13,
 	SHINY_OBJECT_INDEX_BITS = 14, /* Oilpan's own limit */
@@ -174,6 +177,7 @@ enum {
 #define SHINY_STACK_LIMIT (UINT64_C(1) << SHINY_STACK_BITS)
 #define SHINY_SIZE_LIMIT  (UINT64_C(1) << SHINY_SIZE_BITS)
 #define SHINY_DT_LIMIT    (UINT64_C(1) << SHINY_DT_BITS)
+#define SHINY_WHEN_LIMIT  (UINT64_C(1) << (SHINY_WHEN_LOW_BITS + SHINY_WHEN_HIGH_BITS))
 
 struct shiny_record {
 	uint64_t w0;

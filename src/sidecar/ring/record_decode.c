@@ -141,8 +141,15 @@ static enum decode_result decode_one(struct record_cursor *c, const struct shiny
 			if (!set_time(c, c->base, latest))
 				return DECODE_BAD;
 		} else if (out->kind == SHINY_REC_VPTR) {
+			uint64_t when =
+				DECODE_BITS(r->w0, 0, SHINY_WHEN_LOW_BITS) |
+				DECODE_BITS(r->w1, SHINY_SIZE_SHIFT, SHINY_WHEN_HIGH_BITS)
+					<< SHINY_WHEN_LOW_BITS;
+
 			out->size = r->w1 >> SHINY_VTABLE_SHIFT << SHINY_GRANULE_SHIFT;
 			out->stack = 0;
+			if (when && !set_time(c, c->base + when - 1, latest))
+				return DECODE_BAD;
 		} else if (out->kind == SHINY_REC_NAMED) {
 			out->size = r->w1 >> SHINY_NAME_SHIFT;
 			out->stack = 0;

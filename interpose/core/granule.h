@@ -21,8 +21,8 @@
  *
  * By the page, as what the linker puts behind that data is written to: in the C library it is the
  * allocator's lists of free blocks, whose addresses stand in the first words of every block that
- * was on one. A yes may be wrong (an update is under way, the data are no vtable): the sidecar looks
- * the address up properly.
+ * was on one. A yes may be wrong (an update is under way, the data are no vtable): the sidecar
+ * looks the address up properly.
  */
 enum {
 	SI_PAGE_SHIFT = 12,

@@ -87,6 +87,15 @@ static void read_type(struct session *session, struct process *p, const struct e
 		       (e->api & SHINY_VPTR_SECOND_WORD ? ENTRY_SECOND_WORD : 0);
 }
 
+/* What a garbage-collected object is of, as its ALLOC says. */
+static uint32_t kind_of(struct session *session, const struct event *e)
+{
+	if (e->kind != EVENT_ALLOC || !e->vtable || e->vtable > session->ids.vtables.count)
+		return 0;
+	session->ids.vtables.at[e->vtable - 1].kind = true;
+	return e->vtable;
+}
+
 static bool replay_event(void *context, const struct event *e)
 {
 	struct recovery *recovery = context;
@@ -117,7 +126,8 @@ static bool replay_event(void *context, const struct event *e)
 		.birth = e->time,
 		.size = e->size & EVENT_BLOCK_MOST,
 		.flags = e->api & ENTRY_API,
-		.site = stats_site(&p->stats, e->stack <= session->ids.stacks.count ? e->stack : 0)
+		.site = stats_site(&p->stats, e->stack <= session->ids.stacks.count ? e->stack : 0),
+		.vtable = kind_of(session, e)
 	};
 	if (e->tag && e->tag <= session->tags.count)
 		entry.site = stats_tagged(&p->stats, entry.site, e->tag);

@@ -18,7 +18,8 @@
  *              neighbour in allocation order of the block freed last (lists and trees are torn down
  *              in order), or one of the thread's youngest blocks, or how many allocations ago it
  *              began; of a construction or destruction, the difference to the last one;
- *   class      of a construction or destruction: the last one of this stack;
+ *   class      of a construction or destruction, and of a garbage-collected object: the last one of
+ *              this stack;
  *   size       the last one of this stack; of a free: 0, or the block's;
  *   tag        of an allocation: that of the thread's last one;
  *   time       the difference to the event before: the part that can't be guessed.
@@ -58,7 +59,6 @@ enum { TABLE_BITS = 19, PAIR_TABLE_BITS = 13, AHEAD = 12 };
 struct packer {
 	struct model model;
 	uint32_t count;
-	bool tagged; /* there is a tag in it */
 	uint64_t first, last;
 	uint8_t *columns[COLUMN_COUNT], *at[COLUMN_COUNT];
 	uint8_t *memory;               /* all columns; touched only as far as they are filled */
@@ -136,7 +136,6 @@ static void start_block(struct packer *p)
 	for (int i = 0; i < COLUMN_COUNT; i++)
 		p->at[i] = p->columns[i];
 	p->count = 0;
-	p->tagged = false;
 	p->first = UINT64_MAX;
 	p->last = 0;
 }
@@ -253,6 +252,14 @@ static inline unsigned put_stack(struct packer *p, const struct event *e,
 	return STACK_SPELT;
 }
 
+/* The site's stack says which one is expected. */
+static inline void put_vtable(struct packer *p, struct site *site, uint32_t vtable)
+{
+	put(p, COLUMN_VTABLE,
+	    vtable == site->vtable ? 0 : zigzag((uint64_t)vtable - site->vtable) + 1);
+	site->vtable = vtable;
+}
+
 /* One event; false when it needs a new block.
  * Longer than 80 lines: it is inlined as one; this file's head says what an event costs. */
 static inline bool pack_event(struct packer *p, const struct event *e)
@@ -295,10 +302,8 @@ static inline bool pack_event(struct packer *p, const struct event *e)
 		put_byte(p, COLUMN_TAG, e->kind);
 		put_byte(p, COLUMN_TAG, e->api);
 	}
-	if (retag) {
+	if (retag)
 		put(p, COLUMN_VTABLE, pair->tag = e->tag);
-		p->tagged = true;
-	}
 	if (extra) {
 		put(p, COLUMN_VTABLE, e->vtable);
 		put(p, COLUMN_OLD, e->old_address);
@@ -312,14 +317,8 @@ static inline bool pack_event(struct packer *p, const struct event *e)
 			learnt = e->size && node != NO_NODE && e->size == m->nodes[node].size;
 			model_end(m, number, node, e->address, e->size);
 		} else {
-			struct site *born =
-				model_site(m, node != NO_NODE ? m->nodes[node].stack : 0);
-
-			put(p, COLUMN_VTABLE,
-			    e->vtable == born->vtable
-				    ? 0
-				    : zigzag((uint64_t)e->vtable - born->vtable) + 1);
-			born->vtable = e->vtable;
+			put_vtable(p, model_site(m, node != NO_NODE ? m->nodes[node].stack : 0),
+				   e->vtable);
 		}
 	} else if (has_address_of_alloc(e->kind)) {
 		guessed = model_size(history, site, e->stack);
@@ -330,14 +329,11 @@ static inline bool pack_event(struct packer *p, const struct event *e)
 		code = put_alloc_address(p, pair, model_class(m, number, e->size), e);
 		*find_address(p, e->process, e->address) =
 			model_begin(m, number, e->address, e->size, e->stack);
+		if (has_kind(e))
+			put_vtable(p, site, e->vtable);
 	} else if (has_class(e->kind)) {
-		struct site *maker = model_site(m, e->stack);
-
 		put(p, COLUMN_TARGET, zigzag(e->address - pair->built));
-		put(p, COLUMN_VTABLE,
-		    e->vtable == maker->vtable ? 0
-					       : zigzag((uint64_t)e->vtable - maker->vtable) + 1);
-		maker->vtable = e->vtable;
+		put_vtable(p, site, e->vtable);
 		pair->built = e->address;
 	} else {
 		put(p, COLUMN_TARGET, zigzag(e->address - pair->mapped));
@@ -427,8 +423,7 @@ static size_t list_processes(struct packer *p)
 
 struct shiny_err *packer_finish(struct packer *p, struct block *out)
 {
-	struct header header = { .magic = p->tagged ? BLOCK_MAGIC_TAGGED : BLOCK_MAGIC,
-				 .count = p->count };
+	struct header header = { .magic = BLOCK_MAGIC, .count = p->count };
 	size_t total = sizeof(header), code = 0;
 
 	for (int i = 0; i < COLUMN_COUNT; i++) {

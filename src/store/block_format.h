@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <shiny/wire/wire.h>
+
 #include "event.h"
 
 enum { BLOCK_EVENTS = 256 * 1024 };
@@ -61,11 +63,8 @@ static const size_t column_most[COLUMN_COUNT] = {
 #undef X
 };
 
-/*
- * The packing's version, "ShB1" and "ShB2". The second is that of blocks with a tag in them, which
- * readers that know no tags must not take for the first; a block without one is the same in both.
- */
-enum { BLOCK_MAGIC = 0x31426853, BLOCK_MAGIC_TAGGED = 0x32426853, LEVEL = 1 };
+/* The packing's version, "ShB3". */
+enum { BLOCK_MAGIC = 0x33426853, LEVEL = 1 };
 
 /*
  * What kind and api are led in by where they are spelt out: fields that the kind should not have
@@ -112,10 +111,16 @@ static inline bool has_class(uint8_t kind)
 	return kind == EVENT_CONSTRUCT || kind == EVENT_DESTROY;
 }
 
+/* What it is of is known when it begins. */
+static inline bool has_kind(const struct event *e)
+{
+	return e->kind == EVENT_ALLOC && e->api == SHINY_API_COLLECTED;
+}
+
 /* Events with fields that their kind should not have are kept too, with the "extra" flag. */
 static inline bool has_extra(const struct event *e)
 {
-	return (e->vtable && e->kind != EVENT_VPTR && !has_class(e->kind)) ||
+	return (e->vtable && e->kind != EVENT_VPTR && !has_class(e->kind) && !has_kind(e)) ||
 	       (e->old_address &&
 		(has_target(e->kind) || has_class(e->kind) || e->kind == EVENT_ALLOC));
 }

@@ -197,6 +197,15 @@ static inline uint32_t get_stack(struct unpacker *u)
 	return stack;
 }
 
+static inline uint32_t get_vtable(struct unpacker *u, struct site *site)
+{
+	uint64_t difference = get(u, COLUMN_VTABLE);
+
+	if (difference)
+		site->vtable = (uint32_t)(site->vtable + unzigzag(difference - 1));
+	return site->vtable;
+}
+
 /* One event; false with u->wrong set when the block breaks a rule.
  * Longer than 80 lines: it is inlined as one; this file's head says what an event costs. */
 static inline bool unpack_event(struct unpacker *u, struct event *e)
@@ -252,13 +261,8 @@ static inline bool unpack_event(struct unpacker *u, struct event *e)
 		if (e->kind == EVENT_FREE) {
 			model_end(m, m->pair, node, e->address, e->size);
 		} else {
-			struct site *born =
-				model_site(m, node != NO_NODE ? m->nodes[node].stack : 0);
-			uint64_t difference = get(u, COLUMN_VTABLE);
-
-			e->vtable = difference ? (uint32_t)(born->vtable + unzigzag(difference - 1))
-					       : born->vtable;
-			born->vtable = e->vtable;
+			e->vtable = get_vtable(
+				u, model_site(m, node != NO_NODE ? m->nodes[node].stack : 0));
 		}
 	} else if (has_address_of_alloc(e->kind)) {
 		e->size = control & SIZE_HIT ? model_size(history, site, e->stack)
@@ -275,15 +279,11 @@ static inline bool unpack_event(struct unpacker *u, struct event *e)
 		}
 		e->address = get_alloc_address(u, pair, model_class(m, m->pair, e->size), code, e);
 		model_begin(m, m->pair, e->address, e->size, e->stack);
+		if (has_kind(e))
+			e->vtable = get_vtable(u, site);
 	} else if (has_class(e->kind)) {
-		struct site *maker = model_site(m, e->stack);
-		uint64_t difference;
-
 		e->address = pair->built += unzigzag(get(u, COLUMN_TARGET));
-		difference = get(u, COLUMN_VTABLE);
-		e->vtable = maker->vtable =
-			difference ? (uint32_t)(maker->vtable + unzigzag(difference - 1))
-				   : maker->vtable;
+		e->vtable = get_vtable(u, site);
 		e->size = learnt = control & SIZE_HIT ? 0 : get(u, COLUMN_SIZE);
 	} else {
 		e->address = pair->mapped += unzigzag(get(u, COLUMN_TARGET));
@@ -336,7 +336,7 @@ static struct shiny_err *open_block(struct unpacker *u, const void *data, size_t
 	if (got != total)
 		return bad("it is shorter than it says");
 	memcpy(&header, u->raw, sizeof(header));
-	if (header.magic != BLOCK_MAGIC && header.magic != BLOCK_MAGIC_TAGGED)
+	if (header.magic != BLOCK_MAGIC)
 		return bad("it is packed in a way that this shinyctl does not know");
 	if (header.count == 0 || header.count > BLOCK_EVENTS)
 		return bad("its number of events is impossible");

@@ -55,8 +55,8 @@ struct event {
 	uint32_t process;     /* id in table process */
 	uint32_t thread;      /* id in table thread */
 	uint32_t stack;       /* id in table stack, 0: none */
-	uint32_t vtable;      /* VPTR: id in table vtable; CONSTRUCT, DESTROY: in table class; else
-	                       * 0 */
+	uint32_t vtable;      /* VPTR, ALLOC of a garbage-collected object: id in table vtable;
+	                       * CONSTRUCT, DESTROY: in table class; else 0 */
 	uint32_t tag;         /* ALLOC, REALLOC: id in table tag of what its thread was at, 0 none.
 	                       * Others': not kept */
 	uint8_t kind;         /* enum event_kind */

@@ -21,7 +21,8 @@ static bool print_event(void *context, const struct event *event)
 
 	printf("%s %u %u %u %lu %lu %lu %u", event->kind < 8 ? kinds[event->kind] : "?",
 	       event->process, event->thread, event->stack, event->address,
-	       event->vtable ? event->vtable : event->size, event->old_address, event->api);
+	       event->vtable && event->kind != EVENT_ALLOC ? event->vtable : event->size,
+	       event->old_address, event->api);
 	return (*with_time ? printf(" %lu\n", event->time) : printf("\n")) > 0;
 }
 

@@ -77,8 +77,8 @@ static void by_the_loader(void)
 		fclose(maps);
 	checkf("read-only again", read_only && !missing, "%lu of %lu pages are not known", missing,
 	       read_only);
-	checkf("writable", writable && !taken, "%lu of %lu pages, or words between two, are taken for vtables",
-	       taken, writable);
+	checkf("writable", writable && !taken,
+	       "%lu of %lu pages, or words between two, are taken for vtables", taken, writable);
 }
 
 int main(void)

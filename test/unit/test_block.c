@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <shiny/wire/wire.h>
+
 #include "../../src/store/block.h"
 #include "../lib/random.h"
 #include "check.h"
@@ -73,6 +75,10 @@ static void make_tame(struct event *e, size_t count, bool tagged)
 			e[i].kind = EVENT_ALLOC;
 			e[i].address = live[at].address;
 			e[i].size = live[at].size;
+			if (e[i].stack % 4 == 0) {
+				e[i].api = SHINY_API_COLLECTED;
+				e[i].vtable = e[i].stack + (next_random() % 20 == 0);
+			}
 		} else {
 			uint64_t what = next_random() % 8;
 

@@ -88,13 +88,16 @@ static uint64_t on_moment(void *context, const struct replay *replay, uint64_t m
 }
 
 struct followed {
-	uint64_t births, moves, resizes, before, at, size, deaths, birth;
+	uint64_t births, moves, resizes, before, at, size, deaths, birth, typed;
 };
 
 static void follow_birth(void *context, const struct replay *replay,
 			 const struct replay_process *process, const struct life *life)
 {
-	((struct followed *)context)->births++;
+	struct followed *f = context;
+
+	f->births++;
+	f->typed += life->vtable == 3 && life->type == 7;
 }
 
 static void follow_move(void *context, const struct replay *replay,
@@ -138,8 +141,23 @@ static void collected(void)
 					    .death = follow_death };
 	struct filter all;
 
-	put(s, 100, 1, EVENT_ALLOC, 0x1000, 16, 0, 1, 1, SHINY_API_COLLECTED);
-	put(s, 101, 1, EVENT_VPTR, 0x1000, 0, 0, 1, 1, 0);
+	must(store_put_type(s, &(struct store_type){ .id = 7,
+						     .name = "Node",
+						     .form = "object",
+						     .rule = "vptr",
+						     .confidence = "exact",
+						     .source = "collected" }));
+	must(store_put_stat(s, &(struct store_stat){
+				       .process = 1, .stack = 1, .vtable = 3, .type = 7 }));
+	put_event(s, (struct event){ .time = 100,
+				     .address = 0x1000,
+				     .size = 16,
+				     .process = 1,
+				     .thread = 1,
+				     .stack = 1,
+				     .vtable = 3,
+				     .kind = EVENT_ALLOC,
+				     .api = SHINY_API_COLLECTED });
 	put(s, 102, 1, EVENT_ALLOC, 0x2000, 8, 0, 1, 1, SHINY_API_COLLECTED);
 	put(s, 110, 1, EVENT_REALLOC, 0x1000, 24, 0x1000, 1, 1, SHINY_API_COLLECTED);
 	put(s, 120, 1, EVENT_REALLOC, 0x0ff8, 24, 0x1000, 1, 1, SHINY_API_COLLECTED);
@@ -151,6 +169,7 @@ static void collected(void)
 	must(filter_resolve(s, NULL, &all));
 	must(replay_run(s, &all, &observer, 1, NULL));
 	number("collected/births", f.births, 2);
+	number("collected/typed at birth", f.typed, 1);
 	number("collected/moves", f.moves, 1);
 	number("collected/from", f.before, 0x1000);
 	number("collected/to", f.at, 0x0ff8);

@@ -83,7 +83,8 @@ static bool note_event(void *context, const struct event *event)
 				       .address = event->address,
 				       .size = event->size,
 				       .born = event->time,
-				       .api = event->api };
+				       .api = event->api,
+				       .vtable = event->vtable };
 	return true;
 }
 

@@ -360,7 +360,7 @@ static void change_collected(struct replay_pass *run, struct replay_process *p, 
 static void apply_begin(struct replay_pass *run, struct replay_process *p, const struct event *e,
 			uint32_t hash)
 {
-	uint32_t old_hash = life_hash(e->old_address), old = 0, vtable = 0, place;
+	uint32_t old_hash = life_hash(e->old_address), old = 0, vtable = e->vtable, place;
 	struct life *life;
 
 	if (e->kind == EVENT_REALLOC && e->old_address)
@@ -482,17 +482,20 @@ static inline __attribute__((always_inline)) void prepare(const struct event *e,
 	life_map_prepare(&p->blocks, e->kind == EVENT_REALLOC ? life_hash(e->old_address) : hash);
 }
 
-/* Of a block whose vtable becomes known, the type is looked up once more. */
+/* Of a block whose vtable becomes known, the type is looked up once more; of a garbage-collected
+ * object it is known from the start. */
 static inline __attribute__((always_inline)) void expect_vtable(const struct replay_pass *run,
 								const struct event *e,
 								const struct replay_process *p,
 								uint32_t hash)
 {
-	uint32_t place = life_map_find(&p->blocks, e->address, hash);
+	uint32_t place, stack = e->stack;
 
-	if (place)
-		type_table_expect_vtable(&run->types, p->id, life_at(&run->pool, place)->stack,
-					 e->vtable);
+	if (e->kind == EVENT_VPTR) {
+		place = life_map_find(&p->blocks, e->address, hash);
+		stack = place ? life_at(&run->pool, place)->stack : 0;
+	}
+	type_table_expect_vtable(&run->types, p->id, stack, e->vtable);
 }
 
 /* Several at a time: while one event is applied, later ones ask for what they will need. */
@@ -518,7 +521,7 @@ static bool see(void *context, const struct event *events, size_t count)
 		if (now < count && of[now])
 			prepare(&events[now], of[now], hashes[now]);
 		now = i - (2 * AHEAD - AHEAD_TYPE);
-		if (now < count && of[now] && events[now].kind == EVENT_VPTR)
+		if (now < count && of[now] && events[now].vtable)
 			expect_vtable(run, &events[now], of[now], hashes[now]);
 		now = i - 2 * AHEAD;
 		if (now < count)

@@ -9,8 +9,8 @@
  * REALLOC event to its own address; so it is where the program resized it in place. A collection
  * that compacts moves objects: a REALLOC event from the old address to the new one, of the size it
  * had, and a VPTR event. In the event stream an end that no call made is a FREE without a stack,
- * whose api says which it was (enum event_end). The kind of an object is known when it is made; in
- * the stream a VPTR event behind its ALLOC tells it.
+ * whose api says which it was (enum event_end). The kind of an object is known when it is made: its
+ * ALLOC tells it.
  */
 #include "apply_object.h"
 
@@ -144,6 +144,7 @@ void apply_object(struct session *session, struct stream *s)
 {
 	struct process *p = s->process;
 	uint64_t ns = apply_ns(session, s);
+	struct event *e;
 	struct entry entry = { .address = s->head.address,
 			       .birth = s->head.time,
 			       .size = s->head.size,
@@ -160,8 +161,9 @@ void apply_object(struct session *session, struct stream *s)
 	if (!apply_block_began(session, s, &entry, ns))
 		return;
 	objects_add(&p->objects, entry.address, bytes_of(&entry));
-	apply_emit(session, s, ns, EVENT_ALLOC)->stack = p->stats.sites.at[entry.site].stack;
-	tell_kind(session, s, &entry);
+	e = apply_emit(session, s, ns, EVENT_ALLOC);
+	e->stack = p->stats.sites.at[entry.site].stack;
+	e->vtable = entry.vtable;
 }
 
 void apply_finalized(struct session *session, struct stream *s)

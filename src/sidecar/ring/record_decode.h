@@ -21,7 +21,7 @@
 
 /* A record. WIDE kinds come as their plain forms; TIME and PAD never come out. */
 struct raw {
-	uint64_t time; /* ticks. VPTR and NAMED may have none of their own: that of the record before */
+	uint64_t time; /* ticks; of a record without one: that of the one before it */
 	uint64_t address;
 	uint64_t size; /* VPTR: the word; LOSS: how many; STACK: frames; STACK_LIKE: its aux */
 	uint32_t stack; /* the stream's id, 0 none */

@@ -87,6 +87,13 @@ static bool set_time(struct record_cursor *c, uint64_t time, uint64_t latest)
 	return true;
 }
 
+/* A VPTR's. */
+static uint64_t when_of(const struct shiny_record *r)
+{
+	return DECODE_BITS(r->w0, 0, SHINY_WHEN_LOW_BITS) |
+	       DECODE_BITS(r->w1, SHINY_SIZE_SHIFT, SHINY_WHEN_HIGH_BITS) << SHINY_WHEN_LOW_BITS;
+}
+
 /* One record at the cursor, which is moved behind it; DECODE_NONE also for those that only change
  * the time or say nothing. */
 static enum decode_result decode_one(struct record_cursor *c, const struct shiny_record *r,
@@ -141,14 +148,9 @@ static enum decode_result decode_one(struct record_cursor *c, const struct shiny
 			if (!set_time(c, c->base, latest))
 				return DECODE_BAD;
 		} else if (out->kind == SHINY_REC_VPTR) {
-			uint64_t when =
-				DECODE_BITS(r->w0, 0, SHINY_WHEN_LOW_BITS) |
-				DECODE_BITS(r->w1, SHINY_SIZE_SHIFT, SHINY_WHEN_HIGH_BITS)
-					<< SHINY_WHEN_LOW_BITS;
-
 			out->size = r->w1 >> SHINY_VTABLE_SHIFT << SHINY_GRANULE_SHIFT;
 			out->stack = 0;
-			if (when && !set_time(c, c->base + when - 1, latest))
+			if (when_of(r) && !set_time(c, c->base + when_of(r) - 1, latest))
 				return DECODE_BAD;
 		} else if (out->kind == SHINY_REC_NAMED) {
 			out->size = r->w1 >> SHINY_NAME_SHIFT;

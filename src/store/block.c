@@ -17,7 +17,9 @@
  *              (allocators hand out the latest first), or the next one in a row; of a free: the
  *              neighbour in allocation order of the block freed last (lists and trees are torn down
  *              in order), or one of the thread's youngest blocks, or how many allocations ago it
- *              began; of a construction or destruction, the difference to the last one;
+ *              began; of a construction or destruction, the difference to the last one; of a
+ *              garbage-collected object, right behind the last one of its space, of which there
+ *              are four, by size;
  *   class      of a construction or destruction, and of a garbage-collected object: the last one of
  *              this stack;
  *   size       the last one of this stack; of a free: 0, or the block's;
@@ -231,6 +233,22 @@ static inline unsigned put_alloc_address(struct packer *p, struct pair *pair, st
 	return code;
 }
 
+static inline unsigned put_object_address(struct packer *p, struct pair *pair,
+					  const struct event *e)
+{
+	uint64_t *end = model_object_end(pair, e->size), difference = e->address - *end;
+
+	*end = e->address + model_object_step(e->size);
+	if (!difference)
+		return AT_END;
+	if ((difference & 7) == 0) {
+		put(p, COLUMN_ADDRESS, zigzag((uint64_t)((int64_t)difference >> 3)));
+		return AT_NEAR;
+	}
+	put(p, COLUMN_ADDRESS, zigzag(difference));
+	return AT_ODD;
+}
+
 static inline unsigned put_stack(struct packer *p, const struct event *e,
 				 const struct token *history, const struct token *recent,
 				 const struct token **guess)
@@ -326,11 +344,13 @@ static inline bool pack_event(struct packer *p, const struct event *e)
 			put_byte(p, COLUMN_OLD, put_target(p, number, e->old_address, &node));
 			model_end(m, number, node, e->old_address, 0);
 		}
-		code = put_alloc_address(p, pair, model_class(m, number, e->size), e);
-		*find_address(p, e->process, e->address) =
-			model_begin(m, number, e->address, e->size, e->stack);
-		if (has_kind(e))
+		if (has_kind(e)) {
+			code = put_object_address(p, pair, e);
 			put_vtable(p, site, e->vtable);
+		} else {
+			code = put_alloc_address(p, pair, model_class(m, number, e->size), e);
+		}
+		*find_address(p, e->process, e->address) = model_begin(m, number, e);
 	} else if (has_class(e->kind)) {
 		put(p, COLUMN_TARGET, zigzag(e->address - pair->built));
 		put_vtable(p, site, e->vtable);

@@ -39,8 +39,8 @@ enum {
 enum {
 	AT_FREED, /* .. AT_FREED + 2: that many steps from the address freed last */
 	AT_STRIDE = 3, /* the class's last fresh address, as far again */
-	AT_END,   /* right behind the thread's last fresh block */
-	AT_NEAR,  /* a multiple of 16 from it */
+	AT_END,   /* right behind the thread's last fresh block, or its space's last object */
+	AT_NEAR,  /* a multiple of 16 from it; of an object, of 8 */
 	AT_ODD,   /* anything */
 	AT_MORE,  /* a byte follows: a position in the ring from 3, or SAME_PLACE */
 	SAME_PLACE = 0xff,

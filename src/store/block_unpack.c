@@ -167,6 +167,19 @@ static inline uint64_t get_alloc_address(struct unpacker *u, struct pair *pair,
 	return address;
 }
 
+static inline uint64_t get_object_address(struct unpacker *u, struct pair *pair, unsigned code,
+					  uint64_t size)
+{
+	uint64_t *end = model_object_end(pair, size), address = *end;
+
+	if (code == AT_NEAR)
+		address += unzigzag(get(u, COLUMN_ADDRESS)) << 3;
+	else if (code != AT_END)
+		address += unzigzag(get(u, COLUMN_ADDRESS));
+	*end = address + model_object_step(size);
+	return address;
+}
+
 static inline bool get_pair(struct unpacker *u, bool same)
 {
 	struct model *m = &u->model;
@@ -277,10 +290,14 @@ static inline bool unpack_event(struct unpacker *u, struct event *e)
 				return false;
 			model_end(m, m->pair, node, e->old_address, 0);
 		}
-		e->address = get_alloc_address(u, pair, model_class(m, m->pair, e->size), code, e);
-		model_begin(m, m->pair, e->address, e->size, e->stack);
-		if (has_kind(e))
+		if (has_kind(e)) {
+			e->address = get_object_address(u, pair, code, e->size);
 			e->vtable = get_vtable(u, site);
+		} else {
+			e->address = get_alloc_address(u, pair, model_class(m, m->pair, e->size),
+						       code, e);
+		}
+		model_begin(m, m->pair, e);
 	} else if (has_class(e->kind)) {
 		e->address = pair->built += unzigzag(get(u, COLUMN_TARGET));
 		e->vtable = get_vtable(u, site);

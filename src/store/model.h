@@ -23,6 +23,8 @@ enum {
 	NO_NODE = 0,                      /* pair 0's head: never a target */
 	HISTORY_BITS = 15, RECENT_BITS = 14, SITE_BITS = 14, CLASS_BITS = 11,
 	RING = 8,                         /* freed addresses remembered for each size class */
+	OBJECT_SPACES = 4,
+	OBJECT_HEADER = 8,
 };
 
 /* A (process, thread). */
@@ -36,6 +38,8 @@ struct pair {
 	uint64_t fresh, foreign, mapped, built; /* last address of each sort: the bases of
 	                                         * differences */
 	uint32_t tag;             /* of its last allocation */
+	uint64_t object_ends[OBJECT_SPACES]; /* where the next garbage-collected object would lie
+	                                      * behind the last one of its space */
 };
 
 /* The event that followed a pair of stacks the last time. */
@@ -65,7 +69,7 @@ struct node {
 	uint32_t newer, older; /* the live blocks of its pair, a ring through the head */
 	uint32_t stack;
 	uint16_t pair;
-	bool alive;
+	bool alive, collected;
 };
 
 struct model {
@@ -112,6 +116,18 @@ static inline uint64_t model_granules(uint64_t size)
 	uint64_t granules = (size + 8 + 15) >> 4;
 
 	return granules < 2 ? 2 : granules;
+}
+
+/* By size, as Oilpan has them; it has more for special kinds. */
+static inline uint64_t *model_object_end(struct pair *p, uint64_t size)
+{
+	return &p->object_ends[(size >= 24) + (size >= 56) + (size >= 120)];
+}
+
+/* Behind an object, its padding and the next one's header. */
+static inline uint64_t model_object_step(uint64_t size)
+{
+	return (size + OBJECT_HEADER + 7) & ~UINT64_C(7);
 }
 
 static inline struct size_class *model_class(struct model *m, uint32_t pair, uint64_t size)
@@ -181,18 +197,18 @@ static inline uint32_t model_guess(const struct model *m, uint32_t pair, unsigne
 	return node >= PAIRS && m->nodes[node].alive ? node : NO_NODE;
 }
 
-static inline uint32_t model_begin(struct model *m, uint32_t pair, uint64_t address, uint64_t size,
-				   uint32_t stack)
+static inline uint32_t model_begin(struct model *m, uint32_t pair, const struct event *e)
 {
 	uint32_t n = m->node_count++, older = m->nodes[pair].older;
 
-	m->nodes[n] = (struct node){ .address = address,
-				     .size = size,
+	m->nodes[n] = (struct node){ .address = e->address,
+				     .size = e->size,
 				     .newer = pair,
 				     .older = older,
-				     .stack = stack,
+				     .stack = e->stack,
 				     .pair = (uint16_t)pair,
-				     .alive = true };
+				     .alive = true,
+				     .collected = e->api == SHINY_API_COLLECTED };
 	m->nodes[older].newer = n;
 	m->nodes[pair].older = n;
 	return n;
@@ -205,6 +221,7 @@ static inline void model_end(struct model *m, uint32_t pair, uint32_t n, uint64_
 {
 	struct pair *p = &m->pairs[pair];
 	uint64_t size = claimed;
+	bool again = claimed; /* the next one of its size may be given its address */
 
 	if (n != NO_NODE) {
 		struct node *node = &m->nodes[n];
@@ -215,8 +232,9 @@ static inline void model_end(struct model *m, uint32_t pair, uint32_t n, uint64_
 		p->older = node->older;
 		node->alive = false;
 		size = node->size;
+		again = !node->collected;
 	}
-	if (n != NO_NODE || claimed) {
+	if (again) {
 		struct size_class *c = model_class(m, pair, size);
 
 		c->freed[c->top++ % RING] = address;

@@ -351,7 +351,7 @@ static uint64_t latest_now(const struct session *session)
 		       : ticks_now(&session->ticks) + ticks_per_second(&session->ticks);
 }
 
-bool drain_pull(struct session *session, struct stream *s)
+bool drain_pull_slow(struct session *session, struct stream *s)
 {
 	while (s->chunk >= 0 || next_chunk(session, s)) {
 		enum decode_result result = decode_next(&s->cursor, session->latest, &s->head);

@@ -17,7 +17,14 @@ void drain_scan(struct session *session, struct ring_file *ring);
 void drain_spill(struct session *session, struct ring_file *ring);
 /* After a scan: the same if the ring fills up; true: it does. */
 bool drain_relieve(struct session *session, struct ring_file *ring);
-bool drain_pull(struct session *session, struct stream *stream); /* fills stream->head */
+/* Fills stream->head. */
+bool drain_pull_slow(struct session *session, struct stream *stream);
+static inline bool drain_pull(struct session *session, struct stream *stream)
+{
+	if (stream->chunk >= 0 && decode_plain(&stream->cursor, session->latest, &stream->head))
+		return stream->has_head = true;
+	return drain_pull_slow(session, stream);
+}
 /* Before a commit: what has been applied of chunks that are not read to their end ([taken]). */
 void drain_mark_taken(struct session *session);
 /* Streams whose threads have ended without a word are done. */

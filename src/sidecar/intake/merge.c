@@ -14,6 +14,8 @@
 #define ROOM_RECORDS 4096
 
 enum { RECORDS_AHEAD = 96, TAGS_AHEAD = 20, AHEAD = 10 };
+/* So few, 128 KiB, are in the processor's second cache: to ask for them costs more than it saves. */
+enum { SEGMENTS_CACHED = 4 };
 
 static uint64_t key_of(const struct stream *s)
 {
@@ -68,6 +70,8 @@ static inline __attribute__((always_inline)) void prefetch(const struct stream *
 		return;
 	/* the processor finds out by itself only where nothing else is read between two records */
 	__builtin_prefetch(&s->cursor.chunk->records[s->cursor.position + RECORDS_AHEAD]);
+	if (registry->segments.count <= SEGMENTS_CACHED)
+		return;
 	registry_prefetch_tags(registry, decode_peek(&s->cursor, TAGS_AHEAD));
 	registry_prefetch(registry, decode_peek(&s->cursor, AHEAD));
 }

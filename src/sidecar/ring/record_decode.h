@@ -49,10 +49,8 @@ enum decode_result decode_slow(struct record_cursor *cursor, uint64_t latest, st
 
 #define DECODE_BITS(word, shift, bits) ((word) >> (shift) & ((UINT64_C(1) << (bits)) - 1))
 
-/* The next record. Nearly all are events that fit one record; the rest, and what is not published
- * yet, is the slow one's. */
-static inline enum decode_result decode_next(struct record_cursor *c, uint64_t latest,
-					     struct raw *out)
+/* The next record, if it is a birth or an end that fits one. */
+static inline bool decode_plain(struct record_cursor *c, uint64_t latest, struct raw *out)
 {
 	const uint64_t plain = UINT64_C(1) << SHINY_REC_ALLOC | UINT64_C(1) << SHINY_REC_FREE;
 	struct shiny_record r;
@@ -73,10 +71,18 @@ static inline enum decode_result decode_next(struct record_cursor *c, uint64_t l
 				.kind = (uint8_t)kind,
 				.api = (uint8_t)DECODE_BITS(r.w1, SHINY_API_SHIFT, SHINY_API_BITS)
 			};
-			return DECODE_RAW;
+			return true;
 		}
 	}
-	return decode_slow(c, latest, out);
+	return false;
+}
+
+/* The next record. Nearly all are plain; the rest, and what is not published yet, is the slow
+ * one's. */
+static inline enum decode_result decode_next(struct record_cursor *c, uint64_t latest,
+					     struct raw *out)
+{
+	return decode_plain(c, latest, out) ? DECODE_RAW : decode_slow(c, latest, out);
 }
 
 /* A hint: the address in the record that is `ahead` of the next one; any number where it is no

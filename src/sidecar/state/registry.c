@@ -52,7 +52,7 @@ void registry_deinit(struct registry *r)
 }
 
 /* A cell for an address that is not there; the segment has room. */
-static struct entry *take_cell(struct segment *s, uint64_t address)
+static inline struct entry *take_cell(struct segment *s, uint64_t address)
 {
 	struct registry_place place = registry_place(address);
 	struct cells *c = s->cells;
@@ -68,7 +68,7 @@ static struct entry *take_cell(struct segment *s, uint64_t address)
 	return registry_in_group(c, group, some);
 }
 
-static void leave_cell(struct segment *s, const struct entry *entry)
+static inline void leave_cell(struct segment *s, const struct entry *entry)
 {
 	struct cells *c = s->cells;
 	size_t cell = (size_t)(entry - c->entries);

@@ -108,7 +108,7 @@ void stats_clone_sites(struct stats *stats, const struct stats *parent)
 	}
 }
 
-static struct tally *stat_of(struct stats *stats, struct site_stats *site, uint32_t vtable)
+static inline struct tally *stat_of(struct stats *stats, struct site_stats *site, uint32_t vtable)
 {
 	struct tally **link = &site->stats, *s;
 
@@ -128,10 +128,9 @@ found:
 	return s;
 }
 
-static void count_bin(struct bins *bins, uint64_t ns, uint64_t bytes)
+/* Makes room for `bin`, which is outside of the range. */
+static __attribute__((noinline, cold)) void reach_bin(struct bins *bins, unsigned bin)
 {
-	unsigned bin = ns ? 63 - (unsigned)__builtin_clzll(ns) : 0;
-
 	if (!bins->count) {
 		bins->at = mem_zero(1, sizeof(*bins->at));
 		bins->first = (uint8_t)bin;
@@ -144,13 +143,21 @@ static void count_bin(struct bins *bins, uint64_t ns, uint64_t bytes)
 		memset(bins->at, 0, more * sizeof(*bins->at));
 		bins->first = (uint8_t)bin;
 		bins->count = (uint8_t)(bins->count + more);
-	} else if (bin >= (unsigned)bins->first + bins->count) {
+	} else {
 		unsigned count = bin - bins->first + 1;
 
 		bins->at = mem_resize(bins->at, count, sizeof(*bins->at));
 		memset(bins->at + bins->count, 0, (count - bins->count) * sizeof(*bins->at));
 		bins->count = (uint8_t)count;
 	}
+}
+
+static inline void count_bin(struct bins *bins, uint64_t ns, uint64_t bytes)
+{
+	unsigned bin = ns ? 63 - (unsigned)__builtin_clzll(ns) : 0;
+
+	if (__builtin_expect(bin - bins->first >= bins->count, 0))
+		reach_bin(bins, bin);
 	bins->at[bin - bins->first].count++;
 	bins->at[bin - bins->first].bytes += bytes;
 }
@@ -221,7 +228,7 @@ static __attribute__((noinline, cold)) void find_bucket(struct stats *stats, uin
 	stats->to = stats->from + stats->bucket_ns;
 }
 
-static struct bucket *bucket_at(struct stats *stats, uint64_t ns)
+static inline struct bucket *bucket_at(struct stats *stats, uint64_t ns)
 {
 	if (!stats->current || ns < stats->from || ns >= stats->to)
 		find_bucket(stats, ns);
@@ -294,7 +301,7 @@ static __attribute__((noinline)) void take_size(struct tally *s, uint64_t size)
 }
 
 /* What is counted in either case, once a block. */
-static struct tally *count_block(struct stats *stats, const struct entry *entry)
+static inline struct tally *count_block(struct stats *stats, const struct entry *entry)
 {
 	struct tally *s = stat_of(stats, &stats->sites.at[entry->site], entry->vtable);
 	unsigned reading = (entry->flags & ENTRY_READING) >> ENTRY_READING_SHIFT;

@@ -2,7 +2,7 @@
 /*
  * by_site.c: see by_site.h.
  *
- * Ten rows or more become one, so they are added up by a hash table first, and only what is left is
+ * Ten rows or more become one, so they are added up by hash tables, and only what is left is
  * sorted.
  */
 #include "by_site.h"
@@ -10,39 +10,38 @@
 #include <stdlib.h>
 
 #include "../base/hash.h"
-#include "../base/hash_table.h"
-#include "../base/mem.h"
 
 static int order(uint64_t a, uint64_t b)
 {
 	return (a > b) - (a < b);
 }
 
+static uint64_t pair(uint32_t high, uint32_t low)
+{
+	return (uint64_t)high << 32 | low;
+}
+
+/* ---- statistics ---- */
+
+/* `site` stands for b's stack. */
+static int compare_stats(const struct store_stat *a, const struct store_stat *b, uint32_t site)
+{
+	return order(pair(a->process, a->stack), pair(b->process, site)) ?:
+	       order(pair(a->type, a->vtable), pair(b->type, b->vtable)) ?:
+	       order(pair(a->tag, a->reading), pair(b->tag, b->reading));
+}
+
 static int by_stat_key(const void *left, const void *right)
 {
-	const struct store_stat *a = left, *b = right;
+	const struct store_stat *b = right;
 
-	return order((uint64_t)a->process << 32 | a->stack,
-		     (uint64_t)b->process << 32 | b->stack) ?:
-	       order((uint64_t)a->type << 32 | a->vtable, (uint64_t)b->type << 32 | b->vtable) ?:
-	       order((uint64_t)a->tag << 32 | a->reading, (uint64_t)b->tag << 32 | b->reading);
+	return compare_stats(left, b, b->stack);
 }
 
-static int by_lifetime_key(const void *left, const void *right)
+static uint64_t hash_stat(const struct store_stat *row, uint32_t site)
 {
-	const struct store_lifetime *a = left, *b = right;
-
-	return order((uint64_t)a->process << 32 | a->stack, (uint64_t)b->process << 32 | b->stack)
-		       ?: order((uint64_t)a->type << 32 | (uint32_t)(a->bin << 1 | a->censored),
-				(uint64_t)b->type << 32 | (uint32_t)(b->bin << 1 | b->censored));
-}
-
-static int by_peak_key(const void *left, const void *right)
-{
-	const struct store_peak *a = left, *b = right;
-
-	return order((uint64_t)a->process << 32 | a->stack, (uint64_t)b->process << 32 | b->stack)
-		       ?: order(a->tag, b->tag);
+	return hash_pair(hash_keys(pair(row->process, site), pair(row->type, row->vtable)),
+			 pair(row->tag, row->reading));
 }
 
 static void add_stat(struct store_stat *to, const struct store_stat *more)
@@ -67,124 +66,116 @@ static void add_stat(struct store_stat *to, const struct store_stat *more)
 	to->inherited_frees += more->inherited_frees;
 }
 
-static uint64_t hash_stat(const struct store_stat *row)
+void by_site_add_stat(struct by_site *sums, const struct store_stat *row, uint32_t site)
 {
-	return hash_pair(hash_keys((uint64_t)row->process << 32 | row->stack,
-				   (uint64_t)row->type << 32 | row->vtable),
-			 (uint64_t)row->tag << 32 | row->reading);
-}
+	uint64_t hash = hash_stat(row, site);
+	uint32_t at = hash_table_find(&sums->stat_table, hash, k,
+				      !compare_stats(&sums->stats.at[k], row, site));
 
-static uint64_t hash_lifetime(const struct store_lifetime *row)
-{
-	return hash_keys((uint64_t)row->process << 32 | row->stack,
-			 (uint64_t)row->type << 32 | (uint32_t)(row->bin << 1 | row->censored));
-}
-
-static uint64_t hash_peak(const struct store_peak *row)
-{
-	return hash_keys((uint64_t)row->process << 32 | row->stack, row->tag);
-}
-
-static void merge_stats(struct by_site *w)
-{
-	struct hash_table table = { 0 };
-	size_t kept = 0;
-
-	for (size_t i = 0; i < w->stats.count; i++) {
-		const struct store_stat *row = &w->stats.at[i];
-		uint64_t hash = hash_stat(row);
-		uint32_t at = hash_table_find(&table, hash, k, !by_stat_key(&w->stats.at[k], row));
-
-		if (at == HASH_NONE) {
-			hash_table_add(&table, hash, (uint32_t)kept);
-			w->stats.at[kept++] = *row;
-		} else {
-			add_stat(&w->stats.at[at], row);
-		}
+	if (at != HASH_NONE) {
+		add_stat(&sums->stats.at[at], row);
+		return;
 	}
-	hash_table_deinit(&table);
-	w->stats.count = kept;
-	if (kept)
-		qsort(w->stats.at, kept, sizeof(*w->stats.at), by_stat_key);
+	hash_table_add(&sums->stat_table, hash, (uint32_t)sums->stats.count);
+	*vec_push(&sums->stats) = *row;
+	sums->stats.at[sums->stats.count - 1].stack = site;
 }
 
-static void merge_lifetimes(struct by_site *w)
+/* ---- lifetimes ---- */
+
+static uint32_t bin_of(const struct store_lifetime *row)
 {
-	struct hash_table table = { 0 };
-	size_t kept = 0;
+	return (uint32_t)(row->bin << 1 | row->censored);
+}
 
-	for (size_t i = 0; i < w->lifetimes.count; i++) {
-		const struct store_lifetime *row = &w->lifetimes.at[i];
-		uint64_t hash = hash_lifetime(row);
-		uint32_t at = hash_table_find(&table, hash, k,
-					      !by_lifetime_key(&w->lifetimes.at[k], row));
+static int compare_lifetimes(const struct store_lifetime *a, const struct store_lifetime *b,
+			     uint32_t site)
+{
+	return order(pair(a->process, a->stack), pair(b->process, site)) ?:
+	       order(pair(a->type, bin_of(a)), pair(b->type, bin_of(b)));
+}
 
-		if (at == HASH_NONE) {
-			hash_table_add(&table, hash, (uint32_t)kept);
-			w->lifetimes.at[kept++] = *row;
-		} else {
-			w->lifetimes.at[at].count += row->count;
-			w->lifetimes.at[at].bytes += row->bytes;
-		}
+static int by_lifetime_key(const void *left, const void *right)
+{
+	const struct store_lifetime *b = right;
+
+	return compare_lifetimes(left, b, b->stack);
+}
+
+void by_site_add_lifetime(struct by_site *sums, const struct store_lifetime *row, uint32_t site)
+{
+	uint64_t hash = hash_keys(pair(row->process, site), pair(row->type, bin_of(row)));
+	uint32_t at = hash_table_find(&sums->lifetime_table, hash, k,
+				      !compare_lifetimes(&sums->lifetimes.at[k], row, site));
+
+	if (at != HASH_NONE) {
+		sums->lifetimes.at[at].count += row->count;
+		sums->lifetimes.at[at].bytes += row->bytes;
+		return;
 	}
-	hash_table_deinit(&table);
-	w->lifetimes.count = kept;
-	if (kept)
-		qsort(w->lifetimes.at, kept, sizeof(*w->lifetimes.at), by_lifetime_key);
+	hash_table_add(&sums->lifetime_table, hash, (uint32_t)sums->lifetimes.count);
+	*vec_push(&sums->lifetimes) = *row;
+	sums->lifetimes.at[sums->lifetimes.count - 1].stack = site;
+}
+
+/* ---- peaks ---- */
+
+static int compare_peaks(const struct store_peak *a, const struct store_peak *b, uint32_t site)
+{
+	return order(pair(a->process, a->stack), pair(b->process, site)) ?:
+	       order(a->tag, b->tag);
+}
+
+static int by_peak_key(const void *left, const void *right)
+{
+	const struct store_peak *b = right;
+
+	return compare_peaks(left, b, b->stack);
 }
 
 /* The time is that of the largest peak of a stack of the site. */
-static void merge_peaks(struct by_site *w)
+void by_site_add_peak(struct by_site *sums, const struct store_peak *row, uint32_t site)
 {
-	uint64_t *most = mem_alloc((w->peaks.count + 1) * sizeof(*most));
-	struct hash_table table = { 0 };
-	size_t kept = 0;
+	uint64_t hash = hash_keys(pair(row->process, site), row->tag);
+	uint32_t at = hash_table_find(&sums->peak_table, hash, k,
+				      !compare_peaks(&sums->peaks.at[k], row, site));
 
-	for (size_t i = 0; i < w->peaks.count; i++) {
-		const struct store_peak *row = &w->peaks.at[i];
-		uint64_t hash = hash_peak(row);
-		uint32_t at = hash_table_find(&table, hash, k, !by_peak_key(&w->peaks.at[k], row));
-
-		if (at == HASH_NONE) {
-			hash_table_add(&table, hash, (uint32_t)kept);
-			most[kept] = row->peak_bytes;
-			w->peaks.at[kept++] = *row;
-			continue;
-		}
-		w->peaks.at[at].peak_blocks += row->peak_blocks;
-		w->peaks.at[at].peak_bytes += row->peak_bytes;
-		if (row->peak_bytes > most[at]) {
-			most[at] = row->peak_bytes;
-			w->peaks.at[at].peak_time = row->peak_time;
-		}
+	if (at == HASH_NONE) {
+		hash_table_add(&sums->peak_table, hash, (uint32_t)sums->peaks.count);
+		*vec_push(&sums->peaks) = *row;
+		sums->peaks.at[sums->peaks.count - 1].stack = site;
+		*vec_push(&sums->most) = row->peak_bytes;
+		return;
 	}
-	hash_table_deinit(&table);
-	free(most);
-	w->peaks.count = kept;
-	if (kept)
-		qsort(w->peaks.at, kept, sizeof(*w->peaks.at), by_peak_key);
+	sums->peaks.at[at].peak_blocks += row->peak_blocks;
+	sums->peaks.at[at].peak_bytes += row->peak_bytes;
+	if (row->peak_bytes > sums->most.at[at]) {
+		sums->most.at[at] = row->peak_bytes;
+		sums->peaks.at[at].peak_time = row->peak_time;
+	}
 }
 
-void by_site_merge(struct by_site *w, const uint32_t *sites, size_t limit)
+/* ---- the end ---- */
+
+void by_site_sort(struct by_site *sums)
 {
-	for (size_t i = 0; i < w->stats.count; i++)
-		w->stats.at[i].stack =
-			w->stats.at[i].stack < limit ? sites[w->stats.at[i].stack] : 0;
-	for (size_t i = 0; i < w->lifetimes.count; i++)
-		w->lifetimes.at[i].stack =
-			w->lifetimes.at[i].stack < limit ? sites[w->lifetimes.at[i].stack] : 0;
-	for (size_t i = 0; i < w->peaks.count; i++)
-		w->peaks.at[i].stack =
-			w->peaks.at[i].stack < limit ? sites[w->peaks.at[i].stack] : 0;
-	merge_stats(w);
-	merge_lifetimes(w);
-	merge_peaks(w);
+	if (sums->stats.count)
+		qsort(sums->stats.at, sums->stats.count, sizeof(*sums->stats.at), by_stat_key);
+	if (sums->lifetimes.count)
+		qsort(sums->lifetimes.at, sums->lifetimes.count, sizeof(*sums->lifetimes.at),
+		      by_lifetime_key);
+	if (sums->peaks.count)
+		qsort(sums->peaks.at, sums->peaks.count, sizeof(*sums->peaks.at), by_peak_key);
 }
 
-void by_site_deinit(struct by_site *w)
+void by_site_deinit(struct by_site *sums)
 {
-	free(w->stats.at);
-	free(w->lifetimes.at);
-	free(w->peaks.at);
-	*w = (struct by_site){ 0 };
+	free(sums->stats.at);
+	free(sums->lifetimes.at);
+	free(sums->peaks.at);
+	free(sums->most.at);
+	hash_table_deinit(&sums->stat_table);
+	hash_table_deinit(&sums->lifetime_table);
+	hash_table_deinit(&sums->peak_table);
+	*sums = (struct by_site){ 0 };
 }

@@ -62,8 +62,8 @@ SHINY_MUST_CHECK struct shiny_err *schema_put_boring(const struct store *store, 
 
 /* site_index.c: which site each stack belongs to. */
 struct stack_sites {
-	uint32_t *of_stack; /* indexed by stack id, below stack_limit; 0 none. The caller's to free,
-	                     * also on failure. */
+	uint32_t *of_stack; /* indexed by stack id, below stack_limit; 0 none. NULL: not made yet.
+	                     * The caller's to free, also on failure. */
 	size_t stack_limit;
 };
 /* Fills table site and column stack.site. */

@@ -64,6 +64,9 @@ struct store_writer {
 	VEC(struct store_stack_tail) tail_rows;
 	VEC(struct store_stack) stacks; /* all: they are put again with their sites */
 	size_t stacks_put;
+	struct stack_sites sites;                   /* since the first row of statistics */
+	VEC(struct store_stat_short) shorts;        /* rows that wait, at most STATS_WAITING */
+	VEC(struct store_stat) longs;               /* likewise */
 	struct by_site by_site;
 };
 
@@ -97,6 +100,10 @@ SHINY_MUST_CHECK struct shiny_err *row_put_all(struct store *store, enum store_r
 enum { ROWS_WAITING = 4096 }; /* about so many wait at most */
 /* Puts the rows that wait. */
 SHINY_MUST_CHECK struct shiny_err *row_put_waiting(struct store *store);
+/* write_rows.c: the statistics that wait, and their sums by site; the sites, if nothing needed them
+ * yet. */
+enum { STATS_WAITING = 512 };
+SHINY_MUST_CHECK struct shiny_err *row_put_statistics(struct store *store);
 
 /* Ends every statement: an open one would keep the log alive. */
 void row_finalize(struct store_writer *writer);

@@ -96,7 +96,10 @@ SHINY_MUST_CHECK struct shiny_err *store_put_unrecorded(struct store *store,
 							const struct store_unrecorded *row);
 SHINY_MUST_CHECK struct shiny_err *store_put_type(struct store *store,
 						  const struct store_type *row);
-void store_expect_stats(struct store *store, size_t rows); /* that will be put, about */
+/*
+ * The first row of statistics (stat, lifetime, peak) makes the call sites, for which all stacks and
+ * wrappers and the lines of all frames have to be there: those that come later are refused.
+ */
 SHINY_MUST_CHECK struct shiny_err *store_put_stat(struct store *store,
 						  const struct store_stat *row);
 SHINY_MUST_CHECK struct shiny_err *store_put_lifetime(struct store *store,

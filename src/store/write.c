@@ -26,9 +26,8 @@
 #include "../base/mem.h"
 #include "file.h"
 #include "row_writer.h"
-#include "stat_short.h"
 
-enum { LOG_TRIES = 100, BEGIN_MS = 10000, END_MS = 1000, ROWS_AT_ONCE = 512 };
+enum { LOG_TRIES = 100, BEGIN_MS = 10000, END_MS = 1000 };
 static const struct timespec log_pause = { .tv_nsec = 10000000 };
 
 /* ---- making and ending ---- */
@@ -110,6 +109,9 @@ static void writer_free(struct store *store)
 	free(w->lines.at);
 	free(w->stacks.at);
 	free(w->tail_rows.at);
+	free(w->sites.of_stack);
+	free(w->shorts.at);
+	free(w->longs.at);
 	by_site_deinit(&w->by_site);
 	free(w);
 	store->writer = NULL;
@@ -256,40 +258,6 @@ void store_abandon(struct store *store)
 	db_close(store);
 }
 
-/* In the two tables of view stat, in the order of their keys. Long rows come in runs: a fork's. */
-static struct shiny_err *write_stats(struct store *store, const struct store_stat *rows,
-				     size_t count)
-{
-	struct store_stat_short shorts[ROWS_AT_ONCE];
-	size_t waiting = 0, first_long = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		if (!stat_short(&rows[i], &shorts[waiting]))
-			continue;
-		SHINY_TRY(row_put_all(store, STORE_ROW_STAT, &rows[first_long], i - first_long));
-		first_long = i + 1;
-		if (++waiting == ROWS_AT_ONCE) {
-			SHINY_TRY(row_put_all(store, STORE_ROW_STAT_SHORT, shorts, waiting));
-			waiting = 0;
-		}
-	}
-	SHINY_TRY(row_put_all(store, STORE_ROW_STAT, &rows[first_long], count - first_long));
-	return row_put_all(store, STORE_ROW_STAT_SHORT, shorts, waiting);
-}
-
-static struct shiny_err *write_by_site(struct store *store, const struct stack_sites *sites)
-{
-	struct by_site *waiting = &store->writer->by_site;
-
-	SHINY_TRY(write_stats(store, waiting->stats.at, waiting->stats.count));
-	by_site_merge(waiting, sites->of_stack, sites->stack_limit);
-	SHINY_TRY(row_put_all(store, STORE_ROW_SITE_STAT, waiting->stats.at,
-			      waiting->stats.count));
-	SHINY_TRY(row_put_all(store, STORE_ROW_LIFETIME, waiting->lifetimes.at,
-			      waiting->lifetimes.count));
-	return row_put_all(store, STORE_ROW_PEAK, waiting->peaks.at, waiting->peaks.count);
-}
-
 /* ---- the end ---- */
 
 static struct shiny_err *count_totals(struct store *store, struct store_totals *out)
@@ -325,13 +293,10 @@ static struct shiny_err *end_log(struct store *store)
 	return err;
 }
 
-static struct shiny_err *finish(struct store *store, struct stack_sites *sites,
-				struct store_totals *totals)
+static struct shiny_err *finish(struct store *store, struct store_totals *totals)
 {
 	SHINY_TRY(store_put_number(store, "complete", 1));
-	SHINY_TRY(row_put_waiting(store));
-	SHINY_TRY(sites_make(store, &store->writer->tails, sites));
-	SHINY_TRY(write_by_site(store, sites));
+	SHINY_TRY(row_put_statistics(store));
 	SHINY_TRY(count_totals(store, totals));
 	SHINY_TRY(store_commit(store));
 	row_finalize(store->writer);
@@ -342,13 +307,11 @@ static struct shiny_err *finish(struct store *store, struct stack_sites *sites,
 
 struct shiny_err *store_finish(struct store *store, struct store_totals *totals)
 {
-	struct stack_sites sites = { 0 };
 	struct store_totals counted = { 0 };
-	struct shiny_err *err = finish(store, &sites, &counted);
+	struct shiny_err *err = finish(store, &counted);
 
 	if (!err && totals)
 		*totals = counted;
-	free(sites.of_stack);
 	store_abandon(store);
 	return err;
 }

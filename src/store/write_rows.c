@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../base/cleanup.h"
+#include "stat_short.h"
 
 #define PUT(name, NAME)                                                                         \
 	struct shiny_err *store_put_##name(struct store *store, const struct store_##name *row) \
@@ -52,6 +53,15 @@ struct shiny_err *store_put_number(struct store *store, const char *key, uint64_
 	return row_end(&row);
 }
 
+/* What the call sites are made of. */
+static struct shiny_err *before_sites(const struct store *store)
+{
+	return store->writer->sites.of_stack
+		       ? shiny_err(SHINY_ERR_OTHER, "cannot write the session %s: stacks and lines "
+				   "came after statistics", store->path)
+		       : NULL;
+}
+
 /* The id of `string` in its table (function or source); writes the row the first time. 0: NULL. */
 static struct shiny_err *text_row(struct store *store, struct texts *texts, enum statement which,
 				  const char *string, uint32_t *id)
@@ -81,6 +91,8 @@ struct shiny_err *store_put_frame(struct store *store, uint32_t id, uint32_t mod
 struct shiny_err *store_put_lines(struct store *store, uint32_t frame,
 				  const struct store_frame_line *lines, size_t count)
 {
+	if (count)
+		SHINY_TRY(before_sites(store));
 	for (size_t i = 0; i < count; i++) {
 		uint32_t function, source;
 
@@ -102,8 +114,9 @@ struct shiny_err *store_put_boring(struct store *store, const char *pattern)
 
 struct shiny_err *store_put_wrapper(struct store *store, uint32_t frame)
 {
-	struct row_writer row = row_begin(store, STATEMENT_WRAPPER);
+	SHINY_TRY(before_sites(store));
 
+	struct row_writer row = row_begin(store, STATEMENT_WRAPPER);
 	row_put_number(&row, frame);
 	return row_end(&row);
 }
@@ -115,6 +128,7 @@ struct shiny_err *store_put_stack(struct store *store, uint32_t id, const uint32
 	struct stack_part head = stack_tails_split(&w->tails, frames, count);
 	const uint32_t *of = head.frames;
 
+	SHINY_TRY(before_sites(store));
 	*vec_push(&w->stacks) = (struct store_stack){ id,    0,	    of[0], of[1],    of[2],
 						      of[3], of[4], of[5], head.tail };
 	for (; w->tails_written < w->tails.count; w->tails_written++) {
@@ -137,27 +151,87 @@ struct shiny_err *store_put_tag(struct store *store, uint32_t id, const char *na
 	return row_end(&row);
 }
 
-void store_expect_stats(struct store *store, size_t rows)
+/* ---- statistics, which come when the sites are known ---- */
+
+static struct shiny_err *find_sites(struct store *store)
 {
-	vec_reserve(&store->writer->by_site.stats, rows);
+	struct store_writer *w = store->writer;
+
+	if (w->sites.of_stack)
+		return NULL;
+	SHINY_TRY(row_put_waiting(store));
+	return sites_make(store, &w->tails, &w->sites);
 }
 
+static uint32_t site_of_stack(const struct store_writer *w, uint32_t stack)
+{
+	return stack < w->sites.stack_limit ? w->sites.of_stack[stack] : 0;
+}
+
+static struct shiny_err *put_shorts(struct store *store)
+{
+	struct store_writer *w = store->writer;
+	size_t count = w->shorts.count;
+
+	w->shorts.count = 0;
+	return row_put_all(store, STORE_ROW_STAT_SHORT, w->shorts.at, count);
+}
+
+static struct shiny_err *put_longs(struct store *store)
+{
+	struct store_writer *w = store->writer;
+	size_t count = w->longs.count;
+
+	w->longs.count = 0;
+	return row_put_all(store, STORE_ROW_STAT, w->longs.at, count);
+}
+
+/* In the two tables of view stat, each in the order in which they come. */
 struct shiny_err *store_put_stat(struct store *store, const struct store_stat *row)
 {
-	*vec_push(&store->writer->by_site.stats) = *row;
-	return NULL;
+	struct store_writer *w = store->writer;
+	struct store_stat_short narrow;
+
+	SHINY_TRY(find_sites(store));
+	by_site_add_stat(&w->by_site, row, site_of_stack(w, row->stack));
+	if (!stat_short(row, &narrow)) {
+		*vec_push(&w->longs) = *row;
+		return w->longs.count < STATS_WAITING ? NULL : put_longs(store);
+	}
+	*vec_push(&w->shorts) = narrow;
+	return w->shorts.count < STATS_WAITING ? NULL : put_shorts(store);
 }
 
 struct shiny_err *store_put_lifetime(struct store *store, const struct store_lifetime *row)
 {
-	*vec_push(&store->writer->by_site.lifetimes) = *row;
+	struct store_writer *w = store->writer;
+
+	SHINY_TRY(find_sites(store));
+	by_site_add_lifetime(&w->by_site, row, site_of_stack(w, row->stack));
 	return NULL;
 }
 
 struct shiny_err *store_put_peak(struct store *store, const struct store_peak *row)
 {
-	*vec_push(&store->writer->by_site.peaks) = *row;
+	struct store_writer *w = store->writer;
+
+	SHINY_TRY(find_sites(store));
+	by_site_add_peak(&w->by_site, row, site_of_stack(w, row->stack));
 	return NULL;
+}
+
+struct shiny_err *row_put_statistics(struct store *store)
+{
+	struct by_site *sums = &store->writer->by_site;
+
+	SHINY_TRY(find_sites(store));
+	SHINY_TRY(put_shorts(store));
+	SHINY_TRY(put_longs(store));
+	by_site_sort(sums);
+	SHINY_TRY(row_put_all(store, STORE_ROW_SITE_STAT, sums->stats.at, sums->stats.count));
+	SHINY_TRY(row_put_all(store, STORE_ROW_LIFETIME, sums->lifetimes.at,
+			      sums->lifetimes.count));
+	return row_put_all(store, STORE_ROW_PEAK, sums->peaks.at, sums->peaks.count);
 }
 
 struct shiny_err *store_put_session_peak(struct store *store, uint64_t blocks, uint64_t bytes,

@@ -164,7 +164,6 @@ static void put_row(struct store *s, const struct shape *shape, uint32_t i)
 
 static void put_sums(struct store *s, const struct shape *shape, uint32_t i)
 {
-	put_site(s, i, i & 1 ? "work(int)" : "std::vector<int>::push_back");
 	must(store_put_stat(s, &(struct store_stat){ .process = 1 + i % 2,
 						     .stack = i,
 						     .vtable = i == 1,
@@ -289,6 +288,8 @@ static void make_session(const char *path, const struct shape *shape)
 	put_type(s,
 		 (struct store_type){
 			 .id = 2, .name = "char", .container = "std::string", .form = "buffer" });
+	for (uint32_t i = 1; i < shape->stacks; i++)
+		put_site(s, i, i & 1 ? "work(int)" : "std::vector<int>::push_back");
 	for (uint32_t i = 1; i < shape->stacks; i++)
 		put_sums(s, shape, i);
 	must(store_put_counter(s, 1, "LOST", "loss", 1, "it was lost"));

@@ -41,6 +41,8 @@ static void make_session(const char *path)
 								 .line = i },
 				     1));
 		must(store_put_stack(store, i, (uint32_t[]){ i, i / 2 + 1 }, 2));
+	}
+	for (uint32_t i = 1; i < 50; i++) {
 		must(store_put_stat(
 			store, &(struct store_stat){
 				       .process = 1, .stack = i, .vtable = i & 1, .allocs = i }));

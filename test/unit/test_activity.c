@@ -226,6 +226,8 @@ static void put_names(void)
 
 		put_site(session, i, name);
 		free(name);
+	}
+	for (uint32_t i = 1; i <= STACKS; i++)
 		for (uint32_t p = 1; p <= PROCESSES; p++) {
 			must(store_put_stat(session,
 					    &(struct store_stat){ .process = p,
@@ -237,7 +239,6 @@ static void put_names(void)
 								  .vtable = VTABLE,
 								  .type = type_of(i, VTABLE) }));
 		}
-	}
 	for (uint32_t p = 1; p <= PROCESSES; p++)
 		put_process(session, (struct store_process){ .id = p,
 							     .parent = p == 2,

@@ -294,14 +294,15 @@ static void make_session(const char *path)
 								     .rule = "vptr",
 								     .confidence = "exact",
 								     .source = "symbol" }));
+	}
+	for (uint32_t i = 0; i < STACKS; i++)
 		must(store_put_stat(s, &(struct store_stat){ .process = 1,
-							     .stack = count ? i + 1 : 0,
+							     .stack = stacks[i].stack ? i + 1 : 0,
 							     .allocs = i + 1,
 							     .bytes = UINT64_C(1) << i,
 							     .live = i + 1,
 							     .live_bytes = UINT64_C(1) << i,
 							     .type = stacks[i].type ? i + 1 : 0 }));
-	}
 	must(store_finish(s, NULL));
 }
 

@@ -24,6 +24,13 @@ static uint32_t frames, stacks;
 enum { PROGRAM = 1, LIBRARY, LIBC };
 
 static bool early; /* the program ended before the session's end */
+static struct store_stat stats[64]; /* put when all stacks are */
+static size_t stat_count;
+
+static void stat_later(struct store_stat row)
+{
+	stats[stat_count++] = row;
+}
 
 /* `stripped`: the program's frames have no names. The program has another file in each session; the
  * library another version. */
@@ -92,17 +99,17 @@ static uint32_t blocks(const uint32_t *of, size_t depth, uint32_t type, uint64_t
 		       uint64_t allocs, uint64_t live)
 {
 	must(store_put_stack(session, ++stacks, of, depth));
-	must(store_put_stat(session, &(struct store_stat){ .process = 1,
-							   .stack = stacks,
-							   .type = type,
-							   .allocs = allocs,
-							   .frees = allocs - live,
-							   .bytes = allocs * size,
-							   .live = live,
-							   .live_bytes = live * size,
-							   .min_size = size,
-							   .max_size = size,
-							   .api = SHINY_API_NEW }));
+	stat_later((struct store_stat){ .process = 1,
+					.stack = stacks,
+					.type = type,
+					.allocs = allocs,
+					.frees = allocs - live,
+					.bytes = allocs * size,
+					.live = live,
+					.live_bytes = live * size,
+					.min_size = size,
+					.max_size = size,
+					.api = SHINY_API_NEW });
 	return stacks;
 }
 
@@ -129,6 +136,9 @@ static void event(uint64_t time, uint8_t kind, uint64_t address, uint64_t size, 
 
 static void end(void)
 {
+	for (size_t i = 0; i < stat_count; i++)
+		must(store_put_stat(session, &stats[i]));
+	stat_count = 0;
 	must(store_finish(session, NULL));
 }
 
@@ -373,15 +383,15 @@ static void write_lives(int side)
 	leak = site(PROGRAM, 0x3000, "leak()", "/src/a.c", 3, 2, 100, 1, side);
 	wide = site(PROGRAM, 0x4000, "wide()", "/src/a.c", 4, 2, side ? 56 : 40, 2, 0);
 	if (side) /* the vptr of one of other()'s blocks was not read in time */
-		must(store_put_stat(session, &(struct store_stat){ .process = 1,
-								   .stack = other,
-								   .vtable = 9,
-								   .type = 0,
-								   .allocs = 1,
-								   .frees = 1,
-								   .bytes = 32,
-								   .min_size = 32,
-								   .max_size = 32 }));
+		stat_later((struct store_stat){ .process = 1,
+						.stack = other,
+						.vtable = 9,
+						.type = 0,
+						.allocs = 1,
+						.frees = 1,
+						.bytes = 32,
+						.min_size = 32,
+						.max_size = 32 });
 	/* another process, when the first one is gone */
 	must(store_put_process(session, &(struct store_process){ .id = 2,
 								 .pid = 101,
@@ -394,15 +404,15 @@ static void write_lives(int side)
 								 .attach_text = "",
 								 .start = 91000,
 								 .end = 99000 }));
-	must(store_put_stat(session, &(struct store_stat){ .process = 2,
-							   .stack = leak,
-							   .type = 2,
-							   .allocs = 1,
-							   .bytes = 200,
-							   .live = 1,
-							   .live_bytes = 200,
-							   .min_size = 200,
-							   .max_size = 200 }));
+	stat_later((struct store_stat){ .process = 2,
+					.stack = leak,
+					.type = 2,
+					.allocs = 1,
+					.bytes = 200,
+					.live = 1,
+					.live_bytes = 200,
+					.min_size = 200,
+					.max_size = 200 });
 	for (int i = 0; i < 10; i++) {
 		event(time += 10, EVENT_ALLOC, 0x900000, 16, slow);
 		if (!side)

@@ -30,10 +30,10 @@ static void begin(void)
 	session = session_begin(path, 100000000);
 	put_process(session, (struct store_process){ .id = 1 });
 	put_program(session);
-	for (uint32_t i = 1; i < SITES; i++) {
+	for (uint32_t i = 1; i < SITES; i++)
 		put_site(session, i, functions[i]);
+	for (uint32_t i = 1; i < SITES; i++)
 		must(store_put_stat(session, &(struct store_stat){ .process = 1, .stack = i }));
-	}
 }
 
 static void event(uint8_t kind, uint64_t address, uint64_t size, uint64_t old, uint32_t thread,

@@ -62,10 +62,10 @@ static void record(void)
 	put_process(s, (struct store_process){ .id = 1 });
 	put_process(s, (struct store_process){ .id = 2, .ending = "replaced" });
 	put_program(s);
-	for (uint32_t i = 0; i < CURVES; i++) {
+	for (uint32_t i = 0; i < CURVES; i++)
 		put_site(s, i + 1, curves[i].function);
+	for (uint32_t i = 0; i < CURVES; i++)
 		must(store_put_stat(s, &(struct store_stat){ .process = 1, .stack = i + 1 }));
-	}
 	put(s, 5, EVENT_ALLOC, 2, 0, 0); /* of a process that exec replaced */
 	for (unsigned ms = 10; ms < DURATION_MS; ms += 10)
 		for (unsigned c = 0; c < CURVES; c++) {

@@ -53,12 +53,13 @@ static void begin(uint64_t duration, unsigned processes)
 				 (struct store_type){ .id = i,
 						      .name = name,
 						      .form = i % 2 ? "object" : "buffer" });
+	}
+	for (uint32_t i = 1; i <= SITES; i++)
 		for (uint32_t p = 1; p <= processes; p++)
 			must(store_put_stat(session,
 					    &(struct store_stat){ .process = p,
 								  .stack = i,
 								  .type = i < SITES ? i : 0 }));
-	}
 }
 
 static void put(uint64_t time, uint32_t process, uint8_t kind, uint64_t address, uint64_t size,

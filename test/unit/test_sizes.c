@@ -62,12 +62,13 @@ static void record(void)
 		put_site(session, i, functions[i]);
 		if (i != RAW)
 			put_type(session, (struct store_type){ .id = i, .name = functions[i] });
+	}
+	for (uint32_t i = 1; i < SITES; i++)
 		for (uint32_t p = 1; p <= 4; p++)
 			must(store_put_stat(session,
 					    &(struct store_stat){ .process = p,
 								  .stack = i,
 								  .type = i == RAW ? 0 : i }));
-	}
 	/* glibc: 1, 24 and 25 bytes have 24, 24 and 40; they live 100, 100 and 10,000 ns */
 	event(1000, 1, EVENT_ALLOC, 0x10020, 1, SMALL, SHINY_API_MALLOC);
 	event(1100, 1, EVENT_FREE, 0x10020, 0, 0, SHINY_API_FREE);

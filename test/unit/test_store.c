@@ -49,7 +49,7 @@ static void expect(struct store *store, const char *name, const char *sql, const
 	check(name, strcmp(got, want) == 0, why);
 }
 
-static void put_session(struct store *store)
+static void put_recorded(struct store *store)
 {
 	must(store_put_text(store, "host", "here"));
 	must(store_put_number(store, "size", 7));
@@ -204,6 +204,10 @@ static void put_session(struct store *store)
 					   .confidence = "exact",
 					   .source = "site",
 					   .bytes = 4 }));
+}
+
+static void put_sums(struct store *store)
+{
 	for (uint32_t stack = 1; stack <= 7; stack++)
 		for (uint32_t process = 1; process <= 2; process++)
 			must(store_put_stat(store, &(struct store_stat){
@@ -266,6 +270,12 @@ static void put_session(struct store *store)
 	must(store_put_counter(store, 1, "DROPPED", "loss", 3, "why"));
 	must(store_put_counter(store, 1, "WAITED", "note", 4, "waits"));
 	must(store_put_note(store, 0, "hello"));
+}
+
+static void put_session(struct store *store)
+{
+	put_recorded(store);
+	put_sums(store);
 }
 
 /* Time i, process 1 for the first half and 2 for the other. */
@@ -415,6 +425,12 @@ static void put_two_tables(struct store *store)
 	}
 }
 
+static void too_late(const char *name, struct shiny_err *err)
+{
+	check(name, err && strstr(err->message, "after statistics"), "it is taken");
+	shiny_err_free(err);
+}
+
 static void test_two_tables(void)
 {
 	struct store *store;
@@ -422,6 +438,10 @@ static void test_two_tables(void)
 
 	must(store_create(path, true, false, &store));
 	put_two_tables(store);
+	too_late("a stack after statistics", store_put_stack(store, 1, (uint32_t[]){ 1 }, 1));
+	too_late("lines after statistics",
+		store_put_lines(store, 1, &(struct store_frame_line){ .function = "late" }, 1));
+	too_late("a wrapper after statistics", store_put_wrapper(store, 1));
 	must(store_finish(store, NULL));
 	must(store_open(path, &store));
 	expect(store, "rows are in the table that has their columns",
@@ -640,7 +660,7 @@ static void test_killed(void)
 		struct store *store;
 
 		must(store_create(path, false, true, &store));
-		put_session(store);
+		put_recorded(store);
 		put_events(store, 300000);
 		must(store_commit(store));
 		must(store_put_text(store, "after", "the commit"));

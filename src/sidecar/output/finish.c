@@ -450,7 +450,7 @@ static void told_by_launcher(struct session *session)
 
 void finish_session(struct session *session, struct sidecar_summary *out)
 {
-	size_t module_count = session->ids.modules.count, tallies = 0;
+	size_t module_count = session->ids.modules.count;
 	struct sym_module **modules = mem_zero(module_count + 1, sizeof(struct sym_module *));
 	struct sym_vtable *vtables = mem_zero(session->ids.vtables.count + 1, sizeof(*vtables));
 	struct sym *sym =
@@ -493,9 +493,6 @@ void finish_session(struct session *session, struct sidecar_summary *out)
 	for (size_t i = 0; !session->err && i < module_count; i++)
 		put_module(session, (uint32_t)i + 1, modules[i + 1]);
 	told_by_launcher(session);
-	for (size_t i = 0; i < session->processes.count; i++)
-		tallies += stats_tallies(&session->processes.at[i]->stats);
-	store_expect_stats(session->store, tallies);
 	for (size_t i = 0; i < session->processes.count; i++) {
 		struct process *p = session->processes.at[i];
 

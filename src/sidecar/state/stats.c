@@ -33,15 +33,6 @@ static struct tally *tally_new(struct stats *stats)
 	return &stats->slabs.at[stats->slabs.count - 1][stats->slab_used++];
 }
 
-size_t stats_tallies(const struct stats *stats)
-{
-	size_t tallies = stats->slab_used;
-
-	for (size_t i = 0; i + 1 < stats->slabs.count; i++)
-		tallies += slab_bytes(i) / sizeof(struct tally);
-	return tallies;
-}
-
 void stats_deinit(struct stats *stats)
 {
 	for (size_t i = 0; i < stats->sites.count; i++)

@@ -133,9 +133,6 @@ static inline uint64_t tally_frees(const struct tally *tally)
 	return tally->allocs + tally->inherited_frees - tally->live;
 }
 
-/* How many rows there are. */
-size_t stats_tallies(const struct stats *stats);
-
 /* When its vptrs were read: for nearly all in the middle, SETTLED; for most at the free, FREE; else
  * FLUSH, some may have been too young. */
 enum shiny_vptr_api stats_reading(const struct tally *tally);

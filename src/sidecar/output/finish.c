@@ -233,6 +233,7 @@ static void put_tally(struct session *session, const struct process *p,
 		      struct sidecar_summary *out)
 {
 	bool early = process_early(p);
+	const struct tally_rare *rare = tally_rare(s);
 	struct store_stat row = {
 		.process = p->id,
 		.stack = site->stack,
@@ -241,18 +242,18 @@ static void put_tally(struct session *session, const struct process *p,
 		.reading = (uint8_t)(stats_reading(s) |
 				     (s->second_word ? SHINY_VPTR_SECOND_WORD : 0)),
 		.allocs = s->allocs,
-		.reallocs = s->reallocs,
+		.reallocs = rare->reallocs,
 		.frees = tally_frees(s),
-		.reused = s->reused,
-		.released = s->released,
+		.reused = rare->reused,
+		.released = rare->released,
 		.bytes = s->bytes,
 		.live = early ? 0 : s->live,
 		.live_bytes = early ? 0 : s->live_bytes,
 		.abandoned = early ? s->live : 0,
 		.abandoned_bytes = early ? s->live_bytes : 0,
-		.inherited = s->inherited,
-		.inherited_bytes = s->inherited_bytes,
-		.inherited_frees = s->inherited_frees,
+		.inherited = rare->inherited,
+		.inherited_bytes = rare->inherited_bytes,
+		.inherited_frees = rare->inherited_frees,
 		.max_size = s->max_size,
 		.min_size = s->min_size,
 		.size_step = s->size_step,
@@ -264,7 +265,7 @@ static void put_tally(struct session *session, const struct process *p,
 	session_fail(session, store_put_stat(session->store, &row));
 	put_lifetimes(session, &key, &s->ended);
 	key.censored = true;
-	put_lifetimes(session, &key, &s->living);
+	put_lifetimes(session, &key, &rare->living);
 	out->live += row.live;
 	out->live_bytes += row.live_bytes;
 	out->abandoned += row.abandoned;

@@ -33,12 +33,31 @@ static struct tally *tally_new(struct stats *stats)
 	return &stats->slabs.at[stats->slabs.count - 1][stats->slab_used++];
 }
 
+static __attribute__((noinline, cold)) struct tally_rare *rare_new(struct tally *s)
+{
+	s->rare = mem_zero(1, sizeof(*s->rare));
+	return s->rare;
+}
+
+static struct tally_rare *rare_of(struct tally *s)
+{
+	return s->rare ? s->rare : rare_new(s);
+}
+
+static void rare_free(struct tally *s)
+{
+	if (s->rare)
+		free(s->rare->living.at);
+	free(s->rare);
+	s->rare = NULL;
+}
+
 void stats_deinit(struct stats *stats)
 {
 	for (size_t i = 0; i < stats->sites.count; i++)
 		for (struct tally *s = stats->sites.at[i].stats; s; s = s->next) {
 			free(s->ended.at);
-			free(s->living.at);
+			rare_free(s);
 		}
 	for (size_t i = 0; i < stats->slabs.count; i++)
 		mem_pages_free(stats->slabs.at[i], slab_bytes(i));
@@ -304,14 +323,14 @@ static inline struct tally *count_block(struct stats *stats, const struct entry 
 	if (entry->size != s->last_size)
 		take_size(s, entry->size);
 	if (entry->flags & ENTRY_INHERITED) {
-		s->inherited++;
-		s->inherited_bytes += entry->size;
+		rare_of(s)->inherited++;
+		rare_of(s)->inherited_bytes += entry->size;
 		return s;
 	}
 	s->allocs++;
 	s->bytes += entry->size;
 	if (entry->flags & ENTRY_REALLOC)
-		s->reallocs++;
+		rare_of(s)->reallocs++;
 	return s;
 }
 
@@ -323,11 +342,11 @@ void stats_end(struct stats *stats, const struct entry *entry, enum block_end ho
 	struct bucket *bucket;
 
 	if (how == END_REUSED)
-		s->reused++;
+		rare_of(s)->reused++;
 	else if (how == END_RELEASED)
-		s->released++;
+		rare_of(s)->released++;
 	if (entry->flags & ENTRY_INHERITED) {
-		s->inherited_frees++;
+		rare_of(s)->inherited_frees++;
 		bucket_at(stats, ns)->frees++;
 		return;
 	}
@@ -374,12 +393,12 @@ void stats_live(struct stats *stats, const struct entry *entry, uint64_t age)
 		return;
 	s->live++;
 	s->live_bytes += entry->size;
-	count_bin(&s->living, age, entry->size);
+	count_bin(&rare_of(s)->living, age, entry->size);
 }
 
 enum shiny_vptr_api stats_reading(const struct tally *s)
 {
-	uint64_t blocks = s->allocs + s->inherited;
+	uint64_t blocks = s->allocs + tally_rare(s)->inherited;
 
 	if (!s->vtable || s->settled * 10 >= blocks * 9)
 		return SHINY_VPTR_SETTLED;
@@ -410,18 +429,23 @@ static void add_bins(struct bins *to, const struct bins *from)
 	*to = sum;
 }
 
-void stats_merge(struct tally *to, struct tally *from)
+static void merge_rare(struct tally_rare *to, const struct tally_rare *from)
 {
-	to->allocs += from->allocs;
 	to->reallocs += from->reallocs;
-	to->bytes += from->bytes;
-	to->live += from->live;
-	to->live_bytes += from->live_bytes;
+	to->reused += from->reused;
+	to->released += from->released;
 	to->inherited += from->inherited;
 	to->inherited_bytes += from->inherited_bytes;
 	to->inherited_frees += from->inherited_frees;
-	to->reused += from->reused;
-	to->released += from->released;
+	add_bins(&to->living, &from->living);
+}
+
+void stats_merge(struct tally *to, struct tally *from)
+{
+	to->allocs += from->allocs;
+	to->bytes += from->bytes;
+	to->live += from->live;
+	to->live_bytes += from->live_bytes;
 	to->settled += from->settled;
 	to->dying += from->dying;
 	if (from->min_size != UINT64_MAX) {
@@ -430,7 +454,8 @@ void stats_merge(struct tally *to, struct tally *from)
 		to->size_step = common_step(to->size_step, from->size_step);
 	}
 	add_bins(&to->ended, &from->ended);
-	add_bins(&to->living, &from->living);
+	if (from->rare)
+		merge_rare(rare_of(to), from->rare);
 	free(from->ended.at);
-	free(from->living.at);
+	rare_free(from);
 }

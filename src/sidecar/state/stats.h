@@ -54,6 +54,15 @@ enum block_end {
 	               * the system */
 };
 
+/* What most rows have none of. */
+struct tally_rare {
+	uint64_t reallocs;
+	uint64_t reused, released; /* of tally_frees() */
+	uint64_t inherited, inherited_bytes;
+	uint64_t inherited_frees;  /* of tally_frees() */
+	struct bins living;
+};
+
 /* What each block's end changes comes first, in one cache line. */
 struct tally {
 	_Alignas(64) struct tally *next;
@@ -68,15 +77,11 @@ struct tally {
 	uint64_t size_step; /* every size is min_size + k * size_step; 0: all are the same */
 	uint64_t max_size, min_size;   /* of all, inherited ones too; min_size UINT64_MAX: none
 	                                * yet */
-	uint64_t reallocs;
-	uint64_t reused, released;     /* of tally_frees() */
-	uint64_t inherited, inherited_bytes;
-	uint64_t inherited_frees;      /* of tally_frees() */
 	uint64_t live, live_bytes;
-	struct bins living;
+	struct tally_rare *rare; /* NULL: all zero; tally_rare() */
 	uint32_t type;           /* store_type id, 0 unknown: block_types.c */
 };
-_Static_assert(offsetof(struct tally, dying) == 64, "a line");
+_Static_assert(offsetof(struct tally, dying) == 64 && sizeof(struct tally) == 128, "two lines");
 
 struct site_stats {
 	uint32_t stack; /* session-wide id, 0 none */
@@ -127,10 +132,16 @@ void stats_begin(struct stats *stats, const struct entry *entry, uint64_t ns);
 /* A block ended after `lifetime` ns. */
 void stats_end(struct stats *stats, const struct entry *entry, enum block_end how, uint64_t ns,
 	       uint64_t lifetime);
+static inline const struct tally_rare *tally_rare(const struct tally *tally)
+{
+	static const struct tally_rare none;
+
+	return tally->rare ? tally->rare : &none;
+}
 /* How many blocks of it ended. */
 static inline uint64_t tally_frees(const struct tally *tally)
 {
-	return tally->allocs + tally->inherited_frees - tally->live;
+	return tally->allocs + tally_rare(tally)->inherited_frees - tally->live;
 }
 
 /* When its vptrs were read: for nearly all in the middle, SETTLED; for most at the free, FREE; else

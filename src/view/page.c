@@ -27,7 +27,9 @@ struct page {
 	const struct page_job *job; /* while it is loaded */
 	uint64_t interval;
 	struct profile profile;
+	struct page_limits limits; /* of the samples */
 	struct page_samples samples;
+	uint32_t *finest; /* samples.kept before the first fold */
 	struct activity activity;
 	struct marks marks;
 	struct page_cube cube;
@@ -58,21 +60,54 @@ static struct shiny_err *load_marks(void *context)
 	return marks_load(p->job->store, p->job->filter, p->job->progress, &p->marks);
 }
 
+/* Smaller limits until the cells are few enough, and fewer makers where that does not do it. */
+static void fold(void *context)
+{
+	struct page *p = context;
+	struct page_cube *cube = &p->cube;
+
+	if (cube->many_makers && !cube->makers_folded)
+		page_cube_fold_makers(cube);
+	while (page_cube_cells(cube) > cube->most && p->limits.rows > 1) {
+		uint32_t *into;
+
+		p->limits.stacks /= 2;
+		p->limits.rows /= 2;
+		into = page_samples_fold(&p->samples, &p->profile, &p->limits);
+		page_cube_fold(cube, into);
+		cube->kept = p->samples.kept;
+		free(into);
+	}
+	if (page_cube_cells(cube) <= cube->most)
+		return;
+	if (!cube->makers_folded)
+		page_cube_fold_makers(cube);
+	cube->most = SIZE_MAX; /* that was all */
+}
+
 /* The peak in one pass, and what the samples then come to by intervals in another. */
 static struct shiny_err *load_cube(void *context)
 {
 	struct page *p = context;
 	const struct page_job *job = p->job;
-	const struct page_limits limits = limits_of(job);
 	unsigned flags = PROFILE_PEAK | (job->progress ? PROFILE_PROGRESS : 0) |
 			 (job->full_names ? PROFILE_FULL_NAMES : 0);
 
 	SHINY_TRY(profile_load(job->store, job->store, job->filter, flags, &p->profile));
-	SHINY_TRY(page_samples_load(job->store, &p->profile, &limits, &p->samples));
+	p->limits = limits_of(job);
+	SHINY_TRY(page_samples_load(job->store, &p->profile, &p->limits, &p->samples));
+	p->finest = mem_alloc((p->profile.sample_count + 1) * sizeof(*p->finest));
+	memcpy(p->finest, p->samples.kept, (p->profile.sample_count + 1) * sizeof(*p->finest));
 	p->cube = (struct page_cube){ .profile = &p->profile,
 				      .kept = p->samples.kept,
+				      .finest = p->finest,
+				      .most = p->limits.stacks * CELLS_A_STACK,
+				      .fold = fold,
+				      .context = p,
 				      .interval = p->interval };
-	return page_cube_load(job->store, job->filter, job->progress, &p->cube);
+	SHINY_TRY(page_cube_load(job->store, job->filter, job->progress, &p->cube));
+	page_cube_sort(&p->cube);
+	return NULL;
 }
 
 struct shiny_err *page_load(const struct page_job *job, struct page **out)
@@ -103,6 +138,7 @@ void page_free(struct page *p)
 	marks_deinit(&p->marks);
 	page_cube_deinit(&p->cube);
 	page_samples_deinit(&p->samples);
+	free(p->finest);
 	profile_deinit(&p->profile);
 	free(p);
 }
@@ -169,46 +205,12 @@ static struct shiny_err *put_head(struct json *json, const struct page_job *job,
 	return page_losses_put(json, job->store);
 }
 
-static size_t count_cells(const struct page_cube *cube)
-{
-	return cube->lives.rows.count + cube->changes.rows.count;
-}
-
-/* Smaller limits until the cells are few enough. */
-static struct shiny_err *fold(const struct page_job *job, struct page *p)
-{
-	struct page_limits limits = limits_of(job);
-	size_t most = limits.stacks * CELLS_A_STACK;
-
-	if (p->cube.many_makers)
-		page_cube_fold_makers(&p->cube);
-	while (count_cells(&p->cube) > most && limits.rows > 1) {
-		struct page_samples coarse = { 0 };
-		uint32_t *into;
-
-		limits.stacks /= 2;
-		limits.rows /= 2;
-		SHINY_TRY(page_samples_load(job->store, &p->profile, &limits, &coarse));
-		into = page_samples_into(&p->samples, &coarse, &p->profile);
-		page_cube_fold(&p->cube, into);
-		free(into);
-		page_samples_deinit(&p->samples);
-		p->samples = coarse;
-	}
-	if (count_cells(&p->cube) > most)
-		page_cube_fold_makers(&p->cube);
-	page_cube_sort(&p->cube);
-	return NULL;
-}
-
 static struct shiny_err *put_data(struct json *json, const struct page_job *job, struct page *p)
 {
 	struct shiny_err *err;
 
 	json_object(json, NULL);
 	err = put_head(json, job, &p->profile);
-	if (!err)
-		err = fold(job, p);
 	if (!err) {
 		put_activity(json, &p->activity);
 		put_marks(json, &p->marks);

@@ -71,6 +71,8 @@ static uint16_t maker_of(struct page_cube *cube, const struct life *life)
 	uint64_t hash = hash_keys(key.thread, key.tag);
 	uint32_t at;
 
+	if (cube->makers_folded)
+		return 0;
 	if (last->thread == key.thread && last->tag == key.tag)
 		return cube->last_maker;
 	at = hash_table_find(&cube->maker_table, hash, i,
@@ -107,25 +109,24 @@ static uint16_t interval_told(const struct page_cube *cube, const struct live_ev
 
 /* Counted as of its new type since its birth, as everywhere else: in the interval of its birth it
  * goes from one row to the other. */
-static void count_typed(struct page_cube *cube, const struct live_event *event, uint16_t maker,
-			uint32_t sample)
+static void count_typed(struct page_cube *cube, const struct live_event *event, uint16_t maker)
 {
-	size_t before = find_sample(cube, event, (uint32_t)event->before);
+	size_t before = find_sample(cube, event, (uint32_t)event->before),
+	       now = find_sample(cube, event, event->type);
 	struct cube_cell from = { .sample = cube->kept[before],
 				  .maker = maker,
 				  .interval = interval_of(cube, event->life->birth) };
 	struct cube_cell to = from;
 
-	to.sample = sample;
-	if (to.sample == from.sample)
+	to.sample = cube->kept[now];
+	if (cube->finest[before] == cube->finest[now])
 		return;
 	add_cell(&cube->changes, from, -1, -(int64_t)event->size);
 	add_cell(&cube->changes, to, 1, (int64_t)event->size);
 }
 
-static void count_event(void *context, const struct live_event *event)
+static void count_cells(struct page_cube *cube, const struct live_event *event)
 {
-	struct page_cube *cube = context;
 	uint32_t sample = cube->kept[find_sample(cube, event, event->type)];
 	uint64_t birth = event->life->birth;
 	uint64_t age = event->time > birth ? event->time - birth : 0;
@@ -146,7 +147,7 @@ static void count_event(void *context, const struct live_event *event)
 		add_cell(&cube->changes, change, 0, (int64_t)(event->size - event->before));
 		return;
 	case LIVE_TYPED:
-		count_typed(cube, event, maker, sample);
+		count_typed(cube, event, maker);
 		return;
 	case LIVE_REMAINS:
 		life.end = PAGE_LIVE;
@@ -156,6 +157,21 @@ static void count_event(void *context, const struct live_event *event)
 		add_cell(&cube->changes, change, -1, -(int64_t)event->size);
 	}
 	add_cell(&cube->lives, life, 1, (int64_t)event->size);
+}
+
+size_t page_cube_cells(const struct page_cube *cube)
+{
+	return cube->lives.rows.count + cube->changes.rows.count;
+}
+
+static void count_event(void *context, const struct live_event *event)
+{
+	struct page_cube *cube = context;
+
+	count_cells(cube, event);
+	if (cube->fold && (page_cube_cells(cube) > cube->most ||
+			   (cube->many_makers && !cube->makers_folded)))
+		cube->fold(cube->context);
 }
 
 struct shiny_err *page_cube_load(struct store *store, const struct filter *filter, bool progress,

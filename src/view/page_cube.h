@@ -12,8 +12,11 @@
  *         is what was live
  *
  * Samples of little weight are folded into rows of page_data.h: `kept` says which row each has.
- * Where the cells are more than a page can hold, rows are folded further (page_cube_fold()), and in
- * the end the makers (page_cube_fold_makers()).
+ * As soon as the cells are more than a page can hold, rows are folded further (page_cube_fold()),
+ * and in the end the makers (page_cube_fold_makers()): cells only get more, so a session whose
+ * cells are too many at one time has too many at its end, and what is kept until then is no more
+ * than a page holds. Only where makers beyond CUBE_MAKERS come when rows were folded already, rows
+ * are coarser than they had to be.
  */
 #ifndef SHINY_PAGE_CUBE_H
 #define SHINY_PAGE_CUBE_H
@@ -48,6 +51,11 @@ struct page_cube {
 	bool many_makers;   /* more than CUBE_MAKERS: fold them */
 	bool makers_folded; /* no thread and no tag is told apart */
 	const uint32_t *kept; /* by sample + 1: a number; [0]: what has no sample */
+	const uint32_t *finest; /* what `kept` was at first */
+	size_t most;            /* cells */
+	void (*fold)(void *context); /* there are more, or too many makers: folds them; NULL: they
+				      * may be */
+	void *context;
 	const struct profile *profile;
 	uint64_t interval; /* ns */
 	struct cube_found *found; /* while it adds up: of the samples that were asked for last */
@@ -56,6 +64,7 @@ struct page_cube {
 /* Adds up the session. */
 SHINY_MUST_CHECK struct shiny_err *page_cube_load(struct store *store, const struct filter *filter,
 						  bool progress, struct page_cube *cube);
+size_t page_cube_cells(const struct page_cube *cube);
 /* Adds up the cells anew after rows were folded: row i of them is row into[i] now. */
 void page_cube_fold(struct page_cube *cube, const uint32_t *into);
 /* Cells anew, all of maker 0. */

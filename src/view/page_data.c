@@ -174,13 +174,18 @@ struct shiny_err *page_samples_load(struct store *store, const struct profile *p
 	return NULL;
 }
 
-uint32_t *page_samples_into(const struct page_samples *fine, const struct page_samples *coarse,
-			    const struct profile *p)
+uint32_t *page_samples_fold(struct page_samples *s, const struct profile *p,
+			    const struct page_limits *limits)
 {
-	uint32_t *into = mem_zero(fine->rows.count, sizeof(*into));
+	struct page_samples coarse = { .components = s->components };
+	uint32_t *into = mem_zero(s->rows.count, sizeof(*into));
 
+	add_rows(p, limits, &coarse);
 	for (size_t i = 0; i <= p->sample_count; i++)
-		into[fine->kept[i]] = coarse->kept[i];
+		into[s->kept[i]] = coarse.kept[i];
+	free(s->rows.at);
+	free(s->kept);
+	*s = coarse;
 	return into;
 }
 

@@ -40,10 +40,10 @@ SHINY_MUST_CHECK struct shiny_err *page_samples_load(struct store *store,
 						     const struct profile *profile,
 						     const struct page_limits *limits,
 						     struct page_samples *out);
-/* `coarse` has smaller limits than `fine`: by row of `fine`, the row of `coarse` that has it now;
- * the caller's to free. */
-uint32_t *page_samples_into(const struct page_samples *fine, const struct page_samples *coarse,
-			    const struct profile *profile);
+/* Smaller limits than they had: returns, by row that they had, the row that has it now; the
+ * caller's to free. */
+uint32_t *page_samples_fold(struct page_samples *samples, const struct profile *profile,
+			    const struct page_limits *limits);
 void page_samples_deinit(struct page_samples *samples);
 
 SHINY_MUST_CHECK struct shiny_err *page_samples_put(struct json *json, struct store *store,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_page_cube.c: the page's live bytes over time are those of activity, late events and edges of
- * intervals included. Cells of rows and of makers that are folded into one are added up. */
+ * intervals included. Cells of rows and of makers that are folded into one are added up, and they
+ * are folded when there are too many, not at the end. */
 #include <unistd.h>
 
 #include "../../src/analysis/time/activity.h"
@@ -110,6 +111,46 @@ static void fold_makers(void)
 	page_cube_deinit(&cube);
 }
 
+struct full {
+	struct page_cube cube;
+	size_t calls, cells;
+};
+
+static void on_full(void *context)
+{
+	struct full *full = context;
+
+	full->calls++;
+	full->cells = page_cube_cells(&full->cube);
+	page_cube_fold_makers(&full->cube);
+	full->cube.most = SIZE_MAX;
+}
+
+/* Three cells are too many: what comes behind that has no maker any more, and all is counted. */
+static void fold_when_full(const struct filter *all, const struct page_cube *whole)
+{
+	struct full full = { .cube = { .profile = whole->profile,
+				       .kept = whole->kept,
+				       .finest = whole->finest,
+				       .interval = INTERVAL,
+				       .most = 2,
+				       .fold = on_full,
+				       .context = &full } };
+	const struct cube_cells *cells = &full.cube.changes;
+	int64_t blocks = 0;
+
+	must(page_cube_load(session, all, false, &full.cube));
+	number("calls", full.calls, 1);
+	number("cells when it is called", full.cells, 3);
+	number("cells in the end", page_cube_cells(&full.cube), page_cube_cells(whole));
+	for (size_t i = 0; i < cells->rows.count; i++) {
+		number("maker", cells->rows.at[i].maker, 0);
+		blocks += cells->rows.at[i].blocks;
+	}
+	number("live in the end", (uint64_t)blocks, 1);
+	page_cube_deinit(&full.cube);
+}
+
 int main(void)
 {
 	struct filter all;
@@ -124,7 +165,7 @@ int main(void)
 	must(filter_resolve(session, NULL, &all));
 	must(profile_load(session, session, &all, PROFILE_PEAK, &profile));
 	kept = mem_zero(profile.sample_count + 1, sizeof(*kept));
-	cube.kept = kept;
+	cube.kept = cube.finest = kept;
 	must(page_cube_load(session, &all, false, &cube));
 	must(activity_load(session, &all, INTERVAL, 0, &activity));
 	for (size_t i = 0; i < cube.changes.rows.count; i++)
@@ -136,6 +177,7 @@ int main(void)
 	}
 	fold();
 	fold_makers();
+	fold_when_full(&all, &cube);
 	page_cube_deinit(&cube);
 	activity_deinit(&activity);
 	profile_deinit(&profile);

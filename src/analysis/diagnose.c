@@ -12,7 +12,6 @@
 #include "../store/contents.h"
 #include "access/cold.h"
 #include "replay/replay_together.h"
-#include "space/sizes.h"
 #include "time/lifetimes.h"
 #include "time/peak.h"
 
@@ -166,18 +165,32 @@ static uint64_t most_between(const struct activity *activity, double from, doubl
 	return most;
 }
 
+struct small_count {
+	uint64_t small, all; /* bytes live at the session's end */
+};
+
+static void count_small(void *context, const struct replay *replay,
+			const struct replay_process *process, const struct life *life,
+			const struct life_death *death)
+{
+	struct small_count *c = context;
+
+	(void)replay;
+	if (death->end != LIFE_NEVER || process->early || life->inherited)
+		return;
+	c->all += life->size;
+	c->small += life->size <= DIAGNOSE_SMALL ? life->size : 0;
+}
+
 /* The share of live bytes in small blocks. */
 static struct shiny_err *small_share(const struct asking *a, double *share)
 {
-	struct sizes s = { 0 };
-	uint64_t bytes = 0;
-	struct shiny_err *err = sizes_load(a->store, a->filter, NULL, SIZES_BY_SIZE, a->full_names,
-					   a->progress, &s);
+	struct small_count c = { 0 };
+	struct replay_observer observer = { .context = &c, .death = count_small };
+	struct shiny_err *err = replay_run(a->store, a->filter, &observer, 1,
+					   a->progress ? "measuring every block" : NULL);
 
-	for (size_t i = 0; !err && i < SIZES_OCTAVES && s.octaves[i].up_to <= DIAGNOSE_SMALL; i++)
-		bytes += s.octaves[i].sums.live_bytes;
-	*share = ratio((double)bytes, (double)s.total.sums.live_bytes);
-	sizes_deinit(&s);
+	*share = ratio((double)c.small, (double)c.all);
 	return err;
 }
 
@@ -453,8 +466,9 @@ static struct shiny_err *know_activity(void *context)
 static struct shiny_err *know_pooling(void *context)
 {
 	struct asking *a = context;
-	struct shiny_err *err = pooling_load(a->store, a->filter, &a->cost, NULL, a->full_names,
-					     a->progress, &a->known->pooling);
+	struct shiny_err *err = pooling_load(a->store, a->filter, &a->cost, NULL,
+					     a->progress ? POOLING_PROGRESS : 0,
+					     &a->known->pooling);
 
 	a->has_pooling = true;
 	return err;

@@ -87,7 +87,7 @@ struct diagnoses {
 /* The facts behind the answers, of one session and filter. */
 struct diagnose_known {
 	struct activity activity;
-	struct pooling pooling;
+	struct pooling pooling; /* without types */
 	struct streams streams;
 	struct leaks leaks; /* by call site */
 	struct pages pages; /* at the peak */

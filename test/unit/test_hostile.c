@@ -54,7 +54,7 @@ static struct shiny_err *on_pooling(struct store *s, const struct filter *all)
 	struct shiny_err *err;
 
 	must(pooling_parse(NULL, &constants));
-	err = pooling_load(s, all, &constants, NULL, false, false, &pooling);
+	err = pooling_load(s, all, &constants, NULL, POOLING_TYPES, &pooling);
 	if (!err)
 		pooling_deinit(&pooling);
 	return err;

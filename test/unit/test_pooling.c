@@ -78,12 +78,20 @@ static void put(uint64_t time, uint32_t process, uint8_t kind, uint64_t address,
 
 static void load(const struct pooling_constants *constants, struct pooling *out)
 {
+	struct pooling plain;
 	struct filter all;
 
 	must(store_finish(session, NULL));
 	must(store_open(path, &session));
 	must(filter_resolve(session, NULL, &all));
-	must(pooling_load(session, &all, constants, NULL, true, false, out));
+	must(pooling_load(session, &all, constants, NULL, POOLING_TYPES | POOLING_FULL_NAMES, out));
+	must(pooling_load(session, &all, constants, NULL, 0, &plain));
+	check("no types, and all else the same",
+	      !plain.type_count && !memcmp(plain.groups, out->groups, sizeof(plain.groups)) &&
+		      !memcmp(plain.buckets, out->buckets, sizeof(plain.buckets)) &&
+		      !memcmp(&plain.total, &out->total, sizeof(plain.total)),
+	      "it is not");
+	pooling_deinit(&plain);
 	filter_deinit(&all);
 	store_close(session);
 }

@@ -17,7 +17,7 @@ enum {
 	RANGES_A_BYTE = 64
 };
 
-/* Pages are counted by a thread of their own (page_queue.h): relaxed, as only sums count. */
+/* Pages are counted by a thread of their own (change_queue.h): relaxed, as only sums count. */
 static struct {
 	_Atomic uint64_t bytes, ranges;
 	unsigned users;

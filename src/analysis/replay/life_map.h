@@ -44,6 +44,7 @@ struct life {
 	bool inherited;       /* came along in a fork */
 	bool realloced;       /* began by a realloc */
 	bool outside; /* not in the filter: no observer sees it, and replay_each leaves it out */
+	uint32_t place; /* in the pool: from 1, of no other live block of the session */
 };
 
 /* lives that are MEM_HUGE bytes */

@@ -6,6 +6,13 @@
 
 #include "../../base/mem.h"
 
+enum page_change_kind { PAGE_BLOCK_ADD, PAGE_BLOCK_REMOVE, PAGE_SPACE_EMPTY, PAGE_SPACE_END };
+struct page_change {
+	uint64_t address, size; /* of a block; else 0 */
+	uint32_t process;
+	enum page_change_kind kind;
+};
+
 enum { GROUP_SHIFT = 4, GROUP_PAGES = 1 << GROUP_SHIFT, RANGE_GROUPS = RANGE_PAGES / GROUP_PAGES };
 
 struct page_group { /* blocks that have their first or last page here */
@@ -152,11 +159,12 @@ static void end(struct page_counts *counts, uint32_t process)
 	counts->spaces[process - 1].ended = true;
 }
 
-static void apply(void *context, const struct page_change *changes, size_t count)
+static void apply(void *context, const void *changes, size_t count)
 {
 	struct page_counts *counts = context;
+	const struct page_change *first = changes;
 
-	for (const struct page_change *c = changes; c < changes + count; c++) {
+	for (const struct page_change *c = first; c < first + count; c++) {
 		struct page_count *space;
 
 		if (c->kind == PAGE_SPACE_END) {
@@ -177,8 +185,8 @@ static void apply(void *context, const struct page_change *changes, size_t count
 static void give(struct page_counts *counts, struct page_change what)
 {
 	if (!counts->queue)
-		counts->queue = page_queue_create(apply, counts);
-	page_queue_give(counts->queue, what);
+		counts->queue = change_queue_create(sizeof(what), apply, counts);
+	change_queue_give(counts->queue, &what);
 }
 
 void page_counts_add(struct page_counts *counts, uint32_t process, uint64_t address, uint64_t size)
@@ -207,7 +215,7 @@ void page_counts_end(struct page_counts *counts, uint32_t process)
 void page_counts_settle(struct page_counts *counts)
 {
 	if (counts->queue)
-		page_queue_settle(counts->queue);
+		change_queue_settle(counts->queue);
 }
 
 const struct page_count *page_counts_of(const struct page_counts *counts, uint32_t process)
@@ -217,7 +225,7 @@ const struct page_count *page_counts_of(const struct page_counts *counts, uint32
 
 void page_counts_deinit(struct page_counts *counts)
 {
-	page_queue_destroy(counts->queue);
+	change_queue_destroy(counts->queue);
 	for (size_t i = 0; i < counts->count; i++)
 		empty(counts, &counts->spaces[i]);
 	free(counts->spaces);

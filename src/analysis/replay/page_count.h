@@ -6,7 +6,7 @@
  *
  * Runs: CLI. Signals: no. Allocates: 272 bytes a range and 1,056 a group of 16 pages in which an
  * end of a block has ever lain; nothing for the pages that one block fills from end to end.
- * Threads: one; the counting is done by another of its own (page_queue.h), as long as
+ * Threads: one; the counting is done by another of its own (change_queue.h), as long as
  * page_counts_settle() does not ask for it. `counts` must stay where it is.
  *
  * Exact: a page, line or range is counted while at least one byte of a live block lies in it, as
@@ -38,7 +38,7 @@
 
 #include <stdbool.h>
 
-#include "page_queue.h"
+#include "change_queue.h"
 #include "replay.h"
 #include "../query/range_map.h"
 
@@ -51,7 +51,7 @@ struct page_counts {
 	struct page_count *spaces; /* process id n is n - 1 */
 	size_t count;
 	uint64_t pages, lines, ranges, blocks, bytes; /* over all */
-	struct page_queue *queue;                     /* NULL: nothing was ever told */
+	struct change_queue *queue;                     /* NULL: nothing was ever told */
 };
 
 void page_counts_add(struct page_counts *counts, uint32_t process, uint64_t address, uint64_t size);

@@ -191,6 +191,7 @@ static void inherit(struct replay_pass *run, const struct replay_process *parent
 		place = life_pool_take(&run->pool);
 		copy = life_at(&run->pool, place);
 		*copy = *life;
+		copy->place = place;
 		copy->inherited = true;
 		set_type(run, child, copy);
 		life_map_put(&child->blocks, hash, place);
@@ -384,7 +385,8 @@ static void apply_begin(struct replay_pass *run, struct replay_process *p, const
 			       .tag = e->tag,
 			       .api = e->api,
 			       .realloced = e->kind == EVENT_REALLOC,
-			       .outside = !filter_birth(run->filter, e->time, e->tag) };
+			       .outside = !filter_birth(run->filter, e->time, e->tag),
+			       .place = place };
 	set_type(run, p, life);
 	if (old) {
 		struct life_death death = { .end = LIFE_REALLOCED,

@@ -139,13 +139,13 @@ static void finish(struct pooling_model *m, const char *match, struct pooling *o
 
 struct shiny_err *pooling_load(struct store *store, const struct filter *filter,
 			       const struct pooling_constants *constants, const char *match,
-			       bool full_names, bool progress, struct pooling *out)
+			       unsigned flags, struct pooling *out)
 {
 	struct pooling_model *m = mem_zero(1, sizeof(*m));
 	struct shiny_err *err;
 
 	m->constants = constants;
-	err = pooling_model_run(m, store, filter, full_names, progress);
+	err = pooling_model_run(m, store, filter, flags);
 	if (!err) {
 		*out = (struct pooling){ 0 };
 		finish(m, match, out);

@@ -3,7 +3,7 @@
  * pooling.h: what pools would save: allocator calls, cycles and pages, without and with. A model:
  * only the part without is recorded.
  *
- * Runs: CLI. Signals: no. Allocates: see cost. Threads: one a store.
+ * Runs: CLI. Signals: no. Allocates: see cost. Threads: one a store, and one of its own.
  *
  * After F10 and the cost model of "Shiny Objects" (Upadhyay & Venkat, POMACS 10(1):20, 2026):
  * blocks of one size class and similar lifetime get a pool.
@@ -42,7 +42,7 @@
  * Left out: garbage-collected objects, blocks that a fork brought along, and what exec replaced is
  * not there at the end.
  *
- * Cost: two passes over the events (replay.h); 64 bytes a live block, and at the two moments as
+ * Cost: two passes over the events (replay.h); 16 bytes a live block, and at the two moments as
  * much again; a bit a slot, 100 bytes a pool, 2 KiB a range of 2 MiB that was ever used.
  */
 #ifndef SHINY_POOLING_H
@@ -80,9 +80,16 @@ struct pooling {
 	uint64_t collected;            /* objects that are left out */
 };
 
+enum pooling_flags { /* bits */
+	POOLING_TYPES = 1, /* rows of types, which double what a block takes */
+	POOLING_FULL_NAMES = 2,
+	POOLING_PROGRESS = 4
+};
+
+/* `match`: of the types' names; NULL all. `flags`: enum pooling_flags. */
 SHINY_MUST_CHECK struct shiny_err *pooling_load(struct store *store, const struct filter *filter,
 						const struct pooling_constants *constants,
-						const char *match, bool full_names, bool progress,
+						const char *match, unsigned flags,
 						struct pooling *out);
 void pooling_deinit(struct pooling *pooling);
 

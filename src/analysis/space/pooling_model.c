@@ -6,6 +6,11 @@
  * second pass sees every birth and death again, and gives each block a slot in two pools: that of
  * its size and lifetime, and that of its type. A block's own address and its slots are enough to
  * say at a moment which pages are held, without pools and with.
+ *
+ * Pools, places and what was found before are in no cache as a rule. So the second pass only says
+ * what begins and ends; another thread applies that, many at a time, and asks for what later ones
+ * need: first for where a block's pools are written, then for the pools. A block's slots are found
+ * by the place of its life in the replay, without any search.
  */
 #include "pooling_model.h"
 
@@ -14,6 +19,7 @@
 
 #include "../../base/hash.h"
 #include "../../base/mem.h"
+#include "pooling.h"
 
 static bool is_pooled(const struct life *life)
 {
@@ -76,11 +82,11 @@ static uint64_t learn_ends(void *context, const struct replay *replay, uint64_t 
 
 static enum population lifetime_of_site(const struct pooling_model *m, uint32_t site)
 {
-	const uint32_t *replay = m->site_lives[site];
+	const uint32_t *lives = m->site_lives[site];
 	enum population most = POPULATION_SHORT;
 
 	for (unsigned p = 1; p < POPULATIONS; p++)
-		if (replay[p] > replay[most])
+		if (lives[p] > lives[most])
 			most = (enum population)p;
 	return most;
 }
@@ -103,6 +109,18 @@ static uint32_t find_pool(struct pooling_model *m, uint32_t process, uint32_t of
 	return at;
 }
 
+/* ---- what begins and ends ---- */
+
+enum pool_change_kind { POOL_BEGINS, POOL_TYPED, POOL_ENDS, POOL_REMAINS, POOL_ABANDONED };
+struct pool_change {
+	uint64_t address, size;
+	uint32_t process, place;    /* place: of its life */
+	uint32_t of[PLACE_POOLS];   /* BEGINS: [0] its site's lifetime, of[0] of its pool once its
+				     * bucket is known; [1] as a pool's; TYPED: [1] alone */
+	uint8_t kind, api;
+	bool object, ended, freed;  /* ENDS */
+};
+
 static uint32_t bucket_of(uint64_t size)
 {
 	uint32_t bucket = 0;
@@ -112,94 +130,119 @@ static uint32_t bucket_of(uint64_t size)
 	return bucket;
 }
 
-/* Where a block begins: its two pools, and whether it has a mapping of its own. */
-static bool choose_pools(struct pooling_model *m, const struct replay *replay,
-			 const struct replay_process *process, const struct life *life,
-			 uint32_t pools[PLACE_POOLS])
-{
-	enum size_allocator allocator = size_allocator_of(&m->allocators, process->id, life->api);
-	struct size_room room = size_room(allocator, life->size, life->address);
-	uint64_t slot = size_bin(allocator, room.slot);
-	uint32_t bucket = bucket_of(life->size);
-	struct pooling_recent *recent =
-		&m->recent[hash_pair((uint64_t)process->id << 32 | life->stack, slot) %
-			   POOLING_RECENT];
+/* What of a change is worked out in front of its turn. */
+struct pool_ahead {
+	uint64_t slot;
+	uint32_t of;
+	bool slow;
+	struct pooling_recent *recent;
+};
 
-	if (!life->vtable && recent->process == process->id && recent->stack == life->stack &&
-	    recent->slot == slot && recent->bucket == bucket) {
-		memcpy(pools, recent->pools, sizeof(recent->pools));
-		return room.mapped;
-	}
-	pools[0] =
-		find_pool(m, process->id,
-			  bucket * POPULATIONS + lifetime_of_site(m, groups_find(&m->sites, replay,
-										 process, life)),
-			  slot);
-	pools[1] = find_pool(m, process->id,
-			     POOLING_GROUPS + groups_find(&m->types, replay, process, life), slot);
-	if (!life->vtable)
-		*recent = (struct pooling_recent){
-			process->id, life->stack, slot, bucket, { pools[0], pools[1] }
-		};
-	return room.mapped;
+static struct pool_place *place_of(struct pooling_model *m, uint32_t place)
+{
+	if (place >= m->place_room)
+		m->places = mem_reach(m->places, &m->place_room, place, sizeof(*m->places), 1024);
+	return &m->places[place];
 }
 
-/* ---- second pass ---- */
-
-static void model_birth(void *context, const struct replay *replay,
-			const struct replay_process *process, const struct life *life)
+/* Asks for what says which pools it is about. */
+static void expect(struct pooling_model *m, const struct pool_change *c, struct pool_ahead *ahead)
 {
-	struct pooling_model *m = context;
-	uint32_t pools[PLACE_POOLS];
-	struct pool_place place = { .address = life->address, .process = process->id };
+	enum size_allocator allocator;
+	struct size_room room;
 
-	if (!is_pooled(life))
+	if (c->place < m->place_room)
+		__builtin_prefetch(&m->places[c->place], 1);
+	if (c->kind != POOL_BEGINS)
 		return;
-	place.slow = choose_pools(m, replay, process, life, pools);
-	for (unsigned i = 0; i < PLACE_POOLS; i++) {
-		struct pooled *p = &m->pools[pools[i]];
+	allocator = size_allocator_of(&m->allocators, c->process, c->api);
+	room = size_room(allocator, c->size, c->address);
+	ahead->slow = room.mapped;
+	ahead->slot = size_bin(allocator, room.slot);
+	ahead->of = bucket_of(c->size) * POPULATIONS + c->of[0];
+	ahead->recent = &m->recent[hash_keys((uint64_t)c->process << 32 | ahead->of,
+					     ahead->slot << 32 | c->of[1]) %
+				   POOLING_RECENT];
+	__builtin_prefetch(ahead->recent, 1);
+}
+
+static bool is_recent(const struct pool_change *c, const struct pool_ahead *ahead)
+{
+	const struct pooling_recent *r = ahead->recent;
+
+	return r->process == c->process && r->slot == ahead->slot && r->of[0] == ahead->of &&
+	       r->of[1] == c->of[1];
+}
+
+/* Asks for the pools, where it is known by now which they are. */
+static void prepare(const struct pooling_model *m, const struct pool_change *c,
+		    const struct pool_ahead *ahead)
+{
+	bool begins = c->kind == POOL_BEGINS;
+
+	if (begins ? !is_recent(c, ahead) : c->place >= m->place_room)
+		return;
+	for (unsigned i = 0; i < m->kinds; i++) {
+		uint32_t pool = begins ? ahead->recent->pools[i] : m->places[c->place].in[i].pool;
+
+		/* a place that is new has any pool's */
+		if (pool < m->pool_count)
+			__builtin_prefetch(&m->pools[pool], 1);
+	}
+}
+
+static void put_block(struct pooling_model *m, const struct pool_change *c,
+		      const struct pool_ahead *ahead)
+{
+	struct pooling_recent *recent = ahead->recent;
+	struct pool_place *place = place_of(m, c->place);
+
+	if (!is_recent(c, ahead)) {
+		uint32_t of[PLACE_POOLS] = { ahead->of, c->of[1] };
+
+		*recent = (struct pooling_recent){ .slot = ahead->slot, .process = c->process };
+		for (unsigned i = 0; i < m->kinds; i++)
+			recent->pools[i] = find_pool(m, c->process, of[i], ahead->slot);
+		memcpy(recent->of, of, sizeof(of));
+	}
+	for (unsigned i = 0; i < m->kinds; i++) {
+		struct pooled *p = &m->pools[recent->pools[i]];
 		struct pool_counts *counts = &m->counts[p->of];
 
-		place.in[i].pool = pools[i];
-		place.in[i].slot = pool_take(&p->pool);
+		place->in[i].pool = recent->pools[i];
+		place->in[i].slot = pool_take(&p->pool) & INT32_MAX;
+		place->in[i].slow = ahead->slow;
 		p->blocks++;
 		counts->blocks++;
-		counts->bytes += life->size;
-		counts->slow_begun += place.slow;
+		counts->bytes += c->size;
+		counts->slow_begun += ahead->slow;
 	}
-	used_pages_mark(&m->used[process->id], life->address, life->size, m->pools[pools[0]].of);
-	place_map_add(&m->places, &place);
+	used_pages_mark(&m->used[c->process], c->address, c->size, ahead->of);
 }
 
 /* Its type is known now, or a better one: it was in that type's pool all the time. */
-static void model_vtable(void *context, const struct replay *replay,
-			 const struct replay_process *process, const struct life *life,
-			 uint32_t before)
+static void change_type(struct pooling_model *m, const struct pool_change *c)
 {
-	struct pooling_model *m = context;
-	struct pool_place *place;
-	struct pooled *from, *to;
-	uint32_t of, pool;
+	struct pool_place *place = place_of(m, c->place);
+	struct pooled *from = &m->pools[place->in[1].pool], *to;
+	uint32_t of = c->of[1], pool;
 
-	if (!is_pooled(life) || !(place = place_map_find(&m->places, process->id, life->address)))
+	if (from->of == of)
 		return;
-	of = POOLING_GROUPS + groups_find(&m->types, replay, process, life);
-	if (m->pools[place->in[1].pool].of == of)
-		return;
-	pool = find_pool(m, process->id, of, m->pools[place->in[1].pool].slot);
+	pool = find_pool(m, c->process, of, from->slot);
 	from = &m->pools[place->in[1].pool];
 	to = &m->pools[pool];
 	from->blocks--;
 	m->counts[from->of].blocks--;
-	m->counts[from->of].bytes -= life->size;
-	m->counts[from->of].slow_begun -= place->slow;
+	m->counts[from->of].bytes -= c->size;
+	m->counts[from->of].slow_begun -= place->in[1].slow;
 	pool_give(&from->pool, place->in[1].slot);
 	to->blocks++;
 	m->counts[of].blocks++;
-	m->counts[of].bytes += life->size;
-	m->counts[of].slow_begun += place->slow;
+	m->counts[of].bytes += c->size;
+	m->counts[of].slow_begun += place->in[1].slow;
 	place->in[1].pool = pool;
-	place->in[1].slot = pool_take(&to->pool);
+	place->in[1].slot = pool_take(&to->pool) & INT32_MAX;
 }
 
 static bool is_object(const struct pooling_model *m, uint32_t type, const struct life *life)
@@ -227,16 +270,17 @@ uint64_t pooling_chunk_bytes(const struct pooling_model *m, uint64_t slot, uint6
 }
 
 /* The block is live at the moment. */
-static void hold(struct pooling_model *m, struct pool_held *held, const struct life *life,
-		 const struct pool_place *place)
+static void hold(struct pooling_model *m, struct pool_held *held, const struct pool_change *c)
 {
-	for (unsigned i = 0; i < PLACE_POOLS; i++) {
+	const struct pool_place *place = place_of(m, c->place);
+
+	for (unsigned i = 0; i < m->kinds; i++) {
 		const struct pooled *p = &m->pools[place->in[i].pool];
 		struct page_refs *refs = i ? held->types : held->groups;
 		uint64_t slots, chunk = pooling_chunk_bytes(m, p->slot, &slots),
 				slot = place->in[i].slot;
 		uint64_t whole =
-			page_refs_add(&refs[0], p->of, place->process, life->address, life->size);
+			page_refs_add(&refs[0], p->of, c->process, c->address, c->size);
 
 		held->of[p->of][0] += whole;
 		if (p->of < POOLING_GROUPS) {
@@ -245,7 +289,7 @@ static void hold(struct pooling_model *m, struct pool_held *held, const struct l
 		}
 		held->of[p->of][1] +=
 			page_refs_add(&refs[1], place->in[i].pool, 0,
-				      slot / slots * chunk + slot % slots * p->slot, life->size);
+				      slot / slots * chunk + slot % slots * p->slot, c->size);
 	}
 }
 
@@ -281,22 +325,103 @@ static void hold_count(const struct pooling_model *m, struct pool_held *held)
 	}
 }
 
-static uint64_t model_peak(void *context, const struct replay *replay, uint64_t moment)
+/* The block ends, or is left. */
+static void end_block(struct pooling_model *m, const struct pool_change *c)
+{
+	const struct pool_place *place = place_of(m, c->place);
+
+	for (unsigned i = 0; i < m->kinds; i++) {
+		struct pooled *p = &m->pools[place->in[i].pool];
+		struct pool_counts *counts = &m->counts[p->of];
+
+		p->destroyed += c->object && c->ended;
+		counts->ended += c->ended;
+		counts->freed += c->freed;
+		counts->slow_ended += c->ended && place->in[i].slow;
+		counts->objects += c->object;
+		counts->destroyed += c->object && c->ended;
+		if (c->kind == POOL_ENDS)
+			pool_give(&p->pool, place->in[i].slot);
+	}
+	if (c->kind == POOL_REMAINS)
+		hold(m, &m->end, c);
+}
+
+enum { AHEAD = 16 }; /* half of these, for the pools */
+
+static void apply_changes(void *context, const void *changes, size_t count)
 {
 	struct pooling_model *m = context;
+	const struct pool_change *first = changes;
+	struct pool_ahead ahead[AHEAD * 2] = { 0 };
 
-	for (size_t i = 0; i < replay->process_count; i++) {
-		const struct replay_process *p = &replay->processes[i];
-		const struct pool_place *place;
+	for (size_t i = 0; i < count + AHEAD; i++) {
+		size_t soon = i - AHEAD / 2, now = i - AHEAD; /* past the end: not yet */
 
-		if (!p->wanted || p->end < moment)
+		if (i < count)
+			expect(m, &first[i], &ahead[i % (AHEAD * 2)]);
+		if (i >= AHEAD / 2 && soon < count)
+			prepare(m, &first[soon], &ahead[soon % (AHEAD * 2)]);
+		if (i < AHEAD)
 			continue;
-		replay_each(p, life) if (is_pooled(life) &&
-					 (place = place_map_find(&m->places, p->id, life->address)))
-			hold(m, &m->peak, life, place);
+		switch ((enum pool_change_kind)first[now].kind) {
+		case POOL_BEGINS:
+			put_block(m, &first[now], &ahead[now % (AHEAD * 2)]);
+			break;
+		case POOL_TYPED:
+			change_type(m, &first[now]);
+			break;
+		default:
+			end_block(m, &first[now]);
+		}
 	}
-	hold_count(m, &m->peak);
-	return UINT64_MAX;
+}
+
+/* ---- second pass ---- */
+
+static struct pool_change change_of(const struct replay_process *process, const struct life *life,
+				    enum pool_change_kind kind)
+{
+	return (struct pool_change){ .address = life->address,
+				     .size = life->size,
+				     .process = process->id,
+				     .place = life->place,
+				     .kind = (uint8_t)kind,
+				     .api = life->api };
+}
+
+static uint32_t type_pools(const struct pooling_model *m, const struct replay *replay,
+			   const struct replay_process *process, const struct life *life)
+{
+	return m->kinds == PLACE_POOLS
+		       ? POOLING_GROUPS + groups_find(&m->types, replay, process, life)
+		       : 0;
+}
+
+static void model_birth(void *context, const struct replay *replay,
+			const struct replay_process *process, const struct life *life)
+{
+	struct pooling_model *m = context;
+	struct pool_change c = change_of(process, life, POOL_BEGINS);
+
+	if (!is_pooled(life))
+		return;
+	c.of[0] = m->site_lifetime[groups_find(&m->sites, replay, process, life)];
+	c.of[1] = type_pools(m, replay, process, life);
+	change_queue_give(m->changes, &c);
+}
+
+static void model_vtable(void *context, const struct replay *replay,
+			 const struct replay_process *process, const struct life *life,
+			 uint32_t before)
+{
+	struct pooling_model *m = context;
+	struct pool_change c = change_of(process, life, POOL_TYPED);
+
+	if (!is_pooled(life) || m->kinds < PLACE_POOLS)
+		return;
+	c.of[1] = type_pools(m, replay, process, life);
+	change_queue_give(m->changes, &c);
 }
 
 static void model_death(void *context, const struct replay *replay,
@@ -304,31 +429,39 @@ static void model_death(void *context, const struct replay *replay,
 			const struct life_death *death)
 {
 	struct pooling_model *m = context;
-	bool ended = death->end == LIFE_FREED || death->end == LIFE_REALLOCED, object;
-	struct pool_place *place;
+	struct pool_change c = change_of(process, life,
+					 death->end != LIFE_NEVER ? POOL_ENDS
+					 : process->early	  ? POOL_ABANDONED
+								  : POOL_REMAINS);
 
-	if (!is_pooled(life) || !(place = place_map_find(&m->places, process->id, life->address)))
+	if (!is_pooled(life))
 		return;
-	object = is_object(m, replay_type(replay, process, life), life);
-	for (unsigned i = 0; i < PLACE_POOLS; i++) {
-		struct pooled *p = &m->pools[place->in[i].pool];
-		struct pool_counts *counts = &m->counts[p->of];
+	c.object = is_object(m, replay_type(replay, process, life), life);
+	c.ended = death->end == LIFE_FREED || death->end == LIFE_REALLOCED;
+	c.freed = death->end == LIFE_FREED;
+	change_queue_give(m->changes, &c);
+}
 
-		p->destroyed += object && ended;
-		counts->ended += ended;
-		counts->freed += death->end == LIFE_FREED;
-		counts->slow_ended += ended && place->slow;
-		counts->objects += object;
-		counts->destroyed += object && ended;
+static uint64_t model_peak(void *context, const struct replay *replay, uint64_t moment)
+{
+	struct pooling_model *m = context;
+
+	change_queue_settle(m->changes);
+	for (size_t i = 0; i < replay->process_count; i++) {
+		const struct replay_process *p = &replay->processes[i];
+
+		if (!p->wanted || p->end < moment)
+			continue;
+		replay_each(p, life)
+		{
+			struct pool_change c = change_of(p, life, POOL_REMAINS);
+
+			if (is_pooled(life))
+				hold(m, &m->peak, &c);
+		}
 	}
-	if (death->end == LIFE_NEVER) {
-		if (!process->early)
-			hold(m, &m->end, life, place);
-		return;
-	}
-	for (unsigned i = 0; i < PLACE_POOLS; i++)
-		pool_give(&m->pools[place->in[i].pool].pool, place->in[i].slot);
-	place_map_remove(&m->places, place);
+	hold_count(m, &m->peak);
+	return UINT64_MAX;
 }
 
 /* ---- loading ---- */
@@ -358,6 +491,7 @@ static struct shiny_err *load_forms(struct store *store, struct pooling_model *m
 
 void pooling_model_free(struct pooling_model *m)
 {
+	change_queue_destroy(m->changes);
 	for (size_t i = 0; i < m->pool_count; i++)
 		pool_deinit(&m->pools[i].pool);
 	for (size_t i = 0; m->used && i <= m->process_count; i++)
@@ -374,8 +508,9 @@ void pooling_model_free(struct pooling_model *m)
 	free(m->pools);
 	free(m->counts);
 	hash_table_deinit(&m->pool_index);
-	place_map_deinit(&m->places);
+	free(m->places);
 	free(m->site_lives);
+	free(m->site_lifetime);
 	free(m->processes);
 	process_ends_deinit(&m->ends);
 	free(m->is_object);
@@ -387,8 +522,9 @@ void pooling_model_free(struct pooling_model *m)
 }
 
 struct shiny_err *pooling_model_run(struct pooling_model *m, struct store *store,
-				    const struct filter *filter, bool full_names, bool progress)
+				    const struct filter *filter, unsigned flags)
 {
+	bool full_names = flags & POOLING_FULL_NAMES, progress = flags & POOLING_PROGRESS;
 	struct replay_observer learn = {
 		.context = m, .birth = learn_birth, .death = learn_death, .moment = learn_ends
 	};
@@ -407,6 +543,7 @@ struct shiny_err *pooling_model_run(struct pooling_model *m, struct store *store
 		err = groups_load(store, GROUP_SITE, full_names, &m->sites);
 	if (!err)
 		err = load_forms(store, m);
+	m->kinds = flags & POOLING_TYPES ? PLACE_POOLS : 1;
 	m->process_count = m->allocators.count;
 	m->processes = mem_zero(m->process_count + 1, sizeof(*m->processes));
 	m->used = mem_zero(m->process_count + 1, sizeof(*m->used));
@@ -417,11 +554,16 @@ struct shiny_err *pooling_model_run(struct pooling_model *m, struct store *store
 	if (!err)
 		err = replay_run(store, filter, &learn, 1,
 				 progress ? "how long each call site's blocks live" : NULL);
+	m->site_lifetime = mem_zero(m->sites.count + 1, sizeof(*m->site_lifetime));
+	for (uint32_t i = 0; i < m->sites.count; i++)
+		m->site_lifetime[i] = (uint8_t)lifetime_of_site(m, i);
+	m->changes = change_queue_create(sizeof(struct pool_change), apply_changes, m);
 	model.first_moment = m->peak_time;
 	range_maps_begin(store);
 	if (!err)
 		err = replay_run(store, filter, &model, 1,
 				 progress ? "putting every block into pools" : NULL);
+	change_queue_settle(m->changes);
 	if (!err)
 		err = range_maps_end(store);
 	if (!err)

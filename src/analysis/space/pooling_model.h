@@ -2,7 +2,8 @@
 /*
  * pooling_model.h: the blocks of a session, put into the pools of pooling.h.
  *
- * Runs: CLI. Signals: no. Allocates: see pooling.h. Threads: one a store.
+ * Runs: CLI. Signals: no. Allocates: see pooling.h. Threads: one a store; blocks are put into pools
+ * by another (change_queue.h).
  */
 #ifndef SHINY_POOLING_MODEL_H
 #define SHINY_POOLING_MODEL_H
@@ -10,9 +11,9 @@
 #include "../../base/hash_table.h"
 #include "../replay/process_ends.h"
 #include "../time/lifetimes.h"
+#include "../replay/change_queue.h"
 #include "page_refs.h"
 #include "pages.h"
-#include "place_map.h"
 #include "pool.h"
 #include "pooling_constants.h"
 #include "size_class.h"
@@ -32,14 +33,23 @@ struct pooled { /* a cache line: every event comes to two of them */
 	uint64_t slot;		    /* bytes */
 	uint32_t blocks, destroyed; /* that were in it; objects among them that ended */
 };
-/* Which pools blocks of one call stack, slot and bucket begin in, as long as they have no vptr:
- * what most ask again. */
+/* The pools of a block: that of its group, and that of its type. */
+enum { PLACE_POOLS = 2 };
+/* Which pools blocks of one process, slot, group and type are in: what most ask again. */
 struct pooling_recent {
-	uint32_t process, stack;
 	uint64_t slot;
-	uint32_t bucket, pools[PLACE_POOLS];
+	uint32_t process; /* 0: nothing */
+	uint32_t of[PLACE_POOLS], pools[PLACE_POOLS];
 };
 enum { POOLING_RECENT = 32768 };
+/* Where a live block lies in pools that do not exist. */
+struct pool_place {
+	struct {
+		uint32_t pool; /* an index */
+		uint32_t slot : 31;
+		uint32_t slow : 1; /* the block has a mapping of its own */
+	} in[PLACE_POOLS];
+};
 
 /* Pages at a moment; [0] without pools, [1] with. */
 struct pool_held {
@@ -51,11 +61,13 @@ struct pool_held {
 
 struct pooling_model {
 	struct groups types, sites;
+	unsigned kinds; /* of pools: 1: those of groups alone; PLACE_POOLS */
 	struct size_classes allocators;
 	const struct pooling_constants *constants;
 	bool *no_object, *is_object; /* by type id: known to be none; known to be one */
 	size_t type_ids;
 	uint32_t (*site_lives)[POPULATIONS]; /* first pass */
+	uint8_t *site_lifetime;              /* made of these: enum population */
 	struct {
 		uint64_t bytes;
 		bool ended;
@@ -67,19 +79,20 @@ struct pooling_model {
 	size_t pool_count, pool_room;
 	struct pool_counts *counts;   /* by group, and POOLING_GROUPS + type group */
 	struct hash_table pool_index; /* of pools */
-	struct place_map places;
+	struct change_queue *changes;
+	struct pool_place *places; /* by life.place */
+	size_t place_room;
 	struct pooling_recent recent[POOLING_RECENT];
 	struct used_pages *used; /* by process id; by group */
 	size_t process_count;
 	struct pool_held peak, end;
 };
 
-/* Goes through the session twice. `model` has its constants, and is zero else; it is on the heap,
+/* Goes through the session twice; `flags`: enum pooling_flags. `model` has its constants, and is zero else; it is on the heap,
  * and pooling_model_free frees it, also after an error. */
 SHINY_MUST_CHECK struct shiny_err *pooling_model_run(struct pooling_model *model,
 						     struct store *store,
-						     const struct filter *filter, bool full_names,
-						     bool progress);
+						     const struct filter *filter, unsigned flags);
 void pooling_model_free(struct pooling_model *model);
 /* A pool's chunk, and how many slots are in it. */
 uint64_t pooling_chunk_bytes(const struct pooling_model *model, uint64_t slot, uint64_t *slots);

@@ -338,7 +338,11 @@ struct shiny_err *cmd_pooling(struct ctl *ctl)
 		err = ctl_loaded(store, &filter,
 				 pooling_load(store, &filter, &constants,
 					      ctl->options.text[OPT_MATCH],
-					      ctl->options.given[OPT_FULL_NAMES], true, &pooling));
+					      POOLING_TYPES | POOLING_PROGRESS |
+						      (ctl->options.given[OPT_FULL_NAMES]
+							       ? POOLING_FULL_NAMES
+							       : 0),
+					      &pooling));
 	if (err)
 		return err;
 	limit = ctl_limit(ctl, pooling.type_count, 30);

@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * page_queue.c: see page_queue.h.
+ * change_queue.c: see change_queue.h.
  *
  * A ring of batches; the numbers only grow, a place is its number modulo the ring's size. Batches
  * in [applied, given) are the other thread's, batch `given` is being filled. Whoever waits for it
  * is woken when half of the ring is free again.
  */
-#include "page_queue.h"
+#include "change_queue.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../../base/mem.h"
 #include "../../base/worker_thread.h"
 
 enum { BATCHES = 8, BATCH_CHANGES = 2048 };
 
-struct page_queue {
-	void (*apply)(void *context, const struct page_change *changes, size_t count);
+struct change_queue {
+	void (*apply)(void *context, const void *changes, size_t count);
 	void *context;
-	struct page_change *changes; /* BATCHES times BATCH_CHANGES */
-	size_t count;                /* in batch `given` */
+	size_t size;      /* of a change */
+	char *changes;    /* BATCHES times BATCH_CHANGES */
+	size_t count;     /* in batch `given` */
 	uint64_t given, applied;
 	bool threaded, stop, worker_waits, giver_waits;
 	pthread_t thread;
@@ -28,14 +30,14 @@ struct page_queue {
 	pthread_cond_t to_worker, to_giver;
 };
 
-static struct page_change *batch_at(const struct page_queue *q, uint64_t number)
+static char *batch_at(const struct change_queue *q, uint64_t number)
 {
-	return &q->changes[number % BATCHES * BATCH_CHANGES];
+	return q->changes + number % BATCHES * BATCH_CHANGES * q->size;
 }
 
 static void *work(void *context)
 {
-	struct page_queue *q = context;
+	struct change_queue *q = context;
 
 	pthread_mutex_lock(&q->lock);
 	while (!q->stop) {
@@ -56,15 +58,17 @@ static void *work(void *context)
 	return NULL;
 }
 
-struct page_queue *page_queue_create(void (*apply)(void *context, const struct page_change *changes,
-						   size_t count),
-				     void *context)
+struct change_queue *change_queue_create(size_t size,
+					 void (*apply)(void *context, const void *changes,
+						       size_t count),
+					 void *context)
 {
-	struct page_queue *q = mem_zero(1, sizeof(*q));
+	struct change_queue *q = mem_zero(1, sizeof(*q));
 
 	q->apply = apply;
 	q->context = context;
-	q->changes = mem_pages(BATCHES * BATCH_CHANGES * sizeof(*q->changes));
+	q->size = size;
+	q->changes = mem_pages(BATCHES * BATCH_CHANGES * size);
 	pthread_mutex_init(&q->lock, NULL);
 	pthread_cond_init(&q->to_worker, NULL);
 	pthread_cond_init(&q->to_giver, NULL);
@@ -72,7 +76,7 @@ struct page_queue *page_queue_create(void (*apply)(void *context, const struct p
 	return q;
 }
 
-void page_queue_destroy(struct page_queue *q)
+void change_queue_destroy(struct change_queue *q)
 {
 	if (!q)
 		return;
@@ -86,12 +90,12 @@ void page_queue_destroy(struct page_queue *q)
 	pthread_cond_destroy(&q->to_giver);
 	pthread_cond_destroy(&q->to_worker);
 	pthread_mutex_destroy(&q->lock);
-	mem_pages_free(q->changes, BATCHES * BATCH_CHANGES * sizeof(*q->changes));
+	mem_pages_free(q->changes, BATCHES * BATCH_CHANGES * q->size);
 	free(q);
 }
 
 /* Until no more than so many batches are the other thread's. */
-static void wait_for(struct page_queue *q, uint64_t most)
+static void wait_for(struct change_queue *q, uint64_t most)
 {
 	while (q->given - q->applied > most) {
 		q->giver_waits = true;
@@ -101,7 +105,7 @@ static void wait_for(struct page_queue *q, uint64_t most)
 }
 
 /* A batch is full, and the next one is free. */
-static void hand_over(struct page_queue *q)
+static void hand_over(struct change_queue *q)
 {
 	q->count = 0;
 	if (!q->threaded) {
@@ -116,14 +120,14 @@ static void hand_over(struct page_queue *q)
 	pthread_mutex_unlock(&q->lock);
 }
 
-void page_queue_give(struct page_queue *q, struct page_change change)
+void change_queue_give(struct change_queue *q, const void *change)
 {
-	batch_at(q, q->given)[q->count++] = change;
+	memcpy(batch_at(q, q->given) + q->count++ * q->size, change, q->size);
 	if (q->count == BATCH_CHANGES)
 		hand_over(q);
 }
 
-void page_queue_settle(struct page_queue *q)
+void change_queue_settle(struct change_queue *q)
 {
 	if (q->threaded) {
 		pthread_mutex_lock(&q->lock);

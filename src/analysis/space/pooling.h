@@ -80,12 +80,6 @@ struct pooling {
 	uint64_t collected;            /* objects that are left out */
 };
 
-enum pooling_flags { /* bits */
-	POOLING_TYPES = 1, /* rows of types, which double what a block takes */
-	POOLING_FULL_NAMES = 2,
-	POOLING_PROGRESS = 4
-};
-
 /* `match`: of the types' names; NULL all. `flags`: enum pooling_flags. */
 SHINY_MUST_CHECK struct shiny_err *pooling_load(struct store *store, const struct filter *filter,
 						const struct pooling_constants *constants,

@@ -38,4 +38,11 @@ uint64_t pooling_constant_value(const struct pooling_constant *constant,
  * unknown name or a bad value is a usage error. */
 SHINY_MUST_CHECK struct shiny_err *pooling_parse(const char *text, struct pooling_constants *out);
 
+/* What is asked of the model besides. */
+enum pooling_flags { /* bits */
+	POOLING_TYPES = 1, /* rows of types, which double what a block takes */
+	POOLING_FULL_NAMES = 2,
+	POOLING_PROGRESS = 4
+};
+
 #endif

@@ -19,7 +19,6 @@
 
 #include "../../base/hash.h"
 #include "../../base/mem.h"
-#include "pooling.h"
 
 static bool is_pooled(const struct life *life)
 {

@@ -88,8 +88,8 @@ struct pooling_model {
 	struct pool_held peak, end;
 };
 
-/* Goes through the session twice; `flags`: enum pooling_flags. `model` has its constants, and is zero else; it is on the heap,
- * and pooling_model_free frees it, also after an error. */
+/* Goes through the session twice; `flags`: enum pooling_flags. `model` has its constants, and is
+ * zero else; it is on the heap, and pooling_model_free frees it, also after an error. */
 SHINY_MUST_CHECK struct shiny_err *pooling_model_run(struct pooling_model *model,
 						     struct store *store,
 						     const struct filter *filter, unsigned flags);

@@ -14,7 +14,8 @@
 #define ROOM_RECORDS 4096
 
 enum { RECORDS_AHEAD = 96, TAGS_AHEAD = 20, AHEAD = 10 };
-/* So few, 128 KiB, are in the processor's second cache: to ask for them costs more than it saves. */
+/* So few, 128 KiB, are in the processor's second cache: asking for them costs more than it
+ * saves. */
 enum { SEGMENTS_CACHED = 4 };
 
 static uint64_t key_of(const struct stream *s)

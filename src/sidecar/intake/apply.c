@@ -94,18 +94,15 @@ static bool is_defined_here(unsigned kind)
 	}
 }
 
-void apply_record(struct session *session, struct stream *s)
+size_t apply_record(struct session *session, struct stream *s, uint64_t until, size_t most)
 {
 	if (s->cursor.position <= s->taken && !is_defined_here(s->head.kind)) /* [taken] */
-		return;
+		return 1;
 	apply_time(session, s);
 	switch (s->head.kind) {
 	case SHINY_REC_ALLOC:
-		apply_alloc(session, s);
-		break;
 	case SHINY_REC_FREE:
-		apply_free(session, s);
-		break;
+		return apply_blocks(session, s, until, most);
 	case SHINY_REC_REALLOC_BEGIN:
 		apply_realloc_begin(session, s);
 		break;
@@ -141,4 +138,5 @@ void apply_record(struct session *session, struct stream *s)
 		apply_other(session, s);
 		break;
 	}
+	return 1;
 }

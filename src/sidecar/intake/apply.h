@@ -12,7 +12,8 @@
 
 #include "../state/session.h"
 
-/* The record at the stream's head. */
-void apply_record(struct session *session, struct stream *stream);
+/* The record at the stream's head; of births and ends of blocks also what follows, as
+ * apply_blocks() says. How many records. */
+size_t apply_record(struct session *session, struct stream *stream, uint64_t until, size_t most);
 
 #endif

@@ -11,6 +11,8 @@
  */
 #include "apply_block.h"
 
+#include "apply_ahead.h"
+
 #include <stdlib.h>
 
 static const uint8_t ranks[4] = { [SHINY_VPTR_SETTLED] = 3,
@@ -27,12 +29,12 @@ static void watched_ended(struct session *session, const struct stream *s,
 		(struct watched_end){ s->process->id, moved, s->head.time, *entry };
 }
 
-/* A block that has left the registry has ended, at the head's time. */
-static inline void block_ended(struct session *session, struct stream *s, const struct entry *entry,
-			       enum block_end how, uint64_t ns)
+/* A block that has left the registry has ended, at `time` (ticks, and `ns` of the session). */
+static inline __attribute__((always_inline)) void
+block_ended(struct session *session, struct stream *s, const struct entry *entry,
+	    enum block_end how, uint64_t time, uint64_t ns)
 {
 	struct process *p = s->process;
-	uint64_t time = s->head.time;
 	int64_t age = ticks_scale(&session->ticks, (int64_t)(time - entry->birth));
 
 	stats_end(&p->stats, entry, how, ns, age > 0 ? (uint64_t)age : 0);
@@ -45,27 +47,33 @@ static inline void block_ended(struct session *session, struct stream *s, const 
 void apply_block_ended(struct session *session, struct stream *s, const struct entry *entry,
 		       enum block_end how, uint64_t ns)
 {
-	block_ended(session, s, entry, how, ns);
+	block_ended(session, s, entry, how, s->head.time, ns);
 }
 
-static inline bool begin_block(struct session *session, struct stream *s, const struct entry *entry,
-			       uint64_t ns)
+/* What had the place of a block that begins. */
+static __attribute__((noinline, cold)) void
+block_replaced(struct session *session, struct stream *s, const struct entry *old, uint64_t time,
+	       uint64_t ns)
+{
+	s->process->noticed.reused++;
+	block_ended(session, s, old, END_REUSED, time, ns);
+}
+
+static inline __attribute__((always_inline)) bool
+begin_block(struct session *session, struct stream *s, const struct entry *entry, uint64_t ns)
 {
 	struct process *p = s->process;
-	struct entry old;
+	bool there = false;
+	struct entry *cell =
+		entry->address ? registry_enter(&p->registry, entry->address, &there) : NULL;
 
-	if (!entry->address) {
+	if (__builtin_expect(!cell, 0)) {
 		p->noticed.refused++;
 		return false;
 	}
-	if (!registry_put(&p->registry, entry, &old)) {
-		p->noticed.refused++;
-		return false;
-	}
-	if (old.address) {
-		p->noticed.reused++;
-		block_ended(session, s, &old, END_REUSED, ns);
-	}
+	if (__builtin_expect(there, 0))
+		block_replaced(session, s, cell, entry->birth, ns);
+	entry_fill(cell, entry);
 	stats_begin(&p->stats, entry, ns);
 	session->allocs++;
 	return true;
@@ -78,7 +86,7 @@ bool apply_block_began(struct session *session, struct stream *s, const struct e
 }
 
 /* Without an address where no block can be: it will be refused. */
-static struct entry entry_of(const struct raw *raw, uint32_t site, unsigned flags)
+static inline struct entry entry_of(const struct raw *raw, uint32_t site, unsigned flags)
 {
 	return (struct entry){ .address =
 				       event_block_fits(raw->address, raw->size) ? raw->address : 0,
@@ -88,18 +96,9 @@ static struct entry entry_of(const struct raw *raw, uint32_t site, unsigned flag
 			       .site = site };
 }
 
-void apply_alloc(struct session *session, struct stream *s)
-{
-	struct entry entry = entry_of(&s->head, apply_birth_site(s, s->head.stack), 0);
-	uint64_t ns = apply_ns(session, s);
-
-	if (begin_block(session, s, &entry, ns))
-		apply_emit(session, s, ns, EVENT_ALLOC)->stack =
-			s->process->stats.sites.at[entry.site].stack;
-}
-
 /* As in `shinyctl mismatches`, of what the registry knows anyway. */
-static void compare_with_birth(struct stream *s, const struct entry *old, bool freed)
+static inline __attribute__((always_inline)) void
+compare_with_birth(struct stream *s, const struct raw *raw, const struct entry *old, bool freed)
 {
 	enum { C, SCALAR, ARRAY, ANY };
 	static const uint8_t families[] = {
@@ -109,48 +108,122 @@ static void compare_with_birth(struct stream *s, const struct entry *old, bool f
 	};
 	unsigned api = old->flags & ENTRY_API;
 	uint8_t got = api < sizeof(families) ? families[api] : ANY;
-	uint8_t ended = s->head.api < sizeof(families) ? families[s->head.api] : ANY;
+	uint8_t ended = raw->api < sizeof(families) ? families[raw->api] : ANY;
 
 	if (got != ended && got != ANY && ended != ANY)
 		s->process->noticed.wrong_frees++;
-	else if (freed && s->head.size && s->head.size != old->size)
+	else if (freed && raw->size && raw->size != old->size)
 		s->process->noticed.wrong_sizes++;
 }
 
+struct free_of_none {
+	struct noticed *noticed;
+	uint64_t address;
+};
+
 static bool is_same(void *context, const struct death *death)
 {
-	struct stream *s = context;
-	struct noticed *noticed = &s->process->noticed;
-	bool same = death->entry.address == s->head.address;
+	const struct free_of_none *free = context;
+	bool same = death->entry.address == free->address;
 
-	noticed->double_frees += same;
-	return !same && ++noticed->double_steps < DOUBLE_STEPS;
+	free->noticed->double_frees += same;
+	return !same && ++free->noticed->double_steps < DOUBLE_STEPS;
 }
 
 /* A block that is not known: was it freed before? Looking through all that is remembered is worth
  * so much only. */
-static void free_of_unknown(struct stream *s)
+static __attribute__((noinline, cold)) void free_of_unknown(struct stream *s, uint64_t address)
 {
 	struct process *p = s->process;
+	struct free_of_none free = { &p->noticed, address };
 
 	p->noticed.unknown_frees++;
-	deaths_each(&p->deaths, is_same, s);
+	deaths_each(&p->deaths, is_same, &free);
 }
 
-void apply_free(struct session *session, struct stream *s)
+/* As apply_emit, of a record that need not be the stream's head. */
+static inline __attribute__((always_inline)) void
+tell(struct session *session, const struct stream *s, const struct raw *raw, uint64_t ns,
+     enum event_kind kind, uint32_t stack)
+{
+	if (__builtin_expect(session->event_count == EVENT_BATCH, 0))
+		session_flush_events(session);
+	session->events[session->event_count++] = (struct event){ .time = ns,
+								  .address = raw->address,
+								  .size = raw->size,
+								  .process = s->process->id,
+								  .thread = s->id,
+								  .stack = stack,
+								  .tag = s->tag,
+								  .kind = (uint8_t)kind,
+								  .api = raw->api };
+}
+
+static inline __attribute__((always_inline)) void
+apply_alloc(struct session *session, struct stream *s, const struct raw *raw, uint64_t ns)
+{
+	struct entry entry = entry_of(raw, apply_birth_site(s, raw->stack), 0);
+
+	if (begin_block(session, s, &entry, ns))
+		tell(session, s, raw, ns, EVENT_ALLOC,
+		     s->process->stats.sites.at[entry.site].stack);
+}
+
+static inline __attribute__((always_inline)) void
+apply_free(struct session *session, struct stream *s, const struct raw *raw, uint64_t ns)
+{
+	const struct entry *old = registry_leave(&s->process->registry, raw->address);
+
+	if (__builtin_expect(old != NULL, 1)) {
+		compare_with_birth(s, raw, old, true);
+		block_ended(session, s, old, END_FREED, raw->time, ns);
+	} else {
+		free_of_unknown(s, raw->address);
+	}
+	tell(session, s, raw, ns, EVENT_FREE, apply_stack_id(s, raw->stack));
+}
+
+/* The time, in ticks, up to which the stream's records after its head mean nothing but what they
+ * say themselves: no fork, no end of a process lies between; 0: there are none. */
+static inline uint64_t run_end(const struct session *session, const struct stream *s,
+			       uint64_t until)
+{
+	const struct process *p = s->process;
+
+	if (p->pending || p->stats.live.left || s->head.time <= session->applied_until)
+		return 0;
+	if (until > session->next_fork)
+		until = session->next_fork;
+	if (until > session->total.next)
+		until = session->total.next;
+	return until < session->latest ? until : session->latest;
+}
+
+size_t apply_blocks(struct session *session, struct stream *s, uint64_t until, size_t most)
 {
 	struct process *p = s->process;
 	uint64_t ns = apply_ns(session, s);
-	struct entry old;
+	struct raw raw = s->head;
+	size_t count = 0;
 
-	if (registry_remove(&p->registry, s->head.address, &old)) {
-		compare_with_birth(s, &old, true);
-		block_ended(session, s, &old, END_FREED, ns);
-	} else {
-		free_of_unknown(s);
+	until = run_end(session, s, until);
+	for (;;) {
+		if (raw.kind == SHINY_REC_ALLOC)
+			apply_alloc(session, s, &raw, ns);
+		else
+			apply_free(session, s, &raw, ns);
+		if (++count >= most || !until)
+			break;
+		apply_fetch(s);
+		if (!decode_plain(&s->cursor, until, &raw))
+			break;
+		ns = ticks_ns(&session->ticks, raw.time);
 	}
-	apply_emit(session, s, ns, EVENT_FREE)->stack =
-		p->stats.sites.at[apply_site(s, s->head.stack)].stack;
+	p->events += count - 1;
+	session->total_events += count - 1;
+	if (raw.time > p->last)
+		p->last = raw.time;
+	return count;
 }
 
 /* The block that was given to a realloc that did not happen lives on. */
@@ -182,7 +255,7 @@ void apply_realloc_begin(struct session *session, struct stream *s)
 	s->realloc.address = 0;
 	if (s->head.address &&
 	    !registry_remove(&s->process->registry, s->head.address, &s->realloc)) {
-		free_of_unknown(s);
+		free_of_unknown(s, s->head.address);
 		s->realloc.address = 0;
 	}
 	/* the real realloc reads it: what comes from now on is no use by the program */
@@ -206,8 +279,8 @@ void apply_realloc_done(struct session *session, struct stream *s)
 		 * class is known */
 		entry.vtable = s->realloc.vtable;
 		entry.flags |= s->realloc.flags & (ENTRY_READING | ENTRY_SECOND_WORD);
-		compare_with_birth(s, &s->realloc, false);
-		block_ended(session, s, &s->realloc, END_FREED, ns);
+		compare_with_birth(s, &s->head, &s->realloc, false);
+		block_ended(session, s, &s->realloc, END_FREED, s->head.time, ns);
 	}
 	if (begin_block(session, s, &entry, ns)) {
 		e = apply_emit(session, s, ns, EVENT_REALLOC);

@@ -9,8 +9,12 @@
 
 #include "apply_event.h"
 
-void apply_alloc(struct session *session, struct stream *stream);
-void apply_free(struct session *session, struct stream *stream);
+/*
+ * The birth or end at the stream's head, and those that follow it, nothing else between, up to
+ * `until` (ticks) and at most `most` (from 1 on) of them. How many. Nearly all records are such:
+ * what is the same for all of a run is asked once.
+ */
+size_t apply_blocks(struct session *session, struct stream *stream, uint64_t until, size_t most);
 void apply_realloc_begin(struct session *session, struct stream *stream);
 void apply_realloc_done(struct session *session, struct stream *stream);
 void apply_realloc_failed(struct stream *stream);

@@ -43,5 +43,5 @@ void apply_constructor(struct session *session, struct stream *s, uint8_t kind)
 	e = apply_emit(session, s, apply_ns(session, s), kind);
 	e->size = 0;
 	e->vtable = class;
-	e->stack = p->stats.sites.at[apply_site(s, s->head.stack)].stack;
+	e->stack = apply_stack_id(s, s->head.stack);
 }

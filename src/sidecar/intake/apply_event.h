@@ -38,23 +38,39 @@ static inline struct event *apply_emit(struct session *session, const struct str
 	return e;
 }
 
-static inline uint32_t apply_site(struct stream *s, uint32_t stack)
+/* NULL: none that the stream has defined. */
+static inline struct stream_stack *apply_defined(struct stream *s, uint32_t stack)
 {
-	uint32_t *page = stack && s->stacks ? s->stacks[stack / STACK_PAGE] : NULL;
+	struct stream_stack *page = stack && s->stacks ? s->stacks[stack / STACK_PAGE] : NULL;
 
-	if (page && page[stack % STACK_PAGE])
-		return page[stack % STACK_PAGE] - 1;
+	page = page ? &page[stack % STACK_PAGE] : NULL;
+	if (page && page->stack)
+		return page;
 	if (stack)
 		s->process->noticed.void_stacks++;
-	return 0;
+	return NULL;
 }
 
-/* The same for a block that begins: its tag is that of who makes it. */
+/* The session-wide id of the stream's, 0 none. */
+static inline uint32_t apply_stack_id(struct stream *s, uint32_t stack)
+{
+	const struct stream_stack *defined = apply_defined(s, stack);
+
+	return defined ? defined->stack : 0;
+}
+
+/* The site of a block that begins: its tag is that of who makes it. */
 static inline uint32_t apply_birth_site(struct stream *s, uint32_t stack)
 {
-	uint32_t site = apply_site(s, stack);
+	struct stream_stack *defined = apply_defined(s, stack);
+	struct stats *stats = &s->process->stats;
+	uint32_t site = 0;
 
-	return s->tag ? stats_tagged(&s->process->stats, site, s->tag) : site;
+	if (defined && !defined->site)
+		defined->site = stats_site(stats, defined->stack) + 1;
+	if (defined)
+		site = defined->site - 1;
+	return s->tag ? stats_tagged(stats, site, s->tag) : site;
 }
 
 #endif

@@ -180,8 +180,7 @@ void apply_finalized(struct session *session, struct stream *s)
 		objects_remove(&p->objects, old.address);
 		apply_block_ended(session, s, &old, END_FREED, ns);
 	}
-	apply_emit(session, s, ns, EVENT_FREE)->stack =
-		p->stats.sites.at[apply_site(s, s->head.stack)].stack;
+	apply_emit(session, s, ns, EVENT_FREE)->stack = apply_stack_id(s, s->head.stack);
 }
 
 void apply_swept(struct session *session, struct stream *s)

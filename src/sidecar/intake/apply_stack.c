@@ -31,8 +31,8 @@ static bool define(struct stream *s)
 
 void apply_stack(struct session *session, struct stream *s)
 {
-	uint32_t frames[SHINY_FRAMES_MAX], count, stack;
-	uint32_t **page;
+	uint32_t frames[SHINY_FRAMES_MAX], count;
+	struct stream_stack **page;
 
 	if (!define(s)) {
 		s->process->noticed.bad_records++;
@@ -41,11 +41,11 @@ void apply_stack(struct session *session, struct stream *s)
 	count = s->defined_count;
 	for (uint32_t i = 0; i < count; i++)
 		frames[i] = space_frame(&s->process->space, &session->ids, s->defined[i]);
-	stack = ids_stack(&session->ids, frames, count);
 	if (!s->stacks)
 		s->stacks = mem_zero(STACK_PAGES, sizeof(*s->stacks));
 	page = &s->stacks[s->head.stack / STACK_PAGE];
 	if (!*page)
 		*page = mem_zero(STACK_PAGE, sizeof(**page));
-	(*page)[s->head.stack % STACK_PAGE] = stats_site(&s->process->stats, stack) + 1;
+	(*page)[s->head.stack % STACK_PAGE] =
+		(struct stream_stack){ .stack = ids_stack(&session->ids, frames, count) };
 }

@@ -6,17 +6,13 @@
 #include "../process/lifecycle.h"
 #include "../ring/ring_chunks.h"
 #include "apply.h"
+#include "apply_ahead.h"
 #include "drain.h"
 #include "order.h"
 #include "pace.h"
 
 #define BEAT_RECORDS 65536
 #define ROOM_RECORDS 4096
-
-enum { RECORDS_AHEAD = 96, TAGS_AHEAD = 20, AHEAD = 10 };
-/* So few, 128 KiB, are in the processor's second cache: asking for them costs more than it
- * saves. */
-enum { SEGMENTS_CACHED = 4 };
 
 static uint64_t key_of(const struct stream *s)
 {
@@ -61,26 +57,16 @@ static void attend(struct session *session)
 	process_watch(session, ticks_wall_ns());
 }
 
-/* Fetches what this stream's records ahead of the next one will look up: far enough to arrive, near
- * enough to stay. */
-static inline __attribute__((always_inline)) void prefetch(const struct stream *s)
+/* The latest time at which any record has a key up to `limit`. */
+static uint64_t time_within(uint64_t limit)
 {
-	const struct registry *registry = &s->process->registry;
-
-	if (s->chunk < 0)
-		return;
-	/* the processor finds out by itself only where nothing else is read between two records */
-	__builtin_prefetch(&s->cursor.chunk->records[s->cursor.position + RECORDS_AHEAD]);
-	if (registry->segments.count <= SEGMENTS_CACHED)
-		return;
-	registry_prefetch_tags(registry, decode_peek(&s->cursor, TAGS_AHEAD));
-	registry_prefetch(registry, decode_peek(&s->cursor, AHEAD));
+	return limit ? (limit - 1) / 2 : 0;
 }
 
 void merge_until(struct session *session, uint64_t until)
 {
 	struct order order = { 0 };
-	uint64_t applied = 0, look_at = ROOM_RECORDS;
+	uint64_t applied = 0, beat_at = BEAT_RECORDS, look_at = ROOM_RECORDS;
 	uint64_t end = ticks_wall_ns() + session->options->merge_ns;
 	struct stream *s;
 
@@ -93,13 +79,15 @@ void merge_until(struct session *session, uint64_t until)
 	}
 	while (!session->behind && (s = order_first(&order))) {
 		uint64_t limit = order_limit(&order), key;
+		uint64_t alone = time_within(limit) < until ? time_within(limit) : until;
 		bool more;
 
 		do {
-			apply_record(session, s);
+			applied += apply_record(session, s, alone, ROOM_RECORDS);
 			s->has_head = false;
-			if (++applied % BEAT_RECORDS == 0) {
+			if (applied >= beat_at) {
 				attend(session);
+				beat_at = applied + BEAT_RECORDS;
 				session->behind = ticks_wall_ns() >= end;
 			} else if (session->priority.low && applied >= look_at) {
 				/* large rings last longer: a chunk a record is enough */
@@ -108,7 +96,8 @@ void merge_until(struct session *session, uint64_t until)
 				look_at = applied + (chunks > ROOM_RECORDS ? chunks : ROOM_RECORDS);
 				session->behind = ticks_wall_ns() >= end;
 			}
-			prefetch(s);
+			if (s->chunk >= 0)
+				apply_fetch(s);
 			more = drain_pull(session, s) && s->head.time <= until;
 			key = key_of(s);
 		} while (more && key <= limit && !session->behind);

@@ -28,12 +28,20 @@ struct death {
 struct deaths { /* zeroed: none */
 	struct death *parts[DEATHS_PARTS]; /* a ring */
 	unsigned first, used;              /* parts */
-	size_t last;                       /* deaths in the latest part */
+	struct death *next, *end;          /* in the latest part: where the next one goes */
 	uint64_t lost;                     /* ticks: deaths up to here are not remembered */
 };
 
-void deaths_add(struct deaths *deaths, const struct entry *entry, uint64_t time,
-		const struct ticks *clock);
+/* What deaths are written to next: a new part, or the oldest one. */
+void deaths_begin_part(struct deaths *deaths, uint64_t time, const struct ticks *clock);
+
+static inline __attribute__((always_inline)) void
+deaths_add(struct deaths *d, const struct entry *entry, uint64_t time, const struct ticks *clock)
+{
+	if (__builtin_expect(d->next == d->end, 0))
+		deaths_begin_part(d, time, clock);
+	*d->next++ = (struct death){ *entry, time };
+}
 
 /* The latest first; false: enough. */
 typedef bool death_fn(void *context, const struct death *death);

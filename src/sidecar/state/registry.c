@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELLS = REGISTRY_CELLS, SPLIT_AT = CELLS * 13 / 16, DEPTH_MAX = 40, SPARSE = 32 };
+enum { DEPTH_MAX = 40, SPARSE = 32 };
 /* a huge page for fewer would be over the budget */
 enum { FEW = 128, SMALL_SLAB = 4 };
 
@@ -121,36 +121,58 @@ static __attribute__((noinline, cold)) struct segment *make_room(struct registry
 
 	/* The hash is a bijection: two regions do not share the high bits for ever. The bounds are
 	 * for a hostile choice of addresses. */
-	while ((s = registry_segment(r, hash))->used >= SPLIT_AT) {
+	while ((s = registry_segment(r, hash))->used >= REGISTRY_SPLIT_AT) {
 		if (s->depth >= DEPTH_MAX ||
 		    (s->depth == r->depth &&
 		     (size_t)1 << r->depth >= SPARSE * (r->segments.count + SPARSE)))
 			/* a crowd at one place: fill the segment further rather than double a
 			 * directory that says next to nothing */
-			return s->used < CELLS - 1 ? s : NULL;
+			return s->used < REGISTRY_CELLS - 1 ? s : NULL;
 		split(r, hash);
 	}
 	return s;
 }
 
+struct entry *registry_enter_slow(struct registry *r, uint64_t address, bool *there)
+{
+	uint64_t hash = registry_hash(address);
+	struct segment *s = registry_segment(r, hash);
+	struct entry *cell = registry_search(s->cells, address);
+
+	*there = cell;
+	if (cell)
+		return cell;
+	if (s->used >= REGISTRY_SPLIT_AT) {
+		s = make_room(r, hash);
+		if (!s)
+			return NULL;
+	}
+	r->count++;
+	return take_cell(s, address);
+}
+
+const struct entry *registry_leave_slow(struct registry *r, uint64_t address)
+{
+	struct segment *s = registry_segment(r, registry_hash(address));
+	struct entry *cell = registry_search(s->cells, address);
+
+	if (!cell)
+		return NULL;
+	leave_cell(s, cell);
+	r->count--;
+	return cell;
+}
+
 struct entry *registry_put(struct registry *r, const struct entry *entry, struct entry *old)
 {
-	uint64_t hash = registry_hash(entry->address);
-	struct segment *s = registry_segment(r, hash);
-	struct entry *cell = registry_search(s->cells, entry->address);
+	bool there;
+	struct entry *cell = registry_enter(r, entry->address, &there);
 
 	old->address = 0;
-	if (cell) {
+	if (!cell)
+		return NULL;
+	if (there)
 		*old = *cell;
-	} else {
-		if (s->used >= SPLIT_AT) {
-			s = make_room(r, hash);
-			if (!s)
-				return NULL;
-		}
-		cell = take_cell(s, entry->address);
-		r->count++;
-	}
 	*cell = *entry;
 	return cell;
 }
@@ -164,15 +186,11 @@ struct entry *registry_add(struct registry *r, const struct entry *entry)
 
 bool registry_remove(struct registry *r, uint64_t address, struct entry *out)
 {
-	struct segment *s = registry_segment(r, registry_hash(address));
-	struct entry *cell = registry_search(s->cells, address);
+	const struct entry *entry = registry_leave(r, address);
 
-	if (!cell)
-		return false;
-	*out = *cell;
-	leave_cell(s, cell);
-	r->count--;
-	return true;
+	if (entry)
+		*out = *entry;
+	return entry;
 }
 
 size_t registry_bytes(const struct registry *r)

@@ -63,12 +63,26 @@ struct entry {
 };
 _Static_assert(sizeof(struct entry) == 32, "the budget counts on it");
 
+/* Field by field, for one that was just made: a copy of the whole would wait until all that was
+ * written of it, narrower than what is read, has reached the cache. */
+static inline __attribute__((always_inline)) void entry_fill(struct entry *to,
+							     const struct entry *from)
+{
+	to->address = from->address;
+	to->birth = from->birth;
+	to->size = from->size;
+	to->flags = from->flags;
+	to->site = from->site;
+	to->vtable = from->vtable;
+}
+
 enum {
 	REGISTRY_REGION_SHIFT = 10,
 	REGISTRY_SPAN_SHIFT = 6, /* blocks of so many bytes have one group */
 	REGISTRY_GROUP = 15,
 	REGISTRY_GROUPS = 64,
 	REGISTRY_CELLS = REGISTRY_GROUPS * REGISTRY_GROUP,
+	REGISTRY_SPLIT_AT = REGISTRY_CELLS * 13 / 16,
 };
 struct cell_group {
 	uint16_t tags[REGISTRY_GROUP]; /* of the cells' addresses; 0: the cell is empty */
@@ -109,15 +123,19 @@ struct entry *registry_put(struct registry *registry, const struct entry *entry,
 /* Adds a block that is not there (address not 0). */
 struct entry *registry_add(struct registry *registry, const struct entry *entry);
 bool registry_remove(struct registry *registry, uint64_t address, struct entry *out);
+/* The same where the nearest group of cells does not decide it; for the inline ones below. */
+struct entry *registry_enter_slow(struct registry *registry, uint64_t address, bool *there);
+const struct entry *registry_leave_slow(struct registry *registry, uint64_t address);
 size_t registry_bytes(const struct registry *registry);
 
 typedef void registry_each_fn(void *context, const struct entry *entry);
 /* no changes meanwhile */
 void registry_each(const struct registry *registry, registry_each_fn *each, void *context);
 
+/* A bijection of regions; only its high bits are good, and only they are used. */
 static inline uint64_t registry_hash(uint64_t address)
 {
-	return hash_mix(address >> REGISTRY_REGION_SHIFT);
+	return (address >> REGISTRY_REGION_SHIFT) * UINT64_C(0x9fb21c651e98df25);
 }
 
 /* The directory takes the high bits of the region's hash. */
@@ -183,6 +201,52 @@ static inline struct entry *registry_search(struct cells *c, uint64_t address)
 static inline struct entry *registry_find(const struct registry *r, uint64_t address)
 {
 	return registry_search(registry_segment(r, registry_hash(address))->cells, address);
+}
+
+/*
+ * The cell for a block at `address` (not 0): it is the caller's to fill, at once. `*there`: it
+ * holds the block that was there before. NULL: no room.
+ */
+static inline __attribute__((always_inline)) struct entry *
+registry_enter(struct registry *r, uint64_t address, bool *there)
+{
+	struct segment *s = registry_segment(r, registry_hash(address));
+	struct registry_place place = registry_place(address);
+	struct cell_group *group = &s->cells->groups[place.group];
+	unsigned some = registry_tagged(s->cells, place.group, 0);
+
+	if (__builtin_expect(group->passed || !some || s->used >= REGISTRY_SPLIT_AT ||
+				     registry_tagged(s->cells, place.group, place.tag),
+			     0))
+		return registry_enter_slow(r, address, there);
+	some = (unsigned)__builtin_ctz(some);
+	group->tags[some] = place.tag;
+	s->used++;
+	r->count++;
+	*there = false;
+	return registry_in_group(s->cells, place.group, some);
+}
+
+/* The block at `address`, no longer in the registry, for as long as nothing else enters; NULL:
+ * there is none. */
+static inline __attribute__((always_inline)) const struct entry *
+registry_leave(struct registry *r, uint64_t address)
+{
+	struct segment *s = registry_segment(r, registry_hash(address));
+	struct registry_place place = registry_place(address);
+	unsigned some = registry_tagged(s->cells, place.group, place.tag);
+	struct entry *entry;
+
+	if (__builtin_expect(!some, 0))
+		return registry_leave_slow(r, address);
+	some = (unsigned)__builtin_ctz(some);
+	entry = registry_in_group(s->cells, place.group, some);
+	if (__builtin_expect(entry->address != address, 0))
+		return registry_leave_slow(r, address);
+	s->cells->groups[place.group].tags[some] = 0;
+	s->used--;
+	r->count--;
+	return entry;
 }
 
 /*

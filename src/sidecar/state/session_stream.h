@@ -21,6 +21,12 @@ struct ring_file;
 
 enum { STACK_PAGE = 1024, STACK_PAGES = SHINY_STACK_LIMIT / STACK_PAGE };
 
+/* What a stream's id of a stack stands for. */
+struct stream_stack {
+	uint32_t stack; /* session-wide id; 0: it was not defined */
+	uint32_t site;  /* + 1; 0: no block of it began in this stream */
+};
+
 /* A chunk that was found and is not read yet. */
 struct waiting {
 	uint32_t sequence, chunk;
@@ -51,7 +57,7 @@ struct stream {
 	bool has_head;
 	uint64_t defined[SHINY_FRAMES_MAX]; /* this chunk's latest stack, for STACK_LIKE */
 	uint32_t defined_count;             /* 0: none, or not known */
-	uint32_t **stacks;        /* id → site + 1, in pages; NULL before the first definition */
+	struct stream_stack **stacks; /* by id, in pages; NULL before the first definition */
 	struct entry realloc;     /* the block that is being reallocated; address 0 none */
 	uint64_t realloc_address; /* of the begun realloc, also of an unknown block; 0 none */
 	uint32_t realloc_stack;

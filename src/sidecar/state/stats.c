@@ -33,15 +33,11 @@ static struct tally *tally_new(struct stats *stats)
 	return &stats->slabs.at[stats->slabs.count - 1][stats->slab_used++];
 }
 
-static __attribute__((noinline, cold)) struct tally_rare *rare_new(struct tally *s)
+__attribute__((noinline, cold)) struct tally_rare *stats_rare(struct tally *s)
 {
-	s->rare = mem_zero(1, sizeof(*s->rare));
+	if (!s->rare)
+		s->rare = mem_zero(1, sizeof(*s->rare));
 	return s->rare;
-}
-
-static struct tally_rare *rare_of(struct tally *s)
-{
-	return s->rare ? s->rare : rare_new(s);
 }
 
 static void rare_free(struct tally *s)
@@ -118,7 +114,7 @@ void stats_clone_sites(struct stats *stats, const struct stats *parent)
 	}
 }
 
-static inline struct tally *stat_of(struct stats *stats, struct site_stats *site, uint32_t vtable)
+struct tally *stats_tally_slow(struct stats *stats, struct site_stats *site, uint32_t vtable)
 {
 	struct tally **link = &site->stats, *s;
 
@@ -138,8 +134,7 @@ found:
 	return s;
 }
 
-/* Makes room for `bin`, which is outside of the range. */
-static __attribute__((noinline, cold)) void reach_bin(struct bins *bins, unsigned bin)
+__attribute__((noinline, cold)) void stats_reach_bin(struct bins *bins, unsigned bin)
 {
 	if (!bins->count) {
 		bins->at = mem_zero(1, sizeof(*bins->at));
@@ -160,16 +155,6 @@ static __attribute__((noinline, cold)) void reach_bin(struct bins *bins, unsigne
 		memset(bins->at + bins->count, 0, (count - bins->count) * sizeof(*bins->at));
 		bins->count = (uint8_t)count;
 	}
-}
-
-static inline void count_bin(struct bins *bins, uint64_t ns, uint64_t bytes)
-{
-	unsigned bin = ns ? 63 - (unsigned)__builtin_clzll(ns) : 0;
-
-	if (__builtin_expect(bin - bins->first >= bins->count, 0))
-		reach_bin(bins, bin);
-	bins->at[bin - bins->first].count++;
-	bins->at[bin - bins->first].bytes += bytes;
 }
 
 /* ---- the timeline ---- */
@@ -208,7 +193,7 @@ static void merge_buckets(struct stats *stats)
 	stats->bucket_ns *= 2;
 }
 
-static __attribute__((noinline, cold)) void find_bucket(struct stats *stats, uint64_t ns)
+__attribute__((noinline, cold)) void stats_find_bucket(struct stats *stats, uint64_t ns)
 {
 	uint64_t index = ns / stats->bucket_ns;
 	size_t at;
@@ -238,47 +223,7 @@ static __attribute__((noinline, cold)) void find_bucket(struct stats *stats, uin
 	stats->to = stats->from + stats->bucket_ns;
 }
 
-static inline struct bucket *bucket_at(struct stats *stats, uint64_t ns)
-{
-	if (!stats->current || ns < stats->from || ns >= stats->to)
-		find_bucket(stats, ns);
-	stats->current->live_blocks = stats->live.blocks;
-	stats->current->live_bytes = stats->live.bytes;
-	if (stats->live.bytes > stats->current->most_bytes)
-		stats->current->most_bytes = stats->live.bytes;
-	stats->current->touched = true;
-	return stats->current;
-}
-
 /* ---- blocks ---- */
-
-static void raise_live(struct stats *stats, const struct entry *entry)
-{
-	struct site_stats *site = &stats->sites.at[entry->site];
-
-	/* the line is written anyhow; a test for the first block would cost more */
-	site->api = entry->flags & ENTRY_API;
-	if (++site->live_blocks > site->peak_blocks)
-		site->peak_blocks = site->live_blocks;
-	site->live_bytes += entry->size;
-	if (site->live_bytes > site->peak_bytes) {
-		site->peak_bytes = site->live_bytes;
-		site->peak_time = entry->birth;
-	}
-	stats->live.blocks++;
-	stats->live.bytes += entry->size;
-	total_raise(stats->total, 1, entry->size, entry->birth);
-}
-
-void stats_begin(struct stats *stats, const struct entry *entry, uint64_t ns)
-{
-	struct bucket *bucket;
-
-	raise_live(stats, entry);
-	bucket = bucket_at(stats, ns);
-	bucket->allocs++;
-	bucket->alloc_bytes += entry->size;
-}
 
 static uint64_t common_step(uint64_t a, uint64_t b)
 {
@@ -296,7 +241,7 @@ static uint64_t common_step(uint64_t a, uint64_t b)
  * neighbours in time are enough. Most blocks have the size of the one before, and steps soon become
  * powers of two, mostly 1 or 8: only the others divide.
  */
-static __attribute__((noinline)) void take_size(struct tally *s, uint64_t size)
+__attribute__((noinline)) void stats_take_size(struct tally *s, uint64_t size)
 {
 	uint64_t difference = size > s->last_size ? size - s->last_size : s->last_size - size;
 
@@ -308,57 +253,6 @@ static __attribute__((noinline)) void take_size(struct tally *s, uint64_t size)
 		s->max_size = size;
 	if (size < s->min_size)
 		s->min_size = size;
-}
-
-/* What is counted in either case, once a block. */
-static inline struct tally *count_block(struct stats *stats, const struct entry *entry)
-{
-	struct tally *s = stat_of(stats, &stats->sites.at[entry->site], entry->vtable);
-	unsigned reading = (entry->flags & ENTRY_READING) >> ENTRY_READING_SHIFT;
-
-	s->settled += reading == SHINY_VPTR_SETTLED || reading == SHINY_VPTR_EXIT;
-	if (reading == SHINY_VPTR_FREE)
-		s->dying++;
-	s->second_word = entry->flags & ENTRY_SECOND_WORD;
-	if (entry->size != s->last_size)
-		take_size(s, entry->size);
-	if (entry->flags & ENTRY_INHERITED) {
-		rare_of(s)->inherited++;
-		rare_of(s)->inherited_bytes += entry->size;
-		return s;
-	}
-	s->allocs++;
-	s->bytes += entry->size;
-	if (entry->flags & ENTRY_REALLOC)
-		rare_of(s)->reallocs++;
-	return s;
-}
-
-void stats_end(struct stats *stats, const struct entry *entry, enum block_end how, uint64_t ns,
-	       uint64_t lifetime)
-{
-	struct site_stats *site = &stats->sites.at[entry->site];
-	struct tally *s = count_block(stats, entry);
-	struct bucket *bucket;
-
-	if (how == END_REUSED)
-		rare_of(s)->reused++;
-	else if (how == END_RELEASED)
-		rare_of(s)->released++;
-	if (entry->flags & ENTRY_INHERITED) {
-		rare_of(s)->inherited_frees++;
-		bucket_at(stats, ns)->frees++;
-		return;
-	}
-	count_bin(&s->ended, lifetime, entry->size);
-	site->live_blocks--;
-	site->live_bytes -= entry->size;
-	stats->live.blocks--;
-	stats->live.bytes -= entry->size;
-	total_lower(stats->total, 1, entry->size);
-	bucket = bucket_at(stats, ns);
-	bucket->frees++;
-	bucket->free_bytes += entry->size;
 }
 
 void stats_resize(struct stats *stats, const struct entry *entry, uint64_t size, uint64_t ns,
@@ -373,13 +267,13 @@ void stats_resize(struct stats *stats, const struct entry *entry, uint64_t size,
 		return;
 	site->live_bytes += size - entry->size;
 	stats->live.bytes += size - entry->size;
-	bucket = bucket_at(stats, ns);
+	bucket = stats_bucket(stats, ns);
 	if (grows) {
 		bucket->alloc_bytes += difference;
 		total_raise(stats->total, 0, difference, ticks);
 	} else {
 		/* its end will add the rest */
-		stat_of(stats, site, entry->vtable)->bytes += difference;
+		stats_tally(stats, site, entry->vtable)->bytes += difference;
 		bucket->free_bytes += difference;
 		total_lower(stats->total, 0, difference);
 	}
@@ -387,13 +281,13 @@ void stats_resize(struct stats *stats, const struct entry *entry, uint64_t size,
 
 void stats_live(struct stats *stats, const struct entry *entry, uint64_t age)
 {
-	struct tally *s = count_block(stats, entry);
+	struct tally *s = stats_count(stats, entry);
 
 	if (entry->flags & ENTRY_INHERITED)
 		return;
 	s->live++;
 	s->live_bytes += entry->size;
-	count_bin(&rare_of(s)->living, age, entry->size);
+	stats_count_bin(&stats_rare(s)->living, age, entry->size);
 }
 
 enum shiny_vptr_api stats_reading(const struct tally *s)
@@ -449,13 +343,13 @@ void stats_merge(struct tally *to, struct tally *from)
 	to->settled += from->settled;
 	to->dying += from->dying;
 	if (from->min_size != UINT64_MAX) {
-		take_size(to, from->min_size);
-		take_size(to, from->max_size);
+		stats_take_size(to, from->min_size);
+		stats_take_size(to, from->max_size);
 		to->size_step = common_step(to->size_step, from->size_step);
 	}
 	add_bins(&to->ended, &from->ended);
 	if (from->rare)
-		merge_rare(rare_of(to), from->rare);
+		merge_rare(stats_rare(to), from->rare);
 	free(from->ended.at);
 	rare_free(from);
 }

@@ -127,11 +127,6 @@ uint32_t stats_tagged(struct stats *stats, uint32_t site, uint32_t tag);
 /* A forked child starts with its parent's sites, at the same indices, and nothing counted. */
 void stats_clone_sites(struct stats *stats, const struct stats *parent);
 
-/* A block began. `ns` session time. */
-void stats_begin(struct stats *stats, const struct entry *entry, uint64_t ns);
-/* A block ended after `lifetime` ns. */
-void stats_end(struct stats *stats, const struct entry *entry, enum block_end how, uint64_t ns,
-	       uint64_t lifetime);
 static inline const struct tally_rare *tally_rare(const struct tally *tally)
 {
 	static const struct tally_rare none;
@@ -154,5 +149,139 @@ void stats_resize(struct stats *stats, const struct entry *entry, uint64_t size,
 		  uint64_t ticks);
 /* At the process's end: the block was not freed, and is `age` ns old. */
 void stats_live(struct stats *stats, const struct entry *entry, uint64_t age);
+
+/* ---- a block's beginning and end ----
+ *
+ * Inline, with what is rarely needed out of line: this is done once an event, and calls, and what
+ * does not stay in registers across them, were a third of what it cost.
+ */
+
+/* Finds the row, or makes it; it is the site's first one afterwards. */
+struct tally *stats_tally_slow(struct stats *stats, struct site_stats *site, uint32_t vtable);
+/* Makes room for `bin`, which is outside of the range. */
+void stats_reach_bin(struct bins *bins, unsigned bin);
+/* The timeline's bucket at `ns` becomes the current one. */
+void stats_find_bucket(struct stats *stats, uint64_t ns);
+/* A size that is not that of the row's last block. */
+void stats_take_size(struct tally *tally, uint64_t size);
+/* What most rows have none of; made where there is none. */
+struct tally_rare *stats_rare(struct tally *tally);
+
+/* The row of a site's blocks of a vtable. */
+static inline struct tally *stats_tally(struct stats *stats, struct site_stats *site,
+					uint32_t vtable)
+{
+	struct tally *first = site->stats;
+
+	return first && first->vtable == vtable ? first : stats_tally_slow(stats, site, vtable);
+}
+
+static inline void stats_count_bin(struct bins *bins, uint64_t ns, uint64_t bytes)
+{
+	unsigned bin = 63 - (unsigned)__builtin_clzll(ns | 1);
+
+	if (__builtin_expect(bin - bins->first >= bins->count, 0))
+		stats_reach_bin(bins, bin);
+	bins->at[bin - bins->first].count++;
+	bins->at[bin - bins->first].bytes += bytes;
+}
+
+/* The bucket, which is told what is live now. */
+static inline struct bucket *stats_bucket(struct stats *stats, uint64_t ns)
+{
+	struct bucket *bucket;
+
+	/* there is none, so far: their difference is 0 */
+	if (__builtin_expect(ns - stats->from >= stats->to - stats->from, 0))
+		stats_find_bucket(stats, ns);
+	bucket = stats->current;
+	bucket->live_blocks = stats->live.blocks;
+	bucket->live_bytes = stats->live.bytes;
+	if (stats->live.bytes > bucket->most_bytes)
+		bucket->most_bytes = stats->live.bytes;
+	bucket->touched = true;
+	return bucket;
+}
+
+/* A block began. `ns` session time. */
+static inline __attribute__((always_inline)) void
+stats_begin(struct stats *stats, const struct entry *entry, uint64_t ns)
+{
+	struct site_stats *site = &stats->sites.at[entry->site];
+	struct bucket *bucket;
+	uint64_t size = entry->size;
+
+	/* the line is written anyhow; a test for the first block would cost more */
+	site->api = entry->flags & ENTRY_API;
+	if (++site->live_blocks > site->peak_blocks)
+		site->peak_blocks = site->live_blocks;
+	site->live_bytes += size;
+	if (site->live_bytes > site->peak_bytes) {
+		site->peak_bytes = site->live_bytes;
+		site->peak_time = entry->birth;
+	}
+	stats->live.blocks++;
+	stats->live.bytes += size;
+	total_raise(stats->total, 1, size, entry->birth);
+	bucket = stats_bucket(stats, ns);
+	bucket->allocs++;
+	bucket->alloc_bytes += size;
+}
+
+/* What is counted once a block, whether it ended or is live at its process's end. */
+static inline __attribute__((always_inline)) struct tally *
+stats_count(struct stats *stats, const struct entry *entry)
+{
+	struct tally *s = stats_tally(stats, &stats->sites.at[entry->site], entry->vtable);
+	unsigned flags = entry->flags, reading = (flags & ENTRY_READING) >> ENTRY_READING_SHIFT;
+	uint64_t size = entry->size;
+
+	s->settled += reading == SHINY_VPTR_SETTLED || reading == SHINY_VPTR_EXIT;
+	if (reading == SHINY_VPTR_FREE)
+		s->dying++;
+	s->second_word = flags & ENTRY_SECOND_WORD;
+	if (size != s->last_size)
+		stats_take_size(s, size);
+	if (__builtin_expect(flags & ENTRY_INHERITED, 0)) {
+		stats_rare(s)->inherited++;
+		stats_rare(s)->inherited_bytes += size;
+		return s;
+	}
+	s->allocs++;
+	s->bytes += size;
+	if (flags & ENTRY_REALLOC)
+		stats_rare(s)->reallocs++;
+	return s;
+}
+
+/* A block ended after `lifetime` ns. */
+static inline __attribute__((always_inline)) void
+stats_end(struct stats *stats, const struct entry *entry, enum block_end how, uint64_t ns,
+	  uint64_t lifetime)
+{
+	struct site_stats *site = &stats->sites.at[entry->site];
+	struct tally *s = stats_count(stats, entry);
+	uint64_t size = entry->size;
+	struct bucket *bucket;
+
+	if (how == END_REUSED)
+		stats_rare(s)->reused++;
+	else if (how == END_RELEASED)
+		stats_rare(s)->released++;
+	if (__builtin_expect(entry->flags & ENTRY_INHERITED, 0)) {
+		stats_rare(s)->inherited_frees++;
+		stats_bucket(stats, ns)->frees++;
+		return;
+	}
+	stats_count_bin(&s->ended, lifetime, size);
+	site->live_blocks--;
+	site->live_bytes -= size;
+	stats->live.blocks--;
+	stats->live.bytes -= size;
+	total_lower(stats->total, 1, size);
+	bucket = stats_bucket(stats, ns);
+	bucket->frees++;
+	bucket->free_bytes += size;
+}
 
 #endif

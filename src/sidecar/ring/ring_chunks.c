@@ -94,10 +94,19 @@ static bool find_space(struct ring_file *ring, const void *at, size_t bytes)
  * had to wait). A process that joins a session begins with three large chunks
  * (interpose/boot/attach.c); one that takes a large chunk is no short one, and gets at once as many
  * as the first process of a session. And more for writers that would fill what there is within
- * GROW_MS: the sidecar keeps to a low priority only while it has time (priority.h). ABSENT chunks
- * are the last ones, and stay so.
+ * GROW_MS: the sidecar keeps to a low priority only while it has time (priority.h). From
+ * GROWN_ENOUGH on only what is half full grows: a new page costs more than to put a chunk aside in
+ * a file (spill.h) whose pages the last one has just given back. ABSENT chunks are the last ones,
+ * and stay so.
  */
-enum { LARGE_ENOUGH = 48, GROW_MS = 1500 };
+enum { LARGE_ENOUGH = 48, GROW_MS = 1500, GROWN_ENOUGH = 16 << 20 };
+
+static bool needs_more(const struct ring_file *ring, int large)
+{
+	if (bytes_of(ring->present) >= GROWN_ENOUGH)
+		return ring->busy[large] * 2 >= ring->present[large];
+	return ring->busy[large] * 4 >= ring->present[large] || time_left(ring) < GROW_MS;
+}
 
 static void grow_chunks(struct ring_file *ring, int large)
 {
@@ -111,7 +120,7 @@ static void grow_chunks(struct ring_file *ring, int large)
 	if (large && present < LARGE_ENOUGH && more < LARGE_ENOUGH - present)
 		more = LARGE_ENOUGH - present;
 	more = more < absent ? more : absent;
-	if (!absent || (ring->busy[large] * 4 < present && time_left(ring) >= GROW_MS))
+	if (!absent || !needs_more(ring, large))
 		return;
 	first += present;
 	if (!find_space(ring, shiny_chunk_at(&ring->chunks, first),

@@ -65,6 +65,14 @@ struct hash_table { /* zeroed: empty */
 		found_;                                                                            \
 	})
 
+/* That an entry of this hash will be looked for. */
+static inline __attribute__((always_inline)) void hash_table_expect(const struct hash_table *table,
+								    uint64_t hash)
+{
+	if (table->room)
+		__builtin_prefetch(&table->cells[hash & (table->room - 1)]);
+}
+
 void hash_table_add(struct hash_table *table, uint64_t hash, uint32_t index);
 /* The entry is there. */
 void hash_table_remove(struct hash_table *table, uint64_t hash, uint32_t index);

@@ -22,6 +22,7 @@
  * bytes of the file (bench/results/page.txt). */
 enum { ROWS_A_STACK = 4, CELLS_A_STACK = 250 };
 enum { PAGE_INTERVALS = 100 };
+_Static_assert((int)PAGE_INTERVALS <= (int)CUBE_INTERVALS, "a cell's place has so many");
 
 struct page {
 	const struct page_job *job; /* while it is loaded */
@@ -60,7 +61,8 @@ static struct shiny_err *load_marks(void *context)
 	return marks_load(p->job->store, p->job->filter, p->job->progress, &p->marks);
 }
 
-/* Smaller limits until the cells are few enough, and fewer makers where that does not do it. */
+/* Smaller limits until the cells are few enough, and fewer makers where that does not do it. The
+ * cube's thread calls it. */
 static void fold(void *context)
 {
 	struct page *p = context;

@@ -3,8 +3,8 @@
  * page.h: a session as one page for a browser: everything is in the file, and it asks for nothing
  * else.
  *
- * Runs: CLI. Signals: no. Allocates: what profile.h and replay.h say, 40 bytes a cell of its two
- * tables (page_cube.h), the page's data twice. Threads: one a store.
+ * Runs: CLI. Signals: no. Allocates: what profile.h, replay.h and cube_cells.h say, and the
+ * page's data twice. Threads: one a store.
  */
 #ifndef SHINY_PAGE_H
 #define SHINY_PAGE_H

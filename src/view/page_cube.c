@@ -1,177 +1,220 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * page_cube.c: see page_cube.h.
+ *
+ * Which sample a block is of, and its two cells, are in no cache as a rule. So the replay only says
+ * what begins and ends; another thread counts that, many at a time, and asks for what later ones
+ * need: first for where the sample is found, then for the cells. Cells that were worked out in
+ * front of a fold are worked out again.
+ */
 #include "page_cube.h"
 
 #include <stdlib.h>
 
+#include "../analysis/replay/change_queue.h"
 #include "../base/hash.h"
-#include "../base/lower_bound.h"
 #include "live_events.h"
 
-/* A program works at few call sites at a time: what was found is found again. */
-enum { FOUND = 1 << 14 };
-struct cube_found {
-	uint32_t process, stack, type; /* process 0: nothing */
-	uint32_t sample;
+/* ---- where it belongs ---- */
+
+struct cube_change {
+	uint64_t size, before, birth, time, told; /* as in struct live_event */
+	struct group_key key;
+	struct cube_maker maker;
+	uint8_t kind; /* enum live_kind */
 };
 
-/* Of a block of that type, its sample + 1; 0: none. */
-static size_t search_sample(const struct profile *p, const struct live_event *event, uint32_t type)
+/* What of a change is worked out in front of its turn. */
+struct cube_ahead {
+	uint64_t hash;   /* of its sample */
+	uint32_t sample; /* + 1 */
+	unsigned folds;  /* of the cube, when the cells were worked out */
+	bool known;      /* they were */
+	struct cube_cell change, life;
+};
+
+/* The maker's number; HASH_NONE: it has none yet. */
+static uint32_t find_maker(struct page_cube *cube, struct cube_maker key)
 {
-	const uint32_t process = event->process, stack = event->life->stack;
-	size_t at = lower_bound(
-		p->sample_count, i,
-		p->samples[i].process < process ||
-			(p->samples[i].process == process &&
-			 (p->samples[i].stack < stack ||
-			  (p->samples[i].stack == stack && p->samples[i].type < type))));
-	const struct profile_sample *found = at < p->sample_count ? &p->samples[at] : NULL;
-
-	return found && found->process == process && found->stack == stack && found->type == type
-		       ? at + 1
-		       : 0;
-}
-
-static size_t find_sample(const struct page_cube *cube, const struct live_event *event,
-			  uint32_t type)
-{
-	const uint32_t process = event->process, stack = event->life->stack;
-	struct cube_found *f =
-		&cube->found[hash_pair((uint64_t)process << 32 | stack, type) % FOUND];
-
-	if (f->process != process || f->stack != stack || f->type != type)
-		*f = (struct cube_found){ process, stack, type,
-					  (uint32_t)search_sample(cube->profile, event, type) };
-	return f->sample;
-}
-
-static void add_cell(struct cube_cells *cells, struct cube_cell key, int64_t blocks, int64_t bytes)
-{
-	uint64_t hash = hash_keys((uint64_t)key.maker << 32 | key.sample,
-				  (uint64_t)key.interval << 16 | (uint64_t)key.bin << 8 | key.end);
-	uint32_t at = hash_table_find(&cells->table, hash, i,
-				      cells->rows.at[i].sample == key.sample &&
-					      cells->rows.at[i].maker == key.maker &&
-				      cells->rows.at[i].interval == key.interval &&
-					      cells->rows.at[i].bin == key.bin &&
-					      cells->rows.at[i].end == key.end);
-
-	if (at == HASH_NONE) {
-		at = (uint32_t)cells->rows.count;
-		*vec_push(&cells->rows) = key;
-		hash_table_add(&cells->table, hash, at);
-	}
-	cells->rows.at[at].blocks += blocks;
-	cells->rows.at[at].bytes += bytes;
-}
-
-static uint16_t maker_of(struct page_cube *cube, const struct life *life)
-{
-	const struct cube_maker key = { life->thread, life->tag };
 	const struct cube_maker *last = &cube->makers.at[cube->last_maker];
-	uint64_t hash = hash_keys(key.thread, key.tag);
 	uint32_t at;
 
 	if (cube->makers_folded)
 		return 0;
 	if (last->thread == key.thread && last->tag == key.tag)
 		return cube->last_maker;
-	at = hash_table_find(&cube->maker_table, hash, i,
+	at = hash_table_find(&cube->maker_table, hash_keys(key.thread, key.tag), i,
 			     cube->makers.at[i].thread == key.thread &&
 				     cube->makers.at[i].tag == key.tag);
-	if (at == HASH_NONE) {
-		if (cube->makers.count == CUBE_MAKERS) {
-			cube->many_makers = true;
-			return 0;
-		}
-		at = (uint32_t)cube->makers.count;
-		*vec_push(&cube->makers) = key;
-		hash_table_add(&cube->maker_table, hash, at);
+	if (at != HASH_NONE)
+		cube->last_maker = (uint16_t)at;
+	return at;
+}
+
+static uint32_t maker_of(struct page_cube *cube, struct cube_maker key)
+{
+	uint32_t at = find_maker(cube, key);
+
+	if (at != HASH_NONE)
+		return at;
+	if (cube->makers.count == CUBE_MAKERS) {
+		cube->many_makers = true;
+		return 0;
 	}
+	at = (uint32_t)cube->makers.count;
+	*vec_push(&cube->makers) = key;
+	hash_table_add(&cube->maker_table, hash_keys(key.thread, key.tag), at);
 	cube->last_maker = (uint16_t)at;
-	return cube->last_maker;
+	return at;
 }
 
-static uint16_t interval_of(const struct page_cube *cube, uint64_t time)
+static uint8_t interval_of(const struct page_cube *cube, uint64_t time)
 {
-	uint64_t last = (cube->profile->duration ? cube->profile->duration - 1 : 0) /
-			cube->interval;
-	uint64_t at = time / cube->interval;
+	uint64_t last = cube->profile->duration ? cube->profile->duration - 1 : 0;
 
-	return (uint16_t)(at < last ? at : last);
+	return (uint8_t)((time < last ? time : last) / cube->interval);
 }
 
-/* The interval in which activity.h counts it: late events where they stand, edges with what is in
- * front of them. */
-static uint16_t interval_told(const struct page_cube *cube, const struct live_event *event)
+/* Works out the cells of a change; of LIVE_TYPED only what stays as it is. */
+static void work_out(const struct page_cube *cube, const struct cube_change *c, uint32_t maker,
+		     struct cube_ahead *ahead)
 {
-	return interval_of(cube, event->told ? event->told - 1 : 0);
+	uint64_t age = c->time > c->birth ? c->time - c->birth : 0;
+	uint32_t sample = cube->kept[ahead->sample];
+
+	/* the interval in which activity.h counts it: late events where they stand, edges with what
+	 * is in front of them */
+	ahead->change = (struct cube_cell){ .sample = sample,
+					    .maker = maker,
+					    .interval = interval_of(
+						    cube, c->told ? c->told - 1 : 0) };
+	ahead->life = (struct cube_cell){ .sample = sample,
+					  .maker = maker,
+					  .interval = interval_of(cube, c->birth),
+					  .bin = age ? 63 - (unsigned)__builtin_clzll(age) : 0,
+					  .end = c->kind == LIVE_REMAINS ? PAGE_LIVE
+						 : c->kind == LIVE_GONE	 ? PAGE_GONE
+									 : PAGE_FREED };
+	ahead->folds = cube->folds;
+	ahead->known = true;
 }
+
+/* ---- counting ---- */
 
 /* Counted as of its new type since its birth, as everywhere else: in the interval of its birth it
  * goes from one row to the other. */
-static void count_typed(struct page_cube *cube, const struct live_event *event, uint16_t maker)
+static void count_typed(struct page_cube *cube, const struct cube_change *c,
+			const struct cube_ahead *ahead)
 {
-	size_t before = find_sample(cube, event, (uint32_t)event->before),
-	       now = find_sample(cube, event, event->type);
-	struct cube_cell from = { .sample = cube->kept[before],
-				  .maker = maker,
-				  .interval = interval_of(cube, event->life->birth) };
-	struct cube_cell to = from;
+	struct group_key key = c->key;
+	struct cube_cell from = ahead->life, to = ahead->life;
+	uint32_t before;
 
-	to.sample = cube->kept[now];
-	if (cube->finest[before] == cube->finest[now])
+	key.type = (uint32_t)c->before;
+	before = groups_find_sample(&cube->profile->groups, &key);
+	from.sample = cube->kept[before];
+	from.bin = to.bin = 0;
+	if (cube->finest[before] == cube->finest[ahead->sample])
 		return;
-	add_cell(&cube->changes, from, -1, -(int64_t)event->size);
-	add_cell(&cube->changes, to, 1, (int64_t)event->size);
+	cube_cells_add(&cube->changes, from, -1, -(int64_t)c->size);
+	cube_cells_add(&cube->changes, to, 1, (int64_t)c->size);
 }
 
-static void count_cells(struct page_cube *cube, const struct live_event *event)
+static void count_cells(struct page_cube *cube, const struct cube_change *c,
+			struct cube_ahead *ahead)
 {
-	uint32_t sample = cube->kept[find_sample(cube, event, event->type)];
-	uint64_t birth = event->life->birth;
-	uint64_t age = event->time > birth ? event->time - birth : 0;
-	uint16_t maker = maker_of(cube, event->life);
-	struct cube_cell change = { .sample = sample,
-				    .maker = maker,
-				    .interval = interval_told(cube, event) };
-	struct cube_cell life = { .sample = sample,
-				  .maker = maker,
-				  .interval = interval_of(cube, birth),
-				  .bin = (uint8_t)(age ? 63 - __builtin_clzll(age) : 0) };
-
-	switch (event->kind) {
+	if (!ahead->known || ahead->folds != cube->folds)
+		work_out(cube, c, maker_of(cube, c->maker), ahead);
+	switch ((enum live_kind)c->kind) {
 	case LIVE_BEGINS:
-		add_cell(&cube->changes, change, 1, (int64_t)event->size);
+		cube_cells_add(&cube->changes, ahead->change, 1, (int64_t)c->size);
 		return;
 	case LIVE_RESIZED:
-		add_cell(&cube->changes, change, 0, (int64_t)(event->size - event->before));
+		cube_cells_add(&cube->changes, ahead->change, 0, (int64_t)(c->size - c->before));
 		return;
 	case LIVE_TYPED:
-		count_typed(cube, event, maker);
+		count_typed(cube, c, ahead);
 		return;
 	case LIVE_REMAINS:
-		life.end = PAGE_LIVE;
 		break;
 	default:
-		life.end = event->kind == LIVE_GONE ? PAGE_GONE : PAGE_FREED;
-		add_cell(&cube->changes, change, -1, -(int64_t)event->size);
+		cube_cells_add(&cube->changes, ahead->change, -1, -(int64_t)c->size);
 	}
-	add_cell(&cube->lives, life, 1, (int64_t)event->size);
+	cube_cells_add(&cube->lives, ahead->life, 1, (int64_t)c->size);
 }
 
 size_t page_cube_cells(const struct page_cube *cube)
 {
-	return cube->lives.rows.count + cube->changes.rows.count;
+	return cube->lives.count + cube->changes.count;
 }
 
-static void count_event(void *context, const struct live_event *event)
+static void count_change(struct page_cube *cube, const struct cube_change *c,
+			 struct cube_ahead *ahead)
 {
-	struct page_cube *cube = context;
-
-	count_cells(cube, event);
+	count_cells(cube, c, ahead);
 	if (cube->fold && (page_cube_cells(cube) > cube->most ||
 			   (cube->many_makers && !cube->makers_folded)))
 		cube->fold(cube->context);
+}
+
+/* ---- in front of its turn ---- */
+
+static void expect(const struct page_cube *cube, const struct cube_change *c,
+		   struct cube_ahead *ahead)
+{
+	ahead->hash = group_key_hash(&c->key);
+	hash_table_expect(&cube->profile->groups.key_index, ahead->hash);
+}
+
+/* A maker that has no number yet gets it when it is its turn. */
+static void prepare(struct page_cube *cube, const struct cube_change *c, struct cube_ahead *ahead)
+{
+	uint32_t maker = find_maker(cube, c->maker);
+
+	ahead->sample = groups_find_hashed(&cube->profile->groups, &c->key, ahead->hash);
+	ahead->known = false;
+	if (maker == HASH_NONE)
+		return;
+	work_out(cube, c, maker, ahead);
+	cube_cells_expect(&cube->changes, ahead->change);
+	if (c->kind != LIVE_BEGINS)
+		cube_cells_expect(&cube->lives, ahead->life);
+}
+
+enum { AHEAD = 16 }; /* half of these, for the cells */
+
+static void count_changes(void *context, const void *changes, size_t count)
+{
+	struct page_cube *cube = context;
+	const struct cube_change *first = changes;
+	struct cube_ahead ahead[AHEAD * 2];
+
+	for (size_t i = 0; i < count + AHEAD; i++) {
+		size_t soon = i - AHEAD / 2, now = i - AHEAD; /* past the end: not yet */
+
+		if (i < count)
+			expect(cube, &first[i], &ahead[i % (AHEAD * 2)]);
+		if (i >= AHEAD / 2 && soon < count)
+			prepare(cube, &first[soon], &ahead[soon % (AHEAD * 2)]);
+		if (i >= AHEAD)
+			count_change(cube, &first[now], &ahead[now % (AHEAD * 2)]);
+	}
+}
+
+static void give_event(void *context, const struct live_event *event)
+{
+	struct page_cube *cube = context;
+	const struct life *life = event->life;
+	const struct cube_change change = { .size = event->size,
+					    .before = event->before,
+					    .birth = life->birth,
+					    .time = event->time,
+					    .told = event->told,
+					    .key = { event->process, life->stack, event->type },
+					    .maker = { life->thread, life->tag },
+					    .kind = (uint8_t)event->kind };
+
+	change_queue_give(cube->queue, &change);
 }
 
 struct shiny_err *page_cube_load(struct store *store, const struct filter *filter, bool progress,
@@ -180,82 +223,43 @@ struct shiny_err *page_cube_load(struct store *store, const struct filter *filte
 	struct shiny_err *err;
 
 	*vec_push(&cube->makers) = (struct cube_maker){ 0, 0 };
-	cube->found = mem_zero(FOUND, sizeof(*cube->found));
-	err = live_events_each(store, filter, progress ? "adding up intervals" : NULL, count_event,
+	cube->queue = change_queue_create(sizeof(struct cube_change), count_changes, cube);
+	err = live_events_each(store, filter, progress ? "adding up intervals" : NULL, give_event,
 			       cube);
-	free(cube->found);
-	cube->found = NULL;
+	change_queue_settle(cube->queue);
+	change_queue_destroy(cube->queue);
+	cube->queue = NULL;
 	return err;
 }
 
-/* into NULL: the samples stay, and all cells are of maker 0. */
-static void fold_cells(struct cube_cells *cells, const uint32_t *into)
-{
-	struct cube_cells folded = { 0 };
-
-	for (size_t i = 0; i < cells->rows.count; i++) {
-		struct cube_cell key = cells->rows.at[i];
-		int64_t blocks = key.blocks, bytes = key.bytes;
-
-		if (into)
-			key.sample = into[key.sample];
-		else
-			key.maker = 0;
-		key.blocks = key.bytes = 0;
-		add_cell(&folded, key, blocks, bytes);
-	}
-	hash_table_deinit(&cells->table);
-	free(cells->rows.at);
-	*cells = folded;
-}
+/* ---- folding ---- */
 
 void page_cube_fold(struct page_cube *cube, const uint32_t *into)
 {
-	fold_cells(&cube->lives, into);
-	fold_cells(&cube->changes, into);
+	cube_cells_fold(&cube->lives, into);
+	cube_cells_fold(&cube->changes, into);
+	cube->folds++;
 }
 
 void page_cube_fold_makers(struct page_cube *cube)
 {
-	fold_cells(&cube->lives, NULL);
-	fold_cells(&cube->changes, NULL);
+	cube_cells_fold_makers(&cube->lives);
+	cube_cells_fold_makers(&cube->changes);
 	cube->makers.count = 1;
 	cube->makers_folded = true;
-}
-
-static int by_place(const void *left, const void *right)
-{
-	const struct cube_cell *a = left, *b = right;
-
-	if (a->sample != b->sample)
-		return a->sample < b->sample ? -1 : 1;
-	if (a->maker != b->maker)
-		return a->maker < b->maker ? -1 : 1;
-	if (a->interval != b->interval)
-		return a->interval < b->interval ? -1 : 1;
-	return a->bin != b->bin ? a->bin - b->bin : a->end - b->end;
-}
-
-static void sort_cells(struct cube_cells *cells)
-{
-	hash_table_deinit(&cells->table);
-	cells->table = (struct hash_table){ 0 };
-	if (cells->rows.count)
-		qsort(cells->rows.at, cells->rows.count, sizeof(*cells->rows.at), by_place);
+	cube->folds++;
 }
 
 void page_cube_sort(struct page_cube *cube)
 {
-	sort_cells(&cube->lives);
-	sort_cells(&cube->changes);
+	cube_cells_sort(&cube->lives);
+	cube_cells_sort(&cube->changes);
 }
 
 void page_cube_deinit(struct page_cube *cube)
 {
-	hash_table_deinit(&cube->lives.table);
-	hash_table_deinit(&cube->changes.table);
 	hash_table_deinit(&cube->maker_table);
 	free(cube->makers.at);
-	free(cube->lives.rows.at);
-	free(cube->changes.rows.at);
+	cube_cells_deinit(&cube->lives);
+	cube_cells_deinit(&cube->changes);
 }

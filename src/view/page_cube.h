@@ -3,7 +3,8 @@
  * page_cube.h: what a page adds up when somebody filters it: two tables of counts, by sample, maker
  * and interval. A maker is the thread that allocated, and what it was at (table tag).
  *
- * Runs: CLI. Signals: no. Allocates: 43 to 54 bytes a cell. Threads: one a store.
+ * Runs: CLI. Signals: no. Allocates: what cube_cells.h says, and 1 MiB. Threads: one a store; cells
+ * are counted by another (change_queue.h), which also calls `fold`.
  *
  * lives   blocks by sample, maker, interval of their birth, power of two of their lifetime, and how
  *         they ended: so any choice of intervals, makers and samples has its blocks, its bytes,
@@ -21,28 +22,13 @@
 #ifndef SHINY_PAGE_CUBE_H
 #define SHINY_PAGE_CUBE_H
 
-#include "../base/hash_table.h"
+#include "cube_cells.h"
 #include "profile.h"
-
-enum page_end { PAGE_FREED, PAGE_GONE, PAGE_LIVE };
-enum { CUBE_MAKERS = 4096 };
 
 struct cube_maker {
 	uint32_t thread, tag; /* ids; 0 unknown, none */
 };
 
-struct cube_cell {
-	uint32_t sample;   /* kept */
-	uint16_t maker;    /* of the cube's; 0: no or any thread and tag */
-	uint16_t interval;
-	uint8_t bin;       /* lives: 2^bin ns <= lifetime; bin 0 also holds 0 */
-	uint8_t end;       /* lives: enum page_end */
-	int64_t blocks, bytes;
-};
-struct cube_cells {
-	struct hash_table table;
-	VEC(struct cube_cell) rows;
-};
 struct page_cube {
 	struct cube_cells lives, changes;
 	struct hash_table maker_table;
@@ -57,8 +43,9 @@ struct page_cube {
 				      * may be */
 	void *context;
 	const struct profile *profile;
-	uint64_t interval; /* ns */
-	struct cube_found *found; /* while it adds up: of the samples that were asked for last */
+	uint64_t interval; /* ns; the profile's duration has at most CUBE_INTERVALS of them */
+	struct change_queue *queue; /* while it adds up */
+	unsigned folds;             /* so far */
 };
 
 /* Adds up the session. */

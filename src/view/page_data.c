@@ -338,9 +338,9 @@ static void put_cells(struct json *json, const char *key, const struct cube_cell
 	const struct cube_cell *before = &none;
 
 	json_array_line(json, key);
-	for (size_t i = 0; i < cells->rows.count; i++) {
-		json_signed(json, NULL, code(&cells->rows.at[i], before));
-		before = &cells->rows.at[i];
+	for (size_t i = 0; i < cells->count; i++) {
+		json_signed(json, NULL, code(&cells->at[i], before));
+		before = &cells->at[i];
 	}
 	json_end(json);
 }

@@ -37,8 +37,9 @@ static struct shiny_err *read_types(struct profile *p, struct store *store, bool
 }
 
 static struct shiny_err *read_sums(struct profile *p, struct store *store,
-				   const struct filter *filter, const struct groups *groups)
+				   const struct filter *filter)
 {
+	const struct groups *groups = &p->groups;
 	struct query *q = NULL;
 	bool row = false;
 	struct shiny_err *err = query_format(
@@ -71,12 +72,11 @@ static struct shiny_err *read_sums(struct profile *p, struct store *store,
 }
 
 static struct shiny_err *read_peak(struct profile *p, struct store *store,
-				   const struct filter *filter, struct groups *groups,
-				   bool progress)
+				   const struct filter *filter, bool progress)
 {
 	struct peaks peaks = { 0 };
 	const struct peak *peak;
-	struct shiny_err *err = peak_load(store, filter, groups, 0, progress, &peaks);
+	struct shiny_err *err = peak_load(store, filter, &p->groups, 0, progress, &peaks);
 
 	if (err)
 		return err;
@@ -94,6 +94,8 @@ static struct shiny_err *read_peak(struct profile *p, struct store *store,
 		p->peak_bytes = peak->bytes;
 		p->peak_time = peak->time;
 	}
+	p->groups = peaks.groups; /* given back */
+	peaks.groups = (struct groups){ 0 };
 	peak_deinit(&peaks);
 	return NULL;
 }
@@ -102,8 +104,7 @@ struct shiny_err *profile_load(struct store *store, struct store *sums,
 			       const struct filter *filter, unsigned flags, struct profile *out)
 {
 	struct profile p = { 0 };
-	struct groups groups = { 0 };
-	struct shiny_err *err = groups_load(store, GROUP_SAMPLE, false, &groups);
+	struct shiny_err *err = groups_load(store, GROUP_SAMPLE, false, &p.groups);
 
 	if (!err)
 		err = session_duration(store, &p.duration);
@@ -112,10 +113,9 @@ struct shiny_err *profile_load(struct store *store, struct store *sums,
 	if (!err)
 		err = read_types(&p, store, flags & PROFILE_FULL_NAMES);
 	if (!err)
-		err = read_sums(&p, sums, filter, &groups);
+		err = read_sums(&p, sums, filter);
 	if (!err && flags & PROFILE_PEAK)
-		err = read_peak(&p, store, filter, &groups, flags & PROFILE_PROGRESS);
-	groups_deinit(&groups);
+		err = read_peak(&p, store, filter, flags & PROFILE_PROGRESS);
 	if (err) {
 		profile_deinit(&p);
 		return err;
@@ -129,6 +129,7 @@ void profile_deinit(struct profile *p)
 	stack_paths_deinit(&p->code);
 	free(p->samples);
 	free(p->types);
+	groups_deinit(&p->groups);
 	*p = (struct profile){ 0 };
 }
 

@@ -3,7 +3,7 @@
  * profile.h: a session as other profilers have it: samples (a process, a stack, a type) with their
  * weights, and the functions of each stack, inline functions expanded.
  *
- * Runs: CLI. Signals: no. Allocates: 130 bytes a sample (mem.h), and what stack_paths.h says.
+ * Runs: CLI. Signals: no. Allocates: 160 bytes a sample (mem.h), and what stack_paths.h says.
  * Threads: one a store.
  *
  * Each block is counted in exactly one sample: over all samples the weights add up to the sums of
@@ -25,6 +25,7 @@ struct profile {
 	struct stack_paths code; /* its texts are those of types, too */
 	struct profile_sample *samples; /* by process, stack, type; some without any weight */
 	size_t sample_count;
+	struct groups groups; /* of samples: group n is samples[n - 1] */
 	uint32_t *types; /* by id: the text of a type's name; [0] "(no type)" */
 	size_t type_limit;
 	struct sums total;

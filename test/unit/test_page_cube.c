@@ -8,7 +8,7 @@
 #include "../../src/view/page_cube.h"
 #include "session_writer.h"
 
-enum { INTERVAL = 1000, INTERVALS = 10, SIZE = 64 };
+enum { INTERVAL = 1000, INTERVALS = 10, SIZE = 64, SHORT_LIVES = 20 };
 static char path[64];
 static struct store *session;
 
@@ -33,6 +33,10 @@ static void make_session(void)
 				      .id = 1, .process = 1, .tid = 101, .name = "prog" }));
 	put_site(session, 1, "site");
 	put(EVENT_ALLOC, 0x1000, 1);
+	for (uint64_t i = 0; i < SHORT_LIVES; i++) { /* so that cells are worked out ahead */
+		put(EVENT_ALLOC, 0x9000, 2);
+		put(EVENT_FREE, 0x9000, 2);
+	}
 	put(EVENT_ALLOC, 0x2000, INTERVAL); /* on an edge */
 	put(EVENT_ALLOC, 0x3000, INTERVAL + 1);
 	put(EVENT_ALLOC, 0x4000, 4 * INTERVAL + 500);
@@ -66,13 +70,13 @@ static void fold(void)
 
 	for (size_t t = 0; t < 2; t++)
 		for (size_t i = 0; i < sizeof(cells) / sizeof(*cells); i++)
-			*vec_push(&tables[t]->rows) = cells[i];
+			cube_cells_add(tables[t], cells[i], cells[i].blocks, cells[i].bytes);
 	page_cube_fold(&cube, into);
 	page_cube_sort(&cube);
 	for (size_t t = 0; t < 2; t++) {
-		number("folded cells", tables[t]->rows.count, sizeof(want) / sizeof(*want));
-		for (size_t i = 0; i < tables[t]->rows.count && i < 4; i++) {
-			const struct cube_cell *cell = &tables[t]->rows.at[i];
+		number("folded cells", tables[t]->count, sizeof(want) / sizeof(*want));
+		for (size_t i = 0; i < tables[t]->count && i < 4; i++) {
+			const struct cube_cell *cell = &tables[t]->at[i];
 
 			checkf("folded cell",
 			       cell->sample == want[i].sample &&
@@ -94,19 +98,20 @@ static void fold_makers(void)
 	for (uint16_t maker = 0; maker < 2; maker++) {
 		*vec_push(&cube.makers) = (struct cube_maker){ maker, 0 };
 		for (size_t t = 0; t < 2; t++)
-			*vec_push(&tables[t]->rows) = (struct cube_cell){
-				.sample = 7, .maker = maker, .interval = 3, .blocks = 1, .bytes = 10
-			};
+			cube_cells_add(
+				tables[t],
+				(struct cube_cell){ .sample = 7, .maker = maker, .interval = 3 }, 1,
+				10);
 	}
 	page_cube_fold_makers(&cube);
 	page_cube_sort(&cube);
 	number("makers", cube.makers.count, 1);
 	check("that they are one is said", cube.makers_folded, "it is not");
 	for (size_t t = 0; t < 2; t++) {
-		number("cells of makers", tables[t]->rows.count, 1);
-		number("blocks of makers", (uint64_t)tables[t]->rows.at[0].blocks, 2);
-		number("bytes of makers", (uint64_t)tables[t]->rows.at[0].bytes, 20);
-		number("their sample", tables[t]->rows.at[0].sample, 7);
+		number("cells of makers", tables[t]->count, 1);
+		number("blocks of makers", (uint64_t)tables[t]->at[0].blocks, 2);
+		number("bytes of makers", (uint64_t)tables[t]->at[0].bytes, 20);
+		number("their sample", tables[t]->at[0].sample, 7);
 	}
 	page_cube_deinit(&cube);
 }
@@ -142,10 +147,11 @@ static void fold_when_full(const struct filter *all, const struct page_cube *who
 	must(page_cube_load(session, all, false, &full.cube));
 	number("calls", full.calls, 1);
 	number("cells when it is called", full.cells, 3);
+	page_cube_sort(&full.cube);
 	number("cells in the end", page_cube_cells(&full.cube), page_cube_cells(whole));
-	for (size_t i = 0; i < cells->rows.count; i++) {
-		number("maker", cells->rows.at[i].maker, 0);
-		blocks += cells->rows.at[i].blocks;
+	for (size_t i = 0; i < cells->count; i++) {
+		number("maker", cells->at[i].maker, 0);
+		blocks += cells->at[i].blocks;
 	}
 	number("live in the end", (uint64_t)blocks, 1);
 	page_cube_deinit(&full.cube);
@@ -167,9 +173,10 @@ int main(void)
 	kept = mem_zero(profile.sample_count + 1, sizeof(*kept));
 	cube.kept = cube.finest = kept;
 	must(page_cube_load(session, &all, false, &cube));
+	page_cube_sort(&cube);
 	must(activity_load(session, &all, INTERVAL, 0, &activity));
-	for (size_t i = 0; i < cube.changes.rows.count; i++)
-		bytes[cube.changes.rows.at[i].interval] += cube.changes.rows.at[i].bytes;
+	for (size_t i = 0; i < cube.changes.count; i++)
+		bytes[cube.changes.at[i].interval] += cube.changes.at[i].bytes;
 	number("as many intervals", activity.total.first + activity.total.count, INTERVALS);
 	for (size_t i = 0; i < activity.total.count; i++) {
 		now += bytes[activity.total.first + i];

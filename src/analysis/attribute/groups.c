@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../base/lower_bound.h"
 #include "../../base/mem.h"
 #include "../../base/text.h"
 #include "../query/type_name.h"
@@ -214,33 +213,18 @@ static struct shiny_err *load_samples(struct store *store, struct groups *g)
 					    "ORDER BY process, stack, type",
 					    &q);
 
-	while (!err && !(err = query_step(q, &row)) && row)
-		*vec_push(&keys) = (struct group_key){
-			query_id(q, 0, store_ids(store, "process")),
-			query_id(q, 1, store_ids(store, "stack")),
-			query_id(q, 2, store_ids(store, "type")),
-		};
+	while (!err && !(err = query_step(q, &row)) && row) {
+		struct group_key key = { query_id(q, 0, store_ids(store, "process")),
+					 query_id(q, 1, store_ids(store, "stack")),
+					 query_id(q, 2, store_ids(store, "type")) };
+
+		hash_table_add(&g->key_index, group_key_hash(&key), (uint32_t)keys.count);
+		*vec_push(&keys) = key;
+	}
 	query_end(q);
 	g->keys = keys.at;
 	g->count = keys.count + 1;
 	return err;
-}
-
-static int compare_keys(const struct group_key *a, const struct group_key *b)
-{
-	if (a->process != b->process)
-		return a->process < b->process ? -1 : 1;
-	if (a->stack != b->stack)
-		return a->stack < b->stack ? -1 : 1;
-	return (a->type > b->type) - (a->type < b->type);
-}
-
-uint32_t groups_find_sample(const struct groups *g, const struct group_key *key)
-{
-	size_t count = g->count - 1;
-	size_t at = lower_bound(count, i, compare_keys(&g->keys[i], key) < 0);
-
-	return at < count && !compare_keys(&g->keys[at], key) ? (uint32_t)at + 1 : 0;
 }
 
 static void free_kept(void *value)
@@ -309,6 +293,7 @@ void groups_deinit(struct groups *g)
 	free(g->names);
 	free(g->full_names);
 	free(g->keys);
+	hash_table_deinit(&g->key_index);
 	free(g->of);
 	free(g->of_type);
 	*g = (struct groups){ 0 };

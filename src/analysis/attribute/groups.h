@@ -10,6 +10,8 @@
 #ifndef SHINY_GROUPS_H
 #define SHINY_GROUPS_H
 
+#include "../../base/hash.h"
+#include "../../base/hash_table.h"
 #include "component.h"
 #include "../replay/replay.h"
 
@@ -29,6 +31,7 @@ struct groups {
 	char **full_names; /* of types and call sites, not shortened; else NULL */
 	size_t count;
 	struct group_key *keys; /* samples: keys[n - 1] is group n's; in ascending order */
+	struct hash_table key_index; /* of keys */
 	uint32_t *of; /* type, stack or tag id → group; of components perhaps with
 	               * COMPONENT_ASK_TYPE */
 	size_t of_count;
@@ -45,8 +48,27 @@ SHINY_MUST_CHECK struct shiny_err *groups_load_components(struct store *store,
 							  struct groups *out);
 void groups_deinit(struct groups *groups);
 
-/* The group of a sample; 0: there is none. */
-uint32_t groups_find_sample(const struct groups *groups, const struct group_key *key);
+static inline uint64_t group_key_hash(const struct group_key *key)
+{
+	return hash_keys((uint64_t)key->process << 32 | key->stack, key->type);
+}
+
+/* The group of a sample, whose hash is known; 0: there is none. */
+static inline uint32_t groups_find_hashed(const struct groups *groups, const struct group_key *key,
+					  uint64_t hash)
+{
+	uint32_t at = hash_table_find(&groups->key_index, hash, i,
+				      groups->keys[i].process == key->process &&
+					      groups->keys[i].stack == key->stack &&
+					      groups->keys[i].type == key->type);
+
+	return at != HASH_NONE ? at + 1 : 0;
+}
+
+static inline uint32_t groups_find_sample(const struct groups *groups, const struct group_key *key)
+{
+	return groups_find_hashed(groups, key, group_key_hash(key));
+}
 
 /* What `of` says of a component where the block's type may say it. */
 static inline uint32_t groups_by_type(const struct groups *groups, uint32_t group, uint32_t type)

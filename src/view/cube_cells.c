@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cube_cells.c: see cube_cells.h. Open addressing, linear probing, at most three quarters full. */
+#include "cube_cells.h"
+
+#include <stdlib.h>
+
+#include "../base/mem.h"
+
+enum { FIRST_ROOM = 1024 };
+
+/* The cell of that place, or the empty one where it would be. */
+static struct cube_cell *cell_of(const struct cube_cells *cells, uint64_t place)
+{
+	size_t i = hash_key(place) & (cells->room - 1);
+
+	while (cells->at[i].place && cells->at[i].place != place)
+		i = (i + 1) & (cells->room - 1);
+	return &cells->at[i];
+}
+
+static __attribute__((noinline, cold)) void grow(struct cube_cells *cells)
+{
+	struct cube_cells larger = { .room = cells->room ? 2 * cells->room : FIRST_ROOM,
+				     .count = cells->count };
+
+	larger.at = mem_pages(larger.room * sizeof(*larger.at));
+	for (size_t i = 0; i < cells->room; i++)
+		if (cells->at[i].place)
+			*cell_of(&larger, cells->at[i].place) = cells->at[i];
+	cube_cells_deinit(cells);
+	*cells = larger;
+}
+
+void cube_cells_add(struct cube_cells *cells, struct cube_cell key, int64_t blocks, int64_t bytes)
+{
+	struct cube_cell *cell;
+
+	if (cells->count * 4 >= cells->room * 3)
+		grow(cells);
+	key.used = 1;
+	cell = cell_of(cells, key.place);
+	cells->count += !cell->place;
+	cell->place = key.place;
+	cell->blocks += blocks;
+	cell->bytes += bytes;
+}
+
+/* Where a cell belongs in the end. into NULL: the samples stay, and all cells are of maker 0. */
+static struct cube_cell key_of(const struct cube_cell *cell, const uint32_t *into)
+{
+	struct cube_cell key = *cell;
+
+	if (into)
+		key.sample = into[key.sample];
+	else
+		key.maker = 0;
+	return key;
+}
+
+enum { AHEAD = 16 };
+
+static void add_up(struct cube_cells *cells, const uint32_t *into)
+{
+	struct cube_cells folded = { .room = cells->room };
+
+	if (!cells->room)
+		return;
+	folded.at = mem_pages(folded.room * sizeof(*folded.at));
+	for (size_t i = 0; i < cells->room; i++) {
+		const struct cube_cell *cell = &cells->at[i], *later = cell + AHEAD;
+
+		if (i + AHEAD < cells->room && later->place)
+			cube_cells_expect(&folded, key_of(later, into));
+		if (cell->place)
+			cube_cells_add(&folded, key_of(cell, into), cell->blocks, cell->bytes);
+	}
+	cube_cells_deinit(cells);
+	*cells = folded;
+}
+
+void cube_cells_fold(struct cube_cells *cells, const uint32_t *into)
+{
+	add_up(cells, into);
+}
+
+void cube_cells_fold_makers(struct cube_cells *cells)
+{
+	add_up(cells, NULL);
+}
+
+static int by_place(const void *left, const void *right)
+{
+	uint64_t a = ((const struct cube_cell *)left)->place,
+		 b = ((const struct cube_cell *)right)->place;
+
+	return (a > b) - (a < b);
+}
+
+void cube_cells_sort(struct cube_cells *cells)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < cells->room; i++)
+		if (cells->at[i].place)
+			cells->at[kept++] = cells->at[i];
+	if (kept)
+		qsort(cells->at, kept, sizeof(*cells->at), by_place);
+}
+
+void cube_cells_deinit(struct cube_cells *cells)
+{
+	mem_pages_free(cells->at, cells->room * sizeof(*cells->at));
+	*cells = (struct cube_cells){ 0 };
+}

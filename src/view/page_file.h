@@ -2,7 +2,8 @@
 /*
  * page_file.h: a page as a file: what page/build.mjs made, with data in it.
  *
- * Runs: CLI. Signals: no. Allocates: the data packed. Threads: any.
+ * Runs: CLI. Signals: no. Allocates: the data packed. Threads: any; packing takes
+ * one a processor, up to eight.
  */
 #ifndef SHINY_PAGE_FILE_H
 #define SHINY_PAGE_FILE_H

@@ -36,8 +36,9 @@ struct asking {
 	struct diagnose_known *known;
 	bool history, full_names, progress;
 	/* what is known by now, or will never be */
-	bool has_streams, has_activity, has_leaks, has_pooling;
+	bool has_streams, has_activity, has_leaks, has_lives, has_pooling;
 	struct pooling_constants cost;
+	struct site_lives lives;
 	struct diagnosis *at; /* by symptom */
 };
 
@@ -67,13 +68,19 @@ static struct shiny_err *clock_rate(struct store *store, double *hz)
 	return NULL;
 }
 
-/* The call sites most of whose blocks died young. */
+/* The call sites most of whose blocks died young: how old became what they made. Where names are
+ * not shortened, other sites are one, and all have to be followed. */
 static struct shiny_err *churn_rows(const struct asking *a, struct diagnosis *d)
 {
 	struct lifetimes l = { 0 };
-	struct shiny_err *err = lifetimes_load(a->store, a->filter, GROUP_SITE, NULL,
-					       LIFETIMES_BY_SHORT, a->full_names, a->progress, &l);
+	AUTO_FREE bool *sites =
+		a->full_names ? NULL : site_lives_shortest(&a->lives, DIAGNOSE_ROWS);
+	struct shiny_err *err;
 
+	if (!a->lives.lives)
+		return NULL; /* they could not be loaded, which is said elsewhere */
+	err = lifetimes_load_sites(a->store, a->filter, sites, LIFETIMES_BY_SHORT, a->full_names,
+				   a->progress, &l);
 	for (size_t i = 0;
 	     !err && i < l.count && i < DIAGNOSE_ROWS && l.rows[i].population[POPULATION_SHORT];
 	     i++) {
@@ -121,6 +128,7 @@ static struct shiny_err *ask_churn(const struct asking *a, struct diagnosis *d)
 	if (!err && d->verdict == VERDICT_YES) {
 		const struct pooling_row *t = &a->known->pooling.total;
 
+		replay_await(&a->has_lives);
 		err = churn_rows(a, d);
 		replay_await(&a->has_pooling);
 		d->cause = constructions > 1 ? "objects are constructed more often than memory is "
@@ -466,10 +474,13 @@ static struct shiny_err *know_activity(void *context)
 static struct shiny_err *know_pooling(void *context)
 {
 	struct asking *a = context;
-	struct shiny_err *err = pooling_load(a->store, a->filter, &a->cost, NULL,
-					     a->progress ? POOLING_PROGRESS : 0,
-					     &a->known->pooling);
+	struct shiny_err *err = site_lives_load(a->store, a->filter, false, a->progress,
+						&a->lives);
 
+	a->has_lives = true;
+	if (!err)
+		err = pooling_load_known(a->store, a->filter, &a->lives, &a->cost, NULL,
+					 a->progress ? POOLING_PROGRESS : 0, &a->known->pooling);
 	a->has_pooling = true;
 	return err;
 }
@@ -548,6 +559,7 @@ struct shiny_err *diagnose_load(struct store *store, const struct filter *filter
 
 	if (!err)
 		err = replay_together(tasks, sizeof(tasks) / sizeof(*tasks));
+	site_lives_deinit(&asking.lives);
 	if (err) {
 		diagnose_deinit(&diagnoses);
 		diagnose_forget(&known);

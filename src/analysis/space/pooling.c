@@ -132,25 +132,41 @@ static void finish(struct pooling_model *m, const char *match, struct pooling *o
 	if (kept)
 		qsort(out->types, kept, sizeof(*out->types), by_saving);
 	out->constants = *m->constants;
-	out->duration = m->duration;
-	out->peak_time = m->peak_time;
-	out->collected = m->collected;
+	out->duration = m->lives->duration;
+	out->peak_time = m->lives->peak_time;
+	out->collected = m->lives->objects;
 }
 
-struct shiny_err *pooling_load(struct store *store, const struct filter *filter,
-			       const struct pooling_constants *constants, const char *match,
-			       unsigned flags, struct pooling *out)
+struct shiny_err *pooling_load_known(struct store *store, const struct filter *filter,
+				     const struct site_lives *lives,
+				     const struct pooling_constants *constants, const char *match,
+				     unsigned flags, struct pooling *out)
 {
 	struct pooling_model *m = mem_zero(1, sizeof(*m));
 	struct shiny_err *err;
 
 	m->constants = constants;
+	m->lives = lives;
 	err = pooling_model_run(m, store, filter, flags);
 	if (!err) {
 		*out = (struct pooling){ 0 };
 		finish(m, match, out);
 	}
 	pooling_model_free(m);
+	return err;
+}
+
+struct shiny_err *pooling_load(struct store *store, const struct filter *filter,
+			       const struct pooling_constants *constants, const char *match,
+			       unsigned flags, struct pooling *out)
+{
+	struct site_lives lives = { 0 };
+	struct shiny_err *err = site_lives_load(store, filter, flags & POOLING_FULL_NAMES,
+						flags & POOLING_PROGRESS, &lives);
+
+	if (!err)
+		err = pooling_load_known(store, filter, &lives, constants, match, flags, out);
+	site_lives_deinit(&lives);
 	return err;
 }
 

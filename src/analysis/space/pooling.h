@@ -48,7 +48,7 @@
 #ifndef SHINY_POOLING_H
 #define SHINY_POOLING_H
 
-#include "../time/lifetimes.h"
+#include "../time/site_lives.h"
 #include "pages.h"
 #include "pooling_constants.h"
 #include "size_class.h"
@@ -85,6 +85,13 @@ SHINY_MUST_CHECK struct shiny_err *pooling_load(struct store *store, const struc
 						const struct pooling_constants *constants,
 						const char *match, unsigned flags,
 						struct pooling *out);
+/* The same, where what its first pass finds out is known: one pass. */
+SHINY_MUST_CHECK struct shiny_err *pooling_load_known(struct store *store,
+						      const struct filter *filter,
+						      const struct site_lives *lives,
+						      const struct pooling_constants *constants,
+						      const char *match, unsigned flags,
+						      struct pooling *out);
 void pooling_deinit(struct pooling *pooling);
 
 /* Cycles that pools save; below 0: they cost more. */

@@ -2,12 +2,12 @@
 /*
  * pooling_model.c: see pooling_model.h.
  *
- * The first pass learns how long each call site's blocks live, and when most bytes were live. The
- * second pass sees every birth and death again, and gives each block a slot in two pools: that of
- * its size and lifetime, and that of its type. A block's own address and its slots are enough to
+ * How long each call site's blocks live, and when most bytes were live, is known (site_lives.h).
+ * The pass gives each block a slot in two pools: that of its size and lifetime, and that of its
+ * type. A block's own address and its slots are enough to
  * say at a moment which pages are held, without pools and with.
  *
- * Pools, places and what was found before are in no cache as a rule. So the second pass only says
+ * Pools, places and what was found before are in no cache as a rule. So the pass only says
  * what begins and ends; another thread applies that, many at a time, and asks for what later ones
  * need: first for where a block's pools are written, then for the pools. A block's slots are found
  * by the place of its life in the replay, without any search.
@@ -19,76 +19,6 @@
 
 #include "../../base/hash.h"
 #include "../../base/mem.h"
-
-static bool is_pooled(const struct life *life)
-{
-	return !life->inherited && life->api != SHINY_API_COLLECTED;
-}
-
-/* ---- first pass ---- */
-
-static void learn_live(struct pooling_model *m, const struct replay_process *process, int64_t bytes,
-		       uint64_t time)
-{
-	if (m->processes[process->id].ended)
-		return;
-	m->processes[process->id].bytes += (uint64_t)bytes;
-	m->live += (uint64_t)bytes;
-	if (m->live > m->most) {
-		m->most = m->live;
-		m->peak_time = time;
-	}
-}
-
-static void learn_birth(void *context, const struct replay *replay,
-			const struct replay_process *process, const struct life *life)
-{
-	if (is_pooled(life))
-		learn_live(context, process, (int64_t)life->size, life->birth);
-}
-
-static void learn_death(void *context, const struct replay *replay,
-			const struct replay_process *process, const struct life *life,
-			const struct life_death *death)
-{
-	struct pooling_model *m = context;
-	uint64_t age = death->time > life->birth ? death->time - life->birth : 0;
-
-	if (!is_pooled(life)) {
-		m->collected += !life->inherited;
-		return;
-	}
-	m->site_lives[groups_find(&m->sites, replay, process, life)]
-		     [population_of(age, m->duration)]++;
-	if (death->end != LIFE_NEVER)
-		learn_live(m, process, -(int64_t)life->size, death->time);
-}
-
-/* A process's blocks end with it; replay makes no death of that. */
-static uint64_t learn_ends(void *context, const struct replay *replay, uint64_t moment)
-{
-	struct pooling_model *m = context;
-	const struct replay_process *p;
-
-	if (!m->ends.order)
-		process_ends_init(&m->ends, replay);
-	while ((p = process_ends_take(&m->ends, replay, moment))) {
-		m->live -= m->processes[p->id].bytes;
-		m->processes[p->id].ended = true;
-	}
-	return process_ends_time(&m->ends, replay);
-}
-
-static enum population lifetime_of_site(const struct pooling_model *m, uint32_t site)
-{
-	const uint32_t *lives = m->site_lives[site];
-	enum population most = POPULATION_SHORT;
-
-	for (unsigned p = 1; p < POPULATIONS; p++)
-		if (lives[p] > lives[most])
-			most = (enum population)p;
-	return most;
-}
 
 /* ---- pools ---- */
 
@@ -376,7 +306,7 @@ static void apply_changes(void *context, const void *changes, size_t count)
 	}
 }
 
-/* ---- second pass ---- */
+/* ---- the pass ---- */
 
 static struct pool_change change_of(const struct replay_process *process, const struct life *life,
 				    enum pool_change_kind kind)
@@ -403,9 +333,9 @@ static void model_birth(void *context, const struct replay *replay,
 	struct pooling_model *m = context;
 	struct pool_change c = change_of(process, life, POOL_BEGINS);
 
-	if (!is_pooled(life))
+	if (!site_lives_counted(life))
 		return;
-	c.of[0] = m->site_lifetime[groups_find(&m->sites, replay, process, life)];
+	c.of[0] = m->site_lifetime[groups_find(&m->lives->sites, replay, process, life)];
 	c.of[1] = type_pools(m, replay, process, life);
 	change_queue_give(m->changes, &c);
 }
@@ -417,7 +347,7 @@ static void model_vtable(void *context, const struct replay *replay,
 	struct pooling_model *m = context;
 	struct pool_change c = change_of(process, life, POOL_TYPED);
 
-	if (!is_pooled(life) || m->kinds < PLACE_POOLS)
+	if (!site_lives_counted(life) || m->kinds < PLACE_POOLS)
 		return;
 	c.of[1] = type_pools(m, replay, process, life);
 	change_queue_give(m->changes, &c);
@@ -433,7 +363,7 @@ static void model_death(void *context, const struct replay *replay,
 					 : process->early	  ? POOL_ABANDONED
 								  : POOL_REMAINS);
 
-	if (!is_pooled(life))
+	if (!site_lives_counted(life))
 		return;
 	c.object = is_object(m, replay_type(replay, process, life), life);
 	c.ended = death->end == LIFE_FREED || death->end == LIFE_REALLOCED;
@@ -455,7 +385,7 @@ static uint64_t model_peak(void *context, const struct replay *replay, uint64_t 
 		{
 			struct pool_change c = change_of(p, life, POOL_REMAINS);
 
-			if (is_pooled(life))
+			if (site_lives_counted(life))
 				hold(m, &m->peak, &c);
 		}
 	}
@@ -508,14 +438,10 @@ void pooling_model_free(struct pooling_model *m)
 	free(m->counts);
 	hash_table_deinit(&m->pool_index);
 	free(m->places);
-	free(m->site_lives);
 	free(m->site_lifetime);
-	free(m->processes);
-	process_ends_deinit(&m->ends);
 	free(m->is_object);
 	free(m->no_object);
 	groups_deinit(&m->types);
-	groups_deinit(&m->sites);
 	size_classes_deinit(&m->allocators);
 	free(m);
 }
@@ -524,40 +450,28 @@ struct shiny_err *pooling_model_run(struct pooling_model *m, struct store *store
 				    const struct filter *filter, unsigned flags)
 {
 	bool full_names = flags & POOLING_FULL_NAMES, progress = flags & POOLING_PROGRESS;
-	struct replay_observer learn = {
-		.context = m, .birth = learn_birth, .death = learn_death, .moment = learn_ends
-	};
 	struct replay_observer model = { .context = m,
 					 .birth = model_birth,
 					 .death = model_death,
 					 .vtable = model_vtable,
 					 .moment = model_peak };
-	struct shiny_err *err = session_duration(store, &m->duration);
+	struct shiny_err *err = size_classes_load(store, &m->allocators);
 
 	if (!err)
-		err = size_classes_load(store, &m->allocators);
-	if (!err)
 		err = groups_load(store, GROUP_TYPE, full_names, &m->types);
-	if (!err)
-		err = groups_load(store, GROUP_SITE, full_names, &m->sites);
 	if (!err)
 		err = load_forms(store, m);
 	m->kinds = flags & POOLING_TYPES ? PLACE_POOLS : 1;
 	m->process_count = m->allocators.count;
-	m->processes = mem_zero(m->process_count + 1, sizeof(*m->processes));
 	m->used = mem_zero(m->process_count + 1, sizeof(*m->used));
-	m->site_lives = mem_zero(m->sites.count + 1, sizeof(*m->site_lives));
 	m->counts = mem_zero(POOLING_GROUPS + m->types.count, sizeof(*m->counts));
 	m->peak.of = mem_zero(POOLING_GROUPS + m->types.count, sizeof(*m->peak.of));
 	m->end.of = mem_zero(POOLING_GROUPS + m->types.count, sizeof(*m->end.of));
-	if (!err)
-		err = replay_run(store, filter, &learn, 1,
-				 progress ? "how long each call site's blocks live" : NULL);
-	m->site_lifetime = mem_zero(m->sites.count + 1, sizeof(*m->site_lifetime));
-	for (uint32_t i = 0; i < m->sites.count; i++)
-		m->site_lifetime[i] = (uint8_t)lifetime_of_site(m, i);
+	m->site_lifetime = mem_zero(m->lives->sites.count + 1, sizeof(*m->site_lifetime));
+	for (uint32_t i = 0; i < m->lives->sites.count; i++)
+		m->site_lifetime[i] = (uint8_t)site_lives_usual(m->lives, i);
 	m->changes = change_queue_create(sizeof(struct pool_change), apply_changes, m);
-	model.first_moment = m->peak_time;
+	model.first_moment = m->lives->peak_time;
 	range_maps_begin(store);
 	if (!err)
 		err = replay_run(store, filter, &model, 1,

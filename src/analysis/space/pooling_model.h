@@ -9,8 +9,7 @@
 #define SHINY_POOLING_MODEL_H
 
 #include "../../base/hash_table.h"
-#include "../replay/process_ends.h"
-#include "../time/lifetimes.h"
+#include "../time/site_lives.h"
 #include "../replay/change_queue.h"
 #include "page_refs.h"
 #include "pages.h"
@@ -60,20 +59,14 @@ struct pool_held {
 };
 
 struct pooling_model {
-	struct groups types, sites;
+	struct groups types;
+	const struct site_lives *lives;
 	unsigned kinds; /* of pools: 1: those of groups alone; PLACE_POOLS */
 	struct size_classes allocators;
 	const struct pooling_constants *constants;
 	bool *no_object, *is_object; /* by type id: known to be none; known to be one */
 	size_t type_ids;
-	uint32_t (*site_lives)[POPULATIONS]; /* first pass */
-	uint8_t *site_lifetime;              /* made of these: enum population */
-	struct {
-		uint64_t bytes;
-		bool ended;
-	} * processes;		  /* first pass, by process id */
-	struct process_ends ends; /* likewise */
-	uint64_t live, most, peak_time, duration, collected;
+	uint8_t *site_lifetime; /* enum population */
 
 	struct pooled *pools;
 	size_t pool_count, pool_room;
@@ -88,8 +81,8 @@ struct pooling_model {
 	struct pool_held peak, end;
 };
 
-/* Goes through the session twice; `flags`: enum pooling_flags. `model` has its constants, and is
- * zero else; it is on the heap, and pooling_model_free frees it, also after an error. */
+/* Goes through the session; `flags`: enum pooling_flags. `model` has its constants and `lives`, and
+ * is zero else; it is on the heap, and pooling_model_free frees it, also after an error. */
 SHINY_MUST_CHECK struct shiny_err *pooling_model_run(struct pooling_model *model,
 						     struct store *store,
 						     const struct filter *filter, unsigned flags);

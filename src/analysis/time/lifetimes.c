@@ -38,6 +38,7 @@ enum { LINE = 16 };
 
 struct lifetimes_count {
 	const struct groups *groups;
+	const bool *only; /* groups; NULL: all */
 	struct lifetime_row *rows; /* a group each */
 	uint64_t duration;
 	struct lifetimes_ended line[LINE]; /* a ring; row NULL: empty */
@@ -78,8 +79,9 @@ static void count_death(void *context, const struct replay *replay,
 	struct lifetimes_count *c = context;
 	struct lifetimes_ended *place = &c->line[c->next % LINE],
 			       *halfway = &c->line[(c->next + LINE / 2) % LINE];
+	uint32_t group = groups_find(c->groups, replay, process, life);
 
-	if (life->inherited)
+	if (life->inherited || (c->only && !c->only[group]))
 		return;
 	if (place->row)
 		count_ended(c, place);
@@ -87,7 +89,7 @@ static void count_death(void *context, const struct replay *replay,
 		distribution_expect(&halfway->row->ages, halfway->age);
 	/* a realloc's own birth is counted already when its old block's death arrives */
 	*place = (struct lifetimes_ended){
-		.row = &c->rows[groups_find(c->groups, replay, process, life)],
+		.row = &c->rows[group],
 		.age = death->time > life->birth ? death->time - life->birth : 0,
 		.size = life->size,
 		.end = death->end,
@@ -175,28 +177,36 @@ static void arrange(struct lifetimes *out, struct groups *groups, const char *ma
 		qsort_r(out->rows, kept, sizeof(*out->rows), compare, &order);
 }
 
-struct shiny_err *lifetimes_load(struct store *store, const struct filter *filter, enum group_by by,
-				 const char *match, enum lifetimes_order order, bool full_names,
-				 bool progress, struct lifetimes *out)
+/* What is asked for. */
+struct lifetimes_ask {
+	enum group_by by;
+	const bool *only; /* groups; NULL: all */
+	const char *match;
+	enum lifetimes_order order;
+	bool full_names, progress;
+};
+
+static struct shiny_err *load(struct store *store, const struct filter *filter,
+			      const struct lifetimes_ask *ask, struct lifetimes *out)
 {
 	struct groups groups = { 0 };
-	struct lifetimes_count counting = { .groups = &groups };
+	struct lifetimes_count counting = { .groups = &groups, .only = ask->only };
 	struct replay_observer observer = { .context = &counting, .death = count_death };
 	struct lifetimes lifetimes = { 0 };
 	struct shiny_err *err = session_duration(store, &lifetimes.duration);
 
 	counting.duration = lifetimes.duration;
 	if (!err)
-		err = groups_load(store, by, full_names, &groups);
+		err = groups_load(store, ask->by, ask->full_names, &groups);
 	if (!err) {
 		lifetimes.count = groups.count;
 		lifetimes.rows = counting.rows = mem_zero(groups.count, sizeof(*lifetimes.rows));
 		err = replay_run(store, filter, &observer, 1,
-				 progress ? "following every block" : NULL);
+				 ask->progress ? "following every block" : NULL);
 	}
 	if (!err) {
 		count_rest(&counting);
-		arrange(&lifetimes, &groups, match, order);
+		arrange(&lifetimes, &groups, ask->match, ask->order);
 	}
 	groups_deinit(&groups);
 	if (err) {
@@ -205,6 +215,32 @@ struct shiny_err *lifetimes_load(struct store *store, const struct filter *filte
 	}
 	*out = lifetimes;
 	return NULL;
+}
+
+struct shiny_err *lifetimes_load(struct store *store, const struct filter *filter, enum group_by by,
+				 const char *match, enum lifetimes_order order, bool full_names,
+				 bool progress, struct lifetimes *out)
+{
+	return load(store, filter,
+		    &(struct lifetimes_ask){ .by = by,
+					     .match = match,
+					     .order = order,
+					     .full_names = full_names,
+					     .progress = progress },
+		    out);
+}
+
+struct shiny_err *lifetimes_load_sites(struct store *store, const struct filter *filter,
+				       const bool *sites, enum lifetimes_order order,
+				       bool full_names, bool progress, struct lifetimes *out)
+{
+	return load(store, filter,
+		    &(struct lifetimes_ask){ .by = GROUP_SITE,
+					     .only = sites,
+					     .order = order,
+					     .full_names = full_names,
+					     .progress = progress },
+		    out);
 }
 
 void lifetimes_deinit(struct lifetimes *l)

@@ -64,6 +64,13 @@ SHINY_MUST_CHECK struct shiny_err *lifetimes_load(struct store *store, const str
 						  enum group_by by, const char *match,
 						  enum lifetimes_order order, bool full_names,
 						  bool progress, struct lifetimes *out);
+/* By call site, of those only: `sites` by number of groups.h, true where it is one; NULL all. */
+SHINY_MUST_CHECK struct shiny_err *lifetimes_load_sites(struct store *store,
+							const struct filter *filter,
+							const bool *sites,
+							enum lifetimes_order order,
+							bool full_names, bool progress,
+							struct lifetimes *out);
 void lifetimes_deinit(struct lifetimes *lifetimes);
 
 #endif

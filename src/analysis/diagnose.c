@@ -396,7 +396,7 @@ static struct shiny_err *spike_rows(const struct asking *a, struct diagnosis *d)
 	struct shiny_err *err = groups_load(a->store, GROUP_SITE, a->full_names, &groups);
 
 	if (!err)
-		err = peak_load(a->store, a->filter, &groups, 0, a->progress, &p);
+		err = peak_load_highest(a->store, a->filter, &groups, a->progress, &p);
 	if (!err && p.count) {
 		const struct peak *peak = &p.peaks[p.highest];
 

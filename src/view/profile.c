@@ -76,7 +76,7 @@ static struct shiny_err *read_peak(struct profile *p, struct store *store,
 {
 	struct peaks peaks = { 0 };
 	const struct peak *peak;
-	struct shiny_err *err = peak_load(store, filter, &p->groups, 0, progress, &peaks);
+	struct shiny_err *err = peak_load_highest(store, filter, &p->groups, progress, &peaks);
 
 	if (err)
 		return err;

@@ -51,12 +51,39 @@ static void put(uint64_t time, uint32_t process, uint8_t kind, uint64_t address,
 
 static struct filter all;
 
+/* What is asked for alone is what it is among all others. */
+static void highest_alone(enum group_by by, uint64_t soon, const struct peaks *whole)
+{
+	static const struct peak none;
+	const struct peak *a = whole->count ? &whole->peaks[whole->highest] : &none, *b;
+	struct groups groups;
+	struct peaks alone;
+
+	must(groups_load(session, by, true, &groups));
+	must(peak_load_highest(session, &all, &groups, false, &alone));
+	b = alone.count ? alone.peaks : &none;
+	number("the highest alone", alone.count + alone.process_count, whole->count != 0);
+	number("its time", b->time, a->time);
+	number("its bytes", b->bytes, a->bytes);
+	number("its rows", b->count, a->count);
+	if (!soon) /* as it is there */
+		number("its bytes that end soon", b->soon_bytes, a->soon_bytes);
+	for (size_t i = 0; i < a->count && i < b->count; i++)
+		check("its row",
+		      a->rows[i].group == b->rows[i].group &&
+			      a->rows[i].bytes == b->rows[i].bytes &&
+			      (soon || a->rows[i].soon_blocks == b->rows[i].soon_blocks),
+		      "it is another one");
+	peak_deinit(&alone);
+}
+
 static void load(enum group_by by, uint64_t soon, struct peaks *out)
 {
 	struct groups groups;
 
 	must(groups_load(session, by, true, &groups));
 	must(peak_load(session, &all, &groups, soon, false, out));
+	highest_alone(by, soon, out);
 }
 
 static void open_again(void)

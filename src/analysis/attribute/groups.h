@@ -87,23 +87,39 @@ static inline uint32_t groups_find_ids(const struct groups *groups, uint32_t typ
 	return group & COMPONENT_ASK_TYPE ? groups_by_type(groups, group, type) : group;
 }
 
-/* The row that a block belongs to: below groups->count. */
-static inline uint32_t groups_find(const struct groups *groups, const struct replay *replay,
-				   const struct replay_process *process, const struct life *life)
+/* The row of a block of this key and tag: below groups->count. */
+static inline uint32_t groups_find_key(const struct groups *groups, const struct group_key *key,
+				       uint32_t tag)
 {
 	uint32_t id, group;
 
 	if (groups->by == GROUP_SAMPLE)
-		return groups_find_sample(
-			groups, &(struct group_key){ process->id, life->stack,
-						     replay_type(replay, process, life) });
-	id = groups->by == GROUP_TYPE  ? replay_type(replay, process, life)
-	     : groups->by == GROUP_TAG ? life->tag
-				       : life->stack;
+		return groups_find_sample(groups, key);
+	id = groups->by == GROUP_TYPE  ? key->type
+	     : groups->by == GROUP_TAG ? tag
+				       : key->stack;
 	group = id < groups->of_count ? groups->of[id] : 0;
-	return group & COMPONENT_ASK_TYPE
-		       ? groups_by_type(groups, group, replay_type(replay, process, life))
-		       : group;
+	return group & COMPONENT_ASK_TYPE ? groups_by_type(groups, group, key->type) : group;
+}
+
+/* What groups_find_key() wants to know of a block; its type where that counts. */
+static inline struct group_key groups_key(const struct groups *groups, const struct replay *replay,
+					  const struct replay_process *process,
+					  const struct life *life)
+{
+	bool typed = groups->by != GROUP_SITE && groups->by != GROUP_TAG;
+
+	return (struct group_key){ process->id, life->stack,
+				   typed ? replay_type(replay, process, life) : 0 };
+}
+
+/* The row that a block belongs to: below groups->count. */
+static inline uint32_t groups_find(const struct groups *groups, const struct replay *replay,
+				   const struct replay_process *process, const struct life *life)
+{
+	struct group_key key = groups_key(groups, replay, process, life);
+
+	return groups_find_key(groups, &key, life->tag);
 }
 
 #endif

@@ -11,7 +11,8 @@
  * A moment is *settled*, which is to say that these numbers are written down, just before what is
  * live changes behind it. While bytes only rise, the highest moment moves with every block and
  * costs nothing. When a settled one is exceeded, what was counted for it is void: `round` goes up
- * by one, and cells of an earlier round are empty.
+ * by one, and cells of an earlier round are empty. While bytes rise that happens all the time: so
+ * ends are only written down at first, and counted when there are many, or when the moment stays.
  */
 #define _GNU_SOURCE
 #include "peak.h"
@@ -28,7 +29,16 @@ struct peak_cell {	       /* of a group */
 	uint32_t group, round; /* of another round than the moment's: empty */
 	uint64_t blocks, bytes, soon_blocks, soon_bytes;
 };
+struct peak_end { /* of a block that lived at the moment */
+	struct group_key key;
+	uint32_t tag;
+	uint64_t size;
+	bool soon; /* it has ended by then */
+};
+enum { PEAK_ENDS = 256 };
 struct moment {
+	struct peak_end *ends; /* that are not counted yet; NULL: there never was one */
+	size_t end_count;
 	uint64_t time, newest; /* ns; newest: no block that has begun later by its clock lived at
 	                        * it */
 	uint64_t blocks, bytes;
@@ -49,6 +59,7 @@ struct account { /* of a process */
 };
 struct peak_tracker {
 	const struct groups *groups;
+	bool highest_only; /* of the session: no other mark, and none of a process */
 	struct account *accounts; /* by process id - 1; NULL: not begun */
 	uint32_t *running;        /* ids of those that were seen and have not ended */
 	size_t process_count, running_count;
@@ -107,6 +118,7 @@ static void move(struct moment *m, uint64_t time, uint64_t blocks, uint64_t byte
 	if (m->order || !m->round) {
 		m->order = 0;
 		m->used = 0;
+		m->end_count = 0;
 		if (!++m->round) { /* once in 2^32 */
 			memset(m->cells, 0, m->room * sizeof(*m->cells));
 			m->round = 1;
@@ -148,6 +160,36 @@ static bool lived_at(const struct peak_tracker *w, const struct moment *m, uint3
 	       was_born(m->births[process - 1], life);
 }
 
+/* Counts what was written down. */
+static void count_ends(const struct peak_tracker *w, struct moment *m)
+{
+	for (size_t i = 0; i < m->end_count; i++) {
+		const struct peak_end *e = &m->ends[i];
+		struct peak_cell *cell = cell_get(m, groups_find_key(w->groups, &e->key, e->tag));
+
+		cell->blocks++;
+		cell->bytes += e->size;
+		cell->soon_blocks += e->soon;
+		cell->soon_bytes += e->soon ? e->size : 0;
+	}
+	m->end_count = 0;
+}
+
+/* The block has ended, or has had so many bytes more than it has now, and lives on. */
+static void put_end(const struct peak_tracker *w, struct moment *m, const struct peak_end *end,
+		    uint64_t correct)
+{
+	if (correct) {
+		cell_get(m, groups_find_key(w->groups, &end->key, end->tag))->bytes += correct;
+		return;
+	}
+	if (!m->ends)
+		m->ends = mem_zero(PEAK_ENDS, sizeof(*m->ends));
+	if (m->end_count == PEAK_ENDS)
+		count_ends(w, m);
+	m->ends[m->end_count++] = *end;
+}
+
 /* ---- the session's peaks ---- */
 
 static void confirm(struct peak_tracker *w)
@@ -175,7 +217,8 @@ static void look(struct peak_tracker *w, struct account *account, uint64_t time)
 {
 	struct moment *m = &w->rising;
 
-	if (account->bytes > (account->highest.round ? account->highest.bytes : 0))
+	if (!w->highest_only &&
+	    account->bytes > (account->highest.round ? account->highest.bytes : 0))
 		move(&account->highest, time, account->blocks, account->bytes);
 	if (w->falling) {
 		if (w->bytes < w->lowest)
@@ -187,7 +230,8 @@ static void look(struct peak_tracker *w, struct account *account, uint64_t time)
 		move(m, time, w->blocks, w->bytes);
 	} else if (w->bytes > (m->round ? m->bytes : 0)) {
 		move(m, time, w->blocks, w->bytes);
-	} else if (m->round && (double)w->bytes < (1 - PEAK_FALL) * (double)m->bytes) {
+	} else if (!w->highest_only && m->round &&
+		   (double)w->bytes < (1 - PEAK_FALL) * (double)m->bytes) {
 		confirm(w);
 		w->falling = true;
 		w->lowest = w->bytes;
@@ -246,23 +290,6 @@ static void on_birth(void *context, const struct replay *replay, const struct re
 	look(w, a, life->birth);
 }
 
-/* `soon`: it has ended by then. `correct`: it had so many bytes more than it has now, and lives
- * on. */
-static void count(struct moment *m, uint32_t group, const struct life *life, bool soon,
-		  uint64_t correct)
-{
-	struct peak_cell *cell = cell_get(m, group);
-
-	if (correct) {
-		cell->bytes += correct;
-		return;
-	}
-	cell->blocks++;
-	cell->bytes += life->size;
-	cell->soon_blocks += soon;
-	cell->soon_bytes += soon ? life->size : 0;
-}
-
 static bool is_soon(const struct peak_tracker *w, const struct moment *m,
 		    const struct life_death *death)
 {
@@ -276,25 +303,22 @@ static void count_all(struct peak_tracker *w, const struct replay *replay,
 		      const struct replay_process *p, const struct life *life,
 		      const struct life_death *death, uint64_t correct)
 {
-	struct moment *own = &w->accounts[p->id - 1].highest;
-	uint32_t group = UINT32_MAX;
+	struct moment *own = &w->accounts[p->id - 1].highest, *of[PEAK_MARKS + 2];
+	struct peak_end end = { .tag = life->tag, .size = life->size };
+	size_t count = 0;
 
-	for (size_t i = 0; life->birth <= w->newest && i < w->mark_count; i++) {
-		struct moment *m = &w->marks[i];
-
-		if (!lived_at(w, m, p->id, life))
-			continue;
-		group = group != UINT32_MAX ? group : groups_find(w->groups, replay, p, life);
-		count(m, group, life, is_soon(w, m, death), correct);
-	}
-	if (!w->falling && life->birth <= w->rising.newest &&
-	    lived_at(w, &w->rising, p->id, life)) {
-		group = group != UINT32_MAX ? group : groups_find(w->groups, replay, p, life);
-		count(&w->rising, group, life, is_soon(w, &w->rising, death), correct);
-	}
-	if (own->order && life->birth <= own->newest && was_born(own->own_births, life)) {
-		group = group != UINT32_MAX ? group : groups_find(w->groups, replay, p, life);
-		count(own, group, life, is_soon(w, own, death), correct);
+	for (size_t i = 0; life->birth <= w->newest && i < w->mark_count; i++)
+		if (lived_at(w, &w->marks[i], p->id, life))
+			of[count++] = &w->marks[i];
+	if (!w->falling && life->birth <= w->rising.newest && lived_at(w, &w->rising, p->id, life))
+		of[count++] = &w->rising;
+	if (own->order && life->birth <= own->newest && was_born(own->own_births, life))
+		of[count++] = own;
+	if (count)
+		end.key = groups_key(w->groups, replay, p, life);
+	for (size_t i = 0; i < count; i++) {
+		end.soon = is_soon(w, of[i], death);
+		put_end(w, of[i], &end, correct);
 	}
 }
 
@@ -448,6 +472,9 @@ static void arrange(struct peak_tracker *w, struct process_names *names, struct 
 	size_t count = w->mark_count;
 	uint64_t most = 0;
 
+	for (size_t i = 0; i < count; i++)
+		count_ends(w, &w->marks[i]);
+	count_ends(w, &w->rising);
 	memcpy(all, w->marks, count * sizeof(*all));
 	if (!w->falling && w->rising.round)
 		all[count++] = w->rising;
@@ -469,6 +496,7 @@ static void arrange(struct peak_tracker *w, struct process_names *names, struct 
 
 		if (!w->accounts[i].highest.round)
 			continue;
+		count_ends(w, &w->accounts[i].highest);
 		take(&w->accounts[i].highest, w->groups, peak);
 		peak->process = (uint32_t)i + 1;
 		peak->pid = i + 1 < names->count ? names->of[i + 1].pid : 0;
@@ -484,6 +512,7 @@ static void arrange(struct peak_tracker *w, struct process_names *names, struct 
 
 static void moment_deinit(struct moment *m)
 {
+	free(m->ends);
 	free(m->births);
 	free(m->cells);
 }
@@ -500,11 +529,12 @@ static void peak_tracker_deinit(struct peak_tracker *w)
 	process_ends_deinit(&w->ends);
 }
 
-struct shiny_err *peak_load(struct store *store, const struct filter *filter, struct groups *groups,
-			    uint64_t soon, bool progress, struct peaks *out)
+static struct shiny_err *load(struct store *store, const struct filter *filter,
+			      struct groups *groups, uint64_t soon, bool highest_only,
+			      bool progress, struct peaks *out)
 {
 	struct peaks peaks = { .groups = *groups };
-	struct peak_tracker w = { .groups = &peaks.groups };
+	struct peak_tracker w = { .groups = &peaks.groups, .highest_only = highest_only };
 	struct replay_observer observer = { .context = &w,
 					    .birth = on_birth,
 					    .death = on_death,
@@ -532,6 +562,18 @@ struct shiny_err *peak_load(struct store *store, const struct filter *filter, st
 	}
 	*out = peaks;
 	return NULL;
+}
+
+struct shiny_err *peak_load(struct store *store, const struct filter *filter, struct groups *groups,
+			    uint64_t soon, bool progress, struct peaks *out)
+{
+	return load(store, filter, groups, soon, false, progress, out);
+}
+
+struct shiny_err *peak_load_highest(struct store *store, const struct filter *filter,
+				    struct groups *groups, bool progress, struct peaks *out)
+{
+	return load(store, filter, groups, 0, true, progress, out);
 }
 
 void peak_deinit(struct peaks *peaks)

@@ -4,7 +4,7 @@
  * each process, and what made them up.
  *
  * Runs: CLI. Signals: no. Allocates: about 100 bytes a row of at most PEAK_MARKS + 1 moments and
- * one a process; 8 a process and moment. Threads: one a store.
+ * one a process; 8 a process and moment, and 10 KiB a moment. Threads: one a store.
  *
  * Definitions:
  *   live bytes   as requested, over all processes of the filter, as `shinyctl help definitions` has
@@ -63,6 +63,11 @@ struct peaks {
 SHINY_MUST_CHECK struct shiny_err *peak_load(struct store *store, const struct filter *filter,
 					     struct groups *groups, uint64_t soon, bool progress,
 					     struct peaks *out);
+/* The highest of the session alone. */
+SHINY_MUST_CHECK struct shiny_err *peak_load_highest(struct store *store,
+						     const struct filter *filter,
+						     struct groups *groups, bool progress,
+						     struct peaks *out);
 void peak_deinit(struct peaks *peaks);
 
 #endif

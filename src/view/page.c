@@ -54,13 +54,6 @@ static struct shiny_err *load_activity(void *context)
 			     &p->activity);
 }
 
-static struct shiny_err *load_marks(void *context)
-{
-	struct page *p = context;
-
-	return marks_load(p->job->store, p->job->filter, p->job->progress, &p->marks);
-}
-
 /* Smaller limits until the cells are few enough, and fewer makers where that does not do it. The
  * cube's thread calls it. */
 static void fold(void *context)
@@ -115,12 +108,13 @@ static struct shiny_err *load_cube(void *context)
 struct shiny_err *page_load(const struct page_job *job, struct page **out)
 {
 	struct page *p = mem_zero(1, sizeof(*p));
-	const struct replay_task tasks[] = { { load_cube, p }, { load_activity, p },
-					     { load_marks, p } };
+	const struct replay_task tasks[] = { { load_cube, p }, { load_activity, p } };
 	struct shiny_err *err = session_duration(job->store, &p->interval);
 
 	p->interval = p->interval / PAGE_INTERVALS + 1;
 	p->job = job;
+	if (!err)
+		err = marks_read(job->store, job->filter, &p->marks);
 	if (!err)
 		err = replay_together(tasks, sizeof(tasks) / sizeof(*tasks));
 	p->job = NULL;

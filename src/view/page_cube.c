@@ -2,10 +2,14 @@
 /*
  * page_cube.c: see page_cube.h.
  *
- * Which sample a block is of, and its two cells, are in no cache as a rule. So the replay only says
- * what begins and ends; another thread counts that, many at a time, and asks for what later ones
- * need: first for where the sample is found, then for the cells. Cells that were worked out in
- * front of a fold are worked out again.
+ * Which sample a block is of, and its cells, are in no cache as a rule. So the replay only says
+ * what has happened; another thread counts that, many at a time, and asks for what later ones need:
+ * first for where the sample is found, then for the cells. Cells that were worked out in front of a
+ * fold are worked out again.
+ *
+ * Most blocks end in the interval in which they began, and change nothing that is live at its end:
+ * so a birth waits for what happens to the block next, and is told with that. What is written down
+ * of it meanwhile is found by the place of its life in the replay.
  */
 #include "page_cube.h"
 
@@ -15,91 +19,181 @@
 #include "../base/hash.h"
 #include "live_events.h"
 
-/* ---- where it belongs ---- */
+/* ---- the replay's thread ---- */
 
-struct cube_change {
-	uint64_t size, before, birth, time, told; /* as in struct live_event */
-	struct group_key key;
-	struct cube_maker maker;
-	uint8_t kind; /* enum live_kind */
+enum cube_change_kind {
+	CUBE_BEGINS, /* alone: something else happens to it than its end */
+	CUBE_RESIZED,
+	CUBE_TYPED,
+	CUBE_ENDS,
+	CUBE_REMAINS,
+	CUBE_MANY_MAKERS
 };
+struct cube_change {
+	uint64_t size, before; /* as in struct live_event */
+	struct group_key key;
+	uint16_t maker;
+	uint8_t kind;
+	uint8_t born;        /* the interval of its birth's time */
+	uint8_t begun, told; /* those in which activity.h counts its birth and this: late events
+			      * where they stand, edges with what is in front of them */
+	uint8_t bin, end;    /* of a block that has ended: as in struct cube_cell */
+	bool begins;         /* its birth was not told before */
+};
+
+/* A block, by its life's place. */
+struct cube_birth {
+	uint16_t maker;
+	uint8_t begun;
+	bool waits;
+};
+
+/* The interval that was asked for last: most events come from there. */
+struct cube_span {
+	uint64_t from, length; /* ns; length 0: none */
+	uint8_t interval;
+};
+
+struct cube_giver {
+	struct page_cube *cube;
+	struct change_queue *queue;
+	struct cube_birth *births;
+	size_t birth_room;
+	struct cube_span born, told;
+	uint16_t last_maker;
+	bool many_makers;
+};
+
+static uint8_t interval_of(const struct page_cube *cube, struct cube_span *span, uint64_t time)
+{
+	uint64_t last = cube->profile->duration ? cube->profile->duration - 1 : 0;
+
+	time = time < last ? time : last;
+	if (time - span->from >= span->length) {
+		span->interval = (uint8_t)(time / cube->interval);
+		span->from = span->interval * cube->interval;
+		span->length = cube->interval;
+	}
+	return span->interval;
+}
+
+static void tell_many_makers(struct cube_giver *g)
+{
+	if (!g->many_makers)
+		change_queue_give(g->queue, &(struct cube_change){ .kind = CUBE_MANY_MAKERS });
+	g->many_makers = true;
+}
+
+static uint16_t maker_of(struct cube_giver *g, const struct life *life)
+{
+	struct page_cube *cube = g->cube;
+	const struct cube_maker key = { life->thread, life->tag };
+	const struct cube_maker *last = &cube->makers.at[g->last_maker];
+	uint64_t hash = hash_keys(key.thread, key.tag);
+	uint32_t at;
+
+	if (last->thread == key.thread && last->tag == key.tag)
+		return g->last_maker;
+	at = hash_table_find(&cube->maker_table, hash, i,
+			     cube->makers.at[i].thread == key.thread &&
+				     cube->makers.at[i].tag == key.tag);
+	if (at == HASH_NONE) {
+		if (cube->makers.count == CUBE_MAKERS) {
+			tell_many_makers(g);
+			return 0;
+		}
+		at = (uint32_t)cube->makers.count;
+		*vec_push(&cube->makers) = key;
+		hash_table_add(&cube->maker_table, hash, at);
+	}
+	g->last_maker = (uint16_t)at;
+	return g->last_maker;
+}
+
+static struct cube_birth *birth_of(struct cube_giver *g, const struct life *life)
+{
+	if (life->place >= g->birth_room)
+		g->births = mem_reach(g->births, &g->birth_room, life->place, sizeof(*g->births),
+				      1024);
+	return &g->births[life->place];
+}
+
+static void give_birth_alone(struct cube_giver *g, struct cube_change change, uint64_t size,
+			     uint32_t type)
+{
+	change.kind = CUBE_BEGINS;
+	change.size = size;
+	change.key.type = type;
+	change_queue_give(g->queue, &change);
+}
+
+static void give_event(void *context, const struct live_event *event)
+{
+	struct cube_giver *g = context;
+	const struct life *life = event->life;
+	struct cube_birth *birth = birth_of(g, life);
+	uint64_t age = event->time > life->birth ? event->time - life->birth : 0;
+	uint8_t told = interval_of(g->cube, &g->told, event->told ? event->told - 1 : 0);
+	struct cube_change change = { .size = event->size,
+				      .before = event->before,
+				      .key = { event->process, life->stack, event->type },
+				      .maker = birth->maker,
+				      .kind = CUBE_ENDS,
+				      .born = interval_of(g->cube, &g->born, life->birth),
+				      .begun = birth->begun,
+				      .told = told,
+				      .bin = age ? (uint8_t)(63 - __builtin_clzll(age)) : 0,
+				      .begins = birth->waits };
+
+	switch (event->kind) {
+	case LIVE_BEGINS:
+		*birth = (struct cube_birth){ maker_of(g, life), told, true };
+		return;
+	case LIVE_RESIZED:
+		change.kind = CUBE_RESIZED;
+		if (birth->waits)
+			give_birth_alone(g, change, event->before, event->type);
+		break;
+	case LIVE_TYPED:
+		change.kind = CUBE_TYPED;
+		if (birth->waits)
+			give_birth_alone(g, change, event->size, (uint32_t)event->before);
+		break;
+	case LIVE_REMAINS:
+		change.kind = CUBE_REMAINS;
+		change.end = PAGE_LIVE;
+		break;
+	default:
+		change.end = event->kind == LIVE_GONE ? PAGE_GONE : PAGE_FREED;
+	}
+	birth->waits = false;
+	change_queue_give(g->queue, &change);
+}
+
+/* ---- counting ---- */
 
 /* What of a change is worked out in front of its turn. */
 struct cube_ahead {
 	uint64_t hash;   /* of its sample */
 	uint32_t sample; /* + 1 */
 	unsigned folds;  /* of the cube, when the cells were worked out */
-	bool known;      /* they were */
-	struct cube_cell change, life;
+	struct cube_cell begun, told, life;
 };
 
-/* The maker's number; HASH_NONE: it has none yet. */
-static uint32_t find_maker(struct page_cube *cube, struct cube_maker key)
-{
-	const struct cube_maker *last = &cube->makers.at[cube->last_maker];
-	uint32_t at;
-
-	if (cube->makers_folded)
-		return 0;
-	if (last->thread == key.thread && last->tag == key.tag)
-		return cube->last_maker;
-	at = hash_table_find(&cube->maker_table, hash_keys(key.thread, key.tag), i,
-			     cube->makers.at[i].thread == key.thread &&
-				     cube->makers.at[i].tag == key.tag);
-	if (at != HASH_NONE)
-		cube->last_maker = (uint16_t)at;
-	return at;
-}
-
-static uint32_t maker_of(struct page_cube *cube, struct cube_maker key)
-{
-	uint32_t at = find_maker(cube, key);
-
-	if (at != HASH_NONE)
-		return at;
-	if (cube->makers.count == CUBE_MAKERS) {
-		cube->many_makers = true;
-		return 0;
-	}
-	at = (uint32_t)cube->makers.count;
-	*vec_push(&cube->makers) = key;
-	hash_table_add(&cube->maker_table, hash_keys(key.thread, key.tag), at);
-	cube->last_maker = (uint16_t)at;
-	return at;
-}
-
-static uint8_t interval_of(const struct page_cube *cube, uint64_t time)
-{
-	uint64_t last = cube->profile->duration ? cube->profile->duration - 1 : 0;
-
-	return (uint8_t)((time < last ? time : last) / cube->interval);
-}
-
-/* Works out the cells of a change; of LIVE_TYPED only what stays as it is. */
-static void work_out(const struct page_cube *cube, const struct cube_change *c, uint32_t maker,
+static void work_out(const struct page_cube *cube, const struct cube_change *c,
 		     struct cube_ahead *ahead)
 {
-	uint64_t age = c->time > c->birth ? c->time - c->birth : 0;
-	uint32_t sample = cube->kept[ahead->sample];
+	struct cube_cell cell = { .sample = cube->kept[ahead->sample],
+				  .maker = cube->makers_folded ? 0 : c->maker };
 
-	/* the interval in which activity.h counts it: late events where they stand, edges with what
-	 * is in front of them */
-	ahead->change = (struct cube_cell){ .sample = sample,
-					    .maker = maker,
-					    .interval = interval_of(
-						    cube, c->told ? c->told - 1 : 0) };
-	ahead->life = (struct cube_cell){ .sample = sample,
-					  .maker = maker,
-					  .interval = interval_of(cube, c->birth),
-					  .bin = age ? 63 - (unsigned)__builtin_clzll(age) : 0,
-					  .end = c->kind == LIVE_REMAINS ? PAGE_LIVE
-						 : c->kind == LIVE_GONE	 ? PAGE_GONE
-									 : PAGE_FREED };
+	ahead->begun = ahead->told = ahead->life = cell;
+	ahead->begun.interval = c->begun;
+	ahead->told.interval = c->told;
+	ahead->life.interval = c->born;
+	ahead->life.bin = c->bin;
+	ahead->life.end = c->end;
 	ahead->folds = cube->folds;
-	ahead->known = true;
 }
-
-/* ---- counting ---- */
 
 /* Counted as of its new type since its birth, as everywhere else: in the interval of its birth it
  * goes from one row to the other. */
@@ -107,40 +201,31 @@ static void count_typed(struct page_cube *cube, const struct cube_change *c,
 			const struct cube_ahead *ahead)
 {
 	struct group_key key = c->key;
-	struct cube_cell from = ahead->life, to = ahead->life;
+	struct cube_cell from = ahead->told, to = ahead->told;
 	uint32_t before;
 
 	key.type = (uint32_t)c->before;
 	before = groups_find_sample(&cube->profile->groups, &key);
-	from.sample = cube->kept[before];
-	from.bin = to.bin = 0;
 	if (cube->finest[before] == cube->finest[ahead->sample])
 		return;
+	from.interval = to.interval = c->born;
+	from.sample = cube->kept[before];
 	cube_cells_add(&cube->changes, from, -1, -(int64_t)c->size);
 	cube_cells_add(&cube->changes, to, 1, (int64_t)c->size);
 }
 
-static void count_cells(struct page_cube *cube, const struct cube_change *c,
-			struct cube_ahead *ahead)
+/* What began and ended in one interval has a cell all the same. */
+static void count_end(struct page_cube *cube, const struct cube_change *c,
+		      const struct cube_ahead *ahead)
 {
-	if (!ahead->known || ahead->folds != cube->folds)
-		work_out(cube, c, maker_of(cube, c->maker), ahead);
-	switch ((enum live_kind)c->kind) {
-	case LIVE_BEGINS:
-		cube_cells_add(&cube->changes, ahead->change, 1, (int64_t)c->size);
-		return;
-	case LIVE_RESIZED:
-		cube_cells_add(&cube->changes, ahead->change, 0, (int64_t)(c->size - c->before));
-		return;
-	case LIVE_TYPED:
-		count_typed(cube, c, ahead);
-		return;
-	case LIVE_REMAINS:
-		break;
-	default:
-		cube_cells_add(&cube->changes, ahead->change, -1, -(int64_t)c->size);
-	}
-	cube_cells_add(&cube->lives, ahead->life, 1, (int64_t)c->size);
+	int64_t size = (int64_t)c->size;
+	bool ends = c->kind == CUBE_ENDS, both = ends && c->begins && c->begun == c->told;
+
+	if (c->begins)
+		cube_cells_add(&cube->changes, ahead->begun, !both, both ? 0 : size);
+	if (ends && !both)
+		cube_cells_add(&cube->changes, ahead->told, -1, -size);
+	cube_cells_add(&cube->lives, ahead->life, 1, size);
 }
 
 size_t page_cube_cells(const struct page_cube *cube)
@@ -151,7 +236,24 @@ size_t page_cube_cells(const struct page_cube *cube)
 static void count_change(struct page_cube *cube, const struct cube_change *c,
 			 struct cube_ahead *ahead)
 {
-	count_cells(cube, c, ahead);
+	if (ahead->folds != cube->folds)
+		work_out(cube, c, ahead);
+	switch ((enum cube_change_kind)c->kind) {
+	case CUBE_BEGINS:
+		cube_cells_add(&cube->changes, ahead->begun, 1, (int64_t)c->size);
+		break;
+	case CUBE_RESIZED:
+		cube_cells_add(&cube->changes, ahead->told, 0, (int64_t)(c->size - c->before));
+		break;
+	case CUBE_TYPED:
+		count_typed(cube, c, ahead);
+		break;
+	case CUBE_MANY_MAKERS:
+		cube->many_makers = true;
+		break;
+	default:
+		count_end(cube, c, ahead);
+	}
 	if (cube->fold && (page_cube_cells(cube) > cube->most ||
 			   (cube->many_makers && !cube->makers_folded)))
 		cube->fold(cube->context);
@@ -166,19 +268,17 @@ static void expect(const struct page_cube *cube, const struct cube_change *c,
 	hash_table_expect(&cube->profile->groups.key_index, ahead->hash);
 }
 
-/* A maker that has no number yet gets it when it is its turn. */
-static void prepare(struct page_cube *cube, const struct cube_change *c, struct cube_ahead *ahead)
+static void prepare(const struct page_cube *cube, const struct cube_change *c,
+		    struct cube_ahead *ahead)
 {
-	uint32_t maker = find_maker(cube, c->maker);
-
 	ahead->sample = groups_find_hashed(&cube->profile->groups, &c->key, ahead->hash);
-	ahead->known = false;
-	if (maker == HASH_NONE)
-		return;
-	work_out(cube, c, maker, ahead);
-	cube_cells_expect(&cube->changes, ahead->change);
-	if (c->kind != LIVE_BEGINS)
+	work_out(cube, c, ahead);
+	if (c->kind >= CUBE_ENDS)
 		cube_cells_expect(&cube->lives, ahead->life);
+	if (c->begins)
+		cube_cells_expect(&cube->changes, ahead->begun);
+	if (!c->begins || c->begun != c->told)
+		cube_cells_expect(&cube->changes, ahead->told);
 }
 
 enum { AHEAD = 16 }; /* half of these, for the cells */
@@ -201,34 +301,23 @@ static void count_changes(void *context, const void *changes, size_t count)
 	}
 }
 
-static void give_event(void *context, const struct live_event *event)
-{
-	struct page_cube *cube = context;
-	const struct life *life = event->life;
-	const struct cube_change change = { .size = event->size,
-					    .before = event->before,
-					    .birth = life->birth,
-					    .time = event->time,
-					    .told = event->told,
-					    .key = { event->process, life->stack, event->type },
-					    .maker = { life->thread, life->tag },
-					    .kind = (uint8_t)event->kind };
-
-	change_queue_give(cube->queue, &change);
-}
-
 struct shiny_err *page_cube_load(struct store *store, const struct filter *filter, bool progress,
 				 struct page_cube *cube)
 {
+	struct cube_giver giver = {
+		.cube = cube,
+		.queue = change_queue_create(sizeof(struct cube_change), count_changes, cube)
+	};
 	struct shiny_err *err;
 
 	*vec_push(&cube->makers) = (struct cube_maker){ 0, 0 };
-	cube->queue = change_queue_create(sizeof(struct cube_change), count_changes, cube);
 	err = live_events_each(store, filter, progress ? "adding up intervals" : NULL, give_event,
-			       cube);
-	change_queue_settle(cube->queue);
-	change_queue_destroy(cube->queue);
-	cube->queue = NULL;
+			       &giver);
+	change_queue_settle(giver.queue);
+	change_queue_destroy(giver.queue);
+	free(giver.births);
+	if (cube->makers_folded)
+		cube->makers.count = 1;
 	return err;
 }
 
@@ -245,7 +334,6 @@ void page_cube_fold_makers(struct page_cube *cube)
 {
 	cube_cells_fold_makers(&cube->lives);
 	cube_cells_fold_makers(&cube->changes);
-	cube->makers.count = 1;
 	cube->makers_folded = true;
 	cube->folds++;
 }

@@ -3,8 +3,8 @@
  * page_cube.h: what a page adds up when somebody filters it: two tables of counts, by sample, maker
  * and interval. A maker is the thread that allocated, and what it was at (table tag).
  *
- * Runs: CLI. Signals: no. Allocates: what cube_cells.h says, and 1 MiB. Threads: one a store; cells
- * are counted by another (change_queue.h), which also calls `fold`.
+ * Runs: CLI. Signals: no. Allocates: what cube_cells.h says, 4 bytes a live block, and 640 KiB.
+ * Threads: one a store; cells are counted by another (change_queue.h), which also calls `fold`.
  *
  * lives   blocks by sample, maker, interval of their birth, power of two of their lifetime, and how
  *         they ended: so any choice of intervals, makers and samples has its blocks, its bytes,
@@ -33,7 +33,6 @@ struct page_cube {
 	struct cube_cells lives, changes;
 	struct hash_table maker_table;
 	VEC(struct cube_maker) makers; /* [0] is none's; zeroed: empty */
-	uint16_t last_maker;
 	bool many_makers;   /* more than CUBE_MAKERS: fold them */
 	bool makers_folded; /* no thread and no tag is told apart */
 	const uint32_t *kept; /* by sample + 1: a number; [0]: what has no sample */
@@ -44,8 +43,7 @@ struct page_cube {
 	void *context;
 	const struct profile *profile;
 	uint64_t interval; /* ns; the profile's duration has at most CUBE_INTERVALS of them */
-	struct change_queue *queue; /* while it adds up */
-	unsigned folds;             /* so far */
+	unsigned folds; /* so far */
 };
 
 /* Adds up the session. */
@@ -54,7 +52,7 @@ SHINY_MUST_CHECK struct shiny_err *page_cube_load(struct store *store, const str
 size_t page_cube_cells(const struct page_cube *cube);
 /* Adds up the cells anew after rows were folded: row i of them is row into[i] now. */
 void page_cube_fold(struct page_cube *cube, const uint32_t *into);
-/* Cells anew, all of maker 0. */
+/* Cells anew, all of maker 0. Once the session is added up, there is no other one. */
 void page_cube_fold_makers(struct page_cube *cube);
 /* In the order of samples, makers, intervals, bins, ends: the order of page_cells_put(). No cell is
  * added after that. */

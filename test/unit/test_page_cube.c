@@ -4,6 +4,8 @@
  * are folded when there are too many, not at the end. */
 #include <unistd.h>
 
+#include <shiny/wire/wire.h>
+
 #include "../../src/analysis/time/activity.h"
 #include "../../src/view/page_cube.h"
 #include "session_writer.h"
@@ -23,6 +25,35 @@ static void put(enum event_kind kind, uint64_t address, uint64_t time)
 					   .kind = kind });
 }
 
+/* Behind all other births: an object that a collector resizes, a block whose type becomes known. */
+static void put_changing(void)
+{
+	struct event object = { .time = 7 * INTERVAL + 1,
+				.address = 0x5000,
+				.size = SIZE,
+				.process = 1,
+				.thread = 1,
+				.stack = 1,
+				.kind = EVENT_ALLOC,
+				.api = SHINY_API_COLLECTED },
+		     typed = object;
+
+	put_event(session, object);
+	typed.address = 0x6000;
+	typed.stack = 2;
+	typed.api = SHINY_API_MALLOC;
+	put_event(session, typed);
+	object.time = typed.time = 8 * INTERVAL + 1;
+	object.kind = EVENT_REALLOC;
+	object.old_address = object.address;
+	object.size = 3 * SIZE;
+	put_event(session, object);
+	typed.kind = EVENT_VPTR;
+	typed.vtable = 1;
+	put_event(session, typed);
+	put(EVENT_FREE, 0x6000, 9 * INTERVAL + 1);
+}
+
 static void make_session(void)
 {
 	session = session_begin(path, INTERVAL * INTERVALS);
@@ -32,6 +63,8 @@ static void make_session(void)
 			      &(struct store_thread){
 				      .id = 1, .process = 1, .tid = 101, .name = "prog" }));
 	put_site(session, 1, "site");
+	put_site(session, 2, "other");
+	put_type(session, (struct store_type){ .id = 1, .name = "T" });
 	put(EVENT_ALLOC, 0x1000, 1);
 	for (uint64_t i = 0; i < SHORT_LIVES; i++) { /* so that cells are worked out ahead */
 		put(EVENT_ALLOC, 0x9000, 2);
@@ -42,10 +75,33 @@ static void make_session(void)
 	put(EVENT_ALLOC, 0x4000, 4 * INTERVAL + 500);
 	put(EVENT_FREE, 0x1000, 3 * INTERVAL + 100); /* late: it stands in the fifth interval */
 	put(EVENT_FREE, 0x2000, 6 * INTERVAL);       /* on an edge */
+	put_changing();
 	put(EVENT_FREE, 0x3000, 9 * INTERVAL + 999);
 	must(store_put_stat(session, &(struct store_stat){ .process = 1, .stack = 1 }));
+	must(store_put_stat(session, &(struct store_stat){ .process = 1, .stack = 2 }));
+	must(store_put_stat(session, &(struct store_stat){
+					     .process = 1, .stack = 2, .vtable = 1, .type = 1 }));
 	must(store_finish(session, NULL));
 	must(store_open(path, &session));
+}
+
+/* The block of stack 2 has been of its type since its birth. */
+static void typed_block(const struct page_cube *cube)
+{
+	for (size_t i = 0; i < cube->changes.count; i++) {
+		const struct cube_cell *cell = &cube->changes.at[i];
+		const struct profile_sample *sample =
+			cell->sample ? &cube->profile->samples[cell->sample - 1] : NULL;
+		int64_t want = !sample->type	     ? 0
+			       : cell->interval == 7 ? 1
+			       : cell->interval == 9 ? -1
+						     : 0;
+
+		if (sample->stack == 2)
+			checkf("blocks of a type", cell->blocks == want,
+			       "type %u, interval %u: %d", sample->type, (unsigned)cell->interval,
+			       (int)cell->blocks);
+	}
 }
 
 /* Rows 0 and 2 become one, row 1 stays. */
@@ -105,7 +161,6 @@ static void fold_makers(void)
 	}
 	page_cube_fold_makers(&cube);
 	page_cube_sort(&cube);
-	number("makers", cube.makers.count, 1);
 	check("that they are one is said", cube.makers_folded, "it is not");
 	for (size_t t = 0; t < 2; t++) {
 		number("cells of makers", tables[t]->count, 1);
@@ -146,14 +201,15 @@ static void fold_when_full(const struct filter *all, const struct page_cube *who
 
 	must(page_cube_load(session, all, false, &full.cube));
 	number("calls", full.calls, 1);
-	number("cells when it is called", full.cells, 3);
+	number("makers", full.cube.makers.count, 1);
+	number("cells when it is called", full.cells, 4); /* an end may bring two */
 	page_cube_sort(&full.cube);
 	number("cells in the end", page_cube_cells(&full.cube), page_cube_cells(whole));
 	for (size_t i = 0; i < cells->count; i++) {
 		number("maker", cells->at[i].maker, 0);
 		blocks += cells->at[i].blocks;
 	}
-	number("live in the end", (uint64_t)blocks, 1);
+	number("live in the end", (uint64_t)blocks, 2);
 	page_cube_deinit(&full.cube);
 }
 
@@ -171,6 +227,8 @@ int main(void)
 	must(filter_resolve(session, NULL, &all));
 	must(profile_load(session, session, &all, PROFILE_PEAK, &profile));
 	kept = mem_zero(profile.sample_count + 1, sizeof(*kept));
+	for (uint32_t i = 0; i <= profile.sample_count; i++)
+		kept[i] = i;
 	cube.kept = cube.finest = kept;
 	must(page_cube_load(session, &all, false, &cube));
 	page_cube_sort(&cube);
@@ -182,6 +240,7 @@ int main(void)
 		now += bytes[activity.total.first + i];
 		number("live at the interval's end", (uint64_t)now, activity.total.points[i].bytes);
 	}
+	typed_block(&cube);
 	fold();
 	fold_makers();
 	fold_when_full(&all, &cube);

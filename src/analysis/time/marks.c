@@ -150,8 +150,7 @@ static struct shiny_err *read_marks(struct store *store, const struct filter *fi
 	return err;
 }
 
-struct shiny_err *marks_load(struct store *store, const struct filter *filter, bool progress,
-			     struct marks *out)
+struct shiny_err *marks_read(struct store *store, const struct filter *filter, struct marks *out)
 {
 	struct marks marks = { 0 };
 	uint64_t duration = 0;
@@ -161,13 +160,28 @@ struct shiny_err *marks_load(struct store *store, const struct filter *filter, b
 	err = read_marks(store, filter, &marks);
 	if (!err)
 		err = session_duration(store, &duration);
-	if (!err)
-		err = contents_has_events(store, &marks.counted);
 	for (size_t i = 0; i < marks.count; i++) {
 		uint64_t next = i + 1 < marks.count ? marks.rows[i + 1].time : duration;
 
 		marks.rows[i].length = next > marks.rows[i].time ? next - marks.rows[i].time : 0;
 	}
+	if (err) {
+		marks_deinit(&marks);
+		return err;
+	}
+	*out = marks;
+	return NULL;
+}
+
+struct shiny_err *marks_load(struct store *store, const struct filter *filter, bool progress,
+			     struct marks *out)
+{
+	struct marks marks;
+	struct shiny_err *err = marks_read(store, filter, &marks);
+
+	if (err)
+		return err;
+	err = contents_has_events(store, &marks.counted);
 	if (!err && marks.counted)
 		err = count(store, filter, progress, &marks);
 	if (err) {

@@ -8,7 +8,7 @@
  * it. The peak is the most live bytes at any moment from a mark to the next one, both included.
  * Where the filter has tags, all of it is about blocks of these.
  *
- * Cost: one pass over the events.
+ * Cost: one pass over the events; none where only names and times are wanted.
  */
 #ifndef SHINY_MARKS_H
 #define SHINY_MARKS_H
@@ -28,11 +28,14 @@ struct marks {
 	struct mark_row *rows; /* by time; [0] is the session's start */
 	size_t count, room;
 	uint64_t live, live_bytes; /* at the end */
-	bool counted; /* the session has events: the rows' numbers are known */
+	bool counted; /* the session has events, and they were asked: the rows' numbers are known */
 };
 
 SHINY_MUST_CHECK struct shiny_err *marks_load(struct store *store, const struct filter *filter,
 					      bool progress, struct marks *out);
+/* Without what lies between them. */
+SHINY_MUST_CHECK struct shiny_err *marks_read(struct store *store, const struct filter *filter,
+					      struct marks *out);
 void marks_deinit(struct marks *marks);
 
 #endif

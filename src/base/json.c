@@ -130,7 +130,8 @@ static void put_digits(FILE *out, uint64_t value)
 	do
 		digits[--at] = (char)('0' + value % 10);
 	while (value /= 10);
-	fwrite_unlocked(&digits[at], 1, sizeof(digits) - at, out);
+	for (; at < sizeof(digits); at++)
+		putc_unlocked(digits[at], out);
 }
 
 void json_number(struct json *json, const char *key, uint64_t value)

@@ -227,6 +227,11 @@ static struct shiny_err *load_samples(struct store *store, struct groups *g)
 	return err;
 }
 
+uint32_t groups_find_sample(const struct groups *groups, const struct group_key *key)
+{
+	return groups_find_hashed(groups, key, group_key_hash(key));
+}
+
 static void free_kept(void *value)
 {
 	groups_deinit(value);

@@ -65,10 +65,7 @@ static inline uint32_t groups_find_hashed(const struct groups *groups, const str
 	return at != HASH_NONE ? at + 1 : 0;
 }
 
-static inline uint32_t groups_find_sample(const struct groups *groups, const struct group_key *key)
-{
-	return groups_find_hashed(groups, key, group_key_hash(key));
-}
+uint32_t groups_find_sample(const struct groups *groups, const struct group_key *key);
 
 /* What `of` says of a component where the block's type may say it. */
 static inline uint32_t groups_by_type(const struct groups *groups, uint32_t group, uint32_t type)

@@ -39,14 +39,15 @@
  * events) and clang++ (5.2 million) take 0.8 and 2.0 bytes an event, 28 and 45 ns to pack, 18 and
  * 26 ns to unpack, compression included, on one 2.6 GHz core.
  *
- * What the next events will look up is prefetched; the functions that do so are inlined always,
- * because gcc 12 removes calls of functions whose only effect is a prefetch. Not tried: columns of
- * plain differences, where the addresses of frees would be spelt out; naming a freed block by its
- * rank among the live ones, which needs an order-statistics tree.
+ * Allocations and frees are nearly all: pack_event is inlined for each, with its kind a constant.
+ * What the next events will look up is prefetched. Not tried: columns of plain differences, where
+ * the addresses of frees would be spelt out; naming a freed block by its rank among the live ones,
+ * which needs an order-statistics tree.
  */
 #define _GNU_SOURCE
 #include "block.h"
 
+#include <emmintrin.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +57,7 @@
 #include "block_format.h"
 #include "model.h"
 
-enum { TABLE_BITS = 19, PAIR_TABLE_BITS = 13, AHEAD = 12 };
+enum { TABLE_BITS = 19, PAIR_TABLE_BITS = 13, CHUNK = 64, AHEAD = 6 };
 
 struct packer {
 	struct model model;
@@ -95,16 +96,21 @@ static inline uint32_t slot_of(uint32_t process, uint64_t address)
 	return mix(address ^ (uint64_t)process << 48, TABLE_BITS);
 }
 
-static inline uint32_t *find_address(struct packer *p, uint32_t process, uint64_t address)
+/* Begins at `slot`, its slot_of. */
+static inline uint32_t *find_address(struct packer *p, uint32_t pair, uint64_t address,
+				     uint32_t slot)
 {
-	uint32_t mask = (1u << TABLE_BITS) - 1, at = slot_of(process, address);
+	const struct model *m = &p->model;
+	uint32_t mask = (1u << TABLE_BITS) - 1;
 
-	for (;; at = (at + 1) & mask) {
-		uint32_t n = p->table[at];
+	for (;; slot = (slot + 1) & mask) {
+		uint32_t n = p->table[slot];
+		const struct node *node = &m->nodes[n];
 
-		if (!n || (p->model.nodes[n].address == address &&
-			   p->model.pairs[p->model.nodes[n].pair].process == process))
-			return &p->table[at];
+		if (!n || (node->address == address &&
+			   (node->pair == pair ||
+			    m->pairs[node->pair].process == m->pairs[pair].process)))
+			return &p->table[slot];
 	}
 }
 
@@ -142,20 +148,40 @@ static void start_block(struct packer *p)
 	p->last = 0;
 }
 
+static void note_time(struct packer *p, uint64_t time)
+{
+	if (time < p->first)
+		p->first = time;
+	if (time > p->last)
+		p->last = time;
+}
+
+/* Times shrink only here: so the first and the last one are noted here, at the block's first event
+ * and at its end. */
+static __attribute__((noinline)) void put_far_time(struct packer *p, uint64_t time)
+{
+	if (p->count)
+		note_time(p, p->model.time);
+	note_time(p, time);
+	put_byte(p, COLUMN_TIME, TIME_ESCAPE);
+	put(p, COLUMN_TIME_FAR, zigzag(time - p->model.time));
+}
+
+/* Half of the steps take a second byte, and no branch predictor learns which: it is always written,
+ * and then kept or not. */
 static inline void put_time(struct packer *p, uint64_t time)
 {
-	uint64_t dt = time - p->model.time;
+	uint64_t dt = time - p->model.time, more = dt - TIME_STEPS;
+	bool far = dt >= TIME_STEPS;
 
-	p->model.time = time;
-	if (dt < TIME_STEPS) {
-		put_byte(p, COLUMN_TIME, (unsigned)dt);
-	} else if (dt < TIME_NEAR) {
-		put_byte(p, COLUMN_TIME, TIME_STEPS + (unsigned)((dt - TIME_STEPS) >> 8));
-		put_byte(p, COLUMN_TIME_LOW, (unsigned)(dt - TIME_STEPS) & 0xff);
+	if (dt < TIME_NEAR && time >= p->model.time) {
+		put_byte(p, COLUMN_TIME, (unsigned)(far ? TIME_STEPS + (more >> 8) : dt));
+		*p->at[COLUMN_TIME_LOW] = (uint8_t)more;
+		p->at[COLUMN_TIME_LOW] += far;
 	} else {
-		put_byte(p, COLUMN_TIME, TIME_ESCAPE);
-		put(p, COLUMN_TIME_FAR, zigzag(dt));
+		put_far_time(p, time);
 	}
+	p->model.time = time;
 }
 
 /* The first code whose model_guess is `n`, which is alive; TARGET_GUESSES when none is. */
@@ -167,18 +193,21 @@ static inline unsigned guess_of(const struct model *m, uint32_t pair, uint32_t n
 		return TARGET_NEWER;
 	if (m->pairs[pair].older == n)
 		return TARGET_OLDER;
-	for (unsigned code = TARGET_HEAD; code < TARGET_GUESSES && node >= PAIRS;
-	     code++, node = m->nodes[node].older)
+#pragma GCC unroll 3
+	for (unsigned code = TARGET_HEAD; code < TARGET_GUESSES; code++) {
 		if (node == n)
 			return code;
+		node = m->nodes[node].older;
+	}
 	return TARGET_GUESSES;
 }
 
 /* The block that the event means; its code is returned, what the code does not say is written. */
-static inline unsigned put_target(struct packer *p, uint32_t pair, uint64_t address, uint32_t *node)
+static inline unsigned put_target(struct packer *p, uint32_t pair, uint64_t address, uint32_t slot,
+				  uint32_t *node)
 {
 	struct model *m = &p->model;
-	uint32_t n = *find_address(p, m->pairs[pair].process, address);
+	uint32_t n = *find_address(p, pair, address, slot);
 	unsigned code;
 
 	*node = NO_NODE;
@@ -200,19 +229,43 @@ static inline unsigned put_target(struct packer *p, uint32_t pair, uint64_t addr
 	return TARGET_FOREIGN_ODD;
 }
 
+/* How many steps from the latest the address lies in the ring; RING when it doesn't. Each of eight
+ * comparisons would be a branch of its own. */
+static inline unsigned position_of(const struct size_class *c, uint64_t address)
+{
+	const __m128i *freed = (const __m128i *)c->freed, all = _mm_set1_epi64x((long long)address);
+	__m128i halves[RING / 2];
+
+#pragma GCC unroll 4
+	for (int i = 0; i < RING / 2; i++)
+		halves[i] = _mm_cmpeq_epi32(_mm_loadu_si128(&freed[i]), all);
+	/* two bits an address, one a half */
+	unsigned equal = (unsigned)_mm_movemask_epi8(
+		_mm_packs_epi16(_mm_packs_epi32(halves[0], halves[1]),
+				_mm_packs_epi32(halves[2], halves[3])));
+	equal &= equal >> 1 & 0x5555;
+	if (!equal || !address)
+		return RING;
+	/* the latest first: at the top */
+	unsigned turn = c->top % RING * 2;
+	equal = equal >> turn | equal << (2 * RING - turn);
+	return (unsigned)__builtin_clz(equal << 16) / 2;
+}
+
 static inline unsigned put_alloc_address(struct packer *p, struct pair *pair, struct size_class *c,
 					 const struct event *e)
 {
 	uint64_t address = e->address, difference;
 
-	for (unsigned position = 0; position < RING; position++)
-		if (c->freed[(c->top - 1 - position) % RING] == address && address) {
-			model_take_freed(c, position);
-			if (position < 3)
-				return AT_FREED + position;
-			put_byte(p, COLUMN_ADDRESS, position);
-			return AT_MORE;
-		}
+	unsigned position = position_of(c, address);
+
+	if (position < RING) {
+		model_take_freed(c, position);
+		if (position < 3)
+			return AT_FREED + position;
+		put_byte(p, COLUMN_ADDRESS, position);
+		return AT_MORE;
+	}
 	if (e->kind == EVENT_REALLOC && address == e->old_address) {
 		put_byte(p, COLUMN_ADDRESS, SAME_PLACE);
 		return AT_MORE;
@@ -249,25 +302,35 @@ static inline unsigned put_object_address(struct packer *p, struct pair *pair,
 	return AT_ODD;
 }
 
-static inline unsigned put_stack(struct packer *p, const struct event *e,
-				 const struct token *history, const struct token *recent,
-				 const struct token **guess)
+/* Stack, kind and api; `first` and `second` are the guesses. Any `lead` must be spelt out. */
+static inline unsigned put_what(struct packer *p, uint64_t what, uint64_t first, uint64_t second,
+				const struct site *site, unsigned lead)
 {
 	struct model *m = &p->model;
+	uint32_t stack = model_stack(what);
+	uint16_t mark = site->mark;
+	unsigned code = STACK_SPELT;
 
-	*guess = NULL;
-	if (history->stack == e->stack && (history->kind == e->kind || recent->stack != e->stack)) {
-		*guess = history;
-		return STACK_HISTORY;
+	if (!lead && first == what)
+		return STACK_HISTORY | TAG_HIT;
+	if (model_stack(first) == stack &&
+	    ((uint8_t)first == (uint8_t)what || model_stack(second) != stack)) {
+		code = STACK_HISTORY;
+		mark = (uint16_t)first;
+	} else if (model_stack(second) == stack) {
+		code = STACK_RECENT;
+		mark = (uint16_t)second;
+	} else {
+		put(p, COLUMN_STACK, zigzag((uint64_t)m->explicit_stack + 1 - stack));
+		if (stack > m->explicit_stack)
+			m->explicit_stack = stack;
 	}
-	if (recent->stack == e->stack) {
-		*guess = recent;
-		return STACK_RECENT;
-	}
-	put(p, COLUMN_STACK, zigzag((uint64_t)m->explicit_stack + 1 - e->stack));
-	if (e->stack > m->explicit_stack)
-		m->explicit_stack = e->stack;
-	return STACK_SPELT;
+	if (!lead && mark == (uint16_t)what)
+		return code | TAG_HIT;
+	put_byte(p, COLUMN_TAG, lead);
+	put_byte(p, COLUMN_TAG, (uint8_t)what);
+	put_byte(p, COLUMN_TAG, (uint8_t)(what >> 8));
+	return code;
 }
 
 /* The site's stack says which one is expected. */
@@ -278,48 +341,47 @@ static inline void put_vtable(struct packer *p, struct site *site, uint32_t vtab
 	site->vtable = vtable;
 }
 
-/* One event; false when it needs a new block.
- * Longer than 80 lines: it is inlined as one; this file's head says what an event costs. */
-static inline bool pack_event(struct packer *p, const struct event *e)
+/* Makes the event's pair the last one; false when it needs a new block. */
+static __attribute__((noinline)) bool put_pair(struct packer *p, const struct event *e)
+{
+	bool is_new;
+	uint32_t number = find_pair(p, e->process, e->thread, &is_new);
+
+	if (number == PAIRS)
+		return false;
+	put(p, COLUMN_PAIR, number);
+	if (is_new) {
+		put(p, COLUMN_PAIR, e->process);
+		put(p, COLUMN_PAIR, e->thread);
+	}
+	p->model.pair = number;
+	return true;
+}
+
+/* One event, of kind `kind`; `slot` is its address's; false when it needs a new block. */
+static inline __attribute__((always_inline)) bool
+pack_event(struct packer *p, const struct event *e, uint32_t slot, uint8_t kind, bool extra)
 {
 	struct model *m = &p->model;
-	uint32_t number = m->pair, node;
+	uint32_t node;
 	unsigned control = 0, code = 0;
-	const struct token *guess;
-	bool extra = has_extra(e), retag;
 
-	if (p->count && m->pairs[number].process == e->process &&
-	    m->pairs[number].thread == e->thread) {
+	if (p->count && m->pairs[m->pair].process == e->process &&
+	    m->pairs[m->pair].thread == e->thread)
 		control |= PAIR_HIT;
-	} else {
-		bool is_new;
-
-		number = find_pair(p, e->process, e->thread, &is_new);
-		if (number == PAIRS)
-			return false;
-		put(p, COLUMN_PAIR, number);
-		if (is_new) {
-			put(p, COLUMN_PAIR, e->process);
-			put(p, COLUMN_PAIR, e->thread);
-		}
-		m->pair = number;
-	}
+	else if (!put_pair(p, e))
+		return false;
+	uint32_t number = m->pair;
 	struct pair *pair = &m->pairs[number];
-
-	struct token *history = model_history(m, pair), *recent = model_recent(m, pair);
+	struct history *history = model_history(m, pair->stacks);
+	struct site *before = model_site(m, (uint32_t)pair->stacks);
 	struct site *site = model_site(m, e->stack);
+	uint64_t what = model_what(kind, e->api, e->stack);
+	bool retag = has_address_of_alloc(kind) && e->tag != pair->tag;
 
 	put_time(p, e->time);
-	control |= put_stack(p, e, history, recent, &guess);
-	retag = e->tag != pair->tag && has_address_of_alloc(e->kind);
-	if (!extra && !retag && e->kind == (guess ? guess->kind : site->kind) &&
-	    e->api == (guess ? guess->api : site->api)) {
-		control |= TAG_HIT;
-	} else {
-		put_byte(p, COLUMN_TAG, (extra ? LEAD_EXTRA : 0) | (retag ? LEAD_TAG : 0));
-		put_byte(p, COLUMN_TAG, e->kind);
-		put_byte(p, COLUMN_TAG, e->api);
-	}
+	control |= put_what(p, what, history->what, before->next, site,
+			    (extra ? LEAD_EXTRA : 0) | (retag ? LEAD_TAG : 0));
 	if (retag)
 		put(p, COLUMN_VTABLE, pair->tag = e->tag);
 	if (extra) {
@@ -328,9 +390,9 @@ static inline bool pack_event(struct packer *p, const struct event *e)
 	}
 
 	uint64_t guessed = 0, learnt = e->size;
-	if (has_target(e->kind)) {
-		code = put_target(p, number, e->address, &node);
-		if (e->kind == EVENT_FREE) {
+	if (has_target(kind)) {
+		code = put_target(p, number, e->address, slot, &node);
+		if (kind == EVENT_FREE) {
 			guessed = site->size && node != NO_NODE ? m->nodes[node].size : 0;
 			learnt = e->size && node != NO_NODE && e->size == m->nodes[node].size;
 			model_end(m, number, node, e->address, e->size);
@@ -338,10 +400,12 @@ static inline bool pack_event(struct packer *p, const struct event *e)
 			put_vtable(p, model_site(m, node != NO_NODE ? m->nodes[node].stack : 0),
 				   e->vtable);
 		}
-	} else if (has_address_of_alloc(e->kind)) {
+	} else if (has_address_of_alloc(kind)) {
 		guessed = model_size(history, site, e->stack);
-		if (e->kind == EVENT_REALLOC) {
-			put_byte(p, COLUMN_OLD, put_target(p, number, e->old_address, &node));
+		if (kind == EVENT_REALLOC) {
+			put_byte(p, COLUMN_OLD,
+				 put_target(p, number, e->old_address,
+					    slot_of(e->process, e->old_address), &node));
 			model_end(m, number, node, e->old_address, 0);
 		}
 		if (has_kind(e)) {
@@ -350,8 +414,8 @@ static inline bool pack_event(struct packer *p, const struct event *e)
 		} else {
 			code = put_alloc_address(p, pair, model_class(m, number, e->size), e);
 		}
-		*find_address(p, e->process, e->address) = model_begin(m, number, e);
-	} else if (has_class(e->kind)) {
+		*find_address(p, number, e->address, slot) = model_begin(m, number, e);
+	} else if (has_class(kind)) {
 		put(p, COLUMN_TARGET, zigzag(e->address - pair->built));
 		put_vtable(p, site, e->vtable);
 		pair->built = e->address;
@@ -364,56 +428,68 @@ static inline bool pack_event(struct packer *p, const struct event *e)
 		control |= SIZE_HIT;
 	else
 		put(p, COLUMN_SIZE, e->size);
-	if (e->kind != EVENT_VPTR)
-		model_learn(pair, history, recent, site, e, learnt);
+	if (kind != EVENT_VPTR)
+		model_learn(pair, before, history, site, what, learnt);
 	else if (!(control & TAG_HIT))
-		*site = (struct site){ .size = site->size,
-				       .vtable = site->vtable,
-				       .kind = e->kind,
-				       .api = e->api };
+		site->mark = (uint16_t)what;
 	put_byte(p, COLUMN_CONTROL, control | code << ADDRESS_SHIFT);
+	p->count++;
 	return true;
 }
 
-/* What an event will look up, in two steps: the slot of its block, then the block and what followed
- * the two stacks before it. */
-static inline __attribute__((always_inline)) void fetch_slot(const struct packer *p,
-							     const struct event *e)
+static __attribute__((noinline)) bool pack_other(struct packer *p, const struct event *e,
+						 uint32_t slot)
 {
-	__builtin_prefetch(&p->table[slot_of(e->process, e->address)], 1);
+	return pack_event(p, e, slot, e->kind, has_extra(e));
 }
 
-static inline __attribute__((always_inline)) void fetch_rest(struct packer *p,
-							     const struct event *e)
+/* Up to CHUNK events, for which the block has room; returns how many it took. Where their addresses
+ * stand is asked for at once, the blocks AHEAD of time. */
+static size_t pack_chunk(struct packer *p, const struct event *events, size_t count)
 {
-	struct pair before = { .stack1 = e[-1].stack, .stack2 = e[-2].stack };
+	uint32_t slots[CHUNK + AHEAD];
+	size_t i = 0;
 
-	if (has_target(e->kind))
-		__builtin_prefetch(&p->model.nodes[p->table[slot_of(e->process, e->address)]], 1);
-	__builtin_prefetch(model_history(&p->model, &before), 1);
+	for (; i < count; i++) {
+		slots[i] = slot_of(events[i].process, events[i].address);
+		__builtin_prefetch(&p->table[slots[i]], 1);
+	}
+	for (; i < count + AHEAD; i++)
+		slots[i] = slots[count - 1];
+	for (i = 0; i < count; i++) {
+		const struct event *e = &events[i];
+		bool taken;
+
+		__builtin_prefetch(&p->model.nodes[p->table[slots[i + AHEAD]]], 1);
+		if (e->vtable | e->old_address)
+			taken = pack_other(p, e, slots[i]);
+		else if (e->kind == EVENT_FREE)
+			taken = pack_event(p, e, slots[i], EVENT_FREE, false);
+		else if (e->kind == EVENT_ALLOC)
+			taken = pack_event(p, e, slots[i], EVENT_ALLOC, false);
+		else
+			taken = pack_other(p, e, slots[i]);
+		if (!taken)
+			break;
+	}
+	return i;
 }
 
 size_t packer_add(struct packer *p, const struct event *events, size_t count)
 {
-	size_t i;
+	size_t room = BLOCK_EVENTS - p->count, most = count < room ? count : room, taken = 0;
 
-	for (i = 0; i < count && p->count < BLOCK_EVENTS; i++) {
-		const struct event *e = &events[i];
+	if (most && !p->count)
+		note_time(p, events->time);
+	while (taken < most) {
+		size_t some = most - taken < CHUNK ? most - taken : CHUNK,
+		       got = pack_chunk(p, events + taken, some);
 
-		if (i + AHEAD < count)
-			fetch_slot(p, e + AHEAD);
-		if (i + AHEAD / 2 < count)
-			fetch_rest(p, e + AHEAD / 2);
-
-		if (!pack_event(p, e))
+		taken += got;
+		if (got < some)
 			break;
-		p->count++;
-		if (e->time < p->first)
-			p->first = e->time;
-		if (e->time > p->last)
-			p->last = e->time;
 	}
-	return i;
+	return taken;
 }
 
 size_t packer_count(const struct packer *p)
@@ -446,6 +522,7 @@ struct shiny_err *packer_finish(struct packer *p, struct block *out)
 	struct header header = { .magic = BLOCK_MAGIC, .count = p->count };
 	size_t total = sizeof(header), code = 0;
 
+	note_time(p, p->model.time);
 	for (int i = 0; i < COLUMN_COUNT; i++) {
 		header.bytes[i] = (uint32_t)(p->at[i] - p->columns[i]);
 		total += header.bytes[i];

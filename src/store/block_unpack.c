@@ -235,20 +235,19 @@ static inline bool unpack_event(struct unpacker *u, struct event *e)
 	e->process = pair->process;
 	e->thread = pair->thread;
 	e->time = get_time(u);
-	struct token *history = model_history(m, pair), *recent = model_recent(m, pair);
-	const struct token *guess = (control & STACK_MASK) == STACK_HISTORY  ? history
-				    : (control & STACK_MASK) == STACK_RECENT ? recent
-									     : NULL;
-	e->stack = guess ? guess->stack : get_stack(u);
+	struct history *history = model_history(m, pair->stacks);
+	struct site *before = model_site(m, (uint32_t)pair->stacks);
+	const uint64_t *guess = (control & STACK_MASK) == STACK_HISTORY  ? &history->what
+				: (control & STACK_MASK) == STACK_RECENT ? &before->next
+									 : NULL;
+	e->stack = guess ? model_stack(*guess) : get_stack(u);
 	/* what the next event will be guessed from: no later, as all that follows waits for a
 	 * branch that cannot be predicted */
-	__builtin_prefetch(
-		model_history(m, &(struct pair){ .stack2 = pair->stack1, .stack1 = e->stack }), 1);
-	__builtin_prefetch(model_recent(m, &(struct pair){ .stack1 = e->stack }), 1);
+	__builtin_prefetch(model_history(m, pair->stacks << 32 | e->stack), 1);
 	struct site *site = model_site(m, e->stack);
 	/* spelt out or guessed: both are there, and no branch chooses */
 	const uint8_t *spelt = u->at[COLUMN_TAG];
-	const uint8_t *tag = guess ? &guess->kind : &site->kind;
+	const uint8_t *tag = guess ? (const uint8_t *)guess : (const uint8_t *)&site->mark;
 
 	tag = control & TAG_HIT ? tag : spelt + 1;
 	lead = control & TAG_HIT ? 0 : *spelt;
@@ -308,13 +307,11 @@ static inline bool unpack_event(struct unpacker *u, struct event *e)
 		e->old_address += old;
 		e->size = learnt = control & SIZE_HIT ? 0 : get(u, COLUMN_SIZE);
 	}
+	uint64_t what = model_what(e->kind, e->api, e->stack);
 	if (e->kind != EVENT_VPTR)
-		model_learn(pair, history, recent, site, e, learnt);
+		model_learn(pair, before, history, site, what, learnt);
 	else if (!(control & TAG_HIT))
-		*site = (struct site){ .size = site->size,
-				       .vtable = site->vtable,
-				       .kind = e->kind,
-				       .api = e->api };
+		site->mark = (uint16_t)what;
 	return !u->wrong;
 }
 

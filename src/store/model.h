@@ -21,7 +21,7 @@ enum {
 	PAIRS = 4096,
 	NODES = PAIRS + BLOCK_EVENTS,     /* the first PAIRS nodes are the list heads */
 	NO_NODE = 0,                      /* pair 0's head: never a target */
-	HISTORY_BITS = 15, RECENT_BITS = 14, SITE_BITS = 14, CLASS_BITS = 11,
+	HISTORY_BITS = 15, SITE_BITS = 14, CLASS_BITS = 11,
 	RING = 8,                         /* freed addresses remembered for each size class */
 	OBJECT_SPACES = 4,
 	OBJECT_HEADER = 8,
@@ -30,7 +30,7 @@ enum {
 /* A (process, thread). */
 struct pair {
 	uint32_t process, thread;
-	uint32_t stack1, stack2;  /* the stacks of its last two events */
+	uint64_t stacks;          /* those of its last two events, the last one in the low half */
 	uint32_t newer, older;    /* neighbours, in allocation order, of the block that it freed
 	                           * last; NO_NODE none */
 	uint64_t fresh_end;       /* where the next block would lie behind the last one of no freed
@@ -43,17 +43,17 @@ struct pair {
 };
 
 /* The event that followed a pair of stacks the last time. */
-struct token {
-	uint32_t stack;
-	uint8_t kind, api;
+struct history {
+	uint64_t what; /* its model_what */
 	uint64_t size;
 };
 
 /* The last facts about a stack. */
 struct site {
+	uint64_t next; /* what followed it: a model_what */
 	uint64_t size; /* of a free: 1 when the caller claimed the block's size */
 	uint32_t vtable;
-	uint8_t kind, api;
+	uint16_t mark; /* kind and api: the lowest bytes of its model_what */
 };
 
 /* Freed addresses of one size class of one pair, the latest last; and where its last block from
@@ -78,7 +78,7 @@ struct model {
 	uint64_t time;             /* of the last event */
 	uint32_t explicit_stack;   /* the highest stack id spelt out so far */
 	uint32_t node_count;
-	struct token history[1 << HISTORY_BITS], recent[1 << RECENT_BITS];
+	struct history history[1 << HISTORY_BITS];
 	struct site sites[1 << SITE_BITS];
 	struct size_class classes[1 << CLASS_BITS];
 	struct node nodes[NODES]; /* from node_count on: not yet used, whatever bytes */
@@ -95,14 +95,22 @@ static inline void model_reset(struct model *m)
 	m->node_count = PAIRS;
 }
 
-static inline struct token *model_history(struct model *m, const struct pair *p)
+/* What an event is, as one number, so that a guess is right or wrong in one comparison: the lowest
+ * byte is the kind, the next the api. */
+static inline uint64_t model_what(uint8_t kind, uint8_t api, uint32_t stack)
 {
-	return &m->history[mix((uint64_t)p->stack2 << 32 | p->stack1, HISTORY_BITS)];
+	return (uint64_t)stack << 32 | (uint32_t)api << 8 | kind;
 }
 
-static inline struct token *model_recent(struct model *m, const struct pair *p)
+static inline uint32_t model_stack(uint64_t what)
 {
-	return &m->recent[mix(p->stack1, RECENT_BITS)];
+	return (uint32_t)(what >> 32);
+}
+
+/* What followed the two stacks in `stacks`: see struct pair. */
+static inline struct history *model_history(struct model *m, uint64_t stacks)
+{
+	return &m->history[mix(stacks, HISTORY_BITS)];
 }
 
 static inline struct site *model_site(struct model *m, uint32_t stack)
@@ -148,26 +156,23 @@ static inline bool model_add_pair(struct model *m, uint32_t process, uint32_t th
 
 /* The size that an allocation is expected to have, given its stack: `history` is what followed the
  * two before, `site` its stack's. */
-static inline uint64_t model_size(const struct token *history, const struct site *site,
+static inline uint64_t model_size(const struct history *history, const struct site *site,
 				  uint32_t stack)
 {
-	return history->stack == stack && history->size ? history->size : site->size;
+	return model_stack(history->what) == stack && history->size ? history->size : site->size;
 }
 
-/* After each event but VPTR, which come from nowhere and must not disturb. The three are those of
- * the event. */
-static inline void model_learn(struct pair *p, struct token *history, struct token *recent,
-			       struct site *site, const struct event *e, uint64_t size)
+/* After each event but VPTR, which come from nowhere and must not disturb. `before` is the site of
+ * the pair's last event; the others are this one's. */
+static inline void model_learn(struct pair *p, struct site *before, struct history *history,
+			       struct site *site, uint64_t what, uint64_t size)
 {
-	struct token token = { .stack = e->stack, .kind = e->kind, .api = e->api, .size = size };
-
-	*history = token;
-	*recent = token;
+	history->what = what;
+	history->size = size;
+	before->next = what;
 	site->size = size;
-	site->kind = e->kind;
-	site->api = e->api;
-	p->stack2 = p->stack1;
-	p->stack1 = e->stack;
+	site->mark = (uint16_t)what;
+	p->stacks = p->stacks << 32 | model_stack(what);
 }
 
 /* ---- blocks ---- */

@@ -9,6 +9,7 @@
 
 #include <shiny/wire/wire.h>
 
+#include "../../src/analysis/replay/page_count.h"
 #include "../../src/analysis/time/activity.h"
 #include "../../src/base/mem.h"
 #include "../lib/random.h"
@@ -513,12 +514,15 @@ static void check_both(const struct filter *all)
 	phase_log_most = most;
 }
 
-/* Long intervals end where short ones do: of these, pages are counted while the replay goes on. */
-static void check_long(const struct filter *all)
+/* Long intervals end where short ones do: of these, pages are counted while the replay goes on, as
+ * soon as so many blocks wait for that. */
+static void check_long(const struct filter *all, size_t waiting)
 {
 	enum { TIMES = 50 };
+	const size_t most = page_counts_most;
 	struct activity a;
 
+	page_counts_most = waiting;
 	must(activity_load(session, all, TIMES * INTERVAL, 0, &a));
 	number("long intervals", a.count, (COUNT + TIMES - 1) / TIMES);
 	for (size_t i = 0; i < a.count; i++) {
@@ -529,6 +533,7 @@ static void check_long(const struct filter *all)
 		number("long/lines", point->lines, sides[PROCESSES].points[last].lines);
 	}
 	activity_deinit(&a);
+	page_counts_most = most;
 }
 
 int main(void)
@@ -550,7 +555,8 @@ int main(void)
 	number("the role is the name", strcmp(a.processes[2].name, "helper"), 0);
 	activity_deinit(&a);
 	check_both(&all);
-	check_long(&all);
+	check_long(&all, page_counts_most);
+	check_long(&all, 16);
 	check_log(phase_log_most, true);
 	check_log(1 << 20, false);
 

@@ -732,12 +732,32 @@ static void at_random(void)
 	pages_deinit(&p);
 }
 
+/* A block of the child that lies in front of the fork: counted once, with what it inherits. */
+static void early_child(void)
+{
+	struct store *s = begin(1000);
+	struct pages p;
+
+	put_running(s, 1, 0, 0, 0, 0, "running");
+	put_running(s, 2, 1, 350, 0, 500, "running");
+	put(s, 300, 1, EVENT_ALLOC, BASE, 100, 0, 1, SHINY_API_MALLOC);
+	put(s, 400, 2, EVENT_ALLOC, BASE + 0x10000, 100, 0, 1, SHINY_API_MALLOC);
+	put(s, 600, 1, EVENT_ALLOC, BASE + 0x20000, 100, 0, 1, SHINY_API_MALLOC);
+	must(store_finish(s, NULL));
+	load((struct pages_ask){ .at = PAGES_AT_END, .points = 1 }, &p);
+	number("early child/points", p.point_count, 1);
+	number("early child/blocks", p.points[0].blocks, 4);
+	number("early child/pages", p.points[0].pages, 4);
+	pages_deinit(&p);
+}
+
 int main(void)
 {
 	snprintf(path, sizeof(path), "/tmp/shiny-test-pages-%d.shiny", (int)getpid());
 	written_down();
 	history();
 	damaged();
+	early_child();
 	at_random();
 	free(objects.at);
 	unlink(path);

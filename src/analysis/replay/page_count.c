@@ -15,6 +15,10 @@ struct page_change {
 
 enum { GROUP_SHIFT = 4, GROUP_PAGES = 1 << GROUP_SHIFT, RANGE_GROUPS = RANGE_PAGES / GROUP_PAGES };
 
+size_t page_counts_most = 1 << 18;
+
+enum { WORD_BITS = 64, WORDS_LEAST = 64 };
+
 struct page_group { /* blocks that have their first or last page here */
 	uint16_t pages[GROUP_PAGES];
 	uint8_t lines[GROUP_PAGES][PAGE_LINES]; /* blocks begin 8 bytes apart at least: 9 on a line,
@@ -189,22 +193,87 @@ static void give(struct page_counts *counts, struct page_change what)
 	change_queue_give(counts->queue, &what);
 }
 
-void page_counts_add(struct page_counts *counts, uint32_t process, uint64_t address, uint64_t size)
+/* ---- blocks that are not counted yet ---- */
+
+static uint64_t *word_of(const struct page_counts *counts, uint32_t place)
 {
-	give(counts, (struct page_change){ address, size, process, PAGE_BLOCK_ADD });
+	return &counts->waits[place / WORD_BITS];
 }
 
-void page_counts_remove(struct page_counts *counts, uint32_t process, uint64_t address,
-			uint64_t size)
+static bool is_waiting(const struct page_counts *counts, uint32_t place)
 {
-	give(counts, (struct page_change){ address, size, process, PAGE_BLOCK_REMOVE });
+	return place / WORD_BITS < counts->words &&
+	       (*word_of(counts, place) >> place % WORD_BITS & 1);
+}
+
+static void clear_waiting(struct page_counts *counts, uint32_t place)
+{
+	*word_of(counts, place) &= ~(UINT64_C(1) << place % WORD_BITS);
+}
+
+/* What was told last of a block holds, so from the back. */
+static void count_waiting(struct page_counts *counts)
+{
+	for (size_t i = counts->waiting.count; i-- > 0;) {
+		const struct page_waiting *w = &counts->waiting.at[i];
+
+		if (!is_waiting(counts, w->place))
+			continue;
+		clear_waiting(counts, w->place);
+		give(counts,
+		     (struct page_change){ w->address, w->size, w->process, PAGE_BLOCK_ADD });
+	}
+	counts->waiting.count = 0;
+}
+
+void page_counts_add(struct page_counts *counts, uint32_t process, const struct life *life)
+{
+	if (counts->waiting.count >= page_counts_most)
+		count_waiting(counts);
+	counts->waits = mem_reach(counts->waits, &counts->words, life->place / WORD_BITS,
+				  sizeof(*counts->waits), WORDS_LEAST);
+	*word_of(counts, life->place) |= UINT64_C(1) << life->place % WORD_BITS;
+	*vec_push(&counts->waiting) =
+		(struct page_waiting){ life->address, life->size, process, life->place };
+}
+
+/* It was of `size` bytes at `address`. */
+static void take_out(struct page_counts *counts, uint32_t process, const struct life *life,
+		     uint64_t address, uint64_t size)
+{
+	if (is_waiting(counts, life->place))
+		clear_waiting(counts, life->place);
+	else
+		give(counts,
+		     (struct page_change){ address, size, process, PAGE_BLOCK_REMOVE });
+}
+
+void page_counts_remove(struct page_counts *counts, uint32_t process, const struct life *life)
+{
+	take_out(counts, process, life, life->address, life->size);
+}
+
+void page_counts_resize(struct page_counts *counts, uint32_t process, const struct life *life,
+			uint64_t before)
+{
+	take_out(counts, process, life, life->address, before);
+	page_counts_add(counts, process, life);
+}
+
+void page_counts_move(struct page_counts *counts, uint32_t process, const struct life *life,
+		      uint64_t before)
+{
+	take_out(counts, process, life, before, life->size);
+	page_counts_add(counts, process, life);
 }
 
 void page_counts_inherit(struct page_counts *counts, const struct replay_process *child)
 {
+	count_waiting(counts);
 	give(counts, (struct page_change){ .process = child->id, .kind = PAGE_SPACE_EMPTY });
 	replay_each(child, life)
-		page_counts_add(counts, child->id, life->address, life->size);
+		give(counts, (struct page_change){ life->address, life->size, child->id,
+						   PAGE_BLOCK_ADD });
 }
 
 void page_counts_end(struct page_counts *counts, uint32_t process)
@@ -214,6 +283,7 @@ void page_counts_end(struct page_counts *counts, uint32_t process)
 
 void page_counts_settle(struct page_counts *counts)
 {
+	count_waiting(counts);
 	if (counts->queue)
 		change_queue_settle(counts->queue);
 }
@@ -229,5 +299,7 @@ void page_counts_deinit(struct page_counts *counts)
 	for (size_t i = 0; i < counts->count; i++)
 		empty(counts, &counts->spaces[i]);
 	free(counts->spaces);
+	free(counts->waiting.at);
+	free(counts->waits);
 	*counts = (struct page_counts){ 0 };
 }

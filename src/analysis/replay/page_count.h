@@ -16,17 +16,19 @@
  * block. Blocks that overlap (the end of one was not seen) count twice what both fill from end to
  * end.
  *
+ * Nobody asks between two moments, and most blocks do not live from one to the next: so a block
+ * waits, and is counted when somebody asks, or too many wait. One that is removed before is counted
+ * by nobody.
+ *
  * Address spaces are kept apart: a fork doubles what its parent has, although the kernel copies
  * pages only when they are written.
  *
  * As part of an observer of lives (replay.h), with `struct page_counts counts` zeroed in its
  * context:
- *   birth     page_counts_add(&counts, process->id, life->address, life->size);
- *   death     if (death->end != LIFE_NEVER) page_counts_remove(&counts, process->id, life->address,
- *             life->size);
- *   resize    page_counts_remove(… , before) and page_counts_add(… , life->size)
- *   move      page_counts_remove(… , before, life->size) and page_counts_add(… , life->address,
- *             life->size)
+ *   birth     page_counts_add(&counts, process->id, life);
+ *   death     if (death->end != LIFE_NEVER) page_counts_remove(&counts, process->id, life);
+ *   resize    page_counts_resize(&counts, process->id, life, before);
+ *   move      page_counts_move(&counts, process->id, life, before);
  *   fork      page_counts_inherit(&counts, child);
  *   moment    page_counts_end(&counts, p->id) for each process with p->end <= moment: lives are
  *             told of no end of a process
@@ -47,20 +49,35 @@ struct page_count { /* an address space */
 	uint64_t pages, lines, ranges, blocks, bytes;
 	bool ended; /* later events of it do not count */
 };
+/* Blocks that wait, and that waited: 6 MiB of them. Tests lower it. */
+extern size_t page_counts_most;
+
+struct page_waiting { /* a block that was added */
+	uint64_t address, size;
+	uint32_t process, place;
+};
 struct page_counts {
 	struct page_count *spaces; /* process id n is n - 1 */
 	size_t count;
 	uint64_t pages, lines, ranges, blocks, bytes; /* over all */
 	struct change_queue *queue;                     /* NULL: nothing was ever told */
+	/* of each place the last one waits, if its bit is set; the others are removed */
+	VEC(struct page_waiting) waiting;
+	uint64_t *waits; /* by place of a life: a bit */
+	size_t words;    /* of it */
 };
 
-void page_counts_add(struct page_counts *counts, uint32_t process, uint64_t address, uint64_t size);
-/* With the very size that was added. */
-void page_counts_remove(struct page_counts *counts, uint32_t process, uint64_t address,
-			uint64_t size);
+void page_counts_add(struct page_counts *counts, uint32_t process, const struct life *life);
+/* It was added, or came along in a fork; before its place is another's. */
+void page_counts_remove(struct page_counts *counts, uint32_t process, const struct life *life);
+/* It was of `before` bytes; it was at `before`. */
+void page_counts_resize(struct page_counts *counts, uint32_t process, const struct life *life,
+			uint64_t before);
+void page_counts_move(struct page_counts *counts, uint32_t process, const struct life *life,
+		      uint64_t before);
 /* The child holds what `child->blocks` has, and nothing else. */
 void page_counts_inherit(struct page_counts *counts, const struct replay_process *child);
-/* Takes a process out of the sums for good; again: nothing. */
+/* Takes a process out of the sums for good; again: nothing. Also what waits of it. */
 void page_counts_end(struct page_counts *counts, uint32_t process);
 /* Counts what it was told so far: what stands in `counts` may be read until more is told. */
 void page_counts_settle(struct page_counts *counts);

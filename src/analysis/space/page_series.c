@@ -12,8 +12,7 @@ static uint64_t moment_of(const struct page_series *s, size_t i)
 static void series_birth(void *context, const struct replay *replay,
 			 const struct replay_process *process, const struct life *life)
 {
-	page_counts_add(&((struct page_series *)context)->counts, process->id, life->address,
-			life->size);
+	page_counts_add(&((struct page_series *)context)->counts, process->id, life);
 }
 
 static void series_death(void *context, const struct replay *replay,
@@ -21,28 +20,21 @@ static void series_death(void *context, const struct replay *replay,
 			 const struct life_death *death)
 {
 	if (death->end != LIFE_NEVER)
-		page_counts_remove(&((struct page_series *)context)->counts, process->id,
-				   life->address, life->size);
+		page_counts_remove(&((struct page_series *)context)->counts, process->id, life);
 }
 
 static void series_resize(void *context, const struct replay *replay,
 			  const struct replay_process *process, const struct life *life,
 			  uint64_t before)
 {
-	struct page_counts *counts = &((struct page_series *)context)->counts;
-
-	page_counts_remove(counts, process->id, life->address, before);
-	page_counts_add(counts, process->id, life->address, life->size);
+	page_counts_resize(&((struct page_series *)context)->counts, process->id, life, before);
 }
 
 static void series_move(void *context, const struct replay *replay,
 			const struct replay_process *process, const struct life *life,
 			uint64_t before)
 {
-	struct page_counts *counts = &((struct page_series *)context)->counts;
-
-	page_counts_remove(counts, process->id, before, life->size);
-	page_counts_add(counts, process->id, life->address, life->size);
+	page_counts_move(&((struct page_series *)context)->counts, process->id, life, before);
 }
 
 static void series_fork(void *context, const struct replay *replay,

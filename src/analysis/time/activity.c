@@ -18,8 +18,9 @@ struct activity_tally {
 	struct activity_series series;
 	size_t room;               /* of its points */
 	struct activity_point now; /* live, and since the last interval's end */
-	uint32_t **types;          /* live blocks by group of types, GROUPS_APART of them where
-	                            * there ever was one: most have few of all */
+	/* by group of types, GROUPS_APART of them where there ever was one, as most have few of
+	 * all: live blocks; of all processes, those that have such */
+	uint32_t **types;
 	bool seen, ended, closed;  /* closed: the point of the interval in which it ended is
 	                            * there */
 };
@@ -65,20 +66,27 @@ static struct activity_tally *tally_of(struct recorder *r, const struct replay *
 	return t;
 }
 
-/* `blocks` more (or less) of a group; 0: of none. */
-static void count_types(struct activity_tally *t, uint32_t group, int32_t blocks)
+/* `more` (or fewer) of a group; whether there is none before, or behind. */
+static bool count_type(struct activity_tally *t, uint32_t group, int32_t more)
 {
-	uint32_t **near = &t->types[group / GROUPS_APART], *of;
-	bool before;
+	uint32_t **near = &t->types[group / GROUPS_APART], *of, before;
 
-	if (!group)
-		return;
 	if (!*near)
 		*near = mem_zero(GROUPS_APART, sizeof(**near));
 	of = &(*near)[group % GROUPS_APART];
-	before = *of != 0;
-	*of += (uint32_t)blocks;
-	t->now.types += (*of != 0) - (uint64_t)before;
+	before = *of;
+	*of += (uint32_t)more;
+	if (before && *of)
+		return false;
+	t->now.types += (*of != 0) - (uint64_t)(before != 0);
+	return true;
+}
+
+/* A block more (or less) of a process. 0: of no type. */
+static void count_types(struct recorder *r, struct activity_tally *t, uint32_t group, int32_t step)
+{
+	if (group && count_type(t, group, step))
+		count_type(&r->total, group, step);
 }
 
 static void look(struct activity_tally *t, uint64_t time)
@@ -92,7 +100,7 @@ static void look(struct activity_tally *t, uint64_t time)
 	}
 }
 
-static void born(struct activity_tally *t, const struct life *life, bool live, uint32_t group)
+static void born(struct activity_tally *t, const struct life *life, bool live)
 {
 	t->now.allocs++;
 	t->now.alloc_bytes += life->size;
@@ -100,11 +108,10 @@ static void born(struct activity_tally *t, const struct life *life, bool live, u
 		return;
 	t->now.blocks++;
 	t->now.bytes += life->size;
-	count_types(t, group, 1);
 	look(t, life->birth);
 }
 
-static void died(struct activity_tally *t, const struct life *life, bool live, uint32_t group)
+static void died(struct activity_tally *t, const struct life *life, bool live)
 {
 	t->now.frees++;
 	t->now.free_bytes += life->size;
@@ -112,7 +119,6 @@ static void died(struct activity_tally *t, const struct life *life, bool live, u
 		return;
 	t->now.blocks--;
 	t->now.bytes -= life->size;
-	count_types(t, group, -1);
 }
 
 static void on_birth(void *context, const struct replay *replay, const struct replay_process *p,
@@ -120,12 +126,13 @@ static void on_birth(void *context, const struct replay *replay, const struct re
 {
 	struct recorder *r = context;
 	struct activity_tally *t = tally_of(r, replay, p);
-	uint32_t group = groups_find(r->groups, replay, p, life);
 
-	born(t, life, !t->ended, group);
-	born(&r->total, life, !t->ended, group);
+	born(t, life, !t->ended);
+	born(&r->total, life, !t->ended);
+	if (!t->ended)
+		count_types(r, t, groups_find(r->groups, replay, p, life), 1);
 	if (r->with_pages)
-		page_counts_add(&r->pages, p->id, life->address, life->size);
+		page_counts_add(&r->pages, p->id, life);
 }
 
 static void on_death(void *context, const struct replay *replay, const struct replay_process *p,
@@ -149,10 +156,12 @@ static void on_death(void *context, const struct replay *replay, const struct re
 			      life->size);
 	if (death->end == LIFE_NEVER)
 		return;
-	died(t, life, !t->ended, group);
-	died(&r->total, life, !t->ended, group);
+	died(t, life, !t->ended);
+	died(&r->total, life, !t->ended);
+	if (!t->ended)
+		count_types(r, t, group, -1);
 	if (r->with_pages)
-		page_counts_remove(&r->pages, p->id, life->address, life->size);
+		page_counts_remove(&r->pages, p->id, life);
 }
 
 /* What an object grows by in place was asked for then, what it shrinks by has been given back. */
@@ -178,10 +187,8 @@ static void on_resize(void *context, const struct replay *replay, const struct r
 	r->total.now.bytes += life->size - before;
 	look(t, r->edge - r->interval); /* nobody says when */
 	look(&r->total, r->edge - r->interval);
-	if (!r->with_pages)
-		return;
-	page_counts_remove(&r->pages, p->id, life->address, before);
-	page_counts_add(&r->pages, p->id, life->address, life->size);
+	if (r->with_pages)
+		page_counts_resize(&r->pages, p->id, life, before);
 }
 
 static void on_move(void *context, const struct replay *replay, const struct replay_process *p,
@@ -189,10 +196,8 @@ static void on_move(void *context, const struct replay *replay, const struct rep
 {
 	struct recorder *r = context;
 
-	if (life->inherited || !r->with_pages || tally_of(r, replay, p)->ended)
-		return;
-	page_counts_remove(&r->pages, p->id, before, life->size);
-	page_counts_add(&r->pages, p->id, life->address, life->size);
+	if (!life->inherited && r->with_pages && !tally_of(r, replay, p)->ended)
+		page_counts_move(&r->pages, p->id, life, before);
 }
 
 static void on_vtable(void *context, const struct replay *replay, const struct replay_process *p,
@@ -201,17 +206,12 @@ static void on_vtable(void *context, const struct replay *replay, const struct r
 	struct recorder *r = context;
 	struct activity_tally *t = tally_of(r, replay, p);
 	struct life old = *life;
-	uint32_t from, to;
 
 	if (life->inherited || t->ended)
 		return;
 	old.vtable = before;
-	from = groups_find(r->groups, replay, p, &old);
-	to = groups_find(r->groups, replay, p, life);
-	count_types(t, from, -1);
-	count_types(&r->total, from, -1);
-	count_types(t, to, 1);
-	count_types(&r->total, to, 1);
+	count_types(r, t, groups_find(r->groups, replay, p, &old), -1);
+	count_types(r, t, groups_find(r->groups, replay, p, life), 1);
 }
 
 static void free_types(const struct recorder *r, struct activity_tally *t)
@@ -229,8 +229,7 @@ static void leave(struct recorder *r, struct activity_tally *t)
 	for (uint32_t i = 0; i <= r->groups->count / GROUPS_APART; i++) {
 		for (uint32_t k = 0; t->types[i] && k < GROUPS_APART; k++)
 			if (t->types[i][k])
-				count_types(&r->total, i * GROUPS_APART + k,
-					    -(int32_t)t->types[i][k]);
+				count_type(&r->total, i * GROUPS_APART + k, -1);
 		free(t->types[i]);
 		t->types[i] = NULL;
 	}

@@ -11,12 +11,21 @@
 #include <stdlib.h>
 
 #include "../../base/mem.h"
+#include "../replay/change_queue.h"
 
 enum { CHUNK = 1 << 20, ROW_MOST = 60 };
 /* The first number of a row is its interval of birth times ROW_KINDS, and this. */
 enum row_kind { ROW_TYPE, ROW_SITE, ROW_ENDS, ROW_STAYS, ROW_KINDS };
 
 size_t phase_log_most = (size_t)128 << 20;
+
+struct phase_end { /* a block that has ended */
+	uint64_t birth, end, bytes;
+	uint32_t groups[2];
+	bool stays;
+};
+/* So many blocks before its turn its sums are asked for, which are in no cache as a rule. */
+enum { AHEAD = 12 };
 
 struct phase_sum {
 	uint64_t blocks, bytes;
@@ -34,6 +43,7 @@ struct phase_log {
 	VEC(uint32_t) used[2];     /* those that are not 0 */
 	VEC(struct phase_chunk) chunks;
 	bool full;
+	struct change_queue *queue; /* of phase_end */
 };
 
 static void go_to_interval(struct phase_log *log, size_t interval)
@@ -41,18 +51,6 @@ static void go_to_interval(struct phase_log *log, size_t interval)
 	log->now = interval;
 	log->begin = interval * log->interval;
 	log->end = interval + 1 < log->intervals ? log->begin + log->interval : UINT64_MAX;
-}
-
-struct phase_log *phase_log_create(uint64_t interval, size_t intervals, const size_t groups[2])
-{
-	struct phase_log *log = mem_zero(1, sizeof(*log));
-
-	log->interval = interval;
-	log->intervals = intervals;
-	go_to_interval(log, 0);
-	for (unsigned i = 0; i < 2; i++)
-		log->sums[i] = mem_zero(groups[i], sizeof(*log->sums[i]));
-	return log;
 }
 
 static void free_chunks(struct phase_log *log)
@@ -68,6 +66,7 @@ void phase_log_destroy(struct phase_log *log)
 {
 	if (!log)
 		return;
+	change_queue_destroy(log->queue);
 	for (unsigned i = 0; i < 2; i++) {
 		free(log->sums[i]);
 		free(log->used[i].at);
@@ -139,36 +138,68 @@ static void add_up(struct phase_log *log, const uint32_t groups[2], uint64_t byt
 	}
 }
 
-void phase_log_add(struct phase_log *log, uint64_t birth, uint64_t end, bool stays,
-		   const uint32_t groups[2], uint64_t bytes)
+static void write_end(struct phase_log *log, const struct phase_end *e)
 {
 	size_t born, died;
 
-	if (log->full)
-		return;
-	if (!stays && birth > log->begin && end <= log->end && birth <= end) {
-		add_up(log, groups, bytes);
+	if (!e->stays && e->birth > log->begin && e->end <= log->end && e->birth <= e->end) {
+		add_up(log, e->groups, e->bytes);
 		return;
 	}
-	born = interval_of(log, birth);
-	died = stays || end <= birth ? born : interval_of(log, end);
-	if (stays) {
+	born = interval_of(log, e->birth);
+	died = e->stays || e->end <= e->birth ? born : interval_of(log, e->end);
+	if (e->stays) {
 		write_row(log,
-			  (const uint64_t[]){ born * ROW_KINDS + ROW_STAYS, groups[0], groups[1],
-					      bytes },
+			  (const uint64_t[]){ born * ROW_KINDS + ROW_STAYS, e->groups[0],
+					      e->groups[1], e->bytes },
 			  4);
 	} else if (born == died) {
 		if (log->now != born) {
 			write_sums(log);
 			go_to_interval(log, born);
 		}
-		add_up(log, groups, bytes);
+		add_up(log, e->groups, e->bytes);
 	} else {
 		write_row(log,
-			  (const uint64_t[]){ born * ROW_KINDS + ROW_ENDS, died - born, groups[0],
-					      groups[1], bytes },
+			  (const uint64_t[]){ born * ROW_KINDS + ROW_ENDS, died - born,
+					      e->groups[0], e->groups[1], e->bytes },
 			  5);
 	}
+}
+
+static void write_ends(void *context, const void *changes, size_t count)
+{
+	const struct phase_end *ends = changes;
+	struct phase_log *log = context;
+
+	for (size_t i = 0; i < count && !log->full; i++) {
+		for (unsigned k = 0; i + AHEAD < count && k < 2; k++)
+			__builtin_prefetch(&log->sums[k][ends[i + AHEAD].groups[k]], 1);
+		write_end(log, &ends[i]);
+	}
+}
+
+void phase_log_add(struct phase_log *log, uint64_t birth, uint64_t end, bool stays,
+		   const uint32_t groups[2], uint64_t bytes)
+{
+	change_queue_give(log->queue, &(struct phase_end){ .birth = birth,
+							   .end = end,
+							   .bytes = bytes,
+							   .groups = { groups[0], groups[1] },
+							   .stays = stays });
+}
+
+struct phase_log *phase_log_create(uint64_t interval, size_t intervals, const size_t groups[2])
+{
+	struct phase_log *log = mem_zero(1, sizeof(*log));
+
+	log->interval = interval;
+	log->intervals = intervals;
+	go_to_interval(log, 0);
+	for (unsigned i = 0; i < 2; i++)
+		log->sums[i] = mem_zero(groups[i], sizeof(*log->sums[i]));
+	log->queue = change_queue_create(sizeof(struct phase_end), write_ends, log);
+	return log;
 }
 
 /* ---- reading ---- */
@@ -210,6 +241,7 @@ static struct phase_log_row read_row(const uint8_t **at)
 bool phase_log_read(struct phase_log *log,
 		    void (*row)(void *context, const struct phase_log_row *row), void *context)
 {
+	change_queue_settle(log->queue);
 	write_sums(log);
 	for (size_t i = 0; i < log->chunks.count; i++) {
 		const uint8_t *at = log->chunks.at[i].at, *end = at + log->chunks.at[i].used;

@@ -5,7 +5,7 @@
  *
  * Runs: CLI. Signals: no. Allocates: 5 to 8 bytes an interval and type or site that has blocks
  * then, 8 to 12 a block that ends in another interval than it began in, phase_log_most at most.
- * Threads: one a log.
+ * Threads: one a log; the writing is done by another of its own (change_queue.h).
  *
  * Most blocks end in the interval that they began in: these are added up by type and site.
  */

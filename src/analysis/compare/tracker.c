@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tracker.c: see tracker.h.
+ *
+ * Which cell a block is of is found while the replay goes on. What its trackers learn of that is
+ * applied by another thread, in the order in which it was seen: cells, their trackers and these
+ * themselves are in no cache as a rule, so they are asked for some changes ahead, one after the
+ * other.
+ */
 #include "tracker.h"
 
 #include <stdlib.h>
 
 #include "../../base/mem.h"
+#include "../replay/change_queue.h"
 #include "../replay/replay.h"
 #include "../replay/process_ends.h"
 
@@ -23,10 +32,24 @@ struct followed_end {
 	uint64_t age, steps;
 	bool censored;
 };
-enum { LINE = 16 };
+enum { LINE = 32 };
+
+enum tracker_change_kind { TRACKER_COME, TRACKER_GO, TRACKER_RESIZE, TRACKER_END };
+struct tracker_change {
+	uint64_t bytes;       /* of the block; RESIZE: that it has more, modulo 2^64 */
+	uint64_t time, steps; /* COME: of its birth; END: age and steps */
+	uint32_t cell;
+	uint8_t kind;         /* enum tracker_change_kind */
+	bool live;            /* END: what it held is live until then */
+	bool leak, censored;  /* likewise */
+};
+/* So many changes before its turn a change's place among the cells is asked for, its list of
+ * trackers, these. */
+enum { AHEAD_CELL = 24, AHEAD_LIST = 16, AHEAD_TRACKER = 8 };
 
 struct follower {
 	const struct breakdown *breakdown;
+	struct change_queue *queue;     /* of tracker_change */
 	struct followed_end line[LINE]; /* a ring */
 	unsigned next;
 	struct trackers *trackers;
@@ -93,16 +116,6 @@ static void go(struct follower *f, uint32_t cell, uint64_t bytes)
 	}
 }
 
-static void on_birth(void *context, const struct replay *replay,
-		     const struct replay_process *process, const struct life *life)
-{
-	struct follower *f = context;
-	uint32_t cell = cell_of(f, process->id, life->stack, life->vtable);
-
-	if (cell != BREAKDOWN_NO_CELL && !has_ended(f, process))
-		come(f, cell, life->size, life->birth);
-}
-
 static void count_end(const struct followed_end *e)
 {
 	if (!e->tracker)
@@ -134,34 +147,108 @@ static void empty_line(struct follower *f)
 		count_end(&f->line[(f->next + i) % LINE]);
 }
 
+static void resize(struct follower *f, uint32_t cell, uint64_t more)
+{
+	for (uint32_t i = f->trackers->first[cell]; i < f->trackers->first[cell + 1]; i++) {
+		struct tracker *w = &f->trackers->at[f->trackers->of[i]];
+
+		w->bytes += more;
+		w->peak_bytes = w->bytes > w->peak_bytes ? w->bytes : w->peak_bytes;
+	}
+	look_at_parts(f, cell);
+}
+
+static void end(struct follower *f, const struct tracker_change *c)
+{
+	if (c->live)
+		go(f, c->cell, c->bytes);
+	for (uint32_t i = f->trackers->first[c->cell]; i < f->trackers->first[c->cell + 1]; i++) {
+		struct tracker *w = &f->trackers->at[f->trackers->of[i]];
+
+		w->leaks += c->leak;
+		w->leaked_bytes += c->leak ? c->bytes : 0;
+		if (w->lifetimes)
+			enter_line(f, &(struct followed_end){ w, c->time, c->steps, c->censored });
+	}
+}
+
+static inline void expect(const struct trackers *t, const struct tracker_change *c, size_t left)
+{
+	uint32_t first;
+
+	if (left > AHEAD_CELL)
+		__builtin_prefetch(&t->first[c[AHEAD_CELL].cell]);
+	if (left > AHEAD_LIST)
+		__builtin_prefetch(&t->of[t->first[c[AHEAD_LIST].cell]]);
+	if (left <= AHEAD_TRACKER)
+		return;
+	first = t->first[c[AHEAD_TRACKER].cell];
+	if (first < t->first[c[AHEAD_TRACKER].cell + 1])
+		__builtin_prefetch(&t->at[t->of[first]], 1);
+}
+
+static void apply(void *context, const void *changes, size_t count)
+{
+	struct follower *f = context;
+	const struct tracker_change *c = changes;
+
+	for (size_t left = count; left; left--, c++) {
+		expect(f->trackers, c, left);
+		if (c->kind == TRACKER_COME)
+			come(f, c->cell, c->bytes, c->time);
+		else if (c->kind == TRACKER_GO)
+			go(f, c->cell, c->bytes);
+		else if (c->kind == TRACKER_RESIZE)
+			resize(f, c->cell, c->bytes);
+		else
+			end(f, c);
+	}
+}
+
+/* ---- what the replay says ---- */
+
+static void give(struct follower *f, struct tracker_change change)
+{
+	if (change.cell != BREAKDOWN_NO_CELL)
+		change_queue_give(f->queue, &change);
+}
+
+static void on_birth(void *context, const struct replay *replay,
+		     const struct replay_process *process, const struct life *life)
+{
+	struct follower *f = context;
+
+	if (!has_ended(f, process))
+		give(f, (struct tracker_change){
+				.kind = TRACKER_COME,
+				.cell = cell_of(f, process->id, life->stack, life->vtable),
+				.bytes = life->size,
+				.time = life->birth });
+}
+
 static void on_death(void *context, const struct replay *replay,
 		     const struct replay_process *process, const struct life *life,
 		     const struct life_death *death)
 {
 	struct follower *f = context;
-	uint32_t cell = cell_of(f, process->id, life->stack, life->vtable);
-	uint64_t age = death->time > life->birth ? death->time - life->birth : 0,
-		 steps = process->births - life->number;
-	bool leak = death->end == LIFE_NEVER && !life->inherited && !process->replaced &&
-		    !(f->trackers->hidden && suppressions_hide(f->trackers->hidden, life->stack));
+	struct tracker_change change = {
+		.kind = TRACKER_END,
+		.bytes = life->size,
+		.time = death->time > life->birth ? death->time - life->birth : 0,
+		.steps = process->births - life->number,
+		.live = !has_ended(f, process),
+		.leak = death->end == LIFE_NEVER && !process->replaced &&
+			!(f->trackers->hidden &&
+			  suppressions_hide(f->trackers->hidden, life->stack)),
+		.censored = death->end == LIFE_NEVER
+	};
 
-	if (cell == BREAKDOWN_NO_CELL)
-		return;
 	if (life->inherited)
 		return;
-	if (!has_ended(f, process))
-		go(f, cell, life->size);
+	change.cell = cell_of(f, process->id, life->stack, life->vtable);
 	/* a realloc's own birth is counted already when its old block's death arrives */
-	steps -= death->end == LIFE_REALLOCED && steps;
-	for (uint32_t i = f->trackers->first[cell]; i < f->trackers->first[cell + 1]; i++) {
-		struct tracker *w = &f->trackers->at[f->trackers->of[i]];
-
-		w->leaks += leak;
-		w->leaked_bytes += leak ? life->size : 0;
-		if (w->lifetimes)
-			enter_line(f, &(struct followed_end){
-					      w, age, steps, death->end == LIFE_NEVER });
-	}
+	change.steps -= death->end == LIFE_REALLOCED && change.steps;
+	give(f, change);
 }
 
 static void on_resize(void *context, const struct replay *replay,
@@ -169,17 +256,12 @@ static void on_resize(void *context, const struct replay *replay,
 		      uint64_t before)
 {
 	struct follower *f = context;
-	uint32_t cell = cell_of(f, process->id, life->stack, life->vtable);
 
-	if (cell == BREAKDOWN_NO_CELL || life->inherited || has_ended(f, process))
-		return;
-	for (uint32_t i = f->trackers->first[cell]; i < f->trackers->first[cell + 1]; i++) {
-		struct tracker *w = &f->trackers->at[f->trackers->of[i]];
-
-		w->bytes += life->size - before;
-		w->peak_bytes = w->bytes > w->peak_bytes ? w->bytes : w->peak_bytes;
-	}
-	look_at_parts(f, cell);
+	if (!life->inherited && !has_ended(f, process))
+		give(f, (struct tracker_change){
+				.kind = TRACKER_RESIZE,
+				.cell = cell_of(f, process->id, life->stack, life->vtable),
+				.bytes = life->size - before });
 }
 
 static void on_vtable(void *context, const struct replay *replay,
@@ -192,10 +274,12 @@ static void on_vtable(void *context, const struct replay *replay,
 
 	if (old == cell || life->inherited || has_ended(f, process))
 		return;
-	if (old != BREAKDOWN_NO_CELL)
-		go(f, old, life->size);
-	if (cell != BREAKDOWN_NO_CELL)
-		come(f, cell, life->size, life->birth);
+	give(f,
+	     (struct tracker_change){ .kind = TRACKER_GO, .cell = old, .bytes = life->size });
+	give(f, (struct tracker_change){ .kind = TRACKER_COME,
+					 .cell = cell,
+					 .bytes = life->size,
+					 .time = life->birth });
 }
 
 /* Processes that end here: what they held is not live any more. Their blocks are still told as
@@ -212,10 +296,12 @@ static uint64_t on_moment(void *context, const struct replay *replay, uint64_t m
 	while ((p = process_ends_take(&f->ends, replay, moment))) {
 		replay_each(p, life)
 		{
-			uint32_t cell = cell_of(f, p->id, life->stack, life->vtable);
-
-			if (cell != BREAKDOWN_NO_CELL && !life->inherited)
-				go(f, cell, life->size);
+			if (!life->inherited)
+				give(f, (struct tracker_change){
+						.kind = TRACKER_GO,
+						.cell = cell_of(f, p->id, life->stack,
+								life->vtable),
+						.bytes = life->size });
 		}
 		f->ended[p->id - 1] = true;
 	}
@@ -238,8 +324,11 @@ struct shiny_err *tracker_run(struct store *store, const struct filter *filter,
 	struct shiny_err *err;
 
 	f.stacks = mem_zero((f.stack_count + 1) << PROCESS_BITS, sizeof(*f.stacks));
+	f.queue = change_queue_create(sizeof(struct tracker_change), apply, &f);
 	err = replay_run(store, filter, &observer, 1, title);
+	change_queue_settle(f.queue);
 	empty_line(&f);
+	change_queue_destroy(f.queue);
 	free(f.ended);
 	process_ends_deinit(&f.ends);
 	free(f.stacks);

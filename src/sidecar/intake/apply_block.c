@@ -23,10 +23,10 @@ static const uint8_t ranks[4] = { [SHINY_VPTR_SETTLED] = 3,
 enum { DOUBLE_STEPS = 16 << 20 };
 
 static void watched_ended(struct session *session, const struct stream *s,
-			  const struct entry *entry, bool moved)
+			  const struct entry *entry, bool moved, uint64_t time)
 {
 	*vec_push(&session->watched_ends) =
-		(struct watched_end){ s->process->id, moved, s->head.time, *entry };
+		(struct watched_end){ s->process->id, moved, time, *entry };
 }
 
 /* A block that has left the registry has ended, at `time` (ticks, and `ns` of the session). */
@@ -40,7 +40,7 @@ block_ended(struct session *session, struct stream *s, const struct entry *entry
 	stats_end(&p->stats, entry, how, ns, age > 0 ? (uint64_t)age : 0);
 	session->frees++;
 	if (__builtin_expect(entry->flags & ENTRY_WATCHED, 0))
-		watched_ended(session, s, entry, false);
+		watched_ended(session, s, entry, false, time);
 	deaths_add(&p->deaths, entry, time, &session->ticks);
 }
 
@@ -260,7 +260,7 @@ void apply_realloc_begin(struct session *session, struct stream *s)
 	}
 	/* the real realloc reads it: what comes from now on is no use by the program */
 	if (s->realloc.address && s->realloc.flags & ENTRY_WATCHED) {
-		watched_ended(session, s, &s->realloc, true);
+		watched_ended(session, s, &s->realloc, true, s->head.time);
 		s->realloc.flags &= ~(unsigned)ENTRY_WATCHED;
 	}
 }

@@ -67,6 +67,9 @@ int main(int argc, char **argv)
 		} else if (way == POPEN) {
 			FILE *pipe = popen(command, "r");
 
+			/* without a reader, SIGPIPE would end it before it has said anything */
+			while (fgetc(pipe) != EOF)
+				;
 			status = pclose(pipe);
 		} else if (way == SPAWN || way == SPAWNP) {
 			if ((way == SPAWN ? posix_spawn : posix_spawnp)(&pid, argv[0], NULL, NULL,

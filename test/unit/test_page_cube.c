@@ -90,13 +90,17 @@ static void typed_block(const struct page_cube *cube)
 {
 	for (size_t i = 0; i < cube->changes.count; i++) {
 		const struct cube_cell *cell = &cube->changes.at[i];
-		const struct profile_sample *sample =
-			cell->sample ? &cube->profile->samples[cell->sample - 1] : NULL;
-		int64_t want = !sample->type	     ? 0
-			       : cell->interval == 7 ? 1
-			       : cell->interval == 9 ? -1
-						     : 0;
+		const struct profile_sample *sample;
+		int64_t want;
 
+		checkf("of a sample", cell->sample, "cell %zu is of none", i);
+		if (!cell->sample)
+			continue;
+		sample = &cube->profile->samples[cell->sample - 1];
+		want = !sample->type	     ? 0
+		       : cell->interval == 7 ? 1
+		       : cell->interval == 9 ? -1
+					     : 0;
 		if (sample->stack == 2)
 			checkf("blocks of a type", cell->blocks == want,
 			       "type %u, interval %u: %d", sample->type, (unsigned)cell->interval,

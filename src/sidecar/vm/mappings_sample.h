@@ -15,7 +15,7 @@
  * sample's moment.
  *
  * The cost. Reading the list of a Chromium process takes 5 to 10 ms (bench/run samples), for which
- * the loop stands still. So samples are paid from an account that earns 1 % of the time that
+ * the loop stands still. So samples are paid from an account that earns 2 % of the time that
  * passes; where the processes are many or large, samples become rarer, the longest unseen first.
  * A process in which nothing has happened since its last sample (its page faults, sizes and records
  * say so) is not read again: that sample's sums are written once more. A process is sampled soon

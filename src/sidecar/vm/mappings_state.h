@@ -18,7 +18,7 @@
 /* ns of looking that a session may begin with, and the most that it can save up */
 #define MEMORY_CREDIT INT64_C(20000000)
 enum {
-	MEMORY_SHARE = 100,         /* samples may take one hundredth of the time */
+	MEMORY_SHARE = 50,          /* samples may take one fiftieth of the time */
 	MEMORY_PAGE = 4096,
 	MEMORY_BRIEF_MAX = 100000,
 	MEMORY_COUNTED_PAGES = 1 << 18, /* of pagemap, at one sample: 2 MiB of it */

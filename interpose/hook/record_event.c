@@ -70,7 +70,7 @@ void si_event_alloc_now(const uintptr_t *fp, void *block, size_t size, enum shin
 	si_write_event(w, SHINY_REC_ALLOC, SHINY_REC_ALLOC_WIDE, api, (uintptr_t)block, size, id,
 		       now);
 	if (si_settings.types && si_nursery_takes(block, size))
-		si_nursery_push(w, slot, old, (uintptr_t)block | (size >= 16 ? SI_TWO : 0), now);
+		si_nursery_push(w, slot, old, si_nursery_entry(block, size, now), now);
 	si_leave(w);
 	look_for_flush(fp);
 }

@@ -48,7 +48,7 @@ void (*si_nursery_test_pause)(void);
 #define TEST_PAUSE() ((void)0)
 #endif
 
-#define BLOCK(entry) ((entry) & ~(uint64_t)7)
+#define BLOCK(entry) ((entry) & SI_NURSERY_BLOCK)
 
 static void write_word(struct si_writer *w, uint64_t block, uint64_t word, unsigned reading,
 		       uint64_t now)

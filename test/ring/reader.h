@@ -143,7 +143,7 @@ static inline bool rd_chunk_records(struct rd *r, const struct shiny_chunk *c, u
 				    struct rd_stack **all)
 {
 	struct rd_stack *last = NULL;
-	uint64_t base = c->base;
+	uint64_t base = c->base, before = c->base; /* before: the last record's time */
 	uint32_t tag = 0;
 
 	for (uint32_t i = 0; i < room;) {
@@ -177,9 +177,14 @@ static inline bool rd_chunk_records(struct rd *r, const struct shiny_chunk *c, u
 			tag = (uint32_t)size;
 		e.tag = tag;
 		if (kind == SHINY_REC_VPTR) {
+			uint64_t high = (UINT64_C(1) << SHINY_WHEN_HIGH_BITS) - 1,
+				 when = (size & high) << SHINY_WHEN_LOW_BITS | id;
+
+			e.time = when ? base + when - 1 : before;
 			e.word = w1 >> SHINY_VTABLE_SHIFT << SHINY_GRANULE_SHIFT;
 			e.size = 0;
 		}
+		before = e.time;
 		if (kind == SHINY_REC_LOSS) {
 			e.word = w0 >> SHINY_ADDRESS_SHIFT;
 			memset(stacks, 0, RD_IDS * sizeof(*stacks));

@@ -49,6 +49,8 @@ struct book {
 	_Atomic uint64_t drained; /* allocations that the child itself took out of the ring, as a
 	                           * sidecar would */
 	_Atomic uint64_t waited;  /* seconds */
+	uint64_t later_at, later_word; /* a block's address, which another one had before, and
+	                                * its first word */
 };
 static struct book *book;
 
@@ -398,6 +400,59 @@ static void run_switched(void)
 		free(blocks[i]);
 }
 
+static uint64_t twice[3]; /* a block, and one that comes to its address when it is gone */
+static pthread_barrier_t looked, changed;
+
+static void birth(uint64_t word)
+{
+	twice[0] = word;
+	si_event_alloc(FP, twice, sizeof(twice), SHINY_API_MALLOC);
+	book->allocs++;
+}
+
+/* What si_event_alloc does, of a thread that is stopped for long when it has looked at the entry. */
+static void *pusher(void *unused)
+{
+	static uint64_t other[3];
+	uint32_t slot = si_nursery_slot(twice);
+	struct si_writer *w = si_enter(FP);
+	uint64_t old, now;
+
+	(void)unused;
+	if (!w)
+		abort();
+	old = __atomic_load_n(&si_nursery[slot], __ATOMIC_ACQUIRE);
+	now = si_ticks();
+	pthread_barrier_wait(&looked);
+	pthread_barrier_wait(&changed);
+	si_write_event(w, SHINY_REC_ALLOC, SHINY_REC_ALLOC_WIDE, SHINY_API_MALLOC,
+		       (uintptr_t)other, sizeof(other), 0, now);
+	si_nursery_push(w, slot, old, si_nursery_entry(other, sizeof(other), now), now);
+	book->allocs++;
+	si_leave(w);
+	return NULL;
+}
+
+/* A block is gone, and another one at its address, before a pusher marks it. */
+static void run_later(void)
+{
+	static void *const later = &twice;
+	pthread_t thread;
+
+	book->later_at = (uintptr_t)twice;
+	book->later_word = (uintptr_t)&later;
+	pthread_barrier_init(&looked, NULL, 2);
+	pthread_barrier_init(&changed, NULL, 2);
+	birth((uintptr_t)&relocated);
+	pthread_create(&thread, NULL, pusher, NULL);
+	pthread_barrier_wait(&looked);
+	note_free((uintptr_t)twice);
+	birth((uintptr_t)&later);
+	pthread_barrier_wait(&changed);
+	pthread_join(thread, NULL);
+	si_event_exiting(); /* reads it, in its time */
+}
+
 static void run_full(void)
 {
 	work(0, 400000, 2);
@@ -697,6 +752,7 @@ struct sums {
 	uint64_t last_time[THREAD_SLOTS];
 	uint32_t last_generation[THREAD_SLOTS];
 	bool seen_process[PROCESS_SLOTS], backwards, gap;
+	uint64_t later_born, later_read; /* times of the book's later block; 0: never */
 	bool stacks; /* the blocks are run_stacks' */
 	uint64_t wrong_stacks;
 };
@@ -718,6 +774,12 @@ static void add_up(void *context, const struct rd_event *e)
 	}
 	if (e->kind == SHINY_REC_ALLOC && s->stacks)
 		s->wrong_stacks += !right_stack(e, (int64_t)(book->code - (uintptr_t)descend_left));
+	if (e->kind == SHINY_REC_ALLOC && e->address == book->later_at &&
+	    e->time > s->later_born)
+		s->later_born = e->time;
+	if (e->kind == SHINY_REC_VPTR && e->word == book->later_word &&
+	    (!s->later_read || e->time < s->later_read))
+		s->later_read = e->time;
 	if (e->kind == SHINY_REC_ALLOC) {
 		uint64_t id = e->address / ghost - 1;
 
@@ -910,6 +972,10 @@ static void one_case(const char *mode, const char *ring, const char *self, unsig
 			problem = why;
 		} else if (strcmp(mode, "nursery") == 0 && book->released != book->frees) {
 			problem = "a block was not given back exactly once";
+		} else if (strcmp(mode, "later") == 0 && !s.later_read) {
+			problem = "the later block's vptr was not read";
+		} else if (strcmp(mode, "later") == 0 && s.later_read < s.later_born) {
+			problem = "a vptr was read of the block before the one that has it";
 		}
 	}
 	verdict(mode, problem);
@@ -926,6 +992,7 @@ int main(int argc, char **argv)
 		{ "kinds", "8m", run_kinds },	   { "threads", "64m", run_threads },
 		{ "forks", "64m", run_forks },	   { "signals", "32m", run_signals },
 		{ "nursery", "64m", run_nursery }, { "full", "1m", run_full },
+		{ "later", "8m", run_later },
 		{ "stacks", "32m", run_stacks },   { "nested", "8m", run_nested },
 		{ "deep", "8m", run_too_deep },	   { "claims", "32m", run_claims },
 		{ "slow", "1m", run_slow },	   { "still", "1m", run_still },

@@ -125,7 +125,8 @@ static inline uint64_t get_target(struct unpacker *u, uint32_t pair, unsigned co
 		uint64_t back = get(u, COLUMN_TARGET);
 
 		expect_target(u);
-		if (back && back <= m->node_count - PAIRS && m->nodes[m->node_count - back].alive)
+		if (back && back <= m->node_count - PAIRS &&
+		    m->nodes[m->node_count - back].state & NODE_ALIVE)
 			n = m->node_count - (uint32_t)back;
 	} else {
 		uint64_t difference = unzigzag(get(u, COLUMN_TARGET));
@@ -289,14 +290,14 @@ static inline bool unpack_event(struct unpacker *u, struct event *e)
 				return false;
 			model_end(m, m->pair, node, e->old_address, 0);
 		}
+		uint32_t class = model_class(m->pair, e->size);
 		if (has_kind(e)) {
 			e->address = get_object_address(u, pair, code, e->size);
 			e->vtable = get_vtable(u, site);
 		} else {
-			e->address = get_alloc_address(u, pair, model_class(m, m->pair, e->size),
-						       code, e);
+			e->address = get_alloc_address(u, pair, &m->classes[class], code, e);
 		}
-		model_begin(m, m->pair, e);
+		model_begin(m, m->pair, e, class);
 	} else if (has_class(e->kind)) {
 		e->address = pair->built += unzigzag(get(u, COLUMN_TARGET));
 		e->vtable = get_vtable(u, site);
@@ -308,10 +309,12 @@ static inline bool unpack_event(struct unpacker *u, struct event *e)
 		e->size = learnt = control & SIZE_HIT ? 0 : get(u, COLUMN_SIZE);
 	}
 	uint64_t what = model_what(e->kind, e->api, e->stack);
-	if (e->kind != EVENT_VPTR)
-		model_learn(pair, before, history, site, what, learnt);
-	else if (!(control & TAG_HIT))
+	if (e->kind != EVENT_VPTR) {
+		pair->stacks = model_learn(pair->stacks, before, history, site, what);
+		model_learn_size(history, site, learnt);
+	} else if (!(control & TAG_HIT)) {
 		site->mark = (uint16_t)what;
+	}
 	return !u->wrong;
 }
 

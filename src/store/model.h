@@ -68,12 +68,20 @@ struct node {
 	uint64_t address, size;
 	uint32_t newer, older; /* the live blocks of its pair, a ring through the head */
 	uint32_t stack;
-	uint16_t pair;
-	bool alive, collected;
+	uint32_t state;        /* its pair's number, and the following */
 };
+enum {
+	NODE_PAIR = PAIRS - 1,
+	NODE_ALIVE = PAIRS,
+	NODE_COLLECTED = NODE_ALIVE << 1,
+	NODE_CLASS_SHIFT = 16, /* from here on: the number of its pair's and size's class; of a
+	                        * collected one any */
+};
+_Static_assert(NODE_COLLECTED < 1 << NODE_CLASS_SHIFT && NODE_CLASS_SHIFT + CLASS_BITS <= 32,
+	       "a node's state has room for all");
 
 struct model {
-	struct pair pairs[PAIRS];
+	struct pair pairs[PAIRS];  /* from pair_count on: whatever bytes */
 	uint32_t pair_count, pair; /* the pair of the last event */
 	uint64_t time;             /* of the last event */
 	uint32_t explicit_stack;   /* the highest stack id spelt out so far */
@@ -91,7 +99,8 @@ static inline uint32_t mix(uint64_t value, int bits)
 
 static inline void model_reset(struct model *m)
 {
-	memset(m, 0, offsetof(struct model, nodes));
+	memset(&m->pair_count, 0,
+	       offsetof(struct model, nodes) - offsetof(struct model, pair_count));
 	m->node_count = PAIRS;
 }
 
@@ -138,9 +147,10 @@ static inline uint64_t model_object_step(uint64_t size)
 	return (size + OBJECT_HEADER + 7) & ~UINT64_C(7);
 }
 
-static inline struct size_class *model_class(struct model *m, uint32_t pair, uint64_t size)
+/* The number of a size class. */
+static inline uint32_t model_class(uint32_t pair, uint64_t size)
 {
-	return &m->classes[mix((uint64_t)pair << 44 ^ model_granules(size), CLASS_BITS)];
+	return mix((uint64_t)pair << 44 ^ model_granules(size), CLASS_BITS);
 }
 
 /* A new pair; false when there is no room for one. */
@@ -162,17 +172,22 @@ static inline uint64_t model_size(const struct history *history, const struct si
 	return model_stack(history->what) == stack && history->size ? history->size : site->size;
 }
 
-/* After each event but VPTR, which come from nowhere and must not disturb. `before` is the site of
- * the pair's last event; the others are this one's. */
-static inline void model_learn(struct pair *p, struct site *before, struct history *history,
-			       struct site *site, uint64_t what, uint64_t size)
+/* After each event but VPTR, which come from nowhere and must not disturb; the following one too.
+ * `stacks` are the pair's (see struct pair), and are returned with this event's; `before` is the
+ * site of the pair's last event; the others are this one's. */
+static inline uint64_t model_learn(uint64_t stacks, struct site *before, struct history *history,
+				   struct site *site, uint64_t what)
 {
 	history->what = what;
-	history->size = size;
 	before->next = what;
-	site->size = size;
 	site->mark = (uint16_t)what;
-	p->stacks = p->stacks << 32 | model_stack(what);
+	return stacks << 32 | model_stack(what);
+}
+
+static inline void model_learn_size(struct history *history, struct site *site, uint64_t size)
+{
+	history->size = size;
+	site->size = size;
 }
 
 /* ---- blocks ---- */
@@ -199,10 +214,12 @@ static inline uint32_t model_guess(const struct model *m, uint32_t pair, unsigne
 		for (; code > TARGET_HEAD && node >= PAIRS; code--)
 			node = m->nodes[node].older;
 	}
-	return node >= PAIRS && m->nodes[node].alive ? node : NO_NODE;
+	return node >= PAIRS && m->nodes[node].state & NODE_ALIVE ? node : NO_NODE;
 }
 
-static inline uint32_t model_begin(struct model *m, uint32_t pair, const struct event *e)
+/* `class`: its pair's and size's. */
+static inline uint32_t model_begin(struct model *m, uint32_t pair, const struct event *e,
+				   uint32_t class)
 {
 	uint32_t n = m->node_count++, older = m->nodes[pair].older;
 
@@ -211,9 +228,9 @@ static inline uint32_t model_begin(struct model *m, uint32_t pair, const struct 
 				     .newer = pair,
 				     .older = older,
 				     .stack = e->stack,
-				     .pair = (uint16_t)pair,
-				     .alive = true,
-				     .collected = e->api == SHINY_API_COLLECTED };
+				     .state = pair | NODE_ALIVE | class << NODE_CLASS_SHIFT };
+	if (e->api == SHINY_API_COLLECTED)
+		m->nodes[n].state |= NODE_COLLECTED;
 	m->nodes[older].newer = n;
 	m->nodes[pair].older = n;
 	return n;
@@ -225,25 +242,28 @@ static inline void model_end(struct model *m, uint32_t pair, uint32_t n, uint64_
 			     uint64_t claimed)
 {
 	struct pair *p = &m->pairs[pair];
-	uint64_t size = claimed;
-	bool again = claimed; /* the next one of its size may be given its address */
+	struct size_class *c;
 
 	if (n != NO_NODE) {
 		struct node *node = &m->nodes[n];
+		uint32_t state = node->state, newer = node->newer, older = node->older;
 
-		m->nodes[node->newer].older = node->older;
-		m->nodes[node->older].newer = node->newer;
-		p->newer = node->newer;
-		p->older = node->older;
-		node->alive = false;
-		size = node->size;
-		again = !node->collected;
+		m->nodes[newer].older = older;
+		m->nodes[older].newer = newer;
+		p->newer = newer;
+		p->older = older;
+		node->state = state & ~(uint32_t)NODE_ALIVE;
+		if (state & NODE_COLLECTED)
+			return;
+		c = &m->classes[(state & NODE_PAIR) == pair ? state >> NODE_CLASS_SHIFT
+							    : model_class(pair, node->size)];
+	} else if (claimed) {
+		c = &m->classes[model_class(pair, claimed)];
+	} else {
+		return;
 	}
-	if (again) {
-		struct size_class *c = model_class(m, pair, size);
-
-		c->freed[c->top++ % RING] = address;
-	}
+	/* the next one of its size may be given its address */
+	c->freed[c->top++ % RING] = address;
 }
 
 /* The address at `position` from the latest (0), which leaves the ring. */

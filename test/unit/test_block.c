@@ -294,6 +294,31 @@ static void test_damage(struct packer *packer, struct unpacker *unpacker)
 	free(copy);
 }
 
+/* A packer knows the blocks of events before by a stamp, which comes round: what one of them saw
+ * begin must not be taken for one of this block's, at the same address. */
+static void test_many_blocks(struct unpacker *unpacker)
+{
+	enum { ROUND = 1 << 13, ADDRESS = 0x5000 };
+	struct packer *packer;
+	struct shiny_err *err = packer_create(&packer);
+	const char *why = err ? err->message : NULL;
+	size_t bytes = 0;
+
+	for (int i = 0; i < 2 * ROUND && !why; i++) {
+		struct event event = { .kind = EVENT_ALLOC,
+				       .process = i % (ROUND - 1) ? 2 : 1,
+				       .address = ADDRESS };
+
+		if (i % (ROUND - 1) == 0 && i)
+			event.kind = EVENT_FREE;
+		why = roundtrip(packer, unpacker, &event, 1, &bytes);
+	}
+	verdict("blocks whose stamp comes round", why);
+	shiny_err_free(err);
+	if (!err)
+		packer_destroy(packer);
+}
+
 int main(void)
 {
 	struct packer *packer;
@@ -309,6 +334,7 @@ int main(void)
 	test_roundtrips(packer, unpacker);
 	test_stop(packer, unpacker);
 	test_damage(packer, unpacker);
+	test_many_blocks(unpacker);
 	packer_destroy(packer);
 	unpacker_destroy(unpacker);
 	return failures != 0;

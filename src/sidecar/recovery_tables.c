@@ -60,14 +60,14 @@ static void take_tail(struct recovery *recovery, const struct query *row)
 	tail->next = (uint32_t)query_number(row, 6);
 }
 
-static void take_stack(struct recovery *recovery, const struct query *row)
+static void take_stack(struct recovery *recovery, const uint32_t part[7])
 {
 	uint32_t frames[SHINY_FRAMES_MAX + 6],
 		count = 0, limit = (uint32_t)recovery->session->ids.frames.count;
-	uint32_t next = (uint32_t)query_number(row, 6);
+	uint32_t next = part[6];
 
 	for (int i = 0; i < 6; i++)
-		frames[count++] = (uint32_t)query_number(row, i);
+		frames[count++] = part[i];
 	for (; next && next <= recovery->tails.count && count <= SHINY_FRAMES_MAX;
 	     next = recovery->tails.at[next - 1].next)
 		for (int i = 0; i < 6 && count < sizeof(frames) / sizeof(*frames); i++)
@@ -79,6 +79,19 @@ static void take_stack(struct recovery *recovery, const struct query *row)
 			count = i; /* a damaged file */
 	ids_stack(&recovery->session->ids, frames,
 		  count < SHINY_FRAMES_MAX ? count : SHINY_FRAMES_MAX);
+}
+
+/* Some, packed. */
+static void take_stacks(struct recovery *recovery, const struct query *row)
+{
+	uint32_t part[7];
+	size_t bytes;
+	const char *data = query_blob(row, 0, &bytes);
+
+	for (; bytes >= sizeof(part); data += sizeof(part), bytes -= sizeof(part)) {
+		memcpy(part, data, sizeof(part));
+		take_stack(recovery, part);
+	}
 }
 
 static void take_thread(struct recovery *recovery, const struct query *row)
@@ -295,9 +308,8 @@ struct shiny_err *recovery_take_tables(struct recovery *recovery)
 		{ "SELECT frame0, frame1, frame2, frame3, frame4, frame5, tail FROM stack_tail "
 		  "WHERE id > ?1 ORDER BY id",
 		  recovery->tails.count, take_tail },
-		{ "SELECT frame0, frame1, frame2, frame3, frame4, frame5, tail FROM stack "
-		  "WHERE id > ?1 ORDER BY id",
-		  ids->stacks.count, take_stack },
+		{ "SELECT data FROM stack_waiting WHERE first > ?1 ORDER BY first",
+		  ids->stacks.count, take_stacks },
 		{ "SELECT id, parent, pid, namespace_pid, executable, command, attach, "
 		  "attach_text, name, role, purpose, start_ns, end_ns, ending, status, forked_ns "
 		  "FROM process ORDER BY id",

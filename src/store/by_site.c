@@ -28,7 +28,7 @@ static int compare_stats(const struct store_stat *a, const struct store_stat *b,
 {
 	return order(pair(a->process, a->stack), pair(b->process, site)) ?:
 	       order(pair(a->type, a->vtable), pair(b->type, b->vtable)) ?:
-	       order(pair(a->tag, a->reading), pair(b->tag, b->reading));
+	       order(pair(a->reading, a->tag), pair(b->reading, b->tag));
 }
 
 static int by_stat_key(const void *left, const void *right)

@@ -71,7 +71,7 @@ size_t row_bytes(enum store_row which)
 	return row_specs[which].bytes;
 }
 
-size_t row_sql_target(enum store_row which, char out[ROW_SQL])
+void row_sql(enum store_row which, char out[ROW_SQL])
 {
 	struct row_column columns[ROW_COLUMNS];
 	size_t count = row_columns(which, columns), used;
@@ -81,38 +81,16 @@ size_t row_sql_target(enum store_row which, char out[ROW_SQL])
 	for (size_t i = 0; i < count; i++)
 		used += (size_t)snprintf(out + used, ROW_SQL - used, "%s%s", i ? ", " : "",
 					 columns[i].name);
-	return used + (size_t)snprintf(out + used, ROW_SQL - used, ")");
-}
-
-void row_sql(enum store_row which, char out[ROW_SQL])
-{
-	struct row_column columns[ROW_COLUMNS];
-	size_t count = row_columns(which, columns), used = row_sql_target(which, out);
-
-	used += (size_t)snprintf(out + used, ROW_SQL - used, " VALUES (");
+	used += (size_t)snprintf(out + used, ROW_SQL - used, ") VALUES (");
 	for (size_t i = 0; i < count; i++)
 		used += (size_t)snprintf(out + used, ROW_SQL - used, "%s", i ? ", ?" : "?");
 	snprintf(out + used, ROW_SQL - used, ")");
 }
 
-bool row_is_null(const struct row_column *column, const void *row)
+void row_copy_sql(enum store_row which, const char *from, char out[ROW_SQL])
 {
-	return (column->kind == COLUMN_STATUS && row_number(column, row) == -1) ||
-	       (column->kind == COLUMN_REFERENCE && !row_number(column, row));
-}
+	const struct row_spec *spec = &row_specs[which];
 
-int64_t row_number(const struct row_column *column, const void *row)
-{
-	const void *field = (const char *)row + column->at;
-
-	switch (column->bytes) {
-	case 1:
-		return *(const uint8_t *)field;
-	case 4:
-		return column->kind == COLUMN_NUMBER || column->kind == COLUMN_REFERENCE
-			       ? (int64_t) * (const uint32_t *)field
-			       : *(const int32_t *)field;
-	default:
-		return *(const int64_t *)field;
-	}
+	snprintf(out, ROW_SQL, "%s INTO main.%s SELECT * FROM %s.%s", spec->how, spec->table, from,
+		 spec->table);
 }

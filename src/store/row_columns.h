@@ -34,13 +34,33 @@ const char *row_table(enum store_row which);
 size_t row_columns(enum store_row which, struct row_column columns[ROW_COLUMNS]);
 /* Bytes of the row's struct. */
 size_t row_bytes(enum store_row which);
-/* INSERT INTO the table's columns, without the values; its length. */
-size_t row_sql_target(enum store_row which, char out[ROW_SQL]);
+/* INSERT INTO the table's columns, with parameters for the values. */
 void row_sql(enum store_row which, char out[ROW_SQL]);
+/* INSERT INTO the table what the table of this name in database `from` has. */
+void row_copy_sql(enum store_row which, const char *from, char out[ROW_SQL]);
 
-/* Whether a column that is no text is NULL. */
-bool row_is_null(const struct row_column *column, const void *row);
 /* The value of a column that is no text, in SQLite's 64 bits. */
-int64_t row_number(const struct row_column *column, const void *row);
+static inline int64_t row_number(const struct row_column *column, const void *row)
+{
+	const void *field = (const char *)row + column->at;
+
+	switch (column->bytes) {
+	case 1:
+		return *(const uint8_t *)field;
+	case 4:
+		return column->kind == COLUMN_NUMBER || column->kind == COLUMN_REFERENCE
+			       ? (int64_t) * (const uint32_t *)field
+			       : *(const int32_t *)field;
+	default:
+		return *(const int64_t *)field;
+	}
+}
+
+/* Whether a column that is no text is NULL where it has this number. */
+static inline bool row_is_null(const struct row_column *column, int64_t number)
+{
+	return (column->kind == COLUMN_STATUS && number == -1) ||
+	       (column->kind == COLUMN_REFERENCE && !number);
+}
 
 #endif

@@ -4,7 +4,7 @@
  */
 #include "row_writer.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "../base/cleanup.h"
@@ -15,15 +15,20 @@ static const char *const statement_sql[] = {
 #undef X
 };
 
-struct row_writer row_begin_in(struct store *store, sqlite3_stmt **slot, const char *sql)
+static int begin_transaction(struct store *store)
 {
 	struct store_writer *w = store->writer;
-	struct row_writer row = { .store = store, .next = 1, .code = SQLITE_OK };
+	int code = w->in_transaction ? SQLITE_OK
+				     : sqlite3_exec(store->db, "BEGIN", NULL, NULL, NULL);
 
-	if (!w->in_transaction) {
-		row.code = sqlite3_exec(store->db, "BEGIN", NULL, NULL, NULL);
-		w->in_transaction = row.code == SQLITE_OK;
-	}
+	w->in_transaction = code == SQLITE_OK;
+	return code;
+}
+
+struct row_writer row_begin_in(struct store *store, sqlite3_stmt **slot, const char *sql)
+{
+	struct row_writer row = { .store = store, .next = 1, .code = begin_transaction(store) };
+
 	if (row.code == SQLITE_OK && !*slot)
 		row.code = sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, slot,
 					      NULL);
@@ -101,7 +106,7 @@ struct shiny_err *row_put(struct store *store, enum store_row which, const void 
 		if (column->kind == COLUMN_TEXT)
 			row_put_text(&row,
 				     *(const char *const *)((const char *)values + column->at));
-		else if (row_is_null(column, values))
+		else if (row_is_null(column, row_number(column, values)))
 			row_put_null(&row);
 		else
 			row_put_number(&row, (uint64_t)row_number(column, values));
@@ -112,54 +117,55 @@ struct shiny_err *row_put(struct store *store, enum store_row which, const void 
 struct shiny_err *row_put_all(struct store *store, enum store_row which, const void *rows,
 			      size_t count)
 {
-	struct store_writer *w = store->writer;
-	char sql[ROW_SQL];
+	struct row_image *image = &store->writer->image;
+	size_t bytes = row_bytes(which);
+	int code = count ? row_image_look_up(image, store->db, which) : SQLITE_OK;
+	bool late;
 
-	if (!count)
-		return NULL;
-	if (!w->source_made) {
-		int code = row_source_make(store->db, &w->source);
+	if (code != SQLITE_OK)
+		return db_error(store, code, "write");
+	for (size_t i = 0; i < count; i++) {
+		const void *row = (const char *)rows + i * bytes;
 
-		if (code != SQLITE_OK)
-			return db_error(store, code, "write");
-		w->source_made = true;
+		SHINY_TRY(row_image_put(image, which, row, &late));
+		if (late)
+			SHINY_TRY(row_put(store, which, row));
 	}
-	w->source.column_count = row_columns(which, w->source.columns);
-	w->source.bytes = row_bytes(which);
-	w->source.rows = rows;
-	w->source.count = count;
-	if (!w->all_rows[which])
-		row_source_sql(which, sql);
-	struct row_writer row = row_begin_in(store, &w->all_rows[which], sql);
-
-	return row_end(&row);
+	return NULL;
 }
 
-static int by_line_key(const void *left, const void *right)
-{
-	const struct store_line *a = left, *b = right;
-
-	if (a->frame != b->frame)
-		return a->frame < b->frame ? -1 : 1;
-	return (a->depth > b->depth) - (a->depth < b->depth);
-}
-
-/* Lines come by address (finish.c) and are put by frame, as the table is: its pages are full. */
-struct shiny_err *row_put_waiting(struct store *store)
+struct shiny_err *row_put_image(struct store *store)
 {
 	struct store_writer *w = store->writer;
+	bool has[STORE_ROWS], any = false;
+	char name[32], sql[ROW_SQL];
+	int code;
 
-	SHINY_TRY(row_put_all(store, STORE_ROW_FRAME, w->frames.at, w->frames.count));
-	w->frames.count = 0;
-	if (w->lines.count)
-		qsort(w->lines.at, w->lines.count, sizeof(*w->lines.at), by_line_key);
-	SHINY_TRY(row_put_all(store, STORE_ROW_LINE, w->lines.at, w->lines.count));
-	w->lines.count = 0;
-	SHINY_TRY(row_put_all(store, STORE_ROW_STACK_TAIL, w->tail_rows.at, w->tail_rows.count));
-	w->tail_rows.count = 0;
-	SHINY_TRY(row_put_all(store, STORE_ROW_STACK, w->stacks.at + w->stacks_put,
-			      w->stacks.count - w->stacks_put));
-	w->stacks_put = w->stacks.count;
+	for (enum store_row which = 0; which < STORE_ROWS; which++)
+		any |= has[which] = row_image_has(&w->image, which);
+	if (!any)
+		return NULL;
+	snprintf(name, sizeof(name), "image%u", w->images++);
+	code = begin_transaction(store);
+	if (code == SQLITE_OK)
+		code = row_image_attach(&w->image, store->db, name);
+	for (enum store_row which = 0; code == SQLITE_OK && which < STORE_ROWS; which++) {
+		row_copy_sql(which, name, sql);
+		if (has[which])
+			code = sqlite3_exec(store->db, sql, NULL, NULL, NULL);
+	}
+	return code == SQLITE_OK ? NULL : db_error(store, code, "write");
+}
+
+struct shiny_err *row_drop_images(struct store *store)
+{
+	struct store_writer *w = store->writer;
+	char sql[32];
+
+	while (w->images) {
+		snprintf(sql, sizeof(sql), "DETACH image%u", --w->images);
+		SHINY_TRY(db_exec(store, sql, "write"));
+	}
 	return NULL;
 }
 
@@ -167,11 +173,8 @@ void row_finalize(struct store_writer *w)
 {
 	for (int i = 0; i < STATEMENT_COUNT; i++)
 		sqlite3_finalize(w->statements[i]);
-	for (int i = 0; i < STORE_ROWS; i++) {
+	for (int i = 0; i < STORE_ROWS; i++)
 		sqlite3_finalize(w->rows[i]);
-		sqlite3_finalize(w->all_rows[i]);
-	}
 	memset(w->statements, 0, sizeof(w->statements));
 	memset(w->rows, 0, sizeof(w->rows));
-	memset(w->all_rows, 0, sizeof(w->all_rows));
 }

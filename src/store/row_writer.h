@@ -15,7 +15,7 @@
 #include "db.h"
 #include "pack_behind.h"
 #include "row_columns.h"
-#include "row_source.h"
+#include "row_image.h"
 
 /* Statements beside those of store_rows.def: name, SQL. Prepared at first use. */
 #define STORE_STATEMENTS(X)                                                                       \
@@ -40,7 +40,9 @@
 			  "UPDATE SET objects = objects + excluded.objects, "                     \
 			  "bytes = bytes + excluded.bytes")                                       \
 	X(EVENTS, "INSERT INTO events (first_ns, last_ns, count, data) VALUES (?, ?, ?, ?)")      \
-	X(EVENTS_PROCESS, "INSERT INTO events_process VALUES (?, ?)")
+	X(EVENTS_PROCESS, "INSERT INTO events_process VALUES (?, ?)")                             \
+	X(STACK_WAITING, "INSERT INTO stack_waiting VALUES (?, ?)")                               \
+	X(STACKS_WAIT_NOT, "DELETE FROM stack_waiting")
 
 enum statement {
 #define X(name, sql) STATEMENT_##name,
@@ -50,23 +52,19 @@ enum statement {
 };
 
 struct store_writer {
-	sqlite3_stmt *statements[STATEMENT_COUNT], *rows[STORE_ROWS], *all_rows[STORE_ROWS];
-	struct row_source source; /* what all_rows put */
-	bool source_made;
+	sqlite3_stmt *statements[STATEMENT_COUNT], *rows[STORE_ROWS];
+	struct row_image image; /* of the tables with hundreds of thousands of rows */
+	unsigned images;        /* attached in this transaction */
 	bool in_transaction;
 	struct pack_behind *behind; /* NULL without events */
 	struct texts functions, sources;
 	struct stack_tails tails;
 	uint32_t tails_written;
-	/* rows that wait for row_put_waiting: there are hundreds of thousands of them */
-	VEC(struct store_frame) frames;
-	VEC(struct store_line) lines; /* all that are put between two commits */
-	VEC(struct store_stack_tail) tail_rows;
-	VEC(struct store_stack) stacks; /* all: they are put again with their sites */
-	size_t stacks_put;
-	struct stack_sites sites;                   /* since the first row of statistics */
-	VEC(struct store_stat_short) shorts;        /* rows that wait, at most STATS_WAITING */
-	VEC(struct store_stat) longs;               /* likewise */
+	VEC(struct store_line) lines;   /* since the last commit */
+	VEC(struct store_stack) stacks; /* all, until they are put with their sites */
+	size_t stacks_put;              /* of these, in table stack_waiting */
+	struct stack_sites sites;       /* since the first row of statistics */
+	VEC(struct store_stat) stats;   /* rows of one process and stack */
 	struct by_site by_site;
 };
 
@@ -94,15 +92,16 @@ SHINY_MUST_CHECK struct shiny_err *row_end(struct row_writer *row);
 SHINY_MUST_CHECK struct shiny_err *row_put(struct store *store, enum store_row which,
 					   const void *values);
 
-/* Many of them, in a row in memory. */
+/* Many of them, in a row in memory. They are in the file after row_put_image. At best they come in
+ * the order of the table's key: one that is late is put by itself. */
 SHINY_MUST_CHECK struct shiny_err *row_put_all(struct store *store, enum store_row which,
 					       const void *rows, size_t count);
-enum { ROWS_WAITING = 4096 }; /* about so many wait at most */
-/* Puts the rows that wait. */
+SHINY_MUST_CHECK struct shiny_err *row_put_image(struct store *store);
+/* After the transaction's end: what it was copied from goes. */
+SHINY_MUST_CHECK struct shiny_err *row_drop_images(struct store *store);
+/* write_rows.c: puts the rows that wait for a commit. */
 SHINY_MUST_CHECK struct shiny_err *row_put_waiting(struct store *store);
-/* write_rows.c: the statistics that wait, and their sums by site; the sites, if nothing needed them
- * yet. */
-enum { STATS_WAITING = 512 };
+/* The statistics that wait, and their sums by site; the sites, if nothing needed them yet. */
 SHINY_MUST_CHECK struct shiny_err *row_put_statistics(struct store *store);
 
 /* Ends every statement: an open one would keep the log alive. */

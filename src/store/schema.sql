@@ -112,10 +112,11 @@ CREATE TABLE frame_line (
 	PRIMARY KEY (frame, depth)
 ) WITHOUT ROWID;
 
--- Call stacks: the six innermost frames here, six more in each stack_tail. v_stack_frames puts them together.
+-- Call stacks, when the recording is finished: the six innermost frames here, six more in each
+-- stack_tail. v_stack_frames puts them together.
 CREATE TABLE stack (
 	id INTEGER PRIMARY KEY, -- id in this file
-	site INTEGER, -- site.id, NULL until the recording is finished
+	site INTEGER, -- site.id
 	frame0 INTEGER, -- frame.id of the innermost frame
 	frame1 INTEGER, -- of its caller; NULL no more
 	frame2 INTEGER, -- of that one's caller
@@ -123,6 +124,13 @@ CREATE TABLE stack (
 	frame4 INTEGER, -- and so on
 	frame5 INTEGER, -- and so on
 	tail INTEGER -- stack_tail.id with the further callers, NULL no more
+) WITHOUT ROWID;
+
+-- The stacks of a recording that isn't finished, packed. When it is, table stack has them, and this
+-- one is empty.
+CREATE TABLE stack_waiting (
+	first INTEGER PRIMARY KEY, -- stack.id of the first one; the others follow it
+	data BLOB NOT NULL -- of each frame0 to frame5 and tail, 32 bits each, lowest byte first; 0: NULL
 );
 
 -- Outer parts of stacks, each once: stacks that were called the same way share them.

@@ -147,10 +147,14 @@ static struct shiny_err *take_pattern(struct site_finder *f, sqlite3_stmt *row)
 
 static struct shiny_err *take_limits(struct site_finder *f, sqlite3_stmt *row)
 {
+	const struct store_writer *w = f->store->writer;
+
 	f->function_limit = (size_t)sqlite3_column_int64(row, 0) + 1;
 	f->module_limit = (size_t)sqlite3_column_int64(row, 1) + 1;
 	f->frame_limit = (size_t)sqlite3_column_int64(row, 2) + 1;
-	f->out->stack_limit = (size_t)sqlite3_column_int64(row, 3) + 1;
+	for (size_t i = 0; i < w->stacks.count; i++)
+		if (w->stacks.at[i].id >= f->out->stack_limit)
+			f->out->stack_limit = w->stacks.at[i].id + 1;
 	f->out->of_stack = calloc(f->out->stack_limit, sizeof(*f->out->of_stack));
 	f->boring_functions = calloc(f->function_limit, 1);
 	f->boring_modules = calloc(f->module_limit, 1);
@@ -260,16 +264,20 @@ static void find_site(struct site_finder *f, struct store_stack *stack)
 	f->out->of_stack[stack->id] = stack->site;
 }
 
-/* Each row anew: one that grew by its site in place would leave pages half empty, and takes longer
- * to find than to write. */
+/* What the file has of them takes room that the rows use again. */
 static struct shiny_err *put_stacks(struct site_finder *f)
 {
 	struct store_writer *w = f->store->writer;
 
 	for (size_t i = 0; i < w->stacks.count; i++)
 		find_site(f, &w->stacks.at[i]);
-	SHINY_TRY(db_exec(f->store, "DELETE FROM stack", "finish"));
-	return row_put_all(f->store, STORE_ROW_STACK, w->stacks.at, w->stacks.count);
+	struct row_writer none = row_begin(f->store, STATEMENT_STACKS_WAIT_NOT);
+	SHINY_TRY(row_end(&none));
+	SHINY_TRY(row_put_all(f->store, STORE_ROW_STACK, w->stacks.at, w->stacks.count));
+	free(w->stacks.at);
+	w->stacks.at = NULL;
+	w->stacks.count = w->stacks.room = w->stacks_put = 0;
+	return NULL;
 }
 
 static struct shiny_err *put_sites(struct site_finder *f)
@@ -295,8 +303,7 @@ static struct shiny_err *find_all(struct site_finder *f)
 	SHINY_TRY(each_row(f,
 			   "SELECT (SELECT COALESCE(MAX(id), 0) FROM function), (SELECT "
 			   "COALESCE(MAX(id), 0) FROM module), "
-			   "(SELECT COALESCE(MAX(id), 0) FROM frame), (SELECT COALESCE(MAX(id), 0) "
-			   "FROM stack)",
+			   "(SELECT COALESCE(MAX(id), 0) FROM frame)",
 			   take_limits));
 	SHINY_TRY(each_row(f, "SELECT id, name FROM function", take_function));
 	SHINY_TRY(each_row(f, "SELECT id, path FROM module", take_module));

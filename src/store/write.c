@@ -105,13 +105,11 @@ static void writer_free(struct store *store)
 	texts_deinit(&w->functions);
 	texts_deinit(&w->sources);
 	stack_tails_deinit(&w->tails);
-	free(w->frames.at);
+	row_image_deinit(&w->image);
 	free(w->lines.at);
 	free(w->stacks.at);
-	free(w->tail_rows.at);
 	free(w->sites.of_stack);
-	free(w->shorts.at);
-	free(w->longs.at);
+	free(w->stats.at);
 	by_site_deinit(&w->by_site);
 	free(w);
 	store->writer = NULL;
@@ -243,11 +241,12 @@ struct shiny_err *store_commit(struct store *store)
 	while (w->behind && !pack_behind_end(w->behind))
 		SHINY_TRY(write_blocks(store));
 	SHINY_TRY(row_put_waiting(store));
+	SHINY_TRY(row_put_image(store));
 	if (!w->in_transaction)
 		return NULL;
 	SHINY_TRY(db_exec(store, "COMMIT", "write"));
 	w->in_transaction = false;
-	return NULL;
+	return row_drop_images(store);
 }
 
 void store_abandon(struct store *store)
@@ -295,10 +294,10 @@ static struct shiny_err *end_log(struct store *store)
 
 static struct shiny_err *finish(struct store *store, struct store_totals *totals)
 {
-	SHINY_TRY(store_put_number(store, "complete", 1));
 	SHINY_TRY(row_put_statistics(store));
-	SHINY_TRY(count_totals(store, totals));
+	SHINY_TRY(store_put_number(store, "complete", 1));
 	SHINY_TRY(store_commit(store));
+	SHINY_TRY(count_totals(store, totals));
 	row_finalize(store->writer);
 	SHINY_TRY(db_exec(store, "PRAGMA synchronous = NORMAL; PRAGMA wal_checkpoint(TRUNCATE)",
 			  "finish"));

@@ -5,10 +5,16 @@
  */
 #include "row_writer.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "../base/cleanup.h"
 #include "stat_short.h"
+
+enum {
+	IMAGE_PAGES = 4096,        /* 64 MiB: two million rows */
+	WAITING_STACKS = 64 << 10, /* in a row, of 28 bytes each */
+};
 
 #define PUT(name, NAME)                                                                         \
 	struct shiny_err *store_put_##name(struct store *store, const struct store_##name *row) \
@@ -80,11 +86,9 @@ static struct shiny_err *text_row(struct store *store, struct texts *texts, enum
 struct shiny_err *store_put_frame(struct store *store, uint32_t id, uint32_t module, uint64_t vaddr,
 				  const struct store_frame_line *lines, size_t line_count)
 {
-	struct store_writer *w = store->writer;
+	struct store_frame row = { id, module, vaddr };
 
-	*vec_push(&w->frames) = (struct store_frame){ id, module, vaddr };
-	if (w->frames.count >= ROWS_WAITING)
-		SHINY_TRY(row_put_waiting(store));
+	SHINY_TRY(row_put_all(store, STORE_ROW_FRAME, &row, 1));
 	return store_put_lines(store, id, lines, line_count);
 }
 
@@ -131,15 +135,17 @@ struct shiny_err *store_put_stack(struct store *store, uint32_t id, const uint32
 	SHINY_TRY(before_sites(store));
 	*vec_push(&w->stacks) = (struct store_stack){ id,    0,	    of[0], of[1],    of[2],
 						      of[3], of[4], of[5], head.tail };
-	for (; w->tails_written < w->tails.count; w->tails_written++) {
-		const struct stack_part *tail = &w->tails.at[w->tails_written];
+	while (w->tails_written < w->tails.count) {
+		const struct stack_part *tail = &w->tails.at[w->tails_written++];
 
 		of = tail->frames;
-		*vec_push(&w->tail_rows) =
-			(struct store_stack_tail){ w->tails_written + 1, of[0], of[1], of[2], of[3],
-						   of[4], of[5], tail->tail };
+		SHINY_TRY(row_put_all(store, STORE_ROW_STACK_TAIL,
+				      &(struct store_stack_tail){ w->tails_written, of[0], of[1],
+								  of[2], of[3], of[4], of[5],
+								  tail->tail },
+				      1));
 	}
-	return w->stacks.count - w->stacks_put >= ROWS_WAITING ? row_put_waiting(store) : NULL;
+	return NULL;
 }
 
 struct shiny_err *store_put_tag(struct store *store, uint32_t id, const char *name)
@@ -153,13 +159,69 @@ struct shiny_err *store_put_tag(struct store *store, uint32_t id, const char *na
 
 /* ---- statistics, which come when the sites are known ---- */
 
+static int by_line_key(const void *left, const void *right)
+{
+	const struct store_line *a = left, *b = right;
+
+	if (a->frame != b->frame)
+		return a->frame < b->frame ? -1 : 1;
+	return (a->depth > b->depth) - (a->depth < b->depth);
+}
+
+/* They come by address (finish.c). */
+static struct shiny_err *put_lines(struct store *store)
+{
+	struct store_writer *w = store->writer;
+	size_t count = w->lines.count;
+
+	w->lines.count = 0;
+	if (count)
+		qsort(w->lines.at, count, sizeof(*w->lines.at), by_line_key);
+	return row_put_all(store, STORE_ROW_LINE, w->lines.at, count);
+}
+
+/* Those whose ids follow each other, in one row. */
+static struct shiny_err *put_waiting_stacks(struct store *store)
+{
+	struct store_writer *w = store->writer;
+	VEC(struct stack_part) parts = { 0 };
+	uint32_t first = w->stacks.at[w->stacks_put].id;
+	struct row_writer row = row_begin(store, STATEMENT_STACK_WAITING);
+	struct shiny_err *err;
+
+	for (; w->stacks_put < w->stacks.count; w->stacks_put++) {
+		const struct store_stack *s = &w->stacks.at[w->stacks_put];
+
+		if (s->id != first + parts.count || parts.count == WAITING_STACKS)
+			break;
+		*vec_push(&parts) = (struct stack_part){ { s->frame0, s->frame1, s->frame2,
+							   s->frame3, s->frame4, s->frame5 },
+							 s->tail };
+	}
+	row_put_number(&row, first);
+	row_put_blob(&row, parts.at, parts.count * sizeof(*parts.at));
+	err = row_end(&row);
+	free(parts.at);
+	return err;
+}
+
+struct shiny_err *row_put_waiting(struct store *store)
+{
+	struct store_writer *w = store->writer;
+
+	while (w->stacks_put < w->stacks.count)
+		SHINY_TRY(put_waiting_stacks(store));
+	return put_lines(store);
+}
+
 static struct shiny_err *find_sites(struct store *store)
 {
 	struct store_writer *w = store->writer;
 
 	if (w->sites.of_stack)
 		return NULL;
-	SHINY_TRY(row_put_waiting(store));
+	SHINY_TRY(put_lines(store));
+	SHINY_TRY(row_put_image(store));
 	return sites_make(store, &w->tails, &w->sites);
 }
 
@@ -168,38 +230,45 @@ static uint32_t site_of_stack(const struct store_writer *w, uint32_t stack)
 	return stack < w->sites.stack_limit ? w->sites.of_stack[stack] : 0;
 }
 
-static struct shiny_err *put_shorts(struct store *store)
+static int by_stat_key(const void *left, const void *right)
 {
-	struct store_writer *w = store->writer;
-	size_t count = w->shorts.count;
+	const struct store_stat *a = left, *b = right;
+	uint64_t first = (uint64_t)a->vtable << 32 | a->tag;
+	uint64_t second = (uint64_t)b->vtable << 32 | b->tag;
 
-	w->shorts.count = 0;
-	return row_put_all(store, STORE_ROW_STAT_SHORT, w->shorts.at, count);
+	return (first > second) - (first < second);
 }
 
-static struct shiny_err *put_longs(struct store *store)
-{
-	struct store_writer *w = store->writer;
-	size_t count = w->longs.count;
-
-	w->longs.count = 0;
-	return row_put_all(store, STORE_ROW_STAT, w->longs.at, count);
-}
-
-/* In the two tables of view stat, each in the order in which they come. */
-struct shiny_err *store_put_stat(struct store *store, const struct store_stat *row)
+/* Those of one process and stack, in the two tables of view stat. */
+static struct shiny_err *put_stats(struct store *store)
 {
 	struct store_writer *w = store->writer;
 	struct store_stat_short narrow;
+	size_t count = w->stats.count;
+
+	w->stats.count = 0;
+	if (count > 1)
+		qsort(w->stats.at, count, sizeof(*w->stats.at), by_stat_key);
+	for (size_t i = 0; i < count; i++)
+		if (stat_short(&w->stats.at[i], &narrow))
+			SHINY_TRY(row_put_all(store, STORE_ROW_STAT_SHORT, &narrow, 1));
+		else
+			SHINY_TRY(row_put_all(store, STORE_ROW_STAT, &w->stats.at[i], 1));
+	/* less memory; another image is copied row by row, as the tables have some then */
+	return w->image.count < IMAGE_PAGES ? NULL : store_commit(store);
+}
+
+struct shiny_err *store_put_stat(struct store *store, const struct store_stat *row)
+{
+	struct store_writer *w = store->writer;
 
 	SHINY_TRY(find_sites(store));
 	by_site_add_stat(&w->by_site, row, site_of_stack(w, row->stack));
-	if (!stat_short(row, &narrow)) {
-		*vec_push(&w->longs) = *row;
-		return w->longs.count < STATS_WAITING ? NULL : put_longs(store);
-	}
-	*vec_push(&w->shorts) = narrow;
-	return w->shorts.count < STATS_WAITING ? NULL : put_shorts(store);
+	if (w->stats.count && (w->stats.at->process != row->process ||
+			       w->stats.at->stack != row->stack))
+		SHINY_TRY(put_stats(store));
+	*vec_push(&w->stats) = *row;
+	return NULL;
 }
 
 struct shiny_err *store_put_lifetime(struct store *store, const struct store_lifetime *row)
@@ -225,8 +294,7 @@ struct shiny_err *row_put_statistics(struct store *store)
 	struct by_site *sums = &store->writer->by_site;
 
 	SHINY_TRY(find_sites(store));
-	SHINY_TRY(put_shorts(store));
-	SHINY_TRY(put_longs(store));
+	SHINY_TRY(put_stats(store));
 	by_site_sort(sums);
 	SHINY_TRY(row_put_all(store, STORE_ROW_SITE_STAT, sums->stats.at, sums->stats.count));
 	SHINY_TRY(row_put_all(store, STORE_ROW_LIFETIME, sums->lifetimes.at,

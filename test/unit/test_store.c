@@ -559,6 +559,12 @@ static void test_finished(void)
 	       "SELECT label FROM v_sites JOIN stack k USING (site) WHERE k.id = 7",
 	       "mallocator(int)");
 	expect(store, "no stack", "SELECT allocs FROM v_sites WHERE site IS NULL", "1");
+	expect(store, "an id that is missing is NULL",
+	       "SELECT count(*) || ' ' || count(CASE WHEN 0 IN (site, frame0, frame1, frame5, "
+	       "tail) THEN 1 END) FROM stack",
+	       "33 0");
+	expect(store, "no stack waits for the end any more", "SELECT count(*) FROM stack_waiting",
+	       "0");
 	expect(store, "sites hold every allocation", "SELECT SUM(allocs) FROM v_sites", "561");
 	expect(store, "so do their types", "SELECT SUM(allocs) FROM v_site_types", "561");
 	expect(store, "rendered stacks", "SELECT text FROM v_stacks WHERE stack = 1",
@@ -693,12 +699,15 @@ static void test_killed(void)
 	expect(store, "what was committed is there", "SELECT count(*) FROM process", "2");
 	expect(store, "what was not is not", "SELECT count(*) FROM session WHERE key = 'after'",
 	       "0");
-	expect(store, "rows that are put together are there, without sites yet",
-	       "SELECT (SELECT count(*) FROM frame) || ' ' || count(*) || ' ' || count(site) "
-	       "FROM stack",
-	       "28 33 0");
-	expect(store, "an id that is missing is NULL",
-	       "SELECT count(*) FROM stack WHERE 0 IN (site, frame0, frame1, frame5, tail)", "0");
+	expect(store, "rows that are put together are there, and stacks, packed",
+	       "SELECT (SELECT count(*) FROM frame) || ' ' || (sum(length(data)) / 28) || ' ' || "
+	       "group_concat(first) FROM stack_waiting",
+	       "28 33 1,20,40");
+	expect(store, "a stack's frames and its tail",
+	       "SELECT hex(substr(data, 1, 12)) || ' ' || hex(substr(data, 7 * 28 + 1, 4)) || ' ' "
+	       "|| (substr(data, 7 * 28 + 25, 4) <> x'00000000') FROM stack_waiting WHERE first = "
+	       "1",
+	       "010000000400000000000000 01000000 1");
 	expect_events(store, "so are its events", 0, 0, UINT64_MAX, 0, 300000, 0, 299999);
 	store_close(store);
 	chmod(directory, 0700);

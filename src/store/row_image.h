@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * row_image.h: structs in memory become a small database in memory, from which SQLite copies whole
+ * tables: INSERT INTO main.stack SELECT * FROM image.stack. Not for other rooms.
+ *
+ * Runs: sidecar. Signals: no. Allocates: the image, 16 KiB a page. Threads: one a store.
+ *
+ * Between two tables of one shape, SQLite copies records as they are (its "xfer optimization"):
+ * a row of stat_short takes 1,800 instructions so, and 5,100 where its 12 columns are bound, or
+ * read from a virtual table, one by one. That needs a target that is empty, or has a rowid; from
+ * any other one SQLite unpacks the rows again, which is right, and slower.
+ */
+#ifndef SHINY_STORE_ROW_IMAGE_H
+#define SHINY_STORE_ROW_IMAGE_H
+
+#include <sqlite3.h>
+
+#include "row_columns.h"
+
+enum { IMAGE_LEVELS = 8 }; /* of a tree: more rows than there is memory for */
+
+/* The page of a level that is being filled: cells grow down from its end. */
+struct image_page {
+	uint32_t number; /* from 1 */
+	uint32_t cells, top;
+	uint32_t last; /* bytes of the last cell */
+};
+
+struct image_table {
+	char *sql;                               /* that made it; NULL: not looked up yet */
+	struct row_column columns[ROW_COLUMNS];  /* in the order of a record: the key's first */
+	size_t count, keys, bytes;               /* columns; of these, the key's; of a struct */
+	bool rowid;                              /* the key is the rowid, and NULL in the record */
+	int64_t last[ROW_COLUMNS];               /* the key of the last row */
+	struct image_page levels[IMAGE_LEVELS];
+	int depth;                               /* 0: no rows */
+};
+
+/* All zero is empty. */
+struct row_image {
+	unsigned char *pages; /* SQLite's memory, as it takes it over */
+	size_t count, room;   /* of pages; the first one is the schema's */
+	struct image_table tables[STORE_ROWS];
+};
+
+/* The table has rows in it. */
+static inline bool row_image_has(const struct row_image *image, enum store_row which)
+{
+	return image->tables[which].depth != 0;
+}
+
+/* Adds a row to the table, which must have been looked up. *late: its key isn't behind the last
+ * one's, so it was not added. */
+SHINY_MUST_CHECK struct shiny_err *row_image_put(struct row_image *image, enum store_row which,
+						 const void *row, bool *late);
+/* How table `which` of `db` is made. SQLite's answer. */
+int row_image_look_up(struct row_image *image, sqlite3 *db, enum store_row which);
+/* Attaches what was put as database `name` of `db`, and is empty again. SQLite's answer. */
+int row_image_attach(struct row_image *image, sqlite3 *db, const char *name);
+void row_image_deinit(struct row_image *image);
+
+#endif

@@ -35,6 +35,7 @@ LIBS      := -ldw -lelf -llzma -l:libiberty.a -lsqlite3 -lzstd -lz -lyajl -lmicr
 INTERPOSE_C := $(sort $(shell find interpose -name '*.c'))
 OUTSIDE_C   := $(sort $(shell find src symbolizer -name '*.c'))
 MAIN_C      := src/ctl/main.c
+BLANK_C     := src/store/blank_make.c # runs when shinyctl is built
 UNIT_C      := $(sort $(wildcard test/unit/*.c))       # against everything outside
 INSIDE_TEST_C := $(sort $(wildcard test/ring/*.c))     # against interpose/ built as a library, sanitized
 FUZZ_C      := $(sort $(wildcard test/fuzz/*.c))
@@ -44,7 +45,7 @@ TARGET_CC   := $(sort $(wildcard test/zoo/*.cc test/e2e/*.cc bench/*.cc))
 
 INTERPOSE_O := $(INTERPOSE_C:%.c=$(O)/%.o)
 OUTSIDE_O   := $(OUTSIDE_C:%.c=$(O)/%.o)
-LIB_O       := $(filter-out $(O)/$(MAIN_C:.c=.o),$(OUTSIDE_O))
+LIB_O       := $(filter-out $(MAIN_C:%.c=$(O)/%.o) $(BLANK_C:%.c=$(O)/%.o),$(OUTSIDE_O))
 INSIDE_TEST_O := $(INTERPOSE_C:%.c=$(O)/jet/%.o)
 UNIT        := $(UNIT_C:%.c=$(O)/%)
 INSIDE_TEST := $(INSIDE_TEST_C:%.c=$(O)/%)
@@ -173,6 +174,16 @@ $(O)/src/%.o: src/%.c $(O)/flags | $(O)/gen/schema_sql.h $(O)/gen/components_rul
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(OUTSIDE) -MMD -MP -c $< -o $@
+
+# the file that every session begins as is in the object
+$(O)/gen/blank_make: $(BLANK_C:%.c=$(O)/%.o)
+	$(call say,LINK)
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $< -lsqlite3
+$(O)/gen/blank.shiny: $(O)/gen/blank_make
+	$(call say,GEN)
+	$(Q)$< $@
+$(O)/src/store/blank.o: $(O)/gen/blank.shiny
+$(O)/src/store/blank.o: private OUTSIDE += -DSHINY_BLANK_FILE='"$(O)/gen/blank.shiny"'
 
 # the page's template is in the object
 $(O)/src/view/page_file.o: src/view/page/page.html

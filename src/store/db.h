@@ -54,9 +54,7 @@ void db_hold(struct store *store, int fd);
 
 void db_close(struct store *store); /* closes, unlocks and frees; accepts NULL */
 
-/* schema.c: tables, views, documentation */
-SHINY_MUST_CHECK struct shiny_err *schema_create(const struct store *store);
-/* `kind` is function or module. */
+/* schema.c. `kind` is function or module. */
 SHINY_MUST_CHECK struct shiny_err *schema_put_boring(const struct store *store, const char *kind,
 						     const char *pattern);
 

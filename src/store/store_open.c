@@ -59,22 +59,19 @@ static struct shiny_err *cannot_read(const char *path, const char *why)
 
 static struct shiny_err *truncated(const char *path, uint64_t is, uint64_t should)
 {
-	AUTO_FREE char *journal = NULL;
-
-	if (asprintf(&journal, "%s-journal", path) < 0)
-		journal = NULL;
-	/* only the making of the tables has one: afterwards there is a log */
-	if (journal && access(journal, F_OK) == 0)
-		return shiny_err_advise(cannot_read(path, "its recording was killed while it made "
-							  "the file, so nothing is in it"),
-					"record again; what the programs wrote is in their session "
-					"directory, where that is "
-					"left: `shinyctl collect DIRECTORY`");
 	return shiny_err_advise(shiny_err(SHINY_ERR_OTHER,
 					  "cannot read the session %s: it is truncated, %" PRIu64
 					  " of %" PRIu64 " bytes",
 					  path, is, should),
 				"copy it again from where it was recorded");
+}
+
+/* The first page of a session is written last (blank.h). */
+static bool is_unmade(const unsigned char header[HEADER_BYTES])
+{
+	static const unsigned char none[HEADER_BYTES];
+
+	return memcmp(header, none, HEADER_BYTES) == 0;
 }
 
 /* Whether the recording has come to its tables, waited for while there is a writer; *live: there is
@@ -111,6 +108,12 @@ static struct shiny_err *judge_header(const char *path, int fd, bool grows)
 	if (got == 0)
 		return shiny_err_advise(cannot_read(path, "it is empty"),
 					"its recording never got started: record again");
+	if ((size_t)got == sizeof(header) && is_unmade(header))
+		return shiny_err_advise(cannot_read(path, "its recording was killed while it made "
+							  "the file, so nothing is in it"),
+					"record again; what the programs wrote is in their session "
+					"directory, where that is left: `shinyctl collect "
+					"DIRECTORY`");
 	if ((size_t)got < sizeof(header) || memcmp(header, "SQLite format 3", 16) != 0)
 		return shiny_err_advise(cannot_read(path, "it is not a session file"), advice);
 	if (big_endian(header + 68, 4) != STORE_APPLICATION_ID)

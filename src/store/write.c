@@ -24,6 +24,7 @@
 
 #include "../base/cleanup.h"
 #include "../base/mem.h"
+#include "blank.h"
 #include "file.h"
 #include "row_writer.h"
 
@@ -83,11 +84,8 @@ static struct shiny_err *begin_log(struct store *store)
 
 static struct shiny_err *open_for_writing(struct store *store, bool with_events)
 {
+	SHINY_TRY(blank_write(store->path, store->fd));
 	SHINY_TRY(connect_for_recording(store));
-	/* one transaction: 400 of them cost 0.1 s, more than many a recorded program */
-	SHINY_TRY(db_exec(store, "BEGIN", "make"));
-	SHINY_TRY(schema_create(store));
-	SHINY_TRY(db_exec(store, "COMMIT", "make"));
 	SHINY_TRY(begin_log(store));
 	if (with_events)
 		SHINY_TRY(pack_behind_create(&store->writer->behind));

@@ -5,6 +5,7 @@
 
 #include <poll.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "access/accesses.h"
@@ -108,6 +109,7 @@ static bool all_over(const struct session *session)
 struct comers {
 	struct errand errand;
 	const char *session;
+	uint32_t since;
 	bool any;
 };
 
@@ -115,17 +117,37 @@ static void look_for_comers(struct errand *errand)
 {
 	struct comers *comers = (struct comers *)errand;
 
-	comers->any = proc_any_preloaded(comers->session);
+	comers->any = proc_any_preloaded(comers->session, comers->since);
+}
+
+/*
+ * Whoever knows a program's own directory descends from it, and has a later pid, where pids have
+ * not begun anew since: not in a second. 0: not known.
+ */
+static uint32_t first_pid(const struct session *session, const struct directory *dir)
+{
+	const struct ring_file *first = session->rings.count ? session->rings.at[0] : NULL;
+	struct timespec now;
+
+	if (!first || !directory_is_programs(session, dir) || !session->pid_namespace ||
+	    first->pid_namespace != session->pid_namespace ||
+	    clock_gettime(CLOCK_BOOTTIME, &now) != 0)
+		return 0;
+	return (uint64_t)now.tv_sec * 1000 * MS + (uint64_t)now.tv_nsec - first->start_boottime <
+			       1000 * MS
+		       ? first->pid
+		       : 0;
 }
 
 /* Somebody may be about to make a ring. */
-static bool any_comes(struct session *session)
+static bool any_comes(struct session *session, const struct directory *dir)
 {
 	struct comers *comers = mem_zero(1, sizeof(*comers));
 	bool any;
 
 	comers->errand = (struct errand){ .run = look_for_comers, .end = errand_drop };
 	comers->session = session->options->directory; /* outlives all sessions */
+	comers->since = first_pid(session, dir);
 	if (!errands_do(session->errands, &comers->errand))
 		return true;
 	any = comers->any;
@@ -205,7 +227,7 @@ static uint64_t grace_of(struct session *session, const struct directory *dir)
 
 	if (session->options->leftover)
 		return 0;
-	if ((launched || directory_is_programs(session, dir)) && !any_comes(session))
+	if ((launched || directory_is_programs(session, dir)) && !any_comes(session, dir))
 		return 0;
 	return launched ? 100 * MS : 1000 * MS;
 }

@@ -294,11 +294,27 @@ static bool is_preloaded(uint32_t pid, const char *session, char *text, size_t r
 	return loads && belongs;
 }
 
-bool proc_any_preloaded(const char *session)
+/* The pid that was given out last, to a process or a thread; 0: unknown. */
+static uint32_t newest_pid(void)
 {
-	enum { ROOM = 1 << 20 };
-	char *text = mem_alloc(ROOM); /* touched as far as environments are long */
-	uint32_t self = (uint32_t)getpid();
+	char text[128], *at;
+	ssize_t length = read_all(open("/proc/loadavg", O_RDONLY | O_CLOEXEC), text, sizeof(text));
+
+	return length > 0 && (at = strrchr(text, ' ')) ? (uint32_t)strtoul(at, NULL, 10) : 0;
+}
+
+static bool is_our_thread(uint32_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/task/%" PRIu32, pid);
+	return access(path, F_OK) == 0;
+}
+
+enum { ENVIRONMENT_ROOM = 1 << 20 }; /* touched as far as environments are long */
+
+static bool any_listed(const char *session, char *text)
+{
 	DIR *dir = opendir("/proc");
 	struct dirent *entry;
 	bool found = !dir;
@@ -306,10 +322,27 @@ bool proc_any_preloaded(const char *session)
 	while (dir && !found && (entry = readdir(dir))) {
 		uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
 
-		found = pid && pid != self && is_preloaded(pid, session, text, ROOM);
+		found = pid && is_preloaded(pid, session, text, ENVIRONMENT_ROOM) &&
+			!is_our_thread(pid);
 	}
 	if (dir)
 		closedir(dir);
+	return found;
+}
+
+bool proc_any_preloaded(const char *session, uint32_t since)
+{
+	enum { FEW = 256 }; /* as many processes as a machine has that does little */
+	uint32_t newest = since ? newest_pid() : 0;
+	char *text = mem_alloc(ENVIRONMENT_ROOM);
+	bool found = false;
+
+	if (newest < since || newest - since > FEW || !newest)
+		found = any_listed(session, text);
+	else
+		for (uint32_t pid = since + 1; pid <= newest && !found; pid++)
+			found = is_preloaded(pid, session, text, ENVIRONMENT_ROOM) &&
+				!is_our_thread(pid);
 	free(text);
 	return found;
 }

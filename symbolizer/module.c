@@ -33,8 +33,7 @@ struct shiny_err *sym_create(const struct sym_options *options, struct sym **out
 		return err;
 	}
 	sym->fetch = fetch_create(options && options->progress, options ? options->stop : NULL);
-	sym->packages = packages_create();
-	if (!sym->fetch || !sym->packages) {
+	if (!sym->fetch) {
 		sym_destroy(sym);
 		return shiny_err(SHINY_ERR_OTHER, "no memory for symbols");
 	}
@@ -44,6 +43,11 @@ struct shiny_err *sym_create(const struct sym_options *options, struct sym **out
 	sym->no_cache = options && options->no_cache;
 	sym->blind = options && options->blind;
 	sym->cache_dir = options && options->cache_dir ? strdup(options->cache_dir) : NULL;
+	sym->packages = packages_create(sym->cache_dir, sym->no_cache);
+	if (!sym->packages) {
+		sym_destroy(sym);
+		return shiny_err(SHINY_ERR_OTHER, "no memory for symbols");
+	}
 	sym->debug_dirs = count ? calloc(count + 1, sizeof(*sym->debug_dirs)) : NULL;
 	for (size_t i = 0; i < count; i++) {
 		char *dir = sym->debug_dirs ? strdup(options->debug_dirs[i]) : NULL;

@@ -206,7 +206,8 @@ void sym_module_settle(struct sym_module *module)
 		note_split(module);
 		return;
 	}
-	packages_advice(module->sym->packages, module->path, advice, sizeof(advice));
+	packages_advice(module->sym->packages, module->path, &module->file, advice,
+			sizeof(advice));
 	if (result == FETCH_FAILED && !module->sym->trouble_told) {
 		module->sym->trouble_told = true;
 		module_note(module,

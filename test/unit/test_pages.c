@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sqlite3.h>
 #include <unistd.h>
 
 #include <shiny/wire/wire.h>
@@ -683,6 +684,47 @@ static void compare_points(const struct pages *p)
 	}
 }
 
+/* The session says that so many bytes were the most. */
+static void say_peak(uint64_t bytes)
+{
+	char *sql = mem_format("INSERT OR REPLACE INTO session_peak VALUES (1, 0, %" PRIu64 ", 0)",
+			       bytes);
+	sqlite3 *db;
+
+	if (sqlite3_open(path, &db) || sqlite3_exec(db, sql, NULL, NULL, NULL))
+		number("say_peak", 1, 0);
+	sqlite3_close(db);
+	free(sql);
+}
+
+/* Whatever the session says of its peak, that is where it is. */
+static void said_peaks(uint64_t right)
+{
+	/* the model's; those that were reached before, or never */
+	const struct { const char *name; uint64_t bytes; } said[] = {
+		{ "said right", right },
+		{ "said the first block", objects.at[0].size },
+		{ "said a byte too low", right - 1 },
+		{ "said a byte too high", right + 1 },
+		{ "said none", 0 }
+	};
+
+	for (size_t i = 0; i < sizeof(said) / sizeof(*said); i++) {
+		struct pages p;
+
+		say_peak(said[i].bytes);
+		load((struct pages_ask){ .at = PAGES_AT_PEAK,
+					 .under = 1,
+					 .history = true,
+					 .points = POINTS },
+		     &p);
+		number(said[i].name, p.time, peak_time());
+		compare(said[i].name, &p);
+		compare_points(&p);
+		pages_deinit(&p);
+	}
+}
+
 static void at_random(void)
 {
 	struct store *s = begin(DURATION);
@@ -729,6 +771,7 @@ static void at_random(void)
 	number("random peak/time", p.time, peak_time());
 	build(false, p.time, 1);
 	compare("random peak", &p);
+	said_peaks(p.total.bytes);
 	pages_deinit(&p);
 }
 

@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 
+#include "../../base/cleanup.h"
 #include "../../base/hash.h"
 #include "../../base/mem.h"
 
@@ -209,14 +210,13 @@ static void on_death(void *context, const struct replay *replay,
 static void changed(struct page_moment *m, const struct replay *replay, struct page_space *space,
 		    uint64_t more, uint64_t now)
 {
-	if (space->ended)
+	if (space->gone)
 		return;
 	space->bytes += more;
 	m->bytes += more;
-	if (m->searching && m->bytes > m->most) {
-		m->most = m->bytes;
+	m->most = m->bytes > m->most ? m->bytes : m->most;
+	if (!m->taken && m->bytes == m->expected && m->expected) {
 		m->time = now;
-	} else if (!m->searching && !m->taken && m->bytes == m->most && m->most) {
 		take(m, replay);
 	}
 }
@@ -252,7 +252,7 @@ static void sum_death(void *context, const struct replay *replay,
 	m->now = death->time;
 	if (!m->searching)
 		on_death(context, replay, process, life, death);
-	if (!space->ended && death->end != LIFE_NEVER && !life->inherited) {
+	if (!space->gone && death->end != LIFE_NEVER && !life->inherited) {
 		space->bytes -= life->size;
 		m->bytes -= life->size;
 	}
@@ -269,7 +269,8 @@ static uint64_t end_processes(struct page_moment *m, const struct replay *replay
 		struct page_space *space = space_of(m, replay, p);
 
 		m->bytes -= space->bytes;
-		space->ended = true;
+		space->gone = true;
+		space->ended |= !m->taken;
 	}
 	return process_ends_time(&m->ends, replay);
 }
@@ -279,8 +280,6 @@ static uint64_t on_moment(void *context, const struct replay *replay, uint64_t n
 	struct page_moment *m = context;
 	uint64_t next;
 
-	if (m->taken)
-		return UINT64_MAX;
 	next = end_processes(m, replay, now);
 	if (m->when == PAGE_WHEN_PEAK)
 		return next;
@@ -305,12 +304,63 @@ static void empty(struct page_moment *m)
 	m->bytes = 0;
 }
 
+/* The most bytes live at once, as the sidecar saw it, if the filter has all processes; else 0. */
+static struct shiny_err *load_expected(struct store *store, const struct filter *filter,
+				       uint64_t *expected)
+{
+	struct query *q = NULL;
+	struct shiny_err *err;
+	bool row = false;
+
+	if (filter_is_subset(filter))
+		return NULL;
+	SHINY_TRY(query_format(store, &q,
+			       "SELECT k.bytes FROM session_peak k WHERE NOT EXISTS (SELECT 1 FROM "
+			       "v_processes s WHERE NOT (%s))",
+			       filter->where));
+	err = query_step(q, &row);
+	if (row)
+		*expected = (uint64_t)query_number(q, 0);
+	query_end(q);
+	return err;
+}
+
+/*
+ * One pass, if the peak is where the sidecar saw it: that is known behind it. Else it has found the
+ * peak, and another one takes it. Others need one pass that follows every block.
+ */
+static struct shiny_err *run_for_peak(struct store *store, const struct filter *filter,
+				      struct page_moment *m, struct replay_observer *observers,
+				      size_t count, bool progress)
+{
+	struct shiny_err *err = load_expected(store, filter, &m->expected);
+	size_t left = 1;
+
+	m->searching = !m->expected;
+	if (!err && m->searching) {
+		left = count;
+		err = replay_run(store, filter, observers, 1,
+				 progress ? "looking for the peak" : NULL);
+	} else if (!err) {
+		err = replay_run(store, filter, observers, count,
+				 progress ? "following every block" : NULL);
+	}
+	if (err || (!m->searching && m->most == m->expected))
+		return err;
+	m->searching = m->taken = false;
+	m->expected = m->most;
+	m->most = 0;
+	empty(m);
+	return replay_run(store, filter, observers, left,
+			  progress ? "following every block" : NULL);
+}
+
 struct shiny_err *page_moment_run(struct store *store, const struct filter *filter,
 				  struct page_moment *m, const struct replay_observer *others,
 				  size_t other_count, bool progress)
 {
 	struct replay_observer *observers = mem_zero(other_count + 1, sizeof(*observers));
-	struct shiny_err *err = NULL;
+	struct shiny_err *err;
 
 	observers[0] = (struct replay_observer){
 		.context = m, .death = on_death, .resize = on_resize, .move = on_move
@@ -322,18 +372,15 @@ struct shiny_err *page_moment_run(struct store *store, const struct filter *filt
 							 .resize = sum_resize,
 							 .move = on_move,
 							 .moment = on_moment };
-		m->searching = true;
-		err = replay_run(store, filter, observers, 1,
-				 progress ? "looking for the peak" : NULL);
-		m->searching = false;
-		empty(m);
 	} else if (m->when == PAGE_WHEN_TIME) {
 		observers[0].moment = on_moment;
 		observers[0].first_moment = m->time;
 	}
 	for (size_t i = 0; i < other_count; i++)
 		observers[i + 1] = others[i];
-	if (!err)
+	if (m->when == PAGE_WHEN_PEAK)
+		err = run_for_peak(store, filter, m, observers, other_count + 1, progress);
+	else
 		err = replay_run(store, filter, observers, other_count + 1,
 				 progress ? "following every block" : NULL);
 	for (size_t i = 0; !err && m->when == PAGE_WHEN_END && i < m->count; i++)

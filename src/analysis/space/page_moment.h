@@ -8,8 +8,8 @@
  * Threads: one a store.
  *
  * The most live bytes (PAGES_AT_PEAK) are those of all processes of the filter that run, event by
- * event; the moment is the first at which they are reached. That needs a pass of its own: the
- * moment is known only behind it.
+ * event; the moment is the first at which they are reached, which is known only behind a pass. The
+ * session says what the sidecar saw: where it is right, which that pass tells, no other is needed.
  */
 #ifndef SHINY_PAGE_MOMENT_H
 #define SHINY_PAGE_MOMENT_H
@@ -36,6 +36,7 @@ struct page_space { /* of a process */
 	uint64_t bytes;  /* live: for the peak */
 	uint64_t births; /* of its process at the moment: a block with a larger number is younger */
 	bool ended;      /* before the moment */
+	bool gone;       /* its process has ended: for the peak */
 	struct page_block *blocks; /* ascending by address */
 	size_t count, room;
 	struct page_history history;
@@ -55,8 +56,9 @@ struct page_moment {
 				    * anything */
 	size_t count;
 	/* working state */
-	bool searching, taken;
-	uint64_t bytes, most; /* live, over all; the highest of them */
+	bool searching, taken; /* searching: for the peak, and nothing is kept */
+	uint64_t expected;     /* bytes that the peak has; 0 unknown */
+	uint64_t bytes, most;  /* live, over all; the highest of them in this pass */
 	uint64_t now;         /* of the last birth or death */
 	struct process_ends ends;
 };

@@ -42,8 +42,9 @@
  * Blocks that overlap (the end of one was not seen): each byte counts once, for the block that
  * begins first; one that has none left is on no page.
  *
- * Cost: one pass over the events (replay.h; PEAK: two); 24 bytes a live block and 24 a run of pages
- * at the moment; with history 1 byte a page that was ever used; for points what page_count.h says.
+ * Cost: one pass over the events (replay.h; PEAK: two, where the session does not say it); 24 bytes
+ * a live block and 24 a run of pages at the moment; with history 1 byte a page that was ever used;
+ * for points what page_count.h says.
  * Over test/lib/session_make's session of 10 million events, history and points add a third to a
  * half to the processor time of a pass (`shinyctl pages` against `pages --map`, which has neither),
  * and it needs 110 MB.

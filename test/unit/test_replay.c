@@ -139,6 +139,8 @@ static void collected(void)
 					    .move = follow_move,
 					    .resize = follow_resize,
 					    .death = follow_death };
+	struct seen few = { 0 };
+	struct replay_observer untyped = { .context = &few, .death = on_death, .untyped = true };
 	struct filter all;
 
 	must(store_put_type(s, &(struct store_type){ .id = 7,
@@ -177,6 +179,12 @@ static void collected(void)
 	number("collected/resizes", f.resizes, 1);
 	number("collected/sizes", f.size, 24016);
 	number("collected/deaths", f.deaths, 2); /* and the one that lives on */
+	must(replay_run(s, &all, &untyped, 1, NULL));
+	number("collected/type in an untyped pass", few.types, 7);
+	few.types = f.typed = 0;
+	must(replay_run(s, &all, (struct replay_observer[]){ observer, untyped }, 2, NULL));
+	number("collected/type beside a typed observer", few.types, 7);
+	number("collected/typed at birth beside an untyped one", f.typed, 1);
 	filter_deinit(&all);
 	store_close(s);
 }

@@ -176,9 +176,11 @@ struct shiny_err *mismatches_load(struct store *store, const struct filter *filt
 {
 	struct mismatches found = { 0 };
 	struct mismatch_finder f = { .out = &found };
-	struct replay_observer observer = {
-		.context = &f, .birth = on_birth, .death = on_death, .stray = on_stray
-	};
+	struct replay_observer observer = { .context = &f,
+					    .birth = on_birth,
+					    .death = on_death,
+					    .stray = on_stray,
+					    .untyped = true };
 	struct shiny_err *err;
 
 	f.recent = mem_zero(RECENT, sizeof(*f.recent));

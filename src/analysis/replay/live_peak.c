@@ -75,7 +75,8 @@ struct replay_observer live_peak_observer(struct live_peak *peak)
 					 .birth = on_birth,
 					 .death = on_death,
 					 .resize = on_resize,
-					 .moment = on_moment };
+					 .moment = on_moment,
+					 .untyped = true };
 }
 
 void live_peak_deinit(struct live_peak *peak)

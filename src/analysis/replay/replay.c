@@ -62,6 +62,7 @@ struct replay_pass {
 	uint32_t *first_child, *next_child; /* by process: places + 1 of those that it forked, 0
 	                                     * none */
 	bool only_moments; /* nobody wants anything else */
+	bool untyped;      /* nobody asks for the types of many blocks */
 	struct progress progress;
 	uint64_t total;
 };
@@ -78,6 +79,10 @@ uint32_t replay_find_type(const struct replay *replay, const struct replay_proce
 static void set_type(const struct replay_pass *run, const struct replay_process *p,
 		     struct life *life)
 {
+	if (run->untyped) {
+		life->type_vtable = ~life->vtable;
+		return;
+	}
 	life->type = replay_find_type(&run->replay, p, life->stack, life->vtable);
 	life->type_vtable = life->vtable;
 }
@@ -472,7 +477,8 @@ static inline __attribute__((always_inline)) void expect(const struct replay_pas
 							 uint32_t hash)
 {
 	life_map_expect(&p->blocks, hash);
-	type_table_expect(&run->types, p->id, e->stack);
+	if (!run->untyped)
+		type_table_expect(&run->types, p->id, e->stack);
 	if (e->kind == EVENT_REALLOC && e->old_address != e->address)
 		life_map_expect(&p->blocks, life_hash(e->old_address));
 }
@@ -523,7 +529,7 @@ static bool see(void *context, const struct event *events, size_t count)
 		if (now < count && of[now])
 			prepare(&events[now], of[now], hashes[now]);
 		now = i - (2 * AHEAD - AHEAD_TYPE);
-		if (now < count && of[now] && events[now].vtable)
+		if (now < count && of[now] && events[now].vtable && !run->untyped)
 			expect_vtable(run, &events[now], of[now], hashes[now]);
 		now = i - 2 * AHEAD;
 		if (now < count)
@@ -647,6 +653,7 @@ struct shiny_err *replay_pass(struct store *store, const struct filter *filter,
 				   .next_moment = UINT64_MAX,
 				   .next_fork = UINT64_MAX,
 				   .only_moments = true,
+				   .untyped = true,
 				   .most = store_bound(store, REPLAY_AT_LEAST, REPLAY_A_BYTE) };
 	struct shiny_err *err = load_processes(store, filter, &run);
 
@@ -659,6 +666,7 @@ struct shiny_err *replay_pass(struct store *store, const struct filter *filter,
 		run.only_moments &= !o->birth && !o->death && !o->resize && !o->move &&
 				    !o->vtable && !o->stray && !o->map && !o->fork &&
 				    !o->constructor;
+		run.untyped &= o->untyped;
 		run.moments[i] = o->moment ? o->first_moment : UINT64_MAX;
 		if (run.moments[i] < run.next_moment)
 			run.next_moment = run.moments[i];

@@ -110,6 +110,9 @@ struct replay_observer {
 	 * one, or UINT64_MAX. */
 	uint64_t (*moment)(void *context, const struct replay *replay, uint64_t moment);
 	uint64_t first_moment; /* where `moment` is given: ns since the session's start */
+	/* It asks replay_type() of few blocks, or of none: a pass of such observers does not look
+	 * up what each block is when it begins. */
+	bool untyped;
 };
 
 struct replay {
@@ -136,7 +139,8 @@ uint32_t replay_find_type(const struct replay *replay, const struct replay_proce
 static inline uint32_t replay_type(const struct replay *replay,
 				   const struct replay_process *process, const struct life *life)
 {
-	/* a copy may have got another vtable, to know what it was before */
+	/* a copy may have got another vtable, to know what it was before; an untyped pass has
+	 * looked up none */
 	return life->vtable == life->type_vtable
 		       ? life->type
 		       : replay_find_type(replay, process, life->stack, life->vtable);

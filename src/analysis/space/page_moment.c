@@ -362,16 +362,20 @@ struct shiny_err *page_moment_run(struct store *store, const struct filter *filt
 	struct replay_observer *observers = mem_zero(other_count + 1, sizeof(*observers));
 	struct shiny_err *err;
 
-	observers[0] = (struct replay_observer){
-		.context = m, .death = on_death, .resize = on_resize, .move = on_move
-	};
+	/* a type is asked for of each block of the moment only */
+	observers[0] = (struct replay_observer){ .context = m,
+						 .death = on_death,
+						 .resize = on_resize,
+						 .move = on_move,
+						 .untyped = true };
 	if (m->when == PAGE_WHEN_PEAK) {
 		observers[0] = (struct replay_observer){ .context = m,
 							 .birth = sum_birth,
 							 .death = sum_death,
 							 .resize = sum_resize,
 							 .move = on_move,
-							 .moment = on_moment };
+							 .moment = on_moment,
+							 .untyped = true };
 	} else if (m->when == PAGE_WHEN_TIME) {
 		observers[0].moment = on_moment;
 		observers[0].first_moment = m->time;

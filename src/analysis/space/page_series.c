@@ -75,6 +75,7 @@ struct replay_observer page_series_begin(struct page_series *series, struct page
 					 .move = series_move,
 					 .fork = series_fork,
 					 .moment = series_moment,
+					 .untyped = true,
 					 .first_moment = series->count ? moment_of(series, 0) : 0 };
 }
 

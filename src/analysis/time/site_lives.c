@@ -119,9 +119,11 @@ struct shiny_err *site_lives_load(struct store *store, const struct filter *filt
 {
 	struct site_lives lives = { 0 };
 	struct site_lives_count c = { .out = &lives };
-	struct replay_observer observer = {
-		.context = &c, .birth = on_birth, .death = on_death, .moment = on_moment
-	};
+	struct replay_observer observer = { .context = &c,
+					    .birth = on_birth,
+					    .death = on_death,
+					    .moment = on_moment,
+					    .untyped = true };
 	struct shiny_err *err = session_duration(store, &lives.duration);
 
 	if (!err)

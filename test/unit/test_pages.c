@@ -225,6 +225,23 @@ static void history(void)
 	page_history_deinit(&h);
 }
 
+/* Of two ranges each takes the other's place among those that were asked for last. */
+static void far_apart(void)
+{
+	const uint64_t far = BASE + (uint64_t)RANGE_MAP_RECENT * RANGE_BYTES;
+	struct page_history h = { 0 };
+
+	page_history_mark(&h, BASE, 16, PAGE_DESTROYED);
+	page_history_mark(&h, far, 16, PAGE_REUSED);
+	page_history_mark(&h, BASE, 16, PAGE_PERSISTENT);
+	page_history_mark(&h, far, RANGE_BYTES, PAGE_DESTROYED);
+	number("far apart/the first", page_history_of(&h, BASE / PAGE_BYTES),
+	       PAGE_DESTROYED | PAGE_PERSISTENT);
+	number("far apart/the other", page_history_of(&h, far / PAGE_BYTES),
+	       PAGE_DESTROYED | PAGE_REUSED);
+	page_history_deinit(&h);
+}
+
 /* ---- damage: a block of half an address space, one at the end of the largest; what lies beyond is
  * test_hostile's matter ---- */
 
@@ -799,6 +816,7 @@ int main(void)
 	snprintf(path, sizeof(path), "/tmp/shiny-test-pages-%d.shiny", (int)getpid());
 	written_down();
 	history();
+	far_apart();
 	damaged();
 	early_child();
 	at_random();

@@ -82,20 +82,22 @@ void *range_map_find_slow(struct range_map *map, uint64_t range)
 
 	if (at == HASH_NONE)
 		return NULL;
-	map->last = map->ranges.at[at];
-	return map->last.value;
+	map->recent[range % RANGE_MAP_RECENT] = map->ranges.at[at];
+	return map->ranges.at[at].value;
 }
 
 void range_map_put(struct range_map *map, uint64_t range, void *value)
 {
-	map->last = (struct range_entry){ range, value };
+	struct range_entry *recent = &map->recent[range % RANGE_MAP_RECENT];
+
+	*recent = (struct range_entry){ range, value };
 	hash_table_add(&map->index, hash_key(range), (uint32_t)map->ranges.count);
-	*vec_push(&map->ranges) = map->last;
+	*vec_push(&map->ranges) = *recent;
 }
 
 void range_map_replace(struct range_map *map, uint64_t range, void *value)
 {
-	map->last = (struct range_entry){ range, value };
+	map->recent[range % RANGE_MAP_RECENT] = (struct range_entry){ range, value };
 	map->ranges.at[find_range(map, range)].value = value;
 }
 

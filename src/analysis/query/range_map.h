@@ -37,11 +37,14 @@ struct range_entry {
 	uint64_t number; /* address / 2 MiB */
 	void *value;	 /* not NULL */
 };
+/* Threads' heaps lie far from each other, and their events come in turns. */
+enum { RANGE_MAP_RECENT = 16 };
 struct range_map { /* zeroed: empty */
 	VEC(struct range_entry) ranges; /* in the order in which they came */
 	struct hash_table index;	/* of ranges */
 	uint64_t bytes;			/* that it took from the account */
-	struct range_entry last;	/* that was asked for: most events lie near each other */
+	/* that were asked for last, by the number's last bits: most events lie near each other */
+	struct range_entry recent[RANGE_MAP_RECENT];
 };
 
 /* Opens the account, for a session of this store. Analyses that share a pass (replay_together.h)
@@ -59,8 +62,10 @@ void *range_map_find_slow(struct range_map *map, uint64_t range);
 /* NULL: nothing was put there. */
 static inline void *range_map_find(struct range_map *map, uint64_t range)
 {
-	return map->last.value && map->last.number == range ? map->last.value
-							    : range_map_find_slow(map, range);
+	const struct range_entry *recent = &map->recent[range % RANGE_MAP_RECENT];
+
+	return recent->value && recent->number == range ? recent->value
+							: range_map_find_slow(map, range);
 }
 /* There was nothing yet. `value` is not NULL. */
 void range_map_put(struct range_map *map, uint64_t range, void *value);

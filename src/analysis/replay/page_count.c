@@ -230,8 +230,9 @@ void page_counts_add(struct page_counts *counts, uint32_t process, const struct 
 {
 	if (counts->waiting.count >= page_counts_most)
 		count_waiting(counts);
-	counts->waits = mem_reach(counts->waits, &counts->words, life->place / WORD_BITS,
-				  sizeof(*counts->waits), WORDS_LEAST);
+	if (life->place / WORD_BITS >= counts->words)
+		counts->waits = mem_reach(counts->waits, &counts->words, life->place / WORD_BITS,
+					  sizeof(*counts->waits), WORDS_LEAST);
 	*word_of(counts, life->place) |= UINT64_C(1) << life->place % WORD_BITS;
 	*vec_push(&counts->waiting) =
 		(struct page_waiting){ life->address, life->size, process, life->place };

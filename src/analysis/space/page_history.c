@@ -45,6 +45,12 @@ void page_history_mark(struct page_history *history, uint64_t address, uint64_t 
 	uint64_t page = address >> PAGE_SHIFT, last = block_last(address, size) >> PAGE_SHIFT,
 		 ranges = last / RANGE_PAGES - page / RANGE_PAGES + 1;
 
+	if (page == last) { /* nearly all; no more than there are events: they need no account */
+		if (!range_maps_spent())
+			range_at(history, page / RANGE_PAGES, true)->sets[page % RANGE_PAGES] |=
+				(uint8_t)state;
+		return;
+	}
 	if (!range_map_afford(&history->map, ranges, 0))
 		return;
 	while (page <= last) {

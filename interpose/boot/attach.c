@@ -12,7 +12,9 @@
  * sidecar to do that, all is allocated before the constructor returns.
  *
  * fallocate clears no page: that is done when it is first touched, and each touch is a fault. So
- * the chunks of the first part are made and mapped by one more call.
+ * the chunks that come first are made and mapped by one more call, MADE bytes of them: most
+ * programs write less, and for 4 MiB that call alone was a third of what they take to start. The
+ * others cost who fills them no more than they would have cost here.
  *
  * How large is the first part? In a session that runs already the sidecar is there, and looks at a
  * new ring when the directory tells it that there is one: SOON bytes are 16,000 events, more than
@@ -50,6 +52,7 @@ enum {
 	LEAST = 1 << 20,
 	AT_ONCE = 4 << 20,
 	SOON = 256 << 10,
+	MADE = 768 << 10,
 	TRIES = 64,
 	PROCESSES_LEAST = 256,
 	THREADS_LEAST = 1024, /* slots in the smallest ring, and with space from the start in any */
@@ -202,11 +205,11 @@ static int make_file(int dir, uint32_t pid, char name[NAME])
 	return fd;
 }
 
-/* Zeroes and maps the pages of so many chunks: one call, not a fault each at the first record. Not
- * before Linux 5.14, where that is what comes. */
-static void make_pages(char *at, uint32_t chunks, size_t bytes)
+/* Zeroes and maps pages of chunks, `most` bytes of them: one call, not a fault each at the first
+ * record. Not before Linux 5.14, where that is what comes. */
+static void make_pages(char *at, uint64_t bytes, uint64_t most)
 {
-	si_sys(SYS_madvise, at, chunks * bytes, MADV_POPULATE_WRITE);
+	si_sys(SYS_madvise, at, bytes < most ? bytes : most, MADV_POPULATE_WRITE);
 }
 
 /* The new file `fd` with space for its first part, locked and mapped; NULL and `*why` = -errno. */
@@ -235,8 +238,10 @@ static struct shiny_header *fill_file(int fd, bool joins, struct shiny_header *p
 	}
 	if (h) {
 		ring_fd = fd;
-		make_pages((char *)h + plan->smalls_at, present->smalls, SHINY_SMALL_BYTES);
-		make_pages((char *)h + plan->chunks_at, present->larges, SHINY_CHUNK_BYTES);
+		make_pages((char *)h + plan->smalls_at,
+			   (uint64_t)present->smalls * SHINY_SMALL_BYTES, MADE / 4);
+		make_pages((char *)h + plan->chunks_at,
+			   (uint64_t)present->larges * SHINY_CHUNK_BYTES, MADE - MADE / 4);
 	}
 	return h;
 }

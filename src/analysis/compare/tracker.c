@@ -17,7 +17,7 @@
 #include "../replay/process_ends.h"
 
 /* What was last asked about a stack, by processes of equal last bits: nearly always what is asked
- * next. */
+ * next. Blocks with a vtable are apart: those of a stack are born without, in between. */
 enum { PROCESS_BITS = 2 };
 struct remembered {
 	uint32_t process, vtable, cell;
@@ -33,6 +33,7 @@ struct followed_end {
 	bool censored;
 };
 enum { LINE = 32 };
+enum { PLACES_LEAST = 1 << 12 };
 
 enum tracker_change_kind { TRACKER_COME, TRACKER_GO, TRACKER_RESIZE, TRACKER_END };
 struct tracker_change {
@@ -53,8 +54,12 @@ struct follower {
 	struct followed_end line[LINE]; /* a ring */
 	unsigned next;
 	struct trackers *trackers;
-	struct remembered *stacks; /* by id and process; process 0: nothing */
+	bool targets; /* some have one */
+	struct remembered *stacks[2]; /* without a vtable, with one; by id and process; process 0:
+				       * nothing */
 	size_t stack_count;
+	uint32_t *cells; /* by place of a life: that of its block */
+	size_t places;
 	struct process_ends ends;
 	bool *ended; /* by process id - 1; NULL before the first moment */
 };
@@ -65,7 +70,8 @@ static uint32_t cell_of(struct follower *f, uint32_t process, uint32_t stack, ui
 
 	if (stack >= f->stack_count)
 		return breakdown_cell(f->breakdown, process, stack, vtable);
-	r = &f->stacks[(size_t)stack << PROCESS_BITS | (process & ((1 << PROCESS_BITS) - 1))];
+	r = &f->stacks[vtable != 0]
+		      [(size_t)stack << PROCESS_BITS | (process & ((1 << PROCESS_BITS) - 1))];
 	if (r->process != process || r->vtable != vtable)
 		*r = (struct remembered){ process, vtable,
 					  breakdown_cell(f->breakdown, process, stack, vtable) };
@@ -80,7 +86,8 @@ static bool has_ended(const struct follower *f, const struct replay_process *pro
 /* Behind what adds bytes. */
 static void look_at_parts(struct follower *f, uint32_t cell)
 {
-	for (uint32_t i = f->trackers->first[cell]; i < f->trackers->first[cell + 1]; i++) {
+	for (uint32_t i = f->trackers->first[cell];
+	     f->targets && i < f->trackers->first[cell + 1]; i++) {
 		struct tracker *w = &f->trackers->at[f->trackers->of[i]];
 
 		if (!w->target || w->bytes < w->target)
@@ -213,17 +220,25 @@ static void give(struct follower *f, struct tracker_change change)
 		change_queue_give(f->queue, &change);
 }
 
+/* The block's cell from now on. */
+static uint32_t set_cell(struct follower *f, const struct replay_process *process,
+			 const struct life *life)
+{
+	f->cells = mem_reach(f->cells, &f->places, life->place, sizeof(*f->cells), PLACES_LEAST);
+	return f->cells[life->place] = cell_of(f, process->id, life->stack, life->vtable);
+}
+
 static void on_birth(void *context, const struct replay *replay,
 		     const struct replay_process *process, const struct life *life)
 {
 	struct follower *f = context;
+	uint32_t cell = set_cell(f, process, life);
 
 	if (!has_ended(f, process))
-		give(f, (struct tracker_change){
-				.kind = TRACKER_COME,
-				.cell = cell_of(f, process->id, life->stack, life->vtable),
-				.bytes = life->size,
-				.time = life->birth });
+		give(f, (struct tracker_change){ .kind = TRACKER_COME,
+						 .cell = cell,
+						 .bytes = life->size,
+						 .time = life->birth });
 }
 
 static void on_death(void *context, const struct replay *replay,
@@ -245,7 +260,7 @@ static void on_death(void *context, const struct replay *replay,
 
 	if (life->inherited)
 		return;
-	change.cell = cell_of(f, process->id, life->stack, life->vtable);
+	change.cell = f->cells[life->place];
 	/* a realloc's own birth is counted already when its old block's death arrives */
 	change.steps -= death->end == LIFE_REALLOCED && change.steps;
 	give(f, change);
@@ -260,7 +275,7 @@ static void on_resize(void *context, const struct replay *replay,
 	if (!life->inherited && !has_ended(f, process))
 		give(f, (struct tracker_change){
 				.kind = TRACKER_RESIZE,
-				.cell = cell_of(f, process->id, life->stack, life->vtable),
+				.cell = f->cells[life->place],
 				.bytes = life->size - before });
 }
 
@@ -269,10 +284,13 @@ static void on_vtable(void *context, const struct replay *replay,
 		      uint32_t before)
 {
 	struct follower *f = context;
-	uint32_t old = cell_of(f, process->id, life->stack, before),
-		 cell = cell_of(f, process->id, life->stack, life->vtable);
+	uint32_t old, cell;
 
-	if (old == cell || life->inherited || has_ended(f, process))
+	if (life->inherited)
+		return;
+	old = f->cells[life->place];
+	cell = set_cell(f, process, life);
+	if (old == cell || has_ended(f, process))
 		return;
 	give(f,
 	     (struct tracker_change){ .kind = TRACKER_GO, .cell = old, .bytes = life->size });
@@ -297,11 +315,9 @@ static uint64_t on_moment(void *context, const struct replay *replay, uint64_t m
 		replay_each(p, life)
 		{
 			if (!life->inherited)
-				give(f, (struct tracker_change){
-						.kind = TRACKER_GO,
-						.cell = cell_of(f, p->id, life->stack,
-								life->vtable),
-						.bytes = life->size });
+				give(f, (struct tracker_change){ .kind = TRACKER_GO,
+								 .cell = f->cells[life->place],
+								 .bytes = life->size });
 		}
 		f->ended[p->id - 1] = true;
 	}
@@ -320,10 +336,14 @@ struct shiny_err *tracker_run(struct store *store, const struct filter *filter,
 					    .death = on_death,
 					    .resize = on_resize,
 					    .vtable = on_vtable,
-					    .moment = on_moment };
+					    .moment = on_moment,
+					    .untyped = true };
 	struct shiny_err *err;
 
-	f.stacks = mem_zero((f.stack_count + 1) << PROCESS_BITS, sizeof(*f.stacks));
+	for (size_t i = 0; i < trackers->count; i++)
+		f.targets |= trackers->at[i].target != 0;
+	for (unsigned i = 0; i < 2; i++)
+		f.stacks[i] = mem_zero((f.stack_count + 1) << PROCESS_BITS, sizeof(**f.stacks));
 	f.queue = change_queue_create(sizeof(struct tracker_change), apply, &f);
 	err = replay_run(store, filter, &observer, 1, title);
 	change_queue_settle(f.queue);
@@ -331,7 +351,9 @@ struct shiny_err *tracker_run(struct store *store, const struct filter *filter,
 	change_queue_destroy(f.queue);
 	free(f.ended);
 	process_ends_deinit(&f.ends);
-	free(f.stacks);
+	free(f.stacks[0]);
+	free(f.stacks[1]);
+	free(f.cells);
 	return err;
 }
 

@@ -142,7 +142,7 @@ static inline void run_close(const struct pair_run *run)
 
 /* The pair's number; PAIRS when there is no room for it in this block. `*is_new` when it has to be
  * spelt out. */
-static uint32_t find_pair(struct packer *p, uint32_t process, uint32_t thread, bool *is_new)
+static inline uint32_t find_pair(struct packer *p, uint32_t process, uint32_t thread, bool *is_new)
 {
 	struct model *m = &p->model;
 	uint32_t mask = (1u << PAIR_TABLE_BITS) - 1,
@@ -150,10 +150,11 @@ static uint32_t find_pair(struct packer *p, uint32_t process, uint32_t thread, b
 
 	*is_new = false;
 	for (; p->pair_table[at]; at = (at + 1) & mask) {
-		const struct pair *pair = &m->pairs[p->pair_table[at] - 1];
+		uint32_t number = p->pair_table[at] - 1u;
+		const struct pair *pair = &m->pairs[number];
 
-		if (pair->process == process && pair->thread == thread)
-			return p->pair_table[at] - 1u;
+		if (who_of(pair->process, pair->thread) == who_of(process, thread))
+			return number;
 	}
 	if (!model_add_pair(m, process, thread))
 		return PAIRS;
@@ -469,7 +470,8 @@ pack_event(struct packer *p, struct pair_run *run, const struct event *e, uint32
 			code = put_alloc_address(p, pair, &m->classes[class], e);
 		}
 		*place_of(p, run, e->address, slot) =
-			p->stamp | model_begin(m, run->number, e, class);
+			p->stamp | model_begin(m, run->number, e, class,
+					       collected && e->api == SHINY_API_COLLECTED);
 	} else if (has_class(kind)) {
 		put(p, COLUMN_TARGET, zigzag(e->address - pair->built));
 		put_vtable(p, site, e->vtable);
@@ -537,7 +539,7 @@ static size_t pack_chunk(struct packer *p, const struct event *events, size_t co
 			control |= pack_other(p, e, slots[i]);
 			run_begin(&run, &p->model);
 		}
-		controls[i] = (uint8_t)control;
+		*controls++ = (uint8_t)control;
 	}
 	run_close(&run);
 	put_times(p, events, i);

@@ -297,7 +297,7 @@ static inline bool unpack_event(struct unpacker *u, struct event *e)
 		} else {
 			e->address = get_alloc_address(u, pair, &m->classes[class], code, e);
 		}
-		model_begin(m, m->pair, e, class);
+		model_begin(m, m->pair, e, class, e->api == SHINY_API_COLLECTED);
 	} else if (has_class(e->kind)) {
 		e->address = pair->built += unzigzag(get(u, COLUMN_TARGET));
 		e->vtable = get_vtable(u, site);

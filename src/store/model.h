@@ -217,9 +217,9 @@ static inline uint32_t model_guess(const struct model *m, uint32_t pair, unsigne
 	return node >= PAIRS && m->nodes[node].state & NODE_ALIVE ? node : NO_NODE;
 }
 
-/* `class`: its pair's and size's. */
+/* `class`: its pair's and size's; `collected`: a garbage collector's. */
 static inline uint32_t model_begin(struct model *m, uint32_t pair, const struct event *e,
-				   uint32_t class)
+				   uint32_t class, bool collected)
 {
 	uint32_t n = m->node_count++, older = m->nodes[pair].older;
 
@@ -228,9 +228,8 @@ static inline uint32_t model_begin(struct model *m, uint32_t pair, const struct 
 				     .newer = pair,
 				     .older = older,
 				     .stack = e->stack,
-				     .state = pair | NODE_ALIVE | class << NODE_CLASS_SHIFT };
-	if (e->api == SHINY_API_COLLECTED)
-		m->nodes[n].state |= NODE_COLLECTED;
+				     .state = pair | NODE_ALIVE | (collected ? NODE_COLLECTED : 0) |
+					      class << NODE_CLASS_SHIFT };
 	m->nodes[older].newer = n;
 	m->nodes[pair].older = n;
 	return n;

@@ -10,7 +10,6 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "../../base/mem.h"
 #include "../../base/worker_thread.h"
@@ -18,11 +17,10 @@
 enum { BATCHES = 8, BATCH_CHANGES = 2048 };
 
 struct change_queue {
+	struct change_batch batch; /* batch `given` */
 	void (*apply)(void *context, const void *changes, size_t count);
 	void *context;
-	size_t size;      /* of a change */
 	char *changes;    /* BATCHES times BATCH_CHANGES */
-	size_t count;     /* in batch `given` */
 	uint64_t given, applied;
 	bool threaded, stop, worker_waits, giver_waits;
 	pthread_t thread;
@@ -32,7 +30,13 @@ struct change_queue {
 
 static char *batch_at(const struct change_queue *q, uint64_t number)
 {
-	return q->changes + number % BATCHES * BATCH_CHANGES * q->size;
+	return q->changes + number % BATCHES * BATCH_CHANGES * q->batch.size;
+}
+
+static void begin_batch(struct change_queue *q)
+{
+	q->batch.at = batch_at(q, q->given);
+	q->batch.end = q->batch.at + BATCH_CHANGES * q->batch.size;
 }
 
 static void *work(void *context)
@@ -67,8 +71,9 @@ struct change_queue *change_queue_create(size_t size,
 
 	q->apply = apply;
 	q->context = context;
-	q->size = size;
+	q->batch.size = size;
 	q->changes = mem_pages(BATCHES * BATCH_CHANGES * size);
+	begin_batch(q);
 	pthread_mutex_init(&q->lock, NULL);
 	pthread_cond_init(&q->to_worker, NULL);
 	pthread_cond_init(&q->to_giver, NULL);
@@ -90,7 +95,7 @@ void change_queue_destroy(struct change_queue *q)
 	pthread_cond_destroy(&q->to_giver);
 	pthread_cond_destroy(&q->to_worker);
 	pthread_mutex_destroy(&q->lock);
-	mem_pages_free(q->changes, BATCHES * BATCH_CHANGES * q->size);
+	mem_pages_free(q->changes, BATCHES * BATCH_CHANGES * q->batch.size);
 	free(q);
 }
 
@@ -104,36 +109,30 @@ static void wait_for(struct change_queue *q, uint64_t most)
 	}
 }
 
-/* A batch is full, and the next one is free. */
-static void hand_over(struct change_queue *q)
+void change_queue_hand_over(struct change_queue *q)
 {
-	q->count = 0;
 	if (!q->threaded) {
 		q->apply(q->context, batch_at(q, q->given), BATCH_CHANGES);
-		return;
+	} else {
+		pthread_mutex_lock(&q->lock);
+		q->given++;
+		if (q->worker_waits)
+			pthread_cond_signal(&q->to_worker);
+		wait_for(q, BATCHES - 1);
+		pthread_mutex_unlock(&q->lock);
 	}
-	pthread_mutex_lock(&q->lock);
-	q->given++;
-	if (q->worker_waits)
-		pthread_cond_signal(&q->to_worker);
-	wait_for(q, BATCHES - 1);
-	pthread_mutex_unlock(&q->lock);
-}
-
-void change_queue_give(struct change_queue *q, const void *change)
-{
-	memcpy(batch_at(q, q->given) + q->count++ * q->size, change, q->size);
-	if (q->count == BATCH_CHANGES)
-		hand_over(q);
+	begin_batch(q);
 }
 
 void change_queue_settle(struct change_queue *q)
 {
+	char *first = batch_at(q, q->given);
+
 	if (q->threaded) {
 		pthread_mutex_lock(&q->lock);
 		wait_for(q, 0);
 		pthread_mutex_unlock(&q->lock);
 	}
-	q->apply(q->context, batch_at(q, q->given), q->count);
-	q->count = 0;
+	q->apply(q->context, first, (size_t)(q->batch.at - first) / q->batch.size);
+	begin_batch(q);
 }

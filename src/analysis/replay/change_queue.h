@@ -15,8 +15,13 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct change_queue;
+struct change_batch { /* a queue's first member: what is being filled */
+	char *at, *end;
+	size_t size; /* of a change */
+};
 
 /* `apply` gets all changes, of `size` bytes each, in the order in which they are given; never twice
  * at a time. */
@@ -27,7 +32,23 @@ struct change_queue *change_queue_create(size_t size,
 /* Changes that are not applied yet are lost. Accepts NULL. */
 void change_queue_destroy(struct change_queue *queue);
 
-void change_queue_give(struct change_queue *queue, const void *change);
+/* The batch is full; the next one is begun. */
+void change_queue_hand_over(struct change_queue *queue);
+/* Where the next change is to be written, before anything else is asked of the queue. */
+static inline void *change_queue_next(struct change_queue *queue)
+{
+	struct change_batch *batch = (struct change_batch *)queue;
+	void *next;
+
+	if (batch->at == batch->end)
+		change_queue_hand_over(queue);
+	next = batch->at;
+	batch->at += batch->size;
+	return next;
+}
+/* A pointer to the change, of the size that the queue was made for. */
+#define change_queue_give(queue, ...) \
+	memcpy(change_queue_next(queue), (__VA_ARGS__), sizeof(*(__VA_ARGS__)))
 /* All that was given is applied, and what `apply` wrote can be read until more is given. */
 void change_queue_settle(struct change_queue *queue);
 

@@ -330,6 +330,53 @@ static void stacks_and_losses(void)
 	       2);
 }
 
+static void put_like(struct writer *w, uint64_t n, uint32_t id, uint64_t aux, uint64_t fresh)
+{
+	const uint64_t frames[2] = { fresh };
+
+	put_run(w, n, SHINY_REC_STACK_LIKE, aux, id, 0, frames, sizeof(frames));
+	put_event(w, n + 1, SHINY_REC_ALLOC, 0x1000 * (uint64_t)id, 16, id, SHINY_API_NEW);
+}
+
+/* Of stack `id`: each frame's place in its module, times its level from 1 on. */
+static uint64_t places_of(int id)
+{
+	char sql[200];
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT SUM((s.level + 1) * f.vaddr) FROM v_stack_frames s JOIN frame f ON f.id = "
+		 "s.frame WHERE s.stack = %d",
+		 id);
+	return (uint64_t)ask(sql);
+}
+
+/* Definitions that lean on the one before them; between two of them the map changes. */
+static void stacks_like(void)
+{
+	const uint64_t base = 0x500000, frames[] = { base + 0x110, base + 0x220, base + 0x330 };
+	struct sidecar_summary s;
+	struct shiny_header *h = begin(16);
+	struct writer w = writer_make(h, 0, 0);
+
+	put_module(&w, 1, base, base + 0x10000, "/nowhere/first");
+	put_stack(&w, 2, 1, frames, 3);
+	put_event(&w, 3, SHINY_REC_ALLOC, 0x1000, 16, 1, SHINY_API_NEW);
+	put_like(&w, 4, 2, SHINY_LIKE(3, 1, 1, 2), base + 0x440);
+	put_like(&w, 6, 3, SHINY_LIKE(2, 0, 1, 1), base + 0x550);
+	put_module(&w, 8, base, base + 0x10000, "/nowhere/second");
+	put_like(&w, 9, 4, SHINY_LIKE(3, 1, 0, 2), base + 0x660);
+	if (!collected("like/collect", h, &s))
+		return;
+	number("like/whole", places_of(1), 0x110 + 2 * 0x220 + 3 * 0x330);
+	number("like/inner", places_of(2), 0x440 + 2 * 0x220 + 3 * 0x330);
+	number("like/outer", places_of(3), 0x220 + 2 * 0x550);
+	number("like/another map", places_of(4), 0x660 + 2 * 0x220 + 3 * 0x550);
+	number("like/another module",
+	       (uint64_t)ask("SELECT COUNT(*) FROM v_stack_frames WHERE stack = 4 AND path = "
+			     "'/nowhere/second'"),
+	       3);
+}
+
 static void sizes(void)
 {
 	struct sidecar_summary s;
@@ -716,6 +763,7 @@ int main(void)
 	forks();
 	replaced();
 	stacks_and_losses();
+	stacks_like();
 	sizes();
 	learning();
 	learning_by_chance();

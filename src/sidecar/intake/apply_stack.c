@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-/* The frames of the definition at the head, into s->defined. False: it leans on one that this chunk
- * does not have. */
-static bool define(struct stream *s)
+/* The frames of the definition at the head, into s->defined. *from, *behind: those that the last
+ * one had, too. False: it leans on one that this chunk does not have. */
+static bool define(struct stream *s, uint32_t *from, uint32_t *behind)
 {
 	uint64_t fresh[SHINY_FRAMES_MAX], kept[SHINY_FRAMES_MAX];
 	bool like = s->head.kind == SHINY_REC_STACK_LIKE;
@@ -21,31 +21,48 @@ static bool define(struct stream *s)
 	}
 	decode_payload(&s->head, fresh, sizeof(fresh));
 	memcpy(kept, s->defined + skip, shared * sizeof(*kept));
+	memmove(s->defined_frames + inner, s->defined_frames + skip,
+		shared * sizeof(*s->defined_frames));
 	memcpy(s->defined, fresh, inner * sizeof(*fresh));
 	memcpy(s->defined + inner, kept, shared * sizeof(*kept));
 	memcpy(s->defined + inner + shared, fresh + inner,
 	       (count - inner - shared) * sizeof(*fresh));
 	s->defined_count = count;
+	*from = inner;
+	*behind = inner + shared;
 	return true;
+}
+
+/* Their ids, into s->defined_frames, which has those in front of `behind`, `from` on, if the map is
+ * still the same. */
+static void name_frames(struct session *session, struct stream *s, uint32_t from, uint32_t behind)
+{
+	struct space *space = &s->process->space;
+
+	if (s->defined_changes != space->changes)
+		from = behind = 0;
+	for (uint32_t i = 0; i < s->defined_count; i++)
+		if (i < from || i >= behind)
+			s->defined_frames[i] = space_frame(space, &session->ids, s->defined[i]);
+	s->defined_changes = space->changes;
 }
 
 void apply_stack(struct session *session, struct stream *s)
 {
-	uint32_t frames[SHINY_FRAMES_MAX], count;
 	struct stream_stack **page;
+	uint32_t from, behind;
 
-	if (!define(s)) {
+	if (!define(s, &from, &behind)) {
 		s->process->noticed.bad_records++;
 		return;
 	}
-	count = s->defined_count;
-	for (uint32_t i = 0; i < count; i++)
-		frames[i] = space_frame(&s->process->space, &session->ids, s->defined[i]);
+	name_frames(session, s, from, behind);
 	if (!s->stacks)
 		s->stacks = mem_zero(STACK_PAGES, sizeof(*s->stacks));
 	page = &s->stacks[s->head.stack / STACK_PAGE];
 	if (!*page)
 		*page = mem_zero(STACK_PAGE, sizeof(**page));
 	(*page)[s->head.stack % STACK_PAGE] =
-		(struct stream_stack){ .stack = ids_stack(&session->ids, frames, count) };
+		(struct stream_stack){ .stack = ids_stack(&session->ids, s->defined_frames,
+							  s->defined_count) };
 }

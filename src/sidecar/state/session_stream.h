@@ -57,6 +57,8 @@ struct stream {
 	bool has_head;
 	uint64_t defined[SHINY_FRAMES_MAX]; /* this chunk's latest stack, for STACK_LIKE */
 	uint32_t defined_count;             /* 0: none, or not known */
+	uint32_t defined_frames[SHINY_FRAMES_MAX]; /* ids of these frames, */
+	uint64_t defined_changes;                  /* after so many of space.changes */
 	struct stream_stack **stacks; /* by id, in pages; NULL before the first definition */
 	struct entry realloc;     /* the block that is being reallocated; address 0 none */
 	uint64_t realloc_address; /* of the begun realloc, also of an unknown block; 0 none */

@@ -13,6 +13,7 @@ static void drop_caches(struct space *space)
 	free(space->frames);
 	free(space->vtables);
 	space->frames = space->vtables = NULL;
+	space->changes++;
 }
 
 void space_deinit(struct space *space)
@@ -20,7 +21,7 @@ void space_deinit(struct space *space)
 	drop_caches(space);
 	free(space->live.at);
 	free(space->past.at);
-	*space = (struct space){ 0 };
+	*space = (struct space){ .changes = space->changes };
 }
 
 void space_clone(struct space *space, const struct space *parent, uint64_t time)

@@ -28,6 +28,7 @@ struct space { /* zeroed: empty */
 	VEC(struct mapping) live; /* sorted by start, disjoint */
 	VEC(struct mapping) past;
 	struct space_hit *frames, *vtables; /* direct-mapped caches, dropped when the map changes */
+	uint64_t changes;                   /* of the map: what was looked up before is void */
 };
 
 void space_deinit(struct space *space);

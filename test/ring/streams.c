@@ -410,7 +410,7 @@ static void birth(uint64_t word)
 	book->allocs++;
 }
 
-/* What si_event_alloc does, of a thread that is stopped for long when it has looked at the entry. */
+/* What si_event_alloc does, of a thread that is stopped when it has looked at the entry. */
 static void *pusher(void *unused)
 {
 	static uint64_t other[3];

@@ -16,7 +16,7 @@
 
 #include "event.h"
 
-enum { BLOCK_EVENTS = 256 * 1024 };
+enum { BLOCK_EVENTS = 128 * 1024 };
 
 /*
  * The control byte

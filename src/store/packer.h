@@ -13,7 +13,7 @@
 #include "block_format.h"
 #include "model.h"
 
-enum { TABLE_BITS = 19, NODE_BITS = 19, PAIR_TABLE_BITS = 13 };
+enum { TABLE_BITS = 18, NODE_BITS = 18, PAIR_TABLE_BITS = 13 };
 _Static_assert(NODES <= 1 << NODE_BITS, "a node's number is the low part of a table's entry");
 
 struct packer {

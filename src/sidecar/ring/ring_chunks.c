@@ -64,13 +64,18 @@ uint64_t ring_time_left(const struct ring_file *ring)
 
 /*
  * Before its sidecar would have to raise its priority (priority.h): to copy chunks takes a
- * twentieth of the time that it takes to read them.
+ * twentieth of the time that it takes to read them. A ring that can grow does so first, when it is
+ * half full: a burst then ends in it, where each of its chunks would have been written to a file
+ * and read from there.
  */
-enum { SPILL_MS = 700 };
+enum { SPILL_MS = 700, GROWN_ENOUGH = 16 << 20 };
 
 bool ring_fills_up(const struct ring_file *ring)
 {
-	return bytes_of(ring->busy) * 4 > bytes_of(ring->present) && time_left(ring) < SPILL_MS;
+	uint64_t room = bytes_of(ring->present);
+	bool grows = room >= GROWN_ENOUGH && !ring->no_space && !ring->over;
+
+	return bytes_of(ring->busy) * 4 > room * (grows ? 3 : 1) && time_left(ring) < SPILL_MS;
 }
 
 /* Space for what lies there of the file; false: the writers wait or drop, and count it, as with any
@@ -95,11 +100,10 @@ static bool find_space(struct ring_file *ring, const void *at, size_t bytes)
  * (interpose/boot/attach.c); one that takes a large chunk is no short one, and gets at once as many
  * as the first process of a session. And more for writers that would fill what there is within
  * GROW_MS: the sidecar keeps to a low priority only while it has time (priority.h). From
- * GROWN_ENOUGH on only what is half full grows: a new page costs more than to put a chunk aside in
- * a file (spill.h) whose pages the last one has just given back. ABSENT chunks are the last ones,
- * and stay so.
+ * GROWN_ENOUGH on only what is half full grows, as each new page costs. ABSENT chunks are the last
+ * ones, and stay so.
  */
-enum { LARGE_ENOUGH = 48, GROW_MS = 1500, GROWN_ENOUGH = 16 << 20 };
+enum { LARGE_ENOUGH = 48, GROW_MS = 1500 };
 
 static bool needs_more(const struct ring_file *ring, int large)
 {

@@ -208,7 +208,7 @@ static void many_events(void)
 {
 	struct store *s = begin();
 
-	for (uint64_t i = 1; i <= 5000000; i++) {
+	for (uint64_t i = 1; i <= 10000000; i++) {
 		put_block(s, 2 * i, 4096, 16);
 		put_event(s, (struct event){ .time = 2 * i + 1,
 					     .address = 4096,
@@ -218,7 +218,7 @@ static void many_events(void)
 					     .kind = EVENT_FREE });
 	}
 	must(store_finish(s, NULL));
-	look("ten million events", "mismatches", false);
+	look("twenty million events", "mismatches", false);
 }
 
 static void many_forks(void)

@@ -118,21 +118,35 @@ static bool look(struct warm *warm, uint32_t module, struct id_module *known)
 	return more;
 }
 
-/* Asks one return address, for its type and whether it is a wrapper's (wrappers.h); true: its
- * caller is to be asked. */
-static bool ask(struct warm *warm, uint32_t module, uint64_t vaddr)
+/* What to ask of a return address: its type, and whether it is a wrapper's (wrappers.h). */
+enum { ASK_TYPE = 1, ASK_PASSES = 2 };
+
+/* What is to be asked of its caller. No more than the end would ask: what a short recording had no
+ * time for would be new in each later one, and the module's cache be written again. */
+static unsigned ask(struct warm *warm, uint32_t module, uint64_t vaddr, unsigned what)
 {
 	struct sym_call call = { .vaddr = vaddr };
 	struct id_module known;
-	bool hands_on;
+	unsigned more = 0;
 
 	if (!module || !look(warm, module, &known))
-		return false;
+		return 0;
 	call.module = module_of(warm, module, &known);
 	if (!call.module)
-		return false;
-	hands_on = sym_site_warm(warm->sym, &call);
-	return (sym_call_passes(&call) != SYM_PASSES_NOT) | hands_on;
+		return 0;
+	if (what & ASK_TYPE && sym_site_warm(warm->sym, &call))
+		more |= ASK_TYPE;
+	if (what & ASK_PASSES && sym_call_passes(&call) != SYM_PASSES_NOT)
+		more |= ASK_PASSES;
+	return more;
+}
+
+static void ask_place(struct warm *warm, const struct place *place)
+{
+	unsigned more = ask(warm, place->module, place->vaddr, ASK_TYPE | ASK_PASSES);
+
+	if (more)
+		ask(warm, place->caller_module, place->caller, more);
 }
 
 static void *work(void *context)
@@ -150,8 +164,7 @@ static void *work(void *context)
 	}
 	while (warm->sym && (count = next_places(warm, places)))
 		for (size_t i = 0; i < count; i++)
-			if (ask(warm, places[i].module, places[i].vaddr))
-				ask(warm, places[i].caller_module, places[i].caller);
+			ask_place(warm, &places[i]);
 	free(places);
 	pthread_mutex_lock(&warm->lock);
 	warm->ended = true;

@@ -28,7 +28,8 @@ void ring_grow(struct ring_file *ring);
  */
 uint64_t ring_time_left(const struct ring_file *ring);
 
-/* More than a quarter of it is in use, and the rest will be full in less than SPILL_MS. */
+/* More than a quarter of it is in use, three quarters where it can grow, and the rest will be full
+ * in less than SPILL_MS. */
 bool ring_fills_up(const struct ring_file *ring);
 
 /* It has been read, `used` records of it at most were written. */

@@ -30,7 +30,8 @@ SANFLAGS  := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all,)
 OUTSIDE   := $(COMMON) -fno-tree-slp-vectorize $(SANFLAGS) -DSHINY_VERSION_TEXT='"$(VERSION)"' -DSHINY_VERSION_DATE='"$(DATE)"' \
              -I$(O)/gen $(CPPFLAGS) $(CFLAGS)
 # jemalloc is the sidecar's allocator; a sanitizer brings its own
-LIBS      := -ldw -lelf -llzma -l:libiberty.a -lsqlite3 -lzstd -lz -lyajl -lncursesw -ltinfo -lwslay -lZydis -lstdc++ $(if $(SANITIZE),,-ljemalloc) -lpthread -lm
+LIBS      := -ldw -lelf -llzma -l:libiberty.a -lsqlite3 -lzstd -lz -lyajl -lncursesw -ltinfo \
+             -lwslay -lZydis -lstdc++ $(if $(SANITIZE),,-ljemalloc) -lpthread -lm
 
 INTERPOSE_C := $(sort $(shell find interpose -name '*.c'))
 OUTSIDE_C   := $(sort $(shell find src symbolizer -name '*.c'))

@@ -7,7 +7,8 @@
 -- are the process's own (negative where bit 63 is set). Ids start at 1; 0 or NULL means none.
 --
 -- The comments are data: a line "column, -- text" becomes a row of table documentation, and so does the comment in front of a
--- CREATE (blank_make.c reads them, `shinyctl info --schema` prints them). So a column without a comment is a failed test.
+-- CREATE (blank_make.c reads them, `shinyctl info --schema` prints them). So a column without a
+-- comment is a failed test.
 
 PRAGMA application_id = 0x53686e79; -- "Shny"
 

@@ -43,7 +43,7 @@ static void json_rows(struct ctl *ctl, const char *key, const struct hotspot_row
 static void json_components(struct json *json, const struct report_page *page)
 {
 	json_array(json, "components");
-	for (size_t i = 0; i < page->components.name_count && page->owners[i].bytes; i++) {
+	for (size_t i = 0; i < page->components.names.count && page->owners[i].bytes; i++) {
 		json_object_line(json, NULL);
 		json_text(json, "name", page->owners[i].name);
 		json_number(json, "live_bytes", page->owners[i].bytes);

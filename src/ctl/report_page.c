@@ -90,12 +90,12 @@ static struct shiny_err *load_components(struct store *store, const struct filte
 		err = components_load(store, filter, page->rules, "live_bytes", c);
 	if (err)
 		return err;
-	page->owners = mem_zero(c->name_count + 1, sizeof(*page->owners));
-	for (size_t i = 0; i < c->name_count; i++)
-		page->owners[i].name = c->names[i];
+	page->owners = mem_zero(c->names.count + 1, sizeof(*page->owners));
+	for (size_t i = 0; i < c->names.count; i++)
+		page->owners[i].name = c->names.at[i];
 	for (size_t i = 0; i < c->count; i++)
 		page->owners[c->rows[i].name].bytes += c->rows[i].value;
-	qsort(page->owners, c->name_count, sizeof(*page->owners), by_bytes);
+	qsort(page->owners, c->names.count, sizeof(*page->owners), by_bytes);
 	return NULL;
 }
 

@@ -36,7 +36,7 @@ struct report_page {
 	struct hotspots hotspots;
 	struct component_rules *rules; /* of components */
 	struct components components;
-	struct report_owner *owners; /* components.name_count of them, most bytes first */
+	struct report_owner *owners; /* components.names.count of them, most bytes first */
 	struct coverage coverage;
 	struct types types;
 	struct report_hint hints[REPORT_HINTS];

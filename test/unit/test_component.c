@@ -311,7 +311,7 @@ static const char *owner_in(const struct components *c, size_t stack)
 {
 	for (size_t i = 0; i < c->count; i++)
 		if (c->rows[i].value >> stack & 1)
-			return c->names[c->rows[i].name];
+			return c->names.at[c->rows[i].name];
 	return NULL;
 }
 
@@ -349,7 +349,7 @@ static void test_stacks(struct store *s)
 	}
 	number("total", sum(&c), (UINT64_C(1) << STACKS) - 1);
 	for (size_t i = 0; i < c.owner_count; i++)
-		if (strcmp(c.names[c.owners[i].name], "skia") == 0 &&
+		if (strcmp(c.names.at[c.owners[i].name], "skia") == 0 &&
 		    c.owners[i].rule->kind == COMPONENT_FUNCTION)
 			text_is("rule", c.owners[i].rule->pattern, "Sk[A-Z]*");
 	components_deinit(&c);

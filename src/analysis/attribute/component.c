@@ -25,11 +25,8 @@
  * has one is the owner as a rule (Chromium 156: 95 % of allocations with all places of the owner's
  * own file hidden). A directory is a place as its files are.
  */
-#define _GNU_SOURCE
 #include "component.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,27 +35,11 @@
 #include "../../base/mem.h"
 #include "../../base/text.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-#define UNDECIDED UINT32_MAX          /* rule: none matches */
 /* beside a stack's owner: only a module's rule says so, or a place */
 #define UNSURE (UINT32_C(1) << 31)
 
-enum {
-	PART = 6,          /* frames in a row of tables stack and stack_tail */
-	NOBODY = 0,        /* owner: passed over */
-	NO_STACK = 1,      /* owners of their own, without a rule */
-	NO_MODULE = 2,
-};
+enum { PART = 6 /* frames in a row of tables stack and stack_tail */ };
 
-/* The first rule that a name matches, and the owner that it names. */
-struct verdict {
-	uint32_t rule;  /* its place in the order; UNDECIDED none */
-	uint32_t owner; /* NOBODY: nobody's */
-	bool weak, stop;
-	bool guess; /* of a function: its name stands in a text of its code */
-};
 /* A function of a frame. */
 struct line {
 	uint32_t owner, module;
@@ -67,25 +48,17 @@ struct line {
 	bool by_place;         /* it has no name, but a place */
 };
 struct module {
-	struct verdict first; /* of all rules */
+	struct component_verdict first; /* of all rules */
 	uint32_t owner;       /* of the first rule that names one */
 	bool placed;          /* where code without names comes from is known of most of it */
 };
-/* Numbers that stand for pairs of numbers. All zero is empty. */
-struct map {
-	struct { uint64_t a, b; uint32_t value; } *at; /* value 0: empty */
-	size_t count, room; /* room is 0 or a power of two, at least twice the count */
-};
-
 struct attribution {
 	struct store *store;
-	const struct component_rules *rules;
-	struct component_rules boring; /* the session's table, in the form of rules */
-	size_t user_count;
-	struct components out;
-	struct map names, owners, rows; /* what is in `out`, by: text's hash; rule and name;
-	                                 * process, and name and type */
-	struct verdict *functions, *sources, *types; /* by id */
+	struct component_judge judge;
+	VEC(struct component_row) rows;
+	struct hash_table row_index;
+	uint64_t total;
+	struct component_verdict *functions, *sources, *types; /* by id */
 	struct module *modules;
 	size_t function_limit, source_limit, module_limit, frame_limit, stack_limit, tail_limit,
 		type_limit;
@@ -94,130 +67,6 @@ struct attribution {
 	uint32_t (*tails)[PART + 1];
 	uint32_t *owner_of_stack; /* by id; perhaps with UNSURE */
 };
-
-/* ---- names ---- */
-
-/* The value of a pair, to be read or set: 0 is a new one. */
-static uint32_t *map_at(struct map *map, uint64_t a, uint64_t b)
-{
-	struct map old = *map;
-	size_t at;
-
-	if (2 * (map->count + 1) > map->room) {
-		*map = (struct map){.room = old.room ? old.room * 2 : 256};
-		map->at = mem_zero(map->room, sizeof(*map->at));
-		for (size_t i = 0; i < old.room; i++)
-			if (old.at[i].value)
-				*map_at(map, old.at[i].a, old.at[i].b) = old.at[i].value;
-		free(old.at);
-	}
-	at = hash_pair(a, b) & (map->room - 1);
-	while (map->at[at].value && (map->at[at].a != a || map->at[at].b != b))
-		at = (at + 1) & (map->room - 1);
-	if (!map->at[at].value) { /* the caller sets it at once */
-		map->count++;
-		map->at[at].a = a;
-		map->at[at].b = b;
-	}
-	return &map->at[at].value;
-}
-
-/* Takes `name` over. */
-static uint32_t intern(struct attribution *a, char *name)
-{
-	struct components *c = &a->out;
-	uint64_t hash = XXH3_64bits(name, strlen(name));
-
-	for (uint64_t same_hash = 0;; same_hash++) {
-		uint32_t *at = map_at(&a->names, hash, same_hash);
-
-		if (!*at) {
-			if (c->name_count == c->name_room) {
-				c->name_room = c->name_room ? c->name_room * 2 : 64;
-				c->names = mem_resize(c->names, c->name_room, sizeof(*c->names));
-			}
-			c->names[c->name_count++] = name;
-			*at = (uint32_t)c->name_count;
-			return *at - 1;
-		}
-		if (strcmp(c->names[*at - 1], name) == 0) {
-			free(name);
-			return *at - 1;
-		}
-	}
-}
-
-static uint32_t owner_named(struct attribution *a, char *text, const struct component_rule *rule)
-{
-	struct components *c = &a->out;
-	uint32_t name = intern(a, text), *at = map_at(&a->owners, (uintptr_t)rule, name);
-
-	if (!*at) {
-		if (c->owner_count == c->owner_room) {
-			c->owner_room = c->owner_room ? c->owner_room * 2 : 64;
-			c->owners = mem_resize(c->owners, c->owner_room, sizeof(*c->owners));
-		}
-		c->owners[c->owner_count++] = (struct component_owner){.name = name, .rule = rule};
-		*at = (uint32_t)c->owner_count;
-	}
-	return *at - 1;
-}
-
-static uint32_t owner_of(struct attribution *a, const struct component_rule *rule,
-			 const struct component_match *match)
-{
-	return owner_named(a, component_rule_name(rule, match), rule);
-}
-
-static bool is_boring(const struct attribution *a, enum component_kind kind, const char *text,
-		      size_t length)
-{
-	struct component_match match;
-
-	for (size_t i = 0; i < a->boring.count; i++)
-		if (a->boring.at[i].kind == kind &&
-		    component_pattern_matches(a->boring.at[i].pattern, kind, text, length, &match))
-			return true;
-	return false;
-}
-
-/* The order of rules: users', then what is boring (place user_count), then the built-in ones (place
- * in the table plus 1). */
-static struct verdict judge(struct attribution *a, enum component_kind kind, const char *text,
-			    size_t length)
-{
-	struct component_match match;
-
-	for (size_t i = 0; i < a->rules->count; i++) {
-		const struct component_rule *r = &a->rules->at[i];
-
-		if (i == a->user_count && is_boring(a, kind, text, length))
-			return (struct verdict){.rule = (uint32_t)i, .owner = NOBODY};
-		if (r->kind == kind &&
-		    component_pattern_matches(r->pattern, kind, text, length, &match))
-			return (struct verdict){ .rule = (uint32_t)(i + (i >= a->user_count)),
-						 .weak = r->weak,
-						 .stop = r->stop,
-						 .owner = r->component ? owner_of(a, r, &match)
-								       : NOBODY };
-	}
-	return (struct verdict){.rule = UNDECIDED};
-}
-
-/* The owner of a module, for stacks on which no frame has one. */
-static uint32_t owner_of_module(struct attribution *a, const char *text)
-{
-	struct component_match match;
-
-	for (size_t i = 0; i < a->rules->count; i++) {
-		const struct component_rule *r = &a->rules->at[i];
-
-		if (r->kind == COMPONENT_MODULE && r->component &&
-		    component_pattern_matches(r->pattern, r->kind, text, strlen(text), &match))
-			return owner_of(a, r, &match);
-	}
-	return NO_MODULE;
-}
 
 /* ---- reading the session ---- */
 
@@ -251,32 +100,22 @@ static void take_limits(struct attribution *a)
 	a->first_line = mem_zero(a->frame_limit, sizeof(*a->first_line));
 	a->tails = mem_zero(a->tail_limit, sizeof(*a->tails));
 	a->owner_of_stack = mem_zero(a->stack_limit, sizeof(*a->owner_of_stack));
-	a->functions[0].rule = a->sources[0].rule = UNDECIDED;
-	a->modules[0] = (struct module){{.rule = UNDECIDED}, NO_MODULE, false};
+	a->functions[0].rule = a->sources[0].rule = RULE_NONE;
+	a->modules[0] = (struct module){{.rule = RULE_NONE}, OWNER_NO_MODULE, false};
 }
 
-/* A [ in a boring pattern is itself: it belongs to operator new[]. */
 static void take_boring(struct attribution *a, const struct query *q)
 {
-	const char *from = query_text(q, 1);
-	char *pattern = mem_alloc(3 * strlen(from) + 1), *to = pattern;
+	bool module = strcmp(query_text(q, 0), "module") == 0;
 
-	for (; *from; from++) {
-		if (*from == '[')
-			to = stpcpy(to, "[[]");
-		else
-			*to++ = *from;
-	}
-	*to = '\0';
-	if (a->boring.count == a->boring.room) {
-		a->boring.room = a->boring.room ? a->boring.room * 2 : 256;
-		a->boring.at = mem_resize(a->boring.at, a->boring.room, sizeof(*a->boring.at));
-	}
-	a->boring.at[a->boring.count++] =
-		(struct component_rule){ .kind = strcmp(query_text(q, 0), "module") == 0
-							 ? COMPONENT_MODULE
-							 : COMPONENT_FUNCTION,
-					 .pattern = pattern };
+	component_judge_pass_over(&a->judge, module ? COMPONENT_MODULE : COMPONENT_FUNCTION,
+				  query_text(q, 1));
+}
+
+static struct component_verdict judge_text(struct attribution *a, enum component_kind kind,
+					   const char *text)
+{
+	return component_judge(&a->judge, kind, text, strlen(text));
 }
 
 static void take_function(struct attribution *a, const struct query *q)
@@ -288,9 +127,10 @@ static void take_function(struct attribution *a, const struct query *q)
 		return;
 	/* it may be the name of a function inlined there: its file says more */
 	if (*query_text(q, 1) == '~')
-		a->functions[id] = (struct verdict){ .rule = UNDECIDED, .guess = true };
+		a->functions[id] = (struct component_verdict){ .rule = RULE_NONE, .guess = true };
 	else
-		a->functions[id] = judge(a, COMPONENT_FUNCTION, name, function_name_length(name));
+		a->functions[id] = component_judge(&a->judge, COMPONENT_FUNCTION, name,
+						   function_name_length(name));
 }
 
 static void take_source(struct attribution *a, const struct query *q)
@@ -298,8 +138,7 @@ static void take_source(struct attribution *a, const struct query *q)
 	uint32_t id = query_id(q, 0, a->source_limit);
 
 	if (id)
-		a->sources[id] =
-			judge(a, COMPONENT_SOURCE, query_text(q, 1), strlen(query_text(q, 1)));
+		a->sources[id] = judge_text(a, COMPONENT_SOURCE, query_text(q, 1));
 }
 
 /* A class is asked about as its member functions would be. */
@@ -308,8 +147,7 @@ static void take_type(struct attribution *a, const struct query *q)
 	uint32_t id = query_id(q, 0, a->type_limit);
 
 	if (id)
-		a->types[id] =
-			judge(a, COMPONENT_FUNCTION, query_text(q, 1), strlen(query_text(q, 1)));
+		a->types[id] = judge_text(a, COMPONENT_FUNCTION, query_text(q, 1));
 }
 
 static void take_module(struct attribution *a, const struct query *q)
@@ -318,8 +156,8 @@ static void take_module(struct attribution *a, const struct query *q)
 	uint32_t id = query_id(q, 0, a->module_limit);
 
 	if (id)
-		a->modules[id] = (struct module){ judge(a, COMPONENT_MODULE, name, strlen(name)),
-						  owner_of_module(a, name),
+		a->modules[id] = (struct module){ judge_text(a, COMPONENT_MODULE, name),
+						  component_of_module(&a->judge, name),
 						  strcmp(query_text(q, 2), "neighbours") == 0 };
 }
 
@@ -331,8 +169,8 @@ static void take_line(struct attribution *a, const struct query *q)
 	bool named = id && !a->functions[id].guess;
 	/* where few functions have a place, the first one that has is seldom the owner */
 	bool known = named || a->modules[module].placed;
-	struct verdict best = a->modules[module].first;
-	struct verdict function = a->functions[id],
+	struct component_verdict best = a->modules[module].first;
+	struct component_verdict function = a->functions[id],
 		       source = a->sources[known ? query_id(q, 4, a->source_limit) : 0];
 	bool by_module = true;
 
@@ -350,9 +188,13 @@ static void take_line(struct attribution *a, const struct query *q)
 		a->first_line[frame] = (uint32_t)a->lines.count + 1;
 	else
 		a->lines.at[a->lines.count - 1].last = false;
-	*vec_push(&a->lines) = (struct line){.owner = best.owner, .module = module, .weak = best.weak, .stop = best.stop, .last = true,
-					     .by_module = by_module,
-					     .by_place = !named && !by_module};
+	*vec_push(&a->lines) = (struct line){ .owner = best.owner,
+					      .module = module,
+					      .weak = best.weak,
+					      .stop = best.stop,
+					      .last = true,
+					      .by_module = by_module,
+					      .by_place = !named && !by_module };
 }
 
 static void take_tail(struct attribution *a, const struct query *q)
@@ -369,7 +211,7 @@ static void take_tail(struct attribution *a, const struct query *q)
 /* ---- owners of stacks ---- */
 
 struct walk {
-	uint32_t weak, weak_module;  /* owner so far, NOBODY none; and where it was found */
+	uint32_t weak, weak_module;  /* owner so far, OWNER_NOBODY none; and where it was found */
 	uint32_t held, held_module;  /* the same of what only its module says */
 	uint32_t passed;             /* the module of the first function that was passed over */
 };
@@ -379,7 +221,7 @@ static uint32_t settle(const struct walk *w)
 	return w->weak	   ? w->weak
 	       : w->held   ? w->held | UNSURE
 	       : w->passed ? w->passed | UNSURE
-			   : NO_MODULE;
+			   : OWNER_NO_MODULE;
 }
 
 /* Looks at one function; true: the stack's owner is *owner. */
@@ -429,7 +271,7 @@ static bool walk_part(const struct attribution *a, struct walk *w, const uint32_
 /* Rows: stack, its innermost frames, its tail. */
 static void take_stack(struct attribution *a, const struct query *q)
 {
-	uint32_t frames[PART], owner = NO_STACK, tail = query_id(q, 1 + PART, a->tail_limit);
+	uint32_t frames[PART], owner = OWNER_NO_STACK, tail = query_id(q, 1 + PART, a->tail_limit);
 	struct walk w = { 0 };
 	uint32_t id = query_id(q, 0, a->stack_limit);
 	bool found;
@@ -447,39 +289,48 @@ static void take_stack(struct attribution *a, const struct query *q)
 /* The block's type is asked before what is known of its stack. */
 static bool asks_type(const struct attribution *a, uint32_t found)
 {
-	const struct component_owner *owner = &a->out.owners[found & ~UNSURE];
+	const struct component_owner *owner = &a->judge.owners.at[found & ~UNSURE];
 
 	return found & UNSURE && !(owner->rule && owner->rule->user);
 }
 
 /* ---- adding up ---- */
 
+/* The row of a process's blocks of a component and type. */
+static struct component_row *row_of(struct attribution *a, uint32_t process, uint32_t name,
+				    uint32_t type)
+{
+	uint64_t hash = hash_keys(hash_keys(process, name), type);
+	uint32_t at = hash_table_find(&a->row_index, hash, i,
+				      a->rows.at[i].process == process &&
+					      a->rows.at[i].name == name &&
+					      a->rows.at[i].type == type);
+
+	if (at == HASH_NONE) {
+		at = (uint32_t)a->rows.count;
+		*vec_push(&a->rows) = (struct component_row){ .process = process,
+							      .type = type,
+							      .name = name };
+		hash_table_add(&a->row_index, hash, at);
+	}
+	return &a->rows.at[at];
+}
+
 /* Rows: process, stack, type, value. */
 static void take_stat(struct attribution *a, const struct query *q)
 {
 	uint32_t process = (uint32_t)query_number(q, 0), stack = query_id(q, 1, a->stack_limit),
 		 type = (uint32_t)query_number(q, 2);
-	uint32_t found = stack ? a->owner_of_stack[stack] : NO_STACK, *at;
-	struct component_owner *owner = &a->out.owners[found & ~UNSURE];
+	uint32_t found = stack ? a->owner_of_stack[stack] : OWNER_NO_STACK;
+	struct component_owner *owner = &a->judge.owners.at[found & ~UNSURE];
 	uint64_t value = (uint64_t)query_number(q, 3);
 
 	if (asks_type(a, found) && type < a->type_limit && a->types[type].owner)
-		owner = &a->out.owners[a->types[type].owner];
-	at = map_at(&a->rows, process, (uint64_t)owner->name << 32 | type);
-	if (!*at) {
-		if (a->out.count == a->out.room) {
-			a->out.room = a->out.room ? a->out.room * 2 : 1024;
-			a->out.rows = mem_resize(a->out.rows, a->out.room, sizeof(*a->out.rows));
-		}
-		a->out.rows[a->out.count++] = (struct component_row){ .process = process,
-								      .type = type,
-								      .name = owner->name };
-		*at = (uint32_t)a->out.count;
-	}
-	a->out.rows[*at - 1].value += value;
+		owner = &a->judge.owners.at[a->types[type].owner];
+	row_of(a, process, owner->name, type)->value += value;
 	owner->value += value;
 	owner->rows++;
-	a->out.total += value;
+	a->total += value;
 }
 
 static int by_value(const void *left, const void *right)
@@ -490,17 +341,25 @@ static int by_value(const void *left, const void *right)
 				    : (a->rows < b->rows) - (a->rows > b->rows);
 }
 
-/* Leaves out those that own nothing here. */
-static void sort_owners(struct components *c)
+/* Takes what was added up; leaves out owners that own nothing here. */
+static void take_out(struct attribution *a, struct components *out)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < c->owner_count; i++)
-		if (c->owners[i].rows)
-			c->owners[kept++] = c->owners[i];
-	c->owner_count = kept;
+	for (size_t i = 0; i < a->judge.owners.count; i++)
+		if (a->judge.owners.at[i].rows)
+			a->judge.owners.at[kept++] = a->judge.owners.at[i];
 	if (kept)
-		qsort(c->owners, kept, sizeof(*c->owners), by_value);
+		qsort(a->judge.owners.at, kept, sizeof(*a->judge.owners.at), by_value);
+	*out = (struct components){ .rows = a->rows.at,
+				    .count = a->rows.count,
+				    .owners = a->judge.owners.at,
+				    .owner_count = kept,
+				    .names = a->judge.names,
+				    .total = a->total };
+	a->rows.at = NULL;
+	a->judge.owners.at = NULL;
+	a->judge.names = (struct texts){ 0 };
 }
 
 /* Finds the owner of each stack and type. */
@@ -544,23 +403,15 @@ static struct shiny_err *attribute(struct attribution *a)
 
 static void begin(struct attribution *a, struct store *store, const struct component_rules *rules)
 {
-	*a = (struct attribution){.store = store, .rules = rules};
-	while (a->user_count < rules->count && rules->at[a->user_count].user)
-		a->user_count++;
-	owner_named(a, mem_text("(nobody)"), NULL); /* in the order of the constants */
-	owner_named(a, mem_text("(no stack)"), NULL);
-	owner_named(a, mem_text("(no module)"), NULL);
+	*a = (struct attribution){.store = store};
+	component_judge_begin(&a->judge, rules);
 }
 
-/* All but what is in `out`. */
 static void end(struct attribution *a)
 {
-	for (size_t i = 0; i < a->boring.count; i++)
-		free((char *)a->boring.at[i].pattern);
-	free(a->boring.at);
-	free(a->names.at);
-	free(a->owners.at);
+	component_judge_end(&a->judge);
 	free(a->rows.at);
+	hash_table_deinit(&a->row_index);
 	free(a->functions);
 	free(a->sources);
 	free(a->types);
@@ -584,67 +435,60 @@ struct shiny_err *components_load(struct store *store, const struct filter *filt
 	err = attribute(&a);
 	if (!err)
 		err = each(&a, stats, take_stat);
+	if (!err)
+		take_out(&a, out);
 	free(stats);
 	end(&a);
-	if (err) {
-		components_deinit(&a.out);
-		return err;
-	}
-	sort_owners(&a.out);
-	*out = a.out;
-	return NULL;
+	return err;
 }
 
 void components_deinit(struct components *components)
 {
-	for (size_t i = 0; i < components->name_count; i++)
-		free(components->names[i]);
-	free(components->names);
+	texts_deinit(&components->names);
 	free(components->owners);
 	free(components->rows);
+}
+
+/* The names of owners, in place of their numbers. */
+static void name_stacks(struct attribution *a, struct component_stacks *out)
+{
+	const struct component_owner *owners = a->judge.owners.at;
+	struct component_stacks stacks = { .stack_count = a->stack_limit,
+					   .type_count = a->type_limit };
+
+	stacks.of_stack = mem_zero(a->stack_limit, sizeof(*stacks.of_stack));
+	stacks.of_stack[0] = owners[OWNER_NO_STACK].name;
+	for (size_t i = 1; i < a->stack_limit; i++) {
+		uint32_t found = a->owner_of_stack[i];
+
+		stacks.of_stack[i] = owners[found & ~UNSURE].name |
+				     (asks_type(a, found) ? COMPONENT_ASK_TYPE : 0);
+	}
+	stacks.of_type = mem_zero(a->type_limit, sizeof(*stacks.of_type));
+	for (size_t i = 1; i < a->type_limit; i++)
+		stacks.of_type[i] = a->types[i].owner ? owners[a->types[i].owner].name : 0;
+	stacks.names = a->judge.names;
+	a->judge.names = (struct texts){ 0 };
+	*out = stacks;
 }
 
 struct shiny_err *component_stacks_load(struct store *store, const struct component_rules *rules,
 					struct component_stacks *out)
 {
-	struct component_stacks stacks = { 0 };
 	struct attribution a;
 	struct shiny_err *err;
 
 	begin(&a, store, rules);
 	err = attribute(&a);
-	if (!err) {
-		stacks.stack_count = a.stack_limit;
-		stacks.of_stack = mem_zero(a.stack_limit, sizeof(*stacks.of_stack));
-		/* the names of the constants are numbered as their owners */
-		stacks.of_stack[0] = NO_STACK;
-		for (size_t i = 1; i < a.stack_limit; i++) {
-			uint32_t found = a.owner_of_stack[i];
-
-			stacks.of_stack[i] = a.out.owners[found & ~UNSURE].name |
-					     (asks_type(&a, found) ? COMPONENT_ASK_TYPE : 0);
-		}
-		stacks.type_count = a.type_limit;
-		stacks.of_type = mem_zero(a.type_limit, sizeof(*stacks.of_type));
-		for (size_t i = 1; i < a.type_limit; i++)
-			stacks.of_type[i] =
-				a.types[i].owner ? a.out.owners[a.types[i].owner].name : 0;
-		stacks.names = a.out.names;
-		stacks.name_count = a.out.name_count;
-		a.out.names = NULL;
-		a.out.name_count = 0;
-		*out = stacks;
-	}
+	if (!err)
+		name_stacks(&a, out);
 	end(&a);
-	components_deinit(&a.out);
 	return err;
 }
 
 void component_stacks_deinit(struct component_stacks *stacks)
 {
-	for (size_t i = 0; i < stacks->name_count; i++)
-		free(stacks->names[i]);
-	free(stacks->names);
+	texts_deinit(&stacks->names);
 	free(stacks->of_stack);
 	free(stacks->of_type);
 	*stacks = (struct component_stacks){ 0 };

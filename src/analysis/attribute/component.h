@@ -12,29 +12,21 @@
 #ifndef SHINY_COMPONENT_H
 #define SHINY_COMPONENT_H
 
-#include "component_rules.h"
+#include "component_judge.h"
 #include "../query/filter.h"
 
-/* A component, and the rule that gave it. */
-struct component_owner {
-	uint32_t name; /* names[name] of struct components */
-	const struct component_rule *rule; /* NULL: no rule, as there is no stack, or no module in
-	                                    * it */
-	uint64_t value, rows; /* over all processes of the filter; rows: of table stat */
-};
 /* Blocks of one process, type and component. */
 struct component_row {
-	uint32_t process, type, name; /* type 0: unknown; names[name] */
+	uint32_t process, type, name; /* type 0: unknown; names.at[name] */
 	uint64_t value;
 };
 struct components {
 	struct component_row *rows; /* in no particular order; each (process, component, type)
 	                             * once */
-	size_t count, room;
+	size_t count;
 	struct component_owner *owners; /* largest value first */
-	size_t owner_count, owner_room;
-	char **names;
-	size_t name_count, name_room;
+	size_t owner_count;
+	struct texts names;
 	uint64_t total;
 };
 
@@ -50,8 +42,7 @@ void components_deinit(struct components *components);
  */
 #define COMPONENT_ASK_TYPE (UINT32_C(1) << 31)
 struct component_stacks {
-	char **names; /* 0 is "(nobody)" */
-	size_t name_count;
+	struct texts names; /* 0 is "(nobody)" */
 	uint32_t *of_stack; /* by stack id, 0 included: a name, perhaps with COMPONENT_ASK_TYPE */
 	size_t stack_count;
 	uint32_t *of_type; /* by type id: a name, 0: of no component */

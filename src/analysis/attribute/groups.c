@@ -161,10 +161,11 @@ struct shiny_err *groups_load_components(struct store *store, const struct compo
 	struct component_stacks stacks = { 0 };
 	struct shiny_err *err = component_stacks_load(store, rules, &stacks);
 
+	hash_table_deinit(&stacks.names.index);
 	if (!err)
 		*out = (struct groups){ .by = GROUP_COMPONENT,
-					.names = stacks.names,
-					.count = stacks.name_count,
+					.names = stacks.names.at,
+					.count = stacks.names.count,
 					.of = stacks.of_stack,
 					.of_count = stacks.stack_count,
 					.of_type = stacks.of_type,

@@ -261,7 +261,7 @@ static int by_place(const void *left, const void *right, void *context)
 static void add_component_row(struct tree_node *root, const struct captions *c,
 			      const struct component_row *row, const char *match)
 {
-	const char *component = c->components->names[row->name], *leaf = type_caption(c, row);
+	const char *component = c->components->names.at[row->name], *leaf = type_caption(c, row);
 	struct tree_node *process, *owner, *last;
 
 	if (match && !text_matches(match, leaf) && !text_matches(match, component))

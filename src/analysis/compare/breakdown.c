@@ -405,11 +405,8 @@ struct shiny_err *breakdown_load(struct store *store, const struct filter *filte
 	struct loading l = { .out = &breakdown, .store = store, .full = full, .title = title };
 	struct shiny_err *err = load(&l, filter, rules);
 
-	breakdown.names[BREAKDOWN_COMPONENT] = (struct texts){ .at = l.components.names,
-							       .count = l.components.name_count,
-							       .room = l.components.name_count };
-	l.components.names = NULL;
-	l.components.name_count = 0;
+	breakdown.names[BREAKDOWN_COMPONENT] = l.components.names;
+	l.components.names = (struct texts){ 0 };
 	component_stacks_deinit(&l.components);
 	if (!err && !rules)
 		texts_put(&breakdown.names[BREAKDOWN_COMPONENT], "(not asked)");

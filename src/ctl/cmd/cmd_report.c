@@ -190,7 +190,7 @@ static void print_whose(const struct style *style, const struct report_page *pag
 	if (roles->count > 1 && used)
 		put_line(style, TINT_NONE, text);
 	used = 0;
-	for (size_t i = 0; i < page->components.name_count && i < NAMED && page->owners[i].bytes &&
+	for (size_t i = 0; i < page->components.names.count && i < NAMED && page->owners[i].bytes &&
 			   used < sizeof(text) - TEXT_MOST;
 	     i++)
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%.60s %s",

@@ -68,7 +68,7 @@ static void json_node(struct json *json, const char *key, const struct tree_node
 /* Which rules gave the components their allocations. */
 static void json_components(struct json *json, const struct components *c)
 {
-	bool *told = mem_zero(c->name_count + 1, sizeof(*told));
+	bool *told = mem_zero(c->names.count + 1, sizeof(*told));
 
 	json_array(json, "components");
 	for (size_t i = 0; i < c->owner_count; i++) {
@@ -81,7 +81,7 @@ static void json_components(struct json *json, const struct components *c)
 		for (size_t n = i; n < c->owner_count; n++)
 			value += c->owners[n].name == name ? c->owners[n].value : 0;
 		json_object(json, NULL);
-		json_text(json, "name", c->names[name]);
+		json_text(json, "name", c->names.at[name]);
 		json_number(json, "value", value);
 		json_real(json, "share", c->total ? (double)value / (double)c->total : 0);
 		json_array(json, "rules");

@@ -909,17 +909,20 @@ FROM stack k, json_each((
 -- Example: SELECT text, live_bytes FROM v_stacks ORDER BY live_bytes DESC LIMIT 10;
 CREATE VIEW v_stacks AS SELECT
 	s.stack AS stack, -- stack id, 0 unknown
-	x.site AS site, -- its call site
+	s.site AS site, -- its call site
 	(SELECT group_concat(label, ' < ') FROM (SELECT label FROM v_stack_frames r WHERE r.stack = s.stack ORDER BY level, depth)) AS text, -- the functions, innermost first
-	SUM(s.allocs) AS allocs, -- blocks that began
-	SUM(s.reallocs) AS reallocs, -- of these, by realloc
-	SUM(s.frees) AS frees, -- blocks that ended
-	SUM(s.bytes) AS bytes, -- bytes requested over all allocs
-	SUM(s.live) AS live, -- blocks at the session's end
-	SUM(s.live_bytes) AS live_bytes, -- their bytes
-	SUM(s.abandoned) AS abandoned, -- blocks never freed, of processes with early = 1
-	SUM(s.abandoned_bytes) AS abandoned_bytes -- their bytes
-FROM stat s LEFT JOIN stack x ON x.id = s.stack GROUP BY s.stack;
+	s.allocs AS allocs, -- blocks that began
+	s.reallocs AS reallocs, -- of these, by realloc
+	s.frees AS frees, -- blocks that ended
+	s.bytes AS bytes, -- bytes requested over all allocs
+	s.live AS live, -- blocks at the session's end
+	s.live_bytes AS live_bytes, -- their bytes
+	s.abandoned AS abandoned, -- blocks never freed, of processes with early = 1
+	s.abandoned_bytes AS abandoned_bytes -- their bytes
+FROM (SELECT t.stack AS stack, x.site AS site, SUM(t.allocs) AS allocs, SUM(t.reallocs) AS reallocs,
+	SUM(t.frees) AS frees, SUM(t.bytes) AS bytes, SUM(t.live) AS live, SUM(t.live_bytes) AS live_bytes,
+	SUM(t.abandoned) AS abandoned, SUM(t.abandoned_bytes) AS abandoned_bytes
+	FROM stat t LEFT JOIN stack x ON x.id = t.stack GROUP BY t.stack) s;
 
 -- Call sites over all processes: the first function of the stack that belongs to neither the allocator nor the C++ library.
 -- Example: SELECT label, source, line, live_bytes FROM v_sites ORDER BY live_bytes DESC LIMIT 20;

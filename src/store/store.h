@@ -20,7 +20,7 @@
 #include "event.h"
 
 /* A session of another version is refused with one line: this is the only rule for older ones. */
-#define STORE_SCHEMA_VERSION 17
+#define STORE_SCHEMA_VERSION 18
 
 struct store;
 

@@ -11,8 +11,9 @@
  * Approach. The answer comes from a thread of its own, which reads /proc/PID/task/TID/status only:
  * that takes no such lock. Rejected: answering from the loop, which may stand still.
  *
- * Cost. A look at one word a process each few milliseconds; for one that waits a file of /proc a
- * thread, for a fifth of the time at most.
+ * Cost. A look at one word a process each NAP_MS while somebody waits, and each LONGEST_NAP_MS when
+ * nobody has waited for as long (always NAP_MS: 601 of the sidecar's 12,894 samples with clang++);
+ * for one that waits a file of /proc a thread, for a fifth of the time at most.
  */
 #define _GNU_SOURCE
 #include "answers.h"
@@ -28,8 +29,7 @@
 #include "../ring/ticks.h"
 
 #define MS UINT64_C(1000000)
-enum { REST = 4 };
-static const struct timespec between = { .tv_nsec = 4 * MS };
+enum { REST = 4, NAP_MS = 4, LONGEST_NAP_MS = 16 };
 
 struct asker {
 	struct shiny_process *slot;
@@ -42,6 +42,7 @@ struct answers {
 	pthread_t thread;
 	pthread_mutex_t lock; /* of `askers` and `stop`; held while /proc is read, so that no slot
 	                       * goes meanwhile */
+	pthread_cond_t end;
 	VEC(struct asker) askers;
 	bool stop;
 };
@@ -56,47 +57,72 @@ static uint64_t processor_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static void answer(struct asker *asker)
+/* True: somebody waits. */
+static bool answer(struct asker *asker)
 {
 	uint32_t waits = __atomic_load_n(&asker->slot->waits, __ATOMIC_RELAXED); /* [ctl] */
 	uint64_t began;
 
 	if (waits == asker->answered)
-		return;
+		return false;
 	if (ticks_wall_ns() < asker->next)
-		return;
+		return true;
 	began = processor_ns();
 	asker->answered = waits;
 	if (proc_filtered_as_we(asker->pid))
 		__atomic_store_n(&asker->slot->may_sleep, waits, __ATOMIC_RELAXED); /* [ctl] */
 	asker->next = ticks_wall_ns() + REST * (processor_ns() - began);
+	return true;
+}
+
+static void nap(struct answers *answers, unsigned ms)
+{
+	uint64_t at = ticks_wall_ns() + ms * MS;
+	struct timespec until = { .tv_sec = (time_t)(at / (1000 * MS)),
+				  .tv_nsec = (long)(at % (1000 * MS)) };
+
+	pthread_cond_timedwait(&answers->end, &answers->lock, &until);
 }
 
 static void *answer_all(void *context)
 {
 	struct answers *answers = context;
-	bool stop = false;
+	unsigned ms = NAP_MS;
 
-	while (!stop) {
-		nanosleep(&between, NULL);
-		pthread_mutex_lock(&answers->lock);
+	pthread_mutex_lock(&answers->lock);
+	while (!answers->stop) {
+		bool any = false;
+
 		for (size_t i = 0; i < answers->askers.count; i++)
-			answer(&answers->askers.at[i]);
-		stop = answers->stop;
-		pthread_mutex_unlock(&answers->lock);
+			any |= answer(&answers->askers.at[i]);
+		ms = any ? NAP_MS : ms < LONGEST_NAP_MS ? ms * 2 : ms;
+		nap(answers, ms);
 	}
+	pthread_mutex_unlock(&answers->lock);
 	return NULL;
+}
+
+static void destroy(struct answers *answers)
+{
+	pthread_cond_destroy(&answers->end);
+	pthread_mutex_destroy(&answers->lock);
+	free(answers->askers.at);
+	free(answers);
 }
 
 struct answers *answers_start(void)
 {
 	struct answers *answers = mem_zero(1, sizeof(*answers));
+	pthread_condattr_t attributes;
 
 	pthread_mutex_init(&answers->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&answers->end, &attributes);
+	pthread_condattr_destroy(&attributes);
 	if (thread_start(&answers->thread, answer_all, answers))
 		return answers;
-	pthread_mutex_destroy(&answers->lock);
-	free(answers);
+	destroy(answers);
 	return NULL;
 }
 
@@ -106,11 +132,10 @@ void answers_stop(struct answers *answers)
 		return;
 	pthread_mutex_lock(&answers->lock);
 	answers->stop = true;
+	pthread_cond_signal(&answers->end);
 	pthread_mutex_unlock(&answers->lock);
 	pthread_join(answers->thread, NULL);
-	pthread_mutex_destroy(&answers->lock);
-	free(answers->askers.at);
-	free(answers);
+	destroy(answers);
 }
 
 static struct asker *asker_of(struct answers *answers, const struct shiny_process *slot)

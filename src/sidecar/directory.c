@@ -8,10 +8,15 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../base/text.h"
 #include "ring/guests.h"
+
+/* A file system's clock may take two seconds a step: what comes in the step of the last look does
+ * not show in it. */
+enum { STEP_S = 2 };
 
 struct refusal *directory_refusal(struct directory *dir, const char *path)
 {
@@ -39,6 +44,18 @@ void directory_forget_refusals(struct directory *dir)
 			free(dir->refusals.at[i].path);
 			dir->refusals.at[i] = dir->refusals.at[--dir->refusals.count];
 		}
+}
+
+bool directory_is_still(struct directory *dir)
+{
+	struct timespec last = dir->changed, now;
+	struct stat st;
+
+	if (stat(dir->path, &st) != 0 || clock_gettime(CLOCK_REALTIME, &now) != 0)
+		return false;
+	dir->changed = st.st_mtim;
+	return !dir->making && !dir->refusals.count && last.tv_sec == st.st_mtim.tv_sec &&
+	       last.tv_nsec == st.st_mtim.tv_nsec && now.tv_sec - last.tv_sec > STEP_S;
 }
 
 bool directory_serves(const struct session *session, const char *path)

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "../base/mem.h"
 #include "state/session.h"
@@ -31,6 +32,7 @@ struct directory {
 	int held;         /* the lock's file */
 	uint64_t scanned; /* wall ns */
 	unsigned making;  /* rings that the last look found unfinished */
+	struct timespec changed; /* before the last look, by its file system */
 	VEC(struct refusal) refusals;
 };
 
@@ -40,6 +42,12 @@ struct refusal *directory_refusal(struct directory *dir, const char *path);
 struct refusal *directory_refuse(struct directory *dir, const char *path, uint64_t wall);
 /* Drops refusals of rings that became readable or disappeared; their names may be used again. */
 void directory_forget_refusals(struct directory *dir);
+
+/*
+ * Before a look, which it may save: nothing came into the directory or went since the last one, and
+ * that one left nothing for later.
+ */
+bool directory_is_still(struct directory *dir);
 
 /* A ring of this path is served. Its name is free again once its file has been removed. */
 bool directory_serves(const struct session *session, const char *path);

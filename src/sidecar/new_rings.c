@@ -194,12 +194,16 @@ struct shiny_err *new_rings_take(struct session *session, struct directory *dir)
 	struct shiny_err *first;
 	struct dirent *entry;
 	DIR *handle;
+	bool still;
 
 	dir->scanned = ticks_wall_ns(); /* before it is read: what came by then was seen */
-	handle = opendir(dir->path);
-	dir->making = 0;
+	still = directory_is_still(dir);
+	handle = still ? NULL : opendir(dir->path);
 	scan_known_rings(session);
 	session->looked = session->ticks_known ? ticks_now(&session->ticks) : 0;
+	if (still)
+		return NULL;
+	dir->making = 0;
 	if (!handle)
 		return errno == ENOENT && session->rings.count ?
 			NULL :

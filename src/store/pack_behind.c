@@ -188,7 +188,7 @@ static void publish(struct pack_behind *b)
 	b->filled++;
 	if (!b->threaded && !b->refused && b->filled - b->packed == BATCHES / 2)
 		begin_thread(b);
-	if (b->worker_waits && b->filled - b->packed >= BATCHES / 4)
+	if (b->worker_waits && b->filled - b->packed >= BATCHES / 2)
 		pthread_cond_signal(&b->to_worker);
 	pthread_mutex_unlock(&b->lock);
 }

@@ -115,9 +115,8 @@ static bool replay_event(void *context, const struct event *e)
 	recovery->stream.process = p;
 	recovery->stream.head.time = e->time;
 	recovery->until = e->time > recovery->until ? e->time : recovery->until;
-	if (session->event_count == EVENT_BATCH)
-		session_flush_events(session);
-	session->events[session->event_count++] = *e;
+	if (session->store)
+		session_fail(session, store_put_events(session->store, e, 1));
 	session->total_events++;
 	p->events++;
 	p->last = e->time > p->last ? e->time : p->last;
@@ -231,7 +230,6 @@ static struct shiny_err *put_rest(struct recovery *recovery, struct sidecar_summ
 	if (err)
 		return err;
 	process_take_over(session, UINT64_MAX);
-	session_flush_events(session);
 	session->applied_until = recovery->until;
 	if (!session->rings.count)
 		return shiny_err(SHINY_ERR_OTHER,

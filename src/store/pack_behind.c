@@ -206,17 +206,19 @@ static bool wait_for_room(struct pack_behind *b)
 	return room;
 }
 
-size_t pack_behind_put(struct pack_behind *b, const struct event *events, size_t count)
+struct event *pack_behind_room(struct pack_behind *b, size_t *room)
 {
-	size_t some = count < BATCH_EVENTS - b->filling ? count : BATCH_EVENTS - b->filling;
-
 	if (!b->filling && !wait_for_room(b))
-		return 0;
-	memcpy(b->batches[b->filled % BATCHES].events + b->filling, events, some * sizeof(*events));
-	b->filling += some;
+		return NULL;
+	*room = BATCH_EVENTS - b->filling;
+	return b->batches[b->filled % BATCHES].events + b->filling;
+}
+
+void pack_behind_put(struct pack_behind *b, size_t count)
+{
+	b->filling += count;
 	if (b->filling == BATCH_EVENTS)
 		publish(b);
-	return some;
 }
 
 bool pack_behind_end(struct pack_behind *b)

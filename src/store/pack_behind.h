@@ -11,6 +11,8 @@
  *
  * It begins when there is work for it: a short command's few events are packed by the writer. So
  * are all where no thread is to be had.
+ *
+ * Events are not copied on their way: the writer makes them where the thread reads them.
  */
 #ifndef SHINY_PACK_BEHIND_H
 #define SHINY_PACK_BEHIND_H
@@ -23,8 +25,11 @@ SHINY_MUST_CHECK struct shiny_err *pack_behind_create(struct pack_behind **out);
 /* Drops blocks that were not taken. Accepts NULL. */
 void pack_behind_destroy(struct pack_behind *behind);
 
-/* Takes some of the events, and returns how many. 0: a block is finished, take it first. */
-size_t pack_behind_put(struct pack_behind *behind, const struct event *events, size_t count);
+/* Where the next events go, `*room` of them at most; the same until some are put, or the block is
+ * ended. NULL: a block is finished, take it first. */
+struct event *pack_behind_room(struct pack_behind *behind, size_t *room);
+/* The first `count` events of that room are there. */
+void pack_behind_put(struct pack_behind *behind, size_t count);
 /* Ends the block that is being packed. False: a block is finished, take it first. */
 bool pack_behind_end(struct pack_behind *behind);
 /* The earliest finished block; NULL: there is none. Its data are there until pack_behind_taken. */

@@ -145,8 +145,16 @@ SHINY_MUST_CHECK struct shiny_err *store_put_counter(struct store *store, uint32
 SHINY_MUST_CHECK struct shiny_err *store_put_note(struct store *store, uint32_t process,
 						  const char *text);
 
-/* Appends events, in the order in which they were applied; packs and writes a block when enough
- * have come. */
+/*
+ * Where the next events go, in the order in which they are applied: `*room` of them at most, until
+ * some are taken or the store commits. Packed blocks are written when enough have come. `*out` is
+ * NULL where the session keeps no events.
+ */
+SHINY_MUST_CHECK struct shiny_err *store_event_room(struct store *store, struct event **out,
+						    size_t *room);
+/* The first `count` events of that room are there. */
+void store_take_events(struct store *store, size_t count);
+/* The same for events that lie elsewhere. */
 SHINY_MUST_CHECK struct shiny_err *store_put_events(struct store *store, const struct event *events,
 						    size_t count);
 

@@ -241,17 +241,34 @@ static struct shiny_err *write_blocks(struct store *store)
 	}
 }
 
-struct shiny_err *store_put_events(struct store *store, const struct event *events, size_t count)
+struct shiny_err *store_event_room(struct store *store, struct event **out, size_t *room)
 {
 	struct pack_behind *behind = store->writer->behind;
+	struct event *events = NULL;
 
-	while (behind && count) {
-		size_t taken = pack_behind_put(behind, events, count);
+	while (behind && !(events = pack_behind_room(behind, room)))
+		SHINY_TRY(write_blocks(store));
+	*out = events;
+	return NULL;
+}
 
-		events += taken;
-		count -= taken;
-		if (!taken)
-			SHINY_TRY(write_blocks(store));
+void store_take_events(struct store *store, size_t count)
+{
+	pack_behind_put(store->writer->behind, count);
+}
+
+struct shiny_err *store_put_events(struct store *store, const struct event *events, size_t count)
+{
+	struct event *to;
+	size_t some;
+
+	for (; count; count -= some, events += some) {
+		SHINY_TRY(store_event_room(store, &to, &some));
+		if (!to)
+			return NULL;
+		some = some < count ? some : count;
+		memcpy(to, events, some * sizeof(*events));
+		store_take_events(store, some);
 	}
 	return NULL;
 }

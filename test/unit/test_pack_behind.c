@@ -84,6 +84,20 @@ static void make_wants(void)
 	packer_destroy(packer);
 }
 
+/* Puts some of the events and returns how many. 0: a block is finished. */
+static size_t put(struct pack_behind *behind, const struct event *from, size_t count)
+{
+	size_t room;
+	struct event *to = pack_behind_room(behind, &room);
+
+	if (!to)
+		return 0;
+	room = room < count ? room : count;
+	memcpy(to, from, room * sizeof(*to));
+	pack_behind_put(behind, room);
+	return room;
+}
+
 static bool is_wanted(const struct block *block, size_t number)
 {
 	const struct want *w = &wants[number];
@@ -120,8 +134,7 @@ static const char *pack(size_t piece, size_t until)
 	for (unsigned end = 0; end < ENDS && done < until; end++) {
 		while (done < ends[end] && done < until) {
 			size_t left = ends[end] - done,
-			       some = pack_behind_put(behind, events + done,
-						      left < piece ? left : piece);
+			       some = put(behind, events + done, left < piece ? left : piece);
 
 			done += some;
 			if (!some)

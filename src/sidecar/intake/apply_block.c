@@ -146,17 +146,17 @@ static inline __attribute__((always_inline)) void
 tell(struct session *session, const struct stream *s, const struct raw *raw, uint64_t ns,
      enum event_kind kind, uint32_t stack)
 {
-	if (__builtin_expect(session->event_count == EVENT_BATCH, 0))
-		session_flush_events(session);
-	session->events[session->event_count++] = (struct event){ .time = ns,
-								  .address = raw->address,
-								  .size = raw->size,
-								  .process = s->process->id,
-								  .thread = s->id,
-								  .stack = stack,
-								  .tag = s->tag,
-								  .kind = (uint8_t)kind,
-								  .api = raw->api };
+	if (__builtin_expect(session->next_event == session->events_end, 0))
+		session_make_room(session);
+	*session->next_event++ = (struct event){ .time = ns,
+						 .address = raw->address,
+						 .size = raw->size,
+						 .process = s->process->id,
+						 .thread = s->id,
+						 .stack = stack,
+						 .tag = s->tag,
+						 .kind = (uint8_t)kind,
+						 .api = raw->api };
 }
 
 static inline __attribute__((always_inline)) void

@@ -24,9 +24,9 @@ static inline struct event *apply_emit(struct session *session, const struct str
 {
 	struct event *e;
 
-	if (session->event_count == EVENT_BATCH)
-		session_flush_events(session);
-	e = &session->events[session->event_count++];
+	if (session->next_event == session->events_end)
+		session_make_room(session);
+	e = session->next_event++;
 	*e = (struct event){ .time = ns,
 			     .address = s->head.address,
 			     .size = s->head.size,

@@ -17,10 +17,25 @@ void session_fail(struct session *session, struct shiny_err *err)
 
 void session_flush_events(struct session *session)
 {
-	if (session->event_count && session->store && !session->err)
-		session_fail(session, store_put_events(session->store, session->events,
-						       session->event_count));
-	session->event_count = 0;
+	if (session->events && session->events != session->unkept)
+		store_take_events(session->store,
+				  (size_t)(session->next_event - session->events));
+	session->events = session->next_event = session->events_end = NULL;
+}
+
+void session_make_room(struct session *session)
+{
+	size_t room = 0;
+
+	session_flush_events(session);
+	if (session->store && !session->err)
+		session_fail(session, store_event_room(session->store, &session->events, &room));
+	if (!session->events) {
+		session->events = session->unkept;
+		room = sizeof(session->unkept) / sizeof(*session->unkept);
+	}
+	session->next_event = session->events;
+	session->events_end = session->events + room;
 }
 
 void session_beat(struct session *session)

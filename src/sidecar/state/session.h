@@ -43,8 +43,6 @@ struct start;
 struct warm;
 struct watches;
 
-enum { EVENT_BATCH = 512 /* they stay in the L1 cache */ };
-
 /* A block with ENTRY_WATCHED has ended, at `time` (ticks). */
 struct watched_end {
 	uint32_t process;
@@ -114,8 +112,9 @@ struct session {
 	struct sidecar_ended launched; /* pid 0: nobody has said it */
 	bool paused;                   /* recording was off in some ring at some time */
 	uint64_t unrecorded;           /* programs that were started and are not recorded */
-	struct event events[EVENT_BATCH];
-	size_t event_count;
+	/* events are made where the store packs them: those since `events`, up to `next_event` */
+	struct event *events, *next_event, *events_end;
+	struct event unkept[64]; /* there, where no store takes them */
 	struct shiny_err *err;  /* the store failed: the first reason */
 	struct noticed noticed; /* what belongs to no process */
 	/* how far the store has got */
@@ -126,7 +125,10 @@ struct session {
 
 /* Remembers the first error; frees others. */
 void session_fail(struct session *session, struct shiny_err *err);
-void session_flush_events(struct session *session); /* without a store they are dropped */
+/* Hands the events to the store: before it commits or ends. */
+void session_flush_events(struct session *session);
+/* The same, and makes room for more, where `next_event` has come to its end. */
+void session_make_room(struct session *session);
 /* Programs that wait for the sidecar see that it makes progress. */
 void session_beat(struct session *session);
 /* The row of a process as it is now; nothing without a store. */

@@ -34,7 +34,7 @@ struct asking {
 	struct store *store;
 	const struct filter *filter;
 	struct diagnose_known *known;
-	bool history, full_names, progress;
+	bool history, types, full_names, progress;
 	/* what is known by now, or will never be */
 	bool has_streams, has_activity, has_leaks, has_lives, has_pooling;
 	struct pooling_constants cost;
@@ -463,9 +463,9 @@ static struct shiny_err *know_streams(void *context)
 static struct shiny_err *know_activity(void *context)
 {
 	struct asking *a = context;
-	struct shiny_err *err = activity_load(a->store, a->filter, 0,
-					      a->progress ? ACTIVITY_PROGRESS : 0,
-					      &a->known->activity);
+	unsigned flags = (a->types ? 0 : ACTIVITY_NO_TYPES) |
+			 (a->progress ? ACTIVITY_PROGRESS : 0);
+	struct shiny_err *err = activity_load(a->store, a->filter, 0, flags, &a->known->activity);
 
 	a->has_activity = true;
 	return err;
@@ -537,18 +537,18 @@ static struct shiny_err *answer_spikes(void *context)
 	return ask_spikes(a, &a->at[SYMPTOM_SPIKES]);
 }
 
-struct shiny_err *diagnose_load(struct store *store, const struct filter *filter, bool history,
-				bool full_names, bool progress, struct diagnose_known *known_out,
-				struct diagnoses *out)
+struct shiny_err *diagnose_load(struct store *store, const struct filter *filter, unsigned flags,
+				struct diagnose_known *known_out, struct diagnoses *out)
 {
 	struct diagnose_known known = { 0 };
 	struct diagnoses diagnoses = { 0 };
 	struct asking asking = { .store = store,
 				 .filter = filter,
 				 .known = &known,
-				 .history = history,
-				 .full_names = full_names,
-				 .progress = progress,
+				 .history = flags & DIAGNOSE_HISTORY,
+				 .types = flags & DIAGNOSE_TYPES,
+				 .full_names = flags & DIAGNOSE_FULL_NAMES,
+				 .progress = flags & DIAGNOSE_PROGRESS,
 				 .at = diagnoses.at };
 	const struct replay_task tasks[] = {
 		{ know_pooling, &asking },  { know_pages, &asking },   { know_streams, &asking },

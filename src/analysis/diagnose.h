@@ -94,10 +94,15 @@ struct diagnose_known {
 };
 void diagnose_forget(struct diagnose_known *known);
 
-/* `history`: of the pages, as in struct pages_ask. */
+enum {
+	DIAGNOSE_HISTORY = 1,    /* of the pages, as in struct pages_ask */
+	DIAGNOSE_TYPES = 2,      /* how many are live is known of the activity: no answer asks */
+	DIAGNOSE_FULL_NAMES = 4, /* names are not shortened */
+	DIAGNOSE_PROGRESS = 8,
+};
+
 SHINY_MUST_CHECK struct shiny_err *diagnose_load(struct store *store, const struct filter *filter,
-						 bool history, bool full_names, bool progress,
-						 struct diagnose_known *known,
+						 unsigned flags, struct diagnose_known *known,
 						 struct diagnoses *out);
 void diagnose_deinit(struct diagnoses *diagnoses);
 

@@ -30,8 +30,11 @@ static struct shiny_err *load_diagnoses(void *context)
 {
 	const struct answering *a = context;
 
-	return diagnose_load(a->store, a->filter, true, a->full_names, a->progress,
-			     &a->answers->known, &a->answers->diagnoses);
+	unsigned flags = DIAGNOSE_HISTORY | (a->full_names ? DIAGNOSE_FULL_NAMES : 0) |
+			 (a->progress ? DIAGNOSE_PROGRESS : 0);
+
+	return diagnose_load(a->store, a->filter, flags, &a->answers->known,
+			     &a->answers->diagnoses);
 }
 
 static struct shiny_err *load_growth(void *context)

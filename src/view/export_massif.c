@@ -167,8 +167,9 @@ struct shiny_err *export_massif(const struct export_job *job)
 	struct activity activity;
 	size_t number = 0;
 	bool peak = false;
-	struct shiny_err *err = activity_load(job->store, job->filter, 0,
-					      job->progress ? ACTIVITY_PROGRESS : 0, &activity);
+	unsigned flags = ACTIVITY_NO_PAGES | ACTIVITY_NO_TYPES |
+			 (job->progress ? ACTIVITY_PROGRESS : 0);
+	struct shiny_err *err = activity_load(job->store, job->filter, 0, flags, &activity);
 
 	if (err)
 		return err;

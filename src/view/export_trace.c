@@ -95,8 +95,9 @@ struct shiny_err *export_trace(const struct export_job *job)
 	struct activity activity = { 0 };
 	struct marks marks = { 0 };
 	struct json json;
-	struct shiny_err *err = activity_load(job->store, job->filter, 0,
-					      job->progress ? ACTIVITY_PROGRESS : 0, &activity);
+	unsigned flags = ACTIVITY_NO_PAGES | ACTIVITY_NO_TYPES |
+			 (job->progress ? ACTIVITY_PROGRESS : 0);
+	struct shiny_err *err = activity_load(job->store, job->filter, 0, flags, &activity);
 
 	if (err)
 		return err;

@@ -48,10 +48,10 @@ static struct shiny_err *load_activity(void *context)
 	struct page *p = context;
 	const struct page_job *job = p->job;
 
-	return activity_load(job->store, job->filter, p->interval,
-			     ACTIVITY_PHASES | ACTIVITY_NO_PAGES |
-				     (job->progress ? ACTIVITY_PROGRESS : 0),
-			     &p->activity);
+	unsigned flags = ACTIVITY_PHASES | ACTIVITY_NO_PAGES | ACTIVITY_NO_TYPES |
+			 (job->progress ? ACTIVITY_PROGRESS : 0);
+
+	return activity_load(job->store, job->filter, p->interval, flags, &p->activity);
 }
 
 /* Smaller limits until the cells are few enough, and fewer makers where that does not do it. The

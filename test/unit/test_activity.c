@@ -514,6 +514,25 @@ static void check_both(const struct filter *all)
 	phase_log_most = most;
 }
 
+/* Without pages and types all else is the same. */
+static void check_bare(const struct filter *all)
+{
+	struct activity a, bare;
+
+	must(activity_load(session, all, INTERVAL, 0, &a));
+	must(activity_load(session, all, INTERVAL, ACTIVITY_NO_PAGES | ACTIVITY_NO_TYPES, &bare));
+	for (size_t i = 0; i < a.count; i++) {
+		struct activity_point *point = &a.total.points[i];
+
+		point->pages = point->lines = point->types = 0;
+		number("bare point", memcmp(point, &bare.total.points[i], sizeof(*point)), 0);
+	}
+	number("bare/peak", bare.total.peak_bytes, a.total.peak_bytes);
+	number("bare/processes", bare.process_count, a.process_count);
+	activity_deinit(&a);
+	activity_deinit(&bare);
+}
+
 /* Long intervals end where short ones do: of these, pages are counted while the replay goes on, as
  * soon as so many blocks wait for that. */
 static void check_long(const struct filter *all, size_t waiting)
@@ -555,6 +574,7 @@ int main(void)
 	number("the role is the name", strcmp(a.processes[2].name, "helper"), 0);
 	activity_deinit(&a);
 	check_both(&all);
+	check_bare(&all);
 	check_long(&all, page_counts_most);
 	check_long(&all, 16);
 	check_log(phase_log_most, true);

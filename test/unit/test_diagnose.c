@@ -69,7 +69,7 @@ static void has(const char *name, enum symptom wanted)
 	must(store_finish(session, NULL));
 	must(store_open(path, &session));
 	must(filter_resolve(session, NULL, &all));
-	must(diagnose_load(session, &all, false, false, false, &known, &d));
+	must(diagnose_load(session, &all, 0, &known, &d));
 	for (enum symptom s = 0; s < SYMPTOMS; s++) {
 		enum diagnosis_verdict verdict = s == SYMPTOM_HARDWARE ? VERDICT_UNKNOWN
 						 : s == wanted	       ? VERDICT_YES

@@ -27,7 +27,7 @@ struct activity_tally {
 struct recorder {
 	const struct groups *groups; /* types, call sites */
 	struct phase_log *log;       /* NULL: phases have no rows */
-	bool with_pages;
+	bool with_pages, with_types;
 	struct page_counts pages;
 	struct activity_tally total, *processes; /* by id - 1; NULL: not begun */
 	size_t process_count;
@@ -129,7 +129,7 @@ static void on_birth(void *context, const struct replay *replay, const struct re
 
 	born(t, life, !t->ended);
 	born(&r->total, life, !t->ended);
-	if (!t->ended)
+	if (!t->ended && r->with_types)
 		count_types(r, t, groups_find(r->groups, replay, p, life), 1);
 	if (r->with_pages)
 		page_counts_add(&r->pages, p->id, life);
@@ -140,7 +140,7 @@ static void on_death(void *context, const struct replay *replay, const struct re
 {
 	struct recorder *r = context;
 	struct activity_tally *t = tally_of(r, replay, p);
-	uint32_t group;
+	uint32_t group = 0;
 
 	if (life->inherited && death->end != LIFE_NEVER) { /* it stands apart */
 		t->now.frees++;
@@ -148,7 +148,8 @@ static void on_death(void *context, const struct replay *replay, const struct re
 	}
 	if (life->inherited || (death->end == LIFE_NEVER && !r->log))
 		return;
-	group = groups_find(&r->groups[0], replay, p, life);
+	if (r->with_types)
+		group = groups_find(&r->groups[0], replay, p, life);
 	if (r->log)
 		phase_log_add(r->log, life->birth, death->time, phase_stays(p, death),
 			      (const uint32_t[]){ group,
@@ -158,7 +159,7 @@ static void on_death(void *context, const struct replay *replay, const struct re
 		return;
 	died(t, life, !t->ended);
 	died(&r->total, life, !t->ended);
-	if (!t->ended)
+	if (!t->ended && r->with_types)
 		count_types(r, t, group, -1);
 	if (r->with_pages)
 		page_counts_remove(&r->pages, p->id, life);
@@ -207,7 +208,7 @@ static void on_vtable(void *context, const struct replay *replay, const struct r
 	struct activity_tally *t = tally_of(r, replay, p);
 	struct life old = *life;
 
-	if (life->inherited || t->ended)
+	if (life->inherited || t->ended || !r->with_types)
 		return;
 	old.vtable = before;
 	count_types(r, t, groups_find(r->groups, replay, p, &old), -1);
@@ -338,6 +339,7 @@ static struct shiny_err *record(struct store *store, const struct filter *filter
 	struct recorder r = { .groups = groups,
 			      .log = log,
 			      .with_pages = !(flags & ACTIVITY_NO_PAGES),
+			      .with_types = !(flags & ACTIVITY_NO_TYPES),
 			      .interval = a->interval,
 			      .edge = a->interval,
 			      .duration = a->duration,
@@ -348,7 +350,8 @@ static struct shiny_err *record(struct store *store, const struct filter *filter
 					    .resize = on_resize,
 					    .move = on_move,
 					    .vtable = on_vtable,
-					    .moment = on_moment };
+					    .moment = on_moment,
+					    .untyped = !r.with_types };
 	struct process_names names = { 0 };
 	struct shiny_err *err = process_names_load(store, &names);
 
@@ -436,7 +439,7 @@ struct shiny_err *activity_load(struct store *store, const struct filter *filter
 
 	if (!err)
 		err = set_intervals(&a, interval);
-	if (!err)
+	if (!err && !(flags & ACTIVITY_NO_TYPES))
 		err = groups_load(store, GROUP_TYPE, flags & ACTIVITY_FULL_NAMES, &groups[0]);
 	if (!err && rows)
 		err = groups_load(store, GROUP_SITE, false, &groups[1]);

@@ -69,6 +69,7 @@ enum {
 	ACTIVITY_FULL_NAMES = 4, /* type names are not shortened */
 	ACTIVITY_PROGRESS = 8,
 	ACTIVITY_NO_PAGES = 16, /* pages and lines are 0: counting these is most of the work */
+	ACTIVITY_NO_TYPES = 32, /* types are 0; not with ACTIVITY_PHASE_ROWS, which have them */
 	ACTIVITY_INTERVALS_MAX = 100000,
 };
 

@@ -105,9 +105,10 @@ static void print(struct ctl *ctl, const struct diagnoses *diagnoses)
 static struct shiny_err *load(struct store *store, const struct filter *filter, bool full_names,
 			      struct diagnoses *out)
 {
+	unsigned flags = DIAGNOSE_PROGRESS | (full_names ? DIAGNOSE_FULL_NAMES : 0);
 	struct diagnose_known known;
 
-	SHINY_TRY(diagnose_load(store, filter, false, full_names, true, &known, out));
+	SHINY_TRY(diagnose_load(store, filter, flags, &known, out));
 	diagnose_forget(&known);
 	return NULL;
 }

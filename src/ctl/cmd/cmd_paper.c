@@ -67,8 +67,11 @@ static struct shiny_err *ask_diagnoses(void *context)
 {
 	const struct figures_ask *ask = context;
 
-	return diagnose_load(ask->store, ask->filter, true, ask->full_names, true,
-			     &ask->figures->known, &ask->figures->diagnoses);
+	unsigned flags = DIAGNOSE_HISTORY | DIAGNOSE_TYPES | DIAGNOSE_PROGRESS |
+			 (ask->full_names ? DIAGNOSE_FULL_NAMES : 0);
+
+	return diagnose_load(ask->store, ask->filter, flags, &ask->figures->known,
+			     &ask->figures->diagnoses);
 }
 
 static struct shiny_err *figures_load(struct ctl *ctl, struct store *store,

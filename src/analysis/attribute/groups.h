@@ -99,6 +99,14 @@ static inline uint32_t groups_find_key(const struct groups *groups, const struct
 	return group & COMPONENT_ASK_TYPE ? groups_by_type(groups, group, key->type) : group;
 }
 
+/* That groups_find_key() will be asked, where that takes a while. */
+static inline __attribute__((always_inline)) void groups_expect(const struct groups *groups,
+								const struct group_key *key)
+{
+	if (groups->by == GROUP_SAMPLE)
+		hash_table_expect(&groups->key_index, group_key_hash(key));
+}
+
 /* What groups_find_key() wants to know of a block; its type where that counts. */
 static inline struct group_key groups_key(const struct groups *groups, const struct replay *replay,
 					  const struct replay_process *process,

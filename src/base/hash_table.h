@@ -73,6 +73,13 @@ static inline __attribute__((always_inline)) void hash_table_expect(const struct
 		__builtin_prefetch(&table->cells[hash & (table->room - 1)]);
 }
 
+/* The entry that is looked at first for this hash, which may be another one's; HASH_NONE: there is
+ * none. */
+static inline uint32_t hash_table_first(const struct hash_table *table, uint64_t hash)
+{
+	return table->room ? table->cells[hash & (table->room - 1)].entry - 1 : HASH_NONE;
+}
+
 void hash_table_add(struct hash_table *table, uint64_t hash, uint32_t index);
 /* The entry is there. */
 void hash_table_remove(struct hash_table *table, uint64_t hash, uint32_t index);

@@ -31,30 +31,27 @@ static __attribute__((noinline, cold)) void grow(struct cube_cells *cells)
 	*cells = larger;
 }
 
-void cube_cells_add(struct cube_cells *cells, struct cube_cell key, int64_t blocks, int64_t bytes)
+void cube_cells_add(struct cube_cells *cells, uint64_t place, int64_t blocks, int64_t bytes)
 {
 	struct cube_cell *cell;
 
 	if (cells->count * 4 >= cells->room * 3)
 		grow(cells);
-	key.used = 1;
-	cell = cell_of(cells, key.place);
+	cell = cell_of(cells, place);
 	cells->count += !cell->place;
-	cell->place = key.place;
+	cell->place = place;
 	cell->blocks += blocks;
 	cell->bytes += bytes;
 }
 
 /* Where a cell belongs in the end. into NULL: the samples stay, and all cells are of maker 0. */
-static struct cube_cell key_of(const struct cube_cell *cell, const uint32_t *into)
+static uint64_t place_in(const struct cube_cell *cell, const uint32_t *into)
 {
-	struct cube_cell key = *cell;
+	uint32_t sample = cube_cell_sample(cell);
+	uint64_t place = cube_place(into ? into[sample] : sample, into ? cube_cell_maker(cell) : 0,
+				    cube_cell_interval(cell));
 
-	if (into)
-		key.sample = into[key.sample];
-	else
-		key.maker = 0;
-	return key;
+	return cube_place_of_life(place, cube_cell_bin(cell), cube_cell_end(cell));
 }
 
 enum { AHEAD = 16 };
@@ -70,9 +67,9 @@ static void add_up(struct cube_cells *cells, const uint32_t *into)
 		const struct cube_cell *cell = &cells->at[i], *later = cell + AHEAD;
 
 		if (i + AHEAD < cells->room && later->place)
-			cube_cells_expect(&folded, key_of(later, into));
+			cube_cells_expect(&folded, place_in(later, into));
 		if (cell->place)
-			cube_cells_add(&folded, key_of(cell, into), cell->blocks, cell->bytes);
+			cube_cells_add(&folded, place_in(cell, into), cell->blocks, cell->bytes);
 	}
 	cube_cells_deinit(cells);
 	*cells = folded;

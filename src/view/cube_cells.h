@@ -20,22 +20,62 @@
 enum page_end { PAGE_FREED, PAGE_GONE, PAGE_LIVE };
 enum { CUBE_MAKERS = 4096, CUBE_INTERVALS = 256 };
 
+/*
+ * Where the parts of a place begin, the least significant first. No bit-fields: put together from
+ * bytes that were just written, a place stalls whoever reads it, for longer than hashing it takes.
+ */
+enum {
+	CUBE_END_AT = 0,      /* lives: enum page_end */
+	CUBE_BIN_AT = 2,      /* lives: 2^bin ns <= lifetime; bin 0 also holds 0 */
+	CUBE_INTERVAL_AT = 8,
+	CUBE_MAKER_AT = 16,   /* of the cube's; 0: no or any thread and tag */
+	CUBE_SAMPLE_AT = 28,  /* kept */
+	CUBE_USED_AT = 60     /* so that no place is 0 */
+};
+_Static_assert(CUBE_MAKERS == 1 << (CUBE_SAMPLE_AT - CUBE_MAKER_AT) &&
+		       CUBE_INTERVALS == 1 << (CUBE_MAKER_AT - CUBE_INTERVAL_AT),
+	       "they are numbered so far");
+
 struct cube_cell {
-	union {
-		struct { /* the least significant first */
-			uint64_t end : 2;      /* lives: enum page_end */
-			uint64_t bin : 6;      /* lives: 2^bin ns <= lifetime; bin 0 also holds
-						* 0 */
-			uint64_t interval : 8;
-			uint64_t maker : 12;   /* of the cube's; 0: no or any thread and tag */
-			uint64_t sample : 32;  /* kept */
-			uint64_t used : 1;     /* the table's */
-		};
-		uint64_t place; /* all of them; 0: the table has no cell here */
-	};
+	uint64_t place; /* 0: the table has no cell here */
 	int64_t blocks, bytes;
 };
-_Static_assert(CUBE_MAKERS == 1 << 12 && CUBE_INTERVALS == 1 << 8, "they are numbered so far");
+
+static inline uint64_t cube_place(uint32_t sample, int maker, int interval)
+{
+	return UINT64_C(1) << CUBE_USED_AT | (uint64_t)sample << CUBE_SAMPLE_AT |
+	       (uint64_t)maker << CUBE_MAKER_AT | (uint64_t)interval << CUBE_INTERVAL_AT;
+}
+
+static inline uint64_t cube_place_of_life(uint64_t place, int bin, int end)
+{
+	return place | (uint64_t)bin << CUBE_BIN_AT | (uint64_t)end << CUBE_END_AT;
+}
+
+static inline uint32_t cube_cell_sample(const struct cube_cell *cell)
+{
+	return (uint32_t)(cell->place >> CUBE_SAMPLE_AT);
+}
+
+static inline int cube_cell_maker(const struct cube_cell *cell)
+{
+	return (int)(cell->place >> CUBE_MAKER_AT & (CUBE_MAKERS - 1));
+}
+
+static inline int cube_cell_interval(const struct cube_cell *cell)
+{
+	return (int)(cell->place >> CUBE_INTERVAL_AT & (CUBE_INTERVALS - 1));
+}
+
+static inline int cube_cell_bin(const struct cube_cell *cell)
+{
+	return (int)(cell->place >> CUBE_BIN_AT & ((1 << (CUBE_INTERVAL_AT - CUBE_BIN_AT)) - 1));
+}
+
+static inline int cube_cell_end(const struct cube_cell *cell)
+{
+	return (int)(cell->place >> CUBE_END_AT & ((1 << (CUBE_BIN_AT - CUBE_END_AT)) - 1));
+}
 
 struct cube_cells { /* zeroed: empty */
 	struct cube_cell *at; /* by hash, of them `room`; once sorted: `count`, one behind the
@@ -45,15 +85,14 @@ struct cube_cells { /* zeroed: empty */
 
 /* That the cell of this place will be asked for. */
 static inline __attribute__((always_inline)) void cube_cells_expect(const struct cube_cells *cells,
-								    struct cube_cell key)
+								    uint64_t place)
 {
-	key.used = 1;
 	if (cells->room)
-		__builtin_prefetch(&cells->at[hash_key(key.place) & (cells->room - 1)], 1);
+		__builtin_prefetch(&cells->at[hash_key(place) & (cells->room - 1)], 1);
 }
 
-/* Adds so many to the cell of the key's place. */
-void cube_cells_add(struct cube_cells *cells, struct cube_cell key, int64_t blocks, int64_t bytes);
+/* Adds so many to the cell of the place. */
+void cube_cells_add(struct cube_cells *cells, uint64_t place, int64_t blocks, int64_t bytes);
 /* Adds them up anew: of sample i they are of sample into[i] now. */
 void cube_cells_fold(struct cube_cells *cells, const uint32_t *into);
 /* Likewise: all are of maker 0. */

@@ -177,21 +177,18 @@ struct cube_ahead {
 	uint64_t hash;   /* of its sample */
 	uint32_t sample; /* + 1 */
 	unsigned folds;  /* of the cube, when the cells were worked out */
-	struct cube_cell begun, told, life;
+	uint64_t begun, told, life; /* places of its cells */
 };
 
 static void work_out(const struct page_cube *cube, const struct cube_change *c,
 		     struct cube_ahead *ahead)
 {
-	struct cube_cell cell = { .sample = cube->kept[ahead->sample],
-				  .maker = cube->makers_folded ? 0 : c->maker };
+	uint32_t sample = cube->kept[ahead->sample];
+	int maker = cube->makers_folded ? 0 : c->maker;
 
-	ahead->begun = ahead->told = ahead->life = cell;
-	ahead->begun.interval = c->begun;
-	ahead->told.interval = c->told;
-	ahead->life.interval = c->born;
-	ahead->life.bin = c->bin;
-	ahead->life.end = c->end;
+	ahead->begun = cube_place(sample, maker, c->begun);
+	ahead->told = cube_place(sample, maker, c->told);
+	ahead->life = cube_place_of_life(cube_place(sample, maker, c->born), c->bin, c->end);
 	ahead->folds = cube->folds;
 }
 
@@ -201,17 +198,17 @@ static void count_typed(struct page_cube *cube, const struct cube_change *c,
 			const struct cube_ahead *ahead)
 {
 	struct group_key key = c->key;
-	struct cube_cell from = ahead->told, to = ahead->told;
+	int maker = cube->makers_folded ? 0 : c->maker;
 	uint32_t before;
 
 	key.type = (uint32_t)c->before;
 	before = groups_find_sample(&cube->profile->groups, &key);
 	if (cube->finest[before] == cube->finest[ahead->sample])
 		return;
-	from.interval = to.interval = c->born;
-	from.sample = cube->kept[before];
-	cube_cells_add(&cube->changes, from, -1, -(int64_t)c->size);
-	cube_cells_add(&cube->changes, to, 1, (int64_t)c->size);
+	cube_cells_add(&cube->changes, cube_place(cube->kept[before], maker, c->born), -1,
+		       -(int64_t)c->size);
+	cube_cells_add(&cube->changes, cube_place(cube->kept[ahead->sample], maker, c->born), 1,
+		       (int64_t)c->size);
 }
 
 /* What began and ended in one interval has a cell all the same. */
@@ -268,6 +265,15 @@ static void expect(const struct page_cube *cube, const struct cube_change *c,
 	hash_table_expect(&cube->profile->groups.key_index, ahead->hash);
 }
 
+static void expect_key(const struct page_cube *cube, const struct cube_ahead *ahead)
+{
+	const struct groups *groups = &cube->profile->groups;
+	uint32_t at = hash_table_first(&groups->key_index, ahead->hash);
+
+	if (at != HASH_NONE)
+		__builtin_prefetch(&groups->keys[at]);
+}
+
 static void prepare(const struct page_cube *cube, const struct cube_change *c,
 		    struct cube_ahead *ahead)
 {
@@ -281,23 +287,28 @@ static void prepare(const struct page_cube *cube, const struct cube_change *c,
 		cube_cells_expect(&cube->changes, ahead->told);
 }
 
-enum { AHEAD = 16 }; /* half of these, for the cells */
+/* So many changes before its turn a change's place in the index is asked for, its key, its
+ * cells. */
+enum { AHEAD = 24, AHEAD_KEY = 16, AHEAD_CELLS = 8, AHEAD_ROOM = 32 };
 
 static void count_changes(void *context, const void *changes, size_t count)
 {
 	struct page_cube *cube = context;
 	const struct cube_change *first = changes;
-	struct cube_ahead ahead[AHEAD * 2];
+	struct cube_ahead ahead[AHEAD_ROOM];
 
-	for (size_t i = 0; i < count + AHEAD; i++) {
-		size_t soon = i - AHEAD / 2, now = i - AHEAD; /* past the end: not yet */
-
+	for (size_t i = 0, at; i < count + AHEAD; i++) { /* at: past the end where there is none */
 		if (i < count)
-			expect(cube, &first[i], &ahead[i % (AHEAD * 2)]);
-		if (i >= AHEAD / 2 && soon < count)
-			prepare(cube, &first[soon], &ahead[soon % (AHEAD * 2)]);
-		if (i >= AHEAD)
-			count_change(cube, &first[now], &ahead[now % (AHEAD * 2)]);
+			expect(cube, &first[i], &ahead[i % AHEAD_ROOM]);
+		at = i - (AHEAD - AHEAD_KEY);
+		if (at < count)
+			expect_key(cube, &ahead[at % AHEAD_ROOM]);
+		at = i - (AHEAD - AHEAD_CELLS);
+		if (at < count)
+			prepare(cube, &first[at], &ahead[at % AHEAD_ROOM]);
+		at = i - AHEAD;
+		if (at < count)
+			count_change(cube, &first[at], &ahead[at % AHEAD_ROOM]);
 	}
 }
 

@@ -347,30 +347,34 @@ static void put_cells(struct json *json, const char *key, const struct cube_cell
 
 static int64_t sample_step(const struct cube_cell *cell, const struct cube_cell *before)
 {
-	return (int64_t)cell->sample - before->sample;
+	return (int64_t)cube_cell_sample(cell) - cube_cell_sample(before);
 }
 
 /* Cells of one sample follow one another, by maker and interval: differences are small. */
 static int64_t maker_step(const struct cube_cell *cell, const struct cube_cell *before)
 {
-	return cell->maker - (cell->sample == before->sample ? before->maker : 0);
+	bool same = cube_cell_sample(cell) == cube_cell_sample(before);
+
+	return cube_cell_maker(cell) - (same ? cube_cell_maker(before) : 0);
 }
 
 static int64_t interval_step(const struct cube_cell *cell, const struct cube_cell *before)
 {
-	return cell->interval - (cell->sample == before->sample ? before->interval : 0);
+	bool same = cube_cell_sample(cell) == cube_cell_sample(before);
+
+	return cube_cell_interval(cell) - (same ? cube_cell_interval(before) : 0);
 }
 
 static int64_t bin_code(const struct cube_cell *cell, const struct cube_cell *before)
 {
 	(void)before;
-	return cell->bin;
+	return cube_cell_bin(cell);
 }
 
 static int64_t end_code(const struct cube_cell *cell, const struct cube_cell *before)
 {
 	(void)before;
-	return cell->end;
+	return cube_cell_end(cell);
 }
 
 static int64_t blocks_code(const struct cube_cell *cell, const struct cube_cell *before)

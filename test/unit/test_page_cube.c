@@ -93,18 +93,18 @@ static void typed_block(const struct page_cube *cube)
 		const struct profile_sample *sample;
 		int64_t want;
 
-		checkf("of a sample", cell->sample, "cell %zu is of none", i);
-		if (!cell->sample)
+		checkf("of a sample", cube_cell_sample(cell), "cell %zu is of none", i);
+		if (!cube_cell_sample(cell))
 			continue;
-		sample = &cube->profile->samples[cell->sample - 1];
-		want = !sample->type	     ? 0
-		       : cell->interval == 7 ? 1
-		       : cell->interval == 9 ? -1
-					     : 0;
+		sample = &cube->profile->samples[cube_cell_sample(cell) - 1];
+		want = !sample->type			? 0
+		       : cube_cell_interval(cell) == 7	? 1
+		       : cube_cell_interval(cell) == 9	? -1
+							: 0;
 		if (sample->stack == 2)
 			checkf("blocks of a type", cell->blocks == want,
-			       "type %u, interval %u: %d", sample->type, (unsigned)cell->interval,
-			       (int)cell->blocks);
+			       "type %u, interval %d: %d", sample->type,
+			       cube_cell_interval(cell), (int)cell->blocks);
 	}
 }
 
@@ -112,17 +112,17 @@ static void typed_block(const struct page_cube *cube)
 static void fold(void)
 {
 	const struct cube_cell cells[] = {
-		{ .sample = 0, .interval = 1, .blocks = 1, .bytes = 10 },
-		{ .sample = 1, .interval = 1, .blocks = 2, .bytes = 20 },
-		{ .sample = 2, .interval = 1, .blocks = 4, .bytes = 40 },
-		{ .sample = 2, .interval = 0, .blocks = 8, .bytes = 80 },
-		{ .sample = 2, .interval = 1, .bin = 3, .blocks = 16, .bytes = 160 },
+		{ cube_place(0, 0, 1), .blocks = 1, .bytes = 10 },
+		{ cube_place(1, 0, 1), .blocks = 2, .bytes = 20 },
+		{ cube_place(2, 0, 1), .blocks = 4, .bytes = 40 },
+		{ cube_place(2, 0, 0), .blocks = 8, .bytes = 80 },
+		{ cube_place_of_life(cube_place(2, 0, 1), 3, 0), .blocks = 16, .bytes = 160 },
 	};
 	const struct cube_cell want[] = {
-		{ .sample = 0, .interval = 1, .blocks = 2, .bytes = 20 },
-		{ .sample = 1, .interval = 0, .blocks = 8, .bytes = 80 },
-		{ .sample = 1, .interval = 1, .blocks = 5, .bytes = 50 },
-		{ .sample = 1, .interval = 1, .bin = 3, .blocks = 16, .bytes = 160 },
+		{ cube_place(0, 0, 1), .blocks = 2, .bytes = 20 },
+		{ cube_place(1, 0, 0), .blocks = 8, .bytes = 80 },
+		{ cube_place(1, 0, 1), .blocks = 5, .bytes = 50 },
+		{ cube_place_of_life(cube_place(1, 0, 1), 3, 0), .blocks = 16, .bytes = 160 },
 	};
 	const uint32_t into[] = { 1, 0, 1 };
 	struct page_cube cube = { 0 };
@@ -130,7 +130,7 @@ static void fold(void)
 
 	for (size_t t = 0; t < 2; t++)
 		for (size_t i = 0; i < sizeof(cells) / sizeof(*cells); i++)
-			cube_cells_add(tables[t], cells[i], cells[i].blocks, cells[i].bytes);
+			cube_cells_add(tables[t], cells[i].place, cells[i].blocks, cells[i].bytes);
 	page_cube_fold(&cube, into);
 	page_cube_sort(&cube);
 	for (size_t t = 0; t < 2; t++) {
@@ -139,9 +139,7 @@ static void fold(void)
 			const struct cube_cell *cell = &tables[t]->at[i];
 
 			checkf("folded cell",
-			       cell->sample == want[i].sample &&
-				       cell->interval == want[i].interval &&
-				       cell->bin == want[i].bin && cell->blocks == want[i].blocks &&
+			       cell->place == want[i].place && cell->blocks == want[i].blocks &&
 				       cell->bytes == want[i].bytes,
 			       "table %zu, cell %zu", t, i);
 		}
@@ -158,10 +156,7 @@ static void fold_makers(void)
 	for (uint16_t maker = 0; maker < 2; maker++) {
 		*vec_push(&cube.makers) = (struct cube_maker){ maker, 0 };
 		for (size_t t = 0; t < 2; t++)
-			cube_cells_add(
-				tables[t],
-				(struct cube_cell){ .sample = 7, .maker = maker, .interval = 3 }, 1,
-				10);
+			cube_cells_add(tables[t], cube_place(7, maker, 3), 1, 10);
 	}
 	page_cube_fold_makers(&cube);
 	page_cube_sort(&cube);
@@ -170,7 +165,7 @@ static void fold_makers(void)
 		number("cells of makers", tables[t]->count, 1);
 		number("blocks of makers", (uint64_t)tables[t]->at[0].blocks, 2);
 		number("bytes of makers", (uint64_t)tables[t]->at[0].bytes, 20);
-		number("their sample", tables[t]->at[0].sample, 7);
+		number("their sample", cube_cell_sample(&tables[t]->at[0]), 7);
 	}
 	page_cube_deinit(&cube);
 }
@@ -210,7 +205,7 @@ static void fold_when_full(const struct filter *all, const struct page_cube *who
 	page_cube_sort(&full.cube);
 	number("cells in the end", page_cube_cells(&full.cube), page_cube_cells(whole));
 	for (size_t i = 0; i < cells->count; i++) {
-		number("maker", cells->at[i].maker, 0);
+		number("maker", cube_cell_maker(&cells->at[i]), 0);
 		blocks += cells->at[i].blocks;
 	}
 	number("live in the end", (uint64_t)blocks, 2);
@@ -238,7 +233,7 @@ int main(void)
 	page_cube_sort(&cube);
 	must(activity_load(session, &all, INTERVAL, 0, &activity));
 	for (size_t i = 0; i < cube.changes.count; i++)
-		bytes[cube.changes.at[i].interval] += cube.changes.at[i].bytes;
+		bytes[cube_cell_interval(&cube.changes.at[i])] += cube.changes.at[i].bytes;
 	number("as many intervals", activity.total.first + activity.total.count, INTERVALS);
 	for (size_t i = 0; i < activity.total.count; i++) {
 		now += bytes[activity.total.first + i];

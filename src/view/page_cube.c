@@ -80,7 +80,7 @@ static uint8_t interval_of(const struct page_cube *cube, struct cube_span *span,
 static void tell_many_makers(struct cube_giver *g)
 {
 	if (!g->many_makers)
-		change_queue_give(g->queue, &(struct cube_change){ .kind = CUBE_MANY_MAKERS });
+		change_queue_give(g->queue, (struct cube_change){ .kind = CUBE_MANY_MAKERS });
 	g->many_makers = true;
 }
 
@@ -124,7 +124,7 @@ static void give_birth_alone(struct cube_giver *g, struct cube_change change, ui
 	change.kind = CUBE_BEGINS;
 	change.size = size;
 	change.key.type = type;
-	change_queue_give(g->queue, &change);
+	change_queue_give(g->queue, change);
 }
 
 static void give_event(void *context, const struct live_event *event)
@@ -167,7 +167,7 @@ static void give_event(void *context, const struct live_event *event)
 		change.end = event->kind == LIVE_GONE ? PAGE_GONE : PAGE_FREED;
 	}
 	birth->waits = false;
-	change_queue_give(g->queue, &change);
+	change_queue_give(g->queue, change);
 }
 
 /* ---- counting ---- */

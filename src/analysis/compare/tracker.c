@@ -217,7 +217,7 @@ static void apply(void *context, const void *changes, size_t count)
 static void give(struct follower *f, struct tracker_change change)
 {
 	if (change.cell != BREAKDOWN_NO_CELL)
-		change_queue_give(f->queue, &change);
+		change_queue_give(f->queue, change);
 }
 
 /* The block's cell from now on. */

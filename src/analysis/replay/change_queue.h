@@ -15,7 +15,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 struct change_queue;
 struct change_batch { /* a queue's first member: what is being filled */
@@ -46,9 +45,11 @@ static inline void *change_queue_next(struct change_queue *queue)
 	batch->at += batch->size;
 	return next;
 }
-/* A pointer to the change, of the size that the queue was made for. */
+/* The change, a struct of the size that the queue was made for. It is assigned, so that its members
+ * go to where they belong: copied as bytes, it is read as words of 16 just behind their writing,
+ * which a processor waits for. */
 #define change_queue_give(queue, ...) \
-	memcpy(change_queue_next(queue), (__VA_ARGS__), sizeof(*(__VA_ARGS__)))
+	((void)(*(__typeof__(__VA_ARGS__) *)change_queue_next(queue) = (__VA_ARGS__)))
 /* All that was given is applied, and what `apply` wrote can be read until more is given. */
 void change_queue_settle(struct change_queue *queue);
 

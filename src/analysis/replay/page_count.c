@@ -190,7 +190,7 @@ static void give(struct page_counts *counts, struct page_change what)
 {
 	if (!counts->queue)
 		counts->queue = change_queue_create(sizeof(what), apply, counts);
-	change_queue_give(counts->queue, &what);
+	change_queue_give(counts->queue, what);
 }
 
 /* ---- blocks that are not counted yet ---- */

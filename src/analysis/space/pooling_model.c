@@ -337,7 +337,7 @@ static void model_birth(void *context, const struct replay *replay,
 		return;
 	c.of[0] = m->site_lifetime[groups_find(&m->lives->sites, replay, process, life)];
 	c.of[1] = type_pools(m, replay, process, life);
-	change_queue_give(m->changes, &c);
+	change_queue_give(m->changes, c);
 }
 
 static void model_vtable(void *context, const struct replay *replay,
@@ -350,7 +350,7 @@ static void model_vtable(void *context, const struct replay *replay,
 	if (!site_lives_counted(life) || m->kinds < PLACE_POOLS)
 		return;
 	c.of[1] = type_pools(m, replay, process, life);
-	change_queue_give(m->changes, &c);
+	change_queue_give(m->changes, c);
 }
 
 static void model_death(void *context, const struct replay *replay,
@@ -368,7 +368,7 @@ static void model_death(void *context, const struct replay *replay,
 	c.object = is_object(m, replay_type(replay, process, life), life);
 	c.ended = death->end == LIFE_FREED || death->end == LIFE_REALLOCED;
 	c.freed = death->end == LIFE_FREED;
-	change_queue_give(m->changes, &c);
+	change_queue_give(m->changes, c);
 }
 
 static uint64_t model_peak(void *context, const struct replay *replay, uint64_t moment)

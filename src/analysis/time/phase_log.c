@@ -182,7 +182,7 @@ static void write_ends(void *context, const void *changes, size_t count)
 void phase_log_add(struct phase_log *log, uint64_t birth, uint64_t end, bool stays,
 		   const uint32_t groups[2], uint64_t bytes)
 {
-	change_queue_give(log->queue, &(struct phase_end){ .birth = birth,
+	change_queue_give(log->queue, (struct phase_end){ .birth = birth,
 							   .end = end,
 							   .bytes = bytes,
 							   .groups = { groups[0], groups[1] },

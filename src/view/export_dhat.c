@@ -128,7 +128,8 @@ struct shiny_err *export_dhat(const struct export_job *job)
 
 	points.of = mem_zero(points.count + 1, sizeof(*points.of));
 	err = live_events_each(job->store, job->filter,
-			       job->progress ? "adding up lifetimes" : NULL, count_event, &points);
+			       job->progress ? "adding up lifetimes" : NULL, NULL, count_event,
+			       &points);
 	if (!err) {
 		json_init(&json, job->out);
 		json_object(&json, NULL);

@@ -516,7 +516,8 @@ struct shiny_err *export_firefox(const struct export_job *job)
 	err = marks_load(job->store, job->filter, job->progress, &marks);
 	if (!err)
 		err = live_events_each(job->store, job->filter,
-				       job->progress ? "reading events" : NULL, add_event, &w);
+				       job->progress ? "reading events" : NULL, NULL, add_event,
+				       &w);
 	if (!err)
 		put_profile(&w, &activity, &marks);
 	for (size_t i = 0; i < w.process_limit; i++) {

@@ -172,7 +172,8 @@ struct shiny_err *export_heaptrack(const struct export_job *job)
 	err = put_traces(&w);
 	if (!err)
 		err = live_events_each(job->store, job->filter,
-				       job->progress ? "writing events" : NULL, put_event, &w);
+				       job->progress ? "writing events" : NULL, NULL, put_event,
+				       &w);
 	fprintf(job->out, "c %" PRIx64 "\n", job->profile->duration / 1000000);
 	texts_deinit(&w.strings);
 	hash_table_deinit(&w.trace_rows.table);

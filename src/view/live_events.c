@@ -99,7 +99,8 @@ static uint64_t on_moment(void *context, const struct replay *replay, uint64_t m
 }
 
 struct shiny_err *live_events_each(struct store *store, const struct filter *filter,
-				   const char *title, live_event_fn *each, void *context)
+				   const char *title, const struct replay_rows *by_place,
+				   live_event_fn *each, void *context)
 {
 	struct live_stream stream = { .each = each, .context = context };
 	struct replay_observer observer = { .context = &stream,
@@ -107,7 +108,8 @@ struct shiny_err *live_events_each(struct store *store, const struct filter *fil
 					    .death = on_death,
 					    .resize = on_resize,
 					    .vtable = on_vtable,
-					    .moment = on_moment };
+					    .moment = on_moment,
+					    .by_place = by_place };
 	struct shiny_err *err = replay_run(store, filter, &observer, 1, title);
 
 	process_ends_deinit(&stream.ends);

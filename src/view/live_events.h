@@ -37,9 +37,11 @@ struct live_event {
 };
 
 typedef void live_event_fn(void *context, const struct live_event *event);
+/* `by_place`: as in struct replay_observer. */
 SHINY_MUST_CHECK struct shiny_err *live_events_each(struct store *store,
 						    const struct filter *filter,
-						    const char *title, live_event_fn *each,
-						    void *context);
+						    const char *title,
+						    const struct replay_rows *by_place,
+						    live_event_fn *each, void *context);
 
 #endif

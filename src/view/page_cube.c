@@ -59,6 +59,7 @@ struct cube_giver {
 	struct change_queue *queue;
 	struct cube_birth *births;
 	size_t birth_room;
+	struct replay_rows birth_rows; /* births */
 	struct cube_span born, told;
 	uint16_t last_maker;
 	bool many_makers;
@@ -112,9 +113,13 @@ static uint16_t maker_of(struct cube_giver *g, const struct life *life)
 
 static struct cube_birth *birth_of(struct cube_giver *g, const struct life *life)
 {
-	if (life->place >= g->birth_room)
+	if (life->place >= g->birth_room) {
 		g->births = mem_reach(g->births, &g->birth_room, life->place, sizeof(*g->births),
 				      1024);
+		g->birth_rows = (struct replay_rows){ .at = g->births,
+						      .count = g->birth_room,
+						      .each = sizeof(*g->births) };
+	}
 	return &g->births[life->place];
 }
 
@@ -322,8 +327,8 @@ struct shiny_err *page_cube_load(struct store *store, const struct filter *filte
 	struct shiny_err *err;
 
 	*vec_push(&cube->makers) = (struct cube_maker){ 0, 0 };
-	err = live_events_each(store, filter, progress ? "adding up intervals" : NULL, give_event,
-			       &giver);
+	err = live_events_each(store, filter, progress ? "adding up intervals" : NULL,
+			       &giver.birth_rows, give_event, &giver);
 	change_queue_settle(giver.queue);
 	change_queue_destroy(giver.queue);
 	free(giver.births);

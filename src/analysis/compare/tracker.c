@@ -9,6 +9,7 @@
  */
 #include "tracker.h"
 
+#include <stdalign.h>
 #include <stdlib.h>
 
 #include "../../base/mem.h"
@@ -20,7 +21,8 @@
  * next. Blocks with a vtable are apart: those of a stack are born without, in between. */
 enum { PROCESS_BITS = 2 };
 struct remembered {
-	uint32_t process, vtable, cell;
+	alignas(16) uint32_t process; /* those of a stack are one cache line */
+	uint32_t vtable, cell;
 };
 /*
  * A block that has ended, and what its tracker is to learn of that. Trackers and their bins are in
@@ -58,8 +60,10 @@ struct follower {
 	struct remembered *stacks[2]; /* without a vtable, with one; by id and process; process 0:
 				       * nothing */
 	size_t stack_count;
+	struct replay_rows stack_rows; /* stacks[0], by id */
 	uint32_t *cells; /* by place of a life: that of its block */
 	size_t places;
+	struct replay_rows cell_rows; /* these */
 	struct process_ends ends;
 	bool *ended; /* by process id - 1; NULL before the first moment */
 };
@@ -224,7 +228,13 @@ static void give(struct follower *f, struct tracker_change change)
 static uint32_t set_cell(struct follower *f, const struct replay_process *process,
 			 const struct life *life)
 {
-	f->cells = mem_reach(f->cells, &f->places, life->place, sizeof(*f->cells), PLACES_LEAST);
+	if (life->place >= f->places) {
+		f->cells = mem_reach(f->cells, &f->places, life->place, sizeof(*f->cells),
+				     PLACES_LEAST);
+		f->cell_rows = (struct replay_rows){ .at = f->cells,
+						     .count = f->places,
+						     .each = sizeof(*f->cells) };
+	}
 	return f->cells[life->place] = cell_of(f, process->id, life->stack, life->vtable);
 }
 
@@ -337,13 +347,18 @@ struct shiny_err *tracker_run(struct store *store, const struct filter *filter,
 					    .resize = on_resize,
 					    .vtable = on_vtable,
 					    .moment = on_moment,
-					    .untyped = true };
+					    .untyped = true,
+					    .by_stack = &f.stack_rows,
+					    .by_place = &f.cell_rows };
 	struct shiny_err *err;
 
 	for (size_t i = 0; i < trackers->count; i++)
 		f.targets |= trackers->at[i].target != 0;
 	for (unsigned i = 0; i < 2; i++)
 		f.stacks[i] = mem_zero((f.stack_count + 1) << PROCESS_BITS, sizeof(**f.stacks));
+	f.stack_rows = (struct replay_rows){ .at = f.stacks[0],
+					     .count = f.stack_count,
+					     .each = sizeof(**f.stacks) << PROCESS_BITS };
 	f.queue = change_queue_create(sizeof(struct tracker_change), apply, &f);
 	err = replay_run(store, filter, &observer, 1, title);
 	change_queue_settle(f.queue);

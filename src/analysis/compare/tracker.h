@@ -4,8 +4,8 @@
  * once, and how long their blocks lived.
  *
  * Runs: CLI. Signals: no. Allocates: two distributions a tracker that asks for lifetimes
- * (distribution.h), 96 bytes a stack, 4 a live block, and what replay.h says. Threads: one a store,
- * and another of its own for trackers (change_queue.h).
+ * (distribution.h), 128 bytes a stack, 4 a live block, and what replay.h says. Threads: one a
+ * store, and another of its own for trackers (change_queue.h).
  *
  *   peak      most live bytes of the set at once, over all processes: `shinyctl help definitions`.
  *             As in peak.h

@@ -104,18 +104,24 @@ static inline __attribute__((always_inline)) void life_map_expect(const struct l
 		__builtin_prefetch(&map->buckets[hash >> map->shift], 1);
 }
 
+/* The place of the life that probably has this hash; 0, which is none's and in the cache: there is
+ * none. The map is not empty. */
+static inline __attribute__((always_inline)) uint32_t life_map_guess(const struct life_map *map,
+								     uint32_t hash)
+{
+	const struct life_bucket *bucket = &map->buckets[hash >> map->shift];
+	unsigned lanes = life_bucket_lanes(bucket, hash);
+	/* anything where there is none */
+	uint32_t place = bucket->places[__builtin_ctz(lanes | 1u << (LIFE_LANES - 1))];
+
+	return place & -(uint32_t)(lanes != 0);
+}
+
 static inline __attribute__((always_inline)) void life_map_prepare(const struct life_map *map,
 								   uint32_t hash)
 {
-	if (map->count) {
-		const struct life_bucket *bucket = &map->buckets[hash >> map->shift];
-		unsigned lanes = life_bucket_lanes(bucket, hash);
-		/* anything where there is none */
-		uint32_t place = bucket->places[__builtin_ctz(lanes | 1u << (LIFE_LANES - 1))];
-
-		/* 0 is none's, and in the cache */
-		__builtin_prefetch(life_at(map->pool, place & -(uint32_t)(lanes != 0)), 1);
-	}
+	if (map->count)
+		__builtin_prefetch(life_at(map->pool, life_map_guess(map, hash)), 1);
 }
 
 /* Where an address has its entry; bucket NULL: it has none. Good until the next change. */

@@ -18,6 +18,7 @@
 #include "../../base/mem.h"
 #include "../../base/progress.h"
 #include "../../store/block.h"
+#include "listeners.h"
 #include "type_table.h"
 
 const char *const life_end_names[LIFE_ENDS] = {
@@ -26,9 +27,10 @@ const char *const life_end_names[LIFE_ENDS] = {
 };
 
 /*
- * So many events before its turn an event's block is asked for, and its new type; its bucket twice
- * as many. In 20 a memory access is done several times over; with 32 (measured: bench_replay of ten
- * million events) the beginning of each batch, where nothing is applied yet, costs more.
+ * So many events before its turn an event's block is asked for, and its new type, and what
+ * observers know of it; its bucket twice as many. In 20 a memory access is done several times
+ * over; with 32 (measured: bench_replay of ten million events) the beginning of each batch, where
+ * nothing is applied yet, costs more.
  */
 enum { AHEAD = 20, AHEAD_TYPE = AHEAD / 2 };
 
@@ -51,8 +53,7 @@ struct replay_pass {
 	                * at */
 	const struct filter *filter;
 	struct type_table types;
-	struct replay_observer *observers;
-	size_t observer_count;
+	struct listeners to;
 	uint64_t *moments; /* each observer's next one; UINT64_MAX none */
 	uint64_t next_moment, next_fork;
 	struct fork_time *forks; /* in their order; up to fork_next they were looked at, and some of
@@ -61,8 +62,6 @@ struct replay_pass {
 	uint32_t *fork_place;    /* by process: its place in forks */
 	uint32_t *first_child, *next_child; /* by process: places + 1 of those that it forked, 0
 	                                     * none */
-	bool only_moments; /* nobody wants anything else */
-	bool untyped;      /* nobody asks for the types of many blocks */
 	struct progress progress;
 	uint64_t total;
 };
@@ -79,7 +78,7 @@ uint32_t replay_find_type(const struct replay *replay, const struct replay_proce
 static void set_type(const struct replay_pass *run, const struct replay_process *p,
 		     struct life *life)
 {
-	if (run->untyped) {
+	if (run->to.untyped) {
 		life->type_vtable = ~life->vtable;
 		return;
 	}
@@ -89,86 +88,46 @@ static void set_type(const struct replay_pass *run, const struct replay_process 
 
 /* ---- telling ---- */
 
-static void notify_birth(struct replay_pass *run, const struct replay_process *p,
-			 const struct life *life)
-{
-	for (size_t i = 0; p->wanted && !life->outside && i < run->observer_count; i++)
-		if (run->observers[i].birth)
-			run->observers[i].birth(run->observers[i].context, &run->replay, p, life);
-}
-
-static void notify_death(struct replay_pass *run, const struct replay_process *p,
-			 const struct life *life, const struct life_death *death)
-{
-	for (size_t i = 0; p->wanted && !life->outside && i < run->observer_count; i++)
-		if (run->observers[i].death)
-			run->observers[i].death(run->observers[i].context, &run->replay, p, life,
-						death);
-}
-
 static void notify_resize(struct replay_pass *run, const struct replay_process *p,
 			  const struct life *life, uint64_t before)
 {
-	for (size_t i = 0; p->wanted && !life->outside && i < run->observer_count; i++)
-		if (run->observers[i].resize)
-			run->observers[i].resize(run->observers[i].context, &run->replay, p, life,
-						 before);
+	if (p->wanted && !life->outside)
+		listeners_each(&run->to, resize, &run->replay, p, life, before);
 }
 
 static void notify_move(struct replay_pass *run, const struct replay_process *p,
 			const struct life *life, uint64_t before)
 {
-	for (size_t i = 0; p->wanted && !life->outside && i < run->observer_count; i++)
-		if (run->observers[i].move)
-			run->observers[i].move(run->observers[i].context, &run->replay, p, life,
-					       before);
+	if (p->wanted && !life->outside)
+		listeners_each(&run->to, move, &run->replay, p, life, before);
 }
 
 static void notify_vtable(struct replay_pass *run, const struct replay_process *p,
 			  const struct life *life, uint32_t before)
 {
-	for (size_t i = 0; p->wanted && !life->outside && i < run->observer_count; i++)
-		if (run->observers[i].vtable)
-			run->observers[i].vtable(run->observers[i].context, &run->replay, p, life,
-						 before);
+	if (p->wanted && !life->outside)
+		listeners_each(&run->to, vtable, &run->replay, p, life, before);
 }
 
 static void notify_stray(struct replay_pass *run, const struct replay_process *p,
 			 const struct event *event)
 {
-	for (size_t i = 0; p->wanted && !run->filter->tags &&
-			   filter_time(run->filter, event->time) && i < run->observer_count;
-	     i++)
-		if (run->observers[i].stray)
-			run->observers[i].stray(run->observers[i].context, &run->replay, p, event);
+	if (p->wanted && !run->filter->tags && filter_time(run->filter, event->time))
+		listeners_each(&run->to, stray, &run->replay, p, event);
 }
 
 static void notify_map(struct replay_pass *run, const struct replay_process *p,
 		       const struct event *event)
 {
-	for (size_t i = 0;
-	     p->wanted && filter_time(run->filter, event->time) && i < run->observer_count; i++)
-		if (run->observers[i].map)
-			run->observers[i].map(run->observers[i].context, &run->replay, p, event);
+	if (p->wanted && filter_time(run->filter, event->time))
+		listeners_each(&run->to, map, &run->replay, p, event);
 }
 
 static void notify_constructor(struct replay_pass *run, const struct replay_process *p,
 			       const struct event *event)
 {
-	for (size_t i = 0;
-	     p->wanted && filter_time(run->filter, event->time) && i < run->observer_count; i++)
-		if (run->observers[i].constructor)
-			run->observers[i].constructor(run->observers[i].context, &run->replay, p,
-						      event);
-}
-
-static void notify_fork(struct replay_pass *run, const struct replay_process *parent,
-			const struct replay_process *child)
-{
-	for (size_t i = 0; child->wanted && i < run->observer_count; i++)
-		if (run->observers[i].fork)
-			run->observers[i].fork(run->observers[i].context, &run->replay, parent,
-					       child);
+	if (p->wanted && filter_time(run->filter, event->time))
+		listeners_each(&run->to, constructor, &run->replay, p, event);
 }
 
 /* ---- forks and moments ---- */
@@ -219,7 +178,8 @@ static void take_over(struct replay_pass *run, struct replay_process *child)
 
 	if (parent) {
 		inherit(run, parent, child);
-		notify_fork(run, parent, child);
+		if (child->wanted)
+			listeners_each(&run->to, fork, &run->replay, parent, child);
 	}
 	child->forked = 0;
 }
@@ -253,8 +213,8 @@ static void moments_until(struct replay_pass *run, uint64_t time)
 
 		fork_until(run, now + 1);
 		run->next_moment = UINT64_MAX;
-		for (size_t i = 0; i < run->observer_count; i++) {
-			struct replay_observer *o = &run->observers[i];
+		for (size_t i = 0; i < run->to.observer_count; i++) {
+			struct replay_observer *o = &run->to.observers[i];
 
 			if (run->moments[i] == now) {
 				run->moments[i] = o->moment(o->context, &run->replay, now);
@@ -299,7 +259,7 @@ static void die(struct replay_pass *run, struct replay_process *p, uint32_t plac
 	const struct life *life = life_at(&run->pool, place);
 
 	p->bytes -= life->size;
-	notify_death(run, p, life, death);
+	listeners_death(&run->to, &run->replay, p, life, death);
 	life_pool_give(&run->pool, place);
 }
 
@@ -412,7 +372,7 @@ static void apply_begin(struct replay_pass *run, struct replay_process *p, const
 	}
 	settle(run, p, e, hash, place);
 	p->bytes += life->size;
-	notify_birth(run, p, life);
+	listeners_birth(&run->to, &run->replay, p, life);
 }
 
 static void apply_vtable(struct replay_pass *run, struct replay_process *p, const struct event *e,
@@ -477,7 +437,7 @@ static inline __attribute__((always_inline)) void expect(const struct replay_pas
 							 uint32_t hash)
 {
 	life_map_expect(&p->blocks, hash);
-	if (!run->untyped)
+	if (!run->to.untyped)
 		type_table_expect(&run->types, p->id, e->stack);
 	if (e->kind == EVENT_REALLOC && e->old_address != e->address)
 		life_map_expect(&p->blocks, life_hash(e->old_address));
@@ -506,6 +466,23 @@ static inline __attribute__((always_inline)) void expect_vtable(const struct rep
 	type_table_expect_vtable(&run->types, p->id, stack, e->vtable);
 }
 
+/* What observers know of the block that the event ends, or of where it begins one. */
+static inline __attribute__((always_inline)) void expect_rows(const struct replay_pass *run,
+							      const struct event *e,
+							      const struct replay_process *p,
+							      uint32_t hash)
+{
+	uint32_t place = 0, stack = e->stack;
+
+	if (p->blocks.count) {
+		place = life_map_guess(&p->blocks, e->kind == EVENT_REALLOC
+							   ? life_hash(e->old_address)
+							   : hash);
+		stack = place ? life_at(&run->pool, place)->stack : stack;
+	}
+	listeners_expect(&run->to, stack, place);
+}
+
 /* Several at a time: while one event is applied, later ones ask for what they will need. */
 static bool see(void *context, const struct event *events, size_t count)
 {
@@ -529,15 +506,19 @@ static bool see(void *context, const struct event *events, size_t count)
 		if (now < count && of[now])
 			prepare(&events[now], of[now], hashes[now]);
 		now = i - (2 * AHEAD - AHEAD_TYPE);
-		if (now < count && of[now] && events[now].vtable && !run->untyped)
-			expect_vtable(run, &events[now], of[now], hashes[now]);
+		if (now < count && of[now]) {
+			if (events[now].vtable && !run->to.untyped)
+				expect_vtable(run, &events[now], of[now], hashes[now]);
+			if (run->to.by_stack_count | run->to.by_place_count)
+				expect_rows(run, &events[now], of[now], hashes[now]);
+		}
 		now = i - 2 * AHEAD;
 		if (now < count)
 			apply(run, &events[now], of[now], hashes[now]);
 	}
 	if ((run->replay.events & 0xffff) < count)
 		progress_set(&run->progress, run->replay.events, run->total);
-	return has_room(run, 0) && (!run->only_moments || run->next_moment != UINT64_MAX);
+	return has_room(run, 0) && (!run->to.only_moments || run->next_moment != UINT64_MAX);
 }
 
 /* Who is left at the end has not ended. */
@@ -547,7 +528,7 @@ static void end_all(struct replay_pass *run)
 		struct replay_process *p = &run->replay.processes[i];
 		struct life_death death = { .end = LIFE_NEVER, .time = p->end };
 
-		replay_each(p, life) notify_death(run, p, life, &death);
+		replay_each(p, life) listeners_death(&run->to, &run->replay, p, life, &death);
 	}
 }
 
@@ -648,26 +629,17 @@ struct shiny_err *replay_pass(struct store *store, const struct filter *filter,
 			      struct replay_observer *observers, size_t count, const char *title)
 {
 	struct replay_pass run = { .filter = filter,
-				   .observers = observers,
-				   .observer_count = count,
 				   .next_moment = UINT64_MAX,
 				   .next_fork = UINT64_MAX,
-				   .only_moments = true,
-				   .untyped = true,
 				   .most = store_bound(store, REPLAY_AT_LEAST, REPLAY_A_BYTE) };
 	struct shiny_err *err = load_processes(store, filter, &run);
 
 	if (!err)
 		err = type_table_load(store, run.replay.process_count, &run.types);
+	listeners_init(&run.to, observers, count);
 	run.moments = mem_zero(count + 1, sizeof(*run.moments));
 	for (size_t i = 0; i < count; i++) {
-		const struct replay_observer *o = &observers[i];
-
-		run.only_moments &= !o->birth && !o->death && !o->resize && !o->move &&
-				    !o->vtable && !o->stray && !o->map && !o->fork &&
-				    !o->constructor;
-		run.untyped &= o->untyped;
-		run.moments[i] = o->moment ? o->first_moment : UINT64_MAX;
+		run.moments[i] = observers[i].moment ? observers[i].first_moment : UINT64_MAX;
 		if (run.moments[i] < run.next_moment)
 			run.next_moment = run.moments[i];
 	}
@@ -692,5 +664,6 @@ struct shiny_err *replay_pass(struct store *store, const struct filter *filter,
 	free(run.next_child);
 	type_table_deinit(&run.types);
 	free(run.moments);
+	listeners_deinit(&run.to);
 	return err;
 }

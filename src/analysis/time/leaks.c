@@ -225,7 +225,8 @@ struct shiny_err *leaks_load(struct store *store, const struct filter *filter, e
 					    .death = on_death,
 					    .resize = on_resize,
 					    .vtable = on_vtable,
-					    .moment = on_moment };
+					    .moment = on_moment,
+					    .untyped = by == GROUP_SITE || by == GROUP_TAG };
 	struct leaks leaks = { 0 };
 	struct shiny_err *err = session_duration(store, &leaks.duration);
 

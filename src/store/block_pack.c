@@ -14,7 +14,7 @@
 #include "block.h"
 #include "packer.h"
 
-enum { CHUNK = 64, AHEAD = 6 };
+enum { CHUNK = 64, AHEAD = 8 };
 
 /*
  * What is the same from one event to the next of the same pair, kept in registers: a byte that is
@@ -496,21 +496,20 @@ static __attribute__((noinline)) unsigned pack_other(struct packer *p, const str
 	return control;
 }
 
+static inline __attribute__((always_inline)) void prefetch_place(const struct packer *p,
+								 const struct event *e)
+{
+	__builtin_prefetch(&p->table[slot_of(e->process, e->address)], 1);
+}
+
 /* Up to CHUNK events, for which the block has room; returns how many it took. Where their addresses
- * stand is asked for at once, the blocks AHEAD of time. */
+ * stand is asked for AHEAD of time. */
 static size_t pack_chunk(struct packer *p, const struct event *events, size_t count)
 {
-	uint32_t slots[CHUNK + AHEAD];
 	uint8_t *controls = p->columns[COLUMN_CONTROL] + p->count;
-	size_t i = 0;
 	struct pair_run run;
+	size_t i;
 
-	for (; i < count; i++) {
-		slots[i] = slot_of(events[i].process, events[i].address);
-		__builtin_prefetch(&p->table[slots[i]], 1);
-	}
-	for (; i < count + AHEAD; i++)
-		slots[i] = slots[count - 1];
 	run_begin(&run, &p->model);
 	if (!p->count)
 		run.who = ~event_who(events); /* no pair is the last one's */
@@ -518,9 +517,10 @@ static size_t pack_chunk(struct packer *p, const struct event *events, size_t co
 		const struct event *e = &events[i];
 		unsigned control = PAIR_HIT;
 		bool has_more = e->vtable | e->old_address;
+		uint32_t slot = slot_of(e->process, e->address);
 
-		__builtin_prefetch(
-			&p->model.nodes[p->table[slots[i + AHEAD]] & ((1u << NODE_BITS) - 1)], 1);
+		if (i + AHEAD < count)
+			prefetch_place(p, e + AHEAD);
 		if (event_who(e) != run.who) {
 			run_close(&run);
 			if (!put_pair(p, e))
@@ -529,14 +529,14 @@ static size_t pack_chunk(struct packer *p, const struct event *events, size_t co
 			control = 0;
 		}
 		if (e->kind == EVENT_FREE && !has_more) {
-			control |= pack_event(p, &run, e, slots[i], EVENT_FREE, false, false);
+			control |= pack_event(p, &run, e, slot, EVENT_FREE, false, false);
 		} else if (e->kind == EVENT_ALLOC && !has_more && e->api != SHINY_API_COLLECTED) {
-			control |= pack_event(p, &run, e, slots[i], EVENT_ALLOC, false, false);
+			control |= pack_event(p, &run, e, slot, EVENT_ALLOC, false, false);
 		} else if (e->kind == EVENT_VPTR && !e->old_address) {
-			control |= pack_event(p, &run, e, slots[i], EVENT_VPTR, false, false);
+			control |= pack_event(p, &run, e, slot, EVENT_VPTR, false, false);
 		} else {
 			run_close(&run);
-			control |= pack_other(p, e, slots[i]);
+			control |= pack_other(p, e, slot);
 			run_begin(&run, &p->model);
 		}
 		*controls++ = (uint8_t)control;

@@ -45,6 +45,8 @@ void commit_session(struct session *session)
 	drain_mark_taken(session);
 	if (session->store && !session->err)
 		session_fail(session, store_commit(session->store));
+	if (!session->err)
+		drain_mark_committed(session);
 }
 
 unsigned commit_rings_waiting(const struct session *session)

@@ -47,6 +47,9 @@ static struct shiny_err *take_ring(struct session *session, struct ring_file *ri
 		ring_close(ring);
 		return err;
 	}
+	/* [taken] */
+	ring->told_before = __atomic_load_n(&ring->header->uncommitted, __ATOMIC_RELAXED);
+	session->noticed.drained_before += ring->told_before;
 	/* a pid without a beat says that this sidecar has given up */
 	/* [ctl] */
 	__atomic_store_n(&ring->header->sidecar_beat, ticks_now(&session->ticks), __ATOMIC_RELAXED);

@@ -65,7 +65,8 @@
  *   [taken]  chunk.taken, relaxed, before the commit that makes the events of so many of its first
  *            records safe. Whoever reads the chunk after a reader that was killed takes only
  *            definitions from those, and counts the chunk: an event is in one session file at most.
- *            [give] zeroes it.
+ *            [give] zeroes it. header.uncommitted goes up before [give], and is zero again after
+ *            the commit: where the last chunk of a thread is gone, nothing else would say so.
  *   [ctl]    control words: relaxed; a hook that misses a change sees it at its next event.
  *
  * A writer that dies

@@ -36,7 +36,7 @@
 
 /* "\xffSHINYR1", little endian: not text, so no text file matches */
 #define SHINY_MAGIC   UINT64_C(0x31524e59494853ff)
-#define SHINY_VERSION 4u
+#define SHINY_VERSION 5u
 
 /*
  * The session directory, mode 0700: ROOT/shiny-<uid>/<pid>.<ticks>, where ROOT is the first of
@@ -476,6 +476,8 @@ struct shiny_header {
 	uint32_t sidecar_pid;  /* 0: none yet */
 	uint32_t processes_ready, threads_ready; /* [grow] slots whose space is allocated: touching
 	                                          * others could be a SIGBUS */
+	uint32_t uncommitted;    /* [taken] the sidecar's: chunks that it has given back and not
+	                          * yet committed */
 	uint64_t sidecar_beat; /* [ctl] ticks of the sidecar's last drain: waiting for a dead
 	                        * sidecar is pointless */
 	uint64_t given;          /* [give] times that the sidecar gave back or made room: who waits

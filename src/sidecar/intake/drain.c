@@ -264,6 +264,15 @@ bool drain_relieve(struct session *session, struct ring_file *ring)
 	return true;
 }
 
+/* An earlier sidecar took so many chunks of the stream, before its first one here. */
+static void note_before(const struct stream *s, uint32_t chunks)
+{
+	uint32_t told = chunks < s->ring->told_before ? chunks : s->ring->told_before;
+
+	s->ring->told_before -= told;
+	s->process->noticed.drained_before += chunks - told;
+}
+
 /* The chunk that is read from here on. Where it was spilled, a copy of it; false: it cannot be
  * read. */
 static bool open_chunk(struct session *session, struct stream *s, struct waiting next)
@@ -296,6 +305,7 @@ static bool open_chunk(struct session *session, struct stream *s, struct waiting
 /* Its records are all read. */
 static void leave_chunk(struct session *session, struct stream *s)
 {
+	__atomic_add_fetch(&s->ring->header->uncommitted, 1, __ATOMIC_RELAXED); /* [taken] */
 	if (s->spilled)
 		spill_drop(session->spill, s->spilled);
 	else
@@ -329,7 +339,7 @@ static bool next_chunk(struct session *session, struct stream *s)
 		/* a sidecar that comes to a running or leftover ring finds streams that an earlier
 		 * one had begun to read */
 		if (!s->cursor.chunk) {
-			s->process->noticed.drained_before += next.sequence;
+			note_before(s, next.sequence);
 		} else if (next.sequence > s->expected) {
 			/* definitions among what is missing show up as void stacks */
 			s->process->noticed.lost_chunks += next.sequence - s->expected;
@@ -405,6 +415,14 @@ void drain_mark_taken(struct session *session)
 				&shiny_chunk_at(&s->ring->chunks, (uint32_t)s->chunk)->taken, taken,
 				__ATOMIC_RELAXED);
 	}
+}
+
+void drain_mark_committed(struct session *session)
+{
+	for (size_t i = 0; i < session->present.count; i++)
+		if (session->present.at[i]->header) /* [taken] */
+			__atomic_store_n(&session->present.at[i]->header->uncommitted, 0,
+					 __ATOMIC_RELAXED);
 }
 
 /* ---- the dead ---- */

@@ -25,8 +25,10 @@ static inline bool drain_pull(struct session *session, struct stream *stream)
 		return stream->has_head = true;
 	return drain_pull_slow(session, stream);
 }
-/* Before a commit: what has been applied of chunks that are not read to their end ([taken]). */
+/* Before a commit: what has been applied of chunks that are not read to their end ([taken]); after
+ * it: that those which are were committed. */
 void drain_mark_taken(struct session *session);
+void drain_mark_committed(struct session *session);
 /* Streams whose threads have ended without a word are done. */
 void drain_reap_threads(struct session *session, struct ring_file *ring);
 /* No chunk of it is attached or waiting. */

@@ -59,6 +59,8 @@ struct ring_file {
 	struct process **slots;   /* by process slot: the process that holds it */
 	struct stream **owners;   /* by chunk: the stream that it is attached to */
 	uint8_t *whole;           /* by chunk: 1: zero all of it when it is given back */
+	uint32_t told_before;     /* chunks that an earlier sidecar took and did not commit: told
+	                           * when the ring came, and not yet found missing in a stream */
 	uint64_t bad_chunks;      /* chunks that named no possible stream */
 	uint64_t counters[SHINY_COUNTERS]; /* of processes that held no slot, as last read */
 	uint32_t present[2];      /* small and large chunks that have space */

@@ -919,8 +919,9 @@ CREATE VIEW v_stacks AS SELECT
 	s.live_bytes AS live_bytes, -- their bytes
 	s.abandoned AS abandoned, -- blocks never freed, of processes with early = 1
 	s.abandoned_bytes AS abandoned_bytes -- their bytes
-FROM (SELECT t.stack AS stack, x.site AS site, SUM(t.allocs) AS allocs, SUM(t.reallocs) AS reallocs,
-	SUM(t.frees) AS frees, SUM(t.bytes) AS bytes, SUM(t.live) AS live, SUM(t.live_bytes) AS live_bytes,
+FROM (SELECT t.stack AS stack, x.site AS site,
+	SUM(t.allocs) AS allocs, SUM(t.reallocs) AS reallocs, SUM(t.frees) AS frees,
+	SUM(t.bytes) AS bytes, SUM(t.live) AS live, SUM(t.live_bytes) AS live_bytes,
 	SUM(t.abandoned) AS abandoned, SUM(t.abandoned_bytes) AS abandoned_bytes
 	FROM stat t LEFT JOIN stack x ON x.id = t.stack GROUP BY t.stack) s;
 

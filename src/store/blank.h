@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * blank.h: the file that every session begins as: its tables and views, their documentation and
- * the boring functions, no row of a recording, and no version (write.c).
+ * the boring functions, and no row of a recording.
  *
  * Runs: sidecar. Signals: no. Allocates: no. Threads: any.
  *

@@ -167,12 +167,16 @@ static int put_boring_rules(sqlite3 *db)
 
 static int make(const char *path, sqlite3 **db)
 {
+	char version[64];
 	int code = sqlite3_open(path, db);
 
+	snprintf(version, sizeof(version), "PRAGMA user_version = %d", STORE_SCHEMA_VERSION);
 	if (code == SQLITE_OK)
 		code = sqlite3_exec(*db, "BEGIN", NULL, NULL, NULL);
 	if (code == SQLITE_OK)
 		code = sqlite3_exec(*db, schema_sql, NULL, NULL, NULL);
+	if (code == SQLITE_OK)
+		code = sqlite3_exec(*db, version, NULL, NULL, NULL);
 	if (code == SQLITE_OK)
 		code = put_documentation(*db);
 	if (code == SQLITE_OK)

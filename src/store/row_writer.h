@@ -56,7 +56,6 @@ struct store_writer {
 	struct row_image image; /* of the tables with hundreds of thousands of rows */
 	unsigned images;        /* attached in this transaction */
 	bool in_transaction;
-	bool unmade; /* in the first one, before which there is no session to be read */
 	struct pack_behind *behind; /* NULL without events */
 	struct texts functions, sources;
 	struct stack_tails tails;

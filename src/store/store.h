@@ -26,8 +26,8 @@ struct store;
 
 /* ---- writing ---- */
 
-/* Makes `path`; refuses an existing one unless `force`. It is no session before its first commit,
- * and in WAL mode from then on; store_finish makes it one file. */
+/* Makes `path`; refuses an existing one unless `force`. WAL while recording; store_finish makes it
+ * one file. */
 SHINY_MUST_CHECK struct shiny_err *store_create(const char *path, bool force, bool with_events,
 						struct store **out);
 

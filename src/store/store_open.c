@@ -37,7 +37,7 @@
 
 enum { HEADER_BYTES = 100 }; /* of an SQLite file: https://www.sqlite.org/fileformat.html section
                               * 1.3 */
-/* A file is a session a second after its name at most, on a loaded machine later, and has its
+/* A file gets its tables some milliseconds after its name, on a loaded machine later, and its
  * writer's lock within microseconds. */
 enum { LOOK_MS = 50, TABLES_MS = 10000, LOCK_MS = 100, GROWING_TRIES = 4 };
 
@@ -66,17 +66,7 @@ static struct shiny_err *truncated(const char *path, uint64_t is, uint64_t shoul
 				"copy it again from where it was recorded");
 }
 
-static struct shiny_err *unmade(const char *path)
-{
-	return shiny_err_advise(
-		cannot_read(path, "its recording was killed while it made the file, so nothing is "
-				  "in it"),
-		"record again; what the programs wrote is in their session directory, where that "
-		"is left: `shinyctl collect DIRECTORY`");
-}
-
-/* The first page of a session is written last (blank.h), and its version once the first commit is
- * in the file (write.c). */
+/* The first page of a session is written last (blank.h). */
 static bool is_unmade(const unsigned char header[HEADER_BYTES])
 {
 	static const unsigned char none[HEADER_BYTES];
@@ -84,8 +74,8 @@ static bool is_unmade(const unsigned char header[HEADER_BYTES])
 	return memcmp(header, none, HEADER_BYTES) == 0;
 }
 
-/* Whether the recording has come to its first commit, waited for while there is a writer; *live:
- * there is one. */
+/* Whether the recording has come to its tables, waited for while there is a writer; *live: there is
+ * one. */
 static bool wait_tables(int fd, bool *live)
 {
 	unsigned char header[HEADER_BYTES];
@@ -119,7 +109,11 @@ static struct shiny_err *judge_header(const char *path, int fd, bool grows)
 		return shiny_err_advise(cannot_read(path, "it is empty"),
 					"its recording never got started: record again");
 	if ((size_t)got == sizeof(header) && is_unmade(header))
-		return unmade(path);
+		return shiny_err_advise(cannot_read(path, "its recording was killed while it made "
+							  "the file, so nothing is in it"),
+					"record again; what the programs wrote is in their session "
+					"directory, where that is left: `shinyctl collect "
+					"DIRECTORY`");
 	if ((size_t)got < sizeof(header) || memcmp(header, "SQLite format 3", 16) != 0)
 		return shiny_err_advise(cannot_read(path, "it is not a session file"), advice);
 	if (big_endian(header + 68, 4) != STORE_APPLICATION_ID)
@@ -140,7 +134,9 @@ static struct shiny_err *judge_header(const char *path, int fd, bool grows)
 						  path, version, STORE_SCHEMA_VERSION),
 					"use the shinyctl that recorded it, or record again");
 	if (version == 0)
-		return unmade(path);
+		return shiny_err_advise(
+			cannot_read(path, "its recording ended before its tables were made"),
+			"record again");
 
 	uint64_t page = big_endian(header + 16, 2), pages = big_endian(header + 28, 4);
 	if (page == 1)

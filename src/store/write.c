@@ -5,18 +5,14 @@
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one a store.
  *
- * A transaction is open from the first put to store_commit, a crash leaves the last commit. The
- * first one goes into the file itself, without a log, as nothing that is there can be lost; when
- * all of it is, the file gets its version, without which it is no session (store_open.c). From then
- * on the file is in WAL mode, where each page is written twice and read once.
- *
- * Nothing is synced to the disk before the end: what the kernel has survives the death of the
- * process at any step, and a disk that is slow to sync would hold up the sidecar, and with it the
- * program whose ring fills meanwhile. Only a power cut may take an unfinished file. store_finish
- * syncs, checkpoints and leaves WAL mode, so that one file remains, unless a reader stays
- * connected. The writer holds a flock on the file (SQLite's own locks are fcntl locks, and
- * independent of it): a reader tells by it whether a file that is not complete is still being
- * written or was left behind.
+ * The file is in WAL mode while it is recorded: a transaction is open from the first put to
+ * store_commit, a crash leaves the last commit. Nothing is synced to the disk before the end: what
+ * the kernel has survives the death of the process at any step, and a disk that is slow to sync
+ * would hold up the sidecar, and with it the program whose ring fills meanwhile. Only a power cut
+ * may take an unfinished file. store_finish syncs, checkpoints and leaves WAL mode, so that
+ * one file remains, unless a reader stays connected. The writer holds a flock on the file (SQLite's
+ * own locks are fcntl locks, and independent of it): a reader tells by it whether a file that is
+ * not complete is still being written or was left behind.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -31,9 +27,6 @@
 #include "blank.h"
 #include "file.h"
 #include "row_writer.h"
-
-#define TEXT_OF(number) TEXT_OF_TOKEN(number)
-#define TEXT_OF_TOKEN(token) #token
 
 enum { LOG_TRIES = 100, BEGIN_MS = 10000, END_MS = 1000 };
 static const struct timespec log_pause = { .tv_nsec = 10000000 };
@@ -91,31 +84,12 @@ static struct shiny_err *begin_log(struct store *store)
 
 static struct shiny_err *open_for_writing(struct store *store, bool with_events)
 {
-	struct store_writer *w = store->writer;
-
 	SHINY_TRY(blank_write(store->path, store->fd));
 	SHINY_TRY(connect_for_recording(store));
-	SHINY_TRY(db_exec(store,
-			  "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; "
-			  "BEGIN EXCLUSIVE",
-			  "make"));
-	w->in_transaction = w->unmade = true;
+	SHINY_TRY(begin_log(store));
 	if (with_events)
-		SHINY_TRY(pack_behind_create(&w->behind));
+		SHINY_TRY(pack_behind_create(&store->writer->behind));
 	return store_put_number(store, "with_events", with_events);
-}
-
-/* All of the first transaction is in the file: now it is a session. A write of its first page alone
- * says so. */
-static struct shiny_err *end_making(struct store *store)
-{
-	static const char sql[] = "PRAGMA user_version = " TEXT_OF(STORE_SCHEMA_VERSION)
-				  "; PRAGMA locking_mode = NORMAL";
-
-	SHINY_TRY(db_exec(store, sql, "make"));
-	row_finalize(store->writer); /* the log may need another connection */
-	store->writer->unmade = false;
-	return begin_log(store);
 }
 
 static void writer_free(struct store *store)
@@ -158,6 +132,8 @@ struct shiny_err *store_create(const char *path, bool force, bool with_events, s
 	SHINY_TRY(file_make(path, force, &fd));
 	store = new_writer(path, fd);
 	err = open_for_writing(store, with_events);
+	if (!err)
+		err = store_commit(store);
 	if (err) {
 		unlink(path); /* ours, new, and of no use */
 		store_abandon(store);
@@ -285,8 +261,7 @@ struct shiny_err *store_commit(struct store *store)
 		return NULL;
 	SHINY_TRY(db_exec(store, "COMMIT", "write"));
 	w->in_transaction = false;
-	SHINY_TRY(row_drop_images(store));
-	return w->unmade ? end_making(store) : NULL;
+	return row_drop_images(store);
 }
 
 void store_abandon(struct store *store)
@@ -335,8 +310,6 @@ static struct shiny_err *end_log(struct store *store)
 static struct shiny_err *finish(struct store *store, struct store_totals *totals)
 {
 	SHINY_TRY(row_put_statistics(store));
-	if (store->writer->unmade) /* by the log's end all is synced before the file is complete */
-		SHINY_TRY(store_commit(store));
 	SHINY_TRY(store_put_number(store, "complete", 1));
 	SHINY_TRY(store_commit(store));
 	SHINY_TRY(count_totals(store, totals));

@@ -4,9 +4,8 @@
  *
  *   KILL_AT=CALL:FILE:WHEN:COUNT
  *     CALL   open, write, writev, truncate, unlink; pack: a block of events is compressed;
- *            version: the first page of the session file, which says that it is one; frame,
- *            page: the last page of a transaction goes into SQLite's log, its header or itself;
- *            checkpoint: a page goes from the log into the session file
+ *            frame, page: the last page of a transaction goes into SQLite's log, its header or
+ *            itself; checkpoint: a page goes from the log into the session file
  *     FILE   what the file's path must hold; empty: any
  *     WHEN   before or after the call; half: a write that has come half way
  *     COUNT  the how manieth such call
@@ -25,7 +24,7 @@
 #include <unistd.h>
 
 enum when { BEFORE, HALF, AFTER, NEVER };
-enum { LOG_FRAME = 24, VERSION = 60 /* of the session file, four bytes */ };
+enum { LOG_FRAME = 24 };
 
 static struct {
 	char call[16], file[64], when[16];
@@ -84,13 +83,13 @@ static void path_of(int fd, char *out, size_t size)
 }
 
 /* What a write is to SQLite. */
-static const char *kind_of(const char *path, const void *data, size_t bytes, off_t at)
+static const char *kind_of(const char *path, const void *data, size_t bytes)
 {
 	const unsigned char *frame = data;
 	bool last = commits;
 
 	if (has_end(path, ".shiny"))
-		return log_begun ? "checkpoint" : !at && frame[VERSION + 3] ? "version" : "write";
+		return log_begun ? "checkpoint" : "write";
 	if (!has_end(path, "-wal"))
 		return "write";
 	log_begun = true;
@@ -106,7 +105,7 @@ ssize_t pwrite(int fd, const void *data, size_t bytes, off_t at)
 	ssize_t done;
 
 	path_of(fd, path, sizeof(path));
-	when = judge(kind_of(path, data, bytes, at), path);
+	when = judge(kind_of(path, data, bytes), path);
 	done = NEXT(pwrite)(fd, data, when == HALF ? bytes / 2 : bytes, at);
 	if (when != NEVER)
 		die();

@@ -45,7 +45,8 @@ void component_judge_begin(struct component_judge *j, const struct component_rul
 }
 
 /* A [ in a boring pattern is itself: it belongs to operator new[]. */
-void component_judge_pass_over(struct component_judge *j, enum component_kind kind, const char *from)
+void component_judge_pass_over(struct component_judge *j, enum component_kind kind,
+			       const char *from)
 {
 	char *pattern = mem_alloc(3 * strlen(from) + 1), *to = pattern;
 

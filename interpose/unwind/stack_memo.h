@@ -83,13 +83,22 @@ SI_HOT void si_kept_sum_add(struct si_kept_sum *sum, uint64_t a, uint64_t b, uin
 	sum->c = sum->c * base + c;
 	sum->d = sum->d * base + d;
 }
+/* Two 64-bit numbers in one, each bit of which depends on all of both. */
+SI_HOT uint64_t si_fold(uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+/* Two words change together by some multiples of 8, where one leads to the other: a difference in
+ * one lane must not make up for one in another, so no two lanes are multiplied by the same number.
+ * (Folded products, as in wyhash; the numbers are the fractions of the roots of 2, 3, 5 and 7.) */
 SI_HOT uint64_t si_kept_sum_end(const struct si_kept_sum *sum)
 {
-	const uint64_t base = UINT64_C(0x9e3779b97f4a7c15);
-	uint64_t ab = (sum->a ^ sum->a >> 32) * base + sum->b,
-		 cd = (sum->c ^ sum->c >> 32) * base + sum->d;
-
-	return (ab ^ ab >> 32) * base + cd;
+	return si_fold(sum->a ^ UINT64_C(0x6a09e667f3bcc908),
+		       sum->b ^ UINT64_C(0xbb67ae8584caa73b)) ^
+	       si_fold(sum->c ^ UINT64_C(0x3c6ef372fe94f82b),
+		       sum->d ^ UINT64_C(0xa54ff53a5f1d36f1));
 }
 
 /* The id of the stack above `fp`, if it is one of those kept; else 0. */

@@ -252,6 +252,45 @@ static void one_frame(void)
 	check("one frame/found again", !lost, "it was defined anew");
 }
 
+/* ---- the sum of a walk's words ---- */
+
+enum { SUMMED = 28 };
+
+static uint64_t sum_of(const uintptr_t *word)
+{
+	struct si_kept_sum sum = { 0 };
+
+	for (unsigned i = 0; i < SUMMED; i += SI_KEPT_WALK_LANES)
+		si_kept_sum_add(&sum, word[i], word[i + 1], word[i + 2], word[i + 3]);
+	return si_kept_sum_end(&sum);
+}
+
+/* Stacks that differ as one program's do: another caller, and a frame that lies a few words from
+ * where it lay. */
+static void sums(void)
+{
+	enum { TRIES = 1000000 };
+	unsigned equal = 0;
+
+	for (unsigned n = 0; n < TRIES; n++) {
+		uintptr_t word[SUMMED], at = 0x7f0000000000 + next_random() % (1 << 24) * 4096;
+		uint64_t sum;
+
+		for (unsigned i = 0; i < SUMMED; i += 2) {
+			word[i] = pc_of(next_random());
+			word[i + 1] = at += 16 + next_random() % 8 * 8;
+		}
+		sum = sum_of(word);
+		for (unsigned changes = 1 + n % 3; changes > 0; changes--) {
+			unsigned i = (unsigned)random_below(SUMMED);
+
+			word[i] += 8 + random_below(64) * 8;
+		}
+		equal += sum_of(word) == sum;
+	}
+	checkf("sums/differ", equal == 0, "%u of %u", equal, TRIES);
+}
+
 /* ---- functions that call each other ---- */
 
 static struct {
@@ -430,6 +469,7 @@ int main(int argc, char **argv)
 	}
 	if (!mkdtemp(directory))
 		return 1;
+	sums();
 	for (unsigned i = 0; i < 3; i++) {
 		char *arguments[] = { argv[0], (char *)(uintptr_t)modes[i], NULL };
 		char *environment[] = { session, unwind, (char *)"SHINY_COLLECT=off",

@@ -5,6 +5,8 @@
  * ascending. One line "at NS", then a line a process, region (address >> SHIFT), api and size:
  * process region api size count.
  *
+ * Blocks are counted in a hash table, as there are a hundred of them to a line and more.
+ *
  * Runs: CLI, in tests. Allocates: what replay_run does, and a table of the lines. Threads: one.
  */
 #include <stdio.h>
@@ -12,27 +14,46 @@
 #include <string.h>
 
 #include "../../src/analysis/replay/replay.h"
+#include "../../src/base/hash.h"
+#include "../../src/base/hash_table.h"
 #include "../../src/base/mem.h"
 
-struct key {
-	uint64_t region, size;
+struct line {
+	uint64_t region, size, count;
 	unsigned api;
 };
 struct lines {
 	int shift;
 	const uint64_t *moments; /* UINT64_MAX ends them */
-	VEC(struct key) keys;
+	VEC(struct line) found;
+	struct hash_table table; /* of found */
 };
 
 static int by_key(const void *left, const void *right)
 {
-	const struct key *a = left, *b = right;
+	const struct line *a = left, *b = right;
 
 	if (a->region != b->region)
 		return a->region < b->region ? -1 : 1;
 	if (a->api != b->api)
 		return a->api < b->api ? -1 : 1;
 	return (a->size > b->size) - (a->size < b->size);
+}
+
+static void count_life(struct lines *lines, uint64_t region, uint64_t size, unsigned api)
+{
+	uint64_t hash = hash_keys(hash_keys(region, size), api);
+	uint32_t at = hash_table_find(&lines->table, hash, i,
+				      lines->found.at[i].region == region &&
+					      lines->found.at[i].size == size &&
+					      lines->found.at[i].api == api);
+
+	if (at == HASH_NONE) {
+		at = (uint32_t)lines->found.count;
+		*vec_push(&lines->found) = (struct line){ region, size, 0, api };
+		hash_table_add(&lines->table, hash, at);
+	}
+	lines->found.at[at].count++;
 }
 
 static uint64_t print_moment(void *context, const struct replay *replay, uint64_t moment)
@@ -45,20 +66,19 @@ static uint64_t print_moment(void *context, const struct replay *replay, uint64_
 
 		if (moment < p->start || (moment >= p->end && p->end < replay->duration))
 			continue;
-		lines->keys.count = 0;
-		replay_each(p, life) * vec_push(&lines->keys) =
-			(struct key){ life->address >> lines->shift, life->size, life->api };
-		if (lines->keys.count)
-			qsort(lines->keys.at, lines->keys.count, sizeof(*lines->keys.at), by_key);
-		for (size_t k = 0, from = 0; k < lines->keys.count; k++) {
-			const struct key *key = &lines->keys.at[k];
+		replay_each(p, life)
+			count_life(lines, life->address >> lines->shift, life->size, life->api);
+		if (lines->found.count)
+			qsort(lines->found.at, lines->found.count, sizeof(*lines->found.at),
+			      by_key);
+		for (size_t k = 0; k < lines->found.count; k++) {
+			const struct line *line = &lines->found.at[k];
 
-			if (k + 1 < lines->keys.count && by_key(key, key + 1) == 0)
-				continue;
-			printf("%u %lu %u %lu %zu\n", p->id, key->region, key->api, key->size,
-			       k + 1 - from);
-			from = k + 1;
+			printf("%u %lu %u %lu %lu\n", p->id, line->region, line->api, line->size,
+			       line->count);
 		}
+		lines->found.count = 0;
+		hash_table_deinit(&lines->table);
 	}
 	return *++lines->moments;
 }
@@ -88,7 +108,7 @@ int main(int argc, char **argv)
 		err = replay_run(store, &all, &observer, 1, NULL);
 	filter_deinit(&all);
 	store_close(store);
-	free(lines.keys.at);
+	free(lines.found.at);
 	free(moments);
 	if (err) {
 		fprintf(stderr, "live_at: %s\n", err->message);

@@ -87,11 +87,9 @@ static inline __attribute__((always_inline)) uintptr_t made(const uintptr_t *fp,
 							    const struct hooked *h,
 							    const uintptr_t *argument)
 {
-	uintptr_t object;
+	uintptr_t object = h->function(argument[0], argument[1], argument[2], argument[3],
+				       argument[4], argument[5]);
 
-	si_event_foreseen(fp);
-	object = h->function(argument[0], argument[1], argument[2], argument[3], argument[4],
-			     argument[5]);
 	if (SI_LIKELY(object != 0))
 		si_event_object(fp, (void *)object, argument[h->size],
 				(uint16_t)argument[h->index]);

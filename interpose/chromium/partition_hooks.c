@@ -144,7 +144,6 @@ SI_HOT uintptr_t makes(const uintptr_t *frame, enum si_slot slot, enum si_way wa
 		break;
 	}
 	frame = call_site(frame, slot, &api);
-	si_event_foreseen(frame);
 	block = call_below(way, slot, SIX_VALUES);
 	if (SI_LIKELY(block != 0))
 		si_event_alloc(frame, (void *)block, bytes, api);

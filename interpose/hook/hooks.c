@@ -34,7 +34,6 @@ void *si_hook_malloc(size_t size)
 {
 	const uintptr_t *fp = SI_FRAME();
 
-	si_event_foreseen(fp);
 	return si_record_alloc(fp, si_next.malloc(size), size, SHINY_API_MALLOC);
 }
 
@@ -42,7 +41,6 @@ void *si_hook_calloc(size_t count, size_t size)
 {
 	const uintptr_t *fp = SI_FRAME();
 
-	si_event_foreseen(fp);
 	return si_record_alloc(fp, si_next.calloc(count, size), count * size, SHINY_API_CALLOC);
 }
 
@@ -128,7 +126,6 @@ static inline __attribute__((always_inline)) void *realloc_at(const uintptr_t *f
 		return si_next.realloc(block, size);
 	if (__builtin_expect(!si_event_realloc_begin(fp, block), 0))
 		return realloc_by_hand(fp, block, size);
-	si_event_foreseen(fp);
 	moved = si_next.realloc(block, size);
 	if (moved)
 		si_event_realloc_done(fp, moved, size);

@@ -208,10 +208,8 @@ static __attribute__((noinline, cold)) void *new_slow(const struct operator_call
 		if (__builtin_expect(si_new_mode == SI_NEW_UNKNOWN, 0))         \
 			si_next_resolve();                                      \
 		if (__builtin_expect(si_new_mode == SI_NEW_DIRECT, 1)) {        \
-			void *block;                                            \
+			void *block = direct_new(size, align_);                 \
                                                                                 \
-			si_event_foreseen(fp);                                  \
-			block = direct_new(size, align_);                       \
 			if (__builtin_expect(block != NULL, 1))                 \
 				return si_record_alloc(fp, block, size, api_);  \
 		}                                                               \

@@ -105,8 +105,8 @@ bool si_event_free_now(const uintptr_t *fp, void *block, size_t claimed, enum sh
 	uint32_t id;
 	bool mine;
 
-	if (w)
-		si_stack_fetch(w, fp, si_settings.free_depth);
+	if (w && si_settings.free_depth == 1)
+		si_stack_fetch(w, fp);
 	/* always: the nursery must know, even with recording off, no slot, a dropped event */
 	mine = si_nursery_take(block, release, &held);
 	if (!w)

@@ -23,10 +23,8 @@
 
 #include "../core/base.h"
 #include "../core/ring_map.h"
-#include "../core/settings.h"
 #include "../record/nursery.h"
 #include "../record/process.h"
-#include "../unwind/stack_memo.h"
 
 /*
  * Whether an event is to be recorded. All that the hooks of allocators do while recording is off.
@@ -41,16 +39,6 @@ static inline bool si_event_wanted(void)
 	/* [ctl] */
 	return si_alive_for_event() &&
 	       __atomic_load_n(&si_ring.header->recording, __ATOMIC_RELAXED);
-}
-
-/* An allocation is about to be made at `fp`: what its event will read of memory that is in no cache
- * comes while the real function works. */
-static inline void si_event_foreseen(const uintptr_t *fp)
-{
-	const struct si_writer *w = si_tls.writer; /* none while nothing was ever recorded */
-
-	if (SI_LIKELY(w != NULL) && si_settings.depth > 1)
-		si_kept_walk_fetch(w, fp);
 }
 
 /* A block was handed out. Call after the real function returned non-NULL. `size` as requested,

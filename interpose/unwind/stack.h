@@ -92,18 +92,14 @@ static inline uint64_t si_stack_key(const struct si_writer *w, const uintptr_t *
 	return XXH3_64bits(frames, count * sizeof(*frames)) + w->salt;
 }
 
-/* It will be asked for in a moment: the line that says it, where it was told before. */
-static inline void si_stack_fetch(const struct si_writer *w, const uintptr_t *fp, uint32_t depth)
+/* The id of the immediate caller alone will be asked for in a moment: its set is fetched. (Always
+ * inline: gcc 12 leaves out calls of functions that do no more than fetch.) */
+SI_HOT void si_stack_fetch(const struct si_writer *w, const uintptr_t *fp)
 {
-	uintptr_t caller;
+	uintptr_t caller = si_stack_word(fp + 1);
 
-	if (depth > 1) {
-		si_kept_walk_fetch(w, fp);
-	} else {
-		caller = si_stack_word(fp + 1);
-		__builtin_prefetch(&w->cache[(si_stack_key(w, &caller, 1) & w->cache_mask) *
-					     SI_CACHE_WAYS]);
-	}
+	__builtin_prefetch(
+		&w->cache[(si_stack_key(w, &caller, 1) & w->cache_mask) * SI_CACHE_WAYS]);
 }
 
 /* The id of the stack above `fp`, defined in the stream before; 0: none. */

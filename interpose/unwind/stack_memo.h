@@ -23,9 +23,8 @@
  * ids are the stack cache's: no id of the set may have got another meaning meanwhile.
  *
  * What it costs is cache misses. So a kept walk has two lines, not five: places in 16 bits, and one
- * sum of 64 bits for the words, as the stack cache knows a stack by 64 bits. The lines are asked
- * for before the real allocation is made (si_event_foreseen), and the stack cache, 128 KiB, is not
- * read at all: its sets have versions of one byte, 4 KiB.
+ * sum of 64 bits for the words, as the stack cache knows a stack by 64 bits. The stack cache,
+ * 128 KiB, is not read at all: its sets have versions of one byte, 4 KiB.
  *
  *   word      every return address that was read; and of the saved frame pointers those that a step
  *             went by, or the end was decided by. Code that uses rbp for something else changes
@@ -58,15 +57,6 @@ static inline struct si_kept_walk *si_kept_walk_slot(const struct si_writer *w, 
 		pc += si_stack_word((const uintptr_t *)next + 1) * 5;
 	return &w->kept_walks[(((uintptr_t)fp >> 3) + pc) * UINT64_C(0x9e3779b97f4a7c15) >>
 			      w->kept_shift];
-}
-
-/* It will be looked for in a moment. */
-static inline void si_kept_walk_fetch(const struct si_writer *w, const uintptr_t *fp)
-{
-	const struct si_kept_walk *r = si_kept_walk_slot(w, fp);
-
-	__builtin_prefetch(r);
-	__builtin_prefetch((const char *)r + 64);
 }
 
 /* A sum of words: polynomials in four lanes, which do not wait for each other. */

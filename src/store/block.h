@@ -51,5 +51,7 @@ SHINY_MUST_CHECK struct shiny_err *unpacker_open(struct unpacker *unpacker, cons
 /* The block's next events, up to BLOCK_BATCH; count 0: that was all, and nothing is left over. */
 SHINY_MUST_CHECK struct shiny_err *unpacker_next(struct unpacker *unpacker, struct event *events,
 						 size_t *count);
+/* Whether a block that began in the events so far does not fit an address space (event.h). */
+bool unpacker_is_beyond(const struct unpacker *unpacker);
 
 #endif

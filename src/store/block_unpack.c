@@ -31,6 +31,7 @@ struct unpacker {
 	struct model model;
 	const uint8_t *at[COLUMN_COUNT], *end[COLUMN_COUNT];
 	const char *wrong; /* the first rule that was broken */
+	bool beyond;       /* see unpacker_is_beyond */
 	uint32_t left;     /* events that are still to come */
 	uint8_t *raw;
 	size_t raw_room;
@@ -297,6 +298,7 @@ static inline bool unpack_event(struct unpacker *u, struct event *e)
 		} else {
 			e->address = get_alloc_address(u, pair, &m->classes[class], code, e);
 		}
+		u->beyond |= !event_block_fits(e->address, e->size);
 		model_begin(m, m->pair, e, class, e->api == SHINY_API_COLLECTED);
 	} else if (has_class(e->kind)) {
 		e->address = pair->built += unzigzag(get(u, COLUMN_TARGET));
@@ -382,6 +384,7 @@ static bool within_columns(const struct unpacker *u)
 struct shiny_err *unpacker_open(struct unpacker *u, const void *data, size_t bytes)
 {
 	u->wrong = NULL;
+	u->beyond = false;
 	u->left = 0;
 	model_reset(&u->model);
 	return open_block(u, data, bytes, &u->left);
@@ -411,6 +414,11 @@ struct shiny_err *unpacker_next(struct unpacker *u, struct event *events, size_t
 		return bad("a column ends too early");
 	*count = good;
 	return good ? NULL : bad(u->wrong);
+}
+
+bool unpacker_is_beyond(const struct unpacker *u)
+{
+	return u->beyond;
 }
 
 struct shiny_err *unpacker_create(struct unpacker **out)

@@ -33,16 +33,6 @@ struct block_row {
 	int64_t id, count;
 };
 
-static bool is_beyond(const struct event *events, size_t count)
-{
-	bool beyond = false;
-
-	for (const struct event *e = events; e < events + count; e++)
-		beyond |= (e->kind == EVENT_ALLOC || e->kind == EVENT_REALLOC) &&
-			  !event_block_fits(e->address, e->size);
-	return beyond;
-}
-
 /* The events of the current block. */
 static struct shiny_err *read_block(struct store *store, struct unpack_ahead *ahead,
 				    const struct block_row *row, struct reading *reading,
@@ -58,12 +48,6 @@ static struct shiny_err *read_block(struct store *store, struct unpack_ahead *ah
 			return store_too_much(store);
 		reading->left -= count;
 		seen += count;
-		if (is_beyond(events, count)) {
-			err = shiny_err(SHINY_ERR_OTHER,
-					"a block is larger, or lies further on, "
-					"than any address space has room for");
-			break;
-		}
 		*stopped = !reading->each(reading->context, events, count);
 		if (*stopped)
 			return NULL;

@@ -55,6 +55,9 @@ static void fill(struct unpack_ahead *a, struct batch *batch)
 		batch->err = unpacker_open(a->unpacker, block->data, block->bytes);
 	if (!batch->err)
 		batch->err = unpacker_next(a->unpacker, batch->events, &batch->count);
+	if (!batch->err && unpacker_is_beyond(a->unpacker))
+		batch->err = shiny_err(SHINY_ERR_OTHER, "a block is larger, or lies further on, "
+							"than any address space has room for");
 	a->open = batch->count != 0;
 }
 

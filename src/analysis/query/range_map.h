@@ -38,7 +38,7 @@ struct range_entry {
 	void *value;	 /* not NULL */
 };
 /* Threads' heaps lie far from each other, and their events come in turns. */
-enum { RANGE_MAP_RECENT = 16 };
+enum { RANGE_MAP_RECENT = 128 };
 struct range_map { /* zeroed: empty */
 	VEC(struct range_entry) ranges; /* in the order in which they came */
 	struct hash_table index;	/* of ranges */

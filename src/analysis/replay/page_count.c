@@ -9,7 +9,7 @@
 enum page_change_kind { PAGE_BLOCK_ADD, PAGE_BLOCK_REMOVE, PAGE_SPACE_EMPTY, PAGE_SPACE_END };
 struct page_change {
 	uint64_t address, size; /* of a block; else 0 */
-	uint32_t process;
+	uint32_t process, group;
 	enum page_change_kind kind;
 };
 
@@ -18,6 +18,9 @@ enum { GROUP_SHIFT = 4, GROUP_PAGES = 1 << GROUP_SHIFT, RANGE_GROUPS = RANGE_PAG
 size_t page_counts_most = 1 << 18;
 
 enum { WORD_BITS = 64, WORDS_LEAST = 64 };
+/* So many blocks before its turn a life is asked for, whether it still waits or not: a branch would
+ * be guessed wrong. */
+enum { AHEAD = 24 };
 
 struct page_group { /* blocks that have their first or last page here */
 	uint16_t pages[GROUP_PAGES];
@@ -128,14 +131,16 @@ static void sum_up(struct page_counts *counts, const struct page_count *space, u
 	counts->bytes += sign * space->bytes;
 }
 
-static void change(struct page_counts *counts, struct page_count *space, uint64_t address,
-		   uint64_t size, int step)
+static void change(struct page_counts *counts, struct page_count *space,
+		   const struct page_change *c, int step)
 {
 	sum_up(counts, space, -UINT64_C(1));
-	count_block(space, address, size, step);
+	count_block(space, c->address, c->size, step);
 	space->blocks += (uint64_t)step;
-	space->bytes += step > 0 ? size : -size;
+	space->bytes += step > 0 ? c->size : -c->size;
 	sum_up(counts, space, 1);
+	if (c->group && live_groups_count(&space->groups, c->group, step))
+		live_groups_count(&counts->groups, c->group, step);
 }
 
 static void empty_range(void *value)
@@ -152,6 +157,7 @@ static void empty(struct page_counts *counts, struct page_count *space)
 	for (size_t i = 0; i < space->map.ranges.count; i++)
 		empty_range(space->map.ranges.at[i].value);
 	range_map_deinit(&space->map);
+	live_groups_empty(&space->groups, &counts->groups);
 	*space = (struct page_count){ 0 };
 }
 
@@ -181,8 +187,7 @@ static void apply(void *context, const void *changes, size_t count)
 		if (c->kind == PAGE_SPACE_EMPTY)
 			empty(counts, space);
 		else
-			change(counts, space, c->address, c->size,
-			       c->kind == PAGE_BLOCK_ADD ? 1 : -1);
+			change(counts, space, c, c->kind == PAGE_BLOCK_ADD ? 1 : -1);
 	}
 }
 
@@ -191,6 +196,15 @@ static void give(struct page_counts *counts, struct page_change what)
 	if (!counts->queue)
 		counts->queue = change_queue_create(sizeof(what), apply, counts);
 	change_queue_give(counts->queue, what);
+}
+
+static void give_block(struct page_counts *counts, uint32_t process, const struct life *life,
+		       enum page_change_kind kind)
+{
+	uint32_t group =
+		counts->group_of ? counts->group_of(counts->context, process, life) : 0;
+
+	give(counts, (struct page_change){ life->address, life->size, process, group, kind });
 }
 
 /* ---- blocks that are not counted yet ---- */
@@ -211,17 +225,18 @@ static void clear_waiting(struct page_counts *counts, uint32_t place)
 	*word_of(counts, place) &= ~(UINT64_C(1) << place % WORD_BITS);
 }
 
-/* What was told last of a block holds, so from the back. */
+/* The last one to wait at a place is the one that waits, so from the back. */
 static void count_waiting(struct page_counts *counts)
 {
 	for (size_t i = counts->waiting.count; i-- > 0;) {
 		const struct page_waiting *w = &counts->waiting.at[i];
 
+		if (i >= AHEAD)
+			__builtin_prefetch((w - AHEAD)->life);
 		if (!is_waiting(counts, w->place))
 			continue;
 		clear_waiting(counts, w->place);
-		give(counts,
-		     (struct page_change){ w->address, w->size, w->process, PAGE_BLOCK_ADD });
+		give_block(counts, w->process, w->life, PAGE_BLOCK_ADD);
 	}
 	counts->waiting.count = 0;
 }
@@ -234,52 +249,69 @@ void page_counts_add(struct page_counts *counts, uint32_t process, const struct 
 		counts->waits = mem_reach(counts->waits, &counts->words, life->place / WORD_BITS,
 					  sizeof(*counts->waits), WORDS_LEAST);
 	*word_of(counts, life->place) |= UINT64_C(1) << life->place % WORD_BITS;
-	*vec_push(&counts->waiting) =
-		(struct page_waiting){ life->address, life->size, process, life->place };
-}
-
-/* It was of `size` bytes at `address`. */
-static void take_out(struct page_counts *counts, uint32_t process, const struct life *life,
-		     uint64_t address, uint64_t size)
-{
-	if (is_waiting(counts, life->place))
-		clear_waiting(counts, life->place);
-	else
-		give(counts,
-		     (struct page_change){ address, size, process, PAGE_BLOCK_REMOVE });
+	*vec_push(&counts->waiting) = (struct page_waiting){ life, process, life->place };
 }
 
 void page_counts_remove(struct page_counts *counts, uint32_t process, const struct life *life)
 {
-	take_out(counts, process, life, life->address, life->size);
+	if (is_waiting(counts, life->place))
+		clear_waiting(counts, life->place);
+	else
+		give_block(counts, process, life, PAGE_BLOCK_REMOVE);
+}
+
+/* What waits is counted as it will be. */
+static void change_counted(struct page_counts *counts, uint32_t process, const struct life *life,
+			   const struct life *before)
+{
+	if (is_waiting(counts, life->place))
+		return;
+	give_block(counts, process, before, PAGE_BLOCK_REMOVE);
+	page_counts_add(counts, process, life);
 }
 
 void page_counts_resize(struct page_counts *counts, uint32_t process, const struct life *life,
 			uint64_t before)
 {
-	take_out(counts, process, life, life->address, before);
-	page_counts_add(counts, process, life);
+	struct life old = *life;
+
+	old.size = before;
+	change_counted(counts, process, life, &old);
 }
 
 void page_counts_move(struct page_counts *counts, uint32_t process, const struct life *life,
 		      uint64_t before)
 {
-	take_out(counts, process, life, before, life->size);
-	page_counts_add(counts, process, life);
+	struct life old = *life;
+
+	old.address = before;
+	change_counted(counts, process, life, &old);
+}
+
+void page_counts_vtable(struct page_counts *counts, uint32_t process, const struct life *life,
+			uint32_t before)
+{
+	struct life old = *life;
+
+	old.vtable = before;
+	change_counted(counts, process, life, &old);
 }
 
 void page_counts_inherit(struct page_counts *counts, const struct replay_process *child)
 {
 	count_waiting(counts);
 	give(counts, (struct page_change){ .process = child->id, .kind = PAGE_SPACE_EMPTY });
-	replay_each(child, life)
-		give(counts, (struct page_change){ life->address, life->size, child->id,
-						   PAGE_BLOCK_ADD });
+	replay_each(child, life) give_block(counts, child->id, life, PAGE_BLOCK_ADD);
 }
 
 void page_counts_end(struct page_counts *counts, uint32_t process)
 {
 	give(counts, (struct page_change){ .process = process, .kind = PAGE_SPACE_END });
+}
+
+void page_counts_last(struct page_counts *counts)
+{
+	count_waiting(counts);
 }
 
 void page_counts_settle(struct page_counts *counts)
@@ -300,6 +332,7 @@ void page_counts_deinit(struct page_counts *counts)
 	for (size_t i = 0; i < counts->count; i++)
 		empty(counts, &counts->spaces[i]);
 	free(counts->spaces);
+	live_groups_deinit(&counts->groups);
 	free(counts->waiting.at);
 	free(counts->waits);
 	*counts = (struct page_counts){ 0 };

@@ -19,8 +19,12 @@ static void series_death(void *context, const struct replay *replay,
 			 const struct replay_process *process, const struct life *life,
 			 const struct life_death *death)
 {
+	struct page_counts *counts = &((struct page_series *)context)->counts;
+
 	if (death->end != LIFE_NEVER)
-		page_counts_remove(&((struct page_series *)context)->counts, process->id, life);
+		page_counts_remove(counts, process->id, life);
+	else
+		page_counts_last(counts);
 }
 
 static void series_resize(void *context, const struct replay *replay,

@@ -486,7 +486,8 @@ struct shiny_err *pages_load(struct store *store, const struct filter *filter,
 		range_maps_begin(store);
 		err = page_moment_run(store, filter, &moment, &observer, ask->points != 0,
 				      ask->progress);
-		page_counts_settle(&series.counts);
+		if (!err)
+			page_counts_settle(&series.counts);
 		pages.point_count = series.done;
 		pages.time = moment.time;
 		touched_sum(&touched, pages.at == PAGES_AT_END ? TOUCHED_LAST : pages.time,

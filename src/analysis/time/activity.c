@@ -11,23 +11,21 @@
 #include "../replay/process_ends.h"
 #include "../totals/process_names.h"
 
-enum { USUAL_INTERVALS = 200, GROUPS_APART = 256 };
+enum { USUAL_INTERVALS = 200 };
 
 /* A process, or all. */
 struct activity_tally {
 	struct activity_series series;
 	size_t room;               /* of its points */
 	struct activity_point now; /* live, and since the last interval's end */
-	/* by group of types, GROUPS_APART of them where there ever was one, as most have few of
-	 * all: live blocks; of all processes, those that have such */
-	uint32_t **types;
 	bool seen, ended, closed;  /* closed: the point of the interval in which it ended is
 	                            * there */
 };
 struct recorder {
 	const struct groups *groups; /* types, call sites */
 	struct phase_log *log;       /* NULL: phases have no rows */
-	bool with_pages, with_types;
+	const struct replay *replay; /* while it runs */
+	bool with_pages;             /* and types */
 	struct page_counts pages;
 	struct activity_tally total, *processes; /* by id - 1; NULL: not begun */
 	size_t process_count;
@@ -44,7 +42,7 @@ static void begin(struct recorder *r, const struct replay *replay)
 		return;
 	r->process_count = replay->process_count;
 	r->processes = mem_zero(replay->process_count + 1, sizeof(*r->processes));
-	r->total.types = mem_zero(r->groups->count / GROUPS_APART + 1, sizeof(*r->total.types));
+	r->replay = replay;
 	r->total.seen = true;
 	process_ends_init(&r->ends, replay);
 }
@@ -58,7 +56,6 @@ static struct activity_tally *tally_of(struct recorder *r, const struct replay *
 	t = &r->processes[p->id - 1];
 	if (!t->seen) {
 		t->seen = true;
-		t->types = mem_zero(r->groups->count / GROUPS_APART + 1, sizeof(*t->types));
 		t->series = (struct activity_series){
 			.process = p->id, .start = p->start, .end = p->end, .first = r->at
 		};
@@ -66,27 +63,11 @@ static struct activity_tally *tally_of(struct recorder *r, const struct replay *
 	return t;
 }
 
-/* `more` (or fewer) of a group; whether there is none before, or behind. */
-static bool count_type(struct activity_tally *t, uint32_t group, int32_t more)
+static uint32_t type_of(void *context, uint32_t process, const struct life *life)
 {
-	uint32_t **near = &t->types[group / GROUPS_APART], *of, before;
+	const struct recorder *r = context;
 
-	if (!*near)
-		*near = mem_zero(GROUPS_APART, sizeof(**near));
-	of = &(*near)[group % GROUPS_APART];
-	before = *of;
-	*of += (uint32_t)more;
-	if (before && *of)
-		return false;
-	t->now.types += (*of != 0) - (uint64_t)(before != 0);
-	return true;
-}
-
-/* A block more (or less) of a process. 0: of no type. */
-static void count_types(struct recorder *r, struct activity_tally *t, uint32_t group, int32_t step)
-{
-	if (group && count_type(t, group, step))
-		count_type(&r->total, group, step);
+	return groups_find(r->groups, r->replay, &r->replay->processes[process - 1], life);
 }
 
 static void look(struct activity_tally *t, uint64_t time)
@@ -129,8 +110,6 @@ static void on_birth(void *context, const struct replay *replay, const struct re
 
 	born(t, life, !t->ended);
 	born(&r->total, life, !t->ended);
-	if (!t->ended && r->with_types)
-		count_types(r, t, groups_find(r->groups, replay, p, life), 1);
 	if (r->with_pages)
 		page_counts_add(&r->pages, p->id, life);
 }
@@ -140,27 +119,24 @@ static void on_death(void *context, const struct replay *replay, const struct re
 {
 	struct recorder *r = context;
 	struct activity_tally *t = tally_of(r, replay, p);
-	uint32_t group = 0;
 
 	if (life->inherited && death->end != LIFE_NEVER) { /* it stands apart */
 		t->now.frees++;
 		r->total.now.frees++;
 	}
-	if (life->inherited || (death->end == LIFE_NEVER && !r->log))
+	if (life->inherited)
 		return;
-	if (r->with_types)
-		group = groups_find(&r->groups[0], replay, p, life);
 	if (r->log)
 		phase_log_add(r->log, life->birth, death->time, phase_stays(p, death),
-			      (const uint32_t[]){ group,
+			      (const uint32_t[]){ groups_find(&r->groups[0], replay, p, life),
 						  groups_find(&r->groups[1], replay, p, life) },
 			      life->size);
-	if (death->end == LIFE_NEVER)
+	if (death->end == LIFE_NEVER) {
+		page_counts_last(&r->pages);
 		return;
+	}
 	died(t, life, !t->ended);
 	died(&r->total, life, !t->ended);
-	if (!t->ended && r->with_types)
-		count_types(r, t, group, -1);
 	if (r->with_pages)
 		page_counts_remove(&r->pages, p->id, life);
 }
@@ -205,21 +181,9 @@ static void on_vtable(void *context, const struct replay *replay, const struct r
 		      const struct life *life, uint32_t before)
 {
 	struct recorder *r = context;
-	struct activity_tally *t = tally_of(r, replay, p);
-	struct life old = *life;
 
-	if (life->inherited || t->ended || !r->with_types)
-		return;
-	old.vtable = before;
-	count_types(r, t, groups_find(r->groups, replay, p, &old), -1);
-	count_types(r, t, groups_find(r->groups, replay, p, life), 1);
-}
-
-static void free_types(const struct recorder *r, struct activity_tally *t)
-{
-	for (uint32_t i = 0; t->types && i <= r->groups->count / GROUPS_APART; i++)
-		free(t->types[i]);
-	free(t->types);
+	if (!life->inherited && r->pages.group_of && !tally_of(r, replay, p)->ended)
+		page_counts_vtable(&r->pages, p->id, life, before);
 }
 
 /* All that it holds is no longer counted. */
@@ -227,14 +191,7 @@ static void leave(struct recorder *r, struct activity_tally *t)
 {
 	r->total.now.blocks -= t->now.blocks;
 	r->total.now.bytes -= t->now.bytes;
-	for (uint32_t i = 0; i <= r->groups->count / GROUPS_APART; i++) {
-		for (uint32_t k = 0; t->types[i] && k < GROUPS_APART; k++)
-			if (t->types[i][k])
-				count_type(&r->total, i * GROUPS_APART + k, -1);
-		free(t->types[i]);
-		t->types[i] = NULL;
-	}
-	t->now.blocks = t->now.bytes = t->now.types = 0;
+	t->now.blocks = t->now.bytes = 0;
 }
 
 /* ---- intervals ---- */
@@ -247,7 +204,7 @@ static void add_up(struct activity_series *s, const struct activity_point *p)
 	s->free_bytes += p->free_bytes;
 }
 
-static void put_point(struct activity_tally *t, uint64_t pages, uint64_t lines)
+static void put_point(struct activity_tally *t, uint64_t types, uint64_t pages, uint64_t lines)
 {
 	struct activity_series *s = &t->series;
 
@@ -255,6 +212,7 @@ static void put_point(struct activity_tally *t, uint64_t pages, uint64_t lines)
 		t->room = t->room ? t->room * 2 : 16;
 		s->points = mem_resize(s->points, t->room, sizeof(*s->points));
 	}
+	t->now.types = types;
 	t->now.pages = pages;
 	t->now.lines = lines;
 	add_up(s, &t->now);
@@ -271,10 +229,11 @@ static void put_points(struct recorder *r)
 		const struct page_count *space = page_counts_of(&r->pages, (uint32_t)i + 1);
 
 		if (t->seen && !t->closed)
-			put_point(t, space ? space->pages : 0, space ? space->lines : 0);
+			put_point(t, space ? space->groups.live : 0,
+				  space ? space->pages : 0, space ? space->lines : 0);
 		t->closed = t->ended;
 	}
-	put_point(&r->total, r->pages.pages, r->pages.lines);
+	put_point(&r->total, r->pages.groups.live, r->pages.pages, r->pages.lines);
 	r->at++;
 	r->edge += r->interval;
 }
@@ -339,7 +298,8 @@ static struct shiny_err *record(struct store *store, const struct filter *filter
 	struct recorder r = { .groups = groups,
 			      .log = log,
 			      .with_pages = !(flags & ACTIVITY_NO_PAGES),
-			      .with_types = !(flags & ACTIVITY_NO_TYPES),
+			      .pages = { .group_of = flags & ACTIVITY_NO_TYPES ? NULL : type_of,
+					 .context = &r },
 			      .interval = a->interval,
 			      .edge = a->interval,
 			      .duration = a->duration,
@@ -351,7 +311,7 @@ static struct shiny_err *record(struct store *store, const struct filter *filter
 					    .move = on_move,
 					    .vtable = on_vtable,
 					    .moment = on_moment,
-					    .untyped = !r.with_types };
+					    .untyped = !log };
 	struct process_names names = { 0 };
 	struct shiny_err *err = process_names_load(store, &names);
 
@@ -359,9 +319,10 @@ static struct shiny_err *record(struct store *store, const struct filter *filter
 	if (!err)
 		err = replay_run(store, filter, &observer, 1,
 				 flags & ACTIVITY_PROGRESS ? "counting what is live" : NULL);
-	page_counts_settle(&r.pages);
-	if (!err)
+	if (!err) {
+		page_counts_settle(&r.pages);
 		err = range_maps_end(store);
+	}
 	while (!err && r.at < r.count) /* the last one is shorter, or nothing was told in any */
 		put_points(&r);
 	a->total = r.total.series;
@@ -370,7 +331,6 @@ static struct shiny_err *record(struct store *store, const struct filter *filter
 	for (size_t i = 0; i < r.process_count; i++) {
 		struct activity_tally *t = &r.processes[i];
 
-		free_types(&r, t);
 		if (!t->seen)
 			continue;
 		add_up(&t->series, &t->now); /* what came late, behind its end */
@@ -378,7 +338,6 @@ static struct shiny_err *record(struct store *store, const struct filter *filter
 		t->series.name = process_names_take(&names, (uint32_t)i + 1);
 		a->processes[a->process_count++] = t->series;
 	}
-	free_types(&r, &r.total);
 	free(r.processes);
 	process_ends_deinit(&r.ends);
 	page_counts_deinit(&r.pages);

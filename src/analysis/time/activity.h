@@ -3,9 +3,9 @@
  * activity.h: the heap over time: what is live, how fast it is made and freed, and the phases that
  * a run falls into.
  *
- * Runs: CLI. Signals: no. Allocates: 80 bytes an interval and process that has blocks then, 4 a
- * type of a process that runs, what page_count.h says; with phases, 48 bytes a phase and type or
- * site, and what phase_log.h says. Threads: one a store.
+ * Runs: CLI. Signals: no. Allocates: 80 bytes an interval and process that has blocks then, what
+ * page_count.h and live_groups.h say; with phases, 48 bytes a phase and type or site, and what
+ * phase_log.h says. Threads: one a store.
  *
  * The session is cut into `count` intervals of `interval` ns from its start on. For each, over all
  * processes and per process:
@@ -68,7 +68,8 @@ enum {
 	ACTIVITY_PHASE_ROWS = 2, /* phases with their types and sites */
 	ACTIVITY_FULL_NAMES = 4, /* type names are not shortened */
 	ACTIVITY_PROGRESS = 8,
-	ACTIVITY_NO_PAGES = 16, /* pages and lines are 0: counting these is most of the work */
+	ACTIVITY_NO_PAGES = 16, /* pages, lines and types are 0: counting these is most of the
+				 * work */
 	ACTIVITY_NO_TYPES = 32, /* types are 0; not with ACTIVITY_PHASE_ROWS, which have them */
 	ACTIVITY_INTERVALS_MAX = 100000,
 };

@@ -480,7 +480,7 @@ static void check_log(size_t most, bool all)
 		uint64_t born = birth ? (birth - 1) / INTERVAL : 0, died = (end - 1) / INTERVAL;
 		const uint32_t of[2] = { (uint32_t)(i % 300), (uint32_t)(i * i % 70000) };
 
-		phase_log_add(log, birth, end, i % 17 == 0, of, i << 20);
+		phase_log_add(log, birth, end, i % 17 == 0, of[0], of[1], i << 20);
 		want.born += born;
 		want.died += i % 17 == 0 ? born : died < COUNT ? died : COUNT - 1;
 		want.groups[0] += of[0];

@@ -20,7 +20,7 @@ size_t page_counts_most = 1 << 18;
 enum { WORD_BITS = 64, WORDS_LEAST = 64 };
 /* So many blocks before its turn a life is asked for, whether it still waits or not: a branch would
  * be guessed wrong. */
-enum { AHEAD = 24 };
+enum { AHEAD = 64 };
 
 struct page_group { /* blocks that have their first or last page here */
 	uint16_t pages[GROUP_PAGES];

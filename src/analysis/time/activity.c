@@ -128,9 +128,8 @@ static void on_death(void *context, const struct replay *replay, const struct re
 		return;
 	if (r->log)
 		phase_log_add(r->log, life->birth, death->time, phase_stays(p, death),
-			      (const uint32_t[]){ groups_find(&r->groups[0], replay, p, life),
-						  groups_find(&r->groups[1], replay, p, life) },
-			      life->size);
+			      groups_find(&r->groups[0], replay, p, life),
+			      groups_find(&r->groups[1], replay, p, life), life->size);
 	if (death->end == LIFE_NEVER) {
 		page_counts_last(&r->pages);
 		return;

@@ -20,9 +20,9 @@ enum row_kind { ROW_TYPE, ROW_SITE, ROW_ENDS, ROW_STAYS, ROW_KINDS };
 size_t phase_log_most = (size_t)128 << 20;
 
 struct phase_end { /* a block that has ended */
-	uint64_t birth, end, bytes;
+	uint64_t birth, end;
+	uint64_t bytes : 63, stays : 1;
 	uint32_t groups[2];
-	bool stays;
 };
 /* So many blocks before its turn its sums are asked for, which are in no cache as a rule. */
 enum { AHEAD = 12 };
@@ -179,14 +179,14 @@ static void write_ends(void *context, const void *changes, size_t count)
 	}
 }
 
-void phase_log_add(struct phase_log *log, uint64_t birth, uint64_t end, bool stays,
-		   const uint32_t groups[2], uint64_t bytes)
+void phase_log_add(struct phase_log *log, uint64_t birth, uint64_t end, bool stays, uint32_t type,
+		   uint32_t site, uint64_t bytes)
 {
 	change_queue_give(log->queue, (struct phase_end){ .birth = birth,
 							   .end = end,
 							   .bytes = bytes,
-							   .groups = { groups[0], groups[1] },
-							   .stays = stays });
+							   .stays = stays,
+							   .groups = { type, site } });
 }
 
 struct phase_log *phase_log_create(uint64_t interval, size_t intervals, const size_t groups[2])

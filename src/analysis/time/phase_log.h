@@ -35,8 +35,8 @@ struct phase_log *phase_log_create(uint64_t interval, size_t intervals, const si
 void phase_log_destroy(struct phase_log *log); /* accepts NULL */
 
 /* A block of so many bytes; an end in front of its birth is at its birth. */
-void phase_log_add(struct phase_log *log, uint64_t birth, uint64_t end, bool stays,
-		   const uint32_t groups[2], uint64_t bytes);
+void phase_log_add(struct phase_log *log, uint64_t birth, uint64_t end, bool stays, uint32_t type,
+		   uint32_t site, uint64_t bytes);
 /* False: there were too many. Else `row` gets all that was added, in no order. */
 bool phase_log_read(struct phase_log *log,
 		    void (*row)(void *context, const struct phase_log_row *row), void *context);

@@ -44,14 +44,16 @@ static enum page_state persistent(const struct page_block *block)
 	return block->untouched ? PAGE_ZOMBIE : PAGE_PERSISTENT;
 }
 
+/* For what is live of its process. */
+static void reserve(struct page_space *space, const struct replay_process *p)
+{
+	space->blocks = mem_alloc((p->blocks.count + 1) * sizeof(*space->blocks));
+}
+
 /* `reading`: for the moment, of its process. */
 static struct page_block *push(const struct page_moment *m, struct page_space *space,
 			       const struct touched_reading *reading, const struct life *life)
 {
-	if (space->count == space->room) {
-		space->room = space->room ? space->room * 2 : 64;
-		space->blocks = mem_resize(space->blocks, space->room, sizeof(*space->blocks));
-	}
 	space->blocks[space->count] =
 		(struct page_block){ .address = life->address,
 				     .size = size_of(life->size),
@@ -72,8 +74,7 @@ static void take(struct page_moment *m, const struct replay *replay)
 		if (!p->wanted || space->ended)
 			continue;
 		space->births = p->births;
-		space->room = p->blocks.count;
-		space->blocks = mem_alloc((space->room + 1) * sizeof(*space->blocks));
+		reserve(space, p);
 		replay_each(p, life)
 		{
 			const struct page_block *block = push(m, space, reading, life);
@@ -185,10 +186,12 @@ static void on_death(void *context, const struct replay *replay,
 			return;
 		}
 		if (death->end == LIFE_NEVER) {
-			struct page_block *block =
-				push(m, space, touched_at(m->touched, process->id, TOUCHED_LAST),
-				     life);
+			struct page_block *block;
 
+			if (!space->blocks)
+				reserve(space, process);
+			block = push(m, space, touched_at(m->touched, process->id, TOUCHED_LAST),
+				     life);
 			tell(m, block, replay, process, life, PAGE_PERSISTENT);
 			state = persistent(block);
 		}

@@ -38,7 +38,7 @@ struct page_space { /* of a process */
 	bool ended;      /* before the moment */
 	bool gone;       /* its process has ended: for the peak */
 	struct page_block *blocks; /* ascending by address */
-	size_t count, room;
+	size_t count;
 	struct page_history history;
 	VEC(struct page_moved) moved;  /* since the moment, by a collection */
 	struct hash_table moved_index; /* of moved */

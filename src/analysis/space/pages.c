@@ -384,7 +384,7 @@ static struct shiny_err *load_processes(struct store *store, struct page_moment 
 		sweep_process(sweep, p, space);
 		free(space->blocks);
 		space->blocks = NULL;
-		space->count = space->room = 0;
+		space->count = 0;
 	}
 	process_names_deinit(&names);
 	return err;

@@ -28,7 +28,7 @@ SHINY_MUST_CHECK struct shiny_err *unpack_ahead_give(struct unpack_ahead *ahead,
 						     size_t bytes);
 /*
  * The next events of the earliest block whose end has not been taken; valid until the next call.
- * count 0: its end. So is an error.
+ * count 0: its end. So is an error: also that a block lies where no address space has room.
  */
 SHINY_MUST_CHECK struct shiny_err *unpack_ahead_take(struct unpack_ahead *ahead,
 						     const struct event **events, size_t *count);

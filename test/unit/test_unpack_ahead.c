@@ -144,11 +144,42 @@ static void test_damage(void)
 	unpack_ahead_destroy(ahead);
 }
 
+/* A batch of which one block lies, or ends, where no address space has room is not told. */
+static void test_beyond(void)
+{
+	static const struct event wrong[] = {
+		{ .kind = EVENT_ALLOC, .process = 1, .thread = 1, .address = EVENT_SPACE },
+		{ .kind = EVENT_REALLOC, .process = 1, .thread = 1, .size = EVENT_BLOCK_MOST + 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		struct unpack_ahead *ahead;
+		const struct event *events;
+		struct packer *packer;
+		struct block block;
+		struct shiny_err *err;
+		size_t count;
+
+		must(packer_create(&packer));
+		packer_add(packer, &wrong[i], 1);
+		must(packer_finish(packer, &block));
+		must(unpack_ahead_create(&ahead));
+		must(unpack_ahead_give(ahead, block.data, block.bytes));
+		err = unpack_ahead_take(ahead, &events, &count);
+		verdict("no address space has room for it",
+			err && strstr(err->message, "any address space") ? NULL : "no error");
+		shiny_err_free(err);
+		unpack_ahead_destroy(ahead);
+		packer_destroy(packer);
+	}
+}
+
 static void test_all(void)
 {
 	test_order();
 	test_leaving();
 	test_damage();
+	test_beyond();
 }
 
 int main(void)

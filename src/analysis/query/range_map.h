@@ -2,8 +2,8 @@
 /*
  * range_map.h: something kept for each aligned range of 2 MiB of an address space.
  *
- * Runs: CLI. Signals: no. Allocates: 27 to 54 bytes a range (mem.h); what a range has is its
- * owner's. Threads: one a map; the account is all threads'.
+ * Runs: CLI. Signals: no. Allocates: 27 to 54 bytes a range (mem.h), and a map is 2 KiB; what a
+ * range has is its owner's. Threads: one a map; the account is all threads'.
  *
  * A few bytes of a session file can say that a block lies on a million ranges, or a million blocks
  * on a range each. So all maps share an account: who begins with a session opens it, who fills a

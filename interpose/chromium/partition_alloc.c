@@ -32,16 +32,16 @@
  *    they call it: no function of ours may stand in a table. Their exported names are themselves
  *    jumps.
  *
- * The approach. Decode every exported entry (slot_code.c), demand that all agree on one head and
- * one way of calling, and that slots, way and the table itself fit exactly one known layout; check
- * that the table lies in the executable's data and that each slot that is needed points into its
- * code. Then, without checks, copy the table, put our functions where blocks are made and ended,
- * make the old head its `next`, make it read-only, and store its address in the head. With checks,
- * leave the table and redirect its functions (jump_table.c). Anything that does not fit leaves the
- * program alone and is told in the session. The layouts name the slots that no entry reaches. Of
- * those, the unchecked forms and the aligned family are hooked (their meaning follows from order
- * and arguments in the public source); the queries, the batch calls and try_free are macOS's, are
- * called by nothing on Linux, could not be tried, and stay as they are.
+ * The approach. Decode every exported entry (partition_evidence.c), demand that all agree on one
+ * head and one way of calling, and that slots, way and the table itself fit exactly one known
+ * layout; check that the table lies in the executable's data and that each slot that is needed
+ * points into its code. Then, without checks, copy the table, put our functions where blocks are
+ * made and ended, make the old head its `next`, make it read-only, and store its address in the
+ * head. With checks, leave the table and redirect its functions (jump_table.c). Anything that does
+ * not fit leaves the program alone and is told in the session. The layouts name the slots that no
+ * entry reaches. Of those, the unchecked forms and the aligned family are hooked (their meaning
+ * follows from order and arguments in the public source); the queries, the batch calls and try_free
+ * are macOS's, are called by nothing on Linux, could not be tried, and stay as they are.
  *
  * Rejected: patching the entries' code (calls from inside do not use them); taking the newest of
  * two layouts that both fit.
@@ -57,26 +57,12 @@
 
 #include "../core/base.h"
 #include "../patch/chain_head.h"
-#include "../patch/entry_code.h"
 #include "../patch/jump_table.h"
-#include "../patch/slot_code.h"
+#include "partition_evidence.h"
 #include "partition_hooks.h"
 #include "partition_observe.h"
 
 _Static_assert((int)SI_REDIRECTS >= (int)SI_NEXT, "each function of a table can be redirected");
-
-#define ONE(slot) (1u << (slot))
-
-enum { LONGEST_BODY = 1024 };
-
-/* What the entries say together. */
-struct evidence {
-	struct si_recipe recipe[SI_ENTRIES_MAX]; /* head 0: the executable does not define it */
-	struct si_entry entry[SI_ENTRIES_MAX];   /* where it really is */
-	uintptr_t head;
-	unsigned agreed; /* entries */
-	bool self, token, guarded;
-};
 
 static bool seen, checked;
 
@@ -88,185 +74,6 @@ bool si_partition_seen(void)
 bool si_partition_checked(void)
 {
 	return checked;
-}
-
-const char *si_entry_symbol(unsigned i)
-{
-	return i < si_entry_count ? si_entry_rows[i].symbol : NULL;
-}
-
-/* Begins a refusal: "the executable's <symbol> " */
-static void blame(struct si_text *t, unsigned entry)
-{
-	si_text_add(t, "nothing hooked: the executable defines malloc, and its ");
-	si_text_add(t, si_entry_rows[entry].symbol);
-	si_text_add(t, " ");
-}
-
-/* ---- the entries ---- */
-
-/* The function that an exported name leads to: a build with control-flow integrity exports a jump
- * to it. */
-static void find_body(const struct si_image *image, struct si_entry *e)
-{
-	const struct si_segment *s = si_segment_of(image, e->at, 8);
-	uintptr_t target = s && s->executable && e->size >= 5
-				   ? si_decode_jump((const uint8_t *)e->at, e->at)
-				   : 0;
-
-	if (!target)
-		return;
-	e->at = target;
-	e->size = LONGEST_BODY; /* no symbol says it: decoding does */
-	s = si_segment_of(image, target, 1);
-	if (s && s->end - target < e->size)
-		e->size = s->end - target;
-}
-
-/* All entries, decoded: one head, every one in its frame. */
-static bool decode_entries(const struct si_image *image, const struct si_entry *entries,
-			   struct evidence *e, struct si_text *t)
-{
-	struct si_decode_error error;
-
-	memset(e, 0, sizeof(*e));
-	for (unsigned i = 0; i < si_entry_count; i++) {
-		struct si_entry *entry = &e->entry[i];
-		struct si_recipe *recipe = &e->recipe[i];
-		const struct si_segment *s;
-
-		*entry = entries[i];
-		if (!entry->at) {
-			if (si_entry_rows[i].need != SI_ENTRY_NEEDED)
-				continue;
-			blame(t, i);
-			si_text_add(t, "is not its own");
-			return false;
-		}
-		find_body(image, entry);
-		s = si_segment_of(image, entry->at, entry->size);
-		if (!s || !s->executable || !entry->size) {
-			blame(t, i);
-			si_text_add(t, "has no size, or lies outside its code");
-			return false;
-		}
-		if (!si_decode_dispatch((const uint8_t *)entry->at, entry->size, entry->at, recipe,
-					&error)) {
-			if (si_entry_rows[i].need == SI_ENTRY_SPARE)
-				continue;
-			blame(t, i);
-			si_text_add(t, "is not PartitionAlloc's as we know it: at +");
-			si_text_hex(t, error.offset);
-			si_text_add(t, " ");
-			si_text_add(t, error.reason);
-			return false;
-		}
-		if (entry->at != entries[i].at)
-			entry->size = recipe->reach;
-		if (e->head && recipe->head != e->head) {
-			blame(t, i);
-			si_text_add(t, "loads ");
-			si_text_hex(t, recipe->head - image->bias);
-			si_text_add(t, " where the entries before it load the chain's head from ");
-			si_text_hex(t, e->head - image->bias);
-			return false;
-		}
-		e->head = recipe->head;
-		seen = true;
-		e->guarded |= recipe->guard_count != 0;
-		checked |= e->guarded;
-		e->agreed++;
-	}
-	return true;
-}
-
-/* Zeros from argument `from` on. */
-static unsigned zeros(const struct si_recipe *recipe, unsigned from)
-{
-	unsigned n = 0;
-
-	while (from + n < SI_ARGS && recipe->argument[from + n] == SI_ARG_ZERO)
-		n++;
-	return n;
-}
-
-/*
- * How the slots are called: the same way by all entries. `self`: the table itself is the first
- * argument. `token`: all that allocate end with two zeros, token and context, where the others have
- * one. `arguments`: of a slot, in between.
- */
-static bool find_convention(struct evidence *e, struct si_text *t)
-{
-	bool known = false;
-	unsigned with_token = 0, without = 0;
-
-	for (unsigned i = 0; i < si_entry_count; i++) {
-		const struct si_recipe *r = &e->recipe[i];
-		bool self = r->argument[0] == SI_ARG_TABLE;
-
-		if (!r->head)
-			continue;
-		if (known && self != e->self) {
-			blame(t, i);
-			si_text_add(t, self ? "hands over its table first, and others do not"
-					    : "does not hand over its table first, and others do");
-			return false;
-		}
-		known = true;
-		e->self = self;
-	}
-	for (unsigned i = 0; i < si_entry_count; i++) {
-		const struct si_recipe *r = &e->recipe[i];
-		const struct si_entry_row *row = &si_entry_rows[i];
-
-		/* malloc and calloc do nothing else that could leave a zero in a register */
-		if (!r->head || row->need != SI_ENTRY_NEEDED ||
-		    !(row->slots & (ONE(SI_ALLOC) | ONE(SI_ZEROED))))
-			continue;
-		if (zeros(r, e->self + (unsigned)strlen(row->arguments)) >= 2)
-			with_token++;
-		else
-			without++;
-	}
-	if (with_token && without) {
-		si_text_add(t, "nothing hooked: the executable's malloc and calloc do not agree on "
-			       "their arguments");
-		return false;
-	}
-	e->token = with_token != 0;
-	return true;
-}
-
-/* Entry i hands over what a slot of this kind is to be given; what is not known does not speak
- * against it. */
-static bool arguments_fit(const struct evidence *e, unsigned i, enum si_slot slot)
-{
-	const struct si_recipe *r = &e->recipe[i];
-	const char *own = si_entry_rows[i].arguments;
-	unsigned n = si_slot_arguments[slot], first = e->self;
-
-	for (unsigned k = 0; k < n; k++) {
-		uint8_t holds = r->argument[first + k];
-
-		if (own[k] != '?' && holds >= SI_ARG_OWN &&
-		    holds != SI_ARG_OWN + (unsigned)(own[k] - '0'))
-			return false;
-		if (holds == SI_ARG_TABLE)
-			return false;
-	}
-	return zeros(r, first + n) >= 1u + (e->token && si_slot_allocates(slot));
-}
-
-/* The slot that entry i goes through in this layout, or SI_SLOTS: it has none that it may. */
-static enum si_slot slot_of_entry(const struct si_layout *layout, const struct evidence *e,
-				  unsigned i)
-{
-	uint32_t n = e->recipe[i].offset / 8;
-
-	if (e->recipe[i].offset % 8 || n >= layout->slots ||
-	    !(ONE(layout->slot[n]) & si_entry_rows[i].slots))
-		return SI_SLOTS;
-	return layout->slot[n];
 }
 
 /* ---- the layout ---- */
@@ -322,8 +129,9 @@ static bool refuse_table(struct si_text *t, const struct si_image *image, uintpt
 
 /* The one layout that entries, convention and table fit. The text names what speaks against the
  * best of them. */
-static const struct si_layout *match_layout(const struct si_image *image, const struct evidence *e,
-					    const uintptr_t *table, struct si_text *t)
+static const struct si_layout *match_layout(const struct si_image *image,
+					    const struct si_evidence *e, const uintptr_t *table,
+					    struct si_text *t)
 {
 	const struct si_layout *fits = NULL;
 	unsigned best = 0, bad_slot = 0;
@@ -338,9 +146,10 @@ static const struct si_layout *match_layout(const struct si_image *image, const 
 			continue;
 		for (i = 0; i < si_entry_count; i++) {
 			enum si_slot kind =
-				e->recipe[i].head ? slot_of_entry(layout, e, i) : SI_SLOTS;
+				e->recipe[i].head ? si_evidence_slot(layout, e, i) : SI_SLOTS;
 
-			if (e->recipe[i].head && (kind == SI_SLOTS || !arguments_fit(e, i, kind)))
+			if (e->recipe[i].head &&
+			    (kind == SI_SLOTS || !si_evidence_fits(e, i, kind)))
 				break;
 		}
 		best = i > best ? i : best;
@@ -369,7 +178,7 @@ static const struct si_layout *match_layout(const struct si_image *image, const 
 		refuse_table(t, image, e->head, differs, bad_slot);
 		return NULL;
 	}
-	blame(t, best);
+	si_evidence_blame(t, best);
 	si_text_add(t, "goes through offset ");
 	si_text_hex(t, e->recipe[best].offset);
 	si_text_add(t, " of its table, which no known layout has there");
@@ -383,16 +192,16 @@ static const struct si_layout *match_layout(const struct si_image *image, const 
 /* ---- putting ourselves there ---- */
 
 /* Notes the places inside entries to which our calls return, with the entry of each. */
-static bool note_callers(const struct si_layout *layout, const struct evidence *e,
+static bool note_callers(const struct si_layout *layout, const struct si_evidence *e,
 			 struct si_text *t)
 {
 	si_partition_forget_callers();
 	for (unsigned i = 0; i < si_entry_count; i++) {
 		if (!e->recipe[i].head || !e->recipe[i].calls)
 			continue;
-		if (!si_partition_caller(slot_of_entry(layout, e, i), e->entry[i].at,
+		if (!si_partition_caller(si_evidence_slot(layout, e, i), e->entry[i].at,
 					 e->entry[i].size, si_entry_rows[i].api)) {
-			blame(t, i);
+			si_evidence_blame(t, i);
 			si_text_add(t, "is one of too many that call the same slot");
 			return false;
 		}
@@ -441,25 +250,25 @@ static bool put_in_front(const struct si_image *image, const struct si_layout *l
 static bool alike(enum si_slot a, enum si_slot b)
 {
 	static const uint32_t classes[] = {
-		ONE(SI_ALLOC) | ONE(SI_ALLOC_UNCHECKED),
-		ONE(SI_ZEROED) | ONE(SI_ZEROED_UNCHECKED),
-		ONE(SI_ALIGNED) | ONE(SI_ALIGNED_UNCHECKED),
-		ONE(SI_REALLOC) | ONE(SI_REALLOC_UNCHECKED),
-		ONE(SI_ALIGNED2) | ONE(SI_ALIGNED2_UNCHECKED),
-		ONE(SI_REALIGN) | ONE(SI_REALIGN_UNCHECKED),
-		ONE(SI_FREE) | ONE(SI_FREE_SIZE) | ONE(SI_FREE_ALIGN) | ONE(SI_FREE_SIZE_ALIGN) |
-			ONE(SI_ALIGNED2_FREE),
+		SI_ONE(SI_ALLOC) | SI_ONE(SI_ALLOC_UNCHECKED),
+		SI_ONE(SI_ZEROED) | SI_ONE(SI_ZEROED_UNCHECKED),
+		SI_ONE(SI_ALIGNED) | SI_ONE(SI_ALIGNED_UNCHECKED),
+		SI_ONE(SI_REALLOC) | SI_ONE(SI_REALLOC_UNCHECKED),
+		SI_ONE(SI_ALIGNED2) | SI_ONE(SI_ALIGNED2_UNCHECKED),
+		SI_ONE(SI_REALIGN) | SI_ONE(SI_REALIGN_UNCHECKED),
+		SI_ONE(SI_FREE) | SI_ONE(SI_FREE_SIZE) | SI_ONE(SI_FREE_ALIGN) |
+			SI_ONE(SI_FREE_SIZE_ALIGN) | SI_ONE(SI_ALIGNED2_FREE),
 	};
 
 	for (unsigned i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
-		if (classes[i] & ONE(a) && classes[i] & ONE(b))
+		if (classes[i] & SI_ONE(a) && classes[i] & SI_ONE(b))
 			return true;
 	return false;
 }
 
 /* The table's functions lead to ours: where each is called through a pointer that is checked. */
 static bool redirect(const struct si_image *image, const struct si_layout *layout, enum si_way way,
-		     const struct evidence *e, struct si_text *t)
+		     const struct si_evidence *e, struct si_text *t)
 {
 	const uintptr_t *table = (const uintptr_t *)*(const uintptr_t *)e->head;
 	struct si_redirect r[SI_REDIRECTS];
@@ -472,7 +281,7 @@ static bool redirect(const struct si_image *image, const struct si_layout *layou
 
 		if (recipe->guard_count &&
 		    (table[recipe->offset / 8] - recipe->guard) / 8 >= recipe->guard_count) {
-			blame(t, i);
+			si_evidence_blame(t, i);
 			si_text_add(t, "would not call what stands in its slot");
 			return false;
 		}
@@ -515,12 +324,16 @@ bool si_partition_hook(const struct si_image *image, const struct si_entry *entr
 {
 	const struct si_layout *layout;
 	const struct si_segment *home;
-	struct evidence e;
+	struct si_evidence e;
 	struct si_text t;
 	enum si_way way;
+	bool agree;
 
 	si_text_init(&t, text, room);
-	if (!decode_entries(image, entries, &e, &t) || !find_convention(&e, &t))
+	agree = si_evidence_read(image, entries, &e, &t);
+	seen |= e.agreed != 0;
+	checked |= e.guarded;
+	if (!agree)
 		return false;
 	home = si_segment_of(image, e.head, sizeof(void *));
 	if (!home || !home->writable || home->executable || e.head % sizeof(void *))

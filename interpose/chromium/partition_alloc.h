@@ -38,18 +38,7 @@ bool si_partition_checked(void);
 
 /* ---- what attach consists of, for its test ---- */
 
-enum { SI_ENTRIES_MAX = 48 };
-
-/* An exported function of the executable. */
-struct si_entry {
-	const char *symbol;
-	uintptr_t at; /* 0: the executable does not define it */
-	size_t size;
-};
-
-/* The symbols that are looked at, in the order that si_partition_hook expects them; NULL past the
- * last. */
-const char *si_entry_symbol(unsigned i);
+struct si_entry;
 
 /*
  * Decodes the entries, and if they all agree, puts our table in front. False: nothing was changed;

@@ -20,8 +20,6 @@
  */
 #include "partition_layouts.h"
 
-#define ONE(slot) (1u << (slot))
-
 const struct si_layout si_layouts[] = {
 	{ .name = "Chromium up to 85",
 	  .source = "allocator_shim.h in Android's platform/external/libchrome",
@@ -204,15 +202,15 @@ const uint8_t si_slot_arguments[SI_SLOTS] = {
 
 /* A build without sized deallocation sends what has a size or an alignment to plain free. */
 /* valloc and pvalloc ask for the page size first, in older builds with a call. */
-#define ALLOC   ONE(SI_ALLOC)
-#define NOTHROW (ONE(SI_ALLOC) | ONE(SI_ALLOC_UNCHECKED))
-#define ALIGNED ONE(SI_ALIGNED)
-#define FREE    ONE(SI_FREE)
+#define ALLOC   SI_ONE(SI_ALLOC)
+#define NOTHROW (SI_ONE(SI_ALLOC) | SI_ONE(SI_ALLOC_UNCHECKED))
+#define ALIGNED SI_ONE(SI_ALIGNED)
+#define FREE    SI_ONE(SI_FREE)
 
 const struct si_entry_row si_entry_rows[] = {
 	{ "malloc", ALLOC, SHINY_API_MALLOC, SI_ENTRY_NEEDED, "0" },
-	{ "calloc", ONE(SI_ZEROED), SHINY_API_CALLOC, SI_ENTRY_NEEDED, "01" },
-	{ "realloc", ONE(SI_REALLOC), SHINY_API_REALLOC, SI_ENTRY_NEEDED, "01" },
+	{ "calloc", SI_ONE(SI_ZEROED), SHINY_API_CALLOC, SI_ENTRY_NEEDED, "01" },
+	{ "realloc", SI_ONE(SI_REALLOC), SHINY_API_REALLOC, SI_ENTRY_NEEDED, "01" },
 	{ "free", FREE, SHINY_API_FREE, SI_ENTRY_NEEDED, "0" },
 	{ "cfree", FREE, SHINY_API_FREE, SI_ENTRY_ANY, "0" },
 	{ "memalign", ALIGNED, SHINY_API_MEMALIGN, SI_ENTRY_ANY, "01" },
@@ -220,10 +218,10 @@ const struct si_entry_row si_entry_rows[] = {
 	{ "posix_memalign", ALIGNED, SHINY_API_MEMALIGN, SI_ENTRY_ANY, "12" },
 	{ "valloc", ALIGNED, SHINY_API_MEMALIGN, SI_ENTRY_SPARE, "?0" },
 	{ "pvalloc", ALIGNED, SHINY_API_MEMALIGN, SI_ENTRY_SPARE, "??" },
-	{ "malloc_usable_size", ONE(SI_USABLE), SHINY_API_MALLOC, SI_ENTRY_ANY, "0" },
+	{ "malloc_usable_size", SI_ONE(SI_USABLE), SHINY_API_MALLOC, SI_ENTRY_ANY, "0" },
 	{ "__libc_malloc", ALLOC, SHINY_API_MALLOC, SI_ENTRY_ANY, "0" },
-	{ "__libc_calloc", ONE(SI_ZEROED), SHINY_API_CALLOC, SI_ENTRY_ANY, "01" },
-	{ "__libc_realloc", ONE(SI_REALLOC), SHINY_API_REALLOC, SI_ENTRY_ANY, "01" },
+	{ "__libc_calloc", SI_ONE(SI_ZEROED), SHINY_API_CALLOC, SI_ENTRY_ANY, "01" },
+	{ "__libc_realloc", SI_ONE(SI_REALLOC), SHINY_API_REALLOC, SI_ENTRY_ANY, "01" },
 	{ "__libc_free", FREE, SHINY_API_FREE, SI_ENTRY_ANY, "0" },
 	{ "__libc_memalign", ALIGNED, SHINY_API_MEMALIGN, SI_ENTRY_ANY, "01" },
 	{ "_Znwm", ALLOC, SHINY_API_NEW, SI_ENTRY_ANY, "0" },
@@ -232,27 +230,27 @@ const struct si_entry_row si_entry_rows[] = {
 	{ "_ZnamRKSt9nothrow_t", NOTHROW, SHINY_API_NEW_ARRAY, SI_ENTRY_ANY, "0" },
 	{ "_ZnwmSt11align_val_t", ALIGNED, SHINY_API_NEW_ALIGNED, SI_ENTRY_ANY, "10" },
 	{ "_ZnamSt11align_val_t", ALIGNED, SHINY_API_NEW_ARRAY_ALIGNED, SI_ENTRY_ANY, "10" },
-	{ "_ZnwmSt11align_val_tRKSt9nothrow_t", ALIGNED | ONE(SI_ALIGNED_UNCHECKED),
+	{ "_ZnwmSt11align_val_tRKSt9nothrow_t", ALIGNED | SI_ONE(SI_ALIGNED_UNCHECKED),
 	  SHINY_API_NEW_ALIGNED, SI_ENTRY_ANY, "10" },
-	{ "_ZnamSt11align_val_tRKSt9nothrow_t", ALIGNED | ONE(SI_ALIGNED_UNCHECKED),
+	{ "_ZnamSt11align_val_tRKSt9nothrow_t", ALIGNED | SI_ONE(SI_ALIGNED_UNCHECKED),
 	  SHINY_API_NEW_ARRAY_ALIGNED, SI_ENTRY_ANY, "10" },
 	{ "_ZdlPv", FREE, SHINY_API_DELETE, SI_ENTRY_ANY, "0" },
 	{ "_ZdaPv", FREE, SHINY_API_DELETE_ARRAY, SI_ENTRY_ANY, "0" },
 	{ "_ZdlPvRKSt9nothrow_t", FREE, SHINY_API_DELETE, SI_ENTRY_ANY, "0" },
 	{ "_ZdaPvRKSt9nothrow_t", FREE, SHINY_API_DELETE_ARRAY, SI_ENTRY_ANY, "0" },
-	{ "_ZdlPvm", FREE | ONE(SI_FREE_SIZE), SHINY_API_DELETE, SI_ENTRY_ANY, "01" },
-	{ "_ZdaPvm", FREE | ONE(SI_FREE_SIZE), SHINY_API_DELETE_ARRAY, SI_ENTRY_ANY, "01" },
-	{ "_ZdlPvSt11align_val_t", FREE | ONE(SI_FREE_ALIGN), SHINY_API_DELETE_ALIGNED,
+	{ "_ZdlPvm", FREE | SI_ONE(SI_FREE_SIZE), SHINY_API_DELETE, SI_ENTRY_ANY, "01" },
+	{ "_ZdaPvm", FREE | SI_ONE(SI_FREE_SIZE), SHINY_API_DELETE_ARRAY, SI_ENTRY_ANY, "01" },
+	{ "_ZdlPvSt11align_val_t", FREE | SI_ONE(SI_FREE_ALIGN), SHINY_API_DELETE_ALIGNED,
 	  SI_ENTRY_ANY, "01" },
-	{ "_ZdaPvSt11align_val_t", FREE | ONE(SI_FREE_ALIGN), SHINY_API_DELETE_ARRAY_ALIGNED,
+	{ "_ZdaPvSt11align_val_t", FREE | SI_ONE(SI_FREE_ALIGN), SHINY_API_DELETE_ARRAY_ALIGNED,
 	  SI_ENTRY_ANY, "01" },
-	{ "_ZdlPvSt11align_val_tRKSt9nothrow_t", FREE | ONE(SI_FREE_ALIGN),
+	{ "_ZdlPvSt11align_val_tRKSt9nothrow_t", FREE | SI_ONE(SI_FREE_ALIGN),
 	  SHINY_API_DELETE_ALIGNED, SI_ENTRY_ANY, "01" },
-	{ "_ZdaPvSt11align_val_tRKSt9nothrow_t", FREE | ONE(SI_FREE_ALIGN),
+	{ "_ZdaPvSt11align_val_tRKSt9nothrow_t", FREE | SI_ONE(SI_FREE_ALIGN),
 	  SHINY_API_DELETE_ARRAY_ALIGNED, SI_ENTRY_ANY, "01" },
-	{ "_ZdlPvmSt11align_val_t", FREE | ONE(SI_FREE_SIZE_ALIGN), SHINY_API_DELETE_ALIGNED,
+	{ "_ZdlPvmSt11align_val_t", FREE | SI_ONE(SI_FREE_SIZE_ALIGN), SHINY_API_DELETE_ALIGNED,
 	  SI_ENTRY_ANY, "012" },
-	{ "_ZdaPvmSt11align_val_t", FREE | ONE(SI_FREE_SIZE_ALIGN), SHINY_API_DELETE_ARRAY_ALIGNED,
-	  SI_ENTRY_ANY, "012" },
+	{ "_ZdaPvmSt11align_val_t", FREE | SI_ONE(SI_FREE_SIZE_ALIGN),
+	  SHINY_API_DELETE_ARRAY_ALIGNED, SI_ENTRY_ANY, "012" },
 };
 const unsigned si_entry_count = sizeof(si_entry_rows) / sizeof(si_entry_rows[0]);

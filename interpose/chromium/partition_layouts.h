@@ -48,6 +48,8 @@ enum si_slot {
 	SI_NEXT,
 	SI_SLOTS
 };
+/* It, in a set of slots. */
+#define SI_ONE(slot) (1u << (slot))
 
 enum { SI_LAYOUT_SLOTS = 28, SI_SLOT_ARGUMENTS = 3 };
 

@@ -20,6 +20,7 @@
 #include "../../interpose/patch/slot_code.h"
 #include "../../interpose/hook/record_event.h"
 #include "../../interpose/chromium/partition_alloc.h"
+#include "../../interpose/chromium/partition_evidence.h"
 #include "../../interpose/chromium/partition_observe.h"
 #include "../unit/check.h"
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_replay_together.c: analyses that run together share passes, and each sees what it would see
  * alone. Passes are told apart by what their observers are given. */
+#include <semaphore.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../../src/analysis/replay/replay_together.h"
@@ -212,6 +214,60 @@ static void test_awaited(void)
 	number("two in all", pass_count, 2);
 }
 
+/* A pass over one session that waits at its first birth for the one over another. */
+struct meeting {
+	struct store *store;
+	struct filter filter;
+	sem_t here, *there;
+	uint64_t births;
+	bool met;
+};
+
+static void on_meeting(void *context, const struct replay *replay,
+		       const struct replay_process *process, const struct life *life)
+{
+	struct meeting *m = context;
+	struct timespec until;
+
+	(void)replay;
+	(void)process;
+	(void)life;
+	if (m->births++)
+		return;
+	sem_post(&m->here);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 20;
+	m->met = sem_timedwait(m->there, &until) == 0;
+}
+
+static struct shiny_err *meet(void *context)
+{
+	struct meeting *m = context;
+	struct replay_observer observer = { .context = m, .birth = on_meeting };
+
+	return replay_run(m->store, &m->filter, &observer, 1, NULL);
+}
+
+static void test_sessions(void)
+{
+	struct meeting m[2] = { 0 };
+	const struct replay_task tasks[] = { { meet, &m[0] }, { meet, &m[1] } };
+
+	for (unsigned i = 0; i < 2; i++) {
+		must(store_open(path, &m[i].store));
+		must(filter_resolve(m[i].store, NULL, &m[i].filter));
+		sem_init(&m[i].here, 0, 0);
+		m[i].there = &m[!i].here;
+	}
+	must(replay_together(tasks, 2));
+	check_that("two sessions, two passes at the same time", m[0].met && m[1].met);
+	check_that("both see all", m[0].births == BLOCKS && m[1].births == BLOCKS);
+	for (unsigned i = 0; i < 2; i++) {
+		sem_destroy(&m[i].here);
+		store_close(m[i].store);
+	}
+}
+
 static void test_alone(void)
 {
 	struct counter c = { .passes = 2, .filter = &all };
@@ -233,6 +289,7 @@ int main(void)
 	test_errors();
 	test_owned();
 	test_awaited();
+	test_sessions();
 	test_alone();
 	store_close(session);
 	unlink(path);

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/cleanup.h"
 #include "../../base/hash.h"
 #include "../../base/mem.h"
 #include "../../base/text.h"
+#include "../replay/replay_together.h"
 
 #define CLOCK_FACTOR   4.0
 /* shorter lifetimes are the machine's business, and what recording costs */
@@ -388,6 +390,48 @@ static struct shiny_err *match_both(struct comparing *c, struct store *const sto
 	return err;
 }
 
+struct following {
+	struct comparing *comparing;
+	int side;
+	struct store *store;
+	const struct filter *filter;
+	const char *title;
+	struct diff_session *out;
+};
+
+static struct shiny_err *follow(void *context)
+{
+	const struct following *f = context;
+	struct comparing *c = f->comparing;
+
+	track_cells(c, f->side);
+	SHINY_TRY(tracker_run(f->store, f->filter, &c->breakdowns[f->side], &c->trackers[f->side],
+			      f->title));
+	take_trackers(c, f->side, &f->out->peak_bytes);
+	return NULL;
+}
+
+/* Both sessions at the same time. The one that takes longer tells how far it is. */
+static struct shiny_err *follow_both(struct comparing *c, struct store *const stores[2],
+				     const struct filter filters[2], struct diff *out)
+{
+	int longer = c->breakdowns[1].total.allocs > c->breakdowns[0].total.allocs;
+	const char *title = c->request->progress ? "following both sessions' blocks" : NULL;
+	struct following sides[2];
+	struct replay_task tasks[2];
+
+	for (int side = 0; side < 2; side++) {
+		sides[side] = (struct following){ .comparing = c,
+						  .side = side,
+						  .store = stores[side],
+						  .filter = &filters[side],
+						  .title = side == longer ? title : NULL,
+						  .out = &out->sessions[side] };
+		tasks[side] = (struct replay_task){ follow, &sides[side] };
+	}
+	return replay_together(tasks, 2);
+}
+
 static struct shiny_err *compare(struct comparing *c, struct store *const stores[2],
 				 const struct filter filters[2], struct diff *out)
 {
@@ -408,20 +452,12 @@ static struct shiny_err *compare(struct comparing *c, struct store *const stores
 	c->rows = mem_zero(c->match.count + 1, sizeof(*c->rows));
 	out->with_events = c->breakdowns[0].with_events && c->breakdowns[1].with_events;
 	out->timed = out->with_events && !c->request->sums_only;
-	for (int side = 0; !err && side < 2; side++) {
+	for (int side = 0; side < 2; side++) {
 		take_session(&c->breakdowns[side], &out->sessions[side]);
 		add_cells(c, side);
-		if (!out->timed)
-			continue;
-		track_cells(c, side);
-		err = tracker_run(stores[side], &filters[side], &c->breakdowns[side],
-				  &c->trackers[side],
-				  !progress ? NULL
-				  : side    ? "following the new session's blocks"
-					    : "following the base's blocks");
-		if (!err)
-			take_trackers(c, side, &out->sessions[side].peak_bytes);
 	}
+	if (out->timed)
+		err = follow_both(c, stores, filters, out);
 	if (!err)
 		find_mostly(c);
 	return err;

@@ -3,9 +3,10 @@
  * replay_together.c: see replay_together.h.
  *
  * Each task has a thread for its stack alone: a lock that only the running one holds is given up
- * where a task waits. The last one that comes to wait for a pass makes it, for itself and for all
- * that asked for the same session and filter. Whoever waits for something else, for what another
- * task finds out or for tasks of its own, is not waited for.
+ * where a task waits. The last one that comes to wait for a pass makes it, for all that asked for
+ * the same session and filter, and holds the lock meanwhile; passes over other sessions that are
+ * waited for get threads of their own, and no task runs before all have ended. Whoever waits for
+ * something else, for what another task finds out or for tasks of its own, is not waited for.
  */
 #include "replay_together.h"
 
@@ -44,11 +45,6 @@ struct party {
 
 static _Thread_local struct party_member *self;
 
-static bool same_pass(const struct party_member *a, const struct party_member *b)
-{
-	return b->waits && a->store == b->store && a->filter == b->filter;
-}
-
 /* All that go on wait for a pass. */
 static bool all_wait(const struct party *party)
 {
@@ -70,39 +66,99 @@ static struct shiny_err *copy_of(const struct shiny_err *err)
 	return err->advice ? shiny_err_advise(copy, "%s", err->advice) : copy;
 }
 
-/* A pass for `first` and for those that want the same one. */
-static void make_pass(struct party *party, struct party_member *first)
-{
+/* A pass for all members that wait for this one. */
+struct party_pass {
+	struct store *store;
+	const struct filter *filter;
 	struct replay_observer *observers;
+	size_t count;
+	const char *title;
 	struct shiny_err *err;
-	size_t count = 0, at = 0;
+	pthread_t thread;
+	bool threaded;
+};
+
+static bool wants(const struct party_member *m, const struct party_pass *pass)
+{
+	return m->waits && m->store == pass->store && m->filter == pass->filter;
+}
+
+/* The pass that `first` waits for. */
+static struct party_pass gather(const struct party *party, const struct party_member *first)
+{
+	struct party_pass pass = { .store = first->store,
+				   .filter = first->filter,
+				   .title = first->title };
 
 	for (size_t i = 0; i < party->count; i++)
-		if (same_pass(first, &party->members[i]))
-			count += party->members[i].observer_count;
-	observers = mem_zero(count + 1, sizeof(*observers));
+		if (wants(&party->members[i], &pass))
+			pass.count += party->members[i].observer_count;
+	pass.observers = mem_zero(pass.count + 1, sizeof(*pass.observers));
+	pass.count = 0;
 	for (size_t i = 0; i < party->count; i++) {
 		const struct party_member *m = &party->members[i];
 
-		if (!same_pass(first, m))
+		if (!wants(m, &pass))
 			continue;
-		memcpy(&observers[at], m->observers, m->observer_count * sizeof(*observers));
-		at += m->observer_count;
+		memcpy(&pass.observers[pass.count], m->observers,
+		       m->observer_count * sizeof(*m->observers));
+		pass.count += m->observer_count;
 	}
-	err = replay_pass(first->store, first->filter, observers, count, first->title);
-	free(observers);
+	return pass;
+}
+
+static void *make_pass(void *context)
+{
+	struct party_pass *pass = context;
+
+	pass->err = replay_pass(pass->store, pass->filter, pass->observers, pass->count,
+				pass->title);
+	return NULL;
+}
+
+/* Those that waited for it go on. */
+static void hand_out(struct party *party, struct party_pass *pass)
+{
 	for (size_t i = 0; i < party->count; i++) {
 		struct party_member *m = &party->members[i];
 
-		if (m == first || !same_pass(first, m))
+		if (!wants(m, pass))
 			continue;
-		m->pass_err = copy_of(err);
+		m->pass_err = copy_of(pass->err);
 		m->waits = false;
 		party->waiting--;
 	}
-	first->pass_err = err;
-	first->waits = false;
-	party->waiting--;
+	shiny_err_free(pass->err);
+	free(pass->observers);
+}
+
+static bool is_read(const struct store *store, const struct party_pass *passes, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (passes[i].store == store)
+			return true;
+	return false;
+}
+
+/* One pass of each session that somebody waits for, all at the same time. */
+static void make_passes(struct party *party)
+{
+	struct party_pass passes[REPLAY_TASKS_MAX];
+	size_t count = 0;
+
+	for (size_t i = 0; i < party->count; i++)
+		if (party->members[i].waits && !is_read(party->members[i].store, passes, count))
+			passes[count++] = gather(party, &party->members[i]);
+	for (size_t i = 1; i < count; i++)
+		passes[i].threaded = thread_start(&passes[i].thread, make_pass, &passes[i]);
+	for (size_t i = 0; i < count; i++)
+		if (!passes[i].threaded)
+			make_pass(&passes[i]);
+	for (size_t i = 0; i < count; i++) {
+		if (passes[i].threaded)
+			pthread_join(passes[i].thread, NULL);
+		hand_out(party, &passes[i]);
+	}
 	pthread_cond_broadcast(&party->passed);
 }
 
@@ -123,7 +179,7 @@ struct shiny_err *replay_run(struct store *store, const struct filter *filter,
 	pthread_cond_broadcast(&m->party->passed);
 	while (m->waits)
 		if (all_wait(m->party))
-			make_pass(m->party, m);
+			make_passes(m->party);
 		else
 			pthread_cond_wait(&m->party->passed, &m->party->running);
 	return m->pass_err;

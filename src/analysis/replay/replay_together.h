@@ -3,12 +3,13 @@
  * replay_together.h: several analyses of one session in as few passes over its events as they need.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one a task, and one of them runs at a time, so
- * that tasks may use one store.
+ * that tasks may use one store; and one a session that passes are made over.
  *
  * An analysis is written as if it were alone: it calls replay_run() when it wants a pass. Where all
  * tasks that are not done wait there, one pass tells the observers of all. So analyses that need a
  * pass each cost one, and one that needs two shares its first. A task may have tasks of its own:
- * they share passes with all others.
+ * they share passes with all others. Passes over different sessions are made at the same time, so
+ * an observer uses no store but its own.
  */
 #ifndef SHINY_REPLAY_TOGETHER_H
 #define SHINY_REPLAY_TOGETHER_H

@@ -429,11 +429,11 @@ static void quantiles(void)
 	      "not the geometric mean");
 	number("distribution/max", d.max, values[COUNT - 1]);
 	check("distribution/bins",
-	      distribution_bin_of(15) == 15 && distribution_bin_of(UINT64_MAX) < 512,
+	      histogram_bin(15) == 15 && histogram_bin(UINT64_MAX) < 512,
 	      "a value without a bin");
 	for (unsigned bin = 0; bin < 500; bin++)
-		if (distribution_bin_start(bin) != UINT64_MAX &&
-		    distribution_bin_of(distribution_bin_start(bin)) != bin)
+		if (histogram_bin_start(bin) != UINT64_MAX &&
+		    histogram_bin(histogram_bin_start(bin)) != bin)
 			check("distribution/bins agree", false, "a bin's first value is not in it");
 	number("distribution/empty", distribution_quantile(&empty, 0.5), 0);
 	distribution_deinit(&d);

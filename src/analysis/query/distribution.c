@@ -2,75 +2,17 @@
 #include "distribution.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include "../../base/mem.h"
-
-enum { SUB_BITS = 3, SUBS = 1 << SUB_BITS, EXACT = 2 * SUBS };
-
-unsigned distribution_bin_of(uint64_t value)
-{
-	unsigned octave;
-
-	if (value < EXACT)
-		return (unsigned)value;
-	octave = 63 - (unsigned)__builtin_clzll(value);
-	return EXACT + (octave - SUB_BITS - 1) * SUBS +
-	       (unsigned)(value >> (octave - SUB_BITS) & (SUBS - 1));
-}
-
-uint64_t distribution_bin_start(unsigned bin)
-{
-	unsigned octave;
-
-	if (bin < EXACT)
-		return bin;
-	octave = (bin - EXACT) / SUBS + SUB_BITS + 1;
-	if (octave > 63)
-		return UINT64_MAX;
-	return (UINT64_C(1) << octave) + ((uint64_t)((bin - EXACT) % SUBS) << (octave - SUB_BITS));
-}
-
-/* The middle of a bin, for what is said of its values. */
-static uint64_t middle(unsigned bin)
-{
-	uint64_t start = distribution_bin_start(bin), next = distribution_bin_start(bin + 1);
-
-	return bin < EXACT ? start : start + (next - start) / 2;
-}
-
-static struct distribution_bin *bin_at(struct distribution *d, unsigned bin)
-{
-	unsigned first, end;
-	struct distribution_bin *larger;
-
-	if (d->count && bin >= d->first && bin < d->first + d->count)
-		return &d->bins[bin - d->first];
-	first = !d->count || bin < d->first ? bin : d->first;
-	end = !d->count || bin >= d->first + d->count ? bin + 1 : d->first + d->count;
-	larger = mem_zero(end - first, sizeof(*larger));
-	if (d->count)
-		memcpy(larger + (d->first - first), d->bins, d->count * sizeof(*larger));
-	free(d->bins);
-	d->bins = larger;
-	d->first = first;
-	d->count = end - first;
-	return &d->bins[bin - first];
-}
 
 void distribution_add(struct distribution *d, uint64_t value, bool censored)
 {
-	struct distribution_bin *bin = bin_at(d, distribution_bin_of(value));
-
+	histogram_add(censored ? &d->censored_bins : &d->ended_bins, histogram_bin(value), 1);
 	if (value > d->max)
 		d->max = value;
 	if (censored) {
-		bin->censored++;
 		d->censored++;
 		return;
 	}
-	bin->ended++;
 	d->ended++;
 	d->sum += (double)value;
 	log_sum_add(&d->logs, value);
@@ -78,23 +20,13 @@ void distribution_add(struct distribution *d, uint64_t value, bool censored)
 
 void distribution_expect(const struct distribution *d, uint64_t value)
 {
-	unsigned bin = distribution_bin_of(value);
-
-	if (bin >= d->first && bin < d->first + d->count)
-		__builtin_prefetch(&d->bins[bin - d->first], 1);
+	histogram_expect(&d->ended_bins, histogram_bin(value));
 }
 
 void distribution_merge(struct distribution *to, const struct distribution *from)
 {
-	for (unsigned i = 0; i < from->count; i++) {
-		struct distribution_bin *bin;
-
-		if (!from->bins[i].ended && !from->bins[i].censored)
-			continue;
-		bin = bin_at(to, from->first + i);
-		bin->ended += from->bins[i].ended;
-		bin->censored += from->bins[i].censored;
-	}
+	histogram_merge(&to->ended_bins, &from->ended_bins);
+	histogram_merge(&to->censored_bins, &from->censored_bins);
 	to->ended += from->ended;
 	to->censored += from->censored;
 	to->sum += from->sum;
@@ -105,22 +37,14 @@ void distribution_merge(struct distribution *to, const struct distribution *from
 
 void distribution_deinit(struct distribution *d)
 {
-	free(d->bins);
+	histogram_deinit(&d->ended_bins);
+	histogram_deinit(&d->censored_bins);
 	*d = (struct distribution){ 0 };
 }
 
 uint64_t distribution_quantile(const struct distribution *d, double q)
 {
-	uint64_t rank = (uint64_t)ceil(q * (double)d->ended), seen = 0;
-
-	if (!rank)
-		rank = 1;
-	for (unsigned i = 0; i < d->count; i++) {
-		seen += d->bins[i].ended;
-		if (seen >= rank)
-			return middle(d->first + i);
-	}
-	return 0;
+	return histogram_quantile(&d->ended_bins, q);
 }
 
 double distribution_mean(const struct distribution *d)
@@ -133,16 +57,24 @@ double distribution_geometric_mean(const struct distribution *d)
 	return d->ended ? exp(log_sum_value(&d->logs) / (double)d->ended) : 0;
 }
 
+/* One bin's factor of the survival function; how many are at risk behind it. */
+static double survive(const struct distribution *d, unsigned bin, uint64_t *at_risk)
+{
+	uint64_t ended = histogram_count(&d->ended_bins, bin);
+	double factor = 1 - (double)ended / (double)*at_risk;
+
+	*at_risk -= ended + histogram_count(&d->censored_bins, bin);
+	return factor;
+}
+
 double distribution_survival(const struct distribution *d, uint64_t value)
 {
-	unsigned last = distribution_bin_of(value);
+	unsigned last = histogram_bin(value);
 	uint64_t at_risk = d->ended + d->censored;
 	double survival = 1;
 
-	for (unsigned i = 0; i < d->count && d->first + i <= last && at_risk; i++) {
-		survival *= 1 - (double)d->bins[i].ended / (double)at_risk;
-		at_risk -= d->bins[i].ended + d->bins[i].censored;
-	}
+	for (unsigned bin = 0; bin <= last && at_risk; bin++)
+		survival *= survive(d, bin, &at_risk);
 	return survival;
 }
 
@@ -151,24 +83,27 @@ uint64_t distribution_survival_quantile(const struct distribution *d, double sha
 	uint64_t at_risk = d->ended + d->censored;
 	double survival = 1;
 
-	for (unsigned i = 0; i < d->count && at_risk; i++) {
-		survival *= 1 - (double)d->bins[i].ended / (double)at_risk;
-		at_risk -= d->bins[i].ended + d->bins[i].censored;
+	for (unsigned bin = 0; at_risk; bin++) {
+		survival *= survive(d, bin, &at_risk);
 		if (survival <= share)
-			return middle(d->first + i);
+			return histogram_bin_middle(bin);
 	}
 	return UINT64_MAX;
 }
 
+static unsigned octave_of(unsigned bin)
+{
+	uint64_t start = histogram_bin_start(bin);
+
+	return start ? 63 - (unsigned)__builtin_clzll(start) : 0;
+}
+
 void distribution_octaves(const struct distribution *d,
-			  struct distribution_bin octaves[DISTRIBUTION_OCTAVES])
+			  struct distribution_octave octaves[DISTRIBUTION_OCTAVES])
 {
 	memset(octaves, 0, DISTRIBUTION_OCTAVES * sizeof(*octaves));
-	for (unsigned i = 0; i < d->count; i++) {
-		uint64_t start = distribution_bin_start(d->first + i);
-		struct distribution_bin *octave = &octaves[start ? 63 - __builtin_clzll(start) : 0];
-
-		octave->ended += d->bins[i].ended;
-		octave->censored += d->bins[i].censored;
+	for (unsigned bin = 0; bin < HISTOGRAM_BINS; bin++) {
+		octaves[octave_of(bin)].ended += histogram_count(&d->ended_bins, bin);
+		octaves[octave_of(bin)].censored += histogram_count(&d->censored_bins, bin);
 	}
 }

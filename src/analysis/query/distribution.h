@@ -3,12 +3,7 @@
  * distribution.h: how long blocks live, or how large they are: a histogram in which ends that were
  * seen and ends that were not are kept apart.
  *
- * Runs: CLI. Signals: no. Allocates: 16 bytes a bin between the smallest and the largest value.
- * Threads: one a distribution.
- *
- * Bins are eighths of octaves: values below 16 have a bin each, bin of larger ones: 8 * floor(log2
- * v) + the next three bits. A quantile is exact to within its bin, which is at most 1/8 of its
- * value wide; the middle of the bin is given, so the error is at most 6.7 %.
+ * Runs: CLI. Signals: no. Allocates: two histograms (histogram.h). Threads: one a distribution.
  *
  * A block that was alive when the recording ended has lived *at least* so long: its lifetime is
  * right-censored. The mean over the dead says nothing about such a population, so besides quantiles
@@ -26,10 +21,10 @@
 #include <stdint.h>
 
 #include "../../base/log_sum.h"
+#include "histogram.h"
 
 struct distribution { /* zeroed: empty */
-	struct distribution_bin { uint64_t ended, censored; } *bins;
-	unsigned first, count;
+	struct histogram ended_bins, censored_bins;
 	uint64_t ended, censored; /* values in all */
 	double sum;               /* over the ended */
 	struct log_sum logs;      /* likewise, of ln(value), values of 0 taken as 1 */
@@ -55,11 +50,8 @@ uint64_t distribution_survival_quantile(const struct distribution *distribution,
 
 /* Whole octaves, of which the bins are eighths: [0] holds 0 and 1, [k] those from 2^k on. */
 enum { DISTRIBUTION_OCTAVES = 64 };
+struct distribution_octave { uint64_t ended, censored; };
 void distribution_octaves(const struct distribution *distribution,
-			  struct distribution_bin octaves[DISTRIBUTION_OCTAVES]);
-
-/* Bins as they are: the least value of bin number `bin`, and the number of a value's. */
-unsigned distribution_bin_of(uint64_t value);
-uint64_t distribution_bin_start(unsigned bin);
+			  struct distribution_octave octaves[DISTRIBUTION_OCTAVES]);
 
 #endif

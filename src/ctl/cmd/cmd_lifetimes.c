@@ -98,7 +98,7 @@ static void print_histogram(struct ctl *ctl, const struct lifetimes *l)
 		[ALIVE] = { .title = "still alive", .kind = CELL_COUNT },
 		[ALIVE_BAR] = { .title = "", .kind = CELL_BAR, .tint = TINT_WARN },
 	};
-	struct distribution_bin octaves[DISTRIBUTION_OCTAVES];
+	struct distribution_octave octaves[DISTRIBUTION_OCTAVES];
 	unsigned first = DISTRIBUTION_OCTAVES, last = 0;
 	uint64_t most = 1;
 	struct table table;
@@ -247,7 +247,7 @@ static void json_row(struct json *json, const struct lifetime_row *row)
 
 void json_ages(struct json *json, const char *key, const struct distribution *ages)
 {
-	struct distribution_bin octaves[DISTRIBUTION_OCTAVES];
+	struct distribution_octave octaves[DISTRIBUTION_OCTAVES];
 
 	json_array(json, key);
 	distribution_octaves(ages, octaves);

@@ -173,7 +173,7 @@ static size_t top_types(const struct lifetimes *l, enum population p,
 static void print_f7(struct ctl *ctl, const struct lifetimes *l, const struct paper_access *a)
 {
 	uint64_t ended[DISTRIBUTION_OCTAVES], alive[DISTRIBUTION_OCTAVES];
-	struct distribution_bin octaves[DISTRIBUTION_OCTAVES];
+	struct distribution_octave octaves[DISTRIBUTION_OCTAVES];
 	unsigned first = DISTRIBUTION_OCTAVES, last = 0;
 	const struct lifetime_row *t = &l->total;
 	char *bars;

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * histogram.h: how many of many numbers lie in which eighth of an octave.
+ *
+ * Runs: CLI. Signals: no. Allocates: 8 bytes a bin of the octaves between the smallest and the
+ * largest value. Threads: one a histogram.
+ *
+ * Values below 16 have a bin each, bin of larger ones: 8 * floor(log2 v) + the next three bits. A
+ * quantile is exact to within its bin, which is at most 1/8 of its value wide; the middle of the
+ * bin is given, so the error is at most 6.7 %. Octaves are there as a whole, a cache line each, as
+ * what is counted together lies in one or two of them.
+ */
+#ifndef SHINY_HISTOGRAM_H
+#define SHINY_HISTOGRAM_H
+
+#include <stdint.h>
+
+enum {
+	HISTOGRAM_SUB_BITS = 3,
+	HISTOGRAM_SUBS = 1 << HISTOGRAM_SUB_BITS,
+	HISTOGRAM_EXACT = 2 * HISTOGRAM_SUBS,
+	/* beyond the last octave, of 2^63 */
+	HISTOGRAM_BINS = HISTOGRAM_EXACT + (63 - HISTOGRAM_SUB_BITS) * HISTOGRAM_SUBS
+};
+
+struct histogram { /* zeroed: empty */
+	uint64_t *at;          /* of bins first to first + count - 1 */
+	uint32_t first, count; /* multiples of HISTOGRAM_SUBS */
+};
+
+/* The number of a value's bin, and the least value of a bin. */
+static inline unsigned histogram_bin(uint64_t value)
+{
+	unsigned octave;
+
+	if (value < HISTOGRAM_EXACT)
+		return (unsigned)value;
+	octave = 63 - (unsigned)__builtin_clzll(value);
+	return HISTOGRAM_EXACT + (octave - HISTOGRAM_SUB_BITS - 1) * HISTOGRAM_SUBS +
+	       (unsigned)(value >> (octave - HISTOGRAM_SUB_BITS) & (HISTOGRAM_SUBS - 1));
+}
+uint64_t histogram_bin_start(unsigned bin);
+/* The middle of a bin, for what is said of its values. */
+uint64_t histogram_bin_middle(unsigned bin);
+
+void histogram_reach(struct histogram *histogram, unsigned bin); /* it gets that bin */
+static inline void histogram_add(struct histogram *h, unsigned bin, uint64_t values)
+{
+	if (bin - h->first >= h->count)
+		histogram_reach(h, bin);
+	h->at[bin - h->first] += values;
+}
+/* To that bin values will be added soon. */
+static inline __attribute__((always_inline)) void histogram_expect(const struct histogram *h,
+								   unsigned bin)
+{
+	if (bin - h->first < h->count)
+		__builtin_prefetch(&h->at[bin - h->first], 1);
+}
+static inline uint64_t histogram_count(const struct histogram *h, unsigned bin)
+{
+	return bin - h->first < h->count ? h->at[bin - h->first] : 0;
+}
+
+void histogram_merge(struct histogram *to, const struct histogram *from);
+void histogram_deinit(struct histogram *histogram);
+
+uint64_t histogram_total(const struct histogram *histogram); /* all its values */
+/* `q` in 0..1; 0 if there are no values. */
+uint64_t histogram_quantile(const struct histogram *histogram, double q);
+
+#endif

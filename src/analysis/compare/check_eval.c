@@ -94,7 +94,7 @@ static double tracked(const struct tracker *w, enum check_measure measure, bool 
 		return (double)w->leaks;
 	case CHECK_LEAKED_BYTES:
 		return (double)w->leaked_bytes;
-	default: return w->ages.ended ? (double)distribution_quantile(&w->ages, 0.5) : NAN;
+	default: return w->ages.count ? (double)histogram_quantile(&w->ages, 0.5) : NAN;
 	}
 }
 
@@ -121,22 +121,21 @@ static void add_sums(const struct checking *k, struct plan *p, int side)
 	}
 }
 
-/* Which trackers each cell has: those of the plans that select it. */
+/* Which trackers each cell has, as a set of its own: those of the plans that select it. */
 static void track_cells(const struct checking *k, struct plan *plans, size_t count, int side,
 			struct trackers *w)
 {
 	const struct breakdown *c = &k->breakdowns[side];
+	size_t trackers = 0;
 	uint32_t at = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		if (!needs_events(&plans[i]))
 			continue;
-		plans[i].first_tracker = w->count;
-		w->count += plans[i].rows + plans[i].parts;
+		plans[i].first_tracker = trackers;
+		trackers += plans[i].rows + plans[i].parts;
 	}
-	w->at = mem_zero(w->count + 1, sizeof(*w->at));
-	w->first = mem_zero(c->cell_count + 1, sizeof(*w->first));
-	w->of = mem_zero(2 * c->cell_count * count + 1, sizeof(*w->of));
+	trackers_init(w, trackers, c->cell_count, c->cell_count, 2 * c->cell_count * count);
 	for (size_t i = 0; i < count; i++) {
 		struct plan *p = &plans[i];
 
@@ -149,6 +148,7 @@ static void track_cells(const struct checking *k, struct plan *plans, size_t cou
 						  .part_count = p->rows };
 	}
 	for (size_t cell = 0; cell < c->cell_count; cell++) {
+		w->set_of[cell] = (uint32_t)cell;
 		for (size_t i = 0; i < count; i++) {
 			if (!needs_events(&plans[i]) || !plans[i].selected[side][cell])
 				continue;

@@ -61,23 +61,22 @@ static void add_cells(struct comparing *c, int side)
 	free(most);
 }
 
-/* A tracker a row, and one for all. */
+/* A tracker a row, and one for all; a set a row, which has both. */
 static void track_cells(struct comparing *c, int side)
 {
 	const struct breakdown *breakdown = &c->breakdowns[side];
 	struct trackers *w = &c->trackers[side];
+	size_t rows = c->match.count;
 
-	w->count = c->match.count + 1;
-	w->at = mem_zero(w->count, sizeof(*w->at));
-	w->first = mem_zero(breakdown->cell_count + 1, sizeof(*w->first));
-	w->of = mem_zero(2 * breakdown->cell_count + 1, sizeof(*w->of));
-	for (size_t i = 0; i < c->match.count; i++)
+	trackers_init(w, rows + 1, breakdown->cell_count, rows, 2 * rows);
+	for (size_t i = 0; i < rows; i++) {
 		w->at[i].lifetimes = true;
-	for (size_t i = 0; i < breakdown->cell_count; i++) {
-		w->of[2 * i] = c->match.row_of[side][breakdown->cells[i].of[c->by]];
-		w->of[2 * i + 1] = (uint32_t)c->match.count;
+		w->of[2 * i] = (uint32_t)i;
+		w->of[2 * i + 1] = (uint32_t)rows;
 		w->first[i + 1] = (uint32_t)(2 * i + 2);
 	}
+	for (size_t i = 0; i < breakdown->cell_count; i++)
+		w->set_of[i] = c->match.row_of[side][breakdown->cells[i].of[c->by]];
 }
 
 static void take_trackers(struct comparing *c, int side, uint64_t *peak)
@@ -88,11 +87,11 @@ static void take_trackers(struct comparing *c, int side, uint64_t *peak)
 
 		s->peak_bytes = w->peak_bytes;
 		s->episodes = w->episodes;
-		s->ended = w->ages.ended;
-		s->p10_ns = distribution_quantile(&w->ages, 0.1);
-		s->p50_ns = distribution_quantile(&w->ages, 0.5);
-		s->p90_ns = distribution_quantile(&w->ages, 0.9);
-		s->p50_steps = distribution_quantile(&w->steps, 0.5);
+		s->ended = histogram_total(&w->ages);
+		s->p10_ns = histogram_quantile(&w->ages, 0.1);
+		s->p50_ns = histogram_quantile(&w->ages, 0.5);
+		s->p90_ns = histogram_quantile(&w->ages, 0.9);
+		s->p50_steps = histogram_quantile(&w->steps, 0.5);
 	}
 	*peak = c->trackers[side].at[c->match.count].peak_bytes;
 	trackers_deinit(&c->trackers[side]);

@@ -3,9 +3,11 @@
  * tracker.c: see tracker.h.
  *
  * Which cell a block is of is found while the replay goes on. What its trackers learn of that is
- * applied by another thread, in the order in which it was seen: cells, their trackers and these
- * themselves are in no cache as a rule, so they are asked for some changes ahead, one after the
- * other.
+ * applied by another thread, in the order in which it was seen: trackers and their bins are in no
+ * cache as a rule, so they are asked for some changes ahead.
+ *
+ * Whether a change begins a block or ends one cannot be predicted, so no branch asks: both add to
+ * what is live, and ends are collected and put into histograms in a loop of their own.
  */
 #include "tracker.h"
 
@@ -17,67 +19,62 @@
 #include "../replay/replay.h"
 #include "../replay/process_ends.h"
 
-/* What was last asked about a stack, by processes of equal last bits: nearly always what is asked
- * next. Blocks with a vtable are apart: those of a stack are born without, in between. */
-enum { PROCESS_BITS = 2 };
-struct remembered {
-	alignas(16) uint32_t process; /* those of a stack are one cache line */
-	uint32_t vtable, cell;
-};
 /*
- * A block that has ended, and what its tracker is to learn of that. Trackers and their bins are in
- * no cache as a rule. So the dead wait in a line, as in lifetimes.c: the tracker is asked for when
- * they enter it, its bins when they are halfway through.
+ * What was last asked about a stack, by processes of equal last bits: nearly always what is asked
+ * next. Blocks with a vtable are apart: those of a stack are born without, in between. All of a
+ * stack is a cache line. Ids beyond what a key has room for are looked up each time.
  */
-struct followed_end {
-	struct tracker *tracker; /* NULL: empty */
-	uint64_t age, steps;
-	bool censored;
-};
-enum { LINE = 32 };
-enum { PLACES_LEAST = 1 << 12 };
-
-enum tracker_change_kind { TRACKER_COME, TRACKER_GO, TRACKER_RESIZE, TRACKER_END };
-struct tracker_change {
-	uint64_t bytes;       /* of the block; RESIZE: that it has more, modulo 2^64 */
-	uint64_t time, steps; /* COME: of its birth; END: age and steps */
+enum { PROCESS_BITS = 2, KEY_PROCESS_BITS = 12, KEY_VTABLE_BITS = 20 };
+struct remembered {
+	uint32_t key; /* vtable << KEY_PROCESS_BITS | process; 0: nothing */
 	uint32_t cell;
-	uint8_t kind;         /* enum tracker_change_kind */
-	bool live;            /* END: what it held is live until then */
-	bool leak, censored;  /* likewise */
 };
-/* So many changes before its turn a change's place among the cells is asked for, its list of
- * trackers, these. */
-enum { AHEAD_CELL = 24, AHEAD_LIST = 16, AHEAD_TRACKER = 8 };
+struct remembered_stack {
+	alignas(64) struct remembered of[2][1 << PROCESS_BITS]; /* without a vtable, with one */
+};
+_Static_assert(sizeof(struct remembered_stack) == 64, "a stack is a cache line");
+/* Four to a cache line. */
+struct tracker_change {
+	uint64_t bytes;         /* that the set has more, modulo 2^64; of leaks: their own */
+	uint32_t set;
+	unsigned age_bin : 9;   /* of a block that ended */
+	unsigned steps_bin : 9;
+	signed blocks : 2;      /* 1, 0 or -1 more */
+	unsigned ended : 1;     /* the block, seen */
+	unsigned leak : 1;      /* nothing else */
+};
+_Static_assert(sizeof(struct tracker_change) == 16, "a change is a quarter of a cache line");
+_Static_assert(sizeof(struct tracker) == 128, "what every change touches is a cache line");
+_Static_assert(HISTOGRAM_BINS <= 1 << 9, "a bin's number has its place in a change");
+/* So many changes before its turn a change's tracker is asked for, so many ends their bins. */
+enum { AHEAD_TRACKER = 12, AHEAD_BIN = 8 };
+enum { APPLIED_TOGETHER = 256 };
 
 struct follower {
 	const struct breakdown *breakdown;
 	struct change_queue *queue;     /* of tracker_change */
-	struct followed_end line[LINE]; /* a ring */
-	unsigned next;
 	struct trackers *trackers;
 	bool targets; /* some have one */
-	struct remembered *stacks[2]; /* without a vtable, with one; by id and process; process 0:
-				       * nothing */
+	struct remembered_stack *stacks; /* by id */
 	size_t stack_count;
-	struct replay_rows stack_rows; /* stacks[0], by id */
-	uint32_t *cells; /* by place of a life: that of its block */
-	size_t places;
-	struct replay_rows cell_rows; /* these */
+	struct replay_rows stack_rows; /* these */
 	struct process_ends ends;
 	bool *ended; /* by process id - 1; NULL before the first moment */
 };
 
-static uint32_t cell_of(struct follower *f, uint32_t process, uint32_t stack, uint32_t vtable)
+/* Of a block, when its vtable is this one; the same from its birth to its end. */
+static uint32_t cell_of(const struct follower *f, const struct replay_process *p,
+			const struct life *life, uint32_t vtable)
 {
+	uint32_t process = p->id, stack = life->stack;
+	uint32_t key = vtable << KEY_PROCESS_BITS | process;
 	struct remembered *r;
 
-	if (stack >= f->stack_count)
+	if (stack >= f->stack_count || process >> KEY_PROCESS_BITS || vtable >> KEY_VTABLE_BITS)
 		return breakdown_cell(f->breakdown, process, stack, vtable);
-	r = &f->stacks[vtable != 0]
-		      [(size_t)stack << PROCESS_BITS | (process & ((1 << PROCESS_BITS) - 1))];
-	if (r->process != process || r->vtable != vtable)
-		*r = (struct remembered){ process, vtable,
+	r = &f->stacks[stack].of[vtable != 0][process & ((1 << PROCESS_BITS) - 1)];
+	if (r->key != key)
+		*r = (struct remembered){ key,
 					  breakdown_cell(f->breakdown, process, stack, vtable) };
 	return r->cell;
 }
@@ -87,168 +84,141 @@ static bool has_ended(const struct follower *f, const struct replay_process *pro
 	return f->ended && f->ended[process->id - 1];
 }
 
-/* Behind what adds bytes. */
-static void look_at_parts(struct follower *f, uint32_t cell)
-{
-	for (uint32_t i = f->trackers->first[cell];
-	     f->targets && i < f->trackers->first[cell + 1]; i++) {
-		struct tracker *w = &f->trackers->at[f->trackers->of[i]];
+/* ---- what trackers learn ---- */
 
+/* The members of a set, one after the other. */
+#define each_of_set(trackers, set, w)                                                  \
+	for (const uint32_t *of_ = (trackers)->of + (trackers)->first[set],            \
+			    *end_ = (trackers)->of + (trackers)->first[(set) + 1];     \
+	     of_ < end_; of_++)                                                        \
+		for (struct tracker *w = &(trackers)->at[*of_]; w; w = NULL)
+
+static void look_at_parts(const struct trackers *t, uint32_t set)
+{
+	each_of_set(t, set, w)
+	{
 		if (!w->target || w->bytes < w->target)
 			continue;
 		w->target = 0;
 		for (size_t p = w->parts; p < w->parts + w->part_count; p++)
-			f->trackers->at[p].at_target = f->trackers->at[p].bytes;
+			t->at[p].at_target = t->at[p].bytes;
 	}
 }
 
-static void come(struct follower *f, uint32_t cell, uint64_t bytes, uint64_t time)
+static void add_leak(const struct trackers *t, const struct tracker_change *c)
 {
-	for (uint32_t i = f->trackers->first[cell]; i < f->trackers->first[cell + 1]; i++) {
-		struct tracker *w = &f->trackers->at[f->trackers->of[i]];
+	each_of_set(t, c->set, w)
+	{
+		w->leaks++;
+		w->leaked_bytes += c->bytes;
+	}
+}
 
-		w->episodes += w->blocks++ == 0;
-		w->bytes += bytes;
-		if (w->bytes > w->peak_bytes) {
-			w->peak_bytes = w->bytes;
-			w->peak_time = time;
+static inline void add_live(struct tracker *w, const struct tracker_change *c)
+{
+	w->episodes += !w->blocks & (c->blocks > 0);
+	w->blocks += (uint64_t)(int64_t)c->blocks;
+	w->bytes += c->bytes;
+	w->peak_bytes = w->bytes > w->peak_bytes ? w->bytes : w->peak_bytes;
+}
+
+/* always_inline: gcc 12 takes calls away whose only effect is a prefetch. */
+static inline __attribute__((always_inline)) void expect_tracker(const struct trackers *t,
+								 const struct tracker_change *c)
+{
+	const struct tracker *w = &t->at[t->of[t->first[c->set]]];
+
+	__builtin_prefetch(w, 1);
+	__builtin_prefetch(&w->ages);
+}
+
+static inline __attribute__((always_inline)) void expect_bins(const struct trackers *t,
+							      const struct tracker_change *c)
+{
+	const struct tracker *w = &t->at[t->of[t->first[c->set]]];
+
+	histogram_expect(&w->ages, c->age_bin);
+	histogram_expect(&w->steps, c->steps_bin);
+}
+
+static void count_ends(const struct trackers *t, const struct tracker_change *const *ends,
+		       size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (i + AHEAD_BIN < count)
+			expect_bins(t, ends[i + AHEAD_BIN]);
+		each_of_set(t, ends[i]->set, w)
+		{
+			if (!w->lifetimes)
+				continue;
+			histogram_add(&w->ages, ends[i]->age_bin, 1);
+			histogram_add(&w->steps, ends[i]->steps_bin, 1);
 		}
 	}
-	look_at_parts(f, cell);
 }
 
-static void go(struct follower *f, uint32_t cell, uint64_t bytes)
+/* `left`: changes from c on, of which `count` are applied. */
+static void apply_some(struct follower *f, const struct tracker_change *c, size_t count,
+		       size_t left)
 {
-	for (uint32_t i = f->trackers->first[cell]; i < f->trackers->first[cell + 1]; i++) {
-		struct tracker *w = &f->trackers->at[f->trackers->of[i]];
+	const struct trackers *t = f->trackers;
+	const struct tracker_change *ends[APPLIED_TOGETHER];
+	size_t end_count = 0;
 
-		w->blocks--;
-		w->bytes -= bytes;
+	for (size_t i = 0; i < count; i++) {
+		if (i + AHEAD_TRACKER < left)
+			expect_tracker(t, &c[i + AHEAD_TRACKER]);
+		if (c[i].leak) {
+			add_leak(t, &c[i]);
+			continue;
+		}
+		each_of_set(t, c[i].set, w)
+			add_live(w, &c[i]);
+		if (f->targets)
+			look_at_parts(t, c[i].set);
+		ends[end_count] = &c[i];
+		end_count += c[i].ended;
 	}
-}
-
-static void count_end(const struct followed_end *e)
-{
-	if (!e->tracker)
-		return;
-	distribution_add(&e->tracker->ages, e->age, e->censored);
-	distribution_add(&e->tracker->steps, e->steps, e->censored);
-}
-
-static void enter_line(struct follower *f, const struct followed_end *end)
-{
-	struct followed_end *place = &f->line[f->next % LINE],
-			    *halfway = &f->line[(f->next + LINE / 2) % LINE];
-
-	count_end(place);
-	if (halfway->tracker) {
-		distribution_expect(&halfway->tracker->ages, halfway->age);
-		distribution_expect(&halfway->tracker->steps, halfway->steps);
-	}
-	*place = *end;
-	for (const char *at = (const char *)place->tracker;
-	     at < (const char *)(place->tracker + 1); at += 64)
-		__builtin_prefetch(at, 1);
-	f->next++;
-}
-
-static void empty_line(struct follower *f)
-{
-	for (unsigned i = 0; i < LINE; i++)
-		count_end(&f->line[(f->next + i) % LINE]);
-}
-
-static void resize(struct follower *f, uint32_t cell, uint64_t more)
-{
-	for (uint32_t i = f->trackers->first[cell]; i < f->trackers->first[cell + 1]; i++) {
-		struct tracker *w = &f->trackers->at[f->trackers->of[i]];
-
-		w->bytes += more;
-		w->peak_bytes = w->bytes > w->peak_bytes ? w->bytes : w->peak_bytes;
-	}
-	look_at_parts(f, cell);
-}
-
-static void end(struct follower *f, const struct tracker_change *c)
-{
-	if (c->live)
-		go(f, c->cell, c->bytes);
-	for (uint32_t i = f->trackers->first[c->cell]; i < f->trackers->first[c->cell + 1]; i++) {
-		struct tracker *w = &f->trackers->at[f->trackers->of[i]];
-
-		w->leaks += c->leak;
-		w->leaked_bytes += c->leak ? c->bytes : 0;
-		if (w->lifetimes)
-			enter_line(f, &(struct followed_end){ w, c->time, c->steps, c->censored });
-	}
-}
-
-static inline void expect(const struct trackers *t, const struct tracker_change *c, size_t left)
-{
-	uint32_t first;
-
-	if (left > AHEAD_CELL)
-		__builtin_prefetch(&t->first[c[AHEAD_CELL].cell]);
-	if (left > AHEAD_LIST)
-		__builtin_prefetch(&t->of[t->first[c[AHEAD_LIST].cell]]);
-	if (left <= AHEAD_TRACKER)
-		return;
-	first = t->first[c[AHEAD_TRACKER].cell];
-	if (first < t->first[c[AHEAD_TRACKER].cell + 1])
-		__builtin_prefetch(&t->at[t->of[first]], 1);
+	count_ends(t, ends, end_count);
 }
 
 static void apply(void *context, const void *changes, size_t count)
 {
-	struct follower *f = context;
 	const struct tracker_change *c = changes;
 
-	for (size_t left = count; left; left--, c++) {
-		expect(f->trackers, c, left);
-		if (c->kind == TRACKER_COME)
-			come(f, c->cell, c->bytes, c->time);
-		else if (c->kind == TRACKER_GO)
-			go(f, c->cell, c->bytes);
-		else if (c->kind == TRACKER_RESIZE)
-			resize(f, c->cell, c->bytes);
-		else
-			end(f, c);
+	for (size_t at = 0, some; at < count; at += some) {
+		some = count - at < APPLIED_TOGETHER ? count - at : APPLIED_TOGETHER;
+		apply_some(context, c + at, some, count - at);
 	}
 }
 
 /* ---- what the replay says ---- */
 
-static void give(struct follower *f, struct tracker_change change)
-{
-	if (change.cell != BREAKDOWN_NO_CELL)
-		change_queue_give(f->queue, change);
-}
+#define give(f, of_cell, ...)                                                              \
+	change_queue_give((f)->queue,                                                      \
+			  ((struct tracker_change){ .set = (f)->trackers->set_of[of_cell], \
+						    __VA_ARGS__ }))
 
-/* The block's cell from now on. */
-static uint32_t set_cell(struct follower *f, const struct replay_process *process,
-			 const struct life *life)
+static void give_live(struct follower *f, uint32_t cell, const struct life *life, int blocks)
 {
-	if (life->place >= f->places) {
-		f->cells = mem_reach(f->cells, &f->places, life->place, sizeof(*f->cells),
-				     PLACES_LEAST);
-		f->cell_rows = (struct replay_rows){ .at = f->cells,
-						     .count = f->places,
-						     .each = sizeof(*f->cells) };
-	}
-	return f->cells[life->place] = cell_of(f, process->id, life->stack, life->vtable);
+	if (cell != BREAKDOWN_NO_CELL)
+		give(f, cell, .bytes = blocks < 0 ? -life->size : life->size, .blocks = blocks);
 }
 
 static void on_birth(void *context, const struct replay *replay,
 		     const struct replay_process *process, const struct life *life)
 {
 	struct follower *f = context;
-	uint32_t cell = set_cell(f, process, life);
 
 	if (!has_ended(f, process))
-		give(f, (struct tracker_change){ .kind = TRACKER_COME,
-						 .cell = cell,
-						 .bytes = life->size,
-						 .time = life->birth });
+		give_live(f, cell_of(f, process, life, life->vtable), life, 1);
+}
+
+static bool is_leak(const struct follower *f, const struct replay_process *process,
+		    const struct life *life)
+{
+	return !process->replaced && !(f->trackers->hidden &&
+				       suppressions_hide(f->trackers->hidden, life->stack));
 }
 
 static void on_death(void *context, const struct replay *replay,
@@ -256,24 +226,21 @@ static void on_death(void *context, const struct replay *replay,
 		     const struct life_death *death)
 {
 	struct follower *f = context;
-	struct tracker_change change = {
-		.kind = TRACKER_END,
-		.bytes = life->size,
-		.time = death->time > life->birth ? death->time - life->birth : 0,
-		.steps = process->births - life->number,
-		.live = !has_ended(f, process),
-		.leak = death->end == LIFE_NEVER && !process->replaced &&
-			!(f->trackers->hidden &&
-			  suppressions_hide(f->trackers->hidden, life->stack)),
-		.censored = death->end == LIFE_NEVER
-	};
+	bool live = !has_ended(f, process);
+	uint64_t age = death->time > life->birth ? death->time - life->birth : 0,
+		 steps = process->births - life->number;
+	uint32_t cell = life->inherited ? BREAKDOWN_NO_CELL
+					: cell_of(f, process, life, life->vtable);
 
-	if (life->inherited)
+	if (cell == BREAKDOWN_NO_CELL)
 		return;
-	change.cell = f->cells[life->place];
 	/* a realloc's own birth is counted already when its old block's death arrives */
-	change.steps -= death->end == LIFE_REALLOCED && change.steps;
-	give(f, change);
+	steps -= death->end == LIFE_REALLOCED && steps;
+	give(f, cell, .bytes = live ? -life->size : 0, .age_bin = histogram_bin(age),
+	     .steps_bin = histogram_bin(steps), .blocks = -live,
+	     .ended = death->end != LIFE_NEVER);
+	if (death->end == LIFE_NEVER && is_leak(f, process, life))
+		give(f, cell, .bytes = life->size, .leak = true);
 }
 
 static void on_resize(void *context, const struct replay *replay,
@@ -281,12 +248,13 @@ static void on_resize(void *context, const struct replay *replay,
 		      uint64_t before)
 {
 	struct follower *f = context;
+	uint32_t cell;
 
-	if (!life->inherited && !has_ended(f, process))
-		give(f, (struct tracker_change){
-				.kind = TRACKER_RESIZE,
-				.cell = f->cells[life->place],
-				.bytes = life->size - before });
+	if (life->inherited || has_ended(f, process))
+		return;
+	cell = cell_of(f, process, life, life->vtable);
+	if (cell != BREAKDOWN_NO_CELL)
+		give(f, cell, .bytes = life->size - before);
 }
 
 static void on_vtable(void *context, const struct replay *replay,
@@ -296,18 +264,14 @@ static void on_vtable(void *context, const struct replay *replay,
 	struct follower *f = context;
 	uint32_t old, cell;
 
-	if (life->inherited)
+	if (life->inherited || has_ended(f, process))
 		return;
-	old = f->cells[life->place];
-	cell = set_cell(f, process, life);
-	if (old == cell || has_ended(f, process))
+	old = cell_of(f, process, life, before);
+	cell = cell_of(f, process, life, life->vtable);
+	if (old == cell)
 		return;
-	give(f,
-	     (struct tracker_change){ .kind = TRACKER_GO, .cell = old, .bytes = life->size });
-	give(f, (struct tracker_change){ .kind = TRACKER_COME,
-					 .cell = cell,
-					 .bytes = life->size,
-					 .time = life->birth });
+	give_live(f, old, life, -1);
+	give_live(f, cell, life, 1);
 }
 
 /* Processes that end here: what they held is not live any more. Their blocks are still told as
@@ -325,9 +289,7 @@ static uint64_t on_moment(void *context, const struct replay *replay, uint64_t m
 		replay_each(p, life)
 		{
 			if (!life->inherited)
-				give(f, (struct tracker_change){ .kind = TRACKER_GO,
-								 .cell = f->cells[life->place],
-								 .bytes = life->size });
+				give_live(f, cell_of(f, p, life, life->vtable), life, -1);
 		}
 		f->ended[p->id - 1] = true;
 	}
@@ -348,38 +310,43 @@ struct shiny_err *tracker_run(struct store *store, const struct filter *filter,
 					    .vtable = on_vtable,
 					    .moment = on_moment,
 					    .untyped = true,
-					    .by_stack = &f.stack_rows,
-					    .by_place = &f.cell_rows };
+					    .by_stack = &f.stack_rows };
 	struct shiny_err *err;
 
 	for (size_t i = 0; i < trackers->count; i++)
 		f.targets |= trackers->at[i].target != 0;
-	for (unsigned i = 0; i < 2; i++)
-		f.stacks[i] = mem_zero((f.stack_count + 1) << PROCESS_BITS, sizeof(**f.stacks));
-	f.stack_rows = (struct replay_rows){ .at = f.stacks[0],
+	f.stacks = mem_pages((f.stack_count + 1) * sizeof(*f.stacks));
+	f.stack_rows = (struct replay_rows){ .at = f.stacks,
 					     .count = f.stack_count,
-					     .each = sizeof(**f.stacks) << PROCESS_BITS };
+					     .each = sizeof(*f.stacks) };
 	f.queue = change_queue_create(sizeof(struct tracker_change), apply, &f);
 	err = replay_run(store, filter, &observer, 1, title);
 	change_queue_settle(f.queue);
-	empty_line(&f);
 	change_queue_destroy(f.queue);
 	free(f.ended);
 	process_ends_deinit(&f.ends);
-	free(f.stacks[0]);
-	free(f.stacks[1]);
-	free(f.cells);
+	mem_pages_free(f.stacks, (f.stack_count + 1) * sizeof(*f.stacks));
 	return err;
 }
 
-void trackers_deinit(struct trackers *w)
+void trackers_init(struct trackers *t, size_t count, size_t cells, size_t sets, size_t members)
 {
-	for (size_t i = 0; i < w->count; i++) {
-		distribution_deinit(&w->at[i].ages);
-		distribution_deinit(&w->at[i].steps);
+	t->count = count;
+	t->at = mem_pages((count + 1) * sizeof(*t->at));
+	t->set_of = mem_zero(cells + 1, sizeof(*t->set_of));
+	t->first = mem_zero(sets + 1, sizeof(*t->first));
+	t->of = mem_zero(members + 1, sizeof(*t->of));
+}
+
+void trackers_deinit(struct trackers *t)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		histogram_deinit(&t->at[i].ages);
+		histogram_deinit(&t->at[i].steps);
 	}
-	free(w->at);
-	free(w->first);
-	free(w->of);
-	*w = (struct trackers){ 0 };
+	mem_pages_free(t->at, (t->count + 1) * sizeof(*t->at));
+	free(t->set_of);
+	free(t->first);
+	free(t->of);
+	*t = (struct trackers){ 0 };
 }

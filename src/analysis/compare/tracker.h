@@ -3,9 +3,9 @@
  * tracker.h: what happens over time to sets of a breakdown's cells: the most that they held at
  * once, and how long their blocks lived.
  *
- * Runs: CLI. Signals: no. Allocates: two distributions a tracker that asks for lifetimes
- * (distribution.h), 128 bytes a stack, 4 a live block, and what replay.h says. Threads: one a
- * store, and another of its own for trackers (change_queue.h).
+ * Runs: CLI. Signals: no. Allocates: 128 bytes a tracker, two histograms for one that asks for
+ * lifetimes (histogram.h), 64 bytes a stack, and what replay.h says. Threads: one
+ * a store, and another of its own for trackers (change_queue.h).
  *
  *   peak      most live bytes of the set at once, over all processes: `shinyctl help definitions`.
  *             As in peak.h
@@ -23,21 +23,24 @@
 #ifndef SHINY_TRACKER_H
 #define SHINY_TRACKER_H
 
+#include <stdalign.h>
+
 #include "breakdown.h"
-#include "../query/distribution.h"
+#include "../query/histogram.h"
 #include "../attribute/suppressions.h"
 
 struct tracker {
-	bool lifetimes;             /* asked for: ages and steps */
-	uint64_t bytes, blocks;     /* live now */
-	uint64_t peak_bytes, peak_time;
-	uint64_t episodes;
+	alignas(64) uint64_t bytes; /* live now; this line is touched by every change */
+	uint64_t blocks;            /* likewise */
+	uint64_t peak_bytes, episodes;
 	uint64_t leaks, leaked_bytes; /* blocks live at the end of their process, that it made
 	                               * itself, and that nothing hides */
-	struct distribution ages, steps;
 	/* What makes up a peak that is known already: when this one first has `target` bytes, what
 	 * its parts have. */
 	uint64_t target;            /* 0: not asked for */
+	bool lifetimes;             /* asked for: ages and steps, of blocks that ended */
+	alignas(64) struct histogram ages;
+	struct histogram steps;
 	size_t parts, part_count;   /* places of other trackers */
 	uint64_t at_target;         /* of a part */
 };
@@ -45,10 +48,13 @@ struct trackers {
 	const struct suppressions *hidden; /* stacks whose blocks are no leaks; NULL none */
 	struct tracker *at;
 	size_t count;
-	uint32_t *first; /* [cells + 1]: cell i is tracked by of[first[i]] to of[first[i + 1] -
-			  * 1] */
+	uint32_t *set_of; /* a cell each: by which set of trackers it is tracked */
+	uint32_t *first;  /* [sets + 1]: set i is of[first[i]] to of[first[i + 1] - 1] */
 	uint32_t *of;
 };
+/* Trackers and room for `sets`, which hold `members` in all, of so many cells; all is zero. */
+void trackers_init(struct trackers *trackers, size_t count, size_t cells, size_t sets,
+		   size_t members);
 void trackers_deinit(struct trackers *trackers);
 
 /* `title`: for the progress line; NULL none. */

@@ -102,6 +102,8 @@ void change_queue_destroy(struct change_queue *q)
 /* Until no more than so many batches are the other thread's. */
 static void wait_for(struct change_queue *q, uint64_t most)
 {
+	if (q->worker_waits && q->given - q->applied > most)
+		pthread_cond_signal(&q->to_worker);
 	while (q->given - q->applied > most) {
 		q->giver_waits = true;
 		pthread_cond_wait(&q->to_giver, &q->lock);
@@ -116,7 +118,7 @@ void change_queue_hand_over(struct change_queue *q)
 	} else {
 		pthread_mutex_lock(&q->lock);
 		q->given++;
-		if (q->worker_waits)
+		if (q->worker_waits && q->given - q->applied >= BATCHES / 2)
 			pthread_cond_signal(&q->to_worker);
 		wait_for(q, BATCHES - 1);
 		pthread_mutex_unlock(&q->lock);

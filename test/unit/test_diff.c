@@ -378,7 +378,17 @@ static void write_lives(int side)
 	early = true;
 	begin(side, builds);
 	early = false;
-	slow = site(PROGRAM, 0x1000, "slow()", "/src/a.c", 1, 2, 16, 10, 0);
+	/* every other block of slow() is of another type, as its vtable says */
+	slow = site(PROGRAM, 0x1000, "slow()", "/src/a.c", 1, 2, 16, 5, 0);
+	stat_later((struct store_stat){ .process = 1,
+					.stack = slow,
+					.vtable = 8,
+					.type = 1,
+					.allocs = 5,
+					.frees = 5,
+					.bytes = 80,
+					.min_size = 16,
+					.max_size = 16 });
 	other = site(PROGRAM, 0x2000, "other()", "/src/a.c", 2, 1, 32, side ? 29 : 30, 0);
 	leak = site(PROGRAM, 0x3000, "leak()", "/src/a.c", 3, 2, 100, 1, side);
 	wide = site(PROGRAM, 0x4000, "wide()", "/src/a.c", 4, 2, side ? 56 : 40, 2, 0);
@@ -415,6 +425,15 @@ static void write_lives(int side)
 					.max_size = 200 });
 	for (int i = 0; i < 10; i++) {
 		event(time += 10, EVENT_ALLOC, 0x900000, 16, slow);
+		if (i % 2)
+			must(store_put_events(session,
+					      &(struct event){ .time = time,
+							       .address = 0x900000,
+							       .vtable = 8,
+							       .process = 1,
+							       .thread = 1,
+							       .kind = EVENT_VPTR },
+					      1));
 		if (!side)
 			event(time += 10, EVENT_FREE, 0x900000, 0, 0);
 		for (int k = 0; k < 3; k++, address += 0x40) {

@@ -194,6 +194,12 @@ static void apply(void *context, const void *changes, size_t count)
 
 /* ---- what the replay says ---- */
 
+/* By which set the cell is tracked; BREAKDOWN_NO_CELL: by none. */
+static uint32_t set_of(const struct follower *f, uint32_t cell)
+{
+	return cell == BREAKDOWN_NO_CELL ? cell : f->trackers->set_of[cell];
+}
+
 #define give(f, of_cell, ...)                                                              \
 	change_queue_give((f)->queue,                                                      \
 			  ((struct tracker_change){ .set = (f)->trackers->set_of[of_cell], \
@@ -268,8 +274,8 @@ static void on_vtable(void *context, const struct replay *replay,
 		return;
 	old = cell_of(f, process, life, before);
 	cell = cell_of(f, process, life, life->vtable);
-	if (old == cell)
-		return;
+	if (set_of(f, old) == set_of(f, cell))
+		return; /* an episode does not end because a block's type is known */
 	give_live(f, old, life, -1);
 	give_live(f, cell, life, 1);
 }

@@ -121,8 +121,8 @@ static void look_for_comers(struct errand *errand)
 }
 
 /*
- * Whoever knows a program's own directory descends from it, and has a later pid, where pids have
- * not begun anew since: not in a second. 0: not known.
+ * Whoever knows a program's own directory descends from it and has a later pid, where pids have not
+ * begun anew since: not in a second; or it is what the program has become by exec. 0: not known.
  */
 static uint32_t first_pid(const struct session *session, const struct directory *dir)
 {

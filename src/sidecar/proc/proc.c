@@ -340,7 +340,7 @@ bool proc_any_preloaded(const char *session, uint32_t since)
 	if (newest < since || newest - since > FEW || !newest)
 		found = any_listed(session, text);
 	else
-		for (uint32_t pid = since + 1; pid <= newest && !found; pid++)
+		for (uint32_t pid = since; pid <= newest && !found; pid++)
 			found = is_preloaded(pid, session, text, ENVIRONMENT_ROOM) &&
 				!is_our_thread(pid);
 	free(text);

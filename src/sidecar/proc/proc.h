@@ -52,8 +52,8 @@ bool proc_each_named(uint32_t namespace_pid, bool (*each)(void *, uint32_t), voi
 /*
  * Another process that we can see was started with libshiny.so in LD_PRELOAD and with this
  * SHINY_SESSION, or is so early in an exec that it has no environment yet, and has not ended: it
- * may be about to make a ring. `since`: only those with later pids are asked for, while pids that
- * were given out since then are few; 0: all.
+ * may be about to make a ring. `since`: only those with this pid or later ones are asked for, while
+ * pids that were given out since then are few; 0: all.
  */
 bool proc_any_preloaded(const char *session, uint32_t since);
 

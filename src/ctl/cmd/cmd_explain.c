@@ -418,9 +418,9 @@ static struct shiny_err *ambiguous_places(const char *text, const struct site_ma
 		char *brief = type_name_short(p->label), *cut = mem_alloc(4 * 60 + 8);
 
 		text_fit(cut, 4 * 60 + 8, brief, 60, TEXT_CUT_MIDDLE);
-		list[i] = p->line ? mem_format("#%u %s %s:%u", p->site, cut, text_base(p->file),
-					       p->line)
-				  : mem_format("#%u %s", p->site, cut);
+		list[i] = p->file && p->line ? mem_format("#%u %s %s:%u", p->site, cut,
+							  text_base(p->file), p->line)
+					     : mem_format("#%u %s", p->site, cut);
 		free(brief);
 		free(cut);
 	}

@@ -117,8 +117,9 @@ static struct shiny_err *put_stack(const struct stack_source *from, uint32_t sta
 		const struct stack_line *line = &lines.rows[i];
 		char *name = from->full ? mem_text(line->label) : type_name_function(line->label);
 		char *whole =
-			line->line ? mem_format("%s  %s:%u", name, line->file, line->line)
-				   : mem_format("%s  %s", name, line->module ? line->module : "");
+			line->file && line->line
+				? mem_format("%s  %s:%u", name, line->file, line->line)
+				: mem_format("%s  %s", name, line->module ? line->module : "");
 		char *fitted = mem_alloc(4 * columns_left + 8);
 
 		text_fit(fitted, 4 * columns_left + 8, whole, columns_left, TEXT_CUT_MIDDLE);

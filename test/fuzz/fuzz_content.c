@@ -248,7 +248,8 @@ static void put_members(struct store *s, const struct shape *shape)
 	for (uint32_t at = 0; at < 16; at += 8)
 		must(store_put_member(s, &(struct store_member){
 						 .type = 1,
-						 .at = (uint32_t)number_of(shape, at),
+						 /* wild or not, two have two places */
+						 .at = at ? (uint32_t)number_of(shape, at) | 8 : 0,
 						 .bytes = (uint32_t)number_of(shape, 8),
 						 .holds = at ? "pointer" : "nothing",
 						 .name = at ? "next_" : NULL,

@@ -108,10 +108,11 @@ bool si_event_free_now(const uintptr_t *fp, void *block, size_t claimed, enum sh
 	if (w && si_settings.free_depth == 1)
 		si_stack_fetch(w, fp);
 	/* always: the nursery must know, even with recording off, no slot, a dropped event */
-	mine = si_nursery_take(block, release, &held);
+	mine = si_nursery_take(block, release, &held, &now);
 	if (!w)
 		return mine;
-	now = si_ticks();
+	if (SI_LIKELY(mine))
+		now = si_ticks();
 	if (held)
 		si_vptr_write(w, held, SHINY_VPTR_FREE, now);
 	id = si_stack_id(w, fp, si_settings.free_depth, now);

@@ -142,7 +142,7 @@ void si_nursery_push(struct si_writer *w, uint32_t slot, uint64_t old, uint64_t 
 	finish(w, slot, old, fresh);
 }
 
-bool si_nursery_hand_over(uint32_t slot, uint64_t block, si_release_fn *release)
+bool si_nursery_hand_over(uint32_t slot, uint64_t block, si_release_fn *release, uint64_t *freed)
 {
 	uint64_t entry = __atomic_load_n(&si_nursery[slot], __ATOMIC_RELAXED);
 
@@ -158,6 +158,8 @@ bool si_nursery_hand_over(uint32_t slot, uint64_t block, si_release_fn *release)
 			return true; /* freed twice: let the allocator say so */
 		/* nobody else frees this block, and an entry holds one block: it is ours to set */
 		releases[slot] = release;
+		/* from then on the block may be anybody's next one, whose birth is later */
+		*freed = si_ticks();
 		/* [orphan] */
 		if (__atomic_compare_exchange_n(&si_nursery[slot], &entry, entry | SI_ORPHAN, 0,
 						__ATOMIC_RELEASE, __ATOMIC_RELAXED)) {

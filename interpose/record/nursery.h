@@ -95,14 +95,17 @@ void si_nursery_push(struct si_writer *w, uint32_t slot, uint64_t old, uint64_t 
 		     uint64_t now);
 
 /* The rare half of taking out: the entry is this block's and BUSY. True: the caller frees; false:
- * the reader will. */
-SI_COLD bool si_nursery_hand_over(uint32_t slot, uint64_t block, si_release_fn *release);
+ * the reader will, perhaps before this returns; `*freed` is the time before that. */
+SI_COLD bool si_nursery_hand_over(uint32_t slot, uint64_t block, si_release_fn *release,
+				  uint64_t *freed);
 
 /*
- * Takes a block out before it is freed. False: handed over to its reader. `*held` tells whether it
- * was in, so that the caller may still read it; its entry's TWO bit comes with it.
+ * Takes a block out before it is freed. False: handed over to its reader, and then `*freed` is the
+ * free's time. `*held` tells whether it was in, so that the caller may still read it; its entry's
+ * TWO bit comes with it.
  */
-static inline bool si_nursery_take(void *block, si_release_fn *release, uint64_t *held)
+static inline bool si_nursery_take(void *block, si_release_fn *release, uint64_t *held,
+				   uint64_t *freed)
 {
 	uint32_t slot = si_nursery_slot(block);
 	uint64_t entry = __atomic_load_n(&si_nursery[slot], __ATOMIC_RELAXED);
@@ -116,7 +119,7 @@ static inline bool si_nursery_take(void *block, si_release_fn *release, uint64_t
 		*held = entry;
 		return true;
 	}
-	return si_nursery_hand_over(slot, (uintptr_t)block, release);
+	return si_nursery_hand_over(slot, (uintptr_t)block, release, freed);
 }
 
 /* Takes a block out that is about to be given to realloc; false: it is being read, and not for a

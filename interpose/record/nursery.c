@@ -43,9 +43,12 @@ enum { PATIENCE = 20000 };
 
 #ifdef SHINY_TEST
 void (*si_nursery_test_pause)(void);
-#define TEST_PAUSE() (si_nursery_test_pause ? si_nursery_test_pause() : (void)0)
+void (*si_nursery_test_handed)(void);
+#define TEST_PAUSE()  (si_nursery_test_pause ? si_nursery_test_pause() : (void)0)
+#define TEST_HANDED() (si_nursery_test_handed ? si_nursery_test_handed() : (void)0)
 #else
-#define TEST_PAUSE() ((void)0)
+#define TEST_PAUSE()  ((void)0)
+#define TEST_HANDED() ((void)0)
 #endif
 
 #define BLOCK(entry) ((entry) & SI_NURSERY_BLOCK)
@@ -163,6 +166,7 @@ bool si_nursery_hand_over(uint32_t slot, uint64_t block, si_release_fn *release,
 		/* [orphan] */
 		if (__atomic_compare_exchange_n(&si_nursery[slot], &entry, entry | SI_ORPHAN, 0,
 						__ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+			TEST_HANDED();
 			si_count(SHINY_COUNT_FREES_HANDED_OVER);
 			return false;
 		}

@@ -143,6 +143,8 @@ void si_nursery_read(struct si_writer *w, uint32_t slot, unsigned reading);
 #ifdef SHINY_TEST
 /* Called between the mark and the read, so that a test can make that moment long. */
 extern void (*si_nursery_test_pause)(void);
+/* Called when a free has been handed over, before its freer goes on. */
+extern void (*si_nursery_test_handed)(void);
 #endif
 
 void si_nursery_forget(void);

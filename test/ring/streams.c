@@ -364,6 +364,29 @@ static void run_nursery(void)
 		free(shared_blocks[i]);
 }
 
+static uint64_t handed_at;
+
+static void note_handed(void)
+{
+	handed_at = si_ticks();
+}
+
+/* A block that is being read is freed: who reads may give it away at once, so the free's time is
+ * from before. */
+static void hand_over_one(void)
+{
+	static uint64_t block[3];
+	uint32_t slot = si_nursery_slot(block);
+	uint64_t freed = UINT64_MAX;
+
+	__atomic_store_n(&si_nursery[slot], (uintptr_t)block | SI_BUSY, __ATOMIC_RELAXED);
+	si_nursery_test_handed = note_handed;
+	if (si_nursery_hand_over(slot, (uintptr_t)block, never, &freed) || freed > handed_at)
+		abort();
+	si_nursery_test_handed = NULL;
+	__atomic_store_n(&si_nursery[slot], 0, __ATOMIC_RELAXED);
+}
+
 /*
  * Recording is off at first, comes, goes and comes again. What was recorded as made and freed
  * unrecorded must not be read when others push it out (the sanitizer sees that); and only what came
@@ -374,6 +397,7 @@ static void run_switched(void)
 	enum { BLOCKS = 2 * SI_NURSERY };
 	static uint64_t *blocks[BLOCKS];
 
+	hand_over_one();
 	for (unsigned round = 0; round < 6; round++) {
 		bool on = round % 2;
 

@@ -33,7 +33,9 @@
  *   [out]     block → 0 by its freer, acquire; before the free's clock is read, so a reading is
  *             always earlier than the free's time.
  *   [orphan]  block|BUSY → block|BUSY|ORPHAN, release, after the entry's release function was
- *             stored; the reader: acquire. Nobody else changes an orphaned entry.
+ *             stored and the free's clock was read: the block may be another's at once. A reading
+ *             for FLUSH may be later than such a free, and is then of no block. The reader:
+ *             acquire. Nobody else changes an orphaned entry.
  *   [done]    block|BUSY → what follows, by the reader, acq_rel.
  *
  * If the reader dies at any step (its process ends, or a child is forked meanwhile): the entry

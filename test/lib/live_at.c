@@ -18,20 +18,20 @@
 #include "../../src/base/hash_table.h"
 #include "../../src/base/mem.h"
 
-struct line {
+struct live_line {
 	uint64_t region, size, count;
 	unsigned api;
 };
 struct lines {
 	int shift;
 	const uint64_t *moments; /* UINT64_MAX ends them */
-	VEC(struct line) found;
+	VEC(struct live_line) found;
 	struct hash_table table; /* of found */
 };
 
 static int by_key(const void *left, const void *right)
 {
-	const struct line *a = left, *b = right;
+	const struct live_line *a = left, *b = right;
 
 	if (a->region != b->region)
 		return a->region < b->region ? -1 : 1;
@@ -50,7 +50,7 @@ static void count_life(struct lines *lines, uint64_t region, uint64_t size, unsi
 
 	if (at == HASH_NONE) {
 		at = (uint32_t)lines->found.count;
-		*vec_push(&lines->found) = (struct line){ region, size, 0, api };
+		*vec_push(&lines->found) = (struct live_line){ region, size, 0, api };
 		hash_table_add(&lines->table, hash, at);
 	}
 	lines->found.at[at].count++;
@@ -72,7 +72,7 @@ static uint64_t print_moment(void *context, const struct replay *replay, uint64_
 			qsort(lines->found.at, lines->found.count, sizeof(*lines->found.at),
 			      by_key);
 		for (size_t k = 0; k < lines->found.count; k++) {
-			const struct line *line = &lines->found.at[k];
+			const struct live_line *line = &lines->found.at[k];
 
 			printf("%u %lu %u %lu %lu\n", p->id, line->region, line->api, line->size,
 			       line->count);

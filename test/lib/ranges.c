@@ -12,19 +12,19 @@
 
 #include "../../src/store/store.h"
 
-struct ranges {
+struct event_ranges {
 	uint64_t first, block; /* block: the address of the one that lives, or 0 */
 	bool begun, orphan;
 	int64_t from, last;
 };
 
-static void print_range(const struct ranges *r)
+static void print_range(const struct event_ranges *r)
 {
 	if (r->begun)
 		printf("%ld %ld\n", r->from, r->last);
 }
 
-static void see_number(struct ranges *r, int64_t number)
+static void see_number(struct event_ranges *r, int64_t number)
 {
 	if (!r->begun || number != r->last + 1) {
 		print_range(r);
@@ -34,14 +34,14 @@ static void see_number(struct ranges *r, int64_t number)
 	r->begun = true;
 }
 
-static int64_t begins_at(const struct ranges *r, uint64_t size)
+static int64_t begins_at(const struct event_ranges *r, uint64_t size)
 {
 	return 2 * (int64_t)(size - r->first);
 }
 
 static bool see_event(void *context, const struct event *event)
 {
-	struct ranges *r = context;
+	struct event_ranges *r = context;
 
 	if (event->kind == EVENT_ALLOC && event->size >= r->first) {
 		if (r->orphan && !r->begun)
@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: ranges SESSION FIRST\n");
 		return 2;
 	}
-	struct ranges ranges = { .first = strtoull(argv[2], NULL, 10) };
+	struct event_ranges ranges = { .first = strtoull(argv[2], NULL, 10) };
 	struct store *store = NULL;
 	struct shiny_err *err = store_open(argv[1], &store);
 	if (err)

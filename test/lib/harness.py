@@ -106,6 +106,16 @@ def skip_all(why):
     sys.exit(77)
 
 
+def no_terminal():
+    """Why no pseudo-terminal can be had here, as in a root without /dev/pts; "" if one can."""
+    try:
+        for end in os.openpty():
+            os.close(end)
+    except OSError as error:
+        return "no pseudo-terminal can be opened (%s): mount devpts on /dev/pts" % error.strerror
+    return ""
+
+
 # ---- running ----
 class Result:
     def __init__(self, out, err, status, seconds, pid):

@@ -9,7 +9,7 @@
 #define SHINY_REPORT_PAGE_H
 
 #include "../analysis/attribute/component.h"
-#include "../analysis/totals/coverage.h"
+#include "../analysis/coverage.h"
 #include "../analysis/totals/headlines.h"
 #include "../analysis/totals/hotspots.h"
 #include "../analysis/totals/totals.h"

@@ -55,6 +55,11 @@ static struct owner_totals total_of(const struct memory_process *p, const char *
 	return t;
 }
 
+uint64_t memory_owner_total(const struct memory_process *p, const char *owner)
+{
+	return total_of(p, owner).rss;
+}
+
 static int by_owner(const void *left, const void *right, void *context)
 {
 	const struct memory_owner *a = left, *b = right;

@@ -63,6 +63,9 @@ void memory_deinit(struct memory_history *memory);
 /* The owner that begins at `i`, all of its details added up; returns the index behind them. */
 size_t memory_owner_sums(const struct memory_process *p, size_t i, struct memory_sums *out);
 
+/* Resident bytes of all details of an owner; 0: it has none. */
+uint64_t memory_owner_total(const struct memory_process *p, const char *owner);
+
 /*
  * Resident bytes as a tree: process, owner, detail; where events were kept, malloc's and the
  * garbage collector's are the types of what was live at that moment, and the rest.

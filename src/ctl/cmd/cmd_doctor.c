@@ -17,7 +17,7 @@
 #include "../../sidecar/access/referenced.h"
 #include "../../../symbolizer/patch/allocator_patch.h"
 #include "../../../symbolizer/probe/probe_executable.h"
-#include "../../analysis/totals/coverage.h"
+#include "../../analysis/coverage.h"
 #include "../../base/program.h"
 #include "../../base/units.h"
 #include "../ctl.h"

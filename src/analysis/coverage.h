@@ -7,7 +7,7 @@
 #ifndef SHINY_COVERAGE_H
 #define SHINY_COVERAGE_H
 
-#include "processes.h"
+#include "totals/processes.h"
 
 enum finding_state { FINDING_OK, FINDING_WARN, FINDING_BAD, FINDING_STATES };
 extern const char *const finding_state_names[FINDING_STATES]; /* "ok", "warn", "bad" */

@@ -7,11 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../base/mem.h"
-#include "../../base/units.h"
-#include "headlines.h"
-#include "losses.h"
-#include "types.h"
+#include "../base/mem.h"
+#include "../base/units.h"
+#include "space/memory.h"
+#include "totals/headlines.h"
+#include "totals/losses.h"
+#include "totals/types.h"
 
 const char *const finding_state_names[FINDING_STATES] = {
 	[FINDING_OK] = "ok", [FINDING_WARN] = "warn", [FINDING_BAD] = "bad"
@@ -169,6 +170,47 @@ static struct shiny_err *add_notes(struct store *store, struct coverage *coverag
 	return err;
 }
 
+/* Memory of a process that no rule gives to anybody is told from this size, and this part of what
+ * is resident, on: below, it is what the loader and libc map for themselves. */
+enum { UNCLASSIFIED_BYTES = 1 << 20, UNCLASSIFIED_PART = 20 };
+
+/* One row: of the process with most of such memory, at the moment with most resident bytes. Where
+ * the kernel keeps its list of mappings from us, a note says so, and all would be unclassified. */
+static struct shiny_err *add_memory(struct store *store, struct coverage *coverage)
+{
+	const struct memory_process *most = NULL;
+	struct memory_history memory = { 0 };
+	uint64_t rss, most_rss = 0;
+	struct filter all = { 0 };
+	size_t others = 0;
+	struct shiny_err *err = filter_resolve(store, NULL, &all);
+
+	if (!err)
+		err = memory_load(store, &all, MEMORY_PEAK, 0, &memory);
+	for (size_t i = 0; i < memory.count; i++) {
+		const struct memory_process *p = &memory.processes[i];
+
+		rss = memory_owner_total(p, "unclassified");
+		if (!p->areas || rss < UNCLASSIFIED_BYTES || rss < p->sums.rss / UNCLASSIFIED_PART)
+			continue;
+		others += most != NULL;
+		if (rss > most_rss) {
+			most = p;
+			most_rss = rss;
+		}
+	}
+	if (most)
+		add(coverage, FINDING_WARN, "memory", "shinyctl memory FILE",
+		    "%s of the %s resident in %s (pid %u)%s%s are in no heap that is recorded: no "
+		    "hook saw the calls that mapped them",
+		    units_bytes(UNITS_BUF, most_rss), units_bytes(UNITS_BUF, most->sums.rss),
+		    most->name, most->pid, others ? ", and likewise in " : "",
+		    others ? units_noun(UNITS_NOUN_BUF, others, "other process") : "");
+	memory_deinit(&memory);
+	filter_deinit(&all);
+	return err;
+}
+
 struct shiny_err *coverage_load(struct store *store, struct coverage *out)
 {
 	struct coverage coverage = { 0 };
@@ -178,6 +220,8 @@ struct shiny_err *coverage_load(struct store *store, struct coverage *out)
 		err = add_unseen(store, &coverage);
 	if (!err)
 		err = add_losses(store, &coverage);
+	if (!err)
+		err = add_memory(store, &coverage);
 	if (!err)
 		err = add_notes(store, &coverage);
 	if (!err)

@@ -13,7 +13,9 @@
  * fails, the program runs on unrecorded, and the ring's header or SHINY_DEBUG=on says why.
  *
  * A setuid program is not ours to look at (AT_SECURE), and one that SHINY_FOLLOW does not name is
- * left alone, though its children still inherit the session.
+ * left alone, though its children still inherit the session. shinyctl is never recorded, however it
+ * comes to load the library (/etc/ld.so.preload names it for every program): it defines
+ * shiny_ctl_itself.
  */
 #define _GNU_SOURCE
 #include "boot.h"
@@ -54,7 +56,6 @@
 #include "../unwind/unwind.h"
 
 extern void *__libc_stack_end; /* public, of the dynamic loader */
-
 
 enum { NOT_YET = 0, BOOTING = 1, DONE = 2 };
 static uint32_t state;
@@ -367,6 +368,8 @@ static bool boot(void)
 	enum si_service service;
 
 	if (getauxval(AT_SECURE) || si_limits_filtered()) /* before any other call */
+		return false;
+	if (shiny_ctl_itself) /* each sidecar would start one of its own */
 		return false;
 	begin_parts();
 	si_text_init(&notes, notes_text, sizeof(notes_text));

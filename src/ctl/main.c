@@ -14,12 +14,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <shiny/wire/wire.h>
+
 #include "../base/nearest.h"
 #include "../base/rlimits.h"
 #include "ctl.h"
 #include "help.h"
 #include "output_guard.h"
 #include "unfinished.h"
+
+const char shiny_ctl_itself[] = "";
 
 static int complain(struct shiny_err *err)
 {

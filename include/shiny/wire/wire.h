@@ -53,6 +53,8 @@
 /* The one sidecar holds an exclusive flock on this file while it serves the directory. Not empty:
  * it writes the end of its session and drains no ring any more. */
 #define SHINY_SIDECAR_LOCK "sidecar.lock"
+/* Only shinyctl defines it: the library records no program that has it. */
+extern const char shiny_ctl_itself[] __attribute__((weak));
 /*
  * unrecorded.<pid>.<n>: a program that is not recorded; a symbolic link
  * (interpose/boot/say_unrecorded.c says why). It leads nowhere, its text says, a line each: a word

@@ -90,15 +90,18 @@ int main(void)
 	must(leaks_load(s, &all, GROUP_SITE, NULL, NULL, false, false, &leaks));
 	for (unsigned c = 0; c < CURVES; c++) {
 		const struct leak_row *row = NULL;
-		unsigned live = curves[c].live(DURATION_MS - 10);
+		unsigned live = curves[c].live(DURATION_MS - 10), replaced;
 
 		for (size_t i = 0; i < leaks.count; i++)
 			if (strncmp(leaks.rows[i].name, curves[c].function,
 				    strlen(curves[c].function)) == 0)
 				row = &leaks.rows[i];
 		number(curves[c].function, row ? row->grows : false, curves[c].grows);
-		number("blocks", row ? row->blocks : 0, live);
-		number("bytes", row ? row->bytes : 0, (uint64_t)live * 10 * (c + 1));
+		replaced = c == 0; /* one more block, which exec took away */
+		number("blocks", row ? row->blocks : 0, live + replaced);
+		number("bytes", row ? row->bytes : 0,
+		       (uint64_t)(live + replaced) * 10 * (c + 1));
+		number("abandoned", row ? row->abandoned : 0, replaced);
 		if (c == 0 && row)
 			number("slope of 100 a second", fabs(row->slope - 100) < 0.5, 1);
 	}

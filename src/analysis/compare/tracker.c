@@ -220,11 +220,9 @@ static void on_birth(void *context, const struct replay *replay,
 		give_live(f, cell_of(f, process, life, life->vtable), life, 1);
 }
 
-static bool is_leak(const struct follower *f, const struct replay_process *process,
-		    const struct life *life)
+static bool is_leak(const struct follower *f, const struct life *life)
 {
-	return !process->replaced && !(f->trackers->hidden &&
-				       suppressions_hide(f->trackers->hidden, life->stack));
+	return !f->trackers->hidden || !suppressions_hide(f->trackers->hidden, life->stack);
 }
 
 static void on_death(void *context, const struct replay *replay,
@@ -245,7 +243,7 @@ static void on_death(void *context, const struct replay *replay,
 	give(f, cell, .bytes = live ? -life->size : 0, .age_bin = histogram_bin(age),
 	     .steps_bin = histogram_bin(steps), .blocks = -live,
 	     .ended = death->end != LIFE_NEVER);
-	if (death->end == LIFE_NEVER && is_leak(f, process, life))
+	if (death->end == LIFE_NEVER && is_leak(f, life))
 		give(f, cell, .bytes = life->size, .leak = true);
 }
 

@@ -603,7 +603,7 @@ static struct shiny_err *load_processes(struct store *store, const struct filter
 	if (!err)
 		err = query_format(store, &q,
 				   "SELECT s.process, s.parent, s.start_ns, s.end_ns, s.forked_ns, "
-				   "%s, s.ending = 'replaced', s.early "
+				   "%s, s.early OR s.ending = 'replaced' "
 				   "FROM v_processes s",
 				   filter->where);
 	while (!err && !(err = query_step(q, &row)) && row) {
@@ -617,8 +617,7 @@ static struct shiny_err *load_processes(struct store *store, const struct filter
 		p->end = query_number(q, 3) ? (uint64_t)query_number(q, 3) : run->replay.duration;
 		p->forked = (uint64_t)query_number(q, 4);
 		p->wanted = query_number(q, 5) != 0;
-		p->replaced = query_number(q, 6) != 0;
-		p->early = p->replaced || query_number(q, 7) != 0;
+		p->early = query_number(q, 6) != 0;
 	}
 	query_end(q);
 	order_forks(run);

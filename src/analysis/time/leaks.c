@@ -42,19 +42,13 @@ static uint64_t on_moment(void *context, const struct replay *replay, uint64_t m
 	return ++c->moment < LEAK_MOMENTS ? moment + c->step : UINT64_MAX;
 }
 
-/* Blocks that exec takes away or a fork brought along are left out. */
-static bool is_counted(const struct replay_process *process, const struct life *life)
-{
-	return !life->inherited && !process->replaced;
-}
-
 static void on_birth(void *context, const struct replay *replay,
 		     const struct replay_process *process, const struct life *life)
 {
 	struct leaks_count *c = context;
 	struct leaks_live *live = &c->live[groups_find(c->groups, replay, process, life)];
 
-	if (!is_counted(process, life))
+	if (life->inherited)
 		return;
 	live->blocks++;
 	live->bytes += life->size;
@@ -66,7 +60,7 @@ static void on_resize(void *context, const struct replay *replay,
 {
 	struct leaks_count *c = context;
 
-	if (is_counted(process, life))
+	if (!life->inherited)
 		c->live[groups_find(c->groups, replay, process, life)].bytes +=
 			life->size - before;
 }
@@ -80,7 +74,7 @@ static void on_vtable(void *context, const struct replay *replay,
 	struct life old = *life;
 	struct leaks_live *from, *to;
 
-	if (!is_counted(process, life))
+	if (life->inherited)
 		return;
 	old.vtable = before;
 	from = &c->live[groups_find(c->groups, replay, process, &old)];
@@ -100,11 +94,11 @@ static void on_death(void *context, const struct replay *replay,
 	struct leak_row *row = &c->rows[group];
 
 	c->live[group].made += !life->inherited;
-	if (is_counted(process, life)) {
+	if (!life->inherited) {
 		c->live[group].blocks--;
 		c->live[group].bytes -= life->size;
 	}
-	if (death->end != LIFE_NEVER || life->inherited || process->replaced)
+	if (death->end != LIFE_NEVER || life->inherited)
 		return;
 	if (suppressions_hide(c->suppressions, life->stack)) {
 		row->suppressed++;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * module.h: what a context and a module are made of. For the files of this folder only.
+ * module.h: what a context and a module are made of. For the rooms of symbolizer/ only; others
+ * include sym.h.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: yes. Threads: one at a time a context.
  */

@@ -235,7 +235,7 @@ struct sym_reading {
 };
 
 /* What vptrs say about blocks of these sizes, put together with what their site says. The table is
- * in stack_types.c. */
+ * in type_combine.c. */
 void sym_type_combine(struct sym *sym, const struct sym_type *site,
 		      const struct sym_reading *reading, const struct sym_sizes *sizes,
 		      struct sym_type *out, struct sym_evidence *evidence);

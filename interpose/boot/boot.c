@@ -9,7 +9,7 @@
  * Either way libc is in whatever state it is in: arguments and environment are read where the
  * kernel put them (above __libc_stack_end), not from libc.
  *
- * Everything that needs a file happens here, as nothing of it may happen later (STYLE 4). Whatever
+ * Everything that needs a file happens here, as no later call would be safe (sys.h). Whatever
  * fails, the program runs on unrecorded, and the ring's header or SHINY_DEBUG=on says why.
  *
  * A setuid program is not ours to look at (AT_SECURE), and one that SHINY_FOLLOW does not name is

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nursery.c: when to read a vptr. See nursery.h for the protocol, DESIGN section 6 and TYPES.md for
- * why.
+ * nursery.c: when to read a vptr. nursery.h describes the protocol.
  *
  * A polymorphic object's first word is right from the end of its construction to the start of its
  * destruction. Nothing tells us either moment, so a block is read when some later allocation

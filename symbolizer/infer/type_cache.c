@@ -31,8 +31,8 @@
 #include "answer_code.h"
 
 #define MAGIC UINT64_C(0x315459546e696853) /* "ShinTYT1" */
-/* Counts up when the format changes, or when what answers mean does. Keeping what other builds of
- * the rules found is stack_types.c's care. */
+/* Counts up when the format changes, or when what answers mean does. A rule that answers otherwise
+ * needs no new number: stack_types.c keeps apart what other builds of the rules found. */
 enum { VERSION = 9, ENTRIES_MAX = 1 << 20, FILE_MAX = 64 << 20, KEYS_MAX = 4 };
 
 struct file_header {

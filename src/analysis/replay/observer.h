@@ -40,8 +40,8 @@ struct replay_process {
 	uint64_t births, bytes;   /* so far; bytes: of its live blocks */
 	uint64_t forked;          /* ns; 0: it was not, or has its parent's blocks already */
 	bool wanted;		  /* it is in the filter: observers see it */
-	bool early;		  /* exec replaced it, or it ended before the session's end: what it
-				   * held then is abandoned; else it is live until the session's end */
+	bool early;		  /* exec replaced it, or it ended before the session's end: what
+				   * it held then is abandoned, not live */
 	bool told;                /* an event of it has come */
 	struct life_map blocks;   /* live */
 };

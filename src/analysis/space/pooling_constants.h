@@ -5,7 +5,7 @@
  *
  * Runs: CLI. Signals: no. Allocates: during the call. Threads: any.
  *
- * From "Shiny Objects" (Upadhyay & Venkat, POMACS 10(1):20, 2026; REFERENCE.md, section 1), cycles:
+ * From "Shiny Objects" (Upadhyay & Venkat, POMACS 10(1):20, 2026), cycles:
  * allocation 150 and deallocation 100 on the fast path, 500 to 5,000 with a system call, of which
  * slow is the middle; constructor 300, destructor 200. Ours: reuse 0, as the paper charges pools
  * nothing; chunk 64 KiB.

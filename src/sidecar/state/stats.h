@@ -10,7 +10,7 @@
  * well as it ever will be. So "allocs" of a row = blocks of it that ended or live, without the
  * inherited ones, and for every row
  *     allocs + inherited_frees = frees + live.
- * Where the process ended before the session's end, finish.c writes the live ones as gone.
+ * Where the process ended before the session's end, finish.c writes the live ones as abandoned.
  *
  * What a fork brought along stands apart: its pages are its parent's until somebody writes to them.
  * Such a block is counted as inherited, and as a free if the child frees it; it has no part in what

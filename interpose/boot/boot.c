@@ -35,6 +35,7 @@
 #include "../core/clock.h"
 #include "../patch/ctor_hooks.h"
 #include "../core/env.h"
+#include "../hook/gate.h"
 #include "../hook/record_event.h"
 #include "../hook/hooks.h"
 #include "launch.h"
@@ -145,25 +146,6 @@ static const char *base_name(const char *path)
 	return base;
 }
 
-/*
- * Our own malloc is the one that the program calls, or it isn't. A fixed-address executable that
- * takes malloc's address (node) answers with its own PLT entry for it: an undefined symbol with a
- * value. That entry still calls us.
- */
-static bool ours_comes_first(void)
-{
-	void *first = dlsym(RTLD_DEFAULT, "malloc");
-	const ElfW(Sym) *symbol = NULL;
-	Dl_info info;
-
-	if (!first)
-		return false;
-	if (si_module_start((uintptr_t)first) == si_module_start((uintptr_t)&si_boot))
-		return true;
-	return dladdr1(first, &info, (void **)(uintptr_t)&symbol, RTLD_DL_SYMENT) && symbol &&
-	       symbol->st_shndx == SHN_UNDEF;
-}
-
 static bool has_file(char *const *environment, const struct si_main_image *image,
 		     const char *suffix)
 {
@@ -178,17 +160,11 @@ static bool has_file(char *const *environment, const struct si_main_image *image
 	return fd != -ENOENT;
 }
 
-/* Of its own: a definition, and no entry of its PLT. Without si_owner, whose search allocates in
- * the program's heap. */
 static bool has_malloc(const struct si_main_image *image)
 {
-	void *first = dlsym(RTLD_DEFAULT, "malloc");
-	const ElfW(Sym) *symbol = NULL;
-	Dl_info info;
+	uintptr_t first = (uintptr_t)si_owner("malloc");
 
-	return (uintptr_t)first >= image->start && (uintptr_t)first < image->end &&
-	       dladdr1(first, &info, (void **)(uintptr_t)&symbol, RTLD_DL_SYMENT) && symbol &&
-	       symbol->st_shndx != SHN_UNDEF;
+	return first >= image->start && first < image->end;
 }
 
 /*
@@ -231,7 +207,7 @@ static void reach_allocator(char *const *environment, struct shiny_header *h)
 
 	si_text_init(&t, h->attach_text, sizeof(h->attach_text));
 	si_text_init(&own, words, sizeof(words));
-	if (ours_comes_first()) {
+	if (si_is_ours(si_owner("malloc"))) {
 		h->attach = SHINY_ATTACH_SYMBOLS;
 		si_text_add(&t, "the program's malloc and operator new are looked up by name, and "
 				"we come first");
@@ -373,7 +349,7 @@ static bool boot(void)
 		return false;
 	begin_parts();
 	si_text_init(&notes, notes_text, sizeof(notes_text));
-	si_next_resolve();
+	si_gates_open();
 	read_start(&start);
 	if (!find_ring(&start, &notes))
 		return false;
@@ -383,7 +359,7 @@ static bool boot(void)
 	si_settings.types = si_env.types < 2; /* off is the last of them */
 	si_settings.unwind = si_env.unwind;
 	si_snapshot_moments(si_env.snapshot);
-	si_unwind_start_main = (uintptr_t)dlsym(RTLD_DEFAULT, "__libc_start_main");
+	si_unwind_start_main = (uintptr_t)si_owner("__libc_start_main");
 	if (!claim_slot(&start))
 		return false;
 	si_modules_update(__builtin_frame_address(0), NULL);
@@ -445,7 +421,7 @@ __attribute__((constructor(101))) static void start(void)
 
 	si_boot();
 	/* a program may have a function of that name */
-	*(void **)&on_exit_first = dlsym(RTLD_NEXT, "on_exit");
+	*(void **)&on_exit_first = si_next_of("on_exit");
 	if (on_exit_first)
 		on_exit_first(exits, NULL);
 }

@@ -58,6 +58,7 @@
 #include "../core/base.h"
 #include "../patch/chain_head.h"
 #include "../patch/jump_table.h"
+#include "../unwind/symbols.h"
 #include "partition_evidence.h"
 #include "partition_hooks.h"
 #include "partition_observe.h"
@@ -381,20 +382,17 @@ bool si_partition_hook(const struct si_image *image, const struct si_entry *entr
 
 /* ---- this process ---- */
 
-/* The size from the dynamic symbol; aliases of one address have one size. */
-static void find_entry(const struct si_image *image, struct si_entry *entry)
+/* Of the executable's own symbols; aliases of one address have one size. */
+static void find_entry(const struct si_symbols *symbols, const struct si_image *image,
+		       struct si_entry *entry)
 {
-	const ElfW(Sym) *symbol = NULL;
-	void *at = dlsym(RTLD_DEFAULT, entry->symbol);
-	Dl_info info;
+	const ElfW(Sym) *symbol = si_symbols_find(symbols, entry->symbol);
+	uintptr_t at = symbol ? symbols->bias + symbol->st_value : 0;
 
-	entry->at = 0;
-	entry->size = 0;
-	if (!at || !si_segment_of(image, (uintptr_t)at, 1))
-		return;
-	entry->at = (uintptr_t)at;
-	if (dladdr1(at, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol && info.dli_saddr == at)
-		entry->size = symbol->st_size;
+	if (!at || !si_segment_of(image, at, 1))
+		at = 0;
+	entry->at = at;
+	entry->size = at ? symbol->st_size : 0;
 }
 
 enum shiny_attach si_partition_attach(char *const *environment, char *text, size_t room)
@@ -402,6 +400,8 @@ enum shiny_attach si_partition_attach(char *const *environment, char *text, size
 	struct si_image image = { 0 };
 	struct si_entry entries[SI_ENTRIES_MAX];
 	const void *owner = si_owner("malloc");
+	const struct link_map *executable = si_first_module(si_module_of(&si_next));
+	struct si_symbols symbols = { 0 };
 	struct si_text t;
 	Dl_info info;
 
@@ -421,9 +421,10 @@ enum shiny_attach si_partition_attach(char *const *environment, char *text, size
 		si_text_add(&t, ", which comes before libshiny.so");
 		return SHINY_ATTACH_NONE;
 	}
+	si_symbols_read(executable->l_ld, executable->l_addr, &symbols);
 	for (unsigned i = 0; i < si_entry_count; i++) {
 		entries[i].symbol = si_entry_rows[i].symbol;
-		find_entry(&image, &entries[i]);
+		find_entry(&symbols, &image, &entries[i]);
 	}
 	return si_partition_hook(&image, entries, si_observers_find(environment, &image), text,
 				 room)

@@ -58,20 +58,31 @@ void si_hook_free(void *block)
 	free_at(SI_FRAME(), block, 0);
 }
 
+/* A call of the program's own function stands last, so that it becomes a jump: whoever records
+ * that function sees the caller, not us. */
 void si_hook_cfree(void *block)
 {
-	free_at(SI_FRAME(), block, 0);
+	if (!si_public_free)
+		free_at(SI_FRAME(), block, 0);
+	else
+		si_public_free(block);
 }
 
 void si_hook_free_sized(void *block, size_t size)
 {
-	free_at(SI_FRAME(), block, size);
+	if (!si_public_free)
+		free_at(SI_FRAME(), block, size);
+	else
+		si_public_free(block);
 }
 
 void si_hook_free_aligned_sized(void *block, size_t align, size_t size)
 {
 	(void)align;
-	free_at(SI_FRAME(), block, size);
+	if (!si_public_free)
+		free_at(SI_FRAME(), block, size);
+	else
+		si_public_free(block);
 }
 
 /* The nursery's reader holds the old block and cannot be waited for: move by hand, and let the
@@ -147,6 +158,8 @@ void *si_hook_reallocarray(void *block, size_t count, size_t size)
 		errno = ENOMEM;
 		return NULL;
 	}
+	if (si_public_realloc)
+		return si_public_realloc(block, bytes);
 	return realloc_at(SI_FRAME(), block, bytes);
 }
 

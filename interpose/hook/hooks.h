@@ -28,6 +28,7 @@
 #endif
 
 #define SI_HOOK(id, symbol, result, parameters) result si_hook_##id parameters SI_EXPORTED(symbol);
+#define SI_GATED(id, symbol, result, parameters) SI_INTERNAL result si_hook_##id parameters;
 #define SI_OWN SI_HOOK
 #include "hook_list.def"
 

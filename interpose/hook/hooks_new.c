@@ -61,25 +61,14 @@ void si_new_forget_modules(void)
 		__atomic_store_n(&modules[i], 0, __ATOMIC_RELAXED);
 }
 
-/* The symbol as the module at `pc` would have found it without us, or NULL. Slow. */
-static void *scope_symbol(const struct dl_find_object *found, const char *symbol)
-{
-	const char *path = found->dlfo_link_map ? found->dlfo_link_map->l_name : "";
-	void *handle = *path ? si_peek_open(path) : NULL,
-	     *real = handle ? dlsym(handle, symbol) : NULL;
-
-	si_peek_close(handle);
-	return real;
-}
-
 /* Whether the module's operators are neither absent nor a C++ run-time's. */
-static bool scope_is_custom(const struct dl_find_object *found)
+static bool scope_is_custom(uintptr_t pc)
 {
 	static const char *const bases[] = { "_Znwm", "_ZdlPv", "_ZnwmSt11align_val_t",
 					     "_ZdlPvSt11align_val_t" };
 
 	for (unsigned i = 0; i < sizeof(bases) / sizeof(bases[0]); i++) {
-		const void *real = scope_symbol(found, bases[i]);
+		const void *real = si_scope_symbol(pc, bases[i]);
 
 		if (real && !si_is_cxx_runtime(real))
 			return true;
@@ -101,7 +90,7 @@ static bool caller_is_custom(uintptr_t pc)
 	}
 	if (_dl_find_object((void *)pc, &found) != 0)
 		return false;
-	custom = scope_is_custom(&found);
+	custom = scope_is_custom(pc);
 	pages = ((uintptr_t)found.dlfo_map_end - (uintptr_t)found.dlfo_map_start + 4095) >>
 		PAGE_SHIFT;
 	word = ((uint64_t)(uintptr_t)found.dlfo_map_start >> PAGE_SHIFT) << (PAGES_BITS + 2) |
@@ -117,17 +106,13 @@ static bool caller_is_custom(uintptr_t pc)
  */
 static const void *scoped_operator(const struct operator_call *call, bool *is_base)
 {
-	struct dl_find_object found;
-	const void *real;
+	const void *real = si_scope_symbol(call->fp[1], call->symbol);
 
 	*is_base = false;
-	if (_dl_find_object((void *)call->fp[1], &found) != 0)
-		return NULL;
-	real = scope_symbol(&found, call->symbol);
 	if (!real || !si_is_cxx_runtime(real) || !caller_is_custom(call->fp[1]))
 		return real;
 	*is_base = true;
-	return scope_symbol(&found, call->base);
+	return si_scope_symbol(call->fp[1], call->base);
 }
 
 /* ---- new ---- */

@@ -264,6 +264,7 @@ __attribute__((used)) void si_modules_changing(void)
 #define STUB(symbol, real, jump)                          \
 	__asm__(".pushsection .text\n"                    \
 		".globl " symbol "\n"                     \
+		".hidden " symbol "\n"                    \
 		".type " symbol ", @function\n"           \
 		".p2align 4\n" symbol ":\n"               \
 		"	.cfi_startproc\n"                       \
@@ -308,8 +309,8 @@ __attribute__((used)) void si_modules_changing(void)
 	"	ret\n"                                    \
 	"2:	jmp *%rax\n"
 
-STUB("dlopen", "si_next_dlopen", JUMP_OR_COME_BACK);
-STUB("dlmopen", "si_next_dlmopen", "	jmp *%rax\n");
+STUB("si_stub_dlopen", "si_next_dlopen", JUMP_OR_COME_BACK);
+STUB("si_stub_dlmopen", "si_next_dlmopen", "	jmp *%rax\n");
 
 /*
  * vfork. The child returns first, into its caller's frame, and overwrites what lies below; the
@@ -320,6 +321,7 @@ STUB("dlmopen", "si_next_dlmopen", "	jmp *%rax\n");
 #define VFORK(symbol)                                                               \
 	__asm__(".pushsection .text\n"                                              \
 		".globl " symbol "\n"                                               \
+		".hidden " symbol "\n"                                              \
 		".type " symbol ", @function\n"                                     \
 		".p2align 4\n" symbol ":\n"                                         \
 		"	.cfi_startproc\n"                                                 \
@@ -354,17 +356,18 @@ STUB("dlmopen", "si_next_dlmopen", "	jmp *%rax\n");
 		".size " symbol ", . - " symbol "\n"                                \
 		".popsection")
 
-VFORK("vfork");
-VFORK("__vfork");
+VFORK("si_stub_vfork");
+VFORK("si_stub_vfork_old");
 
 /*
  * syscall(), for two calls that may forbid us to read the TSC (clock.h). Any other costs two
  * comparisons.
  */
 __asm__(".pushsection .text\n"
-	".globl syscall\n"
-	".type syscall, @function\n"
-	".p2align 4\nsyscall:\n"
+	".globl si_stub_syscall\n"
+	".hidden si_stub_syscall\n"
+	".type si_stub_syscall, @function\n"
+	".p2align 4\nsi_stub_syscall:\n"
 	"	.cfi_startproc\n"
 	"	cmp $157, %rdi\n" /* SYS_prctl */
 	"	je 2f\n"
@@ -409,6 +412,6 @@ __asm__(".pushsection .text\n"
 	"	mov $-1, %rax\n"
 	"	ret\n"
 	"	.cfi_endproc\n"
-	".size syscall, . - syscall\n"
+	".size si_stub_syscall, . - si_stub_syscall\n"
 	".popsection");
 #endif

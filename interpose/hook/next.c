@@ -3,16 +3,17 @@
  * next.c: finds the real functions, and serves allocations until they are found.
  *
  * Runs:      inside.
- * Signals:   resolving is not signal safe; it happens once, early.
+ * Signals:   resolving happens once, early.
  * Allocates: a bump area in .bss.
  * Threads:   any.
  *
- * The problem: dlsym may allocate (its error text, for a name that does not exist), and reaches our
- * hook when it does. And constructors of libraries that the loader runs before ours allocate, so
- * the table must work before anybody filled it. The approach: the five functions that are called
- * all the time start out as `early_*`, which fill the table first; while this thread is filling it,
- * they hand out pieces of si_bump. After that the hot path has no test for "resolved yet" at all.
- * Rejected: __libc_malloc and friends as a first target (GLIBC_PRIVATE in spirit, absent from other
+ * The problem: constructors of libraries that the loader runs before ours allocate, so the table
+ * must work before anybody filled it; and dlsym(RTLD_NEXT) cannot fill it: it answers for its
+ * caller, and a library before us that stands in for dlsym is that caller, so that the next
+ * function is our own. The approach: the five functions that are called all the time start out as
+ * `early_*`, which fill the table first, from the modules' own tables (symbols.h); while this
+ * thread is filling it, they hand out pieces of si_bump. After that the hot path has no test for
+ * "resolved yet" at all. Rejected: __libc_malloc and friends as a first target (absent from other
  * allocators, and their blocks would later meet another allocator's free).
  */
 #define _GNU_SOURCE
@@ -20,14 +21,17 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
 #include <string.h>
+
+#include "../unwind/symbols.h"
 
 char si_bump[SI_BUMP_BYTES] __attribute__((aligned(64)));
 static size_t bump_used;
 static __thread bool resolving;
 static bool resolved;
 enum si_new_mode si_new_mode;
+void (*si_public_free)(void *);
+void *(*si_public_realloc)(void *, size_t);
 
 /* Each block stands behind 16 bytes that hold its size. */
 static void *bump_alloc(size_t align, size_t size)
@@ -115,20 +119,12 @@ struct si_next si_next = {
 #define SI_STUB(id, symbol) __attribute__((used)) void *si_next_##id;
 #include "hook_list.def"
 
-/* The module that `address` lies in, or NULL. dladdr would also search the symbol table: 50 us in
- * one of libstdc++'s size. */
-static const struct link_map *module_of(const void *address)
-{
-	struct dl_find_object found;
-
-	return address && _dl_find_object((void *)(uintptr_t)address, &found) == 0
-		       ? found.dlfo_link_map
-		       : NULL;
-}
+/* dlsym itself: libc's, whoever stands in for it. */
+static void *(*libc_dlsym)(void *, const char *);
 
 bool si_is_ours(const void *address)
 {
-	return address && module_of(address) == module_of(si_bump);
+	return address && si_module_of(address) == si_module_of(si_bump);
 }
 
 void *si_peek_open(const char *path)
@@ -144,41 +140,44 @@ void si_peek_close(void *handle)
 		si_next.dlclose(handle);
 }
 
-/* The definition of `symbol` in `module` itself, or NULL. */
-static const void *defined_in(const struct link_map *module, const char *symbol)
+void *si_scope_symbol(uintptr_t pc, const char *symbol)
 {
-	void *handle = si_peek_open(module->l_name);
-	const void *found = handle ? dlsym(handle, symbol) : NULL;
+	const struct link_map *module = si_module_of((const void *)pc);
+	void *handle = module && *module->l_name ? si_peek_open(module->l_name) : NULL,
+	     *found = handle && libc_dlsym ? libc_dlsym(handle, symbol) : NULL;
 
 	si_peek_close(handle);
-	return module_of(found) == module ? found : NULL;
+	return found;
 }
 
 const void *si_owner(const char *symbol)
 {
-	const void *found = dlsym(RTLD_DEFAULT, symbol);
-	const struct link_map *module = module_of(found);
-	const ElfW(Sym) *entry = NULL;
-	Dl_info info;
+	const struct link_map *module = si_first_module(si_module_of(si_bump));
+	const void *found = NULL;
 
-	if (!module || si_is_ours(found))
-		return found;
-	if (!dladdr1(found, &info, (void **)&entry, RTLD_DL_SYMENT) || !entry ||
-	    entry->st_shndx != SHN_UNDEF)
-		return found;
-	for (module = module->l_next; module; module = module->l_next) {
-		if (module == module_of(si_bump))
-			return si_bump;
-		found = defined_in(module, symbol);
-		if (found)
-			return found;
-	}
-	return NULL;
+	for (; !found && module; module = module->l_next)
+		found = si_symbol_in(module, symbol);
+	return found;
+}
+
+void *si_next_of(const char *symbol)
+{
+	const struct link_map *module = si_module_of(si_bump)->l_next;
+	void *found = NULL;
+
+	for (; !found && module; module = module->l_next)
+		found = si_symbol_in(module, symbol);
+	return found;
+}
+
+const struct link_map *si_libc(void)
+{
+	return si_module_of(si_next_of("__libc_start_main"));
 }
 
 bool si_is_cxx_runtime(const void *address)
 {
-	const struct link_map *module = module_of(address);
+	const struct link_map *module = si_module_of(address);
 	const char *name;
 
 	if (!module)
@@ -221,14 +220,23 @@ static enum si_new_mode find_new_mode(void)
 /* `slot` keeps what it has when the symbol does not exist. */
 static void find(void *slot, const char *symbol)
 {
-	void *real = dlsym(RTLD_NEXT, symbol);
+	void *real = si_next_of(symbol);
 
 	if (real)
 		__atomic_store_n((void **)slot, real, __ATOMIC_RELEASE);
 }
 
+/* What the program reaches under that name in place of us; NULL: us. */
+static void *public(const char *symbol)
+{
+	const void *owner = si_owner(symbol);
+
+	return si_is_ours(owner) ? NULL : (void *)(uintptr_t)owner;
+}
+
 void si_next_resolve(void)
 {
+	const struct link_map *libc;
 	int saved = errno;
 
 	if (resolving || __atomic_load_n(&resolved, __ATOMIC_ACQUIRE))
@@ -239,13 +247,11 @@ void si_next_resolve(void)
 		find(&si_next.id, #symbol);
 #define SI_STUB(id, symbol) find(&si_next_##id, #symbol);
 #include "hook_list.def"
-	/* the program shall not find our misses there; its text was ours and is freed here */
-	(void)dlerror();
+	libc = si_libc();
+	libc_dlsym = libc ? si_symbol_in(libc, "dlsym") : NULL;
+	si_public_free = public("free");
+	si_public_realloc = public("realloc");
 	__atomic_store_n(&si_new_mode, find_new_mode(), __ATOMIC_RELAXED);
-	(void)dlerror();
-	/* These come last, and are never missed: until here what dlsym and dlerror allocate is
-	 * served by the bump area. In the program's heap it would be what the program has not asked
-	 * for, and move what it does. */
 	find(&si_next.malloc, "malloc");
 	find(&si_next.calloc, "calloc");
 	find(&si_next.realloc, "realloc");

@@ -3,14 +3,16 @@
  * next.h: the functions below us: what each hooked call would have reached without us.
  *
  * Runs:      inside.
- * Signals:   the table may be used anywhere; filling it (dlsym) happens in the constructor, or at
- *            the first call before that.
- * Allocates: nothing of the program's; dlsym's own needs are served by a bump area (si_bump_owns).
+ * Signals:   the table may be used anywhere; filling it happens in the constructor, or at the first
+ *            call before that.
+ * Allocates: nothing of the program's; what is asked for meanwhile is served by a bump area
+ *            (si_bump_owns).
  * Threads:   any; the table is written with the same values by whoever comes first.
  */
 #ifndef SI_NEXT_H
 #define SI_NEXT_H
 
+#include <link.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -70,14 +72,24 @@ SI_INTERNAL enum si_new_mode si_new_mode;
  * new-handler. */
 bool si_is_cxx_runtime(const void *address);
 
-/*
- * Where the program's calls of `symbol` end up: an address in the module that defines it. NULL:
- * nowhere. Neither comparing dlsym's answer with the hook's address (our own reference to "malloc"
- * is resolved like anybody's) nor believing its module would do: an executable at a fixed address
- * that takes malloc's address has an entry for it in its own PLT.
- */
+/* Where the program's calls of `symbol` end up: the first definition of all modules. NULL: there
+ * is none. */
 const void *si_owner(const char *symbol);
+/* The first definition behind ours, or NULL. */
+void *si_next_of(const char *symbol);
+/* The symbol as the module at `pc` finds it in its own scope, itself and what it needs; or NULL.
+ * Slow. */
+void *si_scope_symbol(uintptr_t pc, const char *symbol);
 bool si_is_ours(const void *address);
+/* The C library's module; other libraries may have functions of the same names. */
+const struct link_map *si_libc(void);
+
+/*
+ * The program's own free and realloc, where they come before ours; else NULL. Functions that only
+ * we have, or that libc makes of the public ones (reallocarray), belong to them then.
+ */
+SI_INTERNAL void (*si_public_free)(void *);
+SI_INTERNAL void *(*si_public_realloc)(void *, size_t);
 
 SI_INTERNAL char si_bump[];
 enum { SI_BUMP_BYTES = 64 * 1024 };

@@ -18,6 +18,7 @@
 
 #include "hooks.h"
 #include "../core/sys.h"
+#include "../unwind/symbols.h"
 
 enum { PAGE = 4096, RETURN = 0xc3 };
 
@@ -40,15 +41,6 @@ enum reference_id {
 #define SI_STUB(id, symbol) REFERENCE_##id,
 #include "hook_list.def"
 	REFERENCES
-};
-
-/* The dynamic section's tables. */
-struct tables {
-	const ElfW(Sym) *symbols;
-	const char *names;
-	const ElfW(Rela) *rela, *plt;
-	size_t rela_bytes, plt_bytes;
-	const uint32_t *hash; /* of DT_GNU_HASH; NULL: there is none */
 };
 
 struct rebind_look {
@@ -84,67 +76,16 @@ static int named(const struct rebind_look *look, const char *symbol)
 	return -1;
 }
 
-static bool read_tables(const struct dl_phdr_info *info, struct tables *t)
+/* The dynamic section is mapped for as long as the module is. */
+static bool read_symbols(const struct dl_phdr_info *info, struct si_symbols *symbols)
 {
-	const ElfW(Dyn) *entry = NULL;
+	const ElfW(Dyn) *dynamic = NULL;
 
-	*t = (struct tables){ 0 };
 	for (unsigned i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-			entry = (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-	/* glibc has made these addresses absolute */
-	for (; entry && entry->d_tag != DT_NULL; entry++)
-		switch (entry->d_tag) {
-		case DT_SYMTAB:
-			t->symbols = (const ElfW(Sym) *)entry->d_un.d_ptr;
-			break;
-		case DT_STRTAB:
-			t->names = (const char *)entry->d_un.d_ptr;
-			break;
-		case DT_RELA:
-			t->rela = (const ElfW(Rela) *)entry->d_un.d_ptr;
-			break;
-		case DT_RELASZ:
-			t->rela_bytes = entry->d_un.d_val;
-			break;
-		case DT_JMPREL:
-			t->plt = (const ElfW(Rela) *)entry->d_un.d_ptr;
-			break;
-		case DT_PLTRELSZ:
-			t->plt_bytes = entry->d_un.d_val;
-			break;
-		case DT_GNU_HASH:
-			t->hash = (const uint32_t *)entry->d_un.d_ptr;
-			break;
-		}
-	return t->symbols && t->names && (uintptr_t)t->symbols > info->dlpi_addr;
-}
-
-/* Whether a module defines a symbol; also if that cannot be told. */
-static bool defines(const struct tables *t, const char *name)
-{
-	uint32_t buckets, first, h = 5381, at;
-	const uint32_t *bucket;
-
-	if (!t->hash)
-		return true;
-	for (const char *c = name; *c; c++)
-		h = h * 33 + (unsigned char)*c;
-	/* buckets, first symbol, 64-bit words of a filter, its shift; the filter, the buckets, the
-	 * chains */
-	buckets = t->hash[0];
-	first = t->hash[1];
-	bucket = t->hash + 4 + 2 * (size_t)t->hash[2];
-	at = buckets ? bucket[h % buckets] : 0;
-	for (bool last = at < first; !last; at++) {
-		uint32_t chained = bucket[buckets + at - first];
-
-		if ((chained | 1) == (h | 1) && equal(t->names + t->symbols[at].st_name, name) &&
-		    t->symbols[at].st_shndx != SHN_UNDEF)
-			return true;
-		last = chained & 1;
-	}
-	return false;
+			dynamic = (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+	return si_symbols_read(dynamic, info->dlpi_addr, symbols) &&
+	       (uintptr_t)symbols->table > info->dlpi_addr;
 }
 
 /* The pages that the loader has made read-only; none: start = end. */
@@ -171,15 +112,15 @@ static bool write_reference(uintptr_t *at, uintptr_t value, uintptr_t start, uin
 	return true;
 }
 
-static void bind(struct rebind_look *look, const struct dl_phdr_info *info, const struct tables *t,
-		 const ElfW(Rela) *rela, size_t bytes)
+static void bind(struct rebind_look *look, const struct dl_phdr_info *info,
+		 const struct si_symbols *t, const ElfW(Rela) *rela, size_t bytes)
 {
 	uintptr_t locked_start, locked_end, module_end;
-	uintptr_t module = module_of((uintptr_t)t->symbols, &module_end);
+	uintptr_t module = module_of((uintptr_t)t->table, &module_end);
 
 	read_only(info, &locked_start, &locked_end);
 	for (size_t i = 0; i < bytes / sizeof(*rela); i++) {
-		const ElfW(Sym) *symbol = &t->symbols[ELF64_R_SYM(rela[i].r_info)];
+		const ElfW(Sym) *symbol = &t->table[ELF64_R_SYM(rela[i].r_info)];
 		uint32_t type = ELF64_R_TYPE(rela[i].r_info);
 		uintptr_t *at = (uintptr_t *)(info->dlpi_addr + rela[i].r_offset), value;
 		int found;
@@ -207,30 +148,31 @@ static void bind(struct rebind_look *look, const struct dl_phdr_info *info, cons
 }
 
 /* Whether the module is the one that was opened, or follows it. */
-static bool is_new(struct rebind_look *look, const struct dl_phdr_info *info, struct tables *t)
+static bool is_new(struct rebind_look *look, const struct dl_phdr_info *info, struct si_symbols *t)
 {
 	look->begun |= info->dlpi_addr && info->dlpi_addr == look->first->l_addr;
-	return look->begun && read_tables(info, t) && !si_is_ours(t->symbols);
+	return look->begun && read_symbols(info, t) && !si_is_ours(t->table);
 }
 
 static int find_definitions(struct dl_phdr_info *info, size_t size, void *context)
 {
 	struct rebind_look *look = context;
-	struct tables t;
+	struct si_symbols t;
 
-	if (!read_tables(info, &t) || si_is_ours(t.symbols))
+	if (!read_symbols(info, &t) || si_is_ours(t.table))
 		return 0;
-	if ((uintptr_t)t.symbols - look->libc < look->libc_end - look->libc)
+	if ((uintptr_t)t.table - look->libc < look->libc_end - look->libc)
 		return 0;
 	for (unsigned i = 0; i < REFERENCES; i++)
-		look->own[i] |= defines(&t, look->references[i].symbol);
+		look->own[i] |= si_symbols_find(&t, look->references[i].symbol) != NULL ||
+				(!t.gnu_hash && !t.hash);
 	return 0;
 }
 
 static int bind_references(struct dl_phdr_info *info, size_t size, void *context)
 {
 	struct rebind_look *look = context;
-	struct tables t;
+	struct si_symbols t;
 
 	if (is_new(look, info, &t)) {
 		bind(look, info, &t, t.rela, t.rela_bytes);
@@ -252,7 +194,7 @@ void si_scope_opened(const void *handle)
 	look.references[REFERENCE_##id] = (struct reference){                 \
 		#name, (uintptr_t)si_next_##id, (uintptr_t)si_stub_##id };
 #include "hook_list.def"
-	look.libc = module_of((uintptr_t)si_next.fork, &look.libc_end);
+	look.libc = module_of((uintptr_t)si_libc()->l_ld, &look.libc_end);
 	dl_iterate_phdr(find_definitions, &look);
 	dl_iterate_phdr(bind_references, &look);
 }

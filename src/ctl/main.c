@@ -7,6 +7,8 @@
  * quietly.
  * Where that signal is ignored, the write fails with EPIPE, and shinyctl ends as quietly. Any other
  * failed write to standard output is an error like all others.
+ *
+ * A JSON document comes out whole or not at all (output_guard.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,6 +37,12 @@ static int complain(struct shiny_err *err)
 		fprintf(stderr, "shinyctl: %s\n", err->advice);
 	shiny_err_free(err);
 	return status;
+}
+
+static struct shiny_err *cannot_write(int why)
+{
+	return why ? shiny_err_os(why, "cannot write to standard output")
+		   : shiny_err(SHINY_ERR_OTHER, "cannot write to standard output");
 }
 
 static struct shiny_err *unknown_verb(const char *word)
@@ -90,10 +98,15 @@ static struct shiny_err *run_verb(enum verb_id verb, int argc, char **argv, int 
 				   i < ctl.options.operand_count;
 		     i++)
 			err = unfinished_wait(ctl.options.operands[i], reads_sums(verb));
+	if (!err && !ctl.options.help && CTL_JSON(&ctl) && !output_guard_hold())
+		err = shiny_err_os(errno, "cannot make a place for the document");
 	if (!err && !ctl.options.help)
 		err = verbs[verb].run(&ctl);
 	*status = ctl.status;
-	return err;
+	if (output_guard_release(!err) || err)
+		return err;
+	*status = SHINY_ERR_OTHER;
+	return errno == EPIPE ? NULL : cannot_write(errno);
 }
 
 static int run_main(int argc, char **argv)
@@ -134,9 +147,7 @@ static int run_main(int argc, char **argv)
 
 		if (why == EPIPE)
 			return SHINY_ERR_OTHER;
-		err = why ? shiny_err_os(why, "cannot write to standard output")
-			  : shiny_err(SHINY_ERR_OTHER, "cannot write to standard output");
-		return complain(err);
+		return complain(cannot_write(why));
 	}
 	return status;
 }

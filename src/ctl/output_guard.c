@@ -3,8 +3,10 @@
 #include "output_guard.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "../base/mem.h"
@@ -129,6 +131,37 @@ void output_guard_open(void)
 		setvbuf(err, NULL, _IOLBF, BUFSIZ);
 		stderr = err;
 	}
+}
+
+bool output_guard_hold(void)
+{
+	const char *place = getenv("TMPDIR");
+	int fd = open(place && *place == '/' ? place : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		fd = memfd_create("held output", MFD_CLOEXEC);
+	if (fd >= 0)
+		streams[0].fd = fd;
+	return fd >= 0;
+}
+
+bool output_guard_release(bool whole)
+{
+	int held = streams[0].fd;
+	char data[BUFSIZ];
+	ssize_t bytes = 0;
+	bool good;
+
+	if (held == STDOUT_FILENO)
+		return true;
+	good = fflush(stdout) == 0 && !ferror(stdout) && lseek(held, 0, SEEK_SET) == 0;
+	while (whole && good && (bytes = read(held, data, sizeof(data))) > 0)
+		good = write_all(STDOUT_FILENO, data, (size_t)bytes) >= 0;
+	good = good && bytes == 0;
+	streams[0].fd = STDOUT_FILENO;
+	streams[0].pending_bytes = 0;
+	close(held);
+	return good || !whole;
 }
 
 int output_guard_fd(FILE *out)

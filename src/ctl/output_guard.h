@@ -10,13 +10,21 @@
  * error let out only text, line ends, tabs and the sequences that shinyctl itself uses (tint,
  * progress). Any other control character is replaced by its stand-in (text_stand_in), as is text
  * that is not UTF-8.
+ *
+ * A document is of use as a whole only, and whoever reads it may not ask for our status. What is
+ * printed behind output_guard_hold waits in an unlinked file, or in memory where there is no room
+ * for one, until the verb has succeeded. A verb that fails prints nothing of it.
  */
 #ifndef SHINY_OUTPUT_GUARD_H
 #define SHINY_OUTPUT_GUARD_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 void output_guard_open(void);	/* from here on stdout and stderr are guarded streams */
+bool output_guard_hold(void);	/* false: there is no place to keep it; errno says why */
+/* Prints what was held, or drops it. False: it could not be written; errno says why. */
+bool output_guard_release(bool whole);
 int output_guard_fd(FILE *out); /* the descriptor of a stream, guarded or not */
 
 #endif

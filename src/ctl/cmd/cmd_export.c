@@ -13,6 +13,7 @@
 #include "../../view/export.h"
 #include "../ctl.h"
 #include "../output_file.h"
+#include "../output_guard.h"
 
 static bool is_events(const struct options *options)
 {
@@ -71,6 +72,9 @@ static struct shiny_err *write_job(struct ctl *ctl, const struct export_form *fo
 	const struct options *options = &ctl->options;
 	struct output_file file = { 0 };
 
+	/* a line of a table is of use by itself */
+	if (!options->given[OPT_OUTPUT] && !form->table && !output_guard_hold())
+		return shiny_err_os(errno, "cannot make a place for the document");
 	if (!options->given[OPT_OUTPUT])
 		return form->write(job);
 	SHINY_TRY(output_file_open(options->text[OPT_OUTPUT], options->given[OPT_FORCE], &file));

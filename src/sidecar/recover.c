@@ -9,9 +9,10 @@
  * clock is the file's own: a tick is a nanosecond. Not there, because no commit has it:
  * mappings of modules, the memory beside malloc. The file itself is only read.
  *
- * Its sidecar may still write it. So the last block is looked up first, then the tables are read,
- * which have all that blocks up to this one refer to, then those blocks. (A transaction would hold
- * the same moment, but a writer that ends meanwhile could not empty its log.)
+ * Its sidecar may still write it. So the last block is looked up and the tables are read at one
+ * moment, at which no row and no block up to this one refers to what is not there, and then those
+ * blocks. (They take too long to hold the moment: a writer that ends meanwhile could not empty its
+ * log.) A reference that leads nowhere is damage, and read as none.
  *
  * Reading again takes the rows and blocks that are new, as ids and blocks only grow. A process's
  * row changes as well: a process ends, gets a role, or turns out to be a fork. What a fork
@@ -206,9 +207,13 @@ struct shiny_err *recovery_read(struct recovery *recovery, bool *behind)
 	uint64_t last = 0;
 
 	if (!err)
+		err = store_hold(recovery->from);
+	if (!err)
 		err = contents_last_block(recovery->from, &last);
 	if (!err)
 		err = recovery_take_tables(recovery);
+	if (!err)
+		err = store_release(recovery->from);
 	if (!err && !recovery->behind)
 		err = store_each_event_between(recovery->from, recovery->block, last, replay_event,
 					       recovery);

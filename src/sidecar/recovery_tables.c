@@ -41,23 +41,27 @@ static void take_module(struct recovery *recovery, const struct query *row)
 
 static void take_frame(struct recovery *recovery, const struct query *row)
 {
-	ids_frame(&recovery->session->ids, (uint32_t)query_number(row, 0),
-		  (uint64_t)query_number(row, 1));
+	struct ids *ids = &recovery->session->ids;
+
+	ids_frame(ids, query_id(row, 0, ids->modules.count + 1), (uint64_t)query_number(row, 1));
 }
 
 static void take_vtable(struct recovery *recovery, const struct query *row)
 {
-	ids_vtable(&recovery->session->ids, (uint32_t)query_number(row, 0),
-		   (uint64_t)query_number(row, 1), false);
+	struct ids *ids = &recovery->session->ids;
+
+	ids_vtable(ids, query_id(row, 0, ids->modules.count + 1), (uint64_t)query_number(row, 1),
+		   false);
 }
 
 static void take_tail(struct recovery *recovery, const struct query *row)
 {
+	size_t limit = recovery->session->ids.frames.count + 1, id = recovery->tails.count + 1;
 	struct tail *tail = vec_push(&recovery->tails);
 
 	for (int i = 0; i < 6; i++)
-		tail->frames[i] = (uint32_t)query_number(row, i);
-	tail->next = (uint32_t)query_number(row, 6);
+		tail->frames[i] = query_id(row, i, limit);
+	tail->next = query_id(row, 6, id); /* lower than its own: so a chain ends */
 }
 
 static void take_stack(struct recovery *recovery, const uint32_t part[7])

@@ -226,7 +226,9 @@ SHINY_MUST_CHECK struct shiny_err *store_query(struct store *store, const char *
 void query_bind_number(struct query *query, int index, int64_t value); /* index from 1 */
 void query_bind_text(struct query *query, int index, const char *value);
 SHINY_MUST_CHECK struct shiny_err *query_step(struct query *query, bool *row);
-int64_t query_number(const struct query *query, int column); /* column from 0 */
+/* column from 0. Of a column of references.def: 0 where the row that it names was not there when
+ * the session was opened. */
+int64_t query_number(const struct query *query, int column);
 /* 0 where it is not 1 to limit - 1 */
 uint32_t query_id(const struct query *query, int column, size_t limit);
 /*
@@ -240,6 +242,13 @@ const char *query_verbatim(const struct query *query, int column);
 const void *query_blob(const struct query *query, int column, size_t *bytes);
 bool query_is_null(const struct query *query, int column);
 void query_end(struct query *query); /* accepts NULL */
+
+/*
+ * Between the two, all queries see one moment of a session that somebody writes: what a row refers
+ * to is there. The writer cannot empty its log meanwhile, so it is for short questions.
+ */
+SHINY_MUST_CHECK struct shiny_err *store_hold(struct store *store);
+SHINY_MUST_CHECK struct shiny_err *store_release(struct store *store);
 
 /* Replays events in stored order; `process` 0 and [from, to] = [0, UINT64_MAX] for all. Stops early
  * when `each` returns false. */

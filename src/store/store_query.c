@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * store_query.c: one SELECT, row by row, as store.h has it. What a row hands out is
- * accounted for and made harmless here (guard.h).
+ * accounted for and made harmless here (guard.h): text, and references, which are read as 0 where
+ * they lead nowhere.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one a store.
  */
 #include <stdlib.h>
+#include <string.h>
 
+#include "../base/mem.h"
 #include "../base/text.h"
 #include "db.h"
 #include "guard.h"
@@ -21,28 +24,48 @@ struct query {
 	struct store *store;
 	sqlite3_stmt *statement;
 	struct query_row *row;
+	int columns;
+	size_t limits[]; /* by column: one more than the highest value of a reference; 0: none */
 };
+
+/* Columns that refer to rows. */
+static const struct reference {
+	const char *table, *column, *target;
+} references[] = {
+#define REFERENCE(table, column, target) { #table, #column, #target },
+#include "references.def"
+};
+
+/* What a statement's column may hold; 0: anything. */
+static size_t limit_of(const struct store *store, sqlite3_stmt *statement, int column)
+{
+	const char *table = sqlite3_column_table_name(statement, column),
+		   *name = sqlite3_column_origin_name(statement, column);
+
+	for (size_t i = 0; table && name && i < sizeof(references) / sizeof(*references); i++)
+		if (!strcmp(references[i].column, name) && !strcmp(references[i].table, table))
+			return store_ids(store, references[i].target);
+	return 0;
+}
 
 struct shiny_err *store_query(struct store *store, const char *sql, struct query **out)
 {
-	struct query *query = calloc(1, sizeof(*query));
-	struct query_row *now = calloc(1, sizeof(*now));
-	int code;
+	sqlite3_stmt *statement = NULL;
+	int code = sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL), columns;
+	struct query *query;
 
-	if (!query || !now) {
-		free(query);
-		free(now);
-		return shiny_err(SHINY_ERR_OTHER, "out of memory");
-	}
-	code = sqlite3_prepare_v2(store->db, sql, -1, &query->statement, NULL);
-	if (code != SQLITE_OK) {
-		free(query);
-		free(now);
+	if (code != SQLITE_OK)
 		return db_error(store, code, "query");
-	}
-	query->store = store;
-	query->row = now;
-	now->account = store->guard.whole;
+	columns = sqlite3_column_count(statement);
+	query = mem_zero(1, sizeof(*query) + (size_t)columns * sizeof(*query->limits));
+	*query = (struct query){ .store = store,
+				 .statement = statement,
+				 .row = mem_zero(1, sizeof(*query->row)),
+				 .columns = columns };
+	query->row->account = store->guard.whole;
+	/* what this process writes is not bounded */
+	for (int i = 0; store->guard.whole.steps && i < columns; i++)
+		query->limits[i] = limit_of(store, statement, i);
 	*out = query;
 	return NULL;
 }
@@ -84,7 +107,10 @@ struct shiny_err *query_step(struct query *query, bool *row)
 
 int64_t query_number(const struct query *query, int column)
 {
-	return sqlite3_column_int64(query->statement, column);
+	int64_t value = sqlite3_column_int64(query->statement, column);
+	size_t limit = column >= 0 && column < query->columns ? query->limits[column] : 0;
+
+	return limit && (uint64_t)value >= limit ? 0 : value;
 }
 
 uint32_t query_id(const struct query *query, int column, size_t limit)
@@ -143,5 +169,15 @@ void query_end(struct query *query)
 	forget_texts(query->row);
 	free(query->row);
 	free(query);
+}
+
+struct shiny_err *store_hold(struct store *store)
+{
+	return db_exec(store, "BEGIN", "read");
+}
+
+struct shiny_err *store_release(struct store *store)
+{
+	return db_exec(store, "COMMIT", "read");
 }
 

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "../../src/base/cleanup.h"
+#include "../../src/base/mem.h"
 #include "../../src/store/row_columns.h"
 #include "../../src/store/store.h"
 #include "check.h"
@@ -356,6 +357,33 @@ static void test_documentation(struct store *store)
 	       "0 ");
 }
 
+/* references.def has every column that the schema calls an id of something, and nothing else. */
+static void test_references(struct store *store)
+{
+	static const char rows[] =
+		"WITH r(object, name, target) AS (VALUES ('', '', '')"
+#define REFERENCE(table, column, target) ", ('" #table "', '" #column "', '" #target "')"
+#include "../../src/store/references.def"
+		") ";
+	AUTO_FREE char *lacking = mem_format(
+		"%sSELECT count(*) || ' ' || COALESCE(group_concat(object || '.' || name), '') "
+		"FROM (SELECT object, name, substr(text, 1, instr(text, '.id') - 1) target FROM "
+		"documentation WHERE kind = 'table' AND text GLOB '[a-z]*.id*' AND "
+		"name <> 'first' AND instr(substr(text, 1, instr(text, '.id')), ' ') = 0 "
+		"EXCEPT SELECT object, name, target FROM r)",
+		rows);
+	AUTO_FREE char *wrong = mem_format(
+		"%sSELECT count(*) || ' ' || COALESCE(group_concat(object || '.' || name), '') "
+		"FROM r WHERE object <> '' AND NOT (EXISTS (SELECT 1 FROM "
+		"pragma_table_info(r.object) c WHERE c.name = r.name) AND EXISTS (SELECT 1 FROM "
+		"pragma_table_info(r.target) c WHERE c.name = 'id' AND c.pk = 1))",
+		rows);
+
+	expect(store, "every column that refers to a row is checked when it is read", lacking,
+	       "0 ");
+	expect(store, "nothing else is", wrong, "0 ");
+}
+
 /* store_rows.def has every column of its tables, but for ids that SQLite counts. */
 static void test_columns(struct store *store)
 {
@@ -623,6 +651,7 @@ static void test_finished(void)
 	       "SELECT count(*) FROM function WHERE name = 'main'", "1");
 	test_columns(store);
 	test_documentation(store);
+	test_references(store);
 	test_examples(store);
 
 	expect_events(store, "all events", 0, 0, UINT64_MAX, 0, events, 0, events - 1);

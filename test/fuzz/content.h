@@ -25,6 +25,7 @@ enum { EVENTS = 3000 };
 struct shape {
 	uint32_t processes, stacks, events;
 	unsigned wild; /* 0: all are honest */
+	bool unfinished; /* its sidecar was killed behind a commit: there are no sums */
 };
 
 static const struct shape honest = { .processes = 2, .stacks = 10, .events = EVENTS };
@@ -234,6 +235,16 @@ static void put_members(struct store *s, const struct shape *shape)
 						 .of = "std::map<int, Shape>" }));
 }
 
+/* Some parts long. */
+static void put_deep_stack(struct store *s, uint32_t id, uint32_t frames)
+{
+	uint32_t stack[20];
+
+	for (uint32_t i = 0; i < 20; i++)
+		stack[i] = 1 + i % frames;
+	must(store_put_stack(s, id, stack, 20));
+}
+
 static void make_session(const char *path, const struct shape *shape)
 {
 	struct store *s = session_begin(path, number_of(shape, 200000));
@@ -269,7 +280,8 @@ static void make_session(const char *path, const struct shape *shape)
 			 .id = 2, .name = "char", .container = "std::string", .form = "buffer" });
 	for (uint32_t i = 1; i < shape->stacks; i++)
 		put_site(s, i, i & 1 ? "work(int)" : "std::vector<int>::push_back");
-	for (uint32_t i = 1; i < shape->stacks; i++)
+	put_deep_stack(s, shape->stacks, shape->stacks - 1);
+	for (uint32_t i = 1; i < shape->stacks && !shape->unfinished; i++)
 		put_sums(s, shape, i);
 	must(store_put_counter(s, 1, "LOST", "loss", 1, "it was lost"));
 	must(store_put_note(s, 1, "a note"));
@@ -277,7 +289,12 @@ static void make_session(const char *path, const struct shape *shape)
 		put_snapshot(s, shape, id);
 	put_members(s, shape);
 	put_events(s, shape);
-	must(store_finish(s, NULL));
+	if (shape->unfinished) {
+		must(store_commit(s));
+		store_abandon(s);
+	} else {
+		must(store_finish(s, NULL));
+	}
 }
 
 /* ---- running the verbs ---- */
@@ -340,18 +357,38 @@ static const char *const lines[] = {
 	"diff FILE",
 	"check FILE live_bytes<=1k",
 	"check FILE peak_bytes<=1 mismatches==0 strays==0 leaked_bytes<=0",
+	"owners",
+	"export --to pprof",
+	"export --to speedscope",
+	"export --to dhat",
+	"export --to massif",
+	"export --to heaptrack",
+	"export --to callgrind",
+	"export --to firefox",
+	"export --to trace",
+	"export --to dot",
+	"export --to csv",
+	"export --to jsonl --table events",
+	"html FILE OUT --force",
+	"live FILE --once",
+	"collect FILE --force --out OUT",
 };
 enum { LINES = sizeof(lines) / sizeof(*lines) };
 
-/* The words of the line, FILE among them or at the end; "diff FILE" has it twice. */
+/* The words of the line, FILE among them or at the end; "diff FILE" has it twice. OUT is a file
+ * beside it. */
 static int words_of(char *line, char *path, bool json, char **words)
 {
+	static char out[200];
 	bool twice = strncmp(line, "diff", 4) == 0, given = false;
 	int count = 0;
 
+	snprintf(out, sizeof(out), "%s.out", path);
 	for (char *word = strtok(line, " "); word; word = strtok(NULL, " ")) {
 		given |= strcmp(word, "FILE") == 0;
-		words[count++] = strcmp(word, "FILE") == 0 ? path : word;
+		words[count++] = strcmp(word, "FILE") == 0  ? path
+				 : strcmp(word, "OUT") == 0 ? out
+							    : word;
 	}
 	if (!given || twice)
 		words[count++] = path;
@@ -360,6 +397,8 @@ static int words_of(char *line, char *path, bool json, char **words)
 	words[count] = NULL;
 	return count;
 }
+
+static char run_message[300]; /* of the last line that failed */
 
 static int run_words(int count, char **words)
 {
@@ -380,6 +419,7 @@ static int run_words(int count, char **words)
 	status = err ? (int)err->code : ctl.status;
 	if (err)
 		printf("%s\n%s\n", err->message, err->advice ? err->advice : "");
+	snprintf(run_message, sizeof(run_message), "%s", err ? err->message : "");
 	shiny_err_free(err);
 	fflush(stdout);
 	return status;

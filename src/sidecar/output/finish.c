@@ -188,9 +188,10 @@ static void name_vtables(struct session *session, struct sym_module **modules,
 					    .module = v->module,
 					    .vaddr = v->vaddr };
 
-		if (v->kind)
+		/* a damaged file may have one outside any module; it stays nameless */
+		if (v->kind && v->module)
 			sym_object_kind(modules[v->module], v->vaddr, vtable);
-		else
+		else if (v->module)
 			sym_vtable(modules[v->module], v->vaddr, vtable);
 		row.source = sym_vtable_source_name(vtable->source);
 		if (vtable->source != SYM_VTABLE_NONE) {

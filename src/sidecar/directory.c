@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../base/hash_bytes.h"
 #include "../base/text.h"
 #include "ring/guests.h"
 
@@ -18,32 +19,46 @@
  * not show in it. */
 enum { STEP_S = 2 };
 
-struct refusal *directory_refusal(struct directory *dir, const char *path)
+static uint64_t hash_file(const char *file)
 {
-	for (size_t i = 0; i < dir->refusals.count; i++)
-		if (!strcmp(dir->refusals.at[i].path, path))
-			return &dir->refusals.at[i];
-	return NULL;
+	return hash_bytes(file, strlen(file));
 }
 
-struct refusal *directory_refuse(struct directory *dir, const char *path, uint64_t wall)
+struct refusal *directory_refusal(const struct directory *dir, const char *file)
 {
-	struct refusal *refusal = directory_refusal(dir, path);
+	uint32_t at = hash_table_find(&dir->by_file, hash_file(file), i,
+				      !strcmp(dir->refusals.at[i].file, file));
+
+	return at == HASH_NONE ? NULL : &dir->refusals.at[at];
+}
+
+struct refusal *directory_refuse(struct directory *dir, const char *file, uint64_t wall)
+{
+	struct refusal *refusal = directory_refusal(dir, file);
 
 	if (refusal)
 		return refusal;
+	hash_table_add(&dir->by_file, hash_file(file), (uint32_t)dir->refusals.count);
 	refusal = vec_push(&dir->refusals);
-	*refusal = (struct refusal){ .path = mem_text(path), .since = wall };
+	*refusal = (struct refusal){ .file = mem_text(file), .since = wall };
 	return refusal;
 }
 
 void directory_forget_refusals(struct directory *dir)
 {
-	for (size_t i = dir->refusals.count; i-- > 0;)
-		if (!dir->refusals.at[i].there) {
-			free(dir->refusals.at[i].path);
-			dir->refusals.at[i] = dir->refusals.at[--dir->refusals.count];
-		}
+	size_t kept = 0, count = dir->refusals.count;
+
+	for (size_t i = 0; i < count; i++)
+		if (dir->refusals.at[i].there)
+			dir->refusals.at[kept++] = dir->refusals.at[i];
+		else
+			free(dir->refusals.at[i].file);
+	dir->refusals.count = kept;
+	if (kept == count)
+		return;
+	hash_table_deinit(&dir->by_file);
+	for (size_t i = 0; i < kept; i++)
+		hash_table_add(&dir->by_file, hash_file(dir->refusals.at[i].file), (uint32_t)i);
 }
 
 bool directory_is_still(struct directory *dir)
@@ -54,7 +69,7 @@ bool directory_is_still(struct directory *dir)
 	if (stat(dir->path, &st) != 0 || clock_gettime(CLOCK_REALTIME, &now) != 0)
 		return false;
 	dir->changed = st.st_mtim;
-	return !dir->making && !dir->refusals.count && last.tv_sec == st.st_mtim.tv_sec &&
+	return !dir->making && last.tv_sec == st.st_mtim.tv_sec &&
 	       last.tv_nsec == st.st_mtim.tv_nsec && now.tv_sec - last.tv_sec > STEP_S;
 }
 
@@ -88,9 +103,9 @@ void directory_say_finishing(struct session *session, const struct directory *di
 static bool is_new_ring(const struct session *session, struct directory *dir, const char *file)
 {
 	char *path = mem_format("%s/%s", dir->path, file);
-	const struct refusal *refusal = directory_refusal(dir, path);
+	const struct refusal *refusal = directory_refusal(dir, file);
 	bool is_new = !strncmp(file, SHINY_RING_PREFIX, strlen(SHINY_RING_PREFIX)) &&
-		      !directory_serves(session, path) && !(refusal && refusal->told);
+		      !(refusal && refusal->told) && !directory_serves(session, path);
 
 	free(path);
 	return is_new;
@@ -145,6 +160,7 @@ void directory_deinit(struct directory *dir)
 	if (dir->lock >= 0)
 		close(dir->lock);
 	for (size_t i = 0; i < dir->refusals.count; i++)
-		free(dir->refusals.at[i].path);
+		free(dir->refusals.at[i].file);
 	free(dir->refusals.at);
+	hash_table_deinit(&dir->by_file);
 }

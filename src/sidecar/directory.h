@@ -15,13 +15,14 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "../base/hash_table.h"
 #include "../base/mem.h"
 #include "state/session.h"
 
 /* A ring that cannot be read, yet or ever. */
 struct refusal {
-	char *path;
-	uint64_t since; /* wall ns */
+	char *file;
+	uint64_t since, again; /* wall ns: seen first; not to be tried before */
 	bool told;
 	bool there; /* at the last look */
 };
@@ -34,12 +35,14 @@ struct directory {
 	unsigned making;  /* rings that the last look found unfinished */
 	struct timespec changed; /* before the last look, by its file system */
 	VEC(struct refusal) refusals;
+	struct hash_table by_file; /* of refusals: there can be as many as anybody likes */
+	uint64_t noted;            /* refusals that are notes, or were too many for that */
 };
 
-/* NULL: this ring was not refused. */
-struct refusal *directory_refusal(struct directory *dir, const char *path);
+/* NULL: the ring of this name was not refused. */
+struct refusal *directory_refusal(const struct directory *dir, const char *file);
 /* Refused from now on, or as before. */
-struct refusal *directory_refuse(struct directory *dir, const char *path, uint64_t wall);
+struct refusal *directory_refuse(struct directory *dir, const char *file, uint64_t wall);
 /* Drops refusals of rings that became readable or disappeared; their names may be used again. */
 void directory_forget_refusals(struct directory *dir);
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@
 #include "snapshot/snapshot_ask.h"
 #include "snapshot/snapshot_asked.h"
 
+enum { NOTES = 16 }; /* of files that are no rings */
 #define PATIENCE UINT64_C(5000000000) /* ns, with a ring that its maker has not finished */
 
 static bool has_prefix(const char *file, const char *prefix)
@@ -103,40 +105,65 @@ static void scan_known_rings(struct session *session)
 
 /* NULL: it was not new, or is not to be read, yet or ever; `err` says why. */
 static struct ring_file *open_if_new(struct session *session, struct directory *dir,
-				     const char *path, struct shiny_err **err)
+				     const char *file, struct shiny_err **err)
 {
-	struct refusal *refusal = directory_refusal(dir, path);
+	struct refusal *refusal = directory_refusal(dir, file);
 	struct ring_file *ring = NULL;
 	bool patient;
+	char *path;
 
 	if (refusal)
 		refusal->there = true;
-	if (directory_serves(session, path) || (refusal && refusal->told))
+	if (refusal && (refusal->told || dir->scanned < refusal->again)) {
+		dir->making += !refusal->told;
 		return NULL;
+	}
+	path = mem_format("%s/%s", dir->path, file);
+	if (directory_serves(session, path)) {
+		free(path);
+		return NULL;
+	}
 	patient = !session->options->leftover &&
 		  !(refusal && dir->scanned - refusal->since > PATIENCE);
 	*err = ring_open(path, patient, &ring);
+	free(path);
 	if (ring) {
 		if (refusal)
 			refusal->there = false;
 		return ring;
 	}
-	refusal = directory_refuse(dir, path, dir->scanned);
+	refusal = directory_refuse(dir, file, dir->scanned);
+	/* a maker takes milliseconds; what is no ring is not worth a look each of them */
+	refusal->again = dir->scanned + (dir->scanned - refusal->since);
 	refusal->there = true;
 	refusal->told = *err;
 	dir->making += !*err;
 	return NULL;
 }
 
-/* A note, where there is a session file to write it to; else the first one is kept in `first`. */
-static void note_error(struct session *session, struct shiny_err *err, struct shiny_err **first)
+/* A note, where there is a session file to write it to; else the first one is kept in `first`. Of
+ * files that anybody can make in any number, only some are named. */
+static void note_error(struct session *session, struct directory *dir, struct shiny_err *err,
+		       struct shiny_err **first)
 {
-	if (err && session->store)
+	if (err && session->store && dir->noted++ < NOTES)
 		session_fail(session, store_put_note(session->store, 0, err->message));
 	if (err && !session->store && !*first)
 		*first = err;
 	else
 		shiny_err_free(err);
+}
+
+void new_rings_note_rest(struct session *session, const struct directory *dir)
+{
+	char text[100];
+
+	if (dir->noted <= NOTES)
+		return;
+	snprintf(text, sizeof(text),
+		 "%" PRIu64 " more files in the session directory could not be read as rings",
+		 dir->noted - NOTES);
+	session_fail(session, store_put_note(session->store, 0, text));
 }
 
 struct newcomers {
@@ -149,7 +176,6 @@ static void take_file(struct session *session, struct directory *dir, int handle
 {
 	struct shiny_err *err = NULL;
 	struct ring_file *ring;
-	char *path;
 
 	if (has_prefix(file, SHINY_MARK_PREFIX) && session->store)
 		take_mark(session, handle, file);
@@ -161,16 +187,15 @@ static void take_file(struct session *session, struct directory *dir, int handle
 		unrecorded_take(session, handle, file);
 	if (!has_prefix(file, SHINY_RING_PREFIX))
 		return;
-	path = mem_format("%s/%s", dir->path, file);
-	ring = open_if_new(session, dir, path, &err);
+	ring = open_if_new(session, dir, file, &err);
 	if (ring)
 		*vec_push(&found->rings) = ring;
-	note_error(session, err, &found->first);
-	free(path);
+	note_error(session, dir, err, &found->first);
 }
 
 /* In the order of their starts: the session's time begins with its earliest ring. */
-static void serve_new_rings(struct session *session, struct newcomers *found)
+static void serve_new_rings(struct session *session, struct directory *dir,
+			    struct newcomers *found)
 {
 	if (found->rings.count)
 		qsort(found->rings.at, found->rings.count, sizeof(*found->rings.at), by_start);
@@ -187,7 +212,7 @@ static void serve_new_rings(struct session *session, struct newcomers *found)
 				ring_close(found->rings.at[k]);
 			return;
 		}
-		note_error(session, err, &found->first);
+		note_error(session, dir, err, &found->first);
 	}
 }
 
@@ -217,12 +242,12 @@ struct shiny_err *new_rings_take(struct session *session, struct directory *dir)
 		take_file(session, dir, dirfd(handle), entry->d_name, &found);
 	closedir(handle);
 	directory_forget_refusals(dir);
-	serve_new_rings(session, &found);
+	serve_new_rings(session, dir, &found);
 	free(found.rings.at);
 	first = found.first;
 	if (!first || !session->store)
 		return first;
 	found.first = NULL; /* found before there was a place to write it */
-	note_error(session, first, &found.first);
+	note_error(session, dir, first, &found.first);
 	return NULL;
 }

@@ -15,5 +15,7 @@
  * there is no other ring.
  */
 SHINY_MUST_CHECK struct shiny_err *new_rings_take(struct session *session, struct directory *dir);
+/* At the end: how many more were refused than notes were written. */
+void new_rings_note_rest(struct session *session, const struct directory *dir);
 
 #endif

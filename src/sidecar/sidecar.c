@@ -163,6 +163,7 @@ static struct shiny_err *run(struct session *session, struct directory *dir,
 	errands_take_last(session->errands, session);
 	notices_settle(session, 0, true);
 	accesses_end(session);
+	new_rings_note_rest(session, dir);
 	commit_session(session);
 	if (!session->err)
 		finish_session(session, &summary);

@@ -3,6 +3,7 @@
 #include "session_file.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,9 +28,23 @@ static const char *pattern_of(const struct sidecar_options *options)
 	return options->out ? options->out : standard.out;
 }
 
-static char *expand(const char *pattern, const struct ring_file *ring, uint32_t pid)
+/* The first `bytes` of a text at most; a character of UTF-8 stays whole. */
+static int cut(const char *text, size_t bytes)
+{
+	size_t whole = bytes;
+
+	if (strlen(text) <= bytes)
+		return (int)strlen(text);
+	while (whole && bytes - whole < 4 && ((unsigned char)text[whole] & 0xc0) == 0x80)
+		whole--;
+	return (int)(bytes - whole < 4 ? whole : bytes); /* else it is no UTF-8 */
+}
+
+/* `most`: bytes that %e may have. */
+static char *expand(const char *pattern, const struct ring_file *ring, uint32_t pid, size_t most)
 {
 	char *text = mem_text(""), *more, part[256];
+	const char *name = text_base(ring->executable);
 
 	for (const char *at = pattern; *at; at++) {
 		part[0] = *at;
@@ -40,7 +55,7 @@ static char *expand(const char *pattern, const struct ring_file *ring, uint32_t 
 
 			switch (*++at) {
 			case 'e':
-				snprintf(part, sizeof(part), "%s", text_base(ring->executable));
+				snprintf(part, sizeof(part), "%.*s", cut(name, most), name);
 				break;
 			case 'p':
 				snprintf(part, sizeof(part), "%" PRIu32, pid);
@@ -67,6 +82,43 @@ static char *expand(const char *pattern, const struct ring_file *ring, uint32_t 
 	return text;
 }
 
+/* By how many bytes a name in the path is too long; 0: none is. */
+static size_t excess_of(const char *path)
+{
+	/* behind the file's name comes a number, and then what SQLite adds */
+	static const char behind[] = ".4294967295-journal";
+	const char *slash = strrchr(path, '/');
+	char *directory = slash ? mem_format("%.*s/", (int)(slash - path), path) : mem_text(".");
+	long system = pathconf(directory, _PC_NAME_MAX);
+	size_t most = system > 0 ? (size_t)system : NAME_MAX, excess = 0, length;
+
+	free(directory);
+	for (;; path += length + 1) {
+		length = strcspn(path, "/");
+		if (!path[length])
+			length += sizeof(behind) - 1;
+		if (length > most + excess)
+			excess = length - most;
+		if (!strchr(path, '/'))
+			return excess;
+	}
+}
+
+/* The path of the session. The name of a program may be as long as that of a file, so it is cut
+ * where its file's would be too long. */
+static char *make_path(const char *pattern, const struct ring_file *ring, uint32_t pid)
+{
+	size_t most = NAME_MAX, excess;
+	char *path;
+
+	while ((path = expand(pattern, ring, pid, most), excess = excess_of(path)) && most) {
+		free(path);
+		excess = (excess + 1) / 2; /* %e may stand there twice */
+		most -= excess < most ? excess : most;
+	}
+	return path;
+}
+
 static struct shiny_err *exists_error(const char *path)
 {
 	return shiny_err_advise(shiny_err(SHINY_ERR_OTHER,
@@ -87,7 +139,7 @@ struct shiny_err *session_file_create(struct session *session, const struct ring
 				      uint32_t pid)
 {
 	const char *pattern = pattern_of(session->options);
-	char *path = expand(pattern, ring, pid), *base = mem_text(path);
+	char *path = make_path(pattern, ring, pid), *base = mem_text(path);
 	size_t length = strlen(base);
 	bool suffix = length > 6 && !strcmp(base + length - 6, ".shiny");
 	struct shiny_err *err;

@@ -88,6 +88,7 @@ void db_close(struct store *store)
 	if (store->fd >= 0)
 		held_files_leave(store->fd);
 	free(store->path);
+	free(store->file);
 	free(store);
 }
 

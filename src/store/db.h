@@ -25,7 +25,8 @@ struct store_writer; /* row_writer.h */
 
 struct store {
 	sqlite3 *db;
-	char *path;
+	char *path; /* as it was named */
+	char *file; /* a reader's: without a symbolic link at its end */
 	int fd; /* the file beside SQLite's connection, -1 not yet; a writer's holds an exclusive
 		 * flock on it while it is being recorded */
 	bool complete;

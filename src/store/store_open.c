@@ -179,7 +179,7 @@ static struct shiny_err *open_database(struct store *store, uint64_t bytes)
 {
 	bool live = store->live, log = store->log;
 	AUTO_FREE char *uri =
-		make_uri(store->path, live || log ? "?mode=ro" : "?mode=ro&immutable=1");
+		make_uri(store->file, live || log ? "?mode=ro" : "?mode=ro&immutable=1");
 	int code;
 
 	if (!uri)
@@ -203,14 +203,17 @@ static struct shiny_err *open_database(struct store *store, uint64_t bytes)
 	return is_complete(store);
 }
 
-/* `fd`: of the file; the store's from here on. */
-static struct shiny_err *connect_reader(const char *path, int fd, bool live, bool log,
-					uint64_t bytes, struct store **out)
+/* `file`: the path without a link at its end. `fd`: of it; the store's from here on. */
+static struct shiny_err *connect_reader(const char *path, const char *file, int fd, bool live,
+					bool log, uint64_t bytes, struct store **out)
 {
 	struct store *store = mem_zero(1, sizeof(*store));
 	struct shiny_err *err;
 
-	*store = (struct store){ .path = mem_text(path), .live = live, .log = log };
+	*store = (struct store){ .path = mem_text(path),
+				  .file = mem_text(file),
+				  .live = live,
+				  .log = log };
 	db_hold(store, fd);
 	err = open_database(store, bytes);
 	if (err) {
@@ -219,6 +222,27 @@ static struct shiny_err *connect_reader(const char *path, int fd, bool live, boo
 	}
 	*out = store;
 	return NULL;
+}
+
+/* Where a symbolic link leads: the log lies beside the file, as SQLite has it, not beside a link. */
+static char *file_of(const char *path)
+{
+	char *file = realpath(path, NULL);
+	struct stat st;
+
+	if (file && lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
+		return file;
+	free(file);
+	return mem_text(path);
+}
+
+/* A recording that did not finish has a log, beside the name that it gave the file. */
+static struct shiny_err *log_elsewhere(const char *path)
+{
+	return shiny_err_advise(
+		cannot_read(path, "its recording did not finish, and this is a hard link: what was "
+				  "committed last may be in the log beside its other name"),
+		"use the name that the recording gave it, or `shinyctl collect` with that one");
 }
 
 static void cleanup_held(const int *fd)
@@ -231,10 +255,10 @@ static void cleanup_held(const int *fd)
 static struct shiny_err *open_once(const char *path, struct store **out, bool *grew)
 {
 	SHINY_CLEANUP(cleanup_held) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	AUTO_FREE char *log_path = NULL;
+	AUTO_FREE char *log_path = NULL, *file = NULL;
 	struct stat st, log_st;
 	struct shiny_err *err;
-	bool live, log;
+	bool live, log, beside, linked;
 
 	if (fd < 0) {
 		err = shiny_err_os(errno, "cannot read the session %s", path);
@@ -253,19 +277,25 @@ static struct shiny_err *open_once(const char *path, struct store **out, bool *g
 	if (!wait_tables(fd, &live) && live)
 		return shiny_err_advise(cannot_read(path, "its recording has just begun"),
 					"ask again in a moment");
-	if (asprintf(&log_path, "%s-wal", path) < 0) {
-		log_path = NULL;
-		return shiny_err(SHINY_ERR_OTHER, "out of memory");
-	}
-	log = stat(log_path, &log_st) == 0 && log_st.st_size > 0;
+	file = file_of(path);
+	log_path = mem_format("%s-wal", file);
+	beside = stat(log_path, &log_st) == 0;
+	log = beside && log_st.st_size > 0;
+	linked = !beside && st.st_nlink > 1;
+	if (live && linked)
+		return log_elsewhere(path);
 	SHINY_TRY(judge_header(path, fd, live || log));
 	if (fstat(fd, &st) != 0) /* it may have grown by all that it has since it was waited for */
 		return shiny_err_os(errno, "cannot read the session %s", path);
 
 	int kept = fd;
 	fd = -1;
-	err = connect_reader(path, kept, live, log,
+	err = connect_reader(path, file, kept, live, log,
 			     (uint64_t)st.st_size + (log ? (uint64_t)log_st.st_size : 0), out);
+	if (!err && linked && !(*out)->complete) {
+		store_close(*out);
+		err = log_elsewhere(path);
+	}
 	*grew = err && live;
 	return err;
 }
@@ -290,7 +320,7 @@ struct shiny_err *store_open_again(const struct store *store, struct store **out
 
 	if (fd < 0)
 		return shiny_err_os(errno, "cannot read the session %s", store->path);
-	return connect_reader(store->path, fd, store->live, store->log, store->guard.file, out);
+	return connect_reader(store->path, store->file, fd, store->live, store->log, store->guard.file, out);
 }
 
 bool store_complete(const struct store *store)
@@ -300,9 +330,9 @@ bool store_complete(const struct store *store)
 
 void store_close(struct store *store)
 {
-	AUTO_FREE char *path = store && store->live ? mem_text(store->path) : NULL;
+	AUTO_FREE char *file = store && store->live ? mem_text(store->file) : NULL;
 
 	db_close(store);
-	if (path)
-		file_tidy(path);
+	if (file)
+		file_tidy(file);
 }

@@ -681,6 +681,32 @@ static void test_finished(void)
 	unlink(path);
 }
 
+/* By another name a session has its log as well, or that is not beside it is said. */
+static void test_links(const char *when)
+{
+	char link_path[80], name[100];
+	struct store *store = NULL;
+	struct shiny_err *err;
+
+	snprintf(link_path, sizeof(link_path), "%s/link", directory);
+	if (symlink(strrchr(path, '/') + 1, link_path) != 0)
+		exit(1);
+	snprintf(name, sizeof(name), "%s, through a symbolic link", when);
+	must(store_open(link_path, &store));
+	expect_events(store, name, 0, 0, UINT64_MAX, 0, 300000, 0, 299999);
+	store_close(store);
+	unlink(link_path);
+	if (link(path, link_path) != 0)
+		exit(1);
+	snprintf(name, sizeof(name), "%s, a hard link says what it lacks", when);
+	store = NULL;
+	err = store_open(link_path, &store);
+	check(name, err && strstr(err->message, "hard link"), err ? err->message : "it is read");
+	shiny_err_free(err);
+	store_close(store);
+	unlink(link_path);
+}
+
 /* A writer killed in the middle: the file holds what was committed, whether or not its log is still
  * beside it. */
 static void test_killed(void)
@@ -713,6 +739,7 @@ static void test_killed(void)
 	check("a live recording can be read", !store_complete(store), "it says complete");
 	expect_events(store, "and has what was committed", 0, 0, UINT64_MAX, 0, 300000, 0, 299999);
 	store_close(store);
+	test_links("live");
 	struct shiny_err *err = store_create(path, true, true, &store);
 	check("a live recording is not replaced", err && strstr(err->message, "being recorded"),
 	      "it is");
@@ -720,6 +747,7 @@ static void test_killed(void)
 
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
+	test_links("killed");
 	int files = files_in_directory();
 	check("the kill left companions", files > 1, "no log: this test proves nothing");
 	chmod(directory, 0500);

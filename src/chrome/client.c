@@ -67,7 +67,10 @@ static void *work(void *context)
 	if (c->port)
 		connection_dial(c, c->pidfd < 0 ? start + DEVTOOLS_KNOCK * second : UINT64_MAX);
 	next = d->period ? connection_time(CLOCK_MONOTONIC) + d->period : UINT64_MAX;
-	c->hello = (!c->port || c->socket) && connection_call(c, NULL, "Browser.getVersion", "{}");
+	__atomic_store_n(&c->hello,
+			 (!c->port || c->socket) &&
+				 connection_call(c, NULL, "Browser.getVersion", "{}"),
+			 __ATOMIC_RELAXED);
 	while (!c->stopped) {
 		if (!c->hello || c->gone || c->given_up) {
 			if (c->pidfd < 0)
@@ -180,9 +183,14 @@ void devtools_stop(struct devtools *d)
 	devtools_wait(d);
 }
 
-void devtools_leave(struct devtools *d)
+bool devtools_answered(const struct devtools *d)
 {
-	devtools_ask(d, SIGTERM);
+	return __atomic_load_n(&d->browser.hello, __ATOMIC_RELAXED);
+}
+
+void devtools_leave(struct devtools *d, int number)
+{
+	devtools_ask(d, number);
 }
 
 void devtools_wait(struct devtools *d)

@@ -48,9 +48,15 @@ SHINY_MUST_CHECK struct shiny_err *devtools_start(struct devtools *devtools, pid
 bool devtools_ask(struct devtools *devtools, int number);
 /* Call when the program has ended. */
 void devtools_stop(struct devtools *devtools);
-/* For a browser that ran before us: asks for a last dump, after which devtools_wait returns; the
- * second call makes it return at once. Safe in signal handlers. */
-void devtools_leave(struct devtools *devtools);
+/* The browser has answered its first call. Safe in signal handlers. */
+bool devtools_answered(const struct devtools *devtools);
+/*
+ * For a browser that ran before us: asks for a last dump, after which devtools_wait returns; the
+ * second call makes it return at once. `number`: the signal that asks. Somebody waits who sends
+ * SIGINT: then a browser that says nothing for DEVTOOLS_SILENCE is not waited for. Safe in signal
+ * handlers.
+ */
+void devtools_leave(struct devtools *devtools, int number);
 /* Returns when that browser has gone, or after devtools_leave. */
 void devtools_wait(struct devtools *devtools);
 /* The first trouble, in one line; NULL: none. */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,6 +171,14 @@ void connection_receive(struct connection *c, int ms)
 	}
 }
 
+/* Since it was told to leave, the browser has been silent for too long. */
+static bool keeps_waiting(const struct connection *c, uint64_t time)
+{
+	uint64_t since = c->heard > c->number_since ? c->heard : c->number_since;
+
+	return c->pidfd < 0 && c->number == SIGINT && time - since > DEVTOOLS_SILENCE * second;
+}
+
 bool connection_patience(struct connection *c)
 {
 	uint64_t time = connection_time(CLOCK_MONOTONIC);
@@ -181,7 +190,8 @@ bool connection_patience(struct connection *c)
 		return true;
 	}
 	if (time - c->heard > DEVTOOLS_PATIENCE * second ||
-	    (c->number && time - c->number_since > DEVTOOLS_LAST * second)) {
+	    (c->number && time - c->number_since > DEVTOOLS_LAST * second) ||
+	    keeps_waiting(c, time)) {
 		connection_complain(c, "the browser does not answer", NULL);
 		c->given_up = true;
 	}

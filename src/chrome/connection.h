@@ -25,7 +25,7 @@
 /* Bytes of `ask`: CONNECTION_DUMP asks for a dump, CONNECTION_STOP ends everything, any other is
  * the number of a signal that is passed on after a dump. */
 enum { CONNECTION_DUMP = 0, CONNECTION_STOP = 0xff };
-enum { DEVTOOLS_PATIENCE = 120, DEVTOOLS_LAST = 60 }; /* seconds */
+enum { DEVTOOLS_PATIENCE = 120, DEVTOOLS_LAST = 60, DEVTOOLS_SILENCE = 5 }; /* seconds */
 enum { CONNECTION_POLL_MS = 250 };
 
 struct connection {

@@ -27,10 +27,20 @@ static void ask_now(int number)
 
 static void leave(int number)
 {
-	(void)number;
+	static const char text[] = "shinyctl: devtools: told to end before a browser answered on "
+				   "the port\n";
+	ssize_t done;
+
 	leaving = true;
-	if (asked)
-		devtools_leave(asked);
+	if (!asked)
+		return;
+	if (devtools_answered(asked)) {
+		devtools_leave(asked, number);
+		return;
+	}
+	done = write(STDERR_FILENO, text, sizeof(text) - 1); /* there is nothing to keep */
+	(void)done;
+	_exit(SHINY_ERR_OTHER);
 }
 
 static struct shiny_err *is_complete(const char *path, bool *complete)
@@ -65,16 +75,17 @@ static struct shiny_err *take(const struct ctl *ctl, struct devtools *devtools, 
 {
 	struct sigaction ask = { .sa_handler = ask_now, .sa_flags = SA_RESTART },
 			 end = { .sa_handler = leave };
-	struct shiny_err *err = devtools_start(devtools, 0);
+	struct shiny_err *err;
 	const char *trouble;
 	size_t dumps = 0, snapshots = 0;
 
-	if (err)
-		return err;
 	asked = devtools;
 	sigaction(SIGUSR1, &ask, NULL);
 	sigaction(SIGINT, &end, NULL);
 	sigaction(SIGTERM, &end, NULL);
+	err = devtools_start(devtools, 0);
+	if (err)
+		return err;
 	devtools_wait(devtools);
 	trouble = devtools_trouble(devtools);
 	if (trouble)

@@ -248,7 +248,7 @@ static void make_end(const struct live_work *work, const struct sidecar_options 
 
 _Noreturn static void run_child(const struct live_work *work, int line, pid_t parent)
 {
-	static const int ours[] = { SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP };
+	static const int ours[] = { SIGINT, SIGTERM, SIGHUP, SIGBUS, SIGWINCH, SIGTSTP };
 	AUTO_FREE char *path = path_in(work);
 	struct sidecar_options options = {
 		.out = path,
@@ -262,7 +262,7 @@ _Noreturn static void run_child(const struct live_work *work, int line, pid_t pa
 	char asked;
 
 	for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
-		signal(ours[i], i < 3 ? SIG_DFL : SIG_IGN);
+		signal(ours[i], i < 4 ? SIG_DFL : SIG_IGN);
 	setpgid(0, 0); /* so that both are ended together */
 	follow(parent);
 	setpriority(PRIO_PROCESS, 0, 19);

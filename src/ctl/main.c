@@ -12,6 +12,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -109,12 +110,28 @@ static struct shiny_err *run_verb(enum verb_id verb, int argc, char **argv, int 
 	return errno == EPIPE ? NULL : cannot_write(errno);
 }
 
+/*
+ * Files that others write are mapped: SQLite's index of a session that is being recorded, and the
+ * files that symbols come from. Where one is cut short, a page of it is not there, and no answer
+ * can be made of what is.
+ */
+static void on_bus_error(int signal)
+{
+	static const char text[] = "shinyctl: cannot read on: a file was cut short while it was "
+				   "read; ask again\n";
+	ssize_t done = write(STDERR_FILENO, text, sizeof(text) - 1);
+
+	(void)signal, (void)done;
+	_exit(SHINY_ERR_OTHER);
+}
+
 static int run_main(int argc, char **argv)
 {
 	struct shiny_err *err = NULL;
 	int status = 0;
 	size_t verb;
 
+	signal(SIGBUS, on_bus_error);
 	output_guard_open();
 	if (argc < 2) {
 		struct style style;

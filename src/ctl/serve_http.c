@@ -5,6 +5,10 @@
  * libmicrohttpd is opened when somebody serves: it brings GnuTLS and eight more libraries, and
  * linked to them every other command, the sidecar of each recording too, took 5.7 million
  * instructions and 160 page faults more to start, 2.3 of 7.0 ms.
+ *
+ * A connection costs nobody anything until it asks, so any program of the machine can hold as many
+ * as there may be. When half of them are taken, the next one ends the oldest of those that ask
+ * nothing, or where all do, the oldest whose page has been made: its reader is slow.
  */
 #define _GNU_SOURCE
 #include "serve_http.h"
@@ -18,17 +22,24 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "../base/cleanup.h"
 #include "../base/mem.h"
+#include "serve_jobs.h"
 
 enum { TOKEN_BYTES = 16, TOKEN = 2 * TOKEN_BYTES };
+enum { CONNECTIONS = 256, CROWDED = CONNECTIONS / 2 };
+enum { LOOK_MS = 10 }; /* between two looks at pages that are being made */
 
 #define EACH_FUNCTION(each)                                         \
 	each(add_response_header) each(create_response_from_buffer) \
-	each(destroy_response) each(get_daemon_info)                \
+	each(create_response_from_fd) each(destroy_response)        \
+	each(get_connection_info) each(get_daemon_info)             \
 	each(lookup_connection_value) each(queue_response)          \
-	each(run_wait) each(start_daemon) each(stop_daemon)
+	each(resume_connection) each(run_wait) each(start_daemon)   \
+	each(stop_daemon) each(suspend_connection)
 
 /* The library's interface, as its header declares it. */
 static struct {
@@ -37,10 +48,19 @@ static struct {
 #undef FIELD
 } mhd;
 
+/* An open connection, and the document that it waits for. */
+struct visitor {
+	struct visitor *next;
+	struct MHD_Connection *connection;
+	struct serve_job *job; /* NULL: it has not asked, or has its answer */
+	bool asked, ended;     /* ended: by us, it has to go */
+};
+
 struct serve_http {
 	struct MHD_Daemon *daemon;
-	serve_fn *document;
-	void *context;
+	struct serve_jobs jobs;
+	struct visitor *visitors; /* the latest first */
+	unsigned visitor_count;
 	char token[TOKEN + 1];
 	char hosts[2][32]; /* what the header Host may be */
 };
@@ -69,8 +89,9 @@ static struct shiny_err *open_library(void)
 					  advice);
 }
 
-static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status, char *text,
-			      size_t bytes, unsigned refresh)
+/* `response` NULL: there is no memory for it. */
+static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status,
+			      struct MHD_Response *response, unsigned refresh)
 {
 	static const char *const headers[][2] = {
 		{ "Content-Type", "text/html; charset=utf-8" },
@@ -82,15 +103,11 @@ static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status
 		{ "Referrer-Policy", "no-referrer" },
 		{ "X-Content-Type-Options", "nosniff" },
 	};
-	struct MHD_Response *response =
-		mhd.create_response_from_buffer(bytes, text, MHD_RESPMEM_MUST_FREE);
 	enum MHD_Result result;
 	char seconds[16];
 
-	if (!response) {
-		free(text);
+	if (!response)
 		return MHD_NO;
-	}
 	for (size_t i = 0; i < sizeof(headers) / sizeof(*headers); i++)
 		mhd.add_response_header(response, headers[i][0], headers[i][1]);
 	snprintf(seconds, sizeof(seconds), "%u", refresh);
@@ -105,10 +122,12 @@ static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status
 
 static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status, const char *why)
 {
-	char *text = mem_format("<!doctype html><html lang=\"en\"><title>Shiny</title><p>%s</p>\n",
-				why);
+	AUTO_FREE char *text = mem_format(
+		"<!doctype html><html lang=\"en\"><title>Shiny</title><p>%s</p>\n", why);
 
-	return answer(connection, status, text, strlen(text), 0);
+	return answer(connection, status,
+		      mhd.create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_COPY),
+		      0);
 }
 
 static bool is_host(const struct serve_http *http, struct MHD_Connection *connection)
@@ -131,20 +150,109 @@ static const char *behind_token(const struct serve_http *http, const char *url)
 	return different ? NULL : url + TOKEN + 2;
 }
 
+/* ---- visitors ---- */
+
+static void end_visitor(struct visitor *visitor)
+{
+	const union MHD_ConnectionInfo *info = mhd.get_connection_info(
+		visitor->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+	visitor->ended = true;
+	if (info)
+		shutdown(info->connect_fd, SHUT_RDWR);
+}
+
+/* Makes room for the next one. */
+static void end_oldest(struct serve_http *http)
+{
+	struct visitor *idle = NULL, *slow = NULL;
+
+	for (struct visitor *v = http->visitors; v; v = v->next) {
+		if (v->ended || v->job)
+			continue;
+		slow = v;
+		idle = v->asked ? idle : v;
+	}
+	if (idle || slow)
+		end_visitor(idle ? idle : slow);
+}
+
+static void on_connection(void *context, struct MHD_Connection *connection, void **state,
+			  enum MHD_ConnectionNotificationCode code)
+{
+	struct serve_http *http = context;
+	struct visitor *visitor = *state;
+
+	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+		if (http->visitor_count >= CROWDED)
+			end_oldest(http);
+		visitor = mem_zero(1, sizeof(*visitor));
+		*visitor = (struct visitor){ .next = http->visitors, .connection = connection };
+		http->visitors = visitor;
+		http->visitor_count++;
+		*state = visitor;
+		return;
+	}
+	for (struct visitor **at = &http->visitors; *at; at = &(*at)->next)
+		if (*at == visitor) {
+			*at = visitor->next;
+			http->visitor_count--;
+			break;
+		}
+	if (visitor->job)
+		serve_job_free(&http->jobs, visitor->job);
+	free(visitor);
+}
+
+static struct visitor *visitor_of(struct MHD_Connection *connection)
+{
+	return mhd.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)
+		->socket_context;
+}
+
+/* ---- requests ---- */
+
+/* What the process of its job has made; the job ends. */
+static enum MHD_Result hand_out(struct serve_http *http, struct visitor *visitor)
+{
+	struct serve_job *job = visitor->job;
+	struct serve_result result = *job->result;
+	off_t bytes = lseek(job->fd, 0, SEEK_END);
+	int fd = job->fd;
+
+	job->fd = -1; /* the response's, or closed here */
+	visitor->job = NULL;
+	serve_job_free(&http->jobs, job);
+	result.why[sizeof(result.why) - 1] = '\0';
+	if (!*result.why && result.found && bytes > 0)
+		return answer(visitor->connection, MHD_HTTP_OK,
+			      mhd.create_response_from_fd((size_t)bytes, fd), result.refresh);
+	close(fd);
+	if (!*result.why)
+		return refuse(visitor->connection, MHD_HTTP_NOT_FOUND, "There is no such page.");
+	fprintf(stderr, "shinyctl: %s\n", result.why);
+	return refuse(visitor->connection, MHD_HTTP_INTERNAL_SERVER_ERROR,
+		      "The session cannot be read: shinyctl serve has printed why.");
+}
+
+/* Asked first when the head of a request is there, and again when its job has ended. */
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection,
 				  const char *url, const char *method, const char *version,
 				  const char *upload, size_t *upload_bytes, void **state)
 {
-	const struct serve_http *http = context;
-	struct serve_document document = { 0 };
-	struct shiny_err *err;
+	struct serve_http *http = context;
+	struct visitor *visitor = visitor_of(connection);
 	const char *path;
 
-	(void)version, (void)upload, (void)state;
-	if (*upload_bytes) { /* read past: the answer stands already */
+	(void)version, (void)upload;
+	if (*upload_bytes) { /* read past */
 		*upload_bytes = 0;
 		return MHD_YES;
 	}
+	if (*state)
+		return visitor->job ? hand_out(http, visitor) : MHD_YES;
+	*state = visitor;
+	visitor->asked = true;
 	if (!is_host(http, connection))
 		return refuse(connection, MHD_HTTP_FORBIDDEN, "This host is not served.");
 	path = behind_token(http, url);
@@ -153,16 +261,19 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 			      "The address lacks the token that shinyctl serve printed.");
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
 		return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "Only GET is answered.");
-	err = http->document(http->context, path, &document);
-	if (err) {
-		fprintf(stderr, "shinyctl: %s\n", err->message);
-		shiny_err_free(err);
-		return refuse(connection, MHD_HTTP_INTERNAL_SERVER_ERROR,
-			      "The session cannot be read: shinyctl serve has printed why.");
-	}
-	if (!document.text)
-		return refuse(connection, MHD_HTTP_NOT_FOUND, "There is no such page.");
-	return answer(connection, MHD_HTTP_OK, document.text, document.bytes, document.refresh);
+	visitor->job = serve_jobs_add(&http->jobs, path, visitor);
+	if (!visitor->job)
+		return MHD_NO;
+	mhd.suspend_connection(connection);
+	return MHD_YES;
+}
+
+static void on_answered(void *context, struct MHD_Connection *connection, void **state,
+			enum MHD_RequestTerminationCode code)
+{
+	(void)context, (void)code;
+	*state = NULL;
+	visitor_of(connection)->asked = false;
 }
 
 static bool make_token(char token[TOKEN + 1])
@@ -187,14 +298,18 @@ struct shiny_err *serve_http_start(uint16_t port, serve_fn *document, void *cont
 
 	SHINY_TRY(open_library());
 	http = mem_zero(1, sizeof(*http));
-	*http = (struct serve_http){ .document = document, .context = context };
+	serve_jobs_begin(&http->jobs, document, context);
 	if (!make_token(http->token)) {
-		free(http);
-		return shiny_err_os(errno, "cannot make a token");
+		int why = errno;
+
+		serve_http_stop(http);
+		return shiny_err_os(why, "cannot make a token");
 	}
-	http->daemon = mhd.start_daemon(MHD_NO_FLAG, 0, NULL, NULL, on_request, http,
-					MHD_OPTION_SOCK_ADDR, &here, MHD_OPTION_CONNECTION_LIMIT,
-					64u, MHD_OPTION_CONNECTION_TIMEOUT, 30u, MHD_OPTION_END);
+	http->daemon = mhd.start_daemon(
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, http,
+		MHD_OPTION_SOCK_ADDR, &here, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
+		MHD_OPTION_CONNECTION_TIMEOUT, 30u, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
+		http, MHD_OPTION_NOTIFY_COMPLETED, on_answered, http, MHD_OPTION_END);
 	info = http->daemon ? mhd.get_daemon_info(http->daemon, MHD_DAEMON_INFO_BIND_PORT) : NULL;
 	if (!info) {
 		int why = errno;
@@ -211,6 +326,12 @@ struct shiny_err *serve_http_start(uint16_t port, serve_fn *document, void *cont
 
 bool serve_http_run(struct serve_http *http, int milliseconds)
 {
+	struct serve_job *job;
+
+	while ((job = serve_jobs_next(&http->jobs)))
+		mhd.resume_connection(((struct visitor *)job->owner)->connection);
+	if (serve_jobs_any(&http->jobs) && milliseconds > LOOK_MS)
+		milliseconds = LOOK_MS;
 	return mhd.run_wait(http->daemon, milliseconds) == MHD_YES;
 }
 
@@ -218,7 +339,11 @@ void serve_http_stop(struct serve_http *http)
 {
 	if (!http)
 		return;
+	for (struct visitor *v = http->visitors; v; v = v->next)
+		if (v->job)
+			mhd.resume_connection(v->connection);
 	if (http->daemon)
 		mhd.stop_daemon(http->daemon);
+	serve_jobs_end(&http->jobs);
 	free(http);
 }

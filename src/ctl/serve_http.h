@@ -2,8 +2,8 @@
 /*
  * serve_http.h: hands out documents on 127.0.0.1, to who knows the token (libmicrohttpd).
  *
- * Runs: CLI. Signals: no. Allocates: a document a request. Threads: one: a document that is being
- * made keeps others waiting.
+ * Runs: CLI. Signals: no. Allocates: a document a request. Threads: one; a process for each
+ * document that is being made (serve_jobs.h).
  *
  * Any program and any user of the machine can connect to a port, and any page in a browser can make
  * it ask there. So the address holds 128 random bits; without them the answer is 403, and so it is

@@ -136,7 +136,8 @@ void output_guard_open(void)
 bool output_guard_hold(void)
 {
 	const char *place = getenv("TMPDIR");
-	int fd = open(place && *place == '/' ? place : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	int fd = open(place && *place == '/' ? place : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC,
+		      0600);
 
 	if (fd < 0)
 		fd = memfd_create("held output", MFD_CLOEXEC);

@@ -27,7 +27,6 @@
 
 #include "../base/cleanup.h"
 #include "../base/mem.h"
-#include "serve_jobs.h"
 
 enum { TOKEN_BYTES = 16, TOKEN = 2 * TOKEN_BYTES };
 enum { CONNECTIONS = 256, CROWDED = CONNECTIONS / 2 };

@@ -15,18 +15,9 @@
 #define SHINY_SERVE_HTTP_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include "../base/err.h"
-
-struct serve_document {
-	char *text; /* HTML, to be freed; NULL: there is none of that address */
-	size_t bytes;
-	unsigned refresh; /* seconds until the browser asks again; 0 never */
-};
-/* `path`: behind the token: "", "0", "0/1". */
-typedef struct shiny_err *serve_fn(void *context, const char *path, struct serve_document *out);
+#include "serve_jobs.h"
 
 struct serve_http;
 enum { SERVE_ADDRESS = 96 };

@@ -10,9 +10,18 @@
 #define SHINY_SERVE_JOBS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
-#include "serve_http.h"
+#include "../base/err.h"
+
+struct serve_document {
+	char *text; /* HTML, to be freed; NULL: there is none of that address */
+	size_t bytes;
+	unsigned refresh; /* seconds until the browser asks again; 0 never */
+};
+/* `path`: behind the token: "", "0", "0/1". */
+typedef struct shiny_err *serve_fn(void *context, const char *path, struct serve_document *out);
 
 enum { JOBS_RUNNING = 4 }; /* the others wait for their turn */
 

@@ -224,7 +224,8 @@ static struct shiny_err *connect_reader(const char *path, const char *file, int 
 	return NULL;
 }
 
-/* Where a symbolic link leads: the log lies beside the file, as SQLite has it, not beside a link. */
+/* Where a symbolic link leads: the log lies beside the file, as SQLite has it, not beside the
+ * link. */
 static char *file_of(const char *path)
 {
 	char *file = realpath(path, NULL);
@@ -320,7 +321,8 @@ struct shiny_err *store_open_again(const struct store *store, struct store **out
 
 	if (fd < 0)
 		return shiny_err_os(errno, "cannot read the session %s", store->path);
-	return connect_reader(store->path, store->file, fd, store->live, store->log, store->guard.file, out);
+	return connect_reader(store->path, store->file, fd, store->live, store->log,
+			      store->guard.file, out);
 }
 
 bool store_complete(const struct store *store)

@@ -29,9 +29,9 @@ struct query {
 };
 
 /* Columns that refer to rows. */
-static const struct reference {
+static const struct foreign_key {
 	const char *table, *column, *target;
-} references[] = {
+} foreign_keys[] = {
 #define REFERENCE(table, column, target) { #table, #column, #target },
 #include "references.def"
 };
@@ -42,9 +42,9 @@ static size_t limit_of(const struct store *store, sqlite3_stmt *statement, int c
 	const char *table = sqlite3_column_table_name(statement, column),
 		   *name = sqlite3_column_origin_name(statement, column);
 
-	for (size_t i = 0; table && name && i < sizeof(references) / sizeof(*references); i++)
-		if (!strcmp(references[i].column, name) && !strcmp(references[i].table, table))
-			return store_ids(store, references[i].target);
+	for (size_t i = 0; table && name && i < sizeof(foreign_keys) / sizeof(*foreign_keys); i++)
+		if (!strcmp(foreign_keys[i].column, name) && !strcmp(foreign_keys[i].table, table))
+			return store_ids(store, foreign_keys[i].target);
 	return 0;
 }
 

@@ -135,7 +135,8 @@ static void run_all(struct progress *progress, size_t step)
 		status = run_words(count, words);
 		if (status < 0 || status > 4 ||
 		    (status == 1 && strcmp(words[0], "check") != 0))
-			snprintf(progress->wrong, sizeof(progress->wrong), "exit status %d", status);
+			snprintf(progress->wrong, sizeof(progress->wrong), "exit status %d",
+				 status);
 		else if (strchr(run_message, '\n') || strstr(run_message, "process was ended"))
 			snprintf(progress->wrong, sizeof(progress->wrong), "%s", run_message);
 		if (progress->wrong[0])

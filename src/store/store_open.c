@@ -289,14 +289,18 @@ static struct shiny_err *open_once(const char *path, struct store **out, bool *g
 	if (fstat(fd, &st) != 0) /* it may have grown by all that it has since it was waited for */
 		return shiny_err_os(errno, "cannot read the session %s", path);
 
+	struct store *store = NULL;
 	int kept = fd;
+
 	fd = -1;
 	err = connect_reader(path, file, kept, live, log,
-			     (uint64_t)st.st_size + (log ? (uint64_t)log_st.st_size : 0), out);
-	if (!err && linked && !(*out)->complete) {
-		store_close(*out);
+			     (uint64_t)st.st_size + (log ? (uint64_t)log_st.st_size : 0), &store);
+	if (!err && linked && !store->complete) {
+		store_close(store);
 		err = log_elsewhere(path);
 	}
+	if (!err)
+		*out = store;
 	*grew = err && live;
 	return err;
 }

@@ -99,7 +99,7 @@ static struct shiny_err *run_verb(enum verb_id verb, int argc, char **argv, int 
 				   i < ctl.options.operand_count;
 		     i++)
 			err = unfinished_wait(ctl.options.operands[i], reads_sums(verb));
-	if (!err && !ctl.options.help && CTL_JSON(&ctl) && !output_guard_hold())
+	if (!err && !ctl.options.help && CTL_JSON(&ctl) && !output_guard_hold(false))
 		err = shiny_err_os(errno, "cannot make a place for the document");
 	if (!err && !ctl.options.help)
 		err = verbs[verb].run(&ctl);

@@ -16,6 +16,7 @@ enum { PENDING = 16 }; /* more than a character or a sequence of ours has */
 
 struct guarded {
 	int fd;
+	bool binary; /* no text: nothing of it is replaced */
 	char pending[PENDING]; /* the beginning of what may become one */
 	size_t pending_bytes;
 };
@@ -55,8 +56,10 @@ static size_t let_out(const struct guarded *stream, const char *s, size_t bytes,
 	*out_bytes = 1;
 	*out = *s;
 	if (((unsigned char)*s >= 0x20 && (unsigned char)*s < 0x7f) || *s == '\n' || *s == '\t' ||
-	    (*s == '\r' && stream->fd == STDERR_FILENO))
+	    (*s == '\r' && (stream->fd == STDERR_FILENO || (bytes > 1 && s[1] == '\n'))))
 		return 1;
+	if (*s == '\r' && bytes == 1)
+		return 0; /* a line of CSV may end here */
 	if (*s == '\033') {
 		length = own_sequence(s, bytes);
 		if (length > bytes)
@@ -96,6 +99,11 @@ static ssize_t guard_write(void *cookie, const char *data, size_t bytes)
 	char *text = mem_alloc(all), *out = mem_alloc(3 * all + 8);
 	ssize_t written;
 
+	if (stream->binary) {
+		free(text);
+		free(out);
+		return write_all(stream->fd, data, bytes) < 0 ? 0 : (ssize_t)bytes;
+	}
 	memcpy(text, stream->pending, stream->pending_bytes);
 	memcpy(text + stream->pending_bytes, data, bytes);
 	for (; at < all && (length = let_out(stream, text + at, all - at, out + used, &put));
@@ -133,7 +141,7 @@ void output_guard_open(void)
 	}
 }
 
-bool output_guard_hold(void)
+bool output_guard_hold(bool binary)
 {
 	const char *place = getenv("TMPDIR");
 	int fd = open(place && *place == '/' ? place : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC,
@@ -141,9 +149,11 @@ bool output_guard_hold(void)
 
 	if (fd < 0)
 		fd = memfd_create("held output", MFD_CLOEXEC);
-	if (fd >= 0)
-		streams[0].fd = fd;
-	return fd >= 0;
+	if (fd < 0)
+		return false;
+	streams[0].fd = fd;
+	streams[0].binary = binary;
+	return true;
 }
 
 bool output_guard_release(bool whole)
@@ -160,6 +170,7 @@ bool output_guard_release(bool whole)
 		good = write_all(STDOUT_FILENO, data, (size_t)bytes) >= 0;
 	good = good && bytes == 0;
 	streams[0].fd = STDOUT_FILENO;
+	streams[0].binary = false;
 	streams[0].pending_bytes = 0;
 	close(held);
 	return good || !whole;

@@ -73,7 +73,7 @@ static struct shiny_err *write_job(struct ctl *ctl, const struct export_form *fo
 	struct output_file file = { 0 };
 
 	/* a line of a table is of use by itself */
-	if (!options->given[OPT_OUTPUT] && !form->table && !output_guard_hold())
+	if (!options->given[OPT_OUTPUT] && !form->table && !output_guard_hold(form->binary))
 		return shiny_err_os(errno, "cannot make a place for the document");
 	if (!options->given[OPT_OUTPUT])
 		return form->write(job);

@@ -133,7 +133,9 @@ static void read_start(struct si_start *start)
 	if (limit.soft > (UINT64_C(1) << 40))
 		limit.soft = STACK_IF_UNLIMITED;
 	start->stack_high = (uintptr_t)at;
-	start->stack_low = start->stack_high > limit.soft ? start->stack_high - limit.soft : 0;
+	/* the limit counts from the end of the strings, of which this is the last */
+	start->stack_low = getauxval(AT_EXECFN);
+	start->stack_low -= start->stack_low > limit.soft ? limit.soft : start->stack_low;
 }
 
 static const char *base_name(const char *path)
@@ -327,8 +329,7 @@ static bool claim_slot(const struct si_start *start)
 		return false;
 	si_ring.header->self_at = (uintptr_t)&si_self->slot;
 	if (frame >= start->stack_low && frame < start->stack_high) {
-		si_tls.stack_low = start->stack_low;
-		si_tls.stack_high = start->stack_high;
+		si_stack_is(start->stack_low, start->stack_high, start->stack_low);
 	}
 	si_writers_say_where(si_ring.header);
 	si_ring.header->own[1].start = (uintptr_t)si_self;

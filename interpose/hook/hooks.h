@@ -75,6 +75,9 @@ static inline void *si_record_alloc(const uintptr_t *fp, void *block, size_t siz
  * (hooks_new.c). */
 void si_new_forget_modules(void);
 
+/* The parent of a vfork resumes: a child that became another program has given nothing back. */
+void si_exec_vfork_over(void);
+
 /* Records the mapping calls that came before the engine ran. */
 void si_map_replay(void);
 

@@ -4,7 +4,7 @@
  *
  * Runs:      inside, in place of exec*, posix_spawn, system and popen.
  * Signals:   exec* are async-signal-safe, may run in a vfork child, and stay so: nothing but the
- *            caller's stack is written there.
+ *            caller's stack and one array of ours is written there.
  * Allocates: nothing.
  * Threads:   any.
  *
@@ -45,6 +45,7 @@
 #include "../core/sys.h"
 #include "../record/tid.h"
 #include "../record/wait.h"
+#include "../unwind/stack.h"
 
 enum { VARIABLES_MAX = 8192 };
 
@@ -167,15 +168,66 @@ static char **fill(char **to, char *text, char *const *environment, struct room 
 	return to;
 }
 
-/* On the caller's stack: there until it returns. */
+/*
+ * Where such an array is made: one at a time in memory of our own, others on the stack of their
+ * caller, if that is known to have room. One that is not may be a coroutine's, of a page or two;
+ * from there the program's own array goes to the kernel.
+ */
+static struct {
+	uintptr_t owner; /* the thread storage of who has it, 1 added by a vfork's child; 0: free */
+	char *pointers[VARIABLES_MAX + 2 + SHINY_PATH_MAX / sizeof(char *)];
+} array;
+
+static uintptr_t array_owner(void)
+{
+	uintptr_t storage;
+
+	__asm__("mov %%fs:0, %0" : "=r"(storage));
+	return storage + si_tid_is_vforked();
+}
+
+static bool array_take(struct room room)
+{
+	uintptr_t nobody = 0;
+
+	return room.pointers * sizeof(char *) + room.bytes <= sizeof(array.pointers) &&
+	       __atomic_compare_exchange_n(&array.owner, &nobody, array_owner(), 0,
+					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+static void array_give_back(bool taken)
+{
+	if (taken)
+		__atomic_store_n(&array.owner, 0, __ATOMIC_RELEASE);
+}
+
+void si_exec_vfork_over(void)
+{
+	uintptr_t child = array_owner() + 1;
+
+	__atomic_compare_exchange_n(&array.owner, &child, 0, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+static bool stack_holds(struct room room)
+{
+	uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+
+	return si_stack_has_room(
+		(const uintptr_t *)(frame - room.pointers * sizeof(char *) - room.bytes));
+}
+
+/* `taken_` is the caller's, for array_give_back. */
 #define HANDED_DOWN(environment, told)                                                           \
 	({                                                                                       \
 		char *const *from_ = (environment);                                              \
 		struct room room_ = room_for(from_, (told));                                     \
-		room_.pointers                                                                   \
-			? (char *const *)fill(__builtin_alloca(room_.pointers * sizeof(char *)), \
-					      __builtin_alloca(room_.bytes), from_, room_)       \
-			: from_;                                                                 \
+		char **to_ = NULL;                                                               \
+		if (room_.pointers && (taken_ = array_take(room_)))                              \
+			to_ = array.pointers;                                                    \
+		else if (room_.pointers && stack_holds(room_))                                   \
+			to_ = __builtin_alloca(room_.pointers * sizeof(char *) + room_.bytes);   \
+		to_ ? (char *const *)fill(to_, (char *)(to_ + room_.pointers), from_, room_)     \
+		    : from_;                                                                     \
 	})
 
 /*
@@ -227,8 +279,9 @@ static struct si_notice notice_of(enum shiny_notice_kind kind, const char *path,
 						     si_process_number(), (own_flags) | told); \
 		if (si_tid_is_vforked())                                                       \
 			si_vfork_notice = notice_.number;                                      \
-		bool told_ = si_exec_begin();                                                  \
+		bool told_ = si_exec_begin(), taken_ = false;                                  \
 		int result_ = (call);                                                          \
+		array_give_back(taken_);                                                       \
 		if (told_)                                                                     \
 			si_exec_failed();                                                      \
 		si_notice_failed(notice_);                                                     \
@@ -368,7 +421,9 @@ int si_hook_execle(const char *path, const char *first, ...)
 		struct si_notice notice_ = notice_of(SHINY_NOTICE_SPAWN, (path), 0, told); \
 		pid_t own_ = 0;                                                            \
 		pid_t *at_ = pid ? pid : &own_;                                            \
+		bool taken_ = false;                                                       \
 		int error_ = (call);                                                       \
+		array_give_back(taken_);                                                   \
 		if (error_)                                                                \
 			si_notice_failed(notice_);                                         \
 		else                                                                       \
@@ -410,12 +465,14 @@ static const char shell[] = "/bin/sh";
 #define STARTED(call)                                                                      \
 	({                                                                                 \
 		uint32_t told = flags_of(environ);                                         \
+		bool taken_ = false;                                                       \
 		char **before_ = environ, **during_ = (char **)HANDED_DOWN(environ, told); \
 		notice = si_notice_start(SHINY_NOTICE_SPAWN, shell, 0, told);              \
 		environ = during_;                                                         \
 		__auto_type result_ = (call);                                              \
 		if (environ == during_)                                                    \
 			environ = before_;                                                 \
+		array_give_back(taken_);                                                   \
 		result_;                                                                   \
 	})
 

@@ -48,7 +48,7 @@
 #define PR_SET_VMA_ANON_NAME 0
 #endif
 
-enum { EARLY = 64, PAGE_BYTES = 4096, PAGE_WORDS = PAGE_BYTES / sizeof(uintptr_t) };
+enum { EARLY = 64, PAGE_BYTES = 4096 };
 static struct {
 	struct shiny_map map;
 	uintptr_t caller;
@@ -102,9 +102,7 @@ static bool in_module(const char *name)
 
 void si_map_replay(void)
 {
-	/* a frame at the end of a page that is no stack: the walk ends behind the caller, which is
-	 * all that is known */
-	static uintptr_t edge[PAGE_WORDS] __attribute__((aligned(PAGE_BYTES)));
+	static uintptr_t frame[2]; /* on no stack, so the caller is all that is told */
 	uint32_t count = __atomic_load_n(&early_count, __ATOMIC_RELAXED);
 
 	for (uint32_t i = 0; i < count && i < EARLY; i++) {
@@ -116,8 +114,8 @@ void si_map_replay(void)
 			copy_name(&early[i].map, early[i].name);
 		else
 			continue;
-		edge[PAGE_WORDS - 1] = early[i].caller;
-		si_event_map(&edge[PAGE_WORDS - 2], early[i].call, &early[i].map);
+		frame[1] = early[i].caller;
+		si_event_map(frame, early[i].call, &early[i].map);
 	}
 }
 

@@ -162,6 +162,7 @@ __attribute__((used)) void si_vfork_over(uint32_t child)
 {
 	si_notice_started((struct si_notice){ si_vfork_notice }, child);
 	si_vfork_notice = 0;
+	si_exec_vfork_over();
 }
 
 /*

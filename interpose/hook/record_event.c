@@ -28,6 +28,8 @@
 #include "../record/snapshot_moment.h"
 #include "../record/tid.h"
 
+enum { DESCRIPTOR_MOST = 4096 }; /* glibc's has 2,304 bytes, and lies at the stack's top */
+
 /* One entry at a time: a handler's events do not wait for the sweep, and orphans are released as
  * they come. */
 static SI_COLD void sweep(const uintptr_t *fp, unsigned reading)
@@ -372,11 +374,14 @@ uint32_t si_event_thread_creating(void)
 void si_event_thread_start(const uintptr_t *fp, const struct si_thread_birth *birth)
 {
 	if (birth->stack_bytes) {
-		/* what lies above this frame belongs to libc's thread start, in the same mapping */
-		si_tls.stack_high = (uintptr_t)fp + 2 * sizeof(*fp);
-		si_tls.stack_low = si_tls.stack_high > birth->stack_bytes
-					   ? si_tls.stack_high - birth->stack_bytes
-					   : 0;
+		/* what lies above this frame belongs to libc's thread start, in the same mapping;
+		 * so do the thread's storage and its descriptor, which fs:0 points to */
+		uintptr_t high = (uintptr_t)fp + 2 * sizeof(*fp), floor;
+
+		__asm__("mov %%fs:0, %0" : "=r"(floor));
+		floor += DESCRIPTOR_MOST - birth->stack_bytes;
+		if (high > birth->stack_bytes)
+			si_stack_is(high - birth->stack_bytes, high, floor);
 	}
 	si_tls.creator = birth->creator;
 	si_tag_inherit(birth->tag);

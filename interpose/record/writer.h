@@ -43,6 +43,21 @@ struct si_kept_walk {
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct si_kept_walk) == 128, "two cache lines");
 
+/* What else is known of a walk (unwind.h). A walk of more words than can be kept leaves rubbish in
+ * the arrays, but counts right. */
+enum { SI_WALKED_WORDS = 64 };
+struct si_walked {
+	bool exact;     /* rows led it all the way */
+	bool assumed;   /* some of them were assumed (bare_code.h) */
+	bool cut;       /* it ended at something that it did not understand */
+	bool unnoted;   /* it depended on more than is noted */
+	uint32_t words; /* that it depended on */
+	uintptr_t distances; /* of all of those, or'ed, in bytes */
+	uintptr_t word[SI_WALKED_WORDS];
+	uint16_t distance[SI_WALKED_WORDS]; /* from the hook's frame, in words */
+};
+_Static_assert((int)SI_WALKED_WORDS >= (int)SI_KEPT_WALK_WORDS, "what is kept is there");
+
 /*
  * One stream's writer, in private memory.
  *
@@ -78,6 +93,9 @@ struct si_writer {
 	uint32_t realloc_open;    /* REALLOC_BEGIN was written */
 	uint32_t defined;         /* frames of the stack defined last in this chunk; 0: none yet */
 	uintptr_t frames[SHINY_FRAMES_MAX]; /* those */
+	/* the walk that is being made: the program's stack may have no room for it */
+	uintptr_t met[SHINY_FRAMES_MAX];
+	struct si_walked walked;
 	uint32_t impatient;       /* a wait has failed and no chunk was had since */
 	uint32_t tag;             /* what this chunk says of it last; 0: nothing */
 };
@@ -104,7 +122,9 @@ struct si_tls {
 	struct si_writer *writer; /* the chain's first */
 	uint32_t phase;   /* enum si_phase */
 	uint32_t creator; /* shared thread slot + 1 */
-	uintptr_t stack_low, stack_high; /* bounds of this thread's stack; 0: unknown */
+	/* bounds of this thread's stack, and the least frame that has room below it for a walk
+	 * (stack.h); 0: unknown */
+	uintptr_t stack_low, stack_high, walk_low;
 	uint32_t tid, void_tid; /* tid.c: its number as seen last; one that is known to be
 	                         * another's */
 	uint32_t refused; /* events dropped while no stream was free */
@@ -115,6 +135,18 @@ struct si_tls {
 };
 extern __thread struct si_tls si_tls
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* What a walk, the rows that it makes and the modules that it tells of need of a stack, with as
+ * much again (test/e2e/stack_test). */
+enum { SI_WALK_ROOM = 4096 };
+
+/* This thread's stack is [low, high), of which nothing below `floor` is for frames. */
+static inline void si_stack_is(uintptr_t low, uintptr_t high, uintptr_t floor)
+{
+	si_tls.stack_low = low;
+	si_tls.stack_high = high;
+	si_tls.walk_low = floor + SI_WALK_ROOM;
+}
 
 /* Boot: reserves the region. */
 bool si_writers_make(void);

@@ -129,10 +129,10 @@ enum how {
 	OTHER,
 };
 
+/* Small, as the machine stands on the stack of whoever allocates. */
 struct cfi_column {
-	enum how how;
-	uint64_t reg;
-	int64_t offset;
+	int32_t offset;
+	uint8_t how, reg;
 };
 
 struct cfi_state {
@@ -155,12 +155,23 @@ static struct cfi_column *column(struct machine *m, uint64_t reg)
 	return reg == RBP ? &m->now.rbp : reg == RA ? &m->now.ra : NULL;
 }
 
+/* What does not fit is a number that no row has. */
+static int32_t fit_offset(int64_t offset)
+{
+	return offset >= INT32_MIN && offset <= INT32_MAX ? (int32_t)offset : INT32_MAX;
+}
+
+static uint8_t fit_register(uint64_t reg)
+{
+	return reg < UINT8_MAX ? (uint8_t)reg : UINT8_MAX;
+}
+
 static void set(struct machine *m, uint64_t reg, enum how how, int64_t offset)
 {
 	struct cfi_column *at = column(m, reg);
 
 	if (at)
-		*at = (struct cfi_column){ how, 0, offset };
+		*at = (struct cfi_column){ fit_offset(offset), (uint8_t)how, 0 };
 }
 
 /* Register + offset, or what is stored there; the two kinds of expression that are understood. */
@@ -168,8 +179,9 @@ static struct cfi_column expression(struct cfi_cursor *c, bool cfa)
 {
 	uint64_t length = uleb(c);
 	struct cfi_cursor e = { c->at, c->at, c->bad };
-	struct cfi_column out = { OTHER, 0, 0 };
+	struct cfi_column out = { 0, OTHER, 0 };
 	uint64_t op;
+	int64_t offset;
 
 	skip(c, length);
 	if (c->bad)
@@ -178,10 +190,11 @@ static struct cfi_column expression(struct cfi_cursor *c, bool cfa)
 	op = take(&e, 1);
 	if (op < 0x70 || op > 0x8f) /* DW_OP_breg0 … 31 */
 		return out;
-	out.reg = op - 0x70;
-	out.offset = sleb(&e);
-	if (e.bad || out.offset > INT32_MAX || out.offset < INT32_MIN)
+	offset = sleb(&e);
+	if (e.bad || offset > INT32_MAX || offset < INT32_MIN)
 		return out;
+	out.reg = (uint8_t)(op - 0x70);
+	out.offset = (int32_t)offset;
 	if (!cfa && e.at == e.end)
 		out.how = AT_REG;
 	else if (cfa && e.end - e.at == 1 && take(&e, 1) == 0x06) /* DW_OP_deref */
@@ -205,28 +218,28 @@ static int64_t scaled(const struct machine *m, uint64_t factor)
 /* One that says where the frame ends; false: it is another one. */
 static bool cfa_instruction(struct machine *m, struct cfi_cursor *c, unsigned op)
 {
-	uint64_t reg;
-
 	switch (op) {
 	case 0x0c: /* def_cfa */
-		reg = uleb(c);
-		m->now.cfa = (struct cfi_column){ IS_REG, reg, (int64_t)uleb(c) };
+		m->now.cfa.how = IS_REG;
+		m->now.cfa.reg = fit_register(uleb(c));
+		m->now.cfa.offset = fit_offset((int64_t)uleb(c));
 		return true;
 	case 0x0d: /* def_cfa_register */
-		m->now.cfa.reg = uleb(c);
+		m->now.cfa.reg = fit_register(uleb(c));
 		return true;
 	case 0x0e: /* def_cfa_offset */
-		m->now.cfa.offset = (int64_t)uleb(c);
+		m->now.cfa.offset = fit_offset((int64_t)uleb(c));
 		return true;
 	case 0x0f: /* def_cfa_expression */
 		m->now.cfa = expression(c, true);
 		return true;
 	case 0x12: /* def_cfa_sf */
-		reg = uleb(c);
-		m->now.cfa = (struct cfi_column){ IS_REG, reg, scaled(m, (uint64_t)sleb(c)) };
+		m->now.cfa.how = IS_REG;
+		m->now.cfa.reg = fit_register(uleb(c));
+		m->now.cfa.offset = fit_offset(scaled(m, (uint64_t)sleb(c)));
 		return true;
 	case 0x13: /* def_cfa_offset_sf */
-		m->now.cfa.offset = scaled(m, (uint64_t)sleb(c));
+		m->now.cfa.offset = fit_offset(scaled(m, (uint64_t)sleb(c)));
 		return true;
 	default:
 		return false;
@@ -476,7 +489,7 @@ static uint64_t pack(const struct machine *m)
 		return SI_ROW(SI_ROW_STOP, 0, 0);
 	if (cfa->how == DEREF_REG && !sp && rbp->how == AT_REG && rbp->reg == RBP &&
 	    rbp->offset == 0)
-		return SI_ROW(SI_ROW_REALIGN, (uint32_t)(int32_t)cfa->offset, 0);
+		return SI_ROW(SI_ROW_REALIGN, (uint32_t)cfa->offset, 0);
 	if (cfa->how != IS_REG || cfa->offset < 8 || cfa->offset > SI_CFA_MAX || cfa->offset % 8)
 		return SI_ROW(SI_ROW_STOP, 0, 0);
 	if (rbp->how == AT_CFA) {

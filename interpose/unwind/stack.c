@@ -145,27 +145,23 @@ static bool rows_agree(const uintptr_t *fp, uint32_t depth, const uintptr_t *fra
 }
 
 /* The stack by rows, put into `frames`; a caller whose frame pointers led elsewhere will be walked
- * by rows from now on. Of a walk that assumed rows, what this one depended on is kept in its
- * place. */
+ * by rows from now on. What this walk depended on takes the place of what the one before it did,
+ * which is kept only if it assumed rows: it comes again, and is kept then. */
 static uint32_t check_rows(struct si_writer *w, const uintptr_t *fp, uint32_t depth,
 			   uintptr_t *frames, uint32_t count, struct si_walked *walked, bool *same)
 {
-	uintptr_t truth[SHINY_FRAMES_MAX];
-	struct si_walked other, *by_rows = walked->assumed ? walked : &other;
-	uint32_t good = si_unwind_walk(w, fp, depth, truth, by_rows, false);
+	bool assumed = walked->assumed;
+	uint64_t hash = XXH3_64bits(frames, count * sizeof(*frames));
+	uint32_t good = si_unwind_walk(w, fp, depth, frames, walked, false);
 	uint64_t generation = __atomic_load_n(&si_modules_generation, __ATOMIC_RELAXED);
 
-	if (by_rows->cut)
+	if (walked->cut)
 		si_count(SHINY_COUNT_STACKS_TRUNCATED);
-	*same = good == count;
-	for (uint32_t i = 0; i < good; i++) {
-		*same &= i < count && frames[i] == truth[i];
-		frames[i] = truth[i];
-	}
-	if (!*same && si_row_find(truth[0], generation) == SI_ROW_FP)
-		si_row_doubt(truth[0], generation, SI_ROW_FP | SI_ROW_MIXED);
-	if (by_rows == &other)
-		walked->unnoted |= !*same;
+	/* two stacks are one where their hashes are equal: so says the cache, too */
+	*same = good == count && XXH3_64bits(frames, good * sizeof(*frames)) == hash;
+	if (!*same && si_row_find(frames[0], generation) == SI_ROW_FP)
+		si_row_doubt(frames[0], generation, SI_ROW_FP | SI_ROW_MIXED);
+	walked->unnoted |= !assumed;
 	return good;
 }
 
@@ -175,7 +171,8 @@ static uint32_t check(struct si_writer *w, const uintptr_t *fp, uint32_t depth, 
 {
 	uint32_t good;
 
-	if (si_settings.unwind == SI_UNWIND_FP || si_settings.unwind == SI_UNWIND_CALLER) {
+	if (depth == 1 || si_settings.unwind == SI_UNWIND_FP ||
+	    si_settings.unwind == SI_UNWIND_CALLER) {
 		good = check_pointers(w, frames, count);
 		*same = good == count;
 		walked->unnoted |= !*same;

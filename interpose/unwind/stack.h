@@ -29,8 +29,18 @@ SI_COLD uint32_t si_stack_define(struct si_writer *w, const uintptr_t *fp, uint3
 				 uintptr_t *frames, uint32_t count, struct si_walked *walked,
 				 uint64_t now);
 
+/*
+ * Whether the stack above `fp` may be walked: it is this thread's own, so its end is known, and the
+ * walk has room. On a coroutine's stack or an alternate one of a signal's, which may be a small one
+ * with something of value below it, the immediate caller is all that is told.
+ */
+SI_HOT bool si_stack_has_room(const uintptr_t *fp)
+{
+	return SI_LIKELY((uintptr_t)fp >= si_tls.walk_low && (uintptr_t)fp < si_tls.stack_high);
+}
+
 /* Return addresses, innermost first: at least one. Every word read lies between fp and the end of
- * this thread's stack, or of fp's page. */
+ * this thread's stack; only the first two may lie elsewhere, with a depth of 1. */
 SI_HOT uint32_t si_stack_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth,
 			      uintptr_t *frames, struct si_walked *walked)
 {
@@ -52,7 +62,7 @@ SI_HOT uint32_t si_stack_walk(struct si_writer *w, const uintptr_t *fp, uint32_t
 		if (row != SI_ROW_NONE)
 			return 1; /* it has shown that it keeps none */
 	}
-	high = si_stack_high(fp);
+	high = si_tls.stack_high;
 	si_walked_note(walked, fp, (uintptr_t)(fp + 1), frames[0]);
 	while (n < depth) {
 		uintptr_t pc;
@@ -105,11 +115,13 @@ SI_HOT void si_stack_fetch(const struct si_writer *w, const uintptr_t *fp)
 /* The id of the stack above `fp`, defined in the stream before; 0: none. */
 SI_HOT uint32_t si_stack_id(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uint64_t now)
 {
-	uintptr_t frames[SHINY_FRAMES_MAX];
+	uintptr_t *frames = w->met;
+	struct si_walked *walked = &w->walked;
 	uint32_t count, id;
 	uint64_t epoch;
-	struct si_walked walked;
 
+	if (depth > 1 && SI_UNLIKELY(!si_stack_has_room(fp)))
+		depth = 1;
 	if (depth > 1) {
 		id = si_kept_walk_find(w, fp, depth);
 		if (id)
@@ -118,12 +130,12 @@ SI_HOT uint32_t si_stack_id(struct si_writer *w, const uintptr_t *fp, uint32_t d
 		return 0;
 	}
 	epoch = __atomic_load_n(&si_rows_epoch, __ATOMIC_ACQUIRE);
-	count = si_stack_walk(w, fp, depth, frames, &walked);
+	count = si_stack_walk(w, fp, depth, frames, walked);
 	id = si_stack_find(w, si_stack_key(w, frames, count));
 	if (SI_UNLIKELY(!id))
-		id = si_stack_define(w, fp, depth, frames, count, &walked, now);
-	if (id && si_walked_fits(&walked))
-		si_kept_walk_put(w, fp, depth, &walked, epoch, id);
+		id = si_stack_define(w, fp, depth, frames, count, walked, now);
+	if (id && si_walked_fits(walked))
+		si_kept_walk_put(w, fp, depth, walked, epoch, id);
 	return id;
 }
 

@@ -13,7 +13,7 @@ void si_kept_walk_put(struct si_writer *w, const uintptr_t *fp, uint32_t depth,
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	r->fp = fp;
 	r->depth = (uint16_t)depth;
-	r->high = si_stack_high(fp);
+	r->high = si_tls.stack_high;
 	r->epoch = epoch;
 	r->salt = w->salt;
 	r->version = w->versions[(id - 1) / SI_CACHE_WAYS];

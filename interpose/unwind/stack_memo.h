@@ -52,7 +52,7 @@ static inline struct si_kept_walk *si_kept_walk_slot(const struct si_writer *w, 
 	uintptr_t next = si_stack_word(fp), pc = si_stack_word(fp + 1);
 
 	if (SI_LIKELY(next - (uintptr_t)fp - 1 <
-			      si_stack_high(fp) - (uintptr_t)fp - 2 * sizeof(uintptr_t) &&
+			      si_tls.stack_high - (uintptr_t)fp - 2 * sizeof(uintptr_t) &&
 		      next % sizeof(uintptr_t) == 0))
 		pc += si_stack_word((const uintptr_t *)next + 1) * 5;
 	return &w->kept_walks[(((uintptr_t)fp >> 3) + pc) * UINT64_C(0x9e3779b97f4a7c15) >>
@@ -99,7 +99,7 @@ SI_HOT uint32_t si_kept_walk_find(const struct si_writer *w, const uintptr_t *fp
 	struct si_kept_sum sum = { 0 };
 
 	if (r->fp != fp || r->id == 0 || r->depth != depth || r->salt != w->salt ||
-	    r->high != si_stack_high(fp) ||
+	    r->high != si_tls.stack_high ||
 	    r->epoch != __atomic_load_n(&si_rows_epoch, __ATOMIC_RELAXED) ||
 	    r->version != w->versions[(r->id - 1) / SI_CACHE_WAYS])
 		return 0;

@@ -40,7 +40,7 @@
  *
  * A signal handler's frame leads to what was interrupted, by the ucontext; that address is not
  * behind a call, and all others are looked up one byte before: it is recorded, and looked up, as
- * one more. From an alternate stack the walk continues on the thread's own.
+ * one more. From an alternate stack no walk begins.
  *
  * The outermost functions are libc's: it is the one that calls main that is the last told, as by
  * frame pointers, whichever way was gone.
@@ -138,8 +138,7 @@ static bool step_realign(struct row_walk *k, uint64_t row)
 	return true;
 }
 
-/* The kernel's ucontext stands at rsp; what was interrupted may be on another stack, which is then
- * this thread's own. */
+/* The kernel's ucontext stands at rsp. What was interrupted on another stack is not followed. */
 static bool step_signal(struct row_walk *k)
 {
 	enum { UC_RBP = 120, UC_RSP = 160, UC_RIP = 168 };
@@ -148,18 +147,10 @@ static bool step_signal(struct row_walk *k)
 	if (!readable(k, k->rsp) || !readable(k, k->rsp + UC_RIP))
 		return false;
 	rsp = si_stack_word((const uintptr_t *)(k->rsp + UC_RSP));
-	if (rsp <= k->rsp || rsp >= k->high) {
-		bool home = k->rsp >= si_tls.stack_low && k->rsp < si_tls.stack_high;
-
-		if (home || rsp < si_tls.stack_low || rsp >= si_tls.stack_high)
-			return false;
-	}
+	if (rsp <= k->rsp || rsp >= k->high)
+		return false;
 	k->rbp = si_stack_word((const uintptr_t *)(k->rsp + UC_RBP));
 	k->pc = si_stack_word((const uintptr_t *)(k->rsp + UC_RIP)) + 1;
-	if (rsp >= k->high)
-		k->high = si_tls.stack_high;
-	else if (rsp <= k->rsp)
-		k->high = si_tls.stack_high;
 	k->rsp = rsp;
 	return rsp % sizeof(uintptr_t) == 0;
 }
@@ -263,7 +254,7 @@ uint32_t si_unwind_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth
 		.pc = si_stack_word(fp + 1),
 		.rsp = (uintptr_t)(fp + 2),
 		.rbp = si_stack_word(fp),
-		.high = si_stack_high(fp),
+		.high = si_tls.stack_high,
 		.generation = __atomic_load_n(&si_modules_generation, __ATOMIC_ACQUIRE),
 		.w = w,
 		.fp = fp,

@@ -14,8 +14,8 @@
 #include "rows.h"
 #include "../record/writer.h"
 
-/* A walk that read a word beyond 512 KiB is not kept. The last three fill lanes (stack_memo.c). */
-enum { SI_DISTANCE_BITS = 19, SI_WALKED_WORDS = 2 * SHINY_FRAMES_MAX + 1 + 3 };
+/* A walk that read a word beyond 512 KiB is not kept. */
+enum { SI_DISTANCE_BITS = 19 };
 
 /*
  * The row of the return address `pc`; SI_ROW_NONE: it must be made. Bare code has none in the
@@ -29,27 +29,16 @@ SI_HOT uint64_t si_row_of(uintptr_t pc, uint64_t generation)
 	return si_row_find(pc, generation);
 }
 
-/* What else is known of a walk. */
-struct si_walked {
-	bool exact;     /* rows led it all the way */
-	bool assumed;   /* some of them were assumed (bare_code.h) */
-	bool cut;       /* it ended at something that it did not understand */
-	bool unnoted;   /* it depended on more than is noted */
-	uint32_t words; /* that it depended on */
-	uintptr_t distances; /* of all of those, or'ed, in bytes */
-	uintptr_t word[SI_WALKED_WORDS];
-	uint16_t distance[SI_WALKED_WORDS]; /* from the hook's frame, in words */
-};
-
 /* The walk from `fp` depends on `value`, which it read at `at`. */
 SI_HOT void si_walked_note(struct si_walked *walked, const uintptr_t *fp, uintptr_t at,
 			   uintptr_t value)
 {
 	uintptr_t distance = at - (uintptr_t)fp;
+	uint32_t i = walked->words++ % SI_WALKED_WORDS;
 
 	walked->distances |= distance;
-	walked->distance[walked->words] = (uint16_t)(distance / sizeof(*fp));
-	walked->word[walked->words++] = value;
+	walked->distance[i] = (uint16_t)(distance / sizeof(*fp));
+	walked->word[i] = value;
 }
 
 /* Do the words noted say all that the walk depended on, and is there room to keep them? */
@@ -70,9 +59,9 @@ static inline void si_walked_begin(struct si_walked *walked)
 
 /*
  * Return addresses from the hook's frame `fp` outwards, at most `depth` ≥ 1. Every word read lies
- * between fp and the end of this thread's stack, or of fp's page where its stack is not known. Rows
- * that are missing are made; for modules that are new, `w` is told. `assume`: rows are not asked
- * about addresses in bare code (bare_code.h); walked->exact says if there were none.
+ * between fp, which must be on this thread's stack, and that stack's end. Rows that are missing are
+ * made; for modules that are new, `w` is told. `assume`: rows are not asked about addresses in bare
+ * code (bare_code.h); walked->exact says if there were none.
  */
 uint32_t si_unwind_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uintptr_t *frames,
 			struct si_walked *walked, bool assume);
@@ -87,14 +76,6 @@ SI_HOT uintptr_t si_stack_word(const uintptr_t *at)
 #endif
 {
 	return *at;
-}
-
-/* The end of the stack that `fp` is on, as far as it is known. */
-static inline uintptr_t si_stack_high(const uintptr_t *fp)
-{
-	return SI_LIKELY((uintptr_t)fp >= si_tls.stack_low && (uintptr_t)fp < si_tls.stack_high)
-		       ? si_tls.stack_high
-		       : ((uintptr_t)fp | 4095) + 1;
 }
 
 /* Is there a call instruction that ends at `pc`? Its bytes must be there to read. */

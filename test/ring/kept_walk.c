@@ -179,8 +179,8 @@ static void any_stack(const char *as_walked, const char *answers)
 	memset(&told, 0, sizeof(told));
 	stack += 512;
 	mprotect(stack, WORDS * 8, PROT_READ | PROT_WRITE);
-	si_tls.stack_low = (uintptr_t)stack;
-	si_tls.stack_high = (uintptr_t)(stack + WORDS);
+	/* its frames may lie at its very beginning */
+	si_stack_is((uintptr_t)stack, (uintptr_t)(stack + WORDS), (uintptr_t)stack - SI_WALK_ROOM);
 	for (unsigned i = 0; i < PCS; i++)
 		si_row_store(pc_of(i), si_modules_generation, some_row(next_random()));
 	for (unsigned i = 0; i < ROUNDS; i++) {
@@ -210,8 +210,7 @@ static void any_stack(const char *as_walked, const char *answers)
 			ask(w, fp, 16, changed);
 		mprotect(stack + WORDS / 2, WORDS / 2 * 8, PROT_READ | PROT_WRITE);
 	}
-	si_tls.stack_low = low;
-	si_tls.stack_high = high;
+	si_stack_is(low, high, low);
 	__atomic_store_n(&si_modules_generation, generation, __ATOMIC_RELEASE);
 	__atomic_fetch_add(&si_rows_epoch, 1, __ATOMIC_RELEASE);
 	si_writer_salt(w);
@@ -417,8 +416,7 @@ static void *in_thread(void *which)
 	pthread_getattr_np(pthread_self(), &attributes);
 	pthread_attr_getstack(&attributes, &low, &bytes);
 	pthread_attr_destroy(&attributes);
-	si_tls.stack_low = (uintptr_t)low;
-	si_tls.stack_high = (uintptr_t)low + bytes;
+	si_stack_is((uintptr_t)low, (uintptr_t)low + bytes, (uintptr_t)low);
 	far_down(16, thrice, (uintptr_t)which);
 	return NULL;
 }

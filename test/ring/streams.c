@@ -579,8 +579,7 @@ static void *claimer(void *argument)
 	    pthread_attr_getstack(&self, &low, &bytes) != 0)
 		abort();
 	pthread_attr_destroy(&self);
-	si_tls.stack_low = (uintptr_t)low;
-	si_tls.stack_high = (uintptr_t)low + bytes;
+	si_stack_is((uintptr_t)low, (uintptr_t)low + bytes, (uintptr_t)low);
 	claim_some(jump_at);
 	w = si_enter(FP);
 	if (!w)

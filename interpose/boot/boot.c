@@ -38,6 +38,7 @@
 #include "../hook/gate.h"
 #include "../hook/record_event.h"
 #include "../hook/hooks.h"
+#include "../hook/readable.h"
 #include "launch.h"
 #include "../core/limits.h"
 #include "../unwind/main_image.h"
@@ -252,7 +253,7 @@ static void name_below(void)
 	struct si_text t;
 	Dl_info info;
 
-	if (!dladdr((void *)(uintptr_t)&si_boot, &info) || !info.dli_fname ||
+	if (!dladdr(si_bump, &info) || !info.dli_fname ||
 	    info.dli_fname[0] != '/')
 		return;
 	si_text_init(&t, si_library_below, sizeof(si_library_below));
@@ -322,7 +323,9 @@ static enum si_service find_sidecar(const struct si_start *start, struct si_text
 /* The process's slot, and what the ring's header says of this process. */
 static bool claim_slot(const struct si_start *start)
 {
-	const struct si_descent image = { .parent = -1 };
+	const struct si_descent image = { .parent = -1,
+					  .pid = si_sys_getpid(),
+					  .parent_pid = (uint32_t)si_sys(SYS_getppid, 0, 0, 0) };
 	uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
 
 	if (!si_self_make() || !si_process_claim(&image, true))
@@ -363,7 +366,8 @@ static bool boot(void)
 	si_unwind_start_main = (uintptr_t)si_owner("__libc_start_main");
 	if (!claim_slot(&start))
 		return false;
-	si_modules_update(__builtin_frame_address(0), NULL);
+	si_modules_boot(__builtin_frame_address(0));
+	si_readable_boot();
 	part(" modules + ");
 	reach_allocator(start.environment, si_ring.header);
 	part(" allocator + ");

@@ -58,7 +58,7 @@ static bool revive_child(void)
 	si_nursery_forget();
 	si_modules_forget();
 	si_process.slot = -1;
-	si_process.pid = si_tid();
+	si_process.pid = refused.descent.pid = si_tid();
 	claimed = si_process_claim(&refused.descent, true);
 	if (!claimed)
 		si_count(SHINY_COUNT_PROCESSES_REFUSED);

@@ -33,6 +33,7 @@
 
 #include "../core/clock.h"
 #include "../core/env.h"
+#include "../core/settings.h"
 #include "../core/sys.h"
 
 #ifndef SYS_close_range
@@ -89,7 +90,7 @@ static bool find_ctl(char *const *environment, char *path, size_t room)
 		si_text_add(&t, si_env.ctl);
 		return runnable(path);
 	}
-	if (dladdr((void *)(uintptr_t)&si_launch, &info) && info.dli_fname) {
+	if (dladdr(si_executable, &info) && info.dli_fname) {
 		size_t n = 0;
 
 		for (size_t i = 0; info.dli_fname[i]; i++)

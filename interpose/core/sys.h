@@ -11,25 +11,13 @@
  * they write errno, and some are cancellation points. A direct call returns -errno and touches
  * nothing else.
  *
- * In the constructor anything goes: the program has no sandbox yet (unless it was started in one:
- * limits.h). AFTER it a seccomp filter may be in place that ends the program at a call which it
- * does not make itself, and an instruction that no hook sees may have put it there. So after it
- * there are these calls, and no others:
- *
- *   clock_nanosleep   when: the ring is full, or the program waits for a heap snapshot
- *                     (snapshot_moment.h), and the sidecar says that no thread of this process
- *                     has a filter. No filter can forbid it: the thread has stood in the wait since
- *                     before the sidecar looked (wait.c).
- *   mprotect          when: dlopen with RTLD_DEEPBIND has brought a module with read-only
- *                     references. No filter can forbid it: the loader itself has just made the same
- *                     call for the same pages.
- *   execve            when: before the program's own exec, of a path where nothing can be
- *                     (hooks_exec.c). The program is about to make the same call; where a hook has
- *                     seen a filter, ours is not made.
- *
- * What is needed otherwise is known without a call: a thread's and process's number (tid.h), the
- * time (clock.h: the vdso's answers that never become a call), where a module's file is (the
+ * Which calls there are, when they are made, and what a seccomp filter could do about each:
+ * calls.def. After the constructor what is needed is known without a call, but for those that are
+ * AFTER there: a thread's and process's number (tid.h), the time (clock.h: the vdso's answers that
+ * never become a call), whether memory may be read (readable.h), where a module's file is (the
  * sidecar completes a relative path).
+ *
+ * The number stands in the instruction before each call, where scripts/check-calls reads it.
  */
 #ifndef SI_SYS_H
 #define SI_SYS_H
@@ -41,19 +29,24 @@
 
 #include "base.h"
 
-static inline long si_sys6(long number, long a, long b, long c, long d, long e, long f)
-{
-	long result;
-	register long r10 __asm__("r10") = d;
-	register long r8 __asm__("r8") = e;
-	register long r9 __asm__("r9") = f;
+/* Arguments are worked out before the registers are filled: one may be a call. */
+#define SI_SYS_ARGUMENTS(a, b, c, d, e, f)                                        \
+	long a_ = (long)(a), b_ = (long)(b), c_ = (long)(c), d_ = (long)(d),      \
+	     e_ = (long)(e), f_ = (long)(f), result_;                             \
+	register long r10_ __asm__("r10") = d_;                                   \
+	register long r8_ __asm__("r8") = e_;                                     \
+	register long r9_ __asm__("r9") = f_
 
-	__asm__ volatile("syscall"
-			 : "=a"(result)
-			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-			 : "rcx", "r11", "memory");
-	return result;
-}
+#define si_sys6(number, a, b, c, d, e, f)                                          \
+	({                                                                         \
+		SI_SYS_ARGUMENTS(a, b, c, d, e, f);                                \
+		__asm__ volatile("mov %[call], %%eax\n\tsyscall"                   \
+				 : "=&a"(result_)                                  \
+				 : [call] "i"(number), "D"(a_), "S"(b_), "d"(c_),  \
+				   "r"(r10_), "r"(r8_), "r"(r9_)                   \
+				 : "rcx", "r11", "memory");                        \
+		result_;                                                           \
+	})
 #define si_sys(number, a, b, c) si_sys6((number), (long)(a), (long)(b), (long)(c), 0, 0, 0)
 
 /* ---- after the constructor ---- */
@@ -65,16 +58,28 @@ static inline void si_sys_sleep(uint64_t ns)
 	si_sys6(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, (long)&wait, 0, 0, 0);
 }
 
-/* Whether the page can be read; the page is not touched. The limit does not exist: see
- * readable.c. */
+/* The program's own call, in place of libc's function: whatever it is. */
+static inline long si_sys_own(long number, long a, long b, long c, long d, long e, long f)
+{
+	SI_SYS_ARGUMENTS(a, b, c, d, e, f);
+
+	__asm__ volatile("syscall"
+			 : "=a"(result_)
+			 : "a"(number), "D"(a_), "S"(b_), "d"(c_), "r"(r10_), "r"(r8_), "r"(r9_)
+			 : "rcx", "r11", "memory");
+	return result_;
+}
+
+/* ---- constructor only ---- */
+
+/* Whether the page can be read; the page is not touched. There is no such limit: the kernel copies
+ * its argument first, so it answers EFAULT or EINVAL (kernel/sys.c, since Linux 2.6.36). */
 static inline bool si_sys_readable(uintptr_t page)
 {
 	enum { NO_LIMIT = 0x7fff };
 
-	return si_sys6(SYS_prlimit64, 0, NO_LIMIT, (long)page, 0, 0, 0) == -EINVAL;
+	return si_sys6(SYS_prlimit64, 0, NO_LIMIT, page, 0, 0, 0) == -EINVAL;
 }
-
-/* ---- constructor only ---- */
 
 static inline uint32_t si_sys_gettid(void)
 {

@@ -75,6 +75,11 @@ static inline void *si_record_alloc(const uintptr_t *fp, void *block, size_t siz
  * (hooks_new.c). */
 void si_new_forget_modules(void);
 
+/* This process changes what it can reach (hooks_reach.c); it has done so; this call does. */
+void si_reach_changes(void);
+bool si_reach_has_changed(void);
+bool si_reach_is_changed_by(long call);
+
 /* The parent of a vfork resumes: a child that became another program has given nothing back. */
 void si_exec_vfork_over(void);
 

@@ -8,27 +8,36 @@
  * Allocates: nothing.
  * Threads:   any.
  *
- * The problem. A child finds its session by SHINY_SESSION, and a plain LD_PRELOAD=libshiny.so does
- * not set it. Putting it into `environ` when we start is too early: programs that change their
- * title (Chromium, nginx, PostgreSQL) first check that the strings of argv and environ lie in one
- * piece as the kernel put them, and give up if they don't. In Chromium that cost the roles: what a
- * zygote forks kept the zygote's command line. The approach. `environ` is left alone; the variable
- * is added to the array that goes to the kernel, in the call that sends it. system and popen send
- * `environ` itself, so these two replace it, once; no title check comes that late. An environment
- * is added to when it loads a library (LD_PRELOAD). Without, the child is not recorded, and `env
- * -i` shows what it would. Rejected: appending to `environ` in order (the check wants every string
- * in the block), room in the block (there is none), asking the parent's pid for its session
- * (orphans and pid namespaces have no parent to ask). What the new program is we don't know: it may
- * be static, setuid, or not ours to follow, and then nothing else tells the sidecar that the blocks
- * of this process have gone with its memory. So a mark in our slot stands for as long as the call
- * has not come back. And a notice says which program it was: without a ring that answers it, it was
- * not recorded (notice.h). Where the new program would not find the library, its loader would say
- * so on its standard error, and what it starts would not find it either: there LD_PRELOAD goes down
- * without us, and the notice says why. A path or environment that cannot be read is the kernel's to
- * refuse (readable.h): no notice is made of it, nothing is added to it. Not covered: a user that
- * keeps its capabilities up to the exec and loses them there (setpriv) may go where its program may
- * not. And execve by direct system call, and libc's own callers of exec (wordexp): their children
- * record into a session of their own.
+ * Problem. A child finds its session by SHINY_SESSION, and a plain LD_PRELOAD=libshiny.so does not
+ * set it. Putting it into `environ` when we start is too early: programs that change their title
+ * (Chromium, nginx, PostgreSQL) first check that the strings of argv and environ lie in one piece
+ * as the kernel put them, and give up if they don't. In Chromium that cost the roles: what a zygote
+ * forks kept the zygote's command line.
+ *
+ * Approach. `environ` is left alone; the variable is added to the array that goes to the kernel, in
+ * the call that sends it. system and popen send `environ` itself, so these two replace it, once; no
+ * title check comes that late. An environment is added to when it loads a library (LD_PRELOAD).
+ * Without, the child is not recorded, and `env -i` shows what it would. A path or environment that
+ * is not known to be readable (readable.h) may be the kernel's to refuse: nothing is added to it,
+ * and the notice is without it.
+ *
+ * Notices. What the new program is we don't know: it may be static, setuid, or not ours to follow,
+ * and then nothing else tells the sidecar that the blocks of this process have gone with its
+ * memory. So a mark in our slot stands for as long as the call has not come back. And a notice says
+ * which program it was: without a ring that answers it, it was not recorded (notice.h). Where the
+ * new program would not find the library, its loader would say so on its standard error, and what
+ * it starts would not find it either: there LD_PRELOAD goes down without us, and the notice says
+ * why.
+ *
+ * Rejected: appending to `environ` in order (the check wants every string in the block), room in
+ * the block (there is none), asking the parent's pid for its session (orphans and pid namespaces
+ * have no parent to ask).
+ *
+ * Not covered. A user that keeps its capabilities up to the exec and loses them there (setpriv) may
+ * go where its program may not. execve by direct system call, and libc's own callers of exec
+ * (wordexp): their children record into a session of their own. What a loader does to find us
+ * behind a filter that no hook has seen: under `shinyctl run`, whose LD_PRELOAD has a word that it
+ * replaces, it asks where its program is (readlink).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -233,48 +242,68 @@ static bool stack_holds(struct room room)
 /*
  * Would the new program's loader find us? It says so on the program's standard error if not, and a
  * program that has changed its root or its user may not see what this one was started with. A
- * filter may allow exec and no other call, so exec is the call that asks: of a path below our file,
- * which nothing can be. The kernel says ENOTDIR when it has come as far as the file. Behind a
- * filter that we know of nothing is asked: a program that inherits one is not recorded (limits.c),
- * and the filter may end it for what its loader does to find us.
+ * filter may allow exec and no other call, so the call that is about to be made is the one that
+ * asks, before it: of a path below our file, which nothing can be. The kernel says ENOTDIR when it
+ * has come as far as the file. Behind a filter that we know of nothing is asked: a program that
+ * inherits one is not recorded (limits.c), and the filter may end it for what its loader does to
+ * find us.
+ *
+ * posix_spawn, system and popen make the call in a child, and a filter that no hook has seen may
+ * end whoever makes it. So there it is asked only where this process has changed what it can reach,
+ * and the sidecar says that there is no filter; where it says nothing, the program goes without us.
  */
-static uint32_t out_of_reach(void)
+enum asked_by { BY_EXECVE, BY_EXECVEAT, BY_PARENT };
+
+static uint32_t out_of_reach(enum asked_by by, int directory, int flags)
 {
 	static const char *const arguments[] = { library, NULL };
+	const char *below = si_library_below;
 	long why = 0;
 
 	if (si_wait_is_filtered())
 		return SHINY_NOTICE_FILTERED;
-	if (si_library_below[0])
-		why = si_sys(SYS_execve, si_library_below, arguments, arguments + 1);
+	if (!below[0] || (by == BY_PARENT && !si_reach_has_changed()))
+		return 0;
+	if (by == BY_PARENT && !si_wait_unfiltered())
+		return SHINY_NOTICE_FILTERED;
+	why = by == BY_EXECVEAT ? si_sys6(SYS_execveat, directory, below, arguments, arguments + 1,
+					  flags, 0)
+				: si_sys(SYS_execve, below, arguments, arguments + 1);
 	return why == -ENOENT	? SHINY_NOTICE_NO_LIBRARY
 	       : why == -EACCES ? SHINY_NOTICE_UNREADABLE
 				: 0;
 }
 
-/* What a notice says of an environment. */
-static uint32_t flags_of(char *const *environment)
+static bool preloads_us(char *const *environment)
 {
-	if (!si_readable_strings(environment))
-		return 0;
 	for (; *environment; environment++)
 		if (si_same(*environment, preload, PRELOAD_BYTES) &&
 		    loads_library(*environment + PRELOAD_BYTES))
-			return SHINY_NOTICE_PRELOADS | out_of_reach();
-	return 0;
+			return true;
+	return false;
+}
+
+/* What a notice says of an environment. */
+static uint32_t flags_of(char *const *environment, enum asked_by by, int directory, int flags)
+{
+	if (!si_readable_strings(environment))
+		return SHINY_NOTICE_UNREAD;
+	return preloads_us(environment) ? SHINY_NOTICE_PRELOADS | out_of_reach(by, directory, flags)
+					: 0;
 }
 
 static struct si_notice notice_of(enum shiny_notice_kind kind, const char *path, uint32_t pid,
 				  uint32_t flags)
 {
-	return si_readable_string(path, SHINY_PATH_MAX) ? si_notice_start(kind, path, pid, flags)
-							: (struct si_notice){ 0 };
+	return si_readable_string(path, SHINY_PATH_MAX)
+		       ? si_notice_start(kind, path, pid, flags)
+		       : si_notice_start(kind, "", pid, flags | SHINY_NOTICE_UNREAD);
 }
 
 /* A call of exec: it returns only when it failed. */
-#define REPLACED_BY(own_flags, path, environment, call)                                        \
+#define REPLACED_BY(own_flags, path, flags_of_environment, call)                               \
 	({                                                                                     \
-		uint32_t told = flags_of(environment);                                         \
+		uint32_t told = (flags_of_environment);                                        \
 		struct si_notice notice_ = notice_of(SHINY_NOTICE_EXEC, (path),                \
 						     si_process_number(), (own_flags) | told); \
 		if (si_tid_is_vforked())                                                       \
@@ -299,7 +328,7 @@ static int absent(void)
 int si_hook_execve(const char *path, char *const *argv, char *const *environment)
 {
 	return SI_NEXT(execve)
-		       ? REPLACED_BY(0, path, environment,
+		       ? REPLACED_BY(0, path, flags_of(environment, BY_EXECVE, 0, 0),
 				     si_next.execve(path, argv, HANDED_DOWN(environment, told)))
 		       : absent();
 }
@@ -307,7 +336,7 @@ int si_hook_execve(const char *path, char *const *argv, char *const *environment
 int si_hook_execvpe(const char *file, char *const *argv, char *const *environment)
 {
 	return SI_NEXT(execvpe)
-		       ? REPLACED_BY(0, file, environment,
+		       ? REPLACED_BY(0, file, flags_of(environment, BY_EXECVE, 0, 0),
 				     si_next.execvpe(file, argv, HANDED_DOWN(environment, told)))
 		       : absent();
 }
@@ -322,10 +351,10 @@ int si_hook_execvp(const char *file, char *const *argv)
 	return si_hook_execvpe(file, argv, environ);
 }
 
-/* The name that a program is given when it is started by a descriptor. */
+/* The name that a program is given when it is started by a descriptor; NULL: it cannot be read. */
 static const char *first_of(char *const *argv)
 {
-	return si_readable_strings(argv) && argv[0] ? argv[0] : "";
+	return !si_readable_strings(argv) ? NULL : argv[0] ? argv[0] : "";
 }
 
 int si_hook_fexecve(int fd, char *const *argv, char *const *environment)
@@ -333,7 +362,8 @@ int si_hook_fexecve(int fd, char *const *argv, char *const *environment)
 	const char *named = first_of(argv);
 
 	return SI_NEXT(fexecve)
-		       ? REPLACED_BY(SHINY_NOTICE_BY_DESCRIPTOR, named, environment,
+		       ? REPLACED_BY(SHINY_NOTICE_BY_DESCRIPTOR, named,
+				     flags_of(environment, BY_EXECVEAT, fd, AT_EMPTY_PATH),
 				     si_next.fexecve(fd, argv, HANDED_DOWN(environment, told)))
 		       : absent();
 }
@@ -347,7 +377,8 @@ int si_hook_execveat(int directory, const char *path, char *const *argv, char *c
 	const char *named = read && !*path ? first_of(argv) : path;
 
 	return SI_NEXT(execveat)
-		       ? REPLACED_BY(by, named, environment,
+		       ? REPLACED_BY(by, named,
+				     flags_of(environment, BY_EXECVEAT, directory, flags),
 				     si_next.execveat(directory, path, argv,
 						      HANDED_DOWN(environment, told), flags))
 		       : absent();
@@ -417,7 +448,7 @@ int si_hook_execle(const char *path, const char *first, ...)
  * in. */
 #define SPAWNED(path, call)                                                                \
 	({                                                                                 \
-		uint32_t told = flags_of(environment);                                     \
+		uint32_t told = flags_of(environment, BY_PARENT, 0, 0);                    \
 		struct si_notice notice_ = notice_of(SHINY_NOTICE_SPAWN, (path), 0, told); \
 		pid_t own_ = 0;                                                            \
 		pid_t *at_ = pid ? pid : &own_;                                            \
@@ -464,7 +495,7 @@ static const char shell[] = "/bin/sh";
 /* Where it would not find us, for as long as the call takes. */
 #define STARTED(call)                                                                      \
 	({                                                                                 \
-		uint32_t told = flags_of(environ);                                         \
+		uint32_t told = flags_of(environ, BY_PARENT, 0, 0);                        \
 		bool taken_ = false;                                                       \
 		char **before_ = environ, **during_ = (char **)HANDED_DOWN(environ, told); \
 		notice = si_notice_start(SHINY_NOTICE_SPAWN, shell, 0, told);              \

@@ -35,6 +35,7 @@
 
 #include "../core/clock.h"
 #include "hooks.h"
+#include "readable.h"
 #include "../unwind/modules.h"
 #include "../record/process.h"
 #include "../core/sys.h"
@@ -127,7 +128,7 @@ static int no_such_call(void)
 
 static long direct(long number, long a, long b, long c, long d, long e, long f)
 {
-	long result = si_sys6(number, a, b, c, d, e, f);
+	long result = si_sys_own(number, a, b, c, d, e, f);
 
 	if (result > -4096 && result < 0) {
 		errno = (int)-result;
@@ -148,8 +149,11 @@ static void mapped(const uintptr_t *fp, void *at, size_t bytes, int prot, int fl
 		.fd = fd,
 	};
 
-	if (at != MAP_FAILED)
-		record(fp, SHINY_MAP_MMAP, &map);
+	if (at == MAP_FAILED)
+		return;
+	if (!(prot & PROT_READ))
+		si_readable_no_more(at, bytes);
+	record(fp, SHINY_MAP_MMAP, &map);
 }
 
 void *si_hook_mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offset)
@@ -223,7 +227,7 @@ int si_hook_madvise(void *at, size_t bytes, int advice)
 }
 
 static void protected(const uintptr_t *fp, int status, uint64_t begun, void *at, size_t bytes,
-		      int prot)
+		      int prot, bool readable)
 {
 	struct shiny_map map = { .address = (uintptr_t)at,
 				 .bytes = bytes,
@@ -231,8 +235,11 @@ static void protected(const uintptr_t *fp, int status, uint64_t begun, void *at,
 				 .prot = (uint32_t)prot,
 				 .fd = -1 };
 
-	if (status == 0)
-		record(fp, SHINY_MAP_MPROTECT, &map);
+	if (status != 0)
+		return;
+	if (!readable)
+		si_readable_no_more(at, bytes);
+	record(fp, SHINY_MAP_MPROTECT, &map);
 }
 
 int si_hook_mprotect(void *at, size_t bytes, int prot)
@@ -242,7 +249,7 @@ int si_hook_mprotect(void *at, size_t bytes, int prot)
 			     ? si_next.mprotect(at, bytes, prot)
 			     : (int)direct(SYS_mprotect, (long)at, (long)bytes, prot, 0, 0, 0);
 
-	protected(SI_FRAME(), status, begun, at, bytes, prot);
+	protected(SI_FRAME(), status, begun, at, bytes, prot, prot & PROT_READ);
 	return status;
 }
 
@@ -253,7 +260,8 @@ int si_hook_pkey_mprotect(void *at, size_t bytes, int prot, int key)
 					   : (int)direct(key < 0 ? SYS_mprotect : SYS_pkey_mprotect,
 							 (long)at, (long)bytes, prot, key, 0, 0);
 
-	protected(SI_FRAME(), status, begun, at, bytes, prot);
+	/* what the key allows may change at any time */
+	protected(SI_FRAME(), status, begun, at, bytes, prot, prot & PROT_READ && key <= 0);
 	return status;
 }
 

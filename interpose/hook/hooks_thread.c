@@ -243,9 +243,11 @@ __attribute__((used)) void si_syscall_coming(long call, long a, long b, long c)
 	bool filter = call == SYS_seccomp ? a == SECCOMP_SET_MODE_FILTER
 					  : call == SYS_prctl && a == PR_SET_SECCOMP;
 
+	if (si_reach_is_changed_by(call))
+		si_reach_changes();
 	if (filter && c) /* without one it is a question whether there can be any */
 		si_wait_filtered();
-	if (call == SYS_seccomp || a == PR_SET_SECCOMP)
+	if (call == SYS_seccomp || (call == SYS_prctl && a == PR_SET_SECCOMP))
 		si_wait_awake();
 	if (si_clock_forbids_tsc(call, a, b) && si_clock_leave_tsc())
 		si_count(SHINY_COUNT_TSC_FORBIDDEN);
@@ -361,8 +363,8 @@ VFORK("si_stub_vfork");
 VFORK("si_stub_vfork_old");
 
 /*
- * syscall(), for two calls that may forbid us to read the TSC (clock.h). Any other costs two
- * comparisons.
+ * syscall(), for two calls that may forbid us to read the TSC (clock.h), and those that change what
+ * the process can reach (hooks_reach.c). Any other costs six comparisons.
  */
 __asm__(".pushsection .text\n"
 	".globl si_stub_syscall\n"
@@ -370,9 +372,17 @@ __asm__(".pushsection .text\n"
 	".type si_stub_syscall, @function\n"
 	".p2align 4\nsi_stub_syscall:\n"
 	"	.cfi_startproc\n"
-	"	cmp $157, %rdi\n" /* SYS_prctl */
+	"	cmp $105, %rdi\n" /* from SYS_setuid to SYS_mount, with SYS_prctl */
+	"	jb 1f\n"
+	"	cmp $165, %rdi\n"
+	"	jbe 2f\n"
+	"	cmp $272, %rdi\n" /* SYS_unshare */
+	"	je 2f\n"
+	"	cmp $308, %rdi\n" /* SYS_setns */
 	"	je 2f\n"
 	"	cmp $317, %rdi\n" /* SYS_seccomp */
+	"	je 2f\n"
+	"	cmp $429, %rdi\n" /* SYS_move_mount */
 	"	je 2f\n"
 	"1:	mov si_next_syscall(%rip), %rax\n"
 	"	test %rax, %rax\n"

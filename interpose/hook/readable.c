@@ -4,18 +4,28 @@
  *
  * Problem. exec with a bad path, argument or environment fails with EFAULT. A hook that reads them
  * first would crash the program instead. Test suites and fuzzers of system calls pass such pointers
- * on purpose, other programs by mistake.
+ * on purpose, other programs by mistake. The kernel cannot be asked: a seccomp filter may end the
+ * program for any call that it does not make itself (calls.def).
  *
- * Approach. The caller's stack, the block of strings that the kernel made at the start, and loaded
- * modules are known. For other pages the kernel is asked once a page: prlimit64 with a limit that
- * does not exist copies its argument first, so it answers EFAULT for memory that cannot be read and
- * EINVAL otherwise, and changes nothing (kernel/sys.c, since Linux 2.6.36). Any other answer counts
- * as unreadable.
+ * Approach. Memory is read where something that is known says that it is there:
  *
- * Rejected: a SIGSEGV handler (the program's own), process_vm_readv (filters forbid it), access
- * (looks up what lies at the address as a path).
+ *   stack     this thread's own, as far as it is in use; the rest of the page that we stand on
+ *   storage   the thread's variables, up to its descriptor
+ *   start     the strings that the kernel put above the main thread's stack
+ *   modules   what the loader has mapped
+ *   heap      from where the break was first to where libc remembers it to be (no call: sbrk(0)),
+ *             until the program takes the right to read away from a part of it
+ *   blocks    pages on which a block of the nursery begins: it was handed out and is not freed
  *
- * Not covered: a page that another thread unmaps between the question and the read.
+ * Anything else counts as unreadable. What is given to exec was made a moment before, as a rule,
+ * and blocks of other heaps than the break's are found by the last of these.
+ *
+ * Rejected: any system call (prlimit64 with a limit that does not exist answers EFAULT, and was the
+ * end of a program behind a filter); a SIGSEGV handler (the program's own); the sidecar (too late
+ * for a child that lives a millisecond).
+ *
+ * Not covered: memory of the heap that the program makes unreadable by an instruction of its own; a
+ * page that another thread unmaps between the look and the read.
  */
 #include "readable.h"
 
@@ -23,44 +33,86 @@
 
 #include "../unwind/modules.h"
 #include "../core/sys.h"
+#include "../record/nursery.h"
 #include "../record/thread.h"
+#include "hooks.h"
 
-enum { PAGE_BYTES = 4096 };
+enum { PAGE_BYTES = 4096, HEAP_BEFORE_US = 4096 /* pages */ };
 
 extern void *__libc_stack_end;
 
-static bool is_known(uintptr_t at)
-{
-	uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+static uintptr_t heap_low = UINTPTR_MAX; /* UINTPTR_MAX: the heap is not known, or not any more */
 
-	if (frame >= si_tls.stack_low && at >= frame && at < si_tls.stack_high)
-		return true;
-	if (at >= (uintptr_t)__libc_stack_end && at < getauxval(AT_EXECFN))
-		return true;
-	return si_module_start(at) != 0;
+static uintptr_t heap_high(void)
+{
+	return SI_NEXT(sbrk) ? (uintptr_t)si_next.sbrk(0) : 0;
 }
 
-/* `asked`: the last page that was asked for and can be read; 0: none yet. */
-static bool may_read(uintptr_t *asked, uintptr_t at)
+void si_readable_boot(void)
+{
+	uintptr_t high = heap_high(), low = high / PAGE_BYTES * PAGE_BYTES;
+
+	if (!high || high == UINTPTR_MAX)
+		return;
+	/* what libc and the loader took from it before our constructor */
+	for (unsigned n = 0; n < HEAP_BEFORE_US && si_sys_readable(low - PAGE_BYTES); n++)
+		low -= PAGE_BYTES;
+	heap_low = low;
+}
+
+void si_readable_no_more(const void *at, size_t bytes)
+{
+	uintptr_t start = (uintptr_t)at;
+
+	/* before boot there is no heap, and libc is not to be asked */
+	if (start + bytes > heap_low && start < heap_high())
+		__atomic_store_n(&heap_low, UINTPTR_MAX, __ATOMIC_RELAXED);
+}
+
+static bool is_on_stack(uintptr_t at)
+{
+	uintptr_t frame = (uintptr_t)__builtin_frame_address(0), storage;
+
+	__asm__("mov %%fs:0, %0" : "=r"(storage));
+	return (at >= frame && at / PAGE_BYTES == frame / PAGE_BYTES) ||
+	       (frame >= si_tls.stack_low && at >= frame && at < si_tls.stack_high) ||
+	       (at >= (uintptr_t)&si_tls && at < storage) ||
+	       (at >= (uintptr_t)__libc_stack_end && at < getauxval(AT_EXECFN));
+}
+
+static bool has_block(uintptr_t page)
+{
+	for (uint32_t slot = 0; slot < SI_NURSERY; slot++) {
+		uint64_t entry = __atomic_load_n(&si_nursery[slot], __ATOMIC_RELAXED);
+
+		if ((entry & SI_NURSERY_BLOCK) / PAGE_BYTES * PAGE_BYTES == page)
+			return true;
+	}
+	return false;
+}
+
+/* `known`: the last page that was looked for and can be read; 0: none yet. */
+static bool may_read(uintptr_t *known, uintptr_t at)
 {
 	uintptr_t page = at / PAGE_BYTES * PAGE_BYTES;
 
 	if (page == 0)
 		return false;
-	if (page == *asked || is_known(at))
+	if (page == *known || is_on_stack(at) || si_module_start(at) != 0)
 		return true;
-	if (!si_sys_readable(page))
+	if (!(at >= __atomic_load_n(&heap_low, __ATOMIC_RELAXED) && at < heap_high()) &&
+	    !has_block(page))
 		return false;
-	*asked = page;
+	*known = page;
 	return true;
 }
 
-static bool string(uintptr_t *asked, const char *s, size_t most)
+static bool string(uintptr_t *known, const char *s, size_t most)
 {
 	for (size_t i = 0; i < most; i++) {
 		uintptr_t at = (uintptr_t)s + i;
 
-		if ((i == 0 || at % PAGE_BYTES == 0) && !may_read(asked, at))
+		if ((i == 0 || at % PAGE_BYTES == 0) && !may_read(known, at))
 			return false;
 		if (!s[i])
 			break;
@@ -69,16 +121,16 @@ static bool string(uintptr_t *asked, const char *s, size_t most)
 }
 
 /* The eight bytes of a pointer, which may lie on two pages. */
-static bool pointer(uintptr_t *asked, char *const *at)
+static bool pointer(uintptr_t *known, char *const *at)
 {
-	return may_read(asked, (uintptr_t)at) && may_read(asked, (uintptr_t)(at + 1) - 1);
+	return may_read(known, (uintptr_t)at) && may_read(known, (uintptr_t)(at + 1) - 1);
 }
 
 bool si_readable_string(const char *s, size_t most)
 {
-	uintptr_t asked = 0;
+	uintptr_t known = 0;
 
-	return string(&asked, s, most);
+	return string(&known, s, most);
 }
 
 bool si_readable_strings(char *const *strings)

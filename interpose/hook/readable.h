@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * readable.h: whether an address that the program passes to the kernel may be read by us.
+ * readable.h: whether an address that the program passes to the kernel may be read by us, without
+ * asking the kernel.
  *
  * Runs:      inside, in hooks of calls that answer EFAULT where we would fault.
  * Signals:   safe, also in a vfork child: only the caller's stack is written.
@@ -10,6 +11,12 @@
 #define SI_READABLE_H
 
 #include "../core/base.h"
+
+/* Boot: where the heap is. */
+void si_readable_boot(void);
+
+/* The program has taken the right to read this memory away. */
+void si_readable_no_more(const void *at, size_t bytes);
 
 /* The string `s`, as far as its NUL or `most` bytes. */
 bool si_readable_string(const char *s, size_t most);

@@ -6,7 +6,9 @@
  * called. A reference that has not been bound yet leads into its own module's PLT; it is bound by
  * us, if the real function is libc's and nobody else has one of that name: then there is nothing
  * before libc that it could find. References in pages that the loader has made read-only (RELRO)
- * are written while those are writable: by mprotect, which the loader has just called for them.
+ * are written while those are writable: by mprotect. The loader has just called it for them, but a
+ * constructor of the module may have forbidden it since: so the sidecar is asked whether there is a
+ * filter. Where there is, or no sidecar, these references stay as they are, and that is counted.
  */
 #define _GNU_SOURCE
 #include "rebind.h"
@@ -18,6 +20,7 @@
 
 #include "hooks.h"
 #include "../core/sys.h"
+#include "../record/wait.h"
 #include "../unwind/symbols.h"
 
 enum { PAGE = 4096, RETURN = 0xc3 };
@@ -49,6 +52,7 @@ struct rebind_look {
 	bool own[REFERENCES];         /* a module other than libc defines one, too */
 	uintptr_t libc, libc_end;
 	struct reference references[REFERENCES];
+	bool asked, may_unlock; /* read-only pages may be made writable */
 };
 
 static uintptr_t module_of(uintptr_t address, uintptr_t *end)
@@ -100,11 +104,21 @@ static void read_only(const struct dl_phdr_info *info, uintptr_t *start, uintptr
 		}
 }
 
-static bool write_reference(uintptr_t *at, uintptr_t value, uintptr_t start, uintptr_t end)
+static bool may_unlock(struct rebind_look *look)
+{
+	if (!look->asked)
+		look->may_unlock = si_wait_unfiltered();
+	look->asked = true;
+	return look->may_unlock;
+}
+
+static bool write_reference(struct rebind_look *look, uintptr_t *at, uintptr_t value,
+			    uintptr_t start, uintptr_t end)
 {
 	bool locked = (uintptr_t)at >= start && (uintptr_t)at < end;
 
-	if (locked && si_sys(SYS_mprotect, start, end - start, PROT_READ | PROT_WRITE) != 0)
+	if (locked && (!may_unlock(look) ||
+		       si_sys(SYS_mprotect, start, end - start, PROT_READ | PROT_WRITE) != 0))
 		return false;
 	__atomic_store_n(at, value, __ATOMIC_RELAXED);
 	if (locked)
@@ -142,8 +156,11 @@ static void bind(struct rebind_look *look, const struct dl_phdr_info *info,
 			if (!waits || look->own[found] || !of_libc)
 				continue;
 		}
-		if (!write_reference(at, look->references[found].ours, locked_start, locked_end))
+		if (!write_reference(look, at, look->references[found].ours, locked_start,
+				     locked_end)) {
+			si_count(SHINY_COUNT_MODULES_UNBOUND);
 			return;
+		}
 	}
 }
 

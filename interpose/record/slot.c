@@ -7,7 +7,6 @@
 
 #include "../core/clock.h"
 #include "process.h"
-#include "../core/sys.h"
 #include "wait.h"
 
 uint32_t si_slot_claim(uint32_t *states, size_t stride, uint32_t count, uint32_t *hint)
@@ -54,8 +53,7 @@ static bool claim_process(void *context)
 	p = &si_ring.processes[i];
 	si_process.slot = (int32_t)i;
 	si_process.generation = ++p->generation;
-	if (descent->parent < 0)
-		si_process.pid = si_sys_getpid();
+	si_process.pid = descent->pid;
 	p->pid = si_process.pid; /* 0: the sidecar finds out */
 	p->parent_slot = descent->parent;
 	p->parent_generation = descent->parent_generation;
@@ -63,10 +61,9 @@ static bool claim_process(void *context)
 	p->fork_at = descent->fork_at;
 	p->exec = 0;
 	p->exit_at = 0;
-	p->waits = p->may_sleep = 0;
+	p->waits = p->may_sleep = p->looked = 0;
 	p->snapshots_wanted = p->snapshots_taken = 0;
-	/* where there may be a sandbox, it is not asked */
-	p->parent_pid = descent->parent < 0 ? (uint32_t)si_sys(SYS_getppid, 0, 0, 0) : 0;
+	p->parent_pid = descent->parent_pid;
 	for (unsigned c = 0; c < SHINY_COUNTERS; c++)
 		p->counters[c] = 0;
 	si_self->slot = (struct shiny_self){ .generation = si_process.generation, .slot = i };

@@ -28,6 +28,7 @@ struct si_descent {
 	int32_t parent; /* slot; -1: an image that exec made */
 	uint32_t parent_generation;
 	uint64_t fork_at;
+	uint32_t pid, parent_pid; /* 0: not known. After boot the kernel is not asked (calls.def) */
 };
 
 /* This process's own slot, into si_process. `waits`: for one that the sidecar gives back. */

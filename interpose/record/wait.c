@@ -26,6 +26,8 @@
  * and syscall, and from then on nobody sleeps. Not covered: another thread that does so by an
  * instruction of its own, in the very milliseconds of this wait.
  *
+ * The same question is asked before other calls that a filter could forbid (si_wait_unfiltered).
+ *
  * Thousands of threads may wait at a time. So none of them looks through the ring's tables before
  * header.given says that there is something new in them, and they sleep the longer the more they
  * are: 2,000 that woke up every five milliseconds took the processor from the sidecar that they
@@ -139,6 +141,32 @@ static void pause_for(uint64_t ns, uint32_t wait)
 	else
 		while (si_ticks() - start < span)
 			__builtin_ia32_pause();
+}
+
+static bool has_looked(uint32_t wait)
+{
+	const struct shiny_process *p = &si_ring.processes[si_process.slot];
+
+	return (int32_t)(__atomic_load_n(&p->looked, __ATOMIC_ACQUIRE) - wait) >= 0; /* [ctl] */
+}
+
+bool si_wait_unfiltered(void)
+{
+	uint64_t now, all = 0, most = patience();
+	uint32_t wait;
+
+	if (si_wait_is_filtered() || !si_alive() || !si_own_slot())
+		return false;
+	wait = wait_begins();
+	now = si_clock_ns(CLOCK_MONOTONIC_COARSE);
+	while (!has_looked(wait) && all < most) {
+		uint64_t before = now;
+
+		pause_for(0, wait);
+		now = si_clock_ns(CLOCK_MONOTONIC_COARSE);
+		all += now - before < LONGEST_LOOK ? now - before : LONGEST_LOOK;
+	}
+	return may_sleep(wait);
 }
 
 static uint64_t longest_sleep(void)

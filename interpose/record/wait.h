@@ -5,7 +5,7 @@
  *
  * Runs:      inside.
  * Signals:   safe.
- * Allocates: nothing; sleeps where no filter can forbid it (sys.h), and spins elsewhere.
+ * Allocates: nothing; sleeps where no filter can forbid it (calls.def), and spins elsewhere.
  * Threads:   any.
  */
 #ifndef SI_WAIT_H
@@ -19,6 +19,12 @@
  * all.
  */
 SI_COLD bool si_wait_for(bool (*attempt)(void *context), void *context, bool *waited);
+
+/*
+ * Whether no thread of this process has a filter: waits until the sidecar has looked. False also
+ * where none answers. What this thread does next is as safe as a sleep (wait.c).
+ */
+SI_COLD bool si_wait_unfiltered(void);
 
 /* The program is about to put a seccomp filter in place. */
 void si_wait_awake(void);

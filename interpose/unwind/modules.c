@@ -66,7 +66,7 @@ static uint32_t updating;
 static unsigned long long last_adds, last_subs;
 static bool booted;
 static char first_directory[SHINY_PATH_MAX]; /* of the process when it booted; later it is not asked
-                                              * (sys.h) */
+                                              * (calls.def) */
 
 struct update {
 	const uintptr_t *fp;
@@ -399,9 +399,6 @@ static void update_once(const uintptr_t *fp, struct si_writer *w)
 	};
 	uint32_t kept = 0;
 
-	if (!booted && (si_sys_getcwd(first_directory, sizeof(first_directory)) < 0 ||
-			first_directory[0] != '/'))
-		first_directory[0] = 0;
 	__atomic_fetch_add(&refills, 1, __ATOMIC_SEQ_CST);
 	u.code->count = 0;
 	__builtin_memset(u.granules, 0, sizeof(granules[0]));
@@ -424,6 +421,14 @@ static void update_once(const uintptr_t *fp, struct si_writer *w)
 	__atomic_store_n(&si_modules_generation, si_modules_generation + 1, __ATOMIC_RELEASE);
 	__atomic_fetch_add(&si_rows_epoch, 1, __ATOMIC_RELEASE);
 	booted = true;
+}
+
+void si_modules_boot(const uintptr_t *fp)
+{
+	if (si_sys_getcwd(first_directory, sizeof(first_directory)) < 0 ||
+	    first_directory[0] != '/')
+		first_directory[0] = 0;
+	si_modules_update(fp, NULL);
 }
 
 void si_modules_update(const uintptr_t *fp, struct si_writer *w)

@@ -36,6 +36,9 @@ SI_INTERNAL uint64_t si_modules_generation;
 
 struct si_writer;
 
+/* Boot: the modules that are there. */
+void si_modules_boot(const uintptr_t *fp);
+
 /* Looks at the loaded modules again and writes MODULE and MODULE_GONE records, into `w`, which the
  * caller has entered, or else (NULL) into this thread's stream. `fp` as in record_event.h. */
 SI_COLD void si_modules_update(const uintptr_t *fp, struct si_writer *w);

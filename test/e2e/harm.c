@@ -285,7 +285,8 @@ static int without_counter(const char *way)
 	return WEXITSTATUS(status);
 }
 
-/* Another program, behind a filter that allows what it and the loader do. */
+/* Another program, behind a filter that allows what it and the loader do (prlimit64 among it: what
+ * we do to call exec is forbid.c's matter). */
 static int filtered_exec(void)
 {
 	static const short calls[] = {

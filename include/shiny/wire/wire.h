@@ -313,14 +313,18 @@ struct shiny_process {
 	uint64_t exit_at; /* ticks when it said that it ends; 0: not said, or not yet */
 	uint32_t exit_status; /* then: 0 to 255 */
 	uint32_t parent_pid;  /* getppid() in its own namespace, of the exec'd image; else 0 */
-	uint32_t waits;       /* how often a thread of it has begun to wait for a chunk */
+	uint32_t waits;       /* how often a thread of it has begun to wait for a chunk, or to ask
+	                       * whether it has a filter */
 	uint32_t may_sleep;   /* [ctl] the value of `waits` for which the sidecar has found no
 	                       * seccomp filter on any of its threads */
 	uint32_t snapshots_wanted; /* [ctl] how often a thread of it has begun to wait for a heap
 	                            * snapshot */
 	uint32_t snapshots_taken;  /* [ctl] the value of `snapshots_wanted` that was answered */
+	uint32_t looked;           /* [ctl] the value of `waits` for which the sidecar has looked;
+	                            * written after may_sleep */
+	uint32_t unused;
 	uint64_t counters[SHINY_COUNTERS];
-	uint64_t spare[32 - 9 - SHINY_COUNTERS];
+	uint64_t spare[32 - 10 - SHINY_COUNTERS];
 };
 
 /*
@@ -359,6 +363,9 @@ enum {
 	SHINY_NOTICE_NO_LIBRARY = 4,
 	SHINY_NOTICE_UNREADABLE = 8, /* flag: likewise, its user may not go there */
 	SHINY_NOTICE_FILTERED = 16,  /* flag: likewise, it inherits a seccomp filter */
+	/* flag: the path, and then it is empty, or the environment lies in memory that the library
+	 * does not know, so it has not read it */
+	SHINY_NOTICE_UNREAD = 32,
 	SHINY_NOTICE_PATH = 136,
 };
 struct shiny_notice {

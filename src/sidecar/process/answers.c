@@ -71,6 +71,7 @@ static bool answer(struct asker *asker)
 	asker->answered = waits;
 	if (proc_filtered_as_we(asker->pid))
 		__atomic_store_n(&asker->slot->may_sleep, waits, __ATOMIC_RELAXED); /* [ctl] */
+	__atomic_store_n(&asker->slot->looked, waits, __ATOMIC_RELEASE); /* [ctl] */
 	asker->next = ticks_wall_ns() + REST * (processor_ns() - began);
 	return true;
 }

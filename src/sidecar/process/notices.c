@@ -137,7 +137,7 @@ static bool same_program(const struct start *start, const struct ring_file *ring
 	bool cut = strlen(ring->started_as) + 1 >= sizeof(ring->started_as);
 	const char *argument = ring->command + strlen(ring->command) + 1;
 
-	if (!ring->started_as[0])
+	if (!ring->started_as[0] || (start->flags & SHINY_NOTICE_UNREAD && !start->path[0]))
 		return true;
 	if (start->flags & SHINY_NOTICE_BY_DESCRIPTOR)
 		return !strncmp(ring->started_as, "/dev/fd/", 8);

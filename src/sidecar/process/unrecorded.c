@@ -281,7 +281,7 @@ static enum shiny_unrecorded look_at_flags(uint32_t flags)
 	return flags & SHINY_NOTICE_NO_LIBRARY	? SHINY_UNRECORDED_NO_LIBRARY :
 	       flags & SHINY_NOTICE_UNREADABLE	? SHINY_UNRECORDED_UNREADABLE :
 	       flags & SHINY_NOTICE_FILTERED	? SHINY_UNRECORDED_FILTERED :
-	       flags & SHINY_NOTICE_PRELOADS	? SHINY_UNRECORDED_UNKNOWN :
+	       flags & (SHINY_NOTICE_PRELOADS | SHINY_NOTICE_UNREAD) ? SHINY_UNRECORDED_UNKNOWN :
 						  SHINY_UNRECORDED_CLEARED;
 }
 
@@ -381,7 +381,7 @@ void unrecorded_put(struct session *session, const struct start *start, uint32_t
 {
 	char detail[512] = "", found[PROGRAM_PATH] = "";
 	enum shiny_unrecorded why = start->why;
-	const char *executable = start->path;
+	const char *executable = start->path[0] ? start->path : "(unknown)";
 	struct shiny_err *err;
 
 	if (start->executable) {

@@ -208,8 +208,10 @@ int si_hook_munmap(void *at, size_t bytes)
 	int status = si_next.munmap ? si_next.munmap(at, bytes)
 				    : (int)direct(SYS_munmap, (long)at, (long)bytes, 0, 0, 0, 0);
 
-	if (status == 0)
+	if (status == 0) {
+		si_readable_no_more(at, bytes);
 		record(SI_FRAME(), SHINY_MAP_MUNMAP, &map);
+	}
 	return status;
 }
 

@@ -30,12 +30,14 @@
 #include <stdlib.h>
 #include <pthread.h>
 #include <linux/seccomp.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../core/clock.h"
 #include "hooks.h"
+#include "readable.h"
 #include "../record/notice.h"
 #include "../record/process.h"
 #include "rebind.h"
@@ -245,6 +247,8 @@ __attribute__((used)) void si_syscall_coming(long call, long a, long b, long c)
 
 	if (si_reach_is_changed_by(call))
 		si_reach_changes();
+	if (call == SYS_mprotect && !(c & PROT_READ))
+		si_readable_no_more((const void *)a, (size_t)b);
 	if (filter && c) /* without one it is a question whether there can be any */
 		si_wait_filtered();
 	if (call == SYS_seccomp || (call == SYS_prctl && a == PR_SET_SECCOMP))
@@ -363,8 +367,9 @@ VFORK("si_stub_vfork");
 VFORK("si_stub_vfork_old");
 
 /*
- * syscall(), for two calls that may forbid us to read the TSC (clock.h), and those that change what
- * the process can reach (hooks_reach.c). Any other costs six comparisons.
+ * syscall(), for two calls that may forbid us to read the TSC (clock.h), one that may hide memory
+ * (readable.h), and those that change what the process can reach (hooks_reach.c). Any other costs
+ * seven comparisons at most.
  */
 __asm__(".pushsection .text\n"
 	".globl si_stub_syscall\n"
@@ -372,6 +377,8 @@ __asm__(".pushsection .text\n"
 	".type si_stub_syscall, @function\n"
 	".p2align 4\nsi_stub_syscall:\n"
 	"	.cfi_startproc\n"
+	"	cmp $10, %rdi\n" /* SYS_mprotect */
+	"	je 2f\n"
 	"	cmp $105, %rdi\n" /* from SYS_setuid to SYS_mount, with SYS_prctl */
 	"	jb 1f\n"
 	"	cmp $165, %rdi\n"

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "zoo/zoo.h"
@@ -83,6 +84,21 @@ static void all_bad(void)
 	}
 }
 
+/* A page of the heap that cannot be read, which is said in each way that a program has. */
+static void hidden(int way)
+{
+	char *page = aligned_alloc(PAGE, PAGE), *argv[] = { page, NULL };
+
+	strcpy(page, "/nonexistent/program");
+	answer("execve of the heap", way, execve(page, argv, environ));
+	if (way == 0)
+		syscall(SYS_mprotect, page, PAGE, PROT_NONE);
+	else
+		mprotect(page, PAGE, PROT_NONE);
+	answer("execve of a hidden page", way, execve(page, argv, environ));
+	answer("execve of a hidden variable", way, execve("/bin/true", argv, argv));
+}
+
 /* In heap memory, in a child of its own. */
 static void all_good(int way)
 {
@@ -119,6 +135,15 @@ int main(void)
 	    mprotect(array_edge, PAGE, PROT_NONE))
 		return 1;
 	all_bad();
+	for (int way = 0; way < 2; way++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			hidden(way);
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+	}
 	for (int way = 0; way < 3; way++)
 		all_good(way);
 	truth("end");

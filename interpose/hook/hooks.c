@@ -207,6 +207,11 @@ void *si_hook_pvalloc(size_t size)
 	return si_record_alloc(SI_FRAME(), block, size, SHINY_API_MEMALIGN);
 }
 
+void *si_realloc_at(const uintptr_t *fp, void *block, size_t size)
+{
+	return realloc_at(fp, block, size);
+}
+
 size_t si_hook_malloc_usable_size(void *block)
 {
 	if (__builtin_expect(si_bump_owns(block), 0))

@@ -31,6 +31,7 @@
 #include <shiny/wire/allocator.h>
 
 #include "../patch/inner_allocator.h"
+#include "../patch/library_allocator.h"
 #include "attach.h"
 #include "../core/clock.h"
 #include "../patch/ctor_hooks.h"
@@ -229,12 +230,26 @@ static void reach_allocator(char *const *environment, struct shiny_header *h)
 	si_text_add(&t, words);
 }
 
-static void reach_collected(char *const *environment, struct shiny_header *h)
+static struct si_text attach_text(struct shiny_header *h)
 {
 	struct si_text t = { .at = h->attach_text, .room = sizeof(h->attach_text) };
 
 	while (h->attach_text[t.used])
 		t.used++;
+	return t;
+}
+
+static void add_attached(struct shiny_header *h, const char *words)
+{
+	struct si_text t = attach_text(h);
+
+	si_text_add(&t, words);
+}
+
+static void reach_collected(char *const *environment, struct shiny_header *h)
+{
+	struct si_text t = attach_text(h);
+
 	si_oilpan_attach(environment, si_partition_checked(), &t);
 	si_ctors_attach(environment, &t);
 }
@@ -343,7 +358,8 @@ static bool claim_slot(const struct si_start *start)
 
 static bool boot(void)
 {
-	struct si_text notes;
+	struct si_text notes, libraries;
+	char words[SHINY_TEXT];
 	struct si_start start;
 	enum si_service service;
 
@@ -366,10 +382,13 @@ static bool boot(void)
 	si_unwind_start_main = (uintptr_t)si_owner("__libc_start_main");
 	if (!claim_slot(&start))
 		return false;
+	si_text_init(&libraries, words, sizeof(words));
+	si_library_attach(&libraries);
 	si_modules_boot(__builtin_frame_address(0));
 	si_readable_boot();
 	part(" modules + ");
 	reach_allocator(start.environment, si_ring.header);
+	add_attached(si_ring.header, words);
 	part(" allocator + ");
 	reach_collected(start.environment, si_ring.header);
 	part(" patches + ");

@@ -63,6 +63,10 @@ static inline bool si_nested(const uintptr_t *fp)
 	return false;
 }
 
+/* Whether an operator that records the block, or the function below our malloc, free or new, makes
+ * the call whose hook's frame this is. */
+bool si_is_from_below(const uintptr_t *fp);
+
 static inline void *si_record_alloc(const uintptr_t *fp, void *block, size_t size,
 				    enum shiny_api api)
 {

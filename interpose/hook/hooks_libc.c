@@ -8,7 +8,8 @@
  * Threads:   any.
  *
  * A program may make a block by one name and free it by the other, so both record. The usual caller
- * is a malloc or an operator of somebody's own that stands on libc's. Where that one is the function
+ * is a malloc or an operator of somebody's own that stands on libc's. Where that one is the
+ * function
  * below our malloc, our hook of malloc records the block already: calls from its module pass
  * through. Where it is in the executable or in a library that nobody reaches by way of us, this is
  * where its blocks are seen.
@@ -18,8 +19,7 @@
 
 #include <dlfcn.h>
 
-/* Whether somebody who is called by a hook of ours makes this call. */
-static bool is_from_below(const uintptr_t *fp)
+bool si_is_from_below(const uintptr_t *fp)
 {
 	const uintptr_t below[] = { (uintptr_t)si_next.malloc, (uintptr_t)si_next.free,
 				    (uintptr_t)si_next.new };
@@ -32,6 +32,8 @@ static bool is_from_below(const uintptr_t *fp)
 		return false;
 	start = (uintptr_t)caller.dlfo_map_start;
 	bytes = (uintptr_t)caller.dlfo_map_end - start;
+	if ((uintptr_t)si_bump - start < bytes) /* the function below us ends in a jump */
+		return true;
 	for (unsigned i = 0; i < sizeof(below) / sizeof(*below); i++)
 		if (below[i] - start < bytes)
 			return true;
@@ -40,7 +42,7 @@ static bool is_from_below(const uintptr_t *fp)
 
 static void *made(const uintptr_t *fp, void *block, size_t size, enum shiny_api api)
 {
-	if (block && !is_from_below(fp))
+	if (block && !si_is_from_below(fp))
 		si_event_alloc(fp, block, size, api);
 	return block;
 }
@@ -95,7 +97,7 @@ void si_hook_libc_free(void *block)
 
 	if (!block || si_bump_owns(block))
 		return;
-	if (is_from_below(fp) || si_event_free(fp, block, 0, SHINY_API_FREE, free_by_libc))
+	if (si_is_from_below(fp) || si_event_free(fp, block, 0, SHINY_API_FREE, free_by_libc))
 		free_by_libc(block);
 }
 
@@ -103,7 +105,7 @@ void *si_hook_libc_realloc(void *block, size_t size)
 {
 	const uintptr_t *fp = SI_FRAME();
 
-	if (SI_NEXT(libc_realloc) && is_from_below(fp))
+	if (SI_NEXT(libc_realloc) && si_is_from_below(fp))
 		return si_next.libc_realloc(block, size);
 	return si_realloc_at(fp, block, size);
 }

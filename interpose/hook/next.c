@@ -207,7 +207,7 @@ static bool all_reach_us(void)
 
 static enum si_new_mode find_new_mode(void)
 {
-	if (!si_next.new || !si_next.delete)
+	if (!si_next.new && !si_next.delete)
 		return SI_NEW_SCOPED;
 	if (!all_reach_us())
 		return SI_NEW_THROUGH;

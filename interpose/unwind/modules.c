@@ -61,6 +61,17 @@ uint32_t si_modules_suspect;
 uint64_t si_modules_generation = 1;
 static uint32_t refills; /* begun */
 
+/* See si_modules_elsewhere. Copies, so that an update reads nothing that may be gone. */
+enum { ELSEWHERE = 32, ELSEWHERE_PARTS = 16, REACHED = 16 };
+static struct {
+	struct dl_phdr_info info;
+	ElfW(Phdr) parts[ELSEWHERE_PARTS];
+} elsewhere[ELSEWHERE];
+static uint32_t elsewhere_count, elsewhere_met;
+static bool elsewhere_changed;
+static uintptr_t reached[REACHED];
+static uint32_t reached_count;
+
 enum { IDLE = 0, BUSY = 1, AGAIN = 2 };
 static uint32_t updating;
 static unsigned long long last_adds, last_subs;
@@ -203,6 +214,50 @@ uint16_t si_build_id(const struct dl_phdr_info *info, uint8_t *id)
 	return 0;
 }
 
+void si_modules_reached(uintptr_t bias)
+{
+	reached[reached_count++ % REACHED] = bias;
+}
+
+static bool is_reached(uintptr_t bias)
+{
+	for (uint32_t i = 0; i < REACHED && i < reached_count; i++)
+		if (reached[i] == bias)
+			return true;
+	return false;
+}
+
+void si_modules_elsewhere(const struct link_map *map)
+{
+	const ElfW(Ehdr) *file = (const ElfW(Ehdr) *)map->l_addr;
+	struct dl_phdr_info *info = &elsewhere[elsewhere_met].info;
+	ElfW(Phdr) *parts = elsewhere[elsewhere_met].parts;
+
+	if (elsewhere_met == ELSEWHERE || !file || (uintptr_t)map->l_ld < map->l_addr ||
+	    !si_same((const char *)file->e_ident, ELFMAG, SELFMAG) ||
+	    file->e_phnum > ELSEWHERE_PARTS)
+		return;
+	if (elsewhere_met++ < elsewhere_count && info->dlpi_addr == map->l_addr)
+		return;
+	elsewhere_changed = true;
+	__builtin_memcpy(parts, (const char *)file + file->e_phoff,
+			 file->e_phnum * sizeof(*parts));
+	*info = (struct dl_phdr_info){ .dlpi_addr = map->l_addr,
+				       .dlpi_name = map->l_name,
+				       .dlpi_phdr = parts,
+				       .dlpi_phnum = file->e_phnum };
+}
+
+bool si_modules_elsewhere_end(void)
+{
+	bool changed = elsewhere_changed || elsewhere_met != elsewhere_count;
+
+	elsewhere_count = elsewhere_met;
+	elsewhere_met = 0;
+	elsewhere_changed = false;
+	return changed;
+}
+
 static bool is_relative(const struct dl_phdr_info *info)
 {
 	return info->dlpi_name[0] != '/';
@@ -245,7 +300,8 @@ static void write_module(const struct update *u, const struct dl_phdr_info *info
 	module_path(info, main_module, kernel, &path);
 	m.flags = (main_module ? SHINY_MODULE_MAIN : 0) |
 		  (main_module && k->bias == 0 ? SHINY_MODULE_FIXED : 0) |
-		  (booted && !main_module && is_relative(info) ? SHINY_MODULE_GUESSED : 0);
+		  (booted && !main_module && is_relative(info) ? SHINY_MODULE_GUESSED : 0) |
+		  (is_reached(k->bias) ? SHINY_MODULE_REACHED : 0);
 	m.path_bytes = (uint16_t)path.used;
 	m.build_id_bytes = si_build_id(info, m.build_id);
 	records = (uint32_t)((sizeof(m) + path.used + SHINY_RECORD_BYTES - 1) / SHINY_RECORD_BYTES);
@@ -378,7 +434,7 @@ static int one_module(struct dl_phdr_info *info, size_t size, void *context)
 	if (start >= end)
 		return 0;
 	k = find_or_add(info, start, end, &fresh);
-	if (!k)
+	if (!k || k->seen) /* the loader itself is in every namespace */
 		return 0;
 	k->seen = true;
 	kernel = !main_module && si_same(info->dlpi_name, "linux-", 6);
@@ -407,6 +463,8 @@ static void update_once(const uintptr_t *fp, struct si_writer *w)
 	dl_iterate_phdr(one_module, &u);
 	if (!u.changed)
 		return;
+	for (uint32_t i = 0; i < elsewhere_count; i++)
+		one_module(&elsewhere[i].info, sizeof(elsewhere[i].info), &u);
 	for (uint32_t i = 0; i < known_count; i++) {
 		if (known[i].seen)
 			known[kept++] = known[i];

@@ -53,6 +53,18 @@ void si_modules_forget(void);
 struct dl_phdr_info;
 uint16_t si_build_id(const struct dl_phdr_info *info, uint8_t *id);
 
+/*
+ * One after the other, the modules in namespaces of dlmopen's, which dl_iterate_phdr does not tell.
+ * The end returns true if they are others than before; then an update is due.
+ */
+struct link_map;
+void si_modules_elsewhere(const struct link_map *map);
+bool si_modules_elsewhere_end(void);
+
+/* Functions of the allocator in the module with this bias lead to us; before its record is
+ * written. */
+void si_modules_reached(uintptr_t bias);
+
 /* The module that holds `address`: its lowest mapped address, or 0. */
 uintptr_t si_module_start(uintptr_t address);
 

@@ -40,6 +40,9 @@ void loss_add(struct loss_sum *sum, const char *name, uint64_t count)
 	case LOSS_CHUNKS:
 		sum->chunks += count;
 		break;
+	case LOSS_HEAPS:
+		sum->heaps += count;
+		break;
 	case LOSS_SESSION:
 		sum->cut_short = sum->cut_short || count;
 		break;
@@ -52,25 +55,37 @@ void loss_add(struct loss_sum *sum, const char *name, uint64_t count)
 
 bool loss_any(const struct loss_sum *sum)
 {
-	return sum->events || sum->chunks || sum->cut_short;
+	return sum->events || sum->chunks || sum->heaps || sum->cut_short;
 }
 
 const char *loss_words(const struct loss_sum *sum, char out[LOSS_WORDS])
 {
-	const char *cut = sum->cut_short ? "all that came after the last commit" : "";
-	const char *least = sum->cut_short || sum->chunks ? "at least " : "";
 	char *events = units_noun(UNITS_NOUN_BUF, sum->events, "event"),
-	     *chunks = units_noun(UNITS_NOUN_BUF, sum->chunks, "chunk");
+	     *chunks = units_noun(UNITS_NOUN_BUF, sum->chunks, "chunk"),
+	     *heaps = units_noun(UNITS_NOUN_BUF, sum->heaps, "allocator");
+	bool least = (sum->cut_short || sum->chunks || sum->heaps) && sum->events;
+	int used = snprintf(out, LOSS_WORDS, "%s", least ? "at least " : "");
+	const char *between = "";
 
-	if (sum->events && sum->chunks)
-		snprintf(out, LOSS_WORDS, "%s%s, and %s of records%s%s", least, events, chunks,
-			 *cut ? ", and " : "", cut);
-	else if (sum->events)
-		snprintf(out, LOSS_WORDS, "%s%s%s%s", least, events, *cut ? ", and " : "", cut);
-	else if (sum->chunks)
-		snprintf(out, LOSS_WORDS, "%s of records%s%s", chunks, *cut ? ", and " : "", cut);
-	else
-		snprintf(out, LOSS_WORDS, "%s", *cut ? cut : "nothing");
+	if (sum->events) {
+		used += snprintf(out + used, LOSS_WORDS - (size_t)used, "%s", events);
+		between = ", and ";
+	}
+	if (sum->chunks) {
+		used += snprintf(out + used, LOSS_WORDS - (size_t)used, "%s%s of records", between,
+				 chunks);
+		between = ", and ";
+	}
+	if (sum->heaps) {
+		used += snprintf(out + used, LOSS_WORDS - (size_t)used, "%sthe blocks of %s",
+				 between, heaps);
+		between = ", and ";
+	}
+	if (sum->cut_short)
+		snprintf(out + used, LOSS_WORDS - (size_t)used,
+			 "%sall that came after the last commit", between);
+	else if (!*between)
+		snprintf(out, LOSS_WORDS, "nothing");
 	return out;
 }
 

@@ -4,7 +4,10 @@
  *
  * A family is one prefix: malloc, je_malloc and _rjem_malloc are three. It is patched as a whole or
  * not at all: recording the end of a block without its beginning would be worse than recording
- * nothing. It needs malloc and free. One function that cannot be patched rules the family out, with
+ * nothing. It needs malloc and free, or, of the family without a prefix, operators that only their
+ * own program has (SHINY_ALLOCATOR_NEWER, and clang's __alloc_token_ forms) and operator delete:
+ * what they stand on may be nobody's malloc. One function that cannot be patched rules the family
+ * out, with
  * an exception: a function that only jumps to another one of the family is recorded there.
  *
  * Names come from .symtab and .dynsym. A global one wins over a local one. Two local ones of one
@@ -27,8 +30,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum allocator_kind { MAKE, MAKE_OUT, MAKE_TEXT, END, MOVE, USABLE };
-enum allocator_place { ANY, PREFIXED, OPERATOR };
+enum allocator_kind { MAKE, MAKE_OUT, MAKE_TEXT, MAKE_SIZED, END, MOVE, MOVE_OUT, RESIZE, USABLE };
+enum allocator_place { ANY, PREFIXED, OPERATOR, NEWER };
 
 static const struct allocator_function {
 	const char *name;
@@ -40,10 +43,13 @@ static const struct allocator_function {
 	[SHINY_ALLOCATOR_##id] = { text, k, PREFIXED },
 #define SHINY_ALLOCATOR_OPERATOR(id, text, k, b, s, c, a) \
 	[SHINY_ALLOCATOR_##id] = { text, k, OPERATOR },
+#define SHINY_ALLOCATOR_NEWER(id, text, k, b, s, c, a) \
+	[SHINY_ALLOCATOR_##id] = { text, k, NEWER },
 #include <shiny/wire/allocator.def>
 };
+static const char token[] = "__alloc_token_";
 static const char *const known[] = { "", "je_", "tc_", "mi_", "_rjem_" };
-enum { KNOWN = sizeof(known) / sizeof(*known) };
+enum { KNOWN = sizeof(known) / sizeof(*known), TOKENS = 64 };
 
 struct allocator_symbol { /* a function of a family */
 	uint64_t vaddr, end; /* vaddr 0: it has none; end 0: not known */
@@ -54,6 +60,9 @@ struct allocator_search {
 	char prefixes[SHINY_ALLOCATOR_FAMILIES][SHINY_ALLOCATOR_PREFIX];
 	size_t prefix_bytes[SHINY_ALLOCATOR_FAMILIES], family_count;
 	struct allocator_symbol at[SHINY_ALLOCATOR_FAMILIES][SHINY_ALLOCATOR_FUNCTIONS];
+	/* functions of the first family by their __alloc_token_ names: there may be many */
+	struct { uint64_t vaddr, end; size_t function; } tokens[TOKENS];
+	size_t token_count;
 	struct shiny_allocator_file *out;
 	struct shiny_allocator_entry *entries;
 };
@@ -96,11 +105,28 @@ static struct shiny_err *read_setting(struct allocator_search *s, const char *se
 
 /* ---- names ---- */
 
+static void take_token(struct allocator_search *s, const char *name, const Elf64_Sym *symbol)
+{
+	const char *digits = name + strspn(name, "0123456789");
+	const char *rest = digits > name && *digits == '_' ? digits + 1 : name;
+
+	for (size_t i = 0; i < SHINY_ALLOCATOR_FUNCTIONS && s->token_count < TOKENS; i++)
+		if (functions[i].place != PREFIXED && strcmp(rest, functions[i].name) == 0) {
+			s->tokens[s->token_count].vaddr = symbol->st_value;
+			s->tokens[s->token_count].end =
+				symbol->st_size ? symbol->st_value + symbol->st_size : 0;
+			s->tokens[s->token_count++].function = i;
+			return;
+		}
+}
+
 static void take_symbol(void *context, const char *name, const Elf64_Sym *symbol)
 {
 	struct allocator_search *s = context;
 	bool global = ELF64_ST_BIND(symbol->st_info) != STB_LOCAL;
 
+	if (strncmp(name, token, sizeof(token) - 1) == 0)
+		take_token(s, name + sizeof(token) - 1, symbol);
 	for (size_t f = 0; f < s->family_count; f++) {
 		const char *rest = name + s->prefix_bytes[f];
 
@@ -111,7 +137,7 @@ static void take_symbol(void *context, const char *name, const Elf64_Sym *symbol
 		for (size_t i = 0; i < SHINY_ALLOCATOR_FUNCTIONS; i++) {
 			struct allocator_symbol *at = &s->at[f][i];
 
-			if ((f ? functions[i].place == OPERATOR : functions[i].place == PREFIXED) ||
+			if ((f ? functions[i].place >= OPERATOR : functions[i].place == PREFIXED) ||
 			    strcmp(rest, functions[i].name) != 0)
 				continue;
 			if (at->vaddr && at->vaddr != symbol->st_value && at->global == global)
@@ -134,7 +160,7 @@ static void say(struct allocator_search *s, size_t family, size_t function, cons
 	size_t used = strlen(s->out->why);
 
 	snprintf(s->out->why + used, sizeof(s->out->why) - used, "%s%s%s: %s", used ? "; " : "",
-		 functions[function].place == OPERATOR ? "" : s->prefixes[family],
+		 functions[function].place >= OPERATOR ? "" : s->prefixes[family],
 		 functions[function].name, why);
 }
 
@@ -187,9 +213,9 @@ static bool plain_recipe(const struct allocator_search *s, uint64_t vaddr,
 }
 
 /* Appends one function; false: the family cannot be patched, and why says it. */
-static bool add_function(struct allocator_search *s, size_t family, size_t home, size_t i)
+static bool add_function(struct allocator_search *s, size_t family, size_t home, size_t i,
+			 const struct allocator_symbol *at)
 {
-	const struct allocator_symbol *at = &s->at[family][i];
 	struct shiny_allocator_entry *same = entry_at(s, at->vaddr, s->out->count),
 				     *e = &s->entries[s->out->count];
 	const char *why = at->ambiguous ? "there are two of that name" : NULL;
@@ -200,8 +226,8 @@ static bool add_function(struct allocator_search *s, size_t family, size_t home,
 			    "it is one function with another that does something else");
 			return false;
 		}
-		same->either |= (functions[same->function].place == OPERATOR) !=
-				(functions[i].place == OPERATOR);
+		same->either |= (functions[same->function].place >= OPERATOR) !=
+				(functions[i].place >= OPERATOR);
 		return true;
 	}
 	if (!why && s->out->count == SHINY_ALLOCATOR_ENTRIES)
@@ -230,6 +256,36 @@ static bool add_function(struct allocator_search *s, size_t family, size_t home,
 	return true;
 }
 
+static bool add_functions(struct allocator_search *s, size_t family, size_t home)
+{
+	const struct allocator_symbol *at = s->at[family];
+
+	for (size_t i = 0; i < SHINY_ALLOCATOR_FUNCTIONS; i++)
+		if (at[i].vaddr && !add_function(s, family, home, i, &at[i]))
+			return false;
+	for (size_t i = 0; i < s->token_count && !family; i++) {
+		const struct allocator_symbol named = { .vaddr = s->tokens[i].vaddr,
+							.end = s->tokens[i].end };
+
+		if (!add_function(s, family, home, s->tokens[i].function, &named))
+			return false;
+	}
+	return true;
+}
+
+/* Whether it has what a family needs. */
+static bool is_family(const struct allocator_search *s, size_t family)
+{
+	const struct allocator_symbol *at = s->at[family];
+	bool newer = s->token_count;
+
+	if (at[SHINY_ALLOCATOR_MALLOC].vaddr && at[SHINY_ALLOCATOR_FREE].vaddr)
+		return true;
+	for (size_t i = 0; i < SHINY_ALLOCATOR_FUNCTIONS; i++)
+		newer |= functions[i].place == NEWER && at[i].vaddr;
+	return !family && newer && at[SHINY_ALLOCATOR_DELETE].vaddr;
+}
+
 static void add_family(struct allocator_search *s, size_t family)
 {
 	const struct allocator_symbol *at = s->at[family];
@@ -237,20 +293,22 @@ static void add_family(struct allocator_search *s, size_t family)
 	const struct shiny_allocator_entry *make, *end;
 	size_t home = family;
 
-	if (!at[SHINY_ALLOCATOR_MALLOC].vaddr || !at[SHINY_ALLOCATOR_FREE].vaddr)
+	if (!is_family(s, family))
 		return;
 	/* mi_malloc is malloc by another name: what else it has belongs to that one */
 	make = entry_at(s, at[SHINY_ALLOCATOR_MALLOC].vaddr, before);
 	end = entry_at(s, at[SHINY_ALLOCATOR_FREE].vaddr, before);
 	if (make && end && make->home == end->home)
 		home = make->home;
-	for (size_t i = 0; i < SHINY_ALLOCATOR_FUNCTIONS; i++) {
-		if (at[i].vaddr && !add_function(s, family, home, i)) {
-			memset(s->entries + before, 0,
-			       (s->out->count - before) * sizeof(*s->entries));
-			s->out->count = before;
-			return;
-		}
+	if (add_functions(s, family, home)) {
+		bool all = at[SHINY_ALLOCATOR_MALLOC].vaddr;
+
+		/* a compiler inlines one of them and not the other */
+		for (uint32_t i = before; i < s->out->count && !all; i++)
+			s->entries[i].either = 1;
+	} else {
+		memset(s->entries + before, 0, (s->out->count - before) * sizeof(*s->entries));
+		s->out->count = before;
 	}
 }
 

@@ -276,6 +276,8 @@ enum {
 	/* its path was relative, and is completed by the directory that the program started in:
 	 * /proc knows better */
 	SHINY_MODULE_GUESSED = 4,
+	/* what it exports of an allocator beside the hooked names leads to the library */
+	SHINY_MODULE_REACHED = 8,
 	SHINY_BUILD_ID_MAX = 32,
 };
 struct shiny_module {

@@ -67,6 +67,8 @@ void apply_module(struct session *session, struct stream *s)
 				    .loaded = s->head.time,
 				    .module = ids_module(&session->ids, in.path, in.module.build_id,
 							 in.module.build_id_bytes) };
+	session->ids.modules.at[mapping.module - 1].unreached |=
+		!(in.module.flags & (SHINY_MODULE_REACHED | SHINY_MODULE_MAIN));
 	space_add(&s->process->space, &mapping);
 }
 

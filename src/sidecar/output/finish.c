@@ -29,6 +29,7 @@
 #include "resolve_ahead.h"
 #include "root_names.h"
 #include "unprobed.h"
+#include "unseen_heaps.h"
 #include "wrappers.h"
 
 enum { LINES = 64 };
@@ -508,6 +509,7 @@ void finish_session(struct session *session, struct sidecar_summary *out)
 		out->processes++;
 	}
 	put_peak(session);
+	unseen_heaps_find(session);
 	counter_rows_finish(session, out);
 	out->unprobed = unprobed_probe(session);
 	out->threads = session->threads;

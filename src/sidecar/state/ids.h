@@ -25,6 +25,8 @@ struct id_module {
 	char *path;
 	uint8_t build_id[SHINY_BUILD_ID_MAX];
 	uint32_t build_id_bytes;
+	bool unreached; /* some process has it, and no function of an allocator in it leads to the
+	                 * library by SHINY_MODULE_REACHED */
 };
 /* a frame (return address), a vtable's address point or the description of a garbage collector's
  * kind */

@@ -1,0 +1,575 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * library_allocator.c: see library_allocator.h.
+ *
+ * We cannot export such names: a program that asks whether jemalloc is there by a weak reference to
+ * mallocx would be told so. Instead the library's own symbols are made to have our stubs' addresses
+ * as their values, in the memory of this process. Then the loader binds every reference to us, and
+ * dlsym finds us, in whatever scope. Nothing of the library's code is changed, and calls within it,
+ * which are bound already or need no symbol, stay its own.
+ *
+ * A library that is loaded when the constructor runs: its symbols are written to in place, and
+ * references that have been bound already are rebound, by what they hold.
+ *
+ * One that is loaded later: the loader tells debuggers that its list has changed by calling an
+ * empty function (link.h: r_brk), before it binds anything. That function's entry is made to lead
+ * to us, if its bytes are a return and padding. No system call may be made then (sys.h), so the
+ * library gets a copy of its symbols, which its dynamic section, still writable, names. The copy is
+ * ours, and there is room for a few. Where there is none left, or the entry is another one, the
+ * library is left alone, and its module's record does not say SHINY_MODULE_REACHED.
+ *
+ * In a namespace of its own (dlmopen) a program has a libc that no preloaded library precedes.
+ * There malloc's own names count as well.
+ */
+#define _GNU_SOURCE
+#include "library_allocator.h"
+
+#include <elf.h>
+#include <link.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+
+#include "../core/env.h"
+#include "../core/sys.h"
+#include "../hook/hooks.h"
+#include "../unwind/modules.h"
+#include "loader_watch.h"
+#include "own_calls.h"
+
+enum { PAGE = 4096, COPY_BYTES = 128 << 10, PREFIXES = 16, HEADS = 32, NAME = 48 };
+
+/* ---- names ---- */
+
+enum library_place { ANY, PREFIXED, OPERATOR };
+static const uint8_t places[SHINY_ALLOCATOR_FUNCTIONS] = {
+#define SHINY_ALLOCATOR(id, text, k, b, s, c, a)          [SHINY_ALLOCATOR_##id] = ANY,
+#define SHINY_ALLOCATOR_PREFIXED(id, text, k, b, s, c, a) [SHINY_ALLOCATOR_##id] = PREFIXED,
+#define SHINY_ALLOCATOR_OPERATOR(id, text, k, b, s, c, a) [SHINY_ALLOCATOR_##id] = OPERATOR,
+#include <shiny/wire/allocator.def>
+};
+
+static const char *const hooked[] = {
+#define SI_HOOK(id, symbol, result, parameters) #symbol,
+#include "../hook/hook_list.def"
+};
+
+/* clang's forms of a call, by a number or with it as a last argument */
+static const char token[] = "__alloc_token_";
+static char prefixes[PREFIXES][SHINY_ALLOCATOR_PREFIX] = { "je_", "tc_", "mi_", "_rjem_",
+							   "scalable_", "rp", "sn_", "xx", "dl",
+							   "ned" };
+/* One of these is in each library that is looked at further. */
+static struct head {
+	char name[NAME];
+	uint32_t hash;
+} heads[HEADS] = { { .name = "malloc" }, { .name = "mallocx" }, { .name = "moz_arena_malloc" },
+		   { .name = "_Znwm12__hot_cold_t" }, { .name = "__size_returning_new" },
+		   { .name = "tcmalloc_size_returning_operator_new" },
+		   { .name = "__alloc_token_malloc" }, { .name = "__alloc_token_0_malloc" },
+		   { .name = "__alloc_token__Znwm" }, { .name = "__alloc_token_0__Znwm" } };
+
+static bool equal(const char *a, const char *b)
+{
+	while (*a && *a == *b)
+		a++, b++;
+	return *a == *b;
+}
+
+/* What is behind the prefix; NULL: it has another one. */
+static const char *behind(const char *name, const char *prefix)
+{
+	while (*prefix && *name == *prefix)
+		name++, prefix++;
+	return *prefix ? NULL : name;
+}
+
+static uint32_t hash_of(const char *name)
+{
+	uint32_t hash = 5381;
+
+	for (; *name; name++)
+		hash = hash * 33 + (unsigned char)*name;
+	return hash;
+}
+
+/* SHINY_ALLOCATOR=prefix:a,b names further ones. */
+static void add_prefixes(void)
+{
+	const char *at = si_env.allocator ? behind(si_env.allocator, "prefix:") : NULL;
+	unsigned n = 0;
+
+	while (prefixes[n][0])
+		n++;
+	for (; at && *at && n < PREFIXES - 1; n++) {
+		unsigned used = 0;
+
+		for (; *at && *at != ','; at++)
+			if (used + 1 < SHINY_ALLOCATOR_PREFIX)
+				prefixes[n][used++] = *at;
+		at += *at == ',';
+	}
+}
+
+static void find_heads(void)
+{
+	struct si_text t;
+	unsigned n = 0;
+
+	while (heads[n].name[0])
+		n++;
+	for (unsigned i = 0; i < PREFIXES && prefixes[i][0] && n < HEADS; i++, n++) {
+		si_text_init(&t, heads[n].name, NAME);
+		si_text_add(&t, prefixes[i]);
+		si_text_add(&t, "malloc");
+	}
+	while (n--)
+		heads[n].hash = hash_of(heads[n].name);
+}
+
+static bool is_hooked(const char *name)
+{
+	for (unsigned i = 0; i < sizeof(hooked) / sizeof(*hooked); i++)
+		if (equal(hooked[i], name))
+			return true;
+	return false;
+}
+
+static int row_of(const char *name, bool operators, bool prefixed)
+{
+	for (int i = 0; i < SHINY_ALLOCATOR_FUNCTIONS; i++)
+		if ((places[i] == ANY || (places[i] == OPERATOR ? operators : prefixed)) &&
+		    equal(name, si_own_functions[i].name))
+			return i;
+	return -1;
+}
+
+/* The row of allocator.def that a library's symbol stands for; -1: none. */
+static int row_of_symbol(const char *name, bool elsewhere)
+{
+	const char *rest = behind(name, token);
+	int row;
+
+	if (rest) {
+		while (*rest >= '0' && *rest <= '9')
+			rest++;
+		return row_of(rest + (rest[-1] != '_' && *rest == '_'), true, false);
+	}
+	if (elsewhere && (rest = behind(name, "__libc_")))
+		return row_of(rest, false, false);
+	if (elsewhere || !is_hooked(name)) {
+		row = row_of(name, !elsewhere, false);
+		if (row >= 0)
+			return row;
+	}
+	for (unsigned i = 0; i < PREFIXES && prefixes[i][0]; i++) {
+		rest = behind(name, prefixes[i]);
+		row = rest ? row_of(rest, false, true) : -1;
+		if (row >= 0)
+			return row;
+	}
+	return -1;
+}
+
+/* ---- modules ---- */
+
+struct library_tables {
+	ElfW(Dyn) *where; /* of the entry that names the symbols */
+	ElfW(Sym) *symbols;
+	const char *names;
+	const ElfW(Rela) *rela, *plt;
+	size_t rela_bytes, plt_bytes;
+	const uint32_t *hash; /* of DT_GNU_HASH */
+};
+
+static bool read_dynamic(ElfW(Dyn) *entry, uintptr_t bias, struct library_tables *t)
+{
+	*t = (struct library_tables){ 0 };
+	for (; entry && entry->d_tag != DT_NULL; entry++)
+		switch (entry->d_tag) {
+		case DT_SYMTAB:
+			t->where = entry;
+			t->symbols = (ElfW(Sym) *)entry->d_un.d_ptr;
+			break;
+		case DT_STRTAB:
+			t->names = (const char *)entry->d_un.d_ptr;
+			break;
+		case DT_RELA:
+			t->rela = (const ElfW(Rela) *)entry->d_un.d_ptr;
+			break;
+		case DT_RELASZ:
+			t->rela_bytes = entry->d_un.d_val;
+			break;
+		case DT_JMPREL:
+			t->plt = (const ElfW(Rela) *)entry->d_un.d_ptr;
+			break;
+		case DT_PLTRELSZ:
+			t->plt_bytes = entry->d_un.d_val;
+			break;
+		case DT_GNU_HASH:
+			t->hash = (const uint32_t *)entry->d_un.d_ptr;
+			break;
+		}
+	/* the loader has made these addresses absolute, but for what it cannot write to */
+	return t->symbols && t->names && t->hash && (uintptr_t)t->hash > bias;
+}
+
+static const uint32_t *buckets_of(const struct library_tables *t)
+{
+	return t->hash + 4 + 2 * (size_t)t->hash[2];
+}
+
+static bool has_symbol(const struct library_tables *t, const struct head *head)
+{
+	const uint64_t *filter = (const uint64_t *)(t->hash + 4);
+	uint32_t count = t->hash[0], first = t->hash[1], words = t->hash[2], at;
+	const uint32_t *bucket = buckets_of(t);
+	uint64_t word;
+
+	if (!count || !words)
+		return false;
+	word = filter[head->hash / 64 % words];
+	if (!(word >> head->hash % 64 & word >> (head->hash >> t->hash[3]) % 64 & 1))
+		return false;
+	at = bucket[head->hash % count];
+	for (bool last = at < first; !last; at++) {
+		uint32_t chained = bucket[count + at - first];
+
+		if ((chained | 1) == (head->hash | 1) &&
+		    equal(t->names + t->symbols[at].st_name, head->name))
+			return t->symbols[at].st_shndx != SHN_UNDEF;
+		last = chained & 1;
+	}
+	return false;
+}
+
+/* One behind the last symbol. */
+static uint32_t symbol_end(const struct library_tables *t)
+{
+	const uint32_t *bucket = buckets_of(t);
+	uint32_t count = t->hash[0], first = t->hash[1], last = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		last = bucket[i] > last ? bucket[i] : last;
+	if (last < first)
+		return 0;
+	while (!(bucket[count + last - first] & 1))
+		last++;
+	return last + 1;
+}
+
+static struct library {
+	const void *dynamic; /* NULL: free */
+	unsigned entries;
+} libraries[SI_OWN_LIBRARIES];
+static char copies[SI_OWN_LIBRARIES][COPY_BYTES] __attribute__((aligned(64)));
+
+static bool may_have(const struct library_tables *t, bool elsewhere)
+{
+	for (unsigned i = !elsewhere; i < HEADS && heads[i].name[0]; i++)
+		if (has_symbol(t, &heads[i]))
+			return true;
+	return false;
+}
+
+static bool is_function(const ElfW(Sym) *symbol)
+{
+	return ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx != SHN_UNDEF &&
+	       symbol->st_value;
+}
+
+/* What the library has for moving a block by hand: its malloc, free and usable size by whatever
+ * names. */
+static void find_family(struct si_own_family *family, uintptr_t bias,
+			const struct library_tables *t, uint32_t end)
+{
+	*family = (struct si_own_family){ .inner_bytes = UINTPTR_MAX };
+	for (uint32_t i = t->hash[1]; i < end; i++) {
+		const char *name = t->names + t->symbols[i].st_name;
+		si_own_fn *function = (si_own_fn *)(bias + t->symbols[i].st_value);
+		int row = is_function(&t->symbols[i]) ? row_of_symbol(name, true) : -1;
+
+		if (row == SHINY_ALLOCATOR_MALLOC ||
+		    (row == SHINY_ALLOCATOR_MALLOCX && !family->make))
+			family->make = function;
+		else if (row == SHINY_ALLOCATOR_FREE ||
+			 (row == SHINY_ALLOCATOR_DALLOCX && !family->end))
+			family->end = function;
+		else if (row >= 0 && si_own_functions[row].kind == SI_OWN_USABLE)
+			family->usable = function;
+	}
+	if (!family->make || !family->end)
+		family->usable = NULL;
+}
+
+/* Gives the library's functions their stubs, in `symbols`: its own or a copy. */
+static void redirect(unsigned n, uintptr_t bias, const struct library_tables *t, uint32_t end,
+		     ElfW(Sym) *symbols, bool elsewhere)
+{
+	struct si_own_family *family = &si_own_families[SHINY_ALLOCATOR_FAMILIES + n];
+	struct library *library = &libraries[n];
+	unsigned entry = SI_OWN_INNER + n * SI_OWN_LIBRARY;
+
+	find_family(family, bias, t, end);
+	for (uint32_t i = t->hash[1]; i < end && library->entries < SI_OWN_LIBRARY; i++) {
+		int row = is_function(&symbols[i])
+				  ? row_of_symbol(t->names + symbols[i].st_name, elsewhere)
+				  : -1;
+
+		if (row < 0 || si_own_functions[row].kind == SI_OWN_USABLE)
+			continue;
+		si_own_fill(entry, (unsigned)row, (si_own_fn *)(bias + symbols[i].st_value),
+			    family);
+		/* it takes what its operator new gave, too */
+		if (si_own[entry].api == SHINY_API_FREE && !elsewhere)
+			si_own[entry].api = SHINY_API_EITHER_FREE;
+		__atomic_store_n(&symbols[i].st_value, (uintptr_t)si_own_stub(entry) - bias,
+				 __ATOMIC_RELAXED);
+		entry++;
+		library->entries++;
+	}
+}
+
+/* ---- at start ---- */
+
+/* The part of the module that holds `address`, and its protection. */
+static const ElfW(Phdr) *part_at(const struct dl_phdr_info *info, uintptr_t address)
+{
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+		if (p->p_type == PT_LOAD && address - (info->dlpi_addr + p->p_vaddr) < p->p_memsz)
+			return p;
+	}
+	return NULL;
+}
+
+static ElfW(Dyn) *dynamic_of(const struct dl_phdr_info *info)
+{
+	for (unsigned i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			return (ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+	return NULL;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *base = path;
+
+	for (; *path; path++)
+		if (*path == '/')
+			base = path + 1;
+	return base;
+}
+
+struct library_start {
+	struct si_text *text;
+	bool main_seen;
+	unsigned count; /* of libraries */
+};
+
+static int redirect_loaded(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct library_start *start = context;
+	ElfW(Dyn) *dynamic = dynamic_of(info);
+	struct library *library = &libraries[start->count];
+	struct library_tables t;
+	const ElfW(Phdr) *part;
+	uintptr_t low, high;
+	uint32_t end;
+	int prot;
+
+	(void)size;
+	if (!start->main_seen) {
+		start->main_seen = true;
+		return 0;
+	}
+	if (start->count == SI_OWN_LIBRARIES || !read_dynamic(dynamic, info->dlpi_addr, &t) ||
+	    si_is_ours(t.symbols) || !may_have(&t, false))
+		return 0;
+	end = symbol_end(&t);
+	part = part_at(info, (uintptr_t)t.symbols);
+	if (!part)
+		return 0;
+	prot = (part->p_flags & PF_X ? PROT_EXEC : 0) | PROT_READ;
+	low = (uintptr_t)t.symbols & -(uintptr_t)PAGE;
+	high = ((uintptr_t)(t.symbols + end) + PAGE - 1) & -(uintptr_t)PAGE;
+	if (si_sys(SYS_mprotect, low, high - low, PROT_READ | PROT_WRITE) != 0)
+		return 0;
+	redirect((unsigned)(library - libraries), info->dlpi_addr, &t, end, t.symbols, false);
+	si_sys(SYS_mprotect, low, high - low, prot);
+	if (!library->entries)
+		return 0;
+	library->dynamic = dynamic;
+	start->count++;
+	si_modules_reached(info->dlpi_addr);
+	si_text_add(start->text, "; ");
+	si_text_number(start->text, library->entries);
+	si_text_add(start->text, " functions of ");
+	si_text_add(start->text, base_name(info->dlpi_name));
+	si_text_add(start->text, "'s own lead to us");
+	return 0;
+}
+
+/* The stub for what a reference holds; 0: it is nothing of a library's. */
+static uintptr_t stub_for(uintptr_t value)
+{
+	for (unsigned n = 0; n < SI_OWN_LIBRARIES && libraries[n].dynamic; n++)
+		for (unsigned i = 0; i < libraries[n].entries; i++) {
+			unsigned entry = SI_OWN_INNER + n * SI_OWN_LIBRARY + i;
+
+			if ((uintptr_t)si_own[entry].function == value)
+				return (uintptr_t)si_own_stub(entry);
+		}
+	return 0;
+}
+
+/* Whether a function that our hooks call is in the module. */
+static bool is_below(const struct dl_phdr_info *info)
+{
+	return part_at(info, (uintptr_t)si_next.malloc) || part_at(info, (uintptr_t)si_next.free) ||
+	       part_at(info, (uintptr_t)si_next.new);
+}
+
+/* libc's function of the name, if that is one of those that have two; 0: it is not. */
+static uintptr_t libc_function(const char *name)
+{
+	static const struct { const char *name; void *const *real;
+	} others[] = {
+#define LIBC(id) { "__" #id, (void *const *)&si_next.id }
+		LIBC(libc_malloc), LIBC(libc_calloc), LIBC(libc_realloc), LIBC(libc_free),
+		LIBC(libc_memalign), LIBC(libc_valloc), LIBC(libc_pvalloc),
+	};
+
+	for (unsigned i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (equal(others[i].name, name))
+			return (uintptr_t)*others[i].real;
+	return 0;
+}
+
+/*
+ * What a reference shall hold, or 0: what it does. A malloc that stands on __libc_malloc is below
+ * our hook of malloc, which records the block; so it calls libc's and not our hook of that. The
+ * caller would not tell: a jump leaves no return address.
+ */
+static uintptr_t wanted(const struct library_tables *t, const ElfW(Rela) *rela, uintptr_t held,
+			bool below)
+{
+	const ElfW(Sym) *symbol = &t->symbols[ELF64_R_SYM(rela->r_info)];
+
+	return below ? libc_function(t->names + symbol->st_name) : stub_for(held);
+}
+
+static void rebind_table(const struct dl_phdr_info *info, const struct library_tables *t,
+			 const ElfW(Rela) *rela, size_t bytes)
+{
+	bool below = is_below(info);
+	uintptr_t low = 0, high = 0;
+
+	for (unsigned i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_GNU_RELRO) {
+			low = (info->dlpi_addr + info->dlpi_phdr[i].p_vaddr) & -(uintptr_t)PAGE;
+			high = (info->dlpi_addr + info->dlpi_phdr[i].p_vaddr +
+				info->dlpi_phdr[i].p_memsz) & -(uintptr_t)PAGE;
+		}
+	for (size_t i = 0; i < bytes / sizeof(*rela); i++) {
+		uintptr_t *at = (uintptr_t *)(info->dlpi_addr + rela[i].r_offset), stub;
+		uint32_t type = ELF64_R_TYPE(rela[i].r_info);
+		bool locked;
+
+		if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT &&
+		    (type != R_X86_64_64 || rela[i].r_addend))
+			continue;
+		/* a library's references to itself stay its own */
+		stub = !below && part_at(info, *at) ? 0 : wanted(t, &rela[i], *at, below);
+		if (!stub)
+			continue;
+		locked = (uintptr_t)at - low < high - low;
+		if (locked && si_sys(SYS_mprotect, low, high - low, PROT_READ | PROT_WRITE) != 0)
+			return;
+		*at = stub;
+		if (locked)
+			si_sys(SYS_mprotect, low, high - low, PROT_READ);
+	}
+}
+
+static int rebind_loaded(struct dl_phdr_info *info, size_t size, void *context)
+{
+	ElfW(Dyn) *dynamic = dynamic_of(info);
+	struct library_tables t;
+
+	(void)size, (void)context;
+	if (!dynamic)
+		return 0;
+	read_dynamic(dynamic, info->dlpi_addr, &t);
+	if ((uintptr_t)t.symbols <= info->dlpi_addr || si_is_ours(t.symbols))
+		return 0;
+	rebind_table(info, &t, t.rela, t.rela_bytes);
+	rebind_table(info, &t, t.plt, t.plt_bytes);
+	return 0;
+}
+
+/* ---- later ---- */
+
+/* An unused place, also that of a library that is gone. */
+static struct library *room(void)
+{
+	for (unsigned i = 0; i < SI_OWN_LIBRARIES; i++)
+		if (!libraries[i].dynamic || !si_loader_has(libraries[i].dynamic))
+			return &libraries[i];
+	return NULL;
+}
+
+static void redirect_copy(const struct link_map *map, struct library_tables *t, bool elsewhere)
+{
+	struct library *library = room();
+	uint32_t end = symbol_end(t);
+	ElfW(Sym) *copy;
+
+	if (!library || end * sizeof(*copy) > COPY_BYTES)
+		return;
+	copy = (ElfW(Sym) *)copies[library - libraries];
+	__builtin_memcpy(copy, t->symbols, end * sizeof(*copy));
+	library->entries = 0;
+	redirect((unsigned)(library - libraries), map->l_addr, t, end, copy, elsewhere);
+	if (!library->entries)
+		return;
+	library->dynamic = map->l_ld;
+	si_modules_reached(map->l_addr);
+	t->where->d_un.d_ptr = (uintptr_t)copy;
+}
+
+static void meet(const struct link_map *map, bool elsewhere)
+{
+	struct library_tables t;
+
+	if (map->l_addr && read_dynamic(map->l_ld, map->l_addr, &t) && !si_is_ours(t.symbols) &&
+	    may_have(&t, elsewhere))
+		redirect_copy(map, &t, elsewhere);
+}
+
+static bool in_one_module(void *a, void *b)
+{
+	struct dl_find_object one, other;
+
+	return _dl_find_object(a, &one) == 0 && _dl_find_object(b, &other) == 0 &&
+	       one.dlfo_link_map == other.dlfo_link_map;
+}
+
+void si_library_attach(struct si_text *text)
+{
+	struct library_start start = { .text = text };
+
+	bool off = si_same(si_env.allocator, "off", 4);
+
+	add_prefixes();
+	find_heads();
+	if (!off)
+		dl_iterate_phdr(redirect_loaded, &start);
+	if (start.count || !in_one_module((void *)si_next.malloc, (void *)si_next.libc_malloc))
+		dl_iterate_phdr(rebind_loaded, NULL);
+	if (off)
+		return;
+	if (!si_loader_watch(meet))
+		si_text_add(text, "; allocators of libraries that are opened later are not seen: "
+				  "the loader cannot be watched");
+}

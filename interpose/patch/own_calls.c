@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * own_calls.c: see own_calls.h.
+ *
+ * Which argument is the size, and so on, stands in allocator.def. A hook must know whose function
+ * it stands for, so each has a stub that loads its number; all six integer arguments and both words
+ * of a result are passed through.
+ *
+ * An allocator calls itself: operator new its malloc, realloc its free. Only the outermost call is
+ * the program's: while it runs, its frame is in si_outer, and what the allocator calls below it is
+ * passed on. What other libraries call below it is theirs, where the allocator is the program's
+ * malloc: an exception that operator new throws lives in a block of libstdc++'s.
+ *
+ * A block that the nursery's reader holds must not move under it (record_event.h); then realloc is
+ * done by hand, which needs the block's usable size. Blocks of a family that has no function for
+ * that are not read.
+ */
+#define _GNU_SOURCE
+#include "own_calls.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "../hook/hooks.h"
+
+enum { NO = SI_OWN_NO, STUB_BYTES = 16 };
+enum {
+	MAKE = SI_OWN_MAKE,
+	MAKE_OUT = SI_OWN_MAKE_OUT,
+	MAKE_TEXT = SI_OWN_MAKE_TEXT,
+	MAKE_SIZED = SI_OWN_MAKE_SIZED,
+	END = SI_OWN_END,
+	MOVE = SI_OWN_MOVE,
+	MOVE_OUT = SI_OWN_MOVE_OUT,
+	RESIZE = SI_OWN_RESIZE,
+	USABLE = SI_OWN_USABLE
+};
+
+const struct si_own_function si_own_functions[SHINY_ALLOCATOR_FUNCTIONS] = {
+#define SHINY_ALLOCATOR(id, text, k, b, s, c, a)                                                 \
+	[SHINY_ALLOCATOR_##id] = {                                                               \
+		.name = text, .kind = k, .block = b, .size = s, .count = c, .api = SHINY_API_##a \
+	},
+#include <shiny/wire/allocator.def>
+};
+
+struct si_own si_own[SI_OWN];
+struct si_own_family si_own_families[SI_OWN_FAMILIES];
+
+extern const char __ehdr_start[] __attribute__((visibility("hidden"))),
+	_end[] __attribute__((visibility("hidden"))); /* the linker's, of this library */
+
+/* Whether the allocator is calling itself; by a jump from its first instruction on, the caller is
+ * our hook. */
+static inline bool is_inner(const uintptr_t *fp, const struct si_own *o)
+{
+	uintptr_t ours = (uintptr_t)__ehdr_start, bytes = (uintptr_t)(_end - __ehdr_start);
+
+	return si_nested(fp) &&
+	       (fp[1] - o->family->inner < o->family->inner_bytes || fp[1] - ours < bytes);
+}
+
+static inline size_t size_of(const struct si_own *o, const uintptr_t *argument)
+{
+	if (o->size == NO)
+		return 0;
+	return o->count == NO ? argument[o->size] : argument[o->size] * argument[o->count];
+}
+
+static inline unsigned __int128 call(const struct si_own *o, const uintptr_t *argument)
+{
+	return o->function(argument[0], argument[1], argument[2], argument[3], argument[4],
+			   argument[5]);
+}
+
+/* The function as it was, called as the outermost one. */
+static inline __attribute__((always_inline)) unsigned __int128
+call_marked(const uintptr_t *fp, const struct si_own *o, const uintptr_t *argument)
+{
+	const uintptr_t *before = si_outer;
+	unsigned __int128 result;
+
+	si_outer = fp;
+	result = call(o, argument);
+	si_outer = before;
+	return result;
+}
+
+static void record(const uintptr_t *fp, const struct si_own *o, void *block, size_t size,
+		   unsigned api)
+{
+	if (o->family->usable)
+		si_event_alloc(fp, block, size, (enum shiny_api)api);
+	else
+		si_event_alloc_named(fp, block, size, (enum shiny_api)api, NULL);
+}
+
+/* In bytes, as asked for. */
+static size_t new_size(const struct si_own *o, const uintptr_t *argument, const void *block)
+{
+	if (o->size == NO && o->family->usable)
+		return (size_t)o->family->usable((uintptr_t)block, 0, 0, 0, 0, 0);
+	return size_of(o, argument);
+}
+
+static unsigned __int128 make(const uintptr_t *fp, const struct si_own *o,
+			      const uintptr_t *argument)
+{
+	unsigned __int128 result = call_marked(fp, o, argument);
+	void *block = (void *)(uintptr_t)result;
+	size_t size;
+
+	if (!block)
+		return result;
+	if (o->kind == MAKE_TEXT && o->block != NO && (uintptr_t)block == argument[o->block])
+		return result;
+	if (o->kind == MAKE_TEXT)
+		size = strlen(block) + 1;
+	else if (o->kind == MAKE_SIZED)
+		size = (size_t)(result >> 64);
+	else
+		size = new_size(o, argument, block);
+	record(fp, o, block, size, o->api);
+	return result;
+}
+
+static unsigned __int128 make_out(const uintptr_t *fp, const struct si_own *o,
+				  const uintptr_t *argument)
+{
+	unsigned __int128 error = call_marked(fp, o, argument);
+	void *block = (int)error ? NULL : *(void **)argument[0];
+
+	if (block)
+		record(fp, o, block, new_size(o, argument, block), o->api);
+	return error;
+}
+
+static SI_COLD void release(const struct si_own_family *family, void *block)
+{
+	const uintptr_t *before = si_outer;
+
+	si_outer = SI_FRAME();
+	family->end((uintptr_t)block, 0, 0, 0, 0, 0);
+	si_outer = before;
+}
+
+/* What the nursery's reader is given to call knows the block only, so each family has one. */
+#define RELEASE(n)                                   \
+	static void release_##n(void *block)         \
+	{                                            \
+		release(&si_own_families[n], block); \
+	}
+#define ADDRESS(n) release_##n,
+#define EIGHT(f, n) f(n##0) f(n##1) f(n##2) f(n##3) f(n##4) f(n##5) f(n##6) f(n##7)
+/* numbers in octal, as far as the compiler is concerned: 00 to 017 */
+EIGHT(RELEASE, 0) EIGHT(RELEASE, 01)
+static si_release_fn *const releases[] = { EIGHT(ADDRESS, 0) EIGHT(ADDRESS, 01) };
+_Static_assert(sizeof(releases) / sizeof(*releases) == SI_OWN_FAMILIES, "each family has one");
+
+static si_release_fn *release_of(const struct si_own *o)
+{
+	return releases[o->family - si_own_families];
+}
+
+static unsigned __int128 end(const uintptr_t *fp, const struct si_own *o,
+			     const uintptr_t *argument)
+{
+	if (!si_event_free(fp, (void *)argument[o->block], size_of(o, argument),
+			   (enum shiny_api)o->api, release_of(o)))
+		return 0;
+	return call_marked(fp, o, argument);
+}
+
+/* The nursery's reader holds the block: see above. */
+static SI_COLD uintptr_t move_by_hand(const uintptr_t *fp, const struct si_own *o, void *block,
+				      size_t size)
+{
+	const uintptr_t *before = si_outer;
+	size_t old;
+	void *moved;
+
+	si_outer = fp;
+	old = (size_t)o->family->usable((uintptr_t)block, 0, 0, 0, 0, 0);
+	moved = (void *)(uintptr_t)o->family->make(size, 0, 0, 0, 0, 0);
+	si_outer = before;
+	if (!moved)
+		return 0;
+	memcpy(moved, block, old < size ? old : size);
+	record(fp, o, moved, size, SHINY_API_REALLOC);
+	if (si_event_free(fp, block, 0, SHINY_API_REALLOC, release_of(o)))
+		release(o->family, block);
+	return (uintptr_t)moved;
+}
+
+/* Allocators differ in what they do with size 0: free and return nothing, or a small block. Both
+ * are told rightly like this. */
+static SI_COLD uintptr_t move_to_nothing(const uintptr_t *fp, const struct si_own *o, void *block,
+					 const uintptr_t *argument)
+{
+	uintptr_t left;
+
+	if (!si_event_free(fp, block, 0, SHINY_API_REALLOC, release_of(o)))
+		return 0;
+	left = (uintptr_t)call_marked(fp, o, argument);
+	if (left)
+		record(fp, o, (void *)left, 0, SHINY_API_REALLOC);
+	return left;
+}
+
+static unsigned __int128 move(const uintptr_t *fp, const struct si_own *o,
+			      const uintptr_t *argument)
+{
+	void *block = (void *)argument[o->block];
+	size_t size = size_of(o, argument);
+	uintptr_t moved;
+
+	if (SI_UNLIKELY(size == 0))
+		return move_to_nothing(fp, o, block, argument);
+	if (SI_UNLIKELY(!si_event_realloc_begin(fp, block)))
+		return move_by_hand(fp, o, block, size);
+	moved = (uintptr_t)call_marked(fp, o, argument);
+	if (moved)
+		si_event_realloc_done(fp, (void *)moved, size);
+	else
+		si_event_realloc_failed(fp);
+	return moved;
+}
+
+static unsigned __int128 move_out(const uintptr_t *fp, const struct si_own *o,
+				  const uintptr_t *argument)
+{
+	void **place = (void **)argument[o->block], *block = *place;
+	size_t size = size_of(o, argument);
+	unsigned __int128 error;
+
+	if (!block)
+		return make_out(fp, o, argument);
+	if (!size) { /* a free, and what it leaves */
+		if (!si_event_free(fp, block, 0, (enum shiny_api)o->api, release_of(o))) {
+			*place = NULL;
+			return 0;
+		}
+		return make_out(fp, o, argument);
+	}
+	if (SI_UNLIKELY(!si_event_realloc_begin(fp, block)))
+		return (*place = (void *)move_by_hand(fp, o, block, size)) ? 0 : ENOMEM;
+	error = call_marked(fp, o, argument);
+	if ((int)error == 0)
+		si_event_realloc_done(fp, *place, size);
+	else
+		si_event_realloc_failed(fp);
+	return error;
+}
+
+/* The block stays where it is; what is returned is its size then. */
+static unsigned __int128 resize(const uintptr_t *fp, const struct si_own *o,
+				const uintptr_t *argument)
+{
+	void *block = (void *)argument[o->block];
+	size_t size = size_of(o, argument);
+	unsigned __int128 got;
+
+	/* it is being read: it may not change */
+	if (SI_UNLIKELY(!si_event_realloc_begin(fp, block)))
+		return o->family->usable((uintptr_t)block, 0, 0, 0, 0, 0);
+	got = call_marked(fp, o, argument);
+	if ((size_t)got >= size)
+		si_event_realloc_done(fp, block, size);
+	else
+		si_event_realloc_failed(fp);
+	return got;
+}
+
+unsigned __int128 si_own_call(const uintptr_t *fp, uint32_t n, const uintptr_t *argument);
+
+/* Exceptions pass through, of operators: so the mark is taken off then. */
+__attribute__((used, noinline)) unsigned __int128
+si_own_call(const uintptr_t *fp, uint32_t n, const uintptr_t *argument)
+{
+	const struct si_own *o = &si_own[n];
+
+	SI_OUTER_PERSONALITY();
+	if (is_inner(fp, o) || (n >= SI_OWN_INNER && si_is_from_below(fp)))
+		return call(o, argument);
+	switch (o->kind) {
+	case MAKE_OUT: return make_out(fp, o, argument);
+	case END: return argument[o->block] ? end(fp, o, argument) : call(o, argument);
+	case MOVE: return argument[o->block] ? move(fp, o, argument) : make(fp, o, argument);
+	case MOVE_OUT: return move_out(fp, o, argument);
+	case RESIZE: return resize(fp, o, argument);
+	default: return make(fp, o, argument);
+	}
+}
+
+/* Each stub has 16 bytes. Common to all: a frame, in which si_own_call finds the caller as a hook
+ * does, and below it the six arguments. */
+__asm__(".pushsection .text\n"
+	".p2align 4\n"
+	"own_common:\n"
+	"	.cfi_startproc\n"
+	"	push %rbp\n	.cfi_def_cfa_offset 16\n	.cfi_offset %rbp, -16\n"
+	"	mov %rsp, %rbp\n	.cfi_def_cfa_register %rbp\n"
+	"	push %r9\n	push %r8\n	push %rcx\n"
+	"	push %rdx\n	push %rsi\n	push %rdi\n"
+	"	mov %rbp, %rdi\n"
+	"	mov %eax, %esi\n"
+	"	mov %rsp, %rdx\n"
+	"	call si_own_call\n"
+	"	leave\n	.cfi_def_cfa %rsp, 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".p2align 4\n"
+	"own_stubs:\n"
+	"	.cfi_startproc\n"
+	".set number, 0\n"
+	".rept " SI_OWN_TEXT "\n"
+	"	.p2align 4\n"
+	"	endbr64\n"
+	"	mov $number, %eax\n"
+	"	jmp own_common\n"
+	"	.set number, number + 1\n"
+	".endr\n"
+	"	.cfi_endproc\n"
+	".popsection");
+extern char own_stubs[] __attribute__((visibility("hidden")));
+
+void *si_own_stub(unsigned n)
+{
+	return own_stubs + (size_t)n * STUB_BYTES;
+}
+
+void si_own_fill(unsigned n, unsigned function, si_own_fn *real,
+		 const struct si_own_family *family)
+{
+	const struct si_own_function *row = &si_own_functions[function];
+
+	si_own[n] = (struct si_own){ .function = real,
+				     .family = family,
+				     .kind = row->kind,
+				     .block = row->block,
+				     .size = row->size,
+				     .count = row->count,
+				     .api = row->api };
+}

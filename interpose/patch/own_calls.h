@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * own_calls.h: hooks for functions that are known by a row of allocator.def only. Each entry has
+ * a stub of its own by number; whoever leads a call there is inner_allocator.c (an entry patch) or
+ * library_allocator.c (a symbol).
+ *
+ * Runs:      inside, in place of an allocator's functions.
+ * Signals:   as the program's malloc.
+ * Allocates: what the program asked for.
+ * Threads:   any. An entry is filled before anything leads to its stub.
+ */
+#ifndef SI_OWN_CALLS_H
+#define SI_OWN_CALLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <shiny/wire/allocator.h>
+
+#include "../core/base.h"
+#include "../record/nursery.h"
+
+enum si_own_kind {
+	SI_OWN_MAKE, SI_OWN_MAKE_OUT, SI_OWN_MAKE_TEXT, SI_OWN_MAKE_SIZED, SI_OWN_END, SI_OWN_MOVE,
+	SI_OWN_MOVE_OUT, SI_OWN_RESIZE, SI_OWN_USABLE
+};
+enum { SI_OWN_NO = 0xff, SI_OWN_ARGUMENTS = 6 };
+
+/* Two words: rdx carries the second one of a function that returns two, and is passed on. */
+typedef unsigned __int128 si_own_fn(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t,
+				    uintptr_t);
+
+struct si_own_function { /* a row of allocator.def */
+	const char *name;
+	uint8_t kind, block, size, count, api;
+};
+SI_INTERNAL const struct si_own_function si_own_functions[SHINY_ALLOCATOR_FUNCTIONS];
+
+/* What a family offers when a block has to be moved or given back by hand. */
+struct si_own_family {
+	si_own_fn *make, *end, *usable; /* malloc, free, usable size; `usable` NULL: blocks of the
+	                                 * family are never read */
+	uintptr_t inner, inner_bytes; /* calls from there below another one are the allocator's own;
+	                               * 0 and UINTPTR_MAX: from anywhere */
+};
+
+struct si_own {
+	si_own_fn *function; /* as it was */
+	const struct si_own_family *family;
+	uint8_t kind, block, size, count, api;
+};
+
+/* of families: each of the executable's, then one of each library */
+enum { SI_OWN_FAMILIES = SHINY_ALLOCATOR_FAMILIES + 8 };
+SI_INTERNAL struct si_own_family si_own_families[SI_OWN_FAMILIES];
+
+enum {
+	SI_OWN_INNER = SHINY_ALLOCATOR_ENTRIES, /* of the executable's allocators */
+	SI_OWN_LIBRARIES = 8,
+	SI_OWN_LIBRARY = 128, /* of each library */
+	SI_OWN = SI_OWN_INNER + SI_OWN_LIBRARIES * SI_OWN_LIBRARY
+};
+SI_INTERNAL struct si_own si_own[SI_OWN];
+
+#define SI_OWN_TEXT "1216"
+_Static_assert(SI_OWN == 1216, "as many stubs as entries");
+
+/* Fills entry `n` from the row `function`. */
+void si_own_fill(unsigned n, unsigned function, si_own_fn *real,
+		 const struct si_own_family *family);
+
+/* The stub of entry `n`, which takes the function's place. */
+void *si_own_stub(unsigned n);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * unseen_heaps.c: see unseen_heaps.h.
+ *
+ * An executable's allocator is seen where the library says in the ring that it patched it. A shared
+ * library's own functions are seen where its module's record says so. Files that have an allocator
+ * otherwise are named. What a file without symbols has cannot be told.
+ */
+#include "unseen_heaps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../../symbolizer/patch/allocator_names.h"
+#include "../../base/text.h"
+
+static void put_unseen(struct session *session, char *note)
+{
+	session->noticed.unseen_heaps++;
+	session_fail(session, store_put_note(session->store, 0, note));
+	free(note);
+}
+
+static bool is_told_before(const struct session *session, size_t ring)
+{
+	for (size_t i = 0; i < ring; i++)
+		if (strcmp(session->rings.at[i]->executable, session->rings.at[ring]->executable) == 0)
+			return true;
+	return false;
+}
+
+static void look_at_executable(struct session *session, const struct ring_file *ring)
+{
+	char name[ALLOCATOR_NAME];
+
+	if (ring->attach == SHINY_ATTACH_NONE) /* the process's own line says why */
+		session->noticed.unseen_heaps++;
+	else if (strstr(ring->attach_text, "is not patched"))
+		put_unseen(session, mem_format("%s: %s", ring->executable, ring->attach_text));
+	else if (ring->attach == SHINY_ATTACH_SYMBOLS &&
+		 !strstr(ring->attach_text, "own allocator patched") &&
+		 allocator_names_one(ring->executable, true, NULL, 0, name))
+		put_unseen(session,
+			   mem_format("%s: blocks of the allocator inside it (%s) were not "
+				      "recorded: `shinyctl probe` of it, then the next recording "
+				      "has them, or says why not",
+				      ring->executable, name));
+}
+
+void unseen_heaps_find(struct session *session)
+{
+	char name[ALLOCATOR_NAME];
+
+	for (size_t i = 0; i < session->rings.count; i++)
+		if (!is_told_before(session, i))
+			look_at_executable(session, session->rings.at[i]);
+	for (size_t i = 0; i < session->ids.modules.count; i++) {
+		const struct id_module *m = &session->ids.modules.at[i];
+
+		if (m->unreached &&
+		    allocator_names_one(m->path, false, m->build_id, m->build_id_bytes, name))
+			put_unseen(session,
+				   mem_format("%s: blocks of the allocator in it (%s) were not "
+					      "recorded: its functions could not be reached",
+					      m->path, name));
+	}
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * unseen_heaps.h: allocators that were there and whose blocks are not in the session.
+ *
+ * Runs: sidecar, at the end. Signals: no. Allocates: yes. Threads: one.
+ */
+#ifndef SHINY_UNSEEN_HEAPS_H
+#define SHINY_UNSEEN_HEAPS_H
+
+#include "../state/session.h"
+
+/* Counts them and puts a note for each; before the session's counters are written. */
+void unseen_heaps_find(struct session *session);
+
+#endif

@@ -110,8 +110,9 @@ static void hex_of(const uint8_t *id, size_t bytes, char *out, size_t room)
 		snprintf(out + 2 * i, 3, "%02x", id[i]);
 }
 
-struct shiny_err *sym_module_open(struct sym *sym, const char *path, const void *build_id,
-				  size_t build_id_bytes, struct sym_module **out)
+struct shiny_err *sym_module_open(struct sym *sym, const char *file, const char *path,
+				  const void *build_id, size_t build_id_bytes,
+				  struct sym_module **out)
 {
 	struct sym_module *module = calloc(1, sizeof(*module));
 
@@ -119,7 +120,7 @@ struct shiny_err *sym_module_open(struct sym *sym, const char *path, const void 
 		return shiny_err(SHINY_ERR_OTHER, "%s: no memory for its symbols", path);
 	module->sym = sym;
 	module->info.note = "";
-	module->path = strdup(path);
+	module->path = strdup(file);
 	module->label = strdup(module_base_name(path));
 	if (!module->path || !module->label) {
 		module_destroy(module);
@@ -129,7 +130,7 @@ struct shiny_err *sym_module_open(struct sym *sym, const char *path, const void 
 	sym->modules = module;
 	reloc_index_init(&module->relocs, &module->file);
 
-	switch (binary_open(&module->file, path)) {
+	switch (binary_open(&module->file, file)) {
 	case BINARY_OK:
 		break;
 	case BINARY_MISSING:
@@ -203,12 +204,30 @@ const struct symtab *module_symbols(struct sym_module *module)
 	return &module->symbols;
 }
 
+/* Whether debug information that is in the file itself can be had by its path still: another file
+ * may have taken its place since. */
+static bool is_in_place(struct sym_module *module)
+{
+	struct binary now;
+	bool same;
+
+	if (!module_has_dwarf(&module->file) || !module->file.build_id_bytes)
+		return true;
+	if (binary_open(&now, module->path) != BINARY_OK)
+		return false;
+	same = now.build_id_bytes == module->file.build_id_bytes &&
+	       !memcmp(now.build_id, module->file.build_id, now.build_id_bytes);
+	binary_close(&now);
+	return same;
+}
+
 struct debug_units *module_units(struct sym_module *module)
 {
 	if (!module->dwarf_tried) {
 		module->dwarf_tried = true;
 		sym_module_settle(module);
-		if (module->info.state == SYM_OK && module->info.dwarf && !module->sym->no_dwarf)
+		if (module->info.state == SYM_OK && module->info.dwarf &&
+		    !module->sym->no_dwarf && is_in_place(module))
 			module->dwarf = debug_units_create(
 				module_has_dwarf(&module->file) ? module->path : module->debug_path,
 				&module->file, &module->sym->names,

@@ -38,13 +38,14 @@ SHINY_MUST_CHECK struct shiny_err *sym_create(const struct sym_options *options,
 void sym_destroy(struct sym *sym); /* accepts NULL */
 
 /*
- * Opens the ELF file that was mapped. A file that is missing, or has another build-id than the
+ * Opens the ELF file that was mapped: `file`, which is called `path`. A file that is missing, or
+ * has another build-id than the
  * recorded one, still gives a module: its state says so, and every look-up answers "unknown".
  * `build_id` may be NULL.
  */
-SHINY_MUST_CHECK struct shiny_err *sym_module_open(struct sym *sym, const char *path,
-						   const void *build_id, size_t build_id_bytes,
-						   struct sym_module **out);
+SHINY_MUST_CHECK struct shiny_err *sym_module_open(struct sym *sym, const char *file,
+						   const char *path, const void *build_id,
+						   size_t build_id_bytes, struct sym_module **out);
 
 enum sym_state { SYM_OK, SYM_MISSING, SYM_CHANGED, SYM_NOT_ELF };
 struct sym_module_info {

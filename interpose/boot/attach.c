@@ -347,7 +347,10 @@ static void fill_header(struct shiny_header *h, const struct shiny_header *plan,
 	h->recording = si_env.start == 0;
 	__builtin_memcpy(h->boot_id, plan->boot_id, sizeof(h->boot_id));
 	copy_text(h->executable, sizeof(h->executable), executable);
-	copy_end(h->started_as, sizeof(h->started_as), (const char *)getauxval(AT_EXECFN));
+	/* the loader, started as the program, has put the name of what it loads there */
+	if (getauxval(AT_BASE))
+		copy_end(h->started_as, sizeof(h->started_as),
+			 (const char *)getauxval(AT_EXECFN));
 	si_text_init(&command, h->command, sizeof(h->command));
 	for (int i = 0; i < start->argc && start->argv[i]; i++) {
 		si_text_add(&command, start->argv[i]);
@@ -368,6 +371,22 @@ static void note_failure(struct si_text *notes, const char *where, long why)
 	si_text_add(notes, ": error ");
 	si_text_number(notes, (uint64_t)-why);
 	si_text_add(notes, "\n");
+}
+
+/* The session that the environment names is out of reach, and its sidecar has not answered. */
+static void note_session(struct si_text *notes, const char *executable, int why)
+{
+	si_text_add(notes, executable);
+	si_text_add(notes, " (pid ");
+	si_text_number(notes, si_sys_getpid());
+	si_text_add(notes, ") cannot join the session of its environment, SHINY_SESSION=");
+	si_text_add(notes, si_env.session);
+	si_text_add(notes, why == -ENOENT ? ": it is gone" :
+			   why == -EACCES || why == -EPERM
+				? ": it is not a directory of this user's with mode 0700"
+				: ": it is no directory that can be used");
+	si_text_add(notes, ", and no sidecar of it answers. Unset SHINY_SESSION, or start the "
+			   "program by a `shinyctl run` of its own\n");
 }
 
 /* `dir` < 0: a file in the session's directory that the sidecar makes. */
@@ -458,12 +477,9 @@ bool si_attach(const struct si_start *start, const char *executable, struct si_t
 		int dir = open_directory(AT_FDCWD, si_env.session);
 
 		copy_text(directory, SI_DIRECTORY, si_env.session);
-		if (dir < 0)
-			note_failure(
-				notes,
-				"SHINY_SESSION (not a directory of ours with mode 0700, or gone)",
-				dir);
 		done = attach_in(dir, true, directory, start, executable, notes);
+		if (dir < 0 && !done)
+			note_session(notes, executable, dir);
 		si_ring.guest = done && dir < 0;
 		if (dir >= 0)
 			si_sys_close(dir);

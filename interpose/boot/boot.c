@@ -26,6 +26,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <shiny/wire/allocator.h>
@@ -65,7 +66,7 @@ static uint32_t state;
 static char directory[SI_DIRECTORY];
 static char notes_text[SHINY_TEXT];
 
-enum { STACK_IF_UNLIMITED = 64 << 20 };
+enum { STACK_IF_UNLIMITED = 64 << 20, PROGRAM_MOST = 128 << 20 };
 
 static void say(const char *what, const char *more)
 {
@@ -276,17 +277,56 @@ static void name_below(void)
 	si_text_add(&t, "/");
 }
 
-/* The path of the executable: in a root without /proc, the one that exec was given. */
+/* The line of /proc/self/maps that holds `address` ends with a path; false: there is none. */
+static bool find_mapped(uintptr_t address, struct si_text *path)
+{
+	int fd = si_sys_open(AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+	uintptr_t edge[2] = { 0, 0 };
+	unsigned field = 0; /* start, end, and what blanks separate from there */
+	char bytes[1024];
+	long n;
+
+	while (fd >= 0 && (n = si_sys(SYS_read, fd, bytes, sizeof(bytes))) > 0)
+		for (long i = 0; i < n; i++) {
+			char c = bytes[i];
+			bool found = field > 1 && address >= edge[0] && address < edge[1];
+
+			if (c == '\n' && found && path->used) {
+				si_sys_close(fd);
+				return true;
+			}
+			if (c == '\n')
+				field = 0, edge[0] = edge[1] = 0;
+			else if (field < 2 && c != '-' && c != ' ')
+				edge[field] = edge[field] << 4 |
+					      (uintptr_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+			else if (field < 2)
+				field++;
+			else if (found && (path->used || c == '/'))
+				si_text_bytes(path, &c, 1);
+		}
+	if (fd >= 0)
+		si_sys_close(fd);
+	return false;
+}
+
+/*
+ * The path of the executable: where the loader was started as the program and told which one to
+ * load (AT_BASE is 0), what is mapped; in a root without /proc, the one that exec was given.
+ */
 static void find_executable(void)
 {
 	long n = si_sys(SYS_readlink, "/proc/self/exe", si_executable, sizeof(si_executable) - 1);
+	struct si_main_image image;
 	struct si_text path;
 
 	si_executable[n > 0 ? n : 0] = 0;
-	if (n > 0 || !getauxval(AT_EXECFN))
+	if (n > 0 && getauxval(AT_BASE))
 		return;
+	si_main_image(&image);
 	si_text_init(&path, si_executable, sizeof(si_executable));
-	si_text_add(&path, (const char *)getauxval(AT_EXECFN));
+	if (!find_mapped(image.start, &path) && getauxval(AT_EXECFN))
+		si_text_add(&path, (const char *)getauxval(AT_EXECFN));
 }
 
 /* This program is not recorded: its session's directory gets the reason. */
@@ -296,6 +336,51 @@ static bool step_aside(enum shiny_unrecorded reason, const char *why)
 	    reason == SHINY_UNRECORDED_NOT_FOLLOWED ? si_executable : why);
 	si_unrecorded(si_env.session, reason, si_executable, why);
 	return false;
+}
+
+/* Whether no path leads to the file: a memfd, or it is deleted. */
+static bool is_nameless(const char *path)
+{
+	static const char memory[] = "/memfd:", deleted[] = " (deleted)";
+	size_t bytes = strlen(path), end = sizeof(deleted) - 1;
+
+	return si_same(path, memory, sizeof(memory) - 1) ||
+	       (bytes > end && si_same(path + bytes - end, deleted, end));
+}
+
+/*
+ * Leaves a copy of such a program to the sidecar, which may find it ended when it comes to it and
+ * would have nothing to take its names from.
+ */
+static void leave_program(void)
+{
+	char words[SHINY_PATH_MAX];
+	struct si_text path;
+	struct stat st;
+	long done = 0, n = 1;
+	int from, to = -1;
+
+	if (!is_nameless(si_executable) || si_ring.guest)
+		return;
+	si_text_init(&path, words, sizeof(words));
+	si_text_add(&path, directory);
+	si_text_add(&path, "/" SHINY_PROGRAM_PREFIX);
+	si_text_number(&path, si_sys_getpid());
+	from = si_sys_open(AT_FDCWD, "/proc/self/exe", O_RDONLY | O_CLOEXEC, 0);
+	if (from >= 0 && si_sys(SYS_fstat, from, &st, 0) == 0 && st.st_size <= PROGRAM_MOST &&
+	    (uint64_t)st.st_size == si_limits_ring((uint64_t)st.st_size))
+		to = si_sys_open(AT_FDCWD, words,
+				 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	while (to >= 0 && n > 0 && done < st.st_size) {
+		n = si_sys6(SYS_sendfile, to, from, 0, st.st_size - done, 0, 0);
+		done += n > 0 ? n : 0;
+	}
+	if (to >= 0 && done < st.st_size)
+		si_sys6(SYS_unlinkat, AT_FDCWD, (long)words, 0, 0, 0, 0);
+	if (to >= 0)
+		si_sys_close(to);
+	if (from >= 0)
+		si_sys_close(from);
 }
 
 /* Settings, clock, limits and the ring; false: this program is not recorded. */
@@ -315,6 +400,7 @@ static bool find_ring(const struct si_start *start, struct si_text *notes)
 		return step_aside(SHINY_UNRECORDED_ASIDE, notes_text + settings_notes);
 	if (!si_threads_make() || !si_attach(start, si_executable, notes, directory))
 		return step_aside(SHINY_UNRECORDED_NO_RING, notes_text + settings_notes);
+	leave_program();
 	part(" ring + ");
 	return true;
 }

@@ -344,6 +344,28 @@ struct shiny_err *program_look(const char *path, struct program_look *out)
 	return NULL;
 }
 
+size_t program_behind_loader(char *const *arguments, size_t count)
+{
+	static const char *const with_value[] = { "--library-path", "--inhibit-rpath", "--audit",
+						  "--preload", "--argv0", "--glibc-hwcaps-prepend",
+						  "--glibc-hwcaps-mask" };
+	const char *base = count ? strrchr(arguments[0], '/') : NULL;
+	size_t at = 1;
+
+	base = base ? base + 1 : count ? arguments[0] : "";
+	if (strncmp(base, "ld-linux", 8) != 0 && strcmp(base, "ld.so") != 0)
+		return 0;
+	while (at < count && strncmp(arguments[at], "--", 2) == 0) {
+		for (size_t i = 0; i < sizeof(with_value) / sizeof(*with_value); i++)
+			if (strcmp(arguments[at], with_value[i]) == 0) {
+				at++;
+				break;
+			}
+		at++;
+	}
+	return at < count ? at : 0;
+}
+
 const char *program_obstacle(const struct program_look *look)
 {
 	if (look->kind == PROGRAM_STATIC && look->go)

@@ -54,6 +54,10 @@ struct program_look {
 };
 SHINY_MUST_CHECK struct shiny_err *program_look(const char *path, struct program_look *out);
 
+/* Which argument of the dynamic linker, started as a program, is the one that it loads; 0: it is
+ * not the linker, or loads none. */
+size_t program_behind_loader(char *const *arguments, size_t count);
+
 /* Why this program cannot be recorded, in words; NULL if it can. */
 const char *program_obstacle(const struct program_look *look);
 

@@ -44,5 +44,5 @@ struct shiny_err *lookup_module(struct sym *sym, const char *path, const char *b
 		else
 			id[i] = (uint8_t)value;
 	}
-	return sym_module_open(sym, path, bytes ? id : NULL, bytes, out);
+	return sym_module_open(sym, path, path, bytes ? id : NULL, bytes, out);
 }

@@ -147,8 +147,11 @@ bool directory_remove(struct session *session, struct directory *dir)
 	free(lock);
 	remove_probes(dir->path);
 	handle = opendir(dir->path);
-	while (handle && (entry = readdir(handle)))
+	while (handle && (entry = readdir(handle))) {
 		late = late || is_new_ring(session, dir, entry->d_name);
+		if (!strncmp(entry->d_name, SHINY_PROGRAM_PREFIX, strlen(SHINY_PROGRAM_PREFIX)))
+			unlinkat(dirfd(handle), entry->d_name, 0);
+	}
 	if (handle)
 		closedir(handle);
 	rmdir(dir->path); /* stays where something else lies in it */

@@ -319,7 +319,7 @@ static bool skip_member(void *context, const struct sym_member *member)
 static void look_at_dwarf(struct ctor_search *s, const char *path)
 {
 	struct sym_module *module;
-	struct shiny_err *err = sym_module_open(s->sym, path, NULL, 0, &module);
+	struct shiny_err *err = sym_module_open(s->sym, path, path, NULL, 0, &module);
 	uint64_t bytes;
 
 	if (err) {

@@ -328,10 +328,10 @@ static void identity(void)
 		return;
 	}
 	snprintf(path, sizeof(path), "%s/program", fixture_dir);
-	if (sym_module_open(sym, path, id, sizeof(id), &same) ||
-	    sym_module_open(sym, path, other, sizeof(other), &changed) ||
-	    sym_module_open(sym, "/nowhere/at/all", id, sizeof(id), &missing) ||
-	    sym_module_open(sym, "/etc/passwd", NULL, 0, &foreign))
+	if (sym_module_open(sym, path, path, id, sizeof(id), &same) ||
+	    sym_module_open(sym, path, path, other, sizeof(other), &changed) ||
+	    sym_module_open(sym, "/nowhere/at/all", "/nowhere/at/all", id, sizeof(id), &missing) ||
+	    sym_module_open(sym, "/etc/passwd", "/etc/passwd", NULL, 0, &foreign))
 		exit(1);
 	fixture_result(sym_module_info(same)->state == SYM_OK && !*sym_module_info(same)->note,
 		       "same build-id", "%s", sym_module_info(same)->note);

@@ -85,7 +85,7 @@ static void compare(const char *name, const char *source, const char *flags)
 	}
 	check(name, disassembled(binary, &want) && want.count >= 5, "objdump shows no calls");
 	if (sym_create(&(struct sym_options){ .no_cache = true }, &sym) ||
-	    sym_module_open(sym, binary, NULL, 0, &module))
+	    sym_module_open(sym, binary, binary, NULL, 0, &module))
 		exit(1);
 	sym_allocation_calls(module, take, &got);
 	qsort(got.at, got.count, sizeof(*got.at), by_value);

@@ -62,6 +62,9 @@ extern const char shiny_ctl_itself[] __attribute__((weak));
  * The sidecar removes it.
  */
 #define SHINY_UNRECORDED_PREFIX "unrecorded."
+/* Then its pid: a copy of a program's file that no path leads to, a memfd or one that is deleted.
+ * The sidecar takes it away. */
+#define SHINY_PROGRAM_PREFIX "program."
 #define SHINY_UNRECORDED_MAX 1024 /* bytes of the text; what is longer is cut */
 /* mark.<CLOCK_BOOTTIME in ns>: a mark set from outside; the file holds its name. The sidecar
  * removes it */
@@ -507,7 +510,7 @@ struct shiny_header {
 	_Alignas(64) char executable[SHINY_TEXT];  /* path of the executable */
 	char command[SHINY_COMMAND];  /* its arguments, separated by zeros, cut to fit */
 	char started_as[SHINY_STARTED_AS]; /* the path that exec was given (AT_EXECFN), cut to its
-	                                    * end */
+	                                    * end; "" not known */
 	char attach_text[SHINY_TEXT]; /* how or why not, in words, with the evidence */
 	char notes[SHINY_TEXT];       /* one line each: environment variables that were wrong, and
 	                               * what was used instead */

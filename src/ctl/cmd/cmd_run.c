@@ -158,8 +158,12 @@ static struct shiny_err *prepare(struct run *run)
 	const struct options *o = run->options;
 	struct program_look look;
 	const char *obstacle;
+	size_t loaded = program_behind_loader(o->operands, o->operand_count);
+	char path[PROGRAM_PATH]; /* whose file is looked at */
 	struct shiny_err *err = program_find(o->operands[0], run->program);
 
+	if (!err)
+		err = program_find(o->operands[loaded], path);
 	if (!err)
 		err = program_library(o->text[OPT_LIBRARY], run->library);
 	if (!err)
@@ -167,16 +171,16 @@ static struct shiny_err *prepare(struct run *run)
 	run->out = o->given[OPT_OUT] ? o->text[OPT_OUT] : env_text(ENV_SHINY_OUT);
 	if (!err)
 		err = check_out(run->out, o->given[OPT_FORCE]);
-	if (!err && access(run->program, R_OK) == 0) {
-		err = program_look(run->program, &look);
+	if (!err && access(path, R_OK) == 0) {
+		err = program_look(path, &look);
 		obstacle = err ? NULL : program_obstacle(&look);
 		if (obstacle)
 			fprintf(stderr,
 				"shinyctl: %s will not be recorded itself, only what it starts: "
 				"%s\n",
-				run->program, obstacle);
+				path, obstacle);
 		if (!err)
-			err = prepare_program(run->program, &look,
+			err = prepare_program(path, &look,
 					      o->symbol_count ? o->symbols : NULL);
 		if (!err)
 			err = prepare_devtools(run, &look);

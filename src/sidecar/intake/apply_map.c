@@ -12,6 +12,7 @@
 #include "../vm/mappings.h"
 #include "apply_event.h"
 #include "apply_object.h"
+#include "module_file.h"
 
 struct path_inquiry {
 	struct errand errand;
@@ -52,6 +53,7 @@ void apply_module(struct session *session, struct stream *s)
 	size_t bytes = decode_payload(&s->head, &in, sizeof(in.module) + SHINY_PATH_MAX),
 	       path_bytes = in.module.path_bytes;
 	struct mapping mapping;
+	struct id_module *id;
 
 	if (path_bytes > bytes - sizeof(in.module) ||
 	    in.module.build_id_bytes > SHINY_BUILD_ID_MAX || in.module.start >= in.module.end) {
@@ -67,8 +69,9 @@ void apply_module(struct session *session, struct stream *s)
 				    .loaded = s->head.time,
 				    .module = ids_module(&session->ids, in.path, in.module.build_id,
 							 in.module.build_id_bytes) };
-	session->ids.modules.at[mapping.module - 1].unreached |=
-		!(in.module.flags & (SHINY_MODULE_REACHED | SHINY_MODULE_MAIN));
+	id = &session->ids.modules.at[mapping.module - 1];
+	id->unreached |= !(in.module.flags & (SHINY_MODULE_REACHED | SHINY_MODULE_MAIN));
+	module_file_keep(session, s->process, &in.module, id);
 	space_add(&s->process->space, &mapping);
 }
 

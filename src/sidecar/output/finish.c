@@ -476,10 +476,11 @@ void finish_session(struct session *session, struct sidecar_summary *out)
 		sym = make_symbolizer(session);
 	for (size_t i = 0; sym && i < module_count; i++) {
 		const struct id_module *m = &session->ids.modules.at[i];
+		char path[ID_MODULE_PATH];
 
 		if (!modules[i + 1])
 			session_fail(session,
-				     sym_module_open(sym, m->path,
+				     sym_module_open(sym, id_module_path(m, path), m->path,
 						     m->build_id_bytes ? m->build_id : NULL,
 						     m->build_id_bytes, &modules[i + 1]));
 		if (!session->err)

@@ -61,12 +61,13 @@ struct warm {
 
 static struct sym_module *module_of(struct warm *warm, uint32_t id, const struct id_module *known)
 {
+	char path[ID_MODULE_PATH];
 	struct shiny_err *err;
 
 	while (warm->modules.count < id)
 		*vec_push(&warm->modules) = NULL;
 	if (!warm->modules.at[id - 1]) {
-		err = sym_module_open(warm->sym, known->path,
+		err = sym_module_open(warm->sym, id_module_path(known, path), known->path,
 				      known->build_id_bytes ? known->build_id : NULL,
 				      known->build_id_bytes, &warm->modules.at[id - 1]);
 		if (err) {

@@ -23,8 +23,10 @@ static void put_unseen(struct session *session, char *note)
 
 static bool is_told_before(const struct session *session, size_t ring)
 {
+	const char *executable = session->rings.at[ring]->executable;
+
 	for (size_t i = 0; i < ring; i++)
-		if (strcmp(session->rings.at[i]->executable, session->rings.at[ring]->executable) == 0)
+		if (strcmp(session->rings.at[i]->executable, executable) == 0)
 			return true;
 	return false;
 }
@@ -49,7 +51,7 @@ static void look_at_executable(struct session *session, const struct ring_file *
 
 void unseen_heaps_find(struct session *session)
 {
-	char name[ALLOCATOR_NAME];
+	char name[ALLOCATOR_NAME], path[ID_MODULE_PATH];
 
 	for (size_t i = 0; i < session->rings.count; i++)
 		if (!is_told_before(session, i))
@@ -58,7 +60,8 @@ void unseen_heaps_find(struct session *session)
 		const struct id_module *m = &session->ids.modules.at[i];
 
 		if (m->unreached &&
-		    allocator_names_one(m->path, false, m->build_id, m->build_id_bytes, name))
+		    allocator_names_one(id_module_path(m, path), false, m->build_id,
+					m->build_id_bytes, name))
 			put_unseen(session,
 				   mem_format("%s: blocks of the allocator in it (%s) were not "
 					      "recorded: its functions could not be reached",

@@ -6,8 +6,8 @@
  * known which of the two: a ring of that pid, begun later, of a program that exec was given by the
  * same path (a program that is not recorded may become one that is, without a notice, under the
  * same pid). A start whose pid is not known, as libc keeps that of system and popen to itself, is
- * answered by the ring of a child of who said it. While the program runs, /proc says why it has no
- * ring; once it has ended, its file does.
+ * answered by the ring of a child of who said it; an exec of such, by a ring with its parent. While
+ * the program runs, /proc says why it has no ring; once it has ended, its file does.
  */
 #define _GNU_SOURCE
 #include "notices.h"
@@ -61,7 +61,8 @@ static void take_start(struct session *session, struct ring_file *ring, uint64_t
 				 .state = n->state,
 				 .slot = n->slot,
 				 .generation = n->generation,
-				 .cut = n->path_bytes > SHINY_NOTICE_PATH };
+				 .cut = n->path_bytes > SHINY_NOTICE_PATH,
+				 .exec = n->kind == SHINY_NOTICE_EXEC };
 	start->path = mem_alloc(bytes + 1);
 	memcpy(start->path, n->path, bytes);
 	start->path[bytes] = '\0';
@@ -165,6 +166,26 @@ static bool started_again(const struct session *session, const struct start *sta
 	return false;
 }
 
+/*
+ * A child of a raw clone does not know its pid when it calls exec; where nothing has been recorded
+ * of it yet, it is its parent that seems to say so. What it becomes has the parent that it had:
+ * none that could be numbered in a pid namespace of its own, and whoever adopts it where that has
+ * ended.
+ */
+static bool continues(const struct session *session, const struct process *teller,
+		      const struct ring_file *ring)
+{
+	const struct process *parent = teller->forked
+					       ? roster_find(&session->roster, teller->ring,
+							     teller->parent_slot,
+							     teller->parent_generation)
+					       : NULL;
+
+	return ring->pid_namespace != teller->ring->pid_namespace ||
+	       (teller->forked && (!parent || parent->gone ||
+				   ring->parent_pid == parent->namespace_pid));
+}
+
 static bool answers(const struct session *session, const struct start *start,
 		    const struct ring_file *ring)
 {
@@ -175,7 +196,8 @@ static bool answers(const struct session *session, const struct start *start,
 	if (start->pid)
 		return ring->pid == start->pid && !started_again(session, start, ring->start_ticks);
 	from = starts_teller(session, start);
-	return from && ring->parent_pid == from->namespace_pid;
+	return from && (ring->parent_pid == from->namespace_pid ||
+			(start->exec && continues(session, from, ring)));
 }
 
 static bool answered(const struct session *session, const struct start *start)

@@ -18,7 +18,8 @@ struct start {
 	uint32_t slot, generation; /* of the process that said it */
 	uint32_t pid;              /* of the program, as that process sees it; 0 not known */
 	uint32_t flags, state;
-	bool cut; /* the path has lost its beginning */
+	bool cut;  /* the path has lost its beginning */
+	bool exec; /* who said it becomes the program; else a child of it does */
 	unsigned looks;
 	uint64_t looked_wall, gone_wall; /* ns, wall; 0 not yet */
 	enum shiny_unrecorded why;       /* as /proc showed it while the program ran */

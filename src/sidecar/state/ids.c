@@ -3,15 +3,21 @@
 #include "ids.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "../../base/hash.h"
 
 void ids_deinit(struct ids *ids)
 {
-	for (size_t i = 0; i < ids->modules.count; i++)
+	for (size_t i = 0; i < ids->modules.count; i++) {
 		free(ids->modules.at[i].path);
+		if (ids->modules.at[i].file >= 0)
+			close(ids->modules.at[i].file);
+	}
 	free(ids->modules.at);
 	free(ids->frames.at);
 	free(ids->vtables.at);
@@ -21,6 +27,20 @@ void ids_deinit(struct ids *ids)
 	hash_table_deinit(&ids->vtable_table);
 	hash_table_deinit(&ids->stack_table);
 	*ids = (struct ids){ 0 };
+}
+
+const char *id_module_path(const struct id_module *module, char out[ID_MODULE_PATH])
+{
+	struct stat at, open;
+	bool elsewhere = module->file >= 0 && !fstat(module->file, &open) &&
+			 (stat(module->path, &at) || at.st_dev != open.st_dev ||
+			  at.st_ino != open.st_ino);
+
+	if (elsewhere)
+		snprintf(out, ID_MODULE_PATH, "/proc/self/fd/%d", module->file);
+	else
+		snprintf(out, ID_MODULE_PATH, "%s", module->path);
+	return out;
 }
 
 uint32_t ids_module(struct ids *ids, const char *path, const uint8_t *build_id,
@@ -35,7 +55,9 @@ uint32_t ids_module(struct ids *ids, const char *path, const uint8_t *build_id,
 			return (uint32_t)i + 1;
 	}
 	m = vec_push(&ids->modules);
-	*m = (struct id_module){ .path = mem_text(path), .build_id_bytes = build_id_bytes };
+	*m = (struct id_module){
+		.path = mem_text(path), .build_id_bytes = build_id_bytes, .file = -1
+	};
 	memcpy(m->build_id, build_id, build_id_bytes);
 	return (uint32_t)ids->modules.count;
 }

@@ -25,6 +25,7 @@ struct id_module {
 	char *path;
 	uint8_t build_id[SHINY_BUILD_ID_MAX];
 	uint32_t build_id_bytes;
+	int file; /* open from its first meeting on: the path may come to lead elsewhere; -1 not */
 	bool unreached; /* some process has it, and no function of an allocator in it leads to the
 	                 * library by SHINY_MODULE_REACHED */
 };
@@ -48,6 +49,9 @@ struct ids { /* element i of a vector has id i + 1 */
 };
 
 void ids_deinit(struct ids *ids);
+/* The path to open it by: its own while that leads to it. */
+enum { ID_MODULE_PATH = 4096 };
+const char *id_module_path(const struct id_module *module, char out[ID_MODULE_PATH]);
 uint32_t ids_module(struct ids *ids, const char *path, const uint8_t *build_id,
 		    uint32_t build_id_bytes);
 uint32_t ids_frame(struct ids *ids, uint32_t module, uint64_t vaddr);

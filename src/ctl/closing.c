@@ -52,6 +52,11 @@ void closing_print(const struct sidecar_summary *s, bool quiet)
 		fprintf(stderr, ", %s, %s\n", units_noun(UNITS_NOUN_BUF, s->types, "type"),
 			units_noun(UNITS_NOUN_BUF, s->sites, "call site"));
 	}
+	if (s->log_left)
+		fprintf(stderr,
+			"shinyctl: the disk did not take all of %s: the rest is in %s-wal, without "
+			"which it cannot be read\n",
+			s->path, s->path);
 	if (loss_any(&s->lost))
 		fprintf(stderr, "shinyctl: %slost:%s %s; `shinyctl report` says why%s%s\n",
 			tint(&style, TINT_BAD), tint_end(&style, TINT_BAD),

@@ -3,13 +3,18 @@
 #include "commit.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "intake/drain.h"
 #include "output/counter_rows.h"
 #include "output/finish.h"
 #include "ring/heartbeat.h"
+#include "ring/ring_chunks.h"
 #include "ring/torn.h"
+#include "stop.h"
 #include "vm/mappings.h"
 
 /* Pages of a mapped file were not there: whose they were shows in the sizes. */
@@ -45,8 +50,98 @@ void commit_session(struct session *session)
 	drain_mark_taken(session);
 	if (session->store && !session->err)
 		session_fail(session, store_commit(session->store));
-	if (!session->err)
-		drain_mark_committed(session);
+	if (session->err)
+		return;
+	drain_mark_committed(session);
+	session->committed = session->total_events;
+	session->write_tries = 0;
+}
+
+/* An eighth of what its programs may fill is free. */
+static bool has_room(struct ring_file *ring)
+{
+	uint64_t busy, present;
+
+	ring_each_chunk(ring, NULL, NULL);
+	ring_grow(ring);
+	busy = ring->busy[0] * (uint64_t)SHINY_SMALL_BYTES +
+	       ring->busy[1] * (uint64_t)SHINY_CHUNK_BYTES;
+	present = ring->present[0] * (uint64_t)SHINY_SMALL_BYTES +
+		  ring->present[1] * (uint64_t)SHINY_CHUNK_BYTES;
+	return busy * 8 <= present * 7;
+}
+
+/* How often a write is tried that fails for `error`: while the rings of programs that run have room
+ * as often as it takes to free some space, else for two seconds; for a moment, where a program
+ * would wait meanwhile. */
+static unsigned most_tries(struct session *session, int error)
+{
+	enum { TRIES_FULL = 3, TRIES_ENDED = 20 };
+	bool used = false;
+
+	for (size_t i = 0; i < session->present.count; i++) {
+		struct ring_file *ring = session->present.at[i];
+
+		if (ring->over || !ring->header || !ring_held(ring))
+			continue;
+		used = true;
+		if (!has_room(ring))
+			return TRIES_FULL;
+	}
+	return used && error != EIO ? UINT_MAX : TRIES_ENDED;
+}
+
+bool commit_try_again(void *context, int error)
+{
+	static const struct timespec pause = { .tv_nsec = 100 * 1000 * 1000 };
+	struct session *session = context;
+
+	session->given_up = session->given_up || stop_asked() ||
+			    session->write_tries >= most_tries(session, error);
+	if (session->given_up)
+		return false;
+	session->write_tries++;
+	session_beat(session);
+	nanosleep(&pause, NULL);
+	return true;
+}
+
+bool commit_holds_all(const struct session *session)
+{
+	for (size_t i = 0; i < session->present.count; i++)
+		if (!session->present.at[i]->over)
+			return false;
+	return session->committed && !session->uncommitted.count;
+}
+
+struct shiny_err *commit_failed(struct session *session, const char *directory,
+				struct shiny_err *err)
+{
+	const char *path = session->path, *lost = "";
+	bool rest = !commit_holds_all(session);
+
+	drain_take_back(session);
+	store_abandon(session->store);
+	session->store = NULL;
+	if (session->committed && !session->options->with_events)
+		lost = "with --no-events, what was read before the last commit is lost; ";
+	else if (session->committed && !rest)
+		return shiny_err_advise(
+			err,
+			"all events are in %s, not finished: shinyctl collect %s --out %s.whole",
+			path, path, path);
+	else if (session->committed)
+		return shiny_err_advise(
+			err,
+			"free some space, or name files elsewhere; the first %" PRIu64
+			" events: shinyctl collect %s --out %s.whole ; what came after them, from "
+			"%s: shinyctl collect %s --out %s.rest",
+			session->committed, path, path, directory, directory, path);
+	store_remove(path); /* ours, new, and of no use */
+	return shiny_err_advise(err,
+				"%sfree some space, or name a file elsewhere; what is kept in %s: "
+				"shinyctl collect %s --out %s",
+				lost, directory, directory, path);
 }
 
 unsigned commit_rings_waiting(const struct session *session)

@@ -283,6 +283,7 @@ struct shiny_err *recovery_finish(struct recovery *recovery, struct sidecar_summ
 		return err;
 	summary.sites = totals.sites;
 	summary.types = totals.types;
+	summary.log_left = totals.log_left;
 	snprintf(summary.path, sizeof(summary.path), "%s", session->path);
 	*out = summary;
 	return NULL;

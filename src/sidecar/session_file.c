@@ -159,7 +159,12 @@ struct shiny_err *session_file_create(struct session *session, const struct ring
 			   &session->store);
 	if (err)
 		session->store = NULL;
-	else if (!session->options->leftover && !session->options->no_site_types)
+	if (err)
+		return shiny_err_advise(
+			err, "%s%snothing was read yet: shinyctl collect %s --out %s",
+			err->advice ? err->advice : "", err->advice ? "; " : "",
+			session->options->directory, path);
+	if (!session->options->leftover && !session->options->no_site_types)
 		session->warm = warm_start(&session->symbols);
 	return err;
 }

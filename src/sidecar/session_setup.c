@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "access/accesses.h"
+#include "intake/uncommitted.h"
 #include "output/resolve_ahead.h"
 #include "proc/errands.h"
 #include "process/answers.h"
@@ -45,6 +46,8 @@ void session_destroy(struct session *session)
 	for (size_t i = 0; i < session->rings.count; i++)
 		ring_close(session->rings.at[i]);
 	free(session->streams.at);
+	uncommitted_forget(session);
+	free(session->uncommitted.at);
 	free(session->processes.at);
 	starts_forget_all(session);
 	free(session->running.at);

@@ -130,6 +130,19 @@ static void end_early(struct session *session, struct directory *dir)
 		session->noticed.told_to_end += !session->present.at[i]->over;
 }
 
+/* No program is left: what is known is committed. */
+static void end(struct session *session, struct directory *dir)
+{
+	if (stop_asked())
+		end_early(session, dir);
+	session->noticed.lost_chunks += spill_left(session->spill, NULL); /* rings that are gone */
+	errands_take_last(session->errands, session);
+	notices_settle(session, 0, true);
+	accesses_end(session);
+	new_rings_note_rest(session, dir);
+	commit_session(session);
+}
+
 static struct shiny_err *run(struct session *session, struct directory *dir,
 			     struct sidecar_summary *out)
 {
@@ -148,34 +161,26 @@ static struct shiny_err *run(struct session *session, struct directory *dir,
 	directory_say_finishing(session, dir, true);
 	pace_end(session);
 
-	if (!err && !session->store && session->err)
-		return session->err;
-	if (err) {
-		shiny_err_free(session->err);
-		store_abandon(session->store);
-		return err;
-	}
+	if (err)
+		session_fail(session, err);
 	if (!session->store)
-		return nothing_recorded(dir->path);
-	if (stop_asked())
-		end_early(session, dir);
-	session->noticed.lost_chunks += spill_left(session->spill, NULL); /* rings that are gone */
-	errands_take_last(session->errands, session);
-	notices_settle(session, 0, true);
-	accesses_end(session);
-	new_rings_note_rest(session, dir);
-	commit_session(session);
+		return session->err ? session->err : nothing_recorded(dir->path);
+	if (!session->err)
+		end(session, dir);
 	if (!session->err)
 		finish_session(session, &summary);
-	if (session->err) {
-		store_abandon(session->store);
-		return session->err;
+	if (!session->err) {
+		session_fail(session, store_finish(session->store, &totals));
+		session->store = NULL;
 	}
-	err = store_finish(session->store, &totals);
-	if (err)
-		return err;
+	if (session->err) {
+		if (commit_holds_all(session) && !session->options->keep_rings)
+			directory_remove(session, dir);
+		return commit_failed(session, dir->path, session->err);
+	}
 	summary.sites = totals.sites;
 	summary.types = totals.types;
+	summary.log_left = totals.log_left;
 	spill_close(session->spill, true);
 	session->spill = NULL;
 	if (!session->options->keep_rings)
@@ -222,7 +227,9 @@ struct shiny_err *sidecar_run(const struct sidecar_options *options, struct side
 	if (!err) {
 		stop_begin(&stop);
 		torn_begin(&torn);
+		store_be_patient(commit_try_again, session);
 		err = run(session, &dir, out);
+		store_be_patient(NULL, NULL);
 		stop_end(&stop);
 		torn_end(&torn);
 	}

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <unistd.h>
 
+#include "patient.h"
+
 enum { FIRST_PAGE = 4096 };
 
 extern const char blank_file[], blank_file_end[];
@@ -20,7 +22,7 @@ __asm__(".pushsection .rodata\n"
 static bool write_part(int fd, size_t from, size_t to)
 {
 	while (from < to) {
-		ssize_t done = pwrite(fd, blank_file + from, to - from, (off_t)from);
+		ssize_t done = patient_pwrite(fd, blank_file + from, to - from, (off_t)from);
 
 		if (done < 0)
 			return false;

@@ -11,6 +11,7 @@
 
 #include "held_files.h"
 #include "kept.h"
+#include "patient.h"
 
 enum { PATIENCE_STEP_MS = 10 };
 static const struct timespec patience_step = { .tv_nsec = PATIENCE_STEP_MS * 1000000L };
@@ -29,6 +30,8 @@ struct shiny_err *db_error(const struct store *store, int code, const char *what
 				  "cannot %s the session %s: no space left on its file system",
 				  what, store->path),
 			"free some space, or name a file elsewhere with --out or SHINY_OUT");
+	if (((code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN) && patient_error())
+		why = strerror(patient_error());
 	err = shiny_err(SHINY_ERR_OTHER, "cannot %s the session %s: %s", what, store->path, why);
 	switch (code & 0xff) {
 	case SQLITE_CORRUPT:

@@ -17,6 +17,7 @@
 #include "store.h"
 
 enum { LOCK_TRIES = 1000, LOCK_PAUSE_NS = 1000000 };
+static const char *const companions[] = { "-wal", "-shm", "-journal" };
 
 bool store_is_written(const char *path)
 {
@@ -55,9 +56,26 @@ void file_tidy(const char *path)
 	held_files_close(fd);
 }
 
+void store_remove(const char *path)
+{
+	unlink(path);
+	for (size_t i = 0; i < sizeof(companions) / sizeof(*companions); i++) {
+		AUTO_FREE char *name = mem_format("%s%s", path, companions[i]);
+
+		unlink(name);
+	}
+}
+
+bool file_has_log(const char *path)
+{
+	AUTO_FREE char *log = mem_format("%s-wal", path);
+	struct stat st;
+
+	return stat(log, &st) == 0 && st.st_size > 0;
+}
+
 struct shiny_err *file_make(const char *path, bool force, int *out)
 {
-	static const char *const companions[] = { "-wal", "-shm", "-journal" };
 	struct stat st;
 	int fd;
 

@@ -28,5 +28,6 @@ SHINY_MUST_CHECK struct shiny_err *file_make(const char *path, bool force, int *
  * reader that outlives the writer, or opens the file just as it ends, has no such right.
  */
 void file_tidy(const char *path);
+bool file_has_log(const char *path); /* and something is in it */
 
 #endif

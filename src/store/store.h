@@ -158,13 +158,25 @@ void store_take_events(struct store *store, size_t count);
 SHINY_MUST_CHECK struct shiny_err *store_put_events(struct store *store, const struct event *events,
 						    size_t count);
 
+/*
+ * Asked when the disk has refused what a session file needs, for `error` (ENOSPC, EDQUOT, EIO):
+ * true, it is tried again. It may wait, and must not touch the store. NULL, as at first: it is not
+ * tried again. After an error the transaction is lost (SQLite rolls it back).
+ */
+typedef bool store_patience_fn(void *context, int error);
+void store_be_patient(store_patience_fn *fn, void *context);
 /* a crash loses what came after the last one */
 SHINY_MUST_CHECK struct shiny_err *store_commit(struct store *store);
 /* One complete file; frees the store, also on failure. `totals` may be NULL. */
-struct store_totals { uint64_t sites, types; }; /* different ones with blocks */
+struct store_totals {
+	uint64_t sites, types; /* different ones with blocks */
+	bool log_left;         /* part of it is in the log beside the file: the disk was full */
+};
 SHINY_MUST_CHECK struct shiny_err *store_finish(struct store *store, struct store_totals *totals);
 /* frees without completing; accepts NULL */
 void store_abandon(struct store *store);
+/* A file of no use, which this process has made, with its companions. */
+void store_remove(const char *path);
 
 /* Somebody writes the session at `path` now. A lock tells; false where there is no such file. */
 bool store_is_written(const char *path);

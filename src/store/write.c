@@ -26,6 +26,7 @@
 #include "../base/mem.h"
 #include "blank.h"
 #include "file.h"
+#include "patient.h"
 #include "row_writer.h"
 
 enum { LOG_TRIES = 100, BEGIN_MS = 10000, END_MS = 1000 };
@@ -84,6 +85,7 @@ static struct shiny_err *begin_log(struct store *store)
 
 static struct shiny_err *open_for_writing(struct store *store, bool with_events)
 {
+	patient_begin();
 	SHINY_TRY(blank_write(store->path, store->fd));
 	SHINY_TRY(connect_for_recording(store));
 	SHINY_TRY(begin_log(store));
@@ -135,8 +137,8 @@ struct shiny_err *store_create(const char *path, bool force, bool with_events, s
 	if (!err)
 		err = store_commit(store);
 	if (err) {
-		unlink(path); /* ours, new, and of no use */
 		store_abandon(store);
+		store_remove(path);
 		return err;
 	}
 	*out = store;
@@ -287,8 +289,8 @@ static struct shiny_err *count_totals(struct store *store, struct store_totals *
 		&query));
 	err = query_step(query, &row);
 	if (!err)
-		*out = (struct store_totals){ (uint64_t)query_number(query, 0),
-					      (uint64_t)query_number(query, 1) };
+		*out = (struct store_totals){ .sites = (uint64_t)query_number(query, 0),
+					      .types = (uint64_t)query_number(query, 1) };
 	query_end(query);
 	return err;
 }
@@ -307,6 +309,18 @@ static struct shiny_err *end_log(struct store *store)
 	return err;
 }
 
+/* All is committed; a disk that refuses to take it from the log leaves it there. */
+static bool empty_log(struct store *store)
+{
+	struct shiny_err *err = db_exec(
+		store, "PRAGMA synchronous = NORMAL; PRAGMA wal_checkpoint(TRUNCATE)", "finish");
+
+	if (!err)
+		err = end_log(store);
+	shiny_err_free(err);
+	return !err;
+}
+
 static struct shiny_err *finish(struct store *store, struct store_totals *totals)
 {
 	SHINY_TRY(row_put_statistics(store));
@@ -314,9 +328,8 @@ static struct shiny_err *finish(struct store *store, struct store_totals *totals
 	SHINY_TRY(store_commit(store));
 	SHINY_TRY(count_totals(store, totals));
 	row_finalize(store->writer);
-	SHINY_TRY(db_exec(store, "PRAGMA synchronous = NORMAL; PRAGMA wal_checkpoint(TRUNCATE)",
-			  "finish"));
-	return end_log(store);
+	totals->log_left = !empty_log(store) && file_has_log(store->path);
+	return NULL;
 }
 
 struct shiny_err *store_finish(struct store *store, struct store_totals *totals)

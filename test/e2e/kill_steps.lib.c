@@ -1,17 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kill_steps.lib.c: preloaded into a shinyctl, kills it at one step of its work.
+ * kill_steps.lib.c: preloaded into a shinyctl, kills it at one step of its work, or lets that step
+ * fail.
  *
  *   KILL_AT=CALL:FILE:WHEN:COUNT
- *     CALL   open, write, writev, truncate, unlink; pack: a block of events is compressed;
- *            frame, page: the last page of a transaction goes into SQLite's log, its header or
- *            itself; checkpoint: a page goes from the log into the session file
+ *     CALL   open, write, writev, truncate, unlink, sync; pack: a block of events is
+ *            compressed; frame, page: the last page of a transaction goes into SQLite's log, its
+ *            header or itself; checkpoint: a page goes from the log into the session file
  *     FILE   what the file's path must hold; empty: any
  *     WHEN   before or after the call; half: a write that has come half way
  *     COUNT  the how manieth such call
+ *   FAIL_WITH=ERRNO:HOW:SAY
+ *            the call fails with this error instead; half: it writes half, and the next one fails
+ *     HOW    once; on: from then on also what would take space on the same disk (that of the
+ *            spill, or that of the session file)
+ *     SAY    a file that is made when the call fails
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -23,13 +30,19 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum when { BEFORE, HALF, AFTER, NEVER };
+enum when { HALF, AFTER, NEVER, FAIL };
 enum { LOG_FRAME = 24 };
 
 static struct {
 	char call[16], file[64], when[16];
 	int count;
 } wanted;
+static struct {
+	int error; /* 0: it is killed */
+	char how[8], say[4096];
+	bool on, next; /* next: the rest of a write that came half way */
+	bool spill;    /* which disk */
+} failure;
 static atomic_int seen;
 /* of SQLite's log, which one thread writes */
 static bool log_begun, commits;
@@ -41,6 +54,12 @@ static __attribute__((constructor)) void begin(void)
 	if (text && sscanf(text, "%15[^:]:%63[^:]:%15[^:]:%d", wanted.call, wanted.file,
 			   wanted.when, &wanted.count) != 4) {
 		fprintf(stderr, "KILL_AT: %s\n", text);
+		_exit(3);
+	}
+	text = getenv("FAIL_WITH");
+	if (text &&
+	    sscanf(text, "%d:%7[^:]:%4095s", &failure.error, failure.how, failure.say) != 3) {
+		fprintf(stderr, "FAIL_WITH: %s\n", text);
 		_exit(3);
 	}
 }
@@ -59,18 +78,57 @@ static bool has_end(const char *text, const char *end)
 	return length >= more && !strcmp(text + length - more, end);
 }
 
-/* When this call is to be the last; BEFORE: it is over by now. */
+#define NEXT(name) ((__typeof__(name) *)dlsym(RTLD_NEXT, #name))
+
+static bool on_spill(const char *path)
+{
+	return strstr(path, "spill.") || strstr(path, "ring.");
+}
+
+/* This call fails, or comes half way and the next one fails. */
+static enum when begin_failure(const char *path)
+{
+	bool half = !strcmp(wanted.when, "half");
+
+	failure.spill = on_spill(path);
+	failure.on = !strcmp(failure.how, "on");
+	failure.next = half;
+	close(NEXT(open)(failure.say, O_WRONLY | O_CREAT, 0600));
+	return half ? HALF : FAIL;
+}
+
+/* When this call is to be the last, or what becomes of it. */
 static enum when judge(const char *call, const char *path)
 {
-	if (strcmp(call, wanted.call) || (strcmp(wanted.file, "*") && !strstr(path, wanted.file)) ||
-	    ++seen != wanted.count)
+	bool wants = !strcmp(call, wanted.call) &&
+		     (!strcmp(wanted.file, "*") || strstr(path, wanted.file));
+
+	if ((failure.next || (failure.on && strcmp(call, "unlink"))) && *path &&
+	    on_spill(path) == failure.spill) {
+		failure.next = false;
+		return FAIL;
+	}
+	if (!wants || ++seen != wanted.count)
 		return NEVER;
+	if (failure.error)
+		return begin_failure(path);
 	if (!strcmp(wanted.when, "before"))
 		die();
 	return strcmp(wanted.when, "half") ? AFTER : HALF;
 }
 
-#define NEXT(name) ((__typeof__(name) *)dlsym(RTLD_NEXT, #name))
+/* Behind the call. */
+static void come_through(enum when when)
+{
+	if (when != NEVER && !failure.error)
+		die();
+}
+
+static int fail(void)
+{
+	errno = failure.error;
+	return -1;
+}
 
 static void path_of(int fd, char *out, size_t size)
 {
@@ -106,9 +164,10 @@ ssize_t pwrite(int fd, const void *data, size_t bytes, off_t at)
 
 	path_of(fd, path, sizeof(path));
 	when = judge(kind_of(path, data, bytes), path);
+	if (when == FAIL)
+		return fail();
 	done = NEXT(pwrite)(fd, data, when == HALF ? bytes / 2 : bytes, at);
-	if (when != NEVER)
-		die();
+	come_through(when);
 	return done;
 }
 
@@ -125,29 +184,44 @@ ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t at)
 
 	path_of(fd, path, sizeof(path));
 	when = judge("writev", path);
-	if (when == HALF)
-		NEXT(pwrite)(fd, parts[1].iov_base, parts[1].iov_len / 2,
-			     at + (off_t)NEXT(pwrite)(fd, parts[0].iov_base, parts[0].iov_len, at));
-	else
+	if (when == FAIL)
+		return fail();
+	if (when == HALF) {
+		done = NEXT(pwrite)(fd, parts[0].iov_base, parts[0].iov_len, at);
+		done += NEXT(pwrite)(fd, parts[1].iov_base, parts[1].iov_len / 2, at + done);
+	} else {
 		done = NEXT(pwritev)(fd, parts, count, at);
-	if (when != NEVER)
-		die();
+	}
+	come_through(when);
 	return done;
 }
 
 int open(const char *path, int flags, ...)
 {
-	enum when when = judge("open", path);
+	bool makes = flags & (O_CREAT | O_TMPFILE);
+	enum when when = makes ? judge("open", path) : NEVER;
 	va_list list;
 	int mode, fd;
+
+	if (when == FAIL)
+		return fail();
+	va_start(list, flags);
+	mode = makes ? va_arg(list, int) : 0;
+	va_end(list);
+	fd = NEXT(open)(path, flags, mode);
+	come_through(when);
+	return fd;
+}
+
+int open64(const char *path, int flags, ...)
+{
+	va_list list;
+	int mode;
 
 	va_start(list, flags);
 	mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(list, int) : 0;
 	va_end(list);
-	fd = NEXT(open)(path, flags, mode);
-	if (when != NEVER)
-		die();
-	return fd;
+	return open(path, flags, mode);
 }
 
 int ftruncate(int fd, off_t bytes)
@@ -158,21 +232,42 @@ int ftruncate(int fd, off_t bytes)
 
 	path_of(fd, path, sizeof(path));
 	when = judge("truncate", path);
+	if (when == FAIL)
+		return fail();
 	status = NEXT(ftruncate)(fd, bytes);
-	if (when != NEVER)
-		die();
+	come_through(when);
 	return status;
 }
 
 int ftruncate64(int fd, off_t bytes) { return ftruncate(fd, bytes); }
 
+static int sync_file(int fd, int (*next)(int))
+{
+	char path[4096];
+	enum when when;
+	int status;
+
+	path_of(fd, path, sizeof(path));
+	when = judge("sync", path);
+	if (when == FAIL)
+		return fail();
+	status = next(fd);
+	come_through(when);
+	return status;
+}
+
+int fsync(int fd) { return sync_file(fd, NEXT(fsync)); }
+int fdatasync(int fd) { return sync_file(fd, NEXT(fdatasync)); }
+
 int unlink(const char *path)
 {
 	enum when when = judge("unlink", path);
-	int status = NEXT(unlink)(path);
+	int status;
 
-	if (when != NEVER)
-		die();
+	if (when == FAIL)
+		return fail();
+	status = NEXT(unlink)(path);
+	come_through(when);
 	return status;
 }
 
@@ -183,7 +278,6 @@ size_t ZSTD_compressStream2(void *context, void *out, void *in, int end)
 	enum when when = end == 2 ? judge("pack", "") : NEVER; /* ZSTD_e_end */
 	size_t left = next(context, out, in, end);
 
-	if (when != NEVER)
-		die();
+	come_through(when);
 	return left;
 }

@@ -66,7 +66,8 @@
  *            records safe. Whoever reads the chunk after a reader that was killed takes only
  *            definitions from those, and counts the chunk: an event is in one session file at most.
  *            [give] zeroes it. header.uncommitted goes up before [give], and is zero again after
- *            the commit: where the last chunk of a thread is gone, nothing else would say so.
+ *            the commit: where the last chunk of a thread is gone, nothing else would say so. A
+ *            commit that fails takes both back (intake/uncommitted.h).
  *   [ctl]    control words: relaxed; a hook that misses a change sees it at its next event.
  *
  * A writer that dies

@@ -3,6 +3,7 @@
  * directories. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -94,6 +95,7 @@ struct shiny_err *cmd_collect(struct ctl *ctl)
 	env_complain(environ, stderr);
 	if (o->given[OPT_LIVE])
 		rlimits_raise();
+	signal(SIGXFSZ, SIG_IGN); /* a limit on files is an error like a full disk */
 	struct sidecar_options options = {
 		.directory = o->operands[0],
 		.out = o->given[OPT_OUT] ? o->text[OPT_OUT] : env_text(ENV_SHINY_OUT),

@@ -48,7 +48,7 @@
 struct result {
 	int failed; /* 0, or the error's code */
 	struct sidecar_summary summary;
-	char message[2048], advice[SESSIONS_PATH + 64];
+	char message[2048], advice[8192];
 };
 
 struct run {
@@ -482,18 +482,14 @@ static struct shiny_err *close_recording(struct ctl *ctl, struct run *run)
 {
 	const struct options *o = run->options;
 	const struct result *end = run->end;
-	struct shiny_err *err = NULL;
 
 	if (end->failed) {
-		/* the program's own failure is the more important status */
-		if (ctl->status) {
-			fprintf(stderr, "shinyctl: %s\n%s%s%s", end->message,
-				*end->advice ? "shinyctl: " : "", end->advice,
-				*end->advice ? "\n" : "");
-			return NULL;
-		}
-		err = shiny_err((enum shiny_err_code)end->failed, "%s", end->message);
-		return *end->advice ? shiny_err_advise(err, "%s", end->advice) : err;
+		/* the status is the program's own, whatever became of its recording */
+		fprintf(stderr, "shinyctl: %s\n%s%s%s", end->message,
+			*end->advice ? "shinyctl: " : "", end->advice, *end->advice ? "\n" : "");
+		if (o->given[OPT_STRICT] && !ctl->status)
+			ctl->status = SHINY_ERR_STRICT;
+		return NULL;
 	}
 	closing_print(&end->summary, o->given[OPT_QUIET]);
 	if (end->summary.late && !o->given[OPT_QUIET])

@@ -23,6 +23,7 @@
 #include "../ring/ring_chunks.h"
 #include "../ring/spill.h"
 #include "apply_block.h"
+#include "uncommitted.h"
 
 /* What the thread called itself, which is later than what was seen in /proc, if that was seen. */
 static void take_name(struct stream *s)
@@ -299,12 +300,14 @@ static bool open_chunk(struct session *session, struct stream *s, struct waiting
 		s->taken = __atomic_load_n(&s->cursor.chunk->taken, __ATOMIC_RELAXED);
 		s->process->noticed.drained_before += s->taken != 0;
 	}
+	s->committed = s->marked = s->taken;
 	return s->cursor.room;
 }
 
 /* Its records are all read. */
 static void leave_chunk(struct session *session, struct stream *s)
 {
+	uncommitted_keep(session, s);
 	__atomic_add_fetch(&s->ring->header->uncommitted, 1, __ATOMIC_RELAXED); /* [taken] */
 	if (s->spilled)
 		spill_drop(session->spill, s->spilled);
@@ -396,33 +399,52 @@ bool drain_pull_slow(struct session *session, struct stream *s)
 	return false;
 }
 
+/* [taken] of the chunk that the stream reads. */
+static void put_mark(struct session *session, struct stream *s, uint32_t taken)
+{
+	if (s->marked == taken)
+		return;
+	s->marked = taken;
+	if (s->spilled)
+		spill_mark_taken(session->spill, s->spilled, taken);
+	else /* [taken] */
+		__atomic_store_n(&shiny_chunk_at(&s->ring->chunks, (uint32_t)s->chunk)->taken,
+				 taken, __ATOMIC_RELAXED);
+}
+
 void drain_mark_taken(struct session *session)
 {
 	for (size_t i = 0; i < session->streams.count; i++) {
-		const struct stream *s = session->streams.at[i];
+		struct stream *s = session->streams.at[i];
 		uint32_t taken;
 
 		if (s->chunk < 0 || !s->cursor.room)
 			continue;
 		/* a head ends at the cursor, and is not applied yet */
 		taken = s->cursor.position - s->has_head;
-		if (taken <= s->taken)
-			continue;
-		if (s->spilled)
-			spill_mark_taken(session->spill, s->spilled, taken);
-		else /* [taken] */
-			__atomic_store_n(
-				&shiny_chunk_at(&s->ring->chunks, (uint32_t)s->chunk)->taken, taken,
-				__ATOMIC_RELAXED);
+		if (taken > s->committed)
+			put_mark(session, s, taken);
 	}
 }
 
 void drain_mark_committed(struct session *session)
 {
+	for (size_t i = 0; i < session->streams.count; i++)
+		session->streams.at[i]->committed = session->streams.at[i]->marked;
+	uncommitted_forget(session);
 	for (size_t i = 0; i < session->present.count; i++)
 		if (session->present.at[i]->header) /* [taken] */
 			__atomic_store_n(&session->present.at[i]->header->uncommitted, 0,
 					 __ATOMIC_RELAXED);
+}
+
+void drain_take_back(struct session *session)
+{
+	for (size_t i = 0; i < session->streams.count; i++)
+		if (session->streams.at[i]->chunk >= 0)
+			put_mark(session, session->streams.at[i],
+				 session->streams.at[i]->committed);
+	uncommitted_put_back(session);
 }
 
 /* ---- the dead ---- */

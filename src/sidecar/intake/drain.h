@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * drain.h: chunk states → streams → one raw record at a time; chunks that were read go back at
- * once, and where a ring fills up, sealed ones before that.
+ * once (uncommitted.h keeps a copy until the commit), and where a ring fills up, sealed ones before
+ * that.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  */
@@ -29,6 +30,8 @@ static inline bool drain_pull(struct session *session, struct stream *stream)
  * it: that those which are were committed. */
 void drain_mark_taken(struct session *session);
 void drain_mark_committed(struct session *session);
+/* After a commit that failed for good: rings and spill hold what the session file does not. */
+void drain_take_back(struct session *session);
 /* Streams whose threads have ended without a word are done. */
 void drain_reap_threads(struct session *session, struct ring_file *ring);
 /* No chunk of it is attached or waiting. */

@@ -77,7 +77,7 @@ void merge_until(struct session *session, uint64_t until)
 		if ((s->has_head || drain_pull(session, s)) && s->head.time <= until)
 			order_add(&order, key_of(s), s);
 	}
-	while (!session->behind && (s = order_first(&order))) {
+	while (!session->behind && !session->err && (s = order_first(&order))) {
 		uint64_t limit = order_limit(&order), key;
 		uint64_t alone = time_within(limit) < until ? time_within(limit) : until;
 		bool more;
@@ -100,7 +100,7 @@ void merge_until(struct session *session, uint64_t until)
 				apply_fetch(s);
 			more = drain_pull(session, s) && s->head.time <= until;
 			key = key_of(s);
-		} while (more && key <= limit && !session->behind);
+		} while (more && key <= limit && !session->behind && !session->err);
 		if (more) {
 			order_change_first(&order, key);
 		} else {

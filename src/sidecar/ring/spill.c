@@ -220,25 +220,20 @@ static bool has_space(const struct spill *spill)
 	       (uint64_t)fs.f_bavail * fs.f_frsize >= SPILL_FREE;
 }
 
-/* A file that has room for one more of this size; NULL: there is none. */
-static struct spill_file *file_to_write(struct spill *spill, size_t bytes)
+/* The file that is written to, if it has room for one more of this size. */
+static struct spill_file *last_file(struct spill *spill, size_t bytes)
 {
-	struct spill_file file = { .number = spill->last + 1 },
-			  *last = spill->files.count ?
-					  &spill->files.at[spill->files.count - 1] :
-					  NULL;
-	char *path;
+	struct spill_file *last =
+		spill->files.count ? &spill->files.at[spill->files.count - 1] : NULL;
 
-	if (spill->full)
-		return NULL;
-	if (last && last->number == spill->last && last->end + bytes <= SPILL_FILE &&
-	    spill->used + bytes <= spill->most)
-		return last;
-	if (!has_space(spill)) {
-		spill->full = true;
-		return NULL;
-	}
-	path = file_path(spill, file.number);
+	return last && last->number == spill->last && last->end + bytes <= SPILL_FILE ? last : NULL;
+}
+
+static struct spill_file *begin_file(struct spill *spill)
+{
+	struct spill_file file = { .number = spill->last + 1 };
+	char *path = file_path(spill, file.number);
+
 	file.fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	free(path);
 	if (file.fd < 0) {
@@ -250,37 +245,74 @@ static struct spill_file *file_to_write(struct spill *spill, size_t bytes)
 	return &spill->files.at[spill->files.count - 1];
 }
 
-uint64_t spill_put(struct spill *spill, const struct ring_file *ring, uint32_t chunk,
-		   uint64_t word)
+/* A file that has room for one more of this size; NULL: there is none. */
+static struct spill_file *file_to_write(struct spill *spill, size_t bytes)
 {
-	struct spill_entry entry = {
-		.magic = SPILL_MAGIC,
-		.start_ticks = ring->start_ticks,
-		.start_realtime = ring->start_realtime,
-		.pid = ring->pid,
-		.word = word,
-		.bytes = chunk < ring->chunks.smalls ? SHINY_SMALL_BYTES : SHINY_CHUNK_BYTES
-	};
-	struct iovec parts[] = { { &entry, sizeof(entry) },
-				 { shiny_chunk_at(&ring->chunks, chunk), entry.bytes } };
-	size_t bytes = sizeof(entry) + entry.bytes;
-	struct spill_file *file = file_to_write(spill, bytes);
-	uint64_t place;
+	struct spill_file *last = last_file(spill, bytes);
 
-	if (!file)
-		return 0;
-	if (pwritev(file->fd, parts, 2, file->end) != (ssize_t)bytes) {
+	if (spill->full)
+		return NULL;
+	if (last && spill->used + bytes <= spill->most)
+		return last;
+	if (!has_space(spill)) {
+		spill->full = true;
+		return NULL;
+	}
+	return begin_file(spill);
+}
+
+/* Its place; 0: it is not there. */
+static uint64_t put_entry(struct spill *spill, struct spill_file *file,
+			  const struct ring_file *ring, uint64_t word, uint32_t bytes,
+			  const struct iovec chunk[2])
+{
+	struct spill_entry entry = { .magic = SPILL_MAGIC,
+				     .start_ticks = ring->start_ticks,
+				     .start_realtime = ring->start_realtime,
+				     .pid = ring->pid,
+				     .word = word,
+				     .bytes = bytes };
+	struct iovec parts[] = { { &entry, sizeof(entry) }, chunk[0], chunk[1] };
+	size_t all = sizeof(entry) + bytes;
+	uint64_t place = (uint64_t)file->number << 32 | file->end;
+
+	if (pwritev(file->fd, parts, parts[2].iov_len ? 3 : 2, file->end) != (ssize_t)all) {
 		spill->full = true;
 		if (ftruncate(file->fd, file->end))
 			spill->most = 0; /* what lies there is no entry: nothing may follow it */
 		return 0;
 	}
-	place = (uint64_t)file->number << 32 | file->end;
-	file->end += (uint32_t)bytes;
+	file->end += (uint32_t)all;
 	file->unread++;
-	spill->used += bytes;
-	spill->copied += bytes;
+	spill->used += all;
+	spill->copied += all;
 	return place;
+}
+
+uint64_t spill_put(struct spill *spill, const struct ring_file *ring, uint32_t chunk,
+		   uint64_t word)
+{
+	uint32_t bytes = chunk < ring->chunks.smalls ? SHINY_SMALL_BYTES : SHINY_CHUNK_BYTES;
+	struct spill_file *file = file_to_write(spill, sizeof(struct spill_entry) + bytes);
+
+	struct iovec parts[2] = { { shiny_chunk_at(&ring->chunks, chunk), bytes } };
+
+	return file ? put_entry(spill, file, ring, word, bytes, parts) : 0;
+}
+
+bool spill_put_back(struct spill *spill, const struct ring_file *ring,
+		    const struct shiny_chunk *chunk, uint32_t bytes, uint32_t room, uint64_t word)
+{
+	static char zeros[SHINY_CHUNK_BYTES];
+	uint32_t all = room == SHINY_SMALL_RECORDS ? SHINY_SMALL_BYTES : SHINY_CHUNK_BYTES;
+	uint32_t used = bytes < all ? bytes : all;
+	struct spill_file *file = last_file(spill, sizeof(struct spill_entry) + all);
+
+	if (!file || !spill->most)
+		file = begin_file(spill);
+	return file && put_entry(spill, file, ring, word, all,
+				 (struct iovec[2]){ { (void *)(uintptr_t)chunk, used },
+						    { zeros, all - used } });
 }
 
 uint32_t spill_get(struct spill *spill, uint64_t place, void *out)

@@ -38,6 +38,11 @@ void spill_close(struct spill *spill, bool all);
 /* Copies a sealed chunk, `word` is its state; the ring keeps it. Its place; 0: there is no room. */
 uint64_t spill_put(struct spill *spill, const struct ring_file *ring, uint32_t chunk,
 		   uint64_t word);
+/* The same of a chunk that was read and given back, and whose events could not be committed: its
+ * first `bytes`, of one that has room for so many records; the rest is zeros. However full the
+ * spill is. */
+bool spill_put_back(struct spill *spill, const struct ring_file *ring,
+		    const struct shiny_chunk *chunk, uint32_t bytes, uint32_t room, uint64_t word);
 /* Copies it to `out`, which has room for a large chunk; the records that it had room for. 0: the
  * file is damaged. */
 uint32_t spill_get(struct spill *spill, uint64_t place, void *out);

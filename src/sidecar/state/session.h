@@ -51,6 +51,14 @@ struct watched_end {
 	struct entry entry;
 };
 
+/* A chunk that was read and given back since the last commit (intake/uncommitted.h). */
+struct read_chunk {
+	struct ring_file *ring;
+	struct shiny_chunk *copy; /* `bytes` of it, and zeros */
+	uint64_t word;            /* its state in the ring */
+	uint32_t bytes, room;     /* records that it had room for */
+};
+
 struct session {
 	const struct sidecar_options *options;
 	struct store *store;
@@ -117,6 +125,11 @@ struct session {
 	struct event unkept[64]; /* there, where no store takes them */
 	struct shiny_err *err;  /* the store failed: the first reason */
 	struct noticed noticed; /* what belongs to no process */
+	VEC(struct read_chunk) uncommitted;
+	uint64_t uncommitted_bytes;
+	uint64_t committed;   /* events that are in the session file for good */
+	unsigned write_tries; /* of what could not be written, since the last commit */
+	bool given_up;        /* no write is tried again */
 	/* how far the store has got */
 	size_t modules_written, frames_written, stacks_written, vtables_written, classes_written;
 	size_t tags_written;

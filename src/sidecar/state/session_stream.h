@@ -53,6 +53,8 @@ struct stream {
 	VEC(struct waiting) waiting; /* sorted by sequence */
 	struct record_cursor cursor;
 	uint32_t taken; /* [taken] records of this chunk, by an earlier sidecar */
+	uint32_t committed; /* the same, and by this one's last commit */
+	uint32_t marked;    /* what a commit that is under way makes of it */
 	struct raw head;
 	bool has_head;
 	uint64_t defined[SHINY_FRAMES_MAX]; /* this chunk's latest stack, for STACK_LIKE */

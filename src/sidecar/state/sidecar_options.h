@@ -57,6 +57,7 @@ struct sidecar_summary {
 	uint64_t abandoned, abandoned_bytes; /* blocks of processes that had ended by then */
 	struct loss_sum lost;
 	uint64_t duration; /* ns */
+	bool log_left;     /* the file's log belongs to it: the disk was full */
 	bool unprobed;     /* a garbage-collected heap was not seen; the next session has it */
 	bool late;         /* programs came while the session was finished: sidecar_run_late */
 };

@@ -23,6 +23,7 @@
 #include "snapshot/snapshot_asked.h"
 
 enum { NOTES = 16 }; /* of files that are no rings */
+enum { BEFORE_MOST = 1 << 20 }; /* chunks that no sidecar reads between two commits */
 #define PATIENCE UINT64_C(5000000000) /* ns, with a ring that its maker has not finished */
 
 static bool has_prefix(const char *file, const char *prefix)
@@ -33,6 +34,7 @@ static bool has_prefix(const char *file, const char *prefix)
 static struct shiny_err *take_ring(struct session *session, struct ring_file *ring)
 {
 	bool foreign = memcmp(ring->boot_id, session->boot_id, sizeof(ring->boot_id)) != 0;
+	uint32_t before;
 
 	if (!session->ticks_known) {
 		ticks_init(&session->ticks, ring->clock, ring->start_ticks, ring->start_boottime,
@@ -49,8 +51,13 @@ static struct shiny_err *take_ring(struct session *session, struct ring_file *ri
 		ring_close(ring);
 		return err;
 	}
+	ring->foreign = foreign;
 	/* [taken] */
-	ring->told_before = __atomic_load_n(&ring->header->uncommitted, __ATOMIC_RELAXED);
+	before = __atomic_load_n(&ring->header->uncommitted, __ATOMIC_RELAXED);
+	if (before <= BEFORE_MOST)
+		ring->told_before = before;
+	else
+		ring->lies = true;
 	session->noticed.drained_before += ring->told_before;
 	/* a pid without a beat says that this sidecar has given up */
 	/* [ctl] */

@@ -276,7 +276,7 @@ static void take_counter(struct recovery *recovery, const struct query *row)
 #include <shiny/wire/counters.def>
 #undef SHINY_COUNTER
 #define SHINY_NOTICED(name_, field, weight, unit, text, advice) \
-	if (LOSS_##unit == LOSS_CHUNKS && !strcmp(name, #name_)) \
+	if ((LOSS_##unit == LOSS_CHUNKS || LOSS_##unit == LOSS_UNKNOWN) && !strcmp(name, #name_)) \
 		noticed->field = count;
 #include "../store/noticed.def"
 #undef SHINY_NOTICED

@@ -230,6 +230,21 @@ static struct shiny_err *take_ids(struct store *store, const char *table, uint64
 	return NULL;
 }
 
+/* Nothing was counted less than zero times. */
+static struct shiny_err *check_counters(struct store *store)
+{
+	int64_t least = 0;
+
+	SHINY_TRY(ask(store, "SELECT MIN(count) FROM main.%s", "counter", &least));
+	if (least >= 0)
+		return NULL;
+	return shiny_err_advise(shiny_err(SHINY_ERR_OTHER,
+					  "cannot read the session %s: it counts something %" PRId64
+					  " times",
+					  store->path, least),
+				"the file is damaged, or was made to do harm");
+}
+
 /* ---- both ---- */
 
 typedef struct shiny_err *row_fn(struct store *store, sqlite3_stmt *row, uint64_t bytes);
@@ -266,6 +281,7 @@ static struct shiny_err *each_of(struct store *store, sqlite3 *reference, const 
 static struct shiny_err *admit(struct store *store, sqlite3 *reference, uint64_t bytes)
 {
 	SHINY_TRY(compare_schema(store, reference));
+	SHINY_TRY(check_counters(store));
 	SHINY_TRY(each_of(store, reference,
 			  "SELECT sql FROM sqlite_schema WHERE type = 'view' ORDER BY rowid",
 			  with_view, bytes));

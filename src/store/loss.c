@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../base/capped.h"
 #include "../base/units.h"
 
 enum { WEIGHT_NOTE, WEIGHT_LOSS };
@@ -35,16 +36,19 @@ void loss_add(struct loss_sum *sum, const char *name, uint64_t count)
 
 	switch (kind ? kind->unit : LOSS_EVENTS) {
 	case LOSS_EVENTS:
-		sum->events += count;
+		sum->events = capped_sum(sum->events, count);
 		break;
 	case LOSS_CHUNKS:
-		sum->chunks += count;
+		sum->chunks = capped_sum(sum->chunks, count);
 		break;
 	case LOSS_HEAPS:
 		sum->heaps += count;
 		break;
 	case LOSS_SESSION:
 		sum->cut_short = sum->cut_short || count;
+		break;
+	case LOSS_UNKNOWN:
+		sum->unknown = sum->unknown || count;
 		break;
 	}
 	if (count > sum->most) {
@@ -55,15 +59,18 @@ void loss_add(struct loss_sum *sum, const char *name, uint64_t count)
 
 bool loss_any(const struct loss_sum *sum)
 {
-	return sum->events || sum->chunks || sum->heaps || sum->cut_short;
+	return sum->events || sum->chunks || sum->heaps || sum->cut_short || sum->unknown;
 }
 
 const char *loss_words(const struct loss_sum *sum, char out[LOSS_WORDS])
 {
+	const char *cut = sum->cut_short ? "all that came after the last commit"
+			  : sum->unknown ? "what a ring that lies does not tell"
+					 : "";
 	char *events = units_noun(UNITS_NOUN_BUF, sum->events, "event"),
 	     *chunks = units_noun(UNITS_NOUN_BUF, sum->chunks, "chunk"),
 	     *heaps = units_noun(UNITS_NOUN_BUF, sum->heaps, "allocator");
-	bool least = (sum->cut_short || sum->chunks || sum->heaps) && sum->events;
+	bool least = (*cut || sum->chunks || sum->heaps) && sum->events;
 	int used = snprintf(out, LOSS_WORDS, "%s", least ? "at least " : "");
 	const char *between = "";
 
@@ -81,9 +88,8 @@ const char *loss_words(const struct loss_sum *sum, char out[LOSS_WORDS])
 				 between, heaps);
 		between = ", and ";
 	}
-	if (sum->cut_short)
-		snprintf(out + used, LOSS_WORDS - (size_t)used,
-			 "%sall that came after the last commit", between);
+	if (*cut)
+		snprintf(out + used, LOSS_WORDS - (size_t)used, "%s%s", between, cut);
 	else if (!*between)
 		snprintf(out, LOSS_WORDS, "nothing");
 	return out;

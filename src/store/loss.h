@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum loss_unit { LOSS_EVENTS, LOSS_CHUNKS, LOSS_HEAPS, LOSS_SESSION };
+enum loss_unit { LOSS_EVENTS, LOSS_CHUNKS, LOSS_HEAPS, LOSS_SESSION, LOSS_UNKNOWN };
 
 struct loss_kind {
 	const char *name, *text, *advice; /* advice: NULL where there is no remedy */
@@ -26,6 +26,7 @@ const struct loss_kind *loss_kind(const char *name);
 struct loss_sum {
 	uint64_t events, chunks, heaps;
 	bool cut_short; /* what came after some moment is missing, however much it was */
+	bool unknown;   /* what a ring that lies has lost is not known */
 	uint64_t most;  /* count of the largest loss */
 	char name[24];  /* and its counter */
 };

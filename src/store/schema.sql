@@ -645,7 +645,7 @@ CREATE VIEW v_processes AS SELECT
 	COALESCE(s.typed_allocs, 0) AS typed_allocs, -- allocs whose type is known; a label is none
 	(SELECT MAX(b.most_bytes) FROM bucket b WHERE b.process = p.id) AS peak_bytes, -- most live bytes at any moment
 	(SELECT COUNT(*) FROM thread t WHERE t.process = p.id AND NOT t.nested) AS threads, -- threads seen
-	COALESCE((SELECT SUM(c.count) FROM counter c WHERE c.process = p.id AND c.weight = 'loss'), 0) AS lost, -- events lost
+	(SELECT CAST(min(total(c.count), 9e18) AS INTEGER) FROM counter c WHERE c.process = p.id AND c.weight = 'loss') AS lost, -- events lost
 	COALESCE(s.abandoned, 0) AS abandoned, -- blocks never freed, of processes with early = 1
 	COALESCE(s.abandoned_bytes, 0) AS abandoned_bytes, -- their bytes
 	p.forked_ns AS forked_ns, -- what its parent held then, it inherited; 0: it was not forked

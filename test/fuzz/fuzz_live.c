@@ -211,6 +211,8 @@ static void lie(struct shiny_header *h, const struct shiny_header *shape, const 
 	}
 	case 5:
 		h->counters[next_random() % SHINY_COUNTERS] = next_random();
+		p->counters[next_random() % SHINY_COUNTERS] =
+			next_random() % 2 ? next_random() : hurtful[next_random() % HURTFUL];
 		h->self_at = next_random();
 		break;
 	case 6:
@@ -312,7 +314,7 @@ static void attack(struct shiny_header *h, const struct shiny_header *shape, con
 
 /* ---- a round ---- */
 
-static struct worst { double seconds; long kb; uint64_t rounds, torn; } worst;
+static struct worst { double seconds; long kb; uint64_t rounds, torn, lies; } worst;
 
 static void remove_everything(void)
 {
@@ -353,6 +355,14 @@ static bool numbers_right(uint64_t made)
 				   "ON p.id = s.process WHERE p.executable = '/nowhere/honest'");
 	frees = ask_number(store, "SELECT COALESCE(SUM(s.frees), 0) FROM stat s JOIN process p ON "
 				  "p.id = s.process WHERE p.executable = '/nowhere/honest'");
+	if (ask_number(store, "SELECT COUNT(*) FROM counter c JOIN process p ON p.id = c.process "
+			      "WHERE c.name = 'LYING' AND p.executable = '/nowhere/honest'")) {
+		printf("# the honest program is said to lie\n");
+		allocs = 0;
+	}
+	/* an overflow ends this program */
+	(void)ask_number(store, "SELECT COALESCE(SUM(count), 0) FROM counter");
+	worst.lies += ask_number(store, "SELECT COUNT(*) FROM counter WHERE name = 'LYING'");
 	worst.torn += ask_number(store,
 				 "SELECT COALESCE(SUM(count), 0) FROM counter WHERE name = 'TORN'");
 	if (allocs != made) {
@@ -541,8 +551,9 @@ int main(int argc, char **argv)
 	}
 	remove_everything();
 	printf("# %" PRIu64 " rounds, %" PRIu64
-	       " rings cut short; a sidecar took at most %.2f s and %ld MB\n",
-	       worst.rounds, worst.torn, worst.seconds, worst.kb >> 10);
+	       " rings cut short, %" PRIu64
+	       " known to lie; a sidecar took at most %.2f s and %ld MB\n",
+	       worst.rounds, worst.torn, worst.lies, worst.seconds, worst.kb >> 10);
 	if (!findings)
 		printf("ok fuzz_live\n");
 	return findings != 0;

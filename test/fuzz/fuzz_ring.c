@@ -63,7 +63,16 @@ static void damage(struct shiny_header *h)
 	for (uint64_t n = 0; n < changes; n++) {
 		uint64_t at, *word;
 
-		switch (next_random() % 16) {
+		switch (next_random() % 17) {
+		case 16:
+			at = offsetof(struct shiny_header, counters) +
+			     next_random() % SHINY_COUNTERS * 8;
+			if (next_random() % 2)
+				at = 4096 + next_random() % WRITER_PROCESSES *
+						    sizeof(struct shiny_process) +
+				     offsetof(struct shiny_process, counters) +
+				     next_random() % SHINY_COUNTERS * 8;
+			break;
 		case 0:
 			at = next_random() % 4096;
 			break;

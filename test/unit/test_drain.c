@@ -59,9 +59,32 @@ static void publish(struct bed *b, unsigned at, uint64_t time)
 		      shiny_w1(time - b->chunk->base, 8, SHINY_API_MALLOC, SHINY_REC_ALLOC));
 }
 
+/* Counters that a program shares grow by one at a time; what does not is not believed. */
+static void counters(void)
+{
+	static const uint64_t lies[] = { UINT64_MAX, UINT64_C(1) << 63, 0, 4,
+					 UINT64_C(1) << 49 };
+	struct ring_file ring = { .foreign = false };
+	uint64_t shared[SHINY_COUNTERS] = { 5, 7 }, kept[SHINY_COUNTERS] = { 0 };
+
+	ring_take_counters(&ring, shared, kept);
+	check("counters that grow", !ring.lies && kept[0] == 5 && kept[1] == 7, "not taken");
+	for (size_t i = 0; i < sizeof(lies) / sizeof(*lies); i++) {
+		ring.lies = false;
+		shared[0] = lies[i];
+		shared[1]++;
+		ring_take_counters(&ring, shared, kept);
+		checkf("a counter that lies", ring.lies && kept[0] == 5 && kept[1] == shared[1],
+		       "%" PRIu64 ": kept %" PRIu64 ", beside it %" PRIu64, lies[i], kept[0],
+		       kept[1]);
+	}
+}
+
 int main(void)
 {
 	struct bed b;
+
+	counters();
 
 	/* a merge that took long: the limit is of its beginning, the record is of now */
 	bed_init(&b);

@@ -177,7 +177,7 @@ static struct shiny_err *add_frees(struct store *store, struct headlines *h)
 		bool row = false;
 		struct shiny_err *err = store_query(
 			store,
-			"SELECT COALESCE(SUM(c.count), 0) FROM counter c WHERE c.name = ? "
+			"SELECT " STORE_SUM("c.count") " FROM counter c WHERE c.name = ? "
 			"AND NOT EXISTS (SELECT 1 FROM counter l WHERE l.process = c.process AND "
 			"l.weight = 'loss')",
 			&q);

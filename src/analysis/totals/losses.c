@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "../../base/capped.h"
 #include "../../store/contents.h"
 
 struct shiny_err *losses_load(struct store *store, struct losses *out)
@@ -11,11 +12,12 @@ struct shiny_err *losses_load(struct store *store, struct losses *out)
 	const struct loss_kind *kind;
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = store_query(store,
-					    "SELECT name, MAX(text), weight = 'loss', SUM(count) "
-					    "FROM v_counters GROUP BY name, weight "
-					    "HAVING SUM(count) > 0 ORDER BY 3 DESC, 4 DESC",
-					    &q);
+	struct shiny_err *err =
+		store_query(store,
+			    "SELECT name, MAX(text), weight = 'loss', " STORE_SUM(
+				    "count") " FROM v_counters GROUP BY name, weight "
+					     "HAVING total(count) > 0 ORDER BY 3 DESC, 4 DESC",
+			    &q);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
 		struct loss_row *loss =
@@ -28,7 +30,7 @@ struct shiny_err *losses_load(struct store *store, struct losses *out)
 		kind = loss_kind(loss->name);
 		loss->advice = kind ? kind->advice : NULL;
 		if (loss->loss) {
-			losses.lost += loss->count;
+			losses.lost = capped_sum(losses.lost, loss->count);
 			loss_add(&losses.sum, loss->name, loss->count);
 		}
 	}

@@ -29,8 +29,8 @@ static const char *const queries[FACTS] = {
 	[FACT_UNRECORDED] = "SELECT name, COUNT(*), text FROM unrecorded"
 			    " GROUP BY choice, name, text ORDER BY choice, 2 DESC, 1",
 	[FACT_NOTES] = "SELECT process, process_name, text FROM v_notes",
-	[FACT_COUNTED] = "SELECT SUM(count), COALESCE(MAX(text), name) FROM v_counters"
-			 " WHERE weight <> 'loss' GROUP BY name HAVING SUM(count) > 0"
+	[FACT_COUNTED] = "SELECT " STORE_SUM("count") ", COALESCE(MAX(text), name) FROM v_counters"
+			 " WHERE weight <> 'loss' GROUP BY name HAVING total(count) > 0"
 			 " ORDER BY 1 DESC",
 	[FACT_SCHEMA] = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"
 			" ORDER BY type = 'view', rowid",

@@ -52,6 +52,10 @@ static struct stream *stream_create(struct session *session, struct ring_file *r
 		s->tid = __atomic_load_n(&t->tid, __ATOMIC_RELAXED);
 		s->nested = __atomic_load_n(&t->nested, __ATOMIC_RELAXED) == 1;
 		s->start = __atomic_load_n(&t->start, __ATOMIC_RELAXED);
+		if (s->start > ticks_latest(&session->ticks)) {
+			ring->lies = true;
+			s->start = process->start;
+		}
 		if (creator && creator <= ring->threads_ready && ring->streams[creator - 1] &&
 		    ring->streams[creator - 1]->process == process)
 			s->creator = ring->streams[creator - 1]->id;
@@ -355,15 +359,6 @@ static bool next_chunk(struct session *session, struct stream *s)
 	return true;
 }
 
-/* The latest time that a record read now can honestly have; a second more, as the ticks' rate is
- * only being learnt. */
-static uint64_t latest_now(const struct session *session)
-{
-	return session->ticks.foreign
-		       ? UINT64_MAX / 4
-		       : ticks_now(&session->ticks) + ticks_per_second(&session->ticks);
-}
-
 bool drain_pull_slow(struct session *session, struct stream *s)
 {
 	while (s->chunk >= 0 || next_chunk(session, s)) {
@@ -373,14 +368,15 @@ bool drain_pull_slow(struct session *session, struct stream *s)
 		/* or only written after the clock was last read: a merge can take seconds on a busy
 		 * machine */
 		if (result == DECODE_BAD) {
-			session->latest = latest_now(session);
+			session->latest = ticks_latest(&session->ticks);
 			result = decode_next(&s->cursor, session->latest, &s->head);
 		}
 		if (result == DECODE_NONE) {
 			full = is_sealed(s);
 			if (full) /* what was published between the two looks */
 				result = decode_next(&s->cursor,
-						     session->latest = latest_now(session),
+						     session->latest = ticks_latest(
+							     &session->ticks),
 						     &s->head);
 		}
 		if (result == DECODE_RAW)

@@ -2,6 +2,8 @@
 /* counter_rows.c: see counter_rows.h. */
 #include "counter_rows.h"
 
+#include "../../base/capped.h"
+
 static void put_counter(struct session *session, uint32_t process, const char *name,
 			uint64_t count, struct sidecar_summary *out)
 {
@@ -35,8 +37,9 @@ static uint64_t sum_of(const uint64_t inside[SHINY_COUNTERS], const struct notic
 	uint64_t sum = 0;
 
 	for (unsigned i = 0; i < SHINY_COUNTERS; i++)
-		sum += inside[i];
-#define SHINY_NOTICED(name, field, weight, unit, text, advice) sum += n->field;
+		sum = capped_sum(sum, inside[i]);
+#define SHINY_NOTICED(name, field, weight, unit, text, advice) \
+	sum = capped_sum(sum, n->field);
 #include "../../store/noticed.def"
 #undef SHINY_NOTICED
 	return sum;
@@ -54,19 +57,39 @@ static void put_changed(struct session *session, uint32_t process,
 	put_counters(session, process, inside, noticed, NULL);
 }
 
+/* A ring that lies is its first process's. */
+static void count_lies(struct session *session)
+{
+	for (size_t i = 0; i < session->rings.count; i++) {
+		struct ring_file *ring = session->rings.at[i];
+		struct noticed *noticed = &session->noticed;
+
+		if (!ring->lies || ring->lie_told)
+			continue;
+		for (size_t k = session->processes.count; k-- > 0;)
+			if (session->processes.at[k]->ring == ring)
+				noticed = &session->processes.at[k]->noticed;
+		noticed->lying++;
+		ring->lie_told = true;
+	}
+}
+
 /* What belongs to no process: `inside` is of those that held no slot. */
 static struct noticed of_session(struct session *session, uint64_t inside[SHINY_COUNTERS])
 {
-	struct noticed noticed = session->noticed;
+	struct noticed noticed;
 
+	for (size_t i = 0; i < session->rings.count; i++)
+		if (session->rings.at[i]->header && !session->rings.at[i]->over)
+			ring_read_counters(session->rings.at[i]);
+	count_lies(session);
+	noticed = session->noticed;
 	for (size_t i = 0; i < session->rings.count; i++) {
-		struct ring_file *ring = session->rings.at[i];
+		const struct ring_file *ring = session->rings.at[i];
 
-		if (ring->header && !ring->over)
-			ring_read_counters(ring);
 		noticed.bad_records += ring->bad_chunks;
 		for (unsigned c = 0; c < SHINY_COUNTERS; c++)
-			inside[c] += ring->counters[c];
+			inside[c] = capped_sum(inside[c], ring->counters[c]);
 	}
 	return noticed;
 }
@@ -74,14 +97,16 @@ static struct noticed of_session(struct session *session, uint64_t inside[SHINY_
 void counter_rows_write(struct session *session)
 {
 	uint64_t inside[SHINY_COUNTERS] = { 0 };
-	struct noticed noticed = of_session(session, inside);
+	struct noticed noticed;
 
 	if (!session->store)
 		return;
+	for (size_t i = 0; i < session->processes.count; i++)
+		process_load_counters(session->processes.at[i]);
+	noticed = of_session(session, inside);
 	for (size_t i = 0; i < session->processes.count; i++) {
 		struct process *p = session->processes.at[i];
 
-		process_load_counters(p);
 		put_changed(session, p->id, p->counters, &p->noticed, &p->counted);
 	}
 	put_changed(session, 0, inside, &noticed, &session->counted);

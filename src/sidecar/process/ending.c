@@ -32,6 +32,10 @@ void process_end_at(struct session *session, struct process *p, uint64_t time)
 	answers_remove(session->answers, &p->ring->processes[p->slot]);
 	p->replaced = p->replaced || process_called_exec(p);
 	process_read_counters(p);
+	if (p->said_end > ticks_latest(&session->ticks)) {
+		p->ring->lies = true;
+		p->said_end = 0;
+	}
 	p->end = p->said_end || session->ticks.foreign ? p->said_end
 		 : time				       ? time
 						       : ticks_now(&session->ticks);
@@ -57,7 +61,7 @@ void process_look_for_ends(struct session *session)
 		    __atomic_load_n(&from->generation, __ATOMIC_RELAXED) != p->generation)
 			continue;
 		end = __atomic_load_n(&from->exit_at, __ATOMIC_ACQUIRE); /* [slot] */
-		if (end)
+		if (end && end <= ticks_latest(&session->ticks))
 			tell_end(session, p, end);
 	}
 }

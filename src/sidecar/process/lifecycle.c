@@ -49,6 +49,10 @@ static struct process *process_create(struct session *session, struct ring_file 
 	p->generation = generation;
 	p->namespace_pid = __atomic_load_n(&from->pid, __ATOMIC_RELAXED);
 	p->start = __atomic_load_n(&from->start, __ATOMIC_RELAXED);
+	if (p->start > ticks_latest(&session->ticks)) {
+		ring->lies = true;
+		p->start = ring->start_ticks;
+	}
 	p->pidfd = p->status = p->said = p->told = -1;
 	p->role = mem_text("");
 	p->purpose = mem_text("");

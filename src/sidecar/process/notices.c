@@ -96,7 +96,13 @@ void notices_read(struct session *session, struct ring_file *ring)
 	if (!ring->header)
 		return;
 	until = __atomic_load_n(&ring->header->notices, __ATOMIC_ACQUIRE);
-	if (until != ring->notices_read && !ring->over)
+	if (until == ring->notices_read)
+		return;
+	if (until < ring->notices_read || until > ring_most_counted(ring)) {
+		ring->lies = true;
+		return;
+	}
+	if (!ring->over)
 		process_scan(session, ring); /* who says it, and of whom, had its slot before */
 	if (until > ring->notices_read + SHINY_NOTICES) {
 		session->noticed.unnamed_programs += until - SHINY_NOTICES - ring->notices_read;

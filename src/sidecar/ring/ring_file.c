@@ -10,6 +10,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../../base/mem.h"
@@ -242,10 +243,39 @@ bool ring_torn(const struct ring_file *ring)
 	return fstat(ring->fd, &st) == 0 && (size_t)st.st_size < ring->bytes;
 }
 
+uint64_t ring_most_counted(const struct ring_file *ring)
+{
+	enum { DAYS_3_BITS = 48 };
+	const uint64_t second = UINT64_C(1000000000);
+	struct timespec time;
+	uint64_t now, most = UINT64_C(1) << DAYS_3_BITS;
+
+	if (ring->foreign || clock_gettime(CLOCK_BOOTTIME, &time) != 0)
+		return most;
+	now = (uint64_t)time.tv_sec * second + (uint64_t)time.tv_nsec + second;
+	if (ring->start_boottime > now || now - ring->start_boottime > most)
+		return most;
+	return now - ring->start_boottime;
+}
+
+void ring_take_counters(struct ring_file *ring, const uint64_t shared[SHINY_COUNTERS],
+			uint64_t kept[SHINY_COUNTERS])
+{
+	uint64_t most = ring_most_counted(ring);
+
+	for (unsigned i = 0; i < SHINY_COUNTERS; i++) {
+		uint64_t count = __atomic_load_n(&shared[i], __ATOMIC_RELAXED);
+
+		if (count < kept[i] || count > most)
+			ring->lies = true;
+		else
+			kept[i] = count;
+	}
+}
+
 void ring_read_counters(struct ring_file *ring)
 {
-	for (unsigned i = 0; i < SHINY_COUNTERS; i++)
-		ring->counters[i] = __atomic_load_n(&ring->header->counters[i], __ATOMIC_RELAXED);
+	ring_take_counters(ring, ring->header->counters, ring->counters);
 }
 
 uint32_t ring_processes_used(const struct ring_file *ring)

@@ -79,6 +79,9 @@ struct ring_file {
 	uint64_t scans;           /* complete looks at the chunks' states so far */
 	bool no_space;            /* the file system refused to let the ring grow */
 	bool torn;                /* the file has become shorter than it was */
+	bool foreign;             /* made before this boot */
+	bool lies;                /* it had a value that no honest program writes */
+	bool lie_told;            /* and that is counted */
 };
 
 /*
@@ -89,7 +92,16 @@ SHINY_MUST_CHECK struct shiny_err *ring_open(const char *path, bool patient,
 					     struct ring_file **out);
 bool ring_held(const struct ring_file *ring); /* some process still maps it */
 bool ring_torn(const struct ring_file *ring); /* its file is shorter than what is mapped of it */
+/*
+ * Loads counters that the ring's programs share into `kept`, where they have only grown since, and
+ * by one at a time. A count that is less than before, or more than the time since the ring was made
+ * has nanoseconds, is a lie, and is not taken.
+ */
+void ring_take_counters(struct ring_file *ring, const uint64_t shared[SHINY_COUNTERS],
+			uint64_t kept[SHINY_COUNTERS]);
 void ring_read_counters(struct ring_file *ring);
+/* The most that a program can have counted by now. */
+uint64_t ring_most_counted(const struct ring_file *ring);
 /* One more than the highest slot that was ever claimed, as far as there is space: those above were
  * never touched. */
 uint32_t ring_processes_used(const struct ring_file *ring);

@@ -138,6 +138,11 @@ uint64_t ticks_now(const struct ticks *clock)
 	return clock->foreign ? UINT64_MAX : now_of(clock->kind);
 }
 
+uint64_t ticks_latest(const struct ticks *clock)
+{
+	return clock->foreign ? UINT64_MAX / 4 : ticks_now(clock) + ticks_per_second(clock);
+}
+
 uint64_t ticks_per_second(const struct ticks *clock)
 {
 	return clock->rate ? (uint64_t)(((unsigned __int128)SECOND << 32) / clock->rate) : 0;

@@ -51,6 +51,9 @@ void ticks_deinit(struct ticks *clock);
 uint64_t ticks_now(const struct ticks *clock); /* UINT64_MAX for foreign ticks: all of them are
                                                 * past */
 uint64_t ticks_per_second(const struct ticks *clock);
+/* The latest time that an honest program can have written by now; a second more, as the ticks' rate
+ * is only being learnt. */
+uint64_t ticks_latest(const struct ticks *clock);
 uint64_t ticks_wall_ns(void); /* CLOCK_MONOTONIC, for the sidecar's own pacing */
 
 static inline int64_t ticks_scale(const struct ticks *clock, int64_t ticks)

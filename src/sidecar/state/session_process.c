@@ -18,8 +18,10 @@ static const struct shiny_process *slot_of(const struct process *p)
 {
 	const struct shiny_process *slot = p->closed ? NULL : &p->ring->processes[p->slot];
 
-	if (slot && __atomic_load_n(&slot->generation, __ATOMIC_RELAXED) != p->generation)
+	if (slot && __atomic_load_n(&slot->generation, __ATOMIC_RELAXED) != p->generation) {
+		p->ring->lies = true; /* nobody may claim it before process_close */
 		return NULL;
+	}
 	return slot;
 }
 
@@ -27,8 +29,8 @@ void process_load_counters(struct process *p)
 {
 	const struct shiny_process *from = slot_of(p);
 
-	for (unsigned i = 0; from && i < SHINY_COUNTERS; i++)
-		p->counters[i] = __atomic_load_n(&from->counters[i], __ATOMIC_RELAXED);
+	if (from)
+		ring_take_counters(p->ring, from->counters, p->counters);
 }
 
 void process_read_counters(struct process *p)

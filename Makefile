@@ -199,9 +199,10 @@ $(O)/outside.a: $(LIB_O)
 	$(call say,AR)
 	$(Q)rm -f $@ && ar rcs $@ $(LIB_O)
 
+# as a shared library, jemalloc's thread-local data does not fit in beside an audit library (LD_AUDIT)
 $(O)/shinyctl: $(O)/$(MAIN_C:.c=.o) $(O)/outside.a
 	$(call say,LINK)
-	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -rdynamic -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -rdynamic -o $@ $^ $(LIBS:-ljemalloc=-l:libjemalloc_pic.a)
 
 # manual pages and completions: what `shinyctl help` says, in other forms
 VERBS      := $(shell sed -n 's/^SHINY_VERB.[A-Z]*, \([a-z]*\),.*/\1/p' src/ctl/verbs.def)

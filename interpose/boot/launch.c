@@ -148,7 +148,8 @@ static __attribute__((noreturn)) void become(const char *path, const char *const
 	int null, first;
 
 	for (; environment && *environment && n + 1 < ENVIRONMENT_MAX; environment++)
-		if (!si_same(*environment, "LD_PRELOAD=", 11))
+		if (!si_same(*environment, "LD_PRELOAD=", 11) &&
+		    !si_same(*environment, "LD_AUDIT=", 9))
 			kept[n++] = *environment;
 	kept[n] = NULL;
 	si_sys(SYS_setsid, 0, 0, 0);

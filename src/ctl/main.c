@@ -24,6 +24,7 @@
 #include "ctl.h"
 #include "help.h"
 #include "output_guard.h"
+#include "own_image.h"
 #include "unfinished.h"
 
 const char shiny_ctl_itself[] = "";
@@ -184,6 +185,7 @@ static void fill_standard_streams(void)
 
 int main(int argc, char **argv)
 {
+	own_image_restore();
 	fill_standard_streams();
 	/* before anything is allocated: there may be no room for that */
 	for (int i = 2; i + 1 < argc && strcmp(argv[1], "run") == 0; i++)

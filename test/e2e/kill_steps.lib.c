@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+// build: -Itest -Wl,-z,initfirst
 /*
  * kill_steps.lib.c: preloaded into a shinyctl, kills it at one step of its work, or lets that step
  * fail.
@@ -29,6 +30,8 @@
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include "lib/stay_preloaded.h"
 
 enum when { HALF, AFTER, NEVER, FAIL };
 enum { LOG_FRAME = 24 };

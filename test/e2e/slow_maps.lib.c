@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+// build: -Itest -Wl,-z,initfirst
 /*
  * slow_maps.lib.c: preloaded into a shinyctl, holds up who first opens another process's list of
  * mappings, as the kernel does where that process changes them all the time.
@@ -15,6 +16,8 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "lib/stay_preloaded.h"
 
 static bool is_maps_of_another(const char *path)
 {

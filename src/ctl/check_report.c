@@ -59,6 +59,13 @@ static char *result_text(const struct check_rule *rule, const struct check_resul
 			       : mem_format("%s (base %s%s)", compared,
 					    value_text(UNITS_BUF, rule->measure, r->base), share);
 	free(compared);
+	if (r->divided) {
+		compared = mem_format("%s; it lies in %s to %s, so it may be", text,
+				      value_text(UNITS_BUF, rule->measure, r->low),
+				      value_text(UNITS_BUF, rule->measure, r->high));
+		free(text);
+		text = compared;
+	}
 	if (rule->each) {
 		compared =
 			mem_format("%s of %s; the worst: %s: %s", units_count(UNITS_BUF, r->broken),
@@ -207,6 +214,11 @@ static void json_result(struct json *json, const struct check_rule *rule,
 		json_signed(json, "limit", (int64_t)r->limit);
 		if (rule->relative)
 			json_signed(json, "base", (int64_t)r->base);
+		if (rule->measure == CHECK_LIFETIME) {
+			json_signed(json, "value_low", (int64_t)r->low);
+			json_signed(json, "value_high", (int64_t)r->high);
+			json_bool(json, "divided", r->divided);
+		}
 	}
 	if (rule->each) {
 		json_number(json, "rows", r->rows);

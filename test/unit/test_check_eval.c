@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_check_eval.c: rules as they are understood: selectors, measures, units, changes; what keeps
- * to them; and where a wrong one is wrong. */
+ * to them; and where a wrong one is wrong. Lifetimes that are known to within a range. */
 #include <stdbool.h>
 #include <string.h>
 
-#include "../../src/analysis/compare/check_rule.h"
+#include <shiny/wire/wire.h>
+
+#include "../../src/analysis/compare/check_eval.h"
 #include "../../src/base/mem.h"
-#include "check.h"
+#include "session_writer.h"
 
 /* The rule's parts as a text: "each type(a) site(b) bytes <= base +5% +64". */
 static char *spell(const struct check_rule *r)
@@ -161,10 +163,104 @@ static void kept(void)
 		   holds("bytes +0", 0x1p60, 0x1p60) && !holds("bytes +1%", 1.02 * 0x1p60, 0x1p60));
 }
 
+/* ---- lifetimes ---- */
+
+enum { MS = 1000000, BLOCKS = 2000 };
+
+static void event_at(struct store *s, uint64_t time, uint8_t kind, uint64_t address, uint32_t stack)
+{
+	put_event(s, (struct event){ .time = time,
+				     .address = address,
+				     .size = 32,
+				     .process = 1,
+				     .thread = 1,
+				     .stack = stack,
+				     .kind = kind });
+}
+
+/* Sites first() and second(), whose blocks live that long each, and up to 20 us longer. */
+static struct store *session_of_lives(const char *path, const unsigned ms[2])
+{
+	static const char *const names[] = { "first", "second" };
+	struct store *s = session_begin(path, UINT64_C(10000) * MS);
+
+	put_process(s, (struct store_process){ .id = 1, .end = UINT64_C(10000) * MS });
+	put_program(s);
+	for (uint32_t site = 1; site <= 2; site++)
+		put_site(s, site, names[site - 1]);
+	for (uint32_t site = 1; site <= 2; site++) {
+		must(store_put_stat(s, &(struct store_stat){ .process = 1,
+							     .stack = site,
+							     .allocs = BLOCKS,
+							     .frees = BLOCKS,
+							     .bytes = 32 * BLOCKS,
+							     .min_size = 32,
+							     .max_size = 32,
+							     .api = SHINY_API_NEW }));
+		for (uint64_t i = 0; i < BLOCKS; i++)
+			event_at(s, site * UINT64_C(4000) * MS + i * 100, EVENT_ALLOC,
+				 0x10000 + 64 * i, site);
+		for (uint64_t i = 0; i < BLOCKS; i++)
+			event_at(s, (site * UINT64_C(4000) + ms[site - 1]) * MS + i * 110,
+				 EVENT_FREE, 0x10000 + 64 * i, 0);
+	}
+	must(store_finish(s, NULL));
+	must(store_open(path, &s));
+	return s;
+}
+
+static void judged(struct store *base, struct store *new, const char *rule, enum check_state state,
+		   bool divided)
+{
+	struct store *const stores[] = { base, new };
+	const struct filter_names names = { 0 };
+	const struct check_options options = { 0 };
+	struct check_rules rules = { 0 };
+	struct check_results results;
+
+	must(check_rules_add(&rules, rule));
+	must(check_eval(stores, &names, &rules, &options, &results));
+	text_is(rule, check_states[results.at[0].state], check_states[state]);
+	check(rule, results.at[0].divided == divided, "divided, or not");
+	check_results_deinit(&results);
+	check_rules_deinit(&rules);
+}
+
+/* 940 and 1000 ms are in one bin, whose middle is 973. */
+static void lifetimes(void)
+{
+	char path[64], slower_path[64];
+	struct store *s, *slower;
+
+	snprintf(path, sizeof(path), "/tmp/shiny-test-check-%d.shiny", (int)getpid());
+	snprintf(slower_path, sizeof(slower_path), "/tmp/shiny-test-check-%d-2.shiny",
+		 (int)getpid());
+	s = session_of_lives(path, (const unsigned[]){ 940, 1000 });
+	slower = session_of_lives(slower_path, (const unsigned[]){ 960, 1000 });
+	judged(NULL, s, "site(first).lifetime<=941ms", CHECK_HOLDS, false);
+	judged(NULL, s, "site(first).lifetime>=941ms", CHECK_FAILS, false);
+	judged(NULL, s, "site(second).lifetime>=1s", CHECK_HOLDS, false);
+	judged(NULL, s, "site(second).lifetime<1s", CHECK_FAILS, false);
+	judged(NULL, s, "each site(*).lifetime<=1001ms", CHECK_HOLDS, false);
+	judged(NULL, s, "each site(*).lifetime>=1s", CHECK_FAILS, false);
+	judged(NULL, s, "lifetime<=960ms", CHECK_HOLDS, true);
+	judged(NULL, s, "lifetime>960ms", CHECK_HOLDS, true);
+	judged(NULL, s, "lifetime==960ms", CHECK_HOLDS, true);
+	judged(NULL, s, "lifetime<=939ms", CHECK_FAILS, false);
+	judged(s, slower, "site(first).lifetime +3%", CHECK_HOLDS, false);
+	judged(s, slower, "site(first).lifetime +1%", CHECK_FAILS, false);
+	judged(slower, s, "site(first).lifetime -1%", CHECK_HOLDS, false);
+	store_close(s);
+	store_close(slower);
+	unlink(path);
+	unlink(slower_path);
+}
+
 int main(void)
 {
 	understood();
 	wrong();
 	kept();
+	lifetimes();
 	return failures != 0;
 }

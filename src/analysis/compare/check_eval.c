@@ -20,6 +20,7 @@ struct plan {
 	enum breakdown_by by;
 	size_t rows;          /* 1 where not by rows */
 	double *values[2];    /* NAN: there is none */
+	struct histogram_range *ranges[2]; /* of lifetimes: where the value lies; else NULL */
 	bool *seen;           /* rows that either session has */
 	bool *selected[2];    /* by cell */
 	size_t first_tracker;
@@ -94,7 +95,19 @@ static double tracked(const struct tracker *w, enum check_measure measure, bool 
 		return (double)w->leaks;
 	case CHECK_LEAKED_BYTES:
 		return (double)w->leaked_bytes;
-	default: return w->ages.count ? (double)histogram_quantile(&w->ages, 0.5) : NAN;
+	default: return NAN; /* take_lifetimes() */
+	}
+}
+
+/* The medians, of which the bin is known. */
+static void take_lifetimes(struct plan *p, int side, const struct trackers *w)
+{
+	p->ranges[side] = mem_zero(p->rows + 1, sizeof(*p->ranges[side]));
+	for (size_t r = 0; r < p->rows; r++) {
+		if (!w->at[p->first_tracker + r].ages.count)
+			continue;
+		p->ranges[side][r] = trackers_age(w, p->first_tracker + r, 0.5);
+		p->values[side][r] = (double)p->ranges[side][r].about;
 	}
 }
 
@@ -169,10 +182,13 @@ static struct shiny_err *follow(struct checking *k, struct plan *plans, size_t c
 	track_cells(k, plans, count, side, &trackers);
 	err = tracker_run(k->stores[side], &k->filters[side], &k->breakdowns[side], &trackers,
 			  k->options->progress ? "checking" : NULL);
-	for (size_t i = 0; !err && i < count; i++)
+	for (size_t i = 0; !err && i < count; i++) {
 		for (size_t r = 0; needs_events(&plans[i]) && r < plans[i].rows; r++)
 			plans[i].values[side][r] = tracked(&trackers.at[plans[i].first_tracker + r],
 							   plans[i].rule->measure, plans[i].parts);
+		if (plans[i].rule->measure == CHECK_LIFETIME)
+			take_lifetimes(&plans[i], side, &trackers);
+	}
 	trackers_deinit(&trackers);
 	return err;
 }
@@ -207,6 +223,7 @@ static void plan_deinit(struct plan *p)
 {
 	for (int side = 0; side < 2; side++) {
 		free(p->values[side]);
+		free(p->ranges[side]);
 		free(p->selected[side]);
 	}
 	free(p->seen);
@@ -229,6 +246,54 @@ static void judge(struct check_result *r, const struct check_rule *rule, double 
 	r->state = check_holds(rule, value, base) ? CHECK_HOLDS : CHECK_FAILS;
 }
 
+static struct histogram_range range_of(const struct plan *p, int side, size_t row)
+{
+	return p->ranges[side] ? p->ranges[side][row] : (struct histogram_range){ 0 };
+}
+
+/* A row's lifetime is known to within a range: the rule holds if it does for a value in it. */
+static bool lifetime_holds(const struct plan *p, size_t row, bool *divided)
+{
+	const struct histogram_range value = range_of(p, 1, row), base = range_of(p, 0, row);
+	const uint64_t bases[] = { base.low, base.high };
+	bool holds = false, fails = false;
+
+	for (unsigned b = 0; b < 2; b++) {
+		const double limit = check_limit(p->rule, (double)bases[b]);
+		const double values[] = { (double)value.low, (double)value.high,
+					  fmin(fmax(limit, (double)value.low),
+					       (double)value.high) };
+
+		for (unsigned v = 0; v < sizeof(values) / sizeof(*values); v++)
+			if (check_holds(p->rule, values[v], (double)bases[b]))
+				holds = true;
+			else
+				fails = true;
+	}
+	*divided = holds && fails;
+	return holds;
+}
+
+/* `base` and `value` are the row's. */
+static bool row_holds(const struct plan *p, size_t row, double base, double value)
+{
+	bool divided;
+
+	return p->rule->measure == CHECK_LIFETIME ? lifetime_holds(p, row, &divided)
+						  : check_holds(p->rule, value, base);
+}
+
+static void judge_row(struct check_result *r, const struct plan *p, size_t row, double base,
+		      double value)
+{
+	judge(r, p->rule, base, value);
+	if (p->rule->measure != CHECK_LIFETIME)
+		return;
+	r->low = (double)range_of(p, 1, row).low;
+	r->high = (double)range_of(p, 1, row).high;
+	r->state = lifetime_holds(p, row, &r->divided) ? CHECK_HOLDS : CHECK_FAILS;
+}
+
 static void judge_plan(struct checking *k, const struct plan *p)
 {
 	struct check_result *r = &k->out->at[p->result];
@@ -240,7 +305,7 @@ static void judge_plan(struct checking *k, const struct plan *p)
 	else if (!r->nothing && p->rule->relative && isnan(base))
 		unknown(r, "no such block has ended in the base");
 	else
-		judge(r, p->rule, isnan(base) ? 0 : base, isnan(value) ? 0 : value);
+		judge_row(r, p, 0, isnan(base) ? 0 : base, isnan(value) ? 0 : value);
 }
 
 static void judge_rows(struct checking *k, const struct plan *p)
@@ -256,14 +321,14 @@ static void judge_rows(struct checking *k, const struct plan *p)
 			continue;
 		r->rows++;
 		off = fabs(value - check_limit(p->rule, base));
-		if (check_holds(p->rule, value, base))
+		if (row_holds(p, i, base, value))
 			continue;
 		r->broken++;
 		check_part_add(r, mem_text(match->rows[i].name), isnan(base) ? 0 : base, value);
 		if (off <= worst)
 			continue;
 		worst = off;
-		judge(r, p->rule, isnan(base) ? 0 : base, value);
+		judge_row(r, p, i, isnan(base) ? 0 : base, value);
 		free(r->worst);
 		r->worst = mem_text(match->rows[i].name);
 	}

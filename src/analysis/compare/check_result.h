@@ -22,6 +22,8 @@ struct check_result {
 	bool nothing;            /* its selectors mean nothing in either session */
 	char *why;               /* UNKNOWN: what is missing; else NULL */
 	double base, value, limit; /* of `each` rules: of the row that is worst */
+	double low, high;        /* a lifetime's value is known to lie there; else 0 */
+	bool divided;            /* the rule holds for some of what may be its value, not for all */
 	char *worst;             /* that row's name; else NULL */
 	uint64_t rows, broken;   /* `each`: rows that were looked at, and that are over the limit */
 	struct check_part *parts; /* at most CHECK_PARTS */

@@ -82,16 +82,17 @@ static void track_cells(struct comparing *c, int side)
 static void take_trackers(struct comparing *c, int side, uint64_t *peak)
 {
 	for (size_t i = 0; i < c->match.count; i++) {
-		const struct tracker *w = &c->trackers[side].at[i];
+		const struct trackers *all = &c->trackers[side];
+		const struct tracker *w = &all->at[i];
 		struct diff_side *s = &c->rows[i].sides[side];
 
 		s->peak_bytes = w->peak_bytes;
 		s->episodes = w->episodes;
 		s->ended = histogram_total(&w->ages);
-		s->p10_ns = histogram_quantile(&w->ages, 0.1);
-		s->p50_ns = histogram_quantile(&w->ages, 0.5);
-		s->p90_ns = histogram_quantile(&w->ages, 0.9);
-		s->p50_steps = histogram_quantile(&w->steps, 0.5);
+		s->p10_ns = trackers_age(all, i, 0.1).about;
+		s->p50_ns = trackers_age(all, i, 0.5).about;
+		s->p90_ns = trackers_age(all, i, 0.9).about;
+		s->p50_steps = trackers_steps(all, i, 0.5).about;
 	}
 	*peak = c->trackers[side].at[c->match.count].peak_bytes;
 	trackers_deinit(&c->trackers[side]);

@@ -54,6 +54,7 @@ struct follower {
 	const struct breakdown *breakdown;
 	struct change_queue *queue;     /* of tracker_change */
 	struct trackers *trackers;
+	struct tracker_extent *extents; /* a set each */
 	bool targets; /* some have one */
 	struct remembered_stack *stacks; /* by id */
 	size_t stack_count;
@@ -225,6 +226,14 @@ static bool is_leak(const struct follower *f, const struct life *life)
 	return !f->trackers->hidden || !suppressions_hide(f->trackers->hidden, life->stack);
 }
 
+static inline void extend(struct tracker_extent *e, const struct tracker_extent *by)
+{
+	e->least_age = by->least_age < e->least_age ? by->least_age : e->least_age;
+	e->most_age = by->most_age > e->most_age ? by->most_age : e->most_age;
+	e->least_steps = by->least_steps < e->least_steps ? by->least_steps : e->least_steps;
+	e->most_steps = by->most_steps > e->most_steps ? by->most_steps : e->most_steps;
+}
+
 static void on_death(void *context, const struct replay *replay,
 		     const struct replay_process *process, const struct life *life,
 		     const struct life_death *death)
@@ -240,6 +249,9 @@ static void on_death(void *context, const struct replay *replay,
 		return;
 	/* a realloc's own birth is counted already when its old block's death arrives */
 	steps -= death->end == LIFE_REALLOCED && steps;
+	if (death->end != LIFE_NEVER)
+		extend(&f->extents[f->trackers->set_of[cell]],
+		       &(struct tracker_extent){ age, age, steps, steps });
 	give(f, cell, .bytes = live ? -life->size : 0, .age_bin = histogram_bin(age),
 	     .steps_bin = histogram_bin(steps), .blocks = -live,
 	     .ended = death->end != LIFE_NEVER);
@@ -300,6 +312,27 @@ static uint64_t on_moment(void *context, const struct replay *replay, uint64_t m
 	return process_ends_time(&f->ends, replay);
 }
 
+static struct tracker_extent *extents_create(size_t count)
+{
+	struct tracker_extent *e = mem_alloc((count + 1) * sizeof(*e));
+
+	for (size_t i = 0; i < count; i++)
+		e[i] = (struct tracker_extent){ .least_age = UINT64_MAX,
+						.least_steps = UINT64_MAX };
+	return e;
+}
+
+/* What the sets have, their trackers have. */
+static void take_extents(struct follower *f)
+{
+	const struct trackers *t = f->trackers;
+
+	for (size_t set = 0; set < t->sets; set++)
+		each_of_set(t, set, w)
+			extend(&t->extents[w - t->at], &f->extents[set]);
+	free(f->extents);
+}
+
 struct shiny_err *tracker_run(struct store *store, const struct filter *filter,
 			      const struct breakdown *breakdown, struct trackers *trackers,
 			      const char *title)
@@ -319,6 +352,7 @@ struct shiny_err *tracker_run(struct store *store, const struct filter *filter,
 
 	for (size_t i = 0; i < trackers->count; i++)
 		f.targets |= trackers->at[i].target != 0;
+	f.extents = extents_create(trackers->sets);
 	f.stacks = mem_pages((f.stack_count + 1) * sizeof(*f.stacks));
 	f.stack_rows = (struct replay_rows){ .at = f.stacks,
 					     .count = f.stack_count,
@@ -327,6 +361,7 @@ struct shiny_err *tracker_run(struct store *store, const struct filter *filter,
 	err = replay_run(store, filter, &observer, 1, title);
 	change_queue_settle(f.queue);
 	change_queue_destroy(f.queue);
+	take_extents(&f);
 	free(f.ended);
 	process_ends_deinit(&f.ends);
 	mem_pages_free(f.stacks, (f.stack_count + 1) * sizeof(*f.stacks));
@@ -336,10 +371,26 @@ struct shiny_err *tracker_run(struct store *store, const struct filter *filter,
 void trackers_init(struct trackers *t, size_t count, size_t cells, size_t sets, size_t members)
 {
 	t->count = count;
+	t->sets = sets;
+	t->extents = extents_create(count);
 	t->at = mem_pages((count + 1) * sizeof(*t->at));
 	t->set_of = mem_zero(cells + 1, sizeof(*t->set_of));
 	t->first = mem_zero(sets + 1, sizeof(*t->first));
 	t->of = mem_zero(members + 1, sizeof(*t->of));
+}
+
+struct histogram_range trackers_age(const struct trackers *t, size_t tracker, double q)
+{
+	const struct tracker_extent *e = &t->extents[tracker];
+
+	return histogram_quantile(&t->at[tracker].ages, q, e->least_age, e->most_age);
+}
+
+struct histogram_range trackers_steps(const struct trackers *t, size_t tracker, double q)
+{
+	const struct tracker_extent *e = &t->extents[tracker];
+
+	return histogram_quantile(&t->at[tracker].steps, q, e->least_steps, e->most_steps);
 }
 
 void trackers_deinit(struct trackers *t)
@@ -349,6 +400,7 @@ void trackers_deinit(struct trackers *t)
 		histogram_deinit(&t->at[i].steps);
 	}
 	mem_pages_free(t->at, (t->count + 1) * sizeof(*t->at));
+	free(t->extents);
 	free(t->set_of);
 	free(t->first);
 	free(t->of);

@@ -3,8 +3,8 @@
  * tracker.h: what happens over time to sets of a breakdown's cells: the most that they held at
  * once, and how long their blocks lived.
  *
- * Runs: CLI. Signals: no. Allocates: 128 bytes a tracker, two histograms for one that asks for
- * lifetimes (histogram.h), 64 bytes a stack, and what replay.h says. Threads: one
+ * Runs: CLI. Signals: no. Allocates: 160 bytes a tracker, two histograms for one that asks for
+ * lifetimes (histogram.h), 32 bytes a set, 64 bytes a stack, and what replay.h says. Threads: one
  * a store, and another of its own for trackers (change_queue.h).
  *
  *   peak      most live bytes of the set at once, over all processes: `shinyctl help definitions`.
@@ -44,10 +44,13 @@ struct tracker {
 	size_t parts, part_count;   /* places of other trackers */
 	uint64_t at_target;         /* of a part */
 };
+/* Of blocks that ended; the least above the most: there are none. */
+struct tracker_extent { uint64_t least_age, most_age, least_steps, most_steps; };
 struct trackers {
 	const struct suppressions *hidden; /* stacks whose blocks are no leaks; NULL none */
 	struct tracker *at;
-	size_t count;
+	struct tracker_extent *extents; /* a tracker each */
+	size_t count, sets;
 	uint32_t *set_of; /* a cell each: by which set of trackers it is tracked */
 	uint32_t *first;  /* [sets + 1]: set i is of[first[i]] to of[first[i + 1] - 1] */
 	uint32_t *of;
@@ -55,6 +58,9 @@ struct trackers {
 /* Trackers and room for `sets`, which hold `members` in all, of so many cells; all is zero. */
 void trackers_init(struct trackers *trackers, size_t count, size_t cells, size_t sets,
 		   size_t members);
+/* A quantile of a tracker's ages, or of its steps. */
+struct histogram_range trackers_age(const struct trackers *trackers, size_t tracker, double q);
+struct histogram_range trackers_steps(const struct trackers *trackers, size_t tracker, double q);
 void trackers_deinit(struct trackers *trackers);
 
 /* `title`: for the progress line; NULL none. */

@@ -4,15 +4,23 @@
 #include <math.h>
 #include <string.h>
 
+/* The ended also have values from `least` to `most`. Call before they are counted. */
+static void reach(struct distribution *d, uint64_t least, uint64_t most)
+{
+	if (!d->ended || least < d->least)
+		d->least = least;
+	if (most > d->most)
+		d->most = most;
+}
+
 void distribution_add(struct distribution *d, uint64_t value, bool censored)
 {
 	histogram_add(censored ? &d->censored_bins : &d->ended_bins, histogram_bin(value), 1);
-	if (value > d->max)
-		d->max = value;
 	if (censored) {
 		d->censored++;
 		return;
 	}
+	reach(d, value, value);
 	d->ended++;
 	d->sum += (double)value;
 	log_sum_add(&d->logs, value);
@@ -27,12 +35,12 @@ void distribution_merge(struct distribution *to, const struct distribution *from
 {
 	histogram_merge(&to->ended_bins, &from->ended_bins);
 	histogram_merge(&to->censored_bins, &from->censored_bins);
+	if (from->ended)
+		reach(to, from->least, from->most);
 	to->ended += from->ended;
 	to->censored += from->censored;
 	to->sum += from->sum;
 	to->logs.sum += log_sum_value(&from->logs);
-	if (from->max > to->max)
-		to->max = from->max;
 }
 
 void distribution_deinit(struct distribution *d)
@@ -44,7 +52,7 @@ void distribution_deinit(struct distribution *d)
 
 uint64_t distribution_quantile(const struct distribution *d, double q)
 {
-	return histogram_quantile(&d->ended_bins, q);
+	return histogram_quantile(&d->ended_bins, q, d->least, d->most).about;
 }
 
 double distribution_mean(const struct distribution *d)
@@ -80,13 +88,20 @@ double distribution_survival(const struct distribution *d, uint64_t value)
 
 uint64_t distribution_survival_quantile(const struct distribution *d, double share)
 {
-	uint64_t at_risk = d->ended + d->censored;
+	uint64_t at_risk = d->ended + d->censored, ended, rank;
 	double survival = 1;
 
+	if (!d->censored && d->ended)
+		return distribution_quantile(d, 1 - share);
 	for (unsigned bin = 0; at_risk; bin++) {
+		ended = histogram_count(&d->ended_bins, bin);
+		/* so many of this bin's ends bring survival down to the share */
+		rank = (uint64_t)ceil((1 - share / survival) * (double)at_risk * (1 - 1e-12));
 		survival *= survive(d, bin, &at_risk);
-		if (survival <= share)
-			return histogram_bin_middle(bin);
+		if (ended && survival <= share * (1 + 1e-12))
+			return histogram_in_bin(bin, rank < ended ? rank : ended, ended, d->least,
+						d->most)
+				.about;
 	}
 	return UINT64_MAX;
 }

@@ -28,7 +28,7 @@ struct distribution { /* zeroed: empty */
 	uint64_t ended, censored; /* values in all */
 	double sum;               /* over the ended */
 	struct log_sum logs;      /* likewise, of ln(value), values of 0 taken as 1 */
-	uint64_t max;             /* of all */
+	uint64_t least, most;     /* likewise, of the values; 0 and 0: there are none */
 };
 
 void distribution_add(struct distribution *distribution, uint64_t value, bool censored);
@@ -37,7 +37,7 @@ void distribution_expect(const struct distribution *distribution, uint64_t value
 void distribution_merge(struct distribution *to, const struct distribution *from);
 void distribution_deinit(struct distribution *distribution);
 
-/* Over the ended; 0 if there are none. `q` in 0..1. */
+/* Over the ended, as histogram.h says: known to within a bin. 0 if there are none. `q` in 0..1. */
 uint64_t distribution_quantile(const struct distribution *distribution, double q);
 double distribution_mean(const struct distribution *distribution);
 double distribution_geometric_mean(const struct distribution *distribution);
@@ -45,7 +45,8 @@ double distribution_geometric_mean(const struct distribution *distribution);
 /* Share in 0..1 that lives longer than `value` (to its bin's end), by Kaplan-Meier; 1 for an empty
  * distribution. */
 double distribution_survival(const struct distribution *distribution, uint64_t value);
-/* The smallest value at which survival is at most `share`; UINT64_MAX: it never falls so far. */
+/* The smallest value at which survival is at most `share`, known to within a bin; UINT64_MAX: it
+ * never falls so far. */
 uint64_t distribution_survival_quantile(const struct distribution *distribution, double share);
 
 /* Whole octaves, of which the bins are eighths: [0] holds 0 and 1, [k] those from 2^k on. */

@@ -21,13 +21,6 @@ uint64_t histogram_bin_start(unsigned bin)
 					  << (octave - HISTOGRAM_SUB_BITS));
 }
 
-uint64_t histogram_bin_middle(unsigned bin)
-{
-	uint64_t start = histogram_bin_start(bin), next = histogram_bin_start(bin + 1);
-
-	return bin < HISTOGRAM_EXACT ? start : start + (next - start) / 2;
-}
-
 void histogram_reach(struct histogram *h, unsigned bin)
 {
 	unsigned first = bin / HISTOGRAM_SUBS * HISTOGRAM_SUBS, end = first + HISTOGRAM_SUBS;
@@ -66,16 +59,38 @@ uint64_t histogram_total(const struct histogram *h)
 	return total;
 }
 
-uint64_t histogram_quantile(const struct histogram *h, double q)
+struct histogram_range histogram_in_bin(unsigned bin, uint64_t rank, uint64_t count, uint64_t least,
+					uint64_t most)
 {
-	uint64_t rank = (uint64_t)ceil(q * (double)histogram_total(h)), seen = 0;
+	uint64_t low = histogram_bin_start(bin), next = histogram_bin_start(bin + 1),
+		 high = next == UINT64_MAX ? next : next - 1;
 
-	if (!rank)
-		rank = 1;
+	low = low < least ? least : low;
+	high = high > most ? most : high;
+	if (high <= low)
+		return (struct histogram_range){ low, low, low };
+	return (struct histogram_range){
+		low,
+		low + (uint64_t)((double)(high - low) * ((double)rank - 0.5) / (double)count),
+		high
+	};
+}
+
+struct histogram_range histogram_quantile(const struct histogram *h, double q, uint64_t least,
+					  uint64_t most)
+{
+	uint64_t total = histogram_total(h), rank = (uint64_t)ceil(q * (double)total), seen = 0;
+
+	if (!total)
+		return (struct histogram_range){ 0 };
+	if (rank <= 1)
+		return (struct histogram_range){ least, least, least };
+	if (rank >= total)
+		return (struct histogram_range){ most, most, most };
 	for (unsigned i = 0; i < h->count; i++) {
+		if (seen + h->at[i] >= rank)
+			return histogram_in_bin(h->first + i, rank - seen, h->at[i], least, most);
 		seen += h->at[i];
-		if (seen >= rank)
-			return histogram_bin_middle(h->first + i);
 	}
-	return 0;
+	return (struct histogram_range){ 0 };
 }

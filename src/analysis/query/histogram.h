@@ -6,9 +6,10 @@
  * largest value. Threads: one a histogram.
  *
  * Values below 16 have a bin each, bin of larger ones: 8 * floor(log2 v) + the next three bits. A
- * quantile is exact to within its bin, which is at most 1/8 of its value wide; the middle of the
- * bin is given, so the error is at most 6.7 %. Octaves are there as a whole, a cache line each, as
- * what is counted together lies in one or two of them.
+ * quantile is known to within its bin, which is at most 1/8 of its value wide, and to within the
+ * least and the most value, which the caller knows. What is given in between supposes that a bin's
+ * values are spread evenly, so it is off by less than 1/8. Octaves are there as a whole, a cache
+ * line each, as what is counted together lies in one or two of them.
  */
 #ifndef SHINY_HISTOGRAM_H
 #define SHINY_HISTOGRAM_H
@@ -40,8 +41,6 @@ static inline unsigned histogram_bin(uint64_t value)
 	       (unsigned)(value >> (octave - HISTOGRAM_SUB_BITS) & (HISTOGRAM_SUBS - 1));
 }
 uint64_t histogram_bin_start(unsigned bin);
-/* The middle of a bin, for what is said of its values. */
-uint64_t histogram_bin_middle(unsigned bin);
 
 void histogram_reach(struct histogram *histogram, unsigned bin); /* it gets that bin */
 static inline void histogram_add(struct histogram *h, unsigned bin, uint64_t values)
@@ -66,7 +65,14 @@ void histogram_merge(struct histogram *to, const struct histogram *from);
 void histogram_deinit(struct histogram *histogram);
 
 uint64_t histogram_total(const struct histogram *histogram); /* all its values */
-/* `q` in 0..1; 0 if there are no values. */
-uint64_t histogram_quantile(const struct histogram *histogram, double q);
+/* What is known of a value of which only the bin is: it lies in low..high, and likely at about. */
+struct histogram_range { uint64_t low, about, high; };
+/* The value of that rank (1: the least) among `count` in a bin, when all lie in least..most. */
+struct histogram_range histogram_in_bin(unsigned bin, uint64_t rank, uint64_t count, uint64_t least,
+					uint64_t most);
+/* The value of rank ceil(q * total), of values in least..most, of which the least and the most are
+ * there; `q` in 0..1. All 0 if there are no values. */
+struct histogram_range histogram_quantile(const struct histogram *histogram, double q,
+					  uint64_t least, uint64_t most);
 
 #endif

@@ -238,7 +238,7 @@ static void json_row(struct json *json, const struct lifetime_row *row)
 			    row->ages.ended);
 	json_number_or_null(json, "p99_ns", distribution_quantile(&row->ages, 0.99),
 			    row->ages.ended);
-	json_number_or_null(json, "max_ns", row->ages.max, row->ages.ended);
+	json_number_or_null(json, "max_ns", row->ages.most, row->ages.ended);
 	if (half == UINT64_MAX)
 		json_null(json, "half_life_ns");
 	else

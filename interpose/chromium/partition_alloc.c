@@ -407,8 +407,9 @@ enum shiny_attach si_partition_attach(char *const *environment, char *text, size
 
 	si_text_init(&t, text, room);
 	if (si_is_ours(owner)) {
+		owner = (const void *)si_unguarded((uintptr_t)si_next.malloc);
 		si_text_add(&t, "symbol interposition in front of ");
-		si_text_add(&t, dladdr((const void *)si_next.malloc, &info) && info.dli_fname
+		si_text_add(&t, dladdr(owner, &info) && info.dli_fname
 					? info.dli_fname
 					: "the C library");
 		return SHINY_ATTACH_SYMBOLS;

@@ -23,8 +23,6 @@
 #include <errno.h>
 #include <string.h>
 
-__thread const uintptr_t *si_outer;
-
 void si_release(void *block)
 {
 	si_next.free(block);

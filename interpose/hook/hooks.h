@@ -18,8 +18,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "record_event.h"
+#include "inner_calls.h"
 #include "next.h"
+#include "record_event.h"
 
 #ifdef SHINY_TEST
 #define SI_EXPORTED(symbol)
@@ -37,13 +38,6 @@
 #define SI_FRAME() ((const uintptr_t *)__builtin_frame_address(0))
 
 /*
- * The frame of the operator new or delete below which blocks are not to be recorded (SI_NEW_OUTER),
- * or NULL. An address and not a count: an exception or a longjmp that leaves that frame also leaves
- * the stack below it, and the next hook that runs above it clears the mark.
- */
-SI_INTERNAL __thread const uintptr_t *si_outer;
-
-/*
  * Makes the function that it stands in take the mark off when an exception passes through. Nothing
  * else is to be done there, so neither a landing pad nor the language's own personality, and its
  * library, is needed. The function must not be inlined.
@@ -51,17 +45,6 @@ SI_INTERNAL __thread const uintptr_t *si_outer;
 #define SI_OUTER_PERSONALITY() __asm__ volatile(".cfi_personality 0x1b, si_outer_unwound")
 SI_INTERNAL int si_outer_unwound(int version, int actions, uint64_t class, void *exception,
 				 void *context);
-
-/* Whether an event at `fp` happens below an operator that records the block itself. */
-static inline bool si_nested(const uintptr_t *fp)
-{
-	if (__builtin_expect(si_outer == NULL, 1))
-		return false;
-	if (fp < si_outer)
-		return true;
-	si_outer = NULL;
-	return false;
-}
 
 /* Whether an operator that records the block, or the function below our malloc, free or new, makes
  * the call whose hook's frame this is. */

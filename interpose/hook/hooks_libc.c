@@ -21,7 +21,8 @@
 
 bool si_is_from_below(const uintptr_t *fp)
 {
-	const uintptr_t below[] = { (uintptr_t)si_next.malloc, (uintptr_t)si_next.free,
+	const uintptr_t below[] = { si_unguarded((uintptr_t)si_next.malloc),
+				    si_unguarded((uintptr_t)si_next.free),
 				    (uintptr_t)si_next.new };
 	struct dl_find_object caller;
 	uintptr_t start, bytes;

@@ -238,7 +238,11 @@ NEW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t", ALIGNED_NEW
  * of every form there. */
 static void release_outer(void *block)
 {
+	const uintptr_t *before = si_outer;
+
+	si_outer = SI_FRAME();
 	si_next.delete(block);
+	si_outer = before;
 }
 
 static void scoped_delete(const struct operator_call *call)

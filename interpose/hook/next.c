@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "../unwind/symbols.h"
+#include "inner_calls.h"
 
 char si_bump[SI_BUMP_BYTES] __attribute__((aligned(64)));
 static size_t bump_used;
@@ -257,6 +258,9 @@ void si_next_resolve(void)
 	find(&si_next.realloc, "realloc");
 	find(&si_next.malloc_usable_size, "malloc_usable_size");
 	find(&si_next.free, "free");
+#define SI_GUARD(id, result, parameters, arguments) si_guard_##id(&si_next.id);
+	SI_GUARDED(SI_GUARD)
+	si_guard_free(&si_next.free);
 	__atomic_store_n(&resolved, true, __ATOMIC_RELEASE);
 	resolving = false;
 	errno = saved;

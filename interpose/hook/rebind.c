@@ -206,7 +206,8 @@ void si_scope_opened(const void *handle)
 		return;
 #define SI_HOOK(id, name, result, parameters) \
 	look.references[REFERENCE_##id] = (struct reference){                 \
-		#name, (uintptr_t)si_next.id, (uintptr_t)si_hook_##id };
+		#name, si_unguarded((uintptr_t)si_next.id),                   \
+		(uintptr_t)si_hook_##id };
 #define SI_STUB(id, name) \
 	look.references[REFERENCE_##id] = (struct reference){                 \
 		#name, (uintptr_t)si_next_##id, (uintptr_t)si_stub_##id };

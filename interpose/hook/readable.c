@@ -15,7 +15,10 @@
  *   modules   what the loader has mapped
  *   heap      from where the break was first to where libc remembers it to be (no call: sbrk(0)),
  *             until the program takes the right to read away from a part of it
- *   blocks    pages on which a block of the nursery begins: it was handed out and is not freed
+ *   blocks    pages on which a block of the nursery begins: it was handed out and is not freed. A
+ *             string or an array that began there may end on a later page
+ *   environ   the array and the strings that are in it: libc reads them at each getenv. Variables
+ *             that were set long ago lie anywhere in a heap that is not the break's (Chromium's)
  *
  * Anything else counts as unreadable. What is given to exec was made a moment before, as a rule,
  * and blocks of other heaps than the break's are found by the last of these.
@@ -25,11 +28,14 @@
  * for a child that lives a millisecond).
  *
  * Not covered: memory of the heap that the program makes unreadable by an instruction of its own; a
- * page that another thread unmaps between the look and the read.
+ * string or an array in a block that has no end; an `environ` that leads nowhere; a page that
+ * another thread unmaps between the look and the read.
  */
+#define _GNU_SOURCE
 #include "readable.h"
 
 #include <sys/auxv.h>
+#include <unistd.h>
 
 #include "../unwind/modules.h"
 #include "../core/sys.h"
@@ -37,7 +43,7 @@
 #include "../record/thread.h"
 #include "hooks.h"
 
-enum { PAGE_BYTES = 4096, HEAP_BEFORE_US = 4096 /* pages */ };
+enum { PAGE_BYTES = 4096, HEAP_BEFORE_US = 4096 /* pages */, VARIABLES_MOST = 8192 };
 
 extern void *__libc_stack_end;
 
@@ -91,17 +97,22 @@ static bool has_block(uintptr_t page)
 	return false;
 }
 
-/* `known`: the last page that was looked for and can be read; 0: none yet. */
-static bool may_read(uintptr_t *known, uintptr_t at)
+static bool is_in_heap(uintptr_t at)
+{
+	return at >= __atomic_load_n(&heap_low, __ATOMIC_RELAXED) && at < heap_high();
+}
+
+/* `known`: the last page of a block that was looked for; 0: none yet. `goes_on`: what is read has
+ * begun on the page before. */
+static bool may_read(uintptr_t *known, uintptr_t at, bool goes_on)
 {
 	uintptr_t page = at / PAGE_BYTES * PAGE_BYTES;
 
 	if (page == 0)
 		return false;
-	if (page == *known || is_on_stack(at) || si_module_start(at) != 0)
+	if (page == *known || is_on_stack(at) || si_module_start(at) != 0 || is_in_heap(at))
 		return true;
-	if (!(at >= __atomic_load_n(&heap_low, __ATOMIC_RELAXED) && at < heap_high()) &&
-	    !has_block(page))
+	if (!(goes_on && page - PAGE_BYTES == *known) && !has_block(page))
 		return false;
 	*known = page;
 	return true;
@@ -112,7 +123,7 @@ static bool string(uintptr_t *known, const char *s, size_t most)
 	for (size_t i = 0; i < most; i++) {
 		uintptr_t at = (uintptr_t)s + i;
 
-		if ((i == 0 || at % PAGE_BYTES == 0) && !may_read(known, at))
+		if ((i == 0 || at % PAGE_BYTES == 0) && !may_read(known, at, i > 0))
 			return false;
 		if (!s[i])
 			break;
@@ -121,9 +132,10 @@ static bool string(uintptr_t *known, const char *s, size_t most)
 }
 
 /* The eight bytes of a pointer, which may lie on two pages. */
-static bool pointer(uintptr_t *known, char *const *at)
+static bool pointer(uintptr_t *known, char *const *at, bool goes_on)
 {
-	return may_read(known, (uintptr_t)at) && may_read(known, (uintptr_t)(at + 1) - 1);
+	return may_read(known, (uintptr_t)at, goes_on) &&
+	       may_read(known, (uintptr_t)(at + 1) - 1, true);
 }
 
 bool si_readable_string(const char *s, size_t most)
@@ -133,14 +145,24 @@ bool si_readable_string(const char *s, size_t most)
 	return string(&known, s, most);
 }
 
+static bool is_variable(const char *s)
+{
+	for (unsigned i = 0; environ && i < VARIABLES_MOST && environ[i]; i++)
+		if (environ[i] == s)
+			return true;
+	return false;
+}
+
 bool si_readable_strings(char *const *strings)
 {
 	uintptr_t of_pointers = 0, of_strings = 0;
+	char *const *first = strings;
+	bool own = strings && strings == environ;
 
-	for (; pointer(&of_pointers, strings); strings++) {
+	for (; own || pointer(&of_pointers, strings, strings > first); strings++) {
 		if (!*strings)
 			return true;
-		if (!string(&of_strings, *strings, SIZE_MAX))
+		if (!own && !string(&of_strings, *strings, SIZE_MAX) && !is_variable(*strings))
 			return false;
 	}
 	return false;

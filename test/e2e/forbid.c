@@ -153,13 +153,15 @@ static void do_clone(void)
 			     copy("/nonexistent/program"))));
 }
 
+static char *old_variable; /* one that libc has put into `environ` */
+
 /* The environment is one of the heap's, too. */
 static char **heap_environment(void)
 {
 	char **environment = malloc(4 * sizeof *environment), *preload = getenv("LD_PRELOAD");
 	int n = 0;
 
-	environment[n++] = copy("SOME=thing");
+	environment[n++] = old_variable ? old_variable : copy("SOME=thing");
 	if (preload) {
 		environment[n] = malloc(strlen(preload) + 20);
 		sprintf(environment[n++], "LD_PRELOAD=%s", preload);
@@ -356,8 +358,22 @@ static void from_constructor(const char *call)
 	do_dlopen_deep();
 }
 
+/* A variable that was set long ago, on a page with nothing newer. */
+static void set_variable(void)
+{
+	void *volatile after;
+
+	setenv("OLD", "variable", 1);
+	old_variable = getenv("OLD") - strlen("OLD=");
+	after = malloc(65536);
+	for (int i = 0; i < 20; i++)
+		do_malloc();
+	free(after);
+}
+
 static void *call(void *argument)
 {
+	set_variable();
 	((void (*)(void))argument)();
 	_exit(1);
 }

@@ -56,6 +56,7 @@
 #include "../core/sys.h"
 #include "../record/thread.h"
 #include "../record/tid.h"
+#include "sanitizer.h"
 #include "say_unrecorded.h"
 #include "../unwind/unwind.h"
 
@@ -449,6 +450,7 @@ static bool boot(void)
 	struct si_start start;
 	enum si_service service;
 
+	si_sanitizer_begin();
 	if (getauxval(AT_SECURE) || si_limits_filtered()) /* before any other call */
 		return false;
 	if (shiny_ctl_itself) /* each sidecar would start one of its own */

@@ -178,6 +178,35 @@ static void look_at_dynsym(const struct view *v, const Elf64_Shdr *symbols,
 	}
 }
 
+/* Each object that a sanitizer compiles refers to the function that begins it. */
+static void look_for_sanitizer(const struct view *v, const Elf64_Shdr *symbols,
+			       const Elf64_Shdr *strings, struct program_look *out)
+{
+	static const struct {
+		const char *begin, *name;
+	} known[] = {
+		{ "__asan_init", "AddressSanitizer" },
+		{ "__tsan_init", "ThreadSanitizer" },
+		{ "__msan_init", "MemorySanitizer" },
+		{ "__lsan_init", "LeakSanitizer" },
+	};
+
+	for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= symbols->sh_size && !out->sanitizer;
+	     at += sizeof(Elf64_Sym)) {
+		const Elf64_Sym *raw = inside(v, symbols->sh_offset + at, sizeof(*raw));
+		Elf64_Sym symbol;
+		const char *name;
+
+		if (!raw)
+			return;
+		memcpy(&symbol, raw, sizeof(symbol));
+		name = string_at(v, strings->sh_offset, strings->sh_size, symbol.st_name);
+		for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+			if (strcmp(name, known[i].begin) == 0)
+				out->sanitizer = known[i].name;
+	}
+}
+
 static void look_at_dynamic(const struct view *v, const Elf64_Shdr *dynamic,
 			    const Elf64_Shdr *strings, struct program_look *out)
 {
@@ -235,6 +264,8 @@ static void look_at_sections(const struct view *v, const Elf64_Ehdr *h, struct p
 		memcpy(&section, raw + i, sizeof(section));
 		if (section.sh_link < h->e_shnum)
 			memcpy(&linked, raw + section.sh_link, sizeof(linked));
+		if (section.sh_type == SHT_DYNSYM || section.sh_type == SHT_SYMTAB)
+			look_for_sanitizer(v, &section, &linked, out);
 		if (section.sh_type == SHT_DYNSYM)
 			look_at_dynsym(v, &section, &linked, own_malloc, &own_new);
 		else if (section.sh_type == SHT_DYNAMIC)

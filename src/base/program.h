@@ -51,6 +51,8 @@ struct program_look {
 	char argument[256];    /* of a script: the first word behind its interpreter; "" none */
 	const char *allocator; /* which library's malloc it links that is not libc's: "libjemalloc";
 	                        * NULL */
+	const char *sanitizer; /* "AddressSanitizer", where it is built with one that has a heap of
+	                        * its own; NULL */
 };
 SHINY_MUST_CHECK struct shiny_err *program_look(const char *path, struct program_look *out);
 

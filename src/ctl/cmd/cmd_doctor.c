@@ -366,6 +366,20 @@ static struct shiny_err *check_inside(struct ctl *ctl, const char *path,
 	return NULL;
 }
 
+static void check_sanitizer(struct ctl *ctl, const char *name)
+{
+	if (name)
+		check(ctl, FINDING_OK, "sanitizer", NULL,
+		      "%s begins before we do, and finds what it finds without us; in its reports, "
+		      "%s",
+		      name,
+		      strcmp(name, "ThreadSanitizer") == 0
+			      ? "libshiny.so may stand in place of the function that allocated or "
+				"freed"
+			      : "frames of libshiny.so may stand behind those of allocations and "
+				"frees");
+}
+
 static struct shiny_err *check_program(struct ctl *ctl, const char *path, unsigned scripts)
 {
 	struct program_look look;
@@ -405,6 +419,7 @@ static struct shiny_err *check_program(struct ctl *ctl, const char *path, unsign
 		      "allocate is seen");
 	if (look.kind != PROGRAM_ELF)
 		return NULL;
+	check_sanitizer(ctl, look.sanitizer);
 	if (look.malloc == PROGRAM_MALLOC_PARTITION)
 		check(ctl, FINDING_OK, "allocator",
 		      "the session says per process whether it worked: shinyctl doctor FILE.shiny",

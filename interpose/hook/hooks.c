@@ -100,13 +100,14 @@ static __attribute__((noinline, cold)) void *realloc_by_hand(const uintptr_t *fp
 	return moved;
 }
 
-static __attribute__((noinline)) void *realloc_zero(const uintptr_t *fp, void *block)
+static __attribute__((noinline)) void *realloc_zero(const uintptr_t *fp, void *block,
+						    void *(*real)(void *, size_t))
 {
 	void *left;
 
 	if (!si_record_free(fp, block, 0, SHINY_API_REALLOC))
 		return NULL;
-	left = si_next.realloc(block, 0);
+	left = real(block, 0);
 	return si_record_alloc(fp, left, 0, SHINY_API_REALLOC);
 }
 
@@ -120,22 +121,26 @@ static void *realloc_bump(const uintptr_t *fp, void *block, size_t size)
 	return si_record_alloc(fp, moved, size, SHINY_API_REALLOC);
 }
 
+/* `real` is the function that the program has called; `by_hand` does the same where the old block
+ * must outlive it. */
 static inline __attribute__((always_inline)) void *realloc_at(const uintptr_t *fp, void *block,
-							      size_t size)
+							      size_t size,
+							      void *(*real)(void *, size_t),
+							      si_realloc_fn *by_hand)
 {
 	void *moved;
 
 	if (!block)
-		return si_record_alloc(fp, si_next.realloc(NULL, size), size, SHINY_API_REALLOC);
+		return si_record_alloc(fp, real(NULL, size), size, SHINY_API_REALLOC);
 	if (__builtin_expect(si_bump_owns(block), 0))
 		return realloc_bump(fp, block, size);
 	if (__builtin_expect(size == 0, 0))
-		return realloc_zero(fp, block);
+		return realloc_zero(fp, block, real);
 	if (__builtin_expect(si_nested(fp), 0))
-		return si_next.realloc(block, size);
+		return real(block, size);
 	if (__builtin_expect(!si_event_realloc_begin(fp, block), 0))
-		return realloc_by_hand(fp, block, size);
-	moved = si_next.realloc(block, size);
+		return by_hand(fp, block, size);
+	moved = real(block, size);
 	if (moved)
 		si_event_realloc_done(fp, moved, size);
 	else
@@ -145,7 +150,7 @@ static inline __attribute__((always_inline)) void *realloc_at(const uintptr_t *f
 
 void *si_hook_realloc(void *block, size_t size)
 {
-	return realloc_at(SI_FRAME(), block, size);
+	return realloc_at(SI_FRAME(), block, size, si_next.realloc, realloc_by_hand);
 }
 
 void *si_hook_reallocarray(void *block, size_t count, size_t size)
@@ -158,7 +163,7 @@ void *si_hook_reallocarray(void *block, size_t count, size_t size)
 	}
 	if (si_public_realloc)
 		return si_public_realloc(block, bytes);
-	return realloc_at(SI_FRAME(), block, bytes);
+	return realloc_at(SI_FRAME(), block, bytes, si_next.realloc, realloc_by_hand);
 }
 
 /* A function that no library below has is ENOMEM to the caller; glibc has all of these. */
@@ -205,9 +210,10 @@ void *si_hook_pvalloc(size_t size)
 	return si_record_alloc(SI_FRAME(), block, size, SHINY_API_MEMALIGN);
 }
 
-void *si_realloc_at(const uintptr_t *fp, void *block, size_t size)
+void *si_realloc_at(const uintptr_t *fp, void *block, size_t size, void *(*real)(void *, size_t),
+		    si_realloc_fn *by_hand)
 {
-	return realloc_at(fp, block, size);
+	return realloc_at(fp, block, size, real, by_hand);
 }
 
 size_t si_hook_malloc_usable_size(void *block)

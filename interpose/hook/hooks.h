@@ -73,8 +73,10 @@ void si_exec_vfork_over(void);
 /* Records the mapping calls that came before the engine ran. */
 void si_map_replay(void);
 
-/* What the hook of realloc does, for the caller of the hook at `fp`. */
-void *si_realloc_at(const uintptr_t *fp, void *block, size_t size);
+/* What the hook of realloc does, for the caller of the hook at `fp` and another realloc. */
+typedef void *si_realloc_fn(const uintptr_t *fp, void *block, size_t size);
+void *si_realloc_at(const uintptr_t *fp, void *block, size_t size, void *(*real)(void *, size_t),
+		    si_realloc_fn *by_hand);
 
 /* Gives a block back to the real free; for si_event_free's `release`. */
 void si_release(void *block);

@@ -9,15 +9,17 @@
  *
  * A program may make a block by one name and free it by the other, so both record. The usual caller
  * is a malloc or an operator of somebody's own that stands on libc's. Where that one is the
- * function
- * below our malloc, our hook of malloc records the block already: calls from its module pass
- * through. Where it is in the executable or in a library that nobody reaches by way of us, this is
+ * function below our malloc, our hook of malloc records the block already: calls from its module
+ * pass through. Where it is in the executable or in a library that nobody reaches by way of us, this is
  * where its blocks are seen.
  */
 #define _GNU_SOURCE
 #include "hooks.h"
 
 #include <dlfcn.h>
+#include <string.h>
+
+#include "../unwind/symbols.h"
 
 bool si_is_from_below(const uintptr_t *fp)
 {
@@ -102,11 +104,29 @@ void si_hook_libc_free(void *block)
 		free_by_libc(block);
 }
 
+/* As libc's realloc moves a block: another library may be what is called malloc. */
+static void *move_in_libc(const uintptr_t *fp, void *block, size_t size)
+{
+	size_t (*usable)(void *) = si_symbol_in(si_libc(), "malloc_usable_size");
+	size_t old = usable ? usable(block) : size;
+	void *moved = si_next.libc_malloc(size);
+
+	if (!moved)
+		return NULL;
+	memcpy(moved, block, old < size ? old : size);
+	si_event_alloc(fp, moved, size, SHINY_API_REALLOC);
+	if (si_event_free(fp, block, 0, SHINY_API_REALLOC, free_by_libc))
+		free_by_libc(block);
+	return moved;
+}
+
 void *si_hook_libc_realloc(void *block, size_t size)
 {
 	const uintptr_t *fp = SI_FRAME();
 
-	if (SI_NEXT(libc_realloc) && si_is_from_below(fp))
+	if (!SI_NEXT(libc_realloc))
+		return si_hook_realloc(block, size);
+	if (si_is_from_below(fp))
 		return si_next.libc_realloc(block, size);
-	return si_realloc_at(fp, block, size);
+	return si_realloc_at(fp, block, size, si_next.libc_realloc, move_in_libc);
 }

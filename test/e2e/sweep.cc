@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -132,6 +133,23 @@ MAKES(delete_array_sized_aligned, ::operator new[](n, ALIGN), ::operator delete[
 extern "C" void cfree(void *) __attribute__((weak));
 extern "C" void free_sized(void *, size_t) __attribute__((weak));
 extern "C" void free_aligned_sized(void *, size_t, size_t) __attribute__((weak));
+extern "C" {
+void *__libc_malloc(size_t);
+void *__libc_calloc(size_t, size_t);
+void *__libc_realloc(void *, size_t);
+void *__libc_memalign(size_t, size_t);
+void *__libc_valloc(size_t);
+void *__libc_pvalloc(size_t);
+void __libc_free(void *);
+}
+MAKES(libc_malloc, __libc_malloc(n), __libc_free(p))
+MAKES(libc_calloc, __libc_calloc(n / 8, 8), __libc_free(p))
+MAKES(libc_realloc, __libc_realloc(NULL, n), __libc_free(p))
+MAKES(libc_free, __libc_malloc(n), __libc_free(p))
+MAKES(libc_memalign, __libc_memalign(64, n), __libc_free(p))
+MAKES(libc_valloc, __libc_valloc(n), __libc_free(p))
+MAKES(libc_pvalloc, __libc_pvalloc(n), __libc_free(p))
+
 MAKES(cfree, malloc(n), cfree ? cfree(p) : free(p))
 MAKES(free_sized, malloc(n), free_sized ? free_sized(p, n) : free(p))
 MAKES(free_aligned_sized, aligned_alloc(8, n),
@@ -486,6 +504,34 @@ CASE(popen)
 		say("%s", text);
 	say("popen: %x\n", (unsigned)pclose(pipe));
 }
+
+/* ---- what a process can reach ---- */
+
+/* In a child: where it is allowed, it is so for good. */
+#define REACHES(id, call)                                                  \
+	CASE(id)                                                           \
+	{                                                                  \
+		char *p;                                                   \
+		BLOCKS(p);                                                 \
+		pid_t pid = fork();                                        \
+		if (pid == 0) {                                            \
+			child_begins();                                    \
+			errno = 0;                                         \
+			int result = call;                                 \
+			say("%s: %d %s\n", current, result, strerrorname_np(errno)); \
+			BLOCKS(p);                                         \
+			child_ends(_exit);                                 \
+		}                                                          \
+		waited(pid);                                               \
+	}
+REACHES(chroot, chroot("/"))
+REACHES(unshare, unshare(CLONE_FS))
+REACHES(setns, setns(-1, 0))
+REACHES(mount, mount("", "/nonexistent", "", 0, NULL))
+REACHES(setuid, setuid(getuid()))
+REACHES(seteuid, seteuid(geteuid()))
+REACHES(setreuid, setreuid(getuid(), geteuid()))
+REACHES(setresuid, setresuid(getuid(), geteuid(), geteuid()))
 
 /* ---- the loader; the API of shiny.h ---- */
 

@@ -5,11 +5,12 @@
  *
  * Runs: both. Signals: reading only. Allocates: nothing. Threads: any.
  *
- * The file is $XDG_CACHE_HOME/shiny/probe/BUILD-ID.allocator, beside the probe's (probe.h), mode
- * 0600, replaced as a whole by rename. Numbers are the machine's own: struct shiny_allocator_file,
- * then `count` struct shiny_allocator_entry. A file without entries says that there is nothing to
- * patch, and in `why` why not. Its reader checks what probe.h says of readers, and before each
- * patch the bytes in memory.
+ * The file is $XDG_CACHE_HOME/shiny/probe/BUILD-ID.allocatorN, beside the probe's (probe.h), mode
+ * 0600, N the version: what another version left there is nobody's. It is replaced as a whole by
+ * rename. Numbers are the machine's own: struct shiny_allocator_file, then `count` struct
+ * shiny_allocator_entry. A file without entries says that there is nothing to patch, and in `why`
+ * why not. Its reader checks what probe.h says of readers, and before each patch the bytes in
+ * memory.
  */
 #ifndef SHINY_ALLOCATOR_H
 #define SHINY_ALLOCATOR_H
@@ -20,11 +21,11 @@
 #include "patch.h"
 
 #define SHINY_ALLOCATOR_MAGIC UINT64_C(0x31636f6c416e7953) /* "SynAloc1" */
-#define SHINY_ALLOCATOR_SUFFIX ".allocator"
+/* counts up with the format, allocator.def, and what makes a recipe; the suffix ends with it */
+#define SHINY_ALLOCATOR_VERSION 5
+#define SHINY_ALLOCATOR_SUFFIX ".allocator5"
 
 enum {
-	/* counts up with the format, allocator.def, and what makes a recipe */
-	SHINY_ALLOCATOR_VERSION = 5,
 	SHINY_ALLOCATOR_ENTRIES = 192,
 	SHINY_ALLOCATOR_SETTING = 64,
 	SHINY_ALLOCATOR_FAMILIES = 8,

@@ -5,7 +5,9 @@
  *
  * A file is about one process, a session about many: theirs come in the order of the session, as
  * if one process had made them. What heaptrack calls leaked is what is live at the end; its peak is
- * the session's. Traces are a tree of frames from the outermost one: each (parent, frame) once.
+ * the session's. A resize in place is a free and one more allocation, as the form has no other way
+ * to say it; a comment at the end says how many these are. Traces are a tree of frames from the
+ * outermost one: each (parent, frame) once.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -32,6 +34,7 @@ struct heaptrack_writer {
 	uint32_t frame_count;
 	struct heaptrack_pairs trace_rows, sizes;
 	uint64_t shown; /* ms of the last time stamp */
+	uint64_t resizes;
 };
 
 static uint32_t find_pair(struct heaptrack_pairs *pairs, uint64_t first, uint32_t second,
@@ -130,9 +133,10 @@ static void put_event(void *context, const struct live_event *event)
 		return;
 	if (ms > w->shown)
 		fprintf(w->job->out, "c %" PRIx64 "\n", w->shown = ms);
-	/* a resize in place is an allocation more: what heaptrack has of a realloc */
-	if (event->kind == LIVE_RESIZED)
+	if (event->kind == LIVE_RESIZED) {
 		put_change(w, '-', event->life->stack, event->before);
+		w->resizes++;
+	}
 	put_change(w, event->kind == LIVE_ENDS || event->kind == LIVE_GONE ? '-' : '+',
 		   event->life->stack, event->size);
 }
@@ -175,6 +179,10 @@ struct shiny_err *export_heaptrack(const struct export_job *job)
 				       job->progress ? "writing events" : NULL, NULL, put_event,
 				       &w);
 	fprintf(job->out, "c %" PRIx64 "\n", job->profile->duration / 1000000);
+	if (w.resizes)
+		fprintf(job->out,
+			"# %" PRIu64 " of the allocations are blocks that were resized in place\n",
+			w.resizes);
 	texts_deinit(&w.strings);
 	hash_table_deinit(&w.trace_rows.table);
 	hash_table_deinit(&w.sizes.table);

@@ -173,6 +173,32 @@ static void count_death(void *context, const struct replay *replay,
 	}
 }
 
+/* What an object gives back in place was asked for, too: its end adds what it has then. */
+static void count_resize(void *context, const struct replay *replay,
+			 const struct replay_process *process, const struct life *life,
+			 uint64_t before)
+{
+	struct sizes_count *c = context;
+	enum size_allocator allocator = size_allocator_of(&c->allocators, process->id, life->api);
+	struct life larger = *life;
+	struct size_room had, has;
+	struct size_sums *sums[4];
+
+	if (life->inherited || before <= life->size)
+		return;
+	larger.size = before;
+	class_of(c, allocator, &larger, &had);
+	sums[0] = &class_of(c, allocator, life, &has)->sums;
+	sums[1] = &c->by_type[groups_find(&c->types, replay, process, life)].sums;
+	sums[2] = &c->by_site[groups_find(&c->sites, replay, process, life)].sums;
+	sums[3] = &c->octaves[octave_of(life->size)].sums;
+	for (unsigned i = 0; i < sizeof(sums) / sizeof(*sums); i++) {
+		sums[i]->bytes += before - life->size;
+		sums[i]->usable += had.usable - has.usable;
+		sums[i]->slots += had.slot - has.slot;
+	}
+}
+
 double sizes_geometric_mean(const struct sizes_row *row)
 {
 	return row->ended ? exp(row->log_sum / (double)row->ended) : 0;
@@ -302,7 +328,9 @@ struct shiny_err *sizes_load(struct store *store, const struct filter *filter, c
 			     struct sizes *out)
 {
 	struct sizes_count *c = mem_zero(1, sizeof(*c));
-	struct replay_observer observer = { .context = c, .death = count_death };
+	struct replay_observer observer = { .context = c,
+					    .death = count_death,
+					    .resize = count_resize };
 	struct sizes sizes = { 0 };
 	struct shiny_err *err = session_duration(store, &sizes.duration);
 

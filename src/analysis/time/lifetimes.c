@@ -102,6 +102,18 @@ static void count_death(void *context, const struct replay *replay,
 	c->next++;
 }
 
+/* What an object gives back in place was asked for, too: its end adds what it has then. */
+static void count_resize(void *context, const struct replay *replay,
+			 const struct replay_process *process, const struct life *life,
+			 uint64_t before)
+{
+	struct lifetimes_count *c = context;
+	uint32_t group = groups_find(c->groups, replay, process, life);
+
+	if (!life->inherited && before > life->size && !(c->only && !c->only[group]))
+		c->rows[group].bytes += before - life->size;
+}
+
 static void count_rest(struct lifetimes_count *c)
 {
 	for (unsigned i = 0; i < LINE; i++)
@@ -191,7 +203,9 @@ static struct shiny_err *load(struct store *store, const struct filter *filter,
 {
 	struct groups groups = { 0 };
 	struct lifetimes_count counting = { .groups = &groups, .only = ask->only };
-	struct replay_observer observer = { .context = &counting, .death = count_death };
+	struct replay_observer observer = { .context = &counting,
+					    .death = count_death,
+					    .resize = count_resize };
 	struct lifetimes lifetimes = { 0 };
 	struct shiny_err *err = session_duration(store, &lifetimes.duration);
 

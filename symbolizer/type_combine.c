@@ -24,7 +24,8 @@
  *   none                      settled, fits                             D, exact
  *   none                      settled, class size unknown               D, medium; low where the
  *                                                                         sizes differ
- *   none                      young, fits or size unknown               D, medium; low likewise
+ *   none                      young, fits or size unknown               D or derived, medium; low
+ *                                                                         likewise
  *   none                      dying, fits or size unknown               D or derived, low
  *   none                      other size                                label "starts with D";
  *                                                                         blocks too small for it:
@@ -33,8 +34,9 @@
  *   a class, or derived       the same, young or dying                  S, both: no surer
  *   an array                  the same in the first word, larger blocks  S, both: no surer
  *   a class, of a symbol      the same, settled, fits                   S, exact, both
- *   a class, of a symbol      the same, otherwise                       S, at most medium; other
- *                                                                         size: as with none
+ *   a class, of a symbol      the same, otherwise                       S, at most medium, young: or
+ *                                                                         derived; other size: as
+ *                                                                         with none
  *   any                       the same but for a lambda in the name     S, both: no surer, for it
  *                                                                         may be another lambda
  *   any                       a base or first member of S               S
@@ -42,7 +44,7 @@
  *   any                       other size                                S
  *   a class or derived        another, settled, fits                    D, exact
  *   a class or derived        another, settled, class size unknown      D, high
- *   a class or derived        another, young                            D, medium
+ *   a class or derived        another, young                            D or derived, medium
  *   a class or derived        another, dying                            S, or D or derived where S
  *                                                                         is low
  *   constructor, store        another, settled, fits                    D, high: the derived one
@@ -110,7 +112,9 @@ static struct sym_type class_of(const struct combination *c, enum sym_confidence
 				  .form = c->reading->second_word ? SYM_FORM_ARRAY
 								  : SYM_FORM_OBJECT,
 				  .confidence = confidence,
-				  .or_derived = c->reading->dying && confidence < SYM_MEDIUM };
+				  .or_derived =
+					  c->reading->young ||
+					  (c->reading->dying && confidence < SYM_MEDIUM) };
 }
 
 static struct sym_type label(const struct combination *c, const char *prefix)
@@ -250,6 +254,7 @@ static struct sym_type agree(const struct combination *c)
 		say(c, "the site and the vptr agree, but may both mean a base class or the first "
 		       "member");
 		out.confidence = s->confidence < SYM_MEDIUM ? s->confidence : SYM_MEDIUM;
+		out.or_derived = out.or_derived || c->reading->young;
 		return out;
 	}
 	if (!c->settled || (begins && s->form == SYM_FORM_ARRAY)) {

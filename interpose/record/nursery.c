@@ -21,8 +21,9 @@
  * Nor a constructor that makes allocations itself: one of them may push the block out while it
  * runs, and the word is that of the base class it has reached. Which one does so is a matter of
  * addresses, so of call sites with a block or two a few differ from run to run
- * (test/e2e/types_stable_test counts them in Chromium). Nothing inside tells such a reading from a
- * settled one: a second look needs a second table, on every allocation; at the free the word may be
+ * (test/e2e/types_stable_test counts them in Chromium). The sidecar doubts a reading whose pusher's
+ * stack may be that of such a constructor (apply_block.c); nothing inside tells it from a settled
+ * one: a second look needs a second table, on every allocation; at the free the word may be
  * a destructor's; and what lives to the end has no free.
  *
  * A reader calls no release function itself: it notes the block in its writer, and si_leave

@@ -4,7 +4,10 @@
  *
  * Which reading of a vptr counts: a block's class is what its word says between the end of its
  * construction and the start of its destruction. SETTLED (a later allocation pushed it out of the
- * nursery) and EXIT lie there; FLUSH may catch a base constructor; FREE finds what the destructors
+ * nursery) and EXIT lie there, but for a constructor that allocates much: what pushes its object
+ * out may be its own doing, and the word is that of the base class it has reached. Such a reading
+ * is doubted (may_be_within()); one of the same call site and vtable that is not proves that the
+ * class is the block's, as a new-expression makes objects of one class. FLUSH may catch a base constructor; FREE finds what the destructors
  * left. So SETTLED = EXIT > FLUSH > FREE, and within a rank the last one wins. The second word is a
  * vptr only behind an array cookie: it counts for new[] of at least 16 bytes, and never against a
  * first word.
@@ -14,6 +17,7 @@
 #include "apply_ahead.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const uint8_t ranks[4] = { [SHINY_VPTR_SETTLED] = 3,
 				  [SHINY_VPTR_FLUSH] = 2,
@@ -21,6 +25,9 @@ static const uint8_t ranks[4] = { [SHINY_VPTR_SETTLED] = 3,
 				  [SHINY_VPTR_FREE] = 1 };
 
 enum { DOUBLE_STEPS = 16 << 20 };
+/* Frames of wrappers around the call that made a block; bytes of code behind that call in which its
+ * constructor may be called, or may have become part of the function. */
+enum { WRAPPERS = 4, FURTHER_ON = 1024 };
 
 static void watched_ended(struct session *session, const struct stream *s,
 			  const struct entry *entry, bool moved, uint64_t time)
@@ -164,6 +171,7 @@ apply_alloc(struct session *session, struct stream *s, const struct raw *raw, ui
 {
 	struct entry entry = entry_of(raw, apply_birth_site(s, raw->stack), 0);
 
+	s->born = entry.site;
 	if (begin_block(session, s, &entry, ns))
 		tell(session, s, raw, ns, EVENT_ALLOC,
 		     s->process->stats.sites.at[entry.site].stack);
@@ -278,7 +286,8 @@ void apply_realloc_done(struct session *session, struct stream *s)
 		/* resized in place or copied: it is still the object that it was, as far as its
 		 * class is known */
 		entry.vtable = s->realloc.vtable;
-		entry.flags |= s->realloc.flags & (ENTRY_READING | ENTRY_SECOND_WORD);
+		entry.flags |= s->realloc.flags &
+			       (ENTRY_READING | ENTRY_SECOND_WORD | ENTRY_DOUBTED);
 		compare_with_birth(s, &s->head, &s->realloc, false);
 		block_ended(session, s, &s->realloc, END_FREED, s->head.time, ns);
 	}
@@ -301,6 +310,42 @@ void apply_realloc_end(struct stream *s)
 {
 	if (s->realloc_address)
 		put_back(s);
+}
+
+/*
+ * Whether who allocates with the stack `by` may be called by the constructor of a block that was
+ * allocated with `birth`: the same calls lead to the function that made the block, or to one of its
+ * nearest callers, which called a wrapper to make it, and it is a little further on there.
+ */
+static bool may_be_within(const struct ids *ids, uint32_t birth, uint32_t by)
+{
+	const struct id_stack none = { 0 }, *b = birth ? &ids->stacks.at[birth - 1] : &none,
+			      *p = by ? &ids->stacks.at[by - 1] : &none;
+	const uint32_t *from = &ids->stack_frames.at[b->first],
+		       *to = &ids->stack_frames.at[p->first];
+
+	for (uint32_t i = 0; i < WRAPPERS && i < b->count; i++) {
+		uint32_t outer = b->count - i - 1; /* frames outside of this one */
+		const struct id_place *made, *now;
+
+		if (outer >= p->count)
+			continue;
+		made = &ids->frames.at[from[i] - 1];
+		now = &ids->frames.at[to[p->count - outer - 1] - 1];
+		if (made->module == now->module && now->vaddr - made->vaddr - 1 < FURTHER_ON &&
+		    !memcmp(from + i + 1, to + p->count - outer, outer * sizeof(*from)))
+			return true;
+	}
+	return false;
+}
+
+static bool is_doubted(const struct session *session, const struct stream *s,
+		       const struct entry *entry)
+{
+	const struct stats *stats = &s->process->stats;
+
+	return may_be_within(&session->ids, stats->sites.at[entry->site].stack,
+			     stats->sites.at[s->born].stack);
 }
 
 void apply_vptr(struct session *session, struct stream *s)
@@ -336,8 +381,12 @@ void apply_vptr(struct session *session, struct stream *s)
 	if (!vtable)
 		return;
 	entry->vtable = vtable;
-	entry->flags = (entry->flags & ~(unsigned)(ENTRY_READING | ENTRY_SECOND_WORD)) |
-		       reading << ENTRY_READING_SHIFT | (second ? ENTRY_SECOND_WORD : 0);
+	entry->flags =
+		(entry->flags &
+		 ~(unsigned)(ENTRY_READING | ENTRY_SECOND_WORD | ENTRY_DOUBTED)) |
+		reading << ENTRY_READING_SHIFT | (second ? ENTRY_SECOND_WORD : 0) |
+		(reading == SHINY_VPTR_SETTLED && is_doubted(session, s, entry) ? ENTRY_DOUBTED
+										: 0);
 	e = apply_emit(session, s, apply_ns(session, s), EVENT_VPTR);
 	e->size = 0;
 	e->vtable = vtable;

@@ -51,6 +51,7 @@ enum {
 	ENTRY_INHERITED = 1 << 7,    /* it came along in a fork */
 	ENTRY_SECOND_WORD = 1 << 8,  /* `vtable` was in the second word */
 	ENTRY_WATCHED = 1 << 9,      /* its end goes to session->watched_ends */
+	ENTRY_DOUBTED = 1 << 10,     /* `vtable` may have been read during its construction */
 };
 
 struct entry {

@@ -65,6 +65,7 @@ struct stream {
 	struct entry realloc;     /* the block that is being reallocated; address 0 none */
 	uint64_t realloc_address; /* of the begun realloc, also of an unknown block; 0 none */
 	uint32_t realloc_stack;
+	uint32_t born;            /* site of the block whose allocation came last */
 	uint32_t tag; /* its thread's, as this chunk has said; session-wide id, 0 none */
 };
 

@@ -294,7 +294,7 @@ enum shiny_vptr_api stats_reading(const struct tally *s)
 {
 	uint64_t blocks = s->allocs + tally_rare(s)->inherited;
 
-	if (!s->vtable || s->settled * 10 >= blocks * 9)
+	if (!s->vtable || (s->complete && s->settled * 10 >= blocks * 9))
 		return SHINY_VPTR_SETTLED;
 	return s->dying * 2 > blocks ? SHINY_VPTR_FREE : SHINY_VPTR_FLUSH;
 }
@@ -341,6 +341,7 @@ void stats_merge(struct tally *to, struct tally *from)
 	to->live += from->live;
 	to->live_bytes += from->live_bytes;
 	to->settled += from->settled;
+	to->complete |= from->complete;
 	to->dying += from->dying;
 	if (from->min_size != UINT64_MAX) {
 		stats_take_size(to, from->min_size);

@@ -68,6 +68,7 @@ struct tally {
 	_Alignas(64) struct tally *next;
 	uint32_t vtable;
 	bool second_word;        /* its vptrs were second words */
+	bool complete;           /* a vptr was read when its object was complete, beyond doubt */
 	struct bins ended;
 	uint64_t last_size;
 	uint64_t settled;        /* blocks whose vptr was read in the middle of their lives */
@@ -139,8 +140,8 @@ static inline uint64_t tally_frees(const struct tally *tally)
 	return tally->allocs + tally_rare(tally)->inherited_frees - tally->live;
 }
 
-/* When its vptrs were read: for nearly all in the middle, SETTLED; for most at the free, FREE; else
- * FLUSH, some may have been too young. */
+/* When its vptrs were read: for nearly all in the middle, and one of them beyond doubt, SETTLED; for
+ * most at the free, FREE; else FLUSH, some may have been too young. */
 enum shiny_vptr_api stats_reading(const struct tally *tally);
 /* Adds one row to another, and leaves nothing of it. */
 void stats_merge(struct tally *to, struct tally *from);
@@ -237,6 +238,8 @@ stats_count(struct stats *stats, const struct entry *entry)
 	uint64_t size = entry->size;
 
 	s->settled += reading == SHINY_VPTR_SETTLED || reading == SHINY_VPTR_EXIT;
+	s->complete |= (reading == SHINY_VPTR_SETTLED && !(flags & ENTRY_DOUBTED)) ||
+		       reading == SHINY_VPTR_EXIT;
 	if (reading == SHINY_VPTR_FREE)
 		s->dying++;
 	s->second_word = flags & ENTRY_SECOND_WORD;

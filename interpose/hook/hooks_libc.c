@@ -7,11 +7,11 @@
  * Allocates: what the program asked for.
  * Threads:   any.
  *
- * A program may make a block by one name and free it by the other, so both record. The usual caller
- * is a malloc or an operator of somebody's own that stands on libc's. Where that one is the
+ * A program may make a block by one name and free it by the other, so both record. The usual
+ * caller is a malloc or an operator of somebody's own that stands on libc's. Where that one is the
  * function below our malloc, our hook of malloc records the block already: calls from its module
- * pass through. Where it is in the executable or in a library that nobody reaches by way of us, this is
- * where its blocks are seen.
+ * pass through. Where it is in the executable or in a library that nobody reaches by way of us,
+ * this is where its blocks are seen.
  */
 #define _GNU_SOURCE
 #include "hooks.h"

@@ -25,9 +25,13 @@ WARN      := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-protot
 COMMON    := -std=gnu17 $(OPTIMIZE) -g $(WARN) -Iinclude -fno-omit-frame-pointer
 # inside: no PLT, no lazy binding, nothing exported but what the version script names, initial-exec TLS only
 INSIDE    := $(COMMON) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-plt -fno-stack-protector -fno-builtin-malloc -fcf-protection=none
+# outside, as Debian hardens its packages; FORTIFY wants optimization, and sanitizers bring their own checks
+HARDEN    := -fPIE -fstack-protector-strong -fcf-protection=full \
+             $(if $(SANITIZE)$(filter -O0,$(OPTIMIZE)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+HARDLINK  := -pie -Wl,-z,relro,-z,now,-z,noexecstack
 SANFLAGS  := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all,)
 # a pair of numbers just written one by one must not be read as one vector: the processor would wait for both
-OUTSIDE   := $(COMMON) -fno-tree-slp-vectorize $(SANFLAGS) -DSHINY_VERSION_TEXT='"$(VERSION)"' -DSHINY_VERSION_DATE='"$(DATE)"' \
+OUTSIDE   := $(COMMON) $(HARDEN) -fno-tree-slp-vectorize $(SANFLAGS) -DSHINY_VERSION_TEXT='"$(VERSION)"' -DSHINY_VERSION_DATE='"$(DATE)"' \
              -I$(O)/gen $(CPPFLAGS) $(CFLAGS)
 # jemalloc is the sidecar's allocator; a sanitizer brings its own
 LIBS      := -ldw -lelf -llzma -l:libiberty.a -lsqlite3 -lzstd -lz -lyajl -lncursesw -ltinfo \
@@ -129,7 +133,7 @@ $(O)/interpose/%.o: interpose/%.c $(O)/flags
 $(O)/libshiny.so: $(INTERPOSE_O) interpose/exports.map
 	$(call say,LINK)
 	$(Q)$(CC) -shared -nostartfiles -o $@ $(INTERPOSE_O) -Wl,-soname,libshiny.so -Wl,--version-script=interpose/exports.map \
-		-Wl,-z,defs,-z,now,-z,relro,-z,nodelete,-z,initfirst,--as-needed -lc
+		-Wl,-z,defs,-z,now,-z,relro,-z,noexecstack,-z,nodelete,-z,initfirst,--as-needed -lc
 	$(Q)CC='$(CC)' scripts/preload-tree $(O)
 
 # ---- outside ----
@@ -202,7 +206,7 @@ $(O)/outside.a: $(LIB_O)
 # as a shared library, jemalloc's thread-local data does not fit in beside an audit library (LD_AUDIT)
 $(O)/shinyctl: $(O)/$(MAIN_C:.c=.o) $(O)/outside.a
 	$(call say,LINK)
-	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -rdynamic -o $@ $^ $(LIBS:-ljemalloc=-l:libjemalloc_pic.a)
+	$(Q)$(CC) $(SANFLAGS) $(HARDLINK) $(LDFLAGS) -rdynamic -o $@ $^ $(LIBS:-ljemalloc=-l:libjemalloc_pic.a)
 
 # manual pages and completions: what `shinyctl help` says, in other forms
 VERBS      := $(shell sed -n 's/^SHINY_VERB.[A-Z]*, \([a-z]*\),.*/\1/p' src/ctl/verbs.def)

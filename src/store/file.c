@@ -114,11 +114,12 @@ struct shiny_err *file_make(const char *path, bool force, int *out)
 					    "cannot be removed",
 					    path, name);
 	}
-	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return shiny_err_advise(shiny_err_os(errno, "cannot make the session %s", path),
 					"name a file in a directory that you can write to, with "
 					"--out or SHINY_OUT");
+	fchmod(fd, 0600); /* it is its user's, whatever the umask; its log and index take after it */
 	if (!file_lock(fd)) {
 		struct shiny_err *err = shiny_err_os(errno, "cannot lock the session %s", path);
 

@@ -35,7 +35,7 @@ TMP = temporary()
 
 def is_sanitized():
     with open(CTL, "rb") as file:
-        return b"__asan_init" in file.read()
+        return b"__asan_report_load" in file.read()
 
 
 def commit_id():

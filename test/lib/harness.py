@@ -35,7 +35,7 @@ TMP = temporary()
 
 def is_sanitized():
     with open(CTL, "rb") as file:
-        return b"__asan_report_load" in file.read()
+        return b"__asan_version_mismatch_check" in file.read()
 
 
 def commit_id():

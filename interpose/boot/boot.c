@@ -455,6 +455,7 @@ static bool boot(void)
 		return false;
 	if (shiny_ctl_itself) /* each sidecar would start one of its own */
 		return false;
+	si_clock_find();
 	begin_parts();
 	si_text_init(&notes, notes_text, sizeof(notes_text));
 	si_gates_open();

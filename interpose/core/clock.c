@@ -2,10 +2,10 @@
 /*
  * clock.c: see clock.h.
  *
- * The slow clock is libc's coarse one, which the vdso answers from memory on any machine: neither a
- * system call nor the TSC. It stands still for up to ten milliseconds, so each reading is at least
- * one tick later than the one before it in the process: order is exact, distances are not. No
- * program makes events so fast that these steps would overtake the clock.
+ * The slow clock is the kernel's coarse one, which the vdso answers from memory on any machine:
+ * neither a system call nor the TSC. It stands still for up to ten milliseconds, so each reading is
+ * at least one tick later than the one before it in the process: order is exact, distances are not.
+ * No program makes events so fast that these steps would overtake the clock.
  *
  * The TSC can be forbidden while we run: for one thread and what it starts (PR_SET_TSC), or with
  * strict seccomp. The hooks of prctl and syscall tell us before it happens; from then on the whole
@@ -23,8 +23,10 @@
 #include <sys/prctl.h>
 
 #include "sys.h"
+#include "vdso.h"
 
 uint32_t si_clock;
+static si_clock_gettime *get_time = clock_gettime;
 static uint64_t boot_ticks, boot_ns; /* the TSC and CLOCK_MONOTONIC at one moment */
 static uint64_t switched_ticks, switched_ns; /* the TSC and the coarse clock, when the TSC was given
                                               * up */
@@ -47,6 +49,14 @@ static uint64_t least(uint64_t (*call)(void), int times)
 			best = took;
 	}
 	return best;
+}
+
+uint64_t si_clock_ns(clockid_t which)
+{
+	struct timespec t = { 0 };
+
+	get_time(which, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 static uint64_t read_clock(void)
@@ -74,6 +84,14 @@ static bool tsc_is_good(void)
 		invariant = !si_same(source, "hpet", 4) && !si_same(source, "acpi_pm", 7) &&
 			    !si_same(source, "jiffies", 7);
 	return invariant;
+}
+
+void si_clock_find(void)
+{
+	si_clock_gettime *vdso = si_vdso_clock_gettime();
+
+	if (vdso)
+		get_time = vdso;
 }
 
 void si_clock_choose(void)

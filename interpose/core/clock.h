@@ -34,13 +34,7 @@ enum si_clock {
 };
 SI_INTERNAL uint32_t si_clock; /* enum si_clock; set by boot */
 
-static inline uint64_t si_clock_ns(clockid_t which)
-{
-	struct timespec t = { 0 };
-
-	clock_gettime(which, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
+SI_INTERNAL uint64_t si_clock_ns(clockid_t which);
 
 SI_COLD uint64_t si_ticks_slow(void);
 
@@ -51,7 +45,9 @@ static inline uint64_t si_ticks(void)
 	return si_ticks_slow();
 }
 
-/* Boot, first of all that needs the time. */
+/* Boot, before the time is needed: where the kernel tells it (vdso.h), not the program. */
+void si_clock_find(void);
+/* Boot, before the first event. */
 void si_clock_choose(void);
 uint32_t si_clock_kind(void); /* enum shiny_clock: what a tick is */
 

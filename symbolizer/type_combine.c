@@ -34,9 +34,9 @@
  *   a class, or derived       the same, young or dying                  S, both: no surer
  *   an array                  the same in the first word, larger blocks  S, both: no surer
  *   a class, of a symbol      the same, settled, fits                   S, exact, both
- *   a class, of a symbol      the same, otherwise                       S, at most medium, young: or
- *                                                                         derived; other size: as
- *                                                                         with none
+ *   a class, of a symbol      the same, otherwise                       S, at most medium; young:
+ *                                                                         or derived; other size:
+ *                                                                         as with none
  *   any                       the same but for a lambda in the name     S, both: no surer, for it
  *                                                                         may be another lambda
  *   any                       a base or first member of S               S

@@ -7,10 +7,10 @@
  * nursery) and EXIT lie there, but for a constructor that allocates much: what pushes its object
  * out may be its own doing, and the word is that of the base class it has reached. Such a reading
  * is doubted (may_be_within()); one of the same call site and vtable that is not proves that the
- * class is the block's, as a new-expression makes objects of one class. FLUSH may catch a base constructor; FREE finds what the destructors
- * left. So SETTLED = EXIT > FLUSH > FREE, and within a rank the last one wins. The second word is a
- * vptr only behind an array cookie: it counts for new[] of at least 16 bytes, and never against a
- * first word.
+ * class is the block's, as a new-expression makes objects of one class. FLUSH may catch a base
+ * constructor; FREE finds what the destructors left. So SETTLED = EXIT > FLUSH > FREE, and within a
+ * rank the last one wins. The second word is a vptr only behind an array cookie: it counts for
+ * new[] of at least 16 bytes, and never against a first word.
  */
 #include "apply_block.h"
 

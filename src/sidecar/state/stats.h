@@ -140,8 +140,8 @@ static inline uint64_t tally_frees(const struct tally *tally)
 	return tally->allocs + tally_rare(tally)->inherited_frees - tally->live;
 }
 
-/* When its vptrs were read: for nearly all in the middle, and one of them beyond doubt, SETTLED; for
- * most at the free, FREE; else FLUSH, some may have been too young. */
+/* When its vptrs were read: for nearly all in the middle, and one of them beyond doubt, SETTLED;
+ * for most at the free, FREE; else FLUSH, some may have been too young. */
 enum shiny_vptr_api stats_reading(const struct tally *tally);
 /* Adds one row to another, and leaves nothing of it. */
 void stats_merge(struct tally *to, struct tally *from);

@@ -32,7 +32,8 @@ struct shiny_err *sym_create(const struct sym_options *options, struct sym **out
 		sym_destroy(sym);
 		return err;
 	}
-	sym->fetch = fetch_create(options && options->progress, options ? options->stop : NULL);
+	sym->fetch = fetch_create(options && options->progress, options ? options->stop : NULL,
+				  options ? options->fetch_seconds : 0);
 	if (!sym->fetch) {
 		sym_destroy(sym);
 		return shiny_err(SHINY_ERR_OTHER, "no memory for symbols");

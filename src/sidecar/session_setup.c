@@ -15,6 +15,9 @@
 #include "ring/spill.h"
 #include "vm/mappings_state.h"
 
+/* Somebody waits for the end of the recording; names can be fetched later. */
+enum { FETCH_SECONDS = 5 };
+
 struct session *session_create(const struct sidecar_options *options, uint64_t memory_period)
 {
 	struct session *session = mem_zero(1, sizeof(*session));
@@ -24,7 +27,8 @@ struct session *session_create(const struct sidecar_options *options, uint64_t m
 						 .type_rules = options->type_rules,
 						 .cache_dir = options->type_cache,
 						 .no_cache = options->no_type_cache,
-						 .progress = options->progress };
+						 .progress = options->progress,
+						 .fetch_seconds = FETCH_SECONDS };
 	session->memory = memory_watch_create(memory_period);
 	session->next_fork = UINT64_MAX;
 	total_init(&session->total);

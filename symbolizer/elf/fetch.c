@@ -10,6 +10,8 @@
  * but not while it connects. So its progress callback, about once a second, looks at the clock as
  * well. A server that doesn't answer would cost that time for each of a program's hundred
  * libraries: after the first failure nothing more is asked, and the module's note gives the reason.
+ * Who waits for the end of a recording does not want to wait for a server: there all requests of
+ * the process have a few seconds together, however many symbolizers ask.
  */
 #define _GNU_SOURCE /* asprintf */
 
@@ -54,9 +56,12 @@ struct fetch {
 	struct progress progress;
 	long done;
 	time_t moved; /* when `done` last changed */
+	uint64_t began_ms; /* the request that is under way */
 	time_t limit;
+	unsigned most; /* seconds for all requests of the process; 0: no bound */
 	char trouble[512];
 };
+static uint64_t spent_ms; /* of all requests that have a bound */
 
 static void open_library(void)
 {
@@ -83,7 +88,7 @@ static void open_library(void)
 	}
 }
 
-struct fetch *fetch_create(bool progress, bool (*stop)(void))
+struct fetch *fetch_create(bool progress, bool (*stop)(void), unsigned most)
 {
 	struct fetch *fetch = calloc(1, sizeof(*fetch));
 	const char *limit = getenv("DEBUGINFOD_TIMEOUT");
@@ -92,6 +97,7 @@ struct fetch *fetch_create(bool progress, bool (*stop)(void))
 	if (fetch)
 		*fetch = (struct fetch){ .show = progress,
 					 .stop = stop,
+					 .most = most,
 					 .limit = seconds > 0 && seconds <= TIMEOUT_MAX
 							  ? seconds
 							  : TIMEOUT_DEFAULT };
@@ -107,12 +113,23 @@ void fetch_destroy(struct fetch *fetch)
 	free(fetch);
 }
 
-static time_t now(void)
+static uint64_t now_ms(void)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec;
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static time_t now(void)
+{
+	return (time_t)(now_ms() / 1000);
+}
+
+static bool is_spent(const struct fetch *fetch, uint64_t began_ms)
+{
+	return fetch->most && __atomic_load_n(&spent_ms, __ATOMIC_RELAXED) + now_ms() - began_ms >=
+				      (uint64_t)fetch->most * 1000;
 }
 
 /* Anything but 0 ends the download. `total` is 0 while nothing has come: then `done` counts the
@@ -131,6 +148,9 @@ static int on_progress(struct debuginfod_client *client, long done, long total)
 		fetch->ended = "stopped";
 	else if (now() - fetch->moved > fetch->limit)
 		fetch->ended = "no answer";
+	else if (is_spent(fetch, fetch->began_ms))
+		fetch->ended = "not all answers in the seconds that a recording waits; `shinyctl "
+			       "symbols FILE` waits longer";
 	return fetch->ended ? 1 : 0;
 }
 
@@ -167,7 +187,10 @@ enum fetch_result fetch_debug(struct fetch *fetch, const uint8_t *id, size_t byt
 	fetch->done = 0;
 	fetch->moved = began;
 	progress_begin(&fetch->progress, what, fetch->show);
+	fetch->began_ms = now_ms();
 	fd = api.find(fetch->client, id, (int)bytes, &got);
+	if (fetch->most)
+		__atomic_add_fetch(&spent_ms, now_ms() - fetch->began_ms, __ATOMIC_RELAXED);
 	progress_end(&fetch->progress);
 	if (fd >= 0) {
 		close(fd);

@@ -13,8 +13,9 @@
 
 struct fetch;
 
-/* `stop` is asked while waiting, true ends it; NULL: nobody stops. NULL: no memory. */
-struct fetch *fetch_create(bool progress, bool (*stop)(void));
+/* `stop` is asked while waiting, true ends it; NULL: nobody stops. `most`: seconds for all requests
+ * of this process; 0: as long as servers answer. NULL: no memory. */
+struct fetch *fetch_create(bool progress, bool (*stop)(void), unsigned most);
 void fetch_destroy(struct fetch *fetch); /* accepts NULL */
 
 enum fetch_result {

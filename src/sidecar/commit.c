@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include "intake/drain.h"
+#include "intake/uncommitted.h"
 #include "output/counter_rows.h"
 #include "output/finish.h"
+#include "process/ending.h"
 #include "ring/heartbeat.h"
 #include "ring/ring_chunks.h"
 #include "ring/torn.h"
@@ -53,6 +55,7 @@ void commit_session(struct session *session)
 	if (session->err)
 		return;
 	drain_mark_committed(session);
+	process_free_slots(session);
 	session->committed = session->total_events;
 	session->write_tries = 0;
 }
@@ -144,13 +147,22 @@ struct shiny_err *commit_failed(struct session *session, const char *directory,
 				lost, directory, directory, path);
 }
 
-unsigned commit_rings_waiting(const struct session *session)
+/* Rings that are over, and go once they are safe in the session file. */
+static unsigned rings_waiting(const struct session *session)
 {
 	unsigned count = 0;
 
 	for (size_t i = 0; i < session->present.count && !session->options->leftover; i++)
 		count += session->present.at[i]->over && session->present.at[i]->header;
 	return count;
+}
+
+bool commit_is_due(const struct session *session)
+{
+	enum { RINGS = 4, SLOTS = 64 /* a quarter of what a ring has at least */ };
+
+	return rings_waiting(session) >= RINGS || session->slots_due.count >= SLOTS ||
+	       uncommitted_bytes(session) >= UNCOMMITTED_MOST;
 }
 
 void commit_release_rings(struct session *session)

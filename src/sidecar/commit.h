@@ -24,8 +24,8 @@ bool commit_holds_all(const struct session *session);
 SHINY_MUST_CHECK struct shiny_err *commit_failed(struct session *session, const char *directory,
 						 struct shiny_err *err);
 
-/* Rings that are over, and go once they are safe in the session file. */
-unsigned commit_rings_waiting(const struct session *session);
+/* Before its second is over: what waits for a commit is much. */
+bool commit_is_due(const struct session *session);
 /* After a commit: a build of a thousand processes would fill the tmpfs with rings that are over. */
 void commit_release_rings(struct session *session);
 

@@ -12,7 +12,6 @@
 #include "commit.h"
 #include "intake/drain.h"
 #include "intake/pace.h"
-#include "intake/uncommitted.h"
 #include "new_rings.h"
 #include "output/resolve_ahead.h"
 #include "proc/errands.h"
@@ -212,8 +211,7 @@ static bool work(struct loop *loop, uint64_t wall)
 	pace_follow(session);
 	if (session->warm)
 		warm_offer(session->warm, &session->ids);
-	if (wall - loop->committed >= 1000 * MS || commit_rings_waiting(session) >= 4 ||
-	    uncommitted_bytes(session) >= UNCOMMITTED_MOST) {
+	if (wall - loop->committed >= 1000 * MS || commit_is_due(session)) {
 		commit_session(session);
 		commit_release_rings(session);
 		loop->committed = wall;

@@ -30,7 +30,8 @@ static bool is_empty(const struct session *session, const struct ring_file *ring
  * Nobody maps it any more: what is there is all there will be. True: it is drained. The first round
  * since may have begun before that; the second sees all chunks that are left, and one that finds
  * none is the last. Two show a gap in their numbers, the third takes what lies behind it; a damaged
- * ring is given up after 64, or when nothing has come out of it for four.
+ * ring is given up after 64, or when nothing has come out of it for four. Threads that had one slot
+ * after the other are read in as many rounds.
  */
 static bool is_drained(const struct session *session, struct ring_file *ring)
 {
@@ -41,6 +42,8 @@ static bool is_drained(const struct session *session, struct ring_file *ring)
 	ring->rounds++;
 	if (ring->rounds < 2)
 		return false;
+	if (ring->later && !ring->later_rounds)
+		ring->rounds = 2;
 	if (is_empty(session, ring))
 		return true;
 	events = events_of(session, ring);

@@ -52,6 +52,7 @@ void session_destroy(struct session *session)
 	free(session->streams.at);
 	uncommitted_forget(session);
 	free(session->uncommitted.at);
+	free(session->slots_due.at);
 	free(session->processes.at);
 	starts_forget_all(session);
 	free(session->running.at);

@@ -135,7 +135,10 @@ static void end(struct session *session, struct directory *dir)
 {
 	if (stop_asked())
 		end_early(session, dir);
-	session->noticed.lost_chunks += spill_left(session->spill, NULL); /* rings that are gone */
+	session->noticed.lost_chunks += spill_left(session->spill, NULL);
+	/* but those of rings that are there, which have counted them (close_ring) */
+	for (size_t i = 0; i < session->rings.count; i++)
+		session->noticed.lost_chunks -= spill_left(session->spill, session->rings.at[i]);
 	errands_take_last(session->errands, session);
 	notices_settle(session, 0, true);
 	accesses_end(session);

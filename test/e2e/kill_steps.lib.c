@@ -14,8 +14,8 @@
  *   FAIL_WITH=ERRNO:HOW:SAY
  *            the call fails with this error instead; half: it writes half, and the next one fails
  *     HOW    once; on: from then on also what would take space on the same disk (that of the
- *            spill, or that of the session file)
- *     SAY    a file that is made when the call fails
+ *            spill, or that of the session file); until: the same, until there is a file SAY.free
+ *     SAY    a file that gets a byte for each call that fails
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -83,6 +83,26 @@ static bool has_end(const char *text, const char *end)
 
 #define NEXT(name) ((__typeof__(name) *)dlsym(RTLD_NEXT, #name))
 
+static int fail(void)
+{
+	int said = NEXT(open)(failure.say, O_WRONLY | O_CREAT | O_APPEND, 0600);
+
+	if (NEXT(write)(said, "!", 1) != 1)
+		_exit(3);
+	close(said);
+	errno = failure.error;
+	return -1;
+}
+
+/* Somebody has made space. */
+static bool is_free(void)
+{
+	char path[sizeof(failure.say) + 8];
+
+	snprintf(path, sizeof(path), "%s.free", failure.say);
+	return !strcmp(failure.how, "until") && access(path, F_OK) == 0;
+}
+
 static bool on_spill(const char *path)
 {
 	return strstr(path, "spill.") || strstr(path, "ring.");
@@ -94,15 +114,17 @@ static enum when begin_failure(const char *path)
 	bool half = !strcmp(wanted.when, "half");
 
 	failure.spill = on_spill(path);
-	failure.on = !strcmp(failure.how, "on");
+	failure.on = strcmp(failure.how, "once");
 	failure.next = half;
-	close(NEXT(open)(failure.say, O_WRONLY | O_CREAT, 0600));
 	return half ? HALF : FAIL;
 }
 
 /* When this call is to be the last, or what becomes of it. */
 static enum when judge(const char *call, const char *path)
 {
+	if (failure.on && is_free())
+		failure.on = false;
+
 	bool wants = !strcmp(call, wanted.call) &&
 		     (!strcmp(wanted.file, "*") || strstr(path, wanted.file));
 
@@ -125,12 +147,6 @@ static void come_through(enum when when)
 {
 	if (when != NEVER && !failure.error)
 		die();
-}
-
-static int fail(void)
-{
-	errno = failure.error;
-	return -1;
 }
 
 static void path_of(int fd, char *out, size_t size)

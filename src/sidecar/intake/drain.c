@@ -131,6 +131,15 @@ static bool is_spilled(const struct stream *stream, const struct shiny_chunk *c,
 	       stream->waiting.at[i - 1].spilled;
 }
 
+static void wait_for_turn(struct ring_file *ring, const struct shiny_chunk *c)
+{
+	uint64_t time = __atomic_load_n(&c->base, __ATOMIC_RELAXED);
+
+	ring->later++;
+	if (time < ring->later_time)
+		ring->later_time = time;
+}
+
 static void give_whole(struct ring_file *ring, uint32_t chunk)
 {
 	ring->whole[chunk] = 1;
@@ -155,6 +164,8 @@ static void attach(struct session *session, struct ring_file *ring, uint32_t chu
 		}
 		if (shiny_poll(&c->records[0], &first)) {
 			owner = find_owner(session, ring, c, word, &stream);
+			if (owner == OWNER_LATER)
+				wait_for_turn(ring, c);
 		} else if (!full) {
 			return; /* just claimed: its header may not be there yet */
 		} else if (stream && sequence >= stream->expected && !stream->done) {
@@ -185,6 +196,8 @@ static bool attach_left(void *context, struct ring_file *ring, uint64_t place, u
 
 	if (SHINY_CHUNK_THREAD(word) < ring->threads_ready && spill_get(session->spill, place, c))
 		owner = find_owner(session, ring, c, word, &stream);
+	if (owner == OWNER_LATER)
+		wait_for_turn(ring, c);
 	free(c);
 	if (owner == OWNER_FOUND) {
 		wait_in_line(stream, (struct waiting){ SHINY_CHUNK_SEQUENCE(word), 0, place });
@@ -206,6 +219,17 @@ static void attach_new(void *session, struct ring_file *ring, uint32_t chunk,
 			chunk < ring->chunks.smalls ? SHINY_SMALL_BYTES : SHINY_CHUNK_BYTES;
 }
 
+/* The chunk behind the gap is read when that is believed. */
+static void wait_at_gap(struct session *session, const struct stream *s)
+{
+	struct waiting next = s->waiting.at[0];
+	struct shiny_chunk *copy = next.spilled ? mem_alloc(SHINY_CHUNK_BYTES) : NULL;
+
+	if (s->gap_scans < 2 && (!copy || spill_get(session->spill, next.spilled, copy)))
+		wait_for_turn(s->ring, copy ? copy : shiny_chunk_at(&s->ring->chunks, next.chunk));
+	free(copy);
+}
+
 void drain_scan(struct session *session, struct ring_file *ring)
 {
 	/* [slot] first, then the chunks: a stream that is DONE and then owns no chunk will never
@@ -220,6 +244,8 @@ void drain_scan(struct session *session, struct ring_file *ring)
 			stream_finish(s, ring->scans);
 	}
 	ring->turnover = 0;
+	ring->later = 0;
+	ring->later_time = UINT64_MAX;
 	/* they are older than what is in the ring */
 	if (session->spill)
 		spill_each_left(session->spill, ring, attach_left, session);
@@ -231,10 +257,12 @@ void drain_scan(struct session *session, struct ring_file *ring)
 
 		if (s->ring != ring)
 			continue;
-		if (s->chunk < 0 && s->waiting.count && s->waiting.at[0].sequence != s->expected)
+		if (s->chunk < 0 && s->waiting.count && s->waiting.at[0].sequence != s->expected) {
 			s->gap_scans++;
-		else
+			wait_at_gap(session, s);
+		} else {
 			s->gap_scans = 0;
+		}
 	}
 }
 

@@ -10,6 +10,7 @@
 #include "drain.h"
 #include "order.h"
 #include "pace.h"
+#include "uncommitted.h"
 
 #define BEAT_RECORDS 65536
 #define ROOM_RECORDS 4096
@@ -63,6 +64,12 @@ static uint64_t time_within(uint64_t limit)
 	return limit ? (limit - 1) / 2 : 0;
 }
 
+/* What else is due is a commit. */
+static bool is_enough(const struct session *session, uint64_t end)
+{
+	return ticks_wall_ns() >= end || uncommitted_bytes(session) >= UNCOMMITTED_MOST;
+}
+
 void merge_until(struct session *session, uint64_t until)
 {
 	struct order order = { 0 };
@@ -88,13 +95,13 @@ void merge_until(struct session *session, uint64_t until)
 			if (applied >= beat_at) {
 				attend(session);
 				beat_at = applied + BEAT_RECORDS;
-				session->behind = ticks_wall_ns() >= end;
+				session->behind = is_enough(session, end);
 			} else if (session->priority.low && applied >= look_at) {
 				/* large rings last longer: a chunk a record is enough */
 				uint64_t chunks = look_for_room(session);
 
 				look_at = applied + (chunks > ROOM_RECORDS ? chunks : ROOM_RECORDS);
-				session->behind = ticks_wall_ns() >= end;
+				session->behind = is_enough(session, end);
 			}
 			if (s->chunk >= 0)
 				apply_fetch(s);

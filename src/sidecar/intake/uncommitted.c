@@ -47,19 +47,6 @@ void uncommitted_forget(struct session *session)
 	session->uncommitted_bytes = 0;
 }
 
-/* Its process may have ended, been read to its end and lost its slot since. Where no other one has
- * taken the slot, it gets it again: a chunk without its process belongs to nobody. */
-static void revive_process(const struct ring_file *ring, const struct shiny_chunk *chunk)
-{
-	struct shiny_process *slot = ring->processes + chunk->process_slot;
-	uint32_t free = SHINY_SLOT_FREE;
-
-	if (chunk->process_slot < ring->processes_ready &&
-	    __atomic_load_n(&slot->generation, __ATOMIC_RELAXED) == chunk->process_generation)
-		__atomic_compare_exchange_n(&slot->state, &free, SHINY_SLOT_DONE, 0,
-					    __ATOMIC_RELEASE, __ATOMIC_RELAXED); /* [slot] */
-}
-
 void uncommitted_put_back(struct session *session)
 {
 	for (size_t i = 0; i < session->uncommitted.count; i++) {
@@ -69,7 +56,6 @@ void uncommitted_put_back(struct session *session)
 		    !spill_put_back(session->spill, read->ring, read->copy, read->bytes,
 				    read->room, read->word))
 			continue;
-		revive_process(read->ring, read->copy);
 		__atomic_sub_fetch(&read->ring->header->uncommitted, 1,
 				   __ATOMIC_RELAXED); /* [taken] */
 	}

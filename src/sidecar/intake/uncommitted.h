@@ -3,7 +3,7 @@
  * uncommitted.h: chunks that were read to their end, kept until a commit makes their events safe.
  *
  * Runs: sidecar. Signals: no. Allocates: what was read since the last commit, UNCOMMITTED_MOST and
- * what one merge reads. Threads: one.
+ * a little. Threads: one.
  *
  * A chunk goes back to its writers once it is read, so a program uses few pages of its ring.
  * Its events are in the session file up to a second later. Where that commit fails (the disk is

@@ -66,20 +66,12 @@ void process_look_for_ends(struct session *session)
 	}
 }
 
-void process_close(struct session *session, struct process *p)
+/* The next process may have its slots. */
+static void free_slots(struct process *p)
 {
 	struct shiny_process *slot = &p->ring->processes[p->slot];
 	uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE); /* [slot] */
 
-	if (p->closed)
-		return;
-	process_end(session, p);
-	process_read_counters(p);
-	process_read_status(p);
-	if (p->end < p->last)
-		p->end = p->last;
-	/* should events have come behind its last word */
-	total_ends(&session->total, &p->stats.live, p->end, p->replaced);
 	/* thread slots that it claimed and never wrote with */
 	for (uint32_t i = 0, used = ring_threads_used(p->ring); i < used; i++) {
 		struct shiny_thread *t = &p->ring->threads[i];
@@ -97,6 +89,29 @@ void process_close(struct session *session, struct process *p)
 	    __atomic_compare_exchange_n(&slot->state, &state, SHINY_SLOT_FREE, 0, __ATOMIC_RELEASE,
 					__ATOMIC_RELAXED)) /* [slot] */
 		shiny_given(p->ring->header, &p->ring->header->process_hint, p->slot);
+	if (p->ring->slots[p->slot] == p)
+		p->ring->slots[p->slot] = NULL;
+}
+
+void process_free_slots(struct session *session)
+{
+	for (size_t i = 0; i < session->slots_due.count; i++)
+		if (session->slots_due.at[i]->ring->header)
+			free_slots(session->slots_due.at[i]);
+	session->slots_due.count = 0;
+}
+
+void process_close(struct session *session, struct process *p)
+{
+	if (p->closed)
+		return;
+	process_end(session, p);
+	process_read_counters(p);
+	process_read_status(p);
+	if (p->end < p->last)
+		p->end = p->last;
+	/* should events have come behind its last word */
+	total_ends(&session->total, &p->stats.live, p->end, p->replaced);
 	p->closed = true;
 	p->closed_wall = ticks_wall_ns();
 	for (size_t i = 0; i < session->running.count; i++)
@@ -104,7 +119,6 @@ void process_close(struct session *session, struct process *p)
 			session->running.at[i] = session->running.at[--session->running.count];
 	*vec_push(&session->ended) = p;
 	memory_end(session, p);
-	if (p->ring->slots[p->slot] == p)
-		p->ring->slots[p->slot] = NULL;
+	*vec_push(&session->slots_due) = p;
 	session_put_process(session, p);
 }

@@ -27,5 +27,10 @@ void process_look_for_ends(struct session *session);
 
 /* It is gone and drained: its slot is given back, and it is not of `running` any more. */
 void process_close(struct session *session, struct process *process);
+/*
+ * After a commit: those that are closed give their slots back. Before, their chunks may have to be
+ * put back (intake/uncommitted.h), and a chunk is its process's by the slot.
+ */
+void process_free_slots(struct session *session);
 
 #endif

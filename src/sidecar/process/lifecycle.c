@@ -92,7 +92,7 @@ struct process *process_of(struct session *session, struct ring_file *ring, uint
 	uint32_t state = __atomic_load_n(&ring->processes[slot].state, __ATOMIC_ACQUIRE);
 
 	if (p && p->generation == generation)
-		return p;
+		return p->closed ? NULL : p;
 	if (p && !p->closed)
 		return NULL;
 	if ((state != SHINY_SLOT_LIVE && state != SHINY_SLOT_DONE) ||

@@ -54,6 +54,11 @@ struct ring_file {
 	unsigned quiet, rounds;   /* since then: rounds in a row in which nothing came out of it,
 	                           * and all of them */
 	uint64_t seen;            /* events of its processes by then */
+	uint32_t later;           /* chunks that cannot be read yet, though they are there: at the
+	                           * last scan */
+	uint64_t later_time;      /* ticks: no record of these is earlier */
+	uint32_t later_before;    /* the same in the round before, */
+	unsigned later_rounds;    /* and rounds in which they became no fewer */
 	bool over;                /* and it was drained after that */
 	struct stream **streams;  /* by thread slot: the stream that is being read */
 	struct process **slots;   /* by process slot: the process that holds it */

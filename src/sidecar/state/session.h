@@ -126,6 +126,7 @@ struct session {
 	struct shiny_err *err;  /* the store failed: the first reason */
 	struct noticed noticed; /* what belongs to no process */
 	VEC(struct read_chunk) uncommitted;
+	VEC(struct process *) slots_due; /* closed, and not yet without their slots */
 	uint64_t uncommitted_bytes;
 	uint64_t committed;   /* events that are in the session file for good */
 	unsigned write_tries; /* of what could not be written, since the last commit */

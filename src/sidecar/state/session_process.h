@@ -45,7 +45,7 @@ struct process {
 	bool pending;  /* forked, its parent's blocks are not taken over yet */
 	bool gone;     /* it cannot run any more */
 	bool replaced; /* by exec: another image runs under its pid */
-	bool closed;   /* drained after that; its slot is given back */
+	bool closed;   /* drained after that; its slot is given back after the next commit */
 	bool settled;  /* its live blocks are counted; registry and space are empty */
 	bool ends;     /* session->total knows when */
 	bool wanderer; /* its pid was looked for and could not be told */

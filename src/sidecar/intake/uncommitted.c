@@ -55,7 +55,7 @@ void uncommitted_put_back(struct session *session)
 		if (!session->spill || !read->ring->header ||
 		    !spill_put_back(session->spill, read->ring, read->copy, read->bytes,
 				    read->room, read->word))
-			continue;
+			break; /* nor does it take the others */
 		__atomic_sub_fetch(&read->ring->header->uncommitted, 1,
 				   __ATOMIC_RELAXED); /* [taken] */
 	}

@@ -307,12 +307,13 @@ bool spill_put_back(struct spill *spill, const struct ring_file *ring,
 	uint32_t all = room == SHINY_SMALL_RECORDS ? SHINY_SMALL_BYTES : SHINY_CHUNK_BYTES;
 	uint32_t used = bytes < all ? bytes : all;
 	struct spill_file *file = last_file(spill, sizeof(struct spill_entry) + all);
+	struct iovec parts[2] = { { (void *)(uintptr_t)chunk, used }, { zeros, all - used } };
 
-	if (!file || !spill->most)
-		file = begin_file(spill);
-	return file && put_entry(spill, file, ring, word, all,
-				 (struct iovec[2]){ { (void *)(uintptr_t)chunk, used },
-						    { zeros, all - used } });
+	if (file && spill->most && put_entry(spill, file, ring, word, all, parts))
+		return true;
+	/* there may be a limit on each file */
+	file = begin_file(spill);
+	return file && put_entry(spill, file, ring, word, all, parts);
 }
 
 uint32_t spill_get(struct spill *spill, uint64_t place, void *out)

@@ -27,6 +27,8 @@ static struct store *begin(unsigned processes, uint64_t duration, const uint64_t
 						       .parent = i,
 						       .start = forked[i],
 						       .forked = forked[i] });
+	put_program(s);
+	put_site(s, 1, "make");
 	return s;
 }
 
@@ -161,7 +163,7 @@ static void collected(void)
 				     .vtable = 3,
 				     .kind = EVENT_ALLOC,
 				     .api = SHINY_API_COLLECTED });
-	put(s, 102, 1, EVENT_ALLOC, 0x2000, 8, 0, 1, 1, SHINY_API_COLLECTED);
+	put(s, 102, 1, EVENT_ALLOC, 0x2000, 8, 0, 1, 0, SHINY_API_COLLECTED);
 	put(s, 110, 1, EVENT_REALLOC, 0x1000, 24, 0x1000, 1, 1, SHINY_API_COLLECTED);
 	put(s, 120, 1, EVENT_REALLOC, 0x0ff8, 24, 0x1000, 1, 1, SHINY_API_COLLECTED);
 	put(s, 125, 1, EVENT_REALLOC, 0x0ff8, 12, 0x0ff8, 1, 1, SHINY_API_COLLECTED);

@@ -51,8 +51,8 @@ static const char *const more[] = {
 	"INSERT OR IGNORE INTO wrapper VALUES (9)",
 	"INSERT OR IGNORE INTO session_peak VALUES (1, 5, 500, 3000)",
 	"INSERT INTO unrecorded VALUES (1, 1, 7, 'x', '/x', 'x', 'x', 0, 5)",
-	"INSERT INTO access VALUES (1, 1, 1, 1, 1, 1, 65536, 16, 8, 8, 'block', 1, 10, 20, 1000, "
-	"900, 'used', 'read', 1)",
+	("INSERT INTO access VALUES (1, 1, 1, 1, 1, 1, 65536, 16, 8, 8, 'block', 1, 10, 20, 1000, "
+	 "900, 'used', 'read', 1)"),
 	"INSERT INTO page_use VALUES (1, 4096, 8192, 0, 100, 2, 1)",
 	"INSERT INTO browser_sample SELECT 1, 0, 1, 101, 5, 'x'",
 	"INSERT INTO browser_name VALUES (1, 'malloc')",

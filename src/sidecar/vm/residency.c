@@ -247,6 +247,24 @@ static void find_modules(struct process *p, uint64_t now)
 	}
 }
 
+/* What lies in [start, end) is the library's: the kernel may list a mapping in parts. */
+static void own_range(struct segments *s, uint64_t start, uint64_t end, uint64_t now)
+{
+	while (start < end) {
+		size_t i = segments_find(s, start);
+		struct vm_segment *g = i < s->pieces.count ? s->pieces.at[i].segment : NULL;
+		uint64_t to;
+
+		if (!g || g->start >= end)
+			return;
+		to = g->end < end ? g->end : end;
+		g = segments_split(s, g->start > start ? g->start : start, to, now);
+		if (g && !g->own)
+			g->own = g->changed = true;
+		start = to;
+	}
+}
+
 static void find_own(struct process *p, uint64_t now)
 {
 	struct segments *s = &p->memory->segments;
@@ -254,15 +272,10 @@ static void find_own(struct process *p, uint64_t now)
 	for (unsigned i = 0; i < SHINY_OWN && p->ring->header; i++) {
 		uint64_t start = __atomic_load_n(&p->ring->header->own[i].start, __ATOMIC_RELAXED);
 		uint64_t end = __atomic_load_n(&p->ring->header->own[i].end, __ATOMIC_RELAXED);
-		struct vm_segment *g =
-			start < end ? segments_split(s, start / MEMORY_PAGE * MEMORY_PAGE,
-						     (end + MEMORY_PAGE - 1) / MEMORY_PAGE *
-							     MEMORY_PAGE,
-						     now)
-				    : NULL;
 
-		if (g && !g->own)
-			g->own = g->changed = true;
+		if (start < end && end < UINT64_MAX - MEMORY_PAGE)
+			own_range(s, start / MEMORY_PAGE * MEMORY_PAGE,
+				  (end + MEMORY_PAGE - 1) / MEMORY_PAGE * MEMORY_PAGE, now);
 	}
 	for (size_t i = 0; i < s->pieces.count; i++)
 		if (s->pieces.at[i].segment->inode == p->ring->inode &&

@@ -31,8 +31,8 @@ struct sym_options {
 	bool no_cache;                 /* neither read nor write it */
 	bool progress;                 /* on standard error, while a debuginfod server is waited
 	                                * for */
-	unsigned fetch_seconds;        /* most for all requests to debuginfod servers together; 0: as
-	                                * long as servers answer */
+	unsigned fetch_seconds;        /* most for all requests to debuginfod servers together;
+	                                * 0: as long as servers answer */
 	bool (*stop)(void);            /* asked while waiting: true gives up; NULL: nobody */
 };
 

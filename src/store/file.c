@@ -119,7 +119,8 @@ struct shiny_err *file_make(const char *path, bool force, int *out)
 		return shiny_err_advise(shiny_err_os(errno, "cannot make the session %s", path),
 					"name a file in a directory that you can write to, with "
 					"--out or SHINY_OUT");
-	fchmod(fd, 0600); /* it is its user's, whatever the umask; its log and index take after it */
+	/* it is its user's alone, whatever the umask; its log and index take after it */
+	fchmod(fd, 0600);
 	if (!file_lock(fd)) {
 		struct shiny_err *err = shiny_err_os(errno, "cannot lock the session %s", path);
 

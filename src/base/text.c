@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "mem.h"
@@ -68,6 +69,56 @@ bool text_is_plain(const char *s)
 			return false;
 	}
 	return true;
+}
+
+static bool is_bare(const char *s)
+{
+	static const char bare[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				   "0123456789_./+=:,@%-";
+
+	return *s && !s[strspn(s, bare)];
+}
+
+static void put_escaped(FILE *out, const char *s)
+{
+	fputs("$'", out);
+	while (*s) {
+		uint32_t point;
+		size_t bytes = text_decode(s, &point);
+
+		for (size_t i = 0; i < bytes; i++)
+			if (text_stand_in(point))
+				fprintf(out, "\\%03o", (unsigned char)s[i]);
+			else
+				fprintf(out, "%s%c", s[i] == '\'' || s[i] == '\\' ? "\\" : "",
+					s[i]);
+		s += bytes;
+	}
+	putc('\'', out);
+}
+
+char *text_shell(const char *word)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	if (!out)
+		return mem_text(word);
+	if (*word == '-')
+		fputs("./", out);
+	if (is_bare(word)) {
+		fputs(word, out);
+	} else if (!text_is_plain(word)) {
+		put_escaped(out, word);
+	} else {
+		putc('\'', out);
+		for (; *word; word++)
+			fputs(*word == '\'' ? "'\\''" : (char[]){ *word, 0 }, out);
+		putc('\'', out);
+	}
+	fclose(out);
+	return text;
 }
 
 size_t text_encode(char *out, uint32_t p)

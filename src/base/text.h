@@ -2,7 +2,7 @@
 /*
  * text.h: UTF-8 text that has to fit into a terminal's columns, and matching of names.
  *
- * Runs: sidecar, CLI. Signals: no. Allocates: text_plain. Threads: any.
+ * Runs: sidecar, CLI. Signals: no. Allocates: text_plain, text_shell. Threads: any.
  */
 #ifndef SHINY_TEXT_H
 #define SHINY_TEXT_H
@@ -26,6 +26,14 @@ uint32_t text_stand_in(uint32_t point); /* what stands for the character; 0: it 
 size_t text_encode(char *out, uint32_t point); /* in UTF-8, up to 4 bytes; how many */
 bool text_is_plain(const char *s);
 char *text_plain(const char *s);
+
+/*
+ * A word as a shell reads it back, on one line, with nothing in it that a terminal obeys: as it is
+ * where it is plain, else 'quoted', or $'with escapes' (bash, zsh, ksh, POSIX 2024). A word that
+ * begins as an option does gets ./ in front. For every name that comes from outside and stands in a
+ * command line that people copy, or alone in a line. The caller's to free.
+ */
+char *text_shell(const char *word);
 
 /* Columns that a terminal uses for `s`: 2 for wide East Asian characters and emoji, 0 for combining
  * marks. */

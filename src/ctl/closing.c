@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 
 #include "../analysis/totals/headlines.h"
+#include "../base/cleanup.h"
+#include "../base/text.h"
 #include "../base/units.h"
 
 /* What is known of the finished file; where it cannot be read any more, it is not for us to say
@@ -28,6 +30,7 @@ static void print_headlines(const char *path, const struct style *style)
 
 void closing_print(const struct sidecar_summary *s, bool quiet)
 {
+	AUTO_FREE char *path = text_shell(s->path);
 	const char *advice = loss_advice(&s->lost);
 	char words[LOSS_WORDS];
 	struct style style;
@@ -35,7 +38,7 @@ void closing_print(const struct sidecar_summary *s, bool quiet)
 
 	style_init(&style, stderr, false);
 	if (!quiet) {
-		fprintf(stderr, "shinyctl: %s%s%s", tint(&style, TINT_BOLD), s->path,
+		fprintf(stderr, "shinyctl: %s%s%s", tint(&style, TINT_BOLD), path,
 			tint_end(&style, TINT_BOLD));
 		if (stat(s->path, &st) == 0)
 			fprintf(stderr, " (%s)", units_bytes(UNITS_BUF, (uint64_t)st.st_size));
@@ -56,7 +59,7 @@ void closing_print(const struct sidecar_summary *s, bool quiet)
 		fprintf(stderr,
 			"shinyctl: the disk did not take all of %s: the rest is in %s-wal, without "
 			"which it cannot be read\n",
-			s->path, s->path);
+			path, path);
 	if (loss_any(&s->lost))
 		fprintf(stderr, "shinyctl: %slost:%s %s; `shinyctl report` says why%s%s\n",
 			tint(&style, TINT_BAD), tint_end(&style, TINT_BAD),
@@ -69,7 +72,7 @@ void closing_print(const struct sidecar_summary *s, bool quiet)
 		fprintf(stderr, "shinyctl: not seen: objects of Chromium's garbage collector; it "
 				"has been probed now, so the next recording has them\n");
 	if (!quiet)
-		fprintf(stderr, "shinyctl: next: shinyctl report %s\n", s->path);
+		fprintf(stderr, "shinyctl: next: shinyctl report %s\n", path);
 }
 
 void closing_json(struct json *json, const struct sidecar_summary *s)

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "../base/cleanup.h"
+#include "../base/text.h"
 #include "../base/units.h"
 
 void ctl_document(struct ctl *ctl)
@@ -153,9 +155,12 @@ struct shiny_err *ctl_end(struct ctl *ctl, struct store *store, const char *next
 		return err;
 	if (CTL_JSON(ctl))
 		json_end(&ctl->json);
-	else if (next && ctl->style.width)
+	else if (next && ctl->style.width) {
+		AUTO_FREE char *file = text_shell(ctl->options.operands[0]);
+
 		fprintf(ctl->style.out, "%snext:%s shinyctl %s %s\n", tint(&ctl->style, TINT_DIM),
-			tint_end(&ctl->style, TINT_DIM), next, ctl->options.operands[0]);
+			tint_end(&ctl->style, TINT_DIM), next, file);
+	}
 	return NULL;
 }
 

@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../base/cleanup.h"
+#include "../base/text.h"
 #include "intake/drain.h"
 #include "intake/uncommitted.h"
 #include "output/counter_rows.h"
@@ -120,7 +122,11 @@ bool commit_holds_all(const struct session *session)
 struct shiny_err *commit_failed(struct session *session, const char *directory,
 				struct shiny_err *err)
 {
-	const char *path = session->path, *lost = "";
+	AUTO_FREE char *path = text_shell(session->path), *rings = text_shell(directory);
+	AUTO_FREE char *whole = mem_format("%s.whole", session->path);
+	AUTO_FREE char *behind = mem_format("%s.rest", session->path);
+	AUTO_FREE char *to_whole = text_shell(whole), *to_rest = text_shell(behind);
+	const char *lost = "";
 	bool rest = !commit_holds_all(session);
 
 	drain_take_back(session);
@@ -131,20 +137,20 @@ struct shiny_err *commit_failed(struct session *session, const char *directory,
 	else if (session->committed && !rest)
 		return shiny_err_advise(
 			err,
-			"all events are in %s, not finished: shinyctl collect %s --out %s.whole",
-			path, path, path);
+			"all events are in %s, not finished: shinyctl collect %s --out %s", path,
+			path, to_whole);
 	else if (session->committed)
 		return shiny_err_advise(
 			err,
 			"free some space, or name files elsewhere; the first %" PRIu64
-			" events: shinyctl collect %s --out %s.whole ; what came after them, from "
-			"%s: shinyctl collect %s --out %s.rest",
-			session->committed, path, path, directory, directory, path);
-	store_remove(path); /* ours, new, and of no use */
+			" events: shinyctl collect %s --out %s ; what came after them, from %s: "
+			"shinyctl collect %s --out %s",
+			session->committed, path, to_whole, rings, rings, to_rest);
+	store_remove(session->path); /* ours, new, and of no use */
 	return shiny_err_advise(err,
 				"%sfree some space, or name a file elsewhere; what is kept in %s: "
 				"shinyctl collect %s --out %s",
-				lost, directory, directory, path);
+				lost, rings, rings, path);
 }
 
 /* Rings that are over, and go once they are safe in the session file. */

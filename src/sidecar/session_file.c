@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../base/cleanup.h"
 #include "../base/text.h"
 #include "output/resolve_ahead.h"
 
@@ -157,13 +158,15 @@ struct shiny_err *session_file_create(struct session *session, const struct ring
 	session->path = path;
 	err = store_create(path, session->options->force, session->options->with_events,
 			   &session->store);
-	if (err)
+	if (err) {
+		AUTO_FREE char *rings = text_shell(session->options->directory);
+		AUTO_FREE char *to = text_shell(path);
+
 		session->store = NULL;
-	if (err)
 		return shiny_err_advise(
 			err, "%s%snothing was read yet: shinyctl collect %s --out %s",
-			err->advice ? err->advice : "", err->advice ? "; " : "",
-			session->options->directory, path);
+			err->advice ? err->advice : "", err->advice ? "; " : "", rings, to);
+	}
 	if (!session->options->leftover && !session->options->no_site_types)
 		session->warm = warm_start(&session->symbols);
 	return err;

@@ -200,7 +200,7 @@ enum fetch_result fetch_debug(struct fetch *fetch, const uint8_t *id, size_t byt
 	/* the library says "not there" as well when its own limit was reached */
 	if (fd == -ENOENT && !fetch->done && now() - began >= fetch->limit)
 		fetch->ended = "no answer";
-	else if (fd == -ENOENT)
+	else if (fd == -ENOENT && !fetch->ended)
 		return FETCH_NOT_THERE;
 	url = api.get_url(fetch->client);
 	fetch->failed = true;

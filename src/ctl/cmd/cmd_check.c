@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "../pair.h"
+#include "../../base/cleanup.h"
+#include "../../base/text.h"
 #include "../check_report.h"
 
 static struct shiny_err *read_rules(const struct ctl *ctl, struct check_rules *rules)
@@ -104,10 +106,13 @@ static struct shiny_err *print(struct ctl *ctl, const struct session_pair *pair,
 	if (CTL_JSON(ctl))
 		json_end(&ctl->json);
 	else if (!err && ctl->style.width && report->paths[0] &&
-		 check_report_count(report, CHECK_FAILS))
+		 check_report_count(report, CHECK_FAILS)) {
+		AUTO_FREE char *base = text_shell(report->paths[0]);
+		AUTO_FREE char *new = text_shell(report->paths[1]);
+
 		fprintf(ctl->style.out, "%snext:%s shinyctl diff %s %s\n",
-			tint(&ctl->style, TINT_DIM), tint_end(&ctl->style, TINT_DIM),
-			report->paths[0], report->paths[1]);
+			tint(&ctl->style, TINT_DIM), tint_end(&ctl->style, TINT_DIM), base, new);
+	}
 	return err;
 }
 

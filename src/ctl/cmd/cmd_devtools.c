@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "../../base/units.h"
+#include "../../base/cleanup.h"
+#include "../../base/text.h"
 #include "../../chrome/client.h"
 #include "../ctl.h"
 
@@ -101,10 +103,13 @@ static struct shiny_err *take(const struct ctl *ctl, struct devtools *devtools, 
 				 "numbers are not in it",
 				 path);
 	err = devtools_store(devtools, path, &dumps, &snapshots);
-	if (!err && !ctl->options.given[OPT_QUIET])
+	if (!err && !ctl->options.given[OPT_QUIET]) {
+		AUTO_FREE char *file = text_shell(path);
+
 		fprintf(stderr, "shinyctl: %s, %s: shinyctl browser %s\n",
 			units_noun(UNITS_NOUN_BUF, dumps, "memory dump"),
-			units_noun(UNITS_NOUN_BUF, snapshots, "heap snapshot"), path);
+			units_noun(UNITS_NOUN_BUF, snapshots, "heap snapshot"), file);
+	}
 	return err;
 }
 

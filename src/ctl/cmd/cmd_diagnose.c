@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../../analysis/diagnose.h"
+#include "../../base/text.h"
 #include "../../base/cleanup.h"
 #include "../../base/mem.h"
 #include "../../base/units.h"
@@ -95,10 +96,12 @@ static void print(struct ctl *ctl, const struct diagnoses *diagnoses)
 			print_wrapped(style, "missing", d->missing);
 		if (d->rows[0].name)
 			print_rows(style, d);
-		if (d->verb && d->verdict != VERDICT_NO)
+		if (d->verb && d->verdict != VERDICT_NO) {
+			AUTO_FREE char *file = text_shell(ctl->options.operands[0]);
+
 			fprintf(style->out, "   %smore%s       shinyctl %s %s\n",
-				tint(style, TINT_DIM), tint_end(style, TINT_DIM), d->verb,
-				ctl->options.operands[0]);
+				tint(style, TINT_DIM), tint_end(style, TINT_DIM), d->verb, file);
+		}
 	}
 }
 

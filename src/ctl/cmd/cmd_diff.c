@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "../../analysis/compare/diff.h"
+#include "../../base/cleanup.h"
+#include "../../base/text.h"
 #include "../../base/mem.h"
 #include "../../base/units.h"
 #include "../diff_json.h"
@@ -297,11 +299,14 @@ struct shiny_err *cmd_diff(struct ctl *ctl)
 			err = ctl_losses(ctl, pair.stores[side], ctl->options.operands[side]);
 		}
 	}
-	if (!err && !CTL_JSON(ctl) && ctl->style.width)
+	if (!err && !CTL_JSON(ctl) && ctl->style.width) {
+		AUTO_FREE char *base = text_shell(ctl->options.operands[0]);
+		AUTO_FREE char *new = text_shell(ctl->options.operands[1]);
+
 		fprintf(ctl->style.out, "%snext:%s shinyctl diff --by %s %s %s\n",
 			tint(&ctl->style, TINT_DIM), tint_end(&ctl->style, TINT_DIM),
-			by == BREAKDOWN_TYPE ? "site" : "type", ctl->options.operands[0],
-			ctl->options.operands[1]);
+			by == BREAKDOWN_TYPE ? "site" : "type", base, new);
+	}
 	diff_deinit(&diff);
 	pair_close(&pair);
 	component_rules_free(rules);

@@ -13,6 +13,7 @@
 #include <shiny/wire/wire.h>
 
 #include "../../analysis/query/block_query.h"
+#include "../../base/text.h"
 #include "../../analysis/query/module_query.h"
 #include "../../analysis/query/type_name.h"
 #include "../../analysis/query/type_origins.h"
@@ -448,13 +449,15 @@ static struct shiny_err *explain_site(struct explainer *e, const char *text)
 	} else if (places.count) {
 		err = ambiguous_places(text, &places);
 	} else {
+		AUTO_FREE char *file = text_shell(e->ctl->options.operands[0]);
+
 		err = shiny_err_advise(
 			shiny_err(SHINY_ERR_USAGE,
 				  "explain '%s': no call site of this session matches", text),
 			"`shinyctl sites %s` lists them; a site is a function, function:line, "
 			"file:line, module+0xoffset or #id, "
 			"a block is 0xaddress",
-			e->ctl->options.operands[0]);
+			file);
 	}
 	site_matches_deinit(&places);
 	return err;

@@ -7,6 +7,8 @@
 #include <time.h>
 
 #include "../../analysis/totals/session_facts.h"
+#include "../../base/cleanup.h"
+#include "../../base/text.h"
 #include "../../base/units.h"
 #include "../ctl.h"
 
@@ -188,6 +190,7 @@ static void schema_row(struct ctl *ctl, const struct query *q)
 struct shiny_err *cmd_info(struct ctl *ctl)
 {
 	const char *file = ctl->options.operands[0];
+	AUTO_FREE char *shown = text_shell(file);
 	struct store *store;
 	struct shiny_err *err = store_open(file, &store), *closing;
 	struct stat st;
@@ -197,7 +200,7 @@ struct shiny_err *cmd_info(struct ctl *ctl)
 	if (CTL_JSON(ctl))
 		ctl_document(ctl);
 	else if (!ctl->options.given[OPT_SCHEMA] && stat(file, &st) == 0)
-		fprintf(ctl->style.out, "%s%s%s: %s\n", tint(&ctl->style, TINT_BOLD), file,
+		fprintf(ctl->style.out, "%s%s%s: %s\n", tint(&ctl->style, TINT_BOLD), shown,
 			tint_end(&ctl->style, TINT_BOLD),
 			units_bytes(UNITS_BUF, (uint64_t)st.st_size));
 	if (ctl->options.given[OPT_SCHEMA]) {

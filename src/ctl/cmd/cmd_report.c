@@ -8,6 +8,8 @@
 #include <time.h>
 
 #include "../../base/bars.h"
+#include "../../base/cleanup.h"
+#include "../../base/text.h"
 #include "../../base/mem.h"
 #include "../../base/units.h"
 #include "../report_page.h"
@@ -77,8 +79,10 @@ static void print_headlines(struct ctl *ctl, const struct headlines *headlines)
 		char *line;
 
 		if (i == HEADLINES) {
+			AUTO_FREE char *file = text_shell(ctl->options.operands[0]);
+
 			fprintf(ctl->style.out, "and %zu more: shinyctl processes %s\n",
-				headlines->count - i, ctl->options.operands[0]);
+				headlines->count - i, file);
 			return;
 		}
 		line = mem_format("%s%s%s", row->text, row->verb ? " \xe2\x86\x92 shinyctl " : "",
@@ -95,6 +99,7 @@ static void print_head(struct ctl *ctl, const struct report_page *page)
 	size_t room = style->width ? style->width : style->longest ? 2 * style->longest : 4000;
 	char *command = mem_alloc(4 * room + 8), *types = types_text(s, &page->types),
 	     when[64] = "", *line, *bars;
+	AUTO_FREE char *file = text_shell(ctl->options.operands[0]);
 	time_t started = (time_t)(s->started / 1000000000);
 	struct tm tm;
 
@@ -106,8 +111,7 @@ static void print_head(struct ctl *ctl, const struct report_page *page)
 		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S, ", &tm);
 	line = mem_format("%s%s, %s, %s   %s", when, units_time(UNITS_BUF, s->duration),
 			  units_noun(UNITS_NOUN_BUF, s->processes, "process"),
-			  units_noun(UNITS_NOUN_BUF, s->threads, "thread"),
-			  ctl->options.operands[0]);
+			  units_noun(UNITS_NOUN_BUF, s->threads, "thread"), file);
 	put_line(style, TINT_NONE, line);
 	free(line);
 	print_subset(ctl, page);
@@ -298,9 +302,11 @@ static void print_not_seen(struct ctl *ctl, const struct coverage *coverage)
 		put_line(&ctl->style, TINT_NONE, line);
 		free(line);
 	}
-	if (more)
-		fprintf(ctl->style.out, "  and %zu more: shinyctl doctor %s\n", more,
-			ctl->options.operands[0]);
+	if (more) {
+		AUTO_FREE char *file = text_shell(ctl->options.operands[0]);
+
+		fprintf(ctl->style.out, "  and %zu more: shinyctl doctor %s\n", more, file);
+	}
 }
 
 static void print_live(struct ctl *ctl, const struct report_page *page)
@@ -358,8 +364,9 @@ static void print_page(struct ctl *ctl, const struct report_page *page)
 	keepers_print(&ctl->style, &page->keepers, "type");
 	ctl_heading(ctl, "Next", "");
 	for (size_t i = 0; i < page->hint_count; i++) {
-		fprintf(ctl->style.out, "  shinyctl %s %s\n", page->hints[i].command,
-			ctl->options.operands[0]);
+		AUTO_FREE char *file = text_shell(ctl->options.operands[0]);
+
+		fprintf(ctl->style.out, "  shinyctl %s %s\n", page->hints[i].command, file);
 		text = mem_format("      %s", page->hints[i].text);
 		put_line(&ctl->style, TINT_DIM, text);
 		free(text);

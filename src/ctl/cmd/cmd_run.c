@@ -35,6 +35,8 @@
 #include <unistd.h>
 
 #include "../../base/mem.h"
+#include "../../base/cleanup.h"
+#include "../../base/text.h"
 #include "../../base/program.h"
 #include "../../base/rlimits.h"
 #include "../../base/units.h"
@@ -288,11 +290,13 @@ static bool wait_result(struct run *run, int ms)
 		got += (size_t)n;
 	}
 	if (got < sizeof(*run->end)) {
+		AUTO_FREE char *directory = text_shell(run->directory);
+
 		memset(run->end, 0, sizeof(*run->end));
 		run->end->failed = SHINY_ERR_OTHER;
 		snprintf(run->end->message, sizeof(run->end->message), "the sidecar died");
 		snprintf(run->end->advice, sizeof(run->end->advice),
-			 "shinyctl collect %s saves what is left", run->directory);
+			 "shinyctl collect %s saves what is left", directory);
 	}
 	return true;
 }
@@ -442,14 +446,17 @@ static bool wait_sidecar(struct run *run)
 		/* no process left: it is only finishing its work */
 		if (waited < patience || !sessions_look(run->directory, &look) || !look.used)
 			continue;
+		AUTO_FREE char *program = text_shell(run->options->operands[0]);
+		AUTO_FREE char *directory = text_shell(run->directory);
+
 		fprintf(stderr,
 			"shinyctl: %s has ended, processes that it started have not: the recording "
 			"goes on in the background, and the "
 			"session file will be complete when they have ended\n",
-			run->options->operands[0]);
+			program);
 		fprintf(stderr,
 			"shinyctl: shinyctl off %s  stops recording; --wait SECONDS waits longer\n",
-			run->directory);
+			directory);
 		return false;
 	}
 	if (!run->end->summary.late)
@@ -461,6 +468,7 @@ static bool wait_sidecar(struct run *run)
 static void keep_devtools(struct run *run)
 {
 	const char *path = run->end->summary.path, *trouble = devtools_trouble(run->devtools);
+	AUTO_FREE char *file = text_shell(path);
 	size_t dumps = 0, snapshots = 0;
 	struct shiny_err *err =
 		run->end->failed ? NULL : devtools_store(run->devtools, path, &dumps, &snapshots);
@@ -474,7 +482,7 @@ static void keep_devtools(struct run *run)
 		fprintf(stderr,
 			"shinyctl: the browser's own numbers: %s, %s: shinyctl browser %s\n",
 			units_noun(UNITS_NOUN_BUF, dumps, "memory dump"),
-			units_noun(UNITS_NOUN_BUF, snapshots, "heap snapshot"), path);
+			units_noun(UNITS_NOUN_BUF, snapshots, "heap snapshot"), file);
 	shiny_err_free(err);
 }
 

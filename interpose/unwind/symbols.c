@@ -7,7 +7,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 
-enum { HIDDEN = 0x8000, INDEX = 0x7fff, GLOBAL = 1, WORD_BITS = 64 };
+enum { HIDDEN = 0x8000, INDEX = 0x7fff, GLOBAL = 1, WORD_BITS = 64, NO_ADDRESS = 1 << 16 };
 
 static bool equal(const char *a, const char *b)
 {
@@ -16,12 +16,13 @@ static bool equal(const char *a, const char *b)
 	return *a == *b;
 }
 
-/* glibc makes the addresses of a dynamic section absolute where it can write to it. */
+/* glibc makes the addresses of a dynamic section absolute where it can write to it: not in the
+ * kernel's own module, which is small. Our copy of a library's symbols may lie below the library. */
 static const void *at(const struct si_symbols *s, const ElfW(Dyn) *entry)
 {
 	uintptr_t address = entry->d_un.d_ptr;
 
-	return (const void *)(address < s->bias ? address + s->bias : address);
+	return (const void *)(address < NO_ADDRESS ? address + s->bias : address);
 }
 
 bool si_symbols_read(const ElfW(Dyn) *dynamic, uintptr_t bias, struct si_symbols *out)

@@ -13,16 +13,25 @@
 
 #define MS UINT64_C(1000000)
 
+enum { ROUNDS = 4 };
+
+bool round_is_held_back(const struct session *session)
+{
+	for (size_t i = 0; i < session->present.count; i++)
+		if (!session->present.at[i]->over && session->present.at[i]->later &&
+		    session->present.at[i]->later_rounds < ROUNDS)
+			return true;
+	return false;
+}
+
 /*
  * Chunks of a thread whose slot an earlier one has had wait until that one is read to its end, and
  * those behind a gap until that is believed: what others have written later waits as well, or it
- * would be out of order. Chunks that no thread comes
- * to, of a ring that lies, hold nobody up for long.
+ * would be out of order. Chunks that no thread comes to, of a ring that lies, hold nobody up for
+ * long.
  */
 static uint64_t hold_back(const struct session *session, uint64_t now)
 {
-	enum { ROUNDS = 4 };
-
 	for (size_t i = 0; i < session->present.count; i++) {
 		struct ring_file *ring = session->present.at[i];
 

@@ -20,4 +20,7 @@
  */
 uint64_t round_run(struct session *session);
 
+/* Whether the last round went no further than a chunk that has to wait for its turn. */
+bool round_is_held_back(const struct session *session);
+
 #endif

@@ -109,7 +109,8 @@ static struct shiny_err *drain(struct session *session, struct directory *dir)
 {
 	struct shiny_err *err = new_rings_take(session, dir);
 
-	for (int i = 0; !err && i < ROUNDS_MOST && round_run(session); i++)
+	for (int i = 0; !err && i < ROUNDS_MOST &&
+			(round_run(session) || round_is_held_back(session)); i++)
 		;
 	return err;
 }

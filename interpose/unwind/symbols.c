@@ -17,7 +17,7 @@ static bool equal(const char *a, const char *b)
 }
 
 /* glibc makes the addresses of a dynamic section absolute where it can write to it: not in the
- * kernel's own module, which is small. Our copy of a library's symbols may lie below the library. */
+ * kernel's own module, which is small. Our copy of a library's symbols may lie below it. */
 static const void *at(const struct si_symbols *s, const ElfW(Dyn) *entry)
 {
 	uintptr_t address = entry->d_un.d_ptr;

@@ -123,6 +123,8 @@ static void end_early(struct session *session, struct directory *dir)
 	do {
 		session_fail(session, new_rings_take(session, dir));
 		round_run(session);
+		if (session->behind && commit_is_due(session)) /* a round goes no further */
+			commit_session(session);
 	} while ((ring_end_check(session, dir) ||
 		  (session->behind && session->applied_until < told)) &&
 		 !session->err);

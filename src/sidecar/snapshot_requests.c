@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "commit.h"
 #include "../base/cleanup.h"
 #include "../base/worker_thread.h"
 #include "new_rings.h"
@@ -109,9 +110,12 @@ static struct shiny_err *drain(struct session *session, struct directory *dir)
 {
 	struct shiny_err *err = new_rings_take(session, dir);
 
-	for (int i = 0; !err && i < ROUNDS_MOST &&
-			(round_run(session) || round_is_held_back(session)); i++)
-		;
+	for (int i = 0; !err && i < ROUNDS_MOST; i++) {
+		if (!round_run(session) && !round_is_held_back(session) && !session->behind)
+			break;
+		if (session->behind && commit_is_due(session)) /* a round goes no further */
+			commit_session(session);
+	}
 	return err;
 }
 

@@ -228,6 +228,11 @@ static void put_names(void)
 		put_site(session, i, name);
 		free(name);
 	}
+	must(store_put_vtable(session, &(struct store_vtable){ .id = VTABLE,
+							       .module = 1,
+							       .vaddr = 0x3000,
+							       .source = "symbol",
+							       .type = "T" }));
 	for (uint32_t i = 1; i <= STACKS; i++)
 		for (uint32_t p = 1; p <= PROCESSES; p++) {
 			must(store_put_stat(session,

@@ -56,6 +56,9 @@ static void count(bool constructors)
 						       .role = all[i].role,
 						       .start = all[i].forked,
 						       .forked = all[i].forked });
+	put_program(s);
+	for (uint32_t stack = PLAIN; stack <= GUESSED; stack++)
+		put_site(s, stack, "make");
 	put_known(s, PLAIN, "char", "variable", "exact");
 	put_known(s, BY_CONSTRUCTOR, "Widget", "constructor", "high");
 	put_known(s, GUESSED, "Perhaps", "learned", "low");

@@ -353,25 +353,22 @@ void si_oilpan_attach(char *const *environment, bool checked, struct si_text *te
 	struct si_main_image image;
 	struct si_text why;
 	char words[256];
-	void *head;
+	struct shiny_probe_file *head;
 
 	si_main_image(&image);
-	head = si_sys_map(SHINY_PROBE_HEAD_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			  -1);
-	if (!head)
-		return;
 	si_text_init(&why, words, sizeof(words));
-	switch (si_probe_read(environment, image.build_id, image.build_id_bytes, head, &why)) {
+	switch (si_probe_read(environment, image.build_id, image.build_id_bytes, &head, &why)) {
 	case SI_PROBE_GOOD:
 		si_checked_attach(head, image.bias, image.start, image.end,
 				  text); /* malloc's, whatever SHINY_OILPAN says */
-		if (((const struct shiny_probe_file *)head)->shape == SHINY_PROBE_NONE || !wanted)
-			break;
-		si_text_add(text, "; Oilpan: ");
-		si_text_init(&why, words, sizeof(words));
-		if (!attach(&image, head, checked, &why))
-			si_text_add(text, "not recorded: ");
-		si_text_add(text, words);
+		if (head->shape != SHINY_PROBE_NONE && wanted) {
+			si_text_add(text, "; Oilpan: ");
+			si_text_init(&why, words, sizeof(words));
+			if (!attach(&image, head, checked, &why))
+				si_text_add(text, "not recorded: ");
+			si_text_add(text, words);
+		}
+		si_sys_unmap(head, SHINY_PROBE_HEAD_MAX);
 		break;
 	case SI_PROBE_BAD:
 		si_text_add(text, wanted ? "; Oilpan and checked classes: not recorded: "
@@ -381,5 +378,4 @@ void si_oilpan_attach(char *const *environment, bool checked, struct si_text *te
 	case SI_PROBE_NONE:
 		break;
 	}
-	si_sys_unmap(head, SHINY_PROBE_HEAD_MAX);
 }

@@ -12,7 +12,7 @@
  *    real decoder from the file; the bytes in memory must be the ones that it saw, so a changed
  *    file, another tool's patch, or a patch of ours from before end it.
  *  - a thread inside the bytes that change: there is only one thread, ours, and it is here.
- *    /proc/self/stat says so.
+ *    /proc/self/task says so.
  *  - writable code: a page is never writable and executable at once. The entry's page is made
  *    writable, the jump is written, the page is made executable again; nothing else of it can run
  *    meanwhile. Stubs are written before their page becomes executable. Where a policy forbids code
@@ -25,7 +25,9 @@
 #include "patcher.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "../core/sys.h"
 
@@ -54,22 +56,13 @@ static size_t list_bytes(unsigned room)
 	return room * sizeof(struct si_patch);
 }
 
+/* The links of this directory are two and one a thread (Linux, proc_task_getattr). */
 static bool alone(void)
 {
-	char text[512];
-	long n = si_sys_read_file("/proc/self/stat", text, sizeof(text) - 1);
-	const char *at = text;
-	unsigned field = 2;
+	struct stat st;
 
-	if (n <= 0)
-		return false;
-	text[n] = 0;
-	for (const char *c = text; *c; c++) /* the name may hold anything, even brackets */
-		if (*c == ')')
-			at = c;
-	for (; *at && field < 20; at++) /* the 20th: num_threads */
-		field += *at == ' ';
-	return at[0] == '1' && at[1] == ' ';
+	return !si_sys6(SYS_newfstatat, AT_FDCWD, (long)"/proc/self/task", (long)&st, 0, 0, 0) &&
+	       st.st_nlink == 3;
 }
 
 bool si_patch_begin(struct si_patches *p, uintptr_t bias, uintptr_t start, uintptr_t end,
@@ -88,8 +81,9 @@ bool si_patch_begin(struct si_patches *p, uintptr_t bias, uintptr_t start, uintp
 		si_text_add(why, "other threads run already");
 		return false;
 	}
-	p->patch = si_sys_map(list_bytes(count), PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	p->patch = count == 1 ? &p->only
+			      : si_sys_map(list_bytes(count), PROT_READ | PROT_WRITE,
+					   MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	if (!p->patch) {
 		si_text_add(why, "no memory");
 		return false;
@@ -119,7 +113,7 @@ bool si_patch_begin(struct si_patches *p, uintptr_t bias, uintptr_t start, uintp
 
 static void drop_list(struct si_patches *p)
 {
-	if (p->patch)
+	if (p->patch && p->patch != &p->only)
 		si_sys_unmap(p->patch, list_bytes(p->room));
 	p->patch = NULL;
 	p->room = 0;

@@ -5,7 +5,8 @@
  *
  * Runs:      inside, in the constructor, while there is one thread.
  * Signals:   no.
- * Allocates: pages near the code, by mmap: 128 bytes a patch; meanwhile 24 more a patch elsewhere.
+ * Allocates: pages near the code, by mmap: 128 bytes a patch; meanwhile, for more than one, 24 more a
+ *            patch elsewhere.
  * Threads:   one.
  */
 #ifndef SI_PATCHER_H
@@ -28,6 +29,7 @@ struct si_patches {
 	uint8_t *highest; /* entry of all so far */
 	unsigned count, room;
 	struct si_patch *patch; /* until the commit, or until they are given up */
+	struct si_patch only;   /* the list of a single one */
 };
 
 /* Room for `count` patches of functions in [start, end), reachable from all of it by near jumps.

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #define XXH_INLINE_ALL
@@ -158,15 +159,26 @@ int si_probe_open(char *const *environment, const uint8_t *build_id, size_t buil
 }
 
 enum si_probe si_probe_read(char *const *environment, const uint8_t *build_id,
-			    size_t build_id_bytes, void *head, struct si_text *why)
+			    size_t build_id_bytes, struct shiny_probe_file **head,
+			    struct si_text *why)
 {
 	int fd = si_probe_open(environment, build_id, build_id_bytes, "", why);
-	bool good;
+	struct shiny_probe_file *f = NULL;
 
-	if (fd < 0)
-		return fd == -ENOENT ? SI_PROBE_NONE : SI_PROBE_BAD;
-	good = makes_sense(head, si_sys(SYS_read, fd, head, SHINY_PROBE_HEAD_MAX), build_id,
-			   build_id_bytes, why);
-	si_sys_close(fd);
-	return good ? SI_PROBE_GOOD : SI_PROBE_BAD;
+	*head = NULL;
+	if (fd == -ENOENT)
+		return SI_PROBE_NONE;
+	if (fd >= 0) {
+		f = si_sys_map(SHINY_PROBE_HEAD_MAX, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1);
+		if (!f)
+			si_text_add(why, "no memory");
+		else if (makes_sense(f, si_sys(SYS_read, fd, f, SHINY_PROBE_HEAD_MAX), build_id,
+				     build_id_bytes, why))
+			*head = f;
+		si_sys_close(fd);
+	}
+	if (f && !*head)
+		si_sys_unmap(f, SHINY_PROBE_HEAD_MAX);
+	return *head ? SI_PROBE_GOOD : SI_PROBE_BAD;
 }

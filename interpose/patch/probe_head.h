@@ -5,7 +5,7 @@
  *
  * Runs:      inside, in the constructor.
  * Signals:   no.
- * Allocates: nothing; the head is read into the caller's memory.
+ * Allocates: the head of a good file, by mmap.
  * Threads:   one.
  */
 #ifndef SI_PROBE_HEAD_H
@@ -31,11 +31,12 @@ int si_probe_open(char *const *environment, const uint8_t *build_id, size_t buil
 enum si_probe { SI_PROBE_NONE, SI_PROBE_BAD, SI_PROBE_GOOD };
 
 /*
- * Reads the head of the file for `build_id` into `head` (SHINY_PROBE_HEAD_MAX bytes, 8-aligned).
- * NONE: there is no such file. BAD: it must not be used, why is in `why`.
+ * Reads the head of the file for `build_id`. GOOD: `head` has it, SHINY_PROBE_HEAD_MAX bytes that
+ * the caller unmaps. NONE: there is no such file. BAD: it must not be used, why is in `why`.
  */
 enum si_probe si_probe_read(char *const *environment, const uint8_t *build_id,
-			    size_t build_id_bytes, void *head, struct si_text *why);
+			    size_t build_id_bytes, struct shiny_probe_file **head,
+			    struct si_text *why);
 
 /* The recipe of an entry of a good file; NULL: it has none. */
 const struct shiny_patch_recipe *si_probe_recipe(const struct shiny_probe_file *file,

@@ -142,16 +142,6 @@ static void read_start(struct si_start *start)
 	start->stack_low -= start->stack_low > limit.soft ? limit.soft : start->stack_low;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *base = path;
-
-	for (; *path; path++)
-		if (*path == '/')
-			base = path + 1;
-	return base;
-}
-
 static bool has_file(char *const *environment, const struct si_main_image *image,
 		     const char *suffix)
 {
@@ -391,7 +381,7 @@ static bool find_ring(const struct si_start *start, struct si_text *notes)
 
 	si_env_parse(start->environment, &si_env, notes);
 	find_executable();
-	if (!si_env_matches(si_env.follow, base_name(si_executable)))
+	if (!si_env_matches(si_env.follow, si_base_name(si_executable)))
 		return step_aside(SHINY_UNRECORDED_NOT_FOLLOWED, "");
 	part(" names and settings + ");
 	si_clock_choose();

@@ -89,4 +89,21 @@ static inline bool si_same(const char *a, const char *b, size_t n)
 	return true;
 }
 
+static inline bool si_equal(const char *a, const char *b)
+{
+	while (*a && *a == *b)
+		a++, b++;
+	return *a == *b;
+}
+
+static inline const char *si_base_name(const char *path)
+{
+	const char *base = path;
+
+	for (; *path; path++)
+		if (*path == '/')
+			base = path + 1;
+	return base;
+}
+
 #endif

@@ -61,18 +61,11 @@ enum { VARIABLES_MAX = 8192 };
 static const char name[] = "SHINY_SESSION=";
 enum { NAME_BYTES = sizeof(name) - 1 };
 
-static bool equal(const char *a, const char *b)
-{
-	for (; *a && *a == *b; a++, b++)
-		;
-	return *a == *b;
-}
-
 /* An inherited value that we could not use, so that our own session is another one. */
 static bool is_stale(const char *variable)
 {
-	return si_env.session[0] && equal(variable + NAME_BYTES, si_env.session) &&
-	       !equal(variable, si_session_variable);
+	return si_env.session[0] && si_equal(variable + NAME_BYTES, si_env.session) &&
+	       !si_equal(variable, si_session_variable);
 }
 
 static const char preload[] = "LD_PRELOAD=", library[] = "libshiny.so";

@@ -65,30 +65,17 @@ static uintptr_t module_of(uintptr_t address, uintptr_t *end)
 	return (uintptr_t)found.dlfo_map_start;
 }
 
-static bool equal(const char *a, const char *b)
-{
-	while (*a && *a == *b)
-		a++, b++;
-	return *a == *b;
-}
-
 static int named(const struct rebind_look *look, const char *symbol)
 {
 	for (int i = 0; i < REFERENCES; i++)
-		if (equal(look->references[i].symbol, symbol))
+		if (si_equal(look->references[i].symbol, symbol))
 			return i;
 	return -1;
 }
 
-/* The dynamic section is mapped for as long as the module is. */
 static bool read_symbols(const struct dl_phdr_info *info, struct si_symbols *symbols)
 {
-	const ElfW(Dyn) *dynamic = NULL;
-
-	for (unsigned i = 0; i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-			dynamic = (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-	return si_symbols_read(dynamic, info->dlpi_addr, symbols) &&
+	return si_symbols_read(si_dynamic_of(info), info->dlpi_addr, symbols) &&
 	       (uintptr_t)symbols->table > info->dlpi_addr;
 }
 

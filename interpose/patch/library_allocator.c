@@ -33,6 +33,7 @@
 #include "../core/sys.h"
 #include "../hook/hooks.h"
 #include "../unwind/modules.h"
+#include "../unwind/symbols.h"
 #include "loader_watch.h"
 #include "own_calls.h"
 
@@ -59,21 +60,16 @@ static char prefixes[PREFIXES][SHINY_ALLOCATOR_PREFIX] = { "je_", "tc_", "mi_", 
 							   "scalable_", "rp", "sn_", "xx", "dl",
 							   "ned" };
 /* One of these is in each library that is looked at further. */
-static struct head {
-	char name[NAME];
-	uint32_t hash;
-} heads[HEADS] = { { .name = "malloc" }, { .name = "mallocx" }, { .name = "moz_arena_malloc" },
-		   { .name = "_Znwm12__hot_cold_t" }, { .name = "__size_returning_new" },
-		   { .name = "tcmalloc_size_returning_operator_new" },
-		   { .name = "__alloc_token_malloc" }, { .name = "__alloc_token_0_malloc" },
-		   { .name = "__alloc_token__Znwm" }, { .name = "__alloc_token_0__Znwm" } };
-
-static bool equal(const char *a, const char *b)
-{
-	while (*a && *a == *b)
-		a++, b++;
-	return *a == *b;
-}
+static char heads[HEADS][NAME] = { "malloc",
+				   "mallocx",
+				   "moz_arena_malloc",
+				   "_Znwm12__hot_cold_t",
+				   "__size_returning_new",
+				   "tcmalloc_size_returning_operator_new",
+				   "__alloc_token_malloc",
+				   "__alloc_token_0_malloc",
+				   "__alloc_token__Znwm",
+				   "__alloc_token_0__Znwm" };
 
 /* What is behind the prefix; NULL: it has another one. */
 static const char *behind(const char *name, const char *prefix)
@@ -81,15 +77,6 @@ static const char *behind(const char *name, const char *prefix)
 	while (*prefix && *name == *prefix)
 		name++, prefix++;
 	return *prefix ? NULL : name;
-}
-
-static uint32_t hash_of(const char *name)
-{
-	uint32_t hash = 5381;
-
-	for (; *name; name++)
-		hash = hash * 33 + (unsigned char)*name;
-	return hash;
 }
 
 /* SHINY_ALLOCATOR=prefix:a,b names further ones. */
@@ -115,21 +102,19 @@ static void find_heads(void)
 	struct si_text t;
 	unsigned n = 0;
 
-	while (heads[n].name[0])
+	while (heads[n][0])
 		n++;
 	for (unsigned i = 0; i < PREFIXES && prefixes[i][0] && n < HEADS; i++, n++) {
-		si_text_init(&t, heads[n].name, NAME);
+		si_text_init(&t, heads[n], NAME);
 		si_text_add(&t, prefixes[i]);
 		si_text_add(&t, "malloc");
 	}
-	while (n--)
-		heads[n].hash = hash_of(heads[n].name);
 }
 
 static bool is_hooked(const char *name)
 {
 	for (unsigned i = 0; i < sizeof(hooked) / sizeof(*hooked); i++)
-		if (equal(hooked[i], name))
+		if (si_equal(hooked[i], name))
 			return true;
 	return false;
 }
@@ -138,7 +123,7 @@ static int row_of(const char *name, bool operators, bool prefixed)
 {
 	for (int i = 0; i < SHINY_ALLOCATOR_FUNCTIONS; i++)
 		if ((places[i] == ANY || (places[i] == OPERATOR ? operators : prefixed)) &&
-		    equal(name, si_own_functions[i].name))
+		    si_equal(name, si_own_functions[i].name))
 			return i;
 	return -1;
 }
@@ -172,89 +157,10 @@ static int row_of_symbol(const char *name, bool elsewhere)
 
 /* ---- modules ---- */
 
-struct library_tables {
-	ElfW(Dyn) *where; /* of the entry that names the symbols */
-	ElfW(Sym) *symbols;
-	const char *names;
-	const ElfW(Rela) *rela, *plt;
-	size_t rela_bytes, plt_bytes;
-	const uint32_t *hash; /* of DT_GNU_HASH */
-};
-
-static bool read_dynamic(ElfW(Dyn) *entry, uintptr_t bias, struct library_tables *t)
+/* The loader has made the addresses absolute, but for what it cannot write to. */
+static bool read_symbols(const ElfW(Dyn) *dynamic, uintptr_t bias, struct si_symbols *t)
 {
-	*t = (struct library_tables){ 0 };
-	for (; entry && entry->d_tag != DT_NULL; entry++)
-		switch (entry->d_tag) {
-		case DT_SYMTAB:
-			t->where = entry;
-			t->symbols = (ElfW(Sym) *)entry->d_un.d_ptr;
-			break;
-		case DT_STRTAB:
-			t->names = (const char *)entry->d_un.d_ptr;
-			break;
-		case DT_RELA:
-			t->rela = (const ElfW(Rela) *)entry->d_un.d_ptr;
-			break;
-		case DT_RELASZ:
-			t->rela_bytes = entry->d_un.d_val;
-			break;
-		case DT_JMPREL:
-			t->plt = (const ElfW(Rela) *)entry->d_un.d_ptr;
-			break;
-		case DT_PLTRELSZ:
-			t->plt_bytes = entry->d_un.d_val;
-			break;
-		case DT_GNU_HASH:
-			t->hash = (const uint32_t *)entry->d_un.d_ptr;
-			break;
-		}
-	/* the loader has made these addresses absolute, but for what it cannot write to */
-	return t->symbols && t->names && t->hash && (uintptr_t)t->hash > bias;
-}
-
-static const uint32_t *buckets_of(const struct library_tables *t)
-{
-	return t->hash + 4 + 2 * (size_t)t->hash[2];
-}
-
-static bool has_symbol(const struct library_tables *t, const struct head *head)
-{
-	const uint64_t *filter = (const uint64_t *)(t->hash + 4);
-	uint32_t count = t->hash[0], first = t->hash[1], words = t->hash[2], at;
-	const uint32_t *bucket = buckets_of(t);
-	uint64_t word;
-
-	if (!count || !words)
-		return false;
-	word = filter[head->hash / 64 % words];
-	if (!(word >> head->hash % 64 & word >> (head->hash >> t->hash[3]) % 64 & 1))
-		return false;
-	at = bucket[head->hash % count];
-	for (bool last = at < first; !last; at++) {
-		uint32_t chained = bucket[count + at - first];
-
-		if ((chained | 1) == (head->hash | 1) &&
-		    equal(t->names + t->symbols[at].st_name, head->name))
-			return t->symbols[at].st_shndx != SHN_UNDEF;
-		last = chained & 1;
-	}
-	return false;
-}
-
-/* One behind the last symbol. */
-static uint32_t symbol_end(const struct library_tables *t)
-{
-	const uint32_t *bucket = buckets_of(t);
-	uint32_t count = t->hash[0], first = t->hash[1], last = 0;
-
-	for (uint32_t i = 0; i < count; i++)
-		last = bucket[i] > last ? bucket[i] : last;
-	if (last < first)
-		return 0;
-	while (!(bucket[count + last - first] & 1))
-		last++;
-	return last + 1;
+	return si_symbols_read(dynamic, bias, t) && !si_is_ours(t->table);
 }
 
 static struct library {
@@ -263,10 +169,10 @@ static struct library {
 } libraries[SI_OWN_LIBRARIES];
 static char copies[SI_OWN_LIBRARIES][COPY_BYTES] __attribute__((aligned(64)));
 
-static bool may_have(const struct library_tables *t, bool elsewhere)
+static bool may_have(const struct si_symbols *t, bool elsewhere)
 {
-	for (unsigned i = !elsewhere; i < HEADS && heads[i].name[0]; i++)
-		if (has_symbol(t, &heads[i]))
+	for (unsigned i = !elsewhere; i < HEADS && heads[i][0]; i++)
+		if (si_symbols_find(t, heads[i]))
 			return true;
 	return false;
 }
@@ -280,13 +186,13 @@ static bool is_function(const ElfW(Sym) *symbol)
 /* What the library has for moving a block by hand: its malloc, free and usable size by whatever
  * names. */
 static void find_family(struct si_own_family *family, uintptr_t bias,
-			const struct library_tables *t, uint32_t end)
+			const struct si_symbols *t, uint32_t end)
 {
 	*family = (struct si_own_family){ .inner_bytes = UINTPTR_MAX };
-	for (uint32_t i = t->hash[1]; i < end; i++) {
-		const char *name = t->names + t->symbols[i].st_name;
-		si_own_fn *function = (si_own_fn *)(bias + t->symbols[i].st_value);
-		int row = is_function(&t->symbols[i]) ? row_of_symbol(name, true) : -1;
+	for (uint32_t i = 1; i < end; i++) {
+		const char *name = t->names + t->table[i].st_name;
+		si_own_fn *function = (si_own_fn *)(bias + t->table[i].st_value);
+		int row = is_function(&t->table[i]) ? row_of_symbol(name, true) : -1;
 
 		if (row == SHINY_ALLOCATOR_MALLOC ||
 		    (row == SHINY_ALLOCATOR_MALLOCX && !family->make))
@@ -302,7 +208,7 @@ static void find_family(struct si_own_family *family, uintptr_t bias,
 }
 
 /* Gives the library's functions their stubs, in `symbols`: its own or a copy. */
-static void redirect(unsigned n, uintptr_t bias, const struct library_tables *t, uint32_t end,
+static void redirect(unsigned n, uintptr_t bias, const struct si_symbols *t, uint32_t end,
 		     ElfW(Sym) *symbols, bool elsewhere)
 {
 	struct si_own_family *family = &si_own_families[SHINY_ALLOCATOR_FAMILIES + n];
@@ -310,7 +216,7 @@ static void redirect(unsigned n, uintptr_t bias, const struct library_tables *t,
 	unsigned entry = SI_OWN_INNER + n * SI_OWN_LIBRARY;
 
 	find_family(family, bias, t, end);
-	for (uint32_t i = t->hash[1]; i < end && library->entries < SI_OWN_LIBRARY; i++) {
+	for (uint32_t i = 1; i < end && library->entries < SI_OWN_LIBRARY; i++) {
 		int row = is_function(&symbols[i])
 				  ? row_of_symbol(t->names + symbols[i].st_name, elsewhere)
 				  : -1;
@@ -343,24 +249,6 @@ static const ElfW(Phdr) *part_at(const struct dl_phdr_info *info, uintptr_t addr
 	return NULL;
 }
 
-static ElfW(Dyn) *dynamic_of(const struct dl_phdr_info *info)
-{
-	for (unsigned i = 0; i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-			return (ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-	return NULL;
-}
-
-static const char *base_name(const char *path)
-{
-	const char *base = path;
-
-	for (; *path; path++)
-		if (*path == '/')
-			base = path + 1;
-	return base;
-}
-
 struct library_start {
 	struct si_text *text;
 	bool main_seen;
@@ -370,9 +258,9 @@ struct library_start {
 static int redirect_loaded(struct dl_phdr_info *info, size_t size, void *context)
 {
 	struct library_start *start = context;
-	ElfW(Dyn) *dynamic = dynamic_of(info);
+	ElfW(Dyn) *dynamic = si_dynamic_of(info);
 	struct library *library = &libraries[start->count];
-	struct library_tables t;
+	struct si_symbols t;
 	const ElfW(Phdr) *part;
 	uintptr_t low, high;
 	uint32_t end;
@@ -383,19 +271,20 @@ static int redirect_loaded(struct dl_phdr_info *info, size_t size, void *context
 		start->main_seen = true;
 		return 0;
 	}
-	if (start->count == SI_OWN_LIBRARIES || !read_dynamic(dynamic, info->dlpi_addr, &t) ||
-	    si_is_ours(t.symbols) || !may_have(&t, false))
+	if (start->count == SI_OWN_LIBRARIES || !read_symbols(dynamic, info->dlpi_addr, &t) ||
+	    !may_have(&t, false))
 		return 0;
-	end = symbol_end(&t);
-	part = part_at(info, (uintptr_t)t.symbols);
+	end = si_symbols_end(&t);
+	part = part_at(info, (uintptr_t)t.table);
 	if (!part)
 		return 0;
 	prot = (part->p_flags & PF_X ? PROT_EXEC : 0) | PROT_READ;
-	low = (uintptr_t)t.symbols & -(uintptr_t)PAGE;
-	high = ((uintptr_t)(t.symbols + end) + PAGE - 1) & -(uintptr_t)PAGE;
+	low = (uintptr_t)t.table & -(uintptr_t)PAGE;
+	high = ((uintptr_t)(t.table + end) + PAGE - 1) & -(uintptr_t)PAGE;
 	if (si_sys(SYS_mprotect, low, high - low, PROT_READ | PROT_WRITE) != 0)
 		return 0;
-	redirect((unsigned)(library - libraries), info->dlpi_addr, &t, end, t.symbols, false);
+	redirect((unsigned)(library - libraries), info->dlpi_addr, &t, end, (ElfW(Sym) *)t.table,
+		 false);
 	si_sys(SYS_mprotect, low, high - low, prot);
 	if (!library->entries)
 		return 0;
@@ -405,7 +294,7 @@ static int redirect_loaded(struct dl_phdr_info *info, size_t size, void *context
 	si_text_add(start->text, "; ");
 	si_text_number(start->text, library->entries);
 	si_text_add(start->text, " functions of ");
-	si_text_add(start->text, base_name(info->dlpi_name));
+	si_text_add(start->text, si_base_name(info->dlpi_name));
 	si_text_add(start->text, "'s own lead to us");
 	return 0;
 }
@@ -441,7 +330,7 @@ static uintptr_t libc_function(const char *name)
 	};
 
 	for (unsigned i = 0; i < sizeof(others) / sizeof(*others); i++)
-		if (equal(others[i].name, name))
+		if (si_equal(others[i].name, name))
 			return (uintptr_t)*others[i].real;
 	return 0;
 }
@@ -451,15 +340,15 @@ static uintptr_t libc_function(const char *name)
  * our hook of malloc, which records the block; so it calls libc's and not our hook of that. The
  * caller would not tell: a jump leaves no return address.
  */
-static uintptr_t wanted(const struct library_tables *t, const ElfW(Rela) *rela, uintptr_t held,
+static uintptr_t wanted(const struct si_symbols *t, const ElfW(Rela) *rela, uintptr_t held,
 			bool below)
 {
-	const ElfW(Sym) *symbol = &t->symbols[ELF64_R_SYM(rela->r_info)];
+	const ElfW(Sym) *symbol = &t->table[ELF64_R_SYM(rela->r_info)];
 
 	return below ? libc_function(t->names + symbol->st_name) : stub_for(held);
 }
 
-static void rebind_table(const struct dl_phdr_info *info, const struct library_tables *t,
+static void rebind_table(const struct dl_phdr_info *info, const struct si_symbols *t,
 			 const ElfW(Rela) *rela, size_t bytes)
 {
 	bool below = is_below(info);
@@ -494,14 +383,10 @@ static void rebind_table(const struct dl_phdr_info *info, const struct library_t
 
 static int rebind_loaded(struct dl_phdr_info *info, size_t size, void *context)
 {
-	ElfW(Dyn) *dynamic = dynamic_of(info);
-	struct library_tables t;
+	struct si_symbols t;
 
 	(void)size, (void)context;
-	if (!dynamic)
-		return 0;
-	read_dynamic(dynamic, info->dlpi_addr, &t);
-	if ((uintptr_t)t.symbols <= info->dlpi_addr || si_is_ours(t.symbols))
+	if (!read_symbols(si_dynamic_of(info), info->dlpi_addr, &t))
 		return 0;
 	rebind_table(info, &t, t.rela, t.rela_bytes);
 	rebind_table(info, &t, t.plt, t.plt_bytes);
@@ -519,30 +404,33 @@ static struct library *room(void)
 	return NULL;
 }
 
-static void redirect_copy(const struct link_map *map, struct library_tables *t, bool elsewhere)
+static void redirect_copy(const struct link_map *map, const struct si_symbols *t, bool elsewhere)
 {
 	struct library *library = room();
-	uint32_t end = symbol_end(t);
+	ElfW(Dyn) *named = map->l_ld;
+	uint32_t end = si_symbols_end(t);
 	ElfW(Sym) *copy;
 
 	if (!library || end * sizeof(*copy) > COPY_BYTES)
 		return;
 	copy = (ElfW(Sym) *)copies[library - libraries];
-	__builtin_memcpy(copy, t->symbols, end * sizeof(*copy));
+	__builtin_memcpy(copy, t->table, end * sizeof(*copy));
 	library->entries = 0;
 	redirect((unsigned)(library - libraries), map->l_addr, t, end, copy, elsewhere);
 	if (!library->entries)
 		return;
 	library->dynamic = map->l_ld;
 	si_modules_reached(map->l_addr);
-	t->where->d_un.d_ptr = (uintptr_t)copy;
+	while (named->d_tag != DT_SYMTAB)
+		named++;
+	named->d_un.d_ptr = (uintptr_t)copy;
 }
 
 static void meet(const struct link_map *map, bool elsewhere)
 {
-	struct library_tables t;
+	struct si_symbols t;
 
-	if (map->l_addr && read_dynamic(map->l_ld, map->l_addr, &t) && !si_is_ours(t.symbols) &&
+	if (map->l_addr && read_symbols(map->l_ld, map->l_addr, &t) &&
 	    may_have(&t, elsewhere))
 		redirect_copy(map, &t, elsewhere);
 }

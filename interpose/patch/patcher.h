@@ -5,8 +5,8 @@
  *
  * Runs:      inside, in the constructor, while there is one thread.
  * Signals:   no.
- * Allocates: pages near the code, by mmap: 128 bytes a patch; meanwhile, for more than one, 24 more a
- *            patch elsewhere.
+ * Allocates: pages near the code, by mmap: 128 bytes a patch; meanwhile 24 more a patch elsewhere,
+ *            if there are several.
  * Threads:   one.
  */
 #ifndef SI_PATCHER_H

@@ -7,14 +7,9 @@
 #include <dlfcn.h>
 #include <elf.h>
 
-enum { HIDDEN = 0x8000, INDEX = 0x7fff, GLOBAL = 1, WORD_BITS = 64, NO_ADDRESS = 1 << 16 };
+#include "../core/base.h"
 
-static bool equal(const char *a, const char *b)
-{
-	while (*a && *a == *b)
-		a++, b++;
-	return *a == *b;
-}
+enum { HIDDEN = 0x8000, INDEX = 0x7fff, GLOBAL = 1, WORD_BITS = 64, NO_ADDRESS = 1 << 16 };
 
 /* glibc makes the addresses of a dynamic section absolute where it can write to it: not in the
  * kernel's own module, which is small. Our copy of a library's symbols may lie below it. */
@@ -23,6 +18,14 @@ static const void *at(const struct si_symbols *s, const ElfW(Dyn) *entry)
 	uintptr_t address = entry->d_un.d_ptr;
 
 	return (const void *)(address < NO_ADDRESS ? address + s->bias : address);
+}
+
+ElfW(Dyn) *si_dynamic_of(const struct dl_phdr_info *module)
+{
+	for (unsigned i = 0; i < module->dlpi_phnum; i++)
+		if (module->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			return (ElfW(Dyn) *)(module->dlpi_addr + module->dlpi_phdr[i].p_vaddr);
+	return NULL;
 }
 
 bool si_symbols_read(const ElfW(Dyn) *dynamic, uintptr_t bias, struct si_symbols *out)
@@ -80,7 +83,7 @@ static bool is_definition(const struct si_symbols *s, uint32_t index, const char
 	       (type == STT_GNU_IFUNC || symbol->st_value || symbol->st_shndx == SHN_ABS) &&
 	       (!s->versions || (s->versions[index] & INDEX) <= GLOBAL ||
 		!(s->versions[index] & HIDDEN)) &&
-	       equal(s->names + symbol->st_name, name);
+	       si_equal(s->names + symbol->st_name, name);
 }
 
 /* Buckets, the first symbol, words of the filter, its shift; the filter, the buckets, the chains,
@@ -132,6 +135,25 @@ const ElfW(Sym) *si_symbols_find(const struct si_symbols *s, const char *name)
 	return s->gnu_hash ? find_gnu(s, name) : s->hash ? find_plain(s, name) : NULL;
 }
 
+uint32_t si_symbols_end(const struct si_symbols *s)
+{
+	const uint32_t *bucket, *chain;
+	uint32_t first, end = 0;
+
+	if (!s->gnu_hash)
+		return s->hash ? s->hash[1] : 0;
+	first = s->gnu_hash[1];
+	bucket = s->gnu_hash + 4 + 2 * (size_t)s->gnu_hash[2];
+	chain = bucket + s->gnu_hash[0];
+	for (uint32_t i = 0; i < s->gnu_hash[0]; i++)
+		end = bucket[i] > end ? bucket[i] : end;
+	if (end < first)
+		return 0;
+	while (!(chain[end - first] & 1))
+		end++;
+	return end + 1;
+}
+
 void *si_symbol_in(const struct link_map *module, const char *name)
 {
 	const ElfW(Sym) *symbol;
@@ -149,16 +171,6 @@ void *si_symbol_in(const struct link_map *module, const char *name)
 	return (void *)address;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *base = path;
-
-	for (; *path; path++)
-		if (*path == '/')
-			base = path + 1;
-	return base;
-}
-
 bool si_symbols_needed(const struct link_map *module)
 {
 	struct si_symbols own, other;
@@ -166,13 +178,13 @@ bool si_symbols_needed(const struct link_map *module)
 	if (!si_symbols_read(module->l_ld, module->l_addr, &own))
 		return false;
 	if (!own.soname) /* then it is needed by its path */
-		own.soname = base_name(module->l_name);
+		own.soname = si_base_name(module->l_name);
 	for (const struct link_map *m = si_first_module(module); m; m = m->l_next) {
 		if (!si_symbols_read(m->l_ld, m->l_addr, &other))
 			continue;
 		for (const ElfW(Dyn) *entry = m->l_ld; entry->d_tag != DT_NULL; entry++)
 			if (entry->d_tag == DT_NEEDED &&
-			    equal(base_name(other.names + entry->d_un.d_val), own.soname))
+			    si_equal(si_base_name(other.names + entry->d_un.d_val), own.soname))
 				return true;
 	}
 	return false;

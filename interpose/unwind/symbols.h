@@ -32,11 +32,17 @@ struct si_symbols {
 	const uint16_t *versions; /* one a symbol */
 };
 
+/* A module's dynamic section, mapped for as long as the module is; NULL: it has none. */
+ElfW(Dyn) *si_dynamic_of(const struct dl_phdr_info *module);
+
 /* False: the module has no symbols. */
 bool si_symbols_read(const ElfW(Dyn) *dynamic, uintptr_t bias, struct si_symbols *out);
 
 /* The symbol that an unversioned reference binds to, if the module defines it; else NULL. */
 const ElfW(Sym) *si_symbols_find(const struct si_symbols *symbols, const char *name);
+
+/* One behind the last symbol that a hash table leads to; 0: there is none. */
+uint32_t si_symbols_end(const struct si_symbols *symbols);
 
 /* The address of what `module` itself defines under that name, or NULL. */
 void *si_symbol_in(const struct link_map *module, const char *name);

@@ -33,7 +33,8 @@ enum {
 	MOVE = SI_OWN_MOVE,
 	MOVE_OUT = SI_OWN_MOVE_OUT,
 	RESIZE = SI_OWN_RESIZE,
-	USABLE = SI_OWN_USABLE
+	USABLE = SI_OWN_USABLE,
+	DROP = SI_OWN_DROP
 };
 
 const struct si_own_function si_own_functions[SHINY_ALLOCATOR_FUNCTIONS] = {
@@ -271,6 +272,23 @@ static unsigned __int128 resize(const uintptr_t *fp, const struct si_own *o,
 	return got;
 }
 
+/* jemalloc does it to an arena by a name for that. */
+static bool drops_arena(const char *name)
+{
+	if (!si_same(name, "arena.", 6))
+		return false;
+	for (name += 6; *name && *name != '.'; name++)
+		;
+	return si_equal(name, ".reset") || si_equal(name, ".destroy");
+}
+
+static unsigned __int128 drop(const struct si_own *o, const uintptr_t *argument)
+{
+	if (o->block == NO ? drops_arena((const char *)argument[0]) : argument[o->block] != 0)
+		si_count(SHINY_COUNT_HEAPS_DROPPED);
+	return call(o, argument);
+}
+
 unsigned __int128 si_own_call(const uintptr_t *fp, uint32_t n, const uintptr_t *argument);
 
 /* Exceptions pass through, of operators: so the mark is taken off then. */
@@ -288,6 +306,7 @@ si_own_call(const uintptr_t *fp, uint32_t n, const uintptr_t *argument)
 	case MOVE: return argument[o->block] ? move(fp, o, argument) : make(fp, o, argument);
 	case MOVE_OUT: return move_out(fp, o, argument);
 	case RESIZE: return resize(fp, o, argument);
+	case DROP: return drop(o, argument);
 	default: return make(fp, o, argument);
 	}
 }

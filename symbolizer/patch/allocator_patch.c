@@ -30,7 +30,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum allocator_kind { MAKE, MAKE_OUT, MAKE_TEXT, MAKE_SIZED, END, MOVE, MOVE_OUT, RESIZE, USABLE };
+enum allocator_kind {
+	MAKE, MAKE_OUT, MAKE_TEXT, MAKE_SIZED, END, MOVE, MOVE_OUT, RESIZE, USABLE, DROP
+};
 enum allocator_place { ANY, PREFIXED, OPERATOR, NEWER };
 
 static const struct allocator_function {

@@ -22,8 +22,8 @@
 
 #define SHINY_ALLOCATOR_MAGIC UINT64_C(0x31636f6c416e7953) /* "SynAloc1" */
 /* counts up with the format, allocator.def, and what makes a recipe; the suffix ends with it */
-#define SHINY_ALLOCATOR_VERSION 5
-#define SHINY_ALLOCATOR_SUFFIX ".allocator5"
+#define SHINY_ALLOCATOR_VERSION 6
+#define SHINY_ALLOCATOR_SUFFIX ".allocator6"
 
 enum {
 	SHINY_ALLOCATOR_ENTRIES = 192,

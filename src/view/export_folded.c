@@ -16,7 +16,7 @@
 static void put_name(FILE *out, const char *name)
 {
 	for (; *name; name++)
-		putc(*name == ';' ? ',' : *name, out);
+		putc_unlocked(*name == ';' ? ',' : *name, out);
 }
 
 struct shiny_err *export_folded(const struct export_job *job)
@@ -37,7 +37,7 @@ struct shiny_err *export_folded(const struct export_job *job)
 		for (size_t k = walk.count; k--;) {
 			put_name(job->out, profile_text(p, p->code.functions.at[walk.at[k]].name));
 			if (k)
-				putc(';', job->out);
+				putc_unlocked(';', job->out);
 		}
 		fprintf(job->out, "%s %" PRIu64 "\n", walk.count ? "" : "(no stack)", weight);
 	}

@@ -57,7 +57,7 @@ static int by_node_bytes(const void *left, const void *right)
 static void put_text(FILE *out, const char *text)
 {
 	for (; *text; text++)
-		putc(*text == '#' ? '@' : *text, out);
+		putc_unlocked(*text == '#' ? '@' : *text, out);
 }
 
 static void put_label(struct massif_tree *t, const struct massif_leaf *leaf, size_t depth)

@@ -19,7 +19,7 @@ void row_export_init(struct row_export *w, FILE *out, bool csv, const char *cons
 static const char *begin_value(struct row_export *w)
 {
 	if (w->csv && w->column)
-		putc(',', w->out);
+		putc_unlocked(',', w->out);
 	if (!w->csv && !w->column) {
 		json_init(&w->json, w->out);
 		json_object_line(&w->json, NULL);
@@ -40,15 +40,15 @@ static void end_value(struct row_export *w)
 
 static void put_quoted(FILE *out, const char *text)
 {
-	putc('"', out);
+	putc_unlocked('"', out);
 	if (*text && strchr("=+-@", *text))
-		putc('\'', out);
+		putc_unlocked('\'', out);
 	for (; *text; text++) {
 		if (*text == '"')
-			putc('"', out);
-		putc(*text, out);
+			putc_unlocked('"', out);
+		putc_unlocked(*text, out);
 	}
-	putc('"', out);
+	putc_unlocked('"', out);
 }
 
 void row_export_text(struct row_export *w, const char *text)

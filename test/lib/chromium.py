@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """How the tests start Debian's Chromium: without a screen, the network, or anything that waits for
 the time of day."""
+import fcntl
 import glob
+import hashlib
 import os
+import shutil
 import subprocess
 
-from harness import O, ROOT
+from harness import CTL, LIB, O, ROOT, is_complete, record, short
 
 INSTALLED = "/usr/lib/chromium/chromium"
 KEPT_OPEN = [
@@ -29,6 +32,32 @@ SMALL = "data:text/html,<title>page</title><p>small"  # for what does not depend
 def command_of(chromium, profile, page=PAGE):
     """The command that prints the page's DOM; `profile` is a directory that does not exist yet."""
     return [chromium] + FLAGS + ["--user-data-dir=" + profile, "--dump-dom", page]
+
+
+def recorded_page():
+    """The installed Chromium on PAGE as `shinyctl run` records it, once for all tests that only
+    read it: (session, its --summary). Other builds of ours record it anew."""
+    key = hashlib.sha256()
+    for path in (LIB, CTL, INSTALLED, PAGE[len("file://") :]):
+        told = os.stat(path)
+        key.update(repr((path, told.st_size, told.st_mtime_ns)).encode())
+    place = os.path.join(O, "test/recorded", key.hexdigest()[:12])
+    session, summary = os.path.join(place, "page.shiny"), os.path.join(place, "page.json")
+    os.makedirs(place, exist_ok=True)
+    with open(os.path.join(os.path.dirname(place), "lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for other in os.listdir(os.path.dirname(place)):
+            if other not in (os.path.basename(place), "lock"):
+                shutil.rmtree(os.path.join(os.path.dirname(place), other), ignore_errors=True)
+        if not is_complete(session):
+            profile = os.path.join(place, "profile")
+            result = record(
+                command_of(INSTALLED, profile), session, options=("-f", "--summary", summary)
+            )
+            shutil.rmtree(profile, ignore_errors=True)
+            if result.status != 0 or PAGE_SAYS not in result.out or not is_complete(session):
+                raise RuntimeError("status %d: %s" % (result.status, short(result.err)))
+    return session, summary
 
 
 def old_chromium():

@@ -72,8 +72,7 @@ void *cache_file_read(const char *path, size_t least, size_t most, size_t *bytes
 	return shiny_steal(data);
 }
 
-/* Makes the directories in front of the last slash. */
-static void make_directories(const char *path)
+void cache_file_directories(const char *path)
 {
 	char part[PATH_MAX];
 
@@ -84,6 +83,21 @@ static void make_directories(const char *path)
 		part[slash - path] = 0;
 		mkdir(part, 0700);
 	}
+}
+
+char *cache_file_place(void)
+{
+	static const uint8_t nobodys[CACHE_FILE_ID_MIN];
+	AUTO_FREE char *path = cache_file_path(NULL, "probe", nobodys, sizeof(nobodys), "");
+	char *slash = NULL;
+
+	if (!path)
+		return NULL;
+	cache_file_directories(path);
+	for (int up = 0; up < 2; up++) /* the file's name, and its kind */
+		if ((slash = strrchr(path, '/')))
+			*slash = '\0';
+	return shiny_steal(path);
 }
 
 static bool write_whole(int fd, const uint8_t *data, size_t bytes)
@@ -114,7 +128,7 @@ bool cache_file_write(const char *path, const void *data, size_t bytes)
 			       __atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED));
 	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0 && errno == ENOENT) {
-		make_directories(path);
+		cache_file_directories(path);
 		fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	}
 	if (fd < 0)

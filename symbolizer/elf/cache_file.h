@@ -33,8 +33,15 @@ void *cache_file_read(const char *path, size_t least, size_t most, size_t *bytes
  * them. */
 void cache_file_prune(const char *path, size_t keep);
 
+/* The directory of all of them, malloc'ed, made where it was not there; NULL: there is no such
+ * place. */
+char *cache_file_place(void);
+
 /* Whether there is such a place, and files can be written there. */
 bool cache_file_writable(void);
+
+/* Makes the directories in front of the path's last slash, as far as that can be done. */
+void cache_file_directories(const char *path);
 
 /* Mode 0600; makes the directories. False: it can't be written, errno says why, and nothing has
  * changed. */

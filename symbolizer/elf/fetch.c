@@ -28,6 +28,7 @@
 
 #include "../../src/base/progress.h"
 #include "binary.h"
+#include "cache_file.h"
 
 enum { TIMEOUT_DEFAULT = 90, TIMEOUT_MAX = 3600 };
 
@@ -154,15 +155,23 @@ static int on_progress(struct debuginfod_client *client, long done, long total)
 	return fetch->ended ? 1 : 0;
 }
 
+/* NULL: the user has named none. */
+static const char *servers(void)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+
+	return urls && urls[strspn(urls, " ")] ? urls : NULL;
+}
+
 enum fetch_result fetch_debug(struct fetch *fetch, const uint8_t *id, size_t bytes,
 			      const char *name, char **path)
 {
-	const char *urls = getenv("DEBUGINFOD_URLS"), *url;
+	const char *url;
 	char what[256], *got = NULL;
 	time_t began = now();
 	int fd;
 
-	if (!urls || !urls[strspn(urls, " ")])
+	if (!servers())
 		return FETCH_OFF;
 	if (fetch->failed)
 		return FETCH_FAILED;
@@ -204,7 +213,7 @@ enum fetch_result fetch_debug(struct fetch *fetch, const uint8_t *id, size_t byt
 		return FETCH_NOT_THERE;
 	url = api.get_url(fetch->client);
 	fetch->failed = true;
-	snprintf(fetch->trouble, sizeof(fetch->trouble), "%s: %s", url ? url : urls,
+	snprintf(fetch->trouble, sizeof(fetch->trouble), "%s: %s", url ? url : servers(),
 		 fetch->ended ? fetch->ended : strerror(-fd));
 	/* the address of the server, without that of the file */
 	char *file = strstr(fetch->trouble, "/buildid/");
@@ -222,24 +231,52 @@ const char *fetch_trouble(const struct fetch *fetch)
 	return fetch->trouble;
 }
 
-char *fetch_cached(const uint8_t *id, size_t bytes)
+/* The library's cache, malloc'ed: where it has one of old, as it had it first. */
+static char *cache_directory(void)
 {
 	const char *own = getenv("DEBUGINFOD_CACHE_PATH"), *home = getenv("HOME"),
 		   *xdg = getenv("XDG_CACHE_HOME");
-	char hex[2 * BINARY_BUILD_ID_MAX + 1], *path = NULL;
+	char *path = NULL;
 
-	if (!bytes || bytes > BINARY_BUILD_ID_MAX)
+	if (own && *own)
+		return strdup(own);
+	if (home && asprintf(&path, "%s/.debuginfod_client_cache", home) < 0)
+		return NULL;
+	if (path && access(path, F_OK) == 0)
+		return path;
+	free(path);
+	return (xdg && *xdg ? asprintf(&path, "%s/debuginfod_client", xdg) :
+		home	    ? asprintf(&path, "%s/.cache/debuginfod_client", home) :
+			      -1) < 0
+		       ? NULL
+		       : path;
+}
+
+char *fetch_cached(const uint8_t *id, size_t bytes)
+{
+	char hex[2 * BINARY_BUILD_ID_MAX + 1], *directory, *path = NULL;
+
+	if (!bytes || bytes > BINARY_BUILD_ID_MAX || !(directory = cache_directory()))
 		return NULL;
 	for (size_t i = 0; i < bytes; i++)
 		snprintf(hex + 2 * i, 3, "%02x", id[i]);
-	if ((own && *own ? asprintf(&path, "%s/%s/debuginfo", own, hex) :
-	     xdg && *xdg ? asprintf(&path, "%s/debuginfod_client/%s/debuginfo", xdg, hex) :
-	     home	 ? asprintf(&path, "%s/.cache/debuginfod_client/%s/debuginfo", home, hex) :
-			   -1) < 0)
-		return NULL;
-	if (access(path, R_OK)) {
+	if (asprintf(&path, "%s/%s/debuginfo", directory, hex) < 0)
+		path = NULL;
+	free(directory);
+	if (path && access(path, R_OK)) {
 		free(path);
 		return NULL;
 	}
 	return path;
+}
+
+char *fetch_place(void)
+{
+	char *directory = servers() ? cache_directory() : NULL, *inside;
+
+	if (directory && asprintf(&inside, "%s/", directory) >= 0) {
+		cache_file_directories(inside);
+		free(inside);
+	}
+	return directory;
 }

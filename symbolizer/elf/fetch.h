@@ -38,4 +38,8 @@ const char *fetch_trouble(const struct fetch *fetch);
  * nobody. */
 char *fetch_cached(const uint8_t *id, size_t bytes);
 
+/* The directory of that cache, malloc'ed, made where it was not there; NULL: no server is asked, or
+ * there is no place for it. */
+char *fetch_place(void);
+
 #endif

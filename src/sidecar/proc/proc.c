@@ -14,6 +14,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "../../base/confine.h"
 #include "../../base/mem.h"
 #include "../../base/text.h"
 
@@ -192,7 +193,16 @@ static bool read_filters(uint32_t pid, const char *name, long *mode, long *count
 		*mode = strtol(at + 9, NULL, 10);
 	if ((at = strstr(status, "\nSeccomp_filters:")))
 		*count = strtol(at + 17, NULL, 10);
+	if (*mode == 0)
+		*count = 0;
 	return *mode == 0 || (*mode > 0 && *count >= 0);
+}
+
+/* Those that we began with: where there were any, we have no filter of our own (confine.h). */
+static bool read_our_filters(long *mode, long *count)
+{
+	*mode = *count = 0;
+	return confine_has_filter() || read_filters((uint32_t)getpid(), "status", mode, count);
 }
 
 bool proc_filtered_as_we(uint32_t pid)
@@ -201,7 +211,7 @@ bool proc_filtered_as_we(uint32_t pid)
 	char path[64], name[64];
 	struct dirent *entry;
 	bool looked = false;
-	bool same = read_filters((uint32_t)getpid(), "status", &our_mode, &our_count);
+	bool same = read_our_filters(&our_mode, &our_count);
 	DIR *dir;
 
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task", pid);

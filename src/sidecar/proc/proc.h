@@ -37,7 +37,8 @@ bool proc_memory(uint32_t pid, uint64_t address, void *out, size_t bytes);
 
 uint32_t proc_namespace_pid(uint32_t pid); /* in its innermost namespace; 0 unknown */
 /*
- * No thread of it has a seccomp filter beyond those that this process has: what we may do, it may.
+ * No thread of it has a seccomp filter beyond those that this process began with: what we might do
+ * then, it may.
  */
 bool proc_filtered_as_we(uint32_t pid);
 /* Does it run a file of that name, wherever it has it? Also true where that is hidden. */

@@ -21,6 +21,7 @@
 
 #include "../base/nearest.h"
 #include "../base/rlimits.h"
+#include "confine_verb.h"
 #include "ctl.h"
 #include "help.h"
 #include "output_guard.h"
@@ -84,6 +85,35 @@ static bool reads_sums(enum verb_id verb)
 	}
 }
 
+/* Before the verb runs, but for those that begin with something else, and call it themselves. */
+static void confine_early(const struct options *options)
+{
+	switch (options->verb) {
+	case VERB_ON:
+	case VERB_OFF:
+	case VERB_MARK:
+	case VERB_SNAPSHOT:
+	case VERB_ACCESS:
+		confine(CONFINE_SIDECAR, NULL, 0);
+		return;
+	default:
+		break;
+	}
+	if (verbs[options->verb].input == VERB_READS_SESSION) /* two look at its programs, too */
+		confine_verb(options,
+			     options->verb == VERB_EXPLAIN || options->given[OPT_MEMBERS]
+				     ? CONFINE_NAMER
+				     : CONFINE_READER,
+			     NULL, 0);
+}
+
+/* What is printed comes out whole or not at all. */
+static bool is_held(const struct options *options)
+{
+	return options->given[OPT_JSON] ||
+	       (options->verb == VERB_EXPORT && !options->given[OPT_OUTPUT]);
+}
+
 /* The verb's options and the verb itself. */
 static struct shiny_err *run_verb(enum verb_id verb, int argc, char **argv, int *status)
 {
@@ -93,6 +123,11 @@ static struct shiny_err *run_verb(enum verb_id verb, int argc, char **argv, int 
 	if (err)
 		return err;
 	style_init(&ctl.style, stdout, ctl.options.given[OPT_WIDE]);
+	/* the place is made before only those of the verb's own are left */
+	if (!ctl.options.help && is_held(&ctl.options) && !output_guard_hold(false))
+		err = shiny_err_os(errno, "cannot make a place for the document");
+	if (!ctl.options.help)
+		confine_early(&ctl.options);
 	if (ctl.options.help)
 		help_verb(&ctl.style, verb);
 	else
@@ -100,8 +135,6 @@ static struct shiny_err *run_verb(enum verb_id verb, int argc, char **argv, int 
 				   i < ctl.options.operand_count;
 		     i++)
 			err = unfinished_wait(ctl.options.operands[i], reads_sums(verb));
-	if (!err && !ctl.options.help && CTL_JSON(&ctl) && !output_guard_hold(false))
-		err = shiny_err_os(errno, "cannot make a place for the document");
 	if (!err && !ctl.options.help)
 		err = verbs[verb].run(&ctl);
 	*status = ctl.status;

@@ -144,9 +144,11 @@ void output_guard_open(void)
 bool output_guard_hold(bool binary)
 {
 	const char *place = getenv("TMPDIR");
-	int fd = open(place && *place == '/' ? place : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC,
-		      0600);
+	int fd = streams[0].fd;
 
+	if (fd == STDOUT_FILENO)
+		fd = open(place && *place == '/' ? place : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC,
+			  0600);
 	if (fd < 0)
 		fd = memfd_create("held output", MFD_CLOEXEC);
 	if (fd < 0)

@@ -22,7 +22,8 @@
 #include <stdio.h>
 
 void output_guard_open(void);	/* from here on stdout and stderr are guarded streams */
-/* `binary`: no text; no terminal gets it. False: there is no place to keep it; errno says why. */
+/* `binary`: no text; no terminal gets it. The last call decides. False: there is no place to keep
+ * it; errno says why. */
 bool output_guard_hold(bool binary);
 /* Prints what was held, or drops it. False: it could not be written; errno says why. */
 bool output_guard_release(bool whole);

@@ -12,6 +12,7 @@
 #include "../../base/units.h"
 #include "../../sidecar/recover.h"
 #include "../closing.h"
+#include "../confine_verb.h"
 #include "../sessions.h"
 
 struct listing {
@@ -50,6 +51,7 @@ static struct shiny_err *list(struct ctl *ctl)
 {
 	struct listing listing = {.ctl = ctl};
 
+	confine(CONFINE_SIDECAR, NULL, 0);
 	if (CTL_JSON(ctl)) {
 		ctl_document(ctl);
 		json_array(&ctl->json, "directories");
@@ -122,6 +124,10 @@ struct shiny_err *cmd_collect(struct ctl *ctl)
 
 	if (is_file && !o->given[OPT_OUT])
 		options.out = NULL; /* beside the file */
+	if (is_file) /* its programs are not looked at any more */
+		confine_verb(o, CONFINE_NAMER, NULL, 0);
+	else
+		confine(CONFINE_SIDECAR, NULL, 0);
 	err = is_file ? sidecar_recover(&options, o->operands[0], &summary)
 		      : sidecar_run(&options, &summary);
 	if (err)

@@ -15,6 +15,7 @@
 #include "../../base/cleanup.h"
 #include "../../base/text.h"
 #include "../../chrome/client.h"
+#include "../confine_verb.h"
 #include "../ctl.h"
 
 static struct devtools *volatile asked;
@@ -128,6 +129,7 @@ struct shiny_err *cmd_devtools(struct ctl *ctl)
 	    (!units_parse_time(ctl->options.text[OPT_EVERY], &period) || !period))
 		return shiny_err(SHINY_ERR_USAGE, "devtools: --every %s: not a time such as 5s",
 				 ctl->options.text[OPT_EVERY]);
+	confine_verb(&ctl->options, CONFINE_BROWSER, NULL, 0);
 	err = is_complete(path, &complete);
 	if (!err && complete)
 		err = shiny_err_advise(

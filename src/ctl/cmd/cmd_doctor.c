@@ -20,6 +20,7 @@
 #include "../../analysis/coverage.h"
 #include "../../base/program.h"
 #include "../../base/units.h"
+#include "../confine_verb.h"
 #include "../ctl.h"
 #include "../sessions.h"
 
@@ -200,6 +201,18 @@ static void check_accesses(struct ctl *ctl)
 			  "mispredicted branches by type are unknown");
 }
 
+static void check_confinement(struct ctl *ctl)
+{
+	char text[200];
+
+	if (confine_describe(text, sizeof(text)))
+		check(ctl, FINDING_OK, "confinement", NULL, "%s", text);
+	else
+		check(ctl, FINDING_WARN, "confinement",
+		      "what reads files of others has all rights that you have: SECURITY.md",
+		      "%s", text);
+}
+
 static void check_machine(struct ctl *ctl)
 {
 	struct program_look self;
@@ -221,6 +234,7 @@ static void check_machine(struct ctl *ctl)
 	check_loaded(ctl, "SQLite", "sqlite3_libversion", false);
 	check_loaded(ctl, "zstd", "ZSTD_versionString", false);
 	check_ptrace(ctl);
+	check_confinement(ctl);
 	check_accesses(ctl);
 	if (env_complain(environ, stderr) == 0)
 		check(ctl, FINDING_OK, "environment", NULL, "no SHINY_ variable is wrong");
@@ -473,6 +487,8 @@ struct shiny_err *cmd_doctor(struct ctl *ctl)
 	struct store *store = NULL;
 	struct shiny_err *err = NULL;
 
+	if (what)
+		confine_verb(&ctl->options, CONFINE_NAMER, NULL, 0);
 	if (what && is_database(what))
 		err = store_open(what, &store);
 	else if (what && strchr(what, '/'))

@@ -15,6 +15,7 @@
 #include "../../base/mem.h"
 #include "../../base/text.h"
 #include "../../base/units.h"
+#include "../confine_verb.h"
 #include "../ctl.h"
 #include "../live_screen.h"
 #include "../output_guard.h"
@@ -264,6 +265,22 @@ static struct shiny_err *watch_session(const char *file, const char *directory)
 	return err;
 }
 
+/* `file` is not the operand where that is a directory or a process. */
+static void confine_live(const struct options *options, const char *file, const char *directory)
+{
+	char *session[] = { (char *)(uintptr_t)file };
+	struct options of = *options;
+	const struct confine_place more[] = {
+		{ "/tmp", CONFINE_TREE }, /* samples */
+		{ getenv("TMPDIR"), CONFINE_TREE },
+		{ *directory ? directory : NULL, CONFINE_MAKE }, /* marks */
+	};
+
+	of.operands = session;
+	of.operand_count = 1;
+	confine_verb(&of, CONFINE_NAMER, more, sizeof(more) / sizeof(*more));
+}
+
 struct shiny_err *cmd_live(struct ctl *ctl)
 {
 	const struct options *options = &ctl->options;
@@ -273,6 +290,7 @@ struct shiny_err *cmd_live(struct ctl *ctl)
 		return shiny_err(SHINY_ERR_USAGE, "live: --json and --limit go with --once");
 	SHINY_TRY(written_session_named(options->operand_count ? options->operands[0] : NULL,
 					"live", file, directory));
+	confine_live(options, file, directory);
 	if (options->given[OPT_ONCE])
 		return once(ctl, file);
 	if (!isatty(STDIN_FILENO) || !isatty(output_guard_fd(stdout)))

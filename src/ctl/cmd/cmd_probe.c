@@ -13,6 +13,7 @@
 #include "../../base/mem.h"
 #include "../../base/program.h"
 #include "../../base/units.h"
+#include "../confine_verb.h"
 #include "../ctl.h"
 #include "../prepare.h"
 
@@ -365,7 +366,9 @@ struct shiny_err *cmd_probe(struct ctl *ctl)
 	struct allocator_found own = {.why = ""};
 	struct probe probe;
 	struct shiny_err *err = NULL;
+	const struct confine_place place = { ctl->options.text[OPT_PREPARE], CONFINE_TREE };
 
+	confine_verb(&ctl->options, CONFINE_NAMER, &place, 1);
 	/* a name without a slash is a program's, unless there is such a file */
 	if (strchr(what, '/') || !access(what, R_OK))
 		snprintf(path, sizeof(path), "%s", what);

@@ -17,6 +17,8 @@
  * sidecar must not hold the caller's pipes open either (a shell waits for the writer's end), so its
  * standard streams are /dev/null, but for standard error where that is a terminal.
  *
+ * The sidecar is confined (confine.h). The launcher is not: the program would inherit that.
+ *
  * The launcher takes the directory's lock before it forks, and the sidecar inherits it: so the
  * library finds itself served from its first instruction on. SHINY_COLLECT=off in the program's
  * environment keeps it from starting another one should ours be killed.
@@ -36,6 +38,7 @@
 
 #include "../../base/mem.h"
 #include "../../base/cleanup.h"
+#include "../../base/confine.h"
 #include "../../base/text.h"
 #include "../../base/program.h"
 #include "../../base/rlimits.h"
@@ -252,6 +255,7 @@ static __attribute__((noreturn)) void be_sidecar(const struct run *run)
 	dup2(null, STDOUT_FILENO);
 	if (!isatty(STDERR_FILENO))
 		dup2(null, STDERR_FILENO);
+	confine(CONFINE_SIDECAR, NULL, 0);
 	err = sidecar_run(&options, &result->summary);
 	if (err) {
 		result->failed = (int)err->code;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_serve.c: `shinyctl serve`: pages of sessions on a local server. */
 #include <signal.h>
+#include <stdlib.h>
 
 #include "../../base/cleanup.h"
+#include "../confine_verb.h"
 #include "../ctl.h"
 #include "../serve_pages.h"
 
@@ -20,17 +22,27 @@ struct shiny_err *cmd_serve(struct ctl *ctl)
 				     .count = ctl->options.operand_count,
 				     .most_samples = ctl->options.number[OPT_STACKS_MOST] };
 	struct sigaction action = { .sa_handler = on_end };
+	const struct confine_place places[] = { { "/tmp", CONFINE_TREE },
+						{ getenv("TMPDIR"), CONFINE_TREE } };
 	char address[SERVE_ADDRESS];
 	struct serve_http *http;
+	struct shiny_err *err = NULL;
 
-	for (size_t i = 0; i < pages.count; i++) { /* what is wrong is said now */
-		struct store *store;
-
-		SHINY_TRY(store_open(pages.files[i], &store));
-		store_close(store);
-	}
 	SHINY_TRY(serve_http_start((uint16_t)ctl->options.number[OPT_PORT], serve_pages_document,
 				   &pages, address, &http));
+	/* it listens; to accept is all that it needs of the network */
+	confine_verb(&ctl->options, CONFINE_NAMER, places, sizeof(places) / sizeof(*places));
+	for (size_t i = 0; !err && i < pages.count; i++) { /* what is wrong is said now */
+		struct store *store;
+
+		err = store_open(pages.files[i], &store);
+		if (!err)
+			store_close(store);
+	}
+	if (err) {
+		serve_http_stop(http);
+		return err;
+	}
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	fprintf(ctl->style.out, "%s\n", address);

@@ -15,6 +15,7 @@
 #include "../../base/program.h"
 #include "../../base/progress.h"
 #include "../../base/units.h"
+#include "../confine_verb.h"
 #include "../ctl.h"
 #include "../judge_names.h"
 #include "../name_lookup.h"
@@ -527,6 +528,7 @@ struct shiny_err *cmd_symbols(struct ctl *ctl)
 	struct warm_file *files = NULL;
 	struct shiny_err *err = NULL;
 
+	confine_verb(o, CONFINE_NAMER, NULL, 0);
 	for (size_t i = 0; i < o->operand_count && !err; i++) {
 		if (is_session(o->operands[i])) {
 			err = add_session(&subjects, o->operands[i], o->given[OPT_JUDGE]);

@@ -228,7 +228,8 @@ static void walk_children(struct definition_walk *walk, Dwarf_Die *around, unsig
 		} else if (walk->globals) {
 			if (tag == DW_TAG_variable)
 				add_global(walk, &child);
-			else if (tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block)
+			else if (tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block ||
+				 tag == DW_TAG_module)
 				walk_children(walk, &child, nest + 1);
 		} else if (die_is_class(tag)) {
 			walk_class(walk, &child, nest);

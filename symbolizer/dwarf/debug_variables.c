@@ -2,12 +2,12 @@
 /*
  * debug_variables.c: see debug_variables.h.
  *
- * A place is a register, memory at a register, or a static address: what code writes to; or a
- * register plus a constant, which an optimised pointer into an array often is. DWARF can say more
- * (a value computed from several others, one in pieces, the value at the function's entry,
- * thread-local storage); such variables are left out. The call frame information, of .eh_frame or
- * of .debug_frame, turns a frame base (DW_OP_call_frame_cfa) into rsp or rbp plus a displacement at
- * the address, which is what the instructions there use.
+ * A place is a register, memory at a register or at an address in memory, or a static address: what
+ * code writes to; or a register plus a constant, which an optimised pointer into an array often is.
+ * DWARF can say more (a value computed from several others, one in pieces, the value at the
+ * function's entry, thread-local storage); such variables are left out. The call frame information,
+ * of .eh_frame or of .debug_frame, turns a frame base (DW_OP_call_frame_cfa) into rsp or rbp plus a
+ * displacement at the address, which is what the instructions there use.
  *
  * The rules follow a pointer and ask about the variables at every instruction on its way, hundreds
  * of times a function. Location lists are the larger part of a gcc program's debug information. So
@@ -146,6 +146,7 @@ struct location_piece {
 	int64_t displacement;
 	enum piece_kind kind;
 	unsigned reg;
+	bool indirect; /* the variable's address is there */
 };
 
 /* A variable with its places, or a lexical block with its ranges: its variables and blocks follow,
@@ -224,10 +225,17 @@ static bool place_of(Dwarf_Attribute *attribute, const Dwarf_Op *op, struct loca
 static bool piece_of(Dwarf_Attribute *attribute, const Dwarf_Op *ops, size_t count,
 		     struct location_piece *out)
 {
-	if (count == 1)
+	/* of what is taken to pieces the first one, if it is a word: a pointer, often */
+	if (count == 1 || (ops[1].atom == DW_OP_piece && ops[1].number == 8))
 		return place_of(attribute, ops, out);
-	if (count != 2 || ops[1].atom != DW_OP_stack_value || !place_of(attribute, ops, out) ||
-	    out->kind != PIECE_MEMORY)
+	if (count != 2 || !place_of(attribute, ops, out))
+		return false;
+	/* what a caller passes by its address, and an automatic array of Fortran's */
+	out->indirect = ops[1].atom == DW_OP_deref &&
+			(out->kind == PIECE_FRAME || out->kind == PIECE_MEMORY);
+	if (out->indirect)
+		return true;
+	if (ops[1].atom != DW_OP_stack_value || out->kind != PIECE_MEMORY)
 		return false;
 	out->kind = PIECE_VALUE;
 	return true;
@@ -401,7 +409,7 @@ static bool set_place(struct debug_units *units, const struct location_piece *pi
 
 	if (piece->reg >= REGISTERS)
 		return false;
-	out->place = places[piece->kind];
+	out->place = piece->indirect ? DEBUG_PLACE_INDIRECT : places[piece->kind];
 	out->reg = piece->reg;
 	out->displacement = piece->displacement;
 	if (piece->kind != PIECE_FRAME)

@@ -15,6 +15,7 @@ enum debug_place {
 	DEBUG_PLACE_MEMORY, /* at `reg` + displacement */
 	DEBUG_PLACE_STATIC, /* at address displacement */
 	DEBUG_PLACE_VALUE, /* nowhere: its value is `reg` + displacement */
+	DEBUG_PLACE_INDIRECT, /* at the address that is in memory at `reg` + displacement */
 };
 struct debug_variable {
 	Dwarf_Die die, type; /* DW_TAG_variable or DW_TAG_formal_parameter; its type as written */

@@ -5,6 +5,9 @@
 #include <dwarf.h>
 #include <string.h>
 
+/* gfortran's: address, offset, type, span; for each dimension stride and bounds. */
+enum { DESCRIPTOR_BYTES = 40, DESCRIPTOR_DIMENSION = 24 };
+
 bool die_reference(Dwarf_Die *die, unsigned attribute_name, Dwarf_Die *out)
 {
 	Dwarf_Attribute attribute;
@@ -116,19 +119,32 @@ bool die_peel(Dwarf_Die *die)
 	return false;
 }
 
+/* An enum DW_LANG; 0: not known. */
+static uint32_t language_of(Dwarf_Die *die)
+{
+	Dwarf_Die unit;
+
+	return dwarf_diecu(die, &unit, NULL, NULL) ? die_number(&unit, DW_AT_language) : 0;
+}
+
 bool die_subrange(Dwarf_Die *subrange, uint64_t *count)
 {
 	Dwarf_Attribute attribute;
-	Dwarf_Word upper, lower = 0;
+	Dwarf_Word upper, lower;
+	Dwarf_Sword first = 0; /* of the language, where the DIE says none */
 
 	if (dwarf_attr(subrange, DW_AT_count, &attribute) && !dwarf_formudata(&attribute, count))
 		return true;
 	if (!dwarf_attr(subrange, DW_AT_upper_bound, &attribute) ||
 	    dwarf_formudata(&attribute, &upper))
 		return false;
-	if (dwarf_attr(subrange, DW_AT_lower_bound, &attribute) &&
-	    dwarf_formudata(&attribute, &lower))
-		lower = 0;
+	if (dwarf_attr(subrange, DW_AT_lower_bound, &attribute)) {
+		if (dwarf_formudata(&attribute, &lower))
+			return false;
+	} else {
+		dwarf_default_lower_bound((int)language_of(subrange), &first);
+		lower = (Dwarf_Word)first;
+	}
 	/* [0] has -1 as its upper bound, in any width */
 	*count = upper == UINT32_MAX || (int64_t)upper < (int64_t)lower ? 0 : upper - lower + 1;
 	return true;
@@ -181,6 +197,76 @@ bool die_member_offset(Dwarf_Die *member, uint64_t *bits)
 	    !dwarf_formudata(&attribute, &value))
 		return add_bit_offset(member, value, bits);
 	return true;
+}
+
+unsigned die_descriptor(Dwarf_Die *array)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Op *ops;
+	size_t count;
+
+	if (dwarf_tag(array) != DW_TAG_array_type ||
+	    !dwarf_attr(array, DW_AT_data_location, &attribute) ||
+	    dwarf_getlocation(&attribute, &ops, &count) || count < 2 || count > 3 ||
+	    ops[0].atom != DW_OP_push_object_address)
+		return 0;
+	for (size_t i = 1; i < count; i++)
+		if (ops[i].atom != DW_OP_deref)
+			return 0;
+	return (unsigned)count - 1;
+}
+
+uint64_t die_descriptor_bytes(Dwarf_Die *array)
+{
+	uint64_t bytes = DESCRIPTOR_BYTES;
+	Dwarf_Die child;
+
+	if (!dwarf_child(array, &child))
+		do
+			if (dwarf_tag(&child) == DW_TAG_subrange_type)
+				bytes += DESCRIPTOR_DIMENSION;
+		while (die_next(&child));
+	return bytes;
+}
+
+bool die_string(Dwarf_Die *string, uint64_t *bytes, uint64_t *unit)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Die character;
+	Dwarf_Word value = 0;
+	int size = die_reference(string, DW_AT_type, &character) ? dwarf_bytesize(&character) : 1;
+
+	*unit = size > 0 ? (uint64_t)size : 1;
+	*bytes = !dwarf_hasattr(string, DW_AT_string_length) &&
+				 dwarf_attr(string, DW_AT_byte_size, &attribute) &&
+				 !dwarf_formudata(&attribute, &value)
+			 ? value
+			 : 0;
+	return *bytes != 0;
+}
+
+bool die_is_ada(Dwarf_Die *die)
+{
+	switch (language_of(die)) {
+	case DW_LANG_Ada83:
+	case DW_LANG_Ada95:
+	case 0x2e: /* Ada 2005 and 2012, which later tables have */
+	case 0x2f: return true;
+	default: return false;
+	}
+}
+
+bool die_is_fortran(Dwarf_Die *die)
+{
+	switch (language_of(die)) {
+	case DW_LANG_Fortran77:
+	case DW_LANG_Fortran90:
+	case DW_LANG_Fortran95:
+	case DW_LANG_Fortran03:
+	case DW_LANG_Fortran08:
+	case 0x2d: return true; /* 2018 */
+	default: return false;
+	}
 }
 
 bool die_in_types_section(Dwarf_Die *die)

@@ -54,6 +54,20 @@ bool die_subrange(Dwarf_Die *subrange, uint64_t *count);
  * depends on the object (a virtual base). */
 bool die_member_offset(Dwarf_Die *member, uint64_t *bits);
 
+/* 1: an array that a variable holds by a descriptor, the first word of which is its address, as
+ * Fortran's allocatable arrays and pointers to arrays; 2: the variable holds that descriptor's
+ * address; 0: neither. */
+unsigned die_descriptor(Dwarf_Die *array);
+/* Of a descriptor of Fortran's. */
+uint64_t die_descriptor_bytes(Dwarf_Die *array);
+/* The size of a string of Fortran's, and of one of its characters, in bytes. False: its length
+ * varies, and *bytes is 0. */
+bool die_string(Dwarf_Die *string, uint64_t *bytes, uint64_t *unit);
+
+/* The languages of the unit that has the DIE. */
+bool die_is_ada(Dwarf_Die *die);
+bool die_is_fortran(Dwarf_Die *die);
+
 /* Bytes of a unit's DIEs; `unit` is the unit's own DIE. */
 uint64_t die_unit_bytes(Dwarf_Die *unit);
 /* DWARF 4 keeps its type units in .debug_types, where offsets count from 0 again. */

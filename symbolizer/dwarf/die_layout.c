@@ -142,7 +142,9 @@ static void rows_of(struct layout_pass *layout, Dwarf_Die *class, struct layout_
 			continue;
 		row.type = type.die;
 		row.vptr = name && !strncmp(name, "_vptr", 5);
-		row.bits = type.bytes * 8;
+		row.bits = (die_descriptor(&type.die) == 1 ? die_descriptor_bytes(&type.die)
+							   : type.bytes) *
+			   8;
 		if (dwarf_hasattr(&child, DW_AT_bit_size)) {
 			int bits = dwarf_bitsize(&child);
 

@@ -28,6 +28,7 @@
 #include "die.h"
 #include "die_constants.h"
 #include "die_normalize.h"
+#include "plain_name.h"
 #include "template_text.h"
 
 #define DEPTH_MAX 48
@@ -192,31 +193,6 @@ static bool write_arguments(struct namer *namer, Dwarf_Die *die,
 	return true;
 }
 
-/* "{lambda at a.cc:12}" */
-static void write_unnamed(struct namer *namer, Dwarf_Die *die, struct name_text *out)
-{
-	const char *file =
-		dwarf_hasattr(die, DW_AT_decl_file)
-			? debug_lines_file(namer->units, die, die_number(die, DW_AT_decl_file))
-			: NULL;
-	const char *slash = file ? strrchr(file, '/') : NULL;
-	int line = 0, tag = dwarf_tag(die);
-	char number[24];
-
-	name_text_put(out, die_is_lambda(die)		    ? "{lambda"
-			   : tag == DW_TAG_enumeration_type ? "{unnamed enum"
-			   : tag == DW_TAG_union_type	    ? "{unnamed union"
-			   : tag == DW_TAG_class_type	    ? "{unnamed class"
-							    : "{unnamed struct");
-	if (file && !dwarf_decl_line(die, &line) && line > 0) {
-		name_text_put(out, " at ");
-		name_text_put(out, slash ? slash + 1 : file);
-		snprintf(number, sizeof(number), ":%d", line);
-		name_text_put(out, number);
-	}
-	name_text_put(out, "}");
-}
-
 /* The name of a class, enumeration or typedef without its scopes. */
 static void write_own(struct namer *namer, Dwarf_Die *die, const char *name, unsigned depth,
 		      struct name_text *out)
@@ -227,7 +203,7 @@ static void write_own(struct namer *namer, Dwarf_Die *die, const char *name, uns
 	Dwarf_Die whole;
 
 	if (!name || *name == '<' || !*name) {
-		write_unnamed(namer, die, out);
+		plain_name_unnamed(namer->units, die, out);
 		return;
 	}
 	/* in its type units gcc loses scopes and qualifiers of what arguments refer to, not in the
@@ -520,6 +496,8 @@ static bool write_named(struct namer *namer, Dwarf_Die *die, const char *declara
 	if (tag == DW_TAG_base_type || tag == DW_TAG_unspecified_type) {
 		name = dwarf_diename(die);
 		die_normalize_text(name ? name : "{unnamed}", out);
+	} else if (tag == DW_TAG_string_type) {
+		plain_name_string(die, out);
 	} else {
 		name = name_of(namer, die, depth + 1);
 		if (!name)
@@ -577,6 +555,7 @@ static bool write_type(struct namer *namer, Dwarf_Die *die, const char *declarat
 	case DW_TAG_subroutine_type:
 		return write_behind(namer, die, declarator, written, depth, out);
 	case DW_TAG_base_type:
+	case DW_TAG_string_type:
 	case DW_TAG_unspecified_type:
 	case DW_TAG_class_type:
 	case DW_TAG_structure_type:

@@ -91,7 +91,7 @@ static bool is_open_ended(Dwarf_Die *class, unsigned depth)
 		die_reference(&type, DW_AT_signature, &type);
 		return is_open_ended(&type, depth + 1);
 	}
-	if (dwarf_tag(&type) != DW_TAG_array_type)
+	if (dwarf_tag(&type) != DW_TAG_array_type || die_descriptor(&type))
 		return false;
 	if (dwarf_child(&type, &range) || dwarf_tag(&range) != DW_TAG_subrange_type)
 		return true;
@@ -155,12 +155,16 @@ static bool resolve(struct debug_units *units, Dwarf_Die *die, struct die_type *
 	case DW_TAG_interface_type: out->kind = DIE_CLASS; break;
 	case DW_TAG_union_type: out->kind = DIE_UNION; break;
 	case DW_TAG_enumeration_type: out->kind = DIE_ENUM; break;
-	case DW_TAG_array_type: out->kind = DIE_ARRAY; break;
+	case DW_TAG_array_type:
+		out->kind = die_descriptor(&peeled) ? DIE_POINTER : DIE_ARRAY;
+		out->by_address = die_descriptor(&peeled) > 1;
+		break;
 	case DW_TAG_subroutine_type: out->kind = DIE_FUNCTION; break;
 	case DW_TAG_pointer_type:
 	case DW_TAG_reference_type:
 	case DW_TAG_rvalue_reference_type: out->kind = DIE_POINTER; break;
 	case DW_TAG_base_type:
+	case DW_TAG_string_type:
 	case DW_TAG_unspecified_type:
 	case DW_TAG_ptr_to_member_type: /* it never points to a block */
 		out->kind = DIE_BASE;
@@ -177,7 +181,13 @@ static bool resolve(struct debug_units *units, Dwarf_Die *die, struct die_type *
 		define(units, &out->die, out->name);
 	if (out->kind == DIE_POINTER)
 		out->bytes = 8;
-	else if (tag == DW_TAG_ptr_to_member_type) {
+	else if (tag == DW_TAG_string_type) {
+		uint64_t unit;
+
+		/* one of any length is a row of characters */
+		if (!die_string(&peeled, &out->bytes, &unit))
+			out->bytes = unit;
+	} else if (tag == DW_TAG_ptr_to_member_type) {
 		Dwarf_Die target;
 
 		out->bytes = die_reference(&peeled, DW_AT_type, &target) &&
@@ -265,6 +275,11 @@ bool die_type_target(struct debug_units *units, const struct die_type *type, str
 {
 	Dwarf_Die die = type->die;
 
+	if (type->by_address) {
+		*out = *type;
+		out->by_address = false;
+		return true;
+	}
 	return (type->kind == DIE_POINTER || type->kind == DIE_ARRAY) &&
 	       die_type_of(units, &die, out);
 }

@@ -23,7 +23,7 @@ enum die_kind {
 	DIE_CLASS, /* class, struct */
 	DIE_UNION,
 	DIE_ENUM,
-	DIE_POINTER, /* references too */
+	DIE_POINTER, /* references too, and descriptors of arrays: their targets are elements */
 	DIE_ARRAY,
 	DIE_FUNCTION
 };
@@ -36,6 +36,7 @@ struct die_type {
 	const char *name;
 	uint64_t bytes; /* 0 unknown */
 	bool polymorphic; /* it has a vptr */
+	bool by_address; /* a pointer to a descriptor, which is the target and has the same DIE */
 	/* its last member is an array, so blocks of it may be longer: C's flexible array, and [0]
 	 * and [1] */
 	bool trailing_array;

@@ -6,7 +6,8 @@
  * know (generic lambdas, in gcc 12's) goes through libiberty, which has a later version of the same
  * code. Rust goes through libiberty: its legacy names look like C++ ("_ZN…17h<hash>E"), and only
  * libiberty reads its v0 names ("_R…"). Rust comes first: its test for the legacy hash is exact,
- * and __cxa_demangle would show the hash and the $LT$ escapes.
+ * and __cxa_demangle would show the hash and the $LT$ escapes. gfortran's names of procedures in
+ * modules become what debuggers show.
  */
 #include "demangle.h"
 
@@ -51,6 +52,21 @@ static bool is_piece(const char *name)
 	return false;
 }
 
+/* gfortran's "__kinds_MOD_fill": "kinds::fill". */
+static char *fortran(const char *name)
+{
+	const char *mark = name[0] == '_' && name[1] == '_' ? strstr(name, "_MOD_") : NULL;
+	char *result = mark && mark > name + 2 ? strdup(name + 2) : NULL;
+
+	if (result) {
+		char *at = result + (mark - name - 2);
+
+		memcpy(at, "::", 2);
+		memmove(at + 2, at + 5, strlen(at + 5) + 1);
+	}
+	return result;
+}
+
 char *demangle_symbol(const char *name)
 {
 	char *plain, *result = NULL;
@@ -72,6 +88,8 @@ char *demangle_symbol(const char *name)
 	}
 	if (!result && is_piece(name))
 		result = before(name, '.');
+	if (!result)
+		result = fortran(name);
 	if (!result)
 		return plain;
 	free(plain);

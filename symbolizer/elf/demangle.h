@@ -9,7 +9,8 @@
 
 #include <stdbool.h>
 
-/* A symbol: Itanium C++, Rust (both schemes), a piece of a function of C. NULL: none of these. */
+/* A symbol: Itanium C++, Rust (both schemes), a piece of a function of C,
+ * a procedure of a module of Fortran's. NULL: none of these. */
 char *demangle_symbol(const char *name);
 
 /* The class in a type-info name ("N5blink4NodeE", "*N12_GLOBAL__N_11AE"). NULL: not the name of a

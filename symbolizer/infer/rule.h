@@ -8,6 +8,8 @@
 #ifndef SHINY_SYM_RULE_H
 #define SHINY_SYM_RULE_H
 
+#include <elfutils/libdw.h>
+
 #include "../dwarf/debug_scopes.h"
 #include "../dwarf/debug_variables.h"
 #include "../dwarf/die_type.h"
@@ -95,6 +97,12 @@ bool rule_base_of(struct rule_work *work, uint64_t vaddr, unsigned reg, struct r
 /* Likewise what is at `displacement` of the frame that rsp or rbp is in. */
 bool rule_base_of_frame(struct rule_work *work, uint64_t vaddr, unsigned reg, int64_t displacement,
 			struct rule_base *out);
+
+/* Is the member that of a polymorphic variable of Fortran's which holds the block? */
+bool rule_class_data(Dwarf_Die *container, const char *member);
+/* The type that the code behind the call says such a variable then holds; false: it does not. */
+bool rule_class_actual(struct rule_work *work, const struct die_type *declared,
+		       struct die_type *out);
 
 /* True: it has an answer, which the rules behind it can't better. */
 bool rule_container(struct rule_work *work);

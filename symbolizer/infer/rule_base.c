@@ -15,6 +15,7 @@
 #include "../flow/flow_code.h"
 #include "../flow/flow_values.h"
 #include "../dwarf/debug_definitions.h"
+#include "../dwarf/die.h"
 #include "../dwarf/die_members.h"
 #include "rule.h"
 
@@ -55,6 +56,18 @@ static bool pointer_in(struct rule_work *work, const struct die_type *type, uint
 	       die_members_at(work->reader->units, &element, offset, out, &name);
 }
 
+/* What a pointer leads to: of a descriptor any of its elements. */
+static bool behind(struct rule_work *work, const struct die_type *pointer, struct die_type *out)
+{
+	struct die_type type = *pointer;
+
+	if (type.by_address || !die_descriptor(&type.die))
+		return die_type_target(work->reader->units, &type, out);
+	type.kind = DIE_ARRAY;
+	*out = type;
+	return true;
+}
+
 /* What the pointer variable points at that is in `reg`, or from which `reg` has a constant
  * distance, `displacement`. In front of `vaddr`. */
 static bool variable_in(struct window *window, uint64_t vaddr, unsigned reg, struct die_type *out,
@@ -69,12 +82,17 @@ static bool variable_in(struct window *window, uint64_t vaddr, unsigned reg, str
 	count = debug_variables_at(window->work->reader->units, vaddr, found, RULE_VARIABLES);
 	for (unsigned round = 0; round < 2; round++)
 		for (size_t i = 0; i < count; i++) {
+			/* a variable that lies there, as what is passed by its address */
+			if (!round && found[i].place == DEBUG_PLACE_MEMORY && found[i].reg == reg &&
+			    die_type(window->work->reader->units, &found[i].type, out)) {
+				*displacement = -found[i].displacement;
+				return true;
+			}
 			if (found[i].place != (round ? DEBUG_PLACE_VALUE : DEBUG_PLACE_REGISTER) ||
 			    found[i].reg != reg ||
 			    !die_type(window->work->reader->units, &found[i].type, &type))
 				continue;
-			if (type.kind == DIE_POINTER &&
-			    die_type_target(window->work->reader->units, &type, out)) {
+			if (type.kind == DIE_POINTER && behind(window->work, &type, out)) {
 				*displacement = round ? -found[i].displacement : 0;
 				return true;
 			}
@@ -82,6 +100,11 @@ static bool variable_in(struct window *window, uint64_t vaddr, unsigned reg, str
 				return false;
 		}
 	return false;
+}
+
+static bool is_frame(unsigned reg)
+{
+	return reg == FLOW_RSP || reg == FLOW_RBP;
 }
 
 /* The variable in memory that [reg + displacement] is in. */
@@ -179,6 +202,24 @@ static bool static_at(struct debug_units *units, uint64_t address, struct rule_b
 	return true;
 }
 
+/* The variable of which [reg + displacement] holds the address. */
+static bool variable_behind(struct debug_units *units, uint64_t vaddr, unsigned reg,
+			    int64_t displacement, struct rule_base *out)
+{
+	struct debug_variable found[RULE_VARIABLES];
+	size_t count = debug_variables_at(units, vaddr, found, RULE_VARIABLES);
+
+	for (size_t i = 0; i < count; i++)
+		if (found[i].place == DEBUG_PLACE_INDIRECT && found[i].reg == reg &&
+		    found[i].displacement == displacement &&
+		    die_type(units, &found[i].type, &out->object)) {
+			out->displacement = 0;
+			out->indexed = false;
+			return true;
+		}
+	return false;
+}
+
 /* Finds the target type of the pointer that is loaded from there. */
 static bool loaded(struct window *window, size_t index, const ZydisDecodedOperand *from,
 		   unsigned depth, struct rule_base *out)
@@ -195,7 +236,11 @@ static bool loaded(struct window *window, size_t index, const ZydisDecodedOperan
 			return false;
 	} else if (base == FLOW_NONE) {
 		return false;
-	} else if ((base == FLOW_RSP || base == FLOW_RBP) && ++window->asked <= WINDOW &&
+	} else if (is_frame(base) && from->mem.index == ZYDIS_REGISTER_NONE &&
+		   ++window->asked <= WINDOW &&
+		   variable_behind(units, at->vaddr, base, from->mem.disp.value, out)) {
+		return true;
+	} else if (is_frame(base) && ++window->asked <= WINDOW &&
 		   variable_at(units, at->vaddr, base, from->mem.disp.value, &object)) {
 		object.indexed = from->mem.index != ZYDIS_REGISTER_NONE;
 	} else if (base != FLOW_RSP && either(window, index, from, depth + 1, &object)) {
@@ -208,10 +253,10 @@ static bool loaded(struct window *window, size_t index, const ZydisDecodedOperan
 	out->indexed = false;
 	if (object.object.kind == DIE_POINTER) /* an element of an array of pointers */
 		return object.displacement % 8 == 0 &&
-		       die_type_target(units, &object.object, &out->object);
+		       behind(window->work, &object.object, &out->object);
 	return (!object.indexed || object.object.kind == DIE_ARRAY) && object.displacement >= 0 &&
 	       pointer_in(window->work, &object.object, (uint64_t)object.displacement, &pointer) &&
-	       die_type_target(units, &pointer, &out->object);
+	       behind(window->work, &pointer, &out->object);
 }
 
 /* A trace on its way back: what it looks for is `reg` in front of instruction number `index`, plus
@@ -231,11 +276,6 @@ static enum base_step found(struct trail *trail, const struct rule_base *object,
 	trail->out->displacement += object->displacement;
 	trail->out->indexed |= object->indexed | indexed;
 	return STEP_FOUND;
-}
-
-static bool is_frame(unsigned reg)
-{
-	return reg == FLOW_RSP || reg == FLOW_RBP;
 }
 
 /* Is it the address of a variable in the frame? */

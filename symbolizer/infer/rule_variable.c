@@ -35,28 +35,55 @@ static bool last_member(void *context, const struct die_member *member)
 	return true;
 }
 
-/* Takes a type that points at the block. False: it says nothing. */
-static bool add_pointer(struct rule_work *work, const struct die_type *pointer, unsigned flags)
+/* Takes a type that the block begins with; `elements`: any number of them. False: it says
+ * nothing. */
+static bool add_object(struct rule_work *work, const struct die_type *type, bool elements,
+		       unsigned flags)
 {
 	struct site_candidate candidate = { .rule = SYM_RULE_VARIABLE,
+					    .form = elements ? SYM_FORM_ARRAY : SYM_FORM_OBJECT,
 					    .array = true,
 					    .flags = flags };
-	struct die_type target;
+	struct die_type target = *type;
 
-	if (pointer->kind != DIE_POINTER || !die_type_target(work->reader->units, pointer, &target))
-		return false;
 	/* a pointer to an array, T (*p)[3], is to an array of T */
 	for (unsigned i = 0; target.kind == DIE_ARRAY && i < 8; i++)
 		if (!die_type_target(work->reader->units, &target, &target))
 			return false;
-	if (target.kind == DIE_VOID || target.kind == DIE_FUNCTION || !target.bytes)
+	if (target.kind == DIE_VOID || target.kind == DIE_FUNCTION ||
+	    (!target.bytes && !(flags & SITE_LEAST)))
 		return false;
 	rule_describe(work, &target, &candidate);
-	candidate.or_derived = target.polymorphic;
+	candidate.or_derived = target.polymorphic || flags & SITE_LEAST;
 	if (candidate.trailing) /* a block ends somewhere in the array */
 		die_type_layout(work->reader->units, &target, last_member, &candidate.header);
 	rule_add(work, &candidate);
 	return candidate.type != NULL;
+}
+
+/* Takes a type that points at the block. False: it says nothing. */
+static bool add_pointer(struct rule_work *work, const struct die_type *pointer, unsigned flags)
+{
+	struct die_type target, type = *pointer;
+	bool elements = die_descriptor(&type.die);
+
+	return pointer->kind == DIE_POINTER &&
+	       die_type_target(work->reader->units, pointer, &target) &&
+	       add_object(work, &target, elements, elements ? flags | SITE_DESCRIPTOR : flags);
+}
+
+/* The pointer of a polymorphic variable of Fortran's: what it is said to hold then, and that at the
+ * least. */
+static bool add_class_data(struct rule_work *work, const struct die_type *pointer, unsigned flags)
+{
+	struct die_type declared, actual, type = *pointer;
+	bool elements = die_descriptor(&type.die), known;
+
+	if (!die_type_target(work->reader->units, pointer, &declared))
+		return false;
+	known = rule_class_actual(work, &declared, &actual) &&
+		add_object(work, &actual, elements, flags);
+	return add_object(work, &declared, elements, flags | SITE_LEAST) || known;
 }
 
 /* All pointers that a union has at `offset`, or none: one that can't be judged by its size may be
@@ -104,8 +131,33 @@ static bool add_variable(struct rule_work *work, struct debug_variable *variable
 		offset %= element.bytes;
 	}
 	if (die_members_at(work->reader->units, &type, offset, &member, &name))
-		return add_pointer(work, &member, flags);
+		return rule_class_data(&type.die, name) ? add_class_data(work, &member, flags)
+							: add_pointer(work, &member, flags);
 	return add_union(work, &type, offset, flags);
+}
+
+/* Does the variable lie in the block itself, at its start? */
+static bool is_block(const struct flow_state *state, const struct debug_variable *variable)
+{
+	struct debug_variable address = *variable;
+
+	if (variable->place == DEBUG_PLACE_MEMORY)
+		address.place = DEBUG_PLACE_VALUE; /* the address is a register's value */
+	else if (variable->place == DEBUG_PLACE_INDIRECT)
+		address.place = DEBUG_PLACE_MEMORY;
+	else
+		return false;
+	return rule_holds(state, &address);
+}
+
+/* An automatic array or string of Fortran's: the block is its elements. */
+static bool add_automatic(struct rule_work *work, struct debug_variable *variable)
+{
+	struct die_type type;
+
+	return die_type(work->reader->units, &variable->type, &type) &&
+	       (type.kind == DIE_ARRAY || dwarf_tag(&type.die) == DW_TAG_string_type) &&
+	       add_object(work, &type, true, 0);
 }
 
 /* The scope of the call (its index in work->scopes) that a variable at `vaddr` belongs to;
@@ -144,10 +196,14 @@ static void variables(struct rule_work *work)
 			       before = work->out->count;
 			struct die_type type;
 			uint64_t offset = 0;
+			bool whole = is_block(state, &found[v]);
 
 			if (scope >= RULE_SCOPES || scope > best)
 				continue;
-			if (found[v].place == DEBUG_PLACE_REGISTER ||
+			if (whole) {
+				/* where the pointer lies does not matter: it is the variable's
+				 * address */
+			} else if (found[v].place == DEBUG_PLACE_REGISTER ||
 			    found[v].place == DEBUG_PLACE_VALUE) {
 				if (!rule_holds(state, &found[v]))
 					continue;
@@ -161,7 +217,8 @@ static void variables(struct rule_work *work)
 				work->out->count = first;
 				before = first;
 			}
-			if (!add_variable(work, &found[v], offset, 0))
+			if (whole ? !add_automatic(work, &found[v])
+				  : !add_variable(work, &found[v], offset, 0))
 				continue;
 			best = scope;
 			if (work->out->count > before)

@@ -138,8 +138,12 @@ static enum choose_fit fit_of_variable(const struct choice *choice,
 	uint64_t bytes = candidate->bytes;
 	bool constant = sizes->min == sizes->max, equal = constant && sizes->min == bytes;
 
+	if (candidate->flags & SITE_LEAST)
+		return sizes->min >= bytes ? FIT_ONE : FIT_NOT;
 	if (!bytes)
 		return FIT_NOT;
+	if (candidate->flags & SITE_DESCRIPTOR && sizes->min == 1)
+		return FIT_MANY;
 	if (choice->family == FAMILY_NEW) {
 		if (constant)
 			return equal ? FIT_ONE : FIT_NOT;

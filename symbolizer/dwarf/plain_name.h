@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plain_name.h: names of types that are not put together from scopes and arguments.
+ *
+ * Runs: sidecar, CLI. Signals: no. Allocates: the text. Threads: one at a time.
+ */
+#ifndef SHINY_SYM_PLAIN_NAME_H
+#define SHINY_SYM_PLAIN_NAME_H
+
+#include "debug_units.h"
+#include "name_text.h"
+
+/* Adds "{lambda at a.cc:12}". */
+void plain_name_unnamed(struct debug_units *units, Dwarf_Die *die, struct name_text *out);
+
+/* Adds "character(kind=1,len=10)" for a string of Fortran's, without the length where it varies. */
+void plain_name_string(Dwarf_Die *string, struct name_text *out);
+
+#endif

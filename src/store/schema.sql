@@ -163,10 +163,10 @@ CREATE TABLE wrapper (
 	frame INTEGER PRIMARY KEY -- frame.id
 );
 
--- Functions and modules that are nobody's call site: those of boring.rules, and the wrappers and
--- functions of the type rules, the user's included.
+-- Functions, modules and source files that are nobody's call site: those of boring.rules, and the
+-- wrappers and functions of the type rules, the user's included.
 CREATE TABLE boring (
-	kind TEXT NOT NULL, -- function: demangled name without return type and arguments; module: file name
+	kind TEXT NOT NULL, -- of function (a demangled name's start), module (file name), source (path)
 	pattern TEXT NOT NULL -- the name; * stands for any text
 );
 

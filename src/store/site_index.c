@@ -10,7 +10,8 @@
  * table `boring` does not name and whose frame table `wrapper` does not have; a stack in which all
  * is boring keeps its innermost function. A function without a name is interesting unless its
  * module is boring (libc, libstdc++). The rules are data in the file, so that a reader of the file
- * can see, and redo, what was skipped.
+ * can see, and redo, what was skipped. Code of a library that is compiled into its users, as Ada's
+ * generic containers are, has names of theirs: its source file tells.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -35,8 +36,9 @@ struct site_frame {
 	uint32_t function, source, line; /* the first interesting line, else the innermost one */
 };
 
+enum pattern_of { OF_FUNCTION, OF_MODULE, OF_SOURCE };
 struct pattern {
-	bool module; /* of a module, not a function */
+	enum pattern_of of;
 	char *text;
 };
 
@@ -44,8 +46,8 @@ struct site_finder {
 	struct store *store;
 	struct pattern *patterns;
 	size_t pattern_count;
-	unsigned char *boring_functions, *boring_modules; /* indexed by id */
-	size_t function_limit, module_limit;              /* first id beyond */
+	unsigned char *boring_functions, *boring_modules, *boring_sources; /* by id */
+	size_t function_limit, module_limit, source_limit; /* first id beyond */
 	struct site_frame *frames;
 	size_t frame_limit;
 	VEC(struct site_key) sites; /* at[id - 1] */
@@ -68,7 +70,8 @@ static bool matches(const struct pattern *p, const char *name)
 				return true;
 			star = pattern;
 			from = name;
-		} else if (!*pattern && (p->module ? !*name : strchr("(<@", *name) != NULL)) {
+		} else if (!*pattern &&
+			   (p->of != OF_FUNCTION ? !*name : strchr("(<@", *name) != NULL)) {
 			return true;
 		} else if (*name && *pattern == *name) {
 			pattern++;
@@ -82,13 +85,15 @@ static bool matches(const struct pattern *p, const char *name)
 	}
 }
 
-static bool is_boring(const struct site_finder *f, bool module, const char *name)
+static bool is_boring(const struct site_finder *f, enum pattern_of of, const char *name)
 {
-	const char *slash = module ? strrchr(name, '/') : NULL,
-		   *start = module ? slash ? slash + 1 : name : function_name_start(name);
+	const char *slash = of == OF_MODULE ? strrchr(name, '/') : NULL,
+		   *start = slash		? slash + 1
+			    : of == OF_FUNCTION ? function_name_start(name)
+						: name;
 
 	for (size_t i = 0; i < f->pattern_count; i++)
-		if (f->patterns[i].module == module && matches(&f->patterns[i], start))
+		if (f->patterns[i].of == of && matches(&f->patterns[i], start))
 			return true;
 	return false;
 }
@@ -131,6 +136,10 @@ static const char *column_text(sqlite3_stmt *row, int column)
 static struct shiny_err *take_pattern(struct site_finder *f, sqlite3_stmt *row)
 {
 	struct pattern *more = reallocarray(f->patterns, f->pattern_count + 1, sizeof(*more));
+	const char *kind = column_text(row, 0);
+	enum pattern_of of = !strcmp(kind, "module")   ? OF_MODULE
+			     : !strcmp(kind, "source") ? OF_SOURCE
+						       : OF_FUNCTION;
 	char *text = strdup(column_text(row, 1));
 
 	if (more)
@@ -139,9 +148,7 @@ static struct shiny_err *take_pattern(struct site_finder *f, sqlite3_stmt *row)
 		free(text);
 		return no_memory();
 	}
-	struct pattern *p = &f->patterns[f->pattern_count++];
-	p->module = strcmp(column_text(row, 0), "module") == 0;
-	p->text = text;
+	f->patterns[f->pattern_count++] = (struct pattern){ of, text };
 	return NULL;
 }
 
@@ -152,14 +159,17 @@ static struct shiny_err *take_limits(struct site_finder *f, sqlite3_stmt *row)
 	f->function_limit = (size_t)sqlite3_column_int64(row, 0) + 1;
 	f->module_limit = (size_t)sqlite3_column_int64(row, 1) + 1;
 	f->frame_limit = (size_t)sqlite3_column_int64(row, 2) + 1;
+	f->source_limit = (size_t)sqlite3_column_int64(row, 3) + 1;
 	for (size_t i = 0; i < w->stacks.count; i++)
 		if (w->stacks.at[i].id >= f->out->stack_limit)
 			f->out->stack_limit = w->stacks.at[i].id + 1;
 	f->out->of_stack = calloc(f->out->stack_limit, sizeof(*f->out->of_stack));
 	f->boring_functions = calloc(f->function_limit, 1);
 	f->boring_modules = calloc(f->module_limit, 1);
+	f->boring_sources = calloc(f->source_limit, 1);
 	f->frames = calloc(f->frame_limit, sizeof(*f->frames));
-	return f->out->of_stack && f->boring_functions && f->boring_modules && f->frames
+	return f->out->of_stack && f->boring_functions && f->boring_modules && f->boring_sources &&
+			       f->frames
 		       ? NULL
 		       : no_memory();
 }
@@ -167,13 +177,21 @@ static struct shiny_err *take_limits(struct site_finder *f, sqlite3_stmt *row)
 static struct shiny_err *take_function(struct site_finder *f, sqlite3_stmt *row)
 {
 	f->boring_functions[sqlite3_column_int64(row, 0)] =
-		is_boring(f, false, column_text(row, 1));
+		is_boring(f, OF_FUNCTION, column_text(row, 1));
+	return NULL;
+}
+
+static struct shiny_err *take_source(struct site_finder *f, sqlite3_stmt *row)
+{
+	f->boring_sources[sqlite3_column_int64(row, 0)] =
+		is_boring(f, OF_SOURCE, column_text(row, 1));
 	return NULL;
 }
 
 static struct shiny_err *take_module(struct site_finder *f, sqlite3_stmt *row)
 {
-	f->boring_modules[sqlite3_column_int64(row, 0)] = is_boring(f, true, column_text(row, 1));
+	f->boring_modules[sqlite3_column_int64(row, 0)] =
+		is_boring(f, OF_MODULE, column_text(row, 1));
 	return NULL;
 }
 
@@ -190,7 +208,8 @@ static struct shiny_err *take_wrapper(struct site_finder *f, sqlite3_stmt *row)
 static struct shiny_err *take_line(struct site_finder *f, sqlite3_stmt *row)
 {
 	struct site_frame *frame = &f->frames[sqlite3_column_int64(row, 0)];
-	uint32_t function = (uint32_t)sqlite3_column_int64(row, 4);
+	uint32_t function = (uint32_t)sqlite3_column_int64(row, 4),
+		 source = (uint32_t)sqlite3_column_int64(row, 5);
 	bool first = sqlite3_column_int64(row, 3) == 0;
 
 	frame->module = (uint32_t)sqlite3_column_int64(row, 1);
@@ -200,10 +219,11 @@ static struct shiny_err *take_line(struct site_finder *f, sqlite3_stmt *row)
 	frame->interesting =
 		!frame->wrapper &&
 		!(frame->module < f->module_limit && f->boring_modules[frame->module]) &&
-		!(function < f->function_limit && f->boring_functions[function]);
+		!(function < f->function_limit && f->boring_functions[function]) &&
+		!(source < f->source_limit && f->boring_sources[source]);
 	if (first || frame->interesting) {
 		frame->function = function;
-		frame->source = (uint32_t)sqlite3_column_int64(row, 5);
+		frame->source = source;
 		frame->line = (uint32_t)sqlite3_column_int64(row, 6);
 	}
 	return NULL;
@@ -303,10 +323,12 @@ static struct shiny_err *find_all(struct site_finder *f)
 	SHINY_TRY(each_row(f,
 			   "SELECT (SELECT COALESCE(MAX(id), 0) FROM function), (SELECT "
 			   "COALESCE(MAX(id), 0) FROM module), "
-			   "(SELECT COALESCE(MAX(id), 0) FROM frame)",
+			   "(SELECT COALESCE(MAX(id), 0) FROM frame), (SELECT "
+			   "COALESCE(MAX(id), 0) FROM source)",
 			   take_limits));
 	SHINY_TRY(each_row(f, "SELECT id, name FROM function", take_function));
 	SHINY_TRY(each_row(f, "SELECT id, path FROM module", take_module));
+	SHINY_TRY(each_row(f, "SELECT id, path FROM source", take_source));
 	SHINY_TRY(each_row(f, "SELECT frame FROM wrapper", take_wrapper));
 	SHINY_TRY(each_row(
 		f,
@@ -329,6 +351,7 @@ struct shiny_err *sites_make(struct store *store, const struct stack_tails *tail
 	free(f.patterns);
 	free(f.boring_functions);
 	free(f.boring_modules);
+	free(f.boring_sources);
 	free(f.frames);
 	free(f.sites.at);
 	free(f.site_frames.at);

@@ -30,6 +30,7 @@
 #include "debug_unit.h"
 #include "die.h"
 #include "die_normalize.h"
+#include "plain_name.h"
 
 #define WALK_MAX ((uint64_t)1 << 30)
 #define ENTRIES_MAX ((size_t)1 << 22)
@@ -178,9 +179,12 @@ static void walk_class(struct definition_walk *walk, Dwarf_Die *die, unsigned ne
 		if (hash)
 			add_definition(walk, die, hash);
 	} else if (name && *name && *name != '<') {
+		const char *ada = plain_name_ada(walk->units, die, name);
+
 		die_normalize_text(name, &walk->prefix);
-		hash = hash_end(hash_of(name_text_string(&walk->prefix), HASH_START),
-				walk->anonymous, walk->unit >> UNIT_SHIFT);
+		/* Ada's has its scopes */
+		hash = hash_of(ada != name ? ada : name_text_string(&walk->prefix), HASH_START);
+		hash = hash_end(hash, walk->anonymous, walk->unit >> UNIT_SHIFT);
 		if (!die_flag(die, DW_AT_declaration))
 			add_definition(walk, die, hash);
 		else if (used)
@@ -314,7 +318,7 @@ bool debug_definitions_class(struct debug_units *units, const char *name, Dwarf_
 	    !die_is_class(dwarf_tag(out)))
 		return false;
 	declared = die_origin(out);
-	own = dwarf_diename(&declared);
+	own = plain_name_ada(units, &declared, dwarf_diename(&declared));
 	return own && ends_in(name, own);
 }
 

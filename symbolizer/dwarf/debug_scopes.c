@@ -13,6 +13,7 @@
 #include "debug_lines.h"
 #include "debug_unit.h"
 #include "die.h"
+#include "plain_name.h"
 
 enum { INLINED_MAX = 128, PIECES_MAX = 64 };
 
@@ -73,6 +74,7 @@ static const char *scope_name(struct debug_units *units, struct unit_scope *scop
 	scope->bare = !name || name[0] != '_' || (name[1] != 'Z' && name[1] != 'R');
 	if (!name)
 		name = qualified_name(units, &scope->die);
+	name = plain_name_ada(units, &scope->die, name);
 	scope->name = name ? names_demangled(debug_units_names(units), name) : "";
 	if (!scope->name)
 		scope->name = "";

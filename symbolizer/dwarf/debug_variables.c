@@ -147,6 +147,7 @@ struct location_piece {
 	enum piece_kind kind;
 	unsigned reg;
 	bool indirect; /* the variable's address is there */
+	uint64_t into; /* the variable: of a word of it */
 };
 
 /* A variable with its places, or a lexical block with its ranges: its variables and blocks follow,
@@ -225,8 +226,7 @@ static bool place_of(Dwarf_Attribute *attribute, const Dwarf_Op *op, struct loca
 static bool piece_of(Dwarf_Attribute *attribute, const Dwarf_Op *ops, size_t count,
 		     struct location_piece *out)
 {
-	/* of what is taken to pieces the first one, if it is a word: a pointer, often */
-	if (count == 1 || (ops[1].atom == DW_OP_piece && ops[1].number == 8))
+	if (count == 1)
 		return place_of(attribute, ops, out);
 	if (count != 2 || !place_of(attribute, ops, out))
 		return false;
@@ -276,11 +276,33 @@ static struct scope_item *add_item(struct scope_variables *to)
 	return item;
 }
 
+/* Adds the pieces of a variable that are words in registers: pointers, often. */
+static void take_words(struct scope_variables *to, Dwarf_Attribute *attribute, const Dwarf_Op *ops,
+		       size_t count, const struct location_piece *range)
+{
+	uint64_t into = 0;
+	size_t first = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct location_piece piece = *range;
+
+		if (ops[i].atom != DW_OP_piece)
+			continue;
+		piece.into = into;
+		if (i > first && ops[i].number == 8 &&
+		    piece_of(attribute, ops + first, i - first, &piece) &&
+		    (piece.kind == PIECE_REGISTER || piece.kind == PIECE_VALUE))
+			add_piece(to, &piece);
+		into += ops[i].number;
+		first = i + 1;
+	}
+}
+
 static void take_variable(struct debug_units *units, Dwarf_Die *die, struct scope_variables *to)
 {
 	Dwarf_Attribute attribute;
 	struct debug_variable variable;
-	size_t before = to->pieces.count, count;
+	size_t before = to->pieces.count, known, count;
 	ptrdiff_t at = 0;
 	Dwarf_Addr base, low, high;
 	struct scope_item *item;
@@ -303,11 +325,14 @@ static void take_variable(struct debug_units *units, Dwarf_Die *die, struct scop
 
 		if (low >= high)
 			continue;
-		if (!piece_of(&attribute, ops, count, &piece))
-			piece = (struct location_piece){ .low = low,
-							 .high = high,
-							 .reg = REGISTERS };
-		add_piece(to, &piece);
+		known = to->pieces.count;
+		if (count && ops[count - 1].atom == DW_OP_piece)
+			take_words(to, &attribute, ops, count, &piece);
+		else if (piece_of(&attribute, ops, count, &piece))
+			add_piece(to, &piece);
+		if (to->pieces.count == known)
+			add_piece(to, &(struct location_piece){
+					      .low = low, .high = high, .reg = REGISTERS });
 	}
 	item->count = (uint32_t)(to->pieces.count - before);
 	if (!item->count)
@@ -397,6 +422,19 @@ static const struct location_piece *piece_at(const struct scope_variables *varia
 	return NULL;
 }
 
+/* The next piece that is a word of the variable in the same range; NULL: that was the last one. */
+static const struct location_piece *next_word(const struct scope_variables *variables,
+					      const struct scope_item *item,
+					      const struct location_piece *piece)
+{
+	const struct location_piece *next = piece + 1;
+
+	return next < &variables->pieces.at[item->first + item->count] && next->low == piece->low &&
+			       next->high == piece->high && next->into > piece->into
+		       ? next
+		       : NULL;
+}
+
 /* False: that is no place. */
 static bool set_place(struct debug_units *units, const struct location_piece *piece,
 		      struct frame_base *frame, struct debug_variable *out)
@@ -412,6 +450,7 @@ static bool set_place(struct debug_units *units, const struct location_piece *pi
 	out->place = piece->indirect ? DEBUG_PLACE_INDIRECT : places[piece->kind];
 	out->reg = piece->reg;
 	out->displacement = piece->displacement;
+	out->into = piece->into;
 	if (piece->kind != PIECE_FRAME)
 		return true;
 	if (!frame->tried)
@@ -449,10 +488,11 @@ size_t debug_variables_at(struct debug_units *units, uint64_t vaddr, struct debu
 				i = piece ? i + 1 : item->end;
 				continue;
 			}
-			out[count] = item->variable;
-			out[count].depth = depth;
-			if (piece && set_place(units, piece, &frame, &out[count]))
-				count++;
+			for (; piece && count < room; piece = next_word(variables, item, piece)) {
+				out[count] = item->variable;
+				out[count].depth = depth;
+				count += set_place(units, piece, &frame, &out[count]);
+			}
 			i++;
 		}
 		if (scope->parent == NO_SCOPE)

@@ -26,6 +26,9 @@ struct debug_variable {
 	 * address */
 	unsigned reg;
 	int64_t displacement;
+	/* the place is that of the word at this offset of a variable in pieces; another
+	 * word may have a row of its own */
+	uint64_t into;
 	/* 0: of the innermost scope that covers the address, 1: of the one around it, … */
 	unsigned depth;
 };

@@ -310,6 +310,7 @@ static const char *name_of(struct namer *namer, Dwarf_Die *die, unsigned depth)
 	Dwarf_Die declared = die_origin(die), defined;
 	struct debug_unit *unit;
 	int tag = dwarf_tag(die);
+	bool ada;
 
 	if (result)
 		return result;
@@ -323,8 +324,12 @@ static const char *name_of(struct namer *namer, Dwarf_Die *die, unsigned depth)
 	unit = debug_units_of(namer->units, &declared);
 	if (!unit)
 		return NULL;
-	write_scope(namer, unit, debug_unit_container(unit, &declared), depth, &text);
-	if (tag == DW_TAG_namespace)
+	ada = name && die_is_ada(&declared); /* such a name has its scopes */
+	if (!ada)
+		write_scope(namer, unit, debug_unit_container(unit, &declared), depth, &text);
+	if (ada)
+		name_text_put(&text, plain_name_ada(namer->units, &declared, name));
+	else if (tag == DW_TAG_namespace)
 		name_text_put(&text, name ? name : "(anonymous namespace)");
 	else
 		write_own(namer, die, name ? name : dwarf_diename(die), depth, &text);

@@ -98,6 +98,36 @@ static bool is_open_ended(Dwarf_Die *class, unsigned depth)
 	return !die_subrange(&range, &elements) || elements <= 1;
 }
 
+/* A record of Ada's that has parts as long as its discriminants say. */
+static bool size_varies(Dwarf_Die *class)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word bytes;
+
+	return dwarf_attr(class, DW_AT_byte_size, &attribute) &&
+	       dwarf_formudata(&attribute, &bytes);
+}
+
+/* The bytes in front of what varies; at least 1. */
+static uint64_t fixed_bytes(Dwarf_Die *class)
+{
+	Dwarf_Die child, type;
+	uint64_t bits, most = 1;
+
+	if (!dwarf_child(class, &child))
+		do {
+			Dwarf_Word bytes = 0;
+
+			if (dwarf_tag(&child) == DW_TAG_member &&
+			    die_member_offset(&child, &bits) &&
+			    die_reference(&child, DW_AT_type, &type)) {
+				dwarf_aggregate_size(&type, &bytes);
+				most = bits / 8 + bytes > most ? bits / 8 + bytes : most;
+			}
+		} while (die_next(&child));
+	return most;
+}
+
 /* sizeof(an) array: libdw's own doesn't go to type units. 0: unknown. */
 static uint64_t array_bytes(struct debug_units *units, const Dwarf_Die *array)
 {
@@ -196,6 +226,8 @@ static bool resolve(struct debug_units *units, Dwarf_Die *die, struct die_type *
 				     : 8;
 	} else if (out->kind == DIE_ARRAY && !dwarf_hasattr(&out->die, DW_AT_byte_size)) {
 		out->bytes = array_bytes(units, &out->die);
+	} else if (out->kind == DIE_CLASS && size_varies(&out->die)) {
+		out->bytes = fixed_bytes(&out->die);
 	} else if (out->kind != DIE_FUNCTION && !dwarf_aggregate_size(&out->die, &bytes)) {
 		out->bytes = bytes;
 	}
@@ -253,7 +285,7 @@ bool die_type(struct debug_units *units, Dwarf_Die *die, struct die_type *out)
 	good = resolve(units, die, out);
 	if (good && out->kind == DIE_CLASS) {
 		out->polymorphic = has_vptr(units, &out->die, 0, &steps);
-		out->trailing_array = is_open_ended(&out->die, 0);
+		out->trailing_array = size_varies(&out->die) || is_open_ended(&out->die, 0);
 	}
 	hash_table_add(&memo->table, hash, (uint32_t)memo->entries.count);
 	*vec_push(&memo->entries) = (struct type_entry){ key, *out, good };

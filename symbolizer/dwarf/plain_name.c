@@ -4,8 +4,10 @@
 
 #include <dwarf.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "../elf/demangle.h"
 #include "debug_lines.h"
 #include "die.h"
 
@@ -44,4 +46,14 @@ void plain_name_string(Dwarf_Die *string, struct name_text *out)
 	else
 		snprintf(text, sizeof(text), "character(kind=%llu)", (unsigned long long)unit);
 	name_text_put(out, text);
+}
+
+const char *plain_name_ada(struct debug_units *units, Dwarf_Die *die, const char *name)
+{
+	/* a simple name is its own */
+	char *readable = name && strstr(name, "__") && die_is_ada(die) ? demangle_ada(name) : NULL;
+	const char *result = readable ? names_text(debug_units_names(units), readable) : name;
+
+	free(readable);
+	return result;
 }

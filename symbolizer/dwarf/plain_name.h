@@ -16,4 +16,8 @@ void plain_name_unnamed(struct debug_units *units, Dwarf_Die *die, struct name_t
 /* Adds "character(kind=1,len=10)" for a string of Fortran's, without the length where it varies. */
 void plain_name_string(Dwarf_Die *string, struct name_text *out);
 
+/* A name of Ada's as debuggers show it, interned; `name` itself where `die` is not Ada, or it can't
+ * be read. */
+const char *plain_name_ada(struct debug_units *units, Dwarf_Die *die, const char *name);
+
 #endif

@@ -7,7 +7,7 @@
  * code. Rust goes through libiberty: its legacy names look like C++ ("_ZN…17h<hash>E"), and only
  * libiberty reads its v0 names ("_R…"). Rust comes first: its test for the legacy hash is exact,
  * and __cxa_demangle would show the hash and the $LT$ escapes. gfortran's names of procedures in
- * modules become what debuggers show.
+ * modules, and GNAT's, become what debuggers show.
  */
 #include "demangle.h"
 
@@ -67,6 +67,38 @@ static char *fortran(const char *name)
 	return result;
 }
 
+char *demangle_ada(const char *name)
+{
+	size_t length = strnlen(name, NAME_MAX_BYTES);
+	bool body = length > 2 && !strcmp(name + length - 2, "TB");
+	char *plain = strndup(name, body ? length - 2 : length), *result;
+
+	if (!plain || length == NAME_MAX_BYTES) {
+		free(plain);
+		return NULL;
+	}
+	result = ada_demangle(plain, 0);
+	free(plain);
+	/* it shows what it can't read in brackets */
+	if (result && *result == '<') {
+		free(result);
+		result = NULL;
+	}
+	return result;
+}
+
+/* Names that only GNAT's run time has, and a main program's. */
+static bool is_ada(const char *name)
+{
+	static const char *const units[] = { "ada__", "gnat__", "interfaces__", "system__",
+					     "_ada_" };
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (!strncmp(name, units[i], strlen(units[i])))
+			return true;
+	return false;
+}
+
 char *demangle_symbol(const char *name)
 {
 	char *plain, *result = NULL;
@@ -86,10 +118,14 @@ char *demangle_symbol(const char *name)
 		result = cxx(whole ? whole : name);
 		free(whole);
 	}
-	if (!result && is_piece(name))
-		result = before(name, '.');
-	if (!result)
-		result = fortran(name);
+	if (!result && is_piece(name)) {
+		char *whole = before(name, '.');
+
+		free(plain);
+		name = plain = whole;
+	}
+	if (!result && name)
+		result = is_ada(name) ? demangle_ada(name) : fortran(name);
 	if (!result)
 		return plain;
 	free(plain);

@@ -10,8 +10,12 @@
 #include <stdbool.h>
 
 /* A symbol: Itanium C++, Rust (both schemes), a piece of a function of C,
- * a procedure of a module of Fortran's. NULL: none of these. */
+ * a procedure of a module of Fortran's, a unit of Ada's library. NULL: none of these. */
 char *demangle_symbol(const char *name);
+
+/* An entity of Ada's ("lists__made__2"), in a file that is known to be Ada. NULL: it can't be
+ * read. */
+char *demangle_ada(const char *name);
 
 /* The class in a type-info name ("N5blink4NodeE", "*N12_GLOBAL__N_11AE"). NULL: not the name of a
  * class. */

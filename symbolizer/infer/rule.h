@@ -20,7 +20,7 @@
 enum {
 	RULE_SCOPES = 64,
 	RULE_INLINED = 48,
-	RULE_VARIABLES = 96,
+	RULE_VARIABLES = 512,
 	RULE_THROWN_HEADER = 128, /* bytes in front of an object that is thrown */
 };
 

@@ -92,6 +92,11 @@ static bool variable_in(struct window *window, uint64_t vaddr, unsigned reg, str
 			    found[i].reg != reg ||
 			    !die_type(window->work->reader->units, &found[i].type, &type))
 				continue;
+			/* a word of it */
+			if (type.kind == DIE_CLASS ? !pointer_in(window->work, &type, found[i].into,
+								 &type)
+						   : found[i].into != 0)
+				continue;
 			if (type.kind == DIE_POINTER && behind(window->work, &type, out)) {
 				*displacement = round ? -found[i].displacement : 0;
 				return true;

@@ -86,6 +86,34 @@ static bool add_class_data(struct rule_work *work, const struct die_type *pointe
 	return add_object(work, &declared, elements, flags | SITE_LEAST) || known;
 }
 
+/* An access to an array of any bounds of Ada's is two words: P_ARRAY, and P_BOUNDS, which here is
+ * the pointer; the bounds are the first in the block. */
+static bool add_bounds(struct rule_work *work, const struct die_type *access, uint64_t offset,
+		       const struct die_type *bounds, unsigned flags)
+{
+	struct site_candidate candidate = { .rule = SYM_RULE_VARIABLE,
+					    .form = SYM_FORM_ARRAY,
+					    .array = true,
+					    .flags = flags | SITE_DESCRIPTOR };
+	struct debug_units *units = work->reader->units;
+	struct die_type header, type;
+	const char *name;
+
+	if (offset < 8 || !die_members_at(units, access, offset - 8, &type, &name) ||
+	    strcmp(name, "P_ARRAY") != 0 || !die_type_target(units, bounds, &header) ||
+	    !die_type_target(units, &type, &type))
+		return false;
+	for (unsigned i = 0; type.kind == DIE_ARRAY && i < 8; i++)
+		if (!die_type_target(units, &type, &type))
+			return false;
+	if (!header.bytes || !type.bytes)
+		return false;
+	rule_describe(work, &type, &candidate);
+	candidate.header = header.bytes;
+	rule_add(work, &candidate);
+	return candidate.type != NULL;
+}
+
 /* All pointers that a union has at `offset`, or none: one that can't be judged by its size may be
  * the one that is meant. */
 static bool add_union(struct rule_work *work, const struct die_type *type, uint64_t offset,
@@ -130,9 +158,13 @@ static bool add_variable(struct rule_work *work, struct debug_variable *variable
 		type = element;
 		offset %= element.bytes;
 	}
-	if (die_members_at(work->reader->units, &type, offset, &member, &name))
-		return rule_class_data(&type.die, name) ? add_class_data(work, &member, flags)
-							: add_pointer(work, &member, flags);
+	if (die_members_at(work->reader->units, &type, offset, &member, &name)) {
+		if (rule_class_data(&type.die, name))
+			return add_class_data(work, &member, flags);
+		return !strcmp(name, "P_BOUNDS") && die_is_ada(&type.die)
+			       ? add_bounds(work, &type, offset, &member, flags)
+			       : add_pointer(work, &member, flags);
+	}
 	return add_union(work, &type, offset, flags);
 }
 
@@ -195,7 +227,7 @@ static void variables(struct rule_work *work)
 			size_t scope = scope_of(work, scopes, depth, &found[v]),
 			       before = work->out->count;
 			struct die_type type;
-			uint64_t offset = 0;
+			uint64_t offset = found[v].into;
 			bool whole = is_block(state, &found[v]);
 
 			if (scope >= RULE_SCOPES || scope > best)
@@ -275,10 +307,14 @@ static void stores(struct rule_work *work, const struct flow_fact *fact)
 	base.indexed |= fact->scale != 0;
 	target = base.object;
 	for (unsigned i = 0; target.kind == DIE_ARRAY && i < 8; i++) {
+		int64_t into;
+
+		/* an index may count from more than 0 */
 		if (!die_type_target(work->reader->units, &target, &target) || !target.bytes ||
-		    base.displacement < 0)
+		    (base.displacement < 0 && !base.indexed))
 			return;
-		base.displacement %= (int64_t)target.bytes;
+		into = base.displacement % (int64_t)target.bytes;
+		base.displacement = into < 0 ? into + (int64_t)target.bytes : into;
 		base.indexed = false;
 	}
 	if (target.kind == DIE_POINTER) {

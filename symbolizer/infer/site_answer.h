@@ -31,7 +31,8 @@ enum site_flag {
 	SITE_SYMBOL = 32, /* known by a symbol alone: the block may begin with such an object */
 	/* one of the pointers that a union may be: only if no other one's type fits */
 	SITE_UNION = 64,
-	/* an array's descriptor holds it: Fortran asks for one byte where it has no elements */
+	/* an array's descriptor holds it: Fortran asks for one byte where it has no elements, Ada
+	 * rounds up what follows the bounds */
 	SITE_DESCRIPTOR = 128,
 	SITE_LEAST = 256, /* it may be any larger type that extends this one */
 };

@@ -142,7 +142,8 @@ static enum choose_fit fit_of_variable(const struct choice *choice,
 		return sizes->min >= bytes ? FIT_ONE : FIT_NOT;
 	if (!bytes)
 		return FIT_NOT;
-	if (candidate->flags & SITE_DESCRIPTOR && sizes->min == 1)
+	if (candidate->flags & SITE_DESCRIPTOR &&
+	    (candidate->header ? sizes->min >= candidate->header : sizes->min == 1))
 		return FIT_MANY;
 	if (choice->family == FAMILY_NEW) {
 		if (constant)

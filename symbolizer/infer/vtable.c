@@ -9,7 +9,8 @@
  *     address point -  8   type-info: &_ZTI…, or 0 with -fno-rtti
  *     address point        first virtual function, if there is one
  *
- * Three sources, in this order:
+ * GNAT lays dispatch tables of tagged types out likewise, with data of its own for the type-info,
+ * which names the type. Of others there are three sources, in this order:
  *   symbol  _ZTV… covers the address. Any other object symbol there means that the word isn't a
  *           vptr: C programs keep pointers to tables of functions in their first words as well
  *           (2,345 such words in one run of node, all of them told apart by this). _ZTC… is the
@@ -28,6 +29,7 @@
  */
 #include "vtable.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,6 +171,53 @@ static const char *vtable_rtti_name(const struct vtable_reader *reader, uint64_t
 							: NULL;
 }
 
+/* What an external or expanded name of Ada's is: "SHAPES.SQUARE". NULL: the word leads to none. */
+static const char *ada_string(const struct vtable_reader *reader, uint64_t vaddr)
+{
+	struct word word = reloc_word(reader->relocs, vaddr);
+	uint64_t text;
+	const char *name = word_address(reader->file, &word, &text)
+				   ? binary_string(reader->file, text, TYPE_NAME_MAX)
+				   : NULL;
+
+	return name && *name >= 'A' && *name <= 'Z' &&
+			       !name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.")]
+		       ? name
+		       : NULL;
+}
+
+/*
+ * The tagged type of Ada's whose dispatch table `vaddr` is in; NULL: none. GNAT lays it out as a
+ * vtable, with its type-specific data for a type-info:
+ *
+ *     +0  depth, access level   16  name of the type    24  external name, the same as a rule
+ */
+static const char *ada_type(const struct vtable_reader *reader, uint64_t vaddr)
+{
+	enum { DEPTH_MAX = 256, LEVEL_MAX = 256, EXPANDED_NAME = 16, EXTERNAL_NAME = 24 };
+	struct word word = reloc_word(reader->relocs, vaddr - 8), depth;
+	char text[TYPE_NAME_MAX + 1];
+	int64_t offset;
+	uint64_t data;
+	const char *name;
+	size_t length;
+
+	if (!read_offset(reader, vaddr, &offset) || offset ||
+	    !word_address(reader->file, &word, &data) || data % 8)
+		return NULL;
+	depth = reloc_word(reader->relocs, data);
+	if (depth.kind != WORD_PLAIN || (uint32_t)depth.value > DEPTH_MAX ||
+	    depth.value >> 32 > LEVEL_MAX || !ada_string(reader, data + EXTERNAL_NAME))
+		return NULL;
+	name = ada_string(reader, data + EXPANDED_NAME);
+	if (!name)
+		return NULL;
+	for (length = 0; name[length] && length < TYPE_NAME_MAX; length++)
+		text[length] = (char)tolower((unsigned char)name[length]);
+	text[length] = 0;
+	return names_text(reader->names, text);
+}
+
 static void read_symbol(const struct vtable_reader *reader, const struct symbol *symbol,
 			struct sym_vtable *out)
 {
@@ -214,6 +263,11 @@ void vtable_read(const struct vtable_reader *reader, uint64_t vaddr, struct sym_
 	    (binary_flags(file, vaddr) & PF_X))
 		return;
 	symbol = symbols_find(&reader->symbols->objects, vaddr);
+	out->type = !symbol || !starts_with(symbol->name, "_ZT") ? ada_type(reader, vaddr) : NULL;
+	if (out->type) {
+		out->source = SYM_VTABLE_RTTI;
+		return;
+	}
 	if (symbol) {
 		read_symbol(reader, symbol, out);
 		return;

@@ -106,9 +106,12 @@ static void take_limits(struct attribution *a)
 
 static void take_boring(struct attribution *a, const struct query *q)
 {
-	bool module = strcmp(query_text(q, 0), "module") == 0;
+	const char *kind = query_text(q, 0);
 
-	component_judge_pass_over(&a->judge, module ? COMPONENT_MODULE : COMPONENT_FUNCTION,
+	component_judge_pass_over(&a->judge,
+				  !strcmp(kind, "module")   ? COMPONENT_MODULE
+				  : !strcmp(kind, "source") ? COMPONENT_SOURCE
+							    : COMPONENT_FUNCTION,
 				  query_text(q, 1));
 }
 

@@ -45,7 +45,8 @@ void si_bare_code_learn(uintptr_t start, uintptr_t end, const struct si_cfi_view
 {
 	uint64_t pages = (end - start) >> SI_BARE_PAGE_BITS;
 
-	if (pages <= si_bare_code.pages)
+	/* where nothing is described, that says nothing about frame pointers either */
+	if (!view->table || pages <= si_bare_code.pages)
 		return;
 	__builtin_memset(&learning, 0, sizeof(learning));
 	learning.start = start;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bare_code.h: stretches of the executable's code about which .eh_frame says nothing at all, so
- * that the row of each address in them is SI_ROW_BARE, and a walk need not look it up.
+ * bare_code.h: stretches of the executable's code about which .eh_frame says nothing at all,
+ * though it describes others, so that the row of each address in them is SI_ROW_BARE, and a walk
+ * need not look it up.
  *
  * Runs:      inside. Learnt in boot, asked on any event.
  * Signals:   safe.

@@ -51,10 +51,11 @@ enum si_row_kind {
 enum { SI_CFA_MAX = 1 << 28, SI_SAVED_MAX = 0x7ffff8 };
 
 /* Where a module's unwind information is: .eh_frame_hdr, and the bounds of the segment that holds
- * it. */
+ * it; and of the segment of code that is asked about. */
 struct si_cfi_view {
 	uintptr_t table; /* 0: there is none */
 	uintptr_t low, high;
+	uintptr_t code_low, code_high;
 };
 
 struct si_cfi {

@@ -131,6 +131,8 @@ enum si_code si_module_view(uintptr_t pc, struct si_cfi_view *view)
 		if (__atomic_load_n(&refills, __ATOMIC_RELAXED) != before)
 			continue;
 		*view = copy.unwind;
+		view->code_low = copy.start;
+		view->code_high = copy.end;
 		return !r ? SI_CODE_NONE : copy.lasting ? SI_CODE_LASTING : SI_CODE_PASSING;
 	}
 	return SI_CODE_NONE;

@@ -132,7 +132,8 @@ static bool rows_agree(const uintptr_t *fp, uint32_t depth, const uintptr_t *fra
 		uint64_t row = si_row_of(frames[i], generation);
 		const uintptr_t *next = (const uintptr_t *)si_stack_word(fp);
 
-		if (row != SI_ROW_FP && SI_ROW_KIND(row) != SI_ROW_BARE)
+		if (row != SI_ROW_FP &&
+		    (SI_ROW_KIND(row) != SI_ROW_BARE || !si_is_bare_code(frames[i])))
 			return false;
 		if (i > 0 && si_is_bare_code(frames[i]) && !si_after_call(frames[i]))
 			return false;

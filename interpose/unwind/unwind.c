@@ -14,13 +14,18 @@
  * searches their tables; that means files and mappings after start-up, in sandboxes where there are
  * none, and a search instead of a lookup.)
  *
+ * What .eh_frame does not describe is asked how it returns (epilogue.c); such a row is kept if a
+ * return address is where it leads to when it is made. Free Pascal's programs are of such code.
+ *
  * How far it is believed. A walk that begins at the hook's own frame and goes by rows is exact:
  * each address it comes to is one to which this thread will return. So its module cannot be
  * unloaded under us by a program that is right, and its .eh_frame may be read, also of modules that
  * dlopen brought. Code that says nothing (hand-written assembly, V8's built-ins) is followed by
  * rbp, which may lead anywhere: from there on an address must lie in a module that was there at
  * boot and stand behind a call, and when it doesn't, the address that led there is remembered as
- * the end. Code in no module (a JIT) ends the stack.
+ * the end. If a return address lies between rsp and rbp, rbp may be that of a frame further out,
+ * and the stack ends, which is counted: none leaves a frame out. Code in no module (a JIT) ends the
+ * stack.
  *
  * Chromium's code says nothing, but for parts in other languages, and keeps frame pointers. There
  * the first walk of a stack assumes of each address on a page without any description
@@ -53,6 +58,7 @@
 #include "unwind.h"
 
 #include "bare_code.h"
+#include "epilogue.h"
 #include "modules.h"
 #include "../core/settings.h"
 
@@ -84,6 +90,57 @@ struct row_walk {
 	bool assumed; /* rows were not asked about bare code */
 };
 
+/* Is there a word at `at` to read? */
+static bool readable(const struct row_walk *k, uintptr_t at)
+{
+	return at >= k->rsp && at % sizeof(uintptr_t) == 0 && at < k->high &&
+	       k->high - at >= sizeof(uintptr_t);
+}
+
+/* Whether a call whose return address is `back` may have come to `pc`: of a direct one the target
+ * is known, and is in front, or jumps on. */
+static bool may_call(uintptr_t back, uintptr_t pc, const struct si_cfi_view *view)
+{
+	const uint8_t *p = (const uint8_t *)back;
+	uintptr_t target;
+	int32_t distance;
+
+	if (p[-5] != 0xe8)
+		return true;
+	__builtin_memcpy(&distance, p - 4, sizeof(distance));
+	target = back + (uintptr_t)(intptr_t)distance;
+	if (target < view->code_low || target >= view->code_high)
+		return true; /* of another module */
+	p = (const uint8_t *)target;
+	return target < pc || *p == 0xe9 || *p == 0xeb || *p == 0xff;
+}
+
+/* The row of code that is not described, by how it returns; it counts if a return address is where
+ * it says now. SI_ROW_BARE: that is not known. */
+static uint64_t make_undescribed(const struct row_walk *k, const struct si_cfi_view *view)
+{
+	uint64_t row = si_epilogue_row(k->pc, view->code_low, view->code_high);
+	uintptr_t cfa = (SI_ROW_KIND(row) == SI_ROW_BP ? k->rbp : k->rsp) + SI_ROW_CFA(row), back;
+	struct si_cfi_view caller;
+	enum si_code code;
+
+	/* hlt: whoever is called here ends the program, and start code calls so */
+	if (k->pc < view->code_high && *(const uint8_t *)k->pc == 0xf4)
+		return SI_ROW(SI_ROW_END, 0, 0);
+	/* whoever calls has rsp at a multiple of 16: behind a call that never returns, the sum is
+	 * half the time of another kind */
+	if (row == SI_ROW_NONE || cfa % 16 || cfa < k->rsp + 8 || !readable(k, cfa - 8))
+		return SI_ROW_OF_BARE;
+	back = si_stack_word((const uintptr_t *)(cfa - 8));
+	code = si_module_view(back, &caller);
+	/* bytes of a module that may go are read where the row is right only */
+	return code == SI_CODE_PASSING ||
+			       (code == SI_CODE_LASTING && si_after_call(back) &&
+				may_call(back, k->pc, view))
+		       ? row
+		       : SI_ROW_OF_BARE;
+}
+
 /* A row for an address that has none. */
 static SI_COLD uint64_t make(struct row_walk *k)
 {
@@ -109,18 +166,13 @@ static SI_COLD uint64_t make(struct row_walk *k)
 		found = si_cfi_find(&view, k->pc);
 		if (found.function && found.function == si_unwind_start_main)
 			found.row = SI_ROW(SI_ROW_NOWHERE, 0, 0);
+		if (found.row == SI_ROW_OF_BARE)
+			found.row = make_undescribed(k, &view);
 		if (found.row == SI_ROW_FP && si_settings.unwind == SI_UNWIND_ROWS)
 			found.row |= SI_ROW_MIXED;
 	}
 	si_row_store(k->pc, k->generation, found.row);
 	return found.row;
-}
-
-/* Is there a word at `at` to read? */
-static bool readable(const struct row_walk *k, uintptr_t at)
-{
-	return at >= k->rsp && at % sizeof(uintptr_t) == 0 && at < k->high &&
-	       k->high - at >= sizeof(uintptr_t);
 }
 
 static bool step_realign(struct row_walk *k, uint64_t row)
@@ -155,13 +207,41 @@ static bool step_signal(struct row_walk *k)
 	return rsp % sizeof(uintptr_t) == 0;
 }
 
+/* The walk depends on rbp. */
+SI_HOT void note_rbp(struct row_walk *k)
+{
+	if (k->rbp_at)
+		si_walked_note(k->walked, k->fp, k->rbp_at, k->rbp);
+	k->rbp_at = 0;
+}
+
+/* Whether a return address lies between rsp and rbp: then rbp is that of a frame further out. */
+static bool would_skip(struct row_walk *k)
+{
+	enum { WORDS_MAX = 1024 };
+
+	if ((k->rbp - k->rsp) / sizeof(uintptr_t) > WORDS_MAX)
+		return true;
+	for (uintptr_t at = k->rsp; at < k->rbp; at += sizeof(uintptr_t)) {
+		uintptr_t word = si_stack_word((const uintptr_t *)at);
+		enum si_code code = si_module_code(word);
+
+		si_walked_note(k->walked, k->fp, at, word);
+		if (code == SI_CODE_PASSING || (code == SI_CODE_LASTING && si_after_call(word)))
+			return true;
+	}
+	return false;
+}
+
 /* By rbp, from code that promises nothing. */
 static bool step_bare(struct row_walk *k)
 {
 	uintptr_t from = k->pc;
 	struct si_cfi_view view;
 
-	if (!readable(k, k->rbp) || !readable(k, k->rbp + 8))
+	note_rbp(k);
+	if (!readable(k, k->rbp) || !readable(k, k->rbp + 8) ||
+	    (!si_is_bare_code(from) && would_skip(k)))
 		return false;
 	k->pc = si_stack_word((const uintptr_t *)k->rbp + 1);
 	si_walked_note(k->walked, k->fp, k->rbp + 8, k->pc);
@@ -187,14 +267,6 @@ static SI_COLD bool step_rare(struct row_walk *k, enum si_row_kind kind, uint64_
 	k->walked->unnoted |= kind == SI_ROW_REALIGN || kind == SI_ROW_SIGNAL;
 	k->cut = !on && kind != SI_ROW_END;
 	return on;
-}
-
-/* The walk depends on rbp. */
-SI_HOT void note_rbp(struct row_walk *k)
-{
-	if (k->rbp_at)
-		si_walked_note(k->walked, k->fp, k->rbp_at, k->rbp);
-	k->rbp_at = 0;
 }
 
 /* By rbp to an address that has a row, as most steps of Chromium go; the row, or SI_ROW_NONE. */
@@ -306,11 +378,11 @@ uint32_t si_unwind_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth
 			kind = SI_ROW_BARE;
 		}
 		frames[n++] = k.pc;
-		if (assume && SI_LIKELY(kind == SI_ROW_BARE))
+		if (assume && SI_LIKELY(kind == SI_ROW_BARE && si_is_bare_code(k.pc)))
 			n = follow_bare(&k, n, depth, frames);
 		if (n == depth)
 			break;
-		if (SI_LIKELY(kind == SI_ROW_BARE)) {
+		if (SI_LIKELY(kind == SI_ROW_BARE && si_is_bare_code(k.pc))) {
 			uint64_t known = step_to_known(&k);
 
 			if (SI_LIKELY(known != SI_ROW_NONE)) {

@@ -81,8 +81,9 @@ static void make_table(uint32_t count)
 
 static void learn(void)
 {
-	struct si_cfi_view view = { (uintptr_t)&table, (uintptr_t)&table,
-				    (uintptr_t)(&table + 1) };
+	struct si_cfi_view view = { .table = (uintptr_t)&table,
+				    .low = (uintptr_t)&table,
+				    .high = (uintptr_t)(&table + 1) };
 
 	memset(&si_bare_code, 0, sizeof(si_bare_code));
 	si_bare_code_learn(start, start + (uintptr_t)PAGES * PAGE, &view);
@@ -161,8 +162,9 @@ int main(void)
 	make_table(FUNCTIONS);
 	memset(&si_bare_code, 0, sizeof(si_bare_code));
 	si_bare_code_learn(start, start + (uintptr_t)(2 * FUNCTIONS - 2) * PAGE,
-			   &(struct si_cfi_view){ (uintptr_t)&table, (uintptr_t)&table,
-						  (uintptr_t)(&table + 1) });
+			   &(struct si_cfi_view){ .table = (uintptr_t)&table,
+						  .low = (uintptr_t)&table,
+						  .high = (uintptr_t)(&table + 1) });
 	check("more functions than every other page", si_bare_code.pages == 0, "it was read");
 	return failures != 0;
 }

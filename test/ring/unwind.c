@@ -417,8 +417,9 @@ static void mutated(const char *name, uintptr_t pc, unsigned rounds)
 			had = have;
 		}
 		copy = kept;
-		copied = (struct si_cfi_view){ (uintptr_t)copy + table, (uintptr_t)copy,
-					       (uintptr_t)copy + have };
+		copied = (struct si_cfi_view){ .table = (uintptr_t)copy + table,
+					       .low = (uintptr_t)copy,
+					       .high = (uintptr_t)copy + have };
 		for (unsigned n = 0; n < changes && have > table; n++) {
 			/* mostly in the entries, now and then in the table's own head */
 			at[n] = next_random() % 16 == 0 ? table + next_random() % 16

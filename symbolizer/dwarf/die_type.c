@@ -53,6 +53,13 @@ static bool has_vptr(struct debug_units *units, Dwarf_Die *class, unsigned depth
 
 		if (name && !strncmp(name, "_vptr", 5))
 			return true;
+		/* a tagged type of Ada's, or one that extends it */
+		if (name && !strcmp(name, "_tag") && die_is_ada(class))
+			return true;
+		if (name && !strcmp(name, "_parent") && die_is_ada(class) &&
+		    die_reference(&child, DW_AT_type, &base) && resolve(units, &base, &type) &&
+		    type.kind == DIE_CLASS && has_vptr(units, &type.die, depth + 1, steps))
+			return true;
 		if ((tag == DW_TAG_subprogram || tag == DW_TAG_inheritance) &&
 		    die_number(&child, DW_AT_virtuality))
 			return true; /* a virtual base needs a vptr too */

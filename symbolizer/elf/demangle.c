@@ -70,8 +70,11 @@ static char *fortran(const char *name)
 char *demangle_ada(const char *name)
 {
 	size_t length = strnlen(name, NAME_MAX_BYTES);
-	bool body = length > 2 && !strcmp(name + length - 2, "TB");
-	char *plain = strndup(name, body ? length - 2 : length), *result;
+	/* a task's body; the record of a task or protected type */
+	size_t behind = length > 2 && !strcmp(name + length - 2, "TB") ? 2
+			: length > 1 && name[length - 1] == 'V'		? 1
+									: 0;
+	char *plain = strndup(name, length - behind), *result;
 
 	if (!plain || length == NAME_MAX_BYTES) {
 		free(plain);

@@ -67,7 +67,8 @@ static bool add_pointer(struct rule_work *work, const struct die_type *pointer, 
 	struct die_type target, type = *pointer;
 	bool elements = die_descriptor(&type.die);
 
-	return pointer->kind == DIE_POINTER &&
+	/* a descriptor is no block */
+	return pointer->kind == DIE_POINTER && !pointer->by_address &&
 	       die_type_target(work->reader->units, pointer, &target) &&
 	       add_object(work, &target, elements, elements ? flags | SITE_DESCRIPTOR : flags);
 }

@@ -47,7 +47,7 @@ procedure Languages is
    M : Maps.Map;
    H : Hashed.Map;
    U : Unbounded_String;
-   Sh : Languages_Shapes.Shape_Access;
+   Sh, Wi : Languages_Shapes.Shape_Access;
    Hd : Languages_Shapes.Held_Access;
    J : Job;
    task body Job is
@@ -86,6 +86,7 @@ begin
       Append (U, "some more text");
    end loop;
    Sh := Languages_Shapes.Make (3);
+   Wi := Languages_Shapes.Widen (5);
    Hd := Languages_Shapes.Hold;
    J.Start;
    while not J'Terminated loop
@@ -105,7 +106,8 @@ begin
    Made (264, 100, "languages.fill", "languages.hashed.node_type");
    Made (560, 5, "languages", "character[]|-");
    Made (56, 1, "languages_shapes.make", "languages_shapes.square");
+   Made (32, 1, "languages_shapes.widen", "languages_shapes.wide|languages_shapes.wide+");
    Made (16 + 8 + 8 * 31, 1, "languages_shapes.hold", "-");
-   Ada.Text_IO.Put_Line (Length (U)'Image & Sh.Sides'Image & D.Name (1 .. 2) & S (1 .. 2)
-                         & Hd.V'Length'Image & Q.A'Image);
+   Ada.Text_IO.Put_Line (Length (U)'Image & Sh.Sides'Image & Wi.Sides'Image & D.Name (1 .. 2)
+                         & S (1 .. 2) & Hd.V'Length'Image & Q.A'Image);
 end Languages;

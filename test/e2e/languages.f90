@@ -17,6 +17,7 @@ program languages
   logical, allocatable :: flags(:)
   type(point), pointer :: one
   type(item), allocatable :: items(:)
+  integer, allocatable :: numbers(:)
   integer :: i
   character(*), parameter :: here = 'languages'
   allocate (pts(1001))
@@ -45,6 +46,7 @@ program languages
   two = pts(1:501)
   call fill(filled, 1501)
   cs = computed(901)
+  numbers = counted(12)
   call automatic(5003)
   call add(1)
   call add(2)
@@ -58,6 +60,7 @@ program languages
   call made(40, 1, 'ring', here)
   call made(32 * 7, 1, 'circle[]|circle[]+', here)
   call made(32, 1, 'shape+', here)
+  call made(4 * 12, 2, 'integer(kind=4)[]|-', 'kinds::counted')
   call made(110, 1, 'character(kind=1,len=10)[]', here)
   call made(4 * 1300, 1, 'logical(kind=4)[]', here)
   call made(8, 1, 'real(kind=8)', here)
@@ -75,5 +78,5 @@ program languages
   call made(40, 2, 'ring', 'kinds::add')
   call look(many, wide)
   print *, two(3)%x, sum(copy), size(filled), real(cs(1)), names(1), flags(3), like(1, 1), word
-  print *, ichar(wide(1:1)), storage_size(s), storage_size(of_source)
+  print *, ichar(wide(1:1)), storage_size(s), storage_size(of_source), numbers(3)
 end program

@@ -48,6 +48,16 @@ contains
     v = (1.0d0, 2.0d0)
     call made(16 * n, 1, 'complex(kind=8)[]', 'kinds::computed')
   end function
+  ! The result's descriptor is somebody else's, and the pieces have none of the program's.
+  recursive function counted(n) result(r)
+    integer, intent(in) :: n
+    integer, allocatable :: r(:)
+    if (n <= 1) then
+      r = [1]
+    else
+      r = [counted(n - 1), n]
+    end if
+  end function
   subroutine automatic(n)
     integer, intent(in) :: n
     integer(2) :: scratch(n)

@@ -9,6 +9,12 @@ package body Languages_Shapes is
       end if;
       return new Square'(Edge => 2.0, Colour => (others => 'c'));
    end Make;
+   function Widen (N : Integer) return Shape_Access is
+      S : constant Shape_Access := new Wide;
+   begin
+      S.Edge := Long_Float (N);
+      return S;
+   end Widen;
    procedure Keep is
    begin
       for K in Kept'Range loop

@@ -7,6 +7,9 @@ package Languages_Shapes is
    type Shape_Access is access Shape'Class;
    type Square is new Shape with record Colour : String (1 .. 40); end record;
    overriding function Sides (S : Square) return Integer;
+   -- Twice as large as a Shape.
+   type Wide is new Shape with record A, B : Long_Float; end record;
+   function Widen (N : Integer) return Shape_Access;
    function Make (N : Integer) return Shape_Access;
 
    type Rec is record A, B : Integer; X : Long_Float; end record;

@@ -7,9 +7,18 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "terminal.h"
 #include "units.h"
 
 enum { FIRST_AFTER = 1000000000, AGAIN_AFTER = 200000000 };
+
+static void begin_line(void)
+{
+	char home[TERMINAL_SEQUENCE], erase[TERMINAL_SEQUENCE];
+
+	fprintf(stderr, "%s%s", terminal_sequence(home, "\033[G"),
+		terminal_sequence(erase, "\033[K"));
+}
 
 static uint64_t now(void)
 {
@@ -39,22 +48,23 @@ void progress_set(struct progress *progress, uint64_t done, uint64_t total)
 			    : t - progress->started < FIRST_AFTER)
 		return;
 	progress->shown = t;
+	if (progress->terminal)
+		begin_line();
 	if (!progress->terminal)
 		fprintf(stderr, "shinyctl: %s ...\n", progress->what);
 	else if (total)
-		fprintf(stderr, "\r\033[Kshinyctl: %s: %s of %s (%d %%)", progress->what,
+		fprintf(stderr, "shinyctl: %s: %s of %s (%d %%)", progress->what,
 			units_count(UNITS_BUF, done), units_count(UNITS_BUF, total),
 			(int)(100.0 * (double)done / (double)total));
 	else
-		fprintf(stderr, "\r\033[Kshinyctl: %s: %s", progress->what,
-			units_count(UNITS_BUF, done));
+		fprintf(stderr, "shinyctl: %s: %s", progress->what, units_count(UNITS_BUF, done));
 	fflush(stderr);
 }
 
 void progress_end(struct progress *progress)
 {
 	if (!progress->off && progress->shown && progress->terminal) {
-		fputs("\r\033[K", stderr);
+		begin_line();
 		fflush(stderr);
 	}
 	progress->off = true;

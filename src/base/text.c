@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "text.h"
 
-#include <stdio.h>
+#include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "mem.h"
@@ -76,7 +77,7 @@ static bool is_bare(const char *s)
 	static const char bare[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				   "0123456789_./+=:,@%-";
 
-	return *s && !s[strspn(s, bare)];
+	return *s && *s != '=' && !s[strspn(s, bare)]; /* =name is a path to zsh */
 }
 
 static void put_escaped(FILE *out, const char *s)
@@ -97,16 +98,13 @@ static void put_escaped(FILE *out, const char *s)
 	putc('\'', out);
 }
 
-char *text_shell(const char *word)
+static char *quoted(const char *lead, const char *word)
 {
 	char *text = NULL;
 	size_t bytes;
-	FILE *out = open_memstream(&text, &bytes);
+	FILE *out = mem_stream_open(&text, &bytes);
 
-	if (!out)
-		return mem_text(word);
-	if (*word == '-')
-		fputs("./", out);
+	fputs(lead, out);
 	if (is_bare(word)) {
 		fputs(word, out);
 	} else if (!text_is_plain(word)) {
@@ -117,8 +115,18 @@ char *text_shell(const char *word)
 			fputs(*word == '\'' ? "'\\''" : (char[]){ *word, 0 }, out);
 		putc('\'', out);
 	}
-	fclose(out);
+	mem_stream_close(out);
 	return text;
+}
+
+char *text_shell(const char *file)
+{
+	return quoted(*file == '-' ? "./" : "", file);
+}
+
+char *text_word(const char *word)
+{
+	return quoted("", word);
 }
 
 size_t text_encode(char *out, uint32_t p)
@@ -146,6 +154,20 @@ char *text_plain(const char *s)
 	}
 	*at = '\0';
 	return plain;
+}
+
+void text_line(FILE *out, const char *format, ...)
+{
+	char *text, *plain;
+	va_list args;
+
+	va_start(args, format);
+	text = mem_format_list(format, args);
+	va_end(args);
+	plain = text_plain(text);
+	fprintf(out, "%s\n", plain);
+	free(plain);
+	free(text);
 }
 
 /* The ranges that matter for names and paths; a terminal that disagrees shifts one row by a

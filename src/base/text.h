@@ -2,7 +2,7 @@
 /*
  * text.h: UTF-8 text that has to fit into a terminal's columns, and matching of names.
  *
- * Runs: sidecar, CLI. Signals: no. Allocates: text_plain, text_shell. Threads: any.
+ * Runs: sidecar, CLI. Signals: no. Allocates: text_plain, text_shell, text_word. Threads: any.
  */
 #ifndef SHINY_TEXT_H
 #define SHINY_TEXT_H
@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #define TEXT_INVALID UINT32_C(0xfffd)
 
@@ -26,14 +27,19 @@ uint32_t text_stand_in(uint32_t point); /* what stands for the character; 0: it 
 size_t text_encode(char *out, uint32_t point); /* in UTF-8, up to 4 bytes; how many */
 bool text_is_plain(const char *s);
 char *text_plain(const char *s);
+/* Prints one line: what the format gives, as text_plain has it, and a line end. For each line in
+ * which a name stands that is not from a session. */
+__attribute__((format(printf, 2, 3))) void text_line(FILE *out, const char *format, ...);
 
 /*
  * A word as a shell reads it back, on one line, with nothing in it that a terminal obeys: as it is
- * where it is plain, else 'quoted', or $'with escapes' (bash, zsh, ksh, POSIX 2024). A word that
- * begins as an option does gets ./ in front. For every name that comes from outside and stands in a
- * command line that people copy, or alone in a line. The caller's to free.
+ * where it is plain, else 'quoted', or $'with escapes' (bash, zsh, ksh, POSIX 2024). For every name
+ * that comes from outside and stands in a command line that people copy, or alone in a line.
+ * text_shell: of a file; one that begins as an option does gets ./ in front. text_word: of what
+ * follows an option. The caller's to free.
  */
-char *text_shell(const char *word);
+char *text_shell(const char *file);
+char *text_word(const char *word);
 
 /* Columns that a terminal uses for `s`: 2 for wide East Asian characters and emoji, 0 for combining
  * marks. */

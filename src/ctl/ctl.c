@@ -100,10 +100,12 @@ void ctl_subset(struct ctl *ctl)
 		json_text(&ctl->json, "tag", tags);
 		json_text(&ctl->json, "between", between);
 	} else if (tags || between) {
+		AUTO_FREE char *tag = text_plain(tags ? tags : "");
+		AUTO_FREE char *time = text_plain(between ? between : "");
+
 		fprintf(ctl->style.out, "%sonly what was allocated%s%s%s%s%s\n",
-			tint(&ctl->style, TINT_WARN), tags ? " with tag " : "", tags ? tags : "",
-			between ? " between " : "", between ? between : "",
-			tint_end(&ctl->style, TINT_WARN));
+			tint(&ctl->style, TINT_WARN), tags ? " with tag " : "", tag,
+			between ? " between " : "", time, tint_end(&ctl->style, TINT_WARN));
 	}
 }
 
@@ -136,8 +138,8 @@ struct shiny_err *ctl_losses(struct ctl *ctl, struct store *store, const char *p
 		loss_line(&ctl->style, &losses, path);
 	if (ctl->options.given[OPT_STRICT] && loss_any(&losses.sum)) {
 		ctl->status = SHINY_ERR_STRICT;
-		fprintf(stderr, "shinyctl: %s: missing from this session: %s (--strict)\n", path,
-			loss_words(&losses.sum, words));
+		text_line(stderr, "shinyctl: %s: missing from this session: %s (--strict)", path,
+			  loss_words(&losses.sum, words));
 	}
 	losses_deinit(&losses);
 	return NULL;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../base/nearest.h"
+#include "../base/text.h"
 
 const struct env_spec env_specs[ENV_COUNT] = {
 #define SHINY_ENV(name, field, type, fallback, allowed) \
@@ -49,12 +50,12 @@ size_t env_complain(char *const *environment, FILE *err)
 
 			if (strcmp(renamed[old].old, name) != 0)
 				continue;
-			fprintf(err,
-				both ? "shinyctl: environment: %s is ignored, as its new name %s "
-				       "is set\n"
-				     : "shinyctl: environment: %s is now called %s; the old name "
-				       "is read for one version\n",
-				name, now);
+			text_line(err,
+				  both ? "shinyctl: environment: %s is ignored, as its new name %s "
+					 "is set"
+				       : "shinyctl: environment: %s is now called %s; the old name "
+					 "is read for one version",
+				  name, now);
 			complaints++;
 			snprintf(name, sizeof(name), "%s", now);
 			if (both)
@@ -65,13 +66,13 @@ size_t env_complain(char *const *environment, FILE *err)
 		if (i == ENV_COUNT) {
 			const char *near = nearest_name(name, names, ENV_COUNT);
 
-			fprintf(err, "shinyctl: environment: %s is not known and is ignored%s%s\n",
-				name, near ? "; the nearest is " : "", near ? near : "");
+			text_line(err, "shinyctl: environment: %s is not known and is ignored%s%s",
+				  name, near ? "; the nearest is " : "", near ? near : "");
 			complaints++;
 		} else if (!value_parse(env_specs[i].kind, env_specs[i].allowed, value, &number,
 					why, sizeof(why))) {
-			fprintf(err, "shinyctl: environment: %s=%s: it takes %s; using %s\n", name,
-				value, why, env_specs[i].fallback);
+			text_line(err, "shinyctl: environment: %s=%s: it takes %s; using %s", name,
+				  value, why, env_specs[i].fallback);
 			complaints++;
 		}
 	}

@@ -19,8 +19,10 @@
 
 #include <shiny/wire/wire.h>
 
+#include "../base/cleanup.h"
 #include "../base/nearest.h"
 #include "../base/rlimits.h"
+#include "../base/text.h"
 #include "confine_verb.h"
 #include "ctl.h"
 #include "help.h"
@@ -51,7 +53,7 @@ static struct shiny_err *cannot_write(int why)
 static struct shiny_err *unknown_verb(const char *word)
 {
 	const char *names[VERB_COUNT], *near;
-	bool file = access(word, F_OK) == 0;
+	AUTO_FREE char *file = access(word, F_OK) == 0 ? text_shell(word) : NULL;
 
 	for (size_t v = 0; v < VERB_COUNT; v++)
 		names[v] = verbs[v].name;
@@ -60,7 +62,7 @@ static struct shiny_err *unknown_verb(const char *word)
 		return shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "'%s' is a file, not a verb",
 						  word),
 					"perhaps: shinyctl %s %s",
-					access(word, X_OK) == 0 ? "run --" : "report", word);
+					access(word, X_OK) == 0 ? "run --" : "report", file);
 	if (near)
 		return shiny_err(SHINY_ERR_USAGE, "unknown verb '%s'; the nearest is '%s'", word,
 				 near);

@@ -16,7 +16,9 @@
 #include "../analysis/query/module_query.h"
 #include "../analysis/query/type_name.h"
 #include "../analysis/query/type_query.h"
+#include "../base/cleanup.h"
 #include "../base/mem.h"
+#include "../base/text.h"
 #include "../base/units.h"
 #include "name_lookup.h"
 
@@ -96,6 +98,7 @@ static struct shiny_err *find_layout(struct ctl *ctl, struct store *store, struc
 	struct sym *sym = NULL;
 	bool found = false;
 	struct shiny_err *err = sym_create(&options, &sym);
+	AUTO_FREE char *file = text_shell(ctl->options.operands[0]);
 
 	if (!err)
 		err = modules_by_type(store, layout->name, &rows);
@@ -123,7 +126,7 @@ static struct shiny_err *find_layout(struct ctl *ctl, struct store *store, struc
 				  : "no module of the session has debug information"),
 		"`shinyctl symbols %s` says which modules have debug information and how to get "
 		"more",
-		ctl->options.operands[0]);
+		file);
 }
 
 /* ---- showing ---- */

@@ -10,9 +10,10 @@
 #include <unistd.h>
 
 #include "../base/mem.h"
+#include "../base/terminal.h"
 #include "../base/text.h"
 
-enum { PENDING = 16 }; /* more than a character or a sequence of ours has */
+enum { PENDING = 40 }; /* more than a character or a sequence of ours has */
 
 struct guarded {
 	int fd;
@@ -23,19 +24,21 @@ struct guarded {
 
 static struct guarded streams[] = { { .fd = STDOUT_FILENO }, { .fd = STDERR_FILENO } };
 
-/* Bytes of a sequence that we use: ESC [ NUMBERS m, ESC [ K. 0: it is none; more than `bytes`: it
- * may become one. */
+/* Bytes of a sequence of ours (terminal.h): ESC KEY [ NUMBERS LETTER. 0: it is none; more than
+ * `bytes`: it may become one. */
 static size_t own_sequence(const char *s, size_t bytes)
 {
-	size_t n = 2;
+	const char *key = terminal_key();
+	size_t length = strlen(key), n = 2 + length;
 
-	if (bytes > 1 && s[1] != '[')
+	if (strncmp(s + 1, key, bytes - 1 < length ? bytes - 1 : length) != 0 ||
+	    (bytes > 1 + length && s[1 + length] != '['))
 		return 0;
-	while (n < bytes && n < 8 && ((s[n] >= '0' && s[n] <= '9') || s[n] == ';'))
+	while (n < bytes && n < length + 8 && ((s[n] >= '0' && s[n] <= '9') || s[n] == ';'))
 		n++;
 	if (n >= bytes)
 		return n + 1;
-	return s[n] == 'm' || s[n] == 'K' ? n + 1 : 0;
+	return memchr("mKG", s[n], 3) ? n + 1 : 0;
 }
 
 /* Bytes that the UTF-8 sequence beginning with `lead` has. */
@@ -56,16 +59,19 @@ static size_t let_out(const struct guarded *stream, const char *s, size_t bytes,
 	*out_bytes = 1;
 	*out = *s;
 	if (((unsigned char)*s >= 0x20 && (unsigned char)*s < 0x7f) || *s == '\n' || *s == '\t' ||
-	    (*s == '\r' && (stream->fd == STDERR_FILENO || (bytes > 1 && s[1] == '\n'))))
+	    (*s == '\r' && stream->fd != STDERR_FILENO && bytes > 1 && s[1] == '\n'))
 		return 1;
-	if (*s == '\r' && bytes == 1)
+	if (*s == '\r' && stream->fd != STDERR_FILENO && bytes == 1)
 		return 0; /* a line of CSV may end here */
 	if (*s == '\033') {
 		length = own_sequence(s, bytes);
 		if (length > bytes)
 			return 0;
 		if (length) {
-			memcpy(out, s, *out_bytes = length);
+			size_t key = strlen(terminal_key());
+
+			*out_bytes = length - key;
+			memcpy(out + 1, s + 1 + key, *out_bytes - 1);
 			return length;
 		}
 	}
@@ -131,6 +137,7 @@ void output_guard_open(void)
 	FILE *out = fopencookie(&streams[0], "w", functions),
 	     *err = fopencookie(&streams[1], "w", functions);
 
+	terminal_guarded();
 	if (out) {
 		setvbuf(out, NULL, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, BUFSIZ);
 		stdout = out;

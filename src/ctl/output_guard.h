@@ -7,9 +7,10 @@
  * Other people make the names of programs, threads, types and files; a name may hold a sequence
  * that a terminal obeys. Names from a session are harmless as they are read (query_text). Names
  * also come from running processes, ELF files and the command line. So standard output and standard
- * error let out only text, line ends, tabs and the sequences that shinyctl itself uses (tint,
- * progress). Any other control character is replaced by its stand-in (text_stand_in), as is text
- * that is not UTF-8.
+ * error let out only text, line ends, tabs and the sequences that shinyctl itself sends
+ * (terminal.h). Any other control character is replaced by its stand-in (text_stand_in), as is text
+ * that is not UTF-8. No guard can tell a line end in a name from ours: a name that is not from a
+ * session gets out by text_line, text_plain or text_shell.
  *
  * A document is of use as a whole only, and whoever reads it may not ask for our status. What is
  * printed behind output_guard_hold waits in an unlinked file, or in memory where there is no room

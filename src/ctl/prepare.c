@@ -12,6 +12,8 @@
 #include "../../symbolizer/patch/observer_patch.h"
 #include "../../symbolizer/probe/probe_executable.h"
 #include "../base/cleanup.h"
+#include "../base/mem.h"
+#include "../base/text.h"
 #include "../base/units.h"
 #include "env_table.h"
 
@@ -33,12 +35,12 @@ static struct shiny_err *prepare_allocator(const char *path, const struct progra
 	if (err && err->code == SHINY_ERR_USAGE)
 		return err;
 	if (err)
-		fprintf(stderr, "shinyctl: the allocator inside %s will not be recorded: %s\n",
-			path, err->message);
+		text_line(stderr, "shinyctl: the allocator inside %s will not be recorded: %s",
+			  path, err->message);
 	else if (*found.why)
-		fprintf(stderr, "shinyctl: %s inside %s will not be recorded: %s\n",
-			found.patches ? "a part of the allocators" : "the allocator", path,
-			found.why);
+		text_line(stderr, "shinyctl: %s inside %s will not be recorded: %s",
+			  found.patches ? "a part of the allocators" : "the allocator", path,
+			  found.why);
 	shiny_err_free(err);
 	return NULL;
 }
@@ -67,10 +69,10 @@ static void prepare_observers(const char *path, const struct program_look *look,
 		return;
 	observers_prepare(path, debug_dirs, &why);
 	if (why)
-		fprintf(stderr,
-			"shinyctl: partitions of %s that are not malloc's will not be recorded: "
-			"%s\n",
-			path, why);
+		text_line(stderr,
+			  "shinyctl: partitions of %s that are not malloc's will not be recorded: "
+			  "%s",
+			  path, why);
 }
 
 /* The first few classes of which not all is seen, and how many more. */
@@ -84,12 +86,17 @@ static void tell_unseen(const struct shiny_ctors_file *file)
 
 		if (!c->unpatched && (!c->inlined || c->inlined == UINT32_MAX) && c->constructors)
 			continue;
-		if (count++ < SHOWN)
-			fprintf(stderr, "%s%.*s",
+		if (count++ < SHOWN) {
+			AUTO_FREE char *name = mem_format("%.*s", (int)c->name_bytes,
+							  ctors_names(file) + c->name_at);
+			AUTO_FREE char *plain = text_plain(name);
+
+			fprintf(stderr, "%s%s",
 				count == 1 ? "shinyctl: not all constructors and destructors will "
 					     "be seen (inlined, or not to be patched) of "
 					   : ", ",
-				(int)c->name_bytes, ctors_names(file) + c->name_at);
+				plain);
+		}
 	}
 	if (count > SHOWN)
 		fprintf(stderr, " and %s", units_noun(UNITS_NOUN_BUF, count - SHOWN, "more class"));
@@ -111,10 +118,10 @@ static struct shiny_err *prepare_constructors(const char *path, const struct pro
 	if (err && err->code == SHINY_ERR_USAGE)
 		return err;
 	if (err)
-		fprintf(stderr, "shinyctl: constructors of %s will not be recorded: %s\n", path,
-			err->message);
+		text_line(stderr, "shinyctl: constructors of %s will not be recorded: %s", path,
+			  err->message);
 	else if (file && *file->why)
-		fprintf(stderr, "shinyctl: SHINY_CTORS, of %s: %s\n", path, file->why);
+		text_line(stderr, "shinyctl: SHINY_CTORS, of %s: %s", path, file->why);
 	if (file)
 		tell_unseen(file);
 	free(file);

@@ -18,6 +18,7 @@
 #include "../base/cleanup.h"
 #include "../base/mem.h"
 #include "../base/progress.h"
+#include "../base/text.h"
 #include "../base/units.h"
 #include "../store/contents.h"
 
@@ -204,9 +205,11 @@ static char *narrowing(const struct ctl *ctl)
 {
 	const char *tags = ctl->options.text[OPT_TAG], *between = ctl->options.text[OPT_BETWEEN];
 
-	return mem_format("%s%s%s%s%s%s", tags ? " --tag '" : "", tags ? tags : "", tags ? "'" : "",
-			  between ? " --between '" : "", between ? between : "",
-			  between ? "'" : "");
+	AUTO_FREE char *tag = text_word(tags ? tags : "");
+	AUTO_FREE char *time = text_word(between ? between : "");
+
+	return mem_format("%s%s%s%s", tags ? " --tag " : "", tags ? tag : "",
+			  between ? " --between " : "", between ? time : "");
 }
 
 /* `sums`: the store of what the filter means, where events tell it; else it stays what it is. */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "../base/mem.h"
+#include "../base/terminal.h"
 #include "../base/units.h"
 #include "output_guard.h"
 
@@ -44,20 +45,26 @@ void style_init(struct style *style, FILE *out, bool wide)
 		style->width = 40;
 }
 
-const char *tint(const struct style *style, enum tint which)
+static const char *code(enum tint which)
 {
-	static const char *const codes[] = {
-		[TINT_NONE] = "",	  [TINT_BOLD] = "\033[1m",  [TINT_DIM] = "\033[2m",
+	static const char *const plain[] = {
+		[TINT_NONE] = "\033[0m",  [TINT_BOLD] = "\033[1m",  [TINT_DIM] = "\033[2m",
 		[TINT_GOOD] = "\033[32m", [TINT_WARN] = "\033[33m", [TINT_BAD] = "\033[31m",
 		[TINT_NAME] = "\033[36m",
 	};
+	static char codes[sizeof(plain) / sizeof(*plain)][TERMINAL_SEQUENCE];
 
-	return style->colour ? codes[which] : "";
+	return *codes[which] ? codes[which] : terminal_sequence(codes[which], plain[which]);
+}
+
+const char *tint(const struct style *style, enum tint which)
+{
+	return style->colour && which != TINT_NONE ? code(which) : "";
 }
 
 const char *tint_end(const struct style *style, enum tint which)
 {
-	return style->colour && which != TINT_NONE ? "\033[0m" : "";
+	return style->colour && which != TINT_NONE ? code(TINT_NONE) : "";
 }
 
 /* ---- filling ---- */

@@ -14,7 +14,9 @@
 #include <signal.h>
 #include <time.h>
 
+#include "../base/cleanup.h"
 #include "../base/progress.h"
+#include "../base/text.h"
 #include "../base/units.h"
 #include "../store/contents.h"
 
@@ -52,6 +54,8 @@ static struct shiny_err *read_state(const char *path, struct unfinished *out)
 
 static struct shiny_err *refuse(const char *path, const struct unfinished *now)
 {
+	AUTO_FREE char *file = text_shell(path);
+
 	return shiny_err_advise(shiny_err(SHINY_ERR_OTHER,
 					  "%s is still being written: %s so far; sums by process, "
 					  "type and call site come "
@@ -59,7 +63,7 @@ static struct shiny_err *refuse(const char *path, const struct unfinished *now)
 					  path, units_noun(UNITS_NOUN_BUF, now->events, "event")),
 				"wait for it; or `shinyctl collect --out NOW.shiny %s` makes a "
 				"whole session of what is there",
-				path);
+				file);
 }
 
 struct shiny_err *unfinished_wait(const char *path, bool sums)

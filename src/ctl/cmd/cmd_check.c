@@ -13,6 +13,7 @@ static struct shiny_err *read_rules(const struct ctl *ctl, struct check_rules *r
 {
 	const char *path = ctl->options.text[OPT_RULES];
 	struct shiny_err *err = path ? check_rules_read(rules, path) : NULL;
+	AUTO_FREE char *file = text_shell(ctl->options.operands[0]);
 
 	for (size_t i = 1; !err && i < ctl->options.operand_count; i++)
 		err = check_rules_add(rules, ctl->options.operands[i]);
@@ -20,7 +21,7 @@ static struct shiny_err *read_rules(const struct ctl *ctl, struct check_rules *r
 		err = shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "check: there is no rule%s%s",
 						 path ? " in " : "", path ? path : ""),
 				       "such as: shinyctl check %s 'live_bytes<=24MB' leaks==0",
-				       ctl->options.operands[0]);
+				       file);
 	for (size_t i = 0; !err && i < rules->count; i++)
 		if (rules->at[i].relative && !ctl->options.given[OPT_BASE])
 			err = shiny_err_advise(shiny_err(SHINY_ERR_USAGE,

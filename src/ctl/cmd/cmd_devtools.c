@@ -94,10 +94,10 @@ static struct shiny_err *take(const struct ctl *ctl, struct devtools *devtools, 
 	if (trouble)
 		return shiny_err(SHINY_ERR_OTHER, "devtools: %s", trouble);
 	if (!ctl->options.given[OPT_QUIET])
-		fprintf(stderr,
-			"shinyctl: waiting until %s is complete, to write the browser's numbers "
-			"into it\n",
-			path);
+		text_line(stderr,
+			  "shinyctl: waiting until %s is complete, to write the browser's numbers "
+			  "into it",
+			  path);
 	if (!wait_complete(path))
 		return shiny_err(SHINY_ERR_OTHER,
 				 "devtools: told to end before %s was complete: the browser's "

@@ -19,6 +19,7 @@
 #include "../../../symbolizer/probe/probe_executable.h"
 #include "../../analysis/coverage.h"
 #include "../../base/program.h"
+#include "../../base/text.h"
 #include "../../base/units.h"
 #include "../confine_verb.h"
 #include "../ctl.h"
@@ -55,10 +56,11 @@ static void check(struct ctl *ctl, enum finding_state state, const char *name, c
 		json_end(&ctl->json);
 		return;
 	}
-	fprintf(ctl->style.out, "%s%-5s%s %-16s %s\n", tint(&ctl->style, tints[state]), word,
-		tint_end(&ctl->style, tints[state]), name, text);
+	fprintf(ctl->style.out, "%s%-5s%s ", tint(&ctl->style, tints[state]), word,
+		tint_end(&ctl->style, tints[state]));
+	text_line(ctl->style.out, "%-16s %s", name, text);
 	if (advice)
-		fprintf(ctl->style.out, "%23s→ %s\n", "", advice);
+		text_line(ctl->style.out, "%23s→ %s", "", advice);
 }
 
 /* ---- the machine ---- */

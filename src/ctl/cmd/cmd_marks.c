@@ -6,6 +6,7 @@
 
 #include "../../analysis/time/marks.h"
 #include "../../base/mem.h"
+#include "../../base/text.h"
 #include "../../base/units.h"
 #include "../ctl.h"
 #include "../sessions.h"
@@ -146,9 +147,9 @@ struct shiny_err *cmd_mark(struct ctl *ctl)
 	if (!err)
 		err = sessions_mark(directory, name, &taken);
 	if (!err)
-		fprintf(ctl->style.out,
-			taken ? "mark '%s' is set in %s\n"
-			      : "mark '%s' waits in %s for its sidecar\n",
-			name, directory);
+		text_line(ctl->style.out,
+			  taken ? "mark '%s' is set in %s"
+				: "mark '%s' waits in %s for its sidecar",
+			  name, directory);
 	return err;
 }

@@ -12,6 +12,8 @@
 #include "../../../symbolizer/probe/probe_executable.h"
 #include "../../base/mem.h"
 #include "../../base/program.h"
+#include "../../base/cleanup.h"
+#include "../../base/text.h"
 #include "../../base/units.h"
 #include "../confine_verb.h"
 #include "../ctl.h"
@@ -113,10 +115,10 @@ static void print_notes(struct ctl *ctl, const struct probe *probe)
 			   *sure = probe_confidence_name(notes[i].confidence);
 		enum tint t = tint_of(notes[i].confidence);
 
-		fprintf(ctl->style.out, "  %s%-13s%s %s%-8s%s %s\n", tint(&ctl->style, TINT_BOLD),
+		fprintf(ctl->style.out, "  %s%-13s%s %s%-8s%s ", tint(&ctl->style, TINT_BOLD),
 			strcmp(about, last) ? about : "", tint_end(&ctl->style, TINT_BOLD),
-			tint(&ctl->style, t), sure, tint_end(&ctl->style, t),
-			probe_text(probe, notes[i].text));
+			tint(&ctl->style, t), sure, tint_end(&ctl->style, t));
+		text_line(ctl->style.out, "%s", probe_text(probe, notes[i].text));
 		last = about;
 	}
 }
@@ -214,29 +216,33 @@ static void print_types_found(struct ctl *ctl, const struct probe *probe)
 static void print(struct ctl *ctl, const char *path, const struct probe *probe,
 		  const struct allocator_found *own)
 {
+	AUTO_FREE char *shown = text_shell(path);
 	char build_id[2 * SHINY_PROBE_BUILD_ID + 1];
 
 	build_id_text(probe->file, build_id);
-	fprintf(ctl->style.out, "%s%s%s\n", tint(&ctl->style, TINT_BOLD), path,
+	fprintf(ctl->style.out, "%s%s%s\n", tint(&ctl->style, TINT_BOLD), shown,
 		tint_end(&ctl->style, TINT_BOLD));
 	fprintf(ctl->style.out, "  build-id      %s\n\n", *build_id ? build_id : "none");
 	print_notes(ctl, probe);
-	if (own->present)
-		fprintf(ctl->style.out, "  %s%-13s%s %s to patch%s%s%s%s\n",
-			tint(&ctl->style, TINT_BOLD), "allocator", tint_end(&ctl->style, TINT_BOLD),
-			units_noun(UNITS_NOUN_BUF, own->patches, "entry"),
-			*own->why ? "; left out: " : "", own->why, own->patches ? "; " : "",
-			own->patches ? own->path : "");
+	if (own->present) {
+		fprintf(ctl->style.out, "  %s%-13s%s ", tint(&ctl->style, TINT_BOLD), "allocator",
+			tint_end(&ctl->style, TINT_BOLD));
+		text_line(ctl->style.out, "%s to patch%s%s%s%s",
+			  units_noun(UNITS_NOUN_BUF, own->patches, "entry"),
+			  *own->why ? "; left out: " : "", own->why, own->patches ? "; " : "",
+			  own->patches ? own->path : "");
+	}
 	if (probe->file->entry_count)
 		print_entries(ctl, probe);
 	if (ctl->options.given[OPT_PROBE_TYPES])
 		print_types_found(ctl, probe);
-	fprintf(ctl->style.out, "\n%s in %s", probe->cached ? "read from the cache" : "found",
-		units_time(UNITS_BUF, probe->ns));
-	if (probe->cache_path)
-		fprintf(ctl->style.out, "%s %s", probe->cached ? ":" : "; kept in",
-			probe->cache_path);
 	putc('\n', ctl->style.out);
+	text_line(ctl->style.out, "%s in %s%s%s", probe->cached ? "read from the cache" : "found",
+		  units_time(UNITS_BUF, probe->ns),
+		  !probe->cache_path ? ""
+		  : probe->cached    ? ": "
+				     : "; kept in ",
+		  probe->cache_path ? probe->cache_path : "");
 }
 
 /* ---- JSON ---- */

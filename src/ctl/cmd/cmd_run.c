@@ -180,10 +180,10 @@ static struct shiny_err *prepare(struct run *run)
 		err = program_look(path, &look);
 		obstacle = err ? NULL : program_obstacle(&look);
 		if (obstacle)
-			fprintf(stderr,
-				"shinyctl: %s will not be recorded itself, only what it starts: "
-				"%s\n",
-				path, obstacle);
+			text_line(stderr,
+				  "shinyctl: %s will not be recorded itself, only what it starts: "
+				  "%s",
+				  path, obstacle);
 		if (!err)
 			err = prepare_program(path, &look,
 					      o->symbol_count ? o->symbols : NULL);
@@ -481,7 +481,7 @@ static void keep_devtools(struct run *run)
 		fprintf(stderr, "shinyctl: the browser's own numbers are not in the session: %s\n",
 			err->message);
 	if (trouble)
-		fprintf(stderr, "shinyctl: --devtools: %s\n", trouble);
+		text_line(stderr, "shinyctl: --devtools: %s", trouble);
 	if ((dumps || snapshots) && !run->options->given[OPT_QUIET])
 		fprintf(stderr,
 			"shinyctl: the browser's own numbers: %s, %s: shinyctl browser %s\n",

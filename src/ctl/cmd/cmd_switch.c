@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "../../base/cleanup.h"
+#include "../../base/text.h"
 #include "../../base/units.h"
 #include "../../sidecar/access/access_ask.h"
 #include "../../sidecar/access/breakpoint_event.h"
@@ -21,8 +22,8 @@ static struct shiny_err *switch_to(struct ctl *ctl, bool on)
 		err = sessions_switch(directory, on, &count);
 	if (err)
 		return err;
-	fprintf(ctl->style.out, "recording is %s in %s of %s\n", on ? "on" : "off",
-		units_noun(UNITS_NOUN_BUF, count, "ring"), directory);
+	text_line(ctl->style.out, "recording is %s in %s of %s", on ? "on" : "off",
+		  units_noun(UNITS_NOUN_BUF, count, "ring"), directory);
 	return NULL;
 }
 
@@ -63,8 +64,8 @@ struct shiny_err *cmd_access(struct ctl *ctl)
 	SHINY_TRY(sessions_named(which, verbs[ctl->options.verb].name, directory));
 	SHINY_TRY(can_access(&sources));
 	SHINY_TRY(sessions_access(directory, text, &taken));
-	fprintf(ctl->style.out,
-		taken ? "accesses: %s in %s\n" : "accesses: %s waits in %s for its sidecar\n", text,
-		directory);
+	text_line(ctl->style.out,
+		  taken ? "accesses: %s in %s" : "accesses: %s waits in %s for its sidecar", text,
+		  directory);
 	return NULL;
 }

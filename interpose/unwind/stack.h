@@ -15,6 +15,7 @@
 #include <xxhash.h>
 
 #include "../record/chunk.h"
+#include "../record/process.h"
 #include "bare_code.h"
 #include "stack_memo.h"
 #include "modules.h"
@@ -119,9 +120,12 @@ SI_HOT uint32_t si_stack_id(struct si_writer *w, const uintptr_t *fp, uint32_t d
 	struct si_walked *walked = &w->walked;
 	uint32_t count, id;
 	uint64_t epoch;
+	bool cut = false;
 
-	if (depth > 1 && SI_UNLIKELY(!si_stack_has_room(fp)))
+	if (depth > 1 && SI_UNLIKELY(!si_stack_has_room(fp))) {
 		depth = 1;
+		cut = true;
+	}
 	if (depth > 1) {
 		id = si_kept_walk_find(w, fp, depth);
 		if (id)
@@ -132,8 +136,11 @@ SI_HOT uint32_t si_stack_id(struct si_writer *w, const uintptr_t *fp, uint32_t d
 	epoch = __atomic_load_n(&si_rows_epoch, __ATOMIC_ACQUIRE);
 	count = si_stack_walk(w, fp, depth, frames, walked);
 	id = si_stack_find(w, si_stack_key(w, frames, count));
-	if (SI_UNLIKELY(!id))
+	if (SI_UNLIKELY(!id)) {
+		if (cut)
+			si_count(SHINY_COUNT_STACKS_TRUNCATED);
 		id = si_stack_define(w, fp, depth, frames, count, walked, now);
+	}
 	if (id && si_walked_fits(walked))
 		si_kept_walk_put(w, fp, depth, walked, epoch, id);
 	return id;

@@ -7,6 +7,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <ucontext.h>
 
 #define FUNCTION(name, code)                                              \
 	int name(size_t size);                                            \
@@ -48,6 +49,14 @@ __attribute__((noinline)) static void outer(size_t size)
 	sum++;
 }
 
+enum { COROUTINE = 42000 };
+static ucontext_t here, there;
+static char room[1 << 16];
+static void coroutine(void)
+{
+	sum += leaf(COROUTINE);
+}
+
 int main(void)
 {
 	static const struct {
@@ -69,5 +78,13 @@ int main(void)
 		printf("stack %zu %s leaf %s%s\n", size, ways[i].told, ways[i].name,
 		       *ways[i].told == 'w' ? " inner outer main" : "");
 	}
+	/* a stack whose end is not known */
+	getcontext(&there);
+	there.uc_stack.ss_sp = room;
+	there.uc_stack.ss_size = sizeof(room);
+	there.uc_link = &here;
+	makecontext(&there, coroutine, 0);
+	swapcontext(&here, &there);
+	printf("stack %d cut leaf\n", COROUTINE);
 	return 0;
 }

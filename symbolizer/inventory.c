@@ -91,7 +91,7 @@ enum sym_outlook sym_site_outlook(struct sym *sym, const struct sym_call *call,
 	if (!answer)
 		return SYM_OUTLOOK_NONE;
 	api = expected(answer, &sizes);
-	site_choose(&answer, 1, api, &sizes, out, NULL);
+	site_choose(&answer, 1, api, &sizes, &sym->names, out, NULL);
 	if (out->type && out->confidence != SYM_LABEL)
 		return SYM_OUTLOOK_TYPE;
 	return answer->climbs && !answer->opaque ? SYM_OUTLOOK_WRAPPER

@@ -17,7 +17,10 @@
 #include "probe/probe_executable.h"
 #include "source/source_places.h"
 #include "elf/package.h"
+#include "infer/site_fold.h"
 #include "infer/vtable.h"
+
+enum { FOLDED_NAMES = 4 }; /* of one frame; of others it has the number */
 
 struct shiny_err *sym_create(const struct sym_options *options, struct sym **out)
 {
@@ -336,6 +339,54 @@ static size_t read_frames(struct sym_module *module, uint64_t vaddr, struct sym_
 	return count;
 }
 
+/* Where a linker has folded several functions into one, its frame has the names of all: the address
+ * does not say which of them ran. */
+static void name_folded(struct sym_module *module, uint64_t vaddr, struct sym_frame *frames,
+			size_t count)
+{
+	const struct site_reader reader = { .code = { &module->file, &module->relocs,
+						      &module->symbols },
+					    .units = module->dwarf,
+					    .names = &module->sym->names };
+	struct debug_twin folds[FOLDED_NAMES - 1];
+	struct sym_frame others[FOLDED_NAMES - 1][SYM_FRAMES_MAX];
+	bool bare, alike[FOLDED_NAMES - 1] = { false };
+	size_t folded, named;
+
+	if (module->dwarf)
+		debug_units_hold(module->dwarf, true);
+	folded = count ? site_folds(&reader, vaddr, folds, FOLDED_NAMES - 1) : 0;
+	named = folded < FOLDED_NAMES - 1 ? folded : FOLDED_NAMES - 1;
+	for (size_t i = 0; module->dwarf && i < named; i++) {
+		if (!folds[i].die.addr)
+			continue;
+		debug_twins_use(module->dwarf, vaddr, &folds[i]);
+		alike[i] = debug_frames(module->dwarf, vaddr, others[i], SYM_FRAMES_MAX, &bare) ==
+			   count;
+	}
+	if (module->dwarf) {
+		debug_twins_use(module->dwarf, 0, NULL);
+		debug_units_hold(module->dwarf, false);
+	}
+	for (size_t k = 0; folded && k < count; k++) {
+		const char *texts[FOLDED_NAMES] = { frames[k].function };
+		bool last = k + 1 == count;
+		size_t used = 1;
+
+		for (size_t i = 0; i < named && texts[0]; i++) {
+			const char *name = last	      ? folds[i].name
+					   : alike[i] ? others[i][k].function
+						      : NULL;
+
+			if (name && name != texts[0])
+				texts[used++] = name;
+		}
+		if (used > 1 || (last && texts[0]))
+			frames[k].function = site_fold_text(&module->sym->names, texts, used,
+							    last ? (int)(folded - named) : 0);
+	}
+}
+
 size_t sym_frames(struct sym_module *module, uint64_t vaddr, struct sym_frame *out, size_t room)
 {
 	struct sym_frame frames[SYM_FRAMES_MAX];
@@ -347,6 +398,7 @@ size_t sym_frames(struct sym_module *module, uint64_t vaddr, struct sym_frame *o
 	cache = module_types(module);
 	if (!type_cache_frames(cache, vaddr + 1, out, room, &count)) {
 		count = read_frames(module, vaddr, frames);
+		name_folded(module, vaddr, frames, count);
 		/* names of code without any have a cache of their own */
 		type_cache_put_frames(cache, vaddr + 1, frames, count,
 				      module->keeps && !module->places);

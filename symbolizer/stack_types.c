@@ -14,7 +14,7 @@
  * pointer to its caller unchanged (malloc wrappers), SYM_CLIMB_MAX callers at most.
  */
 #include <inttypes.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -24,6 +24,7 @@
 #include "module.h"
 #include "infer/evidence.h"
 #include "infer/site_choose.h"
+#include "infer/site_fold.h"
 #include "infer/site_type.h"
 
 /* ---- answers ---- */
@@ -87,9 +88,12 @@ static void label_by_rule(struct sym_module *module, uint64_t ret, struct site_a
 	out->label_unit = 0;
 }
 
-static void work_out(struct sym_module *module, uint64_t ret, bool innermost,
+/* `fold` 0: of the function that is found by the address, else of the fold'th other one that has
+ * the same code. False: it is not there. */
+static bool work_out(struct sym_module *module, uint64_t ret, bool innermost, unsigned fold,
 		     struct site_answer *out, struct sym_evidence *evidence)
 {
+	struct debug_twin folds[SITE_FOLDS];
 	struct site_reader reader = { .code = { &module->file, &module->relocs,
 						module_symbols(module) },
 				      .units = module_units(module),
@@ -98,14 +102,33 @@ static void work_out(struct sym_module *module, uint64_t ret, bool innermost,
 				      .innermost = innermost };
 
 	*out = (struct site_answer){ .count = 0 };
+	if (fold) {
+		if (reader.units) /* until the answer is there */
+			debug_units_hold(reader.units, true);
+		if (site_folds(&reader, ret - 1, folds, SITE_FOLDS) < fold) {
+			if (reader.units)
+				debug_units_hold(reader.units, false);
+			return false;
+		}
+	}
+	reader.fold = fold ? &folds[fold - 1] : NULL;
 	site_type_read(&reader, ret, out, evidence);
 	if (!out->count && ret)
 		label_by_rule(module, ret, out, evidence);
+	return true;
+}
+
+/* Answers about other functions with the same code have keys of their own; no file is so large that
+ * an address has these bits. */
+static uint64_t key_of_fold(uint64_t ret, unsigned fold)
+{
+	return ret ^ (uint64_t)fold << 56;
 }
 
 /* NULL: nothing is known of the place, or there is no memory. An answer may have been asked for
  * where a stack goes on before it was where one begins. */
-static const struct site_answer *answer_of(const struct sym_call *call, bool innermost)
+static const struct site_answer *answer_of(const struct sym_call *call, bool innermost,
+					   unsigned fold)
 {
 	struct type_cache *cache;
 	const struct site_answer *answer;
@@ -114,57 +137,224 @@ static const struct site_answer *answer_of(const struct sym_call *call, bool inn
 	if (!call->module || call->module->info.state != SYM_OK)
 		return NULL;
 	cache = module_types(call->module);
-	answer = cache ? type_cache_get(cache, call->vaddr) : NULL;
+	answer = cache ? type_cache_get(cache, key_of_fold(call->vaddr, fold)) : NULL;
 	if (!cache || (answer && !(answer->unasked && innermost)))
 		return answer;
-	work_out(call->module, call->vaddr, innermost, &fresh, NULL);
-	return type_cache_put(cache, call->vaddr, &fresh);
+	if (!work_out(call->module, call->vaddr, innermost, fold, &fresh, NULL))
+		return NULL;
+	return type_cache_put(cache, key_of_fold(call->vaddr, fold), &fresh);
 }
 
 bool sym_site_warm(struct sym *sym, const struct sym_call *call)
 {
-	const struct site_answer *answer = answer_of(call, false);
+	const struct site_answer *answer = answer_of(call, false, 0);
 
 	return answer && answer->climbs;
 }
 
 /* ---- stacks ---- */
 
-static const struct site_answer *explain(const struct sym_call *call, bool innermost,
-					 struct site_answer *room, struct sym_evidence *evidence)
+enum { FOLDED_PATHS = 256, FOLDED_TYPES = 8 };
+
+/* A return address, with an answer of each function that its code is. */
+struct stack_level {
+	const struct site_answer *answers[1 + SITE_FOLDS];
+	unsigned count, others; /* that are there and not asked */
+};
+struct stack_question {
+	struct sym *sym;
+	const struct sym_call *calls;
+	unsigned api;
+	const struct sym_sizes *sizes;
+	struct sym_evidence *evidence;
+	struct stack_level levels[SYM_CLIMB_MAX];
+	size_t count;
+	struct site_answer *room; /* with evidence, the answers are here */
+	/* what the functions say, each type once */
+	struct sym_type types[FOLDED_TYPES];
+	size_t type_count;
+	unsigned paths, untyped; /* ways through the functions; those that give no type */
+	bool told; /* a caller says which function it calls */
+	bool more; /* types than have room */
+};
+
+static const struct site_answer *explain(struct stack_question *q, size_t level, unsigned fold,
+					 struct site_answer *room)
 {
-	char text[512];
+	const struct sym_call *call = &q->calls[level];
 
 	if (!call->module || call->module->info.state != SYM_OK) {
-		evidence->line(evidence->context, 0, "the caller is in no file that can be read");
+		evidence_say(q->evidence, 0, "the caller is in no file that can be read");
 		return NULL;
 	}
-	snprintf(text, sizeof(text), "%s+0x%" PRIx64, call->module->label, call->vaddr);
-	evidence->line(evidence->context, 0, text);
-	work_out(call->module, call->vaddr, innermost, room, evidence);
-	return room;
+	if (!fold)
+		evidence_say(q->evidence, 0, "%s+0x%" PRIx64, call->module->label, call->vaddr);
+	else
+		evidence_say(q->evidence, 0, "%s+0x%" PRIx64 ", another function with this code",
+			     call->module->label, call->vaddr);
+	return work_out(call->module, call->vaddr, !level, fold, room, q->evidence) ? room : NULL;
+}
+
+static const struct site_answer *ask(struct stack_question *q, size_t level, unsigned fold)
+{
+	struct site_answer *room;
+
+	if (!q->evidence)
+		return answer_of(&q->calls[level], !level, fold);
+	room = &q->room[level * (1 + SITE_FOLDS) + fold];
+	return explain(q, level, fold, room);
+}
+
+/* Asks the functions of a level. False: nothing is known of it. */
+static bool ask_level(struct stack_question *q, size_t at)
+{
+	struct stack_level *level = &q->levels[at];
+	unsigned folds;
+
+	level->answers[0] = ask(q, at, 0);
+	level->count = level->answers[0] != NULL;
+	if (!level->count)
+		return false;
+	folds = level->answers[0]->folds < SITE_FOLDS ? level->answers[0]->folds : SITE_FOLDS;
+	for (unsigned i = 1; i <= folds; i++) {
+		level->answers[level->count] = ask(q, at, i);
+		level->count += level->answers[level->count] != NULL;
+	}
+	level->others = level->answers[0]->folds - (level->count - 1);
+	return true;
+}
+
+static bool goes_on(const struct stack_level *level)
+{
+	for (unsigned i = 0; i < level->count; i++)
+		if (level->answers[i]->climbs || level->answers[i]->returned)
+			return true;
+	return false;
+}
+
+/* Is `origin`, which the caller says it calls, one of the level's functions? */
+static bool names_one(const struct stack_level *level, const char *origin)
+{
+	for (unsigned i = 0; origin && i < level->count; i++)
+		if (level->answers[i]->function == origin)
+			return true;
+	return false;
+}
+
+static void add_type(struct stack_question *q, const struct sym_type *type)
+{
+	q->paths++;
+	if (!type->type || type->confidence == SYM_LABEL) {
+		q->untyped++;
+		return;
+	}
+	for (size_t i = 0; i < q->type_count; i++)
+		if (q->types[i].type == type->type && q->types[i].container == type->container) {
+			if (type->confidence < q->types[i].confidence)
+				q->types[i].confidence = type->confidence;
+			return;
+		}
+	if (q->type_count < FOLDED_TYPES)
+		q->types[q->type_count++] = *type;
+	else
+		q->more = true;
+}
+
+/* Chooses a function at each level from `at` inwards, where the caller's is chosen; a caller that
+ * says which function it calls leaves no choice. */
+static void choose_functions(struct stack_question *q, const struct site_answer **chosen, size_t at)
+{
+	const struct stack_level *level = &q->levels[at];
+	const char *origin = at + 1 < q->count ? chosen[at + 1]->origin : NULL;
+	bool told = level->count > 1 && names_one(level, origin);
+	struct sym_type type;
+	size_t count = 1;
+
+	if (told && !q->told)
+		evidence_say(q->evidence, 0, "the caller's debug information says that it calls %s",
+			     origin);
+	q->told |= told;
+	for (unsigned i = 0; i < level->count && q->paths < FOLDED_PATHS; i++) {
+		if (told && level->answers[i]->function != origin)
+			continue;
+		chosen[at] = level->answers[i];
+		if (at) {
+			choose_functions(q, chosen, at - 1);
+			continue;
+		}
+		while (count < q->count &&
+		       (chosen[count - 1]->climbs || chosen[count - 1]->returned))
+			count++;
+		site_choose(chosen, count, q->api, q->sizes, &q->sym->names, &type, q->evidence);
+		add_type(q, &type);
+		if (q->paths == 1 && (!type.type || type.confidence == SYM_LABEL))
+			q->types[0] = type; /* a label, if no function gives more */
+	}
+}
+
+/* What all the functions together say: a type of theirs, or all that it may be. */
+static void put_together(struct stack_question *q, struct sym_type *out)
+{
+	const char *types[FOLDED_TYPES], *containers[FOLDED_TYPES];
+	size_t contained = 0;
+	bool others = q->untyped || q->more || q->paths >= FOLDED_PATHS;
+
+	for (size_t i = 0; i < q->count; i++)
+		others |= q->levels[i].others != 0;
+	*out = q->types[0];
+	if (q->told && out->confidence > SYM_HIGH)
+		out->confidence = SYM_HIGH;
+	if (!q->type_count || (q->type_count == 1 && !others))
+		return;
+	for (size_t i = 0; i < q->type_count; i++) {
+		const struct sym_type *type = &q->types[i];
+
+		types[i] = type->type;
+		if (type->container)
+			containers[contained++] = type->container;
+		if (type->confidence < out->confidence)
+			out->confidence = type->confidence;
+		if (type->bytes != out->bytes)
+			out->bytes = 0;
+		if (type->form != out->form)
+			out->form = SYM_FORM_OBJECT;
+		out->or_derived |= type->or_derived;
+	}
+	out->type = site_fold_text(&q->sym->names, types, q->type_count,
+				   others ? SITE_FOLD_OTHERS : 0);
+	out->container = contained == q->type_count
+				 ? site_fold_text(&q->sym->names, containers, contained, 0)
+				 : NULL;
+	out->one_of = true;
+	out->leading_count = 0;
+	if (out->confidence > SYM_MEDIUM)
+		out->confidence = SYM_MEDIUM;
+	evidence_say(q->evidence, 0,
+		     "functions with equal code were folded into one: it is one of %s", out->type);
 }
 
 void sym_site_type(struct sym *sym, const struct sym_call *calls, size_t count, unsigned api,
 		   const struct sym_sizes *sizes, struct sym_type *out,
 		   struct sym_evidence *evidence)
 {
-	const struct site_answer *answers[SYM_CLIMB_MAX];
-	struct site_answer room[SYM_CLIMB_MAX];
-	size_t n = 0;
+	struct stack_question q = {
+		.sym = sym, .calls = calls, .api = api, .sizes = sizes, .evidence = evidence
+	};
+	const struct site_answer *chosen[SYM_CLIMB_MAX];
 
 	*out = (struct sym_type){ .type = NULL };
-	for (; n < count && n < SYM_CLIMB_MAX; n++) {
-		answers[n] =
-			evidence ? explain(&calls[n], !n, &room[n], evidence)
-				 : answer_of(&calls[n], !n);
-		if (!answers[n])
+	if (evidence)
+		q.room = mem_zero(SYM_CLIMB_MAX * (1 + SITE_FOLDS), sizeof(*q.room));
+	while (q.count < count && q.count < SYM_CLIMB_MAX && ask_level(&q, q.count)) {
+		const struct stack_level *level = &q.levels[q.count++];
+
+		/* the caller may say which of several functions it calls */
+		if (!goes_on(level) && level->count == 1)
 			break;
-		if (!answers[n]->climbs && !answers[n]->returned) {
-			n++;
-			break;
-		}
 	}
-	if (n)
-		site_choose(answers, n, api, sizes, out, evidence);
+	if (q.count) {
+		choose_functions(&q, chosen, q.count - 1);
+		put_together(&q, out);
+	}
+	free(q.room);
 }

@@ -174,6 +174,8 @@ struct sym_type {
 	enum sym_form form;
 	enum sym_confidence confidence;
 	bool or_derived;       /* the type, or a class derived from it */
+	bool one_of;           /* the type is one of several, "A | B", and so is the container:
+	                        * functions with equal code were folded into one */
 	unsigned climbed;      /* how many callers up the answer was found */
 	const char *const *leading; /* classes at its offset 0 */
 	size_t leading_count;

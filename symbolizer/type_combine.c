@@ -53,6 +53,9 @@
  *                                                                         the base can't be told
  *   array, buffer, node       another, settled, fits                    S if high; else D, medium
  *   other rules               another, settled, fits                    D, medium
+ *   several types             one of them                               as with that one alone
+ *   one of several            several classes with one vtable           as with S's class alone
+ *   any                       several classes, and D is the answer      D, at most medium
  *   any                       another, otherwise                        S
  *
  * Behind an array cookie (second word) D is the element. It fits when the bytes behind the cookie
@@ -65,9 +68,10 @@
 #include <string.h>
 
 #include "dwarf/die_normalize.h"
+#include "infer/site_fold.h"
 #include "module.h"
 
-enum { COOKIE = 8 };
+enum { COOKIE = 8, NORMALIZED_PARTS = 16 };
 
 /* What D amounts to by itself. */
 enum combine_fit { FIT_UNKNOWN, FIT_EQUAL, FIT_OTHER, FIT_TOO_SMALL };
@@ -315,6 +319,26 @@ static struct sym_type combine(struct combination *c)
 	return out;
 }
 
+/* One vptr, of several types of the site; or one type of the site, of several classes that share
+ * the vtable: then they agree on it. */
+static void narrow(struct combination *c, struct sym_type *site)
+{
+	if (!c->site || c->reading->vtable->source == SYM_VTABLE_LABEL)
+		return;
+	if (site_fold_is(c->name) && site_fold_has(c->name, c->site->type)) {
+		say(c, "classes share the vtable of the vptr, and the site's is one of them");
+		c->name = c->site->type;
+	} else if (c->site->one_of && site_fold_has(c->site->type, c->name)) {
+		say(c, "the vptr tells which of the site's types it is");
+		*site = *c->site;
+		site->type = c->name;
+		site->one_of = false;
+		if (site->container && site_fold_is(site->container))
+			site->container = NULL;
+		c->site = site;
+	}
+}
+
 static void tell(const struct combination *c)
 {
 	char text[1024];
@@ -333,6 +357,21 @@ static void tell(const struct combination *c)
 	c->evidence->line(c->evidence->context, 0, text);
 }
 
+/* Of classes that share their vtable. */
+static const char *normalize_parts(struct sym *sym, const char *name)
+{
+	const char *parts[NORMALIZED_PARTS];
+	char *part = mem_alloc(strlen(name) + 1);
+	size_t count = 0;
+
+	while (count < NORMALIZED_PARTS && site_fold_next(&name, part)) {
+		parts[count] = die_normalize(&sym->names, part);
+		count += parts[count] != NULL;
+	}
+	free(part);
+	return count ? site_fold_text(&sym->names, parts, count, 0) : NULL;
+}
+
 /* Few classes have most of the rows, and writing a name anew takes longer than all else here. */
 static const char *normalize(struct sym *sym, const char *name)
 {
@@ -343,7 +382,9 @@ static const char *normalize(struct sym *sym, const char *name)
 	if (!from)
 		return NULL;
 	if (memo->from != from)
-		*memo = (struct normalized){ from, die_normalize(&sym->names, from) };
+		*memo = (struct normalized){ from, site_fold_is(from)
+							   ? normalize_parts(sym, from)
+							   : die_normalize(&sym->names, from) };
 	return memo->to;
 }
 
@@ -357,7 +398,7 @@ void sym_type_combine(struct sym *sym, const struct sym_type *site,
 				 .reading = reading,
 				 .sizes = sizes,
 				 .evidence = evidence };
-	struct sym_type both = *site;
+	struct sym_type both = *site, narrowed;
 
 	if (reading->vtable && reading->vtable->source == SYM_VTABLE_TEXT) {
 		*out = (struct sym_type){ .type = reading->vtable->type,
@@ -381,10 +422,16 @@ void sym_type_combine(struct sym *sym, const struct sym_type *site,
 		c.fit = fit_of(reading, sizes);
 		if (c.name) {
 			tell(&c);
+			narrow(&c, &narrowed);
 			both = combine(&c);
 		}
 	}
 	*out = both.type ? both : *site;
+	if (out->type == c.name && c.name && site_fold_is(c.name)) {
+		out->one_of = true;
+		if (out->confidence > SYM_MEDIUM)
+			out->confidence = SYM_MEDIUM;
+	}
 }
 
 /* ---- names ---- */

@@ -11,6 +11,7 @@
 
 #include "../../src/base/lower_bound.h"
 #include "debug_lines.h"
+#include "debug_overlay.h"
 #include "debug_unit.h"
 #include "die.h"
 #include "plain_name.h"
@@ -59,25 +60,36 @@ static const char *qualified_name(struct debug_units *units, Dwarf_Die *function
 }
 
 /* The name of a function: linkage names are whole (scopes, template arguments, parameters), plain
- * ones are the C function's. */
-static const char *scope_name(struct debug_units *units, struct unit_scope *scope)
+ * ones are the C function's. "": it has none. */
+static const char *function_name(struct debug_units *units, Dwarf_Die *function, bool *bare)
 {
 	static const unsigned linkage[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name };
 	Dwarf_Attribute attribute;
 	const char *name = NULL;
 
-	if (scope->name)
-		return *scope->name ? scope->name : NULL;
 	for (size_t i = 0; i < 2 && !name; i++)
-		if (dwarf_attr_integrate(&scope->die, linkage[i], &attribute))
+		if (dwarf_attr_integrate(function, linkage[i], &attribute))
 			name = dwarf_formstring(&attribute);
-	scope->bare = !name || name[0] != '_' || (name[1] != 'Z' && name[1] != 'R');
+	*bare = !name || name[0] != '_' || (name[1] != 'Z' && name[1] != 'R');
 	if (!name)
-		name = qualified_name(units, &scope->die);
-	name = plain_name_ada(units, &scope->die, name);
-	scope->name = name ? names_demangled(debug_units_names(units), name) : "";
+		name = qualified_name(units, function);
+	name = plain_name_ada(units, function, name);
+	name = name ? names_demangled(debug_units_names(units), name) : NULL;
+	return name ? name : "";
+}
+
+const char *debug_scopes_function_name(struct debug_units *units, Dwarf_Die *function)
+{
+	bool bare;
+	const char *name = function_name(units, function, &bare);
+
+	return *name ? name : NULL;
+}
+
+static const char *scope_name(struct debug_units *units, struct unit_scope *scope)
+{
 	if (!scope->name)
-		scope->name = "";
+		scope->name = function_name(units, &scope->die, &scope->bare);
 	return *scope->name ? scope->name : NULL;
 }
 
@@ -104,11 +116,13 @@ struct unit_scope *debug_scopes_innermost(struct debug_units *units, uint64_t va
 	return NULL;
 }
 
-/* Fills `out` from a scope and the range of it that was found. */
+/* Fills `out` from a scope and the range of it that was found. Lines stay those of the function
+ * that has the addresses: the line table knows no other. */
 static void give_scope(struct debug_units *units, struct debug_unit *unit, struct unit_scope *scope,
 		       const struct code_range *range, struct debug_scope *out)
 {
 	*out = (struct debug_scope){ .die = scope->die,
+				     .code = scope->die,
 				     .name = scope_name(units, scope),
 				     .bare = scope->bare,
 				     .inlined = scope->parent != NO_SCOPE,
@@ -117,6 +131,17 @@ static void give_scope(struct debug_units *units, struct debug_unit *unit, struc
 				     .low = range->low,
 				     .high = range->high,
 				     .id = (uint32_t)(scope - unit->scopes.at) };
+	switch (debug_overlay_die(units, &out->die)) {
+	case DEBUG_OVERLAY_NONE:
+		break;
+	case DEBUG_OVERLAY_OTHER:
+		out->name = function_name(units, &out->die, &out->bare);
+		out->name = *out->name ? out->name : NULL;
+		break;
+	case DEBUG_OVERLAY_MISSING:
+		out->name = NULL;
+		break;
+	}
 }
 
 size_t debug_scopes_at(struct debug_units *units, uint64_t vaddr, struct debug_scope *out,
@@ -216,7 +241,7 @@ size_t debug_scopes_behind(struct debug_units *units, uint64_t vaddr,
 
 bool debug_scopes_other_part(const struct debug_scope *function, uint64_t *low, uint64_t *high)
 {
-	Dwarf_Die die = function->die;
+	Dwarf_Die die = function->code;
 	Dwarf_Addr base, begin, end;
 	uint64_t best = 0;
 	ptrdiff_t at = 0;
@@ -248,5 +273,5 @@ bool debug_scopes_function_at(struct debug_units *units, uint64_t vaddr, Dwarf_D
 
 const char *debug_scopes_call_file(struct debug_units *units, struct debug_scope *scope)
 {
-	return debug_lines_file(units, &scope->die, scope->call_file);
+	return debug_lines_file(units, &scope->code, scope->call_file);
 }

@@ -14,7 +14,8 @@ struct unit_scope;
 
 /* A function or an inlined one that covers an address. */
 struct debug_scope {
-	Dwarf_Die die; /* DW_TAG_subprogram or DW_TAG_inlined_subroutine with the addresses */
+	Dwarf_Die die; /* DW_TAG_subprogram or DW_TAG_inlined_subroutine */
+	Dwarf_Die code; /* the one with the addresses: the same, but for an overlay */
 	const char *name; /* demangled with its scopes and, where known, parameters; NULL unknown */
 	bool bare; /* the name isn't a demangled one: it has no parameters, a C function's or one
 		    * that gcc gives no linkage name */
@@ -44,6 +45,9 @@ bool debug_scopes_other_part(const struct debug_scope *function, uint64_t *low, 
 
 /* The path that a scope's call_file stands for, interned; NULL unknown. */
 const char *debug_scopes_call_file(struct debug_units *units, struct debug_scope *scope);
+
+/* A function's name as debug_scope has it. */
+const char *debug_scopes_function_name(struct debug_units *units, Dwarf_Die *function);
 
 /* The function that begins at `vaddr` (its DW_TAG_subprogram); false: none. */
 bool debug_scopes_function_at(struct debug_units *units, uint64_t vaddr, Dwarf_Die *out);

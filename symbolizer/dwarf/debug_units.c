@@ -44,7 +44,7 @@
 #include "die.h"
 #include "split.h"
 
-enum { SLOTS = 8 };
+enum { SLOTS = 10 };
 
 struct unit_of_cu {
 	const void *cu; /* Dwarf_CU; a unit with a .dwo has two */

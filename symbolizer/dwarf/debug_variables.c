@@ -22,6 +22,7 @@
 
 #include "../../src/base/hash.h"
 #include "../../src/base/hash_table.h"
+#include "debug_overlay.h"
 #include "debug_scopes.h"
 #include "debug_unit.h"
 #include "die.h"
@@ -461,6 +462,19 @@ static bool set_place(struct debug_units *units, const struct location_piece *pi
 	return frame->known;
 }
 
+/* Puts the type and the name of what lies over the variable in it. False: nothing like it is
+ * there. */
+static bool overlaid(struct debug_units *units, struct debug_variable *variable)
+{
+	Dwarf_Die die = variable->die;
+
+	switch (debug_overlay_die(units, &die)) {
+	case DEBUG_OVERLAY_NONE: return true;
+	case DEBUG_OVERLAY_OTHER: return describe(units, &die, variable);
+	default: return false;
+	}
+}
+
 size_t debug_variables_at(struct debug_units *units, uint64_t vaddr, struct debug_variable *out,
 			  size_t room)
 {
@@ -490,6 +504,8 @@ size_t debug_variables_at(struct debug_units *units, uint64_t vaddr, struct debu
 			}
 			for (; piece && count < room; piece = next_word(variables, item, piece)) {
 				out[count] = item->variable;
+				if (!overlaid(units, &out[count]))
+					break;
 				out[count].depth = depth;
 				count += set_place(units, piece, &frame, &out[count]);
 			}

@@ -30,6 +30,7 @@ struct function {
 	uint64_t low, high;
 	const char *name; /* to the end of its line; the lines of a FUNC follow */
 	bool sized;	  /* a FUNC */
+	bool folded;	  /* equal functions were folded into it, of which the file names one */
 };
 
 struct breakpad {
@@ -159,13 +160,14 @@ static void add_function(struct breakpad *breakpad, struct text_line line, bool 
 {
 	uint64_t low, bytes = 0, parameters;
 
-	take_word(&line, "m ");
+	bool folded = take_word(&line, "m ");
+
 	if (!take_number(&line, 16, &low) || (sized && !take_number(&line, 16, &bytes)) ||
 	    !take_number(&line, 16, &parameters) ||
 	    __builtin_add_overflow(low, breakpad->base, &low) ||
 	    __builtin_add_overflow(low, bytes, &bytes))
 		return;
-	*vec_push(&breakpad->functions) = (struct function){ low, bytes, line.at, sized };
+	*vec_push(&breakpad->functions) = (struct function){ low, bytes, line.at, sized, folded };
 }
 
 /* FILE number name; INLINE_ORIGIN number name */
@@ -385,6 +387,12 @@ size_t breakpad_frames(struct breakpad *breakpad, struct names *names, uint64_t 
 			name = breakpad->origins[calls[inner - 1].origin];
 		out[count].function = names_demangled(names, rest_of(breakpad, names, name));
 		out[count].inlined = inner > 0;
+		if (!inner && function->folded && out[count].function) {
+			char *text = mem_format("%s | others", out[count].function);
+
+			out[count].function = names_text(names, text);
+			free(text);
+		}
 	}
 	return count;
 }

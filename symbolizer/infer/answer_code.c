@@ -10,7 +10,7 @@
 
 /* A field that is added to an answer must be stored too. */
 _Static_assert(sizeof(struct site_candidate) == 112 &&
-		       sizeof(struct site_answer) == SITE_CANDIDATES * 112 + 40,
+		       sizeof(struct site_answer) == SITE_CANDIDATES * 112 + 64,
 	       "write and read all of it");
 
 enum {
@@ -95,6 +95,9 @@ bool answer_decode(struct answer_reader *r, struct site_answer *out)
 	out->label = get_text(r);
 	out->label_unit = (uint32_t)get(r, 4);
 	out->callee = get_text(r);
+	out->function = get_text(r);
+	out->origin = get_text(r);
+	out->folds = (uint32_t)get(r, 4);
 	r->bad |= out->count > SITE_CANDIDATES;
 	for (size_t i = 0; i < out->count && !r->bad; i++)
 		get_candidate(r, &out->candidates[i]);
@@ -160,6 +163,9 @@ void answer_encode(struct answer_writer *w, const struct site_answer *answer)
 	put_text(w, answer->label);
 	put(w, answer->label_unit, 4);
 	put_text(w, answer->callee);
+	put_text(w, answer->function);
+	put_text(w, answer->origin);
+	put(w, answer->folds, 4);
 	for (size_t i = 0; i < answer->count; i++) {
 		const struct site_candidate *c = &answer->candidates[i];
 		unsigned leading = 0;

@@ -20,7 +20,10 @@
 #include <string.h>
 
 #include "class_size.h"
+#include "../dwarf/debug_calls.h"
+#include "../dwarf/debug_twins.h"
 #include "rule.h"
+#include "site_fold.h"
 #include "vtable.h"
 
 /* Does the walk pass [low, high) on every way to an end of the function? Breadth first over the
@@ -202,6 +205,47 @@ static uint64_t symbol_bytes(struct rule_work *work, const char *constructor)
 	return 0;
 }
 
+/* The classes whose constructors share the code of `function`, the one that is found by the
+ * address: all, or the one that the debug information says is called here. False: it is not
+ * shared. */
+static bool folded_constructors(struct rule_work *work, const struct flow_fact *fact,
+				Dwarf_Die *function)
+{
+	struct debug_units *units = work->reader->units;
+	unsigned flags = fact->certain ? SITE_CERTAIN : 0;
+	struct debug_twin all[1 + SITE_FOLDS] = { { .die = *function } };
+	const char *origin = NULL;
+	bool told = false, constructors = true;
+	size_t count;
+
+	if (!debug_twins_at(units, &work->reader->code.symbols->functions, fact->callee.vaddr,
+			    all + 1, SITE_FOLDS, &count) ||
+	    !count)
+		return false;
+	count = 1 + (count < SITE_FOLDS ? count : SITE_FOLDS);
+	if (work->scope_count)
+		origin = debug_calls_origin(units, &work->scopes[work->scope_count - 1],
+					    fact->next);
+	for (size_t i = 0; i < count; i++) {
+		struct die_type class;
+
+		all[i].name = debug_scopes_function_name(units, &all[i].die);
+		told |= origin && all[i].name == origin;
+		/* what is no constructor may get a block of any class */
+		constructors &= die_is_constructor(units, &all[i].die, &class);
+	}
+	if (!told && !constructors)
+		flags = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct die_type class;
+
+		if ((!told || all[i].name == origin) &&
+		    die_is_constructor(units, &all[i].die, &class))
+			add_class(work, &class, fact->offset, flags | (told ? 0 : SITE_FOLDED));
+	}
+	return true;
+}
+
 static void called_constructor(struct rule_work *work, const struct flow_fact *fact)
 {
 	struct die_type class;
@@ -240,7 +284,7 @@ static void called_constructor(struct rule_work *work, const struct flow_fact *f
 				return;
 		}
 	}
-	if (folded) {
+	if ((is && folded_constructors(work, fact, &function)) || folded) {
 		evidence_say(
 			work->evidence, 1,
 			"0x%llx: a constructor whose code serves several classes gets the pointer",
@@ -320,14 +364,55 @@ static void inlined_constructors(struct rule_work *work)
 	}
 }
 
+/* `type` may be the class whose vtable is stored at the block's start. */
+static void stored_vtable(struct rule_work *work, const struct flow_fact *fact, const char *type,
+			  uint64_t bytes, unsigned flags)
+{
+	struct site_candidate candidate = { .rule = SYM_RULE_STORE };
+
+	rule_describe_name(work, type, &candidate);
+	if (rule_in_destructor(work, fact->vaddr)) {
+		evidence_say(work->evidence, 1, "0x%llx: a destructor stores the vtable of %s",
+			     (unsigned long long)fact->vaddr, candidate.type);
+		return;
+	}
+	if (!candidate.bytes || !work->scope_count) {
+		candidate.flags |= SITE_SYMBOL;
+		candidate.or_derived = true;
+	}
+	if (!candidate.bytes)
+		candidate.bytes = bytes;
+	candidate.flags |= SITE_POLYMORPHIC | (fact->certain ? SITE_CERTAIN : 0) | flags;
+	evidence_say(work->evidence, 1,
+		     "0x%llx: the vtable of %s (%llu bytes) is stored at the block's start%s",
+		     (unsigned long long)fact->vaddr, candidate.type,
+		     (unsigned long long)candidate.bytes, fact->certain ? "" : ", on some paths");
+	rule_add(work, &candidate);
+}
+
+/* Several classes share the vtable: the one whose constructor was seen, else any. */
+static void stored_one_of(struct rule_work *work, const struct flow_fact *fact, const char *types,
+			  uint64_t bytes)
+{
+	char *type = mem_alloc(strlen(types) + 1);
+	unsigned flags;
+
+	for (size_t i = 0; i < work->out->count; i++)
+		if (work->out->candidates[i].rule == SYM_RULE_CONSTRUCTOR &&
+		    site_fold_has(types, work->out->candidates[i].type))
+			types = work->out->candidates[i].type;
+	flags = site_fold_is(types) ? SITE_FOLDED : 0;
+	while (site_fold_next(&types, type))
+		stored_vtable(work, fact, type, bytes, flags);
+	free(type);
+}
+
 /* A vtable's address that is stored at the block's start. */
 static void stored_vtables(struct rule_work *work)
 {
 	/* the last one is the most derived class's */
 	for (size_t i = work->flow.fact_count; i-- > 0;) {
 		const struct flow_fact *fact = &work->flow.facts[i];
-		struct site_candidate candidate = { .rule = SYM_RULE_STORE };
-		uint64_t bytes = 0;
 
 		if (fact->kind != FLOW_VTABLE || fact->offset)
 			continue;
@@ -345,40 +430,17 @@ static void stored_vtables(struct rule_work *work)
 			     vtable.source != SYM_VTABLE_RTTI) ||
 			    vtable.offset_to_top || !vtable.type)
 				continue;
-			rule_describe_name(work, vtable.type, &candidate);
-			bytes = class_size(work->reader->code.file, work->reader->code.relocs,
-					   work->reader->code.symbols, vtable.address_point);
+			stored_one_of(work, fact, vtable.type,
+				      class_size(work->reader->code.file, work->reader->code.relocs,
+						 work->reader->code.symbols, vtable.address_point));
 		} else if (fact->callee.symbol && !strncmp(fact->callee.symbol, "_ZTV", 4) &&
 			   fact->displacement >= 16) {
 			const char *name =
 				names_demangled(work->reader->names, fact->callee.symbol);
 
-			if (strncmp(name, "vtable for ", 11))
-				continue;
-			rule_describe_name(work, name + 11, &candidate);
-		} else {
-			continue;
+			if (!strncmp(name, "vtable for ", 11))
+				stored_vtable(work, fact, name + 11, 0, 0);
 		}
-		if (rule_in_destructor(work, fact->vaddr)) {
-			evidence_say(work->evidence, 1,
-				     "0x%llx: a destructor stores the vtable of %s",
-				     (unsigned long long)fact->vaddr, candidate.type);
-			continue;
-		}
-		if (!candidate.bytes || !work->scope_count) {
-			candidate.flags |= SITE_SYMBOL;
-			candidate.or_derived = true;
-		}
-		if (!candidate.bytes)
-			candidate.bytes = bytes;
-		candidate.flags |= SITE_POLYMORPHIC | (fact->certain ? SITE_CERTAIN : 0);
-		evidence_say(
-			work->evidence, 1,
-			"0x%llx: the vtable of %s (%llu bytes) is stored at the block's start%s",
-			(unsigned long long)fact->vaddr, candidate.type,
-			(unsigned long long)candidate.bytes,
-			fact->certain ? "" : ", on some paths");
-		rule_add(work, &candidate);
 	}
 }
 

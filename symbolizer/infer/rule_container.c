@@ -380,6 +380,14 @@ static bool is_for_allocation(struct rule_work *work, struct container_link *lin
 	       (rule->what == CONTAINER_ALLOCATOR || rule->what == CONTAINER_CONTAINER);
 }
 
+/* A container that leaves its element to the allocator: nodes are named so. */
+static bool names_node(const char *type)
+{
+	const char *bracket = strchr(type, '<'), *node = strstr(type, "_node");
+
+	return node && (!bracket || node < bracket) && type[strlen(type) - 1] != '*';
+}
+
 bool rule_container(struct rule_work *work)
 {
 	struct container_found found = { 0 };
@@ -417,11 +425,12 @@ bool rule_container(struct rule_work *work)
 	}
 	if (open && work->symbol) {
 		bool twins;
-		const char *symbol = rule_symbol(work, work->ret - 1, &twins);
 
-		folded |= twins;
+		rule_symbol(work, work->ret - 1, &twins);
+		/* each function that is known of is asked by itself */
+		folded |= twins && !work->reader->fold && !work->out->folds;
 		if (!work->scope_count &&
-		    link_of(work, NULL, names_demangled(work->reader->names, symbol), &link))
+		    link_of(work, NULL, names_demangled(work->reader->names, work->symbol), &link))
 			take(work, &link, &found);
 	}
 
@@ -449,14 +458,8 @@ bool rule_container(struct rule_work *work)
 		evidence_say(
 			work->evidence, 1,
 			"the function's code serves several types: any of theirs may be meant");
-	if (found.shell && rule == found.allocator_rule) {
-		/* a container that leaves its element to the allocator: nodes are named so */
-		const char *bracket = strchr(best->type, '<'), *node = strstr(best->type, "_node");
-
-		if (node && (!bracket || node < bracket) &&
-		    best->type[strlen(best->type) - 1] != '*')
-			best->form = SYM_FORM_NODE;
-	}
+	if (found.shell && rule == found.allocator_rule && names_node(best->type))
+		best->form = SYM_FORM_NODE;
 	rule_add(work, best);
 	return work->out->count != 0;
 }

@@ -19,6 +19,7 @@
 #include "../sym.h"
 
 enum { SITE_CANDIDATES = 8, SITE_LEADING = 8 };
+enum { SITE_FOLDS = 15 }; /* so many functions are asked besides the one of the address */
 
 enum site_flag {
 	/* whatever happens behind the call, it happens to a block of this type */
@@ -35,6 +36,8 @@ enum site_flag {
 	 * rounds up what follows the bounds */
 	SITE_DESCRIPTOR = 128,
 	SITE_LEAST = 256, /* it may be any larger type that extends this one */
+	/* one of several classes whose constructors, or vtables, were folded into one */
+	SITE_FOLDED = 512,
 };
 
 /* One rule's finding. Strings are interned. */
@@ -67,6 +70,10 @@ struct site_answer {
 	const char *label; /* "storage of X": what to say when nothing fits; NULL */
 	const char *callee; /* the allocation function that the site calls, demangled; NULL
 	                     * unknown */
+	/* Where functions share code (site_fold.h): the one that this answer is about, and the one
+	 * that is called here. Demangled; NULL: it is one alone, or not known. */
+	const char *function, *origin;
+	uint32_t folds; /* functions other than the one that is found by the address */
 	size_t count;
 	/* Last: type_cache.h keeps those that there are. There is one at most nearly always, and
 	 * a browser has a hundred thousand answers. */

@@ -8,8 +8,9 @@
  *   - an allocator, a library function or the compiler has the last word;
  *   - a constructor's, vtable's or variable's type replaces another one that it begins with,
  *     because that is its base or first member;
- *   - two unrelated constructors contradict each other and give no answer, unless one of them is
- *     certain and the other isn't;
+ *   - two unrelated constructors contradict each other, unless one of them is certain and the other
+ *     isn't: on different arms of a branch, or with code that is the same, the block is of either
+ *     type; in one line there is no answer;
  *   - a constructor and a variable that agree confirm each other; if they don't, the constructor
  *     counts with low confidence, unless it only stands in the same line.
  */
@@ -20,178 +21,15 @@
 
 #include "../dwarf/die_normalize.h"
 #include "evidence.h"
-
-enum api_family { FAMILY_NEW, FAMILY_ARRAY, FAMILY_C };
-
-/* How a candidate fits. */
-enum choose_fit { FIT_NOT, FIT_ONE, FIT_MANY };
+#include "site_fit.h"
+#include "site_fold.h"
 
 struct choice {
 	const struct sym_sizes *sizes;
 	enum api_family family;
+	struct names *names;
 	struct sym_evidence *evidence;
 };
-
-static enum api_family family_of(unsigned api, const char *callee)
-{
-	static const char families[] = {
-#define SHINY_API(NAME, SPELLING, FAMILY) SHINY_FAMILY_##FAMILY,
-#define SHINY_FAMILY_C FAMILY_C
-#define SHINY_FAMILY_SCALAR FAMILY_NEW
-#define SHINY_FAMILY_ARRAY FAMILY_ARRAY
-#define SHINY_FAMILY_ANY FAMILY_C
-#include <shiny/wire/api.def>
-#undef SHINY_API
-	};
-
-	/* a class's own operator new, over malloc */
-	if (callee && strstr(callee, "operator new["))
-		return FAMILY_ARRAY;
-	if (callee && strstr(callee, "operator new("))
-		return FAMILY_NEW;
-	return api < sizeof(families) ? (enum api_family)families[api] : FAMILY_C;
-}
-
-static bool repeated(const struct sym_sizes *sizes, uint64_t header, uint64_t bytes)
-{
-	return sizes->min >= header && (sizes->min - header) % bytes == 0 &&
-	       sizes->step % bytes == 0;
-}
-
-/* All blocks are as large as one object behind its header. */
-static bool is_one(const struct sym_sizes *sizes, const struct site_candidate *candidate)
-{
-	return sizes->min == sizes->max && sizes->min == candidate->header + candidate->bytes;
-}
-
-static enum choose_fit fit_of_alloc_type(const struct choice *choice,
-					 const struct site_candidate *candidate)
-{
-	if (!candidate->bytes || is_one(choice->sizes, candidate))
-		return FIT_ONE;
-	return choice->family != FAMILY_NEW && (repeated(choice->sizes, 0, candidate->bytes) ||
-						repeated(choice->sizes, 8, candidate->bytes))
-		       ? FIT_MANY
-		       : FIT_NOT;
-}
-
-static enum choose_fit fit_of_allocator(const struct choice *choice,
-					const struct site_candidate *candidate)
-{
-	bool one = is_one(choice->sizes, candidate);
-
-	if (candidate->flags & SITE_LOOSE)
-		return FIT_MANY;
-	if (!candidate->bytes)
-		return candidate->array ? FIT_MANY : FIT_ONE;
-	if (!candidate->array)
-		return one ? FIT_ONE : FIT_NOT;
-	/* std::make_unique<T[]> is new T[n] */
-	if (choice->family == FAMILY_ARRAY && !candidate->container && choice->sizes->min > 8 &&
-	    repeated(choice->sizes, 8, candidate->bytes))
-		return FIT_MANY;
-	if (!repeated(choice->sizes, candidate->header, candidate->bytes))
-		return FIT_NOT;
-	return one && candidate->form == SYM_FORM_OBJECT ? FIT_ONE : FIT_MANY;
-}
-
-/* Of new[]: the constructor may be that of each element. */
-static enum choose_fit fit_of_elements(const struct sym_sizes *sizes,
-				       const struct site_candidate *candidate)
-{
-	uint64_t bytes = candidate->bytes;
-
-	if (candidate->flags & SITE_SYMBOL && (!bytes || !candidate->header))
-		return FIT_NOT; /* one object at the start of a buffer is as likely */
-	if (!bytes)
-		return FIT_MANY;
-	if (candidate->header)
-		return repeated(sizes, candidate->header, bytes) ? FIT_MANY : FIT_NOT;
-	/* where an inlined constructor's `this` points isn't known. The cookie is as large as the
-	 * alignment, at least 8 */
-	for (uint64_t cookie = 8; cookie <= 64; cookie *= 2)
-		if ((cookie == 8 || bytes % cookie == 0) && sizes->min > cookie &&
-		    repeated(sizes, cookie, bytes))
-			return FIT_MANY;
-	return repeated(sizes, 0, bytes) ? FIT_MANY : FIT_NOT;
-}
-
-static enum choose_fit fit_of_constructor(const struct choice *choice,
-					  const struct site_candidate *candidate)
-{
-	const struct sym_sizes *sizes = choice->sizes;
-
-	if (choice->family == FAMILY_ARRAY)
-		return fit_of_elements(sizes, candidate);
-	if (candidate->header)
-		return FIT_NOT; /* a member's */
-	return sizes->min == sizes->max && (!candidate->bytes || sizes->min == candidate->bytes)
-		       ? FIT_ONE
-		       : FIT_NOT;
-}
-
-/* A variable's header is in front of its trailing array. */
-static enum choose_fit fit_of_variable(const struct choice *choice,
-				       const struct site_candidate *candidate)
-{
-	const struct sym_sizes *sizes = choice->sizes;
-	uint64_t bytes = candidate->bytes;
-	bool constant = sizes->min == sizes->max, equal = constant && sizes->min == bytes;
-
-	if (candidate->flags & SITE_LEAST)
-		return sizes->min >= bytes ? FIT_ONE : FIT_NOT;
-	if (!bytes)
-		return FIT_NOT;
-	if (candidate->flags & SITE_DESCRIPTOR &&
-	    (candidate->header ? sizes->min >= candidate->header : sizes->min == 1))
-		return FIT_MANY;
-	if (choice->family == FAMILY_NEW) {
-		if (constant)
-			return equal ? FIT_ONE : FIT_NOT;
-		/* operator new of any size, called as a function */
-		return bytes > 1 && !(candidate->flags & (SITE_POLYMORPHIC | SITE_PARAMETER)) &&
-				       repeated(sizes, 0, bytes)
-			       ? FIT_MANY
-			       : FIT_NOT;
-	}
-	if (candidate->flags & SITE_PARAMETER)
-		return choice->family == FAMILY_C && equal ? FIT_ONE : FIT_NOT;
-	if (choice->family == FAMILY_ARRAY)
-		return repeated(sizes, 0, bytes) ||
-				       (sizes->min > 8 && bytes > 1 && repeated(sizes, 8, bytes))
-			       ? FIT_MANY
-			       : FIT_NOT;
-	if ((equal && bytes > 1) || (candidate->trailing && sizes->min > candidate->header))
-		return FIT_ONE;
-	return repeated(sizes, 0, bytes) && !(candidate->flags & SITE_POLYMORPHIC) && sizes->min
-		       ? FIT_MANY
-		       : FIT_NOT;
-}
-
-/* The whole may be rounded up to 16. */
-static enum choose_fit fit_of_thrown(const struct sym_sizes *sizes,
-				     const struct site_candidate *candidate)
-{
-	uint64_t whole = candidate->header + candidate->bytes, most = (whole + 15) & ~(uint64_t)15;
-
-	if (sizes->min != sizes->max || sizes->min < whole)
-		return FIT_NOT;
-	return !candidate->bytes || sizes->min <= most ? FIT_ONE : FIT_NOT;
-}
-
-static enum choose_fit fit_of(const struct choice *choice, const struct site_candidate *candidate)
-{
-	switch (candidate->rule) {
-	case SYM_RULE_ALLOC_TYPE: return fit_of_alloc_type(choice, candidate);
-	case SYM_RULE_FUNCTION: return FIT_MANY;
-	case SYM_RULE_ALLOCATOR: return fit_of_allocator(choice, candidate);
-	case SYM_RULE_CONSTRUCTOR:
-	case SYM_RULE_STORE: return fit_of_constructor(choice, candidate);
-	case SYM_RULE_VARIABLE: return fit_of_variable(choice, candidate);
-	case SYM_RULE_THROWN: return fit_of_thrown(choice->sizes, candidate);
-	default: return FIT_NOT;
-	}
-}
 
 /* Does `whole` begin with `part`? */
 static bool begins_with(const struct site_candidate *whole, const struct site_candidate *part)
@@ -312,8 +150,9 @@ static int choose_variable(const struct site_answer *answer, const enum choose_f
 	return best;
 }
 
-/* Of constructors in one line that contradict each other, `shared_ptr<T>(new T)` for instance, the
- * one that a variable confirms; -1 none. On different arms of a branch none is. */
+/* Of constructors in one line that contradict each other, `shared_ptr<T>(new T)` for instance, or
+ * have one code, the one that a variable confirms; -1 none. On different arms of a branch none
+ * is. */
 static int choose_confirmed(const struct site_answer *answer, const enum choose_fit *fits,
 			    int variable)
 {
@@ -325,7 +164,7 @@ static int choose_confirmed(const struct site_answer *answer, const enum choose_
 		if (!fits[i] || !made(candidate) || replaced(answer, fits, i))
 			continue;
 		if (candidate->type != answer->candidates[variable].type) {
-			if (!(candidate->flags & SITE_LINE))
+			if (!(candidate->flags & (SITE_LINE | SITE_FOLDED)))
 				return -1;
 		} else if (best < 0 && candidate->rule == SYM_RULE_CONSTRUCTOR &&
 			   candidate->flags & SITE_CERTAIN) {
@@ -351,6 +190,46 @@ static void give(const struct site_candidate *candidate, enum choose_fit fit,
 		out->leading_count++;
 	if (fit == FIT_MANY && out->form == SYM_FORM_OBJECT)
 		out->form = SYM_FORM_ARRAY;
+}
+
+/* The classes whose constructors contradict each other, if each may be the block's: they are on
+ * different arms of a branch, or have one code. */
+static bool give_made(const struct choice *choice, const struct site_answer *answer,
+		      const enum choose_fit *fits, size_t climbed, struct sym_type *out)
+{
+	const struct site_candidate *made_here[SITE_CANDIDATES];
+	const char *types[SITE_CANDIDATES];
+	bool certain = false;
+	size_t count = 0;
+
+	for (size_t i = 0; i < answer->count; i++)
+		certain |= fits[i] && made(&answer->candidates[i]) &&
+			   answer->candidates[i].flags & SITE_CERTAIN;
+	for (size_t i = 0; i < answer->count; i++) {
+		const struct site_candidate *candidate = &answer->candidates[i];
+
+		if (!fits[i] || !made(candidate) || replaced(answer, fits, i) ||
+		    (certain && !(candidate->flags & SITE_CERTAIN)))
+			continue;
+		if (candidate->flags & SITE_LINE ||
+		    (candidate->flags & (SITE_CERTAIN | SITE_FOLDED)) == SITE_CERTAIN)
+			return false;
+		made_here[count] = candidate;
+		types[count++] = candidate->type;
+		if (count == 1)
+			give(candidate, fits[i], SYM_MEDIUM, climbed, out);
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (made_here[i]->bytes != out->bytes)
+			out->bytes = 0;
+		out->or_derived |= made_here[i]->or_derived;
+	}
+	if (count < 2)
+		return false;
+	out->type = site_fold_text(choice->names, types, count, 0);
+	out->one_of = true;
+	out->leading_count = 0;
+	return true;
 }
 
 static enum sym_confidence trust(const struct site_candidate *candidate, enum choose_fit fit,
@@ -392,6 +271,21 @@ static enum sym_confidence trust(const struct site_candidate *candidate, enum ch
 	}
 }
 
+static enum choose_fit fit_one(const struct choice *choice, const struct site_candidate *candidate,
+			       bool functions_only)
+{
+	bool asked = candidate->type && (!functions_only || candidate->rule == SYM_RULE_FUNCTION ||
+					 candidate->rule == SYM_RULE_THROWN);
+	enum choose_fit fit = asked ? site_fit(choice->sizes, choice->family, candidate) : FIT_NOT;
+
+	evidence_say(choice->evidence, 1, "candidate %s by %s, %" PRIu64 " bytes%s: %s",
+		     candidate->type ? candidate->type : "?", sym_rule_name(candidate->rule),
+		     candidate->bytes,
+		     candidate->header && !candidate->trailing ? " behind a header" : "",
+		     fit ? fit == FIT_ONE ? "fits" : "fits, repeated" : "doesn't fit");
+	return fit;
+}
+
 /* False: nothing in this answer fits. */
 static bool choose_one(const struct choice *choice, const struct site_answer *answer,
 		       size_t climbed, bool functions_only, struct sym_type *out)
@@ -403,18 +297,7 @@ static bool choose_one(const struct choice *choice, const struct site_answer *an
 	for (size_t i = 0; i < answer->count; i++) {
 		const struct site_candidate *candidate = &answer->candidates[i];
 
-		fits[i] =
-			candidate->type &&
-					(!functions_only || candidate->rule == SYM_RULE_FUNCTION ||
-					 candidate->rule == SYM_RULE_THROWN)
-				? fit_of(choice, candidate)
-				: FIT_NOT;
-		evidence_say(choice->evidence, 1, "candidate %s by %s, %" PRIu64 " bytes%s: %s",
-			     candidate->type ? candidate->type : "?",
-			     sym_rule_name(candidate->rule), candidate->bytes,
-			     candidate->header && !candidate->trailing ? " behind a header" : "",
-			     fits[i] ? fits[i] == FIT_ONE ? "fits" : "fits, repeated"
-				     : "doesn't fit");
+		fits[i] = fit_one(choice, candidate, functions_only);
 		if (fits[i] && best < 0 && !made(candidate) && candidate->rule != SYM_RULE_VARIABLE)
 			best = (int)i;
 	}
@@ -433,8 +316,14 @@ static bool choose_one(const struct choice *choice, const struct site_answer *an
 				     climbed, out);
 				return true;
 			}
+			if (give_made(choice, answer, fits, climbed, out)) {
+				evidence_say(choice->evidence, 1,
+					     "several classes are made here: it is one of them");
+				return true;
+			}
 			evidence_say(choice->evidence, 1,
 				     "several classes are made here: none is believed");
+			*out = (struct sym_type){ .rule = SYM_RULE_NONE };
 			if (variable < 0 || !answer->candidates[variable].or_derived)
 				return false;
 			best = variable; /* the base class of them all */
@@ -525,9 +414,10 @@ static bool label_fits(const struct site_answer *answer, size_t climbed,
 }
 
 void site_choose(const struct site_answer *const *answers, size_t count, unsigned api,
-		 const struct sym_sizes *sizes, struct sym_type *out, struct sym_evidence *evidence)
+		 const struct sym_sizes *sizes, struct names *names, struct sym_type *out,
+		 struct sym_evidence *evidence)
 {
-	struct choice choice = { .sizes = sizes, .evidence = evidence };
+	struct choice choice = { .sizes = sizes, .names = names, .evidence = evidence };
 	bool functions_only = false;
 
 	*out = (struct sym_type){ .rule = SYM_RULE_NONE };
@@ -537,7 +427,7 @@ void site_choose(const struct site_answer *const *answers, size_t count, unsigne
 	else
 		evidence_say(evidence, 1, "size %" PRIu64, sizes->min);
 	for (size_t i = 0; i < count; i++) {
-		choice.family = family_of(api, answers[i]->callee);
+		choice.family = site_fit_family(api, answers[i]->callee);
 		choose_one(&choice, answers[i], i, functions_only, out);
 		if (answers[i]->returned && i + 1 < count)
 			ask_caller(&choice, answers[i + 1], i + 1, out);

@@ -7,12 +7,13 @@
 #ifndef SHINY_SYM_SITE_CHOOSE_H
 #define SHINY_SYM_SITE_CHOOSE_H
 
+#include "../elf/symbol_names.h"
 #include "site_answer.h"
 
 /* The candidate that fits blocks of these sizes from `api` (enum shiny_api). answers[0] is the
- * innermost frame's. */
+ * innermost frame's. `names` has what is put together of several. */
 void site_choose(const struct site_answer *const *answers, size_t count, unsigned api,
-		 const struct sym_sizes *sizes, struct sym_type *out,
+		 const struct sym_sizes *sizes, struct names *names, struct sym_type *out,
 		 struct sym_evidence *evidence);
 
 #endif

@@ -12,12 +12,16 @@
 #include "../flow/flow.h"
 #include "containers.h"
 
+struct debug_twin;
+
 struct site_reader {
 	struct flow_code code;
 	struct debug_units *units; /* NULL: symbols only */
 	struct names *names;
 	const struct container_rules *rules;
 	bool innermost; /* what is called allocated a block, whatever it is */
+	struct debug_twin *fold; /* of functions that share the code, this one is asked about; NULL:
+				  * the one that is found by the address */
 };
 
 #endif

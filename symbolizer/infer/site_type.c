@@ -25,7 +25,9 @@
 #include <string.h>
 
 #include "../../src/base/mem.h"
+#include "../dwarf/debug_calls.h"
 #include "../dwarf/debug_lines.h"
+#include "../dwarf/debug_overlay.h"
 #include "../dwarf/debug_unit.h"
 #include "../dwarf/die.h"
 #include "../dwarf/die_path.h"
@@ -33,6 +35,7 @@
 #include "../names/block_wrapper.h"
 #include "../names/site_label.h"
 #include "rule.h"
+#include "site_fold.h"
 
 #define DW_AT_LLVM_alloc_type 0x3e0a /* LLVM 22; DWARF 6's draft has DW_AT_alloc_type */
 #define ABBREVIATIONS_MAX 100000 /* of one unit; 2,000 are many */
@@ -241,52 +244,17 @@ static bool has_alloc_types(struct debug_units *units, Dwarf_Die *die)
 	return (*kept)->units[unit->index] == HAS_ALLOC_TYPES;
 }
 
-/* The call site's DIE that returns to `ret`, below `die`. Bounded: call sites stand at most some
- * levels deep. */
-static bool find_call_site(Dwarf_Die *die, uint64_t ret, unsigned depth, unsigned *budget,
-			   Dwarf_Die *out)
-{
-	Dwarf_Die child;
-
-	if (depth > 24 || dwarf_child(die, &child))
-		return false;
-	do {
-		int tag = dwarf_tag(&child);
-
-		if (!*budget)
-			return false;
-		--*budget;
-		if (tag == DW_TAG_call_site || tag == DW_TAG_GNU_call_site) {
-			unsigned name =
-				tag == DW_TAG_call_site ? DW_AT_call_return_pc : DW_AT_low_pc;
-			Dwarf_Attribute attribute;
-			Dwarf_Addr address;
-
-			if (dwarf_attr(&child, name, &attribute) &&
-			    !dwarf_formaddr(&attribute, &address) && address == ret) {
-				*out = child;
-				return true;
-			}
-		} else if ((tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block) &&
-			   find_call_site(&child, ret, depth + 1, budget, out)) {
-			return true;
-		}
-	} while (die_next(&child));
-	return false;
-}
-
 static void rule_alloc_type(struct rule_work *work)
 {
 	struct site_candidate candidate = { .rule = SYM_RULE_ALLOC_TYPE, .flags = SITE_CERTAIN };
 	struct die_type type;
 	Dwarf_Attribute attribute;
 	Dwarf_Die site, die;
-	unsigned budget = 20000;
 
 	if (!work->scope_count ||
 	    !has_alloc_types(work->reader->units, &work->scopes[work->scope_count - 1].die) ||
-	    !find_call_site(&work->scopes[work->scope_count - 1].die, work->ret, 0, &budget,
-			    &site) ||
+	    !debug_calls_at(&work->scopes[work->scope_count - 1], work->ret, &site) ||
+	    debug_overlay_die(work->reader->units, &site) == DEBUG_OVERLAY_MISSING ||
 	    !dwarf_attr(&site, DW_AT_LLVM_alloc_type, &attribute) ||
 	    !dwarf_formref_die(&attribute, &die) || !die_type(work->reader->units, &die, &type))
 		return;
@@ -453,6 +421,31 @@ static void functions_and_wrappers(struct rule_work *work)
 		     certain ? "always" : "sometimes");
 }
 
+/* Which function is called, where several may be: an import is one by its name. */
+static const char *origin_of(struct rule_work *work)
+{
+	const struct symbols *functions = &work->reader->code.symbols->functions;
+
+	if (!work->called || work->entry)
+		return NULL;
+	if (!work->callee.vaddr)
+		return work->out->callee;
+	return work->scope_count && site_fold_may_be(functions, work->callee.vaddr)
+		       ? debug_calls_origin(work->reader->units,
+					    &work->scopes[work->scope_count - 1], work->ret)
+		       : NULL;
+}
+
+static void about_folds(struct rule_work *work)
+{
+	work->out->origin = origin_of(work);
+	if (!work->out->folds && !work->reader->fold)
+		return;
+	work->out->function = work->scope_count ? work->scopes[work->scope_count - 1].name
+			      : work->symbol	? names_demangled(work->reader->names, work->symbol)
+						: NULL;
+}
+
 void site_type_read(const struct site_reader *reader, uint64_t ret, struct site_answer *out,
 		    struct sym_evidence *evidence)
 {
@@ -466,6 +459,8 @@ void site_type_read(const struct site_reader *reader, uint64_t ret, struct site_
 		return;
 	if (reader->units) {
 		debug_units_hold(reader->units, true);
+		if (reader->fold && reader->fold->die.addr)
+			debug_twins_use(reader->units, ret - 1, reader->fold);
 		work.scope_count =
 			debug_scopes_at(reader->units, ret - 1, work.scopes, RULE_SCOPES);
 	}
@@ -477,7 +472,9 @@ void site_type_read(const struct site_reader *reader, uint64_t ret, struct site_
 		work.low = symbol->value;
 		work.high = symbol->value + symbol->size;
 	}
-	work.symbol = symbol ? symbol->name : NULL;
+	work.symbol = reader->fold ? reader->fold->symbol : symbol ? symbol->name : NULL;
+	if (!reader->fold)
+		out->folds = (uint32_t)site_folds(reader, ret - 1, NULL, 0);
 	find_callee(&work);
 	skip_through(&work);
 	say_frames(&work);
@@ -515,8 +512,11 @@ void site_type_read(const struct site_reader *reader, uint64_t ret, struct site_
 			out->climbs = out->opaque = true;
 		}
 	}
+	about_folds(&work);
 	if (followed)
 		flow_deinit(&work.flow);
-	if (reader->units)
+	if (reader->units) {
+		debug_twins_use(reader->units, 0, NULL);
 		debug_units_hold(reader->units, false);
+	}
 }

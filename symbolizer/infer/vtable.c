@@ -35,12 +35,15 @@
 #include <string.h>
 
 #include "class_size.h"
+#include "../../src/base/lower_bound.h"
 #include "../elf/demangle.h"
+#include "site_fold.h"
 
 /* An offset to top beyond this isn't one: classes of a megabyte with a base at their end don't
  * occur. */
 #define OFFSET_TO_TOP_MIN (-((int64_t)1 << 20))
 #define TYPE_NAME_MAX 4096
+enum { VTABLES_FOLDED = 8 }; /* so many are named */
 
 static bool starts_with(const char *text, const char *prefix)
 {
@@ -218,6 +221,22 @@ static const char *ada_type(const struct vtable_reader *reader, uint64_t vaddr)
 	return names_text(reader->names, text);
 }
 
+/* The class whose vtable a symbol is. Without RTTI a linker may have folded the vtables of several:
+ * then it has the names of all. */
+static const char *class_name(const struct vtable_reader *reader, const struct symbol *symbol)
+{
+	const struct symbols *objects = &reader->symbols->objects;
+	const char *types[VTABLES_FOLDED];
+	size_t low = lower_bound(objects->count, i, objects->at[i].value < symbol->value),
+	       count = 0;
+
+	for (; low < objects->count && objects->at[low].value == symbol->value; low++)
+		if (count < VTABLES_FOLDED && !strncmp(objects->at[low].name, symbol->name, 4))
+			types[count++] = special_name(reader->names, objects->at[low].name);
+	return count > 1 ? site_fold_text(reader->names, types, count, 0)
+			 : special_name(reader->names, symbol->name);
+}
+
 static void read_symbol(const struct vtable_reader *reader, const struct symbol *symbol,
 			struct sym_vtable *out)
 {
@@ -247,7 +266,7 @@ static void read_symbol(const struct vtable_reader *reader, const struct symbol 
 			return;
 	}
 	out->source = building ? SYM_VTABLE_BUILDING : SYM_VTABLE_SYMBOL;
-	out->type = special_name(reader->names, symbol->name);
+	out->type = class_name(reader, symbol);
 	if (!building)
 		out->class_bytes = class_size(reader->file, reader->relocs, reader->symbols, vaddr);
 }

@@ -85,24 +85,24 @@ static void look_up(void)
 	check_that("opened", breakpad != NULL);
 	if (!breakpad)
 		return;
-	frames("plain", breakpad, 0x1000, "physical(int)@/src/main.cc:5");
+	frames("plain", breakpad, 0x1000, "physical(int) | others@/src/main.cc:5");
 	frames("inlined", breakpad, 0x1010,
-	       "+outer_inline@/src/with space.h:29 physical(int)@/src/main.cc:7");
+	       "+outer_inline@/src/with space.h:29 physical(int) | others@/src/main.cc:7");
 	frames("inlined-twice", breakpad, 0x1018,
 	       "+inner_inline(int, char const*)@/src/with space.h:99 "
-	       "+outer_inline@/src/with space.h:30 physical(int)@/src/main.cc:7");
+	       "+outer_inline@/src/with space.h:30 physical(int) | others@/src/main.cc:7");
 	frames("second-range", breakpad, 0x1027,
 	       "+inner_inline(int, char const*)@/src/with space.h:98 "
-	       "+outer_inline@/src/with space.h:30 physical(int)@/src/main.cc:7");
+	       "+outer_inline@/src/with space.h:30 physical(int) | others@/src/main.cc:7");
 	frames("between-ranges", breakpad, 0x101c,
-	       "+outer_inline@/src/with space.h:31 physical(int)@/src/main.cc:7");
-	frames("last-byte", breakpad, 0x103f, "physical(int)@/src/main.cc:8");
+	       "+outer_inline@/src/with space.h:31 physical(int) | others@/src/main.cc:7");
+	frames("last-byte", breakpad, 0x103f, "physical(int) | others@/src/main.cc:8");
 	frames("behind-it", breakpad, 0x1040, "");
 	frames("no-line", breakpad, 0xfff, "f@-:0");
 	frames("mangled", breakpad, 0x1800, "space::read()@-:0");
 	frames("public", breakpad, 0x900, "start@-:0");
 	frames("public-reaches", breakpad, 0xffe, "start@-:0");
-	frames("last-public", breakpad, 0x2345, "last@-:0");
+	frames("last-public", breakpad, 0x2345, "last | others@-:0");
 	frames("before-all", breakpad, 0x8ff, "");
 	breakpad_close(breakpad);
 }

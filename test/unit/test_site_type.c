@@ -126,8 +126,8 @@ static const struct choice choices[] = {
 	  { { .candidates = { MADE(A, 24, 0), MADE(B, 24, 0) }, .count = 2, .ambiguous = true } },
 	  NEW,
 	  { 24, 24, 0 },
-	  NULL,
-	  SYM_LABEL,
+	  "A | B",
+	  SYM_MEDIUM,
 	  SYM_FORM_OBJECT,
 	  0 },
 	{ "two, the size tells",
@@ -183,6 +183,26 @@ static const struct choice choices[] = {
 	  { 24, 24, 0 },
 	  NULL,
 	  SYM_LABEL,
+	  SYM_FORM_OBJECT,
+	  0 },
+	{ "one code of two classes",
+	  { { .candidates = { MADE(A, 24, SITE_CERTAIN | SITE_FOLDED),
+			      MADE(B, 24, SITE_CERTAIN | SITE_FOLDED) },
+	      .count = 2 } },
+	  NEW,
+	  { 24, 24, 0 },
+	  "A | B",
+	  SYM_MEDIUM,
+	  SYM_FORM_OBJECT,
+	  0 },
+	{ "one code of two classes, a variable of one",
+	  { { .candidates = { MADE(A, 24, SITE_CERTAIN | SITE_FOLDED),
+			      MADE(B, 24, SITE_CERTAIN | SITE_FOLDED), HELD(B, 24) },
+	      .count = 3 } },
+	  NEW,
+	  { 24, 24, 0 },
+	  B,
+	  SYM_HIGH,
 	  SYM_FORM_OBJECT,
 	  0 },
 	{ "the first member's",
@@ -405,13 +425,15 @@ static const struct choice choices[] = {
 
 static void choosing(void)
 {
+	struct names names = { 0 };
+
 	for (size_t i = 0; i < sizeof(choices) / sizeof(*choices); i++) {
 		const struct choice *c = &choices[i];
 		const struct site_answer *answers[] = { &c->answers[0], &c->answers[1],
 							&c->answers[2] };
 		struct sym_type got;
 
-		site_choose(answers, 3, c->api, &c->sizes, &got, NULL);
+		site_choose(answers, 3, c->api, &c->sizes, &names, &got, NULL);
 		fixture_result((c->type ? got.type && !strcmp(got.type, c->type) : !got.type) &&
 				       got.confidence == c->confidence && got.form == c->form &&
 				       got.climbed == c->climbed,
@@ -419,6 +441,7 @@ static void choosing(void)
 			       sym_confidence_name(got.confidence), sym_form_name(got.form),
 			       got.climbed);
 	}
+	names_deinit(&names);
 }
 
 /* ---- container rules ---- */

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * site_fit.h: how one finding about a call site agrees with the sizes of its blocks.
+ *
+ * Runs: sidecar, CLI. Signals: no. Allocates: no. Threads: any.
+ */
+#ifndef SHINY_SYM_SITE_FIT_H
+#define SHINY_SYM_SITE_FIT_H
+
+#include "site_answer.h"
+
+enum api_family { FAMILY_NEW, FAMILY_ARRAY, FAMILY_C };
+
+/* How a candidate fits. */
+enum choose_fit { FIT_NOT, FIT_ONE, FIT_MANY };
+
+
+/* Of the function that the site calls; where it is not known by name, of `api` (enum shiny_api). */
+enum api_family site_fit_family(unsigned api, const char *callee);
+enum choose_fit site_fit(const struct sym_sizes *sizes, enum api_family family,
+			 const struct site_candidate *candidate);
+
+#endif

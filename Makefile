@@ -89,7 +89,7 @@ scenarios: setup ## record Chromium in fourteen scenarios, and write one table (
 	$(Q)O=$(O) scripts/scenarios/run --bare-too $(SCENARIOS)
 
 check: PACKAGES := build test
-check: setup ## every test that fits in ten minutes of two processors
+check: setup ## every test but the long ones
 	$(Q)$(MAKE) --no-print-directory $(jobs) SETUP=0 all tests
 	$(Q)O=$(O) CC='$(CC)' test/run quick
 

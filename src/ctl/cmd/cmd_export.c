@@ -72,9 +72,7 @@ static struct shiny_err *write_job(struct ctl *ctl, const struct export_form *fo
 	const struct options *options = &ctl->options;
 	struct output_file file = { 0 };
 
-	if (!options->given[OPT_OUTPUT] && form->table) /* a line of it is of use by itself */
-		output_guard_release(true);
-	else if (!options->given[OPT_OUTPUT] && !output_guard_hold(form->binary))
+	if (!options->given[OPT_OUTPUT] && !output_guard_hold(form->binary))
 		return shiny_err_os(errno, "cannot make a place for the document");
 	if (!options->given[OPT_OUTPUT])
 		return form->write(job);

@@ -430,6 +430,7 @@ bool debug_twins_at(struct debug_units *units, const struct symbols *functions, 
 		    struct debug_twin *out, size_t room, size_t *count)
 {
 	struct twins_question question = { .units = units, .functions = functions };
+	const struct symbol *symbol;
 	Dwarf_Die die;
 
 	*count = 0;
@@ -445,8 +446,9 @@ bool debug_twins_at(struct debug_units *units, const struct symbols *functions, 
 	for (size_t i = 0; i < question.count && i < room; i++)
 		out[i] = question.found[i];
 	*count = question.all;
-	/* line tables alone have no linkage names, so that symbols know more */
-	return question.all || !question.kept.bare || !question.external;
+	/* beside line tables alone, functions have no linkage names: symbols know more */
+	symbol = symbols_find(functions, question.entry);
+	return question.all || !question.kept.bare || !symbol || !symbol_is_global(symbol);
 }
 
 void debug_twins_use(struct debug_units *units, uint64_t vaddr, struct debug_twin *twin)

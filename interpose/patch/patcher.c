@@ -65,6 +65,13 @@ static bool alone(void)
 	       st.st_nlink == 3;
 }
 
+static bool is_near(uintptr_t at, size_t bytes, uintptr_t start, uintptr_t end)
+{
+	uintptr_t low = at < start ? at : start, high = at + bytes > end ? at + bytes : end;
+
+	return (int64_t)(high - low) < REACH;
+}
+
 bool si_patch_begin(struct si_patches *p, uintptr_t bias, uintptr_t start, uintptr_t end,
 		    unsigned count, struct si_text *why)
 {
@@ -90,20 +97,23 @@ bool si_patch_begin(struct si_patches *p, uintptr_t bias, uintptr_t start, uintp
 	}
 	p->room = count;
 	start = page_of(start);
+	/* the first is a hint: where it is taken, the kernel's own choice is near libraries */
 	for (unsigned i = 1; i < REACH_STEPS; i++) {
 		uintptr_t at = start - (uintptr_t)i * 16 * PAGE;
+		int flags = MAP_PRIVATE | MAP_ANONYMOUS | (i > 1 ? MAP_FIXED_NOREPLACE : 0);
 		long got;
 
 		if (at > start || (int64_t)(end - at) >= REACH)
 			break;
-		got = si_sys6(SYS_mmap, (long)at, (long)bytes, PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-		if (got == (long)at) {
-			p->page = p->next = (uint8_t *)at;
+		got = si_sys6(SYS_mmap, (long)at, (long)bytes, PROT_READ | PROT_WRITE, flags, -1,
+			      0);
+		if (got > 0 && (got == (long)at ||
+				(i == 1 && is_near((uintptr_t)got, bytes, start, end)))) {
+			p->page = p->next = (uint8_t *)got;
 			p->end = p->page + bytes;
 			return true;
 		}
-		if (got > 0) /* a kernel that takes the flag for a hint */
+		if (got > 0) /* too far; or a kernel that takes the flag for a hint */
 			si_sys_unmap((void *)got, bytes);
 	}
 	si_text_add(why, "no free memory near the code");

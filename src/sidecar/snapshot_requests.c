@@ -16,9 +16,10 @@
 #include "snapshot/edge_scan.h"
 #include "snapshot/snapshot_asked.h"
 
-enum { ROUNDS_MOST = 8 };
 static const uint64_t peak_step = 1 << 20; /* bytes; or a quarter, where that is more */
-static const uint64_t names_patience = UINT64_C(5000000000); /* ns */
+/* ns; to catch up, the second while the program stands still */
+static const uint64_t names_patience = UINT64_C(5000000000),
+	running_patience = UINT64_C(60000000000), stopped_patience = UINT64_C(2000000000);
 
 /* Processes whose highest snapshot so far is known. */
 struct peak_taken {
@@ -105,31 +106,44 @@ static void take_space(const struct session *session, const struct process *p,
 		};
 }
 
-/* Everything that the process has written to its rings is applied. */
-static struct shiny_err *drain(struct session *session, struct directory *dir)
+/*
+ * Everything that the process has written to its rings is applied, and with it what others wrote
+ * before: after a start of many programs that is more than a few rounds. False: not within
+ * `patience`, so that a snapshot would lack blocks.
+ */
+static bool drain(struct session *session, struct directory *dir, uint64_t patience)
 {
-	struct shiny_err *err = new_rings_take(session, dir);
+	uint64_t until = ticks_wall_ns() + patience;
 
-	for (int i = 0; !err && i < ROUNDS_MOST; i++) {
-		if (!round_run(session) && !round_is_held_back(session) && !session->behind)
-			break;
+	session_fail(session, new_rings_take(session, dir));
+	while (!session->err &&
+	       (round_run(session) || round_is_held_back(session) || session->behind)) {
+		if (ticks_wall_ns() > until)
+			return false;
 		if (session->behind && commit_is_due(session)) /* a round goes no further */
 			commit_session(session);
 	}
-	return err;
+	return !session->err;
+}
+
+static struct shiny_err *too_late(void)
+{
+	return shiny_err(SHINY_ERR_OTHER,
+			 "the sidecar is too far behind to know all of its blocks: try again");
 }
 
 static struct shiny_err *hold_and_copy(struct session *session, struct directory *dir,
 				       struct process *p, struct snapshot_taker *s)
 {
 	struct tracee tracee = { 0 };
-	struct shiny_err *err;
+	struct shiny_err *err = NULL;
 	uint64_t stopped;
 
 	priority_follow(&session->priority, 0); /* the program waits for us, until the next round */
 	stopped = ticks_wall_ns();
 	SHINY_TRY(tracee_stop(p->pid, &tracee));
-	err = drain(session, dir);
+	if (!drain(session, dir, stopped_patience))
+		err = too_late();
 	s->row.time = ticks_ns(&session->ticks, ticks_now(&session->ticks));
 	if (!err)
 		err = memory_copy_take(p->pid, &s->scan.copy);
@@ -162,9 +176,9 @@ static struct shiny_err *begin(struct session *session, struct directory *dir, s
 	s->row = (struct store_snapshot){ .process = p->id, .cause = cause };
 	s->asked = false;
 	SHINY_TRY(memory_copy_prepare(pid, &s->scan.copy));
-	err = drain(session, dir); /* while it stands still there is less to do */
-	if (!err)
-		err = hold_and_copy(session, dir, p, s);
+	/* while it stands still there is less to do */
+	err = drain(session, dir, running_patience) ? hold_and_copy(session, dir, p, s)
+						    : too_late();
 	if (!err) {
 		struct block_taker taker = { &session->ids, p, &s->scan };
 
@@ -374,8 +388,8 @@ static bool serve_peaks(struct session *session, struct directory *dir)
 		step = *last / 4 > peak_step ? *last / 4 : peak_step;
 		if (p->stats.live.bytes < *last + step)
 			continue;
-		session_fail(session, drain(session, dir)); /* it may be over */
-		if (p->stats.live.bytes < *last + step)
+		/* it may be over */
+		if (!drain(session, dir, running_patience) || p->stats.live.bytes < *last + step)
 			continue;
 		*last = p->stats.live.bytes;
 		if (begin_at_moment(session, dir, p, "peak"))

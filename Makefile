@@ -22,7 +22,7 @@ Q        := $(if $(V),,@)
 say       = $(if $(V),@:,@printf '  %-8s %s\n' $(1) $(patsubst $(O)/%,%,$@))
 
 WARN      := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla -Wno-unused-parameter
-COMMON    := -std=gnu17 $(OPTIMIZE) -g $(WARN) -Iinclude -fno-omit-frame-pointer
+COMMON    := -std=gnu17 -g $(OPTIMIZE) $(WARN) -Iinclude -fno-omit-frame-pointer
 # inside: no PLT, no lazy binding, nothing exported but what the version script names, initial-exec TLS only
 INSIDE    := $(COMMON) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-plt -fno-stack-protector -fno-builtin-malloc -fcf-protection=none
 # outside, as Debian hardens its packages; FORTIFY wants optimization, and sanitizers bring their own checks

@@ -160,11 +160,10 @@ static struct shiny_err *add_names(struct store *store, struct coverage *coverag
 static struct shiny_err *add_notes(struct store *store, struct coverage *coverage)
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = store_query(
 		store, "SELECT text, COUNT(*) FROM v_notes GROUP BY text ORDER BY MIN(rowid)", &q);
 
-	while (!err && !(err = query_step(q, &row)) && row)
+	QUERY_EACH (q, err)
 		add(coverage, FINDING_WARN, "note", NULL, "%s", query_text(q, 0));
 	query_end(q);
 	return err;

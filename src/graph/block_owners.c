@@ -43,11 +43,10 @@ static bool has_kind(const struct owner_rules *rules, enum owner_rule_kind kind)
 static struct shiny_err *match_types(struct store *store, struct owner_search *s)
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = store_query(
 		store, "SELECT id, name FROM type WHERE confidence <> 'label'", &q);
 
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		char *brief = type_name_short(query_text(q, 1));
 		size_t full = owner_rules_find(s->rules, OWNER_BY_TYPE, query_text(q, 1));
 		size_t rule = owner_rules_find(s->rules, OWNER_BY_TYPE, brief);

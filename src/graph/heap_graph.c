@@ -155,15 +155,14 @@ static struct shiny_err *load_roots(struct store *store, struct graph_reader *r)
 	VEC(struct graph_root) roots = { 0 };
 	struct heap_graph *g = r->graph;
 	struct query *q;
-	bool row = false;
-	struct shiny_err *err;
+	struct shiny_err *err = NULL;
 
 	SHINY_TRY(store_query(store,
 			      "SELECT r.kind, m.path, r.vaddr, r.tid, r.name FROM root r LEFT JOIN "
 			      "module m ON m.id = r.module WHERE r.snapshot = ? ORDER BY r.id",
 			      &q));
 	query_bind_number(q, 1, g->facts.snapshot);
-	while (!(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		char *name = root_name(q);
 		bool exact = !strcmp(query_text(q, 0), "variable") ||
 			     !strcmp(query_text(q, 0), "wrapper");

@@ -85,11 +85,10 @@ static uint32_t cut(int64_t number)
 static struct shiny_err *load_types(struct store *store, struct type_words *words)
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = store_query(
 		store, "SELECT id, name, bytes, form, confidence, container FROM type", &q);
 
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		uint32_t id = query_id(q, 0, words->type_count);
 		const char *form = query_text(q, 3), *confidence = query_text(q, 4);
 		struct typed *t = &words->types[id];
@@ -108,7 +107,6 @@ static struct shiny_err *load_words(struct store *store, bool full, struct type_
 {
 	VEC(struct type_word) rows = { 0 };
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err =
 		store_query(store,
 			    "SELECT m.type, m.at, m.bytes, m.holds, m.name, m.of, y.name, "
@@ -116,7 +114,7 @@ static struct shiny_err *load_words(struct store *store, bool full, struct type_
 			    "m.type, m.at",
 			    &q);
 
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		struct typed *t = &words->types[query_id(q, 0, words->type_count)];
 		uint32_t at = cut(query_number(q, 1)), bytes = cut(query_number(q, 2));
 		const char *holds = query_text(q, 3);

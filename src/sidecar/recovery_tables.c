@@ -17,11 +17,10 @@ static struct shiny_err *each_row(struct recovery *recovery, const char *sql, si
 {
 	struct query *query = NULL;
 	struct shiny_err *err = store_query(recovery->from, sql, &query);
-	bool more = true;
 
 	if (!err)
 		query_bind_number(query, 1, (int64_t)known);
-	while (!err && !(err = query_step(query, &more)) && more)
+	QUERY_EACH (query, err)
 		each(recovery, query);
 	query_end(query);
 	return err;

@@ -215,8 +215,7 @@ static struct shiny_err *read_parts(struct part_reader *r, enum part_kind kind,
 				    void *context)
 {
 	struct query *q;
-	bool row = false;
-	struct shiny_err *err;
+	struct shiny_err *err = NULL;
 
 	r->raw = mem_alloc(PART_BYTES);
 	for (unsigned c = 0; c < SNAPSHOT_COLUMNS; c++)
@@ -227,7 +226,7 @@ static struct shiny_err *read_parts(struct part_reader *r, enum part_kind kind,
 			      &q));
 	query_bind_number(q, 1, r->snapshot);
 	query_bind_number(q, 2, kind);
-	while (!(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		size_t bytes = 0, rows = (size_t)query_number(q, 0);
 		const void *data = query_blob(q, 1, &bytes);
 

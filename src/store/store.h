@@ -241,6 +241,10 @@ SHINY_MUST_CHECK struct shiny_err *store_query(struct store *store, const char *
 void query_bind_number(struct query *query, int index, int64_t value); /* index from 1 */
 void query_bind_text(struct query *query, int index, const char *value);
 SHINY_MUST_CHECK struct shiny_err *query_step(struct query *query, bool *row);
+/* A loop over the rows that remain, while `err` is NULL. `query` is a name, not an expression. */
+#define QUERY_EACH(query, err)                                                                     \
+	for (bool row_of_##query = false;                                                          \
+	     !(err) && !((err) = query_step(query, &row_of_##query)) && row_of_##query;)
 /* column from 0. Of a column of references.def: 0 where the row that it names was not there when
  * the session was opened. */
 int64_t query_number(const struct query *query, int column);

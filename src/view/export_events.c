@@ -36,14 +36,13 @@ static const char *const event_columns[] = {
 static struct shiny_err *read_wanted(struct event_rows *rows, const struct export_job *job)
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = query_format(job->store, &q,
 					     "SELECT s.process FROM v_processes s WHERE %s",
 					     job->filter->where);
 
 	rows->wanted_limit = store_ids(job->store, "process");
 	rows->wanted = mem_zero(rows->wanted_limit + 1, sizeof(*rows->wanted));
-	while (!err && !(err = query_step(q, &row)) && row)
+	QUERY_EACH (q, err)
 		rows->wanted[query_id(q, 0, rows->wanted_limit)] = true;
 	query_end(q);
 	return err;
@@ -52,12 +51,11 @@ static struct shiny_err *read_wanted(struct event_rows *rows, const struct expor
 static struct shiny_err *read_threads(struct event_rows *rows, struct store *store)
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = store_query(store, "SELECT thread, tid FROM v_threads", &q);
 
 	rows->thread_limit = store_ids(store, "thread");
 	rows->threads = mem_zero(rows->thread_limit + 1, sizeof(*rows->threads));
-	while (!err && !(err = query_step(q, &row)) && row)
+	QUERY_EACH (q, err)
 		rows->threads[query_id(q, 0, rows->thread_limit)] = query_number(q, 1);
 	query_end(q);
 	return err;
@@ -66,12 +64,11 @@ static struct shiny_err *read_threads(struct event_rows *rows, struct store *sto
 static struct shiny_err *read_tags(struct event_rows *rows, struct store *store)
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = store_query(store, "SELECT id, name FROM tag", &q);
 
 	rows->tag_limit = store_ids(store, "tag");
 	rows->tags = mem_zero(rows->tag_limit + 1, sizeof(*rows->tags));
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		uint32_t id = query_id(q, 0, rows->tag_limit);
 
 		free(rows->tags[id]);

@@ -147,10 +147,9 @@ static struct shiny_err *put_traces(struct heaptrack_writer *w)
 	size_t limit = store_ids(w->job->store, "module");
 	char **modules = mem_zero(limit + 1, sizeof(*modules));
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = store_query(w->job->store, "SELECT id, path FROM module", &q);
 
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		uint32_t id = query_id(q, 0, limit);
 
 		free(modules[id]);

@@ -112,11 +112,10 @@ static struct shiny_err *put_samples(struct pprof_writer *w)
 static struct shiny_err *put_mappings(struct pprof_writer *w)
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err =
 		store_query(w->job->store, "SELECT id, path, build_id FROM module", &q);
 
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		uint64_t id = query_id(q, 0, store_ids(w->job->store, "module"));
 
 		if (!id)

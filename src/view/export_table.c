@@ -51,7 +51,6 @@ static struct shiny_err *read_columns(struct store *store, const char *table,
 				      struct table_columns *out)
 {
 	struct query *q = NULL;
-	bool row = false;
 	char *view = mem_format("v_%s", is_name(table) ? table : "");
 	struct shiny_err *err = store_query(store,
 					    "SELECT name FROM documentation WHERE object = ?1 AND "
@@ -61,7 +60,7 @@ static struct shiny_err *read_columns(struct store *store, const char *table,
 	if (!err)
 		query_bind_text(q, 1, view);
 	/* a name that the schema cannot have could be SQL */
-	while (!err && !(err = query_step(q, &row)) && row)
+	QUERY_EACH (q, err)
 		if (is_name(query_text(q, 0)))
 			*vec_push(&out->names) = mem_text(query_text(q, 0));
 	query_end(q);
@@ -111,7 +110,6 @@ static struct shiny_err *write_table(const struct export_job *job, bool csv)
 	struct table_columns columns = { 0 };
 	struct row_export w;
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err;
 
 	if (strcmp(job->table, EXPORT_EVENTS) == 0)
@@ -122,7 +120,7 @@ static struct shiny_err *write_table(const struct export_job *job, bool csv)
 	if (!err)
 		row_export_init(&w, job->out, csv, (const char *const *)columns.names.at,
 				  columns.names.count);
-	while (!err && !(err = query_step(q, &row)) && row)
+	QUERY_EACH (q, err)
 		for (int i = 0; i < (int)columns.names.count; i++)
 			put_value(&w, q, i);
 	query_end(q);

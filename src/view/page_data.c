@@ -242,7 +242,6 @@ static struct shiny_err *put_names(struct json *json, struct store *store, const
 				   const struct page_samples *s)
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err;
 
 	json_array(json, "types");
@@ -255,7 +254,7 @@ static struct shiny_err *put_names(struct json *json, struct store *store, const
 	json_end(json);
 	err = store_query(store, "SELECT id, confidence, rule, bytes FROM type", &q);
 	json_array(json, "type_facts");
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		json_array_line(json, NULL);
 		json_number(json, NULL, query_id(q, 0, p->type_limit));
 		json_text(json, NULL, query_text(q, 1));
@@ -405,11 +404,10 @@ static struct shiny_err *put_named(struct json *json, const char *key, struct st
 				   const char *sql, const bool *used, uint64_t limit)
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = store_query(store, sql, &q);
 
 	json_array(json, key);
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		uint32_t id = query_id(q, 0, limit);
 
 		if (!used[id])

@@ -53,14 +53,13 @@ static struct shiny_err *library_names(struct store *store, struct texts *texts,
 {
 	size_t limit = store_ids(store, "module");
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = store_query(store,
 					    "SELECT id, path FROM module WHERE path NOT IN (SELECT "
 					    "executable FROM process WHERE executable IS NOT NULL)",
 					    &q);
 
 	*out = mem_zero(limit + 1, sizeof(**out));
-	while (!err && !(err = query_step(q, &row)) && row)
+	QUERY_EACH (q, err)
 		(*out)[query_id(q, 0, limit)] = texts_put(texts, text_base(query_text(q, 1)));
 	query_end(q);
 	return err;

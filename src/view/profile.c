@@ -11,14 +11,13 @@
 static struct shiny_err *read_types(struct profile *p, struct store *store, bool full)
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = store_query(
 		store, "SELECT id, name, container, form, confidence, or_derived FROM type", &q);
 
 	p->type_limit = store_ids(store, "type");
 	p->types = mem_zero(p->type_limit + 1, sizeof(*p->types));
 	p->types[0] = texts_put(&p->code.texts, "(no type)");
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		uint32_t id = query_id(q, 0, p->type_limit);
 		char *name = type_name_block(&(struct type_text){
 			.type = query_text(q, 1),
@@ -41,7 +40,6 @@ static struct shiny_err *read_sums(struct profile *p, struct store *store,
 {
 	const struct groups *groups = &p->groups;
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = query_format(
 		store, &q,
 		"SELECT s.process, s.stack, s.type, " SUMS_SQL " FROM stat s WHERE %s "
@@ -55,7 +53,7 @@ static struct shiny_err *read_sums(struct profile *p, struct store *store,
 		p->samples[i].stack = groups->keys[i].stack;
 		p->samples[i].type = groups->keys[i].type;
 	}
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		uint32_t group = groups_find_sample(
 			groups, &(struct group_key){ query_id(q, 0, store_ids(store, "process")),
 						     query_id(q, 1, p->code.stack_limit),

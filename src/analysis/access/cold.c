@@ -41,7 +41,6 @@ static struct shiny_err *read_live(struct store *store, const struct filter *fil
 				   struct cold_count *c, struct cold *out)
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err =
 		query_format(store, &q,
 			     "SELECT s.type, s.stack, SUM(s.live + s.abandoned), "
@@ -49,7 +48,7 @@ static struct shiny_err *read_live(struct store *store, const struct filter *fil
 			     "GROUP BY s.type, s.stack",
 			     filter_blocks(filter));
 
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		struct cold_row *r =
 			&c->rows[group_of(c->groups, (uint32_t)query_number(q, 0),
 					  (uint32_t)query_number(q, 1))];
@@ -66,7 +65,6 @@ static struct shiny_err *read_watches(struct store *store, const struct filter *
 				      struct cold_count *c, struct cold *out)
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = query_format(
 		store, &q,
 		"SELECT s.type, s.stack, s.pick, s.weight, s.ending = 'used', s.kind = 'write', "
@@ -74,7 +72,7 @@ static struct shiny_err *read_watches(struct store *store, const struct filter *
 		" FROM access s LEFT JOIN process p ON p.id = s.process WHERE %s",
 		filter_blocks(filter));
 
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		uint32_t group = group_of(c->groups, (uint32_t)query_number(q, 0),
 					  (uint32_t)query_number(q, 1));
 		int64_t weight = query_number(q, 3), watched = query_number(q, 6);

@@ -10,7 +10,6 @@ struct shiny_err *member_uses_load(struct store *store, const struct filter *fil
 				   const char *type, uint64_t bytes, struct member_uses *out)
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = query_format(
 		store, &q,
 		"SELECT s.offset, s.bytes, s.weight, s.ending = 'used', " ACCESS_TIME_SQL
@@ -22,7 +21,7 @@ struct shiny_err *member_uses_load(struct store *store, const struct filter *fil
 	*out = (struct member_uses){ 0 };
 	if (!err)
 		query_bind_text(q, 1, type);
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		int64_t offset = query_number(q, 0), word = query_number(q, 1);
 		int64_t weight = query_number(q, 2), time = query_number(q, 4);
 

@@ -63,7 +63,6 @@ static void name_functions(struct call_stacks *s, enum call_label label, bool fu
 static struct shiny_err *read_sites(struct call_stacks *s)
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err;
 
 	s->site_limit = store_ids(s->store, "site");
@@ -72,7 +71,7 @@ static struct shiny_err *read_sites(struct call_stacks *s)
 			  "SELECT i.id, i.module, i.function, i.source, i.line, f.vaddr "
 			  "FROM site i LEFT JOIN frame f ON f.id = i.frame",
 			  &q);
-	while (!err && !(err = query_step(q, &row)) && row)
+	QUERY_EACH (q, err)
 		s->sites[query_id(q, 0, s->site_limit)] =
 			(struct call_site){ .module = (uint32_t)query_number(q, 1),
 					    .function = (uint32_t)query_number(q, 2),
@@ -193,7 +192,6 @@ struct shiny_err *call_stacks_each(struct call_stacks *s, const struct filter *f
 				   enum sums_order order, call_stack_fn *each, void *context)
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = query_format(
 		s->store, &q,
 		"SELECT r.stack, x.site, r.value, r.blocks FROM (SELECT s.stack AS stack, %s AS "
@@ -202,7 +200,7 @@ struct shiny_err *call_stacks_each(struct call_stacks *s, const struct filter *f
 		"LEFT JOIN stack x ON x.id = r.stack WHERE r.value > 0 OR r.blocks > 0",
 		call_value_sql(order), call_blocks_sql(order), filter_blocks(filter));
 
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		struct call_stack stack = { .id = query_id(q, 0, s->paths.stack_limit),
 					    .value = (uint64_t)query_number(q, 2),
 					    .blocks = (uint64_t)query_number(q, 3) };

@@ -75,10 +75,9 @@ typedef void take_fn(struct attribution *a, const struct query *q);
 static struct shiny_err *each(struct attribution *a, const char *sql, take_fn *take)
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = store_query(a->store, sql, &q);
 
-	while (!err && !(err = query_step(q, &row)) && row)
+	QUERY_EACH (q, err)
 		take(a, q);
 	query_end(q);
 	return err;

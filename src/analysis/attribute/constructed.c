@@ -349,7 +349,6 @@ static void end_all(struct constructed_finder *f)
 static struct shiny_err *load_classes(struct store *store, struct constructed_finder *f)
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err;
 
 	f->row_count = store_ids(store, "class") - 1;
@@ -362,7 +361,7 @@ static struct shiny_err *load_classes(struct store *store, struct constructed_fi
 		store,
 		"SELECT id, name, bytes, constructors, destructors, unpatched, inlined FROM class",
 		&q);
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		uint32_t id = query_id(q, 0, f->row_count + 1);
 		struct constructed_row *r = &f->rows[id - 1];
 
@@ -386,13 +385,12 @@ static struct shiny_err *load_classes(struct store *store, struct constructed_fi
 static struct shiny_err *load_mappings(struct store *store, struct constructed_finder *f)
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = store_query(
 		store,
 		"SELECT process, start_address, end_address, loaded_ns, unloaded_ns FROM mapping",
 		&q);
 
-	while (!err && !(err = query_step(q, &row)) && row)
+	QUERY_EACH (q, err)
 		*vec_push(&f->mapped) =
 			(struct mapped){ (uint32_t)query_number(q, 0), (uint64_t)query_number(q, 1),
 					 (uint64_t)query_number(q, 2), (uint64_t)query_number(q, 3),
@@ -406,7 +404,6 @@ static struct shiny_err *load_mappings(struct store *store, struct constructed_f
 static struct shiny_err *load_callers(struct store *store, struct constructed_finder *f)
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err;
 
 	f->caller_count = store_ids(store, "stack");
@@ -416,7 +413,7 @@ static struct shiny_err *load_callers(struct store *store, struct constructed_fi
 			  "frame_line l ON l.frame = s.frame0 "
 			  "JOIN function u ON u.id = l.function GROUP BY s.id",
 			  &q);
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		char **text = &f->callers[query_id(q, 0, f->caller_count)];
 
 		free(*text);

@@ -70,11 +70,10 @@ static struct shiny_err *load_types(struct store *store, bool full, struct group
 {
 	struct list list = { 0 };
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = store_query(
 		store, "SELECT id, name, container, form, confidence, or_derived FROM type", &q);
 
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		struct named *named = rows_push(&list.at, &list.count, &list.room, sizeof(*named));
 
 		named->id = query_id(q, 0, store_ids(store, "type"));
@@ -120,7 +119,6 @@ static struct shiny_err *load_sites(struct store *store, bool full, struct group
 	struct list list = { 0 };
 	struct groups sites = { 0 };
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = store_query(
 		store,
 		"SELECT i.id, n.name, o.path, i.line, m.path, f.label FROM site i LEFT JOIN "
@@ -129,7 +127,7 @@ static struct shiny_err *load_sites(struct store *store, bool full, struct group
 		"LEFT JOIN source o ON o.id = i.source",
 		&q);
 
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		struct named *named = rows_push(&list.at, &list.count, &list.room, sizeof(*named));
 
 		named->id = query_id(q, 0, store_ids(store, "site"));
@@ -144,7 +142,7 @@ static struct shiny_err *load_sites(struct store *store, bool full, struct group
 		g->of = mem_zero(g->of_count, sizeof(*g->of));
 		err = store_query(store, "SELECT id, site FROM stack WHERE site > 0", &q);
 	}
-	while (!err && !(err = query_step(q, &row)) && row)
+	QUERY_EACH (q, err)
 		g->of[query_id(q, 0, g->of_count)] = sites.of[query_id(q, 1, sites.of_count)];
 	query_end(q);
 	g->names = sites.names;
@@ -188,10 +186,9 @@ static struct shiny_err *load_tags(struct store *store, struct groups *g)
 {
 	struct list list = { 0 };
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = store_query(store, "SELECT id, name FROM tag", &q);
 
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		struct named *named = rows_push(&list.at, &list.count, &list.room, sizeof(*named));
 
 		*named = (struct named){ .name = mem_text(query_text(q, 1)),
@@ -208,13 +205,12 @@ static struct shiny_err *load_samples(struct store *store, struct groups *g)
 {
 	VEC(struct group_key) keys = { 0 };
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = store_query(store,
 					    "SELECT DISTINCT process, stack, type FROM stat "
 					    "ORDER BY process, stack, type",
 					    &q);
 
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		struct group_key key = { query_id(q, 0, store_ids(store, "process")),
 					 query_id(q, 1, store_ids(store, "stack")),
 					 query_id(q, 2, store_ids(store, "type")) };

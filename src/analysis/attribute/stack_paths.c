@@ -25,7 +25,6 @@ typedef uint32_t path_part[PART + 1]; /* frames; the tail */
 static struct shiny_err *read_frames(struct stack_paths *p, struct store *store)
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err =
 		store_query(store,
 			    "SELECT f.frame, f.module, f.vaddr, f.label, f.source, f.line, "
@@ -35,7 +34,7 @@ static struct shiny_err *read_frames(struct stack_paths *p, struct store *store)
 
 	p->frame_limit = store_ids(store, "frame");
 	p->frames = mem_zero(p->frame_limit + 1, sizeof(*p->frames));
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		uint32_t id = query_id(q, 0, p->frame_limit);
 		struct path_frame *frame = &p->frames[id];
 		/* of a place, which has no line, the name tells */
@@ -63,7 +62,7 @@ static struct shiny_err *read_parts(struct stack_paths *p, struct store *store, 
 				    path_part **out, size_t limit)
 {
 	struct query *q = NULL;
-	bool row = false, tails = strcmp(table, "stack_tail") == 0;
+	bool tails = strcmp(table, "stack_tail") == 0;
 	size_t tail_limit = store_ids(store, "stack_tail");
 	path_part *parts = mem_zero(limit + 1, sizeof(*parts));
 	struct shiny_err *err = query_format(store, &q,
@@ -71,7 +70,7 @@ static struct shiny_err *read_parts(struct stack_paths *p, struct store *store, 
 					     "frame5, tail FROM %s",
 					     table);
 
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		uint32_t id = query_id(q, 0, limit);
 
 		for (int i = 0; id && i < PART; i++)

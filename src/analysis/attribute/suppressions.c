@@ -111,7 +111,7 @@ static struct shiny_err *find_stacks(struct store *store, struct suppression_fin
 	struct shiny_err *err =
 		store_query(store, "SELECT frame, function, source, path FROM v_frames", &q);
 
-	while (!err && !(err = query_step(q, &row)) && row)
+	QUERY_EACH (q, err)
 		if (is_suppressed(s, q))
 			any = frames[query_id(q, 0, frame_count)] = true;
 	query_end(q);
@@ -147,11 +147,10 @@ static bool is_library(const struct suppression_finder *s, const char *path)
 static struct shiny_err *find_libraries(struct store *store, struct suppression_finder *s)
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err =
 		store_query(store, "SELECT pattern FROM boring WHERE kind = 'module'", &q);
 
-	while (!err && !(err = query_step(q, &row)) && row)
+	QUERY_EACH (q, err)
 		add(&s->modules, &s->module_count, &s->module_room, mem_text(query_text(q, 0)));
 	query_end(q);
 	q = NULL;
@@ -160,7 +159,7 @@ static struct shiny_err *find_libraries(struct store *store, struct suppression_
 				  "SELECT k.id, m.path FROM site i JOIN module m ON m.id = "
 				  "i.module JOIN stack k ON k.site = i.id",
 				  &q);
-	while (!err && !(err = query_step(q, &row)) && row)
+	QUERY_EACH (q, err)
 		if (is_library(s, query_text(q, 1)))
 			s->out.stacks[query_id(q, 0, s->out.stack_count)] = true;
 	query_end(q);

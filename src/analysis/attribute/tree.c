@@ -133,7 +133,6 @@ struct shiny_err *tree_load(struct store *store, const struct filter *filter,
 			 : "COALESCE((SELECT g.name FROM tag g WHERE g.id = s.tag), '(no tag)')";
 	struct tree_node tree = { .name = mem_text("all processes") };
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err =
 		query_format(store, &q,
 			     "SELECT COALESCE(NULLIF(p.role, ''), p.name, '(unknown)') "
@@ -157,7 +156,7 @@ struct shiny_err *tree_load(struct store *store, const struct filter *filter,
 				     "ON f.id = i.frame",
 			     filter_blocks(filter), typed ? details : "", typed ? details : "");
 
-	while (!err && !(err = query_step(q, &row)) && row)
+	QUERY_EACH (q, err)
 		read_row(&tree, q, by, typed, match, full);
 	query_end(q);
 	if (err) {
@@ -201,7 +200,6 @@ static void set_caption(char **list, uint32_t id, char *caption)
 static struct shiny_err *load_captions(struct store *store, bool full, struct captions *out)
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err;
 
 	out->process_limit = store_ids(store, "process");
@@ -212,7 +210,7 @@ static struct shiny_err *load_captions(struct store *store, bool full, struct ca
 		store, "SELECT id, COALESCE(NULLIF(role, ''), name, '(unknown)'), pid FROM process",
 		&q);
 
-	while (!err && !(err = query_step(q, &row)) && row)
+	QUERY_EACH (q, err)
 		set_caption(out->processes, query_id(q, 0, out->process_limit),
 			    mem_format("%s, pid %" PRId64, query_text(q, 1), query_number(q, 2)));
 	query_end(q);
@@ -221,7 +219,7 @@ static struct shiny_err *load_captions(struct store *store, bool full, struct ca
 		err = store_query(
 			store, "SELECT id, name, container, form, confidence, or_derived FROM type",
 			&q);
-	while (!err && !(err = query_step(q, &row)) && row)
+	QUERY_EACH (q, err)
 		set_caption(out->types, query_id(q, 0, out->type_limit),
 			    type_name_block(&(struct type_text){
 				    .type = query_text(q, 1),

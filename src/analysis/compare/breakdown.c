@@ -50,10 +50,9 @@ static struct shiny_err *each_of(struct loading *l, struct store *store, const c
 				 take_fn *take)
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = store_query(store, sql, &q);
 
-	while (!err && !(err = query_step(q, &row)) && row)
+	QUERY_EACH (q, err)
 		take(l, q);
 	query_end(q);
 	return err;

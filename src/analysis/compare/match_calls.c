@@ -57,7 +57,6 @@ static struct shiny_err *read_frames(struct matcher *m, int side)
 	struct graph *g = &m->sides[side];
 	const struct breakdown *other = m->sides[!side].breakdown;
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err;
 
 	g->frames = store_ids(m->stores[side], "frame");
@@ -72,7 +71,7 @@ static struct shiny_err *read_frames(struct matcher *m, int side)
 			  "frame_line l ON l.frame = f.id AND l.depth = 0 "
 			  "LEFT JOIN function n ON n.id = l.function",
 			  &q);
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		uint32_t id = query_id(q, 0, g->frames),
 			 module = query_id(q, 1, g->breakdown->module_count);
 		const struct breakdown_module *mod = &g->breakdown->modules[module];
@@ -143,7 +142,7 @@ static struct shiny_err *read_calls(struct matcher *m, int side)
 
 	heads = mem_zero(tails, sizeof(*heads));
 	err = store_query(m->stores[side], "SELECT id, frame0 FROM stack_tail", &q);
-	while (!err && !(err = query_step(q, &row)) && row)
+	QUERY_EACH (q, err)
 		heads[query_id(q, 0, tails)] = query_id(q, 1, g->frames);
 	query_end(q);
 	q = NULL;

@@ -386,12 +386,11 @@ static struct shiny_err *make_others(struct store *store, const struct filter *f
 static struct shiny_err *load_sites(struct store *store, struct subset_count *c)
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = store_query(store, "SELECT id, site FROM stack WHERE site > 0", &q);
 
 	c->stack_count = store_ids(store, "stack");
 	c->site_of = mem_zero(c->stack_count, sizeof(*c->site_of));
-	while (!err && !(err = query_step(q, &row)) && row)
+	QUERY_EACH (q, err)
 		c->site_of[query_id(q, 0, c->stack_count)] =
 			query_id(q, 1, store_ids(store, "site"));
 	c->site_of[0] = 0;

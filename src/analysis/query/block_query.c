@@ -103,7 +103,6 @@ struct shiny_err *blocks_find(struct store *store, const struct filter *filter, 
 {
 	struct block_search search = { .address = address };
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = NULL;
 
 	/* one replay for all processes, else one for each: a session of a hundred processes is
@@ -115,7 +114,7 @@ struct shiny_err *blocks_find(struct store *store, const struct filter *filter, 
 			store, &q,
 			"SELECT s.process FROM (SELECT id AS process FROM process) s WHERE %s",
 			filter->where);
-		while (!err && !(err = query_step(q, &row)) && row)
+		QUERY_EACH (q, err)
 			err = store_each_event(store, (uint32_t)query_number(q, 0), 0, UINT64_MAX,
 					       note_event, &search);
 		query_end(q);

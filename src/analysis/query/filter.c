@@ -75,14 +75,13 @@ struct shiny_err *filter_resolve(struct store *store, const char *which, struct 
 	struct shiny_err *err;
 	size_t size = 0, count = 0;
 	char *where = NULL;
-	bool row = false;
 	FILE *text = mem_stream_open(&where, &size);
 
 	err = store_query(store,
 			  "SELECT id, pid, namespace_pid, role, name FROM process ORDER BY id", &q);
 	if (which)
 		fputs("s.process IN (", text);
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		if (which && !meant(q, which))
 			continue;
 		if (which)
@@ -139,7 +138,7 @@ struct shiny_err *filter_tags(struct store *store, const char *names, struct fil
 {
 	struct query *q = NULL;
 	char *copy = mem_text(names), *save = NULL, *condition = NULL;
-	bool row = false, any = false;
+	bool any = false;
 	struct shiny_err *err = NULL;
 	size_t size = 0;
 	FILE *list = mem_stream_open(&condition, &size);
@@ -153,7 +152,7 @@ struct shiny_err *filter_tags(struct store *store, const char *names, struct fil
 		filter->tags[0] |= found;
 		q = NULL;
 		err = store_query(store, "SELECT id, name FROM tag", &q);
-		while (!err && !(err = query_step(q, &row)) && row) {
+		QUERY_EACH (q, err) {
 			uint32_t id = query_id(q, 0, filter->tag_count);
 			const char *tag = query_verbatim(q, 1);
 

@@ -11,9 +11,8 @@
 static struct shiny_err *read_rows(struct query *q, struct shiny_err *err, struct module_rows *out)
 {
 	struct module_rows rows = { 0 };
-	bool row = false;
 
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		rows.at = mem_reach(rows.at, &rows.room, rows.count, sizeof(*rows.at), 16);
 		rows.at[rows.count++] = (struct module_row){
 			.path = mem_text(query_text(q, 0)),
@@ -103,7 +102,6 @@ struct shiny_err *module_calls(struct store *store, const char *path, const char
 {
 	struct module_calls calls = { 0 };
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err =
 		store_query(store,
 			    "SELECT f.vaddr, SUM(s.allocs) FROM module m"
@@ -117,7 +115,7 @@ struct shiny_err *module_calls(struct store *store, const char *path, const char
 		query_bind_text(q, 1, path);
 		query_bind_text(q, 2, build_id);
 	}
-	while (!err && !(err = query_step(q, &row)) && row)
+	QUERY_EACH (q, err)
 		*vec_push(&calls.rows) = (struct call_blocks){
 			(uint64_t)query_number(q, 0), (uint64_t)query_number(q, 1)
 		};

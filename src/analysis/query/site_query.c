@@ -144,7 +144,6 @@ static struct shiny_err *find_named(struct store *store, const struct filter *fi
 {
 	enum rank best = RANK_PART;
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err =
 		query_format(store, &q,
 			     "SELECT " PLACE_COLUMNS
@@ -153,7 +152,7 @@ static struct shiny_err *find_named(struct store *store, const struct filter *fi
 			     "AND %s GROUP BY s.site) g " PLACE_JOINS,
 			     filter->where);
 
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		enum rank rank = rank_of(wish, q);
 
 		if (rank > best)
@@ -186,7 +185,7 @@ static struct shiny_err *find_through(struct store *store, const struct filter *
 		"n.id = l.function LEFT JOIN source o ON o.id = l.source",
 		&q);
 
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		enum rank rank = rank_of(wish, q);
 
 		if (rank > best)
@@ -221,7 +220,6 @@ static struct shiny_err *find_offset(struct store *store, const struct filter *f
 				     const struct wish *wish, struct site_matches *out)
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = query_format(
 		store, &q,
 		"SELECT " PLACE_COLUMNS
@@ -242,7 +240,7 @@ static struct shiny_err *find_offset(struct store *store, const struct filter *f
 				"s.site AND %s GROUP BY s.site) g " PLACE_JOINS
 				" WHERE f.vaddr = %" PRId64,
 				filter->where, (int64_t)wish->offset);
-		while (!err && !(err = query_step(q, &row)) && row)
+		QUERY_EACH (q, err)
 			if (file_rank(wish->front, query_text(q, 9)) != RANK_NO)
 				add_match(out, q, (uint32_t)query_number(q, 8));
 		query_end(q);

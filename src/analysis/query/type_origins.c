@@ -58,7 +58,6 @@ struct shiny_err *origins_load(struct store *store, const struct filter *filter,
 	struct type_origins origins = { 0 };
 	struct query *q = NULL;
 	char where[128];
-	bool row = false;
 	struct shiny_err *err;
 
 	/* of several processes, the row of the heaviest one stands for all: SQLite takes bare
@@ -82,7 +81,7 @@ struct shiny_err *origins_load(struct store *store, const struct filter *filter,
 		"GROUP BY s.stack, s.vtable, s.type ORDER BY SUM(s.allocs + s.inherited) DESC, "
 		"s.stack",
 		where, filter->where);
-	while (!err && !(err = query_step(q, &row)) && row)
+	QUERY_EACH (q, err)
 		add_origin(&origins, q);
 	query_end(q);
 	if (err) {
@@ -111,14 +110,13 @@ struct shiny_err *stack_calls_load(struct store *store, uint32_t stack, struct s
 {
 	struct stack_calls calls = { 0 };
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = query_format(
 		store, &q,
 		"SELECT f.module, f.vaddr FROM v_stack_frames r JOIN frame f ON f.id = r.frame "
 		"WHERE r.stack = %" PRIu32 " AND r.depth = 0 ORDER BY r.level",
 		stack);
 
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		struct stack_call *call =
 			rows_push(&calls.rows, &calls.count, &calls.room, sizeof(*call));
 

@@ -28,12 +28,11 @@ struct shiny_err *type_query_find(struct store *store, const char *text, type_na
 	unsigned best = TYPE_PART;
 	type_names_t names = { 0 };
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = store_query(
 		store, "SELECT DISTINCT name FROM type WHERE confidence <> 'label' ORDER BY name",
 		&q);
 
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		const char *name = query_text(q, 0);
 		unsigned rank = type_rank(text, name);
 
@@ -65,7 +64,6 @@ struct shiny_err *type_query_objects(struct store *store, const struct filter *f
 {
 	struct type_objects objects = { 0 };
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err =
 		query_format(store, &q,
 			     "SELECT y.form IN ('array', 'buffer'), y.confidence IN ('exact', "
@@ -76,7 +74,7 @@ struct shiny_err *type_query_objects(struct store *store, const struct filter *f
 
 	if (!err)
 		query_bind_text(q, 1, name);
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		bool many = query_number(q, 0) != 0 && bytes;
 		struct sums sums;
 

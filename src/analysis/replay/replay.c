@@ -606,7 +606,7 @@ static struct shiny_err *load_processes(struct store *store, const struct filter
 				   "%s, s.early OR s.ending = 'replaced' "
 				   "FROM v_processes s",
 				   filter->where);
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		uint32_t id = query_id(q, 0, run->replay.process_count + 1);
 		struct replay_process *p = &run->replay.processes[id - 1];
 

@@ -88,7 +88,6 @@ static struct shiny_err *load_roles(struct store *store, const struct filter *fi
 				    struct stream_count *c)
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = query_format(store, &q,
 					     "SELECT s.process, COALESCE(NULLIF(s.role, ''), "
 					     "s.name) FROM v_processes s WHERE %s",
@@ -96,7 +95,7 @@ static struct shiny_err *load_roles(struct store *store, const struct filter *fi
 
 	c->row_count = store_ids(store, "process");
 	c->rows = mem_zero(c->row_count, sizeof(*c->rows));
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		struct streams_row *named = named_row(c->streams, query_text(q, 1));
 
 		named->processes++;
@@ -109,7 +108,6 @@ static struct shiny_err *load_roles(struct store *store, const struct filter *fi
 static struct shiny_err *load_types(struct store *store, struct stream_count *c)
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err =
 		store_query(store,
 			    "SELECT id, rule IN ('constructor', 'vptr', 'both') OR (rule = "
@@ -119,7 +117,7 @@ static struct shiny_err *load_types(struct store *store, struct stream_count *c)
 
 	c->type_count = store_ids(store, "type");
 	c->constructed = mem_zero(c->type_count, sizeof(*c->constructed));
-	while (!err && !(err = query_step(q, &row)) && row)
+	QUERY_EACH (q, err)
 		c->constructed[query_id(q, 0, c->type_count)] = query_number(q, 1) != 0;
 	c->constructed[0] = false; /* no type */
 	query_end(q);

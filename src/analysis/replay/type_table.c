@@ -80,13 +80,12 @@ struct shiny_err *type_table_load(struct store *store, size_t processes, struct 
 	struct type_table table = { .process_count = processes };
 	VEC(struct type_seen) rows = { 0 };
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = store_query(store,
 					    "SELECT process, stack, vtable, type FROM stat WHERE "
 					    "process > 0 AND (type > 0 OR vtable > 0)",
 					    &q);
 
-	while (!err && !(err = query_step(q, &row)) && row)
+	QUERY_EACH (q, err)
 		if (query_id(q, 0, processes + 1)) /* a damaged file has rows of processes that it
 						      does not list */
 			*vec_push(&rows) =

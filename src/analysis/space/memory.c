@@ -79,14 +79,13 @@ static struct shiny_err *load_owners(struct store *store, struct memory_process 
 {
 	struct query *q = NULL;
 	struct memory_process *order;
-	bool row = false;
 	struct shiny_err *err = store_query(store, owners_sql, &q);
 
 	if (!err) {
 		query_bind_number(q, 1, p->id);
 		query_bind_number(q, 2, (int64_t)p->time);
 	}
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		struct memory_owner *o =
 			rows_push(&p->owners, &p->owner_count, &p->owner_room, sizeof(*o));
 
@@ -131,7 +130,6 @@ static struct shiny_err *load_samples(struct store *store, const struct filter *
 {
 	struct memory_process *p = NULL;
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err =
 		query_format(store, &q,
 			     "SELECT s.process, p.pid, COALESCE(NULLIF(p.role, ''), p.name, "
@@ -140,7 +138,7 @@ static struct shiny_err *load_samples(struct store *store, const struct filter *
 			     "p.id = s.process WHERE %s ORDER BY s.process, s.ns",
 			     filter->where);
 
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		uint32_t id = (uint32_t)query_number(q, 0);
 		uint64_t at = (uint64_t)query_number(q, 3), rss = (uint64_t)query_number(q, 5);
 		struct memory_sample *sample;
@@ -357,13 +355,12 @@ static struct shiny_err *count_lives(struct store *store, struct live *replay, s
 static struct shiny_err *type_names(struct store *store, bool full, char ***names, size_t *count)
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = store_query(
 		store, "SELECT id, name, container, form, confidence, or_derived FROM type", &q);
 
 	*count = store_ids(store, "type");
 	*names = mem_zero(*count, sizeof(**names));
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		uint32_t id = query_id(q, 0, *count);
 
 		if (id && !(*names)[id])

@@ -399,7 +399,6 @@ static uint64_t model_peak(void *context, const struct replay *replay, uint64_t 
 static struct shiny_err *load_forms(struct store *store, struct pooling_model *m)
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err;
 
 	m->type_ids = store_ids(store, "type");
@@ -408,7 +407,7 @@ static struct shiny_err *load_forms(struct store *store, struct pooling_model *m
 	err = store_query(
 		store,
 		"SELECT id, form IN ('object', 'node') FROM type WHERE confidence <> 'label'", &q);
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		uint32_t id = query_id(q, 0, m->type_ids);
 
 		m->is_object[id] = id && query_number(q, 1) != 0;

@@ -195,14 +195,13 @@ static enum size_allocator by_role(const char *role, const char *parent)
 static struct shiny_err *load_processes(struct store *store, struct size_classes *classes)
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = store_query(store,
 					    "SELECT p.id, p.attach, p.attach_text, p.role, q.role "
 					    "FROM process p LEFT JOIN process q ON q.id = p.parent "
 					    "WHERE p.id > 0",
 					    &q);
 
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		uint32_t id = query_id(q, 0, classes->count + 1);
 		const char *attach = query_text(q, 1);
 
@@ -222,12 +221,11 @@ static struct shiny_err *load_processes(struct store *store, struct size_classes
 static struct shiny_err *load_libraries(struct store *store, struct size_classes *classes)
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = store_query(
 		store, "SELECT g.process, m.path FROM mapping g JOIN module m ON m.id = g.module",
 		&q);
 
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		size_t i = (size_t)query_number(q, 0) - 1;
 
 		for (size_t k = 0; i < classes->count && k < sizeof(libraries) / sizeof(*libraries);

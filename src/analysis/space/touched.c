@@ -11,7 +11,6 @@ static struct shiny_err *read_rows(struct store *store, const struct filter *fil
 {
 	struct touched_reading *last = NULL;
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err =
 		query_format(store, &q,
 			     "SELECT s.process, s.from_ns, s.until_ns, s.start, s.end, s.pages, "
@@ -19,7 +18,7 @@ static struct shiny_err *read_rows(struct store *store, const struct filter *fil
 			     "ORDER BY s.process, s.from_ns, s.until_ns, s.start",
 			     filter->where);
 
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		uint32_t process = (uint32_t)query_number(q, 0);
 		uint64_t from = (uint64_t)query_number(q, 1), until = (uint64_t)query_number(q, 2);
 

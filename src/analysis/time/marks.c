@@ -128,7 +128,6 @@ static struct shiny_err *read_marks(struct store *store, const struct filter *fi
 				    struct marks *marks)
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = query_format(store, &q,
 					     "SELECT s.ns, s.name, s.process, p.pid, t.tid FROM "
 					     "mark s LEFT JOIN process p ON p.id = s.process "
@@ -136,7 +135,7 @@ static struct shiny_err *read_marks(struct store *store, const struct filter *fi
 					     "s.process = 0 ORDER BY s.ns, s.id",
 					     filter->where);
 
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		struct mark_row *mark =
 			rows_push(&marks->rows, &marks->count, &marks->room, sizeof(*mark));
 

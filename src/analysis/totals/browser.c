@@ -26,8 +26,7 @@ static struct shiny_err *load_sample_list(struct store *store, const struct filt
 					  uint64_t until, struct browser *b)
 {
 	struct query *query;
-	struct shiny_err *err;
-	bool row;
+	struct shiny_err *err = NULL;
 
 	SHINY_TRY(query_format(store, &query,
 			       "SELECT s.id, s.snapshot, s.process, s.pid, s.ns, s.title, "
@@ -38,7 +37,7 @@ static struct shiny_err *load_sample_list(struct store *store, const struct filt
 			       ") FROM browser_sample s LEFT JOIN process p ON p.id = "
 			       "s.process WHERE %s ORDER BY s.snapshot, s.process, s.ns",
 			       until > INT64_MAX ? (uint64_t)INT64_MAX : until, filter->where));
-	while (!(err = query_step(query, &row)) && row) {
+	QUERY_EACH (query, err) {
 		struct browser_sample *sample;
 		bool snapshot = query_number(query, 1) != 0;
 
@@ -92,15 +91,14 @@ static const char allocators_sql[] =
 static struct shiny_err *load_dump(struct store *store, struct browser_sample *sample)
 {
 	struct query *query;
-	struct shiny_err *err;
-	bool step;
+	struct shiny_err *err = NULL;
 
 	SHINY_TRY(query_format(store, &query,
 			       "WITH a AS (SELECT n.name AS name, x.bytes AS bytes, x.objects AS "
 			       "objects FROM browser_allocator x JOIN "
 			       "browser_name n ON n.id = x.name WHERE x.sample = %" PRIu32 ") %s",
 			       sample->id, allocators_sql));
-	while (!(err = query_step(query, &step)) && step) {
+	QUERY_EACH (query, err) {
 		struct browser_row *row;
 
 		if (query_is_null(query, 2))
@@ -157,15 +155,14 @@ static struct shiny_err *load_snapshot(struct store *store, struct browser_sampl
 {
 	struct names names = { 0 };
 	struct query *query;
-	struct shiny_err *err;
-	bool step;
+	struct shiny_err *err = NULL;
 
 	SHINY_TRY(query_format(store, &query,
 			       "SELECT k.name, n.name, x.objects, x.bytes FROM browser_object x "
 			       "JOIN browser_name k ON k.id = x.kind JOIN "
 			       "browser_name n ON n.id = x.name WHERE x.sample = %" PRIu32,
 			       sample->id));
-	while (!(err = query_step(query, &step)) && step) {
+	QUERY_EACH (query, err) {
 		const char *kind = query_text(query, 0), *name = query_text(query, 1),
 			   *spelled = NULL;
 		struct browser_row *row;

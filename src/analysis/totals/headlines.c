@@ -32,7 +32,6 @@ struct shiny_err *unrecorded_load(struct store *store, struct unrecorded *out)
 {
 	struct unrecorded found = { 0 };
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = store_query(
 		store,
 		"SELECT u.name, MIN(u.executable), COALESCE(p.name, ''), u.reason, u.text, "
@@ -42,7 +41,7 @@ struct shiny_err *unrecorded_load(struct store *store, struct unrecorded *out)
 		"GROUP BY u.choice, u.name, p.name, u.reason, u.text ORDER BY u.choice, MIN(u.id)",
 		&q);
 
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		struct unrecorded_row *r =
 			rows_push(&found.rows, &found.count, &found.room, sizeof(*r));
 
@@ -127,14 +126,13 @@ static bool is_crash(int number)
 static struct shiny_err *add_endings(struct store *store, struct headlines *h)
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = store_query(store,
 					    "SELECT name, status, COUNT(*), MIN(pid), MIN(end_ns), "
 					    "MIN(id) = 1 FROM process WHERE ending = 'killed' "
 					    "GROUP BY name, status ORDER BY MIN(id) <> 1, MIN(id)",
 					    &q);
 
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		int number = (int)query_number(q, 1);
 		const char *name = number > 0 && number < NSIG ? sigabbrev_np(number) : NULL;
 		bool crash = is_crash(number);
@@ -240,7 +238,6 @@ static struct shiny_err *add_unrecorded(struct store *store, struct headlines *h
 static struct shiny_err *add_unhooked(struct store *store, struct headlines *h)
 {
 	struct query *q = NULL;
-	bool row = false;
 	uint64_t shown = 0, more = 0;
 	struct shiny_err *err =
 		store_query(store,
@@ -248,7 +245,7 @@ static struct shiny_err *add_unhooked(struct store *store, struct headlines *h)
 			    "GROUP BY name ORDER BY MIN(id)",
 			    &q);
 
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		uint64_t count = (uint64_t)query_number(q, 2);
 		char many[UNITS_TEXT] = "";
 

@@ -35,10 +35,9 @@ static struct shiny_err *read_rows(struct store *store, const char *select,
 				   struct hotspot_rows *out, uint32_t (*keys)[2])
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = store_query(store, select, &q);
 
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		struct hotspot_row *r = rows_push(&out->rows, &out->count, &out->room, sizeof(*r));
 
 		r->type = query_copy(q, 6);
@@ -81,7 +80,6 @@ static struct shiny_err *load_roles(struct store *store, const struct filter *fi
 				    struct hotspot_roles *out)
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = query_format(store, &q,
 					     "SELECT COALESCE(NULLIF(s.role, ''), s.name), "
 					     "COUNT(*), SUM(s.live), SUM(s.live_bytes), "
@@ -89,7 +87,7 @@ static struct shiny_err *load_roles(struct store *store, const struct filter *fi
 					     "WHERE %s GROUP BY 1 ORDER BY 4 DESC, 6 DESC",
 					     filter->where);
 
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		struct hotspot_role *role =
 			rows_push(&out->rows, &out->count, &out->room, sizeof(*role));
 

@@ -19,7 +19,7 @@ struct shiny_err *losses_load(struct store *store, struct losses *out)
 					     "HAVING total(count) > 0 ORDER BY 3 DESC, 4 DESC",
 			    &q);
 
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		struct loss_row *loss =
 			rows_push(&losses.rows, &losses.count, &losses.room, sizeof(*loss));
 

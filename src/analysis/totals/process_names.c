@@ -10,14 +10,13 @@ struct shiny_err *process_names_load(struct store *store, struct process_names *
 {
 	struct process_names names = { 0 };
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = store_query(
 		store, "SELECT id, pid, CASE WHEN role > '' THEN role ELSE name END FROM process",
 		&q);
 
 	names.count = store_ids(store, "process");
 	names.of = mem_zero(names.count, sizeof(*names.of));
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		uint32_t id = query_id(q, 0, names.count);
 
 		if (id && !names.of[id].name)

@@ -79,7 +79,6 @@ struct shiny_err *processes_load(struct store *store, struct processes *out)
 {
 	struct processes rows = { 0 };
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = store_query(
 		store,
 		"SELECT process, parent, pid, namespace_pid, name, role, executable, "
@@ -89,7 +88,7 @@ struct shiny_err *processes_load(struct store *store, struct processes *out)
 		"inherited_frees, abandoned, abandoned_bytes FROM v_processes ORDER BY process",
 		&q);
 
-	while (!err && !(err = query_step(q, &row)) && row)
+	QUERY_EACH (q, err)
 		read_row(&rows, q);
 	query_end(q);
 	if (err) {

@@ -105,7 +105,6 @@ struct shiny_err *sites_load(struct store *store, const struct filter *filter, e
 	const char *key = by == SITES_BY_TAG && !tagged ? "0" : keys[by];
 	struct sites sites = { 0 };
 	struct query *q = NULL;
-	bool row = false;
 	/*
 	 * The sums, the most frequent type and the peaks come from tables with a row a site; only
 	 * the stacks, if they are asked for, need the large one. A bare column beside MAX() is the
@@ -143,7 +142,7 @@ struct shiny_err *sites_load(struct store *store, const struct filter *filter, e
 		tagged ? "COALESCE((SELECT name FROM tag WHERE id = r.k), '(no tag)')"
 		       : "'(no tag)'");
 
-	while (!err && !(err = query_step(q, &row)) && row)
+	QUERY_EACH (q, err)
 		read_row(&sites, q, by, match);
 	query_end(q);
 	if (err) {
@@ -179,7 +178,6 @@ struct shiny_err *site_stacks_load(struct store *store, const struct filter *fil
 {
 	struct site_stacks stacks = { 0 };
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = query_format(
 		store, &q,
 		"SELECT s.stack, %s AS value, %s AS blocks FROM stat s LEFT JOIN stack x ON "
@@ -190,7 +188,7 @@ struct shiny_err *site_stacks_load(struct store *store, const struct filter *fil
 
 	if (!err)
 		query_bind_text(q, 1, site->key);
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		struct site_stack *stack =
 			rows_push(&stacks.rows, &stacks.count, &stacks.room, sizeof(*stack));
 
@@ -211,14 +209,13 @@ struct shiny_err *stack_load(struct store *store, uint32_t stack, struct stack_l
 {
 	struct stack_lines lines = { 0 };
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err =
 		query_format(store, &q,
 			     "SELECT label, source, path, line, inlined FROM v_stack_frames WHERE "
 			     "stack = %" PRIu32 " ORDER BY level, depth",
 			     stack);
 
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		struct stack_line *line =
 			rows_push(&lines.rows, &lines.count, &lines.room, sizeof(*line));
 

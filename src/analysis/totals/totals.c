@@ -61,7 +61,6 @@ static struct shiny_err *load_course(struct store *store, const struct filter *f
 				     struct totals *out)
 {
 	struct query *q = NULL;
-	bool row = false;
 	int64_t now = 0;
 	uint64_t since = 0;
 	struct shiny_err *err = query_format(
@@ -76,7 +75,7 @@ static struct shiny_err *load_course(struct store *store, const struct filter *f
 		"GROUP BY at ORDER BY at",
 		filter->where, filter->where);
 
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		note_live(out, since, (uint64_t)query_number(q, 0), now);
 		since = (uint64_t)query_number(q, 0);
 		now += query_number(q, 1);

@@ -115,14 +115,13 @@ static struct shiny_err *load_levels(struct store *store, const struct filter *f
 				     struct types *out)
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = query_format(
 		store, &q,
 		"SELECT COALESCE(y.confidence, 'none'), " SUMS_SQL
 		" FROM site_stat s LEFT JOIN type y ON y.id = s.type WHERE %s GROUP BY 1",
 		filter_blocks(filter));
 
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		struct sums sums;
 
 		sums_read(&sums, q, 1);
@@ -139,7 +138,6 @@ struct shiny_err *types_load(struct store *store, const struct filter *filter, e
 {
 	struct types types = { 0 };
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = query_format(
 		store, &q,
 		"SELECT %s, " AGREED("y.name") ", " AGREED("y.container") ", " AGREED(
@@ -167,7 +165,7 @@ struct shiny_err *types_load(struct store *store, const struct filter *filter, e
 							      "WHERE %s GROUP BY %s",
 		groupings[by].name, SHINY_VPTR_FREE, filter_blocks(filter), groupings[by].key);
 
-	while (!err && !(err = query_step(q, &row)) && row)
+	QUERY_EACH (q, err)
 		read_row(&types, q, by, match);
 	query_end(q);
 	if (!err)

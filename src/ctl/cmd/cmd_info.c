@@ -18,10 +18,9 @@ static struct shiny_err *each_row(struct ctl *ctl, struct store *store, enum ses
 				  row_fn *each)
 {
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = session_fact_rows(store, fact, &q);
 
-	while (!err && !(err = query_step(q, &row)) && row)
+	QUERY_EACH (q, err)
 		each(ctl, q);
 	query_end(q);
 	return err;
@@ -124,11 +123,10 @@ static struct shiny_err *print_modules(struct ctl *ctl, struct store *store)
 {
 	struct table table;
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = session_fact_rows(store, FACT_MODULES, &q);
 
 	table_init(&table, module_columns, MODULE_COLUMNS);
-	while (!err && !(err = query_step(q, &row)) && row) {
+	QUERY_EACH (q, err) {
 		table_row(&table);
 		table_text(&table, MODULE_SYMBOLS, query_text(q, 2));
 		table_text(&table, MODULE_PATH, query_text(q, 0));

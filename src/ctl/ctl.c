@@ -195,15 +195,7 @@ void ctl_heading(const struct ctl *ctl, const char *title, const char *more)
 
 void json_sums(struct json *json, const struct sums *sums)
 {
-	json_number(json, "allocs", sums->allocs);
-	json_number(json, "reallocs", sums->reallocs);
-	json_number(json, "frees", sums->frees);
-	json_number(json, "bytes", sums->bytes);
-	json_number(json, "live", sums->live);
-	json_number(json, "live_bytes", sums->live_bytes);
-	json_number(json, "inherited", sums->inherited);
-	json_number(json, "inherited_bytes", sums->inherited_bytes);
-	json_number(json, "inherited_frees", sums->inherited_frees);
-	json_number(json, "abandoned", sums->abandoned);
-	json_number(json, "abandoned_bytes", sums->abandoned_bytes);
+#define WRITE(name) json_number(json, #name, sums->name);
+	SUMS_EACH(WRITE, WRITE)
+#undef WRITE
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "../base/hash.h"
+#include "sums.h"
 
 static int order(uint64_t a, uint64_t b)
 {
@@ -51,19 +52,11 @@ static void add_stat(struct store_stat *to, const struct store_stat *more)
 		to->min_size = more->min_size;
 	if (more->max_size > to->max_size)
 		to->max_size = more->max_size;
-	to->allocs += more->allocs;
-	to->reallocs += more->reallocs;
-	to->frees += more->frees;
+#define ADD(name) to->name += more->name;
+	SUMS_EACH(ADD, ADD)
+#undef ADD
 	to->reused += more->reused;
 	to->released += more->released;
-	to->bytes += more->bytes;
-	to->live += more->live;
-	to->live_bytes += more->live_bytes;
-	to->abandoned += more->abandoned;
-	to->abandoned_bytes += more->abandoned_bytes;
-	to->inherited += more->inherited;
-	to->inherited_bytes += more->inherited_bytes;
-	to->inherited_frees += more->inherited_frees;
 }
 
 void by_site_add_stat(struct by_site *sums, const struct store_stat *row, uint32_t site)

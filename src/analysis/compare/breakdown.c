@@ -21,7 +21,6 @@ const char *const breakdown_names[BREAKDOWN_DIMENSIONS] = {
 	[BREAKDOWN_ROLE] = "role",
 };
 
-enum { SUMS_COLUMNS = 10 };
 #define SEVERAL UINT32_MAX
 #define PROGRAM "*" /* the key of the module that was started: two builds are often two files */
 
@@ -291,7 +290,7 @@ static void take_stat(struct loading *l, const struct query *q)
 
 	if (!row.process)
 		return;
-	sums_read(&sums, q, 6);
+	sums_read(&sums, q, 7);
 	of[BREAKDOWN_SITE] = l->site_of[stack];
 	of[BREAKDOWN_TYPE] = l->type_of[type];
 	if (!of[BREAKDOWN_TYPE] && of[BREAKDOWN_SITE] &&
@@ -301,7 +300,7 @@ static void take_stat(struct loading *l, const struct query *q)
 	of[BREAKDOWN_ROLE] = row.process < l->out->process_count ? l->out->role_of[row.process] : 0;
 	row.cell = cell_of(l, of);
 	cell = &l->out->cells[row.cell];
-	l->out->sites[of[BREAKDOWN_SITE]].api = (uint8_t)query_number(q, 6 + SUMS_COLUMNS);
+	l->out->sites[of[BREAKDOWN_SITE]].api = (uint8_t)query_number(q, 6);
 	sums_add(&cell->sums, &sums);
 	sums_add(&l->out->total, &sums);
 	if (sums.allocs + sums.inherited) {
@@ -344,9 +343,7 @@ static struct shiny_err *load(struct loading *l, const struct filter *filter,
 			      const struct component_rules *rules)
 {
 	char *stats = mem_format("SELECT s.process, s.stack, s.vtable, s.type, s.min_size, "
-				 "s.max_size, s.allocs, s.reallocs, s.frees, s.bytes, s.live, "
-				 "s.live_bytes, s.inherited, s.inherited_bytes, s.inherited_frees, "
-				 "s.abandoned, s.abandoned_bytes, s.api FROM stat s WHERE %s",
+				 "s.max_size, s.api, " SUMS_NAMES " FROM stat s WHERE %s",
 				 filter_blocks(filter));
 	char *processes = mem_format(
 		"SELECT s.process, s.role, s.purpose, s.name, s.forked_ns, %s FROM v_processes s",

@@ -54,26 +54,18 @@ static void tallies_deinit(struct tallies *t)
 
 /* ---- from the events ---- */
 
+#define STAT(name) STAT_##name,
 enum {
-	ALLOCS,
-	REALLOCS,
-	FREES,
-	REUSED,
-	RELEASED,
-	BYTES,
-	LIVE,
-	LIVE_BYTES,
-	GONE,
-	GONE_BYTES,
-	INHERITED,
-	INHERITED_BYTES,
-	INHERITED_FREES,
-	MAX_SIZE,
-	MIN_SIZE,
-	API,
-	TYPE,
+	SUMS_EACH(STAT, STAT)
+	STAT_reused,
+	STAT_released,
+	STAT_max_size,
+	STAT_min_size,
+	STAT_api,
+	STAT_type,
 	STAT_SUMS
 };
+#undef STAT
 enum { AGE_COUNT, AGE_BYTES, AGE_SUMS };
 enum { PAGE_BLOCKS, PAGE_LIVE_BYTES, PAGE_SUMS };
 enum { PAGES_AT_LEAST = 1 << 20, PAGES_A_BYTE = 1 }; /* the whole session's are rows of six bytes of
@@ -122,9 +114,10 @@ static uint64_t *bucket_of(struct subset_count *c, const struct replay *replay,
 
 static void note_size(uint64_t *stat, uint64_t size)
 {
-	stat[MIN_SIZE] =
-		stat[ALLOCS] + stat[INHERITED] > 1 && stat[MIN_SIZE] < size ? stat[MIN_SIZE] : size;
-	stat[MAX_SIZE] = stat[MAX_SIZE] > size ? stat[MAX_SIZE] : size;
+	if (stat[STAT_allocs] + stat[STAT_inherited] <= 1 || size < stat[STAT_min_size])
+		stat[STAT_min_size] = size;
+	if (size > stat[STAT_max_size])
+		stat[STAT_max_size] = size;
 }
 
 static void count_age(struct subset_count *c, const struct replay *replay,
@@ -199,7 +192,7 @@ static void on_resize(void *context, const struct replay *replay,
 	if (life->inherited)
 		return;
 	if (before > life->size)
-		stat_of(c, process, life)[BYTES] +=
+		stat_of(c, process, life)[STAT_bytes] +=
 			before - life->size; /* its end will add the rest */
 	if (!c->all)
 		return;
@@ -219,20 +212,20 @@ static void on_death(void *context, const struct replay *replay,
 	uint64_t *stat = stat_of(c, process, life), *bucket;
 	bool never = death->end == LIFE_NEVER;
 
-	stat[life->inherited ? INHERITED : ALLOCS]++;
-	stat[life->inherited ? INHERITED_BYTES : BYTES] += life->size;
-	stat[REALLOCS] += life->realloced && !life->inherited;
-	stat[FREES] += !never;
-	stat[INHERITED_FREES] += !never && life->inherited;
-	stat[REUSED] += death->end == LIFE_REUSED;
-	stat[RELEASED] += death->end == LIFE_RELEASED;
+	stat[life->inherited ? STAT_inherited : STAT_allocs]++;
+	stat[life->inherited ? STAT_inherited_bytes : STAT_bytes] += life->size;
+	stat[STAT_reallocs] += life->realloced && !life->inherited;
+	stat[STAT_frees] += !never;
+	stat[STAT_inherited_frees] += !never && life->inherited;
+	stat[STAT_reused] += death->end == LIFE_REUSED;
+	stat[STAT_released] += death->end == LIFE_RELEASED;
 	if (never && !life->inherited) {
-		stat[process->early ? GONE : LIVE]++;
-		stat[process->early ? GONE_BYTES : LIVE_BYTES] += life->size;
+		stat[process->early ? STAT_abandoned : STAT_live]++;
+		stat[process->early ? STAT_abandoned_bytes : STAT_live_bytes] += life->size;
 	}
 	note_size(stat, life->size);
-	stat[API] = life->api;
-	stat[TYPE] = replay_type(replay, process, life);
+	stat[STAT_api] = life->api;
+	stat[STAT_type] = replay_type(replay, process, life);
 	if (!c->all)
 		return;
 	if (!life->inherited)
@@ -304,18 +297,8 @@ static struct shiny_err *put_rows(struct store *store, const char *table, const 
 	return NULL;
 }
 
-#define SUMS_COLUMNS                                                                      \
-	"allocs, reallocs, frees, reused, released, bytes, live, live_bytes, abandoned, " \
-	"abandoned_bytes, "                                                               \
-	"inherited, inherited_bytes, inherited_frees, max_size, min_size"
-#define SUMS_SUMS                                                                                \
-	"SUM(allocs) AS allocs, SUM(reallocs) AS reallocs, SUM(frees) AS frees, SUM(reused) AS " \
-	"reused, SUM(released) AS released, "                                                    \
-	"SUM(bytes) AS bytes, SUM(live) AS live, SUM(live_bytes) AS live_bytes, "                \
-	"SUM(abandoned) AS abandoned, SUM(abandoned_bytes) AS abandoned_bytes, "                 \
-	"SUM(inherited) AS inherited, SUM(inherited_bytes) AS inherited_bytes, "                 \
-	"SUM(inherited_frees) AS inherited_frees, MAX(max_size) AS max_size, MIN(min_size) AS "  \
-	"min_size"
+/* What a row of table stat is counted by, in the order of its numbers (enum above). */
+#define COUNTED SUMS_NAMES ", reused, released, max_size, min_size"
 
 #define SAME_BLOCKS "m.process = n.process AND m.stack = n.stack AND m.vtable = n.vtable"
 
@@ -324,13 +307,13 @@ static struct shiny_err *put_rows(struct store *store, const char *table, const 
 static struct shiny_err *make_stat(struct store *store, const struct subset_count *c)
 {
 	SHINY_TRY(execute(
-		store, "CREATE TEMP TABLE counted_stat (process, stack, vtable, tag, " SUMS_COLUMNS
+		store, "CREATE TEMP TABLE counted_stat (process, stack, vtable, tag, " COUNTED
 		       ", api, type)"));
 	SHINY_TRY(put_rows(store, "counted_stat", &c->stats, 3));
 	SHINY_TRY(execute(store, "DROP VIEW temp.stat"));
 	SHINY_TRY(execute(store,
 			  "CREATE TEMP TABLE stat AS SELECT process, stack, CASE WHEN reading IS "
-			  "NULL THEN 0 ELSE vtable END AS vtable, tag, " SUMS_COLUMNS
+			  "NULL THEN 0 ELSE vtable END AS vtable, tag, " COUNTED
 			  ", api, type, COALESCE(reading, 0) AS reading, 0 AS size_step FROM "
 			  "(SELECT n.*, COALESCE((SELECT m.how >> 4 FROM stat_short m "
 			  "WHERE " SAME_BLOCKS "), (SELECT m.reading FROM stat_long m WHERE "
@@ -346,7 +329,9 @@ static struct shiny_err *make_others(struct store *store, const struct filter *f
 
 	SHINY_TRY(execute(store, "CREATE TEMP TABLE site_stat AS SELECT process, COALESCE((SELECT "
 				 "x.site FROM stack x WHERE x.id = s.stack), 0) AS site, type, "
-				 "vtable, reading, tag, " SUMS_SUMS
+				 "vtable, reading, tag, " SUMS_SQL
+				 ", SUM(s.reused) AS reused, SUM(s.released) AS released, "
+				 "MAX(s.max_size) AS max_size, MIN(s.min_size) AS min_size"
 				 " FROM temp.stat s GROUP BY 1, 2, 3, 4, 5, 6"));
 	SHINY_TRY(execute(
 		store, "CREATE TEMP TABLE counted_lifetime (process, site, what, count, bytes)"));

@@ -282,54 +282,6 @@ struct shiny_err *filter_load(struct store *store, const struct filter_names *na
 
 /* ---- sums ---- */
 
-void sums_read(struct sums *sums, const struct query *query, int first)
-{
-	*sums = (struct sums){
-		.allocs = (uint64_t)query_number(query, first),
-		.reallocs = (uint64_t)query_number(query, first + 1),
-		.frees = (uint64_t)query_number(query, first + 2),
-		.bytes = (uint64_t)query_number(query, first + 3),
-		.live = (uint64_t)query_number(query, first + 4),
-		.live_bytes = (uint64_t)query_number(query, first + 5),
-		.inherited = (uint64_t)query_number(query, first + 6),
-		.inherited_bytes = (uint64_t)query_number(query, first + 7),
-		.inherited_frees = (uint64_t)query_number(query, first + 8),
-		.abandoned = (uint64_t)query_number(query, first + 9),
-		.abandoned_bytes = (uint64_t)query_number(query, first + 10),
-	};
-}
-
-void sums_add(struct sums *to, const struct sums *more)
-{
-	to->allocs += more->allocs;
-	to->reallocs += more->reallocs;
-	to->frees += more->frees;
-	to->bytes += more->bytes;
-	to->live += more->live;
-	to->live_bytes += more->live_bytes;
-	to->inherited += more->inherited;
-	to->inherited_bytes += more->inherited_bytes;
-	to->inherited_frees += more->inherited_frees;
-	to->abandoned += more->abandoned;
-	to->abandoned_bytes += more->abandoned_bytes;
-}
-
-uint64_t sums_by(const struct sums *sums, enum sums_order order, uint64_t peak)
-{
-	switch (order) {
-	case ORDER_BYTES:
-		return sums->bytes;
-	case ORDER_ALLOCS:
-		return sums->allocs;
-	case ORDER_FREES:
-		return sums->frees;
-	case ORDER_PEAK:
-		return peak;
-	default:
-		return sums->live_bytes;
-	}
-}
-
 void *rows_push(void *rows_pointer, size_t *count, size_t *room, size_t size)
 {
 	void **rows = rows_pointer;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * filter.h: what the analyses have in common: which processes they look at, the sums they give,
- * growing arrays of rows.
+ * filter.h: what the analyses have in common: which processes and blocks they look at, growing
+ * arrays of rows.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one a store.
  *
@@ -17,6 +17,7 @@
 
 #include "../../base/err.h"
 #include "../../store/store.h"
+#include "../../store/sums.h"
 
 /* The processes that a report is about, and the blocks. Times are for analyses over lives only. */
 struct filter {
@@ -88,35 +89,6 @@ SHINY_MUST_CHECK struct shiny_err *filter_tags(struct store *store, const char *
  */
 SHINY_MUST_CHECK struct shiny_err *filter_between(struct store *store, const char *range,
 						  struct filter *filter);
-
-/*
- * Sums over rows of table stat or site_stat; allocs + inherited_frees = frees + live + abandoned.
- * `shinyctl help definitions` says what they are.
- */
-struct sums {
-	uint64_t allocs, reallocs, frees, bytes, live, live_bytes, inherited, inherited_bytes,
-		inherited_frees, abandoned, abandoned_bytes;
-};
-/* The sums' columns, over table stat or site_stat named s, and their reading from column `first`
- * on. */
-#define SUMS_SQL                                                                                  \
-	"SUM(s.allocs) AS allocs, SUM(s.reallocs) AS reallocs, SUM(s.frees) AS frees, "           \
-	"SUM(s.bytes) AS bytes, SUM(s.live) AS live, "                                            \
-	"SUM(s.live_bytes) AS live_bytes, SUM(s.inherited) AS inherited, SUM(s.inherited_bytes) " \
-	"AS inherited_bytes, "                                                                    \
-	"SUM(s.inherited_frees) AS inherited_frees, SUM(s.abandoned) AS abandoned, "              \
-	"SUM(s.abandoned_bytes) AS abandoned_bytes"
-/* The same columns again, of a query named r that has them. */
-#define SUMS_OF_R                                                                     \
-	"r.allocs, r.reallocs, r.frees, r.bytes, r.live, r.live_bytes, r.inherited, " \
-	"r.inherited_bytes, "                                                         \
-	"r.inherited_frees, r.abandoned, r.abandoned_bytes"
-void sums_read(struct sums *sums, const struct query *query, int first);
-void sums_add(struct sums *to, const struct sums *more);
-
-enum sums_order { ORDER_LIVE, ORDER_BYTES, ORDER_ALLOCS, ORDER_FREES, ORDER_PEAK, ORDER_NAME };
-/* The value that the order is by; peak is the caller's. */
-uint64_t sums_by(const struct sums *sums, enum sums_order order, uint64_t peak);
 
 /* How long the session is, ns. */
 SHINY_MUST_CHECK struct shiny_err *session_duration(struct store *store, uint64_t *ns);

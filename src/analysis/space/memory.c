@@ -36,7 +36,6 @@ static const char owners_sql[] =
 	"(b.malloc = 0 OR r.committed > 0 OR r.rss > 0) "
 	"GROUP BY 1, 2";
 
-
 struct owner_totals {
 	uint64_t rss, reserved;
 	bool found;

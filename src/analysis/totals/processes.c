@@ -83,9 +83,8 @@ struct shiny_err *processes_load(struct store *store, struct processes *out)
 		store,
 		"SELECT process, parent, pid, namespace_pid, name, role, executable, "
 		"command, ending, attach, attach_text, start_ns, end_ns, "
-		"events, threads, peak_bytes, lost, COALESCE(status, -1), allocs, "
-		"reallocs, frees, bytes, live, live_bytes, inherited, inherited_bytes, "
-		"inherited_frees, abandoned, abandoned_bytes FROM v_processes ORDER BY process",
+		"events, threads, peak_bytes, lost, COALESCE(status, -1), " SUMS_NAMES
+		" FROM v_processes ORDER BY process",
 		&q);
 
 	QUERY_EACH (q, err)

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sums.h"
+
+#include "store.h"
+
+void sums_read(struct sums *sums, const struct query *query, int first)
+{
+#define READ(name) sums->name = (uint64_t)query_number(query, first++);
+	SUMS_EACH(READ, READ)
+#undef READ
+}
+
+void sums_add(struct sums *to, const struct sums *more)
+{
+#define ADD(name) to->name += more->name;
+	SUMS_EACH(ADD, ADD)
+#undef ADD
+}
+
+uint64_t sums_by(const struct sums *sums, enum sums_order order, uint64_t peak)
+{
+	switch (order) {
+	case ORDER_BYTES:
+		return sums->bytes;
+	case ORDER_ALLOCS:
+		return sums->allocs;
+	case ORDER_FREES:
+		return sums->frees;
+	case ORDER_PEAK:
+		return peak;
+	default:
+		return sums->live_bytes;
+	}
+}

@@ -297,7 +297,7 @@ static struct shiny_err *put_rows(struct store *store, const char *table, const 
 	return NULL;
 }
 
-/* What a row of table stat is counted by, in the order of its numbers (enum above). */
+/* The columns that the numbers of a counted row fill, in the order of the STAT_ enum. */
 #define COUNTED SUMS_NAMES ", reused, released, max_size, min_size"
 
 #define SAME_BLOCKS "m.process = n.process AND m.stack = n.stack AND m.vtable = n.vtable"

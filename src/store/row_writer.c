@@ -67,14 +67,6 @@ void row_put_null(struct row_writer *row)
 		row->code = sqlite3_bind_null(row->statement, row->next++);
 }
 
-void row_put_number_or_null(struct row_writer *row, uint64_t value)
-{
-	if (value)
-		row_put_number(row, value);
-	else
-		row_put_null(row);
-}
-
 struct shiny_err *row_end(struct row_writer *row)
 {
 	if (row->code == SQLITE_OK) {

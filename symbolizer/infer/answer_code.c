@@ -24,6 +24,7 @@ enum {
 	FLAG_LABEL_ONCE = 16,
 	FLAG_LABEL_INNER = 32,
 	FLAG_UNASKED = 64,
+	FLAG_GUESSED = 128,
 	FLAG_INLINED = 1
 };
 
@@ -92,6 +93,7 @@ bool answer_decode(struct answer_reader *r, struct site_answer *out)
 	out->label_once = flags & FLAG_LABEL_ONCE;
 	out->label_inner = flags & FLAG_LABEL_INNER;
 	out->unasked = flags & FLAG_UNASKED;
+	out->guessed = flags & FLAG_GUESSED;
 	out->label = get_text(r);
 	out->label_unit = (uint32_t)get(r, 4);
 	out->callee = get_text(r);
@@ -159,7 +161,8 @@ void answer_encode(struct answer_writer *w, const struct site_answer *answer)
 			(answer->returned ? FLAG_RETURNED : 0) |
 			(answer->label_once ? FLAG_LABEL_ONCE : 0) |
 			(answer->label_inner ? FLAG_LABEL_INNER : 0) |
-			(answer->unasked ? FLAG_UNASKED : 0), 1);
+			(answer->unasked ? FLAG_UNASKED : 0) |
+			(answer->guessed ? FLAG_GUESSED : 0), 1);
 	put_text(w, answer->label);
 	put(w, answer->label_unit, 4);
 	put_text(w, answer->callee);

@@ -62,6 +62,8 @@ struct site_answer {
 	                    * the caller too */
 	bool opaque; /* nothing is known of this code (then it climbs): only a library
 	                    * function further up may say what it makes */
+	bool guessed; /* it climbs because a register has the pointer where the function returns,
+	               * of which nobody knows whether it returns anything */
 	bool returned; /* the pointer is returned as that of a class: the caller may know better */
 	uint32_t label_unit; /* the label is for blocks of multiples of this size; 0: for all */
 	bool label_once; /* and of no multiple above one */

@@ -418,7 +418,7 @@ void site_choose(const struct site_answer *const *answers, size_t count, unsigne
 		 struct sym_evidence *evidence)
 {
 	struct choice choice = { .sizes = sizes, .names = names, .evidence = evidence };
-	bool functions_only = false;
+	bool functions_only = false, guessed = false;
 
 	*out = (struct sym_type){ .rule = SYM_RULE_NONE };
 	if (sizes->step)
@@ -431,6 +431,10 @@ void site_choose(const struct site_answer *const *answers, size_t count, unsigne
 		choose_one(&choice, answers[i], i, functions_only, out);
 		if (answers[i]->returned && i + 1 < count)
 			ask_caller(&choice, answers[i + 1], i + 1, out);
+		/* what makes a node also calls its object's constructor, which may allocate */
+		if (guessed && out->type && out->rule == SYM_RULE_ALLOCATOR && !out->bytes &&
+		    out->confidence > SYM_MEDIUM)
+			out->confidence = SYM_MEDIUM;
 		if (out->type) {
 			if (out->rule == SYM_RULE_ALLOCATOR)
 				find_container(answers, count, i + 1, out);
@@ -444,6 +448,7 @@ void site_choose(const struct site_answer *const *answers, size_t count, unsigne
 		if (!answers[i]->climbs)
 			break;
 		functions_only |= answers[i]->opaque;
+		guessed |= answers[i]->guessed;
 	}
 	for (size_t i = 0; i < count && !out->type; i++)
 		if (label_fits(answers[i], i, sizes)) {

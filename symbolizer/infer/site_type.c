@@ -392,7 +392,7 @@ static void functions_and_wrappers(struct rule_work *work)
 		return;
 	}
 	if (!work->scope_count) {
-		work->out->climbs = true;
+		work->out->climbs = work->out->guessed = true;
 		evidence_say(work->evidence, 1,
 			     "the pointer is returned, as what isn't known: the caller is asked");
 		return;

@@ -27,7 +27,7 @@ static const char *const kinds[] = {
 	[CONTAINER_ALLOCATOR] = "allocator", [CONTAINER_CONTAINER] = "container",
 	[CONTAINER_MAKER] = "maker",	     [CONTAINER_THROUGH] = "through",
 	[CONTAINER_WRAPPER] = "wrapper",     [CONTAINER_FUNCTION] = "function",
-	[CONTAINER_NAME] = "name",
+	[CONTAINER_TAKER] = "taker",	     [CONTAINER_NAME] = "name",
 };
 static const char *const shapes[] = {
 	[CONTAINER_MANY] = "many",
@@ -105,7 +105,8 @@ static struct shiny_err *parse(char *line, const char *path, unsigned number,
 	kind = number_of(words[0], kinds, sizeof(kinds) / sizeof(*kinds));
 	if (kind < 0)
 		return wrong(path, number,
-			     "not allocator, container, maker, through, wrapper, function or name:",
+			     "not allocator, container, maker, through, wrapper, function, taker "
+			     "or name:",
 			     words[0]);
 	if (!good_element(words[2]))
 		return wrong(
@@ -116,8 +117,8 @@ static struct shiny_err *parse(char *line, const char *path, unsigned number,
 	out->shape = kind == CONTAINER_MAKER ? CONTAINER_ONE : CONTAINER_MANY;
 	out->path = words[1];
 	out->element = strcmp(words[2], "-") ? words[2] : NULL;
-	if (!out->element &&
-	    (kind == CONTAINER_ALLOCATOR || kind == CONTAINER_MAKER || kind == CONTAINER_FUNCTION))
+	if (!out->element && (kind == CONTAINER_ALLOCATOR || kind == CONTAINER_MAKER ||
+			      kind == CONTAINER_FUNCTION || kind == CONTAINER_TAKER))
 		return wrong(path, number, "an element is needed for", words[1]);
 	for (size_t i = 3; i < count; i++) {
 		int shape = number_of(words[i], shapes, sizeof(shapes) / sizeof(*shapes));
@@ -239,13 +240,15 @@ bool container_rules_match(const char *pattern, const char *text)
 	return !*pattern;
 }
 
+/* Takers and names stand beside the other rules: only those of `kind` are looked at. */
 static const struct container_rule *find(const struct container_rules *rules,
-					 const char *function_path, bool names)
+					 const char *function_path, enum container_what kind)
 {
 	if (!function_path || strlen(function_path) > 4096)
 		return NULL;
 	for (size_t i = 0; i < rules->count; i++)
-		if ((rules->at[i].what == CONTAINER_NAME) == names &&
+		if ((rules->at[i].what < CONTAINER_TAKER ? CONTAINER_ALLOCATOR
+							 : rules->at[i].what) == kind &&
 		    container_rules_match(rules->at[i].path, function_path))
 			return &rules->at[i];
 	return NULL;
@@ -254,13 +257,19 @@ static const struct container_rule *find(const struct container_rules *rules,
 const struct container_rule *container_rules_find(const struct container_rules *rules,
 						  const char *function_path)
 {
-	return find(rules, function_path, false);
+	return find(rules, function_path, CONTAINER_ALLOCATOR);
+}
+
+const struct container_rule *container_rules_find_taker(const struct container_rules *rules,
+							const char *function_path)
+{
+	return find(rules, function_path, CONTAINER_TAKER);
 }
 
 const struct container_rule *container_rules_find_name(const struct container_rules *rules,
 						       const char *function_path)
 {
-	return find(rules, function_path, true);
+	return find(rules, function_path, CONTAINER_NAME);
 }
 
 const char *container_rules_wrapper(const struct container_rules *rules, size_t index)

@@ -22,6 +22,7 @@ enum container_what {
 	CONTAINER_THROUGH,   /* passes an allocation on: not a place to stop */
 	CONTAINER_WRAPPER,   /* a C allocation function: xmalloc, g_malloc */
 	CONTAINER_FUNCTION,  /* a library function with a known result: strdup makes chars */
+	CONTAINER_TAKER,     /* a library function that gets pointers to this only */
 	CONTAINER_NAME,      /* what the container is called by those who use it: beside one of the
 	                      * others */
 };
@@ -50,9 +51,12 @@ SHINY_MUST_CHECK struct shiny_err *container_rules_load(const char *path,
 							struct container_rules **out);
 void container_rules_free(struct container_rules *rules); /* accepts NULL */
 
-/* The first rule that matches, other than names; NULL none. */
+/* The first rule that matches, other than takers and names; NULL none. */
 const struct container_rule *container_rules_find(const struct container_rules *rules,
 						  const char *function_path);
+/* The first taker that matches; NULL none. */
+const struct container_rule *container_rules_find_taker(const struct container_rules *rules,
+							const char *function_path);
 /* The first name that matches; NULL none. */
 const struct container_rule *container_rules_find_name(const struct container_rules *rules,
 						       const char *function_path);

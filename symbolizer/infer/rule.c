@@ -40,6 +40,7 @@ static uint64_t known_bytes(const char *name)
 		{ "long long", 8 },	{ "unsigned long long", 8 },
 		{ "double", 8 },	{ "long double", 16 },
 		{ "__int128", 16 },	{ "unsigned __int128", 16 },
+		{ "character(kind=1)", 1 }, { "character(kind=4)", 4 },
 	};
 	size_t length = strlen(name);
 

@@ -369,6 +369,23 @@ static bool parameter_at(struct rule_work *work, Dwarf_Die *function, unsigned i
 	return false;
 }
 
+/* What a library function takes it for of which that is known: the block is all of these. */
+static void taken(struct rule_work *work, const struct flow_fact *fact)
+{
+	const struct container_rule *rule =
+		container_rules_find_taker(work->reader->rules, fact->callee.symbol);
+	struct site_candidate candidate = { .rule = SYM_RULE_VARIABLE,
+					    .form = SYM_FORM_ARRAY,
+					    .array = true };
+
+	if (fact->offset || !rule)
+		return;
+	rule_describe_name(work, rule->element, &candidate);
+	evidence_say(work->evidence, 1, "0x%llx: %s() takes %s[]", (unsigned long long)fact->vaddr,
+		     fact->callee.symbol, candidate.type);
+	rule_add(work, &candidate);
+}
+
 /* What a function that gets the pointer takes it for. */
 static void parameters(struct rule_work *work, const struct flow_fact *fact)
 {
@@ -415,6 +432,9 @@ void rule_variable(struct rule_work *work)
 				     type.name, work->out->candidates[before].type);
 	}
 	for (size_t i = 0; i < work->flow.fact_count; i++)
-		if (work->flow.facts[i].kind == FLOW_CALL || work->flow.facts[i].kind == FLOW_JUMP)
+		if (work->flow.facts[i].kind == FLOW_CALL ||
+		    work->flow.facts[i].kind == FLOW_JUMP) {
 			parameters(work, &work->flow.facts[i]);
+			taken(work, &work->flow.facts[i]);
+		}
 }

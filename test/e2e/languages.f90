@@ -51,6 +51,7 @@ program languages
   call add(1)
   call add(2)
   call keep(1207)
+  call join(repeat('l', 211), repeat('r', 307))
   call various(1601)
   call made(24 * 1001, 1, 'point[]', here)
   call made(24 * 501, 1, 'point[]', here)

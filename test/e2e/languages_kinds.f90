@@ -86,6 +86,13 @@ contains
     allocate (ring :: it%outline)
     head => it
   end subroutine
+  ! Temporaries of expressions are nobody's variables.
+  subroutine join(left, right)
+    character(*), intent(in) :: left, right
+    print *, index(trim(left) // right // adjustl(left), 'q')
+    call made(len(left) + len(right), 1, 'character(kind=1)[]', 'kinds::join')
+    call made(2 * len(left) + len(right), 1, 'character(kind=1)[]', 'kinds::join')
+  end subroutine
   subroutine keep(n)
     integer, intent(in) :: n
     allocate (kept(n))

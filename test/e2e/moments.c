@@ -2,6 +2,8 @@
 //
 // moments.c: holds other blocks at each of its marks and when it exits, in the way that its
 // argument names: return, exit, _exit; fork: in a child, too. peak: holds 4 MB until a byte comes.
+// behind COUNT: says "ready PID" before its marks, and waits for a byte; makes and frees so many
+// blocks behind them, then holds 100 of 7001 bytes, says "made", and waits for another byte.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +12,7 @@
 
 #include <shiny/shiny.h>
 
-static void *held, *always, *large;
+static void *held, *always, *large, *many[100];
 
 static void hold(size_t bytes)
 {
@@ -22,6 +24,12 @@ int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "return";
 
+	if (!strcmp(how, "behind")) {
+		printf("ready %d\n", (int)getpid());
+		fflush(stdout);
+		if (getchar() == EOF)
+			return 1;
+	}
 	always = malloc(9001);
 	hold(5001);
 	shiny_mark("half");
@@ -33,6 +41,16 @@ int main(int argc, char **argv)
 	if (!strcmp(how, "peak")) {
 		large = calloc(1, 4000000);
 		puts("at its peak");
+		fflush(stdout);
+		if (getchar() == EOF)
+			return 1;
+	}
+	if (!strcmp(how, "behind")) {
+		for (long i = argc > 2 ? atol(argv[2]) : 0; i > 0; i--)
+			free(malloc(64));
+		for (int i = 0; i < 100; i++)
+			many[i] = malloc(7001);
+		puts("made");
 		fflush(stdout);
 		if (getchar() == EOF)
 			return 1;

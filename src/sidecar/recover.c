@@ -67,7 +67,7 @@ static void move_block(struct recovery *recovery, struct process *p, const struc
 	}
 	if (e->old_address && registry_remove(&p->registry, e->old_address, &old)) {
 		entry->vtable = old.vtable;
-		entry->flags |= old.flags & (ENTRY_READING | ENTRY_SECOND_WORD);
+		entry->flags |= old.flags & ENTRY_OF_VTABLE;
 		apply_block_ended(recovery->session, &recovery->stream, &old, END_FREED, e->time);
 	}
 	entry->flags |= ENTRY_REALLOC;
@@ -82,10 +82,7 @@ static void read_type(struct session *session, struct process *p, const struct e
 		return;
 	if ((entry->flags & ENTRY_API) == SHINY_API_COLLECTED)
 		session->ids.vtables.at[e->vtable - 1].kind = true;
-	entry->vtable = e->vtable;
-	entry->flags = (entry->flags & ~(unsigned)(ENTRY_READING | ENTRY_SECOND_WORD)) |
-		       (e->api & 3u) << ENTRY_READING_SHIFT |
-		       (e->api & SHINY_VPTR_SECOND_WORD ? ENTRY_SECOND_WORD : 0);
+	apply_reading(entry, e->vtable, e->api);
 }
 
 /* What a garbage-collected object is of, as its ALLOC says. */

@@ -33,6 +33,10 @@ enum event_end {
 	EVENT_END_RELEASED = 17,
 };
 
+/* In the api of a VPTR, beside its shiny_vptr_api: the block may have been under construction. Who
+ * makes the end of a session that has none knows it from here. */
+#define EVENT_VPTR_DOUBTED 4
+
 /*
  * Where a block can be, and what it can have: x86-64 has addresses of 57 bits, and the sidecar
  * keeps sizes in 48. What a damaged or lying stream says beyond that is no block: the sidecar
@@ -60,8 +64,9 @@ struct event {
 	uint32_t tag;         /* ALLOC, REALLOC: id in table tag of what its thread was at, 0 none.
 	                       * Others': not kept */
 	uint8_t kind;         /* enum event_kind */
-	uint8_t api;          /* shiny_api, event_end, shiny_map_call or shiny_vptr_api; CONSTRUCT,
-	                       * DESTROY: SHINY_THIS_ON_STACK or 0 */
+	uint8_t api;          /* shiny_api, event_end, shiny_map_call or shiny_vptr_api (with
+	                       * EVENT_VPTR_DOUBTED); CONSTRUCT, DESTROY:
+	                       * SHINY_THIS_ON_STACK or 0 */
 };
 
 #endif

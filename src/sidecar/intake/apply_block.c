@@ -286,8 +286,7 @@ void apply_realloc_done(struct session *session, struct stream *s)
 		/* resized in place or copied: it is still the object that it was, as far as its
 		 * class is known */
 		entry.vtable = s->realloc.vtable;
-		entry.flags |= s->realloc.flags &
-			       (ENTRY_READING | ENTRY_SECOND_WORD | ENTRY_DOUBTED);
+		entry.flags |= s->realloc.flags & ENTRY_OF_VTABLE;
 		compare_with_birth(s, &s->head, &s->realloc, false);
 		block_ended(session, s, &s->realloc, END_FREED, s->head.time, ns);
 	}
@@ -348,11 +347,20 @@ static bool is_doubted(const struct session *session, const struct stream *s,
 			     stats->sites.at[s->born].stack);
 }
 
+void apply_reading(struct entry *entry, uint32_t vtable, unsigned api)
+{
+	entry->vtable = vtable;
+	entry->flags = (entry->flags & ~(unsigned)ENTRY_OF_VTABLE) |
+		       (api & 3u) << ENTRY_READING_SHIFT |
+		       (api & SHINY_VPTR_SECOND_WORD ? ENTRY_SECOND_WORD : 0) |
+		       (api & EVENT_VPTR_DOUBTED ? ENTRY_DOUBTED : 0);
+}
+
 void apply_vptr(struct session *session, struct stream *s)
 {
 	struct process *p = s->process;
 	struct entry *entry = registry_find(&p->registry, s->head.address);
-	unsigned reading = s->head.api & 3, had;
+	unsigned reading = s->head.api & 3, had, told;
 	bool second = s->head.api & SHINY_VPTR_SECOND_WORD;
 	uint32_t vtable;
 	struct event *e;
@@ -380,15 +388,13 @@ void apply_vptr(struct session *session, struct stream *s)
 	vtable = space_vtable(&p->space, &session->ids, s->head.size);
 	if (!vtable)
 		return;
-	entry->vtable = vtable;
-	entry->flags =
-		(entry->flags &
-		 ~(unsigned)(ENTRY_READING | ENTRY_SECOND_WORD | ENTRY_DOUBTED)) |
-		reading << ENTRY_READING_SHIFT | (second ? ENTRY_SECOND_WORD : 0) |
-		(reading == SHINY_VPTR_SETTLED && is_doubted(session, s, entry) ? ENTRY_DOUBTED
-										: 0);
+	told = reading | (second ? SHINY_VPTR_SECOND_WORD : 0);
+	if (reading == SHINY_VPTR_SETTLED && is_doubted(session, s, entry))
+		told |= EVENT_VPTR_DOUBTED;
+	apply_reading(entry, vtable, told);
 	e = apply_emit(session, s, apply_ns(session, s), EVENT_VPTR);
 	e->size = 0;
+	e->api = (uint8_t)told;
 	e->vtable = vtable;
 }
 
@@ -404,7 +410,7 @@ void apply_named(struct session *session, struct stream *s)
 		return;
 	}
 	entry->vtable = ids_vtable(&session->ids, m->module, s->head.size - m->bias, true);
-	entry->flags &= ~(unsigned)(ENTRY_READING | ENTRY_SECOND_WORD);
+	entry->flags &= ~(unsigned)ENTRY_OF_VTABLE;
 	e = apply_emit(session, s, apply_ns(session, s), EVENT_VPTR);
 	e->size = 0;
 	e->api = SHINY_VPTR_SETTLED;

@@ -25,6 +25,9 @@ void apply_named(struct session *session, struct stream *stream);
 /* The stream ends: a realloc that was begun did not happen. */
 void apply_realloc_end(struct stream *stream);
 
+/* A vptr was read of the block; `api` is that of the VPTR event. */
+void apply_reading(struct entry *entry, uint32_t vtable, unsigned api);
+
 /* A block that has left the registry has ended, at the head's time. */
 void apply_block_ended(struct session *session, struct stream *stream, const struct entry *entry,
 		       enum block_end how, uint64_t ns);

@@ -88,11 +88,10 @@ static void put_escaped(FILE *out, const char *s)
 		size_t bytes = text_decode(s, &point);
 
 		for (size_t i = 0; i < bytes; i++)
-			if (text_stand_in(point))
+			if (text_stand_in(point) || s[i] == '\'')
 				fprintf(out, "\\%03o", (unsigned char)s[i]);
 			else
-				fprintf(out, "%s%c", s[i] == '\'' || s[i] == '\\' ? "\\" : "",
-					s[i]);
+				fprintf(out, "%s%c", s[i] == '\\' ? "\\" : "", s[i]);
 		s += bytes;
 	}
 	putc('\'', out);

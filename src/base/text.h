@@ -33,8 +33,11 @@ __attribute__((format(printf, 2, 3))) void text_line(FILE *out, const char *form
 
 /*
  * A word as a shell reads it back, on one line, with nothing in it that a terminal obeys: as it is
- * where it is plain, else 'quoted', or $'with escapes' (bash, zsh, ksh, POSIX 2024). For every name
- * that comes from outside and stands in a command line that people copy, or alone in a line.
+ * where it is plain, else 'quoted', or $'with escapes' (bash, zsh, ksh, POSIX 2024). dash 0.5.12
+ * reads the last as a $ and a quoted word: another name, which is not found, and obeys nothing, as
+ * no quote is in it but \047. No form is read by all: "$(printf ...)" loses line ends at a name's
+ * end, and a line that people copy is to start nothing but what it says. For every name that comes
+ * from outside and stands in a command line that people copy, or alone in a line.
  * text_shell: of a file; one that begins as an option does gets ./ in front. text_word: of what
  * follows an option. The caller's to free.
  */

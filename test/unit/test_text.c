@@ -133,6 +133,29 @@ static void test_fit(void)
 	number("combining", text_columns("e\xcc\x81"), 1);
 }
 
+/* Words of the forms that shells quote; those that know no $'…' see a quoted word behind a $. */
+static void test_shell(void)
+{
+	static const struct {
+		const char *word, *want;
+	} words[] = {
+		{ "plain-1.0/a_b", "plain-1.0/a_b" },
+		{ "", "''" },
+		{ "it's", "'it'\\''s'" },
+		{ "$(x) `y` \\", "'$(x) `y` \\'" },
+		{ "\033[1m\n", "$'\\033[1m\\012'" },
+		{ "\033'; touch x #\\", "$'\\033\\047; touch x #\\\\'" },
+		{ "\377'\\''$(x)", "$'\\377\\047\\\\\\047\\047$(x)'" },
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		char *got = text_word(words[i].word);
+
+		text_is("word for a shell", got, words[i].want);
+		free(got);
+	}
+}
+
 static void test_match(void)
 {
 	number("match_part", text_matches("Lay", "blink::LayoutBox"), 1);
@@ -204,6 +227,7 @@ int main(void)
 	test_parse();
 	test_write();
 	test_fit();
+	test_shell();
 	test_match();
 	test_nearest();
 	test_json();

@@ -49,12 +49,13 @@ struct explainer {
 struct conclusion {
 	const struct type_origin *origin;
 	struct sym_type type;
+	char *names[2]; /* its type and container: made harmless, as a session's are when read */
 	steps_t steps;
 };
 
 static void take_step(void *context, unsigned depth, const char *text)
 {
-	*vec_push((steps_t *)context) = (struct step){depth, mem_text(text)};
+	*vec_push((steps_t *)context) = (struct step){depth, text_plain(text)};
 }
 
 /* ---- working it out ---- */
@@ -96,6 +97,11 @@ static struct shiny_err *vtable_of(struct explainer *e, uint32_t id, struct sym_
 	return err;
 }
 
+static char *plain_copy(const char *name)
+{
+	return name ? text_plain(name) : NULL;
+}
+
 static struct shiny_err *conclude(struct explainer *e, const struct type_origin *origin,
 				  struct conclusion *out)
 {
@@ -126,6 +132,8 @@ static struct shiny_err *conclude(struct explainer *e, const struct type_origin 
 	reading.second_word = (origin->reading & SHINY_VPTR_SECOND_WORD) != 0;
 	sym_site_type(e->sym, calls, count, origin->api, &sizes, &site, &evidence);
 	sym_type_combine(e->sym, &site, &reading, &sizes, &out->type, &evidence);
+	out->type.type = out->names[0] = plain_copy(out->type.type);
+	out->type.container = out->names[1] = plain_copy(out->type.container);
 	return NULL;
 }
 
@@ -134,6 +142,8 @@ static void conclusion_deinit(struct conclusion *c)
 	for (size_t i = 0; i < c->steps.count; i++)
 		free(c->steps.at[i].text);
 	free(c->steps.at);
+	for (size_t i = 0; i < 2; i++)
+		free(c->names[i]);
 }
 
 static char *concluded_name(const struct explainer *e, const struct sym_type *type)

@@ -12,7 +12,7 @@
  * Its sidecar may still write it. So the last block is looked up and the tables are read at one
  * moment, at which no row and no block up to this one refers to what is not there, and then those
  * blocks. (They take too long to hold the moment: a writer that ends meanwhile could not empty its
- * log.) A reference that leads nowhere is damage, and read as none.
+ * log.) A reference that leads nowhere is damage, read as none, and counted.
  *
  * Reading again takes the rows and blocks that are new, as ids and blocks only grow. A process's
  * row changes as well: a process ends, gets a role, or turns out to be a fork. What a fork
@@ -201,7 +201,7 @@ static void close_from(struct recovery *recovery)
 struct shiny_err *recovery_read(struct recovery *recovery, bool *behind)
 {
 	struct shiny_err *err = open_from(recovery);
-	uint64_t last = 0;
+	uint64_t last = 0, astray = 0;
 
 	if (!err)
 		err = store_hold(recovery->from);
@@ -214,6 +214,10 @@ struct shiny_err *recovery_read(struct recovery *recovery, bool *behind)
 	if (!err && !recovery->behind)
 		err = store_each_event_between(recovery->from, recovery->block, last, replay_event,
 					       recovery);
+	if (!err)
+		err = store_astray(recovery->from, false, &astray);
+	if (astray > recovery->session->noticed.astray)
+		recovery->session->noticed.astray = astray;
 	recovery->block = last;
 	close_from(recovery);
 	*behind = recovery->behind;

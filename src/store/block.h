@@ -45,6 +45,17 @@ enum { BLOCK_BATCH = 1024 };
 struct unpacker;
 SHINY_MUST_CHECK struct shiny_err *unpacker_create(struct unpacker **out);
 void unpacker_destroy(struct unpacker *unpacker); /* accepts NULL */
+/*
+ * The highest ids that there are. What an event says beyond them is read as 0, here and for all
+ * readers. As ids enter a block where they are spelt out, and are guessed from those, a block that
+ * has none costs a comparison where one is spelt out; of the others each event is looked at.
+ */
+struct block_ids {
+	uint32_t process, thread, stack, vtable, built /* in table class */, tag;
+};
+void unpacker_limit(struct unpacker *unpacker, const struct block_ids *highest);
+/* Ids that were read as 0 since this was asked last. */
+uint64_t unpacker_astray(struct unpacker *unpacker);
 /* Begins a block. `data` is not needed any more afterwards. */
 SHINY_MUST_CHECK struct shiny_err *unpacker_open(struct unpacker *unpacker, const void *data,
 						 size_t bytes);

@@ -32,6 +32,9 @@ struct unpacker {
 	const uint8_t *at[COLUMN_COUNT], *end[COLUMN_COUNT];
 	const char *wrong; /* the first rule that was broken */
 	bool beyond;       /* see unpacker_is_beyond */
+	bool astray;       /* the block has an id, other than a stack's, that is too high */
+	struct block_ids highest;
+	uint64_t nulled; /* see unpacker_astray */
 	uint32_t left;     /* events that are still to come */
 	uint8_t *raw;
 	size_t raw_room;
@@ -193,6 +196,8 @@ static inline bool get_pair(struct unpacker *u, bool same)
 			uint32_t process = (uint32_t)get(u, COLUMN_PAIR);
 
 			model_add_pair(m, process, (uint32_t)get(u, COLUMN_PAIR));
+			u->astray |= process > u->highest.process ||
+				     m->pairs[number].thread > u->highest.thread;
 		}
 		m->pair = number < PAIRS ? (uint32_t)number : PAIRS;
 	}
@@ -212,12 +217,13 @@ static inline uint32_t get_stack(struct unpacker *u)
 	return stack;
 }
 
-static inline uint32_t get_vtable(struct unpacker *u, struct site *site)
+static inline uint32_t get_vtable(struct unpacker *u, struct site *site, uint32_t highest)
 {
 	uint64_t difference = get(u, COLUMN_VTABLE);
 
 	if (difference)
 		site->vtable = (uint32_t)(site->vtable + unzigzag(difference - 1));
+	u->astray |= site->vtable > highest;
 	return site->vtable;
 }
 
@@ -256,10 +262,13 @@ static inline bool unpack_event(struct unpacker *u, struct event *e)
 	u->at[COLUMN_TAG] = spelt + (control & TAG_HIT ? 0 : 3);
 	e->kind = tag[0];
 	e->api = tag[1];
-	if (lead & LEAD_TAG)
+	if (lead & LEAD_TAG) {
 		pair->tag = (uint32_t)get(u, COLUMN_VTABLE);
+		u->astray |= pair->tag > u->highest.tag;
+	}
 	if (lead & LEAD_EXTRA) {
 		e->vtable = (uint32_t)get(u, COLUMN_VTABLE);
+		u->astray |= e->vtable > u->highest.vtable;
 		e->old_address = get(u, COLUMN_OLD);
 	}
 
@@ -276,7 +285,8 @@ static inline bool unpack_event(struct unpacker *u, struct event *e)
 			model_end(m, m->pair, node, e->address, e->size);
 		} else {
 			e->vtable = get_vtable(
-				u, model_site(m, node != NO_NODE ? m->nodes[node].stack : 0));
+				u, model_site(m, node != NO_NODE ? m->nodes[node].stack : 0),
+				u->highest.vtable);
 		}
 	} else if (has_address_of_alloc(e->kind)) {
 		e->size = control & SIZE_HIT ? model_size(history, site, e->stack)
@@ -294,7 +304,7 @@ static inline bool unpack_event(struct unpacker *u, struct event *e)
 		uint32_t class = model_class(m->pair, e->size);
 		if (has_kind(e)) {
 			e->address = get_object_address(u, pair, code, e->size);
-			e->vtable = get_vtable(u, site);
+			e->vtable = get_vtable(u, site, u->highest.vtable);
 		} else {
 			e->address = get_alloc_address(u, pair, &m->classes[class], code, e);
 		}
@@ -302,7 +312,7 @@ static inline bool unpack_event(struct unpacker *u, struct event *e)
 		model_begin(m, m->pair, e, class, e->api == SHINY_API_COLLECTED);
 	} else if (has_class(e->kind)) {
 		e->address = pair->built += unzigzag(get(u, COLUMN_TARGET));
-		e->vtable = get_vtable(u, site);
+		e->vtable = get_vtable(u, site, u->highest.built);
 		e->size = learnt = control & SIZE_HIT ? 0 : get(u, COLUMN_SIZE);
 	} else {
 		e->address = pair->mapped += unzigzag(get(u, COLUMN_TARGET));
@@ -384,7 +394,7 @@ static bool within_columns(const struct unpacker *u)
 struct shiny_err *unpacker_open(struct unpacker *u, const void *data, size_t bytes)
 {
 	u->wrong = NULL;
-	u->beyond = false;
+	u->beyond = u->astray = false;
 	u->left = 0;
 	model_reset(&u->model);
 	return open_block(u, data, bytes, &u->left);
@@ -396,6 +406,28 @@ static struct shiny_err *check_end(const struct unpacker *u)
 		if (u->at[i] != u->end[i])
 			return bad("a column holds more than its events need");
 	return NULL;
+}
+
+static void drop_beyond(struct unpacker *u, uint32_t *id, uint32_t highest)
+{
+	if (*id <= highest)
+		return;
+	*id = 0;
+	u->nulled++;
+}
+
+static __attribute__((noinline, cold)) void drop_astray(struct unpacker *u, struct event *events,
+							size_t count)
+{
+	const struct block_ids *highest = &u->highest;
+
+	for (struct event *e = events; e < events + count; e++) {
+		drop_beyond(u, &e->process, highest->process);
+		drop_beyond(u, &e->thread, highest->thread);
+		drop_beyond(u, &e->stack, highest->stack);
+		drop_beyond(u, &e->vtable, has_class(e->kind) ? highest->built : highest->vtable);
+		drop_beyond(u, &e->tag, highest->tag);
+	}
 }
 
 struct shiny_err *unpacker_next(struct unpacker *u, struct event *events, size_t *count)
@@ -412,8 +444,23 @@ struct shiny_err *unpacker_next(struct unpacker *u, struct event *events, size_t
 	u->left -= (uint32_t)batch;
 	if (!within_columns(u))
 		return bad("a column ends too early");
+	if (u->astray || u->model.explicit_stack > u->highest.stack)
+		drop_astray(u, events, good);
 	*count = good;
 	return good ? NULL : bad(u->wrong);
+}
+
+void unpacker_limit(struct unpacker *u, const struct block_ids *highest)
+{
+	u->highest = *highest;
+}
+
+uint64_t unpacker_astray(struct unpacker *u)
+{
+	uint64_t nulled = u->nulled;
+
+	u->nulled = 0;
+	return nulled;
 }
 
 bool unpacker_is_beyond(const struct unpacker *u)
@@ -425,6 +472,7 @@ struct shiny_err *unpacker_create(struct unpacker **out)
 {
 	struct unpacker *u = mem_pages(sizeof(*u));
 
+	memset(&u->highest, 0xff, sizeof(u->highest)); /* any id */
 	u->zstd = ZSTD_createDCtx();
 	if (!u->zstd) {
 		unpacker_destroy(u);

@@ -205,9 +205,32 @@ static struct shiny_err *ask(struct store *store, const char *format, const char
 						   : db_error(store, code, "read");
 }
 
-static struct shiny_err *take_ids(struct store *store, const char *table, uint64_t bytes)
+static struct shiny_err *not_so_many(const struct store *store, const char *table, int64_t id)
 {
-	struct guard *g = &store->guard;
+	return shiny_err_advise(shiny_err(SHINY_ERR_OTHER,
+					  "cannot read the session %s: table %s has the id %" PRId64
+					  ", which its rows do not come to",
+					  store->path, table, id),
+				"the file is damaged, or was made to do harm");
+}
+
+/* Those of a recording that is not finished, too: packed in a table of their own. */
+static struct shiny_err *limit_stacks(struct store *store, size_t *limit)
+{
+	static const char table[] = "stack_waiting";
+	int64_t behind = 0, rows = 0;
+
+	SHINY_TRY(ask(store, "SELECT MAX(first + length(data) / 28) FROM main.%s", table, &behind));
+	SHINY_TRY(ask(store, "SELECT SUM(length(data) / 28) FROM main.%s", table, &rows));
+	if (behind < 0 || behind > rows + IDS_UNCOUNTED)
+		return not_so_many(store, table, behind);
+	*limit = (size_t)behind > *limit ? (size_t)behind : *limit;
+	return NULL;
+}
+
+static struct shiny_err *limit_ids(struct store *store, const char *table, uint64_t bytes,
+				   size_t *limit)
+{
 	int64_t least = 0, most = 0, rows = 0;
 
 	SHINY_TRY(ask(store, "SELECT MIN(id) FROM main.%s", table, &least));
@@ -216,18 +239,45 @@ static struct shiny_err *take_ids(struct store *store, const char *table, uint64
 	if (least >= 0 && most > IDS_UNCOUNTED && (uint64_t)most <= bytes / ID_BYTES)
 		SHINY_TRY(ask(store, "SELECT COUNT(id) FROM main.%s", table, &rows));
 	if (least < 0 || most > rows + IDS_UNCOUNTED)
-		return shiny_err_advise(
-			shiny_err(SHINY_ERR_OTHER,
-				  "cannot read the session %s: table %s has the id %" PRId64
-				  ", which its rows do not come to",
-				  store->path, table, least < 0 ? least : most),
-			"the file is damaged, or was made to do harm");
+		return not_so_many(store, table, least < 0 ? least : most);
+	*limit = (size_t)most + 1;
+	return strcmp(table, "stack") == 0 ? limit_stacks(store, limit) : NULL;
+}
+
+static struct shiny_err *take_ids(struct store *store, const char *table, uint64_t bytes)
+{
+	struct guard *g = &store->guard;
+
 	if (g->table_count == GUARD_TABLES)
 		return shiny_err(SHINY_ERR_OTHER,
 				 "schema.sql has more tables with ids than the guard has room for");
 	snprintf(g->tables[g->table_count].name, GUARD_NAME, "%s", table);
-	g->tables[g->table_count++].limit = (size_t)most + 1;
+	return limit_ids(store, table, bytes, &g->tables[g->table_count++].limit);
+}
+
+static struct shiny_err *more_ids(struct store *store)
+{
+	for (size_t i = 0; i < store->guard.table_count; i++) {
+		struct guard_table *table = &store->guard.tables[i];
+		int64_t most = 0;
+
+		SHINY_TRY(ask(store, "SELECT MAX(id) FROM main.%s", table->name, &most));
+		/* its rows are counted, however large the file */
+		if (most >= (int64_t)table->limit || strcmp(table->name, "stack") == 0)
+			SHINY_TRY(limit_ids(store, table->name, UINT64_MAX, &table->limit));
+	}
 	return NULL;
+}
+
+struct shiny_err *guard_ids_again(struct store *store)
+{
+	struct guard_account account = store->guard.whole;
+	struct shiny_err *err;
+
+	store->guard.running = &account;
+	err = more_ids(store);
+	store->guard.running = NULL;
+	return err;
 }
 
 /* Nothing was counted less than zero times. */

@@ -8,6 +8,7 @@
 #ifndef SHINY_GUARD_BOUNDS_H
 #define SHINY_GUARD_BOUNDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,8 @@ struct guard { /* all zero: of a writer, which nothing bounds */
 		size_t limit; /* one more than the highest id */
 	} tables[GUARD_TABLES]; /* those that have ids */
 	size_t table_count;
+	bool astray;            /* a reference was read that leads nowhere */
+	uint64_t astray_events; /* ids in events that do, in one reading of them */
 };
 
 /* Adds to SQLite's limit, which is the process's: each reader brings its own share. */

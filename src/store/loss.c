@@ -44,6 +44,9 @@ void loss_add(struct loss_sum *sum, const char *name, uint64_t count)
 	case LOSS_HEAPS:
 		sum->heaps += count;
 		break;
+	case LOSS_REFERENCES:
+		sum->references = capped_sum(sum->references, count);
+		break;
 	case LOSS_SESSION:
 		sum->cut_short = sum->cut_short || count;
 		break;
@@ -59,7 +62,8 @@ void loss_add(struct loss_sum *sum, const char *name, uint64_t count)
 
 bool loss_any(const struct loss_sum *sum)
 {
-	return sum->events || sum->chunks || sum->heaps || sum->cut_short || sum->unknown;
+	return sum->events || sum->chunks || sum->heaps || sum->references || sum->cut_short ||
+	       sum->unknown;
 }
 
 const char *loss_words(const struct loss_sum *sum, char out[LOSS_WORDS])
@@ -67,25 +71,26 @@ const char *loss_words(const struct loss_sum *sum, char out[LOSS_WORDS])
 	const char *cut = sum->cut_short ? "all that came after the last commit"
 			  : sum->unknown ? "what a ring that lies does not tell"
 					 : "";
-	char *events = units_noun(UNITS_NOUN_BUF, sum->events, "event"),
-	     *chunks = units_noun(UNITS_NOUN_BUF, sum->chunks, "chunk"),
-	     *heaps = units_noun(UNITS_NOUN_BUF, sum->heaps, "allocator");
+	const struct {
+		const char *noun, *before, *behind;
+		uint64_t count;
+	} parts[] = {
+		{ "event", "", "", sum->events },
+		{ "chunk", "", " of records", sum->chunks },
+		{ "allocator", "the blocks of ", "", sum->heaps },
+		{ "reference", "", " of the file", sum->references },
+	};
 	bool least = (*cut || sum->chunks || sum->heaps) && sum->events;
 	int used = snprintf(out, LOSS_WORDS, "%s", least ? "at least " : "");
 	const char *between = "";
 
-	if (sum->events) {
-		used += snprintf(out + used, LOSS_WORDS - (size_t)used, "%s", events);
-		between = ", and ";
-	}
-	if (sum->chunks) {
-		used += snprintf(out + used, LOSS_WORDS - (size_t)used, "%s%s of records", between,
-				 chunks);
-		between = ", and ";
-	}
-	if (sum->heaps) {
-		used += snprintf(out + used, LOSS_WORDS - (size_t)used, "%sthe blocks of %s",
-				 between, heaps);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		if (!parts[i].count)
+			continue;
+		used += snprintf(out + used, LOSS_WORDS - (size_t)used, "%s%s%s%s", between,
+				 parts[i].before,
+				 units_noun(UNITS_NOUN_BUF, parts[i].count, parts[i].noun),
+				 parts[i].behind);
 		between = ", and ";
 	}
 	if (*cut)

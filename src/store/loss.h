@@ -11,7 +11,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum loss_unit { LOSS_EVENTS, LOSS_CHUNKS, LOSS_HEAPS, LOSS_SESSION, LOSS_UNKNOWN };
+enum loss_unit {
+	LOSS_EVENTS,
+	LOSS_CHUNKS,
+	LOSS_HEAPS,
+	LOSS_REFERENCES,
+	LOSS_SESSION,
+	LOSS_UNKNOWN
+};
 
 struct loss_kind {
 	const char *name, *text, *advice; /* advice: NULL where there is no remedy */
@@ -24,7 +31,7 @@ const struct loss_kind *loss_kind(const char *name);
 
 /* Zeroed: nothing was lost. */
 struct loss_sum {
-	uint64_t events, chunks, heaps;
+	uint64_t events, chunks, heaps, references;
 	bool cut_short; /* what came after some moment is missing, however much it was */
 	bool unknown;   /* what a ring that lies has lost is not known */
 	uint64_t most;  /* count of the largest loss */
@@ -33,7 +40,7 @@ struct loss_sum {
 
 void loss_add(struct loss_sum *sum, const char *name, uint64_t count);
 bool loss_any(const struct loss_sum *sum);
-enum { LOSS_WORDS = 200 };
+enum { LOSS_WORDS = 300 };
 /* "nothing", "12 events", "at least 12 events, and 3 chunks of records", "all that came after the
  * last commit", … */
 const char *loss_words(const struct loss_sum *sum, char out[LOSS_WORDS]);

@@ -216,8 +216,15 @@ SHINY_MUST_CHECK struct shiny_err *store_open(const char *path, struct store **o
 SHINY_MUST_CHECK struct shiny_err *store_open_again(const struct store *store, struct store **out);
 bool store_complete(const struct store *store); /* false: its recording did not finish; what was
                                                  * committed last is there, sites are not */
-/* one more than the table's highest id when it was opened: what query_id wants */
+/* one more than the table's highest id when it was opened: what query_id wants; of table stack also
+ * when it is still in stack_waiting */
 size_t store_ids(const struct store *store, const char *table);
+/*
+ * References to rows that are not there, which were read as none: the file is damaged. Those in all
+ * tables, if this reader has come upon one or `look` says so, and those in the events that it has
+ * read. 0 of a session that somebody writes, whose rows come while it is read.
+ */
+SHINY_MUST_CHECK struct shiny_err *store_astray(struct store *store, bool look, uint64_t *count);
 /*
  * What a reader makes of a session may take so many of anything: `least`, and so many a byte of its
  * file. Beyond that it says store_too_much. No bound on a session that this process writes.

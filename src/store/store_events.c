@@ -93,8 +93,26 @@ static struct shiny_err *each_block(struct store *store, struct query *query,
 	return err;
 }
 
+static uint32_t highest_id(const struct store *store, const char *table)
+{
+	size_t ids = store_ids(store, table) - 1;
+
+	return ids < UINT32_MAX ? (uint32_t)ids : UINT32_MAX;
+}
+
+static struct block_ids ids_of(const struct store *store)
+{
+	return (struct block_ids){ .process = highest_id(store, "process"),
+				   .thread = highest_id(store, "thread"),
+				   .stack = highest_id(store, "stack"),
+				   .vtable = highest_id(store, "vtable"),
+				   .built = highest_id(store, "class"),
+				   .tag = highest_id(store, "tag") };
+}
+
 static struct shiny_err *read_blocks(struct store *store, struct reading *reading)
 {
+	const struct block_ids highest = ids_of(store);
 	struct unpack_ahead *ahead = NULL;
 	uint64_t with_events;
 	struct query *query = NULL;
@@ -118,9 +136,11 @@ static struct shiny_err *read_blocks(struct store *store, struct reading *readin
 	query_bind_number(query, 4, reading->after);
 	query_bind_number(query, 5, reading->last);
 	reading->left = store_bound(store, EVENTS_AT_LEAST, EVENTS_A_BYTE);
-	err = unpack_ahead_create(&ahead);
-	if (!err)
+	err = unpack_ahead_create(&highest, &ahead);
+	if (!err) {
 		err = each_block(store, query, ahead, reading);
+		guard_met(store, unpack_ahead_astray(ahead));
+	}
 	unpack_ahead_destroy(ahead);
 	query_end(query);
 	return err;

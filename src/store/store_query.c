@@ -2,13 +2,14 @@
 /*
  * store_query.c: one SELECT, row by row, as store.h has it. What a row hands out is
  * accounted for and made harmless here (guard.h): text, and references, which are read as 0 where
- * they lead nowhere.
+ * they lead nowhere. Which ones those are is counted here.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one a store.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/cleanup.h"
 #include "../base/mem.h"
 #include "../base/text.h"
 #include "db.h"
@@ -110,7 +111,10 @@ int64_t query_number(const struct query *query, int column)
 	int64_t value = sqlite3_column_int64(query->statement, column);
 	size_t limit = column >= 0 && column < query->columns ? query->limits[column] : 0;
 
-	return limit && (uint64_t)value >= limit ? 0 : value;
+	if (!limit || (uint64_t)value < limit)
+		return value;
+	query->store->guard.astray = true;
+	return 0;
 }
 
 uint32_t query_id(const struct query *query, int column, size_t limit)
@@ -171,9 +175,46 @@ void query_end(struct query *query)
 	free(query);
 }
 
+/* As query_number sees it. */
+static struct shiny_err *count_astray(struct store *store, const struct foreign_key *key,
+				      uint64_t *count)
+{
+	struct query *query = NULL;
+	bool row = false;
+	char *sql = mem_format("SELECT COUNT(*) FROM main.%s WHERE CAST(%s AS INTEGER) NOT BETWEEN "
+			       "0 AND ?",
+			       key->table, key->column);
+	struct shiny_err *err = store_query(store, sql, &query);
+
+	free(sql);
+	if (!err) {
+		query_bind_number(query, 1, (int64_t)store_ids(store, key->target) - 1);
+		err = query_step(query, &row);
+	}
+	if (!err && row)
+		*count += (uint64_t)query_number(query, 0);
+	query_end(query);
+	return err;
+}
+
+struct shiny_err *store_astray(struct store *store, bool look, uint64_t *count)
+{
+	uint64_t found = store->guard.astray_events;
+
+	*count = 0;
+	if (store->live || !(look || store->guard.astray || found))
+		return NULL;
+	for (size_t i = 0; i < sizeof(foreign_keys) / sizeof(*foreign_keys); i++)
+		SHINY_TRY(count_astray(store, &foreign_keys[i], &found));
+	store->guard.astray = store->guard.astray || found;
+	*count = found;
+	return NULL;
+}
+
 struct shiny_err *store_hold(struct store *store)
 {
-	return db_exec(store, "BEGIN", "read");
+	SHINY_TRY(db_exec(store, "BEGIN", "read"));
+	return store->live ? guard_ids_again(store) : NULL;
 }
 
 struct shiny_err *store_release(struct store *store)

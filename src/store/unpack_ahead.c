@@ -25,6 +25,7 @@ struct packed {
 struct batch {
 	struct event events[BLOCK_BATCH];
 	size_t count; /* 0: the block's end */
+	uint64_t astray;
 	struct shiny_err *err;
 };
 
@@ -34,6 +35,7 @@ struct unpack_ahead {
 	struct packed blocks[BLOCKS];
 	uint64_t blocks_given, blocks_done; /* done: unpacked */
 	uint64_t ends_taken;                /* by the reader */
+	uint64_t astray;                    /* in the batches that it took */
 	struct batch *batches;
 	uint64_t batches_filled, batches_taken;
 	bool holds; /* the reader has the batch `batches_taken` */
@@ -55,6 +57,7 @@ static void fill(struct unpack_ahead *a, struct batch *batch)
 		batch->err = unpacker_open(a->unpacker, block->data, block->bytes);
 	if (!batch->err)
 		batch->err = unpacker_next(a->unpacker, batch->events, &batch->count);
+	batch->astray = unpacker_astray(a->unpacker);
 	if (!batch->err && unpacker_is_beyond(a->unpacker))
 		batch->err = shiny_err(SHINY_ERR_OTHER, "a block is larger, or lies further on, "
 							"than any address space has room for");
@@ -91,7 +94,7 @@ static void *work(void *context)
 	return NULL;
 }
 
-struct shiny_err *unpack_ahead_create(struct unpack_ahead **out)
+struct shiny_err *unpack_ahead_create(const struct block_ids *highest, struct unpack_ahead **out)
 {
 	struct unpack_ahead *a = mem_zero(1, sizeof(*a));
 	struct shiny_err *err = unpacker_create(&a->unpacker);
@@ -100,6 +103,8 @@ struct shiny_err *unpack_ahead_create(struct unpack_ahead **out)
 		free(a);
 		return err;
 	}
+	if (highest)
+		unpacker_limit(a->unpacker, highest);
 	a->batches = mem_pages(BATCHES * sizeof(*a->batches));
 	pthread_mutex_init(&a->lock, NULL);
 	pthread_cond_init(&a->to_worker, NULL);
@@ -160,6 +165,11 @@ struct shiny_err *unpack_ahead_give(struct unpack_ahead *a, const void *data, si
 	return NULL;
 }
 
+uint64_t unpack_ahead_astray(const struct unpack_ahead *a)
+{
+	return a->astray;
+}
+
 /* Without another thread: the reader fills the one batch that it is about to take. */
 static void fill_one(struct unpack_ahead *a)
 {
@@ -189,6 +199,7 @@ struct shiny_err *unpack_ahead_take(struct unpack_ahead *a, const struct event *
 	pthread_mutex_unlock(&a->lock);
 	batch = &a->batches[a->batches_taken % BATCHES];
 	a->ends_taken += !batch->count;
+	a->astray += batch->astray;
 	*events = batch->events;
 	*count = batch->count;
 	err = batch->err;

@@ -17,7 +17,9 @@
 
 struct unpack_ahead;
 
-SHINY_MUST_CHECK struct shiny_err *unpack_ahead_create(struct unpack_ahead **out);
+/* `highest`: of ids (block.h); NULL: any. */
+SHINY_MUST_CHECK struct shiny_err *unpack_ahead_create(const struct block_ids *highest,
+						       struct unpack_ahead **out);
 /* Also in the middle of a block. Accepts NULL. */
 void unpack_ahead_destroy(struct unpack_ahead *ahead);
 
@@ -32,5 +34,7 @@ SHINY_MUST_CHECK struct shiny_err *unpack_ahead_give(struct unpack_ahead *ahead,
  */
 SHINY_MUST_CHECK struct shiny_err *unpack_ahead_take(struct unpack_ahead *ahead,
 						     const struct event **events, size_t *count);
+/* Ids beyond the highest, in the events that were taken, where they are 0. */
+uint64_t unpack_ahead_astray(const struct unpack_ahead *ahead);
 
 #endif

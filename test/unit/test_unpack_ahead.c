@@ -101,7 +101,7 @@ static void test_order(void)
 	struct unpack_ahead *ahead;
 	const char *why;
 
-	must(unpack_ahead_create(&ahead));
+	must(unpack_ahead_create(NULL, &ahead));
 	why = read_all(ahead, BLOCKS);
 	verdict("all events in order", why);
 	unpack_ahead_destroy(ahead);
@@ -115,7 +115,7 @@ static void test_leaving(void)
 	for (unsigned until = 0; until < BLOCKS && !why; until++) {
 		struct unpack_ahead *ahead;
 
-		must(unpack_ahead_create(&ahead));
+		must(unpack_ahead_create(NULL, &ahead));
 		why = read_all(ahead, until);
 		unpack_ahead_destroy(ahead);
 	}
@@ -130,7 +130,7 @@ static void test_damage(void)
 	unsigned seen = 0;
 	size_t count = 1;
 
-	must(unpack_ahead_create(&ahead));
+	must(unpack_ahead_create(NULL, &ahead));
 	must(unpack_ahead_give(ahead, blocks[0].data, blocks[0].bytes));
 	must(unpack_ahead_give(ahead, "no block", 8));
 	while (!err) {
@@ -163,7 +163,7 @@ static void test_beyond(void)
 		must(packer_create(&packer));
 		packer_add(packer, &wrong[i], 1);
 		must(packer_finish(packer, &block));
-		must(unpack_ahead_create(&ahead));
+		must(unpack_ahead_create(NULL, &ahead));
 		must(unpack_ahead_give(ahead, block.data, block.bytes));
 		err = unpack_ahead_take(ahead, &events, &count);
 		verdict("no address space has room for it",

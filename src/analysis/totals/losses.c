@@ -4,35 +4,57 @@
 #include <stdlib.h>
 
 #include "../../base/capped.h"
+#include "../../base/cleanup.h"
+#include "../../base/mem.h"
 #include "../../store/contents.h"
+
+static void add_row(struct losses *losses, const struct loss_row *row)
+{
+	*(struct loss_row *)rows_push(&losses->rows, &losses->count, &losses->room, sizeof(*row)) =
+		*row;
+	if (!row->loss)
+		return;
+	losses->lost = capped_sum(losses->lost, row->count);
+	loss_add(&losses->sum, row->name, row->count);
+}
+
+/* What this reader has found, beside what the session says of itself. */
+static struct shiny_err *add_astray(struct store *store, struct losses *losses)
+{
+	static const char name[] = "ASTRAY";
+	const struct loss_kind *kind = loss_kind(name);
+	uint64_t count;
+
+	SHINY_TRY(store_astray(store, false, &count));
+	if (count)
+		add_row(losses, &(struct loss_row){ mem_text(name), mem_text(kind->text),
+						    kind->advice, true, count });
+	return NULL;
+}
 
 struct shiny_err *losses_load(struct store *store, struct losses *out)
 {
 	struct losses losses = { 0 };
-	const struct loss_kind *kind;
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err =
-		store_query(store,
-			    "SELECT name, MAX(text), weight = 'loss', " STORE_SUM(
-				    "count") " FROM v_counters GROUP BY name, weight "
-					     "HAVING total(count) > 0 ORDER BY 3 DESC, 4 DESC",
-			    &q);
+	struct shiny_err *err = add_astray(store, &losses);
 
+	if (!err)
+		err = store_query(
+			store,
+			"SELECT name, MAX(text), weight = 'loss', " STORE_SUM(
+				"count") " FROM v_counters GROUP BY name, weight "
+					 "HAVING total(count) > 0 ORDER BY 3 DESC, 4 DESC",
+			&q);
 	QUERY_EACH (q, err) {
-		struct loss_row *loss =
-			rows_push(&losses.rows, &losses.count, &losses.room, sizeof(*loss));
+		struct loss_row loss = { .name = query_copy(q, 0),
+					 .text = query_copy(q, 1),
+					 .loss = query_number(q, 2) != 0,
+					 .count = (uint64_t)query_number(q, 3) };
+		const struct loss_kind *kind = loss_kind(loss.name);
 
-		loss->name = query_copy(q, 0);
-		loss->text = query_copy(q, 1);
-		loss->loss = query_number(q, 2) != 0;
-		loss->count = (uint64_t)query_number(q, 3);
-		kind = loss_kind(loss->name);
-		loss->advice = kind ? kind->advice : NULL;
-		if (loss->loss) {
-			losses.lost = capped_sum(losses.lost, loss->count);
-			loss_add(&losses.sum, loss->name, loss->count);
-		}
+		loss.advice = kind ? kind->advice : NULL;
+		add_row(&losses, &loss);
 	}
 	query_end(q);
 	q = NULL;

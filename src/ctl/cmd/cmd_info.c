@@ -190,11 +190,17 @@ struct shiny_err *cmd_info(struct ctl *ctl)
 	const char *file = ctl->options.operands[0];
 	AUTO_FREE char *shown = text_shell(file);
 	struct store *store;
+	uint64_t astray;
 	struct shiny_err *err = store_open(file, &store), *closing;
 	struct stat st;
 
 	if (err)
 		return err;
+	err = store_astray(store, true, &astray); /* for the losses below */
+	if (err) {
+		store_close(store);
+		return err;
+	}
 	if (CTL_JSON(ctl))
 		ctl_document(ctl);
 	else if (!ctl->options.given[OPT_SCHEMA] && stat(file, &st) == 0)

@@ -6,7 +6,9 @@
  *
  * A function that can fail returns struct shiny_err *: NULL is success, anything else is owned by
  * the caller, who passes it on or frees it. Out-parameters are untouched on failure. main() prints
- * it once: "shinyctl: WHAT: WHY", then the advice.
+ * it once: "shinyctl: WHAT: WHY", then the advice. Names may come from anywhere: each text is made
+ * one line without anything that a terminal obeys (text_plain) when it is made, so no printer has
+ * to.
  */
 #ifndef SHINY_ERR_H
 #define SHINY_ERR_H

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * allocation_calls.c: the calls of allocation functions in a file, found without running it
+ * allocation_calls.c: finds the calls of allocation functions in a file without running it
  * (sym_allocation_calls).
  *
- * Such a call has two encodings: E8 with a distance, to a function or a PLT stub, and FF 15 with a
+ * Such a call has two encodings: E8 with a distance to a function or a PLT stub, and FF 15 with a
  * distance to a slot that the loader fills (-fno-plt). Any byte of the text may start one. Decoding
- * a hundred megabytes from the first byte on takes seconds, and goes wrong behind data in the text.
- * So this looks at every E8 and FF 15, and counts those with an allocation function as their
- * target. Five random bytes hardly ever mean one of a dozen addresses, and such a find costs only
- * an answer that nobody asks for. The answer for a target is kept: a file has far fewer functions
- * than calls.
+ * a hundred megabytes from the first byte on takes seconds, and goes wrong after data in the text.
+ * So this examines every E8 and FF 15, and reports those whose target is an allocation function.
+ * Five random bytes hardly ever encode one of a dozen addresses, and such a find costs only an
+ * answer that is never used. The answer for a target is cached: a file has far fewer functions than
+ * calls.
  *
  * Wrappers that only jump on to an allocation function count as one. Callers of functions that
  * allocate and return the block are found at run time, from their stacks.
@@ -24,7 +24,7 @@
 #include "flow/flow_code.h"
 #include "module.h"
 
-/* Targets of calls that were asked about. */
+/* A target of calls, with the cached answer. */
 struct call_target {
 	uint64_t vaddr;
 	bool allocates;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * inventory.c: what is known of a module, and what its call sites would say (sym_module_inventory,
+ * inventory.c: the inventory of a module, and predictions for its call sites (sym_module_inventory,
  * sym_site_outlook).
  */
 #include <stdio.h>
@@ -54,8 +54,8 @@ void sym_module_inventory(struct sym_module *module, struct sym_inventory *out)
 	}
 }
 
-/* The API and the sizes that a call's blocks would have, if its best finding is right, or else its
- * label. */
+/* Returns the API, and sets the sizes, that a call's blocks would have if its best finding is
+ * right, or else its label. */
 static unsigned expected(const struct site_answer *answer, struct sym_sizes *sizes)
 {
 	const struct site_candidate none = { .bytes = 0 };

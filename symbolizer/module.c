@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * module.c: contexts, modules, and the memory of their answers.
+ * module.c: contexts, modules, and the cache of their answers.
  *
  * A module opens in microseconds: the file is mapped and its headers are read. The first question
- * that needs symbol tables, DWARF or relocations reads them. Answers are kept: callers ask for the
- * same call sites and vtables again and again, and the DWARF behind them may be closed to stay
- * within its budget (debug_units.c).
+ * that needs symbol tables, DWARF or relocations reads them. Answers are cached: callers ask for
+ * the same call sites and vtables again and again, and the DWARF they came from may be closed to
+ * stay within its budget (debug_units.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 #include "infer/site_fold.h"
 #include "infer/vtable.h"
 
-enum { FOLDED_NAMES = 4 }; /* of one frame; of others it has the number */
+enum { FOLDED_NAMES = 4 }; /* names in one frame; further ones are only counted */
 
 struct shiny_err *sym_create(const struct sym_options *options, struct sym **out)
 {
@@ -208,8 +208,7 @@ const struct symtab *module_symbols(struct sym_module *module)
 	return &module->symbols;
 }
 
-/* Whether debug information that is in the file itself can be had by its path still: another file
- * may have taken its place since. */
+/* True unless the file itself has the debug information and its path now leads elsewhere. */
 static bool is_in_place(struct sym_module *module)
 {
 	struct binary now;
@@ -242,7 +241,8 @@ struct debug_units *module_units(struct sym_module *module)
 	return module->dwarf;
 }
 
-/* Finds, at the first call, what a file without names says of its sources. */
+/* Opens, at the first call, the evidence for a file's source places. False: the file has names, or
+ * no evidence. */
 static bool has_places(struct sym_module *module)
 {
 	const struct flow_code code = { &module->file, &module->relocs, &module->symbols };
@@ -269,7 +269,7 @@ const char *module_label(struct sym_module *module, uint64_t vaddr)
 		       : NULL;
 }
 
-/* To find out takes decoding the code in front of the address: so answers are kept on disk. */
+/* Caches the answer on disk: it takes decoding the code before the address. */
 static const char *path_of(struct sym_module *module, uint64_t vaddr)
 {
 	const struct flow_code code = { &module->file, &module->relocs, &module->symbols };
@@ -286,8 +286,8 @@ static const char *path_of(struct sym_module *module, uint64_t vaddr)
 	return path;
 }
 
-/* Where the code of a file without names comes from, if it says so: a place, or a name that may be
- * that of a function inlined there, behind a ~ and the file. In doubt, a ? follows. */
+/* Finds the source place of code without names: a path in `file`; in `function` ~file:name, if a
+ * text names the function or one inlined there. A ? marks doubtful ones. */
 static bool place_of(struct sym_module *module, uint64_t vaddr, struct sym_frame *out)
 {
 	const char *path = has_places(module) ? path_of(module, vaddr) : NULL, *own, *mark;
@@ -308,7 +308,7 @@ static bool place_of(struct sym_module *module, uint64_t vaddr, struct sym_frame
 	return true;
 }
 
-/* Opens what the file and its debug file have. */
+/* Reads the frames from debug information, Breakpad symbols, symbols or places, in this order. */
 static size_t read_frames(struct sym_module *module, uint64_t vaddr, struct sym_frame *out)
 {
 	struct names *names = &module->sym->names;
@@ -325,8 +325,8 @@ static size_t read_frames(struct sym_module *module, uint64_t vaddr, struct sym_
 
 	const struct symbol *symbol = symbols_find(&module->symbols.functions, vaddr);
 
-	/* a bare name yields to a mangled one, and an implementation's (__GI___libc_malloc) to what
-	 * the file calls it outside: malloc */
+	/* a bare name yields to a mangled one, and an implementation's name (__GI___libc_malloc) to
+	 * the exported one: malloc */
 	if (!symbol && !count)
 		return place_of(module, vaddr, out);
 	if (!symbol || (bare && strncmp(symbol->name, "_Z", 2) && strncmp(symbol->name, "_R", 2) &&
@@ -339,8 +339,8 @@ static size_t read_frames(struct sym_module *module, uint64_t vaddr, struct sym_
 	return count;
 }
 
-/* Where a linker has folded several functions into one, its frame has the names of all: the address
- * does not say which of them ran. */
+/* Gives the frame of a function that a linker folded with others the names of all: the address does
+ * not say which of them ran. */
 static void name_folded(struct sym_module *module, uint64_t vaddr, struct sym_frame *frames,
 			size_t count)
 {
@@ -399,7 +399,7 @@ size_t sym_frames(struct sym_module *module, uint64_t vaddr, struct sym_frame *o
 	if (!type_cache_frames(cache, vaddr + 1, out, room, &count)) {
 		count = read_frames(module, vaddr, frames);
 		name_folded(module, vaddr, frames, count);
-		/* names of code without any have a cache of their own */
+		/* names of code without symbols have a cache of their own */
 		type_cache_put_frames(cache, vaddr + 1, frames, count,
 				      module->keeps && !module->places);
 		memcpy(out, frames, (count < room ? count : room) * sizeof(*out));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * module_debug.c: what a module's names and types are read from: its own file, a debug file beside
- * it or from a server, a Breakpad symbol file; and what to do where there is none of them.
+ * module_debug.c: finds the source of a module's names and types: its own file, a debug file beside
+ * it or from a server, or a Breakpad symbol file. Where there is none, the note says what to do.
  */
 #define _GNU_SOURCE /* memmem */
 
@@ -67,7 +67,7 @@ static bool has_rtti(const struct binary *file)
 	return text.data && memmem(text.data, text.bytes, mark, sizeof(mark) - 1);
 }
 
-/* What the files that are open hold. */
+/* Sets the module's information from the open files. */
 static void describe(struct sym_module *module)
 {
 	const struct binary *file =
@@ -116,7 +116,7 @@ void module_find_debug(struct sym_module *module)
 						 &module->breakpad_path);
 	describe(module);
 	module->info.rtti = has_rtti(&module->file);
-	/* which package would have it takes a search: for those that are asked */
+	/* finding the package that has it takes a search: sym_module_settle() does it */
 	if (!module->info.dwarf)
 		module_note(module, "%s: %s", module_base_name(module->path),
 			    what_is_missing(module));
@@ -153,7 +153,7 @@ static enum fetch_result fetch_missing(struct sym_module *module)
 	if (module->info.dwarf &&
 	    debugfile_alternate(module_has_dwarf(file) ? file : &module->debug, &id, &bytes)) {
 		path = debugfile_by_id(id, bytes, dirs);
-		/* into the cache, where debugfile_by_id() looks */
+		/* downloads into the cache that debugfile_by_id() searches */
 		if (!path)
 			fetch_debug(module->sym->fetch, id, bytes, module->label, &path);
 		free(path);
@@ -161,7 +161,7 @@ static enum fetch_result fetch_missing(struct sym_module *module)
 	return result;
 }
 
-/* Skeleton units without their other half. */
+/* Notes skeleton units whose split unit is missing. */
 static void note_split(struct sym_module *module)
 {
 	const struct binary *file =

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * object_kind.c: the type of a kind of garbage-collected objects, from what stands for the kind in
- * the executable.
+ * object_kind.c: the type of a kind of garbage-collected objects, from the address that stands for
+ * the kind in the executable.
  *
- * The probe reads the names out of the executable. Its result is in the cache, because the
- * recording needs it to see such objects at all. Where the objects of a kind name themselves, the
- * kind gets the name that its class answers, as in DevTools; where that isn't a constant, it gets a
- * label.
+ * The probe reads the names from the executable. Its result is in the cache, because the recording
+ * needs it to see such objects at all. If the objects of a kind name themselves, the kind gets the
+ * name that its class returns, as in DevTools; if that isn't a constant, it gets a label.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -32,7 +31,7 @@ static const struct probe *probe_of(struct sym_module *module)
 	if (!module->probe)
 		return NULL;
 	err = probe_open(module->path, &options, module->probe);
-	if (err) { /* gone, or not what it was: the kinds keep their labels */
+	if (err) { /* the file is gone or changed: the kinds keep their labels */
 		shiny_err_free(err);
 		free(module->probe);
 		module->probe = NULL;
@@ -52,8 +51,8 @@ static const struct shiny_probe_type *type_of(const struct probe *probe, uint64_
 	return probe_type(probe, (vaddr - f->info_vaddr) / f->info_bytes + 1);
 }
 
-/* The type in what clang and gcc make of __PRETTY_FUNCTION__: "… [T = blink::Foo]", "… [with T =
- * blink::Foo]". Anything else is it itself. */
+/* Extracts the type from a __PRETTY_FUNCTION__ of clang or gcc: "… [T = blink::Foo]", "… [with T =
+ * blink::Foo]". Returns any other text whole. */
 static const char *type_in(struct names *names, const char *text)
 {
 	const char *begin = strstr(text, " = "), *end = strrchr(text, ']');
@@ -66,8 +65,8 @@ static const char *type_in(struct names *names, const char *text)
 	return names_text(names, part);
 }
 
-/* The name itself, where it stands in read-only memory: what a kind is described by can be written
- * to. */
+/* Returns the name at `vaddr`, if that is read-only text; NULL: it is a kind's description, whose
+ * memory is writable. */
 static const char *text_at(struct sym_module *module, uint64_t vaddr)
 {
 	const char *text;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stack_types.c: the type that a call site gives its blocks: cached answers of return addresses,
- * put together along a stack.
+ * stack_types.c: the type that a call site gives its blocks: combines the cached answers of return
+ * addresses along a stack.
  *
  * An answer (site_answer.h) belongs to one return address of one file. It stays valid while three
- * things stay the same: the file, by its build-id; the rules, written down or in code; and the
- * names and debug information, which may be installed later or stripped. The cache's key has all
- * three: code counts by the build-id of the running program, names and debug information by what
- * there is, and by the path, size and time of the file that has them.
- * Not covered: .dwo and .dwp files that come or go while the file that names them stays the same.
+ * things stay the same: the file, by its build-id; the rules, in files or in code; and the names
+ * and debug information, which may be installed later or stripped. The cache's key has all three:
+ * the running program's build-id stands for its code; names and debug information are identified by
+ * their kinds, and by the path, size and time of the file that has them. The key does not cover
+ * .dwo and .dwp files that come or go while the file that names them stays the same.
  *
- * A stack is asked from the inside outwards, as long as an answer says that its function hands the
- * pointer to its caller unchanged (malloc wrappers), SYM_CLIMB_MAX callers at most.
+ * A stack is examined from the inside outwards, as long as an answer says that its function returns
+ * the pointer unchanged to its caller (malloc wrappers), SYM_CLIMB_MAX return addresses at most.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -75,7 +75,7 @@ struct type_cache *module_types(struct sym_module *module)
 	return module->types;
 }
 
-/* A rule about the whole file says more than the code around the call. */
+/* Applies the rule about the whole file: it says more than the code around the call. */
 static void label_by_rule(struct sym_module *module, uint64_t ret, struct site_answer *out,
 			  struct sym_evidence *evidence)
 {
@@ -88,8 +88,8 @@ static void label_by_rule(struct sym_module *module, uint64_t ret, struct site_a
 	out->label_unit = 0;
 }
 
-/* `fold` 0: of the function that is found by the address, else of the fold'th other one that has
- * the same code. False: it is not there. */
+/* Computes an answer. `fold` 0: for the function at the address; else for the fold'th other
+ * function with the same code. False: there is no such function. */
 static bool work_out(struct sym_module *module, uint64_t ret, bool innermost, unsigned fold,
 		     struct site_answer *out, struct sym_evidence *evidence)
 {
@@ -103,7 +103,7 @@ static bool work_out(struct sym_module *module, uint64_t ret, bool innermost, un
 
 	*out = (struct site_answer){ .count = 0 };
 	if (fold) {
-		if (reader.units) /* until the answer is there */
+		if (reader.units) /* until the answer is complete */
 			debug_units_hold(reader.units, true);
 		if (site_folds(&reader, ret - 1, folds, SITE_FOLDS) < fold) {
 			if (reader.units)
@@ -118,15 +118,16 @@ static bool work_out(struct sym_module *module, uint64_t ret, bool innermost, un
 	return true;
 }
 
-/* Answers about other functions with the same code have keys of their own; no file is so large that
- * an address has these bits. */
+/* Returns the cache key of an answer about another function with the same code. No file is so large
+ * that an address uses these bits. */
 static uint64_t key_of_fold(uint64_t ret, unsigned fold)
 {
 	return ret ^ (uint64_t)fold << 56;
 }
 
-/* NULL: nothing is known of the place, or there is no memory. An answer may have been asked for
- * where a stack goes on before it was where one begins. */
+/* Returns the cached or a new answer; NULL: nothing is known, or memory is short. Computes an
+ * answer anew if it was first computed for a caller (`unasked`) and the address is now
+ * innermost. */
 static const struct site_answer *answer_of(const struct sym_call *call, bool innermost,
 					   unsigned fold)
 {
@@ -156,10 +157,10 @@ bool sym_site_warm(struct sym *sym, const struct sym_call *call)
 
 enum { FOLDED_PATHS = 256, FOLDED_TYPES = 8 };
 
-/* A return address, with an answer of each function that its code is. */
+/* One return address, with an answer for each function that has its code. */
 struct stack_level {
 	const struct site_answer *answers[1 + SITE_FOLDS];
-	unsigned count, others; /* that are there and not asked */
+	unsigned count, others; /* `others`: such functions without an answer */
 };
 struct stack_question {
 	struct sym *sym;
@@ -169,13 +170,13 @@ struct stack_question {
 	struct sym_evidence *evidence;
 	struct stack_level levels[SYM_CLIMB_MAX];
 	size_t count;
-	struct site_answer *room; /* with evidence, the answers are here */
-	/* what the functions say, each type once */
+	struct site_answer *room; /* holds the answers if there is `evidence` */
+	/* types that the functions give, each once */
 	struct sym_type types[FOLDED_TYPES];
 	size_t type_count;
-	unsigned paths, untyped; /* ways through the functions; those that give no type */
+	unsigned paths, untyped; /* combinations of functions; those that give no type */
 	bool told; /* a caller says which function it calls */
-	bool more; /* types than have room */
+	bool more; /* there are more types than room */
 };
 
 static const struct site_answer *explain(struct stack_question *q, size_t level, unsigned fold,
@@ -205,7 +206,7 @@ static const struct site_answer *ask(struct stack_question *q, size_t level, uns
 	return explain(q, level, fold, room);
 }
 
-/* Asks the functions of a level. False: nothing is known of it. */
+/* Gets the answers of a level's functions. False: there is none. */
 static bool ask_level(struct stack_question *q, size_t at)
 {
 	struct stack_level *level = &q->levels[at];
@@ -232,7 +233,8 @@ static bool goes_on(const struct stack_level *level)
 	return false;
 }
 
-/* Is `origin`, which the caller says it calls, one of the level's functions? */
+/* True if `origin`, the callee that the caller's debug information names, is one of the level's
+ * functions. */
 static bool names_one(const struct stack_level *level, const char *origin)
 {
 	for (unsigned i = 0; origin && i < level->count; i++)
@@ -260,8 +262,8 @@ static void add_type(struct stack_question *q, const struct sym_type *type)
 		q->more = true;
 }
 
-/* Chooses a function at each level from `at` inwards, where the caller's is chosen; a caller that
- * says which function it calls leaves no choice. */
+/* Tries each function of level `at` and of the levels inside it, given the caller's choice. A
+ * caller that names its callee leaves no choice. */
 static void choose_functions(struct stack_question *q, const struct site_answer **chosen, size_t at)
 {
 	const struct stack_level *level = &q->levels[at];
@@ -288,11 +290,11 @@ static void choose_functions(struct stack_question *q, const struct site_answer 
 		site_choose(chosen, count, q->api, q->sizes, &q->sym->names, &type, q->evidence);
 		add_type(q, &type);
 		if (q->paths == 1 && (!type.type || type.confidence == SYM_LABEL))
-			q->types[0] = type; /* a label, if no function gives more */
+			q->types[0] = type; /* a label, unless another function gives more */
 	}
 }
 
-/* What all the functions together say: a type of theirs, or all that it may be. */
+/* Combines all functions' types: the only type, or one text of all that it may be. */
 static void put_together(struct stack_question *q, struct sym_type *out)
 {
 	const char *types[FOLDED_TYPES], *containers[FOLDED_TYPES];
@@ -348,7 +350,7 @@ void sym_site_type(struct sym *sym, const struct sym_call *calls, size_t count, 
 	while (q.count < count && q.count < SYM_CLIMB_MAX && ask_level(&q, q.count)) {
 		const struct stack_level *level = &q.levels[q.count++];
 
-		/* the caller may say which of several functions it calls */
+		/* with several functions, the caller may name the one it calls */
 		if (!goes_on(level) && level->count == 1)
 			break;
 	}

@@ -73,16 +73,16 @@
 
 enum { COOKIE = 8, NORMALIZED_PARTS = 16 };
 
-/* What D amounts to by itself. */
+/* Fit of D with the blocks' sizes. */
 enum combine_fit { FIT_UNKNOWN, FIT_EQUAL, FIT_OTHER, FIT_TOO_SMALL };
 
 struct combination {
 	struct sym *sym;
-	const struct sym_type *site; /* NULL: it says nothing, or a label */
+	const struct sym_type *site; /* NULL: the site gives no type, or a label */
 	const struct sym_reading *reading;
 	const struct sym_sizes *sizes;
 	struct sym_evidence *evidence;
-	const char *name; /* D */
+	const char *name; /* name of D */
 	enum combine_fit fit;
 	bool settled;
 };
@@ -107,7 +107,7 @@ static enum combine_fit fit_of(const struct sym_reading *reading, const struct s
 	return sizes->max < class ? FIT_TOO_SMALL : FIT_OTHER;
 }
 
-/* D as the block's class, or its elements'. */
+/* Returns D as the class of the block or of its elements. */
 static struct sym_type class_of(const struct combination *c, enum sym_confidence confidence)
 {
 	return (struct sym_type){ .type = c->name,
@@ -146,7 +146,7 @@ static struct sym_type alone(const struct combination *c)
 		say(c, "the vptr alone says it, and the sizes are its class's");
 		return class_of(c, most);
 	case FIT_UNKNOWN:
-		/* the only size of the site is no proof: it may be a structure that begins with
+		/* a site's only size is no proof: the block may be a structure that begins with
 		 * this class */
 		say(c, "the vptr alone says it; its class's size is not known");
 		if (most > SYM_MEDIUM)
@@ -172,7 +172,7 @@ static bool leads(const struct sym_type *site, const char *name)
 	return false;
 }
 
-/* S, no surer than `most`. */
+/* Returns S with at most the confidence `most`. */
 static struct sym_type site_at_most(const struct combination *c, enum sym_confidence most)
 {
 	struct sym_type out = *c->site;
@@ -182,7 +182,7 @@ static struct sym_type site_at_most(const struct combination *c, enum sym_confid
 	return out;
 }
 
-/* Both name a class, and not the same. */
+/* Decides between S and D, which name different classes. */
 static struct sym_type differ(const struct combination *c)
 {
 	const struct sym_type *s = c->site;
@@ -207,8 +207,7 @@ static struct sym_type differ(const struct combination *c)
 	if (s->or_derived) {
 		say(c, "the site knows a base class only");
 		if (c->settled)
-			/* without either size, the vptr may be the first member's of what the site
-			 * says */
+			/* without S's size, the vptr may belong to the first member of S */
 			return class_of(c, c->fit == FIT_EQUAL ? SYM_EXACT
 					   : s->bytes	       ? SYM_HIGH
 							       : SYM_MEDIUM);
@@ -237,15 +236,15 @@ static struct sym_type differ(const struct combination *c)
 }
 
 /*
- * A site that is known by symbols only may have seen the constructor of a base class or of the
- * first member, whose vptr this is then too: both witnesses tell the same half of the truth, and
- * only the size shows the other.
+ * Combines S and D of the same name. A site known by symbols only may have seen the constructor of
+ * a base class or of the first member, and the vptr is then theirs, too: both witnesses tell the
+ * same half of the truth, and only the size shows the other half.
  */
 static struct sym_type agree(const struct combination *c)
 {
 	const struct sym_type *s = c->site;
 	struct sym_type out = *s;
-	/* larger, and not by a cookie */
+	/* the block is larger, and not by a cookie */
 	bool begins = c->fit == FIT_OTHER && !c->reading->second_word;
 
 	out.rule = SYM_RULE_BOTH;
@@ -268,8 +267,8 @@ static struct sym_type agree(const struct combination *c)
 		return out;
 	}
 	if (!out.bytes && c->fit != FIT_EQUAL) {
-		/* a constructor known by its symbol: the block may be something larger that begins
-		 * with such an object */
+		/* the site knows a constructor's symbol only: the block may be something larger
+		 * that begins with such an object */
 		say(c, "the vptr says the same, but neither knows the class's size");
 		out.confidence = out.confidence < SYM_MEDIUM ? out.confidence : SYM_MEDIUM;
 		return out;
@@ -319,8 +318,8 @@ static struct sym_type combine(struct combination *c)
 	return out;
 }
 
-/* One vptr, of several types of the site; or one type of the site, of several classes that share
- * the vtable: then they agree on it. */
+/* Narrows several to one: one vptr decides between the site's types, or the site's type decides
+ * between the classes that share the vptr's vtable. */
 static void narrow(struct combination *c, struct sym_type *site)
 {
 	if (!c->site || c->reading->vtable->source == SYM_VTABLE_LABEL)
@@ -357,7 +356,7 @@ static void tell(const struct combination *c)
 	c->evidence->line(c->evidence->context, 0, text);
 }
 
-/* Of classes that share their vtable. */
+/* Normalizes each name in a text of several classes ("A | B") that share their vtable. */
 static const char *normalize_parts(struct sym *sym, const char *name)
 {
 	const char *parts[NORMALIZED_PARTS];
@@ -372,7 +371,8 @@ static const char *normalize_parts(struct sym *sym, const char *name)
 	return count ? site_fold_text(&sym->names, parts, count, 0) : NULL;
 }
 
-/* Few classes have most of the rows, and writing a name anew takes longer than all else here. */
+/* Caches normalized names: few classes have most of the rows, and normalizing takes longer than all
+ * else here. */
 static const char *normalize(struct sym *sym, const char *name)
 {
 	const char *from = names_text(&sym->names, name);

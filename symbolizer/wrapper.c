@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wrapper.c: whether a function hands a block on to its caller as it got it (sym_call_passes).
+ * wrapper.c: decides whether a function returns a block unchanged to its caller (sym_call_passes).
  *
- * In both cases the machine code has to show that the pointer is returned, and that nothing was
- * written into the block, a header in front of what is returned excepted. Where there is debug
- * information, the declaration decides: a wrapper is told a size, and returns void *. So does what
- * reads a file into a buffer: if anything is called behind the allocation that could fill the
- * block, or without debug information, calls from many places for blocks of many sizes have to
- * show that it is a wrapper, which the caller of this module knows. Without debug information the
- * code must do nothing else with the block: a function that gives it to an initializer is a
- * constructor, however many call it.
+ * With or without debug information, the machine code has to show that the pointer is returned and
+ * that nothing was written into the block, except a header before the returned address. With debug
+ * information, the declaration decides: a wrapper takes a size and returns void *. So does a
+ * function that reads a file into a buffer: if it calls anything after the allocation that could
+ * fill the block, calls from many places for many sizes have to show that it is a wrapper; the
+ * caller of this module knows them. The same holds without debug information. There the code must
+ * do nothing else with the block: a function that passes it to an initializer is a constructor,
+ * however many call it.
  *
- * A function that copies what it was given into the block, and calls nothing else, is strdup by
- * another name: it is a wrapper, too. What calls it has to be as plain to be one: else it may have
- * put together what is copied, and the block is its own. A call for blocks of a constant size is
- * no wrapper's: the function knows what it allocates.
+ * A function that copies an argument into the block, and calls nothing else, is strdup by another
+ * name: a wrapper, too. Its caller is a wrapper only if it is as plain: else it may have built the
+ * text that is copied, and the block is its own. A function that allocates a constant size is no
+ * wrapper: it knows what it allocates.
  */
 #include <dwarf.h>
 #include <string.h>
@@ -39,7 +39,7 @@ struct wrapper_function {
 	struct debug_scope scopes[SCOPES];
 	size_t scope_count; /* 0: no debug information */
 	uint64_t low, high;
-	uint64_t other_low, other_high; /* its cold part */
+	uint64_t other_low, other_high; /* the function's cold part */
 };
 
 static const struct symbol *symbol_of(struct sym_module *module, uint64_t vaddr)
@@ -76,8 +76,8 @@ bool sym_call_function(const struct sym_call *call, uint64_t *low)
 	return *low != 0;
 }
 
-/* A block that is cleared, or asked for its size, is as good as new. One that is filled, by memcpy
- * or strcpy, is what the function made. */
+/* True if the callee leaves the block as good as new: it clears the block or returns its size. A
+ * block filled by memcpy or strcpy holds what the function built. */
 static bool leaves_new(const char *callee)
 {
 	size_t length = callee ? strlen(callee) : 0;
@@ -88,7 +88,7 @@ static bool leaves_new(const char *callee)
 		strcmp(callee + length - 4, "Size") == 0);
 }
 
-/* One of its parameters may be a size. */
+/* True if a parameter may be a size: a number of at least 4 bytes. */
 static bool takes_size(struct debug_units *units, Dwarf_Die *function)
 {
 	struct die_type type;
@@ -104,7 +104,7 @@ static bool takes_size(struct debug_units *units, Dwarf_Die *function)
 	return false;
 }
 
-/* It is declared as wrappers are: void *f(…, size_t, …). */
+/* True if it is declared like a wrapper: void *f(…, size_t, …). */
 static bool declared_so(struct debug_units *units, const struct wrapper_function *f)
 {
 	struct die_type type, target;
@@ -115,7 +115,7 @@ static bool declared_so(struct debug_units *units, const struct wrapper_function
 	       takes_size(units, &die);
 }
 
-/* It is declared as copies are made: T *f(const T *, …). */
+/* True if it is declared like a copying function: T *f(const T *, …). */
 static bool declared_copy(struct debug_units *units, const struct wrapper_function *f)
 {
 	struct die_type type;
@@ -142,7 +142,7 @@ static bool is_one_of(const char *name, const char *const *names, size_t count)
 
 #define ONE_OF(name, names) is_one_of(name, names, sizeof(names) / sizeof(*(names)))
 
-/* It fills its first argument with its second. */
+/* True if the callee copies its second argument into its first. */
 static bool copies(const char *callee)
 {
 	static const char *const names[] = { "memcpy",	     "memmove",	     "strcpy",
@@ -152,7 +152,7 @@ static bool copies(const char *callee)
 	return ONE_OF(callee, names);
 }
 
-/* Allocates a copy. */
+/* True if the callee allocates a copy. */
 static bool duplicates(const char *callee)
 {
 	static const char *const names[] = { "strdup", "strndup", "__strdup", "__strndup" };
@@ -167,7 +167,8 @@ static bool measures(const char *callee)
 	return ONE_OF(callee, names);
 }
 
-/* The callee of a call, or of a jump out of the function; false: the instruction is neither. */
+/* Finds the callee of a call, or of a jump out of the function. False: the instruction is
+ * neither. */
 static bool leads_to(const struct flow_code *code, const struct wrapper_function *f,
 		     const struct flow_instruction *instruction, struct flow_callee *out)
 {
@@ -187,13 +188,13 @@ static bool leads_to(const struct flow_code *code, const struct wrapper_function
 	return true;
 }
 
-/* What a function does besides allocating. */
+/* Calls of a function besides the one that allocates. */
 struct wrapper_calls {
-	bool alone;	 /* it calls nothing that could put together what is copied */
-	unsigned copies; /* of something into a block */
+	bool alone;	 /* it calls nothing that could build the copied text */
+	unsigned copies; /* copies into a block */
 };
 
-/* `ret`: where the call that allocates returns to. */
+/* `ret`: return address of the call that allocates. */
 static struct wrapper_calls other_calls(const struct flow_code *code,
 					const struct wrapper_function *f, uint64_t ret)
 {
@@ -215,7 +216,7 @@ static struct wrapper_calls other_calls(const struct flow_code *code,
 	return calls;
 }
 
-/* The arguments of an allocation function, as bits, that say how large the block is to be. */
+/* Returns, as bits, the arguments of an allocation function that give the block's size. */
 static unsigned size_arguments(const char *callee)
 {
 	static const char *const first[] = { "malloc", "xmalloc", "g_malloc", "g_malloc0",
@@ -230,7 +231,7 @@ static unsigned size_arguments(const char *callee)
 					: 0;
 }
 
-/* Likewise of a function of this file: its parameters that are numbers. */
+/* The same for a function of this file: its parameters that are numbers. */
 static unsigned size_parameters(struct debug_units *units, uint64_t vaddr)
 {
 	Dwarf_Die function, child;
@@ -252,7 +253,7 @@ static unsigned size_parameters(struct debug_units *units, uint64_t vaddr)
 	return found;
 }
 
-/* The call that returns to `ret` is for blocks of one size, which stands in the code. */
+/* True if the call that returns to `ret` requests one constant size. */
 static bool size_is_constant(const struct flow_code *code, struct debug_units *units,
 			     const struct wrapper_function *f, uint64_t ret)
 {
@@ -278,7 +279,8 @@ static bool size_is_constant(const struct flow_code *code, struct debug_units *u
 	return constant;
 }
 
-/* It computes addresses inside the block, other than at constant offsets: it fills the block. */
+/* True if it computes addresses inside the block other than at constant offsets: it fills the
+ * block. */
 static bool computes_inside(const struct flow_code *code, const struct flow *flow)
 {
 	struct flow_instruction instruction;
@@ -309,7 +311,7 @@ static bool computes_inside(const struct flow_code *code, const struct flow *flo
 	return false;
 }
 
-/* A library's function that fills what it is given. */
+/* True if the callee, a library's function, fills its argument. */
 static bool fills(const char *callee)
 {
 	static const char *const names[] = {
@@ -322,7 +324,8 @@ static bool fills(const char *callee)
 	return ONE_OF(callee, names) || copies(callee);
 }
 
-/* Between the call that allocates and the return, nothing is called that could fill the block. */
+/* True if, between the allocating call and the return, it calls nothing that could fill the
+ * block. */
 static bool is_plain(const struct flow_code *code, const struct wrapper_function *f,
 		     const struct flow *flow, bool copy)
 {
@@ -338,8 +341,8 @@ static bool is_plain(const struct flow_code *code, const struct wrapper_function
 	return true;
 }
 
-/* What is returned is the block, perhaps behind a header of the wrapper's own. `copy`: once
- * something is copied into it. */
+/* True if it returns the block, perhaps after a header of its own. `copy`: requires that something
+ * is copied into it first. */
 static bool code_passes(const struct flow_code *code, const struct flow *flow, bool declared,
 			bool copy)
 {
@@ -347,7 +350,7 @@ static bool code_passes(const struct flow_code *code, const struct flow *flow, b
 
 	for (size_t i = 0; i < flow->fact_count; i++) {
 		const struct flow_fact *fact = &flow->facts[i];
-		/* the third argument's register may hold the block, too: left over */
+		/* the third argument's register may still hold the block, too */
 		bool copied = copy && (fact->kind == FLOW_CALL || fact->kind == FLOW_JUMP) &&
 			      fact->argument != 1 && copies(fact->callee.symbol);
 
@@ -422,8 +425,8 @@ static enum sym_passes work_out(struct sym_module *module, uint64_t ret)
 					   (calls.alone ? SYM_PASSES_ALONE : 0));
 }
 
-/* Where there is debug information it decides, and parts of it may come and go while the file stays
- * the same: then nothing is kept on disk. */
+/* Caches on disk unless parts of the debug information, which decides, may change while the file
+ * stays the same. */
 enum sym_passes sym_call_passes(const struct sym_call *call)
 {
 	struct sym_module *module = call->module;

@@ -3,24 +3,24 @@
  * flow.c: see flow.h.
  *
  * The walk takes the function's instructions from the return address on, the nearest first, until
- * nothing holds the pointer. flow_step.c knows what an instruction does; this file decides about
- * the order, about second visits, and about what is true on every path.
+ * nothing holds the pointer. flow_step.c knows the effect of an instruction; this file decides
+ * about the order, about second visits, and about what is true on every path.
  *
- * First pass: facts, one path at a time. At a place that was visited before, a path continues only
- * if it brings something new: the pointer in another place, or another constant. So `p = fast() ?
- * new A : cached; use(p)` has its use, although on one arm p is something else. Per instruction 128
- * bits say what has been there; they only fill up, so the walk ends; two things that share a bit
- * cost a fact at most. A loop over an array's elements brings another constant each time round;
- * VISITS ends that.
+ * First pass: facts, one path at a time. At a place visited before, a path continues only if it
+ * brings something new: the pointer in another place, or another constant. So `p = fast() ? new A :
+ * cached; use(p)` has its use, although on one arm p is something else. Each instruction has 128
+ * bits that hash the values seen there. Bits are only ever set, so the walk ends; two values that
+ * share a bit cost a fact at most. A loop over an array's elements brings another constant each
+ * time round; VISITS ends that.
  *
- * Second pass: states, over the same edges: at each instruction, what all paths to it agree on, to
- * a fixed point. A path that lost the pointer has no more facts, but can reach a place where
- * another path still holds it; so this pass follows such paths, too.
+ * Second pass: states, over the same edges. At each instruction, the values that all paths to it
+ * agree on, to a fixed point. A path that lost the pointer has no more facts, but can reach a place
+ * where another path still holds it; so this pass follows such paths, too.
  *
- * Third: a fact is certain if every way to an end of the function passes its instruction, and the
- * second pass's state gives it too. The arm on which the pointer is null is never walked, and calls
- * that don't return are no ends, so neither hides anything. Losing the pointer is an end, and so is
- * a return to the start.
+ * Third pass: a fact is certain if every way to an end of the function passes its instruction, and
+ * the second pass's state gives it too. The arm on which the pointer is null is never walked, and
+ * calls that don't return are no ends, so neither hides anything. Losing the pointer is an end, and
+ * so is a return to the start.
  */
 #include "flow.h"
 
@@ -44,22 +44,21 @@ _Static_assert(TABLE >= 2 * NODES, "the table must not fill up");
 
 struct flow_node {
 	uint64_t vaddr;
-	uint64_t seen[2]; /* bits of the values that were here */
+	uint64_t seen[2]; /* hash bits of the values seen here */
 	int successors[2]; /* indices; -1 none */
 	bool ends;         /* the function may end here */
 	bool queued, reached;
 	uint8_t visits;
-	uint16_t possible; /* registers that held the pointer on some path, and their offsets
-	                    * there */
+	uint16_t possible; /* registers that held the pointer on some path; `offsets` are theirs */
 	int32_t offsets[FLOW_REGISTERS];
-	struct flow_machine must; /* in front of it, on every path */
+	struct flow_machine must; /* state before the instruction that holds on every path */
 };
 
-/* A path that is to be walked, from `vaddr` on. */
+/* A path still to be walked, from `vaddr` on. */
 struct pending {
 	uint64_t vaddr;
 	unsigned depth, arm;
-	int from, way; /* the edge that it comes by: successors[way] of node `from` */
+	int from, way; /* its incoming edge: successors[way] of node `from`; -1: the start */
 	struct flow_machine machine;
 };
 
@@ -72,9 +71,9 @@ struct flow_walk {
 	int16_t table[TABLE]; /* node index + 1 by vaddr */
 	struct pending *pending;
 	unsigned pending_count, arm_count, arm, stray_count;
-	struct pending *strays; /* paths that lost the pointer, where they did */
+	struct pending *strays; /* paths that lost the pointer, at that point */
 	bool lost_facts;
-	bool certain[FLOW_FACTS]; /* third pass: the must-state gives the fact */
+	bool certain[FLOW_FACTS]; /* third pass: the must-state gives this fact */
 };
 
 static int find(const struct flow_walk *walk, uint64_t vaddr)
@@ -84,7 +83,7 @@ static int find(const struct flow_walk *walk, uint64_t vaddr)
 			return walk->table[i] - 1;
 }
 
-/* -1: FLOW_STEPS of them are there already. */
+/* Adds a node and returns its index; -1: there are FLOW_STEPS already. */
 static int add(struct flow_walk *walk, uint64_t vaddr)
 {
 	unsigned i = (unsigned)((vaddr * 0x9e3779b97f4a7c15u) >> 54);
@@ -117,7 +116,7 @@ static void emit_first(void *context, const struct flow_fact *fact)
 	struct flow_walk *walk = context;
 	struct flow *out = walk->out;
 
-	if (fact->kind == FLOW_WRITE) { /* there are many, and one says it all */
+	if (fact->kind == FLOW_WRITE) { /* the highest offset of many stands for all */
 		if (fact->offset > out->written)
 			out->written = fact->offset;
 		return;
@@ -125,7 +124,7 @@ static void emit_first(void *context, const struct flow_fact *fact)
 	for (size_t i = 0; i < out->fact_count; i++)
 		if (same_fact(&out->facts[i], fact))
 			return;
-	/* the last place says that there were more */
+	/* the last place tells that there were more */
 	if (out->fact_count == FLOW_FACTS - 1 && !walk->lost_facts) {
 		walk->lost_facts = true;
 		out->facts[out->fact_count++] = (struct flow_fact){ .kind = FLOW_LOST,
@@ -177,7 +176,7 @@ static void mark(uint64_t bits[2], unsigned place, const struct flow_value *valu
 	bits[(hash >> 63) & 1] |= (uint64_t)1 << ((hash >> 57) & 63);
 }
 
-/* Does the path bring something that none had here? */
+/* True if the path brings a value that no path had here. */
 static bool brings(struct flow_node *node, const struct flow_machine *machine)
 {
 	uint64_t bits[2] = { 0 };
@@ -212,7 +211,7 @@ static void note_registers(struct flow_node *node, const struct flow_machine *ma
 		}
 }
 
-/* The nearer path first, of two as near the fall-through arm. */
+/* Orders paths: the nearer first; at equal distance the fall-through arm. */
 static bool goes_first(const struct pending *path, unsigned depth, unsigned arm)
 {
 	return path->depth < depth || (path->depth == depth && path->arm < arm);
@@ -241,7 +240,7 @@ static void walk_path(struct flow_walk *walk, struct pending *path, unsigned *wa
 		int index = find(walk, path->vaddr);
 		bool first = index < 0;
 
-		/* round a loop to the start the call gives another block */
+		/* back at the start, around a loop, the call returns another block */
 		if (!flow_machine_holds(&path->machine) || (path->from >= 0 && index == 0)) {
 			if (path->from >= 0)
 				walk->nodes[path->from].ends = true;
@@ -297,7 +296,7 @@ static void walk_path(struct flow_walk *walk, struct pending *path, unsigned *wa
 		path->vaddr = next.to[0];
 		path->from = index;
 		path->way = 0;
-		/* another path is nearer by now: this one waits */
+		/* another path is nearer now: this one waits */
 		for (unsigned i = 0; i < walk->pending_count; i++)
 			if (goes_first(&walk->pending[i], path->depth + 1, path->arm) &&
 			    walk->pending_count < PENDING) {
@@ -310,12 +309,12 @@ static void walk_path(struct flow_walk *walk, struct pending *path, unsigned *wa
 
 /* ---- second and third pass ---- */
 
-/* The nodes whose states have changed, a ring. */
+/* Ring of the nodes whose states have changed. */
 struct queue {
 	int at[NODES + 1], head, count;
 };
 
-/* `machine` is a state in front of node `index`. */
+/* Merges `machine` into the state before node `index`. */
 static void arrive(struct flow_walk *walk, struct queue *queue, int index,
 		   const struct flow_machine *machine)
 {
@@ -331,7 +330,7 @@ static void arrive(struct flow_walk *walk, struct queue *queue, int index,
 	node->queued = true;
 }
 
-/* Walks the paths that lost the pointer to where others still have it. */
+/* Walks the paths that lost the pointer to nodes where others still hold it. */
 static void walk_strays(struct flow_walk *walk, struct queue *queue)
 {
 	uint64_t seen[STRAY_STEPS];
@@ -353,8 +352,7 @@ static void walk_strays(struct flow_walk *walk, struct queue *queue)
 			while (i < steps && seen[i] != at)
 				i++;
 			if (at >= walk->bounds.low && at < walk->nodes[0].vaddr)
-				break; /* round a loop, to in front of the call: that is the next
-					  block's */
+				break; /* around a loop, before the call: the next block's */
 			if (index >= 0 || i < steps || steps == STRAY_STEPS ||
 			    !flow_decode(walk->code, at, &instruction))
 				break;
@@ -396,12 +394,13 @@ static void settle(struct flow_walk *walk)
 			if (node->successors[i] >= 0)
 				arrive(walk, &queue, node->successors[i], &machine);
 	}
-	/* not settled: believe nothing */
+	/* no fixed point: drop all states */
 	for (int i = 0; queue.count && i < walk->node_count; i++)
 		memset(&walk->nodes[i].must, 0, sizeof(walk->nodes[i].must));
 }
 
-/* Is an end of the function reached from node `from` without passing `avoid` (-1: none)? */
+/* True if an end of the function can be reached from node `from` without passing `avoid` (-1:
+ * none). */
 static bool reaches_end(const struct flow_walk *walk, int from, int avoid)
 {
 	int stack[NODES], count = 0;
@@ -428,7 +427,7 @@ static bool reaches_end(const struct flow_walk *walk, int from, int avoid)
 	return false;
 }
 
-/* Is `index` in front of the first branch? */
+/* True if `index` is before the first branch. */
 static bool straight_to(const struct flow_walk *walk, int index)
 {
 	for (int at = 0, steps = 0; at >= 0 && steps < NODES; steps++) {
@@ -460,9 +459,9 @@ static void judge(struct flow_walk *walk)
 		if (index < 0 ||
 		    (fact->kind == FLOW_JUMP && (walk->nodes[index].successors[0] >= 0 ||
 						 walk->nodes[index].successors[1] >= 0)))
-			continue; /* a conditional one */
-		/* before the first branch there was one path only, even if a loop comes by again
-		 * with something else */
+			continue; /* a conditional jump */
+		/* before the first branch there is only one path, even if a loop returns with
+		 * another value */
 		fact->certain = !fact->arm ||
 				(walk->certain[i] &&
 				 (straight_to(walk, index) ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * flow_callee.h: a file with code, and what a call in it goes to.
+ * flow_callee.h: a file with code, and the callee of a call in it.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: no. Threads: one at a time a file.
  */
@@ -13,18 +13,18 @@
 #include "../elf/reloc.h"
 #include "../elf/symtab.h"
 
-/* What flow and the rules know of a file. `relocs` and `symbols` may grow lazily. */
+/* A file, as flow and the rules see it. `relocs` and `symbols` may grow lazily. */
 struct flow_code {
 	const struct binary *file;
 	struct reloc_index *relocs;
 	const struct symtab *symbols;
 };
 
-/* What a call goes to. */
+/* The target of a call. */
 struct flow_callee {
-	uint64_t vaddr; /* in this file; 0: imported, or not known before run time */
-	const char *symbol; /* mangled, without a version; NULL: it has none. Of a PLT stub or a GOT
-	                     * slot: the import's */
+	uint64_t vaddr; /* in this file; 0: imported, or unknown before run time */
+	const char *symbol; /* mangled, without a version; for a PLT stub or GOT slot the import's;
+	                     * NULL: none */
 };
 
 #endif

@@ -93,7 +93,7 @@ bool flow_never_returns(const struct flow_code *code, const struct flow_callee *
 
 	if (name_never_returns(callee->symbol))
 		return true;
-	/* a helper that runs straight into abort() or a throw */
+	/* a helper may run straight into abort() or a throw */
 	for (int i = 0; callee->vaddr && i < NEVER_STEPS && flow_decode(code, at, &instruction);
 	     i++) {
 		const struct flow_callee inner =
@@ -142,7 +142,7 @@ static bool jumps_out(struct jumps *jumps, const struct flow_callee *callee)
 	return true;
 }
 
-/* One arm, to its end. False: the function does more than to jump on. */
+/* Walks one arm to its end. False: the function does more than jump on. */
 static bool jumps_arm(struct jumps *jumps, uint64_t at, unsigned *steps)
 {
 	struct flow_instruction instruction;
@@ -181,7 +181,7 @@ static bool jumps_arm(struct jumps *jumps, uint64_t at, unsigned *steps)
 			if (inside)
 				jumps->arms[jumps->arm_count++] = target;
 			else if (strstr(callee.symbol ? callee.symbol : "", ".cold"))
-				continue; /* the rare half: a throw, as a rule */
+				continue; /* the rare half: usually a throw */
 			else if (!jumps_out(jumps, &callee))
 				return false;
 			continue;
@@ -246,7 +246,7 @@ static bool call_at(const struct flow_code *code, uint64_t vaddr, uint64_t ret, 
 bool flow_call_before(const struct flow_code *code, uint64_t low, uint64_t ret, uint64_t *vaddr,
 		      struct flow_callee *out)
 {
-	/* the lengths that calls have, the likeliest first: E8, FF 15, FF 50, FF D0, then those
+	/* lengths of call instructions, the likeliest first: E8, FF 15, FF 50, FF D0, then those
 	 * with a REX, a SIB, or a prefix */
 	static const uint8_t lengths[] = { 5, 6, 3, 2, 4, 7, 8 };
 	const struct symbol *symbol;
@@ -255,9 +255,9 @@ bool flow_call_before(const struct flow_code *code, uint64_t low, uint64_t ret, 
 	uint64_t at, room = 0;
 
 	/*
-	 * E8 and the distance to where a function, or an import's stub, begins: the displacements
-	 * and codes of other calls don't make that by chance. Decoding from the function's start
-	 * for each of its calls would take the square of its length.
+	 * Tries E8 and a distance to the start of a function or of an import's stub: the
+	 * displacements and codes of other calls don't form that by chance. Decoding from the
+	 * function's start for each of its calls would take the square of its length.
 	 */
 	at = ret - 5;
 	if (ret > 5 && (bytes = flow_bytes(code->file, at, &room)) && room >= 5 &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * flow_calls.h: what is known of calls and of the functions that they go to.
+ * flow_calls.h: properties of calls and of the functions they call.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: no. Threads: one at a time a file.
  */
@@ -12,23 +12,27 @@
 
 #include "flow_callee.h"
 
-/* By its name, or because it runs straight into abort() or a throw. */
+/* True if the callee never returns: by its name, or because it runs straight into abort() or a
+ * throw. */
 bool flow_never_returns(const struct flow_code *code, const struct flow_callee *callee);
 
 bool flow_is_allocation(const char *symbol);
 
-/* Its first argument is an object that is thrown, its second the type_info of that object. */
+/* True for __cxa_throw and its like: the first argument is the thrown object, the second its
+ * type_info. */
 bool flow_throws(const char *symbol);
 
-/* The call instruction that ends at `ret`, in a function that begins at `low` (0 unknown). `out` is
- * empty when the target is only known at run time (`call *%rax`). False: there is no call. */
+/* Finds the call instruction that ends at `ret`, in a function that starts at `low` (0: unknown).
+ * `out` is empty if the target is known only at run time (`call *%rax`). False: no call is
+ * there. */
 bool flow_call_before(const struct flow_code *code, uint64_t low, uint64_t ret, uint64_t *vaddr,
 		      struct flow_callee *out);
 
 /*
- * If the code at `vaddr` is a PLT stub, or a small function without calls that leaves only by
- * tail jumps to one function: where to. Of an allocation function: other ways out may return (`n ?
- * operator new(n) : nullptr`). Arms that throw don't count. False: neither.
+ * Finds the target of code at `vaddr` that only jumps on: a PLT stub, or a small function without
+ * calls that leaves only by tail jumps to one function. If that is an allocation function, other
+ * ways out may return (`n ? operator new(n) : nullptr`). Arms that throw don't count. False: it is
+ * neither.
  */
 bool flow_jumps_to(const struct flow_code *code, uint64_t vaddr, struct flow_callee *out);
 

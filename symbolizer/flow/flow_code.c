@@ -106,7 +106,8 @@ struct flow_callee flow_callee_in(const struct flow_code *code, uint64_t slot)
 	return callee_of(code, &word);
 }
 
-/* `vaddr` holds a PLT stub: the word of its slot. The stub itself says that the loader fills it. */
+/* Reads the slot's word of the PLT stub at `vaddr`. The stub itself shows that the loader fills the
+ * slot. False: no stub is there. */
 static bool stub_word(const struct flow_code *code, uint64_t vaddr, struct word *out)
 {
 	struct flow_instruction instruction;

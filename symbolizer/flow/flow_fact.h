@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * flow_fact.h: what can happen to a pointer on some path through a function.
+ * flow_fact.h: events in the life of a pointer on some path through a function.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: no. Threads: any.
  *
- * Three things to know about facts: an argument register may be left over from something else,
- * where the callee takes fewer arguments, and so may rax where the function returns nothing or an
- * int (ask the DIE); a store to the frame may be a spill; and flow doesn't know every function of
- * this file that never returns, so it may take what stands behind such a call for what comes after
- * it.
+ * Three limits of facts. An argument register may hold a leftover, if the callee takes fewer
+ * arguments; so may rax, if the function returns nothing or an int (ask the DIE). A store to the
+ * frame may be a spill. Flow doesn't know every function of this file that never returns, so it may
+ * continue past such a call.
  */
 #ifndef SHINY_SYM_FLOW_FACT_H
 #define SHINY_SYM_FLOW_FACT_H
@@ -36,28 +35,28 @@ enum flow_register {
 };
 
 enum flow_kind {
-	FLOW_CALL, /* a call with the pointer + `offset` in argument register number `argument`
-		      * (0: rdi … 5: r9). Of __cxa_throw and its like: with a type_info at `value`
-		      * of this file, or, with value 0, at `import` of another; NULL: not known */
-	FLOW_JUMP, /* likewise, by a tail jump */
+	FLOW_CALL, /* a call with the pointer + `offset` in argument register `argument` (0: rdi …
+	            * 5: r9). For __cxa_throw and its like, the type_info is at `value` of this
+	            * file, or, if value is 0, at `import` of another; NULL: unknown */
+	FLOW_JUMP, /* the same, by a tail jump */
 	FLOW_VTABLE, /* a constant address of this file, `value`, was stored at the pointer +
-			`offset`. Of another file: `value` is 0, `callee.symbol` the import,
-			`displacement` the distance from it. Not only vtables: also functions,
-			tables */
-	FLOW_STORE, /* the pointer + `offset` was stored to memory at `base` + `displacement`,
-			registers as in front of the instruction (of  half a vector: of that half's
-			place). Base FLOW_NONE: at the address `value` of this file, or, with value
-			0, at  `callee.symbol` of another file + `displacement`. Frame slots too,
-			except by push */
-	FLOW_WRITE,  /* anything else but zero was stored at the pointer + `offset`; INT64_MAX: +
-			an index. No fact of its own: see struct flow */
+	              * `offset`. An address of another file: `value` is 0, `callee.symbol` the
+	              * import, `displacement` the distance from it. It may also be a function or a
+	              * table */
+	FLOW_STORE, /* the pointer + `offset` was stored at `base` + `displacement`, with registers
+	             * as before the instruction (half a vector: at that half's place). Base
+	             * FLOW_NONE: at address `value` of this file, or, if value is 0, at
+	             * `callee.symbol` of another file + `displacement`. Includes frame slots,
+	             * except by push */
+	FLOW_WRITE,  /* anything else but zero was stored at the pointer + `offset`; INT64_MAX: plus
+	              * an index. Only struct flow's `written` records it */
 	FLOW_RETURN, /* the function returned with the pointer + `offset` in rax */
-	FLOW_LOST, /* the walk ended here: out of steps, out of room for facts, code that can't be
-		      * read, or an indirect jump */
+	FLOW_LOST, /* the walk ended here: no more steps or room for facts, unreadable code, or an
+	            * indirect jump */
 };
 struct flow_fact {
 	enum flow_kind kind;
-	uint64_t vaddr, next; /* of the instruction, and of the one behind it */
+	uint64_t vaddr, next; /* of the instruction, and of the one after it */
 	int64_t offset;
 	unsigned argument;
 	struct flow_callee callee;
@@ -65,13 +64,13 @@ struct flow_fact {
 	const char *import;
 	unsigned base; /* enum flow_register, FLOW_NONE */
 	int64_t displacement;
-	unsigned scale; /* of a store: an index register times this is added too; 0 none */
-	uint32_t arm; /* facts of different arms of a branch have different numbers; 0: before the
-			   first branch, or certain. Are two facts alternatives, or does one come
-			   after the other? flow_reaches() */
-	bool certain; /* on every path from the start that comes to the function's end. Paths on
-			   which the pointer is null or that end in a noreturn call (an assertion, a
-			   throw) don't count */
+	unsigned scale; /* the store adds an index register times this; 0: none */
+	uint32_t arm; /* differs between the arms of a branch; 0: before the first branch, or
+	               * certain. Whether two facts are alternatives or follow each other:
+	               * flow_reaches() */
+	bool certain; /* on every path from the start to the function's end. Paths with a null
+	               * pointer, or that end in a noreturn call (an assertion, a throw), don't
+	               * count */
 };
 
 #endif

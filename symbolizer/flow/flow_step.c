@@ -2,15 +2,15 @@
 /*
  * flow_step.c: see flow_step.h.
  *
- * Compilers copy pointers with few instructions, and those have their meaning here: moves, lea, add
- * and sub of constants, push and pop, exchanges, conditional moves, and moves of vectors
- * (flow_vector.c). Zydis says which registers and what memory any other instruction writes, and
- * these are forgotten: an unknown instruction can lose the pointer, never invent it. Writes to 32
- * bits of a register clear the rest and so lose it too.
+ * Compilers copy pointers with few instructions, which are modelled here: moves, lea, add and sub
+ * of constants, push and pop, exchanges, conditional moves, and vector moves (flow_vector.c). For
+ * any other instruction, Zydis tells the registers and memory that it writes, and these are
+ * forgotten: an unknown instruction can lose the pointer, never invent it. Writes to 32 bits of a
+ * register clear the rest and so lose it too.
  *
  * Calls keep rbx, rbp, rsp and r12 … r15, by the ABI. Placement operator new returns its second
  * argument and memset and its like their first, by their standards; nothing is assumed of other
- * functions. A call may change the words of the frame behind an address that it is given.
+ * functions. A call may change frame words at and after an address that it receives.
  */
 #include "flow_step.h"
 
@@ -20,9 +20,9 @@
 #include "flow_vector.h"
 
 /*
- * How large an object on the frame can be that a call is given the address of, and changes.
- * Single-stepped through clang -O2 compiling a file, 732 blocks, 7,000 words of the frame that were
- * said to hold the pointer: with 8 or 64 bytes 828 of them did not, with 256 all do.
+ * Bytes that a call may change at a frame address that it receives. Single-stepped through clang
+ * -O2 compiling a file, 732 blocks, 7,000 frame words that were said to hold the pointer: with 8 or
+ * 64 bytes 828 of them did not, with 256 all do.
  */
 #define GIVEN_BYTES 256
 
@@ -55,13 +55,13 @@ static struct flow_value pop(const struct flow_context *step)
 	return value;
 }
 
-/* Does a conditional move, its flags known to be a null check of the pointer, happen? -1: not
- * known. */
+/* Tells whether a conditional move or jump happens, if its flags are known to be a null check of
+ * the pointer. 1: it does; 0: it doesn't; -1: unknown. */
 static int condition(const struct flow_context *step, bool zero, bool not_zero)
 {
 	if (!step->machine->tested || !(zero || not_zero))
 		return -1;
-	return not_zero; /* the pointer isn't null on any path that we follow */
+	return not_zero; /* the pointer isn't null on any path that is followed */
 }
 
 static bool step_cmov(const struct flow_context *step)
@@ -84,7 +84,7 @@ static bool step_cmov(const struct flow_context *step)
 	return true;
 }
 
-/* False: not an instruction with a meaning of its own here. */
+/* Models the instruction. False: it has no model here. */
 static bool step_general(const struct flow_context *step)
 {
 	const ZydisDecodedInstruction *decoded = &step->instruction->decoded;
@@ -203,7 +203,7 @@ static void step_flags(const struct flow_context *step)
 
 /* ---- calls and jumps ---- */
 
-/* The type_info in the second argument. */
+/* Records the type_info in the second argument. */
 static void put_thrown(const struct flow_context *step, struct flow_fact *fact)
 {
 	const struct flow_value *type = &step->machine->registers[FLOW_RSI];
@@ -241,7 +241,7 @@ static bool one_of(const char *name, const char *const *names, size_t count)
 }
 #define ONE_OF(name, names) one_of(name, names, sizeof(names) / sizeof(*(names)))
 
-/* Frees its first argument: nothing that comes after it says anything of the block. */
+/* True if it frees its first argument: later instructions say nothing about the block. */
 static bool frees(const char *name)
 {
 	static const char *const names[] = { "free", "cfree", "realloc", "reallocarray" };
@@ -311,7 +311,7 @@ static struct flow_callee target_of(const struct flow_context *step, bool *direc
 	return (struct flow_callee){ 0, NULL };
 }
 
-/* Is `target` a part of the function? A jump there is no tail jump. */
+/* True if `target` is a part of the function: a jump there is no tail jump. */
 static bool inside(const struct flow_code *code, const struct flow_bounds *bounds, uint64_t target)
 {
 	const struct symbol *symbol;
@@ -321,11 +321,11 @@ static bool inside(const struct flow_code *code, const struct flow_bounds *bound
 	    (target >= bounds->cold_low && target < bounds->cold_high))
 		return true;
 	symbol = code->symbols ? symbols_find(&code->symbols->functions, target) : NULL;
-	/* no function is known here: another one begins at a symbol or at a stub */
+	/* the function's bounds are unknown: another one starts at a symbol or at a stub */
 	if (!bounds->high)
 		return !(symbol && symbol->value == target) &&
 		       flow_callee_at(code, target).vaddr == target;
-	/* `name.cold`, where nobody said where it is */
+	/* `name.cold`, if its address is unknown */
 	return symbol && length && !strncmp(symbol->name, bounds->name, length) &&
 	       !strncmp(symbol->name + length, ".cold", 5);
 }
@@ -402,7 +402,7 @@ struct flow_next flow_step(const struct flow_code *code, const struct flow_bound
 			step_forget(&step);
 		break;
 	}
-	/* behind the function's last instruction there is nothing that it runs */
+	/* no code of the function follows its last instruction */
 	if (next.count && bounds->high && !inside(code, bounds, instruction->next))
 		next.count = 0;
 	return next;

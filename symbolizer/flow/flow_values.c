@@ -2,14 +2,14 @@
 /*
  * flow_values.c: see flow_values.h.
  *
- * Memory is the frame alone. A word of it has the name of its distance from rsp or from rbp at the
- * start. The distance between those two is unknown, so a word that is written under one name and
- * read under the other isn't found. A write through an unknown pointer is taken to miss the frame.
+ * Of memory, only the frame is modelled. A word's name is its distance from rsp or from rbp at the
+ * start. The distance between those two is unknown, so a word written under one name and read under
+ * the other isn't found. A write through an unknown pointer is assumed to miss the frame.
  *
  * probe_eval.h interprets the same instructions with other values, and shares only the decoder and
  * flow_address(): here a value is the pointer plus a constant that all paths must agree on; there
  * it is an expression (an argument, masked and shifted, a distance that becomes an index) on one
- * path. One type for both would be their union, and each step would have to leave out the other's
+ * path. One type for both would be their union, and each step would have to ignore the other's
  * half.
  */
 #include "flow_values.h"
@@ -120,7 +120,7 @@ void flow_places_put(struct flow_machine *machine, enum flow_value_kind base, in
 	if (value->kind == VALUE_NONE)
 		return;
 	at = machine->place_count;
-	if (at == FLOW_PLACES) { /* full: the pointer is worth more than the rest */
+	if (at == FLOW_PLACES) { /* full: the pointer replaces another value */
 		for (at = 0; at < FLOW_PLACES && machine->places[at].value.kind == VALUE_POINTER;
 		     at++)
 			;
@@ -250,7 +250,7 @@ void flow_emit_store(const struct flow_context *step, const ZydisDecodedOperand 
 		fact.callee.symbol = address->symbol;
 		fact.displacement = address->number;
 	} else if (memory->segment == ZYDIS_REGISTER_FS || memory->segment == ZYDIS_REGISTER_GS) {
-		return; /* of a thread: at no address that a rule could look up */
+		return; /* thread-local: no rule could look the address up */
 	} else {
 		fact.base = flow_number_of(memory->base);
 		if (memory->index != ZYDIS_REGISTER_NONE)
@@ -270,7 +270,7 @@ void flow_emit_store(const struct flow_context *step, const ZydisDecodedOperand 
 	step->emit(step->context, &fact);
 }
 
-/* memset, as compilers write it out. */
+/* True if it writes zeros, as compilers expand memset, or is a string instruction. */
 static bool clears(const struct flow_context *step)
 {
 	const ZydisDecodedOperand *from = &step->instruction->operands[1];
@@ -280,7 +280,7 @@ static bool clears(const struct flow_context *step)
 		from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && !from->imm.value.u);
 }
 
-/* Says so where the operand lies in the block, and more than zeros are written. */
+/* Emits FLOW_WRITE if the operand is in the block and more than zeros are written. */
 static void emit_write(const struct flow_context *step, const ZydisDecodedOperand *operand,
 		       const struct flow_value *address)
 {

@@ -8,8 +8,8 @@ static const struct flow_value nothing;
 struct vector_move {
 	const struct flow_context *step;
 	const ZydisDecodedOperand *to, *from;
-	const ZydisDecodedOperand *last; /* of three operands the second source; else `from` */
-	unsigned vector; /* of `to`; FLOW_NONE: it is no xmm register */
+	const ZydisDecodedOperand *last; /* the second source of three operands; else `from` */
+	unsigned vector; /* number of `to`; FLOW_NONE: it is no xmm register */
 };
 
 static void vector_assign(const struct vector_move *move, struct flow_value low,
@@ -19,7 +19,7 @@ static void vector_assign(const struct vector_move *move, struct flow_value low,
 	move->step->machine->vectors[move->vector][1] = high;
 }
 
-/* One half of a vector operand. */
+/* Returns one half of a vector operand. */
 static struct flow_value half_of(const struct flow_context *step,
 				 const ZydisDecodedOperand *operand, unsigned half)
 {
@@ -34,7 +34,7 @@ static struct flow_value half_of(const struct flow_context *step,
 	return flow_load_at(step, &address);
 }
 
-/* movq: one word, to or from a vector. */
+/* movq: moves one word to or from a vector. */
 static bool move_word(const struct vector_move *move)
 {
 	const struct flow_context *step = move->step;
@@ -53,7 +53,7 @@ static bool move_word(const struct vector_move *move)
 	return true;
 }
 
-/* movups and its like: both words. */
+/* movups and its like: moves both words. */
 static bool move_both(const struct vector_move *move)
 {
 	struct flow_value low, high;
@@ -71,7 +71,7 @@ static bool move_both(const struct vector_move *move)
 	return true;
 }
 
-/* movhps: the high word. Of three operands, the first source gives the low one. */
+/* movhps: moves the high word. With three operands, the first source gives the low word. */
 static bool move_high(const struct vector_move *move)
 {
 	const struct flow_context *step = move->step;
@@ -88,7 +88,7 @@ static bool move_high(const struct vector_move *move)
 	return true;
 }
 
-/* movlps, movsd: the low word, to memory. */
+/* movlps, movsd: stores the low word. */
 static bool move_low(const struct vector_move *move)
 {
 	if (!flow_is_memory(move->to) || flow_xmm_of(move->from) == FLOW_NONE)
@@ -97,7 +97,7 @@ static bool move_low(const struct vector_move *move)
 	return true;
 }
 
-/* punpcklqdq, punpckhqdq: the same half of two vectors. */
+/* punpcklqdq, punpckhqdq: combines the same half of two vectors. */
 static bool move_unpack(const struct vector_move *move, unsigned half)
 {
 	const ZydisDecodedOperand *first = move->last == move->from ? move->to : move->from;
@@ -109,7 +109,7 @@ static bool move_unpack(const struct vector_move *move, unsigned half)
 	return true;
 }
 
-/* movddup: the low word twice. */
+/* movddup: duplicates the low word. */
 static bool move_twice(const struct vector_move *move)
 {
 	struct flow_value low;
@@ -121,7 +121,7 @@ static bool move_twice(const struct vector_move *move)
 	return true;
 }
 
-/* pshufd, where it moves whole words. */
+/* pshufd, if it moves whole words. */
 static bool move_shuffled(const struct vector_move *move)
 {
 	uint64_t order = move->last->imm.value.u;
@@ -133,7 +133,7 @@ static bool move_shuffled(const struct vector_move *move)
 	return true;
 }
 
-/* pinsrq: one half from elsewhere. */
+/* pinsrq: replaces one half. */
 static bool move_inserted(const struct vector_move *move)
 {
 	const ZydisDecodedOperand *whole = move->last == move->to + 2 ? move->to : move->from;

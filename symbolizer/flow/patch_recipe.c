@@ -2,23 +2,25 @@
 /*
  * patch_recipe.c: see patch_recipe.h.
  *
- * A displaced instruction keeps its meaning, unless it names a place by its distance from itself:
- *   a rip-relative operand   keeps its form: the four bytes of the distance are made anew (a fixup)
- *   a conditional jump       gets its long form; it and an unconditional one get a fixup
- *   a direct call, or one    pushes the return address that it has where it stands, and jumps: one
- *                            into the trampoline would be an address
- *   through a rip operand    that no unwinder has a row for. With its 5 or 6 bytes it is always the
- *                            last one displaced, so it returns behind them
- *   any other call           is refused
- *   jrcxz, loop              are refused: they have no long form
- * No jump may arrive in the middle of the displaced bytes: the whole function is decoded, and a
- * jump from within it to any displaced byte is a reason to refuse. A jump to the first byte is one,
- * too: it would look like a call. Calls of the entry itself are calls. Compilers put a function's
- * unlikely parts elsewhere: what its jumps lead to is looked at as well, for jumps back. A function
- * that ends before a jump's five bytes is patched if padding follows.
+ * A displaced instruction keeps its meaning. Only instructions that name a place by its distance
+ * from themselves change:
+ *   a rip-relative operand  keeps its form; the four bytes of the distance become a fixup
+ *   a jump                  gets its long form, with a fixup
+ *   a direct call, or one through a rip operand
+ *                           pushes its original return address, and jumps: no unwinder has a row
+ *                           for an address in the trampoline. With its 5 or 6 bytes it is always
+ *                           the last instruction displaced, so it returns to the code after them
+ *   any other call          is refused
+ *   jrcxz, loop             are refused: they have no long form
  *
- * A call instruction is simpler: it becomes a call of the stub, and its trampoline is a jump to
- * what it called.
+ * No jump may arrive in the middle of the displaced bytes: the whole function is decoded, and a
+ * jump from inside it to any displaced byte is refused. That includes the first byte: such a jump
+ * would look like a call. Calls of the entry itself are calls. Compilers put a function's unlikely
+ * parts elsewhere, so the targets of its jumps are searched for jumps back, too. A function that
+ * ends before a jump's five bytes is patched if padding follows.
+ *
+ * A call instruction is simpler: it becomes a call of the stub, and its trampoline is a jump to the
+ * original target.
  */
 #include "patch_recipe.h"
 
@@ -64,7 +66,7 @@ static bool decode(const struct maker *m, uint64_t vaddr, struct instruction *ou
 	return true;
 }
 
-/* Where a direct jump or call goes; false: it is none. */
+/* Finds the target of a direct jump or call. False: the instruction is neither. */
 static bool branch_target(const struct instruction *i, uint64_t *target)
 {
 	for (unsigned k = 0; k < i->decoded.operand_count_visible; k++)
@@ -101,7 +103,7 @@ static const char *add_fixup(struct shiny_patch_recipe *r, uint64_t target, unsi
 	return NULL;
 }
 
-/* A jump in its long form. */
+/* Appends a jump in its long form. */
 static const char *move_jump(struct shiny_patch_recipe *r, const struct instruction *i,
 			     uint64_t target)
 {
@@ -119,8 +121,8 @@ static const char *move_jump(struct shiny_patch_recipe *r, const struct instruct
 	return add_fixup(r, target, at, r->code_bytes);
 }
 
-/* push %rax; lea RETURN(%rip),%rax; xchg %rax,(%rsp); jmp TARGET or jmp *TARGET(%rip): no register
- * and no flag is another one. */
+/* Appends push %rax; lea RETURN(%rip),%rax; xchg %rax,(%rsp); jmp TARGET or jmp *TARGET(%rip): it
+ * preserves all registers and flags. */
 static const char *move_call(struct shiny_patch_recipe *r, const struct instruction *i)
 {
 	static const uint8_t push_lea[] = { 0x50, 0x48, 0x8d, 0x05 },
@@ -186,7 +188,7 @@ static const char *move(struct shiny_patch_recipe *r, const struct instruction *
 	return NULL;
 }
 
-/* Whole instructions, as many as a jump needs. */
+/* Displaces whole instructions, as many as a jump needs. */
 static const char *displace(struct maker *m, uint64_t vaddr, uint64_t end)
 {
 	struct shiny_patch_recipe *r = m->recipe;
@@ -213,8 +215,8 @@ static const char *displace(struct maker *m, uint64_t vaddr, uint64_t end)
 
 /* ---- the rest of the function ---- */
 
-/* Whether the code at `at`, outside of the function, jumps into it behind its first displaced byte:
- * a jump to that one is a tail call. */
+/* True if the code at `at`, outside the function, jumps into it past its first displaced byte; a
+ * jump to that byte is a tail call. */
 static bool part_returns(const struct maker *m, uint64_t at, uint64_t low, uint64_t high)
 {
 	struct instruction i;
@@ -230,7 +232,7 @@ static bool part_returns(const struct maker *m, uint64_t at, uint64_t low, uint6
 	return false;
 }
 
-/* Whether something in it jumps to [low, high). */
+/* Returns why not if something in the function jumps to [low, high); else NULL. */
 static const char *check_body(const struct maker *m, uint64_t from, uint64_t end, uint64_t low,
 			      uint64_t high)
 {
@@ -257,7 +259,7 @@ static const char *check_body(const struct maker *m, uint64_t from, uint64_t end
 	return NULL;
 }
 
-/* The bytes that must stand in memory. */
+/* Records the bytes that must be in memory. */
 static const char *expect(const struct maker *m, uint64_t vaddr, uint64_t end)
 {
 	struct shiny_patch_recipe *r = m->recipe;

@@ -10,10 +10,11 @@
 
 struct allocator_sight {
 	bool executable, make, end;
-	char *name; /* "" not yet */
+	char *name; /* "": none yet */
 };
 
-/* Enough by themselves; `operators`: not of an executable, whose own may stand on malloc. */
+/* Names that suffice by themselves. `operators`: not in an executable, whose own operators may call
+ * malloc. */
 static const struct { const char *name; bool operators;
 } telling[] = {
 	{ "mallocx", false },	      { "je_malloc", false },	      { "tc_malloc", false },

@@ -4,11 +4,11 @@
  *
  * A family is one prefix: malloc, je_malloc and _rjem_malloc are three. It is patched as a whole or
  * not at all: recording the end of a block without its beginning would be worse than recording
- * nothing. It needs malloc and free, or, of the family without a prefix, operators that only their
+ * nothing. It needs malloc and free, or, for the family without a prefix, operators that only their
  * own program has (SHINY_ALLOCATOR_NEWER, and clang's __alloc_token_ forms) and operator delete:
- * what they stand on may be nobody's malloc. One function that cannot be patched rules the family
- * out, with
- * an exception: a function that only jumps to another one of the family is recorded there.
+ * they may stand on an allocator without malloc. One function that cannot be patched rules the
+ * family out, with an exception: a function that only jumps to another one of the family is
+ * recorded there.
  *
  * Names come from .symtab and .dynsym. A global one wins over a local one. Two local ones of one
  * name with two addresses cannot be told apart, and rule the family out, too. The first name in the
@@ -54,7 +54,7 @@ static const char *const known[] = { "", "je_", "tc_", "mi_", "_rjem_" };
 enum { KNOWN = sizeof(known) / sizeof(*known), TOKENS = 64 };
 
 struct allocator_symbol { /* a function of a family */
-	uint64_t vaddr, end; /* vaddr 0: it has none; end 0: not known */
+	uint64_t vaddr, end; /* vaddr 0: missing; end 0: unknown */
 	bool global, ambiguous;
 };
 struct allocator_search {
@@ -62,7 +62,7 @@ struct allocator_search {
 	char prefixes[SHINY_ALLOCATOR_FAMILIES][SHINY_ALLOCATOR_PREFIX];
 	size_t prefix_bytes[SHINY_ALLOCATOR_FAMILIES], family_count;
 	struct allocator_symbol at[SHINY_ALLOCATOR_FAMILIES][SHINY_ALLOCATOR_FUNCTIONS];
-	/* functions of the first family by their __alloc_token_ names: there may be many */
+	/* functions of the first family by their __alloc_token_ names: possibly many */
 	struct { uint64_t vaddr, end; size_t function; } tokens[TOKENS];
 	size_t token_count;
 	struct shiny_allocator_file *out;
@@ -166,7 +166,7 @@ static void say(struct allocator_search *s, size_t family, size_t function, cons
 		 functions[function].name, why);
 }
 
-/* Whether the function is nothing but a jump to another one of the family's. */
+/* True if the function is only a jump to another one of the family. */
 static bool leads_to_another(const struct allocator_search *s, size_t family,
 			     const struct allocator_symbol *at)
 {
@@ -189,7 +189,7 @@ static bool leads_to_another(const struct allocator_search *s, size_t family,
 	return false;
 }
 
-/* The entry with this address, of the first `count`. */
+/* Returns the entry with this address among the first `count`; NULL: none. */
 static struct shiny_allocator_entry *entry_at(const struct allocator_search *s, uint64_t vaddr,
 					      uint32_t count)
 {
@@ -199,7 +199,7 @@ static struct shiny_allocator_entry *entry_at(const struct allocator_search *s, 
 	return NULL;
 }
 
-/* Only what a reader needs to check it. */
+/* Fills only the members by which a reader checks the code. */
 static bool plain_recipe(const struct allocator_search *s, uint64_t vaddr,
 			 struct shiny_patch_recipe *out)
 {
@@ -214,7 +214,7 @@ static bool plain_recipe(const struct allocator_search *s, uint64_t vaddr,
 	return true;
 }
 
-/* Appends one function; false: the family cannot be patched, and why says it. */
+/* Appends one function. False: the family cannot be patched, and the file's `why` says it. */
 static bool add_function(struct allocator_search *s, size_t family, size_t home, size_t i,
 			 const struct allocator_symbol *at)
 {
@@ -241,7 +241,7 @@ static bool add_function(struct allocator_search *s, size_t family, size_t home,
 			e->home = (uint16_t)home;
 			s->out->count++;
 		}
-		return true; /* without it there is only less to see */
+		return true; /* without this function only the usable size is missing */
 	}
 	if (!why)
 		why = patch_recipe_make(s->file, at->vaddr, at->end, &e->recipe);
@@ -275,7 +275,7 @@ static bool add_functions(struct allocator_search *s, size_t family, size_t home
 	return true;
 }
 
-/* Whether it has what a family needs. */
+/* True if the family has the functions that it needs. */
 static bool is_family(const struct allocator_search *s, size_t family)
 {
 	const struct allocator_symbol *at = s->at[family];
@@ -297,7 +297,8 @@ static void add_family(struct allocator_search *s, size_t family)
 
 	if (!is_family(s, family))
 		return;
-	/* mi_malloc is malloc by another name: what else it has belongs to that one */
+	/* mi_malloc may be malloc by another name: its family's other functions belong to malloc's
+	 * then */
 	make = entry_at(s, at[SHINY_ALLOCATOR_MALLOC].vaddr, before);
 	end = entry_at(s, at[SHINY_ALLOCATOR_FREE].vaddr, before);
 	if (make && end && make->home == end->home)
@@ -305,7 +306,7 @@ static void add_family(struct allocator_search *s, size_t family)
 	if (add_functions(s, family, home)) {
 		bool all = at[SHINY_ALLOCATOR_MALLOC].vaddr;
 
-		/* a compiler inlines one of them and not the other */
+		/* a compiler may inline one operator of a pair and not the other */
 		for (uint32_t i = before; i < s->out->count && !all; i++)
 			s->entries[i].either = 1;
 	} else {
@@ -320,7 +321,7 @@ static uint64_t checksum_of(const struct shiny_allocator_file *f)
 			   f->bytes - offsetof(struct shiny_allocator_file, version));
 }
 
-/* What goes into the file. */
+/* Builds the cache file's content; *out is malloc'ed. */
 static struct shiny_err *allocator_recipes(const struct binary *file, const char *setting,
 					   struct shiny_allocator_file **out)
 {
@@ -361,7 +362,7 @@ static unsigned count_patches(const struct shiny_allocator_file *f)
 	return patches;
 }
 
-/* What is in the cache, if that is what would be made; malloc'ed. */
+/* Returns the cache file, malloc'ed, if it is valid for this build and setting; else NULL. */
 static struct shiny_allocator_file *read_cached(const char *path, const struct binary *file,
 						const char *setting)
 {
@@ -416,7 +417,7 @@ struct shiny_err *allocator_prepare(const char *path, const char *setting,
 	struct shiny_err *err;
 
 	memset(out, 0, sizeof(*out));
-	if (strcmp(setting, "off") == 0) /* what is there serves again when it is on again */
+	if (strcmp(setting, "off") == 0) /* the cache file stays for when it is on again */
 		return NULL;
 	switch (binary_open(&file, path)) {
 	case BINARY_OK: break;

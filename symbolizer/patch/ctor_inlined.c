@@ -2,8 +2,8 @@
 /*
  * ctor_inlined.c: see ctor_inlined.h.
  *
- * One walk over all DIEs; each abstract instance is asked once for its name. Without a mangled name
- * the declaration says the class: the declarations of a unit are collected before its functions.
+ * One walk over all DIEs; each abstract instance's name is looked up once. Without a mangled name
+ * the declaration tells the class: the declarations of a unit are collected before its functions.
  * Code that the linker dropped, because another unit has the same function, has addresses outside
  * the executable parts of the file.
  */
@@ -23,10 +23,10 @@
 #include "../elf/debugfile.h"
 
 enum { DEPTH_MAX = 512 };
-#define BYTES_MAX ((uint64_t)512 << 20) /* of .debug_info: some 10 s */
+#define BYTES_MAX ((uint64_t)512 << 20) /* limit of .debug_info: takes some 10 s */
 
 struct inlined_origin {
-	const char *die; /* its address in the section; NULL: empty */
+	const char *die; /* its address in the section; NULL: unused */
 	struct ctor_inlined function;
 };
 
@@ -50,7 +50,7 @@ static const char *linkage_name(Dwarf_Die *die)
 	return NULL;
 }
 
-/* NULL: not known. */
+/* NULL: `die` isn't known yet. */
 static struct inlined_origin *find_origin(const struct inlined_walk *w, const char *die)
 {
 	uint32_t at = hash_table_find(&w->origin_table, hash_mix((uintptr_t)die), i,
@@ -104,8 +104,8 @@ static bool is_class(int tag)
 	return tag == DW_TAG_class_type || tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
 }
 
-/* Declarations of constructors and destructors that have no mangled name, in `die`, a scope called
- * `scope`: "a::b", "". */
+/* Collects the declarations of constructors and destructors without a mangled name in `die`.
+ * `scope` is its path: "a::b", "". Takes ownership of `scope`. */
 static void collect(struct inlined_walk *w, Dwarf_Die *die, char *scope, unsigned depth)
 {
 	const char *class = is_class(dwarf_tag(die)) ? dwarf_diename(die) : NULL, *name, *before;
@@ -145,7 +145,7 @@ static void collect(struct inlined_walk *w, Dwarf_Die *die, char *scope, unsigne
 		free(scope);
 }
 
-/* Whether it has code in the file. */
+/* True if it has code in the file. */
 static bool is_there(const struct inlined_walk *w, Dwarf_Die *die)
 {
 	Dwarf_Addr base, start, end;
@@ -196,7 +196,7 @@ static void walk_die(struct inlined_walk *w, Dwarf_Die *die, const struct ctor_i
 	} while (!dwarf_siblingof(&child, &child) && (const char *)child.addr > before);
 }
 
-/* dwz: what files share. */
+/* Opens the file that dwz moved shared debug information to; NULL: none. */
 static Dwarf *open_alternate(const struct binary *file, int *fd)
 {
 	const uint8_t *id;

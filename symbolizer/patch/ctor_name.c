@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ctor_name.c: see ctor_name.h. libiberty's demangler says what sort a name is, and gives it as a
+/* ctor_name.c: see ctor_name.h. libiberty's demangler tells the kind of a name, and gives it as a
  * tree, of which the class is a branch. */
 #include "ctor_name.h"
 
@@ -12,7 +12,8 @@
 enum { NAME_MAX_BYTES = 4096, PRINT_GUESS = 64 };
 #define STYLE (DMGL_PARAMS | DMGL_ANSI)
 
-/* Most names are neither: C or D and a digit, or CI and a digit, is in all that are. */
+/* False for most names: all constructors and destructors have C or D and a digit, or CI and a
+ * digit. */
 static bool can_be(const char *name)
 {
 	for (const char *c = name; *c; c++)
@@ -53,8 +54,7 @@ enum ctor_variant ctor_variant(const char *name)
 									 : CTOR_NONE;
 }
 
-/* Takes the constructor's own name off a name: what is left names the class. NULL: that can't be
- * told. */
+/* Removes the constructor's own name: the remainder names the class. NULL: it can't be told. */
 static struct demangle_component *cut(struct demangle_component *c)
 {
 	struct demangle_component *right;
@@ -64,7 +64,7 @@ static struct demangle_component *cut(struct demangle_component *c)
 	case DEMANGLE_COMPONENT_TEMPLATE: /* the constructor's own arguments */
 	case DEMANGLE_COMPONENT_TAGGED_NAME:
 		return cut(c->u.s_binary.left);
-	case DEMANGLE_COMPONENT_LOCAL_NAME: /* of a class within a function */
+	case DEMANGLE_COMPONENT_LOCAL_NAME: /* a class within a function */
 		right = cut(c->u.s_binary.right);
 		if (!right)
 			return NULL;
@@ -78,7 +78,7 @@ static struct demangle_component *cut(struct demangle_component *c)
 		if (right->type == DEMANGLE_COMPONENT_CTOR ||
 		    right->type == DEMANGLE_COMPONENT_DTOR)
 			return c->u.s_binary.left;
-		right = cut(right); /* the same within an inline namespace's or function's scope */
+		right = cut(right); /* the same inside an inline namespace or a function */
 		if (!right)
 			return NULL;
 		c->u.s_binary.right = right;

@@ -2,20 +2,20 @@
 /*
  * ctor_patch.c: see ctor_patch.h.
  *
- * One construction is to be one event. A compiler makes several functions of one constructor: C1
- * for whole objects, C2 for the base class's part of a derived one; of a destructor D1, D2, and D0,
- * which also frees. Mostly C1 and C2 are one address. Where they are two, C1 may have the body
- * itself (virtual bases; inlining), or call C2, which then tells of the same construction: such a
- * C1 is left alone. For small code gcc makes C4 of both, which they jump to (-fdeclone-ctor-dtor):
- * then both are. A call of a variant counts as such if it is the first call in the function:
- * inlined destructors call others later on, also on other objects.
+ * One construction must be one event. A compiler makes several functions of one constructor: C1 for
+ * whole objects, C2 for the base class's part of a derived one; of a destructor D1, D2, and D0,
+ * which also frees. Mostly C1 and C2 are one address. If they are two, C1 may have the body itself
+ * (virtual bases; inlining), or call C2, which then reports the same construction: such a C1 is
+ * left alone. For small code gcc makes C4 of both, which they jump to (-fdeclone-ctor-dtor): then
+ * both are left alone. Only the first call in a function counts as the call of a variant: inlined
+ * destructors call others later, also on other objects.
  *
- * Left alone too, and counted as not patchable: what can't be patched (patch_recipe.h); copies that
- * the compiler made with fewer or other arguments (".isra.0", ".constprop.0"), whose first one need
- * not be `this`; addresses that belong to functions of two classes, or to a constructor and a
- * destructor, because a compiler or linker folded them. What was inlined has no entry at all: debug
- * information says in how many places. One that was inlined into a variant of its own is not missed
- * there. Without debug information their number is not known.
+ * Left alone, too, and counted as not patchable: functions without a recipe (patch_recipe.h);
+ * copies that the compiler made with fewer or other arguments (".isra.0", ".constprop.0"), whose
+ * first one need not be `this`; addresses that belong to functions of two classes, or to a
+ * constructor and a destructor, because a compiler or linker folded them. Inlined functions have no
+ * entry at all: debug information tells in how many places. A function inlined into a variant of
+ * its own is not missed there. Without debug information their number is unknown.
  */
 #include "ctor_patch.h"
 
@@ -47,19 +47,19 @@ enum { PATTERNS = 64, INSTRUCTION_MAX = 15, LOOK_FOR_CALL = 4096 };
 #define NOT_A_CLASS UINT32_MAX
 
 struct ctor_candidate {
-	uint64_t vaddr, end; /* end 0: not known */
+	uint64_t vaddr, end; /* end 0: unknown */
 	uint32_t class;
-	uint32_t order; /* in which it was met */
+	uint32_t order; /* position among all symbols found */
 	enum ctor_variant variant;
 	const char *name;
-	bool shared; /* with a function of another class, or another sort */
-	bool left;   /* another variant tells of it */
+	bool shared; /* with a function of another class, or with a destructor or constructor */
+	bool left;   /* another variant reports it */
 	bool bad;    /* no recipe */
 	struct shiny_patch_recipe recipe;
 };
 
 struct ctor_class_name {
-	char *mangled; /* what stands in front of the variant */
+	char *mangled; /* the mangled name without a suffix (.cold, @VERSION) */
 	uint32_t class;
 };
 
@@ -71,8 +71,8 @@ struct ctor_search {
 	VEC(struct shiny_ctors_class) classes;
 	VEC(const char *) class_names; /* interned by sym */
 	VEC(struct ctor_class_name) known;
-	struct hash_table known_table; /* by what stands in front of the variant */
-	VEC(struct ctor_candidate) candidates; /* after finding, by address and unique */
+	struct hash_table known_table; /* by `mangled` */
+	VEC(struct ctor_candidate) candidates; /* after unite(): sorted by address, unique */
 	bool inlined_known;
 };
 
@@ -100,7 +100,7 @@ static struct shiny_err *read_setting(struct ctor_search *s, const char *setting
 	}
 }
 
-/* A pattern without * and ? is the whole name. */
+/* True if a pattern matches `class`. A pattern without * and ? is the whole name. */
 static bool wanted(const struct ctor_search *s, const char *class)
 {
 	for (size_t i = 0; i < s->pattern_count; i++)
@@ -125,7 +125,7 @@ static uint32_t class_numbered(struct ctor_search *s, const char *name)
 	return (uint32_t)s->classes.count - 1;
 }
 
-/* The class of a constructor or destructor; NOT_A_CLASS: none that is wanted. */
+/* Returns the class of a constructor or destructor; NOT_A_CLASS: no pattern matches it. */
 static uint32_t class_of(struct ctor_search *s, const char *mangled)
 {
 	size_t bytes = strcspn(mangled, ".@");
@@ -163,7 +163,7 @@ static void take_symbol(void *context, const char *name, const Elf64_Sym *symbol
 	if (class == NOT_A_CLASS)
 		return;
 	if (dot && (!strncmp(dot, ".cold", 5) || !strncmp(dot, ".part", 5)))
-		return; /* a piece of one that is looked at by itself */
+		return; /* a piece of a function that is examined by itself */
 	if (dot) {
 		s->classes.at[class].unpatched++;
 		return;
@@ -187,7 +187,7 @@ static int by_address(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* One for each address. */
+/* Keeps one candidate for each address. */
 static void unite(struct ctor_search *s)
 {
 	struct ctor_candidate *all = s->candidates.at;
@@ -222,7 +222,7 @@ static struct ctor_candidate *candidate_at(const struct ctor_search *s, uint64_t
 		       : NULL;
 }
 
-/* Where the function's first direct call, or jump out of it, goes; 0: there is none. */
+/* Returns the target of the function's first direct call, or jump out of it; 0: none. */
 static uint64_t first_callee(const struct ctor_search *s, const struct ctor_candidate *c)
 {
 	uint64_t end = c->end ? c->end : c->vaddr + LOOK_FOR_CALL, target;
@@ -252,7 +252,7 @@ static uint64_t first_callee(const struct ctor_search *s, const struct ctor_cand
 	return 0;
 }
 
-/* Those that another variant tells of, and recipes for the rest. */
+/* Makes the recipes, and marks candidates that another variant reports. */
 static void make_recipes(struct ctor_search *s)
 {
 	for (size_t i = 0; i < s->candidates.count; i++) {
@@ -285,7 +285,8 @@ static void make_recipes(struct ctor_search *s)
 
 /* ---- debug information ---- */
 
-/* The class of what was inlined, or inlined into; NOT_A_CLASS: none that is wanted. */
+/* Returns the class of an inlined function, or of the function around it; NOT_A_CLASS: no pattern
+ * matches it. */
 static uint32_t class_in(struct ctor_search *s, const struct ctor_inlined *f, bool *destroys)
 {
 	enum ctor_variant variant = f->mangled ? ctor_variant(f->mangled) : CTOR_NONE;
@@ -365,7 +366,7 @@ static uint64_t checksum_of(const struct shiny_ctors_file *f)
 			   f->bytes - offsetof(struct shiny_ctors_file, version));
 }
 
-/* Cuts at a character's beginning. */
+/* Returns the name's length, cut at a character's start. */
 static uint32_t name_bytes(const char *name)
 {
 	size_t bytes = strlen(name);
@@ -428,7 +429,7 @@ static struct shiny_ctors_file *put_together(struct ctor_search *s, const char *
 	return f;
 }
 
-/* What the file for `file` is to hold, malloc'ed. `path` is where that was opened from. */
+/* Builds the cache file's content for `file`, opened from `path`; *out is malloc'ed. */
 static struct shiny_err *ctors_recipes(const struct binary *file, const char *path,
 				       const char *setting, const char *const *debug_dirs,
 				       struct shiny_ctors_file **out)
@@ -507,7 +508,7 @@ static struct shiny_err *prepare(const struct binary *file, const char *path, co
 				: "the executable has no build-id, by which the library would know "
 				  "it");
 	f = cache_file_read(name, sizeof(*f), SHINY_CTORS_FILE_MAX, &bytes);
-	/* where there was no symbol the last time, there may be some now */
+	/* a file without symbols the last time may have some now */
 	if (f && is_good(f, bytes, file, hash) && f->class_count) {
 		*out = shiny_steal(f);
 		return NULL;

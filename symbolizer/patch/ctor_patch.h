@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ctor_patch.h: finds the constructors and destructors of an executable's classes, and keeps the
- * recipes to patch their entries (include/shiny/wire/ctors.h) in the user's cache, where the
+ * ctor_patch.h: finds the constructors and destructors of an executable's classes, and writes the
+ * recipes to patch their entries (include/shiny/wire/ctors.h) into the user's cache, where the
  * library looks for them.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one.
@@ -15,10 +15,10 @@
 #include "../../src/base/err.h"
 
 /*
- * Looks at the executable `path` and makes its file, unless one of this version, build and setting
- * is there; *out, malloc'ed, is what it holds. `setting` is SHINY_CTORS: patterns of class names
- * with commas between them, those within <> excepted; `debug_dirs` as in sym.h. NULL: it is no ELF
- * file, or `setting` is empty.
+ * Examines the executable `path` and writes its cache file, unless one of this version, build and
+ * setting with a class in it exists; *out, malloc'ed, is the file's content. `setting` is
+ * SHINY_CTORS: patterns of class names, separated by commas outside <>; `debug_dirs` as in sym.h.
+ * *out is NULL if `path` is no ELF file, or `setting` is empty.
  */
 SHINY_MUST_CHECK struct shiny_err *ctors_prepare(const char *path, const char *setting,
 						 const char *const *debug_dirs,

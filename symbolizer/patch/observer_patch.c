@@ -34,7 +34,7 @@ struct symbol_place {
 	uint64_t value, size;
 };
 
-/* The first form that has its function in the file; NONE. */
+/* Returns the first form whose function is in the file; NONE: there is none. */
 static unsigned find_form(const struct binary *symbols, struct symbol_place *set,
 			  struct symbol_place *variable)
 {
@@ -78,7 +78,7 @@ static unsigned find_form(const struct binary *symbols, struct symbol_place *set
 	return SHINY_OBSERVERS_NONE;
 }
 
-/* Is there an instruction in the file's code, outside the function, that writes the variable? */
+/* True if an instruction in the file's code, outside the function, writes the variable. */
 static bool written_elsewhere(const struct binary *file, const struct symbol_place *set,
 			      uint64_t variable)
 {
@@ -109,8 +109,8 @@ static bool written_elsewhere(const struct binary *file, const struct symbol_pla
 	return false;
 }
 
-/* `symbols` is the file with the symbol table: `file` itself, or its debug file. True: `out` is
- * whole; `why` (static) says why its form is NONE. */
+/* Looks for the hooks. `symbols` is the file with the symbol table: `file` itself, or its debug
+ * file. True: `out` is complete; if its form is NONE, `why` (static) may tell the reason. */
 static bool observers_look(const struct binary *file, const struct binary *symbols,
 			   struct shiny_observers_file *out, const char **why)
 {
@@ -152,7 +152,7 @@ static bool is_good(const struct shiny_observers_file *f, const struct binary *f
 	       !memcmp(f->build_id, file->build_id, file->build_id_bytes);
 }
 
-/* Looks in the file's symbols, or in those of its debug file. */
+/* Looks in the file's symbols, or in its debug file's. */
 static bool look_for_symbols(const struct binary *file, const char *path,
 			     const char *const *debug_dirs, struct shiny_observers_file *out,
 			     const char **why)
@@ -191,7 +191,7 @@ enum shiny_observers_form observers_prepare(const char *path, const char *const 
 		out.form = cached->form;
 	else if (place && !look_for_symbols(&file, path, debug_dirs, &out, why))
 		out.form = SHINY_OBSERVERS_NONE;
-	/* a file without symbols may have some the next time: only what was found is kept */
+	/* caches only finds: a file without symbols may have some the next time */
 	else if (place && out.form != SHINY_OBSERVERS_NONE &&
 		 !cache_file_write(place, &out, sizeof(out)))
 		*why = "the cache can't be written";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * observer_patch.h: finds PartitionAllocHooks::SetObserverHooks in an executable that has symbols,
- * for the library.
+ * observer_patch.h: finds PartitionAllocHooks::SetObserverHooks for the library in an executable
+ * with symbols.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: any.
  */
@@ -15,9 +15,9 @@
 #include "../elf/binary.h"
 
 /*
- * Finds them in the executable at `path`, its symbols from itself or a debug file (debug_dirs as in
- * debugfile.h), into the cache where the library looks. Which form; *why is NULL or says why the
- * hooks can't be used though the executable has them.
+ * Finds the hooks in the executable at `path`, by its own symbols or its debug file's (debug_dirs
+ * as in debugfile.h), and writes them into the cache where the library looks. Returns their form;
+ * *why is NULL or tells why the hooks can't be used though the executable has them.
  */
 enum shiny_observers_form observers_prepare(const char *path, const char *const *debug_dirs,
 					    const char **why);

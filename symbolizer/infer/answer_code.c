@@ -8,7 +8,7 @@
 
 #include "../../src/base/hash.h"
 
-/* A field that is added to an answer must be stored too. */
+/* Fails when a field is added: it must be encoded and decoded, too. */
 _Static_assert(sizeof(struct site_candidate) == 112 &&
 		       sizeof(struct site_answer) == SITE_CANDIDATES * 112 + 64,
 	       "write and read all of it");

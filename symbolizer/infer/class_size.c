@@ -4,9 +4,9 @@
  *
  * gcc (C++14 and later) ends the deleting destructor D0 with `mov $sizeof(T),%esi; … jmp operator
  * delete(void*, unsigned long)`. In node 2,198 of 2,313 polymorphic blocks had that size. Members
- * that are deleted in D0 make the same call with their own sizes, so the tail jump alone counts;
- * without one (-O0), a single such call in the whole function, with no way to branch. The slot must
- * be D0 by its symbol's name. clang 14 doesn't pass sizes unless told to; then the answer is 0.
+ * that D0 deletes cause the same call with their own sizes, so only the tail jump counts; without
+ * one (-O0), a single such call in the whole function, if that has no branches. The slot must be D0
+ * by its symbol's name. clang 14 passes sizes only if told to; else the answer is 0.
  */
 #include "class_size.h"
 
@@ -24,8 +24,8 @@ static bool is_sized_delete(const char *name)
 			(!name[7] || name[7] == '@' || !strcmp(name + 7, "St11align_val_t")));
 }
 
-/* Is the code at `target` operator delete(void*, unsigned long): by its symbol, or as a PLT entry
- * that jumps through its slot? */
+/* True if the code at `target` is operator delete(void*, unsigned long): by its symbol, or as a PLT
+ * entry that jumps through its slot. */
 static bool jumps_to_sized_delete(const struct binary *file, struct reloc_index *relocs,
 				  const struct symtab *symbols, const ZydisDecoder *decoder,
 				  uint64_t target)
@@ -92,8 +92,7 @@ static uint64_t size_in_destructor(const struct binary *file, struct reloc_index
 				hit = is_sized_delete(reloc_word(relocs, target).symbol);
 		}
 		if (hit && !argument_set)
-			return 0; /* a size that isn't a constant: an array, or not what we take it
-				     for */
+			return 0; /* the size isn't constant: an array, or no deleting destructor */
 		if (hit && jump) {
 			jumps_agree = jumps_agree && (!jumps || jumped == argument);
 			jumped = argument;

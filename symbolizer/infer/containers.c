@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* containers.c: see containers.h. The format stands in containers.rules. */
+/* containers.c: see containers.h. containers.rules describes the format. */
 #include "containers.h"
 
 #include <errno.h>
@@ -18,8 +18,9 @@ enum { RULES_MAX = 20000, FILE_MAX = 4 << 20, WORDS = 6 };
 
 struct container_rules {
 	struct container_rule *at;
-	size_t count, room, user_count; /* the user's stand first */
-	char *texts[2]; /* what the rules' strings are in: the user's file, the built-in table */
+	size_t count, room, user_count; /* the user's rules come first */
+	char *texts[2]; /* texts that the rules' strings lie in: the user's file, the built-in
+	                 * table */
 	uint64_t hash;
 };
 
@@ -44,7 +45,7 @@ static int number_of(const char *word, const char *const *list, size_t count)
 	return -1;
 }
 
-/* Braces must be paired and hold letters, digits, "_" and "." only. */
+/* True if braces are paired and hold letters, digits, "_" and "." only. */
 static bool good_element(const char *text)
 {
 	bool inside = false;
@@ -72,7 +73,7 @@ static struct shiny_err *wrong(const char *path, unsigned line, const char *what
 	return shiny_err(SHINY_ERR_USAGE, "%s:%u: %s '%s'", path, line, what, word);
 }
 
-/* The rule on one line, which is cut into words. An empty line leaves out->path NULL. */
+/* Parses one line, which it cuts into words. An empty line leaves out->path NULL. */
 static struct shiny_err *parse(char *line, const char *path, unsigned number,
 			       struct container_rule *out)
 {
@@ -83,7 +84,7 @@ static struct shiny_err *parse(char *line, const char *path, unsigned number,
 	memset(out, 0, sizeof(*out));
 	for (char *word = strtok_r(line, " \t\r", &rest); word && *word != '#';
 	     word = strtok_r(NULL, " \t\r", &rest)) {
-		/* an element may have blanks of its own: "unsigned long" */
+		/* an element may contain blanks: "unsigned long" */
 		if (count == 3 &&
 		    (!strpbrk(words[2], "{-") || !strcmp(words[0], kinds[CONTAINER_NAME])) &&
 		    strncmp(word, "header=", 7) && number_of(word, shapes, 4) < 0) {
@@ -137,7 +138,7 @@ static struct shiny_err *parse(char *line, const char *path, unsigned number,
 	return NULL;
 }
 
-/* Takes `text` apart; it must live as long as the rules. */
+/* Parses `text`, cutting it into words; it must live as long as the rules. */
 static struct shiny_err *add_all(struct container_rules *rules, char *text, const char *path)
 {
 	unsigned number = 0;
@@ -215,8 +216,7 @@ void container_rules_free(struct container_rules *rules)
 	free(rules);
 }
 
-/* "*" stands for any text. Backtracks to the last star only, so the time is bounded by the product
- * of the lengths. */
+/* Backtracks to the last star only, so the time is bounded by the product of the lengths. */
 bool container_rules_match(const char *pattern, const char *text)
 {
 	const char *star = NULL, *from = NULL;

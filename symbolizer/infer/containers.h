@@ -15,59 +15,61 @@
 #include "../../src/base/err.h"
 
 enum container_what {
-	CONTAINER_ALLOCATOR, /* its element is what is allocated, and the container around it is to
-	                      * be asked */
-	CONTAINER_CONTAINER, /* storage of this container; the element wins over the allocator's */
-	CONTAINER_MAKER,     /* makes one object: make_unique<T> */
-	CONTAINER_THROUGH,   /* passes an allocation on: not a place to stop */
+	CONTAINER_ALLOCATOR, /* its element is the block's type; the container around it may know
+	                      * better */
+	CONTAINER_CONTAINER, /* the container's storage; its element wins over the allocator's */
+	CONTAINER_MAKER,     /* creates one object: make_unique<T> */
+	CONTAINER_THROUGH,   /* passes an allocation on; the function around it decides */
 	CONTAINER_WRAPPER,   /* a C allocation function: xmalloc, g_malloc */
-	CONTAINER_FUNCTION,  /* a library function with a known result: strdup makes chars */
-	CONTAINER_TAKER,     /* a library function that gets pointers to this only */
-	CONTAINER_NAME,      /* what the container is called by those who use it: beside one of the
-	                      * others */
+	CONTAINER_FUNCTION,  /* a library function with a known result: strdup returns chars */
+	CONTAINER_TAKER,     /* a library function; the blocks it gets hold this element only */
+	CONTAINER_NAME,      /* the name that users of a container know it by; applies beside one of
+	                      * the others */
 };
 
-/* How a block's size follows from the element's. */
+/* Relation of a block's size to the element's. */
 enum container_shape {
-	CONTAINER_MANY, /* any number of elements behind the header */
-	CONTAINER_ONE,  /* one */
-	CONTAINER_NODE, /* one, a node of a container */
-	CONTAINER_LOOSE /* elements and other things: the size says nothing */
+	CONTAINER_MANY, /* any number of elements after the header */
+	CONTAINER_ONE,  /* one element */
+	CONTAINER_NODE, /* one element, a container's node */
+	CONTAINER_LOOSE /* elements and other things: any size */
 };
 
 struct container_rule {
 	enum container_what what;
 	enum container_shape shape;
-	const char *path;    /* die_function_path() of the frame; "*" stands for any text */
-	const char *element; /* see containers.rules; NULL: none. Alternatives are separated by | */
+	const char *path;    /* pattern of die_function_path() of the frame; "*" stands for any
+	                      * text */
+	const char *element; /* see containers.rules; | separates alternatives; NULL: none */
 	unsigned header;
 };
 
 struct container_rules;
 
-/* The built-in table, then `path`'s lines in front of it (NULL: none). A wrong line is an error
- * that says which and why. */
+/* Loads `path`'s lines (NULL: none), then the built-in table. An invalid line is an error that
+ * gives the line and the reason. */
 SHINY_MUST_CHECK struct shiny_err *container_rules_load(const char *path,
 							struct container_rules **out);
 void container_rules_free(struct container_rules *rules); /* accepts NULL */
 
-/* The first rule that matches, other than takers and names; NULL none. */
+/* Returns the first matching rule that is neither a taker nor a name; NULL: none. */
 const struct container_rule *container_rules_find(const struct container_rules *rules,
 						  const char *function_path);
-/* The first taker that matches; NULL none. */
+/* Returns the first matching taker; NULL: none. */
 const struct container_rule *container_rules_find_taker(const struct container_rules *rules,
 							const char *function_path);
-/* The first name that matches; NULL none. */
+/* Returns the first matching name; NULL: none. */
 const struct container_rule *container_rules_find_name(const struct container_rules *rules,
 						       const char *function_path);
 
-/* The user's rule number `index` of functions that allocate for their caller; NULL: no more. */
+/* Returns the pattern of the user's wrapper or function rule number `index`; NULL: there are no
+ * more. */
 const char *container_rules_wrapper(const struct container_rules *rules, size_t index);
 
-/* "*" in the pattern stands for any text. */
+/* True if `text` matches; "*" in the pattern stands for any text. */
 bool container_rules_match(const char *pattern, const char *text);
 
-/* The hash of all lines: it is part of a cache key, as other rules give other answers. */
+/* Returns the hash of all lines. It is part of a cache key: other rules give other answers. */
 uint64_t container_rules_hash(const struct container_rules *rules);
 
 size_t container_rules_count(const struct container_rules *rules);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * evidence.h: a line of evidence, for whoever asks how a type was found.
+ * evidence.h: writes a line of evidence of how a type was found.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: no. Threads: any.
  */
@@ -9,7 +9,7 @@
 
 #include "../sym.h"
 
-/* Does nothing where nobody asks: `evidence` is NULL. A longer line is cut at 1200 bytes. */
+/* Does nothing if `evidence` is NULL. Cuts lines at 1200 bytes. */
 void evidence_say(struct sym_evidence *evidence, unsigned depth, const char *format, ...)
 	SHINY_PRINTF(3, 4);
 

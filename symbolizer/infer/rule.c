@@ -22,7 +22,7 @@ void rule_describe(struct rule_work *work, const struct die_type *type, struct s
 		die_members_leading(work->reader->units, &copy, out->leading, SITE_LEADING);
 }
 
-/* Types with a size that needs no debug information. */
+/* Returns the size of a type that needs no debug information; 0: unknown. */
 static uint64_t known_bytes(const char *name)
 {
 	static const struct {

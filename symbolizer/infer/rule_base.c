@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rule_base.c: what does the register point at through which the pointer is stored?
+ * rule_base.c: finds the target of the register through which the pointer is stored.
  *
  * `this->items = p` is `mov (slot of this), %rdx; mov %rax, 16(%rdx)` without optimisation, and
- * with it the object's variable may be nowhere by then. So the code in front of the store is read
- * backwards, in the order in which it stands: a copy leads on to the other register, a load to the
- * member that it loads (or, from the frame, to the register that was saved there), until it is a
- * variable's value or address, or another register that was made from it is a variable's. That
- * isn't the flow of control, but it is what compilers write, and what it gives is the weakest kind
- * of answer, checked by size.
+ * with it the object's variable may be nowhere by then. So the code before the store is read
+ * backwards, in the order of its addresses: a copy leads on to the other register, a load to the
+ * member that it loads (or, from the frame, to the register that was saved there), until the value
+ * is a variable's value or address, or a register computed from it is a variable's. That isn't the
+ * flow of control, but it is what compilers write, and its result is the weakest kind of answer,
+ * checked by size.
  */
 #include <string.h>
 
@@ -26,8 +26,8 @@ enum { WINDOW = 40, DEPTH = 6, CODE_MAX = 1 << 16 };
 struct window {
 	struct rule_work *work;
 	struct flow_instruction at[WINDOW]; /* a ring */
-	size_t count;                       /* of all that were decoded; the last WINDOW of them are
-	                                     * kept */
+	size_t count;                       /* all decoded instructions; `at` has the last WINDOW of
+	                                     * them */
 	unsigned asked;
 };
 
@@ -36,7 +36,7 @@ static const struct flow_instruction *instruction(const struct window *window, s
 	return &window->at[index % WINDOW];
 }
 
-/* The pointer type that lies at `offset` of a variable or of a type. */
+/* Finds the pointer type at `offset` of a variable or of a type. */
 static bool pointer_in(struct rule_work *work, const struct die_type *type, uint64_t offset,
 		       struct die_type *out)
 {
@@ -56,7 +56,7 @@ static bool pointer_in(struct rule_work *work, const struct die_type *type, uint
 	       die_members_at(work->reader->units, &element, offset, out, &name);
 }
 
-/* What a pointer leads to: of a descriptor any of its elements. */
+/* Finds the target of a pointer; of a descriptor, any of its elements. */
 static bool behind(struct rule_work *work, const struct die_type *pointer, struct die_type *out)
 {
 	struct die_type type = *pointer;
@@ -68,8 +68,8 @@ static bool behind(struct rule_work *work, const struct die_type *pointer, struc
 	return true;
 }
 
-/* What the pointer variable points at that is in `reg`, or from which `reg` has a constant
- * distance, `displacement`. In front of `vaddr`. */
+/* Finds the target of the pointer variable that `reg` holds, or from which `reg` has a constant
+ * distance, *displacement, before `vaddr`. */
 static bool variable_in(struct window *window, uint64_t vaddr, unsigned reg, struct die_type *out,
 			int64_t *displacement)
 {
@@ -82,7 +82,8 @@ static bool variable_in(struct window *window, uint64_t vaddr, unsigned reg, str
 	count = debug_variables_at(window->work->reader->units, vaddr, found, RULE_VARIABLES);
 	for (unsigned round = 0; round < 2; round++)
 		for (size_t i = 0; i < count; i++) {
-			/* a variable that lies there, as what is passed by its address */
+			/* a variable that lies at the register's address, like one passed by
+			 * address */
 			if (!round && found[i].place == DEBUG_PLACE_MEMORY && found[i].reg == reg &&
 			    die_type(window->work->reader->units, &found[i].type, out)) {
 				*displacement = -found[i].displacement;
@@ -92,7 +93,7 @@ static bool variable_in(struct window *window, uint64_t vaddr, unsigned reg, str
 			    found[i].reg != reg ||
 			    !die_type(window->work->reader->units, &found[i].type, &type))
 				continue;
-			/* a word of it */
+			/* one word of the variable */
 			if (type.kind == DIE_CLASS ? !pointer_in(window->work, &type, found[i].into,
 								 &type)
 						   : found[i].into != 0)
@@ -112,7 +113,7 @@ static bool is_frame(unsigned reg)
 	return reg == FLOW_RSP || reg == FLOW_RBP;
 }
 
-/* The variable in memory that [reg + displacement] is in. */
+/* Finds the variable in memory that [reg + displacement] is in. */
 static bool variable_at(struct debug_units *units, uint64_t vaddr, unsigned reg,
 			int64_t displacement, struct rule_base *out)
 {
@@ -131,8 +132,8 @@ static bool variable_at(struct debug_units *units, uint64_t vaddr, unsigned reg,
 	return false;
 }
 
-/* The register that was saved in the slot of the frame from which instruction number *index loads;
- * *index becomes the saving one's. */
+/* Returns the register that was saved in the frame slot from which instruction *index loads; sets
+ * *index to the instruction that saved it. FLOW_NONE: unknown. */
 static unsigned saved_register(const struct window *window, size_t oldest, size_t *index)
 {
 	const ZydisDecodedOperand *slot = &instruction(window, *index)->operands[1];
@@ -147,7 +148,7 @@ static unsigned saved_register(const struct window *window, size_t oldest, size_
 			    at->operands[o].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE &&
 			    flow_number_of_part(at->operands[o].reg.value) ==
 				    flow_number_of_part(slot->mem.base))
-				return FLOW_NONE; /* the frame is another one there */
+				return FLOW_NONE; /* the frame's register has another value there */
 		if (to->type != ZYDIS_OPERAND_TYPE_MEMORY ||
 		    !(to->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) ||
 		    to->mem.base != slot->mem.base || to->mem.index != ZYDIS_REGISTER_NONE ||
@@ -162,8 +163,8 @@ static unsigned saved_register(const struct window *window, size_t oldest, size_
 	return FLOW_NONE;
 }
 
-/* `lea 16(%reg), %other` and `mov %reg, %other`: how far the other register, the first operand,
- * then is from `reg`. */
+/* Returns the distance from `reg` to the register that `lea 16(%reg), %other` or `mov %reg, %other`
+ * writes; NO_COPY: it is neither. */
 static int64_t copy_distance(const struct flow_instruction *at, unsigned reg)
 {
 	const ZydisDecodedOperand *to = &at->operands[0], *from = &at->operands[1];
@@ -185,7 +186,8 @@ static int64_t copy_distance(const struct flow_instruction *at, unsigned reg)
 static bool trace(struct window *window, size_t before, unsigned reg, unsigned depth,
 		  struct rule_base *out);
 
-/* The base of a memory operand, or its index: of two that are added either may be the address. */
+/* Traces the base of a memory operand, or its index: of two that are added either may be the
+ * address. */
 static bool either(struct window *window, size_t index, const ZydisDecodedOperand *operand,
 		   unsigned depth, struct rule_base *out)
 {
@@ -194,7 +196,7 @@ static bool either(struct window *window, size_t index, const ZydisDecodedOperan
 		trace(window, index, flow_number_of_part(operand->mem.index), depth, out));
 }
 
-/* The static variable that has the address; false: none. */
+/* Finds the static variable at the address. False: there is none. */
 static bool static_at(struct debug_units *units, uint64_t address, struct rule_base *out)
 {
 	struct debug_variable global;
@@ -207,7 +209,7 @@ static bool static_at(struct debug_units *units, uint64_t address, struct rule_b
 	return true;
 }
 
-/* The variable of which [reg + displacement] holds the address. */
+/* Finds the variable whose address [reg + displacement] holds. */
 static bool variable_behind(struct debug_units *units, uint64_t vaddr, unsigned reg,
 			    int64_t displacement, struct rule_base *out)
 {
@@ -225,7 +227,7 @@ static bool variable_behind(struct debug_units *units, uint64_t vaddr, unsigned 
 	return false;
 }
 
-/* Finds the target type of the pointer that is loaded from there. */
+/* Finds the target of the pointer that is loaded from the operand `from`. */
 static bool loaded(struct window *window, size_t index, const ZydisDecodedOperand *from,
 		   unsigned depth, struct rule_base *out)
 {
@@ -264,8 +266,8 @@ static bool loaded(struct window *window, size_t index, const ZydisDecodedOperan
 	       behind(window->work, &pointer, &out->object);
 }
 
-/* A trace on its way back: what it looks for is `reg` in front of instruction number `index`, plus
- * what `out` has gathered. */
+/* A backward trace. It searches the value of `reg` before instruction `index`; `out` gathers the
+ * sum so far. */
 struct trail {
 	struct window *window;
 	size_t index, oldest;
@@ -274,7 +276,7 @@ struct trail {
 };
 enum base_step { STEP_FOUND, STEP_ON, STEP_LOST };
 
-/* An object's address is found, with what has been added to it. */
+/* Ends the trace at an object's address, adding the sum. */
 static enum base_step found(struct trail *trail, const struct rule_base *object, bool indexed)
 {
 	trail->out->object = object->object;
@@ -283,7 +285,7 @@ static enum base_step found(struct trail *trail, const struct rule_base *object,
 	return STEP_FOUND;
 }
 
-/* Is it the address of a variable in the frame? */
+/* True if it is the address of a variable in the frame. */
 static bool in_frame(struct trail *trail, unsigned base, int64_t displacement,
 		     struct rule_base *out)
 {
@@ -310,7 +312,7 @@ static enum base_step over_move(struct trail *trail, const ZydisDecodedOperand *
 		return STEP_LOST;
 	if (loaded(trail->window, trail->index, from, trail->depth, &object))
 		return found(trail, &object, false);
-	/* only a frame's slot is written by what can be seen */
+	/* only writes to frame slots can be seen */
 	if (!is_frame(flow_number_of_part(from->mem.base)) ||
 	    from->mem.index != ZYDIS_REGISTER_NONE)
 		return STEP_LOST;
@@ -347,7 +349,7 @@ static enum base_step over_sum(struct trail *trail, const ZydisDecodedOperand *f
 	}
 	if (from->type != ZYDIS_OPERAND_TYPE_REGISTER)
 		return STEP_LOST;
-	/* array + index * 8: whichever of the two is a pointer */
+	/* array + index * 8: either of the two is a pointer */
 	trail->out->indexed = true;
 	other = flow_number_of_part(from->reg.value);
 	if (add && in_frame(trail, other, trail->out->displacement, &object)) {
@@ -361,7 +363,7 @@ static enum base_step over_sum(struct trail *trail, const ZydisDecodedOperand *f
 
 static bool writes_to(const struct flow_instruction *at, unsigned reg)
 {
-	/* what the calling convention lets a function change */
+	/* the calling convention lets a function change these */
 	if (at->decoded.meta.category == ZYDIS_CATEGORY_CALL && reg != FLOW_RBX &&
 	    reg != FLOW_RBP && reg != FLOW_RSP && reg < 12)
 		return true;
@@ -373,7 +375,7 @@ static bool writes_to(const struct flow_instruction *at, unsigned reg)
 	return false;
 }
 
-/* Back over an instruction that writes to the register. */
+/* Steps back over an instruction that writes to the register. */
 static enum base_step over(struct trail *trail, const struct flow_instruction *at)
 {
 	const ZydisDecodedOperand *to = &at->operands[0], *from = &at->operands[1];
@@ -394,7 +396,7 @@ static enum base_step over(struct trail *trail, const struct flow_instruction *a
 	return STEP_LOST;
 }
 
-/* What is in `reg` in front of instruction number `before`. */
+/* Finds the address in `reg` before instruction number `before`. */
 static bool trace(struct window *window, size_t before, unsigned reg, unsigned depth,
 		  struct rule_base *out)
 {
@@ -455,7 +457,7 @@ bool rule_base_of(struct rule_work *work, uint64_t vaddr, unsigned reg, struct r
 		at = next->next;
 		window.count++;
 	}
-	/* the store itself, so that it has an address */
+	/* the store itself, for its address */
 	if (at != vaddr || !flow_decode(&work->reader->code, at, &window.at[window.count % WINDOW]))
 		return false;
 	window.count++;

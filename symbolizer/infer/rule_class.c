@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rule_class.c: the type of what a polymorphic variable of Fortran's holds.
+ * rule_class.c: the actual type of a polymorphic variable of Fortran's.
  *
- * class(shape), allocatable :: s is a struct: _data, a pointer to what was declared (or an array's
+ * class(shape), allocatable :: s is a struct: _data, a pointer to the declared type (or an array's
  * descriptor), and _vptr, the address of a static object that describes the actual type. gfortran
- * calls that one __vtab_MODULE_Type; its member _def_init points at the type. `allocate (circle ::
- * s)` takes its address behind the call that allocates. The first one there counts if its type
+ * names that object __vtab_MODULE_Type; its member _def_init points at the type. `allocate (circle
+ * :: s)` uses its address after the call that allocates. The first one there counts if its type
  * extends the declared one.
  */
 #include <string.h>
@@ -23,7 +23,7 @@ bool rule_class_data(Dwarf_Die *container, const char *member)
 	return member && !strcmp(member, "_data") && die_is_fortran(container);
 }
 
-/* The type that the static object at `address` describes; false: it describes none. */
+/* Finds the type that the static object at `address` describes. False: it describes none. */
 static bool described(struct rule_work *work, uint64_t address, struct die_type *out)
 {
 	struct debug_variable table;
@@ -62,7 +62,7 @@ bool rule_class_actual(struct rule_work *work, const struct die_type *declared,
 
 		if (!flow_decode(&work->reader->code, vaddr, &at))
 			return false;
-		/* what follows is of the next block */
+		/* the code after another allocation belongs to the next block */
 		if (at.decoded.meta.category == ZYDIS_CATEGORY_CALL &&
 		    flow_address(&at, &at.operands[0], &target) &&
 		    rule_is_entry(flow_callee_at(&work->reader->code, target).symbol))

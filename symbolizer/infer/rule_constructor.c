@@ -4,15 +4,15 @@
  * block.
  *
  * `new T(…)` is a call of operator new and then, with the pointer in rdi, one of T::T; or T::T was
- * inlined, and then there is a DIE for it in the same scope as the call. Both can belong to
- * something else than the block:
- *   - the constructor of a base class or of the first member, called from T's inlined one or where
- *     T has none, gets the same pointer. So of the inlined constructors around a call the outermost
- *     counts, and site_choose() prefers a class to what it begins with;
- *   - an inlined constructor in the same scope may make a temporary. It counts if it was called in
- *     the same line as the allocation, or if its `this` is seen to be where the pointer is;
- *   - `c ? new A : new B` may be one call and two constructors. Those aren't certain, and two that
- *     can't both happen make the site ambiguous.
+ * inlined, and has a DIE in the scope of the call. Both can belong to something else than the
+ * block:
+ * - the constructor of a base class or of the first member, called from T's inlined one or because
+ *   T has none, gets the same pointer. So of the inlined constructors around a call the outermost
+ *   counts, and site_choose() prefers a class to what it begins with;
+ * - an inlined constructor in the same scope may construct a temporary. It counts if it was called
+ *   in the same line as the allocation, or if its `this` is seen to hold the pointer;
+ * - `c ? new A : new B` may be one call and two constructors. Those aren't certain, and two that
+ *   can't both happen make the site ambiguous.
  * The block's size must be the class's, which site_choose() checks.
  */
 #include <stdio.h>
@@ -26,7 +26,7 @@
 #include "site_fold.h"
 #include "vtable.h"
 
-/* Does the walk pass [low, high) on every way to an end of the function? Breadth first over the
+/* True if every way to an end of the function passes [low, high). Searches breadth first over the
  * states outside of the range. */
 static bool always_passes(const struct flow *flow, uint64_t start, uint64_t low, uint64_t high)
 {
@@ -70,8 +70,7 @@ static bool always_passes(const struct flow *flow, uint64_t start, uint64_t low,
 	return true;
 }
 
-/* Is the `this` of the inlined function that begins at `low` the pointer? Looked for at its first
- * instructions. */
+/* True if the `this` of the inlined function is the pointer, at one of its first four states. */
 static bool this_is_pointer(struct rule_work *work, const struct debug_scope *inlined)
 {
 	struct debug_variable variables[RULE_VARIABLES];
@@ -116,8 +115,8 @@ static void add_class(struct rule_work *work, const struct die_type *class, int6
 	rule_add(work, &candidate);
 }
 
-/* The call is in the code of a scope that holds the allocation, or in functions inlined there: the
- * outermost constructor of these. */
+/* Finds the outermost inlined constructor around the call at `vaddr`, inside the scopes that hold
+ * the allocation. False: there is none. */
 static bool enclosing_constructor(struct rule_work *work, uint64_t vaddr, struct die_type *class,
 				  struct debug_scope *scope)
 {
@@ -150,14 +149,15 @@ static bool enclosing_constructor(struct rule_work *work, uint64_t vaddr, struct
 	return found;
 }
 
-/* The class whose constructor a symbol is: "A::B<int>::B(int)" is A::B<int>'s. */
+/* Copies the class whose constructor the symbol is: "A::B<int>::B(int)" gives A::B<int>. False: it
+ * is no constructor. */
 static bool constructor_class(const char *mangled, const char *demangled, char *out, size_t room)
 {
 	struct rule_path parts;
 	const char *class, *function;
 	size_t length;
 
-	/* only constructors have C1, C2 or C4 in them and a name that repeats the class's */
+	/* a constructor's last name repeats its class's */
 	if (strncmp(mangled, "_ZN", 3) || !rule_path_of(demangled, &parts) || !*parts.class ||
 	    strlen(parts.class) >= room)
 		return false;
@@ -174,8 +174,8 @@ static bool constructor_class(const char *mangled, const char *demangled, char *
 	return true;
 }
 
-/* The size of a constructor's class by the vtable that the class has: its deleting destructor
- * passes it to operator delete. 0 unknown. */
+/* Returns the size of a constructor's class from the class's vtable: its deleting destructor passes
+ * the size to operator delete. 0: unknown. */
 static uint64_t symbol_bytes(struct rule_work *work, const char *constructor)
 {
 	const struct symbols *objects = &work->reader->code.symbols->objects;
@@ -184,7 +184,7 @@ static uint64_t symbol_bytes(struct rule_work *work, const char *constructor)
 	bool nested;
 
 	/* _ZN, names with their lengths, C1: the class is all but the last. Templates and
-	 * substitutions are left to debug information */
+	 * substitutions need debug information */
 	while (*c >= '1' && *c <= '9') {
 		size_t length = strtoul(c, (char **)&c, 10);
 
@@ -205,9 +205,8 @@ static uint64_t symbol_bytes(struct rule_work *work, const char *constructor)
 	return 0;
 }
 
-/* The classes whose constructors share the code of `function`, the one that is found by the
- * address: all, or the one that the debug information says is called here. False: it is not
- * shared. */
+/* Adds the classes whose constructors share the code of `function`, the one found by the address:
+ * all, or the one that the debug information says is called here. False: the code is not shared. */
 static bool folded_constructors(struct rule_work *work, const struct flow_fact *fact,
 				Dwarf_Die *function)
 {
@@ -231,7 +230,7 @@ static bool folded_constructors(struct rule_work *work, const struct flow_fact *
 
 		all[i].name = debug_scopes_function_name(units, &all[i].die);
 		told |= origin && all[i].name == origin;
-		/* what is no constructor may get a block of any class */
+		/* another function may get a block of any class */
 		constructors &= die_is_constructor(units, &all[i].die, &class);
 	}
 	if (!told && !constructors)
@@ -320,7 +319,7 @@ static void called_constructor(struct rule_work *work, const struct flow_fact *f
 	rule_add(work, &candidate);
 }
 
-/* Inlined constructors in the scope that holds the call. */
+/* Adds the inlined constructors in the scope that holds the call. */
 static void inlined_constructors(struct rule_work *work)
 {
 	struct debug_scope inlined[RULE_INLINED];
@@ -364,7 +363,7 @@ static void inlined_constructors(struct rule_work *work)
 	}
 }
 
-/* `type` may be the class whose vtable is stored at the block's start. */
+/* Adds `type`, the class whose vtable is stored at the block's start. */
 static void stored_vtable(struct rule_work *work, const struct flow_fact *fact, const char *type,
 			  uint64_t bytes, unsigned flags)
 {
@@ -390,7 +389,7 @@ static void stored_vtable(struct rule_work *work, const struct flow_fact *fact, 
 	rule_add(work, &candidate);
 }
 
-/* Several classes share the vtable: the one whose constructor was seen, else any. */
+/* Adds, of several classes that share the vtable, the one whose constructor was seen, else all. */
 static void stored_one_of(struct rule_work *work, const struct flow_fact *fact, const char *types,
 			  uint64_t bytes)
 {
@@ -407,7 +406,7 @@ static void stored_one_of(struct rule_work *work, const struct flow_fact *fact, 
 	free(type);
 }
 
-/* A vtable's address that is stored at the block's start. */
+/* Adds the classes whose vtable's address is stored at the block's start. */
 static void stored_vtables(struct rule_work *work)
 {
 	/* the last one is the most derived class's */
@@ -444,7 +443,7 @@ static void stored_vtables(struct rule_work *work)
 	}
 }
 
-/* A class that begins with another one stands in front of it. */
+/* Moves a class that begins with another one before that one. */
 static void order(struct site_answer *out)
 {
 	for (size_t round = 0; round < out->count; round++)
@@ -472,7 +471,7 @@ void rule_constructor(struct rule_work *work)
 			called_constructor(work, &work->flow.facts[i]);
 	stored_vtables(work);
 	order(work->out);
-	/* two that aren't certain, and neither begins with the other */
+	/* two that aren't both certain, and the first doesn't begin with the second */
 	for (size_t i = 0; i < work->out->count; i++)
 		for (size_t k = i + 1; k < work->out->count; k++) {
 			const struct site_candidate *a = &work->out->candidates[i],

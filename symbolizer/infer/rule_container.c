@@ -2,7 +2,7 @@
 /*
  * rule_container.c: the allocator and the container that hold the call.
  *
- * A call of operator new in a container stands in a chain of inlined functions:
+ * A call of operator new in a container is in a chain of inlined functions:
  * std::allocator<T>::allocate in allocator_traits in _Vector_base<T>::_M_allocate in
  * vector<T>::push_back. Each of them names its T as a template parameter, which is read from the
  * DIE. They needn't agree: gcc folds functions with equal code before it inlines them, so the
@@ -12,14 +12,13 @@
  *
  *   of consecutive allocator frames the outermost counts;
  *   a container around them wins over them, and an outer one over an inner one, if the sizes agree.
- *   Folded code has equal sizes, so where they differ nothing was folded, and it is another
- *   allocation (a vector in a vector, a table of pointers beside the nodes).
+ *   Folded code has equal sizes, so different sizes mean that nothing was folded, and that it is
+ *   another allocation (a vector in a vector, a table of pointers beside the nodes).
  *
- * Only frames that stand for the allocation itself count: the chain ends at the first function that
- * no rule knows, such as the constructor of an element: its allocations are not the container's.
+ * Only frames that stand for the allocation itself count: the chain ends at the first function
+ * without a rule, such as the constructor of an element: its allocations are not the container's.
  *
- * Without DIEs the function's name is taken apart, but only for functions that do nothing but
- * allocate.
+ * Without DIEs the function's name is parsed, but only for functions that only allocate.
  */
 #include <ctype.h>
 #include <dwarf.h>
@@ -35,14 +34,14 @@ enum { ELEMENT_MAX = 3000 };
 
 /* A function in the chain. */
 struct container_link {
-	Dwarf_Die *die;   /* NULL: only a name */
+	Dwarf_Die *die;   /* NULL: only the name is known */
 	const char *path;
-	const char *text; /* demangled; NULL unknown */
-	struct rule_path parts; /* of `text`, when there is no die or its types say nothing */
+	const char *text; /* demangled; NULL: unknown */
+	struct rule_path parts; /* of `text`, if there is no DIE or its types tell nothing */
 	bool parsed;
 };
 
-/* The type that a reference in braces means, by the DIE. */
+/* Finds the type that a reference in braces denotes, by the DIE. */
 static bool resolve(struct rule_work *work, struct container_link *link, const char *reference,
 		    size_t bytes, struct die_type *out)
 {
@@ -107,7 +106,7 @@ static bool is_rust(const char *path)
 	return !strncmp(path, "alloc::", 7) || !strncmp(path, "hashbrown::", 11);
 }
 
-/* Likewise by the text. */
+/* The same by the text. */
 static bool resolve_text(struct container_link *link, const char *reference, size_t bytes,
 			 char *out, size_t room)
 {
@@ -134,11 +133,11 @@ static bool resolve_text(struct container_link *link, const char *reference, siz
 			return false;
 		first = false;
 	}
-	/* the older names of Rust have the parameter in the place of the argument: Vec<T,A> */
+	/* older Rust names have the parameter in place of the argument: Vec<T,A> */
 	return !first && !(isupper((unsigned char)*out) && !out[1] && is_rust(link->parts.path));
 }
 
-/* One alternative of an element. */
+/* Evaluates one alternative of an element. False: it denotes no type. */
 static bool evaluate_one(struct rule_work *work, struct container_link *link, const char *element,
 			 size_t bytes, struct site_candidate *out)
 {
@@ -161,7 +160,8 @@ static bool evaluate_one(struct rule_work *work, struct container_link *link, co
 			while (i + 1 < bytes && element[++i] != '}')
 				length++;
 			if (link->die && resolve(work, link, from, length, &type)) {
-				if (i + 1 == bytes && from == element + 1) { /* all of it */
+				if (i + 1 == bytes && from == element + 1) { /* the reference is the
+				                                              * whole element */
 					if (type.kind == DIE_ARRAY &&
 					    !die_type_target(work->reader->units, &type, &type))
 						return false;
@@ -181,12 +181,12 @@ static bool evaluate_one(struct rule_work *work, struct container_link *link, co
 		memcpy(text + used, name, length);
 		used += length;
 	}
-	/* of a slice of Rust, too */
+	/* a slice of Rust counts as its elements, too */
 	if (used > 2 && *text == '[' && text[used - 1] == ']' && !memchr(text, ';', used)) {
 		memmove(text, text + 1, used - 2);
 		used -= 2;
 	}
-	/* an array's elements, as above */
+	/* an array counts as its elements, as above */
 	while (used > 2 &&
 	       (text[used - 1] == ' ' || (text[used - 2] == '[' && text[used - 1] == ']')))
 		used -= text[used - 1] == ' ' ? 1 : 2;
@@ -195,7 +195,8 @@ static bool evaluate_one(struct rule_work *work, struct container_link *link, co
 	return out->type != NULL;
 }
 
-/* "{3}=*_Select1st*": is that the name of what the braces mean? `bytes` up to the "?" behind it. */
+/* True if the condition "{3}=*_Select1st*" holds: the type in braces has such a name. `bytes`
+ * excludes the "?". */
 static bool holds(struct rule_work *work, struct container_link *link, const char *condition,
 		  size_t bytes)
 {
@@ -235,7 +236,8 @@ static bool evaluate(struct rule_work *work, struct container_link *link,
 	return false;
 }
 
-/* Fills a link from a scope, or from a symbol alone (`die` NULL). False: nothing to look for. */
+/* Fills a link from a scope, or from a symbol alone (`die` NULL). False: it has no name to look
+ * up. */
 static bool link_of(struct rule_work *work, Dwarf_Die *die, const char *demangled,
 		    struct container_link *out)
 {
@@ -248,8 +250,8 @@ static bool link_of(struct rule_work *work, Dwarf_Die *die, const char *demangle
 	return out->path != NULL;
 }
 
-/* The container that a function belongs to: by its class, or as a rule calls that. An
- * implementation's class leaves `inner` as it is. */
+/* Returns the name of the container that a function belongs to: its class, or the name that a rule
+ * gives it. An implementation's class leaves `inner` as it is. */
 static const char *container_name(struct rule_work *work, struct container_link *link,
 				  const char *inner)
 {
@@ -270,15 +272,15 @@ static const char *container_name(struct rule_work *work, struct container_link 
 						  : inner;
 }
 
-/* The chain's state while it is walked outwards. */
+/* State of the walk outwards through the chain. */
 struct container_found {
 	struct site_candidate allocator, container, maker;
 	const struct container_rule *allocator_rule, *container_rule, *maker_rule;
 	const char *name; /* of the container's class */
-	bool shell;       /* a container was seen that doesn't say its element */
+	bool shell;       /* a container without a known element was seen */
 };
 
-/* Takes one function in. False: the chain ends in front of it. */
+/* Adds one function. False: the chain ends before it. */
 static bool take(struct rule_work *work, struct container_link *link, struct container_found *found)
 {
 	const struct container_rule *rule = container_rules_find(work->reader->rules, link->path);
@@ -352,9 +354,10 @@ static bool take(struct rule_work *work, struct container_link *link, struct con
 }
 
 /*
- * rustc merges functions with equal code, and leaves one of them: of a generic function, and of all
- * that was inlined into it, the types may be those of another one of the same layout. What was
- * inlined into a function that is not generic is as it was written.
+ * True if rustc may have merged the function with others. rustc merges functions with equal code,
+ * and keeps one of them: the types of a generic function, and of all that was inlined into it, may
+ * be those of another one of the same layout. Code inlined into a function that is not generic has
+ * its own types.
  */
 static bool is_merged(struct rule_work *work)
 {
@@ -371,7 +374,7 @@ static bool is_merged(struct rule_work *work)
 		die_type_argument(work->reader->units, &type.die, 0, &type));
 }
 
-/* Is there a rule for this very function, by which it returns elements? */
+/* True if a rule for this very function tells its elements. */
 static bool is_for_allocation(struct rule_work *work, struct container_link *link)
 {
 	const struct container_rule *rule = container_rules_find(work->reader->rules, link->path);
@@ -380,7 +383,7 @@ static bool is_for_allocation(struct rule_work *work, struct container_link *lin
 	       (rule->what == CONTAINER_ALLOCATOR || rule->what == CONTAINER_CONTAINER);
 }
 
-/* A container that leaves its element to the allocator: nodes are named so. */
+/* True if the allocator's type is a node by its name. */
 static bool names_node(const char *type)
 {
 	const char *bracket = strchr(type, '<'), *node = strstr(type, "_node");
@@ -397,7 +400,7 @@ bool rule_container(struct rule_work *work)
 
 	/*
 	 * A callee that jumps to the allocation function is the innermost function, although it has
-	 * no frame. One that calls it, and was asked before, says what it returns, so that the
+	 * no frame. One that calls it, and was examined before, tells what it returns, so that the
 	 * container's other functions are reached from it.
 	 */
 	if (work->callee.vaddr && !rule_is_entry(work->callee.symbol)) {
@@ -427,7 +430,7 @@ bool rule_container(struct rule_work *work)
 		bool twins;
 
 		rule_symbol(work, work->ret - 1, &twins);
-		/* each function that is known of is asked by itself */
+		/* each known function is examined by itself */
 		folded |= twins && !work->reader->fold && !work->out->folds;
 		if (!work->scope_count &&
 		    link_of(work, NULL, names_demangled(work->reader->names, work->symbol), &link))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rule_path.c: demangled names taken apart, for code without debug information; symbols at an
+ * rule_path.c: splits demangled names, for code without debug information; finds symbols at an
  * address.
  *
- * With debug information nothing is parsed out of names. Without it only the name of a function is
- * known: "std::_Vector_base<Foo, std::allocator<Foo> >::_M_allocate(unsigned long)" says what it
+ * With debug information no name is parsed. Without it only the name of a function is known:
+ * "std::_Vector_base<Foo, std::allocator<Foo> >::_M_allocate(unsigned long)" tells what it
  * allocates.
  */
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "../dwarf/die_path.h"
 #include "rule.h"
 
-/* Behind the bracket that closes the one at `c`; NULL: it isn't closed. */
+/* Returns the end of the bracket that opens at `c`; NULL: it isn't closed. */
 static const char *behind(const char *c)
 {
 	unsigned depth = 0;
@@ -42,8 +42,8 @@ static bool put(char *out, size_t room, size_t *used, const char *text, size_t b
 	return true;
 }
 
-/* Rust: "<a::Vec<u8>>::f" is f of the class in the outer brackets, "<a::B as c::D>::f" is of a
- * trait's implementation. False: that, or too long. */
+/* Copies a Rust name without its outer brackets: "<a::Vec<u8>>::f" is f of the class in the
+ * brackets. False: it is too long, or of a trait's implementation ("<a::B as c::D>::f"). */
 static bool without_brackets(const char *name, char *out, size_t room)
 {
 	const char *end = behind(name);
@@ -63,8 +63,8 @@ static bool without_brackets(const char *name, char *out, size_t room)
 	return true;
 }
 
-/* A template's instance has its return type in front: the name begins behind the last blank outside
- * of brackets. NULL: a bracket isn't closed. */
+/* Returns the start of the name: an instance of a template has its return type first, and its name
+ * starts after the last blank outside of brackets. NULL: a bracket isn't closed. */
 static const char *name_start(const char *demangled)
 {
 	const char *name = demangled;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rule_thrown.c: the type of an object that is thrown.
+ * rule_thrown.c: the type of a thrown object.
  *
  * `throw T(...)` is p = __cxa_allocate_exception(sizeof(T)), T's constructor on p, and then
  * __cxa_throw(p, &typeid(T), destructor). std::make_exception_ptr of libstdc++ calls
- * __cxa_init_primary_exception in the place of the last. Both get the type_info, which says the
- * type whatever the constructor was. gcc puts what throws into a part of its own. Without debug
- * information nothing says which part is whose, so the walk then follows each jump that is not to
- * the beginning of a function.
+ * __cxa_init_primary_exception in place of the last. Both get the type_info, which tells the type
+ * whatever the constructor was. gcc puts throwing code into a part of its own. Without debug
+ * information the owner of a part is unknown, so the walk then follows each jump that is not to the
+ * start of a function.
  *
- * The block has the run time's header in front of the object, 128 bytes in libstdc++ and in
- * libc++abi for x86-64; libc++abi rounds the whole up to 16.
+ * The block has the run time's header before the object, 128 bytes in libstdc++ and in libc++abi
+ * for x86-64; libc++abi rounds the whole up to 16.
  *
  * Not covered: an executable without symbols that has the run time linked in.
  */

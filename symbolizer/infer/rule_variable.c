@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rule_variable.c: the typed variable, member, global, parameter or result that takes the pointer.
+ * rule_variable.c: the typed variable, member, global, parameter or result that receives the
+ * pointer.
  *
  * `T *p = malloc(n)` leaves the pointer where DWARF says that p lives; `this->items = …` stores it
- * at an offset of a typed object. The variable's type is what the program thinks of the block,
- * which is weaker than what made it: a base class's pointer, a byte pointer into something else.
- * Without guards a quarter of the answers was wrong. The guards are:
- *   - only variables of the scope that holds the call and of those around it, not of functions
- *     inlined into it;
- *   - no void *, nor pointers to characters or bytes for `new` (site_choose());
- *   - of a union's pointers the one with a type that fits the size, if no other one fits
- *     (site_choose());
- *   - parameters of functions that are called: not for arrays, because a pointer to the middle may
- *     be passed (site_choose());
- *   - the size must fit, and a polymorphic class means "that or a derived one".
+ * at an offset of a typed object. The variable's type is the program's view of the block, which is
+ * weaker than its constructor: it may be a base class's pointer, or a byte pointer into something
+ * else. Without guards a quarter of the answers was wrong. The guards are:
+ * - only variables of the scope that holds the call and of those around it, not of functions
+ *   inlined into it;
+ * - no void *, nor pointers to characters or bytes for `new` (site_choose());
+ * - of a union's pointers the one with a type that fits the size, if no other one fits
+ *   (site_choose());
+ * - parameters of called functions: not for arrays, because a pointer to the middle may be passed
+ *   (site_choose());
+ * - the size must fit, and a polymorphic class means "that or a derived one".
  */
 #include <dwarf.h>
 #include <stdio.h>
@@ -35,7 +36,7 @@ static bool last_member(void *context, const struct die_member *member)
 	return true;
 }
 
-/* Takes a type that the block begins with; `elements`: any number of them. False: it says
+/* Adds a type that the block begins with; `elements`: any number of them. False: it tells
  * nothing. */
 static bool add_object(struct rule_work *work, const struct die_type *type, bool elements,
 		       unsigned flags)
@@ -46,7 +47,7 @@ static bool add_object(struct rule_work *work, const struct die_type *type, bool
 					    .flags = flags };
 	struct die_type target = *type;
 
-	/* a pointer to an array, T (*p)[3], is to an array of T */
+	/* a pointer to an array, T (*p)[3], counts as one to T */
 	for (unsigned i = 0; target.kind == DIE_ARRAY && i < 8; i++)
 		if (!die_type_target(work->reader->units, &target, &target))
 			return false;
@@ -61,7 +62,7 @@ static bool add_object(struct rule_work *work, const struct die_type *type, bool
 	return candidate.type != NULL;
 }
 
-/* Takes a type that points at the block. False: it says nothing. */
+/* Adds the target of a type that points at the block. False: it tells nothing. */
 static bool add_pointer(struct rule_work *work, const struct die_type *pointer, unsigned flags)
 {
 	struct die_type target, type = *pointer;
@@ -73,8 +74,8 @@ static bool add_pointer(struct rule_work *work, const struct die_type *pointer, 
 	       add_object(work, &target, elements, elements ? flags | SITE_DESCRIPTOR : flags);
 }
 
-/* The pointer of a polymorphic variable of Fortran's: what it is said to hold then, and that at the
- * least. */
+/* Adds the pointer of a polymorphic variable of Fortran's: the type that it then holds, if the code
+ * tells it, and the declared type as the least. */
 static bool add_class_data(struct rule_work *work, const struct die_type *pointer, unsigned flags)
 {
 	struct die_type declared, actual, type = *pointer;
@@ -87,8 +88,8 @@ static bool add_class_data(struct rule_work *work, const struct die_type *pointe
 	return add_object(work, &declared, elements, flags | SITE_LEAST) || known;
 }
 
-/* An access to an array of any bounds of Ada's is two words: P_ARRAY, and P_BOUNDS, which here is
- * the pointer; the bounds are the first in the block. */
+/* Adds an access to an Ada array of any bounds. It is two words: P_ARRAY, and P_BOUNDS, which here
+ * is the pointer; the bounds come first in the block. */
 static bool add_bounds(struct rule_work *work, const struct die_type *access, uint64_t offset,
 		       const struct die_type *bounds, unsigned flags)
 {
@@ -115,8 +116,8 @@ static bool add_bounds(struct rule_work *work, const struct die_type *access, ui
 	return candidate.type != NULL;
 }
 
-/* All pointers that a union has at `offset`, or none: one that can't be judged by its size may be
- * the one that is meant. */
+/* Adds all pointers that a union has at `offset`, or none: one that can't be judged by its size may
+ * be the right one. */
 static bool add_union(struct rule_work *work, const struct die_type *type, uint64_t offset,
 		      unsigned flags)
 {
@@ -134,7 +135,7 @@ static bool add_union(struct rule_work *work, const struct die_type *type, uint6
 	return count > 0;
 }
 
-/* The pointer that a variable is, or holds at `offset` (an owner such as std::unique_ptr). */
+/* Adds the pointer that a variable is, or holds at `offset` (an owner such as std::unique_ptr). */
 static bool add_variable(struct rule_work *work, struct debug_variable *variable, uint64_t offset,
 			 unsigned flags)
 {
@@ -169,7 +170,7 @@ static bool add_variable(struct rule_work *work, struct debug_variable *variable
 	return add_union(work, &type, offset, flags);
 }
 
-/* Does the variable lie in the block itself, at its start? */
+/* True if the variable lies in the block itself, at its start. */
 static bool is_block(const struct flow_state *state, const struct debug_variable *variable)
 {
 	struct debug_variable address = *variable;
@@ -183,7 +184,7 @@ static bool is_block(const struct flow_state *state, const struct debug_variable
 	return rule_holds(state, &address);
 }
 
-/* An automatic array or string of Fortran's: the block is its elements. */
+/* Adds an automatic array or string of Fortran's: the block is its elements. */
 static bool add_automatic(struct rule_work *work, struct debug_variable *variable)
 {
 	struct die_type type;
@@ -193,8 +194,7 @@ static bool add_automatic(struct rule_work *work, struct debug_variable *variabl
 	       add_object(work, &type, true, 0);
 }
 
-/* The scope of the call (its index in work->scopes) that a variable at `vaddr` belongs to;
- * RULE_SCOPES: of none. */
+/* Returns the index in work->scopes of the variable's scope; RULE_SCOPES: it is in none of them. */
 static size_t scope_of(struct rule_work *work, const struct debug_scope *scopes, size_t count,
 		       const struct debug_variable *variable)
 {
@@ -206,7 +206,7 @@ static size_t scope_of(struct rule_work *work, const struct debug_scope *scopes,
 	return RULE_SCOPES;
 }
 
-/* Variables where the pointer is, the nearest scope's first. */
+/* Adds the variables that hold the pointer, the nearest scope's first. */
 static void variables(struct rule_work *work)
 {
 	struct debug_variable found[RULE_VARIABLES];
@@ -234,7 +234,7 @@ static void variables(struct rule_work *work)
 			if (scope >= RULE_SCOPES || scope > best)
 				continue;
 			if (whole) {
-				/* where the pointer lies does not matter: it is the variable's
+				/* the pointer's place does not matter: it is the variable's
 				 * address */
 			} else if (found[v].place == DEBUG_PLACE_REGISTER ||
 			    found[v].place == DEBUG_PLACE_VALUE) {
@@ -274,7 +274,7 @@ static void variables(struct rule_work *work)
 	}
 }
 
-/* `base->member = pointer`, `global = pointer`. */
+/* Handles `base->member = pointer` and `global = pointer`. */
 static void stores(struct rule_work *work, const struct flow_fact *fact)
 {
 	size_t before = work->out->count;
@@ -299,7 +299,7 @@ static void stores(struct rule_work *work, const struct flow_fact *fact)
 	if ((fact->base == FLOW_RSP || fact->base == FLOW_RBP) &&
 	    rule_base_of_frame(work, fact->vaddr, fact->base, fact->displacement, &base)) {
 		if (!fact->scale || base.object.kind != DIE_ARRAY)
-			return; /* a slot: variables() has those */
+			return; /* a slot: variables() handles those */
 	} else if (fact->base == FLOW_RSP || !rule_base_of(work, fact->vaddr, fact->base, &base)) {
 		return;
 	} else {
@@ -310,7 +310,7 @@ static void stores(struct rule_work *work, const struct flow_fact *fact)
 	for (unsigned i = 0; target.kind == DIE_ARRAY && i < 8; i++) {
 		int64_t into;
 
-		/* an index may count from more than 0 */
+		/* an index may start above 0 */
 		if (!die_type_target(work->reader->units, &target, &target) || !target.bytes ||
 		    (base.displacement < 0 && !base.indexed))
 			return;
@@ -337,8 +337,8 @@ static void stores(struct rule_work *work, const struct flow_fact *fact)
 			     target.name ? target.name : "?", work->out->candidates[before].type);
 }
 
-/* The parameter of `function` that argument register `index` brings; false: that depends on more
- * than we know. */
+/* Finds the parameter of `function` that argument register `index` brings. False: it can't be
+ * told. */
 static bool parameter_at(struct rule_work *work, Dwarf_Die *function, unsigned index,
 			 struct die_type *out)
 {
@@ -346,7 +346,7 @@ static bool parameter_at(struct rule_work *work, Dwarf_Die *function, unsigned i
 	Dwarf_Die child;
 	unsigned at = 0;
 
-	/* a class may be returned in memory, whose address then is the first argument */
+	/* a class may be returned in memory, whose address is the first argument then */
 	if (!die_type_of(work->reader->units, function, &type) || type.kind == DIE_CLASS ||
 	    type.kind == DIE_UNION || dwarf_child(function, &child))
 		return false;
@@ -369,7 +369,7 @@ static bool parameter_at(struct rule_work *work, Dwarf_Die *function, unsigned i
 	return false;
 }
 
-/* What a library function takes it for of which that is known: the block is all of these. */
+/* Adds the element of a library function that gets the pointer, if a rule knows it. */
 static void taken(struct rule_work *work, const struct flow_fact *fact)
 {
 	const struct container_rule *rule =
@@ -386,7 +386,7 @@ static void taken(struct rule_work *work, const struct flow_fact *fact)
 	rule_add(work, &candidate);
 }
 
-/* What a function that gets the pointer takes it for. */
+/* Adds the parameter's type of a function that gets the pointer. */
 static void parameters(struct rule_work *work, const struct flow_fact *fact)
 {
 	Dwarf_Die function;

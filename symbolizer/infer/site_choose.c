@@ -3,16 +3,16 @@
  * site_choose.c: see site_choose.h.
  *
  * A candidate that doesn't fit is dropped: an object has its class's size; elements divide it,
- * behind their header; for malloc and new[] a variable's type may be repeated, or end in an array.
+ * after their header; for malloc and new[] a variable's type may be repeated, or end in an array.
  * Among the others:
- *   - an allocator, a library function or the compiler has the last word;
- *   - a constructor's, vtable's or variable's type replaces another one that it begins with,
- *     because that is its base or first member;
- *   - two unrelated constructors contradict each other, unless one of them is certain and the other
- *     isn't: on different arms of a branch, or with code that is the same, the block is of either
- *     type; in one line there is no answer;
- *   - a constructor and a variable that agree confirm each other; if they don't, the constructor
- *     counts with low confidence, unless it only stands in the same line.
+ * - an allocator, a library function or the compiler has the last word;
+ * - the type of a constructor, vtable or variable replaces another one that it begins with, because
+ *   that is its base or first member;
+ * - two unrelated constructors contradict each other, unless one of them is certain and the other
+ *   isn't: on different arms of a branch, or with equal code, the block is of either type; in one
+ *   line there is no answer;
+ * - a constructor and a variable that agree confirm each other; if they don't, the constructor
+ *   counts with low confidence, unless it is only in the same line.
  */
 #include "site_choose.h"
 
@@ -31,7 +31,7 @@ struct choice {
 	struct sym_evidence *evidence;
 };
 
-/* Does `whole` begin with `part`? */
+/* True if `whole` begins with `part`. */
 static bool begins_with(const struct site_candidate *whole, const struct site_candidate *part)
 {
 	for (size_t i = 0; i < SITE_LEADING && whole->leading[i]; i++)
@@ -45,7 +45,7 @@ static bool made(const struct site_candidate *candidate)
 	return candidate->rule == SYM_RULE_CONSTRUCTOR || candidate->rule == SYM_RULE_STORE;
 }
 
-/* Is it one that another fitting candidate says more about? */
+/* True if another fitting candidate says more than this one. */
 static bool replaced(const struct site_answer *answer, const enum choose_fit *fits, size_t index)
 {
 	const struct site_candidate *one = &answer->candidates[index];
@@ -55,8 +55,8 @@ static bool replaced(const struct site_answer *answer, const enum choose_fit *fi
 
 		if (i == index || !fits[i] || !other->type || other->type == one->type)
 			continue;
-		/* the vtable of the class whose constructor this is, under the name that the symbol
-		 * gives its lambda */
+		/* `one` is the vtable of the class that `other` constructs, under its symbol's name
+		 * for a lambda */
 		if (one->rule == SYM_RULE_STORE && other->rule == SYM_RULE_CONSTRUCTOR &&
 		    !(other->flags & SITE_SYMBOL) && (!one->bytes || one->bytes == other->bytes) &&
 		    die_normalize_alike(one->type, other->type))
@@ -69,7 +69,7 @@ static bool replaced(const struct site_answer *answer, const enum choose_fit *fi
 	return false;
 }
 
-/* Does another of a union's pointers fit as well? */
+/* True if another of a union's pointers fits as well. */
 static bool union_is_open(const struct site_answer *answer, const enum choose_fit *fits,
 			  size_t index)
 {
@@ -80,7 +80,8 @@ static bool union_is_open(const struct site_answer *answer, const enum choose_fi
 	return false;
 }
 
-/* The index of the constructor or vtable to believe; -1: none; -2: they contradict each other. */
+/* Returns the index of the constructor or vtable to believe; -1: none; -2: they contradict each
+ * other. */
 static int choose_made(const struct site_answer *answer, const enum choose_fit *fits)
 {
 	int best = -1;
@@ -105,15 +106,16 @@ static int choose_made(const struct site_answer *answer, const enum choose_fit *
 	return contradiction ? -2 : best;
 }
 
-/* Not a number or a pointer, which may be elements of anything. */
+/* True if it is no number or pointer, which may be elements of anything. */
 static bool is_layout(const struct site_candidate *candidate)
 {
 	return candidate->rule == SYM_RULE_VARIABLE && candidate->bytes > 8 &&
 	       !(candidate->flags & SITE_PARAMETER);
 }
 
-/* Is the pointer also that of something larger? Then this is what several types begin with, and the
- * block is no array of it: an interpreter's object, made by one function for all of them. */
+/* True if the pointer is also that of something larger. Then several types begin with this one, and
+ * the block is no array of it: an interpreter's object, which one function allocates for all of
+ * them. */
 static bool is_beginning(const struct site_answer *answer, const enum choose_fit *fits,
 			 size_t index)
 {
@@ -130,7 +132,7 @@ static bool is_beginning(const struct site_answer *answer, const enum choose_fit
 	return false;
 }
 
-/* The variable to believe; -1 none. */
+/* Returns the index of the variable to believe; -1: none. */
 static int choose_variable(const struct site_answer *answer, const enum choose_fit *fits,
 			   bool parameters)
 {
@@ -143,16 +145,16 @@ static int choose_variable(const struct site_answer *answer, const enum choose_f
 		    union_is_open(answer, fits, i) || is_beginning(answer, fits, i) ||
 		    (!parameters && candidate->flags & SITE_PARAMETER))
 			continue;
-		/* bytes are what a buffer is taken for on the way to something better */
+		/* a buffer's bytes yield to a better type */
 		if (best < 0 || (answer->candidates[best].bytes == 1 && candidate->bytes > 1))
 			best = (int)i;
 	}
 	return best;
 }
 
-/* Of constructors in one line that contradict each other, `shared_ptr<T>(new T)` for instance, or
- * have one code, the one that a variable confirms; -1 none. On different arms of a branch none
- * is. */
+/* Returns the constructor that a variable confirms, of several that contradict each other in one
+ * line, `shared_ptr<T>(new T)` for instance, or share their code; -1: none. No constructor is
+ * confirmed on different arms of a branch. */
 static int choose_confirmed(const struct site_answer *answer, const enum choose_fit *fits,
 			    int variable)
 {
@@ -192,8 +194,8 @@ static void give(const struct site_candidate *candidate, enum choose_fit fit,
 		out->form = SYM_FORM_ARRAY;
 }
 
-/* The classes whose constructors contradict each other, if each may be the block's: they are on
- * different arms of a branch, or have one code. */
+/* Sets `out` to all classes whose constructors contradict each other, if each may be the block's:
+ * they are on different arms of a branch, or share their code. */
 static bool give_made(const struct choice *choice, const struct site_answer *answer,
 		      const enum choose_fit *fits, size_t climbed, struct sym_type *out)
 {
@@ -253,7 +255,7 @@ static enum sym_confidence trust(const struct site_candidate *candidate, enum ch
 		if (!certain)
 			return fit == FIT_MANY && candidate->header
 				       ? SYM_HIGH
-				       : SYM_MEDIUM; /* the loop over an array may run no times */
+				       : SYM_MEDIUM; /* the loop over an array may run zero times */
 		/* without a cookie it may be one object at the start of a buffer of bytes */
 		if (fit == FIT_MANY)
 			return candidate->header ? SYM_HIGH : SYM_MEDIUM;
@@ -286,7 +288,7 @@ static enum choose_fit fit_one(const struct choice *choice, const struct site_ca
 	return fit;
 }
 
-/* False: nothing in this answer fits. */
+/* False: no candidate of this answer fits. */
 static bool choose_one(const struct choice *choice, const struct site_answer *answer,
 		       size_t climbed, bool functions_only, struct sym_type *out)
 {
@@ -326,7 +328,7 @@ static bool choose_one(const struct choice *choice, const struct site_answer *an
 			*out = (struct sym_type){ .rule = SYM_RULE_NONE };
 			if (variable < 0 || !answer->candidates[variable].or_derived)
 				return false;
-			best = variable; /* the base class of them all */
+			best = variable; /* the base class of all */
 		} else if (best < 0) {
 			best = variable;
 		} else if (variable >= 0) {
@@ -358,7 +360,7 @@ static bool choose_one(const struct choice *choice, const struct site_answer *an
 	return true;
 }
 
-/* Where nothing is inlined, the functions that call the allocator say what container it is for. */
+/* Finds the container in the functions that call the allocator, if they weren't inlined. */
 static void find_container(const struct site_answer *const *answers, size_t count, size_t from,
 			   struct sym_type *out)
 {
@@ -376,9 +378,9 @@ static void find_container(const struct site_answer *const *answers, size_t coun
 	}
 }
 
-/* A function that returns a class's pointer, to blocks that are no such object. Its caller decides:
- * they are an array of it where the caller takes them for that class, and where the caller takes
- * them for another one, one of these. Else several types may begin so. */
+/* Lets the caller decide about a function that returns a class's pointer to blocks of another size.
+ * If the caller uses that class, they are an array of it; if it uses another class, one object of
+ * that. Else several types may begin so: no type is given. */
 static void ask_caller(const struct choice *choice, const struct site_answer *caller,
 		       size_t climbed, struct sym_type *out)
 {
@@ -401,7 +403,7 @@ static void ask_caller(const struct choice *choice, const struct site_answer *ca
 	}
 }
 
-/* Does it have a label, and do all sizes agree with it? */
+/* True if the answer has a label, and all sizes agree with it. */
 static bool label_fits(const struct site_answer *answer, size_t climbed,
 		       const struct sym_sizes *sizes)
 {

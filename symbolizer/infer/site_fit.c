@@ -21,7 +21,7 @@ enum api_family site_fit_family(unsigned api, const char *callee)
 #undef SHINY_API
 	};
 
-	/* a class's own operator new, over malloc */
+	/* a class's own operator new that calls malloc */
 	if (callee && strstr(callee, "operator new["))
 		return FAMILY_ARRAY;
 	if (callee && strstr(callee, "operator new("))
@@ -35,7 +35,7 @@ static bool repeated(const struct sym_sizes *sizes, uint64_t header, uint64_t by
 	       sizes->step % bytes == 0;
 }
 
-/* All blocks are as large as one object behind its header. */
+/* True if all blocks have the size of one object with its header. */
 static bool is_one(const struct sym_sizes *sizes, const struct site_candidate *candidate)
 {
 	return sizes->min == sizes->max && sizes->min == candidate->header + candidate->bytes;
@@ -72,7 +72,7 @@ static enum choose_fit fit_of_allocator(const struct fit_question *choice,
 	return one && candidate->form == SYM_FORM_OBJECT ? FIT_ONE : FIT_MANY;
 }
 
-/* Of new[]: the constructor may be that of each element. */
+/* Fits elements of new[]: the constructor may be each element's. */
 static enum choose_fit fit_of_elements(const struct sym_sizes *sizes,
 				       const struct site_candidate *candidate)
 {
@@ -84,8 +84,8 @@ static enum choose_fit fit_of_elements(const struct sym_sizes *sizes,
 		return FIT_MANY;
 	if (candidate->header)
 		return repeated(sizes, candidate->header, bytes) ? FIT_MANY : FIT_NOT;
-	/* where an inlined constructor's `this` points isn't known. The cookie is as large as the
-	 * alignment, at least 8 */
+	/* an inlined constructor's `this` is unknown. The cookie is as large as the alignment, at
+	 * least 8 */
 	for (uint64_t cookie = 8; cookie <= 64; cookie *= 2)
 		if ((cookie == 8 || bytes % cookie == 0) && sizes->min > cookie &&
 		    repeated(sizes, cookie, bytes))
@@ -101,13 +101,13 @@ static enum choose_fit fit_of_constructor(const struct fit_question *choice,
 	if (choice->family == FAMILY_ARRAY)
 		return fit_of_elements(sizes, candidate);
 	if (candidate->header)
-		return FIT_NOT; /* a member's */
+		return FIT_NOT; /* a member's constructor */
 	return sizes->min == sizes->max && (!candidate->bytes || sizes->min == candidate->bytes)
 		       ? FIT_ONE
 		       : FIT_NOT;
 }
 
-/* A variable's header is in front of its trailing array. */
+/* Fits a variable. Its header is the part before its trailing array. */
 static enum choose_fit fit_of_variable(const struct fit_question *choice,
 				       const struct site_candidate *candidate)
 {
@@ -125,7 +125,7 @@ static enum choose_fit fit_of_variable(const struct fit_question *choice,
 	if (choice->family == FAMILY_NEW) {
 		if (constant)
 			return equal ? FIT_ONE : FIT_NOT;
-		/* operator new of any size, called as a function */
+		/* a call of operator new as a function, with any size */
 		return bytes > 1 && !(candidate->flags & (SITE_POLYMORPHIC | SITE_PARAMETER)) &&
 				       repeated(sizes, 0, bytes)
 			       ? FIT_MANY
@@ -145,7 +145,7 @@ static enum choose_fit fit_of_variable(const struct fit_question *choice,
 		       : FIT_NOT;
 }
 
-/* The whole may be rounded up to 16. */
+/* Fits a thrown object; header and object may be rounded up to 16. */
 static enum choose_fit fit_of_thrown(const struct sym_sizes *sizes,
 				     const struct site_candidate *candidate)
 {

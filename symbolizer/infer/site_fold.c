@@ -2,10 +2,9 @@
 /*
  * site_fold.c: see site_fold.h.
  *
- * Where there is debug information it decides (debug_twins.h): it tells a folded function from
- * another name of the same one. Else the readable names of C++ symbols do: what is declared as
- * another name is C, as a rule, or the other form of a constructor, which has the same readable
- * name.
+ * Debug information, if present, decides (debug_twins.h): it distinguishes a folded function from
+ * another name of the same one. Else the readable names of C++ symbols decide: aliases are usually
+ * C names, or the other form of a constructor, which has the same readable name.
  */
 #include "site_fold.h"
 
@@ -33,7 +32,7 @@ static bool is_cxx(const char *symbol)
 	return !strncmp(symbol, "_Z", 2);
 }
 
-/* By symbols alone. */
+/* Lists the functions by symbols alone. */
 static size_t symbol_folds(const struct site_reader *reader, uint64_t vaddr,
 			   struct debug_twin *out, size_t room)
 {
@@ -89,7 +88,7 @@ const char *site_fold_text(struct names *names, const char *const *texts, size_t
 	const char *result;
 	char others[32];
 
-	/* a text may be of several names itself */
+	/* a text may have several names itself */
 	for (size_t i = 0; i < count; i++)
 		for (const char *at = texts[i]; at;) {
 			char *part = mem_alloc(strlen(at) + 1);

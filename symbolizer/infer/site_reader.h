@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * site_reader.h: what the rules may look at: one file's code, debug information and names.
+ * site_reader.h: input of the rules: one file's code, debug information and names.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: no. Threads: one at a time.
  */
@@ -19,9 +19,9 @@ struct site_reader {
 	struct debug_units *units; /* NULL: symbols only */
 	struct names *names;
 	const struct container_rules *rules;
-	bool innermost; /* what is called allocated a block, whatever it is */
-	struct debug_twin *fold; /* of functions that share the code, this one is asked about; NULL:
-				  * the one that is found by the address */
+	bool innermost; /* the callee allocated a block, whatever it is */
+	struct debug_twin *fold; /* of functions that share the code, the one in question; NULL: the
+	                          * one found by the address */
 };
 
 #endif

@@ -2,19 +2,18 @@
 /*
  * site_type.c: see site_type.h.
  *
- * The rules stand in the order of their trust, measured on programs with types known by other
- * means:
- *   an attribute that the compiler wrote for this purpose            rule_alloc_type()
- *   the type_info that the run time is told with it                  rule_thrown()
- *   the allocator and the container that was inlined here            rule_container()
- *   the constructor, or the vtable, that the block gets              rule_constructor()
- *   the typed variable, member, parameter or result that takes it    rule_variable()
- *   the library function that this is                                here
- * All but the first two only collect candidates. The sizes of the blocks decide between them
- * (site_choose.c), and the classes at offset 0: the constructor of a base class or of the first
- * member gets the same pointer as that of the whole object.
+ * The rules, in the order of their trust, measured on programs with types known by other means:
+ *     an attribute that the compiler wrote for this purpose      rule_alloc_type()
+ *     the type_info that the run time receives with the block    rule_thrown()
+ *     the allocator and the container that was inlined here      rule_container()
+ *     the constructor, or the vtable, that the block gets        rule_constructor()
+ *     the typed variable, member, parameter or result            rule_variable()
+ *     the library function that holds the call                   functions_and_wrappers()
+ * An answer of the first three ends the search; the next two collect candidates. The sizes of the
+ * blocks decide between these (site_choose.c), and the classes at offset 0: the constructor of a
+ * base class or of the first member gets the same pointer as that of the whole object.
  *
- * A function that returns the pointer as void * makes no type. Then the rules look at the caller's
+ * A function that returns the pointer as void * gives no type. Then the rules examine the caller's
  * return address, as if the call of the wrapper were an allocation.
  */
 #include "site_type.h"
@@ -38,10 +37,10 @@
 #include "site_fold.h"
 
 #define DW_AT_LLVM_alloc_type 0x3e0a /* LLVM 22; DWARF 6's draft has DW_AT_alloc_type */
-#define ABBREVIATIONS_MAX 100000 /* of one unit; 2,000 are many */
+#define ABBREVIATIONS_MAX 100000 /* limit of one unit; 2,000 are many */
 #define ATTRIBUTES_MAX 64
 
-/* The call in front of the return address, and what it calls. */
+/* Finds the call before the return address, and its callee. */
 static void find_callee(struct rule_work *work)
 {
 	struct flow_callee next;
@@ -57,7 +56,7 @@ static void find_callee(struct rule_work *work)
 		if (!flow_jumps_to(&work->reader->code, i ? next.vaddr : work->callee.vaddr, &next))
 			break;
 		stub = !i && !work->callee.symbol;
-		if (stub) /* a PLT stub has no name: its callee is the import */
+		if (stub) /* a PLT stub has no symbol: its callee is the import */
 			work->callee = next;
 		work->entry = rule_is_entry(next.symbol);
 		if (!next.vaddr)
@@ -68,7 +67,7 @@ static void find_callee(struct rule_work *work)
 		work->out->callee = names_demangled(work->reader->names, work->callee.symbol);
 }
 
-/* Walks on to the scope that wants the block. */
+/* Advances `through` to the scope that receives the block. */
 static void skip_through(struct rule_work *work)
 {
 	const char *file;
@@ -174,7 +173,7 @@ static void say_flow(struct rule_work *work)
 			evidence_say(work->evidence, 2, "0x%llx: pointer%+lld returned%s", at,
 				     offset, certain);
 			break;
-		case FLOW_WRITE: /* is no fact */
+		case FLOW_WRITE: /* never emitted */
 			break;
 		case FLOW_LOST:
 			evidence_say(work->evidence, 2, "0x%llx: not followed further", at);
@@ -183,8 +182,8 @@ static void say_flow(struct rule_work *work)
 	}
 }
 
-/* Does any kind of DIE in the unit have the attribute? A table that is too large to be honest says
- * yes: then the DIEs are looked at. */
+/* True if any kind of DIE in the unit has the attribute, or the abbreviations are too many to be
+ * honest: then the DIEs are examined. */
 static bool read_alloc_types(Dwarf_Die *unit)
 {
 	Dwarf_Off offset = 0;
@@ -210,7 +209,7 @@ static bool read_alloc_types(Dwarf_Die *unit)
 	return true;
 }
 
-/* Answers of read_alloc_types() by the unit's index, until the DWARF is closed. */
+/* Cached results of read_alloc_types() by the unit's index, until the DWARF is closed. */
 struct alloc_types {
 	enum { NOT_ASKED, NO_ALLOC_TYPES, HAS_ALLOC_TYPES } * units;
 	size_t room;
@@ -224,8 +223,8 @@ static void alloc_types_free(void *kept)
 	free(alloc_types);
 }
 
-/* Most compilers don't write the attribute. To find that out DIE by DIE was 40 % of the work on a
- * call site. */
+/* True if the unit may have the attribute, which most compilers don't write. Finding that out DIE
+ * by DIE was 40 % of the work on a call site. */
 static bool has_alloc_types(struct debug_units *units, Dwarf_Die *die)
 {
 	static const struct debug_slot slot = { .free = alloc_types_free };
@@ -268,8 +267,8 @@ static void rule_alloc_type(struct rule_work *work)
 	rule_add(work, &candidate);
 }
 
-/* The label for the case that nothing fits: the class of the member function that allocates. A
- * plain function's name would say no more than the call site does. */
+/* Labels the blocks for the case that nothing fits: with the class of the member function that
+ * allocates. A plain function's name would say no more than the call site does. */
 static void label(struct rule_work *work)
 {
 	char text[700];
@@ -286,7 +285,7 @@ static void label(struct rule_work *work)
 	}
 }
 
-/* The same where there is no debug information: what the code around the call says. */
+/* The same without debug information: labels by the code around the call. */
 static void label_from_code(struct rule_work *work)
 {
 	struct site_label found;
@@ -311,8 +310,8 @@ static void label_from_code(struct rule_work *work)
 	work->out->label_unit = (uint32_t)site_label_multiple(&found);
 }
 
-/* The function's own name, for the rules of C functions: without what the compiler appends to
- * pieces and copies. */
+/* Returns the function's own name, for the rules of C functions, without the suffix of pieces and
+ * copies; NULL: unknown. */
 static const char *own_name(struct rule_work *work, char *room, size_t bytes)
 {
 	const char *path = work->scope_count
@@ -328,9 +327,10 @@ static const char *own_name(struct rule_work *work, char *room, size_t bytes)
 	return room;
 }
 
-/* The rule for the function. By its symbol: Rust's functions, whose DIEs have no scopes around a
- * function in another one, and what has no DIE, such as Rust's library as it is shipped. A rule for
- * all members of a class says nothing about code of which only the name is known. */
+/* Returns the rule for the function; NULL: none. Searches by symbol if the DIE's path has no rule:
+ * Rust's DIEs lack the scopes around a function in another one, and Rust's shipped library has no
+ * DIEs. A rule for all members of a class does not apply to code of which only the name is
+ * known. */
 static const struct container_rule *rule_of(struct rule_work *work, const char *name)
 {
 	const struct debug_scope *function =
@@ -347,7 +347,7 @@ static const struct container_rule *rule_of(struct rule_work *work, const char *
 	return rule && (function || !rule_names_any(rule->path)) ? rule : NULL;
 }
 
-/* Functions of the C library that make strings; and functions that return the pointer, so that
+/* Handles functions of the C library that return strings, and functions that return the pointer:
  * their caller knows more about its type. */
 static void functions_and_wrappers(struct rule_work *work)
 {
@@ -364,7 +364,7 @@ static void functions_and_wrappers(struct rule_work *work)
 		rule_describe_name(work, rule->element, &candidate);
 		evidence_say(work->evidence, 1, "%s() makes %s[]", name,
 			     candidate.type ? candidate.type : "?");
-		work->out->count = 0; /* whatever its own variables are called */
+		work->out->count = 0; /* its own variables don't count */
 		rule_add(work, &candidate);
 		return;
 	}
@@ -386,8 +386,8 @@ static void functions_and_wrappers(struct rule_work *work)
 	if (!returned)
 		return;
 	if (work->out->count && work->out->candidates[0].rule == SYM_RULE_ALLOCATOR) {
-		/* the type is known; the container it is for may stand in the callers, where
-		 * nothing was inlined */
+		/* the type is known; a caller may be the container's function, if nothing was
+		 * inlined */
 		work->out->climbs = true;
 		return;
 	}
@@ -421,7 +421,8 @@ static void functions_and_wrappers(struct rule_work *work)
 		     certain ? "always" : "sometimes");
 }
 
-/* Which function is called, where several may be: an import is one by its name. */
+/* Returns the name of the called function, if several share its code; an import has only its name.
+ * NULL: unknown. */
 static const char *origin_of(struct rule_work *work)
 {
 	const struct symbols *functions = &work->reader->code.symbols->functions;
@@ -506,7 +507,7 @@ void site_type_read(const struct site_reader *reader, uint64_t ret, struct site_
 	else
 		label_from_code(&work);
 	if (!symbol && !work.scope_count) {
-		/* only a type_info is evidence in code that nothing is known of */
+		/* in unknown code only a type_info is evidence */
 		if (!out->count || out->candidates[0].rule != SYM_RULE_THROWN) {
 			out->count = 0;
 			out->climbs = out->opaque = true;

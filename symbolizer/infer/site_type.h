@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * site_type.h: the type of the block that a call returned, from the code and the debug information
- * around the return address.
+ * site_type.h: finds the type of the block that a call returned, from the code and the debug
+ * information around the return address.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: names. Threads: one at a time.
  */
@@ -11,8 +11,8 @@
 #include "site_answer.h"
 #include "site_reader.h"
 
-/* What the rules say about the return address `ret`. `evidence` may be NULL; it takes one line a
- * step (sym_explain). */
+/* Applies the rules to the return address `ret`. `evidence` may be NULL; it receives one line a
+ * step. */
 void site_type_read(const struct site_reader *reader, uint64_t ret, struct site_answer *out,
 		    struct sym_evidence *evidence);
 

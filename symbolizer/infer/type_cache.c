@@ -2,14 +2,15 @@
 /*
  * type_cache.c: see type_cache.h.
  *
- * The file: a header, an index (struct file_index) sorted by address, the answers and frames one
- * behind the other, and the strings, which both name by their position. It is read whole and its
- * checksum is checked, which takes a millisecond a few megabytes; an answer is decoded on demand.
- * Numbers are the machine's own: a file of another byte order has another magic number.
+ * The file has a header, an index (struct file_index) sorted by address, answers and frames in
+ * sequence, and the strings, which answers and frames refer to by position. It is read whole and
+ * its checksum is checked, which takes a millisecond for a few megabytes; an answer is decoded on
+ * demand. Numbers are in the machine's byte order: a file of another byte order has another magic
+ * number.
  *
- * The checksum finds damage, not malice: a file can be made to pass it. So what is read is checked
- * (answer_code.h), and a malformed answer counts as absent. Only its user can write the directory,
- * so nobody else should be able to try.
+ * The checksum finds damage, not malice: a crafted file can pass it. So everything read is checked
+ * (answer_code.h), and a malformed answer counts as absent. Only the user can write the directory,
+ * so other users should not be able to craft one.
  */
 #include "type_cache.h"
 
@@ -31,8 +32,8 @@
 #include "answer_code.h"
 
 #define MAGIC UINT64_C(0x315459546e696853) /* "ShinTYT1" */
-/* Counts up when the format changes, or when what answers mean does. A rule that answers otherwise
- * needs no new number: stack_types.c keeps apart what other builds of the rules found. */
+/* VERSION goes up when the format or the meaning of answers changes. A rule that gives other
+ * answers needs no new version: stack_types.c's key separates the findings of different builds. */
 enum { VERSION = 12, ENTRIES_MAX = 1 << 20, FILE_MAX = 64 << 20, KEYS_MAX = 4 };
 
 struct file_header {
@@ -40,29 +41,31 @@ struct file_header {
 	uint32_t version, build_id_bytes;
 	uint8_t build_id[BINARY_BUILD_ID_MAX];
 	uint64_t rules_hash;
-	uint32_t entries, strings; /* of the index; bytes, which are the end of the file */
+	uint32_t entries, strings; /* `entries` of the index; `strings`: bytes at the end of the
+	                            * file */
 };
 struct file_index {
 	uint64_t ret;
-	uint32_t at;          /* of its answer, bytes from the file's start; 0 none */
-	uint32_t passes : 5;  /* flags of enum sym_passes, + 1; 0 not known */
-	uint32_t source : 27; /* the path's position, + 1: 1 is no path; 0 not known */
-	uint32_t frames;      /* where they are, as `at` */
-	uint32_t function;    /* how far before ret it begins, + 1: 1 is in none; 0 not known */
+	uint32_t at;          /* of its answer, bytes from the file's start; 0: none */
+	uint32_t passes : 5;  /* flags of enum sym_passes, + 1; 0: unknown */
+	uint32_t source : 27; /* the path's position, + 1; 1: no path; 0: unknown */
+	uint32_t frames;      /* position of its frames, like `at` */
+	uint32_t function;    /* distance from the function's start to ret, + 1; 1: in no function;
+	                       * 0: unknown */
 };
 _Static_assert(SYM_PASSES_ALL + 1 < 32 && FILE_MAX < 1 << 27, "they fit");
 
 struct cache_cell {
 	uint64_t ret;
-	struct site_answer *answer; /* as far as its candidates go; NULL: not known */
+	struct site_answer *answer; /* allocated up to its last candidate; NULL: unknown */
 	const char *source;         /* NULL: none */
-	struct sym_frame *frames;   /* NULL: not known, or none */
+	struct sym_frame *frames;   /* NULL: unknown, or none */
 	uint32_t frame_count;
-	uint32_t passes, function;  /* as in the file */
+	uint32_t passes, function;  /* as in struct file_index */
 	bool source_known, frames_known, frames_kept, passes_kept;
 };
 
-/* What the const functions change: answers come out of the file when they are asked for. */
+/* The part that const functions change: answers are decoded from the file when requested. */
 struct cache_table {
 	VEC(struct cache_cell) cells;
 	struct hash_table by_ret;
@@ -74,19 +77,19 @@ struct type_cache {
 	uint64_t rules_hash;
 	uint8_t build_id[BINARY_BUILD_ID_MAX];
 	size_t build_id_bytes;
-	uint8_t *data; /* the file, or NULL */
+	uint8_t *data; /* the file's content, or NULL */
 	size_t bytes;
 	const struct file_index *index;
 	const char *strings;
 	struct file_header header;
 	uint64_t added;
-	bool changed; /* there is more to keep than the file has */
+	bool changed; /* the file lacks findings */
 	struct cache_table *table;
 };
 
 /* ---- in memory ---- */
 
-/* NULL: there is none. */
+/* NULL: there is no cell yet. */
 static struct cache_cell *table_get(const struct cache_table *table, uint64_t ret)
 {
 	uint32_t at =
@@ -177,7 +180,7 @@ static const struct file_index *find(const struct type_cache *cache, uint64_t re
 									   : NULL;
 }
 
-/* Is what was read a file of ours, for this module and these rules? */
+/* True if the content is a cache file for this module and these rules. */
 static bool judge(struct type_cache *cache)
 {
 	const size_t checked = offsetof(struct file_header, version);
@@ -220,7 +223,7 @@ static int by_ret(const void *left, const void *right)
 	return (a->ret > b->ret) - (a->ret < b->ret);
 }
 
-/* Sorts all that is known, new and of the file, which is taken out of it for that. */
+/* Decodes the whole file into the table, and sorts the table by address. No look-ups may follow. */
 static void sort_cells(struct type_cache *cache)
 {
 	for (uint32_t i = 0; i < cache->header.entries; i++) {
@@ -244,11 +247,11 @@ static void sort_cells(struct type_cache *cache)
 	if (cache->table->cells.count)
 		qsort(cache->table->cells.at, cache->table->cells.count,
 		      sizeof(*cache->table->cells.at), by_ret);
-	/* the table's indexes are wrong from now on: it is for the end */
+	/* its indexes are invalid now */
 	hash_table_deinit(&cache->table->by_ret);
 }
 
-/* Puts the pieces of the file together. */
+/* Joins the pieces of the file. */
 static uint8_t *join(struct file_header *header, const struct file_index *index,
 		     const struct answer_writer *w, size_t bytes)
 {
@@ -267,7 +270,7 @@ static uint8_t *join(struct file_header *header, const struct file_index *index,
 	return file;
 }
 
-/* The bytes of the new file; NULL: it would be too large. */
+/* Returns the content of the new file; NULL: it would be too large. */
 static uint8_t *make_file(struct type_cache *cache, size_t *bytes)
 {
 	struct file_header header = { .magic = MAGIC,

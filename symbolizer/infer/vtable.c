@@ -4,17 +4,17 @@
  *
  * An object's first word is its vptr, the *address point* of a vtable (Itanium C++ ABI 2.5.2):
  *
- *     address point - 16   offset to top: 0 in the primary vtable, negative in those of further
- *                          bases; never relocated
- *     address point -  8   type-info: &_ZTI…, or 0 with -fno-rtti
- *     address point        first virtual function, if there is one
+ *   address point - 16   offset to top: 0 in the primary vtable, negative in those of further
+ *                        bases; never relocated
+ *   address point - 8    type-info: &_ZTI…, or 0 with -fno-rtti
+ *   address point        first virtual function, if there is one
  *
- * GNAT lays dispatch tables of tagged types out likewise, with data of its own for the type-info,
- * which names the type. Of others there are three sources, in this order:
+ * GNAT's dispatch tables of tagged types have the same layout, with GNAT's own data for the
+ * type-info, which names the type. The class of other vtables has three sources, in this order:
  *   symbol  _ZTV… covers the address. Any other object symbol there means that the word isn't a
- *           vptr: C programs keep pointers to tables of functions in their first words as well
- *           (2,345 such words in one run of node, all of them told apart by this). _ZTC… is the
- *           vtable of a base during the construction of a class with virtual bases.
+ *           vptr: C programs store pointers to tables of functions in first words as well (2,345
+ *           such words in one run of node, all of them told apart by this). _ZTC… is the vtable of
+ *           a base during the construction of a class with virtual bases.
  *   RTTI    the type-info object holds the name of the class. Works in stripped files: C++
  *           libraries keep their RTTI. A construction vtable can't be told from the base's own
  *           here: the name is then the base's.
@@ -39,18 +39,17 @@
 #include "../elf/demangle.h"
 #include "site_fold.h"
 
-/* An offset to top beyond this isn't one: classes of a megabyte with a base at their end don't
- * occur. */
+/* Least plausible offset to top: classes of a megabyte with a base at their end don't occur. */
 #define OFFSET_TO_TOP_MIN (-((int64_t)1 << 20))
 #define TYPE_NAME_MAX 4096
-enum { VTABLES_FOLDED = 8 }; /* so many are named */
+enum { VTABLES_FOLDED = 8 }; /* most names of one folded vtable */
 
 static bool starts_with(const char *text, const char *prefix)
 {
 	return text && !strncmp(text, prefix, strlen(prefix));
 }
 
-/* "vtable for X" without its first words, which are as many as the mangled prefix says. */
+/* Returns the class in a name such as "vtable for X". */
 static const char *special_name(struct names *names, const char *mangled)
 {
 	static const char *const prefixes[] = { "vtable for ", "typeinfo for ",
@@ -63,7 +62,7 @@ static const char *special_name(struct names *names, const char *mangled)
 	return readable;
 }
 
-/* Is the word something that can be called? */
+/* True if the word is the address of code. */
 static bool is_code(const struct binary *file, const struct word *word)
 {
 	switch (word->kind) {
@@ -75,7 +74,7 @@ static bool is_code(const struct binary *file, const struct word *word)
 	}
 }
 
-/* Offset to top in front of `vaddr`; false when there can't be one. */
+/* Reads the offset to top of the vtable at `vaddr`. False: the word is no such offset. */
 static bool read_offset(const struct vtable_reader *reader, uint64_t vaddr, int64_t *out)
 {
 	struct word word = reloc_word(reader->relocs, vaddr - 16);
@@ -87,7 +86,7 @@ static bool read_offset(const struct vtable_reader *reader, uint64_t vaddr, int6
 	return true;
 }
 
-/* The address in a word, if it is one: in an ET_EXEC file nothing marks it. */
+/* Gets the address in a word. In an ET_EXEC file any word may be one. False: it is none. */
 static bool word_address(const struct binary *file, const struct word *word, uint64_t *out)
 {
 	if (word->kind != WORD_ADDRESS &&
@@ -98,10 +97,10 @@ static bool word_address(const struct binary *file, const struct word *word, uin
 }
 
 /*
- * Does the object at `info` look like a type_info: does its own vptr lead to one of the ABI's
- * type-info classes? That is an import in most files, a copy in .bss of an executable (found by its
- * symbol), or local data when the runtime was linked in: then its own type-info is in __cxxabiv1,
- * or the symbols are gone and the words around it must at least be those of a vtable.
+ * True if the object at `info` looks like a type_info: its own vptr leads to one of the ABI's
+ * type-info classes. That is an import in most files, or a copy in .bss of an executable (found by
+ * its symbol). If the runtime was linked in, it is local data: then its own type-info is in
+ * __cxxabiv1, or, without symbols, the words around it must at least be those of a vtable.
  */
 static bool is_type_info(const struct vtable_reader *reader, uint64_t info)
 {
@@ -123,7 +122,8 @@ static bool is_type_info(const struct vtable_reader *reader, uint64_t info)
 	return read_offset(reader, vtable, &offset) && !offset && is_code(reader->file, &first);
 }
 
-/* What the name in the type-info object at `info` is by `read`; NULL: it is no such object. */
+/* Returns the name in the type-info object at `info`, demangled by `read`; NULL: it is no such
+ * object. */
 static const char *info_name(const struct vtable_reader *reader, uint64_t info,
 			     char *(*read)(const char *))
 {
@@ -148,7 +148,7 @@ const char *vtable_type_info(const struct vtable_reader *reader, uint64_t vaddr)
 {
 	const struct symbol *symbol = symbols_find(&reader->symbols->objects, vaddr);
 
-	/* by its symbol: an executable's copy of a library's type_info is made at run time */
+	/* by its symbol: an executable's copy of a library's type_info is created at run time */
 	if (symbol)
 		return symbol->value == vaddr && starts_with(symbol->name, "_ZTI")
 			       ? special_name(reader->names, symbol->name)
@@ -161,7 +161,7 @@ const char *vtable_type_import(struct names *names, const char *symbol)
 	return starts_with(symbol, "_ZTI") ? special_name(names, symbol) : NULL;
 }
 
-/* The class that the type-info object of `vaddr`'s vtable names, without looking at vtable symbols.
+/* Returns the class that the type-info of `vaddr`'s vtable names, without using vtable symbols;
  * NULL: none. */
 static const char *vtable_rtti_name(const struct vtable_reader *reader, uint64_t vaddr)
 {
@@ -174,7 +174,8 @@ static const char *vtable_rtti_name(const struct vtable_reader *reader, uint64_t
 							: NULL;
 }
 
-/* What an external or expanded name of Ada's is: "SHAPES.SQUARE". NULL: the word leads to none. */
+/* Returns the external or expanded Ada name that the word at `vaddr` points at: "SHAPES.SQUARE";
+ * NULL: it points at none. */
 static const char *ada_string(const struct vtable_reader *reader, uint64_t vaddr)
 {
 	struct word word = reloc_word(reader->relocs, vaddr);
@@ -190,10 +191,10 @@ static const char *ada_string(const struct vtable_reader *reader, uint64_t vaddr
 }
 
 /*
- * The tagged type of Ada's whose dispatch table `vaddr` is in; NULL: none. GNAT lays it out as a
- * vtable, with its type-specific data for a type-info:
+ * Returns the tagged type of Ada's whose dispatch table holds `vaddr`; NULL: none. GNAT lays the
+ * table out like a vtable, with its type-specific data in place of the type-info:
  *
- *     +0  depth, access level   16  name of the type    24  external name, the same as a rule
+ *   +0 depth, access level   16 name of the type   24 external name, usually the same
  */
 static const char *ada_type(const struct vtable_reader *reader, uint64_t vaddr)
 {
@@ -221,8 +222,8 @@ static const char *ada_type(const struct vtable_reader *reader, uint64_t vaddr)
 	return names_text(reader->names, text);
 }
 
-/* The class whose vtable a symbol is. Without RTTI a linker may have folded the vtables of several:
- * then it has the names of all. */
+/* Returns the class that a vtable's symbol names. Without RTTI a linker may have folded the vtables
+ * of several classes: then it returns all names. */
 static const char *class_name(const struct vtable_reader *reader, const struct symbol *symbol)
 {
 	const struct symbols *objects = &reader->symbols->objects;
@@ -246,16 +247,16 @@ static void read_symbol(const struct vtable_reader *reader, const struct symbol 
 	if (!building && !starts_with(symbol->name, "_ZTV"))
 		return;
 	/*
-	 * In .bss it is a copy of a library's vtable, made at run time: there is nothing here to
-	 * read, and the usual address point is the only one that can be told.
+	 * In .bss it is a copy of a library's vtable, created at run time: the file has no words to
+	 * read, and only the usual address point can be told.
 	 */
 	if (!read_offset(reader, vaddr, &out->offset_to_top)) {
 		if (into != 16 || reloc_word(reader->relocs, vaddr - 16).kind == WORD_PLAIN)
 			return;
 		out->offset_to_top = 0;
 	}
-	/* the word in front of a further address point is its type-info or 0: a virtual function
-	 * there means that this is a slot */
+	/* the word before a further address point is its type-info or 0: a virtual function there
+	 * means that `vaddr` is a slot */
 	if (into != 16) {
 		struct word info = reloc_word(reader->relocs, vaddr - 8);
 

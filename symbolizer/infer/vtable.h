@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vtable.h: the class that a vtable belongs to.
+ * vtable.h: finds the class that a vtable belongs to.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: names. Threads: one at a time.
  */
@@ -25,9 +25,10 @@ struct vtable_reader {
 
 void vtable_read(const struct vtable_reader *reader, uint64_t vaddr, struct sym_vtable *out);
 
-/* The type, of any kind, of the type_info object at `vaddr`; NULL: there is none. */
+/* Returns the type, of any kind, that the type_info object at `vaddr` describes; NULL: none is
+ * there. */
 const char *vtable_type_info(const struct vtable_reader *reader, uint64_t vaddr);
-/* Likewise of a type_info in another file, by its symbol. */
+/* The same for a type_info in another file, by its symbol. */
 const char *vtable_type_import(struct names *names, const char *symbol);
 
 #endif

@@ -2,11 +2,11 @@
 /*
  * aligned_gap.c: see aligned_gap.h.
  *
- * An allocator that knows malloc only asks for the alignment and a word more than it was asked for,
- * rounds the address up by a mask or a division, and writes the block's address to where it finds
- * it again for free(): in front of the aligned address or behind what was asked for. That a block's
- * own address is written into it, at an offset that was rounded, is what is looked for, on the
- * straight code behind the call. SwiftShader has three such functions, by mask and by division.
+ * An allocator on top of malloc requests the alignment and a word more than its caller requested,
+ * rounds the address up by a mask or a division, and stores the block's address for free(): before
+ * the aligned address, or after the requested bytes. This searches the straight code after the call
+ * for a store of the block's own address into the block, at a rounded offset. SwiftShader has three
+ * such functions, by mask and by division.
  */
 #include "aligned_gap.h"
 
@@ -22,9 +22,9 @@ enum {
 
 /* Registers, as bits. */
 struct gap_walk {
-	unsigned blocks;  /* the block's address */
-	unsigned derived; /* what was worked out of it */
-	unsigned rounded; /* of these, by a mask or a division */
+	unsigned blocks;  /* hold the block's address */
+	unsigned derived; /* hold a value computed from it */
+	unsigned rounded; /* of `derived`, those rounded by a mask or a division */
 };
 
 static unsigned bit_of_name(ZydisRegister name)
@@ -39,7 +39,7 @@ static unsigned bit_of(const ZydisDecodedOperand *operand)
 	return operand->type == ZYDIS_OPERAND_TYPE_REGISTER ? bit_of_name(operand->reg.value) : 0;
 }
 
-/* All registers that the instruction reads, its hidden operands too. */
+/* Returns all registers that the instruction reads, with its hidden operands. */
 static unsigned sources_of(const struct flow_instruction *instruction)
 {
 	unsigned read = 0;

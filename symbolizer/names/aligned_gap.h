@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * aligned_gap.h: code that aligns an address inside the block that malloc gave it, and keeps the
- * block's own address beside the aligned one.
+ * aligned_gap.h: recognizes code that aligns an address inside the block that malloc returned, and
+ * stores the block's own address beside the aligned one.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: no. Threads: one at a time a file.
  */
@@ -13,7 +13,7 @@
 
 #include "../flow/flow_callee.h"
 
-/* `ret`: where the call returns to that allocates. */
+/* `ret`: return address of the call that allocates. */
 bool aligned_gap_follows(const struct flow_code *code, uint64_t ret);
 
 #endif

@@ -2,10 +2,11 @@
 /*
  * block_wrapper.c: see block_wrapper.h.
  *
- * The function's first call is posix_memalign's, with a word of the frame for the block and one of
- * its own arguments as the size; behind it, it loads that word and returns. base::AlignedAlloc has
- * 11 instructions. Or it is malloc's, with one of its own arguments, at least 1, as the size; then
- * the block goes nowhere but back to the caller: operator new of a library that has its own.
+ * The function's first call is of posix_memalign, with a frame word for the block and one of its
+ * own arguments as the size; after it, the function loads that word and returns. base::AlignedAlloc
+ * has 11 instructions. Or the first call is of malloc, with one of its own arguments, at least 1,
+ * as the size; then the block is only returned to the caller: operator new of a library that has
+ * its own.
  */
 #include "block_wrapper.h"
 
@@ -17,13 +18,13 @@
 enum { STEPS = 32 };
 
 struct wrapper_call {
-	unsigned origin[FLOW_REGISTERS]; /* the register that held this value at the entry */
-	ZydisRegister base;		 /* of the word for the block */
+	unsigned origin[FLOW_REGISTERS]; /* the register whose value at the entry this one holds */
+	ZydisRegister base;		 /* address of the word for the block */
 	int64_t displacement;
-	bool word; /* rdi is its address */
+	bool word; /* rdi holds that address */
 };
 
-/* n + (n < 1). */
+/* True for n + (n < 1). */
 static bool raises_zero(const struct flow_instruction *instruction)
 {
 	return instruction->decoded.mnemonic == ZYDIS_MNEMONIC_ADC &&
@@ -46,7 +47,7 @@ static void note_move(struct wrapper_call *call, const struct flow_instruction *
 	if (raises_zero(instruction))
 		return;
 	source = flow_register_of(&operands[1]);
-	if (instruction->decoded.meta.category == ZYDIS_CATEGORY_CMOV) { /* it, or 1 */
+	if (instruction->decoded.meta.category == ZYDIS_CATEGORY_CMOV) { /* the argument, or 1 */
 		if (call->origin[target] == FLOW_NONE && source < FLOW_REGISTERS)
 			call->origin[target] = call->origin[source];
 		return;
@@ -97,7 +98,7 @@ static bool returns_word(const struct flow_code *code, uint64_t at, const struct
 	return false;
 }
 
-/* The block that is in rax at `ret` is returned, and nobody else gets it. */
+/* True if the block that is in rax at `ret` is returned, and goes nowhere else. */
 static bool returns_block(const struct flow_code *code, uint64_t ret)
 {
 	struct flow flow;

@@ -2,8 +2,8 @@
 /*
  * byte_limit.c: see byte_limit.h.
  *
- * mov $(2^63-1)/N*N, %rax; cmp %rcx, %rax; jb. Containers that count elements have the same number
- * as the size of the most of them, and compare it for equality, where a vector is full.
+ * The code is mov $(2^63-1)/N*N, %rax; cmp %rcx, %rax; jb. Containers that count elements use the
+ * same number as the size of a full one, but compare it for equality.
  */
 #include "byte_limit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * byte_limit.h: does code check a size in bytes against the largest there may be?
+ * byte_limit.h: tells whether code checks a size in bytes against the largest possible one.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: no. Threads: one at a time a file.
  */
@@ -14,11 +14,11 @@
 
 struct byte_limit {
 	const struct flow_code *code;
-	uint32_t compared; /* registers, by instructions further on */
+	uint32_t compared; /* registers that later instructions compare */
 	bool checked;
 };
 
-/* Takes the code instruction by instruction, the last one first. */
+/* Call it for each instruction of the code, the last one first. */
 void byte_limit_note(struct byte_limit *limit, const struct flow_instruction *instruction);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * code_before.c: see code_before.h.
  *
- * The function is decoded once from its start to some way behind the call, for compilers put the
- * block of a call behind or in front of the code that leads to it. Ways go back from the call over
- * fall-throughs and direct jumps. They end at other calls, so that nothing is seen that belongs to
+ * The function is decoded once from its start to some way after the call, for compilers put the
+ * block of a call after or before the code that leads to it. Ways go back from the call over
+ * fall-throughs and direct jumps. They end at other calls, so that they don't include code for
  * another block's size.
  */
 #include "code_before.h"
@@ -84,7 +84,7 @@ bool code_before_sets(const struct code_before *before, unsigned reg, uint64_t *
 	return false;
 }
 
-/* The steps that are still to be looked at, in the order in which they were reached. */
+/* Queue of the steps to visit, in the order in which they were reached. */
 struct visits {
 	size_t steps[VISITS_MAX];
 	size_t count;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * code_before.h: the instructions that run in front of a call, on all ways from the calls before
- * it.
+ * code_before.h: the instructions that run before a call, on all ways from the calls before it.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: yes, a step for each instruction of the function.
  * Threads: one at a time.
@@ -15,28 +14,29 @@
 #include "../../src/base/mem.h"
 #include "../flow/flow_code.h"
 
-/* One instruction, as far as ways need it. */
+/* The part of one instruction that ways need. */
 struct code_step {
-	uint64_t vaddr, target; /* target: of a direct jump; 0 none */
-	bool call, falls;       /* falls: the next instruction may run behind it */
+	uint64_t vaddr, target; /* target: of a direct jump; 0: none */
+	bool call, falls;       /* falls: the next instruction may run after it */
 };
 struct code_before {
 	const struct flow_code *code;
 	VEC(struct code_step) steps; /* in order of addresses */
-	size_t call;                 /* the step that is asked about */
+	size_t call;                 /* index of the call's step */
 };
 
-/* Reads the code before the call at `call`, which returns to `ret`. False: its function's beginning
- * is unknown. Call code_before_deinit() only if it is true. */
+/* Reads the code before the call at `call`, which returns to `ret`. False: the start of its
+ * function is unknown. Call code_before_deinit() only after true. */
 bool code_before_read(const struct flow_code *code, uint64_t call, uint64_t ret,
 		      struct code_before *out);
 void code_before_deinit(struct code_before *before);
 
-/* Does the straight code in front of the call set the register (DWARF's number) to a number? If
- * not, `number` is anything. */
+/* True if the straight code before the call sets the register (DWARF's number) to a number.
+ * Otherwise `number` is undefined. */
 bool code_before_sets(const struct code_before *before, unsigned reg, uint64_t *number);
 
-/* Each instruction, once, the nearest first; a bounded number of them. False: there are none. */
+/* Calls `each` once for each instruction, the nearest first, up to a limit. False: there are
+ * none. */
 typedef void code_before_fn(void *context, const struct flow_instruction *instruction);
 bool code_before_each(const struct code_before *before, code_before_fn *each, void *context);
 

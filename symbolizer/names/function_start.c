@@ -2,16 +2,16 @@
 /*
  * function_start.c: see function_start.h.
  *
- * A symbol says it; so does .eh_frame's table, but only where it is complete: its nearest entry
- * below an address may belong to another function (Chromium has an entry for one function of 80).
- * What always remains is padding. Functions begin at multiples of 16, behind int3 that the linker
- * wrote, or behind nops that follow a ret. In front of the int3 stands an instruction that does not
- * go on: a ret, a jump, a trap, or a call that may never return. One function in 16 needs no
- * padding; it is found if it begins as most do. Bytes are compared and nothing is decoded: one
- * multiple of 16 in 13,000 looks so by chance, beside one in twenty that is a beginning.
+ * A symbol gives the start; so does .eh_frame's table, but only if it is complete: its nearest
+ * entry below an address may belong to another function (Chromium has an entry for one function of
+ * 80). Padding always remains. Functions start at multiples of 16, after int3 that the linker
+ * wrote, or after nops that follow a ret. The instruction before the int3 does not go on: a ret, a
+ * jump, a trap, or a call that may never return. One function in 16 needs no padding; it is found
+ * if it starts as most do. Bytes are compared and nothing is decoded: one multiple of 16 in 13,000
+ * looks so by chance, compared with one in twenty that is a start.
  *
- * A place too near only hides evidence from those who read on from it; a place too far in front
- * would show them another function's. So the nearest of all is taken.
+ * A start too near only hides evidence from readers of the code; a start too far away would show
+ * them another function's. So the nearest of all is chosen.
  */
 #include "function_start.h"
 
@@ -27,7 +27,7 @@ enum { INT3 = 0xcc, RET = 0xc3, RET_N = 0xc2, CALL = 0xe8, JMP = 0xe9, JMP_NEAR 
 enum { NOP = 0x90, ESCAPE = 0x0f, UD2 = 0x0b, UD1 = 0xb9, WIDE_NOP = 0x1f, INDIRECT = 0xff };
 enum { PREFIX_DATA = 0x66, PREFIX_CS = 0x2e };
 
-/* Bytes of a ModRM byte and what belongs to it. */
+/* Returns the length of a ModRM byte with its SIB byte and displacement. */
 static size_t modrm_bytes(const uint8_t *modrm)
 {
 	unsigned mod = *modrm >> 6, rm = *modrm & 7;
@@ -37,7 +37,7 @@ static size_t modrm_bytes(const uint8_t *modrm)
 	return 1 + sib + (wide ? 4 : mod == 1);
 }
 
-/* The `count` bytes are nops: 90, or 0f 1f with an operand, behind prefixes. */
+/* True if the `count` bytes are nops: 90, or 0f 1f with an operand, after prefixes. */
 static bool are_nops(const uint8_t *bytes, size_t count)
 {
 	for (size_t at = 0; at < count;) {
@@ -54,7 +54,7 @@ static bool are_nops(const uint8_t *bytes, size_t count)
 	return true;
 }
 
-/* Nops end at `end`, with a ret in front of them. `room` bytes can be read in front of `end`. */
+/* True if nops end at `end`, after a ret. `room` bytes before `end` are readable. */
 static bool behind_nops(const uint8_t *end, size_t room)
 {
 	if (end[-1] != NOP && end[-1] != 0)
@@ -65,7 +65,7 @@ static bool behind_nops(const uint8_t *end, size_t room)
 	return false;
 }
 
-/* A call or jump by a register or word, or a ud1, is the last of the bytes that end at `end`. */
+/* True if the bytes before `end` are a call or jump by a register or word, or a ud1. */
 static bool is_with_operand(const uint8_t *end)
 {
 	for (size_t bytes = 2; bytes <= LAST_MAX; bytes++) {
@@ -81,20 +81,20 @@ static bool is_with_operand(const uint8_t *end)
 	return false;
 }
 
-/* An instruction that may not go on ends at `end`, as far as its bytes say. */
+/* True if an instruction that may not go on ends at `end`, judging by its bytes. */
 static bool is_last(const uint8_t *end)
 {
 	return end[-1] == RET || end[-3] == RET_N || (end[-2] == ESCAPE && end[-1] == UD2) ||
 	       end[-2] == JMP_NEAR || end[-5] == JMP || end[-5] == CALL || is_with_operand(end);
 }
 
-/* endbr64, or push %rbp; mov %rsp,%rbp */
+/* True for endbr64, or push %rbp; mov %rsp,%rbp. */
 static bool begins(const uint8_t *at)
 {
 	return memcmp(at, "\xf3\x0f\x1e\xfa", 4) == 0 || memcmp(at, "\x55\x48\x89\xe5", 4) == 0;
 }
 
-/* `room` bytes can be read in front of `at`, and four behind it. */
+/* True if a function starts at `at`. `room` bytes before `at` are readable, and four after it. */
 static bool is_start(const uint8_t *at, size_t room)
 {
 	size_t padding = 0;
@@ -108,7 +108,7 @@ static bool is_start(const uint8_t *at, size_t room)
 	return behind_nops(at, room);
 }
 
-/* Where the section of code begins that holds `vaddr`; 0: there are no sections. */
+/* Returns the start of the code section that holds `vaddr`; 0: there are no sections. */
 static uint64_t section_start(const struct binary *file, uint64_t vaddr)
 {
 	Elf64_Shdr section;
@@ -120,7 +120,7 @@ static uint64_t section_start(const struct binary *file, uint64_t vaddr)
 	return 0;
 }
 
-/* The nearest beginning between `low` and `vaddr`, by the bytes. */
+/* Finds the nearest start between `low` and `vaddr`, by the bytes. */
 static bool nearest(const struct binary *file, uint64_t low, uint64_t vaddr, uint64_t *start)
 {
 	uint64_t at = vaddr & ~(uint64_t)(ALIGNMENT - 1);
@@ -159,7 +159,7 @@ bool function_start(const struct flow_code *code, uint64_t ret, uint64_t *start)
 	}
 	if (nearest(code->file, low, ret - 1, start))
 		return true;
-	/* functions of whole multiples of 16 have no padding between them */
+	/* functions whose size is a multiple of 16 have no padding between them */
 	if (!found && section && section == low) {
 		*start = section;
 		found = true;
@@ -182,7 +182,7 @@ static bool is_nop(const ZydisDecodedInstruction *instruction)
 	       instruction->meta.category == ZYDIS_CATEGORY_WIDENOP;
 }
 
-/* A function begins where a call goes. */
+/* Notes the target of a call: a function starts there. */
 static void note_target(const ZydisDecodedInstruction *instruction, uint64_t at, uint64_t vaddr,
 			uint64_t *low, uint64_t *limit)
 {
@@ -196,7 +196,7 @@ static void note_target(const ZydisDecodedInstruction *instruction, uint64_t at,
 		*limit = target;
 }
 
-/* A call of a function that never returns. */
+/* True for a call of a function that never returns. */
 static bool ends_in(const struct flow_code *code, const ZydisDecodedInstruction *instruction,
 		    uint64_t at)
 {
@@ -215,14 +215,14 @@ bool function_part(const struct flow_code *code, uint64_t vaddr, uint64_t *low, 
 {
 	ZydisDecodedInstruction instruction;
 	struct flow_stream stream;
-	uint64_t at, limit = UINT64_MAX; /* where the next function begins, as calls say */
-	/* of what stands in front of the instruction */
+	uint64_t at, limit = UINT64_MAX; /* start of the next function, judging by calls */
+	/* about the instruction before */
 	bool falls_in = true, called = false, padded = false, aligned;
 
 	if (!function_start(code, vaddr + 1, low) || !flow_stream_open(&stream, code, *low))
 		return false;
 	while (stream.vaddr < vaddr + REACH && stream.vaddr < limit) {
-		/* padding behind a call: it may be one that never returns */
+		/* padding after a call: that may be one that never returns */
 		if ((!falls_in || padded) && stream.vaddr % ALIGNMENT == 0) {
 			if (stream.vaddr > vaddr)
 				break;
@@ -236,7 +236,7 @@ bool function_part(const struct flow_code *code, uint64_t vaddr, uint64_t *low, 
 			padded = padded || called;
 			continue;
 		}
-		/* behind a call that never returns there need be no padding */
+		/* a call that never returns may have no padding after it */
 		aligned = stream.vaddr % ALIGNMENT == 0;
 		falls_in = falls(&instruction) && !(aligned && ends_in(code, &instruction, at));
 		called = instruction.meta.category == ZYDIS_CATEGORY_CALL;

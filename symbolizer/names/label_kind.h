@@ -13,13 +13,14 @@ enum site_label_kind {
 	SITE_LABEL_NONE,
 	SITE_LABEL_STRING,	 /* characters of a std::string */
 	SITE_LABEL_ARRAY,	 /* elements of `unit` bytes */
-	SITE_LABEL_BEHIND_COUNT, /* an array behind 8 bytes with the count of its elements */
+	SITE_LABEL_BEHIND_COUNT, /* an array after 8 bytes with the count of its elements */
 	SITE_LABEL_STORAGE,	 /* a vector's or buffer's bytes */
-	SITE_LABEL_COUNTED,	 /* an object with a count of references at its beginning */
-	SITE_LABEL_NODE,	 /* of a map or set */
-	SITE_LABEL_CALLBACK,	 /* a count and two functions, then what is bound: base::Bind's */
-	SITE_LABEL_ALIGNED,	 /* something aligned, in a larger block with room for that */
-	SITE_LABEL_OBJECT,	 /* of exactly `unit` bytes */
+	SITE_LABEL_COUNTED,	 /* an object that begins with a count of references */
+	SITE_LABEL_NODE,	 /* node of a map or set */
+	SITE_LABEL_CALLBACK,	 /* a count and two functions, then the bound arguments:
+	                          * base::Bind's */
+	SITE_LABEL_ALIGNED,	 /* an aligned block inside a larger one */
+	SITE_LABEL_OBJECT,	 /* an object of exactly `unit` bytes */
 };
 struct site_label {
 	enum site_label_kind kind;

@@ -2,18 +2,19 @@
 /*
  * object_use.c: see object_use.h.
  *
- * The straight code behind the call is read, and that of functions that get the block as their
- * first argument: constructors, and those of their base classes. What it writes at constant
- * offsets are members, if they are not all alike: of different widths, or some zero and others
- * not, or one a constant address (a vtable's, a function's). Elements of an array are alike.
+ * This reads the straight code after the call, and that of functions that get the block as their
+ * first argument: constructors, and those of their base classes. Their writes at constant offsets
+ * are members if they are not all alike: of different widths, or some addresses of this file (a
+ * vtable's, a function's) and others not; and if not all of them are constants. Elements of an
+ * array are alike.
  *
- * What says that it is none: the address of the block's end is worked out, or one inside it with
- * an index; a call gets the block and its size; bytes are copied to it; writes overlap, as those do
- * that a short copy is made of; all that is written are constants without a gap, or constants come
- * first and a zero byte last, as a string's characters do, or words of 16 bytes that are copied.
- * A word one byte behind an aligned place is a short string's, in a member or an element.
+ * Evidence against an object: the address of the block's end is computed, or one inside it with an
+ * index; a call gets the block and its size; bytes are copied to it; writes overlap, as those of a
+ * short copy do; constants come first and a zero byte last, as a string's characters do, or a zero
+ * byte follows pieces of 16 bytes that are copied without a gap. A word one byte after an aligned
+ * place is a short string's, in a member or an element.
  *
- * A conditional jump is not taken, unless it asks whether there is a block.
+ * A conditional jump is not followed, unless it tests whether there is a block.
  */
 #include "object_use.h"
 
@@ -25,23 +26,24 @@
 #include "../flow/flow_values.h"
 
 enum {
-	STEPS = 96, /* of one function */
+	STEPS = 96, /* per function */
 	JUMPS = 6,
-	DEPTH = 3, /* functions that get the block, one inside the other */
-	CALLS = 4, /* that are followed of one function */
+	DEPTH = 3, /* nested functions that get the block */
+	CALLS = 4, /* calls followed per function */
 	MEMBERS = 24,
 	WORD = 8,
 	SHORT_STRING = 24,
 	SAVED = 1 << FLOW_RBX | 1 << FLOW_RBP | 1 << FLOW_RSP | 0xf000,
 };
 
-/* What is written, or what a register holds. */
+/* A value that is written, or that a register holds. */
 enum written_kind {
 	WRITTEN_OTHER,
 	WRITTEN_ZERO,
 	WRITTEN_NUMBER,
 	WRITTEN_CONSTANT, /* read from memory that never changes */
-	WRITTEN_ADDRESS,	 /* of code or data; a text's may stand in any array */
+	WRITTEN_ADDRESS,	 /* of code or data; not of a read-only text, which may be in any
+	                          * array */
 };
 struct object_member {
 	int64_t offset;
@@ -53,17 +55,17 @@ struct object_use {
 	uint64_t bytes;
 	struct object_member members[MEMBERS];
 	unsigned count;
-	bool refused; /* something says that it is no object */
+	bool refused; /* there is evidence against an object */
 };
 
-/* One function's registers. */
+/* Registers of one function. */
 struct object_walk {
 	struct object_use *use;
 	uint16_t holds; /* registers that point into the block */
 	int64_t offsets[FLOW_REGISTERS];
-	uint64_t numbers[FLOW_REGISTERS]; /* of kind WRITTEN_NUMBER */
+	uint64_t numbers[FLOW_REGISTERS]; /* valid for kind WRITTEN_NUMBER */
 	enum written_kind kinds[FLOW_REGISTERS], vectors[FLOW_VECTORS];
-	bool tested; /* the flags say whether there is a block */
+	bool tested; /* the flags tell whether there is a block */
 	unsigned depth, calls;
 };
 
@@ -156,7 +158,8 @@ static void set_vector(struct object_walk *walk, const struct flow_instruction *
 				: WRITTEN_OTHER;
 }
 
-/* lea, add: a place in the block that is known, or is not. */
+/* Follows lea and add: true if the register then points to a known place in the block; a place that
+ * isn't known is evidence against an object. */
 static bool set_place(struct object_walk *walk, const struct flow_instruction *instruction,
 		      unsigned reg)
 {
@@ -277,7 +280,7 @@ static void note_call(struct object_walk *walk, const struct flow_instruction *i
 	memset(walk->vectors, 0, sizeof(walk->vectors));
 }
 
-/* The next instruction; 0: the walk ends. */
+/* Returns the next instruction's address; 0: the walk ends. */
 static uint64_t next_of(struct object_walk *walk, const struct flow_instruction *instruction,
 			unsigned *jumps)
 {
@@ -332,7 +335,8 @@ static bool overlaps(const struct object_member *a, const struct object_member *
 	       (a->offset != b->offset || a->width != b->width);
 }
 
-/* Elements of an array have one size each, and are all addresses of this file, or none is. */
+/* True if the two can't be elements of an array: those have one width, and either all or none are
+ * addresses of this file. */
 static bool differ(const struct object_member *a, const struct object_member *b)
 {
 	bool wide = a->width > WORD || b->width > WORD;
@@ -342,8 +346,8 @@ static bool differ(const struct object_member *a, const struct object_member *b)
 		(!wide && a->width != b->width));
 }
 
-/* A text: it begins with constants, or all of it is copied in pieces that no member has, and the
- * last byte is zero. Words of it may come from registers that were set in front of the call. */
+/* True for a text: it begins with constants, or all of it is copied in pieces larger than a member,
+ * and the last byte is zero. Its words may come from registers that were set before the call. */
 static bool is_text(const struct object_use *use)
 {
 	const struct object_member *first = NULL, *last = NULL;
@@ -364,8 +368,8 @@ static bool is_text(const struct object_use *use)
 		written == last->offset + 1);
 }
 
-/* Of libc++'s short string: a length of one byte, 22 characters and a zero. Its first word of
- * characters lies behind the length; no member does. */
+/* True if the member is part of a short string of libc++'s: a length of one byte, 22 characters and
+ * a zero. Its first word of characters starts one byte after the length; no member does. */
 static bool is_short_text(const struct object_use *use, const struct object_member *member)
 {
 	for (unsigned i = 0; i < use->count; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * object_use.h: is a block of a fixed size an object, by what the code that allocates it writes
- * into it?
+ * object_use.h: tells whether a block of a fixed size is an object, by what the allocating code
+ * writes into it.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: no. Threads: one at a time a file.
  */
@@ -13,8 +13,8 @@
 
 #include "../flow/flow_callee.h"
 
-/* `ret`: where the call returns to that allocates `bytes`. The evidence, a constant text; NULL:
- * nothing is certain. */
+/* Returns the evidence that the block is an object, a constant text; NULL: uncertain. `ret` is the
+ * return address of the call that allocates `bytes`. */
 const char *object_use_find(const struct flow_code *code, uint64_t ret, uint64_t bytes);
 
 #endif

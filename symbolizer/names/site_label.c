@@ -2,13 +2,13 @@
 /*
  * site_label.c: see site_label.h.
  *
- * In front of the call, the code that works out the size: code_before.h walks back from the call
- * over all ways, to the previous calls. Constants further up belong to something else as often as
- * not. A size that is a number makes an object, not an array.
+ * Before the call, these kinds are recognized by the code that computes the size: code_before.h
+ * walks back from the call over all ways, to the previous calls. Constants further up belong to
+ * something else as often as not. A size that is a number means an object, not an array.
  *
  * string   libc++ rounds a capacity above 22 up to a multiple of 8, or 16 in older versions. With
- *          8, 23 becomes 25, a size of 26, in which no other code has an interest; with 16, the
- *          limit of 22 and the check against the largest size stand beside the rounding.
+ *          8, 23 becomes 25, a size of 26, which no other code uses; with 16, the limit of 22 and
+ *          the check against the largest size are beside the rounding.
  * array    A container checks the count against the largest possible: (2^64-1)/N in libc++,
  *          (2^63-1)/N in libstdc++. Floor divisions that come out even by chance hardly exist, but
  *          the first with 2N equals the second with N. So the arithmetic must confirm N: a multiply
@@ -21,22 +21,22 @@
  *          at three quarters only, the others are deques and hash buckets.
  * storage  The limit 2^63-1, halved for doubling, of elements of one byte.
  *
- * array    An expression new T[n], which says how large a T is; calloc of a number of them
+ * array    An expression new T[n], which tells the size of T; calloc of a number of them
  *          (size_product.h).
- * storage  The size is a product, and nothing is added to it. Asked late.
+ * storage  The size is a product, and nothing is added to it. Tested last.
  *
- * Behind the call, what gets the block:
+ * After the call, these kinds are recognized by the code that gets the block:
  *
  * node     One of the next three calls goes to the run time's tree balancing: libstdc++'s by its
  *          name, libc++'s by its code, which begins with `black = (x == root)`, a byte that is 24
  *          bytes into the node. Each file has one of them.
  * storage  A block of no fixed size that the function resizes, or fills from its beginning with
- *          what it copies: flat bytes, whatever they are.
- * storage  Likewise, a size that is kept or handed on with the block (size_use.h).
+ *          copied bytes: flat bytes, whatever they are.
+ * storage  A computed size that is stored or passed on with the block (size_use.h).
  * storage  A fixed size, and the address of the block's end is stored: an object's is of no use.
- * counted  A fixed size, and the code that made the block counts its first or second word up with
- *          a lock: a count of references.
- * object   A fixed size, and what is written is no array's (object_use.h). The last one asked.
+ * counted  A fixed size, and the allocating code counts the block's first or second word up
+ *          with a lock: a count of references.
+ * object   A fixed size, and the writes are not an array's (object_use.h). Tested after the above.
  * object   One element of a fixed size, of calloc, whose size is no power of two.
  * storage  A fixed size of 64 KiB or more that is a power of two: a buffer's.
  * aligned  The block's own address is written into it, at an aligned place (aligned_gap.h).
@@ -67,11 +67,12 @@ enum {
 	AFTER_CALLS = 3,
 	AFTER_JUMPS = 4,
 	ENTRY_STEPS = 12,
-	COUNT_WITHIN = 8, /* bytes into a block that a count of references stands */
+	COUNT_WITHIN = 8, /* largest offset of a count of references in a block */
 	LOCK = 0xf0,
-	NEAR = 192, /* bytes behind the call */
-	LARGE = 1 << 16, /* bytes of a fixed size */
-	ENDED_MIN = 128, /* a block whose end may be kept: an instruction has 4 bytes for it */
+	NEAR = 192, /* bytes after the call */
+	LARGE = 1 << 16, /* smallest fixed size of a buffer */
+	ENDED_MIN = 128, /* smallest block whose end may be stored: an instruction has 4 bytes for
+	                  * it */
 };
 
 /* ---- behind the call ---- */
@@ -82,7 +83,7 @@ static bool direct_target(const struct flow_instruction *instruction, uint64_t *
 	       flow_address(instruction, &instruction->operands[0], target);
 }
 
-/* A memory operand that is exactly register + displacement. */
+/* True if the memory operand is exactly register + displacement. */
 static bool is_word_of(const ZydisDecodedOperand *operand, ZydisRegister base, int64_t displacement)
 {
 	return operand->type == ZYDIS_OPERAND_TYPE_MEMORY && operand->mem.base == base &&
@@ -90,7 +91,8 @@ static bool is_word_of(const ZydisDecodedOperand *operand, ZydisRegister base, i
 	       operand->mem.disp.value == displacement;
 }
 
-/* libc++'s tree balancing: (root, node), and the node's color byte becomes node == root. */
+/* True for libc++'s tree balancing: (root, node), and the node's color byte becomes node ==
+ * root. */
 static bool balances_tree(const struct flow_code *code, uint64_t at)
 {
 	struct flow_instruction instruction;
@@ -118,7 +120,7 @@ static bool balances_tree(const struct flow_code *code, uint64_t at)
 	return false;
 }
 
-/* A constructor (object, code, code, …) of what base::Bind makes: 1, and the two. */
+/* True for a constructor (object, code, code, …) of base::Bind's result: stores 1 and the two. */
 static bool makes_callback(const struct flow_code *code, uint64_t at)
 {
 	struct flow_instruction instruction;
@@ -146,7 +148,7 @@ static bool makes_callback(const struct flow_code *code, uint64_t at)
 	return false;
 }
 
-/* Registers that hold the address of code: bit n is DWARF's number n. */
+/* Updates `holds`, the registers (bit n: DWARF's number n) that hold the address of code. */
 static void note_code_address(const struct flow_code *code,
 			      const struct flow_instruction *instruction, unsigned *holds)
 {
@@ -202,7 +204,7 @@ static struct site_label label_of_use(const struct flow_code *code, uint64_t at,
 
 		struct flow_callee callee = flow_callee_at(code, target);
 
-		/* the next block may be the one that gets there */
+		/* the following calls may get the next block */
 		if (flow_is_allocation(callee.symbol) ||
 		    (callee.vaddr && callee.vaddr == allocator->vaddr))
 			return none;
@@ -245,7 +247,7 @@ static struct site_label label_of_call(const struct flow_fact *fact)
 	return (struct site_label){ .kind = SITE_LABEL_NONE };
 }
 
-/* The instruction counts a word at the block's beginning up or down, with a lock. */
+/* True if the instruction counts a word at the block's beginning up or down, with a lock. */
 static bool counts_references(const struct flow_code *code, const struct flow_state *state)
 {
 	const uint8_t *first = binary_at(code->file, state->vaddr, 1);
@@ -264,7 +266,7 @@ static bool counts_references(const struct flow_code *code, const struct flow_st
 	       state->offsets[base] + word->disp.value <= COUNT_WITHIN;
 }
 
-/* To follow a block takes 60 us: not where neither a lock nor the size is near. */
+/* True if a lock or the size is near: following a block takes 60 us. */
 static bool is_worth_it(const struct flow_code *code, uint64_t ret, uint64_t bytes)
 {
 	uint64_t room = 0;
@@ -277,7 +279,7 @@ static bool is_worth_it(const struct flow_code *code, uint64_t ret, uint64_t byt
 			 memmem(near, room, &displacement, sizeof(displacement))));
 }
 
-/* What the function that allocates does with a block of a fixed size. */
+/* Labels a block of a fixed size by its use in the allocating function. */
 static struct site_label label_of_fixed(const struct flow_code *code, uint64_t ret, uint64_t bytes)
 {
 	struct site_label found = { .kind = SITE_LABEL_NONE };
@@ -302,7 +304,7 @@ static struct site_label label_of_fixed(const struct flow_code *code, uint64_t r
 	return found;
 }
 
-/* What the function that allocates does with a block of a size that it works out. */
+/* Labels a block of a computed size by its use in the allocating function. */
 static struct site_label label_of_sized(const struct code_before *before, uint64_t ret,
 					unsigned size_register, const char *allocator)
 {
@@ -324,7 +326,7 @@ static struct site_label label_of_sized(const struct code_before *before, uint64
 	return found;
 }
 
-/* The register that has the size; FLOW_NONE: the call returns no block. */
+/* Returns the register that has the size; FLOW_NONE: the call returns no block. */
 static unsigned size_register_of(const struct flow_code *code, const struct flow_callee *callee)
 {
 	unsigned own;
@@ -339,8 +341,8 @@ static unsigned size_register_of(const struct flow_code *code, const struct flow
 										     : FLOW_RDI;
 }
 
-/* new T[n]: the factor is the size of an element if it is the whole of it, or the count's limit is
- * that of such elements. */
+/* Labels new T[n]: the factor is an element's size if it is the whole product, or if the count's
+ * limit is that of such elements. */
 static struct site_label label_of_new_array(const struct size_code *size,
 					    const struct size_product *product)
 {
@@ -353,14 +355,14 @@ static struct site_label label_of_new_array(const struct size_code *size,
 	return (struct site_label){ SITE_LABEL_ARRAY, bytes, "new[] of elements of this size" };
 }
 
-/* The count of an array's elements stands in front of them. */
+/* Notes the count of an array's elements that precedes them. */
 static void add_cookie(const struct flow_code *code, uint64_t ret, struct site_label *label)
 {
 	if (label->kind == SITE_LABEL_ARRAY && size_cookie_follows(code, ret))
 		label->kind = SITE_LABEL_BEHIND_COUNT;
 }
 
-/* calloc(count, unit). True: so many bytes are asked for. */
+/* True if calloc(count, unit) requests a constant number of bytes. */
 static bool is_fixed_calloc(const struct code_before *before, uint64_t *bytes)
 {
 	uint64_t count = 0, unit = 0;
@@ -389,7 +391,7 @@ static struct site_label label_of_calloc(const struct code_before *before)
 
 /* ---- the interface ---- */
 
-/* When nothing else was found. */
+/* Labels blocks for which no other rule found anything. */
 static struct site_label label_of_new(const struct flow_code *code, uint64_t ret, bool constant,
 				      uint64_t bytes)
 {

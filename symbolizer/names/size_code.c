@@ -83,7 +83,7 @@ void size_code_note(void *context, const struct flow_instruction *instruction)
 								     : 1 << 3;
 }
 
-/* The two limits that libraries have for elements of `bytes`. */
+/* True if a library has this limit for elements of `bytes`. */
 static bool is_limit(const struct size_code *size, uint64_t value, uint64_t bytes)
 {
 	return value == INT64_MAX / bytes || (!size->halves && value == UINT64_MAX / bytes);
@@ -99,7 +99,8 @@ static bool arithmetic_of(const struct size_code *size, uint64_t bytes)
 	return power && ((size->left | size->right) & bit);
 }
 
-/* Bytes of the elements that the limit `value` is for; 0: it is none, or says two things. */
+/* Returns the size of the elements that the limit `value` is for; 0: it is no limit, or
+ * ambiguous. */
 static uint64_t element_of(const struct size_code *size, uint64_t value)
 {
 	const uint64_t readings[] = { INT64_MAX / value, UINT64_MAX / value };
@@ -118,7 +119,7 @@ static uint64_t element_of(const struct size_code *size, uint64_t value)
 	return found;
 }
 
-/* The sizes that the code checks for. */
+/* Element sizes that the code checks for. */
 struct elements {
 	uint64_t bytes; /* 0: none */
 	bool several;
@@ -130,8 +131,9 @@ static void take_element(struct elements *elements, uint64_t bytes)
 	elements->bytes = bytes ? bytes : elements->bytes;
 }
 
-/* A count is below 2^n when nothing is left of it n bits down: then elements have 2^(64-n) bytes in
- * libc++, half of that in libstdc++. The shift that makes bytes of the count decides. */
+/* Adds limits checked by shifts. A count is below 2^n if n shifts to the right leave nothing: then
+ * elements have 2^(64-n) bytes in libc++, half of that in libstdc++. The shift that turns the count
+ * into bytes decides. */
 static void elements_of_shifts(const struct size_code *size, struct elements *out)
 {
 	for (unsigned n = 52; n <= 61; n++) {
@@ -145,18 +147,18 @@ static void elements_of_shifts(const struct size_code *size, struct elements *ou
 				read = true;
 			}
 		}
-		/* of a count that is multiplied further on, such as a deque's map when it grows */
+		/* the count is multiplied further on, like a deque's map when it grows */
 		out->several |= size->top >> n & 1 && !read;
 	}
 }
 
-/* A distance is divided by the power of two in another size: of a vector that is copied into a new
- * element of this one. */
+/* True if a distance is divided by the power of two in another size: that of a vector that is
+ * copied into a new element of this one. */
 static bool counts_others(const struct size_code *size, uint64_t bytes)
 {
 	uint64_t own = UINT64_C(1) << __builtin_ctzll(bytes);
 
-	/* one less where the count is doubled */
+	/* one less if the count is doubled */
 	return size->right & SIZES & ~(own | own >> 1);
 }
 

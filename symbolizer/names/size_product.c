@@ -2,13 +2,13 @@
 /*
  * size_product.c: see size_product.h.
  *
- * Backwards from the call, on the straight code in front of it, which no jump enters: what made the
- * size. The last that was done to it, but for copies of it, must be a multiplication: a shift, a
- * scaled address, a product. What is added behind that is a header, and then nothing is said.
+ * This reads the straight code before the call, which no jump enters, backwards for the
+ * instructions that computed the size. The last of them, except copies, must be a multiplication: a
+ * shift, a scaled address, a product. A later addition is a header's, and then there is no answer.
  *
- * clang replaces the size of new T[n] by the largest number where the product overflows, which no
- * other code asks an allocator for. Where T has a destructor, n is written to the block's first
- * word, and the block is 8 bytes larger for it (Itanium C++ ABI, 2.7).
+ * clang replaces the size of new T[n] by the largest number if the product overflows; no other code
+ * requests that. If T has a destructor, n is written to the block's first word, and the block is 8
+ * bytes larger for it (Itanium C++ ABI, 2.7).
  */
 #include "size_product.h"
 
@@ -23,14 +23,14 @@ static unsigned reg_of(const ZydisDecodedOperand *operand)
 		       : FLOW_NONE;
 }
 
-/* The step in front of `*i`. False: it may not have run, or is a call. */
+/* Goes to the step before `*i`. False: that one may not have run, or is a call. */
 static bool step_back(const struct code_before *before, size_t *i, struct flow_instruction *out)
 {
 	const struct code_step *steps = before->steps.at;
 
 	for (size_t k = 0; k < before->steps.count; k++)
 		if (steps[k].target == steps[*i].vaddr)
-			return false; /* there is another way to here */
+			return false; /* another way leads here */
 	return *i && !steps[*i - 1].call && steps[*i - 1].falls &&
 	       flow_decode(before->code, steps[--*i].vaddr, out);
 }
@@ -46,7 +46,7 @@ static bool writes(const struct flow_instruction *instruction, unsigned reg)
 	return false;
 }
 
-/* The number that the register has in front of step `i`. */
+/* Finds the number that the register has before step `i`. */
 static bool number_before(const struct code_before *before, size_t i, unsigned reg, uint64_t *out)
 {
 	struct flow_instruction instruction;
@@ -60,11 +60,11 @@ static bool number_before(const struct code_before *before, size_t i, unsigned r
 	return false;
 }
 
-/* The way back. */
+/* State of the walk backwards. */
 struct product_walk {
 	const struct code_before *before;
 	size_t at;
-	unsigned wanted;	     /* the register that has the size */
+	unsigned wanted;	     /* the register that holds the size */
 	struct size_product product; /* unit 0: not found yet */
 };
 
@@ -76,7 +76,7 @@ static bool multiply(struct product_walk *walk, uint64_t factor)
 	return *unit && *unit <= UNIT_MAX;
 }
 
-/* mul %reg: one of rax and the register is a constant. */
+/* Handles mul %reg: rax or the register is a constant. */
 static void take_wide(struct product_walk *walk, const struct flow_instruction *instruction)
 {
 	uint64_t factor;
@@ -97,7 +97,7 @@ static bool take_lea(struct product_walk *walk, const ZydisDecodedOperandMem *me
 	return multiply(walk, (uint64_t)mem->scale + (mem->base != ZYDIS_REGISTER_NONE));
 }
 
-/* One of the two is the largest number. */
+/* Handles cmov: one of the two values is the largest number. */
 static bool take_choice(struct product_walk *walk, const struct flow_instruction *instruction)
 {
 	unsigned source = reg_of(&instruction->operands[1]);
@@ -114,7 +114,7 @@ static bool take_choice(struct product_walk *walk, const struct flow_instruction
 	return true;
 }
 
-/* What wrote the size. False: it is no product. */
+/* Handles the instruction that wrote the size. False: the size is no product. */
 static bool take(struct product_walk *walk, const struct flow_instruction *instruction)
 {
 	const ZydisDecodedOperand *operands = instruction->operands;
@@ -189,7 +189,7 @@ bool size_product_find(const struct code_before *before, unsigned size_register,
 	struct flow_instruction instruction;
 
 	for (unsigned n = 0; n < STEPS && !walk.product.whole; n++) {
-		*out = walk.product; /* of what is in front of a product, only factors count */
+		*out = walk.product; /* before a product, only factors count */
 		if (!step_back(before, &walk.at, &instruction) ||
 		    (writes(&instruction, walk.wanted) && !take(&walk, &instruction)))
 			return out->unit != 0;

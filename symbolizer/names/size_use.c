@@ -2,15 +2,15 @@
 /*
  * size_use.c: see size_use.h.
  *
- * Backwards from the call, on the straight code in front of it: which registers and words of memory
- * hold the size, or the count that was multiplied to give it. A constant that is added to it is a
- * header's: then nothing is said. The larger one of two sizes of which one is doubled is how
+ * Backwards from the call, on the straight code before it: finds the registers and words of memory
+ * that hold the size, or the count that was multiplied to compute it. A constant added to it is a
+ * header's: then there is no answer. The larger one of two sizes of which one is doubled is how
  * buffers grow.
  *
- * Forwards from the call: a call that gets the block and its size, both stored beside each other
- * outside the frame (there, anything stands beside anything), or the address of the block's end.
- * An allocator's wrapper may hand its callers' objects to a call, to fill them with zeroes: so a
- * call says nothing of a block that is returned.
+ * Forwards from the call: finds a call that gets the block and its size, stores of both beside each
+ * other outside the frame (there, anything is beside anything), or the address of the block's end.
+ * An allocator's wrapper may pass its callers' objects to a call that fills them with zeroes: so a
+ * call is no evidence about a block that is returned.
  */
 #include "size_use.h"
 
@@ -20,13 +20,13 @@ enum {
 	PLACES = 8,
 	STEPS_BEFORE = 40,
 	STEPS_AFTER = 64,
-	BESIDE = 16, /* bytes between two words that belong together */
-	SAVED = 1 << FLOW_RBX | 1 << FLOW_RBP | 0xf000, /* by functions that are called */
+	BESIDE = 16, /* most bytes between two words that belong together */
+	SAVED = 1 << FLOW_RBX | 1 << FLOW_RBP | 0xf000, /* registers that calls preserve */
 	ARGUMENTS = 1 << FLOW_RDI | 1 << FLOW_RSI | 1 << FLOW_RDX | 1 << FLOW_RCX | 1 << 8 | 1 << 9,
 	ENTRY_STEPS = 4,
 };
 
-/* A word of memory, named by a register that no call changes. */
+/* A word of memory, addressed by a register that no call changes. */
 struct size_place {
 	unsigned base;
 	int64_t displacement;
@@ -36,10 +36,10 @@ struct size_places {
 	unsigned count;
 };
 struct size_trace {
-	unsigned wanted;  /* backwards: registers from which the size comes */
-	unsigned written; /* between there and the call */
-	unsigned holds;	  /* registers with the size or count: at the call, then behind it */
-	unsigned frame;	  /* registers that words of the frame are named by */
+	unsigned wanted;  /* backwards: registers that the size is computed from */
+	unsigned written; /* registers written between there and the call */
+	unsigned holds;	  /* registers with the size or count: at the call, then after it */
+	unsigned frame;	  /* registers that address words of the frame */
 	struct size_places sizes, blocks;
 	bool chosen, doubled, header;
 	bool returned; /* the function may return the block */
@@ -71,7 +71,7 @@ static unsigned written_by(const struct flow_instruction *instruction)
 		       : 0;
 }
 
-/* False: it is no register and a displacement. */
+/* False: the operand isn't a register and a displacement. */
 static bool place_of(const ZydisDecodedOperand *operand, struct size_place *out)
 {
 	if (operand->type != ZYDIS_OPERAND_TYPE_MEMORY || operand->mem.index != ZYDIS_REGISTER_NONE)
@@ -101,7 +101,7 @@ static bool has_place(const struct size_places *places, const struct size_place 
 
 /* ---- in front of the call ---- */
 
-/* What a register that gives the size was made of. */
+/* Traces a register that gives the size to its sources. */
 static void trace_source(struct size_trace *trace, const struct flow_instruction *instruction,
 			 unsigned target)
 {
@@ -180,7 +180,7 @@ static void trace_size(struct size_trace *trace, const struct code_before *befor
 
 /* ---- behind the call ---- */
 
-/* Registers that hold the block itself. */
+/* Returns the registers that hold the block itself. */
 static unsigned blocks_at(const struct flow_state *state)
 {
 	unsigned held = 0;
@@ -207,7 +207,7 @@ static bool makes_end(const struct flow_instruction *instruction, unsigned block
 	return (a & blocks && b & sizes) || (a & sizes && b & blocks);
 }
 
-/* Follows the size through one instruction. The evidence, or NULL. */
+/* Follows the size through one instruction; returns the evidence, or NULL. */
 static const char *step_size(struct size_trace *trace, const struct flow_instruction *instruction,
 			     unsigned blocks, bool leaves)
 {
@@ -247,7 +247,7 @@ static const char *step_size(struct size_trace *trace, const struct flow_instruc
 	return NULL;
 }
 
-/* rbp may be a register like any other. */
+/* False: rbp is a register like any other. */
 static bool keeps_frame_pointer(const struct code_before *before)
 {
 	struct flow_instruction instruction;
@@ -282,7 +282,7 @@ const char *size_use_find(const struct code_before *before, uint64_t ret, unsign
 	uint64_t at = ret;
 
 	trace_size(&trace, before);
-	/* copies that were made behind the one that gave the size are known by now */
+	/* the second trace knows the registers that hold copies of the size */
 	trace.wanted = 1u << size_register;
 	trace.written = 0;
 	trace_size(&trace, before);

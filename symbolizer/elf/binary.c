@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* More of either than any linker writes: a bound on what a hostile header can make us do. */
+/* More than any linker writes: they bound the effect of a hostile header. */
 #define SEGMENTS_MAX 4096
 #define SECTIONS_MAX (1u << 20)
 
@@ -20,8 +20,8 @@ const void *binary_range(const struct binary *file, uint64_t offset, uint64_t by
 	return file->data + offset;
 }
 
-/* The build-id note in `bytes` of notes; notes are aligned to 4, or to 8 in segments that say
- * so. */
+/* Finds the build-id note in `bytes` bytes of notes, which are aligned to 4, or to 8 if the segment
+ * says so. */
 static bool note_build_id(struct binary *file, const uint8_t *notes, size_t bytes, uint64_t align)
 {
 	align = align == 8 ? 8 : 4;
@@ -105,7 +105,7 @@ static enum binary_status parse(struct binary *file)
 		Elf64_Shdr zero;
 
 		if (first) {
-			/* section 0 holds what doesn't fit in 16 bits */
+			/* section 0 holds numbers that need more than 16 bits */
 			memcpy(&zero, first, sizeof(zero));
 			if (!count)
 				count = zero.sh_size;
@@ -126,7 +126,7 @@ enum binary_status binary_open(struct binary *file, const char *path)
 {
 	struct stat st;
 	enum binary_status result = BINARY_NOT_ELF;
-	/* not blocking: the path may by now be a pipe */
+	/* O_NONBLOCK: the path may be a pipe by now */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
 	memset(file, 0, sizeof(*file));
@@ -136,8 +136,7 @@ enum binary_status binary_open(struct binary *file, const char *path)
 		void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 
 		if (map != MAP_FAILED) {
-			/* look-ups jump about: reading ahead would only make the process look
-			 * large */
+			/* look-ups jump about: reading ahead would only enlarge the process */
 			madvise(map, (size_t)st.st_size, MADV_RANDOM);
 			file->data = map;
 			file->bytes = (size_t)st.st_size;

@@ -3,8 +3,9 @@
  * breakpad.c: see breakpad.h.
  *
  * An address in an inlined function has the INLINE records of its FUNC that cover it, one a depth.
- * The line record says where the innermost of them is; the record of depth N says where its caller,
- * of depth N - 1, is. A PUBLIC record has no size: it reaches to the next record's address.
+ * The line record gives the place in the innermost of them; the record of depth N gives the place
+ * in its caller, of depth N - 1. A PUBLIC record has no size: it reaches to the next record's
+ * address.
  */
 #include "breakpad.h"
 
@@ -28,17 +29,17 @@ enum {
 
 struct function {
 	uint64_t low, high;
-	const char *name; /* to the end of its line; the lines of a FUNC follow */
+	const char *name; /* ends with its line; the lines of a FUNC follow */
 	bool sized;	  /* a FUNC */
-	bool folded;	  /* equal functions were folded into it, of which the file names one */
+	bool folded;	  /* equal functions were folded into it; the file names one of them */
 };
 
 struct breakpad {
 	const char *data, *end;
 	size_t bytes;
-	uint64_t base;			/* of the file's addresses */
-	VEC(struct function) functions; /* by `low` */
-	const char **files, **origins;	/* by number; NULL: not there */
+	uint64_t base;			/* added to the file's addresses */
+	VEC(struct function) functions; /* sorted by `low` */
+	const char **files, **origins;	/* by number; NULL: undefined */
 	size_t file_room, origin_room;
 	VEC(char) text;
 };
@@ -49,7 +50,7 @@ struct text_line {
 	const char *at, *end;
 };
 
-/* The line at `*next`, which moves behind it. False: there is none. */
+/* Gets the line at `*next`, and advances `*next` to the next one. False: there is none. */
 static bool next_line(const char **next, const char *end, struct text_line *out)
 {
 	const char *newline;
@@ -79,7 +80,7 @@ static int digit_of(char c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
 }
 
-/* A number and the space behind it. */
+/* Reads a number and the space after it. */
 static bool take_number(struct text_line *line, int radix, uint64_t *out)
 {
 	const char *start = line->at;
@@ -96,7 +97,7 @@ static bool take_number(struct text_line *line, int radix, uint64_t *out)
 	return true;
 }
 
-/* The rest of the line that `at` is in, interned; NULL: nothing. */
+/* Returns the text from `at` to the end of its line, interned; NULL: it is empty. */
 static const char *rest_of(struct breakpad *breakpad, struct names *names, const char *at)
 {
 	struct text_line line;
@@ -112,8 +113,8 @@ static const char *rest_of(struct breakpad *breakpad, struct names *names, const
 
 /* ---- which file it belongs to ---- */
 
-/* The build-id as Breakpad writes it: its first 16 bytes as a GUID, whose first three fields are
- * numbers. */
+/* Writes the build-id in Breakpad's form: its first 16 bytes as a GUID, whose first three fields
+ * are numbers. */
 static void guid_of(const struct binary *file, char out[GUID_DIGITS + 1])
 {
 	static const uint8_t order[GUID_BYTES] = { 3, 2, 1,  0,	 5,  4,	 7,  6,
@@ -136,7 +137,7 @@ static bool is_build_id(const struct binary *file, struct text_line digits)
 	return digits.at == digits.end || *digits.at == ' ';
 }
 
-/* Does its MODULE record, and its CODE_ID where it has one, name `file`? */
+/* True if its MODULE record, and its CODE_ID if present, name `file`. */
 static bool belongs_to(const struct breakpad *breakpad, const struct binary *file)
 {
 	const char *next = breakpad->data;
@@ -176,7 +177,7 @@ static void add_name(const struct breakpad *breakpad, struct text_line line, con
 {
 	uint64_t number;
 
-	/* numbers count up from 0; a line has more bytes than one */
+	/* numbers count up from 0, and each line has at least 8 bytes */
 	if (!take_number(&line, 10, &number) || number >= breakpad->bytes / 8)
 		return;
 	*names = mem_reach(*names, room, number, sizeof(**names), 256);
@@ -248,7 +249,7 @@ static struct breakpad *breakpad_open(const struct binary *file, const char *pat
 	return breakpad;
 }
 
-/* Opens `path` (taken). */
+/* Opens `path`, and takes ownership of it. */
 static struct breakpad *try_open(const struct binary *file, char *path, char **found)
 {
 	struct breakpad *breakpad = breakpad_open(file, path);
@@ -274,7 +275,7 @@ struct breakpad *breakpad_find(const struct binary *file, const char *path,
 		breakpad = try_open(file, mem_text(*places), found);
 		if (!breakpad)
 			breakpad = try_open(file, mem_format("%s/%s.sym", *places, name), found);
-		/* the digit behind the GUID is the age, which is 0 but on Windows */
+		/* the digit after the GUID is the age, which is 0 except on Windows */
 		if (!breakpad)
 			breakpad =
 				try_open(file,
@@ -298,7 +299,7 @@ void breakpad_close(struct breakpad *breakpad)
 
 /* ---- looking up ---- */
 
-/* The last record that begins at or below `vaddr`, if it reaches it. */
+/* Returns the last record that starts at or below `vaddr`, if it covers it. */
 static const struct function *find_function(const struct breakpad *breakpad, uint64_t vaddr)
 {
 	const struct function *all = breakpad->functions.at, *found;
@@ -373,13 +374,13 @@ size_t breakpad_frames(struct breakpad *breakpad, struct names *names, uint64_t 
 			continue;
 		}
 		if (line.at < line.end && digit_of(*line.at) > 15)
-			break; /* the next record: hexadecimal digits are small letters */
+			break; /* the next record: hexadecimal digits are lower case */
 		read_place(line, at, &place);
 	}
 	while (depth < DEPTH_MAX && calls[depth].known)
 		depth++;
 	for (; count < room && count <= depth; count++) {
-		size_t inner = depth - count; /* inlined so deep; 0: not at all */
+		size_t inner = depth - count; /* depth of inlining; 0: not inlined */
 		const char *name = inner ? NULL : function->name;
 
 		out[count] = frame_at(breakpad, names, count ? &calls[inner] : &place);

@@ -17,7 +17,8 @@
 #include "../../src/base/mem.h"
 #include "binary.h"
 
-/* Can it be the user's: files of root's in somebody else's home would be in that user's way. */
+/* True if the directory is this user's, or doesn't exist: files of root's in another user's home
+ * would be in that user's way. */
 static bool is_own(const char *directory)
 {
 	struct stat st;
@@ -94,7 +95,7 @@ char *cache_file_place(void)
 	if (!path)
 		return NULL;
 	cache_file_directories(path);
-	for (int up = 0; up < 2; up++) /* the file's name, and its kind */
+	for (int up = 0; up < 2; up++) /* removes the file's name, and its kind */
 		if ((slash = strrchr(path, '/')))
 			*slash = '\0';
 	return shiny_steal(path);

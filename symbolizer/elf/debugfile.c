@@ -24,7 +24,7 @@
 #define EMBEDDED_MAX ((size_t)256 << 20)
 #define EMBEDDED_MEMORY ((uint64_t)512 << 20)
 
-/* The CRC-32 of .gnu_debuglink: polynomial 0xedb88320, as in zlib and ISO 3309. */
+/* Returns the CRC-32 of .gnu_debuglink: polynomial 0xedb88320, as in zlib and ISO 3309. */
 static uint32_t crc32_of(const uint8_t *data, size_t bytes)
 {
 	uint32_t table[256], crc = ~0u;
@@ -44,7 +44,7 @@ static bool same_id(const struct binary *a, const uint8_t *id, size_t bytes)
 	return bytes && a->build_id_bytes == bytes && !memcmp(a->build_id, id, bytes);
 }
 
-/* Has it anything that the stripped file hasn't? */
+/* True if it has anything that the stripped file lacks. */
 static bool has_debug(const struct binary *file)
 {
 	Elf64_Shdr section;
@@ -56,7 +56,7 @@ static bool has_debug(const struct binary *file)
 	       section.sh_type != SHT_NOBITS;
 }
 
-/* The same code: for files without a build-id. */
+/* True if both have the same code; for files without a build-id. */
 static bool same_code(const struct binary *a, const struct binary *b)
 {
 	Elf64_Shdr in_a, in_b;
@@ -70,7 +70,7 @@ static bool same_code(const struct binary *a, const struct binary *b)
 	return x.data && y.data && x.bytes == y.bytes && !memcmp(x.data, y.data, x.bytes);
 }
 
-/* `path` (taken) if it carries the build-id, else NULL. */
+/* Returns `path` if that file has the build-id, else frees it and returns NULL. */
 static char *if_same_id(char *path, const uint8_t *id, size_t bytes)
 {
 	struct binary candidate;
@@ -137,7 +137,7 @@ static struct debug_link debug_link(const struct binary *file)
 	size_t length = content.data ? strnlen((const char *)content.data, content.bytes) : 0;
 	size_t crc_at = (length + 1 + 3) & ~(size_t)3;
 
-	/* a name, not a path: it must not lead anywhere else */
+	/* a name, not a path: it must not lead to another directory */
 	if (!length || length >= sizeof(link.name) || crc_at + 4 > content.bytes ||
 	    memchr(content.data, '/', length))
 		return link;
@@ -147,7 +147,7 @@ static struct debug_link debug_link(const struct binary *file)
 	return link;
 }
 
-/* Opens `path` (taken) if it belongs to `file`. */
+/* Opens `path` if it belongs to `file`; else frees `path`. */
 static bool accept(const struct binary *file, const struct debug_link *link, char *path,
 		   struct binary *out, char **out_path)
 {
@@ -217,8 +217,8 @@ bool debugfile_find(const struct binary *file, const char *path, const char *con
 				accept(file, &link, join(real, ".debug/", link.name), out,
 				       out_path);
 		}
-		/* a directory of the user's: laid out like the system's, or flat, or with the files
-		 * before they were stripped */
+		/* a directory of the user's may have the system's layout, be flat, or hold
+		 * unstripped files */
 		for (const char *const *dir = debug_dirs; !found && dir && *dir; dir++) {
 			char *inside = join(*dir, real, "");
 
@@ -259,7 +259,7 @@ bool debugfile_embedded(const struct binary *file, struct binary *out)
 		packed = binary_section_bytes(file, &section);
 	if (!packed.data)
 		return false;
-	/* the unpacked size is in the file's index, which we don't trust either: double until it
+	/* the unpacked size is in the file's index, which isn't trusted either: double until it
 	 * fits */
 	for (size_t room = packed.bytes * 8 + 65536; room <= EMBEDDED_MAX; room *= 2) {
 		uint8_t *data = malloc(room);

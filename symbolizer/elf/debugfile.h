@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * debugfile.h: the file that holds what was stripped from another one.
+ * debugfile.h: finds the file that holds what was stripped from another one.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: yes. Threads: any.
  */
@@ -13,24 +13,25 @@
 
 /*
  * Finds the separate debug file of `file`, which was opened from `path`: by build-id, then by
- * .gnu_debuglink, in `debug_dirs` (NULL or NULL-terminated; a debug file may stand in the place of
- * a directory), /usr/lib/debug and debuginfod's cache. On success `out` is open and `out_path` is
- * its path, malloc'ed.
+ * .gnu_debuglink, in `debug_dirs` (NULL or NULL-terminated; each a directory or a debug file),
+ * /usr/lib/debug and debuginfod's cache. On success `out` is open and `out_path` is its path,
+ * malloc'ed.
  */
 bool debugfile_find(const struct binary *file, const char *path, const char *const *debug_dirs,
 		    struct binary *out, char **out_path);
 
-/* Opens `path` (malloc'ed, taken; NULL does nothing) if it is a debug file of `file`; false: it
- * isn't. */
+/* Opens `path` if it is a debug file of `file`. Takes ownership of `path` (malloc'ed; NULL does
+ * nothing). False: it is none. */
 bool debugfile_open(const struct binary *file, char *path, struct binary *out, char **out_path);
 
-/* The .debug file with this build-id. The path is malloc'ed; NULL: there is none. */
+/* Returns the path of the .debug file with this build-id, malloc'ed; NULL: there is none. */
 char *debugfile_by_id(const uint8_t *build_id, size_t bytes, const char *const *debug_dirs);
 
-/* The build-id of the alternate file that dwz made of parts of `file`; false: none. */
+/* Finds the build-id of the alternate file to which dwz moved parts of `file`. False: there is
+ * none. */
 bool debugfile_alternate(const struct binary *file, const uint8_t **id, size_t *bytes);
 
-/* .gnu_debugdata: a compressed ELF file with a symbol table, inside of `file`. */
+/* Opens .gnu_debugdata: a compressed ELF file with a symbol table, inside of `file`. */
 bool debugfile_embedded(const struct binary *file, struct binary *out);
 
 #endif

@@ -17,10 +17,10 @@
 
 #include <libiberty/demangle.h>
 
-/* libstdc++'s C++ ABI; its header is C++ */
+/* from libstdc++'s C++ ABI, whose header is C++ */
 char *__cxa_demangle(const char *name, char *buffer, size_t *bytes, int *status);
 
-/* A mangled name's text grows with its substitutions. Longer ones than this exist only to burn
+/* A mangled name's text grows with its substitutions. Names longer than this exist only to burn
  * time. */
 #define NAME_MAX_BYTES 16384
 
@@ -32,7 +32,7 @@ static char *cxx(const char *name)
 	return result ? result : cplus_demangle_v3(name, DMGL_PARAMS | DMGL_ANSI | DMGL_TYPES);
 }
 
-/* `name` without what follows `mark`; NULL when there is no mark in it. */
+/* Returns `name` up to `mark`, malloc'ed; NULL: there is no mark in it. */
 static char *before(const char *name, char mark)
 {
 	const char *at = strchr(name, mark);
@@ -40,7 +40,7 @@ static char *before(const char *name, char mark)
 	return at && at != name ? strndup(name, (size_t)(at - name)) : NULL;
 }
 
-/* A name of C with what gcc appends to parts and copies of functions. */
+/* True for a C name with a suffix that gcc appends to parts and copies of functions. */
 static bool is_piece(const char *name)
 {
 	static const char *const suffixes[] = { ".part.", ".cold", ".isra.", ".constprop." };
@@ -52,7 +52,7 @@ static bool is_piece(const char *name)
 	return false;
 }
 
-/* gfortran's "__kinds_MOD_fill": "kinds::fill". */
+/* Turns gfortran's "__kinds_MOD_fill" into "kinds::fill". */
 static char *fortran(const char *name)
 {
 	const char *mark = name[0] == '_' && name[1] == '_' ? strstr(name, "_MOD_") : NULL;
@@ -70,7 +70,7 @@ static char *fortran(const char *name)
 char *demangle_ada(const char *name)
 {
 	size_t length = strnlen(name, NAME_MAX_BYTES);
-	/* a task's body; the record of a task or protected type */
+	/* suffixes: a task's body; the record of a task or protected type */
 	size_t behind = length > 2 && !strcmp(name + length - 2, "TB") ? 2
 			: length > 1 && name[length - 1] == 'V'		? 1
 									: 0;
@@ -82,7 +82,7 @@ char *demangle_ada(const char *name)
 	}
 	result = ada_demangle(plain, 0);
 	free(plain);
-	/* it shows what it can't read in brackets */
+	/* it puts unreadable names into brackets */
 	if (result && *result == '<') {
 		free(result);
 		result = NULL;
@@ -90,7 +90,7 @@ char *demangle_ada(const char *name)
 	return result;
 }
 
-/* Names that only GNAT's run time has, and a main program's. */
+/* True for names that only GNAT's run time has, and a main program's. */
 static bool is_ada(const char *name)
 {
 	static const char *const units[] = { "ada__", "gnat__", "interfaces__", "system__",
@@ -108,14 +108,14 @@ char *demangle_symbol(const char *name)
 
 	if (strnlen(name, NAME_MAX_BYTES) == NAME_MAX_BYTES)
 		return NULL;
-	plain = before(name, '@'); /* "name@VERSION", as .symtab has it */
+	plain = before(name, '@'); /* "name@VERSION", as in .symtab */
 	if (plain)
 		name = plain;
 	if (name[0] == '_' && (name[1] == 'R' || name[1] == 'Z'))
 		result = rust_demangle(name, DMGL_PARAMS);
 	if (!result && name[0] == '_' && name[1] == 'Z') {
 		/* ".part.0", ".cold", ".llvm.123": a piece or a copy of the function, which DWARF
-		 * doesn't tell apart either */
+		 * doesn't distinguish either */
 		char *whole = before(name, '.');
 
 		result = cxx(whole ? whole : name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * demangle.h: mangled names into readable ones.
+ * demangle.h: turns mangled names into readable ones.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: the results, by malloc. Threads: any.
  */
@@ -9,19 +9,19 @@
 
 #include <stdbool.h>
 
-/* A symbol: Itanium C++, Rust (both schemes), a piece of a function of C,
- * a procedure of a module of Fortran's, a unit of Ada's library. NULL: none of these. */
+/* Demangles a symbol: Itanium C++, Rust (both schemes), a piece of a C function, a Fortran module's
+ * procedure, a unit of Ada's library. NULL: it is none of these. */
 char *demangle_symbol(const char *name);
 
-/* An entity of Ada's ("lists__made__2"), in a file that is known to be Ada. NULL: it can't be
- * read. */
+/* Demangles an entity of Ada's ("lists__made__2"), in a file that is known to be Ada. NULL: it
+ * can't be read. */
 char *demangle_ada(const char *name);
 
-/* The class in a type-info name ("N5blink4NodeE", "*N12_GLOBAL__N_11AE"). NULL: not the name of a
- * class. */
+/* Returns the class in a type-info name ("N5blink4NodeE", "*N12_GLOBAL__N_11AE"). NULL: it isn't a
+ * class's name. */
 char *demangle_class(const char *name);
 
-/* The type in a type-info name: a class, or "i", "PKc". NULL: not the name of a type. */
+/* Returns the type in a type-info name: a class, or "i", "PKc". NULL: it isn't a type's name. */
 char *demangle_type(const char *name);
 
 #endif

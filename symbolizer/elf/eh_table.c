@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* The encodings that every linker writes: a 4-byte count, a table of pairs of 4-byte distances from
- * the section's start. */
+/* The encodings that every linker writes: a 4-byte count, and a table of pairs of 4-byte distances
+ * from the section's start. */
 enum { VERSION = 1, COUNT_UDATA4 = 0x03, TABLE_DATAREL_SDATA4 = 0x3b, HEADER = 12, ENTRY = 8 };
 
 static uint64_t start_of(const uint8_t *table, uint64_t section, uint32_t index)

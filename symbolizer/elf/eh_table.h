@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * eh_table.h: where functions begin in a file without symbols, from .eh_frame_hdr's sorted table.
+ * eh_table.h: finds where functions start in a file without symbols, from .eh_frame_hdr's sorted
+ * table.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: nothing. Threads: any.
  *
@@ -12,7 +13,7 @@
 
 #include "binary.h"
 
-/* The function, or part of one, that holds `vaddr`: up to the next entry. False: not known. */
+/* Finds the function, or part of one, that holds `vaddr`: up to the next entry. False: unknown. */
 bool eh_table_find(const struct binary *file, uint64_t vaddr, uint64_t *low, uint64_t *high);
 
 #endif

@@ -2,16 +2,16 @@
 /*
  * fetch.c: see fetch.h.
  *
- * The first request opens libdebuginfod, which brings libcurl and forty more libraries; users
- * without servers don't need it. The library keeps what it got, and what servers did not have, in
- * the user's cache, shared with gdb and others.
+ * The first request opens libdebuginfod, which loads libcurl and forty more libraries; users
+ * without servers don't need it. The library caches the files that it got, and the names of those
+ * that servers lack, in the user's cache, shared with gdb and others.
  *
- * Waiting. The library gives up when a server sends nothing for DEBUGINFOD_TIMEOUT seconds (90),
- * but not while it connects. So its progress callback, about once a second, looks at the clock as
- * well. A server that doesn't answer would cost that time for each of a program's hundred
- * libraries: after the first failure nothing more is asked, and the module's note gives the reason.
- * Who waits for the end of a recording does not want to wait for a server: there all requests of
- * the process have a few seconds together, however many symbolizers ask.
+ * Waiting. The library gives up if a server sends nothing for DEBUGINFOD_TIMEOUT seconds (90), but
+ * not while it connects. So its progress callback, about once a second, checks the clock as well. A
+ * server that doesn't answer would cost that time for each of a program's hundred libraries: after
+ * the first failure no more requests are sent, and the module's note gives the reason. The end of a
+ * recording must not wait long for a server: there all requests of the process have a few seconds
+ * together, however many symbolizers send them.
  */
 #define _GNU_SOURCE /* asprintf */
 
@@ -53,16 +53,16 @@ struct fetch {
 	bool tried, failed;
 	bool (*stop)(void);
 	bool show;
-	const char *ended; /* why the callback ended a download; NULL: it didn't */
+	const char *ended; /* reason why the callback ended a download; NULL: it didn't */
 	struct progress progress;
 	long done;
 	time_t moved; /* when `done` last changed */
-	uint64_t began_ms; /* the request that is under way */
+	uint64_t began_ms; /* start of the current request */
 	time_t limit;
-	unsigned most; /* seconds for all requests of the process; 0: no bound */
+	unsigned most; /* seconds for all requests of the process; 0: no limit */
 	char trouble[512];
 };
-static uint64_t spent_ms; /* of all requests that have a bound */
+static uint64_t spent_ms; /* by all requests that have a limit */
 
 static void open_library(void)
 {
@@ -133,8 +133,8 @@ static bool is_spent(const struct fetch *fetch, uint64_t began_ms)
 				      (uint64_t)fetch->most * 1000;
 }
 
-/* Anything but 0 ends the download. `total` is 0 while nothing has come: then `done` counts the
- * calls. */
+/* Progress callback; anything but 0 ends the download. `total` is 0 until data arrives: until then
+ * `done` counts the calls. */
 static int on_progress(struct debuginfod_client *client, long done, long total)
 {
 	struct fetch *fetch = api.get_data(client);
@@ -206,7 +206,7 @@ enum fetch_result fetch_debug(struct fetch *fetch, const uint8_t *id, size_t byt
 		*path = got;
 		return got ? FETCH_FOUND : FETCH_NOT_THERE;
 	}
-	/* the library says "not there" as well when its own limit was reached */
+	/* the library also returns "not there" when its own limit was reached */
 	if (fd == -ENOENT && !fetch->done && now() - began >= fetch->limit)
 		fetch->ended = "no answer";
 	else if (fd == -ENOENT && !fetch->ended)
@@ -215,7 +215,7 @@ enum fetch_result fetch_debug(struct fetch *fetch, const uint8_t *id, size_t byt
 	fetch->failed = true;
 	snprintf(fetch->trouble, sizeof(fetch->trouble), "%s: %s", url ? url : servers(),
 		 fetch->ended ? fetch->ended : strerror(-fd));
-	/* the address of the server, without that of the file */
+	/* keep the server's address, without the file's */
 	char *file = strstr(fetch->trouble, "/buildid/");
 
 	if (file) {
@@ -231,7 +231,7 @@ const char *fetch_trouble(const struct fetch *fetch)
 	return fetch->trouble;
 }
 
-/* The library's cache, malloc'ed: where it has one of old, as it had it first. */
+/* Returns the library's cache directory, malloc'ed; the oldest default, if it exists. */
 static char *cache_directory(void)
 {
 	const char *own = getenv("DEBUGINFOD_CACHE_PATH"), *home = getenv("HOME"),

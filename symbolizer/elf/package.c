@@ -4,12 +4,12 @@
  *
  * dpkg -S takes half a second a file. So dpkg's lists, /var/lib/dpkg/info/PACKAGE.list, are read
  * once (888 files and 9 MB here, 27 ms) and searched for a whole line. dpkg knows a file by the
- * name it was installed under: with and without the /usr that the merged directories put in front.
+ * name it was installed under: with or without the /usr that the merged directories added.
  *
  * Nearly every program has a file without debug information, and 27 ms are as much as all else that
- * a short recording takes. So an answer is kept in the user's cache, a file for each build-id; its
- * name has a hash of the path and of the time at which dpkg's lists changed last, so that it is
- * asked for no longer when a package comes or goes.
+ * a short recording takes. So an answer is stored in the user's cache, a file for each build-id;
+ * its name has a hash of the path and of the time at which dpkg's lists changed last, so that it is
+ * no longer used when a package is installed or removed.
  */
 #define _GNU_SOURCE /* memmem */
 
@@ -38,13 +38,13 @@
 enum { OWNER = 128, OWNERS_KEPT = 2 };
 
 struct packages {
-	const char *cache_dir; /* NULL: the user's */
+	const char *cache_dir; /* NULL: the user's cache directory */
 	bool no_cache;
 	bool read, release_read;
-	char *text; /* the lists, each line between two ends of line; before each list's lines
+	char *text; /* the lists, each line between two ends of line; each list starts with
 	             * "\n\1PACKAGE\n" */
 	size_t bytes, room;
-	char release[64]; /* "bookworm"; "" this is no Debian */
+	char release[64]; /* "bookworm"; "": this is no Debian */
 };
 
 struct packages *packages_create(const char *cache_dir, bool no_cache)
@@ -161,7 +161,7 @@ static bool find_owner(struct packages *packages, const char *path, char out[OWN
 	       owner_of(packages, with, out, OWNER);
 }
 
-/* Where the answer for `path` is kept; NULL: nowhere. */
+/* Returns the path of the cached answer for `path`; NULL: none is stored. */
 static char *cache_path(const struct packages *packages, const char *path,
 			const struct binary *file)
 {
@@ -182,8 +182,8 @@ static char *cache_path(const struct packages *packages, const char *path,
 			       file->build_id_bytes, suffix);
 }
 
-/* NAME and an end of line, or that alone where no package holds the file. False: it is not there,
- * or not ours. */
+/* Reads NAME and an end of line, or only that if no package holds the file. False: there is no
+ * valid answer. */
 static bool read_kept(const char *place, char out[OWNER])
 {
 	size_t bytes, length = 0;
@@ -199,7 +199,7 @@ static bool read_kept(const char *place, char out[OWNER])
 	return true;
 }
 
-/* The package that holds `path`: "libstdc++6". False: none, or this is no Debian. */
+/* Finds the package that holds `path`: "libstdc++6". False: none, or this is no Debian. */
 static bool packages_owner(struct packages *packages, const char *path, const struct binary *file,
 			   char out[OWNER])
 {

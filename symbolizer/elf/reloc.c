@@ -2,17 +2,17 @@
 /*
  * reloc.c: see reloc.h.
  *
- * A vtable in a position-independent file is empty on disk: relocations fill its words. Three sorts
- * matter. R_X86_64_RELATIVE holds the address as addend. R_X86_64_64 and its like hold
- * a symbol, which is how a vtable points to another library's type-info. DT_RELR is a bitmap of
- * words that hold their address in place.
+ * A vtable in a position-independent file is empty on disk: relocations fill its words. Three kinds
+ * matter. R_X86_64_RELATIVE has the address as addend. R_X86_64_64 and its like have a symbol,
+ * which is how a vtable points to another library's type-info. DT_RELR is a bitmap of words that
+ * hold their address in place.
  *
  * Facts: Chromium 156 has 1,098,098 relative relocations (26 MB). lld and bfd write them first and
  * sorted, and DT_RELACOUNT gives their number, so they are searched in place; one pass checks that
- * they are sorted. The rest (125 there; all of them in a file that isn't sorted) is copied, 24
- * bytes each, and sorted. DT_RELR stays as it is, with one entry for each run.
+ * they are sorted. The others (125 there; all of them in a file that isn't sorted) are copied, 24
+ * bytes each, and sorted. DT_RELR is searched in place, with one entry for each run.
  *
- * The dynamic segment alone counts, because the loader reads it. Sections may be stripped or wrong.
+ * Only the dynamic segment counts, because the loader reads it. Sections may be stripped or wrong.
  */
 #include "reloc.h"
 
@@ -34,7 +34,7 @@ struct reloc_entry {
 	uint32_t symbol;
 };
 
-/* One address entry of DT_RELR and the bitmaps behind it. */
+/* One address entry of DT_RELR and the bitmaps after it. */
 struct relr_group {
 	uint64_t start;
 	size_t at; /* index of its first bitmap */
@@ -101,7 +101,7 @@ static int compare_offset(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-/* How many of the first `count` relocations are relative and in order: usually all. */
+/* Returns how many of the first `count` relocations are relative and in order: usually all. */
 static size_t sorted_run(const Elf64_Rela *relocations, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -121,8 +121,8 @@ static size_t copy_table(struct reloc_entry *out, const Elf64_Rela *relocations,
 	return count;
 }
 
-/* A table of the dynamic segment; NULL when it isn't in the file or not aligned, so that it can be
- * read in place. */
+/* Returns a table of the dynamic segment; NULL: it isn't in the file, or not aligned for reading in
+ * place. */
 static const void *table(const struct binary *file, uint64_t vaddr, uint64_t bytes)
 {
 	const void *data = bytes ? binary_at(file, vaddr, bytes) : NULL;
@@ -141,7 +141,7 @@ static void build_relr(struct reloc_index *index, const struct dynamic *dynamic)
 	index->groups = groups ? calloc(groups, sizeof(*index->groups)) : NULL;
 	for (size_t i = 0; index->groups && i < index->relr_count; i++) {
 		if (!(index->relr[i] & 1)) {
-			/* out of order: the search below wouldn't find it */
+			/* out of order: the search couldn't find it */
 			if (index->group_count &&
 			    index->relr[i] <= index->groups[index->group_count - 1].start)
 				return;
@@ -174,7 +174,7 @@ static void build(struct reloc_index *index)
 	} else {
 		relative = 0;
 	}
-	/* the pages of the pass are clean: give them back, look-ups need few of them */
+	/* drop the pages of the pass: look-ups need few of them */
 	if (rela && file->mapped) {
 		uintptr_t from = ((uintptr_t)rela + 4095) & ~(uintptr_t)4095,
 			  to = ((uintptr_t)(rela + rela_count)) & ~(uintptr_t)4095;
@@ -193,8 +193,8 @@ static void build(struct reloc_index *index)
 		index->sorted_count = count;
 	}
 
-	/* the symbol table's size isn't in the dynamic segment; what is in the file behind its
-	 * start bounds it */
+	/* the dynamic segment lacks the symbol table's size; the file's bytes after its start bound
+	 * it */
 	uint64_t room = binary_room(file, dynamic.symbols);
 
 	index->symbols = room ? binary_at(file, dynamic.symbols, room) : NULL;
@@ -237,7 +237,7 @@ static bool relr_has(const struct reloc_index *index, uint64_t vaddr)
 {
 	size_t low;
 
-	/* first group that starts after vaddr */
+	/* the first group that starts after vaddr */
 	low = lower_bound(index->group_count, i, index->groups[i].start <= vaddr);
 	if (!low)
 		return false;
@@ -249,7 +249,7 @@ static bool relr_has(const struct reloc_index *index, uint64_t vaddr)
 		return false;
 	if (!words)
 		return true;
-	words--; /* each bitmap stands for the next 63 words, bit 0 being the mark of a bitmap */
+	words--; /* each bitmap stands for the next 63 words; bit 0 marks a bitmap */
 	return words / 63 < group->bitmaps &&
 	       (index->relr[group->at + words / 63] >> (words % 63 + 1) & 1);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reloc.h: what the loader puts into a word of a file.
+ * reloc.h: tells the value that the loader gives a word of a file.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: yes, bounded by the file. Threads: one at a time.
  */
@@ -18,14 +18,14 @@ enum word_kind {
 	WORD_PLAIN,   /* no relocation: a number; in an ET_EXEC file maybe an address */
 	WORD_ADDRESS, /* an address in this file */
 	WORD_IMPORT,  /* the address of a symbol that another file defines */
-	WORD_OTHER,   /* relocated in a way that isn't known before run time */
+	WORD_OTHER,   /* relocated in a way that is unknown before run time */
 };
 
 struct word {
 	enum word_kind kind;
-	uint64_t value;     /* PLAIN, ADDRESS; the addend of an IMPORT */
-	const char *symbol; /* of a symbolic relocation, mangled, in the file's own bytes; else
-	                     * NULL */
+	uint64_t value;     /* of PLAIN and ADDRESS; the addend of an IMPORT */
+	const char *symbol; /* mangled symbol of a symbolic relocation, in the file's own bytes;
+	                     * else NULL */
 };
 
 /* Invariants: `sorted` is by offset; an offset is in `relative`'s run only if it isn't in
@@ -33,8 +33,8 @@ struct word {
 struct reloc_index {
 	const struct binary *file;
 	bool built;
-	const Elf64_Rela *relative; /* the run of R_X86_64_RELATIVE in front of DT_RELA, in the
-	                             * file, when it is sorted */
+	const Elf64_Rela *relative; /* in the file: the run of R_X86_64_RELATIVE that begins
+	                             * DT_RELA, if it is sorted */
 	size_t relative_count;
 	struct reloc_entry *sorted; /* all other relocations */
 	size_t sorted_count;
@@ -46,8 +46,8 @@ struct reloc_index {
 	size_t symbol_count;
 	const char *strings;
 	size_t string_bytes;
-	uint64_t soname;        /* in `strings`; 0: none */
-	uint64_t starts;        /* of DT_INIT_ARRAY */
+	uint64_t soname;        /* position in `strings`; 0: none */
+	uint64_t starts;        /* address of DT_INIT_ARRAY */
 	size_t start_count;
 	bool asked_libstdcxx, libstdcxx;
 };
@@ -55,14 +55,14 @@ struct reloc_index {
 void reloc_index_init(struct reloc_index *index, const struct binary *file);
 void reloc_index_deinit(struct reloc_index *index);
 
-/* Builds the index at the first call. */
+/* Returns the word at `vaddr` after loading. Builds the index at the first call. */
 struct word reloc_word(struct reloc_index *index, uint64_t vaddr);
-/* The name by which other files ask for it; NULL: none. */
+/* Returns the name by which other files need this one; NULL: none. */
 const char *reloc_soname(struct reloc_index *index);
-/* The function number `i` that runs when the file is loaded; 0: there is none. */
+/* Returns function number `i` of those that run when the file is loaded; 0: there is none. */
 uint64_t reloc_start(struct reloc_index *index, size_t i);
-/* The file takes from libstdc++ what its containers throw: they are those of that library. False
- * says nothing. */
+/* True if the file imports libstdc++'s functions by which containers throw: its containers are that
+ * library's. False proves nothing. */
 bool reloc_uses_libstdcxx(struct reloc_index *index);
 
 #endif

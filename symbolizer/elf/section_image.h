@@ -4,8 +4,8 @@
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: the headers, not the content. Threads: one at a time.
  *
- * The file has sections of one byte each; libelf's descriptors of their content are pointed at the
- * real content before libdw sees them.
+ * The file has sections of one byte each; libelf's descriptors are pointed at the real content
+ * before libdw sees them.
  */
 #ifndef SHINY_SYM_SECTION_IMAGE_H
 #define SHINY_SYM_SECTION_IMAGE_H
@@ -23,8 +23,8 @@ struct section_image {
 	Dwarf *dwarf;
 };
 
-/* The content must outlive the image. False: libdw finds no DWARF in it; close it in this case,
- * too. */
+/* Opens an image of the sections, whose content must outlive it. False: libdw finds no DWARF in it;
+ * close it in this case, too. */
 bool section_image_open(struct section_image *image, const struct binary_bytes *sections,
 			const char *const *names, size_t count);
 void section_image_close(struct section_image *image); /* ends the Dwarf, too */

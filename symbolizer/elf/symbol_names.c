@@ -17,7 +17,7 @@ void names_deinit(struct names *names)
 	*names = (struct names){ 0 };
 }
 
-/* The one entry with this text. */
+/* Returns the one entry with this text. */
 static struct symbol_name *names_get(struct names *names, const char *text)
 {
 	uint64_t hash = hash_bytes(text, strlen(text));

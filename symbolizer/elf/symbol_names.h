@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * symbol_names.h: every string that leaves the room, once; and a map from mangled names to readable
+ * symbol_names.h: interns every string that leaves the symbolizer; maps mangled names to readable
  * ones.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: yes. Threads: one at a time.
@@ -16,21 +16,21 @@
 #include "../../src/base/mem.h"
 
 struct symbol_name {
-	const char *demangled; /* NULL: not asked yet */
+	const char *demangled; /* NULL: not demangled yet */
 	char text[];
 };
 
-struct names { /* zeroed: empty */
+struct names { /* empty if zeroed */
 	VEC(struct symbol_name *) all;
 	struct hash_table table; /* by text */
 };
 
 void names_deinit(struct names *names);
 
-/* The one copy of `text`; NULL for NULL. */
+/* Returns the one copy of `text`; NULL for NULL. */
 const char *names_text(struct names *names, const char *text);
 
-/* Demangled (Itanium, Rust), or the name itself. NULL for NULL. */
+/* Returns the demangled name (Itanium, Rust), or the name itself. NULL for NULL. */
 const char *names_demangled(struct names *names, const char *text);
 
 #endif

@@ -45,7 +45,7 @@ void symtab_add(struct symtab *table, const struct binary *file, const Elf64_Shd
 
 	struct binary_bytes text = binary_section_bytes(file, &strings);
 
-	/* with the last byte a zero, every name in it ends */
+	/* a last byte of zero ends every name */
 	while (text.bytes && text.data[text.bytes - 1])
 		text.bytes--;
 	for (size_t i = 1; i < symbols.bytes / sizeof(Elf64_Sym); i++) {
@@ -96,8 +96,8 @@ void symtab_add(struct symtab *table, const struct binary *file, const Elf64_Shd
 	}
 }
 
-/* At one address the better name sorts last: rank, then the shorter, then the alphabet, so that the
- * choice never depends on the file. */
+/* Sorts the better name of one address last: by rank, then the shorter, then the alphabet, so that
+ * the choice never depends on the file. */
 static int compare(const void *a, const void *b)
 {
 	const struct symbol *x = a, *y = b;

@@ -2,10 +2,10 @@
 /*
  * unpack.c: see unpack.h.
  *
- * elfutils 0.188 unpacks zlib in both forms (.zdebug_info, SHF_COMPRESSED) and leaves out zstd,
- * which linkers write since 2022. If a file has such a section, all its .debug_ sections go into an
- * ELF file in memory, unpacked. A header may claim any size: memory is touched only as the content
- * arrives, and content of another size is refused.
+ * elfutils 0.188 unpacks zlib in both forms (.zdebug_info, SHF_COMPRESSED), but not zstd, which
+ * linkers write since 2022. If a file has such a section, all its .debug_ sections go into an ELF
+ * file in memory, unpacked. A header may claim any size: memory is touched only as the content is
+ * unpacked, and content of another size is refused.
  */
 #include "unpack.h"
 
@@ -26,7 +26,7 @@ struct unpacked {
 	struct section_image image;
 	struct binary_bytes sections[SECTIONS_MAX];
 	const char *names[SECTIONS_MAX];
-	void *owned[SECTIONS_MAX]; /* what we unpacked */
+	void *owned[SECTIONS_MAX]; /* unpacked content, to free */
 	size_t count, bytes;
 };
 
@@ -82,7 +82,7 @@ static bool unpack(struct unpacked *unpacked, Elf_Scn *section, struct binary_by
 	return true;
 }
 
-/* Collects the sections; one that can't be unpacked is left out, as libdw does. */
+/* Collects the sections, without those that can't be unpacked, as libdw does. */
 static void collect(struct unpacked *unpacked, size_t strings)
 {
 	Elf_Scn *section = NULL;

@@ -2,9 +2,10 @@
 /*
  * code_rules.c: see code_rules.h.
  *
- * A text that two functions name says nothing: the compiler made two of one function, or who knows
- * what the other one is. Calls as evidence were tried: malloc, malloc_usable_size and realloc in
- * one function are V8's zone segments, and in Chromium 156 17 other functions of V8, too.
+ * A text that two functions name proves nothing: the compiler may have made two of one function, or
+ * the other one is unknown. Calls as evidence were tried and rejected: malloc, malloc_usable_size
+ * and realloc in one function are V8's zone segments, but in Chromium 156 also 17 other functions
+ * of V8.
  */
 #define _GNU_SOURCE /* memmem */
 #include "code_rules.h"
@@ -32,7 +33,7 @@ enum { RULES_MAX = 32, HITS_MAX = 64, LEA_BYTES = 7, START_BYTES = 512 };
 struct code_rule {
 	const char *label, *text;
 	size_t label_bytes, text_bytes;
-	uint64_t vaddr; /* of the text; 0: it is not there, or twice */
+	uint64_t vaddr; /* address of the text; 0: it is missing, or there are two */
 };
 struct code_hit {
 	uint64_t code, text;
@@ -72,7 +73,7 @@ uint64_t code_rules_hash(void)
 	return XXH3_64bits(rules_text, sizeof(rules_text));
 }
 
-/* The whole string, if there is one of it. */
+/* Finds the text as a whole string, if there is only one. */
 static void find_text(const struct binary *file, struct code_rule *rule)
 {
 	bool several = false;
@@ -112,7 +113,7 @@ static int by_address(const void *left, const void *right)
 	return (*a > *b) - (*a < *b);
 }
 
-/* The one function that names the text. */
+/* Finds the one function that names the text. */
 static bool find_function(const struct flow_code *code, const struct code_search *search,
 			  uint64_t text, struct code_label *out)
 {
@@ -125,7 +126,7 @@ static bool find_function(const struct flow_code *code, const struct code_search
 
 			if (hit->text != text)
 				continue;
-			/* bounds are found by an instruction's last byte */
+			/* function_part() needs an instruction's last byte */
 			if (!function_part(code, hit->code + LEA_BYTES - 1, &low, &high) ||
 			    (found && out->low != low))
 				return false;
@@ -136,7 +137,7 @@ static bool find_function(const struct flow_code *code, const struct code_search
 	return found;
 }
 
-/* The library that a rule is about; NULL: it is about a text. */
+/* Returns the library whose start the rule is about; NULL: the rule is about a text. */
 static const char *start_of(const struct code_rule *rule, size_t *bytes)
 {
 	const size_t mark = sizeof(START_OF) - 1;
@@ -147,7 +148,8 @@ static const char *start_of(const struct code_rule *rule, size_t *bytes)
 	return rule->text + mark;
 }
 
-/* The return address of the first call in the code at `vaddr` that allocates; 0: there is none. */
+/* Returns the return address of the first call that allocates in the code at `vaddr`; 0: there is
+ * none. */
 static uint64_t first_allocation(const struct flow_code *code, uint64_t vaddr)
 {
 	ZydisDecodedInstruction instruction;
@@ -171,7 +173,7 @@ static uint64_t first_allocation(const struct flow_code *code, uint64_t vaddr)
 	return 0;
 }
 
-/* The one function that runs when the library is loaded and allocates. */
+/* Finds the one function that runs when the library is loaded and allocates. */
 static bool find_start(const struct flow_code *code, const char *library, size_t bytes,
 		       struct code_label *out)
 {

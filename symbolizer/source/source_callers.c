@@ -2,14 +2,14 @@
 /*
  * source_callers.c: see source_callers.h.
  *
- * The sweep compares bytes and decodes nothing: one e8 in twenty that is no call seems to go to
- * somewhere in the code of a file as large as Chromium, 50,000 in all, beside 10 million calls.
- * Hardly any seems to go to where a function begins, and nobody asks for the others. Jumps count as
- * calls if they go to a multiple of 16: a function's last call is often a jump, and other jumps
- * lead into the middle of functions.
+ * The sweep compares bytes and decodes nothing: one e8 in twenty that is no call seems to lead
+ * somewhere into the code of a file as large as Chromium, 50,000 in all, beside 10 million calls.
+ * Hardly any seems to lead to the start of a function, and the others are never looked up. Jumps
+ * count as calls if they lead to a multiple of 16: a function's last call is often a jump, and
+ * other jumps lead into the middle of functions.
  *
- * Three components: a function of net that two others use belongs to net. A program with fewer than
- * three has directories in their place.
+ * Three components make a function shared: a function of net that two others use belongs to net. A
+ * program with fewer than three has directories in their place.
  */
 #include "source_callers.h"
 
@@ -23,18 +23,19 @@
 enum { MANY = 3, ALIGNMENT = 16, CALL = 0xe8, INT3 = 0xcc, REACH = 1 << 16 };
 enum { CALLEES_MAX = 1 << 22 };
 
-/* Where the calls of a function come from, as far as is known. */
+/* Origins of the calls of one function, as far as known. */
 struct source_calls {
 	uint64_t start;
-	uint32_t common;      /* the callers' nearest common node; 0: none is known, or all */
-	uint32_t units[MANY]; /* components */
+	uint32_t common;      /* the nearest common node of the known callers; 0: unknown, or the
+	                       * root */
+	uint32_t units[MANY]; /* components, or directories */
 	uint8_t unit_count;
 	bool known;
 };
 struct source_worker {
 	VEC(struct source_calls) calls;
 	struct hash_table by_start;
-	size_t span; /* of the last caller */
+	size_t span; /* span of the last caller */
 };
 struct source_count {
 	const struct binary *file;
@@ -43,7 +44,7 @@ struct source_count {
 	struct source_worker workers[SWEEP_WORKERS];
 };
 
-/* The component, or the directory. */
+/* Returns the node's component, or its directory. */
 static uint32_t unit_of(const struct source_count *count, uint32_t node)
 {
 	const struct source_node *n = &count->order->tree.nodes.at[node];
@@ -80,7 +81,7 @@ static struct source_calls *calls_of(struct source_worker *worker, uint64_t star
 	return &worker->calls.at[at];
 }
 
-/* The node of the code at `vaddr`; callers come in the order of addresses as a rule. */
+/* Returns the node of the code at `vaddr`; fast if callers come in the order of addresses. */
 static uint32_t node_at(const struct source_order *order, struct source_worker *worker,
 			uint64_t vaddr)
 {
@@ -136,7 +137,7 @@ static uint32_t flags_of(const struct source_order *order, const struct source_c
 	return flags;
 }
 
-/* Puts what the workers found together, in the first one's. */
+/* Merges the workers' finds into the first one's. */
 static void merge(struct source_count *count)
 {
 	struct source_worker *first = &count->workers[0];
@@ -213,7 +214,7 @@ void source_callees_deinit(struct source_callees *callees)
 	free(callees->all.at);
 }
 
-/* The nearest function that is called, at `vaddr` or not far in front of it. */
+/* Finds the nearest called function, at `vaddr` or not far before it. */
 static bool nearest(const struct source_callees *callees, uint64_t vaddr,
 		    const struct source_callee **out)
 {
@@ -234,11 +235,11 @@ bool source_callees_flags(const struct source_callees *callees, const struct flo
 	*flags = 0;
 	if (!nearest(callees, vaddr, &callee))
 		return padded;
-	if (!padded || callee->start >= start) { /* the nearer one is the beginning */
+	if (!padded || callee->start >= start) { /* the nearer one is the start */
 		*flags = callee->flags;
 		return true;
 	}
-	/* what follows no int3 may be a function's second part */
+	/* code not preceded by int3 may be a function's second part */
 	before = binary_at(code->file, start - 1, 1);
 	if (!before || *before != INT3)
 		*flags = callee->flags;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * source_callers.h: functions that direct calls go to, and from where they are called.
+ * source_callers.h: functions that direct calls reach, and the origins of these calls.
  *
- * Runs: sidecar, CLI. Signals: no. Allocates: 12 bytes a function; while it searches, 40.
- * Threads: some of its own while it searches.
+ * Runs: sidecar, CLI. Signals: no. Allocates: 12 bytes a function; while it searches, 40. Threads:
+ * some of its own while it searches.
  *
  * A template or inline function of a header lies where the first object file that uses it lies, and
- * equal functions are folded into one: where such a function lies says nothing about its callers.
- * It is known by having callers in several components.
+ * equal functions are folded into one: the place of such a function says nothing about its callers.
+ * It is recognized by its callers in several components.
  */
 #ifndef SHINY_SYM_SOURCE_CALLERS_H
 #define SHINY_SYM_SOURCE_CALLERS_H
@@ -15,15 +15,15 @@
 #include "source_order.h"
 
 enum {
-	SOURCE_SHARED = 1,  /* callers in three components or more */
-	SOURCE_OUTSIDE = 2, /* callers in other files than the one in which it lies */
+	SOURCE_SHARED = 1,  /* has callers in three components or more */
+	SOURCE_OUTSIDE = 2, /* has callers in other files than its own */
 };
 struct source_callee {
 	uint64_t start;
 	uint32_t flags;
 };
 struct source_callees {
-	VEC(struct source_callee) all; /* by address */
+	VEC(struct source_callee) all; /* sorted by address */
 };
 
 /* False: there are more than a program has, and `out` is empty. */
@@ -31,7 +31,7 @@ bool source_callees_find(const struct binary *file, const struct source_order *o
 			 struct source_callees *out);
 void source_callees_deinit(struct source_callees *callees);
 
-/* Of the function around `vaddr`. False: it is not known where it begins. */
+/* Gets the flags of the function around `vaddr`. False: its start is unknown. */
 bool source_callees_flags(const struct source_callees *callees, const struct flow_code *code,
 			  uint64_t vaddr, uint32_t *flags);
 

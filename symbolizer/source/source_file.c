@@ -2,10 +2,10 @@
 /*
  * source_file.c: see source_file.h.
  *
- * A header, the functions, the callees, the anchors, the labels of code rules, as they are in
- * memory; it is worth nothing with other rules. The checksum finds damage, not malice; only the
- * user can write the directory. What is read is in order and without overlaps, or it is refused; an
- * address that the program's file does not have answers nothing.
+ * The file has a header, the functions, the callees, the anchors, and the labels of code rules, in
+ * their form in memory; other rules make it invalid. The checksum finds damage, not malice; only
+ * the user can write the directory. Content out of order or with overlaps is refused; an address
+ * that the program's file does not have finds nothing.
  */
 #include "source_file.h"
 
@@ -19,7 +19,7 @@
 #include "../elf/cache_file.h"
 
 #define MAGIC UINT64_C(0x3143525359484853) /* "SHHYSRC1" */
-/* VERSION counts up when the format changes, or what is found. */
+/* VERSION goes up when the format, or what is found, changes. */
 enum { VERSION = 7, FILE_MAX = 256 << 20 };
 
 struct source_file_header {

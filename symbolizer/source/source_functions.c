@@ -3,22 +3,22 @@
  * source_functions.c: see source_functions.h.
  *
  * In Chromium 156, 23,561 functions name one .cc file and none names two; so a function with two is
- * none: its bounds were not found, or another file's code was inlined into it. Link-time
- * optimization does the latter, and it does not show in a function that names the other file alone:
- * of glslangValidator with LTO, 40 of 372 functions name two files, and 28 of 72 calls that
- * allocate in the others had a wrong one. Without LTO hardly a function names two (nine other
- * builds: none; Chromium: one of 25,756). So above one in 100 all files are in doubt.
+ * none: its bounds are wrong, or another file's code was inlined into it. Link-time optimization
+ * does the latter, and it does not show in a function that names only the other file: of
+ * glslangValidator with LTO, 40 of 372 functions name two files, and 28 of 72 calls that allocate
+ * in the others had a wrong one. Without LTO hardly a function names two (nine other builds: none;
+ * Chromium: one of 25,756). So above one in 100 all files are in doubt.
  *
- * A name is that of the function or of one that was inlined into it. The latter shows where a
- * function has several names, or one line of source stands in several functions: they have no name.
- * Where it does not show, the names of a file are about as often wrong as it shows there (ninja by
- * clang: shows in 7 % of functions, 4 % of the other names wrong; with LTO 29 and 20 %; cppcheck by
- * gcc 18 and 17 %). So above one in eight there are none (Chromium 156: 9.4 %). Then the file of
- * a repeated line is in doubt, too: link-time optimization inlines other files' code.
+ * A name is that of the function or of one inlined into it. The latter shows if a function has
+ * several names, or if one line of source is in several functions: these get no name. The other
+ * names of a file are wrong about as often as inlining shows (ninja by clang: shows in 7 % of
+ * functions, 4 % of the other names wrong; with LTO 29 and 20 %; cppcheck by gcc 18 and 17 %). So
+ * above one in eight no function gets a name (Chromium 156: 9.4 %). Then the file of a repeated
+ * line is in doubt, too: link-time optimization inlines other files' code.
  *
- * Only `lea PATH(%rip)` counts: programs that are not position-independent name no paths here.
- * A reference further than 2 KB from an address says nothing about it: the bounds between the two
- * are less sure.
+ * Only `lea PATH(%rip)` counts: programs that are not position-independent name no paths here. A
+ * reference further than 2 KB from an address says nothing about it: the bounds between the two are
+ * less sure.
  */
 #include "source_functions.h"
 
@@ -31,16 +31,16 @@
 #include "source_names.h"
 
 enum { NEAR = 2048, REFERENCES_MAX = 1 << 20, LEA_BYTES = 7 };
-enum { SEVERAL_SHARE = 8 }; /* of so many with a name one may have several */
-enum { FILES_SHARE = 100 }; /* of so many with a file one may have several */
-#define SEVERAL SOURCE_UNSURE /* names, or one that others have, too */
+enum { SEVERAL_SHARE = 8 }; /* one of so many functions with a name may have several */
+enum { FILES_SHARE = 100 }; /* one of so many functions with a file may have several */
+#define SEVERAL SOURCE_UNSURE /* marks functions with several names, or a name that others share */
 
 /* An instruction that names a path. */
 struct source_reference {
 	uint64_t code, path;
 };
 
-/* What each thread of the sweep finds. */
+/* Finds of the sweep's threads. */
 struct source_search {
 	VEC(struct source_reference) found[SWEEP_WORKERS];
 };
@@ -60,7 +60,7 @@ static int by_code(const void *left, const void *right)
 	return (a->code > b->code) - (a->code < b->code);
 }
 
-/* Adds the function around a reference, or what the reference says of the last one. */
+/* Adds the function around a reference, or the reference to the last function. */
 static void add(struct source_functions *functions, const struct flow_code *code,
 		const struct source_reference *reference)
 {
@@ -74,7 +74,7 @@ static void add(struct source_functions *functions, const struct flow_code *code
 			last->path = 0;
 		return;
 	}
-	/* bounds are found by an instruction's last byte */
+	/* function_part() needs an instruction's last byte */
 	if (!function_part(code, reference->code + LEA_BYTES - 1, &low, &high))
 		return;
 	if (low + NEAR < reference->code)
@@ -84,7 +84,7 @@ static void add(struct source_functions *functions, const struct flow_code *code
 	*vec_push(&functions->all) = (struct source_function){ low, high, reference->path, 0 };
 }
 
-/* Is the reference to a name? */
+/* Adds an anchor if the reference is to a name. False: it isn't. */
 static bool add_anchor(struct source_functions *functions, const struct source_texts *texts,
 		       const struct source_reference *reference)
 {
@@ -104,7 +104,7 @@ static int by_address(const void *left, const void *right)
 	return (*a > *b) - (*a < *b);
 }
 
-/* Looks for instructions that name a path or a name. */
+/* Finds the instructions that name a path or a name. */
 static bool sweep(const struct flow_code *code, const struct source_texts *texts,
 		  struct source_search *search)
 {
@@ -131,8 +131,8 @@ static bool sweep(const struct flow_code *code, const struct source_texts *texts
 	return whole;
 }
 
-/* Takes away what is not sure: the compiler inlined code of named functions into others, and of
- * those where nothing shows it, a like share is wrong. */
+/* Removes unsure names: the compiler inlined code of named functions into others, and where nothing
+ * shows it, a similar share is wrong. */
 static void doubt(struct source_functions *functions, const struct source_namings *namings)
 {
 	size_t named = 0, several = 0;
@@ -151,7 +151,7 @@ static void doubt(struct source_functions *functions, const struct source_naming
 			functions->all.at[namings->all.at[i].function].name = SOURCE_UNSURE;
 }
 
-/* Names the functions that hand one name on, beside their path. */
+/* Names the functions that pass on one name beside their path. */
 static void name(struct source_functions *functions, const struct flow_code *code)
 {
 	struct source_namings namings = { .all = { 0 } };

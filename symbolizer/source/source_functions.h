@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * source_functions.h: functions of a file without symbols whose code names a source file: in an
- * assertion, a log line, or a location that it hands on.
+ * assertion, a log line, or a location that it passes on.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: 32 bytes a function, 16 an anchor; while it searches,
  * 16 bytes a reference. Threads: some of its own while it searches.
@@ -12,21 +12,22 @@
 #include "../flow/flow_callee.h"
 #include "source_texts.h"
 
-/* A part of a function: no other function's code lies between its bounds. */
+/* A part of a function; [low, high) contains no other function's code. */
 struct source_function {
 	uint64_t low, high;
-	uint64_t path; /* the address of the path that it names; 0: it names several */
-	uint64_t name; /* of the text with its own name; 0: none, or several */
+	uint64_t path; /* address of the path that it names; 0: it names several */
+	uint64_t name; /* address of the text with its own name; 0: none, or several; or
+	                * SOURCE_UNSURE */
 };
-/* A name: there is none, and the file may be wrong where the linker did not keep the order. */
+/* Value of `name`: there is none, and the path may be wrong unless the linker kept the order. */
 #define SOURCE_UNSURE UINT64_MAX
-/* An instruction that names something in a namespace. */
+/* An instruction at `code` that names something in a namespace. */
 struct source_anchor {
 	uint64_t code, text;
 };
 struct source_functions {
-	VEC(struct source_function) all;   /* by address; they do not overlap */
-	VEC(struct source_anchor) anchors; /* by address */
+	VEC(struct source_function) all;   /* sorted by address; without overlaps */
+	VEC(struct source_anchor) anchors; /* sorted by address */
 };
 
 /* False: there are more references than a program has, and `out` is empty. */
@@ -34,10 +35,11 @@ bool source_functions_find(const struct flow_code *code, const struct source_tex
 			   struct source_functions *out);
 void source_functions_deinit(struct source_functions *functions);
 
-/* As a rule nothing shows which functions name another one's file. */
+/* True if more than one function in 100 names several files. Then others may name another one's
+ * file, and usually nothing shows which do. */
 bool source_functions_mixed(const struct source_functions *functions);
 
-/* The function that holds `vaddr`; NULL: none of them does. */
+/* Returns the function that holds `vaddr`; NULL: none does. */
 const struct source_function *source_functions_at(const struct source_functions *functions,
 						  uint64_t vaddr);
 

@@ -2,13 +2,13 @@
 /*
  * source_names.c: see source_names.h.
  *
- * Two shapes of calls have __FILE__, __LINE__ and a name in argument registers that follow each
- * other: (function, file, line), as of std::source_location's like, and (expression, file, line,
+ * Two kinds of calls have __FILE__, __LINE__ and a name in consecutive argument registers:
+ * (function, file, line), as of std::source_location's like, and (expression, file, line,
  * function), as of assert. Many functions for failed checks are (expression, file, line), and an
- * expression may look like a name. So a text in front of the path is believed only if nearly all
- * texts that the same callee gets there are names: expressions are seldom so plain. The registers
- * are set in the few instructions in front of the call. A function with calls of several names has
- * none: the others belong to what was inlined.
+ * expression may look like a name. So a text before the path is believed only if nearly all texts
+ * that the same callee gets there are names: expressions are seldom so plain. The registers are set
+ * in the few instructions before the call. A function with calls of several names has none: the
+ * others belong to inlined functions.
  *
  * The name is that of the function, or of one that the compiler inlined into it.
  */
@@ -24,12 +24,12 @@
 
 enum { ARGUMENTS = 6, NEAR = 64, LINE_MAX = 1 << 20 };
 enum { TEXT_MAX = 1024, NAME_MAX = 200 };
-enum { CALLS_MIN = 3, NAMES_LEAST = 90 }; /* of 100 */
+enum { CALLS_MIN = 3, NAMES_LEAST = 90 }; /* per cent */
 
-/* What a register holds. */
+/* The value of a register. */
 struct source_register {
 	enum { SET_OTHERWISE, SET_ADDRESS, SET_NUMBER } kind;
-	uint64_t value, at; /* at: the instruction that set it */
+	uint64_t value, at; /* at: address of the instruction that set it */
 };
 
 static const unsigned arguments[ARGUMENTS] = { FLOW_RDI, FLOW_RSI, FLOW_RDX, FLOW_RCX, 8, 9 };
@@ -64,13 +64,13 @@ static void note(struct source_register registers[FLOW_REGISTERS],
 	registers[to] = set;
 }
 
-/* Set a few instructions in front of the call. */
+/* True if it was set a few instructions before the call. */
 static bool is_near(const struct source_register *set, uint64_t call)
 {
 	return set->at < call && call - set->at < NEAR;
 }
 
-/* The call's arguments stand: is one of them the path, with a text beside it? */
+/* True if one of the call's arguments is the path, with a line after it and a text beside them. */
 static bool text_beside(const struct source_register registers[FLOW_REGISTERS], uint64_t path,
 			uint64_t call, struct source_naming *out)
 {
@@ -96,7 +96,7 @@ static bool text_beside(const struct source_register registers[FLOW_REGISTERS], 
 	return text->kind == SET_ADDRESS && is_near(text, call);
 }
 
-/* A call changes all registers but those that the ABI keeps. */
+/* Forgets the registers that a call may change by the ABI. */
 static void forget(struct source_register registers[FLOW_REGISTERS])
 {
 	for (unsigned i = 0; i < FLOW_REGISTERS; i++)
@@ -165,7 +165,7 @@ static int by_callee(const void *left, const void *right)
 				      : a->behind - b->behind;
 }
 
-/* Of calls of one callee in one shape: nearly all have a name. */
+/* Marks the calls of one callee in one shape that have a name as proven, if nearly all have one. */
 static void judge(struct source_naming *calls, size_t count, const struct binary *file)
 {
 	size_t names = 0;
@@ -191,8 +191,8 @@ static int by_line(const void *left, const void *right)
 				    : (a->function > b->function) - (a->function < b->function);
 }
 
-/* One line in several functions: all but one of them are those that it was inlined into, and none
- * says which. */
+/* Marks lines that are in several functions: all but one of these inlined it, and nothing tells
+ * which. */
 static void find_repeated(struct source_naming *all, size_t count)
 {
 	qsort(all, count, sizeof(*all), by_line);

@@ -2,20 +2,20 @@
 /*
  * source_order.c: see source_order.h.
  *
- * Linkers write object files one behind the other unless they are told otherwise. In Chromium 156,
- * the functions of each of 6,955 files lie in one run. Link-time optimization, an order file and
- * splitting into hot and cold code undo that, and are seen by it: a file's functions lie in several
- * runs, or one function names files of which the compiler inlined one into the other. Then nothing
- * is concluded from neighbours.
+ * Linkers write object files in sequence unless told otherwise. In Chromium 156, the functions of
+ * each of 6,955 files lie in one run. Link-time optimization, an order file and splitting into hot
+ * and cold code undo that, and it shows: a file's functions lie in several runs, or one function
+ * names files of which the compiler inlined one into the other. Then nothing is concluded from
+ * neighbours.
  *
- * A second test leaves each file out and asks its neighbours for its directory, as is asked for the
- * files that no function names. Where that is wrong too often, code is placed between two functions
- * of one file only.
+ * A second test leaves each file out and derives its directory from its neighbours, as is done for
+ * files that no function names. If that is wrong too often, code is placed only between two
+ * functions of one file.
  *
  * Some components hardly have paths: V8 names a file in 40 of its functions, and they lie in one
  * tenth of its code. But it names its own functions, "v8::Object::New". A namespace with the name
- * of one component is its; such texts divide the code between two files of different components.
- * A namespace is asked only if at least 95 % of its texts that stand in placed code stand in that
+ * of one component belongs to it; such texts divide the code between two files of different
+ * components. A namespace counts only if at least 95 % of its texts in placed code are in that
  * component.
  */
 #include "source_order.h"
@@ -25,11 +25,11 @@
 
 #include "../../src/base/lower_bound.h"
 
-/* Fewer files prove nothing; runs for each 100 files; functions with several files for each
- * 1000; right answers for each 100. */
+/* Fewer files than FILES_MIN prove nothing. Limits: runs per 100 files, functions with several
+ * files per 1000, right directories per 100. */
 enum { FILES_MIN = 5, RUNS_MOST = 102, SEVERAL_MOST = 1, RIGHT_LEAST = 95, SPACES_MAX = 1 << 16 };
 
-/* Functions of one file, without those of others between them. */
+/* Consecutive functions of one file. */
 struct source_run {
 	uint32_t node;
 	uint32_t functions;
@@ -80,7 +80,7 @@ static void count_runs(struct source_order *order, const uint32_t *nodes, size_t
 	free(pieces);
 }
 
-/* What two neighbours say of the code between them. */
+/* Returns the node of code between two neighbours; 0: unknown. */
 static uint32_t between(const struct source_tree *tree, uint32_t a, uint32_t b)
 {
 	uint32_t node = source_tree_common(tree, a, b);
@@ -103,7 +103,7 @@ static void test_directories(struct source_order *order, const runs_t *runs)
 	}
 }
 
-/* The component whose name the namespace is; 0: none, or several. */
+/* Returns the component with the namespace's name; 0: none, or several. */
 static uint32_t component_named(const struct source_tree *tree, const char *name, size_t length)
 {
 	uint32_t found = 0;
@@ -122,7 +122,7 @@ static uint32_t component_named(const struct source_tree *tree, const char *name
 	return found;
 }
 
-/* A namespace, and how its anchors do where code is placed without them. */
+/* A namespace, and how often its anchors are right in code placed without them. */
 struct source_space {
 	const char *name;
 	size_t length;
@@ -146,7 +146,7 @@ static struct source_space *space_of(const struct source_tree *tree, spaces_t *s
 	return space;
 }
 
-/* The nodes of the anchors, by the same index; 0: it is not believed. */
+/* Returns the components of the anchors, by index; 0: not believed. */
 static uint32_t *judge_anchors(const struct binary *file, const struct source_order *order,
 			       const struct source_functions *functions)
 {
@@ -192,7 +192,7 @@ static void add_span(struct source_order *order, uint64_t from, uint32_t node)
 	*vec_push(&order->spans) = (struct source_span){ from, node };
 }
 
-/* The next anchor's component, or that of the function behind them. */
+/* Returns the next believed anchor's component, or that of the function at `next`. */
 static uint32_t component_behind(const struct source_functions *functions,
 				 const uint32_t *anchor_nodes, size_t anchor, uint64_t next,
 				 uint32_t next_component)
@@ -204,8 +204,8 @@ static uint32_t component_behind(const struct source_functions *functions,
 	return next_component;
 }
 
-/* Divides the code from `end` on, between functions of two components, by the anchors in it. One
- * alone between two that agree is passed over: it may be that of a template. */
+/* Divides the code from `end` on, between functions of two components, by its anchors. A single
+ * anchor between two that agree is ignored: it may be a template's. */
 static void add_spans_of_anchors(struct source_order *order,
 				 const struct source_functions *functions,
 				 const uint32_t *anchor_nodes, uint32_t last, uint64_t end,
@@ -228,7 +228,7 @@ static void add_spans_of_anchors(struct source_order *order,
 	add_span(order, end, tree[next_node].component == component ? component : 0);
 }
 
-/* `anchor_nodes` NULL: without anchors. */
+/* `anchor_nodes` NULL: uses no anchors. */
 static void add_spans(struct source_order *order, const struct source_functions *functions,
 		      const uint32_t *nodes, const uint32_t *anchor_nodes)
 {

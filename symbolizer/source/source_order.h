@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * source_order.h: where the code between functions that name their source file comes from: from the
- * same file, directory or component as the functions in front of it and behind it, where a linker
- * kept the order of the object files.
+ * source_order.h: places code between functions that name their source file: in the same file,
+ * directory or component as the functions before and after it, if the linker kept the order of the
+ * object files.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: 16 bytes a function. Threads: read-only once found.
  */
@@ -12,15 +12,17 @@
 #include "source_functions.h"
 #include "source_tree.h"
 
-/* Whether this holds for a file, by what it says of itself. */
+/* Evidence in the file that its linker kept the order. */
 struct source_evidence {
-	uint64_t functions, several; /* that name files; of them: more than one */
-	uint64_t files, runs;        /* files that several functions name; in how many pieces their
-	                              * functions lie: as many if in order */
-	uint64_t tested, right;      /* files between two of one directory; that stand in it, too */
+	uint64_t functions, several; /* functions that name files; of them, those that name
+	                              * several */
+	uint64_t files, runs;        /* files that several functions name; runs of consecutive
+	                              * functions that these form: as many as files if in order */
+	uint64_t tested, right;      /* files between two of one directory; of them, those in that
+	                              * directory */
 };
 
-/* Code from `from` up to the next span comes from a node of the tree; 0: not known. */
+/* Code from `from` up to the next span comes from a node of the tree; 0: unknown. */
 struct source_span {
 	uint64_t from;
 	uint32_t node;
@@ -28,8 +30,8 @@ struct source_span {
 struct source_order {
 	struct source_tree tree;
 	struct source_evidence evidence;
-	bool holds; /* else only functions that name a file have a node */
-	VEC(struct source_span) spans; /* by address */
+	bool holds; /* the order was kept; else no code has a node */
+	VEC(struct source_span) spans; /* sorted by address */
 };
 
 /* False: there are more paths than a program has, and `out` is empty. */
@@ -37,7 +39,7 @@ bool source_order_find(const struct binary *file, const struct source_functions 
 		       struct source_order *out);
 void source_order_deinit(struct source_order *order);
 
-/* The span's number for `vaddr`; false: it lies in front of all. */
+/* Finds the index of the span that holds `vaddr`. False: `vaddr` precedes all spans. */
 bool source_order_at(const struct source_order *order, uint64_t vaddr, size_t *span);
 
 #endif

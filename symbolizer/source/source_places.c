@@ -2,11 +2,11 @@
 /*
  * source_places.c: see source_places.h.
  *
- * A place is said if it can hardly be another one. A function that names a file lies in it. Any
- * other lies where its neighbours lie, if the linker kept the order (source_order.c), unless it is
- * shared: then it lies by chance where the first object file that has it lies (source_callers.c).
- * Between two functions of one file lie functions of headers, too: one that other files call is
- * only said to be in that file's directory.
+ * A place is given only if it can hardly be another one. A function that names a file lies in it.
+ * Any other lies where its neighbours lie, if the linker kept the order (source_order.c), unless it
+ * is shared: then it lies by chance where the first object file that has it lies
+ * (source_callers.c). Functions of headers lie between two functions of one file, too: one that
+ * other files call is only placed in that file's directory.
  */
 #include "source_places.h"
 

@@ -2,10 +2,10 @@
 /*
  * source_texts.c: see source_texts.h.
  *
- * __FILE__ of a .cc file is in functions of that file alone: its name is written where the macro
- * stands, and functions with different strings are never folded. Paths of headers say less: their
- * functions are copied into every file that uses them. They are left out, and so are C files, which
- * libraries without symbols share with each other.
+ * __FILE__ of a .cc file is in functions of that file alone: the macro expands to the name of the
+ * file it is written in, and functions with different strings are never folded. Paths of headers
+ * say less: their functions are copied into every file that uses them. They are left out, and so
+ * are C files, which libraries without symbols share with each other.
  */
 #define _GNU_SOURCE /* memmem */
 #include "source_texts.h"
@@ -37,7 +37,7 @@ static bool is_source(const uint8_t *text, size_t length)
 	return false;
 }
 
-/* Each string of the segment that is all a path. */
+/* Finds each string of the segment that is wholly a path. */
 static void find_paths(struct source_texts *texts, const struct binary *file,
 		       const Elf64_Phdr *segment)
 {
@@ -45,7 +45,7 @@ static void find_paths(struct source_texts *texts, const struct binary *file,
 	const uint8_t *data = binary_at(file, segment->p_vaddr, bytes), *at = data,
 		      *end = data ? data + bytes : NULL;
 
-	/* every path has a dot, and few other bytes are one */
+	/* every path has a dot, and few other bytes are dots */
 	while (at && at < end && texts->paths.count < SOURCE_TEXTS_MAX &&
 	       (at = memchr(at, '.', (size_t)(end - at)))) {
 		const uint8_t *first = at, *last = at;
@@ -76,7 +76,7 @@ size_t source_text_namespace(const char *text)
 		       : 0;
 }
 
-/* Each string of the segment that is all a qualified name. */
+/* Finds each string of the segment that is wholly a qualified name. */
 static void find_names(struct source_texts *texts, const struct binary *file,
 		       const Elf64_Phdr *segment)
 {

@@ -10,7 +10,7 @@
 
 enum { NODES_MAX = 1 << 20, DEPTH_MAX = 64 };
 
-/* The node of the first `length` bytes of a path, made where there is none. 0: too many. */
+/* Returns the node of the first `length` bytes of a path, added if new. 0: there are too many. */
 static uint32_t node_of(struct source_tree *tree, const char *path, size_t length, uint32_t parent,
 			size_t name)
 {
@@ -68,7 +68,7 @@ static bool is_absolute(const struct source_node *node)
 	return node->text[0] == '/';
 }
 
-/* Directories that collect components, and are none. */
+/* True for directories that collect components, and are none. */
 static bool collects(const struct source_node *node)
 {
 	static const char *const names[] = { "./",  "../",  "gen/", "src/", "third_party/",
@@ -84,13 +84,13 @@ static bool collects(const struct source_node *node)
 
 void source_tree_settle(struct source_tree *tree)
 {
-	uint32_t base = UINT32_MAX; /* what all absolute paths have in common */
+	uint32_t base = UINT32_MAX; /* the common directory of all absolute paths */
 
 	for (uint32_t i = 1; i < tree->nodes.count; i++)
 		if (tree->nodes.at[i].is_file && is_absolute(&tree->nodes.at[i]))
 			base = base == UINT32_MAX ? tree->nodes.at[i].parent
 						  : source_tree_common(tree, base, i);
-	/* a node stands behind its parent */
+	/* a node follows its parent */
 	for (uint32_t i = 1; i < tree->nodes.count; i++) {
 		struct source_node *node = &tree->nodes.at[i];
 		bool above = is_absolute(node) && source_tree_within(tree, base, i);

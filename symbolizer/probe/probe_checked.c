@@ -4,26 +4,26 @@
  *
  * Classes that are declared with ADVANCED_MEMORY_SAFETY_CHECKS() (base/memory/safety_checks.h) have
  * operators of their own, which call HandleMemorySafetyCheckedOperatorNew and …Delete. Those
- * allocate from malloc's partition, past the dispatch chain and without PartitionAlloc's hooks. In
- * the public source they are few but large: views, frames, profiles. In the browser process of
- * Chromium 156 with a page open they had 818 live blocks, and 821 KB, 5 % of malloc's bytes
+ * allocate from malloc's partition, bypassing the dispatch chain and PartitionAlloc's hooks. In the
+ * public source they are few but large: views, frames, profiles. In the browser process of Chromium
+ * 156 with a page open they had 818 live blocks, and 821 KB, 5 % of malloc's bytes
  * (test/e2e/memory_infra_test fails without them). The two functions look like this in the files of
  * versions 150 and 156:
  *
- *	new:    push %rbp; mov %rsp,%rbp; push %rbx; push %rax
- *	        mov  %rdi,%rbx
- *	        xor  %edi,%edi; call root
- *	        mov  %rax,%rdi; mov %rbx,%rsi; xor %edx,%edx
- *	        …; jmp PartitionRoot::Alloc
- *	delete: the same up to mov %rbx,%rsi; …; jmp PartitionRoot::Free
+ *   new:     push %rbp; mov %rsp,%rbp; push %rbx; push %rax
+ *            mov %rdi,%rbx
+ *            xor %edi,%edi; call root
+ *            mov %rax,%rdi; mov %rbx,%rsi; xor %edx,%edx
+ *            …; jmp PartitionRoot::Alloc
+ *   delete:  the same up to mov %rbx,%rsi; …; jmp PartitionRoot::Free
  *
- * How they are found, without a symbol of theirs: the first table of the dispatch chain
- * (probe_partition.c), as it is in the file, is PartitionAlloc's own; its function for unchecked
+ * They are found without symbols of their own. The first table of the dispatch chain
+ * (probe_partition.c) is in the file, and is PartitionAlloc's own; its function for unchecked
  * allocation, itself or through a second table, loads the variable with malloc's root and jumps to
- * the same PartitionRoot::Alloc. Near by is the one function that returns that variable. Few
- * functions of the file call it (9 in 156). One of these passes the result and its own first
- * argument to that Alloc, and one does so to another function. Anything else than exactly one of
- * each is refused.
+ * the same PartitionRoot::Alloc. Near it is the one function that returns that variable. Few
+ * functions of the file call that one (9 in 156). One of these passes the result and its own first
+ * argument to that Alloc, and one passes them to another function. Anything else than exactly one
+ * of each is refused.
  */
 #include "probe_checked.h"
 
@@ -35,14 +35,15 @@
 #include "probe_sweep.h"
 
 enum {
-	/* of the table: in all known layouts (interpose/chromium/partition_alloc.c) */
+	/* index in the table, in all known layouts (interpose/chromium/partition_alloc.c) */
 	UNCHECKED_SLOT = 1,
-	TABLES = 3,            /* followed at most */
-	NEAR = 1 << 15,        /* bytes around the allocating function in which the root's is */
+	TABLES = 3,            /* most tables to follow */
+	NEAR = 1 << 15,        /* bytes around the allocating function that are searched for the
+	                        * root's function */
 	ALIGNMENT = 16,        /* of functions */
 	STEPS = 24,
-	CALLS = 64,            /* of the root's function, at most */
-	BEFORE = 32,           /* bytes in front of such a call in which its function begins */
+	CALLS = 64,            /* most callers of the root's function */
+	BEFORE = 32,           /* most bytes from a function's start to such a call */
 };
 enum { RAX = 0 };
 
@@ -76,8 +77,8 @@ static bool is_address(const struct eval_value *value, enum eval_kind kind, uint
 }
 
 /*
- * Straight on from `vaddr`, past branches and calls, to a jump out, or a return. False: neither
- * comes. `jump` is the target of a direct jump; 0: indirect, or a return.
+ * Runs straight on from `vaddr`, past branches and calls, to a jump or a return. False: neither is
+ * reached. `jump` is the target of a direct jump; 0: it is indirect, or a return.
  */
 static bool run_to_end(const struct eval_world *world, struct eval *eval, uint64_t vaddr,
 		       struct flow_instruction *last, uint64_t *jump)
@@ -100,8 +101,8 @@ static bool run_to_end(const struct eval_world *world, struct eval *eval, uint64
 	return false;
 }
 
-/* What the function at `vaddr` jumps to with the root as its first argument and its own first as
- * the second: PartitionRoot::Alloc. */
+/* Finds PartitionRoot::Alloc: the target to which the function at `vaddr` jumps with the root as
+ * its first argument and its own first argument as the second. */
 static bool find_alloc(const struct eval_world *world, uint64_t vaddr, uint64_t *root,
 		       uint64_t *alloc)
 {
@@ -118,7 +119,7 @@ static bool find_alloc(const struct eval_world *world, uint64_t vaddr, uint64_t 
 	return is_address(&first, EVAL_LOADED, first.at) && is_address(&second, EVAL_ARGUMENT, 0);
 }
 
-/* The variable with the next table, where the function at `vaddr` only jumps through one. */
+/* Finds the variable with the next table, if the function at `vaddr` only jumps through one. */
 static bool next_table(const struct eval_world *world, uint64_t vaddr, uint64_t *variable)
 {
 	struct flow_code code = { .file = world->file };
@@ -140,7 +141,7 @@ static bool next_table(const struct eval_world *world, uint64_t vaddr, uint64_t 
 	return false;
 }
 
-/* The one function near `vaddr` that returns the root. */
+/* Finds the one function near `vaddr` that returns the root. */
 static bool find_getter(const struct eval_world *world, uint64_t vaddr, uint64_t root,
 			uint64_t *getter)
 {
@@ -187,8 +188,8 @@ static bool count_call(void *context, unsigned worker, uint64_t vaddr, uint64_t 
 	return true;
 }
 
-/* Where the function with the call at `call` begins, if it passes the result and its own first
- * argument on, and to which function. */
+/* Returns the start of the function that contains the call at `call`, if it passes on the call's
+ * result and its own first argument, and sets *target to their receiver. 0: it doesn't. */
 static uint64_t passes_on(const struct eval_world *world, uint64_t call, uint64_t *target)
 {
 	for (uint64_t at = call / ALIGNMENT * ALIGNMENT; at + BEFORE > call; at -= ALIGNMENT) {
@@ -239,7 +240,7 @@ static const char *choose(const struct eval_world *world, const struct checked_c
 						 "the root of malloc's partition";
 }
 
-/* Follows the chain's head to the function for unchecked allocation: malloc's root, and
+/* Follows the chain's head to the function for unchecked allocation, malloc's root, and
  * PartitionRoot::Alloc. */
 static bool follow(const struct eval_world *world, struct reloc_index *relocs, uint64_t variable,
 		   uint64_t *function, uint64_t *root, uint64_t *alloc)
@@ -302,7 +303,7 @@ static const char *find(const struct eval_world *world, struct reloc_index *relo
 	return NULL;
 }
 
-/* False: it can't be patched, a note says why. */
+/* False: the function can't be patched, and a note says why. */
 static bool add_entry(const struct binary *file, struct probe_draft *draft,
 		      enum shiny_probe_kind kind, uint64_t vaddr, uint32_t calls)
 {

@@ -2,26 +2,26 @@
 /*
  * probe_entries.c: see probe_entries.h.
  *
- * The function that makes an object takes it from a free-list of its size's space, and the part
+ * The function that creates an object gets it from a free-list of its size's space, and the part
  * that matters is the same in all versions and compilers: a pointer P is loaded from somewhere; a
  * combination of the size and of the index is stored near it; P + 8 is returned.
  *
- *	add    $0xf,%rsi             the size, header and rounding added
- *	…
- *	mov    0x40(%r9),%rax        P
- *	…
- *	shl    $0x20,%rcx            the index, 32 bits up
- *	shl    $0x2e,%rsi            the size
- *	or     %rcx,%rsi
- *	mov    %rsi,(%rax)           both at P + 0: so the index is in the 16 bits at P + 4,
- *	                             which is 4 in front of …
- *	add    $0x8,%rax
- *	ret                          … what is returned
+ *     add   $0xf,%rsi         the size, header and rounding added
+ *     …
+ *     mov   0x40(%r9),%rax    P
+ *     …
+ *     shl   $0x20,%rcx        the index, 32 bits up
+ *     shl   $0x2e,%rsi        the size
+ *     or    %rcx,%rsi
+ *     mov   %rsi,(%rax)       both at P + 0: so the index is in the 16 bits at P + 4,
+ *                             which is 4 before …
+ *     add   $0x8,%rax
+ *     ret                     … the returned object
  *
  * Version 150 stores 16 bits at P + 4, and node's V8 (2023) stores them shifted by two. So nothing
- * of this is assumed: the path is walked with the arguments as symbols, and header_at and
- * header_shift come out. Both arms of each branch are tried, the one that goes straight on first:
- * slow paths and failed checks leave by calls that don't return P.
+ * of this is assumed: the path is walked with the arguments as symbols, which gives header_at and
+ * header_shift. Both arms of each branch are tried, the one that goes straight on first: slow paths
+ * and failed checks leave by calls that don't return P.
  */
 #include "probe_entries.h"
 
@@ -32,7 +32,7 @@ enum { RAX = 0 };
 
 /* ---- allocation ---- */
 
-/* Where in the word stored is argument `argument`? */
+/* True if the stored word contains argument `argument`, `shift` bits up. */
 static bool part_of(const struct eval_value *value, unsigned argument, unsigned *shift)
 {
 	if (value->kind != EVAL_ARGUMENT)
@@ -56,7 +56,7 @@ static bool returns_object(const struct walk_way *way, const struct flow_instruc
 		return false;
 	for (unsigned i = 0; i < way->store_count; i++) {
 		const struct walk_store *stored = &way->stores[i];
-		/* bytes from what was stored to the object */
+		/* bytes from the stored word to the object */
 		int64_t before = object->add - stored->address.add;
 		unsigned shift;
 
@@ -102,7 +102,7 @@ bool entry_allocates(const struct eval_world *world, uint64_t vaddr, struct entr
 
 struct registering {
 	struct entry_registers out;
-	uint64_t call; /* of the inner function; 0: not seen */
+	uint64_t call; /* address of the call of the inner function; 0: not seen */
 };
 
 static bool passes_info(const struct walk_way *way, const struct flow_instruction *in,
@@ -128,7 +128,7 @@ static bool passes_info(const struct walk_way *way, const struct flow_instructio
 		    !stored->value.shift)
 			words[at / WORD] = (uint8_t)stored->value.at;
 	}
-	/* every type is traced; finalizer and name may be missing */
+	/* every type has a trace function; finalizer and name may be missing */
 	if (words[1] == ENTRY_NONE)
 		return false;
 	found->out = (struct entry_registers){ .slot = (uint8_t)slot.at,
@@ -141,7 +141,7 @@ static bool passes_info(const struct walk_way *way, const struct flow_instructio
 					       .trace_at = WORD,
 					       .name_at = 2 * WORD };
 	found->call = in->vaddr;
-	return false; /* and what does it do with the result? */
+	return false; /* returns_index() checks what it does with the result */
 }
 
 static bool returns_index(const struct walk_way *way, const struct flow_instruction *in,
@@ -182,7 +182,7 @@ bool entry_table(const struct eval_world *world, uint64_t vaddr, struct entry_ta
 	     step++, vaddr = in.next) {
 		const ZydisDecodedOperand *to = &in.operands[0], *from = &in.operands[1];
 
-		/* past the last return, with nothing but padding behind it */
+		/* after the last return only padding follows */
 		aside = in.decoded.mnemonic == ZYDIS_MNEMONIC_INT3 ? aside + 1 : 0;
 		if (aside > 1)
 			break;

@@ -3,17 +3,17 @@
  * probe_eval.c: see probe_eval.h.
  *
  * The index of a type is computed like this, in any registers, with anything in between, and with
- * the section's start sometimes kept in a register from far above:
+ * the section's start sometimes in a register from far above:
  *
- *	lea  gcinfo(%rip),%rcx          CONST
- *	sub  %eax,%ecx                  DISTANCE: a constant in the section, less something that may
- *	                                be the section's start
- *	shr  $5,%ecx                    PLACE
- *	inc  %ecx                       INDEX
- *	movzwl %cx,%edx                 INDEX
+ *     lea gcinfo(%rip),%rcx     CONST
+ *     sub %eax,%ecx             DISTANCE: a constant in the section, less something that may
+ *                               be the section's start
+ *     shr $5,%ecx               PLACE
+ *     inc %ecx                  INDEX
+ *     movzwl %cx,%edx           INDEX
  *
- * or is loaded: movzwl slot(%rip),%edx. So the values are few, and the arithmetic that keeps one
- * meaningful is little.
+ * or is loaded: movzwl slot(%rip),%edx. So there are few kinds of values, and little arithmetic
+ * that keeps one meaningful.
  */
 #include "probe_eval.h"
 
@@ -55,7 +55,7 @@ void eval_init(struct eval *eval, const struct eval_world *world, bool function)
 	memset(eval, 0, sizeof(*eval));
 	eval->world = world;
 	for (unsigned i = 0; i < EVAL_REGISTERS; i++) {
-		/* the start's own unknowns must differ from each other */
+		/* the unknown values at the start must differ from each other */
 		eval->reg[i] = unknown(i + 1);
 		eval->low[i] = eval->high[i] = unknown(EVAL_REGISTERS + 1 + i);
 	}
@@ -69,7 +69,7 @@ struct eval_value eval_argument(const struct eval *eval, unsigned argument)
 	return eval->reg[argument_registers[argument]];
 }
 
-/* Unknown values that stay themselves with a constant added. */
+/* True for unknown values that remain identifiable with a constant added. */
 static bool is_pointer(const struct eval_value *value)
 {
 	return value->kind == EVAL_UNKNOWN || value->kind == EVAL_LOADED ||
@@ -127,8 +127,8 @@ static struct eval_slot *slot_of(const struct eval *eval, const struct eval_valu
 	return NULL;
 }
 
-/* A store through anything else than the frame's own registers could change a slot, but compilers'
- * spill slots have no other name. */
+/* Records a store. A store through other registers than the frame's could change a slot, too, but
+ * compilers' spill slots have no other name. */
 static void store(struct eval *eval, const struct flow_instruction *in)
 {
 	struct eval_value address = eval_address(eval, in, &in->operands[0]),
@@ -207,7 +207,7 @@ static void note_use(struct eval *eval, const struct eval_value *value)
 		eval->used |= (uint8_t)(1u << value->other);
 }
 
-/* Which arguments does the instruction read? Saving a register and comparing it with itself are no
+/* Notes the arguments that the instruction reads. Saving a register, and xor with itself, are no
  * uses. */
 static void note_uses(struct eval *eval, const struct flow_instruction *in)
 {
@@ -225,7 +225,7 @@ static void note_uses(struct eval *eval, const struct flow_instruction *in)
 		if (operand[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
 		    operand[i].actions & ZYDIS_OPERAND_ACTION_MASK_READ) {
 			base = eval_register(operand[i].reg.value);
-			/* a copy isn't a use: what is done with the copy is */
+			/* a copy isn't a use: a use of the copy is */
 			if (base >= 0 && mnemonic != ZYDIS_MNEMONIC_MOV)
 				note_use(eval, &eval->reg[base]);
 		} else if (operand[i].type == ZYDIS_OPERAND_TYPE_MEMORY) {
@@ -265,7 +265,7 @@ static struct eval_value difference(const struct eval_world *world, struct eval_
 {
 	uint64_t mask = bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
 
-	/* the low half of an address is one, too: the section is shorter than 4 GiB */
+	/* the low half of an address suffices: the section is shorter than 4 GiB */
 	if (a.kind == EVAL_CONST && world->infos_end > world->infos) {
 		uint64_t at = (world->infos & ~mask) | (a.at & mask);
 
@@ -331,14 +331,14 @@ static void set_register(struct eval *eval, const ZydisDecodedOperand *operand,
 	int reg = operand->type == ZYDIS_OPERAND_TYPE_REGISTER ? eval_register(operand->reg.value)
 							       : -1;
 
-	/* a part of a register that isn't cleared around it: of the values only indexes are 16 bits
+	/* writes below 32 bits keep the other bits: unknown. Of the values only indexes are 16 bits
 	 * wide */
 	if (reg >= 0)
 		eval->reg[reg] =
 			operand->size >= 32 ? narrowed(value, operand->size) : unknown(value.at);
 }
 
-/* Instructions with a result that has a meaning. False: not one of them. */
+/* Computes the result of an instruction with a known meaning. False: it has none. */
 static bool compute(struct eval *eval, const struct flow_instruction *in)
 {
 	const ZydisDecodedOperand *to = &in->operands[0], *from = &in->operands[1];
@@ -396,7 +396,7 @@ static bool compute(struct eval *eval, const struct flow_instruction *in)
 		break;
 	case ZYDIS_MNEMONIC_OR: result = joined(a, b, in->vaddr); break;
 	case ZYDIS_MNEMONIC_AND:
-		/* an argument's low bits are cut off: still that argument */
+		/* an argument without its low bits is still that argument */
 		result = b.kind == EVAL_CONST && (a.kind == EVAL_ARGUMENT || a.kind == EVAL_INDEX)
 				 ? a
 			 : a.kind == EVAL_CONST && b.kind == EVAL_CONST ? constant(a.at & b.at)

@@ -2,35 +2,34 @@
 /*
  * probe_executable.c: see probe_executable.h.
  *
- * A stripped executable of 300 MB has two heaps of its own that no symbol leads to. All that is
- * known of them is read out of its code, in steps that each ask one question:
+ * A stripped executable of 300 MB has two heaps of its own without any symbols. Everything about
+ * them is read from its code, in modules that each answer one question:
  *
- *	probe_sweep       where are instructions that name an address in a range? (bytes compared,
- *                        nothing decoded)
- *	probe_eval        what do registers hold along a path: constants, arguments, the index of a
- *                        type
- *	probe_walk        all ways through a small function, with its arguments as symbols
- *	probe_sites       which calls get the index of a type, and which register one
- *	probe_entries     is a function one that makes objects, or registers types: what does its
- *                        own code say?
- *	probe_names       what does a name callback answer, or the virtual function of a class?
- *	probe_vtables     which vtable do the objects of a site get?
- *	probe_types       types: names, sizes, sites
- *	probe_oilpan      all of Oilpan, in both shapes
- *	probe_near        the code around the functions that make objects, in which the following
- *                        look
- *	probe_free        where its sweeper puts what has died
- *	probe_move        how its compactor moves what lives
- *	probe_explicit    how a program resizes and frees objects itself
- *	probe_partition   the beginning of PartitionAlloc's dispatch chain
- *	probe_checked     what allocates past it
- *	probe_file        the result as a file
+ *     probe_sweep       which instructions name an address in a range? (bytes compared, nothing
+ *                       decoded)
+ *     probe_eval        which values do registers hold along a path: constants, arguments, the
+ *                       index of a type?
+ *     probe_walk        all ways through a small function, with its arguments as symbols
+ *     probe_sites       which calls get the index of a type, and which register one?
+ *     probe_entries     does a function create objects, or register types, by its own code?
+ *     probe_names       which name does a name callback, or a class's virtual function, return?
+ *     probe_vtables     which vtable do the objects of a site get?
+ *     probe_types       types: names, sizes, sites
+ *     probe_oilpan      all of Oilpan, in both shapes
+ *     probe_near        the code around the functions that create objects, which the following
+ *                       search
+ *     probe_free        where does the sweeper put dead objects?
+ *     probe_move        how does the compactor move live objects?
+ *     probe_explicit    how does a program resize and free objects itself?
+ *     probe_partition   the head of PartitionAlloc's dispatch chain
+ *     probe_checked     allocations that bypass the chain
+ *     probe_file        the result as a file
  *
- * The rule in all of them: a count or a pattern makes a candidate, and a candidate is believed for
- * what its code does, not for where it stands. Who acts on a result (interpose/chromium/oilpan.c,
- * checked.c) takes entries that are at least "high", and compares their bytes again in memory. The
- * recording names types by their index, or by the address of the variable that holds it;
- * object_kind.c asks the result for the name.
+ * All follow one rule: a count or a pattern makes a candidate, and a candidate is believed for what
+ * its code does, not for its place. The users of a result (interpose/chromium/oilpan.c, checked.c)
+ * accept entries that are at least "high", and compare their bytes again in memory. The recording
+ * names types by their index, or by the address of the variable that holds it; object_kind.c looks
+ * the name up in the result.
  *
  * Cost on Debian's Chromium 156 (`shinyctl probe --again`, 2 processors): 0.95 s of CPU time, with
  * 84 MB of memory at the most, of which 10 MB are not the file's own pages. From the cache: 1 ms.

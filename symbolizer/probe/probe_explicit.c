@@ -2,21 +2,21 @@
 /*
  * probe_explicit.c: see probe_explicit.h.
  *
- * Blink's vectors and hash tables manage their storage themselves as far as they can: what no
- * longer needs it is freed at once, and what needs more or less is resized in place if what lies
- * behind is free. In the public source (v8/src/heap/cppgc/explicit-management.cc, 2021 to 2026)
- * both begin with the object:
+ * Blink's vectors and hash tables manage their storage themselves as far as they can: storage that
+ * is no longer needed is freed at once, and storage that must grow or shrink is resized in place if
+ * the memory after it is free. In the public source (v8/src/heap/cppgc/explicit-management.cc, 2021
+ * to 2026) both begin with the object:
  *
- *	void FreeUnreferencedObject(HeapHandle&, void* object) bool Resize(void* object, size_t
- *	bytes)
- *		page = object & ~(kPageSize - 1) page = object & ~(kPageSize - 1) 128 KiB
- *		size = 16 bits in front of the object old = 16 bits in front of the object
- *		… new = (bytes + 8 + 7) & ~7
- *		free_list.Add({object - 8, size}) 16 bits in front of the object = new, and the mark
+ *     void FreeUnreferencedObject(HeapHandle&, void* object)   bool Resize(void* object, size_t
+ *                                                                          bytes)
+ *     page = object & ~(kPageSize - 1)             page = object & ~(kPageSize - 1)   128 KiB
+ *     size = 16 bits before the object             old = 16 bits before the object
+ *     …                                            new = (bytes + 8 + 7) & ~7
+ *     free_list.Add({object - 8, size})            16 bits before the object = new, and the mark
  *
  * The function on the left is believed if it does these three with its second argument and calls or
- * jumps to a function that the sweeper's free lists have (probe_free.c), the header's address being
- * its second argument; the one on the right if it does these four with its first and second. One
+ * jumps to a function of the sweeper's free lists (probe_free.c) with the header's address as
+ * second argument; the one on the right if it does these four with its first and second. One
  * function of each must be found. Chromium 150 and 156 (clang) have them, and node 20 (gcc), as its
  * symbols say.
  */
@@ -36,12 +36,12 @@ enum explicit_held { HELD_NOTHING, HELD_OBJECT, HELD_HEADER, HELD_BYTES, HELD_SU
 
 struct explicit_reader {
 	const struct probe_draft *draft;
-	enum explicit_held held[16]; /* by Zydis' order: rax rcx rdx rbx rsp rbp rsi rdi r8 … r15 */
+	enum explicit_held held[16]; /* in Zydis' order: rax rcx rdx rbx rsp rbp rsi rdi r8 … r15 */
 	enum explicit_held
-		branch[16]; /* as they were at the last conditional branch: its other arm comes
-	                       * behind this one's end */
+		branch[16]; /* `held` at the last conditional branch: its other arm follows the end
+		             * of this one */
 	struct {
-		int64_t at; /* from rbp */
+		int64_t at; /* offset from rbp */
 		enum explicit_held held;
 	} slots[SLOTS];
 	unsigned slot_next;
@@ -63,7 +63,7 @@ static enum explicit_held held_by(const struct explicit_reader *r, const ZydisDe
 	return n < 0 ? HELD_NOTHING : r->held[n];
 }
 
-/* The 16 bits with the size, by the object or its header. */
+/* True for the 16 bits with the size, addressed by the object or its header. */
 static bool is_size(const struct explicit_reader *r, const ZydisDecodedOperand *o)
 {
 	int base = o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.index == ZYDIS_REGISTER_NONE &&
@@ -88,7 +88,7 @@ static void see_target(struct explicit_reader *r, const struct flow_instruction 
 			    r->draft->head.entries[k].vaddr == target;
 }
 
-/* What the first operand, a register, holds afterwards. */
+/* Returns what the first operand, a register, holds after the instruction. */
 static enum explicit_held after(struct explicit_reader *r, const struct flow_instruction *i)
 {
 	const ZydisDecodedOperand *to = &i->operands[0], *from = &i->operands[1];
@@ -123,7 +123,7 @@ static enum explicit_held after(struct explicit_reader *r, const struct flow_ins
 
 static void step(struct explicit_reader *r, const struct flow_instruction *i)
 {
-	/* what a callee need not keep */
+	/* registers that a callee may change */
 	static const uint8_t lost[] = { 0, 1, 2, 6, 7, 8, 9, 10, 11 };
 	const ZydisDecodedOperand *to = &i->operands[0];
 	bool writes = to->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
@@ -164,7 +164,7 @@ static void step(struct explicit_reader *r, const struct flow_instruction *i)
 	}
 }
 
-/* Reads the function, in the order of addresses, with its arguments. */
+/* Reads the function, in the order of addresses, with these values in its argument registers. */
 static struct explicit_reader read_function(const struct near_code *near,
 					    const struct probe_draft *draft, uint64_t vaddr,
 					    enum explicit_held rdi, enum explicit_held rsi)
@@ -210,14 +210,14 @@ static bool is_release(const struct binary *file, uint64_t vaddr, void *context)
 	return r.page && r.loads && r.frees;
 }
 
-/* movzwl -2(%reg),%r32, from its opcode on */
+/* True for movzwl -2(%reg),%r32, from its opcode on. */
 static bool is_load(const uint8_t *at)
 {
 	return (at[2] & 0xc0) == 0x40 &&
 	       ((at[2] & 7) == 4 ? at[3] == 0x24 && at[4] == 0xfe : at[3] == 0xfe);
 }
 
-/* 0: none, or more than one. */
+/* Returns the one function that `is` accepts; 0: none, or more than one. */
 static uint64_t find(const struct near_code *near, const struct probe_draft *draft, near_is_fn *is)
 {
 	struct wanted wanted = { near, draft };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * probe_explicit.h: finds the functions by which a program resizes and frees collected objects
- * itself.
+ * probe_explicit.h: finds the functions by which a program itself resizes and frees collected
+ * objects.
  *
  * Runs: CLI, sidecar. Signals: no. Allocates: yes, little. Threads: one.
  */
@@ -12,8 +12,8 @@
 #include "probe_file.h"
 
 /*
- * Behind probe_free(): adds entries SHINY_PROBE_RESIZE and SHINY_PROBE_RELEASE, or notes that say
- * why not; nothing where no function makes objects.
+ * Call after probe_free(). Adds entries SHINY_PROBE_RESIZE and SHINY_PROBE_RELEASE, or notes that
+ * say why not; does nothing if no function creates objects.
  */
 void probe_explicit(const struct binary *file, struct probe_draft *draft);
 

@@ -2,10 +2,9 @@
 /*
  * probe_file.c: see probe_file.h.
  *
- * A cached result says where code is to be changed, so it is checked like hostile input: every
- * position and count is compared with the file's size once, here; readers of a result that passed
- * may follow its positions. Whoever changes code at an entry compares that code with the result
- * first.
+ * A cached result says which code to change, so it is checked like hostile input: every position
+ * and count is compared with the file's size once, here; readers of a result that passed may follow
+ * its positions. The code at an entry is compared with the result before it is changed.
  */
 #include "probe_file.h"
 
@@ -19,14 +18,14 @@
 
 #include "../elf/cache_file.h"
 
-/* From here on the head's checksum counts. */
+/* The head's checksum covers the head from here on. */
 #define CHECKED offsetof(struct shiny_probe_file, version)
 
 void probe_draft_init(struct probe_draft *draft)
 {
 	memset(draft, 0, sizeof(*draft));
 	*vec_push(&draft->text) = 0;
-	/* what readers may divide by or shift with, whatever is found */
+	/* a valid value for readers, whatever is found */
 	draft->head.index_limit = 1 << 14;
 }
 
@@ -45,7 +44,7 @@ uint32_t probe_draft_text(struct probe_draft *draft, const char *text)
 
 	if (!*text)
 		return 0;
-	/* beyond the limit the finished file is refused anyway */
+	/* beyond the limit probe_draft_finish() refuses the file */
 	if (draft->text.count > SHINY_PROBE_FILE_MAX)
 		return 0;
 	do
@@ -119,7 +118,7 @@ struct shiny_probe_file *probe_draft_finish(struct probe_draft *draft)
 	return (struct shiny_probe_file *)(void *)out;
 }
 
-/* Do `count` rows of `each` bytes at `at` lie in the body? */
+/* True if `count` rows of `each` bytes at `at` lie in the body. */
 static bool inside(const struct shiny_probe_file *file, uint64_t at, uint64_t count, size_t each)
 {
 	return at >= file->head_bytes && at <= file->file_bytes && at % 8 == 0 &&

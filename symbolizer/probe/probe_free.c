@@ -2,26 +2,26 @@
 /*
  * probe_free.c: see probe_free.h.
  *
- * A collected object that has no destructor ends without a call of its own. But its memory is put
- * on a free list: the sweeper walks over a page, and gives each stretch between two living objects,
+ * A collected object without a destructor ends without a call of its own. But its memory is put on
+ * a free list: the sweeper walks over a page, and passes each stretch between two live objects,
  * however many dead ones lie in it, to cppgc::internal::FreeList::Add(Block) or to
- * AddReturningUnusedBounds(Block), which differ in what they return. So do what frees an object at
- * once, and what gives away the rest of a vector's storage that shrank. Both functions take the
- * list, the address and the number of bytes, and, in the public source
+ * AddReturningUnusedBounds(Block), which differ in their results. The functions that free an object
+ * at once, and that release the remainder of a vector's storage that shrank, do the same. Both
+ * functions get the list, the address and the number of bytes, and, in the public source
  * (v8/src/heap/cppgc/free-list.cc, 2020 to 2026), do this:
  *
- *	if (bytes < sizeof(Entry))  …a filler: its header only
- *	                            (Entry is a header of 8 bytes and a pointer: 16)
- *	entry = new (address) Entry(bytes); writes the header, and 0 into the pointer at 8
- *	entry->next = list->heads[log2 bytes]; list->heads[…] = entry; heads: kPageSizeLog2 = 17
- *	pointers
- *	if (… > list->biggest) list->biggest = …; behind heads and tails: at 2 * 17 * 8 = 0x110
+ *     if (bytes < sizeof(Entry)) …a filler: its header only
+ *                                       (Entry is a header of 8 bytes and a pointer: 16)
+ *     entry = new (address) Entry(bytes);   writes the header, and 0 into the pointer at 8
+ *     entry->next = list->heads[log2 bytes]; list->heads[…] = entry;   heads: kPageSizeLog2 = 17
+ *                                                                      pointers
+ *     if (… > list->biggest) list->biggest = …;   after heads and tails: at 2 * 17 * 8 = 0x110
  *
- * Four of these facts are looked for in the code of each function near the ones that make objects:
- * the third argument is compared with 15 or 16; 0 is stored at 8 behind the second; the second
- * itself is stored somewhere in what the first points to; and the word at 0x110 behind the first is
- * loaded. Chromium 150 and 156 (clang) and node 20 (gcc, where the symbols say that they are these
- * two) have exactly two such.
+ * Four of these facts are searched in the code of each function near those that create objects: the
+ * third argument is compared with 15 or 16; 0 is stored at 8 after the second; the second itself is
+ * stored somewhere in the target of the first; and the word at 0x110 after the first is loaded.
+ * Chromium 150 and 156 (clang) and node 20 (gcc, where the symbols say that they are these two)
+ * have exactly two such functions.
  */
 #include "probe_free.h"
 
@@ -32,20 +32,20 @@
 #include "probe_near.h"
 
 enum {
-	BEFORE = 160,        /* bytes in front of the store of 0 in which its function begins */
+	BEFORE = 160,        /* most bytes from the function's start to the store of 0 */
 	STEPS = 72,
 	ENTRY_BYTES = 16, NEXT_AT = 8, BIGGEST_AT = 0x110,
 	FOUND_MOST = 4,
 };
 
-/* What is known of a register: an argument, or an address inside what argument 0 points to. */
+/* Content of a register: an argument, or an address inside argument 0's target. */
 enum free_held { HELD_NOTHING, HELD_LIST, HELD_ADDRESS, HELD_BYTES, HELD_HEAD };
 
 struct free_reader {
-	enum free_held held[16]; /* by Zydis' order: rax rcx rdx rbx rsp rbp rsi rdi r8 … r15 */
+	enum free_held held[16]; /* in Zydis' order: rax rcx rdx rbx rsp rbp rsi rdi r8 … r15 */
 	enum free_held
-		branch[16]; /* as they were at the last conditional branch: its other arm comes
-	                       * behind this one's end */
+		branch[16]; /* `held` at the last conditional branch: its other arm follows the end
+		             * of this one */
 	bool compares, links, pushes, biggest;
 };
 
@@ -91,7 +91,7 @@ static void step(struct free_reader *r, const struct flow_instruction *i)
 	for (unsigned k = 0; k < i->decoded.operand_count_visible; k++)
 		see_memory(r, i, &i->operands[k]);
 	if (i->decoded.meta.category == ZYDIS_CATEGORY_CALL) {
-		/* what a callee need not keep */
+		/* registers that a callee may change */
 		static const uint8_t lost[] = { 0, 1, 2, 6, 7, 8, 9, 10, 11 };
 
 		for (size_t k = 0; k < sizeof(lost); k++)
@@ -114,7 +114,7 @@ static void step(struct free_reader *r, const struct flow_instruction *i)
 	r->held[n] = held;
 }
 
-/* Does the function at `vaddr` do what these do? */
+/* True if the function at `vaddr` shows all four facts. */
 static bool is_add(const struct binary *file, uint64_t vaddr)
 {
 	struct flow_code code = { .file = file };
@@ -122,7 +122,7 @@ static bool is_add(const struct binary *file, uint64_t vaddr)
 					 [7] = HELD_LIST, [6] = HELD_ADDRESS, [2] = HELD_BYTES } };
 	struct flow_instruction i;
 
-	/* in the order of addresses */
+	/* reads in the order of addresses */
 	for (unsigned n = 0; n < STEPS && flow_decode(&code, vaddr, &i); n++, vaddr = i.next) {
 		if (i.decoded.mnemonic == ZYDIS_MNEMONIC_INT3 && r.links)
 			break;
@@ -133,7 +133,7 @@ static bool is_add(const struct binary *file, uint64_t vaddr)
 	return false;
 }
 
-/* movq $0,8(%reg), as its last bytes: the displacement and the immediate */
+/* True if `at` is the displacement, and the immediate, that end movq $0,8(%reg). */
 static bool is_link(const uint8_t *at)
 {
 	return (at[-2] == 0xc7 && (at[-1] & 0xf8) == 0x40 && at[-1] != 0x44) ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * probe_free.h: finds the functions by which Oilpan's sweeper says which memory is free.
+ * probe_free.h: finds the functions by which Oilpan's sweeper puts memory on free lists.
  *
  * Runs: CLI, sidecar. Signals: no. Allocates: yes, little. Threads: one.
  */
@@ -10,8 +10,8 @@
 #include "../elf/binary.h"
 #include "probe_file.h"
 
-/* Behind probe_oilpan(): adds entries SHINY_PROBE_FREE, or a note that says why not; nothing where
- * no function makes objects. */
+/* Call after probe_oilpan(). Adds entries SHINY_PROBE_FREE, or a note that says why not; does
+ * nothing if no function creates objects. */
 void probe_free(const struct binary *file, struct probe_draft *draft);
 
 #endif

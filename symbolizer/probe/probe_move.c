@@ -4,33 +4,33 @@
  *
  * A collection may compact the spaces that hold the storage of vectors and hash tables.
  * cppgc::internal::Compactor (public source, 2020 to 2026: v8/src/heap/cppgc/compactor.cc) walks
- * over a page, from header to header, and copies each object that lives to the next free place:
+ * over a page, from header to header, and copies each live object to the next free place:
  *
- *	size = header->AllocatedSize();             16 bits at 6 of the header, without the lowest
- *                                                  one: the size in units of 8
- *	if (frontier != header) {
- *		if (current_page == page) memmove(frontier, header, size);
- *		else                      memcpy(frontier, header, size);
- *		movable_references.Relocate(header + 8, frontier + 8);
- *	}
+ *     size = header->AllocatedSize();      16 bits at 6 of the header, without the lowest
+ *                                          one: the size in units of 8
+ *     if (frontier != header) {
+ *         if (current_page == page) memmove(frontier, header, size);
+ *         else                      memcpy(frontier, header, size);
+ *         movable_references.Relocate(header + 8, frontier + 8);
+ *     }
  *
- * All of this is one function in Chromium 150, 156 and node: nothing that gets both addresses is
- * called but memmove and memcpy. So these two call instructions are looked for, to be patched
+ * All of this is one function in Chromium 150, 156 and node: the only callees that get both
+ * addresses are memmove and memcpy. So these two call instructions are searched, and patched
  * themselves.
  *
- * A header is where 16 bits are loaded from 6 behind a register. From there all ways are walked,
- * with that word as a number: three numbers at once, so that what the code makes of it is known,
- * not guessed. A call is believed if
- *	it is a direct one of an import named memcpy or memmove,
- *	its second argument is the register with the header,
- *	its third is the number of bytes that the word stands for, for each of the three,
- *	its first was compared with the header before, and has not changed since;
+ * A load of 16 bits from 6 after a register indicates a header. From there all ways are walked,
+ * with that word as a number: three numbers at once, so that what the code computes from it is
+ * known, not guessed. A call is believed if
+ *     it is a direct one of an import named memcpy or memmove,
+ *     its second argument is the register with the header,
+ *     its third is the number of bytes that the word stands for, for each of the three,
+ *     its first was compared with the header before, and has not changed since;
  * and a header is believed if ways from it lead to one call of each. There must be one such pair.
  * Chromium 107, 150 and 156 have it; in node 20 it lies in Compactor::CompactSpacesIfEnabled(), as
  * its symbols say.
  *
- * Rejected: V8's list of move listeners in the heap (its place is not fixed, and nothing may be put
- * in it behind the program's back); patching memmove itself, for all callers.
+ * Rejected: V8's list of move listeners in the heap (its place is not fixed, and an entry must not
+ * be added without the program's knowledge); patching memmove itself, for all callers.
  */
 #include "probe_move.h"
 
@@ -45,8 +45,8 @@
 
 enum {
 	LANES = 3,
-	REACH = 0x2000, /* bytes from the load to the calls; gcc puts the rare one behind the
-			   function's end */
+	REACH = 0x2000, /* bytes from the load to the calls; gcc puts the rare call at the
+	                 * function's end */
 	WAYS = 24,
 	WAY_STEPS = 300,
 	STEPS = 6000,
@@ -55,25 +55,25 @@ enum {
 	SLOTS = 8,
 };
 
-/* Headers' words, and the bytes that they stand for. */
+/* Words of headers, and their sizes in bytes. */
 static const uint64_t words[LANES] = { 0x0009, 0x1235, 0xfffe },
 		      bytes[LANES] = { 0x20, 0x48d0, 0x3fff8 };
 
 enum move_held { HELD_OTHER, HELD_HEADER, HELD_NUMBER };
 struct move_value {
 	enum move_held held;
-	uint64_t made;          /* OTHER: by the instruction there; what was in a register at the
-	                         * start has its number + 1 */
-	uint64_t number[LANES]; /* NUMBER */
+	uint64_t made;          /* of OTHER: address of the instruction that produced it; a
+	                         * register's value at the start has its number + 1 */
+	uint64_t number[LANES]; /* of NUMBER */
 };
 
 struct way {
-	uint64_t vaddr, compared; /* the latter: `made` of what was compared with the header last */
-	struct move_value reg[16]; /* by Zydis' order: rax rcx rdx rbx rsp rbp rsi rdi r8 … r15 */
+	uint64_t vaddr, compared; /* compared: `made` of the value last compared with the header */
+	struct move_value reg[16]; /* in Zydis' order: rax rcx rdx rbx rsp rbp rsi rdi r8 … r15 */
 	struct slot {
-		int64_t at; /* from rbp */
+		int64_t at; /* offset from rbp */
 		struct move_value value;
-	} slots[SLOTS]; /* the last that were written: registers are put aside there */
+	} slots[SLOTS]; /* the last written ones: registers are saved there */
 	unsigned slot_count, steps;
 };
 
@@ -85,8 +85,8 @@ struct known_call {
 
 struct move_finder {
 	struct flow_code code;
-	VEC(struct known_call) calls; /* near by, by address */
-	uint64_t found[CALLEES]; /* from one header: the calls it leads to; 0 none yet */
+	VEC(struct known_call) calls; /* near by, sorted by address */
+	uint64_t found[CALLEES]; /* calls that one header leads to; 0: none yet */
 	bool two;                /* it leads to two calls of the same function */
 	struct way ways[WAYS];
 	unsigned way_count;
@@ -122,14 +122,14 @@ static uint64_t masked(uint64_t number, unsigned bits)
 	return bits >= 64 ? number : number & ((UINT64_C(1) << bits) - 1);
 }
 
-/* What a write of `bits` bits to a register that held `old` leaves there. */
+/* Returns the content of a register that held `old` after a write of `bits` bits. */
 static uint64_t written(uint64_t old, uint64_t number, unsigned bits)
 {
 	return bits >= 32 ? masked(number, bits)
 			  : (old & ~((UINT64_C(1) << bits) - 1)) | masked(number, bits);
 }
 
-/* The number that an address operand makes, if it is made of one number and constants. */
+/* Computes the number of an address operand that consists of numbers and constants. */
 static bool lea_number(const struct way *way, const ZydisDecodedOperand *o, unsigned lane,
 		       uint64_t *out)
 {
@@ -162,7 +162,7 @@ static bool is_word(const struct way *way, const struct flow_instruction *in)
 	       way->reg[eval_register(o->mem.base)].held == HELD_HEADER;
 }
 
-/* What the instruction's second operand gives in a lane. */
+/* Gets the value of the second operand in a lane. False: it is no number. */
 static bool source(const struct way *way, const struct flow_instruction *in, unsigned lane,
 		   uint64_t *out)
 {
@@ -179,7 +179,7 @@ static bool source(const struct way *way, const struct flow_instruction *in, uns
 	return true;
 }
 
-/* The number that the first operand has afterwards. */
+/* Computes the first operand's number after the instruction. False: it is none. */
 static bool number_after(const struct way *way, const struct flow_instruction *in,
 			 const struct move_value *old, unsigned lane, uint64_t *out)
 {
@@ -205,7 +205,7 @@ static bool number_after(const struct way *way, const struct flow_instruction *i
 	default:
 		break;
 	}
-	/* shifts by one name no second operand in some encodings */
+	/* some encodings of shifts by one have no second operand */
 	if (old->held != HELD_NUMBER ||
 	    (in->decoded.operand_count_visible > 1 && !source(way, in, lane, &with)))
 		return false;
@@ -272,7 +272,7 @@ static void step(struct way *way, const struct flow_instruction *in)
 	else if (n >= 0 && in->decoded.mnemonic == ZYDIS_MNEMONIC_MOV && to->size == 64 &&
 		 value_of(way, &in->operands[1]))
 		after = *value_of(way, &in->operands[1]);
-	for (unsigned k = 0; k < in->decoded.operand_count; k++) { /* the hidden ones too */
+	for (unsigned k = 0; k < in->decoded.operand_count; k++) { /* hidden operands, too */
 		const ZydisDecodedOperand *o = &in->operands[k];
 		int other = o->type == ZYDIS_OPERAND_TYPE_REGISTER &&
 					    o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE
@@ -288,7 +288,7 @@ static void step(struct way *way, const struct flow_instruction *in)
 
 static void step_call(struct way *way, const struct flow_instruction *in)
 {
-	/* what a callee need not keep */
+	/* registers that a callee may change */
 	static const uint8_t lost[] = { 0, 1, 2, 6, 7, 8, 9, 10, 11 };
 
 	for (size_t k = 0; k < sizeof(lost); k++)
@@ -297,7 +297,7 @@ static void step_call(struct way *way, const struct flow_instruction *in)
 
 /* ---- the walk ---- */
 
-/* The first call from `vaddr` on. */
+/* Returns the index of the first call at or after `vaddr`. */
 static size_t call_behind(const struct move_finder *f, uint64_t vaddr)
 {
 	size_t low = lower_bound(f->calls.count, i, f->calls.at[i].vaddr < vaddr);
@@ -336,7 +336,7 @@ static bool holds_header(const struct way *way)
 	return false;
 }
 
-/* False: often enough. */
+/* False: `vaddr` was visited VISITS times. */
 static bool visit(struct move_finder *f, uint64_t vaddr)
 {
 	for (unsigned i = 0; i < f->visit_count; i++)
@@ -349,7 +349,7 @@ static bool visit(struct move_finder *f, uint64_t vaddr)
 	return true;
 }
 
-/* One way to its end; others begin at its branches. */
+/* Walks one way to its end, and adds others at its branches. */
 static void walk(struct move_finder *f, struct way way, uint64_t start, unsigned *steps)
 {
 	struct flow_instruction in;
@@ -398,7 +398,7 @@ static void walk(struct move_finder *f, struct way way, uint64_t start, unsigned
 	}
 }
 
-/* Is it a header that the instruction at `vaddr` loads from, and does it lead to both calls? */
+/* True if the instruction at `vaddr` loads from a header that leads to both calls. */
 static bool leads_to_both(struct move_finder *f, uint64_t vaddr)
 {
 	struct flow_instruction in;
@@ -429,15 +429,15 @@ static bool leads_to_both(struct move_finder *f, uint64_t vaddr)
 
 /* ---- where to look ---- */
 
-/* Direct calls of the two imports. Few bytes that look like a call are one: their target is looked
- * at only where it is the same as another's. */
+/* Finds direct calls of the two imports. Few bytes that look like a call are one: a target is
+ * examined only if it lies in the PLT, and once it is known it is only compared. */
 static void find_calls(struct move_finder *f, const struct near_code *near)
 {
 	static const char *const names[CALLEES] = {[MEMCPY] = "memcpy", [MEMMOVE] = "memmove"};
 	uint64_t stubs[CALLEES] = { 0 }, stubs_low, stubs_high;
 	Elf64_Shdr plt;
 
-	/* a stripped executable keeps its sections */
+	/* a stripped executable still has its sections */
 	if (!binary_section_named(near->file, ".plt.sec", &plt) &&
 	    !binary_section_named(near->file, ".plt", &plt))
 		return;
@@ -476,7 +476,7 @@ static bool near_call(const struct move_finder *f, uint64_t vaddr, enum callee c
 	return false;
 }
 
-/* movzwl 6(%reg),%r32, from its opcode on; a prefix may be in front of it. */
+/* True for movzwl 6(%reg),%r32, from its opcode on; a prefix may precede it. */
 static bool is_load(const uint8_t *at)
 {
 	return (at[2] & 0xc0) == 0x40 &&

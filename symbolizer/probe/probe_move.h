@@ -11,8 +11,8 @@
 #include "probe_file.h"
 #include "../elf/reloc.h"
 
-/* Behind probe_oilpan(): adds two entries SHINY_PROBE_MOVE, or a note that says why not; nothing
- * where no function makes objects. */
+/* Call after probe_oilpan(). Adds two entries SHINY_PROBE_MOVE, or a note that says why not; does
+ * nothing if no function creates objects. */
 void probe_move(const struct binary *file, struct reloc_index *relocs, struct probe_draft *draft);
 
 #endif

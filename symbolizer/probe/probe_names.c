@@ -4,22 +4,21 @@
  *
  * A callback is a few instructions without a loop:
  *
- *	cmp    $0x1,%esi
- *	sete   %dl
- *	lea    "InternalNode"(%rip),%rcx
- *	lea    "blink::LayoutBlockFlow"(%rip),%rax
- *	cmove  %rcx,%rax
- *	ret
+ *     cmp $0x1,%esi
+ *     sete %dl
+ *     lea "InternalNode"(%rip),%rcx
+ *     lea "blink::LayoutBlockFlow"(%rip),%rax
+ *     cmove %rcx,%rax
+ *     ret
  *
- * or asks the object: mov (%rdi),%rax; call *0x10(%rax). It is run with the second argument 0, as
- * if it were called so; anything that depends on what isn't known ends it without an answer. Run
- * with 1 it answers the placeholder, which tells a type that has none but that.
+ * or asks the object: mov (%rdi),%rax; call *0x10(%rax). It is run with the second argument 0, like
+ * a call; a dependence on an unknown value ends it without an answer. Run with 1 it returns the
+ * placeholder, which identifies a type that has no other name.
  *
- * What an object answers is a constant of its class, mostly: the class's own word for it, or that
- * of the JavaScript interface that it implements, which stands in a structure that another virtual
- * function returns. With the class's vtable in hand both are run in the same way. An element of the
- * DOM makes up its answer (its tag, whether it is attached): there is no constant, and the type
- * keeps its label.
+ * An object's answer is mostly a constant of its class: the class's own name, or that of the
+ * JavaScript interface that it implements, from a structure that another virtual function returns.
+ * With the class's vtable both are run in the same way. An element of the DOM composes its answer
+ * (its tag, whether it is attached): there is no constant, and the type keeps its label.
  */
 #include "probe_names.h"
 
@@ -31,14 +30,14 @@ enum { RAX = 0, RDX = 2, RSI = 6 };
 struct names_run {
 	struct flow_code code;
 	struct eval eval;
-	bool compared;  /* flags are those of left - right, or of left & right */
+	bool compared;  /* the flags are those of left - right, or of left & right */
 	bool test;
-	bool zero_only; /* only whether the result was zero is known */
+	bool zero_only; /* only the zero flag is known */
 	uint64_t left, right;
 	unsigned bits;
-	/* of an object whose vtable is known: */
+	/* for an object with a known vtable */
 	struct reloc_index *relocs;
-	uint64_t vtable; /* 0: not known */
+	uint64_t vtable; /* 0: unknown */
 	unsigned depth, *steps;
 };
 
@@ -52,7 +51,7 @@ static void compare(struct names_run *run, const struct flow_instruction *in)
 	struct eval_value left = eval_operand(&run->eval, in, &in->operands[0]),
 			  right = eval_operand(&run->eval, in, &in->operands[1]);
 
-	/* the object is there: a callback that finds its base class asks */
+	/* the object exists: a callback that finds its base class checks that */
 	if (left.kind == EVAL_ARGUMENT && !left.at && in->decoded.mnemonic == ZYDIS_MNEMONIC_TEST &&
 	    right.kind == EVAL_ARGUMENT)
 		left = right = constant(1);
@@ -64,7 +63,7 @@ static void compare(struct names_run *run, const struct flow_instruction *in)
 	run->right = right.at;
 }
 
-/* Does the condition hold? -1: it isn't known. */
+/* Returns whether the condition holds; -1: unknown. */
 static int holds(const struct names_run *run, ZydisMnemonic mnemonic)
 {
 	uint64_t sign = run->bits ? UINT64_C(1) << (run->bits - 1) : 0, mask = sign | (sign - 1);
@@ -115,7 +114,7 @@ static int holds(const struct names_run *run, ZydisMnemonic mnemonic)
 	}
 }
 
-/* Behind arithmetic: was the result zero? */
+/* Notes after arithmetic whether the result was zero. */
 static void note_result(struct names_run *run, const struct flow_instruction *in)
 {
 	struct eval_value result = eval_operand(&run->eval, in, &in->operands[0]);
@@ -127,7 +126,7 @@ static void note_result(struct names_run *run, const struct flow_instruction *in
 	run->left = run->right = result.at;
 }
 
-/* One instruction that isn't a branch. False: what it does isn't known, and matters. */
+/* Runs one instruction that isn't a branch. False: its effect is unknown, and matters. */
 static bool step(struct names_run *run, const struct flow_instruction *in)
 {
 	int to = in->operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER
@@ -141,7 +140,7 @@ static bool step(struct names_run *run, const struct flow_instruction *in)
 	case ZYDIS_MNEMONIC_TEST:
 		compare(run, in);
 		return true;
-	case ZYDIS_MNEMONIC_MOV: /* a byte: of what is returned only dl counts */
+	case ZYDIS_MNEMONIC_MOV: /* a byte: of the returned value only dl counts */
 		value = eval_operand(&run->eval, in, &in->operands[1]);
 		if (to < 0 || in->operands[0].size != 8 || value.kind != EVAL_CONST)
 			break;
@@ -164,7 +163,7 @@ static bool step(struct names_run *run, const struct flow_instruction *in)
 		return true;
 	}
 	eval_step(&run->eval, in);
-	/* flags are as they were behind what doesn't change them */
+	/* instructions that don't change flags keep them */
 	if (in->decoded.cpu_flags &&
 	    (in->decoded.cpu_flags->modified | in->decoded.cpu_flags->undefined) & ZYDIS_CPUFLAG_ZF)
 		note_result(run, in);
@@ -175,7 +174,8 @@ enum end { END_RETURN, END_VIRTUAL, END_LOST };
 static enum end run_to_end(struct names_run *run, uint64_t vaddr, uint32_t *vptr_at,
 			   uint32_t *vtable_slot);
 
-/* What the loader puts into a word that nobody writes then. */
+/* Returns the value that the loader writes into a word that is read-only afterwards; else
+ * `value`. */
 static struct eval_value settled(const struct names_run *run, struct eval_value value)
 {
 	if (run->relocs && value.kind == EVAL_LOADED && !value.add &&
@@ -188,7 +188,8 @@ static struct eval_value settled(const struct names_run *run, struct eval_value 
 	return value;
 }
 
-/* A call of a function with the object as its argument, whose vtable is known: what it returns. */
+/* Runs a called function whose argument is the object with the known vtable, and sets the
+ * result. */
 static bool ask(struct names_run *run, uint64_t vaddr)
 {
 	struct names_run inner = { .code = run->code,
@@ -208,20 +209,20 @@ static bool ask(struct names_run *run, uint64_t vaddr)
 	return true;
 }
 
-/* The function in a slot of a vtable; 0: none. */
+/* Returns the function in a vtable's slot; 0: none. */
 static uint64_t function_in(const struct eval_world *world, struct reloc_index *relocs,
 			    uint64_t vaddr)
 {
 	struct word word = reloc_word(relocs, vaddr);
 
-	/* PLAIN: of a file that is loaded where it says */
+	/* PLAIN: in a file that is loaded at its own address */
 	return (word.kind == WORD_ADDRESS || word.kind == WORD_PLAIN) &&
 			       binary_flags(world->file, word.value) & PF_X
 		       ? word.value
 		       : 0;
 }
 
-/* The function that a call or jump of the known object's goes to; 0: it isn't one. */
+/* Returns the target of a call or jump that passes on the known object; 0: it isn't such a call. */
 static uint64_t asked(const struct names_run *run, const struct eval_value *address, bool direct,
 		      uint64_t target)
 {
@@ -237,7 +238,7 @@ static uint64_t asked(const struct names_run *run, const struct eval_value *addr
 	return function_in(run->eval.world, run->relocs, run->vtable + (uint64_t)address->add);
 }
 
-/* Runs from `vaddr` to the end; registers are as they are there. */
+/* Runs from `vaddr` to the end, with the registers as they are, and leaves their values there. */
 static enum end run_to_end(struct names_run *run, uint64_t vaddr, uint32_t *vptr_at,
 			   uint32_t *vtable_slot)
 {
@@ -293,7 +294,8 @@ static enum end run_to_end(struct names_run *run, uint64_t vaddr, uint32_t *vptr
 	return END_LOST;
 }
 
-/* A text such as a type has: printable, not empty. */
+/* Returns the text at a constant address, if it could be a type's: printable, not empty; else
+ * NULL. */
 static const char *text_at(const struct eval_world *world, const struct eval_value *value)
 {
 	const char *text = value->kind == EVAL_CONST && binary_read_only(world->file, value->at)

@@ -48,12 +48,12 @@ bool near_is_start(const struct near_code *near, uint64_t vaddr)
 	if (vaddr % ALIGNMENT || vaddr <= near->low || vaddr - near->low >= near->bytes)
 		return false;
 	byte = near->code + (vaddr - near->low);
-	/* padding, ret, nop, ud2 */
+	/* padding, ret, nop, or ud2 */
 	return byte[-1] == 0xcc || byte[-1] == 0xc3 || byte[-1] == 0x90 || byte[-1] == 0x00 ||
 	       byte[-1] == 0x0b;
 }
 
-/* A jump is no proof: it may be a loop's. */
+/* Stops at a call. A jump is no proof: it may be a loop's. */
 static bool no_call(void *context, unsigned worker, uint64_t vaddr, uint64_t address)
 {
 	const struct binary *file = context;

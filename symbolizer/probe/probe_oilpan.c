@@ -3,29 +3,28 @@
  * probe_oilpan.c: see probe_oilpan.h.
  *
  * Oilpan is the garbage-collected heap of Blink (and of V8, as cppgc). An object's type is a number
- * of 14 bits in the header in front of it; the number stands for a GCInfo: {finalizer, trace, name
+ * of 14 bits in the header before it; the number stands for a GCInfo: {finalizer, trace, name
  * callback, unused}. There are two shapes:
  *
- * Chromium 156: the linker gathers all GCInfos in the section gc_info_section and keeps its name;
- * a type's number is computed from the address of its GCInfo. Found by sweeping the code for
+ * Chromium 156: the linker gathers all GCInfos in the section gc_info_section and keeps its name; a
+ * type's number is computed from the address of its GCInfo. They are found by sweeping the code for
  * addresses in the section, and walking to the call that gets the number.
  *
- * Before (150, 147, node): a type has a 16-bit variable, 0 at first. Where the number is needed it
- * is loaded, tested, and in the other arm a function is called with the variable's address and the
- * type's functions, which puts them into a table and returns the number. Found by sweeping for
- * loads of 16 bits from .bss; where the same path registers that variable, it is a type's. Numbers
- * differ from run to run; the variable's address is what stays.
+ * Before (150, 147, node): a type has a 16-bit variable, initially 0. Code that needs the number
+ * loads and tests it, and in the other arm calls a function with the variable's address and the
+ * type's functions, which puts them into a table and returns the number. They are found by sweeping
+ * for loads of 16 bits from .bss; if the same path registers that variable, it is a type's. Numbers
+ * differ from run to run; the variable's address stays the same.
  *
  * So in both shapes calls get a number. Their targets are candidates, and a candidate is believed
- * if its own code stores the argument with the number in front of what it returns
- * (probe_entries.c). This finds the same functions that node's symbol table names, and none that it
- * doesn't.
+ * if its own code stores the argument with the number before the object that it returns
+ * (probe_entries.c). This finds exactly the functions that node's symbol table names.
  *
- * Not covered: builds that inline the making of objects into their callers (@sparticuz/chromium
- * 147: full LTO). There the types are found, and a few functions, which make only some of the
- * objects; the confidence of these is low, so that nobody patches them. Nor builds that ask a
- * function of its own for the index of each type that registers itself, as gcc -Os makes them: no
- * Chromium does.
+ * Not covered: builds that inline the creation of objects into their callers (@sparticuz/chromium
+ * 147: full LTO). There the types are found, and a few functions, which create only some of the
+ * objects; the confidence of these is low, so that they aren't patched. Nor builds that call a
+ * separate function for the index of each type that registers itself, as gcc -Os does: no Chromium
+ * does.
  */
 #include "probe_oilpan.h"
 
@@ -40,7 +39,8 @@
 #include "probe_sites.h"
 #include "probe_types.h"
 
-/* Oilpan's classes of space in public Chromium: fewer than this; its alignments are more. */
+/* Limit of Oilpan's classes of space: public Chromium has fewer. Its alignments are larger than
+ * this. */
 enum { SPACES_MAX = 15, ALIGNMENT_MIN = 16, CODE_MIN = 16 };
 
 /* ---- candidates ---- */
@@ -91,8 +91,8 @@ static void select_candidates(struct oilpan *o)
 		if (!entry_allocates(&o->world, c->vaddr, &c->facts))
 			continue;
 		c->agreeing = c->by_index[c->facts.index];
-		/* the index left over in another argument's register is no contradiction, if it is
-		 * the rare case */
+		/* a leftover index in another argument's register is no contradiction, if it is
+		 * rare */
 		if (c->agreeing * 2 > c->sites)
 			o->candidates.at[kept++] = *c;
 	}
@@ -116,7 +116,7 @@ static void copy_code(const struct oilpan *o, struct shiny_probe_entry *entry)
 		entry->code_bytes = 0;
 }
 
-/* Adds the entry, with its recipe if there is one. */
+/* Adds the entry, with its recipe if there is one; else a note. */
 static void add_entry(struct oilpan *o, struct shiny_probe_entry *entry)
 {
 	struct shiny_patch_recipe recipe;
@@ -143,8 +143,8 @@ static bool is_power(uint32_t value)
 }
 
 /*
- * Which argument is what? Index and size are from the code; the handle comes first in every
- * version. In the public source alignment stands in front of the index, and the space behind it;
+ * Assigns the arguments. Index and size are known from the code; the handle comes first in every
+ * version. In the public source the alignment precedes the index, and the space follows it;
  * constants that sites pass must not contradict that.
  */
 static struct shiny_probe_entry entry_of(const struct probe_candidate *c, uint32_t calls)
@@ -185,7 +185,7 @@ static struct shiny_probe_entry entry_of(const struct probe_candidate *c, uint32
 	return entry;
 }
 
-/* The header, as all of them write it. */
+/* Sets the header's layout, which all of them must write alike. */
 static void see_header(struct oilpan *o)
 {
 	struct shiny_probe_file *head = &o->draft->head;
@@ -217,14 +217,14 @@ static void see_header(struct oilpan *o)
 			 first->limit ? ", as they check it" : ", as in the public source");
 }
 
-/* Counts calls of what was found, and adds the entries; most sites first. */
+/* Counts the calls of the functions found, and adds the entries, most sites first. */
 static void see_entries(struct oilpan *o)
 {
 	size_t count = o->candidates.count, registrars = o->registrar_count;
 	struct probe_target *targets = mem_zero(count + registrars + 1, sizeof(*targets));
 	uint64_t calls = 0, sites = 0;
 
-	/* by address: few, so by insertion */
+	/* sorted by address: few, so by insertion */
 	for (size_t i = 0; i < count + registrars; i++) {
 		struct probe_target target = { .vaddr = i < count
 								? o->candidates.at[i].vaddr
@@ -267,7 +267,7 @@ static void see_entries(struct oilpan *o)
 
 /* ---- the two shapes ---- */
 
-/* A function's address in the file; 0: none. */
+/* Returns the function's address in the word at `vaddr`; 0: none. */
 static uint64_t function_at(struct oilpan *o, uint64_t vaddr)
 {
 	struct word word = reloc_word(o->relocs, vaddr);
@@ -337,7 +337,7 @@ static void probe_section(struct oilpan *o, const Elf64_Shdr *section)
 	oilpan_join_sites(o);
 }
 
-/* The functions that registrations call, by what their own code says. */
+/* Selects the functions that registrations call and whose own code registers types. */
 static void select_registrars(struct oilpan *o)
 {
 	uint64_t last = 0;
@@ -351,7 +351,7 @@ static void select_registrars(struct oilpan *o)
 			known = o->registrars[k].vaddr == r->target;
 		if (known || !r->loaded || o->registrar_count == OILPAN_REGISTRARS)
 			continue;
-		last = r->target; /* most of those that aren't ones follow each other */
+		last = r->target; /* most other targets come in sequence */
 		if (entry_registers(&o->world, r->target, &registrar.facts) &&
 		    registrar.facts.slot == 0 && registrar.facts.trace == 1)
 			o->registrars[o->registrar_count++] = registrar;
@@ -366,7 +366,7 @@ static const struct registrar *registrar_of(const struct oilpan *o, uint64_t vad
 	return NULL;
 }
 
-/* All registrars hand their GCInfo to one function: that is the entry to patch. */
+/* Adds the entry to patch: the one function to which all registrars pass their GCInfo. */
 static void see_registration(struct oilpan *o)
 {
 	struct shiny_probe_file *head = &o->draft->head;
@@ -393,7 +393,7 @@ static void see_registration(struct oilpan *o)
 			entry.confidence = SHINY_PROBE_LOW;
 		calls += o->registrars[i].calls;
 	}
-	entry.calls = (uint32_t)o->registrar_count; /* at least: each of them does */
+	entry.calls = (uint32_t)o->registrar_count; /* at least: each registrar calls it */
 	entry.sites = (uint32_t)o->registration_count;
 	head->info_vaddr = first->global;
 	head->finalizer_at = first->finalizer_at;
@@ -486,7 +486,7 @@ static void probe_registered(struct oilpan *o)
 	oilpan_join_sites(o);
 }
 
-/* The largest part of the memory image that is writable and not in the file. */
+/* Finds the largest part of memory that is writable and not in the file. */
 static void find_slots(const struct binary *file, struct eval_world *world)
 {
 	for (size_t i = 0; i < file->segment_count; i++) {

@@ -4,12 +4,12 @@
  *
  * An executable with PartitionAlloc exports malloc and its like. Each loads one and the same
  * variable, which points to a table of functions, and calls or jumps through a slot of the table:
- * mov head(%rip),%rax; mov 8(%rax),%rax; … jmp *%rax. The library reads the same off the code in
- * memory, by a decoder that knows only what these functions are made of
- * (interpose/patch/slot_code.c), and acts on that alone; what stands here tells people beforehand
+ * mov head(%rip),%rax; mov 8(%rax),%rax; … jmp *%rax. The library reads the same from the code in
+ * memory, by a decoder that knows only the instructions of these functions
+ * (interpose/patch/slot_code.c), and acts on that alone; this result tells people beforehand
  * whether it will, and is found by other means, so that each checks the other.
  *
- * Which slot is what, where no exported function goes through it, is a matter of versions:
+ * The meaning of slots that no exported function uses depends on versions:
  * interpose/chromium/partition_layouts.c.
  */
 #include "probe_partition.h"
@@ -23,7 +23,7 @@
 
 enum { WORD = 8, NEEDED = 6 };
 
-/* In the order in which they are told. Of functions that do the same one is enough. */
+/* In the order of the report. Of functions that do the same one is enough. */
 static const char *const exported[] = {
 	"malloc",
 	"_Znwm",
@@ -49,7 +49,7 @@ struct through {
 	bool calls;
 };
 
-/* The first call or jump through a word that a variable leads to. */
+/* Accepts the first call or jump through a word in a table that a variable points to. */
 static bool goes_through(const struct walk_way *way, const struct flow_instruction *in,
 			 void *context)
 {
@@ -79,8 +79,8 @@ static uint64_t find_exported(const struct symtab *table, const char *name)
 	return 0;
 }
 
-/* Is there a table behind `head` in the file, with functions in the slots? (The first table; at run
- * time others may stand in front.) */
+/* True if `head` points to a table in the file with functions in the slots. It is the first table;
+ * at run time others may precede it. */
 static bool has_table(const struct binary *file, struct reloc_index *relocs,
 		      const struct shiny_probe_file *found)
 {
@@ -95,7 +95,7 @@ static bool has_table(const struct binary *file, struct reloc_index *relocs,
 	return table.kind == WORD_ADDRESS;
 }
 
-/* "malloc 0, calloc 2, …": slots by number. */
+/* Writes the slots by number: "malloc 0, calloc 2, …". */
 static void slots_text(struct probe_draft *draft, char *out, size_t room)
 {
 	size_t used = 0;
@@ -160,7 +160,7 @@ void probe_partition(const struct binary *file, struct reloc_index *relocs,
 	symtab_deinit(&table);
 	if (!head->slot_count)
 		return;
-	/* what allocates is not what frees; the operators take the functions' slots */
+	/* malloc's slot is not free's; the operators share the functions' slots */
 	if (head->slot_count < NEEDED || slot_of(draft, "malloc") == slot_of(draft, "free") ||
 	    slot_of(draft, "malloc") != slot_of(draft, "_Znwm") ||
 	    slot_of(draft, "free") != slot_of(draft, "_ZdlPv") || !has_table(file, relocs, head)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * probe_partition.h: PartitionAlloc's dispatch chain in a file: the variable where it begins, and
- * which slot each exported function goes through.
+ * probe_partition.h: finds PartitionAlloc's dispatch chain in a file: the variable with its head,
+ * and the slot that each exported function uses.
  *
  * Runs: CLI, sidecar. Signals: no. Allocates: yes. Threads: one at a time a file.
  */
@@ -12,8 +12,7 @@
 #include "probe_file.h"
 #include "../elf/reloc.h"
 
-/* Fills in chain_head and slots, with notes. A file that doesn't export an allocator says
- * nothing. */
+/* Sets chain_head and slots, with notes. A file that doesn't export an allocator gets none. */
 void probe_partition(const struct binary *file, struct reloc_index *relocs,
 		     struct probe_draft *draft);
 

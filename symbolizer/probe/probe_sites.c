@@ -2,13 +2,13 @@
 /*
  * probe_sites.c: see probe_sites.h.
  *
- * A path begins at an instruction that names a GCInfo, or loads a 16-bit variable, and goes
+ * A path starts at an instruction that names a GCInfo, or loads a 16-bit variable, and goes
  * straight on to the call that gets the index: five to ten instructions later, in nearly all of
- * 20,000 cases. Where it meets a branch on an index (is the type registered yet?) the other arm is
- * walked, too: there the registration stands, with the variable's address and the type's functions.
+ * 20,000 cases. At a branch on an index (is the type registered yet?) the other arm is walked, too:
+ * it has the registration, with the variable's address and the type's functions.
  *
- * That something looks like a site doesn't make its target an allocation function: the caller asks
- * the target's own code.
+ * A likely site doesn't make its target an allocation function: the caller checks the target's own
+ * code.
  */
 #include "probe_sites.h"
 
@@ -31,7 +31,7 @@ struct sites_finder {
 	uint64_t shifts[SWEEP_WORKERS]; /* bit n: a distance was shifted by n */
 };
 
-/* The rest of a path that was left at a branch. */
+/* The other arm of a branch, to be walked later. */
 struct arm {
 	uint64_t vaddr;
 	struct eval eval;
@@ -39,7 +39,7 @@ struct arm {
 struct path {
 	struct sites_finder *finder;
 	unsigned worker, steps, jumps;
-	uint64_t loaded[ARMS]; /* variables that were loaded on the way */
+	uint64_t loaded[ARMS]; /* variables that the path loaded */
 	unsigned loaded_count;
 	struct arm arms[ARMS];
 	unsigned arm_count;
@@ -55,7 +55,7 @@ static bool is_slot(const struct eval_world *world, uint64_t vaddr)
 	return vaddr - world->slots < world->slots_end - world->slots && vaddr % 2 == 0;
 }
 
-/* Is the call one of a site? At most one argument has an index. */
+/* Adds a site if an argument of the call is an index. False: none is. Only the first one counts. */
 static bool see_site(struct path *path, const struct eval *eval, const struct flow_instruction *in,
 		     uint64_t target)
 {
@@ -80,8 +80,8 @@ static bool see_site(struct path *path, const struct eval *eval, const struct fl
 	return true;
 }
 
-/* Does the call register a type? The variable's address comes first, then the trace function, then
- * others. */
+/* True if the call registers a type. The variable's address comes first, then the trace function,
+ * then other functions. */
 static bool see_registration(const struct eval_world *world, const struct eval *eval, uint64_t call,
 			     uint64_t target, unsigned arguments, struct probe_registration *out)
 {
@@ -122,7 +122,7 @@ static bool was_loaded(const struct path *path, uint64_t slot)
 	return false;
 }
 
-/* A test of an index: `test %dx,%dx`, `cmp $0,…`. */
+/* True for a test of an index: `test %dx,%dx`, `cmp $0,…`. */
 static bool tests_index(const struct eval *eval, const struct flow_instruction *in)
 {
 	return (in->decoded.mnemonic == ZYDIS_MNEMONIC_TEST ||
@@ -130,20 +130,20 @@ static bool tests_index(const struct eval *eval, const struct flow_instruction *
 	       eval_operand(eval, in, &in->operands[0]).kind == EVAL_INDEX;
 }
 
-/* A direct call, or one that isn't. True: the path has come to its site. */
+/* Handles a call; `target` 0: an indirect one. True: it is the path's site. */
 static bool see_call(struct path *path, struct eval *eval, const struct flow_instruction *in,
 		     uint64_t target)
 {
 	struct probe_registration registration;
 	const struct eval_world *world = path->finder->world;
 
-	/* first: behind a failed test the index itself, 0, is still in the register that it was
-	 * loaded into */
+	/* registrations first: after a failed test the register that was loaded still holds the
+	 * index, 0 */
 	if (target && see_registration(world, eval, in->vaddr, target, 2, &registration)) {
 		registration.loaded = was_loaded(path, registration.slot);
 		*vec_push(&path->finder->registrations[path->worker]) = registration;
 		eval_step(eval, in);
-		/* rax: it returns the index */
+		/* rax: the function returns the index */
 		eval->reg[0] = (struct eval_value){ .kind = EVAL_INDEX,
 						    .at = registration.slot,
 						    .other = 0xff };
@@ -178,8 +178,8 @@ static void walk(struct path *path, uint64_t vaddr, struct eval *eval)
 				path->arms[path->arm_count++] = (struct arm){ target, *eval };
 			break;
 		case ZYDIS_CATEGORY_UNCOND_BR:
-			/* to another part of the function, or a tail call: the target's code will
-			 * tell */
+			/* a jump to another part of the function, or a tail call: the target's code
+			 * will tell */
 			if (!direct || path->jumps++ >= JUMPS)
 				return;
 			see_site(path, eval, &in, target);
@@ -223,7 +223,7 @@ static int compare_sites(const void *a, const void *b)
 		return x->call < y->call ? -1 : 1;
 	if (x->info != y->info)
 		return x->info < y->info ? -1 : 1;
-	/* of two paths to one call the one that knows more comes first: it began earlier */
+	/* of two paths to one call the one that knows more comes first: it started earlier */
 	return __builtin_popcount(y->known) - __builtin_popcount(x->known);
 }
 
@@ -236,7 +236,7 @@ static int compare_registrations(const void *a, const void *b)
 	return x->slot < y->slot ? -1 : x->slot > y->slot ? 1 : (int)y->loaded - (int)x->loaded;
 }
 
-/* Puts the workers' finds into one array, sorted, each once. */
+/* Merges the workers' finds into one array, sorted, without duplicates. */
 static void gather_sites(struct sites_finder *finder, struct probe_sites *out)
 {
 	site_vec all = finder->sites[0];
@@ -316,7 +316,7 @@ struct sites_counter {
 	size_t count;
 };
 
-/* Does an instruction that puts a constant into an argument register begin here? */
+/* True if an instruction that puts a constant into a register may start here. */
 static bool may_begin(const uint8_t *code)
 {
 	if (code[0] == 0x48 && code[1] == 0x8d && (code[2] & 0xc7) == 0x05)
@@ -325,9 +325,9 @@ static bool may_begin(const uint8_t *code)
 }
 
 /*
- * The constants in the argument registers of the call at `call`. Code can't be decoded backwards;
- * so every place in front of it where such an instruction may begin is tried, the farthest first,
- * until one leads to the call with all its arguments known.
+ * Reads the constants in the argument registers of the call at `call`. Code can't be decoded
+ * backwards; so every place before it where such an instruction may start is tried, the farthest
+ * first, until one leads to the call with all its arguments known.
  */
 static bool read_registration(const struct sites_finder *finder, uint64_t call,
 			      const struct probe_target *target, struct probe_registration *out)

@@ -2,15 +2,14 @@
 /*
  * probe_sweep.c: see probe_sweep.h.
  *
- * Decoding all 236 MB of Chromium's code takes a minute. But what is looked for names its address
- * relative to the instruction's end, in its last four bytes, behind two or three bytes that are
- * always the same; so the bytes are compared at every position, 16 at once, and only where they fit
- * is the address worked out. Of 60,000 such places in Chromium 156 that name one in the 256 KB of
- * its GCInfos, a third are chance; the decoder that starts there sees it.
+ * Decoding all 236 MB of Chromium's code takes a minute. But the wanted instructions name their
+ * address relative to the instruction's end, in their last four bytes, after two or three bytes
+ * that are always the same; so the bytes are compared at every position, 16 at once, and only where
+ * they fit is the address computed. Of 60,000 such places in Chromium 156 that name one in the 256
+ * KB of its GCInfos, a third are chance; the decoder that starts there recognizes it.
  *
- * Windows of 4 MiB are handed out to the threads in order. They are read by mapping, asked for as a
- * whole (a page at a time, as the rest of the file is, would cost a disk access each), and given
- * back.
+ * The threads get windows of 4 MiB in order. These are read by mapping, requested as a whole (a
+ * page at a time, like the other parts of the file, would cost a disk access each), and released.
  */
 #define _GNU_SOURCE
 #include "probe_sweep.h"
@@ -41,7 +40,7 @@ static bool is_code(const Elf64_Phdr *segment)
 	return segment->p_type == PT_LOAD && segment->p_flags & PF_X;
 }
 
-/* Window number `number` of all; false: there are fewer. */
+/* Finds window number `number` of all. False: there are fewer. */
 static bool window_at(const struct binary *file, size_t number, uint64_t *vaddr, uint64_t *bytes,
 		      uint64_t *room, bool *first)
 {
@@ -75,9 +74,9 @@ static bool wanted(const struct probe_sweep *sweep, uint64_t address)
 }
 
 /*
- * The opcode's bytes are at `code`, which runs at `vaddr`; `extra` bytes of them are in front of
- * the address. A prefix in front of the opcode is part of the instruction; at the segment's start
- * there is none.
+ * Reports the place if its address is wanted. The opcode's bytes are at `code`, which runs at
+ * `vaddr`; `extra` of them precede the address. A prefix before the opcode is part of the
+ * instruction; at the segment's start there is none.
  */
 static bool report(struct worker *worker, const uint8_t *code, uint64_t vaddr, size_t extra,
 		   bool first)
@@ -124,7 +123,7 @@ static unsigned fitting(enum sweep_form form, const uint8_t *at)
 	}
 }
 
-/* Places that begin in the first `bytes` of `room` bytes of code. */
+/* Reports places that start in the first `bytes` of `room` bytes of code. */
 static bool sweep_window(struct worker *worker, const uint8_t *code, uint64_t vaddr, uint64_t bytes,
 			 uint64_t room, bool first)
 {
@@ -139,7 +138,7 @@ static bool sweep_window(struct worker *worker, const uint8_t *code, uint64_t va
 		const uint8_t *here = code + at;
 		unsigned mask;
 
-		/* the segment's last bytes: none behind them may be read */
+		/* the segment's last bytes: reads must not pass its end */
 		if (room - at < REACH + 8) {
 			memset(tail, 0, sizeof(tail));
 			memcpy(tail, here, room - at);
@@ -194,7 +193,7 @@ bool sweep_code(const struct probe_sweep *sweep)
 
 	for (unsigned i = 0; i < wanted_threads; i++)
 		workers[i] = (struct worker){ &list, i };
-	/* the last one's work is done here, and all of it if no thread can be started */
+	/* this thread does the last worker's part, and all of it if no thread can be started */
 	while (started + 1 < wanted_threads &&
 	       !pthread_create(&threads[started], NULL, run, &workers[started]))
 		started++;

@@ -2,12 +2,10 @@
 /*
  * probe_sweep.h: finds the places in a file's code that name an address in a given range.
  *
- * Runs: CLI, sidecar. Signals: no. Allocates: no. Threads: its own, as many as there are
- * processors, four at most.
+ * Runs: CLI, sidecar. Signals: no. Allocates: no. Threads: its own, one a processor, four at most.
  *
- * What is found are bytes that look like the instruction; whether one begins there is for the
- * caller to find out. No memory is kept of what was read: the file's pages are given back as the
- * sweep goes on.
+ * The finds are bytes that look like the instruction; the caller must check whether one starts
+ * there. The sweep releases the file's pages as it goes on.
  */
 #ifndef SHINY_SYM_PROBE_SWEEP_H
 #define SHINY_SYM_PROBE_SWEEP_H
@@ -27,19 +25,20 @@ enum sweep_form {
 struct probe_sweep {
 	const struct binary *file;
 	enum sweep_form form;
-	uint64_t low, high;        /* the addresses looked for: low <= address < high */
-	const uint64_t *only;      /* sorted, `only_count` of them; NULL: any in the range */
+	uint64_t low, high;        /* the range of addresses: low <= address < high */
+	const uint64_t *only;      /* `only_count` sorted addresses; NULL: any in the range */
 	size_t only_count;
 	/*
 	 * Called for each place, by several threads at once, each with its own `worker` number
-	 * below SWEEP_WORKERS; in the order of addresses for one worker only. False ends the sweep.
+	 * below SWEEP_WORKERS; one worker's calls come in the order of addresses. False ends the
+	 * sweep.
 	 */
 	bool (*place)(void *context, unsigned worker, uint64_t vaddr, uint64_t address);
 	void *context;
 };
 enum { SWEEP_WORKERS = 4 };
 
-/* False: `place` has ended it. */
+/* False: `place` ended it. */
 bool sweep_code(const struct probe_sweep *sweep);
 
 #endif

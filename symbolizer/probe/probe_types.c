@@ -2,10 +2,10 @@
 /*
  * probe_types.c: see probe_types.h.
  *
- * A type has one of three sorts of name. Most have their own in their callback. The callback of the
- * others asks the object, by a virtual function; but a type is made at sites, a site's code stores
- * the object's vtable, and what the function in that vtable answers is mostly a constant. In
- * Chromium 156 that leaves 22 of 8,021 types without a name.
+ * A type has one of three kinds of name. Most have their own in their callback. The callback of the
+ * others asks the object, by a virtual function; but a type's objects are created at sites, a
+ * site's code stores the object's vtable, and the function in that vtable mostly returns a
+ * constant. In Chromium 156 that leaves 22 of 8,021 types without a name.
  */
 #include "probe_types.h"
 
@@ -17,7 +17,7 @@
 #include "probe_names.h"
 #include "probe_vtables.h"
 
-/* The candidate at `vaddr` among those that are believed; NULL: none. */
+/* Returns the believed candidate at `vaddr`; NULL: none. */
 static const struct probe_candidate *oilpan_candidate(const struct oilpan *o, uint64_t vaddr)
 {
 	for (size_t i = 0; i < o->candidates.count; i++)
@@ -28,7 +28,7 @@ static const struct probe_candidate *oilpan_candidate(const struct oilpan *o, ui
 
 struct name_counts {
 	uint32_t by_naming[SHINY_PROBE_NAME_VIRTUAL + 1];
-	uint32_t slots[2]; /* of vtables: the first seen, and how many have another */
+	uint32_t slots[2]; /* vtable slots: the first seen, and how many types have another */
 	const char *hidden;
 };
 
@@ -54,7 +54,7 @@ static void name_type(struct oilpan *o, struct shiny_probe_type *type, struct na
 		type->name = probe_draft_text(o->draft, name.name);
 		return;
 	}
-	/* what is in parentheses is no type's name, but stays the same for a build */
+	/* a name in parentheses is no type's, but stays the same for a build */
 	if (type->index)
 		snprintf(label, sizeof(label), "(GCInfo %u)", type->index);
 	else
@@ -80,13 +80,13 @@ static struct shiny_probe_type *type_of(struct oilpan *o, uint64_t info)
 
 /* ---- classes ---- */
 
-/* A type whose objects are asked: what the class at one of its sites answers. */
+/* A type whose callback asks the object: the answer of the class at one of its sites. */
 struct asked {
-	uint64_t vtable;   /* of the first site that shows it */
+	uint64_t vtable;   /* of the last examined site that shows another one */
 	const char *name;
-	unsigned sites;    /* looked at */
-	bool different;    /* another site's class answers otherwise */
-	bool borrowed;     /* by the function that most others have, not its own */
+	unsigned sites;    /* sites examined */
+	bool different;    /* classes at two sites give different answers */
+	bool borrowed;     /* the name comes from the common function, not the class's own */
 };
 enum { SITES_ASKED = 4 };
 
@@ -112,7 +112,7 @@ static void ask_site(struct oilpan *o, const struct probe_site *site,
 		asked->name = name;
 }
 
-/* A class that answers, and the function it answers with. */
+/* The name that a class answers with, and the function that returns it. */
 struct probe_answer {
 	uint64_t function;
 	const char *name;
@@ -126,10 +126,10 @@ static int by_function(const void *a, const void *b)
 }
 
 /*
- * The function that most classes answer with, of those that answer differently in different
- * classes; 0: there is none. An element of the DOM has one of its own, which makes up a text with
- * its tag; but it is of a class that has the common one, too, further up, and what that would
- * answer is the name of its interface: HTMLDivElement.
+ * Returns the function that most classes answer with, of those that return different names for
+ * different classes; 0: there is none. An element of the DOM has a function of its own, which
+ * composes a text with its tag; but a base class of it has the common one, too, and that one's
+ * answer would be the name of its interface: HTMLDivElement.
  */
 static uint64_t common_function(struct oilpan *o, const struct asked *asked)
 {
@@ -235,7 +235,8 @@ void oilpan_name_types(struct oilpan *o)
 	note_names(o, &counts);
 }
 
-/* What the sites know of the types; `types.at` is by info. How many types have a site. */
+/* Adds the sites' information to the types, which are sorted by info. Returns how many types have a
+ * site. */
 static size_t join_sites(struct oilpan *o)
 {
 	size_t strangers = 0, with = 0;
@@ -265,7 +266,8 @@ static size_t join_sites(struct oilpan *o)
 	return with;
 }
 
-/* Types that no function of ours makes are made otherwise: then not all objects would be seen. */
+/* Lowers the entries' confidence if most types have no site: then their objects are created
+ * otherwise, and would not be seen. */
 static void judge_coverage(struct oilpan *o, size_t with)
 {
 	size_t all = o->draft->types.count;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * probe_types.h: the types of Oilpan: names, sizes, sites; and what probe_oilpan.c has found when
- * it asks for them.
+ * probe_types.h: the types of Oilpan: names, sizes, sites; and the finds of probe_oilpan.c that
+ * they are derived from.
  *
  * Runs: CLI, sidecar. Signals: no. Allocates: yes. Threads: one at a time a file.
  */
@@ -15,12 +15,14 @@
 
 enum { OILPAN_REGISTRARS = 8 };
 
-/* A function that calls of sites go to. */
+/* A function that sites call. */
 struct probe_candidate {
 	uint64_t vaddr;
-	uint32_t sites, agreeing; /* all; those with the index where the function's code has it */
+	uint32_t sites, agreeing; /* all; of them, those that pass the index where the function's
+	                           * code expects it */
 	uint32_t by_index[EVAL_ARGUMENTS];
-	uint32_t low[EVAL_ARGUMENTS], high[EVAL_ARGUMENTS]; /* of arguments that are constants */
+	uint32_t low[EVAL_ARGUMENTS], high[EVAL_ARGUMENTS]; /* least and greatest constant of each
+	                                                     * argument */
 	uint32_t known[EVAL_ARGUMENTS];
 	struct entry_allocates facts;
 };
@@ -36,7 +38,7 @@ struct oilpan {
 	struct reloc_index *relocs;
 	struct eval_world world;
 	struct probe_sites sites;
-	/* by address; in the end only the believed ones, most sites first */
+	/* sorted by address; after selection only the believed ones, most sites first */
 	VEC(struct probe_candidate) candidates;
 	struct registrar registrars[OILPAN_REGISTRARS];
 	size_t registrar_count;
@@ -44,14 +46,14 @@ struct oilpan {
 	size_t registration_count;
 };
 
-/* The order of the draft's types, for qsort(). */
+/* Orders the draft's types, for qsort(). */
 int oilpan_by_info(const void *a, const void *b);
 
-/* Names the draft's types, which are sorted by info, and says how many have which sort of name. */
+/* Names the draft's types, which are sorted by info, and notes how many have which kind of name. */
 void oilpan_name_types(struct oilpan *o);
 
-/* Adds what the sites know of the types. If most types are made by no site that was seen, entries
- * lose their confidence. */
+/* Adds the sites' information to the types. If most types have no site, entries lose their
+ * confidence. */
 void oilpan_join_sites(struct oilpan *o);
 
 #endif

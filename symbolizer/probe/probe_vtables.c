@@ -2,16 +2,16 @@
 /*
  * probe_vtables.c: see probe_vtables.h.
  *
- *	call   allocate
- *	mov    %rax,%r14
- *	lea    vtable of the base(%rip),%rax
- *	mov    %rax,(%r14)               constructors store the vtables of bases first, then their
- *	                                 class's own: the last one counts
- *	mov    %r14,%rdi
- *	call   constructor               … which may do so in turn
- *	orw    $0x8000,-4(%r14)          the object is finished
+ *     call allocate
+ *     mov  %rax,%r14
+ *     lea  vtable of the base(%rip),%rax
+ *     mov  %rax,(%r14)          constructors store the vtables of bases first, then their
+ *                               class's own: the last one counts
+ *     mov  %r14,%rdi
+ *     call constructor          … which may do so in turn
+ *     orw  $0x8000,-4(%r14)     the object is finished
  *
- * One way is walked, the one that goes straight on: slow paths and checks leave it.
+ * Only the way straight on is walked: slow paths and checks leave it.
  */
 #include "probe_vtables.h"
 
@@ -74,7 +74,7 @@ static void follow(struct vtables_search *s, struct eval *eval, uint64_t vaddr, 
 		case ZYDIS_CATEGORY_INTERRUPT: return;
 		case ZYDIS_CATEGORY_CALL:
 			/* a constructor of the object or, if the vptr isn't at its start, of the
-			 * part with it */
+			 * part that has it */
 			if (direct && depth < DEPTH && is_object(&first) && first.add >= 0 &&
 			    first.add <= s->vptr_at) {
 				struct vtables_search inner = *s;
@@ -82,7 +82,8 @@ static void follow(struct vtables_search *s, struct eval *eval, uint64_t vaddr, 
 
 				eval_init(&callee, s->world, true);
 				inner.vptr_at = s->vptr_at - (uint32_t)first.add;
-				inner.header_at = UINT32_MAX; /* finished only out here */
+				inner.header_at = UINT32_MAX; /* only the outermost function
+				                               * finishes the object */
 				inner.vtable = 0;
 				follow(&inner, &callee, target, depth + 1);
 				s->steps = inner.steps;

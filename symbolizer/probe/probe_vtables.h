@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * probe_vtables.h: which vtable the objects that a site makes get.
+ * probe_vtables.h: finds the vtable that the objects of a site get.
  *
  * Runs: CLI, sidecar. Signals: no. Allocates: no. Threads: any.
  */
@@ -10,9 +10,9 @@
 #include "probe_eval.h"
 
 /*
- * The last constant that is stored at `vptr_at` of the object that the call in front of `vaddr`
- * returned, until the object's header is marked as that of a finished one, `header_at` in front of
- * it. Constructors that are called are followed. 0: none was seen.
+ * Returns the last constant that is stored at `vptr_at` of the object that the call before `vaddr`
+ * returned, until the object's header, `header_at` bytes before it, is marked as finished. Follows
+ * called constructors. 0: none was seen.
  */
 uint64_t site_vtable(const struct eval_world *world, uint64_t vaddr, uint32_t vptr_at,
 		     uint32_t header_at);

@@ -30,7 +30,7 @@ static void note_store(struct walk_way *way, const struct flow_instruction *in)
 			stored.value = high;
 			stored.address.add += WORD;
 		}
-		/* an older store to the same place is gone */
+		/* an older store to the same place is overwritten */
 		for (unsigned i = 0; i < way->store_count; i++)
 			if (way->stores[i].address.kind == stored.address.kind &&
 			    way->stores[i].address.at == stored.address.at &&
@@ -62,7 +62,7 @@ static void note_limit(struct walk_way *way, const struct flow_instruction *in)
 		way->limits[value.at] = (uint16_t)limit.at;
 }
 
-/* The first argument to which 8 to 31 is added, by lea or add: header and rounding. */
+/* Notes the first argument to which 8 to 31 is added, by lea or add: header and rounding. */
 static void note_overhead(struct walk_way *way)
 {
 	for (unsigned r = 0; !way->overhead && r < EVAL_REGISTERS; r++) {
@@ -92,8 +92,8 @@ bool walk_function(struct walker *walker, const struct eval_world *world, uint64
 		struct walk_way way = walker->arms[--walker->arm_count];
 		bool on = true;
 
-		/* behind a call that never returns stands another function: a way of its own length
-		 * would not end there */
+		/* after a call that never returns another function follows: the length of a way is
+		 * limited */
 		while (on && walker->steps++ < STEPS && way.steps++ < WAY_STEPS &&
 		       flow_decode(&walker->code, way.vaddr, &in)) {
 			bool direct = in.decoded.operand_count_visible &&
@@ -113,7 +113,7 @@ bool walk_function(struct walker *walker, const struct eval_world *world, uint64
 				eval_step(&way.eval, &in);
 				break;
 			case ZYDIS_CATEGORY_COND_BR:
-				/* backwards it would be a loop */
+				/* a backward branch would be a loop */
 				if (direct && target > in.vaddr && walker->arm_count < WALK_ARMS) {
 					walker->arms[walker->arm_count] = way;
 					walker->arms[walker->arm_count++].vaddr = target;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * probe_walk.h: all ways through a small function, with its arguments as symbols.
+ * probe_walk.h: walks all ways through a small function, with its arguments as symbols.
  *
  * Runs: CLI, sidecar. Signals: no. Allocates: no. Threads: any; a walker is its caller's.
  */
@@ -14,22 +14,22 @@
 
 enum { WALK_ARMS = 16, WALK_STORES = 12 };
 
-/* A value was stored at an address. */
+/* A store of a value at an address. */
 struct walk_store {
 	struct eval_value address, value;
 	unsigned bytes;
 };
 
-/* One way, as far as it has come. */
+/* One way, up to the current instruction. */
 struct walk_way {
 	struct eval eval;
 	uint64_t vaddr;
-	struct walk_store stores[WALK_STORES]; /* the last ones to each address */
+	struct walk_store stores[WALK_STORES]; /* the last one to each address */
 	unsigned store_count;
 	uint16_t limits[EVAL_ARGUMENTS]; /* argument n was compared with this power of two; 0: with
 	                                  * none */
-	uint8_t sized, overhead;         /* the first argument that 8 to 31 was added to, by lea or
-	                                  * add; 0, 0: none */
+	uint8_t sized, overhead;         /* the first argument to which lea or add added 8 to 31,
+	                                  * and that number; 0, 0: none */
 	unsigned steps;
 };
 
@@ -39,18 +39,18 @@ struct walker {
 	unsigned arm_count, steps;
 };
 
-/* In front of `in`. True: this is it, the walk ends. */
+/* Called before `in` runs. True ends the walk. */
 typedef bool walk_fn(const struct walk_way *way, const struct flow_instruction *in, void *context);
 
 /*
- * Walks from `vaddr`, both arms of each branch, the one that goes straight on first, until
- * `at_return` or `at_call` accept. `at_call` is asked at calls and at indirect jumps. Either may be
- * NULL. False: neither did, within bounds.
+ * Walks from `vaddr`, both arms of each forward branch, the one that goes straight on first, until
+ * `at_return` or `at_call` accepts. `at_call` is called at calls and at indirect jumps. Either may
+ * be NULL. False: neither accepted, within bounds.
  */
 bool walk_function(struct walker *walker, const struct eval_world *world, uint64_t vaddr,
 		   walk_fn *at_return, walk_fn *at_call, void *context);
 
-/* Does the instruction only write its first operand, in memory, from its second? */
+/* True if the instruction only writes its first operand, in memory, from its second. */
 bool walk_is_store(const struct flow_instruction *in);
 
 #endif

@@ -9,7 +9,7 @@
 
 enum { DEPTH_MAX = 24, LOOK_MAX = 20000 };
 
-/* Below `die`. Bounded: call sites stand at most some levels deep. */
+/* Searches below `die`, within bounds: call sites are at most some levels deep. */
 static bool find_call(Dwarf_Die *die, uint64_t ret, unsigned depth, unsigned *budget,
 		      Dwarf_Die *out)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * debug_calls.h: what the debug information says of a call.
+ * debug_calls.h: finds the debug information of a call.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: names. Threads: one at a time.
  */
@@ -9,10 +9,10 @@
 
 #include "debug_scopes.h"
 
-/* The DIE of the call in `function` that returns to `ret`; false: there is none. */
+/* Finds the DIE of the call in `function` that returns to `ret`. False: there is none. */
 bool debug_calls_at(const struct debug_scope *function, uint64_t ret, Dwarf_Die *out);
 
-/* The readable name of the function that this call is of, as it was written; NULL: not known. */
+/* Returns the readable name of the function that the source calls here; NULL: unknown. */
 const char *debug_calls_origin(struct debug_units *units, const struct debug_scope *function,
 			       uint64_t ret);
 

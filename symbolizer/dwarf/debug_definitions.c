@@ -8,16 +8,17 @@
  * over namespaces and classes for definitions (76 ms for the 45 MB of protoc's DWARF, 34,384
  * definitions of 4,933 names), over functions too for variables.
  *
- * An entry is 16 bytes: 40 bits of the name's hash and 24 of the size, or an address; and where its
- * DIE is. The name is compared when the DIE is read. Definitions that share a name and differ in
- * size are left out: C has no one-definition rule. Names are those of DW_AT_name, normalised. A
- * class of an anonymous namespace belongs to its unit, so the unit goes into the hash.
+ * An entry is 16 bytes: 40 bits of the name's hash and 24 of the size, or an address; and the
+ * position of its DIE. The name is compared when the DIE is read. Definitions that share a name and
+ * differ in size are left out: C has no one-definition rule. Names are those of DW_AT_name,
+ * normalised. A class of an anonymous namespace belongs to its unit, so the unit is a part of the
+ * hash.
  *
  * Bounds. A walk ends after WALK_MAX bytes of .debug_info (a few seconds) or ENTRIES_MAX entries.
- * The rest of a file of 5 GB counts as absent.
+ * The remainder of a file of 5 GB counts as absent.
  *
  * Not covered: type units of a .dwo that no unit with a declaration refers to; classes whose names
- * lack their arguments (-gsimple-template-names) and that are defined in another unit only.
+ * lack their arguments (-gsimple-template-names) and that are defined only in another unit.
  */
 #include "debug_definitions.h"
 
@@ -35,8 +36,8 @@
 #define WALK_MAX ((uint64_t)1 << 30)
 #define ENTRIES_MAX ((size_t)1 << 22)
 #define NEST_MAX 64
-#define BYTES_MAX 0xffffffu /* larger ones, and those that disagree */
-#define TYPES_SECTION ((uint64_t)1 << 63) /* of `where`: the offset is one in .debug_types */
+#define BYTES_MAX 0xffffffu /* sizes from here on, and sizes that disagree */
+#define TYPES_SECTION ((uint64_t)1 << 63) /* flag in `where`: the offset is one in .debug_types */
 #define UNIT_SHIFT 40
 
 /* `where`: bit 63, 23 bits of the unit's index, 40 of the DIE's offset in its section. */
@@ -51,7 +52,7 @@ struct global_entry {
 struct definitions {
 	VEC(struct definition_entry) entries;
 	struct hash_table table; /* of entries, by the hash in the key */
-	VEC(struct global_entry) globals; /* by address */
+	VEC(struct global_entry) globals; /* sorted by address */
 	bool have_definitions, have_globals;
 };
 
@@ -60,13 +61,13 @@ struct declared_class {
 	uint64_t hash;
 };
 
-/* One walk. */
+/* State of one walk. */
 struct definition_walk {
 	struct debug_units *units;
 	struct definitions *to;
-	bool globals;       /* what it looks for: variables, or definitions */
+	bool globals;       /* searches variables; else definitions */
 	uint64_t unit;      /* index << UNIT_SHIFT, with TYPES_SECTION */
-	uint64_t steps;     /* how many DIEs may still come */
+	uint64_t steps;     /* limit of further DIEs */
 	struct name_text prefix; /* "a::b::" */
 	bool anonymous;     /* the prefix has an anonymous namespace */
 	/* the unit's nested classes that are only declared: a definition outside refers to one by
@@ -86,7 +87,7 @@ static void definitions_free(void *kept)
 
 static struct definitions *definitions_of(struct debug_units *units)
 {
-	/* entries name DIEs by offset: they stay when the DWARF is closed */
+	/* entries name DIEs by offset: they remain valid when the DWARF is closed */
 	static const struct debug_slot slot = { .free = definitions_free, .stays = true };
 	struct definitions **kept = (struct definitions **)debug_units_slot(units, &slot);
 
@@ -102,7 +103,7 @@ static uint64_t hash_of(const char *text, uint64_t hash)
 	return hash;
 }
 
-/* Never 0, and 40 bits. */
+/* Returns 40 bits, never 0. */
 static uint64_t hash_end(uint64_t hash, bool anonymous, uint64_t unit)
 {
 	if (anonymous)
@@ -149,10 +150,10 @@ static void add_definition(struct definition_walk *walk, Dwarf_Die *die, uint64_
 	}
 }
 
-/* The hash of a nested class that was declared in its class; 0: unknown. */
+/* Returns the hash of a nested class that was declared in its class; 0: unknown. */
 static uint64_t declared_hash(const struct definition_walk *walk, Dwarf_Off offset)
 {
-	/* they were met in order */
+	/* they were added in order */
 	size_t at = lower_bound(walk->declared.count, i, walk->declared.at[i].offset < offset);
 
 	return at < walk->declared.count && walk->declared.at[at].offset == offset
@@ -169,7 +170,7 @@ static void walk_class(struct definition_walk *walk, Dwarf_Die *die, unsigned ne
 	Dwarf_Die declaration;
 	uint64_t hash;
 
-	/* clang's type units name a class around theirs by its signature only */
+	/* clang's type units name the class around theirs only by its signature */
 	if (!name && die_reference(die, DW_AT_signature, &declaration))
 		name = dwarf_diename(&declaration);
 	if (die_reference(die, DW_AT_specification, &declaration)) {
@@ -182,7 +183,7 @@ static void walk_class(struct definition_walk *walk, Dwarf_Die *die, unsigned ne
 		const char *ada = plain_name_ada(walk->units, die, name);
 
 		die_normalize_text(name, &walk->prefix);
-		/* Ada's has its scopes */
+		/* Ada's name includes its scopes */
 		hash = hash_of(ada != name ? ada : name_text_string(&walk->prefix), HASH_START);
 		hash = hash_end(hash, walk->anonymous, walk->unit >> UNIT_SHIFT);
 		if (!die_flag(die, DW_AT_declaration))
@@ -261,7 +262,7 @@ static void walk_all(struct definition_walk *walk)
 	free(walk->declared.at);
 }
 
-/* The DIE of an entry. */
+/* Reads the DIE of an entry. */
 static bool die_at(struct debug_units *units, uint64_t where, Dwarf_Die *out)
 {
 	Dwarf_Off offset = where & (((uint64_t)1 << UNIT_SHIFT) - 1);
@@ -273,7 +274,7 @@ static bool die_at(struct debug_units *units, uint64_t where, Dwarf_Die *out)
 					      : dwarf_offdie(dwarf, offset, out)) != NULL;
 }
 
-/* Does a name with scopes end in what DW_AT_name says? */
+/* True if a name with scopes ends in the DW_AT_name `own`. */
 static bool ends_in(const char *name, const char *own)
 {
 	struct name_text text = { 0 };
@@ -350,7 +351,7 @@ bool debug_definitions_global(struct debug_units *units, uint64_t vaddr, struct 
 			qsort(definitions->globals.at, definitions->globals.count,
 			      sizeof(*definitions->globals.at), by_address);
 	}
-	/* the first one behind the address */
+	/* the first one after the address */
 	low = lower_bound(definitions->globals.count, i,
 			  definitions->globals.at[i].address <= vaddr);
 	/* several DIEs may describe one variable */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * debug_definitions.h: the classes and static variables of a whole file, by name and by address.
+ * debug_definitions.h: finds the classes and static variables of a whole file, by name and by
+ * address.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: up to 128 MB for 4 million definitions (mem.h).
  * Threads: one at a time.
@@ -11,14 +12,15 @@
 #include "debug_variables.h"
 
 /*
- * The definition of a class or struct by its qualified name as die_type_text() spells it. False:
- * none. `near` is a DIE that the caller has in hand: then nothing is closed, and classes of an
- * anonymous namespace are looked for in its unit. NULL: a question from outside.
+ * Finds the definition of a class or struct by its qualified name in the spelling of
+ * die_type_text(). False: there is none. `near` is a DIE that the caller is using: then nothing is
+ * closed, and classes of an anonymous namespace are searched in its unit. NULL: the units may be
+ * closed first.
  */
 bool debug_definitions_class(struct debug_units *units, const char *name, Dwarf_Die *near,
 			     Dwarf_Die *out);
 
-/* The global or static variable at an address; false: none. */
+/* Finds the global or static variable at an address. False: there is none. */
 bool debug_definitions_global(struct debug_units *units, uint64_t vaddr,
 			      struct debug_variable *out);
 

@@ -34,8 +34,8 @@ size_t debug_frames(struct debug_units *units, uint64_t vaddr, struct sym_frame 
 			out[i + 1].file = debug_scopes_call_file(units, &scopes[i]);
 		}
 	}
-	/* last: a question may close what `scopes` points to. Assembly, or a .dwo that is gone, has
-	 * a line without a function */
+	/* last: it may close the units that `scopes` points to. Assembly, or code of a missing
+	 * .dwo, has a line without a function */
 	debug_lines_find(units, vaddr, &out[0].file, &out[0].line);
 	return count ? count : out[0].file ? 1 : 0;
 }

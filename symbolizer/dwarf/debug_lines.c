@@ -39,7 +39,7 @@ const char *debug_lines_file(struct debug_units *units, Dwarf_Die *die, uint32_t
 	     dwarf_getsrcfiles(&unit->skeleton, &files, &count)) ||
 	    number >= count)
 		return NULL;
-	/* DWARF 5 counts from 0; libdw's dwarf_decl_file() takes 0 for none */
+	/* DWARF 5 counts from 0; libdw's dwarf_decl_file() reads 0 as none */
 	dwarf_cu_info(unit->skeleton.cu, &version, NULL, NULL, NULL, NULL, NULL, NULL);
 	return number || version >= 5 ? names_text(debug_units_names(units),
 						   dwarf_filesrc(files, number, NULL, NULL))

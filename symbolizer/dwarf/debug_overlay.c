@@ -2,10 +2,10 @@
 /*
  * debug_overlay.c: see debug_overlay.h.
  *
- * Functions with equal code were compiled from code of one shape, as a rule from one template. So
- * their DIEs are the same tree, and are paired level by level: what has code (inlined functions,
- * lexical blocks) by its size, in order; variables in order, or by name where their numbers differ;
- * calls in order, where their numbers are the same. What has no partner says nothing.
+ * Functions with equal code were compiled from code of one shape, usually from one template. So
+ * their DIEs form the same tree, and are paired level by level: DIEs with code (inlined functions,
+ * lexical blocks) by size, in order; variables in order, or by name if their numbers differ; calls
+ * in order, if their numbers are equal. A DIE without a partner tells nothing.
  */
 #include "debug_overlay.h"
 
@@ -20,15 +20,15 @@
 enum { PAIRS_MAX = 1 << 16, NEST_MAX = 64, PIECES_MAX = 64 };
 
 struct overlay_pair {
-	const void *kept; /* where the DIE is */
-	Dwarf_Die other;  /* no address: missing */
+	const void *kept; /* address of the DIE's bytes */
+	Dwarf_Die other;  /* addr NULL: missing */
 };
 struct overlay {
 	VEC(struct overlay_pair) pairs;
-	struct hash_table table; /* by kept */
+	struct hash_table table; /* by `kept` */
 	Dwarf_Die unit;		 /* of the other function */
 };
-/* The children of a DIE that have one kind. */
+/* The children of a DIE of one kind. */
 struct overlay_row {
 	VEC(Dwarf_Die) dies;
 };
@@ -49,7 +49,7 @@ static struct overlay **overlay_of(struct debug_units *units)
 	return (struct overlay **)debug_units_slot(units, &slot);
 }
 
-/* `other` NULL: missing. False: there are too many. */
+/* `other` NULL: missing. False: there are too many pairs. */
 static bool add_pair(struct overlay *to, const Dwarf_Die *kept, const Dwarf_Die *other)
 {
 	struct overlay_pair pair = { .kept = kept->addr };
@@ -97,7 +97,7 @@ static void read_rows(Dwarf_Die *around, struct overlay_row rows[KINDS])
 	} while (die_next(&child));
 }
 
-/* Bytes of code of a DIE; 0: the linker took them away with the addresses. */
+/* Returns the bytes of a DIE's code; 0: the linker removed its addresses. */
 static uint64_t code_bytes(Dwarf_Die *die)
 {
 	Dwarf_Addr base, low, high;

@@ -17,7 +17,7 @@ bool debug_ranges_add(struct code_ranges *ranges, const struct binary *file, Dwa
 
 	while (ranges->all.count < RANGES_MAX &&
 	       (at = dwarf_ranges(die, at, &base, &low, &high)) > 0) {
-		/* linkers leave the ranges of functions that they dropped, at 0 or at 1 */
+		/* linkers leave the ranges of dropped functions, at 0 or at 1 */
 		if (high <= low || !(binary_flags(file, low) & PF_X))
 			continue;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * debug_ranges.h: which ranges of addresses cover an address, where ranges nest.
+ * debug_ranges.h: finds the ranges that cover an address, if ranges nest.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: 32 bytes a range (mem.h). Threads: read-only once
  * sorted.
@@ -21,19 +21,20 @@
 struct code_range {
 	uint64_t low, high, reach;
 	uint32_t owner; /* index of a scope or of a unit: the caller's choice */
-	uint32_t order; /* in which it was added: an outer scope before an inner one */
+	uint32_t order; /* position in the order of adding: an outer scope comes before an inner
+	                 * one */
 };
 struct code_ranges {
 	VEC(struct code_range) all;
 };
 
-/* Adds the ranges of `die` that are code of `file`; false: there are none. */
+/* Adds the ranges of `die` that are code of `file`. False: there are none. */
 bool debug_ranges_add(struct code_ranges *ranges, const struct binary *file, Dwarf_Die *die,
 		      uint32_t owner);
 void debug_ranges_sort(struct code_ranges *ranges);
 
-/* The last range that covers `vaddr` among those before `*at`; start with the count. False: there
- * is none. The innermost range comes first. */
+/* Finds the last range that covers `vaddr` among those before `*at`; start with the count. False:
+ * there is none. The innermost range comes first. */
 bool debug_ranges_next(const struct code_ranges *ranges, uint64_t vaddr, size_t *at);
 void debug_ranges_free(struct code_ranges *ranges);
 

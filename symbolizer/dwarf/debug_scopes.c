@@ -18,7 +18,7 @@
 
 enum { INLINED_MAX = 128, PIECES_MAX = 64 };
 
-/* "a::b::" of containers[at], into `out`, as far as there is room. Returns the length. */
+/* Writes "a::b::" of containers[at] into `out`, as far as there is room. Returns the length. */
 static size_t container_prefix(const struct debug_unit *unit, uint32_t at, char *out, size_t room,
 			       unsigned depth)
 {
@@ -35,8 +35,8 @@ static size_t container_prefix(const struct debug_unit *unit, uint32_t at, char 
 	return more > 0 && (size_t)more < room - used ? used + (size_t)more : used;
 }
 
-/* The name with its scopes, of a function that has no linkage name; they are those of the
- * declaration that it refers to. */
+/* Returns the name with its scopes of a function without a linkage name; the scopes are those of
+ * the declaration that it refers to. */
 static const char *qualified_name(struct debug_units *units, Dwarf_Die *function)
 {
 	Dwarf_Die die = die_origin(function);
@@ -59,8 +59,8 @@ static const char *qualified_name(struct debug_units *units, Dwarf_Die *function
 	return names_text(debug_units_names(units), text);
 }
 
-/* The name of a function: linkage names are whole (scopes, template arguments, parameters), plain
- * ones are the C function's. "": it has none. */
+/* Returns the name of a function. Linkage names are whole (scopes, template arguments, parameters),
+ * plain ones are C functions'. "": it has none. */
 static const char *function_name(struct debug_units *units, Dwarf_Die *function, bool *bare)
 {
 	static const unsigned linkage[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name };
@@ -106,7 +106,7 @@ struct unit_scope *debug_scopes_innermost(struct debug_units *units, uint64_t va
 
 		debug_units_load(units, candidate);
 		inside = candidate->ranges.all.count;
-		/* of ranges that start and end together the inner scope was added last */
+		/* of ranges with equal bounds the inner scope's was added last */
 		if (debug_ranges_next(&candidate->ranges, vaddr, &inside)) {
 			*unit = candidate;
 			*range = &candidate->ranges.all.at[inside];
@@ -116,8 +116,8 @@ struct unit_scope *debug_scopes_innermost(struct debug_units *units, uint64_t va
 	return NULL;
 }
 
-/* Fills `out` from a scope and the range of it that was found. Lines stay those of the function
- * that has the addresses: the line table knows no other. */
+/* Fills `out` from a scope and its range that was found. Lines remain those of the function that
+ * has the addresses: the line table knows no other. */
 static void give_scope(struct debug_units *units, struct debug_unit *unit, struct unit_scope *scope,
 		       const struct code_range *range, struct debug_scope *out)
 {
@@ -161,8 +161,8 @@ size_t debug_scopes_at(struct debug_units *units, uint64_t vaddr, struct debug_s
 
 		uint32_t parent = scope->parent;
 
-		/* the parent's range is further out; where broken DWARF has none that covers the
-		 * address, the child's stands for it */
+		/* the parent's range is further out; if broken DWARF has none that covers the
+		 * address, the child's replaces it */
 		scope = &unit->scopes.at[parent];
 		while (debug_ranges_next(&unit->ranges, vaddr, &at))
 			if (unit->ranges.all.at[at].owner == parent) {
@@ -180,11 +180,11 @@ static int by_low(const void *a, const void *b)
 	return x->low < y->low ? -1 : x->low > y->low ? 1 : x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* Pieces of one inlined scope: of those in the range of the parent that covers the address, and of
- * all in that part of the function. */
+/* Pieces of one inlined scope: those in the parent's range that covers the address, and all in that
+ * part of the function. */
 struct pieces {
-	const struct code_range *near, *any; /* the first behind the address; NULL none */
-	bool near_earlier, any_earlier; /* others lie before it */
+	const struct code_range *near, *any; /* the first after the address; NULL: none */
+	bool near_earlier, any_earlier; /* others precede it */
 };
 
 size_t debug_scopes_behind(struct debug_units *units, uint64_t vaddr,

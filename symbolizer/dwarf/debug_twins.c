@@ -4,21 +4,21 @@
  *
  * Identical code folding (--icf of lld and gold) keeps one of several functions with equal code,
  * and gives its address to the symbols of all. The debug information has all of them: gold
- * relocates the others' addresses to the code that is kept, lld puts 0 or 1 in their place. What is
- * found by address is only one of them, so the others are looked for by the names that the symbol
- * table has at the address.
+ * relocates the others' addresses to the kept code, lld writes 0 or 1 in their place. An address
+ * finds only one of them, so the others are searched by the names that the symbol table has at the
+ * address.
  *
  * Two symbols at one address are folded functions only if each has a DIE with code of its own.
- * Aliases have not: a declared one, the complete and the base form of a constructor, what the
- * compiler itself merged.
+ * Aliases don't: a declared one, the complete and the base form of a constructor, functions that
+ * the compiler itself merged.
  *
- * The index has, of each symbol that is not alone at its address, where the DIE of this name and
- * size is. One walk over the functions of all units fills it, when the first such address is asked
- * about. A global function has one DIE in it, though each unit may have a copy; functions that are
- * local to files may share a name, and have as many as LOCAL_MAX.
+ * The index has, for each symbol that shares its address, the position of the DIE of this name and
+ * size. One walk over the functions of all units fills it, at the first question about such an
+ * address. A global function has one DIE in it, though each unit may have a copy; functions that
+ * are local to files may share a name, and have up to LOCAL_MAX.
  *
- * Not covered: what lies behind WALK_MAX bytes of debug information; folded functions of which the
- * symbol table is gone; units without debug information.
+ * Not covered: functions after WALK_MAX bytes of debug information; folded functions without a
+ * symbol table; units without debug information.
  */
 #include "debug_twins.h"
 
@@ -44,7 +44,7 @@ enum { LOCAL_MAX = 8, NEST_MAX = 64, GROUP_MAX = 1 << 16, FOUND_MAX = 64, UNITS_
 struct twin_entry {
 	uint64_t hash;	/* of its name and size */
 	uint64_t where; /* unit << UNIT_SHIFT | offset of the DIE; NOWHERE: not found */
-	uint32_t next;	/* further DIE of a local function; 0: none */
+	uint32_t next;	/* index of a further DIE of a local function; 0: none */
 	bool local;
 };
 struct twins {
@@ -68,8 +68,8 @@ static void twins_free(void *kept)
 
 /* ---- names ---- */
 
-/* "make<int>" of "ns::make<int>(long)": what a function without a linkage name is called, as gcc's
- * local functions are. Cuts the text behind it. */
+/* Returns "make<int>" of "ns::make<int>(long)": the name of a function without a linkage name, like
+ * gcc's local functions. Cuts the text after it. */
 static char *own_name(char *demangled)
 {
 	char *from = demangled, *c = demangled;
@@ -100,13 +100,13 @@ static bool same_own_name(const char *one, const char *other)
 	return same;
 }
 
-/* Functions of one name that differ in size are different ones. */
+/* Returns the key of a function: functions of one name and different sizes are different ones. */
 static uint64_t hash_function(const char *name, uint64_t bytes)
 {
 	return hash_bytes(name, strlen(name)) ^ hash_mix(bytes);
 }
 
-/* The key of a symbol's DIE; `own`: of one that has no linkage name. */
+/* Returns the key of a symbol's DIE; `own`: of a DIE without a linkage name. */
 static uint64_t symbol_hash(struct names *names, const struct symbol *symbol, bool own)
 {
 	char *text;
@@ -159,7 +159,7 @@ static void want(struct twins *to, uint64_t hash, const struct symbol *symbol)
 						       .local = !symbol_is_global(symbol) };
 }
 
-/* The symbols at the address of `symbols->at[first]`. */
+/* Counts the symbols at the address of `symbols->at[first]`. */
 static size_t group_at(const struct symbols *symbols, size_t first)
 {
 	size_t count = 1;
@@ -186,8 +186,8 @@ static void want_all(struct twins *to, struct names *names, const struct symbols
 	}
 }
 
-/* Bytes of its first piece, which begins at *low; 0: unknown, as lld leaves nothing of the ranges
- * of DWARF 4. */
+/* Returns the bytes of its first piece, which starts at *low; 0: unknown, as lld leaves nothing of
+ * the ranges of DWARF 4. */
 static uint64_t piece_of(Dwarf_Die *function, uint64_t *low)
 {
 	Dwarf_Addr base, high;
@@ -231,7 +231,7 @@ static void take_function(struct twins_walk *walk, Dwarf_Die *function)
 	}
 }
 
-/* Functions with code stand in a unit and its namespaces. */
+/* Searches a unit and its namespaces for functions with code. */
 static void walk_children(struct twins_walk *walk, Dwarf_Die *around, unsigned nest)
 {
 	Dwarf_Die child;
@@ -263,7 +263,7 @@ static void walk_unit(void *context, size_t index, Dwarf_Die *die, uint64_t byte
 
 static struct twins *twins_of(struct debug_units *units, const struct symbols *functions)
 {
-	/* entries name DIEs by offset: they stay when the DWARF is closed */
+	/* entries name DIEs by offset: they remain valid when the DWARF is closed */
 	static const struct debug_slot slot = { .free = twins_free, .stays = true };
 	struct twins **kept = (struct twins **)debug_units_slot(units, &slot);
 	struct twins_walk walk = { .units = units };
@@ -292,11 +292,11 @@ static bool die_at(struct debug_units *units, uint64_t where, Dwarf_Die *out)
 struct twins_question {
 	struct debug_units *units;
 	const struct symbols *functions;
-	struct debug_scope kept; /* the function that is found by the address */
-	uint64_t entry;		 /* where it begins */
-	bool external;		 /* kept is known to other files */
+	struct debug_scope kept; /* the function found by the address */
+	uint64_t entry;		 /* start of `kept` */
+	bool external;		 /* other files know `kept` */
 	struct debug_twin found[FOUND_MAX];
-	size_t count, all; /* of `found`; of those that there are */
+	size_t count, all; /* number of `found`; of all twins */
 };
 
 static void add_twin(struct twins_question *question, const struct debug_twin *twin)
@@ -309,8 +309,8 @@ static void add_twin(struct twins_question *question, const struct debug_twin *t
 	question->all++;
 }
 
-/* Is the DIE a function that was folded into the one that is kept? One that has code elsewhere has
- * only its name in common with it. */
+/* True if the DIE is a function that was folded into the kept one. A function with code elsewhere
+ * only shares its name. */
 static bool is_twin(const struct twins_question *question, Dwarf_Die *die)
 {
 	uint64_t low = 0, bytes;
@@ -322,7 +322,7 @@ static bool is_twin(const struct twins_question *question, Dwarf_Die *die)
 	       !(binary_flags(debug_units_file(question->units), low) & PF_X);
 }
 
-/* Is it the symbol of the function that is kept? `alone`: no other one here has its name. */
+/* True if it is the symbol of the kept function. `alone`: no other one here has its name. */
 static bool is_kept(const struct twins_question *question, const struct symbol *symbol, bool alone)
 {
 	const char *name =
@@ -354,7 +354,7 @@ static void ask_symbol(struct twins_question *question, struct twins *twins,
 	}
 }
 
-/* By the names of the symbols that are at the address. */
+/* Finds twins by the names of the symbols at the address. */
 static void ask_symbols(struct twins_question *question)
 {
 	const struct symbols *functions = question->functions;
@@ -370,7 +370,7 @@ static void ask_symbols(struct twins_question *question)
 	if (group < 2 || group > GROUP_MAX)
 		return;
 	twins = twins_of(question->units, functions);
-	/* those with one name stand side by side */
+	/* symbols of one name are adjacent */
 	for (size_t i = first; i < first + group; i++) {
 		const struct symbol *symbol = &functions->at[i];
 		bool again = i + 1 < first + group && !strcmp(symbol->name, symbol[1].name);
@@ -383,8 +383,8 @@ static void ask_symbols(struct twins_question *question)
 	}
 }
 
-/* By the address, which gold leaves to all. It also gives it to the copies of an inline function
- * that units have; and it leaves out the symbols of local functions that it folds. */
+/* Finds twins by the address, which gold leaves to all. It also gives it to the copies of an inline
+ * function in several units; and it drops the symbols of local functions that it folds. */
 static void ask_units(struct twins_question *question)
 {
 	struct debug_unit *unit;
@@ -414,7 +414,7 @@ static void ask_units(struct twins_question *question)
 	}
 }
 
-/* The scope of the function itself, which the others are inlined into. */
+/* Finds the scope of the function itself, into which the others are inlined. */
 static bool function_at(struct debug_units *units, uint64_t vaddr, struct debug_scope *out)
 {
 	struct debug_scope scopes[NEST_MAX];
@@ -436,7 +436,7 @@ bool debug_twins_at(struct debug_units *units, const struct symbols *functions, 
 	*count = 0;
 	if (!function_at(units, vaddr, &question.kept))
 		return false;
-	/* not that of the piece: a function's cold part has a symbol of its own */
+	/* the function's start, not the piece's: a cold part has a symbol of its own */
 	die = question.kept.code;
 	if (!piece_of(&die, &question.entry))
 		return true;
@@ -446,7 +446,7 @@ bool debug_twins_at(struct debug_units *units, const struct symbols *functions, 
 	for (size_t i = 0; i < question.count && i < room; i++)
 		out[i] = question.found[i];
 	*count = question.all;
-	/* beside line tables alone, functions have no linkage names: symbols know more */
+	/* with only line tables, functions have no linkage names: symbols know more */
 	symbol = symbols_find(functions, question.entry);
 	return question.all || !question.kept.bare || !symbol || !symbol_is_global(symbol);
 }

@@ -14,11 +14,11 @@
 #include "../../src/base/lower_bound.h"
 #include "die.h"
 
-/* One level of the walk: a DIE, and what is around it. */
+/* One level of the walk: a DIE, and the scope and container around it. */
 struct unit_level {
 	Dwarf_Die die;
 	uint32_t scope, container;
-	/* a function around it that isn't a container yet, because it holds no class so far;
+	/* a function around it that isn't a container yet, because no class was found in it so far;
 	 * 0: none */
 	Dwarf_Off function;
 };
@@ -31,8 +31,8 @@ static uint32_t add_container(struct debug_unit *unit, Dwarf_Off offset, const c
 	return (uint32_t)unit->containers.count - 1;
 }
 
-/* Makes a container of the function around a class. Few functions hold classes, and there are many
- * functions. */
+/* Adds a container for the function around a class. Few functions contain classes, and there are
+ * many functions. */
 static void enter_function(struct debug_unit *unit, struct unit_level *levels, size_t depth)
 {
 	Dwarf_Off function = levels[depth].function;
@@ -45,8 +45,8 @@ static void enter_function(struct debug_unit *unit, struct unit_level *levels, s
 	}
 }
 
-/* Adds the scope of a function's DIE. Returns what its children are in: the new scope, NO_SCOPE for
- * a function without code, or what is around it. */
+/* Adds the scope of a function's DIE. Returns the scope of its children: the new scope, NO_SCOPE
+ * for a function without code, or the scope around it. */
 static uint32_t add_scope(struct debug_unit *unit, const struct binary *file,
 			  struct unit_level *level, bool function)
 {
@@ -65,7 +65,7 @@ static uint32_t add_scope(struct debug_unit *unit, const struct binary *file,
 	return self;
 }
 
-/* Goes to the next DIE that isn't below the one at `*depth`. False: the unit ends. */
+/* Advances to the next DIE that isn't below the one at `*depth`. False: the unit ends. */
 static bool go_on(struct debug_unit *unit, struct unit_level *levels, size_t *depth, Dwarf_Off last)
 {
 	while (dwarf_siblingof(&levels[*depth].die, &levels[*depth].die)) {
@@ -97,7 +97,7 @@ void debug_unit_walk(struct debug_unit *unit, const struct binary *file, uint64_
 			enter_function(unit, levels, depth);
 		if (function || tag == DW_TAG_inlined_subroutine)
 			inside = add_scope(unit, file, level, function);
-		/* these tags are the most frequent, and hold neither functions nor scopes */
+		/* these tags are the most frequent, and contain neither functions nor scopes */
 		if (tag != DW_TAG_enumeration_type && tag != DW_TAG_subroutine_type &&
 		    tag != DW_TAG_array_type && depth + 1 < DEBUG_DEPTH_MAX &&
 		    !dwarf_child(&level->die, &level[1].die)) {
@@ -133,7 +133,7 @@ uint32_t debug_unit_container(const struct debug_unit *unit, Dwarf_Die *die)
 	Dwarf_Off offset = dwarf_dieoffset(die);
 	size_t behind =
 		lower_bound(unit->containers.count, i, unit->containers.at[i].start < offset);
-	/* the one before, or one that it is in */
+	/* the one before, or one around that */
 	uint32_t at = behind ? (uint32_t)behind - 1 : NO_SCOPE;
 
 	while (at != NO_SCOPE && unit->containers.at[at].end < offset)

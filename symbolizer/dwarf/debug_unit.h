@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * debug_unit.h: one compilation unit: its functions, inlined functions, and what is around a DIE.
+ * debug_unit.h: one compilation unit: its functions, inlined functions, and the containers of its
+ * DIEs.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: about 100 bytes a scope (mem.h). Threads: one at a
  * time.
@@ -18,20 +19,20 @@
 /* A function, or a function inlined into another one, that has code. */
 struct unit_scope {
 	Dwarf_Die die;
-	const char *name; /* demangled; "" unknown; NULL not asked yet */
-	uint64_t entry; /* where its first range begins */
+	const char *name; /* demangled; "": unknown; NULL: not requested yet */
+	uint64_t entry; /* start of its first range */
 	uint32_t parent; /* the scope that this one was inlined into; NO_SCOPE for a function */
 	uint32_t call_file, call_line;
 	bool bare; /* the name isn't a demangled one */
 };
 
 /*
- * A namespace, class or function: what stands before "::" in a name. It holds the DIEs whose
+ * A namespace, class or function: the part before "::" in a name. It contains the DIEs whose
  * offsets are in [start, end]. libdw 0.188 has no way from a DIE to its parent; this is ours.
  */
 struct die_container {
 	Dwarf_Off start, end;
-	const char *name; /* in the file; NULL: anonymous */
+	const char *name; /* as in the file; NULL: anonymous */
 	uint32_t parent; /* NO_SCOPE: none */
 	int tag;
 };
@@ -42,19 +43,19 @@ struct debug_unit {
 	uint32_t index; /* among the units of the file */
 	bool loaded;
 	VEC(struct unit_scope) scopes;
-	VEC(struct die_container) containers; /* by start */
+	VEC(struct die_container) containers; /* sorted by start */
 	struct code_ranges ranges; /* of the scopes */
 };
 
-/* Walks the unit's DIEs and notes its scopes and containers; `file` says what is code. Looks at
- * `limit` DIEs at most. */
+/* Walks the unit's DIEs and collects its scopes and containers; `file` tells which addresses are
+ * code. Reads `limit` DIEs at most. */
 void debug_unit_walk(struct debug_unit *unit, const struct binary *file, uint64_t limit);
 void debug_unit_free(struct debug_unit *unit);
 
-/* The innermost container around `die` (not itself), as an index of the unit's containers;
+/* Returns the innermost container around `die` (not itself), as an index of the unit's containers;
  * NO_SCOPE: none. */
 uint32_t debug_unit_container(const struct debug_unit *unit, Dwarf_Die *die);
-/* Its DIE. */
+/* Gets the container's DIE. */
 bool debug_unit_container_die(const struct debug_unit *unit, uint32_t container, Dwarf_Die *out);
 
 #endif

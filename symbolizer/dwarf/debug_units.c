@@ -8,22 +8,22 @@
  * worst, and the second call is as slow as the first.
  *
  * The approach. Two levels, each built on demand:
- *   units     address ranges of every compilation unit, from DW_AT_ranges of its DIE (2,030 ranges
- *             in 5 ms for 81 MB of protoc)
- *   scopes    for a unit that an address falls into: the ranges of each function and inlined
- *             subroutine, with the index of the scope around it (debug_unit.c)
+ *   units   address ranges of every compilation unit, from DW_AT_ranges of its DIE (2,030 ranges
+ *           in 5 ms for 81 MB of protoc)
+ *   scopes  for a unit that an address falls into: the ranges of each function and inlined
+ *           subroutine, with the index of the scope around it (debug_unit.c)
  * Two binary searches find an address. Each range of a function that was split into hot and cold
  * parts is an entry of its own.
  *
  * Split DWARF: the skeleton in the file has the ranges, the .dwo has the DIEs. libdw opens the .dwo
- * when the unit is asked for; split.c finds one that is elsewhere, or in a .dwp. Without any the
+ * when the unit is requested; split.c finds one that is elsewhere, or in a .dwp. Without any the
  * line table still gives file and line. Alternate files (dwz) are opened here, because libdw
- * doesn't look in the user's directories. Units without code (type units, dwz's partial ones, those
- * of a .dwo) have an entry too, found by the Dwarf_CU that a DIE names.
+ * doesn't search the user's directories. Units without code (type units, dwz's partial ones, those
+ * of a .dwo) have an entry too, found by a DIE's Dwarf_CU.
  *
- * Bounds. libdw frees what it keeps for the units that were asked for (lines, abbreviations) only
- * with its Dwarf. So after DEBUG_BUDGET bytes of loaded units everything is closed, and opened
- * again at the next question. Callers keep the answers.
+ * Bounds. libdw frees its memory for requested units (lines, abbreviations) only with its Dwarf. So
+ * after DEBUG_BUDGET bytes of loaded units everything is closed, and opened again at the next
+ * question. Callers cache the answers.
  *
  * Not covered: units without DW_AT_ranges and without DW_AT_low_pc.
  */
@@ -56,18 +56,18 @@ struct debug_units {
 	const struct binary *file;
 	struct names *names;
 	const char *const *debug_dirs;
-	char *module_path; /* NULL: the same as path */
+	char *module_path; /* NULL: the same as `path` */
 	int fd, alt_fd;
 	Dwarf *dwarf, *alt; /* NULL: closed */
-	struct unpacked *unpacked; /* unpack.c: what libelf could not unpack */
-	/* the first main_units are the file's, in its order; the others were met in .dwo and
-	 * alternate files */
+	struct unpacked *unpacked; /* sections that libelf could not unpack (unpack.c) */
+	/* the first main_units are the file's, in its order; the others are from .dwo and alternate
+	 * files */
 	VEC(struct debug_unit *) units;
 	size_t main_units;
 	VEC(struct unit_of_cu) by_cu;
 	struct hash_table cu_table;
 	struct code_ranges ranges; /* of the units */
-	uint64_t loaded; /* bytes of the units that are loaded */
+	uint64_t loaded; /* bytes of .debug_info of the loaded units */
 	bool hold;
 	struct split *split; /* NULL: not needed yet */
 	struct {
@@ -127,7 +127,7 @@ static void close_dwarf(struct debug_units *units)
 	units->fd = units->alt_fd = -1;
 }
 
-/* Opens `path` as the alternate file if its build-id is the one that is looked for. */
+/* Opens `path` as the alternate file if its build-id is `id`. */
 static bool open_alternate_at(struct debug_units *units, const char *path, const void *id,
 			      size_t bytes)
 {
@@ -145,7 +145,7 @@ static bool open_alternate_at(struct debug_units *units, const char *path, const
 	return units->alt;
 }
 
-/* dwz moves what several files share into another file, named by path and build-id. */
+/* Opens the file, named by path and build-id, to which dwz moved what several files share. */
 static void open_alternate(struct debug_units *units)
 {
 	const char *name, *slash = strrchr(units->path, '/');
@@ -176,7 +176,7 @@ static struct debug_unit *find_cu(const struct debug_units *units, const void *c
 	return at == HASH_NONE ? NULL : units->by_cu.at[at].unit;
 }
 
-/* From now on `cu` finds `unit`. */
+/* Registers `unit` as the unit of `cu`. */
 static void add_cu(struct debug_units *units, const void *cu, struct debug_unit *unit)
 {
 	hash_table_add(&units->cu_table, hash_mix((uintptr_t)cu), (uint32_t)units->by_cu.count);
@@ -261,7 +261,7 @@ void debug_units_set_module(struct debug_units *units, const char *module_path)
 void debug_units_hold(struct debug_units *units, bool hold)
 {
 	if (hold && !units->hold)
-		debug_units_ready(units); /* the budget is kept between two pieces of work */
+		debug_units_ready(units); /* keeps the budget between two pieces of work */
 	units->hold = hold;
 }
 
@@ -289,7 +289,7 @@ static uint8_t unit_type(Dwarf_Die *skeleton, Dwarf_Die *split)
 	return dwarf_cu_info(skeleton->cu, NULL, &type, NULL, split, NULL, NULL, NULL) ? 0 : type;
 }
 
-/* From a .dwp, or from a .dwo where libdw doesn't look. */
+/* Finds the split unit in a .dwp, or in a .dwo where libdw doesn't look. */
 static bool split_elsewhere(struct debug_units *units, struct debug_unit *unit, Dwarf_Die *out)
 {
 	if (!units->split)
@@ -304,7 +304,7 @@ void debug_units_load(struct debug_units *units, struct debug_unit *unit)
 	if (unit->loaded)
 		return;
 	unit->loaded = true;
-	/* a skeleton without its other half has lines only */
+	/* a skeleton without its split unit has only lines */
 	if (unit_type(&unit->skeleton, &split) == DW_UT_skeleton) {
 		if ((!split.addr || split_in_pieces(&split)) &&
 		    split_elsewhere(units, unit, &other))
@@ -353,7 +353,7 @@ struct debug_unit *debug_units_covering(struct debug_units *units, uint64_t vadd
 		       : NULL;
 }
 
-/* Walks on from unit number `*index` for DEBUG_BUDGET bytes; returns how many it were. */
+/* Walks on from unit number `*index` for DEBUG_BUDGET bytes; returns the number of bytes walked. */
 static uint64_t walk_some(struct debug_units *units, Dwarf *dwarf, uint64_t loaded_before,
 			  size_t *index, debug_unit_fn *each, void *context)
 {

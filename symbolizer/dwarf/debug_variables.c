@@ -2,18 +2,18 @@
 /*
  * debug_variables.c: see debug_variables.h.
  *
- * A place is a register, memory at a register or at an address in memory, or a static address: what
- * code writes to; or a register plus a constant, which an optimised pointer into an array often is.
- * DWARF can say more (a value computed from several others, one in pieces, the value at the
- * function's entry, thread-local storage); such variables are left out. The call frame information,
- * of .eh_frame or of .debug_frame, turns a frame base (DW_OP_call_frame_cfa) into rsp or rbp plus a
- * displacement at the address, which is what the instructions there use.
+ * A place is a register, memory at a register or at an address in memory, or a static address:
+ * targets of code that writes; or a register plus a constant, which an optimised pointer into an
+ * array often is. DWARF can describe more (a value computed from several others, one in pieces, the
+ * value at the function's entry, thread-local storage); such variables are left out. The call frame
+ * information, of .eh_frame or of .debug_frame, turns a frame base (DW_OP_call_frame_cfa) into rsp
+ * or rbp plus a displacement at the address, which the instructions there use.
  *
- * The rules follow a pointer and ask about the variables at every instruction on its way, hundreds
- * of times a function. Location lists are the larger part of a gcc program's debug information. So
- * the first question about a scope takes everything out of libdw: the variables, their blocks, and
- * where they live in which range of addresses. All others look at an array. (yaml-cpp's tests, 34
- * MB of .debug_info: 11.8 s before, 0.2 s now.) The arrays are freed with the DWARF.
+ * The rules follow a pointer and need the variables at every instruction on its way, hundreds of
+ * times a function. Location lists are the larger part of a gcc program's debug information. So the
+ * first question about a scope copies everything from libdw: the variables, their blocks, and their
+ * places in each range of addresses. All others read an array. (yaml-cpp's tests, 34 MB of
+ * .debug_info: 11.8 s before, 0.2 s now.) The arrays are freed with the DWARF.
  */
 #include "debug_variables.h"
 
@@ -33,7 +33,7 @@
 #define PIECES_MAX (1u << 20)
 #define REGISTERS 17 /* x86-64's general ones and the return address */
 
-/* The frame of one function at one address; the base is worked out when the first variable needs
+/* The frame of one function at one address; the base is computed when the first variable needs
  * it. */
 struct frame_base {
 	uint64_t vaddr;
@@ -43,7 +43,8 @@ struct frame_base {
 	int64_t displacement;
 };
 
-/* The call frame information of .eh_frame. It is the file's, and stays when the DWARF is closed. */
+/* The call frame information of .eh_frame. It belongs to the file, and remains when the DWARF is
+ * closed. */
 struct frame_tables {
 	Elf *code;
 	Dwarf_CFI *cfi; /* NULL: there is none */
@@ -70,15 +71,14 @@ static const struct frame_tables *frame_tables_of(struct debug_units *units)
 		return *kept;
 	*kept = mem_zero(1, sizeof(**kept));
 	elf_version(EV_CURRENT);
-	/* libelf takes memory that it may write to, and doesn't write for a file of our byte
-	 * order */
+	/* libelf requires writable memory, but doesn't write for a file of our byte order */
 	(*kept)->code = elf_memory((char *)file->data, file->bytes);
-	/* each call makes new tables; dwarf_getcfi() keeps its own */
+	/* each call creates new tables; dwarf_getcfi() caches its own */
 	(*kept)->cfi = (*kept)->code ? dwarf_getcfi_elf((*kept)->code) : NULL;
 	return *kept;
 }
 
-/* The base of the frame: rsp or rbp plus a displacement. */
+/* Finds the base of the frame: rsp or rbp plus a displacement. */
 static bool frame_address(struct debug_units *units, uint64_t vaddr, unsigned *reg,
 			  int64_t *displacement)
 {
@@ -134,7 +134,7 @@ static void find_base(struct debug_units *units, struct frame_base *frame)
 	}
 }
 
-/* A range of addresses, and where a variable lives there. */
+/* Kind of a variable's place in a range of addresses. */
 enum piece_kind {
 	PIECE_REGISTER,
 	PIECE_MEMORY,
@@ -147,27 +147,27 @@ struct location_piece {
 	int64_t displacement;
 	enum piece_kind kind;
 	unsigned reg;
-	bool indirect; /* the variable's address is there */
-	uint64_t into; /* the variable: of a word of it */
+	bool indirect; /* the place holds the variable's address */
+	uint64_t into; /* offset of the word of the variable that is here */
 };
 
-/* A variable with its places, or a lexical block with its ranges: its variables and blocks follow,
- * up to `end`. */
+/* A variable with its places, or a lexical block with its ranges: the block's variables and blocks
+ * follow, up to `end`. */
 struct scope_item {
-	struct debug_variable variable; /* but for the place */
-	uint32_t first, count;          /* of pieces */
+	struct debug_variable variable; /* without the place */
+	uint32_t first, count;          /* range in `pieces` */
 	uint32_t end;                   /* 0: a variable */
 };
 
-/* What is among the children of a scope, in their order. */
+/* The variables and blocks of a scope, in the order of its children. */
 struct scope_variables {
 	const struct unit_scope *scope;
 	VEC(struct scope_item) items;
 	VEC(struct location_piece) pieces;
-	unsigned steps; /* DIEs that may still be looked at */
+	unsigned steps; /* limit of further DIEs */
 };
 
-/* The scopes that were asked about, until the DWARF is closed. */
+/* The scopes asked about, until the DWARF is closed. */
 struct variables_memo {
 	VEC(struct scope_variables *) scopes;
 	struct hash_table table; /* by scope */
@@ -231,7 +231,7 @@ static bool piece_of(Dwarf_Attribute *attribute, const Dwarf_Op *ops, size_t cou
 		return place_of(attribute, ops, out);
 	if (count != 2 || !place_of(attribute, ops, out))
 		return false;
-	/* what a caller passes by its address, and an automatic array of Fortran's */
+	/* an argument passed by its address, or an automatic array of Fortran's */
 	out->indirect = ops[1].atom == DW_OP_deref &&
 			(out->kind == PIECE_FRAME || out->kind == PIECE_MEMORY);
 	if (out->indirect)
@@ -242,7 +242,7 @@ static bool piece_of(Dwarf_Attribute *attribute, const Dwarf_Op *ops, size_t cou
 	return true;
 }
 
-/* Fills `out` but for its place. */
+/* Fills `out` except its place. */
 static bool describe(struct debug_units *units, Dwarf_Die *die, struct debug_variable *out)
 {
 	Dwarf_Attribute attribute;
@@ -265,7 +265,7 @@ static void add_piece(struct scope_variables *to, const struct location_piece *p
 		*vec_push(&to->pieces) = *piece;
 }
 
-/* NULL: too many. Valid until the next one is added. */
+/* Adds an item, valid until the next one is added. NULL: there are too many. */
 static struct scope_item *add_item(struct scope_variables *to)
 {
 	struct scope_item *item;
@@ -277,7 +277,7 @@ static struct scope_item *add_item(struct scope_variables *to)
 	return item;
 }
 
-/* Adds the pieces of a variable that are words in registers: pointers, often. */
+/* Adds the pieces of a variable that are words in registers: often pointers. */
 static void take_words(struct scope_variables *to, Dwarf_Attribute *attribute, const Dwarf_Op *ops,
 		       size_t count, const struct location_piece *range)
 {
@@ -316,8 +316,7 @@ static void take_variable(struct debug_units *units, Dwarf_Die *die, struct scop
 	if (!item)
 		return;
 	item->variable = variable;
-	/* an address in two ranges is the first one's, whatever that one says: places that can't be
-	 * told are kept as holes */
+	/* an address in two ranges belongs to the first one: unknown places are stored as holes */
 	for (unsigned i = 0;
 	     i < CHILDREN_MAX &&
 	     (at = dwarf_getlocations(&attribute, at, &base, &low, &high, &ops, &count)) > 0;
@@ -360,7 +359,7 @@ static void take_block(struct debug_units *units, Dwarf_Die *die, unsigned nest,
 	if (item->count)
 		take_children(units, die, nest + 1, to);
 	to->items.at[index].end = (uint32_t)to->items.count;
-	if (to->items.count == index + 1) { /* nothing is in it */
+	if (to->items.count == index + 1) { /* it is empty */
 		to->items.count = index;
 		to->pieces.count = before;
 	}
@@ -423,7 +422,8 @@ static const struct location_piece *piece_at(const struct scope_variables *varia
 	return NULL;
 }
 
-/* The next piece that is a word of the variable in the same range; NULL: that was the last one. */
+/* Returns the next piece that is a word of the variable in the same range; NULL: there are no
+ * more. */
 static const struct location_piece *next_word(const struct scope_variables *variables,
 					      const struct scope_item *item,
 					      const struct location_piece *piece)
@@ -436,7 +436,7 @@ static const struct location_piece *next_word(const struct scope_variables *vari
 		       : NULL;
 }
 
-/* False: that is no place. */
+/* False: the piece is no place. */
 static bool set_place(struct debug_units *units, const struct location_piece *piece,
 		      struct frame_base *frame, struct debug_variable *out)
 {
@@ -462,8 +462,7 @@ static bool set_place(struct debug_units *units, const struct location_piece *pi
 	return frame->known;
 }
 
-/* Puts the type and the name of what lies over the variable in it. False: nothing like it is
- * there. */
+/* Replaces type and name of the variable by those of the overlay's. False: the overlay has none. */
 static bool overlaid(struct debug_units *units, struct debug_variable *variable)
 {
 	Dwarf_Die die = variable->die;
@@ -487,7 +486,7 @@ size_t debug_variables_at(struct debug_units *units, uint64_t vaddr, struct debu
 
 	if (!scope)
 		return 0;
-	/* the physical function has the frame */
+	/* the outermost function has the frame */
 	for (unsigned hops = 0; outer->parent != NO_SCOPE && hops < DEBUG_DEPTH_MAX; hops++)
 		outer = &unit->scopes.at[outer->parent];
 	frame.function = outer->die;

@@ -5,7 +5,7 @@
 #include <dwarf.h>
 #include <string.h>
 
-/* gfortran's: address, offset, type, span; for each dimension stride and bounds. */
+/* A gfortran descriptor: address, offset, type, span; for each dimension stride and bounds. */
 enum { DESCRIPTOR_BYTES = 40, DESCRIPTOR_DIMENSION = 24 };
 
 bool die_reference(Dwarf_Die *die, unsigned attribute_name, Dwarf_Die *out)
@@ -58,8 +58,8 @@ bool die_is_class(int tag)
 }
 
 /*
- * A lambda has an operator() or, where nobody calls that, gcc declares its constructor "<lambda>"
- * and clang leaves an empty "class", which nobody writes by hand.
+ * A lambda has an operator(). If that is never called, gcc declares its constructor "<lambda>", and
+ * clang leaves an empty "class", which programs hardly contain otherwise.
  */
 bool die_is_lambda(Dwarf_Die *die)
 {
@@ -119,7 +119,7 @@ bool die_peel(Dwarf_Die *die)
 	return false;
 }
 
-/* An enum DW_LANG; 0: not known. */
+/* Returns an enum DW_LANG; 0: unknown. */
 static uint32_t language_of(Dwarf_Die *die)
 {
 	Dwarf_Die unit;
@@ -131,7 +131,7 @@ bool die_subrange(Dwarf_Die *subrange, uint64_t *count)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Word upper, lower;
-	Dwarf_Sword first = 0; /* of the language, where the DIE says none */
+	Dwarf_Sword first = 0; /* default of the language */
 
 	if (dwarf_attr(subrange, DW_AT_count, &attribute) && !dwarf_formudata(&attribute, count))
 		return true;
@@ -150,7 +150,8 @@ bool die_subrange(Dwarf_Die *subrange, uint64_t *count)
 	return true;
 }
 
-/* DWARF 3's bit-fields count from the most significant bit of their storage. */
+/* Adds the offset of a DWARF 3 bit-field, which counts from the most significant bit of its
+ * storage. */
 static bool add_bit_offset(Dwarf_Die *member, uint64_t from_the_top, uint64_t *bits)
 {
 	int storage = dwarf_bytesize(member), size = dwarf_bitsize(member);
@@ -182,8 +183,8 @@ bool die_member_offset(Dwarf_Die *member, uint64_t *bits)
 			Dwarf_Op *ops;
 			size_t count;
 
-			/* older compilers write an expression; that of a virtual base depends on
-			 * the object */
+			/* older compilers write an expression; a virtual base's depends on the
+			 * object */
 			if (dwarf_getlocation(&attribute, &ops, &count) || count != 1 ||
 			    ops[0].atom != DW_OP_plus_uconst)
 				return false;
@@ -250,7 +251,7 @@ bool die_is_ada(Dwarf_Die *die)
 	switch (language_of(die)) {
 	case DW_LANG_Ada83:
 	case DW_LANG_Ada95:
-	case 0x2e: /* Ada 2005 and 2012, which later tables have */
+	case 0x2e: /* Ada 2005 and 2012, which this dwarf.h lacks */
 	case 0x2f: return true;
 	default: return false;
 	}
@@ -284,7 +285,7 @@ uint64_t die_unit_bytes(Dwarf_Die *unit)
 	size_t header = dwarf_cuoffset(unit);
 	uint64_t signature;
 
-	/* a place for the signature tells dwarf_next_unit() to look in .debug_types */
+	/* an argument for the signature makes dwarf_next_unit() look in .debug_types */
 	if (dwarf_next_unit(dwarf_cu_getdwarf(unit->cu), first - header, &next, &header, NULL, NULL,
 			    NULL, NULL, die_in_types_section(unit) ? &signature : NULL, NULL) ||
 	    next <= first)

@@ -8,7 +8,7 @@
 
 #include "die.h"
 
-/* The type of a parameter without typedefs and qualifiers; false: none. */
+/* Gets the type of a parameter without typedefs and qualifiers. False: none. */
 static bool plain_type(Dwarf_Die *parameter, Dwarf_Die *out)
 {
 	if (!die_reference(parameter, DW_AT_type, out) || !die_peel_typedefs(out))

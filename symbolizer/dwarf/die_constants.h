@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * die_constants.h: the numbers in a type's name: value arguments of templates, bounds of arrays.
+ * die_constants.h: writes the numbers in a type's name: value arguments of templates, bounds of
+ * arrays.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: the text. Threads: one at a time.
  */
@@ -13,13 +14,13 @@
 #include "name_text.h"
 
 /*
- * The value of a template parameter: a number, a truth value, or an enumerator's number; then
- * `enumeration` is the enumeration, otherwise its addr is NULL. False: DWARF has no number, or one
- * of another type.
+ * Writes the value of a template parameter: a number, a truth value, or an enumerator's number;
+ * then `enumeration` is the enumeration, otherwise its addr is NULL. False: DWARF has no number, or
+ * one of another type.
  */
 bool die_constant_value(Dwarf_Die *parameter, struct name_text *number, Dwarf_Die *enumeration);
 
-/* Adds "[3][4]". */
+/* Appends "[3][4]". */
 void die_constant_bounds(Dwarf_Die *array, struct name_text *out);
 
 #endif

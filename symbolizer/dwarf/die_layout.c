@@ -2,12 +2,12 @@
 /*
  * die_layout.c: see die_layout.h.
  *
- * Bases and members are sorted by their offset in bits. A gap in front of the next one is a hole,
- * the rest behind the last one is padding; less than a byte of either is shown in bits. The rows of
- * a member of class type follow it, one deeper; anonymous structs and unions too, with "" for a
- * name. A class may put its first member into the padding at the end of its base: there, nested
- * padding ends where the next row around it begins. Virtual bases have no fixed place and no row.
- * An empty base takes no bytes.
+ * Bases and members are sorted by their offset in bits. A gap before the next one is a hole, the
+ * remainder after the last one is padding; less than a byte of either is shown in bits. The rows of
+ * a member of class type follow it, one deeper; those of anonymous structs and unions, too, with ""
+ * for a name. A class may put its first member into the padding at the end of its base: there,
+ * nested padding ends where the next row around it starts. Virtual bases have no fixed place and no
+ * row. An empty base takes no bytes.
  *
  * Bounds: ROWS_MAX rows, NEST_MAX classes deep; a class that contains itself ends there.
  */
@@ -35,7 +35,7 @@ struct layout_pass {
 	struct debug_units *units;
 	die_member_fn *each;
 	void *context;
-	unsigned rows; /* that may still come */
+	unsigned rows; /* limit of further rows */
 	bool enough;
 };
 
@@ -57,7 +57,7 @@ static bool give(struct layout_pass *layout, const struct die_member *member)
 	return !layout->enough;
 }
 
-/* The unused bits in [from, to) of a class at byte `base` of the object. */
+/* Emits the unused bits in [from, to) of a class at byte `base` of the object. */
 static void give_unused(struct layout_pass *layout, uint64_t base, uint64_t from, uint64_t to,
 			unsigned depth, bool padding)
 {
@@ -90,7 +90,7 @@ static void give_unused(struct layout_pass *layout, uint64_t base, uint64_t from
 	}
 }
 
-/* A class without data of its own: as a base it may take no room. */
+/* True for a class without data of its own: as a base it may take no room. */
 static bool is_empty(struct debug_units *units, const struct die_type *type, unsigned depth,
 		     unsigned *steps)
 {
@@ -159,8 +159,8 @@ static void rows_of(struct layout_pass *layout, Dwarf_Die *class, struct layout_
 		qsort(out->all.at, out->all.count, sizeof(*out->all.at), by_offset);
 }
 
-/* `base`: where the class lies in the object; `limit`: bits of it that are its own (the rest of its
- * padding is used by others). */
+/* Emits the rows of a class. `base`: its offset in the object; `limit`: its own bits (other members
+ * use the padding after them). */
 static void walk(struct layout_pass *layout, Dwarf_Die *class, uint64_t base, uint64_t limit,
 		 unsigned depth)
 {
@@ -203,8 +203,8 @@ static void walk(struct layout_pass *layout, Dwarf_Die *class, uint64_t base, ui
 				    false);
 		if (!give(layout, &member))
 			break;
-		/* where the next row begins in a base's padding, the rest of that is no longer the
-		 * base's */
+		/* if the next row starts in a base's padding, the remainder of that is no longer
+		 * the base's */
 		uint64_t behind = row->base && next > row->at && next < row->at + row->bits
 					  ? next
 					  : row->at + row->bits;

@@ -9,7 +9,7 @@
 #include "die.h"
 
 #define NEST_MAX 24
-#define STEPS_MAX 4096 /* classes that one question may look into */
+#define STEPS_MAX 4096 /* limit of classes examined per call */
 
 struct leading {
 	struct debug_units *units;
@@ -18,7 +18,7 @@ struct leading {
 	unsigned steps;
 };
 
-/* The bases and members of a class at offset 0, in turn. */
+/* Lists the bases and members of a class at offset 0, and theirs in turn. */
 static void lead(struct leading *leading, Dwarf_Die *class, unsigned depth)
 {
 	Dwarf_Die child;
@@ -103,7 +103,7 @@ bool die_members_at(struct debug_units *units, const struct die_type *type, uint
 			    !die_type_of(units, &child, &member))
 				continue;
 
-			/* a flexible array reaches to wherever the block ends */
+			/* a flexible array reaches to the block's end */
 			bool open = member.kind == DIE_ARRAY && class.trailing_array &&
 				    bits / 8 + member.bytes >= class.bytes;
 
@@ -111,7 +111,7 @@ bool die_members_at(struct debug_units *units, const struct die_type *type, uint
 				continue;
 			if (found)
 				return false; /* two members hold the byte: an empty base takes one,
-						 or it is a union in disguise */
+				               * or it is a union in disguise */
 			if (tag == DW_TAG_inheritance && member.bytes <= 1)
 				continue;
 			found = true;
@@ -138,7 +138,7 @@ struct alternatives {
 	unsigned steps;
 };
 
-/* False: it can't be told. */
+/* Adds the pointers at `offset`. False: they can't be told. */
 static bool pointers_at(struct alternatives *to, const struct die_type *type, uint64_t offset,
 			unsigned depth)
 {

@@ -2,15 +2,15 @@
 /*
  * die_name.c: see die_name.h.
  *
- * A class is named by the scopes around it and its own name. Template arguments come from their
- * DIEs where these say all of them: then it doesn't matter which compiler wrote DW_AT_name, or
- * whether -gsimple-template-names left them out. Where they don't (a pointer as an argument, a
+ * A class's name is the scopes around it and its own name. Template arguments are written from
+ * their DIEs if these are complete: then it doesn't matter which compiler wrote DW_AT_name, or
+ * whether -gsimple-template-names left them out. If they aren't (a pointer as an argument, a
  * declaration), the name is normalised as text. An unnamed type is named by its place in the
- * source: "main::{lambda at a.cc:12}", "{unnamed struct at a.c:7}". A class in a function stands
- * behind the function, as the demangler has it: "f(int)::Local", "main::Local".
+ * source: "main::{lambda at a.cc:12}", "{unnamed struct at a.c:7}". A class in a function follows
+ * the function, as in the demangler: "f(int)::Local", "main::Local".
  *
- * Names of classes and names of types need each other, so they are in one file. The memo keeps
- * every name: containers nest, and each asks for the names of all its arguments.
+ * Names of classes and names of types need each other, so they are in one file. A memo caches every
+ * name: containers nest, and each needs the names of all its arguments.
  */
 #include "die_name.h"
 
@@ -33,7 +33,7 @@
 
 #define DEPTH_MAX 48
 #define ARGUMENTS_MAX 512
-/* types that one name may be made of */
+/* limit of types in one name */
 #define STEPS_MAX 20000
 
 #ifndef DW_TAG_GNU_template_template_param
@@ -45,13 +45,13 @@ struct name_entry {
 	const char *name;
 };
 
-/* Makes the names of one file. */
+/* Creates and caches the names of one file. */
 struct namer {
 	struct debug_units *units;
 	struct names *names;
 	VEC(struct name_entry) known;
 	struct hash_table table; /* of known, by DIE */
-	unsigned steps; /* types that this question may still look at: some contain themselves */
+	unsigned steps; /* limit of further types for this name: some contain themselves */
 };
 
 static void namer_free(void *kept)
@@ -63,7 +63,7 @@ static void namer_free(void *kept)
 	free(namer);
 }
 
-/* Begins a question. */
+/* Starts a new name. */
 static struct namer *namer_of(struct debug_units *units)
 {
 	static const struct debug_slot slot = { .free = namer_free };
@@ -96,7 +96,7 @@ static bool write_type(struct namer *namer, Dwarf_Die *die, const char *declarat
 		       unsigned depth, struct name_text *out);
 static const char *name_of(struct namer *namer, Dwarf_Die *die, unsigned depth);
 
-/* A value argument: "3", "true", "(Colour)1". False: DWARF doesn't say. */
+/* Writes a value argument: "3", "true", "(Colour)1". False: DWARF doesn't have it. */
 static bool write_value(struct namer *namer, Dwarf_Die *parameter, unsigned depth,
 			struct name_text *out)
 {
@@ -120,14 +120,14 @@ static bool write_value(struct namer *namer, Dwarf_Die *parameter, unsigned dept
 	return good;
 }
 
-/* The arguments as DW_AT_name has them. */
+/* The arguments in DW_AT_name. */
 struct template_arguments {
 	const char *name;
-	unsigned count; /* 0: it has none in brackets */
-	bool preferred; /* where both say a type, the text is right */
+	unsigned count; /* 0: there are none in brackets */
+	bool preferred; /* the text wins over the DIEs of types */
 };
 
-/* One template parameter. False: the DIE doesn't say what it stands for. */
+/* Writes one template parameter's argument. False: the DIE doesn't have it. */
 static bool write_argument(struct namer *namer, Dwarf_Die *parameter, unsigned depth,
 			   struct name_text *out)
 {
@@ -151,7 +151,7 @@ static bool write_argument(struct namer *namer, Dwarf_Die *parameter, unsigned d
 	return name;
 }
 
-/* Writes "A, B"; `*any`: there was a parameter. False: neither the DIEs nor the text say all. */
+/* Writes "A, B"; `*any`: there was a parameter. False: neither the DIEs nor the text have all. */
 static bool write_arguments(struct namer *namer, Dwarf_Die *die,
 			    const struct template_arguments *arguments, unsigned depth,
 			    struct name_text *out, unsigned *count, bool *any)
@@ -193,7 +193,7 @@ static bool write_arguments(struct namer *namer, Dwarf_Die *die,
 	return true;
 }
 
-/* The name of a class, enumeration or typedef without its scopes. */
+/* Writes the name of a class, enumeration or typedef without its scopes. */
 static void write_own(struct namer *namer, Dwarf_Die *die, const char *name, unsigned depth,
 		      struct name_text *out)
 {
@@ -206,8 +206,8 @@ static void write_own(struct namer *namer, Dwarf_Die *die, const char *name, uns
 		plain_name_unnamed(namer->units, die, out);
 		return;
 	}
-	/* in its type units gcc loses scopes and qualifiers of what arguments refer to, not in the
-	 * text */
+	/* gcc's type units lack scopes and qualifiers of types that arguments refer to; the text
+	 * has them */
 	if (die_is_class(dwarf_tag(die)) && dwarf_diecu(die, &whole, NULL, NULL)) {
 		struct template_arguments arguments = {
 			.name = name,
@@ -231,7 +231,7 @@ static void write_own(struct namer *namer, Dwarf_Die *die, const char *name, uns
 	die_normalize_text(name, out);
 }
 
-/* A function without a linkage name. gcc gives none to functions with internal linkage. */
+/* Writes a function without a linkage name. gcc gives none to functions with internal linkage. */
 static void write_plain_function(struct namer *namer, Dwarf_Die *function, unsigned depth,
 				 struct name_text *out)
 {
@@ -239,7 +239,7 @@ static void write_plain_function(struct namer *namer, Dwarf_Die *function, unsig
 	Dwarf_Die child, type;
 	bool first = true;
 
-	/* clang's type units leave the name out */
+	/* clang's type units lack the name */
 	name_text_put(out, name ? name : "{unnamed function}");
 	if (!name || die_flag(function, DW_AT_external) || dwarf_child(function, &child))
 		return;
@@ -256,7 +256,7 @@ static void write_plain_function(struct namer *namer, Dwarf_Die *function, unsig
 	name_text_put(out, ")");
 }
 
-/* What the demangler puts in front of "::Local" for a class in the function. */
+/* Writes the function as the demangler does before "::Local" of a class in it. */
 static void write_function(struct namer *namer, Dwarf_Die *function, unsigned depth,
 			   struct name_text *out)
 {
@@ -282,7 +282,7 @@ static void write_function(struct namer *namer, Dwarf_Die *function, unsigned de
 	free(plain);
 }
 
-/* "a::b::" in front of what is in the container. */
+/* Writes "a::b::" for the contents of the container. */
 static void write_scope(struct namer *namer, struct debug_unit *unit, uint32_t container,
 			unsigned depth, struct name_text *out)
 {
@@ -301,8 +301,8 @@ static void write_scope(struct namer *namer, struct debug_unit *unit, uint32_t c
 	name_text_put(out, "::");
 }
 
-/* The name with its scopes of a class, enumeration, typedef, namespace or function; interned. NULL:
- * no memory, or too deep. */
+/* Returns the name with its scopes of a class, enumeration, typedef, namespace or function,
+ * interned. NULL: too deep, or too many steps. */
 static const char *name_of(struct namer *namer, Dwarf_Die *die, unsigned depth)
 {
 	const char *result = known_name(namer, die->addr), *name;
@@ -318,13 +318,13 @@ static const char *name_of(struct namer *namer, Dwarf_Die *die, unsigned depth)
 		return NULL;
 	namer->steps--;
 	name = dwarf_diename(&declared);
-	/* what is left of a class whose content is in a type unit */
+	/* a stub of a class whose content is in a type unit */
 	if (!name && die_reference(&declared, DW_AT_signature, &defined))
 		return defined.addr == die->addr ? NULL : name_of(namer, &defined, depth + 1);
 	unit = debug_units_of(namer->units, &declared);
 	if (!unit)
 		return NULL;
-	ada = name && die_is_ada(&declared); /* such a name has its scopes */
+	ada = name && die_is_ada(&declared); /* an Ada name includes its scopes */
 	if (!ada)
 		write_scope(namer, unit, debug_unit_container(unit, &declared), depth, &text);
 	if (ada)
@@ -335,7 +335,7 @@ static const char *name_of(struct namer *namer, Dwarf_Die *die, unsigned depth)
 		write_own(namer, die, name ? name : dwarf_diename(die), depth, &text);
 	result = names_text(namer->names, name_text_string(&text));
 	name_text_free(&text);
-	/* a name in a cycle may have been made meanwhile */
+	/* a cycle may have cached the name meanwhile */
 	if (!known_name(namer, die->addr))
 		keep_name(namer, die->addr, result);
 	return result;
@@ -346,7 +346,7 @@ const char *die_name(struct debug_units *units, Dwarf_Die *die)
 	return name_of(namer_of(units), die, 0);
 }
 
-/* "(int, char const*)" of a function type, with what stands behind it for a member function. */
+/* Writes "(int, char const*)" of a function type; const follows for a const member function. */
 static bool write_parameters(struct namer *namer, Dwarf_Die *function, bool written, unsigned depth,
 			     struct name_text *out)
 {
@@ -388,7 +388,8 @@ static bool in_class(struct namer *namer, Dwarf_Die *die)
 	return container != NO_SCOPE && die_is_class(unit->containers.at[container].tag);
 }
 
-/* Writes what the type is made of (void if it doesn't say), with `declarator` in it. */
+/* Writes the target of a pointer, array and so on (void if DWARF has none), with `declarator` in
+ * it. */
 static bool write_target(struct namer *namer, Dwarf_Die *die, const char *declarator, bool written,
 			 unsigned depth, struct name_text *out)
 {
@@ -405,7 +406,7 @@ static int target_tag(Dwarf_Die *die)
 	return die_reference(die, DW_AT_type, &target) ? dwarf_tag(&target) : 0;
 }
 
-/* "int *", "int (*)(char)", "int (&)[3]" */
+/* Writes "int *", "int (*)(char)", "int (&)[3]". */
 static bool write_pointer(struct namer *namer, Dwarf_Die *die, const char *declarator, bool written,
 			  unsigned depth, struct name_text *out)
 {
@@ -421,7 +422,7 @@ static bool write_pointer(struct namer *namer, Dwarf_Die *die, const char *decla
 	return good;
 }
 
-/* "int A::*", "void (A::*)(int)" */
+/* Writes "int A::*", "void (A::*)(int)". */
 static bool write_member_pointer(struct namer *namer, Dwarf_Die *die, const char *declarator,
 				 bool written, unsigned depth, struct name_text *out)
 {
@@ -442,7 +443,7 @@ static bool write_member_pointer(struct namer *namer, Dwarf_Die *die, const char
 	return good;
 }
 
-/* "const A", but "A* const" */
+/* Writes "const A", but "A* const". */
 static bool write_qualified(struct namer *namer, Dwarf_Die *die, const char *declarator,
 			    bool written, unsigned depth, struct name_text *out)
 {
@@ -474,7 +475,7 @@ static bool write_qualified(struct namer *namer, Dwarf_Die *die, const char *dec
 	return write_type(namer, known ? &target : NULL, declarator, written, depth + 1, out);
 }
 
-/* "int [3]", "int (char)": what stands behind the declarator */
+/* Writes "int [3]", "int (char)": types with a part after the declarator. */
 static bool write_behind(struct namer *namer, Dwarf_Die *die, const char *declarator, bool written,
 			 unsigned depth, struct name_text *out)
 {
@@ -491,7 +492,7 @@ static bool write_behind(struct namer *namer, Dwarf_Die *die, const char *declar
 	return good;
 }
 
-/* A type with a name of its own. */
+/* Writes a type with a name of its own. */
 static bool write_named(struct namer *namer, Dwarf_Die *die, const char *declarator, unsigned depth,
 			struct name_text *out)
 {
@@ -513,8 +514,8 @@ static bool write_named(struct namer *namer, Dwarf_Die *die, const char *declara
 	return true;
 }
 
-/* A typedef names an unnamed type; the pointer and size_type of a container say less than what they
- * stand for. */
+/* True if the typedef's own name is written: it names an unnamed type, or `written` wants it; the
+ * pointer and size_type of a container say less than their targets. */
 static bool keeps_typedef(struct namer *namer, Dwarf_Die *die, bool written)
 {
 	Dwarf_Die named = *die;
@@ -523,8 +524,8 @@ static bool keeps_typedef(struct namer *namer, Dwarf_Die *die, bool written)
 	       (die_peel_typedefs(&named) && die_named_by_typedef(&named));
 }
 
-/* Writes the type with a declarator in it, as C does: "int", "(*)(void)" … `die` NULL: void. False:
- * absurd. */
+/* Writes the type with a declarator in it, as in C: "int", "(*)(void)" … `die` NULL: void. False:
+ * absurd DWARF. */
 static bool write_type(struct namer *namer, Dwarf_Die *die, const char *declarator, bool written,
 		       unsigned depth, struct name_text *out)
 {

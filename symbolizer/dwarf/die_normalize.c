@@ -38,7 +38,7 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
 }
 
-/* The words of integer types, which come in any order. */
+/* The words of an integer type, which may come in any order. */
 struct integer_words {
 	unsigned longs;
 	bool any, is_short, is_unsigned, is_signed, is_char, is_double, is_128;
@@ -87,8 +87,8 @@ static const char *integer_text(const struct integer_words *integer)
 	return integer->is_unsigned ? "unsigned int" : "int";
 }
 
-/* Invariant: the declaration specifier that is being written begins at `start` of `out`; `named`:
- * its name was written, and no declarator. */
+/* State of the pass. Invariant: the current declaration specifier begins at `start` of `out`;
+ * `named`: its name was written, and no declarator. */
 struct normalize_pass {
 	const char *at;
 	struct name_text *out;
@@ -106,7 +106,7 @@ static char last(const struct normalize_pass *pass)
 	return pass->out->used ? pass->out->at[pass->out->used - 1] : 0;
 }
 
-/* A blank where the next thing is a word. */
+/* Writes a blank if one is needed before a word. */
 static void space(struct normalize_pass *pass)
 {
 	char c = last(pass);
@@ -165,7 +165,7 @@ static void push(struct normalize_pass *pass, char open, char close, const char 
 	pass->named = false;
 }
 
-/* A closing bracket that fits nothing is copied. */
+/* Writes a closing bracket; one that fits no opening one is copied. */
 static void pop(struct normalize_pass *pass, char c)
 {
 	char shown[2] = { c, 0 };
@@ -191,8 +191,8 @@ static bool starts(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-/* "(lambda at /src/a.cc:3:5)", "(unnamed struct at a.c:1:9)", "(anonymous class)". Returns what is
- * behind it. */
+/* Writes "(lambda at /src/a.cc:3:5)", "(unnamed struct at a.c:1:9)", "(anonymous class)" in braces.
+ * Returns its end; NULL: it is none of these. */
 static const char *unnamed_in_parentheses(struct normalize_pass *pass)
 {
 	static const char *const kinds[] = { "lambda", "unnamed ", "anonymous " };
@@ -215,7 +215,7 @@ static const char *unnamed_in_parentheses(struct normalize_pass *pass)
 		at += 4;
 		slash = memrchr(at, '/', (size_t)(end - at));
 		at = slash ? slash + 1 : at;
-		line = memrchr(at, ':', (size_t)(end - at)); /* of the column */
+		line = memrchr(at, ':', (size_t)(end - at)); /* before the column */
 		line = line && memchr(at, ':', (size_t)(line - at)) ? line : end;
 		name_text_put(pass->out, " at ");
 		name_text_add(pass->out, at, (size_t)(line - at));
@@ -232,7 +232,7 @@ static void write_number(struct name_text *out, int value)
 	name_text_add(out, number, (size_t)snprintf(number, sizeof(number), "%d", value));
 }
 
-/* The number of 'A', '\n', '\101', '\x41'. Returns what is behind it; NULL: it isn't one. */
+/* Gets the number of 'A', '\n', '\101', '\x41'. Returns its end; NULL: it isn't one. */
 static const char *character(const char *at, int *value)
 {
 	static const char named[] = "n\nt\tr\rb\bf\fv\va\a0\0\\\\''\"\"";
@@ -257,8 +257,8 @@ static const char *character(const char *at, int *value)
 	return NULL;
 }
 
-/* "(char)65" → 65: returns what is behind the cast; NULL: it isn't one. A cast to another type is
- * copied with its number. */
+/* Drops the cast of "(char)65" to a built-in type; returns the cast's end; NULL: it isn't one. A
+ * cast to another type is copied with its number. */
 static const char *cast(struct normalize_pass *pass)
 {
 	const char *text = pass->at + 1, *end = text, *word;
@@ -266,7 +266,7 @@ static const char *cast(struct normalize_pass *pass)
 	bool builtin = true;
 
 	for (; *end && *end != ')'; end++) {
-		/* the only parentheses in here: that bounds the recursion below */
+		/* no other parentheses may be in here: that bounds the recursion below */
 		if (starts(end, "(anonymous namespace)"))
 			end += strlen("(anonymous namespace)") - 1;
 		else if (!is_word(*end) && !strchr(": <>,", *end))
@@ -334,7 +334,7 @@ static bool elaborate(const char *word, size_t length)
 	       (length == 5 && !memcmp(word, "union", 5));
 }
 
-/* A word or number. Returns what is behind it. */
+/* Writes a word or number. Returns its end. */
 static const char *word(struct normalize_pass *pass)
 {
 	const char *at = pass->at;
@@ -382,7 +382,7 @@ static const char *word(struct normalize_pass *pass)
 	return at + length;
 }
 
-/* Anything that isn't a word. Returns what is behind it. */
+/* Writes anything that isn't a word. Returns its end. */
 static const char *symbol(struct normalize_pass *pass)
 {
 	static const char *const anonymous[] = { "(anonymous namespace)", "{anonymous}",
@@ -493,7 +493,7 @@ size_t die_bare_length(const char *name)
 
 	if (!strncmp(name, "operator", 8)) {
 		if (name[8] == ' ')
-			return strlen(name); /* to a type; new, delete */
+			return strlen(name); /* a conversion to a type; new, delete */
 		at += 8 + die_operator_length(name + 8);
 	}
 	at = *at ? strchr(at, '<') : NULL;
@@ -502,7 +502,8 @@ size_t die_bare_length(const char *name)
 	return at && at != name ? (size_t)(at - name) : strlen(name);
 }
 
-/* Behind the unnamed thing that begins at `at`: "{…}" or clang 14's "$_0"; NULL: there is none. */
+/* Returns the end of the unnamed thing that begins at `at`: "{…}" or clang 14's "$_0"; NULL: there
+ * is none. */
 static const char *behind_unnamed(const char *at)
 {
 	unsigned depth = 0;

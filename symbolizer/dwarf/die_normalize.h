@@ -17,21 +17,21 @@
 #include "../elf/symbol_names.h"
 #include "name_text.h"
 
-/* A demangled name in the spelling of this module, interned. */
+/* Returns a demangled name in this module's spelling, interned. */
 const char *die_normalize(struct names *names, const char *name);
-/* Adds it to `out` instead. */
+/* Appends it to `out` instead. */
 void die_normalize_text(const char *name, struct name_text *out);
 
 /*
- * Can two normalised names mean the same type? Compilers number or place lambdas and unnamed types
- * each in their own way, so any two of those are taken for the same one: "Task<f::{lambda at
+ * True if two normalised names can mean the same type. Compilers number or place lambdas and
+ * unnamed types each in their own way, so any two of those count as the same: "Task<f::{lambda at
  * a.cc:3}>", "Task<f::{lambda()#1}>" and "Task<f::$_0>".
  */
 bool die_normalize_alike(const char *a, const char *b);
 
-/* Length of a name in front of its template arguments. */
+/* Returns the length of a name before its template arguments. */
 size_t die_bare_length(const char *name);
-/* Bytes of the symbol that follows "operator"; 0: none. */
+/* Returns the bytes of the symbol that follows "operator"; 0: none. */
 size_t die_operator_length(const char *at);
 
 #endif

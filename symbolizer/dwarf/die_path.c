@@ -11,7 +11,7 @@
 
 enum { PARTS_MAX = 48 };
 
-/* The name of one scope; NULL: it has none. */
+/* Returns the name of one scope; NULL: it has none. */
 static const char *part_of(const struct debug_unit *unit, uint32_t at)
 {
 	const struct die_container *container = &unit->containers.at[at];
@@ -40,7 +40,7 @@ const char *die_function_path(struct debug_units *units, Dwarf_Die *function)
 		name = dwarf_diename(function);
 	if (!name || dwarf_tag(&die) == DW_TAG_lexical_block)
 		return NULL;
-	/* the path of a local class begins with the class */
+	/* the path of a local class starts with the class */
 	for (; at != NO_SCOPE && count < PARTS_MAX &&
 	       unit->containers.at[at].tag != DW_TAG_subprogram;
 	     at = unit->containers.at[at].parent) {

@@ -19,10 +19,9 @@
 #include "die_normalize.h"
 
 #define NEST_MAX 24
-#define STEPS_MAX 4096 /* classes that one question may look into */
+#define STEPS_MAX 4096 /* limit of classes examined per call */
 
-/* Replaces a declaration by its definition: in a type unit, or anywhere that has one of the
- * name. */
+/* Replaces a declaration by its definition: in a type unit, or anywhere by the name. */
 static void define(struct debug_units *units, Dwarf_Die *die, const char *name)
 {
 	Dwarf_Die defined;
@@ -62,7 +61,7 @@ static bool has_vptr(struct debug_units *units, Dwarf_Die *class, unsigned depth
 			return true;
 		if ((tag == DW_TAG_subprogram || tag == DW_TAG_inheritance) &&
 		    die_number(&child, DW_AT_virtuality))
-			return true; /* a virtual base needs a vptr too */
+			return true; /* a virtual base needs a vptr, too */
 		if (tag == DW_TAG_inheritance && die_reference(&child, DW_AT_type, &base) &&
 		    resolve(units, &base, &type) && type.kind == DIE_CLASS &&
 		    has_vptr(units, &type.die, depth + 1, steps))
@@ -71,7 +70,7 @@ static bool has_vptr(struct debug_units *units, Dwarf_Die *class, unsigned depth
 	return false;
 }
 
-/* Whether blocks of the class may be longer than it: its last member is an array of no, one or any
+/* True if blocks of the class may be longer than it: its last member is an array of no, one or any
  * number of elements. */
 static bool is_open_ended(Dwarf_Die *class, unsigned depth)
 {
@@ -105,7 +104,7 @@ static bool is_open_ended(Dwarf_Die *class, unsigned depth)
 	return !die_subrange(&range, &elements) || elements <= 1;
 }
 
-/* A record of Ada's that has parts as long as its discriminants say. */
+/* True for an Ada record with parts whose length depends on its discriminants. */
 static bool size_varies(Dwarf_Die *class)
 {
 	Dwarf_Attribute attribute;
@@ -115,7 +114,7 @@ static bool size_varies(Dwarf_Die *class)
 	       dwarf_formudata(&attribute, &bytes);
 }
 
-/* The bytes in front of what varies; at least 1. */
+/* Returns the bytes before the variable part; at least 1. */
 static uint64_t fixed_bytes(Dwarf_Die *class)
 {
 	Dwarf_Die child, type;
@@ -135,7 +134,7 @@ static uint64_t fixed_bytes(Dwarf_Die *class)
 	return most;
 }
 
-/* sizeof(an) array: libdw's own doesn't go to type units. 0: unknown. */
+/* Returns sizeof(an array); libdw's own function doesn't follow type units. 0: unknown. */
 static uint64_t array_bytes(struct debug_units *units, const Dwarf_Die *array)
 {
 	Dwarf_Die at = *array, child;
@@ -160,7 +159,7 @@ static uint64_t array_bytes(struct debug_units *units, const Dwarf_Die *array)
 		       : 0;
 }
 
-/* All of die_type() but what takes a look at the members. */
+/* Does the part of die_type() that needs no walk over the members. */
 static bool resolve(struct debug_units *units, Dwarf_Die *die, struct die_type *out)
 {
 	Dwarf_Die peeled = *die, alias = { 0 };
@@ -221,7 +220,7 @@ static bool resolve(struct debug_units *units, Dwarf_Die *die, struct die_type *
 	else if (tag == DW_TAG_string_type) {
 		uint64_t unit;
 
-		/* one of any length is a row of characters */
+		/* one of any length counts as an array of characters */
 		if (!die_string(&peeled, &out->bytes, &unit))
 			out->bytes = unit;
 	} else if (tag == DW_TAG_ptr_to_member_type) {
@@ -248,9 +247,9 @@ struct type_entry {
 };
 
 /*
- * Answers of die_type() by the address of the DIE's bytes, until the DWARF is closed: the rules ask
- * for the same few types at every instruction of a function, and whether a class has a vptr takes a
- * walk over its members and bases.
+ * Cached results of die_type() by the address of the DIE's bytes, until the DWARF is closed: the
+ * rules need the same few types at every instruction of a function, and finding a class's vptr
+ * takes a walk over its members and bases.
  */
 struct type_memo {
 	VEC(struct type_entry) entries;
@@ -323,7 +322,7 @@ bool die_type_target(struct debug_units *units, const struct die_type *type, str
 	       die_type_of(units, &die, out);
 }
 
-/* The type parameter number `*index` among the children; counts it down on the way. */
+/* Finds the type parameter number `*index` among the children, counting `*index` down. */
 static bool find_argument(Dwarf_Die *die, unsigned *index, unsigned depth, Dwarf_Die *out)
 {
 	Dwarf_Die child;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * die_type.h: a type, as DWARF describes it.
+ * die_type.h: describes a type from its DIE.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: names, and a memo until the units are closed.
  * Threads: one at a time.
  *
- * die_members.h and die_layout.h say what is in it.
+ * die_members.h and die_layout.h describe its members.
  */
 #ifndef SHINY_SYM_DIE_TYPE_H
 #define SHINY_SYM_DIE_TYPE_H
@@ -30,35 +30,36 @@ enum die_kind {
 
 struct die_type {
 	enum die_kind kind;
-	/* without typedefs, const and volatile; of a declaration the definition, if there is one */
+	/* without typedefs, const and volatile; a declaration's definition, if there is one */
 	Dwarf_Die die;
-	/* normalised; an unnamed struct has the name of its typedef. "" nameless */
+	/* normalised; an unnamed struct has the name of its typedef; "": nameless */
 	const char *name;
-	uint64_t bytes; /* 0 unknown */
+	uint64_t bytes; /* 0: unknown */
 	bool polymorphic; /* it has a vptr */
 	bool by_address; /* a pointer to a descriptor, which is the target and has the same DIE */
-	/* its last member is an array, so blocks of it may be longer: C's flexible array, and [0]
-	 * and [1] */
+	/* its last member is an array (C's flexible array, [0] or [1]), so its blocks may be
+	 * longer */
 	bool trailing_array;
 };
 
-/* The type that `die`'s DW_AT_type names (a missing one is void). False: absurd or cyclic DWARF. */
+/* Describes the type that `die`'s DW_AT_type names (void if missing). False: absurd or cyclic
+ * DWARF. */
 bool die_type_of(struct debug_units *units, Dwarf_Die *die, struct die_type *out);
-/* `die` itself is a type. */
+/* Describes `die`, which is a type itself. */
 bool die_type(struct debug_units *units, Dwarf_Die *die, struct die_type *out);
-/* What a pointer or array type is made of. */
+/* Describes the target of a pointer, or the element of an array. */
 bool die_type_target(struct debug_units *units, const struct die_type *type, struct die_type *out);
 
-/* The type parameter number `index` of a class or function. */
+/* Describes the type parameter number `index` of a class or function. */
 bool die_type_argument(struct debug_units *units, Dwarf_Die *die, unsigned index,
 		       struct die_type *out);
-/* The type that a class's typedef `member` names, "value_type" for instance. */
+/* Describes the target of a class's typedef `member`, "value_type" for instance. */
 bool die_type_typedef(struct debug_units *units, Dwarf_Die *die, const char *member,
 		      struct die_type *out);
 
-/* The class that a member function belongs to, through specification and abstract origin. */
+/* Describes the class of a member function, through specification and abstract origin. */
 bool die_type_class_of(struct debug_units *units, Dwarf_Die *function, struct die_type *out);
-/* Is it a constructor: does it have its class's name? */
+/* True if it is a constructor: it has its class's name. */
 bool die_is_constructor(struct debug_units *units, Dwarf_Die *function, struct die_type *class);
 
 #endif

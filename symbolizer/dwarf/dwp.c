@@ -2,10 +2,10 @@
 /*
  * dwp.c: see dwp.h.
  *
- * A .dwp has the sections of many .dwo files put together, and two indexes (DWARF 5 section 7.3.5;
- * the GNU form for DWARF 4 has the same layout and other section numbers): a hash table from a
- * unit's id to a row, and for each row the offset and the size of its part of each section.
- * Everything is little-endian; every number is checked against the section that it points into.
+ * A .dwp contains the sections of many .dwo files, and two indexes (DWARF 5 section 7.3.5; the GNU
+ * form for DWARF 4 has the same layout and other section numbers): a hash table from a unit's id to
+ * a row, and for each row the offset and the size of its part of each section. Everything is
+ * little-endian; every number is checked against the section that it points into.
  */
 #include "dwp.h"
 
@@ -34,7 +34,7 @@ static uint64_t u64(const uint8_t *at)
 	return value;
 }
 
-/* Which part a column of the index is, -1: one that we don't use. */
+/* Returns the part that a column of the index is; -1: an unused one. */
 static int part_of(uint32_t section, bool gnu)
 {
 	static const int v5[] = {
@@ -51,7 +51,7 @@ static int part_of(uint32_t section, bool gnu)
 	return gnu ? v4[section] : v5[section];
 }
 
-/* False: it is there and makes no sense. */
+/* Reads an index, which may be absent. False: it makes no sense. */
 static bool read_index(struct binary_bytes section, struct dwp_index *out)
 {
 	struct dwp_index index = { .row_count = 0 };
@@ -159,7 +159,7 @@ void dwp_close(struct dwp *dwp)
 	*dwp = (struct dwp){ .fd = -1 };
 }
 
-/* Row `row` (from 0) of an index; the part of section `part`. */
+/* Returns the part of section `part` in row `row` (from 0) of an index. */
 static struct binary_bytes contribution(const struct dwp *dwp, const struct dwp_index *index,
 					uint32_t row, enum dwp_part part)
 {
@@ -199,13 +199,13 @@ bool dwp_find(const struct dwp *dwp, uint64_t id, struct dwp_parts *out)
 		return false;
 	for (int i = 0; i < DWP_PARTS; i++)
 		out->at[i] = contribution(dwp, index, row - 1, (enum dwp_part)i);
-	/* strings are shared by all */
+	/* all units share the strings */
 	out->at[DWP_STR] = dwp->whole.at[DWP_STR];
 	return out->at[DWP_INFO].data && out->at[DWP_ABBREV].data;
 }
 
-/* The `n`th .debug_info.dwo of a .dwo but the last one, which is the compilation unit's: gcc leaves
- * each type unit in a section of its own. */
+/* Returns the `n`th .debug_info.dwo of a .dwo except the last one, which is the compilation unit's:
+ * gcc puts each type unit in a section of its own. */
 static struct binary_bytes type_section(const struct dwp *dwp, size_t n)
 {
 	Elf_Scn *section = NULL;

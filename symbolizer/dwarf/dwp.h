@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dwp.h: where a split unit's pieces are, in a .dwp or a .dwo.
+ * dwp.h: finds a split unit's pieces in a .dwp or a .dwo.
  *
- * Runs: sidecar, CLI. Signals: no. Allocates: what is compressed in the file, unpacked. Threads:
+ * Runs: sidecar, CLI. Signals: no. Allocates: the unpacked content of compressed sections. Threads:
  * one at a time.
  */
 #ifndef SHINY_SYM_DWP_H
@@ -27,8 +27,7 @@ enum dwp_part {
 	DWP_PARTS
 };
 
-/* Pieces of a file's sections; data is NULL where there is none. They live until the file is
- * closed. */
+/* Pieces of a file's sections, valid until the file is closed; data is NULL if there is none. */
 struct dwp_parts {
 	struct binary_bytes at[DWP_PARTS];
 };
@@ -44,21 +43,21 @@ struct dwp {
 	int fd;
 	Elf *elf; /* NULL: closed */
 	struct dwp_parts whole;
-	struct dwp_index units, types; /* row_count is 0: not there, as in a .dwo */
+	struct dwp_index units, types; /* row_count 0: absent, as in a .dwo */
 };
 
 #define DWP_MISSING "missing"
 
-/* Opens a .dwp or a .dwo. Returns NULL, DWP_MISSING, or why the file cannot be used. */
+/* Opens a .dwp or a .dwo. Returns NULL, DWP_MISSING, or the reason why the file can't be used. */
 const char *dwp_open(struct dwp *dwp, const char *path);
 void dwp_close(struct dwp *dwp);
 
-/* The pieces of the unit `id`. Of a .dwo these are its whole sections. */
+/* Finds the pieces of the unit `id`; of a .dwo these are its whole sections. */
 bool dwp_find(const struct dwp *dwp, uint64_t id, struct dwp_parts *out);
 
 /*
- * The .debug_info of the next type unit that was in the same .dwo as `unit` (it shares the
- * abbreviations); data is NULL behind the last. `*at` starts as 0.
+ * Returns the .debug_info of the next type unit from the same .dwo as `unit` (it shares the
+ * abbreviations); data is NULL after the last. `*at` starts as 0.
  */
 struct binary_bytes dwp_type_unit(const struct dwp *dwp, const struct dwp_parts *unit, size_t *at);
 

@@ -50,7 +50,7 @@ void plain_name_string(Dwarf_Die *string, struct name_text *out)
 
 const char *plain_name_ada(struct debug_units *units, Dwarf_Die *die, const char *name)
 {
-	/* a simple name is its own */
+	/* a simple name stays as it is */
 	char *readable = name && strstr(name, "__") && die_is_ada(die) ? demangle_ada(name) : NULL;
 	const char *result = readable ? names_text(debug_units_names(units), readable) : name;
 

@@ -27,10 +27,10 @@
 #include "split_image.h"
 #include "../elf/unpack.h"
 
-/* A unit that was made. */
+/* A split unit, opened or searched in vain. */
 struct made {
 	uint64_t id;
-	struct dwp dwo; /* closed: its pieces are the .dwp's */
+	struct dwp dwo; /* closed if the .dwp has its pieces */
 	struct split_image image;
 	Dwarf_Die die;
 };
@@ -80,7 +80,7 @@ static const char *base_name(const char *path)
 
 /* ---- the .dwp ---- */
 
-/* The `n`th place where the .dwp may be; NULL behind the last. */
+/* Returns the `n`th possible path of the .dwp; NULL: there are no more. */
 static char *dwp_place(const struct split *split, size_t n)
 {
 	const char *name = base_name(split->path), *dir;
@@ -107,7 +107,7 @@ static char *dwp_place(const struct split *split, size_t n)
 	return mem_format("%s/%s.dwp", dir, name);
 }
 
-/* Opens the first .dwp that is one. `where` and `trouble` may be NULL. */
+/* Opens the first valid .dwp. `where` and `trouble` may both be NULL. */
 static bool open_dwp(struct split *split, char where[256], const char **trouble)
 {
 	char *place;
@@ -116,7 +116,7 @@ static bool open_dwp(struct split *split, char where[256], const char **trouble)
 	for (size_t n = 0; (place = dwp_place(split, n)); n++) {
 		const char *why = dwp_open(&split->dwp, place);
 
-		/* a single file of the user's may be anything */
+		/* a single file from the user may be anything */
 		if (!why && !split->dwp.units.row_count) {
 			dwp_close(&split->dwp);
 			why = n < 3 ? "without an index of units" : DWP_MISSING;
@@ -144,8 +144,8 @@ static const char *text_of(Dwarf_Die *die, unsigned name, unsigned gnu_name)
 	return NULL;
 }
 
-/* The `n`th place where the .dwo may be; NULL behind the last. The first two are those
- * that libdw knows. */
+/* Returns the `n`th possible path of the .dwo; NULL: there are no more. libdw knows the first
+ * two. */
 static char *dwo_place(const struct split *split, const char *name, const char *comp_dir, size_t n)
 {
 	const char *file = n == 1 ? split->path : split->dwarf_path,
@@ -194,7 +194,7 @@ static struct binary_bytes section_of(Dwarf_Die *skeleton, const char *wanted)
 
 		if (!name || strcmp(name, wanted))
 			continue;
-		/* libdw has unpacked it, if it was compressed */
+		/* libdw unpacked it, if it was compressed */
 		data = elf_getdata(section, NULL);
 		if (data && data->d_buf && header.sh_type != SHT_NOBITS)
 			return (struct binary_bytes){ data->d_buf, data->d_size };
@@ -235,7 +235,7 @@ static bool base_of(Dwarf_Die *skeleton, struct split_base *out)
 	struct binary_bytes section = section_of(skeleton, ".debug_addr");
 
 	out->addr = from_base(section, skeleton, DW_AT_addr_base, DW_AT_GNU_addr_base);
-	/* DWARF 5: a header in front of the base says where the unit's addresses end */
+	/* DWARF 5: the header before the base gives the length of the unit's addresses */
 	if (version >= 5 && section.data && out->addr.data >= section.data + 8) {
 		memcpy(&bytes, out->addr.data - 8, 4);
 		length = bytes < 4 ? 0 : bytes - 4;
@@ -261,7 +261,7 @@ static struct made *add_made(struct split *split, uint64_t id)
 	return split->made[split->made_count++] = made;
 }
 
-/* Makes the unit of what is in `dwp`, the .dwp or a .dwo. */
+/* Opens the unit from `dwp`, the .dwp or a .dwo. */
 static bool make(struct made *made, const struct dwp *dwp, const struct split_base *base)
 {
 	struct dwp_parts parts;

@@ -97,7 +97,7 @@ static uint32_t u32(const uint8_t *at)
 	return value;
 }
 
-/* The unit with the id (DWARF 4: the first) in `info`: its offset, or SIZE_MAX. */
+/* Returns the offset in `info` of the unit with the id (DWARF 4: of the first); SIZE_MAX: none. */
 static size_t find_unit(struct binary_bytes info, const struct split_base *base)
 {
 	for (size_t at = 0; info.bytes - at >= HEADER_V5;) {
@@ -116,7 +116,7 @@ static size_t find_unit(struct binary_bytes info, const struct split_base *base)
 	return SIZE_MAX;
 }
 
-/* Finds abbreviation `code` in `table`: `*start`, and `out` reads its tag and what follows, to the
+/* Finds abbreviation `code` in `table`, which starts at `*start`; `out` reads from its tag to the
  * end of its attributes. */
 static bool find_abbreviation(struct binary_bytes table, uint64_t offset, uint64_t code,
 			      const uint8_t **start, struct abbreviation_reader *out)
@@ -151,9 +151,8 @@ static bool find_abbreviation(struct binary_bytes table, uint64_t offset, uint64
 }
 
 /*
- * Gives the unit at info + `at` abbreviations of its own with a low_pc, at the end of a copy of
- * `table`, which becomes the new one. `dwo_id` is the content of DWARF 4's attribute in the info,
- * NULL in DWARF 5.
+ * Gives the unit at info + `at` abbreviations of its own with a low_pc, after a copy of `table`,
+ * which they replace. `dwo_id` is the content of DWARF 4's attribute in the info, NULL in DWARF 5.
  */
 static bool set_low_pc(struct split_image *image, size_t at, size_t bytes,
 		       struct binary_bytes *table, const struct split_base *base, uint8_t *dwo_id,
@@ -168,14 +167,14 @@ static bool set_low_pc(struct split_image *image, size_t at, size_t bytes,
 	uint32_t new_offset = (uint32_t)table->bytes;
 	const uint8_t *start;
 
-	/* a code of more than a byte would leave no room in front of it */
+	/* a code of more than a byte would leave no room before it */
 	if (!code_reader.good || !code || code >= 0x80 || index >= 1u << 24 ||
 	    !find_abbreviation(*table, offset, code, &start, &old) || table->bytes >= UINT32_MAX)
 		return false;
 
 	const uint8_t *behind = old.end;
 
-	/* the unit's with more attributes, then all but that one */
+	/* the unit's abbreviation with more attributes, then all others */
 	image->abbrev = malloc(2 * table->bytes + (size_t)(old.end - old.at) + 64);
 	if (!image->abbrev)
 		return false;
@@ -221,7 +220,8 @@ static bool set_low_pc(struct split_image *image, size_t at, size_t bytes,
 	return true;
 }
 
-/* The .debug_info of the image: the unit's, and that of the type units that came with it. */
+/* Copies the .debug_info for the image: the unit's, and that of the type units from the same
+ * .dwo. */
 static struct binary_bytes copy_info(struct split_image *image, const struct dwp *dwp,
 				     const struct dwp_parts *parts)
 {
@@ -235,7 +235,7 @@ static struct binary_bytes copy_info(struct split_image *image, const struct dwp
 		return (struct binary_bytes){ 0 };
 	memcpy(image->info, info.data, bytes);
 	at = 0;
-	/* only so many as were counted: the file may change under us */
+	/* at most the counted ones: the file may change meanwhile */
 	while (types && (more = dwp_type_unit(dwp, parts, &at)).data && more.bytes <= types) {
 		memcpy(image->info + bytes, more.data, more.bytes);
 		bytes += more.bytes;
@@ -292,7 +292,7 @@ static bool open_parts(struct split_image *image, struct binary_bytes info,
 	       dwarf_offdie(image->elf.dwarf, at + size, unit);
 }
 
-/* A copy of `addr` with `low_pc` behind it; its index there. */
+/* Copies `addr` and appends `low_pc`; returns its index; UINT64_MAX: out of memory. */
 static uint64_t add_address(struct split_image *image, struct binary_bytes *addr, uint64_t low_pc)
 {
 	size_t bytes = addr->bytes & ~(size_t)7;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * split_image.h: a split unit as an ELF file in memory that libdw can read by itself.
+ * split_image.h: builds an ELF file in memory from a split unit, which libdw can read by itself.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: the unit's .debug_info and abbreviations. Threads:
  * one at a time.
@@ -15,13 +15,13 @@
 #include "dwp.h"
 #include "../elf/section_image.h"
 
-/* What a split unit has in the file with its skeleton. */
+/* A split unit's data in the file with its skeleton. */
 struct split_base {
 	uint64_t id;
 	unsigned version;
 	uint64_t low_pc;         /* 0: none */
-	struct binary_bytes addr; /* .debug_addr from the unit's base on */
-	struct binary_bytes ranges; /* DWARF 4: .debug_ranges from the unit's base on */
+	struct binary_bytes addr; /* .debug_addr, from the unit's base on */
+	struct binary_bytes ranges; /* DWARF 4: .debug_ranges, from the unit's base on */
 };
 
 struct split_image {
@@ -29,7 +29,7 @@ struct split_image {
 	uint8_t *info, *abbrev, *addr;
 };
 
-/* The pieces must outlive the image. False: they don't make a unit with that id. */
+/* The pieces must outlive the image. False: they form no unit with that id. */
 bool split_image_create(const struct dwp *dwp, const struct dwp_parts *parts,
 			const struct split_base *base, struct split_image *out, Dwarf_Die *unit);
 void split_image_destroy(struct split_image *image);

@@ -9,8 +9,8 @@
 #include "../../src/base/mem.h"
 #include "die_normalize.h"
 
-/* The text of argument number `index`, which ends at `*end`; NULL: there is none. `*count` is the
- * number of arguments that were passed. */
+/* Returns the text of argument number `index`, which ends at `*end`; NULL: there is none. `*count`
+ * is the number of arguments passed on the way. */
 static const char *argument_at(const char *name, unsigned index, const char **end, unsigned *count)
 {
 	const char *at = name + die_bare_length(name), *start;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * template_text.h: the template arguments that stand in a class's DW_AT_name.
+ * template_text.h: reads the template arguments in a class's DW_AT_name.
  *
- * Runs: sidecar, CLI. Signals: no. Allocates: what it writes. Threads: any.
+ * Runs: sidecar, CLI. Signals: no. Allocates: the written text. Threads: any.
  */
 #ifndef SHINY_SYM_TEMPLATE_TEXT_H
 #define SHINY_SYM_TEMPLATE_TEXT_H
@@ -11,10 +11,10 @@
 
 #include "name_text.h"
 
-/* How many arguments "name<a, b>" has; 0: none in brackets. */
+/* Returns the number of arguments of "name<a, b>"; 0: none in brackets. */
 unsigned template_text_count(const char *name);
 
-/* Adds argument number `index`, normalised. False: there is none. */
+/* Appends argument number `index`, normalised. False: there is none. */
 bool template_text_write(const char *name, unsigned index, struct name_text *out);
 
 #endif

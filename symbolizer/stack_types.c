@@ -125,9 +125,8 @@ static uint64_t key_of_fold(uint64_t ret, unsigned fold)
 	return ret ^ (uint64_t)fold << 56;
 }
 
-/* Returns the cached or a new answer; NULL: nothing is known, or memory is short. Computes an
- * answer anew if it was first computed for a caller (`unasked`) and the address is now
- * innermost. */
+/* Returns the cached or a new answer; NULL: nothing is known. Computes an answer anew if it was
+ * first computed for a caller (`unasked`) and the address is now innermost. */
 static const struct site_answer *answer_of(const struct sym_call *call, bool innermost,
 					   unsigned fold)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sym.h: names and types for addresses in files. elfutils stays behind this header.
+ * sym.h: names and types for addresses in files. Only the symbolizer sees elfutils.
  *
  * Runs:      sidecar, CLI. Signals: no. Allocates: yes.
  * Threads:   one context is used by one thread at a time.
@@ -146,7 +146,7 @@ enum sym_rule {
 	SYM_RULE_ALLOCATOR,   /* R3: an allocator or a container in the inline chain */
 	SYM_RULE_CONSTRUCTOR, /* R4: the constructor that got the pointer */
 	SYM_RULE_STORE,       /* R4c: a vtable's address was stored in it */
-	SYM_RULE_VARIABLE,    /* R6: a typed variable, member, parameter or result took the
+	SYM_RULE_VARIABLE,    /* R6: a typed variable, member, parameter or result received the
 	                       * pointer */
 	SYM_RULE_THROWN,      /* the C++ runtime received the type of the thrown object */
 	SYM_RULE_FUNCTION,    /* the allocation function implies it: strdup returns chars */

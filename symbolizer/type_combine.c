@@ -5,7 +5,7 @@
  * Both can be wrong, each in its own way. A vptr read in the middle of a life names the class at
  * the block's start. That is the block's class, with two exceptions: the block is a structure or an
  * array that begins with such an object (the sizes tell, where the class's size is known), or
- * nobody has written the memory since an earlier object (rare: allocators write links there). Read
+ * the memory was not written since an earlier object (rare: allocators write links there). Read
  * young, a vptr may be that of a base class under construction; read at the free, it mostly is a
  * base class's, left by the destructors. A site's answer comes from code that runs for every block,
  * and agrees with the sizes (site_choose.c). But it may name a base class: its constructor was

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * type_layout.c: a type's layout by its name (sym_type_layout): finds the definition and hands out
- * the rows of die_layout.c without elfutils' types.
+ * type_layout.c: lists a type's layout by its name (sym_type_layout): finds the definition and
+ * passes on the rows of die_layout.c without elfutils' types.
  */
 #include "dwarf/debug_definitions.h"
 #include "dwarf/die_layout.h"

@@ -167,7 +167,7 @@ struct scope_variables {
 	unsigned steps; /* limit of further DIEs */
 };
 
-/* The scopes asked about, until the DWARF is closed. */
+/* The scopes read so far, until the DWARF is closed. */
 struct variables_memo {
 	VEC(struct scope_variables *) scopes;
 	struct hash_table table; /* by scope */

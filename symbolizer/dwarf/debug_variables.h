@@ -2,8 +2,8 @@
 /*
  * debug_variables.h: finds the places of variables at an address.
  *
- * Runs: sidecar, CLI. Signals: no. Allocates: the variables of the scopes asked about, until the
- * units are closed. Threads: one at a time.
+ * Runs: sidecar, CLI. Signals: no. Allocates: the variables of the scopes read, until the units are
+ * closed. Threads: one at a time.
  */
 #ifndef SHINY_SYM_DEBUG_VARIABLES_H
 #define SHINY_SYM_DEBUG_VARIABLES_H

@@ -12,13 +12,12 @@
  *   clang       X<unsigned long, const char *, 'A', 3UL, std::vector<int, std::allocator<int>>>,
  *               void (int), int[3]
  *
- * One pass over the tokens writes: no blank but between two words, behind a comma, and between "*"
- * or ")" and a word; const and volatile in front of what they belong to, where that is a name; the
- * shortest name of an integer type; numbers without suffixes and without casts to built-in types (a
- * cast to an enumeration stays); "(anonymous namespace)"; no ABI tags; unnamed things in braces,
- * with a file's base name and a line where the compiler gave them. Text
- * that the pass doesn't understand is copied: it may leave two spellings of one name, never make a
- * wrong one.
+ * One pass over the tokens writes: no blank except between two words, after a comma, and between
+ * "*" or ")" and a word; const and volatile before the name that they qualify; the shortest name of
+ * an integer type; numbers without suffixes and without casts to built-in types (a cast to an
+ * enumeration stays); "(anonymous namespace)"; no ABI tags; unnamed things in braces, with the
+ * file's base name and the line that the compiler gave. Text that the pass doesn't understand is
+ * copied: it may leave two spellings of one name, never produce a wrong one.
  */
 #define _GNU_SOURCE /* memrchr */
 

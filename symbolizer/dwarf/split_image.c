@@ -3,32 +3,31 @@
  * split_image.c: see split_image.h.
  *
  * The problem. elfutils 0.188 can't read a .dwp, and it looks for a .dwo in two places only. The
- * link between a split unit and its skeleton (where its addresses are, what they are relative to)
- * is private to libdw, so that a unit which was found by other means has names and no addresses.
+ * link between a split unit and its skeleton (the place of its addresses, and their base) is
+ * private to libdw, so that a unit found by other means has names and no addresses.
  *
- * The approach. Make what libdw can read: an ELF file in memory with the unit's pieces as
- * .debug_*.dwo sections. It gets everything it needs:
- *   addresses   libdw takes a .debug_addr.dwo as well; it gets the skeleton's .debug_addr from
- *               DW_AT_addr_base on, because a unit without that attribute begins at 0. The same for
- *               DWARF 4's .debug_ranges and DW_AT_GNU_ranges_base
+ * The approach. Build a file that libdw can read: an ELF file in memory with the unit's pieces as
+ * .debug_*.dwo sections. It contains all that libdw needs:
+ *   addresses   libdw reads a .debug_addr.dwo as well; it gets the skeleton's .debug_addr from
+ *               DW_AT_addr_base on, because a unit without that attribute starts at 0. The same
+ *               holds for DWARF 4's .debug_ranges and DW_AT_GNU_ranges_base
  *   the others  .debug_str_offsets, .debug_loclists and .debug_rnglists need no base in a split
- *               unit: libdw takes what is behind the first header, and each piece has its own
- *   low_pc      the base of range and location lists, in the skeleton. Where it isn't 0 it must get
- *               into the unit's DIE, without moving anything, because references are offsets in the
- *               unit:
+ *               unit: libdw reads from the first header on, and each piece has its own
+ *   low_pc      the base of range and location lists, in the skeleton. If it isn't 0 it must get
+ *               into the unit's DIE, without moving anything, because references are offsets in
+ *               the unit:
  *                 DWARF 5  the header of a split unit is 8 bytes longer than that of an ordinary
- *                          unit (its id). So the header is made an ordinary one, and the 8 bytes
- *                          are the beginning of the unit's DIE: its abbreviation code, DW_AT_low_pc
- *                          as an index into .debug_addr, DW_AT_stmt_list, and the old code, which
- *                          becomes the value of an unknown attribute.
+ *                          unit (its id). So the header becomes an ordinary one, and the 8 bytes
+ *                          begin the unit's DIE: its abbreviation code, DW_AT_low_pc as an index
+ *                          into .debug_addr, DW_AT_stmt_list, and the old code, which becomes the
+ *                          value of an unknown attribute.
  *                 DWARF 4  the 8 bytes of DW_AT_GNU_dwo_id become DW_AT_low_pc; the id moves into
  *                          the abbreviation.
- *               The abbreviation is written in front of the others; the first one with a code
- *               counts.
+ *               The new abbreviation precedes the others; the first one with a code counts.
  * The sections aren't copied (section_image.h): the strings of a .dwp are hundreds of megabytes.
  *
- * Not covered: type units of DWARF 4 (.debug_types.dwo), and those that another .dwo brought into
- * the .dwp.
+ * Not covered: type units of DWARF 4 (.debug_types.dwo), and type units that another .dwo
+ * contributed to the .dwp.
  */
 #include "split_image.h"
 

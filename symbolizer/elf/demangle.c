@@ -2,12 +2,12 @@
 /*
  * demangle.c: see demangle.h.
  *
- * C++ goes through __cxa_demangle of the libstdc++ that is linked anyway; what that one doesn't
- * know (generic lambdas, in gcc 12's) goes through libiberty, which has a later version of the same
- * code. Rust goes through libiberty: its legacy names look like C++ ("_ZN…17h<hash>E"), and only
- * libiberty reads its v0 names ("_R…"). Rust comes first: its test for the legacy hash is exact,
- * and __cxa_demangle would show the hash and the $LT$ escapes. gfortran's names of procedures in
- * modules, and GNAT's, become what debuggers show.
+ * C++ is read by __cxa_demangle of the libstdc++ that is linked anyway; names that it doesn't know
+ * (generic lambdas, in gcc 12's) by libiberty, which has a later version of the same code. Rust is
+ * read by libiberty: its legacy names look like C++ ("_ZN…17h<hash>E"), and only libiberty reads
+ * its v0 names ("_R…"). Rust comes first: its test for the legacy hash is exact, and __cxa_demangle
+ * would show the hash and the $LT$ escapes. gfortran's names of procedures in modules, and GNAT's,
+ * get the form that debuggers show.
  */
 #include "demangle.h"
 

@@ -219,7 +219,7 @@ bool flow_jumps_to(const struct flow_code *code, uint64_t vaddr, struct flow_cal
 	return true;
 }
 
-/* ---- the call in front of a return address ---- */
+/* ---- the call before a return address ---- */
 
 static bool call_at(const struct flow_code *code, uint64_t vaddr, uint64_t ret, bool plausible,
 		    struct flow_callee *out)

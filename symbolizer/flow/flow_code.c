@@ -2,11 +2,11 @@
 /*
  * flow_code.c: see flow_code.h.
  *
- * A call goes straight to a function, to a PLT stub (`jmp *slot(%rip)`, behind an endbr64 where the
- * linker was told so), or through a slot that the loader fills (`call *slot(%rip)`, -fno-plt). The
- * slot's relocation names the function. A slot that the program may write is a variable, not a
- * constant: only what is read-only after loading counts, and the GOT, which is left writable when
- * binding is lazy.
+ * A call leads to a function, to a PLT stub (`jmp *slot(%rip)`, after an endbr64 if the linker had
+ * that option), or through a slot that the loader fills (`call *slot(%rip)`, -fno-plt). The slot's
+ * relocation names the function. A slot that the program may write is a variable, not a constant:
+ * only words that are read-only after loading count, and the GOT, which stays writable with lazy
+ * binding.
  */
 #include "flow_code.h"
 

@@ -5,8 +5,8 @@
  * Runs: sidecar, CLI. Signals: no. Allocates: no. Threads: any.
  *
  * An answer doesn't depend on any block, so type_cache.h can cache it by build-id and offset. It
- * lists the findings, best first, and says whether the pointer was returned to the caller as a void
- * pointer (a wrapper): then the caller's return address matters, too. site_choose.h compares a
+ * lists the findings, best first, and tells whether the pointer was returned to the caller as a
+ * void pointer (a wrapper): then the caller's return address matters, too. site_choose.h compares a
  * stack's answers with the sizes of its blocks.
  */
 #ifndef SHINY_SYM_SITE_ANSWER_H

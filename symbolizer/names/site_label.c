@@ -75,7 +75,7 @@ enum {
 	                  * it */
 };
 
-/* ---- behind the call ---- */
+/* ---- after the call ---- */
 
 static bool direct_target(const struct flow_instruction *instruction, uint64_t *target)
 {

@@ -99,7 +99,7 @@ static bool has_place(const struct size_places *places, const struct size_place 
 	return false;
 }
 
-/* ---- in front of the call ---- */
+/* ---- before the call ---- */
 
 /* Traces a register that gives the size to its sources. */
 static void trace_source(struct size_trace *trace, const struct flow_instruction *instruction,
@@ -178,7 +178,7 @@ static void trace_size(struct size_trace *trace, const struct code_before *befor
 	}
 }
 
-/* ---- behind the call ---- */
+/* ---- after the call ---- */
 
 /* Returns the registers that hold the block itself. */
 static unsigned blocks_at(const struct flow_state *state)

@@ -4,12 +4,12 @@
  *
  * The program sets observers of its own later (its heap sampler does, in every process), and
  * SetObserverHooks ends the program if observers are set already. So the library replaces the
- * function once it has set ours (interpose/chromium/partition_observe.c). That only works where
- * every call goes to the function: a build that inlined it somewhere would find ours set, and end.
- * Every copy of the function writes one variable, with an instruction that names it by its
- * distance: mov %reg or $0 to it, or xchg. So the code is searched for such writes outside the
- * function, byte by byte: 200 MB take a fifth of a second, once for each build. Bytes that only
- * look like such a write cost the hooks, nothing else.
+ * function once it has set ours (interpose/chromium/partition_observe.c). That only works if every
+ * call reaches the function: a build that inlined it somewhere would find ours set, and end. Every
+ * copy of the function writes one variable, with an instruction that names it by its distance: mov
+ * %reg or $0 to it, or xchg. So the code is searched for such writes outside the function, byte by
+ * byte: 200 MB take a fifth of a second, once for each build. Bytes that only look like such a
+ * write cost nothing but the hooks.
  */
 #include "observer_patch.h"
 

@@ -27,8 +27,8 @@ enum eval_kind {
 	EVAL_ARGUMENT, /* argument number `at` + `add`, masked or not, shifted left by `shift` */
 	EVAL_LOADED,   /* the word at the address `at`, + `add` */
 	EVAL_FIELD,    /* the word at offset `add` of the target of the word at the address `at` */
-	EVAL_MEMBER,   /* the word that argument number `at` points to (+ an offset,
-	                * EVAL_MEMBER_SHIFT bits up in `at`), + `add` */
+	EVAL_MEMBER,   /* `at` is an argument's number, EVAL_MEMBER_SHIFT bits up, and an offset:
+	                * the word at that offset of the argument's target, + `add` */
 	EVAL_DISTANCE, /* distance of the GCInfo at `at` from the section's start */
 	EVAL_PLACE,    /* the same in GCInfos: the index - 1 */
 	EVAL_INDEX,    /* index of the GCInfo, or from the variable, at `at`; shifted left by

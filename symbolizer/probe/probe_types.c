@@ -82,7 +82,7 @@ static struct shiny_probe_type *type_of(struct oilpan *o, uint64_t info)
 
 /* A type whose callback asks the object: the answer of the class at one of its sites. */
 struct asked {
-	uint64_t vtable;   /* of the last examined site that shows another one */
+	uint64_t vtable;   /* of the last site that showed a new one */
 	const char *name;
 	unsigned sites;    /* sites examined */
 	bool different;    /* classes at two sites give different answers */

@@ -69,10 +69,10 @@ struct site_answer {
 	bool returned; /* the pointer is returned as a class's: the caller may know better */
 	uint32_t label_unit; /* the label fits sizes that are multiples of this; 0: all sizes */
 	bool label_once; /* the label fits only `label_unit` itself */
-	bool label_inner; /* the callee may not allocate: the label counts only in the innermost
-	                   * frame */
-	bool unasked; /* the callee may not allocate, and this was no innermost frame: no label was
-	               * searched */
+	bool label_inner; /* the callee isn't known to allocate: the label counts only in the
+	                   * innermost frame */
+	bool unasked; /* the callee isn't known to allocate, and this was no innermost frame: no
+	               * label was searched */
 	const char *label; /* "storage of X", for when no candidate fits; or NULL */
 	const char *callee; /* demangled name of the called allocation function; NULL: unknown */
 	/* Names for code shared by functions (site_fold.h): the function that this answer is about,

@@ -2,15 +2,15 @@
 /*
  * shiny.h: what a program can tell Shiny about itself, in C and C++: tags and marks.
  *
- * Nothing is to be linked. Without libshiny.so preloaded each call is one load and one test of a
+ * Nothing needs to be linked. Without libshiny.so preloaded each call is one load and one test of a
  * pointer that the dynamic linker has left zero. A static program, or one for another machine than
  * Linux on x86-64, is compiled as if the calls were not there.
  *
- *   A tag says what a thread is at. What it allocates between shiny_tag_push("load") and
- *   shiny_tag_pop(), in whatever libraries, has the tag "load"; of tags within each other the
- *   innermost counts. A thread that pthread_create makes starts with its creator's tag, and a
- *   forked child with its parent's. A block keeps its tag until it is freed, by whomever; what
- *   realloc returns has the tag of who called realloc.
+ *   A tag says what a thread is doing. A block that it allocates between shiny_tag_push("load") and
+ *   shiny_tag_pop(), in any library, has the tag "load"; of nested tags the innermost counts. A
+ *   thread that pthread_create creates starts with its creator's tag, and a forked child with its
+ *   parent's. A block keeps its tag until it is freed, by any thread; a block that realloc returns
+ *   has the tag of the thread that called realloc.
  *
  *   A mark names a moment: shiny_mark("page shown"). Reports can be about what was allocated
  *   between two marks.
@@ -18,20 +18,21 @@
  *   shinyctl sites --by tag FILE            shinyctl lifetimes --tag load FILE
  *   shinyctl marks FILE                     shinyctl leaks --between 'start..page shown' FILE
  *
- * Runs:      in the program. Costs with the library: `bench/run tags`; while recording is switched
- *            off the same, so that tags are right when it is switched on.
+ * Runs:      in the program. `bench/run tags` measures the cost with the library; it is the same
+ *            while recording is switched off, so that tags are right when it is switched on.
  * Signals:   all functions are async-signal-safe and leave errno alone.
  * Allocates: nothing.
  * Threads:   any; a thread has its own tags.
  *
- * Limits. Names: text in UTF-8 of 1 to 64 bytes, longer ones are cut there; they are copied. 1,023
- * different ones a process. 32 tags within each other. What is beyond, a pop without a push, and
- * NULL or "" for a name, has no effect, other than that a push and its pop still belong together:
- * the enclosing tag goes on. It is counted, and the session says how often (`shinyctl info`). A
- * longjmp over a pop leaves the tag pushed; C++ exceptions don't, with shiny::tag.
+ * Limits. A name is UTF-8 text of 1 to 64 bytes; a longer one is cut there. Names are copied. A
+ * process may have 1,023 different names and 32 nested tags. A call beyond these limits, a pop
+ * without a push, and a name that is NULL or "" have no effect, except that a push and its pop
+ * still belong together: the enclosing tag stays in force. Such calls are counted, and the session
+ * says how many there were (`shinyctl info`). A longjmp over a pop leaves the tag pushed; C++
+ * exceptions don't, with shiny::tag.
  *
- * From other languages: the functions with _v1 are ordinary ones with C linkage, there when the
- * library is: in Python, ctypes.CDLL(None).shiny_mark_v1(b"loaded").
+ * Other languages can call the functions with _v1: ordinary functions with C linkage, which exist
+ * when the library is loaded. In Python: ctypes.CDLL(None).shiny_mark_v1(b"loaded").
  */
 #ifndef SHINY_SHINY_H
 #define SHINY_SHINY_H
@@ -41,9 +42,9 @@ extern "C" {
 #endif
 
 /*
- * The address of a function of the library, NULL without it. Through the global offset table, by
- * hand: in code for a fixed address the compilers ask for a weak function's address in a way that
- * the linker answers for good, with zero.
+ * Sets `function` to the address of a function of the library, or to NULL without the library. It
+ * reads the global offset table by hand: in code for a fixed address the compilers reference a weak
+ * function's address in a way that the linker resolves for good, to zero.
  */
 #if defined(__x86_64__) && defined(__linux__) && defined(__LP64__) && \
 	(defined(__GNUC__) || defined(__clang__))
@@ -53,7 +54,7 @@ extern "C" {
 #define SHINY_FIND(function, symbol) ((function) = 0)
 #endif
 
-/* From here on this thread is at `name`. */
+/* Begins the tag `name` on this thread. */
 static inline void shiny_tag_push(const char *name)
 {
 	void (*push)(const char *);
@@ -63,7 +64,7 @@ static inline void shiny_tag_push(const char *name)
 		push(name);
 }
 
-/* What was pushed last by this thread is over. */
+/* Ends the tag that this thread pushed last. */
 static inline void shiny_tag_pop(void)
 {
 	void (*pop)(void);
@@ -73,7 +74,7 @@ static inline void shiny_tag_pop(void)
 		pop();
 }
 
-/* This moment is called `name`. The same name may be used again. */
+/* Names this moment `name`. The same name may be used again. */
 static inline void shiny_mark(const char *name)
 {
 	void (*mark)(const char *);
@@ -90,7 +91,7 @@ static inline void shiny_mark(const char *name)
 
 namespace shiny {
 
-/* A tag for as long as this object lives: shiny::tag loading("load"); */
+/* Holds a tag for as long as this object lives: shiny::tag loading("load"); */
 class tag {
 public:
 	explicit tag(const char *name) noexcept { shiny_tag_push(name); }

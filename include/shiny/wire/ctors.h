@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ctors.h: recipes to patch the entries of constructors and destructors: one file for each build-id
- * and setting of SHINY_CTORS, made outside before the program starts, carried out by the
- * constructor.
+ * ctors.h: the recipe file by which the constructor patches the entries of constructors and
+ * destructors. There is one file for each build-id and setting of SHINY_CTORS, written outside
+ * before the program starts.
  *
  * Runs: both. Signals: reading only. Allocates: nothing. Threads: any.
  *
- * The file is $XDG_CACHE_HOME/shiny/probe/BUILD-ID.ctors-HASH, HASH being the 16 digits of
- * XXH3_64bits of the setting; beside the probe's (probe.h), mode 0600, replaced as a whole by
- * rename. Numbers are the machine's own:
+ * The file is $XDG_CACHE_HOME/shiny/probe/BUILD-ID.ctors-HASH, where HASH is the 16 hex digits of
+ * XXH3_64bits of the setting. It lies beside the probe's (probe.h), has mode 0600, and is replaced
+ * as a whole by rename. Numbers have the machine's byte order:
  *
  *   struct shiny_ctors_file
  *   struct shiny_ctors_class [class_count]
@@ -27,7 +27,8 @@
 #define SHINY_CTORS_SUFFIX ".ctors-"                    /* 16 hex digits follow */
 
 enum {
-	SHINY_CTORS_VERSION = 2, /* counts up with the format, and with what makes a recipe */
+	SHINY_CTORS_VERSION = 2, /* incremented with the format, and when recipes are computed
+	                          * differently */
 	SHINY_CTORS_ENTRIES = 8192,
 	SHINY_CTORS_CLASSES = 8192,
 	SHINY_CTORS_NAME = 1000, /* bytes of a class's name; longer ones are cut */
@@ -38,18 +39,18 @@ enum {
 
 struct shiny_ctors_class {
 	uint32_t name_at, name_bytes; /* from the names' beginning */
-	uint32_t bytes;               /* sizeof, 0 unknown */
-	uint32_t constructors, destructors; /* entries of each that are patched */
-	uint32_t unpatched;           /* entries that can't be, or are a compiler's copies with
-	                               * other arguments */
-	uint32_t inlined;             /* places where one of them was inlined: what they make is not
-	                               * seen. UINT32_MAX: not known */
+	uint32_t bytes;               /* sizeof, 0: unknown */
+	uint32_t constructors, destructors; /* number of patched entries of each */
+	uint32_t unpatched;           /* entries that can't be patched, or are a compiler's copies
+	                               * with other arguments */
+	uint32_t inlined;             /* places where a constructor was inlined: objects constructed
+	                               * there are not seen. UINT32_MAX: unknown */
 	uint32_t reserved;
 };
 
 struct shiny_ctors_entry {
 	uint32_t class; /* index */
-	uint32_t destroys; /* 1: a destructor's */
+	uint32_t destroys; /* 1: a destructor's entry */
 	struct shiny_patch_recipe recipe;
 };
 
@@ -58,9 +59,9 @@ struct shiny_ctors_file {
 	uint64_t checksum; /* XXH3_64bits of what follows, from `version` to the end of the file */
 	uint32_t version, bytes; /* of the whole file */
 	uint32_t class_count, entry_count, name_bytes, build_id_bytes;
-	uint64_t setting; /* the hash */
+	uint64_t setting; /* XXH3_64bits of the setting of SHINY_CTORS */
 	uint8_t build_id[SHINY_CTORS_BUILD_ID];
-	char why[SHINY_CTORS_WHY]; /* why nothing, or not all of it, is patched; "" no reason */
+	char why[SHINY_CTORS_WHY]; /* why nothing, or not everything, is patched; "": no reason */
 };
 
 enum {

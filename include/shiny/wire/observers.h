@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * observers.h: where an executable's PartitionAllocHooks::SetObserverHooks is: one file for each
- * build-id, made outside from symbols before the program starts, used by the constructor.
+ * observers.h: the file that says where an executable's PartitionAllocHooks::SetObserverHooks is.
+ * There is one file for each build-id, written outside from symbols before the program starts, and
+ * read by the constructor.
  *
  * Runs: both. Signals: reading only. Allocates: nothing. Threads: any.
  *
  * The file is $XDG_CACHE_HOME/shiny/probe/BUILD-ID.observers, beside the probe's (probe.h), mode
- * 0600, replaced as a whole by rename. Its reader checks what probe.h says of readers, and that the
- * function's code in memory is `code`.
+ * 0600, replaced as a whole by rename. Its reader makes the checks that probe.h lists, and compares
+ * the function's code in memory with `code`.
  */
 #ifndef SHINY_OBSERVERS_H
 #define SHINY_OBSERVERS_H
@@ -33,7 +34,7 @@ struct shiny_observers_file {
 	uint64_t set;           /* address of the function in the file */
 	uint32_t set_bytes, build_id_bytes;
 	uint8_t build_id[SHINY_OBSERVERS_BUILD_ID];
-	uint8_t code[SHINY_OBSERVERS_CODE]; /* its first bytes */
+	uint8_t code[SHINY_OBSERVERS_CODE]; /* the function's first bytes */
 };
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ring.h: how the ring's words are written and read. This comment is the specification; the
- * functions below are all there is.
+ * ring.h: the functions that write and read the ring's words. This comment is their specification;
+ * nothing else accesses those words.
  *
  * Runs:      both sides.
  * Signals:   writer functions are async-signal-safe; one stream (thread slot) has one writer at a
@@ -21,53 +21,53 @@
  *    ▲                        └────────[reap] reader, owner is dead──────────┘
  *    └──[grow] reader──ABSENT    the file is as long as the header says, but its space is allocated
  *                                as it is needed: zeroing 64 MiB costs 16 ms at start-up, and most
- *                                programs never fill it. Without a reader the library does it all.
+ *                                programs never fill it. Without a reader the library allocates
+ *                                everything.
  *
  *   Chunks come in two sizes (wire.h); the words of the small ones come first. Of each size the
- *   ABSENT ones are the last. Slots of processes and threads have no such phase: there is room for
- *   those below processes_ready and threads_ready. A search for a free chunk or slot begins at a
- *   hint and takes the lowest: what is in use stays close together, and one look finds it.
+ *   ABSENT ones are the last. Slots of processes and threads have no such phase: those below
+ *   processes_ready and threads_ready have space. A search for a free chunk or slot begins at a
+ *   hint and takes the lowest, so that chunks and slots in use stay close together, and the first
+ *   look usually finds a free one.
  *
  * Invariants
  *   I1  A FREE chunk is all zero in its records.
  *   I2  In an OPEN or FULL chunk the records with kind != 0 that precede the first one with kind ==
- *       0 are whole, and so is the payload of each RUN among them. What lies beyond is not looked
- *       at.
+ *       0 are whole, and so is the payload of each RUN among them. Nobody reads what lies beyond.
  *   I3  The sequence numbers of one thread slot's chunks within one generation count from 0 without
  *       a gap, in stream order.
  *   I4  Only the owner of a thread slot writes its chunks; only the reader writes FREE chunks'
  *       records (zeroes).
  *   I5  Per address, publication order is program order: a free is published before the real free
  *       is called, an allocation after the real allocation has returned and before the caller sees
- *       the block. So whoever sees a record also finds, if it then looks, every record that the
- *       allocator needed to have happened before it.
+ *       the block. So a reader that has seen a record also finds, if it then looks, the record of
+ *       every event that the allocator needed to happen before it.
  *
  * Ordering edges
  *   [ready]  header.ready = 1, release, after everything else in the header; reader: acquire.
- *            Before it: "being made".
+ *            0: the ring is being created.
  *   [slot]   slot.state = LIVE or DONE, release, after the slot's other fields; reader: acquire.
  *            Claim: compare-and-swap FREE→CLAIMED.
  *   [claim]  state word: compare-and-swap FREE→OPEN, acquire: the reader's zeroes are seen. The
- *            owner stands in the word itself, so there is no moment at which a chunk is taken and
- *            nobody knows by whom.
+ *            word itself names the owner, so a chunk that is taken has a known owner at any moment.
  *   [pub]    record.w1, release, after w0 and, for a RUN, after the whole payload; reader: acquire
  *            on w1, then w0 and payload. On x86-64 both are plain moves. There is no published
  *            counter: the kind field is the flag, one cache line less.
  *   [seal]   state word: store FULL, release, after the last record; reader: acquire.
- *   [give]   state word: store FREE, release, after the records were zeroed; then header.given goes
- *            up, release. Likewise a slot's state. Who waits for any of them reads `given`,
- *            acquire, and looks for a free one when it has changed.
+ *   [give]   state word: store FREE, release, after the records were zeroed; then header.given is
+ *            incremented, release. A slot's state is stored likewise. A writer that waits for a
+ *            chunk or slot reads `given`, acquire, and searches again when it has changed.
  *   [reap]   state word: compare-and-swap OPEN→FULL by the reader, only once the owner cannot run
  *            any more (its process has ended, or its thread is gone from /proc).
- *   [grow]   state word: store FREE, release, after the chunk's space was allocated; only ever from
- *            ABSENT, so nobody else writes it. Slots: processes_ready and threads_ready, release,
+ *   [grow]   state word: store FREE, release, after the chunk's space was allocated. The word was
+ *            ABSENT, so no other side writes it. Slots: processes_ready and threads_ready, release,
  *            after the space below them was allocated; they only grow.
- *   [taken]  chunk.taken, relaxed, before the commit that makes the events of so many of its first
- *            records safe. Whoever reads the chunk after a reader that was killed takes only
- *            definitions from those, and counts the chunk: an event is in one session file at most.
- *            [give] zeroes it. header.uncommitted goes up before [give], and is zero again after
- *            the commit: where the last chunk of a thread is gone, nothing else would say so. A
- *            commit that fails takes both back (intake/uncommitted.h).
+ *   [taken]  chunk.taken, relaxed, before the commit that makes the events of the chunk's first
+ *            `taken` records safe. A reader that follows a killed one takes only definitions from
+ *            those records, and counts the chunk: an event is in one session file at most. [give]
+ *            zeroes it. header.uncommitted is incremented before [give], and zeroed after the
+ *            commit: where a thread's last chunk has been freed, it alone shows that events may be
+ *            lost. A commit that fails restores both (intake/uncommitted.h).
  *   [ctl]    control words: relaxed; a hook that misses a change sees it at its next event.
  *
  * A writer that dies
@@ -83,8 +83,8 @@
  *   compare-and-swap: the worst that a lying reader can do to it is to lose events.
  *
  * Order between streams (the reader's rule, argued in src/sidecar/intake/order.h): take T = now,
- * then read what is published; by I5 everything with time <= T whose cause has been seen is there.
- * Merge by time up to T, keep the rest for the next round.
+ * then read the published records; by I5 every event with time <= T whose cause was read is among
+ * them. Merge by time up to T, keep later ones for the next round.
  */
 #ifndef SHINY_RING_H
 #define SHINY_RING_H
@@ -106,8 +106,8 @@ static inline uint64_t *shiny_chunk_states(struct shiny_header *h)
 	return (uint64_t *)((char *)h + h->states_at);
 }
 
-/* Where the chunks are, as each side keeps it for itself: the header is shared, and may lie
- * later. */
+/* The addresses of a ring's chunks. Each side keeps a private copy: the header is shared, and may
+ * lie later. */
 struct shiny_chunks {
 	uint64_t *states; /* [count] */
 	char *small, *large;
@@ -129,7 +129,7 @@ static inline struct shiny_chunk *shiny_chunk_at(const struct shiny_chunks *c, u
 				      c->large + (size_t)(i - c->smalls) * SHINY_CHUNK_BYTES);
 }
 
-/* The records that chunk `i` has room for. */
+/* Returns how many records chunk `i` holds. */
 static inline uint32_t shiny_chunk_room(const struct shiny_chunks *c, uint32_t i)
 {
 	return i < c->smalls ? SHINY_SMALL_RECORDS : SHINY_CHUNK_RECORDS;
@@ -137,8 +137,8 @@ static inline uint32_t shiny_chunk_room(const struct shiny_chunks *c, uint32_t i
 
 /* ---- writers ---- */
 
-/* Takes a free chunk of one size for `thread`'s stream; its index, or -1 when none is free. Looks
- * at each word of that size once. */
+/* Claims a free chunk of one size for `thread`'s stream. Returns its index, or -1 when none is
+ * free. It reads each state word of that size at most once. */
 static inline int32_t shiny_chunk_claim(struct shiny_header *h, const struct shiny_chunks *c,
 					int large, uint32_t thread, uint32_t sequence)
 {
@@ -167,7 +167,7 @@ static inline int32_t shiny_chunk_claim(struct shiny_header *h, const struct shi
 	return -1;
 }
 
-/* A search of a table of slots: where it begins, of `ready`. */
+/* Returns the slot at which a search of a slot table begins; 0 if the hint is not below `ready`. */
 static inline uint32_t shiny_slot_start(const uint32_t *hint, uint32_t ready)
 {
 	uint32_t start = __atomic_load_n(hint, __ATOMIC_RELAXED);
@@ -175,7 +175,7 @@ static inline uint32_t shiny_slot_start(const uint32_t *hint, uint32_t ready)
 	return start < ready ? start : 0;
 }
 
-/* Slot `i` was claimed. */
+/* Updates the hint and the high-water mark after slot `i` was claimed. */
 static inline void shiny_slot_claimed(uint32_t *hint, uint32_t *used, uint32_t i)
 {
 	uint32_t high = __atomic_load_n(used, __ATOMIC_RELAXED);
@@ -186,14 +186,14 @@ static inline void shiny_slot_claimed(uint32_t *hint, uint32_t *used, uint32_t i
 	__atomic_store_n(hint, i + 1, __ATOMIC_RELAXED);
 }
 
-/* Publishes one record. A run's payload must stand behind it already. */
+/* Publishes one record. A run's payload must be stored before. */
 static inline void shiny_publish(struct shiny_record *r, uint64_t w0, uint64_t w1)
 {
 	__atomic_store_n(&r->w0, w0, __ATOMIC_RELAXED);
 	__atomic_store_n(&r->w1, w1, __ATOMIC_RELEASE); /* [pub] */
 }
 
-/* The owner is done with its chunk. */
+/* Marks a chunk FULL: its owner writes no more records to it. */
 static inline void shiny_chunk_seal(uint64_t *state, uint32_t thread, uint32_t sequence)
 {
 	/* [seal] */
@@ -212,7 +212,7 @@ static inline uint64_t shiny_w1(uint64_t dt, uint64_t size, unsigned api, unsign
 	       kind;
 }
 
-/* A VPTR's; `when` is below its limit. */
+/* Returns w0 of a VPTR record; `when` is below its limit. */
 static inline uint64_t shiny_vptr_w0(uint64_t aux, uint64_t when)
 {
 	return shiny_w0(aux, (uint32_t)(when & ((UINT64_C(1) << SHINY_WHEN_LOW_BITS) - 1)));
@@ -225,7 +225,7 @@ static inline uint64_t shiny_vptr_w1(uint64_t word, uint64_t when, unsigned api)
 	       (uint64_t)api << SHINY_API_SHIFT | SHINY_REC_VPTR;
 }
 
-/* An OBJECT's; each number is below its limit. */
+/* Returns w1 of an OBJECT record; each number is below its limit. */
 static inline uint64_t shiny_object_w1(uint64_t dt, uint64_t index, uint64_t size)
 {
 	return dt << SHINY_OBJECT_DT_SHIFT | index << SHINY_OBJECT_INDEX_SHIFT |
@@ -234,7 +234,7 @@ static inline uint64_t shiny_object_w1(uint64_t dt, uint64_t index, uint64_t siz
 
 /* ---- the reader ---- */
 
-/* One published record, copied; kind 0 in `out->w1` where none is published yet. */
+/* Copies one record and returns its kind; 0, also in `out->w1`, while it is not published. */
 static inline unsigned shiny_poll(const struct shiny_record *r, struct shiny_record *out)
 {
 	out->w1 = __atomic_load_n(&r->w1, __ATOMIC_ACQUIRE); /* [pub] */
@@ -242,8 +242,8 @@ static inline unsigned shiny_poll(const struct shiny_record *r, struct shiny_rec
 	return (unsigned)(out->w1 & ((1u << SHINY_KIND_BITS) - 1));
 }
 
-/* Something was given back, and the lowest that is free may be `index` now: low ones are reused
- * first, so fewer pages are touched. */
+/* Tells waiting writers that something was freed; `index` may now be the lowest free one. Low ones
+ * are reused first, so fewer pages are touched. */
 static inline void shiny_given(struct shiny_header *h, uint32_t *hint, uint32_t index)
 {
 	if (index < __atomic_load_n(hint, __ATOMIC_RELAXED))
@@ -251,7 +251,7 @@ static inline void shiny_given(struct shiny_header *h, uint32_t *hint, uint32_t 
 	__atomic_fetch_add(&h->given, 1, __ATOMIC_RELEASE); /* [give] */
 }
 
-/* Gives a drained chunk back: zeroes `used` records from the start, then frees it. */
+/* Frees a drained chunk, after zeroing its header and its first `used` records. */
 static inline void shiny_chunk_give(struct shiny_header *h, const struct shiny_chunks *c,
 				    uint32_t index, uint32_t used)
 {
@@ -263,8 +263,7 @@ static inline void shiny_chunk_give(struct shiny_header *h, const struct shiny_c
 	shiny_given(h, &h->chunk_hint[index >= c->smalls], index);
 }
 
-/* The space of chunks `first` to `end` - 1, all of one size, has been allocated: writers may have
- * them. */
+/* Lets writers claim chunks `first` to `end` - 1, all of one size, whose space was allocated. */
 static inline void shiny_chunk_grow(struct shiny_header *h, const struct shiny_chunks *c,
 				    uint32_t first, uint32_t end)
 {

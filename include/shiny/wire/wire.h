@@ -25,8 +25,8 @@
  *
  * Every file that maps the ring for writing holds a shared flock on it, taken before the mapping
  * and never released by hand: the lock belongs to the open file description, which the mapping
- * itself keeps alive, through fork, until the last process is gone. So "is anybody left?" is one
- * try for the exclusive lock, right in every pid namespace and after SIGKILL.
+ * itself keeps alive, through fork, until the last process is gone. So one try for the exclusive
+ * lock tells whether any process is left, in every pid namespace and after SIGKILL.
  */
 #ifndef SHINY_WIRE_H
 #define SHINY_WIRE_H
@@ -40,34 +40,34 @@
 
 /*
  * The session directory, mode 0700: ROOT/shiny-<uid>/<pid>.<ticks>, where ROOT is the first of
- * /dev/shm, $TMPDIR and /tmp that has SHINY_ROOT_ROOM bytes free, or else the first that will do. A
- * container's /dev/shm is often 64 MiB, and the program needs it too (Chromium dies when it is
- * full). One that `shinyctl run` made is called <pid>.<ticks>.<key>: programs of the session that
- * cannot reach it connect to the abstract socket SHINY_GUESTS<pid>.<ticks>, say the key, and get
- * the boot id, with the descriptor of a ring in it, locked as below (interpose/boot/guest.c). The
- * key is 16 random hexadecimal digits. Files in it:
+ * /dev/shm, $TMPDIR and /tmp that has SHINY_ROOT_ROOM bytes free, or else the first that is usable.
+ * A container's /dev/shm is often 64 MiB, and the program needs it too (Chromium dies when it is
+ * full). A directory that `shinyctl run` created is called <pid>.<ticks>.<key>, where the key is 16
+ * random hexadecimal digits. Programs of the session that cannot reach it connect to the abstract
+ * socket SHINY_GUESTS<pid>.<ticks>, send the key, and receive the boot id and the descriptor of a
+ * ring in the directory, locked as above (interpose/boot/guest.c). Files in the directory:
  */
 #define SHINY_GUESTS "shiny/"
 #define SHINY_ROOT_ROOM (UINT64_C(512) << 20)
 #define SHINY_RING_PREFIX "ring." /* ring.<pid>.<n>, mode 0600 */
-/* The one sidecar holds an exclusive flock on this file while it serves the directory. Not empty:
- * it writes the end of its session and drains no ring any more. */
+/* The one sidecar holds an exclusive flock on this file while it serves the directory. The file is
+ * empty until that sidecar writes the end of its session and drains no ring any more. */
 #define SHINY_SIDECAR_LOCK "sidecar.lock"
-/* Only shinyctl defines it: the library records no program that has it. */
+/* Only shinyctl defines this symbol; the library does not record a program that has it. */
 extern const char shiny_ctl_itself[] __attribute__((weak));
 /*
- * unrecorded.<pid>.<n>: a program that is not recorded; a symbolic link
- * (interpose/boot/say_unrecorded.c says why). It leads nowhere, its text says, a line each: a word
- * of unrecorded_reason.def, getppid(), more in words or nothing; and then the executable's path.
+ * unrecorded.<pid>.<n> says that a program is not recorded. It is a symbolic link
+ * (interpose/boot/say_unrecorded.c says why) that leads nowhere; its text is one line each for a
+ * word of unrecorded_reason.def, getppid(), and details or nothing, and then the executable's path.
  * The sidecar removes it.
  */
 #define SHINY_UNRECORDED_PREFIX "unrecorded."
-/* Then its pid: a copy of a program's file that no path leads to, a memfd or one that is deleted.
- * The sidecar takes it away. */
+/* program.<pid> is a copy of a program's file that no path leads to: a memfd's or a deleted file's.
+ * The sidecar removes it. */
 #define SHINY_PROGRAM_PREFIX "program."
-#define SHINY_UNRECORDED_MAX 1024 /* bytes of the text; what is longer is cut */
-/* mark.<CLOCK_BOOTTIME in ns>: a mark set from outside; the file holds its name. The sidecar
- * removes it */
+#define SHINY_UNRECORDED_MAX 1024 /* bytes of the link's text; a longer one is cut */
+/* mark.<CLOCK_BOOTTIME in ns> is a mark set from outside; the file contains its name. The sidecar
+ * removes it. */
 #define SHINY_MARK_PREFIX "mark."
 
 enum {
@@ -123,7 +123,8 @@ enum shiny_counter {
 	SHINY_COUNTERS
 };
 
-/* ---- the record: 16 bytes ----
+/*
+ * ---- the record: 16 bytes ----
  *
  *   w0   63 ─────────────── 20 19 ───────── 0
  *        address >> 3 (44 bits) stack id (20)
@@ -152,8 +153,8 @@ enum shiny_counter {
  *         record before it.
  * TIME    w0: the new base in ticks, all 64 bits.
  * TAG     stack id and address 0; size: the index of the tag that the stream's thread has from here
- *         on, 0 none. Said again at the beginning of each chunk: without it a chunk begins with no
- *         tag.
+ *         on, 0 none. It is repeated at the beginning of each chunk: a chunk without it begins with
+ *         no tag.
  * LOSS    w0: number of records lost << 20. w1: dt as drawn; size: the shiny_counter that counted
  *         them. Stack ids that were defined before a LOSS are void after it.
  */
@@ -176,7 +177,7 @@ enum {
 	SHINY_OBJECT_INDEX_BITS = 14, /* Oilpan's own limit */
 	SHINY_OBJECT_INDEX_SHIFT = SHINY_KIND_BITS + SHINY_OBJECT_SIZE_BITS,
 	SHINY_OBJECT_DT_SHIFT = SHINY_OBJECT_INDEX_SHIFT + SHINY_OBJECT_INDEX_BITS,
-	SHINY_OBJECT_WIDE_SHIFT = 48, /* of the index in OBJECT_WIDE's size */
+	SHINY_OBJECT_WIDE_SHIFT = 48, /* bits below the index in OBJECT_WIDE's size */
 };
 #define SHINY_OBJECT_DT_LIMIT (UINT64_C(1) << (64 - SHINY_OBJECT_DT_SHIFT))
 #define SHINY_STACK_LIMIT (UINT64_C(1) << SHINY_STACK_BITS)
@@ -198,14 +199,15 @@ struct shiny_record {
 #define SHINY_LIKE_SKIP(aux)   ((uint32_t)((aux) >> 16 & 0xff))
 #define SHINY_LIKE_KEPT(aux)   ((uint32_t)((aux) >> 24 & 0xff))
 
-/* When a vptr was read; the `api` of a VPTR record. Bit 3 set: the value is the block's second word
- * (array cookie before it). */
+/* The moment at which a vptr was read; the `api` of a VPTR record. Bit 3 set: the value is the
+ * block's second word (an array cookie is the first). */
 enum shiny_vptr_api {
-	/* a later allocation pushed the block out of the nursery: construction is long over */
+	/* a later allocation pushed the block out of the nursery: its construction has ended */
 	SHINY_VPTR_SETTLED = 0,
 	SHINY_VPTR_FLUSH = 1,   /* the sidecar asked; the block may be very young */
 	SHINY_VPTR_EXIT = 2,    /* the thread or process ended */
-	/* just before the free: destructors have run, so the class is "at least" this */
+	/* just before the free: destructors have run, so the class is this one or derived from
+	 * it */
 	SHINY_VPTR_FREE = 3,
 	SHINY_VPTR_SECOND_WORD = 8,
 };
@@ -218,20 +220,19 @@ struct shiny_wide {
 
 enum { SHINY_MAP_NAME_MAX = 32 };
 struct shiny_map {
-	uint64_t address; /* what the call returned, or was given (munmap, mprotect, madvise,
-	                   * name) */
+	uint64_t address; /* the call's result, or its argument (munmap, mprotect, madvise, name) */
 	uint64_t bytes;
 	union {
 		struct {
 			uint64_t old_address; /* mremap: the old mapping; brk: the old break; else
 			                       * 0 */
 			uint64_t old_bytes;
-			uint64_t begun;  /* ticks before the call, where it takes memory away; else
-			                  * 0. What began later was not meant by it */
-			uint64_t offset; /* mmap: in the file */
+			uint64_t begun;  /* ticks before the call, if it unmaps memory; else 0. The
+			                  * call did not affect blocks that began later */
+			uint64_t offset; /* mmap: offset in the file */
 		};
-		char name[SHINY_MAP_NAME_MAX]; /* name: its beginning, ended by a zero or by the
-		                                * field's end */
+		char name[SHINY_MAP_NAME_MAX]; /* name: the name's beginning, ended by a zero or by
+		                                * the field's end */
 	};
 	uint32_t prot;  /* mmap, mprotect: PROT_*; madvise: the advice */
 	uint32_t flags; /* MAP_* or MREMAP_* */
@@ -241,8 +242,8 @@ struct shiny_map {
 
 /*
  * Kinds `first` to `first + count - 1` of garbage-collected objects are described at `place`,
- * `place + step`, …: addresses that tell kinds apart in every process of this executable. In
- * Chromium 156 the elements of a section, in Chromium 150 a variable each.
+ * `place + step`, …: addresses that tell kinds apart in every process of this executable. They are
+ * the elements of a section in Chromium 156, and one variable each in Chromium 150.
  */
 struct shiny_object_kinds {
 	uint64_t place;
@@ -251,20 +252,21 @@ struct shiny_object_kinds {
 	uint32_t reserved[3];
 };
 
-/* What CONSTRUCTED and DESTROYED records of this process and its children mean by `index`. */
-/* the latter: of their `api`: `this` lies on the thread's own stack */
+/* A class. CONSTRUCTED and DESTROYED records of this process and its children name it by
+ * `index`. */
+/* SHINY_THIS_ON_STACK in the `api` of those records: `this` lies on the thread's own stack. */
 enum { SHINY_CLASS_NAME_MAX = 1008, SHINY_THIS_ON_STACK = 1 };
 struct shiny_class {
-	uint64_t place; /* an address in the module that it belongs to */
+	uint64_t place; /* an address in the class's module */
 	uint32_t index;
-	uint32_t bytes; /* sizeof, 0 unknown */
+	uint32_t bytes; /* sizeof, 0: unknown */
 	uint32_t constructors, destructors, unpatched, inlined; /* as in struct shiny_ctors_class */
 	uint32_t name_bytes; /* the name follows, not terminated, padded with zeros to a whole
 	                      * record */
 	uint32_t reserved[3];
 };
 
-/* What TAG records of this process and its children mean by `index`; a mark's is 0. */
+/* A tag, which TAG records of this process and its children name by `index`; or a mark: index 0. */
 enum { SHINY_TAG_NAME_MAX = 64 };
 struct shiny_tag {
 	uint32_t index;
@@ -276,10 +278,10 @@ struct shiny_tag {
 enum {
 	SHINY_MODULE_MAIN = 1,     /* the executable itself */
 	SHINY_MODULE_FIXED = 2,    /* ET_EXEC: linked at its address */
-	/* its path was relative, and is completed by the directory that the program started in:
-	 * /proc knows better */
+	/* its path was relative and was completed with the directory in which the program started;
+	 * /proc has the right one */
 	SHINY_MODULE_GUESSED = 4,
-	/* what it exports of an allocator beside the hooked names leads to the library */
+	/* the allocator functions that it exports beside the hooked names lead to the library */
 	SHINY_MODULE_REACHED = 8,
 	SHINY_BUILD_ID_MAX = 32,
 };
@@ -299,7 +301,7 @@ enum shiny_slot_state {
 	SHINY_SLOT_FREE = 0,
 	SHINY_SLOT_CLAIMED = 1, /* being filled in */
 	SHINY_SLOT_LIVE = 2,    /* [slot] filled in */
-	/* its owner is finished with it; the sidecar drains it and frees it */
+	/* its owner has ended; the sidecar drains and frees it */
 	SHINY_SLOT_DONE = 3,
 };
 
@@ -310,21 +312,22 @@ struct shiny_process {
 	uint32_t pid;        /* getpid() in its own namespace */
 	int32_t parent_slot; /* -1 for the exec'd image */
 	uint32_t parent_generation;
-	uint32_t exec;    /* 1: in a call of exec. Should it not come back, another program has
-	                   * taken its memory's place */
+	uint32_t exec;    /* 1: inside a call of exec. If the call does not return, another program
+	                   * has replaced this one */
 	uint64_t start;   /* ticks when the slot was claimed */
-	uint64_t fork_at; /* ticks of the last record that the parent had taken in the memory that
-	                   * this process inherited */
-	uint64_t exit_at; /* ticks when it said that it ends; 0: not said, or not yet */
-	uint32_t exit_status; /* then: 0 to 255 */
+	uint64_t fork_at; /* ticks of the parent's last record in the memory that this process
+	                   * inherited */
+	uint64_t exit_at; /* ticks when it announced its end; 0: it has not, or not yet */
+	uint32_t exit_status; /* 0 to 255, valid with exit_at */
 	uint32_t parent_pid;  /* getppid() in its own namespace, of the exec'd image; else 0 */
-	uint32_t waits;       /* how often a thread of it has begun to wait for a chunk, or to ask
-	                       * whether it has a filter */
+	uint32_t waits;       /* number of times that a thread has begun to wait for a chunk, or to
+	                       * ask whether it has a filter */
 	uint32_t may_sleep;   /* [ctl] the value of `waits` for which the sidecar has found no
 	                       * seccomp filter on any of its threads */
-	uint32_t snapshots_wanted; /* [ctl] how often a thread of it has begun to wait for a heap
-	                            * snapshot */
-	uint32_t snapshots_taken;  /* [ctl] the value of `snapshots_wanted` that was answered */
+	uint32_t snapshots_wanted; /* [ctl] number of times that a thread has begun to wait for a
+	                            * heap snapshot */
+	uint32_t snapshots_taken;  /* [ctl] the value of `snapshots_wanted` that the sidecar has
+	                            * answered */
 	uint32_t looked;           /* [ctl] the value of `waits` for which the sidecar has looked;
 	                            * written after may_sleep */
 	uint32_t unused;
@@ -333,10 +336,10 @@ struct shiny_process {
 };
 
 /*
- * At header.self_at in the memory of every process that shares this ring: which slot it holds. Zero
- * in one that holds none yet, forked children among them: the page is wiped in each. So a reader of
- * /proc/PID/mem can prove which process is which, where a pid cannot (each sandboxed renderer is
- * number 1).
+ * Lies at header.self_at in the memory of every process that shares this ring, and says which slot
+ * the process holds. It is zero in a process without a slot, and in a new forked child: the kernel
+ * wipes the page in each child. So a reader of /proc/PID/mem can prove which process is which,
+ * where a pid cannot (each sandboxed renderer is number 1).
  */
 struct shiny_self {
 	uint32_t generation; /* 0: no slot */
@@ -344,10 +347,10 @@ struct shiny_self {
 };
 
 /*
- * What a process says of other programs: it is about to become one (exec), it starts one (spawn), a
- * child of its has ended. Notices are a ring: number n is at [(n - 1) % SHINY_NOTICES],
- * header.notices is the highest number taken. Whoever maps the ring writes, children without a slot
- * and those that share memory with their parent among them.
+ * A notice is a process's message about other programs: it is about to become one (exec), it starts
+ * one (spawn), a child of its own has ended. Notices are a ring: number n is at [(n - 1) %
+ * SHINY_NOTICES], header.notices is the highest number taken. Every process that maps the ring may
+ * write, including children without a slot and those that share memory with their parent.
  *   [notice] number: 0 first, then the other fields, then n by release. A reader loads it by
  *   acquire, copies, and loads it again: the same number twice is a whole notice. state and pid of
  *   a start may change later, in this order of stores: pid, state.
@@ -360,62 +363,63 @@ enum shiny_notice_kind {
 };
 enum shiny_notice_state { SHINY_NOTICE_BEGUN = 0, SHINY_NOTICE_DONE = 1, SHINY_NOTICE_FAILED = 2 };
 enum {
-	/* flag: the environment that the program gets loads the library */
+	/* flag: the program's environment loads the library */
 	SHINY_NOTICE_PRELOADS = 1,
-	SHINY_NOTICE_BY_DESCRIPTOR = 2, /* flag: the program was given by a descriptor; the path is
-					   its argv[0], or below a directory's */
-	/* flag: the library is not there for it, so it was taken out of that environment */
+	SHINY_NOTICE_BY_DESCRIPTOR = 2, /* flag: exec was given a descriptor; the path is argv[0],
+	                                 * or relative to a directory */
+	/* flag: the program can't find the library, so that environment doesn't name it */
 	SHINY_NOTICE_NO_LIBRARY = 4,
-	SHINY_NOTICE_UNREADABLE = 8, /* flag: likewise, its user may not go there */
+	SHINY_NOTICE_UNREADABLE = 8, /* flag: likewise, its user may not read the library */
 	SHINY_NOTICE_FILTERED = 16,  /* flag: likewise, it inherits a seccomp filter */
-	/* flag: the path, and then it is empty, or the environment lies in memory that the library
-	 * does not know, so it has not read it */
+	/* flag: the path (which is then empty) or the environment lies in memory that the library
+	 * does not know, so it was not read */
 	SHINY_NOTICE_UNREAD = 32,
 	SHINY_NOTICE_PATH = 136,
 };
 struct shiny_notice {
 	uint64_t number;     /* [notice] */
 	uint64_t time;       /* ticks */
-	uint32_t slot;       /* process slot of who says it, or of its nearest ancestor that has
-	                      * one; UINT32_MAX none */
+	uint32_t slot;       /* process slot of the writer, or of its nearest ancestor that has one;
+	                      * UINT32_MAX: none */
 	uint32_t generation;
 	uint32_t kind;       /* enum shiny_notice_kind */
 	uint32_t state;      /* enum shiny_notice_state; of exec, DONE is never seen: the writer's
-	                      * memory has gone */
-	uint32_t pid;        /* of the program or child, as who says it sees it; 0 not known */
+	                      * memory is gone */
+	uint32_t pid;        /* of the program or child, in the writer's pid namespace; 0:
+	                      * unknown */
 	uint32_t flags;
-	int32_t status;      /* ended: as wait() says it */
-	uint32_t path_bytes; /* of the path; what is longer than the field has lost its beginning */
+	int32_t status;      /* ENDED: the status that wait() returns */
+	uint32_t path_bytes; /* bytes of the path; one that is longer than the field has lost its
+	                      * beginning */
 	uint64_t spare;
 	char path[SHINY_NOTICE_PATH];
 };
 
-enum { SHINY_THREAD_NAME = 16 }; /* as the kernel's names, with the zero behind them */
+enum { SHINY_THREAD_NAME = 16 }; /* bytes of a kernel thread name with its zero */
 
-/* A stream of records: one for each thread, and one more for each depth at which signal handlers
+/* A stream of records: one for each thread, and one more for each nested signal handler that
  * interrupted its writing. */
 struct shiny_thread {
 	uint32_t state; /* enum shiny_slot_state, [slot] */
 	uint32_t generation;
 	uint32_t process_slot;
 	uint32_t tid;     /* gettid() in its own namespace */
-	uint32_t creator; /* thread slot + 1 that called pthread_create, 0: unknown or the main
-	                   * thread */
-	uint32_t nested;  /* 1: a stream of handlers that interrupted this tid's own stream, or
-	                   * another such */
+	uint32_t creator; /* slot + 1 of the thread that called pthread_create; 0: unknown or the
+	                   * main thread */
+	uint32_t nested;  /* 1: a stream of handlers that interrupted another stream of this tid */
 	uint64_t start;   /* ticks */
 	uint64_t stack;       /* an address in its stack */
-	uint64_t stack_bytes; /* 0 unknown */
+	uint64_t stack_bytes; /* 0: unknown */
 	uint64_t tls;         /* its thread pointer */
-	char name[SHINY_THREAD_NAME]; /* that it gave itself; zeros: none yet */
+	char name[SHINY_THREAD_NAME]; /* the name that the thread set; zeros: none yet */
 	uint64_t spare[7];
 };
 
-/* A chunk's state word: who owns it and how far it is. Changed only by the edges of ring.h. */
+/* A chunk's state word: its owner and phase. Only the edges of ring.h change it. */
 enum shiny_chunk_phase {
 	SHINY_CHUNK_FREE = 0,
 	SHINY_CHUNK_OPEN = 1, /* its owner appends */
-	SHINY_CHUNK_FULL = 2, /* its owner is done with it */
+	SHINY_CHUNK_FULL = 2, /* its owner has sealed it */
 	/* the file has no space for it yet: touching it could be a SIGBUS */
 	SHINY_CHUNK_ABSENT = 3,
 };
@@ -434,8 +438,9 @@ struct shiny_chunk {
 	uint32_t thread_generation;
 	uint32_t process_slot;
 	uint32_t process_generation;
-	uint32_t taken; /* [taken] the sidecar's: records whose events a session file has, or lacks
-	                 * because its sidecar was killed; never again */
+	uint32_t taken; /* [taken] written by the sidecar: the number of records whose events are in
+	                 * a session file, or were lost with a killed sidecar; no reader takes their
+	                 * events again */
 	uint32_t unused;
 	uint64_t spare[4];
 	struct shiny_record records[]; /* [pub]; as many as the chunk's size has room for, all zero
@@ -444,12 +449,12 @@ struct shiny_chunk {
 
 enum shiny_clock { SHINY_CLOCK_TSC = 0, SHINY_CLOCK_MONOTONIC = 1 };
 
-/* How the program's allocator was reached. */
+/* The way in which the program's allocator was hooked. */
 enum shiny_attach {
 	SHINY_ATTACH_NONE = 0,      /* nothing hooked: attach_text says why */
 	SHINY_ATTACH_SYMBOLS = 1,   /* symbol interposition */
 	SHINY_ATTACH_PARTITION = 2, /* PartitionAlloc's dispatch chain */
-	SHINY_ATTACH_ENTRIES = 3,   /* its functions' entries are patched */
+	SHINY_ATTACH_ENTRIES = 3,   /* patched entries of its functions */
 };
 
 enum {
@@ -472,53 +477,57 @@ struct shiny_header {
 	uint32_t small_bytes, chunk_bytes;
 	uint32_t ready; /* [ready] 1 when all of the above and below is filled in */
 	uint32_t clock; /* enum shiny_clock: what a tick is */
-	uint64_t start_ticks;    /* these three were read together, when the ring was made */
+	uint64_t start_ticks;    /* these three clocks were read together when the ring was
+	                          * created */
 	uint64_t start_realtime; /* ns since 1970 */
 	uint64_t start_boottime; /* ns, CLOCK_BOOTTIME */
-	uint64_t ticks_per_second; /* 0 where the library does not know: the sidecar measures it */
+	uint64_t ticks_per_second; /* 0: the library does not know, the sidecar measures it */
 	uint32_t pid;
 	uint32_t attach; /* enum shiny_attach */
 	uint32_t depth, free_depth;
-	uint8_t boot_id[16]; /* the kernel's: a ring with another one was left behind by a reboot */
+	uint8_t boot_id[16]; /* the kernel's boot id: a ring with another one was left behind by a
+	                      * reboot */
 	uint64_t self_at; /* address of each process's struct shiny_self; 0: there is none */
-	uint64_t pid_namespace; /* inode of the namespace that `pid` counts in; 0 unknown */
+	uint64_t pid_namespace; /* inode of the namespace that `pid` counts in; 0: unknown */
 
-	/* control: written by the sidecar or shinyctl, read by hooks; a line of its own */
+	/* control words: written by the sidecar or shinyctl, read by hooks, in a cache line of
+	 * their own */
 	_Alignas(64) uint32_t recording; /* [ctl] 1: hooks record */
-	uint32_t flush;          /* [ctl] raised by the sidecar: each process sweeps its nursery
-	                          * once for each value */
+	uint32_t flush;          /* [ctl] incremented by the sidecar: each process sweeps its
+	                          * nursery once for each value */
 	uint32_t sidecar_pid;  /* 0: none yet */
 	uint32_t processes_ready, threads_ready; /* [grow] slots whose space is allocated: touching
 	                                          * others could be a SIGBUS */
-	uint32_t uncommitted;    /* [taken] the sidecar's: chunks that it has given back and not
+	uint32_t uncommitted;    /* [taken] written by the sidecar: chunks that it has freed but not
 	                          * yet committed */
-	uint64_t sidecar_beat; /* [ctl] ticks of the sidecar's last drain: waiting for a dead
-	                        * sidecar is pointless */
-	uint64_t given;          /* [give] times that the sidecar gave back or made room: who waits
-	                          * looks when it has changed */
+	uint64_t sidecar_beat; /* [ctl] ticks of the sidecar's last drain, by which a waiting writer
+	                        * notices a dead sidecar */
+	uint64_t given;          /* [give] counts what the sidecar frees or allocates; a waiting
+	                          * writer looks again when it changes */
 
 	/* shared by writers; lines of their own */
-	/* no small, no large chunk below this one is likely to be free: a hint, any value is
+	/* no small or large chunk below this index is likely to be free: a hint, any value is
 	 * safe */
 	_Alignas(64) uint32_t chunk_hint[2];
 	uint32_t process_hint, thread_hint;  /* likewise of slots */
-	uint32_t processes_used, threads_used; /* one more than the highest slot that was ever
-	                                        * claimed */
+	uint32_t processes_used, threads_used; /* the highest slot that was ever claimed, plus
+	                                        * one */
 	uint64_t notices; /* [notice] */
-	_Alignas(64) uint64_t counters[SHINY_COUNTERS]; /* of processes that hold no slot */
+	_Alignas(64) uint64_t counters[SHINY_COUNTERS]; /* of processes without a slot */
 
 	_Alignas(64) char executable[SHINY_TEXT];  /* path of the executable */
 	char command[SHINY_COMMAND];  /* its arguments, separated by zeros, cut to fit */
-	char started_as[SHINY_STARTED_AS]; /* the path that exec was given (AT_EXECFN), cut to its
-	                                    * end; "" not known */
-	char attach_text[SHINY_TEXT]; /* how or why not, in words, with the evidence */
-	char notes[SHINY_TEXT];       /* one line each: environment variables that were wrong, and
-	                               * what was used instead */
-	struct { uint64_t start, end; } own[SHINY_OWN]; /* what the library maps for itself beside
-	                                                 * the ring: not the program's memory */
+	char started_as[SHINY_STARTED_AS]; /* the path that exec was given (AT_EXECFN), of which the
+	                                    * end is kept; "": unknown */
+	char attach_text[SHINY_TEXT]; /* how the allocator was hooked, or why not, in words, with
+	                               * the evidence */
+	char notes[SHINY_TEXT];       /* one line for each invalid environment variable: its value,
+	                               * and the one used instead */
+	struct { uint64_t start, end; } own[SHINY_OWN]; /* the library's own mappings beside the
+	                                                 * ring: not the program's memory */
 };
 
-/* ---- what both sides must have alike: offsets.def ---- */
+/* ---- offsets.def: what must be the same on both sides ---- */
 
 #define SHINY_STRUCT(name, bytes) \
 	_Static_assert(sizeof(struct shiny_##name) == (bytes), #name);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * base.h: words that every file of the engine uses, and a text builder that needs no stdio.
+ * base.h: macros and string helpers of the whole engine, and a text builder that needs no stdio.
  *
- * Runs:      inside.
- * Signals:   safe.
- * Allocates: nothing; the builder writes into a buffer it was given.
- * Threads:   any; a builder belongs to one thread.
+ * Runs: inside. Signals: safe. Allocates: nothing; the builder writes into a buffer it was given.
+ * Threads: any; a builder belongs to one thread.
  */
 #ifndef SI_BASE_H
 #define SI_BASE_H
@@ -16,14 +14,14 @@
 
 #define SI_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define SI_UNLIKELY(x) __builtin_expect(!!(x), 0)
-/* on every event's path: gcc would share the copies */
+/* For code on every event's path. gcc would emit one shared copy otherwise. */
 #define SI_HOT          static inline __attribute__((always_inline))
 #define SI_COLD        __attribute__((noinline, cold))
-/* -fvisibility=hidden covers definitions; a declaration must say it again, or its uses go through
- * the GOT */
+/* -fvisibility=hidden applies to definitions only; without this attribute on the declaration, uses
+ * go through the GOT. */
 #define SI_INTERNAL    extern __attribute__((visibility("hidden")))
 
-/* Text built into a fixed buffer; always terminated, cut when the room ends. */
+/* Text built into a fixed buffer; always terminated, cut at the buffer's end. */
 struct si_text {
 	char *at;
 	size_t room, used;
@@ -78,7 +76,7 @@ static inline void si_text_hex(struct si_text *t, uint64_t n)
 	si_text_bytes(t, digits + i, sizeof(digits) - i);
 }
 
-/* Gives a block back to whom it came from. */
+/* Frees a block with the function of the allocator that returned it. */
 typedef void si_release_fn(void *block);
 
 static inline bool si_same(const char *a, const char *b, size_t n)

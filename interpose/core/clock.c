@@ -27,12 +27,12 @@
 
 uint32_t si_clock;
 static si_clock_gettime *get_time = clock_gettime;
-static uint64_t boot_ticks, boot_ns; /* the TSC and CLOCK_MONOTONIC at one moment */
-static uint64_t switched_ticks, switched_ns; /* the TSC and the coarse clock, when the TSC was given
-                                              * up */
+static uint64_t boot_ticks, boot_ns; /* the TSC and CLOCK_MONOTONIC, read together */
+static uint64_t switched_ticks, switched_ns; /* the TSC and the coarse clock, read when the process
+                                              * left the TSC */
 static double ticks_per_ns = 1;
-static bool fine_is_quick; /* the vdso answers for CLOCK_MONOTONIC */
-static uint64_t latest; /* of the slow clock's readings */
+static bool fine_is_quick; /* the vdso answers CLOCK_MONOTONIC without a system call */
+static uint64_t latest; /* the last reading of the slow clock */
 
 enum { INVARIANT_TSC = 1 << 8, READINGS = 8, CALLS = 2 };
 
@@ -70,7 +70,8 @@ static uint64_t call_kernel(void)
 }
 
 /*
- * The TSC, where it ticks evenly in all states and the kernel has not found the processors' apart.
+ * True if the TSC ticks evenly in all states and the kernel has not found the processors
+ * unsynchronised.
  */
 static bool tsc_is_good(void)
 {
@@ -96,7 +97,7 @@ void si_clock_find(void)
 
 void si_clock_choose(void)
 {
-	/* some clocks the vdso cannot read and asks the kernel for: a filter may forbid that */
+	/* for some clocks the vdso makes a system call, which a filter may forbid */
 	fine_is_quick = least(read_clock, READINGS) < least(call_kernel, CALLS);
 	if (tsc_is_good()) {
 		si_clock = SI_CLOCK_TSC;
@@ -138,7 +139,8 @@ uint64_t si_ticks_of(uint64_t ns)
 	if (si_clock == SI_CLOCK_TSC) {
 		span = si_clock_ns(fine_is_quick ? CLOCK_MONOTONIC : CLOCK_MONOTONIC_COARSE);
 		span = span > boot_ns ? span - boot_ns : 0;
-		/* too short a span says nothing: no processor ticks faster than this */
+		/* over too short a span the rate is unknown: no processor ticks faster than 8
+		 * GHz */
 		return span < (fine_is_quick ? 10000 : 100000000)
 			       ? ns * 8
 			       : (uint64_t)((double)ns *

@@ -26,7 +26,8 @@ static size_t length(const char *s)
 	return n;
 }
 
-/* Digits and one of k m g; false when there is anything else or the value runs over. */
+/* Parses digits and, with `units`, one of k m g; false if anything else follows or the value
+ * overflows. */
 static bool number(const char *s, size_t n, bool units, uint64_t *out)
 {
 	uint64_t value = 0;
@@ -118,7 +119,7 @@ static unsigned distance(const char *a, size_t a_bytes, const char *b, size_t b_
 	return row[b_bytes];
 }
 
-/* The variables that have had another name. */
+/* The variables that were renamed. */
 static const struct {
 	const char *old, *name;
 } renamed[] = {
@@ -146,7 +147,7 @@ static const struct variable *variable_called(const char *name, size_t bytes)
 	return NULL;
 }
 
-/* The new name of a variable's old one, or NULL. */
+/* Returns the new name of a renamed variable, or NULL. */
 static const char *new_name(const char *name, size_t bytes)
 {
 	for (size_t i = 0; i < sizeof(renamed) / sizeof(renamed[0]); i++)
@@ -185,7 +186,7 @@ void si_env_parse(char *const *environment, struct si_env *out, struct si_text *
 		const struct variable *found;
 		size_t n = 0;
 
-		/* stops at the first difference, so never reads past a short entry's end */
+		/* si_same stops at the first difference, so never reads past a short entry's end */
 		if (!si_same(entry, "SHINY_", 6))
 			continue;
 		while (entry[n] && entry[n] != '=')

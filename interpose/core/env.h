@@ -6,7 +6,7 @@
  * Signals:   –    Allocates: nothing; TEXT values point into the process's own environment block.
  * Threads:   one.
  *
- * What was wrong, and what was used instead, goes to the caller's text, one line each; nothing is
+ * Each invalid value, with the one used instead, becomes a line of the caller's text; nothing is
  * printed.
  */
 #ifndef SI_ENV_H
@@ -29,7 +29,7 @@ SI_INTERNAL struct si_env si_env;
 
 void si_env_parse(char *const *environment, struct si_env *out, struct si_text *notes);
 
-/* Whether `name` matches one of `patterns`, separated by commas; * stands for any run of
+/* True if `name` matches one of the comma-separated `patterns`; * stands for any run of
  * characters. */
 bool si_env_matches(const char *patterns, const char *name);
 

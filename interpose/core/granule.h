@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * granule.h: could this word be the address of a vtable?
+ * granule.h: decides quickly whether a word may be the address of a vtable.
  *
- * Runs:      inside.
- * Signals:   safe.
- * Allocates: nothing.
- * Threads:   any; modules.c replaces the table as a whole.
+ * Runs: inside. Signals: safe. Allocates: nothing. Threads: any; modules.c replaces the table as a
+ * whole.
  */
 #ifndef SI_GRANULE_H
 #define SI_GRANULE_H
@@ -13,16 +11,16 @@
 #include "base.h"
 
 /*
- * Pages that hold some module's read-only relocated data, sixteen to a granule: open addressing, 0
- * is empty.
+ * Hash table of the pages that hold modules' read-only relocated data, sixteen pages to a granule.
+ * Open addressing; 0 is an empty entry.
  *
  *   63 ── 48  47 ───── 16  15 ──── 0
  *     zero     granule      a bit for each of its pages
  *
- * By the page, as what the linker puts behind that data is written to: in the C library it is the
- * allocator's lists of free blocks, whose addresses stand in the first words of every block that
- * was on one. A yes may be wrong (an update is under way, the data are no vtable): the sidecar
- * looks the address up properly.
+ * The table is exact to the page, because writable data follows: in the C library the heads of the
+ * allocator's free lists, whose addresses stand in the first words of every block that was on one.
+ * A positive answer may be wrong (an update is under way, the data are no vtable); the sidecar
+ * checks the address.
  */
 enum {
 	SI_PAGE_SHIFT = 12,

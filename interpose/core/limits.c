@@ -2,23 +2,24 @@
 /*
  * limits.c: see limits.h.
  *
- * What we map counts as the program's own: with a limit on address space or data in force, it would
- * meet ENOMEM earlier than without us, so we step aside, however large the limit is. Files are
- * another matter: all of ours are made and closed in the constructor, where a soft limit can be
- * lifted and put back before the program's first instruction. A file longer than the hard limit
- * on files cannot be made (SIGXFSZ); the ring is then as small as that.
+ * The kernel counts our mappings as the program's: under a limit on address space or data, it would
+ * get ENOMEM earlier than without us, so we step aside, however large the limit is. Limits on files
+ * do less harm: we open and close all files in the constructor, where a soft limit can be raised
+ * and restored before the program's first instruction. A file longer than the hard limit on file
+ * sizes cannot be created (SIGXFSZ); the ring is then cut to that size.
  *
- * The sidecar is a process of the same user: where few are allowed, the program has one less. It
- * also has memory of its own, so in a small memory cgroup the kernel might end the program for it.
+ * The sidecar is a process of the same user: where few processes are allowed, the program has one
+ * less. It also uses memory, so in a small memory cgroup the kernel might kill the program for it.
  *
  * A seccomp filter that exec has handed down may end the program at our first call. The loader has
- * just opened, read and closed files, and those calls show what there is: /proc/self/status. Where
- * process number 1 has as many filters (a container's own), they are everybody's, and such filters
- * refuse calls and do not kill; one more than that is meant for this program.
+ * just opened, read and closed files, so those calls are allowed, and /proc/self/status shows the
+ * filters. If process number 1 has as many filters, they are the container's and apply to every
+ * process; such filters refuse calls and do not kill. If this program has more, they are meant for
+ * it.
  *
- * Not covered: what the program sets later by setrlimit counts our mappings too (header.own says
- * how much that is); a library that does not fit into the address space at all is the loader's to
- * tell.
+ * Not covered: a limit that the program sets later by setrlimit counts our mappings too (header.own
+ * says how much that is); a library that does not fit into the address space at all is reported by
+ * the loader.
  */
 #include "limits.h"
 
@@ -29,8 +30,9 @@
 #include "sys.h"
 
 enum {
-	PROCESSES = 256,      /* fewer are few */
-	FILES = 24,           /* the sidecar's */
+	PROCESSES = 256,      /* the least number of processes: with fewer the program is not
+	                       * recorded */
+	FILES = 24,           /* descriptors that the sidecar needs */
 	RING_LEAST = 2 << 20,
 };
 #define CGROUP_LEAST (UINT64_C(256) << 20)
@@ -54,7 +56,7 @@ static bool set(int which, struct limit limit)
 	return si_sys6(SYS_prlimit64, 0, which, (long)&limit, 0, 0, 0) == 0;
 }
 
-/* The number behind `key` in a text, or `otherwise`. */
+/* Returns the number behind `key` in a text, or `otherwise`. */
 static uint64_t number_after(const char *text, const char *key, uint64_t otherwise)
 {
 	size_t bytes = 0;
@@ -91,9 +93,9 @@ bool si_limits_filtered(void)
 }
 
 /*
- * The least of the limits of a cgroup and those above it; `root` is where they are mounted, `line`
- * the rest of a line of /proc/self/cgroup. In a container it says "/": the file is there for all
- * cgroups but the root of all.
+ * Returns the least limit, in bytes, of a cgroup and those above it. `root` is the mount point,
+ * `line` the remainder of a line of /proc/self/cgroup. In a container that line is "/": only the
+ * root of all cgroups lacks the limit's file.
  */
 static uint64_t cgroup_limit(const char *root, const char *line, const char *name)
 {
@@ -123,7 +125,7 @@ static uint64_t cgroup_limit(const char *root, const char *line, const char *nam
 	}
 }
 
-/* What the memory cgroup may have, of either version. */
+/* Returns the limit of the memory cgroup, version 1 or 2, in bytes; UINT64_MAX: none. */
 static uint64_t cgroup_bytes(void)
 {
 	uint64_t least = UINT64_MAX, found;

@@ -11,21 +11,21 @@
 #include "base.h"
 
 /*
- * Called first in boot. True: the program was started behind a seccomp filter of its own, so we may
- * make no call but those of the dynamic loader, and cannot report that either.
+ * True if the program was started behind a seccomp filter of its own, so we may make only the calls
+ * that the dynamic loader makes, and cannot report that either. Called first in boot.
  */
 bool si_limits_filtered(void);
 
 /*
- * Raises, for the constructor and the sidecar that it starts, the soft limits on files to the hard
- * ones. False: a limit is in force that what we take would count against; `why` says which. The
- * program then runs without us.
+ * Raises the soft limits on files to the hard ones, for the constructor and the sidecar that it
+ * starts. False: a limit is in force that our memory, files or processes would count against; `why`
+ * says which. The program then runs unrecorded.
  */
 bool si_limits_enter(struct si_text *why);
-/* The program's own limits again. */
+/* Restores the program's own limits. */
 void si_limits_leave(void);
 
-/* How long the ring may be, if `wanted` is what it should be. */
+/* Returns the ring's size in bytes: `wanted`, or less if the limit on file sizes is lower. */
 uint64_t si_limits_ring(uint64_t wanted);
 
 

@@ -14,16 +14,16 @@
 
 #include "base.h"
 
-/* Private copies of what the header says: the header is shared, and a peer may lie later. */
+/* Private copies of the header's values: the header is shared, and a peer may change it later. */
 struct si_ring {
 	struct shiny_header *header; /* NULL: not attached */
 	struct shiny_notice *notices;
 	struct shiny_process *processes;
 	struct shiny_thread *threads;
-	uint32_t process_count, thread_count; /* slots, most of them without space yet */
+	uint32_t process_count, thread_count; /* slots, most of them without space at first */
 	struct shiny_chunks chunks;
-	bool served; /* a sidecar was there, or on its way, when the ring was made */
-	bool guest;  /* the sidecar made its file: the directory is out of our reach */
+	bool served; /* a sidecar was there, or being started, when the ring was created */
+	bool guest;  /* the sidecar created the file, as this program cannot reach the directory */
 };
 SI_INTERNAL struct si_ring si_ring;
 

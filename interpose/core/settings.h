@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * settings.h: what boot has found out once and every hook may need: how to record, which program
+ * settings.h: constants that boot finds out and every hook may need: how to record, which program
  * this is, which session it belongs to.
  *
- * Runs:      inside. Set by boot before recording, constant afterwards.
- * Signals:   safe.
- * Allocates: nothing.
- * Threads:   any.
+ * Runs: inside. Set by boot before recording, constant afterwards. Signals: safe. Allocates:
+ * nothing. Threads: any.
  */
 #ifndef SI_SETTINGS_H
 #define SI_SETTINGS_H
@@ -20,7 +18,7 @@ enum si_unwind { SI_UNWIND_AUTO = 0, SI_UNWIND_FP = 1, SI_UNWIND_ROWS = 2, SI_UN
 
 enum { SI_DIRECTORY = 256 }; /* bytes of a session directory's path, with its NUL */
 
-/* What hooks need of the environment, in one line of cache. */
+/* The settings that hooks read on every event, in one cache line. */
 struct si_settings {
 	uint32_t depth, free_depth;
 	uint32_t types;
@@ -30,8 +28,8 @@ SI_INTERNAL struct si_settings si_settings;
 
 SI_INTERNAL char si_executable[SHINY_PATH_MAX];
 
-/* A path below the library's own file, where nothing can be; empty: it was loaded by a name without
- * a directory. */
+/* A path below the library's own file, where no file can be. Empty: the library was loaded by a
+ * name without a directory. */
 SI_INTERNAL char si_library_below[SHINY_PATH_MAX];
 
 /* "SHINY_SESSION=" and the directory, for our children; empty while nothing is recorded. */

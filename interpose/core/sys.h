@@ -7,15 +7,15 @@
  * Allocates: nothing.
  * Threads:   any.
  *
- * The engine does not call libc's wrappers: those are what the program (or we) may have interposed,
- * they write errno, and some are cancellation points. A direct call returns -errno and touches
- * nothing else.
+ * The engine does not call libc's wrappers: the program (or we) may have interposed them, they
+ * write errno, and some are cancellation points. A direct call returns -errno and touches nothing
+ * else.
  *
- * Which calls there are, when they are made, and what a seccomp filter could do about each:
- * calls.def. After the constructor what is needed is known without a call, but for those that are
- * AFTER there: a thread's and process's number (tid.h), the time (clock.h: the vdso's answers that
- * never become a call), whether memory may be read (readable.h), where a module's file is (the
- * sidecar completes a relative path).
+ * calls.def lists every call, when it is made, and what a seccomp filter could do about it. After
+ * the constructor only the calls marked AFTER there are made; everything else is known without one:
+ * a thread's and process's number (tid.h), the time (clock.h: the vdso's answers that never become
+ * a call), whether memory may be read (readable.h), where a module's file is (the sidecar completes
+ * a relative path).
  *
  * The number stands in the instruction before each call, where scripts/check-calls reads it.
  */
@@ -29,7 +29,7 @@
 
 #include "base.h"
 
-/* Arguments are worked out before the registers are filled: one may be a call. */
+/* Arguments are evaluated before the registers are loaded: one may contain a call. */
 #define SI_SYS_ARGUMENTS(a, b, c, d, e, f)                                        \
 	long a_ = (long)(a), b_ = (long)(b), c_ = (long)(c), d_ = (long)(d),      \
 	     e_ = (long)(e), f_ = (long)(f), result_;                             \
@@ -58,7 +58,7 @@ static inline void si_sys_sleep(uint64_t ns)
 	si_sys6(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, (long)&wait, 0, 0, 0);
 }
 
-/* The program's own call, in place of libc's function: whatever it is. */
+/* Makes a system call of the program's in place of libc's function, with any number. */
 static inline long si_sys_own(long number, long a, long b, long c, long d, long e, long f)
 {
 	SI_SYS_ARGUMENTS(a, b, c, d, e, f);
@@ -72,8 +72,8 @@ static inline long si_sys_own(long number, long a, long b, long c, long d, long 
 
 /* ---- constructor only ---- */
 
-/* Whether the page can be read; the page is not touched. There is no such limit: the kernel copies
- * its argument first, so it answers EFAULT or EINVAL (kernel/sys.c, since Linux 2.6.36). */
+/* True if the page can be read, without touching it. The kernel copies the new limit before it
+ * finds that NO_LIMIT is none: it answers EFAULT or EINVAL (kernel/sys.c, since Linux 2.6.36). */
 static inline bool si_sys_readable(uintptr_t page)
 {
 	enum { NO_LIMIT = 0x7fff };
@@ -97,7 +97,7 @@ static inline uint32_t si_sys_getpid(void)
 
 static inline long si_sys_getcwd(char *buffer, size_t room)
 {
-	return si_sys(SYS_getcwd, buffer, room, 0); /* bytes with the terminator */
+	return si_sys(SYS_getcwd, buffer, room, 0); /* bytes, including the terminator */
 }
 
 static inline int si_sys_open(int dir, const char *path, int flags, unsigned mode)
@@ -110,7 +110,7 @@ static inline void si_sys_close(int fd)
 	si_sys(SYS_close, fd, 0, 0);
 }
 
-/* Private or shared memory; NULL when refused. */
+/* Maps private or shared memory; NULL if the kernel refuses. */
 static inline void *si_sys_map(size_t bytes, int prot, int flags, int fd)
 {
 	long at = si_sys6(SYS_mmap, 0, (long)bytes, prot, flags, fd, 0);
@@ -123,7 +123,7 @@ static inline void si_sys_unmap(void *at, size_t bytes)
 	si_sys(SYS_munmap, at, bytes, 0);
 }
 
-/* A whole small file, terminated; bytes, or -errno. */
+/* Reads a whole small file and terminates it. Returns its bytes, or -errno. */
 static inline long si_sys_read_file(const char *path, char *buffer, size_t room)
 {
 	int fd = si_sys_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vdso.c: see vdso.h. Newer kernels give the vdso no DT_HASH, which would say how many symbols
- * there are: then they end where the strings begin, as linkers lay them out.
+ * vdso.c: see vdso.h. Newer kernels' vdso has no DT_HASH, which would give the number of symbols.
+ * Then the symbols end where the strings begin, as linkers lay them out.
  */
 #include "vdso.h"
 

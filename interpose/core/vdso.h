@@ -16,7 +16,7 @@
 
 typedef int si_clock_gettime(clockid_t which, struct timespec *time);
 
-/* NULL: the kernel gives none. */
+/* Returns the vdso's function, or NULL if the kernel has none. */
 SI_INTERNAL si_clock_gettime *si_vdso_clock_gettime(void);
 
 #endif

@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * attach.c: everything that touches files. It runs once, in the constructor, because a program may
- * enter a sandbox afterwards; when it returns, no descriptor is open (programs close or reuse what
- * they did not open themselves) and the mapping is all there is.
+ * attach.c: creates the session directory and the ring file, and maps the ring. It runs once, in
+ * the constructor, because a program may enter a sandbox afterwards; when it returns, no descriptor
+ * is open (programs close or reuse descriptors that they did not open) and only the mapping
+ * remains.
  *
  * A chunk that a writer may take has its space really allocated (fallocate): storing to a hole of a
  * full tmpfs is a SIGBUS in the target. A file system without fallocate is refused, as glibc's
- * emulation of it writes every page. Allocating tmpfs takes time, and so does giving it back: 64
- * MiB took 16 ms here, 4 MiB 1.2 ms. So only the first part is allocated at once; the other chunks
- * are ABSENT until the sidecar, which has a descriptor and time, grows the ring. Where there is no
- * sidecar to do that, all is allocated before the constructor returns.
+ * emulation of it writes every page. Allocating and freeing tmpfs space takes time: 64 MiB took 16
+ * ms here, 4 MiB 1.2 ms. So only the first part is allocated at once; the other chunks are ABSENT
+ * until the sidecar, which has a descriptor and time, grows the ring. Without a sidecar, the whole
+ * ring is allocated before the constructor returns.
  *
- * fallocate clears no page: that is done when it is first touched, and each touch is a fault. So
- * the chunks that come first are made and mapped by one more call, MADE bytes of them: most
- * programs write less, and for 4 MiB that call alone was a third of what they take to start. The
- * others cost who fills them no more than they would have cost here.
+ * fallocate clears no page: the kernel clears it at the first touch, which is a fault. So one more
+ * call clears and maps the first MADE bytes of chunks: most programs write less, and for 4 MiB that
+ * call alone was a third of their start-up time. Later pages cost the thread that fills them no
+ * more than they would have cost here.
  *
- * How large is the first part? In a session that runs already the sidecar is there, and looks at a
- * new ring when the directory tells it that there is one: SOON bytes are 16,000 events, more than
- * most programs of a build or a script ever write. A session's first process also waits for the
- * sidecar to be started, and one that is not to wait (SHINY_ON_FULL=drop) would lose what comes
- * before the first look: they get AT_ONCE (half as much where the space is not there, down to
- * LEAST, and then the next candidate directory).
+ * The first part's size. A session that runs already has a sidecar, which looks at a new ring when
+ * the directory reports it: SOON bytes are 16,000 events, more than most programs of a build or a
+ * script ever write. A session's first process has to wait until the sidecar has started, and one
+ * that must not wait (SHINY_ON_FULL=drop) would lose the events before the first look: these get
+ * AT_ONCE bytes (half as much where space is short, down to LEAST, and then the next candidate
+ * directory).
  *
- * Half of the chunks' bytes are small chunks': 7,000 threads that write little have each their own
- * in the 64 MiB of the default, and those that write much find room for 470 large ones. Either kind
- * takes the other where its own has run out (chunk.c).
+ * Half of the bytes are small chunks: in the default 64 MiB, 7,000 threads that write little have
+ * one each, and threads that write much share 470 large ones. A writer takes a chunk of the other
+ * size where its own has run out (chunk.c).
  */
 #include "attach.h"
 
@@ -55,9 +56,10 @@ enum {
 	MADE = 768 << 10,
 	TRIES = 64,
 	PROCESSES_LEAST = 256,
-	THREADS_LEAST = 1024, /* slots in the smallest ring, and with space from the start in any */
+	THREADS_LEAST = 1024, /* slots in the smallest ring; in any ring, slots with space from the
+	                       * start */
 	BYTES_A_PROCESS = 4096,
-	BYTES_A_THREAD = 2048, /* of the ring, for each slot */
+	BYTES_A_THREAD = 2048, /* bytes of the ring for each slot */
 	SMALLS_MAX = 64 * 1024,
 };
 static int ring_fd = -1; /* open from si_attach to si_attach_finish */
@@ -81,7 +83,8 @@ static int open_directory(int at, const char *path)
 	return fd;
 }
 
-/* ROOT/shiny-<uid>/<pid>.<ticks>, both made by us with mode 0700 or found to be ours. */
+/* Opens ROOT/shiny-<uid>/<pid>.<ticks>. Both directories are created with mode 0700, or found to be
+ * ours. */
 static int make_session(const char *root, char directory[SI_DIRECTORY])
 {
 	struct si_text path;
@@ -111,7 +114,7 @@ static uint32_t between(uint64_t n, uint32_t least, uint32_t most)
 	return n < least ? least : n > most ? most : (uint32_t)n;
 }
 
-/* Where a table of so many bytes begins; the next one comes on a page of its own. */
+/* Returns where a table of so many bytes begins, and advances *at to the next page. */
 static uint64_t place(uint64_t *at, uint64_t bytes)
 {
 	uint64_t here = *at;
@@ -120,7 +123,7 @@ static uint64_t place(uint64_t *at, uint64_t bytes)
 	return here;
 }
 
-/* The offsets for a ring of about `bytes`; the tables are part of them. */
+/* Computes the offsets of a ring of about `bytes`, tables included. */
 static void lay_out(struct shiny_header *h, uint64_t bytes)
 {
 	uint64_t at = PAGE, larges;
@@ -134,7 +137,7 @@ static void lay_out(struct shiny_header *h, uint64_t bytes)
 	h->threads_at = place(&at, sizeof(struct shiny_thread) * h->threads);
 	h->states_at = at;
 	h->smalls = between((bytes - at) / 2 / SHINY_SMALL_BYTES, 0, SMALLS_MAX);
-	larges = (bytes - at) / SHINY_CHUNK_BYTES; /* at most */
+	larges = (bytes - at) / SHINY_CHUNK_BYTES; /* an upper bound */
 	place(&at, sizeof(uint64_t) * (h->smalls + larges));
 	h->smalls_at = place(&at, (uint64_t)h->smalls * SHINY_SMALL_BYTES);
 	h->chunks_at = at;
@@ -143,13 +146,13 @@ static void lay_out(struct shiny_header *h, uint64_t bytes)
 	h->ring_bytes = at + larges * SHINY_CHUNK_BYTES;
 }
 
-/* Chunks that there is space for from the start, of each size. */
+/* Numbers of chunks that have space from the start. */
 struct present {
 	uint32_t smalls, larges;
 };
 
-/* Space for the tables' beginnings and for chunks, `bytes` in all: a quarter of them for small
- * ones. 0, or -errno. */
+/* Allocates `bytes` in all for the tables' beginnings and for chunks: a quarter of them for small
+ * ones. Returns 0 or -errno. */
 static long allocate(int fd, const struct shiny_header *plan, uint64_t bytes,
 		     struct present *present)
 {
@@ -176,7 +179,8 @@ static long allocate(int fd, const struct shiny_header *plan, uint64_t bytes,
 	return why;
 }
 
-/* How much of the ring is allocated by us. `joins`: a session that was there before. */
+/* Returns how many bytes of the ring we allocate. `joins`: the session existed before this
+ * process. */
 static uint64_t first_part(const struct shiny_header *plan, bool joins)
 {
 	uint64_t bytes = joins && si_env.on_full == 0 ? SOON : AT_ONCE;
@@ -186,7 +190,7 @@ static uint64_t first_part(const struct shiny_header *plan, bool joins)
 
 enum { NAME = 64 };
 
-/* A new file in `dir`. */
+/* Creates a new file in `dir`; returns its descriptor, or -errno. */
 static int make_file(int dir, uint32_t pid, char name[NAME])
 {
 	int fd = -EEXIST;
@@ -205,21 +209,22 @@ static int make_file(int dir, uint32_t pid, char name[NAME])
 	return fd;
 }
 
-/* Zeroes and maps pages of chunks, `most` bytes of them: one call, not a fault each at the first
- * record. Not before Linux 5.14, where that is what comes. */
+/* Zeroes and maps at most `most` bytes of chunks in one call, which saves a fault at each page's
+ * first record. Before Linux 5.14 the call fails, and the faults happen. */
 static void make_pages(char *at, uint64_t bytes, uint64_t most)
 {
 	si_sys(SYS_madvise, at, bytes < most ? bytes : most, MADV_POPULATE_WRITE);
 }
 
-/* The new file `fd` with space for its first part, locked and mapped; NULL and `*why` = -errno. */
+/* Allocates the first part of the new file `fd`, locks and maps it. Returns the mapping, or NULL
+ * with `*why` = -errno. */
 static struct shiny_header *fill_file(int fd, bool joins, struct shiny_header *plan,
 				      struct present *present, long *why)
 {
 	struct shiny_header *h = NULL;
 
-	/* before the mapping, so that whoever sees the file sees it held (wire.h); the mapping
-	 * keeps the description, and the lock */
+	/* before the mapping, so that a process that sees the file sees it locked (wire.h); the
+	 * mapping keeps the description, and the lock */
 	*why = si_sys(SYS_flock, fd, LOCK_SH | LOCK_NB, 0);
 	lay_out(plan, si_limits_ring(si_env.ring));
 	for (uint64_t bytes = first_part(plan, joins); *why == 0; bytes /= 2) {
@@ -228,7 +233,7 @@ static struct shiny_header *fill_file(int fd, bool joins, struct shiny_header *p
 			*why = si_sys(SYS_ftruncate, fd, plan->ring_bytes, 0);
 			break;
 		}
-		/* a half-made allocation stays otherwise */
+		/* an incomplete allocation would stay otherwise */
 		if ((*why == -ENOSPC || *why == -EDQUOT || *why == -EFBIG) && bytes / 2 >= LEAST)
 			*why = si_sys(SYS_ftruncate, fd, 0, 0);
 	}
@@ -283,9 +288,9 @@ static void read_boot_id(uint8_t id[16])
 }
 
 /*
- * Ticks and boottime at one moment: of a few readings the one that took least. The first call of
- * all faults in the clock's pages, and any may be interrupted; everybody who lays another clock's
- * times beside ours sees the difference.
+ * Reads ticks and boottime at one moment: of four pairs it keeps the one that took least time. The
+ * first call of all faults in the clock's pages, and any may be interrupted; an error here shifts
+ * our times against another clock's.
  */
 static void read_pair(uint64_t *ticks, uint64_t *boottime)
 {
@@ -347,7 +352,7 @@ static void fill_header(struct shiny_header *h, const struct shiny_header *plan,
 	h->recording = si_env.start == 0;
 	__builtin_memcpy(h->boot_id, plan->boot_id, sizeof(h->boot_id));
 	copy_text(h->executable, sizeof(h->executable), executable);
-	/* the loader, started as the program, has put the name of what it loads there */
+	/* a loader started as the program puts the name of the program that it loads there */
 	if (getauxval(AT_BASE))
 		copy_end(h->started_as, sizeof(h->started_as),
 			 (const char *)getauxval(AT_EXECFN));
@@ -373,7 +378,7 @@ static void note_failure(struct si_text *notes, const char *where, long why)
 	si_text_add(notes, "\n");
 }
 
-/* The session that the environment names is out of reach, and its sidecar has not answered. */
+/* Notes that the session of the environment can't be reached and its sidecar has not answered. */
 static void note_session(struct si_text *notes, const char *executable, int why)
 {
 	si_text_add(notes, executable);
@@ -389,7 +394,7 @@ static void note_session(struct si_text *notes, const char *executable, int why)
 			   "program by a `shinyctl run` of its own\n");
 }
 
-/* `dir` < 0: a file in the session's directory that the sidecar makes. */
+/* `dir` < 0: the sidecar creates the file in the session's directory. */
 static bool attach_in(int dir, bool joins, const char *directory, const struct si_start *start,
 		      const char *executable, struct si_text *notes)
 {
@@ -420,7 +425,8 @@ static bool attach_in(int dir, bool joins, const char *directory, const struct s
 	si_ring.chunks = shiny_chunks(h);
 	si_ring.header = h;
 	si_attach_begins();
-	for (uint32_t i = 0; i < plan.chunks; i++) /* before [ready]: nobody else looks yet */
+	for (uint32_t i = 0; i < plan.chunks; i++) /* before [ready]: no other process reads it
+	                                            * yet */
 		if (i < plan.smalls ? i >= present.smalls : i - plan.smalls >= present.larges)
 			si_ring.chunks.states[i] = SHINY_CHUNK_STATE(SHINY_CHUNK_ABSENT, 0, 0);
 	return true;
@@ -483,7 +489,7 @@ bool si_attach(const struct si_start *start, const char *executable, struct si_t
 		si_ring.guest = done && dir < 0;
 		if (dir >= 0)
 			si_sys_close(dir);
-		/* nobody would ever look into a session of its own */
+		/* no sidecar would ever read a session of its own */
 		if (done || si_env.collect != 0)
 			return done;
 	}
@@ -491,7 +497,7 @@ bool si_attach(const struct si_start *start, const char *executable, struct si_t
 		size_t i = n % ROOTS;
 		int dir;
 
-		/* the roomy ones first; then any */
+		/* first the roots with enough room; then any */
 		if (!roots[i] || roots[i][0] != '/' || (n < ROOTS) != has_room(roots[i]))
 			continue;
 		dir = make_session(roots[i], directory);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * attach.h: the session directory and this image's ring.
+ * attach.h: finds or creates the session directory, and creates this image's ring.
  *
- * Runs:      inside, in boot only.
- * Signals:   –    Allocates: the ring, by mmap.    Threads: one.
+ * Runs: inside, in boot only. Signals: – Allocates: the ring, by mmap. Threads: one.
  */
 #ifndef SI_ATTACH_H
 #define SI_ATTACH_H
@@ -12,7 +11,8 @@
 #include "../core/base.h"
 #include "../core/settings.h"
 
-/* What the kernel laid out at the top of the main thread's stack; valid before libc has started. */
+/* The arguments and environment at the top of the main thread's stack, where the kernel put them;
+ * valid before libc has started. */
 struct si_start {
 	int argc;
 	char **argv;
@@ -21,18 +21,18 @@ struct si_start {
 };
 
 /*
- * Finds or makes the session directory and makes the ring in it, with space for its first part;
- * fills the header but for `attach`, `notes` and `ready`. False: nothing was left behind, and
- * `notes` says why. `directory` gets the session directory's path.
+ * Finds or creates the session directory and creates the ring in it, with space for its first part;
+ * fills the header except `attach`, `notes` and `ready`. `directory` gets the session directory's
+ * path. False: nothing was left behind, and `notes` says why.
  */
 bool si_attach(const struct si_start *start, const char *executable, struct si_text *notes,
 	       char directory[SI_DIRECTORY]);
 
-/* The ring's time begins now: boot had to wait for something. */
+/* Restarts the ring's time, after boot had to wait for something. */
 void si_attach_begins(void);
 
-/* Closes the ring's descriptor. `served`: a sidecar will give the ring more space as it fills; else
- * all of it is allocated now. */
+/* Closes the ring's descriptor. `served`: a sidecar will allocate more of the ring as it fills;
+ * else all of it is allocated now. */
 void si_attach_finish(bool served, struct si_text *notes);
 
 #endif

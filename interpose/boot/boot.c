@@ -3,19 +3,18 @@
  * boot.c: the constructor, and what may come before it.
  *
  * We are linked -z initfirst: the loader runs our constructor before all others, libc's included.
- * What constructors of libraries allocate would else be missed wherever no hook of ours is reached
- * by name: in Chromium 156 it was 947 blocks in every process. The loader keeps one such library,
- * the last that it has mapped, so another one may come first; then boot starts from the first hook.
- * Either way libc is in whatever state it is in: arguments and environment are read where the
- * kernel put them (above __libc_stack_end), not from libc.
+ * Otherwise, where no hook of ours is reached by name, the blocks that libraries' constructors
+ * allocate would be missed: 947 blocks in every process of Chromium 156. The loader honours one
+ * such library, the last that it has mapped, so another one may run first; then boot starts from
+ * the first hook. In either case libc may not be initialised: arguments and environment are read
+ * where the kernel put them (above __libc_stack_end), not from libc.
  *
- * Everything that needs a file happens here, as no later call would be safe (sys.h). Whatever
+ * Everything that needs a file happens here, as no later call would be safe (sys.h). If anything
  * fails, the program runs on unrecorded, and the ring's header or SHINY_DEBUG=on says why.
  *
- * A setuid program is not ours to look at (AT_SECURE), and one that SHINY_FOLLOW does not name is
- * left alone, though its children still inherit the session. shinyctl is never recorded, however it
- * comes to load the library (/etc/ld.so.preload names it for every program): it defines
- * shiny_ctl_itself.
+ * A setuid program (AT_SECURE) is not recorded, nor is one that SHINY_FOLLOW does not name, though
+ * its children still inherit the session. shinyctl is never recorded, even if it loads the library
+ * (/etc/ld.so.preload names it for every program): it defines shiny_ctl_itself.
  */
 #define _GNU_SOURCE
 #include "boot.h"
@@ -87,8 +86,8 @@ static void say(const char *what, const char *more)
 	si_sys(SYS_write, 2, line, t.used);
 }
 
-/* For SHINY_DEBUG: what boot took, in processor time, which others on the machine don't lengthen;
- * and as the program has to wait for it. */
+/* For SHINY_DEBUG: the time that each part of boot took, as processor time, which other programs on
+ * the machine do not lengthen, and as the wall time that the program has to wait. */
 static struct {
 	struct si_text text;
 	uint64_t wall, began, last;
@@ -102,7 +101,7 @@ static void begin_parts(void)
 	parts.began = parts.last = si_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* `name` is what was done since the last call. */
+/* Notes the time since the last call under `name`. */
 static void part(const char *name)
 {
 	uint64_t now;
@@ -137,7 +136,7 @@ static void read_start(struct si_start *start)
 	if (limit.soft > (UINT64_C(1) << 40))
 		limit.soft = STACK_IF_UNLIMITED;
 	start->stack_high = (uintptr_t)at;
-	/* the limit counts from the end of the strings, of which this is the last */
+	/* the limit counts from the end of the strings; this is the last of them */
 	start->stack_low = getauxval(AT_EXECFN);
 	start->stack_low -= start->stack_low > limit.soft ? limit.soft : start->stack_low;
 }
@@ -164,10 +163,10 @@ static bool has_malloc(const struct si_main_image *image)
 }
 
 /*
- * An executable with a malloc of its own may have heaps that only its file tells how to see, and
- * classes are found by its symbols. What is to be known of them is worked out once for each build:
- * by `shinyctl run` for the program that it starts, and here for one that a script starts or that
- * was preloaded by hand. Any other program is not kept waiting.
+ * True if this executable must be prepared now. One with a malloc of its own may have heaps that
+ * only its file describes, and the classes of SHINY_CTORS are found by its symbols. Preparation
+ * happens once for each build: `shinyctl run` does it for the program that it starts, and boot for
+ * one that a script starts or that was preloaded by hand. Any other program does not wait.
  */
 static bool is_unprepared(char *const *environment)
 {
@@ -268,7 +267,7 @@ static void name_below(void)
 	si_text_add(&t, "/");
 }
 
-/* The line of /proc/self/maps that holds `address` ends with a path; false: there is none. */
+/* Finds the path of the mapping that holds `address` in /proc/self/maps; false: there is none. */
 static bool find_mapped(uintptr_t address, struct si_text *path)
 {
 	int fd = si_sys_open(AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
@@ -302,8 +301,8 @@ static bool find_mapped(uintptr_t address, struct si_text *path)
 }
 
 /*
- * The path of the executable: where the loader was started as the program and told which one to
- * load (AT_BASE is 0), what is mapped; in a root without /proc, the one that exec was given.
+ * Finds the path of the executable. If the loader was started as the program (AT_BASE is 0), it is
+ * that of the mapped program; in a root without /proc, the one that exec was given.
  */
 static void find_executable(void)
 {
@@ -320,7 +319,7 @@ static void find_executable(void)
 		si_text_add(&path, (const char *)getauxval(AT_EXECFN));
 }
 
-/* This program is not recorded: its session's directory gets the reason. */
+/* Reports to the session's directory that this program is not recorded, and why. */
 static bool step_aside(enum shiny_unrecorded reason, const char *why)
 {
 	say(reason == SHINY_UNRECORDED_NOT_FOLLOWED ? "not followed: " : "not recorded: ",
@@ -329,7 +328,7 @@ static bool step_aside(enum shiny_unrecorded reason, const char *why)
 	return false;
 }
 
-/* Whether no path leads to the file: a memfd, or it is deleted. */
+/* True if no path leads to the file: it is a memfd's, or deleted. */
 static bool is_nameless(const char *path)
 {
 	static const char memory[] = "/memfd:", deleted[] = " (deleted)";
@@ -340,8 +339,8 @@ static bool is_nameless(const char *path)
 }
 
 /*
- * Leaves a copy of such a program to the sidecar, which may find it ended when it comes to it and
- * would have nothing to take its names from.
+ * Leaves a copy of such a program's file to the sidecar, which otherwise might find the process
+ * ended and could not read its names.
  */
 static void leave_program(void)
 {
@@ -374,7 +373,7 @@ static void leave_program(void)
 		si_sys_close(from);
 }
 
-/* Settings, clock, limits and the ring; false: this program is not recorded. */
+/* Sets settings, clock, limits and the ring; false: this program is not recorded. */
 static bool find_ring(const struct si_start *start, struct si_text *notes)
 {
 	size_t settings_notes;
@@ -412,7 +411,7 @@ static enum si_service find_sidecar(const struct si_start *start, struct si_text
 	return service;
 }
 
-/* The process's slot, and what the ring's header says of this process. */
+/* Claims the process's slot, and fills this process's fields in the ring's header. */
 static bool claim_slot(const struct si_start *start)
 {
 	const struct si_descent image = { .parent = -1,
@@ -501,7 +500,7 @@ void si_boot(void)
 		__atomic_store_n(&si_self->life, SI_ALIVE, __ATOMIC_RELEASE);
 		si_map_replay();
 	} else {
-		/* not the page: a child's zero there would mean "set up" */
+		/* not in the page: a child's zero there would mean "set up" */
 		__atomic_store_n(&si_self, &off, __ATOMIC_RELEASE);
 	}
 	__atomic_store_n(&state, DONE, __ATOMIC_RELEASE);
@@ -516,14 +515,14 @@ static void exits(int status, void *unused)
 	si_snapshot_at_exit();
 }
 
-/* What is registered first is called last: when exit() has run all of the program's handlers and
- * destructors. */
+/* Boots, and registers `exits` first, so that exit() calls it last, after all of the program's
+ * handlers and destructors. */
 __attribute__((constructor(101))) static void start(void)
 {
 	int (*on_exit_first)(void (*)(int, void *), void *) = NULL;
 
 	si_boot();
-	/* a program may have a function of that name */
+	/* a program may define a function of that name */
 	*(void **)&on_exit_first = si_next_of("on_exit");
 	if (on_exit_first)
 		on_exit_first(exits, NULL);

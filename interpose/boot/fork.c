@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fork.c: a child notices that it is one.
+ * fork.c: lets a forked child notice that it is one, and start recording anew.
  *
- * pthread_atfork and fork() itself cannot be relied on: Chromium makes its namespaced children with
- * raw clone. So the one word that every hook tests first stands in a private page that the kernel
- * wipes in every copy of our memory. A zero there is a child's first event: it takes a process slot
- * and starts with no stream of its own. All that needs no file and no permission, so it works
- * inside a sandbox.
+ * pthread_atfork and fork() itself cannot be relied on: Chromium creates its namespaced children
+ * with raw clone. So the one word that every hook tests first lies in a private page that the
+ * kernel wipes in every copy of our memory. A zero there marks a child's first event: the child
+ * takes a process slot and starts with no stream of its own. This needs no file and no permission,
+ * so it works inside a sandbox.
  *
- * What a child inherits and must undo: writers of threads that do not exist here (their shared
- * chunks belong to the parent), nursery entries that one of those threads was reading, the module
- * table's lock, the late stream. What it keeps: the nursery's settled entries, which are its blocks
- * too, the module tables, its stack's bounds.
+ * A child inherits and must undo: writers of threads that do not exist here (their shared chunks
+ * belong to the parent), nursery entries that one of those threads was reading, the module table's
+ * lock, the late stream. It keeps the nursery's settled entries, which are its blocks too, the
+ * module tables, and its stack's bounds.
  *
  * If a signal handler that interrupted a record forks, the child finishes that record when the
  * handler returns, with the parent's chunk in its registers, and stores the same words as the
  * parent. Its private writer is never reused (si_writers_forget).
  *
- * fork_at: the parent's blocks that we own a copy of are those whose records the inherited writers
- * had already taken.
+ * fork_at: the child owns a copy of the parent's blocks whose records the inherited writers had
+ * already taken.
  */
 #include "../core/ring_map.h"
 #include "boot.h"
@@ -30,14 +30,14 @@
 #include "../record/thread.h"
 #include "../record/tid.h"
 
-/* Of a process that found no slot: what it needs for another try. */
+/* The data with which a process that got no slot tries again. */
 static struct {
 	struct si_descent descent; /* from the nearest process that had a slot */
-	uint32_t events; /* since */
+	uint32_t events; /* events since the last try */
 } refused = { .descent.parent = -1 };
-enum { RETRY = 1024 }; /* events between two tries */
+enum { RETRY = 1024 }; /* number of events between two tries */
 
-/* A forked child's first event. True: this process records. */
+/* Handles a forked child's first event. True: this process records. */
 static bool revive_child(void)
 {
 	uint32_t life = SI_FORKED;
@@ -47,7 +47,7 @@ static bool revive_child(void)
 					 __ATOMIC_RELAXED))
 		return life == SI_ALIVE;
 	si_tid_forked();
-	/* [ctl] what was asked before is the parent's */
+	/* [ctl] earlier requests were the parent's */
 	si_self->flush = __atomic_load_n(&si_ring.header->flush, __ATOMIC_RELAXED);
 	if (si_process.slot >= 0) {
 		refused.descent.parent = si_process.slot;
@@ -66,7 +66,7 @@ static bool revive_child(void)
 	return claimed;
 }
 
-/* One that found no slot when it began may find one later. */
+/* Tries again to get a slot for a process that got none at its start. */
 static bool revive_refused(void)
 {
 	uint32_t life = SI_REFUSED;

@@ -2,20 +2,25 @@
 /*
  * guest.c: see guest.h.
  *
- * The problem. A session directory is its maker's alone (mode 0700), and it lies in /dev/shm. A
+ * The problem. A session directory is private to its user (mode 0700), and it lies in /dev/shm. A
  * program of the same session that runs as another user (setpriv, a service that drops its rights
  * and then execs), with a /dev/shm of its own or below another root cannot open it, although
- * nothing else keeps it from being recorded. The approach. An abstract socket has no path and no
- * mode: every process of the network namespace reaches it. The sidecar listens at one
- * (src/sidecar/ring/guests.c), makes the ring file in its directory as everybody's is made, and
- * passes the descriptor. Who asks has only that descriptor: its own ring, and nothing else of the
- * session, be it another's ring, the directory, or the session file. Who may ask? Whoever knows the
- * session's key (wire.h), which only the environment of the session's programs holds, and the
- * kernel shows that to nobody of another user. And is it the sidecar that answers? It must run as
- * the user whose number the directory's path has. Rejected: a directory that others may write to
- * (they share it with each other, and its files outlive who made them); descriptors that programs
- * inherit (they count them, close them and give their numbers to something else). Not covered:
- * another network namespace, a user namespace in which the sidecar's user has another number.
+ * nothing else keeps it from being recorded.
+ *
+ * The approach. An abstract socket has no path and no mode: every process of the network namespace
+ * reaches it. The sidecar listens at one (src/sidecar/ring/guests.c), creates the ring file in its
+ * directory like any other, and passes the descriptor. The guest gets only that descriptor: its own
+ * ring, and neither another's ring nor the directory nor the session file. A guest must send the
+ * session's key (wire.h), which only the environment of the session's programs contains; the kernel
+ * shows that to no other user. The sidecar must run as the user whose number is in the directory's
+ * path.
+ *
+ * Rejected: a directory that others may write to (they share it with each other, and its files
+ * outlive the programs that created them); descriptors that programs inherit (programs count them,
+ * close them and reuse their numbers).
+ *
+ * Not covered: another network namespace, a user namespace in which the sidecar's user has another
+ * number.
  */
 #define _GNU_SOURCE
 #include "guest.h"
@@ -27,10 +32,10 @@
 
 #include "../core/sys.h"
 
-enum { PATIENCE = 10 /* seconds: a sidecar that is stopped */ };
+enum { PATIENCE = 10 /* seconds, after which the sidecar counts as stopped */ };
 
-/* Where the path's last part begins, and where the key in it does; false: the session takes no
- * guests. */
+/* Finds where the path's last part begins, and where the key begins in it; false: the session takes
+ * no guests. */
 static bool parts(const char *session, size_t *base, size_t *key)
 {
 	size_t dots = 0;
@@ -48,7 +53,7 @@ static bool parts(const char *session, size_t *base, size_t *key)
 	return dots == 2;
 }
 
-/* The user whose sessions lie in the path's last directory but one. */
+/* True if `uid` is the user in the name of the directory above the session's. */
 static bool is_owner(const char *session, uint32_t uid)
 {
 	static const char before[] = "/shiny-";

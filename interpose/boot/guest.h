@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * guest.h: a ring from the sidecar, for a program that cannot reach its session's directory.
+ * guest.h: gets a ring from the sidecar, for a program that cannot reach its session's directory.
  *
- * Runs:      inside, in boot only.
- * Signals:   –    Allocates: nothing.    Threads: one.
+ * Runs: inside, in boot only. Signals: – Allocates: nothing. Threads: one.
  */
 #ifndef SI_GUEST_H
 #define SI_GUEST_H
@@ -11,9 +10,9 @@
 #include "../core/base.h"
 
 /*
- * The descriptor of a new, empty ring file in the session directory `session`, with the shared lock
- * held on it; -errno where the sidecar is not there, or does not answer within seconds. `boot_id`:
- * the kernel's, for a root without /proc.
+ * Returns the descriptor of a new, empty ring file in the session directory `session`, with the
+ * shared lock held on it; or -errno if there is no sidecar, or it does not answer within seconds.
+ * `boot_id` gets the kernel's, for a root without /proc.
  */
 SI_COLD int si_guest_ring(const char *session, uint8_t boot_id[16]);
 

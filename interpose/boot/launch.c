@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * launch.c: a process that is nobody's child.
+ * launch.c: starts a process that is no child of the program.
  *
  * The target must not notice the sidecar: its wait() may reap nothing of ours, its SIGCHLD handler
  * must not run, its terminal must not signal us, and its pipes must not be held open by us (a shell
@@ -8,15 +8,15 @@
  * reaped here with __WCLONE (which no ordinary wait() does), the second one, an orphan, in a
  * session of its own, with standard streams on /dev/null and every other descriptor closed.
  *
- * A probe is such a process too, although the program waits for it: exec makes an ordinary child of
- * any, for which the program would get SIGCHLD. Its end is seen at a pipe. How long is it waited
- * for? A large executable takes a second or two of processor time, on a machine with other things
- * to do a good deal more of the clock's. PROBE_WAIT is far beyond that; then the session has less
- * of the program and says so.
+ * A probe is such a process too, although the program waits for it: exec turns any child into an
+ * ordinary one, for which the program would get SIGCHLD. Its end closes a pipe. A large executable
+ * takes a second or two of processor time, and on a busy machine much more of the clock's.
+ * PROBE_WAIT is far beyond that; after it, the session has less information about the program and
+ * says so.
  *
- * Whether a sidecar is there is asked by trying its lock, not by looking for a process: that answer
- * is right in every pid namespace. Two images that start together may both find it free; the second
- * sidecar finds it taken and ends.
+ * A sidecar is detected by trying its lock, not by looking for a process: that answer is right in
+ * every pid namespace. Two images that start together may both find it free; the second sidecar
+ * finds it taken and ends.
  */
 #define _GNU_SOURCE
 #include "launch.h"
@@ -61,7 +61,7 @@ enum si_service si_service(const char *directory)
 		return SI_UNSERVED;
 	got = si_sys(SYS_flock, fd, LOCK_EX | LOCK_NB, 0);
 	si_sys(SYS_fstat, fd, &st, 0);
-	si_sys_close(fd); /* lets it go again */
+	si_sys_close(fd); /* this releases the lock again */
 	return got != -EWOULDBLOCK ? SI_UNSERVED : st.st_size ? SI_FINISHING : SI_SERVED;
 }
 
@@ -79,7 +79,7 @@ static bool try_beside(struct si_text *t, char *path, size_t room, const char *l
 	return runnable(path);
 }
 
-/* SHINY_CTL, or beside the library, or where `make install` puts it, or on PATH. */
+/* Finds shinyctl: SHINY_CTL, or beside the library, or where `make install` puts it, or on PATH. */
 static bool find_ctl(char *const *environment, char *path, size_t room)
 {
 	struct si_text t;
@@ -126,13 +126,13 @@ static __attribute__((noreturn)) void leave(int status)
 		si_sys(SYS_exit_group, status, 0, 0);
 }
 
-/* A copy of this process that sends no signal when it ends. */
+/* Forks a child that sends no signal when it ends. */
 static long twin(void)
 {
 	return si_sys6(SYS_clone, 0, 0, 0, 0, 0, 0);
 }
 
-/* `kept_fd`: the one descriptor that it keeps, as number 3; -1: none. */
+/* Execs `path`. `kept_fd` is the one descriptor that stays open, as number 3; -1: none. */
 static __attribute__((noreturn)) void become(const char *path, const char *const *arguments,
 					     char *const *environment, int kept_fd)
 {
@@ -156,10 +156,11 @@ static __attribute__((noreturn)) void become(const char *path, const char *const
 	for (int s = 1; s <= SIGNALS; s++)
 		si_sys6(SYS_rt_sigaction, s, (long)&plain, 0, KERNEL_SIGSET, 0, 0);
 	si_sys6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&none, 0, KERNEL_SIGSET, 0, 0);
-	if (kept_fd >= 0) /* not among the standard streams, where the program had closed those */
+	if (kept_fd >= 0) /* not as one of the standard streams, which the program may have
+	                   * closed */
 		kept_fd = (int)si_sys(SYS_fcntl, kept_fd, F_DUPFD, 3);
 	null = si_sys_open(AT_FDCWD, "/dev/null", O_RDWR, 0);
-	/* whatever can be opened, so that no file of the sidecar's gets their numbers */
+	/* any file that opens, so that no file of the sidecar gets the standard streams' numbers */
 	if (null < 0)
 		null = si_sys_open(AT_FDCWD, "/", O_RDONLY | O_DIRECTORY, 0);
 	for (int fd = 0; fd < (si_env.debug ? 2 : 3); fd++)
@@ -175,7 +176,7 @@ static __attribute__((noreturn)) void become(const char *path, const char *const
 	leave(127);
 }
 
-/* Runs it as a process that is nobody's child. False: none can be made. */
+/* Runs `path` as a process that is no child of ours. False: it could not be created. */
 static bool orphan(const char *path, const char *const *arguments, char *const *environment,
 		   int kept_fd)
 {
@@ -213,7 +214,7 @@ enum si_service si_launch(const char *directory, char *const *environment, struc
 	return SI_UNSERVED;
 }
 
-/* Until nobody holds the pipe's other end. False: it takes too long. */
+/* Waits until no process holds the pipe's other end. False: that took longer than PROBE_WAIT. */
 static bool await(int pipe)
 {
 	uint64_t end = si_clock_ns(CLOCK_MONOTONIC) + PROBE_WAIT * UINT64_C(1000000000), now;

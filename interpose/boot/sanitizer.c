@@ -8,9 +8,8 @@
  * first function may be called any number of times.
  *
  * AddressSanitizer ends a program in which another library than its own is the first of the
- * loader's list. It passes over the vdso, which it knows by the beginning of its name: for as long
- * as it looks, we have such a name, too. So it judges the libraries behind us, as it does without
- * us.
+ * loader's list. It skips the vdso, which it knows by the beginning of its name; while it checks,
+ * our library has such a name, too. So it judges the libraries behind us, as it does without us.
  */
 #define _GNU_SOURCE
 #include "sanitizer.h"
@@ -18,7 +17,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
-/* of the sanitizers' run-time libraries: bound where the program has one */
+/* the sanitizers' run-time libraries define these; NULL where the program has none */
 extern void __asan_init(void) __attribute__((weak));
 extern void __tsan_init(void) __attribute__((weak));
 

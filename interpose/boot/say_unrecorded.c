@@ -2,11 +2,13 @@
 /*
  * say_unrecorded.c: see say_unrecorded.h.
  *
- * The problem. A program that cannot be recorded has no ring to say so in, and the reason why it
- * has none is often a limit: no file may have a byte (RLIMIT_FSIZE), no descriptor may be opened
- * (RLIMIT_NOFILE), no memory mapped. The approach. A symbolic link: one system call, no descriptor,
- * no bytes of a file, no mode; whoever reads it has all of it at once. What it says is text
- * (wire.h); when it was made and by whom, the file system says.
+ * The problem. A program that cannot be recorded has no ring to say so in, and the reason is often
+ * a limit: no file may have a byte (RLIMIT_FSIZE), no descriptor may be opened (RLIMIT_NOFILE), no
+ * memory mapped.
+ *
+ * The approach. A symbolic link: one system call, no descriptor, no bytes of a file, no mode; a
+ * reader gets all of it at once. Its text (wire.h) says why; the file system says when it was
+ * created and by whom.
  */
 #include "say_unrecorded.h"
 

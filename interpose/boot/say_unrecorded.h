@@ -14,8 +14,8 @@
 #include "../core/base.h"
 
 /*
- * The sidecar of `directory` shows that `executable` is not recorded: because of `why`, and
- * `detail`, in words, "" for none. Its first line counts. An empty directory has nobody to tell.
+ * Tells the sidecar of `directory` that `executable` is not recorded, with the reason `why`, and
+ * the first line of `detail`, in words ("": none). An empty directory name: nothing is said.
  */
 SI_COLD void si_unrecorded(const char *directory, enum shiny_unrecorded why, const char *executable,
 			   const char *detail);

@@ -1,37 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * oilpan.c: sees the objects of Blink's garbage-collected heap as they are made and finalized.
+ * oilpan.c: records the objects of Blink's garbage-collected heap when they are created and
+ * finalized.
  *
- * Runs:      inside.
- * Signals:   no: collected objects are not made in handlers.
- * Allocates: see oilpan.h.
- * Threads:   attach: the constructor's. Hooks: any.
+ * Runs: inside. Signals: no: collected objects are not created in handlers. Allocates: see
+ * oilpan.h. Threads: attach: the constructor's. Hooks: any.
  *
- * The facts (measured, and found again in each file by the probe): every object is made by one of a
- * few functions, which get the size and the index of the object's kind; a kind is described by a
+ * The facts (measured, and found again in each file by the probe): one of a few functions creates
+ * every object, and gets the size and the index of the object's kind; a kind is described by a
  * GCInfo, in an array of the file (Chromium 156) or in a table that is filled as kinds register
  * themselves (150); a GCInfo has the kind's finalizer, the destructor; the index stands in the
  * header in front of each object.
  *
- * Making is seen by entry patches (patcher.c). Finalization is seen by standing in for the
- * finalizers: the GCInfo's pointer is replaced by one function that finds the index in the object's
- * header, tells of the object's end, and calls the finalizer that was there. Where kinds register
- * themselves, the registration is patched, and gets that function instead of the kind's finalizer.
- * A kind without a finalizer gets none: Oilpan treats those differently. Their end is seen when the
- * sweeper puts their memory on a free list, which it does by functions that are patched too.
+ * Creation is seen by entry patches (patcher.c). Finalization is seen by replacing the finalizers:
+ * the GCInfo's pointer leads to one function of ours that finds the index in the object's header,
+ * records the object's end, and calls the original finalizer. Where kinds register themselves, the
+ * registration is patched, and gets that function instead of the kind's finalizer. A kind without a
+ * finalizer gets none, as Oilpan treats those differently. Their end is seen when the sweeper puts
+ * their memory on a free list, by functions that are patched too.
  *
- * Storage of vectors and hash tables has more fates. A collection may compact the spaces that it
- * lies in: the compactor copies an object with its header by one of two calls, of memcpy and
- * memmove, which are patched as calls. The program may resize it in place, if what is behind is
- * free, or free it at once: by two functions, which get the object, and after which its header says
- * whether it was done. The header's size is in the 16 bits in front of the object, shifted left by
- * 2, the lowest bit being the collector's mark.
+ * Storage of vectors and hash tables has more fates. A collection may compact its spaces: the
+ * compactor copies an object with its header by one of two calls, of memcpy and memmove, which are
+ * patched as calls. The program may resize it in place, if the memory behind is free, or free it at
+ * once: by two functions that get the object, whose header then says whether it was done. The
+ * header's size is in the 16 bits in front of the object, shifted left by 2; the lowest bit is the
+ * collector's mark.
  *
- * A build with control-flow integrity checks what it calls through pointers, a finalizer too: one
- * that is not its own ends the process. There nobody stands in for finalizers; what is patched is
- * called directly, or by its own address, which is checked before our jump is reached. An object
- * with a destructor then ends when it is swept. (A public build of 107 with our function among its
- * finalizers lost its renderer; without, it runs.)
+ * A build with control-flow integrity checks the functions that it calls through pointers,
+ * finalizers too: one that is not its own ends the process. There the finalizers stay; patched
+ * functions are called directly, or by their own address, which is checked before our jump is
+ * reached. An object with a destructor then ends when it is swept. (A public build of 107 with our
+ * function among its finalizers lost its renderer; without, it runs.)
  *
  * Nothing is guessed: without a probe's result for this very build nothing is done, and if one
  * entry does not fit, none is patched.
@@ -53,21 +52,21 @@
 enum { KINDS = 1 << SHINY_OBJECT_INDEX_BITS, ARGUMENTS = 6, INFO_WORDS = 8, HEADER_BYTES = 8 };
 
 typedef uintptr_t entry_fn(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t);
-/* One of the functions that free returns two words. */
+/* The type of FREE's function, which returns two words. */
 typedef unsigned __int128 pair_fn(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t);
 typedef void finalizer_fn(void *object);
 
 /* Written before the patches are. */
 static struct hooked {
-	union { /* as it was */
+	union { /* the original function */
 		entry_fn *function;
 		pair_fn *pair;
 	};
 	uint8_t size, index, slot, finalizer, info; /* numbers of arguments */
 } hooked[SHINY_PROBE_ENTRIES];
-static finalizer_fn **finalizers; /* by index; NULL: none of ours */
+static finalizer_fn **finalizers; /* the original finalizers by index; NULL: not replaced */
 static uint16_t header_index_at, header_index_shift, header_index_mask;
-static uint16_t info_bytes, info_finalizer; /* of a GCInfo; the finalizer's place in words */
+static uint16_t info_bytes, info_finalizer; /* of a GCInfo; the finalizer's index in it, in words */
 
 /* ---- hooks ---- */
 
@@ -96,7 +95,8 @@ static inline __attribute__((always_inline)) uintptr_t made(const uintptr_t *fp,
 	return object;
 }
 
-/* A kind registers itself; once, or by several threads at once: each gets the same index. */
+/* Runs when a kind registers itself. Several threads may do so at once: each gets the same
+ * index. */
 static inline __attribute__((always_inline)) uintptr_t registered(const uintptr_t *fp,
 								  const struct hooked *h,
 								  uintptr_t *argument)
@@ -122,13 +122,14 @@ static inline __attribute__((always_inline)) uintptr_t registered(const uintptr_
 	if (finalizer && index < KINDS)
 		__atomic_store_n(
 			&finalizers[index], finalizer,
-			__ATOMIC_RELAXED); /* no object of the kind is there before we return */
+			__ATOMIC_RELAXED); /* no object of the kind exists before we return */
 	si_event_object_kinds(fp, &(struct shiny_object_kinds){
 					  .place = argument[h->slot], .first = index, .count = 1 });
 	return index;
 }
 
-static size_t size_of(const void *object) /* with its header; 0: it has pages of its own */
+static size_t size_of(const void *object) /* bytes with the header; 0: the object has pages of its
+                                           * own */
 {
 	return (size_t)(((const uint16_t *)object)[-1] >> 1) * 8;
 }
@@ -139,14 +140,14 @@ static inline __attribute__((always_inline)) uintptr_t resized(const uintptr_t *
 {
 	uintptr_t done = h->function(object, bytes, 0, 0, 0, 0);
 
-	/* what would not make a free block is left as it was, although the answer is true */
+	/* Oilpan answers true, but resizes nothing, if the remainder can't be a free block */
 	if ((done & 0xff) && size_of((const void *)object) == (bytes + HEADER_BYTES + 7) / 8 * 8)
 		si_event_resized(fp, (void *)object, bytes);
 	return done;
 }
 
-/* Not if a collection is on its way. Freed memory goes to a free list, which is heard of, or
- * becomes the allocator's: its header is gone then. */
+/* Does nothing while a collection runs. Freed memory goes to a free list, which we record, or back
+ * to the allocator, which removes its header. */
 static inline __attribute__((always_inline)) void released(const uintptr_t *fp,
 							   const struct hooked *h, uintptr_t heap,
 							   uintptr_t object)
@@ -229,7 +230,7 @@ static bool usable(const struct shiny_probe_file *f, const struct shiny_probe_en
 	if (e->kind == SHINY_PROBE_RESIZE || e->kind == SHINY_PROBE_RELEASE)
 		return true;
 	if (e->kind == SHINY_PROBE_REGISTER && e->info < ARGUMENTS && !info_bytes)
-		return false; /* it couldn't be copied */
+		return false; /* the GCInfo couldn't be copied */
 	return e->kind == SHINY_PROBE_REGISTER && f->shape == SHINY_PROBE_REGISTERED &&
 	       e->slot < ARGUMENTS;
 }
@@ -270,7 +271,7 @@ static bool prepare(struct si_patches *patches, const struct si_main_image *imag
 	return true;
 }
 
-/* Stands in for the finalizers in the file's own array; how many. */
+/* Replaces the finalizers in the file's own array; returns how many. */
 static unsigned replace_finalizers(const struct si_main_image *image,
 				   const struct shiny_probe_file *f)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * partition_alloc.c: stands in front of PartitionAlloc in Chromium, Chrome, Electron and their
- * crash handlers.
+ * partition_alloc.c: hooks PartitionAlloc in Chromium, Chrome, Electron and their crash handlers.
  *
  * Runs:      inside.
  * Signals:   –
@@ -24,7 +23,8 @@
  *    table call on into the next. The order of the slots, and how the functions are called, differ
  *    between versions: partition_layouts.c.
  *  - identical functions are folded: malloc_usable_size and malloc_size, _Znwm and _Znam, free and
- *    _ZdlPv are one address. Which of them was meant cannot be known; such a block's api is EITHER.
+ *    _ZdlPv are one address. A call does not show which of them it meant; such a block's api is
+ *    EITHER.
  *  - the head lies in .data and stays writable. The heap sampler, in every process, puts a table of
  *    its own before ours later on, whose functions that allocate call the next table's:
  *    chain_head.c.
@@ -79,7 +79,8 @@ bool si_partition_checked(void)
 
 /* ---- the layout ---- */
 
-/* Why the table at `table` is not of this layout; NULL: it is. `slot` is where. */
+/* Returns why the table at `table` is not of this layout, and sets *slot to the slot that differs;
+ * NULL: it is of this layout. */
 static const char *table_differs(const struct si_image *image, const struct si_layout *layout,
 				 const uintptr_t *table, unsigned *slot)
 {
@@ -128,8 +129,8 @@ static bool refuse_table(struct si_text *t, const struct si_image *image, uintpt
 	return false;
 }
 
-/* The one layout that entries, convention and table fit. The text names what speaks against the
- * best of them. */
+/* Returns the one layout that entries, convention and table fit, or NULL; then `t` gets the reason
+ * against the best of them. */
 static const struct si_layout *match_layout(const struct si_image *image,
 					    const struct si_evidence *e, const uintptr_t *table,
 					    struct si_text *t)
@@ -190,9 +191,9 @@ static const struct si_layout *match_layout(const struct si_image *image,
 	return NULL;
 }
 
-/* ---- putting ourselves there ---- */
+/* ---- installing our functions ---- */
 
-/* Notes the places inside entries to which our calls return, with the entry of each. */
+/* Notes the return addresses of the calls from entries to our functions, with the entry of each. */
 static bool note_callers(const struct si_layout *layout, const struct si_evidence *e,
 			 struct si_text *t)
 {
@@ -210,7 +211,7 @@ static bool note_callers(const struct si_layout *layout, const struct si_evidenc
 	return true;
 }
 
-/* Our table, in a page that nobody writes any more, in front of the one at the head. */
+/* Puts our table, in a page made read-only, in front of the one at the head. */
 static bool put_in_front(const struct si_image *image, const struct si_layout *layout,
 			 enum si_way way, uintptr_t head, struct si_text *t)
 {
@@ -247,7 +248,7 @@ static bool put_in_front(const struct si_image *image, const struct si_layout *l
 	return true;
 }
 
-/* Slots whose functions mean the same when one address stands in both. */
+/* True if the functions of two slots mean the same when one address stands in both. */
 static bool alike(enum si_slot a, enum si_slot b)
 {
 	static const uint32_t classes[] = {
@@ -267,7 +268,7 @@ static bool alike(enum si_slot a, enum si_slot b)
 	return false;
 }
 
-/* The table's functions lead to ours: where each is called through a pointer that is checked. */
+/* Redirects the table's functions to ours, for a program that checks the pointers that it calls. */
 static bool redirect(const struct si_image *image, const struct si_layout *layout, enum si_way way,
 		     const struct si_evidence *e, struct si_text *t)
 {
@@ -276,7 +277,7 @@ static bool redirect(const struct si_image *image, const struct si_layout *layou
 	enum si_slot first[SI_REDIRECTS];
 	unsigned count = 0, at[SI_LAYOUT_SLOTS], k;
 
-	/* what is there now passes the check, or the program would not run */
+	/* the present functions pass the check, or the program would not run */
 	for (unsigned i = 0; i < si_entry_count; i++) {
 		const struct si_recipe *recipe = &e->recipe[i];
 
@@ -382,7 +383,7 @@ bool si_partition_hook(const struct si_image *image, const struct si_entry *entr
 
 /* ---- this process ---- */
 
-/* Of the executable's own symbols; aliases of one address have one size. */
+/* Looks an entry up among the executable's own symbols; aliases of one address have one size. */
 static void find_entry(const struct si_symbols *symbols, const struct si_image *image,
 		       struct si_entry *entry)
 {

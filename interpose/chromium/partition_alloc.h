@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * partition_alloc.h: the way in through PartitionAlloc's dispatch chain, and the answer to "who
- * owns malloc here?".
+ * partition_alloc.h: hooks PartitionAlloc's dispatch chain, and decides who owns malloc in this
+ * program.
  *
- * Runs:      inside, in the constructor; its hooks afterwards, in place of the allocator's.
- * Signals:   the hooks: as the program's malloc.
- * Allocates: pages for a table or for stubs.
- * Threads:   attach: before there are others. Hooks: any.
+ * Runs: inside, in the constructor; its hooks afterwards, in place of the allocator's. Signals: the
+ * hooks: as the program's malloc. Allocates: pages for a table or for stubs. Threads: attach:
+ * before there are others. Hooks: any.
  */
 #ifndef SI_PARTITION_ALLOC_H
 #define SI_PARTITION_ALLOC_H
@@ -26,24 +25,23 @@
 enum shiny_attach si_partition_attach(char *const *environment, char *text, size_t room);
 
 /*
- * True: we refused to hook the executable, but its malloc goes through a dispatch table. Its own
- * code then uses the table and not the exported functions, so patching those would show only a part
+ * True if the executable was not hooked although its malloc goes through a dispatch table. Its own
+ * code then uses the table and not the exported functions, so patching those would show only some
  * of its blocks.
  */
 bool si_partition_seen(void);
 
-/* The executable has control-flow integrity, as far as was seen: what it calls through pointers
- * must be its own. */
+/* True if control-flow integrity was seen in the executable: functions that it calls through
+ * pointers must be its own. */
 bool si_partition_checked(void);
 
-/* ---- what attach consists of, for its test ---- */
+/* ---- the parts of attach, for its test ---- */
 
 struct si_entry;
 
 /*
- * Decodes the entries, and if they all agree, puts our table in front. False: nothing was changed;
- * `text` says what disagreed. `observed`: there are observer hooks to be set, too
- * (partition_observe.h).
+ * Decodes the entries, and if they all agree, puts our table in front. `observed`: observer hooks
+ * will be set, too (partition_observe.h). False: nothing was changed; `text` says what disagreed.
  */
 bool si_partition_hook(const struct si_image *image, const struct si_entry *entries, bool observed,
 		       char *text, size_t room);

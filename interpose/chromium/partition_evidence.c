@@ -20,8 +20,8 @@ void si_evidence_blame(struct si_text *t, unsigned entry)
 	si_text_add(t, " ");
 }
 
-/* The function that an exported name leads to: a build with control-flow integrity exports a jump
- * to it. */
+/* Finds the function that an exported name leads to: a build with control-flow integrity exports a
+ * jump to it. */
 static void find_body(const struct si_image *image, struct si_entry *e)
 {
 	const struct si_segment *s = si_segment_of(image, e->at, 8);
@@ -32,13 +32,13 @@ static void find_body(const struct si_image *image, struct si_entry *e)
 	if (!target)
 		return;
 	e->at = target;
-	e->size = LONGEST_BODY; /* no symbol says it: decoding does */
+	e->size = LONGEST_BODY; /* no symbol has its size: decoding finds the end */
 	s = si_segment_of(image, target, 1);
 	if (s && s->end - target < e->size)
 		e->size = s->end - target;
 }
 
-/* All entries, decoded: one head, every one in its frame. */
+/* Decodes all entries; they must agree on one head, and each must keep to its frame. */
 static bool decode_entries(const struct si_image *image, const struct si_entry *entries,
 			   struct si_evidence *e, struct si_text *t)
 {
@@ -93,7 +93,7 @@ static bool decode_entries(const struct si_image *image, const struct si_entry *
 	return true;
 }
 
-/* Zeros from argument `from` on. */
+/* Counts the arguments from `from` on that are zero. */
 static unsigned zeros(const struct si_recipe *recipe, unsigned from)
 {
 	unsigned n = 0;
@@ -104,9 +104,9 @@ static unsigned zeros(const struct si_recipe *recipe, unsigned from)
 }
 
 /*
- * How the slots are called: the same way by all entries. `self`: the table itself is the first
- * argument. `token`: all that allocate end with two zeros, token and context, where the others have
- * one. `arguments`: of a slot, in between.
+ * Finds the convention by which all entries call their slots. e->self: the first argument is the
+ * table itself. e->token: the calls that allocate end with two zeros, token and context, where the
+ * others end with one. The slot's own arguments (row->arguments) lie in between.
  */
 static bool find_convention(struct si_evidence *e, struct si_text *t)
 {
@@ -132,7 +132,7 @@ static bool find_convention(struct si_evidence *e, struct si_text *t)
 		const struct si_recipe *r = &e->recipe[i];
 		const struct si_entry_row *row = &si_entry_rows[i];
 
-		/* malloc and calloc do nothing else that could leave a zero in a register */
+		/* malloc and calloc leave no other zero in a register */
 		if (!r->head || row->need != SI_ENTRY_NEEDED ||
 		    !(row->slots & (SI_ONE(SI_ALLOC) | SI_ONE(SI_ZEROED))))
 			continue;

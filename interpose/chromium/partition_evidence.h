@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * partition_evidence.h: what the exported entries of an executable's allocator say together of the
- * dispatch chain behind them (partition_alloc.c says what that is).
+ * partition_evidence.h: decodes the exported entries of an executable's allocator, and combines
+ * them into one description of the dispatch chain behind them (partition_alloc.c explains it).
  *
- * Runs:      inside, in the constructor.
- * Signals:   –
- * Allocates: nothing.
- * Threads:   the constructor's.
+ * Runs: inside, in the constructor. Signals: – Allocates: nothing. Threads: the constructor's.
  */
 #ifndef SI_PARTITION_EVIDENCE_H
 #define SI_PARTITION_EVIDENCE_H
@@ -25,22 +22,22 @@ struct si_entry {
 	size_t size;
 };
 
-/* The symbols that are looked at, in the order that is expected of entries; NULL past the last. */
+/* Returns the name of entry i, in the order of si_evidence_read's `entries`; NULL past the last. */
 const char *si_entry_symbol(unsigned i);
 
-/* What the entries say together. */
+/* The description on which all entries agree. */
 struct si_evidence {
 	struct si_recipe recipe[SI_ENTRIES_MAX]; /* head 0: the executable does not define it */
-	struct si_entry entry[SI_ENTRIES_MAX];   /* where it really is */
+	struct si_entry entry[SI_ENTRIES_MAX];   /* the function that the name leads to */
 	uintptr_t head;
-	unsigned agreed; /* entries */
+	unsigned agreed; /* number of entries */
 	bool self, token, guarded;
 };
 
 /*
  * Decodes the entries: one head, and one way of calling. `entries` has a row for each of
- * si_entry_symbol's. False: they do not agree, or one is none of PartitionAlloc's; `t` says which
- * and why, and `e` is what was seen by then.
+ * si_entry_symbol's. False: they do not agree, or one is not PartitionAlloc's; `t` says which and
+ * why, and `e` has the findings so far.
  */
 bool si_evidence_read(const struct si_image *image, const struct si_entry *entries,
 		      struct si_evidence *e, struct si_text *t);
@@ -48,10 +45,11 @@ bool si_evidence_read(const struct si_image *image, const struct si_entry *entri
 /* Begins a refusal: "the executable's <symbol> " */
 void si_evidence_blame(struct si_text *t, unsigned entry);
 
-/* Whether entry i hands over what a slot of this kind is to be given; what is not known does not
- * speak against it. */
+/* True if entry i passes the arguments that a slot of this kind takes; unknown ones do not speak
+ * against it. */
 bool si_evidence_fits(const struct si_evidence *e, unsigned i, enum si_slot slot);
-/* The slot that entry i goes through in this layout, or SI_SLOTS: it has none that it may. */
+/* Returns the slot that entry i goes through in this layout; SI_SLOTS: it has none that it may
+ * use. */
 enum si_slot si_evidence_slot(const struct si_layout *layout, const struct si_evidence *e,
 			      unsigned i);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * partition_hooks.c: one body for each kind of slot, and a function of it for each way of being
- * called.
+ * partition_hooks.c: the hooks of PartitionAlloc's slots: one body for each kind of slot, and one
+ * function of it for each calling convention.
  *
  * Runs:      inside.
  * Signals:   as the program's malloc.
@@ -14,11 +14,12 @@
  *
  * Frames. The functions that allocate are called by the exported entry (it tries again after the
  * new-handler), or by a table in front of ours (chain_head.h); those that free are mostly jumped
- * to. So the first frames above a hook may be such functions: they are stepped over, and the entry
- * tells the api. Identical entries are folded (_Znwm and _Znam): the api of their blocks is EITHER.
+ * to. So the first frames above a hook may be such functions: the hook skips them, and the entry
+ * determines the api. Identical entries are folded (_Znwm and _Znam): the api of their blocks is
+ * EITHER.
  *
- * The observed ways tell partition_observe.c that the allocator runs on our behalf: what its
- * observers hear of now is recorded here.
+ * The observed ways tell partition_observe.c that the allocator runs on our behalf: the hook
+ * records the blocks that observers are told of meanwhile.
  */
 #include "partition_hooks.h"
 
@@ -32,7 +33,7 @@ enum { CALLERS = 8 };
 
 static si_slot_fn *below[SI_SLOTS];
 static uintptr_t self_below;
-/* By slot: the entries that call it, whose frames are on the stack then. */
+/* The entries that call each slot. Their frames lie between the hook's and the program's. */
 static struct partition_callers {
 	uint32_t count;
 	/* the last one is empty */
@@ -78,8 +79,8 @@ bool si_partition_inside(void)
 	return inside;
 }
 
-/* Steps over the frames of tables in front of ours, and of the exported entry, if it called; that
- * also tells the api. */
+/* Skips the frames of tables in front of ours and of the exported entry, if it called; that entry
+ * also determines the api. */
 SI_HOT const uintptr_t *call_site(const uintptr_t *hook, enum si_slot slot, enum shiny_api *api)
 {
 	const uintptr_t *fp = si_front_skip(hook, slot);
@@ -96,7 +97,7 @@ SI_HOT const uintptr_t *call_site(const uintptr_t *hook, enum si_slot slot, enum
 #define SIX        uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e, uintptr_t f
 #define SIX_VALUES a, b, c, d, e, f
 
-/* The real function, from a hook with these arguments. */
+/* Calls the real function with a hook's arguments. */
 SI_HOT uintptr_t call_below(enum si_way way, enum si_slot slot, SIX)
 {
 	uintptr_t result;
@@ -112,7 +113,7 @@ SI_HOT uintptr_t call_below(enum si_way way, enum si_slot slot, SIX)
 	return below[slot](SIX_VALUES);
 }
 
-/* The same by hand: these arguments, then zeros for token and context. */
+/* Calls the real function for ourselves: these arguments, then zeros for token and context. */
 SI_HOT uintptr_t call_fresh(enum si_way way, enum si_slot slot, uintptr_t a, uintptr_t b)
 {
 	return way & SI_WAY_SELF ? call_below(way, slot, 0, a, b, 0, 0, 0)
@@ -150,7 +151,7 @@ SI_HOT uintptr_t makes(const uintptr_t *frame, enum si_slot slot, enum si_way wa
 	return block;
 }
 
-/* For who finishes another thread's free. */
+/* The functions by which a nursery reader finishes another thread's free. */
 #define RELEASES(way)                                                   \
 	static void release_##way(void *block)                          \
 	{                                                               \
@@ -202,7 +203,7 @@ static __attribute__((noinline, cold)) uintptr_t realloc_by_hand(const uintptr_t
 	return moved;
 }
 
-/* A size of zero frees and returns NULL; should it ever return a block, that is a new one. */
+/* A size of zero frees and returns NULL; if it ever returns a block, that block is new. */
 SI_HOT uintptr_t resizes(const uintptr_t *frame, enum si_slot slot, enum si_way way, SIX)
 {
 	uintptr_t block = way & SI_WAY_SELF ? b : a, size = way & SI_WAY_SELF ? c : b,
@@ -229,7 +230,7 @@ SI_HOT uintptr_t resizes(const uintptr_t *frame, enum si_slot slot, enum si_way 
 	return moved;
 }
 
-/* The slots that are hooked, and by what. */
+/* The hooked slots, and the body of each. */
 #define EACH(X, way)                                                                             \
 	X(ALLOC, makes, way)                                                                     \
 	X(ALLOC_UNCHECKED, makes, way) X(ZEROED, makes, way) X(ZEROED_UNCHECKED, makes, way)     \

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * partition_layouts.c: the rows. A further layout is one row: its slots in order, and how its
+ * partition_layouts.c: the known layouts. A further one is a row: its slots in order, and how its
  * functions are called.
  *
  * Each row rests on a version of the public header (base/allocator/allocator_shim.h, later
  * partition_allocator/shim/allocator_shim.h below it, now
- * partition_allocator/src/partition_alloc/shim/allocator_dispatch.h), named with the tree in which
- * that version stands, and, where there was one to be had, on executables of those versions: their
- * tables were read out of the file, every entry decoded, and a page loaded while they were
- * recorded. Official: built as Google builds Chrome, with control-flow integrity. A version that a
- * file was not seen of is claimed only between two that were, or where the header says it.
+ * partition_allocator/src/partition_alloc/shim/allocator_dispatch.h), named with the tree that
+ * contains it, and, where available, on executables of those versions: their tables were read from
+ * the file, every entry decoded, and a page loaded while they were recorded. Official: built as
+ * Google builds Chrome, with control-flow integrity. A version without a file that we have seen is
+ * claimed only between two such versions, or where the header says it.
  *
  * How two rows are told apart, where no version is known (match_layout in partition_alloc.c): by
  * the slots that the entries go through (malloc_usable_size is 5, 6, 7, 10, 11 or 12), by `self`
@@ -200,8 +200,8 @@ const uint8_t si_slot_arguments[SI_SLOTS] = {
 	[SI_ALIGNED2_FREE] = 1,
 };
 
-/* A build without sized deallocation sends what has a size or an alignment to plain free. */
-/* valloc and pvalloc ask for the page size first, in older builds with a call. */
+/* A build without sized deallocation sends frees with a size or an alignment to plain free. */
+/* valloc and pvalloc get the page size first, in older builds by a call. */
 #define ALLOC   SI_ONE(SI_ALLOC)
 #define NOTHROW (SI_ONE(SI_ALLOC) | SI_ONE(SI_ALLOC_UNCHECKED))
 #define ALIGNED SI_ONE(SI_ALIGNED)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * partition_observe.c: hears of what PartitionAlloc hands out besides malloc.
+ * partition_observe.c: records the blocks that PartitionAlloc allocates besides malloc's.
  *
  * Runs:      inside.
  * Signals:   the hooks: as the program's malloc.
@@ -10,20 +10,20 @@
  * The problem. Blink has partitions of its own (buffers of strings and vectors, array buffers) that
  * no dispatch table sees. PartitionAlloc calls observers for them, with the type that the caller
  * names; they are set by PartitionAllocHooks::SetObserverHooks, which only symbols lead to. There
- * is one pair of observers, the program sets its own in main(), and setting some where there are
- * some ends the program.
+ * is one pair of observers, the program sets its own in main(), and setting a second pair ends the
+ * program.
  *
  * The approach. shinyctl finds the function and its form (symbolizer/patch/observer_patch.c) and
- * makes sure that it is not inlined anywhere. Here it is called once, with ours, and then its entry
- * is patched: who calls it from now on calls us, and we keep those observers and call them behind
- * ours. The override hooks are never touched.
+ * makes sure that it is not inlined anywhere. We call it once, with our observers, and then patch
+ * its entry: later callers reach us, and we store their observers and call them after ours. The
+ * override hooks are never touched.
  *
  * Malloc's own partitions may call the observers too (they do not, in Chromium:
- * AllocFlags::kNoHooks). What is heard while one of our dispatch hooks runs on this thread is that
- * hook's to record.
+ * AllocFlags::kNoHooks). While one of our dispatch hooks runs on this thread, the observers record
+ * nothing: the hook does.
  *
  * A block is recorded with the address of its type's name, a string of the executable's. It does
- * not enter the nursery: a free cannot be put off from an observer, and its type is known.
+ * not enter the nursery: an observer cannot delay a free, and the block's type is known.
  */
 #define _GNU_SOURCE
 #include "partition_observe.h"
@@ -51,7 +51,7 @@ typedef void freed_data_fn(void *const *);
 typedef void set_fn(void *allocated, void *freed);
 
 static struct shiny_observers_file found;
-static void *theirs_allocated, *theirs_freed; /* the program's own observers; NULL none */
+static void *theirs_allocated, *theirs_freed; /* the program's own observers; NULL: none */
 
 static void no_release(void *block)
 {
@@ -115,7 +115,7 @@ static const struct {
 #undef SHINY_OBSERVERS
 };
 
-/* In place of SetObserverHooks. */
+/* Replaces SetObserverHooks. */
 static void set_theirs(void *on_alloc, void *on_free)
 {
 	__atomic_store_n(&theirs_allocated, on_alloc, __ATOMIC_RELEASE);
@@ -168,7 +168,7 @@ void si_observers_install(const struct si_image *image, struct si_text *text)
 	static struct si_patches patches;
 	uintptr_t low = UINTPTR_MAX, high = 0;
 	set_fn *set = (set_fn *)(image->bias + found.set);
-	/* the trampoline is never called: nobody calls the function as it was any more */
+	/* the trampoline is never called: our hook does not call the original function */
 	struct shiny_patch_recipe recipe = { .vaddr = found.set,
 					     .displaced = SHINY_PATCH_JUMP,
 					     .expected_bytes = SHINY_OBSERVERS_CODE,

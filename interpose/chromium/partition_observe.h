@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * partition_observe.h: PartitionAlloc's observer hooks, where symbols have told where to set them.
+ * partition_observe.h: sets PartitionAlloc's observer hooks, in an executable whose symbols have
+ * told where.
  *
- * Runs:      inside: find and install in the constructor; the hooks in the allocator, afterwards.
- * Signals:   the hooks: as the program's malloc.
- * Allocates: pages near the executable (patcher.c).
- * Threads:   find, install: one. Hooks: any.
+ * Runs: inside: find and install in the constructor; the hooks in the allocator, afterwards.
+ * Signals: the hooks: as the program's malloc. Allocates: pages near the executable (patcher.c).
+ * Threads: find, install: one. Hooks: any.
  */
 #ifndef SI_PARTITION_OBSERVE_H
 #define SI_PARTITION_OBSERVE_H
@@ -13,11 +13,11 @@
 #include "../core/base.h"
 #include "../patch/image.h"
 
-/* Is there a file for this executable (include/shiny/wire/observers.h), and is its code what the
- * file says? */
+/* True if there is a file for this executable (include/shiny/wire/observers.h), and its code in
+ * memory is the file's. */
 bool si_observers_find(char *const *environment, const struct si_image *image);
 
-/* What was found is set. `text` gets one clause, how or why not. */
+/* Sets our observers. `text` gets one clause: how, or why not. */
 void si_observers_install(const struct si_image *image, struct si_text *text);
 
 #endif

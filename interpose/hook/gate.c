@@ -10,8 +10,8 @@
 #include "../unwind/symbols.h"
 
 #ifndef SHINY_TEST
-/* A way is 0: to the hook; ASK: whoever calls decides; else where to. All ask until the real
- * functions are known. */
+/* A way is a gate's target. 0: the hook; ASK: it depends on the caller; else a function's address.
+ * All are ASK until the real functions are known. */
 #define ASK 1
 #define SI_HOOK(id, symbol, result, parameters)
 #define SI_GATED(id, symbol, result, parameters) \
@@ -48,8 +48,7 @@ static bool ends_blocks(enum gate_id id)
 	return id == GATE_cfree || id == GATE_free_sized || id == GATE_free_aligned_sized;
 }
 
-/* Whether the function of that name in `module` has other arguments than libc's, for all that we
- * know. */
+/* True if the function of that name in `module` may have other arguments than libc's. */
 static bool is_foreign(enum gate_id id, const struct link_map *module,
 		       const struct link_map *libc)
 {
@@ -78,7 +77,8 @@ void si_gates_open(void)
 	__atomic_store_n(&opened, true, __ATOMIC_RELEASE);
 }
 
-/* The function that the call of a gate from `pc` is meant for; a gate is known by its way. */
+/* Returns the function that a call of the gate from `pc` is meant for; `way` identifies the
+ * gate. */
 SI_INTERNAL const void *si_gate_target(const uintptr_t *way, uintptr_t pc);
 __attribute__((used)) const void *si_gate_target(const uintptr_t *way, uintptr_t pc)
 {
@@ -103,9 +103,9 @@ __attribute__((used)) const void *si_gate_target(const uintptr_t *way, uintptr_t
 }
 
 /*
- * r11 is nobody's between caller and callee. On the way that asks, what may hold an argument is
- * kept: the integer registers, rax (how many vector registers a variable list has), r10 (the static
- * chain) and eight vector registers. Not kept there: the upper halves of wider vectors.
+ * r11 is free between caller and callee. ASK saves the registers that may hold an argument: the
+ * integer registers, rax (the number of vector registers of a variable list), r10 (the static
+ * chain) and eight vector registers, without the upper halves of wider vectors.
  */
 #define GATE(symbol, id, hook)                              \
 	__asm__(".pushsection .text\n"                      \
@@ -130,7 +130,8 @@ __attribute__((used)) const void *si_gate_target(const uintptr_t *way, uintptr_t
 #define SI_GATED_STUB(id, symbol) GATE(#symbol, #id, "si_stub_" #id)
 #include "hook_list.def"
 
-/* What a library that comes before us finds next, if it is ours; else NULL. */
+/* Returns our function, if the module at `pc` precedes us and ours is the next definition after it;
+ * else NULL. */
 SI_INTERNAL const void *si_gate_next(const char *name, uintptr_t pc);
 __attribute__((used)) const void *si_gate_next(const char *name, uintptr_t pc)
 {
@@ -148,7 +149,7 @@ __attribute__((used)) const void *si_gate_next(const char *name, uintptr_t pc)
 	return NULL;
 }
 
-/* -1: RTLD_NEXT. The real one has to see its caller. */
+/* -1 is RTLD_NEXT. The real dlvsym has to see its caller. */
 __asm__(".pushsection .text\n"
 	".globl dlvsym\n"
 	".type dlvsym, @function\n"
@@ -177,7 +178,7 @@ __asm__(".pushsection .text\n"
 
 #define KEEP(register) "	push %" register "\n	.cfi_adjust_cfa_offset 8\n"
 #define TAKE(register) "	pop %" register "\n	.cfi_adjust_cfa_offset -8\n"
-/* Nine registers and 128 bytes, with the return address a multiple of 16. */
+/* Nine registers, 128 bytes and the return address are a multiple of 16. */
 __asm__(".pushsection .text\n"
 	".type si_gate_ask, @function\n"
 	".p2align 4\nsi_gate_ask:\n"

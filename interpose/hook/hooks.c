@@ -2,20 +2,18 @@
 /*
  * hooks.c: the C allocation family.
  *
- * Runs:      inside, in place of malloc, free, …
- * Signals:   as the real functions: a handler that interrupts one may call another.
- * Allocates: what the program asked for.
- * Threads:   any.
+ * Runs: inside, in place of malloc, free, … Signals: as the real functions: a handler that
+ * interrupts one may call another. Allocates: the blocks that the program requests. Threads: any.
  *
- * Each hook calls the function below it with the arguments it got and records what that did, so the
+ * Each hook calls the function below it with its own arguments and records the result, so the
  * corner cases (zero sizes, alignments that are refused, overflow) are the real allocator's own.
- * Two exceptions, both because glibc's version calls another hooked function by name, and the block
- * would seem to be libc's: reallocarray is realloc after an overflow check here, and cfree,
+ * There are two exceptions, because glibc's version calls another hooked function by name, and the
+ * block would seem to be libc's: reallocarray is realloc after an overflow check here, and cfree,
  * free_sized, free_aligned_sized are free where the system lacks them.
  *
- * realloc(block, 0) is recorded as a free, and what it returns, if anything, as a new block: glibc
- * and tcmalloc free and return NULL, jemalloc and mimalloc return a small block, and both are told
- * rightly without knowing which of them is below.
+ * realloc(block, 0) is recorded as a free, and its result, if not NULL, as a new block: glibc and
+ * tcmalloc free and return NULL, jemalloc and mimalloc return a small block, and both are recorded
+ * correctly without knowing which of them is below.
  */
 #define _GNU_SOURCE
 #include "hooks.h"
@@ -56,8 +54,8 @@ void si_hook_free(void *block)
 	free_at(SI_FRAME(), block, 0);
 }
 
-/* A call of the program's own function stands last, so that it becomes a jump: whoever records
- * that function sees the caller, not us. */
+/* The call of the program's own function comes last, so that it becomes a jump: a hook of that
+ * function sees the caller, not us. */
 void si_hook_cfree(void *block)
 {
 	if (!si_public_free)
@@ -83,8 +81,8 @@ void si_hook_free_aligned_sized(void *block, size_t align, size_t size)
 		si_public_free(block);
 }
 
-/* The nursery's reader holds the old block and cannot be waited for: move by hand, and let the
- * reader do the free. */
+/* Moves the block by hand, as the nursery's reader holds the old block and cannot be waited for;
+ * the reader frees it. */
 static __attribute__((noinline, cold)) void *realloc_by_hand(const uintptr_t *fp, void *block,
 							     size_t size)
 {
@@ -121,8 +119,8 @@ static void *realloc_bump(const uintptr_t *fp, void *block, size_t size)
 	return si_record_alloc(fp, moved, size, SHINY_API_REALLOC);
 }
 
-/* `real` is the function that the program has called; `by_hand` does the same where the old block
- * must outlive it. */
+/* `real` is the function that the program called; `by_hand` does the same where the old block must
+ * outlive the call. */
 static inline __attribute__((always_inline)) void *realloc_at(const uintptr_t *fp, void *block,
 							      size_t size,
 							      void *(*real)(void *, size_t),
@@ -166,7 +164,7 @@ void *si_hook_reallocarray(void *block, size_t count, size_t size)
 	return realloc_at(SI_FRAME(), block, bytes, si_next.realloc, realloc_by_hand);
 }
 
-/* A function that no library below has is ENOMEM to the caller; glibc has all of these. */
+/* Fails with ENOMEM, for a function that no library below has; glibc has all of these. */
 static void *missing(void)
 {
 	errno = ENOMEM;

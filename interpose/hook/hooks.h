@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hooks.h: the hooks' declarations, from hook_list.def, and what their files share.
+ * hooks.h: the hooks' declarations, from hook_list.def, and helpers that their files share.
  *
  * Runs:      inside, as the program's malloc, operator new, mmap, …
  * Signals:   as the function that is hooked.
@@ -38,16 +38,16 @@
 #define SI_FRAME() ((const uintptr_t *)__builtin_frame_address(0))
 
 /*
- * Makes the function that it stands in take the mark off when an exception passes through. Nothing
- * else is to be done there, so neither a landing pad nor the language's own personality, and its
+ * Makes the function that contains it clear the mark when an exception passes through. Nothing else
+ * has to be done there, so neither a landing pad nor the language's own personality, and its
  * library, is needed. The function must not be inlined.
  */
 #define SI_OUTER_PERSONALITY() __asm__ volatile(".cfi_personality 0x1b, si_outer_unwound")
 SI_INTERNAL int si_outer_unwound(int version, int actions, uint64_t class, void *exception,
 				 void *context);
 
-/* Whether an operator that records the block, or the function below our malloc, free or new, makes
- * the call whose hook's frame this is. */
+/* True if the call of the hook with frame `fp` was made by an operator that records the block, or
+ * by the function below our malloc, free or new. */
 bool si_is_from_below(const uintptr_t *fp);
 
 static inline void *si_record_alloc(const uintptr_t *fp, void *block, size_t size,
@@ -58,30 +58,32 @@ static inline void *si_record_alloc(const uintptr_t *fp, void *block, size_t siz
 	return block;
 }
 
-/* Forgets which modules bring operators of their own; dlclose may have removed one
- * (hooks_new.c). */
+/* Forgets which modules have operators of their own, after a dlclose (hooks_new.c). */
 void si_new_forget_modules(void);
 
-/* This process changes what it can reach (hooks_reach.c); it has done so; this call does. */
+/* Notes that this process changes what it can reach (hooks_reach.c); tells whether it has done so;
+ * tells whether system call `call` does so. */
 void si_reach_changes(void);
 bool si_reach_has_changed(void);
 bool si_reach_is_changed_by(long call);
 
-/* The parent of a vfork resumes: a child that became another program has given nothing back. */
+/* Frees what a vfork child that became another program could not; called when the parent
+ * resumes. */
 void si_exec_vfork_over(void);
 
-/* Records the mapping calls that came before the engine ran. */
+/* Records the mapping calls made before the engine ran. */
 void si_map_replay(void);
 
-/* What the hook of realloc does, for the caller of the hook at `fp` and another realloc. */
+/* Does the work of realloc's hook, for the caller of the hook at `fp` and another function
+ * `real`. */
 typedef void *si_realloc_fn(const uintptr_t *fp, void *block, size_t size);
 void *si_realloc_at(const uintptr_t *fp, void *block, size_t size, void *(*real)(void *, size_t),
 		    si_realloc_fn *by_hand);
 
-/* Gives a block back to the real free; for si_event_free's `release`. */
+/* Frees a block by the real free; the `release` of si_event_free. */
 void si_release(void *block);
 
-/* True: the caller then calls the real function. */
+/* True: the caller must call the real function. */
 static inline bool si_record_free(const uintptr_t *fp, void *block, size_t claimed,
 				  enum shiny_api api)
 {

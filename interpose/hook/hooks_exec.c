@@ -1,43 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hooks_exec.c: the session is handed down to the programs that this one starts.
+ * hooks_exec.c: passes the session on to the programs that this one starts.
  *
  * Runs:      inside, in place of exec*, posix_spawn, system and popen.
- * Signals:   exec* are async-signal-safe, may run in a vfork child, and stay so: nothing but the
- *            caller's stack and one array of ours is written there.
+ * Signals:   exec* are async-signal-safe, may run in a vfork child, and stay so: they write only to
+ *            the caller's stack and to one array of ours.
  * Allocates: nothing.
  * Threads:   any.
  *
  * Problem. A child finds its session by SHINY_SESSION, and a plain LD_PRELOAD=libshiny.so does not
  * set it. Putting it into `environ` when we start is too early: programs that change their title
  * (Chromium, nginx, PostgreSQL) first check that the strings of argv and environ lie in one piece
- * as the kernel put them, and give up if they don't. In Chromium that cost the roles: what a zygote
- * forks kept the zygote's command line.
+ * as the kernel put them, and give up if they don't. In Chromium that lost the roles: processes
+ * that a zygote forks kept the zygote's command line.
  *
- * Approach. `environ` is left alone; the variable is added to the array that goes to the kernel, in
- * the call that sends it. system and popen send `environ` itself, so these two replace it, once; no
- * title check comes that late. An environment is added to when it loads a library (LD_PRELOAD).
- * Without, the child is not recorded, and `env -i` shows what it would. A path or environment that
- * is not known to be readable (readable.h) may be the kernel's to refuse: nothing is added to it,
- * and the notice is without it.
+ * Approach. We leave `environ` alone and add the variable to the array that the call passes to the
+ * kernel. system and popen pass `environ` itself, so these two replace it during the call; no title
+ * check comes that late. An environment is extended only if it loads a library (LD_PRELOAD):
+ * without one the child would not be recorded, and `env -i` shows what it shows without us. The
+ * kernel may have to refuse a path or environment that is not known to be readable (readable.h): it
+ * is passed on unchanged, and the notice lacks it.
  *
- * Notices. What the new program is we don't know: it may be static, setuid, or not ours to follow,
- * and then nothing else tells the sidecar that the blocks of this process have gone with its
- * memory. So a mark in our slot stands for as long as the call has not come back. And a notice says
- * which program it was: without a ring that answers it, it was not recorded (notice.h). Where the
- * new program would not find the library, its loader would say so on its standard error, and what
- * it starts would not find it either: there LD_PRELOAD goes down without us, and the notice says
- * why.
+ * Notices. We don't know the new program: it may be static, setuid, or not followed, and then
+ * nothing else tells the sidecar that the blocks of this process have gone with its memory. So our
+ * slot has a mark until the call returns. A notice names the program: if no ring answers it, the
+ * program was not recorded (notice.h). Where the new program would not find the library, its loader
+ * would say so on its standard error, and programs that it starts would not find it either: there
+ * we remove the library from LD_PRELOAD, and the notice says why.
  *
  * Rejected: appending to `environ` in order (the check wants every string in the block), room in
  * the block (there is none), asking the parent's pid for its session (orphans and pid namespaces
  * have no parent to ask).
  *
- * Not covered. A user that keeps its capabilities up to the exec and loses them there (setpriv) may
- * go where its program may not. execve by direct system call, and libc's own callers of exec
- * (wordexp): their children record into a session of their own. What a loader does to find us
- * behind a filter that no hook has seen: under `shinyctl run`, whose LD_PRELOAD has a word that it
- * replaces, it asks where its program is (readlink).
+ * Not covered. A user that keeps its capabilities until the exec and loses them there (setpriv): it
+ * may reach files that its program may not. execve by direct system call, and libc's own callers of
+ * exec (wordexp): their children record into a session of their own. The system calls of a loader
+ * that finds us behind a filter that no hook has seen: under `shinyctl run`, whose LD_PRELOAD has a
+ * word that the loader replaces, it looks up its program's place (readlink).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -61,7 +60,8 @@ enum { VARIABLES_MAX = 8192 };
 static const char name[] = "SHINY_SESSION=";
 enum { NAME_BYTES = sizeof(name) - 1 };
 
-/* An inherited value that we could not use, so that our own session is another one. */
+/* True if the variable names an inherited session that we could not use, so that our own is another
+ * one. */
 static bool is_stale(const char *variable)
 {
 	return si_env.session[0] && si_equal(variable + NAME_BYTES, si_env.session) &&
@@ -72,7 +72,8 @@ static const char preload[] = "LD_PRELOAD=", library[] = "libshiny.so";
 enum { PRELOAD_BYTES = sizeof(preload) - 1, LIBRARY_BYTES = sizeof(library) - 1 };
 enum { OUT_OF_REACH = SHINY_NOTICE_NO_LIBRARY | SHINY_NOTICE_UNREADABLE | SHINY_NOTICE_FILTERED };
 
-/* A path of the list behind LD_PRELOAD=: how long it is; 0: the list is over. */
+/* Advances *at to the next path of the list behind LD_PRELOAD=, and returns its length; 0: the list
+ * has ended. */
 static size_t entry_bytes(const char **at)
 {
 	size_t bytes = 0;
@@ -100,7 +101,7 @@ static bool loads_library(const char *list)
 	return false;
 }
 
-/* `variable` without us; NULL: nothing is left of it. */
+/* Writes `variable` without our library to `to`; NULL: no other path remains. */
 static char *without_library(char *to, const char *variable)
 {
 	const char *list = variable + PRELOAD_BYTES;
@@ -119,11 +120,11 @@ static char *without_library(char *to, const char *variable)
 	return t.used > PRELOAD_BYTES ? to : NULL;
 }
 
-/* What the array that goes to the kernel has, if it is not the program's own. */
+/* The room that the array for the kernel needs beyond the program's own. */
 struct room {
-	size_t pointers; /* 0: the program's own is right as it is */
-	size_t bytes;    /* of LD_PRELOAD without us; 0: it stays */
-	bool adds;       /* our session */
+	size_t pointers; /* 0: the program's own array is passed on */
+	size_t bytes;    /* of LD_PRELOAD without our library; 0: it stays unchanged */
+	bool adds;       /* our session is added */
 };
 
 static struct room room_for(char *const *environment, uint32_t told)
@@ -171,12 +172,12 @@ static char **fill(char **to, char *text, char *const *environment, struct room 
 }
 
 /*
- * Where such an array is made: one at a time in memory of our own, others on the stack of their
- * caller, if that is known to have room. One that is not may be a coroutine's, of a page or two;
- * from there the program's own array goes to the kernel.
+ * The memory of such an array. One caller at a time uses this, others the stack, if it is known to
+ * have room. A stack that is not known may be a coroutine's, of a page or two; its caller passes on
+ * the program's own array.
  */
 static struct {
-	uintptr_t owner; /* the thread storage of who has it, 1 added by a vfork's child; 0: free */
+	uintptr_t owner; /* the thread pointer of the user, plus 1 for a vfork child; 0: free */
 	char *pointers[VARIABLES_MAX + 2 + SHINY_PATH_MAX / sizeof(char *)];
 } array;
 
@@ -218,7 +219,7 @@ static bool stack_holds(struct room room)
 		(const uintptr_t *)(frame - room.pointers * sizeof(char *) - room.bytes));
 }
 
-/* `taken_` is the caller's, for array_give_back. */
+/* The caller defines `taken_`, for array_give_back. */
 #define HANDED_DOWN(environment, told)                                                           \
 	({                                                                                       \
 		char *const *from_ = (environment);                                              \
@@ -233,17 +234,17 @@ static bool stack_holds(struct room room)
 	})
 
 /*
- * Would the new program's loader find us? It says so on the program's standard error if not, and a
- * program that has changed its root or its user may not see what this one was started with. A
- * filter may allow exec and no other call, so the call that is about to be made is the one that
- * asks, before it: of a path below our file, which nothing can be. The kernel says ENOTDIR when it
- * has come as far as the file. Behind a filter that we know of nothing is asked: a program that
- * inherits one is not recorded (limits.c), and the filter may end it for what its loader does to
- * find us.
+ * Tells whether the new program's loader would find the library; 0: yes, or unknown. If not, the
+ * loader complains on the program's standard error. A program that has changed its root or its user
+ * may not see the files that this one was started with. A filter may allow exec and no other call,
+ * so the probe is the very call that follows: an exec of a path below our file, where no file can
+ * be. The kernel answers ENOTDIR once it has reached our file. With a known filter no probe is
+ * made: a program that inherits one is not recorded (limits.c), and the filter may end it for the
+ * calls by which its loader finds us.
  *
- * posix_spawn, system and popen make the call in a child, and a filter that no hook has seen may
- * end whoever makes it. So there it is asked only where this process has changed what it can reach,
- * and the sidecar says that there is no filter; where it says nothing, the program goes without us.
+ * posix_spawn, system and popen exec in a child, and a filter that no hook has seen may end the
+ * process that probes. So there we probe only if this process has changed what it can reach, and
+ * the sidecar says that there is no filter; without its answer the program is started without us.
  */
 enum asked_by { BY_EXECVE, BY_EXECVEAT, BY_PARENT };
 
@@ -276,7 +277,7 @@ static bool preloads_us(char *const *environment)
 	return false;
 }
 
-/* What a notice says of an environment. */
+/* Returns the flags of a notice that depend on the environment. */
 static uint32_t flags_of(char *const *environment, enum asked_by by, int directory, int flags)
 {
 	if (!si_readable_strings(environment))
@@ -293,7 +294,7 @@ static struct si_notice notice_of(enum shiny_notice_kind kind, const char *path,
 		       : si_notice_start(kind, "", pid, flags | SHINY_NOTICE_UNREAD);
 }
 
-/* A call of exec: it returns only when it failed. */
+/* Wraps a call of exec, which returns only when it failed. */
 #define REPLACED_BY(own_flags, path, flags_of_environment, call)                               \
 	({                                                                                     \
 		uint32_t told = (flags_of_environment);                                        \
@@ -344,7 +345,8 @@ int si_hook_execvp(const char *file, char *const *argv)
 	return si_hook_execvpe(file, argv, environ);
 }
 
-/* The name that a program is given when it is started by a descriptor; NULL: it cannot be read. */
+/* Returns argv[0], which names a program that is started by a descriptor; NULL: it is not
+ * readable. */
 static const char *first_of(char *const *argv)
 {
 	return !si_readable_strings(argv) ? NULL : argv[0] ? argv[0] : "";
@@ -377,8 +379,8 @@ int si_hook_execveat(int directory, const char *path, char *const *argv, char *c
 		       : absent();
 }
 
-/* The arguments of an execl: `first`, then those of `list` to the NULL; both lists are walked, so a
- * copy is counted. */
+/* Counts the arguments of an execl: `first`, then those of `list`, with the NULL. It walks `list`,
+ * so the caller passes a copy. */
 static size_t count_arguments(const char *first, va_list list)
 {
 	size_t n = 1;
@@ -437,8 +439,8 @@ int si_hook_execle(const char *path, const char *first, ...)
 	return si_hook_execve(path, argv, environment);
 }
 
-/* The caller's own variable is filled by libc, before a signal that tells of the child can come
- * in. */
+/* libc stores the pid in the caller's own variable before a signal that reports the child can
+ * arrive. */
 #define SPAWNED(path, call)                                                                \
 	({                                                                                 \
 		uint32_t told = flags_of(environment, BY_PARENT, 0, 0);                    \
@@ -485,7 +487,8 @@ static void hand_down_environ(void)
 /* system and popen start the shell inside libc, and do not return its pid. */
 static const char shell[] = "/bin/sh";
 
-/* Where it would not find us, for as long as the call takes. */
+/* Wraps a call that starts a shell. Where the shell would not find the library, `environ` is
+ * replaced while the call runs. */
 #define STARTED(call)                                                                      \
 	({                                                                                 \
 		uint32_t told = flags_of(environ, BY_PARENT, 0, 0);                        \

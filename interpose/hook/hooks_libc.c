@@ -2,16 +2,14 @@
 /*
  * hooks_libc.c: libc's allocator by its other names: __libc_malloc, __libc_free, …
  *
- * Runs:      inside, in place of those.
- * Signals:   as malloc and free.
- * Allocates: what the program asked for.
- * Threads:   any.
+ * Runs: inside, in place of those. Signals: as malloc and free. Allocates: the blocks that the
+ * program requests. Threads: any.
  *
- * A program may make a block by one name and free it by the other, so both record. The usual
- * caller is a malloc or an operator of somebody's own that stands on libc's. Where that one is the
- * function below our malloc, our hook of malloc records the block already: calls from its module
- * pass through. Where it is in the executable or in a library that nobody reaches by way of us,
- * this is where its blocks are seen.
+ * A program may allocate a block by one name and free it by the other, so both record. The usual
+ * caller is another malloc or operator that is built on libc's. If that is the function below our
+ * malloc, our hook of malloc records the block already: calls from its module pass through. If it
+ * is in the executable, or in a library that is not reached through us, these hooks record its
+ * blocks.
  */
 #define _GNU_SOURCE
 #include "hooks.h"
@@ -104,7 +102,7 @@ void si_hook_libc_free(void *block)
 		free_by_libc(block);
 }
 
-/* As libc's realloc moves a block: another library may be what is called malloc. */
+/* Moves a block as libc's realloc does: the function called malloc may be another library's. */
 static void *move_in_libc(const uintptr_t *fp, void *block, size_t size)
 {
 	size_t (*usable)(void *) = si_symbol_in(si_libc(), "malloc_usable_size");

@@ -9,22 +9,22 @@
  * Allocates: nothing.
  * Threads:   any.
  *
- * Before the real functions are known the system call is made here, and nothing is looked up: an
+ * Before the real functions are known we make the system call ourselves and look nothing up: an
  * allocator maps its first pages under a lock, and dlsym allocates when a name does not exist.
  * (Chromium's would wait for itself.)
  *
- * Order. A call is recorded after it has succeeded. What it took away may belong to another thread
- * by then, whose record can even come first. So calls that take memory away also say when they
- * began: memory that somebody got later than that was not meant.
+ * Order. A call is recorded after it has succeeded. The memory that it unmapped may belong to
+ * another thread by then, whose record can even come first. So records of calls that unmap memory
+ * also say when the call began: it does not apply to memory mapped later than that.
  *
  * Names. Programs name their anonymous memory with prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME):
- * Chromium says what is PartitionAlloc's, what is V8's. A kernel without that feature answers
- * EINVAL, but we still record the name. As the kernel then has not checked the pointer, we read the
- * name only if it lies in a module, as literals do, or in the caller's stack.
+ * Chromium names PartitionAlloc's memory and V8's. A kernel without that feature answers EINVAL,
+ * but we still record the name. As the kernel then has not checked the pointer, we read the name
+ * only if it lies in a module, as literals do, or in the caller's stack.
  *
- * Early. An allocator that comes first reserves its memory before we are there (Chromium's pools of
- * 32 GiB: by the first malloc of all). The first calls are kept in a small table, and told when the
- * engine runs (si_map_replay).
+ * Early. An allocator that starts before the engine reserves its memory before we can record
+ * (Chromium's pools of 32 GiB: by the first malloc of all). A small table stores the first calls,
+ * and si_map_replay records them when the engine runs.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -103,7 +103,7 @@ static bool in_module(const char *name)
 
 void si_map_replay(void)
 {
-	static uintptr_t frame[2]; /* on no stack, so the caller is all that is told */
+	static uintptr_t frame[2]; /* on no stack, so only the caller is recorded */
 	uint32_t count = __atomic_load_n(&early_count, __ATOMIC_RELAXED);
 
 	for (uint32_t i = 0; i < count && i < EARLY; i++) {
@@ -262,7 +262,7 @@ int si_hook_pkey_mprotect(void *at, size_t bytes, int prot, int key)
 					   : (int)direct(key < 0 ? SYS_mprotect : SYS_pkey_mprotect,
 							 (long)at, (long)bytes, prot, key, 0, 0);
 
-	/* what the key allows may change at any time */
+	/* the rights of a protection key may change at any time */
 	protected(SI_FRAME(), status, begun, at, bytes, prot, prot & PROT_READ && key <= 0);
 	return status;
 }
@@ -278,7 +278,7 @@ static void named(const uintptr_t *fp, uintptr_t at, size_t bytes, const char *n
 		keep(fp, SHINY_MAP_NAME, &map, name);
 		return;
 	}
-	/* `read`: the kernel has read it */
+	/* `read`: the kernel has read the name */
 	if (!name || !(read || in_module(name) ||
 		       (from > (uintptr_t)fp && from >= si_tls.stack_low &&
 			from + SHINY_MAP_NAME_MAX <= si_tls.stack_high)))
@@ -287,8 +287,8 @@ static void named(const uintptr_t *fp, uintptr_t at, size_t bytes, const char *n
 	si_event_map(fp, SHINY_MAP_NAME, &map);
 }
 
-/* Passes on all arguments that a caller can have given: most options take fewer and ignore the
- * rest. */
+/* Passes on all arguments that a caller can have passed: most options take fewer and ignore the
+ * others. */
 int si_hook_prctl(int option, ...)
 {
 	unsigned long a, b, c, d;
@@ -321,8 +321,8 @@ int si_hook_prctl(int option, ...)
 	return status;
 }
 
-/* The break moved from `from` to `to`: `bytes` is what was gained, `old_bytes` what was given
- * back. */
+/* Records that the break moved from `from` to `to`: `bytes` is the growth, `old_bytes` the
+ * shrinkage. */
 static void break_moved(const uintptr_t *fp, uintptr_t from, uintptr_t to)
 {
 	struct shiny_map map = {
@@ -339,7 +339,7 @@ static void break_moved(const uintptr_t *fp, uintptr_t from, uintptr_t to)
 
 int si_hook_brk(void *end)
 {
-	/* no system call: libc remembers it */
+	/* no system call: libc stores the break */
 	uintptr_t from = SI_NEXT(sbrk) ? (uintptr_t)si_next.sbrk(0) : 0;
 	int status = SI_NEXT(brk) ? si_next.brk(end) : no_such_call();
 

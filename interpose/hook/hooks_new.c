@@ -7,9 +7,9 @@
  * Allocates: what the program asked for.
  * Threads:   any.
  *
- * Why hook them at all, when they end in malloc: so that the return address is the call site, and
- * so that the session knows which form a block came from. Only one event may come of it, and
- * nothing may change for the program, whoever owns what:
+ * They end in malloc, but are hooked so that the return address is the call site, and so that the
+ * session knows which form a block came from. Each block may cause one event only, and nothing may
+ * change for the program, whichever library the operators and malloc belong to:
  *
  *  - libstdc++'s and libc++'s operators are malloc, free and a new-handler. Where their malloc and
  *    free would come to our hooks, the hook does the malloc itself; only when that fails the real
@@ -18,11 +18,12 @@
  *    block once (SI_NEW_OUTER).
  *  - A program that replaces plain new and delete, but not, say, sized delete, relies on
  *    libstdc++'s sized delete calling its own plain one. Freeing there directly would hand malloc's
- *    free a block of the program's pool. Also when the program has its own malloc. So call through
- *    and record nothing: whatever malloc is called underneath says so itself (SI_NEW_THROUGH).
+ *    free a block of the program's pool. The same holds when the program has its own malloc. So
+ *    call through and record nothing: the hook of the malloc underneath records the block
+ *    (SI_NEW_THROUGH).
  *  - A C program that opens a C++ library: our operators are in the global scope, libstdc++'s are
  *    not, so RTLD_NEXT finds nothing, yet the library's calls come here. Each calling module would
- *    have found its operators in its own scope; ask there, once a module (SI_NEW_SCOPED).
+ *    have found its operators in its own scope; look there, once a module (SI_NEW_SCOPED).
  */
 #define _GNU_SOURCE
 #include "hooks.h"
@@ -33,12 +34,12 @@
 typedef void *si_new_fn(uintptr_t, uintptr_t, uintptr_t);
 typedef void si_delete_fn(uintptr_t, uintptr_t, uintptr_t);
 
-/* One call of an operator in the terms of the slow paths. `base` is the form that libstdc++'s own
- * version of it calls by name. */
+/* One call of an operator, for the slow paths. `base` is the form that libstdc++'s version of it
+ * calls by name. */
 struct operator_call {
 	const uintptr_t *fp;
-	uintptr_t a, b, c; /* the arguments as they came; a function that takes fewer ignores the
-	                    * rest */
+	uintptr_t a, b, c; /* the caller's arguments; a function that takes fewer ignores the
+	                    * others */
 	const void *real;
 	const char *symbol, *base;
 	size_t size, align;
@@ -54,14 +55,14 @@ enum { MODULES = 64, PAGE_SHIFT = 12, PAGES_BITS = 26 };
 static uint64_t modules[MODULES];
 static uint32_t modules_used;
 
-/* A module that is gone may be followed by another one at the same place. */
+/* Forgets all modules: after a dlclose, another module may be mapped at the same place. */
 void si_new_forget_modules(void)
 {
 	for (unsigned i = 0; i < MODULES; i++)
 		__atomic_store_n(&modules[i], 0, __ATOMIC_RELAXED);
 }
 
-/* Whether the module's operators are neither absent nor a C++ run-time's. */
+/* True if the module has operators that are not a C++ run-time's. */
 static bool scope_is_custom(uintptr_t pc)
 {
 	static const char *const bases[] = { "_Znwm", "_ZdlPv", "_ZnwmSt11align_val_t",
@@ -101,8 +102,9 @@ static bool caller_is_custom(uintptr_t pc)
 }
 
 /*
- * The operator that the caller's module would have called. Where that is the run-time's, which
- * would call the module's own base form by name and find ours instead, it is the base form itself.
+ * Returns the operator that the caller's module would have called. If that is the run-time's, which
+ * would call the module's own base form by name and find ours instead, returns the base form
+ * itself.
  */
 static const void *scoped_operator(const struct operator_call *call, bool *is_base)
 {
@@ -117,8 +119,8 @@ static const void *scoped_operator(const struct operator_call *call, bool *is_ba
 
 /* ---- new ---- */
 
-/* What the C++ run-times do before they resort to the new-handler. NULL also for an alignment that
- * they refuse. */
+/* Allocates as the C++ run-times do before they call the new-handler. NULL also for an alignment
+ * that they refuse. */
 static inline void *direct_new(size_t size, size_t align)
 {
 	size_t rounded;
@@ -169,7 +171,7 @@ static void *scoped_new(const struct operator_call *call)
 		return block;
 	real = scoped_operator(call, &is_base);
 	if (!real)
-		return NULL; /* no C++ run-time anywhere: nobody to throw */
+		return NULL; /* without a C++ run-time nothing can throw */
 	return ((si_new_fn *)(uintptr_t)real)(call->a, is_base ? call->align : call->b, call->c);
 }
 
@@ -234,8 +236,8 @@ NEW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t", ALIGNED_NEW
 
 /* ---- delete ---- */
 
-/* For the reader of a block's vptr that ends up with its free: the plain form is right for blocks
- * of every form there. */
+/* Frees a block for the nursery reader that holds it: the plain form of delete frees blocks of
+ * every form there. */
 static void release_outer(void *block)
 {
 	const uintptr_t *before = si_outer;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hooks_reach.c: has this process changed what it can reach: its root, its mounts, its user?
+ * hooks_reach.c: notices when this process changes what it can reach: its root, its mounts, its
+ * user.
  *
  * Runs:      inside, in place of chroot, unshare, setns, mount and the setuid family.
  * Signals:   safe.
  * Allocates: nothing.
  * Threads:   any.
  *
- * What the process starts may then not find the library, and its loader would say so; and to ask
- * the kernel each time may be the end of the process (hooks_exec.c). A child has what its parent
- * has, and an image that exec made has found the library. Not seen: who changes it by an
- * instruction of its own, and what another process does to the mounts that both see.
+ * A program that the process starts may then not find the library, and its loader would say so; and
+ * to probe each time may end the process (hooks_exec.c). A child reaches what its parent reaches,
+ * and a program that records has found the library. Not seen: changes by a system call instruction
+ * of the program's own, and another process's changes to shared mounts.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hooks_thread.c: threads, processes and modules that come and go.
+ * hooks_thread.c: notices when threads, processes and modules start and end.
  *
  * Runs:      inside, in place of pthread_create, fork, _exit, dlopen, dlclose, …
  * Signals:   fork and _exit are async-signal-safe and stay so.
@@ -10,18 +10,18 @@
  * dlopen looks at its return address: the caller's RUNPATH ($ORIGIN of the caller), namespace and
  * scope follow from it. A wrapper would become the caller, and `dlopen("plugin.so")` from a library
  * with RUNPATH=$ORIGIN/plugins would fail. So the hooks of dlopen and dlmopen save the arguments,
- * say that modules are about to change, restore them and jump: the real function finds the stack as
- * the program left it. What comes after the return is not seen here (see
- * si_event_modules_changing). With RTLD_DEEPBIND it has to be (rebind.h): there the real function
- * is entered with the address of a return instruction in the caller's own code on top of the stack,
- * and ours below. It sees its caller, returns to that instruction, which returns to us. Rejected:
- * the same with a `call` instruction for every dlopen (whoever walks the stack out of a constructor
- * meets it), and dlmopen with a namespace computed by us (RUNPATH is still ours).
+ * announce that modules are about to change, restore them and jump: the real function finds the
+ * stack as the program left it. These hooks do not see its return (see si_event_modules_changing).
+ * With RTLD_DEEPBIND they must (rebind.h): there the real function is entered with the address of a
+ * return instruction in the caller's own code on top of the stack, and ours below. It sees its
+ * caller and returns to that instruction, which returns to us. Rejected: the same with a `call`
+ * instruction for every dlopen (a stack walk from a constructor would meet it), and dlmopen with a
+ * namespace computed by us (RUNPATH is still ours).
  *
  * A thread starts in thread_main, which reports it and jumps on to the program's routine: no frame
- * of ours stays on its stack. What thread_main must know waits in a pool of fixed size, taken by
- * the creator and given back by the new thread at once; with the pool empty a thread starts without
- * us, and the engine meets it at its first event.
+ * of ours stays on its stack. thread_main's data lies in a pool of fixed size: the creator takes an
+ * entry, the new thread frees it at once. With the pool empty a thread starts without us, and the
+ * engine meets it at its first event.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -123,8 +123,9 @@ int si_hook_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *
 	return error;
 }
 
-/* A name that one thread gives another is left to the sidecar, which sees names of threads that
- * live a while; to write it here, we would have to know that the other does not end meanwhile. */
+/* Leaves names that one thread gives another to the sidecar, which reads the names of long-lived
+ * threads; to write such a name here, we would have to know that the other thread does not end
+ * meanwhile. */
 int si_hook_pthread_setname_np(pthread_t thread, const char *name)
 {
 	int error = SI_NEXT(pthread_setname_np) ? si_next.pthread_setname_np(thread, name) : ENOSYS;
@@ -168,8 +169,8 @@ __attribute__((used)) void si_vfork_over(uint32_t child)
 }
 
 /*
- * A child that shares our memory for as long as we sleep is a vfork's (below), if it has our thread
- * storage too.
+ * A child that shares our memory while we sleep is a vfork's (below), if it has our thread storage
+ * too.
  */
 int si_hook_clone(int (*routine)(void *), void *stack, int flags, void *argument, ...)
 {
@@ -204,7 +205,7 @@ void si_hook_exit_now(int status)
 	si_event_exits(status);
 	if (SI_NEXT(exit_now))
 		si_next.exit_now(status);
-	__builtin_trap(); /* not reached: the real one does not return */
+	__builtin_trap(); /* not reached: the real function does not return */
 }
 
 void si_hook_exit_now_c(int status)
@@ -215,8 +216,8 @@ void si_hook_exit_now_c(int status)
 	__builtin_trap();
 }
 
-/* at_quick_exit's handlers run after this, and may allocate: what they do is recorded, only their
- * blocks' vptrs are not read. */
+/* The handlers of at_quick_exit run after this, and may allocate: their events are recorded, but
+ * their blocks' vptrs are not read. */
 void si_hook_quick_exit(int status)
 {
 	si_event_exits(status);
@@ -249,7 +250,7 @@ __attribute__((used)) void si_syscall_coming(long call, long a, long b, long c)
 		si_reach_changes();
 	if (call == SYS_mprotect && !(c & PROT_READ))
 		si_readable_no_more((const void *)a, (size_t)b);
-	if (filter && c) /* without one it is a question whether there can be any */
+	if (filter && c) /* without a program the call only tests whether filters exist */
 		si_wait_filtered();
 	if (call == SYS_seccomp || (call == SYS_prctl && a == PR_SET_SECCOMP))
 		si_wait_awake();
@@ -266,8 +267,8 @@ __attribute__((used)) void si_modules_changing(void)
 }
 
 #ifndef SHINY_TEST
-/* Three argument registers are saved; with the return address that keeps the stack aligned at the
- * call. `jump`: to the real one, in rax. */
+/* Saves three argument registers; with the return address they keep the stack aligned at the call.
+ * `jump` jumps to the real function, whose address is in rax. */
 #define STUB(symbol, real, jump)                          \
 	__asm__(".pushsection .text\n"                    \
 		".globl " symbol "\n"                     \
@@ -289,8 +290,8 @@ __attribute__((used)) void si_modules_changing(void)
 		".size " symbol ", . - " symbol "\n"      \
 		".popsection")
 
-/* 8: RTLD_DEEPBIND. rdx carries no argument of dlopen; the real one has to find the stack as far
- * from a multiple of 16 as we do. */
+/* 8 is RTLD_DEEPBIND. rdx holds no argument of dlopen. The real function must find the stack
+ * misaligned as it is at our entry. */
 #define JUMP_OR_COME_BACK                           \
 	"	test $8, %sil\n"                          \
 	"	jz 2f\n"                                  \
@@ -321,9 +322,8 @@ STUB("si_stub_dlmopen", "si_next_dlmopen", "	jmp *%rax\n");
 
 /*
  * vfork. The child returns first, into its caller's frame, and overwrites what lies below; the
- * parent finds its return address in a register, as glibc's own does it. The child notes what it is
- * in the thread storage that both have; the parent takes that back. A 4095th of the numbers are
- * errors.
+ * parent finds its return address in a register, as glibc's own does it. The child marks itself in
+ * the thread storage that both share; the parent clears the mark. Results from -4095 on are errors.
  */
 #define VFORK(symbol)                                                               \
 	__asm__(".pushsection .text\n"                                              \
@@ -411,7 +411,7 @@ __asm__(".pushsection .text\n"
 	"	pop %rsi\n	.cfi_adjust_cfa_offset -8\n"
 	"	pop %rdi\n	.cfi_adjust_cfa_offset -8\n"
 	"	jmp 1b\n"
-	"3:	mov %rdi, %rax\n" /* too early to know the real one */
+	"3:	mov %rdi, %rax\n" /* the real function is not known yet */
 	"	mov %rsi, %rdi\n"
 	"	mov %rdx, %rsi\n"
 	"	mov %rcx, %rdx\n"

@@ -7,10 +7,10 @@
  * Allocates: nothing.
  * Threads:   any; the real functions are cancellation points, and so are these.
  *
- * The kernel keeps the status of a process that was killed for its parent, and gives it away once:
- * a sidecar that has not looked at a child of ten milliseconds in its life asks too late. So what
- * the parent learns is passed on. Not seen: waits by direct system call, and those inside libc
- * (system, pclose).
+ * The kernel stores the status of an ended process for its parent, and returns it once: a sidecar
+ * that first looks at a child that lived ten milliseconds looks too late. So we pass on the status
+ * that the parent gets. Not seen: waits by direct system call, and those inside libc (system,
+ * pclose).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -32,7 +32,7 @@ static int absent(void)
 	return -1;
 }
 
-/* A caller that does not ask for the status does not keep us from it. */
+/* Gets the status even if the caller does not want it. */
 #define WAITED(call)                                \
 	({                                          \
 		int own_ = 0;                       \

@@ -17,7 +17,7 @@ static bool same_module(const void *a, const void *b)
 	       of_a.dlfo_link_map == of_b.dlfo_link_map;
 }
 
-/* Whether the code at `pc` is the C library's or the dynamic loader's. */
+/* True if the code at `pc` is the C library's or the dynamic loader's. */
 static bool is_libc(const void *pc)
 {
 	return same_module(pc, (const void *)__errno_location) ||
@@ -32,14 +32,14 @@ bool si_nested_slow(const uintptr_t *fp)
 	return false;
 }
 
-/* Not the C library's, nor one of this library: it is there already, or stands in for a missing
- * one. */
+/* True unless the function is the C library's, or this library's: a guard, or a substitute for a
+ * missing function. */
 static bool needs_guard(const void *function)
 {
 	return function && !is_libc(function) && !same_module(function, (const void *)si_unguarded);
 }
 
-/* The real function is there before anybody can reach the one in front of it. */
+/* Stores the real function before any thread can reach the guard in front of it. */
 #define GUARD_SLOT(id)                                                                    \
 	if (!needs_guard((const void *)(uintptr_t)*slot))                                 \
 		return;                                                                   \

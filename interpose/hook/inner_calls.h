@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * inner_calls.h: which calls of a hook are the allocator's own, made while it serves a call that
- * is recorded.
+ * inner_calls.h: tells whether a call of a hook is the allocator's own, made while it serves a call
+ * that is recorded.
  *
  * Runs:      inside.
- * Signals:   safe. What a handler that interrupts the allocator calls counts as the allocator's.
- * Allocates: nothing.
+ * Signals:   safe. Calls of a handler that interrupts the allocator count as the allocator's.
+ *            Allocates: nothing.
  * Threads:   any.
  *
  * Allocators other than glibc's may call each other's public names: calloc malloc, posix_memalign
  * aligned_alloc, operator new malloc. Those calls come to our hooks. Only the outermost call is the
- * program's, so its frame is in si_outer while the real function runs, and no event comes of a hook
- * that runs below it. What the C library calls there is the program's all the same: thread-specific
- * data, for instance, which it frees later, when no allocator runs.
+ * program's, so its frame is in si_outer while the real function runs, and a hook that runs below
+ * it records no event. Calls of the C library there count as the program's all the same: it
+ * allocates thread-specific data, for instance, and frees them later, when no allocator runs.
  *
- * glibc's functions never call the public names, so they are called as they are. Of any other
- * library's, the table of real functions (next.h) gets a function in front that sets the mark:
- * whoever has glibc below pays nothing.
+ * glibc's functions never call the public names, so hooks call them directly, at no cost. Any other
+ * library's functions get a guard in the table of real functions (next.h) that sets the mark.
  */
 #ifndef SI_INNER_CALLS_H
 #define SI_INNER_CALLS_H
@@ -28,7 +27,7 @@
 #include "../core/base.h"
 
 /*
- * The frame of the call below which blocks are not to be recorded, or NULL. An address and not a
+ * The frame of the call below which blocks are not recorded, or NULL. It is an address and not a
  * count: an exception or a longjmp that leaves that frame also leaves the stack below it, and the
  * next hook that runs above it clears the mark.
  */
@@ -36,7 +35,7 @@ SI_INTERNAL __thread const uintptr_t *si_outer;
 
 SI_COLD bool si_nested_slow(const uintptr_t *fp);
 
-/* Whether an event at `fp` is made by the allocator that serves another call. */
+/* True if an event at `fp` is made by the allocator that serves another call. */
 static inline bool si_nested(const uintptr_t *fp)
 {
 	return __builtin_expect(si_outer != NULL, 0) && si_nested_slow(fp);
@@ -52,13 +51,13 @@ static inline bool si_nested(const uintptr_t *fp)
 	guard(valloc, void *, (size_t size), (size)) \
 	guard(pvalloc, void *, (size_t size), (size))
 
-/* Puts the function in front of *slot, where what is there is neither NULL nor the C library's. */
+/* Puts the guard in front of *slot, unless that is NULL or the C library's. */
 #define SI_GUARD(id, result, parameters, arguments) void si_guard_##id(result(**slot) parameters);
 SI_GUARDED(SI_GUARD)
 #undef SI_GUARD
 void si_guard_free(void (**slot)(void *block));
 
-/* The function that is called, given it or the one in front of it. */
+/* Returns the real function of a guard; any other function is returned unchanged. */
 uintptr_t si_unguarded(uintptr_t function);
 
 #endif

@@ -8,13 +8,13 @@
  * Threads:   any.
  *
  * The problem: constructors of libraries that the loader runs before ours allocate, so the table
- * must work before anybody filled it; and dlsym(RTLD_NEXT) cannot fill it: it answers for its
- * caller, and a library before us that stands in for dlsym is that caller, so that the next
- * function is our own. The approach: the five functions that are called all the time start out as
- * `early_*`, which fill the table first, from the modules' own tables (symbols.h); while this
- * thread is filling it, they hand out pieces of si_bump. After that the hot path has no test for
- * "resolved yet" at all. Rejected: __libc_malloc and friends as a first target (absent from other
- * allocators, and their blocks would later meet another allocator's free).
+ * must work before it is filled; and dlsym(RTLD_NEXT) cannot fill it: it searches from its caller
+ * on, and if a library before us replaces dlsym, that library is the caller, and the next function
+ * is our own. The approach: the five functions that are called most start out as `early_*`, which
+ * fill the table first, from the modules' own tables (symbols.h); while this thread is filling it,
+ * they allocate from si_bump. After that the hot path does not test whether the table is filled.
+ * Rejected: __libc_malloc and friends as a first target (absent from other allocators, and their
+ * blocks would later meet another allocator's free).
  */
 #define _GNU_SOURCE
 #include "next.h"
@@ -34,7 +34,7 @@ enum si_new_mode si_new_mode;
 void (*si_public_free)(void *);
 void *(*si_public_realloc)(void *, size_t);
 
-/* Each block stands behind 16 bytes that hold its size. */
+/* Allocates from the bump area. Each block lies behind 16 bytes that hold its size. */
 static void *bump_alloc(size_t align, size_t size)
 {
 	size_t start = __atomic_load_n(&bump_used, __ATOMIC_RELAXED), at;
@@ -61,7 +61,7 @@ size_t si_bump_size(const void *block)
 	return size;
 }
 
-/* True: the table is filled, go on to it. False: this thread is in the middle of that. */
+/* Fills the table. True: it is filled, use it. False: this thread is filling it. */
 static bool early(void)
 {
 	if (resolving)
@@ -86,8 +86,8 @@ static void *early_calloc(size_t count, size_t size)
 	return __builtin_mul_overflow(count, size, &bytes) ? NULL : bump_alloc(16, bytes);
 }
 
-/* The hook has dealt with blocks of the bump area; what remains is realloc(NULL, n), and foreign
- * blocks while resolving. */
+/* The hook has dealt with blocks of the bump area; here remain realloc(NULL, n), and foreign blocks
+ * while resolving. */
 static void *early_realloc(void *block, size_t size)
 {
 	if (early() && si_next.realloc != early_realloc)
@@ -120,7 +120,7 @@ struct si_next si_next = {
 #define SI_STUB(id, symbol) __attribute__((used)) void *si_next_##id;
 #include "hook_list.def"
 
-/* dlsym itself: libc's, whoever stands in for it. */
+/* libc's own dlsym, even if a library replaces it */
 static void *(*libc_dlsym)(void *, const char *);
 
 bool si_is_ours(const void *address)
@@ -189,7 +189,7 @@ bool si_is_cxx_runtime(const void *address)
 	       !strncmp(name, "libc++abi.so", 12);
 }
 
-/* Whether all of the functions that libstdc++'s operators call by name are ours. */
+/* True if all functions that libstdc++'s operators call by name are ours. */
 static bool all_reach_us(void)
 {
 	static const char *const called[] = { "malloc",
@@ -218,7 +218,7 @@ static enum si_new_mode find_new_mode(void)
 		       : SI_NEW_OUTER;
 }
 
-/* `slot` keeps what it has when the symbol does not exist. */
+/* Stores the next function of that name; `slot` stays unchanged if there is none. */
 static void find(void *slot, const char *symbol)
 {
 	void *real = si_next_of(symbol);
@@ -227,7 +227,7 @@ static void find(void *slot, const char *symbol)
 		__atomic_store_n((void **)slot, real, __ATOMIC_RELEASE);
 }
 
-/* What the program reaches under that name in place of us; NULL: us. */
+/* Returns the function that the program reaches under that name; NULL: ours. */
 static void *public(const char *symbol)
 {
 	const void *owner = si_owner(symbol);

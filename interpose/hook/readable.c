@@ -7,21 +7,22 @@
  * on purpose, other programs by mistake. The kernel cannot be asked: a seccomp filter may end the
  * program for any call that it does not make itself (calls.def).
  *
- * Approach. Memory is read where something that is known says that it is there:
+ * Approach. Memory is read only where one of these shows that it is mapped:
  *
- *   stack     this thread's own, as far as it is in use; the rest of the page that we stand on
+ *   stack     this thread's own, as far as it is in use; of another stack, the remainder of the
+ *             page with our frame
  *   storage   the thread's variables, up to its descriptor
  *   start     the strings that the kernel put above the main thread's stack
  *   modules   what the loader has mapped
- *   heap      from where the break was first to where libc remembers it to be (no call: sbrk(0)),
- *             until the program takes the right to read away from a part of it
+ *   heap      from the first break to the one that libc stores (no call: sbrk(0)), until the
+ *             program makes a part of it unreadable
  *   blocks    pages on which a block of the nursery begins: it was handed out and is not freed. A
  *             string or an array that began there may end on a later page
  *   environ   the array and the strings that are in it: libc reads them at each getenv. Variables
  *             that were set long ago lie anywhere in a heap that is not the break's (Chromium's)
  *
- * Anything else counts as unreadable. What is given to exec was made a moment before, as a rule,
- * and blocks of other heaps than the break's are found by the last of these.
+ * Anything else counts as unreadable. As a rule, a program allocates exec's arguments just before
+ * the call, so `blocks` covers those in other heaps than the break's.
  *
  * Rejected: any system call (prlimit64 with a limit that does not exist answers EFAULT, and was the
  * end of a program behind a filter); a SIGSEGV handler (the program's own); the sidecar (too late
@@ -47,7 +48,8 @@ enum { PAGE_BYTES = 4096, HEAP_BEFORE_US = 4096 /* pages */, VARIABLES_MOST = 81
 
 extern void *__libc_stack_end;
 
-static uintptr_t heap_low = UINTPTR_MAX; /* UINTPTR_MAX: the heap is not known, or not any more */
+static uintptr_t heap_low = UINTPTR_MAX; /* UINTPTR_MAX: the heap is unknown, or no longer readable
+                                          * throughout */
 
 static uintptr_t heap_high(void)
 {
@@ -60,7 +62,7 @@ void si_readable_boot(void)
 
 	if (!high || high == UINTPTR_MAX)
 		return;
-	/* what libc and the loader took from it before our constructor */
+	/* the part of the heap that libc and the loader allocated before our constructor */
 	for (unsigned n = 0; n < HEAP_BEFORE_US && si_sys_readable(low - PAGE_BYTES); n++)
 		low -= PAGE_BYTES;
 	heap_low = low;
@@ -70,7 +72,7 @@ void si_readable_no_more(const void *at, size_t bytes)
 {
 	uintptr_t start = (uintptr_t)at;
 
-	/* before boot there is no heap, and libc is not to be asked */
+	/* before boot there is no heap, and libc may not be called */
 	if (start + bytes > heap_low && start < heap_high())
 		__atomic_store_n(&heap_low, UINTPTR_MAX, __ATOMIC_RELAXED);
 }
@@ -102,8 +104,8 @@ static bool is_in_heap(uintptr_t at)
 	return at >= __atomic_load_n(&heap_low, __ATOMIC_RELAXED) && at < heap_high();
 }
 
-/* `known`: the last page of a block that was looked for; 0: none yet. `goes_on`: what is read has
- * begun on the page before. */
+/* `known`: the last page in which a block was found; 0: none yet. `goes_on`: the string or array
+ * began on the page before. */
 static bool may_read(uintptr_t *known, uintptr_t at, bool goes_on)
 {
 	uintptr_t page = at / PAGE_BYTES * PAGE_BYTES;
@@ -131,7 +133,7 @@ static bool string(uintptr_t *known, const char *s, size_t most)
 	return true;
 }
 
-/* The eight bytes of a pointer, which may lie on two pages. */
+/* True if the eight bytes of a pointer are readable; they may lie on two pages. */
 static bool pointer(uintptr_t *known, char *const *at, bool goes_on)
 {
 	return may_read(known, (uintptr_t)at, goes_on) &&

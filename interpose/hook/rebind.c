@@ -2,13 +2,13 @@
 /*
  * rebind.c: see rebind.h.
  *
- * The relocations of the modules that are new say where their references are and what they are
- * called. A reference that has not been bound yet leads into its own module's PLT; it is bound by
- * us, if the real function is libc's and nobody else has one of that name: then there is nothing
- * before libc that it could find. References in pages that the loader has made read-only (RELRO)
- * are written while those are writable: by mprotect. The loader has just called it for them, but a
- * constructor of the module may have forbidden it since: so the sidecar is asked whether there is a
- * filter. Where there is, or no sidecar, these references stay as they are, and that is counted.
+ * The relocations of the new modules give the places and names of their references. A reference
+ * that is not bound yet leads into its own module's PLT; we bind it, if the real function is libc's
+ * and no other module defines the name: then it could not find another one before libc's. For
+ * references in pages that the loader has made read-only (RELRO), we make the pages writable with
+ * mprotect. The loader has just made the same call, but a constructor of the module may have
+ * forbidden it since: so we ask the sidecar whether there is a filter. If there is one, or no
+ * sidecar, these references stay unchanged, and that is counted.
  */
 #define _GNU_SOURCE
 #include "rebind.h"
@@ -25,7 +25,7 @@
 
 enum { PAGE = 4096, RETURN = 0xc3 };
 
-/* Written in assembly; their symbols are the real ones'. */
+/* These hooks are written in assembly; their symbols are the real functions'. */
 #define SI_HOOK(id, symbol, result, parameters)
 #ifndef SHINY_TEST
 #define SI_STUB(id, symbol) extern char si_stub_##id[] __asm__(#symbol);
@@ -48,8 +48,8 @@ enum reference_id {
 
 struct rebind_look {
 	const struct link_map *first; /* the module that was opened */
-	bool begun;                   /* it has been met: it and what follows may be new */
-	bool own[REFERENCES];         /* a module other than libc defines one, too */
+	bool begun;                   /* that module was met: it and those that follow may be new */
+	bool own[REFERENCES];         /* a module other than libc defines the function, too */
 	uintptr_t libc, libc_end;
 	struct reference references[REFERENCES];
 	bool asked, may_unlock; /* read-only pages may be made writable */
@@ -79,7 +79,7 @@ static bool read_symbols(const struct dl_phdr_info *info, struct si_symbols *sym
 	       (uintptr_t)symbols->table > info->dlpi_addr;
 }
 
-/* The pages that the loader has made read-only; none: start = end. */
+/* Finds the pages that the loader has made read-only; none: start = end. */
 static void read_only(const struct dl_phdr_info *info, uintptr_t *start, uintptr_t *end)
 {
 	*start = *end = 0;
@@ -134,7 +134,7 @@ static void bind(struct rebind_look *look, const struct dl_phdr_info *info,
 			continue;
 		value = __atomic_load_n(at, __ATOMIC_RELAXED);
 		if (value != look->references[found].real) {
-			/* not bound yet, and what it will find is libc's? */
+			/* not bound yet, and would find libc's function */
 			bool waits = type == R_X86_64_JUMP_SLOT && symbol->st_shndx == SHN_UNDEF &&
 				     value - module < module_end - module;
 			bool of_libc = look->references[found].real - look->libc <
@@ -151,7 +151,7 @@ static void bind(struct rebind_look *look, const struct dl_phdr_info *info,
 	}
 }
 
-/* Whether the module is the one that was opened, or follows it. */
+/* True if the module is the one that was opened, or follows it. */
 static bool is_new(struct rebind_look *look, const struct dl_phdr_info *info, struct si_symbols *t)
 {
 	look->begun |= info->dlpi_addr && info->dlpi_addr == look->first->l_addr;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * record_event.c: an event, from the hook's word to the record. The hot path of the whole tool;
- * everything rare is a call out of it.
+ * record_event.c: makes records of the events that hooks report. This is the hot path of the whole
+ * tool; everything rare is a call out of it.
  *
  * The order of steps is part of the format: an allocation's clock is read after the real call, a
- * free's before it, and around the nursery as its edges say: its entry is looked at before an
- * allocation's clock (what is pushed out was born earlier) and a freed block is taken out before
- * the free's clock (every reading of it is earlier). So a VPTR record has the time of the record
- * before it in its stream, the event that pushed the block out, or one of its own where that would
- * be wrong (a free, a sweep).
+ * free's before it, and around the nursery as its edges say: its entry is read before an
+ * allocation's clock (a block that is pushed out was born earlier) and a freed block is taken out
+ * before the free's clock (every reading of it is earlier). So a VPTR record has the time of the
+ * record before it in its stream, the event that pushed the block out, or one of its own where that
+ * would be wrong (a free, a sweep).
  */
 #include "record_event.h"
 
@@ -30,8 +30,8 @@
 
 enum { DESCRIPTOR_MOST = 4096 }; /* glibc's has 2,304 bytes, and lies at the stack's top */
 
-/* One entry at a time: a handler's events do not wait for the sweep, and orphans are released as
- * they come. */
+/* Reads the nursery, one entry at a time, so that a handler's events do not wait for the sweep, and
+ * each orphan is released at once. */
 static SI_COLD void sweep(const uintptr_t *fp, unsigned reading)
 {
 	for (uint32_t slot = 0; slot < SI_NURSERY; slot++) {
@@ -109,7 +109,7 @@ bool si_event_free_now(const uintptr_t *fp, void *block, size_t claimed, enum sh
 
 	if (w && si_settings.free_depth == 1)
 		si_stack_fetch(w, fp);
-	/* always: the nursery must know, even with recording off, no slot, a dropped event */
+	/* always: the nursery must be told even with recording off, no slot, or a dropped event */
 	mine = si_nursery_take(block, release, &held, &now);
 	if (!w)
 		return mine;
@@ -148,8 +148,8 @@ bool si_event_realloc_begin(const uintptr_t *fp, void *block)
 	return mine;
 }
 
-/* The stream that has this thread's realloc open, taken; else the ordinary one, if recording is
- * on. */
+/* Enters the stream in which this thread has begun a realloc; if there is none, the ordinary one,
+ * if recording is on. */
 static struct si_writer *enter_after_realloc(const uintptr_t *fp, bool *open)
 {
 	struct si_writer *w = si_tls.writer;
@@ -182,8 +182,8 @@ void si_event_realloc_done(const uintptr_t *fp, void *block, size_t size)
 		return;
 	now = si_ticks();
 	id = si_stack_id(w, fp, si_settings.depth, now);
-	/* a begin that was not written (recording was off, the ring full) leaves a block that is
-	 * simply there */
+	/* if the begin was not written (recording was off, the ring full), the block is simply
+	 * new */
 	if (open)
 		si_write_event(w, SHINY_REC_REALLOC_DONE, SHINY_REC_REALLOC_DONE_WIDE,
 			       SHINY_API_REALLOC, (uintptr_t)block, size, id, now);
@@ -266,7 +266,7 @@ void si_event_resized(const uintptr_t *fp, void *object, size_t size)
 	si_leave(w);
 }
 
-/* A run that happens seldom: a header, then its payload. */
+/* Writes a rare run: a header, then its payload. */
 static void write_run(struct si_writer *w, const uintptr_t *fp, unsigned kind, unsigned api,
 		      const void *payload, uint32_t records)
 {
@@ -335,8 +335,8 @@ void si_event_class(const uintptr_t *fp, const struct shiny_class *class, const 
 
 void si_event_map(const uintptr_t *fp, enum shiny_map_call call, const struct shiny_map *map)
 {
-	/* no moment to boot: an allocator maps its first pages under its lock, and booting may
-	 * allocate (dlsym's misses do) */
+	/* does not boot: an allocator maps its first pages under its lock, and booting may allocate
+	 * (dlsym's misses do) */
 	if (__atomic_load_n(&si_self->life, __ATOMIC_RELAXED) == SI_UNBOOTED)
 		return;
 	write_run(si_enter(fp), fp, SHINY_REC_MAP, call, map, sizeof(*map) / SHINY_RECORD_BYTES);
@@ -374,8 +374,8 @@ uint32_t si_event_thread_creating(void)
 void si_event_thread_start(const uintptr_t *fp, const struct si_thread_birth *birth)
 {
 	if (birth->stack_bytes) {
-		/* what lies above this frame belongs to libc's thread start, in the same mapping;
-		 * so do the thread's storage and its descriptor, which fs:0 points to */
+		/* above this frame, in the same mapping, lie libc's thread start and the thread's
+		 * storage with its descriptor, to which fs:0 points */
 		uintptr_t high = (uintptr_t)fp + 2 * sizeof(*fp), floor;
 
 		__asm__("mov %%fs:0, %0" : "=r"(floor));
@@ -386,8 +386,8 @@ void si_event_thread_start(const uintptr_t *fp, const struct si_thread_birth *bi
 	si_tls.creator = birth->creator;
 	si_tag_inherit(birth->tag);
 	if (si_alive()) {
-		/* a stream from the start: who waits for this thread's events sees that it
-		 * exists */
+		/* a stream from the start, so that a process that waits for this thread's events
+		 * sees that it exists */
 		struct si_writer *w = si_enter_any(fp);
 
 		if (w)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * record_event.h: what a hook says happened. The one door between the hooks (hooks.c,
- * partition_alloc.c) and the engine (thread.c, chunk.c, stack.c, nursery.c, …).
+ * record_event.h: the functions by which hooks report events: the only interface between the hooks
+ * (hooks.c, partition_alloc.c) and the engine (thread.c, chunk.c, stack.c, nursery.c, …).
  *
  * Runs:      inside.
  * Signals:   safe: a handler that interrupts a record being written gets a stream of its own.
@@ -27,12 +27,12 @@
 #include "../record/process.h"
 
 /*
- * Whether an event is to be recorded. All that the hooks of allocators do while recording is off.
+ * True if events are recorded. With recording off, this test is all that an allocator's hooks do.
  *
- * They stay in their places then. Calls could go straight to the real functions only if addresses
+ * The hooks stay in place then. Calls could go straight to the real functions only if addresses
  * were changed at run time: most are read-only (RELRO), so it takes mprotect, which sandboxes
- * refuse; nobody who calls straight would notice that recording is on again; and blocks freed
- * meanwhile would stay in the nursery, to be read later.
+ * refuse; a direct caller would not notice that recording is on again; and blocks freed meanwhile
+ * would stay in the nursery, to be read later.
  */
 static inline bool si_event_wanted(void)
 {
@@ -41,8 +41,8 @@ static inline bool si_event_wanted(void)
 	       __atomic_load_n(&si_ring.header->recording, __ATOMIC_RELAXED);
 }
 
-/* A block was handed out. Call after the real function returned non-NULL. `size` as requested,
- * bytes. */
+/* Records an allocation. Call it after the real function returned non-NULL. `size`: bytes, as
+ * requested. */
 void si_event_alloc_now(const uintptr_t *fp, void *block, size_t size, enum shiny_api api);
 static inline void si_event_alloc(const uintptr_t *fp, void *block, size_t size,
 				  enum shiny_api api)
@@ -52,17 +52,17 @@ static inline void si_event_alloc(const uintptr_t *fp, void *block, size_t size,
 }
 
 /*
- * The same of a block whose type its allocator was told: `type` is text in a module's memory, or
- * NULL. The block is never read, and si_event_free of it always returns true.
+ * Records a block whose allocator was told its type: `type` is text in a module's memory, or NULL.
+ * The block is never read, and si_event_free of it always returns true.
  */
 void si_event_alloc_named(const uintptr_t *fp, void *block, size_t size, enum shiny_api api,
 			  const char *type);
 
 /*
- * A block is about to be given back. Call before the real function; `block` is not NULL. `claimed`
- * is sized delete's argument, or 0. Returns true: the caller frees it. False: another
- * thread is reading the block's vptr this instant, and will call `release(block)` itself when it is
- * done; the caller must not touch the block again.
+ * Records a free. Call it before the real function; `block` is not NULL. `claimed` is sized
+ * delete's argument, or 0. True: the caller frees the block. False: another thread is reading the
+ * block's vptr, and will call `release(block)` itself when it has finished; the caller must not
+ * touch the block again.
  */
 bool si_event_free_now(const uintptr_t *fp, void *block, size_t claimed, enum shiny_api api,
 		       si_release_fn *release, bool wanted);
@@ -77,16 +77,16 @@ static inline bool si_event_free(const uintptr_t *fp, void *block, size_t claime
 }
 
 /*
- * realloc of a live block, in two halves around the real call. Begin returns false when the block
- * may not be given to the real realloc because it is being read and cannot be waited for: the
- * caller then allocates, copies, and frees (through si_event_free's rules).
+ * Records realloc of a live block, in two halves around the real call. Begin returns false if the
+ * block must not be passed to the real realloc, because it is being read and cannot be waited for:
+ * the caller then allocates, copies, and frees (through si_event_free's rules).
  */
 bool si_event_realloc_begin(const uintptr_t *fp, void *block);
 void si_event_realloc_done(const uintptr_t *fp, void *block, size_t size);
 void si_event_realloc_failed(const uintptr_t *fp);
 
-/* A garbage-collected object of the kind `index` was handed out, or its destructor is about to
- * run. */
+/* Records the allocation of a garbage-collected object of kind `index`, or the start of its
+ * destructor. */
 void si_event_object_now(const uintptr_t *fp, void *object, size_t size, uint32_t index);
 static inline void si_event_object(const uintptr_t *fp, void *object, size_t size, uint32_t index)
 {
@@ -94,35 +94,35 @@ static inline void si_event_object(const uintptr_t *fp, void *object, size_t siz
 		si_event_object_now(fp, object, size, index);
 }
 void si_event_finalized(const uintptr_t *fp, void *object);
-/* The sweeper is about to give memory out again: what lies there is dead. */
+/* Records that the sweeper is about to reuse this memory: the objects in it are dead. */
 void si_event_swept(const uintptr_t *fp, void *address, size_t bytes);
-/* An object lies at `to` now. */
+/* Records that an object was moved. */
 void si_event_moved(const uintptr_t *fp, void *from, void *to);
-/* It has another size, where it lies. */
+/* Records that an object was resized in place, to `size` bytes. */
 void si_event_resized(const uintptr_t *fp, void *object, size_t size);
-/* What the indices mean in this process and its children; may come again, for others. */
+/* Defines kinds for this process and its children; may be called again, for other kinds. */
 void si_event_object_kinds(const uintptr_t *fp, const struct shiny_object_kinds *kinds);
 
-/* A constructor or a destructor of the class `index` was entered for `object`. */
+/* Records the entry of a constructor or a destructor of class `index` for `object`. */
 void si_event_constructor(const uintptr_t *fp, void *object, uint32_t index, bool destroys);
-/* What an index means in this process and its children; `name` has class->name_bytes bytes. */
+/* Defines a class's index for this process and its children; `name` has class->name_bytes bytes. */
 void si_event_class(const uintptr_t *fp, const struct shiny_class *class, const char *name);
 
-/* A mapping call returned successfully. */
+/* Records a mapping call that returned successfully. */
 void si_event_map(const uintptr_t *fp, enum shiny_map_call call, const struct shiny_map *map);
 
-/* The set of loaded modules has changed, or is about to: before and after dlclose. */
+/* Looks at the loaded modules again; called before and after dlclose. */
 void si_event_modules_changed(void);
 /*
- * A dlopen is about to run. Nothing is called after it: glibc looks at dlopen's return address to
- * find the caller's RUNPATH and namespace, so the hook must tail-jump (hooks_thread.c). Raise a
- * flag that stays up; while it is up, a frame in no known module (on a stack-cache miss) is worth a
- * look at dl_iterate_phdr's dlpi_adds and a new scan.
+ * Announces a dlopen. Nothing is called after it: glibc looks at dlopen's return address to find
+ * the caller's RUNPATH and namespace, so the hook must tail-jump (hooks_thread.c). It raises a flag
+ * that stays up; while it is up, a frame in no known module (on a stack-cache miss) makes the
+ * engine check dl_iterate_phdr's dlpi_adds and scan again.
  */
 void si_event_modules_changing(void);
 
-/* A thread's life. `stack_bytes` as in its attributes, 0 unknown. Start is called on the new
- * thread, as its first act. */
+/* The data that a thread's creator passes to it. `stack_bytes` as in its attributes, 0: unknown.
+ * The new thread calls si_event_thread_start first of all. */
 struct si_thread_birth {
 	uint32_t creator; /* from si_event_thread_creating() on the creating thread */
 	uint32_t tag;     /* from si_tag_now() there */
@@ -131,14 +131,14 @@ struct si_thread_birth {
 uint32_t si_event_thread_creating(void);
 void si_event_thread_start(const uintptr_t *fp, const struct si_thread_birth *birth);
 
-/* The program set a mark. */
+/* Records a mark of the program's. */
 void si_event_mark(const uintptr_t *fp, const char *name);
 
-/* The process's destructors run. */
+/* Called when the process's destructors run. */
 void si_event_exiting(void);
-/* It ends in a way that runs none (_exit, _Exit, quick_exit). */
+/* Called when the process ends without destructors (_exit, _Exit, quick_exit). */
 void si_event_exits(int status);
-/* It was just forked. */
+/* Called in a child that was just forked. */
 void si_event_forked_child(void);
 
 #endif

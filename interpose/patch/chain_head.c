@@ -4,25 +4,25 @@
  *
  * The problem. We put our table in front when the program starts, but Chromium's heap sampler puts
  * its own before it as soon as main() runs, in every process. Its functions that allocate call the
- * next table's and look at the result; so what stands above our hook is the sampler, above it the
- * exported entry, and only then the program: all allocations had the same call site. Its functions
- * that free jump.
+ * next table's and look at the result; so above our hook's frame is the sampler's, above it the
+ * exported entry's, and only then the program's: all allocations had the same call site. Its
+ * functions that free jump.
  *
- * The approach. A new head is noticed by one comparison an event. The tables are then followed from
- * the head to ours: each must lie in the executable's data, all of them, or none is believed. Of
- * each slot that we hook, the function there is stepped over when a return address lies in it. It
- * must be code of the executable that sets up a frame, at its beginning or soon, so that the
- * frame's first word is its caller's. It ends where the next function begins: at 16 bytes'
- * alignment, where a frame is set up or behind padding, or after a kilobyte. (The longest of those
+ * The approach. One comparison an event notices a new head. The tables are then followed from the
+ * head to ours: all of them must lie in the executable's data, or none is believed. For each slot
+ * that we hook, the frame of the table's function is skipped when a return address lies in it. The
+ * function must be code of the executable that sets up a frame, at its beginning or soon after, so
+ * that the frame's first word is its caller's. It ends where the next function begins: at 16 bytes'
+ * alignment, where a frame is set up or behind padding, or after a kilobyte. (The longest that was
  * seen, the sampler's realloc in version 156, has 319 bytes.)
  *
- * Only the function for the hook's own slot is looked for, and each table's once, from ours
- * outwards: a caller of our hook in a neighbouring function is not taken for one.
+ * Only the function for the hook's own slot is matched, and each table's once, from ours outwards,
+ * so that a caller of our hook in a neighbouring function is not mistaken for it.
  *
- * What was seen is kept by head, in a few places that are filled one after the other and never
+ * Results are stored by head, in a few places that are filled one after the other and never
  * changed: no lock, so a fork or a handler in the middle does no harm. Two threads that see a new
  * head at once fill two. A program that changes its chain more often than there are places keeps
- * what the last one says.
+ * the last result.
  */
 #include "chain_head.h"
 
@@ -35,9 +35,9 @@ const struct si_front *si_front;
 const uintptr_t *si_front_head;
 
 static struct si_front places[PLACES];
-static uint32_t taken; /* places, more when there were none left */
+static uint32_t taken; /* places filled, or more when there were none left */
 
-/* what si_front_watch was told */
+/* the arguments of si_front_watch */
 static struct si_image image;
 static uintptr_t ours;
 static unsigned slots;
@@ -53,7 +53,7 @@ static bool frame_begins(const uint8_t *code)
 		__builtin_memcmp(code + 4, push_mov, 4) == 0);
 }
 
-/* It sets up a frame: at once, or behind what it can do without one. */
+/* True if the function sets up a frame, at once or after instructions that need none. */
 static bool keeps_frame(const uint8_t *code, size_t bytes)
 {
 	if (frame_begins(code))
@@ -64,7 +64,7 @@ static bool keeps_frame(const uint8_t *code, size_t bytes)
 	return false;
 }
 
-/* Bytes of the function at `start`; 0 where it is not one that keeps a frame. */
+/* Returns the bytes of the function at `start`; 0 if it keeps no frame. */
 static size_t function_bytes(uintptr_t start)
 {
 	const struct si_segment *s = si_segment_of(&image, start, ALIGNMENT);
@@ -80,8 +80,8 @@ static size_t function_bytes(uintptr_t start)
 	return end > start && keeps_frame((const uint8_t *)start, end - start) ? end - start : 0;
 }
 
-/* The tables from `head` to ours, the last one first; how many, 0 when that is not what stands
- * there. */
+/* Collects the tables from `head` to ours, the last one first; returns how many, 0 if the chain is
+ * not valid. */
 static unsigned follow(uintptr_t head, const uintptr_t *tables[SI_FRONT_TABLES])
 {
 	uintptr_t at = head;
@@ -100,7 +100,7 @@ static unsigned follow(uintptr_t head, const uintptr_t *tables[SI_FRONT_TABLES])
 	return n;
 }
 
-/* Where a jump leads that stands for the function. */
+/* Returns the function to which a jump leads that stands in its place. */
 static uintptr_t real_start(uintptr_t function)
 {
 	const struct si_segment *s = si_segment_of(&image, function, ALIGNMENT);

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * chain_head.h: dispatch tables that the program puts in front of ours, and how to see past their
- * functions.
+ * chain_head.h: skips the frames of functions in dispatch tables that the program puts in front of
+ * ours.
  *
- * Runs:      inside: `si_front_watch` in the constructor, `si_front_skip` in every hook of
+ * Runs: inside: `si_front_watch` in the constructor, `si_front_skip` in every hook of
  *            partition_alloc.c.
- * Signals:   safe.
- * Allocates: nothing.
- * Threads:   any; see chain_head.c.
+ * Signals: safe. Allocates: nothing. Threads: any; see chain_head.c.
  */
 #ifndef SI_CHAIN_HEAD_H
 #define SI_CHAIN_HEAD_H
@@ -18,27 +16,27 @@ struct si_image;
 
 enum { SI_FRONT_TABLES = 4, SI_FRONT_KINDS = 28 };
 
-/* What a chain with this head has in front of our table. Never changed once it is published. */
+/* The tables in front of ours in a chain with this head. Never changed once it is published. */
 struct si_front {
 	uintptr_t head;
 	uint32_t tables;
-	/* the functions for a kind of slot, the one that calls us first; bytes 0: not one whose
-	 * frame can be stepped over */
+	/* the tables' functions for a kind of slot, beginning with the one that calls us; bytes 0:
+	 * its frame can't be skipped */
 	struct { uintptr_t start, bytes; } function[SI_FRONT_KINDS][SI_FRONT_TABLES];
 };
 SI_INTERNAL const struct si_front *si_front; /* release, acquire */
 SI_INTERNAL const uintptr_t *si_front_head;  /* the program's pointer to the first table */
 
-/* `ours` is about to be what `*head` points to: a table of `slots` pointers, the last one to the
- * next; kinds[i] < SI_FRONT_KINDS. */
+/* Notes that `*head` will point to `ours`, a table of `slots` pointers of which the last one points
+ * to the next; kinds[i] < SI_FRONT_KINDS. */
 void si_front_watch(const struct si_image *image, const uintptr_t *head, uintptr_t ours,
 		    unsigned slots, const uint8_t *kinds);
 
-/* The head is not the one of `si_front`: looks at the tables behind it. */
+/* Looks at the tables behind a head that is not `si_front`'s. */
 SI_COLD const struct si_front *si_front_look(uintptr_t head);
 
-/* `fp` is a hook's frame; the innermost frame from there on whose caller is no function of a table
- * in front. */
+/* Returns the innermost frame, from the hook's frame `fp` on, whose caller is no function of a
+ * table in front. */
 SI_HOT const uintptr_t *si_front_skip(const uintptr_t *fp, unsigned kind)
 {
 	const struct si_front *front = __atomic_load_n(&si_front, __ATOMIC_ACQUIRE);

@@ -8,10 +8,9 @@
  * Allocates: see checked.h.
  * Threads:   attach: the constructor's. Hooks: any.
  *
- * What these functions are and how the probe finds them is told in
- * symbolizer/probe/probe_checked.c. Each is called like operator new and operator delete, has no
- * other way in, and takes blocks of the other alone; so a block seen here is not seen by the
- * chain's hooks.
+ * symbolizer/probe/probe_checked.c describes these functions and how the probe finds them. They are
+ * called like operator new and operator delete, have no other entry, and the one frees blocks of
+ * the other alone; so the chain's hooks do not see a block that is seen here.
  */
 #include "checked.h"
 
@@ -22,7 +21,7 @@
 typedef void *allocate_fn(size_t size);
 typedef void release_fn(void *block);
 
-/* The functions as they were; written before the patches are. */
+/* The original functions; written before the patches are. */
 static allocate_fn *allocate;
 static release_fn *release;
 
@@ -50,7 +49,8 @@ static const struct shiny_patch_recipe *recipe_of(const struct shiny_probe_file 
 		if (file->entries[i].kind == kind &&
 		    file->entries[i].confidence >= SHINY_PROBE_HIGH) {
 			if (found)
-				return NULL; /* blocks of one must not go to another's release */
+				return NULL; /* the release must not get blocks of another
+				              * function */
 			found = &file->entries[i];
 		}
 	return found ? si_probe_recipe(file, found) : NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ctor_hooks.c: tells of each constructor and destructor that is entered.
+ * ctor_hooks.c: records each constructor and destructor that is entered.
  *
  * Runs:      inside.
  * Signals:   as the program's own function.
@@ -8,9 +8,9 @@
  * Threads:   attach: the constructor's. Hook: any.
  *
  * The problem. There can be thousands of them, with any arguments in any registers, and exceptions
- * pass through them. So the hook must not be a frame around the constructor, and nothing of a
- * register may be lost: not even one that the calling convention gives away, since gcc keeps values
- * in those across calls of functions that it knows not to use them (-fipa-ra).
+ * pass through them. So the hook must not be a frame around the constructor, and it must preserve
+ * every register, even those that the calling convention lets a function change: gcc keeps values
+ * in them across calls of functions that it knows not to use them (-fipa-ra).
  *
  * The approach. An entry leads to a stub (patcher.c), which pushes rbp and the entry's number and
  * jumps to one thunk. The thunk's frame looks like any other's: the saved rbp, and above it the
@@ -48,15 +48,15 @@
 
 /* Written before the patches are. */
 struct ctor_entry {
-	void *function; /* as it was */
+	void *function; /* the original function */
 	uint32_t class, destroys;
 };
 static struct ctor_entry *entries;
 
-/* Read by the thunk: 1: xgetbv can say whether the upper halves are in use. */
+/* Read by the thunk. 1: xgetbv tells whether the upper halves are in use. */
 __attribute__((used, visibility("hidden"))) uint32_t si_ctors_wide;
 
-/* The thunk's: tells of the entry, and returns where to go on. */
+/* Called by the thunk: records the entry, and returns the original function. */
 __attribute__((used, visibility("hidden"))) void *si_ctors_entered(const uintptr_t *fp,
 								   void *object, uint32_t number);
 void *si_ctors_entered(const uintptr_t *fp, void *object, uint32_t number)
@@ -314,7 +314,7 @@ static bool attach(const struct si_main_image *image, const struct shiny_ctors_f
 	return true;
 }
 
-/* Reads the whole file into fresh memory; NULL: it could not. */
+/* Reads the whole file into fresh memory; NULL: that failed. */
 static struct shiny_ctors_file *read_file(int fd, long *bytes)
 {
 	char *at = si_sys_map(SHINY_CTORS_FILE_MAX + 1, PROT_READ | PROT_WRITE,
@@ -338,7 +338,7 @@ static size_t length_of(const char *text)
 	return n;
 }
 
-/* The file of this executable and this setting; as si_probe_open. */
+/* Opens the file of this executable and this setting; returns as si_probe_open does. */
 static int open_file(char *const *environment, const struct si_main_image *image, uint64_t *setting,
 		     struct si_text *why)
 {

@@ -14,8 +14,8 @@ static void add_segment(struct si_image *image, uintptr_t start, uintptr_t end, 
 		};
 }
 
-/* Called for the executable first; stops there. What was made read-only after relocation becomes a
- * segment of its own. */
+/* Reads the executable, which comes first, and stops. The part made read-only after relocation
+ * becomes a segment of its own. */
 static int read_image(struct dl_phdr_info *info, size_t size, void *out)
 {
 	struct si_image *image = out;
@@ -35,7 +35,7 @@ static int read_image(struct dl_phdr_info *info, size_t size, void *out)
 
 		if (p->p_type != PT_LOAD)
 			continue;
-		/* lld lets it reach to the end of the page, beyond the segment */
+		/* lld lets it extend to the end of the page, beyond the segment */
 		if (ro >= start && ro < end && ro < ro_end) {
 			uintptr_t last = ro_end < end ? ro_end : end;
 

@@ -14,11 +14,12 @@ enum { SI_SEGMENTS_MAX = 16 };
 
 struct si_segment {
 	uintptr_t start, end;
-	bool executable, writable; /* writable: now, that is, not made read-only after relocation */
+	bool executable, writable; /* writable: at present, that is, not made read-only after
+	                            * relocation */
 };
 
 struct si_image {
-	uintptr_t bias; /* taken off addresses in messages */
+	uintptr_t bias; /* subtracted from addresses in messages */
 	unsigned segments;
 	struct si_segment segment[SI_SEGMENTS_MAX];
 };
@@ -26,7 +27,7 @@ struct si_image {
 /* Reads the executable's program headers. */
 void si_image_read(struct si_image *image);
 
-/* The segment that holds the `bytes` at `start`, or NULL. */
+/* Returns the segment that contains the `bytes` at `start`, or NULL. */
 static inline const struct si_segment *si_segment_of(const struct si_image *image, uintptr_t start,
 						     size_t bytes)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * inner_allocator.c: stands in front of a jemalloc, tcmalloc, mimalloc or any malloc that is linked
- * into the executable.
+ * inner_allocator.c: hooks a jemalloc, tcmalloc, mimalloc or any malloc that is linked into the
+ * executable.
  *
  * Runs:      inside.
  * Signals:   as the program's malloc.
@@ -9,12 +9,11 @@
  * Threads:   attach: the constructor's. Hooks: any.
  *
  * The problem. The executable comes first in symbol lookup, so libraries find its malloc, and its
- * own calls were bound when it was linked; with a prefix (je_malloc) nobody looks the name up at
- * all. So the functions' entries are patched (patcher.c), by recipes made outside.
+ * own calls were bound when it was linked; a name with a prefix (je_malloc) is never looked up. So
+ * the functions' entries are patched (patcher.c), by recipes computed outside.
  *
- * What a hook does with a call is in own_calls.c. Two names of one function are one patch; where
- * one
- * is an operator and the other is not, the api of its blocks is EITHER.
+ * own_calls.c has the hooks. Two names of one function are one patch; where one is an operator and
+ * the other is not, the api of its blocks is EITHER.
  */
 #define _GNU_SOURCE
 #include "inner_allocator.h"
@@ -104,7 +103,7 @@ static size_t length_of(const char *text, size_t room)
 	return n;
 }
 
-/* The name of an entry's function. */
+/* Appends the name of an entry's function. */
 static void blame(const struct shiny_allocator_file *f, const struct shiny_allocator_entry *e,
 		  struct si_text *why)
 {
@@ -159,7 +158,7 @@ static bool prepare(struct si_patches *patches, const struct shiny_allocator_fil
 		si_text_add(why, words);
 		return false;
 	}
-	/* nothing is moved by hand where that would need more than there is */
+	/* blocks are never moved by hand where a function for that is missing */
 	for (uint32_t i = 0; i < SHINY_ALLOCATOR_FAMILIES; i++)
 		if (!si_own_families[i].make || !si_own_families[i].end)
 			si_own_families[i].usable = NULL;

@@ -7,7 +7,7 @@
  * Allocates: nothing.
  * Threads:   any; no state.
  *
- * This is what slot_code.c needs of x86-64 and no more. A function that returns false has set
+ * It decodes only the part of x86-64 that slot_code.c needs. A function that returns false has set
  * `reason`, a static text.
  */
 #ifndef SI_INSTRUCTION_H
@@ -19,7 +19,7 @@
 
 enum { RAX = 0, RCX = 1, RDX = 2, RSP = 4, RBP = 5, RSI = 6, RDI = 7, SI_REGISTERS = 16 };
 
-/* How far a function has been read. */
+/* A function's code, and the position up to which it has been read. */
 struct si_code_bytes {
 	const uint8_t *bytes;
 	size_t size, pos;
@@ -33,10 +33,11 @@ struct si_operand {
 	int32_t displacement;
 };
 
-/* The next `n` bytes. */
+/* Copies the next `n` bytes to `out`. */
 bool si_code_take(struct si_code_bytes *code, void *out, size_t n);
 
-/* The ModRM byte and what belongs to it; `rex` is the instruction's REX prefix, or 0. */
+/* Reads the ModRM byte with its SIB and displacement; `rex` is the instruction's REX prefix, or
+ * 0. */
 bool si_code_operand(struct si_code_bytes *code, unsigned rex, struct si_operand *o);
 
 #endif

@@ -7,20 +7,20 @@
  * Allocates: pages near the executable (patcher.c).
  * Threads:   one.
  *
- * The problem. Chrome as Google builds it (and headless shells for servers, and what else is built
- * that way) has clang's control-flow integrity: in front of a call through a pointer stands a check
- * that the pointer is an entry of one jump table inside the executable, and a trap if it is not. A
- * function of ours in a dispatch table would end the program at its first malloc.
+ * The problem. Chrome as Google builds it (and headless shells for servers, and others built that
+ * way) has clang's control-flow integrity: a check before each call through a pointer traps if the
+ * pointer is not an entry of one jump table inside the executable. A function of ours in a dispatch
+ * table would end the program at its first malloc.
  *
  * The facts, as read from 107 to 153. An entry of such a table is 8 bytes, 8-aligned: a jump to the
  * function and three int3. The function's own name means its body; only pointers to it mean the
  * entry. Since about 150 the linker puts the body of the table's last function in place of its
  * entry.
  *
- * The approach. The pointers stay, and so do the checks. The entry is patched (patcher.c), and
- * below ours is what it led to. No probe has seen the file, so the recipe is made here: for a jump
- * there is one, and a body in place must begin with frame set-up and the like, which runs anywhere
- * (si_decode_prologue; in 153 it goes on into another table at once).
+ * The approach. The pointers stay, and so do the checks. The entry is patched (patcher.c), and our
+ * function calls the entry's old target. No probe has seen the file, so the recipe is computed
+ * here: a jump has a fixed one, and a body in place must begin with frame set-up and the like,
+ * which runs anywhere (si_decode_prologue; in 153 it continues in another table at once).
  *
  * Rejected: turning the checks off (they are inlined in thousands of places).
  */

@@ -2,21 +2,21 @@
 /*
  * library_allocator.c: see library_allocator.h.
  *
- * We cannot export such names: a program that asks whether jemalloc is there by a weak reference to
- * mallocx would be told so. Instead the library's own symbols are made to have our stubs' addresses
- * as their values, in the memory of this process. Then the loader binds every reference to us, and
- * dlsym finds us, in whatever scope. Nothing of the library's code is changed, and calls within it,
- * which are bound already or need no symbol, stay its own.
+ * We cannot export such names: a program that tests for jemalloc by a weak reference to mallocx
+ * would find it. Instead we change the values of the library's own symbols to our stubs' addresses,
+ * in the memory of this process. Then the loader binds every reference to us, and dlsym finds us,
+ * in any scope. The library's code stays unchanged, and calls within it, which are bound already or
+ * need no symbol, stay its own.
  *
- * A library that is loaded when the constructor runs: its symbols are written to in place, and
- * references that have been bound already are rebound, by what they hold.
+ * For a library that is loaded when the constructor runs, we change the symbols in place, and
+ * rebind references that are bound already, by their values.
  *
- * One that is loaded later: the loader tells debuggers that its list has changed by calling an
- * empty function (link.h: r_brk), before it binds anything. That function's entry is made to lead
- * to us, if its bytes are a return and padding. No system call may be made then (sys.h), so the
- * library gets a copy of its symbols, which its dynamic section, still writable, names. The copy is
- * ours, and there is room for a few. Where there is none left, or the entry is another one, the
- * library is left alone, and its module's record does not say SHINY_MODULE_REACHED.
+ * For one that is loaded later, the loader tells debuggers that its list has changed by calling an
+ * empty function (link.h: r_brk), before it binds anything. We redirect that function's entry, if
+ * its bytes are a return and padding. No system call may be made then (sys.h), so the library gets
+ * a copy of its symbols, which its dynamic section, still writable, names. The copy is ours, and
+ * there is room for a few. Without room, or with another entry, the library stays unchanged, and
+ * its module's record lacks SHINY_MODULE_REACHED.
  *
  * In a namespace of its own (dlmopen) a program has a libc that no preloaded library precedes.
  * There malloc's own names count as well.
@@ -54,12 +54,12 @@ static const char *const hooked[] = {
 #include "../hook/hook_list.def"
 };
 
-/* clang's forms of a call, by a number or with it as a last argument */
+/* prefix of clang's forms of a call, with a number in the name or as a last argument */
 static const char token[] = "__alloc_token_";
 static char prefixes[PREFIXES][SHINY_ALLOCATOR_PREFIX] = { "je_", "tc_", "mi_", "_rjem_",
 							   "scalable_", "rp", "sn_", "xx", "dl",
 							   "ned" };
-/* One of these is in each library that is looked at further. */
+/* Only libraries that define one of these are examined further. */
 static char heads[HEADS][NAME] = { "malloc",
 				   "mallocx",
 				   "moz_arena_malloc",
@@ -71,7 +71,7 @@ static char heads[HEADS][NAME] = { "malloc",
 				   "__alloc_token__Znwm",
 				   "__alloc_token_0__Znwm" };
 
-/* What is behind the prefix; NULL: it has another one. */
+/* Returns the name behind the prefix; NULL: it has another one. */
 static const char *behind(const char *name, const char *prefix)
 {
 	while (*prefix && *name == *prefix)
@@ -79,7 +79,7 @@ static const char *behind(const char *name, const char *prefix)
 	return *prefix ? NULL : name;
 }
 
-/* SHINY_ALLOCATOR=prefix:a,b names further ones. */
+/* Adds the prefixes of SHINY_ALLOCATOR=prefix:a,b. */
 static void add_prefixes(void)
 {
 	const char *at = si_env.allocator ? behind(si_env.allocator, "prefix:") : NULL;
@@ -128,7 +128,7 @@ static int row_of(const char *name, bool operators, bool prefixed)
 	return -1;
 }
 
-/* The row of allocator.def that a library's symbol stands for; -1: none. */
+/* Returns the row of allocator.def for a library's symbol; -1: none. */
 static int row_of_symbol(const char *name, bool elsewhere)
 {
 	const char *rest = behind(name, token);
@@ -157,7 +157,7 @@ static int row_of_symbol(const char *name, bool elsewhere)
 
 /* ---- modules ---- */
 
-/* The loader has made the addresses absolute, but for what it cannot write to. */
+/* The loader has made the addresses absolute, except in sections that it can't write. */
 static bool read_symbols(const ElfW(Dyn) *dynamic, uintptr_t bias, struct si_symbols *t)
 {
 	return si_symbols_read(dynamic, bias, t) && !si_is_ours(t->table);
@@ -183,8 +183,8 @@ static bool is_function(const ElfW(Sym) *symbol)
 	       symbol->st_value;
 }
 
-/* What the library has for moving a block by hand: its malloc, free and usable size by whatever
- * names. */
+/* Finds the functions for moving a block by hand: the library's malloc, free and usable size, under
+ * any of their names. */
 static void find_family(struct si_own_family *family, uintptr_t bias,
 			const struct si_symbols *t, uint32_t end)
 {
@@ -207,7 +207,7 @@ static void find_family(struct si_own_family *family, uintptr_t bias,
 		family->usable = NULL;
 }
 
-/* Gives the library's functions their stubs, in `symbols`: its own or a copy. */
+/* Replaces the library's functions by their stubs, in `symbols`: its own or a copy. */
 static void redirect(unsigned n, uintptr_t bias, const struct si_symbols *t, uint32_t end,
 		     ElfW(Sym) *symbols, bool elsewhere)
 {
@@ -225,7 +225,7 @@ static void redirect(unsigned n, uintptr_t bias, const struct si_symbols *t, uin
 			continue;
 		si_own_fill(entry, (unsigned)row, (si_own_fn *)(bias + symbols[i].st_value),
 			    family);
-		/* it takes what its operator new gave, too */
+		/* it also frees blocks of the library's operator new */
 		if (si_own[entry].api == SHINY_API_FREE && !elsewhere)
 			si_own[entry].api = SHINY_API_EITHER_FREE;
 		__atomic_store_n(&symbols[i].st_value, (uintptr_t)si_own_stub(entry) - bias,
@@ -237,7 +237,7 @@ static void redirect(unsigned n, uintptr_t bias, const struct si_symbols *t, uin
 
 /* ---- at start ---- */
 
-/* The part of the module that holds `address`, and its protection. */
+/* Returns the segment of the module that holds `address`, or NULL. */
 static const ElfW(Phdr) *part_at(const struct dl_phdr_info *info, uintptr_t address)
 {
 	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
@@ -252,7 +252,7 @@ static const ElfW(Phdr) *part_at(const struct dl_phdr_info *info, uintptr_t addr
 struct library_start {
 	struct si_text *text;
 	bool main_seen;
-	unsigned count; /* of libraries */
+	unsigned count; /* number of libraries */
 };
 
 static int redirect_loaded(struct dl_phdr_info *info, size_t size, void *context)
@@ -299,7 +299,7 @@ static int redirect_loaded(struct dl_phdr_info *info, size_t size, void *context
 	return 0;
 }
 
-/* The stub for what a reference holds; 0: it is nothing of a library's. */
+/* Returns the stub for the function that a reference holds; 0: it is no library's. */
 static uintptr_t stub_for(uintptr_t value)
 {
 	for (unsigned n = 0; n < SI_OWN_LIBRARIES && libraries[n].dynamic; n++)
@@ -312,14 +312,14 @@ static uintptr_t stub_for(uintptr_t value)
 	return 0;
 }
 
-/* Whether a function that our hooks call is in the module. */
+/* True if the module contains a function that our hooks call. */
 static bool is_below(const struct dl_phdr_info *info)
 {
 	return part_at(info, (uintptr_t)si_next.malloc) || part_at(info, (uintptr_t)si_next.free) ||
 	       part_at(info, (uintptr_t)si_next.new);
 }
 
-/* libc's function of the name, if that is one of those that have two; 0: it is not. */
+/* Returns libc's function `name`, if it is one of those with two names; else 0. */
 static uintptr_t libc_function(const char *name)
 {
 	static const struct { const char *name; void *const *real;
@@ -336,9 +336,9 @@ static uintptr_t libc_function(const char *name)
 }
 
 /*
- * What a reference shall hold, or 0: what it does. A malloc that stands on __libc_malloc is below
- * our hook of malloc, which records the block; so it calls libc's and not our hook of that. The
- * caller would not tell: a jump leaves no return address.
+ * Returns the value that a reference shall get, or 0 to leave it. A malloc that is built on
+ * __libc_malloc is below our hook of malloc, which records the block; so its reference gets libc's
+ * function and not our hook of that. The caller would not show it: a jump leaves no return address.
  */
 static uintptr_t wanted(const struct si_symbols *t, const ElfW(Rela) *rela, uintptr_t held,
 			bool below)
@@ -395,7 +395,7 @@ static int rebind_loaded(struct dl_phdr_info *info, size_t size, void *context)
 
 /* ---- later ---- */
 
-/* An unused place, also that of a library that is gone. */
+/* Returns an unused place, or that of a library that was unloaded; NULL: none. */
 static struct library *room(void)
 {
 	for (unsigned i = 0; i < SI_OWN_LIBRARIES; i++)

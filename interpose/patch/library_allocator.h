@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * library_allocator.h: the way in to functions that an allocator in a shared library has beside
- * malloc's names: mallocx, mi_malloc, tc_new; and to a libc in a namespace of its own.
+ * library_allocator.h: hooks functions that an allocator in a shared library has beside malloc's
+ * names (mallocx, mi_malloc, tc_new), and a libc in a namespace of its own.
  *
- * Runs:      inside: attach in the constructor; its hooks afterwards, in front of the allocator's
+ * Runs: inside: attach in the constructor; its hooks afterwards, in front of the allocator's
  *            functions, and whenever the loader's list of modules has changed.
- * Signals:   the hooks: as the program's malloc.
- * Allocates: near the loader's code, a page.
- * Threads:   attach: before there are others. Hooks: any; the loader's lock is held when its list
+ * Signals: the hooks: as the program's malloc. Allocates: near the loader's code, a page. Threads:
+ * attach: before there are others. Hooks: any; the loader's lock is held when its list
  *            is looked at.
  */
 #ifndef SI_LIBRARY_ALLOCATOR_H
@@ -15,7 +14,8 @@
 
 #include "../core/base.h"
 
-/* Leads the libraries that are loaded, and those that will be, to us. Adds to `text` which. */
+/* Redirects such functions of loaded and of future libraries to hooks. Appends the libraries to
+ * `text`. */
 void si_library_attach(struct si_text *text);
 
 #endif

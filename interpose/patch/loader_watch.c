@@ -7,8 +7,8 @@
  * with padding behind it: the bytes that the jump needs beyond the return are never run. Behind the
  * last change of a dlopen the new modules are mapped and not bound yet.
  *
- * The namespaces of dlmopen hang on the first one's r_debug, from glibc 2.35 on. dl_iterate_phdr
- * does not tell their modules; so modules.c gets them from here.
+ * From glibc 2.35 on, the first namespace's r_debug leads to those of dlmopen. dl_iterate_phdr does
+ * not report their modules; so modules.c gets them from here.
  */
 #define _GNU_SOURCE
 #include "loader_watch.h"
@@ -21,11 +21,11 @@
 
 enum { RETURN = 0xc3, ENDBR = 4, EXTENDED = 2, SEEN = 4096, SEEN_MAX = 3000 };
 
-static const struct r_debug *first; /* of the namespaces */
+static const struct r_debug *first; /* of the first namespace */
 static si_loader_meet_fn *meet;
 
-/* The modules of the last look: those whose look is `look`. A module that comes when one has gone
- * from the same place is another one, because each change is a look. */
+/* The modules of the last look: those with its number. A module at the place of one that was
+ * unloaded is recognised as new, because each change is a look. */
 static struct {
 	const void *dynamic;
 	uint64_t look;
@@ -62,7 +62,7 @@ bool si_loader_has(const void *dynamic)
 	return seen[place_of(dynamic)].look + 1 >= look;
 }
 
-/* Whether the module was not there at the last look. It is now. */
+/* True if the module was not there at the last look; marks it as seen. */
 static bool is_new(const void *dynamic)
 {
 	unsigned at = place_of(dynamic);
@@ -85,7 +85,7 @@ static void look_at_modules(bool starts)
 				meet(map, r != first);
 }
 
-/* In the place of r_brk. */
+/* Called in place of r_brk. */
 static void changed(void)
 {
 	if (!is_consistent())
@@ -111,7 +111,7 @@ static int find_debug(struct dl_phdr_info *info, size_t size, void *context)
 	return 1; /* the executable comes first */
 }
 
-/* Whether the bytes behind a return are no code: what assemblers fill up with. */
+/* True if the bytes behind a return are assemblers' padding, not code. */
 static bool is_padding(const uint8_t *at)
 {
 	static const char *const fillings[] = {

@@ -2,18 +2,18 @@
 /*
  * own_calls.c: see own_calls.h.
  *
- * Which argument is the size, and so on, stands in allocator.def. A hook must know whose function
- * it stands for, so each has a stub that loads its number; all six integer arguments and both words
- * of a result are passed through.
+ * allocator.def says which argument is the size, and so on. A hook must know the function that it
+ * replaces, so each has a stub that loads its number; all six integer arguments and both words of a
+ * result are passed through.
  *
  * An allocator calls itself: operator new its malloc, realloc its free. Only the outermost call is
- * the program's: while it runs, its frame is in si_outer, and what the allocator calls below it is
- * passed on. What other libraries call below it is theirs, where the allocator is the program's
- * malloc: an exception that operator new throws lives in a block of libstdc++'s.
+ * the program's: while it runs, its frame is in si_outer, and calls of the allocator below it are
+ * passed on unrecorded. Calls of other libraries below it are recorded, where the allocator is the
+ * program's malloc: an exception that operator new throws lies in a block of libstdc++'s.
  *
- * A block that the nursery's reader holds must not move under it (record_event.h); then realloc is
- * done by hand, which needs the block's usable size. Blocks of a family that has no function for
- * that are not read.
+ * A block that the nursery's reader holds must not move under it (record_event.h); then the hook
+ * moves it by hand, which needs its usable size. Blocks of a family without a function for that are
+ * not read.
  */
 #define _GNU_SOURCE
 #include "own_calls.h"
@@ -49,10 +49,11 @@ struct si_own si_own[SI_OWN];
 struct si_own_family si_own_families[SI_OWN_FAMILIES];
 
 extern const char __ehdr_start[] __attribute__((visibility("hidden"))),
-	_end[] __attribute__((visibility("hidden"))); /* the linker's, of this library */
+	_end[] __attribute__((visibility("hidden"))); /* the end of this library, set by the
+	                                               * linker */
 
-/* Whether the allocator is calling itself; by a jump from its first instruction on, the caller is
- * our hook. */
+/* True if the allocator is calling itself. If it does so by a jump in its first instruction, the
+ * caller is our hook. */
 static inline bool is_inner(const uintptr_t *fp, const struct si_own *o)
 {
 	uintptr_t ours = (uintptr_t)__ehdr_start, bytes = (uintptr_t)(_end - __ehdr_start);
@@ -74,7 +75,7 @@ static inline unsigned __int128 call(const struct si_own *o, const uintptr_t *ar
 			   argument[5]);
 }
 
-/* The function as it was, called as the outermost one. */
+/* Calls the original function, as the outermost one. */
 static inline __attribute__((always_inline)) unsigned __int128
 call_marked(const uintptr_t *fp, const struct si_own *o, const uintptr_t *argument)
 {
@@ -96,7 +97,7 @@ static void record(const uintptr_t *fp, const struct si_own *o, void *block, siz
 		si_event_alloc_named(fp, block, size, (enum shiny_api)api, NULL);
 }
 
-/* In bytes, as asked for. */
+/* Returns the size of a new block in bytes: as requested, or else the usable one. */
 static size_t new_size(const struct si_own *o, const uintptr_t *argument, const void *block)
 {
 	if (o->size == NO && o->family->usable)
@@ -145,7 +146,7 @@ static SI_COLD void release(const struct si_own_family *family, void *block)
 	si_outer = before;
 }
 
-/* What the nursery's reader is given to call knows the block only, so each family has one. */
+/* The nursery's reader passes only the block to its release function, so each family has one. */
 #define RELEASE(n)                                   \
 	static void release_##n(void *block)         \
 	{                                            \
@@ -153,7 +154,7 @@ static SI_COLD void release(const struct si_own_family *family, void *block)
 	}
 #define ADDRESS(n) release_##n,
 #define EIGHT(f, n) f(n##0) f(n##1) f(n##2) f(n##3) f(n##4) f(n##5) f(n##6) f(n##7)
-/* numbers in octal, as far as the compiler is concerned: 00 to 017 */
+/* the compiler takes the numbers for octal: 00 to 017 */
 EIGHT(RELEASE, 0) EIGHT(RELEASE, 01)
 static si_release_fn *const releases[] = { EIGHT(ADDRESS, 0) EIGHT(ADDRESS, 01) };
 _Static_assert(sizeof(releases) / sizeof(*releases) == SI_OWN_FAMILIES, "each family has one");
@@ -172,7 +173,7 @@ static unsigned __int128 end(const uintptr_t *fp, const struct si_own *o,
 	return call_marked(fp, o, argument);
 }
 
-/* The nursery's reader holds the block: see above. */
+/* Moves a block that the nursery's reader holds: see above. */
 static SI_COLD uintptr_t move_by_hand(const uintptr_t *fp, const struct si_own *o, void *block,
 				      size_t size)
 {
@@ -193,8 +194,8 @@ static SI_COLD uintptr_t move_by_hand(const uintptr_t *fp, const struct si_own *
 	return (uintptr_t)moved;
 }
 
-/* Allocators differ in what they do with size 0: free and return nothing, or a small block. Both
- * are told rightly like this. */
+/* Handles size 0, for which allocators differ: they free and return NULL, or a small block. Both
+ * are recorded correctly. */
 static SI_COLD uintptr_t move_to_nothing(const uintptr_t *fp, const struct si_own *o, void *block,
 					 const uintptr_t *argument)
 {
@@ -236,7 +237,7 @@ static unsigned __int128 move_out(const uintptr_t *fp, const struct si_own *o,
 
 	if (!block)
 		return make_out(fp, o, argument);
-	if (!size) { /* a free, and what it leaves */
+	if (!size) { /* a free, and a new block if it returns one */
 		if (!si_event_free(fp, block, 0, (enum shiny_api)o->api, release_of(o))) {
 			*place = NULL;
 			return 0;
@@ -253,7 +254,7 @@ static unsigned __int128 move_out(const uintptr_t *fp, const struct si_own *o,
 	return error;
 }
 
-/* The block stays where it is; what is returned is its size then. */
+/* Resizes in place; returns the size that the block has then. */
 static unsigned __int128 resize(const uintptr_t *fp, const struct si_own *o,
 				const uintptr_t *argument)
 {
@@ -261,7 +262,7 @@ static unsigned __int128 resize(const uintptr_t *fp, const struct si_own *o,
 	size_t size = size_of(o, argument);
 	unsigned __int128 got;
 
-	/* it is being read: it may not change */
+	/* the block is being read: it may not change */
 	if (SI_UNLIKELY(!si_event_realloc_begin(fp, block)))
 		return o->family->usable((uintptr_t)block, 0, 0, 0, 0, 0);
 	got = call_marked(fp, o, argument);
@@ -272,7 +273,7 @@ static unsigned __int128 resize(const uintptr_t *fp, const struct si_own *o,
 	return got;
 }
 
-/* jemalloc does it to an arena by a name for that. */
+/* True for a mallctl name by which jemalloc drops an arena's blocks. */
 static bool drops_arena(const char *name)
 {
 	if (!si_same(name, "arena.", 6))
@@ -291,7 +292,7 @@ static unsigned __int128 drop(const struct si_own *o, const uintptr_t *argument)
 
 unsigned __int128 si_own_call(const uintptr_t *fp, uint32_t n, const uintptr_t *argument);
 
-/* Exceptions pass through, of operators: so the mark is taken off then. */
+/* Operators throw: an exception that passes through clears the mark. */
 __attribute__((used, noinline)) unsigned __int128
 si_own_call(const uintptr_t *fp, uint32_t n, const uintptr_t *argument)
 {
@@ -311,8 +312,8 @@ si_own_call(const uintptr_t *fp, uint32_t n, const uintptr_t *argument)
 	}
 }
 
-/* Each stub has 16 bytes. Common to all: a frame, in which si_own_call finds the caller as a hook
- * does, and below it the six arguments. */
+/* Each stub has 16 bytes. Their common part makes a frame, in which si_own_call finds the caller as
+ * a hook does, and pushes the six arguments below it. */
 __asm__(".pushsection .text\n"
 	".p2align 4\n"
 	"own_common:\n"

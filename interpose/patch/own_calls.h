@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * own_calls.h: hooks for functions that are known by a row of allocator.def only. Each entry has
- * a stub of its own by number; whoever leads a call there is inner_allocator.c (an entry patch) or
- * library_allocator.c (a symbol).
+ * own_calls.h: hooks for functions that only a row of allocator.def describes. Each entry has a
+ * stub of its own by number; inner_allocator.c (by an entry patch) or library_allocator.c (by a
+ * symbol) redirects calls to it.
  *
- * Runs:      inside, in place of an allocator's functions.
- * Signals:   as the program's malloc.
- * Allocates: what the program asked for.
- * Threads:   any. An entry is filled before anything leads to its stub.
+ * Runs: inside, in place of an allocator's functions. Signals: as the program's malloc. Allocates:
+ * the blocks that the program requests. Threads: any. An entry is filled before any call can reach
+ * its stub.
  */
 #ifndef SI_OWN_CALLS_H
 #define SI_OWN_CALLS_H
@@ -27,7 +26,8 @@ enum si_own_kind {
 };
 enum { SI_OWN_NO = 0xff, SI_OWN_ARGUMENTS = 6 };
 
-/* Two words: rdx carries the second one of a function that returns two, and is passed on. */
+/* Returns two words: rdx carries the second one of a function that returns two, and is passed
+ * on. */
 typedef unsigned __int128 si_own_fn(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t,
 				    uintptr_t);
 
@@ -37,28 +37,28 @@ struct si_own_function { /* a row of allocator.def */
 };
 SI_INTERNAL const struct si_own_function si_own_functions[SHINY_ALLOCATOR_FUNCTIONS];
 
-/* What a family offers when a block has to be moved or given back by hand. */
+/* A family's functions for moving or freeing a block by hand. */
 struct si_own_family {
 	si_own_fn *make, *end, *usable; /* malloc, free, usable size; `usable` NULL: blocks of the
 	                                 * family are never read */
-	uintptr_t inner, inner_bytes; /* calls from there below another one are the allocator's own;
-	                               * 0 and UINTPTR_MAX: from anywhere */
+	uintptr_t inner, inner_bytes; /* nested calls from this range are the allocator's own; 0 and
+	                               * UINTPTR_MAX: from anywhere */
 };
 
 struct si_own {
-	si_own_fn *function; /* as it was */
+	si_own_fn *function; /* the original function */
 	const struct si_own_family *family;
 	uint8_t kind, block, size, count, api;
 };
 
-/* of families: each of the executable's, then one of each library */
+/* the executable's families, then one for each library */
 enum { SI_OWN_FAMILIES = SHINY_ALLOCATOR_FAMILIES + 8 };
 SI_INTERNAL struct si_own_family si_own_families[SI_OWN_FAMILIES];
 
 enum {
-	SI_OWN_INNER = SHINY_ALLOCATOR_ENTRIES, /* of the executable's allocators */
+	SI_OWN_INNER = SHINY_ALLOCATOR_ENTRIES, /* entries of the executable's allocators */
 	SI_OWN_LIBRARIES = 8,
-	SI_OWN_LIBRARY = 128, /* of each library */
+	SI_OWN_LIBRARY = 128, /* entries of each library */
 	SI_OWN = SI_OWN_INNER + SI_OWN_LIBRARIES * SI_OWN_LIBRARY
 };
 SI_INTERNAL struct si_own si_own[SI_OWN];
@@ -70,7 +70,7 @@ _Static_assert(SI_OWN == 1216, "as many stubs as entries");
 void si_own_fill(unsigned n, unsigned function, si_own_fn *real,
 		 const struct si_own_family *family);
 
-/* The stub of entry `n`, which takes the function's place. */
+/* Returns the stub of entry `n`, which replaces the function. */
 void *si_own_stub(unsigned n);
 
 #endif

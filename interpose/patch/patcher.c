@@ -7,20 +7,20 @@
  * Allocates: pages near the code.
  * Threads:   one, and it checks that it is the only one.
  *
- * What is dangerous here and how it is held:
- *  - wrong code: nothing is decoded inside. A recipe (include/shiny/wire/patch.h) was made by a
- *    real decoder from the file; the bytes in memory must be the ones that it saw, so a changed
- *    file, another tool's patch, or a patch of ours from before end it.
+ * The dangers, and what prevents each:
+ *  - wrong code: nothing is decoded inside. A real decoder has computed the recipe
+ *    (include/shiny/wire/patch.h) from the file; the bytes in memory must be those that it saw, so
+ *    a changed file, another tool's patch, or an earlier patch of ours is refused.
  *  - a thread inside the bytes that change: there is only one thread, ours, and it is here.
  *    /proc/self/task says so.
  *  - writable code: a page is never writable and executable at once. The entry's page is made
  *    writable, the jump is written, the page is made executable again; nothing else of it can run
  *    meanwhile. Stubs are written before their page becomes executable. Where a policy forbids code
- *    pages that were written to, mprotect fails, and what was done so far is undone.
+ *    pages that were written to, mprotect fails, and earlier patches are undone.
  *  - jumps that do not reach: stubs lie within 2 GiB of all of the code, or nothing begins.
  *
- * Patches stay when recording ends: other threads may be on their way through a stub. Hooks see for
- * themselves whether recording is on.
+ * Patches stay when recording ends: other threads may be running a stub. Hooks check whether
+ * recording is on.
  */
 #include "patcher.h"
 
@@ -56,7 +56,8 @@ static size_t list_bytes(unsigned room)
 	return room * sizeof(struct si_patch);
 }
 
-/* The links of this directory are two and one a thread (Linux, proc_task_getattr). */
+/* True if there is one thread: the directory has two links, and one more a thread (Linux,
+ * proc_task_getattr). */
 static bool alone(void)
 {
 	struct stat st;
@@ -97,7 +98,8 @@ bool si_patch_begin(struct si_patches *p, uintptr_t bias, uintptr_t start, uintp
 	}
 	p->room = count;
 	start = page_of(start);
-	/* the first is a hint: where it is taken, the kernel's own choice is near libraries */
+	/* the first address is a hint only: if it is taken, the kernel chooses one near
+	 * libraries */
 	for (unsigned i = 1; i < REACH_STEPS; i++) {
 		uintptr_t at = start - (uintptr_t)i * 16 * PAGE;
 		int flags = MAP_PRIVATE | MAP_ANONYMOUS | (i > 1 ? MAP_FIXED_NOREPLACE : 0);
@@ -113,7 +115,7 @@ bool si_patch_begin(struct si_patches *p, uintptr_t bias, uintptr_t start, uintp
 			p->end = p->page + bytes;
 			return true;
 		}
-		if (got > 0) /* too far; or a kernel that takes the flag for a hint */
+		if (got > 0) /* too far, or an old kernel that takes the flag for a hint */
 			si_sys_unmap((void *)got, bytes);
 	}
 	si_text_add(why, "no free memory near the code");
@@ -145,7 +147,7 @@ static void put32(uint8_t *at, int64_t value)
 	__builtin_memcpy(at, &word, sizeof(word));
 }
 
-/* jmp *0(%rip), and the target behind it */
+/* Writes jmp *0(%rip), and the target behind it. */
 static uint8_t *put_far_jump(uint8_t *at, uintptr_t target)
 {
 	at[0] = 0xff;
@@ -182,7 +184,7 @@ static bool is_known(const struct si_patches *p, const uint8_t *entry)
 	return false;
 }
 
-/* All but the stub's own code, which the caller has written. */
+/* Prepares a patch, except for the stub's own code, which the caller has written. */
 static void *add(struct si_patches *p, const struct shiny_patch_recipe *r, struct si_text *why)
 {
 	uint8_t *entry = (uint8_t *)(p->bias + r->vaddr), *stub = p->next,
@@ -256,7 +258,7 @@ bool si_patch_gate(struct si_patches *p, void *hook, struct si_text *why)
 	return true;
 }
 
-/* push %rbp; push $number; jmp gate */
+/* The stub is: push %rbp; push $number; jmp gate */
 void *si_patch_add_numbered(struct si_patches *p, const struct shiny_patch_recipe *r,
 			    uint32_t number, struct si_text *why)
 {
@@ -275,9 +277,9 @@ void *si_patch_add_numbered(struct si_patches *p, const struct shiny_patch_recip
 /* ---- writing ---- */
 
 /*
- * Patches [first, end) of the list lie on the pages [start, stop), one behind the other or the
- * same. A file of some thousand entries has them on some hundred pages: one at a time would be two
- * calls and a flush of the processor's address cache each.
+ * Patches [first, end) of the list, which lie on the adjoining pages [start, stop). A file of some
+ * thousand entries has them on some hundred pages: patching one at a time would take two calls and
+ * a flush of the processor's address cache each.
  */
 struct stretch {
 	unsigned first, end;
@@ -305,7 +307,7 @@ static long protect(const struct stretch *s, int prot)
 	return si_sys6(SYS_mprotect, (long)s->start, (long)(s->stop - s->start), prot, 0, 0, 0);
 }
 
-/* Writes the jumps, or what was there before. */
+/* Writes the jumps, or the bytes that were there before. */
 static long write_stretch(const struct si_patches *p, const struct stretch *s, bool jumps)
 {
 	long failed = protect(s, PROT_READ | PROT_WRITE);
@@ -313,7 +315,7 @@ static long write_stretch(const struct si_patches *p, const struct stretch *s, b
 	for (unsigned i = s->first; !failed && i < s->end; i++)
 		__builtin_memcpy(p->patch[i].entry, jumps ? p->patch[i].jump : p->patch[i].before,
 				 SHINY_PATCH_JUMP);
-	/* also after a failure: the program cannot run without it */
+	/* also after a failure: the program cannot run unless its code is executable */
 	return protect(s, PROT_READ | PROT_EXEC) ?: failed;
 }
 
@@ -333,7 +335,7 @@ bool si_patch_commit(struct si_patches *p, struct si_text *why)
 		drop_list(p);
 		return true;
 	}
-	/* the one that failed as well: all or none of it may be written */
+	/* includes the one that failed: it may be written in part */
 	for (unsigned i = 0; i < done; i = s.end) {
 		s = stretch_at(p, i);
 		write_stretch(p, &s, false);

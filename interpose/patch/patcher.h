@@ -17,46 +17,47 @@
 #include "../core/base.h"
 
 struct si_patch {
-	uint8_t *entry;    /* where the jump goes */
+	uint8_t *entry;    /* the address that the jump is written to */
 	uint8_t jump[SHINY_PATCH_JUMP], before[SHINY_PATCH_JUMP];
 };
 
 struct si_patches {
 	uintptr_t bias;
-	uint8_t *page, *next, *end; /* of stubs and trampolines; writable until the commit,
-	                             * executable from then on */
-	uint8_t *gate;    /* where numbered stubs lead; NULL: none yet */
-	uint8_t *highest; /* entry of all so far */
+	uint8_t *page, *next, *end; /* the memory of stubs and trampolines; writable until the
+	                             * commit, executable from then on */
+	uint8_t *gate;    /* the code that numbered stubs jump to; NULL: none yet */
+	uint8_t *highest; /* the highest entry so far */
 	unsigned count, room;
-	struct si_patch *patch; /* until the commit, or until they are given up */
-	struct si_patch only;   /* the list of a single one */
+	struct si_patch *patch; /* the list, valid until the commit or si_patch_abandon */
+	struct si_patch only;   /* the list of a single patch */
 };
 
-/* Room for `count` patches of functions in [start, end), reachable from all of it by near jumps.
- * False: why is in `why`. */
+/* Allocates room for `count` patches of functions in [start, end), reachable from all of it by near
+ * jumps. False: `why` says why. */
 bool si_patch_begin(struct si_patches *patches, uintptr_t bias, uintptr_t start, uintptr_t end,
 		    unsigned count, struct si_text *why);
 
 /*
- * Prepares one: checks the recipe and the bytes in memory. Returns the trampoline: the function as
- * it was (of a call: the one that was called), callable after the commit. NULL: why is in `why`.
+ * Prepares a patch: checks the recipe and the bytes in memory. Returns the trampoline, which runs
+ * the original function (or, for a call, the function that was called), and is callable after the
+ * commit. NULL: `why` says why.
  */
 void *si_patch_add(struct si_patches *patches, const struct shiny_patch_recipe *recipe, void *hook,
 		   struct si_text *why);
 
 /*
- * The same for functions that share a hook, which learns from the stack which one was entered: the
- * stub pushes rbp and `number`, and jumps to `hook`, with every register as it was. Before the
- * first of them, si_patch_gate: it takes the room of one patch.
+ * Prepares a patch of functions that share a hook, which learns from the stack which one was
+ * entered: the stub pushes rbp and `number`, and jumps to `hook`, with every register unchanged.
+ * Call si_patch_gate before the first of them: it takes the room of one patch.
  */
 bool si_patch_gate(struct si_patches *patches, void *hook, struct si_text *why);
 void *si_patch_add_numbered(struct si_patches *patches, const struct shiny_patch_recipe *recipe,
 			    uint32_t number, struct si_text *why);
 
-/* Writes the jumps. False: none is written, the pages are given back, and why is in `why`. */
+/* Writes the jumps. False: none is written, the pages are freed, and `why` says why. */
 bool si_patch_commit(struct si_patches *patches, struct si_text *why);
 
-/* Gives up what was begun and not committed. */
+/* Frees patches that were not committed. */
 void si_patch_abandon(struct si_patches *patches);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * probe_head.c: see probe_head.h. A file that says where code is to be changed is believed only if
- * nobody else can have written it and all of its numbers make sense.
+ * probe_head.c: see probe_head.h. A file that says where to change code is believed only if no
+ * other user can have written it and all of its numbers make sense.
  */
 #include "probe_head.h"
 
@@ -24,7 +24,7 @@ static const char *variable(char *const *environment, const char *name, size_t b
 	return NULL;
 }
 
-/* The user's cache directory. False: there is no place for it. */
+/* Writes the user's cache directory to `path`. False: the environment names none. */
 static bool name_cache(char *const *environment, struct si_text *path)
 {
 	const char *cache = variable(environment, "XDG_CACHE_HOME", 14),
@@ -77,7 +77,7 @@ const struct shiny_patch_recipe *si_probe_recipe(const struct shiny_probe_file *
 	return (const struct shiny_patch_recipe *)((const char *)f + e->recipe_at);
 }
 
-/* Position behind the checksum, from which on it counts. */
+/* Offset of the first byte that the checksum covers. */
 #define CHECKED offsetof(struct shiny_probe_file, version)
 
 static bool makes_sense(const struct shiny_probe_file *f, long bytes, const uint8_t *build_id,
@@ -111,7 +111,7 @@ static bool makes_sense(const struct shiny_probe_file *f, long bytes, const uint
 }
 
 static const char *beside; /* NULL: none */
-static bool was_beside; /* what was opened last */
+static bool was_beside; /* the file opened last was found there */
 
 void si_probe_beside(const char *directory)
 {

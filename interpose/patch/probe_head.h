@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * probe_head.h: the head of what the probe found out about this executable
- * (include/shiny/wire/probe.h), read and checked.
+ * probe_head.h: reads and checks the head of the probe's file about this executable
+ * (include/shiny/wire/probe.h).
  *
  * Runs:      inside, in the constructor.
  * Signals:   no.
@@ -16,14 +16,14 @@
 
 #include "../core/base.h"
 
-/* Where such files are, too, if the user has no cache that can be written: another root of one. It
+/* Sets another directory for such files, which is used if the user has no writable cache. The text
  * must stay valid. */
 void si_probe_beside(const char *directory);
-bool si_probe_was_beside(void); /* a file was found there, as the user has none */
+bool si_probe_was_beside(void); /* true if a file was found there */
 
 /*
- * Opens BUILD-ID and `suffix` in the directory of such files. -ENOENT: there is none. Another
- * negative: the file is refused, and `why` says why. `why` always gets the file's name.
+ * Opens BUILD-ID + `suffix` in the directory of such files. -ENOENT: there is none. Another
+ * negative value: the file is refused, and `why` says why. `why` always gets the file's name.
  */
 int si_probe_open(char *const *environment, const uint8_t *build_id, size_t build_id_bytes,
 		  const char *suffix, struct si_text *why);
@@ -32,13 +32,13 @@ enum si_probe { SI_PROBE_NONE, SI_PROBE_BAD, SI_PROBE_GOOD };
 
 /*
  * Reads the head of the file for `build_id`. GOOD: `head` has it, SHINY_PROBE_HEAD_MAX bytes that
- * the caller unmaps. NONE: there is no such file. BAD: it must not be used, why is in `why`.
+ * the caller unmaps. NONE: there is no such file. BAD: it must not be used, `why` says why.
  */
 enum si_probe si_probe_read(char *const *environment, const uint8_t *build_id,
 			    size_t build_id_bytes, struct shiny_probe_file **head,
 			    struct si_text *why);
 
-/* The recipe of an entry of a good file; NULL: it has none. */
+/* Returns the recipe of an entry of a good file; NULL: it has none. */
 const struct shiny_patch_recipe *si_probe_recipe(const struct shiny_probe_file *file,
 						 const struct shiny_probe_entry *entry);
 

@@ -9,24 +9,24 @@
  *
  * The functions that it must understand are a dozen instructions: frame, saved registers, arguments
  * moved about, checks of them, one load of the table's address, and a call or a jump through a
- * slot. It walks the fall-through path and keeps, for each register and each word of the frame,
- * what it holds: a pc-relative variable's value, a slot of the table that such a value points to,
- * one of the function's own arguments, zero, a fixed address. Branches must go forward and stay
- * inside; they lead to error returns or around a computation, and come back or do not. Everything
- * that writes a register is known to write it. Whatever is not listed here is refused, with its
- * offset: a refusal costs a session of one program, a guess could cost the program.
+ * slot. It walks the fall-through path and tracks the value of each register and each word of the
+ * frame: a pc-relative variable's value, a slot of the table that such a value points to, one of
+ * the function's own arguments, zero, a fixed address. Branches must go forward and stay inside;
+ * they lead to error returns or around a computation. Every instruction that writes a register is
+ * known to write it. Any instruction that is not listed here is refused, with its offset: a refusal
+ * costs a session of one program, a guess could cost the program.
  *
  * Control-flow integrity (-fsanitize=cfi-icall), which Google's builds have: before the call, the
  * slot's value must be found to be an entry of one jump table:
  *
- *	lea table,%b; mov %slot,%t; sub %b,%t; ror $3,%t; cmp $(n - 1),%t; ja trap
- *	                                                  or mov %b,%t; sub %slot,%t: %b is the last
- *	lea entry,%b; cmp %b,%slot; jne trap                                    a table of one
- *	lea entry,%b; cmp %b,offset(%head); jne trap; …; call entry            called by its name
+ * 	lea table,%b; mov %slot,%t; sub %b,%t; ror $3,%t; cmp $(n - 1),%t; ja trap
+ * 	                                                  or mov %b,%t; sub %slot,%t: %b is the last
+ * 	lea entry,%b; cmp %b,%slot; jne trap                                    a table of one
+ * 	lea entry,%b; cmp %b,offset(%head); jne trap; …; call entry            called by its name
  *
  * Any other use of a slot's value is refused: it could be a check that we do not know, and our
  * function would not pass it. Profile-guided builds may compare it with the usual function too, and
- * have that inlined: nothing of it would be seen (realloc in a build of 110). Rejected: a complete
+ * have that inlined: we would not see its calls (realloc in a build of 110). Rejected: a complete
  * decoder (Zydis is ten times the size of this library), and matching byte patterns of known builds
  * (each build of Chromium allocates registers differently).
  */
@@ -38,13 +38,13 @@ enum { WORDS = 32 };
 static const uint8_t argument[SI_ARGS] = { RDI, RSI, RDX, RCX, 8, 9 };
 enum slot_source {
 	OTHER,
-	VARIABLE, /* what lies at `address` */
-	SLOT,     /* what lies at `offset` in the table that the variable at `address` points to */
-	ARGUMENT, /* the function's own, number `offset` */
+	VARIABLE, /* the word at `address` */
+	SLOT,     /* the word at `offset` in the table to which the variable at `address` points */
+	ARGUMENT, /* the function's own argument, number `offset` */
 	ZERO,
 	FIXED,    /* `address` itself */
 	DISTANCE, /* slot minus address `fixed`, or `reversed` */
-	INDEX,    /* that, in steps of eight */
+	INDEX,    /* the distance / 8 */
 };
 
 struct slot_value {
@@ -62,14 +62,14 @@ struct slot_walk {
 	size_t reach;
 	uintptr_t at;
 	struct slot_value reg[SI_REGISTERS];
-	struct slot_value word[WORDS]; /* of the frame: word n is at -8 * n from the frame
+	struct slot_value word[WORDS]; /* words of the frame: word n is at -8 * n from the frame
 	                                * pointer */
 	int pushed; /* 8-byte words on the stack, the frame pointer's included */
 	bool framed;
 	unsigned step;
 	enum slot_check check;
-	struct slot_value checked; /* the slot that passed */
-	uintptr_t guard;      /* and what it is one of */
+	struct slot_value checked; /* the slot that passed a check */
+	uintptr_t guard;      /* the first address that the check allows */
 	uint32_t guard_count;
 };
 
@@ -84,7 +84,7 @@ static bool not_known(struct slot_walk *w)
 	return refuse(w, "an instruction that is not in the recipe");
 }
 
-/* A register gets an unknown value. False for the stack and frame pointers. */
+/* Gives a register an unknown value; false for the stack and frame pointers. */
 static bool written(struct slot_walk *w, unsigned reg)
 {
 	if (reg == RSP || reg == RBP)
@@ -93,13 +93,14 @@ static bool written(struct slot_walk *w, unsigned reg)
 	return true;
 }
 
-/* Registers of one byte: without a REX prefix, 4 to 7 are the second bytes of the first four. */
+/* The same for registers of one byte: without a REX prefix, 4 to 7 are the second bytes of the
+ * first four. */
 static bool written_byte(struct slot_walk *w, unsigned reg, unsigned rex)
 {
 	return written(w, rex ? reg : reg & 3);
 }
 
-/* The register's value goes into a computation. */
+/* Allows the register's value in a computation; false if it is a slot's. */
 static bool used(struct slot_walk *w, unsigned reg)
 {
 	enum slot_source source = w->reg[reg].source;
@@ -108,7 +109,7 @@ static bool used(struct slot_walk *w, unsigned reg)
 	       refuse(w, "the slot's function is compared in a way that is not known");
 }
 
-/* `o` is memory that belongs to the function: below its frame pointer. */
+/* True if `o` is memory of the function's own, below its frame pointer. */
 static bool own_frame(const struct si_operand *o)
 {
 	return !o->is_register && !o->pc_relative && !o->indexed && o->rm == RBP &&
@@ -122,7 +123,7 @@ static struct slot_value *frame_word(struct slot_walk *w, const struct si_operan
 		       : NULL;
 }
 
-/* The slot that a memory operand is, or nothing. */
+/* Returns the slot that a memory operand reads, or nothing. */
 static struct slot_value slot_of(const struct slot_walk *w, const struct si_operand *o)
 {
 	struct slot_value value = { .source = OTHER };
@@ -181,7 +182,7 @@ static bool store(struct slot_walk *w, const struct si_operand *o, bool wide)
 	return true;
 }
 
-/* Stores of other widths and of constants. */
+/* Handles stores of other widths and of constants. */
 static bool store_other(struct slot_walk *w, const struct si_operand *o)
 {
 	struct slot_value *word = frame_word(w, o);
@@ -307,7 +308,7 @@ static bool immediate(struct slot_walk *w, unsigned rex, unsigned width)
 	return used(w, o.rm) && written(w, o.rm);
 }
 
-/* `condition` as in the opcode's low bits. A check that was begun must be finished here. */
+/* Follows a branch. `condition` is the opcode's low bits. A check that was begun must end here. */
 static bool branch(struct slot_walk *w, int32_t distance, unsigned condition)
 {
 	enum { IS_EQUAL = 4, NOT_EQUAL = 5, ABOVE = 7 };
@@ -356,7 +357,7 @@ static bool found(struct slot_walk *w, const struct slot_value *slot, bool calls
 	recipe->head = slot->address;
 	recipe->offset = slot->offset;
 	recipe->calls = calls;
-	/* with the return address itself */
+	/* includes the return address itself */
 	recipe->reach = (uint32_t)(w->reach > w->code.pos ? w->reach : w->code.pos) + 1;
 	for (unsigned i = 0; i < SI_ARGS; i++) {
 		const struct slot_value *v = &w->reg[argument[i]];
@@ -376,7 +377,7 @@ static bool found(struct slot_walk *w, const struct slot_value *slot, bool calls
 	return true;
 }
 
-/* call or jmp through memory or a register: the end, if it is what we look for. */
+/* Handles call or jmp through memory or a register: the end of the walk, if it uses a slot. */
 static bool dispatch(struct slot_walk *w, unsigned rex, struct si_recipe *recipe)
 {
 	struct si_operand o;
@@ -392,7 +393,7 @@ static bool dispatch(struct slot_walk *w, unsigned rex, struct si_recipe *recipe
 	return found(w, &value, (o.reg & 7) == 2, recipe);
 }
 
-/* A direct one: only of the one function that the slot was found to hold. */
+/* Handles a direct call or jmp, only of the one function that a check found in the slot. */
 static bool dispatch_direct(struct slot_walk *w, bool calls, struct si_recipe *recipe)
 {
 	int32_t distance;
@@ -404,7 +405,7 @@ static bool dispatch_direct(struct slot_walk *w, bool calls, struct si_recipe *r
 	return found(w, &w->checked, calls, recipe);
 }
 
-/* Arithmetic of one byte: what it writes is of no interest. */
+/* Handles arithmetic of one byte; its results are not tracked. */
 static bool byte_arithmetic(struct slot_walk *w, unsigned rex, uint8_t op)
 {
 	struct si_operand o;
@@ -472,7 +473,7 @@ static bool step_arithmetic(struct slot_walk *w, unsigned rex, uint8_t op)
 	}
 }
 
-/* mov, movslq and lea; what is left is arithmetic or not known. */
+/* Handles mov, movslq and lea; other instructions are arithmetic or unknown. */
 static bool step_move(struct slot_walk *w, unsigned rex, uint8_t op)
 {
 	struct si_operand o;
@@ -514,7 +515,7 @@ static bool step_move(struct slot_walk *w, unsigned rex, uint8_t op)
 	}
 }
 
-/* The stack, branches, calls and jumps; what is left moves or computes. */
+/* Handles the stack, branches, calls and jumps; other instructions move or compute. */
 static bool step_control(struct slot_walk *w, unsigned rex, uint8_t op, struct si_recipe *recipe)
 {
 	int8_t near;
@@ -544,7 +545,7 @@ static bool step_control(struct slot_walk *w, unsigned rex, uint8_t op, struct s
 	}
 }
 
-/* One instruction. True with recipe->head set: done. */
+/* Decodes one instruction. True with recipe->head set: the walk has ended. */
 static bool step(struct slot_walk *w, struct si_recipe *recipe)
 {
 	const struct si_code_bytes *code = &w->code;

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slot_code.h: reads, out of the machine code of a small function, which slot of which table it
- * goes through, and what it hands over.
+ * slot_code.h: reads from the machine code of a small function which slot of which table it goes
+ * through, and with which arguments.
  *
- * Runs:      inside, in the constructor.
- * Signals:   –
- * Allocates: nothing.
- * Threads:   any; no state.
+ * Runs: inside, in the constructor. Signals: – Allocates: nothing. Threads: any; no state.
  */
 #ifndef SI_SLOT_CODE_H
 #define SI_SLOT_CODE_H
@@ -15,12 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What an argument register holds at the call. */
+/* The contents of an argument register at the call. */
 enum {
 	SI_ARG_UNKNOWN = 0,
 	SI_ARG_TABLE,   /* the table's address */
 	SI_ARG_ZERO,
-	SI_ARG_OWN,     /* SI_ARG_OWN + n: what the function itself was given as argument n */
+	SI_ARG_OWN,     /* SI_ARG_OWN + n: the function's own argument n */
 	SI_ARGS = 6,
 };
 
@@ -29,17 +26,17 @@ struct si_recipe {
 	uint32_t offset; /* of the slot in the table, bytes */
 	bool calls;      /* true: calls the slot, so its frame is on the stack; false: tail-jumps */
 	uint8_t argument[SI_ARGS];
-	uint32_t reach;  /* bytes from the function's start that the walk and its branches have seen
-	                  * to belong to it */
+	uint32_t reach;  /* bytes from the function's start that the walk and its branches have
+	                  * reached */
 	/* control-flow integrity: the slot's function must be one of `guard_count` 8-byte jumps
 	 * from `guard` on; 0: not checked */
 	uintptr_t guard;
 	uint32_t guard_count;
 };
 
-/* Why a function was not understood. */
+/* The reason why a function was not understood. */
 struct si_decode_error {
-	size_t offset;      /* of the instruction, from the function's start */
+	size_t offset;      /* of the instruction, in bytes from the function's start */
 	const char *reason; /* static text */
 };
 

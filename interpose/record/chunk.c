@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * chunk.c: what happens at a chunk's end, which is once in some four thousand events.
+ * chunk.c: replaces a stream's full chunk, which happens once in some four thousand events.
  *
- * The full chunk is sealed first, so that the sidecar can have it, then a free one is claimed;
- * where there is none, the sidecar is waited for (wait.c). A wait that failed is not repeated by
- * its thread until a chunk was had again.
+ * The full chunk is sealed first, so that the sidecar can drain it, then a free one is claimed; if
+ * there is none, the thread waits for the sidecar (wait.c). After a wait that failed, a thread
+ * waits again only once it has got a chunk.
  *
  * A stream's first chunks are small, so that thousands of threads that write little fit into the
  * ring; one that has filled a few of them gets large ones, and with the first of these a large
- * stack cache (thread.h). Either size will do where the other has run out, if what is to be written
- * fits: a module with a long path does not fit a small one.
+ * stack cache (thread.h). Either size replaces the other where that has run out, if the records
+ * fit: a module with a long path does not fit a small one.
  */
 #include "chunk.h"
 
@@ -21,13 +21,13 @@
 enum {
 	RETRY = 64,               /* events between two scans of a full ring */
 	SMALL_FIRST = 4,          /* small chunks of a stream: a thousand records */
-	HEADROOM = 12,            /* records that may come first: LOSS, a tag's name, TAG, TIME */
+	HEADROOM = 12,            /* records that may precede the event: LOSS, a tag's name, TAG,
+	                           * TIME */
 };
 
 void si_chunk_seal(struct si_writer *w)
 {
-	/* may be done twice, where a handler left by longjmp: by then the chunk may be somebody
-	 * else's */
+	/* may run twice, if a handler left by longjmp: by then another stream may own the chunk */
 	if (w->state) {
 		if (__atomic_load_n(w->state, __ATOMIC_RELAXED) ==
 		    SHINY_CHUNK_STATE(SHINY_CHUNK_OPEN, w->slot, w->held))
@@ -70,9 +70,9 @@ static bool wait_for_chunk(struct si_writer *w, struct need *need)
 }
 
 /*
- * A write to a page that this process has not mapped yet maps that page alone. A read maps its
- * neighbours as well, 64 KiB of pages that were used or made before (Linux: fault_around_bytes), to
- * be written, too: one fault for a chunk or two, not sixteen.
+ * Maps a chunk's pages. A write to a page that this process has not mapped yet maps that page
+ * alone. A read also maps its neighbours for writing, 64 KiB of pages that were used or populated
+ * before (Linux: fault_around_bytes): one fault for a chunk or two, not sixteen.
  */
 static void map_chunk(const struct shiny_chunk *chunk, uint32_t room)
 {
@@ -106,7 +106,7 @@ bool si_chunk_more(struct si_writer *w, uint32_t records, uint64_t now)
 	w->base = now;
 	w->next = chunk->records;
 	w->end = chunk->records + shiny_chunk_room(&si_ring.chunks, (uint32_t)need.index);
-	/* last: a claim that a longjmp left before this is made again, under the same number */
+	/* last: a claim that a longjmp left before this is repeated, under the same number */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	w->state = &si_ring.chunks.states[need.index];
 	w->impatient = 0;
@@ -116,7 +116,7 @@ bool si_chunk_more(struct si_writer *w, uint32_t records, uint64_t now)
 			      shiny_w1(0, SHINY_COUNT_DROPPED_FULL, 0, SHINY_REC_LOSS));
 		w->next++;
 		w->lost = 0;
-		si_writer_salt(w); /* a definition may be among what was lost */
+		si_writer_salt(w); /* the lost records may have contained a definition */
 	}
 	if (w->sequence >= SMALL_FIRST && !w->large)
 		si_writer_enlarge(w);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * chunk.h: appending records to a stream. Room first, then words; ring.h's [pub] is the only store
- * the sidecar waits for.
+ * chunk.h: appends records to a stream: first room, then words. ring.h's [pub] is the only store
+ * that the sidecar waits for.
  *
- * Runs:      inside, between si_enter and si_leave.
- * Signals:   safe.
- * Allocates: nothing; takes chunks of the ring; sleeps only where the ring is full and a sidecar is
- * at work (wait.h).
- * Threads:   the stream's own.
+ * Runs: inside, between si_enter and si_leave. Signals: safe. Allocates: nothing; claims chunks of
+ * the ring; sleeps only where the ring is full and a sidecar is
+ *            at work (wait.h).
+ * Threads: the stream's own.
  */
 #ifndef SI_CHUNK_H
 #define SI_CHUNK_H
@@ -16,11 +15,12 @@
 
 /* Makes room for `records` by sealing this chunk and claiming another; false: there is none. */
 SI_COLD bool si_chunk_more(struct si_writer *w, uint32_t records, uint64_t now);
-/* An event could not be written: counted, and told by a LOSS record when there is room again. */
+/* Counts an event that could not be written; a LOSS record reports it when there is room again. */
 SI_COLD void si_lose(struct si_writer *w);
 void si_chunk_seal(struct si_writer *w);
 
-/* A pause longer than dt holds, or a clock that went back. */
+/* Returns the time's distance from the base after a pause longer than dt holds, or a clock that
+ * went back. */
 SI_COLD uint64_t si_dt_slow(struct si_writer *w, uint64_t now);
 
 static inline bool si_kind_is_run(unsigned kind)
@@ -36,14 +36,14 @@ static inline bool si_kind_is_run(unsigned kind)
 	return kind < SHINY_REC_KINDS && runs[kind];
 }
 
-/* Room for `records`, and for a TIME and one more in front of them. */
+/* Makes room for `records`, and for a TIME and one more before them; false: there is none. */
 SI_HOT bool si_room(struct si_writer *w, uint32_t records, uint64_t now)
 {
 	return SI_LIKELY((size_t)(w->end - w->next) >= records + 2) ||
 	       si_chunk_more(w, records + 2, now);
 }
 
-/* A new base. Room is there. */
+/* Writes a new time base. The caller has made room. */
 static inline void si_time(struct si_writer *w, uint64_t now)
 {
 	shiny_publish(w->next, now, shiny_w1(0, 0, 0, SHINY_REC_TIME)); /* [pub] */
@@ -51,7 +51,7 @@ static inline void si_time(struct si_writer *w, uint64_t now)
 	w->base = w->last = now;
 }
 
-/* The time's distance from the base. Room is there. */
+/* Returns the time's distance from the base. The caller has made room. */
 SI_HOT uint64_t si_dt(struct si_writer *w, uint64_t now)
 {
 	uint64_t dt = now - w->base;
@@ -60,7 +60,7 @@ SI_HOT uint64_t si_dt(struct si_writer *w, uint64_t now)
 	return SI_LIKELY(dt < SHINY_DT_LIMIT) ? dt : si_dt_slow(w, now);
 }
 
-/* A VPTR's time of its own. Room is there. */
+/* Returns the `when` of a VPTR that has a time of its own. The caller has made room. */
 static inline uint64_t si_when(struct si_writer *w, uint64_t now)
 {
 	if (SI_UNLIKELY(now < w->base || now - w->base >= SHINY_WHEN_LIMIT - 1))
@@ -69,8 +69,8 @@ static inline uint64_t si_when(struct si_writer *w, uint64_t now)
 	return now - w->base + 1;
 }
 
-/* A run: room, then the payload through the returned pointer, then si_run_publish. NULL: no
- * room. */
+/* Begins a run. Write the payload through the returned pointer, then call si_run_publish. NULL:
+ * there is no room. */
 static inline struct shiny_record *si_run(struct si_writer *w, uint32_t payload, uint64_t now)
 {
 	if (!si_room(w, payload + 1, now))
@@ -104,7 +104,7 @@ static inline void si_write_wide(struct si_writer *w, unsigned kind, unsigned ap
 	si_run_publish(w, kind, api, 0, stack, 1, now);
 }
 
-/* An event that fits its 16 bytes, or its wide form. */
+/* Writes an event, in 16 bytes or in its wide form. */
 SI_HOT void si_write_event(struct si_writer *w, unsigned kind, unsigned wide_kind, unsigned api,
 			   uintptr_t address, uint64_t size, uint32_t stack, uint64_t now)
 {
@@ -125,7 +125,7 @@ SI_HOT void si_write_event(struct si_writer *w, unsigned kind, unsigned wide_kin
 	}
 }
 
-/* A garbage-collected object of the kind `index`. */
+/* Writes the OBJECT record of an object of kind `index`. */
 static inline void si_write_object(struct si_writer *w, uintptr_t address, uint64_t size,
 				   uint32_t index, uint32_t stack, uint64_t now)
 {

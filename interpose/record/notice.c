@@ -2,14 +2,17 @@
 /*
  * notice.c: see notice.h.
  *
- * The problem. Whether a started program is recorded can be known only by a process that knows of
- * its start; many live for a millisecond, and only their parent learns how they ended.
- * The parent knows both, and so does a child that is about to call exec; but such a child often has
- * no slot, or shares its parent's memory, and behind a seccomp filter no system call may be made.
- * The approach. A ring of notices in the ring, which all of these map. A writer takes a number and
- * stores into its entry; the number comes last ([notice] in wire.h), so what a writer that is
- * killed on the way leaves is no notice. The sidecar copies an entry and looks at its number again.
- * Writers never wait: what is overwritten before it was read is counted, by the numbers themselves.
+ * The problem. The sidecar can notice that a started program is not recorded only if it hears of
+ * its start; many programs live for a millisecond, and only their parent learns how they ended. The
+ * parent knows both, and a child that is about to call exec knows the start; but such a child often
+ * has no slot, or shares its parent's memory, and behind a seccomp filter no system call may be
+ * made.
+ *
+ * The approach. A ring of notices inside the ring, which all of these processes map. A writer takes
+ * a number and stores into its entry; it stores the number last ([notice] in wire.h), so a writer
+ * that is killed on the way leaves no notice. The sidecar copies an entry and reads its number
+ * again. Writers never wait: gaps in the numbers count the notices that were overwritten before
+ * they were read.
  */
 #include "notice.h"
 
@@ -22,8 +25,8 @@ static struct shiny_notice *entry_of(uint64_t number)
 	return &si_ring.notices[(number - 1) % SHINY_NOTICES];
 }
 
-/* Zeroed but for who says it and when; published by its number. NULL: this program is not
- * recorded. */
+/* Returns a new entry, zeroed except for the writer and the time; storing its number publishes it.
+ * NULL: this program is not recorded. */
 static struct shiny_notice *begin(uint64_t *number)
 {
 	struct shiny_notice *n;
@@ -71,7 +74,7 @@ struct si_notice si_notice_start(enum shiny_notice_kind kind, const char *path, 
 	return publish(n, number);
 }
 
-/* NULL: it is another's entry by now. */
+/* Returns the notice's entry; NULL: another notice has it by now. */
 static struct shiny_notice *find(struct si_notice notice)
 {
 	struct shiny_notice *n;

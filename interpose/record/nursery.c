@@ -1,33 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nursery.c: when to read a vptr. nursery.h describes the protocol.
+ * nursery.c: reads the vptrs of young blocks at the right moment. nursery.h describes the protocol.
  *
  * A polymorphic object's first word is right from the end of its construction to the start of its
  * destruction. Nothing tells us either moment, so a block is read when some later allocation
- * happens to hash to its entry: with 4,096 entries that is thousands of allocations after its own,
- * mostly, and once it is read it costs nothing more. A block that is freed before that is read at
- * its free, and the record says so.
+ * happens to hash to its entry: with 4,096 entries that is mostly thousands of allocations after
+ * its own, and after that it costs nothing more. A block that is freed before that is read at its
+ * free, and the record says so.
  *
  * Rejected: reading at the next allocation (a base constructor may still be running: 25 % wrong in
  * node), reading at the free only (destructors have rewritten the word: up to 99 % wrong), locks (a
  * forked child or a handler would inherit them held), sparing the read of a freed block by checking
  * that the page is mapped (a system call, and a page that is mapped can belong to somebody else).
  *
- * What it does not cover: a block freed behind our back (by a function that is neither interposed
- * nor dispatched) and then unmapped would be read after its end. Blocks of whole pages never enter,
- * which leaves the allocator's own slabs and heaps, and those go back to the kernel only when all
- * their blocks have been freed.
+ * Not covered: a block that an unhooked function frees and then unmaps would be read after its end.
+ * Blocks of whole pages never enter; other blocks lie in the allocator's slabs and heaps, which it
+ * unmaps only when all their blocks have been freed.
  *
- * Nor a constructor that makes allocations itself: one of them may push the block out while it
- * runs, and the word is that of the base class it has reached. Which one does so is a matter of
- * addresses, so of call sites with a block or two a few differ from run to run
- * (test/e2e/types_stable_test counts them in Chromium). The sidecar doubts a reading whose pusher's
- * stack may be that of such a constructor (apply_block.c); nothing inside tells it from a settled
- * one: a second look needs a second table, on every allocation; at the free the word may be
- * a destructor's; and what lives to the end has no free.
+ * Nor is a constructor that allocates itself: one of its allocations may push the block out while
+ * it runs, and the word is then that of the base class it has reached. Addresses decide which one
+ * does so, so call sites with a block or two may differ from run to run (test/e2e/types_stable_test
+ * counts them in Chromium). The sidecar doubts a reading whose pusher's stack may be that of such a
+ * constructor (apply_block.c); the inside can't tell it from a settled one: a second look needs a
+ * second table, on every allocation; at the free the word may be a destructor's; and a block that
+ * lives to the end has no free.
  *
  * A reader calls no release function itself: it notes the block in its writer, and si_leave
- * releases it once `busy` is down.
+ * releases it once `busy` is cleared.
  */
 #include "nursery.h"
 
@@ -62,8 +61,8 @@ static void write_word(struct si_writer *w, uint64_t block, uint64_t word, unsig
 		si_count(SHINY_COUNT_TYPES_SKIPPED);
 		return;
 	}
-	/* the record before it may be older than the block; for SETTLED it is the event that pushed
-	 * the block out, and is not */
+	/* the previous record may be older than the block; for SETTLED it is the event that pushed
+	 * the block out, which is not */
 	if ((reading & ~(unsigned)SHINY_VPTR_SECOND_WORD) != SHINY_VPTR_SETTLED)
 		when = si_when(w, now);
 	shiny_publish(w->next, shiny_vptr_w0(block >> SHINY_GRANULE_SHIFT, when),
@@ -85,7 +84,7 @@ void si_vptr_write(struct si_writer *w, uint64_t entry, unsigned reading, uint64
 		write_word(w, BLOCK(entry), second, reading | SHINY_VPTR_SECOND_WORD, now);
 }
 
-/* The reader is done: the entry becomes `next`, and an orphan is ours to free. */
+/* Ends a reading: the entry becomes `next`, and the reader frees an orphan. */
 static void finish(struct si_writer *w, uint32_t slot, uint64_t entry, uint64_t next)
 {
 	uint64_t seen = entry | SI_BUSY;
@@ -96,7 +95,7 @@ static void finish(struct si_writer *w, uint32_t slot, uint64_t entry, uint64_t 
 	    seen == (entry | SI_BUSY | SI_ORPHAN)) {
 		w->orphan_release = releases[slot];
 		w->orphan = (uint64_t *)BLOCK(entry);
-		/* a freed block does not go back in; a fresh one does */
+		/* a freed block does not enter again; a fresh one does */
 		__atomic_store_n(&si_nursery[slot], BLOCK(next) == BLOCK(entry) ? 0 : next,
 				 __ATOMIC_RELEASE);
 	}
@@ -105,7 +104,7 @@ static void finish(struct si_writer *w, uint32_t slot, uint64_t entry, uint64_t 
 
 static bool mark(struct si_writer *w, uint32_t slot, uint64_t entry)
 {
-	/* noted before the mark: whoever repairs after a longjmp looks at the entry itself */
+	/* stored before the mark: a repair after a longjmp checks the entry itself */
 	w->reading = slot + 1;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	/* [mark] */
@@ -129,8 +128,7 @@ void si_nursery_push(struct si_writer *w, uint32_t slot, uint64_t old, uint64_t 
 			si_count(SHINY_COUNT_TYPES_SKIPPED);
 		return;
 	}
-	/* an old incarnation of this very address was freed behind our back: not to be read, only
-	 * replaced */
+	/* an earlier block at this very address was freed unseen: it is not read, only replaced */
 	if (BLOCK(old) == BLOCK(fresh)) {
 		if (!(old & SI_BUSY))
 			__atomic_compare_exchange_n(&si_nursery[slot], &old, fresh, 0,
@@ -158,10 +156,10 @@ bool si_nursery_hand_over(uint32_t slot, uint64_t block, si_release_fn *release,
 			continue;
 		}
 		if (entry & SI_ORPHAN)
-			return true; /* freed twice: let the allocator say so */
-		/* nobody else frees this block, and an entry holds one block: it is ours to set */
+			return true; /* freed twice: the allocator reports it */
+		/* no other thread frees this block, and an entry holds one block: only we set it */
 		releases[slot] = release;
-		/* from then on the block may be anybody's next one, whose birth is later */
+		/* from here on the address may hold a new block, whose birth is later */
 		*freed = si_ticks();
 		/* [orphan] */
 		if (__atomic_compare_exchange_n(&si_nursery[slot], &entry, entry | SI_ORPHAN, 0,
@@ -201,8 +199,8 @@ void si_nursery_read(struct si_writer *w, uint32_t slot, unsigned reading)
 
 	if (entry == 0 || (entry & SI_BUSY) || !mark(w, slot, entry))
 		return;
-	/* a clock for each: one of the sweep's beginning is older than blocks that came during it,
-	 * and their readings would count for what lay at their addresses before */
+	/* one clock for each: a time from the sweep's beginning is older than blocks allocated
+	 * during it, and their readings would count for earlier blocks at their addresses */
 	si_vptr_write(w, entry, reading, si_ticks());
 	finish(w, slot, entry, entry);
 }
@@ -219,9 +217,9 @@ void si_nursery_abandon(struct si_writer *w)
 	uint32_t slot = w->reading - 1;
 	uint64_t entry = __atomic_load_n(&si_nursery[slot], __ATOMIC_RELAXED);
 
-	/* `reading` is set a moment before the mark and cleared a moment after: BUSY then is
-	 * another thread's only by a rare chance, and that reader's finish() finds the entry
-	 * changed and leaves it alone */
+	/* `reading` is set just before the mark and cleared just after: only by a rare chance is
+	 * BUSY another thread's, and that reader's finish() finds the entry changed and leaves
+	 * it */
 	if (entry & SI_BUSY)
 		finish(w, slot, entry & ~(uint64_t)(SI_BUSY | SI_ORPHAN), 0);
 	w->reading = 0;

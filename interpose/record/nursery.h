@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nursery.h: recently allocated blocks, so that their vptr is read when construction is over and
- * destruction has not begun.
+ * nursery.h: a table of recently allocated blocks, from which their vptr is read after construction
+ * and before destruction.
  *
  * Runs:      inside.
  * Signals:   safe.
@@ -15,10 +15,10 @@
  *   entry   63 ── 48  47 ───────── 3   2   1      0
  *            birth     block address  TWO ORPHAN BUSY
  *   An entry of 0 is empty. TWO: the block has a second word. Birth: bits 4 to 19 of the ticks at
- *   which it was allocated. They tell it from a later block at its address, which may come into the
- *   entry between a pusher's look at it and the mark, and would be read too young, as what lay
- *   there before. Two blocks of one address are born more than 16 ticks apart; that they are a
- *   multiple of a million apart, one such case in 65,536 is not noticed.
+ *   which it was allocated. They distinguish it from a later block at its address, which may enter
+ *   between a pusher's look at the entry and the mark, and would be read too young, and counted as
+ *   its predecessor. Two blocks of one address are born more than 16 ticks apart; if they are a
+ *   multiple of a million ticks apart, which is one such case in 65,536, it is not noticed.
  *
  * Invariants
  *   N1  A block's memory is read by a pusher or sweeper only while its entry is BUSY, and by its
@@ -33,14 +33,14 @@
  *   [out]     block → 0 by its freer, acquire; before the free's clock is read, so a reading is
  *             always earlier than the free's time.
  *   [orphan]  block|BUSY → block|BUSY|ORPHAN, release, after the entry's release function was
- *             stored and the free's clock was read: the block may be another's at once. A reading
- *             for FLUSH may be later than such a free, and is then of no block. The reader:
- *             acquire. Nobody else changes an orphaned entry.
- *   [done]    block|BUSY → what follows, by the reader, acq_rel.
+ *             stored and the free's clock was read: the address may be reused at once. A reading
+ *             for FLUSH may be later than such a free, and then belongs to no block. The reader:
+ *             acquire. No other thread changes an orphaned entry.
+ *   [done]    block|BUSY → the next entry, by the reader, acq_rel.
  *
  * If the reader dies at any step (its process ends, or a child is forked meanwhile): the entry
- * stays BUSY in a memory that nobody needs, or si_nursery_forget clears it. If a handler leaves it
- * by longjmp: si_nursery_abandon.
+ * stays BUSY in memory that is no longer used, or si_nursery_forget clears it. If a handler leaves
+ * it by longjmp: si_nursery_abandon.
  */
 #ifndef SI_NURSERY_H
 #define SI_NURSERY_H
@@ -51,7 +51,8 @@ enum { SI_NURSERY_BITS = 12, SI_NURSERY = 1 << SI_NURSERY_BITS };
 enum { SI_BUSY = 1, SI_ORPHAN = 2, SI_TWO = 4 };
 SI_INTERNAL uint64_t si_nursery[SI_NURSERY];
 
-/* Set before the first block comes in, never cleared: who frees a block that is in sees it. */
+/* Set before the first block enters, never cleared: a thread that frees a block of the nursery sees
+ * it. */
 SI_INTERNAL uint32_t si_nursery_used;
 static inline bool si_nursery_is_used(void)
 {
@@ -67,14 +68,14 @@ static inline uint32_t si_nursery_slot(const void *block)
 enum { SI_BIRTH_BITS = 16, SI_BIRTH_FROM = 4 };
 #define SI_NURSERY_BLOCK (UINT64_MAX >> SI_BIRTH_BITS & ~(uint64_t)(SI_BUSY | SI_ORPHAN | SI_TWO))
 
-/* The entry of a block that was allocated at `now`. */
+/* Returns the entry of a block that was allocated at `now`. */
 static inline uint64_t si_nursery_entry(const void *block, size_t size, uint64_t now)
 {
 	return now >> SI_BIRTH_FROM << (64 - SI_BIRTH_BITS) | (uintptr_t)block |
 	       (size >= 2 * sizeof(uint64_t) ? SI_TWO : 0);
 }
 
-/* Blocks of whole pages are left out: their owner may protect or unmap them. So are those without
+/* False for blocks of whole pages, which their owner may protect or unmap, and for blocks without
  * room for a vptr. */
 static inline bool si_nursery_takes(const void *block, size_t size)
 {
@@ -84,27 +85,28 @@ static inline bool si_nursery_takes(const void *block, size_t size)
 	       !((at & 4095) == 0 && size >= 4096);
 }
 
-/* The block that an entry holds will be read in a moment: thousands of allocations after its own,
- * so it is in no cache any more. Asking for it does no harm, whatever has become of it. */
+/* Prefetches the block of an entry that will be read soon: it was allocated thousands of
+ * allocations ago, so it is in no cache. The prefetch does no harm even if the block was
+ * unmapped. */
 static inline void si_nursery_will_push_out(uint64_t old)
 {
 	__builtin_prefetch((const void *)(uintptr_t)(old & SI_NURSERY_BLOCK));
 }
 
-/* Puts a block in. `old` is what the entry held before this event's clock was read, so whatever is
- * pushed out was born before it. */
+/* Enters a block. `old` is the entry as read before this event's clock, so a block that is pushed
+ * out was born before that. */
 void si_nursery_push(struct si_writer *w, uint32_t slot, uint64_t old, uint64_t fresh,
 		     uint64_t now);
 
-/* The rare half of taking out: the entry is this block's and BUSY. True: the caller frees; false:
- * the reader will, perhaps before this returns; `*freed` is the time before that. */
+/* The rare half of si_nursery_take: the entry is this block's and BUSY. True: the caller frees the
+ * block; false: the reader will, perhaps before this returns; `*freed` is a time before that. */
 SI_COLD bool si_nursery_hand_over(uint32_t slot, uint64_t block, si_release_fn *release,
 				  uint64_t *freed);
 
 /*
- * Takes a block out before it is freed. False: handed over to its reader, and then `*freed` is the
- * free's time. `*held` tells whether it was in, so that the caller may still read it; its entry's
- * TWO bit comes with it.
+ * Removes a block before it is freed. False: the block was handed over to its reader, and `*freed`
+ * is the free's time. `*held` is the entry if the block was in the nursery, with its TWO bit, so
+ * that the caller may still read the block; else 0.
  */
 static inline bool si_nursery_take(void *block, si_release_fn *release, uint64_t *held,
 				   uint64_t *freed)
@@ -124,12 +126,11 @@ static inline bool si_nursery_take(void *block, si_release_fn *release, uint64_t
 	return si_nursery_hand_over(slot, (uintptr_t)block, release, freed);
 }
 
-/* Takes a block out that is about to be given to realloc; false: it is being read, and not for a
- * moment only. */
+/* Removes a block before realloc; false: it is being read, and the reader does not finish soon. */
 bool si_nursery_take_for_realloc(const struct si_writer *w, void *block);
 
-/* Writes VPTR records for a block that may be read; each has the time of the record before it in
- * its stream. */
+/* Writes VPTR records for a block that may be read; each has the time of its predecessor in the
+ * stream. */
 void si_vptr_write(struct si_writer *w, uint64_t entry, unsigned reading, uint64_t now);
 
 static inline bool si_nursery_has(uint32_t slot)
@@ -139,13 +140,13 @@ static inline bool si_nursery_has(uint32_t slot)
 	return entry && !(entry & SI_BUSY);
 }
 
-/* Reads what is in `slot`, if anything is, for `reading` = FLUSH or EXIT; the block stays in. */
+/* Reads the block in `slot`, if there is one, for `reading` = FLUSH or EXIT; the block stays in. */
 void si_nursery_read(struct si_writer *w, uint32_t slot, unsigned reading);
 
 #ifdef SHINY_TEST
-/* Called between the mark and the read, so that a test can make that moment long. */
+/* Called between the mark and the read, so that a test can extend that moment. */
 extern void (*si_nursery_test_pause)(void);
-/* Called when a free has been handed over, before its freer goes on. */
+/* Called when a free has been handed over, before the freeing thread continues. */
 extern void (*si_nursery_test_handed)(void);
 #endif
 

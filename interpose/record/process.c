@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * process.c: the page that the kernel wipes in every child (fork.c says why), and what the
- * process's slot says of its end.
+ * process.c: the page that the kernel wipes in every child (fork.c says why), and the fields of the
+ * process's slot about its end.
  */
 #include "process.h"
 
@@ -19,7 +19,7 @@
 static struct si_self before_boot = { .life = SI_UNBOOTED };
 struct si_self *si_self = &before_boot;
 struct si_process si_process = { .slot = -1 };
-static bool wiped; /* by the kernel, in every child */
+static bool wiped; /* the kernel wipes the page in every child */
 
 bool si_self_make(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slot.c: see slot.h. The sidecar makes more of them ready as they are used ([grow] in wire.h), and
- * takes back those of processes and streams that have ended.
+ * slot.c: see slot.h. The sidecar allocates space for more slots as they are used ([grow] in
+ * wire.h), and frees those of processes and streams that have ended.
  */
 #include "slot.h"
 
@@ -54,7 +54,7 @@ static bool claim_process(void *context)
 	si_process.slot = (int32_t)i;
 	si_process.generation = ++p->generation;
 	si_process.pid = descent->pid;
-	p->pid = si_process.pid; /* 0: the sidecar finds out */
+	p->pid = si_process.pid; /* 0: the sidecar finds it */
 	p->parent_slot = descent->parent;
 	p->parent_generation = descent->parent_generation;
 	p->start = si_ticks();

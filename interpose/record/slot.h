@@ -15,23 +15,23 @@
 #include "../core/base.h"
 
 /*
- * A free one of `count` slots is claimed, the search beginning at `*hint`; `states` is the first
- * one's state, and the next one's lies `stride` bytes further. UINT32_MAX: none is free.
+ * Claims a free one of `count` slots, searching from `*hint` on; `states` is the first one's state,
+ * and each next one's lies `stride` bytes further. UINT32_MAX: none is free.
  */
 uint32_t si_slot_claim(uint32_t *states, size_t stride, uint32_t count, uint32_t *hint);
 
-/* Makes the attempt, and if it fails again whenever the sidecar has given something back. */
+/* Makes the attempt; while it fails, repeats it whenever the sidecar has freed something. */
 bool si_slot_wait_for(bool (*attempt)(void *context), void *context);
 
-/* What a process's slot says of where it comes from. */
+/* The origin of a process, for its slot. */
 struct si_descent {
 	int32_t parent; /* slot; -1: an image that exec made */
 	uint32_t parent_generation;
 	uint64_t fork_at;
-	uint32_t pid, parent_pid; /* 0: not known. After boot the kernel is not asked (calls.def) */
+	uint32_t pid, parent_pid; /* 0: unknown. After boot the kernel is not asked (calls.def) */
 };
 
-/* This process's own slot, into si_process. `waits`: for one that the sidecar gives back. */
+/* Claims this process's own slot, into si_process. `waits`: waits until the sidecar frees one. */
 bool si_process_claim(const struct si_descent *descent, bool waits);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * snapshot_moment.c: see snapshot_moment.h.
  *
- * The value is copied: programs that write their title write over their environment.
+ * The variable's value is copied: programs that write their title write over their environment.
  */
 #include "snapshot_moment.h"
 

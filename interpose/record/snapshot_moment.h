@@ -8,17 +8,17 @@
  * Allocates: nothing.
  * Threads:   any.
  *
- * The thread asks in the process's slot and waits as for a chunk, so that what the snapshot shows
- * is the moment, and not a later one. Without a sidecar that makes progress, or with
- * SHINY_ON_FULL=drop, it does not wait, and the snapshot comes as soon as the sidecar sees the
- * question, or not at all.
+ * The thread requests the snapshot in the process's slot and waits as for a chunk, so that the
+ * snapshot shows this moment, and not a later one. Without a sidecar that makes progress, or with
+ * SHINY_ON_FULL=drop, it does not wait, and the snapshot is taken as soon as the sidecar sees the
+ * request, or not at all.
  */
 #ifndef SI_SNAPSHOT_MOMENT_H
 #define SI_SNAPSHOT_MOMENT_H
 
 #include "../core/base.h"
 
-/* In boot: SHINY_SNAPSHOT's value. */
+/* Parses SHINY_SNAPSHOT's value. Called in boot. */
 void si_snapshot_moments(const char *value);
 
 void si_snapshot_at_exit(void);

@@ -26,7 +26,7 @@ bool si_tag_name(const char *name, struct si_tag_payload *out)
 	}
 	if (!bytes || name[bytes])
 		si_count(SHINY_COUNT_TAGS_REFUSED);
-	if (bytes && name[bytes]) /* not within a character of UTF-8 */
+	if (bytes && name[bytes]) /* does not cut within a UTF-8 character */
 		while (bytes && (name[bytes] & 0xc0) == 0x80)
 			bytes--;
 	for (uint32_t i = bytes; i < SHINY_TAG_NAME_MAX; i++)
@@ -35,7 +35,7 @@ bool si_tag_name(const char *name, struct si_tag_payload *out)
 	return bytes;
 }
 
-/* Its index, 0: there is no room. */
+/* Returns the name's index, and adds the name if it is new; 0: there is no room. */
 static uint32_t index_of(const struct si_tag_payload *tag)
 {
 	uint32_t hash = 2166136261u; /* FNV-1a: names are short */
@@ -65,7 +65,8 @@ static uint32_t index_of(const struct si_tag_payload *tag)
 	return 0;
 }
 
-/* Between si_enter and si_leave. Where there is no room, who says the tag next tries again. */
+/* Records a name. Called between si_enter and si_leave. Without room, the next use of the tag tries
+ * again. */
 static void tell_name(struct si_writer *w, uint32_t index)
 {
 	struct si_tag_payload payload = { .tag = { .index = index,
@@ -91,8 +92,8 @@ void si_tag_tell_slow(struct si_writer *w)
 		tell_name(w, tag);
 	now = si_ticks();
 	if (!si_room(w, 1, now) || w->tag == tag)
-		return; /* without room: the next chunk begins with it; and this one may just have
-			 */
+		return; /* without room, the next chunk begins with the tag; si_room may just have
+		         * begun one */
 	w->tag = tag;
 	si_write_event(w, SHINY_REC_TAG, SHINY_REC_TAG, 0, 0, tag, 0, now);
 }
@@ -104,7 +105,7 @@ static void change(const uintptr_t *fp, uint32_t tag)
 	si_tls.tag = tag;
 	if (!si_alive())
 		return;
-	/* recording or not: what streams say of tags must be right when it is switched on */
+	/* recording or not: the streams' tags must be right when it is switched on */
 	w = si_enter_any(fp);
 	if (!w)
 		return;
@@ -121,7 +122,7 @@ void si_tag_push(const uintptr_t *fp, const char *name)
 	if (si_tls.phase == SI_THREAD_GONE ||
 	    __atomic_load_n(&si_self->life, __ATOMIC_RELAXED) == SI_OFF)
 		return;
-	/* depth first: a handler's push and pop then leave a tag that we set right below */
+	/* depth first: a handler's push and pop then leave a tag that we correct below */
 	__atomic_store_n(&tags->depth, depth + 1, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (si_tag_name(name, &payload) && depth < SI_TAG_DEPTH)
@@ -129,7 +130,7 @@ void si_tag_push(const uintptr_t *fp, const char *name)
 	if (!index && (payload.tag.name_bytes || depth >= SI_TAG_DEPTH))
 		si_count(SHINY_COUNT_TAGS_REFUSED);
 	if (!index)
-		index = si_tls.tag; /* keeps the enclosing one; the pop still finds its push */
+		index = si_tls.tag; /* the enclosing tag stays; the pop still finds its push */
 	if (depth < SI_TAG_DEPTH) {
 		tags->at[depth] = (uint16_t)index;
 		change(fp, index);

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tag.h: tags of threads, and what streams say of them.
+ * tag.h: tags of threads, and their records in streams.
  *
  * Runs:      inside.
  * Signals:   safe: a handler that pushes and pops in pairs leaves everything as it was.
  * Allocates: nothing; names lie in a table of fixed size.
- * Threads:   a thread's tags are its own; the table of names is everybody's.
+ * Threads:   a thread's tags are its own; all threads share the table of names.
  *
- * Nothing of this is on an event's path. A stream says what its thread's tag is when that changes,
- * at the start of each chunk, and when it is taken up after another of the same thread was in use
- * (si_thread_nested). So what is between two TAG records has one tag.
+ * None of this is on an event's path. A stream records its thread's tag when that changes, at the
+ * start of each chunk, and when it is used again after another stream of the same thread
+ * (si_thread_nested). So all events between two TAG records have one tag.
  *
  * Names are recorded once a process, by index, before their first use: `told` is set after the
- * record was published, and whoever reads it as set takes its own time later, so the sidecar's
- * merge finds the name first (order.h). The table is ordinary memory: a forked child knows what its
- * parent has told, and so does the sidecar of the child. An entry that is being made by somebody
- * else can't be waited for: it may be our own thread, interrupted. Then the name gets a second
- * entry, which does no harm, as the sidecar goes by names.
+ * record was published, and a thread that reads it as set reads its clock later, so the sidecar's
+ * merge finds the name first (order.h). The table is ordinary memory: a forked child inherits the
+ * names that its parent has recorded, and the sidecar knows that. An entry that is being filled
+ * can't be waited for: the thread that fills it may be our own, interrupted. Then the name gets a
+ * second entry, which does no harm, as the sidecar identifies tags by name.
  */
 #ifndef SI_TAG_H
 #define SI_TAG_H
@@ -28,7 +28,7 @@ enum { SI_TAGS = 1024 }; /* names, a process */
 void si_tag_push(const uintptr_t *fp, const char *name);
 void si_tag_pop(const uintptr_t *fp);
 
-/* This thread's. */
+/* Returns this thread's tag. */
 static inline uint32_t si_tag_now(void)
 {
 	return si_tls.tag;
@@ -38,7 +38,7 @@ struct si_tag_payload {
 	struct shiny_tag tag;
 	char name[SHINY_TAG_NAME_MAX];
 };
-/* Copies a name, cut where it is too long; false: there is none. Either is counted. */
+/* Copies a name, cut where it is too long; false: it is NULL or "". Both cases are counted. */
 bool si_tag_name(const char *name, struct si_tag_payload *out);
 static inline uint32_t si_tag_records(const struct si_tag_payload *payload)
 {

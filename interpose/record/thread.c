@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * thread.c: streams come and go.
+ * thread.c: opens and closes the streams of threads.
  *
  * Problem. A hook must find its thread's stream in one load, with no malloc and no mmap ever (hooks
  * run inside malloc, in signal handlers, in sandboxes), and a thread's end must be noticed although
@@ -11,23 +11,24 @@
  *
  * Signals. `busy` is set around the few instructions that write records. A handler that interrupts
  * them uses the next stream of the same thread (`nested`), and one that interrupts that handler's
- * record the one after: a chain of up to SI_NESTING, each link made when first needed; what comes
- * deeper is dropped and counted. A handler that leaves by longjmp leaves `busy` set: the next hook
- * whose frame lies at or above the recorded one, on the same stack, knows that the recorded one is
- * gone, repairs the stream and uses it. (An alternate signal stack inside the thread's own stack
- * looks the same; the cost of being wrong is a record of each that it interrupted.)
+ * record the one after: a chain of up to SI_NESTING, each link created when first needed; events of
+ * deeper handlers are dropped and counted. A handler that leaves by longjmp leaves `busy` set: the
+ * next hook whose frame lies at or above the recorded one, on the same stack, knows that the
+ * recorded frame is gone, repairs the stream and uses it. (An alternate signal stack inside the
+ * thread's own stack looks the same; the cost of being wrong is a record of each that it
+ * interrupted.)
  *
  *   chain     si_tls.writer -> second -> second …   the first is the thread's own; it grows at
  *             its end only, by compare-and-swap
- *   invariant whoever is inside took the first link that was free, so behind a free link nobody is
+ *   invariant each user took the first link that was free, so the links behind a free one are free
  *
- * A claim is interrupted like a record: the new link is taken (`busy`) before it is hung up, and
- * hung up before it has a shared slot (generation 0), so a handler that comes then finds a chain
- * whose last link is busy, and makes its own. One that comes a moment earlier hangs up the same
- * link first; the interrupted one then finds it free again and gives its own back. A claim left by
- * longjmp is finished by the next to take that link. Rejected: one stream for all depths (I4: a
- * record would be torn by the next), a phase `being claimed` that makes handlers drop (they came
- * often enough: a claim looks through two tables).
+ * A claim may be interrupted like a record: the new link is taken (`busy`) before it is appended,
+ * and appended before it has a shared slot (generation 0), so a handler that runs then finds a
+ * chain whose last link is busy, and creates its own. A handler that runs a moment earlier appends
+ * the same link first; the interrupted code then finds it free again and frees its own. A claim
+ * left by longjmp is finished by the next user of that link. Rejected: one stream for all depths
+ * (I4: a record would be torn by the next), a phase `being claimed` in which handlers drop events
+ * (it happened often: a claim searches two tables).
  *
  * The end. A pthread key's destructor re-arms itself for PTHREAD_DESTRUCTOR_ITERATIONS rounds, so
  * that the other keys' destructors are still recorded in the thread's own stream, then closes it.
@@ -51,7 +52,8 @@
 enum {
 	LATE_SPINS = 2000,
 	RETRY = 1024,          /* events between two tries to get a slot */
-	/* glibc keeps so many keys' values in the thread itself; a higher one would call calloc */
+	/* glibc stores the values of so many keys in the thread itself; a higher key would call
+	 * calloc */
 	KEYS_IN_THREAD = 32,
 };
 
@@ -80,7 +82,7 @@ struct claim {
 	uint32_t tid, creator, nested;
 };
 
-/* A shared slot for the stream of a struct claim. */
+/* Claims a shared slot for the stream of a struct claim. */
 static bool try_slot(void *context)
 {
 	const struct claim *claim = context;
@@ -103,7 +105,7 @@ static bool try_slot(void *context)
 	t->creator = claim->creator;
 	t->nested = claim->nested;
 	memset(t->name, 0, sizeof(t->name));
-	if (w != si_writer_late()) /* which is all threads' */
+	if (w != si_writer_late()) /* the late stream is shared by all threads */
 		memcpy(t->name, si_tls.name, sizeof(t->name));
 	t->start = si_ticks();
 	t->stack = (uintptr_t)__builtin_frame_address(0);
@@ -114,7 +116,7 @@ static bool try_slot(void *context)
 	shiny_slot_claimed(&h->thread_hint, &h->threads_used, i);
 	__atomic_store_n(&t->state, SHINY_SLOT_LIVE, __ATOMIC_RELEASE); /* [slot] */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	/* last: a claim that a longjmp left before this is made again */
+	/* last: a claim that a longjmp left before this is repeated */
 	w->generation = t->generation;
 	return true;
 }
@@ -135,7 +137,7 @@ static void writer_close(struct si_writer *w)
 	si_writer_give_back(w);
 }
 
-/* Takes the chain down first, so that a handler that comes meanwhile does not find it. */
+/* Removes the chain first, so that a handler that runs meanwhile does not find it. */
 static void chain_close(void)
 {
 	struct si_writer *w = si_tls.writer;
@@ -187,20 +189,20 @@ static bool same_stack(uintptr_t a, uintptr_t b)
 	return a >> 12 == b >> 12;
 }
 
-/* Is who was inside at `busy` gone, now that we are at `fp`? */
+/* True if the code that entered at frame `busy` has ended, now that a hook runs at `fp`. */
 static bool left(uintptr_t busy, const uintptr_t *fp)
 {
 	return (uintptr_t)fp >= busy && same_stack((uintptr_t)fp, busy);
 }
 
-/* Whoever was inside is gone: publish nothing of his, keep what he had published, free what he had
- * in hand. */
+/* Repairs a stream whose user left by longjmp: publishes no more of its records, keeps the
+ * published ones, and frees its block. */
 static void repair(struct si_writer *w)
 {
 	if (w->reading)
 		si_nursery_abandon(w);
 	if (!w->state)
-		w->next = w->end = NULL; /* of a chunk that was not quite had */
+		w->next = w->end = NULL; /* of a chunk whose claim was not finished */
 	while (w->next < w->end) {
 		uint64_t w1 = w->next->w1;
 		bool run = si_kind_is_run((unsigned)(w1 & ((1u << SHINY_KIND_BITS) - 1)));
@@ -211,14 +213,14 @@ static void repair(struct si_writer *w)
 	}
 }
 
-/* This thread could have no stream: it tries again after some more events. */
+/* Notes that this thread got no stream: it tries again after some more events. */
 static void refuse(enum shiny_counter why)
 {
 	si_tls.refused += !si_tls.refused;
 	si_tls.refused_for = why;
 }
 
-/* For an entered link: what a slot's claim, broken off or never made, still lacks. */
+/* Finishes the claim of an entered link, which may lack its slot. */
 static bool finish_claim(struct si_writer *w)
 {
 	bool own = w == si_tls.writer;
@@ -241,7 +243,7 @@ static bool finish_claim(struct si_writer *w)
 	return true;
 }
 
-/* Enters the first link that nobody is inside of, adding one at the end where there is none. */
+/* Enters the first free link, appending one if there is none. */
 struct si_writer *si_thread_nested(const uintptr_t *fp)
 {
 	struct si_writer **at = &si_tls.writer, *spare = NULL, *w;
@@ -260,10 +262,10 @@ struct si_writer *si_thread_nested(const uintptr_t *fp)
 		}
 		if (!spare)
 			break;
-		/* else a handler has: look again */
+		/* on failure a handler has appended one: look again */
 		__atomic_compare_exchange_n(at, &w, spare, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	}
-	if (spare && w != spare) /* never hung up */
+	if (spare && w != spare) /* never appended */
 		si_writer_give_back(spare);
 	if (!w) {
 		if (at == &si_tls.writer)
@@ -275,13 +277,13 @@ struct si_writer *si_thread_nested(const uintptr_t *fp)
 		si_count(SHINY_COUNT_DROPPED_NESTED);
 		return NULL;
 	}
-	/* by the invariant, whoever left this link by longjmp left those behind it too */
+	/* by the invariant, a longjmp out of this link also left those behind it */
 	for (struct si_writer *link = w; link; link = link->second) {
 		bool gone = link != spare && link->busy;
 
 		if (link == w || gone)
-			link->busy = (uintptr_t)fp; /* first: a handler that comes during the repair
-						       goes on to the next */
+			link->busy = (uintptr_t)fp; /* first: a handler that runs during the repair
+			                             * uses the next link */
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		if (gone)
 			repair(link);
@@ -293,7 +295,7 @@ struct si_writer *si_thread_nested(const uintptr_t *fp)
 		return NULL;
 	}
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	si_tag_tell(w); /* a stream that was not told when it changed: a new one, or a handler's */
+	si_tag_tell(w); /* a stream without the current tag: a new one, or a handler's */
 	return w;
 }
 
@@ -320,7 +322,7 @@ static void thread_end(void *round)
 	if (!si_tls.writer || !si_alive())
 		return;
 	si_tag_inherit(0); /* the late stream is shared */
-	si_tls.phase = SI_THREAD_GONE; /* first: a handler that comes now goes to the late stream */
+	si_tls.phase = SI_THREAD_GONE; /* first: a handler that runs now uses the late stream */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	chain_close();
 }

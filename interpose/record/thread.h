@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * thread.h: a thread's stream: who writes it, where it is up to, and how a signal handler is kept
- * out of it.
+ * thread.h: enters and leaves a thread's stream, and keeps signal handlers out of it meanwhile.
  *
  * Runs:      inside.
  * Signals:   safe: see `busy`.
@@ -16,22 +15,22 @@
 #include "process.h"
 #include "writer.h"
 
-/* Boot: reserves the writers and makes the key. */
+/* Reserves the writers and creates the key. Called in boot. */
 bool si_threads_make(void);
 
-/* The rare halves of si_enter. Each returns with `busy` taken, or NULL: the event is dropped and
- * counted. */
+/* The rare halves of si_enter. Each returns a writer with `busy` set, or NULL: the event is dropped
+ * and counted. */
 SI_COLD struct si_writer *si_thread_first(const uintptr_t *fp);
 SI_COLD struct si_writer *si_thread_nested(const uintptr_t *fp);
 
-/* The calling thread has the name now: at most SHINY_THREAD_NAME bytes of it are kept. */
+/* Stores the calling thread's new name, at most SHINY_THREAD_NAME bytes of it. */
 void si_thread_named(const char *name);
 
-/* Frees the block whose free was handed to this writer; outside `busy`. */
+/* Frees the block whose free was handed over to this writer; called outside `busy`. */
 SI_COLD void si_orphan_release(struct si_writer *w);
 
-/* Takes this thread's stream, whether recording is on or not: for what the sidecar must know anyway
- * (modules). The process is alive. */
+/* Enters this thread's stream, whether recording is on or not: for records that the sidecar needs
+ * anyway (modules). The process is alive. */
 SI_HOT struct si_writer *si_enter_any(const uintptr_t *fp)
 {
 	struct si_writer *w = si_tls.writer;
@@ -45,8 +44,8 @@ SI_HOT struct si_writer *si_enter_any(const uintptr_t *fp)
 	return w;
 }
 
-/* The same for one event; NULL when there is nothing to do. Keep it short: a handler that comes now
- * writes elsewhere. */
+/* Enters this thread's stream for one event; NULL: recording is off, or the event is dropped. Leave
+ * it soon: a handler that runs now writes to another stream. */
 SI_HOT struct si_writer *si_enter(const uintptr_t *fp)
 {
 	/* [ctl] */

@@ -7,11 +7,11 @@
  * sees. So a thread's number has to be known without a call.
  *
  * Approach. libc keeps it in the thread's descriptor, and the kernel writes it there: for each
- * thread (CLONE_PARENT_SETTID) and for the child of fork() (CLONE_CHILD_SETTID). Where in the
- * descriptor is asked in boot: PR_GET_TID_ADDRESS is the address that the main thread has given to
+ * thread (CLONE_PARENT_SETTID) and for the child of fork() (CLONE_CHILD_SETTID). Boot finds its
+ * offset in the descriptor: PR_GET_TID_ADDRESS is the address that the main thread has passed to
  * the kernel. A raw clone without these flags leaves the parent's number in the child. So each
- * thread keeps a copy of its number in storage of ours: where a forked child finds both equal,
- * nobody has written its own, and it has none. The sidecar then looks for it by the proof in
+ * thread keeps a copy of its number in storage of ours: if a forked child finds both equal, the
+ * kernel has not written the child's, and the number is unknown. The sidecar then identifies it by
  * /proc/PID/mem alone (src/sidecar/process/identity.c).
  *
  * The child of a vfork cannot be told from its parent by anything in memory, registers included:
@@ -19,11 +19,11 @@
  * (Chromium's zygote chroots by one, with storage full of zeros) has no descriptor of libc's: the
  * first and third words of one are its own address.
  *
- * Not covered: a vfork by a system call instruction of the program's own. What such a child says of
- * its end would be taken for its parent's.
+ * Not covered: a vfork by a system call instruction of the program's own. The end that such a child
+ * reports would be taken for its parent's.
  *
  * Rejected: GLIBC_PRIVATE's _thread_db_pthread_tid (not ours to bind to); a call where no filter
- * was seen (it need not have been seen).
+ * was seen (there may be one that was not seen).
  */
 #include "tid.h"
 
@@ -38,7 +38,7 @@ __thread uint32_t si_vforked __attribute__((tls_model("initial-exec")));
 __thread uint64_t si_vfork_notice __attribute__((tls_model("initial-exec")));
 static uint32_t offset; /* of the number in the descriptor; 0: unknown */
 
-/* The descriptor of a thread that libc knows, or 0. */
+/* Returns the descriptor of a thread that libc knows, or 0. */
 static uintptr_t descriptor(void)
 {
 	uintptr_t own, self;
@@ -62,7 +62,7 @@ void si_tid_find(void)
 
 	if (!at || !tid)
 		return;
-	/* a kernel without CONFIG_CHECKPOINT_RESTORE */
+	/* fallback for a kernel without CONFIG_CHECKPOINT_RESTORE */
 	if (si_sys(SYS_prctl, PR_GET_TID_ADDRESS, &address, 0) != 0)
 		address = at + USUAL;
 	if (address > at && address - at < DESCRIPTOR_MAX && address % sizeof(tid) == 0 &&
@@ -97,7 +97,7 @@ void si_tid_forked(void)
 {
 	uint32_t now = word();
 
-	/* a thread that was never seen before: nothing says whose number this is */
+	/* of a thread that was never seen before, the number's owner is unknown */
 	si_tls.void_tid = now == si_tls.tid || !si_tls.tid ? now : 0;
 	si_vforked = 0;
 }

@@ -1,37 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wait.c: what counts is whether somebody is emptying the ring. Without a sidecar (it was never
- * started, it was killed, it gave up) waiting would only stop the program.
+ * wait.c: waits only while a sidecar empties the ring. Without one (it was never started, it was
+ * killed, it gave up) waiting would only stop the program.
  *
- * A program waits as long as the sidecar makes progress: it beats, or gives something back, be it
- * to another thread that was quicker. A machine with more to do than processors, or a slow disk,
- * makes a sidecar slow, not dead, and a slow one must lose nothing; it beats during its long steps
- * too (sidecar/ring/heartbeat.h). Three seconds without progress end the wait, and so do thirty
- * seconds in all: a sidecar that beats and frees nothing for so long is broken. One that has just
- * been started, or has yet to find this ring, gets ten: on a loaded machine with a cold disk its
- * start alone took more than three. One whose beat is old when the wait begins gets one: it was
- * killed, or everything here stood still. A wait that failed is not repeated by any thread before
- * there is progress again: a sidecar that died or is stopped costs the process that much, once,
- * and not once for each thread or event.
+ * A program waits as long as the sidecar makes progress: it beats, or frees something, even if
+ * another thread takes that first. An overloaded machine or a slow disk makes a sidecar slow, not
+ * dead, and a slow one must lose nothing; it beats during its long steps too
+ * (sidecar/ring/heartbeat.h). Three seconds without progress end the wait, and so do thirty seconds
+ * in all: a sidecar that beats and frees nothing for so long is broken. A sidecar that has just
+ * been started, or has not found this ring yet, gets ten seconds: on a loaded machine with a cold
+ * disk its start alone took more than three. One whose beat is old when the wait begins gets one
+ * second: it was killed, or the whole machine stood still. After a wait that failed, no thread
+ * waits again before there is progress: a sidecar that died or is stopped costs the process that
+ * time once, and not once for each thread or event.
  *
- * Seconds are those in which this thread has looked: whatever passes between two looks counts as
- * LONGEST_LOOK at most. Where a machine, a container or a process group stands still (SIGSTOP, a
- * freezer, a virtual machine that its host does not run), the sidecar stands still with it, and the
- * clock alone would say afterwards that it had been waited for long enough.
+ * Only time in which this thread runs counts: the time between two looks counts as LONGEST_LOOK at
+ * most. Where a machine, a container or a process group stands still (SIGSTOP, a freezer, a virtual
+ * machine that its host does not run), the sidecar stands still with it, and by the clock alone the
+ * wait would have been long enough.
  *
- * How it is waited. A sleep is a system call, and a seccomp filter may end the program for it. So a
- * waiting thread spins until the sidecar has looked at /proc and says that none of this process's
- * threads has a filter that the sidecar has not: this thread, which stands here, cannot have put
- * one in place since. One that another thread puts on all of them tells us by the hooks of prctl
- * and syscall, and from then on nobody sleeps. Not covered: another thread that does so by an
+ * Sleeping. A sleep is a system call, and a seccomp filter may end the program for it. So a waiting
+ * thread spins until the sidecar has looked at /proc and reports that none of this process's
+ * threads has a filter that the sidecar lacks: this thread, which waits here, cannot have installed
+ * one since. The hooks of prctl and syscall notice a filter that another thread installs on all
+ * threads, and from then on no thread sleeps. Not covered: another thread that does so by an
  * instruction of its own, in the very milliseconds of this wait.
  *
  * The same question is asked before other calls that a filter could forbid (si_wait_unfiltered).
  *
- * Thousands of threads may wait at a time. So none of them looks through the ring's tables before
- * header.given says that there is something new in them, and they sleep the longer the more they
- * are: 2,000 that woke up every five milliseconds took the processor from the sidecar that they
- * waited for.
+ * Thousands of threads may wait at a time. So none of them searches the ring's tables before
+ * header.given has changed, and the more there are, the longer they sleep: 2,000 that woke up every
+ * five milliseconds took the processor from the sidecar that they waited for.
  */
 #include "wait.h"
 
@@ -44,27 +43,30 @@
 enum {
 	SPINS = 20,               /* of PAUSES each, before the first sleep: about 50 µs */
 	PAUSES = 100,
-	FIRST_SLEEP = 50 * 1000,  /* ns; doubles up to: */
-	LONGEST_SLEEP = 5 * 1000 * 1000, /* for each so many that wait: */
+	FIRST_SLEEP = 50 * 1000,  /* ns; doubles up to LONGEST_SLEEP for each CROWD of waiters, at
+	                           * most to LONGEST_OF_ALL */
+	LONGEST_SLEEP = 5 * 1000 * 1000,
 	CROWD = 64,
 	LONGEST_OF_ALL = 100 * 1000 * 1000,
 	LONGEST_LOOK = 2 * LONGEST_OF_ALL,
 };
 #define SECOND UINT64_C(1000000000) /* ns */
-static const uint64_t beat_age = 10 * SECOND; /* two were too few where others kept processors and
-                                               * disk busy */
-static const uint64_t start_age = 60 * SECOND; /* of a ring: by then nobody comes */
+static const uint64_t beat_age = 10 * SECOND; /* two seconds were too few where other programs kept
+                                               * processors and disk busy */
+static const uint64_t start_age = 60 * SECOND; /* age of a ring after which no new sidecar is
+                                                * expected */
 static const uint64_t patience_starts = 10 * SECOND, patience_beats = 3 * SECOND,
 		      patience_old = 1 * SECOND;
 static const uint64_t longest_wait = 30 * SECOND;
 
-/* Signed: what another processor wrote may be younger than our own look at the clock. */
+/* True if `ticks` is at least `ns` ago. Signed: a time written by another processor may be later
+ * than our own reading of the clock. */
 static bool older(uint64_t ticks, uint64_t ns)
 {
 	return (int64_t)(si_ticks() - ticks) >= (int64_t)si_ticks_of(ns);
 }
 
-/* The time without progress that the sidecar is worth by now, ns. 0: nobody is there. */
+/* Returns how long to wait without progress at present, in ns; 0: there is no sidecar. */
 static uint64_t patience(void)
 {
 	const struct shiny_header *h = si_ring.header;
@@ -72,7 +74,7 @@ static uint64_t patience(void)
 
 	if (beat)
 		return older(beat, beat_age) ? patience_old : patience_beats;
-	/* it has not beaten yet, or it took its beat back: it has given up */
+	/* it has not beaten yet, or it has cleared its beat: it has given up */
 	if (!si_ring.served || __atomic_load_n(&h->sidecar_pid, __ATOMIC_RELAXED) || /* [ctl] */
 	    older(h->start_ticks, start_age))
 		return 0;
@@ -84,17 +86,17 @@ static uint64_t given(void)
 	return __atomic_load_n(&si_ring.header->given, __ATOMIC_ACQUIRE); /* [give] */
 }
 
-/* A number that changes when the sidecar beats or gives something back. */
+/* Returns a number that changes when the sidecar beats or frees something. */
 static uint64_t progress(void)
 {
 	/* [ctl] */
 	return __atomic_load_n(&si_ring.header->sidecar_beat, __ATOMIC_RELAXED) + given();
 }
 
-static uint32_t waiters; /* of this process; a child's copy may be of threads that it does not
+static uint32_t waiters; /* of this process; in a child, the copy may count threads that it does not
                           * have */
-static uint64_t stood_still = UINT64_MAX; /* progress() when a wait had failed; none has. Before the
-                                           * sidecar's first beat it is 0 */
+static uint64_t stood_still = UINT64_MAX; /* progress() when a wait failed; UINT64_MAX: none has. It
+                                           * is 0 before the sidecar's first beat */
 
 static uint32_t never_sleep;
 
@@ -115,7 +117,7 @@ void si_wait_awake(void)
 	__atomic_store_n(&never_sleep, 1, __ATOMIC_RELAXED);
 }
 
-/* The process's number of this wait; 0: it has no slot to ask in. */
+/* Announces a wait, and returns its number in the process's slot; 0: there is no slot. */
 static uint32_t wait_begins(void)
 {
 	/* [ctl] */

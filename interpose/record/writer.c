@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * writer.c: where streams' own memory comes from.
+ * writer.c: allocates streams' own memory.
  *
  * One region, reserved at boot and touched as used: SI_WRITERS writers, each with a small stack
  * cache and kept walks beside it, then the large ones for streams that write much. 8,192 writers
@@ -16,12 +16,12 @@
 __thread struct si_tls si_tls __attribute__((tls_model("initial-exec")));
 
 enum {
-	LATE = 0, /* writers[0] is the late stream's */
+	LATE = 0, /* writers[0] belongs to the late stream */
 	CACHE_WORDS_SMALL = SI_CACHE_WAYS << SI_CACHE_BITS_SMALL,
 	CACHE_WORDS = SI_CACHE_WAYS << SI_CACHE_BITS,
 };
 
-/* A writer and what it begins with. */
+/* A writer with its small caches. */
 struct writer_place {
 	struct si_writer writer;
 	uint64_t cache[CACHE_WORDS_SMALL];
@@ -41,11 +41,11 @@ static struct region {
 	struct large larges[SI_LARGE_CACHES];
 } *region;
 static uint32_t larges_used[SI_LARGE_CACHES]; /* compare-and-swap */
-static uint32_t writers_used; /* one more than the highest that was ever taken: what lies above has
-                               * not been touched */
+static uint32_t writers_used; /* the highest that was ever taken, plus one: those above have not
+                               * been touched */
 static uint32_t writer_hint = 1;
-static uint64_t closed_last; /* the time of the last record of streams that are no more, here and in
-                              * those that we are a copy of */
+static uint64_t closed_last; /* time of the last record of closed streams, of this process and of
+                              * those that it is a copy of */
 static uint64_t salts;
 static struct si_writer *writer_at(uint32_t i)
 {
@@ -58,9 +58,9 @@ bool si_writers_make(void)
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 	if (!region)
 		return false;
-	/* a large cache is 49 pages, each of which is read and then written: two faults. What a
-	 * fork shares is write-protected, in the parent too: that would be one more for each of its
-	 * small pages, and nobody needs what is in them */
+	/* a large cache is 49 pages, each of which is read and then written: two faults. A fork
+	 * write-protects shared pages, in the parent too, which would add a fault for each of the
+	 * small pages, and the child does not need their contents */
 	si_sys(SYS_madvise, region->larges, sizeof(region->larges), MADV_HUGEPAGE);
 	si_sys(SYS_madvise, region->larges, sizeof(region->larges), MADV_WIPEONFORK);
 	writer_at(LATE)->used = SI_WRITER_POISONED; /* never handed to a thread */
@@ -74,7 +74,7 @@ void si_writers_say_where(struct shiny_header *header)
 	header->own[0].end = (uintptr_t)(region + 1);
 }
 
-/* The large cache, where it has one, is anybody's again. */
+/* Frees the writer's large cache, if it has one. */
 static void release_large(struct si_writer *w)
 {
 	if (w->large)
@@ -95,7 +95,7 @@ void si_writer_enlarge(struct si_writer *w)
 		w->cache = region->larges[i].cache;
 		w->versions = region->larges[i].versions;
 		w->kept_walks = region->larges[i].kept_walks;
-		/* the sizes last: a handler that leaves by longjmp on the way leaves a large cache
+		/* the sizes last: a handler that leaves by longjmp meanwhile leaves a large cache
 		 * of which little is used */
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		w->cache_mask = (UINT64_C(1) << SI_CACHE_BITS) - 1;
@@ -166,7 +166,8 @@ void si_writer_give_back(struct si_writer *w)
 	release_large(w);
 	last_seen(w->last);
 	w->busy = 0;
-	/* a block handed to us was released by si_leave; nothing refers to the writer any more */
+	/* si_leave has freed a block that was handed over to us; nothing refers to the writer any
+	 * more */
 	__atomic_store_n(&w->used, SI_WRITER_UNUSED, __ATOMIC_RELEASE);
 }
 

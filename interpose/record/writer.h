@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * writer.h: a stream's own memory, and what a thread knows of itself.
+ * writer.h: the private memory of streams (struct si_writer) and of threads (si_tls).
  *
  * Runs:      inside.
- * Signals:   safe; who may write is settled by thread.h.
- * Allocates: one region at boot, by mmap (162 MiB of addresses), of which each thread touches its
- * own part.
+ * Signals:   safe; thread.h decides which code may write. Allocates: one region at boot, by mmap
+ *            (162 MiB of addresses), of which each thread touches its own part.
  * Threads:   a writer belongs to one thread; the late stream is shared behind its `busy` word.
  */
 #ifndef SI_WRITER_H
@@ -22,37 +21,36 @@ enum {
 	SI_CACHE_BITS = 12,
 	SI_CACHE_WAYS = 4, /* half a cache line; a stack id is set * ways + way + 1, so 0 stays "no
 			      stack" */
-	/* streams of one thread: its own, and those of handlers that interrupt each other's
-	 * records */
+	/* streams of one thread: its own, and those of nested handlers */
 	SI_NESTING = 8,
 };
 
-/* What is kept of a walk: stack_memo.h. */
+/* A cached walk, for stack_memo.h. */
 enum { SI_KEPT_WALK_BITS_SMALL = 5, SI_KEPT_WALK_BITS = 9, SI_KEPT_WALK_WORDS = 40 };
 
 struct si_kept_walk {
 	const uintptr_t *fp; /* the hook's frame */
-	uintptr_t high;      /* the end of the stack as the walk knew it */
+	uintptr_t high;      /* the stack's end at the time of the walk */
 	uint64_t epoch, salt;
-	uint64_t sum;   /* of the words that it read */
-	uint32_t id;    /* 0: nothing is kept here */
+	uint64_t sum;   /* si_kept_sum of the words that it read */
+	uint32_t id;    /* the stack's id; 0: the entry is empty */
 	uint8_t version; /* of the id's set */
-	uint8_t words;  /* how many; a multiple of SI_KEPT_WALK_LANES */
-	uint16_t depth; /* frames asked for */
+	uint8_t words;  /* number of words; a multiple of SI_KEPT_WALK_LANES */
+	uint16_t depth; /* number of frames requested */
 	uint16_t distance[SI_KEPT_WALK_WORDS]; /* of each word from `fp`, in words */
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct si_kept_walk) == 128, "two cache lines");
 
-/* What else is known of a walk (unwind.h). A walk of more words than can be kept leaves rubbish in
- * the arrays, but counts right. */
+/* Properties of a walk (unwind.h), and the words that it read. A walk of more words than fit
+ * overwrites earlier ones in the arrays, but counts all. */
 enum { SI_WALKED_WORDS = 64 };
 struct si_walked {
-	bool exact;     /* rows led it all the way */
-	bool assumed;   /* some of them were assumed (bare_code.h) */
-	bool cut;       /* it ended at something that it did not understand */
-	bool unnoted;   /* it depended on more than is noted */
-	uint32_t words; /* that it depended on */
-	uintptr_t distances; /* of all of those, or'ed, in bytes */
+	bool exact;     /* it was a walk by rows, none of which was assumed */
+	bool assumed;   /* some rows were assumed (bare_code.h) */
+	bool cut;       /* it ended at code that it did not understand */
+	bool unnoted;   /* it depended on more than the words noted */
+	uint32_t words; /* number of words that it depended on */
+	uintptr_t distances; /* the distances of all words, or'ed, in bytes */
 	uintptr_t word[SI_WALKED_WORDS];
 	uint16_t distance[SI_WALKED_WORDS]; /* from the hook's frame, in words */
 };
@@ -65,8 +63,8 @@ _Static_assert((int)SI_WALKED_WORDS >= (int)SI_KEPT_WALK_WORDS, "what is kept is
  *   busy != 0  ⇔  between si_enter and si_leave; it is the frame address of the hook inside
  *
  * Its stack cache and its kept walks are small at first: 6 KiB beside the writer itself, in two
- * pages. A stream that gets to large chunks (chunk.c) gets a large cache as well, as far as there
- * are any; what the small one held is defined anew.
+ * pages. A stream that reaches large chunks (chunk.c) gets a large cache as well, if one is free;
+ * the stacks of the small one are defined anew.
  */
 struct si_writer {
 	uintptr_t busy;
@@ -75,29 +73,31 @@ struct si_writer {
 	uint64_t last; /* time of the last record taken */
 	uint64_t salt; /* mixed into the cache's keys: a new value voids them all */
 	uint64_t *cache;
-	uint64_t cache_mask; /* its sets - 1 */
-	uint8_t *versions; /* of each set, changed before an id of it gets another meaning */
+	uint64_t cache_mask; /* number of sets - 1 */
+	uint8_t *versions; /* of each set, incremented before an id of it gets another meaning */
 	struct si_kept_walk *kept_walks; /* stack_memo.h */
 	uint32_t kept_shift;       /* 64 - the binary logarithm of their number */
 	uint32_t large;            /* large cache + 1; 0: the small ones */
-	uint64_t *state; /* of the chunk owned; NULL: none */
+	uint64_t *state; /* state word of the owned chunk; NULL: none */
 	uint32_t slot, generation; /* shared thread slot; generation 0: not claimed yet */
-	uint32_t sequence;         /* of the next chunk, where none is owned */
-	uint32_t held;             /* of the one that is */
+	uint32_t sequence;         /* of the next chunk, while none is owned */
+	uint32_t held;             /* sequence of the owned chunk */
 	uint64_t lost;             /* events dropped since the last LOSS record */
 	uint32_t used;             /* SI_WRITER_*; compare-and-swap */
 	uint32_t reading;          /* nursery entry + 1 that this writer has marked busy */
-	uint64_t *orphan;          /* a block that was freed while we read it, and who frees it */
+	uint64_t *orphan;          /* a block that another thread freed while we read it, and the
+	                            * function to free it */
 	si_release_fn *orphan_release;
-	struct si_writer *second; /* the chain's next: for handlers that interrupt this one */
+	struct si_writer *second; /* the chain's next link: for handlers that interrupt this one */
 	uint32_t realloc_open;    /* REALLOC_BEGIN was written */
-	uint32_t defined;         /* frames of the stack defined last in this chunk; 0: none yet */
-	uintptr_t frames[SHINY_FRAMES_MAX]; /* those */
-	/* the walk that is being made: the program's stack may have no room for it */
+	uint32_t defined;         /* number of frames of the stack defined last in this chunk; 0:
+	                           * none yet */
+	uintptr_t frames[SHINY_FRAMES_MAX]; /* those frames */
+	/* the current walk, as the program's stack may have no room for it */
 	uintptr_t met[SHINY_FRAMES_MAX];
 	struct si_walked walked;
-	uint32_t impatient;       /* a wait has failed and no chunk was had since */
-	uint32_t tag;             /* what this chunk says of it last; 0: nothing */
+	uint32_t impatient;       /* a wait has failed and no chunk was claimed since */
+	uint32_t tag;             /* the tag that this chunk recorded last; 0: none */
 };
 
 enum { SI_WRITER_UNUSED = 0, SI_WRITER_USED = 1, SI_WRITER_POISONED = 2 };
@@ -106,41 +106,42 @@ enum si_phase {
 	SI_THREAD_NEW = 0,
 	SI_THREAD_OPEN = 1,
 	SI_THREAD_GONE =
-		2, /* its key's last destructor round is over: what comes goes to the late stream */
+		2, /* the last round of key destructors has ended: later events use the late
+		    * stream */
 };
 
 enum { SI_TAG_DEPTH = 32 };
 
-/* Tags pushed and not popped yet: at[0..depth), innermost last, as far as there is room. */
+/* Tags pushed and not popped yet: at[0..depth), innermost last, up to SI_TAG_DEPTH of them. */
 struct si_tags {
 	uint32_t depth;
-	uint16_t inherited; /* the creator's, below all of them */
+	uint16_t inherited; /* the creator's tag, below all of them */
 	uint16_t at[SI_TAG_DEPTH];
 };
 
 struct si_tls {
-	struct si_writer *writer; /* the chain's first */
+	struct si_writer *writer; /* the chain's first link */
 	uint32_t phase;   /* enum si_phase */
 	uint32_t creator; /* shared thread slot + 1 */
-	/* bounds of this thread's stack, and the least frame that has room below it for a walk
-	 * (stack.h); 0: unknown */
+	/* bounds of this thread's stack, and the lowest frame below which a walk has room
+	 * (stack.c); 0: unknown */
 	uintptr_t stack_low, stack_high, walk_low;
-	uint32_t tid, void_tid; /* tid.c: its number as seen last; one that is known to be
-	                         * another's */
+	uint32_t tid, void_tid; /* tid.c: the thread's number as seen last; a number that is known
+	                         * to be another's */
 	uint32_t refused; /* events dropped while no stream was free */
-	uint32_t refused_for; /* and the counter of these */
+	uint32_t refused_for; /* the counter of these */
 	char name[SHINY_THREAD_NAME]; /* as in struct shiny_thread */
-	uint32_t tag;     /* the innermost one; what streams are to say (tag.h) */
+	uint32_t tag;     /* the innermost tag, which streams shall record (tag.h) */
 	struct si_tags tags;
 };
 extern __thread struct si_tls si_tls
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* What a walk, the rows that it makes and the modules that it tells of need of a stack, with as
- * much again (test/e2e/stack_test). */
+/* Bytes of stack that a walk needs, with the rows that it makes and the modules that it records,
+ * and as much again (test/e2e/stack_test). */
 enum { SI_WALK_ROOM = 4096 };
 
-/* This thread's stack is [low, high), of which nothing below `floor` is for frames. */
+/* Sets this thread's stack to [low, high). Frames don't reach below `floor`. */
 static inline void si_stack_is(uintptr_t low, uintptr_t high, uintptr_t floor)
 {
 	si_tls.stack_low = low;
@@ -148,40 +149,39 @@ static inline void si_stack_is(uintptr_t low, uintptr_t high, uintptr_t floor)
 	si_tls.walk_low = floor + SI_WALK_ROOM;
 }
 
-/* Boot: reserves the region. */
+/* Reserves the region. Called in boot. */
 bool si_writers_make(void);
-void si_writers_say_where(struct shiny_header *header); /* in its `own` */
+void si_writers_say_where(struct shiny_header *header); /* in `header->own` */
 
 /* Takes a free writer, entered at `fp`; it has no slot yet. NULL: all are in use. */
 struct si_writer *si_writer_reserve(const uintptr_t *fp);
-/* The writer of the process's late stream; never handed to a thread. */
+/* Returns the writer of the process's late stream, which no thread ever owns. */
 struct si_writer *si_writer_late(void);
-/* As new: no chunk, no slot, nothing cached. */
+/* Resets a writer: no chunk, no slot, nothing cached. */
 void si_writer_reset(struct si_writer *w);
-/* Anybody's again. Its chunk is sealed. */
+/* Frees a writer, whose chunk is sealed. */
 void si_writer_give_back(struct si_writer *w);
 
-/* Voids the stack cache: a new stream, or ids that may have been lost. */
+/* Voids the stack cache, for a new stream, or when ids may have been lost. */
 void si_writer_salt(struct si_writer *w);
 /* Gives the stream a large stack cache in place of its small one, if one is free. */
 SI_COLD void si_writer_enlarge(struct si_writer *w);
 
-/* A forked child: no stream is ours. Returns the time of the last record that the inherited memory
- * had taken. */
+/* Gives up all streams, in a forked child. Returns the time of the last record in the inherited
+ * memory. */
 uint64_t si_writers_forget(void);
 
-/* This thread is new, and was made under that tag; or its stream is closed (0). */
+/* Sets the tag of a new thread to that of its creator; 0: its stream is closed. */
 static inline void si_tag_inherit(uint32_t tag)
 {
 	si_tls.tags = (struct si_tags){ .inherited = (uint16_t)tag };
 	si_tls.tag = tag;
 }
 
-/* The one call that goes up from here: records what the thread's tag is (tag.c). */
+/* Records the thread's tag (tag.c). This is the one call that goes up from here. */
 SI_COLD void si_tag_tell_slow(struct si_writer *w);
 
-/* Says what the thread's tag is, if the chunk does not say it yet. Between si_enter and
- * si_leave. */
+/* Records the thread's tag, if the chunk has another one. Called between si_enter and si_leave. */
 static inline void si_tag_tell(struct si_writer *w)
 {
 	if (SI_UNLIKELY(w->tag != si_tls.tag))

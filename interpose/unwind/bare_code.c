@@ -4,15 +4,15 @@
 
 struct si_bare_code si_bare_code;
 
-/* While functions are told of, in the order of the sorted table. */
+/* State while functions are reported, in the order of the sorted table. */
 static struct {
-	uintptr_t start, last; /* of the code; of the function before */
-	uint64_t next;         /* the first page of which nothing has been said */
+	uintptr_t start, last; /* first address of the code; of the previous function */
+	uint64_t next;         /* the first page after the described ones */
 	bool disordered;
 	struct si_bare_code found;
 } learning;
 
-/* Pages [next, page) are bare. */
+/* Adds the bare pages [next, page) to the runs, if they are among the longest. */
 static void keep_run(uint64_t page)
 {
 	uintptr_t bytes = (page - learning.next) << SI_BARE_PAGE_BITS;
@@ -45,13 +45,13 @@ void si_bare_code_learn(uintptr_t start, uintptr_t end, const struct si_cfi_view
 {
 	uint64_t pages = (end - start) >> SI_BARE_PAGE_BITS;
 
-	/* where nothing is described, that says nothing about frame pointers either */
+	/* a module without any description says nothing about frame pointers */
 	if (!view->table || pages <= si_bare_code.pages)
 		return;
 	__builtin_memset(&learning, 0, sizeof(learning));
 	learning.start = start;
 	learning.found.pages = pages;
-	learning.next = 1; /* its first bytes have no call before them (modules.c) */
+	learning.next = 1; /* the code's first bytes have no call before them (modules.c) */
 	if (!si_cfi_functions(view, pages / 2, describe) || learning.disordered)
 		return;
 	keep_run(pages);

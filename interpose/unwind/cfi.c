@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cfi.c: reads .eh_frame.
+ * cfi.c: computes rows from .eh_frame.
  *
- * Problem. At -O2 rbp is a register like any other, so a frame's size is known to the compiler
- * only. It is written down in .eh_frame, as a program for a small machine that builds a table
- * (address → how to find each register of the caller).
+ * Problem. At -O2 rbp is a register like any other, so only the compiler knows a frame's size. It
+ * describes the size in .eh_frame, as a program for a small machine that builds a table (address →
+ * how to find each register of the caller).
  *
  * Approach. .eh_frame_hdr's sorted table leads to the function's entry (FDE), whose common part
  * (CIE) and own instructions are run up to the address, following three of the machine's columns
@@ -13,14 +13,14 @@
  * for a few instructions at their begin (r10), and the lazy binding of libc (rbx); those are STOP.
  *
  * A call's return address may be the next function's first (a call that does not return comes
- * last), so what is looked up is the byte before it.
+ * last), so the byte before it is looked up.
  *
  * Facts. Every module in Debian 12 that was looked at (the libraries of node, clang 14, LibreOffice
  * and Chromium) has the table in the one form that ld and lld write, relative to itself and of 32
  * bits, in the same segment as .eh_frame; anything else is BARE. Expressions are rare: the PLT
  * (never a caller), the signal trampoline, and stack realignment; the last two have one form each.
  *
- * Bytes are foreign: every read is checked against the segment, every number may be anything,
+ * Bytes are untrusted: every read is checked against the segment, no number is assumed to be valid,
  * lengths bound all loops.
  */
 #include "cfi.h"
@@ -96,7 +96,7 @@ static void skip(struct cfi_cursor *c, uint64_t bytes)
 	}
 }
 
-/* A code address, or (`plain`) a length in the same encoding. */
+/* Reads a code address, or (`plain`) a length in the same encoding. */
 static uintptr_t pointer(struct cfi_cursor *c, uint8_t encoding, bool plain)
 {
 	uintptr_t from = c->at, value;
@@ -120,16 +120,16 @@ static uintptr_t pointer(struct cfi_cursor *c, uint8_t encoding, bool plain)
 /* ---- the machine ---- */
 
 enum how {
-	SAME = 0,  /* where it was */
+	SAME = 0,  /* unchanged */
 	AT_CFA,    /* stored at CFA + offset */
-	AT_REG,    /* an expression: register + offset is where it is stored */
+	AT_REG,    /* an expression: stored at register + offset */
 	IS_REG,    /* CFA only: register + offset */
-	DEREF_REG, /* CFA only, an expression: what is stored at register + offset */
+	DEREF_REG, /* CFA only, an expression: the word stored at register + offset */
 	UNDEFINED,
 	OTHER,
 };
 
-/* Small, as the machine stands on the stack of whoever allocates. */
+/* A column of the machine. It is small, as the machine lies on the allocating thread's stack. */
 struct cfi_column {
 	int32_t offset;
 	uint8_t how, reg;
@@ -155,7 +155,7 @@ static struct cfi_column *column(struct machine *m, uint64_t reg)
 	return reg == RBP ? &m->now.rbp : reg == RA ? &m->now.ra : NULL;
 }
 
-/* What does not fit is a number that no row has. */
+/* Returns the offset, or a number that no row has if it does not fit. */
 static int32_t fit_offset(int64_t offset)
 {
 	return offset >= INT32_MIN && offset <= INT32_MAX ? (int32_t)offset : INT32_MAX;
@@ -174,7 +174,8 @@ static void set(struct machine *m, uint64_t reg, enum how how, int64_t offset)
 		*at = (struct cfi_column){ fit_offset(offset), (uint8_t)how, 0 };
 }
 
-/* Register + offset, or what is stored there; the two kinds of expression that are understood. */
+/* Reads one of the two kinds of expression that are understood: register + offset, or the word
+ * stored there. */
 static struct cfi_column expression(struct cfi_cursor *c, bool cfa)
 {
 	uint64_t length = uleb(c);
@@ -215,7 +216,7 @@ static int64_t scaled(const struct machine *m, uint64_t factor)
 	return (int64_t)(factor * (uint64_t)m->data_align);
 }
 
-/* One that says where the frame ends; false: it is another one. */
+/* Runs an instruction that says where the frame ends; false: it is another one. */
 static bool cfa_instruction(struct machine *m, struct cfi_cursor *c, unsigned op)
 {
 	switch (op) {
@@ -246,7 +247,8 @@ static bool cfa_instruction(struct machine *m, struct cfi_cursor *c, unsigned op
 	}
 }
 
-/* One instruction that is not about addresses; false: not known, so the rest cannot be read. */
+/* Runs any other instruction that does not advance the location; false: it is unknown, so the
+ * following ones cannot be read. */
 static bool other_instruction(struct machine *m, struct cfi_cursor *c, unsigned op)
 {
 	uint64_t reg;
@@ -304,7 +306,7 @@ static bool other_instruction(struct machine *m, struct cfi_cursor *c, unsigned 
 		expression(c, false);
 		set(m, reg, OTHER, 0);
 		return true;
-	case 0x2e: /* GNU_args_size: for throwing, not for frames */
+	case 0x2e: /* for throwing, not for frames */
 		uleb(c);
 		return true;
 	case 0x2f: /* GNU_negative_offset_extended */
@@ -316,7 +318,7 @@ static bool other_instruction(struct machine *m, struct cfi_cursor *c, unsigned 
 	}
 }
 
-/* Runs instructions up to the one that speaks of addresses beyond `target`. */
+/* Runs instructions up to the first that is about addresses beyond `target`. */
 static bool run(struct machine *m, struct cfi_cursor *c, uintptr_t location, uintptr_t target)
 {
 	while (c->at < c->end) {
@@ -350,7 +352,7 @@ static bool run(struct machine *m, struct cfi_cursor *c, uintptr_t location, uin
 
 /* ---- entries ---- */
 
-/* The bytes of the CIE or FDE at `at`, behind its length. */
+/* Returns the bytes of the CIE or FDE at `at`, behind its length. */
 static struct cfi_cursor entry(const struct si_cfi_view *v, uintptr_t at)
 {
 	struct cfi_cursor c = { at, v->high, at < v->low || at > v->high };
@@ -430,8 +432,8 @@ static bool common_part(struct machine *m, const struct si_cfi_view *v, uintptr_
 	return run(m, &c, 0, UINTPTR_MAX);
 }
 
-/* The sorted table: pairs of a function's first address and its entry, both from v->table on. NULL
- * and a count of 0: there is none that we can read. */
+/* Returns the sorted table: pairs of a function's first address and its entry, both relative to
+ * v->table. NULL and a count of 0: there is none that we can read. */
 static const int32_t *table_of(const struct si_cfi_view *v, uint64_t *count)
 {
 	struct cfi_cursor c = { v->table, v->high, v->table < v->low || v->table > v->high };
@@ -451,7 +453,7 @@ static const int32_t *table_of(const struct si_cfi_view *v, uint64_t *count)
 	return NULL;
 }
 
-/* Greatest first address of the sorted table that is not above `target`: its entry, or 0. */
+/* Returns the entry of the greatest first address that is not above `target`, or 0. */
 static uintptr_t search(const struct si_cfi_view *v, uintptr_t target)
 {
 	uint64_t low = 0, high;
@@ -468,7 +470,7 @@ static uintptr_t search(const struct si_cfi_view *v, uintptr_t target)
 	return low == 0 ? 0 : v->table + (uintptr_t)(intptr_t)pairs[2 * (low - 1) + 1];
 }
 
-/* Three columns in one word. */
+/* Packs the three columns into a row. */
 static uint64_t pack(const struct machine *m)
 {
 	const struct cfi_column *cfa = &m->now.cfa, *rbp = &m->now.rbp, *ra = &m->now.ra;
@@ -504,8 +506,8 @@ static uint64_t pack(const struct machine *m)
 	return SI_ROW(sp ? SI_ROW_SP : SI_ROW_BP, (uint64_t)cfa->offset, saved);
 }
 
-/* The FDE at `at`: where its function is, and its common part's instructions in `m`; `c` is behind
- * that. */
+/* Reads the FDE at `at`: its function's range into *begin and *range, and its common part's state
+ * into `m`; `c` is left behind that. */
 static bool function_of(struct machine *m, const struct si_cfi_view *v, uintptr_t at,
 			struct cfi_cursor *c, uintptr_t *begin, uintptr_t *range)
 {
@@ -538,7 +540,7 @@ struct si_cfi si_cfi_find(const struct si_cfi_view *v, uintptr_t pc)
 	if (!function_of(&m, v, at, &c, &begin, &range))
 		return stop;
 	if (target - begin >= range)
-		return bare; /* between two functions that are described: hand-written code */
+		return bare; /* between two described functions: hand-written code */
 	if (c.end - c.at > SI_CFI_BYTES)
 		return stop;
 	stop.function = begin;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cfi.h: what the compiler wrote down about a return address: where its function's frame ends and
- * where it put rbp. As one word, a row.
+ * cfi.h: reads the compiler's description of a return address, where its function's frame ends and
+ * where it saved rbp, as one word, a row.
  *
- * Runs:      inside, once for a return address; its result is kept (unwind.h).
+ * Runs:      inside, once for a return address; its result is cached (rows.h).
  * Signals:   safe.
  * Allocates: nothing; some 300 bytes of stack.
  * Threads:   any; the bytes it reads must stay mapped meanwhile.
@@ -22,7 +22,7 @@
  * rbp where saved is 8.
  *
  *   1 ≤ saved / 8, cfa % 8 == saved % 8 == 0
- *   SP: saved ≤ cfa, so that all that is read lies above rsp
+ *   SP: saved ≤ cfa, so that every word read lies above rsp
  */
 enum si_row_kind {
 	SI_ROW_NONE = 0,
@@ -32,10 +32,12 @@ enum si_row_kind {
 	 * their stack */
 	SI_ROW_REALIGN = 3,
 	SI_ROW_SIGNAL = 4,  /* a signal handler's return: all registers are in a ucontext at rsp */
-	SI_ROW_BARE = 5,    /* code that says nothing: follow rbp, and look at where it leads */
+	SI_ROW_BARE = 5,    /* undescribed code: follow rbp, and check the address that it leads
+	                     * to */
 	SI_ROW_END = 6,     /* the outermost function */
 	SI_ROW_STOP = 7,    /* something else: the next frame is unknown */
-	/* in no module, or in libc's start code: neither it nor its caller is recorded */
+	/* the address is in no module, or in libc's start code: neither it nor its caller is
+	 * recorded */
 	SI_ROW_NOWHERE = 8,
 };
 #define SI_ROW(kind, cfa, saved) \
@@ -43,15 +45,15 @@ enum si_row_kind {
 #define SI_ROW_KIND(row)         ((enum si_row_kind)((row) >> 56))
 #define SI_ROW_CFA(row)          ((uint32_t)(row))
 #define SI_ROW_SAVED(row)        ((uint32_t)((row) >> 32 & 0x7fffff))
-/* keeps a frame pointer, but what calls it doesn't always */
+/* the function keeps a frame pointer, but its callers don't always */
 #define SI_ROW_MIXED             (UINT64_C(1) << 55)
 #define SI_ROW_OF_BARE           SI_ROW(SI_ROW_BARE, 16, 16)
 #define SI_ROW_FP                SI_ROW(SI_ROW_BP, 16, 16) /* push rbp; mov rsp, rbp */
 
 enum { SI_CFA_MAX = 1 << 28, SI_SAVED_MAX = 0x7ffff8 };
 
-/* Where a module's unwind information is: .eh_frame_hdr, and the bounds of the segment that holds
- * it; and of the segment of code that is asked about. */
+/* A module's unwind information: .eh_frame_hdr and the bounds of the segment that holds it; and the
+ * bounds of the segment of the code in question. */
 struct si_cfi_view {
 	uintptr_t table; /* 0: there is none */
 	uintptr_t low, high;
@@ -60,17 +62,17 @@ struct si_cfi_view {
 
 struct si_cfi {
 	uint64_t row;
-	uintptr_t function; /* its first address, where it was found; else 0 */
+	uintptr_t function; /* first address of the function, if it was found; else 0 */
 };
 
-/* The row of the return address `pc`. Nothing outside the segment is read, and no more than
+/* Returns the row of the return address `pc`. It reads nothing outside the segment, and at most
  * SI_CFI_BYTES of instructions. */
 struct si_cfi si_cfi_find(const struct si_cfi_view *view, uintptr_t pc);
 
 enum { SI_CFI_BYTES = 64 * 1024 };
 
-/* Tells of each function that is described; false, and of none or some: there are more than `most`,
- * or one that cannot be read. */
+/* Calls `tell` for each described function. False: there are more than `most`, or one that cannot
+ * be read; `tell` may have been called for some. */
 bool si_cfi_functions(const struct si_cfi_view *view, uint64_t most,
 		      void (*tell)(uintptr_t begin, uintptr_t end));
 

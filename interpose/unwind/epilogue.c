@@ -3,20 +3,20 @@
  * epilogue.c: see epilogue.h.
  *
  * Problem. Some compilers write no .eh_frame (Free Pascal), some assembly has none, and much of
- * that code keeps no frame pointer either. Who follows rbp there comes out some frames further,
- * and what lies in between is missing from the stack.
+ * that code keeps no frame pointer either. A walk that follows rbp there skips some frames, which
+ * are then missing from the stack.
  *
  * Approach. On each way from a call to the function's return the stack pointer moves by as much as
  * the frame is large. So the instructions behind the call are read in the order in which they would
- * run, each conditional jump both ways, and what they add to rsp is summed up: pops, additions,
- * `leave`. At `ret` the sum is where the return address is; a `pop rbp` on the way is where the
- * caller's is. A tail call is followed like a jump: the function that it goes to returns likewise.
- * All returns that are found must say the same.
+ * run, each conditional jump both ways, and the amounts that they add to rsp are summed up: pops,
+ * additions, `leave`. At `ret` the sum gives the place of the return address; a `pop rbp` on the
+ * way gives that of the caller's rbp. A tail call is followed like a jump: its target returns
+ * likewise. All returns that are found must agree.
  *
- * A way ends without an answer at a jump through a register or memory, at what never returns (ud2,
- * hlt, int3, zeros), at what has been gone, and where rsp gets a value that is not known. A call
- * that never returns is not known as such: the way behind it goes into other code, and comes to
- * another sum as a rule, so there is no answer. The caller looks whether a return address is at the
+ * A way ends without an answer at a jump through a register or memory, at code that never returns
+ * (ud2, hlt, int3, zeros), at code that was visited already, and where rsp gets an unknown value. A
+ * call that never returns looks like any other: the way behind it leads into other code, and as a
+ * rule to another sum, so there is no answer. The caller checks whether a return address is at the
  * place (unwind.c).
  */
 #include "epilogue.h"
@@ -30,14 +30,14 @@ enum { RSP = 4, RBP = 5 };
 struct epilogue_way {
 	uintptr_t at;
 	int32_t offset; /* rsp, from rsp or, by_rbp, from rbp as they are at the return address */
-	int32_t saved;  /* where the caller's rbp was popped from, likewise; NOT_SAVED */
-	int32_t pushed; /* where rbp was pushed to last, as a function does that is jumped to */
-	int32_t pushed_saved; /* and what was known of it then */
+	int32_t saved;  /* place from which the caller's rbp was popped, likewise; NOT_SAVED */
+	int32_t pushed; /* place to which rbp was pushed last, as the target of a tail call does */
+	int32_t pushed_saved; /* `saved` at that push */
 	bool by_rbp, lost_rbp; /* rbp has another value than at the return address */
 	bool pushed_lost;
 };
 
-/* One instruction, as far as it matters. */
+/* One instruction, with the fields that are needed here. */
 struct epilogue_code {
 	uintptr_t next;
 	int64_t value; /* the immediate, or the distance of a jump */
@@ -61,7 +61,7 @@ static uint8_t byte(struct bytes *b)
 	return *b->at++;
 }
 
-/* A signed number of `n` bytes. */
+/* Reads a signed number of `n` bytes. */
 static int64_t number(struct bytes *b, unsigned n)
 {
 	uint64_t value = 0;
@@ -93,7 +93,7 @@ static void operand(struct bytes *b, struct epilogue_code *i)
 	i->displacement = (int32_t)number(b, i->mod == 1 ? 1 : i->mod == 2 ? 4 : 0);
 }
 
-/* Bytes of the immediate of a one-byte opcode; 16: there is no such instruction. */
+/* Returns the bytes of the immediate of a one-byte opcode; 16: there is no such instruction. */
 static unsigned immediate_of(const struct epilogue_code *i)
 {
 	uint8_t op = i->opcode;
@@ -149,7 +149,7 @@ static bool has_operand(uint8_t op)
 	       op == 0xf7 || op >= 0xfe;
 }
 
-/* An opcode behind 0f; `vector`: by a prefix of theirs. */
+/* Decodes an opcode behind 0f; `vector`: behind a vector prefix. */
 static void two_bytes(struct bytes *b, struct epilogue_code *i, bool vector)
 {
 	uint8_t op = i->opcode;
@@ -158,7 +158,7 @@ static void two_bytes(struct bytes *b, struct epilogue_code *i, bool vector)
 		i->value = number(b, 4);
 		return;
 	}
-	/* syscall, ud2 and their like, rdtsc, emms, cpuid, bswap; push fs is not known */
+	/* syscall, ud2 and their like, rdtsc, emms, cpuid, bswap; push fs is refused */
 	if (op == 0x05 || op == 0x0b || (op & 0xf8) == 0x30 || op == 0x77 || op == 0xa2 ||
 	    (!vector && (op & 0xf8) == 0xc8))
 		return;
@@ -169,7 +169,7 @@ static void two_bytes(struct bytes *b, struct epilogue_code *i, bool vector)
 		number(b, 1);
 }
 
-/* Maps 0f, 0f 38 and 0f 3a, with or without a vector's prefix. */
+/* Decodes the maps 0f, 0f 38 and 0f 3a, with or without a vector prefix. */
 static void other_maps(struct bytes *b, struct epilogue_code *i, unsigned map, bool vector)
 {
 	i->two = true;
@@ -234,7 +234,7 @@ static bool decode(uintptr_t at, uintptr_t high, struct epilogue_code *i)
 	return !b.bad;
 }
 
-/* The general register that an instruction gives a value, as a move does; 16: none, or memory. */
+/* Returns the general register that an instruction writes, as a move does; 16: none, or memory. */
 static unsigned written(const struct epilogue_code *i)
 {
 	uint8_t op = i->opcode;
@@ -270,7 +270,7 @@ static unsigned written(const struct epilogue_code *i)
 	}
 }
 
-/* rsp gets a value: rbp's plus a constant, or its own plus one. False: another one. */
+/* Handles a new value of rsp: rbp's or its own, plus a constant. False: another value. */
 static bool set_rsp(struct epilogue_way *w, const struct epilogue_code *i)
 {
 	bool from_rbp = (i->opcode == 0x89 && i->reg == RBP) ||
@@ -309,7 +309,7 @@ static bool pop(struct epilogue_way *w, unsigned reg)
 	return reg != RSP;
 }
 
-/* What the instruction does to rsp and rbp. False: that is not known. */
+/* Applies an instruction to rsp and rbp. False: its effect is unknown. */
 static bool apply(struct epilogue_way *w, const struct epilogue_code *i)
 {
 	uint8_t op = i->opcode;
@@ -348,7 +348,7 @@ static bool apply(struct epilogue_way *w, const struct epilogue_code *i)
 	return true;
 }
 
-/* What a return says; SI_ROW_NONE: nothing that can be. */
+/* Returns the row that a return implies; SI_ROW_NONE: none that is possible. */
 static uint64_t row_at_return(const struct epilogue_way *w)
 {
 	int64_t cfa = (int64_t)w->offset + 8, saved = w->saved == NOT_SAVED ? 8 : cfa - w->saved;
@@ -368,7 +368,7 @@ struct epilogue_search {
 	uint64_t row;
 };
 
-/* Whether to go there: it is code, and nothing has gone there before. */
+/* True if `target` is code that was not visited before; marks it as visited. */
 static bool enter(struct epilogue_search *s, uintptr_t target, uintptr_t low, uintptr_t high)
 {
 	int64_t distance = (int64_t)(target - s->pc);
@@ -383,7 +383,8 @@ static bool enter(struct epilogue_search *s, uintptr_t target, uintptr_t low, ui
 	return true;
 }
 
-/* What stands behind a function, or begins one: no code, or a long nop, or endbr64. */
+/* True for an instruction between functions or at the start of one: no code, a long nop, or
+ * endbr64. */
 static bool is_between(const struct epilogue_code *i)
 {
 	return i->two ? i->opcode == 0x1f || i->opcode == 0x1e || i->opcode == 0x0b
@@ -391,7 +392,7 @@ static bool is_between(const struct epilogue_code *i)
 				(i->opcode == 0 && i->mod == 0 && !i->reg && !i->rm);
 }
 
-/* Goes on until the way ends. False: two returns contradict each other. */
+/* Follows a way to its end. False: two returns contradict each other. */
 static bool follow(struct epilogue_search *s, struct epilogue_way *w, uintptr_t low, uintptr_t high)
 {
 	struct epilogue_code i;

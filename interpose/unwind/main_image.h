@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * main_image.h: the executable itself, as it is mapped: what parts that change its code have to
- * know of it.
+ * main_image.h: describes the executable as it is mapped, for code that patches it.
  *
- * Runs:      inside, in the constructor.
- * Signals:   no.
- * Allocates: nothing.
- * Threads:   one.
+ * Runs: inside, in the constructor. Signals: no. Allocates: nothing. Threads: one.
  */
 #ifndef SI_MAIN_IMAGE_H
 #define SI_MAIN_IMAGE_H

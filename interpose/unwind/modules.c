@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * modules.c: the loaded modules, told to the sidecar and kept for three questions: is this code,
- * how is its stack unwound, can this be a vtable?
+ * modules.c: records the loaded modules for the sidecar, and keeps tables that answer three
+ * questions: is this code, how is its stack unwound, can this be a vtable?
  *
  * Readers are hooks on any thread, at any moment, so nothing is changed under them: tables come in
  * pairs, an update fills the one that is not in use and then switches. A reader that sleeps through
- * two updates may see a table being refilled; what it gets is a wrong yes or no, never a bad read:
- * code bytes are read only in modules that were there at boot, which dlclose never unmaps, and a
- * vtable candidate's memory is not touched at all. For unwinding a wrong answer would be a bad read
- * (one module's addresses with another's table), so there the reader looks whether a refill has
- * begun meanwhile, and asks again.
+ * two updates may see a table being refilled; it gets a wrong yes or no, never a bad read: code
+ * bytes are read only in modules that were there at boot, which dlclose never unmaps, and a vtable
+ * candidate's memory is not touched at all. For unwinding a wrong answer would be a bad read (one
+ * module's addresses with another's table), so there the reader checks whether a refill has begun
+ * meanwhile, and repeats.
  *
  * Vtables live in PT_GNU_RELRO. A module linked without it has them in its writable segment, and a
- * fixed-address executable (no relocations to apply) in a read-only one: those ranges are taken
- * too. A wrong yes is settled by the sidecar.
+ * fixed-address executable (no relocations to apply) in a read-only one: those ranges are included
+ * too. The sidecar corrects a wrong yes.
  *
  * A dlclose is bracketed by two updates. A dlopen cannot be (its hook must tail-jump), so the first
  * one raises a flag that stays up: from then on a new stack with a frame in no known module asks
  * dl_iterate_phdr whether anything was added, which it answers in its first callback. The lock that
  * this takes is the one around the loader's list, held for moments and never while constructors
- * run. Two updaters at once: the second leaves a mark and the first goes round again.
+ * run. Of two updaters at once, the second leaves a mark and the first repeats its update.
  */
 #define _GNU_SOURCE
 #include "modules.h"
@@ -59,9 +59,9 @@ static const struct ranges *ranges_now;
 static uint64_t granules[2][SI_GRANULES];
 uint32_t si_modules_suspect;
 uint64_t si_modules_generation = 1;
-static uint32_t refills; /* begun */
+static uint32_t refills; /* number of refills begun */
 
-/* See si_modules_elsewhere. Copies, so that an update reads nothing that may be gone. */
+/* For si_modules_elsewhere: copies, so that an update reads no unmapped memory. */
 enum { ELSEWHERE = 32, ELSEWHERE_PARTS = 16, REACHED = 16 };
 static struct {
 	struct dl_phdr_info info;
@@ -76,8 +76,8 @@ enum { IDLE = 0, BUSY = 1, AGAIN = 2 };
 static uint32_t updating;
 static unsigned long long last_adds, last_subs;
 static bool booted;
-static char first_directory[SHINY_PATH_MAX]; /* of the process when it booted; later it is not asked
-                                              * (calls.def) */
+static char first_directory[SHINY_PATH_MAX]; /* the process's directory at boot; later the kernel is
+                                              * not asked (calls.def) */
 
 struct update {
 	const uintptr_t *fp;
@@ -87,7 +87,7 @@ struct update {
 	bool changed, first;
 };
 
-/* The range of code that `pc` is a return address in, or NULL. */
+/* Returns the range of code that contains the return address `pc`, or NULL. */
 static const struct range *find_code(uintptr_t pc)
 {
 	const struct ranges *r = __atomic_load_n(&ranges_now, __ATOMIC_ACQUIRE);
@@ -103,7 +103,7 @@ static const struct range *find_code(uintptr_t pc)
 		else
 			high = middle;
 	}
-	/* an instruction of up to seven bytes stands before the return address, in the same
+	/* a call instruction of up to seven bytes lies before the return address, in the same
 	 * range */
 	if (!r || low >= RANGES || low >= r->count || pc < r->at[low].start + 8 ||
 	    pc >= r->at[low].end)
@@ -265,7 +265,7 @@ static bool is_relative(const struct dl_phdr_info *info)
 	return info->dlpi_name[0] != '/';
 }
 
-/* An absolute path for the module's name. */
+/* Makes an absolute path of the module's name. */
 static void module_path(const struct dl_phdr_info *info, bool main_module, bool kernel,
 			struct si_text *path)
 {
@@ -289,8 +289,8 @@ static void write_module(const struct update *u, const struct dl_phdr_info *info
 	struct si_writer *w = u->w ? u->w : si_enter_any(u->fp);
 	struct shiny_record *payload;
 	struct shiny_module m = { .start = k->start, .end = k->end, .bias = k->bias };
-	static char path_text[SHINY_PATH_MAX]; /* one update at a time; the stack may be a small
-	                                        * one */
+	static char path_text[SHINY_PATH_MAX]; /* one update runs at a time; the stack may be
+	                                        * small */
 	struct si_text path;
 	uint32_t records;
 	uint64_t now;
@@ -344,7 +344,7 @@ static void write_gone(const struct update *u, const struct known *k)
 		si_leave(w);
 }
 
-/* Where the module's .eh_frame_hdr is, and the mapped file bytes around it. */
+/* Finds the module's .eh_frame_hdr, and the mapped file bytes around it. */
 static struct si_cfi_view find_unwind(const struct dl_phdr_info *info)
 {
 	struct si_cfi_view view = { 0 };
@@ -436,7 +436,7 @@ static int one_module(struct dl_phdr_info *info, size_t size, void *context)
 	if (start >= end)
 		return 0;
 	k = find_or_add(info, start, end, &fresh);
-	if (!k || k->seen) /* the loader itself is in every namespace */
+	if (!k || k->seen) /* every namespace contains the loader itself */
 		return 0;
 	k->seen = true;
 	kernel = !main_module && si_same(info->dlpi_name, "linux-", 6);
@@ -494,7 +494,7 @@ void si_modules_boot(const uintptr_t *fp)
 void si_modules_update(const uintptr_t *fp, struct si_writer *w)
 {
 	if (__atomic_exchange_n(&updating, AGAIN, __ATOMIC_ACQUIRE) != IDLE)
-		return; /* the one at work goes round again */
+		return; /* the running updater repeats its update */
 	for (unsigned n = 0; n < ROUNDS; n++) {
 		uint32_t busy = BUSY;
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * modules.h: which files are mapped where; where code is, and where vtables can be.
+ * modules.h: tells which files are mapped, where code is, and where vtables can be.
  *
- * Runs:      inside. `si_modules_update` in boot and after dlopen/dlclose, the questions on any
+ * Runs: inside. `si_modules_update` in boot and after dlopen/dlclose, the questions on any
  *            event.
- * Signals:   the questions are safe; an update that interrupts an update leaves it the work.
- * Allocates: nothing: fixed tables, touched as used.
- * Threads:   one updater at a time; readers never wait (two copies, the older one is rebuilt).
+ * Signals: the questions are safe; an update that interrupts an update leaves it the work.
+ * Allocates: nothing: fixed tables, touched as used. Threads: one updater at a time; readers never
+ * wait (two copies, the older one is rebuilt).
  */
 #ifndef SI_MODULES_H
 #define SI_MODULES_H
@@ -20,23 +20,21 @@ enum si_code {
 	SI_CODE_LASTING = 2, /* in a module that was there at boot: its bytes may be read */
 };
 
-/* Whether `pc` is in a module's code. */
+/* Tells whether `pc` is in a module's code. */
 SI_INTERNAL enum si_code si_module_code(uintptr_t pc);
 
 /*
- * The same, and where the module's unwind information is. The bytes there may be read while the
- * module is sure to stay: it is SI_CODE_LASTING, or `pc` is an address to which this thread will
- * return.
+ * Does the same, and finds the module's unwind information. Its bytes may be read while the module
+ * is sure to stay: it is SI_CODE_LASTING, or `pc` is an address to which this thread will return.
  */
 SI_INTERNAL enum si_code si_module_view(uintptr_t pc, struct si_cfi_view *view);
 
-/* Starts at 1, and is another one after each change of what is loaded. Modulo 2^17: see
- * unwind.h. */
+/* Starts at 1, and changes with the loaded modules. Modulo 2^17: see rows.h. */
 SI_INTERNAL uint64_t si_modules_generation;
 
 struct si_writer;
 
-/* Boot: the modules that are there. */
+/* Records the modules that are loaded at boot. */
 void si_modules_boot(const uintptr_t *fp);
 
 /* Looks at the loaded modules again and writes MODULE and MODULE_GONE records, into `w`, which the
@@ -46,26 +44,27 @@ SI_COLD void si_modules_update(const uintptr_t *fp, struct si_writer *w);
 /* Set by the first dlopen, never cleared: a frame in no known module may be in a new one. */
 SI_INTERNAL uint32_t si_modules_suspect;
 
-/* A forked child: whoever was updating is not here. */
+/* Resets the lock in a forked child, which lacks the thread that was updating. */
 void si_modules_forget(void);
 
-/* The build-id note of a mapped module, into `id` (SHINY_BUILD_ID_MAX bytes); its bytes, 0 none. */
+/* Copies the build-id of a mapped module to `id` (SHINY_BUILD_ID_MAX bytes); returns its bytes, 0:
+ * none. */
 struct dl_phdr_info;
 uint16_t si_build_id(const struct dl_phdr_info *info, uint8_t *id);
 
 /*
- * One after the other, the modules in namespaces of dlmopen's, which dl_iterate_phdr does not tell.
- * The end returns true if they are others than before; then an update is due.
+ * Called for each module in namespaces of dlmopen's, which dl_iterate_phdr does not report. The end
+ * returns true if they have changed; then an update is due.
  */
 struct link_map;
 void si_modules_elsewhere(const struct link_map *map);
 bool si_modules_elsewhere_end(void);
 
-/* Functions of the allocator in the module with this bias lead to us; before its record is
- * written. */
+/* Notes that allocator functions of the module with this bias lead to us; called before its record
+ * is written. */
 void si_modules_reached(uintptr_t bias);
 
-/* The module that holds `address`: its lowest mapped address, or 0. */
+/* Returns the lowest mapped address of the module that holds `address`, or 0. */
 uintptr_t si_module_start(uintptr_t address);
 
 #endif

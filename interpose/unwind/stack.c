@@ -1,41 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stack.c: the first sight of a stack.
+ * stack.c: checks a new stack, and defines it in the stream.
  *
- * Problem. Code without frame pointers uses rbp for anything, so what a walk by frame pointers
- * collects is true up to some frame and rubbish beyond. Rubbish that differs each time would also
- * make every event miss the cache, and write a definition. Rows (unwind.c) tell the truth, but cost
- * a lookup for each frame, and Chromium keeps frame pointers.
+ * Problem. Code without frame pointers uses rbp for anything, so the frames of a walk by frame
+ * pointers are true up to some frame and rubbish beyond. Rubbish that differs each time would also
+ * make every event miss the cache, and write a definition. Rows (unwind.c) are right, but cost a
+ * lookup for each frame, and Chromium keeps frame pointers.
  *
  * Approach. The cache's key is the hash of the frames as walked. The immediate caller's row says
- * whether it keeps a frame pointer; if so, they are followed, unless they have led astray from
- * there before. On a miss of the cache the rows of all its addresses are asked whether they keep a
- * frame pointer, too. If so, the frame pointers' stack is right, and right whenever it comes again.
- * If not, or where a row is missing, the stack is walked by rows; if that gives other frames, the
- * caller is marked, so that rows are used from there at once. The rows are asked one by one, not
- * walked by: sixteen look-ups that do not wait for each other, where each step of a walk does. With
- * 150,000 different stacks, each met three times (bench_stacks), an event took 59 ns instead of 74.
+ * whether it keeps a frame pointer; if so, frame pointers are followed, unless they have led astray
+ * from there before. On a miss of the cache the rows of all addresses are looked up. If all keep a
+ * frame pointer, the frame pointers' stack is right, also whenever it recurs. If not, or if a row
+ * is missing, the stack is walked by rows; if that gives other frames, the caller is marked, so
+ * that later walks from there use rows at once. Sixteen look-ups of rows do not wait for each
+ * other; the steps of a walk by rows do. With 150,000 different stacks, each met three times
+ * (bench_stacks), an event took 59 ns instead of 74.
  *
  * With SHINY_UNWIND=fp there are no rows: on a miss, each frame must lie in a module's code, and
- * where the bytes may be looked at (modules that were there at boot and so cannot be unloaded under
- * us) follow a call instruction; the stack is cut at the first that doesn't, and the cut stack
+ * follow a call instruction where the bytes may be read (in modules that were there at boot and so
+ * cannot be unloaded under us); the stack is cut at the first that doesn't, and the cut stack
  * looked up in turn. When the cut comes right after the immediate caller, that caller keeps no
  * frame pointer: it is remembered, and later walks from it stop at once. The immediate caller
  * itself is the hook's own return address and always true, also in code that no module holds (a
  * JIT).
  *
- * A walk that would read the same words as one before is not made at all (stack_memo.h); what is
- * said here is of the others.
+ * A walk that would read the same words as an earlier one is not made at all (stack_memo.h); this
+ * comment is about the others.
  *
  * Four ways of 4,096 sets, in a stream that writes much: clang at -O2 has 3,909 distinct stacks,
  * and with two ways of as many sets defined 23,792 (each conflict is a definition whenever its two
  * stacks alternate). Chromium's browser process has 150,000 in its first second, seen about three
  * times each: no cache of a bearable size helps there.
  *
- * A definition says what is new: consecutive ones share most of their outer frames, but the window
- * of `depth` frames moves with the depth of the innermost call. So the run of outer frames that
- * this stack has in common with the one defined before it in the chunk is left out. Measured on one
- * Chromium page: 1.75 million records of 215,464 definitions became 0.69 million.
+ * A definition contains only new frames: consecutive stacks share most of their outer frames, but
+ * the window of `depth` frames moves with the depth of the innermost call. So a definition omits
+ * the run of outer frames that the stack has in common with the previous one of the chunk. Measured
+ * on one Chromium page: 1.75 million records of 215,464 definitions became 0.69 million.
  *
  * A cache slot's number is the id; a slot that is taken over by another stack gives the id a new
  * meaning from there on in the stream.
@@ -67,13 +67,14 @@ static bool all_known(const uintptr_t *frames, uint32_t count)
 	return true;
 }
 
-/* What `frames` and the last definition have in common: `kept` frames from frames[inner] and
+/* The frames that `frames` and the last definition share: `kept` frames from frames[inner] and
  * w->frames[skip] on. */
 struct shared {
 	uint32_t inner, skip, kept;
 };
 
-/* The common run that ends with frames[i] and w->frames[j], if it is longer than `best`. */
+/* Finds the common run that ends with frames[i] and w->frames[j]; stores it if it is longer than
+ * `best`. */
 static void share_to(const struct si_writer *w, const uintptr_t *frames, uint32_t i, uint32_t j,
 		     struct shared *best)
 {
@@ -85,7 +86,7 @@ static void share_to(const struct si_writer *w, const uintptr_t *frames, uint32_
 		*best = (struct shared){ i + 1 - n, j + 1 - n, n };
 }
 
-/* Two stacks of a thread share their outermost calls: what they share goes to the end of at least
+/* Two stacks of a thread share their outermost calls: the shared run extends to the end of at least
  * one of the two windows. */
 static struct shared share(const struct si_writer *w, const uintptr_t *frames, uint32_t count)
 {
@@ -100,8 +101,8 @@ static struct shared share(const struct si_writer *w, const uintptr_t *frames, u
 	return best;
 }
 
-/* What the frames that frame pointers lead to are worth without rows; the caller that led astray at
- * once is remembered. */
+/* Returns how many frames of a walk by frame pointers are believable without rows. If only the
+ * first is, marks the immediate caller. */
 static uint32_t check_pointers(struct si_writer *w, const uintptr_t *frames, uint32_t count)
 {
 	uint32_t good;
@@ -118,9 +119,8 @@ static uint32_t check_pointers(struct si_writer *w, const uintptr_t *frames, uin
 }
 
 /*
- * Whether a walk by rows would find the frame pointers' stack, without making one: true if each row
- * says that it would take the same step. A step over code that says nothing is one, where the
- * address that it leads to is known.
+ * True if each row takes the same step as the frame pointers did, so that a walk by rows would find
+ * the same stack. A step over undescribed code agrees, where the address that it leads to is known.
  */
 static bool rows_agree(const uintptr_t *fp, uint32_t depth, const uintptr_t *frames, uint32_t count)
 {
@@ -137,7 +137,7 @@ static bool rows_agree(const uintptr_t *fp, uint32_t depth, const uintptr_t *fra
 			return false;
 		if (i > 0 && si_is_bare_code(frames[i]) && !si_after_call(frames[i]))
 			return false;
-		/* by rows, what is read of a frame lies above what was read of the one inside it */
+		/* a walk by rows reads the words of a frame above those of the frame inside it */
 		if (i + 1 < count && next < fp + 2)
 			return false;
 		fp = next;
@@ -145,9 +145,9 @@ static bool rows_agree(const uintptr_t *fp, uint32_t depth, const uintptr_t *fra
 	return true;
 }
 
-/* The stack by rows, put into `frames`; a caller whose frame pointers led elsewhere will be walked
- * by rows from now on. What this walk depended on takes the place of what the one before it did,
- * which is kept only if it assumed rows: it comes again, and is kept then. */
+/* Walks the stack by rows, into `frames`. A caller whose frame pointers led to other frames is
+ * marked for rows. `walked` describes this walk; it is cached now only if the walk before it
+ * assumed rows; otherwise the mark makes it recur, and it is cached then. */
 static uint32_t check_rows(struct si_writer *w, const uintptr_t *fp, uint32_t depth,
 			   uintptr_t *frames, uint32_t count, struct si_walked *walked, bool *same)
 {
@@ -158,7 +158,7 @@ static uint32_t check_rows(struct si_writer *w, const uintptr_t *fp, uint32_t de
 
 	if (walked->cut)
 		si_count(SHINY_COUNT_STACKS_TRUNCATED);
-	/* two stacks are one where their hashes are equal: so says the cache, too */
+	/* as in the cache, equal hashes mean equal stacks */
 	*same = good == count && XXH3_64bits(frames, good * sizeof(*frames)) == hash;
 	if (!*same && si_row_find(frames[0], generation) == SI_ROW_FP)
 		si_row_doubt(frames[0], generation, SI_ROW_FP | SI_ROW_MIXED);
@@ -166,7 +166,7 @@ static uint32_t check_rows(struct si_writer *w, const uintptr_t *fp, uint32_t de
 	return good;
 }
 
-/* What is true of `frames`; *same: all of it, and there is no more. */
+/* Returns how many of `frames` are true; *same: all of them, and there are no others. */
 static uint32_t check(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uintptr_t *frames,
 		      uint32_t count, struct si_walked *walked, bool *same)
 {
@@ -200,13 +200,13 @@ uint32_t si_stack_define(struct si_writer *w, const uintptr_t *fp, uint32_t dept
 		if (id)
 			return id;
 	}
-	/* room for all of it: that may mean a new chunk and a new salt */
+	/* first make room for everything: that may bring a new chunk and a new salt */
 	payload = si_run(w, (good + 1) / 2, now);
 	if (!payload)
 		return 0;
 	key = si_stack_key(w, frames, good);
 	like = share(w, frames, good);
-	/* a handler that leaves by longjmp on the way leaves no half-written frames behind */
+	/* a handler that leaves by longjmp meanwhile leaves no half-written frames behind */
 	w->defined = 0;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	word = &payload->w0;
@@ -226,8 +226,8 @@ uint32_t si_stack_define(struct si_writer *w, const uintptr_t *fp, uint32_t dept
 		si_kept_walks_void(w, set / SI_CACHE_WAYS);
 	}
 	id = set + way + 1;
-	/* the slot means nothing while its definition is on the way: a handler that leaves by
-	 * longjmp must not leave a lie */
+	/* the slot is empty while its definition is written: a handler that leaves by longjmp must
+	 * not leave a wrong one */
 	w->cache[set + way] = 0;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (like.kept)

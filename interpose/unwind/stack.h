@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stack.h: who called? Frames by frame pointers or rows (unwind.h), and a small number for them.
+ * stack.h: finds an event's call stack, by frame pointers or rows (unwind.h), and a small number
+ * for it.
  *
  * Runs:      inside, between si_enter and si_leave.
  * Signals:   safe.
@@ -23,25 +24,26 @@
 #include "unwind.h"
 
 /*
- * Defines the stack above `fp` in the stream; its id, or 0. `frames`, `count` and `walked` are what
- * si_stack_walk gave; `walked` is of the walk by rows afterwards, where that was needed.
+ * Defines the stack above `fp` in the stream; returns its id, or 0. `frames`, `count` and `walked`
+ * are si_stack_walk's results; `walked` describes the walk by rows afterwards, if there was one.
  */
 SI_COLD uint32_t si_stack_define(struct si_writer *w, const uintptr_t *fp, uint32_t depth,
 				 uintptr_t *frames, uint32_t count, struct si_walked *walked,
 				 uint64_t now);
 
 /*
- * Whether the stack above `fp` may be walked: it is this thread's own, so its end is known, and the
- * walk has room. On a coroutine's stack or an alternate one of a signal's, which may be a small one
- * with something of value below it, the immediate caller is all that is told.
+ * True if the stack above `fp` may be walked: it is this thread's own, so its end is known, and the
+ * walk has room. On a coroutine's stack, or a signal's alternate one, which may be small with other
+ * data below it, only the immediate caller is recorded.
  */
 SI_HOT bool si_stack_has_room(const uintptr_t *fp)
 {
 	return SI_LIKELY((uintptr_t)fp >= si_tls.walk_low && (uintptr_t)fp < si_tls.stack_high);
 }
 
-/* Return addresses, innermost first: at least one. Every word read lies between fp and the end of
- * this thread's stack; only the first two may lie elsewhere, with a depth of 1. */
+/* Collects return addresses, innermost first; returns how many, at least one. Every word read lies
+ * between fp and the end of this thread's stack; only the first two may lie elsewhere, with a depth
+ * of 1. */
 SI_HOT uint32_t si_stack_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth,
 			      uintptr_t *frames, struct si_walked *walked)
 {
@@ -61,7 +63,7 @@ SI_HOT uint32_t si_stack_walk(struct si_writer *w, const uintptr_t *fp, uint32_t
 			return si_unwind_walk(w, fp, depth, frames, walked,
 					      si_settings.unwind != SI_UNWIND_ROWS);
 		if (row != SI_ROW_NONE)
-			return 1; /* it has shown that it keeps none */
+			return 1; /* the caller is known to keep no frame pointer */
 	}
 	high = si_tls.stack_high;
 	si_walked_note(walked, fp, (uintptr_t)(fp + 1), frames[0]);
@@ -83,7 +85,7 @@ SI_HOT uint32_t si_stack_walk(struct si_writer *w, const uintptr_t *fp, uint32_t
 	return n;
 }
 
-/* Where the cache keeps `key`: its id, or 0. */
+/* Returns the id of `key` in the cache, or 0. */
 static inline uint32_t si_stack_find(const struct si_writer *w, uint64_t key)
 {
 	uint32_t set = (uint32_t)(key & w->cache_mask) * SI_CACHE_WAYS;
@@ -97,14 +99,14 @@ static inline uint32_t si_stack_find(const struct si_writer *w, uint64_t key)
 static inline uint64_t si_stack_key(const struct si_writer *w, const uintptr_t *frames,
 				    uint32_t count)
 {
-	/* most frees: one address. Times an odd number it is still another one for each */
+	/* most frees have one address; multiplied by an odd number it stays unique */
 	if (count == 1)
 		return __builtin_bswap64(frames[0] * UINT64_C(0x9e3779b97f4a7c15)) + w->salt;
 	return XXH3_64bits(frames, count * sizeof(*frames)) + w->salt;
 }
 
-/* The id of the immediate caller alone will be asked for in a moment: its set is fetched. (Always
- * inline: gcc 12 leaves out calls of functions that do no more than fetch.) */
+/* Prefetches the cache set of the immediate caller alone, whose id is needed soon. (Always inline:
+ * gcc 12 omits calls of functions that do no more than prefetch.) */
 SI_HOT void si_stack_fetch(const struct si_writer *w, const uintptr_t *fp)
 {
 	uintptr_t caller = si_stack_word(fp + 1);
@@ -113,7 +115,7 @@ SI_HOT void si_stack_fetch(const struct si_writer *w, const uintptr_t *fp)
 		&w->cache[(si_stack_key(w, &caller, 1) & w->cache_mask) * SI_CACHE_WAYS]);
 }
 
-/* The id of the stack above `fp`, defined in the stream before; 0: none. */
+/* Returns the id of the stack above `fp`, after defining it if it is new; 0: none. */
 SI_HOT uint32_t si_stack_id(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uint64_t now)
 {
 	uintptr_t *frames = w->met;

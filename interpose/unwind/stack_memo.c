@@ -9,7 +9,7 @@ void si_kept_walk_put(struct si_writer *w, const uintptr_t *fp, uint32_t depth,
 	struct si_kept_sum sum = { 0 };
 	uint32_t words = walked->words;
 
-	r->id = 0; /* a handler that leaves by longjmp on the way leaves nothing behind */
+	r->id = 0; /* a handler that leaves by longjmp meanwhile leaves an empty entry */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	r->fp = fp;
 	r->depth = (uint16_t)depth;
@@ -17,7 +17,7 @@ void si_kept_walk_put(struct si_writer *w, const uintptr_t *fp, uint32_t depth,
 	r->epoch = epoch;
 	r->salt = w->salt;
 	r->version = w->versions[(id - 1) / SI_CACHE_WAYS];
-	/* the last lanes are filled up with the first word: it is read as the others are */
+	/* the last lanes are filled with the first word, which is then read once more */
 	for (; words % SI_KEPT_WALK_LANES; words++) {
 		walked->word[words] = walked->word[0];
 		walked->distance[words] = walked->distance[0];
@@ -34,7 +34,7 @@ void si_kept_walk_put(struct si_writer *w, const uintptr_t *fp, uint32_t depth,
 
 void si_kept_walks_void(struct si_writer *w, uint32_t set)
 {
-	/* once round: a walk that was kept so many changes ago must not hold again */
+	/* the version wraps around: a walk cached 256 changes ago must not match again */
 	if (w->versions[set] == UINT8_MAX)
 		for (uint32_t i = 0; i < UINT32_C(1) << (64 - w->kept_shift); i++)
 			w->kept_walks[i].id = 0;

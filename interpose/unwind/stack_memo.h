@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stack_memo.h: walks that need not be made again: the stack is looked at, word for word, and is as
- * it was.
+ * stack_memo.h: caches walks: if every word that a walk read is unchanged, its result is reused.
  *
  * Runs:      inside, between si_enter and si_leave.
  * Signals:   safe: a handler that leaves by longjmp leaves a walk that is forgotten, not half a
@@ -11,28 +10,30 @@
  *
  * Problem. A walk of 16 frames by rows is 16 dependent steps, each with a look into a table of 256
  * KiB, then a hash of 16 addresses: 70 of the 105 ns that an event of Oilpan's cost in Chromium.
- * Programs do the same again and again: of the objects of a page being built most are made where
- * one was made before, under the same callers, at the same depth.
+ * Programs repeat themselves: while a page is built, most objects are created where one was created
+ * before, under the same callers, at the same depth.
  *
  * Approach. A walk is a function of the words that it reads, of where the thread's stack ends, and
- * of what is known about addresses (rows, module tables). So what it read is kept, and its result:
- * the stack's id. When a hook is entered again with the same frame address and the same caller, the
- * words are read where they were found, and summed up; if the sum is the same, and nothing has
- * become known otherwise, then the walk would find the same frames, and isn't made. All words lie
- * between the hook's frame and the stack's end, which are compared first, so they may be read. The
- * ids are the stack cache's: no id of the set may have got another meaning meanwhile.
+ * of what is known about addresses (rows, module tables). So the cache stores the places and a sum
+ * of the words that it read, and its result, the stack's id. When a hook is entered again with the
+ * same frame address and the same caller, the words at those places are summed up; if the sum is
+ * the same, and the rows and module tables are too, then the walk would find the same frames, and
+ * isn't made. All words lie between the hook's frame and the stack's end, which are compared first,
+ * so they may be read. The ids are the stack cache's: no id of the set may have got another meaning
+ * meanwhile.
  *
- * What it costs is cache misses. So a kept walk has two lines, not five: places in 16 bits, and one
- * sum of 64 bits for the words, as the stack cache knows a stack by 64 bits. The stack cache,
- * 128 KiB, is not read at all: its sets have versions of one byte, 4 KiB.
+ * Its cost is cache misses. So a kept walk has two lines, not five: places in 16 bits, and one sum
+ * of 64 bits for the words, as the stack cache knows a stack by 64 bits. The stack cache, 128 KiB,
+ * is not read at all: its sets have versions of one byte, 4 KiB.
  *
- *   word      every return address that was read; and of the saved frame pointers those that a step
- *             went by, or the end was decided by. Code that uses rbp for something else changes
- *             what it saves without changing the walk
+ *   word      every return address that was read; and the saved frame pointers that a step or the
+ *             end depended on. Code that uses rbp for something else changes the saved value
+ *             without changing the walk
  *   kept      walks along frame pointers, and by rows (unwind.c) with at most 40 such words. Walks
- *             over a signal's frame and over a stack that was realigned are made anew each time
- *   void      what was kept before another stream took this memory or ids were lost (salt), before
- *             modules came or went, and before an address was found to lead astray (si_rows_epoch)
+ *             over a signal's frame and over a realigned stack are never cached
+ *   void      walks cached before another stream took this memory or ids were lost (salt), before
+ *             modules were loaded or unloaded, and before an address was found to lead astray
+ *             (si_rows_epoch)
  *
  * Rejected: believing the return address and the frame's address alone (a loop calls from the same
  * place under different callers); comparing only the outermost and innermost words.
@@ -43,9 +44,9 @@
 #include "unwind.h"
 
 /*
- * By the frame's place and the two innermost callers: half of the walks that a page needs anew came
- * from wrappers, with the innermost one alone. The second caller is where it is if there is a frame
- * pointer; if not, it is any word of the stack.
+ * Returns the cache entry for the frame's place and the two innermost callers. With the innermost
+ * alone, wrappers caused half of the walks that a page repeats. The second caller is where it is if
+ * there is a frame pointer; if not, it is any word of the stack.
  */
 static inline struct si_kept_walk *si_kept_walk_slot(const struct si_writer *w, const uintptr_t *fp)
 {
@@ -73,16 +74,17 @@ SI_HOT void si_kept_sum_add(struct si_kept_sum *sum, uint64_t a, uint64_t b, uin
 	sum->c = sum->c * base + c;
 	sum->d = sum->d * base + d;
 }
-/* Two 64-bit numbers in one, each bit of which depends on all of both. */
+/* Mixes two 64-bit numbers into one, each bit of which depends on all bits of both. */
 SI_HOT uint64_t si_fold(uint64_t a, uint64_t b)
 {
 	unsigned __int128 product = (unsigned __int128)a * b;
 
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
-/* Two words change together by some multiples of 8, where one leads to the other: a difference in
- * one lane must not make up for one in another, so no two lanes are multiplied by the same number.
- * (Folded products, as in wyhash; the numbers are the fractions of the roots of 2, 3, 5 and 7.) */
+/* Ends a sum. Two words change together by some multiples of 8, where one leads to the other: a
+ * difference in one lane must not cancel one in another, so no two lanes are multiplied by the same
+ * number. (Folded products, as in wyhash; the numbers are the fractions of the roots of 2, 3, 5 and
+ * 7.) */
 SI_HOT uint64_t si_kept_sum_end(const struct si_kept_sum *sum)
 {
 	return si_fold(sum->a ^ UINT64_C(0x6a09e667f3bcc908),
@@ -91,7 +93,7 @@ SI_HOT uint64_t si_kept_sum_end(const struct si_kept_sum *sum)
 		       sum->d ^ UINT64_C(0xa54ff53a5f1d36f1));
 }
 
-/* The id of the stack above `fp`, if it is one of those kept; else 0. */
+/* Returns the id of the stack above `fp`, if its walk is cached; else 0. */
 SI_HOT uint32_t si_kept_walk_find(const struct si_writer *w, const uintptr_t *fp, uint32_t depth)
 {
 	const struct si_kept_walk *r = si_kept_walk_slot(w, fp);
@@ -109,11 +111,11 @@ SI_HOT uint32_t si_kept_walk_find(const struct si_writer *w, const uintptr_t *fp
 	return si_kept_sum_end(&sum) == r->sum ? r->id : 0;
 }
 
-/* Keeps a walk that gave `id`, which the cache holds; `epoch` is from before the walk. */
+/* Caches a walk that gave `id`, which the stack cache holds; `epoch` was read before the walk. */
 void si_kept_walk_put(struct si_writer *w, const uintptr_t *fp, uint32_t depth,
 		      struct si_walked *walked, uint64_t epoch, uint32_t id);
 
-/* An id of the set is about to get another meaning: what is kept of the set holds no more. */
+/* Voids the cached walks of a set, of which an id is about to get another meaning. */
 SI_COLD void si_kept_walks_void(struct si_writer *w, uint32_t set);
 
 #endif

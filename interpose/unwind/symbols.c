@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* symbols.c: see symbols.h. The formats: System V gABI, chapter 5, and for DT_GNU_HASH the comments
- * of glibc's and binutils' readers. */
+/* symbols.c: see symbols.h. The formats are described in the System V gABI, chapter 5, and
+ * DT_GNU_HASH in the comments of glibc's and binutils' readers. */
 #define _GNU_SOURCE
 #include "symbols.h"
 
@@ -11,7 +11,7 @@
 
 enum { HIDDEN = 0x8000, INDEX = 0x7fff, GLOBAL = 1, WORD_BITS = 64, NO_ADDRESS = 1 << 16 };
 
-/* glibc makes the addresses of a dynamic section absolute where it can write to it: not in the
+/* glibc makes the addresses of a dynamic section absolute if it can write to it: not in the
  * kernel's own module, which is small. Our copy of a library's symbols may lie below it. */
 static const void *at(const struct si_symbols *s, const ElfW(Dyn) *entry)
 {
@@ -86,8 +86,8 @@ static bool is_definition(const struct si_symbols *s, uint32_t index, const char
 	       si_equal(s->names + symbol->st_name, name);
 }
 
-/* Buckets, the first symbol, words of the filter, its shift; the filter, the buckets, the chains,
- * whose last entry has its lowest bit set. */
+/* Layout: number of buckets, the first symbol, words of the filter, its shift; the filter, the
+ * buckets, the chains, whose last entry has its lowest bit set. */
 static const ElfW(Sym) *find_gnu(const struct si_symbols *s, const char *name)
 {
 	uint32_t buckets = s->gnu_hash[0], first = s->gnu_hash[1], words = s->gnu_hash[2];
@@ -114,7 +114,7 @@ static const ElfW(Sym) *find_gnu(const struct si_symbols *s, const char *name)
 	return NULL;
 }
 
-/* Buckets, symbols; the buckets, the chains. */
+/* Layout: number of buckets, of symbols; the buckets, the chains. */
 static const ElfW(Sym) *find_plain(const struct si_symbols *s, const char *name)
 {
 	uint32_t buckets = s->hash[0], h = 0, index;
@@ -177,7 +177,7 @@ bool si_symbols_needed(const struct link_map *module)
 
 	if (!si_symbols_read(module->l_ld, module->l_addr, &own))
 		return false;
-	if (!own.soname) /* then it is needed by its path */
+	if (!own.soname) /* without a name other modules need it by its path */
 		own.soname = si_base_name(module->l_name);
 	for (const struct link_map *m = si_first_module(module); m; m = m->l_next) {
 		if (!si_symbols_read(m->l_ld, m->l_addr, &other))

@@ -1,54 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * unwind.c: walks by rows, and where rows come from.
+ * unwind.c: walks stacks by rows, and makes the rows.
  *
- * Problem. Nearly all of Debian is built with -O2 and without frame pointers: the hook's own return
- * address is all that can be had by following rbp. Whole stacks are what people expect, and types
- * need the callers of wrappers (xmalloc, g_malloc).
+ * Problem. Nearly all of Debian is built with -O2 and without frame pointers: following rbp gives
+ * only the hook's own return address. Users expect whole stacks, and types need the callers of
+ * wrappers (xmalloc, g_malloc).
  *
  * Approach. At the hook rsp and rbp of the caller are known: its frame. For a return address the
- * module's .eh_frame says where the frame around it ends and where the caller's rbp is (cfi.c); one
- * word of that is kept, in a table by address, so a step is one lookup, an addition and a load. The
+ * module's .eh_frame says where the frame around it ends and where the caller's rbp is (cfi.c); a
+ * table by address caches that as one word, so a step is one lookup, an addition and a load. The
  * inside makes these rows itself, when it meets an address: there are some thousands in a program,
- * at about a microsecond each. (Planned was that the sidecar compiles whole files and the inside
- * searches their tables; that means files and mappings after start-up, in sandboxes where there are
- * none, and a search instead of a lookup.)
+ * at about a microsecond each. (Rejected: the sidecar compiles whole files and the inside searches
+ * their tables; that needs files and mappings after start-up, in sandboxes where there are none,
+ * and a search instead of a lookup.)
  *
- * What .eh_frame does not describe is asked how it returns (epilogue.c); such a row is kept if a
- * return address is where it leads to when it is made. Free Pascal's programs are of such code.
+ * For code that .eh_frame does not describe, the row follows from how it returns (epilogue.c); such
+ * a row is cached if it leads to a return address when it is made. Free Pascal's programs consist
+ * of such code.
  *
  * How far it is believed. A walk that begins at the hook's own frame and goes by rows is exact:
- * each address it comes to is one to which this thread will return. So its module cannot be
- * unloaded under us by a program that is right, and its .eh_frame may be read, also of modules that
- * dlopen brought. Code that says nothing (hand-written assembly, V8's built-ins) is followed by
- * rbp, which may lead anywhere: from there on an address must lie in a module that was there at
- * boot and stand behind a call, and when it doesn't, the address that led there is remembered as
- * the end. If a return address lies between rsp and rbp, rbp may be that of a frame further out,
- * and the stack ends, which is counted: none leaves a frame out. Code in no module (a JIT) ends the
- * stack.
+ * this thread will return to each address that it finds. So a correct program cannot unload its
+ * module under us, and its .eh_frame may be read, also of modules that dlopen loaded. Code that
+ * says nothing (hand-written assembly, V8's built-ins) is followed by rbp, which may lead anywhere:
+ * from there on an address must lie in a module that was there at boot and stand behind a call, and
+ * when it doesn't, the address that led there is remembered as the end. If a return address lies
+ * between rsp and rbp, rbp may be that of a frame further out, and the stack ends, which is
+ * counted: no stack omits a frame. Code in no module (a JIT) ends the stack.
  *
  * Chromium's code says nothing, but for parts in other languages, and keeps frame pointers. There
- * the first walk of a stack assumes of each address on a page without any description
- * (bare_code.h), the hook's caller included, what its row would say, and looks up none. That is
- * told (walked->exact): such a walk only serves to find a stack that was defined before, by frames
- * that a walk by rows had found; if there is none, the walk is made again, by rows. An address that
- * rows have found to lead astray may be passed so, and then the frames are no stack's. A described
- * page is never assumed: code in it may leave rbp alone, and whoever goes by rbp leaves out its
- * caller, which gives the frames of another stack that exists.
+ * the first walk of a stack assumes the row of each address on a page without any description
+ * (bare_code.h), the hook's caller included, and looks up none. Such a walk has walked->assumed,
+ * and only serves to find a stack that was defined before, by frames that a walk by rows had found;
+ * if there is none, the walk is repeated, by rows. It may pass an address that rows have found to
+ * lead astray, and then its frames are no stack's. A row in a described page is never assumed: code
+ * there may leave rbp alone, and following rbp would skip its caller, which gives the frames of
+ * another stack that exists.
  *
- * So bare code has no rows, but for addresses that led astray (si_row_of); what stands for "this
- * was believed before" is the call instruction in front of an address, which is looked at each
- * time.
+ * So bare code has no rows, except for addresses that led astray (si_row_of); instead of an earlier
+ * belief, the call instruction before an address is checked each time.
  *
  * Bounds: rsp rises with every step and never beyond the stack's end, so a walk ends whatever the
  * rows say.
  *
- * A signal handler's frame leads to what was interrupted, by the ucontext; that address is not
- * behind a call, and all others are looked up one byte before: it is recorded, and looked up, as
- * one more. From an alternate stack no walk begins.
+ * A signal handler's frame leads to the interrupted code, by the ucontext. That address is not
+ * behind a call; as all addresses are looked up one byte before, it is recorded, and looked up,
+ * plus one. No walk begins on an alternate stack.
  *
- * The outermost functions are libc's: it is the one that calls main that is the last told, as by
- * frame pointers, whichever way was gone.
+ * The outermost functions are libc's: a stack ends with the one that calls main, by rows as by
+ * frame pointers.
  *
  * Rejected: making rows for a whole function at a time (most of its calls never allocate); glibc's
  * _Unwind_Find_FDE (a library that need not be there, takes locks for JIT frames); rbx, r10 and
@@ -64,7 +63,7 @@
 
 uintptr_t si_unwind_start_main;
 
-/* E8 rel32, or FF /2 in any of its lengths; prefixes come before and don't matter. */
+/* True for E8 rel32, or FF /2 in any of its lengths; prefixes come before and don't matter. */
 bool si_after_call(uintptr_t pc)
 {
 	const uint8_t *p = (const uint8_t *)pc;
@@ -77,28 +76,28 @@ bool si_after_call(uintptr_t pc)
 	return false;
 }
 
-/* The walker's registers, and what it may do with them. */
+/* The walker's registers and state. */
 struct row_walk {
 	uintptr_t pc, rsp, rbp, high;
 	uint64_t generation;
 	struct si_writer *w;
-	const uintptr_t *fp;      /* where it began */
-	struct si_walked *walked; /* what it depended on */
-	uintptr_t rbp_at;         /* where rbp was read; 0: that is noted */
-	bool doubt; /* rbp was followed on no more than its word */
+	const uintptr_t *fp;      /* the hook's frame, where the walk began */
+	struct si_walked *walked; /* the words that the walk depended on */
+	uintptr_t rbp_at;         /* address that rbp was read from; 0: it is noted */
+	bool doubt; /* rbp was followed without a row */
 	bool cut;
-	bool assumed; /* rows were not asked about bare code */
+	bool assumed; /* rows of bare code were not looked up */
 };
 
-/* Is there a word at `at` to read? */
+/* True if there is a readable word at `at`. */
 static bool readable(const struct row_walk *k, uintptr_t at)
 {
 	return at >= k->rsp && at % sizeof(uintptr_t) == 0 && at < k->high &&
 	       k->high - at >= sizeof(uintptr_t);
 }
 
-/* Whether a call whose return address is `back` may have come to `pc`: of a direct one the target
- * is known, and is in front, or jumps on. */
+/* True if the call with return address `back` may have led to `pc`: a direct call's target must lie
+ * before it, or jump on. */
 static bool may_call(uintptr_t back, uintptr_t pc, const struct si_cfi_view *view)
 {
 	const uint8_t *p = (const uint8_t *)back;
@@ -110,13 +109,13 @@ static bool may_call(uintptr_t back, uintptr_t pc, const struct si_cfi_view *vie
 	__builtin_memcpy(&distance, p - 4, sizeof(distance));
 	target = back + (uintptr_t)(intptr_t)distance;
 	if (target < view->code_low || target >= view->code_high)
-		return true; /* of another module */
+		return true; /* a target in another module */
 	p = (const uint8_t *)target;
 	return target < pc || *p == 0xe9 || *p == 0xeb || *p == 0xff;
 }
 
-/* The row of code that is not described, by how it returns; it counts if a return address is where
- * it says now. SI_ROW_BARE: that is not known. */
+/* Makes the row of undescribed code from the way it returns. The row counts if it leads to a return
+ * address now. SI_ROW_BARE: that is unknown. */
 static uint64_t make_undescribed(const struct row_walk *k, const struct si_cfi_view *view)
 {
 	uint64_t row = si_epilogue_row(k->pc, view->code_low, view->code_high);
@@ -124,16 +123,16 @@ static uint64_t make_undescribed(const struct row_walk *k, const struct si_cfi_v
 	struct si_cfi_view caller;
 	enum si_code code;
 
-	/* hlt: whoever is called here ends the program, and start code calls so */
+	/* hlt after a call: the called function ends the program, as start code expects */
 	if (k->pc < view->code_high && *(const uint8_t *)k->pc == 0xf4)
 		return SI_ROW(SI_ROW_END, 0, 0);
-	/* whoever calls has rsp at a multiple of 16: behind a call that never returns, the sum is
-	 * half the time of another kind */
+	/* a call leaves rsp at a multiple of 16: behind a call that never returns, half of the sums
+	 * don't */
 	if (row == SI_ROW_NONE || cfa % 16 || cfa < k->rsp + 8 || !readable(k, cfa - 8))
 		return SI_ROW_OF_BARE;
 	back = si_stack_word((const uintptr_t *)(cfa - 8));
 	code = si_module_view(back, &caller);
-	/* bytes of a module that may go are read where the row is right only */
+	/* in a module that may be unloaded, bytes may be read only if the row is right */
 	return code == SI_CODE_PASSING ||
 			       (code == SI_CODE_LASTING && si_after_call(back) &&
 				may_call(back, k->pc, view))
@@ -150,7 +149,7 @@ static SI_COLD uint64_t make(struct row_walk *k)
 
 	if (k->pc < 4096 || k->pc >> 47)
 		return SI_ROW(SI_ROW_NOWHERE, 0, 0);
-	if (si_is_bare_code(k->pc)) /* taken for one that was doubted */
+	if (si_is_bare_code(k->pc)) /* its bit in the filter is that of a doubted address */
 		return SI_ROW_OF_BARE;
 	code = si_module_view(k->pc, &view);
 	if (code == SI_CODE_NONE && !k->doubt &&
@@ -190,7 +189,8 @@ static bool step_realign(struct row_walk *k, uint64_t row)
 	return true;
 }
 
-/* The kernel's ucontext stands at rsp. What was interrupted on another stack is not followed. */
+/* Steps over a signal's frame: the kernel's ucontext lies at rsp. Code interrupted on another stack
+ * is not followed. */
 static bool step_signal(struct row_walk *k)
 {
 	enum { UC_RBP = 120, UC_RSP = 160, UC_RIP = 168 };
@@ -207,7 +207,7 @@ static bool step_signal(struct row_walk *k)
 	return rsp % sizeof(uintptr_t) == 0;
 }
 
-/* The walk depends on rbp. */
+/* Notes that the walk depends on rbp. */
 SI_HOT void note_rbp(struct row_walk *k)
 {
 	if (k->rbp_at)
@@ -215,7 +215,7 @@ SI_HOT void note_rbp(struct row_walk *k)
 	k->rbp_at = 0;
 }
 
-/* Whether a return address lies between rsp and rbp: then rbp is that of a frame further out. */
+/* True if a return address lies between rsp and rbp: then rbp is that of a frame further out. */
 static bool would_skip(struct row_walk *k)
 {
 	enum { WORDS_MAX = 1024 };
@@ -233,7 +233,7 @@ static bool would_skip(struct row_walk *k)
 	return false;
 }
 
-/* By rbp, from code that promises nothing. */
+/* Steps by rbp from undescribed code. */
 static bool step_bare(struct row_walk *k)
 {
 	uintptr_t from = k->pc;
@@ -269,7 +269,8 @@ static SI_COLD bool step_rare(struct row_walk *k, enum si_row_kind kind, uint64_
 	return on;
 }
 
-/* By rbp to an address that has a row, as most steps of Chromium go; the row, or SI_ROW_NONE. */
+/* Steps by rbp to an address that has a row, as most steps in Chromium do; returns the row, or
+ * SI_ROW_NONE. */
 SI_HOT uint64_t step_to_known(struct row_walk *k)
 {
 	uintptr_t at = k->rbp, next;
@@ -292,8 +293,8 @@ SI_HOT uint64_t step_to_known(struct row_walk *k)
 }
 
 /*
- * By rbp from one address of bare code to the next, as most of Chromium's steps go, into frames[n]
- * and on; how many there are then. A frame that other code follows is left to rows.
+ * Steps by rbp from one address of bare code to the next, as most steps in Chromium do, into
+ * frames[n] and on; returns the new count. A frame that other code follows is left to rows.
  */
 SI_HOT uint32_t follow_bare(struct row_walk *k, uint32_t n, uint32_t depth, uintptr_t *frames)
 {
@@ -371,8 +372,8 @@ uint32_t si_unwind_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth
 			continue;
 		}
 		if (kind == SI_ROW_NOWHERE) {
-			/* the hook's own return address is true wherever it is; go on from there as
-			 * from any code that says nothing */
+			/* the hook's own return address is true wherever it is; continue from there
+			 * as from undescribed code */
 			if (n > 0)
 				break;
 			kind = SI_ROW_BARE;

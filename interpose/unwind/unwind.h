@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * unwind.h: who called, in code that keeps no frame pointers: a walk by rows.
+ * unwind.h: walks the stack of code without frame pointers, by rows.
  *
  * Runs:      inside, between si_enter and si_leave.
  * Signals:   safe.
@@ -14,13 +14,13 @@
 #include "rows.h"
 #include "../record/writer.h"
 
-/* A walk that read a word beyond 512 KiB is not kept. */
+/* A walk that read a word beyond 512 KiB is not cached. */
 enum { SI_DISTANCE_BITS = 19 };
 
 /*
- * The row of the return address `pc`; SI_ROW_NONE: it must be made. Bare code has none in the
- * table, but where it has led astray: most of Chromium's addresses would be there, tens of
- * thousands, each made at some microseconds in each process.
+ * Returns the row of the return address `pc`; SI_ROW_NONE: it must be made. The table has no rows
+ * of bare code, except where it has led astray: most of Chromium's addresses would be there, tens
+ * of thousands, each made at some microseconds in each process.
  */
 SI_HOT uint64_t si_row_of(uintptr_t pc, uint64_t generation)
 {
@@ -29,7 +29,7 @@ SI_HOT uint64_t si_row_of(uintptr_t pc, uint64_t generation)
 	return si_row_find(pc, generation);
 }
 
-/* The walk from `fp` depends on `value`, which it read at `at`. */
+/* Notes that the walk from `fp` depends on `value`, which it read at `at`. */
 SI_HOT void si_walked_note(struct si_walked *walked, const uintptr_t *fp, uintptr_t at,
 			   uintptr_t value)
 {
@@ -41,7 +41,7 @@ SI_HOT void si_walked_note(struct si_walked *walked, const uintptr_t *fp, uintpt
 	walked->word[i] = value;
 }
 
-/* Do the words noted say all that the walk depended on, and is there room to keep them? */
+/* True if the noted words are all that the walk depended on, and fit a cache entry. */
 static inline bool si_walked_fits(const struct si_walked *walked)
 {
 	return !walked->unnoted && walked->words - 1 < SI_KEPT_WALK_WORDS &&
@@ -49,7 +49,7 @@ static inline bool si_walked_fits(const struct si_walked *walked)
 		walked->distances % sizeof(uintptr_t)) == 0;
 }
 
-/* Nothing is known of a walk that is about to begin. */
+/* Resets the notes of a walk that is about to begin. */
 static inline void si_walked_begin(struct si_walked *walked)
 {
 	walked->words = 0;
@@ -58,16 +58,16 @@ static inline void si_walked_begin(struct si_walked *walked)
 }
 
 /*
- * Return addresses from the hook's frame `fp` outwards, at most `depth` ≥ 1. Every word read lies
- * between fp, which must be on this thread's stack, and that stack's end. Rows that are missing are
- * made; for modules that are new, `w` is told. `assume`: rows are not asked about addresses in bare
- * code (bare_code.h); walked->exact says if there were none.
+ * Collects return addresses from the hook's frame `fp` outwards, at most `depth` ≥ 1; returns how
+ * many. Every word read lies between fp, which must be on this thread's stack, and that stack's
+ * end. Missing rows are made, and new modules recorded into `w`. `assume`: rows of addresses in
+ * bare code are not looked up (bare_code.h); walked->assumed tells if there were any.
  */
 uint32_t si_unwind_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uintptr_t *frames,
 			struct si_walked *walked, bool assume);
 
-/* A word of the stack. Code without frame pointers can lead the walk to any, also to those that a
- * sanitizer has poisoned. */
+/* Reads a word of the stack. Code without frame pointers can lead the walk to any word, also to
+ * those that a sanitizer has poisoned. */
 #ifdef SHINY_TEST
 __attribute__((noinline, no_sanitize("address"), unused)) static uintptr_t si_stack_word(
 	const uintptr_t *at)
@@ -78,10 +78,11 @@ SI_HOT uintptr_t si_stack_word(const uintptr_t *at)
 	return *at;
 }
 
-/* Is there a call instruction that ends at `pc`? Its bytes must be there to read. */
+/* True if a call instruction ends at `pc`. Its bytes must be readable. */
 bool si_after_call(uintptr_t pc);
 
-/* Boot: where libc calls main from; outside of it nothing of the program is. 0: unknown. */
+/* The address in libc that calls main; beyond it no frame is the program's. 0: unknown. Set in
+ * boot. */
 SI_INTERNAL uintptr_t si_unwind_start_main;
 
 #endif

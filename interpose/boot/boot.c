@@ -272,7 +272,7 @@ static bool find_mapped(uintptr_t address, struct si_text *path)
 {
 	int fd = si_sys_open(AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
 	uintptr_t edge[2] = { 0, 0 };
-	unsigned field = 0; /* start, end, and what blanks separate from there */
+	unsigned field = 0; /* start, end, and the fields that blanks separate after them */
 	char bytes[1024];
 	long n;
 
@@ -442,7 +442,7 @@ static bool boot(void)
 	si_sanitizer_begin();
 	if (getauxval(AT_SECURE) || si_limits_filtered()) /* before any other call */
 		return false;
-	if (shiny_ctl_itself) /* each sidecar would start one of its own */
+	if (shiny_ctl_itself) /* otherwise each sidecar would start another one */
 		return false;
 	si_clock_find();
 	begin_parts();
@@ -454,7 +454,7 @@ static bool boot(void)
 	service = find_sidecar(&start, &notes);
 	si_settings.depth = si_ring.header->depth;
 	si_settings.free_depth = si_ring.header->free_depth;
-	si_settings.types = si_env.types < 2; /* off is the last of them */
+	si_settings.types = si_env.types < 2; /* 2 is "off" */
 	si_settings.unwind = si_env.unwind;
 	si_snapshot_moments(si_env.snapshot);
 	si_unwind_start_main = (uintptr_t)si_owner("__libc_start_main");

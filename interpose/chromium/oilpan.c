@@ -350,7 +350,7 @@ static bool attach(const struct si_main_image *image, const struct shiny_probe_f
 
 void si_oilpan_attach(char *const *environment, bool checked, struct si_text *text)
 {
-	bool wanted = si_env.oilpan == 0; /* on is the first of them */
+	bool wanted = si_env.oilpan == 0; /* 0 is "on" */
 	struct si_main_image image;
 	struct si_text why;
 	char words[256];
@@ -361,7 +361,8 @@ void si_oilpan_attach(char *const *environment, bool checked, struct si_text *te
 	switch (si_probe_read(environment, image.build_id, image.build_id_bytes, &head, &why)) {
 	case SI_PROBE_GOOD:
 		si_checked_attach(head, image.bias, image.start, image.end,
-				  text); /* malloc's, whatever SHINY_OILPAN says */
+				  text); /* entries of malloc's partition are patched whatever
+				          * SHINY_OILPAN says */
 		if (head->shape != SHINY_PROBE_NONE && wanted) {
 			si_text_add(text, "; Oilpan: ");
 			si_text_init(&why, words, sizeof(words));

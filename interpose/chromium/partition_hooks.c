@@ -181,7 +181,8 @@ SI_HOT uintptr_t ends(const uintptr_t *frame, enum si_slot slot, enum si_way way
 	return call_below(way, slot, SIX_VALUES);
 }
 
-/* The block is being read and may not move under the reader: see si_event_realloc_begin. */
+/* Moves the block by hand, as it is being read and must stay until the reader has finished: see
+ * si_event_realloc_begin. */
 static __attribute__((noinline, cold)) uintptr_t realloc_by_hand(const uintptr_t *fp,
 								 enum si_slot slot, enum si_way way,
 								 uintptr_t block, uintptr_t size,

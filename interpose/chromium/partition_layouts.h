@@ -51,7 +51,7 @@ enum si_slot {
 
 enum { SI_LAYOUT_SLOTS = 28, SI_SLOT_ARGUMENTS = 3 };
 
-/* A version range's table. */
+/* The dispatch table of a range of versions. */
 struct si_layout {
 	const char *name;   /* versions: "Chromium 109 to 117" */
 	const char *source; /* where the order of the slots was read */
@@ -80,7 +80,7 @@ static inline bool si_slot_allocates(enum si_slot slot)
 struct si_entry_row {
 	const char *symbol;
 	uint32_t slots;      /* bits: the slots that it may go through */
-	uint8_t api;         /* of its blocks: enum shiny_api */
+	uint8_t api;         /* api of its blocks, enum shiny_api */
 	/* NEEDED: an executable without it has no PartitionAlloc */
 	enum { SI_ENTRY_ANY, SI_ENTRY_NEEDED, SI_ENTRY_SPARE } need;
 	char arguments[SI_SLOT_ARGUMENTS + 1]; /* for each argument of the slot, in order, the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * limits.h: whether this process may be recorded at all, and what the constructor may use.
+ * limits.h: tells whether this process may be recorded, and raises limits for the constructor.
  *
  * Runs:      inside, in boot only.
  * Signals:   –    Allocates: nothing.    Threads: one.

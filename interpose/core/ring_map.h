@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ring_map.h: where this process's ring file is mapped.
+ * ring_map.h: the mapping of this process's ring file.
  *
  * Runs:      inside. Filled by attach.c, read by every hook afterwards.
  * Signals:   safe.

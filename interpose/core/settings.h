@@ -13,7 +13,7 @@
 
 #include "base.h"
 
-/* SHINY_UNWIND's words, in their order. */
+/* The values of SHINY_UNWIND, in the order of variables.def. */
 enum si_unwind { SI_UNWIND_AUTO = 0, SI_UNWIND_FP = 1, SI_UNWIND_ROWS = 2, SI_UNWIND_CALLER = 3 };
 
 enum { SI_DIRECTORY = 256 }; /* bytes of a session directory's path, with its NUL */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vdso.h: the kernel's own clock_gettime.
+ * vdso.h: finds the kernel's own clock_gettime.
  *
  * Runs: inside, at boot. Signals: safe. Allocates: no. Threads: any.
  *

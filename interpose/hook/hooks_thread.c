@@ -159,7 +159,7 @@ pid_t si_hook_raw_fork(void)
 	return pid;
 }
 
-/* Runs in the parent of a vfork when it resumes. */
+/* Called in the parent of a vfork when it resumes. */
 SI_INTERNAL void si_vfork_over(uint32_t child);
 __attribute__((used)) void si_vfork_over(uint32_t child)
 {

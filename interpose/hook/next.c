@@ -82,7 +82,7 @@ static void *early_calloc(size_t count, size_t size)
 
 	if (early() && si_next.calloc != early_calloc)
 		return si_next.calloc(count, size);
-	/* .bss: zero already */
+	/* .bss is zeroed already */
 	return __builtin_mul_overflow(count, size, &bytes) ? NULL : bump_alloc(16, bytes);
 }
 

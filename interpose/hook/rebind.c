@@ -52,7 +52,8 @@ struct rebind_look {
 	bool own[REFERENCES];         /* a module other than libc defines the function, too */
 	uintptr_t libc, libc_end;
 	struct reference references[REFERENCES];
-	bool asked, may_unlock; /* read-only pages may be made writable */
+	bool asked, may_unlock; /* asked: the sidecar was asked; may_unlock: read-only pages may be
+	                         * made writable */
 };
 
 static uintptr_t module_of(uintptr_t address, uintptr_t *end)

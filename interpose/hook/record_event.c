@@ -28,7 +28,7 @@
 #include "../record/snapshot_moment.h"
 #include "../record/tid.h"
 
-enum { DESCRIPTOR_MOST = 4096 }; /* glibc's has 2,304 bytes, and lies at the stack's top */
+enum { DESCRIPTOR_MOST = 4096 }; /* glibc's has 2,304 bytes, at the top of the stack's mapping */
 
 /* Reads the nursery, one entry at a time, so that a handler's events do not wait for the sweep, and
  * each orphan is released at once. */
@@ -290,8 +290,7 @@ static void write_run(struct si_writer *w, const uintptr_t *fp, unsigned kind, u
 
 void si_event_object_kinds(const uintptr_t *fp, const struct shiny_object_kinds *kinds)
 {
-	/* always, and as early as in boot: indices then mean the same if recording is switched on
-	 * later */
+	/* always, even in boot: the indices must mean the same if recording is switched on later */
 	write_run(si_enter_any(fp), fp, SHINY_REC_OBJECT_KINDS, 0, kinds,
 		  sizeof(*kinds) / SHINY_RECORD_BYTES);
 }
@@ -398,8 +397,8 @@ void si_event_thread_start(const uintptr_t *fp, const struct si_thread_birth *bi
 void si_event_exiting(void)
 {
 	/*
-	 * Not for a vfork child: the memory belongs to its parent, which resumes. Nothing of the
-	 * thread's own may be touched before that is known, errno neither: Chromium's zygote
+	 * A vfork child reads nothing: the memory belongs to its parent, which resumes. Before that
+	 * is known, nothing of the thread's own may be touched, not even errno: Chromium's zygote
 	 * chroots by a child with CLONE_VM and thread storage full of zeros, which calls _exit. No
 	 * slot is taken here either: a process without events has no types to read.
 	 */

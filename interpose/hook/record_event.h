@@ -71,7 +71,7 @@ static inline bool si_event_free(const uintptr_t *fp, void *block, size_t claime
 {
 	bool wanted = si_event_wanted();
 
-	/* a block that came into the nursery before recording went off must be taken out */
+	/* a block that entered the nursery before recording was switched off must be removed */
 	return (!wanted && !si_nursery_is_used()) ||
 	       si_event_free_now(fp, block, claimed, api, release, wanted);
 }

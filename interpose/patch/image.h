@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * image.h: the executable in memory: where its segments are, and which may be executed or written.
+ * image.h: the executable's segments in memory, and which may be executed or written.
  *
  * Runs:      inside, in the constructor.
  * Signals:   –    Allocates: nothing.    Threads: one.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * patcher.h: entry patches, by recipe. Everything or nothing: si_patch_begin, si_patch_add for each
+ * patcher.h: patches entries by recipes, all of them or none: si_patch_begin, si_patch_add for each
  * entry, si_patch_commit.
  *
  * Runs:      inside, in the constructor, while there is one thread.

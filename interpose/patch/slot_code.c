@@ -54,7 +54,7 @@ struct slot_value {
 	uintptr_t address, fixed;
 };
 
-/* A comparison that the next instruction must act on. */
+/* The comparison that the next instruction must act on. */
 enum slot_check { NO_CHECK, UP_TO, EQUAL };
 
 struct slot_walk {
@@ -93,8 +93,7 @@ static bool written(struct slot_walk *w, unsigned reg)
 	return true;
 }
 
-/* The same for registers of one byte: without a REX prefix, 4 to 7 are the second bytes of the
- * first four. */
+/* The same for one-byte registers: without REX, 4 to 7 are the second bytes of the first four. */
 static bool written_byte(struct slot_walk *w, unsigned reg, unsigned rex)
 {
 	return written(w, rex ? reg : reg & 3);

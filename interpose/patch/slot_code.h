@@ -23,7 +23,7 @@ enum {
 
 struct si_recipe {
 	uintptr_t head;  /* address of the pointer to the table */
-	uint32_t offset; /* of the slot in the table, bytes */
+	uint32_t offset; /* offset of the slot in the table, bytes */
 	bool calls;      /* true: calls the slot, so its frame is on the stack; false: tail-jumps */
 	uint8_t argument[SI_ARGS];
 	uint32_t reach;  /* bytes from the function's start that the walk and its branches have

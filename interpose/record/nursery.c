@@ -36,7 +36,7 @@
 
 uint64_t si_nursery[SI_NURSERY];
 uint32_t si_nursery_used;
-static si_release_fn *releases[SI_NURSERY]; /* valid where the entry is an ORPHAN */
+static si_release_fn *releases[SI_NURSERY]; /* valid only while the entry is an ORPHAN */
 
 enum { PATIENCE = 20000 };
 

@@ -18,8 +18,8 @@
 enum si_life {
 	SI_FORKED = 0, /* a child's first look at its wiped page */
 	SI_ALIVE = 1,
-	SI_REVIVING = 2, /* a thread of the child is setting up; others pass through, and their
-			    events are counted as lost */
+	SI_REVIVING = 2, /* a thread of the child is setting up; the others' events pass through,
+	                  * and are counted as lost */
 	SI_REFUSED = 3,	 /* the ring had no process slot; the process tries again from time to
 	                  * time */
 	SI_UNBOOTED = 4,
@@ -35,7 +35,7 @@ struct si_self {
 };
 SI_INTERNAL struct si_self *si_self;
 
-/* This process's slot; ordinary memory, so a child still finds its parent's. */
+/* This process's slot. It lies in ordinary memory, so a child still finds its parent's. */
 struct si_process {
 	int32_t slot; /* -1: none */
 	uint32_t generation;

@@ -37,7 +37,7 @@ bool si_slot_wait_for(bool (*attempt)(void *context), void *context)
 	return had;
 }
 
-/* `context`: a struct si_descent. */
+/* Claims a slot once; `context` is a struct si_descent. */
 static bool claim_process(void *context)
 {
 	const struct si_descent *descent = context;

@@ -25,7 +25,7 @@ bool si_slot_wait_for(bool (*attempt)(void *context), void *context);
 
 /* The origin of a process, for its slot. */
 struct si_descent {
-	int32_t parent; /* slot; -1: an image that exec made */
+	int32_t parent; /* parent's slot; -1: this image was started by exec */
 	uint32_t parent_generation;
 	uint64_t fork_at;
 	uint32_t pid, parent_pid; /* 0: unknown. After boot the kernel is not asked (calls.def) */

@@ -166,8 +166,8 @@ static struct si_writer *late(const uintptr_t *fp)
 			if (w->generation)
 				return w;
 			si_writer_reset(w);
-			/* the process's own id: it lives as long as the process, as the main
-			 * thread's entry in /proc does */
+			/* the process's own id, which is valid as long as the process, like the
+			 * main thread's entry in /proc */
 			if (claim_slot(w, si_process.pid, 0, 0))
 				return w;
 			__atomic_store_n(&w->busy, 0, __ATOMIC_RELEASE);
@@ -335,7 +335,7 @@ void si_thread_named(const char *name)
 	for (unsigned i = 0; i < SHINY_THREAD_NAME - 1 && name[i]; i++)
 		all[i] = name[i];
 	memcpy(si_tls.name, all, sizeof(all));
-	/* with a generation it has a slot; in a forked child, before its first event, the
+	/* a writer with a generation has a slot; before a forked child's first event, it is the
 	 * parent's */
 	if (w && w->generation && si_alive())
 		memcpy(si_ring.threads[w->slot].name, all, sizeof(all));

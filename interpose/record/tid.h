@@ -10,7 +10,7 @@
 
 #include "../core/base.h"
 
-/* Boot: finds out where the kernel writes a thread's number. */
+/* Finds out where the kernel writes a thread's number. Called in boot. */
 void si_tid_find(void);
 
 /* Returns gettid() of this thread, in its own namespace; 0: unknown. */

@@ -26,7 +26,7 @@
  * threads, and from then on no thread sleeps. Not covered: another thread that does so by an
  * instruction of its own, in the very milliseconds of this wait.
  *
- * The same question is asked before other calls that a filter could forbid (si_wait_unfiltered).
+ * si_wait_unfiltered does the same before other calls that a filter could forbid.
  *
  * Thousands of threads may wait at a time. So none of them searches the ring's tables before
  * header.given has changed, and the more there are, the longer they sleep: 2,000 that woke up every
@@ -41,7 +41,7 @@
 #include "../core/sys.h"
 
 enum {
-	SPINS = 20,               /* of PAUSES each, before the first sleep: about 50 µs */
+	SPINS = 20,               /* before the first sleep, of PAUSES each: about 50 µs */
 	PAUSES = 100,
 	FIRST_SLEEP = 50 * 1000,  /* ns; doubles up to LONGEST_SLEEP for each CROWD of waiters, at
 	                           * most to LONGEST_OF_ALL */

@@ -19,8 +19,8 @@ enum {
 	SI_LARGE_CACHES = 512,
 	SI_CACHE_BITS_SMALL = 6, /* sets */
 	SI_CACHE_BITS = 12,
-	SI_CACHE_WAYS = 4, /* half a cache line; a stack id is set * ways + way + 1, so 0 stays "no
-			      stack" */
+	SI_CACHE_WAYS = 4, /* half a cache line; a stack id is set * ways + way + 1, so 0 remains
+	                    * "no stack" */
 	/* streams of one thread: its own, and those of nested handlers */
 	SI_NESTING = 8,
 };
@@ -37,7 +37,7 @@ struct si_kept_walk {
 	uint8_t version; /* of the id's set */
 	uint8_t words;  /* number of words; a multiple of SI_KEPT_WALK_LANES */
 	uint16_t depth; /* number of frames requested */
-	uint16_t distance[SI_KEPT_WALK_WORDS]; /* of each word from `fp`, in words */
+	uint16_t distance[SI_KEPT_WALK_WORDS]; /* distance of each word from `fp`, in words */
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct si_kept_walk) == 128, "two cache lines");
 
@@ -52,7 +52,8 @@ struct si_walked {
 	uint32_t words; /* number of words that it depended on */
 	uintptr_t distances; /* the distances of all words, or'ed, in bytes */
 	uintptr_t word[SI_WALKED_WORDS];
-	uint16_t distance[SI_WALKED_WORDS]; /* from the hook's frame, in words */
+	uint16_t distance[SI_WALKED_WORDS]; /* distance of each word from the hook's frame, in
+	                                     * words */
 };
 _Static_assert((int)SI_WALKED_WORDS >= (int)SI_KEPT_WALK_WORDS, "what is kept is there");
 

@@ -38,7 +38,7 @@ enum {
 };
 
 struct shiny_ctors_class {
-	uint32_t name_at, name_bytes; /* from the names' beginning */
+	uint32_t name_at, name_bytes; /* position in the names, and length */
 	uint32_t bytes;               /* sizeof, 0: unknown */
 	uint32_t constructors, destructors; /* number of patched entries of each */
 	uint32_t unpatched;           /* entries that can't be patched, or are a compiler's copies

@@ -58,13 +58,13 @@ enum shiny_probe_shape {
 enum shiny_probe_confidence {
 	SHINY_PROBE_UNKNOWN, /* not found: do not use */
 	SHINY_PROBE_LOW,     /* guessed */
-	SHINY_PROBE_MEDIUM,  /* as the public source has it, not seen in this file's code */
+	SHINY_PROBE_MEDIUM,  /* as in the public source, not seen in this file's code */
 	SHINY_PROBE_HIGH,    /* seen in the code, in one place or with exceptions */
 	SHINY_PROBE_EXACT,   /* seen in the code, and everything that could contradict it agrees */
 };
 
 enum shiny_probe_kind {
-	SHINY_PROBE_ALLOCATE = 1, /* returns the new object */
+	SHINY_PROBE_ALLOCATE = 1, /* f(): returns the new object */
 	SHINY_PROBE_REGISTER = 2, /* returns the type's index and has stored it in its variable */
 	/* f(bytes): returns a block of malloc's partition, past PartitionAlloc's dispatch chain */
 	SHINY_PROBE_NEW = 3,

@@ -111,7 +111,7 @@ static inline uint64_t *shiny_chunk_states(struct shiny_header *h)
 struct shiny_chunks {
 	uint64_t *states; /* [count] */
 	char *small, *large;
-	uint32_t smalls, count; /* chunks 0 … smalls - 1 are small, smalls … count - 1 large */
+	uint32_t smalls, count; /* chunks [0, smalls) are small, [smalls, count) large */
 };
 
 static inline struct shiny_chunks shiny_chunks(struct shiny_header *h)

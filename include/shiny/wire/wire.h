@@ -204,7 +204,7 @@ struct shiny_record {
 enum shiny_vptr_api {
 	/* a later allocation pushed the block out of the nursery: its construction has ended */
 	SHINY_VPTR_SETTLED = 0,
-	SHINY_VPTR_FLUSH = 1,   /* the sidecar asked; the block may be very young */
+	SHINY_VPTR_FLUSH = 1,   /* the sidecar requested a flush; the block may be very young */
 	SHINY_VPTR_EXIT = 2,    /* the thread or process ended */
 	/* just before the free: destructors have run, so the class is this one or derived from
 	 * it */
@@ -224,7 +224,7 @@ struct shiny_map {
 	uint64_t bytes;
 	union {
 		struct {
-			uint64_t old_address; /* mremap: the old mapping; brk: the old break; else
+			uint64_t old_address; /* mremap: the old address; brk: the old break; else
 			                       * 0 */
 			uint64_t old_bytes;
 			uint64_t begun;  /* ticks before the call, if it unmaps memory; else 0. The

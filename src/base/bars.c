@@ -5,7 +5,7 @@
 
 #include "mem.h"
 
-enum { LEVELS = 8, BYTES = 3 /* of a bar in UTF-8, U+2581 to U+2588 */ };
+enum { LEVELS = 8, BYTES = 3 /* a bar in UTF-8, U+2581 to U+2588 */ };
 
 char *bars_text(const uint64_t *values, size_t count, size_t columns)
 {
@@ -21,7 +21,7 @@ char *bars_text(const uint64_t *values, size_t count, size_t columns)
 
 		for (size_t k = i * count / shown; k < (i + 1) * count / shown; k++)
 			value = values[k] > value ? values[k] : value;
-		/* the smallest value above 0 is seen */
+		/* the smallest value above 0 still has a bar */
 		level = (unsigned)((double)value / (double)most * LEVELS + 0.9999);
 		level = level > LEVELS ? LEVELS : level;
 		if (!value) {

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* `columns` characters at most; where there are more values, each shows the largest of several. 0
- * is a blank. A new text. */
+/* Returns a new text of at most `columns` characters; where there are more values, each character
+ * shows the largest of several. A value of 0 is a blank. */
 char *bars_text(const uint64_t *values, size_t count, size_t columns);
 
 #endif

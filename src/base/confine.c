@@ -73,11 +73,9 @@ enum { DENIED = sizeof(denied) / sizeof(*denied) };
 
 static bool filtered;
 
-/* ---- what is there ---- */
-
 enum obstacle { NONE, SANITIZER, FILTER, UNKNOWN };
 
-/* Asked of a file: prctl(PR_GET_SECCOMP) is a call that a filter may kill for. */
+/* Reads a file, as a seccomp filter may kill for prctl(PR_GET_SECCOMP). */
 static enum obstacle find_obstacle(void)
 {
 	char status[4096];
@@ -133,7 +131,7 @@ static const uint64_t rights[CONFINE_RIGHTS] = {
 			 F_MAKE_DIRECTORY | F_REMOVE_DIRECTORY,
 };
 
-/* 0: the kernel has none, or it is switched off. */
+/* Returns the ABI; 0 if the kernel has no Landlock or it is switched off. */
 static int landlock_abi(void)
 {
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION);
@@ -183,7 +181,7 @@ struct program {
 #define LOAD(member) \
 	((struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, \
 				      offsetof(struct seccomp_data, member)))
-/* The next `skip` instructions are for what meets the test. */
+/* The next `skip` instructions run only if the accumulator meets the test. */
 #define UNLESS(test, value, skip) \
 	((struct sock_filter)BPF_JUMP(BPF_JMP | (test) | BPF_K, (uint32_t)(value), 0, skip))
 #define GIVE(action) ((struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action))
@@ -195,7 +193,7 @@ static void add(struct program *program, struct sock_filter step)
 	program->at[program->count++] = step;
 }
 
-/* Where the accumulator meets the test, the call ends so. */
+/* Ends the call with `end` if the accumulator meets the test. */
 static void add_test(struct program *program, unsigned test, uint64_t value,
 		     struct sock_filter end)
 {
@@ -203,7 +201,7 @@ static void add_test(struct program *program, unsigned test, uint64_t value,
 	add(program, end);
 }
 
-/* A call whose low half of an argument is one of `values`, or none of them, is allowed. */
+/* Allows `call` if the low half of its argument is one of `values` (`listed`) or none of them. */
 static void add_choice(struct program *program, long call, int argument, const uint32_t *values,
 		       size_t count, bool listed)
 {
@@ -222,10 +220,10 @@ static void add_choice(struct program *program, long call, int argument, const u
 static void make_program(struct program *program, bool network, bool processes)
 {
 	static const uint32_t families[] = { AF_UNIX, AF_INET, AF_INET6, AF_NETLINK };
-	/* all that a snapshot makes: nothing that changes a process */
+	/* the only requests of a snapshot; none changes a process */
 	static const uint32_t traces[] = { PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_GETREGS,
 					   PTRACE_DETACH };
-	/* they put words into the mouth of whoever sits at the terminal */
+	/* they type into the user's terminal */
 	static const uint32_t terminals[] = { TIOCSTI, TIOCLINUX };
 
 	program->count = 0;
@@ -260,13 +258,13 @@ static void restrict_calls(bool network, bool processes)
 
 	make_program(&program, network, processes);
 	filter.len = program.count;
-	/* SPEC_ALLOW: what a filter costs otherwise on kernels before 5.16 is meant for JITs */
+	/* SPEC_ALLOW: kernels before 5.16 would add slow mitigations, which are meant for JITs */
 	filtered = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
 			   SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_SPEC_ALLOW,
 			   &filter) == 0;
 }
 
-/* ---- the whole ---- */
+/* ---- Landlock and seccomp together ---- */
 
 void confine(enum confine_role role, const struct confine_place *places, size_t count)
 {

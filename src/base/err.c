@@ -2,8 +2,8 @@
 /*
  * err.c: errors as values. See err.h.
  *
- * The one hard case is running out of memory while saying so: then a static instance is returned,
- * which shiny_err_free leaves alone and shiny_err_advise does not touch.
+ * The one hard case is running out of memory while making an error: the functions then return a
+ * static instance, which shiny_err_free, shiny_err_advise and shiny_err_where leave alone.
  */
 #define _GNU_SOURCE
 #include "err.h"
@@ -19,8 +19,8 @@ static struct shiny_err no_memory = { .code = SHINY_ERR_OTHER,
 				      .message = no_memory_message,
 				      .advice = NULL };
 
-/* One line means one line: a path may hold a newline or an escape sequence, and the text goes to a
- * terminal. Frees `text`. */
+/* Returns the text on one line without control characters, as a path may hold a newline or an
+ * escape sequence, and the text goes to a terminal. Frees `text`. */
 static char *make_one_line(char *text)
 {
 	char *plain = text_is_plain(text) ? text : text_plain(text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * err.h: how everything outside the target says that something failed.
+ * err.h: errors of all code outside the target.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: yes. Threads: any.
  *
@@ -24,13 +24,13 @@ enum shiny_err_code {
 struct shiny_err {
 	enum shiny_err_code code;
 	char *message; /* one line: what failed, on what, why */
-	char *advice;  /* one line: what to do about it; NULL where there is nothing to say */
+	char *advice;  /* one line: what to do about it; NULL: no advice */
 };
 
 #define SHINY_MUST_CHECK __attribute__((warn_unused_result))
 #define SHINY_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
-/* A new error. Never NULL: without memory, a static instance. */
+/* Returns a new error, never NULL: without memory, a static instance. */
 SHINY_MUST_CHECK struct shiny_err *shiny_err(enum shiny_err_code code, const char *format, ...)
 	SHINY_PRINTF(2, 3);
 
@@ -43,7 +43,7 @@ SHINY_MUST_CHECK struct shiny_err *shiny_err_os(int error_number, const char *fo
 SHINY_MUST_CHECK struct shiny_err *shiny_err_advise(struct shiny_err *err, const char *format, ...)
 	SHINY_PRINTF(2, 3);
 
-/* Says where it was, in front of the message; returns `err`. */
+/* Puts the place of the failure in front of the message; returns `err`. */
 SHINY_MUST_CHECK struct shiny_err *shiny_err_where(struct shiny_err *err, const char *format, ...)
 	SHINY_PRINTF(2, 3);
 

@@ -5,8 +5,8 @@
 
 #define ANONYMOUS "(anonymous namespace)"
 
-/* The last space outside brackets in front of the argument list, unless it belongs to "operator
- * new" or "operator char". */
+/* The name starts behind the last space outside brackets in front of the argument list, unless that
+ * space belongs to "operator new" or "operator char". */
 const char *function_name_start(const char *text)
 {
 	const char *start = text, *operator_at = strstr(text, "operator");

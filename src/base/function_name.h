@@ -10,11 +10,11 @@
 
 #include <stddef.h>
 
-/* Where it starts: behind the return type that templates carry. */
+/* Returns where the scoped name starts: behind the return type that templates carry. */
 const char *function_name_start(const char *text);
 
-/* Its bytes from there on: up to the arguments, or the version behind an @. "(anonymous namespace)"
- * and "operator()" are names. */
+/* Returns the name's bytes: up to the arguments, or the version behind an @. "(anonymous
+ * namespace)" and "operator()" belong to names. */
 size_t function_name_length(const char *start);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hash.c: see hash.h. The seed is of the 16 random bytes that the kernel gives each program. */
+/* hash.c: see hash.h. The seed is half of the 16 random bytes that the kernel gives each
+ * program. */
 #include "hash.h"
 
 #include <string.h>

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hash.h: the hashes of the hash tables, and how an entry is taken out of those that are not
- * hash_table.h's.
+ * hash.h: the hashes of the hash tables, and removal from tables that are not hash_table.h's.
  *
- * A session and a program's files are somebody else's: with a hash that anybody can compute they
- * could hold a million keys of one hash, and a report would never end. So hash_table's keys are
- * hashed with a seed that each process draws (hash_key, hash_keys, hash_bytes.h). hash_mix and
- * hash_pair have none: for tables in which collisions only cost what they lose, and for values that
- * must come out the same again.
+ * A session and a program's files are foreign: with a predictable hash they could hold a million
+ * keys of one hash, and a report would never end. So hash_table's keys are hashed with a seed that
+ * each process draws (hash_key, hash_keys, hash_bytes.h). hash_mix and hash_pair have no seed: they
+ * are for tables in which a collision only loses an entry, and for values that must be the same in
+ * every run.
  *
  * Runs: sidecar, CLI. Allocates: nothing.
  */
@@ -47,9 +46,9 @@ static inline uint64_t hash_keys(uint64_t a, uint64_t b)
 
 /*
  * Empties `cell` of a table `cells` with open addressing and linear probing, of mask + 1 cells, in
- * which `key` is 0 where there is nothing: what lies behind it moves up, each cell unless its home
- * lies cyclically between the hole and itself. So look-ups need no marks where something has been.
- * home: an index, said of `other`, a pointer to a cell.
+ * which an empty cell has `key` 0. Each cell behind the hole moves up, unless its home lies
+ * cyclically between the hole and the cell itself. So look-ups need no marks of removed entries.
+ * `home` is an expression of `other`, a pointer to a cell: the index of that cell's home.
  */
 #define hash_take_out(cells, mask, cell, key, other, home)                                     \
 	do {                                                                                   \

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * json.h: writes JSON to a stream as it comes, indented, one line an array element that asks for
- * it.
+ * json.h: writes indented JSON to a stream; a container can be written on one line.
  *
  * Runs: CLI. Signals: no. Allocates: nothing. Threads: one a writer.
  *

@@ -15,10 +15,10 @@
 #include <stdint.h>
 
 struct log_sum { /* zeroed: empty */
-	double sum, product; /* product: of what is not in the sum; 0 like 1 */
+	double sum, product; /* product: of the numbers that are not in `sum` yet; 0 means 1 */
 };
 
-/* 0 is taken as 1. */
+/* Adds ln `value`; 0 counts as 1. */
 static inline void log_sum_add(struct log_sum *s, uint64_t value)
 {
 	double product = (s->product > 0 ? s->product : 1) * (value ? (double)value : 1);

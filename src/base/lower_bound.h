@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lower_bound.h: binary search in whatever is sorted.
+ * lower_bound.h: binary search in anything sorted.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: nothing. Threads: any.
  *
- *	size_t at = lower_bound(list->count, i, list->at[i].start < start);
+ * 	size_t at = lower_bound(list->count, i, list->at[i].start < start);
  *
- *	if (at < list->count && list->at[at].start == start)
- *		...
+ * 	if (at < list->count && list->at[at].start == start)
+ * 		...
  */
 #ifndef SHINY_LOWER_BOUND_H
 #define SHINY_LOWER_BOUND_H

@@ -22,8 +22,9 @@ static void *there(void *memory)
 	return memory;
 }
 
-/* Huge pages for those that lie in it as a whole, before anything touches them: to fault in 2 MiB
- * by 4 KiB takes several times as long. It costs what the last of them has left. */
+/* Asks for huge pages for the 2 MiB ranges that lie wholly inside the block, before anything
+ * touches them: faulting in 2 MiB by 4 KiB takes several times as long. It costs the unused end of
+ * the last huge page. */
 enum { LARGE = 2 * MEM_HUGE };
 
 static void *large(void *memory, size_t bytes)
@@ -46,7 +47,8 @@ void *mem_zero(size_t count, size_t each)
 	return large(calloc(count ? count : 1, each ? each : 1), count * each);
 }
 
-/* A realloc would copy into pages that nothing was said about yet. */
+/* Large blocks are not reallocated: realloc would copy into pages before MADV_HUGEPAGE applies to
+ * them. */
 void *mem_resize(void *old, size_t count, size_t each)
 {
 	size_t bytes = count * each, had;
@@ -62,8 +64,8 @@ void *mem_resize(void *old, size_t count, size_t each)
 	return larger;
 }
 
-/* A copy touches memory that was never touched, which costs more than to copy: 1.6 us for 4 KiB,
- * and 12 where the host of a virtual machine has to find it (bench/README.md). */
+/* Growing copies into memory that was never touched, which costs more than the copying: 1.6 us for
+ * 4 KiB, and 12 us where the host of a virtual machine has to find the page (bench/README.md). */
 size_t mem_room(size_t room, size_t each)
 {
 	enum { FIRST = 8, MANY_BYTES = 1 << 20 };
@@ -98,7 +100,7 @@ void *mem_pages(size_t bytes)
 	if (before)
 		munmap(at, before);
 	munmap(at + before + bytes, align - before);
-	madvise(at + before, bytes, MADV_HUGEPAGE); /* advice: without, it is only slower */
+	madvise(at + before, bytes, MADV_HUGEPAGE); /* advice: without it, access is only slower */
 	return at + before;
 }
 

@@ -15,7 +15,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-/* 0: execvp would run it; else errno */
+/* Returns 0 if execvp would run the file, else errno. */
 static int runnable(const char *path)
 {
 	struct stat st;
@@ -109,7 +109,7 @@ struct shiny_err *program_library(const char *given, char out[PROGRAM_PATH])
 	return NULL;
 }
 
-/* scripts/preload-tree makes what it leads to */
+/* scripts/preload-tree creates the directories that this part of a path names */
 static const char by_kind[] = "/shiny/$LIB/";
 
 void program_preload(const char *library, char out[PROGRAM_PATH])
@@ -122,7 +122,8 @@ void program_preload(const char *library, char out[PROGRAM_PATH])
 
 	dlerror();
 	if (bytes < PROGRAM_PATH)
-		loaded = dlopen(out, RTLD_NOLOAD | RTLD_LAZY); /* found, and not loaded: no error */
+		loaded = dlopen(out, RTLD_NOLOAD | RTLD_LAZY); /* a file that exists and is not
+		                                                * loaded is no error */
 	if (bytes >= PROGRAM_PATH || dlerror())
 		snprintf(out, PROGRAM_PATH, "%s", library);
 	if (loaded)
@@ -144,7 +145,7 @@ struct view {
 	size_t bytes;
 };
 
-/* [offset, offset + size) if it lies inside the file */
+/* Returns [offset, offset + size), or NULL if that is not inside the file. */
 static const void *inside(const struct view *v, uint64_t offset, uint64_t size)
 {
 	return offset <= v->bytes && size <= v->bytes - offset ? v->at + offset : NULL;
@@ -324,7 +325,7 @@ static void look_at_elf(const struct view *v, struct program_look *out)
 			      : PROGRAM_MALLOC_OWN;
 }
 
-/* The word at `at` of a script's first line; returns where it ends. */
+/* Copies the word at `at` of a script's first line; returns where it ends. */
 static size_t take_word(const struct view *v, size_t at, char *out, size_t room)
 {
 	size_t length = 0;

@@ -2,10 +2,9 @@
 /*
  * rlimits.c: see rlimits.h.
  *
- * A program that is tried with a stack of 64 KiB, or with files of one megabyte, is started with
- * that limit by a shell, so launcher and sidecar have it too. Soft limits are lifted; where the
- * hard one of the stack is small as well, the work is done by a thread, whose stack is ordinary
- * memory.
+ * A shell that tries a program with a stack of 64 KiB, or files of one megabyte, sets that limit
+ * for the launcher and the sidecar too. They raise their soft limits; where the hard limit of the
+ * stack is small as well, a thread does the work, whose stack is ordinary memory.
  */
 #define _GNU_SOURCE
 #include "rlimits.h"
@@ -81,7 +80,7 @@ int rlimits_with_stack(int (*work)(int, char **), int argc, char **argv)
 	pthread_attr_destroy(&attr);
 	if (!threaded)
 		return work(argc, argv);
-	pthread_sigmask(SIG_SETMASK, &all, NULL); /* signals are the worker's */
+	pthread_sigmask(SIG_SETMASK, &all, NULL); /* the worker thread takes the signals */
 	pthread_join(thread, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return call.result;
@@ -110,8 +109,8 @@ void rlimits_restore(void)
 		setrlimit((__rlimit_resource_t)lifted[i], &kept[i]);
 }
 
-/* The least memory that this process's cgroup, of either version, or one above it may have; as
- * interpose/core/limits.c has it. */
+/* Returns the smallest memory limit, in bytes, of this process's cgroup (of either version) and
+ * those above it; as interpose/core/limits.c does. */
 static uintmax_t cgroup_bytes(void)
 {
 	static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rlimits.h: resource limits that were meant for the recorded program, and reach us as well.
+ * rlimits.h: resource limits that are meant for the recorded program and hit us as well.
  *
  * Runs: outside. Signals: no. Allocates: no. Threads: the main one.
  */
@@ -9,19 +9,19 @@
 
 #include <stdbool.h>
 
-/* First of all: keeps the limits as they are, and runs `work` with a stack of some MiB, as is
- * usual. Its result. */
+/* Call this first in main. Saves the limits, and runs `work` with a stack of at least 4 MiB;
+ * returns its result. */
 int rlimits_with_stack(int (*work)(int, char **), int argc, char **argv);
-/* For a process that is nobody's but ours: all soft limits become the hard ones; no signal ends it
- * at one. */
+/* For processes of our own: raises all soft limits to the hard ones; no signal ends the process at
+ * a limit. */
 void rlimits_raise(void);
-/* In a child that becomes the program: the limits as they were. */
+/* For a child that becomes the program: restores the saved limits. */
 void rlimits_restore(void);
 
 /*
- * Where nothing can be recorded under these limits, which the library would find as well
- * (interpose/core/limits.c): says so in one line and becomes the program. True: there is no such
- * limit. False: there is one, and the program cannot be run, as errno says.
+ * If a limit makes recording impossible, as the library would find as well
+ * (interpose/core/limits.c), prints one line and executes the program without recording. True:
+ * there is no such limit. False: the program cannot be executed; errno says why.
  */
 bool rlimits_run_alone(char **arguments);
 

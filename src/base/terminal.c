@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* terminal.c: see terminal.h. The key is of the random bytes that the kernel gives each program,
- * and of those that hash.c does not use. */
+/* terminal.c: see terminal.h. The key is the half of the kernel's 16 random bytes that hash.c does
+ * not use. */
 #include "terminal.h"
 
 #include <inttypes.h>

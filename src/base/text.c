@@ -169,7 +169,7 @@ void text_line(FILE *out, const char *format, ...)
 	free(text);
 }
 
-/* The ranges that matter for names and paths; a terminal that disagrees shifts one row by a
+/* Covers the ranges that matter for names and paths; a terminal that disagrees shifts one row by a
  * column. */
 static size_t point_columns(uint32_t p)
 {
@@ -242,7 +242,7 @@ static void sink_copy(struct sink *sink, const char *s, const char *end, size_t 
 	}
 }
 
-/* Start of the tail of `s` that takes at most `columns`. */
+/* Returns the tail of `s` that takes at most `columns`. */
 static const char *tail_of(const char *s, size_t columns)
 {
 	size_t all = text_columns(s);
@@ -289,7 +289,7 @@ static bool fold_templates(char *out, size_t room, const char *s, int depth)
 }
 
 /* Replaces every outermost argument list by (…), but not "(anonymous namespace)", "operator()" and
- * what is in parentheses as a whole; false where there is none. */
+ * a text that is in parentheses as a whole; false if there is none. */
 static bool fold_arguments(char *out, size_t room, const char *s)
 {
 	char *at = out, *end = out + room - 1;

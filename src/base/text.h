@@ -14,32 +14,33 @@
 
 #define TEXT_INVALID UINT32_C(0xfffd)
 
-/* The code point at `s` (not empty) and its length in bytes; TEXT_INVALID and 1 for a byte that
- * starts no well-formed sequence. */
+/* Decodes the code point at `s` (not empty) and returns its length in bytes; a byte that starts no
+ * well-formed sequence is TEXT_INVALID, of length 1. */
 size_t text_decode(const char *s, uint32_t *point);
 
 /*
- * Whether `s` can be printed wherever a name may stand: it has no control character, no character
- * that turns a line's direction or ends one, and is well-formed. text_plain, of what has: control
- * characters as their pictures (U+2400 on), all else as U+FFFD; the caller's to free.
+ * text_is_plain: true if `s` can be printed wherever a name may stand: it is well-formed and has no
+ * control character and no character that turns a line's direction or ends a line. text_plain
+ * returns a copy, which the caller frees, with control characters as their pictures (U+2400 on) and
+ * the other offenders as U+FFFD.
  */
-uint32_t text_stand_in(uint32_t point); /* what stands for the character; 0: it can be printed */
-size_t text_encode(char *out, uint32_t point); /* in UTF-8, up to 4 bytes; how many */
+uint32_t text_stand_in(uint32_t point); /* its replacement; 0: it can be printed */
+size_t text_encode(char *out, uint32_t point); /* writes UTF-8; returns 1 to 4 bytes */
 bool text_is_plain(const char *s);
 char *text_plain(const char *s);
-/* Prints one line: what the format gives, as text_plain has it, and a line end. For each line in
- * which a name stands that is not from a session. */
+/* Prints the formatted text, made plain by text_plain, as one line. For each line that holds a name
+ * from outside a session. */
 __attribute__((format(printf, 2, 3))) void text_line(FILE *out, const char *format, ...);
 
 /*
- * A word as a shell reads it back, on one line, with nothing in it that a terminal obeys: as it is
- * where it is plain, else 'quoted', or $'with escapes' (bash, zsh, ksh, POSIX 2024). dash 0.5.12
- * reads the last as a $ and a quoted word: another name, which is not found, and obeys nothing, as
- * no quote is in it but \047. No form is read by all: "$(printf ...)" loses line ends at a name's
- * end, and a line that people copy is to start nothing but what it says. For every name that comes
- * from outside and stands in a command line that people copy, or alone in a line.
- * text_shell: of a file; one that begins as an option does gets ./ in front. text_word: of what
- * follows an option. The caller's to free.
+ * Both return a word as a shell reads it back, on one line, with nothing in it that a terminal
+ * obeys: unchanged if it is plain, else 'quoted', or $'with escapes' (bash, zsh, ksh, POSIX 2024).
+ * dash 0.5.12 reads the last as a $ and a quoted word: a different name, which is not found, and
+ * which has no effect, as its only quote is \047. No form suits all shells: "$(printf ...)" loses
+ * line ends at a name's end, and a line that people copy must start nothing but what it says.
+ * For every foreign name in a command line that people copy, or alone in a line. text_shell is for
+ * files and puts ./ in front of a name that looks like an option; text_word is for the values of
+ * options. The caller frees the text.
  */
 char *text_shell(const char *file);
 char *text_word(const char *word);
@@ -55,10 +56,10 @@ enum text_cut {
 };
 
 /*
- * Copies `s` into `out`, cut to `columns` columns with one … where something was left out, and
- * control characters and malformed bytes shown as '?'. A C++ name first loses template arguments,
- * innermost first, then function arguments: "std::map<…>::insert(…)". Returns the columns used.
- * `room` in bytes, at least 8; 4 * columns + 8 always suffices.
+ * Copies `s` into `out`, cut to `columns` columns with one … for the omitted part, and control
+ * characters and malformed bytes shown as '?'. A C++ name first loses template arguments, innermost
+ * first, then function arguments: "std::map<…>::insert(…)". Returns the columns used. `room` in
+ * bytes, at least 8; 4 * columns + 8 always suffices.
  */
 size_t text_fit(char *out, size_t room, const char *s, size_t columns, enum text_cut cut);
 
@@ -66,10 +67,11 @@ size_t text_fit(char *out, size_t room, const char *s, size_t columns, enum text
  * matters. */
 bool text_matches(const char *pattern, const char *s);
 
-/* The part of a path behind the last '/'. */
+/* Returns the part of a path behind the last '/'. */
 const char *text_base(const char *path);
 
-/* The same of a file; of a directory, which ends in /, what is behind ./ and ../: "net/http/". */
+/* For a file returns the same; for a directory, which ends in /, the part behind ./ and ../:
+ * "net/http/". */
 const char *text_place(const char *path);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * texts.h: different texts, numbered in the order in which they come.
+ * texts.h: distinct texts, numbered in the order in which they are added.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: a copy of each text, and 20 to 40 bytes (mem.h).
  * Threads: one a list.
@@ -19,7 +19,7 @@ struct texts { /* zeroed: empty */
 	struct hash_table index;
 };
 
-/* The text's place in `at`. A new text makes `count` one more. */
+/* Returns the text's index in `at`; a new text is copied and added. */
 uint32_t texts_put(struct texts *texts, const char *text);
 void texts_deinit(struct texts *texts);
 

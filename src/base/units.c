@@ -14,7 +14,7 @@ struct unit_name {
 	double factor;
 };
 
-/* digits[.digits] then one of `units`; exact where there is no fraction */
+/* Parses digits[.digits] and one of `units`; exact if there is no fraction. */
 static bool parse(const char *text, const struct unit_name *units, uint64_t *out)
 {
 	uint64_t whole = 0;
@@ -120,9 +120,9 @@ char *units_count(char out[UNITS_TEXT], uint64_t n)
 	return out;
 }
 
-/* printf rounds an exact tie to the even digit, JavaScript's toFixed rounds it up. The page that
- * `shinyctl html` writes shows the same numbers, so ties go up here, too: `value` or, where it is
- * a tie at `digits` behind the point, the next larger number that has so many. */
+/* Returns `value` or, where it is a tie at `digits` behind the point, the next larger number of so
+ * many digits. printf rounds an exact tie to the even digit, JavaScript's toFixed rounds it up; the
+ * page that `shinyctl html` writes shows the same numbers, so ties go up here, too. */
 static double ties_up(double value, int digits)
 {
 	double scale = digits == 2 ? 100 : digits == 1 ? 10 : 1, scaled = value * scale,

@@ -19,15 +19,15 @@ enum { UNITS_TEXT = 40 };
 enum { UNITS_NOUN = 80 };
 #define UNITS_NOUN_BUF ((char[UNITS_NOUN]){ 0 }) /* the same for units_noun */
 
-/* A size: a number, perhaps with a fraction, then b, k, m, g or t (powers of 1024; K, KB and KiB
- * mean the same). */
+/* Parses a size: a number, perhaps with a fraction, then b, k, m, g or t (powers of 1024; K, KB and
+ * KiB mean the same). */
 bool units_parse_bytes(const char *text, uint64_t *bytes);
-/* A duration: a number, then ns, us, ms, s, min or h; without a unit, seconds. In ns. */
+/* Parses a duration into ns: a number, then ns, us, ms, s, min or h; without a unit, seconds. */
 bool units_parse_time(const char *text, uint64_t *ns);
-/* A whole number, perhaps with k, m or g for thousands, millions, billions, or thousands
+/* Parses a whole number, perhaps with k, m or g for thousands, millions, billions, or thousands
  * separators. */
 bool units_parse_count(const char *text, uint64_t *count);
-/* A share: "5%" or "0.05". As a fraction, 0..1. */
+/* Parses a share, "5%" or "0.05", into a fraction of 0..1. */
 bool units_parse_share(const char *text, double *share);
 
 char *units_count(char out[UNITS_TEXT], uint64_t n);             /* 1,234,567 */
@@ -40,7 +40,7 @@ char *units_time(char out[UNITS_TEXT], uint64_t ns);
 char *units_share(char out[UNITS_TEXT], double part, double all);
 char *units_short(char out[UNITS_TEXT], double n);               /* 950, 12.3 k, 4.56 M */
 
-/* The word beside such a number: "is" for one, "are" for more and for none. */
+/* The word that agrees with a number: "is" for one, "are" for more and for none. */
 static inline const char *units_form(uint64_t n, const char *one, const char *more)
 {
 	return n == 1 ? one : more;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * worker_thread.h: a thread of the sidecar's beside its loop.
+ * worker_thread.h: a thread of the sidecar beside its loop.
  *
  * Runs: sidecar. Signals: no. Allocates: no. Threads: that is its purpose.
  */
@@ -11,8 +11,8 @@
 #include <stdbool.h>
 
 /*
- * Signals are the loop's, but for SIGBUS, which comes to the thread that meets it. False: there is
- * no thread to be had.
+ * Starts a thread that blocks all signals, which the loop takes, except SIGBUS, which the kernel
+ * sends to the faulting thread. False: no thread can be created.
  */
 bool thread_start(pthread_t *out, void *(*run)(void *), void *context);
 

@@ -17,8 +17,9 @@ static const uint64_t second = 1000000000;
 
 struct devtools {
 	struct connection browser;
-	int child_reads, child_writes; /* the program's; -1 in the launcher once it runs */
-	uint64_t period;               /* ns, 0 none */
+	int child_reads, child_writes; /* the program's ends; -1 in the launcher once the program
+	                                * runs */
+	uint64_t period;               /* ns between dumps; 0: only on request */
 	pthread_t thread;
 	bool running;
 	struct counts counts;
@@ -35,7 +36,7 @@ static void dump(struct devtools *d)
 				    NULL);
 }
 
-/* The first dump waits for a page. True: it was asked for, or need not wait. */
+/* Lets the first dump wait for a page. True: a page is loaded, or a dump was requested. */
 static bool first_page(struct connection *c)
 {
 	if (c->asked || c->number)
@@ -46,7 +47,7 @@ static bool first_page(struct connection *c)
 	return c->asked;
 }
 
-/* ms until `deadline`, at most a second; -1: there is none. */
+/* Returns the ms until `deadline`, at most 1000; -1: there is no deadline. */
 static int wait_ms(uint64_t deadline)
 {
 	uint64_t now = connection_time(CLOCK_MONOTONIC), left;
@@ -96,9 +97,9 @@ static void *work(void *context)
 	return NULL;
 }
 
-/* ---- around the program ---- */
+/* ---- the launcher's side ---- */
 
-/* A descriptor above those that Chromium dumps at, closed by exec. */
+/* Moves `fd` above the descriptors of Chromium's pipe; exec closes the new one. */
 static int high(int fd)
 {
 	int moved = fcntl(fd, F_DUPFD_CLOEXEC, DEVTOOLS_WRITES + 1);
@@ -160,7 +161,7 @@ struct shiny_err *devtools_start(struct devtools *d, pid_t pid)
 		d->browser.pidfd = pidfd_open(pid, 0);
 	if (pid && d->browser.pidfd < 0)
 		return shiny_err_os(errno, "cannot watch the program");
-	sigfillset(&all); /* SIGPIPE too: what is written to a browser that has gone fails */
+	sigfillset(&all); /* SIGPIPE too: writing to a browser that has ended shall fail */
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	code = pthread_create(&d->thread, NULL, work, d);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

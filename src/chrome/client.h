@@ -4,20 +4,19 @@
  * heap snapshots.
  *
  * Runs: CLI (the launcher of `shinyctl run`, and `shinyctl devtools`), on a thread of its own.
- * Signals: devtools_ask only. Allocates: what counts.h keeps.
- * Threads: the thread works from devtools_start to devtools_stop; in between its caller calls
- * devtools_ask only.
+ * Signals: devtools_ask only. Allocates: the counts (counts.h). Threads: the thread works from
+ * devtools_start to devtools_stop; in between its caller calls devtools_ask only.
  *
  *   launcher ── ask: pipe ──► thread ── to ──► descriptor 3 of the program   JSON messages,
  *                                ▲──── from ── descriptor 4 of the program   each ended by a NUL
  *
  * The thread dumps when the first page has been loaded, every `period`, on request (SIGUSR1), and
- * before a SIGTERM or SIGHUP is passed on to the program: all processes first, then a heap snapshot
+ * before it passes SIGTERM or SIGHUP on to the program: first all processes, then a heap snapshot
  * of each page.
  *
  * The program must not suffer. Chromium ends when its end of the pipe is closed, so the descriptors
- * stay open until it has ended, whatever goes wrong here, and its output is read to the end, so
- * that it never waits for us. A call without an answer ends the asking, not the program.
+ * stay open until it has ended, whatever goes wrong here, and the thread reads its output to the
+ * end, so that it never waits for us. A call without an answer ends the dumps, not the program.
  */
 #ifndef SHINY_CLIENT_H
 #define SHINY_CLIENT_H
@@ -33,35 +32,36 @@ enum { DEVTOOLS_READS = 3, DEVTOOLS_WRITES = 4 };     /* the program's descripto
 
 struct devtools;
 
-/* `period`: ns, 0 none. `port`: where the browser listens, on this machine; 0: it is the program,
- * and gets pipes. */
+/* `period`: ns between dumps, 0 none. `port`: the port on which a running browser listens on this
+ * machine; 0: the program is the browser, and gets pipes. */
 SHINY_MUST_CHECK struct shiny_err *devtools_create(uint64_t period, uint16_t port,
 						   struct devtools **out);
-/* In the forked child, before exec: puts the pipe's ends where Chromium looks for them. *keep: a
- * descriptor that must survive; moved if it is in the way. */
+/* Call in the forked child, before exec: puts the pipe's ends where Chromium looks for them. *keep:
+ * a descriptor that must survive; it is moved if it is in the way. */
 void devtools_child(struct devtools *devtools, int *keep);
-/* In the launcher, once `pid` is the program. 0: the browser ran before us; the thread ends when it
- * has gone, or has not answered within DEVTOOLS_KNOCK. */
+/* Call in the launcher, once `pid` is the program. 0: the browser ran before us; the thread ends
+ * when that browser has ended, or has not answered within DEVTOOLS_KNOCK. */
 SHINY_MUST_CHECK struct shiny_err *devtools_start(struct devtools *devtools, pid_t pid);
-/* Asks for a dump now; signal `number`, if not 0, is sent to the program after it. False: the
- * thread has ended. */
+/* Requests a dump now; afterwards the thread sends signal `number`, if not 0, to the program.
+ * False: the thread has ended. */
 bool devtools_ask(struct devtools *devtools, int number);
 /* Call when the program has ended. */
 void devtools_stop(struct devtools *devtools);
-/* The browser has answered its first call. Safe in signal handlers. */
+/* True if the browser has answered its first call. Safe in signal handlers. */
 bool devtools_answered(const struct devtools *devtools);
 /*
- * For a browser that ran before us: asks for a last dump, after which devtools_wait returns; the
- * second call makes it return at once. `number`: the signal that asks. Somebody waits who sends
- * SIGINT: then a browser that says nothing for DEVTOOLS_SILENCE is not waited for. Safe in signal
- * handlers.
+ * For a browser that ran before us: requests a last dump, after which devtools_wait returns; the
+ * second call makes it return at once. `number` is the signal that caused the call. A user waits
+ * after SIGINT: then the thread gives up a browser that is silent for DEVTOOLS_SILENCE. Safe in
+ * signal handlers.
  */
 void devtools_leave(struct devtools *devtools, int number);
-/* Returns when that browser has gone, or after devtools_leave. */
+/* Returns when that browser has ended, or after devtools_leave. */
 void devtools_wait(struct devtools *devtools);
 /* The first trouble, in one line; NULL: none. */
 const char *devtools_trouble(const struct devtools *devtools);
-/* Writes what was dumped into the finished session file; *dumps and *snapshots: how many. */
+/* Writes the dumps into the finished session file and sets *dumps and *snapshots to their
+ * numbers. */
 SHINY_MUST_CHECK struct shiny_err *devtools_store(const struct devtools *devtools, const char *path,
 						  size_t *dumps, size_t *snapshots);
 void devtools_destroy(struct devtools *devtools); /* accepts NULL */

@@ -50,7 +50,7 @@ static bool take_data(void *context, bool snapshot, const char *text, size_t len
 {
 	struct connection *c = context;
 
-	/* the end of a document tells whether it is whole; the message around it is fine */
+	/* snapshot_end and trace_end report a broken document; the message around it is fine */
 	if (snapshot && c->snapshot)
 		snapshot_feed(c->snapshot, text, length);
 	else if (!snapshot && c->trace)
@@ -118,7 +118,8 @@ void connection_pass_on(struct connection *c)
 {
 	if (!c->number)
 		return;
-	if (c->pidfd < 0) { /* not our child: leave, once it has answered */
+	if (c->pidfd < 0) { /* not our child: end the work, unless the browser has not answered
+	                     * yet */
 		c->stopped |= c->hello;
 		return;
 	}
@@ -137,7 +138,7 @@ static void take_asked(struct connection *c)
 		} else if (asked[i] == CONNECTION_DUMP) {
 			c->asked = true;
 		} else {
-			/* the second request: the first does not wait any longer */
+			/* a second request ends the waiting of the first */
 			connection_pass_on(c);
 			c->number = asked[i];
 			c->number_since = connection_time(CLOCK_MONOTONIC);
@@ -171,7 +172,7 @@ void connection_receive(struct connection *c, int ms)
 	}
 }
 
-/* Since it was told to leave, the browser has been silent for too long. */
+/* True if the browser has been silent for too long since the user's SIGINT. */
 static bool keeps_waiting(const struct connection *c, uint64_t time)
 {
 	uint64_t since = c->heard > c->number_since ? c->heard : c->number_since;
@@ -221,7 +222,7 @@ bool connection_call(struct connection *c, const char *session, const char *meth
 	c->answered = false;
 	c->detached = false;
 	c->heard = connection_time(CLOCK_MONOTONIC);
-	/* with its NUL. A pipe takes so few bytes at once, unless it is full */
+	/* With its NUL. A pipe accepts so few bytes at once, unless it is full. */
 	if (c->socket ? !socket_send(c->socket, text, (size_t)length)
 		      : write(c->to, text, (size_t)length + 1) != length + 1) {
 		if (errno == EPIPE || c->socket)
@@ -243,7 +244,7 @@ bool connection_call(struct connection *c, const char *session, const char *meth
 	return true;
 }
 
-/* A browser listens on its port some time after its start, or after its parent's. */
+/* Tries again and again: a browser opens its port some time after its start. */
 void connection_dial(struct connection *c, uint64_t deadline)
 {
 	struct socket_sink sink = { .context = c, .take = take_from_socket };

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * counts.h: a browser's own numbers, kept until the session file is finished, then written to it.
+ * counts.h: a browser's own numbers, held in memory until the session file is finished, then
+ * written to it.
  *
- * Runs: CLI. Signals: no. Allocates: a name once, 24 bytes an allocator or kind of objects of each
- * dump. Threads: one.
+ * Runs: CLI. Signals: no. Allocates: each name once, and a struct count_row for each allocator or
+ * kind of objects of each dump. Threads: one.
  */
 #ifndef SHINY_COUNTS_H
 #define SHINY_COUNTS_H
@@ -16,12 +17,12 @@
 #include "../base/mem.h"
 #include "../base/texts.h"
 
-enum { COUNTS_NAME = 2048 }; /* bytes of a name, longer ones are cut */
+enum { COUNTS_NAME = 2048 }; /* bytes of a name; longer ones are cut */
 
 /* An allocator in a dump, or objects of one kind and name in a snapshot. */
 struct count_row {
-	uint32_t name, kind; /* places in names, plus 1; kind 0: an allocator */
-	uint64_t count, bytes, effective; /* effective: of allocators */
+	uint32_t name, kind; /* indexes of `names`, plus 1; kind 0: an allocator */
+	uint64_t count, bytes, effective; /* effective: allocators only */
 };
 struct counts_dump {
 	bool snapshot;
@@ -37,7 +38,7 @@ struct counts {
 
 uint32_t counts_name(struct counts *counts, const char *text, size_t length);
 struct counts_dump *counts_add(struct counts *counts); /* owned by counts */
-void counts_drop(struct counts *counts, size_t from);  /* forgets the dumps from this one on */
+void counts_drop(struct counts *counts, size_t from);  /* frees the dumps from this index on */
 void counts_deinit(struct counts *counts);
 
 /* Appends everything to the finished session in one transaction. */

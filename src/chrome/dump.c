@@ -75,7 +75,7 @@ bool dump_memory(struct connection *c, struct counts *counts)
 	return counts->dumps.count > before;
 }
 
-/* The process of a page: a trace that is started on the page begins with it. 0 unknown. */
+/* Returns the pid of a page's process, 0 unknown. A trace started on the page begins with it. */
 static uint32_t pid_of(struct connection *c, struct counts *counts, const char *session,
 		       const char *target)
 {
@@ -106,8 +106,8 @@ static bool take_snapshot(struct connection *c, struct counts *counts, const cha
 	size_t before = counts->dumps.count;
 	bool taken = connection_call(c, session, "HeapProfiler.enable", "{}");
 
-	/* one collection finalizes what the next one frees; each finishes the sweeping before it,
-	 * so that dead objects are known to be dead */
+	/* One collection finalizes objects, the next one frees them. Each finishes the sweeping
+	 * before it, so that dead objects are known to be dead. */
 	for (int i = 0; i < COLLECTIONS && taken; i++)
 		taken = connection_call(c, session, "HeapProfiler.collectGarbage", "{}");
 	if (!taken)
@@ -133,7 +133,7 @@ static bool take_snapshot(struct connection *c, struct counts *counts, const cha
 	return taken && connection_call(c, session, "HeapProfiler.disable", "{}");
 }
 
-/* Calls `each` for every page, attached to it; false ends that. */
+/* Attaches to every page and calls `each` for it, until `each` returns false. */
 static void each_page(struct connection *c, page_fn *each, void *context)
 {
 	struct message_target *targets;

@@ -133,7 +133,7 @@ static void parse_held(struct json_stream *s)
 	s->held.count = 0;
 }
 
-/* Puts `text` behind what waits. */
+/* Appends `text` to the waiting pieces. */
 static void hold(struct json_stream *s, const char *text, size_t length)
 {
 	s->held.at = mem_reach(s->held.at, &s->held.room, s->held.count + length, 1, SLICE);

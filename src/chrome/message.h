@@ -18,14 +18,14 @@ struct message_target {
 };
 struct message {
 	struct json_stream json;
-	uint64_t id;               /* the call that it answers; 0: it is an event */
-	char method[64];           /* of an event */
+	uint64_t id;               /* the call that this answers; 0: this is an event */
+	char method[64];           /* an event's */
 	char session[64];          /* result.sessionId */
 	char stream[64];           /* params.stream */
 	char text[64];             /* result.result.value, where that is a text */
 	char error[160];           /* error.message */
-	bool failed;               /* it is an error, or says that it had no success */
-	bool eof, encoded;         /* of IO.read */
+	bool failed;               /* an error, or success: false */
+	bool eof, encoded;         /* IO.read's flags */
 	VEC(struct message_target) targets;
 	struct message_target target;
 	/* Called with each piece of a document; false ends the message as unreadable. */

@@ -9,7 +9,7 @@
 
 enum { FIRST_ROOM = 4096 };
 
-/* Kinds whose names are what they hold, or say no more than the kind does. */
+/* Kinds whose names are their contents, or say no more than the kind does. */
 static const char *const contents[] = {
 	"string", "concatenated string", "sliced string", "regexp", "number", "bigint", "symbol"
 };
@@ -153,7 +153,7 @@ static bool value(void *context, const struct json_stream *json, enum json_kind 
 	}
 }
 
-/* Whether the container that was opened or is closed is the array at these keys. */
+/* True if the container that was opened or is being closed is the array at these keys. */
 static bool array_at(const struct json_stream *json, unsigned depth, const char *const *keys)
 {
 	if (json->depth != depth + 1 || !json->array[depth])
@@ -169,7 +169,7 @@ static bool open(void *context, const struct json_stream *json)
 	struct snapshot *s = context;
 
 	if (s->part != SNAPSHOT_OTHER)
-		return false; /* they hold plain values only */
+		return false; /* these arrays hold plain values only */
 	if (array_at(json, 1, (const char *const[]){ "nodes" })) {
 		s->part = SNAPSHOT_NODES;
 		return !s->nodes && !s->by_name && s->kind_count &&
@@ -188,7 +188,7 @@ static bool open(void *context, const struct json_stream *json)
 	} else if (array_at(json, 4,
 			    (const char *const[]){ "snapshot", "meta", "node_types", "" }) &&
 		   !s->kind_count) {
-		/* the first array in it; the other fields' types are words */
+		/* the first array in it; the types of the other fields are words */
 		s->part = SNAPSHOT_NODE_TYPES;
 	}
 	return true;

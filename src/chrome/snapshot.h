@@ -8,8 +8,8 @@
  * A snapshot is {"snapshot": {"meta": …}, "nodes": […], "edges": […], …, "strings": […]}. A node is
  * a few numbers, named by meta.node_fields: its kind is an index into meta.node_types[0], its name
  * an index into strings, which come last. So nodes are summed by the two numbers, and names are
- * filled in as the strings arrive. The contents of strings and numbers are not kept: those kinds
- * have no name.
+ * filled in as the strings arrive. Kinds whose names are their contents, such as strings and
+ * numbers, are counted without names.
  */
 #ifndef SHINY_SNAPSHOT_H
 #define SHINY_SNAPSHOT_H
@@ -20,8 +20,8 @@
 enum { SNAPSHOT_ROWS = 2000000, SNAPSHOT_FIELDS = 16, SNAPSHOT_KINDS = 64 };
 
 struct snapshot_row {
-	uint32_t kind, name; /* as numbered in the snapshot; name SNAPSHOT_NAMELESS: none is
-	                      * wanted */
+	uint32_t kind, name; /* the snapshot's numbers; name SNAPSHOT_NAMELESS: its kind is counted
+	                      * without names */
 	uint64_t count, bytes;
 };
 #define SNAPSHOT_NAMELESS UINT32_MAX
@@ -39,23 +39,23 @@ struct snapshot {
 	struct counts *counts;
 	struct counts_dump *dump;
 	enum snapshot_part part;
-	/* of a node; SNAPSHOT_FIELDS: not there */
+	/* a node's fields; SNAPSHOT_FIELDS: there is no such field */
 	unsigned field_count, type_field, name_field, size_field;
 	unsigned kind_count;
-	uint32_t kinds[SNAPSHOT_KINDS]; /* of counts->names */
+	uint32_t kinds[SNAPSHOT_KINDS]; /* indexes of counts->names, plus 1 */
 	bool nameless[SNAPSHOT_KINDS];
-	uint64_t node[SNAPSHOT_FIELDS]; /* being read */
+	uint64_t node[SNAPSHOT_FIELDS]; /* the node being read */
 	unsigned field;
 	uint64_t nodes;
 	struct snapshot_row *table;     /* open addressing; count 0: empty */
 	size_t used, room;
-	struct snapshot_row *by_name;   /* once the strings begin: the same rows in their order */
+	struct snapshot_row *by_name;   /* the same rows sorted by name, once the strings begin */
 	size_t next_row;
 	uint64_t next_string;
-	bool named;                     /* the strings have been there */
+	bool named;                     /* the strings have begun */
 };
 
-/* Adds the snapshot to `counts`. */
+/* Adds a dump to `counts`, which snapshot_end fills. */
 void snapshot_init(struct snapshot *snapshot, struct counts *counts);
 bool snapshot_feed(struct snapshot *snapshot, const char *text, size_t length);
 SHINY_MUST_CHECK struct shiny_err *snapshot_end(struct snapshot *snapshot);

@@ -26,11 +26,11 @@ struct devtools_socket {
 	int fd;
 	struct socket_sink sink;
 	wslay_event_context_ptr websocket;
-	bool control; /* the frame that comes is none of a message's */
+	bool control; /* the current frame is a control frame, not part of a message */
 	bool gone;
 };
 
-/* ---- HTTP, as much as it takes ---- */
+/* ---- HTTP: two GET requests ---- */
 
 static int dial(uint16_t port)
 {
@@ -51,8 +51,8 @@ static int dial(uint16_t port)
 	return fd;
 }
 
-/* Sends the request and reads the answer's head, and nothing behind it, into `head`; its status, or
- * 0. */
+/* Sends the request and reads the head of the answer, without its body, into `head`. Returns the
+ * status, or 0. */
 static int ask(int fd, const char *request, char head[HEAD_BYTES])
 {
 	size_t length = strlen(request), got = 0;
@@ -75,7 +75,7 @@ static bool take_url(void *context, const struct json_stream *s, enum json_kind 
 	return true;
 }
 
-/* The path of the browser's endpoint: "/devtools/browser/…"; false: there is none. */
+/* Finds the path of the browser's endpoint, "/devtools/browser/…"; false: there is none. */
 static bool find_endpoint(uint16_t port, char path[HEAD_BYTES])
 {
 	struct json_sink sink = { .context = path, .value = take_url };

@@ -7,8 +7,8 @@
 
 enum { NAME_PARTS = 4 };
 
-/* The container that holds the events: {"traceEvents":[…]}, or the array alone. -1: we are not in
- * it. */
+/* Returns the depth of the array of events, {"traceEvents":[…]} or the array alone; -1: we are
+ * outside of it. */
 static int events_level(const struct json_stream *s)
 {
 	if (s->depth && s->array[0])
@@ -16,7 +16,7 @@ static int events_level(const struct json_stream *s)
 	return s->depth > 1 && s->array[1] && strcmp(s->keys[0], "traceEvents") == 0 ? 1 : -1;
 }
 
-/* Whether we are at exactly these keys inside of an event; NULL is any. */
+/* True if we are at exactly these keys inside of an event; NULL is any key. */
 static bool at(const struct json_stream *s, unsigned depth, const char *const *keys)
 {
 	int events = events_level(s);
@@ -116,7 +116,7 @@ static bool open(void *context, const struct json_stream *s)
 	struct trace *t = context;
 
 	if (AT(s, NULL) && !s->array[s->depth - 1] && events_level(s) >= 0) {
-		/* one event begins: its rows' memory is kept for the next */
+		/* an event begins: it reuses the memory of the last one's rows */
 		size_t room = t->event.rows.room;
 		struct count_row *rows = t->event.rows.at;
 

@@ -5,9 +5,9 @@
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: nothing. Threads: any.
  *
- * Who asks puts a file ACCESS_ASK_PREFIX N into the session directory, N its own pid, which holds
- * the sources from then on, as in SHINY_ACCESS. It is made under another name and renamed. The
- * sidecar removes it when it has done what it says.
+ * The asking process puts a file ACCESS_ASK_PREFIX N into the session directory, where N is its
+ * pid. The file names the sources that shall be on, as in SHINY_ACCESS. It is created under another
+ * name and renamed. The sidecar switches the sources, then removes the file.
  */
 #ifndef SHINY_ACCESS_ASK_H
 #define SHINY_ACCESS_ASK_H
@@ -20,7 +20,7 @@ struct access_sources {
 	bool watch, pages; /* watches.h, page_uses.h */
 };
 
-/* "off", or sources between commas. False: a word means nothing; `out` is untouched. */
+/* Reads "off", or sources between commas. False: a word is unknown; `out` is untouched. */
 bool access_sources_read(const char *text, struct access_sources *out);
 
 #endif

@@ -16,8 +16,8 @@
 enum { WATCH, PAGES, SOURCES };
 
 static const struct access_source {
-	const char *key; /* in table session */
-	bool (*on)(struct session *session); /* false: it cannot be */
+	const char *key; /* name of a row of table session */
+	bool (*on)(struct session *session); /* false: it is not available */
 	void (*off)(struct session *session);
 } access_sources[SOURCES] = {
 	[WATCH] = { "access_watch_on", watches_on, watches_off },
@@ -70,7 +70,7 @@ void accesses_begin(struct session *session)
 	switch_source(session, PAGES, options->page_accesses);
 }
 
-/* What it says is done before it goes: who asked waits for that. */
+/* Removes the file after switching, as the asking process waits for that. */
 void accesses_switch(struct session *session, int directory, const char *file)
 {
 	int fd = openat(directory, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);

@@ -3,12 +3,12 @@
  * breakpoints.c: see breakpoints.h.
  *
  * The rings belong to one event a processor that counts nothing; the breakpoints send their records
- * to it (PERF_EVENT_IOC_SET_OUTPUT). A record names its event by the id of the event that was
- * opened, also where an inherited copy wrote it.
+ * to it (PERF_EVENT_IOC_SET_OUTPUT). A record carries the id of the opened event, also where an
+ * inherited copy wrote it.
  *
- * A write makes two records, one of each register, in an order that is not ours to know. The events
- * are closed at the first one: that waits until no processor is in their handler, so what is in the
- * rings afterwards is all there will be.
+ * A write makes two records, one of each register, in an unknown order. The thread disables the
+ * events at the first one: that waits until no processor is in their handler, so afterwards the
+ * rings hold all records.
  */
 #define _GNU_SOURCE
 #include "breakpoints.h"
@@ -38,10 +38,10 @@
 enum {
 	RING_PAGES = 4,
 	PROCESSORS_MAX = 256,
-	THREAD_LISTS = 8,   /* a process that still makes threads then is given up */
-	EVENTS_MAX = 16384, /* of one order: descriptors */
+	THREAD_LISTS = 8,   /* lists of a process that keeps starting threads */
+	EVENTS_MAX = 16384, /* descriptors of one order */
 	PATIENCE_MS = 1000,
-	LOOK_MS = 100, /* between two looks for debuggers */
+	LOOK_MS = 100, /* between two checks for debuggers */
 };
 
 struct bp_ring {
@@ -51,7 +51,7 @@ struct bp_ring {
 
 struct bp_event {
 	int fd;
-	bool writes; /* it sees writes only */
+	bool writes; /* writes only; else reads and writes */
 	uint64_t id;
 };
 
@@ -64,12 +64,12 @@ struct bp_watch {
 	struct breakpoint_order order;
 	struct breakpoint_result result;
 	VEC(struct bp_event) events;
-	struct bp_threads threads; /* that have them */
-	bool taken;         /* the place is */
+	struct bp_threads threads; /* those with the events */
+	bool taken;         /* this entry is in use */
 	bool cancelled;
 	uint64_t until; /* CLOCK_MONOTONIC, ns */
 	pid_t toucher;  /* the thread of result.pc */
-	struct { /* the earliest write; time 0: none yet */
+	struct { /* the earliest write; time 0: none */
 		uint64_t time, pc;
 		pid_t thread;
 	} write;
@@ -80,12 +80,12 @@ struct breakpoints {
 	int wake; /* eventfd: something below has changed */
 	VEC(struct bp_ring) rings;
 	size_t page;
-	bool kernel_too;         /* its accesses are seen */
-	struct bp_threads fresh; /* of the process that is being armed */
-	uint64_t looked;         /* CLOCK_MONOTONIC, ns: for debuggers */
-	struct bp_watch watches[BREAKPOINT_ORDERS]; /* the thread's */
+	bool kernel_too;         /* accesses by the kernel count */
+	struct bp_threads fresh; /* new threads of the process being armed */
+	uint64_t looked;         /* CLOCK_MONOTONIC, ns: last check for debuggers */
+	struct bp_watch watches[BREAKPOINT_ORDERS]; /* used by the thread only */
 
-	pthread_mutex_t lock; /* of all that follows */
+	pthread_mutex_t lock; /* guards the members below */
 	bool stop;
 	size_t under_way;
 	VEC(struct breakpoint_order) orders;
@@ -110,7 +110,7 @@ static void close_events(struct bp_watch *w)
 	w->events.count = w->threads.count = 0;
 }
 
-/* 0 or an errno. The ids stay known when the event is closed. */
+/* Opens one event; returns 0 or an errno. The ids stay known when the event is closed. */
 static int arm_on(struct breakpoints *b, struct bp_watch *w, pid_t tid, const struct bp_ring *ring,
 		  bool writes)
 {
@@ -133,7 +133,8 @@ static int arm_on(struct breakpoints *b, struct bp_watch *w, pid_t tid, const st
 	return 0;
 }
 
-/* A thread that has ended meanwhile needs none: its death is no error. */
+/* Opens the events of a thread; returns 0 or an errno. A thread that has ended meanwhile is no
+ * error. */
 static int arm_thread(struct breakpoints *b, struct bp_watch *w, pid_t tid)
 {
 	for (size_t i = 0; i < b->rings.count; i++)
@@ -156,7 +157,7 @@ static bool is_armed(const struct bp_watch *w, pid_t tid)
 	return false;
 }
 
-/* The threads that are not armed yet; 0 or an errno. */
+/* Lists the threads that have no events yet; returns 0 or an errno. */
 static int list_new_threads(const struct bp_watch *w, struct bp_threads *out)
 {
 	char path[40];
@@ -178,7 +179,8 @@ static int list_new_threads(const struct bp_watch *w, struct bp_threads *out)
 	return 0;
 }
 
-/* Registers are then the debugger's, and it may want all of them. A snapshot wants none. */
+/* A debugger may want all registers. The tracer of a snapshot, which is this process, wants
+ * none. */
 static bool has_debugger(uint32_t pid)
 {
 	uint32_t tracer = proc_tracer(pid);
@@ -187,9 +189,9 @@ static bool has_debugger(uint32_t pid)
 }
 
 /*
- * The list is read until it has nobody new. A thread of the first list can have inherited nothing:
- * nobody was armed. A later one has if its creator was armed by then; it gets a second pair of
- * events, and where there is no register for that, it has the first.
+ * Lists the threads until there is no new one. A thread of the first list has inherited no event,
+ * as no thread had any. A thread of a later list has, if its creator was armed; it gets a second
+ * pair of events, and if there is no register for it, it keeps the first.
  */
 static int arm(struct breakpoints *b, struct bp_watch *w)
 {
@@ -211,7 +213,7 @@ static int arm(struct breakpoints *b, struct bp_watch *w)
 
 /* ---- records ---- */
 
-struct bp_record { /* of plain_attr's sample_type, in the kernel's order */
+struct bp_record { /* the sample_type of breakpoint_event_plain, in the kernel's order */
 	struct perf_event_header header;
 	uint64_t id, pc;
 	uint32_t pid, tid;
@@ -306,7 +308,7 @@ static void begin_watch(struct breakpoints *b, const struct breakpoint_order *or
 	struct bp_watch *w = b->watches;
 
 	while (w->taken)
-		w++; /* there is one: breakpoints_order counts */
+		w++; /* one is free: breakpoints_order counts */
 	w->taken = true;
 	w->cancelled = false;
 	w->order = *order;
@@ -323,8 +325,8 @@ static void begin_watch(struct breakpoints *b, const struct breakpoint_order *or
 }
 
 /*
- * No record can come any more once the events are disabled; they stay known until the rings are
- * read, as records name them.
+ * Disabled events write no more records. Their ids stay known until the rings are read, as records
+ * name them.
  */
 static void end_watch(struct breakpoints *b, struct bp_watch *w)
 {
@@ -365,7 +367,7 @@ static bool take_orders(struct breakpoints *b)
 	return !stop;
 }
 
-/* How long nothing is due, ms. */
+/* Returns the ms until the next work is due. */
 static int next_due(const struct breakpoints *b)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC), due = now + PATIENCE_MS * UINT64_C(1000000);
@@ -380,7 +382,7 @@ static int next_due(const struct breakpoints *b)
 	return due > now ? (int)((due - now + 999999) / 1000000) : 0;
 }
 
-/* One that has come meanwhile gets the registers. */
+/* Cancels the watches of processes that a debugger has attached to: it gets the registers. */
 static void look_for_debuggers(struct breakpoints *b)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
@@ -405,7 +407,7 @@ static void *serve(void *context)
 	while (take_orders(b)) {
 		poll(fds, b->rings.count + 1, next_due(b));
 		if (fds[b->rings.count].revents && read(b->wake, &drop, sizeof(drop)) < 0)
-			continue; /* somebody took it: there is nobody else */
+			continue; /* nothing to read: poll again */
 		read_rings(b);
 		look_for_debuggers(b);
 		for (int i = 0; i < BREAKPOINT_ORDERS; i++) {
@@ -423,17 +425,17 @@ static void *serve(void *context)
 	return NULL;
 }
 
-/* ---- the other side ---- */
+/* ---- the loop's side ---- */
 
 static void wake(struct breakpoints *b)
 {
 	uint64_t one = 1;
 
 	if (write(b->wake, &one, sizeof(one)) < 0)
-		return; /* it is awake: the count is full */
+		return; /* the count is full: the thread will wake up */
 }
 
-/* One a processor that is there; 0 or an errno. */
+/* Opens a ring for each online processor; returns 0 or an errno. */
 static int open_rings(struct breakpoints *b)
 {
 	for (int cpu = 0; cpu < PROCESSORS_MAX; cpu++) {

@@ -2,8 +2,8 @@
 /*
  * clock_pair.c: see clock_pair.h.
  *
- * Whoever takes the processor between the readings sets the clocks apart: the narrowest of some
- * readings is taken.
+ * A preemption between the readings sets the clocks apart; so the narrowest of several readings
+ * counts.
  */
 #include "clock_pair.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * clock_pair.h: one moment on the session's clock and on CLOCK_MONOTONIC, by which times of the
- * latter become ticks.
+ * clock_pair.h: one moment on the session's clock and on CLOCK_MONOTONIC, which converts times of
+ * the latter to ticks.
  *
  * Runs: sidecar. Signals: no. Allocates: no. Threads: the loop's.
  */
@@ -15,9 +15,9 @@ struct clock_pair {
 };
 
 void clock_pair_read(const struct session *session, struct clock_pair *out);
-/* As many ticks as last `ns`. */
+/* Returns `ns` in ticks. */
 uint64_t clock_pair_span(const struct session *session, uint64_t ns);
-/* Of a time before the pair's. */
+/* Returns the ticks of `wall`, which must not be after the pair's. */
 uint64_t clock_pair_ticks(const struct session *session, const struct clock_pair *pair,
 			  uint64_t wall);
 

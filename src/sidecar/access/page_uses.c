@@ -20,19 +20,19 @@ static const uint64_t long_round[REFERENCED_READINGS] = { 100 * MS, 1000 * MS, 3
 							  10000 * MS };
 
 struct page_uses_process {
-	struct process *process; /* NULL: it had no round yet */
-	bool under_way, never;   /* never: it may not be asked */
+	struct process *process; /* NULL: no round yet */
+	bool under_way, never;   /* never: its marks may not be cleared */
 	unsigned rounds;
 	uint64_t began, paid, not_before; /* wall ns */
-	int told[TOLD_ERRORS]; /* errors that have a note */
+	int told[TOLD_ERRORS]; /* errors already noted */
 };
 
 struct page_uses {
-	struct referenced *referenced; /* NULL: off, or `error` says why not */
+	struct referenced *referenced; /* NULL: off, or failed with `error` */
 	int error;
-	bool ever; /* it was there once */
+	bool ever; /* it was on at some time */
 	uint64_t rows, paid;
-	uint64_t off; /* wall ns: since when */
+	uint64_t off; /* wall ns of the last switching off; 0: never */
 	struct page_uses_process *processes; /* by id - 1 */
 	size_t process_room;
 };
@@ -44,7 +44,7 @@ static struct page_uses_process *page_uses_of(struct page_uses *u, uint32_t proc
 	return &u->processes[process - 1];
 }
 
-/* ---- what is missing ---- */
+/* ---- notes about missing data ---- */
 
 static void note_missing(struct session *session, uint32_t process, int error)
 {
@@ -67,7 +67,7 @@ static void take_failure(struct session *session, uint32_t process, int error)
 	struct page_uses_process *state = page_uses_of(session->page_uses, process);
 
 	if (error == ESRCH || error == ENODATA || error == ENOENT)
-		return; /* it has ended, or another image runs */
+		return; /* the process has ended or called exec */
 	state->never = error == EACCES || error == EPERM;
 	for (int i = 0; i < TOLD_ERRORS; i++) {
 		if (state->told[i] == error)
@@ -84,7 +84,7 @@ static void take_failure(struct session *session, uint32_t process, int error)
 
 struct area_marks {
 	const struct referenced_reading *reading;
-	bool *held; /* an area each: it has a live block */
+	bool *held; /* an element per area: it has a live block */
 	size_t last;
 };
 
@@ -95,7 +95,7 @@ static void mark_area(void *context, const struct entry *entry)
 	size_t from = 0, to = m->reading->count;
 
 	if (entry->address >= areas[m->last].start && entry->address < areas[m->last].end)
-		return; /* it is marked, or the first */
+		return; /* already marked */
 	while (from < to) {
 		size_t middle = from + (to - from) / 2;
 
@@ -202,7 +202,7 @@ bool page_uses_on(struct session *session)
 		u->error = errno;
 	if (u->error)
 		return false;
-	/* no time without rounds is time that pays for them */
+	/* time without rounds does not pay for rounds */
 	for (size_t i = 0; u->off && i < u->process_room; i++)
 		u->processes[i].began += ticks_wall_ns() - u->off;
 	u->ever = true;
@@ -216,7 +216,7 @@ void page_uses_off(struct session *session)
 	referenced_stop(u->referenced);
 	take_readings(session);
 	for (size_t i = 0; i < u->process_room; i++)
-		u->processes[i].under_way = false; /* ordered, and not begun */
+		u->processes[i].under_way = false; /* orders that have not begun */
 	referenced_destroy(u->referenced);
 	u->referenced = NULL;
 	u->off = ticks_wall_ns();
@@ -253,7 +253,7 @@ void page_uses_destroy(struct page_uses *u)
 {
 	if (!u)
 		return;
-	if (u->referenced) { /* the session has failed: nobody has switched it off */
+	if (u->referenced) { /* the session has failed before page_uses_off */
 		referenced_stop(u->referenced);
 		referenced_destroy(u->referenced);
 	}

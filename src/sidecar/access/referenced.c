@@ -2,8 +2,9 @@
 /*
  * referenced.c: see referenced.h.
  *
- * The file smaps is opened before the marks are cleared: it stays the file of that memory, so a
- * program that calls exec in between has no reading, and neither has one that took over the pid.
+ * The file smaps is opened before the marks are cleared. The descriptor stays bound to that address
+ * space, so a program that calls exec in between has no reading, and neither has another process
+ * with the same pid.
  */
 #define _GNU_SOURCE
 #include "referenced.h"
@@ -28,9 +29,9 @@ enum { PAGE = 4096, PROBE_PAGES = 8, PROBE_TOUCHED = 3, PATIENCE_MS = 1000 };
 
 struct ref_round {
 	struct referenced_order order;
-	bool taken; /* the place is */
-	int smaps;  /* descriptor */
-	unsigned next; /* reading */
+	bool taken; /* this entry is in use */
+	int smaps;  /* descriptor of the file smaps */
+	unsigned next; /* index of the next reading */
 	uint64_t from, last_cost, unpaid, reclaim;
 };
 
@@ -38,9 +39,9 @@ struct referenced {
 	pthread_t thread;
 	int wake; /* eventfd: something below has changed */
 	struct smaps smaps;
-	struct ref_round rounds[REFERENCED_ORDERS]; /* the thread's */
+	struct ref_round rounds[REFERENCED_ORDERS]; /* used by the thread only */
 
-	pthread_mutex_t lock; /* of all that follows */
+	pthread_mutex_t lock; /* guards the members below */
 	bool stop;
 	size_t under_way;
 	VEC(struct referenced_order) orders;
@@ -65,7 +66,7 @@ static int open_of(uint32_t pid, const char *name, int flags)
 	return open(path, flags | O_CLOEXEC);
 }
 
-/* 0 or an errno. */
+/* Returns 0 or an errno. */
 static int clear_marks(uint32_t pid)
 {
 	int fd = open_of(pid, "clear_refs", O_WRONLY), why = 0;
@@ -102,9 +103,9 @@ static bool has_swap(void)
 }
 
 /*
- * Grows when the kernel looks through anonymous memory for what to reclaim, which clears marks.
- * Without swap it has no reason to, unless it keeps generations (MGLRU), which it makes by the
- * marks of all pages. 0 forever where /proc/vmstat cannot be read.
+ * Returns a count that grows when the kernel scans anonymous memory for reclaim, which clears
+ * marks. Without swap the kernel does not, unless it sorts pages into generations (MGLRU), for
+ * which it uses the marks of all pages. Always 0 if /proc/vmstat cannot be read.
  */
 static uint64_t reclaim_count(void)
 {
@@ -152,7 +153,7 @@ static void begin_round(struct referenced *r, const struct referenced_order *ord
 	int why;
 
 	while (round->taken)
-		round++; /* there is one: referenced_order counts */
+		round++; /* one is free: referenced_order counts */
 	*round = (struct ref_round){ .order = *order, .taken = true };
 	round->reclaim = reclaim_count();
 	round->smaps = open_of(order->pid, "smaps", O_RDONLY);
@@ -199,7 +200,7 @@ static void read_round(struct referenced *r, struct ref_round *round)
 	put_reading(r, &out);
 }
 
-/* When its next reading is due; one that would cost too much by then is left out. */
+/* Returns when the round's next reading is due; skips readings that would cost too much by then. */
 static uint64_t due_of(struct ref_round *round)
 {
 	const uint64_t *readings = round->order.readings;
@@ -216,7 +217,7 @@ static void serve_round(struct referenced *r, struct ref_round *round)
 		return;
 	read_round(r, round);
 	if (!round->taken)
-		return; /* it failed */
+		return; /* the reading failed */
 	round->next++;
 	if (round->next == REFERENCED_READINGS || !round->order.readings[round->next])
 		end_round(r, round, 0);
@@ -238,7 +239,7 @@ static bool take_round_orders(struct referenced *r)
 	return !stop;
 }
 
-/* How long nothing is due, ms. */
+/* Returns the ms until the next reading is due, at most PATIENCE_MS. */
 static int wait_of(struct referenced *r)
 {
 	uint64_t now = clock_now(CLOCK_MONOTONIC), due = now + PATIENCE_MS * UINT64_C(1000000);
@@ -258,12 +259,12 @@ static void *serve_rounds(void *context)
 	while (take_round_orders(r)) {
 		poll(&fd, 1, wait_of(r));
 		if (fd.revents && read(r->wake, &drop, sizeof(drop)) < 0)
-			continue; /* somebody took it: there is nobody else */
+			continue; /* nothing to read: poll again */
 		for (int i = 0; i < REFERENCED_ORDERS; i++)
 			if (r->rounds[i].taken)
 				serve_round(r, &r->rounds[i]);
 	}
-	/* what is known until now, of those that run */
+	/* a last reading of the rounds under way */
 	for (int i = 0; i < REFERENCED_ORDERS; i++) {
 		struct ref_round *round = &r->rounds[i];
 
@@ -275,14 +276,14 @@ static void *serve_rounds(void *context)
 	return NULL;
 }
 
-/* ---- the other side ---- */
+/* ---- the loop's side ---- */
 
 static void wake_rounds(struct referenced *r)
 {
 	uint64_t one = 1;
 
 	if (write(r->wake, &one, sizeof(one)) < 0)
-		return; /* it is awake: the count is full */
+		return; /* the count is full: the thread will wake up */
 }
 
 struct referenced *referenced_start(void)
@@ -365,7 +366,7 @@ void referenced_drop(struct referenced_reading *reading)
 
 /* ---- the probe ---- */
 
-/* Referenced pages of the area that begins at `start`; -1: it is not there. */
+/* Returns the referenced pages of the area that begins at `start`; -1: there is no such area. */
 static long marked_pages(struct smaps *smaps, const void *start)
 {
 	if (smaps_read(smaps, (uint32_t)getpid()))
@@ -376,7 +377,7 @@ static long marked_pages(struct smaps *smaps, const void *start)
 	return -1;
 }
 
-/* A guard page on either side keeps the mapping from being merged with others. */
+/* A guard page on either side prevents the kernel from merging the mapping with others. */
 int referenced_probe(void)
 {
 	size_t bytes = (PROBE_PAGES + 2) * (size_t)PAGE;

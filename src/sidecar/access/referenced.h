@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * referenced.h: a thread that learns which mappings of other processes were not touched for a time,
- * neither read nor written, and of how many pages of the others that is so.
+ * referenced.h: a thread that finds which mappings of other processes were neither read nor written
+ * for a time, and how many pages of the others were.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one of its own; the loop gives orders and
  * takes readings.
@@ -10,17 +10,17 @@
  * /proc/PID/clear_refs clears these marks in a whole process; writing 4 makes the kernel drop its
  * cached translations, without which the processor would not mark a page again. (Where the kernel
  * has soft-dirty bits that also protects the pages against writing, once each.) Later the field
- * Referenced of /proc/PID/smaps counts the marked pages of each mapping. No root is needed, nothing
- * in the program, no PMU, and processes in a sandbox can be asked as well.
+ * Referenced of /proc/PID/smaps counts the marked pages of each mapping. It needs no root, no code
+ * in the program and no PMU, and works for processes in a sandbox, too.
  *
  * What that proves. A page that was accessed between `from` and `until` is counted, unless it has
- * left the mapping since; so with `touched` 0 nobody accessed any page that is there, and at most
- * `touched` pages were accessed otherwise. Too many may be counted: those that were read ahead of
- * time by the processor, by the sidecar, or by the kernel for somebody else. The marks are the
- * kernel's, too: where it looks for memory to reclaim it clears them. A reading during which it did
- * (reclaim_count) is thrown away. referenced_probe tries all of that on the sidecar's own memory.
+ * left the mapping since; so with `touched` 0 no resident page was accessed, and else at most
+ * `touched` pages were. The count may be too high: it includes accesses by the processor ahead of
+ * time, by the sidecar, and by the kernel for other processes. The kernel uses the marks, too, and
+ * clears them where it looks for memory to reclaim; a reading during which it did (reclaim_count)
+ * is discarded. referenced_probe tries all of that on the sidecar's own memory.
  *
- * Not seen: accesses by devices, by ptrace and process_vm_readv, and by way of another mapping; an
+ * Not seen: accesses by devices, by ptrace and process_vm_readv, and through another mapping; an
  * access to a page that the program then discarded (MADV_DONTNEED).
  *
  * Rejected. DAMON: for root, one user a machine, goes on when its user is killed. Idle page
@@ -41,41 +41,42 @@
 #include <stdint.h>
 
 enum { REFERENCED_ORDERS = 32, REFERENCED_READINGS = 4, REFERENCED_SHARE = 33 /* 3 % */ };
-/* ns: what a page costs the program that it touches for the first time after a clearing. */
+/* ns that the first access to a page after a clearing costs the program. */
 #define REFERENCED_TOUCH UINT64_C(250)
 
 struct referenced_order {
-	uint32_t process; /* the caller's name for it; one order each at a time */
+	uint32_t process; /* chosen by the caller; one order each at a time */
 	uint32_t pid;
 	uint64_t readings[REFERENCED_READINGS]; /* ns after `from`, ascending; 0: no more */
 };
 
 struct referenced_area {
 	uint64_t start, end;
-	uint32_t pages, touched; /* that are there; of these, at most so many were accessed */
+	uint32_t pages, touched; /* resident pages; upper bound of those accessed */
 };
 
 struct referenced_reading {
 	uint32_t process;
-	int error; /* an errno: nothing is known; EAGAIN: the kernel cleared marks meanwhile */
-	bool last; /* the order is done */
+	int error; /* 0, or an errno: no data; EAGAIN: the kernel cleared marks meanwhile */
+	bool last; /* it ends the order, and has no areas */
 	uint64_t from, until; /* CLOCK_MONOTONIC, ns */
-	uint64_t cost;        /* ns: what the program and the sidecar paid since the last one */
-	struct referenced_area *areas; /* private, writable, of no file; ascending */
+	uint64_t cost;        /* ns: cost to the program and the sidecar since the last reading */
+	struct referenced_area *areas; /* private, writable, without file; ascending */
 	size_t count;
 };
 
 struct referenced;
 
-/* Does all of it work here? 0, or the errno that says why not; ENOTSUP: it says nothing true. */
+/* Tries everything on this process. Returns 0, or the errno of the failure; ENOTSUP: the counts are
+ * wrong. */
 int referenced_probe(void);
-struct referenced *referenced_start(void); /* NULL: there is no thread; errno says why */
-void referenced_stop(struct referenced *referenced); /* its readings can be taken */
+struct referenced *referenced_start(void); /* NULL: no thread; errno says why */
+void referenced_stop(struct referenced *referenced); /* its readings can still be taken */
 void referenced_destroy(struct referenced *referenced); /* after referenced_stop */
-/* False: REFERENCED_ORDERS are under way. */
+/* Gives an order. False: REFERENCED_ORDERS are under way. */
 bool referenced_order(struct referenced *referenced, const struct referenced_order *order);
-/* One reading, if there is any. */
+/* Takes one reading; false: there is none. */
 bool referenced_take(struct referenced *referenced, struct referenced_reading *out);
-void referenced_drop(struct referenced_reading *reading); /* one that was taken */
+void referenced_drop(struct referenced_reading *reading); /* frees a reading that was taken */
 
 #endif

@@ -8,10 +8,10 @@ struct stratum_sums {
 	uint64_t strata, blocks, bytes;
 };
 
-/* One draw while the pass goes by. */
+/* One draw during the pass. */
 struct reservoir {
 	uint32_t site;
-	uint64_t seen; /* weight of the blocks of the site that have come by */
+	uint64_t seen; /* weight of the site's blocks seen so far */
 	struct watch_draw draw;
 };
 
@@ -91,7 +91,7 @@ static uint64_t weight_of(const struct site_stats *site, const struct stratum_su
 	return (uint64_t)((double)all / p + 0.5);
 }
 
-/* Each block, or each byte, of the site that has come by stays with the same probability. */
+/* Takes each block, or byte, of the site that the pass has seen with the same probability. */
 static void offer_block(void *context, const struct entry *entry)
 {
 	struct draw_pass *pass = context;
@@ -110,7 +110,7 @@ static void offer_block(void *context, const struct entry *entry)
 	}
 }
 
-/* A word of the block, its last one shorter where the size is no multiple. */
+/* Chooses a word of the block; the last one is shorter where the size is no multiple of WORD. */
 static void take_word(struct watch_draw *draw, uint64_t *seed)
 {
 	uint64_t byte = draw->pick == PICK_BLOCK ? 0 : draw_below(seed, draw->entry.size);

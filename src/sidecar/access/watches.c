@@ -20,8 +20,9 @@ enum { PATIENCE_ERRORS = 8 };
 static const uint64_t candidates_ns = 100 * MS, refused_ns = 1000 * MS, credit_ns = 5 * MS;
 
 /*
- * Of 200 draws so many get this window: an unused block holds its registers for 0.18 s on average.
- * Of a process one block at a time has the longest one, or for ten seconds there might be no other.
+ * The windows, by a random number below 200: 192 draws of 200 get the first, 7 the second, 1 the
+ * third. An unused block holds its registers for 0.18 s on average. Only one block of a process at
+ * a time has the longest window, or it might have no other for ten seconds.
  */
 static const struct watch_window {
 	unsigned below;
@@ -31,29 +32,29 @@ enum { WINDOWS = sizeof(windows) / sizeof(*windows) };
 static const uint64_t longest_ns = 10000 * MS;
 
 struct watched {
-	struct store_access row; /* times are filled in when it is over */
+	struct store_access row; /* its times are set at the end */
 	struct process *process;
 	struct entry entry;
 	uint32_t site;
-	bool cancelled, over; /* over: `result` is there */
+	bool cancelled, over; /* over: `result` is set */
 	struct breakpoint_result result;
-	uint64_t armed, until; /* ticks, of the result */
-	uint64_t death;        /* ticks, 0 not known */
+	uint64_t armed, until; /* ticks, from `result` */
+	uint64_t death;        /* ticks; 0: unknown */
 	bool moved;
 };
 
-/* What a process is watched with. */
+/* A process's watched blocks and draws. */
 struct watched_process {
-	uint32_t under_way, longest; /* longest: of these, with that window */
-	bool never;          /* it may not be watched */
-	uint64_t not_before; /* wall ns: it could not be */
-	int told[PATIENCE_ERRORS]; /* errors that have a note */
+	uint32_t under_way, longest; /* blocks; longest: those with the longest window */
+	bool never;          /* it cannot be watched */
+	uint64_t not_before; /* wall ns: not to be tried before */
+	int told[PATIENCE_ERRORS]; /* errors already noted */
 	struct watch_draw draws[DRAWS_MOST];
 	size_t draw_count;
-	uint64_t drawn, pass; /* wall ns: when; ns of processor time that it took */
+	uint64_t drawn, pass; /* wall ns of the last draw; processor ns it took */
 };
 
-/* A row that is written, and gets its type at the end. */
+/* A row that is written already, and gets its type at the end. */
 struct watched_row {
 	struct store_access row;
 	const struct process *process;
@@ -62,12 +63,12 @@ struct watched_row {
 
 struct watches {
 	struct breakpoints *breakpoints; /* NULL: off, or refused */
-	int error; /* that has no note yet: a recording begins before its file is there */
-	bool ever; /* they were there once */
-	uint64_t seed, began, paid;      /* wall ns; began: later by what it was off */
-	uint64_t off;                    /* wall ns: since when */
+	int error; /* an error to be noted once the session file exists; 0 none */
+	bool ever; /* they were on at some time */
+	uint64_t seed, began, paid;      /* began: wall ns of the start, plus the time off */
+	uint64_t off;                    /* wall ns of the last switching off */
 	uint32_t numbers;
-	size_t turn; /* the process that draws first */
+	size_t turn; /* index of the process that draws first */
 	VEC(struct watched) watched;
 	VEC(struct watched_row) rows;
 	struct watched_process *processes; /* by id - 1 */
@@ -81,7 +82,7 @@ static struct watched_process *state_of(struct watches *w, const struct process 
 	return &w->processes[p->id - 1];
 }
 
-/* ---- what becomes known ---- */
+/* ---- ends and results ---- */
 
 static struct watched *watched_of(struct watches *w, uint32_t number)
 {
@@ -133,12 +134,12 @@ static void put_reason(struct session *session, uint32_t process, int error)
 	free(text);
 }
 
-/* It could not be armed. */
+/* Takes a failure to watch a block of the process. */
 static void take_refusal(struct session *session, struct process *p, int error)
 {
 	struct watched_process *state = state_of(session->watches, p);
 
-	/* with another block of it watched, a new thread may have inherited what it is given */
+	/* a thread that inherited another block's events may have no register left */
 	if (error == ESRCH || (error == ENOSPC && state->under_way > 1))
 		return;
 	state->not_before = ticks_wall_ns() + refused_ns;
@@ -154,7 +155,7 @@ static void take_refusal(struct session *session, struct process *p, int error)
 	}
 }
 
-/* The block is nobody's any more. */
+/* Ends the watch of a block. */
 static void release(struct watches *w, struct watched *d)
 {
 	struct watched_process *state = state_of(w, d->process);
@@ -203,7 +204,7 @@ static void take_results(struct session *session)
 
 /* ---- rows ---- */
 
-/* When it was over, and how; false: nothing was learnt. */
+/* Fills in when and how the watch ended; false: it has no result. */
 static bool fill_row(struct session *session, struct watched *d)
 {
 	const struct process *p = d->process;
@@ -248,7 +249,7 @@ static void put_row(struct session *session, struct watched *d)
 	*vec_push(&w->rows) = (struct watched_row){ d->row, d->process, d->site };
 }
 
-/* Those of which all is known; with `all` those too that had to end. */
+/* Writes the rows whose outcome is final; with `all` also the others that are over. */
 static void put_rows(struct session *session, bool all)
 {
 	struct watches *w = session->watches;
@@ -266,7 +267,7 @@ static void put_rows(struct session *session, bool all)
 
 /* ---- draws ---- */
 
-/* What it has cost is less than its share of the time. */
+/* True if the watches have cost less than their share of the time. */
 static bool can_pay(const struct watches *w, uint64_t now)
 {
 	return w->paid < credit_ns + (now - w->began) / WATCH_SHARE;
@@ -311,7 +312,7 @@ static void order(struct session *session, struct process *p, const struct watch
 
 	if (!entry || entry->birth != draw->entry.birth || entry->size != draw->entry.size ||
 	    entry->flags & ENTRY_WATCHED)
-		return; /* it has ended since, or was drawn twice */
+		return; /* the block has ended since, or was drawn twice */
 	order.number = ++w->numbers;
 	order.window = take_window(w, state);
 	ignore_library(session, p, &order);
@@ -335,7 +336,7 @@ static void order(struct session *session, struct process *p, const struct watch
 	*vec_push(&w->watched) = d;
 }
 
-/* Of this thread: a busy machine makes nothing dearer. */
+/* Processor time of this thread, in ns, which a busy machine does not lengthen. */
 static uint64_t processor_ns(void)
 {
 	struct timespec now;
@@ -344,7 +345,8 @@ static uint64_t processor_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Fresh blocks, unless the last pass was so long that it is too early for another one. */
+/* Draws new blocks, unless it is too early for another pass: the last one took so long, or was just
+ * now. */
 static void draw_again(struct watches *w, struct process *p, struct watched_process *state)
 {
 	uint64_t now = ticks_wall_ns(), keep = state->pass * WATCH_SHARE, begun;
@@ -373,7 +375,7 @@ static void draw_of(struct session *session, struct process *p, uint64_t now)
 		order(session, p, &state->draws[--state->draw_count]);
 }
 
-/* ---- the session's ---- */
+/* ---- called by the session ---- */
 
 bool watches_on(struct session *session)
 {
@@ -393,7 +395,7 @@ bool watches_on(struct session *session)
 	return true;
 }
 
-/* Those that had not begun have no result. */
+/* Drops the watches that have no result, as they had not begun. */
 static void drop_unbegun(struct watches *w)
 {
 	for (size_t i = w->watched.count; i-- > 0;)
@@ -461,7 +463,8 @@ void watches_end(struct session *session)
 	session_fail(session, store_put_number(session->store, "access_cost_ns", w->paid));
 }
 
-/* Of its site, and its vtable; of none where the word turned out to be none. */
+/* Returns the type of the row's site and vtable; if there is none, the type of the site without a
+ * vtable. */
 static uint32_t type_of(const struct watched_row *r)
 {
 	uint32_t type = 0;
@@ -489,7 +492,7 @@ void watches_destroy(struct watches *w)
 {
 	if (!w)
 		return;
-	if (w->breakpoints) { /* the session has failed: nobody has switched them off */
+	if (w->breakpoints) { /* the session has failed before watches_off */
 		breakpoints_stop(w->breakpoints);
 		breakpoints_destroy(w->breakpoints);
 	}

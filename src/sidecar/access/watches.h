@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watches.h: live blocks that are drawn at random and watched for their next use (SHINY_ACCESS).
+ * watches.h: draws live blocks at random and watches each for its next use (SHINY_ACCESS).
  *
  * Runs: sidecar. Signals: no. Allocates: about 200 bytes a watched block. Threads: the loop's; the
- * waiting is done in that of breakpoints.h.
+ * thread of breakpoints.h waits.
  *
- * What is learnt. A block that is drawn at a moment (watch_draw.h says with which probability) is
- * watched for a window: 100 ms, 1 s or 10 s, drawn beforehand and never changed by what happens, so
- * that a window that runs out censors without bias. Short ones are frequent (WINDOWS): unused
- * blocks hold their debug register for all of it. Its row says when it was used first, by a read or
- * a write and from where; or that it was not until the window ran out, it was freed, it was moved
- * by realloc, or its process ended. analysis/access makes shares of it.
+ * The result. A drawn block (watch_draw.h has the probabilities) is watched for a window of 100 ms,
+ * 1 s or 10 s. The window is drawn beforehand and never changes, so that its end censors without
+ * bias. Short windows are frequent (WINDOWS), as an unused block holds its debug registers for the
+ * whole window. A row says when the block was used first, by a read or a write and from where; or
+ * that it was not used before the window ended, it was freed, it was moved by realloc, or its
+ * process ended. analysis/access turns rows into shares.
  *
- * Time decides, not the order in which things become known. A row is made when all records up to
- * the end of its watch have been applied, so that the block's own end is known. A block that had
- * ended before all threads were armed is dropped: nothing was learnt. The library reads the clock
- * before the real free, which writes into the block: what comes later is no use, and what comes in
- * the last WATCH_BLUR before it cannot be told from it, as the two clocks are set against each
- * other anew for each result. The library's own reads of young blocks do not count either.
+ * Times decide, not the order in which data arrives. A row is written when all records up to the
+ * end of its watch have been applied, so that the block's own end is known. A block that ended
+ * before all threads were armed is dropped. The library reads the clock before the real free, which
+ * writes into the block: a later access is no use, and one in the last WATCH_BLUR before cannot be
+ * told from it, as the two clocks are compared anew for each result. The library's own reads of
+ * young blocks do not count either.
  *
  * The cost. An access to a watched word costs the program about WATCH_HIT until the events are
- * closed, and arming keeps each of its threads a little. Both are counted, and draws pause until
- * they are less than 1/WATCH_SHARE of the time since the start. The pass over the registry that a
- * draw needs is bounded alike. So a large heap, a program of many threads and one that touches all
- * its blocks all the time are watched at a lower rate, and the rows say how often.
+ * closed, and arming delays each of its threads a little. Both are counted, and draws pause until
+ * the sum is less than 1/WATCH_SHARE of the time since the start. The pass over the registry that a
+ * draw needs is bounded likewise. So a large heap, a program of many threads and one that touches
+ * all its blocks all the time are watched at a lower rate.
  *
- * What is missing is one note a process and reason: perf_event_paranoid, a sandbox, a debugger that
- * is attached (the registers are left to it), no free debug register, no descriptors.
+ * Each process has one note per reason for missing rows: perf_event_paranoid, a sandbox, an
+ * attached debugger (which keeps the registers), no free debug register, no descriptors.
  *
- * What works on which kernel, as found on Linux 6.18 in a virtual machine without a PMU: perf
- * breakpoints work as root and for one's own processes with perf_event_paranoid 2, with four
- * registers; the fifth event of a thread is refused with ENOSPC.
+ * Kernels. On Linux 6.18 in a virtual machine without a PMU, perf breakpoints work as root and for
+ * one's own processes with perf_event_paranoid 2, with four registers; the fifth event of a thread
+ * is refused with ENOSPC.
  */
 #ifndef SHINY_WATCHES_H
 #define SHINY_WATCHES_H
@@ -41,15 +41,16 @@ enum { WATCH_SHARE = 100 };
 #define WATCH_HIT  UINT64_C(2500) /* ns */
 #define WATCH_BLUR UINT64_C(1000) /* ns */
 
-/* False: they cannot be had here; a note at the end says why. */
+/* False: they are not available here; a note says why. */
 bool watches_on(struct session *session);
-/* They are on. What is under way ends; its rows come when their time is applied. */
+/* Requires that they are on. Ends the watches under way; their rows are written when all records up
+ * to their end are applied. */
 void watches_off(struct session *session);
-/* Once a round: takes what has become known, and draws. */
+/* Call once a round: takes results, writes rows, and draws. */
 void watches_serve(struct session *session);
-/* Everything is applied, and they are off. */
+/* Call when all records are applied and the watches are off. */
 void watches_end(struct session *session);
-/* When the rows of types are written: the type of each watched block. */
+/* Call when the rows of types are written: adds the type of each watched block. */
 void watches_put_types(struct session *session);
 void watches_destroy(struct watches *watches); /* accepts NULL */
 

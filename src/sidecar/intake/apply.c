@@ -10,7 +10,7 @@
 #include "apply_stack.h"
 #include "apply_tag.h"
 
-/* What a record says by its time alone: of ends, forks and counts. */
+/* Applies what a record's time alone implies: ends, forks and counts. */
 static inline void apply_time(struct session *session, const struct stream *s)
 {
 	struct process *p = s->process;
@@ -29,7 +29,7 @@ static inline void apply_time(struct session *session, const struct stream *s)
 		p->last = s->head.time;
 }
 
-/* Records of collected objects, of classes, and of tags and marks: all but the allocator's. */
+/* Applies records of collected objects, classes, tags and marks: all but the allocators'. */
 static void apply_other(struct session *session, struct stream *s)
 {
 	switch (s->head.kind) {
@@ -42,7 +42,7 @@ static void apply_other(struct session *session, struct stream *s)
 	case SHINY_REC_SWEPT:
 		apply_swept(session, s);
 		break;
-	case SHINY_REC_MOVED: /* decoded like a wide event: where it was, where it is */
+	case SHINY_REC_MOVED: /* decoded like a wide event: the old and the new address */
 		apply_moved(session, s, s->head.address, s->head.size);
 		break;
 	case SHINY_REC_RESIZED:
@@ -74,7 +74,8 @@ static void apply_other(struct session *session, struct stream *s)
 	}
 }
 
-/* What an earlier sidecar has applied: an event is its session's, a definition also ours. */
+/* True if a record that an earlier sidecar has applied must be applied again: definitions must,
+ * events must not, as they are in that session. */
 static bool is_defined_here(unsigned kind)
 {
 	switch (kind) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * apply_ahead.h: what a stream's records ahead of the next one will look up is fetched: far enough
- * to arrive, near enough to stay.
+ * apply_ahead.h: prefetches what a stream's later records will look up: early enough to arrive,
+ * late enough to stay in the cache.
  *
  * Runs: sidecar. Signals: no. Allocates: nothing. Threads: one.
  */
@@ -11,16 +11,17 @@
 #include "../state/session.h"
 
 enum { RECORDS_AHEAD = 96, TAGS_AHEAD = 20, AHEAD = 10 };
-/* So few, 128 KiB, are in the processor's second cache: asking for them costs more than it
+/* So few segments, 128 KiB, are in the processor's second cache: prefetching costs more than it
  * saves. */
 enum { SEGMENTS_CACHED = 4 };
 
-/* Inlined always, as registry_prefetch is, and for its reason. */
+/* Always inlined, for the reason that registry_prefetch gives. */
 static inline __attribute__((always_inline)) void apply_fetch(const struct stream *s)
 {
 	const struct registry *registry = &s->process->registry;
 
-	/* the processor finds out by itself only where nothing else is read between two records */
+	/* the processor prefetches records by itself only if nothing else is read between two of
+	 * them */
 	__builtin_prefetch(&s->cursor.chunk->records[s->cursor.position + RECORDS_AHEAD]);
 	if (registry->segments.count <= SEGMENTS_CACHED)
 		return;

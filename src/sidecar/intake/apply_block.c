@@ -2,12 +2,12 @@
 /*
  * apply_block.c: see apply_block.h.
  *
- * Which reading of a vptr counts: a block's class is what its word says between the end of its
+ * Which reading of a vptr counts: a block's class is in its first word between the end of its
  * construction and the start of its destruction. SETTLED (a later allocation pushed it out of the
- * nursery) and EXIT lie there, but for a constructor that allocates much: what pushes its object
- * out may be its own doing, and the word is that of the base class it has reached. Such a reading
- * is doubted (may_be_within()); one of the same call site and vtable that is not proves that the
- * class is the block's, as a new-expression makes objects of one class. FLUSH may catch a base
+ * nursery) and EXIT are read then, unless a constructor allocates much: its own allocations may
+ * push its object out, and the word is that of a base class. Such a reading is doubted
+ * (may_be_within()). A reading of the same call site and vtable without doubt proves that the class
+ * is the block's, as a new-expression creates objects of one class. FLUSH may catch a base
  * constructor; FREE finds what the destructors left. So SETTLED = EXIT > FLUSH > FREE, and within a
  * rank the last one wins. The second word is a vptr only behind an array cookie: it counts for
  * new[] of at least 16 bytes, and never against a first word.
@@ -25,8 +25,8 @@ static const uint8_t ranks[4] = { [SHINY_VPTR_SETTLED] = 3,
 				  [SHINY_VPTR_FREE] = 1 };
 
 enum { DOUBLE_STEPS = 16 << 20 };
-/* Frames of wrappers around the call that made a block; bytes of code behind that call in which its
- * constructor may be called, or may have become part of the function. */
+/* WRAPPERS: most frames of wrappers around the call that allocated a block. FURTHER_ON: bytes of
+ * code behind that call in which its constructor may be called, or may be inlined. */
 enum { WRAPPERS = 4, FURTHER_ON = 1024 };
 
 static void watched_ended(struct session *session, const struct stream *s,
@@ -36,7 +36,7 @@ static void watched_ended(struct session *session, const struct stream *s,
 		(struct watched_end){ s->process->id, moved, time, *entry };
 }
 
-/* A block that has left the registry has ended, at `time` (ticks, and `ns` of the session). */
+/* Counts the end of a block that has left the registry, at `time` (ticks; `ns` of the session). */
 static inline __attribute__((always_inline)) void
 block_ended(struct session *session, struct stream *s, const struct entry *entry,
 	    enum block_end how, uint64_t time, uint64_t ns)
@@ -57,7 +57,7 @@ void apply_block_ended(struct session *session, struct stream *s, const struct e
 	block_ended(session, s, entry, how, s->head.time, ns);
 }
 
-/* What had the place of a block that begins. */
+/* Ends the block that was at the address of a new one. */
 static __attribute__((noinline, cold)) void
 block_replaced(struct session *session, struct stream *s, const struct entry *old, uint64_t time,
 	       uint64_t ns)
@@ -92,7 +92,8 @@ bool apply_block_began(struct session *session, struct stream *s, const struct e
 	return begin_block(session, s, entry, ns);
 }
 
-/* Without an address where no block can be: it will be refused. */
+/* Returns the entry of a new block; its address is 0, so that it is refused, if no block can be
+ * there. */
 static inline struct entry entry_of(const struct raw *raw, uint32_t site, unsigned flags)
 {
 	return (struct entry){ .address =
@@ -103,7 +104,7 @@ static inline struct entry entry_of(const struct raw *raw, uint32_t site, unsign
 			       .site = site };
 }
 
-/* As in `shinyctl mismatches`, of what the registry knows anyway. */
+/* Counts mismatches as `shinyctl mismatches` does, from data that the registry has anyway. */
 static inline __attribute__((always_inline)) void
 compare_with_birth(struct stream *s, const struct raw *raw, const struct entry *old, bool freed)
 {
@@ -137,8 +138,7 @@ static bool is_same(void *context, const struct death *death)
 	return !same && ++free->noticed->double_steps < DOUBLE_STEPS;
 }
 
-/* A block that is not known: was it freed before? Looking through all that is remembered is worth
- * so much only. */
+/* Counts a free of an unknown block; searches the remembered deaths for it, up to DOUBLE_STEPS. */
 static __attribute__((noinline, cold)) void free_of_unknown(struct stream *s, uint64_t address)
 {
 	struct process *p = s->process;
@@ -148,7 +148,7 @@ static __attribute__((noinline, cold)) void free_of_unknown(struct stream *s, ui
 	deaths_each(&p->deaths, is_same, &free);
 }
 
-/* As apply_emit, of a record that need not be the stream's head. */
+/* Emits an event as apply_emit does, for a record that need not be the stream's head. */
 static inline __attribute__((always_inline)) void
 tell(struct session *session, const struct stream *s, const struct raw *raw, uint64_t ns,
      enum event_kind kind, uint32_t stack)
@@ -191,8 +191,8 @@ apply_free(struct session *session, struct stream *s, const struct raw *raw, uin
 	tell(session, s, raw, ns, EVENT_FREE, apply_stack_id(s, raw->stack));
 }
 
-/* The time, in ticks, up to which the stream's records after its head mean nothing but what they
- * say themselves: no fork, no end of a process lies between; 0: there are none. */
+/* Returns the time, in ticks, up to which the stream's records after its head need only themselves:
+ * no fork and no end of a process lies between. 0: there are none. */
 static inline uint64_t run_end(const struct session *session, const struct stream *s,
 			       uint64_t until)
 {
@@ -234,7 +234,7 @@ size_t apply_blocks(struct session *session, struct stream *s, uint64_t until, s
 	return count;
 }
 
-/* The block that was given to a realloc that did not happen lives on. */
+/* Puts the block of a failed realloc back into the registry: it lives on. */
 static void put_back(struct stream *s)
 {
 	struct entry there;
@@ -243,8 +243,8 @@ static void put_back(struct stream *s)
 	if (!s->realloc.address)
 		return;
 	if (registry_remove(&s->process->registry, s->realloc.address, &there))
-		s->process->noticed.broken_reallocs++; /* somebody got its address meanwhile: a lie;
-		                                        * the later block stays */
+		s->process->noticed.broken_reallocs++; /* the records lie: a later block has its
+		                                        * address, and stays */
 	else
 		there = s->realloc;
 	if (!registry_add(&s->process->registry, &there))
@@ -266,7 +266,7 @@ void apply_realloc_begin(struct session *session, struct stream *s)
 		free_of_unknown(s, s->head.address);
 		s->realloc.address = 0;
 	}
-	/* the real realloc reads it: what comes from now on is no use by the program */
+	/* the real realloc reads the block: later accesses are no use by the program */
 	if (s->realloc.address && s->realloc.flags & ENTRY_WATCHED) {
 		watched_ended(session, s, &s->realloc, true, s->head.time);
 		s->realloc.flags &= ~(unsigned)ENTRY_WATCHED;
@@ -283,8 +283,7 @@ void apply_realloc_done(struct session *session, struct stream *s)
 	if (!s->realloc_address)
 		s->process->noticed.broken_reallocs++;
 	if (s->realloc.address) {
-		/* resized in place or copied: it is still the object that it was, as far as its
-		 * class is known */
+		/* resized in place or copied: the object and its known class are the same */
 		entry.vtable = s->realloc.vtable;
 		entry.flags |= s->realloc.flags & ENTRY_OF_VTABLE;
 		compare_with_birth(s, &s->head, &s->realloc, false);
@@ -312,9 +311,10 @@ void apply_realloc_end(struct stream *s)
 }
 
 /*
- * Whether who allocates with the stack `by` may be called by the constructor of a block that was
- * allocated with `birth`: the same calls lead to the function that made the block, or to one of its
- * nearest callers, which called a wrapper to make it, and it is a little further on there.
+ * True if stack `by` may be inside the constructor of a block that was allocated with stack
+ * `birth`: both share the outer frames up to the function that allocated the block, or one of its
+ * nearest callers (which used a wrapper), and `by` is at most FURTHER_ON bytes further on in that
+ * function.
  */
 static bool may_be_within(const struct ids *ids, uint32_t birth, uint32_t by)
 {

@@ -10,28 +10,28 @@
 #include "apply_event.h"
 
 /*
- * The birth or end at the stream's head, and those that follow it, nothing else between, up to
- * `until` (ticks) and at most `most` (from 1 on) of them. How many. Nearly all records are such:
- * what is the same for all of a run is asked once.
+ * Applies the birth or end at the stream's head, and those that follow without other records
+ * between, up to `until` (ticks) and at most `most` (>= 1). Returns how many. Nearly all records
+ * are such; so whatever is the same for a run is computed once.
  */
 size_t apply_blocks(struct session *session, struct stream *stream, uint64_t until, size_t most);
 void apply_realloc_begin(struct session *session, struct stream *stream);
 void apply_realloc_done(struct session *session, struct stream *stream);
 void apply_realloc_failed(struct stream *stream);
 void apply_vptr(struct session *session, struct stream *stream);
-/* The allocator was told the block's type: the text stands in a module, as a vtable does. */
+/* Takes the type's name that the allocator was given: the text is in a module, as a vtable is. */
 void apply_named(struct session *session, struct stream *stream);
 
-/* The stream ends: a realloc that was begun did not happen. */
+/* Call when the stream ends: a realloc that had begun did not happen. */
 void apply_realloc_end(struct stream *stream);
 
-/* A vptr was read of the block; `api` is that of the VPTR event. */
+/* Stores the vptr that was read from the block; `api` is that of the VPTR event. */
 void apply_reading(struct entry *entry, uint32_t vtable, unsigned api);
 
-/* A block that has left the registry has ended, at the head's time. */
+/* Counts the end of a block that has left the registry, at the head's time. */
 void apply_block_ended(struct session *session, struct stream *stream, const struct entry *entry,
 		       enum block_end how, uint64_t ns);
-/* False: no registry can take it. */
+/* Adds a new block; false: no registry can take it. */
 bool apply_block_began(struct session *session, struct stream *stream, const struct entry *entry,
 		       uint64_t ns);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * apply_class.c: see apply_class.h. They begin and end no block: what they mean is for the readers
- * of the event stream.
+ * apply_class.c: see apply_class.h. Classes begin and end no block; only readers of the event
+ * stream use them.
  */
 #include "apply_class.h"
 
@@ -36,7 +36,7 @@ void apply_constructor(struct session *session, struct stream *s, uint8_t kind)
 	uint32_t class = indices_get(&p->classes, s->head.size);
 	struct event *e;
 
-	if (!class) { /* what the index means was lost */
+	if (!class) { /* the index's definition was lost */
 		p->noticed.bad_records++;
 		return;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * apply_class.h: constructors and destructors that were entered, and the classes that they are of.
+ * apply_class.h: records of entered constructors and destructors, and of their classes.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  */

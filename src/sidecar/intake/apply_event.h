@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * apply_event.h: what all that apply records share: the event that goes into the stream, its time
+ * apply_event.h: helpers for all modules that apply records: a new event of the stream, its time
  * and its site.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
@@ -10,8 +10,8 @@
 
 #include "../state/session.h"
 
-/* The event's own time, also for late ones: the analyses compare it with the times of forks
- * (analysis/replay/replay.c). */
+/* Returns the event's own time in ns, also for late ones: the analyses compare it with the times of
+ * forks (analysis/replay/replay.c). */
 static inline uint64_t apply_ns(const struct session *session, const struct stream *s)
 {
 	return __builtin_expect(s->head.time <= session->applied_until, 0)
@@ -38,7 +38,7 @@ static inline struct event *apply_emit(struct session *session, const struct str
 	return e;
 }
 
-/* NULL: none that the stream has defined. */
+/* Returns the stream's definition of a stack; NULL: it has none. */
 static inline struct stream_stack *apply_defined(struct stream *s, uint32_t stack)
 {
 	struct stream_stack *page = stack && s->stacks ? s->stacks[stack / STACK_PAGE] : NULL;
@@ -51,7 +51,7 @@ static inline struct stream_stack *apply_defined(struct stream *s, uint32_t stac
 	return NULL;
 }
 
-/* The session-wide id of the stream's, 0 none. */
+/* Returns the session-wide id of a stream's stack; 0: none. */
 static inline uint32_t apply_stack_id(struct stream *s, uint32_t stack)
 {
 	const struct stream_stack *defined = apply_defined(s, stack);
@@ -59,7 +59,7 @@ static inline uint32_t apply_stack_id(struct stream *s, uint32_t stack)
 	return defined ? defined->stack : 0;
 }
 
-/* The site of a block that begins: its tag is that of who makes it. */
+/* Returns the site of a new block, which has the tag of the allocating thread. */
 static inline uint32_t apply_birth_site(struct stream *s, uint32_t stack)
 {
 	struct stream_stack *defined = apply_defined(s, stack);

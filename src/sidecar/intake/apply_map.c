@@ -28,7 +28,8 @@ static void read_mapped(struct errand *errand)
 	proc_mapped_path(mapped->pid, mapped->address, mapped->path, sizeof(mapped->path));
 }
 
-/* Replaces a path that the process could only guess, where /proc answers in time. */
+/* Replaces a path that the process could only guess by the one of /proc, if that answers in
+ * time. */
 static void ask_path(struct session *session, uint32_t pid, uint64_t address,
 		     char path[SHINY_PATH_MAX + 1])
 {
@@ -75,7 +76,7 @@ void apply_module(struct session *session, struct stream *s)
 	space_add(&s->process->space, &mapping);
 }
 
-/* Whether the call took away what was in its range. */
+/* True if the call discarded the contents of its range. */
 static bool releases(const struct shiny_map *map, unsigned call)
 {
 	switch (call) {

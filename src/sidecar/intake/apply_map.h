@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * apply_map.h: what a process maps: modules, and memory by the calls of the mmap family.
+ * apply_map.h: records of mappings: modules, and calls of the mmap family.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  */

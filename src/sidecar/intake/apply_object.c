@@ -3,14 +3,13 @@
  * apply_object.c: see apply_object.h.
  *
  * An object ends when its destructor runs (D), when the sweeper puts its memory on a free list or
- * the memory goes back to the system (released), or, where neither was seen, when a later object
- * takes its place (R). The object's own header, 8 bytes in front of it, belongs to its place. A
- * later one that begins in the middle of it has only its rest (objects.h): then it is resized, a
- * REALLOC event to its own address; so it is where the program resized it in place. A collection
- * that compacts moves objects: a REALLOC event from the old address to the new one, of the size it
- * had, and a VPTR event. In the event stream an end that no call made is a FREE without a stack,
- * whose api says which it was (enum event_end). The kind of an object is known when it is made: its
- * ALLOC tells it.
+ * the memory goes back to the system (released), or, if neither was seen, when a later object takes
+ * its place (R). The object's header, 8 bytes in front of it, belongs to its place. A later object
+ * that begins in the middle of it cuts it short (objects.h): then it is resized, by a REALLOC event
+ * to its own address, as when the program resizes it in place. A compacting collection moves
+ * objects: a REALLOC event from the old address to the new one, with the same size, and a VPTR
+ * event. An end without a call is a FREE event without a stack, whose api says how it ended (enum
+ * event_end). The kind of an object is known from the start: its ALLOC has it.
  */
 #include "apply_object.h"
 
@@ -40,7 +39,7 @@ static void end_object(struct session *session, struct stream *s, uint64_t addre
 
 	objects_remove(&p->objects, address);
 	if (!registry_remove(&p->registry, address, &old))
-		return; /* a stream that lies has freed it as a block */
+		return; /* a lying stream has freed it as a block */
 	apply_block_ended(session, s, &old, how, ns);
 	e = apply_emit(session, s, ns, EVENT_FREE);
 	e->address = address;
@@ -48,7 +47,7 @@ static void end_object(struct session *session, struct stream *s, uint64_t addre
 	e->api = why;
 }
 
-/* The object at the entry's address has `size` bytes; before, it was `entry` that lay at `from`. */
+/* Emits a REALLOC event: the object of `entry` now has `size` bytes, and was at `from` before. */
 static void tell_change(struct session *session, const struct stream *s, const struct entry *entry,
 			uint64_t from, uint64_t size)
 {
@@ -62,7 +61,7 @@ static void tell_change(struct session *session, const struct stream *s, const s
 	e->tag = s->process->stats.sites.at[entry->site].tag;
 }
 
-/* Shortens the object at `address` to end at `end`. False: that is impossible. */
+/* Shortens the object at `address` to end at `end`; false: that is impossible. */
 static bool cut_object(struct session *session, struct stream *s, uint64_t address, uint64_t end)
 {
 	struct process *p = s->process;
@@ -78,8 +77,8 @@ static bool cut_object(struct session *session, struct stream *s, uint64_t addre
 
 enum { FETCHED_AT_ONCE = 24 };
 
-/* Brings what the registry knows of the next objects to end; of how many. No record names them, so
- * nobody could fetch it before, and one after the other each would be waited for. */
+/* Prefetches registry entries of the next objects that a sweep ends; returns how many. No record
+ * names these objects, so they could not be prefetched earlier, and each would be a cache miss. */
 static size_t fetch_objects(struct process *p, uint64_t start, uint64_t end)
 {
 	uint64_t addresses[FETCHED_AT_ONCE];
@@ -92,8 +91,7 @@ static size_t fetch_objects(struct process *p, uint64_t start, uint64_t end)
 	return count ? count : 1;
 }
 
-/* [start, end) is not what it was: what begins there has ended, what reaches into it from the front
- * is cut. */
+/* Empties [start, end): ends the objects that begin in it, cuts those that reach into it. */
 static void bury(struct session *session, struct stream *s, uint64_t start, uint64_t end,
 		 enum block_end how, uint8_t why)
 {
@@ -109,7 +107,7 @@ static void bury(struct session *session, struct stream *s, uint64_t start, uint
 	}
 }
 
-/* Id of what describes the kind; 0: nothing is known of it. */
+/* Returns the id of the kind's description; 0: unknown. */
 static uint32_t kind_of(struct session *session, struct process *p, uint32_t index)
 {
 	const struct mapping *m;
@@ -172,7 +170,7 @@ void apply_finalized(struct session *session, struct stream *s)
 	uint64_t ns = apply_ns(session, s);
 	struct entry old;
 
-	/* made before we looked, or its begin was lost */
+	/* born before the recording, or its birth was lost */
 	if (!object_at(p, s->head.address) ||
 	    !registry_remove(&p->registry, s->head.address, &old)) {
 		p->noticed.unknown_frees++;
@@ -191,15 +189,15 @@ void apply_swept(struct session *session, struct stream *s)
 		bury(session, s, start, end, END_RELEASED, EVENT_END_RELEASED);
 }
 
-/* The compactor goes from the beginning of a space to its end: what it moves something onto is
- * dead, or was moved before. */
+/* The compactor works from the beginning of a space to its end: an object at the target is dead, or
+ * was moved before. */
 void apply_moved(struct session *session, struct stream *s, uint64_t from, uint64_t to)
 {
 	struct process *p = s->process;
 	struct entry entry, old;
 
 	if (!object_at(p, from)) {
-		p->noticed.unknown_frees++; /* made before we looked, or its begin was lost */
+		p->noticed.unknown_frees++; /* born before the recording, or its birth was lost */
 		return;
 	}
 	if (to < HEADER_BYTES || to % HEADER_BYTES || to >= EVENT_SPACE || from == to ||
@@ -214,12 +212,12 @@ void apply_moved(struct session *session, struct stream *s, uint64_t from, uint6
 	if (registry_put(&p->registry, &entry, &old)) {
 		objects_add(&p->objects, to, bytes_of(&entry));
 		tell_change(session, s, &entry, from, entry.size);
-		tell_kind(session, s, &entry); /* who looks at one address only has not seen it */
+		tell_kind(session, s, &entry); /* for readers that follow one address only */
 	} else {
 		p->noticed.refused++;
 		apply_block_ended(session, s, &entry, END_RELEASED, apply_ns(session, s));
 	}
-	if (old.address) /* a block of malloc's, says a stream that lies */
+	if (old.address) /* a lying stream says that a block of malloc is there */
 		apply_block_ended(session, s, &old, END_REUSED, apply_ns(session, s));
 }
 
@@ -243,7 +241,7 @@ void apply_resized(struct session *session, struct stream *s)
 	if (size > entry->size)
 		bury(session, s, entry->address + bytes_of(entry), entry->address + size,
 		     END_REUSED, EVENT_END_REUSED);
-	/* what was buried has left the registry: others were moved in it */
+	/* bury() has removed entries, which moves others */
 	entry = object_at(p, s->head.address);
 	if (!entry)
 		return;

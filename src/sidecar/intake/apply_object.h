@@ -15,7 +15,7 @@ void apply_swept(struct session *session, struct stream *stream);
 void apply_moved(struct session *session, struct stream *stream, uint64_t from, uint64_t to);
 void apply_resized(struct session *session, struct stream *stream);
 void apply_object_kinds(struct stream *stream);
-/* Memory of a heap went back to the system: what lay there has ended. */
+/* Ends the objects in heap memory that was returned to the system. */
 void apply_released(struct session *session, struct stream *stream, uint64_t start, uint64_t end);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* The frames of the definition at the head, into s->defined. *from, *behind: those that the last
- * one had, too. False: it leans on one that this chunk does not have. */
+/* Decodes the stack at the head into s->defined. Frames [*from, *behind) are those of the last
+ * definition. False: it refers to a definition that this chunk does not have. */
 static bool define(struct stream *s, uint32_t *from, uint32_t *behind)
 {
 	uint64_t fresh[SHINY_FRAMES_MAX], kept[SHINY_FRAMES_MAX];
@@ -33,8 +33,8 @@ static bool define(struct stream *s, uint32_t *from, uint32_t *behind)
 	return true;
 }
 
-/* Their ids, into s->defined_frames, which has those in front of `behind`, `from` on, if the map is
- * still the same. */
+/* Sets the frames' ids in s->defined_frames; [from, behind) has them already, if the map is still
+ * the same. */
 static void name_frames(struct session *session, struct stream *s, uint32_t from, uint32_t behind)
 {
 	struct space *space = &s->process->space;

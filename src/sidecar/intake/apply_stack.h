@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * apply_stack.h: definitions of stacks: frames become ids of the session.
+ * apply_stack.h: records that define stacks: converts frames to ids of the session.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  */

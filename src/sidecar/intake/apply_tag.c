@@ -13,7 +13,7 @@ void apply_tag(struct stream *s)
 		s->process->noticed.unnamed_tags++;
 }
 
-/* The name of the payload at the head, terminated. False: it is none. */
+/* Reads the name in the payload at the head and terminates it. False: it is malformed. */
 static bool read_name(const struct stream *s, uint32_t *index, char name[SHINY_TAG_NAME_MAX + 1])
 {
 	struct {

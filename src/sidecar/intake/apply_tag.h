@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * apply_tag.h: what the program says of itself (shiny.h): which tag a thread has, and marks.
+ * apply_tag.h: records of the program's own calls (shiny.h): tags of threads, and marks.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  */

@@ -2,15 +2,15 @@
 /*
  * drain.c: see drain.h.
  *
- * Records are read where they are: a stream is a cursor into the chunk that it reads, and the
- * record at its head waits there until its time has come. Only a ring that fills up has its sealed
- * chunks copied (ring/spill.h); a stream's list of chunks says where each one is. A scan looks at
- * one word a chunk and attaches the new ones to their streams, sorted by sequence number.
+ * The drain reads records in place: a stream is a cursor into its current chunk, and the record at
+ * its head waits there until its time is reached. Only a ring that fills up has its sealed chunks
+ * copied (ring/spill.h); a stream's list of chunks says where each one is. A scan reads one word a
+ * chunk and attaches new chunks to their streams, sorted by sequence number.
  *
- * A scan is not one moment: while it runs, chunk 3 can be claimed behind its back as #5, sealed,
- * and chunk 9 claimed as #6 before it gets there. So a gap in the numbers is believed only when a
- * second whole scan finds it again: the first one saw #6, thus the claim of #5 was before it, and
- * whoever looks afterwards sees it ([claim], [seal]).
+ * A scan is not one moment: after it has passed chunk 3, that chunk can be claimed as #5 and
+ * sealed, and chunk 9 claimed as #6 before the scan arrives there. So a gap in the numbers counts
+ * only if a second whole scan finds it again: the first one saw #6, so #5 was claimed before, and
+ * any later scan sees it ([claim], [seal]).
  */
 #define _GNU_SOURCE
 #include "drain.h"
@@ -25,7 +25,7 @@
 #include "apply_block.h"
 #include "uncommitted.h"
 
-/* What the thread called itself, which is later than what was seen in /proc, if that was seen. */
+/* Takes the thread's own name, which is later than the one seen in /proc. */
 static void take_name(struct stream *s)
 {
 	const struct shiny_thread *t = &s->ring->threads[s->slot];
@@ -82,7 +82,7 @@ static void wait_in_line(struct stream *stream, struct waiting next)
 
 enum owner { OWNER_FOUND, OWNER_LATER, OWNER_NONE };
 
-/* The stream that a chunk with a first record belongs to; it is made where there is none. */
+/* Finds the stream of a chunk with a first record; creates it if there is none. */
 static enum owner find_owner(struct session *session, struct ring_file *ring,
 			     const struct shiny_chunk *c, uint64_t word, struct stream **out)
 {
@@ -97,16 +97,16 @@ static enum owner find_owner(struct session *session, struct ring_file *ring,
 	    process_slot >= ring->processes_ready)
 		return OWNER_NONE;
 	if (stream && stream->generation != generation) {
-		/* its slot has a new owner: what is left of it is read first */
+		/* the slot has a new owner: the rest of the old stream is read first */
 		stream_finish(stream, ring->scans + 1);
 		return OWNER_LATER;
 	}
 	if (!stream) {
 		process = process_of(session, ring, process_slot, process_generation);
 		if (!process)
-			return OWNER_LATER; /* its slot still has the name of one before it */
+			return OWNER_LATER; /* the slot still belongs to an earlier process */
 		stream = stream_create(session, ring, slot, generation, process);
-		if (process->gone) /* drain_reap came before there was a stream to end */
+		if (process->gone) /* the process was reaped before it had a stream */
 			stream_finish(stream, ring->scans + 1);
 	}
 	if (sequence < stream->expected || (stream->chunk >= 0 && sequence == stream->expected))
@@ -115,7 +115,8 @@ static enum owner find_owner(struct session *session, struct ring_file *ring,
 	return OWNER_FOUND;
 }
 
-/* A sidecar was killed after it had copied this chunk, and before it had given it back. */
+/* True if the spill has a copy of this chunk: a sidecar was killed between copying and releasing
+ * it. */
 static bool is_spilled(const struct stream *stream, const struct shiny_chunk *c, uint32_t sequence)
 {
 	uint32_t generation = __atomic_load_n(&c->thread_generation, __ATOMIC_RELAXED);
@@ -146,7 +147,7 @@ static void give_whole(struct ring_file *ring, uint32_t chunk)
 	ring_give_chunk(ring, chunk, 0);
 }
 
-/* A chunk that nobody reads yet. */
+/* Attaches a chunk that no stream reads yet, or releases it. */
 static void attach(struct session *session, struct ring_file *ring, uint32_t chunk, uint64_t word)
 {
 	const struct shiny_chunk *c = shiny_chunk_at(&ring->chunks, chunk);
@@ -179,14 +180,14 @@ static void attach(struct session *session, struct ring_file *ring, uint32_t chu
 		wait_in_line(stream, (struct waiting){ sequence, chunk, 0 });
 		ring->owners[chunk] = stream;
 	} else if (owner == OWNER_NONE && full) {
-		/* Nobody to blame it on. Only a chunk whose writer is through with it may be taken
-		 * away. */
+		/* The chunk belongs to no stream. Only a sealed chunk may be taken away from its
+		 * writer. */
 		ring->bad_chunks++;
 		give_whole(ring, chunk);
 	}
 }
 
-/* The same of a chunk that an earlier sidecar has put into the spill. */
+/* Attaches a chunk that an earlier sidecar has put into the spill. */
 static bool attach_left(void *context, struct ring_file *ring, uint64_t place, uint64_t word)
 {
 	struct session *session = context;
@@ -219,7 +220,7 @@ static void attach_new(void *session, struct ring_file *ring, uint32_t chunk,
 			chunk < ring->chunks.smalls ? SHINY_SMALL_BYTES : SHINY_CHUNK_BYTES;
 }
 
-/* The chunk behind the gap is read when that is believed. */
+/* The chunk behind the gap is read once the gap counts. */
 static void wait_at_gap(struct session *session, const struct stream *s)
 {
 	struct waiting next = s->waiting.at[0];
@@ -246,7 +247,7 @@ void drain_scan(struct session *session, struct ring_file *ring)
 	ring->turnover = 0;
 	ring->later = 0;
 	ring->later_time = UINT64_MAX;
-	/* they are older than what is in the ring */
+	/* the spill's chunks are older than the ring's */
 	if (session->spill)
 		spill_each_left(session->spill, ring, attach_left, session);
 	ring_each_chunk(ring, attach_new, session);
@@ -297,7 +298,7 @@ bool drain_relieve(struct session *session, struct ring_file *ring)
 	return true;
 }
 
-/* An earlier sidecar took so many chunks of the stream, before its first one here. */
+/* Counts the chunks of the stream that an earlier sidecar took, before its first one here. */
 static void note_before(const struct stream *s, uint32_t chunks)
 {
 	uint32_t told = chunks < s->ring->told_before ? chunks : s->ring->told_before;
@@ -306,7 +307,7 @@ static void note_before(const struct stream *s, uint32_t chunks)
 	s->process->noticed.drained_before += chunks - told;
 }
 
-/* The chunk that is read from here on. Where it was spilled, a copy of it; false: it cannot be
+/* Makes `next` the stream's current chunk, as a copy if it was spilled; false: it cannot be
  * read. */
 static bool open_chunk(struct session *session, struct stream *s, struct waiting next)
 {
@@ -336,7 +337,7 @@ static bool open_chunk(struct session *session, struct stream *s, struct waiting
 	return s->cursor.room;
 }
 
-/* Its records are all read. */
+/* Releases the stream's chunk: all of its records are read. */
 static void leave_chunk(struct session *session, struct stream *s)
 {
 	uncommitted_keep(session, s);
@@ -350,7 +351,7 @@ static void leave_chunk(struct session *session, struct stream *s)
 	s->expected++;
 }
 
-/* Its writer is through with it. */
+/* True if the writer has sealed the stream's chunk. */
 static bool is_sealed(const struct stream *s)
 {
 	if (s->spilled)
@@ -360,7 +361,7 @@ static bool is_sealed(const struct stream *s)
 	       SHINY_CHUNK_FULL; /* [seal] */
 }
 
-/* Goes on to the stream's next chunk, if it is there. */
+/* Opens the stream's next chunk; false: it is not there yet. */
 static bool next_chunk(struct session *session, struct stream *s)
 {
 	struct waiting next;
@@ -371,12 +372,12 @@ static bool next_chunk(struct session *session, struct stream *s)
 	if (next.sequence != s->expected) {
 		if (s->gap_scans < 2)
 			return false;
-		/* a sidecar that comes to a running or leftover ring finds streams that an earlier
-		 * one had begun to read */
+		/* A sidecar that takes over a running or leftover ring finds streams that an
+		 * earlier one had begun to read. */
 		if (!s->cursor.chunk) {
 			note_before(s, next.sequence);
 		} else if (next.sequence > s->expected) {
-			/* definitions among what is missing show up as void stacks */
+			/* definitions in lost chunks show up as void stacks */
 			s->process->noticed.lost_chunks += next.sequence - s->expected;
 		}
 	}
@@ -393,15 +394,15 @@ bool drain_pull_slow(struct session *session, struct stream *s)
 		enum decode_result result = decode_next(&s->cursor, session->latest, &s->head);
 		bool full = false;
 
-		/* or only written after the clock was last read: a merge can take seconds on a busy
-		 * machine */
+		/* The record may only be later than the last reading of the clock: a merge can take
+		 * seconds on a busy machine. */
 		if (result == DECODE_BAD) {
 			session->latest = ticks_latest(&session->ticks);
 			result = decode_next(&s->cursor, session->latest, &s->head);
 		}
 		if (result == DECODE_NONE) {
 			full = is_sealed(s);
-			if (full) /* what was published between the two looks */
+			if (full) /* records published before the seal */
 				result = decode_next(&s->cursor,
 						     session->latest = ticks_latest(
 							     &session->ticks),
@@ -423,7 +424,7 @@ bool drain_pull_slow(struct session *session, struct stream *s)
 	return false;
 }
 
-/* [taken] of the chunk that the stream reads. */
+/* Sets [taken] of the stream's chunk. */
 static void put_mark(struct session *session, struct stream *s, uint32_t taken)
 {
 	if (s->marked == taken)
@@ -444,7 +445,7 @@ void drain_mark_taken(struct session *session)
 
 		if (s->chunk < 0 || !s->cursor.room)
 			continue;
-		/* a head ends at the cursor, and is not applied yet */
+		/* the record at the head is behind the cursor, and not applied yet */
 		taken = s->cursor.position - s->has_head;
 		if (taken > s->committed)
 			put_mark(session, s, taken);
@@ -471,7 +472,7 @@ void drain_take_back(struct session *session)
 	uncommitted_put_back(session);
 }
 
-/* ---- the dead ---- */
+/* ---- ended threads ---- */
 
 void drain_reap_threads(struct session *session, struct ring_file *ring)
 {
@@ -523,7 +524,7 @@ static void free_thread_slot(struct ring_file *ring, const struct stream *s)
 		shiny_given(ring->header, &ring->header->thread_hint, s->slot);
 }
 
-/* Its row is written, with its end in ticks; it is not of session->streams any more. */
+/* Writes the stream's row, with its end in ticks, and removes it from session->streams. */
 static void drop_stream(struct session *session, size_t index, uint64_t end)
 {
 	struct stream *s = session->streams.at[index];

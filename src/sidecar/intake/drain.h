@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * drain.h: chunk states → streams → one raw record at a time; chunks that were read go back at
- * once (uncommitted.h keeps a copy until the commit), and where a ring fills up, sealed ones before
- * that.
+ * drain.h: turns the chunks of a ring into streams that yield one raw record at a time. Chunks go
+ * back to their writers once they are read (uncommitted.h keeps a copy until the commit); if a ring
+ * fills up, sealed ones go back earlier, copied to the spill.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  */
@@ -11,14 +11,14 @@
 
 #include "../state/session.h"
 
-/* Attaches new chunks to their streams, and grows the ring where it needs it. */
+/* Attaches new chunks to their streams, and grows the ring if necessary. */
 void drain_scan(struct session *session, struct ring_file *ring);
-/* Copies the sealed chunks that wait to be read into the spill, as far as it has room, and gives
- * them back. */
+/* Copies sealed chunks that wait for reading into the spill, as far as it has room, and releases
+ * them. */
 void drain_spill(struct session *session, struct ring_file *ring);
-/* After a scan: the same if the ring fills up; true: it does. */
+/* Call after a scan: spills if the ring fills up; true: it does. */
 bool drain_relieve(struct session *session, struct ring_file *ring);
-/* Fills stream->head. */
+/* Reads the next record into stream->head; false: there is none yet. */
 bool drain_pull_slow(struct session *session, struct stream *stream);
 static inline bool drain_pull(struct session *session, struct stream *stream)
 {
@@ -26,18 +26,20 @@ static inline bool drain_pull(struct session *session, struct stream *stream)
 		return stream->has_head = true;
 	return drain_pull_slow(session, stream);
 }
-/* Before a commit: what has been applied of chunks that are not read to their end ([taken]); after
- * it: that those which are were committed. */
+/* drain_mark_taken, before a commit: marks the applied records of chunks that are not read to their
+ * end ([taken]). drain_mark_committed, after it: makes these marks final, and drops the copies of
+ * chunks that were read. */
 void drain_mark_taken(struct session *session);
 void drain_mark_committed(struct session *session);
-/* After a commit that failed for good: rings and spill hold what the session file does not. */
+/* Call after a commit that failed for good: rings and spill then hold everything that the session
+ * file lacks. */
 void drain_take_back(struct session *session);
-/* Streams whose threads have ended without a word are done. */
+/* Ends the streams of threads that ended without leaving their slots. */
 void drain_reap_threads(struct session *session, struct ring_file *ring);
-/* No chunk of it is attached or waiting. */
+/* True if the process has no stream and no chunk. */
 bool drain_idle(const struct ring_file *ring, const struct process *process);
-void drain_end_streams(struct session *session); /* those that are done */
-/* A stream that cannot be read to its end: the ring lies. */
+void drain_end_streams(struct session *session); /* removes the streams that are done */
+/* Drops a stream that cannot be read to its end, as the ring lies. */
 void drain_give_up(struct session *session, size_t index);
 
 #endif

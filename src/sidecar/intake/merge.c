@@ -22,7 +22,8 @@ static uint64_t key_of(const struct stream *s)
 	return s->head.time * 2 + !ending;
 }
 
-/* A low priority makes even a part of a merge long. The number of chunks that were looked at. */
+/* Grows and spills rings within a merge, as at a low priority even a part of a merge takes long.
+ * Returns the number of chunks looked at. */
 static uint64_t look_for_room(struct session *session)
 {
 	uint64_t chunks = 0;
@@ -45,8 +46,8 @@ static uint64_t look_for_room(struct session *session)
 }
 
 /*
- * In the middle of a long merge: what cannot wait for its end, since processes are born, fill their
- * rings and die meanwhile.
+ * Does within a long merge what cannot wait for its end: meanwhile processes start, fill their
+ * rings and end.
  */
 static void attend(struct session *session)
 {
@@ -58,13 +59,13 @@ static void attend(struct session *session)
 	process_watch(session, ticks_wall_ns());
 }
 
-/* The latest time at which any record has a key up to `limit`. */
+/* Returns the latest time at which every record has a key up to `limit`. */
 static uint64_t time_within(uint64_t limit)
 {
 	return limit ? (limit - 1) / 2 : 0;
 }
 
-/* What else is due is a commit. */
+/* True if the merge should stop for a commit. */
 static bool is_enough(const struct session *session, uint64_t end)
 {
 	return ticks_wall_ns() >= end || uncommitted_bytes(session) >= UNCOMMITTED_MOST;
@@ -97,7 +98,8 @@ void merge_until(struct session *session, uint64_t until)
 				beat_at = applied + BEAT_RECORDS;
 				session->behind = is_enough(session, end);
 			} else if (session->priority.low && applied >= look_at) {
-				/* large rings last longer: a chunk a record is enough */
+				/* large rings last longer: look again after as many records as
+				 * there are chunks */
 				uint64_t chunks = look_for_room(session);
 
 				look_at = applied + (chunks > ROOM_RECORDS ? chunks : ROOM_RECORDS);

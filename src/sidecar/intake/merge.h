@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * merge.h: the records of all streams in one order, applied one by one.
+ * merge.h: applies the records of all streams in one order, one by one.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  */
@@ -10,9 +10,9 @@
 #include "../state/session.h"
 
 /*
- * Applies what is published, up to `until` (ticks; order.h says why that is enough). Where that
- * takes long, only the earlier part: the loop has other duties, and commits what was applied.
- * session->behind says that it was cut, session->applied_until how far it got.
+ * Applies the published records up to `until` (ticks; order.h proves that this is enough). If that
+ * takes long, it stops earlier, so that the loop can commit: session->behind is then true, and
+ * session->applied_until has the time reached.
  */
 void merge_until(struct session *session, uint64_t until);
 

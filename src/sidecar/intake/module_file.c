@@ -16,9 +16,9 @@
 #include "../../base/mem.h"
 #include "../../base/text.h"
 
-enum { KEPT = 128 /* modules of a session, at most, by their paths */ };
+enum { KEPT = 128 /* a session opens at most so many modules by their paths */ };
 
-/* Whether the path leads nowhere that can be right. */
+/* True if the path cannot lead to the right file. */
 static bool is_nameless(const char *path)
 {
 	static const char deleted[] = " (deleted)";
@@ -41,8 +41,8 @@ static int open_at(int directory, const char *name)
 	return fd;
 }
 
-/* The executable as the process has it; not where that is the dynamic linker, which has been told
- * to load another one. */
+/* Opens the executable by /proc/PID/exe; -1 if that is another file, such as the dynamic linker
+ * that was told to load `path`. */
 static int open_executable(uint32_t pid, const char *path)
 {
 	char name[64], target[PATH_MAX];
@@ -58,7 +58,7 @@ static int open_executable(uint32_t pid, const char *path)
 	return bytes && strncmp(base, found, bytes) == 0 ? open_at(AT_FDCWD, name) : -1;
 }
 
-/* What the process's library left beside its ring. */
+/* Opens and removes the copy that the process's library left beside its ring. */
 static int take_copy(const struct ring_file *ring)
 {
 	char *directory = mem_text(ring->path), *slash = strrchr(directory, '/'), *path;
@@ -75,7 +75,8 @@ static int take_copy(const struct ring_file *ring)
 	return fd;
 }
 
-/* The entry of /proc/PID/DIRECTORY that begins with `begin`, or leads to `path`. */
+/* Opens the entry of /proc/PID/DIRECTORY whose name begins with `begin`, or that leads to
+ * `path`. */
 static int open_entry(uint32_t pid, const char *directory, const char *begin, const char *path)
 {
 	char name[64], target[PATH_MAX];
@@ -99,8 +100,8 @@ static int open_entry(uint32_t pid, const char *directory, const char *begin, co
 	return fd;
 }
 
-/* By the path, as the program sees it; by its mapping, which takes a right that few have; by a
- * descriptor that it has still open. */
+/* Opens the file by its path, as the program sees it; else by its mapping, which needs a rare
+ * privilege; else by a descriptor that the process still has open. */
 static int open_mapped(uint32_t pid, uint64_t start, const char *path)
 {
 	char begin[32], below[PATH_MAX];

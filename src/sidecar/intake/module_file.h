@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * module_file.h: keeps the file of a module open, so that its names can be had when the path leads
- * to it no longer, or never has: it is deleted, replaced, a memfd, or of another root.
+ * module_file.h: keeps the file of a module open, so that its names can be read even if the path
+ * does not lead to it: it is deleted, replaced, a memfd, or in another root directory.
  *
  * Runs: sidecar. Signals: no. Allocates: no. Threads: one.
  */
@@ -13,9 +13,9 @@
 #include "../state/session.h"
 
 /*
- * Opens it, if `id` has no descriptor yet: the executable as its process or the copy that its
- * library left (SHINY_PROGRAM_PREFIX) has it, another one by its path, or among the process's open
- * files and mappings. Whether it is the right one is seen when it is read, by its build-id.
+ * Opens the file, if `id` has no descriptor yet: the executable by its process or as the copy that
+ * the library left (SHINY_PROGRAM_PREFIX); another module by its path, or among the process's open
+ * files and mappings. The reader checks by the build-id that it is the right one.
  */
 void module_file_keep(struct session *session, const struct process *process,
 		      const struct shiny_module *module, struct id_module *id);

@@ -25,7 +25,7 @@ void order_add(struct order *order, uint64_t key, void *stream)
 	order->at[i] = (struct order_entry){ key, stream };
 }
 
-/* Puts `entry` in the place of the first one. */
+/* Replaces the first entry by `entry`. */
 static void sift(struct order *order, struct order_entry entry)
 {
 	size_t i = 1;

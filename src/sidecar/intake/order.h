@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * order.h: which stream's next record comes first: a heap of streams by time.
+ * order.h: a heap of streams, by the times of their next records.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
@@ -9,8 +9,8 @@
  * order, "free X, then malloc returns X" becomes a block that is freed while it lives. A wall-clock
  * reorder window (wait 100 ms, hope) is both too long and never long enough.
  *
- * The rule. A round is: T = now; only then read; merge by time all records with time <= T; leave
- * the rest for the next round.
+ * The rule. A round sets T = now; only then it reads, and merges by time all records with time <=
+ * T; it leaves later ones to the next round.
  *
  * Why it is enough. Take two records about one address, a before b in the program: a free published
  * before the real free was called and an allocation whose clock was read after the real allocation
@@ -22,16 +22,16 @@
  * after a was published, and b's clock is read later. So no window is needed, at any load, under
  * any scheduling.
  *
- * What can still come late is a record whose thread slept between clock and publication: its time
- * is <= an earlier T. Nothing about its address can have been applied in between (its free was not
- * yet executed; its block not yet seen by anyone), so it is applied on arrival, with its true time,
+ * A record can still be late if its thread slept between clock and publication: its time is <= an
+ * earlier T. No record about its address can have been applied in between (the free was not
+ * executed yet; no thread has seen the block yet), so it is applied on arrival, with its true time,
  * and counted. Times in the session's event stream are therefore nearly sorted, not sorted.
  *
- * Ties cannot happen at one address (a free and a malloc lie between), but where a coarse clock
- * makes one, endings come first.
+ * Ties cannot happen at one address (a free and a malloc lie between), but if a coarse clock makes
+ * one, ends come first.
  *
- * Rejected: sorting each round's records (n log n on all, where streams bring order for nothing); a
- * global sequence number taken by writers (one contended cache line for every event).
+ * Rejected: sorting each round's records (n log n over all, although each stream is sorted
+ * already); a global sequence number taken by writers (one contended cache line for every event).
  */
 #ifndef SHINY_ORDER_H
 #define SHINY_ORDER_H
@@ -40,7 +40,7 @@
 #include <stdint.h>
 
 struct order_entry {
-	uint64_t key; /* time * 2, + 1 for what is not an ending */
+	uint64_t key; /* time * 2, + 1 unless the record is an end */
 	void *stream;
 };
 
@@ -51,7 +51,7 @@ struct order { /* zeroed: empty. A binary heap, smallest key first, entries from
 
 void order_deinit(struct order *order);
 void order_add(struct order *order, uint64_t key, void *stream);
-void order_change_first(struct order *order, uint64_t key); /* the first stream goes on with a later
+void order_change_first(struct order *order, uint64_t key); /* the first stream has a new next
                                                              * record */
 void order_remove_first(struct order *order);
 

@@ -5,19 +5,20 @@
 #include "../ring/ring_chunks.h"
 #include "../ring/spill.h"
 
-/* A low sidecar may be long in coming to the end of a round, and must not look for it only then. */
+/* True if no program maps the ring. A sidecar at low priority tests that itself, as the end of a
+ * round may be far away. */
 static bool is_gone(const struct session *session, const struct ring_file *ring)
 {
 	return ring->over || ring->ending || (session->priority.low && !ring_held(ring));
 }
 
 /*
- * A ring alone must last until its sealed chunks are copied: a low sidecar comes to that within
- * some ten milliseconds. What is copied has as much time as the spill has room.
+ * A ring must last until its sealed chunks are copied to the spill: a sidecar at low priority does
+ * that within some ten milliseconds. A spill with room adds to the time.
  */
 enum { COPY_MS = 100, COPY_LOWER_MS = 250 };
 
-/* Milliseconds until some ring and the spill are full; 0 when no program maps one. */
+/* Returns the ms until some ring and the spill are full; 0: no program maps a ring. */
 static uint64_t least_time_left(const struct session *session)
 {
 	uint64_t least = UINT64_MAX, speed = 0, left;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pace.h: how much time the sidecar has before a ring is full, and what follows for its priority.
+ * pace.h: sets the sidecar's priority by the time left until a ring is full.
  *
  * Runs: sidecar. Signals: no. Allocates: nothing. Threads: one.
  */
@@ -9,9 +9,10 @@
 
 #include "../state/session.h"
 
-/* After a look at all chunks: low while no ring will be full soon, else ordinary (priority.h). */
+/* Call after a look at all chunks: sets a low priority while no ring will be full soon, else the
+ * ordinary one (priority.h). */
 void pace_follow(struct session *session);
-/* No program maps a ring any more, and somebody waits for the file: ordinary. */
+/* Sets the ordinary priority: no program maps a ring any more, and users wait for the file. */
 void pace_end(struct session *session);
 
 #endif

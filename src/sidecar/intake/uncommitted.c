@@ -16,14 +16,14 @@ void uncommitted_keep(struct session *session, struct stream *stream)
 	uint32_t used = stream->cursor.position;
 
 	if (!read.room)
-		return; /* it could not be read */
+		return; /* the chunk could not be read */
 	if (stream->spilled) {
 		read.copy = stream->copy;
 		read.bytes = SHINY_CHUNK_BYTES;
 		stream->copy = NULL;
 	} else {
 		if (stream->ring->whole[stream->chunk])
-			used = read.room; /* more may stand there than was understood */
+			used = read.room; /* the chunk may have more records than were understood */
 		read.bytes = (uint32_t)offsetof(struct shiny_chunk, records) +
 			     used * SHINY_RECORD_BYTES;
 		read.copy = mem_alloc(read.bytes);
@@ -55,7 +55,7 @@ void uncommitted_put_back(struct session *session)
 		if (!session->spill || !read->ring->header ||
 		    !spill_put_back(session->spill, read->ring, read->copy, read->bytes,
 				    read->room, read->word))
-			break; /* nor does it take the others */
+			break; /* the spill takes no more */
 		__atomic_sub_fetch(&read->ring->header->uncommitted, 1,
 				   __ATOMIC_RELAXED); /* [taken] */
 	}

@@ -2,17 +2,18 @@
 /*
  * block_types.c: see block_types.h.
  *
- * What a block is doesn't depend on the process that made it, so all rows of a stack are looked at
- * together, of all processes: its site is asked once for each set of sizes. Where it says nothing,
+ * A block's type does not depend on its process, so the rows of a stack are handled together, for
+ * all processes: the symbolizer is asked once for each set of sizes. If the site has no type,
  * blocks without a vptr learn from others of their stack and size, for two reasons:
  *
- * - Short lives. A destructor may leave no vptr to be read at the free. What the vptrs of
- *   long-lived blocks say is true of them, when enough of those agree.
- * - Chance. A thread is stopped between an allocation and its constructor, and others push the
- *   block out of the nursery; or they take its entry, or the block is freed while it is read: one
- *   in some hundred thousand has no vptr. When most of the stack's blocks have one, if only of the
- *   free, and all agree, the rest is the same, at low confidence. Else a class would have a block
- *   that is called "40-byte object", in 2 of 300 recordings of test/e2e/stable.cc, stripped.
+ * - Short lives. A destructor may leave no vptr to be read at the free. They have the type of the
+ *   long-lived blocks, if enough of those agree.
+ * - Chance. A thread is stopped between an allocation and its constructor, and other threads push
+ *   the block out of the nursery; or they take its entry, or the block is freed while it is read:
+ *   one block in some hundred thousand has no vptr. If most of the stack's blocks have one, even
+ *   one read at the free, and all agree, the others have the same type, at low confidence. Else a
+ *   class would have a block that is called "40-byte object", in 2 of 300 recordings of
+ *   test/e2e/stable.cc, stripped.
  */
 #include "block_types.h"
 
@@ -30,20 +31,20 @@ enum { LEARN_BLOCKS = 8 };
 struct type_group {
 	uint32_t stack, process, site;
 };
-/* A row and what is known of it. */
+/* A tally, its sizes and its type. */
 struct tally_row {
 	struct tally *tally;
 	struct sym_sizes sizes;
 	struct sym_type type;
-	uint32_t vtable; /* whose class it is, 0: the site's word */
+	uint32_t vtable; /* source of the type; 0: the site */
 };
 
 struct concluder {
 	struct session *session;
 	const struct types_names *names;
-	VEC(struct tally_row) rows;         /* of the stack in hand */
-	VEC(struct store_type) types; /* made so far; [id - 1] */
-	struct hash_table table;      /* of types, by their names */
+	VEC(struct tally_row) rows;         /* of the current stack */
+	VEC(struct store_type) types; /* written so far; [id - 1] */
+	struct hash_table table;      /* indexes of types, by name and container */
 };
 
 /* ---- rows ---- */
@@ -69,8 +70,8 @@ static void fold_false(struct site_stats *site, const struct sym_vtable *vtables
 	}
 }
 
-/* By stack; those of one stay in their order. Stacks are numbers from 0 to `most`: counting them
- * takes a tenth of what comparing does. */
+/* Sorts by stack, stably. Stacks are numbers from 0 to `most`: counting sort takes a tenth of the
+ * time of comparing. */
 static struct type_group *by_stack(const struct type_group *groups, size_t count, size_t most)
 {
 	struct type_group *sorted = mem_alloc(count * sizeof(*sorted));
@@ -110,8 +111,8 @@ static uint64_t hash_type(const struct store_type *type)
 	return hash;
 }
 
-/* The id of the type's row; writes it the first time. Strings are the context's and outlive
- * this. */
+/* Returns the id of the type's row, writing it the first time; 0: no type. Strings belong to the
+ * context, and outlive this. */
 static uint32_t type_id(struct concluder *c, const struct tally_row *row)
 {
 	const struct sym_type *t = &row->type;
@@ -183,10 +184,10 @@ static void conclude_row(struct concluder *c, struct tally_row *row, const struc
 		row->vtable = s->vtable;
 }
 
-/* What the vptrs that were read of a stack's blocks agree on. */
+/* The type that the vptrs of a stack's blocks agree on. */
 struct lesson {
-	const struct tally_row *teacher; /* NULL: none was read, or they disagree */
-	uint64_t blocks;                 /* that were read */
+	const struct tally_row *teacher; /* NULL: no vptr was read, or they disagree */
+	uint64_t blocks;                 /* blocks whose vptr was read */
 };
 
 static uint64_t row_blocks(const struct tally_row *row)
@@ -241,8 +242,8 @@ static void teach(struct concluder *c, const struct lesson *lesson, enum sym_con
 	}
 }
 
-/* Blocks of which no vptr was seen are what the others of their stack are, if these agree and the
- * site has nothing to say. */
+/* Gives blocks without a vptr the type of the others of their stack, if these agree and the site
+ * has no type. */
 static void learn(struct concluder *c)
 {
 	struct lesson settled = lesson_of(c, true), any = lesson_of(c, false);
@@ -292,7 +293,7 @@ static void conclude_stack(struct concluder *c, const struct type_group *groups,
 		c->rows.at[i].tally->type = type_id(c, &c->rows.at[i]);
 }
 
-/* ---- the callers' callers ---- */
+/* ---- warming: callers of the callers ---- */
 
 bool *types_innermost(const struct session *session)
 {
@@ -313,7 +314,7 @@ bool *types_innermost(const struct session *session)
 	return innermost;
 }
 
-/* A frame that has to be asked. */
+/* A frame to ask the symbolizer about. */
 struct climber {
 	struct sym_call call;
 	uint32_t module, frame;
@@ -329,8 +330,9 @@ static int by_call(const void *left, const void *right)
 }
 
 /*
- * Asks the innermost frames of all stacks by address, then the next ones of the stacks whose first
- * don't know, and so on. There are many stacks and few frames: each frame is asked once.
+ * Warms the innermost frames of all stacks by address, then the next frames of those stacks whose
+ * first ones have no answer, and so on. There are many stacks and few frames: each frame is warmed
+ * once.
  */
 static void climb(const struct session *session, const struct types_names *names,
 		  const struct type_group *groups, size_t count)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * block_types.h: the type of every block: what its call site says, put together with the vptr that
- * was read of it.
+ * block_types.h: finds the type of every block by its call site and its vptr.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  */
@@ -11,7 +10,7 @@
 #include "../../../symbolizer/sym.h"
 #include "../state/session.h"
 
-/* What names there are, indexed by the ids of ids.h; [0] is unused. */
+/* Names by the ids of ids.h; [0] is unused. */
 struct types_names {
 	struct sym *sym;
 	struct sym_module *const *modules;
@@ -19,14 +18,15 @@ struct types_names {
 };
 
 /*
- * Which frames are the immediate callers of allocations: [index in ids.frames]. To be asked with
- * sym_site_warm() in the order of their addresses, before types_conclude() asks in the order of
- * stacks: the debug information of a huge program is not kept loaded.
+ * Returns, by index in ids.frames, which frames are the immediate callers of allocations; the
+ * caller frees it. Call sym_site_warm() for them in the order of their addresses, before
+ * types_conclude() asks in the order of stacks: the debug information of a huge program does not
+ * stay loaded.
  */
 bool *types_innermost(const struct session *session);
 
-/* Rows of words that turned out to be no vtables are added to vtable 0's; then every row gets its
- * type, and the types their rows. */
+/* Adds rows whose vtable turned out to be none to those of vtable 0; then gives every row its type,
+ * and writes the types. */
 void types_conclude(struct session *session, const struct types_names *names);
 
 #endif

@@ -31,7 +31,7 @@ static void put_counters(struct session *session, uint32_t process,
 #undef SHINY_NOTICED
 }
 
-/* Counters only grow: where their sum is the same, so is each. */
+/* Returns the sum of all counters. Counters only grow: if the sum is the same, so is each. */
 static uint64_t sum_of(const uint64_t inside[SHINY_COUNTERS], const struct noticed *n)
 {
 	uint64_t sum = 0;
@@ -57,7 +57,7 @@ static void put_changed(struct session *session, uint32_t process,
 	put_counters(session, process, inside, noticed, NULL);
 }
 
-/* A ring that lies is its first process's. */
+/* Counts each lying ring once, for its first process. */
 static void count_lies(struct session *session)
 {
 	for (size_t i = 0; i < session->rings.count; i++) {
@@ -74,7 +74,8 @@ static void count_lies(struct session *session)
 	}
 }
 
-/* What belongs to no process: `inside` is of those that held no slot. */
+/* Returns the sidecar's counts of no process; adds those of the library outside of process slots to
+ * `inside`. */
 static struct noticed of_session(struct session *session, uint64_t inside[SHINY_COUNTERS])
 {
 	struct noticed noticed;

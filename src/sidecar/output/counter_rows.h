@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * counter_rows.h: what the library and the sidecar count, losses among it, in the session file.
+ * counter_rows.h: writes the counters of the library and the sidecar, losses among them, to the
+ * session file.
  *
- * Runs: sidecar, CLI. Signals: no. Allocates: what the store does. Threads: one.
+ * Runs: sidecar, CLI. Signals: no. Allocates: by the store only. Threads: one.
  *
- * With each commit, as a sidecar may be killed: then what was lost up to there is known from its
- * file only.
+ * They are written with each commit: if the sidecar is killed, only the file has the losses until
+ * then.
  */
 #ifndef SHINY_COUNTER_ROWS_H
 #define SHINY_COUNTER_ROWS_H
 
 #include "../state/session.h"
 
-/* Those that have changed since the last time. */
+/* Writes the counters that have changed since the last call. */
 void counter_rows_write(struct session *session);
-/* All, at the end; losses are added to out->lost. */
+/* Writes all counters, at the end; adds losses to out->lost. */
 void counter_rows_finish(struct session *session, struct sidecar_summary *out);
 
 #endif

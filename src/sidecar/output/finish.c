@@ -2,10 +2,10 @@
 /*
  * finish.c: see finish.h.
  *
- * While recording, what is new is written as it stands (frames without names, vtables without
- * classes), so that a sidecar that dies leaves ids that mean something. At the end each module's
- * file is opened once and every distinct frame and vtable asked for its name once; block_types.c
- * then says what the blocks are.
+ * During the recording, new rows are written without names (frames) and classes (vtables), so that
+ * a sidecar that dies leaves ids that mean something. At the end each module's file is opened once
+ * and every distinct frame and vtable is named once; then block_types.c finds the types of the
+ * blocks.
  */
 #define _GNU_SOURCE
 #include "finish.h"
@@ -62,7 +62,7 @@ static void put_module(struct session *session, uint32_t id, const struct sym_mo
 	session_fail(session, store_put_module(session->store, &row));
 }
 
-/* Classes come with their names. */
+/* Class rows have their names from the start. */
 static void write_new_classes(struct session *session)
 {
 	for (; session->classes_written < session->classes.list.count; session->classes_written++) {
@@ -135,10 +135,10 @@ static int by_place(const void *a, const void *b)
 }
 
 /*
- * By address: neighbours share a compilation unit, and only so many are kept loaded (a program with
- * 24 units of 13 MB of DWARF each: 11 s for 4,000 frames by address, 44 s in the order in which
- * they were met). For the same reason those that have to say what they allocate are asked here,
- * while their unit is at hand; sym keeps the answers.
+ * Names the frames in the order of their addresses: neighbours share a compilation unit, and only a
+ * few units stay loaded (a program with 24 units of 13 MB of DWARF each: 11 s for 4,000 frames by
+ * address, 44 s in the order of their ids). For the same reason the immediate callers of
+ * allocations are typed here, while their unit is loaded; sym caches the answers.
  */
 static void name_frames(struct session *session, struct sym *sym, struct sym_module **modules)
 {
@@ -175,7 +175,7 @@ static void name_frames(struct session *session, struct sym *sym, struct sym_mod
 	free(innermost);
 }
 
-/* Names the vtables: vtables[id]. */
+/* Names the vtables, into vtables[id]. */
 static void name_vtables(struct session *session, struct sym_module **modules,
 			 struct sym_vtable *vtables)
 {
@@ -189,7 +189,7 @@ static void name_vtables(struct session *session, struct sym_module **modules,
 					    .module = v->module,
 					    .vaddr = v->vaddr };
 
-		/* a damaged file may have one outside any module; it stays nameless */
+		/* a damaged file may have a vtable outside any module; it stays nameless */
 		if (v->kind && v->module)
 			sym_object_kind(modules[v->module], v->vaddr, vtable);
 		else if (v->module)
@@ -291,7 +291,8 @@ static void put_site(struct session *session, const struct process *p,
 	}
 }
 
-/* By stack, as the table is: rows that come in its order are put at its end, and fill its pages. */
+/* Writes the rows by stack, as the table is sorted: SQLite then appends them, and fills its
+ * pages. */
 static void put_stats(struct session *session, const struct process *p, struct sidecar_summary *out)
 {
 	const struct stats *stats = &p->stats;
@@ -306,8 +307,8 @@ static void put_stats(struct session *session, const struct process *p, struct s
 	}
 }
 
-/* Those in which something happened: thousands of processes that sleep have two thousand others
- * each. */
+/* Writes the buckets with events: each of thousands of sleeping processes has two thousand empty
+ * ones. */
 static void put_buckets(struct session *session, const struct process *p)
 {
 	uint64_t bytes = 0;
@@ -361,7 +362,7 @@ static void put_mappings(struct session *session, const struct process *p)
 	}
 }
 
-/* Notes of the library: one a line. */
+/* Writes the library's notes, one a line. */
 static void put_notes(struct session *session, uint32_t process, const char *notes)
 {
 	char text[SHINY_TEXT], *save = NULL;
@@ -425,7 +426,8 @@ static void put_session(struct session *session, struct sidecar_summary *out)
 	put_machine(session);
 }
 
-/* NULL: session->err says why. Wrong container rules cost types only. */
+/* Returns a new symbolizer; NULL: session->err says why. Without container rules, if they are
+ * wrong: they cost types only. */
 static struct sym *make_symbolizer(struct session *session)
 {
 	struct sym *sym = NULL;
@@ -493,7 +495,8 @@ void finish_session(struct session *session, struct sidecar_summary *out)
 		wrappers_find(session, sym, modules);
 		watches_put_types(session);
 	}
-	/* the first question to a module may have found more, and says what to do about the rest */
+	/* naming may have found more debug files, and notes about missing ones: write the modules
+	 * again */
 	for (size_t i = 0; !session->err && i < module_count; i++)
 		put_module(session, (uint32_t)i + 1, modules[i + 1]);
 	told_by_launcher(session);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * finish.h: names and sums into the session file.
+ * finish.h: writes names and sums to the session file.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  */
@@ -9,9 +9,10 @@
 
 #include "../state/session.h"
 
-/* Modules, frames, stacks, vtables and classes that came since the last time. */
+/* Writes the modules, frames, stacks, vtables, tags and classes that are new since the last
+ * call. */
 void finish_write_new(struct session *session);
-/* All that is known at the end only. */
+/* Writes everything that is known only at the end. */
 void finish_session(struct session *session, struct sidecar_summary *out);
 
 #endif

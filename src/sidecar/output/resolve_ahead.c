@@ -2,18 +2,17 @@
 /*
  * resolve_ahead.c: see resolve_ahead.h.
  *
- * What is new goes through a ring of places (module, address) under a lock that is held for a copy.
- * When it is full, offering stops and resumes there the next time: nothing is lost, and the ring's
- * size bounds what the two threads share. The two innermost return addresses of each new stack are
- * offered: the second is asked where the first belongs to an allocation function or a wrapper.
- * What a deeper one has to say is found at the end. Stacks of one frame are those of frees, as a
- * rule, and not offered.
+ * New places (module, address) pass through a ring under a lock that is held for a copy only. When
+ * the ring is full, offering stops and resumes there the next time: nothing is lost, and the ring's
+ * size bounds the shared memory. The two innermost return addresses of each new stack are offered:
+ * the second is resolved if the first belongs to an allocation function or a wrapper. Deeper ones
+ * are resolved at the end. Stacks of one frame are nearly always those of frees, and not offered.
  *
- * The thread empties the ring at once and goes through what it got by address: places of one
- * compilation unit are neighbours then, and only so many units are kept loaded.
+ * The thread empties the ring at once and resolves the places by address: those of one compilation
+ * unit are then neighbours, and only a few units stay loaded.
  *
- * Nothing that goes wrong here matters to the recording: what was not found is looked for again,
- * and what can't be found then has no type.
+ * No failure here harms the recording: a place that was not resolved is tried again at the end, and
+ * then has no type if that fails.
  */
 #define _GNU_SOURCE
 #include "resolve_ahead.h"
@@ -45,15 +44,15 @@ struct warm {
 	/* under the lock */
 	struct place ring[RING];
 	size_t first, count;
-	VEC(struct id_module) known; /* copies: what ids.h has may move */
+	VEC(struct id_module) known; /* copies, as those of ids.h may move */
 	bool stop, ended;
-	/* the thread's, until it has ended */
+	/* used by the thread, until it has ended */
 	const struct sym_options *options;
 	struct sym *sym;
 	VEC(struct sym_module *) modules; /* [id - 1]; NULL: not opened */
-	/* the owner's */
-	size_t stacks;    /* offered */
-	uint8_t *offered; /* a bit a frame */
+	/* used by the owner */
+	size_t stacks;    /* stacks offered so far */
+	uint8_t *offered; /* a bit per frame */
 	size_t offered_bytes;
 };
 
@@ -89,7 +88,7 @@ static int by_place(const void *left, const void *right)
 	return (a->caller > b->caller) - (a->caller < b->caller);
 }
 
-/* Takes all that is in the ring, by address; 0: it is over. */
+/* Takes all places of the ring, sorted by address; 0: the thread shall end. */
 static size_t next_places(struct warm *warm, struct place *out)
 {
 	size_t count = 0;
@@ -107,23 +106,24 @@ static size_t next_places(struct warm *warm, struct place *out)
 	return count;
 }
 
-/* What is known of a module; false: it is over. */
+/* Copies what is known of a module; false: the thread shall end. */
 static bool look(struct warm *warm, uint32_t module, struct id_module *known)
 {
 	bool more;
 
 	pthread_mutex_lock(&warm->lock);
 	more = !warm->stop;
-	*known = warm->known.at[module - 1]; /* its path stays where it is */
+	*known = warm->known.at[module - 1]; /* the path is not freed before warm_take */
 	pthread_mutex_unlock(&warm->lock);
 	return more;
 }
 
-/* What to ask of a return address: its type, and whether it is a wrapper's (wrappers.h). */
+/* Questions about a return address: its type, and whether it is a wrapper's (wrappers.h). */
 enum { ASK_TYPE = 1, ASK_PASSES = 2 };
 
-/* What is to be asked of its caller. No more than the end would ask: what a short recording had no
- * time for would be new in each later one, and the module's cache be written again. */
+/* Resolves an address; returns the questions about its caller. It asks no more than the end would:
+ * any surplus would differ from recording to recording, and the module's cache would be written
+ * again each time. */
 static unsigned ask(struct warm *warm, uint32_t module, uint64_t vaddr, unsigned what)
 {
 	struct sym_call call = { .vaddr = vaddr };
@@ -174,7 +174,7 @@ static void *work(void *context)
 	return NULL;
 }
 
-/* ---- its owner ---- */
+/* ---- the owner's side ---- */
 
 struct warm *warm_start(const struct sym_options *options)
 {
@@ -205,7 +205,7 @@ static void share_modules(struct warm *warm, const struct ids *ids)
 	}
 }
 
-/* Was it offered before? It counts as offered from now on. */
+/* True if the frame was offered before; marks it as offered. */
 static bool mark(struct warm *warm, uint32_t frame)
 {
 	size_t byte = frame / 8;

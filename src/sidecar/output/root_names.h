@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * root_names.h: which variables the roots of heap snapshots are.
+ * root_names.h: names the variables that are roots of heap snapshots.
  *
  * Runs: sidecar. Signals: no. Allocates: little. Threads: one.
  */
@@ -10,7 +10,8 @@
 #include "../../../symbolizer/sym.h"
 #include "../state/session.h"
 
-/* At the end, once the modules' files are open: modules[id]. Writes the rows again. */
+/* Call at the end, once the modules' files are open: modules[id]. Writes the rows again, with
+ * names. */
 void root_names_put(struct session *session, struct sym_module **modules);
 
 #endif

@@ -2,11 +2,11 @@
 /*
  * type_members.c: see type_members.h.
  *
- * Every aligned word of a class is one of three: a pointer member; one that may hold a pointer (an
- * integer or an array of characters as wide as one, a union, a gap as wide as one, where a virtual
- * base may lie); one that cannot (a vptr, numbers that are narrower, floating point, padding).
+ * Every aligned word of a class is of one of three kinds: it is a pointer member; it may hold a
+ * pointer (an integer or an array of characters as wide as one, a union, a gap as wide as one,
+ * where a virtual base may lie); or it cannot (a vptr, narrower numbers, floating point, padding).
  *
- * A word is called as its member is written in the class: "cache_", "position.next". Members of the
+ * A word has the name that its member has in the class: "cache_", "position.next". Members of the
  * standard library's classes have no names: a path ends before the first of them.
  */
 #include "type_members.h"
@@ -17,7 +17,7 @@
 enum { WORD_BYTES = 8, WORDS_MOST = 1 << 13, DEPTH_MOST = 20 };
 enum holds { HOLDS_NOTHING, HOLDS_MAYBE, HOLDS_POINTER };
 
-struct layout_part { /* struct sym_member with strings of its own */
+struct layout_part { /* struct sym_member with copies of its strings */
 	char *name, *type;
 	uint64_t offset, bytes;
 	unsigned depth, bit_size;
@@ -60,9 +60,9 @@ static void drop_parts(struct class_words *words)
 	words->parts.count = 0;
 }
 
-/* ---- what a member may hold ---- */
+/* ---- contents of a member ---- */
 
-/* Bytes of the type's name without the bounds of an array. */
+/* Returns the length of the type's name without the bounds of an array. */
 static size_t element_name(const char *type)
 {
 	size_t length = strlen(type);
@@ -111,7 +111,7 @@ static bool is_of_library(const char *type)
 	return !strncmp(type, "std::", 5) || !strncmp(type, "__gnu_cxx::", 11);
 }
 
-/* The path to parts.at[path[depth]]; NULL none. *of: what stands at its end. */
+/* Returns the path to parts.at[path[depth]]; NULL: none. *of: the type at its end. */
 static char *path_name(const struct class_words *words, const size_t *path, unsigned depth,
 		       const char **of)
 {
@@ -167,7 +167,7 @@ static void put_part(struct class_words *words, const size_t *path, unsigned dep
 	}
 }
 
-/* Members that have no members of their own. */
+/* Puts the members that have no members of their own into the words. */
 static void put_parts(struct class_words *words)
 {
 	size_t path[DEPTH_MOST] = { 0 };
@@ -221,7 +221,7 @@ void type_members_put(struct session *session, struct sym_module *const *modules
 	    !strcmp(type->confidence, "label"))
 		return;
 	for (size_t i = 1; i <= session->ids.modules.count && !found; i++) {
-		drop_parts(&words); /* of a class of this name and another size */
+		drop_parts(&words); /* parts of a class of this name and another size */
 		found = sym_module_info(modules[i])->dwarf &&
 			sym_type_layout(modules[i], type->name, &words.bytes, keep_part,
 					&words) &&

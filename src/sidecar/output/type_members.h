@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * type_members.h: which words of a type hold pointers, by debug information: table member.
+ * type_members.h: finds the words of a type that hold pointers, by debug information, and writes
+ * them to table member.
  *
  * Runs: sidecar. Signals: no. Allocates: the words of one type at a time. Threads: one.
  */
@@ -10,7 +11,7 @@
 #include "../../../symbolizer/sym.h"
 #include "../state/session.h"
 
-/* Of a class that a module's debug information defines; its rows in table member. modules[id]. */
+/* Writes the rows of a class, if a module's debug information defines it. modules[id]. */
 void type_members_put(struct session *session, struct sym_module *const *modules,
 		      const struct store_type *type);
 

@@ -21,7 +21,7 @@ bool unprobed_probe(struct session *session)
 		if (ring->attach != SHINY_ATTACH_PARTITION || strstr(ring->attach_text, "Oilpan"))
 			continue;
 		err = probe_open(ring->executable, &options, &probe);
-		/* gone or unreadable: nothing can be done, and nothing is said that isn't sure */
+		/* removed or unreadable: no note, as nothing is certain */
 		if (err) {
 			shiny_err_free(err);
 			continue;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * unprobed.h: executables with a garbage-collected heap that could not be seen, because nobody had
- * probed them before they started.
+ * unprobed.h: finds executables whose garbage-collected heap was not recorded, because they had not
+ * been probed before they started.
  *
  * Runs: sidecar, at the end. Signals: no. Allocates: yes. Threads: those of the probe.
  *
- * `shinyctl run` probes the program that it starts. What a script starts, or what was preloaded by
- * hand, is found here: it is probed now, so that the next recording has the heap, and the session
- * says that this one has not.
+ * `shinyctl run` probes the program that it starts. Programs that a script started, or that were
+ * preloaded by hand, are probed here, so that the next recording has the heap; a note of the
+ * session says that this one has not.
  */
 #ifndef SHINY_UNPROBED_H
 #define SHINY_UNPROBED_H
 
 #include "../state/session.h"
 
-/* True: something could not be seen, for this time. */
+/* True: this recording lacks such a heap. */
 bool unprobed_probe(struct session *session);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * unseen_heaps.c: see unseen_heaps.h.
  *
- * An executable's allocator is seen where the library says in the ring that it patched it. A shared
- * library's own functions are seen where its module's record says so. Files that have an allocator
- * otherwise are named. What a file without symbols has cannot be told.
+ * An executable's allocator is recorded if the ring says that the library patched it, a shared
+ * library's own functions if its module's record says so. Other files with an allocator have a
+ * note. A file without symbols may have one that is not found.
  */
 #include "unseen_heaps.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * unseen_heaps.h: allocators that were there and whose blocks are not in the session.
+ * unseen_heaps.h: finds allocators whose blocks are not in the session.
  *
  * Runs: sidecar, at the end. Signals: no. Allocates: yes. Threads: one.
  */
@@ -9,7 +9,7 @@
 
 #include "../state/session.h"
 
-/* Counts them and puts a note for each; before the session's counters are written. */
+/* Counts them and writes a note for each; call before the session's counters are written. */
 void unseen_heaps_find(struct session *session);
 
 #endif

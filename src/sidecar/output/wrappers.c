@@ -5,11 +5,11 @@
 
 #include "../../base/mem.h"
 
-/* A stack's way, at some depth, through a function that passes the block on; one for each size
- * that is known of its blocks. */
+/* A function that passes the block on, at some depth of a stack; one for each known size of its
+ * blocks. */
 struct wrapper_use {
 	uint32_t module;
-	uint64_t function; /* where it begins */
+	uint64_t function; /* start of the function */
 	uint32_t stack, frame;
 	uint64_t caller, size;
 };
@@ -17,10 +17,10 @@ struct wrapper_use {
 struct wrapper_search {
 	struct session *session;
 	struct sym_module *const *modules;
-	uint64_t *functions; /* by frame index: where its function begins + 1; 0 not asked yet */
-	uint8_t *passes;     /* by frame index: enum sym_passes + 1; 0 not asked yet */
-	bool *serves;	     /* by frame index: its function is a wrapper for many */
-	bool *wrapper;	     /* by frame index: written down */
+	uint64_t *functions; /* by frame index: start of its function + 1; 0: unknown */
+	uint8_t *passes;     /* by frame index: enum sym_passes + 1; 0: unknown */
+	bool *serves;	     /* by frame index: its function is a wrapper with many callers */
+	bool *wrapper;	     /* by frame index: its row is written */
 	VEC(struct wrapper_use) uses;
 };
 
@@ -31,8 +31,8 @@ static struct sym_call call_of(const struct wrapper_search *w, uint32_t frame)
 	return (struct sym_call){ place->module ? w->modules[place->module] : NULL, place->vaddr };
 }
 
-/* The function of a frame; of one that is not known the return address, which is as good to tell
- * callers apart. */
+/* Returns the start of the frame's function; if unknown, the return address, which tells callers
+ * apart as well. */
 static uint64_t function_of(struct wrapper_search *w, uint32_t frame)
 {
 	struct sym_call call = call_of(w, frame);
@@ -52,8 +52,8 @@ static enum sym_passes passes_of(struct wrapper_search *w, uint32_t frame)
 	return (enum sym_passes)(w->passes[frame] - 1);
 }
 
-/* The frame passes the block on. `copied`: further in it was filled with a copy; then only a
- * function that does nothing else may pass it on. */
+/* True if the frame passes the block on. `copied`: an inner frame filled it with a copy; then only
+ * a function that does nothing else may pass it on. */
 static bool hands_on(struct wrapper_search *w, uint32_t frame, bool *copied)
 {
 	enum sym_passes passes = passes_of(w, frame);
@@ -64,8 +64,8 @@ static bool hands_on(struct wrapper_search *w, uint32_t frame, bool *copied)
 	return true;
 }
 
-/* The stack's frame at `depth`, and whether it passes the block on; false: it has none, or one
- * further in does not pass the block on. */
+/* Finds the stack's frame at `depth`, and whether it passes the block on; false: there is none, or
+ * an inner frame does not pass the block on. */
 static bool frame_at(struct wrapper_search *w, uint32_t stack, unsigned depth, uint32_t *frame,
 		     bool *passing)
 {
@@ -73,7 +73,7 @@ static bool frame_at(struct wrapper_search *w, uint32_t stack, unsigned depth, u
 	const struct id_stack *s = &ids->stacks.at[stack - 1];
 	bool copied = false;
 
-	if (depth + 1 >= s->count) /* the outermost function calls for nobody */
+	if (depth + 1 >= s->count) /* the outermost function has no caller to pass the block to */
 		return false;
 	for (unsigned i = 0; i < depth; i++)
 		if (!hands_on(w, ids->stack_frames.at[s->first + i] - 1, &copied))
@@ -85,7 +85,7 @@ static bool frame_at(struct wrapper_search *w, uint32_t stack, unsigned depth, u
 	return true;
 }
 
-/* One for each size of the site. */
+/* Adds a use for each size of the site. */
 static void add_uses(struct wrapper_search *w, const struct site_stats *site, unsigned depth)
 {
 	const struct ids *ids = &w->session->ids;
@@ -142,7 +142,7 @@ static int by_number(const void *left, const void *right)
 	return (*a > *b) - (*a < *b);
 }
 
-/* Sorts; at most `enough` are counted. */
+/* Sorts the numbers and counts different ones, up to `enough`. */
 static size_t different(uint64_t *numbers, size_t count, size_t enough)
 {
 	size_t found = count != 0;
@@ -153,7 +153,7 @@ static size_t different(uint64_t *numbers, size_t count, size_t enough)
 	return found;
 }
 
-/* Many call it, for many sizes. */
+/* True if many functions call it, for many sizes. */
 static bool is_busy(const struct wrapper_use *uses, size_t count)
 {
 	uint64_t *numbers = mem_zero(count, sizeof(*numbers));
@@ -169,8 +169,8 @@ static bool is_busy(const struct wrapper_use *uses, size_t count)
 	return busy;
 }
 
-/* The uses of one function: of the calls that hand their block on, for it may allocate for itself,
- * too. */
+/* Judges one function by its uses: only those that pass the block on, as it may allocate for
+ * itself, too. */
 static void judge(struct wrapper_search *w, const struct wrapper_use *uses, size_t count)
 {
 	bool busy = is_busy(uses, count);
@@ -180,8 +180,8 @@ static void judge(struct wrapper_search *w, const struct wrapper_use *uses, size
 			busy || passes_of(w, uses[i].frame) & SYM_PASSES_DECLARED;
 }
 
-/* What only a wrapper calls is one, too: of the frames that pass the block on, those up to the
- * outermost one that serves many. */
+/* Writes the wrappers of a stack: of the frames that pass the block on, those up to the outermost
+ * one that serves many. So a function that only a wrapper calls is one, too. */
 static void mark(struct wrapper_search *w, uint32_t stack)
 {
 	const struct ids *ids = &w->session->ids;
@@ -202,7 +202,7 @@ static void mark(struct wrapper_search *w, uint32_t stack)
 	}
 }
 
-/* What the user's rules name. */
+/* Writes the wrappers that the user's rules name. */
 static void put_names(struct session *session, const struct sym *sym)
 {
 	const char *name;

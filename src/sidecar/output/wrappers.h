@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wrappers.h: finds the functions through which a program allocates: its own malloc, whose call
- * sites are everywhere and say nothing.
+ * wrappers.h: finds a program's wrappers of malloc, whose own call sites say nothing about a block.
  *
  * Runs: sidecar. Signals: no. Allocates: yes, some 20 bytes a stack and frame. Threads: one.
  *
- * A wrapper is found, not listed (but boring.rules has what no code shows, and so do users' rules):
- * it hands the block on to its caller as it got it, or copies what it was given into it, and it is
- * declared so, void *f(…, size_t, …). Without debug information, or if it calls more than that
- * takes, its calls have to show it: WRAPPER_CALLERS functions call it for blocks of WRAPPER_SIZES
- * sizes.
- * From the inside outwards: what calls a function that is no wrapper is none either.
+ * A wrapper is found, not listed (boring.rules and users' rules have those that no code shows): it
+ * passes the block on to its caller unchanged, or filled with a copy of its argument, and it is
+ * declared void *f(…, size_t, …). Without debug information, or if it calls more functions, its
+ * uses must show it: WRAPPER_CALLERS functions call it for blocks of WRAPPER_SIZES sizes. The
+ * search goes from the innermost frame outwards: a caller of a function that is no wrapper is none
+ * either.
  */
 #ifndef SHINY_WRAPPERS_H
 #define SHINY_WRAPPERS_H
@@ -20,7 +19,7 @@
 
 enum { WRAPPER_CALLERS = 3, WRAPPER_SIZES = 3, WRAPPER_DEPTH = 6 };
 
-/* Writes the frames that lie in wrappers to the session's file, and the names of the user's rules.
+/* Writes the frames that lie in wrappers to the session file, and the names of the user's rules.
  * `modules`: by module id. */
 void wrappers_find(struct session *session, const struct sym *sym,
 		   struct sym_module *const *modules);

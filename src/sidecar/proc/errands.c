@@ -16,11 +16,11 @@ struct errand_list {
 
 struct errands {
 	pthread_t thread;
-	pthread_mutex_t lock; /* of all that follows */
-	pthread_cond_t news;  /* something to do, or done */
+	pthread_mutex_t lock; /* guards the members below */
+	pthread_cond_t news;  /* an errand is added or done, or `stop` is set */
 	struct errand_list waiting, done;
-	struct errand *under_way; /* the thread's */
-	struct errand *awaited;   /* the loop stands still for it; NULL: for none, or it is done */
+	struct errand *under_way; /* by the thread */
+	struct errand *awaited;   /* the loop waits for it; NULL: for none, or it is done */
 	bool stop, stopped;
 };
 
@@ -117,8 +117,8 @@ static bool is_idle(const struct errands *errands)
 }
 
 /*
- * With the lock held: until nothing is waiting or under way, and the thread has gone where it was
- * told to. False: that took longer.
+ * Waits, with the lock held, until no errand is waiting or under way, or, after `stop`, until the
+ * thread has stopped. False: that took longer than `ns`.
  */
 static bool wait_idle(struct errands *errands, uint64_t ns)
 {

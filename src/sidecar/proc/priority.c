@@ -14,7 +14,7 @@
 
 enum { RAISE_TRIES = 3, ASK_NS = 100 * 1000 * 1000, WAITED_NS = 50 * 1000 * 1000 };
 static const uint64_t ordinary_ns = UINT64_C(10000000000);
-/* The kernel takes a change of autogroups each tenth of a second. */
+/* The kernel accepts a change of an autogroup every tenth of a second. */
 static const struct timespec try_again = { .tv_nsec = 110 * 1000 * 1000 };
 
 static bool write_autogroup(pid_t pid, int nice)
@@ -36,7 +36,7 @@ static bool write_autogroup(pid_t pid, int nice)
 	return done;
 }
 
-/* Its line is "/autogroup-NUMBER nice N"; false: this kernel has none. */
+/* Reads "/autogroup-NUMBER nice N"; false: this kernel has no autogroups. */
 static bool read_autogroup(int *nice)
 {
 	FILE *file = fopen("/proc/self/autogroup", "re");
@@ -47,13 +47,14 @@ static bool read_autogroup(int *nice)
 	return found;
 }
 
-/* Of the thread that calls. */
+/* Sets the nice value of the calling thread. */
 static bool set_nice(int nice)
 {
 	return setpriority(PRIO_PROCESS, 0, nice) == 0;
 }
 
-/* A thread's nice value is its own, so one that ends at once can try what would bind the others. */
+/* Tries whether a lowered nice value can be raised again, in a thread that ends at once: each
+ * thread has its own value. */
 static void *try_both_ways(void *argument)
 {
 	struct priority *priority = argument;
@@ -78,7 +79,8 @@ bool priority_starves(uint64_t ran, uint64_t waited)
 	return waited > ran * (PRIORITY_STARVED - 1);
 }
 
-/* While it is low, by what the kernel says of this thread: its share of a processor. */
+/* Checks the processor share of this thread, by the kernel's statistics; sets priority->until if it
+ * starves while low. */
 static void look_at_share(struct priority *priority, uint64_t now)
 {
 	uint64_t ran = 0, waited = 0;
@@ -91,7 +93,7 @@ static void look_at_share(struct priority *priority, uint64_t now)
 	told = file && fscanf(file, "%" SCNu64 " %" SCNu64, &ran, &waited) == 2;
 	if (file)
 		fclose(file);
-	/* the first look has nothing to compare with */
+	/* the first check has nothing to compare with */
 	if (told && priority->asked && priority->low && waited - priority->waited > WAITED_NS &&
 	    priority_starves(ran - priority->ran, waited - priority->waited))
 		priority->until = now + ordinary_ns;

@@ -2,8 +2,7 @@
 /*
  * priority.h: the sidecar yields to the programs that it records, until their rings fill up.
  *
- * Runs: sidecar. Signals: no. Allocates: no. Threads: the session's own;
- * its nice value is the one that changes.
+ * Runs: sidecar. Signals: no. Allocates: no. Threads: the session's own, whose nice value changes.
  *
  * Problem. The sidecar leads a session of its own (setsid), so the kernel puts it into an autogroup
  * of its own. Groups share a processor equally, whatever their members' nice values and classes
@@ -11,15 +10,15 @@
  * idle alone left the score at 0.65 of the bare one, class idle and `19` in /proc/self/autogroup
  * gave 0.87.
  *
- * Approach. Two priorities. Low: the autogroup's nice value is 10, and so is the thread's where
- * this process may raise it again (CAP_SYS_NICE or RLIMIT_NICE). The latter counts where autogroups
- * do not: they are switched off, or the program's cpu cgroup is the sidecar's too. Ordinary: both
- * as they were. Low needs time: LOWER_MS until the first ring is full at its writers' pace, and the
- * spill behind it (ring/spill.h); it ends when RAISE_MS are left, or the ring alone has less than
- * copying takes (intake/pace.c). So ring and spill are the store of what is not yet thought about.
- * Ordinary also for a ring that is new or has a new process, as processes need slots, of which
- * there are few until the sidecar has looked; and when no program maps one: then nobody is
- * disturbed, and somebody waits for the file.
+ * Approach. Two priorities. Low: the autogroup's nice value is 10, and so is the thread's if this
+ * process may raise it again (CAP_SYS_NICE or RLIMIT_NICE). The latter counts where autogroups do
+ * not: they are switched off, or the program's cpu cgroup is the sidecar's too. Ordinary: both have
+ * their original values. Low needs time: PRIORITY_LOWER_MS until the first ring and the spill
+ * behind it (ring/spill.h) are full at the writers' pace; it ends when PRIORITY_RAISE_MS are left,
+ * or the ring alone has less than copying takes (intake/pace.c). So ring and spill buffer
+ * unprocessed records. The priority is ordinary also for a ring that is new or has a new process,
+ * as processes need slots, of which there are few until the sidecar has looked; and when no program
+ * maps a ring: then the sidecar disturbs no program, and users wait for the file.
  *
  * Cost. A program of 8 million events in 2.3 s, on one core with its sidecar (4 million steps of
  * 290 ns work, a free and a malloc): the sidecar took 0.75 s of the core before the program's end.
@@ -28,16 +27,16 @@
  *
  * Inversion. A program that waits for room has a sidecar of ordinary priority, so no third program
  * can starve it. Only the change can be late: a low sidecar on a busy core waits some ten
- * milliseconds for each of its own, so RAISE_MS are a multiple of that, and far less than the three
- * seconds that a program waits without any progress (interpose/record/wait.c). With RAISE_MS of 200
- * and a look every 65,536 records only, that program met a full ring and spun for 1.2 s of
- * processor time. At the program's end the launcher raises the sidecar, which may not have come to
- * see it. And where the low share is less than 1/STARVED, the sidecar does not yield for a while:
- * on a machine with much more to do than processors, being late costs more than it spares.
+ * milliseconds for each time slice, so PRIORITY_RAISE_MS is a multiple of that, and far less than
+ * the three seconds that a program waits without any progress (interpose/record/wait.c). With 200
+ * ms and a look every 65,536 records only, that program found a full ring and spun for 1.2 s of
+ * processor time. At the program's end the launcher raises the sidecar, which may not have noticed
+ * it yet. And if the low share is less than 1/PRIORITY_STARVED, the sidecar does not yield for a
+ * while: on an overloaded machine a late sidecar costs more than it saves.
  *
  * Rejected: SCHED_IDLE, which an ordinary process may not leave again. 19 in place of 10: beside
  * one busy group the share is 1/70 instead of 1/10, and beside ten of them 1/700: writing 50 ms
- * worth of rows took half a minute, and so did anything that somebody waited for. A fixed low
+ * worth of rows took half a minute, and so did everything that a user waited for. A fixed low
  * priority: a full ring always stops the program, but then a third program on that core decides how
  * long.
  */
@@ -54,20 +53,21 @@ enum { PRIORITY_STARVED = 20 };
 struct priority {
 	bool autogroup; /* this process leads its session: the autogroup is its own */
 	bool thread;    /* its nice value, once lowered, can be raised again */
-	bool low;       /* as asked for last */
-	bool due;       /* the kernel has not taken that yet: it refuses frequent changes */
-	int autogroup_nice, thread_nice; /* as they were */
-	uint64_t until;                  /* ordinary until then: it was starved; wall ns */
-	uint64_t asked, ran, waited;     /* when that was asked last; ns of this thread by then */
+	bool low;       /* the last request */
+	bool due;       /* the kernel has not accepted it yet: it refuses frequent changes */
+	int autogroup_nice, thread_nice; /* the original values */
+	uint64_t until;                  /* wall ns until which it stays ordinary, as it starved */
+	uint64_t asked, ran, waited;     /* wall ns of the last check; this thread's ns then */
 };
 
-/* Ordinary priority; finds out what may be changed. */
+/* Starts with ordinary priority; finds out which values may be changed. */
 void priority_init(struct priority *priority);
-/* `left`: milliseconds until a ring is full; 0 where no program maps one. */
+/* Sets the priority for `left` ms until a ring is full; 0: no program maps one. */
 void priority_follow(struct priority *priority, uint64_t left);
-/* Is it starved, which ran and waited for a processor for so many ns? */
+/* True if a thread that ran and waited for a processor for so many ns starves. */
 bool priority_starves(uint64_t ran, uint64_t waited);
-/* From another process, at the end of what the sidecar records: as ordinary as the caller's. */
+/* Call in another process, when the recorded program has ended: gives the sidecar the caller's
+ * priority. */
 void priority_raise(pid_t sidecar);
 
 #endif

@@ -71,7 +71,7 @@ enum proc_answer proc_maps_file(uint32_t pid, dev_t device, ino_t inode, const c
 	}
 	free(line);
 	fclose(file);
-	/* an empty map is a zombie's, or one that we may open but not read */
+	/* an empty map is a zombie's, or may be opened but not read */
 	return any ? answer : PROC_UNKNOWN;
 }
 
@@ -139,7 +139,7 @@ uint64_t proc_started(uint32_t pid)
 	return (uint64_t)started * (UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-/* The last number of the NSpid line. */
+/* Returns the last number of the NSpid line, or 0. */
 static uint32_t innermost(const char *status)
 {
 	const char *at = strstr(status, "\nNSpid:");
@@ -178,8 +178,8 @@ uint32_t proc_namespace_pid(uint32_t pid)
 }
 
 /*
- * What seccomp does in a thread: its mode, and how many filters it has (Linux 5.9; before that a
- * mode other than none is not to be compared).
+ * Reads a thread's seccomp mode and its number of filters (Linux 5.9). False: unreadable, or an
+ * older kernel and a mode other than none, which cannot be compared.
  */
 static bool read_filters(uint32_t pid, const char *name, long *mode, long *count)
 {
@@ -188,7 +188,7 @@ static bool read_filters(uint32_t pid, const char *name, long *mode, long *count
 	*mode = *count = -1;
 	if (proc_read(pid, name, status, sizeof(status)) <= 0)
 		return false;
-	*mode = 0; /* a kernel without seccomp says nothing */
+	*mode = 0; /* a kernel without seccomp has no such line */
 	if ((at = strstr(status, "\nSeccomp:")))
 		*mode = strtol(at + 9, NULL, 10);
 	if ((at = strstr(status, "\nSeccomp_filters:")))
@@ -198,7 +198,8 @@ static bool read_filters(uint32_t pid, const char *name, long *mode, long *count
 	return *mode == 0 || (*mode > 0 && *count >= 0);
 }
 
-/* Those that we began with: where there were any, we have no filter of our own (confine.h). */
+/* Reads the filters that this process started with: had there been any, it would have no filter of
+ * its own (confine.h). */
 static bool read_our_filters(long *mode, long *count)
 {
 	*mode = *count = 0;
@@ -223,7 +224,7 @@ bool proc_filtered_as_we(uint32_t pid)
 			continue;
 		snprintf(name, sizeof(name), "task/%" PRIu32 "/status", thread);
 		looked = true;
-		/* one that has ended meanwhile has no filter */
+		/* a thread that has ended meanwhile does not count */
 		same = !read_filters(pid, name, &mode, &count)
 			       ? mode < 0
 			       : mode == our_mode && count == our_count;
@@ -278,7 +279,7 @@ bool proc_each_named(uint32_t namespace_pid, bool (*each)(void *, uint32_t), voi
 	return dir != NULL;
 }
 
-/* What has ended and the kernel's own threads have none. */
+/* True if the process has an executable: ended processes and kernel threads have none. */
 static bool has_executable(uint32_t pid)
 {
 	char path[64], target[1];
@@ -304,7 +305,7 @@ static bool is_preloaded(uint32_t pid, const char *session, char *text, size_t r
 	return loads && belongs;
 }
 
-/* The pid that was given out last, to a process or a thread; 0: unknown. */
+/* Returns the newest pid of a process or thread; 0: unknown. */
 static uint32_t newest_pid(void)
 {
 	char text[128], *at;
@@ -321,7 +322,7 @@ static bool is_our_thread(uint32_t pid)
 	return access(path, F_OK) == 0;
 }
 
-enum { ENVIRONMENT_ROOM = 1 << 20 }; /* touched as far as environments are long */
+enum { ENVIRONMENT_ROOM = 1 << 20 }; /* only as much as the longest environment is touched */
 
 static bool any_listed(const char *session, char *text)
 {
@@ -342,7 +343,7 @@ static bool any_listed(const char *session, char *text)
 
 bool proc_any_preloaded(const char *session, uint32_t since)
 {
-	enum { FEW = 256 }; /* as many processes as a machine has that does little */
+	enum { FEW = 256 }; /* about the number of processes on an idle machine */
 	uint32_t newest = since ? newest_pid() : 0;
 	char *text = mem_alloc(ENVIRONMENT_ROOM);
 	bool found = false;
@@ -418,15 +419,15 @@ int proc_exit_status(uint32_t pid, int pidfd)
 
 	if (ioctl(pidfd, GET_EXIT_INFO, &info) == 0 && info.mask & HAS_EXIT)
 		return info.exit_code;
-	/* not reaped yet, hence still the same process: the last field is its status */
+	/* not reaped yet, hence still the same process: the last field is its exit status */
 	if (proc_read(pid, "stat", text, sizeof(text)) <= 0 || !(at = strrchr(text, ')')) ||
 	    strncmp(at, ") Z", 3) || !(at = strrchr(text, ' ')) || sscanf(at, "%d", &status) != 1)
 		return -1;
 	return status;
 }
 
-/* The value of `--option=` wherever it stands: a zygote's children write their command line as one
- * string with spaces. */
+/* Copies the value of `--option=`, anywhere in the text: a zygote's children write their command
+ * line as one string with spaces. */
 static bool option_value(const char *text, size_t length, const char *option, char *out,
 			 size_t room)
 {
@@ -441,7 +442,7 @@ static bool option_value(const char *text, size_t length, const char *option, ch
 	return n > 0;
 }
 
-/* Switches of renderers that say what they are for. */
+/* Switches that tell a renderer's purpose. */
 static const struct { const char *option, *purpose;
 } purposes[] = {
 	{ "--extension-process", "extension" },	      { "--top-chrome-webui", "top-chrome-webui" },

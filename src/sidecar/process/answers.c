@@ -3,17 +3,18 @@
  * answers.c: see answers.h.
  *
  * Problem. A thread that waits for the sidecar spins until it knows that no filter forbids it to
- * sleep (interpose/record/wait.c). A thousand that spin keep the processor from the one of them
- * that the kernel has stopped with the lock of its process's memory map in hand; and the sidecar's
- * loop, which reads /proc/PID/maps and pagemap at times, waits for that lock. Seen with 1,000
- * threads that start at once: nobody moved for six seconds, and 534,298 events were lost.
+ * sleep (interpose/record/wait.c). A thousand spinning threads keep the processor from one that the
+ * kernel has preempted while it holds the lock of its process's memory map; and the sidecar's loop,
+ * which sometimes reads /proc/PID/maps and pagemap, waits for that lock. With 1,000 threads that
+ * start at once, nothing proceeded for six seconds, and 534,298 events were lost.
  *
- * Approach. The answer comes from a thread of its own, which reads /proc/PID/task/TID/status only:
- * that takes no such lock. Rejected: answering from the loop, which may stand still.
+ * Approach. A separate thread answers. It reads only /proc/PID/task/TID/status, which takes no such
+ * lock. Rejected: answering from the loop, which may block.
  *
- * Cost. A look at one word a process each NAP_MS while somebody waits, and each LONGEST_NAP_MS when
- * nobody has waited for as long (always NAP_MS: 601 of the sidecar's 12,894 samples with clang++);
- * for one that waits a file of /proc a thread, for a fifth of the time at most.
+ * Cost. The thread reads one word a process each NAP_MS while some process waits, and each
+ * LONGEST_NAP_MS after a while without any (with NAP_MS throughout: 601 of the sidecar's 12,894
+ * samples with clang++). For a waiting process it reads a file of /proc per thread, for at most a
+ * fifth of the time.
  */
 #define _GNU_SOURCE
 #include "answers.h"
@@ -34,21 +35,21 @@ enum { REST = 4, NAP_MS = 4, LONGEST_NAP_MS = 16 };
 struct asker {
 	struct shiny_process *slot;
 	uint32_t pid;
-	uint32_t answered; /* the last of its `waits` that was */
-	uint64_t next;     /* wall ns: not before */
+	uint32_t answered; /* the last answered value of its `waits` */
+	uint64_t next;     /* wall ns of the earliest next answer */
 };
 
 struct answers {
 	pthread_t thread;
-	pthread_mutex_t lock; /* of `askers` and `stop`; held while /proc is read, so that no slot
-	                       * goes meanwhile */
+	pthread_mutex_t lock; /* guards `askers` and `stop`; held while reading /proc, so that no
+	                       * slot is removed meanwhile */
 	pthread_cond_t end;
 	VEC(struct asker) askers;
 	bool stop;
 };
 
-/* Of this thread: where thousands spin, the time on the wall says how many they are, and not what a
- * look costs. */
+/* Processor time of this thread, in ns: while thousands spin, wall time shows their number and not
+ * the cost of reading. */
 static uint64_t processor_ns(void)
 {
 	struct timespec now;
@@ -57,7 +58,7 @@ static uint64_t processor_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* True: somebody waits. */
+/* Answers a process that waits; true: it does. */
 static bool answer(struct asker *asker)
 {
 	uint32_t waits = __atomic_load_n(&asker->slot->waits, __ATOMIC_RELAXED); /* [ctl] */

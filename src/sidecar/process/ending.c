@@ -22,8 +22,7 @@ static void tell_end(struct session *session, struct process *p, uint64_t time)
 	total_ends(&session->total, &p->stats.live, time, p->replaced);
 }
 
-/* `time`: of its end, where it did not say so itself; 0: nobody knows better than that it is over
- * now. */
+/* `time`: end in ticks, for a process that did not announce it; 0: the current time. */
 void process_end_at(struct session *session, struct process *p, uint64_t time)
 {
 	if (p->gone)
@@ -66,13 +65,13 @@ void process_look_for_ends(struct session *session)
 	}
 }
 
-/* The next process may have its slots. */
+/* Frees the process's slots for another one. */
 static void free_slots(struct process *p)
 {
 	struct shiny_process *slot = &p->ring->processes[p->slot];
 	uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE); /* [slot] */
 
-	/* thread slots that it claimed and never wrote with */
+	/* thread slots that it claimed and never used */
 	for (uint32_t i = 0, used = ring_threads_used(p->ring); i < used; i++) {
 		struct shiny_thread *t = &p->ring->threads[i];
 		uint32_t thread_state = __atomic_load_n(&t->state, __ATOMIC_ACQUIRE); /* [slot] */
@@ -110,7 +109,7 @@ void process_close(struct session *session, struct process *p)
 	process_read_status(p);
 	if (p->end < p->last)
 		p->end = p->last;
-	/* should events have come behind its last word */
+	/* in case events followed its announced end */
 	total_ends(&session->total, &p->stats.live, p->end, p->replaced);
 	p->closed = true;
 	p->closed_wall = ticks_wall_ns();

@@ -4,32 +4,32 @@
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
- * A pidfd tells; an exec that brought a new ring under the same pid tells; and the ring's lock
- * tells at the latest. A process that has ended is `gone`, its records are still read; it is closed
- * when they are, and settled (settle.h) when no child can be heard of any more that inherits its
- * blocks.
+ * A pidfd reports the end, or an exec that created a new ring under the same pid, or at the latest
+ * the ring's lock. An ended process is `gone` while its records are still read; it is closed when
+ * they are, and settled (settle.h) when no further child can appear that inherits its blocks.
  */
 #ifndef SHINY_ENDING_H
 #define SHINY_ENDING_H
 
 #include "../state/session.h"
 
-/* Its last word was a call of exec: what runs under its pid now is another program, or nothing. */
+/* True if its last call was exec: its pid now runs another program, or has ended. */
 bool process_called_exec(const struct process *process);
 
-/* It cannot run any more. */
+/* Marks a process as gone: it cannot run any more. */
 void process_end(struct session *session, struct process *process);
-/* The same; `time` of its end, ticks, where it did not say so itself. */
+/* Does the same; `time` of its end, in ticks, if the process did not announce it. */
 void process_end_at(struct session *session, struct process *process, uint64_t time);
 
-/* Takes in which processes have announced their end: in time for the order of events. */
+/* Reads which processes have announced their end, early enough for the order of events. */
 void process_look_for_ends(struct session *session);
 
-/* It is gone and drained: its slot is given back, and it is not of `running` any more. */
+/* Closes a process that is gone and drained: removes it from `running`; its slots are freed after
+ * the next commit. */
 void process_close(struct session *session, struct process *process);
 /*
- * After a commit: those that are closed give their slots back. Before, their chunks may have to be
- * put back (intake/uncommitted.h), and a chunk is its process's by the slot.
+ * Call after a commit: frees the slots of closed processes. Before, their chunks may have to be put
+ * back (intake/uncommitted.h), and a chunk names its process by the slot.
  */
 void process_free_slots(struct session *session);
 

@@ -2,20 +2,20 @@
 /*
  * identity.c: see identity.h.
  *
- * Problem. A slot holds the pid that the process sees itself, which is 1 in every sandboxed
- * renderer, and several of them run at once. Taking one for the other is no blemish: the sidecar
- * takes chunks from a process that has ended, and would take them from one that lives.
+ * Problem. A slot holds the pid that the process itself sees, which is 1 in every sandboxed
+ * renderer, and several of them run at once. Confusing two of them does harm: the sidecar takes
+ * chunks from a process that has ended, and would take them from a live one.
  *
- * Approach. The process maps the ring and has that innermost pid; that leaves its siblings, and
- * children of them that have not taken a slot yet. Each process keeps its slot's number where the
- * header says, in a page that the kernel wipes in its children (wire.h), and /proc/PID/mem shows
- * it: proof, either way. Where memory is not to be read (yama's ptrace_scope, the setuid sandbox),
- * the parent and the start must fit, and there must be one such process only; else it is not known,
- * and asked again. Should that one be a sibling of one that is dead, nothing worse happens than
- * that the dead one's chunks are taken late.
+ * Approach. The process maps the ring and has that innermost pid; so do its siblings, and children
+ * of them that have no slot yet. Each process stores its slot's number at an address that the
+ * header has, in a page that the kernel wipes in its children (wire.h), and /proc/PID/mem shows it:
+ * proof, either way. If the memory is not readable (yama's ptrace_scope, the setuid sandbox), the
+ * parent and the start must fit, and only one process may fit; else the answer is unknown, and the
+ * search is repeated. If the one that fits is a sibling of a dead process, the only harm is that
+ * the dead one's chunks are taken late.
  *
- * A process that does not know its number either (interpose/record/tid.c: one that the kernel was
- * not asked to tell) is looked for among all.
+ * A process that does not know its pid (interpose/record/tid.c: one without that system call) is
+ * searched among all processes.
  *
  * Rejected: the order in which siblings were forked (the second may allocate first:
  * test/zoo/namespaces.c), their names (they belong to the program).
@@ -39,8 +39,8 @@ enum likeness { LIKE_OTHER, LIKE_HIDDEN, LIKE_FITTING, LIKE_PROVEN };
 
 struct search {
 	const struct identity *of;
-	uint32_t proven, fitting; /* pids */
-	unsigned fit, hidden; /* how many */
+	uint32_t proven, fitting; /* pids; 0: none */
+	unsigned fit, hidden; /* counts of pids */
 };
 
 void identity_begin(struct identity *identity, const struct session *session,
@@ -48,13 +48,13 @@ void identity_begin(struct identity *identity, const struct session *session,
 {
 	const struct ring_file *ring = p->ring;
 	uint64_t zero = session->ticks.read_boottime;
-	/* The child of a process in our own namespace is there too, or starts a namespace as its
-	 * number 1; that of another's is not. */
+	/* The child of a process in our own namespace is in it too, or starts a namespace as its
+	 * number 1; the child of a process in another one is not. */
 	bool told = p->namespace_pid > 1 && parent && parent->pid,
 	     ours = told && parent->pid == parent->namespace_pid;
 
-	/* An image that exec made says where it is: one that is gone by now is not looked for in
-	 * all of /proc. */
+	/* The ring of an image after exec names its namespace: if it is ours, a process that has
+	 * ended is not searched in all of /proc. */
 	ours |= !p->forked && session->pid_namespace &&
 		ring->pid_namespace == session->pid_namespace;
 	*identity = (struct identity){ .slot = p->slot,
@@ -106,8 +106,8 @@ static bool started_then(const struct identity *of, uint32_t pid)
 }
 
 /*
- * The same where a wrong no would take the memory of one that lives for that of one that has ended:
- * a machine that is busy makes a conversion of ticks wrong by the time between two readings.
+ * The same with a tolerance, as a wrong no would take chunks from a live process: on a busy machine
+ * the conversion of ticks can be wrong by the time between two readings.
  */
 static bool started_about_then(const struct identity *of, uint32_t pid)
 {
@@ -123,8 +123,8 @@ static enum likeness compare(const struct identity *of, uint32_t pid)
 	enum proc_answer maps;
 
 	/*
-	 * we map the ring, too; and of all processes of the machine a forked one without a number
-	 * is its parent's child, or runs what that runs
+	 * this process maps the ring, too; and a process without a pid must be a child of its
+	 * parent, or run the ring's executable
 	 */
 	if (is_taken(of, pid) || pid == (uint32_t)getpid() ||
 	    (!of->namespace_pid && (!of->parent || proc_parent(pid) != of->parent) &&
@@ -136,14 +136,12 @@ static enum likeness compare(const struct identity *of, uint32_t pid)
 	if (maps == PROC_YES && of->self_at && proc_memory(pid, of->self_at, &self, sizeof(self)))
 		return self.slot == of->slot && self.generation == of->generation ? LIKE_PROVEN
 										  : LIKE_OTHER;
-	/* of what a stranger runs nothing may be known to us, but anybody may know when it
-	 * started */
+	/* another user's process may be hidden, but its start is always known */
 	if (!of->namespace_pid && !started_about_then(of, pid))
 		return LIKE_OTHER;
 	/*
-	 * A sibling that is just ending has neither map nor memory, and would fit whoever has no
-	 * number either. One that has both, and only its memory is not ours to read, may be the
-	 * one.
+	 * A sibling that is just ending has neither map nor memory, and would fit any process
+	 * without a pid. One with a map whose memory is not readable may be the process.
 	 */
 	if (!of->namespace_pid && proc_maps_file(pid, of->device, of->inode, of->path) != PROC_YES)
 		return proc_is_zombie(pid) ? LIKE_OTHER : LIKE_HIDDEN;
@@ -153,7 +151,7 @@ static enum likeness compare(const struct identity *of, uint32_t pid)
 		return LIKE_FITTING;
 	if (maps == PROC_YES)
 		return of->parent ? LIKE_HIDDEN : LIKE_FITTING;
-	/* it has no map any more; that of a stranger is not worth waiting for */
+	/* it has no map any more; a zombie of another pid is not worth waiting for */
 	if (proc_is_zombie(pid))
 		return pid == of->namespace_pid ? LIKE_FITTING : LIKE_OTHER;
 	return LIKE_HIDDEN;
@@ -187,8 +185,7 @@ static enum proc_answer search(struct identity *identity)
 	if (identity->ours || !identity->elsewhere) {
 		consider(&s, identity->namespace_pid);
 		if (s.fit || s.hidden)
-			identity->pid = identity->namespace_pid; /* where we may not look, it is the
-								    likeliest */
+			identity->pid = identity->namespace_pid; /* likeliest, if /proc is hidden */
 	}
 	if (!s.proven && !s.fit && !identity->ours) {
 		s.hidden = 0;

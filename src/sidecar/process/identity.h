@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * identity.h: which process of /proc holds a process slot of a ring.
+ * identity.h: finds the process of /proc that holds a process slot of a ring.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: any.
  */
@@ -17,35 +17,36 @@
 struct process;
 struct session;
 
-/* A process that is looked for: all that is known of it, copied, and what was found. */
+/* A process to be found: copies of all that is known of it, and the result. */
 struct identity {
 	uint32_t slot, generation, namespace_pid;
 	uint32_t parent;      /* pid, 0 unknown */
-	bool ours;            /* it counts as we do */
-	bool elsewhere;       /* it may live in a namespace, or has no number at all */
-	uint64_t from, until; /* ns, CLOCK_BOOTTIME: it was born between */
+	bool ours;            /* it has our pid namespace */
+	bool elsewhere;       /* it may be in another namespace, or has no known pid */
+	uint64_t from, until; /* ns, CLOCK_BOOTTIME: it started between */
 	VEC(uint32_t) taken;  /* pids of the other living processes of its ring */
-	char *path, *executable; /* of the ring */
+	char *path, *executable; /* the ring's */
 	dev_t device;
 	ino_t inode;
 	uint64_t self_at;
 
 	/*
-	 * YES: `pid` is it. NO: it does not run any more, for sure. UNKNOWN: it cannot be told;
-	 * `pid` is the likeliest, or 0.
+	 * YES: it is `pid`. NO: it certainly does not run any more. UNKNOWN: `pid` is the likeliest
+	 * process, or 0.
 	 */
 	enum proc_answer answer;
 	uint32_t pid;
-	uint32_t innermost; /* where it is: the number that it has itself, 0 unknown */
-	int pidfd;          /* likewise, -1 none */
-	bool ended;         /* likewise: it has ended since */
+	uint32_t innermost; /* with YES: its pid in its own namespace, 0 unknown */
+	int pidfd;          /* with YES: owned by the caller; -1 none */
+	bool ended;         /* with YES: it has ended since */
 };
 
-/* For `process`, whose parent is `parent` (NULL: not known, or not of this ring). */
+/* Prepares the search for `process`, whose parent is `parent` (NULL: unknown, or not of this
+ * ring). */
 void identity_begin(struct identity *identity, const struct session *session,
 		    const struct process *process, const struct process *parent);
-/* Looks for it, in any thread. */
+/* Searches the process; callable in any thread. */
 void identity_find(struct identity *identity);
-void identity_deinit(struct identity *identity); /* not the pidfd */
+void identity_deinit(struct identity *identity); /* does not close the pidfd */
 
 #endif

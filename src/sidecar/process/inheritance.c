@@ -29,7 +29,7 @@ static void inherit(void *context, const struct entry *entry)
 		objects_add(&child->objects, copy.address, copy.size ? copy.size : 1);
 }
 
-/* Also one whose slot no scan has come to yet. */
+/* Returns the child's parent, also one whose slot no scan has reached yet; NULL: unknown. */
 static struct process *parent_of(struct session *session, const struct process *child)
 {
 	struct process *parent = roster_find(&session->roster, child->ring, child->parent_slot,
@@ -41,7 +41,7 @@ static struct process *parent_of(struct session *session, const struct process *
 	return parent;
 }
 
-/* It ended after the fork; those of several threads are not quite in order. */
+/* Inherits a block that ended after the fork; deaths of several threads are not quite in order. */
 static bool inherit_undone(void *context, const struct death *death)
 {
 	const struct heir *heir = context;
@@ -61,10 +61,10 @@ static void take_over(struct session *session, struct process *child)
 		child->noticed.fork_horizon++;
 		return;
 	}
-	if (parent->settled) /* its blocks are not known any more; all that they are called by is */
+	if (parent->settled) /* its blocks are not known any more; modules, classes and tags are */
 		child->noticed.fork_horizon++;
 	child->parent_id = parent->id;
-	/* whose blocks it got is in the file, should the sidecar be killed (recover.c) */
+	/* the file then has the parent, if the sidecar is killed (recover.c) */
 	session_put_process(session, child);
 	space_clone(&child->space, &parent->space, child->fork_at);
 	memory_fork(session, child, parent);
@@ -82,8 +82,8 @@ static void take_over(struct session *session, struct process *child)
 			inherit(&heir, &session->streams.at[i]->realloc);
 }
 
-/* Its parent, where that has not got its own yet: both may have been forked after the same
- * record. */
+/* Returns the ancestor that must inherit first: a parent may still be pending, as both may have
+ * been forked after the same record. */
 static struct process *first_in_line(struct session *session, struct process *child)
 {
 	for (unsigned n = 0; n < GENERATIONS; n++) {

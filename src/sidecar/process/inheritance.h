@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * inheritance.h: what a forked child takes over from its parent.
+ * inheritance.h: copies a parent's blocks and names to its forked child.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
- * The child's blocks are its parent's as of `fork_at`. Its slot is found in a scan after T, mostly
- * before the merge has passed fork_at: the copy is made when the merge gets there, exactly. A child
- * that says so later (it slept, then allocated) finds its parent further on: births after fork_at
- * are left out, deaths after it are undone from what is remembered of them (state/deaths.h). What
- * is not remembered any more is counted: the child's inherited set is then too small. A child that
- * is heard of when its parent was settled long ago inherits no blocks, but where the modules lie.
+ * The child's blocks are its parent's as of `fork_at`. A scan after the fork finds its slot, mostly
+ * before the merge has passed fork_at: then the copy is made exactly when the merge arrives there.
+ * If a child appears later (it slept, then allocated), its parent is further on: births after
+ * fork_at are left out, and deaths after it are undone from the remembered ones (state/deaths.h).
+ * If some are not remembered any more, the child's inherited set is too small, which is counted. A
+ * child that appears after its parent was settled inherits no blocks, only the modules and names.
  */
 #ifndef SHINY_INHERITANCE_H
 #define SHINY_INHERITANCE_H
 
 #include "../state/session.h"
 
-/* Pending forks with fork_at < until: their parents' blocks are cloned. */
+/* Takes pending forks with fork_at < until: clones their parents' blocks. */
 void process_take_over(struct session *session, uint64_t until);
 
 #endif

@@ -15,9 +15,9 @@
 #include "starts.h"
 
 /*
- * An image that exec made: it has replaced the one of its pid, or is a child's first. The number
- * that it told of its parent is right also when both have ended, but another one in another pid
- * namespace. `certain`: its pid is; nothing is believed to have ended for a likely one.
+ * Finds the predecessor of an image after exec: the earlier image of its pid, or, for a child's
+ * first image, its parent. The parent's pid that the ring has is right even if both have ended, but
+ * not in another pid namespace. `certain`: the pid is proven; a likely pid ends no earlier process.
  */
 static void come_from(struct session *session, struct process *p, bool certain)
 {
@@ -29,7 +29,7 @@ static void come_from(struct session *session, struct process *p, bool certain)
 		return;
 	if (before)
 		process_read_counters(before);
-	/* else it has ended, and its number was given away again */
+	/* else that one has ended, and its pid was reused */
 	if (before && !before->said_end && before->status < 0) {
 		if (certain) {
 			before->replaced = true;
@@ -42,7 +42,8 @@ static void come_from(struct session *session, struct process *p, bool certain)
 	p->parent_id = before ? before->id : starts_parent(session, parent_pid, p->start);
 }
 
-/* Another process of its ring has it by now: two may have been looked for at one time. */
+/* True if another process of the ring has this pid by now: two may have been searched at one
+ * time. */
 static bool is_another(const struct session *session, const struct process *p, uint32_t pid)
 {
 	for (size_t i = 0; i < session->running.count; i++) {
@@ -77,8 +78,7 @@ static void locate(struct session *session, struct process *p, struct identity *
 		if (first && p->namespace_pid > 1 &&
 		    (!parent || parent->pid == parent->namespace_pid))
 			roster_name(&session->roster, p,
-				    p->namespace_pid); /* gone already; its number is all that is
-							  left */
+				    p->namespace_pid); /* it has ended; only its pid is known */
 		come_from(session, p, true);
 		if (p->forked || !ring_held(ring))
 			process_end(session, p);
@@ -104,8 +104,8 @@ static void set_text(char **to, const char *text)
 	*to = mem_text(text);
 }
 
-/* What it calls itself now. A zygote's child takes a command line of its own some time after the
- * fork. */
+/* Takes the process's description of itself; true: it has changed. A zygote's child sets its
+ * command line some time after the fork. */
 static bool describe(struct process *p, const struct proc_about *about)
 {
 	bool changed = about->role[0] &&
@@ -122,16 +122,15 @@ static bool describe(struct process *p, const struct proc_about *about)
 	return changed;
 }
 
-/* What /proc is asked of a process. */
+/* A question to /proc about a process. */
 struct inquiry {
 	struct errand errand;
-	struct process *process; /* the loop's alone */
+	struct process *process; /* used by the loop only */
 	bool first;
-	bool lost;               /* its pid is asked for; */
+	bool lost;               /* its pid is searched */
 	struct identity identity;
-	uint32_t pid;            /* else, or where it has to be guessed, it is this one; 0
-	                          * unknown */
-	bool execed;             /* whether it maps the ring still is asked for */
+	uint32_t pid;            /* the known pid, or the one to guess; 0 unknown */
+	bool execed;             /* asks whether it still maps the ring */
 	dev_t device;
 	ino_t inode;
 	char *path, *name;
@@ -171,7 +170,7 @@ static void inquiry_free(struct inquiry *q)
 	free(q);
 }
 
-/* True: its row is to be written. */
+/* Takes an answer and frees it. True: the process's row must be written. */
 static bool inquired(struct session *session, struct inquiry *q)
 {
 	struct process *p = q->process;
@@ -236,13 +235,13 @@ void process_inquire(struct session *session, struct process *p, uint64_t wall)
 	struct inquiry *q;
 
 	if (!session->ticks.foreign)
-		session_beat(session); /* finding one in another pid namespace is a walk through all
-					  of /proc, and there may be hundreds of them */
+		session_beat(session); /* finding one in another pid namespace walks through all of
+		                        * /proc, and there may be hundreds */
 	p->looked_wall = wall;
 	if (p->inquired || p->gone || session->ticks.foreign)
 		return;
-	/* first: to prove who it is its memory is read, which may take as long as its threads have
-	 * not been answered */
+	/* Answer it first: its memory is read to prove its identity, which may block until its
+	 * threads have been answered. */
 	if (!p->pid && p->namespace_pid && session->pid_namespace &&
 	    p->ring->pid_namespace == session->pid_namespace)
 		answers_put(session->answers, &p->ring->processes[p->slot], p->namespace_pid);
@@ -250,5 +249,5 @@ void process_inquire(struct session *session, struct process *p, uint64_t wall)
 	p->looks++;
 	p->inquired = true;
 	if (errands_do(session->errands, &q->errand) && inquired(session, q) && p->looks > 1)
-		session_put_process(session, p); /* for a sidecar that is killed: recover.h */
+		session_put_process(session, p); /* in case the sidecar is killed: recover.h */
 }

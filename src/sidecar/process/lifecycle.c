@@ -15,7 +15,7 @@
 
 #define MS UINT64_C(1000000)
 
-/* The arguments, separated by zeros in the header, as one line. */
+/* Returns the arguments, separated by zeros in the header, as one line. */
 static char *command_text(const char *command)
 {
 	size_t last = SHINY_COMMAND - 1;
@@ -68,7 +68,7 @@ static struct process *process_create(struct session *session, struct ring_file 
 	p->memory = memory_create(session->memory, p->id);
 	ring->slots[slot] = p;
 	ring->newcomer = true;
-	ring->first_look = 0; /* as with a new ring: the next process needs a slot (priority.h) */
+	ring->first_look = 0; /* as for a new ring: the next process needs a slot (priority.h) */
 	if (parent_slot >= 0) {
 		p->forked = p->pending = true;
 		p->parent_slot = (uint32_t)parent_slot;
@@ -116,8 +116,8 @@ void process_scan(struct session *session, struct ring_file *ring)
 	}
 }
 
-/* How long until /proc is read again: soon at first (a zygote's child renames itself), then
- * seldom. */
+/* Returns the ns until /proc is read again: few at first (a zygote's child renames itself), then
+ * many. */
 static uint64_t patience(const struct process *p)
 {
 	static const uint64_t steps[] = { 20 * MS, 100 * MS, 300 * MS, 1000 * MS };
@@ -154,8 +154,8 @@ void process_watch(struct session *session, uint64_t wall)
 			continue;
 		s->name_looks++;
 		if (!s->tid)
-			s->tid = s->process->namespace_pid; /* only who was forked has no number of
-							       its own: the first thread */
+			s->tid = s->process->namespace_pid; /* only the first thread of a forked
+			                                     * process has no tid */
 		process_thread_name(s->process, s->tid, name, sizeof(name));
 		if (name[0] && strcmp(name, s->name)) {
 			memcpy(s->name, name, sizeof(name));

@@ -2,11 +2,11 @@
 /*
  * notices.c: see notices.h.
  *
- * Every program that is started makes a ring, or is not recorded. So a start is kept until it is
- * known which of the two: a ring of that pid, begun later, of a program that exec was given by the
- * same path (a program that is not recorded may become one that is, without a notice, under the
- * same pid). A start whose pid is not known, as libc keeps that of system and popen to itself, is
- * answered by the ring of a child of who said it; an exec of such, by a ring with its parent. While
+ * Every started program creates a ring, or is not recorded. A start is pending until either is
+ * known. A ring answers it that has its pid, began later, and whose program exec was given by the
+ * same path (an unrecorded program may become a recorded one, without a notice, under the same
+ * pid). If the start's pid is unknown, as libc does not reveal that of system and popen, a ring of
+ * a child of the announcing process answers it; or, for an exec, a ring with the same parent. While
  * the program runs, /proc says why it has no ring; once it has ended, its file does.
  */
 #define _GNU_SOURCE
@@ -24,7 +24,7 @@
 
 enum { PENDING_MOST = 20000, DISORDER = 64 };
 
-/* A whole notice, or false: it is being written, or was written over. */
+/* Copies a whole notice; false: it is being written, or was overwritten. */
 static bool copy_notice(const struct ring_file *ring, uint64_t number, struct shiny_notice *out)
 {
 	const struct shiny_notice *from = &ring->notices[(number - 1) % SHINY_NOTICES];
@@ -36,7 +36,7 @@ static bool copy_notice(const struct ring_file *ring, uint64_t number, struct sh
 	return __atomic_load_n(&from->number, __ATOMIC_RELAXED) == number; /* [notice] */
 }
 
-/* A pid that this process says is one that we know by the same number. */
+/* True if the process has our pid namespace. */
 static bool counts_as_we_do(const struct process *p)
 {
 	return p && p->pid == p->namespace_pid;
@@ -68,8 +68,8 @@ static void take_start(struct session *session, struct ring_file *ring, uint64_t
 	start->path[bytes] = '\0';
 }
 
-/* A child that the kernel gave a number of ours, or one whose own number is this one, where its
- * parent lives in a namespace. */
+/* Stores the exit status of a child: found by its pid if its parent has our namespace, else by its
+ * own innermost pid. */
 static void take_ending(struct session *session, const struct ring_file *ring,
 			const struct shiny_notice *n)
 {
@@ -103,7 +103,8 @@ void notices_read(struct session *session, struct ring_file *ring)
 		return;
 	}
 	if (!ring->over)
-		process_scan(session, ring); /* who says it, and of whom, had its slot before */
+		process_scan(session, ring); /* the processes of a notice had their slots before
+		                              * it */
 	if (until > ring->notices_read + SHINY_NOTICES) {
 		session->noticed.unnamed_programs += until - SHINY_NOTICES - ring->notices_read;
 		ring->notices_read = until - SHINY_NOTICES;
@@ -127,7 +128,7 @@ void notices_read(struct session *session, struct ring_file *ring)
 
 /* ---- which ring answers which start ---- */
 
-/* Either text may have lost its beginning. */
+/* Compares two paths of which either may have lost its beginning. */
 static bool same_end(const char *a, bool a_cut, const char *b, bool b_cut)
 {
 	size_t x = strlen(a), y = strlen(b), least = x < y ? x : y;
@@ -138,7 +139,7 @@ static bool same_end(const char *a, bool a_cut, const char *b, bool b_cut)
 	       !memcmp(a + x - least, b + y - least, least);
 }
 
-/* Is this the program that exec was given? */
+/* True if the ring's program is the one that exec was given. */
 static bool same_program(const struct start *start, const struct ring_file *ring)
 {
 	bool cut = strlen(ring->started_as) + 1 >= sizeof(ring->started_as);
@@ -173,10 +174,10 @@ static bool started_again(const struct session *session, const struct start *sta
 }
 
 /*
- * A child of a raw clone does not know its pid when it calls exec; where nothing has been recorded
- * of it yet, it is its parent that seems to say so. What it becomes has the parent that it had:
- * none that could be numbered in a pid namespace of its own, and whoever adopts it where that has
- * ended.
+ * True if the ring may be of the announcing process after exec. A child of a raw clone does not
+ * know its pid when it calls exec; if it has no slot yet, its parent seems to announce the exec.
+ * The image keeps its parent: one without a number if it has its own pid namespace, and an unknown
+ * one if the parent has ended.
  */
 static bool continues(const struct session *session, const struct process *teller,
 		      const struct ring_file *ring)
@@ -208,7 +209,7 @@ static bool answers(const struct session *session, const struct start *start,
 
 static bool answered(const struct session *session, const struct start *start)
 {
-	unsigned older = 0; /* rings come nearly in the order of their starts */
+	unsigned older = 0; /* rings are nearly in the order of their starts */
 	struct ring_file *first = NULL;
 
 	for (size_t i = session->rings.count; i-- > 0 && older < DISORDER;) {
@@ -247,7 +248,7 @@ static uint64_t patience(const struct start *start)
 	return start->looks < 5 ? 20 * MS : start->looks < 20 ? 200 * MS : 2000 * MS;
 }
 
-/* True: its program has ended, and the directory has been read since. */
+/* True if the program has ended, and the directory has been read since. */
 static bool is_over(struct session *session, struct start *start, uint64_t scanned)
 {
 	uint64_t wall = ticks_wall_ns();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * notices.h: what the processes of the session say of other programs: which they start, and how
- * their children end (wire.h).
+ * notices.h: reads the notices of the session's processes about other programs: which they start,
+ * and how their children end (wire.h).
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  */
@@ -10,13 +10,13 @@
 
 #include "../state/session.h"
 
-/* Notices of a ring since the last time. */
+/* Reads a ring's new notices. */
 void notices_read(struct session *session, struct ring_file *ring);
 
 /*
- * Starts that a ring has answered are forgotten, starts whose program has ended without one become
- * programs that are not recorded. `scanned`: when the session's directory was last read, wall ns.
- * `last`: nothing more will come; all are decided.
+ * Drops the starts that a ring has answered; turns starts whose program has ended without a ring
+ * into rows of unrecorded programs. `scanned`: wall ns of the last reading of the session's
+ * directory. `last`: decides all of them, as the session ends.
  */
 void notices_settle(struct session *session, uint64_t scanned, bool last);
 

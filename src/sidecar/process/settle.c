@@ -15,8 +15,8 @@ struct live_count {
 	VEC(struct live_page) pages;
 };
 
-/* A few records can say that there are terabytes: a process has so many pages, and more only while
- * those of the session last. */
+/* Bounds the rows, as a few hostile records can claim terabytes: each process may have the first
+ * number of pages, all together the second one beyond that. */
 enum { PAGE_SHIFT = 12, PAGES_OF_A_PROCESS = 1 << 16, PAGES_OF_A_SESSION = 1 << 23 };
 
 static bool has_pages_left(struct live_count *count)
@@ -76,7 +76,7 @@ void process_settle(struct session *session, struct process *p)
 			row.blocks++;
 			row.live_bytes += count.pages.at[i].bytes;
 		}
-		/* finish.c drops them where they are not the session's */
+		/* finish.c drops the pages of processes that ended before the session */
 		session_fail(session, store_put_page(session->store, &row));
 	}
 	free(count.pages.at);

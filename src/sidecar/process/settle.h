@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * settle.h: what a process still held when it ended.
+ * settle.h: counts the blocks that a process still held when it ended.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  */

@@ -2,9 +2,9 @@
 /*
  * started_name.c: see started_name.h.
  *
- * The first word of a command line is what the starter likes ("-bash", "nginx: master process"), so
- * it counts only where a link of this name leads to the executable: at the path that the word is,
- * or in a directory of PATH.
+ * The first word of a command line can be anything ("-bash", "nginx: master process"), so it counts
+ * only if a link of this name leads to the executable: the word itself as a path, or a link in a
+ * directory of PATH.
  */
 #include "started_name.h"
 

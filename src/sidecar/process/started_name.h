@@ -10,7 +10,8 @@
 #ifndef SHINY_STARTED_NAME_H
 #define SHINY_STARTED_NAME_H
 
-/* The name of a link to `executable` that the command line begins with; else the file's own. */
+/* Returns the name of a link to `executable` that the command line begins with; else the file's
+ * own. The caller frees it. */
 char *started_name(const char *executable, const char *command);
 
 #endif

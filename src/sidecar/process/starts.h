@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * starts.h: programs that processes of the session said they start, until it is known whether they
- * are recorded.
+ * starts.h: announced starts of programs, until it is known whether these are recorded.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  */
@@ -14,32 +13,31 @@ struct start {
 	struct ring_file *ring;    /* of the process that said it */
 	uint64_t number;           /* of the notice */
 	uint64_t time;             /* ticks */
-	char *path;                /* as exec was given it */
+	char *path;                /* the path that exec was given */
 	uint32_t slot, generation; /* of the process that said it */
-	uint32_t pid;              /* of the program, as that process sees it; 0 not known */
+	uint32_t pid;              /* the program's, as the announcing process sees it; 0 unknown */
 	uint32_t flags, state;
 	bool cut;  /* the path has lost its beginning */
-	bool exec; /* who said it becomes the program; else a child of it does */
+	bool exec; /* the announcing process becomes the program; else a child does */
 	unsigned looks;
-	uint64_t looked_wall, gone_wall; /* ns, wall; 0 not yet */
-	enum shiny_unrecorded why;       /* as /proc showed it while the program ran */
-	char *executable, *detail;       /* likewise; NULL not seen */
+	uint64_t looked_wall, gone_wall; /* wall ns; 0: not yet */
+	enum shiny_unrecorded why;       /* reason seen in /proc while the program ran */
+	char *executable, *detail;       /* seen likewise; NULL: not seen */
 };
 
-/* The process that said it; NULL: not known, or not yet. */
+/* The process that announced this start, or NULL. */
 const struct process *starts_teller(const struct session *session, const struct start *start);
-/* Its id; 0 not known. */
+/* The id of that process; 0 unknown. */
 uint32_t starts_teller_id(const struct session *session, const struct start *start);
 
-/* The start at this index is decided. */
+/* Removes the start at this index, which is decided. */
 void starts_forget(struct session *session, size_t index);
 void starts_forget_all(struct session *session);
-/* The program with this pid has said itself why it is not recorded. */
+/* Removes a start of this pid: the program itself has said why it is not recorded. */
 void starts_answered(struct session *session, uint32_t pid);
 
 /*
- * Of a process that nobody recorded: the recorded one that started it, or its ancestor; 0 not
- * known. `time` in ticks.
+ * Returns the id of the nearest recorded ancestor of process `pid`; 0 unknown. `time`: ticks.
  */
 uint32_t starts_parent(struct session *session, uint32_t pid, uint64_t time);
 

@@ -2,15 +2,14 @@
 /*
  * unrecorded.c: see unrecorded.h.
  *
- * Why a program has no ring is seen best while it runs: /proc shows its file, also where it has
- * another root, whether its environment loads the library, and whether it can see library and
- * session directory. Of one that has ended, the file that exec was given is looked at: what it is
- * made of does not change. And who started it has looked where the library is
+ * The reason why a program has no ring is best found while it runs: /proc shows its file, even in
+ * another root directory, whether its environment loads the library, and whether it can access the
+ * library and the session directory. After its end, the file that exec was given still shows its
+ * kind. And the process that started it has checked the library's path
  * (interpose/hook/hooks_exec.c).
  *
- * What a link says is a stranger's: it is cut where it must end, what a terminal would obey becomes
- * '?', and a directory that somebody fills with links costs a bounded number of rows; the rest is
- * counted.
+ * The text of a link is foreign: it is cut to its maximal length, control characters become '?',
+ * and a directory full of links costs a bounded number of rows; further ones are only counted.
  */
 #define _GNU_SOURCE
 #include "unrecorded.h"
@@ -45,7 +44,7 @@ static const struct {
 #undef MISSED
 };
 
-/* What a link says: `line` keeps the text that the pointers lead into. */
+/* The contents of a link; the pointers lead into `line`. */
 struct said {
 	char line[SHINY_UNRECORDED_MAX];
 	enum shiny_unrecorded why;
@@ -104,7 +103,7 @@ static char *words(enum shiny_unrecorded why, const char *detail)
 		       : mem_text(reasons[why].text);
 }
 
-/* When the link was made: only the file system says. */
+/* Returns when the link was created, in ns of the session, by the file system's clock. */
 static uint64_t made_at(const struct session *session, int directory, const char *name)
 {
 	struct stat st;
@@ -156,10 +155,10 @@ void unrecorded_take(struct session *session, int directory, const char *name)
 		.pid = said.pid, .executable = said.executable, .time = ns });
 }
 
-/* ---- programs that cannot say it themselves ---- */
+/* ---- programs that leave no link ---- */
 
-/* Where its file says it: which reason, `detail` in words ("" none). SHINY_UNRECORDED_UNKNOWN: it
- * could be recorded. */
+/* Returns the reason that the file shows, with `detail` in words ("" none).
+ * SHINY_UNRECORDED_UNKNOWN: the file could be recorded. */
 static enum shiny_unrecorded look_at_file(const char *path, char *detail, size_t room)
 {
 	struct program_look look;
@@ -193,7 +192,8 @@ static enum shiny_unrecorded look_at_file(const char *path, char *detail, size_t
 	return look.privileged ? SHINY_UNRECORDED_PRIVILEGED : SHINY_UNRECORDED_UNKNOWN;
 }
 
-/* The path by which an environment loads the library. PROC_UNKNOWN: it has none, or not yet. */
+/* Finds the path by which a process's environment loads the library. PROC_UNKNOWN: it has no
+ * environment, or not yet. */
 static enum proc_answer library_of(uint32_t pid, char *out, size_t room)
 {
 	static const char name[] = "LD_PRELOAD=", library[] = "libshiny.so";
@@ -227,8 +227,8 @@ static bool is_there(uint32_t pid, const char *path)
 	return there;
 }
 
-/* Whether somebody of these ids may do what `bits` (4 read, 1 search) say to a file that is
- * there. */
+/* True if a user of these ids has the permissions `bits` (4 read, 1 search) for an existing
+ * file. */
 static bool may(const char *path, unsigned long uid, unsigned long gid, unsigned bits)
 {
 	struct stat st;
@@ -252,7 +252,7 @@ static bool may_reach(const char *path, unsigned long uid, unsigned long gid, un
 	return may(path, uid, gid, bits);
 }
 
-/* It loads the library, or would: what stands between it and a ring. */
+/* Returns why a process that should load the library cannot reach it or the session directory. */
 static enum shiny_unrecorded unreachable(uint32_t pid, const char *ring, const char *library)
 {
 	char status[4096], *at, *directory = mem_text(ring), *slash = strrchr(directory, '/');
@@ -275,7 +275,7 @@ static enum shiny_unrecorded unreachable(uint32_t pid, const char *ring, const c
 	return why;
 }
 
-/* What who started it knows of its environment; UNKNOWN: nothing stands in our way there. */
+/* Returns the reason that the starting process noticed; UNKNOWN: it noticed none. */
 static enum shiny_unrecorded look_at_flags(uint32_t flags)
 {
 	return flags & SHINY_NOTICE_NO_LIBRARY	? SHINY_UNRECORDED_NO_LIBRARY :
@@ -285,23 +285,23 @@ static enum shiny_unrecorded look_at_flags(uint32_t flags)
 						  SHINY_UNRECORDED_CLEARED;
 }
 
-/* What /proc says of a program while it runs: errands.h, as its environment is given out under its
- * lock. */
+/* A question to /proc about a running program; an errand (errands.h), as the kernel reads the
+ * environment under the process's lock. */
 struct program_inquiry {
 	struct errand errand;
-	const struct ring_file *teller; /* whose notice it is, */
-	uint64_t number;            /* of that number: the loop's alone */
+	const struct ring_file *teller; /* the ring with the notice; used by the loop only */
+	uint64_t number;            /* number of the notice */
 	uint32_t pid, flags;
-	char *ring;                /* that one's path, */
+	char *ring;                /* path of that ring */
 	dev_t device;
-	ino_t inode;                /* and file */
+	ino_t inode;                /* of that ring, with `device` */
 
 	bool seen;
 	enum shiny_unrecorded why;
 	char executable[PATH_MAX], detail[512];
 };
 
-/* Its own environment: the kernel shows it a moment after the program's file. */
+/* Looks at the program's own environment, which the kernel shows a moment later than its file. */
 static enum shiny_unrecorded look_at_process(const struct program_inquiry *q)
 {
 	char library[PATH_MAX];
@@ -323,7 +323,7 @@ static void look_at_program(struct errand *errand)
 	char path[64];
 	ssize_t length;
 
-	/* who is about to call exec has said so already, and still runs what it was forked from */
+	/* a process that has announced exec still runs the old image */
 	if (proc_maps_file(q->pid, q->device, q->inode, q->ring) != PROC_NO)
 		return;
 	snprintf(path, sizeof(path), "/proc/%u/exe", q->pid);
@@ -339,7 +339,8 @@ static void look_at_program(struct errand *errand)
 		return;
 	q->why = look_at_process(q);
 	if (!proc_started(q->pid) || proc_is_zombie(q->pid))
-		q->why = SHINY_UNRECORDED_UNKNOWN; /* what was not there may have gone with it */
+		q->why = SHINY_UNRECORDED_UNKNOWN; /* it has ended meanwhile, and files may have
+		                                    * been removed */
 }
 
 static void looked_at_program(struct session *session, struct errand *errand)

@@ -21,7 +21,7 @@
 #include "stop.h"
 #include "vm/mappings.h"
 
-/* Pages of a mapped file were not there: whose they were shows in the sizes. */
+/* Counts the rings whose files lost pages under the mapping; the files' sizes show which. */
 static void count_torn_rings(struct session *session)
 {
 	uint64_t pages = torn_pages();
@@ -62,7 +62,7 @@ void commit_session(struct session *session)
 	session->write_tries = 0;
 }
 
-/* An eighth of what its programs may fill is free. */
+/* True if at least an eighth of the chunks that its programs may fill is free. */
 static bool has_room(struct ring_file *ring)
 {
 	uint64_t busy, present;
@@ -76,9 +76,9 @@ static bool has_room(struct ring_file *ring)
 	return busy * 8 <= present * 7;
 }
 
-/* How often a write is tried that fails for `error`: while the rings of programs that run have room
- * as often as it takes to free some space, else for two seconds; for a moment, where a program
- * would wait meanwhile. */
+/* Returns how often to try a write that fails with `error`: while the rings of running programs
+ * have room, without limit, so that the user can free space; else for two seconds; for a moment, if
+ * a program would wait meanwhile. */
 static unsigned most_tries(struct session *session, int error)
 {
 	enum { TRIES_FULL = 3, TRIES_ENDED = 20 };
@@ -146,14 +146,14 @@ struct shiny_err *commit_failed(struct session *session, const char *directory,
 			" events: shinyctl collect %s --out %s ; what came after them, from %s: "
 			"shinyctl collect %s --out %s",
 			session->committed, path, to_whole, rings, rings, to_rest);
-	store_remove(session->path); /* ours, new, and of no use */
+	store_remove(session->path); /* a new file without a commit is of no use */
 	return shiny_err_advise(err,
 				"%sfree some space, or name a file elsewhere; what is kept in %s: "
 				"shinyctl collect %s --out %s",
 				lost, rings, rings, path);
 }
 
-/* Rings that are over, and go once they are safe in the session file. */
+/* The number of ended rings, which are removed once they are committed. */
 static unsigned rings_waiting(const struct session *session)
 {
 	unsigned count = 0;
@@ -165,7 +165,7 @@ static unsigned rings_waiting(const struct session *session)
 
 bool commit_is_due(const struct session *session)
 {
-	enum { RINGS = 4, SLOTS = 64 /* a quarter of what a ring has at least */ };
+	enum { RINGS = 4, SLOTS = 64 /* a quarter of the least that a ring has */ };
 
 	return rings_waiting(session) >= RINGS || session->slots_due.count >= SLOTS ||
 	       uncommitted_bytes(session) >= UNCOMMITTED_MOST;

@@ -15,8 +15,8 @@
 #include "../base/text.h"
 #include "ring/guests.h"
 
-/* A file system's clock may take two seconds a step: what comes in the step of the last look does
- * not show in it. */
+/* A file system's clock may advance in steps of two seconds: a change in the step of the last look
+ * does not show in the time. */
 enum { STEP_S = 2 };
 
 static uint64_t hash_file(const char *file)
@@ -99,7 +99,7 @@ void directory_say_finishing(struct session *session, const struct directory *di
 	guests_admit(session->guests, !finishing);
 }
 
-/* A ring that this session has neither served nor refused. */
+/* True if this session has neither served nor refused the ring. */
 static bool is_new_ring(const struct session *session, struct directory *dir, const char *file)
 {
 	char *path = mem_format("%s/%s", dir->path, file);
@@ -111,7 +111,7 @@ static bool is_new_ring(const struct session *session, struct directory *dir, co
 	return is_new;
 }
 
-/* What was worked out of programs whose user has no cache (src/ctl/prepare.h). */
+/* Removes the probes of programs whose user has no cache (src/ctl/prepare.h). */
 static void remove_probes(const char *directory)
 {
 	static const char *const levels[] = { "shiny/probe", "shiny" };
@@ -154,7 +154,7 @@ bool directory_remove(struct session *session, struct directory *dir)
 	}
 	if (handle)
 		closedir(handle);
-	rmdir(dir->path); /* stays where something else lies in it */
+	rmdir(dir->path); /* fails if it has other files */
 	return late;
 }
 

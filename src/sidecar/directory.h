@@ -4,9 +4,9 @@
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
- * Writing the end of a session takes seconds where there is much to name. A program that begins
- * meanwhile finds that in the lock's file (wire.h), allocates all of its ring at once and leaves it
- * to us: it gets a session of its own afterwards (sidecar_run_late), whose name has a number.
+ * Writing the end of a session takes seconds if it has many names. A program that starts meanwhile
+ * sees that in the lock file (wire.h), allocates all of its ring at once and leaves it in the
+ * directory: it gets a session of its own afterwards (sidecar_run_late), whose name has a number.
  */
 #ifndef SHINY_DIRECTORY_H
 #define SHINY_DIRECTORY_H
@@ -19,57 +19,58 @@
 #include "../base/mem.h"
 #include "state/session.h"
 
-/* A ring that cannot be read, yet or ever. */
+/* A ring that cannot be read now, or never can. */
 struct refusal {
 	char *file;
-	uint64_t since, again; /* wall ns: seen first; not to be tried before */
+	uint64_t since, again; /* wall ns: first seen; time of the next try */
 	bool told;
-	bool there; /* at the last look */
+	bool there; /* it existed at the last look */
 };
 
 struct directory {
 	const char *path;
-	int lock;         /* taken by us; -1: by who called us */
-	int held;         /* the lock's file */
+	int lock;         /* our descriptor; -1: the caller holds the lock */
+	int held;         /* descriptor of the lock file */
 	uint64_t scanned; /* wall ns */
-	unsigned making;  /* rings that the last look found unfinished */
-	struct timespec changed; /* before the last look, by its file system */
+	unsigned making;  /* unfinished rings at the last look */
+	struct timespec changed; /* its modification time at the last look */
 	VEC(struct refusal) refusals;
-	struct hash_table by_file; /* of refusals: there can be as many as anybody likes */
-	uint64_t noted;            /* refusals that are notes, or were too many for that */
+	struct hash_table by_file; /* indexes of refusals; a hash, as a hostile user can create any
+	                            * number of files */
+	uint64_t noted;            /* refusals noted, or left out as too many */
 };
 
-/* NULL: the ring of this name was not refused. */
+/* Returns the refusal of the ring of this name, or NULL. */
 struct refusal *directory_refusal(const struct directory *dir, const char *file);
-/* Refused from now on, or as before. */
+/* Returns the ring's refusal, adding one if there is none. */
 struct refusal *directory_refuse(struct directory *dir, const char *file, uint64_t wall);
 /* Drops refusals of rings that became readable or disappeared; their names may be used again. */
 void directory_forget_refusals(struct directory *dir);
 
 /*
- * Before a look, which it may save: nothing came into the directory or went since the last one, and
- * that one left nothing for later.
+ * True if a look at the directory can be saved: no file was added or removed since the last look,
+ * and that one left no unfinished ring.
  */
 bool directory_is_still(struct directory *dir);
 
-/* A ring of this path is served. Its name is free again once its file has been removed. */
+/* True if a ring of this path is served. The name is free again once the file has been removed. */
 bool directory_serves(const struct session *session, const char *path);
 
-/* The session's first program made the directory (wire.h): only what descends from it knows the
+/* True if the session's first program created the directory (wire.h): only its descendants know the
  * name. */
 bool directory_is_programs(const struct session *session, const struct directory *dir);
 
 /*
- * Programs that begin from now on have to do without the sidecar, or are served again. Where that
- * cannot be written, they wait in vain, and say so.
+ * Tells programs that start from now on that the sidecar does not serve them, or serves them again.
+ * If that cannot be written, they wait in vain, and report it.
  */
 void directory_say_finishing(struct session *session, const struct directory *dir, bool finishing);
 
 /*
- * Removes the rings, the lock and the directory. True: there are rings that came while the session
- * was being finished. A program that finds the lock gone starts a sidecar of its own, and one that
- * found it held has made its ring before (interpose/boot/launch.c): so first the lock goes, then we
- * look for rings.
+ * Removes the rings, the lock and the directory. True: rings were added while the session was being
+ * finished. A program that finds no lock starts a sidecar of its own, and one that finds it held
+ * has created its ring before (interpose/boot/launch.c); so the lock is removed first, then the
+ * function looks for rings.
  */
 bool directory_remove(struct session *session, struct directory *dir);
 void directory_deinit(struct directory *dir);

@@ -26,9 +26,9 @@
 #define MS UINT64_C(1000000)
 
 /*
- * A process may be killed at any moment, and what is in its nursery then has no type: each second
- * is enough for long lives, 50 ms and a quarter of a second after a ring's or a process's start for
- * short ones.
+ * Asks the programs to flush their nurseries: blocks that are in one when their process is killed
+ * have no type. Once a second is enough for long lives; 50 ms and a quarter of a second after a
+ * start of a ring or process serve short ones.
  */
 static void ask_for_flush(struct session *session, uint64_t wall)
 {
@@ -42,8 +42,8 @@ static void ask_for_flush(struct session *session, uint64_t wall)
 			a->flush_step = 200 * MS;
 			if (!a->flush_at || a->flush_at > wall + 50 * MS)
 				a->flush_at =
-					wall + 50 * MS; /* never later than it would have been:
-							   processes may come all the time */
+					wall + 50 * MS; /* never later than planned, as processes
+					                 * may start all the time */
 		}
 		if (wall < a->flush_at)
 			continue;
@@ -54,8 +54,9 @@ static void ask_for_flush(struct session *session, uint64_t wall)
 }
 
 /*
- * How much of a ring's bytes its writers have taken since the scan before, at most, in 1/256. Not
- * how much they hold: thousands of idle threads with a chunk each are no reason to hurry.
+ * Returns the largest share of a ring's bytes that its writers have claimed since the last scan, in
+ * 1/256. The share in use does not matter: thousands of idle threads with a chunk each are no
+ * reason to hurry.
  */
 static unsigned pressure(const struct session *session)
 {
@@ -70,7 +71,7 @@ static unsigned pressure(const struct session *session)
 	return most;
 }
 
-/* More than a quarter of the small or the large chunks are in use. */
+/* True if more than a quarter of the small or the large chunks are in use. */
 static bool is_crowded(const struct ring_file *ring, int large)
 {
 	uint32_t count = large ? ring->chunks.count - ring->chunks.smalls : ring->chunks.smalls;
@@ -78,8 +79,8 @@ static bool is_crowded(const struct ring_file *ring, int large)
 	return ring->busy[large] > count / 4;
 }
 
-/* Sleeps until the next round; true: the launcher has hung up. Once it has, its pipe would end
- * every sleep at once. */
+/* Sleeps until the next round; true: the launcher has hung up. After that its pipe is no longer
+ * polled, as it would end every sleep at once. */
 static bool pause_for(const struct session *session, uint64_t ns, bool hung_up)
 {
 	struct pollfd wait = { .fd = session->options->launcher_fd, .events = 0 };
@@ -89,7 +90,7 @@ static bool pause_for(const struct session *session, uint64_t ns, bool hung_up)
 	       wait.revents & (POLLHUP | POLLERR | POLLNVAL);
 }
 
-/* Its last words, if any. */
+/* Reads the launcher's last message, if it sent one. */
 static void hear_launcher(struct session *session)
 {
 	struct sidecar_ended ended;
@@ -121,8 +122,9 @@ static void look_for_comers(struct errand *errand)
 }
 
 /*
- * Whoever knows a program's own directory descends from it and has a later pid, where pids have not
- * begun anew since: not in a second; or it is what the program has become by exec. 0: not known.
+ * Returns the least pid that a process of this session can have, or 0: unknown. Only descendants of
+ * the first program know its directory, and they have later pids if the pids have not wrapped
+ * around since, which takes longer than a second; after an exec the program itself keeps its pid.
  */
 static uint32_t first_pid(const struct session *session, const struct directory *dir)
 {
@@ -139,7 +141,7 @@ static uint32_t first_pid(const struct session *session, const struct directory 
 		       : 0;
 }
 
-/* Somebody may be about to make a ring. */
+/* True if a process may be about to create a ring. */
 static bool any_comes(struct session *session, const struct directory *dir)
 {
 	struct comers *comers = mem_zero(1, sizeof(*comers));
@@ -160,12 +162,14 @@ struct loop {
 	struct session *session;
 	struct directory *dir;
 	uint64_t interval;
-	uint64_t committed, watched, threads_looked; /* last */
-	uint64_t idle_since;                         /* 0: the session is not over yet */
-	bool hung_up;                                /* the launcher */
+	uint64_t committed, watched, threads_looked; /* times of the last commit, process_watch and
+	                                              * check of threads */
+	uint64_t idle_since;                         /* 0: some ring is not over */
+	bool hung_up;                                /* the launcher has hung up */
 };
 
-/* Threads that ended without a word hold slots and chunks; asked where those are getting scarce. */
+/* Reaps threads that ended without leaving their slots, in rings whose slots or chunks are getting
+ * scarce. */
 static void look_for_dead_threads(struct session *session)
 {
 	for (size_t i = 0; i < session->present.count; i++) {
@@ -188,7 +192,7 @@ static uint64_t next_interval(const struct loop *loop, uint64_t applied)
 	return loop->interval < 18 * MS ? loop->interval + 2 * MS : 20 * MS;
 }
 
-/* A round and what belongs around it. True: some rings end. */
+/* Runs a round and the periodic duties around it. True: some rings end. */
 static bool work(struct loop *loop, uint64_t wall)
 {
 	struct session *session = loop->session;
@@ -220,7 +224,7 @@ static bool work(struct loop *loop, uint64_t wall)
 	return some_end;
 }
 
-/* How long a session waits for programs that may come when all that came have ended. */
+/* Returns the ns that a session waits for further programs when all of its programs have ended. */
 static uint64_t grace_of(struct session *session, const struct directory *dir)
 {
 	bool launched = session->options->launcher_fd >= 0;
@@ -244,7 +248,7 @@ static bool is_over(struct loop *loop, uint64_t wall, struct shiny_err **err)
 	if (!loop->idle_since)
 		loop->idle_since = wall;
 	if (wall - loop->idle_since >= grace_of(session, loop->dir)) {
-		/* whoever did not see it has a ring by now: look */
+		/* a program that did not see that has a ring by now */
 		directory_say_finishing(session, loop->dir, true);
 		*err = new_rings_take(session, loop->dir);
 		if (*err || (all_over(session) && !loop->dir->making))

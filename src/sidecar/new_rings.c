@@ -22,9 +22,9 @@
 #include "snapshot/snapshot_ask.h"
 #include "snapshot/snapshot_asked.h"
 
-enum { NOTES = 16 }; /* of files that are no rings */
-enum { BEFORE_MOST = 1 << 20 }; /* chunks that no sidecar reads between two commits */
-#define PATIENCE UINT64_C(5000000000) /* ns, with a ring that its maker has not finished */
+enum { NOTES = 16 }; /* most notes about files that are no rings */
+enum { BEFORE_MOST = 1 << 20 }; /* more chunks than a sidecar reads between two commits */
+#define PATIENCE UINT64_C(5000000000) /* ns to wait for the end of a ring's creation */
 
 static bool has_prefix(const char *file, const char *prefix)
 {
@@ -59,7 +59,7 @@ static struct shiny_err *take_ring(struct session *session, struct ring_file *ri
 	else
 		ring->lies = true;
 	session->noticed.drained_before += ring->told_before;
-	/* a pid without a beat says that this sidecar has given up */
+	/* programs take a pid without a beat for a sidecar that has given up */
 	/* [ctl] */
 	__atomic_store_n(&ring->header->sidecar_beat, ticks_now(&session->ticks), __ATOMIC_RELAXED);
 	/* [ctl] */
@@ -78,7 +78,7 @@ static int by_start(const void *a, const void *b)
 	return (x->start_ticks > y->start_ticks) - (x->start_ticks < y->start_ticks);
 }
 
-/* A mark from outside (wire.h): its file goes once it is in the session. */
+/* Takes a mark from outside (wire.h): writes it to the session and removes its file. */
 static void take_mark(struct session *session, int directory, const char *file)
 {
 	char name[SHINY_TAG_NAME_MAX + 1] = "";
@@ -98,7 +98,7 @@ static void take_mark(struct session *session, int directory, const char *file)
 						    .name = name }));
 }
 
-/* The processes of rings that are known: files of the directory name them as parents. */
+/* Scans the processes of known rings first, as files of the directory name them as parents. */
 static void scan_known_rings(struct session *session)
 {
 	for (size_t i = 0; i < session->present.count; i++) {
@@ -106,11 +106,13 @@ static void scan_known_rings(struct session *session)
 
 		if (!ring->over)
 			process_scan(session, ring);
-		notices_read(session, ring); /* what a ring answers was said before it was made */
+		notices_read(session, ring); /* a ring's notices are older than the rings that
+		                              * answer them */
 	}
 }
 
-/* NULL: it was not new, or is not to be read, yet or ever; `err` says why. */
+/* Opens a ring that is not served yet. NULL: it is served, or cannot be read now or ever; `err`
+ * says why. */
 static struct ring_file *open_if_new(struct session *session, struct directory *dir,
 				     const char *file, struct shiny_err **err)
 {
@@ -140,7 +142,7 @@ static struct ring_file *open_if_new(struct session *session, struct directory *
 		return ring;
 	}
 	refusal = directory_refuse(dir, file, dir->scanned);
-	/* a maker takes milliseconds; what is no ring is not worth a look each of them */
+	/* creating a ring takes milliseconds; other files are tried ever more rarely */
 	refusal->again = dir->scanned + (dir->scanned - refusal->since);
 	refusal->there = true;
 	refusal->told = *err;
@@ -148,8 +150,8 @@ static struct ring_file *open_if_new(struct session *session, struct directory *
 	return NULL;
 }
 
-/* A note, where there is a session file to write it to; else the first one is kept in `first`. Of
- * files that anybody can make in any number, only some are named. */
+/* Writes a note, if there is a session file; else keeps the first error in `first`. Only the first
+ * NOTES files are named, as anybody can create any number. */
 static void note_error(struct session *session, struct directory *dir, struct shiny_err *err,
 		       struct shiny_err **first)
 {
@@ -175,7 +177,7 @@ void new_rings_note_rest(struct session *session, const struct directory *dir)
 
 struct newcomers {
 	VEC(struct ring_file *) rings;
-	struct shiny_err *first; /* why one of them is refused */
+	struct shiny_err *first; /* why the first of them is refused */
 };
 
 static void take_file(struct session *session, struct directory *dir, int handle, const char *file,
@@ -200,7 +202,8 @@ static void take_file(struct session *session, struct directory *dir, int handle
 	note_error(session, dir, err, &found->first);
 }
 
-/* In the order of their starts: the session's time begins with its earliest ring. */
+/* Serves new rings in the order of their starts: the session's time begins with its earliest
+ * ring. */
 static void serve_new_rings(struct session *session, struct directory *dir,
 			    struct newcomers *found)
 {
@@ -212,7 +215,7 @@ static void serve_new_rings(struct session *session, struct directory *dir,
 		if (!err && !session->store)
 			err = session_file_create(session, session->rings.at[0],
 						  session->rings.at[0]->pid);
-		if (err && !session->store) { /* no output: nothing can be done for any of them */
+		if (err && !session->store) { /* without a session file none can be served */
 			shiny_err_free(found->first);
 			found->first = err;
 			for (size_t k = i + 1; k < found->rings.count; k++)
@@ -231,7 +234,7 @@ struct shiny_err *new_rings_take(struct session *session, struct directory *dir)
 	DIR *handle;
 	bool still;
 
-	dir->scanned = ticks_wall_ns(); /* before it is read: what came by then was seen */
+	dir->scanned = ticks_wall_ns(); /* before reading it: files older than that are seen */
 	still = directory_is_still(dir);
 	handle = still ? NULL : opendir(dir->path);
 	scan_known_rings(session);
@@ -254,7 +257,7 @@ struct shiny_err *new_rings_take(struct session *session, struct directory *dir)
 	first = found.first;
 	if (!first || !session->store)
 		return first;
-	found.first = NULL; /* found before there was a place to write it */
+	found.first = NULL; /* found before there was a session file */
 	note_error(session, dir, first, &found.first);
 	return NULL;
 }

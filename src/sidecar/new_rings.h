@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * new_rings.h: what has come to the session directory: rings, marks, and programs that say that
- * they are not recorded.
+ * new_rings.h: takes new files of the session directory: rings, marks, requests, and messages of
+ * programs that are not recorded.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  */
@@ -11,11 +11,11 @@
 #include "directory.h"
 
 /*
- * Takes in what is there. A ring that is refused becomes a note of the session, or the error, where
- * there is no other ring.
+ * Takes all new files. A refused ring becomes a note of the session, or the error, if there is no
+ * session file yet.
  */
 SHINY_MUST_CHECK struct shiny_err *new_rings_take(struct session *session, struct directory *dir);
-/* At the end: how many more were refused than notes were written. */
+/* Call at the end: notes how many more files were refused than have notes. */
 void new_rings_note_rest(struct session *session, const struct directory *dir);
 
 #endif

@@ -2,23 +2,22 @@
 /*
  * recover.c: see recover.h.
  *
- * What a sidecar that was killed, or had no room left, leaves behind are the events up to its last
+ * A sidecar that was killed, or had no room left, leaves a file with the events up to its last
  * commit, and the modules, frames, stacks, vtables, threads and processes that these name; every
- * total, type, site and name is missing, as those come at the end. So the events are applied once
- * more, to registries and aggregates like the sidecar's, and the end is made that was not made. The
- * clock is the file's own: a tick is a nanosecond. Not there, because no commit has it:
- * mappings of modules, the memory beside malloc. The file itself is only read.
+ * total, type, site and name is missing, as those are written at the end. So recovery applies the
+ * events once more, to registries and aggregates like the sidecar's, and writes the missing end.
+ * The clock is the file's own: a tick is a nanosecond. Mappings of modules and the memory beside
+ * malloc stay missing, as no commit has them. The file itself is only read.
  *
- * Its sidecar may still write it. So the last block is looked up and the tables are read at one
- * moment, at which no row and no block up to this one refers to what is not there, and then those
- * blocks. (They take too long to hold the moment: a writer that ends meanwhile could not empty its
- * log.) A reference that leads nowhere is damage, read as none, and counted.
+ * Its sidecar may still write it. So one transaction looks up the last block and reads the tables;
+ * in it no row and no block up to this one has a dangling reference. The blocks are read after it.
+ * (They take too long for the transaction: a writer that ends meanwhile could not empty its log.) A
+ * dangling reference is damage, read as none, and counted.
  *
- * Reading again takes the rows and blocks that are new, as ids and blocks only grow. A process's
- * row changes as well: a process ends, gets a role, or turns out to be a fork. What a fork
- * inherited is known at its moment only: if events behind that have been read, all is to be read
- * anew. Rows that nothing is counted by (threads, marks, notes, programs that were not recorded)
- * are copied at the end.
+ * Reading again takes only new rows and blocks, as ids and blocks only grow. A process's row can
+ * change as well: a process ends, gets a role, or turns out to be a fork. A fork must be applied at
+ * its time: if later events have been read, everything must be read anew. Rows that no count
+ * depends on (threads, marks, notes, unrecorded programs) are copied at the end.
  */
 #define _GNU_SOURCE
 #include "recover.h"
@@ -85,7 +84,8 @@ static void read_type(struct session *session, struct process *p, const struct e
 	apply_reading(entry, e->vtable, e->api);
 }
 
-/* What a garbage-collected object is of, as its ALLOC says. */
+/* Returns the kind of a garbage-collected object, which its ALLOC has, and marks it as one; 0:
+ * none. */
 static uint32_t kind_of(struct session *session, const struct event *e)
 {
 	if (e->kind != EVENT_ALLOC || !e->vtable || e->vtable > session->ids.vtables.count)
@@ -147,7 +147,7 @@ static bool replay_event(void *context, const struct event *e)
 	return true;
 }
 
-/* ---- the whole ---- */
+/* ---- reading and finishing ---- */
 
 struct recovery *recovery_create(const struct sidecar_options *options, const char *file)
 {
@@ -155,7 +155,7 @@ struct recovery *recovery_create(const struct sidecar_options *options, const ch
 
 	recovery->file = file;
 	recovery->session = session_create(options, 0);
-	/* as if another boot's: there is no "now" */
+	/* as for another boot: there is no "now" */
 	recovery->session->ticks = (struct ticks){ .kind = SHINY_CLOCK_MONOTONIC,
 						   .foreign = true,
 						   .settled = true,
@@ -164,7 +164,7 @@ struct recovery *recovery_create(const struct sidecar_options *options, const ch
 	return recovery;
 }
 
-/* A file that did not come to its end is of no use. */
+/* Removes an output file that is not finished. */
 static void drop_out(struct session *session)
 {
 	store_abandon(session->store);

@@ -11,7 +11,8 @@
 
 typedef void row_fn(struct recovery *recovery, const struct query *row);
 
-/* `known`: so many rows have been read before; ?1 in `sql`, which may lack it. */
+/* Calls `each` for the rows of `sql`, whose ?1, if any, is `known`: the number of rows read
+ * before. */
 static struct shiny_err *each_row(struct recovery *recovery, const char *sql, size_t known,
 				  row_fn *each)
 {
@@ -60,7 +61,7 @@ static void take_tail(struct recovery *recovery, const struct query *row)
 
 	for (int i = 0; i < 6; i++)
 		tail->frames[i] = query_id(row, i, limit);
-	tail->next = query_id(row, 6, id); /* lower than its own: so a chain ends */
+	tail->next = query_id(row, 6, id); /* lower than its own id, so that a chain ends */
 }
 
 static void take_stack(struct recovery *recovery, const uint32_t part[7])
@@ -84,7 +85,7 @@ static void take_stack(struct recovery *recovery, const uint32_t part[7])
 		  count < SHINY_FRAMES_MAX ? count : SHINY_FRAMES_MAX);
 }
 
-/* Some, packed. */
+/* Takes several stacks, packed into one value. */
 static void take_stacks(struct recovery *recovery, const struct query *row)
 {
 	uint32_t part[7];
@@ -152,7 +153,7 @@ static void take_note(struct recovery *recovery, const struct query *row)
 				    query_verbatim(row, 1)));
 }
 
-/* What a ring is here: what its processes have in common. */
+/* Creates a ring, which here stands for the facts that its processes have in common. */
 static struct ring_file *ring_of(struct session *session, const struct query *row)
 {
 	static const char *const attach[] = { "none", "symbols", "partition_alloc", "entries" };
@@ -176,7 +177,8 @@ static struct process *parent_of(const struct session *session, const struct pro
 	return p->fork_at && id && id < p->id ? session->processes.at[id - 1] : NULL;
 }
 
-/* What it has from the first: a fork of a process that is known is one from then on. */
+/* Creates a process with the facts that its row has from the start. If it is a fork of a known
+ * process, it inherits from it. */
 static struct process *add_process(struct recovery *recovery, const struct query *row)
 {
 	struct session *session = recovery->session;
@@ -241,7 +243,7 @@ static void take_process(struct recovery *recovery, const struct query *row)
 		total_ends(&session->total, &p->stats.live, p->end, p->replaced);
 }
 
-/* Its memory was sampled then: it ran, whether or not it allocated. */
+/* Takes the time of a memory sample: the process ran then, whether or not it allocated. */
 static void take_sample(struct recovery *recovery, const struct query *row)
 {
 	struct session *session = recovery->session;
@@ -255,7 +257,7 @@ static void take_sample(struct recovery *recovery, const struct query *row)
 		recovery->until = time;
 }
 
-/* What no event tells of: what the library counts, and chunks of unknown contents. */
+/* Takes counters that no event can restore: the library's, and lost or unknown chunks. */
 static void take_counter(struct recovery *recovery, const struct query *row)
 {
 	struct session *session = recovery->session;
@@ -281,7 +283,7 @@ static void take_counter(struct recovery *recovery, const struct query *row)
 #undef SHINY_NOTICED
 }
 
-/* A table, or what is new in it: `count` rows of it are known. */
+/* A query for the new rows of a table, of which `known` are read already. */
 struct table_reading {
 	const char *sql;
 	size_t known;

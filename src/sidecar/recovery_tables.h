@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recovery_tables.h: what recover.c knows, and what it takes from a session's tables. Not for
- * others: recover.h has the contract.
+ * recovery_tables.h: the state of recover.c, and its reading of a session's tables. Only for
+ * recover.c; recover.h has the contract.
  *
  * Runs: CLI. Signals: no. Allocates: yes, as the sidecar itself. Threads: one.
  */
@@ -17,17 +17,17 @@ struct tail {
 struct recovery {
 	const char *file;
 	struct session *session;
-	struct store *from; /* while it is being read */
-	struct stream stream; /* the functions of apply.h want one: of it they see process and
+	struct store *from; /* open while it is read */
+	struct stream stream; /* for the functions of apply.h, which use only its process and
 	                       * time */
-	uint64_t until, block; /* of events that have been read */
+	uint64_t until, block; /* time and number of the last event and block read */
 	bool behind;
 	VEC(struct tail) tails;
 };
 
-/* What events refer to, and what the end says of processes: the rows that are new. */
+/* Reads the new rows that events refer to, and those that the end needs. */
 SHINY_MUST_CHECK struct shiny_err *recovery_take_tables(struct recovery *recovery);
-/* What nothing is counted by, into the session's store. */
+/* Copies the rows that no count depends on into the session's store. */
 SHINY_MUST_CHECK struct shiny_err *recovery_copy_tables(struct recovery *recovery);
 
 #endif

@@ -27,11 +27,11 @@ static bool is_empty(const struct session *session, const struct ring_file *ring
 }
 
 /*
- * Nobody maps it any more: what is there is all there will be. True: it is drained. The first round
- * since may have begun before that; the second sees all chunks that are left, and one that finds
- * none is the last. Two show a gap in their numbers, the third takes what lies behind it; a damaged
- * ring is given up after 64, or when nothing has come out of it for four. Threads that had one slot
- * after the other are read in as many rounds.
+ * True if a ring that no process maps any more is drained. The first round since then may have
+ * begun earlier; the second sees all remaining chunks, and a round without any is the last. Two
+ * rounds confirm a gap in the numbers, the third reads the chunks behind it; a damaged ring is
+ * given up after 64 rounds, or after four without records. Threads that had the same slot one after
+ * the other are read in as many rounds.
  */
 static bool is_drained(const struct session *session, struct ring_file *ring)
 {
@@ -89,12 +89,12 @@ bool ring_end_check(struct session *session, struct directory *dir)
 		for (size_t n = 0; n < session->running.count; n++)
 			if (session->running.at[n]->ring == ring)
 				process_read_counters(session->running.at[n]);
-		stream_reap(ring, NULL); /* also streams that a scan has just found */
+		stream_reap(ring, NULL); /* includes streams that a scan has just found */
 		if (is_drained(session, ring))
 			close_ring(session, ring);
 		else
 			some = true;
-		/* its last records are later than the last look, which rounds go up to */
+		/* its last records are later than the last look, the limit of rounds */
 		dir->scanned = 0;
 	}
 	return some;

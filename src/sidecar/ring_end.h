@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ring_end.h: rings that nobody maps any more.
+ * ring_end.h: ends rings that no process maps any more.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
- * A ring ends when an exclusive lock on it succeeds (wire.h): then nobody maps it, and what is
- * drained after that is all there will ever be. That takes a few rounds, which all rings have in
- * common: a thousand short processes must not mean a thousand times as many rounds over those that
- * live.
+ * A ring ends when an exclusive lock on it succeeds (wire.h): then no process maps it, and no more
+ * records are written. Draining it takes a few rounds, which all rings share: a thousand short
+ * processes must not cause a thousand times as many rounds over the live ones.
  */
 #ifndef SHINY_RING_END_H
 #define SHINY_RING_END_H
 
 #include "directory.h"
 
-/* After a round. True: some rings end, and another round shall come soon. */
+/* Call after a round. True: some rings are ending, and another round should follow soon. */
 bool ring_end_check(struct session *session, struct directory *dir);
 
 #endif

@@ -25,10 +25,10 @@ bool round_is_held_back(const struct session *session)
 }
 
 /*
- * Chunks of a thread whose slot an earlier one has had wait until that one is read to its end, and
- * those behind a gap until that is believed: what others have written later waits as well, or it
- * would be out of order. Chunks that no thread comes to, of a ring that lies, hold nobody up for
- * long.
+ * Lowers `now` to the time of chunks that cannot be read yet. Chunks of a thread wait until the
+ * earlier thread of its slot is read to its end, chunks behind a gap until the gap counts; later
+ * records of other threads must wait as well, or they would be out of order. Chunks of a lying ring
+ * that never become readable delay others for ROUNDS rounds only.
  */
 static uint64_t hold_back(const struct session *session, uint64_t now)
 {
@@ -39,7 +39,7 @@ static uint64_t hold_back(const struct session *session, uint64_t now)
 			continue;
 		if (ring->later != ring->later_before)
 			ring->later_rounds = 0;
-		else if (!session->behind) /* the last round came to its end */
+		else if (!session->behind) /* the last round was complete */
 			ring->later_rounds++;
 		ring->later_before = ring->later;
 		if (ring->later_rounds < ROUNDS && ring->later_time < now &&
@@ -73,7 +73,7 @@ uint64_t round_run(struct session *session)
 	merge_until(session, now);
 	memory_take(session, session->behind ? session->applied_until : now);
 	drain_end_streams(session);
-	/* who is closed leaves its place to the last */
+	/* backwards, as closing moves the last process to the closed one's place */
 	for (size_t i = session->running.count; i-- > 0;) {
 		struct process *p = session->running.at[i];
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * round.h: one round of the sidecar's loop: what was published before it is applied, or the earlier
- * part of that (session->behind).
+ * round.h: one round of the sidecar's loop: applies the records published before it, or the earlier
+ * part of them (session->behind).
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
- * T = now; look for new processes and chunks; merge and apply everything up to T (order.h); give
- * chunks back.
+ * A round sets T = now, looks for new processes and chunks, merges and applies everything up to T
+ * (order.h), and releases chunks.
  */
 #ifndef SHINY_ROUND_H
 #define SHINY_ROUND_H
@@ -15,12 +15,12 @@
 
 /*
  * Applies records that are older than the last search for rings, and returns their number. A ring
- * that appears after that search may hold older records than those that wait; what is live over all
- * processes is known at each moment only if records are applied in the order of time.
+ * that appears after that search may hold older records than the pending ones; the live sum over
+ * all processes is right at each moment only if records are applied in the order of time.
  */
 uint64_t round_run(struct session *session);
 
-/* Whether the last round went no further than a chunk that has to wait for its turn. */
+/* True if chunks that cannot be read yet limited the last round. */
 bool round_is_held_back(const struct session *session);
 
 #endif

@@ -29,7 +29,7 @@ static const char *pattern_of(const struct sidecar_options *options)
 	return options->out ? options->out : standard.out;
 }
 
-/* The first `bytes` of a text at most; a character of UTF-8 stays whole. */
+/* Returns the length of a text cut to at most `bytes`, without cutting a UTF-8 character. */
 static int cut(const char *text, size_t bytes)
 {
 	size_t whole = bytes;
@@ -38,10 +38,10 @@ static int cut(const char *text, size_t bytes)
 		return (int)strlen(text);
 	while (whole && bytes - whole < 4 && ((unsigned char)text[whole] & 0xc0) == 0x80)
 		whole--;
-	return (int)(bytes - whole < 4 ? whole : bytes); /* else it is no UTF-8 */
+	return (int)(bytes - whole < 4 ? whole : bytes); /* else it is not UTF-8 */
 }
 
-/* `most`: bytes that %e may have. */
+/* Expands the pattern into a new text. `most`: maximal bytes of %e. */
 static char *expand(const char *pattern, const struct ring_file *ring, uint32_t pid, size_t most)
 {
 	char *text = mem_text(""), *more, part[256];
@@ -83,10 +83,10 @@ static char *expand(const char *pattern, const struct ring_file *ring, uint32_t 
 	return text;
 }
 
-/* By how many bytes a name in the path is too long; 0: none is. */
+/* Returns by how many bytes a name in the path is too long; 0: none is. */
 static size_t excess_of(const char *path)
 {
-	/* behind the file's name comes a number, and then what SQLite adds */
+	/* suffixes of the file's name: a number, and SQLite's */
 	static const char behind[] = ".4294967295-journal";
 	const char *slash = strrchr(path, '/');
 	char *directory = slash ? mem_format("%.*s/", (int)(slash - path), path) : mem_text(".");
@@ -105,8 +105,8 @@ static size_t excess_of(const char *path)
 	}
 }
 
-/* The path of the session. The name of a program may be as long as that of a file, so it is cut
- * where its file's would be too long. */
+/* Returns the path of the session file. The name of a program may be as long as a file's name may
+ * be, so %e is cut if a name would be too long. */
 static char *make_path(const char *pattern, const struct ring_file *ring, uint32_t pid)
 {
 	size_t most = NAME_MAX, excess;
@@ -114,7 +114,7 @@ static char *make_path(const char *pattern, const struct ring_file *ring, uint32
 
 	while ((path = expand(pattern, ring, pid, most), excess = excess_of(path)) && most) {
 		free(path);
-		excess = (excess + 1) / 2; /* %e may stand there twice */
+		excess = (excess + 1) / 2; /* the pattern may have %e twice */
 		most -= excess < most ? excess : most;
 	}
 	return path;

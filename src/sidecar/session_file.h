@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * session_file.h: the session file: its name, and its beginning.
+ * session_file.h: names and creates the session file.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
- * An existing file is never overwritten without `force`: a fixed name is refused before anything is
- * read; a pattern's (%p, %t) comes from the program, when it may be too late to ask, so the next
- * free name.2, name.3, … is taken.
+ * An existing file is never overwritten without `force`: a fixed name that exists is refused before
+ * anything is read; a pattern (%p, %t) is expanded only when the program is known, which is too
+ * late to refuse, so the next free name.2, name.3, … is used.
  */
 #ifndef SHINY_SESSION_FILE_H
 #define SHINY_SESSION_FILE_H
@@ -14,9 +14,9 @@
 #include "../base/err.h"
 #include "state/session.h"
 
-/* An error where the options' name is fixed and taken. */
+/* Returns an error if the options' name is fixed and exists. */
 SHINY_MUST_CHECK struct shiny_err *session_file_check(const struct sidecar_options *options);
-/* Names the file after the process `pid` of the ring, and makes session->store of it. */
+/* Creates the file, named after process `pid` of the ring, and sets session->store. */
 SHINY_MUST_CHECK struct shiny_err *session_file_create(struct session *session,
 						       const struct ring_file *ring, uint32_t pid);
 

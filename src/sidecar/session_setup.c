@@ -15,7 +15,7 @@
 #include "ring/spill.h"
 #include "vm/mappings_state.h"
 
-/* Somebody waits for the end of the recording; names can be fetched later. */
+/* Limits fetching at the end of the recording, as users wait for it; names can be fetched later. */
 enum { FETCH_SECONDS = 5 };
 
 struct session *session_create(const struct sidecar_options *options, uint64_t memory_period)
@@ -40,7 +40,7 @@ void session_destroy(struct session *session)
 	guests_stop(session->guests);
 	answers_stop(session->answers);
 	if (!errands_stop(session->errands))
-		session->memory = NULL; /* a look of it is under way, for ever */
+		session->memory = NULL; /* leaked: an errand still uses it */
 	spill_close(session->spill, false);
 	sym_destroy(warm_take(session->warm, NULL, 0, false));
 	for (size_t i = 0; i < session->streams.count; i++)

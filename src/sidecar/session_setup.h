@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * session_setup.h: the beginning and the end of what the sidecar knows of a session.
+ * session_setup.h: creates and destroys the sidecar's state of a session.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: yes. Threads: one.
  */
@@ -9,9 +9,9 @@
 
 #include "state/session.h"
 
-/* Without store, threads and clock. */
+/* Returns a session without store, threads and clock. */
 struct session *session_create(const struct sidecar_options *options, uint64_t memory_period);
-/* Stops its threads; the store is the caller's. */
+/* Stops the threads and frees everything but the store. */
 void session_destroy(struct session *session);
 
 #endif

@@ -3,7 +3,7 @@
  * sidecar.c: a session from its lock to its finished file.
  *
  * Runs: sidecar. Signals: stop.h. Allocates: yes. Threads: one; resolve_ahead.c, answers.c,
- * guests.c, errands.c and heartbeat.c make others.
+ * guests.c, errands.c and heartbeat.c start others.
  */
 #define _GNU_SOURCE
 #include "sidecar.h"
@@ -52,12 +52,12 @@ struct shiny_err *sidecar_lock(const char *directory, int *out)
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	bool locked = false;
 
-	/* whoever only asks whether there is a sidecar holds the lock for a moment, on a busy
-	 * machine until it has a processor again */
+	/* A process that only tests for a sidecar holds the lock for a moment: on a busy machine
+	 * until it runs again. */
 	for (int i = 0; fd >= 0 && !locked && i < LOCK_TRIES; i++)
 		if (!(locked = !flock(fd, LOCK_EX | LOCK_NB)) && errno == EWOULDBLOCK)
 			nanosleep(&lock_pause, NULL);
-	if (locked && ftruncate(fd, 0)) /* of one that was killed */
+	if (locked && ftruncate(fd, 0)) /* the contents are of a sidecar that was killed */
 		locked = false;
 	if (fd < 0)
 		err = shiny_err_os(errno, "cannot open the session directory %s", directory);
@@ -113,8 +113,8 @@ static struct shiny_err *nothing_recorded(const char *directory)
 }
 
 /*
- * Told to end: what there is by now is taken, of rings too that nobody has looked at yet. Programs
- * that still run go on, and that what they will do is not here is a loss.
+ * Ends a session on request: takes all present records, also of new rings. Programs that still run
+ * continue; each is counted as a loss, as its later records are missing.
  */
 static void end_early(struct session *session, struct directory *dir)
 {
@@ -123,7 +123,7 @@ static void end_early(struct session *session, struct directory *dir)
 	do {
 		session_fail(session, new_rings_take(session, dir));
 		round_run(session);
-		if (session->behind && commit_is_due(session)) /* a round goes no further */
+		if (session->behind && commit_is_due(session)) /* a round stops there */
 			commit_session(session);
 	} while ((ring_end_check(session, dir) ||
 		  (session->behind && session->applied_until < told)) &&
@@ -132,13 +132,13 @@ static void end_early(struct session *session, struct directory *dir)
 		session->noticed.told_to_end += !session->present.at[i]->over;
 }
 
-/* No program is left: what is known is committed. */
+/* Ends the session and commits, when all programs have ended or a stop was requested. */
 static void end(struct session *session, struct directory *dir)
 {
 	if (stop_asked())
 		end_early(session, dir);
 	session->noticed.lost_chunks += spill_left(session->spill, NULL);
-	/* but those of rings that are there, which have counted them (close_ring) */
+	/* except those of known rings, which close_ring has counted */
 	for (size_t i = 0; i < session->rings.count; i++)
 		session->noticed.lost_chunks -= spill_left(session->spill, session->rings.at[i]);
 	errands_take_last(session->errands, session);
@@ -195,7 +195,7 @@ static struct shiny_err *run(struct session *session, struct directory *dir,
 	return NULL;
 }
 
-/* Nobody drains these rings any more: writers need not wait. */
+/* Tells writers not to wait, as these rings are not drained any more. */
 static void leave_rings(struct session *session)
 {
 	for (size_t i = 0; i < session->rings.count; i++)
@@ -258,7 +258,7 @@ struct shiny_err *sidecar_run_late(const struct sidecar_options *options,
 	late.force = late.leftover = false;
 	late.numbered = true;
 	err = sidecar_lock(options->directory, &lock);
-	if (err) { /* another sidecar has it, or the directory is gone by now */
+	if (err) { /* another sidecar serves it, or it was removed */
 		shiny_err_free(err);
 		return NULL;
 	}

@@ -2,7 +2,7 @@
 /*
  * sidecar.h: drains the rings of a session directory into one session file.
  *
- * Runs: sidecar (a process of its own, forked by `shinyctl run`, or exec'd as `shinyctl collect`).
+ * Runs: sidecar (a separate process, forked by `shinyctl run`, or exec'd as `shinyctl collect`).
  * Allocates: yes. Threads: one.
  */
 #ifndef SHINY_SIDECAR_H
@@ -17,14 +17,14 @@
  */
 SHINY_MUST_CHECK struct shiny_err *sidecar_lock(const char *directory, int *out);
 
-/* Runs until nobody maps a ring of the directory any more (see wire.h) and the launcher is gone. */
+/* Runs until no process maps a ring of the directory any more (wire.h) and the launcher has
+ * ended. */
 SHINY_MUST_CHECK struct shiny_err *sidecar_run(const struct sidecar_options *options,
 					       struct sidecar_summary *out);
 
 /*
- * While summary->late: another session, for programs that came late; its file's name is the
- * options' with a number. Where another sidecar serves them by now, there is nothing to do, and the
- * summary is empty.
+ * Call while summary->late: runs another session, for late programs; its file has the options' name
+ * with a number. If another sidecar serves them by now, does nothing and returns an empty summary.
  */
 SHINY_MUST_CHECK struct shiny_err *sidecar_run_late(const struct sidecar_options *options,
 						    struct sidecar_summary *summary);

@@ -10,11 +10,11 @@
 #include "../state/session.h"
 
 struct start {
-	struct ring_file *ring;    /* of the process that said it */
+	struct ring_file *ring;    /* of the announcing process */
 	uint64_t number;           /* of the notice */
 	uint64_t time;             /* ticks */
 	char *path;                /* the path that exec was given */
-	uint32_t slot, generation; /* of the process that said it */
+	uint32_t slot, generation; /* of the announcing process */
 	uint32_t pid;              /* the program's, as the announcing process sees it; 0 unknown */
 	uint32_t flags, state;
 	bool cut;  /* the path has lost its beginning */

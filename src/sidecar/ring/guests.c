@@ -2,17 +2,17 @@
 /*
  * guests.c: see guests.h; interpose/boot/guest.c says what it is for.
  *
- * What a guest gets is an open file, made by us in our directory like any other ring: what the rest
- * of the sidecar sees of it is a ring that is being made. The lock on it is taken here and belongs
- * to the open file that the guest maps; our own copy is closed.
+ * A guest gets the descriptor of a file that the sidecar creates in its directory: the rest of the
+ * sidecar sees a ring that is being created. The lock on it is taken here and belongs to the open
+ * file that the guest maps; the sidecar's own descriptor is closed.
  *
- * The socket's name is public (/proc/net/unix), and so anybody may connect. A stranger who does not
- * say the key is hung up on; one who says nothing takes one of a few places, and loses it to the
- * next who comes. What a guest that knows the key can do to the session is what any of its programs
- * can do: to lie into its own ring.
+ * The socket's name is public (/proc/net/unix), so any process may connect. A connection with a
+ * wrong key is closed; one that sends nothing occupies one of a few places, and loses it to the
+ * next connection. A guest that knows the key can do what any program of the session can do: write
+ * lies into its own ring.
  *
- * A thread of its own, because the loop may be busy for seconds and a program's start waits for the
- * answer.
+ * It has a thread of its own, because the loop may be busy for seconds and a program's start waits
+ * for the answer.
  */
 #define _GNU_SOURCE
 #include "guests.h"
@@ -39,17 +39,17 @@ enum { STOP, LISTEN, FIRST, PLACES = 64, TRIES = 64, BACKLOG = 128 };
 
 struct guests {
 	pthread_t thread;
-	pthread_mutex_t lock; /* of `admits`; held while a file is made */
+	pthread_mutex_t lock; /* guards `admits`; held while a file is created */
 	bool admits;
 	int directory;
 	char *key;
 	uint8_t boot_id[16];
-	struct pollfd at[PLACES]; /* STOP, LISTEN, and those who have not said anything yet, the
-	                           * oldest first */
+	struct pollfd at[PLACES]; /* STOP, LISTEN, and connections without a message yet, the oldest
+	                           * first */
 	nfds_t count;
 };
 
-/* The key in a directory's name; NULL: it has none, and takes no guests. */
+/* Returns the key in a directory's name; NULL: it has none, and admits no guests. */
 static const char *key_of(const char *directory)
 {
 	const char *name = text_base(directory), *first = strchr(name, '.'),
@@ -80,8 +80,8 @@ int guests_listen(const char *directory)
 	return fd;
 }
 
-/* An empty ring file, locked as its maker locks it; -1. `pid` as we see it: it names the file
- * only. */
+/* Creates an empty ring file, locked as its program locks it; returns a descriptor, or -1. `pid`,
+ * as we see it, only names the file. */
 static int make_ring(const struct guests *guests, int pid)
 {
 	char name[64];
@@ -115,7 +115,7 @@ static void pass(struct guests *guests, int to, int fd)
 					   .cmsg_level = SOL_SOCKET,
 					   .cmsg_type = SCM_RIGHTS };
 	memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
-	/* one who has hung up has no ring: its file says so */
+	/* a guest that has hung up has no ring: its file's lock is then free */
 	sendmsg(to, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 

@@ -2,8 +2,8 @@
 /*
  * guests.h: rings for programs of the session that cannot reach its directory.
  *
- * Runs: sidecar; guests_listen in who starts it. Signals: no. Allocates: yes. Threads: one of its
- * own; the functions are the loop's.
+ * Runs: sidecar; guests_listen in the process that starts it. Signals: no. Allocates: yes. Threads:
+ * one of its own; the loop calls the functions.
  */
 #ifndef SHINY_GUESTS_H
 #define SHINY_GUESTS_H
@@ -13,16 +13,17 @@
 
 struct guests;
 
-/* The socket at which guests of this session ask; -1: there can be none. To be made before the
+/* Opens the socket at which guests of this session ask; -1: there are no guests. Call before the
  * first program runs. */
 int guests_listen(const char *directory);
 
-/* Starts the thread; the socket is its own. NULL: it cannot be had (`socket` < 0 likewise), and who
- * asks is refused. */
+/* Starts the thread, which owns the socket. NULL: it cannot be created, or `socket` < 0; guests are
+ * then refused. */
 struct guests *guests_start(const char *directory, int socket, const uint8_t boot_id[16]);
 void guests_stop(struct guests *guests);
 
-/* False: who asks from now on is refused; once this has returned, no more files appear. */
+/* Admits or refuses guests from now on. Once guests_admit(guests, false) has returned, no more
+ * files appear. */
 void guests_admit(struct guests *guests, bool admit);
 
 #endif

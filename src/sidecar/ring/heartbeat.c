@@ -13,12 +13,12 @@
 
 struct heartbeat {
 	pthread_t thread;
-	pthread_mutex_t lock; /* of `rings` and `stop` */
+	pthread_mutex_t lock; /* guards `rings` and `stop` */
 	pthread_cond_t news;
 	const struct ticks *clock;
 	VEC(struct ring_file *) rings;
 	bool stop;
-	unsigned unsigned_beats; /* since the loop's last sign */
+	unsigned unsigned_beats; /* beats since the loop's last sign */
 };
 
 static struct timespec next_beat(void)

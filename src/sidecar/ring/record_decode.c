@@ -87,15 +87,15 @@ static bool set_time(struct record_cursor *c, uint64_t time, uint64_t latest)
 	return true;
 }
 
-/* A VPTR's. */
+/* Returns the time field of a VPTR record, 0 none. */
 static uint64_t when_of(const struct shiny_record *r)
 {
 	return DECODE_BITS(r->w0, 0, SHINY_WHEN_LOW_BITS) |
 	       DECODE_BITS(r->w1, SHINY_SIZE_SHIFT, SHINY_WHEN_HIGH_BITS) << SHINY_WHEN_LOW_BITS;
 }
 
-/* One record at the cursor, which is moved behind it; DECODE_NONE also for those that only change
- * the time or say nothing. */
+/* Decodes one record and moves the cursor behind it; DECODE_NONE also for records that only change
+ * the time base or pad. */
 static enum decode_result decode_one(struct record_cursor *c, const struct shiny_record *r,
 				     uint64_t latest, struct raw *out)
 {

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * record_decode.h: the records of one chunk, one after the other, each loaded once, checked, and
- * spelled out.
+ * record_decode.h: decodes the records of one chunk, one after the other; each is loaded once and
+ * checked.
  *
  * Runs: sidecar. Signals: no. Allocates: nothing. Threads: one.
  *
- * The chunk is still being written, by a stranger. A record is copied before it is looked at; a run
- * must lie inside the chunk and have the length that its kind needs. What breaks a rule ends the
- * chunk (DECODE_BAD): behind a wrong length nothing can be trusted. Times never go back within a
- * chunk; a time that lies after `latest` is a lie, since its writer read the same clock before we
- * did.
+ * A foreign program still writes the chunk. A record is copied before it is read; a run must lie
+ * inside the chunk and have the length that its kind needs. A record that breaks a rule ends the
+ * chunk (DECODE_BAD): behind a wrong length nothing can be trusted. Times never decrease within a
+ * chunk; a time after `latest` is a lie, since its writer read the same clock before we did.
  */
 #ifndef SHINY_RECORD_DECODE_H
 #define SHINY_RECORD_DECODE_H
@@ -19,28 +18,28 @@
 
 #include <shiny/wire/ring.h>
 
-/* A record. WIDE kinds come as their plain forms; TIME and PAD never come out. */
+/* A decoded record. WIDE kinds have their plain kind; TIME and PAD are not returned. */
 struct raw {
-	uint64_t time; /* ticks; of a record without one: that of the one before it */
+	uint64_t time; /* ticks; the previous record's, if this one has none */
 	uint64_t address;
 	uint64_t size; /* VPTR: the word; LOSS: how many; STACK: frames; STACK_LIKE: its aux */
-	uint32_t stack; /* the stream's id, 0 none */
+	uint32_t stack; /* the stream's number of the stack, 0 none */
 	union {
 		uint16_t count; /* runs: payload records */
-		uint16_t index; /* OBJECT: of its kind */
+		uint16_t index; /* OBJECT: index of its kind */
 	};
 	uint8_t kind;   /* enum shiny_record_kind */
 	uint8_t api;
-	const struct shiny_record *payload; /* runs: in the chunk, still hostile: load each word
+	const struct shiny_record *payload; /* runs: in the chunk, and hostile: load each word
 	                                     * once */
 };
 
 struct record_cursor {
 	const struct shiny_chunk *chunk;
-	uint32_t room;     /* the records that it has room for */
-	uint32_t position; /* the next record */
-	uint64_t base;     /* time base in force */
-	uint64_t last;     /* time of the last record of the stream */
+	uint32_t room;     /* records that fit into the chunk */
+	uint32_t position; /* index of the next record */
+	uint64_t base;     /* current time base, ticks */
+	uint64_t last;     /* latest time of the stream so far, ticks */
 };
 
 enum decode_result { DECODE_NONE, DECODE_RAW, DECODE_BAD };
@@ -49,7 +48,8 @@ enum decode_result decode_slow(struct record_cursor *cursor, uint64_t latest, st
 
 #define DECODE_BITS(word, shift, bits) ((word) >> (shift) & ((UINT64_C(1) << (bits)) - 1))
 
-/* The next record, if it is a birth or an end that fits one. */
+/* Decodes the next record, if it is a birth or an end of one record's length; false: decode_slow
+ * must. */
 static inline bool decode_plain(struct record_cursor *c, uint64_t latest, struct raw *out)
 {
 	const uint64_t plain = UINT64_C(1) << SHINY_REC_ALLOC | UINT64_C(1) << SHINY_REC_FREE;
@@ -77,16 +77,16 @@ static inline bool decode_plain(struct record_cursor *c, uint64_t latest, struct
 	return false;
 }
 
-/* The next record. Nearly all are plain; the rest, and what is not published yet, is the slow
- * one's. */
+/* Decodes the next record. Nearly all are plain; decode_slow decodes the others, and handles
+ * unpublished ones. */
 static inline enum decode_result decode_next(struct record_cursor *c, uint64_t latest,
 					     struct raw *out)
 {
 	return decode_plain(c, latest, out) ? DECODE_RAW : decode_slow(c, latest, out);
 }
 
-/* A hint: the address in the record that is `ahead` of the next one; any number where it is no
- * event. */
+/* Returns the address in the record `ahead` of the next one, as a hint; an arbitrary number if that
+ * is no event. */
 static inline uint64_t decode_peek(const struct record_cursor *c, uint32_t ahead)
 {
 	if (c->position + ahead >= c->room)
@@ -95,8 +95,8 @@ static inline uint64_t decode_peek(const struct record_cursor *c, uint32_t ahead
 	       SHINY_ADDRESS_SHIFT << SHINY_GRANULE_SHIFT;
 }
 
-/* Copies a run's payload, each word once; `room` in bytes, a multiple of 8. The number of bytes
- * copied. */
+/* Copies a run's payload, each word once; `room`: bytes, a multiple of 8. Returns the number of
+ * bytes copied. */
 size_t decode_payload(const struct raw *raw, void *out, size_t room);
 
 #endif

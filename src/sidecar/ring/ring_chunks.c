@@ -29,12 +29,13 @@ static uint64_t bytes_of(const uint32_t chunks[2])
 
 enum { SPEED_MS = 20, YOUNG_MS = 500, MS_NS = 1000 * 1000 };
 
-/* After a look at all chunks: how quickly writers took them lately. A burst is forgotten slowly. */
+/* Measures, after a look at all chunks, how fast writers claim them. After a burst the measure
+ * sinks slowly. */
 static void measure_speed(struct ring_file *ring)
 {
 	uint64_t now = ticks_wall_ns(), taken = ring->given + bytes_of(ring->busy), span, speed;
 
-	if (!ring->first_look) { /* how long it took to fill what is there nobody knows */
+	if (!ring->first_look) { /* the time that filled the present chunks is unknown */
 		ring->first_look = ring->measured = now;
 		ring->taken = taken;
 	}
@@ -56,17 +57,17 @@ static uint64_t time_left(const struct ring_file *ring)
 
 uint64_t ring_time_left(const struct ring_file *ring)
 {
-	/* a new ring is small, and nobody knows yet what its program or a new process will do */
+	/* a new ring is small, and the pace of its program or a new process is unknown */
 	if (!ring->first_look || ring->measured - ring->first_look < (uint64_t)YOUNG_MS * MS_NS)
 		return 0;
 	return time_left(ring);
 }
 
 /*
- * Before its sidecar would have to raise its priority (priority.h): to copy chunks takes a
- * twentieth of the time that it takes to read them. A ring that can grow does so first, when it is
- * half full: a burst then ends in it, where each of its chunks would have been written to a file
- * and read from there.
+ * The spill starts before the sidecar would have to raise its priority (priority.h): copying chunks
+ * takes a twentieth of the time that reading them takes. A ring that can grow does so first, when
+ * it is half full: a burst then fits into it, and its chunks need not be written to a file and read
+ * from there.
  */
 enum { SPILL_MS = 700, GROWN_ENOUGH = 16 << 20 };
 
@@ -78,30 +79,29 @@ bool ring_fills_up(const struct ring_file *ring)
 	return bytes_of(ring->busy) * 4 > room * (grows ? 3 : 1) && time_left(ring) < SPILL_MS;
 }
 
-/* Space for what lies there of the file; false: the writers wait or drop, and count it, as with any
- * full ring. */
+/* Allocates space for a range of the file; false: the writers wait or drop, and count it, as with
+ * any full ring. */
 static bool find_space(struct ring_file *ring, const void *at, size_t bytes)
 {
 	if (ring->no_space || ring->over)
 		return false;
 	ring->no_space = fallocate(ring->fd, 0, (const char *)at - (const char *)ring->header,
 				   (off_t)bytes) != 0;
-	/* zeroed and mapped by one call: by a fault each it takes ten times as long, here and in
-	 * the writers, which then map sixteen of them by one (interpose/record/chunk.c) */
+	/* One call zeroes and maps all pages: page faults take ten times as long, here and in the
+	 * writers, which then map sixteen pages by one fault (interpose/record/chunk.c). */
 	if (!ring->no_space)
 		madvise((void *)(uintptr_t)at, bytes, MADV_POPULATE_WRITE);
 	return !ring->no_space;
 }
 
 /*
- * More space, before the writers need it: when a quarter of what there is of a size is in use, as
- * much again (at a half, Chromium's renderers, twelve threads each with a chunk of its own, still
- * had to wait). A process that joins a session begins with three large chunks
- * (interpose/boot/attach.c); one that takes a large chunk is no short one, and gets at once as many
- * as the first process of a session. And more for writers that would fill what there is within
- * GROW_MS: the sidecar keeps to a low priority only while it has time (priority.h). From
- * GROWN_ENOUGH on only what is half full grows, as each new page costs. ABSENT chunks are the last
- * ones, and stay so.
+ * Chunks of a size grow before the writers need them: they double when a quarter is in use (at a
+ * half, Chromium's renderers, twelve threads with a chunk each, still had to wait). A process that
+ * joins a session begins with three large chunks (interpose/boot/attach.c); one that claims a large
+ * chunk will run longer, and gets at once as many as the first process of a session. They also grow
+ * if writers would fill them within GROW_MS: the sidecar stays at a low priority only while it has
+ * time (priority.h). From GROWN_ENOUGH bytes on they grow only when half full, as each new page
+ * costs. ABSENT chunks are always the last ones.
  */
 enum { LARGE_ENOUGH = 48, GROW_MS = 1500 };
 
@@ -118,7 +118,7 @@ static void grow_chunks(struct ring_file *ring, int large)
 	uint32_t absent = (large ? ring->chunks.count : ring->chunks.smalls) - first - present,
 		 more = present ? present : 1;
 
-	/* nearly out of them: thousands of threads may be waiting */
+	/* nearly full: thousands of threads may be waiting */
 	if (ring->busy[large] > present / 4 * 3)
 		more *= 3;
 	if (large && present < LARGE_ENOUGH && more < LARGE_ENOUGH - present)
@@ -134,7 +134,7 @@ static void grow_chunks(struct ring_file *ring, int large)
 	ring->present[large] += more;
 }
 
-/* The same for a table of slots, by the lowest that may be free. */
+/* Grows a table of slots likewise, by the lowest slot that may be free. */
 static void grow_slots(struct ring_file *ring, const void *table, size_t bytes, uint32_t count,
 		       uint32_t *ready, uint32_t *told, uint32_t *hint)
 {

@@ -32,7 +32,7 @@ static bool lies_inside(uint64_t at, uint64_t count, uint64_t each, uint64_t ali
 
 #define SAME_VERSION "use the shinyctl that was installed with the libshiny.so that recorded it"
 
-/* It is a ring, of a form that we read. */
+/* Checks that it is a ring of a known format. */
 static struct shiny_err *check_format(struct ring_file *a)
 {
 	const volatile struct shiny_header *h = a->header;
@@ -79,7 +79,7 @@ static struct shiny_err *check_format(struct ring_file *a)
 	return NULL;
 }
 
-/* Its tables and chunks lie in the file. */
+/* Checks that its tables and chunks lie in the file. */
 static struct shiny_err *check_tables(struct ring_file *a)
 {
 	const volatile struct shiny_header *h = a->header;
@@ -115,8 +115,8 @@ static struct shiny_err *check_tables(struct ring_file *a)
 	a->process_count = processes;
 	a->thread_count = threads;
 	/*
-	 * From here on they are ours to change. A sidecar that comes after another one finds what
-	 * that one had reached.
+	 * From here on only the sidecar changes them. They are larger if an earlier sidecar has
+	 * grown them.
 	 */
 	a->processes_ready = processes_ready < processes ? processes_ready : processes;
 	a->threads_ready = threads_ready < threads ? threads_ready : threads;
@@ -189,7 +189,7 @@ static struct shiny_err *open_mapped(struct ring_file *a, bool patient, bool *be
 	if (__atomic_load_n(&a->header->ready, __ATOMIC_ACQUIRE) != 1) { /* [ready] */
 		struct shiny_err *err;
 
-		/* its maker waits for a probe of the program (interpose/boot/boot.c) */
+		/* its program waits for a probe (interpose/boot/boot.c) */
 		if (patient || ring_held(a)) {
 			*being_made = true;
 			return NULL;
@@ -198,7 +198,7 @@ static struct shiny_err *open_mapped(struct ring_file *a, bool patient, bool *be
 		return err ? err
 			   : shiny_err(SHINY_ERR_OTHER, "%s: its maker never finished it", a->path);
 	}
-	/* finished since we asked for its size */
+	/* finished after fstat */
 	if (patient && a->header->ring_bytes != a->bytes) {
 		*being_made = true;
 		return NULL;

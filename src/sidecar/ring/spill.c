@@ -23,12 +23,13 @@
 
 #define SPILL_MAGIC UINT64_C(0x6c6c697073796873)
 
-enum { SPILL_FREE = 4 * SPILL_FILE /* of the file system, which a new file leaves to others */ };
+/* free bytes of the file system that a new file leaves to others */
+enum { SPILL_FREE = 4 * SPILL_FILE };
 
 struct spill_entry { /* in front of its chunk */
 	uint64_t magic;
-	uint64_t start_ticks, start_realtime, pid; /* of its ring */
-	uint64_t word;                             /* its state there */
+	uint64_t start_ticks, start_realtime, pid; /* identify its ring */
+	uint64_t word;                             /* its state in the ring */
 	uint32_t bytes, read;
 	uint64_t unused[2];
 };
@@ -37,7 +38,7 @@ _Static_assert(sizeof(struct spill_entry) == 64, "an entry and a chunk fill whol
 struct spill_file {
 	uint32_t number, unread;
 	int fd;
-	uint32_t end; /* of what was written */
+	uint32_t end; /* end of the written entries, bytes */
 };
 
 struct spill_left {
@@ -47,10 +48,10 @@ struct spill_left {
 
 struct spill {
 	char *directory;
-	uint64_t most, used, copied; /* bytes: of all files at most, now, ever */
-	uint32_t last;               /* the highest number that a file has had */
-	bool full;                   /* the file system's answer; until a file is gone */
-	VEC(struct spill_file) files; /* the last one is being written to */
+	uint64_t most, used, copied; /* bytes: limit of all files, present, copied ever */
+	uint32_t last;               /* the highest number of a file so far */
+	bool full;                   /* the file system refused more; until a file is removed */
+	VEC(struct spill_file) files; /* the last one is written to */
 	VEC(struct spill_left) left;  /* oldest first */
 };
 
@@ -87,7 +88,7 @@ static bool read_entry(const struct spill_file *file, uint32_t at, struct spill_
 	       (out->bytes == SHINY_CHUNK_BYTES || out->bytes == SHINY_SMALL_BYTES);
 }
 
-/* ---- what an earlier sidecar left ---- */
+/* ---- files of an earlier sidecar ---- */
 
 static void take_left(struct spill *spill, struct spill_file *file, uint64_t bytes)
 {
@@ -220,7 +221,7 @@ static bool has_space(const struct spill *spill)
 	       (uint64_t)fs.f_bavail * fs.f_frsize >= SPILL_FREE;
 }
 
-/* The file that is written to, if it has room for one more of this size. */
+/* Returns the file that is being written, if it has room for `bytes` more; else NULL. */
 static struct spill_file *last_file(struct spill *spill, size_t bytes)
 {
 	struct spill_file *last =
@@ -245,7 +246,7 @@ static struct spill_file *begin_file(struct spill *spill)
 	return &spill->files.at[spill->files.count - 1];
 }
 
-/* A file that has room for one more of this size; NULL: there is none. */
+/* Returns a file that has room for `bytes` more; NULL: there is none. */
 static struct spill_file *file_to_write(struct spill *spill, size_t bytes)
 {
 	struct spill_file *last = last_file(spill, bytes);
@@ -261,7 +262,7 @@ static struct spill_file *file_to_write(struct spill *spill, size_t bytes)
 	return begin_file(spill);
 }
 
-/* Its place; 0: it is not there. */
+/* Writes an entry; returns its place, or 0: it could not be written. */
 static uint64_t put_entry(struct spill *spill, struct spill_file *file,
 			  const struct ring_file *ring, uint64_t word, uint32_t bytes,
 			  const struct iovec chunk[2])
@@ -279,7 +280,7 @@ static uint64_t put_entry(struct spill *spill, struct spill_file *file,
 	if (pwritev(file->fd, parts, parts[2].iov_len ? 3 : 2, file->end) != (ssize_t)all) {
 		spill->full = true;
 		if (ftruncate(file->fd, file->end))
-			spill->most = 0; /* what lies there is no entry: nothing may follow it */
+			spill->most = 0; /* a partial entry is left: nothing may follow it */
 		return 0;
 	}
 	file->end += (uint32_t)all;
@@ -311,7 +312,7 @@ bool spill_put_back(struct spill *spill, const struct ring_file *ring,
 
 	if (file && spill->most && put_entry(spill, file, ring, word, all, parts))
 		return true;
-	/* there may be a limit on each file */
+	/* a new file, as the size of each may be limited */
 	file = begin_file(spill);
 	return file && put_entry(spill, file, ring, word, all, parts);
 }

@@ -11,7 +11,8 @@
 #include "../../base/lower_bound.h"
 
 #define SECOND UINT64_C(1000000000)
-/* No processor has a counter of another rate: a ring that says so lies, and is not believed. */
+/* Rates of real processors' counters, in ticks a second: a ring with another one lies, and its rate
+ * is ignored. */
 #define LEAST_RATE UINT64_C(1000000)
 #define MOST_RATE UINT64_C(100000000000)
 
@@ -33,8 +34,8 @@ static uint64_t now_of(uint32_t kind)
 	return kind == SHINY_CLOCK_TSC ? __rdtsc() : clock_read(CLOCK_MONOTONIC);
 }
 
-/* Ticks and boottime at one moment: the pair whose two tick readings lie closest together of a
- * few. */
+/* Reads ticks and boottime at one moment: of five pairs, the one between the closest readings of
+ * ticks. */
 static void read_pair(uint32_t kind, uint64_t *ticks, uint64_t *boottime)
 {
 	uint64_t best = UINT64_MAX;
@@ -56,8 +57,8 @@ static uint64_t rate_of(uint64_t ns, uint64_t ticks)
 	return (uint64_t)(((unsigned __int128)ns << 32) / (ticks ? ticks : 1));
 }
 
-/* The rate of the counter here and now, over 20 ms: for ticks without a usable reading of their
- * own. */
+/* Returns the rate of this machine's counter, measured over 20 ms, for ticks without a usable
+ * reading of their own. */
 static uint64_t rate_here(uint32_t kind)
 {
 	uint64_t t0, b0, t1, b1;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ticks.h: the session's clock: what a tick of the rings is in nanoseconds since the session began.
+ * ticks.h: the session's clock: converts ticks of the rings to nanoseconds since the session began.
  *
  * Runs: sidecar. Signals: no. Allocates: 32 bytes a drain of the first ten seconds. Threads: one.
  *
- * The library reads the raw counter and makes no attempt to know its rate. The header holds one
- * pair (ticks, boottime) read together; the sidecar reads another pair at its drains, and the
- * baseline between the two grows: after 5 ms it is good to 20 parts in a million, after ten seconds
- * to 10 in a thousand million, and then it is left alone. A better rate never makes time jump:
+ * The library reads the raw counter and does not measure its rate. The header holds one pair
+ * (ticks, boottime) read together; the sidecar reads another pair at its drains, and the baseline
+ * between the two grows: after 5 ms the rate is good to 20 parts in a million, after ten seconds to
+ * 10 in a thousand million, and then it stays fixed. A better rate never makes time jump:
  * conversion is a line through an anchor, and a new rate starts at the point that the old one has
- * reached. What was converted by an earlier line differs by some nanoseconds from what the present
- * one says of the same ticks; ticks_ns_then() says what it was.
+ * reached. An earlier line and the present one convert the same ticks with a difference of some
+ * nanoseconds; ticks_ns_then() uses the earlier line.
  *
  * Everything that compares times (merging, births against forks) compares ticks, exactly;
  * nanoseconds are for the file only.
@@ -24,7 +24,7 @@
 #include "../../base/mem.h"
 
 struct ticks_line {
-	uint64_t until; /* ticks: the last that were converted by it */
+	uint64_t until; /* the last ticks converted by this line */
 	uint64_t anchor_ticks, anchor_ns, rate;
 };
 struct ticks {
@@ -38,21 +38,20 @@ struct ticks {
 	VEC(struct ticks_line) before; /* ascending */
 };
 
-/* Starts the session's clock with the first ring's reading; `per_second` 0, or what no processor
- * has: measure. */
+/* Starts the session's clock with the first ring's reading; `per_second` 0, or impossible for a
+ * processor: measure the rate. */
 void ticks_init(struct ticks *clock, uint32_t kind, uint64_t read_ticks, uint64_t read_boottime,
 		uint64_t per_second, bool foreign);
-/* At each drain; does nothing once settled. `converted`: ticks up to which times have been
+/* Call at each drain; does nothing once settled. `converted`: ticks up to which times have been
  * converted. */
 void ticks_calibrate(struct ticks *clock, uint64_t converted);
-/* As these ticks were converted when it was their turn. */
+/* Converts ticks by the line that was in use when they were first converted. */
 uint64_t ticks_ns_then(const struct ticks *clock, uint64_t ticks);
 void ticks_deinit(struct ticks *clock);
-uint64_t ticks_now(const struct ticks *clock); /* UINT64_MAX for foreign ticks: all of them are
-                                                * past */
+uint64_t ticks_now(const struct ticks *clock); /* UINT64_MAX for foreign ticks: all are past */
 uint64_t ticks_per_second(const struct ticks *clock);
-/* The latest time that an honest program can have written by now; a second more, as the ticks' rate
- * is only being learnt. */
+/* Returns the latest ticks that an honest program can have written by now, plus a second, as the
+ * rate is still being measured. */
 uint64_t ticks_latest(const struct ticks *clock);
 uint64_t ticks_wall_ns(void); /* CLOCK_MONOTONIC, for the sidecar's own pacing */
 
@@ -61,7 +60,7 @@ static inline int64_t ticks_scale(const struct ticks *clock, int64_t ticks)
 	return (int64_t)((__int128)ticks * (__int128)clock->rate >> 32);
 }
 
-/* Nanoseconds since the session's start; what lies before it is 0. */
+/* Returns ns since the session's start; 0 for ticks before it. */
 static inline uint64_t ticks_ns(const struct ticks *clock, uint64_t ticks)
 {
 	int64_t ns =

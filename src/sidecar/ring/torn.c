@@ -10,7 +10,8 @@ enum { PAGE = 4096 };
 
 static uint64_t pages;
 
-/* Another thread may put the same page in place at the same time: both are zeros. */
+/* Maps a page of zeros at the fault. Another thread may map the same page at the same time: both
+ * are zeros. */
 static void on_bus_error(int number, siginfo_t *info, void *context)
 {
 	char *page = (char *)((uintptr_t)info->si_addr & ~(uintptr_t)(PAGE - 1));
@@ -21,7 +22,7 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
 		 0) != MAP_FAILED)
 		__atomic_add_fetch(&pages, 1, __ATOMIC_RELAXED);
 	else
-		signal(number, SIG_DFL); /* it comes again, and ends us */
+		signal(number, SIG_DFL); /* the fault repeats, and ends the process */
 }
 
 void torn_begin(struct sigaction *was)

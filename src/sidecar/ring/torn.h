@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * torn.h: mapped files that somebody cuts short under us.
+ * torn.h: survives mapped files that are truncated while they are read.
  *
- * Runs: sidecar. Signals: SIGBUS. Allocates: a page for each that is missing. Threads: any.
+ * Runs: sidecar. Signals: SIGBUS. Allocates: a page for each missing one. Threads: any.
  *
- * Whoever may write to a ring can cut it short while we read it, and a file system that is full
- * cannot give a page that was promised: either is a SIGBUS for us, and the sessions of all other
- * processes would end with it. So the page that is not there becomes one of zeros, which say
- * nothing (a chunk that is FREE, a record that is not published), and the count says that it
- * happened. The same for any other file that we map: an executable that is built anew while its
- * types are read.
+ * Any writer of a ring can truncate it while the sidecar reads it, and a full file system cannot
+ * provide a promised page: either raises SIGBUS, which would end the recording of all other
+ * processes, too. So a missing page becomes one of zeros, which mean nothing (a chunk that is FREE,
+ * a record that is not published), and is counted. The same holds for any other mapped file, such
+ * as an executable that is rebuilt while its types are read.
  */
 #ifndef SHINY_TORN_H
 #define SHINY_TORN_H
@@ -19,6 +18,6 @@
 
 void torn_begin(struct sigaction *was);
 void torn_end(const struct sigaction *was);
-uint64_t torn_pages(void); /* that were not there, so far */
+uint64_t torn_pages(void); /* number of missing pages so far */
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * edge_scan.c: see edge_scan.h.
  *
- * One pass over the copy in order of address, with the sorted blocks beside it, gives the edges in
- * order of their sources. A word is looked up by its page: a hash table knows the blocks that begin
+ * One pass over the copy in order of address, in step with the sorted blocks, yields the edges in
+ * order of their sources. A word is looked up by its page: a hash table has the blocks that begin
  * on each page; a word on a page where none begins can only be in a block that spans pages. Most
  * words are no address between the first and the last block, and cost one comparison.
  */
@@ -19,7 +19,7 @@ enum { SCAN_PAGE_SHIFT = 12, WORD = 8, RED_ZONE = 128, REGISTERS = 16 };
 enum { VARIABLES_MOST = 256 * 1024, RECORD_MOST = 4096, CAGE_SAMPLE = 1 << 20, WRAPPER_SHIFT = 16 };
 
 struct block_page {
-	uint64_t page; /* + 1; 0: empty */
+	uint64_t page; /* number + 1; 0: empty */
 	uint32_t first, count;
 };
 
@@ -32,7 +32,7 @@ const char *root_kind_name(enum root_kind kind)
 	return names[kind];
 }
 
-/* ---- which block an address is in ---- */
+/* ---- blocks by address ---- */
 
 static int block_by_address(const void *a, const void *b)
 {
@@ -74,7 +74,8 @@ static void index_blocks(struct edge_scan *scan)
 	}
 }
 
-/* The last block that begins at or before `address` and may reach it; UINT32_MAX none. */
+/* Returns the index of the last block that begins at or before `address` and may reach it;
+ * UINT32_MAX: none. */
 static uint32_t candidate(const struct edge_scan *scan, uint64_t address)
 {
 	const struct block_page *cell = cell_of(scan, address >> SCAN_PAGE_SHIFT);
@@ -91,7 +92,7 @@ static uint32_t candidate(const struct edge_scan *scan, uint64_t address)
 	return at ? scan->spanning.at[at - 1] : UINT32_MAX;
 }
 
-/* The number of the block that the word points to; 0 none. */
+/* Returns the number of the block that the word points to, and the offset *into it; 0: none. */
 static inline uint32_t target_of(const struct edge_scan *scan, uint64_t word, uint64_t *into)
 {
 	const struct snapshot_block *blocks = scan->blocks.at;
@@ -110,7 +111,7 @@ static inline uint32_t target_of(const struct edge_scan *scan, uint64_t word, ui
 
 /* ---- members of collected objects ---- */
 
-/* Whether it is an address of the process. */
+/* True if the word is a mapped address of the process. */
 static bool is_mapped(const struct edge_scan *scan, uint64_t word)
 {
 	size_t area = lower_bound(scan->copy.areas.count, i, scan->copy.areas.at[i].end <= word);
@@ -120,7 +121,7 @@ static bool is_mapped(const struct edge_scan *scan, uint64_t word)
 	       (module < scan->modules.count && scan->modules.at[module].start <= word);
 }
 
-/* The object that a member points to; 0 none. */
+/* Returns the number of the object that a member points to; 0: none. */
 static uint32_t member_target(const struct edge_scan *scan, const struct member_cage *cage,
 			      uint32_t member, uint64_t *into)
 {
@@ -135,7 +136,7 @@ static uint32_t half_of(uint64_t word, unsigned half)
 	return (uint32_t)(word >> half * 32);
 }
 
-/* Of the first CAGE_SAMPLE words of objects: how many lead to where one begins. */
+/* Returns how many halves of the first CAGE_SAMPLE words of objects unpack to an object's start. */
 static uint64_t count_members(const struct edge_scan *scan, const struct member_cage *cage)
 {
 	uint64_t looked = 0, found = 0, into;
@@ -194,7 +195,7 @@ static void find_cage(struct edge_scan *scan)
 	}
 }
 
-/* ---- which root an address is in ---- */
+/* ---- roots by address ---- */
 
 static uint64_t stack_from(const struct edge_scan *scan, size_t thread)
 {
@@ -213,7 +214,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* glibc puts a thread's stack and its thread-local variables into one mapping. */
+/* True if the area has the thread's variables: glibc puts them into one mapping with its stack. */
 static bool holds_variables_of(const struct copied_area *area,
 			       const struct tracee_thread *thread)
 {
@@ -221,9 +222,9 @@ static bool holds_variables_of(const struct copied_area *area,
 }
 
 /*
- * The thread's variables lie below its fs base, its own record behind that. The kernel may have
- * joined their mapping with one of the program's beside it, and nothing says how many bytes the
- * variables have: what is farther away than these bounds is not theirs.
+ * True if the address is among the thread's variables, which lie below its fs base, or in its
+ * record, behind it. The kernel may have merged their mapping with a neighbouring one of the
+ * program's, and their size is unknown: addresses beyond these bounds do not count.
  */
 static bool is_thread_local(const struct copied_area *area, const struct tracee_thread *thread,
 			    uint64_t address, uint64_t *until)
@@ -237,7 +238,7 @@ static bool is_thread_local(const struct copied_area *area, const struct tracee_
 	return address >= base - below;
 }
 
-/* Of an area, the part from `address` on. */
+/* Returns the root of the part of an area that begins at `address`; it ends at *until. */
 static struct scan_root root_of_area(const struct edge_scan *scan, size_t area, uint64_t address,
 				     uint64_t *until)
 {
@@ -263,7 +264,7 @@ static struct scan_root root_of_area(const struct edge_scan *scan, size_t area, 
 	return (struct scan_root){ .kind = ROOT_MAPPING, .vaddr = a->start };
 }
 
-/* What a word outside all blocks belongs to; the same up to *until. */
+/* Returns the root of a word outside all blocks; it is the same up to *until. */
 static struct scan_root root_at(const struct edge_scan *scan, size_t area, uint64_t address,
 				uint64_t *until)
 {
@@ -289,7 +290,7 @@ static struct scan_root root_at(const struct edge_scan *scan, size_t area, uint6
 	return root_of_area(scan, area, address, until);
 }
 
-/* Its number, from 1; a variable has a root a word. */
+/* Returns the root's number, from 1, adding it if necessary; each word of variables is a root. */
 static uint32_t root_number(struct edge_scan *scan, const struct scan_root *root)
 {
 	for (size_t i = root->kind == ROOT_VARIABLE ? 0 : scan->roots.count; i-- > 0;)
@@ -333,7 +334,8 @@ static void scan_block(struct edge_scan *scan, const struct copied_run *run, uin
 	}
 }
 
-/* edge_scan.h: "A word of the C library's data" */
+/* True if the edge belongs to malloc's free lists: see "A word of the C library's data" in
+ * edge_scan.h. */
 static bool is_free_list(const struct edge_scan *scan, const struct scan_root *root,
 			 const struct snapshot_edge *edge)
 {
@@ -341,7 +343,7 @@ static bool is_free_list(const struct edge_scan *scan, const struct scan_root *r
 	       edge->into + WORD >= scan->blocks.at[edge->target - 1].size;
 }
 
-/* An entry of the table that JavaScript's wrappers point into. */
+/* True if the word is an entry of the table that JavaScript's wrappers point into. */
 static bool is_wrapper(const struct edge_scan *scan, uint64_t word, struct snapshot_edge *edge)
 {
 	uint64_t address = word >> WRAPPER_SHIFT;
@@ -395,7 +397,7 @@ static void scan_outside(struct edge_scan *scan, const struct copied_run *run, s
 	}
 }
 
-/* Which areas hold blocks: memory of allocators. */
+/* Finds the areas that hold blocks: memory of allocators. */
 static void find_allocators(struct edge_scan *scan)
 {
 	size_t i = 0;
@@ -466,7 +468,8 @@ static void scan_registers(struct edge_scan *scan)
 	}
 }
 
-/* A stack that was allocated: what is in use of it is a root, whoever points to the block. */
+/* Adds edges to blocks that are used as stacks: such a block is reachable, even if no pointer leads
+ * to it. */
 static void scan_allocated_stacks(struct edge_scan *scan)
 {
 	for (size_t i = 0; i < scan->thread_count; i++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * edge_scan.h: the words of a copied process that point into its live blocks.
+ * edge_scan.h: finds the words of a copied process that point into its live blocks.
  *
  * Runs: sidecar. Signals: no. Allocates: 24 bytes a block and 16 a page of blocks, beside the copy
- * and what it packs. Threads: one; it needs nothing of the session, and runs beside the loop.
+ * and the packed result. Threads: one; it needs nothing of the session, and runs beside the loop.
  *
  * An edge is an aligned word that holds an address in a live block, or the address behind one's end
  * where no other block begins. Its source is
@@ -47,8 +47,8 @@ struct scan_own {
 struct scan_root {
 	enum root_kind kind;
 	uint32_t module, tid;
-	bool allocator; /* scan_module's */
-	uint64_t vaddr; /* of a stack and of a mapping: its lowest address; of registers 0 */
+	bool allocator; /* copied from its scan_module */
+	uint64_t vaddr; /* lowest address of a stack or mapping; 0 for registers */
 };
 struct block_page;
 
@@ -60,9 +60,10 @@ struct edge_scan { /* zeroed: empty */
 	VEC(struct snapshot_block) blocks; /* in any order */
 	VEC(struct scan_module) modules;   /* sorted, disjoint */
 	VEC(struct scan_own) own;          /* the library's memory */
-	uint64_t collected_first, collected_last; /* addresses of objects; 0: there are none */
+	uint64_t collected_first, collected_last; /* least and greatest address of objects; 0:
+	                                           * none */
 	/* out */
-	uint64_t bytes; /* of the blocks */
+	uint64_t bytes; /* sum of the blocks' sizes */
 	VEC(struct scan_root) roots;
 	struct snapshot_packer packed;
 	/* while it runs */
@@ -70,7 +71,7 @@ struct edge_scan { /* zeroed: empty */
 	struct block_page *pages;
 	size_t page_mask;
 	VEC(uint32_t) spanning; /* blocks that end on a later page than they begin */
-	VEC(struct snapshot_edge) root_edges; /* source: the root's number without the blocks */
+	VEC(struct snapshot_edge) root_edges; /* source: number of the root, not counting blocks */
 	bool *has_blocks;                     /* by area */
 };
 

@@ -62,7 +62,7 @@ static struct shiny_err *read_areas(uint32_t pid, struct memory_copy *copy)
 	return NULL;
 }
 
-/* A run lies in one area. */
+/* Adds a page to the last run, or starts a run; a run lies in one area. */
 static void add_page(struct memory_copy *copy, uint64_t area, uint64_t address)
 {
 	struct copied_run *last =
@@ -74,7 +74,7 @@ static void add_page(struct memory_copy *copy, uint64_t area, uint64_t address)
 		*vec_push(&copy->runs) = (struct copied_run){ address, address + PAGE, NULL };
 }
 
-/* Pages that are there, as runs. */
+/* Lists the present pages as runs. */
 static struct shiny_err *find_runs(uint32_t pid, struct memory_copy *copy)
 {
 	AUTO_FREE uint64_t *words = mem_zero(PAGE_WORDS, sizeof(*words));
@@ -113,7 +113,7 @@ static uint64_t run_bytes(const struct memory_copy *copy)
 	return sum;
 }
 
-/* Bytes that this machine could still give; UINT64_MAX unknown. */
+/* Returns the bytes that this machine has available; UINT64_MAX: unknown. */
 static uint64_t available(void)
 {
 	AUTO_FCLOSE FILE *file = fopen("/proc/meminfo", "re");
@@ -151,7 +151,7 @@ struct shiny_err *memory_copy_prepare(uint32_t pid, struct memory_copy *out)
 			err = shiny_err_os(errno, "no memory for a copy of process %" PRIu32, pid);
 		}
 	}
-	if (!err) { /* else its faults would be a part of the stop */
+	if (!err) { /* populate now, or the faults would prolong the stop */
 		madvise(copy.pages, copy.room, MADV_HUGEPAGE);
 		madvise(copy.pages, bytes / PAGE * PAGE, MADV_POPULATE_WRITE);
 		*out = copy;
@@ -161,7 +161,7 @@ struct shiny_err *memory_copy_prepare(uint32_t pid, struct memory_copy *out)
 	return err;
 }
 
-/* A page that cannot be read is left out. */
+/* Copies a run without the pages that cannot be read. */
 static void copy_run(uint32_t pid, struct memory_copy *copy, struct copied_run run,
 		     struct copied_runs *out)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * memory_copy.h: a copy of the private writable memory of a process that stands still.
+ * memory_copy.h: copies the private writable memory of a stopped process.
  *
  * Runs: sidecar. Signals: no. Allocates: as much as it copies. Threads: one.
  *
  * Approach. Areas are those of /proc/PID/maps that are private and writable; of these only pages
- * that are in memory or swapped out are copied (/proc/PID/pagemap): what was never touched is zero.
- * The memory for the copy is made before the process is stopped, from a first look at the same
+ * that are in memory or swapped out are copied (/proc/PID/pagemap): untouched ones are zero. The
+ * memory for the copy is allocated before the process is stopped, by a first look at the same
  * lists. process_vm_readv copies; /proc/PID/mem needs the same rights and costs one system call a
- * run of pages. Not copied: shared mappings (the ring is one), and what is not writable.
+ * run of pages. Not copied: shared mappings (the ring is one), and read-only ones.
  */
 #ifndef SHINY_MEMORY_COPY_H
 #define SHINY_MEMORY_COPY_H
@@ -21,9 +21,9 @@
 
 struct copied_area {
 	uint64_t start, end;
-	bool heap, stack; /* the kernel calls it so */
+	bool heap, stack; /* the kernel's [heap], [stack] */
 };
-struct copied_run { /* of pages that are next to each other */
+struct copied_run { /* adjacent pages */
 	uint64_t start, end;
 	const uint64_t *words;
 };
@@ -33,17 +33,18 @@ struct copied_runs {
 };
 struct memory_copy { /* zeroed: empty */
 	VEC(struct copied_area) areas;
-	struct copied_runs runs; /* in order */
+	struct copied_runs runs; /* sorted by address */
 	void *pages;
 	size_t room, used;
 	uint64_t unread; /* bytes that could not be read */
 };
 
-/* Before the stop: room for what there is now. Refused where the machine has not enough memory. */
+/* Call before the stop: allocates room for the present memory. Fails if the machine has not enough
+ * memory. */
 SHINY_MUST_CHECK struct shiny_err *memory_copy_prepare(uint32_t pid, struct memory_copy *out);
-/* While it stands still. */
+/* Copies the memory; call while the process is stopped. */
 SHINY_MUST_CHECK struct shiny_err *memory_copy_take(uint32_t pid, struct memory_copy *copy);
-/* The aligned word at `address`; 0 where it was not copied. */
+/* Returns the aligned word at `address`; 0 if it was not copied. */
 uint64_t memory_copy_word(const struct memory_copy *copy, uint64_t address);
 void memory_copy_deinit(struct memory_copy *copy);
 

@@ -86,7 +86,7 @@ void snapshot_queue_answer(struct snapshot_queue *queue, const char *directory)
 	if (fd >= 0)
 		close(fd);
 	if (!whole || rename(temporary, final) != 0)
-		unlink(temporary); /* who asked waits, and says that there was no answer */
+		unlink(temporary); /* the asking process times out, and reports that */
 	free(final);
 	free(temporary);
 	free(asker->pids.at);

@@ -26,7 +26,7 @@ static int read_scope(void)
 	return got > 0 ? atoi(text) : TRACE_NO_YAMA;
 }
 
-/* The kernel gives the files of a process that is not dumpable to root. */
+/* True if its files are not this user's: root owns those of a process that is not dumpable. */
 static bool is_foreign(uint32_t pid)
 {
 	char path[64];

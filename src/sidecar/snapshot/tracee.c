@@ -52,7 +52,7 @@ static bool thread_is_zombie(uint32_t pid, pid_t tid)
 	       ((at = strrchr(text, ')')) && (!strncmp(at, ") Z", 3) || !strncmp(at, ") X", 3)));
 }
 
-/* Threads that are there and not held yet. *any: there were some. */
+/* Seizes threads that are not held yet. *any: there were some. */
 static struct shiny_err *seize_new(struct tracee *t, bool *any)
 {
 	char path[64];
@@ -86,7 +86,7 @@ static void take_status(struct tracee_thread *thread, int status)
 	if (WIFEXITED(status) || WIFSIGNALED(status)) {
 		thread->ended = true;
 	} else if (WIFSTOPPED(status)) {
-		/* else the stop that we asked for, or that of job control */
+		/* else the requested stop, or one of job control */
 		if (status >> 16 == 0)
 			thread->signal = WSTOPSIG(status);
 		thread->stopped =
@@ -119,7 +119,8 @@ static struct shiny_err *wait_for_stops(struct tracee *t, uint64_t deadline)
 	return NULL;
 }
 
-/* A thread that was killed while we held it is ours to reap before its parent sees it end. */
+/* Detaches from a thread. One that was killed meanwhile must be reaped here before its parent sees
+ * it end. */
 static void let_go(struct tracee_thread *thread)
 {
 	int status;
@@ -127,7 +128,7 @@ static void let_go(struct tracee_thread *thread)
 	if (thread->ended || ptrace(PTRACE_DETACH, thread->tid, NULL,
 				    (void *)(intptr_t)thread->signal) == 0)
 		return;
-	/* not stopped, or dying: the next stop or its end comes soon, as INTERRUPT was asked for */
+	/* not stopped, or dying: its next stop or end follows soon after the INTERRUPT */
 	while (waitpid(thread->tid, &status, __WALL) == thread->tid && WIFSTOPPED(status))
 		if (ptrace(PTRACE_DETACH, thread->tid, NULL,
 			   (void *)(intptr_t)(status >> 16 ? 0 : WSTOPSIG(status))) == 0)
@@ -136,7 +137,7 @@ static void let_go(struct tracee_thread *thread)
 
 void tracee_release(struct tracee *t)
 {
-	/* a leader's end is reported when all other threads are gone: it comes last */
+	/* last the leader, whose end is reported only when all other threads have ended */
 	for (size_t i = 0; i < t->threads.count; i++)
 		if (t->threads.at[i].tid != t->pid)
 			let_go(&t->threads.at[i]);
@@ -157,7 +158,7 @@ struct shiny_err *tracee_stop(uint32_t pid, struct tracee *out)
 
 	if (proc_tracer(pid))
 		return refused(pid, EPERM);
-	do { /* a thread that has not been stopped yet may make another */
+	do { /* a thread that is not stopped yet may start another */
 		any = false;
 		err = seize_new(&t, &any);
 		if (!err)

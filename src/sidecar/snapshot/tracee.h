@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tracee.h: makes all threads of a process stand still, and gives their registers.
+ * tracee.h: stops all threads of a process and reads their registers.
  *
- * Runs: sidecar. Signals: no. Allocates: yes. Threads: one; a tracer is a thread, so the one that
- * stopped a process has to release it.
+ * Runs: sidecar. Signals: no. Allocates: yes. Threads: one; a tracer is a thread, so the thread
+ * that stopped a process must release it.
  *
- * By ptrace's SEIZE and INTERRUPT: no signal is sent, the process does not see a stop, its parent
- * is not told of one, and the registers are there. If the sidecar is killed meanwhile the kernel
- * detaches, and the process runs on. Job control stays as it was: a process that was stopped by
- * SIGSTOP is stopped afterwards.
+ * It uses ptrace's SEIZE and INTERRUPT: they send no signal, the process does not see a stop, its
+ * parent is not notified, and the registers are readable. If the sidecar is killed meanwhile the
+ * kernel detaches, and the process runs on. Job control stays as it was: a process that was stopped
+ * by SIGSTOP is stopped afterwards.
  *
- * What the program can notice: time; and of the system calls that a thread was waiting in, nearly
- * all go on, but for those that signal(7) lists as failing with EINTR after a stop even without a
- * handler (epoll_wait, semop, sigtimedwait, reading inotify, io_getevents). The freezer of cgroups
- * has the same effect, and gives no registers.
+ * The program can notice two effects: time passes; and of the system calls that a thread waits in,
+ * nearly all continue, except those that signal(7) lists as failing with EINTR after a stop even
+ * without a handler (epoll_wait, semop, sigtimedwait, reading inotify, io_getevents). The freezer
+ * of cgroups has the same effect, and gives no registers.
  *
- * Refused: a process that a debugger holds; one that we may not trace (Yama, another user, not
- * dumpable); a thread that does not come to a stop in TRACEE_PATIENCE: the kernel holds it, as in
- * vfork.
+ * Refused: a process that a debugger traces; one that we may not trace (Yama, another user, not
+ * dumpable); one with a thread that does not stop within TRACEE_PATIENCE, as in vfork.
  */
 #ifndef SHINY_TRACEE_H
 #define SHINY_TRACEE_H
@@ -35,7 +34,7 @@
 struct tracee_thread {
 	pid_t tid;
 	bool stopped, ended;
-	int signal; /* that was about to be delivered; it is when the thread goes on */
+	int signal; /* pending signal, delivered when the thread continues; 0 none */
 	struct user_regs_struct registers;
 };
 struct tracee { /* zeroed: nothing is held */
@@ -43,9 +42,9 @@ struct tracee { /* zeroed: nothing is held */
 	VEC(struct tracee_thread) threads;
 };
 
-/* On an error nothing is held. */
+/* Stops the process. After an error no thread is held. */
 SHINY_MUST_CHECK struct shiny_err *tracee_stop(uint32_t pid, struct tracee *out);
-/* They run on. */
+/* Lets the threads continue, and frees the list. */
 void tracee_release(struct tracee *tracee);
 
 #endif

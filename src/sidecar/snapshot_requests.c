@@ -16,29 +16,30 @@
 #include "snapshot/edge_scan.h"
 #include "snapshot/snapshot_asked.h"
 
-static const uint64_t peak_step = 1 << 20; /* bytes; or a quarter, where that is more */
-/* ns; to catch up, the second while the program stands still */
+static const uint64_t peak_step = 1 << 20; /* bytes; or a quarter of the last peak, if that is
+                                            * more */
+/* ns to catch up with the records: while the program runs, and while it is stopped */
 static const uint64_t names_patience = UINT64_C(5000000000),
 	running_patience = UINT64_C(60000000000), stopped_patience = UINT64_C(2000000000);
 
-/* Processes whose highest snapshot so far is known. */
+/* A process and its highest snapshot so far. */
 struct peak_taken {
 	uint32_t process;
-	uint64_t bytes; /* live then */
+	uint64_t bytes; /* live bytes at that snapshot */
 };
 
 struct snapshot_taker {
 	uint32_t taken;          /* the last id */
 	bool at_peaks;           /* SHINY_SNAPSHOT has "peak" */
 	VEC(struct peak_taken) peaks;
-	/* the one under way */
+	/* of the snapshot under way */
 	struct edge_scan scan;
 	struct store_snapshot row;
 	uint32_t pid;
-	bool asked;     /* somebody waits for an answer */
+	bool asked;     /* an asker waits for it */
 	uint64_t begun; /* wall ns */
 	pthread_t thread;
-	bool running, finished; /* finished: atomic, the thread's last word */
+	bool running, finished; /* finished: atomic; set last by the thread */
 };
 
 /* ---- taking one ---- */
@@ -58,7 +59,8 @@ struct block_taker {
 	struct edge_scan *scan;
 };
 
-/* The library reads vptrs late, most of them at a block's end; the copy has them now. */
+/* Adds a block with its vtable, from the copy if it is still unknown: the library reads most vptrs
+ * only at a block's end. */
 static void take_block(void *context, const struct entry *entry)
 {
 	struct block_taker *t = context;
@@ -107,9 +109,9 @@ static void take_space(const struct session *session, const struct process *p,
 }
 
 /*
- * Everything that the process has written to its rings is applied, and with it what others wrote
- * before: after a start of many programs that is more than a few rounds. False: not within
- * `patience`, so that a snapshot would lack blocks.
+ * Applies everything that the process has written to its rings, and all earlier records of others:
+ * after a start of many programs that takes many rounds. False: it took longer than `patience` ns,
+ * so a snapshot would lack blocks.
  */
 static bool drain(struct session *session, struct directory *dir, uint64_t patience)
 {
@@ -120,7 +122,7 @@ static bool drain(struct session *session, struct directory *dir, uint64_t patie
 	       (round_run(session) || round_is_held_back(session) || session->behind)) {
 		if (ticks_wall_ns() > until)
 			return false;
-		if (session->behind && commit_is_due(session)) /* a round goes no further */
+		if (session->behind && commit_is_due(session)) /* a round stops there */
 			commit_session(session);
 	}
 	return !session->err;
@@ -139,7 +141,8 @@ static struct shiny_err *hold_and_copy(struct session *session, struct directory
 	struct shiny_err *err = NULL;
 	uint64_t stopped;
 
-	priority_follow(&session->priority, 0); /* the program waits for us, until the next round */
+	priority_follow(&session->priority, 0); /* ordinary until the next round, as the program
+	                                         * waits */
 	stopped = ticks_wall_ns();
 	SHINY_TRY(tracee_stop(p->pid, &tracee));
 	if (!drain(session, dir, stopped_patience))
@@ -176,7 +179,7 @@ static struct shiny_err *begin(struct session *session, struct directory *dir, s
 	s->row = (struct store_snapshot){ .process = p->id, .cause = cause };
 	s->asked = false;
 	SHINY_TRY(memory_copy_prepare(pid, &s->scan.copy));
-	/* while it stands still there is less to do */
+	/* drain now, so that less is left while the process is stopped */
 	err = drain(session, dir, running_patience) ? hold_and_copy(session, dir, p, s)
 						    : too_late();
 	if (!err) {
@@ -237,8 +240,8 @@ static void end_one(struct session *session)
 	edge_scan_deinit(scan);
 }
 
-/* Its pid is still being looked for (inquiry.h); on a busy machine that takes longer than the
- * program takes to its first mark, or to say its pid to who asks. */
+/* True if its pid is still being searched (inquiry.h): on a busy machine that can take longer than
+ * the program takes to its first mark, or to tell its pid to an asker. */
 static bool is_unnamed(const struct process *p)
 {
 	return !p->pid && !p->wanderer && !p->gone && !p->closed;
@@ -252,7 +255,8 @@ static bool is_any_unnamed(const struct session *session)
 	return false;
 }
 
-/* The next process that somebody asks for, NULL none for now. Who has got all has an answer. */
+/* Returns the next requested process; NULL: none for now. Answers askers that have all
+ * snapshots. */
 static struct process *next_asked(struct session *session, const char *directory)
 {
 	struct snapshot_queue *queue = session->asked;
@@ -305,7 +309,7 @@ static void refuse_rest(struct session *session, const char *directory)
 	}
 }
 
-/* False: none is under way. */
+/* Begins the next requested snapshot; false: none has begun. */
 static bool serve_asked(struct session *session, struct directory *dir)
 {
 	struct shiny_err *err;
@@ -326,7 +330,7 @@ static bool serve_asked(struct session *session, struct directory *dir)
 
 /* ---- moments: SHINY_SNAPSHOT ---- */
 
-/* One that nobody waits for here: a refusal is a note. */
+/* Begins a snapshot that no asker waits for: a refusal becomes a note. */
 static bool begin_at_moment(struct session *session, struct directory *dir, struct process *p,
 			    const char *cause)
 {
@@ -339,7 +343,7 @@ static bool begin_at_moment(struct session *session, struct directory *dir, stru
 	return false;
 }
 
-/* A process whose thread waits in its exit or at a mark. */
+/* Serves a process whose thread waits in its exit or at a mark. */
 static bool serve_waiting(struct session *session, struct directory *dir)
 {
 	for (size_t i = 0; i < session->running.count && !session->err; i++) {
@@ -354,7 +358,7 @@ static bool serve_waiting(struct session *session, struct directory *dir)
 		wanted = __atomic_load_n(&slot->snapshots_wanted, __ATOMIC_ACQUIRE); /* [ctl] */
 		if (wanted == __atomic_load_n(&slot->snapshots_taken, __ATOMIC_RELAXED))
 			continue;
-		/* [slot]; who exits says so first */
+		/* [slot]; an exiting process sets exit_at first */
 		exits = __atomic_load_n(&slot->exit_at, __ATOMIC_ACQUIRE) != 0;
 		begun = begin_at_moment(session, dir, p, exits ? "exit" : "mark");
 		__atomic_store_n(&slot->snapshots_taken, wanted, __ATOMIC_RELEASE); /* [ctl] */
@@ -388,7 +392,7 @@ static bool serve_peaks(struct session *session, struct directory *dir)
 		step = *last / 4 > peak_step ? *last / 4 : peak_step;
 		if (p->stats.live.bytes < *last + step)
 			continue;
-		/* it may be over */
+		/* the peak may be over */
 		if (!drain(session, dir, running_patience) || p->stats.live.bytes < *last + step)
 			continue;
 		*last = p->stats.live.bytes;
@@ -398,7 +402,7 @@ static bool serve_peaks(struct session *session, struct directory *dir)
 	return false;
 }
 
-/* Words of SHINY_SNAPSHOT that mean nothing are noted. */
+/* Creates the taker; notes unknown words of SHINY_SNAPSHOT. */
 static struct snapshot_taker *make_taker(struct session *session)
 {
 	struct snapshot_taker *s = mem_zero(1, sizeof(*s));

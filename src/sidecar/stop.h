@@ -3,7 +3,7 @@
  * stop.h: signals ask the sidecar to end.
  *
  * Runs: sidecar. Signals: SIGTERM asks; SIGINT and SIGHUP are ignored: Ctrl-C is meant for the
- * program, and its end is ours. Allocates: nothing. Threads: one.
+ * program, whose end also ends the sidecar. Allocates: nothing. Threads: one.
  */
 #ifndef SHINY_STOP_H
 #define SHINY_STOP_H
@@ -15,11 +15,11 @@ struct stop_actions {
 	struct sigaction term, interrupt, hangup;
 };
 
-/* From now on signals ask; `was` keeps what they did before. */
+/* Installs the handlers; `was` stores the previous ones for stop_end. */
 void stop_begin(struct stop_actions *was);
 void stop_end(const struct stop_actions *was);
 bool stop_asked(void);
-/* A second request: the session waits for no other process. */
+/* True after a second request: the session then waits for no other process. */
 bool stop_hurried(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * classes.h: classes whose constructors and destructors are recorded: their ids in the session.
+ * classes.h: the session's ids of classes whose constructors and destructors are recorded.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  */
@@ -14,11 +14,11 @@
 #include "../../base/hash_table.h"
 #include "../../base/mem.h"
 
-/* One of the session: processes of one executable share it. */
+/* A class of the session; processes of one executable share it. */
 struct class {
 	uint32_t module;
 	char *name;
-	struct shiny_class of; /* its index is the one in the process that told it first */
+	struct shiny_class of; /* its index is that of the first process that defined it */
 };
 struct classes { /* zeroed: none; element i has id i + 1 */
 	VEC(struct class) list;
@@ -26,7 +26,7 @@ struct classes { /* zeroed: none; element i has id i + 1 */
 };
 
 void classes_deinit(struct classes *classes);
-/* Its id. `name` has class->name_bytes bytes. */
+/* Returns the class's id, adding it if necessary. `name` has class->name_bytes bytes. */
 uint32_t classes_id(struct classes *classes, uint32_t module, const struct shiny_class *class,
 		    const char *name);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * deaths.h: the blocks of a process that ended lately: a child whose fork is heard of late has
- * those that lived then (process/inheritance.h), and what is freed twice was freed before.
+ * deaths.h: the recently ended blocks of a process. A child whose fork is noticed late inherits
+ * those that lived then (process/inheritance.h), and a double free is found among them.
  *
  * Runs: sidecar. Signals: no. Allocates: 40 bytes a death, in parts of DEATHS_PART of them.
  * Threads: one.
  *
- * Two seconds' worth, at most DEATHS_MOST. Parts, as memory that is touched for the first time is
- * what remembering costs most: one that is old enough is used again, and none is ever copied.
+ * It holds the deaths of two seconds, at most DEATHS_MOST, in parts: touching new memory is the
+ * main cost, so a part that is old enough is reused, and none is ever copied.
  */
 #ifndef SHINY_DEATHS_H
 #define SHINY_DEATHS_H
@@ -27,12 +27,12 @@ struct death {
 };
 struct deaths { /* zeroed: none */
 	struct death *parts[DEATHS_PARTS]; /* a ring */
-	unsigned first, used;              /* parts */
-	struct death *next, *end;          /* in the latest part: where the next one goes */
+	unsigned first, used;              /* indexes and numbers of parts */
+	struct death *next, *end;          /* in the latest part: place of the next death */
 	uint64_t lost;                     /* ticks: deaths up to here are not remembered */
 };
 
-/* What deaths are written to next: a new part, or the oldest one. */
+/* Makes deaths_add write to a new part, or to the oldest one. */
 void deaths_begin_part(struct deaths *deaths, uint64_t time, const struct ticks *clock);
 
 static inline __attribute__((always_inline)) void
@@ -43,10 +43,10 @@ deaths_add(struct deaths *d, const struct entry *entry, uint64_t time, const str
 	*d->next++ = (struct death){ *entry, time };
 }
 
-/* The latest first; false: enough. */
+/* Called for deaths, the latest first; false ends that. */
 typedef bool death_fn(void *context, const struct death *death);
 void deaths_each(const struct deaths *deaths, death_fn *each, void *context);
 
-void deaths_deinit(struct deaths *deaths); /* there are none any more */
+void deaths_deinit(struct deaths *deaths); /* frees all, but keeps `lost` */
 
 #endif

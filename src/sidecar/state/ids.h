@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ids.h: session-wide ids for modules, frames, stacks and vtables: one id a distinct thing, counted
- * from 1, in order of appearance.
+ * ids.h: session-wide ids for modules, frames, stacks and vtables: each distinct object has one,
+ * counted from 1 in the order of appearance.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
- * Addresses are made relative to their module when they arrive, by the process's map of that
- * moment, so the same code gets the same id in every process and after a dlclose. An address in no
+ * Addresses become relative to their module when they are read, by the process's map of that
+ * moment, so the same code has the same id in every process and after a dlclose. An address in no
  * known module has module 0 and stays absolute.
  */
 #ifndef SHINY_IDS_H
@@ -25,15 +25,16 @@ struct id_module {
 	char *path;
 	uint8_t build_id[SHINY_BUILD_ID_MAX];
 	uint32_t build_id_bytes;
-	int file; /* open from its first meeting on: the path may come to lead elsewhere; -1 not */
-	bool unreached; /* some process has it, and no function of an allocator in it leads to the
-	                 * library by SHINY_MODULE_REACHED */
+	int file; /* descriptor, opened when first met, as the path may later lead elsewhere; -1
+	           * none */
+	bool unreached; /* in some process it lacked SHINY_MODULE_REACHED: no allocator function in
+	                 * it leads to the library */
 };
 /* a frame (return address), a vtable's address point or the description of a garbage collector's
  * kind */
 struct id_place {
 	uint32_t module;
-	bool kind; /* that */
+	bool kind; /* it describes a kind */
 	uint64_t vaddr;
 };
 struct id_stack {
@@ -49,14 +50,15 @@ struct ids { /* element i of a vector has id i + 1 */
 };
 
 void ids_deinit(struct ids *ids);
-/* The path to open it by: its own while that leads to it. */
+/* Returns the path by which to open the module: its own while that leads to the right file, else
+ * that of its descriptor, in `out`. */
 enum { ID_MODULE_PATH = 4096 };
 const char *id_module_path(const struct id_module *module, char out[ID_MODULE_PATH]);
 uint32_t ids_module(struct ids *ids, const char *path, const uint8_t *build_id,
 		    uint32_t build_id_bytes);
 uint32_t ids_frame(struct ids *ids, uint32_t module, uint64_t vaddr);
-/* `kind`: the place does not hold a vtable but describes a kind of garbage-collected objects, and
- * says their type as a vtable does. */
+/* `kind`: the place is not a vtable, but describes a kind of garbage-collected objects, and tells
+ * their type as a vtable does. */
 uint32_t ids_vtable(struct ids *ids, uint32_t module, uint64_t vaddr, bool kind);
 uint32_t ids_stack(struct ids *ids, const uint32_t *frames, uint32_t count);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * indices.h: what the numbers mean that a process gave to its classes or tags: ids of the session,
- * by the process's own indices.
+ * indices.h: maps a process's own indices of classes or tags to ids of the session.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  */
@@ -17,10 +16,10 @@
 enum { INDICES_MAX = 1 << SHINY_SIZE_BITS };
 
 struct indices { /* zeroed: none */
-	VEC(uint32_t) ids; /* 0: not told */
+	VEC(uint32_t) ids; /* 0: undefined */
 };
 
-/* False: the index makes no sense. */
+/* Sets an id; false: the index is out of range. */
 static inline bool indices_set(struct indices *indices, uint32_t index, uint32_t id)
 {
 	if (index >= INDICES_MAX)
@@ -36,7 +35,7 @@ static inline uint32_t indices_get(const struct indices *indices, uint64_t index
 	return index < indices->ids.count ? indices->ids.at[index] : 0;
 }
 
-/* A forked child begins with what its parent has told. */
+/* Copies the parent's definitions to a forked child. */
 static inline void indices_clone(struct indices *indices, const struct indices *parent)
 {
 	for (size_t i = 0; i < parent->ids.count; i++)

@@ -90,7 +90,7 @@ static unsigned granule_of(uint64_t address)
 	return (unsigned)(address >> GRANULE_SHIFT) & (WORDS * 64 - 1);
 }
 
-/* The first set bit in [from, to], to within the page; -1 none. */
+/* Returns the first set bit in [from, to], both within the page; -1: none. */
 static int first_bit(const uint64_t *bits, unsigned from, unsigned to)
 {
 	for (unsigned w = from / 64; w <= to / 64; w++) {
@@ -107,7 +107,7 @@ static int first_bit(const uint64_t *bits, unsigned from, unsigned to)
 	return -1;
 }
 
-/* The last start before `from`, if no end lies between the two; -1: there is none. */
+/* Returns the last start before `from`, if no end lies between the two; -1: there is none. */
 static int open_start(const struct object_page *page, unsigned from)
 {
 	for (unsigned w = from / 64 + 1; w-- > 0;) {
@@ -126,15 +126,15 @@ static int open_start(const struct object_page *page, unsigned from)
 
 /* ---- large objects ---- */
 
-/* Index of the first that ends behind `address`. */
+/* Returns the index of the first large object that ends behind `address`. */
 static size_t large_behind(const struct objects *o, uint64_t address)
 {
 	return lower_bound(o->large.count, i, o->large.at[i].end <= address);
 }
 
 /*
- * Half a page with its header gets a page of its own (cppgc's kLargeObjectSizeThreshold), unless it
- * was resized to that in place.
+ * True if the list of large objects holds it: an object of half a page with its header has a page
+ * of its own (cppgc's kLargeObjectSizeThreshold), unless it was resized to that in place.
  */
 static bool is_large(uint64_t start, uint64_t bytes)
 {
@@ -143,8 +143,8 @@ static bool is_large(uint64_t start, uint64_t bytes)
 }
 
 /*
- * Of its own page an object is at the beginning, behind a small header; in others a bitmap of 2 KiB
- * comes first. Builds before 2022 leave 4 KiB in front of both.
+ * True if the object has its own page: it is then at the beginning, behind a small header; in other
+ * pages a bitmap of 2 KiB precedes the objects. Builds before 2022 leave 4 KiB in front of both.
  */
 static bool has_own_page(uint64_t start)
 {
@@ -153,7 +153,7 @@ static bool has_own_page(uint64_t start)
 	return at < HEADER_MOST || (at >= GUARD_BYTES && at < GUARD_BYTES + HEADER_MOST);
 }
 
-/* Index of the one that begins there; the list's length: none. */
+/* Returns the index of the large object that begins at `start`; o->large.count: none. */
 static size_t large_at(const struct objects *o, uint64_t start)
 {
 	size_t at = large_behind(o, start);
@@ -199,7 +199,7 @@ void objects_remove(struct objects *o, uint64_t start)
 	if (!page || !(page->starts[from / 64] >> (from % 64) & 1))
 		return;
 	page->starts[from / 64] &= ~(UINT64_C(1) << (from % 64));
-	/* its own: none other lies in between */
+	/* the first end behind is its own, as objects do not overlap */
 	last = first_bit(page->ends, from, WORDS * 64 - 1);
 	if (last >= 0)
 		page->ends[last / 64] &= ~(UINT64_C(1) << (last % 64));
@@ -225,7 +225,7 @@ static uint64_t find_in_page(const struct object_page *page, uint64_t start, uin
 	return at < 0 ? 0 : page->number << PAGE_SHIFT | (uint64_t)at << GRANULE_SHIFT;
 }
 
-/* Pages of a long range are looked for one by one, or all pages there are, whichever are fewer. */
+/* Searches all pages of a range: by number, or in the whole table if that has fewer. */
 static uint64_t find_in_pages(struct objects *o, uint64_t start, uint64_t end)
 {
 	uint64_t first = start >> PAGE_SHIFT, last = (end - 1) >> PAGE_SHIFT;
@@ -300,7 +300,7 @@ size_t objects_list(struct objects *o, uint64_t start, uint64_t end, uint64_t *o
 
 /* ---- kinds ---- */
 
-/* Index of the first whose kinds do not all lie below `index`. */
+/* Returns the index of the first range of kinds that does not lie below `index`. */
 static size_t kinds_at(const struct objects *o, uint32_t index)
 {
 	return lower_bound(o->kinds.count, i,

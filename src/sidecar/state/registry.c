@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum { DEPTH_MAX = 40, SPARSE = 32 };
-/* a huge page for fewer would be over the budget */
+/* with fewer segments, huge pages would exceed the budget */
 enum { FEW = 128, SMALL_SLAB = 4 };
 
 /* Index in the directory. */
@@ -15,7 +15,7 @@ static size_t directory_index(const struct registry *r, uint64_t hash)
 	return r->depth ? (size_t)(hash >> (64 - r->depth)) : 0;
 }
 
-/* An empty segment's number. */
+/* Adds an empty segment; returns its number. */
 static uint32_t segment_new(struct registry *r, uint32_t depth)
 {
 	struct slab *slab = r->slabs.count ? &r->slabs.at[r->slabs.count - 1] : NULL;
@@ -51,7 +51,7 @@ void registry_deinit(struct registry *r)
 	*r = (struct registry){ 0 };
 }
 
-/* A cell for an address that is not there; the segment has room. */
+/* Takes a cell for an address that is not in the segment, which has room. */
 static inline struct entry *take_cell(struct segment *s, uint64_t address)
 {
 	struct registry_place place = registry_place(address);
@@ -97,7 +97,7 @@ static void split(struct registry *r, uint64_t hash)
 	one = segment_new(r, r->segments.at[number].depth + 1);
 	old = &r->segments.at[number];
 	old->depth++;
-	span = (size_t)1 << (r->depth - old->depth); /* numbers that each half now has */
+	span = (size_t)1 << (r->depth - old->depth); /* directory entries of each half */
 	first = index / (2 * span) * (2 * span);
 	for (size_t i = 0; i < span; i++)
 		r->directory[first + span + i] = one;
@@ -114,19 +114,19 @@ static void split(struct registry *r, uint64_t hash)
 		}
 }
 
-/* Makes room for one more in the segment of `hash`; NULL: there is none. */
+/* Makes room for one more in the segment of `hash`; NULL: impossible. */
 static __attribute__((noinline, cold)) struct segment *make_room(struct registry *r, uint64_t hash)
 {
 	struct segment *s;
 
-	/* The hash is a bijection: two regions do not share the high bits for ever. The bounds are
-	 * for a hostile choice of addresses. */
+	/* The hash is a bijection: two regions cannot share all high bits. The bounds are for a
+	 * hostile choice of addresses. */
 	while ((s = registry_segment(r, hash))->used >= REGISTRY_SPLIT_AT) {
 		if (s->depth >= DEPTH_MAX ||
 		    (s->depth == r->depth &&
 		     (size_t)1 << r->depth >= SPARSE * (r->segments.count + SPARSE)))
-			/* a crowd at one place: fill the segment further rather than double a
-			 * directory that says next to nothing */
+			/* many blocks in one place: fill the segment further rather than double a
+			 * sparse directory */
 			return s->used < REGISTRY_CELLS - 1 ? s : NULL;
 		split(r, hash);
 	}

@@ -1,36 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * registry.h: the live blocks of one process: address → what is known about the block.
+ * registry.h: the live blocks of one process, by address.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
- * Extendible hashing: a directory of segments, each a small open-addressing table. A segment of
- * which 13 cells of 16 are taken splits in two, so growth copies one segment at a time: there is no
- * moment at which an old and a new table of everything stand side by side. 34 bytes a cell at a
- * load between 13/32 and 13/16 is 42 to 84 bytes a live block, and up to 94 with the directory and
- * what a slab has left (budget: 100). Segments are not merged when blocks go: the peak was paid
- * already.
+ * Extendible hashing: a directory of segments, each a small open-addressing table. A segment with
+ * 13 of 16 cells taken splits in two, so growth copies one segment at a time: never do an old and a
+ * new table of everything exist together. 34 bytes a cell at a load between 13/32 and 13/16 is 42
+ * to 84 bytes a live block, and up to 94 with the directory and the unused end of a slab (budget:
+ * 100). Segments are not merged when blocks end: the memory of the peak stays.
  *
- * Of two million live blocks the table is larger than any cache, and than what the processor's TLB
- * reaches: a look-up waits for a page walk, then for memory. So the region of 1 KiB that a block
- * begins in says in which segment it is: what is near in the program is in one segment, of eight
- * pages. Regions must not be larger: a segment has to hold several full ones, or no number of
- * splits would part them. How full a segment is stands with all the others' fill, not in the
- * segment, where it would be one more line to wait for.
+ * With two million live blocks the table exceeds every cache and the reach of the processor's TLB:
+ * a look-up waits for a page walk, then for memory. So the region of 1 KiB in which a block begins
+ * selects its segment: neighbours in the program are in one segment, of eight pages. Regions must
+ * not be larger: a segment has to hold several full ones, or splits could not part them. The fill
+ * counts of all segments are in one array, not in the segments, where each would be one more cache
+ * line to wait for.
  *
  * Within a segment a block may be in any of the 15 cells of a group, or, where those are taken, of
  * the next one. Two bytes a cell, apart from the cells, say which: those of a group are compared at
  * once, and they are small enough to stay in a cache, so the one line of cells that matters is
  * known, and fetched, before the block is looked up. A group counts, in the same 32 bytes, the
- * blocks that had to go past it, so one without any ends the search, and a block that goes leaves
- * nothing to be moved. (Before, a block was in the first free cell behind its own: one of four was
- * in another line than the one fetched, and each that went moved 3 others on average.
- * bench/README.md has the figures.)
+ * blocks that had to pass it, so a group without any ends the search, and a removal moves no other
+ * block. (With linear probing of single cells, one block of four was in another line than the one
+ * fetched, and each removal moved 3 others on average. bench/README.md has the figures.)
  *
- * Segments lie in slabs, after the first 128 of huge pages: without those, half a million blocks of
- * random addresses cost a page walk each. Rejected: one table that doubles (128 bytes a block while
- * it copies), a tree (4 cache misses instead of 1 or 2); fetching two lines of cells without
- * knowing which one matters (no difference that could be measured).
+ * Segments lie in slabs, which are huge pages after the first 128 segments: without those, half a
+ * million blocks of random addresses cost a page walk each. Rejected: one table that doubles (128
+ * bytes a block while it copies), a tree (4 cache misses instead of 1 or 2); fetching two lines of
+ * cells without knowing which one matters (no measurable difference).
  */
 #ifndef SHINY_REGISTRY_H
 #define SHINY_REGISTRY_H
@@ -47,8 +45,8 @@ enum {
 	ENTRY_API = 15,              /* enum shiny_api */
 	ENTRY_READING_SHIFT = 4,     /* 2 bits: enum shiny_vptr_api of `vtable` */
 	ENTRY_READING = 3 << ENTRY_READING_SHIFT,
-	ENTRY_REALLOC = 1 << 6,      /* it began by a realloc */
-	ENTRY_INHERITED = 1 << 7,    /* it came along in a fork */
+	ENTRY_REALLOC = 1 << 6,      /* born by a realloc */
+	ENTRY_INHERITED = 1 << 7,    /* inherited by a fork */
 	ENTRY_SECOND_WORD = 1 << 8,  /* `vtable` was in the second word */
 	ENTRY_WATCHED = 1 << 9,      /* its end goes to session->watched_ends */
 	ENTRY_DOUBTED = 1 << 10,     /* `vtable` may have been read during its construction */
@@ -57,7 +55,7 @@ enum {
 };
 
 struct entry {
-	uint64_t address; /* 0: none; an empty cell holds whatever was there */
+	uint64_t address; /* 0: none; an empty cell has arbitrary contents */
 	uint64_t birth;   /* ticks */
 	uint64_t size : 48;
 	uint64_t flags : 16;
@@ -66,8 +64,8 @@ struct entry {
 };
 _Static_assert(sizeof(struct entry) == 32, "the budget counts on it");
 
-/* Field by field, for one that was just made: a copy of the whole would wait until all that was
- * written of it, narrower than what is read, has reached the cache. */
+/* Copies field by field, for an entry that was just written: a copy of the whole would wait until
+ * all of its narrower writes have reached the cache. */
 static inline __attribute__((always_inline)) void entry_fill(struct entry *to,
 							     const struct entry *from)
 {
@@ -81,18 +79,17 @@ static inline __attribute__((always_inline)) void entry_fill(struct entry *to,
 
 enum {
 	REGISTRY_REGION_SHIFT = 10,
-	REGISTRY_SPAN_SHIFT = 6, /* blocks of so many bytes have one group */
+	REGISTRY_SPAN_SHIFT = 6, /* blocks within 64 bytes share a group */
 	REGISTRY_GROUP = 15,
 	REGISTRY_GROUPS = 64,
 	REGISTRY_CELLS = REGISTRY_GROUPS * REGISTRY_GROUP,
 	REGISTRY_SPLIT_AT = REGISTRY_CELLS * 13 / 16,
 };
 struct cell_group {
-	uint16_t tags[REGISTRY_GROUP]; /* of the cells' addresses; 0: the cell is empty */
-	uint16_t passed; /* blocks that are further on than in this group, where they would have
-	                  * come to it */
+	uint16_t tags[REGISTRY_GROUP]; /* hashes of the cells' addresses; 0: the cell is empty */
+	uint16_t passed; /* blocks in later groups that had to pass this one */
 };
-/* No cell lies across two cache lines. */
+/* No cell crosses a cache line. */
 struct cells {
 	struct entry entries[REGISTRY_CELLS];
 	struct cell_group groups[REGISTRY_GROUPS];
@@ -110,8 +107,8 @@ struct slab {
 };
 
 struct registry {
-	uint32_t *directory; /* 1 << depth numbers of segments; one of local depth d stands in
-	                      * 2^(depth - d) of them */
+	uint32_t *directory; /* 1 << depth numbers of segments; a segment of depth d has 2^(depth -
+	                      * d) entries */
 	unsigned depth;
 	size_t count;
 	VEC(struct segment) segments;
@@ -120,22 +117,22 @@ struct registry {
 
 void registry_init(struct registry *registry);
 void registry_deinit(struct registry *registry);
-/* Adds a block (address not 0). The one that was there goes to `*old`, whose address is 0 if there
+/* Adds a block (address not 0). *old: the block that was at the address; its address is 0 if there
  * was none. NULL: no room. */
 struct entry *registry_put(struct registry *registry, const struct entry *entry, struct entry *old);
-/* Adds a block that is not there (address not 0). */
+/* Adds a block whose address (not 0) has none. */
 struct entry *registry_add(struct registry *registry, const struct entry *entry);
 bool registry_remove(struct registry *registry, uint64_t address, struct entry *out);
-/* The same where the nearest group of cells does not decide it; for the inline ones below. */
+/* For the inline functions below, if the first group of cells does not decide. */
 struct entry *registry_enter_slow(struct registry *registry, uint64_t address, bool *there);
 const struct entry *registry_leave_slow(struct registry *registry, uint64_t address);
 size_t registry_bytes(const struct registry *registry);
 
 typedef void registry_each_fn(void *context, const struct entry *entry);
-/* no changes meanwhile */
+/* `each` must not change the registry */
 void registry_each(const struct registry *registry, registry_each_fn *each, void *context);
 
-/* A bijection of regions; only its high bits are good, and only they are used. */
+/* A bijection of regions, of which only the high bits are good and used. */
 static inline uint64_t registry_hash(uint64_t address)
 {
 	return (address >> REGISTRY_REGION_SHIFT) * UINT64_C(0x9fb21c651e98df25);
@@ -147,7 +144,7 @@ static inline struct segment *registry_segment(const struct registry *r, uint64_
 	return &r->segments.at[r->directory[r->depth ? (size_t)(hash >> (64 - r->depth)) : 0]];
 }
 
-/* Where the address is looked for in its segment, and by what. */
+/* The group in which the search for an address begins, and its tag. */
 struct registry_place {
 	unsigned group;
 	uint16_t tag;
@@ -162,10 +159,11 @@ static inline struct registry_place registry_place(uint64_t address)
 }
 _Static_assert(REGISTRY_GROUPS == 1 << (64 - 58), "groups are all groups");
 
-/* One bit a cell of the group that has the tag. */
+/* Returns a mask of the group's cells that have the tag. */
 static inline unsigned registry_tagged(const struct cells *c, unsigned group, uint16_t tag)
 {
-	const __m128i *tags = (const __m128i *)&c->groups[group]; /* and `passed`, the last bit */
+	const __m128i *tags = (const __m128i *)&c->groups[group]; /* with `passed`, masked out
+	                                                           * below */
 	__m128i same = _mm_set1_epi16((short)tag);
 	unsigned bits = (unsigned)_mm_movemask_epi8(
 		_mm_packs_epi16(_mm_cmpeq_epi16(_mm_load_si128(tags), same),
@@ -200,15 +198,15 @@ static inline struct entry *registry_search(struct cells *c, uint64_t address)
 	return NULL;
 }
 
-/* NULL: not there. Valid until the next change. */
+/* NULL: there is none. Valid until the next change. */
 static inline struct entry *registry_find(const struct registry *r, uint64_t address)
 {
 	return registry_search(registry_segment(r, registry_hash(address))->cells, address);
 }
 
 /*
- * The cell for a block at `address` (not 0): it is the caller's to fill, at once. `*there`: it
- * holds the block that was there before. NULL: no room.
+ * Returns the cell for a block at `address` (not 0), which the caller must fill at once. `*there`:
+ * the cell holds the block that was at the address. NULL: no room.
  */
 static inline __attribute__((always_inline)) struct entry *
 registry_enter(struct registry *r, uint64_t address, bool *there)
@@ -230,8 +228,8 @@ registry_enter(struct registry *r, uint64_t address, bool *there)
 	return registry_in_group(s->cells, place.group, some);
 }
 
-/* The block at `address`, no longer in the registry, for as long as nothing else enters; NULL:
- * there is none. */
+/* Removes the block at `address` and returns it; valid until the next change. NULL: there is
+ * none. */
 static inline __attribute__((always_inline)) const struct entry *
 registry_leave(struct registry *r, uint64_t address)
 {
@@ -253,10 +251,10 @@ registry_leave(struct registry *r, uint64_t address)
 }
 
 /*
- * Two steps: the tags of the address's group, then, when they are there, the line of the cell that
- * has the block, or will get it. Of a busy heap they are in no cache, and waiting for them was a
- * fifth of all the sidecar's time. Inlined always: gcc 12 finds a function that only prefetches
- * without effect, and removes the calls of it that are left.
+ * Prefetch in two steps: the tags of the address's group, and, when these have arrived, the line of
+ * the cell that has the block, or will have it. With a busy heap they are in no cache, and waiting
+ * for them was a fifth of the sidecar's time. Always inlined: gcc 12 considers a function that only
+ * prefetches to be without effect, and removes calls of it.
  */
 static inline __attribute__((always_inline)) void
 registry_prefetch_tags(const struct registry *r, uint64_t address)

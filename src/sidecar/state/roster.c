@@ -57,7 +57,7 @@ struct process *roster_find(const struct roster *roster, const struct ring_file 
 	return at == HASH_NONE ? NULL : roster->list.at[at];
 }
 
-/* Keeps the later one in `found`. False: more of this pid may follow. */
+/* Keeps the later one in `found`. Returns false, as more of this pid may follow. */
 static bool choose_later(struct process *p, uint32_t pid, uint64_t time,
 			 const struct process *except, struct process **found)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * session.h: what the sidecar knows of one session: its rings, processes and streams, the ids of
- * what they named, and the store that it writes.
+ * session.h: the state of one session: its rings, processes and streams, the ids of named objects,
+ * and the store.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
- * The rooms above change it; this module only writes rows that several of them have to write. It
- * knows the modules above as pointers that it hands on.
+ * The rooms above change it; this module only writes rows that several of them need. It has opaque
+ * pointers to the modules above.
  */
 #ifndef SHINY_SESSION_H
 #define SHINY_SESSION_H
@@ -43,7 +43,7 @@ struct start;
 struct warm;
 struct watches;
 
-/* A block with ENTRY_WATCHED has ended, at `time` (ticks). */
+/* The end of a block with ENTRY_WATCHED, at `time` (ticks). */
 struct watched_end {
 	uint32_t process;
 	bool moved; /* by realloc */
@@ -51,12 +51,12 @@ struct watched_end {
 	struct entry entry;
 };
 
-/* A chunk that was read and given back since the last commit (intake/uncommitted.h). */
+/* A chunk that was read and released since the last commit (intake/uncommitted.h). */
 struct read_chunk {
 	struct ring_file *ring;
-	struct shiny_chunk *copy; /* `bytes` of it, and zeros */
+	struct shiny_chunk *copy; /* its first `bytes`; the others are zeros */
 	uint64_t word;            /* its state in the ring */
-	uint32_t bytes, room;     /* records that it had room for */
+	uint32_t bytes, room;     /* room: records that fit into it */
 };
 
 struct session {
@@ -65,73 +65,76 @@ struct session {
 	struct sym_options symbols; /* for the two symbolizers */
 	struct warm *warm;          /* NULL: call sites are typed at the end only */
 	struct memory_watch *memory;
-	struct answers *answers; /* NULL: nobody gets any */
+	struct answers *answers; /* NULL: no process is answered */
 	struct guests *guests;   /* NULL: there are none */
-	struct heartbeat *heartbeat; /* while rings are drained; NULL: otherwise */
+	struct heartbeat *heartbeat; /* only while rings are drained; else NULL */
 	struct errands *errands; /* NULL: the loop runs them itself */
 	struct accesses *accesses; /* NULL: none can be recorded */
-	struct watches *watches; /* NULL: nobody asked which blocks are used */
-	VEC(struct watched_end) watched_ends; /* for them */
-	struct page_uses *page_uses; /* NULL: nobody asked which pages are touched */
-	struct snapshot_queue *asked;     /* NULL: nobody has asked for a heap snapshot */
-	struct snapshot_taker *snapshots; /* likewise */
-	VEC(struct store_root) variables; /* roots of snapshots, which have no names yet */
+	struct watches *watches; /* NULL: off */
+	VEC(struct watched_end) watched_ends; /* for `watches` */
+	struct page_uses *page_uses; /* NULL: off */
+	struct snapshot_queue *asked;     /* NULL: no request for a heap snapshot yet */
+	struct snapshot_taker *snapshots; /* NULL: not served yet */
+	VEC(struct store_root) variables; /* roots of snapshots that have no names yet */
 	bool has_snapshots;
 	struct spill *spill;     /* NULL: chunks are read in their rings only */
 	char *path;
 	struct ticks ticks;
 	bool ticks_known;
-	uint8_t boot_id[16]; /* this machine's, now */
+	uint8_t boot_id[16]; /* of the running system */
 	struct ids ids;
 	struct classes classes;
-	struct texts tags; /* names; their places + 1 are ids of table tag */
+	struct texts tags; /* names; index + 1 is the id in table tag */
 	uint64_t pid_namespace;          /* inode of our own; 0 unknown */
-	VEC(struct ring_file *) rings;   /* all, for ever */
-	VEC(struct ring_file *) present; /* those whose file is not removed */
+	VEC(struct ring_file *) rings;   /* all that the session has had */
+	VEC(struct ring_file *) present; /* those whose file still exists */
 	/*
-	 * All processes, for ever; id = index + 1. What is done again and again is done for those
-	 * of `running` and `ended` only: a build of ten thousand processes costs ten thousand times
-	 * as much as one process.
+	 * All processes that the session has had; id = index + 1. Repeated work is done only for
+	 * those of `running` and `ended`: so a build of ten thousand processes costs ten thousand
+	 * times as much as one process, not more.
 	 */
 	VEC(struct process *) processes;
-	VEC(struct process *) running; /* not closed yet; of a session that is recovered, all */
-	/* closed, and from `settled` on not settled yet; in the order of their closing */
+	VEC(struct process *) running; /* not closed yet; in a recovery, all */
+	/* closed, in this order; those from index `settled` on are not settled yet */
 	VEC(struct process *) ended;
 	size_t settled;
 	struct roster roster;
 	VEC(struct stream *) streams; /* being read */
-	VEC(struct start) starts;     /* that no ring has answered yet */
+	VEC(struct start) starts;     /* not answered by a ring yet */
 	struct priority priority;
 	uint32_t threads;
 	uint64_t start_realtime;
-	uint64_t applied_until; /* T of the last round; less where that was cut */
-	bool behind;            /* it was: there is more up to its T */
-	uint64_t looked;        /* ticks: every ring that was there then is known; 0: no look yet */
+	uint64_t applied_until; /* T of the last round; less if that was cut */
+	bool behind;            /* the last round was cut: there are more records up to its T */
+	uint64_t looked;        /* ticks of the last look for rings, which found all older ones; 0:
+	                         * none yet */
 	/*
-	 * No honest record that has been read can be later. drain_pull reads the clock again
-	 * before it calls one a lie.
+	 * Ticks; no honest record read so far can be later. drain_pull reads the clock again before
+	 * it calls a record a lie.
 	 */
 	uint64_t latest;
 	uint64_t next_fork; /* fork_at of the earliest pending fork, UINT64_MAX none */
-	struct total total; /* what is live over all processes */
+	struct total total; /* live bytes of all processes */
 	uint64_t total_events, allocs, frees;
-	uint64_t pages_beyond; /* of blocks live at processes' ends, beyond what each may have */
-	uint64_t torn_pages;   /* when the rings were last looked at for it */
-	struct sidecar_ended launched; /* pid 0: nobody has said it */
+	uint64_t pages_beyond; /* pages of blocks live at processes' ends, beyond each process's
+	                        * number */
+	uint64_t torn_pages;   /* at the last check of the rings */
+	struct sidecar_ended launched; /* pid 0: no message */
 	bool paused;                   /* recording was off in some ring at some time */
-	uint64_t unrecorded;           /* programs that were started and are not recorded */
-	/* events are made where the store packs them: those since `events`, up to `next_event` */
+	uint64_t unrecorded;           /* number of unrecorded programs */
+	/* Events are written where the store packs them: those from `events` to `next_event` are
+	 * new. */
 	struct event *events, *next_event, *events_end;
-	struct event unkept[64]; /* there, where no store takes them */
+	struct event unkept[64]; /* scratch space, if there is no store */
 	struct shiny_err *err;  /* the store failed: the first reason */
-	struct noticed noticed; /* what belongs to no process */
+	struct noticed noticed; /* counts of no process */
 	VEC(struct read_chunk) uncommitted;
-	VEC(struct process *) slots_due; /* closed, and not yet without their slots */
+	VEC(struct process *) slots_due; /* closed, but their slots are not freed yet */
 	uint64_t uncommitted_bytes;
-	uint64_t committed;   /* events that are in the session file for good */
-	unsigned write_tries; /* of what could not be written, since the last commit */
-	bool given_up;        /* no write is tried again */
-	/* how far the store has got */
+	uint64_t committed;   /* committed events */
+	unsigned write_tries; /* tries of failed writes since the last commit */
+	bool given_up;        /* failed writes are not tried again */
+	/* number of rows that the store has */
 	size_t modules_written, frames_written, stacks_written, vtables_written, classes_written;
 	size_t tags_written;
 	uint64_t counted; /* as in struct process */
@@ -139,17 +142,17 @@ struct session {
 
 /* Remembers the first error; frees others. */
 void session_fail(struct session *session, struct shiny_err *err);
-/* Hands the events to the store: before it commits or ends. */
+/* Passes the events to the store; call before it commits or ends. */
 void session_flush_events(struct session *session);
-/* The same, and makes room for more, where `next_event` has come to its end. */
+/* Does the same, and makes room for more; call when `next_event` is at the end. */
 void session_make_room(struct session *session);
-/* Programs that wait for the sidecar see that it makes progress. */
+/* Shows waiting programs that the sidecar makes progress. */
 void session_beat(struct session *session);
-/* The row of a process as it is now; nothing without a store. */
+/* Writes a process's present row; does nothing without a store. */
 void session_put_process(struct session *session, const struct process *process);
-/* The row of a thread; `end` in ticks, 0: it has not ended. */
+/* Writes a thread's row; `end`: ticks, 0: it has not ended. */
 void session_put_stream(struct session *session, struct stream *stream, uint64_t end);
-/* The id of a tag. */
+/* Returns the id of a tag, adding it if necessary. */
 uint32_t session_tag(struct session *session, const char *name);
 
 #endif

@@ -13,13 +13,13 @@ bool process_early(const struct process *p)
 	return p->end && (p->replaced || p->stats.live.gone);
 }
 
-/* NULL: its slot is not its own any more. */
+/* Returns the process's slot; NULL: it has lost it. */
 static const struct shiny_process *slot_of(const struct process *p)
 {
 	const struct shiny_process *slot = p->closed ? NULL : &p->ring->processes[p->slot];
 
 	if (slot && __atomic_load_n(&slot->generation, __ATOMIC_RELAXED) != p->generation) {
-		p->ring->lies = true; /* nobody may claim it before process_close */
+		p->ring->lies = true; /* a slot may not be reused before process_close */
 		return NULL;
 	}
 	return slot;
@@ -45,8 +45,8 @@ void process_read_counters(struct process *p)
 		p->said = (int)(__atomic_load_n(&from->exit_status, __ATOMIC_RELAXED) & 0xff) << 8;
 }
 
-/* Between the moment that it ends and the moment that its parent asks, neither source may have an
- * answer: asked again later. */
+/* Neither source may have an answer between the process's end and its parent's wait(): called again
+ * later. */
 void process_read_status(struct process *p)
 {
 	struct pollfd wait = { .fd = p->pidfd, .events = POLLIN };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * session_process.h: one process of a session: who it is, what it holds, what was counted of it.
+ * session_process.h: one process of a session: its identity, its blocks, its counts.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
- * process/ changes who it is and when it ended, intake/ what it holds, vm/ its mapped memory.
+ * process/ changes its identity and its end, intake/ its blocks, vm/ its mapped memory.
  */
 #ifndef SHINY_SESSION_PROCESS_H
 #define SHINY_SESSION_PROCESS_H
@@ -24,12 +24,12 @@
 struct memory;
 struct ring_file;
 
-/* What the sidecar itself noticed, per process. */
+/* Counts of the sidecar's own, per process. */
 struct noticed {
 #define SHINY_NOTICED(name, field, weight, unit, text, advice) uint64_t field;
 #include "../../store/noticed.def"
 #undef SHINY_NOTICED
-	uint64_t double_steps; /* looked through for double_frees */
+	uint64_t double_steps; /* deaths compared for double_frees */
 };
 
 struct process {
@@ -38,23 +38,23 @@ struct process {
 	uint32_t slot, generation, namespace_pid;
 	uint32_t pid;                             /* 0 unknown; changed by roster_name */
 	int pidfd;                                /* -1 none */
-	int status;    /* as wait() says it; -1 unknown */
-	int said;      /* the same, as its library announced it; -1 it did not */
-	int told;      /* the same, as its parent was told; -1 it was not */
+	int status;    /* as from wait(); -1 unknown */
+	int said;      /* the same, announced by its library; -1 not announced */
+	int told;      /* the same, as its parent received it; -1 unknown */
 	bool forked;   /* its parent shares the ring */
-	bool pending;  /* forked, its parent's blocks are not taken over yet */
+	bool pending;  /* forked, and its parent's blocks are not copied yet */
 	bool gone;     /* it cannot run any more */
-	bool replaced; /* by exec: another image runs under its pid */
-	bool closed;   /* drained after that; its slot is given back after the next commit */
+	bool replaced; /* by exec: its pid runs another image */
+	bool closed;   /* drained after its end; its slot is freed after the next commit */
 	bool settled;  /* its live blocks are counted; registry and space are empty */
-	bool ends;     /* session->total knows when */
-	bool wanderer; /* its pid was looked for and could not be told */
-	bool inquired; /* what /proc says of it is on its way */
+	bool ends;     /* session->total has its end */
+	bool wanderer; /* its pid was searched and is not certain */
+	bool inquired; /* an answer from /proc is pending */
 	uint32_t parent_slot, parent_generation;
 	uint64_t start, fork_at, end; /* ticks; end 0: still running */
-	uint64_t said_end;            /* ticks, 0 not announced */
-	uint64_t closed_wall;         /* ns, wall */
-	uint64_t looked_wall;         /* when /proc was last read */
+	uint64_t said_end;            /* ticks; 0: not announced */
+	uint64_t closed_wall;         /* wall ns */
+	uint64_t looked_wall;         /* wall ns of the last question to /proc */
 	unsigned looks;
 	char *name, *role, *purpose, *executable, *command;
 
@@ -69,20 +69,22 @@ struct process {
 	uint64_t last; /* ticks of the latest record applied */
 	uint64_t counters[SHINY_COUNTERS];
 	struct noticed noticed;
-	uint64_t counted; /* output/counter_rows.c: the sum of both that the session file has */
+	uint64_t counted; /* sum of `counters` and `noticed` in the session file
+	                   * (output/counter_rows.c) */
 	struct memory *memory;
 };
 
 /*
- * It ended before the session's end, as far as is known: what it held is gone, not live (total.h).
+ * True if it ended before the session's end, as far as is known: its blocks are abandoned, not live
+ * (total.h).
  */
 bool process_early(const struct process *process);
-void process_load_counters(struct process *process); /* what its library counts */
-/* The same, and whether it has announced its end. */
+void process_load_counters(struct process *process); /* reads its library's counters */
+/* Does the same, and reads whether it has announced its end. */
 void process_read_counters(struct process *process);
-/* How it ended, if that can be known. */
+/* Reads its exit status, if that is available. */
 void process_read_status(struct process *process);
-/* "" where it cannot be told. */
+/* Reads a thread's name; "" if unknown. */
 void process_thread_name(const struct process *process, uint32_t tid, char *out, size_t room);
 bool process_thread_alive(const struct process *process, uint32_t tid); /* true when in doubt */
 

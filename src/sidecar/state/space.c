@@ -34,7 +34,7 @@ void space_clone(struct space *space, const struct space *parent, uint64_t time)
 	}
 }
 
-/* Index of the first live mapping that ends behind `address`. */
+/* Returns the index of the first live mapping that ends behind `address`. */
 static size_t first_behind(const struct space *space, uint64_t address)
 {
 	return lower_bound(space->live.count, i, space->live.at[i].end <= address);
@@ -95,8 +95,8 @@ uint32_t space_frame(struct space *space, struct ids *ids, uint64_t address)
 	struct space_hit *hit = hit_of(&space->frames, address);
 
 	if (hit->address != address || !hit->id) {
-		/* a return address behind a call that never returns may be one past its module:
-		 * look the call up */
+		/* A return address behind a call that never returns may be one past its module:
+		 * look the call up. */
 		const struct mapping *m = space_find(space, address - 1);
 
 		hit->address = address;

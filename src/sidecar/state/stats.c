@@ -106,7 +106,7 @@ void stats_clone_sites(struct stats *stats, const struct stats *parent)
 {
 	for (size_t i = 0; i < parent->sites.count; i++) {
 		const struct site_stats *site = &parent->sites.at[i];
-		/* one with a tag comes behind the one without */
+		/* a site with a tag follows the one without */
 		uint32_t index = stats_site(stats, site->stack);
 
 		if (site->tag)
@@ -272,7 +272,7 @@ void stats_resize(struct stats *stats, const struct entry *entry, uint64_t size,
 		bucket->alloc_bytes += difference;
 		total_raise(stats->total, 0, difference, ticks);
 	} else {
-		/* its end will add the rest */
+		/* its end will add only the smaller size */
 		stats_tally(stats, site, entry->vtable)->bytes += difference;
 		bucket->free_bytes += difference;
 		total_lower(stats->total, 0, difference);

@@ -6,23 +6,24 @@
  * by the number of events.
  * Threads: one.
  *
- * A block is counted when it ends, or as live when its process does: only then is its type known as
- * well as it ever will be. So "allocs" of a row = blocks of it that ended or live, without the
- * inherited ones, and for every row
+ * A block is counted when it ends, or as live when its process does: its type is not known better
+ * before. So "allocs" of a row = blocks of it that ended or live, without the inherited ones, and
+ * for every row
  *     allocs + inherited_frees = frees + live.
- * Where the process ended before the session's end, finish.c writes the live ones as abandoned.
+ * If the process ended before the session's end, finish.c writes the live ones as abandoned.
  *
- * What a fork brought along stands apart: its pages are its parent's until somebody writes to them.
- * Such a block is counted as inherited, and as a free if the child frees it; it has no part in what
- * is live, in lifetimes and in peaks.
+ * Blocks inherited by a fork are separate, as their pages are shared with the parent until either
+ * writes to them. Such a block is counted as inherited, and as a free if the child frees it; live
+ * blocks, lifetimes and peaks do not include it.
  *
- * An object that is resized in place has asked for what it grew by, and given back what it shrank
- * by: bytes begun less bytes ended are always the live ones, in each row and in each bucket.
+ * An object that is resized in place counts the growth as allocated bytes, and the shrinkage as
+ * freed bytes: bytes begun less bytes ended are always the live ones, in each row and in each
+ * bucket.
  *
- * Peaks are per site and follow births, for which the type is not needed. A site is a process's own
- * index of a session-wide stack id: events reach their row by two array look-ups and no hash. A
- * stack from which threads with tags have allocated has further sites, one a tag, chained to the
- * one without.
+ * Peaks are per site and follow births, which do not need the type. A site is a process's own index
+ * of a session-wide stack id: events find their row by two array look-ups without a hash. A stack
+ * from which threads with tags have allocated has further sites, one per tag, chained to the one
+ * without.
  */
 #ifndef SHINY_STATS_H
 #define SHINY_STATS_H
@@ -45,30 +46,31 @@ struct bins { /* a dense range of log2 bins */
 	uint8_t first, count;
 };
 
-/* How a block ended: the states D and R of "Shiny Objects" (Upadhyay & Venkat, 2026), and a
- * garbage-collected one's third way. */
+/* The ways in which a block ends: the states D and R of "Shiny Objects" (Upadhyay & Venkat, 2026),
+ * and a third one of garbage-collected objects. */
 enum block_end {
 	END_FREED,    /* the program freed it, or its destructor ran */
-	END_REUSED,   /* nobody did: another one has its place */
-	END_RELEASED, /* nobody did: its memory was given back, to the collector's free lists or to
-	               * the system */
+	END_REUSED,   /* not freed: another block has its place */
+	END_RELEASED, /* not freed: its memory was returned to the collector's free lists or to the
+	               * system */
 };
 
-/* What most rows have none of. */
+/* Counts that are zero in most rows. */
 struct tally_rare {
 	uint64_t reallocs;
-	uint64_t reused, released; /* of tally_frees() */
+	uint64_t reused, released; /* part of tally_frees() */
 	uint64_t inherited, inherited_bytes;
-	uint64_t inherited_frees;  /* of tally_frees() */
+	uint64_t inherited_frees;  /* part of tally_frees() */
 	struct bins living;
 };
 
-/* What each block's end changes comes first, in one cache line. */
+/* A row of one site and vtable. The members that each block's end changes come first, in one cache
+ * line. */
 struct tally {
 	_Alignas(64) struct tally *next;
 	uint32_t vtable;
 	bool second_word;        /* its vptrs were second words */
-	bool complete;           /* a vptr was read when its object was complete, beyond doubt */
+	bool complete;           /* a vptr was read in a complete object, without doubt */
 	struct bins ended;
 	uint64_t last_size;
 	uint64_t settled;        /* blocks whose vptr was read in the middle of their lives */
@@ -76,8 +78,8 @@ struct tally {
 
 	uint64_t dying;          /* blocks whose vptr was read only at the free */
 	uint64_t size_step; /* every size is min_size + k * size_step; 0: all are the same */
-	uint64_t max_size, min_size;   /* of all, inherited ones too; min_size UINT64_MAX: none
-	                                * yet */
+	uint64_t max_size, min_size;   /* of all blocks, inherited ones too; min_size UINT64_MAX:
+	                                * none yet */
 	uint64_t live, live_bytes;
 	struct tally_rare *rare; /* NULL: all zero; tally_rare() */
 	uint32_t type;           /* store_type id, 0 unknown: block_types.c */
@@ -88,16 +90,16 @@ struct site_stats {
 	uint32_t stack; /* session-wide id, 0 none */
 	uint32_t api;   /* enum shiny_api of its latest block */
 	uint32_t tag;   /* session-wide id, 0 none */
-	uint32_t next;  /* the next one of this stack with a tag, 0 none (site 0 has no tag); the
-	                 * most recently used first */
+	uint32_t next;  /* next site of this stack with a tag, most recently used first; 0 none
+	                 * (site 0 has no tag) */
 	uint64_t live_blocks, live_bytes;
-	uint64_t peak_blocks, peak_bytes, peak_time; /* time in ticks, of peak_bytes */
+	uint64_t peak_blocks, peak_bytes, peak_time; /* peak_time: ticks of peak_bytes */
 	struct tally *stats; /* most recently used first */
 };
 
 struct bucket {
 	uint64_t allocs, frees, alloc_bytes, free_bytes, live_blocks, live_bytes;
-	uint64_t most_bytes; /* live at any moment in it, as far as something happened */
+	uint64_t most_bytes; /* the most live bytes after any event in it */
 	bool touched; /* live_* are set */
 };
 
@@ -109,23 +111,23 @@ struct stats {
 	struct total_part live;
 	struct total *total; /* of all processes */
 
-	VEC(struct tally *) slabs; /* where the tallies are */
-	size_t slab_used;          /* of the last one */
+	VEC(struct tally *) slabs; /* memory of the tallies */
+	size_t slab_used;          /* tallies used in the last slab */
 
 	struct bucket *buckets;
 	size_t bucket_count, bucket_room;
-	uint64_t bucket_first; /* index, in lengths since the session's start, of buckets[0] */
-	uint64_t bucket_ns;    /* their length; doubles when there are too many */
+	uint64_t bucket_first; /* index of buckets[0]: its start / bucket_ns */
+	uint64_t bucket_ns;    /* length of a bucket, ns; doubles when there are too many */
 	uint64_t from, to;     /* the current bucket's range, ns */
 	struct bucket *current;
 };
 
 void stats_init(struct stats *stats, struct total *total);
 void stats_deinit(struct stats *stats);
-uint32_t stats_site(struct stats *stats, uint32_t stack); /* index of the site; made when new */
-/* The site of the same stack for blocks of that tag. */
+uint32_t stats_site(struct stats *stats, uint32_t stack); /* index of the site, created when new */
+/* Returns the site of the same stack for blocks of that tag, created when new. */
 uint32_t stats_tagged(struct stats *stats, uint32_t site, uint32_t tag);
-/* A forked child starts with its parent's sites, at the same indices, and nothing counted. */
+/* Gives a forked child its parent's sites, at the same indices, without counts. */
 void stats_clone_sites(struct stats *stats, const struct stats *parent);
 
 static inline const struct tally_rare *tally_rare(const struct tally *tally)
@@ -134,41 +136,41 @@ static inline const struct tally_rare *tally_rare(const struct tally *tally)
 
 	return tally->rare ? tally->rare : &none;
 }
-/* How many blocks of it ended. */
+/* Returns the number of the row's blocks that ended. */
 static inline uint64_t tally_frees(const struct tally *tally)
 {
 	return tally->allocs + tally_rare(tally)->inherited_frees - tally->live;
 }
 
-/* When its vptrs were read: for nearly all in the middle, and one of them beyond doubt, SETTLED;
- * for most at the free, FREE; else FLUSH, some may have been too young. */
+/* Tells when the row's vptrs were read. SETTLED: nearly all in the middle of lives, one of them
+ * beyond doubt; FREE: most at the free; FLUSH: else, some may have been too young. */
 enum shiny_vptr_api stats_reading(const struct tally *tally);
-/* Adds one row to another, and leaves nothing of it. */
+/* Adds row `from` to `to`, and frees the memory of `from`. */
 void stats_merge(struct tally *to, struct tally *from);
-/* The block has another size from now on; entry->size is still the old one. */
+/* Counts a new size of a block; entry->size is still the old one. */
 void stats_resize(struct stats *stats, const struct entry *entry, uint64_t size, uint64_t ns,
 		  uint64_t ticks);
-/* At the process's end: the block was not freed, and is `age` ns old. */
+/* Counts a block that is live at its process's end, `age` ns old. */
 void stats_live(struct stats *stats, const struct entry *entry, uint64_t age);
 
 /* ---- a block's beginning and end ----
  *
- * Inline, with what is rarely needed out of line: this is done once an event, and calls, and what
- * does not stay in registers across them, were a third of what it cost.
+ * These functions are inline, with their rare parts out of line: they run once an event, and calls,
+ * with the registers that these spill, were a third of the cost.
  */
 
-/* Finds the row, or makes it; it is the site's first one afterwards. */
+/* Finds or creates the row; it is the site's first one afterwards. */
 struct tally *stats_tally_slow(struct stats *stats, struct site_stats *site, uint32_t vtable);
 /* Makes room for `bin`, which is outside of the range. */
 void stats_reach_bin(struct bins *bins, unsigned bin);
-/* The timeline's bucket at `ns` becomes the current one. */
+/* Makes the timeline's bucket at `ns` the current one. */
 void stats_find_bucket(struct stats *stats, uint64_t ns);
-/* A size that is not that of the row's last block. */
+/* Counts a size that differs from that of the row's last block. */
 void stats_take_size(struct tally *tally, uint64_t size);
-/* What most rows have none of; made where there is none. */
+/* Returns the row's rare counts, created when missing. */
 struct tally_rare *stats_rare(struct tally *tally);
 
-/* The row of a site's blocks of a vtable. */
+/* Returns the row of a site's blocks of a vtable. */
 static inline struct tally *stats_tally(struct stats *stats, struct site_stats *site,
 					uint32_t vtable)
 {
@@ -187,12 +189,12 @@ static inline void stats_count_bin(struct bins *bins, uint64_t ns, uint64_t byte
 	bins->at[bin - bins->first].bytes += bytes;
 }
 
-/* The bucket, which is told what is live now. */
+/* Returns the bucket at `ns`, after setting its live counts. */
 static inline struct bucket *stats_bucket(struct stats *stats, uint64_t ns)
 {
 	struct bucket *bucket;
 
-	/* there is none, so far: their difference is 0 */
+	/* without a bucket yet, from and to are equal */
 	if (__builtin_expect(ns - stats->from >= stats->to - stats->from, 0))
 		stats_find_bucket(stats, ns);
 	bucket = stats->current;
@@ -204,7 +206,7 @@ static inline struct bucket *stats_bucket(struct stats *stats, uint64_t ns)
 	return bucket;
 }
 
-/* A block began. `ns` session time. */
+/* Counts a birth. `ns`: session time. */
 static inline __attribute__((always_inline)) void
 stats_begin(struct stats *stats, const struct entry *entry, uint64_t ns)
 {
@@ -229,7 +231,7 @@ stats_begin(struct stats *stats, const struct entry *entry, uint64_t ns)
 	bucket->alloc_bytes += size;
 }
 
-/* What is counted once a block, whether it ended or is live at its process's end. */
+/* Counts a block in its row, once: when it ends, or is live at its process's end. */
 static inline __attribute__((always_inline)) struct tally *
 stats_count(struct stats *stats, const struct entry *entry)
 {
@@ -257,7 +259,7 @@ stats_count(struct stats *stats, const struct entry *entry)
 	return s;
 }
 
-/* A block ended after `lifetime` ns. */
+/* Counts an end after `lifetime` ns. */
 static inline __attribute__((always_inline)) void
 stats_end(struct stats *stats, const struct entry *entry, enum block_end how, uint64_t ns,
 	  uint64_t lifetime)

@@ -44,7 +44,7 @@ static void total_find_rise(struct total *total)
 			total->rise = total->leavers.at[i].goes;
 }
 
-/* Its time falls to the one before; in front of the first, `peak` knows. */
+/* Removes a leaver; the one before it covers its time, for the first one `peak` does. */
 static void drop_leaver(struct total *total, size_t at)
 {
 	struct total_leaver *leaver = &total->leavers.at[at];

@@ -21,8 +21,8 @@ static bool page_range(uint64_t start, uint64_t bytes, uint64_t *end)
 	       *end <= UINT64_C(1) << 47;
 }
 
-/* While the list was read, or after: what it says of this range may be older or newer than the
- * call. */
+/* Notes a range that a call changed while the list was read, or later: the list may be older or
+ * newer there than the call. */
 static void fluid(struct memory_watch *watch, const struct process *p, uint64_t start, uint64_t end,
 		  uint64_t time)
 {
@@ -54,7 +54,7 @@ void memory_call(struct session *session, struct process *p, const struct shiny_
 	struct memory_watch *watch = session->memory;
 	struct segments *s = &p->memory->segments;
 	char name[SHINY_MAP_NAME_MAX + 1] = "";
-	/* 0: early calls, told all at once */
+	/* 0: early calls, which the library reports all at once */
 	uint64_t end, old_end, begun = map->begun ? map->begun : UINT64_MAX;
 
 	switch (call) {
@@ -115,7 +115,7 @@ void memory_fork(struct session *session, struct process *child, const struct pr
 
 struct judge {
 	struct session *session;
-	struct sym_module **modules; /* NULL: functions are not asked for */
+	struct sym_module **modules; /* NULL: judges without functions */
 };
 
 static void facts_of_stack(const struct judge *judge, uint32_t stack, struct owner_facts *facts)
@@ -198,9 +198,9 @@ static bool owned_by(const struct vm_segment *g, const char *owner)
 }
 
 /*
- * Segments in order of address: what is kept inaccessible in front of a stack or behind a ring of
- * malloc's is a part of it. Only those of which something new is known are judged: a Chromium has
- * 8,000 segments, and this is done each second.
+ * Finds the owners of a process's segments, in order of address: an inaccessible guard in front of
+ * a stack or behind malloc's memory has the same owner. Only new and changed segments are judged,
+ * as a Chromium has 8,000 of them, and this runs each second.
  */
 static void judge_process(const struct judge *judge, const struct process *p)
 {
@@ -265,8 +265,8 @@ static void put_segment(struct session *session, struct vm_segment *g)
 	g->changed = false;
 }
 
-/* Ended ones leave their process. Those that nobody ever looked at and no call made tell nothing;
- * of those that came and went between two samples, so many are kept. */
+/* Moves ended segments from their process to the session. Drops those that no sample and no call
+ * showed; of those that lived between two samples, keeps the first MEMORY_BRIEF_MAX. */
 static void collect_past(struct session *session, struct process *p)
 {
 	struct memory_watch *watch = session->memory;
@@ -350,7 +350,7 @@ void memory_finish(struct session *session, struct sym_module **modules)
 	for (size_t i = 0; i < watch->past.count; i++) {
 		struct vm_segment *g = watch->past.at[i];
 
-		/* what the kernel's list alone told of is judged by its neighbours, and has been */
+		/* segments from the kernel's list alone are judged by their neighbours already */
 		if (g->stack)
 			judge_segment(&judge, g);
 	}

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mappings.h: the memory of the session's processes beside malloc: who mapped what.
+ * mappings.h: the memory of the session's processes beside malloc, and its owners.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
- * Calls come with the records (memory_call) and make each process's table of segments (segments.h).
- * Samples (mappings_sample.h) complete that table, and say what is resident. Here are the calls,
- * the forks, the owners of segments and their rows.
+ * Records of calls (memory_call) build each process's table of segments (segments.h). Samples
+ * (mappings_sample.h) complete that table, and have the resident bytes. This module handles the
+ * calls, the forks, the owners of segments and their rows.
  */
 #ifndef SHINY_MAPPINGS_H
 #define SHINY_MAPPINGS_H
@@ -19,15 +19,16 @@ struct process;
 struct session;
 struct sym_module;
 
-/* A mapping call of the process; `stack` is session-wide. */
+/* Applies a mapping call of the process; `stack` is session-wide. */
 void memory_call(struct session *session, struct process *process, const struct shiny_map *map,
 		 unsigned call, uint32_t stack, uint64_t time);
 void memory_fork(struct session *session, struct process *child, const struct process *parent);
 
-/* Rows of segments that are new or changed, of the processes that run; and of one that closes. */
+/* Write rows of new and changed segments: of the running processes, and of one that closes. */
 void memory_write(struct session *session);
 void memory_end(struct session *session, struct process *process);
-/* The last of it: owners by the functions of the mapping calls too. `modules` by id, opened. */
+/* Call at the end: finds owners also by the functions of the mapping calls, and writes the last
+ * rows. `modules`: by id, opened. */
 void memory_finish(struct session *session, struct sym_module **modules);
 
 #endif

@@ -44,7 +44,7 @@ static void spend(struct memory_watch *watch, uint64_t cost)
 		watch->longest = cost;
 }
 
-/* Among due processes, prefers one never sampled, then the one that has waited
+/* True if `a` should be sampled before `b`: one never sampled first, then the one that has waited
  * longest. */
 static bool comes_first(const struct memory *a, const struct memory *b)
 {
@@ -52,9 +52,9 @@ static bool comes_first(const struct memory *a, const struct memory *b)
 }
 
 /*
- * Nearly all of its ring's chunks are taken: its threads may be waiting for us. A sample reads what
- * the kernel gives out only when it has the lock of the program's memory map, and who holds that
- * may be kept from the processor by them.
+ * True if most of the ring's chunks are taken, so that its threads may be waiting for the sidecar.
+ * A sample needs the lock of the program's memory map, and waiting threads may keep its holder from
+ * the processor.
  */
 static bool is_pressed(const struct ring_file *a)
 {
@@ -75,8 +75,8 @@ static struct process *choose(const struct session *session, uint64_t wall)
 	return chosen;
 }
 
-/* Whether the list is this process's: its number may have gone to another, or it to another program
- * by exec. */
+/* True if the list is this process's: its pid may have been reused, or it may run another program
+ * after exec. */
 static bool is_its_own(const struct process *p, const struct smaps *smaps)
 {
 	uint64_t device = (uint64_t)major(p->ring->device) << 20 | minor(p->ring->device);
@@ -91,7 +91,7 @@ static bool is_its_own(const struct process *p, const struct smaps *smaps)
 	return false;
 }
 
-/* Early ones for those that live shortly. */
+/* Returns the ns until the next sample; the first ones are early, for short processes. */
 static uint64_t until_next(const struct memory_watch *watch, unsigned samples)
 {
 	static const uint64_t early[] = { 100 * MS, 400 * MS };
@@ -101,7 +101,7 @@ static uint64_t until_next(const struct memory_watch *watch, unsigned samples)
 	return next < watch->period ? next : watch->period;
 }
 
-/* From /proc/PID/stat, which costs a hundredth of the list. False: gone. */
+/* Reads /proc/PID/stat, which costs a hundredth of the list. False: the process has ended. */
 static bool read_stillness(const struct process *p, struct stillness *out)
 {
 	unsigned long long minor, major, bytes, pages;
@@ -117,7 +117,8 @@ static bool read_stillness(const struct process *p, struct stillness *out)
 	return true;
 }
 
-/* No page came or went and nothing was called: repeats the last sample. */
+/* Repeats the last sample if the process has no new page faults, sizes and records since; false: it
+ * has. */
 static bool sample_again(struct session *session, struct process *p)
 {
 	struct memory_watch *watch = session->memory;
@@ -133,7 +134,7 @@ static bool sample_again(struct session *session, struct process *p)
 	return true;
 }
 
-/* ---- the sample's questions, asked in the thread ---- */
+/* ---- questions to /proc, asked in the errands' thread ---- */
 
 static void read_list(struct errand *errand)
 {
@@ -165,7 +166,7 @@ static void count_pages(struct errand *errand)
 	sample->cost += cpu_ns() - began;
 }
 
-/* The list is there. */
+/* Takes the list, which has been read. */
 static void listed(struct session *session, struct errand *errand)
 {
 	struct memory_watch *watch = session ? session->memory : NULL;
@@ -244,7 +245,7 @@ static void note_refused(struct session *session, struct process *p)
 					     "is resident only the sum is known"));
 }
 
-/* The list is taken in, and the pages are asked for of areas that hold several segments. */
+/* Applies the list, and asks for the pages of areas that hold several segments. */
 static void take_list(struct session *session, struct process *p, uint64_t now)
 {
 	struct memory_watch *watch = session->memory;
@@ -270,7 +271,7 @@ void memory_take(struct session *session, uint64_t now)
 	uint64_t began = cpu_ns();
 
 	if (session->behind && now < watch->sample_ended)
-		return; /* what it saw is not applied yet */
+		return; /* the calls up to the list's moment are not applied yet */
 	if (p && watch->sample_state == SAMPLE_LISTED)
 		take_list(session, p, now);
 	if (p && watch->sample_state == SAMPLE_COUNTED) {

@@ -15,13 +15,13 @@
 #include "smaps.h"
 
 #define MEMORY_FIRST  UINT64_C(10000000)  /* ns from a process's start to the first sample */
-/* ns of looking that a session may begin with, and the most that it can save up */
+/* ns of sampling that a session starts with, and the most that it can save up */
 #define MEMORY_CREDIT INT64_C(20000000)
 enum {
 	MEMORY_SHARE = 50,          /* samples may take one fiftieth of the time */
 	MEMORY_PAGE = 4096,
 	MEMORY_BRIEF_MAX = 100000,
-	MEMORY_COUNTED_PAGES = 1 << 18, /* of pagemap, at one sample: 2 MiB of it */
+	MEMORY_COUNTED_PAGES = 1 << 18, /* most pages of pagemap read for one sample: 2 MiB of it */
 };
 
 /* A part of an area of the list that lies in one segment. */
@@ -32,13 +32,13 @@ struct part {
 	uint64_t malloc_blocks, malloc_bytes, object_blocks, object_bytes;
 };
 
-/* Numbers that differ once a process's memory has changed. */
+/* Numbers that change whenever a process's memory changes. */
 struct stillness {
-	uint64_t minor_faults, major_faults, bytes, pages; /* of /proc/PID/stat */
+	uint64_t minor_faults, major_faults, bytes, pages; /* from /proc/PID/stat */
 	uint64_t events; /* records applied */
 };
 
-/* An area that holds several segments: `ranges` of them between its bounds, which begin at
+/* An area that holds several segments: it has `ranges` parts, whose bounds begin at
  * sample.bounds[first]. */
 struct shared_area {
 	size_t first, ranges;
@@ -49,53 +49,53 @@ struct shared_area {
 struct mappings_sample {
 	struct errand errand;
 	uint32_t pid;
-	uint64_t cost; /* ns of the thread */
+	uint64_t cost; /* processor ns of the thread */
 
-	/* first, the list */
+	/* the first question: the list */
 	int error;
-	bool totals; /* refused, but for its sums */
+	bool totals; /* refused, except its sums */
 	struct smaps smaps;
 
-	/* then the pages of areas that hold several segments */
+	/* the second question: the pages of areas that hold several segments */
 	VEC(struct shared_area) shared;
 	VEC(uint64_t) bounds; /* addresses */
-	VEC(uint64_t) counts; /* of pages from there to the next bound */
+	VEC(uint64_t) counts; /* pages from each bound to the next */
 };
 
 enum sample_state {
 	SAMPLE_NONE,
-	SAMPLE_ASKED,    /* for the list */
+	SAMPLE_ASKED,    /* the list is requested */
 	SAMPLE_LISTED,
-	SAMPLE_COUNTING, /* asked for pages */
+	SAMPLE_COUNTING, /* the pages are requested */
 	SAMPLE_COUNTED,
 };
 
 struct memory_watch {
 	uint64_t period; /* ns; 0 off */
-	uint32_t ids;    /* the last segment's */
+	uint32_t ids;    /* id of the last segment */
 	struct texts texts;
 	uint32_t heap;     /* id of "[heap]" */
-	uint32_t pools[2]; /* of PartitionAlloc's name for its memory, as it gives it and as kernels
-	                    * show it */
+	uint32_t pools[2]; /* ids of PartitionAlloc's name for its memory, as it sets it and as
+	                    * kernels show it */
 	VEC(struct vm_segment *) past;
 	uint64_t brief, brief_dropped;
 
-	/* the sample that is under way; nearly always that of this round */
-	struct process *sampled; /* NULL none, or it is closed by now */
+	/* the sample under way; nearly always this round's */
+	struct process *sampled; /* NULL: none, or it has closed meanwhile */
 	enum sample_state sample_state;
 	uint64_t sample_began;       /* ticks */
-	uint64_t sample_ended;       /* ticks; of the part that was done last */
-	uint64_t sample_cost;        /* ns of the loop */
+	uint64_t sample_ended;       /* ticks; end of the last finished part */
+	uint64_t sample_cost;        /* processor ns of the loop */
 	struct stillness sample_still;
 	struct mappings_sample sample;
 	VEC(struct flux) flux;
 	VEC(struct part) parts;
-	uint64_t live_blocks, live_bytes; /* malloc's, as of that sample */
+	uint64_t live_blocks, live_bytes; /* malloc's, at that sample */
 
 	/* the account */
 	int64_t credit;
 	uint64_t credit_wall;
-	uint64_t samples, cost, longest; /* so far, ns */
+	uint64_t samples, cost, longest; /* totals; cost and longest in ns */
 };
 
 struct memory {
@@ -103,11 +103,11 @@ struct memory {
 	uint64_t due; /* wall ns of the next sample */
 	unsigned samples;
 	bool refused;
-	struct stillness before;  /* the last sample */
-	struct store_memory seen; /* its row */
+	struct stillness before;  /* at the last sample */
+	struct store_memory seen; /* row of the last sample */
 	/* super pages of PartitionAlloc that hold, or held, malloc's blocks; sorted */
 	VEC(uint64_t) malloc_regions;
-	struct vm_segment *remainder;           /* what belongs to none */
+	struct vm_segment *remainder;           /* resident memory in no segment */
 };
 
 /* `period` ms; 0: calls only. */
@@ -116,7 +116,7 @@ void memory_watch_destroy(struct memory_watch *watch); /* accepts NULL */
 struct memory *memory_create(struct memory_watch *watch, uint32_t process);
 void memory_destroy(struct memory *memory); /* accepts NULL */
 
-/* The id of a text; 0: it is empty, or there is no memory for it. */
+/* Returns the id of a text; 0: it is empty. */
 uint32_t memory_text(struct memory_watch *watch, const char *text);
 const char *memory_text_of(const struct memory_watch *watch, uint32_t id); /* NULL: 0 */
 

@@ -36,7 +36,7 @@ static const struct {
 };
 enum { RULES = sizeof(rules) / sizeof(*rules) };
 
-/* Names of anonymous memory as the kernel shows them, "[anon:NAME]", and as the program gave
+/* Matches names of anonymous memory as the kernel shows them, "[anon:NAME]", and as the program set
  * them. */
 static bool name_matches(const char *pattern, const char *name)
 {
@@ -52,7 +52,7 @@ static bool name_matches(const char *pattern, const char *name)
 	return !fnmatch(pattern, inner, 0);
 }
 
-/* The first module of the mapping call that is not the C library's. */
+/* Returns the name of the mapping call's first module that is not the C library's. */
 static const char *caller(const struct owner_facts *f)
 {
 	for (unsigned i = 0; i < OWNER_FRAMES; i++)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * owners.h: the owner of a memory segment: the rules of owners.def applied to what is known about
- * it.
+ * owners.h: finds the owner of a memory segment by the rules of owners.def.
  *
  * Runs: sidecar. Signals: no. Allocates: nothing. Threads: any.
  */
@@ -14,18 +13,18 @@
 
 enum { OWNER_FRAMES = 4 };
 
-/* NULL: not so, or not known. */
+/* The known facts about a segment. NULL or false: not so, or unknown. */
 struct owner_facts {
 	uint64_t start, bytes;
 	bool own, blocks, call, seen, tls;
 	const char *name, *file, *thread;
 	const char *module;                  /* path of the ELF module that it is a part of */
 	const char *callers[OWNER_FRAMES];   /* paths of the modules of the mapping call's frames */
-	const char *functions[OWNER_FRAMES]; /* and their functions */
+	const char *functions[OWNER_FRAMES]; /* names of their functions */
 };
 
-/* The row of owners.def that decides, and in words what of the owner's it is (into the facts, or a
- * constant). */
+/* Returns the row of owners.def that decides. *detail: the part of the owner's memory that it is,
+ * in words; points into the facts, or to a constant. */
 unsigned owners_find(const struct owner_facts *facts, const char **detail);
 const char *owners_name(unsigned row);
 

@@ -19,7 +19,7 @@ static uint64_t accessible(const struct piece *p, uint64_t start, uint64_t end)
 	return p->prot && from < to ? to - from : 0;
 }
 
-/* What the pages of these parts were counted to be; NULL: they were not, or not these. */
+/* Returns the page counts of these parts; NULL: they were not counted, or other parts were. */
 static const uint64_t *counts_of(const struct mappings_sample *sample, const struct part *parts,
 				 size_t count)
 {
@@ -37,9 +37,9 @@ static const uint64_t *counts_of(const struct mappings_sample *sample, const str
 }
 
 /*
- * The kernel counts an area as a whole; where it has merged several mappings into one, their pages
- * are counted one by one, and what the area has is dealt out in proportion to them: the sum stays
- * the kernel's, to the byte.
+ * Divides an area's numbers among its parts. The kernel counts an area as a whole; if it has merged
+ * several mappings into one, the area is divided in proportion to the counted pages of its parts:
+ * the sum stays the kernel's, to the byte.
  */
 static void deal(struct memory_watch *watch, const struct smaps_area *area, struct part *parts,
 		 size_t count)
@@ -84,7 +84,8 @@ static void want_counted(struct memory_watch *watch, const struct smaps_area *ar
 	}
 }
 
-/* What of the areas lies in which segment. What lies in none (calls were moving it) is left out. */
+/* Divides the areas into parts, one per segment, and calls `each` with the parts of an area. Omits
+ * memory in no segment, which calls were changing. */
 static void make_parts(struct memory_watch *watch, struct process *p,
 		       void (*each)(struct memory_watch *, const struct smaps_area *, struct part *,
 				    size_t))
@@ -163,8 +164,8 @@ static struct piece *piece_at(const struct segments *s, uint64_t address)
 										  : NULL;
 }
 
-/* A thread's stack from where it becomes accessible, as long as it was made; the kernel may have
- * joined it with what is above. */
+/* Returns the segment of a thread's stack, from its first accessible page, as long as it was
+ * created; splits it off what the kernel has merged it with. NULL: unknown. */
 static struct vm_segment *stack_at(struct segments *s, uint64_t address, uint64_t bytes, bool ended,
 				   uint64_t now)
 {
@@ -177,13 +178,11 @@ static struct vm_segment *stack_at(struct segments *s, uint64_t address, uint64_
 		return NULL;
 	if (bytes && g->source >= SEGMENT_SEEN && address < start + bytes && start + bytes < g->end)
 		return segments_split(s, start, start + bytes, now);
-	/* glibc keeps the stacks of threads that have ended; but their place may have gone to
-	 * something else */
+	/* glibc caches the stacks of ended threads; but their place may have been reused */
 	return ended && g->end - start != bytes ? NULL : g;
 }
 
-/* Where the threads' stacks are, their slots say, also of those that ended, until the slots are
- * taken again. */
+/* Finds the threads' stacks by their slots, also of ended threads, until the slots are reused. */
 static void find_stacks(struct session *session, struct process *p, uint64_t now)
 {
 	struct segments *s = &p->memory->segments;
@@ -204,11 +203,11 @@ static void find_stacks(struct session *session, struct process *p, uint64_t now
 		    __atomic_load_n(&t->process_slot, __ATOMIC_RELAXED) != p->slot ||
 		    __atomic_load_n(&t->start, __ATOMIC_RELAXED) < p->start)
 			continue;
-		g = tid == p->namespace_pid ? NULL : /* the main thread's has a name of its own */
+		g = tid == p->namespace_pid ? NULL : /* the main thread's stack has a name */
 			    stack_at(s, __atomic_load_n(&t->stack, __ATOMIC_RELAXED),
 				     __atomic_load_n(&t->stack_bytes, __ATOMIC_RELAXED), ended,
 				     now);
-		/* twice, since threads are named a little after their start */
+		/* at two samples, as threads are named a little after their start */
 		if (g && !(g->thread && g->sampled)) {
 			if (!ended)
 				process_thread_name(p, tid, name, sizeof(name));
@@ -225,8 +224,8 @@ static void find_stacks(struct session *session, struct process *p, uint64_t now
 	}
 }
 
-/* The memory of a module that is no mapping of its file: .bss, which the kernel may have joined
- * with what the loader mapped next. */
+/* Finds modules' memory that is no mapping of a file: .bss, which the kernel may have merged with
+ * the loader's next mapping. */
 static void find_modules(struct process *p, uint64_t now)
 {
 	struct segments *s = &p->memory->segments;
@@ -247,7 +246,7 @@ static void find_modules(struct process *p, uint64_t now)
 	}
 }
 
-/* What lies in [start, end) is the library's: the kernel may list a mapping in parts. */
+/* Marks [start, end) as the library's own: the kernel may list a mapping in parts. */
 static void own_range(struct segments *s, uint64_t start, uint64_t end, uint64_t now)
 {
 	while (start < end) {
@@ -289,8 +288,8 @@ static bool is_pool(const struct memory_watch *watch, const struct vm_segment *g
 }
 
 /*
- * Which parts are malloc's: all of a segment in which its blocks lie; in PartitionAlloc's pools the
- * super page, which has one owner while it is used.
+ * Finds malloc's parts: whole segments with its blocks; in PartitionAlloc's pools super pages, each
+ * of which has one owner while it is used.
  */
 static void find_malloc(struct memory_watch *watch, struct memory *m)
 {
@@ -394,7 +393,7 @@ static void add_part(struct portion *to, const struct part *part, bool malloc)
 	to->live_bytes += malloc ? part->malloc_bytes : part->object_bytes;
 }
 
-/* Memory in no segment: in flux, or of a process that we may not read. */
+/* Writes the memory in no segment: in flux, or of a process that is not readable. */
 static void put_remainder(struct session *session, struct process *p, const struct portion *rest,
 			  uint64_t now, uint64_t ns)
 {

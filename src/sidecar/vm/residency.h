@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * residency.h: what a sample says of a process's segments: which there are, whose they are, and
- * what of them is resident.
+ * residency.h: applies a sample to a process's segments: their ranges, their owners' evidence and
+ * their resident bytes.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  */
@@ -12,13 +12,13 @@
 #include "mappings_state.h"
 
 /*
- * The kernel's list (watch->sample) into the process's segments, as of `now`. The pages of areas
- * that hold several segments are to be counted: sample.shared.
+ * Applies the kernel's list (watch->sample) to the process's segments, as of `now`. Puts areas that
+ * hold several segments, whose pages must be counted, into sample.shared.
  */
 void residency_observe(struct session *session, struct process *process, uint64_t now);
-/* What of the areas lies in which segment, and the live blocks that lie there: watch->parts. */
+/* Divides the areas among the segments, and counts the live blocks in each part: watch->parts. */
 void residency_count(struct memory_watch *watch, struct process *process);
-/* The rows of it. */
+/* Writes the rows of the sample. */
 void residency_put(struct session *session, struct process *process, uint64_t now);
 
 #endif

@@ -60,7 +60,8 @@ static void erase(struct segments *s, size_t from, size_t to)
 	s->pieces.count -= to - from;
 }
 
-/* Makes a boundary at `address`; the index of the first piece that starts there or behind it. */
+/* Splits the piece at `address`; returns the index of the first piece that starts there or
+ * later. */
 static size_t cut(struct segments *s, uint64_t address)
 {
 	size_t i = segments_find(s, address);
@@ -74,8 +75,7 @@ static size_t cut(struct segments *s, uint64_t address)
 	return i;
 }
 
-/* Joins neighbours that no longer differ, from the one in front of `from` to the one behind
- * `to`. */
+/* Joins pieces that no longer differ, from the one in front of `from` to the one behind `to`. */
 static void join(struct segments *s, size_t from, size_t to)
 {
 	size_t kept = from ? from - 1 : 0, i = kept + 1;
@@ -151,7 +151,7 @@ static struct vm_segment *rebound(struct segments *s, struct vm_segment *g, uint
 	return next;
 }
 
-/* [from, to) of `g` is gone. */
+/* Removes [from, to) from `g`. */
 static void release(struct segments *s, struct vm_segment *g, uint64_t from, uint64_t to,
 		    uint64_t time)
 {
@@ -195,7 +195,7 @@ void segments_unmap(struct segments *s, uint64_t start, uint64_t stop, uint64_t 
 	}
 }
 
-/* A new segment over what is there. */
+/* Adds a segment, removing all that it overlaps. */
 static struct vm_segment *put(struct segments *s, const struct vm_segment *what, uint64_t start,
 			      uint64_t stop, unsigned prot, uint64_t time)
 {
@@ -233,7 +233,7 @@ void segments_map(struct segments *s, const struct vm_segment *what, uint64_t ti
 	put(s, &fresh, what->start, what->end, what->prot, time);
 }
 
-/* The same for the kernel's word: of every segment. */
+/* Sets the protection of all segments in a range; the kernel's list may have further bits. */
 static void set_prot(struct segments *s, uint64_t start, uint64_t stop, unsigned prot,
 		     uint64_t begun)
 {
@@ -258,7 +258,7 @@ void segments_protect(struct segments *s, uint64_t start, uint64_t stop, unsigne
 		set_prot(s, start, stop, prot & (PROT_READ | PROT_WRITE | PROT_EXEC), begun);
 }
 
-/* `g` is now as long as up to `stop`, in the same place. */
+/* Extends `g` to `stop`. */
 static void extend(struct segments *s, struct vm_segment *g, uint64_t stop, unsigned prot,
 		   uint64_t time)
 {
@@ -333,7 +333,7 @@ void segments_break(struct segments *s, uint64_t from, uint64_t to, uint32_t sta
 	    from, to, PROT_READ | PROT_WRITE, time);
 }
 
-/* [from, to) of `g` becomes a segment of its own; all of its bounds stay mapped. */
+/* Splits [from, to) of `g` off as a segment; the parts beside it stay mapped. */
 static struct vm_segment *part(struct segments *s, struct vm_segment *g, uint64_t from, uint64_t to,
 			       uint64_t time)
 {
@@ -424,7 +424,7 @@ static bool fluid(const struct flux *flux, size_t count, uint64_t start, uint64_
 	return false;
 }
 
-/* Segments between two areas of the list have ended. */
+/* Ends segments between two areas of the list. */
 static void clear(struct segments *s, uint64_t start, uint64_t stop, const struct flux *flux,
 		  size_t flux_count, uint64_t time)
 {
@@ -466,7 +466,7 @@ static struct vm_segment seen_as(const struct smaps_area *area, uint64_t start)
 				    .name = has_file(area) ? 0 : area->text };
 }
 
-/* Whether the list can mean the segment that we know; then what it knows more is added. */
+/* True if the area can be this segment; then adds what only the list has. */
 static bool agrees(struct vm_segment *g, const struct smaps_area *area)
 {
 	if (g->shared != area->shared)
@@ -500,8 +500,8 @@ static bool alike(const struct vm_segment *a, const struct vm_segment *b)
 	       a->tls == b->tls && a->own == b->own;
 }
 
-/* Segments known only from the list that the kernel has in one area are one: it grew, or was found
- * in steps. */
+/* Unites segments known only from the list that are one area of it: the area grew, or was found in
+ * steps. */
 static void unite(struct segments *s, const struct smaps_area *area, uint64_t time)
 {
 	for (size_t i = segments_find(s, area->start);
@@ -519,7 +519,7 @@ static void unite(struct segments *s, const struct smaps_area *area, uint64_t ti
 		else
 			free(b);
 		join(s, i + 1, i + 1);
-		/* again from it, wherever its pieces begin now */
+		/* continue from `one`, whose pieces may have moved */
 		i = segments_find(s, one->start) - 1;
 	}
 }

@@ -48,8 +48,8 @@ static bool take(const char **at, char c)
 	return true;
 }
 
-/* "55ee9a36c000-55ee9a36e000 r--p 00000000 fe:00 247134 /usr/bin/cat"; `end` is the line's, which
- * becomes a terminator. */
+/* Parses "55ee9a36c000-55ee9a36e000 r--p 00000000 fe:00 247134 /usr/bin/cat"; writes a terminator
+ * to `end`, the line's end. */
 static bool parse_head(const char *line, char *end, struct smaps_area *out)
 {
 	const char *at = line;
@@ -98,8 +98,8 @@ static const struct {
 	FIELD("Private_Dirty:", private),
 	FIELD("Referenced:", referenced),
 	FIELD("Swap:", swap),
-	/* huge pages of hugetlbfs are in memory, though the kernel does not count them as resident:
-	 * neither do we */
+	/* Huge pages of hugetlbfs are left out, as the kernel does not count them as resident,
+	 * either. */
 #undef FIELD
 };
 
@@ -113,7 +113,7 @@ int smaps_parse(struct smaps *smaps)
 	for (char *line = smaps->text; *line; line = end + 1) {
 		end = strchrnul(line, '\n');
 		if (!*end)
-			return EBADMSG; /* cut in the middle */
+			return EBADMSG; /* the text ends within a line */
 		if (*line >= 'A' && *line <= 'Z') {
 			if (!area)
 				return EBADMSG;
@@ -136,8 +136,8 @@ int smaps_parse(struct smaps *smaps)
 			smaps->areas.count = 0;
 			return EBADMSG;
 		}
-		/* between two pages of text the process may have moved things about: what was told
-		 * already is not counted twice */
+		/* The process may have changed its mappings between two pages of text: areas listed
+		 * already are not counted twice. */
 		if (smaps->areas.count > 1 && area->start < area[-1].end) {
 			if (area->end <= area[-1].end) {
 				smaps->areas.count--;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * smaps.h: /proc/PID/smaps: what a process has mapped and how much of it is in memory.
+ * smaps.h: reads /proc/PID/smaps: a process's mappings and their resident bytes.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: any.
  *
@@ -19,40 +19,40 @@
 struct smaps_area {
 	uint64_t start, end, offset, inode, device;
 	const char *path; /* "" none; "[heap]", "[anon:…]", … */
-	uint32_t text;    /* the caller's id of that */
+	uint32_t text;    /* the caller's id of the path */
 	uint8_t prot;     /* PROT_* */
 	bool shared;
 	uint64_t rss, pss, private, swap;
-	uint64_t referenced; /* of rss: accessed since somebody cleared that (clear_refs) */
+	uint64_t referenced; /* part of rss: accessed since the marks were cleared (clear_refs) */
 };
 
 struct smaps {
 	VEC(struct smaps_area) areas; /* sorted */
-	char *text;                   /* what the paths point into */
+	char *text;                   /* the paths point into it */
 	size_t text_bytes, text_room;
 	uint64_t rss, pss, private, swap; /* sums */
 };
 
 /*
- * Reads it again into `smaps` (zeroed at first). 0, or an errno: ESRCH and ENOENT the process is
- * gone, EACCES and EPERM we may not look, ENODATA it has no memory any more, EBADMSG a text that is
- * not understood.
+ * Reads the file into `smaps` (zeroed before the first time). Returns 0, or an errno: ESRCH,
+ * ENOENT: the process has ended; EACCES, EPERM: not permitted; ENODATA: it has no memory any more;
+ * EBADMSG: the text is malformed.
  */
 int smaps_read(struct smaps *smaps, uint32_t pid);
-/* Likewise of the file that `fd` has open, from its beginning. */
+/* Does the same with the open file `fd`, from its beginning. */
 int smaps_read_file(struct smaps *smaps, int fd);
-int smaps_parse(struct smaps *smaps); /* the text that is there */
+int smaps_parse(struct smaps *smaps); /* parses `text` */
 void smaps_deinit(struct smaps *smaps);
 
 /*
- * How many pages of each range are in memory, from /proc/PID/pagemap: for areas that the kernel has
- * merged out of several mappings. `bounds` are ascending addresses, the ranges lie between
- * neighbours; false: it cannot be read.
+ * Counts the pages of each range that are in memory, by /proc/PID/pagemap: for areas that the
+ * kernel has merged from several mappings. `bounds` are ranges + 1 ascending addresses, with a
+ * range between any two neighbours; false: the file cannot be read.
  */
 bool smaps_count_pages(uint32_t pid, const uint64_t *bounds, size_t ranges, uint64_t *pages);
 
-/* The sums of a process that does not let us look at its parts: from /proc/PID/status, which
- * everybody may read. False: gone. */
+/* Reads only the sums of a process, from /proc/PID/status, which every user may read. False: the
+ * process has ended. */
 bool smaps_totals(uint32_t pid, uint64_t *rss, uint64_t *swap);
 
 #endif

@@ -18,7 +18,7 @@ __asm__(".pushsection .rodata\n"
 	"blank_file_end: .byte 0\n"
 	".popsection");
 
-/* errno says why not. */
+/* Writes a part of the file; false: errno says why not. */
 static bool write_part(int fd, size_t from, size_t to)
 {
 	while (from < to) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * blank_make.c: makes the file that every session begins as (blank.h). Runs when shinyctl is built:
+ * blank_make.c: creates the initial file of every session (blank.h). Runs when shinyctl is built:
  *     blank_make FILE
  *
- * It runs schema.sql, fills table documentation from that file's own comments, so that there is one
- * place where a column is explained, and table boring from boring.rules.
+ * It runs schema.sql, fills table documentation from that file's comments, so that each column is
+ * explained in one place, and fills table boring from boring.rules.
  *
  * The rules of schema.sql that this relies on (test_store checks that every column of every object
  * got its text):
@@ -36,7 +36,7 @@ struct schema_reader {
 	char object[NAME_MAX_BYTES];
 	const char *kind; /* NULL outside an object */
 	int position;
-	char about[TEXT_MAX_BYTES]; /* the comment lines seen since the last other line */
+	char about[TEXT_MAX_BYTES]; /* comment lines since the last other line */
 };
 
 static int document(struct schema_reader *r, const char *name, const char *text)
@@ -53,7 +53,7 @@ static int document(struct schema_reader *r, const char *name, const char *text)
 	return code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
-/* The word at `at`, copied; "" if it does not fit. */
+/* Copies the word at `at`; "" if it does not fit. */
 static void copy_word(char *out, const char *at)
 {
 	size_t length = strcspn(at, " ,(");

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * block.c: events packed into self-contained compressed blocks: here is what they are, and how one
- * begins and ends; block_pack.c puts the events in, block_unpack.c is the way back.
+ * block.c: packs events into self-contained compressed blocks: their design, their beginning and
+ * end; block_pack.c adds events, block_unpack.c reads them.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one a packer.
  *
- * The problem: an event is 50 bytes as a struct, there are hundreds of millions, and every field is
- * wanted back exactly, at less than 4 bytes an event and at a speed that is small beside the rest
- * of the sidecar's work.
+ * The problem: an event is 50 bytes as a struct, there are hundreds of millions, and every field
+ * must be restored exactly, from less than 4 bytes an event and in a time that is small beside the
+ * sidecar's other work.
  *
- * The approach: programs repeat themselves. What an event will be is guessed from what came before
- * (model.h), and only the difference is stored:
+ * The approach: programs repeat themselves. A model (model.h) guesses each event from the earlier
+ * ones, and only the difference is stored:
  *   who        the (process, thread) of the last event;
- *   stack      what followed the thread's last two stacks, or its last one, the last time; that
- *              also guesses kind, api and size;
+ *   stack      the one that last followed the thread's last two stacks, or its last one; that also
+ *              guesses kind, api and size;
  *   address    of an allocation: the addresses that this thread freed last in this size class
  *              (allocators hand out the latest first), or the next one in a row; of a free: the
  *              neighbour in allocation order of the block freed last (lists and trees are torn down
@@ -26,19 +26,19 @@
  *   size       the last one of this stack; of a free: 0, or the block's;
  *   tag        of an allocation: that of the thread's last one;
  *   time       the difference to the event before: the part that can't be guessed.
- * One control byte an event says which guesses were right; what was not goes to one of the other
- * columns. Each column holds one sort of number, so that zstd (level 1, checksum on) finds a skewed
- * byte distribution in each.
+ * One control byte an event says which guesses were right; the others go to further columns. Each
+ * column holds one kind of number, so that zstd (level 1, checksum on) finds a skewed byte
+ * distribution in each.
  *
- * Before zstd a block is: struct header, then the columns one behind the other. Everything starts
- * afresh in every block, so any block can be read without the others.
+ * Before zstd a block is: struct header, then the columns one behind the other. The model is reset
+ * for every block, so any block can be read without the others.
  *
- * The unpacker trusts nothing: every number read is checked before it is an index, every column
- * ends where the header says. The checksum catches accidents, the checks malice.
+ * The unpacker trusts nothing: it checks every number before using it as an index, and every column
+ * ends where the header says. The checksum detects accidents, the checks detect malice.
  *
- * What it costs (`bench/run block`, bench/results/block.txt): recordings of node (1.7 million
- * events) and clang++ (5.2 million) take 0.8 and 2.0 bytes an event, 28 and 45 ns to pack, 18 and
- * 26 ns to unpack, compression included, on one 2.6 GHz core.
+ * The cost (`bench/run block`, bench/results/block.txt): recordings of node (1.7 million events)
+ * and clang++ (5.2 million) take 0.8 and 2.0 bytes an event, 28 and 45 ns to pack, 18 and 26 ns to
+ * unpack, compression included, on one 2.6 GHz core.
  *
  * Not tried: columns of plain differences, where the addresses of frees would be spelt out; naming
  * a freed block by its rank among the live ones, which needs an order-statistics tree.
@@ -105,7 +105,7 @@ struct shiny_err *packer_finish(struct packer *p, struct block *out)
 		header.bytes[i] = (uint32_t)(p->at[i] - p->columns[i]);
 		total += header.bytes[i];
 	}
-	/* each flush may add a few bytes */
+	/* each flush can add a few bytes */
 	size_t room = ZSTD_compressBound(total) + COLUMN_COUNT * 16;
 	if (room > p->out_room) {
 		void *more = realloc(p->out, room);
@@ -122,7 +122,7 @@ struct shiny_err *packer_finish(struct packer *p, struct block *out)
 		ZSTD_inBuffer from = { i < 0 ? (void *)&header : p->columns[i],
 				       i < 0 ? sizeof(header) : header.bytes[i], 0 };
 
-		/* flush: each column gets entropy tables of its own */
+		/* flush: each column gets its own entropy tables */
 		code = ZSTD_compressStream2(p->zstd, &to, &from,
 					    i == COLUMN_COUNT - 1 ? ZSTD_e_end : ZSTD_e_flush);
 		if (code && !ZSTD_isError(code))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * block_format.h: the bytes of a block, for its writer (block.c, where the essay is) and its reader
- * (block_unpack.c) only.
+ * block_format.h: the bytes of a block, only for its writer (block.c, which explains them) and its
+ * reader (block_unpack.c).
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: nothing. Threads: any.
  */
@@ -35,18 +35,18 @@ enum {
 	ADDRESS_SHIFT = 5
 };
 
-/* How an allocation's address is given. */
+/* Codes of an allocation's address. */
 enum {
-	AT_FREED, /* .. AT_FREED + 2: that many steps from the address freed last */
-	AT_STRIDE = 3, /* the class's last fresh address, as far again */
+	AT_FREED, /* .. AT_FREED + 2: 0 to 2 steps from the address freed last */
+	AT_STRIDE = 3, /* the class's last fresh address plus the last distance */
 	AT_END,   /* right behind the thread's last fresh block, or its space's last object */
-	AT_NEAR,  /* a multiple of 16 from it; of an object, of 8 */
-	AT_ODD,   /* anything */
+	AT_NEAR,  /* a multiple of 16 from that; for an object, of 8 */
+	AT_ODD,   /* any address */
 	AT_MORE,  /* a byte follows: a position in the ring from 3, or SAME_PLACE */
 	SAME_PLACE = 0xff,
 };
 
-/* One sort of number each; the number is the most bytes that one event can add. */
+/* The columns, each of one kind of number, with the most bytes that one event can add. */
 #define COLUMNS(X)                                                                               \
 	X(CONTROL, 1)                                                                            \
 	X(TIME, 1) X(TIME_LOW, 1) X(TIME_FAR, 10) X(PAIR, 30) X(STACK, 10) X(TAG, 3) X(SIZE, 10) \
@@ -67,9 +67,9 @@ static const size_t column_most[COLUMN_COUNT] = {
 enum { BLOCK_MAGIC = 0x33426853, LEVEL = 1 };
 
 /*
- * What kind and api are led in by where they are spelt out: fields that the kind should not have
- * follow, in VTABLE and OLD; another tag follows, in VTABLE, that of this pair's allocations from
- * here on (0 at the block's start).
+ * Flags in front of a spelt-out kind and api. LEAD_EXTRA: fields that the kind should not have
+ * follow, in VTABLE and OLD. LEAD_TAG: a new tag of this pair's allocations follows, in VTABLE (it
+ * is 0 at the block's start).
  */
 enum { LEAD_EXTRA = 1, LEAD_TAG = 2 };
 
@@ -78,8 +78,8 @@ struct header { /* little endian, like everything else of an x86-64 program */
 	uint32_t bytes[COLUMN_COUNT];
 };
 
-/* Times: TIME holds t < TIME_STEPS as it is, else TIME_STEPS + high part, with the low byte in
- * TIME_LOW; TIME_ESCAPE: in TIME_FAR. */
+/* Times: TIME holds t < TIME_STEPS itself, else TIME_STEPS + high part, with the low byte in
+ * TIME_LOW; TIME_ESCAPE: the time is in TIME_FAR. */
 enum {
 	TIME_STEPS = 160,
 	TIME_ESCAPE = 255,
@@ -111,13 +111,14 @@ static inline bool has_class(uint8_t kind)
 	return kind == EVENT_CONSTRUCT || kind == EVENT_DESTROY;
 }
 
-/* What it is of is known when it begins. */
+/* True if the event has its object's kind, which is known at birth. */
 static inline bool has_kind(const struct event *e)
 {
 	return e->kind == EVENT_ALLOC && e->api == SHINY_API_COLLECTED;
 }
 
-/* Events with fields that their kind should not have are kept too, with the "extra" flag. */
+/* True if the event has fields that its kind should not have: these are stored too, with the
+ * "extra" flag. */
 static inline bool has_extra(const struct event *e)
 {
 	return (e->vtable && e->kind != EVENT_VPTR && !has_class(e->kind) && !has_kind(e)) ||

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * block_pack.c: events put into the columns of a block; see block.c for the format and block.h.
+ * block_pack.c: puts events into the columns of a block; see block.c for the format and block.h.
  *
  * Runs: sidecar. Signals: no. Allocates: nothing. Threads: one a packer.
  *
- * Allocations, frees and vptrs are nearly all: pack_event is inlined for each, with its kind a
- * constant. What the next events will look up is prefetched.
+ * Nearly all events are allocations, frees and vptrs: pack_event is inlined for each of these
+ * kinds, as a constant. Tables of later events are prefetched.
  */
 #include <emmintrin.h>
 #include <stddef.h>
@@ -17,15 +17,15 @@
 enum { CHUNK = 64, AHEAD = 8 };
 
 /*
- * What is the same from one event to the next of the same pair, kept in registers: a byte that is
- * put into a column may be anything's, so the compiler reads all else again after each.
+ * The state of consecutive events of one pair, held in registers: a byte that is put into a column
+ * may alias anything, so the compiler would reload all other state after each.
  */
 struct pair_run {
-	uint64_t who;        /* the pair, as event_who has it */
-	uint64_t stacks;     /* the pair's; there only from run_close on */
+	uint64_t who;        /* the pair, as from event_who */
+	uint64_t stacks;     /* the pair's; stored in it by run_close */
 	uint32_t number;     /* the pair's */
 	struct pair *pair;
-	struct site *before; /* that of the pair's last event */
+	struct site *before; /* site of the pair's last event */
 };
 
 static inline void put_byte(struct packer *p, int column, unsigned byte)
@@ -50,8 +50,8 @@ static inline uint32_t slot_of(uint32_t process, uint64_t address)
 	return mix(address ^ (uint64_t)process << 48, TABLE_BITS);
 }
 
-/* Where the node of an address stands in the table; if there is none, where it would. Begins at
- * `slot`, the address's slot_of. */
+/* Returns the place of an address's node in the table; if there is none, a free place. The search
+ * begins at `slot`, the address's slot_of. */
 static __attribute__((noinline)) uint32_t *
 search_place(struct packer *p, const struct pair *pair, uint64_t address, uint32_t slot)
 {
@@ -67,7 +67,7 @@ search_place(struct packer *p, const struct pair *pair, uint64_t address, uint32
 	}
 }
 
-/* The live block at an address; NO_NODE: none of this block of events. */
+/* Returns the live block at an address; NO_NODE: none of this block of events. */
 static inline uint32_t find_block(struct packer *p, const struct pair_run *run, uint64_t address,
 				  uint32_t slot)
 {
@@ -84,7 +84,7 @@ static inline uint32_t find_block(struct packer *p, const struct pair_run *run, 
 	return n >> NODE_BITS || !(nodes[n].state & NODE_ALIVE) ? NO_NODE : n;
 }
 
-/* Where the next block at an address is to stand. */
+/* Returns the place for the next block at an address. */
 static inline uint32_t *place_of(struct packer *p, const struct pair_run *run, uint64_t address,
 				 uint32_t slot)
 {
@@ -97,7 +97,7 @@ static inline uint32_t *place_of(struct packer *p, const struct pair_run *run, u
 	return search_place(p, run->pair, address, slot);
 }
 
-/* Process and thread as one number. */
+/* Returns process and thread as one number. */
 static inline uint64_t who_of(uint32_t process, uint32_t thread)
 {
 	return (uint64_t)thread << 32 | process;
@@ -113,7 +113,7 @@ static inline uint64_t event_who(const struct event *e)
 	return who;
 }
 
-/* As model_what has it, of the event's own kind. */
+/* Returns model_what() of the event. */
 static inline uint64_t event_what(const struct event *e)
 {
 	uint16_t mark;
@@ -140,8 +140,8 @@ static inline void run_close(const struct pair_run *run)
 	run->pair->stacks = run->stacks;
 }
 
-/* The pair's number; PAIRS when there is no room for it in this block. `*is_new` when it has to be
- * spelt out. */
+/* Returns the pair's number; PAIRS: this block has no room for it. *is_new: it must be spelt
+ * out. */
 static inline uint32_t find_pair(struct packer *p, uint32_t process, uint32_t thread, bool *is_new)
 {
 	struct model *m = &p->model;
@@ -163,8 +163,8 @@ static inline uint32_t find_pair(struct packer *p, uint32_t process, uint32_t th
 	return m->pair_count - 1;
 }
 
-/* Times shrink only here: so the first and the last one are noted here, at the block's first event
- * and at its end. */
+/* Writes a time that is far off. Times decrease only here, so the least and the greatest one are
+ * noted here, and at the block's first event and its end. */
 static __attribute__((noinline)) void put_far_time(struct packer *p, uint64_t before, uint64_t time,
 						   bool is_first)
 {
@@ -175,9 +175,9 @@ static __attribute__((noinline)) void put_far_time(struct packer *p, uint64_t be
 }
 
 /*
- * Of events that are packed already: a loop of their own, as nothing else depends on times.
- * Half of the steps take a second byte, and no branch predictor learns which: it is always written,
- * and then kept or not.
+ * Writes the times of packed events, in a separate loop, as nothing else depends on times. Half of
+ * the steps take a second byte, which no branch predictor can learn: it is always written, and then
+ * kept or not.
  */
 static void put_times(struct packer *p, const struct event *events, size_t count)
 {
@@ -204,7 +204,7 @@ static void put_times(struct packer *p, const struct event *events, size_t count
 	p->at[COLUMN_TIME_LOW] = low;
 }
 
-/* The first code whose model_guess is `n`, which is alive; TARGET_GUESSES when none is. */
+/* Returns the first code whose model_guess is `n`, a live node; TARGET_GUESSES: none is. */
 static inline unsigned guess_of(const struct model *m, const struct pair_run *run, uint32_t n)
 {
 	uint32_t node = m->nodes[run->number].older;
@@ -222,7 +222,7 @@ static inline unsigned guess_of(const struct model *m, const struct pair_run *ru
 	return TARGET_GUESSES;
 }
 
-/* A block that did not begin in this block of events. */
+/* Writes the address of a block that did not begin in this block of events. */
 static __attribute__((noinline)) unsigned put_foreign(struct packer *p, struct pair *pair,
 						      uint64_t address)
 {
@@ -237,7 +237,7 @@ static __attribute__((noinline)) unsigned put_foreign(struct packer *p, struct p
 	return TARGET_FOREIGN_ODD;
 }
 
-/* The block that the event means; its code is returned, what the code does not say is written. */
+/* Finds the event's block; returns its code, and writes the rest. */
 static inline __attribute__((always_inline)) unsigned
 put_target(struct packer *p, const struct pair_run *run, uint64_t address, uint32_t slot,
 	   uint32_t *node)
@@ -255,8 +255,8 @@ put_target(struct packer *p, const struct pair_run *run, uint64_t address, uint3
 	return code;
 }
 
-/* How many steps from the latest, which it is not, the address lies in the ring; RING when it
- * doesn't. Each of eight comparisons would be a branch of its own. */
+/* Returns how many steps the address is behind the latest one of the ring; RING: it is not in it.
+ * The address is not the latest. Eight separate comparisons would be a branch each. */
 static inline unsigned position_of(const struct size_class *c, uint64_t address)
 {
 	const __m128i *freed = (const __m128i *)c->freed, all = _mm_set1_epi64x((long long)address);
@@ -265,20 +265,20 @@ static inline unsigned position_of(const struct size_class *c, uint64_t address)
 #pragma GCC unroll 4
 	for (int i = 0; i < RING / 2; i++)
 		halves[i] = _mm_cmpeq_epi32(_mm_loadu_si128(&freed[i]), all);
-	/* two bits an address, one a half */
+	/* two bits per address, one per half */
 	unsigned equal = (unsigned)_mm_movemask_epi8(
 		_mm_packs_epi16(_mm_packs_epi32(halves[0], halves[1]),
 				_mm_packs_epi32(halves[2], halves[3])));
 	equal &= equal >> 1 & 0x5555;
 	if (!equal || !address)
 		return RING;
-	/* the latest first: at the top */
+	/* rotate the latest to the top */
 	unsigned turn = c->top % RING * 2;
 	equal = equal >> turn | equal << (2 * RING - turn);
 	return (unsigned)__builtin_clz(equal << 16) / 2;
 }
 
-/* An address that is not the one freed last. */
+/* Writes an allocation's address that is not the one freed last; returns its code. */
 static __attribute__((noinline)) unsigned put_other_address(struct packer *p, struct pair *pair,
 							    struct size_class *c,
 							    const struct event *e)
@@ -337,7 +337,8 @@ static inline unsigned put_object_address(struct packer *p, struct pair *pair,
 	return AT_ODD;
 }
 
-/* Stack, kind and api; `first` and `second` are the guesses. Any `lead` must be spelt out. */
+/* Writes stack, kind and api; `first` and `second` are the guesses. With a `lead`, kind and api
+ * must be spelt out. */
 static inline unsigned put_what(struct packer *p, uint64_t what, uint64_t first, uint64_t second,
 				const struct site *site, unsigned lead)
 {
@@ -368,7 +369,7 @@ static inline unsigned put_what(struct packer *p, uint64_t what, uint64_t first,
 	return code;
 }
 
-/* The site's stack says which one is expected. */
+/* Writes a vtable, guessed by the site's last one. */
 static inline void put_vtable(struct packer *p, struct site *site, uint32_t vtable)
 {
 	put(p, COLUMN_VTABLE,
@@ -376,7 +377,7 @@ static inline void put_vtable(struct packer *p, struct site *site, uint32_t vtab
 	site->vtable = vtable;
 }
 
-/* Makes the event's pair the last one; false when it needs a new block. */
+/* Makes the event's pair the current one; false: it needs a new block. */
 static __attribute__((noinline)) bool put_pair(struct packer *p, const struct event *e)
 {
 	bool is_new;
@@ -393,7 +394,7 @@ static __attribute__((noinline)) bool put_pair(struct packer *p, const struct ev
 	return true;
 }
 
-/* Returns what of the control byte says whether the guess was right. */
+/* Writes a size unless it is guessed; returns its flag in the control byte. */
 static inline unsigned put_size(struct packer *p, uint64_t size, uint64_t guessed)
 {
 	if (size == guessed)
@@ -403,9 +404,9 @@ static inline unsigned put_size(struct packer *p, uint64_t size, uint64_t guesse
 }
 
 /*
- * One event of the run's pair, of kind `kind`; `collected`: it may be a garbage-collected object;
- * `slot` is its address's. Returns what goes into its control byte.
- * What is done with stacks is done first: so there are registers for what is done with blocks.
+ * Packs one event of the run's pair, of kind `kind`; `collected`: it may be a garbage-collected
+ * object; `slot`: slot_of its address. Returns its control byte, without PAIR_HIT. Stacks are
+ * handled first, so that registers are free for the blocks.
  */
 static inline __attribute__((always_inline)) unsigned
 pack_event(struct packer *p, struct pair_run *run, const struct event *e, uint32_t slot,
@@ -438,7 +439,7 @@ pack_event(struct packer *p, struct pair_run *run, const struct event *e, uint32
 	}
 
 	if (has_target(kind)) {
-		/* NO_NODE's size and stack are 0 */
+		/* the size and stack of NO_NODE are 0 */
 		code = put_target(p, run, e->address, slot, &node);
 		if (kind == EVENT_FREE) {
 			uint64_t size = m->nodes[node].size;
@@ -484,7 +485,7 @@ pack_event(struct packer *p, struct pair_run *run, const struct event *e, uint32
 	return control | code << ADDRESS_SHIFT;
 }
 
-/* One of the rare kinds; the run is closed. */
+/* Packs an event of a rare kind; the caller has closed its run. */
 static __attribute__((noinline)) unsigned pack_other(struct packer *p, const struct event *e,
 						     uint32_t slot)
 {
@@ -502,8 +503,8 @@ static inline __attribute__((always_inline)) void prefetch_place(const struct pa
 	__builtin_prefetch(&p->table[slot_of(e->process, e->address)], 1);
 }
 
-/* Up to CHUNK events, for which the block has room; returns how many it took. Where their addresses
- * stand is asked for AHEAD of time. */
+/* Packs up to CHUNK events, for which the block has room; returns how many. Prefetches the places
+ * of addresses AHEAD of time. */
 static size_t pack_chunk(struct packer *p, const struct event *events, size_t count)
 {
 	uint8_t *controls = p->columns[COLUMN_CONTROL] + p->count;
@@ -512,7 +513,7 @@ static size_t pack_chunk(struct packer *p, const struct event *events, size_t co
 
 	run_begin(&run, &p->model);
 	if (!p->count)
-		run.who = ~event_who(events); /* no pair is the last one's */
+		run.who = ~event_who(events); /* at the block's start there is no last pair */
 	for (i = 0; i < count; i++) {
 		const struct event *e = &events[i];
 		unsigned control = PAIR_HIT;

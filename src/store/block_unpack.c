@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * block_unpack.c: blocks of events read back; see block.h, and block.c for the format.
+ * block_unpack.c: reads blocks of events; see block.h, and block.c for the format.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one an unpacker.
  *
- * Every number read is checked before it is an index, and every column ends where the header says:
- * see block.c. Errors are noted in `wrong` and looked at once an event, so that the reading
- * functions stay small. Whether a column was read past its end is looked at once a batch, before
- * anybody gets its events: what follows a column is the next one, and behind the last there is as
- * much room as a batch can read.
+ * Every number is checked before it is used as an index, and every column ends where the header
+ * says: see block.c. Errors are stored in `wrong` and checked once an event, so that the reading
+ * functions stay small. Reads past a column's end are checked once a batch, before the caller gets
+ * its events: behind a column is the next one, and behind the last there is as much room as a batch
+ * can read.
  *
- * What an event costs is two things. Branches that nothing predicts: how long a number is, whether
- * a time needs a second byte, whether a kind is spelt out; these are computed instead. And waiting
- * for the model's tables, 6 MB that share a core's cache with the reader's own: what the next event
- * will be guessed from is asked for as soon as this one's stack is known, and the next old block as
+ * An event has two costs. The first are unpredictable branches: how long a number is, whether a
+ * time needs a second byte, whether a kind is spelt out; arithmetic replaces these. The second is
+ * waiting for the model's tables, 6 MB that share a core's cache with the reader's own: the next
+ * event's guesses are prefetched as soon as this one's stack is known, and the next old block as
  * soon as the column names it.
  */
 #define _GNU_SOURCE
@@ -34,14 +34,15 @@ struct unpacker {
 	bool beyond;       /* see unpacker_is_beyond */
 	bool astray;       /* the block has an id, other than a stack's, that is too high */
 	struct block_ids highest;
-	uint64_t nulled; /* see unpacker_astray */
-	uint32_t left;     /* events that are still to come */
+	uint64_t nulled;   /* see unpacker_astray */
+	uint32_t left;     /* remaining events */
 	uint8_t *raw;
 	size_t raw_room;
 	ZSTD_DCtx *zstd;
 };
 
-enum { SLACK = BLOCK_BATCH * 32 + 8 }; /* more than any column_most, and what get() reads ahead */
+enum { SLACK = BLOCK_BATCH * 32 + 8 }; /* more than a batch of any column_most, and the bytes that
+                                        * get() reads ahead */
 enum { TARGET_AHEAD = 1 };
 
 static inline unsigned get_byte(struct unpacker *u, int column)
@@ -49,7 +50,7 @@ static inline unsigned get_byte(struct unpacker *u, int column)
 	return *u->at[column]++;
 }
 
-/* A number of nine or ten bytes. */
+/* Reads a number of nine or ten bytes. */
 static __attribute__((noinline, cold)) uint64_t get_long(struct unpacker *u, int column)
 {
 	const uint8_t *at = u->at[column];
@@ -66,7 +67,7 @@ static __attribute__((noinline, cold)) uint64_t get_long(struct unpacker *u, int
 	return value;
 }
 
-/* The sevens of bits of eight bytes pushed together, pairs first; the eighths are 0. */
+/* Joins the low seven bits of eight bytes, first in pairs; the eighth bits are 0. */
 static inline uint64_t squeeze(uint64_t bytes)
 {
 	bytes = (bytes & UINT64_C(0x007f007f007f007f)) |
@@ -76,7 +77,7 @@ static inline uint64_t squeeze(uint64_t bytes)
 	return (bytes & UINT64_C(0x000000000fffffff)) | (bytes & UINT64_C(0x0fffffff00000000)) >> 4;
 }
 
-/* How long the next one is cannot be predicted: so no branch asks, up to eight bytes. */
+/* Reads a number. Its length is unpredictable, so there is no branch on it, up to eight bytes. */
 static inline uint64_t get(struct unpacker *u, int column)
 {
 	uint64_t bytes, last;
@@ -89,8 +90,8 @@ static inline uint64_t get(struct unpacker *u, int column)
 	return squeeze(bytes & (last ^ (last - 1)) & UINT64_C(0x7f7f7f7f7f7f7f7f));
 }
 
-/* Half of the steps take a second byte, and no branch predictor learns which: it is always read,
- * and then used or not. */
+/* Reads a time. Half of the steps take a second byte, which no branch predictor can learn: it is
+ * always read, and then used or not. */
 static inline uint64_t get_time(struct unpacker *u)
 {
 	unsigned byte = get_byte(u, COLUMN_TIME), far = byte >= TIME_STEPS;
@@ -102,8 +103,7 @@ static inline uint64_t get_time(struct unpacker *u)
 	return u->model.time += byte + ((byte - TIME_STEPS) * 255 + low) * far;
 }
 
-/* What the column will say next is mostly another block from long ago, as far back from a few
- * blocks further on: in no cache. */
+/* Prefetches the next block of the column, which is mostly an old one, in no cache. */
 static inline __attribute__((always_inline)) void expect_target(const struct unpacker *u)
 {
 	uint32_t bytes, last, back;
@@ -227,8 +227,8 @@ static inline uint32_t get_vtable(struct unpacker *u, struct site *site, uint32_
 	return site->vtable;
 }
 
-/* One event; false with u->wrong set when the block breaks a rule.
- * Longer than 80 lines: it is inlined as one; this file's head says what an event costs. */
+/* Reads one event; false: the block breaks a rule, and u->wrong is set. Longer than 80 lines: it is
+ * inlined as one; the essay above has the costs. */
 static inline bool unpack_event(struct unpacker *u, struct event *e)
 {
 	struct model *m = &u->model;
@@ -249,11 +249,10 @@ static inline bool unpack_event(struct unpacker *u, struct event *e)
 				: (control & STACK_MASK) == STACK_RECENT ? &before->next
 									 : NULL;
 	e->stack = guess ? model_stack(*guess) : get_stack(u);
-	/* what the next event will be guessed from: no later, as all that follows waits for a
-	 * branch that cannot be predicted */
+	/* the next event's guesses; here, as all that follows waits for an unpredictable branch */
 	__builtin_prefetch(model_history(m, pair->stacks << 32 | e->stack), 1);
 	struct site *site = model_site(m, e->stack);
-	/* spelt out or guessed: both are there, and no branch chooses */
+	/* spelt out or guessed: both are readable, so no branch chooses */
 	const uint8_t *spelt = u->at[COLUMN_TAG];
 	const uint8_t *tag = guess ? (const uint8_t *)guess : (const uint8_t *)&site->mark;
 
@@ -335,7 +334,7 @@ static struct shiny_err *bad(const char *why)
 	return shiny_err(SHINY_ERR_OTHER, "%s", why);
 }
 
-/* Decompresses and cuts into columns. */
+/* Decompresses a block and splits it into columns. */
 static struct shiny_err *open_block(struct unpacker *u, const void *data, size_t bytes,
 				    uint32_t *count)
 {
@@ -382,7 +381,7 @@ static struct shiny_err *open_block(struct unpacker *u, const void *data, size_t
 	return NULL;
 }
 
-/* Reads past a column's end took bytes of another column. */
+/* True if no read went past a column's end. */
 static bool within_columns(const struct unpacker *u)
 {
 	for (int i = 0; i < COLUMN_COUNT; i++)

@@ -2,8 +2,7 @@
 /*
  * by_site.c: see by_site.h.
  *
- * Ten rows or more become one, so they are added up by hash tables, and only what is left is
- * sorted.
+ * Ten rows or more become one, so hash tables add them up, and only the sums are sorted.
  */
 #include "by_site.h"
 
@@ -24,7 +23,7 @@ static uint64_t pair(uint32_t high, uint32_t low)
 
 /* ---- statistics ---- */
 
-/* `site` stands for b's stack. */
+/* Compares the keys, with `site` in place of b's stack. */
 static int compare_stats(const struct store_stat *a, const struct store_stat *b, uint32_t site)
 {
 	return order(pair(a->process, a->stack), pair(b->process, site)) ?:
@@ -126,7 +125,7 @@ static int by_peak_key(const void *left, const void *right)
 	return compare_peaks(left, b, b->stack);
 }
 
-/* The time is that of the largest peak of a stack of the site. */
+/* The time becomes that of the largest peak of the site's stacks. */
 void by_site_add_peak(struct by_site *sums, const struct store_peak *row, uint32_t site)
 {
 	uint64_t hash = hash_keys(pair(row->process, site), row->tag);

@@ -4,7 +4,7 @@
 
 #include "../base/cleanup.h"
 
-/* The first column of the only row of `q`, which it ends; 0 where there is no row. */
+/* Reads the first column of the only row of `q`, and ends the query; 0: there is no row. */
 static struct shiny_err *only_number(struct query *q, uint64_t *value)
 {
 	bool row = false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * contents.h: short questions about what a session holds, which several rooms ask.
+ * contents.h: short queries of a session that several rooms need.
  *
  * Runs: CLI. Signals: no. Allocates: no. Threads: one a store.
  */
@@ -9,16 +9,18 @@
 
 #include "store.h"
 
-/* The number of that key in table session; 0 where there is none. */
+/* Reads the number of a key in table session; 0: there is none. */
 SHINY_MUST_CHECK struct shiny_err *contents_number(struct store *store, const char *key,
 						   uint64_t *value);
-/* Events that are kept, and whether any are. The count reads every block's row, the other one. */
+/* Count the stored events, and tell whether there are any. The first reads every block's row, the
+ * second one row. */
 SHINY_MUST_CHECK struct shiny_err *contents_event_count(struct store *store, uint64_t *events);
 SHINY_MUST_CHECK struct shiny_err *contents_has_events(struct store *store, bool *any);
-/* The last block of events that has been committed; 0: there is none. */
+/* Reads the id of the last committed block of events; 0: there is none. */
 SHINY_MUST_CHECK struct shiny_err *contents_last_block(struct store *store, uint64_t *block);
 
-/* Processes that the file calls running; `each` stops the search by returning false. */
+/* Calls `each` for processes that are running according to the file; it ends that by returning
+ * false. */
 typedef bool contents_process_fn(void *context, int64_t pid);
 SHINY_MUST_CHECK struct shiny_err *contents_each_running(struct store *store,
 							 contents_process_fn *each, void *context);

@@ -18,7 +18,7 @@ static const struct timespec patience_step = { .tv_nsec = PATIENCE_STEP_MS * 100
 
 struct shiny_err *db_error(const struct store *store, int code, const char *what)
 {
-	/* without a connection the only thing known is the code */
+	/* without a connection only the code is known */
 	const char *why = store->db && sqlite3_errcode(store->db) == (code & 0xff)
 				  ? sqlite3_errmsg(store->db)
 				  : sqlite3_errstr(code);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * event_names.h: the words for what an event is, and for the call that made it.
+ * event_names.h: the names of events' kinds and calls.
  *
  * Runs: CLI. Signals: no. Allocates: nothing. Threads: any.
  */
@@ -9,14 +9,15 @@
 
 #include "event.h"
 
-/* The functions of an enum shiny_api: "malloc", "new[]". */
+/* Returns the function of an enum shiny_api: "malloc", "new[]". */
 const char *api_name(unsigned api);
 
-/* Of an enum event_kind: "alloc", "free", "realloc", "vptr", "map", "construct", "destroy". */
+/* Returns the name of an enum event_kind: "alloc", "free", "realloc", "vptr", "map", "construct",
+ * "destroy". */
 const char *event_kind_name(unsigned kind);
 
-/* What made it: of a mapping its call, of a free that no call made "reused" or "released", else the
- * function of the allocator; NULL where the event has none. */
+/* Returns the event's cause: of a mapping its call, of a free without a call "reused" or
+ * "released", else the allocator's function; NULL: the event has none. */
 const char *event_call_name(const struct event *event);
 
 #endif

@@ -49,7 +49,7 @@ void file_tidy(const char *path)
 
 	if (fd < 0)
 		return;
-	/* shared: others may ask at the same time; no writer begins before it is given back */
+	/* shared: other readers may do the same at that time; no writer begins meanwhile */
 	if (flock(fd, LOCK_SH | LOCK_NB) == 0 && lstat(log, &st) == 0 && st.st_size == 0 &&
 	    unlink(log) == 0)
 		unlink(index);
@@ -102,7 +102,7 @@ struct shiny_err *file_make(const char *path, bool force, int *out)
 		if (unlink(path) != 0)
 			return shiny_err_os(errno, "cannot replace %s", path);
 	}
-	/* a leftover log of an earlier file of this name must not be taken for the new one's */
+	/* SQLite would take a leftover log of an earlier file of this name for the new one's */
 	for (size_t i = 0; i < sizeof(companions) / sizeof(*companions); i++) {
 		AUTO_FREE char *name = NULL;
 
@@ -119,7 +119,7 @@ struct shiny_err *file_make(const char *path, bool force, int *out)
 		return shiny_err_advise(shiny_err_os(errno, "cannot make the session %s", path),
 					"name a file in a directory that you can write to, with "
 					"--out or SHINY_OUT");
-	/* it is its user's alone, whatever the umask; its log and index take after it */
+	/* only its user may read it, whatever the umask; its log and index get the same mode */
 	fchmod(fd, 0600);
 	if (!file_lock(fd)) {
 		struct shiny_err *err = shiny_err_os(errno, "cannot lock the session %s", path);

@@ -4,10 +4,9 @@
  *
  * The bounds follow from the file's size, so that an honest file does not meet them however large
  * it is. Of all verbs on sessions of bash, python and Chromium (0.3, 3 and 51 MB) the hungriest
- * statement takes 1.1 steps a byte of its file and hands out 0.9 bytes; some of ours look through
- * all threads for each process, so the bounds are a hundred and sixteen times that, and a small
- * file has a constant beside it. What a file made for it can still do is to keep a reader busy for
- * some seconds.
+ * statement takes 1.1 steps a byte of its file and returns 0.9 bytes; some statements search all
+ * threads for each process, so the bounds are 100 steps and 16 bytes for each byte of the file,
+ * plus a constant for small files. A malicious file can still keep a reader busy for some seconds.
  */
 #define _GNU_SOURCE
 #include "guard.h"
@@ -22,18 +21,18 @@
 enum {
 	STEPS_AT_LEAST = 100000000, STEPS_A_BYTE = 100,
 	OUT_AT_LEAST = 64 << 20, OUT_A_BYTE = 16,
-	ROW_BYTES = 64,             /* what a row costs the reader beside its text */
+	ROW_BYTES = 64,             /* cost of a row beside its text */
 	MEMORY_AT_LEAST = 256 << 20, MEMORY_A_BYTE = 4,
-	TICK = 5000,                /* steps between two looks at the account */
-	/* no cell of ours is larger: a block of events holds 256 Ki of them */
+	TICK = 5000,                /* steps between two checks of the account */
+	/* larger than any cell: a block of events has 128 Ki of them */
 	CELL_BYTES = 64 << 20,
-	ID_BYTES = 4,               /* that a row takes at the very least */
-	IDS_UNCOUNTED = 64 << 10,   /* so many ids may be spread out: a table of them is small */
+	ID_BYTES = 4,               /* least bytes of a row */
+	IDS_UNCOUNTED = 64 << 10,   /* so many ids may be sparse: a table of them is small */
 };
 
 /* ---- bounds ---- */
 
-/* Every TICK steps: whether the statement may continue. */
+/* Called every TICK steps; nonzero ends the statement. */
 static int on_tick(void *context)
 {
 	const struct store *store = context;
@@ -68,9 +67,9 @@ struct shiny_err *store_too_much(const struct store *store)
 }
 
 /*
- * rtrim(text, characters) as SQLite has it, for sets that hold all bytes of their characters' kind:
- * our views cut a path to its last part with it, rtrim(path, replace(path, '/', '')). SQLite's own
- * takes the product of both lengths, which is minutes for a path of a megabyte.
+ * SQLite's rtrim(text, characters), but by bytes: our views cut a path to its directory with
+ * rtrim(path, replace(path, '/', '')). SQLite's own takes time by the product of both lengths,
+ * which is minutes for a path of a megabyte.
  */
 static void trim_right(sqlite3_context *context, int count, sqlite3_value **values)
 {
@@ -185,7 +184,7 @@ static struct shiny_err *make_view(struct store *store, sqlite3_stmt *row)
 
 /* ---- ids ---- */
 
-/* The first column of a statement's only row; 0 for NULL. */
+/* Reads the first column of a statement's only row; 0 for NULL. */
 static struct shiny_err *ask(struct store *store, const char *format, const char *table,
 			     int64_t *out)
 {
@@ -280,7 +279,7 @@ struct shiny_err *guard_ids_again(struct store *store)
 	return err;
 }
 
-/* Nothing was counted less than zero times. */
+/* Refuses negative counters. */
 static struct shiny_err *check_counters(struct store *store)
 {
 	int64_t least = 0;
@@ -295,7 +294,7 @@ static struct shiny_err *check_counters(struct store *store)
 				"the file is damaged, or was made to do harm");
 }
 
-/* ---- both ---- */
+/* ---- admission ---- */
 
 typedef struct shiny_err *row_fn(struct store *store, sqlite3_stmt *row, uint64_t bytes);
 

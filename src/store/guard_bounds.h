@@ -12,29 +12,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct guard_account { /* of one statement */
-	uint64_t steps, bytes; /* what is left */
+struct guard_account { /* one statement's */
+	uint64_t steps, bytes; /* remaining */
 };
 
 enum { GUARD_TABLES = 40, GUARD_NAME = 32 };
-struct guard { /* all zero: of a writer, which nothing bounds */
-	struct guard_account whole; /* what each statement begins with */
+struct guard { /* all zero: a writer's, without bounds */
+	struct guard_account whole; /* initial account of each statement */
 	struct guard_account *running;
 	uint64_t file;   /* bytes of the file and its log */
-	uint64_t memory; /* that this store added to SQLite's limit */
+	uint64_t memory; /* bytes that this store added to SQLite's limit */
 	struct guard_table {
 		char name[GUARD_NAME];
 		size_t limit; /* one more than the highest id */
-	} tables[GUARD_TABLES]; /* those that have ids */
+	} tables[GUARD_TABLES]; /* tables with ids */
 	size_t table_count;
 	bool astray;            /* a reference was read that leads nowhere */
 	uint64_t astray_events; /* ids in events that do, in one reading of them */
 };
 
-/* Adds to SQLite's limit, which is the process's: each reader brings its own share. */
+/* Adds a reader's share to SQLite's limit, which is for the whole process. */
 void guard_memory(struct guard *guard, uint64_t bytes);
 
-/* Takes that share back; `guard` may be all zero. */
+/* Removes that share; `guard` may be all zero. */
 void guard_end(struct guard *guard);
 
 #endif

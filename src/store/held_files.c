@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * held_files.c: a list of the files that stores have open, each with the descriptors that wait for
- * it. A process has few stores, so the list is searched from its begin.
+ * closing. A process has few stores, so a linear search is enough.
  */
 #include "held_files.h"
 
@@ -28,7 +28,7 @@ struct held_file {
 static pthread_mutex_t held_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct held_file *held_files;
 
-/* The link to the file's entry, or to the NULL at the end. */
+/* Returns the link to the file's entry, or to the NULL at the end. */
 static struct held_file **find_link(int fd, struct stat *st)
 {
 	struct held_file **link = &held_files;
@@ -44,7 +44,7 @@ static void wait_for_stores(struct held_file *file, int fd)
 {
 	struct held_fd *waiting = mem_zero(1, sizeof(*waiting));
 
-	flock(fd, LOCK_UN); /* that lock belongs to the descriptor, and ends now as with close */
+	flock(fd, LOCK_UN); /* the flock belongs to the descriptor, and ends now as with close */
 	*waiting = (struct held_fd){ file->waiting, fd };
 	file->waiting = waiting;
 }

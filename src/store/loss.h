@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * loss.h: the counters of a session by name: what each means, in which unit it counts, what to do
- * about it; and their sum in words.
+ * loss.h: the counters of a session by name, with their meaning, unit and remedy; and their sum in
+ * words.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: no. Threads: any.
  */
@@ -21,30 +21,30 @@ enum loss_unit {
 };
 
 struct loss_kind {
-	const char *name, *text, *advice; /* advice: NULL where there is no remedy */
-	bool loss;                        /* false: a note, nothing is missing */
+	const char *name, *text, *advice; /* advice: NULL: there is no remedy */
+	bool loss;                        /* false: a note; nothing is missing */
 	enum loss_unit unit;
 };
 
-/* NULL: no counter of this version. */
+/* Returns the kind of a counter; NULL: this version has no such counter. */
 const struct loss_kind *loss_kind(const char *name);
 
-/* Zeroed: nothing was lost. */
+/* Zeroed: nothing is lost. */
 struct loss_sum {
 	uint64_t events, chunks, heaps, references;
-	bool cut_short; /* what came after some moment is missing, however much it was */
-	bool unknown;   /* what a ring that lies has lost is not known */
+	bool cut_short; /* all data after some moment is missing */
+	bool unknown;   /* the losses of a lying ring are unknown */
 	uint64_t most;  /* count of the largest loss */
-	char name[24];  /* and its counter */
+	char name[24];  /* name of its counter */
 };
 
 void loss_add(struct loss_sum *sum, const char *name, uint64_t count);
 bool loss_any(const struct loss_sum *sum);
 enum { LOSS_WORDS = 300 };
-/* "nothing", "12 events", "at least 12 events, and 3 chunks of records", "all that came after the
- * last commit", … */
+/* Writes the sum in words: "nothing", "12 events", "at least 12 events, and 3 chunks of records",
+ * "all that came after the last commit", … */
 const char *loss_words(const struct loss_sum *sum, char out[LOSS_WORDS]);
-/* The remedy of the largest loss; NULL: none. */
+/* Returns the remedy of the largest loss; NULL: none. */
 const char *loss_advice(const struct loss_sum *sum);
 
 #endif

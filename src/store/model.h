@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * model.h: what packer and unpacker of block.c both know at any event: the predictors and the
- * blocks alive in this block of events. Both sides run the same functions in the same order, so
- * that a prediction need not be stored.
+ * model.h: the common state of packer and unpacker (block.c) at any event: the predictors, and the
+ * live blocks of this block of events. Both sides run the same functions in the same order, so that
+ * predictions need not be stored.
  *
- * Runs: sidecar, CLI. Signals: no. Allocates: about 8 MB, in model_create. Threads: one a model.
+ * Runs: sidecar, CLI. Signals: no. Allocates: nothing; a model has about 6 MB. Threads: one a
+ * model.
  */
 #ifndef SHINY_STORE_MODEL_H
 #define SHINY_STORE_MODEL_H
@@ -20,29 +21,29 @@ enum {
 	/* (process, thread) pairs in one block of events; more close it early */
 	PAIRS = 4096,
 	NODES = PAIRS + BLOCK_EVENTS,     /* the first PAIRS nodes are the list heads */
-	NO_NODE = 0,                      /* pair 0's head: never a target */
+	NO_NODE = 0,                      /* head of pair 0, which is never a target */
 	HISTORY_BITS = 15, SITE_BITS = 14, CLASS_BITS = 11,
-	RING = 8,                         /* freed addresses remembered for each size class */
+	RING = 8,                         /* freed addresses stored for each size class */
 	OBJECT_SPACES = 4,
 	OBJECT_HEADER = 8,
 };
 
-/* A (process, thread). */
+/* A process and thread. */
 struct pair {
 	uint32_t process, thread;
-	uint64_t stacks;          /* those of its last two events, the last one in the low half */
+	uint64_t stacks;          /* stacks of its last two events, the last one in the low half */
 	uint32_t newer, older;    /* neighbours, in allocation order, of the block that it freed
-	                           * last; NO_NODE none */
-	uint64_t fresh_end;       /* where the next block would lie behind the last one of no freed
-	                           * address */
-	uint64_t fresh, foreign, mapped, built; /* last address of each sort: the bases of
+	                           * last; NO_NODE: none */
+	uint64_t fresh_end;       /* end of the last block at a fresh address, where the next one
+	                           * would begin */
+	uint64_t fresh, foreign, mapped, built; /* last address of each kind: the bases of
 	                                         * differences */
-	uint32_t tag;             /* of its last allocation */
-	uint64_t object_ends[OBJECT_SPACES]; /* where the next garbage-collected object would lie
-	                                      * behind the last one of its space */
+	uint32_t tag;             /* tag of its last allocation */
+	uint64_t object_ends[OBJECT_SPACES]; /* by space: where an object behind the last one would
+	                                      * begin */
 };
 
-/* The event that followed a pair of stacks the last time. */
+/* The event that last followed a pair of stacks. */
 struct history {
 	uint64_t what; /* its model_what */
 	uint64_t size;
@@ -50,14 +51,14 @@ struct history {
 
 /* The last facts about a stack. */
 struct site {
-	uint64_t next; /* what followed it: a model_what */
-	uint64_t size; /* of a free: 1 when the caller claimed the block's size */
+	uint64_t next; /* model_what of the event that followed it */
+	uint64_t size; /* for a free: 1 if the caller named the block's size */
 	uint32_t vtable;
 	uint16_t mark; /* kind and api: the lowest bytes of its model_what */
 };
 
-/* Freed addresses of one size class of one pair, the latest last; and where its last block from
- * fresh memory lay. */
+/* Freed addresses of one size class of one pair, the latest last; and the place of its last block
+ * from fresh memory. */
 struct size_class {
 	uint64_t freed[RING];
 	uint64_t last, stride;
@@ -66,30 +67,31 @@ struct size_class {
 
 struct node {
 	uint64_t address, size;
-	uint32_t newer, older; /* the live blocks of its pair, a ring through the head */
+	uint32_t newer, older; /* neighbours in the ring of its pair's live blocks, which contains
+	                        * the head */
 	uint32_t stack;
-	uint32_t state;        /* its pair's number, and the following */
+	uint32_t state;        /* its pair's number, and the flags below */
 };
 enum {
 	NODE_PAIR = PAIRS - 1,
 	NODE_ALIVE = PAIRS,
 	NODE_COLLECTED = NODE_ALIVE << 1,
-	NODE_CLASS_SHIFT = 16, /* from here on: the number of its pair's and size's class; of a
-	                        * collected one any */
+	NODE_CLASS_SHIFT = 16, /* bits above: number of its size class, of its pair; arbitrary if
+	                        * collected */
 };
 _Static_assert(NODE_COLLECTED < 1 << NODE_CLASS_SHIFT && NODE_CLASS_SHIFT + CLASS_BITS <= 32,
 	       "a node's state has room for all");
 
 struct model {
-	struct pair pairs[PAIRS];  /* from pair_count on: whatever bytes */
-	uint32_t pair_count, pair; /* the pair of the last event */
+	struct pair pairs[PAIRS];  /* from pair_count on: arbitrary bytes */
+	uint32_t pair_count, pair; /* pair: that of the last event */
 	uint64_t time;             /* of the last event */
-	uint32_t explicit_stack;   /* the highest stack id spelt out so far */
+	uint32_t explicit_stack;   /* highest stack id spelt out so far */
 	uint32_t node_count;
 	struct history history[1 << HISTORY_BITS];
 	struct site sites[1 << SITE_BITS];
 	struct size_class classes[1 << CLASS_BITS];
-	struct node nodes[NODES]; /* from node_count on: not yet used, whatever bytes */
+	struct node nodes[NODES]; /* from node_count on: unused, arbitrary bytes */
 };
 
 static inline uint32_t mix(uint64_t value, int bits)
@@ -104,8 +106,8 @@ static inline void model_reset(struct model *m)
 	m->node_count = PAIRS;
 }
 
-/* What an event is, as one number, so that a guess is right or wrong in one comparison: the lowest
- * byte is the kind, the next the api. */
+/* Returns kind, api and stack as one number, so that one comparison checks a guess: the lowest byte
+ * is the kind, the next the api. */
 static inline uint64_t model_what(uint8_t kind, uint8_t api, uint32_t stack)
 {
 	return (uint64_t)stack << 32 | (uint32_t)api << 8 | kind;
@@ -116,7 +118,7 @@ static inline uint32_t model_stack(uint64_t what)
 	return (uint32_t)(what >> 32);
 }
 
-/* What followed the two stacks in `stacks`: see struct pair. */
+/* Returns the entry of the two stacks in `stacks` (struct pair). */
 static inline struct history *model_history(struct model *m, uint64_t stacks)
 {
 	return &m->history[mix(stacks, HISTORY_BITS)];
@@ -127,7 +129,7 @@ static inline struct site *model_site(struct model *m, uint32_t stack)
 	return &m->sites[mix(stack, SITE_BITS)];
 }
 
-/* The granules that glibc would take for a request; near enough for others. */
+/* Returns the granules that glibc takes for a request; near enough for other allocators. */
 static inline uint64_t model_granules(uint64_t size)
 {
 	uint64_t granules = (size + 8 + 15) >> 4;
@@ -135,25 +137,26 @@ static inline uint64_t model_granules(uint64_t size)
 	return granules < 2 ? 2 : granules;
 }
 
-/* By size, as Oilpan has them; it has more for special kinds. */
+/* Returns the end of the last object in the space of this size, as in Oilpan, which has further
+ * spaces for special kinds. */
 static inline uint64_t *model_object_end(struct pair *p, uint64_t size)
 {
 	return &p->object_ends[(size >= 24) + (size >= 56) + (size >= 120)];
 }
 
-/* Behind an object, its padding and the next one's header. */
+/* Returns the distance from an object to the next one, with padding and header. */
 static inline uint64_t model_object_step(uint64_t size)
 {
 	return (size + OBJECT_HEADER + 7) & ~UINT64_C(7);
 }
 
-/* The number of a size class. */
+/* Returns the number of a size class. */
 static inline uint32_t model_class(uint32_t pair, uint64_t size)
 {
 	return mix((uint64_t)pair << 44 ^ model_granules(size), CLASS_BITS);
 }
 
-/* A new pair; false when there is no room for one. */
+/* Adds a pair; false: there is no room. */
 static inline bool model_add_pair(struct model *m, uint32_t process, uint32_t thread)
 {
 	if (m->pair_count == PAIRS)
@@ -164,17 +167,17 @@ static inline bool model_add_pair(struct model *m, uint32_t process, uint32_t th
 	return true;
 }
 
-/* The size that an allocation is expected to have, given its stack: `history` is what followed the
- * two before, `site` its stack's. */
+/* Returns the expected size of an allocation by its stack: `history` is that of the two stacks
+ * before, `site` its stack's. */
 static inline uint64_t model_size(const struct history *history, const struct site *site,
 				  uint32_t stack)
 {
 	return model_stack(history->what) == stack && history->size ? history->size : site->size;
 }
 
-/* After each event but VPTR, which come from nowhere and must not disturb; the following one too.
- * `stacks` are the pair's (see struct pair), and are returned with this event's; `before` is the
- * site of the pair's last event; the others are this one's. */
+/* Call after each event except VPTR, which is unrelated to its neighbours; model_learn_size
+ * likewise. `stacks` are the pair's (struct pair), and are returned with this event's; `before` is
+ * the site of the pair's last event; the others are this event's. */
 static inline uint64_t model_learn(uint64_t stacks, struct site *before, struct history *history,
 				   struct site *site, uint64_t what)
 {
@@ -192,7 +195,8 @@ static inline void model_learn_size(struct history *history, struct site *site, 
 
 /* ---- blocks ---- */
 
-/* Candidates for the block that a free, a realloc or a vptr means, without naming it. */
+/* Codes for the block of a free, a realloc or a vptr. Up to TARGET_GUESSES they are guesses, which
+ * need no further number. */
 enum {
 	TARGET_NEWER,
 	TARGET_OLDER,
@@ -217,7 +221,7 @@ static inline uint32_t model_guess(const struct model *m, uint32_t pair, unsigne
 	return node >= PAIRS && m->nodes[node].state & NODE_ALIVE ? node : NO_NODE;
 }
 
-/* `class`: its pair's and size's; `collected`: a garbage collector's. */
+/* Adds a block. `class`: by its pair and size; `collected`: a garbage collector's. */
 static inline uint32_t model_begin(struct model *m, uint32_t pair, const struct event *e,
 				   uint32_t class, bool collected)
 {
@@ -235,8 +239,8 @@ static inline uint32_t model_begin(struct model *m, uint32_t pair, const struct 
 	return n;
 }
 
-/* Block `n` ends by the hand of `pair`; NO_NODE: one that this block of events did not see
- * begin. */
+/* Ends block `n` by an event of `pair`; NO_NODE: a block that did not begin in this block of
+ * events. */
 static inline void model_end(struct model *m, uint32_t pair, uint32_t n, uint64_t address,
 			     uint64_t claimed)
 {
@@ -261,11 +265,11 @@ static inline void model_end(struct model *m, uint32_t pair, uint32_t n, uint64_
 	} else {
 		return;
 	}
-	/* the next one of its size may be given its address */
+	/* the next block of its size may get its address */
 	c->freed[c->top++ % RING] = address;
 }
 
-/* The address at `position` from the latest (0), which leaves the ring. */
+/* Removes the address at `position` from the latest (0) from the ring, and returns it. */
 static inline uint64_t model_take_freed(struct size_class *c, unsigned position)
 {
 	uint64_t address = c->freed[(c->top - 1 - position) % RING];
@@ -276,7 +280,7 @@ static inline uint64_t model_take_freed(struct size_class *c, unsigned position)
 	return address;
 }
 
-/* A block came from memory that no free in the ring explains. */
+/* Learns the address of a block that the ring of freed addresses does not have. */
 static inline void model_fresh(struct pair *p, struct size_class *c, uint64_t address,
 			       uint64_t size)
 {

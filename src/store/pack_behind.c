@@ -2,9 +2,9 @@
 /*
  * pack_behind.c: see pack_behind.h.
  *
- * Two rings under one lock, as in unpack_ahead.c: batches of events on their way in, finished
- * blocks on their way out. The numbers only grow; a place is its number modulo the ring's size. The
- * lock is taken once a batch. The batch `filled` is the writer's, until it is full.
+ * It has two rings under one lock, as unpack_ahead.c has: incoming batches of events, outgoing
+ * finished blocks. The numbers only grow; a place is its number modulo the ring's size. The lock is
+ * taken once a batch. Batch number `filled` belongs to the writer until it is full.
  */
 #define _GNU_SOURCE
 #include "pack_behind.h"
@@ -31,15 +31,15 @@ struct finished_block {
 };
 
 struct pack_behind {
-	struct packer *packer; /* of who advances */
-	size_t begun;          /* events of the batch `packed` that are packed, likewise */
+	struct packer *packer; /* used by the thread that runs advance() */
+	size_t begun;          /* packed events of batch number `packed`, likewise */
 	struct waiting_batch *batches;
-	size_t filling; /* events of the batch `filled`; of the writer */
+	size_t filling; /* events of batch number `filled`; used by the writer */
 	uint64_t filled, packed;
-	bool open; /* there are events in the packer */
+	bool open; /* the packer has events */
 	bool ending; /* the writer waits for the block's end */
 	struct finished_block finished[FINISHED];
-	uint64_t made, taken; /* blocks */
+	uint64_t made, taken; /* numbers of blocks */
 	/* the other thread */
 	bool threaded, refused, stop, writer_waits, worker_waits;
 	pthread_t thread;
@@ -65,8 +65,8 @@ static void finish_block(struct pack_behind *b, struct finished_block *out)
 				  block->process_count * sizeof(*out->processes));
 }
 
-/* Under the lock, which is given up meanwhile. Packs a batch, or finishes a block. False: nothing
- * can be done. */
+/* Packs a batch, or finishes a block; call with the lock, which is released meanwhile. False: there
+ * is nothing to do. */
 static bool advance(struct pack_behind *b)
 {
 	const struct waiting_batch *batch = &b->batches[b->packed % BATCHES];
@@ -92,7 +92,7 @@ static bool advance(struct pack_behind *b)
 	return true;
 }
 
-/* The writer waits on this condition. */
+/* True if the writer's condition for waiting is over. */
 static bool is_worth_waking(const struct pack_behind *b)
 {
 	return b->made > b->taken ||
@@ -117,7 +117,7 @@ static void *work(void *context)
 	return NULL;
 }
 
-/* Under the lock: something is to be done by the other thread, or here. */
+/* Waits, with the lock, for work of the other thread; without one does it here. */
 static void wait_for_work(struct pack_behind *b)
 {
 	if (!b->threaded) {
@@ -179,7 +179,7 @@ void pack_behind_destroy(struct pack_behind *b)
 	free(b);
 }
 
-/* The batch that is being filled is whole. */
+/* Passes on the full or last batch. */
 static void publish(struct pack_behind *b)
 {
 	b->batches[b->filled % BATCHES].count = b->filling;
@@ -193,7 +193,7 @@ static void publish(struct pack_behind *b)
 	pthread_mutex_unlock(&b->lock);
 }
 
-/* Room for a new batch. False: a block is finished. */
+/* Waits for room for a new batch. False: a block is finished. */
 static bool wait_for_room(struct pack_behind *b)
 {
 	bool room;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * packer.h: what a packer holds, for block.c, which begins and ends blocks, and block_pack.c, which
- * puts events into them.
+ * packer.h: the struct of a packer, for block.c, which begins and ends blocks, and block_pack.c,
+ * which adds events.
  *
  * Runs: sidecar. Signals: no. Allocates: nothing. Threads: one a packer.
  */
@@ -20,10 +20,11 @@ struct packer {
 	struct model model;
 	uint32_t count;
 	uint64_t first, last;
-	uint8_t *columns[COLUMN_COUNT], *at[COLUMN_COUNT]; /* CONTROL's and TIME's `at` follow from
+	uint8_t *columns[COLUMN_COUNT], *at[COLUMN_COUNT]; /* `at` of CONTROL and TIME follow from
 	                                                    * `count` */
-	uint8_t *memory;               /* all columns; touched only as far as they are filled */
-	uint32_t stamp;                /* this block's, in the high bits of its table's entries */
+	uint8_t *memory;               /* of all columns; touched only as far as they are filled */
+	uint32_t stamp;                /* number of this block, in the high bits of its entries in
+	                                * `table` */
 	uint32_t table[1 << TABLE_BITS];      /* address -> stamp | node, open addressing; entries
 	                                       * of ended blocks stay */
 	uint16_t pair_table[1 << PAIR_TABLE_BITS]; /* pair + 1, open addressing */

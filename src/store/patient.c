@@ -22,7 +22,7 @@ void store_be_patient(store_patience_fn *fn, void *context)
 	patience_context = context;
 }
 
-/* After a call that has failed, if `failed`. errno stays. */
+/* True if a failed call should be repeated. Call after every call; preserves errno. */
 static bool is_worth_another_try(bool failed)
 {
 	int error = errno;
@@ -79,7 +79,7 @@ void patient_begin(void)
 		const char *name;
 		sqlite3_syscall_ptr call;
 	} calls[] = {
-		/* one of the two: as SQLite was built */
+		/* one of the two, depending on SQLite's build */
 		{ "pwrite", (sqlite3_syscall_ptr)patient_pwrite },
 		{ "pwrite64", (sqlite3_syscall_ptr)patient_pwrite },
 		{ "ftruncate", (sqlite3_syscall_ptr)patient_ftruncate },

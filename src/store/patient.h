@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * patient.h: what a session file's disk refuses for now (full, over quota, broken for a moment) is
- * asked of it again, as long as the writer wants (store_be_patient).
+ * patient.h: repeats writes that the disk refuses (full, over quota, an I/O error), as long as the
+ * writer wants (store_be_patient).
  *
  * Runs: sidecar. Signals: no. Allocates: nothing. Threads: one writes.
  *
- * SQLite rolls a transaction back when one of its writes fails: what was put since the last commit
- * is gone, and cannot be committed once there is space again. So the call itself is repeated,
- * beneath SQLite, which then never learns of the trouble.
+ * SQLite rolls a transaction back when one of its writes fails: the rows since the last commit are
+ * lost, and cannot be committed once there is space again. So the system call itself is repeated,
+ * beneath SQLite, which then never sees the failure.
  */
 #ifndef SHINY_PATIENT_H
 #define SHINY_PATIENT_H
@@ -15,9 +15,9 @@
 #include <sys/types.h>
 
 ssize_t patient_pwrite(int fd, const void *data, size_t bytes, off_t at);
-/* Why such a call has failed last, of one that was to write; 0: none has. SQLite does not say. */
+/* Returns the errno of the last failed write; 0: none has failed. SQLite does not tell it. */
 int patient_error(void);
-/* SQLite's own calls are patient from now on. */
+/* Makes SQLite's own system calls patient from now on. */
 void patient_begin(void);
 
 #endif

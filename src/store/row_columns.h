@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * row_columns.h: store_rows.def as tables: which column has which field, and the statement that
- * puts a row. Not for other rooms.
+ * row_columns.h: store_rows.def as tables: the field of each column, and the statement that inserts
+ * a row. Not for other rooms.
  *
  * Runs: sidecar. Signals: no. Allocates: nothing. Threads: any.
  */
@@ -24,22 +24,22 @@ enum column_kind { COLUMN_NUMBER, COLUMN_SIGNED, COLUMN_STATUS, COLUMN_REFERENCE
 struct row_column {
 	const char *name;
 	enum column_kind kind;
-	uint16_t at; /* of the field in the struct */
+	uint16_t at; /* offset of the field in the struct */
 	uint8_t bytes;
 };
 enum { ROW_COLUMNS = 32, ROW_SQL = 1024 };
 
 const char *row_table(enum store_row which);
-/* How many columns the table has; at most ROW_COLUMNS. */
+/* Lists the table's columns; returns how many, at most ROW_COLUMNS. */
 size_t row_columns(enum store_row which, struct row_column columns[ROW_COLUMNS]);
-/* Bytes of the row's struct. */
+/* Returns the bytes of the row's struct. */
 size_t row_bytes(enum store_row which);
-/* INSERT INTO the table's columns, with parameters for the values. */
+/* Writes an INSERT INTO all of the table's columns, with parameters for the values. */
 void row_sql(enum store_row which, char out[ROW_SQL]);
-/* INSERT INTO the table what the table of this name in database `from` has. */
+/* Writes an INSERT of all rows of the same table in database `from`. */
 void row_copy_sql(enum store_row which, const char *from, char out[ROW_SQL]);
 
-/* The value of a column that is no text, in SQLite's 64 bits. */
+/* Returns the value of a column that is no text, in SQLite's 64 bits. */
 static inline int64_t row_number(const struct row_column *column, const void *row)
 {
 	const void *field = (const char *)row + column->at;
@@ -56,7 +56,7 @@ static inline int64_t row_number(const struct row_column *column, const void *ro
 	}
 }
 
-/* Whether a column that is no text is NULL where it has this number. */
+/* True if a column that is no text is NULL for this number. */
 static inline bool row_is_null(const struct row_column *column, int64_t number)
 {
 	return (column->kind == COLUMN_STATUS && number == -1) ||

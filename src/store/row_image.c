@@ -2,9 +2,9 @@
 /*
  * row_image.c: see row_image.h. The format is that of https://www.sqlite.org/fileformat2.html.
  *
- * Rows come in the order of their keys, so a tree grows at its right edge only: each level has one
- * page that is being filled. When that is full, its last cell (of a rowid's leaves: the last rowid)
- * goes up, in front of the page that follows, and so no page is ever empty.
+ * Rows arrive in the order of their keys, so a tree grows only at its right edge: each level has
+ * one page that is being filled. When that is full, its last cell (in leaves of a rowid table: the
+ * last rowid) moves up, in front of the next page; so no page is ever empty.
  */
 #include "row_image.h"
 
@@ -19,7 +19,7 @@ enum {
 	FILE_HEADER = 100, LEAF_HEADER = 8, INNER_HEADER = 12, POINTER = 2, CHILD = 4,
 	INNER_INDEX = 2, INNER_TABLE = 5, LEAF_INDEX = 10, LEAF_TABLE = 13, /* kinds of pages */
 	VARINT = 9,
-	RECORD = 1 + ROW_COLUMNS * (1 + 8) + 8, /* at most: a column has a type and 8 bytes */
+	RECORD = 1 + ROW_COLUMNS * (1 + 8) + 8, /* most bytes: a column has a type and 8 bytes */
 	CELL = RECORD + 2 * VARINT,
 	FIRST_PAGES = 16,
 	/* serial types: 1 to 6 are integers of 1, 2, 3, 4, 6 and 8 bytes */
@@ -34,7 +34,7 @@ static void put_big(unsigned char *out, uint64_t value, unsigned bytes)
 	}
 }
 
-/* Its length. */
+/* Writes a number; returns its length. */
 static unsigned put_varint(unsigned char *out, uint64_t value)
 {
 	unsigned bytes = 1;
@@ -60,7 +60,7 @@ static unsigned put_varint(unsigned char *out, uint64_t value)
 
 /* ---- records ---- */
 
-/* Writes the value behind `*body`; its serial type. */
+/* Writes the value at *body, which it advances; returns the serial type. */
 static unsigned char put_value(unsigned char **body, int64_t value)
 {
 	static const unsigned char types[] = { 1, 2, 3, 4, 5, 5, 6, 6 }; /* by bytes - 1 */
@@ -70,14 +70,14 @@ static unsigned char put_value(unsigned char **body, int64_t value)
 
 	if (magnitude == (uint64_t)value && value <= 1)
 		return (unsigned char)(SERIAL_ZERO + value);
-	bytes = (unsigned)(64 - __builtin_clzll(magnitude | 1)) / 8; /* and a bit for the sign */
+	bytes = (unsigned)(64 - __builtin_clzll(magnitude | 1)) / 8; /* with a bit for the sign */
 	big = __builtin_bswap64((uint64_t)value << (64 - 8 * sizes[bytes]));
-	memcpy(*body, &big, sizeof(big)); /* what is too much is overwritten, or behind the end */
+	memcpy(*body, &big, sizeof(big)); /* surplus bytes are overwritten, or behind the end */
 	*body += sizes[bytes];
 	return types[bytes];
 }
 
-/* A row's record; its length. */
+/* Writes a row's record; returns its length. */
 static size_t put_record(const struct image_table *table, const void *row, unsigned char *out)
 {
 	unsigned char *body = out + 1 + table->count, *type = out;
@@ -99,13 +99,13 @@ static unsigned char *page_at(const struct row_image *image, uint32_t number)
 	return image->pages + (size_t)(number - 1) * PAGE;
 }
 
-/* There is room for it: row_image_put sees to that. */
+/* Begins a page, for which row_image_put has made room. */
 static void open_page(struct row_image *image, struct image_page *page)
 {
 	*page = (struct image_page){ .number = (uint32_t)++image->count, .top = PAGE };
 }
 
-/* `child`: an inner page's rightmost one. */
+/* Writes the page's header. `child`: the rightmost child of an inner page. */
 static void close_page(struct row_image *image, const struct image_table *table, int level,
 		       uint32_t child)
 {
@@ -125,7 +125,8 @@ static void close_page(struct row_image *image, const struct image_table *table,
 static void put_cell(struct row_image *image, struct image_table *table, int level, uint32_t child,
 		     const unsigned char *cell, size_t bytes);
 
-/* The level's page is full: its last cell, or its last rowid, goes up, and a new one begins. */
+/* Closes the full page of a level, moves its last cell, or its last rowid, up, and begins a new
+ * page. */
 static void begin_next(struct row_image *image, struct image_table *table, int level)
 {
 	struct image_page *page = &table->levels[level];
@@ -154,7 +155,7 @@ static void begin_next(struct row_image *image, struct image_table *table, int l
 	put_cell(image, table, level + 1, full, up, bytes);
 }
 
-/* `child`: of an inner page's cell, the page in front of it. */
+/* Adds a cell. `child`: for an inner page, the page in front of the cell. */
 static void put_cell(struct row_image *image, struct image_table *table, int level, uint32_t child,
 		     const unsigned char *cell, size_t bytes)
 {
@@ -178,7 +179,7 @@ static void put_cell(struct row_image *image, struct image_table *table, int lev
 	memcpy(at + all - bytes, cell, bytes);
 }
 
-/* Closes what is open; the root. */
+/* Closes the open pages; returns the root. */
 static uint32_t end_tree(struct row_image *image, struct image_table *table)
 {
 	uint32_t child = 0;
@@ -193,7 +194,7 @@ static uint32_t end_tree(struct row_image *image, struct image_table *table)
 
 /* ---- rows ---- */
 
-/* Room for what one row can need. */
+/* Makes room for the pages that one row can need. */
 static bool has_room(struct row_image *image)
 {
 	size_t room = image->room;
@@ -315,7 +316,8 @@ int row_image_look_up(struct row_image *image, sqlite3 *db, enum store_row which
 	return code == SQLITE_ROW ? SQLITE_OK : code == SQLITE_DONE ? SQLITE_MISUSE : code;
 }
 
-/* sqlite_schema's row of a table: type, name, tbl_name, rootpage, sql. Its length. */
+/* Writes sqlite_schema's row of a table: type, name, tbl_name, rootpage, sql; NULL: only counts.
+ * Returns its length. */
 static size_t put_schema_cell(unsigned char *out, size_t id, const char *name, uint32_t root,
 			      const char *sql)
 {
@@ -343,7 +345,7 @@ static size_t put_schema_cell(unsigned char *out, size_t id, const char *name, u
 	return used + bytes;
 }
 
-/* The file's header, as SQLite itself writes it. */
+/* Writes the file's header, as SQLite does. */
 static void put_file_header(const struct row_image *image)
 {
 	unsigned char *header = image->pages;
@@ -351,7 +353,7 @@ static void put_file_header(const struct row_image *image)
 	memset(header, 0, FILE_HEADER);
 	memcpy(header, "SQLite format 3", 16);
 	put_big(header + 16, PAGE, 2);
-	header[18] = header[19] = 1; /* a rollback journal's */
+	header[18] = header[19] = 1; /* rollback journal */
 	header[21] = 64, header[22] = header[23] = 32;
 	put_big(header + 24, 1, 4); /* changes */
 	put_big(header + 28, image->count, 4);
@@ -362,7 +364,7 @@ static void put_file_header(const struct row_image *image)
 	put_big(header + 96, SQLITE_VERSION_NUMBER, 4);
 }
 
-/* The first page: the schema, of the tables that have rows. False: there is no room for them. */
+/* Writes the first page: the schema of the tables that have rows. False: they do not fit. */
 static bool put_schema(struct row_image *image)
 {
 	unsigned char *header = image->pages + FILE_HEADER;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * row_writer.h: the writing half's own state, and how a row of any table is put.
+ * row_writer.h: the writer's state, and functions that put rows of any table.
  *
- * Runs: sidecar. Signals: no. Allocates: SQLite does; 36 bytes a stack. Threads: one a store.
+ * Runs: sidecar. Signals: no. Allocates: in SQLite; 36 bytes a stack. Threads: one a store.
  *
  * A statement is prepared at first use and kept. The first row after a commit begins a transaction.
  */
@@ -53,30 +53,29 @@ enum statement {
 
 struct store_writer {
 	sqlite3_stmt *statements[STATEMENT_COUNT], *rows[STORE_ROWS];
-	struct row_image image; /* of the tables with hundreds of thousands of rows */
-	unsigned images;        /* attached in this transaction */
+	struct row_image image; /* rows of the tables with hundreds of thousands of them */
+	unsigned images;        /* number attached in this transaction */
 	bool in_transaction;
-	struct pack_behind *behind; /* NULL without events */
+	struct pack_behind *behind; /* NULL: without events */
 	struct texts functions, sources;
 	struct stack_tails tails;
 	uint32_t tails_written;
-	VEC(struct store_line) lines;   /* since the last commit */
-	VEC(struct store_stack) stacks; /* all, until they are put with their sites */
-	size_t stacks_put;              /* of these, in table stack_waiting */
-	struct stack_sites sites;       /* since the first row of statistics */
-	VEC(struct store_stat) stats;   /* rows of one process and stack */
+	VEC(struct store_line) lines;   /* new since the last commit */
+	VEC(struct store_stack) stacks; /* all, until they are written with their sites */
+	size_t stacks_put;              /* those of them in table stack_waiting */
+	struct stack_sites sites;       /* set at the first row of statistics */
+	VEC(struct store_stat) stats;   /* pending rows of one process and stack */
 	struct by_site by_site;
 };
 
-/* A row being put. Values are bound from left to right; the first trouble is kept until row_end
- * tells it. */
+/* A row being put. Values are bound from left to right; row_end returns the first error. */
 struct row_writer {
 	struct store *store;
 	sqlite3_stmt *statement;
 	int next, code;
 };
 
-/* `slot`: of the statement, which is prepared from `sql` at first use. */
+/* Begins a row; *slot: its statement, which is prepared from `sql` at first use. */
 struct row_writer row_begin_in(struct store *store, sqlite3_stmt **slot, const char *sql);
 struct row_writer row_begin(struct store *store, enum statement which);
 void row_put_number(struct row_writer *row, uint64_t value);
@@ -86,20 +85,20 @@ void row_put_text(struct row_writer *row, const char *value);
 void row_put_blob(struct row_writer *row, const void *data, size_t bytes);
 SHINY_MUST_CHECK struct shiny_err *row_end(struct row_writer *row);
 
-/* A whole row of a table of store_rows.def; `values`: its struct. */
+/* Puts a whole row of a table of store_rows.def; `values`: its struct. */
 SHINY_MUST_CHECK struct shiny_err *row_put(struct store *store, enum store_row which,
 					   const void *values);
 
-/* Many of them, in a row in memory. They are in the file after row_put_image. At best they come in
- * the order of the table's key: one that is late is put by itself. */
+/* Puts an array of rows; row_put_image writes them. They should be in the order of the table's key:
+ * a row that is late is put by itself. */
 SHINY_MUST_CHECK struct shiny_err *row_put_all(struct store *store, enum store_row which,
 					       const void *rows, size_t count);
 SHINY_MUST_CHECK struct shiny_err *row_put_image(struct store *store);
-/* After the transaction's end: what it was copied from goes. */
+/* Call after the transaction: detaches the images. */
 SHINY_MUST_CHECK struct shiny_err *row_drop_images(struct store *store);
-/* write_rows.c: puts the rows that wait for a commit. */
+/* In write_rows.c: puts the rows that wait for a commit. */
 SHINY_MUST_CHECK struct shiny_err *row_put_waiting(struct store *store);
-/* The statistics that wait, and their sums by site; the sites, if nothing needed them yet. */
+/* Puts the pending statistics and their sums by site; finds the sites, if that is not done yet. */
 SHINY_MUST_CHECK struct shiny_err *row_put_statistics(struct store *store);
 
 /* Ends every statement: an open one would keep the log alive. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * schema.c: schema.sql as it is written, and rows that a recording adds to table boring.
- * blank_make.c makes the tables and views.
+ * schema.c: the text of schema.sql, and rows that a recording adds to table boring. blank_make.c
+ * creates the tables and views.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: yes. Threads: one a store.
  */

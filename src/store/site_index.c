@@ -6,12 +6,12 @@
  * store.
  *
  * The innermost frame of an allocation is often std::vector<T>::_M_realloc_insert or g_malloc:
- * true, and of no use to anybody. The site is the first function, inline functions expanded, that
- * table `boring` does not name and whose frame table `wrapper` does not have; a stack in which all
- * is boring keeps its innermost function. A function without a name is interesting unless its
- * module is boring (libc, libstdc++). The rules are data in the file, so that a reader of the file
- * can see, and redo, what was skipped. Code of a library that is compiled into its users, as Ada's
- * generic containers are, has names of theirs: its source file tells.
+ * true, but useless. The site is the first function, inline functions expanded, that is not in
+ * table `boring` and whose frame is not in table `wrapper`; a stack in which all are boring has its
+ * innermost function. A function without a name is interesting unless its module is boring (libc,
+ * libstdc++). The rules are data in the file, so that a reader can see, and repeat, the choice.
+ * Library code that is compiled into its users, as Ada's generic containers are, has names of
+ * theirs: rules for it name its source file.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -25,7 +25,7 @@
 
 /* Stacks of one key share a site. No padding: it is hashed and compared as bytes. */
 struct site_key {
-	uint64_t vaddr; /* 0 where the function has a name */
+	uint64_t vaddr; /* 0 if the function has a name */
 	uint32_t module, function, source, line;
 };
 
@@ -33,7 +33,8 @@ struct site_frame {
 	uint32_t module;
 	bool interesting, wrapper;
 	uint64_t vaddr;
-	uint32_t function, source, line; /* the first interesting line, else the innermost one */
+	uint32_t function, source, line; /* of the first interesting line, else of the innermost
+	                                  * one */
 };
 
 enum pattern_of { OF_FUNCTION, OF_MODULE, OF_SOURCE };
@@ -47,19 +48,19 @@ struct site_finder {
 	struct pattern *patterns;
 	size_t pattern_count;
 	unsigned char *boring_functions, *boring_modules, *boring_sources; /* by id */
-	size_t function_limit, module_limit, source_limit; /* first id beyond */
+	size_t function_limit, module_limit, source_limit; /* highest id + 1 */
 	struct site_frame *frames;
 	size_t frame_limit;
 	VEC(struct site_key) sites; /* at[id - 1] */
-	VEC(uint32_t) site_frames;  /* likewise: the frame of a stack of the site */
-	struct hash_table index;    /* of sites */
+	VEC(uint32_t) site_frames;  /* [id - 1]: a frame of the site */
+	struct hash_table index;    /* indexes of sites */
 	const struct stack_tails *tails;
 	struct stack_sites *out;
 };
 
 /* ---- names ---- */
 
-/* A function's name may be followed by its arguments. */
+/* True if the pattern matches the name; a function's arguments may follow. */
 static bool matches(const struct pattern *p, const char *name)
 {
 	const char *pattern = p->text, *star = NULL, *from = NULL;
@@ -204,7 +205,7 @@ static struct shiny_err *take_wrapper(struct site_finder *f, sqlite3_stmt *row)
 	return NULL;
 }
 
-/* Rows: frame, module, vaddr, depth, function, source, line; innermost first. */
+/* Takes a row: frame, module, vaddr, depth, function, source, line; innermost first. */
 static struct shiny_err *take_line(struct site_finder *f, sqlite3_stmt *row)
 {
 	struct site_frame *frame = &f->frames[sqlite3_column_int64(row, 0)];
@@ -231,7 +232,7 @@ static struct shiny_err *take_line(struct site_finder *f, sqlite3_stmt *row)
 
 /* ---- sites ---- */
 
-/* Its number in table site. */
+/* Returns the id of the frame's site, adding it if necessary. */
 static uint32_t site_of(struct site_finder *f, uint32_t frame_id)
 {
 	const struct site_frame *frame = &f->frames[frame_id];
@@ -253,8 +254,8 @@ static uint32_t site_of(struct site_finder *f, uint32_t frame_id)
 	return at + 1;
 }
 
-/* The frame, of those in `part`, that makes the site; 0: all are boring. `innermost` is set to the
- * first one if it is still 0. */
+/* Returns the frame in `part` that is the site; 0: all are boring. Sets *innermost to the first
+ * frame if it is still 0. */
 static uint32_t search(const struct site_finder *f, const struct stack_part *part,
 		       uint32_t *innermost)
 {
@@ -284,7 +285,8 @@ static void find_site(struct site_finder *f, struct store_stack *stack)
 	f->out->of_stack[stack->id] = stack->site;
 }
 
-/* What the file has of them takes room that the rows use again. */
+/* Writes the stacks with their sites. Deletes table stack_waiting first, whose pages the rows
+ * reuse. */
 static struct shiny_err *put_stacks(struct site_finder *f)
 {
 	struct store_writer *w = f->store->writer;

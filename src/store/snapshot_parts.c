@@ -2,9 +2,9 @@
 /*
  * snapshot_parts.c: see snapshot_parts.h.
  *
- * A part is up to 65,536 rows, column by column, as LEB128 numbers, compressed by zstd. What is in
- * order is a difference to the row before, other ids are zigzag differences: neighbours in memory
- * point to neighbours. `at` begins anew with each source.
+ * A part is up to 65,536 rows, column by column, as LEB128 numbers, compressed by zstd. Sorted
+ * columns hold differences to the row before, other ids zigzag differences, as neighbours in memory
+ * point to neighbours. `at` and `into` are stored as they are.
  */
 #include "snapshot_parts.h"
 
@@ -151,7 +151,7 @@ static void reader_deinit(struct part_reader *r)
 		free(r->columns[c]);
 }
 
-/* False: the bytes end in the middle, or the number has more than 64 bits. */
+/* Reads a number; false: the bytes end within it, or it has more than 64 bits. */
 static bool take_number(const uint8_t **at, const uint8_t *end, uint64_t *out)
 {
 	*out = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * snapshot_parts.h: blocks and edges of a heap snapshot, packed into parts and back.
+ * snapshot_parts.h: packs blocks and edges of a heap snapshot into parts, and unpacks them.
  *
- * Runs: sidecar (packs, in a thread of its own), CLI (unpacks). Signals: no. Allocates: yes.
- * Threads: one a packer.
+ * Runs: sidecar (packs, in a separate thread), CLI (unpacks). Signals: no. Allocates: yes. Threads:
+ * one a packer.
  *
  * The nodes of a snapshot have numbers: blocks are 1 to B in order of their addresses, roots are
  * B + 1 to B + R (table root). An edge is a word of its source that points to its target. Edges are
@@ -21,14 +21,14 @@ struct snapshot_block {
 };
 struct snapshot_edge {
 	uint32_t source, target;
-	uint64_t at;   /* where the word is in its source; of registers 8 * its place among them */
-	uint64_t into; /* where it points to in its target; the target's size: behind its end */
+	uint64_t at;   /* offset of the word in its source; for registers 8 * its index */
+	uint64_t into; /* offset in the target; the target's size: behind its end */
 };
 
 enum part_kind { SNAPSHOT_BLOCKS, SNAPSHOT_EDGES, SNAPSHOT_COLUMNS = 4 };
 enum { SNAPSHOT_PART_ROWS = 1 << 16 };
 
-/* The packed events, in order. */
+/* Packed rows of blocks or of edges. */
 struct packed_part {
 	enum part_kind kind;
 	uint32_t rows;
@@ -38,12 +38,12 @@ struct packed_part {
 struct snapshot_packer { /* zeroed: empty */
 	VEC(struct packed_part) parts;
 	uint64_t *columns[SNAPSHOT_COLUMNS]; /* SNAPSHOT_PART_ROWS each */
-	uint64_t last[2]; /* source or address, target or stack of the row before */
+	uint64_t last[2]; /* of the row before: source or address; target or stack */
 	enum part_kind kind;
 	uint32_t rows;
-	uint64_t blocks, edges, failed; /* failed: parts for which zstd had no room */
+	uint64_t blocks, edges, failed; /* failed: parts that zstd could not compress */
 };
-/* All blocks before all edges. */
+/* Pack all blocks, then all edges, then call snapshot_pack_end. */
 void snapshot_pack_block(struct snapshot_packer *packer, const struct snapshot_block *block);
 void snapshot_pack_edge(struct snapshot_packer *packer, const struct snapshot_edge *edge);
 void snapshot_pack_end(struct snapshot_packer *packer);
@@ -52,7 +52,8 @@ void snapshot_packer_deinit(struct snapshot_packer *packer);
 SHINY_MUST_CHECK struct shiny_err *snapshot_put_parts(struct store *store, uint32_t snapshot,
 						      const struct snapshot_packer *packer);
 
-/* All of a snapshot's, a part at a time; any bytes are safe to read, ids are not checked. */
+/* Call `each` with the blocks or edges of a snapshot, a part at a time. Any bytes are safe to read;
+ * ids are not checked. */
 typedef struct shiny_err *snapshot_blocks_fn(void *context, const struct snapshot_block *blocks,
 					     size_t count);
 typedef struct shiny_err *snapshot_edges_fn(void *context, const struct snapshot_edge *edges,

@@ -11,7 +11,7 @@
 _Static_assert(sizeof(struct stack_part) == (STACK_PART + 1) * sizeof(uint32_t),
 	       "no padding in what is hashed");
 
-/* The id of the tail that is this part; a new one where there is none. */
+/* Returns the id of the tail that equals this part, adding it if necessary. */
 static uint32_t tail_id(struct stack_tails *tails, const struct stack_part *part)
 {
 	uint64_t hash = hash_bytes(part, sizeof(*part));
@@ -30,7 +30,7 @@ struct stack_part stack_tails_split(struct stack_tails *tails, const uint32_t *f
 {
 	uint32_t tail = 0;
 
-	/* from the outermost part inwards, as each names the one outside of it */
+	/* from the outermost part inwards, as each part has the id of the next outer one */
 	for (size_t start = count ? (count - 1) / STACK_PART * STACK_PART : 0;;
 	     start -= STACK_PART) {
 		size_t length = count - start < STACK_PART ? count - start : STACK_PART;

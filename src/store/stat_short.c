@@ -4,7 +4,7 @@
 
 enum { FOLLOWS = -1, READING_SHIFT = 4, HALF_BYTE = 16 };
 
-/* FOLLOWS where `bytes` are those of `count` blocks of `size`. */
+/* Returns FOLLOWS if `bytes` is count * size, else `bytes`. */
 static int64_t unless_product(uint64_t bytes, uint64_t count, uint64_t size)
 {
 	int64_t product;
@@ -20,7 +20,7 @@ static bool is_plain(const struct store_stat *row)
 	       !row->inherited_bytes && !row->inherited_frees;
 }
 
-/* What the view computes is what the row says. */
+/* True if view stat computes the row's values from the short row. */
 static bool adds_up(const struct store_stat *row)
 {
 	uint64_t remaining = row->live + row->abandoned;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stat_short.h: the rows of view stat go into one of two tables. Of nine rows in ten most columns
- * are 0 or follow from the others, and a column costs a byte a row even where it is 0.
+ * stat_short.h: chooses one of the two tables of view stat for a row. In nine rows of ten most
+ * columns are 0 or follow from the others, and a column costs a byte a row even if it is 0.
  *
  * Runs: sidecar. Signals: no. Allocates: no. Threads: any.
  */
@@ -12,8 +12,8 @@
 
 #include "store.h"
 
-/* False: the row has something that table stat_short has no column for: it belongs to
- * stat_long. */
+/* Converts a row to a row of table stat_short. False: it needs a column that stat_short lacks, and
+ * belongs to stat_long. */
 bool stat_short(const struct store_stat *row, struct store_stat_short *out);
 
 #endif

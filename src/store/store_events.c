@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * store_events.c: replays the events of a session's blocks, as store.h has it.
+ * store_events.c: replays the events of a session's blocks; see store.h.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one a store.
  */
@@ -14,26 +14,26 @@
 #include "guard.h"
 #include "unpack_ahead.h"
 
-/* The densest recordings, of loops that do nothing else, have six events a byte; a block made for
- * it has thousands. */
+/* The densest recordings, of loops that do nothing else, have six events a byte; a malicious block
+ * has thousands. */
 enum { EVENTS_AT_LEAST = 4 << 20, EVENTS_A_BYTE = 16 };
 
-/* Which blocks are read, and who gets their events. */
+/* The range of blocks to read, and the receiver of their events. */
 struct reading {
 	uint32_t process; /* 0: all */
 	uint64_t from, to;
-	int64_t after, last; /* blocks; last 0: there is no bound */
-	uint64_t left; /* events that a file of this size can hold */
+	int64_t after, last; /* ids of blocks; last 0: no bound */
+	uint64_t left; /* remaining events that a file of this size can hold */
 	store_batch_fn *each;
 	void *context;
 };
 
-/* A block on its way: what the file says of it. */
+/* A block being unpacked, with the values of its row. */
 struct block_row {
 	int64_t id, count;
 };
 
-/* The events of the current block. */
+/* Passes on the events of the earliest block. */
 static struct shiny_err *read_block(struct store *store, struct unpack_ahead *ahead,
 				    const struct block_row *row, struct reading *reading,
 				    bool *stopped)
@@ -68,7 +68,7 @@ static struct shiny_err *read_block(struct store *store, struct unpack_ahead *ah
 static struct shiny_err *each_block(struct store *store, struct query *query,
 				    struct unpack_ahead *ahead, struct reading *reading)
 {
-	VEC(struct block_row) given = { 0 }; /* that have not ended yet */
+	VEC(struct block_row) given = { 0 }; /* blocks given to `ahead` that have not ended */
 	struct shiny_err *err = NULL;
 	bool more = true, stopped = false;
 	const void *data;

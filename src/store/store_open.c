@@ -4,14 +4,14 @@
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one a store.
  *
- * Opening must leave no trace next to somebody else's file, and SQLite in WAL mode likes to make
- * -wal and -shm files, even for a reader. So the file's first 100 bytes are judged before SQLite
- * sees it, and then there are three ways in:
- *   finished        `immutable`: no lock, no companion is looked for;
+ * Opening must leave no trace next to a foreign file, but SQLite in WAL mode creates -wal and -shm
+ * files, even for a reader. So the file's first 100 bytes are checked before SQLite opens it, and
+ * then there are three ways to open it:
+ *   finished        `immutable`: without locks, ignoring companions;
  *   being recorded  the writer holds its flock: its -wal and -shm exist, and SQLite's own protocol
  *                   with them is right;
- *   left behind     there is a log with commits that the main file lacks, and nobody alive: the log
- *                   is read with its index in our own heap (locking_mode EXCLUSIVE before the first
+ *   left behind     there is a log with commits that the main file lacks, and no writer: the log is
+ *                   read with its index in our own heap (locking_mode EXCLUSIVE before the first
  *                   read) and without locks (VFS unix-none, as fcntl would refuse an exclusive lock
  *                   on a read-only descriptor), and is not checkpointed on close.
  */
@@ -37,7 +37,7 @@
 
 enum { HEADER_BYTES = 100 }; /* of an SQLite file: https://www.sqlite.org/fileformat.html section
                               * 1.3 */
-/* A file gets its tables some milliseconds after its name, on a loaded machine later, and its
+/* A file has its tables some milliseconds after its name, on a loaded machine later, and its
  * writer's lock within microseconds. */
 enum { LOOK_MS = 50, TABLES_MS = 10000, LOCK_MS = 100, GROWING_TRIES = 4 };
 
@@ -74,8 +74,8 @@ static bool is_unmade(const unsigned char header[HEADER_BYTES])
 	return memcmp(header, none, HEADER_BYTES) == 0;
 }
 
-/* Whether the recording has come to its tables, waited for while there is a writer; *live: there is
- * one. */
+/* True if the recording has created its tables; waits for that while there is a writer. *live:
+ * there is one. */
 static bool wait_tables(int fd, bool *live)
 {
 	unsigned char header[HEADER_BYTES];
@@ -93,8 +93,8 @@ static bool wait_tables(int fd, bool *live)
 	}
 }
 
-/* What the first bytes and the size of the file say. `grows`: somebody writes it, or there is a
- * log with more, so its size says nothing. */
+/* Checks the first bytes and the size of the file. `grows`: it is being written, or has a log, so
+ * its size proves nothing. */
 static struct shiny_err *judge_header(const char *path, int fd, bool grows)
 {
 	static const char advice[] = "session files are made by `shinyctl run` and `shinyctl "
@@ -141,14 +141,14 @@ static struct shiny_err *judge_header(const char *path, int fd, bool grows)
 	uint64_t page = big_endian(header + 16, 2), pages = big_endian(header + 28, 4);
 	if (page == 1)
 		page = 65536;
-	/* the page count is only to be believed when it is as new as the last change */
+	/* the page count is only valid if it is as new as the last change */
 	if (!grows && memcmp(header + 24, header + 92, 4) == 0 &&
 	    (uint64_t)st.st_size < page * pages)
 		return truncated(path, (uint64_t)st.st_size, page * pages);
 	return NULL;
 }
 
-/* The path as an SQLite URI with `query` behind it. */
+/* Returns the path as an SQLite URI, followed by `query`. */
 static char *make_uri(const char *path, const char *query)
 {
 	char *uri = malloc(strlen(path) * 3 + strlen(query) + 16), *out = uri;
@@ -174,7 +174,7 @@ static struct shiny_err *is_complete(struct store *store)
 	return NULL;
 }
 
-/* `bytes`: of the file and its log. */
+/* Connects to the file. `bytes`: of the file and its log. */
 static struct shiny_err *open_database(struct store *store, uint64_t bytes)
 {
 	bool live = store->live, log = store->log;
@@ -203,7 +203,8 @@ static struct shiny_err *open_database(struct store *store, uint64_t bytes)
 	return is_complete(store);
 }
 
-/* `file`: the path without a link at its end. `fd`: of it; the store's from here on. */
+/* Opens a reader. `file`: the path without a link at its end. `fd`: its descriptor, which the store
+ * owns from here on. */
 static struct shiny_err *connect_reader(const char *path, const char *file, int fd, bool live,
 					bool log, uint64_t bytes, struct store **out)
 {
@@ -224,8 +225,7 @@ static struct shiny_err *connect_reader(const char *path, const char *file, int 
 	return NULL;
 }
 
-/* Where a symbolic link leads: the log lies beside the file, as SQLite has it, not beside the
- * link. */
+/* Returns the target of a symbolic link: SQLite's log is beside the file, not beside the link. */
 static char *file_of(const char *path)
 {
 	char *file = realpath(path, NULL);
@@ -237,7 +237,7 @@ static char *file_of(const char *path)
 	return mem_text(path);
 }
 
-/* A recording that did not finish has a log, beside the name that it gave the file. */
+/* An unfinished recording has its log beside the name that it gave the file. */
 static struct shiny_err *log_elsewhere(const char *path)
 {
 	return shiny_err_advise(
@@ -252,7 +252,7 @@ static void cleanup_held(const int *fd)
 		held_files_close(*fd);
 }
 
-/* *grew: it failed after the file's size was taken, while somebody wrote on. */
+/* Opens the file. *grew: it failed after its size was read, while it was being written. */
 static struct shiny_err *open_once(const char *path, struct store **out, bool *grew)
 {
 	SHINY_CLEANUP(cleanup_held) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -286,7 +286,7 @@ static struct shiny_err *open_once(const char *path, struct store **out, bool *g
 	if (live && linked)
 		return log_elsewhere(path);
 	SHINY_TRY(judge_header(path, fd, live || log));
-	if (fstat(fd, &st) != 0) /* it may have grown by all that it has since it was waited for */
+	if (fstat(fd, &st) != 0) /* it may have grown from nothing while wait_tables waited */
 		return shiny_err_os(errno, "cannot read the session %s", path);
 
 	struct store *store = NULL;
@@ -310,7 +310,7 @@ struct shiny_err *store_open(const char *path, struct store **out)
 	bool grew = false;
 	struct shiny_err *err = open_once(path, out, &grew);
 
-	/* one commit may bring more than a file of its size before can hold (guard.h) */
+	/* one commit may add more than a file of the former size can hold (guard.h) */
 	for (int tries = 1; grew && tries < GROWING_TRIES; tries++) {
 		shiny_err_free(err);
 		grew = false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * store_query.c: one SELECT, row by row, as store.h has it. What a row hands out is
- * accounted for and made harmless here (guard.h): text, and references, which are read as 0 where
- * they lead nowhere. Which ones those are is counted here.
+ * store_query.c: runs one SELECT, row by row; see store.h. It accounts for each row's values and
+ * makes them harmless (guard.h): text becomes plain, and dangling references are read as 0. It also
+ * counts a file's dangling references.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one a store.
  */
@@ -16,9 +16,9 @@
 #include "guard.h"
 
 enum { QUERY_TEXTS = 32 };
-struct query_row { /* what is said of the current one while it is read */
+struct query_row { /* state of the current row */
 	struct guard_account account;
-	char *texts[QUERY_TEXTS]; /* by column: made harmless; NULL: the column is as it is */
+	char *texts[QUERY_TEXTS]; /* by column: its plain text; NULL: the stored text is plain */
 };
 
 struct query {
@@ -26,10 +26,10 @@ struct query {
 	sqlite3_stmt *statement;
 	struct query_row *row;
 	int columns;
-	size_t limits[]; /* by column: one more than the highest value of a reference; 0: none */
+	size_t limits[]; /* by column: highest value of a reference + 1; 0: it is none */
 };
 
-/* Columns that refer to rows. */
+/* The columns that refer to rows. */
 static const struct foreign_key {
 	const char *table, *column, *target;
 } foreign_keys[] = {
@@ -37,7 +37,7 @@ static const struct foreign_key {
 #include "references.def"
 };
 
-/* What a statement's column may hold; 0: anything. */
+/* Returns the limit of a statement's column; 0: any value. */
 static size_t limit_of(const struct store *store, sqlite3_stmt *statement, int column)
 {
 	const char *table = sqlite3_column_table_name(statement, column),
@@ -64,7 +64,7 @@ struct shiny_err *store_query(struct store *store, const char *sql, struct query
 				 .row = mem_zero(1, sizeof(*query->row)),
 				 .columns = columns };
 	query->row->account = store->guard.whole;
-	/* what this process writes is not bounded */
+	/* sessions that this process writes have no bounds */
 	for (int i = 0; store->guard.whole.steps && i < columns; i++)
 		query->limits[i] = limit_of(store, statement, i);
 	*out = query;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sums.h: the sums of a population of blocks: their names, once, and what follows from them.
+ * sums.h: the sums of a population of blocks: the list of their names, and the code generated from
+ * it.
  *
  * Runs: CLI and sidecar. Signals: no. Allocates: no. Threads: any.
  *
@@ -15,8 +16,8 @@
 
 struct query;
 
-/* FIRST(name) once, then NEXT(name) for each of the others: a list needs commas between, not
- * behind. The order is that of a query's columns and of --json. */
+/* FIRST(name) once, then NEXT(name) for each of the others, as a list needs commas only between its
+ * elements. The order is that of a query's columns and of --json. */
 #define SUMS_EACH(FIRST, NEXT)                                                                     \
 	FIRST(allocs) NEXT(reallocs) NEXT(frees) NEXT(bytes) NEXT(live) NEXT(live_bytes)           \
 	NEXT(inherited) NEXT(inherited_bytes) NEXT(inherited_frees) NEXT(abandoned)                \
@@ -44,7 +45,7 @@ void sums_read(struct sums *sums, const struct query *query, int first);
 void sums_add(struct sums *to, const struct sums *more);
 
 enum sums_order { ORDER_LIVE, ORDER_BYTES, ORDER_ALLOCS, ORDER_FREES, ORDER_PEAK, ORDER_NAME };
-/* The value that the order is by; peak is the caller's. */
+/* Returns the value by which `order` sorts; `peak` is the caller's. */
 uint64_t sums_by(const struct sums *sums, enum sums_order order, uint64_t peak);
 
 #endif

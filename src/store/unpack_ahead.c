@@ -2,9 +2,9 @@
 /*
  * unpack_ahead.c: see unpack_ahead.h.
  *
- * Two rings under one lock: blocks on their way in, batches of events on their way out. The numbers
- * only grow; a place is its number modulo the ring's size. Whoever waits is woken when the other
- * side is half a ring ahead, not for each batch: a sleep and a wake cost more than a batch.
+ * It has two rings under one lock: incoming blocks, outgoing batches of events. The numbers only
+ * grow; a place is its number modulo the ring's size. A waiting thread is woken when the other one
+ * is half a ring ahead, not for each batch: a sleep and a wake cost more than a batch.
  */
 #define _GNU_SOURCE
 #include "unpack_ahead.h"
@@ -34,11 +34,11 @@ struct unpack_ahead {
 	bool open; /* the unpacker is in the middle of block `blocks_done` */
 	struct packed blocks[BLOCKS];
 	uint64_t blocks_given, blocks_done; /* done: unpacked */
-	uint64_t ends_taken;                /* by the reader */
-	uint64_t astray;                    /* in the batches that it took */
+	uint64_t ends_taken;                /* ends of blocks taken by the reader */
+	uint64_t astray;                    /* ids read as 0 in the batches taken by the reader */
 	struct batch *batches;
 	uint64_t batches_filled, batches_taken;
-	bool holds; /* the reader has the batch `batches_taken` */
+	bool holds; /* the reader uses batch number `batches_taken` */
 	/* the other thread */
 	bool threaded, stop, reader_waits, worker_waits;
 	pthread_t thread;
@@ -170,7 +170,7 @@ uint64_t unpack_ahead_astray(const struct unpack_ahead *a)
 	return a->astray;
 }
 
-/* Without another thread: the reader fills the one batch that it is about to take. */
+/* Fills the one batch that the reader is about to take, if there is no other thread. */
 static void fill_one(struct unpack_ahead *a)
 {
 	fill(a, &a->batches[a->batches_filled % BATCHES]);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * unpack_ahead.h: blocks of events, unpacked by a thread of their own while their reader works on
- * the events before.
+ * unpack_ahead.h: unpacks blocks of events in a separate thread, while their reader handles earlier
+ * events.
  *
- * Runs: CLI, sidecar (recovery). Signals: no. Allocates: about 10 MB. Threads: one reader; the
- * other thread is its own.
+ * Runs: CLI, sidecar (recovery). Signals: no. Allocates: about 10 MB. Threads: one reader, and one
+ * of its own.
  *
- * Unpacking takes as long as following every block does, and needs nothing of it: on two processors
- * a replay takes half the time. The events pass through a ring of batches that stays in the cache.
- * Where no thread is to be had, the reader unpacks by itself.
+ * Unpacking takes as long as following every block, and is independent of it: on two processors a
+ * replay takes half the time. The events pass through a ring of batches that stays in the cache. If
+ * the thread cannot be created, the reader unpacks.
  */
 #ifndef SHINY_UNPACK_AHEAD_H
 #define SHINY_UNPACK_AHEAD_H
@@ -17,20 +17,22 @@
 
 struct unpack_ahead;
 
-/* `highest`: of ids (block.h); NULL: any. */
+/* `highest`: existing ids (block.h); NULL: any id is read. */
 SHINY_MUST_CHECK struct shiny_err *unpack_ahead_create(const struct block_ids *highest,
 						       struct unpack_ahead **out);
-/* Also in the middle of a block. Accepts NULL. */
+/* May be called within a block. Accepts NULL. */
 void unpack_ahead_destroy(struct unpack_ahead *ahead);
 
-/* Another block can be given. Give as many as there is room for, before their events are taken. */
+/* True if another block can be given. Give as many as there is room for, before taking their
+ * events. */
 bool unpack_ahead_has_room(const struct unpack_ahead *ahead);
-/* The bytes are copied. */
+/* Gives a block; its bytes are copied. */
 SHINY_MUST_CHECK struct shiny_err *unpack_ahead_give(struct unpack_ahead *ahead, const void *data,
 						     size_t bytes);
 /*
- * The next events of the earliest block whose end has not been taken; valid until the next call.
- * count 0: its end. So is an error: also that a block lies where no address space has room.
+ * Takes the next events of the earliest block whose end has not been taken; valid until the next
+ * call. count 0: its end. An error ends the block, too, for instance a birth that does not fit an
+ * address space.
  */
 SHINY_MUST_CHECK struct shiny_err *unpack_ahead_take(struct unpack_ahead *ahead,
 						     const struct event **events, size_t *count);

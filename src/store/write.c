@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * write.c: the writing half of store.h: how a file is made, committed and finished, and its events.
- * write_rows.c puts the rows of the tables.
+ * write.c: the writing half of store.h: creates, commits and finishes a file, and writes its
+ * events. write_rows.c puts the rows of the tables.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one a store.
  *
  * The file is in WAL mode while it is recorded: a transaction is open from the first put to
- * store_commit, a crash leaves the last commit. Nothing is synced to the disk before the end: what
- * the kernel has survives the death of the process at any step, and a disk that is slow to sync
- * would hold up the sidecar, and with it the program whose ring fills meanwhile. Only a power cut
- * may take an unfinished file. store_finish syncs, checkpoints and leaves WAL mode, so that
- * one file remains, unless a reader stays connected. The writer holds a flock on the file (SQLite's
- * own locks are fcntl locks, and independent of it): a reader tells by it whether a file that is
- * not complete is still being written or was left behind.
+ * store_commit, and a crash leaves the last commit. Nothing is synced to the disk before the end:
+ * data that the kernel has survives the death of the process at any step, and a disk that is slow
+ * to sync would hold up the sidecar, and with it the program whose ring fills meanwhile. Only a
+ * power cut may destroy an unfinished file. store_finish syncs, checkpoints and leaves WAL mode, so
+ * that one file remains, unless a reader stays connected. The writer holds a flock on the file
+ * (SQLite's own locks are fcntl locks, and independent of it): it tells readers whether an
+ * incomplete file is still being written or was left behind.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -32,9 +32,9 @@
 enum { LOG_TRIES = 100, BEGIN_MS = 10000, END_MS = 1000 };
 static const struct timespec log_pause = { .tv_nsec = 10000000 };
 
-/* ---- making and ending ---- */
+/* ---- opening and closing ---- */
 
-/* `what` is tried ("make", "write"), for the message. */
+/* Connects to the file. `what`: verb of the error's message ("make", "write"). */
 static struct shiny_err *open_connection(struct store *store, const char *what)
 {
 	int code = sqlite3_open_v2(store->path, &store->db,
@@ -43,7 +43,7 @@ static struct shiny_err *open_connection(struct store *store, const char *what)
 	if (code != SQLITE_OK)
 		return db_error(store, code, what);
 	sqlite3_extended_result_codes(store->db, 1);
-	/* readers may be looking at a live session: SQLite waits for them, a little */
+	/* SQLite waits up to 10 s for readers of a live session */
 	sqlite3_busy_timeout(store->db, 10000);
 	return NULL;
 }
@@ -51,7 +51,7 @@ static struct shiny_err *open_connection(struct store *store, const char *what)
 static struct shiny_err *connect_for_recording(struct store *store)
 {
 	SHINY_TRY(open_connection(store, "make"));
-	/* cache in KiB; the log is taken over every 32 MiB */
+	/* cache in KiB; a checkpoint of the log every 4096 pages */
 	return db_exec(store,
 		       "PRAGMA synchronous = OFF; PRAGMA cache_size = -16384; PRAGMA temp_store = "
 		       "MEMORY; PRAGMA wal_autocheckpoint = 4096",
@@ -59,10 +59,10 @@ static struct shiny_err *connect_for_recording(struct store *store)
 }
 
 /*
- * The log's companions belong to whoever comes first. Where that is root, reading our file in the
- * moment in which it is said to have a log, SQLite makes them his and gives them to the file's
- * owner a moment later. A connection that met them before that stays a reader's, so it takes a new
- * one.
+ * Switches to WAL mode. The first process that opens the file then owns the log's companions. If
+ * that is root, reading the file just when its header names a log, SQLite creates them as root's
+ * and gives them to the file's owner a moment later. A connection that opened them in between stays
+ * read-only, so this function connects again.
  */
 static struct shiny_err *begin_log(struct store *store)
 {
@@ -146,8 +146,8 @@ struct shiny_err *store_create(const char *path, bool force, bool with_events, s
 }
 
 /*
- * A finished file is one in rollback mode: a transaction is there as a whole or not at all. The
- * flock tells readers that somebody writes.
+ * Opens a finished file, which is in rollback mode: a transaction is stored as a whole or not at
+ * all. The flock tells readers that the file is being written.
  */
 static struct shiny_err *open_for_more(struct store *store)
 {
@@ -166,7 +166,7 @@ struct shiny_err *store_append(const char *path, struct store **out)
 	bool complete;
 	int fd;
 
-	SHINY_TRY(store_open(path, &store)); /* judges the file */
+	SHINY_TRY(store_open(path, &store)); /* checks the file */
 	complete = store_complete(store);
 	store_close(store);
 	if (!complete)
@@ -204,7 +204,7 @@ static struct shiny_err *write_block(struct store *store, const struct block *bl
 	return NULL;
 }
 
-/* Those that are packed by now. */
+/* Writes the blocks that are packed. */
 static struct shiny_err *write_blocks(struct store *store)
 {
 	struct pack_behind *behind = store->writer->behind;
@@ -295,8 +295,8 @@ static struct shiny_err *count_totals(struct store *store, struct store_totals *
 	return err;
 }
 
-/* A reader that stays connected keeps the log from being deleted. The file is finished then, too:
- * the log is empty, or is read with it (store_open.c). */
+/* Leaves WAL mode. A reader that stays connected prevents deleting the log; the file is finished
+ * then, too: the log is empty, or is read with it (store_open.c). */
 static struct shiny_err *end_log(struct store *store)
 {
 	struct shiny_err *err =
@@ -309,7 +309,8 @@ static struct shiny_err *end_log(struct store *store)
 	return err;
 }
 
-/* All is committed; a disk that refuses to take it from the log leaves it there. */
+/* Moves the log, in which all is committed, into the file; false: the disk refuses, and the log
+ * stays. */
 static bool empty_log(struct store *store)
 {
 	struct shiny_err *err = db_exec(

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * write_rows.c: the writing half of store.h: one function a table. The columns of most tables stand
- * in store_rows.def; the others are bound here, in the order of their statement.
+ * write_rows.c: the writing half of store.h: one function a table. The columns of most tables are
+ * in store_rows.def; this file binds the others, in the order of their statement.
  */
 #include "row_writer.h"
 
@@ -13,7 +13,7 @@
 
 enum {
 	IMAGE_PAGES = 4096,        /* 64 MiB: two million rows */
-	WAITING_STACKS = 64 << 10, /* in a row, of 28 bytes each */
+	WAITING_STACKS = 64 << 10, /* most stacks in a row, of 28 bytes each */
 };
 
 #define PUT(name, NAME)                                                                         \
@@ -59,7 +59,7 @@ struct shiny_err *store_put_number(struct store *store, const char *key, uint64_
 	return row_end(&row);
 }
 
-/* What the call sites are made of. */
+/* Refuses rows that the call sites depend on, once these are found. */
 static struct shiny_err *before_sites(const struct store *store)
 {
 	return store->writer->sites.of_stack
@@ -68,7 +68,8 @@ static struct shiny_err *before_sites(const struct store *store)
 		       : NULL;
 }
 
-/* The id of `string` in its table (function or source); writes the row the first time. 0: NULL. */
+/* Finds the id of `string` in its table (function or source); writes the row the first time. 0:
+ * NULL. */
 static struct shiny_err *text_row(struct store *store, struct texts *texts, enum statement which,
 				  const char *string, uint32_t *id)
 {
@@ -157,7 +158,7 @@ struct shiny_err *store_put_tag(struct store *store, uint32_t id, const char *na
 	return row_end(&row);
 }
 
-/* ---- statistics, which come when the sites are known ---- */
+/* ---- statistics, which need the sites ---- */
 
 static int by_line_key(const void *left, const void *right)
 {
@@ -168,7 +169,7 @@ static int by_line_key(const void *left, const void *right)
 	return (a->depth > b->depth) - (a->depth < b->depth);
 }
 
-/* They come by address (finish.c). */
+/* Writes the pending lines, sorted, as finish.c puts them by address. */
 static struct shiny_err *put_lines(struct store *store)
 {
 	struct store_writer *w = store->writer;
@@ -180,7 +181,7 @@ static struct shiny_err *put_lines(struct store *store)
 	return row_put_all(store, STORE_ROW_LINE, w->lines.at, count);
 }
 
-/* Those whose ids follow each other, in one row. */
+/* Writes pending stacks with consecutive ids, in one row. */
 static struct shiny_err *put_waiting_stacks(struct store *store)
 {
 	struct store_writer *w = store->writer;
@@ -239,7 +240,7 @@ static int by_stat_key(const void *left, const void *right)
 	return (first > second) - (first < second);
 }
 
-/* Those of one process and stack, in the two tables of view stat. */
+/* Writes the rows of one process and stack, to the two tables of view stat. */
 static struct shiny_err *put_stats(struct store *store)
 {
 	struct store_writer *w = store->writer;
@@ -254,7 +255,8 @@ static struct shiny_err *put_stats(struct store *store)
 			SHINY_TRY(row_put_all(store, STORE_ROW_STAT_SHORT, &narrow, 1));
 		else
 			SHINY_TRY(row_put_all(store, STORE_ROW_STAT, &w->stats.at[i], 1));
-	/* less memory; another image is copied row by row, as the tables have some then */
+	/* commit to save memory; SQLite copies later images row by row, as the tables are not empty
+	 * then */
 	return w->image.count < IMAGE_PAGES ? NULL : store_commit(store);
 }
 

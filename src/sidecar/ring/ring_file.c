@@ -115,7 +115,7 @@ static struct shiny_err *check_tables(struct ring_file *a)
 	a->process_count = processes;
 	a->thread_count = threads;
 	/*
-	 * From here on only the sidecar changes them. They are larger if an earlier sidecar has
+	 * Only the sidecar changes these from here on; they are larger if an earlier sidecar has
 	 * grown them.
 	 */
 	a->processes_ready = processes_ready < processes ? processes_ready : processes;

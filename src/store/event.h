@@ -32,8 +32,8 @@ enum event_end {
 	EVENT_END_RELEASED = 17,
 };
 
-/* In the api of a VPTR, beside its shiny_vptr_api: the block may have been under construction. Who
- * makes the end of a session that has none knows it from here. */
+/* In the api of a VPTR, beside its shiny_vptr_api: the block may have been under construction.
+ * Recovery of an unfinished session reads it here. */
 #define EVENT_VPTR_DOUBTED 4
 
 /*

@@ -213,7 +213,7 @@ static struct shiny_err *not_so_many(const struct store *store, const char *tabl
 				"the file is damaged, or was made to do harm");
 }
 
-/* Those of a recording that is not finished, too: packed in a table of their own. */
+/* Raises `limit` to include the stacks of an unfinished recording, packed in another table. */
 static struct shiny_err *limit_stacks(struct store *store, size_t *limit)
 {
 	static const char table[] = "stack_waiting";
@@ -261,7 +261,7 @@ static struct shiny_err *more_ids(struct store *store)
 		int64_t most = 0;
 
 		SHINY_TRY(ask(store, "SELECT MAX(id) FROM main.%s", table->name, &most));
-		/* its rows are counted, however large the file */
+		/* UINT64_MAX: always counts the rows, however large the file */
 		if (most >= (int64_t)table->limit || strcmp(table->name, "stack") == 0)
 			SHINY_TRY(limit_ids(store, table->name, UINT64_MAX, &table->limit));
 	}

@@ -27,8 +27,8 @@ struct guard { /* all zero: a writer's, without bounds */
 		size_t limit; /* one more than the highest id */
 	} tables[GUARD_TABLES]; /* tables with ids */
 	size_t table_count;
-	bool astray;            /* a reference was read that leads nowhere */
-	uint64_t astray_events; /* ids in events that do, in one reading of them */
+	bool astray;            /* a dangling reference was read */
+	uint64_t astray_events; /* dangling ids in events: the most of any one reading */
 };
 
 /* Adds a reader's share to SQLite's limit, which is for the whole process. */

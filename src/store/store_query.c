@@ -175,7 +175,7 @@ void query_end(struct query *query)
 	free(query);
 }
 
-/* As query_number sees it. */
+/* Adds the dangling references of one column to `count`, by the rule of query_number. */
 static struct shiny_err *count_astray(struct store *store, const struct foreign_key *key,
 				      uint64_t *count)
 {

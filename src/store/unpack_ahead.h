@@ -36,7 +36,7 @@ SHINY_MUST_CHECK struct shiny_err *unpack_ahead_give(struct unpack_ahead *ahead,
  */
 SHINY_MUST_CHECK struct shiny_err *unpack_ahead_take(struct unpack_ahead *ahead,
 						     const struct event **events, size_t *count);
-/* Ids beyond the highest, in the events that were taken, where they are 0. */
+/* Returns the number of ids above `highest` in the events taken; those events have 0 instead. */
 uint64_t unpack_ahead_astray(const struct unpack_ahead *ahead);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * block_owners.c: see block_owners.h.
  *
- * Names are asked once each, not once a block: a type, call site or component has the number of the
- * first rule that it answers to, and a block the lowest of its three.
+ * Rules are matched once a name, not once a block: each type, call site and component keeps the
+ * number of the first rule that matches it, and a block takes the lowest of its three.
  */
 #include "block_owners.h"
 
@@ -24,9 +24,9 @@ struct owner_search {
 	size_t *of_type; /* type id → rule */
 	size_t type_count;
 	struct graph_names names[OWNER_KINDS];
-	size_t *of_name[OWNER_KINDS]; /* of names[kind].groups */
+	size_t *of_name[OWNER_KINDS]; /* group of names[kind] → rule */
 	uint32_t *of_rule;            /* rule → owner, 0: none yet */
-	uint32_t *of_each[OWNER_KINDS]; /* name → owner, likewise */
+	uint32_t *of_each[OWNER_KINDS]; /* the same group → owner of an "each" rule, 0: none yet */
 	VEC(struct block_owners_row) rows;  /* owner REALM_FIRST + i */
 };
 
@@ -94,7 +94,7 @@ static uint32_t new_owner(struct owner_search *s, char *name)
 	return REALM_FIRST + (uint32_t)s->rows.count - 1;
 }
 
-/* The owner of a rule that has one, by its name. */
+/* Returns the owner of a rule that names one; rules of one name share it. */
 static uint32_t owner_of_rule(struct owner_search *s, size_t rule)
 {
 	const char *name = s->rules->at[rule].name;
@@ -207,7 +207,7 @@ static int by_bytes_owned(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-/* Owners that a rule made of one block are called as the block is. */
+/* Names the owners that a rule "each type" made of one block: type and address of the block. */
 static struct shiny_err *name_rows(struct store *store, bool full, const uint32_t *realm,
 				   const uint8_t *own, struct owner_search *s)
 {

@@ -12,9 +12,9 @@
 
 struct block_owners_row {
 	char *name;
-	uint64_t own, own_bytes; /* blocks that the rules give it */
-	uint64_t blocks, bytes;  /* with what hangs on them alone */
-	uint64_t address;        /* of one of its own blocks; of a variable 0 */
+	uint64_t own, own_bytes; /* blocks that match the owner's rules */
+	uint64_t blocks, bytes;  /* those, and all blocks that hang on them alone */
+	uint64_t address;        /* of one of its own blocks; 0: the owner is a variable */
 };
 struct block_owners_sums {
 	uint64_t blocks, bytes;
@@ -23,7 +23,7 @@ struct block_owners {
 	struct graph_facts facts;
 	struct block_owners_row *rows; /* most bytes first; owners without blocks are left out */
 	size_t count;
-	/* unknown: no owner leads to them, but a root does; unreachable: neither */
+	/* unknown: a root leads to them, but no owner does; unreachable: neither does */
 	struct block_owners_sums all, shared, common, unknown, unreachable;
 };
 

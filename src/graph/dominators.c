@@ -8,11 +8,11 @@
  * the search and the compression keep their own stacks.
  *
  * Memory is what a snapshot of ten million blocks lacks, so:
- * - The algorithm takes nodes in falling order, and asks for the edges that lead to each. All edges
- *   turned round would be a second copy of the graph: a pass over it turns those round that lead to
- *   the next numbers, an eighth of all (SLICES), which costs eight passes and half a byte an edge.
- * - Nodes from `linked` on are in the compressed forest, those below are not yet. An array means
- *   one thing for the ones and another for the others where their times do not overlap.
+ * - The algorithm takes nodes in falling order, and needs the edges that lead to each. Reversing
+ *   all edges would be a second copy of the graph, so a pass reverses only those that lead to the
+ *   next numbers, an eighth of all (SLICES). This costs eight passes and half a byte an edge.
+ * - Nodes from `linked` on are in the compressed forest, those below are not yet. An array serves
+ *   both where their times do not overlap, and means something else for each.
  */
 #include "dominators.h"
 
@@ -34,9 +34,9 @@ struct lengauer {
 		uint32_t *bucket; /* not linked: the first linked node with this semidominator */
 	};
 	union {
-		uint32_t *idom;  /* once its bucket was emptied */
-		uint32_t *next;  /* in its bucket */
-		uint32_t *edges; /* not linked: how many lead to it, or where they end in from[] */
+		uint32_t *idom;  /* set when its bucket is emptied */
+		uint32_t *next;  /* next node in the same bucket */
+		uint32_t *edges; /* not linked: number of edges to it, or their end in from[] */
 	};
 	uint32_t *from; /* sources of the edges to the slice's nodes */
 	size_t edge_count;
@@ -108,7 +108,7 @@ static void count_edges(struct lengauer *l)
 	}
 }
 
-/* Turns round the edges to the numbers below `high`, as many of them as a slice has room for. */
+/* Reverses the edges to the numbers below `high`, as many as a slice has room for. */
 static void turn_slice(struct lengauer *l, uint32_t high)
 {
 	const struct heap_graph *g = l->graph;
@@ -138,7 +138,7 @@ static void turn_slice(struct lengauer *l, uint32_t high)
 	}
 }
 
-/* The node of least semidominator on the way from v up to the root of its tree. */
+/* Returns the node of least semidominator on the way from v up to the root of its tree. */
 static uint32_t evaluate(struct lengauer *l, uint32_t v)
 {
 	uint32_t at = v;
@@ -169,7 +169,7 @@ static void find_semidominator(struct lengauer *l, uint32_t w)
 	}
 }
 
-/* Of the nodes whose semidominator is p, below which the last linked node stands. */
+/* Sets idom of the nodes whose semidominator is p; the last linked node is a child of p. */
 static void empty_bucket(struct lengauer *l, uint32_t p)
 {
 	for (uint32_t v = l->bucket[p], next; v != NONE; v = next) {
@@ -190,7 +190,7 @@ static void find_immediate(struct lengauer *l)
 		find_semidominator(l, w);
 		l->next[w] = l->bucket[l->semi[w]];
 		l->bucket[l->semi[w]] = w;
-		l->linked = w; /* its own bucket is empty: the last of its children saw to that */
+		l->linked = w; /* w's own bucket is empty: its last child emptied it */
 		l->label[w] = w;
 		empty_bucket(l, l->above[w]);
 	}

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dominators.h: of each node of a heap graph, the node without which no root would reach it.
+ * dominators.h: finds each node's immediate dominator in a heap graph.
  *
  * Runs: CLI. Signals: no. Allocates: 20 bytes a node and half a byte an edge while it works, 8 a
  * node after. Threads: any.
  *
  * Node 0 stands above all roots. The immediate dominator of a block is the last node that all ways
- * from 0 to it pass; the tree of these has in the subtree of a node what would be unreachable if
- * the node went.
+ * from 0 to it pass; in the tree of dominators, the subtree of a node holds what becomes
+ * unreachable when the node is freed.
  */
 #ifndef SHINY_DOMINATORS_H
 #define SHINY_DOMINATORS_H
@@ -15,8 +15,8 @@
 #include "heap_graph.h"
 
 struct dominators {
-	uint32_t *parent; /* [nodes + 1]; of what no root reaches, and of 0: DOMINATORS_NONE */
-	uint32_t *order;  /* [reached]: reached nodes, each behind its dominator; order[0] is 0 */
+	uint32_t *parent; /* [nodes + 1]; DOMINATORS_NONE: node 0, or not reached */
+	uint32_t *order;  /* [reached]: reached nodes, each after its dominator; order[0] is 0 */
 	uint32_t reached;
 };
 #define DOMINATORS_NONE UINT32_MAX

@@ -24,7 +24,7 @@ static int by_gain(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-/* Both lists are in order of their names, each name once. */
+/* Both lists are sorted by name, each name once. */
 static void merge(const struct holders holders[2], struct edge_growth *out)
 {
 	size_t at[2] = { 0, 0 };

@@ -3,12 +3,12 @@
  * edge_growth.h: which member, container or variable gained references between two heap snapshots
  * of one process.
  *
- * Runs: CLI. Signals: no. Allocates: as retainers.h, for one snapshot after the other. Threads: one
- * a store.
+ * Runs: CLI. Signals: no. Allocates: as retainers.h, for one snapshot at a time. Threads: one a
+ * store.
  *
- * Each block that a root reaches counts once, for its holder (retainers.h): the last member with a
- * name on its way, else the root. So a container's nodes, buffers and elements are its member's,
- * and what a member of an element leads to is that member's.
+ * Each block that a root reaches counts once, for its holder (retainers.h): the last named member
+ * on its way, else the root. So a container's nodes, buffers and elements count for the member that
+ * is the container, and blocks behind a member of an element count for that member.
  */
 #ifndef SHINY_EDGE_GROWTH_H
 #define SHINY_EDGE_GROWTH_H
@@ -21,7 +21,7 @@ struct edge_growth_row {
 };
 struct edge_growth {
 	struct graph_facts facts[2];
-	struct edge_growth_row *rows; /* that changed; most bytes gained first, most lost last */
+	struct edge_growth_row *rows; /* changed holders; most bytes gained first, most lost last */
 	size_t count;
 	uint64_t unchanged; /* holders with as many blocks and bytes in both */
 };

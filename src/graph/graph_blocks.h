@@ -6,8 +6,8 @@
  *
  * An address is a distance from a base, and a new base begins where that does not fit into 32 bits,
  * which is where the next heap lies elsewhere; sizes that do not fit stand in a list of their own.
- * Blocks of one stack and vtable are of one kind: what depends on these alone, a type or a name, is
- * asked once a kind.
+ * Blocks of one stack and vtable are one kind: types and names, which depend on these alone, are
+ * looked up once a kind.
  */
 #ifndef SHINY_GRAPH_BLOCKS_H
 #define SHINY_GRAPH_BLOCKS_H
@@ -19,7 +19,7 @@ struct graph_block {
 	uint32_t distance, size, kind; /* size UINT32_MAX: see `large` */
 };
 struct graph_base {
-	uint32_t first; /* block that it is the address of */
+	uint32_t first; /* number of a block, whose address it is */
 	uint64_t address;
 };
 struct graph_large {
@@ -39,10 +39,10 @@ struct graph_blocks { /* zeroed: empty */
 	struct hash_table by_kind;
 };
 
-/* Room for so many, which is enlarged where it is too small: a table that grows leaves its old
- * memory to the heap as often. */
+/* Allocates room for `expected` blocks. The table still grows beyond it, but a table that grows
+ * leaves its old memory to the heap each time. */
 void graph_blocks_begin(struct graph_blocks *blocks, size_t expected);
-/* Becomes number `count`. Any values are taken, in any order. */
+/* Adds a block as number `count`. Accepts any values, in any order. */
 void graph_blocks_add(struct graph_blocks *blocks, const struct snapshot_block *block);
 void graph_blocks_deinit(struct graph_blocks *blocks);
 

@@ -5,10 +5,10 @@
  * Runs: CLI. Signals: no. Allocates: 3 bytes an edge below 16 million blocks, else 4; one more with
  * places, four more with those in the target; 4 a node. Threads: one a table.
  *
- * A target is a number of as many bytes as the number of blocks has, not a variable number of them:
- * a search looks at edges out of order, and needs no state but an edge's number. A place, which is
- * asked for in the order of a source's edges alone, is the distance to the place before it, in
- * units of a compressed member; where that does not fit a byte, a list has the place.
+ * A target takes as many bytes as the number of blocks does, all targets the same: a search visits
+ * edges out of order, and needs only an edge's number. A place is read only in the order of a
+ * source's edges, so it is stored as the distance from the place before it, in units of a
+ * compressed member; a list holds the places whose distance does not fit a byte.
  */
 #ifndef SHINY_GRAPH_EDGES_H
 #define SHINY_GRAPH_EDGES_H
@@ -20,9 +20,10 @@
 #include "../base/mem.h"
 
 /*
- * What is loaded beside the edges that keep a block. A pointer behind a block's end does not: what
- * begins there is another's, often the allocator's note about the next block. GRAPH_INTO is for
- * tests that print edges.
+ * Loads more than the targets of edges that keep a block: the places (GRAPH_PLACES), pointers just
+ * behind a block's end (GRAPH_ENDS), the offsets in the target (GRAPH_INTO, for tests that print
+ * edges). A pointer behind a block's end keeps nothing: it points to another block, often to the
+ * allocator's note in front of it.
  */
 enum graph_options { GRAPH_PLACES = 1, GRAPH_ENDS = 2, GRAPH_INTO = 4 };
 
@@ -35,8 +36,8 @@ struct graph_edges { /* zeroed: empty */
 	uint32_t *first; /* [nodes + 2]; edges of n: first[n] to first[n + 1] - 1 */
 	uint32_t nodes, count;
 	unsigned options, width;
-	uint32_t mask;    /* of the `width` lowest bytes */
-	uint8_t *targets; /* 4 bytes may be read at each */
+	uint32_t mask;    /* selects the `width` lowest bytes */
+	uint8_t *targets; /* readable for 4 bytes at each target */
 	uint8_t *steps;   /* GRAPH_STEP_FAR: see `far` */
 	uint32_t *into;   /* cut to 32 bits, as places are */
 	VEC(struct graph_far) far;
@@ -44,11 +45,11 @@ struct graph_edges { /* zeroed: empty */
 	uint32_t last_place;
 };
 
-/* Sources are 1 to `nodes`, targets are 1 to `blocks`. `expected` edges have room from the start: a
- * table that grows leaves its old memory to the heap as often. */
+/* Sources are 1 to `nodes`, targets are 1 to `blocks`. Allocates room for `expected` edges: a table
+ * that grows leaves its old memory to the heap each time. */
 void graph_edges_begin(struct graph_edges *edges, uint32_t blocks, uint32_t nodes,
 		       unsigned options, size_t expected);
-/* Sources do not fall. At most UINT32_MAX. */
+/* Adds an edge; `source` never falls from one call to the next. Room for UINT32_MAX edges. */
 void graph_edges_add(struct graph_edges *edges, uint32_t source, uint32_t target, uint64_t place,
 		     uint64_t into);
 void graph_edges_end(struct graph_edges *edges);

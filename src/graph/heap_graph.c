@@ -2,8 +2,8 @@
 /*
  * heap_graph.c: see heap_graph.h.
  *
- * The file may be anybody's: numbers of nodes are checked before they index anything, and sources
- * must not fall, as the edges' place is found by counting.
+ * The file may be hostile: node numbers are checked before they index anything, and sources must
+ * not fall, because counting them finds where a node's edges begin.
  */
 #define _GNU_SOURCE
 #include "heap_graph.h"
@@ -16,14 +16,14 @@
 #include "../base/mem.h"
 #include "../base/text.h"
 
-/* What a session of its size may hold: a row takes a bit at least. */
+/* Bounds the rows of a session by its file's size: a row takes at least a bit. */
 enum { ROWS_LEAST = 1 << 20, ROWS_A_BYTE = 64 };
 enum { BLOCKS_MOST = 1 << 30 };
 
 struct graph_reader {
 	struct store *store;
 	struct heap_graph *graph;
-	uint32_t source; /* of the edge before */
+	uint32_t source; /* source of the edge before */
 	unsigned options;
 	const struct type_words *words;
 	VEC(uint32_t) node_of_root;
@@ -110,7 +110,7 @@ static struct shiny_err *take_blocks(void *context, const struct snapshot_block 
 	return NULL;
 }
 
-/* Of all kinds; the caller's to free. */
+/* Loads the type of each kind of block into *types, which the caller frees. */
 static struct shiny_err *find_types(struct store *store, const struct heap_graph *g,
 				    uint32_t **types)
 {
@@ -128,7 +128,7 @@ static struct shiny_err *find_types(struct store *store, const struct heap_graph
 	return err;
 }
 
-/* Without the offset in a variable. */
+/* Names a root; of a variable's symbol it drops the offset, so all its words share one name. */
 static char *root_name(const struct query *q)
 {
 	const char *kind = query_text(q, 0), *module = text_base(query_text(q, 1));
@@ -186,7 +186,8 @@ static uint32_t node_of(const struct graph_reader *r, uint32_t source)
 	return source <= blocks ? source : r->node_of_root.at[source - blocks - 1];
 }
 
-/* Not where a pointer behind a block's end is none, nor a word that holds none or a weak one. */
+/* False for a pointer just behind a block's end (unless GRAPH_ENDS), and for a word that by its
+ * type's layout holds no pointer or a weak one. */
 static bool keeps(const struct graph_reader *r, const struct snapshot_edge *e)
 {
 	const struct heap_graph *g = r->graph;
@@ -223,7 +224,7 @@ static struct shiny_err *take_edges(void *context, const struct snapshot_edge *e
 	return NULL;
 }
 
-/* So many as the file says, or as a file of its size may hold. */
+/* The rows to allocate for: `rows` as the file says, at most what a file of its size can hold. */
 static size_t expected(const struct graph_reader *r, uint64_t rows)
 {
 	uint64_t most = store_bound(r->store, ROWS_LEAST, ROWS_A_BYTE);

@@ -20,28 +20,28 @@
 #include "graph_edges.h"
 #include "type_words.h"
 
-/* Row of table snapshot. */
+/* A row of table snapshot. */
 struct graph_facts {
 	uint32_t snapshot, process, pid;
 	uint64_t time, blocks, bytes, edges, copied, unread, stopped, took;
 };
 struct graph_root {
 	char *name; /* "g_cache (orders)", "stack of thread 12", … */
-	bool exact; /* a variable, a wrapper: no stale word, as a stack may have */
+	bool exact; /* true for variables and wrappers; a stack or register may hold a stale word */
 };
 struct heap_graph { /* zeroed: empty */
 	struct graph_facts facts;
 	uint32_t blocks, nodes;
 	struct graph_blocks block;
 	struct graph_edges edges;
-	uint32_t *type_of_kind;   /* with words: a block's type by its kind; else NULL */
+	uint32_t *type_of_kind;   /* the type of each kind of block; NULL: loaded without words */
 	struct graph_root *roots; /* [nodes - blocks]; root node n: roots[n - blocks - 1] */
 };
 
 /*
- * The snapshot with this id; 0: the last one of the processes of the filter. A session without one
+ * Loads the snapshot with this id; 0: the last one of the filter's processes. A session without one
  * is an error that says how to take it. With `words`, a word that holds no pointer by its type's
- * layout is no edge; NULL: every word counts.
+ * layout makes no edge; NULL: every word counts.
  */
 SHINY_MUST_CHECK struct shiny_err *heap_graph_load(struct store *store, const struct filter *filter,
 						   uint32_t snapshot, unsigned options,
@@ -50,7 +50,7 @@ SHINY_MUST_CHECK struct shiny_err *heap_graph_load(struct store *store, const st
 void heap_graph_deinit(struct heap_graph *graph);
 /* Frees the edges of a graph that is not walked again: most of its memory. */
 void heap_graph_drop_edges(struct heap_graph *graph);
-/* Whether the processes of the filter have a snapshot. */
+/* Sets *out if the filter's processes have a snapshot. */
 SHINY_MUST_CHECK struct shiny_err *heap_graph_any(struct store *store, const struct filter *filter,
 						  bool *out);
 
@@ -75,8 +75,8 @@ static inline uint32_t heap_graph_first(const struct heap_graph *graph, uint32_t
 {
 	return graph->edges.first[node];
 }
-/* What the word at `at` of the block is by its type (type_words.h); the graph has been loaded with
- * the words. */
+/* Says what the word at `at` of the block is by its type (type_words.h). The graph must have been
+ * loaded with `words`. */
 static inline enum word_use heap_graph_word(const struct heap_graph *graph,
 					    const struct type_words *words, uint32_t block,
 					    uint64_t at, uint32_t *name)
@@ -85,10 +85,10 @@ static inline enum word_use heap_graph_word(const struct heap_graph *graph,
 			       heap_graph_bytes(graph, block), at, name);
 }
 
-/* What the blocks are called, by type, call site or component. */
+/* Groups of the blocks by type, call site or component. */
 struct graph_names {
 	struct groups groups;
-	uint32_t *of_kind; /* the group of blocks by their kind */
+	uint32_t *of_kind; /* kind of block → group */
 };
 SHINY_MUST_CHECK struct shiny_err *graph_names_load(struct store *store,
 						    const struct heap_graph *graph,
@@ -96,7 +96,7 @@ SHINY_MUST_CHECK struct shiny_err *graph_names_load(struct store *store,
 						    struct graph_names *out);
 void graph_names_deinit(struct graph_names *names);
 
-/* Below names->groups.count. */
+/* Returns a group below names->groups.count. */
 static inline uint32_t graph_names_find(const struct graph_names *names,
 					const struct heap_graph *graph, uint32_t block)
 {

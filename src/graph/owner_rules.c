@@ -25,7 +25,7 @@ static int find_word(const char *word, const char *const *words, int count)
 	return -1;
 }
 
-/* Cuts the line. *used: it has a rule. */
+/* Parses a line, cutting it in place. *used: the line has a rule. */
 static struct shiny_err *parse(char *line, const char *path, unsigned number,
 			       struct owner_rule *out, bool *used)
 {

@@ -31,7 +31,7 @@ enum owner_rule_kind {
 struct owner_rule {
 	enum owner_rule_what what;
 	enum owner_rule_kind kind;
-	char *name; /* of OWNER_RULE_OWNER */
+	char *name; /* for OWNER_RULE_OWNER, else NULL */
 	char *pattern;
 };
 struct owner_rules { /* zeroed: empty */
@@ -43,7 +43,7 @@ struct owner_rules { /* zeroed: empty */
 SHINY_MUST_CHECK struct shiny_err *owner_rules_load(const char *path, struct owner_rules *out);
 void owner_rules_deinit(struct owner_rules *rules);
 
-/* The first rule of this kind that the name answers to; SIZE_MAX none. */
+/* Returns the first rule of this kind that matches the name; SIZE_MAX: none. */
 size_t owner_rules_find(const struct owner_rules *rules, enum owner_rule_kind kind,
 			const char *name);
 

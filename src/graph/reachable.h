@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reachable.h: what the roots of a heap graph reach.
+ * reachable.h: finds the blocks of a heap graph that its roots reach.
  *
  * Runs: CLI. Signals: no. Allocates: 1 byte a node, 4 more while it works. Threads: any.
  */
@@ -9,7 +9,7 @@
 
 #include "heap_graph.h"
 
-/* [nodes + 1], of blocks only; the caller's to free. */
+/* Returns [nodes + 1], set for reached blocks only. The caller frees it. */
 bool *reachable_find(const struct heap_graph *graph);
 
 #endif

@@ -13,7 +13,7 @@ static uint32_t join(uint32_t a, uint32_t b)
 
 void realms_find(const struct heap_graph *g, uint32_t *realm)
 {
-	/* each node waits twice at most */
+	/* a node is queued twice at most */
 	uint32_t *waiting = mem_alloc(((size_t)g->nodes + 1) * 2 * sizeof(*waiting));
 	bool *known = mem_zero((size_t)g->nodes + 1, sizeof(*known));
 	size_t count = 0;

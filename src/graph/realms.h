@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * realms.h: which owner a node of a heap graph hangs on, where some nodes are known to be owners'.
+ * realms.h: assigns each node of a heap graph to an owner, given the nodes that owners hold.
  *
  * Runs: CLI. Signals: no. Allocates: 8 bytes a node while it works. Threads: any.
  *
- * A node that is given stays what it is. Any other belongs to the one owner from whose nodes
- * pointers lead to it without passing a node of another owner; is shared where two owners, or a
- * shared node, lead to it; and is unknown where none does.
+ * A given node keeps its value. Any other node belongs to an owner if only that owner's nodes lead
+ * to it without passing another owner's; it is shared if two owners or a shared node lead to it;
+ * and it is unknown if none does.
  *
  * That is the least solution of equations in a lattice, unknown below owners below shared: a node's
  * value is the join of the values of those that point to it. So the order in which nodes are
@@ -20,11 +20,8 @@
 
 enum { REALM_UNKNOWN, REALM_SHARED, REALM_COMMON, REALM_FIRST };
 
-/*
- * realm[nodes + 1]: REALM_UNKNOWN, or what the node is known to be: an owner's number from
- * REALM_FIRST on, or REALM_COMMON, which is nobody's and gives nothing on. The unknown ones are
- * filled in.
- */
+/* Fills in realm[nodes + 1] where it is REALM_UNKNOWN. Given values are an owner's number, from
+ * REALM_FIRST on, or REALM_COMMON: a node that belongs to no owner and passes no owner on. */
 void realms_find(const struct heap_graph *graph, uint32_t *realm);
 
 #endif

@@ -3,7 +3,7 @@
  * retained.c: see retained.h.
  *
  * One pass up the dominator tree adds up subtrees. A block's subtree counts for its row unless an
- * ancestor of it is of the same row: one pass down, along the tree, knows the rows that are open.
+ * ancestor is in the same row: a second pass walks down the tree and counts the open rows.
  */
 #include "retained.h"
 
@@ -16,7 +16,7 @@
 #define NO_ROW UINT32_MAX
 
 struct sums_of_subtrees {
-	uint64_t *blocks, *bytes; /* by node */
+	uint64_t *blocks, *bytes; /* indexed by node */
 };
 
 static void add_up(const struct heap_graph *g, const struct dominators *d,
@@ -38,9 +38,9 @@ static void add_up(const struct heap_graph *g, const struct dominators *d,
 	}
 }
 
-/* Children of the dominator tree as lists. */
+/* The dominator tree as lists of children. */
 struct children {
-	uint32_t *first, *next; /* 0 none: node 0 is nobody's child */
+	uint32_t *first, *next; /* 0: none, as node 0 is no node's child */
 };
 
 static void make_children(const struct heap_graph *g, const struct dominators *d,
@@ -56,7 +56,7 @@ static void make_children(const struct heap_graph *g, const struct dominators *d
 	}
 }
 
-/* rows[of[n]] for each node; NO_ROW: none. */
+/* Adds node n to its row; `inner`: an ancestor of n is in the same row. */
 static void count_node(const struct heap_graph *g, const struct sums_of_subtrees *sums, uint32_t n,
 		       bool inner, struct retained_row *row)
 {
@@ -77,7 +77,7 @@ static void count_node(const struct heap_graph *g, const struct sums_of_subtrees
 static void count_rows(const struct heap_graph *g, const struct dominators *d, const uint32_t *of,
 		       const struct sums_of_subtrees *sums, struct retained *out)
 {
-	uint32_t *open = mem_zero(out->count + 1, sizeof(*open)); /* of each row, on the way up */
+	uint32_t *open = mem_zero(out->count + 1, sizeof(*open)); /* open ancestors of a row */
 	struct children tree;
 	uint32_t n = 0;
 
@@ -114,7 +114,7 @@ static int by_retained_bytes(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-/* Rows of blocks by their names. */
+/* Makes a row of each type, call site or component of blocks. */
 static struct shiny_err *rows_of_blocks(struct store *store, const struct heap_graph *g,
 					enum group_by by, bool full, uint32_t *of,
 					struct retained *out)
@@ -143,7 +143,7 @@ static void rows_of_roots(const struct heap_graph *g, uint32_t *of, struct retai
 	}
 }
 
-/* Rows of members, then rows of types for words without a name, then rows of roots. */
+/* Makes rows of members, then of types (for words without a name), then of roots. */
 static struct shiny_err *rows_of_members(struct store *store, const struct heap_graph *g,
 					 const struct dominators *d, const struct type_words *words,
 					 bool full, uint32_t *of, struct retained *out)
@@ -198,7 +198,8 @@ static struct shiny_err *make_rows(struct store *store, const struct heap_graph 
 	return NULL;
 }
 
-/* Edges with places are read when they are asked for: dominators need the most memory, and none. */
+/* Loads the graph again, with places, only when needed: finding dominators takes the most memory,
+ * and needs no places. */
 static struct shiny_err *load_places(struct store *store, const struct filter *filter,
 				     const struct type_words *words, struct heap_graph *g)
 {
@@ -208,7 +209,7 @@ static struct shiny_err *load_places(struct store *store, const struct filter *f
 	return heap_graph_load(store, filter, snapshot, GRAPH_PLACES, words, g);
 }
 
-struct graph_part { /* what all answers of one snapshot share */
+struct graph_part { /* what all tables of one snapshot share */
 	struct heap_graph graph;
 	struct dominators dominators;
 	struct type_words words;

@@ -2,8 +2,8 @@
 /*
  * retainers.c: see retainers.h.
  *
- * Ways are kept as a tree of steps: (way so far, root or type) has one number, so a block's way is
- * that of the block before it and a look-up. No way is written out before it is known to be wanted.
+ * Ways form a tree of steps: each (way so far, root or type, member) has one number, so a block's
+ * way takes one look-up after that of the block before it. Only wanted ways are written out.
  */
 #include "retainers.h"
 
@@ -19,15 +19,15 @@
 #define NO_WAY UINT32_MAX
 
 struct way_step {
-	uint32_t before;   /* NO_WAY: it begins here */
+	uint32_t before;   /* NO_WAY: the way begins here */
 	uint32_t what;     /* root's row or type's group */
-	uint32_t member;   /* of `before`, that leads here: a row of type_words.h */
-	uint64_t offset;   /* in `before`, of the word that leads here */
+	uint32_t member;   /* member of `before` that leads here: a row of type_words.h */
+	uint64_t offset;   /* offset in `before` of the word that leads here */
 	uint32_t steps;
-	bool mixed;        /* different offsets */
-	bool doubtful;     /* one of the words that lead here is */
+	bool mixed;        /* blocks of this step differ in `offset` */
+	bool doubtful;     /* a doubtful word leads here */
 	bool repeated;
-	uint64_t blocks, bytes, address; /* of wanted ones */
+	uint64_t blocks, bytes, address; /* sums of wanted blocks; the address of one */
 };
 struct way_search {
 	const struct heap_graph *graph;
@@ -42,7 +42,7 @@ struct way_search {
 /* The word that leads to a step. */
 struct way_word {
 	uint64_t offset;
-	uint32_t member; /* WORD_UNNAMED none */
+	uint32_t member; /* WORD_UNNAMED: none */
 	bool doubtful;
 };
 
@@ -90,7 +90,7 @@ static uint32_t way_to(struct way_search *s, uint32_t before, uint32_t what,
 	return at;
 }
 
-/* Adds to the queue what the node's words lead to that has no way yet. */
+/* Queues the blocks without a way that the node's words of this doubtfulness lead to. */
 static void follow(struct way_search *s, uint32_t node, bool doubtful)
 {
 	const struct heap_graph *g = s->graph;
@@ -111,7 +111,7 @@ static void follow(struct way_search *s, uint32_t node, bool doubtful)
 	}
 }
 
-/* In breadth, from all roots at once: what no doubtful word leads to, then what one does, … */
+/* Searches in breadth, from all roots at once: first over no doubtful word, then over one, … */
 static void search(struct way_search *s)
 {
 	const struct heap_graph *g = s->graph;
@@ -144,7 +144,7 @@ static void search_deinit(struct way_search *s)
 	hash_table_deinit(&s->by_key);
 }
 
-/* What a search goes through. */
+/* The data that a search reads. */
 struct way_input {
 	struct type_words words;
 	struct heap_graph graph;
@@ -359,7 +359,7 @@ void retainers_deinit(struct retainers *r)
 
 /* ---- what keeps most of each ---- */
 
-/* Adds the group's row, if it has blocks. */
+/* Adds the group's row, if the group has blocks. */
 static void find_keeper(struct way_search *s, const uint32_t *group_of, uint32_t group,
 			const char *name, struct keepers *out, size_t *room)
 {
@@ -399,7 +399,7 @@ static void find_keeper(struct way_search *s, const uint32_t *group_of, uint32_t
 	out->rows[out->count++] = row;
 }
 
-/* The group with most bytes that has not been taken; SIZE_MAX none. */
+/* Returns the group with most bytes; SIZE_MAX: no group has any. */
 static size_t next_largest(const uint64_t *bytes, size_t count)
 {
 	size_t most = SIZE_MAX;
@@ -483,13 +483,13 @@ static int by_holder_name(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-/* Of each way: a row of type_words.h, or behind these its root's. */
+/* Returns the holder of each way: a row of type_words.h, or from word_count on, a root's index. */
 static uint32_t *find_holders(const struct way_search *s)
 {
 	uint32_t *holder = mem_zero(s->ways.count + 1, sizeof(*holder));
 	uint32_t members = (uint32_t)s->words->word_count;
 
-	for (size_t i = 0; i < s->ways.count; i++) { /* a way stands behind the one before it */
+	for (size_t i = 0; i < s->ways.count; i++) { /* a way comes after the one that it extends */
 		const struct way_step *way = &s->ways.at[i];
 
 		holder[i] = way->before == NO_WAY	    ? members + way->what

@@ -2,9 +2,9 @@
 /*
  * type_words.c: see type_words.h.
  *
- * An array of objects with destructors has its number of elements in front, in a word of its own:
- * the block is as much larger than whole elements. An array with another rest is of something that
- * we do not know, and so is what a block has behind its object.
+ * An array of objects with destructors begins with a word that holds the number of elements: the
+ * block is larger than whole elements by that word. An array with another remainder has unknown
+ * contents, and so have the bytes of a block behind its object.
  */
 #include "type_words.h"
 
@@ -19,7 +19,7 @@ enum { WORD_BYTES = 8, MEMBER_BYTES = 4, FIRST_MEMBER = 1, SECOND_MEMBER = 2 };
 
 /* ---- loading ---- */
 
-/* "std::map<int, Entry>" → "std::map"; of what is no class of the library NULL. */
+/* "std::map<int, Entry>" → "std::map"; NULL: no class of the library. */
 static char *library_class(const char *of)
 {
 	char *text;
@@ -58,10 +58,8 @@ static enum word_use element_use(const char *name, const char *container, uint32
 	return WORD_MAYBE;
 }
 
-/*
- * Which members of a backing store of Blink's are weak, by the tags in its type's name. An untraced
- * member is what the collector does not follow: lists of observers are of these.
- */
+/* Says by the tags in a type's name which members of a backing store of Blink's are weak. The
+ * collector does not follow untraced members, such as lists of observers, so they count as weak. */
 static uint8_t weak_members(const char *name)
 {
 	const char *weak = strstr(name, "WeakMemberTag"), *strong = strstr(name, "StrongMemberTag");
@@ -73,7 +71,7 @@ static uint8_t weak_members(const char *name)
 		return FIRST_MEMBER | SECOND_MEMBER;
 	if (!strstr(name, "KeyValuePair<cppgc::internal::BasicMember<") &&
 	    !strstr(name, "std::pair<cppgc::internal::BasicMember<"))
-		return 0; /* where its members lie is not known */
+		return 0; /* the offset of its members is unknown */
 	return weak < strong ? FIRST_MEMBER : SECOND_MEMBER;
 }
 
@@ -163,7 +161,7 @@ void type_words_deinit(struct type_words *words)
 
 /* ---- asking ---- */
 
-/* The place in the type of the block's place `at`; UINT64_MAX: it is in none. */
+/* Returns the place in the type of the block's place `at`; UINT64_MAX: outside the type. */
 static uint64_t place_in_type(const struct typed *t, uint64_t size, uint64_t at)
 {
 	uint64_t rest;

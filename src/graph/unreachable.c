@@ -22,7 +22,7 @@ static uint8_t *mark_reached(const struct heap_graph *g)
 	return reach;
 }
 
-/* Marks what another unreachable block points to. */
+/* Marks the unreachable blocks that another one points to. */
 static void mark_indirect(const struct heap_graph *g, uint8_t *reach)
 {
 	for (uint32_t n = 1; n <= g->blocks; n++)

@@ -4,9 +4,9 @@
  *
  * Runs: CLI. Signals: no. Allocates: 6 bytes a block beside the graph. Threads: one a store.
  *
- * Counted as LeakSanitizer counts: of the blocks that no root reaches, one that another of them
- * points to is indirect, every other one direct; so a cycle is indirect. A pointer into the middle
- * of a block keeps it, one behind its end does not.
+ * Counts as LeakSanitizer does: an unreachable block is indirect if another unreachable one points
+ * to it, else direct; so a cycle is indirect. A pointer into the middle of a block keeps it, one
+ * behind its end does not.
  */
 #ifndef SHINY_UNREACHABLE_H
 #define SHINY_UNREACHABLE_H
@@ -19,8 +19,8 @@ struct unreachable_sums {
 struct unreachable_row {
 	char *name;
 	struct unreachable_sums sums;
-	uint64_t address; /* of one of them, a direct one where there is any */
-	uint32_t stack;   /* its */
+	uint64_t address; /* of one of the blocks, a direct one if there is any */
+	uint32_t stack;   /* of that block */
 };
 struct unreachable {
 	struct graph_facts facts;
@@ -31,7 +31,7 @@ struct unreachable {
 	uint64_t suppressed, suppressed_bytes;   /* blocks left out of the sums */
 };
 
-/* By GROUP_SITE or GROUP_TYPE. `suppressions`: a file (suppressions.h), NULL none. */
+/* Loads rows by GROUP_SITE or GROUP_TYPE. `suppressions`: a file (suppressions.h); NULL: none. */
 SHINY_MUST_CHECK struct shiny_err *unreachable_load(struct store *store,
 						    const struct filter *filter, uint32_t snapshot,
 						    enum group_by by, const char *suppressions,

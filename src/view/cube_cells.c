@@ -8,7 +8,7 @@
 
 enum { FIRST_ROOM = 1024 };
 
-/* The cell of that place, or the empty one where it would be. */
+/* Returns the cell of the place, or the empty cell where it would be. */
 static struct cube_cell *cell_of(const struct cube_cells *cells, uint64_t place)
 {
 	size_t i = hash_key(place) & (cells->room - 1);
@@ -44,7 +44,8 @@ void cube_cells_add(struct cube_cells *cells, uint64_t place, int64_t blocks, in
 	cell->bytes += bytes;
 }
 
-/* Where a cell belongs in the end. into NULL: the samples stay, and all cells are of maker 0. */
+/* Returns the place of a cell after folding: with `into`, in sample into[sample]; with NULL, in the
+ * same sample, of maker 0. */
 static uint64_t place_in(const struct cube_cell *cell, const uint32_t *into)
 {
 	uint32_t sample = cube_cell_sample(cell);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cube_cells.h: a table of counts, by where in a page's cube they belong (page_cube.h).
+ * cube_cells.h: a table of block and byte counts, by place in a page's cube (page_cube.h).
  *
  * Runs: CLI. Signals: no. Allocates: 32 to 64 bytes a cell, half as much again while it grows.
  * Threads: one a table.
  *
- * The place of a cell is one number, so that a look-up compares one and waits for one cache line,
- * and a sorted table is one of ascending numbers. A table is a million cells of which any may be
- * next: who knows what comes says so, cube_cells_expect().
+ * The place of a cell is one number, so that a look-up compares one number in one cache line, and a
+ * sorted table ascends. A table has a million cells, and any may be next: a caller that knows the
+ * next one prefetches it, cube_cells_expect().
  */
 #ifndef SHINY_CUBE_CELLS_H
 #define SHINY_CUBE_CELLS_H
@@ -20,17 +20,15 @@
 enum page_end { PAGE_FREED, PAGE_GONE, PAGE_LIVE };
 enum { CUBE_MAKERS = 4096, CUBE_INTERVALS = 256 };
 
-/*
- * Where the parts of a place begin, the least significant first. No bit-fields: put together from
- * bytes that were just written, a place stalls whoever reads it, for longer than hashing it takes.
- */
+/* The lowest bit of each part of a place. Bit-fields would be slower: a place written as single
+ * bytes and read as a word stalls the reader for longer than its hash takes. */
 enum {
 	CUBE_END_AT = 0,      /* lives: enum page_end */
 	CUBE_BIN_AT = 2,      /* lives: 2^bin ns <= lifetime; bin 0 also holds 0 */
 	CUBE_INTERVAL_AT = 8,
-	CUBE_MAKER_AT = 16,   /* of the cube's; 0: no or any thread and tag */
-	CUBE_SAMPLE_AT = 28,  /* kept */
-	CUBE_USED_AT = 60     /* so that no place is 0 */
+	CUBE_MAKER_AT = 16,   /* maker of the cube; 0: none, or any thread and tag */
+	CUBE_SAMPLE_AT = 28,  /* as in page_cube's `kept` */
+	CUBE_USED_AT = 60     /* a set bit, so that no place is 0 */
 };
 _Static_assert(CUBE_MAKERS == 1 << (CUBE_SAMPLE_AT - CUBE_MAKER_AT) &&
 		       CUBE_INTERVALS == 1 << (CUBE_MAKER_AT - CUBE_INTERVAL_AT),
@@ -78,12 +76,11 @@ static inline int cube_cell_end(const struct cube_cell *cell)
 }
 
 struct cube_cells { /* zeroed: empty */
-	struct cube_cell *at; /* by hash, of them `room`; once sorted: `count`, one behind the
-			       * other */
+	struct cube_cell *at; /* `room` cells by hash; once sorted, `count` consecutive ones */
 	size_t room, count;
 };
 
-/* That the cell of this place will be asked for. */
+/* Prefetches the cell of this place. */
 static inline __attribute__((always_inline)) void cube_cells_expect(const struct cube_cells *cells,
 								    uint64_t place)
 {
@@ -91,13 +88,13 @@ static inline __attribute__((always_inline)) void cube_cells_expect(const struct
 		__builtin_prefetch(&cells->at[hash_key(place) & (cells->room - 1)], 1);
 }
 
-/* Adds so many to the cell of the place. */
+/* Adds blocks and bytes to the cell of the place. */
 void cube_cells_add(struct cube_cells *cells, uint64_t place, int64_t blocks, int64_t bytes);
-/* Adds them up anew: of sample i they are of sample into[i] now. */
+/* Moves the counts of each sample i to sample into[i]. */
 void cube_cells_fold(struct cube_cells *cells, const uint32_t *into);
-/* Likewise: all are of maker 0. */
+/* Moves all counts to maker 0. */
 void cube_cells_fold_makers(struct cube_cells *cells);
-/* By their places. No cell is added after that. */
+/* Sorts the cells by place. No cell can be added after that. */
 void cube_cells_sort(struct cube_cells *cells);
 void cube_cells_deinit(struct cube_cells *cells);
 

@@ -4,8 +4,8 @@
  *
  * Runs: CLI. Signals: no. Allocates: yes (mem.h). Threads: one a store.
  *
- * Sums over a file that was written are those of the verbs of shinyctl: each form says in its
- * source what of it is which. Errors of the stream stay in it: ask ferror() once at the end.
+ * Sums over an exported file equal those of shinyctl's verbs; the source of each form says which of
+ * its values are which. Write errors stay in the stream: check ferror() once at the end.
  */
 #ifndef SHINY_EXPORT_H
 #define SHINY_EXPORT_H
@@ -17,24 +17,24 @@
 
 struct export_job {
 	struct store *store;
-	struct store *sums; /* whose sums are those of the filter: subset.h, or the store itself */
+	struct store *sums; /* has the filter's sums: subset.h, or the store itself */
 	const struct filter *filter;
-	const struct profile *profile; /* NULL where the form has none */
+	const struct profile *profile; /* NULL: the form needs none */
 	enum profile_measure measure;  /* for forms that hold one */
 	enum tree_by by;               /* for trees, with threshold */
 	double threshold;
 	const char *table;             /* for tables: a view's name without v_ */
-	const char *command; /* what was recorded */
-	uint32_t pid;        /* of its first process */
+	const char *command; /* the recorded command line */
+	uint32_t pid;        /* of the command's first process */
 	const char *loss;    /* "lost: 12 events", for forms with room for remarks */
 	bool full_names, progress;
 	FILE *out;
 };
 
-/* A form, by the word of --to. */
+/* An export format, named as in --to. */
 struct export_form {
 	const char *name;
-	bool profile, peak; /* it needs a profile; with what was live at the peak */
+	bool profile, peak; /* profile: it needs one; peak: with what was live at the peak */
 	bool measure;       /* it holds one measure: --measure */
 	bool table;         /* it holds one table: --table */
 	bool tree;          /* it is a tree: --by, --threshold; no measure at the peak */
@@ -54,7 +54,7 @@ SHINY_MUST_CHECK struct shiny_err *export_callgrind(const struct export_job *job
 SHINY_MUST_CHECK struct shiny_err *export_firefox(const struct export_job *job);
 SHINY_MUST_CHECK struct shiny_err *export_trace(const struct export_job *job);
 SHINY_MUST_CHECK struct shiny_err *export_dot(const struct export_job *job);
-/* The events themselves, as the table of that name; what --process and --between select. */
+/* Writes the events that --process and --between select, as a table of this name. */
 #define EXPORT_EVENTS "events"
 SHINY_MUST_CHECK struct shiny_err *export_events(const struct export_job *job, bool csv);
 SHINY_MUST_CHECK struct shiny_err *export_csv(const struct export_job *job);

@@ -17,8 +17,8 @@
 
 enum { CALLGRIND_COSTS = 4, NO_CALLEE = UINT32_MAX };
 
-struct callgrind_cost { /* of a line itself, or of a call of `callee` from it */
-	uint32_t caller, callee; /* places in profile's lines; callee NO_CALLEE: its own */
+struct callgrind_cost { /* own cost of a line, or of a call of `callee` from it */
+	uint32_t caller, callee; /* indexes of profile's lines; callee NO_CALLEE: own cost */
 	uint64_t costs[CALLGRIND_COSTS];
 };
 struct callgrind_costs {
@@ -46,7 +46,7 @@ static void add_cost(struct callgrind_costs *c, uint32_t caller, uint32_t callee
 }
 
 struct callgrind_names {
-	struct texts files, functions; /* a name's number is its place + 1 */
+	struct texts files, functions; /* a name's number is its index + 1 */
 };
 
 static void put_name(FILE *out, const char *key, struct texts *names, const char *name)

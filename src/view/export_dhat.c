@@ -143,7 +143,7 @@ struct shiny_err *export_dhat(const struct export_job *job)
 		json_number(&json, "tuth", 10);
 		json_text(&json, "cmd", job->command);
 		json_number(&json, "pid", job->pid);
-		json_text(&json, "recording", job->loss); /* no viewer asks for it */
+		json_text(&json, "recording", job->loss); /* left out: no viewer reads it */
 		json_number(&json, "te", p->duration / 1000);
 		json_number(&json, "tg", p->peak_time / 1000);
 		put_points(&json, p, &points);

@@ -67,7 +67,7 @@ static struct shiny_err *load_components(const struct export_job *job, enum tree
 
 struct shiny_err *export_dot(const struct export_job *job)
 {
-	/* there is none of the peak: stacks' own peaks do not add up to a heap that ever was */
+	/* the peak has no tree: the stacks' own peaks do not add up to a heap that ever existed */
 	enum tree_measure measure = job->measure == MEASURE_BYTES    ? TREE_BYTES
 				    : job->measure == MEASURE_ALLOCS ? TREE_ALLOCS
 								     : TREE_LIVE;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * export_events.c: every event that the session keeps, a row each, in the order of the file: what
- * the other tables and exports are made of.
+ * export_events.c: every event of the session, a row each, in the file's order: the source of the
+ * other tables and exports.
  *
  * Numbers of processes, threads and stacks are those of the session's other tables. `function` is
  * the innermost one of the stack. Addresses are text, as a reader that keeps numbers as doubles
  * loses digits of them. `vtable` is an id of v_vtables; of a constructor or destructor, of its
- * class. A time that --between selects is that of the event itself, not of its block's birth.
+ * class. --between selects by the time of the event itself, not of its block's birth.
  */
 #include <inttypes.h>
 #include <stdlib.h>

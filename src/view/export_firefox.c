@@ -4,11 +4,11 @@
  * (src/types/profile.ts of github.com/firefox-devtools/profiler); later viewers upgrade it.
  *
  * Each process is a thread of the profile, with a table of native allocations: a row an allocation,
- * and one a free with a negative weight. The viewer pairs them by address: what remains without a
- * free is its "retained" memory, and is what is live at the session's end. A block that its process
- * held when it ended before the session's end is freed at that moment. A resize in place is a free
- * and an allocation. The innermost frame of an allocation is the block's type, as the format has no
- * labels; it has a category of its own. A free has the stack of the free, where it is known.
+ * and one a free with a negative weight. The viewer pairs them by address: allocations without a
+ * free are its "retained" memory, and are the blocks live at the session's end. A block that its
+ * process held when it ended before the session's end is freed at that moment. A resize in place is
+ * a free and an allocation. The innermost frame of an allocation is the block's type, as the format
+ * has no labels; it has a category of its own. A free has the stack of the free, where it is known.
  * Counters are the live bytes over time (activity.h), markers the session's marks.
  *
  * Allocates: 40 bytes a row, 4 an allocation; and by stacks and types of one process at a time.
@@ -34,28 +34,28 @@ struct firefox_row {
 };
 struct firefox_process {
 	VEC(struct firefox_row) rows;
-	VEC(uint32_t) births; /* by the number of a life: its row + 1 */
+	VEC(uint32_t) births; /* number of a life → its row + 1 */
 };
 struct firefox_node { /* of a stack: a frame below its caller */
-	uint32_t prefix, frame; /* prefix NO_NODE: none */
+	uint32_t prefix, frame; /* prefix NO_NODE: no caller */
 };
 struct firefox_func {
-	uint32_t name, source; /* source 0: none, else a source + 1 */
+	uint32_t name, source; /* source 0: none, else index of a source + 1 */
 	bool type;
 };
 struct firefox_frame {
 	uint32_t func, line; /* line 0: none */
 };
-/* The tables of one process. Frames of the session are numbered: the functions of the profile, then
+/* The tables of one process. The session's frames are numbered: the profile's functions, then
  * types, then "(no stack)". */
 struct firefox_tables {
 	struct hash_table node_index, func_index, stack_index;
 	VEC(struct firefox_node) nodes;
 	VEC(struct firefox_func) funcs;
 	VEC(struct firefox_frame) frames;
-	VEC(struct firefox_node) stacks; /* prefix: a stack, frame: a type; its node below */
+	VEC(struct firefox_node) stacks; /* prefix: stack, frame: type; node: stack_nodes[i] */
 	VEC(uint32_t) stack_nodes;
-	uint32_t *frame_of; /* by number in the session: frame + 1 */
+	uint32_t *frame_of; /* number in the session → frame + 1 */
 	struct path_walk walk;
 };
 struct firefox_writer {
@@ -63,8 +63,8 @@ struct firefox_writer {
 	struct json json;
 	struct firefox_process *processes; /* by id */
 	size_t process_limit;
-	struct texts more;  /* strings behind those of the profile */
-	uint32_t *sources;  /* by text: source + 1 */
+	struct texts more;  /* strings numbered after the profile's */
+	uint32_t *sources;  /* text → source + 1 */
 	VEC(uint32_t) source_texts;
 };
 
@@ -95,7 +95,7 @@ static void add_event(void *context, const struct live_event *event)
 	while (p->births.count <= number)
 		*vec_push(&p->births) = 0;
 	birth = p->births.at[number];
-	/* a block's type may be known only later */
+	/* a block's type may become known after its birth */
 	if (birth && event->kind != LIVE_BEGINS)
 		p->rows.at[birth - 1].type = event->type;
 	if (event->kind == LIVE_RESIZED)
@@ -135,7 +135,7 @@ static uint32_t func_of(struct firefox_tables *t, uint32_t name, uint32_t source
 	return at;
 }
 
-/* The frame in the process's table. */
+/* Returns the process's frame of a number of the session; adds it if it is new. */
 static uint32_t frame_of(struct firefox_writer *w, struct firefox_tables *t, size_t number)
 {
 	const struct profile *p = w->job->profile;
@@ -174,7 +174,7 @@ static uint32_t node_of(struct firefox_tables *t, uint32_t prefix, uint32_t fram
 	return at;
 }
 
-/* The node of a stack, with the type as innermost frame where it is an allocation. */
+/* Returns the node of a row's stack; an allocation has its type as innermost frame. */
 static uint32_t stack_of(struct firefox_writer *w, struct firefox_tables *t,
 			 const struct firefox_row *row)
 {
@@ -203,7 +203,7 @@ static uint32_t stack_of(struct firefox_writer *w, struct firefox_tables *t,
 	return node;
 }
 
-/* A column of a table: `put` for each row. */
+/* Puts a column of a table: `put` for each row. */
 #define PUT_COLUMN(json, key, rows, row, put)                   \
 	do {                                                    \
 		json_array_line(json, key);                     \
@@ -264,7 +264,7 @@ static void put_funcs(struct json *json, const struct firefox_tables *t)
 	json_end(json);
 }
 
-/* Tables that every thread has, and that are empty here: their columns' names. */
+/* Puts a table that every thread must have, without rows. `columns`: their names. */
 static void put_empty(struct json *json, const char *table, const char *const *columns)
 {
 	json_object_line(json, table);
@@ -301,7 +301,7 @@ static void put_markers(struct firefox_writer *w, const struct marks *marks, uin
 	VEC(const struct mark_row *) own = { 0 };
 	size_t count;
 
-	/* marks from outside are the first process's */
+	/* the first process also has the marks from outside */
 	for (size_t i = 1; i < marks->count; i++)
 		if (marks->rows[i].process == process || (first && !marks->rows[i].process))
 			*vec_push(&own) = &marks->rows[i];
@@ -416,7 +416,7 @@ static void put_meta(struct firefox_writer *w, const struct activity *activity)
 	struct json *json = &w->json;
 
 	json_object(json, "meta");
-	json_number(json, "version", 24); /* of the raw format, which is none of ours */
+	json_number(json, "version", 24); /* version of the raw format, which we do not write */
 	json_number(json, "preprocessedProfileVersion", FIREFOX_VERSION);
 	json_text(json, "product", w->job->command);
 	json_text(json, "importedFrom", "shinyctl " SHINY_VERSION_TEXT);
@@ -452,7 +452,7 @@ static void put_meta(struct firefox_writer *w, const struct activity *activity)
 	json_end(json);
 }
 
-/* Behind all threads, which have named what is in it. */
+/* Puts the shared sources and strings. Call after all threads, which add to both. */
 static void put_shared(struct firefox_writer *w)
 {
 	const struct texts *texts = &w->job->profile->code.texts;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * export_folded.c: collapsed stacks, for flamegraph.pl, inferno and what else reads them: a line a
- * stack, outermost function first, its weight last.
+ * export_folded.c: collapsed stacks, for flamegraph.pl, inferno and similar tools: a line a stack,
+ * outermost function first, its weight last.
  *
  * One stack may be several lines, where several processes or types have it: readers add them up. A
  * semicolon in a name becomes a comma, as it would be another function. A stack that was cut off
- * begins with a name that says so: its outermost function is nobody's root.
+ * begins with a name that says so: its outermost function is not where a program starts.
  */
 #include <inttypes.h>
 #include <stdlib.h>

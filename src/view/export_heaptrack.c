@@ -3,11 +3,11 @@
  * export_heaptrack.c: heaptrack's file (version 3), which heaptrack_print and heaptrack_gui read:
  * all allocations and frees in order, numbers in hexadecimal.
  *
- * A file is about one process, a session about many: theirs come in the order of the session, as
- * if one process had made them. What heaptrack calls leaked is what is live at the end; its peak is
- * the session's. A resize in place is a free and one more allocation, as the form has no other way
- * to say it; a comment at the end says how many these are. Traces are a tree of frames from the
- * outermost one: each (parent, frame) once.
+ * A file has one process, a session many: their events keep the session's order, as if of one
+ * process. Leaked, in heaptrack's words, are the blocks live at the end; its peak is the session's.
+ * A resize in place is a free and one more allocation, as the format has no resizes; a comment at
+ * the end counts them. Traces are a tree of frames from the outermost one: each (parent, frame)
+ * once.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -22,18 +22,18 @@ struct heaptrack_pair { /* of a trace: its frame and parent; of an allocation: s
 	uint64_t first;
 	uint32_t second;
 };
-struct heaptrack_pairs { /* numbered in their order */
+struct heaptrack_pairs { /* numbered from 1, in this order */
 	struct hash_table table;
 	VEC(struct heaptrack_pair) rows;
 };
 struct heaptrack_writer {
 	const struct export_job *job;
 	struct texts strings;
-	uint32_t *frames; /* by frame id: the number of its instruction, 0 not written */
-	uint32_t *traces; /* by stack id: the number of its trace, 0 not written */
+	uint32_t *frames; /* frame id → number of its instruction, 0: not written */
+	uint32_t *traces; /* stack id → number of its trace, 0: not written */
 	uint32_t frame_count;
 	struct heaptrack_pairs trace_rows, sizes;
-	uint64_t shown; /* ms of the last time stamp */
+	uint64_t shown; /* ms of the last time stamp written */
 	uint64_t resizes;
 };
 
@@ -54,7 +54,7 @@ static uint32_t find_pair(struct heaptrack_pairs *pairs, uint64_t first, uint32_
 	return at;
 }
 
-/* Its number; 0 for an empty one. A text is written when it comes for the first time. */
+/* Returns the number of a text, 0 for an empty one; writes the text when it is new. */
 static uint32_t put_string(struct heaptrack_writer *w, const char *text)
 {
 	size_t before = w->strings.count;

@@ -3,9 +3,9 @@
  * export_massif.c: the file of massif (valgrind), which ms_print and massif-visualizer show: live
  * bytes over time, and at the session's peak the tree of callers.
  *
- * A snapshot stands for the end of an interval of `shinyctl activity`; in front of
- * the one in which the peak lies stands the peak's own, with its moment. Stacks are sorted, so that
- * a node of the tree is a run of them.
+ * A snapshot stands for the end of an interval of `shinyctl activity`; the peak's own snapshot,
+ * with its time, comes before that of its interval. Stacks are sorted, so a node of the tree is a
+ * run of them.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ struct massif_leaf { /* a stack that was live at the peak */
 	size_t count;
 	uint64_t bytes;
 };
-struct massif_node { /* of its children */
+struct massif_node { /* a range of children */
 	size_t first, last; /* leaves */
 	uint64_t bytes;
 };
@@ -32,7 +32,7 @@ struct massif_tree {
 	FILE *out;
 	struct massif_leaf *leaves;
 	size_t count;
-	struct path_walk walks; /* all of them, one behind the other */
+	struct path_walk walks; /* the stacks of all leaves, one after the other */
 };
 
 static int by_walk(const void *left, const void *right)
@@ -53,7 +53,7 @@ static int by_node_bytes(const void *left, const void *right)
 				    : (a->first > b->first) - (a->first < b->first);
 }
 
-/* A # would begin a comment, as in main()::{lambda()#1}. */
+/* Writes a name with @ for #, which begins a comment, as in main()::{lambda()#1}. */
 static void put_text(FILE *out, const char *text)
 {
 	for (; *text; text++)
@@ -81,7 +81,7 @@ static void put_label(struct massif_tree *t, const struct massif_leaf *leaf, siz
 	}
 }
 
-/* A node: the leaves from first on, which have `depth` functions in common. */
+/* Writes a node: the leaves from `first` on that share `depth` functions. */
 static void put_node(struct massif_tree *t, size_t first, size_t last, size_t depth, uint64_t bytes,
 		     uint64_t all)
 {

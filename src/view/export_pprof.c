@@ -5,10 +5,10 @@
  *
  * A sample is a process, a stack and a type; its values are allocated objects and bytes and those
  * live at the end, under the names that Go's heap profiles have. Labels: "type", "process" (as a
- * name), "pid" (as a number). Names are there, so that pprof need not look for symbols; addresses
- * are those in the module's file, moved apart by modules, as one session has many address spaces.
- * No function has a system name: pprof demangles a name that is equal to it, and takes parameters
- * and template arguments away.
+ * name), "pid" (as a number). The file has names, so that pprof looks for no symbols; addresses are
+ * those in the module's file, plus the module's number << MODULE_SHIFT, as one session has many
+ * address spaces. Functions have no system name: pprof would demangle names equal to it, and remove
+ * parameters and template arguments.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #include "export.h"
 #include "proto.h"
 
-/* Numbers of fields. */
+/* Field numbers of the messages. */
 enum { PROFILE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATION, PROFILE_FUNCTION };
 enum { PROFILE_STRING = 6, PROFILE_DURATION = 10, PROFILE_COMMENT = 13, PROFILE_DEFAULT };
 enum { VALUE_TYPE = 1, VALUE_UNIT };
@@ -29,12 +29,12 @@ enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
 enum { LINE_FUNCTION = 1, LINE_LINE };
 enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_FILE = 4 };
 
-enum { MODULE_SHIFT = 44 }; /* an address in a file is smaller */
+enum { MODULE_SHIFT = 44 }; /* addresses in a file are below 1 << 44 */
 
 struct pprof_writer {
 	const struct export_job *job;
 	struct texts strings;	/* [0] is "" */
-	struct texts functions; /* "name\nfile": its place + 1 is the function's id */
+	struct texts functions; /* "name\nfile": its index + 1 is the function's id */
 	struct proto message, inner, packed;
 };
 
@@ -133,7 +133,7 @@ static struct shiny_err *put_mappings(struct pprof_writer *w)
 	return err;
 }
 
-/* The function's id. */
+/* Returns the function's id. */
 static uint64_t function_of(struct pprof_writer *w, const char *name, const char *file)
 {
 	char *key = mem_format("%s\n%s", name, file);

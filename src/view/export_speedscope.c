@@ -25,7 +25,7 @@ static void put_frames(struct json *json, const struct profile *p)
 		}
 		json_end(json);
 	}
-	/* stands for what has no stack */
+	/* the frame of samples without a stack */
 	json_object_line(json, NULL);
 	json_text(json, "name", "(no stack)");
 	json_end(json);

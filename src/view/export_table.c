@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * export_table.c: a public view of the session (docs/sql.md) as comma-separated values (RFC 4180)
- * or as JSON lines. Their columns are those that the session itself documents.
+ * or as JSON lines. The columns are those that the session's schema documents.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +59,7 @@ static struct shiny_err *read_columns(struct store *store, const char *table,
 
 	if (!err)
 		query_bind_text(q, 1, view);
-	/* a name that the schema cannot have could be SQL */
+	/* skips names that no schema of ours has: they could be SQL */
 	QUERY_EACH (q, err)
 		if (is_name(query_text(q, 0)))
 			*vec_push(&out->names) = mem_text(query_text(q, 0));
@@ -70,7 +70,7 @@ static struct shiny_err *read_columns(struct store *store, const char *table,
 	return err;
 }
 
-/* Every column as it is, and its type: "SELECT a, typeof(a), b, typeof(b) FROM v_…". */
+/* Selects every column and its type: "SELECT a, typeof(a), b, typeof(b) FROM v_…". */
 static struct shiny_err *open_rows(struct store *store, const char *table,
 				   const struct table_columns *columns, struct query **out)
 {

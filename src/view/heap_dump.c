@@ -9,10 +9,10 @@
 enum { NO_PARENT = UINT32_MAX };
 
 struct dump_node {
-	uint32_t parent, name; /* name: of the dump's strings */
+	uint32_t parent, name; /* name: an index of `strings` */
 };
 struct dump_row {
-	uint32_t node, type; /* type: of the dump's types */
+	uint32_t node, type; /* type: an index of `types` */
 	uint64_t blocks, bytes;
 };
 struct heap_dump {
@@ -20,8 +20,8 @@ struct heap_dump {
 	struct texts strings;
 	struct hash_table node_index;
 	VEC(struct dump_node) nodes;
-	VEC(uint32_t) types; /* their names, of the dump's strings */
-	uint32_t *type_of;   /* by the profile's type: type + 1 */
+	VEC(uint32_t) types; /* their names: indexes of `strings` */
+	uint32_t *type_of;   /* the profile's type → index of `types` + 1 */
 	VEC(struct dump_row) rows;
 	struct path_walk walk;
 };
@@ -67,7 +67,7 @@ static void add_sample(struct heap_dump *d, const struct profile_sample *sample)
 						 sample->sums.live, sample->sums.live_bytes };
 }
 
-/* A node or a type. */
+/* Puts a node or a type. */
 static void put_named(struct json *json, size_t id, uint32_t name, uint32_t parent)
 {
 	json_object_line(json, NULL);

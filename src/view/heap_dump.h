@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * heap_dump.h: what is live at the end of a session, as the heap dump "heaps_v2" of a trace in
+ * heap_dump.h: writes the blocks live at a session's end as the heap dump "heaps_v2" of a trace in
  * Chrome's format (components/services/heap_profiling/json_exporter.cc of Chromium).
  *
  * Runs: CLI. Signals: no. Allocates: by frames of the stacks of one process. Threads: one.
@@ -14,7 +14,7 @@
 #include "../base/json.h"
 #include "profile.h"
 
-/* The member "heaps_v2" of the object that is open. */
+/* Puts the member "heaps_v2" into the open object. */
 void heap_dump_put(struct json *json, const struct profile *profile, uint32_t process);
 
 #endif

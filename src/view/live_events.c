@@ -10,7 +10,7 @@ struct live_stream {
 	live_event_fn *each;
 	void *context;
 	struct process_ends ends;
-	bool *ended; /* by process id - 1; NULL: not begun */
+	bool *ended; /* process id - 1 → it has ended; NULL: not begun */
 };
 
 static void begin_stream(struct live_stream *s, const struct replay *replay)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page.c: see page.h. What the page shows it adds up itself from the data: page/page.js. */
+/* page.c: see page.h. The page computes what it shows from the data, in page/page.js. */
 #include "page.h"
 
 #include <inttypes.h>
@@ -18,17 +18,17 @@
 #include "page_file.h"
 #include "page_tree.h"
 
-/* For each stack that a page has: rows without one, and cells of the cube. A cell takes about 1.7
- * bytes of the file (bench/results/page.txt). */
+/* The most rows without a stack, and cells of the cube, for each row with one. A cell takes about
+ * 1.7 bytes of the file (bench/results/page.txt). */
 enum { ROWS_A_STACK = 4, CELLS_A_STACK = 250 };
 enum { PAGE_INTERVALS = 100 };
 _Static_assert((int)PAGE_INTERVALS <= (int)CUBE_INTERVALS, "a cell's place has so many");
 
 struct page {
-	const struct page_job *job; /* while it is loaded */
+	const struct page_job *job; /* only during page_load() */
 	uint64_t interval;
 	struct profile profile;
-	struct page_limits limits; /* of the samples */
+	struct page_limits limits; /* limits of `samples` */
 	struct page_samples samples;
 	uint32_t *finest; /* samples.kept before the first fold */
 	struct activity activity;
@@ -54,8 +54,8 @@ static struct shiny_err *load_activity(void *context)
 	return activity_load(job->store, job->filter, p->interval, flags, &p->activity);
 }
 
-/* Smaller limits until the cells are few enough, and fewer makers where that does not do it. The
- * cube's thread calls it. */
+/* Lowers the limits until the cells are few enough; if that fails, folds the makers. The cube's
+ * thread calls it. */
 static void fold(void *context)
 {
 	struct page *p = context;
@@ -77,10 +77,10 @@ static void fold(void *context)
 		return;
 	if (!cube->makers_folded)
 		page_cube_fold_makers(cube);
-	cube->most = SIZE_MAX; /* that was all */
+	cube->most = SIZE_MAX; /* nothing is left to fold */
 }
 
-/* The peak in one pass, and what the samples then come to by intervals in another. */
+/* Finds the peak in one pass over the events, and the samples' counts by interval in another. */
 static struct shiny_err *load_cube(void *context)
 {
 	struct page *p = context;

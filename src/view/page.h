@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * page.h: a session as one page for a browser: everything is in the file, and it asks for nothing
- * else.
+ * page.h: writes a session as one page for a browser; the file loads nothing else.
  *
  * Runs: CLI. Signals: no. Allocates: what profile.h, replay.h and cube_cells.h say, and the
  * page's data twice. Threads: one a store.
@@ -17,25 +16,24 @@
 struct page_job {
 	struct store *store;
 	const struct filter *filter;
-	const char *name;              /* of the session's file */
-	const char *command;           /* what was recorded */
-	size_t most_samples;           /* with a stack of their own; 0: PAGE_SAMPLES */
-	bool full_names;               /* of types */
+	const char *name;              /* name of the session's file */
+	const char *command;           /* the recorded command line */
+	size_t most_samples;           /* rows with a stack of their own; 0: PAGE_SAMPLES */
+	bool full_names;               /* full names of types */
 	bool progress;
-	/* Puts what the page shows of other analyses into an object that is open; NULL: nothing.
-	 * page/answers.js reads it. */
+	/* Puts results of other analyses into the open object, for page/answers.js; NULL: none. */
 	void (*put_answers)(const void *answers, struct json *json);
 	const void *answers;
 	FILE *out;
 };
 enum { PAGE_SAMPLES = 6000 };
 
-/* What takes passes over the events: two, which it shares (replay_together.h). Of the job it uses
- * the store, the filter, most_samples, full_names and progress. */
+/* Loads the data that need passes over the events: two, shared with others (replay_together.h).
+ * Uses only the job's store, filter, most_samples, full_names and progress. */
 struct page;
 SHINY_MUST_CHECK struct shiny_err *page_load(const struct page_job *job, struct page **out);
 void page_free(struct page *page); /* accepts NULL */
-/* Once. */
+/* Writes the page. Call once. */
 SHINY_MUST_CHECK struct shiny_err *page_write(const struct page_job *job, struct page *page);
 
 #endif

@@ -24,11 +24,11 @@ static uint32_t add_node(struct page_compare *c, uint32_t parent, uint32_t name)
 	return at;
 }
 
-/* A session's texts by their numbers here, as they are asked for. */
+/* Maps a session's texts to this table's; fills in on demand. */
 struct known_texts {
 	struct page_compare *compare;
 	const struct profile *profile;
-	uint32_t *at; /* + 1 */
+	uint32_t *at; /* index of compare->texts + 1; 0: not yet */
 };
 
 static uint32_t text_of(struct known_texts *known, uint32_t text)
@@ -54,7 +54,7 @@ static uint32_t leaf_of(struct known_texts *known, uint32_t stack, struct path_w
 
 		at = add_node(c, at, text_of(known, line->name));
 		node = &c->nodes.at[at];
-		if (!node->line) { /* of the session that has it first */
+		if (!node->line) { /* the first session's */
 			node->file = text_of(known, line->file);
 			node->line = line->line;
 		}
@@ -79,7 +79,7 @@ void page_compare_add(struct page_compare *c, const struct profile *p, int side)
 
 		if (!sums->allocs && !sums->live)
 			continue;
-		leaf = leaf_of(&known, p->samples[i].stack, &walk); /* moves the nodes */
+		leaf = leaf_of(&known, p->samples[i].stack, &walk); /* may move c->nodes */
 		node = &c->nodes.at[leaf];
 		node->sums[side][COMPARE_LIVE] += sums->live_bytes;
 		node->sums[side][COMPARE_BYTES] += sums->bytes;
@@ -100,8 +100,8 @@ static void add_sums(struct compare_node *into, const struct compare_node *from)
 			into->sums[side][m] += from->sums[side][m];
 }
 
-/* How much of a session a node and all below it are, by the measure and session in which it is
- * most. */
+/* Returns the largest share that a node with its subtree has of a session, over both sessions and
+ * all measures. */
 static double weigh(const struct page_compare *c, const struct compare_node *all)
 {
 	double most = 0;
@@ -121,7 +121,7 @@ static int by_weight(const void *left, const void *right)
 	return (a < b) - (a > b);
 }
 
-/* The nodes that stay: the `most` heaviest. No node is heavier than its parent. */
+/* Marks the `most` heaviest nodes, which stay. No node is heavier than its parent. */
 static bool *choose(const struct page_compare *c, size_t most)
 {
 	size_t count = c->nodes.count;
@@ -143,7 +143,8 @@ static bool *choose(const struct page_compare *c, size_t most)
 	return stays;
 }
 
-/* Each node that does not stay is added to a child "(smaller stacks)" of the next one that does. */
+/* Adds each node that does not stay to a child "(smaller stacks)" of its nearest ancestor that
+ * does. */
 static void fold(struct page_compare *c, bool *stays)
 {
 	size_t count = c->nodes.count;
@@ -171,12 +172,12 @@ static void fold(struct page_compare *c, bool *stays)
 
 /* ---- columns ---- */
 
-/* Nodes and texts by their numbers on the page. */
+/* Numbers of nodes and texts on the page. */
 struct page_numbers {
 	uint32_t *nodes, *texts; /* texts: + 1 */
-	size_t count;            /* nodes that were there before fold() */
+	size_t count;            /* number of nodes before fold() */
 	bool *stays;
-	VEC(uint32_t) used; /* texts */
+	VEC(uint32_t) used; /* indexes of c->texts, by number */
 };
 
 static bool is_put(const struct page_numbers *n, size_t node)

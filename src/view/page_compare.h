@@ -5,9 +5,9 @@
  *
  * Runs: CLI. Signals: no. Allocates: 100 bytes a node, and each name once (mem.h). Threads: one.
  *
- * Functions are one where their names are: builds whose functions lie elsewhere compare. What is
- * put has at most as many nodes as asked: the lightest become "(smaller stacks)" of their callers,
- * by what they weigh in either session. Sums stay exact.
+ * Functions of one name are one node, so builds with different addresses compare. The number of
+ * nodes put is bounded: the lightest, by their larger share of the two sessions, become "(smaller
+ * stacks)" of their callers. Sums stay exact.
  */
 #ifndef SHINY_PAGE_COMPARE_H
 #define SHINY_PAGE_COMPARE_H
@@ -19,8 +19,8 @@
 enum compare_measure { COMPARE_LIVE, COMPARE_BYTES, COMPARE_ALLOCS, COMPARE_MEASURES };
 
 struct compare_node {
-	uint32_t parent, name, file, line; /* name and file: texts */
-	uint64_t sums[2][COMPARE_MEASURES]; /* base, new; of stacks that end here */
+	uint32_t parent, name, file, line; /* name, file: indexes of `texts` */
+	uint64_t sums[2][COMPARE_MEASURES]; /* of stacks that end here; [0] base, [1] new */
 };
 struct page_compare { /* zeroed: empty */
 	struct texts texts;
@@ -29,9 +29,9 @@ struct page_compare { /* zeroed: empty */
 	uint64_t totals[2][COMPARE_MEASURES];
 };
 
-/* `side`: 0 base, 1 new. */
+/* Adds a session's stacks. `side`: 0 base, 1 new. */
 void page_compare_add(struct page_compare *compare, const struct profile *profile, int side);
-/* Into the object that is open; `most`: nodes. */
+/* Puts the tree into the open object, with at most `most` nodes. */
 void page_compare_put(struct page_compare *compare, struct json *json, size_t most);
 void page_compare_deinit(struct page_compare *compare);
 

@@ -2,14 +2,13 @@
 /*
  * page_cube.c: see page_cube.h.
  *
- * Which sample a block is of, and its cells, are in no cache as a rule. So the replay only says
- * what has happened; another thread counts that, many at a time, and asks for what later ones need:
- * first for where the sample is found, then for the cells. Cells that were worked out in front of a
- * fold are worked out again.
+ * A block's sample and its cells are mostly in no cache. So the replay only queues changes; another
+ * thread counts them, many at a time, and prefetches for later ones: first the sample's place in
+ * the index, then its key, then the cells. Cells computed before a fold are computed again.
  *
- * Most blocks end in the interval in which they began, and change nothing that is live at its end:
- * so a birth waits for what happens to the block next, and is told with that. What is written down
- * of it meanwhile is found by the place of its life in the replay.
+ * Most blocks end in the interval in which they began, and change nothing that is live at its end.
+ * So a birth waits for the block's next change, and is queued with that. Until then births[] keeps
+ * it, by the place of its life in the replay.
  */
 #include "page_cube.h"
 
@@ -22,7 +21,7 @@
 /* ---- the replay's thread ---- */
 
 enum cube_change_kind {
-	CUBE_BEGINS, /* alone: something else happens to it than its end */
+	CUBE_BEGINS, /* queued alone, as the block's next change is not its end */
 	CUBE_RESIZED,
 	CUBE_TYPED,
 	CUBE_ENDS,
@@ -35,20 +34,20 @@ struct cube_change {
 	uint16_t maker;
 	uint8_t kind;
 	uint8_t born;        /* the interval of its birth's time */
-	uint8_t begun, told; /* those in which activity.h counts its birth and this: late events
-			      * where they stand, edges with what is in front of them */
-	uint8_t bin, end;    /* of a block that has ended: as in struct cube_cell */
-	bool begins;         /* its birth was not told before */
+	uint8_t begun, told; /* the intervals in which activity.h counts its birth and this change:
+			      * late events where they stand, edges with what precedes them */
+	uint8_t bin, end;    /* of an ended block: as in struct cube_cell */
+	bool begins;         /* its birth is queued with this change */
 };
 
-/* A block, by its life's place. */
+/* The birth of a block, indexed by its life's place. */
 struct cube_birth {
 	uint16_t maker;
 	uint8_t begun;
 	bool waits;
 };
 
-/* The interval that was asked for last: most events come from there. */
+/* The interval that was found last: most events are in it. */
 struct cube_span {
 	uint64_t from, length; /* ns; length 0: none */
 	uint8_t interval;
@@ -59,7 +58,7 @@ struct cube_giver {
 	struct change_queue *queue;
 	struct cube_birth *births;
 	size_t birth_room;
-	struct replay_rows birth_rows; /* births */
+	struct replay_rows birth_rows; /* `births`, to prefetch */
 	struct cube_span born, told;
 	uint16_t last_maker;
 	bool many_makers;
@@ -177,11 +176,11 @@ static void give_event(void *context, const struct live_event *event)
 
 /* ---- counting ---- */
 
-/* What of a change is worked out in front of its turn. */
+/* Values of a change that are computed before it is counted. */
 struct cube_ahead {
-	uint64_t hash;   /* of its sample */
-	uint32_t sample; /* + 1 */
-	unsigned folds;  /* of the cube, when the cells were worked out */
+	uint64_t hash;   /* hash of its sample's key */
+	uint32_t sample; /* index of its sample + 1 */
+	unsigned folds;  /* the cube's `folds` when the cells were computed */
 	uint64_t begun, told, life; /* places of its cells */
 };
 
@@ -197,8 +196,8 @@ static void work_out(const struct page_cube *cube, const struct cube_change *c,
 	ahead->folds = cube->folds;
 }
 
-/* Counted as of its new type since its birth, as everywhere else: in the interval of its birth it
- * goes from one row to the other. */
+/* Counts a block under its new type since its birth, as all analyses do: in the interval of its
+ * birth it moves from one row to the other. */
 static void count_typed(struct page_cube *cube, const struct cube_change *c,
 			const struct cube_ahead *ahead)
 {
@@ -216,7 +215,7 @@ static void count_typed(struct page_cube *cube, const struct cube_change *c,
 		       (int64_t)c->size);
 }
 
-/* What began and ended in one interval has a cell all the same. */
+/* A block that began and ended in one interval still makes a cell of `changes`, with zeros. */
 static void count_end(struct page_cube *cube, const struct cube_change *c,
 		      const struct cube_ahead *ahead)
 {
@@ -292,8 +291,8 @@ static void prepare(const struct page_cube *cube, const struct cube_change *c,
 		cube_cells_expect(&cube->changes, ahead->told);
 }
 
-/* So many changes before its turn a change's place in the index is asked for, its key, its
- * cells. */
+/* The distance, in changes, at which a change's index slot, its key, and its cells are
+ * prefetched. */
 enum { AHEAD = 24, AHEAD_KEY = 16, AHEAD_CELLS = 8, AHEAD_ROOM = 32 };
 
 static void count_changes(void *context, const void *changes, size_t count)
@@ -302,7 +301,7 @@ static void count_changes(void *context, const void *changes, size_t count)
 	const struct cube_change *first = changes;
 	struct cube_ahead ahead[AHEAD_ROOM];
 
-	for (size_t i = 0, at; i < count + AHEAD; i++) { /* at: past the end where there is none */
+	for (size_t i = 0, at; i < count + AHEAD; i++) { /* at > count: none */
 		if (i < count)
 			expect(cube, &first[i], &ahead[i % AHEAD_ROOM]);
 		at = i - (AHEAD - AHEAD_KEY);

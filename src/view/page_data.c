@@ -10,11 +10,11 @@
 #include "../base/cleanup.h"
 #include "../base/hash.h"
 
-enum { PAGE_PROCESSES = 1000 }; /* so many are named even without a row */
+enum { PAGE_PROCESSES = 1000 }; /* up to this many are named even without a row */
 
 /* ---- samples ---- */
 
-/* How much of the session it is, by the measure by which it is most. */
+/* Returns the largest share of the session that the sample has, over all measures. */
 static double weigh(const struct profile *p, const struct profile_sample *sample)
 {
 	double most = 0;
@@ -36,7 +36,8 @@ static int by_weight(const void *left, const void *right)
 	return (a < b) - (a > b);
 }
 
-/* What is no heavier than this is folded, so that at most `most` stay; less than 0: nothing. */
+/* Returns the weight up to which samples are folded, so that at most `most` stay; -1: none is
+ * folded. */
 static double fold_weight(const double *weights, size_t count, size_t most)
 {
 	double *sorted, limit;
@@ -97,8 +98,10 @@ static struct page_sample without_stack(const struct page_samples *s,
 				     .fold = FOLD_STACK };
 }
 
-/* By sample: whether its process, type and component have no row of their own. A row's weight is
- * that of all its samples, those with stacks too: so a smaller limit folds the same rows and more.
+/*
+ * For each sample: true if its process, type and component have no row of their own. The weight of
+ * such a row sums all its samples, those with stacks too: so a smaller limit folds the same rows
+ * and more.
  */
 static bool *find_light(const struct profile *p, const struct page_samples *s, size_t most)
 {
@@ -198,7 +201,7 @@ void page_samples_deinit(struct page_samples *s)
 
 /* ---- columns ---- */
 
-/* Where there are very many: those that rows name. */
+/* Puts all processes; if they are more than PAGE_PROCESSES, only those of rows. */
 static struct shiny_err *put_processes(struct json *json, struct store *store,
 				       const struct page_samples *s)
 {
@@ -237,7 +240,7 @@ static struct shiny_err *put_processes(struct json *json, struct store *store,
 	return NULL;
 }
 
-/* Types and components by their ids, and what is said of types. */
+/* Puts the names of types and components by id, and the facts about types. */
 static struct shiny_err *put_names(struct json *json, struct store *store, const struct profile *p,
 				   const struct page_samples *s)
 {
@@ -267,7 +270,8 @@ static struct shiny_err *put_names(struct json *json, struct store *store, const
 	return err;
 }
 
-/* Call sites that rows have, numbered anew: of each row the number, and each site's name. */
+/* Puts the call sites of the rows, renumbered: the number of each row's site, and each site's
+ * name. */
 static struct shiny_err *put_sites(struct json *json, struct store *store,
 				   const struct profile *p, const struct page_samples *s)
 {
@@ -327,7 +331,7 @@ struct shiny_err *page_samples_put(struct json *json, struct store *store, const
 	return put_sites(json, store, p, s);
 }
 
-/* What stands for a cell behind another one; before the first is one of zeros. */
+/* Encodes a cell as a difference from the one before it; `before` of the first is all zeros. */
 typedef int64_t cell_code_fn(const struct cube_cell *cell, const struct cube_cell *before);
 
 static void put_cells(struct json *json, const char *key, const struct cube_cells *cells,
@@ -349,7 +353,7 @@ static int64_t sample_step(const struct cube_cell *cell, const struct cube_cell 
 	return (int64_t)cube_cell_sample(cell) - cube_cell_sample(before);
 }
 
-/* Cells of one sample follow one another, by maker and interval: differences are small. */
+/* Cells of one sample are sorted by maker and interval: differences are small. */
 static int64_t maker_step(const struct cube_cell *cell, const struct cube_cell *before)
 {
 	bool same = cube_cell_sample(cell) == cube_cell_sample(before);
@@ -382,14 +386,14 @@ static int64_t blocks_code(const struct cube_cell *cell, const struct cube_cell 
 	return cell->blocks;
 }
 
-/* Twice the size of a block where it divides the bytes, else twice the bytes, and 1. */
+/* Returns twice the size of a block if it divides the bytes, else twice the bytes, plus 1. */
 static int64_t code_of(const struct cube_cell *cell)
 {
 	return cell->blocks && cell->bytes % cell->blocks == 0 ? cell->bytes / cell->blocks * 2
 							       : cell->bytes * 2 + 1;
 }
 
-/* Blocks of a sample mostly have one size: 0 stands for what the cell before has. */
+/* Blocks of a sample mostly have one size: 0 means the same code as the cell before. */
 static int64_t size_code(const struct cube_cell *cell, const struct cube_cell *before)
 {
 	int64_t code = code_of(cell);
@@ -399,7 +403,7 @@ static int64_t size_code(const struct cube_cell *cell, const struct cube_cell *b
 	return code >= 0 ? code + 2 : code;
 }
 
-/* Rows of two ids and a name, [id, name, other id]: those that are `used`. */
+/* Puts rows of two ids and a name, [id, name, other id], for ids that are `used`. */
 static struct shiny_err *put_named(struct json *json, const char *key, struct store *store,
 				   const char *sql, const bool *used, uint64_t limit)
 {
@@ -430,7 +434,7 @@ struct shiny_err *page_makers_put(struct json *json, struct store *store,
 	AUTO_FREE bool *thread = mem_zero(threads + 1, sizeof(*thread));
 	AUTO_FREE bool *tag = mem_zero(tags + 1, sizeof(*tag));
 
-	json_array_line(json, "makers"); /* thread, tag of each */
+	json_array_line(json, "makers"); /* thread and tag of each maker */
 	for (size_t i = 0; i < cube->makers.count; i++) {
 		const struct cube_maker *maker = &cube->makers.at[i];
 

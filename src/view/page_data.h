@@ -16,8 +16,8 @@
 
 enum page_fold {
 	FOLD_NONE,  /* a sample of the profile */
-	FOLD_STACK, /* all of a process, type and component; stack 0 */
-	FOLD_ALL,   /* whatever is left; process, type, component 0 */
+	FOLD_STACK, /* all samples of a process, type and component; stack 0 */
+	FOLD_ALL,   /* all other samples; process, type, component 0 */
 };
 struct page_sample {
 	uint32_t process, type, component, stack;
@@ -27,21 +27,21 @@ struct page_sample {
 };
 struct page_limits {
 	size_t stacks; /* rows with FOLD_NONE */
-	size_t rows;   /* with FOLD_STACK */
+	size_t rows;   /* rows with FOLD_STACK */
 };
 struct page_samples {
 	VEC(struct page_sample) rows;
-	uint32_t *kept; /* by sample of the profile + 1: a row; [0] too */
-	size_t folded[FOLD_ALL + 1]; /* how many samples of the profile */
-	struct groups components; /* of them */
+	uint32_t *kept; /* index of the profile's sample + 1 → row; [0]: no sample */
+	size_t folded[FOLD_ALL + 1]; /* number of the profile's samples by fold */
+	struct groups components; /* of the profile's stacks and types */
 };
 
 SHINY_MUST_CHECK struct shiny_err *page_samples_load(struct store *store,
 						     const struct profile *profile,
 						     const struct page_limits *limits,
 						     struct page_samples *out);
-/* Smaller limits than they had: returns, by row that they had, the row that has it now; the
- * caller's to free. */
+/* Folds further, to limits that are not larger. Returns, for each old row, its new row; the caller
+ * frees it. */
 uint32_t *page_samples_fold(struct page_samples *samples, const struct profile *profile,
 			    const struct page_limits *limits);
 void page_samples_deinit(struct page_samples *samples);
@@ -49,12 +49,12 @@ void page_samples_deinit(struct page_samples *samples);
 SHINY_MUST_CHECK struct shiny_err *page_samples_put(struct json *json, struct store *store,
 						    const struct profile *profile,
 						    const struct page_samples *samples);
-/* Threads and tags of the makers, with their names. */
+/* Puts the makers' threads and tags, with their names. */
 SHINY_MUST_CHECK struct shiny_err *page_makers_put(struct json *json, struct store *store,
 						   const struct page_cube *cube);
-/* `lives`: with lifetimes and ends. */
+/* Puts the cells as columns. `lives`: with lifetimes and ends. */
 void page_cells_put(struct json *json, const char *key, const struct cube_cells *cells, bool lives);
-/* Into the object that is open: what was lost. */
+/* Puts the losses into the open object. */
 SHINY_MUST_CHECK struct shiny_err *page_losses_put(struct json *json, struct store *store);
 
 #endif

@@ -4,9 +4,9 @@
  *
  * The page is a template, page/page.html, with the data in it: JSON, compressed (gzip) and in
  * base64, so that no name of the program is ever markup, and a browser's own DecompressionStream
- * reads it. Packing takes as long as all else that a page's end needs: so the data are cut into
- * pieces, which processors pack on their own, and which make one stream behind each other (as
- * M. Adler's pigz does). Where they are cut does not depend on how many processors there are.
+ * reads it. Packing takes as long as the rest of writing a page: so the data are cut into pieces,
+ * which processors pack separately, and which joined make one stream (as M. Adler's pigz does). The
+ * cuts do not depend on the number of processors.
  */
 #define _GNU_SOURCE
 #include "page_file.h"
@@ -23,12 +23,13 @@
 #include "../base/worker_thread.h"
 
 enum { PAGE_MOST = 1 << 30 }; /* bytes of data */
-/* Of 16.6 MB, Chromium: level 9 takes 4.05 s for 1.57 MB, 7 0.70 s for 1.63, 6 0.42 s for 1.67. */
+/* Measured on 16.6 MB of Chromium: level 9 takes 4.05 s for 1.57 MB, 7 0.70 s for 1.63, 6 0.42 s
+ * for 1.67. */
 enum { LEVEL = 7 };
 enum { PIECE_BYTES = 1 << 20, WINDOW_BYTES = 1 << MAX_WBITS, PACKERS_MAX = 8 };
-enum { FLUSH_BYTES = 16 }; /* that a piece's end takes beyond what deflateBound() says */
+enum { FLUSH_BYTES = 16 }; /* bytes of a piece's end beyond deflateBound() */
 enum { GZIP_UNIX = 3 };
-#define PAGE_PLACE "@DATA@" /* in the template */
+#define PAGE_PLACE "@DATA@" /* the template's mark for the data */
 
 extern const char page_template[], page_template_end[];
 __asm__(".pushsection .rodata\n"
@@ -39,11 +40,11 @@ __asm__(".pushsection .rodata\n"
 
 /* ---- packing ---- */
 
-/* A part of the data. */
+/* A packed part of the data. */
 struct page_piece {
-	uint8_t *packed; /* NULL: there was no memory */
-	size_t used;     /* bytes of it */
-	uint32_t crc;    /* of what it was made of */
+	uint8_t *packed; /* NULL: no memory */
+	size_t used;     /* bytes of `packed` */
+	uint32_t crc;    /* of the text before packing */
 };
 
 struct packing {
@@ -51,7 +52,7 @@ struct packing {
 	size_t count;
 	struct page_piece *pieces;
 	size_t piece_count;
-	_Atomic size_t next; /* that nobody packs yet */
+	_Atomic size_t next; /* the next piece to pack */
 };
 
 static size_t piece_bytes(const struct packing *p, size_t index)
@@ -61,7 +62,7 @@ static size_t piece_bytes(const struct packing *p, size_t index)
 	return p->count - from < PIECE_BYTES ? p->count - from : PIECE_BYTES;
 }
 
-/* A part of one stream: what stands in front of it may be referred to. */
+/* Packs a part of one stream, which may refer to the text before it. */
 static void pack_piece(const struct packing *p, size_t index)
 {
 	const Bytef *text = (const Bytef *)p->text + index * PIECE_BYTES;
@@ -95,7 +96,7 @@ static void *pack_some(void *context)
 	return NULL;
 }
 
-/* All pieces, on all processors. */
+/* Packs all pieces, on up to PACKERS_MAX + 1 processors. */
 static void pack(struct packing *p)
 {
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -112,7 +113,7 @@ static void pack(struct packing *p)
 
 /* ---- gzip and base64 ---- */
 
-/* Three bytes at a time. */
+/* Collects three bytes for each word of four digits. */
 struct base64 {
 	FILE *out;
 	uint8_t bytes[3];

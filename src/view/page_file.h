@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * page_file.h: a page as a file: what page/build.mjs made, with data in it.
+ * page_file.h: writes a page: the template that page/build.mjs builds, with data in it.
  *
  * Runs: CLI. Signals: no. Allocates: the data packed. Threads: any; packing takes
  * one a processor, up to eight.
@@ -12,7 +12,7 @@
 
 #include "../base/err.h"
 
-/* `text`: JSON. */
+/* Writes the page with `count` bytes of JSON. */
 SHINY_MUST_CHECK struct shiny_err *page_file_write(FILE *out, const char *text, size_t count);
 
 #endif

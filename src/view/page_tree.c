@@ -48,7 +48,7 @@ static void grow(struct page_nodes *n, struct json *json, const struct profile *
 	free(walk.at);
 }
 
-/* By module, the number of its name; 0: a program's own file, or none. */
+/* Sets (*out)[module] to the number of its name; 0: a program's own file, or no module. */
 static struct shiny_err *library_names(struct store *store, struct texts *texts, uint32_t **out)
 {
 	size_t limit = store_ids(store, "module");
@@ -65,7 +65,7 @@ static struct shiny_err *library_names(struct store *store, struct texts *texts,
 	return err;
 }
 
-/* Lines that nodes have, numbered anew, and their texts. */
+/* Puts the lines that nodes have, renumbered, and their texts. */
 static void put_lines(struct json *json, const struct profile *p, const struct page_nodes *n,
 		      struct texts *texts, const uint32_t *libraries)
 {

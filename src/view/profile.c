@@ -92,7 +92,7 @@ static struct shiny_err *read_peak(struct profile *p, struct store *store,
 		p->peak_bytes = peak->bytes;
 		p->peak_time = peak->time;
 	}
-	p->groups = peaks.groups; /* given back */
+	p->groups = peaks.groups; /* moved back from `peaks` */
 	peaks.groups = (struct groups){ 0 };
 	peak_deinit(&peaks);
 	return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * profile.h: a session as other profilers have it: samples (a process, a stack, a type) with their
- * weights, and the functions of each stack, inline functions expanded.
+ * profile.h: a session in the form of other profilers: samples (a process, a stack, a type) with
+ * their weights, and the functions of each stack, inline functions expanded.
  *
  * Runs: CLI. Signals: no. Allocates: 160 bytes a sample (mem.h), and what stack_paths.h says.
  * Threads: one a store.
@@ -16,26 +16,27 @@
 #include "../analysis/attribute/stack_paths.h"
 
 struct profile_sample {
-	uint32_t process, stack, type; /* ids; 0 unknown */
+	uint32_t process, stack, type; /* ids; 0: unknown */
 	struct sums sums;
-	uint64_t peak, peak_bytes; /* live when most was, with PROFILE_PEAK */
+	uint64_t peak, peak_bytes; /* live at the session's peak, with PROFILE_PEAK */
 };
 
 struct profile {
-	struct stack_paths code; /* its texts are those of types, too */
-	struct profile_sample *samples; /* by process, stack, type; some without any weight */
+	struct stack_paths code; /* its texts include those of types */
+	struct profile_sample *samples; /* one a process, stack and type */
 	size_t sample_count;
 	struct groups groups; /* of samples: group n is samples[n - 1] */
-	uint32_t *types; /* by id: the text of a type's name; [0] "(no type)" */
+	uint32_t *types; /* type id → text of its name; [0] "(no type)" */
 	size_t type_limit;
 	struct sums total;
-	uint64_t duration;                    /* ns, of the session */
+	uint64_t duration;                    /* ns, duration of the session */
 	uint64_t peak, peak_bytes, peak_time; /* with PROFILE_PEAK */
 };
 
 enum { PROFILE_PEAK = 1, PROFILE_FULL_NAMES = 2, PROFILE_PROGRESS = 4 };
 
-/* `sums`: the store with the filter's sums (subset.h), or `store`. PROFILE_PEAK needs events. */
+/* Loads a session. `sums`: the store with the filter's sums (subset.h), or `store`. PROFILE_PEAK
+ * needs events. */
 SHINY_MUST_CHECK struct shiny_err *profile_load(struct store *store, struct store *sums,
 						const struct filter *filter, unsigned flags,
 						struct profile *out);
@@ -46,11 +47,12 @@ static inline const char *profile_text(const struct profile *profile, uint32_t t
 	return stack_paths_text(&profile->code, text);
 }
 
-/* The command line and the pid of the session's first process; *command is the caller's to free. */
+/* Returns the command line and the pid of the session's first process. The caller frees
+ * *command. */
 SHINY_MUST_CHECK struct shiny_err *profile_command(struct store *store, char **command,
 						   uint32_t *pid);
 
-/* What is measured. */
+/* The weight of a sample: live bytes, allocated bytes, allocations, or bytes at the peak. */
 enum profile_measure { MEASURE_LIVE, MEASURE_BYTES, MEASURE_ALLOCS, MEASURE_PEAK, MEASURES };
 uint64_t profile_weight(const struct profile_sample *sample, enum profile_measure measure);
 uint64_t profile_total(const struct profile *profile, enum profile_measure measure);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * proto.h: writes protocol buffers (https://protobuf.dev/programming-guides/encoding/): fields of
- * numbers and bytes, in memory; a message inside a message is its bytes.
+ * proto.h: writes protocol buffers (https://protobuf.dev/programming-guides/encoding/) in memory:
+ * fields of numbers and bytes; an inner message is a field of bytes.
  *
  * Runs: CLI. Signals: no. Allocates: the message (mem.h). Threads: one a message.
  */
@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-struct proto { /* zeroed: empty; free(at) */
+struct proto { /* zeroed: empty; free `at` after use */
 	uint8_t *at;
 	size_t count, room;
 };
@@ -21,9 +21,9 @@ void proto_number(struct proto *to, unsigned field, uint64_t value); /* 0 is lef
 void proto_bytes(struct proto *to, unsigned field, const void *bytes, size_t count);
 void proto_text(struct proto *to, unsigned field, const char *text);
 void proto_message(struct proto *to, unsigned field, const struct proto *inner);
-/* A number of a packed field, whose bytes proto_message writes. */
+/* Adds a number of a packed field; proto_message writes its bytes. */
 void proto_packed(struct proto *to, uint64_t value);
-/* Writes what there is to `out`, and empties the message. */
+/* Writes the message to `out`, and empties it. */
 void proto_flush(struct proto *from, FILE *out);
 
 #endif

@@ -15,7 +15,7 @@ void row_export_init(struct row_export *w, FILE *out, bool csv, const char *cons
 		fputs("\r\n", out);
 }
 
-/* The column's name in JSON. */
+/* Begins a value; returns the column's name for JSON. */
 static const char *begin_value(struct row_export *w)
 {
 	if (w->csv && w->column)

@@ -56,7 +56,7 @@ static struct shiny_err *add_processes(struct store *store, struct coverage *cov
 	return err;
 }
 
-/* Who is not recorded says of nobody that it started him. */
+/* A program that is not recorded announces no children: those are counted only if recorded. */
 static struct shiny_err *add_unseen(struct store *store, struct coverage *coverage)
 {
 	struct unrecorded unrecorded = { 0 };
@@ -112,8 +112,8 @@ static struct shiny_err *add_types(struct store *store, struct coverage *coverag
 	return err;
 }
 
-/* One row for each way in which names are missing, with the modules that matter most: those with
- * the most call sites. */
+/* Adds a row for each way in which names are missing, with the modules that have most call
+ * sites. */
 static struct shiny_err *add_names(struct store *store, struct coverage *coverage)
 {
 	static const struct { const char *symbols, *text, *advice;
@@ -128,7 +128,7 @@ static struct shiny_err *add_names(struct store *store, struct coverage *coverag
 	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
 		struct query *q = NULL;
 		bool row = false;
-		/* [vdso] and its like are no files */
+		/* skips [vdso] and its like, which are no files */
 		struct shiny_err *err = store_query(
 			store,
 			"SELECT COUNT(*), group_concat(name, ', ') FILTER (WHERE place <= 2) FROM "
@@ -156,7 +156,7 @@ static struct shiny_err *add_names(struct store *store, struct coverage *coverag
 	return NULL;
 }
 
-/* Notes of the sidecar. */
+/* Adds the sidecar's notes. */
 static struct shiny_err *add_notes(struct store *store, struct coverage *coverage)
 {
 	struct query *q = NULL;
@@ -169,12 +169,14 @@ static struct shiny_err *add_notes(struct store *store, struct coverage *coverag
 	return err;
 }
 
-/* Memory of a process that no rule gives to anybody is told from this size, and this part of what
- * is resident, on: below, it is what the loader and libc map for themselves. */
+/* A process's resident memory that no rule classifies is reported from this size and share of its
+ * resident memory on. Below, it is what the loader and libc map for themselves. */
 enum { UNCLASSIFIED_BYTES = 1 << 20, UNCLASSIFIED_PART = 20 };
 
-/* One row: of the process with most of such memory, at the moment with most resident bytes. Where
- * the kernel keeps its list of mappings from us, a note says so, and all would be unclassified. */
+/*
+ * Adds one row: the process with most such memory, at its moment with most resident bytes. If the
+ * kernel hides its list of mappings, all memory would be unclassified, so a note says so instead.
+ */
 static struct shiny_err *add_memory(struct store *store, struct coverage *coverage)
 {
 	const struct memory_process *most = NULL;

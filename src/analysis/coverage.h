@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * coverage.h: what a session could see and what it could not, and what to do about it.
+ * coverage.h: lists what a session could record and could not, with advice.
  *
  * Runs: CLI. Signals: no. Allocates: yes, a row a finding. Threads: one a store.
  */
@@ -14,7 +14,7 @@ extern const char *const finding_state_names[FINDING_STATES]; /* "ok", "warn", "
 
 struct finding {
 	enum finding_state state;
-	const char *name;   /* what it is about: "process", "losses", "names" … */
+	const char *name;   /* the subject: "process", "losses", "names", … */
 	char *text;
 	const char *advice; /* NULL: nothing to do */
 };
@@ -23,7 +23,7 @@ struct coverage {
 	size_t count, room;
 };
 
-/* OK rows as well: each process, and that nothing was lost. */
+/* Also adds OK rows: each process, and that nothing was lost. */
 SHINY_MUST_CHECK struct shiny_err *coverage_load(struct store *store, struct coverage *out);
 void coverage_deinit(struct coverage *coverage);
 

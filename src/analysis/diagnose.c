@@ -26,20 +26,20 @@ const char *const verdict_names[VERDICTS] = {
 	[VERDICT_NO] = "no", [VERDICT_YES] = "yes", [VERDICT_UNKNOWN] = "unknown"
 };
 
-#define USUAL_HZ 3e9 /* of sessions that do not tell the time stamp counter's rate */
+#define USUAL_HZ 3e9 /* for sessions without the time stamp counter's rate */
 
-/* The analyses and the answers, all at once: an answer waits for the facts that it is made of, and
- * what it asks beside them shares the passes of those that need two. */
+/* The analyses and the diagnoses run at the same time: a diagnosis waits for the facts that it
+ * needs, and its own passes over the events are shared with analyses that need two. */
 struct asking {
 	struct store *store;
 	const struct filter *filter;
 	struct diagnose_known *known;
 	bool history, types, full_names, progress;
-	/* what is known by now, or will never be */
+	/* set when a fact is known, or its analysis failed */
 	bool has_streams, has_activity, has_leaks, has_lives, has_pooling;
 	struct pooling_constants cost;
 	struct site_lives lives;
-	struct diagnosis *at; /* by symptom */
+	struct diagnosis *at; /* indexed by symptom */
 };
 
 static void put_row(struct diagnosis *d, size_t n, const char *name, uint64_t blocks,
@@ -68,8 +68,8 @@ static struct shiny_err *clock_rate(struct store *store, double *hz)
 	return NULL;
 }
 
-/* The call sites most of whose blocks died young: how old became what they made. Where names are
- * not shortened, other sites are one, and all have to be followed. */
+/* Adds the call sites most of whose blocks died young, with the age that their blocks reached. With
+ * full names other sites group together, and all of them must be followed. */
 static struct shiny_err *churn_rows(const struct asking *a, struct diagnosis *d)
 {
 	struct lifetimes l = { 0 };
@@ -78,7 +78,7 @@ static struct shiny_err *churn_rows(const struct asking *a, struct diagnosis *d)
 	struct shiny_err *err;
 
 	if (!a->lives.lives)
-		return NULL; /* they could not be loaded, which is said elsewhere */
+		return NULL; /* loading failed, which is reported elsewhere */
 	err = lifetimes_load_sites(a->store, a->filter, sites, LIFETIMES_BY_SHORT, a->full_names,
 				   a->progress, &l);
 	for (size_t i = 0;
@@ -149,7 +149,7 @@ static struct shiny_err *ask_churn(const struct asking *a, struct diagnosis *d)
 
 /* ---- growth ---- */
 
-/* The point of the whole session; NULL: that interval is unknown. */
+/* Returns the point of the whole session; NULL: that interval is unknown. */
 static const struct activity_point *point_at(const struct activity *activity, size_t interval)
 {
 	const struct activity_series *s = &activity->total;
@@ -190,7 +190,7 @@ static void count_small(void *context, const struct replay *replay,
 	c->small += life->size <= DIAGNOSE_SMALL ? life->size : 0;
 }
 
-/* The share of live bytes in small blocks. */
+/* Finds the share of live bytes in small blocks. */
 static struct shiny_err *small_share(const struct asking *a, double *share)
 {
 	struct small_count c = { 0 };
@@ -202,7 +202,7 @@ static struct shiny_err *small_share(const struct asking *a, double *share)
 	return err;
 }
 
-/* What of the live bytes at the end nobody uses, where that was recorded: to the measure. */
+/* Adds to the measure the live bytes at the end that nothing uses, if accesses were recorded. */
 static struct shiny_err *growth_cold(const struct asking *a, struct diagnosis *d)
 {
 	double cold = 0, low = 0, high = 0;
@@ -373,7 +373,7 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Of live bytes over time. */
+/* Returns the median of live bytes over time. */
 static uint64_t median(const struct activity *activity)
 {
 	uint64_t *values = mem_zero(activity->count + 1, sizeof(*values)), middle;

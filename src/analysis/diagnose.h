@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * diagnose.h: the five symptoms of a heap: which ones a recording shows, what they come from, and
- * what to do, with the number that says so.
+ * diagnose.h: finds which of five symptoms a heap shows, with cause, advice, and the number behind
+ * each.
  *
- * Runs: CLI. Signals: no. Allocates: what the analyses do that it asks, all together.
- * Threads: one a store.
+ * Runs: CLI. Signals: no. Allocates: as the analyses that it runs, all at once. Threads: one a
+ * store.
  *
  * The diagnostic tree of "Shiny Objects" (Upadhyay & Venkat, POMACS 10(1):20, 2026), F14: symptom,
- * then a test that chooses the advice. What the tree leaves open, from where on a symptom counts,
- * is set here:
+ * then a test that chooses the advice. The tree gives no thresholds; they are set here:
  *
  *   churn          what the allocator's calls cost by the paper's model (pooling.h: alloc and free
  *                  cycles) is at least CHURN_SHARE of one core's time, at the rate of the time
@@ -23,16 +22,16 @@
  *                  peak (pages.h). Test: at least SCATTERED of the pages are pinned by little:
  *                  place by lifetime; else few large ones are alone in their ranges: give pages
  *                  back
- *   hardware       misses of branches and caches by accessed type. Not recorded: unknown. What can
- *                  be said is how large the live set is, in cache lines (activity.h)
+ *   hardware       misses of branches and caches by accessed type. Not recorded: unknown. The
+ *                  answer is the size of the live set, in cache lines (activity.h)
  *   spikes         the peak is at least SPIKE times the median of live bytes over time
  *                  (activity.h). Test: when the peak was. In the first fifth: start-up, a ring for
  *                  what is short-lived; up to the half: deferred initialization, spread it; later:
  *                  steady state, tune what collects, or bound the buffers
  *
- * What a live block is worth, Z of the paper, needs data on accesses: growth has it from watched
- * blocks (access/cold.h), utilization from touched pages (space/touched.h). Each answer says what
- * it lacks.
+ * The use of a live block, Z of the paper, needs data on accesses: growth takes it from watched
+ * blocks (access/cold.h), utilization from touched pages (space/touched.h). Each diagnosis names
+ * the data it lacks.
  *
  * Cost: two passes over the events (replay_together.h).
  */
@@ -65,26 +64,25 @@ enum diagnosis_verdict { VERDICT_NO, VERDICT_YES, VERDICT_UNKNOWN, VERDICTS };
 extern const char *const verdict_names[VERDICTS]; /* "no", "yes", "unknown" */
 
 struct diagnosis_row { /* a type or a call site behind a symptom */
-	char *name, *text; /* text: the number that makes it one */
+	char *name, *text; /* text: the number that makes it a cause */
 	uint64_t blocks, bytes;
 };
 struct diagnosis {
 	enum diagnosis_verdict verdict;
-	double value, threshold; /* of the symptom's measure; 0, 0 where there is none */
-	char *measure;       /* what was measured, in words */
-	const char *cause;   /* of the tree's test: "allocations dominate"; NULL where the symptom
-	                      * is not there */
+	double value, threshold; /* of the symptom's measure; 0, 0: none */
+	char *measure;       /* the measure, in words */
+	const char *cause;   /* of the tree's test: "allocations dominate"; NULL: no symptom */
 	const char *advice;
-	char *support;       /* the number behind the advice; NULL */
-	const char *missing; /* what was not recorded and would say more; NULL */
-	const char *verb;    /* that says more; NULL */
-	struct diagnosis_row rows[DIAGNOSE_ROWS]; /* name NULL: no more */
+	char *support;       /* the number behind the advice, or NULL */
+	const char *missing; /* data that would say more and were not recorded, or NULL */
+	const char *verb;    /* the verb that says more, or NULL */
+	struct diagnosis_row rows[DIAGNOSE_ROWS]; /* name NULL: no more rows */
 };
 struct diagnoses {
 	struct diagnosis at[SYMPTOMS];
 };
 
-/* The facts behind the answers, of one session and filter. */
+/* The facts behind the diagnoses, of one session and filter. */
 struct diagnose_known {
 	struct activity activity;
 	struct pooling pooling; /* without types */
@@ -95,9 +93,9 @@ struct diagnose_known {
 void diagnose_forget(struct diagnose_known *known);
 
 enum {
-	DIAGNOSE_HISTORY = 1,    /* of the pages, as in struct pages_ask */
-	DIAGNOSE_TYPES = 2,      /* how many are live is known of the activity: no answer asks */
-	DIAGNOSE_FULL_NAMES = 4, /* names are not shortened */
+	DIAGNOSE_HISTORY = 1,    /* page history, as in struct pages_ask */
+	DIAGNOSE_TYPES = 2,      /* counts live types in `activity`; no diagnosis needs it */
+	DIAGNOSE_FULL_NAMES = 4, /* does not shorten names */
 	DIAGNOSE_PROGRESS = 8,
 };
 

@@ -24,7 +24,7 @@ struct cold_watch {
 
 struct cold_count {
 	const struct groups *groups;
-	struct cold_row *rows; /* a group each */
+	struct cold_row *rows; /* one for each group */
 	VEC(struct cold_watch) watches;
 };
 
@@ -134,7 +134,7 @@ static int by_pick(const void *a, const void *b)
 	return (int)x->pick - (int)y->pick;
 }
 
-/* All groups are one. */
+/* Treats all groups as one. */
 static void estimate_total(struct cold_count *c, struct cold *out)
 {
 	struct use_watch *uses = mem_zero(c->watches.count + 1, sizeof(*uses));
@@ -185,7 +185,7 @@ static int by_cold(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Rows with watched blocks, with their names; the others are unknown. */
+/* Keeps the rows with watched blocks, and names them; the bytes of the others count as unknown. */
 static void keep_rows(struct cold_count *c, const char *match, struct cold *out)
 {
 	const struct groups *groups = c->groups;

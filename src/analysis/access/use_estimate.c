@@ -75,9 +75,9 @@ static double beta_quantile(double a, double b, double p)
 	return (low + high) / 2;
 }
 
-/* Of a product of beta variables. */
+/* The moments of a product of beta variables. */
 struct beta_product {
-	double log_mean, log_square; /* of the expected value, and of that of the square */
+	double log_mean, log_square; /* log of the mean, and of the mean of the square */
 	bool any;
 };
 
@@ -88,7 +88,7 @@ static void multiply_beta(struct beta_product *p, double a, double b)
 	p->any = true;
 }
 
-/* Of the beta distribution with the same mean and variance. */
+/* Approximates the product by the beta distribution of its mean and variance. */
 static double product_quantile(const struct beta_product *p, double probability)
 {
 	double mean = exp(p->log_mean), variance = exp(p->log_square) - mean * mean, sum;
@@ -101,7 +101,7 @@ static double product_quantile(const struct beta_product *p, double probability)
 	return beta_quantile(mean * sum, (1 - mean) * sum, probability);
 }
 
-/* Watches that have not ended yet. */
+/* The watches that have not ended yet. */
 struct risk_set {
 	double weight, squares;
 };
@@ -123,7 +123,7 @@ struct use_share use_share_within(const struct use_watch *watches, size_t count,
 		risk.weight += watches[i].weight;
 		risk.squares += watches[i].weight * watches[i].weight;
 	}
-	/* what ends at `time` itself has reached it */
+	/* a watch that ends unused at `time` itself still counts as having reached it */
 	for (size_t i = 0; i < count && watches[i].time + !watches[i].used <= time; i++, left--) {
 		double n = equal_watches(&risk), used = watches[i].weight / risk.weight;
 

@@ -2,8 +2,8 @@
 /*
  * call_stacks.c: see call_stacks.h.
  *
- * Where a stack's call site begins is not asked of the rules again: the session has the site of
- * each stack, and its function, file and line are found among the stack's own.
+ * The rules are not applied again to find a stack's call site: the session has the site of each
+ * stack, and its function, file and line are found among the stack's own.
  */
 #include "call_stacks.h"
 
@@ -24,8 +24,8 @@ struct call_stacks {
 	struct store *store;
 	struct stack_paths paths;
 	struct texts names;
-	uint32_t *labels;	 /* by place in paths.functions: in `names` */
-	struct call_site *sites; /* by id */
+	uint32_t *labels;	 /* index of paths.functions → index of `names` */
+	struct call_site *sites; /* indexed by id */
 	size_t site_limit;
 	struct path_walk walk; /* the functions of one stack */
 	VEC(uint32_t) walked;  /* their names */
@@ -140,7 +140,7 @@ static bool is_site(const struct call_site *site, const struct path_frame *frame
 			   : site->vaddr == frame->vaddr;
 }
 
-/* Names the functions of the stack, and finds the first one that is the call site. */
+/* Names the functions of the stack, and finds the first that matches the call site. */
 static void walk_stack(struct call_stacks *s, uint32_t site, struct call_stack *out)
 {
 	bool found = false;

@@ -9,13 +9,14 @@
 #include "../../base/text.h"
 
 #define NO_STACK  "(no stack)"
-#define ITSELF	  "<itself>"	/* top-down: allocated by the function, not by one it calls */
+#define ITSELF	  "<itself>"	/* top-down: allocated by the function itself, not by a callee */
 #define OUTERMOST "<no caller>" /* bottom-up: the stack ends here */
 
-/* A session of so many bytes has so many ways: one of a Chromium's takes 20 bytes of its file. */
+/* Bounds the ways by the session's bytes: a way of a Chromium session takes 20 bytes of its
+ * file. */
 enum { WAYS_AT_LEAST = 4 << 20, WAYS_A_BYTE = 2 };
 
-/* A way from the root. */
+/* A way from the root to a function. */
 struct call_way {
 	uint32_t parent, name;
 	uint64_t value, blocks;
@@ -23,11 +24,11 @@ struct call_way {
 struct call_tree {
 	struct call_stacks *stacks;
 	const struct call_tree_query *query;
-	VEC(struct call_way) ways; /* a parent before its children; [0] is the root */
-	uint32_t *slots;	   /* places in `ways`, 0 empty; open addressing */
+	VEC(struct call_way) ways; /* parents come before children; [0] is the root */
+	uint32_t *slots;	   /* indexes of `ways`, 0: empty; open addressing */
 	size_t slot_count;
 	uint32_t no_stack, cut;
-	uint64_t most; /* ways; beyond it the session is refused */
+	uint64_t most; /* most ways; a session with more is refused */
 	bool too_much;
 };
 
@@ -70,7 +71,7 @@ static uint32_t step(struct call_tree *t, uint32_t parent, uint32_t name,
 	return *slot;
 }
 
-/* The first function that is shown: that of the call site, or the innermost one. */
+/* Returns the index of the first function shown: the call site's, or the innermost. */
 static size_t innermost(const struct call_tree *t, const struct call_stack *stack)
 {
 	return t->query->wrappers ? 0 : stack->site;
@@ -119,7 +120,7 @@ static void add_stack(void *context, const struct call_stack *stack)
 
 /* ---- nodes ---- */
 
-/* Makes the tree's nodes of the ways: `first[w]` and `next[w]` are w's children. */
+/* Makes the tree's nodes of the ways: `first[w]` is w's first child, `next[w]` its next sibling. */
 static void make_node(const struct call_tree *t, const uint32_t *first, const uint32_t *next,
 		      uint32_t at, struct tree_node *out)
 {

@@ -6,9 +6,10 @@
  * Runs: CLI. Signals: no. Allocates: yes (mem.h), 32 bytes a node before small ones are folded.
  * Threads: one a store.
  *
- * A node is a way, not a function: a function that recurses is below itself, and no block is
- * counted twice. The value of a node is that of its children; where stacks end at a node that has
- * callers or callees in others, a child says so in angle brackets. The root's value is the total.
+ * A node is a way from the root, not a function: a function that recurses is below itself, and no
+ * block counts twice. The value of a node is the sum of its children's; if some stacks end at a
+ * node and others go on, a child in angle brackets has those that end. The root's value is the
+ * total.
  */
 #ifndef SHINY_CALL_TREE_H
 #define SHINY_CALL_TREE_H
@@ -24,9 +25,9 @@ enum call_direction {
 struct call_tree_query {
 	enum call_direction direction;
 	enum call_label label;
-	enum sums_order order; /* what values are; not ORDER_PEAK */
-	const char *match;     /* only stacks with such a function; NULL all */
-	double threshold;      /* a share of the total; what is below it is folded */
+	enum sums_order order; /* selects the values; not ORDER_PEAK */
+	const char *match;     /* only stacks with a function that matches; NULL: all */
+	double threshold;      /* a share of the total; smaller nodes are folded */
 	bool wrappers;	       /* with the functions between the call site and the allocation */
 	bool full;	       /* names are not shortened */
 };

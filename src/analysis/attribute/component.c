@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * component.c: see component.h; what a rule may say, and in which order rules are asked, stands in
- * components.rules.
+ * component.c: see component.h; components.rules documents the rules and their order.
  *
- * Names are many times fewer than stacks: each function, source file and module is put to the rules
- * once, each stack then only walks over numbers. A Chromium session's 260,000 stacks of 15 frames
- * are walked in less time than SQLite takes to hand them over.
+ * Names are many times fewer than stacks: each function, source file and module is matched once,
+ * and stacks are walks over numbers. Walking a Chromium session's 260,000 stacks of 15 frames takes
+ * less time than SQLite takes to read them.
  *
  * The innermost function that a rule gives an owner is the wrong answer for base::flat_map and
- * WTF::Vector: the component that uses them owns the memory. So weak rules wait for something
- * stronger. The wait must not go too far: at the far end of nearly every stack of a browser stands
- * content::ContentMain, and a loop that runs tasks for everybody. Hence `stop`.
+ * WTF::Vector: the component that uses them owns the memory. So the search goes on after a weak
+ * rule, for a stronger one. It must not go too far: nearly every stack of a browser begins with
+ * content::ContentMain, and a loop that runs tasks of all components. Hence `stop`.
  *
- * A frame that only a module's rule knows is harder. In a library it says what there is to say. In
- * Chromium with symbols it is png_read_row or a lambda in an unnamed namespace, and the caller
- * tells whose. But a callback of a program without names, called by libglib's main loop, must not
- * become libglib's. So the search continues only while the stack stays in the module.
+ * A frame that only a module's rule matches is harder. In a library the module is the owner. In
+ * Chromium with symbols it is png_read_row or a lambda in an unnamed namespace, and its caller
+ * shows the owner. But a callback of a program without names, called by libglib's main loop, must
+ * not become libglib's. So the search continues only while the stack stays in the module.
  *
  * Chromium as shipped has no function names at all. But the classes of many blocks are known, from
- * vtables and from Oilpan's own table of names. Where only a module's rule knows the stack, or the
- * place of a function, the rules of functions are asked about the block's class first:
- * blink::LayoutBlockFlow is blink's. Places are put to the rules of sources, if the module has them
- * for functions that name no source file, too: shared code has none, so that the first frame that
- * has one is the owner as a rule (Chromium 156: 95 % of allocations with all places of the owner's
- * own file hidden). A directory is a place as its files are.
+ * vtables and from Oilpan's own table of names. If only a module's rule, or the place of a
+ * function, gives the stack's owner, the rules of functions are first applied to the block's class:
+ * blink::LayoutBlockFlow is blink's. Places match rules of source files, if the module has places
+ * also for functions that name no source file: shared code has none, so that the first frame with
+ * one is mostly the owner (Chromium 156: 95 % of allocations with all places of the owner's own
+ * file hidden). A directory is a place like its files.
  */
 #include "component.h"
 
@@ -35,7 +34,7 @@
 #include "../../base/mem.h"
 #include "../../base/text.h"
 
-/* beside a stack's owner: only a module's rule says so, or a place */
+/* flag of a stack's owner: only a module's rule, or a place, gives it */
 #define UNSURE (UINT32_C(1) << 31)
 
 enum { PART = 6 /* frames in a row of tables stack and stack_tail */ };
@@ -43,14 +42,14 @@ enum { PART = 6 /* frames in a row of tables stack and stack_tail */ };
 /* A function of a frame. */
 struct line {
 	uint32_t owner, module;
-	bool weak, stop, last; /* last: the frame ends here */
-	bool by_module;        /* only its module names an owner */
-	bool by_place;         /* it has no name, but a place */
+	bool weak, stop, last; /* last: last line of its frame */
+	bool by_module;        /* only its module's rule gives the owner */
+	bool by_place;         /* without a name: its place gives the owner */
 };
 struct module {
-	struct component_verdict first; /* of all rules */
-	uint32_t owner;       /* of the first rule that names one */
-	bool placed;          /* where code without names comes from is known of most of it */
+	struct component_verdict first; /* first match of all rules */
+	uint32_t owner;       /* of the first rule that names an owner */
+	bool placed;          /* most of its code without names has a place */
 };
 struct attribution {
 	struct store *store;
@@ -58,14 +57,14 @@ struct attribution {
 	VEC(struct component_row) rows;
 	struct hash_table row_index;
 	uint64_t total;
-	struct component_verdict *functions, *sources, *types; /* by id */
+	struct component_verdict *functions, *sources, *types; /* indexed by id */
 	struct module *modules;
 	size_t function_limit, source_limit, module_limit, frame_limit, stack_limit, tail_limit,
 		type_limit;
 	VEC(struct line) lines;
-	uint32_t *first_line; /* of a frame, plus 1 */
+	uint32_t *first_line; /* frame → index of its first line + 1 */
 	uint32_t (*tails)[PART + 1];
-	uint32_t *owner_of_stack; /* by id; perhaps with UNSURE */
+	uint32_t *owner_of_stack; /* stack id → owner, perhaps with UNSURE */
 };
 
 /* ---- reading the session ---- */
@@ -127,7 +126,7 @@ static void take_function(struct attribution *a, const struct query *q)
 
 	if (!id)
 		return;
-	/* it may be the name of a function inlined there: its file says more */
+	/* may be the name of an inlined function: its file is more reliable */
 	if (*query_text(q, 1) == '~')
 		a->functions[id] = (struct component_verdict){ .rule = RULE_NONE, .guess = true };
 	else
@@ -143,7 +142,7 @@ static void take_source(struct attribution *a, const struct query *q)
 		a->sources[id] = judge_text(a, COMPONENT_SOURCE, query_text(q, 1));
 }
 
-/* A class is asked about as its member functions would be. */
+/* Judges a class by the rules for functions, as if by its member functions. */
 static void take_type(struct attribution *a, const struct query *q)
 {
 	uint32_t id = query_id(q, 0, a->type_limit);
@@ -163,13 +162,13 @@ static void take_module(struct attribution *a, const struct query *q)
 						  strcmp(query_text(q, 2), "neighbours") == 0 };
 }
 
-/* Rows: frame, module, depth, function, source; innermost first. */
+/* Takes a row (frame, module, depth, function, source), innermost first. */
 static void take_line(struct attribution *a, const struct query *q)
 {
 	uint32_t frame = query_id(q, 0, a->frame_limit), module = query_id(q, 1, a->module_limit);
 	uint32_t id = query_id(q, 3, a->function_limit);
 	bool named = id && !a->functions[id].guess;
-	/* where few functions have a place, the first one that has is seldom the owner */
+	/* if few functions have a place, the first one with a place is seldom the owner */
 	bool known = named || a->modules[module].placed;
 	struct component_verdict best = a->modules[module].first;
 	struct component_verdict function = a->functions[id],
@@ -207,15 +206,15 @@ static void take_tail(struct attribution *a, const struct query *q)
 		return;
 	for (int i = 0; i < PART; i++)
 		a->tails[id][i] = query_id(q, 1 + i, a->frame_limit);
-	a->tails[id][PART] = query_id(q, 1 + PART, id); /* lower than its own: so a chain ends */
+	a->tails[id][PART] = query_id(q, 1 + PART, id); /* below its own id, so a chain ends */
 }
 
 /* ---- owners of stacks ---- */
 
 struct walk {
-	uint32_t weak, weak_module;  /* owner so far, OWNER_NOBODY none; and where it was found */
-	uint32_t held, held_module;  /* the same of what only its module says */
-	uint32_t passed;             /* the module of the first function that was passed over */
+	uint32_t weak, weak_module;  /* owner so far, OWNER_NOBODY: none; its module */
+	uint32_t held, held_module;  /* the same, from rules for modules only */
+	uint32_t passed;             /* owner of the first function's module */
 };
 
 static uint32_t settle(const struct walk *w)
@@ -226,7 +225,7 @@ static uint32_t settle(const struct walk *w)
 			   : OWNER_NO_MODULE;
 }
 
-/* Looks at one function; true: the stack's owner is *owner. */
+/* Looks at one function; sets *owner to the owner so far; true: the search ends. */
 static bool step(const struct attribution *a, struct walk *w, const struct line *line,
 		 uint32_t *owner)
 {
@@ -255,7 +254,7 @@ static bool step(const struct attribution *a, struct walk *w, const struct line 
 	return line->stop;
 }
 
-/* False: continue with the next part. */
+/* Walks over a part of a stack; false: continue with the next part. */
 static bool walk_part(const struct attribution *a, struct walk *w, const uint32_t frames[PART],
 		      uint32_t *owner)
 {
@@ -270,7 +269,7 @@ static bool walk_part(const struct attribution *a, struct walk *w, const uint32_
 	return false;
 }
 
-/* Rows: stack, its innermost frames, its tail. */
+/* Takes a row (stack, its innermost frames, its tail). */
 static void take_stack(struct attribution *a, const struct query *q)
 {
 	uint32_t frames[PART], owner = OWNER_NO_STACK, tail = query_id(q, 1 + PART, a->tail_limit);
@@ -288,7 +287,7 @@ static void take_stack(struct attribution *a, const struct query *q)
 	a->owner_of_stack[id] = owner;
 }
 
-/* The block's type is asked before what is known of its stack. */
+/* True if the block's type decides before its stack does. */
 static bool asks_type(const struct attribution *a, uint32_t found)
 {
 	const struct component_owner *owner = &a->judge.owners.at[found & ~UNSURE];
@@ -298,7 +297,7 @@ static bool asks_type(const struct attribution *a, uint32_t found)
 
 /* ---- adding up ---- */
 
-/* The row of a process's blocks of a component and type. */
+/* Returns the row of a process's blocks of a component and type. */
 static struct component_row *row_of(struct attribution *a, uint32_t process, uint32_t name,
 				    uint32_t type)
 {
@@ -318,7 +317,7 @@ static struct component_row *row_of(struct attribution *a, uint32_t process, uin
 	return &a->rows.at[at];
 }
 
-/* Rows: process, stack, type, value. */
+/* Takes a row (process, stack, type, value). */
 static void take_stat(struct attribution *a, const struct query *q)
 {
 	uint32_t process = (uint32_t)query_number(q, 0), stack = query_id(q, 1, a->stack_limit),
@@ -343,7 +342,7 @@ static int by_value(const void *left, const void *right)
 				    : (a->rows < b->rows) - (a->rows > b->rows);
 }
 
-/* Takes what was added up; leaves out owners that own nothing here. */
+/* Moves the sums to `out`; leaves out owners without rows. */
 static void take_out(struct attribution *a, struct components *out)
 {
 	size_t kept = 0;
@@ -376,7 +375,7 @@ static struct shiny_err *attribute(struct attribution *a)
 	if (!err)
 		err = each(a, "SELECT id, path FROM source", take_source);
 	if (!err)
-		/* a program is called as it was started, if it always was under one name */
+		/* a program has the name it was started by, if that was always the same */
 		err = each(a,
 			   "SELECT m.id, COALESCE((SELECT MIN(p.name) FROM process p WHERE "
 			   "p.executable = m.path HAVING COUNT(DISTINCT p.name) = 1), m.path), "
@@ -451,7 +450,7 @@ void components_deinit(struct components *components)
 	free(components->rows);
 }
 
-/* The names of owners, in place of their numbers. */
+/* Replaces the numbers of owners by those of their names. */
 static void name_stacks(struct attribution *a, struct component_stacks *out)
 {
 	const struct component_owner *owners = a->judge.owners.at;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * component.h: which component of the program owns each allocation: blink, v8, net, a library, the
+ * component.h: finds the component that owns each allocation: blink, v8, net, a library, the
  * program itself.
  *
  * Runs: CLI. Signals: no. Allocates: yes, about 20 bytes a stack and a frame. Threads: one a store.
  *
- * The session keeps stacks; who owns them is worked out when somebody asks, so that rules can be
- * changed without recording again. Every row of table stat is counted for exactly one component, so
- * the sums are those of every other report.
+ * The session keeps stacks; their owners are computed by each command, so that rules can change
+ * without recording again. Every row of table stat is counted for exactly one component, so the
+ * sums are those of every other report.
  */
 #ifndef SHINY_COMPONENT_H
 #define SHINY_COMPONENT_H
@@ -21,8 +21,7 @@ struct component_row {
 	uint64_t value;
 };
 struct components {
-	struct component_row *rows; /* in no particular order; each (process, component, type)
-	                             * once */
+	struct component_row *rows; /* in no order; each (process, component, type) once */
 	size_t count;
 	struct component_owner *owners; /* largest value first */
 	size_t owner_count;
@@ -30,22 +29,23 @@ struct components {
 	uint64_t total;
 };
 
-/* `column`: a number of table stat. `rules` must outlive the result. */
+/* Adds up `column`, a number of table stat, by component. `rules` must outlive the result. */
 SHINY_MUST_CHECK struct shiny_err *components_load(struct store *store, const struct filter *filter,
 						   const struct component_rules *rules,
 						   const char *column, struct components *out);
 void components_deinit(struct components *components);
 
 /*
- * Whose each stack is, for analyses that count other things than table stat does. Where only a
- * module's rule knows the stack, the block's type is asked first.
+ * The component of each stack, for analyses that count other things than table stat.
+ * COMPONENT_ASK_TYPE: only a module's rule or a place gives the component, so that of the block's
+ * type comes first.
  */
 #define COMPONENT_ASK_TYPE (UINT32_C(1) << 31)
 struct component_stacks {
-	struct texts names; /* 0 is "(nobody)" */
-	uint32_t *of_stack; /* by stack id, 0 included: a name, perhaps with COMPONENT_ASK_TYPE */
+	struct texts names; /* [0] is "(nobody)" */
+	uint32_t *of_stack; /* stack id, 0 included → name, perhaps with COMPONENT_ASK_TYPE */
 	size_t stack_count;
-	uint32_t *of_type; /* by type id: a name, 0: of no component */
+	uint32_t *of_type; /* type id → name, 0: no component */
 	size_t type_count;
 };
 SHINY_MUST_CHECK struct shiny_err *component_stacks_load(struct store *store,

@@ -39,12 +39,12 @@ void component_judge_begin(struct component_judge *j, const struct component_rul
 	*j = (struct component_judge){ .rules = rules };
 	while (j->user_count < rules->count && rules->at[j->user_count].user)
 		j->user_count++;
-	owner_named(j, "(nobody)", NULL); /* in the order of the constants */
+	owner_named(j, "(nobody)", NULL); /* these three in the order of the constants */
 	owner_named(j, "(no stack)", NULL);
 	owner_named(j, "(no module)", NULL);
 }
 
-/* A [ in a boring pattern is itself: it belongs to operator new[]. */
+/* A [ in a boring pattern stands for itself: it belongs to operator new[]. */
 void component_judge_pass_over(struct component_judge *j, enum component_kind kind,
 			       const char *from)
 {
@@ -77,8 +77,8 @@ static bool is_boring(const struct component_judge *j, enum component_kind kind,
 	return false;
 }
 
-/* The order of rules: users', then what is boring (place user_count), then the built-in ones (place
- * in the table plus 1). */
+/* Applies the rules in order: users', then the boring ones (all have number user_count), then the
+ * built-in ones (index + 1). */
 struct component_verdict component_judge(struct component_judge *j, enum component_kind kind,
 					      const char *text, size_t length)
 {

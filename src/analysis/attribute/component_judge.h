@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * component_judge.h: which component a name belongs to: the first rule that it matches says so.
+ * component_judge.h: finds the component of a name by the first rule that matches.
  *
  * Runs: CLI. Signals: no. Allocates: each component's name once. Threads: one a judge.
  *
@@ -16,30 +16,29 @@
 #include "../../base/texts.h"
 #include "component_rules.h"
 
-/* A component, and the rule that gave it. */
+/* A component, with the rule that names it. */
 struct component_owner {
-	uint32_t name; /* a place in the judge's names */
-	const struct component_rule *rule; /* NULL: no rule, as there is no stack, or no module in
-	                                    * it */
-	uint64_t value, rows; /* over all processes of the filter; rows: of table stat */
+	uint32_t name; /* index of the judge's names */
+	const struct component_rule *rule; /* NULL: no stack, or no module in it */
+	uint64_t value, rows; /* over all processes of the filter; rows of table stat */
 };
 
-/* Owners of their own, without a rule. Their names have the same numbers. */
+/* Owners without a rule. Their names have the same numbers. */
 enum { OWNER_NOBODY, OWNER_NO_STACK, OWNER_NO_MODULE };
 #define RULE_NONE UINT32_MAX
 
 /* The first rule that a name matches, and the owner that it names. */
 struct component_verdict {
-	uint32_t rule;  /* its place in the order; RULE_NONE: none matches */
-	uint32_t owner; /* OWNER_NOBODY: the rule passes it over */
+	uint32_t rule;  /* its number in the order; RULE_NONE: none matches */
+	uint32_t owner; /* OWNER_NOBODY: the rule names no component */
 	bool weak, stop;
-	bool guess; /* of a function: its name stands in a text of its code */
+	bool guess; /* the function's name is a guess from a text in its code */
 };
 
 struct component_judge {
 	const struct component_rules *rules;
-	struct component_rules boring; /* the session's table, in the form of rules */
-	size_t user_count;             /* rules of users' files: they come first */
+	struct component_rules boring; /* the session's table boring, as rules */
+	size_t user_count;             /* number of users' rules, which come first */
 	struct texts names;
 	VEC(struct component_owner) owners;
 	struct hash_table owner_index;
@@ -47,14 +46,14 @@ struct component_judge {
 
 /* The rules must outlive the judge. */
 void component_judge_begin(struct component_judge *judge, const struct component_rules *rules);
-/* What the session calls boring: passed over, unless a user's rule comes before. */
+/* Adds a boring pattern: names that match have no component, unless a user's rule matches. */
 void component_judge_pass_over(struct component_judge *judge, enum component_kind kind,
 			    const char *pattern);
-/* `text` is `length` bytes. */
+/* Judges `length` bytes of `text`. */
 struct component_verdict component_judge(struct component_judge *judge,
 					      enum component_kind kind, const char *text,
 					      size_t length);
-/* The owner of a module, for stacks on which no frame has one. */
+/* Returns the owner of a module, for stacks without an owner in any frame. */
 uint32_t component_of_module(struct component_judge *judge, const char *text);
 void component_judge_end(struct component_judge *judge);
 

@@ -39,7 +39,7 @@ static size_t stars_in(const char *pattern)
 	return stars;
 }
 
-/* Every { begins {1} to {9}, and the pattern has that many stars. */
+/* Checks that every { begins {1} to {9}, and that the pattern has that many stars. */
 static bool good_component(const char *text, size_t stars)
 {
 	for (const char *c = text; *c; c++) {
@@ -63,7 +63,7 @@ static bool good_pattern(const char *pattern)
 	return true;
 }
 
-/* The rule on one line, which is cut into words. An empty line leaves out->pattern NULL. */
+/* Parses one line, cutting it into words. An empty line leaves out->pattern NULL. */
 static struct shiny_err *parse(char *line, const char *file, unsigned number,
 			       struct component_rule *out)
 {
@@ -107,7 +107,7 @@ static struct shiny_err *parse(char *line, const char *file, unsigned number,
 	return NULL;
 }
 
-/* Takes `text` apart; the rules own it. */
+/* Parses `text`, which the rules then own. */
 static struct shiny_err *add_all(struct component_rules *rules, char *text, const char *file,
 				 bool user)
 {
@@ -193,8 +193,7 @@ void component_rules_free(struct component_rules *rules)
 
 /* ---- matching ---- */
 
-/* One character against the pattern's next element, whose end is returned; NULL: it is another
- * one. */
+/* Matches one character against the pattern's next element; returns the element's end, or NULL. */
 static const char *one(const char *pattern, char c)
 {
 	bool inside = false;
@@ -212,8 +211,8 @@ static const char *one(const char *pattern, char c)
 	return inside ? pattern + 1 : NULL;
 }
 
-/* Each star stands for as little as the ones behind it allow. Backtracks to the last one only: time
- * is the product of the lengths. */
+/* Each star matches as little as the rest allows. Only the last star backtracks: time is the
+ * product of the lengths. */
 bool component_pattern_matches(const char *pattern, enum component_kind kind, const char *text,
 			       size_t length, struct component_match *out)
 {

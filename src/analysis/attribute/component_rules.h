@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * component_rules.h: the table components.rules, and users' own: which function, source file or
- * module belongs to which component.
+ * component_rules.h: loads the rules, built-in (components.rules) and users', that map functions,
+ * source files and modules to components.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: read-only after loading.
  */
@@ -19,21 +19,21 @@ extern const char *const component_kind_names[COMPONENT_KINDS];
 struct component_rule {
 	enum component_kind kind;
 	const char *pattern;
-	const char *component; /* may hold {1} to {9}; NULL: nobody's */
+	const char *component; /* may hold {1} to {9}; NULL: no component */
 	bool weak, stop;
-	bool user;             /* of a user's file: in front of what the session calls boring */
-	const char *file;      /* where it stands */
+	bool user;             /* from a user's file: applies before table boring */
+	const char *file;      /* file and line of the rule */
 	unsigned line;
 };
 struct component_rules {
-	struct component_rule *at; /* in the order in which they are asked, users' first */
+	struct component_rule *at; /* in order, users' first */
 	size_t count, room;
-	char **texts; /* what the rules' strings are in */
+	char **texts; /* memory of the rules' strings */
 	size_t text_count;
 };
 
-/* Users' files in the order given, then the built-in table. A wrong line is a usage error that says
- * which and why. */
+/* Loads the users' files in the order given, then the built-in table. A wrong line is a usage error
+ * that names the line and the reason. */
 SHINY_MUST_CHECK struct shiny_err *component_rules_load(const char *const *paths, size_t count,
 							struct component_rules **out);
 void component_rules_free(struct component_rules *rules); /* accepts NULL */
@@ -43,12 +43,12 @@ enum { COMPONENT_STARS = 9 };
 struct component_match {
 	struct { const char *text; size_t length; } stars[COMPONENT_STARS];
 };
-/* `text` is `length` bytes. Text behind the pattern that begins with < is accepted for
- * functions. */
+/* Matches `length` bytes of `text`. For functions, the text may go on behind the pattern with <. */
 bool component_pattern_matches(const char *pattern, enum component_kind kind, const char *text,
 			       size_t length, struct component_match *out);
 
-/* The rule's component with what the stars stand for; a new text, never empty. */
+/* Returns the rule's component with the stars' texts filled in: never empty, the caller frees
+ * it. */
 char *component_rule_name(const struct component_rule *rule, const struct component_match *match);
 
 #endif

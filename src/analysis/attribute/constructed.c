@@ -3,8 +3,8 @@
  * constructed.c: see constructed.h.
  *
  * An object is known by its address and class: a class and its base at offset 0 share the address.
- * What is remembered of it is the number of the block around it; when the block has ended is one
- * bit, so no block needs to know its objects.
+ * An object keeps the number of the block around it, and one bit a block says that it ended, so no
+ * block needs to know its objects.
  */
 #include "constructed.h"
 
@@ -26,20 +26,20 @@ const char *const constructed_place_names[PLACES] = {
 struct object {
 	uint64_t address; /* 0: the cell is empty */
 	uint32_t class, thread;
-	uint64_t block; /* number of the block that it lies in, 0 none */
-	bool old;       /* that one came along in a fork */
+	uint64_t block; /* number of the block around it; 0: none */
+	bool old;       /* the block was copied by a fork */
 };
 struct bits {
 	uint64_t *at;
 	size_t words;
 };
-struct state { /* of a process */
+struct state { /* state of a process */
 	bool begun;
 	struct objects blocks;
 	struct object *cells; /* open addressing; a power of two, or none */
 	size_t room, count;
-	struct bits ended, old_ended; /* blocks by number; those that came along have their parent's
-	                               * numbers */
+	struct bits ended, old_ended; /* bits by block number; copied blocks keep their parent's
+				       * numbers */
 };
 struct mapped {
 	uint32_t process;
@@ -47,12 +47,12 @@ struct mapped {
 };
 
 struct constructed_finder {
-	struct constructed_row *rows; /* by class id - 1 */
+	struct constructed_row *rows; /* class id - 1 → row */
 	size_t row_count;
-	struct state *states; /* by process id - 1 */
+	struct state *states; /* process id - 1 → state */
 	size_t state_count;
 	VEC(struct mapped) mapped;
-	char **callers; /* by stack id: the functions at its call, one a line; NULL none */
+	char **callers; /* stack id → functions at its innermost call, one a line, or NULL */
 	size_t caller_count;
 	uint64_t allocations, deallocations;
 };
@@ -123,7 +123,7 @@ static uint64_t bytes_of(const struct life *life)
 	return life->size ? life->size : 1;
 }
 
-/* The process's blocks when its first event arrives. */
+/* Returns the process's state; its first event loads the blocks there are. */
 static struct state *state_of(struct constructed_finder *f, const struct replay_process *p)
 {
 	struct state *s = &f->states[p->id - 1];
@@ -244,8 +244,8 @@ static enum constructed_place place_of(struct constructed_finder *f, struct stat
 	return in_module(f, e) ? PLACE_STATIC : PLACE_ELSEWHERE;
 }
 
-/* Whether the stack's call stands in a constructor of the class: "a::B::B(int)" or "a::B<int>::B()"
- * of "a::B", "a::B<int>". */
+/* True if the stack's call is in a constructor of the class: "a::B::B(int)" or "a::B<int>::B()" of
+ * "a::B", "a::B<int>". */
 static bool called_by_constructor(const struct constructed_finder *f, uint32_t stack,
 				  const char *class)
 {
@@ -399,7 +399,7 @@ static struct shiny_err *load_mappings(struct store *store, struct constructed_f
 	return err;
 }
 
-/* Loads, for the innermost return address of each stack, its function and the functions inlined
+/* Loads the function at the innermost return address of each stack, and the functions inlined
  * there. */
 static struct shiny_err *load_callers(struct store *store, struct constructed_finder *f)
 {
@@ -417,7 +417,7 @@ static struct shiny_err *load_callers(struct store *store, struct constructed_fi
 		char **text = &f->callers[query_id(q, 0, f->caller_count)];
 
 		free(*text);
-		*text = mem_text(query_verbatim(q, 1)); /* lines, and never printed */
+		*text = mem_text(query_verbatim(q, 1)); /* lines, never printed */
 	}
 	query_end(q);
 	return err;

@@ -21,7 +21,7 @@ const char *const group_names[] = {
 struct named {
 	char *name;
 	uint32_t id;
-	char *full; /* NULL: there is no such form */
+	char *full; /* NULL: no longer form */
 };
 struct list {
 	struct named *at;
@@ -43,8 +43,8 @@ static int by_name(const void *left, const void *right)
 	return order ? order : (a->id > b->id) - (a->id < b->id);
 }
 
-/* Equal names become one group; the list's names become the groups'. `ids`: those of the list are
- * below. */
+/* Moves the list's names into groups; equal names share one. All ids of the list are below
+ * `ids`. */
 static void take_names(struct groups *g, struct list *list, size_t ids, const char *none)
 {
 	g->of_count = ids;
@@ -97,7 +97,7 @@ static struct shiny_err *load_types(struct store *store, bool full, struct group
 	return err;
 }
 
-/* "function (file:line)", or what there is of it. */
+/* Makes "function (file:line)", or the parts of it that are known. */
 static char *site_name(const struct query *q, bool full)
 {
 	const char *file = query_text(q, 2), *path = query_text(q, 4);
@@ -235,13 +235,11 @@ static void free_kept(void *value)
 	free(value);
 }
 
-/*
- * Call sites, of which a large program has tens of thousands, in hundreds of thousands of stacks:
- * read once a session, as one command has up to ten analyses that need them.
- */
+/* Loads the call sites once a session: a large program has tens of thousands of them, in hundreds
+ * of thousands of stacks, and one command has up to ten analyses that need them. */
 static struct shiny_err *load_kept_sites(struct store *store, bool full, struct groups *out)
 {
-	static const char keys[2]; /* not full, full */
+	static const char keys[2]; /* addresses serve as keys: shortened, full */
 	struct groups *kept = store_kept(store, &keys[full]);
 
 	if (!kept) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * groups.h: what makes a row of an analysis over lives: the type of a block, its call site, the
- * component that owns it, the tag of the thread that allocated it, or its sample: its process, its
- * stack and its type together, for exports that join rows of table stat with what a replay says.
+ * groups.h: assigns blocks to the rows of an analysis: by type, call site, component, tag of the
+ * allocating thread, or sample: process, stack and type together, for exports that join table stat
+ * with a replay.
  *
  * Runs: CLI. Signals: no. Allocates: yes, by distinct types, sites and stacks. Threads: one a
  * store.
@@ -18,31 +18,31 @@
 enum group_by { GROUP_TYPE, GROUP_SITE, GROUP_COMPONENT, GROUP_TAG, GROUP_SAMPLE };
 extern const char *const group_names[]; /* "type", … */
 
-struct group_key { /* of a sample */
+struct group_key { /* the key of a sample */
 	uint32_t process, stack, type;
 };
 
 struct groups {
 	enum group_by by;
-	bool borrowed; /* all of it is the store's: groups_deinit() frees nothing */
-	/* name: "int[] in std::vector<int>", "parse (parser.c:12)", "blink"; group 0 is what has
-	 * none. Samples have no names: NULL */
+	bool borrowed; /* the store owns all of it: groups_deinit() frees nothing */
+	/* "int[] in std::vector<int>", "parse (parser.c:12)", "blink"; [0] names blocks without a
+	 * group. NULL: samples have no names */
 	char **names;
 	char **full_names; /* of types and call sites, not shortened; else NULL */
 	size_t count;
-	struct group_key *keys; /* samples: keys[n - 1] is group n's; in ascending order */
-	struct hash_table key_index; /* of keys */
+	struct group_key *keys; /* of samples, ascending: keys[n - 1] is group n's */
+	struct hash_table key_index; /* index of `keys` */
 	uint32_t *of; /* type, stack or tag id → group; of components perhaps with
-	               * COMPONENT_ASK_TYPE */
+		       * COMPONENT_ASK_TYPE */
 	size_t of_count;
-	uint32_t *of_type; /* components: type id → group, 0 none */
+	uint32_t *of_type; /* components: type id → group, 0: none */
 	size_t of_type_count;
 };
 
-/* `full`: type names are not shortened. Components are those of the built-in rules. */
+/* Loads groups. `full`: type names are not shortened. Components use the built-in rules. */
 SHINY_MUST_CHECK struct shiny_err *groups_load(struct store *store, enum group_by by, bool full,
 					       struct groups *out);
-/* GROUP_COMPONENT with other rules; they need not outlive it. */
+/* Loads GROUP_COMPONENT with other rules, which it needs only during the call. */
 SHINY_MUST_CHECK struct shiny_err *groups_load_components(struct store *store,
 							  const struct component_rules *rules,
 							  struct groups *out);
@@ -53,7 +53,7 @@ static inline uint64_t group_key_hash(const struct group_key *key)
 	return hash_keys((uint64_t)key->process << 32 | key->stack, key->type);
 }
 
-/* The group of a sample, whose hash is known; 0: there is none. */
+/* Returns the group of a sample with this hash; 0: none. */
 static inline uint32_t groups_find_hashed(const struct groups *groups, const struct group_key *key,
 					  uint64_t hash)
 {
@@ -67,7 +67,8 @@ static inline uint32_t groups_find_hashed(const struct groups *groups, const str
 
 uint32_t groups_find_sample(const struct groups *groups, const struct group_key *key);
 
-/* What `of` says of a component where the block's type may say it. */
+/* Resolves a group with COMPONENT_ASK_TYPE: the type's component, if it has one, else the
+ * stack's. */
 static inline uint32_t groups_by_type(const struct groups *groups, uint32_t group, uint32_t type)
 {
 	if (type < groups->of_type_count && groups->of_type[type])
@@ -75,7 +76,7 @@ static inline uint32_t groups_by_type(const struct groups *groups, uint32_t grou
 	return group & ~COMPONENT_ASK_TYPE;
 }
 
-/* The row of a block of this type and stack, in groups of types, sites or components. */
+/* Returns the group of a block of this type and stack, by type, site or component. */
 static inline uint32_t groups_find_ids(const struct groups *groups, uint32_t type, uint32_t stack)
 {
 	uint32_t id = groups->by == GROUP_TYPE ? type : stack;
@@ -84,7 +85,7 @@ static inline uint32_t groups_find_ids(const struct groups *groups, uint32_t typ
 	return group & COMPONENT_ASK_TYPE ? groups_by_type(groups, group, type) : group;
 }
 
-/* The row of a block of this key and tag: below groups->count. */
+/* Returns the group of a block of this key and tag, below groups->count. */
 static inline uint32_t groups_find_key(const struct groups *groups, const struct group_key *key,
 				       uint32_t tag)
 {
@@ -99,7 +100,7 @@ static inline uint32_t groups_find_key(const struct groups *groups, const struct
 	return group & COMPONENT_ASK_TYPE ? groups_by_type(groups, group, key->type) : group;
 }
 
-/* That groups_find_key() will be asked, where that takes a while. */
+/* Prefetches for groups_find_key(), if that needs a look-up. */
 static inline __attribute__((always_inline)) void groups_expect(const struct groups *groups,
 								const struct group_key *key)
 {
@@ -107,7 +108,8 @@ static inline __attribute__((always_inline)) void groups_expect(const struct gro
 		hash_table_expect(&groups->key_index, group_key_hash(key));
 }
 
-/* What groups_find_key() wants to know of a block; its type where that counts. */
+/* Returns the key that groups_find_key() needs of a block; the type is looked up only if it
+ * matters. */
 static inline struct group_key groups_key(const struct groups *groups, const struct replay *replay,
 					  const struct replay_process *process,
 					  const struct life *life)
@@ -118,7 +120,7 @@ static inline struct group_key groups_key(const struct groups *groups, const str
 				   typed ? replay_type(replay, process, life) : 0 };
 }
 
-/* The row that a block belongs to: below groups->count. */
+/* Returns the group of a block, below groups->count. */
 static inline uint32_t groups_find(const struct groups *groups, const struct replay *replay,
 				   const struct replay_process *process, const struct life *life)
 {

@@ -33,7 +33,7 @@ struct ended {
 
 struct mismatch_finder {
 	struct mismatches *out;
-	uint32_t *slots; /* row + 1, open addressing; a power of two */
+	uint32_t *slots; /* index of a row + 1, open addressing; a power of two */
 	size_t slot_room;
 	struct ended *recent; /* direct-mapped */
 };
@@ -133,7 +133,7 @@ static void on_birth(void *context, const struct replay *replay,
 	struct ended *ended = recent_of(context, process->id, life->address);
 
 	if (ended->address == life->address && ended->process == process->id)
-		ended->address = 0; /* handed out again: a free of it is this block's */
+		ended->address = 0; /* allocated again: a later free is this block's */
 }
 
 static void on_stray(void *context, const struct replay *replay,
@@ -150,7 +150,7 @@ static void on_stray(void *context, const struct replay *replay,
 				.process = process->id };
 
 	if (event->api == SHINY_API_COLLECTED || event->api >= SHINY_APIS)
-		return; /* a collected object that nobody saw begin */
+		return; /* the begin of a collected object may be unrecorded */
 	if (ended->address == address && ended->process == process->id) {
 		row.kind = MISMATCH_DOUBLE;
 		row.got = ended->got;

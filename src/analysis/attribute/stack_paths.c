@@ -3,7 +3,7 @@
  * stack_paths.c: see stack_paths.h.
  *
  * Frames are many times fewer than stacks, and names fewer than frames: each frame's functions are
- * read and named once, and a stack is a list of numbers from then on.
+ * read and named once; a stack is a list of numbers.
  */
 #include "stack_paths.h"
 
@@ -17,10 +17,10 @@
 
 enum {
 	PART = 6,	 /* frames in a row of tables stack and stack_tail */
-	PATH_MOST = 256, /* frames of a stack; SHINY_DEPTH is at most 64 */
+	PATH_MOST = 256, /* most frames of a stack; SHINY_DEPTH is at most 64 */
 };
 
-typedef uint32_t path_part[PART + 1]; /* frames; the tail */
+typedef uint32_t path_part[PART + 1]; /* frame ids, then the tail's id */
 
 static struct shiny_err *read_frames(struct stack_paths *p, struct store *store)
 {
@@ -37,7 +37,7 @@ static struct shiny_err *read_frames(struct stack_paths *p, struct store *store)
 	QUERY_EACH (q, err) {
 		uint32_t id = query_id(q, 0, p->frame_limit);
 		struct path_frame *frame = &p->frames[id];
-		/* of a place, which has no line, the name tells */
+		/* without a line it is a place, which the name has already */
 		const char *file = query_number(q, 5) ? query_text(q, 4) : "";
 
 		if (!frame->count)
@@ -75,7 +75,7 @@ static struct shiny_err *read_parts(struct stack_paths *p, struct store *store, 
 
 		for (int i = 0; id && i < PART; i++)
 			parts[id][i] = query_id(q, 1 + i, p->frame_limit);
-		/* a tail's own tail has a lower id: whatever a file holds, a walk ends */
+		/* a tail's own tail has a lower id, so a walk ends whatever the file holds */
 		if (id)
 			parts[id][PART] = query_id(q, 1 + PART, tails ? id : tail_limit);
 	}

@@ -10,7 +10,7 @@
 #include "../../base/mem.h"
 #include "../../base/text.h"
 
-/* Memory that libraries keep for themselves on a caller's behalf. */
+/* Functions that allocate memory which a library keeps for itself. */
 static const char *const kept[] = {
 	"^_IO_file_doallocate",
 	"^_IO_wfile_doallocate",
@@ -33,12 +33,11 @@ struct suppression_finder {
 	struct suppressions out;
 	char **patterns; /* for text_matches() */
 	size_t count, room;
-	char **modules;  /* that are the libraries', from table boring: a name, or a prefix that
-	                  * ends in * */
+	char **modules;  /* modules of libraries, from table boring: a name, or a prefix and * */
 	size_t module_count, module_room;
 };
 
-/* LeakSanitizer's pattern matches anywhere unless ^ or $ tie it. */
+/* LeakSanitizer's patterns match anywhere, unless ^ or $ anchors them. */
 static char *pattern_of(const char *text)
 {
 	size_t length = strlen(text);
@@ -102,7 +101,7 @@ static bool is_suppressed(const struct suppression_finder *s, const struct query
 	return false;
 }
 
-/* Frames are looked at once each; then stacks are those that have one of them. */
+/* Checks each frame once, then marks the stacks that have a suppressed one. */
 static struct shiny_err *find_stacks(struct store *store, struct suppression_finder *s)
 {
 	struct query *q = NULL;
@@ -143,7 +142,7 @@ static bool is_library(const struct suppression_finder *s, const char *path)
 	return false;
 }
 
-/* A call site in a library means that nobody else is on the stack (src/store/site_index.c). */
+/* A call site in a library means that the whole stack is in libraries (src/store/site_index.c). */
 static struct shiny_err *find_libraries(struct store *store, struct suppression_finder *s)
 {
 	struct query *q = NULL;
@@ -180,7 +179,7 @@ struct shiny_err *suppressions_load(struct store *store, const char *path, bool 
 		err = find_stacks(store, &s);
 	if (!err && libraries)
 		err = find_libraries(store, &s);
-	s.out.stacks[0] = false; /* what has none is nobody's */
+	s.out.stacks[0] = false; /* blocks without a stack are never suppressed */
 	for (size_t i = 0; i < s.count; i++)
 		free(s.patterns[i]);
 	for (size_t i = 0; i < s.module_count; i++)

@@ -34,7 +34,7 @@ struct tree_node *tree_child(struct tree_node *parent, const char *name)
 	return node;
 }
 
-/* Sorts, and folds what is small. */
+/* Sorts the children, and folds small ones. */
 void tree_arrange(struct tree_node *node, double least)
 {
 	size_t kept = 0;
@@ -50,7 +50,7 @@ void tree_arrange(struct tree_node *node, double least)
 			blocks += c->blocks;
 		}
 	}
-	/* one small entry alone is shown: a fold of one says less in as many lines */
+	/* a single small entry stays: folded it takes as many lines and says less */
 	if (folded > 1 || (folded && !sum)) {
 		for (size_t i = 0; i < node->count; i++) {
 			if (node->children[i].kept ||
@@ -125,9 +125,9 @@ struct shiny_err *tree_load(struct store *store, const struct filter *filter,
 			    enum tree_measure measure, enum tree_by by, const char *match,
 			    double threshold, bool full, struct tree_node *root)
 {
-	/* peaks are known a site, not a type */
+	/* table stat has peaks by site only, not by type */
 	bool typed = (by == TREE_BY_TYPE || by == TREE_BY_TAG) && measure != TREE_PEAK;
-	/* what makes leaves of one name different */
+	/* columns that tell leaves of one name apart */
 	static const char details[] = ", y.container, y.form, y.confidence, y.or_derived";
 	const char *home = by != TREE_BY_TAG ? "COALESCE(m.path, '')"
 			 : "COALESCE((SELECT g.name FROM tag g WHERE g.id = s.tag), '(no tag)')";
@@ -170,10 +170,10 @@ struct shiny_err *tree_load(struct store *store, const struct filter *filter,
 
 /* ---- by component ---- */
 
-/* Names of component rows. */
+/* Makes the names of component rows. */
 struct captions {
 	const struct components *components;
-	char **processes, **types; /* by id; NULL: not in the session */
+	char **processes, **types; /* indexed by id; NULL: not in the session */
 	size_t process_limit, type_limit;
 };
 
@@ -243,7 +243,7 @@ static void captions_deinit(struct captions *c)
 	free(c->types);
 }
 
-/* Rows that go under one node stand together. */
+/* Sorts rows of one node together. */
 static int by_place(const void *left, const void *right, void *context)
 {
 	const struct component_row *a = left, *b = right;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tree.h: one measure of a session as a tree: process, module of the call site, type or site; or
- * process, component or tag, type.
+ * tree.h: adds up one measure of a session as a tree: process, module of the call site, type or
+ * site; or process, component or tag, type.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one a store.
  */
@@ -18,29 +18,32 @@ enum tree_by { TREE_BY_TYPE, TREE_BY_SITE, TREE_BY_COMPONENT, TREE_BY_TAG };
 struct tree_node {
 	char *name;
 	uint64_t value;
-	uint64_t blocks; /* of call trees: how many blocks the value is of; else 0 */
-	uint64_t folded; /* how many small entries this one stands for; 0: it is itself */
-	bool kept;       /* shown however small it is */
+	uint64_t blocks; /* call trees: number of blocks with this value; else 0 */
+	uint64_t folded; /* number of small entries in this node; 0: not folded */
+	bool kept;       /* never folded */
 	struct tree_node *children;
 	size_t count, room;
 };
 
-/* Children come largest first; those below `threshold` (a share of the total, 0..1) are folded into
- * one. `full`: type names are not shortened. For `by` other than TREE_BY_COMPONENT. */
+/*
+ * Loads the tree of any `by` but TREE_BY_COMPONENT. Children are sorted, largest first; those below
+ * `threshold` (a share of the total, 0..1) are folded into one. `full`: type names are not
+ * shortened.
+ */
 SHINY_MUST_CHECK struct shiny_err *tree_load(struct store *store, const struct filter *filter,
 					     enum tree_measure measure, enum tree_by by,
 					     const char *match, double threshold, bool full,
 					     struct tree_node *root);
-/* The same by component; also gives the components themselves. Not for TREE_PEAK: peaks are kept a
- * site, not a stack. */
+/* Loads the tree by component, and the components themselves. Not for TREE_PEAK: peaks are kept by
+ * site, not by stack. */
 SHINY_MUST_CHECK struct shiny_err *tree_load_components(
 	struct store *store, const struct filter *filter, enum tree_measure measure,
 	const struct component_rules *rules, const char *match, double threshold, bool full,
 	struct tree_node *root, struct components *components);
 void tree_deinit(struct tree_node *root);
 
-/* For other trees: the last child if it has this name, else a new one (NULL without memory); order
- * and folding, `least` in the tree's unit (false without memory). */
+/* For other trees. tree_child() returns the last child if it has this name, else a new one.
+ * tree_arrange() sorts, and folds values below `least`, in the tree's unit. */
 struct tree_node *tree_child(struct tree_node *parent, const char *name);
 void tree_arrange(struct tree_node *node, double least);
 

@@ -22,22 +22,20 @@ const char *const breakdown_names[BREAKDOWN_DIMENSIONS] = {
 };
 
 #define SEVERAL UINT32_MAX
-#define PROGRAM "*" /* the key of the module that was started: two builds are often two files */
+#define PROGRAM "*" /* key of the recorded program's module: two builds are often two files */
 
-/* The cell of blocks with this stack and vtable; process 0: empty. */
 /* ---- reading ---- */
 
 struct loading {
 	struct breakdown *out;
 	struct store *store;
 	struct component_stacks components;
-	uint32_t *type_of; /* by type id */
-	uint32_t *site_of; /* by stack id */
+	uint32_t *type_of; /* type id → type name's index */
+	uint32_t *site_of; /* stack id → site */
 	size_t type_limit, stack_limit, site_limit;
-	uint32_t *only_type; /* by site: the place of the type that all its blocks with a type have;
-	                      * SEVERAL */
+	uint32_t *only_type; /* site → the one type of its blocks that have a type, or SEVERAL */
 	char *executable;
-	struct hash_table cell_index; /* of out->cells */
+	struct hash_table cell_index; /* index of out->cells */
 	size_t cell_room;
 	bool full;
 	const char *title;
@@ -89,7 +87,7 @@ static void take_fact(struct loading *l, const struct query *q)
 		l->executable = mem_text(query_text(q, 1));
 }
 
-/* "libfoo.so.1.2" is "libfoo.so". */
+/* Shortens "libfoo.so.1.2" to "libfoo.so". */
 static char *without_version(const char *name)
 {
 	const char *so = strstr(name, ".so.");
@@ -191,7 +189,7 @@ static void take_stack(struct loading *l, const struct query *q)
 	l->site_of[query_id(q, 0, l->stack_limit)] = query_id(q, 1, l->site_limit);
 }
 
-/* Rows: site, type. */
+/* Takes a row (site, type). */
 static void take_site_type(struct loading *l, const struct query *q)
 {
 	uint32_t *only = &l->only_type[query_id(q, 0, l->site_limit)],
@@ -201,7 +199,7 @@ static void take_site_type(struct loading *l, const struct query *q)
 		*only = *only && *only != type ? SEVERAL : type;
 }
 
-/* Rows: id, role, purpose, name, forked, wanted. */
+/* Takes a row (id, role, purpose, name, forked, wanted). */
 static void take_process(struct loading *l, const struct query *q)
 {
 	uint32_t id = query_id(q, 0, l->out->process_count);
@@ -211,7 +209,7 @@ static void take_process(struct loading *l, const struct query *q)
 	if (!id)
 		return;
 	l->out->processes += query_number(q, 5) != 0;
-	if (*role) /* "utility:network" says its purpose already */
+	if (*role) /* a role like "utility:network" includes the purpose */
 		text = mem_format("%s%s%s", role, *purpose && !strchr(role, ':') ? ", " : "",
 				  strchr(role, ':') ? "" : purpose);
 	else
@@ -222,7 +220,7 @@ static void take_process(struct loading *l, const struct query *q)
 
 /* ---- cells ---- */
 
-/* The place of a row in stats, or HASH_NONE. */
+/* Returns the index of a row of `stats`, or HASH_NONE. */
 static uint32_t find_stat(const struct breakdown *c, uint32_t process, uint32_t stack,
 			  uint32_t vtable)
 {
@@ -276,7 +274,7 @@ static uint32_t component_of(const struct loading *l, uint32_t stack, uint32_t t
 	return name;
 }
 
-/* Rows: process, stack, vtable, type, least and most size, sums. */
+/* Takes a row (process, stack, vtable, type, least and most size, sums). */
 static void take_stat(struct loading *l, const struct query *q)
 {
 	struct breakdown_stat row = { .process = (uint32_t)query_number(q, 0),
@@ -310,8 +308,8 @@ static void take_stat(struct loading *l, const struct query *q)
 	put_stat(l->out, &row);
 }
 
-/* Blocks begin without a vtable. Where no row of table stat is left without one, they are at first
- * taken for what most of them turn out to be. */
+/* Blocks begin without a vtable. If table stat has no such row for their stack, they first count in
+ * the cell of its first row with a vtable. */
 static void add_beginnings(struct breakdown *c)
 {
 	size_t count = c->stats.count;
@@ -348,7 +346,7 @@ static struct shiny_err *load(struct loading *l, const struct filter *filter,
 	char *processes = mem_format(
 		"SELECT s.process, s.role, s.purpose, s.name, s.forked_ns, %s FROM v_processes s",
 		filter->where);
-	struct store *sums = l->store; /* the filter's */
+	struct store *sums = l->store; /* store with the filter's sums */
 	struct shiny_err *err = read_facts(l, filter);
 
 	take_limits(l);
@@ -432,7 +430,7 @@ uint32_t breakdown_cell(const struct breakdown *c, uint32_t process, uint32_t st
 	uint32_t at = find_stat(c, process, stack, vtable);
 
 	if (at == HASH_NONE && vtable)
-		/* a word that turned out to be no vptr is counted with those that had none */
+		/* a vtable without a row was no vptr: its blocks count with those without one */
 		at = find_stat(c, process, stack, 0);
 	return at == HASH_NONE ? BREAKDOWN_NO_CELL : c->stats.at[at].cell;
 }

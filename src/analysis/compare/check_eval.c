@@ -12,29 +12,29 @@
 #include "check_session.h"
 #include "tracker.h"
 
-/* A rule's value, or its value in every row of a dimension. */
+/* The values of a rule in each row of a dimension; without `each`, in one row for all. */
 struct plan {
 	const struct check_rule *rule;
-	size_t result;        /* its place */
+	size_t result;        /* index of the rule's result */
 	bool by_rows;
 	enum breakdown_by by;
-	size_t rows;          /* 1 where not by rows */
-	double *values[2];    /* NAN: there is none */
-	struct histogram_range *ranges[2]; /* of lifetimes: where the value lies; else NULL */
-	bool *seen;           /* rows that either session has */
-	bool *selected[2];    /* by cell */
+	size_t rows;          /* 1 if not by rows */
+	double *values[2];    /* NAN: unknown */
+	struct histogram_range *ranges[2]; /* of lifetimes: the range of each value; else NULL */
+	bool *seen;           /* rows with blocks in either session */
+	bool *selected[2];    /* cell → the rule selects it */
 	size_t first_tracker;
-	bool parts;           /* of a peak: what the rows had when all of them together had
-	                       * `peaks` */
+	bool parts;           /* second pass of a peak: finds what each row has when all together
+			       * first reach `peaks` */
 	double peaks[2];
 };
 
 struct checking {
 	struct store *const *stores;
 	struct filter filters[2];
-	struct filter_names names; /* what these were made from */
+	struct filter_names names; /* names of these filters */
 	const struct check_rules *rules;
-	bool *mine; /* a rule each: it is about these filters */
+	bool *mine; /* rule → it uses these filters */
 	const struct check_options *options;
 	struct check_results *out;
 	struct breakdown breakdowns[2];
@@ -42,7 +42,7 @@ struct checking {
 	struct match matches[BREAKDOWN_DIMENSIONS];
 	bool matched[BREAKDOWN_DIMENSIONS];
 	bool with_base;
-	int first; /* side: 0 with a base, else 1 */
+	int first; /* first side: 0 with a base, else 1 */
 };
 
 /* ---- values ---- */
@@ -95,11 +95,11 @@ static double tracked(const struct tracker *w, enum check_measure measure, bool 
 		return (double)w->leaks;
 	case CHECK_LEAKED_BYTES:
 		return (double)w->leaked_bytes;
-	default: return NAN; /* take_lifetimes() */
+	default: return NAN; /* set by take_lifetimes() */
 	}
 }
 
-/* The medians, of which the bin is known. */
+/* Takes the medians, known to within their bins. */
 static void take_lifetimes(struct plan *p, int side, const struct trackers *w)
 {
 	p->ranges[side] = mem_zero(p->rows + 1, sizeof(*p->ranges[side]));
@@ -134,7 +134,7 @@ static void add_sums(const struct checking *k, struct plan *p, int side)
 	}
 }
 
-/* Which trackers each cell has, as a set of its own: those of the plans that select it. */
+/* Gives each cell its own set of trackers: those of the plans that select it. */
 static void track_cells(const struct checking *k, struct plan *plans, size_t count, int side,
 			struct trackers *w)
 {
@@ -193,7 +193,7 @@ static struct shiny_err *follow(struct checking *k, struct plan *plans, size_t c
 	return err;
 }
 
-/* All plans at once: the events are gone through once. */
+/* Runs all plans in one pass over the events. */
 static struct shiny_err *run_plans(struct checking *k, struct plan *plans, size_t count)
 {
 	bool events = false;
@@ -251,7 +251,8 @@ static struct histogram_range range_of(const struct plan *p, int side, size_t ro
 	return p->ranges[side] ? p->ranges[side][row] : (struct histogram_range){ 0 };
 }
 
-/* A row's lifetime is known to within a range: the rule holds if it does for a value in it. */
+/* A row's lifetime is known as a range: the rule holds if it holds for any value in it. *divided:
+ * not for all. */
 static bool lifetime_holds(const struct plan *p, size_t row, bool *divided)
 {
 	const struct histogram_range value = range_of(p, 1, row), base = range_of(p, 0, row);
@@ -274,7 +275,7 @@ static bool lifetime_holds(const struct plan *p, size_t row, bool *divided)
 	return holds;
 }
 
-/* `base` and `value` are the row's. */
+/* True if the rule holds for a row with these values. */
 static bool row_holds(const struct plan *p, size_t row, double base, double value)
 {
 	bool divided;
@@ -417,7 +418,7 @@ static struct shiny_err *check_rules(struct checking *k)
 	return err;
 }
 
-/* The rows of what failed. */
+/* Finds the rows that explain the rules that fail. */
 static struct shiny_err *find_evidence(struct checking *k)
 {
 	struct plan *plans = mem_zero(k->rules->count + 1, sizeof(*plans));
@@ -491,7 +492,7 @@ static struct shiny_err *load(struct checking *k)
 	return find_evidence(k);
 }
 
-/* The rules that are about these names, with filters and breakdowns of their own. */
+/* Checks the rules that use the same filter names as `first`, with their own breakdowns. */
 static struct shiny_err *check_filter(struct checking *k, const struct check_rule *first)
 {
 	struct shiny_err *err = NULL;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * check_result.c: parts weigh what they have; in a rule against a base, what they have more.
- */
+/* check_result.c: sorts parts by their value; for a rule against a base, by their gain. */
 #define _GNU_SOURCE
 #include "check_result.h"
 

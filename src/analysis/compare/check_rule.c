@@ -69,7 +69,7 @@ static size_t word_length(const char *text)
 
 /* ---- selectors ---- */
 
-/* What describes blocks, and behind these what narrows the session. */
+/* The selectors: first those of blocks, by dimension, then those that narrow the session. */
 enum { TAG = BREAKDOWN_DIMENSIONS, BETWEEN, SELECTORS };
 
 static const char *selector_name(int selector)
@@ -85,14 +85,14 @@ bool check_of_subset(enum check_measure measure, bool tags, bool between)
 	case CHECK_LOST:
 	case CHECK_PROCESSES:
 		return !tags && !between;
-	case CHECK_UNKNOWN_FREES: /* what was freed has no tag that is known */
+	case CHECK_UNKNOWN_FREES: /* the tag of a freed unknown block is unknown */
 	case CHECK_DURATION:
 		return !tags;
 	default: return true;
 	}
 }
 
-/* `p` stands behind the opening parenthesis of `selector`; *out: what is in between. */
+/* Parses a pattern up to the closing parenthesis; p->at is behind the opening one of `selector`. */
 static struct shiny_err *parse_pattern(struct rule_parser *p, const char *selector, char **out)
 {
 	const char *start = p->at, *end;
@@ -231,7 +231,7 @@ static size_t number_length(const char *text)
 	return n;
 }
 
-/* A number with the measure's unit. */
+/* Parses a number with the measure's unit. */
 static struct shiny_err *parse_amount(struct rule_parser *p, double *amount)
 {
 	static const char *const examples[] = { [CHECK_IN_COUNT] = "a number such as 1500 or 2k",
@@ -255,7 +255,7 @@ static struct shiny_err *parse_amount(struct rule_parser *p, double *amount)
 	return NULL;
 }
 
-/* "+5%+64KB" */
+/* Parses a change such as "+5%+64KB". */
 static struct shiny_err *parse_change(struct rule_parser *p)
 {
 	struct check_rule *rule = p->rule;
@@ -290,7 +290,7 @@ static struct shiny_err *parse_comparison(struct rule_parser *p)
 	const char *start = p->at;
 	int op = OPS;
 
-	for (int i = 0; i < OPS; i++) /* the longest: "<=" before "<" */
+	for (int i = 0; i < OPS; i++) /* the longest that matches: "<=" before "<" */
 		if (strncmp(start, check_ops[i], strlen(check_ops[i])) == 0 &&
 		    (op == OPS || strlen(check_ops[i]) > strlen(check_ops[op])))
 			op = i;
@@ -403,7 +403,7 @@ void check_rules_deinit(struct check_rules *rules)
 
 double check_limit(const struct check_rule *rule, double base)
 {
-	/* 5 % of 60 is 3, not 3.0000000000000004 */
+	/* rounded: 5 % of 60 is 3, not 3.0000000000000004 */
 	double limit = rule->relative ? base + round(rule->share * base * 1e6) / 1e6 + rule->amount
 				      : rule->amount;
 

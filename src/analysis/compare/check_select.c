@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * check_select.c: a name is matched once, however many cells have it.
- */
+/* check_select.c: matches each name once, however many cells have it. */
 #include "check_select.h"
 
 #include <stdlib.h>
@@ -11,7 +9,7 @@
 #include "../../base/mem.h"
 #include "../../base/text.h"
 
-/* The whole name; with * and ? a pattern of it. */
+/* True if the pattern with * and ? matches the whole name. */
 static bool name_matches(const char *pattern, const char *text, size_t length)
 {
 	char *name = mem_format("%.*s", (int)length, text);
@@ -22,8 +20,8 @@ static bool name_matches(const char *pattern, const char *text, size_t length)
 	return good;
 }
 
-/* "int[] in std::vector<int>": by all of it, by what it is, with or without [], and by what it is
- * in; a label also without its parentheses. */
+/* Matches "int[] in std::vector<int>" as a whole, by its type, with or without [], and by its
+ * container; a label also without its parentheses. */
 static bool type_matches(const char *pattern, const char *name)
 {
 	const char *in = strstr(name, " in ");
@@ -42,8 +40,8 @@ static bool type_matches(const char *pattern, const char *name)
 		name_matches(pattern, name, length - 2));
 }
 
-/* By the whole, by the function with and without its parameters, by the file, with and without its
- * directory, by the module. */
+/* Matches a site by its whole name, its function with and without parameters, its file with and
+ * without directory, or its module. */
 static bool site_matches(const char *pattern, const struct breakdown *c, size_t site)
 {
 	const struct breakdown_site *s = &c->sites[site];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * check_select.h: which cells of a breakdown the selectors of a rule mean.
+ * check_select.h: finds the cells of a breakdown that a rule's selectors match.
  *
  * Runs: CLI. Signals: no. Allocates: the result. Threads: any.
  */
@@ -10,7 +10,7 @@
 #include "breakdown.h"
 #include "check_rule.h"
 
-/* A flag for each cell, the caller's to free. */
+/* Returns a flag for each cell; the caller frees it. */
 bool *check_select(const struct breakdown *c, const struct check_rule *rule);
 
 #endif

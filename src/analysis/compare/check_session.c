@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * check_session.c: each measure is what its own verb says (mismatches, leaks,
- * unreachable, report).
- */
+/* check_session.c: each measure has the value that its own verb shows (mismatches, leaks,
+ * unreachable, report). */
 #define _GNU_SOURCE
 #include "check_session.h"
 

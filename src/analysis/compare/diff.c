@@ -13,9 +13,9 @@
 #include "../replay/replay_together.h"
 
 #define CLOCK_FACTOR   4.0
-/* shorter lifetimes are the machine's business, and what recording costs */
+/* shorter lifetimes depend on the machine and the cost of recording */
 #define CLOCK_LEAST_NS 100000
-#define LEAST_OCTAVES  0.25 /* two bins of a distribution: less may be the bins' doing */
+#define LEAST_OCTAVES  0.25 /* two bins of a distribution: less may be rounding to bins */
 
 const char *const diff_measure_names[DIFF_MEASURES] = {
 	[DIFF_LIVE] = "live",	  [DIFF_PEAK] = "peak", [DIFF_BYTES] = "bytes",
@@ -30,7 +30,7 @@ bool diff_is_sum(enum diff_measure measure)
 struct comparing {
 	const struct diff_request *request;
 	struct breakdown breakdowns[2];
-	struct match match, others; /* others: of the dimension that `mostly` names */
+	struct match match, others; /* others: rows of the dimension that `mostly` names */
 	struct trackers trackers[2];
 	enum breakdown_by by, other;
 	struct diff_row *rows;
@@ -98,7 +98,7 @@ static void take_trackers(struct comparing *c, int side, uint64_t *peak)
 	trackers_deinit(&c->trackers[side]);
 }
 
-/* ---- ranking ---- */
+/* Makes a tracker for each row and one for all rows; each row's set has both. */
 
 static double rank_of(uint64_t base, uint64_t new)
 {
@@ -112,8 +112,8 @@ static double octaves(uint64_t base, uint64_t new)
 	return log2(((double)new + 1) / ((double)base + 1));
 }
 
-/* The whole distribution moved: one side's shortest tenth lives much longer than the other's
- * longest tenth lived. */
+/* True if the whole distribution moved: the shortest tenth of one side lives much longer than the
+ * longest tenth of the other. */
 static bool clock_moved(const struct diff_side *shorter, const struct diff_side *longer,
 			double slower)
 {
@@ -121,7 +121,7 @@ static bool clock_moved(const struct diff_side *shorter, const struct diff_side 
 	       longer->p50_ns > shorter->p50_ns + CLOCK_LEAST_NS;
 }
 
-/* `slower`: the newer session's machine, by that factor. */
+/* `slower`: factor by which the newer session's machine is slower. */
 static double lifetime_rank(const struct diff_side *base, const struct diff_side *new,
 			    double slower)
 {
@@ -145,8 +145,8 @@ static int by_real(const void *left, const void *right)
 	return (*a > *b) - (*a < *b);
 }
 
-/* The median over rows of how much longer blocks live by the clock, where the program did the same
- * meanwhile. */
+/* Returns the median over rows of new lifetime / base lifetime by the clock, for rows that saw as
+ * many allocations meanwhile. */
 static double slower_by(const struct comparing *c)
 {
 	enum { ENOUGH = 8 };
@@ -168,7 +168,7 @@ static double slower_by(const struct comparing *c)
 	return slower;
 }
 
-/* False: the row is the same in both. */
+/* Ranks the row's changes; false: the row is the same in both. */
 static bool rank_row(struct diff_row *row, bool timed, double slower)
 {
 	const struct diff_side *base = &row->sides[0], *new = &row->sides[1];
@@ -197,7 +197,7 @@ static int by_rank(const void *left, const void *right, void *context)
 	double x = a->ranks[*(enum diff_measure *)context],
 	       y = b->ranks[*(enum diff_measure *)context];
 
-	if (x == 0 && y == 0) { /* what changed otherwise */
+	if (x == 0 && y == 0) { /* the same in this measure: sort by bytes */
 		x = a->ranks[DIFF_BYTES];
 		y = b->ranks[DIFF_BYTES];
 	}
@@ -208,7 +208,7 @@ static int by_rank(const void *left, const void *right, void *context)
 	return strcmp(a->name, b->name);
 }
 
-/* ---- what of the other dimension a row's change mostly is ---- */
+/* ---- the part of the other dimension that changed most ---- */
 
 struct diff_part {
 	uint64_t pair; /* row << 32 | other row */
@@ -226,7 +226,7 @@ static void find_mostly(struct comparing *c)
 {
 	struct diff_part *parts = mem_alloc(
 		(c->breakdowns[0].cell_count + c->breakdowns[1].cell_count + 1) * sizeof(*parts));
-	struct diff_part *most = mem_zero(c->match.count + 1, sizeof(*most)); /* a row each */
+	struct diff_part *most = mem_zero(c->match.count + 1, sizeof(*most)); /* one for each row */
 	size_t count = 0;
 
 	for (int side = 0; side < 2; side++)
@@ -234,7 +234,7 @@ static void find_mostly(struct comparing *c)
 			const struct breakdown_cell *cell = &c->breakdowns[side].cells[i];
 			uint64_t row = c->match.row_of[side][cell->of[c->by]],
 				 other = c->others.row_of[side][cell->of[c->other]];
-			/* blocks break ties: a row may only have more or fewer of no bytes */
+			/* blocks break ties between rows that differ in no bytes */
 			double value = (double)cell->sums.bytes + (double)cell->sums.live_bytes +
 				       (double)cell->sums.allocs;
 
@@ -251,7 +251,8 @@ static void find_mostly(struct comparing *c)
 			sum.change += parts[end].change;
 			sum.all += parts[end].all;
 		}
-		/* where nothing changed in these, as with lifetimes, what there is most of */
+		/* without any change in these, as when only lifetimes changed, the largest part
+		 * wins */
 		if (fabs(sum.change) < fabs(most[row].change) ||
 		    (sum.change == most[row].change && sum.all <= most[row].all))
 			continue;
@@ -272,7 +273,7 @@ static void row_deinit(struct diff_row *row)
 	free(row->mostly);
 }
 
-/* What the row of a type or call site has besides its name. */
+/* Adds the full name of a type or call site, and whether it is a label. */
 static void describe(const struct comparing *c, uint32_t number, struct diff_row *row)
 {
 	for (int side = 0; side < 2; side++) {
@@ -286,7 +287,7 @@ static void describe(const struct comparing *c, uint32_t number, struct diff_row
 			full = c->by == BREAKDOWN_TYPE	 ? b->full_types[i]
 			       : c->by == BREAKDOWN_SITE ? b->sites[i].name
 							 : NULL;
-			/* a row that stands for several has a name of its own */
+			/* a row of several sites or types has another name */
 			if (full && strcmp(b->names[c->by].at[i], row->name) == 0)
 				row->full_name = mem_text(full);
 			row->label = c->by == BREAKDOWN_TYPE && b->labels[i];
@@ -322,7 +323,7 @@ static void arrange(struct comparing *c, struct diff *out)
 	out->rows = c->rows;
 	out->count = kept;
 	c->rows = NULL;
-	for (int m = 0; m <= DIFF_MEASURES; m++) { /* last the order that was asked for */
+	for (int m = 0; m <= DIFF_MEASURES; m++) { /* the requested order is the last */
 		enum diff_measure measure = m < DIFF_MEASURES ? (enum diff_measure)m
 							      : c->request->order;
 
@@ -348,7 +349,7 @@ static void take_session(const struct breakdown *c, struct diff_session *out)
 	out->with_events = c->with_events;
 }
 
-/* Sites of frees have no blocks. */
+/* Counts the matched sites by how. Sites without a cell, as of frees, do not count. */
 static void count_sites(const struct comparing *c, const struct match *sites, struct diff *out)
 {
 	bool *used = mem_zero(sites->count + 1, sizeof(*used));
@@ -411,7 +412,7 @@ static struct shiny_err *follow(void *context)
 	return NULL;
 }
 
-/* Both sessions at the same time. The one that takes longer tells how far it is. */
+/* Follows both sessions at the same time; the one with more events shows the progress. */
 static struct shiny_err *follow_both(struct comparing *c, struct store *const stores[2],
 				     const struct filter filters[2], struct diff *out)
 {

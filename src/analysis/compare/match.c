@@ -17,7 +17,7 @@ const char *const match_names[MATCH_HOWS] = {
 };
 
 #define NO_ROW UINT32_MAX
-enum { ALIGN_MOST = 2000 }; /* sites in one function; more are only paired by their lines */
+enum { ALIGN_MOST = 2000 }; /* most sites of a function to align; more are paired by lines only */
 
 /* ---- rows ---- */
 
@@ -42,7 +42,7 @@ static uint32_t add_row(struct matching *m, enum match_how how)
 	return (uint32_t)m->out.count++;
 }
 
-/* The newer session's name wins. */
+/* Adds a name to a row, which takes the newer session's name. */
 static void join(struct matching *m, uint32_t row, int side, uint32_t place, const char *name)
 {
 	struct match_row *r = &m->out.rows[row];
@@ -83,7 +83,7 @@ static bool same_file(const struct breakdown_module *a, const struct breakdown_m
 	       strcmp(a->build_id, b->build_id) == 0;
 }
 
-/* What a name is compared by. `other`: the other session, or NULL. */
+/* Returns the key by which a name is matched. `other`: the other session, or NULL. */
 static char *key_of(const struct breakdown *c, const struct breakdown *other, enum breakdown_by by,
 		    uint32_t place)
 {
@@ -116,7 +116,7 @@ static char *key_of(const struct breakdown *c, const struct breakdown *other, en
 	return mem_format("%s%s", ours ? "*" : "", ours ? rest : name);
 }
 
-/* "(prog!vtable+?)" for several that have no other name. */
+/* Names rows of several types that only differ by their vtables' addresses: "(prog!vtable+…)". */
 static void name_together(struct matching *m, enum breakdown_by by)
 {
 	for (size_t i = 0; i < m->out.count; i++) {
@@ -129,7 +129,7 @@ static void name_together(struct matching *m, enum breakdown_by by)
 		if (address) {
 			const char *rest =
 				address + 3 + strspn(address + 3, "0123456789abcdef");
-			/* not the place of one of them */
+			/* without the address, which belongs to one of them */
 			char *name = mem_format("%.*s+\xe2\x80\xa6%s", (int)(address - row->name),
 						row->name, *rest == ' ' ? "" : rest);
 
@@ -184,7 +184,7 @@ static struct match_feature *features_of(const struct breakdown *c, const uint32
 	return features;
 }
 
-/* Bytes of a function's name without what compilers add to clones of it. */
+/* Returns the length of a function's name without the marks of compilers' clones. */
 static size_t without_clone(const char *function)
 {
 	static const char *const marks[] = { " [clone", ".constprop.", ".isra.", ".part.",
@@ -200,7 +200,7 @@ static size_t without_clone(const char *function)
 	return length;
 }
 
-/* The function's name without parameters; lambdas without their numbers. */
+/* Returns the function's name without parameters; lambdas lose their numbers. */
 static char *bare_name(const char *function)
 {
 	const char *start = function_name_start(function);
@@ -221,11 +221,11 @@ enum match_key { KEY_SAME_FILE, KEY_FUNCTION, KEY_BARE };
 struct site_matching {
 	struct matching *m;
 	const struct match_feature *features[2];
-	bool *known[2]; /* by module: the other session has the very same file */
+	bool *known[2]; /* module → the other session has the same file */
 	enum match_how how, how_of_several;
 };
 
-/* NULL: the site is not matched by such a key. In the same file, a site is what has the same line
+/* Returns the key of a site; NULL: it has none of this kind. Sites in the same file match by line
  * or address. */
 static char *site_key(const struct site_matching *m, int side, const struct breakdown_site *s,
 		      enum match_key kind)
@@ -265,7 +265,7 @@ static int by_key_and_place(const void *left, const void *right)
 		return a->key < b->key ? -1 : 1;
 	if (a->line != b->line)
 		return a->line < b->line ? -1 : 1;
-	return strcmp(a->path, b->path); /* files of one name in two directories */
+	return strcmp(a->path, b->path); /* two files of one name in different directories */
 }
 
 static void pair(const struct site_matching *s, uint32_t base, uint32_t new, enum match_how how)
@@ -279,7 +279,8 @@ static void pair(const struct site_matching *s, uint32_t base, uint32_t new, enu
 	join(s->m, row, 1, new, s->m->breakdowns[1]->names[BREAKDOWN_SITE].at[new]);
 }
 
-/* How much speaks for two sites of a function being one. Any pair is better than none. */
+/* Scores how likely two sites of a function are the same. Every pair scores above 0: any is better
+ * than none. */
 static int likeness(const struct site_matching *s, const struct match_member *a,
 		    const struct match_member *first_a, const struct match_member *last_a,
 		    const struct match_member *b, const struct match_member *first_b,
@@ -298,8 +299,8 @@ static int likeness(const struct site_matching *s, const struct match_member *a,
 	return score;
 }
 
-/* Pairs sites of one function: those of `a` and `b` that are paired keep their order, and the sum
- * of their likenesses is the highest. */
+/* Pairs the sites of one function: pairs keep the order of `a` and `b`, and the sum of their
+ * likenesses is the highest. */
 static void align(const struct site_matching *s, const struct match_member *a, size_t n,
 		  const struct match_member *b, size_t m)
 {
@@ -343,7 +344,7 @@ static void align(const struct site_matching *s, const struct match_member *a, s
 	free(best);
 }
 
-/* The sites of one session that have a key and no row yet, by key and place in the source. */
+/* Returns a session's sites with a key and without a row, sorted by key and place in the source. */
 static struct match_member *members_of(const struct site_matching *s, int side, enum match_key kind,
 				       struct texts *keys, size_t *count)
 {
@@ -427,7 +428,8 @@ static bool *known_modules(const struct breakdown *c, const struct breakdown *ot
 	return known;
 }
 
-/* Without a name, and in another file. */
+/* Returns the sites to match by calls: without a name or row, in a file that the other session
+ * lacks. */
 static bool *open_sites(const struct site_matching *s, int side, size_t *count)
 {
 	const struct breakdown *c = s->m->breakdowns[side];

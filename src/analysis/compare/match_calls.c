@@ -13,25 +13,25 @@
 
 enum {
 	PART = 6,   /* frames in a row of tables stack and stack_tail */
-	RADIUS = 6, /* labels see so many calls far */
+	RADIUS = 6, /* labels reach this many calls far */
 };
 
-/* What two frames have to have in common besides their calls, from the strictest on. */
+/* Parts of two frames, besides their calls, that must agree; the strictest first. */
 enum strictness { STRICT_SIZES, STRICT_TYPE, STRICT_CALLS, STRICTNESSES };
 
-/* The narrowest neighbourhood that is believed: what little a frame itself says may be chance. */
+/* The narrowest neighbourhood that counts: little of the frame itself could agree by chance. */
 static const int least_radius[STRICTNESSES] = { 0, 1, 2 };
 
 struct graph {
 	const struct breakdown *breakdown;
 	const struct match_feature *features;
 	const bool *open;
-	size_t frames;          /* first id beyond */
-	uint64_t *known;        /* by frame: what is known of it in both sessions; 0 nothing */
-	uint32_t *modules;      /* by frame: key of its module, the same in both sessions */
-	uint64_t *addresses;    /* by frame, in its file */
-	uint32_t *sites;        /* by frame: id of the open site that it is, 0 none */
-	uint64_t *labels[RADIUS + 1]; /* by frame */
+	size_t frames;          /* 1 + the highest id */
+	uint64_t *known;        /* frame → number that both sessions share; 0: not matched yet */
+	uint32_t *modules;      /* frame → key of its module, the same in both sessions */
+	uint64_t *addresses;    /* frame → address in its file */
+	uint32_t *sites;        /* frame → id of its open site; 0: none */
+	uint64_t *labels[RADIUS + 1]; /* frame → label of its neighbourhood of that radius */
 	VEC(uint64_t) edges;    /* callee << 32 | caller; each once, sorted */
 };
 struct calls_found {
@@ -42,7 +42,7 @@ struct calls_found {
 struct matcher {
 	struct store *const *stores;
 	struct graph sides[2];
-	struct texts keys; /* of modules */
+	struct texts keys; /* keys of modules */
 	VEC(struct calls_found) list;
 	uint64_t pins;
 	match_calls_fn *tell;
@@ -51,7 +51,6 @@ struct matcher {
 
 /* ---- reading ---- */
 
-/* An id below `limit`, or 0. */
 static struct shiny_err *read_frames(struct matcher *m, int side)
 {
 	struct graph *g = &m->sides[side];
@@ -128,14 +127,14 @@ static void sort_edges(struct graph *g)
 	g->edges.count = kept;
 }
 
-/* Rows of tables stack and stack_tail; a row's last frame is called by the first one of its
- * tail. */
+/* Reads the calls from tables stack and stack_tail; the first frame of a row's tail calls the row's
+ * last frame. */
 static struct shiny_err *read_calls(struct matcher *m, int side)
 {
 	enum { OFTEN = 1 << 20 };
 	struct graph *g = &m->sides[side];
 	struct query *q = NULL;
-	uint32_t *heads = NULL; /* by tail: its first frame */
+	uint32_t *heads = NULL; /* tail → its first frame */
 	size_t tails = store_ids(m->stores[side], "stack_tail");
 	bool row = false;
 	struct shiny_err *err;
@@ -159,7 +158,7 @@ static struct shiny_err *read_calls(struct matcher *m, int side)
 		add_part(g, q, &callee);
 		if (callee && tail && heads[tail])
 			*vec_push(&g->edges) = (uint64_t)callee << 32 | heads[tail];
-		if (g->edges.count >= next) { /* memory is for different calls, not for stacks */
+		if (g->edges.count >= next) { /* drops duplicates: memory is for distinct calls */
 			sort_edges(g);
 			next = 2 * g->edges.count + OFTEN;
 		}
@@ -202,12 +201,12 @@ static void label_all(struct graph *g, enum strictness strict)
 			uint32_t callee = (uint32_t)(g->edges.at[i] >> 32),
 				 caller = (uint32_t)g->edges.at[i];
 
-			/* sums: the order of neighbours must not matter */
+			/* a sum, as the order of neighbours must not matter */
 			to[callee] += hash_mix(from[caller] ^ UINT64_C(0x9e3779b97f4a7c15));
 			to[caller] += hash_mix(from[callee] ^ UINT64_C(0xc2b2ae3d27d4eb4f));
 		}
 		for (uint32_t i = 1; i < g->frames; i++)
-			if (g->known[i]) /* what is known stays it, whoever stands around it */
+			if (g->known[i]) /* known labels do not change */
 				to[i] = g->known[i];
 	}
 }
@@ -225,7 +224,7 @@ static int by_label(const void *left, const void *right)
 	return (a->address > b->address) - (a->address < b->address);
 }
 
-/* Frames that are not known yet, by label. `sites`: only those of open sites. */
+/* Lists the unknown frames by label. `sites`: only those of open sites. */
 static void list_unknown(struct matcher *m, int radius, bool sites)
 {
 	m->list.count = 0;
@@ -242,7 +241,8 @@ static void list_unknown(struct matcher *m, int radius, bool sites)
 		qsort(m->list.at, m->list.count, sizeof(*m->list.at), by_label);
 }
 
-/* The entries from `from` on that have one label; *middle: the first one of the newer session. */
+/* Returns the end of the run of one label from `from` on; *middle: its first entry of the newer
+ * session. */
 static size_t run_of(const struct matcher *m, size_t from, size_t *middle)
 {
 	size_t end = from;
@@ -267,7 +267,7 @@ static void tell(struct matcher *m, size_t from, size_t middle, size_t end)
 	free(ids);
 }
 
-/* Entries that are the same frame; false: one is a site that is to be matched, the other is not. */
+/* Matches two frames; false: only one of them is of an open site. */
 static bool match_pair(struct matcher *m, size_t base, size_t new)
 {
 	uint32_t a = m->list.at[base].frame, b = m->list.at[new].frame;
@@ -282,7 +282,7 @@ static bool match_pair(struct matcher *m, size_t base, size_t new)
 	return true;
 }
 
-/* Frames with a label that is unique in both sessions. */
+/* Matches frames whose label is unique in both sessions. */
 static bool match_single(struct matcher *m, int radius)
 {
 	bool any = false;
@@ -296,7 +296,8 @@ static bool match_single(struct matcher *m, int radius)
 	return any;
 }
 
-/* As many in both sessions, and as far from each other: one function's, whose code is the same. */
+/* Matches frames of one label in order, if both sessions have as many, equally far apart: they are
+ * of one function with the same code. */
 static bool match_in_order(struct matcher *m, int radius)
 {
 	bool any = false;
@@ -320,7 +321,7 @@ static bool match_in_order(struct matcher *m, int radius)
 	return any;
 }
 
-/* Remaining frames that look the same. */
+/* Matches the remaining frames of one label together. */
 static void match_together(struct matcher *m, enum strictness strict)
 {
 	for (int side = 0; side < 2; side++)

@@ -17,7 +17,7 @@
 /* ---- sums by two numbers ---- */
 
 struct tallies {
-	uint64_t *rows; /* each: a key of two, then `width` sums */
+	uint64_t *rows; /* each: KEYS numbers of the key, then `width` sums */
 	size_t width, count, room;
 	struct hash_table index;
 };
@@ -28,7 +28,7 @@ static uint64_t *row_at(const struct tallies *t, size_t place)
 	return t->rows + place * (KEYS + t->width);
 }
 
-/* The sums of a key; those of a new one are 0. Good until the next one. */
+/* Returns the sums of a key, a new one's all 0. Valid until the next call. */
 static uint64_t *tally(struct tallies *t, uint64_t a, uint64_t b)
 {
 	uint64_t hash = hash_keys(a, b);
@@ -68,9 +68,9 @@ enum {
 #undef STAT
 enum { AGE_COUNT, AGE_BYTES, AGE_SUMS };
 enum { PAGE_BLOCKS, PAGE_LIVE_BYTES, PAGE_SUMS };
-enum { PAGES_AT_LEAST = 1 << 20, PAGES_A_BYTE = 1 }; /* the whole session's are rows of six bytes of
-                                                      * its file, unless it is unfinished */
-/* live: changes */
+enum { PAGES_AT_LEAST = 1 << 20, PAGES_A_BYTE = 1 }; /* a row of the whole session takes six bytes
+						      * of its file, unless it is unfinished */
+/* BUCKET_LIVE*: changes */
 enum {
 	BUCKET_ALLOCS,
 	BUCKET_FREES,
@@ -83,17 +83,17 @@ enum {
 };
 
 struct subset_count {
-	struct tallies stats;   /* process and stack, vtable and tag */
-	struct tallies ages;    /* process and site, type, bin and whether censored */
-	struct tallies pages;   /* process, page */
-	struct tallies buckets; /* process, number */
-	uint32_t *site_of;      /* by stack id */
+	struct tallies stats;   /* key: process and stack, vtable and tag */
+	struct tallies ages;    /* key: process and site, type, bin and whether censored */
+	struct tallies pages;   /* key: process, page */
+	struct tallies buckets; /* key: process, bucket */
+	uint32_t *site_of;      /* stack id → site */
 	size_t stack_count;
-	uint64_t bucket_ns;     /* 0 until the first is asked for */
-	uint64_t now; /* of what was last told */
-	uint64_t *live; /* bytes, by process id - 1 */
+	uint64_t bucket_ns;     /* 0 until the first bucket */
+	uint64_t now; /* time of the last event */
+	uint64_t *live; /* process id - 1 → live bytes */
 	struct live_peak peak;
-	uint64_t most_pages; /* that a file of this size can have rows of */
+	uint64_t most_pages; /* most rows that a file of this size can have */
 	bool all;
 };
 
@@ -153,7 +153,7 @@ static void count_pages(struct subset_count *c, const struct replay_process *pro
 	}
 }
 
-/* The process's live bytes grow by that much from then on. */
+/* The process's live blocks and bytes grow by that much from `time` on. */
 static void change_live(struct subset_count *c, const struct replay *replay,
 			const struct replay_process *process, uint64_t time, uint64_t blocks,
 			uint64_t bytes)
@@ -193,7 +193,7 @@ static void on_resize(void *context, const struct replay *replay,
 		return;
 	if (before > life->size)
 		stat_of(c, process, life)[STAT_bytes] +=
-			before - life->size; /* its end will add the rest */
+			before - life->size; /* the block's end adds the rest */
 	if (!c->all)
 		return;
 	bucket = bucket_of(c, replay, process, now);
@@ -202,8 +202,8 @@ static void on_resize(void *context, const struct replay *replay,
 	change_live(c, replay, process, now, 0, life->size - before);
 }
 
-/* Of blocks that ended, or never did: what they are is known by then, and their size is the last
- * that they had, as in the file. */
+/* Counts a block at its end, or at the recording's: its type is known by then, and its size is the
+ * last, as in the file. */
 static void on_death(void *context, const struct replay *replay,
 		     const struct replay_process *process, const struct life *life,
 		     const struct life_death *death)
@@ -232,7 +232,7 @@ static void on_death(void *context, const struct replay *replay,
 		count_age(c, replay, process, life, death);
 	if (never && !process->early)
 		count_pages(c, process, life);
-	if (never) /* it is live to its process's end, which readers of buckets know */
+	if (never) /* live to its process's end, as readers of buckets know */
 		return;
 	c->now = death->time;
 	bucket = bucket_of(c, replay, process, death->time);
@@ -257,8 +257,8 @@ static struct shiny_err *execute(struct store *store, const char *sql)
 	return err;
 }
 
-/* A key's two numbers as columns, such as process, stack, vtable and tag: cut into 32 bits each
- * where `halves` says so. */
+/* Writes a key's two numbers as columns, those in `halves` as two of 32 bits each, such as process,
+ * stack, vtable and tag. */
 static void put_key(FILE *out, const uint64_t key[KEYS], unsigned halves)
 {
 	for (unsigned k = 0; k < KEYS; k++)
@@ -269,7 +269,7 @@ static void put_key(FILE *out, const uint64_t key[KEYS], unsigned halves)
 			fprintf(out, "%s%" PRIu64, k ? "," : "", key[k]);
 }
 
-/* INSERT takes as many rows as make a text of a comfortable length. */
+/* Inserts the rows, AT_ONCE in one statement. */
 static struct shiny_err *put_rows(struct store *store, const char *table, const struct tallies *t,
 				  unsigned halves)
 {
@@ -297,13 +297,12 @@ static struct shiny_err *put_rows(struct store *store, const char *table, const 
 	return NULL;
 }
 
-/* The columns that the numbers of a counted row fill, in the order of the STAT_ enum. */
+/* The columns of a counted row's sums, in the order of the STAT_ enum. */
 #define COUNTED SUMS_NAMES ", reused, released, max_size, min_size"
 
 #define SAME_BLOCKS "m.process = n.process AND m.stack = n.stack AND m.vtable = n.vtable"
 
-/* A word that turned out to be no vptr has no row in the file: its blocks are counted with those
- * that had none. */
+/* A vtable without a row in the file was no vptr: its blocks count with those without one. */
 static struct shiny_err *make_stat(struct store *store, const struct subset_count *c)
 {
 	SHINY_TRY(execute(

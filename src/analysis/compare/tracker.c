@@ -2,12 +2,12 @@
 /*
  * tracker.c: see tracker.h.
  *
- * Which cell a block is of is found while the replay goes on. What its trackers learn of that is
- * applied by another thread, in the order in which it was seen: trackers and their bins are in no
- * cache as a rule, so they are asked for some changes ahead.
+ * The replay's thread finds a block's cell. Another thread applies the changes to its trackers, in
+ * their order: trackers and their bins are mostly in no cache, so they are prefetched some changes
+ * ahead.
  *
- * Whether a change begins a block or ends one cannot be predicted, so no branch asks: both add to
- * what is live, and ends are collected and put into histograms in a loop of their own.
+ * Whether a change begins or ends a block cannot be predicted, so no branch depends on it: both add
+ * to the live sums, and ends are collected and counted in histograms in a loop of their own.
  */
 #include "tracker.h"
 
@@ -20,33 +20,34 @@
 #include "../replay/process_ends.h"
 
 /*
- * What was last asked about a stack, by processes of equal last bits: nearly always what is asked
- * next. Blocks with a vtable are apart: those of a stack are born without, in between. All of a
- * stack is a cache line. Ids beyond what a key has room for are looked up each time.
+ * The cells last found for a stack, by the low bits of the process: nearly always the ones needed
+ * next. Blocks with a vtable have their own entry: those of a stack are born without one, in
+ * between. A stack's entries fill a cache line. Ids too large for a key are looked up each time.
  */
 enum { PROCESS_BITS = 2, KEY_PROCESS_BITS = 12, KEY_VTABLE_BITS = 20 };
 struct remembered {
-	uint32_t key; /* vtable << KEY_PROCESS_BITS | process; 0: nothing */
+	uint32_t key; /* vtable << KEY_PROCESS_BITS | process; 0: empty */
 	uint32_t cell;
 };
 struct remembered_stack {
-	alignas(64) struct remembered of[2][1 << PROCESS_BITS]; /* without a vtable, with one */
+	alignas(64) struct remembered of[2][1 << PROCESS_BITS]; /* [1]: with a vtable */
 };
 _Static_assert(sizeof(struct remembered_stack) == 64, "a stack is a cache line");
-/* Four to a cache line. */
+/* A change of a set's trackers; four fill a cache line. */
 struct tracker_change {
-	uint64_t bytes;         /* that the set has more, modulo 2^64; of leaks: their own */
+	uint64_t bytes;         /* gained by the set, modulo 2^64; of a leak: the block's */
 	uint32_t set;
-	unsigned age_bin : 9;   /* of a block that ended */
+	unsigned age_bin : 9;   /* of an ended block */
 	unsigned steps_bin : 9;
-	signed blocks : 2;      /* 1, 0 or -1 more */
-	unsigned ended : 1;     /* the block, seen */
-	unsigned leak : 1;      /* nothing else */
+	signed blocks : 2;      /* blocks gained: 1, 0 or -1 */
+	unsigned ended : 1;     /* the change is a seen end of a block */
+	unsigned leak : 1;      /* the change only counts a leak */
 };
 _Static_assert(sizeof(struct tracker_change) == 16, "a change is a quarter of a cache line");
 _Static_assert(sizeof(struct tracker) == 128, "what every change touches is a cache line");
 _Static_assert(HISTOGRAM_BINS <= 1 << 9, "a bin's number has its place in a change");
-/* So many changes before its turn a change's tracker is asked for, so many ends their bins. */
+/* Changes between the prefetch of a tracker and its use, and ends between that of bins and their
+ * use. */
 enum { AHEAD_TRACKER = 12, AHEAD_BIN = 8 };
 enum { APPLIED_TOGETHER = 256 };
 
@@ -54,16 +55,16 @@ struct follower {
 	const struct breakdown *breakdown;
 	struct change_queue *queue;     /* of tracker_change */
 	struct trackers *trackers;
-	struct tracker_extent *extents; /* a set each */
-	bool targets; /* some have one */
-	struct remembered_stack *stacks; /* by id */
+	struct tracker_extent *extents; /* one for each set */
+	bool targets; /* a tracker has a target */
+	struct remembered_stack *stacks; /* indexed by stack id */
 	size_t stack_count;
-	struct replay_rows stack_rows; /* these */
+	struct replay_rows stack_rows; /* `stacks`, to prefetch */
 	struct process_ends ends;
-	bool *ended; /* by process id - 1; NULL before the first moment */
+	bool *ended; /* process id - 1 → it has ended; NULL before the first moment */
 };
 
-/* Of a block, when its vtable is this one; the same from its birth to its end. */
+/* Returns the cell of a block with this vtable; the same at its birth and its end. */
 static uint32_t cell_of(const struct follower *f, const struct replay_process *p,
 			const struct life *life, uint32_t vtable)
 {
@@ -85,9 +86,9 @@ static bool has_ended(const struct follower *f, const struct replay_process *pro
 	return f->ended && f->ended[process->id - 1];
 }
 
-/* ---- what trackers learn ---- */
+/* ---- applying changes ---- */
 
-/* The members of a set, one after the other. */
+/* Loops over the trackers of a set. */
 #define each_of_set(trackers, set, w)                                                  \
 	for (const uint32_t *of_ = (trackers)->of + (trackers)->first[set],            \
 			    *end_ = (trackers)->of + (trackers)->first[(set) + 1];     \
@@ -123,7 +124,7 @@ static inline void add_live(struct tracker *w, const struct tracker_change *c)
 	w->peak_bytes = w->bytes > w->peak_bytes ? w->bytes : w->peak_bytes;
 }
 
-/* always_inline: gcc 12 takes calls away whose only effect is a prefetch. */
+/* always_inline: gcc 12 removes calls whose only effect is a prefetch. */
 static inline __attribute__((always_inline)) void expect_tracker(const struct trackers *t,
 								 const struct tracker_change *c)
 {
@@ -158,7 +159,7 @@ static void count_ends(const struct trackers *t, const struct tracker_change *co
 	}
 }
 
-/* `left`: changes from c on, of which `count` are applied. */
+/* Applies `count` of the `left` changes from c on; prefetches beyond `count`. */
 static void apply_some(struct follower *f, const struct tracker_change *c, size_t count,
 		       size_t left)
 {
@@ -193,9 +194,9 @@ static void apply(void *context, const void *changes, size_t count)
 	}
 }
 
-/* ---- what the replay says ---- */
+/* ---- events of the replay ---- */
 
-/* By which set the cell is tracked; BREAKDOWN_NO_CELL: by none. */
+/* Returns the set of trackers of a cell; BREAKDOWN_NO_CELL: none. */
 static uint32_t set_of(const struct follower *f, uint32_t cell)
 {
 	return cell == BREAKDOWN_NO_CELL ? cell : f->trackers->set_of[cell];
@@ -247,7 +248,8 @@ static void on_death(void *context, const struct replay *replay,
 
 	if (cell == BREAKDOWN_NO_CELL)
 		return;
-	/* a realloc's own birth is counted already when its old block's death arrives */
+	/* the birth of a realloc's new block comes before the death of its old one, and does not
+	 * count */
 	steps -= death->end == LIFE_REALLOCED && steps;
 	if (death->end != LIFE_NEVER)
 		extend(&f->extents[f->trackers->set_of[cell]],
@@ -285,13 +287,13 @@ static void on_vtable(void *context, const struct replay *replay,
 	old = cell_of(f, process, life, before);
 	cell = cell_of(f, process, life, life->vtable);
 	if (set_of(f, old) == set_of(f, cell))
-		return; /* an episode does not end because a block's type is known */
+		return; /* a type that becomes known does not end an episode */
 	give_live(f, old, life, -1);
 	give_live(f, cell, life, 1);
 }
 
-/* Processes that end here: what they held is not live any more. Their blocks are still told as
- * deaths, later. */
+/* Ends processes at their time: their blocks are no longer live, though the replay reports their
+ * deaths later. */
 static uint64_t on_moment(void *context, const struct replay *replay, uint64_t moment)
 {
 	struct follower *f = context;
@@ -322,7 +324,7 @@ static struct tracker_extent *extents_create(size_t count)
 	return e;
 }
 
-/* What the sets have, their trackers have. */
+/* Extends each tracker's extent by those of its sets. */
 static void take_extents(struct follower *f)
 {
 	const struct trackers *t = f->trackers;

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* "FROM-UNTIL FROM-UNTIL"; ends at what is no such text. */
+/* Reads "FROM-UNTIL FROM-UNTIL"; stops at text of another form. */
 static void read_times(const char *text, uint64_t duration, struct access_times *out)
 {
 	for (char *end; *text; text = *end == ' ' ? end + 1 : end) {

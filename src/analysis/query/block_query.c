@@ -34,7 +34,7 @@ static void end_block(struct block_search *search, const struct event *event, ui
 	}
 }
 
-/* A collected object that still holds the address is the one that it was. */
+/* True if the event resizes a collected object that still has the address. */
 static bool resized(struct block_search *search, const struct event *event)
 {
 	struct block_found *block = block_of(search, event->process);
@@ -105,8 +105,8 @@ struct shiny_err *blocks_find(struct store *store, const struct filter *filter, 
 	struct query *q = NULL;
 	struct shiny_err *err = NULL;
 
-	/* one replay for all processes, else one for each: a session of a hundred processes is
-	 * asked about one of them as a rule */
+	/* one replay for all processes, else one for each: a filter mostly selects one of a
+	 * hundred */
 	if (strcmp(filter->where, "1") == 0) {
 		err = store_each_event(store, 0, 0, UINT64_MAX, note_event, &search);
 	} else {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * block_query.h: blocks by an address that they covered.
+ * block_query.h: finds blocks by an address that they covered.
  *
  * Runs: CLI. Signals: no. Allocates: by processes. Threads: one a store.
  */
@@ -9,27 +9,27 @@
 
 #include "filter.h"
 
-/* A block that covered an address: in each process the last one. */
+/* The last block of a process that covered an address. */
 struct block_found {
 	uint32_t process, stack, thread, vtable, end_thread;
-	uint64_t address, size, born, ended; /* ended 0: live at the end */
-	uint8_t api, reading; /* reading: shiny_vptr_api, where vtable is not 0 */
+	uint64_t address, size, born, ended; /* ended: 0: live at the end */
+	uint8_t api, reading; /* reading: enum shiny_vptr_api; 0 if vtable is 0 */
 };
 struct blocks_found {
 	struct block_found *rows; /* live ones first, then the latest */
 	size_t count, room;
 };
-/* Replays the events of the filter. */
+/* Finds the blocks in a pass over the events of the filter. */
 SHINY_MUST_CHECK struct shiny_err *blocks_find(struct store *store, const struct filter *filter,
 					       uint64_t address, struct blocks_found *out);
 void blocks_deinit(struct blocks_found *blocks);
 
-/* Who allocated a block. */
+/* The process and thread that allocated a block. */
 struct block_maker {
-	char *process, *thread; /* role, else program; the thread's name, "" none */
+	char *process, *thread; /* role, else program; the thread's name, "": none */
 	int64_t pid, tid;
 };
-/* `process` NULL: the session does not list it. */
+/* Loads them; `process` NULL: the session has no such process. */
 SHINY_MUST_CHECK struct shiny_err *block_maker_load(struct store *store,
 						    const struct block_found *block,
 						    struct block_maker *out);

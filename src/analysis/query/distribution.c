@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The ended also have values from `least` to `most`. Call before they are counted. */
+/* Widens least..most of the ended. Call before counting new values. */
 static void reach(struct distribution *d, uint64_t least, uint64_t most)
 {
 	if (!d->ended || least < d->least)
@@ -65,7 +65,7 @@ double distribution_geometric_mean(const struct distribution *d)
 	return d->ended ? exp(log_sum_value(&d->logs) / (double)d->ended) : 0;
 }
 
-/* One bin's factor of the survival function; how many are at risk behind it. */
+/* Returns the factor of one bin in the survival function; subtracts the bin from *at_risk. */
 static double survive(const struct distribution *d, unsigned bin, uint64_t *at_risk)
 {
 	uint64_t ended = histogram_count(&d->ended_bins, bin);
@@ -95,7 +95,7 @@ uint64_t distribution_survival_quantile(const struct distribution *d, double sha
 		return distribution_quantile(d, 1 - share);
 	for (unsigned bin = 0; at_risk; bin++) {
 		ended = histogram_count(&d->ended_bins, bin);
-		/* so many of this bin's ends bring survival down to the share */
+		/* rank of the end in this bin that lowers survival to `share` */
 		rank = (uint64_t)ceil((1 - share / survival) * (double)at_risk * (1 - 1e-12));
 		survival *= survive(d, bin, &at_risk);
 		if (ended && survival <= share * (1 + 1e-12))

@@ -26,8 +26,8 @@ struct shiny_err *query_format(struct store *store, struct query **out, const ch
 	return err;
 }
 
-/* Whether the process in the current row (id, pid, namespace pid, role, name) is meant. Exact
- * without wildcards. */
+/* True if `which` selects the process of the current row (id, pid, namespace pid, role, name).
+ * Without wildcards it must match exactly. */
 static bool meant(const struct query *q, const char *which)
 {
 	if (strncmp(which, "id:", 3) == 0)
@@ -111,7 +111,7 @@ void filter_deinit(struct filter *filter)
 
 /* ---- tags and marks ---- */
 
-/* Says which names there are, of table tag or mark. */
+/* Returns an error that lists the names in table tag or mark. */
 static struct shiny_err *no_such(struct store *store, const char *table, const char *name)
 {
 	struct query *q = NULL;
@@ -185,7 +185,7 @@ struct shiny_err *filter_tags(struct store *store, const char *names, struct fil
 	return NULL;
 }
 
-/* The `nth` mark (from 1) of that name at or behind `from`; *found: there is one. */
+/* Finds the `nth` mark (from 1) of a name at or after `from`. *found: it exists. */
 static struct shiny_err *find_mark(struct store *store, const char *name, uint64_t nth,
 				   uint64_t from, bool *found, uint64_t *at)
 {
@@ -214,7 +214,7 @@ static struct shiny_err *find_mark(struct store *store, const char *name, uint64
 	return err;
 }
 
-/* A mark by its name, or by its name and number; else a time. */
+/* Finds a mark by its name, or by name and number; else reads a time. */
 static struct shiny_err *find_moment(struct store *store, const char *text, uint64_t from,
 				     uint64_t *at)
 {
@@ -231,7 +231,7 @@ static struct shiny_err *find_moment(struct store *store, const char *text, uint
 	}
 	if (!err && !found)
 		found = units_parse_time(text, at);
-	if (!err && !found && from) /* there is one, but too early: said by who asked */
+	if (!err && !found && from) /* there is one, but before `from`: the caller reports that */
 		err = find_mark(store, text, 1, 0, &found, at);
 	return err || found ? err : no_such(store, "mark", text);
 }
@@ -251,7 +251,7 @@ struct shiny_err *filter_between(struct store *store, const char *range, struct 
 	if (*from)
 		err = find_moment(store, from, 0, &filter->from);
 	if (!err && dots[2]) {
-		/* one mark's name twice: from each to the next */
+		/* FROM and TO are one name: from each mark to the next */
 		err = find_moment(store, dots + 2, filter->from + (*from != 0), &filter->to);
 		if (!err && filter->to <= filter->from)
 			err = shiny_err(SHINY_ERR_USAGE,

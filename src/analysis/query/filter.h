@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * filter.h: what the analyses have in common: which processes and blocks they look at, growing
- * arrays of rows.
+ * filter.h: selects the processes and blocks of an analysis; helpers for rows and queries.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one a store.
  *
- * An analysis asks the session by SQL and returns rows; it reads and prints nothing of its own.
- * Memory is bounded by the number of rows, never by the number of events.
+ * An analysis queries the session by SQL and returns rows; it prints nothing. Memory is bounded by
+ * the number of rows, never by the number of events.
  */
 #ifndef SHINY_FILTER_H
 #define SHINY_FILTER_H
@@ -19,17 +18,17 @@
 #include "../../store/store.h"
 #include "../../store/sums.h"
 
-/* The processes that a report is about, and the blocks. Times are for analyses over lives only. */
+/* The processes and blocks of a report. Times are for analyses over lives only. */
 struct filter {
 	char *where; /* SQL condition on column `process` of a table named s: "s.process IN (1,2)";
-	              * "1" for all */
-	char *blocks; /* the same for tables stat, site_stat and peak, with a condition on `tag`
-	               * where there are `tags`; NULL: `where` */
+		      * all: "1" */
+	char *blocks; /* the same for tables stat, site_stat and peak, with `tags` as a condition on
+		       * `tag`; NULL: `where` */
 	size_t processes;
 	uint64_t from, to; /* blocks born in [from, to), ns since the session's start; to 0: no
-	                    * end */
-	bool *tags;        /* [tag_count], by id of table tag: blocks born under one of these; NULL:
-	                    * whatever tag, or none */
+			    * end */
+	bool *tags;        /* [tag_count], by id of table tag: born under one of these; NULL: any
+			    * tag or none */
 	size_t tag_count;
 };
 
@@ -49,7 +48,7 @@ static inline bool filter_birth(const struct filter *filter, uint64_t time, uint
 	       (!filter->tags || (tag < filter->tag_count && filter->tags[tag]));
 }
 
-/* It is about the blocks of an interval; of an interval or of tags. */
+/* True if the filter has an interval; if it has an interval or tags. */
 static inline bool filter_timed(const struct filter *filter)
 {
 	return filter->from || filter->to;
@@ -58,7 +57,7 @@ static inline bool filter_is_subset(const struct filter *filter)
 {
 	return filter->tags || filter_timed(filter);
 }
-/* How much of a session of that duration it is; ns. */
+/* Returns the filter's part of a session of that duration, ns. */
 static inline uint64_t filter_length(const struct filter *filter, uint64_t duration)
 {
 	uint64_t end = filter->to && filter->to < duration ? filter->to : duration;
@@ -66,40 +65,40 @@ static inline uint64_t filter_length(const struct filter *filter, uint64_t durat
 	return end > filter->from ? end - filter->from : 0;
 }
 
-/* `which`: NULL for all; "id:7"; or a pid, role or name, with * and ? as wildcards. Nothing
- * matches: a usage error that says what there is. */
+/* Selects processes. `which`: NULL: all; "id:7"; or a pid, role or name, with * and ? as wildcards.
+ * No match is a usage error that lists the processes. */
 SHINY_MUST_CHECK struct shiny_err *filter_resolve(struct store *store, const char *which,
 						  struct filter *out);
 void filter_deinit(struct filter *filter);
-/* The options of a filter; NULL: not given. */
+/* The options that make a filter; NULL: not given. */
 struct filter_names {
 	const char *process, *tags, *between;
 };
-/* All of them; nothing of it is left on an error. */
+/* Loads a filter from its options; on an error `out` needs no deinit. */
 SHINY_MUST_CHECK struct shiny_err *filter_load(struct store *store,
 					       const struct filter_names *names,
 					       struct filter *out);
-/* `names`: of tags, separated by commas, with * and ? as wildcards; "-" is for what has none. */
+/* Selects tags. `names`: separated by commas, with * and ? as wildcards; "-": no tag. */
 SHINY_MUST_CHECK struct shiny_err *filter_tags(struct store *store, const char *names,
 					       struct filter *filter);
 /*
- * `range`: "FROM..TO", each a mark's name or a time since the session's start such as 2.5s; without
- * FROM from the beginning, without TO to the end. Of marks with the same name FROM means the first,
- * TO the first behind FROM; NAME#3 is the third.
+ * Selects an interval. `range`: "FROM..TO", each a mark's name or a time since the session's start
+ * such as 2.5s; without FROM from the beginning, without TO to the end. Of marks with the same name
+ * FROM means the first, TO the first after FROM; NAME#3 is the third.
  */
 SHINY_MUST_CHECK struct shiny_err *filter_between(struct store *store, const char *range,
 						  struct filter *filter);
 
-/* How long the session is, ns. */
+/* Returns the session's duration in ns. */
 SHINY_MUST_CHECK struct shiny_err *session_duration(struct store *store, uint64_t *ns);
 
 /* Appends an all-zero row of `size` bytes (mem.h). */
 void *rows_push(void *rows_pointer, size_t *count, size_t *room, size_t size);
 
-/* A copy of a text column; NULL for SQL's NULL. */
+/* Returns a copy of a text column; NULL for SQL's NULL. The caller frees it. */
 char *query_copy(const struct query *query, int column);
 
-/* A query from parts, with printf's conversions. */
+/* Starts a query whose SQL is formatted as by printf(). */
 SHINY_MUST_CHECK struct shiny_err *query_format(struct store *store, struct query **out,
 						const char *format, ...) SHINY_PRINTF(3, 4);
 

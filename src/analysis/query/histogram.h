@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * histogram.h: how many of many numbers lie in which eighth of an octave.
+ * histogram.h: counts numbers by eighths of octaves.
  *
  * Runs: CLI. Signals: no. Allocates: 8 bytes a bin of the octaves between the smallest and the
  * largest value. Threads: one a histogram.
  *
  * Values below 16 have a bin each, bin of larger ones: 8 * floor(log2 v) + the next three bits. A
  * quantile is known to within its bin, which is at most 1/8 of its value wide, and to within the
- * least and the most value, which the caller knows. What is given in between supposes that a bin's
- * values are spread evenly, so it is off by less than 1/8. Octaves are there as a whole, a cache
- * line each, as what is counted together lies in one or two of them.
+ * least and the most value, which the caller keeps. The estimate assumes that a bin's values are
+ * spread evenly, so it is off by less than 1/8. Octaves are allocated as a whole, a cache line
+ * each, as values counted together are in one or two of them.
  */
 #ifndef SHINY_HISTOGRAM_H
 #define SHINY_HISTOGRAM_H
@@ -20,16 +20,16 @@ enum {
 	HISTOGRAM_SUB_BITS = 3,
 	HISTOGRAM_SUBS = 1 << HISTOGRAM_SUB_BITS,
 	HISTOGRAM_EXACT = 2 * HISTOGRAM_SUBS,
-	/* beyond the last octave, of 2^63 */
+	/* up to the octave of 2^63 */
 	HISTOGRAM_BINS = HISTOGRAM_EXACT + (63 - HISTOGRAM_SUB_BITS) * HISTOGRAM_SUBS
 };
 
 struct histogram { /* zeroed: empty */
-	uint64_t *at;          /* of bins first to first + count - 1 */
+	uint64_t *at;          /* counts of bins `first` to first + count - 1 */
 	uint32_t first, count; /* multiples of HISTOGRAM_SUBS */
 };
 
-/* The number of a value's bin, and the least value of a bin. */
+/* Return the number of a value's bin, and the least value of a bin. */
 static inline unsigned histogram_bin(uint64_t value)
 {
 	unsigned octave;
@@ -42,14 +42,14 @@ static inline unsigned histogram_bin(uint64_t value)
 }
 uint64_t histogram_bin_start(unsigned bin);
 
-void histogram_reach(struct histogram *histogram, unsigned bin); /* it gets that bin */
+void histogram_reach(struct histogram *histogram, unsigned bin); /* allocates that bin */
 static inline void histogram_add(struct histogram *h, unsigned bin, uint64_t values)
 {
 	if (bin - h->first >= h->count)
 		histogram_reach(h, bin);
 	h->at[bin - h->first] += values;
 }
-/* To that bin values will be added soon. */
+/* Prefetches a bin for histogram_add(). */
 static inline __attribute__((always_inline)) void histogram_expect(const struct histogram *h,
 								   unsigned bin)
 {
@@ -64,14 +64,15 @@ static inline uint64_t histogram_count(const struct histogram *h, unsigned bin)
 void histogram_merge(struct histogram *to, const struct histogram *from);
 void histogram_deinit(struct histogram *histogram);
 
-uint64_t histogram_total(const struct histogram *histogram); /* all its values */
-/* What is known of a value of which only the bin is: it lies in low..high, and likely at about. */
+uint64_t histogram_total(const struct histogram *histogram); /* number of values */
+/* The range of a value of which only the bin is known; `about` is the estimate. */
 struct histogram_range { uint64_t low, about, high; };
-/* The value of that rank (1: the least) among `count` in a bin, when all lie in least..most. */
+/* Returns the value of a rank (1: the least) among `count` in a bin; all values are in
+ * least..most. */
 struct histogram_range histogram_in_bin(unsigned bin, uint64_t rank, uint64_t count, uint64_t least,
 					uint64_t most);
-/* The value of rank ceil(q * total), of values in least..most, of which the least and the most are
- * there; `q` in 0..1. All 0 if there are no values. */
+/* Returns the value of rank ceil(q * total); least and most are the extreme values; `q` in 0..1.
+ * All 0: no values. */
 struct histogram_range histogram_quantile(const struct histogram *histogram, double q,
 					  uint64_t least, uint64_t most);
 

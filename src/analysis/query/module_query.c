@@ -7,7 +7,7 @@
 #include "../../base/mem.h"
 #include "filter.h"
 
-/* Takes over `q` and `err`. The columns: path, build-id, weight. */
+/* Reads rows of path, build-id and weight. Ends `q`; passes `err` on. */
 static struct shiny_err *read_rows(struct query *q, struct shiny_err *err, struct module_rows *out)
 {
 	struct module_rows rows = { 0 };

@@ -7,8 +7,8 @@
 #include "../../base/hash.h"
 
 /*
- * Honest sessions: 34 MB for Chromium's of 51 MB. Half a gigabyte is the pages of a heap of 500 GB,
- * or one end each of half a million blocks that lie 64 KiB apart.
+ * Regular sessions need 34 MB for Chromium's of 51 MB. Half a gigabyte has the pages of a heap of
+ * 500 GB, or one end each of half a million blocks that lie 64 KiB apart.
  */
 enum {
 	BYTES_AT_LEAST = 512 << 20,
@@ -17,14 +17,14 @@ enum {
 	RANGES_A_BYTE = 64
 };
 
-/* Pages are counted by a thread of their own (change_queue.h): relaxed, as only sums count. */
+/* Another thread counts pages (change_queue.h). Relaxed: only the sums matter. */
 static struct {
 	_Atomic uint64_t bytes, ranges;
 	unsigned users;
 	_Atomic bool spent;
 } account;
 
-/* False: there is less left. */
+/* Takes `amount` from the account; false: too little is left. */
 static bool spend(_Atomic uint64_t *left, uint64_t amount)
 {
 	uint64_t had = atomic_load_explicit(left, memory_order_relaxed);
@@ -70,7 +70,7 @@ struct shiny_err *range_maps_end(const struct store *store)
 	return account.spent ? store_too_much(store) : NULL;
 }
 
-/* The range's place in `ranges`, or HASH_NONE. */
+/* Returns the range's index of `ranges`, or HASH_NONE. */
 static uint32_t find_range(const struct range_map *map, uint64_t range)
 {
 	return hash_table_find(&map->index, hash_key(range), i, map->ranges.at[i].number == range);

@@ -10,14 +10,14 @@
 #include "../../base/text.h"
 #include "type_name.h"
 
-/* How a site's row answers to a text; smaller is better. */
+/* The ranks of a match between a site and a text; smaller is better. */
 enum rank { RANK_ID, RANK_WHOLE, RANK_NAME, RANK_PART, RANK_NO };
 
-/* Meanings that a text may have. */
+/* The readings of a text. */
 struct wish {
 	const char *text;
-	uint32_t id;         /* "#12", else 0 */
-	char *front;         /* of "front:line" and "front+0x…"; NULL */
+	uint32_t id;         /* of "#12", else 0 */
+	char *front;         /* of "front:line" and "front+0x…", else NULL */
 	uint32_t line;
 	uint64_t offset;     /* of "front+0x…" */
 	bool at_offset;
@@ -52,7 +52,7 @@ static void wish_read(const char *text, struct wish *out)
 			mem_format("%.*s", (int)((out->at_offset ? plus : colon) - text), text);
 }
 
-/* Is it the function's name: whole; without its arguments; or a part of it? */
+/* Ranks a function's name: whole, without its arguments, or a part of it. */
 static enum rank name_rank(const char *wanted, const char *name)
 {
 	size_t length = strlen(wanted);
@@ -62,7 +62,7 @@ static enum rank name_rank(const char *wanted, const char *name)
 		return RANK_NO;
 	if (strcmp(wanted, name) == 0)
 		return RANK_WHOLE;
-	/* "f" is "ns::f(int)" and "f<int>(int)", not "off(int)" */
+	/* "f" matches "ns::f(int)" and "f<int>(int)", not "off(int)" */
 	for (found = strstr(name, wanted); found && length; found = strstr(found + 1, wanted))
 		if ((found == name || strchr(": *&", found[-1])) &&
 		    (!found[length] || strchr("(<[@", found[length])))
@@ -87,7 +87,7 @@ static enum rank file_rank(const char *wanted, const char *path)
 		       : RANK_NO;
 }
 
-/* Row: site, function, source, line, module, … */
+/* Ranks a row (site, function, source, line, module, …). */
 static enum rank rank_of(const struct wish *wish, const struct query *q)
 {
 	enum rank function, file;
@@ -138,7 +138,7 @@ static int heaviest_place(const void *left, const void *right)
 	"o ON o.id = i.source "                                                                    \
 	"LEFT JOIN module m ON m.id = i.module LEFT JOIN frame f ON f.id = i.frame"
 
-/* Sites by name, file or id. */
+/* Finds sites by name, file or id. */
 static struct shiny_err *find_named(struct store *store, const struct filter *filter,
 				    const struct wish *wish, struct site_matches *out)
 {
@@ -168,8 +168,8 @@ static struct shiny_err *find_named(struct store *store, const struct filter *fi
 	return err;
 }
 
-/* Sites that are reached through a function that is not anybody's site: a wrapper, a function of
- * the library. */
+/* Finds sites that are reached through a function that is no site itself: a wrapper, or a library's
+ * function. */
 static struct shiny_err *find_through(struct store *store, const struct filter *filter,
 				      const struct wish *wish, struct site_matches *out)
 {
@@ -190,7 +190,7 @@ static struct shiny_err *find_through(struct store *store, const struct filter *
 
 		if (rank > best)
 			continue;
-		if (rank < best) { /* what was found so far is only a part of a name */
+		if (rank < best) { /* earlier results match less well */
 			rewind(list);
 			count = 0;
 		}
@@ -215,7 +215,7 @@ static struct shiny_err *find_through(struct store *store, const struct filter *
 	return err;
 }
 
-/* Stacks whose innermost frame, or whose site's frame, is at this offset of the module. */
+/* Finds stacks whose innermost frame, or site's frame, is at this offset of the module. */
 static struct shiny_err *find_offset(struct store *store, const struct filter *filter,
 				     const struct wish *wish, struct site_matches *out)
 {

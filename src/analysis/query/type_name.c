@@ -14,9 +14,9 @@
 enum { ARGUMENTS = 64, DEEPEST = 64 };
 
 /*
- * Default template arguments: of the template, from argument number `first` on. $0 and $1 stand for
- * the arguments in front; ways to write one default are separated by '|', since gcc, clang and the
- * demangler put const on different sides.
+ * Default template arguments of a template, from argument number `first` on. $0 and $1 are the
+ * arguments before; '|' separates spellings of one default, since gcc, clang and the demangler put
+ * const on different sides.
  */
 #define PAIR_ALLOCATOR \
 	"std::allocator<std::pair<$0 const, $1>>|std::allocator<std::pair<const $0, $1>>"
@@ -91,8 +91,7 @@ static const struct {
 	{ "absl::btree_map", 2, { "std::less<$0>", PAIR_ALLOCATOR } },
 	{ "absl::InlinedVector", 2, { "std::allocator<$0>" } },
 };
-/* Streams and strings of char have names of their own, and those of wchar_t, by the same
- * pattern. */
+/* Streams and strings of char, and those of wchar_t, have names of their own by one pattern. */
 static const char *const families[] = { "string",	 "string_view",	  "ios",
 					"istream",	 "ostream",	  "iostream",
 					"streambuf",	 "filebuf",	  "ifstream",
@@ -132,7 +131,7 @@ static bool word_char(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
 
-/* Does the text end with this word, and not only with the end of a longer one? */
+/* True if the text ends with this word, and not with a longer one that ends like it. */
 static bool ends_with(const text_t *text, const char *word)
 {
 	size_t bytes = strlen(word);
@@ -152,7 +151,7 @@ static void drop_inline_namespace(text_t *text)
 	}
 }
 
-/* Is `argument` the default that `pattern` describes, given the arguments in front of it? */
+/* True if `argument` is the default of `pattern`, given the arguments before it. */
 static bool is_default(const char *argument, const char *pattern, char *const *arguments)
 {
 	while (*pattern) {
@@ -178,7 +177,7 @@ static bool is_default(const char *argument, const char *pattern, char *const *a
 	return false;
 }
 
-/* Where the template's name begins in `text`, whose end it is. */
+/* Returns where the template's name begins, at the end of `text`. */
 static size_t name_start(const text_t *text)
 {
 	size_t start = text->count;
@@ -194,7 +193,7 @@ static bool named(const text_t *text, size_t start, const char *name)
 	       memcmp(text->at + start, name, text->count - start) == 0;
 }
 
-/* std::basic_X<C> has a shorter name: writes it over the text from `start` on. */
+/* Writes the shorter name of std::basic_X<C>, if it has one, over the text from `start` on. */
 static bool take_family(text_t *text, size_t start, const char *element)
 {
 	for (size_t f = 0; f < sizeof(families) / sizeof(*families); f++) {
@@ -218,7 +217,7 @@ static bool take_family(text_t *text, size_t start, const char *element)
 
 static void parse(struct type_name_parser *p, text_t *out, enum stop stop);
 
-/* Behind a '<': the arguments and their '>'. */
+/* Parses arguments and their '>'; p->at is after the '<'. */
 static void parse_arguments(struct type_name_parser *p, text_t *out)
 {
 	char *arguments[ARGUMENTS];
@@ -260,7 +259,7 @@ static void parse_arguments(struct type_name_parser *p, text_t *out)
 		free(arguments[i]);
 }
 
-/* Behind the word "operator": its sign, which may look like a bracket. */
+/* Copies the sign after the word "operator", which may look like a bracket. */
 static void copy_operator(struct type_name_parser *p, text_t *out)
 {
 	size_t bytes = strncmp(p->at, "()", 2) == 0 || strncmp(p->at, "[]", 2) == 0
@@ -334,7 +333,7 @@ char *type_name_function(const char *name)
 	static const char nameless[] = "(anonymous namespace)::";
 	char *text, *at;
 
-	if (strstr(name, "+0x")) /* an address, perhaps with its place */
+	if (strstr(name, "+0x")) /* an address, perhaps with its source file */
 		return mem_text(name);
 	at = text = type_name_short(function_name_start(name));
 
@@ -372,7 +371,7 @@ char *type_name_block(const struct type_text *what)
 
 	if (!what->type && !what->container)
 		return mem_text("(no type)");
-	/* a node's own type is a detail of the library, and repeats the container's arguments */
+	/* a node's own type is an internal of the library, and repeats the container's arguments */
 	type = node	     ? mem_text("node")
 	       : !what->type ? mem_text("storage")
 	       : what->full  ? mem_text(what->type)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * type_name.h: type names as a person would write them.
+ * type_name.h: shortens type names to the form in which people write them.
  *
  * Runs: CLI. Signals: no. Allocates: yes (mem.h). Threads: any.
  *
@@ -13,21 +13,21 @@
 #ifndef SHINY_TYPE_NAME_H
 #define SHINY_TYPE_NAME_H
 
-/* A new text; a name that is not well formed comes back as it is. */
+/* Returns a short name, which the caller frees; a malformed name is copied unchanged. */
 char *type_name_short(const char *name);
 
-/* The same of a function: also without its return type, and without unnamed namespaces, which no
- * caller can write. */
+/* Returns a function's short name, without its return type, and without unnamed namespaces, which
+ * no caller can write. */
 char *type_name_function(const char *name);
 
-/* "prog+0x12fe in net/http/": an address with its place. Takes `label`; one that is no address's
- * comes back as it is. `file` NULL or "": no place is known. */
+/* Adds its source file to an address: "prog+0x12fe in net/http/". Takes `label`, and returns it
+ * unchanged if it is no address, or `file` is NULL or "". */
 char *type_name_placed(char *label, const char *file);
 
 /*
- * What a block is, in one line: "int[] in std::vector<int>". `type` NULL: "(no type)"; `container`
- * NULL none; `form` as in sym_form_name(). `derived`: or what is derived from it. A label is shown
- * in parentheses. `full`: names are not shortened; otherwise a container's node is only called so:
+ * Describes a block in one line: "int[] in std::vector<int>". `type` NULL: "(no type)"; `container`
+ * NULL: none; `form` as in sym_form_name(). `derived`: may be a derived type. A label is shown in
+ * parentheses. `full`: names are not shortened; otherwise a container's node is only called so:
  * "node of std::set<int>".
  */
 struct type_text {
@@ -36,7 +36,7 @@ struct type_text {
 };
 char *type_name_block(const struct type_text *what);
 
-/* The sign in front of a name that is a guess: "~" medium, "?" low, else "". */
+/* Returns the sign before a guessed name: "~" medium, "?" low, else "". */
 const char *type_name_mark(const char *confidence);
 
 #endif

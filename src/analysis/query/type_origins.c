@@ -24,7 +24,7 @@ static void add_origin(struct type_origins *out, const struct query *q)
 	for (size_t i = 0; i < out->count && !row; i++)
 		if (out->rows[i].type == type)
 			row = &out->rows[i];
-	if (!row) { /* rows come heaviest first: this one stands for its type */
+	if (!row) { /* the first row of a type is its heaviest: it stands for the type */
 		row = rows_push(&out->rows, &out->count, &out->room, sizeof(*row));
 		row->name = query_copy(q, 8);
 		row->container = query_copy(q, 9);
@@ -60,8 +60,8 @@ struct shiny_err *origins_load(struct store *store, const struct filter *filter,
 	char where[128];
 	struct shiny_err *err;
 
-	/* of several processes, the row of the heaviest one stands for all: SQLite takes bare
-	 * columns beside MAX() from it */
+	/* SQLite takes bare columns beside MAX() from the row of the maximum: the heaviest
+	 * process's */
 
 	if (stack)
 		snprintf(where, sizeof(where), "s.stack = %" PRIu32 " AND s.vtable = %" PRIu32,

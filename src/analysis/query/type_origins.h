@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * type_origins.h: what the sidecar concluded types from: stacks, vtables and sizes, for a call site
- * or a block.
+ * type_origins.h: the stacks, vtables and sizes from which the sidecar derived types, for a call
+ * site or a block.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one a store.
  */
@@ -10,15 +10,14 @@
 
 #include "site_query.h"
 
-/* Blocks of one stack and vtable, which the sidecar concluded one type for; rows of the same type
- * are together, heaviest first. */
+/* The blocks for which the sidecar derived one type; stack, vtable, reading and api are those of
+ * the heaviest. */
 struct type_origin {
 	uint32_t stack, vtable, type;
 	uint8_t reading, api;
-	uint64_t least, most, step; /* sizes of the row that stands for all */
+	uint64_t least, most, step; /* sizes of the heaviest row */
 	uint64_t stacks, least_of_all, most_of_all; /* over all rows of the type */
-	char *name, *container, *form, *rule, *confidence; /* as the session has it; NULL: not
-	                                                    * known */
+	char *name, *container, *form, *rule, *confidence; /* NULL: unknown */
 	bool or_derived;
 	struct sums sums;           /* over all rows of the type */
 };
@@ -26,7 +25,7 @@ struct type_origins {
 	struct type_origin *rows; /* one a type, heaviest first */
 	size_t count, room;
 };
-/* Of a site, or, with `stack` not 0, of that stack (and vtable) alone. */
+/* Loads the types of a site, or, if `stack` is not 0, of that stack and vtable only. */
 SHINY_MUST_CHECK struct shiny_err *origins_load(struct store *store, const struct filter *filter,
 						const struct site_match *place, uint32_t stack,
 						uint32_t vtable, struct type_origins *out);
@@ -34,7 +33,7 @@ void origins_deinit(struct type_origins *origins);
 
 /* The return addresses of a stack, innermost first. */
 struct stack_call {
-	uint32_t module; /* module.id, 0 outside any */
+	uint32_t module; /* id of table module; 0: none */
 	uint64_t vaddr;
 };
 struct stack_calls {

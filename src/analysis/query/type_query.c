@@ -8,7 +8,7 @@
 #include "../../base/text.h"
 #include "type_name.h"
 
-/* How a type's name answers to a text; smaller is better. */
+/* The ranks of a match between a type's name and a text; smaller is better. */
 enum { TYPE_WHOLE, TYPE_SHORT, TYPE_PART, TYPE_RANKS };
 
 static unsigned type_rank(const char *text, const char *name)

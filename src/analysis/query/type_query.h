@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * type_query.h: types by what people call them, and how many objects of one the session saw.
+ * type_query.h: finds types by the names that users give them, and counts a type's objects.
  *
  * Runs: CLI. Signals: no. Allocates: yes (mem.h). Threads: one a store.
  */
@@ -10,13 +10,11 @@
 #include "../../base/mem.h"
 #include "filter.h"
 
-/* Full names, in order. */
+/* Full names, sorted. */
 typedef VEC(char *) type_names_t;
 
-/*
- * The types of the session that `text` may mean: those with this full name; else with this short
- * name; else those whose full or short name has it as a part (* and ? are wildcards).
- */
+/* Finds the types of `text`: those with this full name; else with this short name; else those whose
+ * full or short name contains it (* and ? are wildcards). */
 SHINY_MUST_CHECK struct shiny_err *type_query_find(struct store *store, const char *text,
 						   type_names_t *out);
 void type_names_deinit(type_names_t *names);
@@ -24,7 +22,7 @@ void type_names_deinit(type_names_t *names);
 /* Objects of a type, and the blocks that hold them. */
 struct type_objects {
 	uint64_t live, live_blocks, allocs, alloc_blocks;
-	uint64_t guessed; /* allocations that only may be of it; in none of the above */
+	uint64_t guessed; /* allocations that may be of the type; not in the counts above */
 };
 /*
  * Counts the objects of the type with the full name `name`, `bytes` each. A block of form object or

@@ -2,9 +2,9 @@
 /*
  * change_queue.c: see change_queue.h.
  *
- * A ring of batches; the numbers only grow, a place is its number modulo the ring's size. Batches
- * in [applied, given) are the other thread's, batch `given` is being filled. Whoever waits for it
- * is woken when half of the ring is free again.
+ * A ring of batches. Their numbers only grow; a batch's slot is its number modulo the ring's size.
+ * The other thread owns batches [applied, given); batch `given` is being filled. A full ring wakes
+ * the giver when half of it is free again.
  */
 #include "change_queue.h"
 
@@ -17,7 +17,7 @@
 enum { BATCHES = 8, BATCH_CHANGES = 2048 };
 
 struct change_queue {
-	struct change_batch batch; /* batch `given` */
+	struct change_batch batch; /* the batch numbered `given` */
 	void (*apply)(void *context, const void *changes, size_t count);
 	void *context;
 	char *changes;    /* BATCHES times BATCH_CHANGES */
@@ -99,7 +99,7 @@ void change_queue_destroy(struct change_queue *q)
 	free(q);
 }
 
-/* Until no more than so many batches are the other thread's. */
+/* Waits until the other thread owns at most `most` batches. */
 static void wait_for(struct change_queue *q, uint64_t most)
 {
 	if (q->worker_waits && q->given - q->applied > most)

@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * life_map.h: the live blocks of processes, by their addresses: what replay.c spends its time in.
+ * life_map.h: the live blocks of processes, by address, where replay.c spends its time.
  *
  * Runs: CLI. Signals: no. Allocates: 64 bytes a live block and 13 to 26 for finding it. Threads:
  * one a pool.
  *
- * The lives lie in a pool that all processes share, one cache line each; a place that became free
- * is the next to be used, so that what comes and goes fast stays in the cache. A process finds its
- * own by an index: the address's hash says which bucket, a bucket is a cache line of seven entries,
- * each half of the hash and the place, and all seven are compared at once. Looking one up misses
- * the cache twice when the block is an old one, so a reader that knows what will be asked for says
- * so: life_map_expect() first, for many, then life_map_prepare().
+ * The lives lie in a pool that all processes share, one cache line each; a freed place is used
+ * next, so that short lives stay in the cache. Each process has an index: the address's hash
+ * selects a bucket, a cache line of seven entries of hash and place, which are compared at once.
+ * Looking up an old block misses the cache twice, so a reader that knows the next addresses
+ * prefetches: life_map_expect() first, for many, then life_map_prepare().
  *
- * A bucket that is full passes what comes on to the next one, and counts it; a search ends at the
- * first bucket that has passed nothing on. This is how F14 (N. Bronson and X. Shi, "Open-sourcing
- * F14", 2019) does without marks for what was taken out, and without moving anything.
+ * A full bucket passes new entries on to the next one, and counts them; a search ends at the first
+ * bucket that has passed nothing on. So F14 (N. Bronson and X. Shi, "Open-sourcing F14", 2019)
+ * needs no marks for removed entries, and moves none.
  *
  * Rejected: lives in the index itself (measured: growing and closing gaps moves 64 bytes a step,
  * and a short life touches another line each time); cells of 8 bytes with linear probing, and gaps
- * closed behind what is taken out: how far a search goes is what a processor cannot predict.
+ * closed after removals: a processor cannot predict the length of a search.
  */
 #ifndef SHINY_LIFE_MAP_H
 #define SHINY_LIFE_MAP_H
@@ -33,43 +32,41 @@
 
 struct life {
 	alignas(64) uint64_t address;
-	uint64_t birth;       /* ns since the session's start; of inherited ones the parent's */
+	uint64_t birth;       /* ns since the session's start; of an inherited block its parent's */
 	uint64_t size;        /* requested, bytes */
-	uint64_t number;      /* of its birth among those of its process, from 1 */
-	uint32_t stack, vtable; /* ids; vtable as far as it is known yet */
+	uint64_t number;      /* number of its birth in its process, from 1 */
+	uint32_t stack, vtable; /* ids; vtable as known so far */
 	uint32_t thread;      /* id of the thread that allocated it */
-	uint32_t tag;         /* id of what that thread was at; 0 none */
-	uint32_t type, type_vtable; /* ask replay_type(); looked up when it was of this vtable */
+	uint32_t tag;         /* tag of that thread at the time; 0: none */
+	uint32_t type, type_vtable; /* use replay_type(); type is that of type_vtable */
 	uint8_t api;          /* enum shiny_api */
-	bool inherited;       /* came along in a fork */
+	bool inherited;       /* copied by a fork */
 	bool realloced;       /* began by a realloc */
-	bool outside; /* not in the filter: no observer sees it, and replay_each leaves it out */
-	uint32_t place; /* in the pool: from 1, of no other live block of the session */
+	bool outside; /* not in the filter: observers and replay_each skip it */
+	uint32_t place; /* in the pool, from 1; unique among the session's live blocks */
 };
 
-/* lives that are MEM_HUGE bytes */
+/* a chunk of lives has MEM_HUGE bytes */
 enum { LIFE_CHUNK_BITS = 15, LIFE_CHUNK = 1 << LIFE_CHUNK_BITS };
 
 struct life_pool { /* zeroed: empty */
 	VEC(struct life *) chunks;
-	uint32_t used;  /* places so far; 0 is none's */
-	uint32_t spare; /* list of free ones, through `number`; 0 ends it */
+	uint32_t used;  /* places so far; place 0 is never given */
+	uint32_t spare; /* first free place, linked through `number`; 0: none */
 };
 
-/* With 5 a bucket on the average one of seven has more than seven (Poisson), with 2.5, when the
- * table has just grown, one of 235. */
+/* At a mean of 5 a bucket one of seven overflows (Poisson), at 2.5, after growing, one of 235. */
 enum { LIFE_LANES = 7, LIFE_LANES_ALL = (1 << LIFE_LANES) - 1, LIFE_LOAD = 5 };
 struct life_bucket {
 	alignas(64) uint32_t hashes[LIFE_LANES];
-	uint32_t passed; /* entries of this bucket or of one before it that had to go on to a later
-	                  * one */
+	uint32_t passed; /* entries of this or an earlier bucket that went on to a later one */
 	uint32_t places[LIFE_LANES];
-	uint32_t used;   /* a bit a lane */
+	uint32_t used;   /* a bit for each lane */
 };
 struct life_map { /* zeroed but for the pool: empty */
 	struct life_pool *pool;
-	struct life_bucket *buckets; /* LIFE_LOAD of seven lanes used on the average, at most */
-	size_t room, count;          /* room: buckets, a power of two, or 0 */
+	struct life_bucket *buckets; /* at most LIFE_LOAD of seven lanes used on average */
+	size_t room, count;          /* room: number of buckets, a power of two, or 0 */
 	unsigned shift;              /* room = 2^(32 - shift) */
 };
 
@@ -78,14 +75,13 @@ static inline struct life *life_at(const struct life_pool *pool, uint32_t place)
 	return &pool->chunks.at[place >> LIFE_CHUNK_BITS][place & (LIFE_CHUNK - 1)];
 }
 
-/* D. Knuth's multiplicative hashing: the high bits are the best, and decide which bucket is a
- * block's. */
+/* D. Knuth's multiplicative hashing: the high bits are the best, and select the bucket. */
 static inline uint32_t life_hash(uint64_t address)
 {
 	return (uint32_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 32);
 }
 
-/* The lanes that have this hash, a bit each. */
+/* Returns a bit for each lane with this hash. */
 static inline unsigned life_bucket_lanes(const struct life_bucket *bucket, uint32_t hash)
 {
 	__m128i key = _mm_set1_epi32((int)hash);
@@ -104,14 +100,14 @@ static inline __attribute__((always_inline)) void life_map_expect(const struct l
 		__builtin_prefetch(&map->buckets[hash >> map->shift], 1);
 }
 
-/* The place of the life that probably has this hash; 0, which is none's and in the cache: there is
- * none. The map is not empty. */
+/* Returns the place of the life that probably has this hash; 0, a place that no life has and that
+ * is cached: none. The map must not be empty. */
 static inline __attribute__((always_inline)) uint32_t life_map_guess(const struct life_map *map,
 								     uint32_t hash)
 {
 	const struct life_bucket *bucket = &map->buckets[hash >> map->shift];
 	unsigned lanes = life_bucket_lanes(bucket, hash);
-	/* anything where there is none */
+	/* any lane if there is none */
 	uint32_t place = bucket->places[__builtin_ctz(lanes | 1u << (LIFE_LANES - 1))];
 
 	return place & -(uint32_t)(lanes != 0);
@@ -124,7 +120,7 @@ static inline __attribute__((always_inline)) void life_map_prepare(const struct 
 		__builtin_prefetch(life_at(map->pool, life_map_guess(map, hash)), 1);
 }
 
-/* Where an address has its entry; bucket NULL: it has none. Good until the next change. */
+/* The entry of an address; bucket NULL: none. Valid until the next change. */
 struct life_slot {
 	struct life_bucket *bucket;
 	unsigned lane;
@@ -152,7 +148,7 @@ static inline __attribute__((always_inline)) struct life_slot life_map_slot(
 	return (struct life_slot){ NULL, 0 };
 }
 
-/* Its place; 0: it has none. */
+/* Returns the address's place; 0: none. */
 static inline uint32_t life_map_find(const struct life_map *map, uint64_t address, uint32_t hash)
 {
 	struct life_slot slot = life_map_slot(map, address, hash);
@@ -160,10 +156,10 @@ static inline uint32_t life_map_find(const struct life_map *map, uint64_t addres
 	return slot.bucket ? slot.bucket->places[slot.lane] : 0;
 }
 
-/* Room for so many more. */
+/* Makes room for `more` lives. */
 void life_map_reserve(struct life_map *map, size_t more);
 
-/* The life at `place` belongs to an address without an entry. */
+/* Adds the life at `place`, whose address has no entry. */
 static inline void life_map_put(struct life_map *map, uint32_t hash, uint32_t place)
 {
 	struct life_bucket *bucket;
@@ -185,8 +181,8 @@ static inline void life_map_put(struct life_map *map, uint32_t hash, uint32_t pl
 	map->count++;
 }
 
-/* Takes the entry of an address out; the life stays at its place, which is returned, until
- * life_pool_give. 0: it has none. */
+/* Removes the entry of an address, and returns the life's place, which stays taken until
+ * life_pool_give(); 0: none. */
 static inline __attribute__((always_inline)) uint32_t life_map_take(struct life_map *map,
 								    uint64_t address, uint32_t hash)
 {
@@ -202,7 +198,7 @@ static inline __attribute__((always_inline)) uint32_t life_map_take(struct life_
 	return slot.bucket->places[slot.lane];
 }
 
-/* A place for a life, filled with anything. */
+/* Takes a place for a life, with undefined content. */
 uint32_t life_pool_more(struct life_pool *pool);
 static inline uint32_t life_pool_take(struct life_pool *pool)
 {
@@ -220,7 +216,7 @@ static inline void life_pool_give(struct life_pool *pool, uint32_t place)
 	pool->spare = place;
 }
 
-/* The lives one after the other, in no order; `life` NULL: the first. NULL: there are no more. */
+/* Returns the next life, in no order; `life` NULL: the first. NULL: no more. */
 const struct life *life_map_next(const struct life_map *map, const struct life *life);
 
 void life_map_deinit(struct life_map *map);

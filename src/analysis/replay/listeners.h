@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * listeners.h: whom a pass of replay.c tells what: its observers, sorted by what they want.
+ * listeners.h: the observers of a pass of replay.c, listed by the calls that they have.
  *
  * Runs: CLI. Signals: no. Allocates: 56 bytes an observer. Threads: one a pass.
  *
- * Whoever wants births or deaths stands in a list of its own, 16 bytes each: an observer is three
+ * Observers of births and of deaths have lists of their own, 16 bytes each: an observer is three
  * cache lines, and a page has a dozen of them.
  */
 #ifndef SHINY_LISTENERS_H
@@ -24,12 +24,12 @@ struct death_call {
 struct listeners {
 	struct replay_observer *observers;
 	size_t observer_count;
-	struct birth_call *births; /* of the observers that have such; and so on */
+	struct birth_call *births; /* calls of the observers that have them */
 	struct death_call *deaths;
 	const struct replay_rows **by_stack, **by_place;
 	size_t birth_count, death_count, by_stack_count, by_place_count;
-	bool only_moments; /* nobody wants anything else */
-	bool untyped;      /* nobody asks for the types of many blocks */
+	bool only_moments; /* no observer has any other call */
+	bool untyped;      /* all observers are `untyped` */
 };
 
 void listeners_init(struct listeners *listeners, struct replay_observer *observers, size_t count);
@@ -54,7 +54,7 @@ static inline void listeners_death(const struct listeners *l, const struct repla
 		c->tell(c->context, replay, p, life, death);
 }
 
-/* What is rarer: `call` with these arguments, of those observers that have it. */
+/* Makes a rarer `call` with these arguments, to those observers that have it. */
 #define listeners_each(to, call, ...)                                                      \
 	do {                                                                               \
 		const struct listeners *l_ = (to);                                         \
@@ -72,7 +72,7 @@ static inline __attribute__((always_inline)) void listeners_expect_row(
 		__builtin_prefetch((const char *)rows->at + number * rows->each, 1);
 }
 
-/* Of a block of this stack, at this place; 0: it has none yet. */
+/* Prefetches the observers' rows of a block of this stack, at this place; 0: no place yet. */
 static inline __attribute__((always_inline)) void listeners_expect(const struct listeners *l,
 								   uint32_t stack, uint32_t place)
 {

@@ -5,7 +5,7 @@
 
 #include "../../base/mem.h"
 
-/* The process holds that much more from then on; less if the difference is below zero. */
+/* Changes a process's live blocks and bytes; differences wrap, so they may be negative. */
 static void change(struct live_peak *k, const struct replay *replay, const struct replay_process *p,
 		   uint64_t blocks, uint64_t bytes)
 {
@@ -61,7 +61,7 @@ static uint64_t on_moment(void *context, const struct replay *replay, uint64_t m
 		process_ends_init(&k->ends, replay);
 	while ((p = process_ends_take(&k->ends, replay, moment))) {
 		if (!k->own)
-			continue; /* nothing was told yet */
+			continue; /* no event yet */
 		k->left[p->id - 1] = true;
 		k->now.blocks -= k->own[p->id - 1].blocks;
 		k->now.bytes -= k->own[p->id - 1].bytes;

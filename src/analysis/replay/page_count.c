@@ -18,17 +18,17 @@ enum { GROUP_SHIFT = 4, GROUP_PAGES = 1 << GROUP_SHIFT, RANGE_GROUPS = RANGE_PAG
 size_t page_counts_most = 1 << 18;
 
 enum { WORD_BITS = 64, WORDS_LEAST = 64 };
-/* So many blocks before its turn a life is asked for, whether it still waits or not: a branch would
- * be guessed wrong. */
+/* Distance, in blocks, of the prefetch of a life, even if it no longer waits: a branch would be
+ * mispredicted. */
 enum { AHEAD = 64 };
 
-struct page_group { /* blocks that have their first or last page here */
+struct page_group { /* a page with the first or last page of a block */
 	uint16_t pages[GROUP_PAGES];
-	uint8_t lines[GROUP_PAGES][PAGE_LINES]; /* blocks begin 8 bytes apart at least: 9 on a line,
-	                                         * unless some overlap */
+	uint8_t lines[GROUP_PAGES][PAGE_LINES]; /* blocks begin at least 8 bytes apart: 9 on a line,
+						 * unless some overlap */
 };
 struct page_count_range {
-	uint32_t blocks; /* that have their first or last byte here */
+	uint32_t blocks; /* blocks with their first or last byte here */
 	struct page_group *groups[RANGE_GROUPS];
 };
 
@@ -44,7 +44,7 @@ static struct page_count_range *range_at(struct page_count *space, uint64_t numb
 	return range;
 }
 
-/* Lines `first` to `last` of a page have one block more (step 1) or less (-1). */
+/* Counts a block more (step 1) or less (-1) on lines `first` to `last` of a page. */
 static void count_lines(struct page_count *space, struct page_count_range *range, uint64_t page,
 			unsigned first, unsigned last, int step)
 {
@@ -121,7 +121,7 @@ static struct page_count *space_of(struct page_counts *counts, uint32_t process)
 	return &counts->spaces[process - 1];
 }
 
-/* Takes what a space holds out of the sums over all (sign -1), or puts it in. */
+/* Adds a space's counts to the totals; sign -1: subtracts them. */
 static void sum_up(struct page_counts *counts, const struct page_count *space, uint64_t sign)
 {
 	counts->pages += sign * space->pages;
@@ -225,7 +225,8 @@ static void clear_waiting(struct page_counts *counts, uint32_t place)
 	*word_of(counts, place) &= ~(UINT64_C(1) << place % WORD_BITS);
 }
 
-/* The last one to wait at a place is the one that waits, so from the back. */
+/* Counts the waiting blocks. If a place waits several times, only the last one is valid, so from
+ * the back. */
 static void count_waiting(struct page_counts *counts)
 {
 	for (size_t i = counts->waiting.count; i-- > 0;) {
@@ -260,7 +261,7 @@ void page_counts_remove(struct page_counts *counts, uint32_t process, const stru
 		give_block(counts, process, life, PAGE_BLOCK_REMOVE);
 }
 
-/* What waits is counted as it will be. */
+/* A waiting block needs no change: it is counted later, as it is then. */
 static void change_counted(struct page_counts *counts, uint32_t process, const struct life *life,
 			   const struct life *before)
 {

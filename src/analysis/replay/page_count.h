@@ -1,26 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * page_count.h: how many 4 KiB pages, 64-byte cache lines and 2 MiB ranges hold live blocks, kept
- * up to date from birth to death (F11, F12 of "Shiny Objects", Upadhyay & Venkat, POMACS 10(1):20,
- * 2026).
+ * page_count.h: counts the 4 KiB pages, 64-byte cache lines and 2 MiB ranges with live blocks, from
+ * birth to death (F11, F12 of "Shiny Objects", Upadhyay & Venkat, POMACS 10(1):20, 2026).
  *
- * Runs: CLI. Signals: no. Allocates: 272 bytes a range and 1,056 a group of 16 pages in which an
- * end of a block has ever lain; nothing for the pages that one block fills from end to end.
- * Threads: one; the counting is done by another of its own (change_queue.h), as long as
- * page_counts_settle() does not ask for it. `counts` must stay where it is.
+ * Runs: CLI. Signals: no. Allocates: 272 bytes a range and 1,056 a group of 16 pages that ever had
+ * an end of a block; nothing for pages that one block fills. Threads: one; another of its own
+ * counts (change_queue.h), up to page_counts_settle(). `counts` must not move.
  *
- * Exact: a page, line or range is counted while at least one byte of a live block lies in it, as
- * requested (the allocator's own rounding is not live); a block of 0 bytes holds the place where it
- * begins. Every line of a block's first and last page has a count of the blocks on it, every page
- * in between is its own, and only added up: so an event costs the same whatever the size of its
- * block. Blocks that overlap (the end of one was not seen) count twice what both fill from end to
- * end.
+ * Counts are exact: a page, line or range counts while it has at least one requested byte of a live
+ * block (the allocator's rounding is not live); a block of 0 bytes occupies its address. Each line
+ * of a block's first and last page counts its blocks; the pages between belong to the block alone,
+ * and are only added up: so an event costs the same whatever the size of its block. If blocks
+ * overlap (the end of one was not seen), pages that both fill count twice.
  *
- * Nobody asks between two moments, and most blocks do not live from one to the next: so a block
- * waits, and is counted, as it is then, when somebody asks, or too many wait. One that is removed
- * before is counted by nobody.
+ * Counts are read only at moments, and most blocks do not live from one to the next: so a block
+ * waits, and is counted, as it is then, at the next moment or when too many wait. One that is
+ * removed before is never counted.
  *
- * Where `group_of` says of which group a block is, such as its type, groups with live blocks are
+ * With `group_of`, which returns a block's group, such as its type, groups with live blocks are
  * counted too.
  *
  * Address spaces are kept apart: a fork doubles what its parent has, although the kernel copies
@@ -35,10 +32,10 @@
  *   move      page_counts_move(&counts, process->id, life, before);
  *   vtable    page_counts_vtable(&counts, process->id, life, before); where it may change groups
  *   fork      page_counts_inherit(&counts, child);
- *   moment    page_counts_end(&counts, p->id) for each process with p->end <= moment: lives are
- *             told of no end of a process
- * and then, behind page_counts_settle(&counts), counts.pages, lines, ranges, blocks and bytes are
- * the sums over all processes, at any time; page_counts_of() is one process.
+ *   moment    page_counts_end(&counts, p->id) for each process with p->end <= moment: the replay
+ *             reports no end of a process
+ * After page_counts_settle(&counts), at any time, counts.pages, lines, ranges, blocks and bytes are
+ * the sums over all processes; page_counts_of() returns one process's.
  */
 #ifndef SHINY_PAGE_COUNT_H
 #define SHINY_PAGE_COUNT_H
@@ -54,50 +51,51 @@ struct page_count { /* an address space */
 	struct range_map map;
 	uint64_t pages, lines, ranges, blocks, bytes;
 	struct live_groups groups;
-	bool ended; /* later events of it do not count */
+	bool ended; /* later events of the process do not count */
 };
-/* Blocks that wait, and that waited: 4 MiB of them. Tests lower it. */
+/* Most entries of `waiting`, 4 MiB of them. Tests lower it. */
 extern size_t page_counts_most;
 
 struct page_waiting { /* a block that was added */
-	const struct life *life; /* it may be another's by now */
+	const struct life *life; /* its place may have another block by now */
 	uint32_t process, place;
 };
 struct page_counts {
-	struct page_count *spaces; /* process id n is n - 1 */
+	struct page_count *spaces; /* process id n is [n - 1] */
 	size_t count;
-	/* 0: of none. NULL: groups are not counted. Given; the others zero */
+	/* Set by the caller; the other members are zero. Returns a block's group, 0: none. NULL:
+	 * groups are not counted. */
 	uint32_t (*group_of)(void *context, uint32_t process, const struct life *life);
 	void *context;
-	uint64_t pages, lines, ranges, blocks, bytes; /* over all */
-	struct live_groups groups;                      /* likewise */
-	struct change_queue *queue;                     /* NULL: nothing was ever told */
-	/* of each place the last one waits, if its bit is set; the others are removed */
+	uint64_t pages, lines, ranges, blocks, bytes; /* sums of all processes */
+	struct live_groups groups;                      /* sum of all processes */
+	struct change_queue *queue;                     /* NULL: no event yet */
+	/* the last entry of a place waits if its bit in `waits` is set; other entries are void */
 	VEC(struct page_waiting) waiting;
-	uint64_t *waits; /* by place of a life: a bit */
-	size_t words;    /* of it */
+	uint64_t *waits; /* a bit for each place of a life */
+	size_t words;    /* words of `waits` */
 };
 
 void page_counts_add(struct page_counts *counts, uint32_t process, const struct life *life);
-/* It was added, or came along in a fork; before its place is another's. */
+/* Removes a block that was added, or copied by a fork; call before its place is reused. */
 void page_counts_remove(struct page_counts *counts, uint32_t process, const struct life *life);
-/* It was of `before` bytes; it was at `before`. */
+/* Changes a block's size, or its address, from `before`. */
 void page_counts_resize(struct page_counts *counts, uint32_t process, const struct life *life,
 			uint64_t before);
 void page_counts_move(struct page_counts *counts, uint32_t process, const struct life *life,
 		      uint64_t before);
-/* Its vtable was `before`: it was of another group, perhaps. */
+/* Changes a block's vtable from `before`, and so perhaps its group. */
 void page_counts_vtable(struct page_counts *counts, uint32_t process, const struct life *life,
 			uint32_t before);
-/* The child holds what `child->blocks` has, and nothing else. */
+/* Adds the blocks of `child->blocks` to a child that has none. */
 void page_counts_inherit(struct page_counts *counts, const struct replay_process *child);
-/* Takes a process out of the sums for good; again: nothing. Also what waits of it. */
+/* Subtracts a process from the sums for good, with its waiting blocks. Later calls do nothing. */
 void page_counts_end(struct page_counts *counts, uint32_t process);
-/* Nothing more is told: what waits is counted while its lives are still there. */
+/* Call when no more events come: counts the waiting blocks while their lives still exist. */
 void page_counts_last(struct page_counts *counts);
-/* Counts what it was told so far: what stands in `counts` may be read until more is told. */
+/* Counts everything so far: `counts` can be read until the next event. */
 void page_counts_settle(struct page_counts *counts);
-/* NULL: nothing was ever told of it. */
+/* Returns a process's counts; NULL: it had no event. */
 const struct page_count *page_counts_of(const struct page_counts *counts, uint32_t process);
 void page_counts_deinit(struct page_counts *counts);
 

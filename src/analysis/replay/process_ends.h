@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * process_ends.h: processes that end before the session's end, in that order: for observers of
- * lives that keep count of what is live, as nobody tells them of a process's end, and what it held
- * is abandoned then. What the others held stays live: `shinyctl help definitions`.
+ * process_ends.h: lists the processes that end before the session's end, in order, for observers
+ * that count live blocks: the replay reports no end of a process, but its blocks are abandoned
+ * then. Blocks of other processes stay live: `shinyctl help definitions`.
  *
  * Runs: CLI. Signals: no. Allocates: 4 bytes a process. Threads: one.
  *
- * In an observer's moment(): take all that have ended by now, and ask for process_ends_time() as a
- * next moment.
+ * An observer's moment() takes all that have ended by now, and returns at most process_ends_time()
+ * as its next moment.
  */
 #ifndef SHINY_PROCESS_ENDS_H
 #define SHINY_PROCESS_ENDS_H
@@ -15,16 +15,16 @@
 #include "replay.h"
 
 struct process_ends {
-	uint32_t *order; /* ids; behind those of all, of ones whose events come later in the file
-	                  * than their end: they stay until the session's */
+	uint32_t *order; /* ids; the last `late` ones have events behind their end in the file: they
+			  * stay until the session's end */
 	size_t count, next, late;
 };
 
-/* Ends of the filter's processes. */
+/* Lists the ends of the filter's processes. */
 void process_ends_init(struct process_ends *ends, const struct replay *replay);
-/* When the next one ends; UINT64_MAX: none does. */
+/* Returns the time of the next end; UINT64_MAX: none. */
 uint64_t process_ends_time(const struct process_ends *ends, const struct replay *replay);
-/* One that has ended at or before `moment`, each once; NULL: no more. */
+/* Returns a process that ended at or before `moment`, each once; NULL: no more. */
 const struct replay_process *process_ends_take(struct process_ends *ends,
 					       const struct replay *replay, uint64_t moment);
 void process_ends_deinit(struct process_ends *ends);

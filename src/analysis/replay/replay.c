@@ -2,11 +2,11 @@
 /*
  * replay.c: see replay.h.
  *
- * Nearly all the time goes into waiting for memory: for the block's place in the index, the block
- * itself, the type of its stack, each of which is in no cache as a rule. So events are taken in
- * batches, and while one is applied, what later ones of the batch will need is on its way: the
- * bucket of the index and the type, then the block, then the type that its vtable says. The
- * functions that ask are always_inline: gcc 12 takes calls away whose only effect is a prefetch.
+ * Nearly all the time goes into waiting for memory: the block's bucket in the index, the block
+ * itself, the type of its stack, each mostly in no cache. So events are taken in batches, and while
+ * one is applied, memory of later ones is prefetched: the bucket and the type, then the block, then
+ * the type of its vtable. The functions that prefetch are always_inline: gcc 12 removes calls whose
+ * only effect is a prefetch.
  */
 #include "replay.h"
 
@@ -27,41 +27,37 @@ const char *const life_end_names[LIFE_ENDS] = {
 };
 
 /*
- * So many events before its turn an event's block is asked for, and its new type, and what
- * observers know of it; its bucket twice as many. In 20 a memory access is done several times
- * over; with 32 (measured: bench_replay of ten million events) the beginning of each batch, where
- * nothing is applied yet, costs more.
+ * Distance, in events, of the prefetch of a block, its new type and observers' rows; its bucket
+ * twice as far. 20 events take several memory accesses; with 32 (measured: bench_replay of ten
+ * million events) the beginning of each batch, where nothing is applied yet, costs more.
  */
 enum { AHEAD = 20, AHEAD_TYPE = AHEAD / 2 };
 
-/*
- * Blocks at one time, those that forks brought along among them. The densest recordings have six
- * events a byte, and a fork's row and pages are more bytes of file than its copies are of these.
- */
+/* Bounds the blocks at one time, with copies by forks. The densest recordings have six events a
+ * byte, and a fork's row and pages take more bytes of file than it makes copies of these. */
 enum { REPLAY_AT_LEAST = 1 << 20, REPLAY_A_BYTE = 8 };
 
 struct fork_time {
 	uint64_t at;
-	uint32_t child; /* place in lives.processes */
+	uint32_t child; /* index of replay.processes */
 };
 
 struct replay_pass {
-	struct replay replay; /* first: replay_find_type gets here from it */
+	struct replay replay; /* must be first: replay_find_type casts it back */
 	struct life_pool pool;
-	uint64_t most; /* of its places */
-	bool too_much; /* the file says more than one of its size can: nothing else of it is looked
-	                * at */
+	uint64_t most; /* most places of the pool */
+	bool too_much; /* the file has more than its size allows: the pass ends */
 	const struct filter *filter;
 	struct type_table types;
 	struct listeners to;
-	uint64_t *moments; /* each observer's next one; UINT64_MAX none */
+	uint64_t *moments; /* next moment of each observer; UINT64_MAX: none */
 	uint64_t next_moment, next_fork;
-	struct fork_time *forks; /* in their order; up to fork_next they were looked at, and some of
-	                          * those may wait (begin_telling) */
+	struct fork_time *forks; /* sorted by time; those before fork_next were tried, but some may
+				  * wait (begin_telling) */
 	size_t fork_count, fork_next;
-	uint32_t *fork_place;    /* by process: its place in forks */
-	uint32_t *first_child, *next_child; /* by process: places + 1 of those that it forked, 0
-	                                     * none */
+	uint32_t *fork_place;    /* process id - 1 → index of `forks` */
+	uint32_t *first_child, *next_child; /* process id - 1 → id of its first forked child, of its
+					     * next sibling; 0: none */
 	struct progress progress;
 	uint64_t total;
 };
@@ -138,7 +134,7 @@ static bool has_room(struct replay_pass *run, size_t more)
 	return !run->too_much;
 }
 
-/* The child's copies of what the parent holds. */
+/* Copies the parent's blocks to the child. */
 static void inherit(struct replay_pass *run, const struct replay_process *parent,
 		    struct replay_process *child)
 {
@@ -190,8 +186,8 @@ static void go_to_fork(struct replay_pass *run, size_t place)
 	run->next_fork = place < run->fork_count ? run->forks[place].at : UINT64_MAX;
 }
 
-/* Forks before `time`, in their order: a child may be a parent already. One whose parent is silent
- * stays (begin_telling). */
+/* Does the forks before `time`, in order: a child may be a parent already. If the parent has no
+ * event yet, the fork waits (begin_telling). */
 static void fork_until(struct replay_pass *run, uint64_t time)
 {
 	while (run->next_fork < time) {
@@ -205,7 +201,7 @@ static void fork_until(struct replay_pass *run, uint64_t time)
 	}
 }
 
-/* Calls observers for moments before `time`; they have seen all events in front of them. */
+/* Calls observers for moments before `time`, after all events before those. */
 static void moments_until(struct replay_pass *run, uint64_t time)
 {
 	while (run->next_moment < time) {
@@ -228,9 +224,9 @@ static void moments_until(struct replay_pass *run, uint64_t time)
 }
 
 /*
- * The first event of a process. Its ring may have been seen late, and all that it held at a fork
- * comes only now, behind events of others that lie after the fork: so its children have waited, as
- * the sidecar knows nothing of them either before it sees the ring
+ * Begins a process at its first event. If its ring was seen late, blocks that it held at a fork
+ * come only now, after others' events later than the fork: so its children's forks have waited, as
+ * the sidecar also knows nothing of such children before it sees the ring
  * (src/sidecar/process/lifecycle.c).
  */
 static __attribute__((noinline, cold)) void begin_telling(struct replay_pass *run,
@@ -246,13 +242,13 @@ static __attribute__((noinline, cold)) void begin_telling(struct replay_pass *ru
 		return;
 	moments_until(run, p->forked);
 	fork_until(run, p->forked + 1);
-	if (p->forked) /* it waits no longer */
+	if (p->forked) /* no longer wait */
 		take_over(run, p);
 }
 
 /* ---- events ---- */
 
-/* The life at `place` has been taken out of the map. */
+/* Ends the life at `place`, which is no longer in the map. */
 static void die(struct replay_pass *run, struct replay_process *p, uint32_t place,
 		const struct life_death *death)
 {
@@ -284,7 +280,7 @@ static void apply_end(struct replay_pass *run, struct replay_process *p, const s
 		notify_stray(run, p, e);
 }
 
-/* Puts the life at `place` where the event says; who lives there has ended without a free. */
+/* Puts the life at `place` into the map; a block still at its address has ended without a free. */
 static void settle(struct replay_pass *run, struct replay_process *p, const struct event *e,
 		   uint32_t hash, uint32_t place)
 {
@@ -302,7 +298,7 @@ static void settle(struct replay_pass *run, struct replay_process *p, const stru
 	life_map_put(&p->blocks, hash, place);
 }
 
-/* A collected object of another size, or at another place: it is the one that it was. */
+/* Resizes or moves a collected object, which keeps its life. */
 static void change_collected(struct replay_pass *run, struct replay_process *p, uint32_t place,
 			     const struct event *e, uint32_t hash)
 {
@@ -337,7 +333,7 @@ static void apply_begin(struct replay_pass *run, struct replay_process *p, const
 	}
 	if (old)
 		vtable = life_at(&run->pool, old)
-				 ->vtable; /* resized or copied: the object that it was */
+				 ->vtable; /* resized or copied: the same object */
 	place = life_pool_take(&run->pool);
 	life = life_at(&run->pool, place);
 	*life = (struct life){ .address = e->address,
@@ -426,11 +422,8 @@ static void apply(struct replay_pass *run, const struct event *e, struct replay_
 	}
 }
 
-/*
- * What the event will need first is asked for; then, when that is there and says which block it is
- * about, the block. No branch asks here what kind of event it is, which cannot be predicted:
- * apply() will ask once.
- */
+/* Prefetches what the event needs first; prepare() then prefetches the block. Apart from reallocs
+ * no branch depends on the kind of event, which cannot be predicted: only apply() does. */
 static inline __attribute__((always_inline)) void expect(const struct replay_pass *run,
 							 const struct event *e,
 							 const struct replay_process *p,
@@ -450,8 +443,8 @@ static inline __attribute__((always_inline)) void prepare(const struct event *e,
 	life_map_prepare(&p->blocks, e->kind == EVENT_REALLOC ? life_hash(e->old_address) : hash);
 }
 
-/* Of a block whose vtable becomes known, the type is looked up once more; of a garbage-collected
- * object it is known from the start. */
+/* Prefetches the type of a vtable: for a block whose vtable becomes known, or a garbage-collected
+ * object, which has one from the start. */
 static inline __attribute__((always_inline)) void expect_vtable(const struct replay_pass *run,
 								const struct event *e,
 								const struct replay_process *p,
@@ -466,7 +459,7 @@ static inline __attribute__((always_inline)) void expect_vtable(const struct rep
 	type_table_expect_vtable(&run->types, p->id, stack, e->vtable);
 }
 
-/* What observers know of the block that the event ends, or of where it begins one. */
+/* Prefetches the observers' rows of the block that the event ends, or begins. */
 static inline __attribute__((always_inline)) void expect_rows(const struct replay_pass *run,
 							      const struct event *e,
 							      const struct replay_process *p,
@@ -483,14 +476,14 @@ static inline __attribute__((always_inline)) void expect_rows(const struct repla
 	listeners_expect(&run->to, stack, place);
 }
 
-/* Several at a time: while one event is applied, later ones ask for what they will need. */
+/* Applies a batch; prefetches for later events meanwhile. */
 static bool see(void *context, const struct event *events, size_t count)
 {
 	struct replay_pass *run = context;
 	struct replay_process *of[BLOCK_BATCH];
 	uint32_t hashes[BLOCK_BATCH];
 
-	/* now: past the end where there is none yet */
+	/* now: wraps beyond `count` if there is none yet */
 	for (size_t i = 0, now; i < count + 2 * AHEAD; i++) {
 		if (i < count) {
 			const struct event *e = &events[i];
@@ -521,7 +514,7 @@ static bool see(void *context, const struct event *events, size_t count)
 	return has_room(run, 0) && (!run->to.only_moments || run->next_moment != UINT64_MAX);
 }
 
-/* Who is left at the end has not ended. */
+/* Reports the blocks that are left as live at the end. */
 static void end_all(struct replay_pass *run)
 {
 	for (size_t i = 0; i < run->replay.process_count; i++) {
@@ -574,8 +567,7 @@ static struct shiny_err *load_processes(struct store *store, const struct filter
 {
 	struct query *q = NULL;
 	bool row = false;
-	/* how long an unfinished recording took is not written down: until the last that is known
-	 * of it */
+	/* the duration of an unfinished recording is not stored: take the last known time */
 	struct shiny_err *err = store_query(
 		store,
 		"SELECT COALESCE((SELECT value FROM session WHERE key = 'duration_ns'), "
@@ -595,7 +587,7 @@ static struct shiny_err *load_processes(struct store *store, const struct filter
 	run->replay.process_count = store_ids(store, "process") - 1;
 	run->replay.processes =
 		mem_zero(run->replay.process_count + 1, sizeof(*run->replay.processes));
-	/* a damaged file has events of processes that it does not list */
+	/* a damaged file has events of unlisted processes */
 	for (size_t i = 0; i < run->replay.process_count; i++) {
 		run->replay.processes[i].id = (uint32_t)i + 1;
 		run->replay.processes[i].blocks.pool = &run->pool;

@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * replay.h: every block's life, one after the other, from the events of a session: what all
- * analyses over time are made of.
+ * replay.h: follows every block's life through the events of a session, for all analyses over time.
  *
  * Runs: CLI. Signals: no. Allocates: 77 to 90 bytes a live block (life_map.h), 16 to 32 a type of a
  * stack (type_table.h). Threads: one a store.
  *
  * One pass over the events, in the order of the file; observers get a call for each birth and each
  * death. So an analysis takes memory by what it keeps, never by the number of events; for time, see
- * bench/results/replay.txt. Events that the sidecar got later than others (counter `late`) stay
- * where they stand, with their own time.
+ * bench/results/replay.txt. Events that the sidecar got late (counter `late`) keep their place in
+ * the file, with their own time.
  *
- * Observers see a fork before the first event that lies after it. But the events of a ring that the
- * sidecar saw late stand behind later ones: while a parent has no event yet, a fork waits for its
- * first event or the child's, and comes behind events, and moments, that lie after it.
+ * Observers see a fork before the first event that lies after it. But events of a ring that the
+ * sidecar saw late come after later ones: while a parent has no event yet, a fork waits for its
+ * first event or the child's, and so comes after events and moments later than it.
  *
  * A block is born when its allocation has returned and dies when its free is called. Forked
- * children start with what their parent held: observers see those blocks as deaths, or as alive at
- * the end, with `inherited` set, and not as births; they count for nothing that is live. A realloc
- * is the death of one block and the birth of another, even at the same address. Not so of
- * garbage-collected objects, which are resized in place, and moved by the collector.
+ * children start with copies of their parent's blocks: observers see the deaths of these, or that
+ * they are live at the end, with `inherited` set, but no births; they never count as live. A
+ * realloc is the death of one block and the birth of another, even at the same address.
+ * Garbage-collected objects, however, are resized in place, and moved by the collector.
  *
  * A filter with an interval or tags (filter.h) selects the blocks that were born in it; observers
  * see their deaths whenever they come.
@@ -37,30 +36,31 @@
 
 extern const char *const life_end_names[LIFE_ENDS]; /* "freed" */
 
-/* Goes through the session for all observers at once. `title`: what the progress line on standard
- * error says; NULL: none. Within replay_together() the pass may be one of several tasks. */
+/* Passes over the session once for all observers. `title`: of the progress line on standard error;
+ * NULL: none. Within replay_together(), tasks may share the pass. */
 SHINY_MUST_CHECK struct shiny_err *replay_run(struct store *store, const struct filter *filter,
 					      struct replay_observer *observers, size_t count,
 					      const char *title);
-/* The same, of nobody else's observers. */
+/* The same, never shared with other tasks. */
 SHINY_MUST_CHECK struct shiny_err *replay_pass(struct store *store, const struct filter *filter,
 					       struct replay_observer *observers, size_t count,
 					       const char *title);
 
-/* Id in table type of what the block is, as concluded at the end of the recording; 0 unknown. */
+/* Returns the id in table type of a block's type, as derived at the end of the recording; 0:
+ * unknown. */
 uint32_t replay_find_type(const struct replay *replay, const struct replay_process *process,
 			  uint32_t stack, uint32_t vtable);
 static inline uint32_t replay_type(const struct replay *replay,
 				   const struct replay_process *process, const struct life *life)
 {
-	/* a copy may have got another vtable, to know what it was before; an untyped pass has
-	 * looked up none */
+	/* a copy made for its old state may have another vtable; an untyped pass looks up no
+	 * types */
 	return life->vtable == life->type_vtable
 		       ? life->type
 		       : replay_find_type(replay, process, life->stack, life->vtable);
 }
 
-/* The live block that begins there; NULL: none does. */
+/* Returns the live block that begins at `address`; NULL: none. */
 static inline const struct life *replay_find(const struct replay_process *process, uint64_t address)
 {
 	uint32_t place = life_map_find(&process->blocks, address, life_hash(address));
@@ -68,8 +68,8 @@ static inline const struct life *replay_find(const struct replay_process *proces
 	return place ? life_at(process->blocks.pool, place) : NULL;
 }
 
-/* Live blocks of a process that the filter is about, in no order. `births`, `bytes` and the count
- * of `blocks` are those of all. */
+/* Loops over the live blocks of a process that the filter selects, in no order. `births`, `bytes`
+ * and blocks.count include all others. */
 #define replay_each(process, life)                                                    \
 	for (const struct life *life = life_map_next(&(process)->blocks, NULL); life; \
 	     life = life_map_next(&(process)->blocks, life))                          \

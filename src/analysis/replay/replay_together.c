@@ -2,11 +2,11 @@
 /*
  * replay_together.c: see replay_together.h.
  *
- * Each task has a thread for its stack alone: a lock that only the running one holds is given up
- * where a task waits. The last one that comes to wait for a pass makes it, for all that asked for
- * the same session and filter, and holds the lock meanwhile; passes over other sessions that are
- * waited for get threads of their own, and no task runs before all have ended. Whoever waits for
- * something else, for what another task finds out or for tasks of its own, is not waited for.
+ * Each task has a thread only for its stack: the running one holds a lock, and releases it to wait.
+ * The last task that comes to wait for a pass makes it, for all that wait for the same session and
+ * filter, and holds the lock meanwhile; awaited passes over other sessions get threads of their
+ * own, and no task runs before all have ended. A pass does not wait for tasks that wait for
+ * something else: another task's result, or tasks of their own.
  */
 #include "replay_together.h"
 
@@ -22,10 +22,10 @@ struct party;
 struct party_member {
 	struct party *party;
 	const struct replay_task *task;
-	struct shiny_err *err; /* of the task */
-	struct party_member *owner; /* whose replay_together() it is of; NULL: the party's */
-	size_t owned;               /* its own tasks that have not ended */
-	const bool *until;          /* it waits for that; NULL: it does not */
+	struct shiny_err *err; /* result of the task */
+	struct party_member *owner; /* member that started it; NULL: none */
+	size_t owned;               /* number of its own tasks that have not ended */
+	const bool *until;          /* flag that it waits for; NULL: none */
 	/* the pass that it waits for */
 	bool waits;
 	struct store *store;
@@ -37,15 +37,16 @@ struct party_member {
 };
 
 struct party {
-	pthread_mutex_t running; /* held by the one member that runs */
-	pthread_cond_t passed;   /* a pass was made, or a member has ended */
+	pthread_mutex_t running; /* held by the running member */
+	pthread_cond_t passed;   /* a pass or a member has ended */
 	struct party_member members[REPLAY_TASKS_MAX];
-	size_t count, left, waiting; /* left: not ended, and without tasks of their own */
+	size_t count, left, waiting; /* left: can still run: not those that ended or wait for own
+				      * tasks */
 };
 
 static _Thread_local struct party_member *self;
 
-/* All that go on wait for a pass. */
+/* True if all members that could run wait for a pass. */
 static bool all_wait(const struct party *party)
 {
 	size_t stuck = 0;
@@ -55,7 +56,7 @@ static bool all_wait(const struct party *party)
 	return party->waiting + stuck == party->left;
 }
 
-/* The same error for one more. */
+/* Copies an error for another member. */
 static struct shiny_err *copy_of(const struct shiny_err *err)
 {
 	struct shiny_err *copy;
@@ -66,7 +67,7 @@ static struct shiny_err *copy_of(const struct shiny_err *err)
 	return err->advice ? shiny_err_advise(copy, "%s", err->advice) : copy;
 }
 
-/* A pass for all members that wait for this one. */
+/* A pass for all members that wait for the same one. */
 struct party_pass {
 	struct store *store;
 	const struct filter *filter;
@@ -83,7 +84,7 @@ static bool wants(const struct party_member *m, const struct party_pass *pass)
 	return m->waits && m->store == pass->store && m->filter == pass->filter;
 }
 
-/* The pass that `first` waits for. */
+/* Collects the observers of the pass that `first` waits for. */
 static struct party_pass gather(const struct party *party, const struct party_member *first)
 {
 	struct party_pass pass = { .store = first->store,
@@ -116,7 +117,7 @@ static void *make_pass(void *context)
 	return NULL;
 }
 
-/* Those that waited for it go on. */
+/* Ends the wait of the pass's members. */
 static void hand_out(struct party *party, struct party_pass *pass)
 {
 	for (size_t i = 0; i < party->count; i++) {
@@ -140,7 +141,7 @@ static bool is_read(const struct store *store, const struct party_pass *passes, 
 	return false;
 }
 
-/* One pass of each session that somebody waits for, all at the same time. */
+/* Makes one pass of each awaited session, all at the same time. */
 static void make_passes(struct party *party)
 {
 	struct party_pass passes[REPLAY_TASKS_MAX];
@@ -209,7 +210,7 @@ static void *run(void *context)
 	self = NULL;
 	party->left--;
 	if (m->owner && !--m->owner->owned)
-		party->left++; /* it goes on */
+		party->left++; /* the owner runs again */
 	pthread_cond_broadcast(&party->passed);
 	pthread_mutex_unlock(&party->running);
 	return NULL;
@@ -266,7 +267,7 @@ struct shiny_err *replay_together(const struct replay_task *tasks, size_t count)
 		else
 			shiny_err_free(members[i].err);
 	}
-	/* no thread for them: they come one after the other, behind those that they may wait for */
+	/* without threads: run them in order, after the tasks that they may wait for */
 	for (size_t i = started; i < count; i++) {
 		struct shiny_err *err = tasks[i].run(tasks[i].context);
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * replay_together.h: several analyses of one session in as few passes over its events as they need.
+ * replay_together.h: runs several analyses of one session in as few passes over its events as they
+ * need.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one a task, and one of them runs at a time, so
  * that tasks may use one store; and one a session that passes are made over.
  *
- * An analysis is written as if it were alone: it calls replay_run() when it wants a pass. Where all
- * tasks that are not done wait there, one pass tells the observers of all. So analyses that need a
- * pass each cost one, and one that needs two shares its first. A task may have tasks of its own:
- * they share passes with all others. Passes over different sessions are made at the same time, so
- * an observer uses no store but its own.
+ * An analysis is written as if it were alone: it calls replay_run() when it needs a pass. When all
+ * unfinished tasks wait there, one pass serves the observers of all. So analyses that need a pass
+ * each cost one, and one that needs two shares its first. A task may have tasks of its own: they
+ * share passes with all others. Passes over different sessions are made at the same time, so an
+ * observer uses no store but its own.
  */
 #ifndef SHINY_REPLAY_TOGETHER_H
 #define SHINY_REPLAY_TOGETHER_H
@@ -23,14 +24,12 @@ struct replay_task {
 
 enum { REPLAY_TASKS_MAX = 24 };
 
-/* Runs all tasks to their ends. The first one's error. More than REPLAY_TASKS_MAX, those of tasks
- * counted, share no passes. */
+/* Runs all tasks to their ends; returns the error of the first that failed. Tasks beyond
+ * REPLAY_TASKS_MAX, including those of tasks, share no passes. */
 SHINY_MUST_CHECK struct shiny_err *replay_together(const struct replay_task *tasks, size_t count);
 
-/*
- * Waits until *done is true, which a task in front of this one in the same array says, at its end
- * whatever happens to it. Passes are made meanwhile.
- */
+/* Waits until *done is true. An earlier task of the same array must set it at its end, in any case.
+ * Passes go on meanwhile. */
 void replay_await(const bool *done);
 
 #endif

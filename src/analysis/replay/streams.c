@@ -12,10 +12,9 @@
 
 struct stream_count {
 	struct streams *streams;
-	size_t *rows;      /* of the process with id n: rows[n], 0 none, else the row's number from
-	                    * 1 */
+	size_t *rows;      /* process id n → rows[n] - 1 is its row; 0: none */
 	size_t row_count;
-	bool *constructed; /* by type's id: a constructor has run in such a block */
+	bool *constructed; /* type id → a constructor ran in blocks of this type */
 	size_t type_count;
 };
 
@@ -119,12 +118,12 @@ static struct shiny_err *load_types(struct store *store, struct stream_count *c)
 	c->constructed = mem_zero(c->type_count, sizeof(*c->constructed));
 	QUERY_EACH (q, err)
 		c->constructed[query_id(q, 0, c->type_count)] = query_number(q, 1) != 0;
-	c->constructed[0] = false; /* no type */
+	c->constructed[0] = false; /* unknown type */
 	query_end(q);
 	return err;
 }
 
-/* Whether constructors were. */
+/* Sets *recorded if the session has constructors. */
 static struct shiny_err *load_recorded(struct store *store, bool *recorded)
 {
 	struct query *q = NULL;

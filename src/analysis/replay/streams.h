@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * streams.h: the four streams of "Shiny Objects", counted: allocations, deallocations,
- * constructions, destructions; by process role.
+ * streams.h: counts the four streams of "Shiny Objects": allocations, deallocations, constructions,
+ * destructions; by process role.
  *
  * Runs: CLI. Signals: no. Allocates: a row a role, a byte a type. Threads: one a store.
  *
- * F6 of "Shiny Objects" (Upadhyay & Venkat, POMACS 10(1):20, 2026) counts calls of the allocator
- *    and entries of constructors and destructors that a
- * compiler pass put there. Here, of an unmodified program:
+ * F6 of "Shiny Objects" (Upadhyay & Venkat, POMACS 10(1):20, 2026) counts calls of the allocator,
+ * and entries of constructors and destructors by a compiler pass. Here, for an unmodified program:
  *   allocations, deallocations   blocks of malloc that began and ended, a realloc is both
- *   collected, finalized         objects that a garbage collector made, each by one constructor;
- *                                that ended and their destructor ran
- *   objects, ended objects       blocks of malloc that an object was certainly constructed in: a
- *                                vtable was seen in it, or its type comes from the constructor that
- *                                got it, and is no guess; of these, those that the program freed
- *   constructors, destructors    entered, where they were recorded (SHINY_CTORS); 0 elsewhere
- * So constructions are collected plus constructors where these were recorded, and otherwise
- * collected plus objects, which is a lower bound: constructors of members, bases, objects on the
- * stack and in rings, and all that a compiler inlined, leave no trace in the heap. Destructions
- * likewise.
+ *   collected, finalized         objects that a garbage collector allocated, each with one
+ *                                constructor; those that ended with their destructor
+ *   objects, ended objects       blocks of malloc in which an object was certainly constructed: a
+ *                                vtable was seen in it, or its type, no guess, comes from the
+ *                                constructor that got it; those of them that the program freed
+ *   constructors, destructors    entered, if they were recorded (SHINY_CTORS); else 0
+ * So constructions are collected plus constructors if these were recorded, else collected plus
+ * objects. That is a lower bound: constructors of members, bases, objects on the stack and in
+ * rings, and inlined ones leave no trace in the heap. Destructions likewise.
  *
  * Cost: one pass over the events (replay.h).
  */
@@ -28,7 +26,7 @@
 #include "../query/filter.h"
 
 struct streams_row {
-	char *name; /* role, or the program's name; NULL: the total */
+	char *name; /* role, or the program's name; NULL for the total */
 	uint64_t processes;
 	uint64_t allocations, deallocations;
 	uint64_t collected, finalized;
@@ -39,11 +37,11 @@ struct streams {
 	struct streams_row *rows; /* most allocations first */
 	size_t count, room;
 	struct streams_row total;
-	bool recorded;     /* constructors were */
-	uint64_t duration; /* ns */
+	bool recorded;     /* constructors were recorded */
+	uint64_t duration; /* ns, of the session */
 };
 
-/* At least so many. */
+/* A lower bound, unless constructors were recorded. */
 static inline uint64_t streams_constructions(const struct streams *streams,
 					     const struct streams_row *row)
 {

@@ -6,7 +6,7 @@
 
 #include "../../base/mem.h"
 
-/* The row's cell, or the empty one where it would be. */
+/* Returns the row's cell, or the empty one where it would be. */
 static struct type_seen *seen_cell(const struct type_table *table, uint32_t process, uint32_t stack,
 				   uint32_t vtable)
 {
@@ -24,7 +24,7 @@ uint32_t type_table_find_vtable(const struct type_table *table, uint32_t process
 {
 	const struct type_seen *cell = seen_cell(table, process, stack, vtable);
 
-	/* a word that turned out to be no vptr is counted with those that had none */
+	/* a vtable without a row was no vptr: its blocks count with those without one */
 	return cell->process ? cell->type : type_table_find(table, process, stack, 0);
 }
 
@@ -86,8 +86,8 @@ struct shiny_err *type_table_load(struct store *store, size_t processes, struct 
 					    &q);
 
 	QUERY_EACH (q, err)
-		if (query_id(q, 0, processes + 1)) /* a damaged file has rows of processes that it
-						      does not list */
+		if (query_id(q, 0, processes + 1)) /* a damaged file has rows of unlisted
+						    * processes */
 			*vec_push(&rows) =
 				(struct type_seen){ query_id(q, 0, processes + 1),
 						    (uint32_t)query_number(q, 1),

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * type_table.h: what blocks of a stack are, as concluded at the end of the recording: table stat's
- * types, found by process, stack and vtable.
+ * type_table.h: finds table stat's types, as derived at the end of the recording, by process, stack
+ * and vtable.
  *
  * Runs: CLI. Signals: no. Allocates: 16 to 32 bytes a type of a stack, as much again for each
  * vtable of it. Threads: one a table.
  *
- * Every block that is born is looked up, nearly all of them before their vtable is known: those
- * have a table a process, of 8 bytes a cell, so that one number is compared and what a program uses
- * at a time stays in the cache. At most half of the cells are full: how far a search goes is what a
- * processor cannot predict, and at a half it is one cell as a rule.
+ * Every block that is born is looked up, nearly all of them before their vtable is known: these
+ * have a table for each process, of 8 bytes a cell, so that a look-up compares one number and the
+ * cells in use stay in the cache. At most half of the cells are full: a processor cannot predict
+ * the length of a search, and so it is mostly one cell.
  */
 #ifndef SHINY_TYPE_TABLE_H
 #define SHINY_TYPE_TABLE_H
@@ -20,17 +20,17 @@
 #include "../../base/hash.h"
 #include "../../store/store.h"
 
-struct type_cell { /* of blocks without a vtable */
+struct type_cell { /* the type of a stack's blocks without a vtable */
 	uint32_t stack, type; /* type 0: empty */
 };
-struct type_seen { /* of those with one */
+struct type_seen { /* the type of blocks with a vtable */
 	uint32_t process, stack, vtable, type; /* process 0: empty */
 };
 struct type_table { /* zeroed: empty */
-	/* by id - 1; 2^(64 - shift) cells */
+	/* process id - 1 → 2^(64 - shift) cells */
 	struct { struct type_cell *cells; unsigned shift; } *processes;
 	size_t process_count;
-	struct type_cell *cells; /* of all */
+	struct type_cell *cells; /* of all processes */
 	size_t cell_count;
 	struct type_seen *seen;
 	size_t seen_room; /* a power of two */
@@ -45,7 +45,7 @@ static inline size_t type_table_home(uint32_t stack, unsigned shift)
 	return stack * UINT64_C(0x9e3779b97f4a7c15) >> shift;
 }
 
-/* That type_table_find will be asked. `process`: 1 to process_count. */
+/* Prefetches for type_table_find(). `process`: 1 to process_count. */
 static inline __attribute__((always_inline)) void type_table_expect(const struct type_table *table,
 								    uint32_t process,
 								    uint32_t stack)
@@ -69,7 +69,7 @@ static inline __attribute__((always_inline)) void type_table_expect_vtable(
 uint32_t type_table_find_vtable(const struct type_table *table, uint32_t process, uint32_t stack,
 				uint32_t vtable);
 
-/* Id in table type; 0 unknown. */
+/* Returns an id in table type; 0: unknown. */
 static inline uint32_t type_table_find(const struct type_table *table, uint32_t process,
 				       uint32_t stack, uint32_t vtable)
 {

@@ -40,8 +40,7 @@ struct party {
 	pthread_mutex_t running; /* held by the running member */
 	pthread_cond_t passed;   /* a pass or a member has ended */
 	struct party_member members[REPLAY_TASKS_MAX];
-	size_t count, left, waiting; /* left: can still run: not those that ended or wait for own
-				      * tasks */
+	size_t count, left, waiting; /* left: neither ended nor waiting for own tasks */
 };
 
 static _Thread_local struct party_member *self;

@@ -16,7 +16,7 @@
 #include "../replay/replay.h"
 #include "../query/type_name.h"
 
-/* The owners of one process (?1) at one of its samples (?2): view v_memory for a single moment. */
+/* The owners of one process (?1) at one of its samples (?2): view v_memory for one moment. */
 static const char owners_sql[] =
 	"SELECT CASE WHEN b.malloc THEN 'malloc' ELSE g.owner END AS owner, "
 	"CASE WHEN b.malloc AND g.owner <> 'malloc' THEN g.owner ELSE COALESCE(g.detail, '') END "
@@ -105,14 +105,14 @@ static struct shiny_err *load_owners(struct store *store, struct memory_process 
 	query_end(q);
 	if (err)
 		return err;
-	if (!total_of(p, "unclassified").found) { /* it is always said, also that it is nothing */
+	if (!total_of(p, "unclassified").found) { /* listed always, also when it is 0 */
 		struct memory_owner *o =
 			rows_push(&p->owners, &p->owner_count, &p->owner_room, sizeof(*o));
 
 		o->owner = mem_text("unclassified");
 		o->detail = mem_text("");
 	}
-	/* the order asks for sums over the rows while they move: it is given a copy */
+	/* sorting needs sums over rows, which it moves: give it a copy */
 	order = mem_alloc(sizeof(*order));
 	*order = *p;
 	order->owners = mem_alloc(p->owner_count * sizeof(*p->owners));
@@ -210,7 +210,7 @@ struct shiny_err *memory_load(struct store *store, const struct filter *filter,
 
 		if (!err && p.time != UINT64_MAX)
 			err = load_owners(store, &p);
-		if (err || p.time == UINT64_MAX) { /* the latter: not there yet at that time */
+		if (err || p.time == UINT64_MAX) { /* no sample by then */
 			process_deinit(&p);
 			continue;
 		}
@@ -263,10 +263,10 @@ size_t memory_owner_sums(const struct memory_process *p, size_t i, struct memory
 
 /* ---- the tree ---- */
 
-/* Live blocks at a process's sample, by type. */
+/* Live blocks at the time of a process's sample, by type. */
 struct live_type {
-	uint32_t type; /* type.id, 0 unknown */
-	uint64_t bytes[2]; /* malloc's, the garbage collector's */
+	uint32_t type; /* id of table type; 0: unknown */
+	uint64_t bytes[2]; /* [0] malloc's, [1] the garbage collector's */
 };
 struct live {
 	uint32_t process;
@@ -279,7 +279,7 @@ struct memory_count {
 	size_t live_count;
 	uint64_t *moments; /* ascending, each once */
 	size_t moment_count, next;
-	uint32_t *index;   /* type id → place in the rows of the process in hand + 1 */
+	uint32_t *index;   /* type id → index of the current process's rows + 1 */
 	size_t types;
 };
 
@@ -323,7 +323,7 @@ static int by_number(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/* Fills `lives`, one a process. */
+/* Fills in `lives`, one for each process. */
 static struct shiny_err *count_lives(struct store *store, struct live *replay, size_t count)
 {
 	struct memory_count c = { .replay = replay,
@@ -375,7 +375,7 @@ static struct shiny_err *type_names(struct store *store, bool full, char ***name
 	return err;
 }
 
-/* The node of an owner whose live blocks are known: they, by type, and the rest. */
+/* Adds an owner's node with its live blocks by type, and the rest. */
 static void add_live(struct tree_node *owner, uint64_t rss, const struct live *live, unsigned kind,
 		     char *const *names, size_t name_count)
 {
@@ -383,8 +383,8 @@ static void add_live(struct tree_node *owner, uint64_t rss, const struct live *l
 	uint64_t bytes = live->bytes[kind] < rss ? live->bytes[kind] : rss;
 
 	blocks->value = bytes;
-	/* blocks that nobody has touched are not in memory: which of them are is not known, so
-	 * types would not add up */
+	/* blocks never touched are not resident, and nothing says which those are: types would not
+	 * add up */
 	for (size_t i = 0; bytes == live->bytes[kind] && i < live->types.count; i++) {
 		const struct live_type *t = &live->types.at[i];
 		const char *name =

@@ -5,8 +5,8 @@
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one a store.
  *
- * The resident bytes of a process's owners add up to what the kernel said of the process,
- * `unclassified` included.
+ * The resident bytes of a process's owners, with `unclassified`, add up to those that the kernel
+ * reports.
  */
 #ifndef SHINY_MEMORY_H
 #define SHINY_MEMORY_H
@@ -17,11 +17,11 @@
 /* Bytes. */
 struct memory_sums {
 	uint64_t segments, reserved, committed, rss, pss, private, swap;
-	uint64_t live_blocks, live_bytes; /* of the owner malloc: its blocks; of others:
-	                                   * garbage-collected objects */
+	uint64_t live_blocks, live_bytes; /* of owner malloc: its blocks; of others:
+					   * garbage-collected objects */
 };
 struct memory_owner {
-	char *owner, *detail; /* detail "": nothing more to say */
+	char *owner, *detail; /* detail "": none */
 	struct memory_sums sums;
 };
 struct memory_sample {
@@ -30,46 +30,41 @@ struct memory_sample {
 struct memory_process {
 	uint32_t id, pid;
 	char *name;      /* role, or program */
-	uint64_t time;	 /* of the sample that this is about */
-	uint64_t areas;  /* mappings that the kernel listed; 0: it let us see the sum only */
+	uint64_t time;	 /* time of this sample */
+	uint64_t areas;  /* mappings listed by the kernel; 0: it showed only their sum */
 	struct memory_sums sums; /* live: malloc's */
-	struct memory_owner *owners; /* by owner, the one with most resident bytes first; within it
-	                              * by detail, likewise */
+	struct memory_owner *owners; /* sorted by resident bytes of the owner, then of the detail */
 	size_t owner_count, owner_room;
-	struct memory_sample *samples; /* all of them */
+	struct memory_sample *samples; /* all samples of the process */
 	size_t sample_count, sample_room;
 };
 struct memory_history {
 	struct memory_process *processes; /* most resident bytes first */
 	size_t count, room;
-	size_t unseen; /* processes of the filter without a sample: they lived too short, or
-			* samples were off */
-	uint64_t period, cost, duration; /* ns; cost: of the sidecar's processor, for all samples */
+	size_t unseen; /* processes of the filter without a sample: too short, or samples were
+		        * off */
+	uint64_t period, cost, duration; /* ns; cost: the sidecar's, for all samples */
 };
 
 enum memory_moment {
 	MEMORY_LAST,
 	MEMORY_PEAK,
 	MEMORY_AT
-}; /* the last sample; that with most
-    * resident bytes; the last until a
-    * time */
+}; /* the last sample; the one with most resident bytes; the last one up to a time */
 
 SHINY_MUST_CHECK struct shiny_err *memory_load(struct store *store, const struct filter *filter,
 					       enum memory_moment moment, uint64_t time,
 					       struct memory_history *out);
 void memory_deinit(struct memory_history *memory);
 
-/* The owner that begins at `i`, all of its details added up; returns the index behind them. */
+/* Adds up the details of the owner that begins at `i`; returns the index of the next owner. */
 size_t memory_owner_sums(const struct memory_process *p, size_t i, struct memory_sums *out);
 
-/* Resident bytes of all details of an owner; 0: it has none. */
+/* Returns the resident bytes of an owner; 0: there is none. */
 uint64_t memory_owner_total(const struct memory_process *p, const char *owner);
 
-/*
- * Resident bytes as a tree: process, owner, detail; where events were kept, malloc's and the
- * garbage collector's are the types of what was live at that moment, and the rest.
- */
+/* Makes a tree of resident bytes: process, owner, detail. With events, those of malloc and the
+ * garbage collector are the types of the blocks live at that time, and the rest. */
 SHINY_MUST_CHECK struct shiny_err *memory_tree(struct store *store,
 					       const struct memory_history *memory,
 					       const char *match, double threshold, bool full,

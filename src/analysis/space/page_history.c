@@ -13,12 +13,12 @@ const char *const page_set_names[PAGE_SETS] = {
 };
 
 struct page_history_range {
-	uint8_t all;       /* of objects that filled it */
-	bool any;          /* `sets` is there */
-	uint8_t sets[];    /* [RANGE_PAGES], of the others */
+	uint8_t all;       /* states of objects that filled it */
+	bool any;          /* `sets` is allocated */
+	uint8_t sets[];    /* [RANGE_PAGES], of other objects */
 };
 
-/* `with_sets`: it is to have sets. */
+/* Returns the range; `with_sets` allocates its sets. */
 static struct page_history_range *range_at(struct page_history *history, uint64_t number,
 					   bool with_sets)
 {
@@ -45,7 +45,7 @@ void page_history_mark(struct page_history *history, uint64_t address, uint64_t 
 	uint64_t page = address >> PAGE_SHIFT, last = block_last(address, size) >> PAGE_SHIFT,
 		 ranges = last / RANGE_PAGES - page / RANGE_PAGES + 1;
 
-	if (page == last) { /* nearly all; no more than there are events: they need no account */
+	if (page == last) { /* nearly always; at most one an event: these need no account */
 		if (!range_maps_spent())
 			range_at(history, page / RANGE_PAGES, true)->sets[page % RANGE_PAGES] |=
 				(uint8_t)state;

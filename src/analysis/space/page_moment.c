@@ -2,9 +2,9 @@
 /*
  * page_moment.c: see page_moment.h.
  *
- * At the moment it stores only the address of every live block. Each block's type and end come with
- * its death, which replay.h reports also for blocks that never die. Blocks born after the moment
- * have higher numbers, so no look-up is needed to leave out their deaths.
+ * At the moment it stores only the address of every live block. A block's death gives its type and
+ * end; replay.h reports one also for blocks that never end. Blocks born after the moment have
+ * higher numbers, so no look-up is needed to leave out their deaths.
  */
 #include "page_moment.h"
 
@@ -32,25 +32,25 @@ static struct page_space *space_of(struct page_moment *m, const struct replay *r
 	return &m->spaces[p->id - 1];
 }
 
-/* A damaged session may say anything, and every 2 MiB of it would cost memory. */
+/* Clamps a size: a damaged session may have any, and every 2 MiB of it would cost memory. */
 static uint64_t size_of(uint64_t size)
 {
 	return size < PAGE_MOMENT_LARGEST ? size : PAGE_MOMENT_LARGEST;
 }
 
-/* P of one that is not known to be unused. */
+/* Returns P, or Z for a block that is known to be unused. */
 static enum page_state persistent(const struct page_block *block)
 {
 	return block->untouched ? PAGE_ZOMBIE : PAGE_PERSISTENT;
 }
 
-/* For what is live of its process. */
+/* Reserves memory for the process's live blocks. */
 static void reserve(struct page_space *space, const struct replay_process *p)
 {
 	space->blocks = mem_alloc((p->blocks.count + 1) * sizeof(*space->blocks));
 }
 
-/* `reading`: for the moment, of its process. */
+/* Adds a block. `reading`: of its process, for the moment. */
 static struct page_block *push(const struct page_moment *m, struct page_space *space,
 			       const struct touched_reading *reading, const struct life *life)
 {
@@ -62,7 +62,7 @@ static struct page_block *push(const struct page_moment *m, struct page_space *s
 	return &space->blocks[space->count++];
 }
 
-/* Writes down what is live now. */
+/* Stores the blocks that are live now. */
 static void take(struct page_moment *m, const struct replay *replay)
 {
 	m->taken = true;
@@ -112,7 +112,7 @@ static uint32_t find_moved(const struct page_space *space, uint64_t address)
 			       space->moved.at[i].address == address);
 }
 
-/* The block of the moment that is at this address now; NULL: it is a younger one. */
+/* Returns the moment's block that is now at this address; NULL: a younger block. */
 static struct page_block *block_of(const struct page_space *space, const struct life *life,
 				   uint64_t address)
 {
@@ -127,10 +127,8 @@ static struct page_block *block_of(const struct page_space *space, const struct 
 	return bsearch(&key, space->blocks, space->count, sizeof(key), by_address);
 }
 
-/*
- * What is behind an address that was moved to is never out of date: something else can be there
- * only after another move, which says so, or if it is younger.
- */
+/* An entry for an address never becomes stale: another block of the moment gets there only by a
+ * later move, which replaces it, and younger blocks are not looked up. */
 static void on_move(void *context, const struct replay *replay,
 		    const struct replay_process *process, const struct life *life, uint64_t before)
 {
@@ -141,7 +139,7 @@ static void on_move(void *context, const struct replay *replay,
 
 	if (m->searching)
 		return;
-	if (!m->taken) { /* also at the end */
+	if (!m->taken) { /* up to the end, if that is the moment */
 		if (m->history && !space->ended)
 			page_history_mark(&space->history, before, size_of(life->size),
 					  PAGE_REUSED);
@@ -159,7 +157,7 @@ static void on_move(void *context, const struct replay *replay,
 	space->moved.at[moved] = (struct page_moved){ life->address, block };
 }
 
-/* The bytes that a shrunk object returns become R, like all memory that a collector reuses. */
+/* The bytes that an object loses in place become R, like all memory that a collector reuses. */
 static void on_resize(void *context, const struct replay *replay,
 		      const struct replay_process *process, const struct life *life,
 		      uint64_t before)
@@ -261,7 +259,7 @@ static void sum_death(void *context, const struct replay *replay,
 	}
 }
 
-/* Processes that have ended hold nothing any more. */
+/* Ends processes: their blocks are no longer live. */
 static uint64_t end_processes(struct page_moment *m, const struct replay *replay, uint64_t now)
 {
 	const struct replay_process *p;
@@ -307,7 +305,7 @@ static void empty(struct page_moment *m)
 	m->bytes = 0;
 }
 
-/* The most bytes live at once, as the sidecar saw it, if the filter has all processes; else 0. */
+/* Loads the peak's bytes as the sidecar saw them, if the filter has all processes; else 0. */
 static struct shiny_err *load_expected(struct store *store, const struct filter *filter,
 				       uint64_t *expected)
 {
@@ -329,8 +327,8 @@ static struct shiny_err *load_expected(struct store *store, const struct filter 
 }
 
 /*
- * One pass, if the peak is where the sidecar saw it: that is known behind it. Else it has found the
- * peak, and another one takes it. Others need one pass that follows every block.
+ * Takes one pass, if the pass confirms the sidecar's peak. Otherwise that pass finds the peak, and
+ * another one takes it. A filter without all processes first needs a pass that follows every block.
  */
 static struct shiny_err *run_for_peak(struct store *store, const struct filter *filter,
 				      struct page_moment *m, struct replay_observer *observers,
@@ -365,7 +363,7 @@ struct shiny_err *page_moment_run(struct store *store, const struct filter *filt
 	struct replay_observer *observers = mem_zero(other_count + 1, sizeof(*observers));
 	struct shiny_err *err;
 
-	/* a type is asked for of each block of the moment only */
+	/* only blocks of the moment need a type */
 	observers[0] = (struct replay_observer){ .context = m,
 						 .death = on_death,
 						 .resize = on_resize,

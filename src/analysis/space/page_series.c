@@ -47,8 +47,8 @@ static void series_fork(void *context, const struct replay *replay,
 	page_counts_inherit(&((struct page_series *)context)->counts, child);
 }
 
-/* At the last moment, what ended since the one before is still told: most sessions end with their
- * processes. */
+/* At the last moment, processes that ended since the one before still count: most sessions end with
+ * their processes. */
 static uint64_t series_moment(void *context, const struct replay *replay, uint64_t now)
 {
 	struct page_series *s = context;

@@ -16,11 +16,11 @@ struct page_series {
 	struct page_counts counts;
 	struct pages_point *points;
 	size_t count, done;
-	uint64_t duration, last; /* last: the moment before */
+	uint64_t duration, last; /* last: time of the moment before */
 };
 
-/* Zero but for `count`. `points`: the caller's, room for `count`. Returns what replay_run is to be
- * asked with, `series` being filled meanwhile. */
+/* Returns an observer that fills in `series`, which is zero but for `count`. `points`: the
+ * caller's, with room for `count`. */
 struct replay_observer page_series_begin(struct page_series *series, struct pages_point *points,
 					 uint64_t duration);
 void page_series_deinit(struct page_series *series);

@@ -2,9 +2,8 @@
 /*
  * pages.c: see pages.h.
  *
- * The blocks of a process come in the order of their addresses, so a page is done when a block
- * begins behind it, and the blocks on it stand next to each other. Pages inside a large block are
- * equal, so they are counted as one run.
+ * A process's blocks are sorted by address, so a page is complete when a block begins behind it,
+ * and its blocks are adjacent. Pages inside a large block are equal, and counted as one run.
  */
 #define _GNU_SOURCE
 #include "pages.h"
@@ -25,10 +24,10 @@ const char *const pages_bucket_names[PAGES_BUCKETS] = { "0 - 64 B",  "65 - 256 B
 
 /* ---- a process's pages ---- */
 
-/* A type or a site while it is counted. */
+/* A type or site while it is counted. */
 struct pinning {
 	struct pages_pin pin;
-	uint64_t seen; /* number of the page that it was counted on last */
+	uint64_t seen; /* serial number of the page that counted it last */
 };
 
 struct page_sweep {
@@ -36,15 +35,15 @@ struct page_sweep {
 	uint64_t under;
 	struct page_space *space;
 	const struct page_block *blocks;
-	struct pinning *types, *sites; /* a group each */
-	uint64_t serial;               /* of pages, over all processes, from 1 */
-	/* the page that is being filled */
+	struct pinning *types, *sites; /* one for each group */
+	uint64_t serial;               /* serial number of the page, over all processes, from 1 */
+	/* the page being filled */
 	uint64_t page;
 	size_t from; /* its first block */
-	uint64_t lines; /* a bit a line */
+	uint64_t lines; /* a bit for each line */
 	uint32_t bytes, block_count;
 	uint8_t fates, buckets;
-	/* the range likewise */
+	/* the range being filled */
 	uint64_t range, range_bytes;
 	uint32_t range_pages;
 	uint8_t range_fates;
@@ -113,7 +112,7 @@ static void emit(struct page_sweep *s, const struct page_run *run, unsigned buck
 	count_ranges(s, run);
 }
 
-/* Bytes of a block on a page. */
+/* Returns the bytes of a block on a page. */
 static uint64_t bytes_on(const struct page_block *block, uint64_t page)
 {
 	uint64_t from = page << PAGE_SHIFT, to = from + PAGE_BYTES,
@@ -124,8 +123,8 @@ static uint64_t bytes_on(const struct page_block *block, uint64_t page)
 	return to > from ? to - from : 0;
 }
 
-/* A block with this many bytes on the page is there, which has this serial number. `alone`: only
- * blocks of its type or site are. */
+/* Counts a block with this many bytes on the page with this serial number. `alone`: all blocks on
+ * it are of this type or site. */
 static void count_on(struct pinning *row, uint64_t serial, const struct page_run *run,
 		     uint64_t bytes, bool alone)
 {
@@ -141,7 +140,7 @@ static void count_on(struct pinning *row, uint64_t serial, const struct page_run
 	pin->pinned_bytes += run->pinned ? bytes : 0;
 }
 
-/* The blocks from s->from up to `to` are all that lie on the page. */
+/* Completes the page, whose blocks are s->from up to `to`. */
 static void close_page(struct page_sweep *s, size_t to)
 {
 	struct pages_sums *sums = &s->p->sums;
@@ -176,8 +175,7 @@ static void close_page(struct page_sweep *s, size_t to)
 	s->block_count = 0;
 }
 
-/* Bytes [from, to) of a page are of block `index`; of one with no bytes they are the place where it
- * lies. */
+/* Fills bytes [from, to) of a page with block `index`; if it has none, they are its place. */
 static void fill(struct page_sweep *s, size_t index, uint64_t page, unsigned from, unsigned to)
 {
 	const struct page_block *block = &s->blocks[index];
@@ -227,8 +225,8 @@ static void sweep_block(struct page_sweep *s, size_t index)
 	fill(s, index, last_page, 0, (unsigned)(last % PAGE_BYTES) + 1);
 }
 
-/* Sums that need no pages; and each byte gets one owner: what begins first keeps what lies over it
- * off. Returns how many blocks are left. */
+/* Adds sums that need no pages, and gives each byte to one block: the one that begins first.
+ * Returns the number of blocks with bytes left. */
 static size_t part(struct page_sweep *s, struct page_block *blocks, size_t count)
 {
 	struct pages_sums *sums = &s->p->sums;
@@ -309,7 +307,7 @@ static void sweep_process(struct page_sweep *s, struct pages_process *p, struct 
 
 static void add_sums(struct pages_sums *to, const struct pages_sums *from)
 {
-	/* all of it are numbers that add up */
+	/* all members are sums */
 	uint64_t *sum = (uint64_t *)to;
 	const uint64_t *more = (const uint64_t *)from;
 
@@ -431,7 +429,7 @@ static struct shiny_err *find_moment(struct store *store, const struct pages_ask
 	return err;
 }
 
-/* Pins are counted once all pages are known. */
+/* Pins are counted after all pages. */
 static struct shiny_err *load_pages(struct store *store, const struct filter *filter,
 				    const struct pages_ask *ask, struct page_moment *moment,
 				    struct groups *types, struct groups *sites, struct pages *out)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pooling.c: see pooling.h; adds up what pooling_model.h knows when it has seen all blocks. */
+/* pooling.c: see pooling.h; adds up the results of pooling_model.h. */
 #include "pooling.h"
 
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static void add_side(struct pooling_side *to, const struct pooling_side *side)
 	to->cycles += side->cycles;
 }
 
-/* All but the pages. */
+/* Adds all members but the pages. */
 static void add_row(struct pooling_row *to, const struct pooling_row *row)
 {
 	to->blocks += row->blocks;

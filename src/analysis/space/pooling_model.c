@@ -2,15 +2,14 @@
 /*
  * pooling_model.c: see pooling_model.h.
  *
- * How long each call site's blocks live, and when most bytes were live, is known (site_lives.h).
- * The pass gives each block a slot in two pools: that of its size and lifetime, and that of its
- * type. A block's own address and its slots are enough to
- * say at a moment which pages are held, without pools and with.
+ * site_lives.h gives the lifetimes of each call site's blocks, and the time of most live bytes. The
+ * pass gives each block a slot in two pools: that of its size and lifetime, and that of its type. A
+ * block's address and slots determine the pages that it holds at a moment, without pools and with.
  *
- * Pools, places and what was found before are in no cache as a rule. So the pass only says
- * what begins and ends; another thread applies that, many at a time, and asks for what later ones
- * need: first for where a block's pools are written, then for the pools. A block's slots are found
- * by the place of its life in the replay, without any search.
+ * Pools, places and recent results are mostly in no cache. So the pass only queues births and ends;
+ * another thread applies them, many at a time, and prefetches for later ones: first the entry that
+ * names a block's pools, then the pools. A block's slots are indexed by the place of its life in
+ * the replay, without a search.
  */
 #include "pooling_model.h"
 
@@ -44,10 +43,11 @@ enum pool_change_kind { POOL_BEGINS, POOL_TYPED, POOL_ENDS, POOL_REMAINS, POOL_A
 struct pool_change {
 	uint64_t address, size;
 	uint32_t process, place;    /* place: of its life */
-	uint32_t of[PLACE_POOLS];   /* BEGINS: [0] its site's lifetime, of[0] of its pool once its
-				     * bucket is known; [1] as a pool's; TYPED: [1] alone */
+	uint32_t of[PLACE_POOLS];   /* BEGINS: [0]: lifetime of its site, which with the block's
+				     * bucket makes pool 0's `of`; [1]: pool 1's `of`; TYPED: only
+				     * [1] */
 	uint8_t kind, api;
-	bool object, ended, freed;  /* ENDS */
+	bool object, ended, freed;  /* for ENDS */
 };
 
 static uint32_t bucket_of(uint64_t size)
@@ -59,7 +59,7 @@ static uint32_t bucket_of(uint64_t size)
 	return bucket;
 }
 
-/* What of a change is worked out in front of its turn. */
+/* Values of a change that are computed before it is applied. */
 struct pool_ahead {
 	uint64_t slot;
 	uint32_t of;
@@ -74,7 +74,7 @@ static struct pool_place *place_of(struct pooling_model *m, uint32_t place)
 	return &m->places[place];
 }
 
-/* Asks for what says which pools it is about. */
+/* Prefetches the entry that names the change's pools. */
 static void expect(struct pooling_model *m, const struct pool_change *c, struct pool_ahead *ahead)
 {
 	enum size_allocator allocator;
@@ -103,7 +103,7 @@ static bool is_recent(const struct pool_change *c, const struct pool_ahead *ahea
 	       r->of[1] == c->of[1];
 }
 
-/* Asks for the pools, where it is known by now which they are. */
+/* Prefetches the pools, if they are known by now. */
 static void prepare(const struct pooling_model *m, const struct pool_change *c,
 		    const struct pool_ahead *ahead)
 {
@@ -114,7 +114,7 @@ static void prepare(const struct pooling_model *m, const struct pool_change *c,
 	for (unsigned i = 0; i < m->kinds; i++) {
 		uint32_t pool = begins ? ahead->recent->pools[i] : m->places[c->place].in[i].pool;
 
-		/* a place that is new has any pool's */
+		/* a new place has an undefined pool */
 		if (pool < m->pool_count)
 			__builtin_prefetch(&m->pools[pool], 1);
 	}
@@ -149,7 +149,8 @@ static void put_block(struct pooling_model *m, const struct pool_change *c,
 	used_pages_mark(&m->used[c->process], c->address, c->size, ahead->of);
 }
 
-/* Its type is known now, or a better one: it was in that type's pool all the time. */
+/* The block's type became known, or better: moves it to that type's pool, as if it had always been
+ * there. */
 static void change_type(struct pooling_model *m, const struct pool_change *c)
 {
 	struct pool_place *place = place_of(m, c->place);
@@ -189,7 +190,7 @@ static bool is_object(const struct pooling_model *m, uint32_t type, const struct
 	}
 }
 
-/* Of a chunk: bytes, whole pages; and how many slots it has. */
+/* Returns the bytes of a chunk, whole pages; *slots: the slots in it. */
 uint64_t pooling_chunk_bytes(const struct pooling_model *m, uint64_t slot, uint64_t *slots)
 {
 	uint64_t chunk = m->constants->chunk;
@@ -198,7 +199,7 @@ uint64_t pooling_chunk_bytes(const struct pooling_model *m, uint64_t slot, uint6
 	return slot > chunk ? (slot + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES : chunk;
 }
 
-/* The block is live at the moment. */
+/* Adds a block that is live at the moment. */
 static void hold(struct pooling_model *m, struct pool_held *held, const struct pool_change *c)
 {
 	const struct pool_place *place = place_of(m, c->place);
@@ -222,7 +223,7 @@ static void hold(struct pooling_model *m, struct pool_held *held, const struct p
 	}
 }
 
-/* Adds up the different pages on which blocks begin or end, and forgets them. */
+/* Adds up the distinct pages on which blocks begin or end, and drops them. */
 static void hold_count(const struct pooling_model *m, struct pool_held *held)
 {
 	struct page_refs *all[] = { &held->groups[0], &held->types[0], &held->groups[1],
@@ -239,7 +240,7 @@ static void hold_count(const struct pooling_model *m, struct pool_held *held)
 			uint64_t of = with ? m->pools[ref->who].of : ref->who;
 
 			held->of[of][with]++;
-			/* a page's groups stand together, and those of a bucket among them */
+			/* a page's groups are adjacent, and those of a bucket among them */
 			if (i == 0) {
 				held->total[0] += !before;
 				held->buckets[of / POPULATIONS][0] +=
@@ -254,7 +255,7 @@ static void hold_count(const struct pooling_model *m, struct pool_held *held)
 	}
 }
 
-/* The block ends, or is left. */
+/* Ends a block, or leaves it as live. */
 static void end_block(struct pooling_model *m, const struct pool_change *c)
 {
 	const struct pool_place *place = place_of(m, c->place);
@@ -276,7 +277,7 @@ static void end_block(struct pooling_model *m, const struct pool_change *c)
 		hold(m, &m->end, c);
 }
 
-enum { AHEAD = 16 }; /* half of these, for the pools */
+enum { AHEAD = 16 }; /* half as far for the pools */
 
 static void apply_changes(void *context, const void *changes, size_t count)
 {
@@ -285,7 +286,7 @@ static void apply_changes(void *context, const void *changes, size_t count)
 	struct pool_ahead ahead[AHEAD * 2] = { 0 };
 
 	for (size_t i = 0; i < count + AHEAD; i++) {
-		size_t soon = i - AHEAD / 2, now = i - AHEAD; /* past the end: not yet */
+		size_t soon = i - AHEAD / 2, now = i - AHEAD; /* > count: none yet */
 
 		if (i < count)
 			expect(m, &first[i], &ahead[i % (AHEAD * 2)]);
@@ -395,7 +396,7 @@ static uint64_t model_peak(void *context, const struct replay *replay, uint64_t 
 
 /* ---- loading ---- */
 
-/* Which types are objects, as far as that is known. */
+/* Loads which types are objects, as far as known. */
 static struct shiny_err *load_forms(struct store *store, struct pooling_model *m)
 {
 	struct query *q = NULL;

@@ -19,12 +19,12 @@ const char *const size_allocator_names[SIZE_ALLOCATORS] = {
 	[SIZE_OILPAN] = "Oilpan",
 };
 
-/* Slots up to `up_to` bytes are multiples of `step`; or of the given part of the power of two below
- * them. */
+/* Slots up to `up_to` bytes are multiples of `step`, or of the given part of the next lower power
+ * of two. */
 struct size_step {
 	uint64_t up_to, step;
 };
-enum { QUARTERS = 2, EIGHTHS = 3 }; /* no step is as small */
+enum { QUARTERS = 2, EIGHTHS = 3 }; /* parts; no step is as small */
 #define KIB UINT64_C(1024)
 #define MIB (1024 * KIB)
 
@@ -50,8 +50,8 @@ static const struct size_step jemalloc_steps[] = { { 16, 8 },
 						   { 128, 16 },
 						   { UINT64_MAX, QUARTERS } };
 
-/* 16 to 256 by 16, eighths of 256 to 768, then what fills a span of whole pages with the least
- * waste */
+/* 16 to 256 by 16, eighths of 256 to 768, then the sizes that fill a span of whole pages with the
+ * least waste */
 static const struct size_step tcmalloc_steps[] = {
 	{ 16, 8 },	 { 256, 16 },	   { 512, 32 },	     { 768, 64 },	   { 1536, 128 },
 	{ 3328, 256 },	 { 4096, 4096 },   { 5120, 512 },    { 6144, 6144 },	   { 6656, 6656 },
@@ -73,8 +73,8 @@ static const struct size_step oilpan_steps[] = { { 64 * KIB, 8 }, { UINT64_MAX, 
 
 static const struct {
 	const struct size_step *steps;
-	unsigned extra; /* bytes of a slot that are the allocator's own */
-	unsigned least; /* slot */
+	unsigned extra; /* bytes of a slot for the allocator itself */
+	unsigned least; /* least slot */
 } rules[SIZE_ALLOCATORS] = {
 	[SIZE_GLIBC] = { glibc_steps, GLIBC_HEADER, 32 },
 	[SIZE_PARTITION] = { partition_steps, 0, 16 },
@@ -156,8 +156,8 @@ struct size_room size_room(enum size_allocator allocator, uint64_t size, uint64_
 
 /* ---- which malloc ---- */
 
-/* Which library's malloc it is, by the library's file name; of an allocator inside the program, by
- * the names of its functions that were patched. */
+/* Malloc of a library, by its file name, or of an allocator inside the program, by the names of its
+ * patched functions. */
 static const struct {
 	const char *pattern;
 	enum size_allocator allocator;
@@ -179,8 +179,7 @@ static enum size_allocator by_text(const char *text)
 	return SIZE_UNKNOWN;
 }
 
-/* A zygote's child whose role was not seen, as it ended too soon, is a renderer or the like all the
- * same. */
+/* A zygote's child that ended before its role was seen is some renderer or utility. */
 static enum size_allocator by_role(const char *role, const char *parent)
 {
 	if (strcmp(role, "browser") == 0)
@@ -217,7 +216,7 @@ static struct shiny_err *load_processes(struct store *store, struct size_classes
 	return err;
 }
 
-/* A library that brings another malloc than libc's. */
+/* Finds libraries that bring another malloc than libc's. */
 static struct shiny_err *load_libraries(struct store *store, struct size_classes *classes)
 {
 	struct query *q = NULL;

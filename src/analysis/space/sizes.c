@@ -2,9 +2,9 @@
 /*
  * sizes.c: see sizes.h.
  *
- * All is counted when a block ends, as every block does, at the latest with the recording: its size
- * is final then, and its lifetime known. Blocks of up to SMALL bytes, which nearly all are, find
- * their class by one look into a table that is filled as sizes come.
+ * A block is counted when it ends, at the latest with the recording: its size is final then, and
+ * its lifetime known. Nearly all blocks have up to SMALL bytes, and find their class by one look-up
+ * in a table that is filled as sizes come.
  */
 #define _GNU_SOURCE
 #include "sizes.h"
@@ -24,13 +24,13 @@ enum { SMALL = 8192, SMALL_STEP = 4 }; /* no class of any allocator ends between
 struct sizes_count {
 	struct groups types, sites;
 	struct size_classes allocators;
-	struct sizes_row *by_type, *by_site; /* a group each */
+	struct sizes_row *by_type, *by_site; /* one for each group */
 	VEC(struct sizes_row) classes;
-	struct hash_table index;				 /* of classes */
-	uint32_t small[SIZE_ALLOCATORS][SMALL / SMALL_STEP + 1]; /* index in classes, plus 1 */
+	struct hash_table index;				 /* index of the classes */
+	uint32_t small[SIZE_ALLOCATORS][SMALL / SMALL_STEP + 1]; /* index of a class + 1 */
 	struct sizes_octave octaves[SIZES_OCTAVES];
-	struct { double count, x, y, xx, yy, xy; } logs; /* sums over the ended; x: ln(size), y:
-	                                                  * ln(lifetime) */
+	struct { double count, x, y, xx, yy, xy; } logs; /* sums over ended blocks; x: ln(size), y:
+							  * ln(lifetime) */
 	double log_of[SMALL + 1];
 	uint64_t aligned;
 };
@@ -57,7 +57,7 @@ static struct sizes_row *class_slow(struct sizes_count *c, enum size_allocator a
 	return &c->classes.at[at];
 }
 
-/* The block's class and its room. */
+/* Returns the block's class; *room: its room. */
 static struct sizes_row *class_of(struct sizes_count *c, enum size_allocator allocator,
 				  const struct life *life, struct size_room *room)
 {
@@ -68,7 +68,7 @@ static struct sizes_row *class_of(struct sizes_count *c, enum size_allocator all
 	if (size > SMALL || allocator == SIZE_UNKNOWN) {
 		*room = size_room(allocator, size, life->address);
 		row = class_slow(c, allocator, room);
-		if (row->usable != room->usable) /* the very size is kept */
+		if (row->usable != room->usable) /* sizes of one slot have different usable bytes */
 			row->usable = 0;
 		return row;
 	}
@@ -121,7 +121,7 @@ static double correlation(const struct sizes_count *c)
 {
 	double n = c->logs.count, xx = n * c->logs.xx - c->logs.x * c->logs.x,
 	       yy = n * c->logs.yy - c->logs.y * c->logs.y;
-	double least = 1e-9 * n * n; /* what rounding leaves of nothing */
+	double least = 1e-9 * n * n; /* below it n * variance is a rounding error */
 
 	return xx > least && yy > least ? (n * c->logs.xy - c->logs.x * c->logs.y) / sqrt(xx * yy)
 					: NAN;
@@ -173,7 +173,8 @@ static void count_death(void *context, const struct replay *replay,
 	}
 }
 
-/* What an object gives back in place was asked for, too: its end adds what it has then. */
+/* Adds the bytes that an object gives back in place, as they were requested, too; its end adds its
+ * last size. */
 static void count_resize(void *context, const struct replay *replay,
 			 const struct replay_process *process, const struct life *life,
 			 uint64_t before)
@@ -257,7 +258,7 @@ static int compare(const void *left, const void *right, void *context)
 	return x != y ? (x < y ? 1 : -1) : strcmp(a->name, b->name);
 }
 
-/* Keeps the rows that have blocks and match, in order. Takes `rows`, whose names are set. */
+/* Keeps the rows that have blocks and match, sorted. Takes `rows`, whose names are set. */
 static void arrange(struct sizes_rows *out, struct sizes_row *rows, size_t count, const char *match,
 		    enum sizes_order order)
 {
@@ -386,7 +387,7 @@ size_t sizes_extremes(const struct sizes *sizes, bool largest, size_t room,
 		    (row->sums.blocks * SIZES_NOTABLE < all->blocks &&
 		     row->sums.bytes * SIZES_NOTABLE < all->bytes))
 			continue;
-		for (size_t k = 0; k < room; k++) { /* insertion, the most extreme first */
+		for (size_t k = 0; k < room; k++) { /* insertion sort, the most extreme first */
 			const struct sizes_row *moved;
 
 			if (k < count && (largest ? mean_size(out[k]) >= mean_size(row)

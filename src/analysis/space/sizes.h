@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sizes.h: how large blocks are, what their allocators make of that, and whether size has to do
- * with lifetime.
+ * sizes.h: sums block sizes and allocators' room, and correlates size with lifetime.
  *
  * Runs: CLI. Signals: no. Allocates: 160 bytes a size class that is used, a type and a call site;
  * never by events. Threads: one a store.
  *
  * requested, usable, slot, slop: size_class.h. Each is summed over the blocks that began, and over
- * those live at the end of their process or of the recording; those that a fork brought along are
- * live in the child, too, and began in the parent. What exec replaced is not live. A
- * garbage-collected object counts with the size that it ended with.
+ * those live at the end of their process or of the recording; those that a fork copied are live in
+ * the child, too, and began in the parent. Blocks of a program that exec replaced are not live. A
+ * garbage-collected object counts with its last size.
  *
  * F8 of "Shiny Objects" (Upadhyay & Venkat, POMACS 10(1):20, 2026): geometric mean of the lifetime
  *    by size. Sizes here in octaves as
  * requested, (2^(k-1), 2^k], the first one up to 8 bytes; and by size class. The mean is over the
- * blocks that ended, a lifetime of 0 ns taken as 1; persistent ones, whose lifetime is not known,
- * are counted beside it. exp(1/n * sum(ln lifetime)). In one number: Pearson's correlation of
- * ln(size) and ln(lifetime), of the blocks that ended, sizes of 0 taken as 1. 0: the one says
- * nothing about the other; 1 or -1: it tells it exactly. Smallest and largest types: by their
- * blocks' mean size, of types with at least one block or one byte in SIZES_NOTABLE.
+ * blocks that ended, a lifetime of 0 ns taken as 1; persistent ones, whose lifetime is unknown, are
+ * counted separately. exp(1/n * sum(ln lifetime)). In one number: Pearson's correlation of ln(size)
+ * and ln(lifetime) over the blocks that ended, sizes of 0 taken as 1. 0: unrelated; 1 or -1: one
+ * determines the other. Smallest and largest types are ordered by their blocks' mean size, among
+ * types with at least one block or one byte in SIZES_NOTABLE.
  *
  * Cost: one pass over the events (replay.h), all of the above at once.
  */
@@ -32,7 +31,7 @@
 enum { SIZES_OCTAVES = 46, SIZES_NOTABLE = 1000 };
 
 struct size_sums {
-	/* that began: how many, bytes requested, usable, of slots */
+	/* blocks that began; bytes requested, usable, of slots */
 	uint64_t blocks, bytes, usable, slots;
 	uint64_t live, live_bytes, live_usable, live_slots;        /* at the end */
 };
@@ -46,18 +45,18 @@ static inline uint64_t size_live_slop(const struct size_sums *sums)
 }
 
 struct sizes_row {
-	char *name;                      /* of a class: "glibc 48", its allocator and slot */
+	char *name;                      /* of a class: allocator and slot, "glibc 48" */
 	struct size_sums sums;
-	uint64_t least, most;            /* requested, of those that began */
+	uint64_t least, most;            /* requested sizes of the blocks that began */
 	uint64_t ended, persistent;      /* blocks = their sum */
-	double log_sum;                  /* over the ended: ln(ns) */
-	uint64_t slot, usable;           /* of a class: of one block; usable 0: differs, as the very
-	                                  * size is kept */
+	double log_sum;                  /* sum over the ended: ln(ns) */
+	uint64_t slot, usable;           /* of a class: of one block; usable 0: varies, as the exact
+					  * size is kept */
 	enum size_allocator allocator;   /* of a class */
 	bool mapped;                     /* of a class: a mapping of its own */
-	bool unknown;                    /* what has no type, or no call site */
+	bool unknown;                    /* the row of blocks without a type, or call site */
 };
-/* ns; 0: none ended */
+/* Returns ns; 0: none ended. */
 double sizes_geometric_mean(const struct sizes_row *row);
 
 struct sizes_rows {
@@ -67,15 +66,15 @@ struct sizes_rows {
 struct sizes_octave {
 	uint64_t up_to; /* bytes */
 	struct size_sums sums;
-	struct distribution ages; /* ns; persistent ones are the censored */
+	struct distribution ages; /* ns; persistent blocks are censored */
 };
 struct sizes {
 	struct sizes_row total;
-	struct sizes_row allocators[SIZE_ALLOCATORS]; /* name NULL: size_allocator_names has it */
+	struct sizes_row allocators[SIZE_ALLOCATORS]; /* name NULL: see size_allocator_names */
 	struct sizes_octave octaves[SIZES_OCTAVES];
-	struct sizes_rows classes, types, sites; /* with blocks, in the order that was asked for */
-	double correlation; /* of size and lifetime, -1 to 1; NAN: all have one size or one
-	                     * lifetime, or none ended */
+	struct sizes_rows classes, types, sites; /* those with blocks, in the requested order */
+	double correlation; /* of size and lifetime, -1 to 1; NAN: one size or one lifetime only, or
+			     * none ended */
 	uint64_t aligned; /* blocks of memalign and the like: their room is a lower bound */
 	uint64_t duration; /* of the session, ns */
 };
@@ -88,14 +87,15 @@ enum sizes_order {
 	SIZES_BY_SIZE
 };
 
-/* `match`: of types and sites, text_matches() on the name; NULL all. The sums are over all. */
+/* Counts sizes. `match`: pattern of types' and sites' names (text_matches()); NULL: all. Sums
+ * include all. */
 SHINY_MUST_CHECK struct shiny_err *sizes_load(struct store *store, const struct filter *filter,
 					      const char *match, enum sizes_order order,
 					      bool full_names, bool progress, struct sizes *out);
 void sizes_deinit(struct sizes *sizes);
 
-/* The types of the smallest or largest blocks, at most `room` of them, the most extreme first.
- * Returns how many. */
+/* Finds the types of the smallest or largest blocks, at most `room`, the most extreme first.
+ * Returns their number. */
 size_t sizes_extremes(const struct sizes *sizes, bool largest, size_t room,
 		      const struct sizes_row **out);
 

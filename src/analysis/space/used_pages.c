@@ -8,8 +8,8 @@
 #define MOST (UINT64_C(1) << 40)
 
 struct used_range {
-	uint32_t all;    /* groups that lay on all its pages */
-	uint32_t *pages; /* those besides, by page; NULL: none */
+	uint32_t all;    /* groups of blocks that filled it */
+	uint32_t *pages; /* other groups by page; NULL: none */
 };
 
 void used_pages_mark(struct used_pages *used, uint64_t address, uint64_t size, unsigned group)

@@ -13,25 +13,24 @@
 
 enum { USUAL_INTERVALS = 200 };
 
-/* A process, or all. */
+/* The sums of a process, or of all. */
 struct activity_tally {
 	struct activity_series series;
-	size_t room;               /* of its points */
-	struct activity_point now; /* live, and since the last interval's end */
-	bool seen, ended, closed;  /* closed: the point of the interval in which it ended is
-	                            * there */
+	size_t room;               /* of series.points */
+	struct activity_point now; /* live, and counts since the last interval's end */
+	bool seen, ended, closed;  /* closed: has the point of the interval in which it ended */
 };
 struct recorder {
 	const struct groups *groups; /* types, call sites */
 	struct phase_log *log;       /* NULL: phases have no rows */
-	const struct replay *replay; /* while it runs */
-	bool with_pages;             /* and types */
+	const struct replay *replay; /* during the pass */
+	bool with_pages;             /* with pages, lines and types */
 	struct page_counts pages;
-	struct activity_tally total, *processes; /* by id - 1; NULL: not begun */
+	struct activity_tally total, *processes; /* by process id - 1; NULL: not begun */
 	size_t process_count;
 	struct process_ends ends;
-	uint64_t interval, duration, edge; /* edge: the end of the current interval */
-	size_t at, count;                  /* intervals */
+	uint64_t interval, duration, edge; /* edge: end of the current interval */
+	size_t at, count;                  /* interval numbers */
 };
 
 /* ---- counting ---- */
@@ -120,7 +119,7 @@ static void on_death(void *context, const struct replay *replay, const struct re
 	struct recorder *r = context;
 	struct activity_tally *t = tally_of(r, replay, p);
 
-	if (life->inherited && death->end != LIFE_NEVER) { /* it stands apart */
+	if (life->inherited && death->end != LIFE_NEVER) { /* counts as a free only */
 		t->now.frees++;
 		r->total.now.frees++;
 	}
@@ -140,7 +139,7 @@ static void on_death(void *context, const struct replay *replay, const struct re
 		page_counts_remove(&r->pages, p->id, life);
 }
 
-/* What an object grows by in place was asked for then, what it shrinks by has been given back. */
+/* Counts an object's growth in place as allocated bytes, and its shrinking as freed bytes. */
 static void resized(struct activity_tally *t, uint64_t before, uint64_t after)
 {
 	t->now.alloc_bytes += after > before ? after - before : 0;
@@ -161,7 +160,7 @@ static void on_resize(void *context, const struct replay *replay, const struct r
 		return;
 	t->now.bytes += life->size - before;
 	r->total.now.bytes += life->size - before;
-	look(t, r->edge - r->interval); /* nobody says when */
+	look(t, r->edge - r->interval); /* the event has no time: take the interval's begin */
 	look(&r->total, r->edge - r->interval);
 	if (r->with_pages)
 		page_counts_resize(&r->pages, p->id, life, before);
@@ -185,7 +184,7 @@ static void on_vtable(void *context, const struct replay *replay, const struct r
 		page_counts_vtable(&r->pages, p->id, life, before);
 }
 
-/* All that it holds is no longer counted. */
+/* Subtracts all that the process holds. */
 static void leave(struct recorder *r, struct activity_tally *t)
 {
 	r->total.now.blocks -= t->now.blocks;
@@ -322,7 +321,7 @@ static struct shiny_err *record(struct store *store, const struct filter *filter
 		page_counts_settle(&r.pages);
 		err = range_maps_end(store);
 	}
-	while (!err && r.at < r.count) /* the last one is shorter, or nothing was told in any */
+	while (!err && r.at < r.count) /* the last one, and those after all events */
 		put_points(&r);
 	a->total = r.total.series;
 	a->total.end = a->duration;
@@ -332,7 +331,7 @@ static struct shiny_err *record(struct store *store, const struct filter *filter
 
 		if (!t->seen)
 			continue;
-		add_up(&t->series, &t->now); /* what came late, behind its end */
+		add_up(&t->series, &t->now); /* late events, after the process's end */
 		t->series.pid = i + 1 < names.count ? names.of[i + 1].pid : 0;
 		t->series.name = process_names_take(&names, (uint32_t)i + 1);
 		a->processes[a->process_count++] = t->series;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * activity.h: the heap over time: what is live, how fast it is made and freed, and the phases that
- * a run falls into.
+ * activity.h: the heap over time: live blocks, rates of allocations and frees, and the phases of a
+ * run.
  *
- * Runs: CLI. Signals: no. Allocates: 80 bytes an interval and process that has blocks then, what
+ * Runs: CLI. Signals: no. Allocates: 80 bytes an interval and process with blocks then, what
  * page_count.h and live_groups.h say; with phases, 48 bytes a phase and type or site, and what
  * phase_log.h says. Threads: one a store.
  *
@@ -15,20 +15,18 @@
  *     Venkat, POMACS 10(1):20, 2026)
  *   in it: blocks that began and that ended, with their bytes; a realloc ends one and begins
  *   another; the most bytes live at any moment
- * An interval has what was told behind the end of the one before, up to and with its own end;
- * events that came late count where they stand. What is live is as `shinyctl help definitions` has
- * it: at the end of the last interval, what is live at the session's end; what a fork brought along
- * is nobody's here. A garbage-collected object that changes its size counts with its new one from
- * then on, what it grew by as bytes that began, what it shrank by as bytes that ended: so live
- * bytes are bytes begun less bytes ended, and less what processes held that ended before the
- * session's end.
+ * An interval has the events after the end of the one before, up to its own end; late events count
+ * at their place in the file. Live is as in `shinyctl help definitions`: at the end of the last
+ * interval, live at the session's end; blocks that a fork copied are left out. A garbage-collected
+ * object that changes its size counts with its new one from then on, its growth as bytes that
+ * began, its loss as bytes that ended: so live bytes are bytes begun less bytes ended, less the
+ * bytes of processes that ended before the session.
  *
- * In a phase, what a process held at its end has ended then. Types and sites are
- * those of the block's end; its bytes the last ones.
+ * In a phase, a process's blocks end with it. A block has the type, site and bytes of its end.
  *
- * Cost: one pass over the events; a second one with ACTIVITY_PHASE_ROWS where phase_log.h is not
- * enough, as what is born in a phase and lives at its end can only be told once it is known where
- * phases end.
+ * Cost: one pass over the events; a second one with ACTIVITY_PHASE_ROWS if phase_log.h is not
+ * enough, as blocks born in a phase and live at its end can only be counted once the ends of phases
+ * are known.
  */
 #ifndef SHINY_ACTIVITY_H
 #define SHINY_ACTIVITY_H
@@ -36,30 +34,29 @@
 #include "../query/filter.h"
 #include "phase_rows.h"
 
-struct activity_point { /* an interval */
+struct activity_point { /* of an interval */
 	uint64_t blocks, bytes, types, pages, lines;      /* live at its end */
 	uint64_t most_bytes;                              /* live at any moment in it */
-	uint64_t allocs, alloc_bytes, frees, free_bytes;  /* in it */
+	uint64_t allocs, alloc_bytes, frees, free_bytes;  /* during it */
 };
 
 struct activity_series {
 	uint32_t process, pid; /* 0: all processes of the filter */
 	char *name;            /* "renderer", else the program's name; NULL for all */
 	uint64_t start, end;   /* ns; of the process, or of the session */
-	uint64_t peak_bytes, peak_blocks, peak_time; /* when most bytes were live, for the first
-	                                              * time; the very event */
+	uint64_t peak_bytes, peak_blocks, peak_time; /* at the first event with most live bytes */
 	uint64_t allocs, alloc_bytes, frees, free_bytes;
-	struct activity_point *points; /* [count], of the intervals from `first` on: behind its end,
-	                                * or before its first block, there are none */
+	struct activity_point *points; /* [count], from interval `first` on; none before the first
+				        * block or after the end */
 	size_t first, count;
 };
 struct activity {
 	uint64_t duration, interval; /* ns */
-	size_t count;                /* intervals; the last one may be shorter */
+	size_t count;                /* number of intervals; the last one may be shorter */
 	struct activity_series total;
-	struct activity_series *processes; /* that have blocks; by id */
+	struct activity_series *processes; /* those with blocks, by id */
 	size_t process_count;
-	struct phase *phases; /* of the total; with ACTIVITY_PHASES or ACTIVITY_PHASE_ROWS */
+	struct phase *phases; /* of `total`; with ACTIVITY_PHASES or ACTIVITY_PHASE_ROWS */
 	size_t phase_count;
 };
 
@@ -68,22 +65,20 @@ enum {
 	ACTIVITY_PHASE_ROWS = 2, /* phases with their types and sites */
 	ACTIVITY_FULL_NAMES = 4, /* type names are not shortened */
 	ACTIVITY_PROGRESS = 8,
-	ACTIVITY_NO_PAGES = 16, /* pages, lines and types are 0: counting these is most of the
+	ACTIVITY_NO_PAGES = 16, /* leaves pages, lines and types 0: counting these is most of the
 				 * work */
-	ACTIVITY_NO_TYPES = 32, /* types are 0; not with ACTIVITY_PHASE_ROWS, which have them */
+	ACTIVITY_NO_TYPES = 32, /* leaves types 0; not with ACTIVITY_PHASE_ROWS, which need them */
 	ACTIVITY_INTERVALS_MAX = 100000,
 };
 
-/*
- * `interval` in ns; 0: the least of 1, 2, 5, 10, 20, … that makes no more than 200 intervals. One
- * that would make more than ACTIVITY_INTERVALS_MAX is a usage error.
- */
+/* Loads the activity. `interval` in ns; 0: the least of 1, 2, 5, 10, 20, … that makes at most 200
+ * intervals. More than ACTIVITY_INTERVALS_MAX intervals is a usage error. */
 SHINY_MUST_CHECK struct shiny_err *activity_load(struct store *store, const struct filter *filter,
 						 uint64_t interval, unsigned flags,
 						 struct activity *out);
 void activity_deinit(struct activity *activity);
 
-/* Where an interval of a series ends, ns. */
+/* Returns the end of a series' interval, ns. */
 static inline uint64_t activity_end(const struct activity *activity,
 				    const struct activity_series *series, size_t point)
 {

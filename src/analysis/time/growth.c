@@ -21,7 +21,7 @@ const char *const growth_policy_names[GROWTH_POLICIES] = {
 	[GROWTH_MIXED] = "mixed",
 };
 
-/* A buffer that has grown, by the block that it is now. */
+/* A buffer that has grown, by its present block. */
 struct chain {
 	uint64_t address;
 	uint32_t process, group;
@@ -32,10 +32,10 @@ struct chain {
 struct latest {
 	uint64_t address, size, number;
 	uint32_t group;
-	bool taken; /* it succeeds a block already; or there is none */
+	bool taken; /* it already succeeds a block, or does not exist */
 };
 
-struct steps { /* of a site, for the policy */
+struct steps { /* of a site, to find its policy */
 	uint64_t geometric, constant, small, small_bytes, last_constant;
 	double log_factor;
 };
@@ -45,8 +45,8 @@ struct growth_finder {
 	struct growth_row *rows;
 	struct steps *steps;
 	VEC(struct chain) chains;
-	struct hash_table index; /* of chains */
-	struct latest *latest; /* by thread id */
+	struct hash_table index; /* index of the chains */
+	struct latest *latest; /* indexed by thread id */
 	size_t latest_count;
 };
 
@@ -71,7 +71,7 @@ static void chain_put(struct growth_finder *f, const struct chain *chain)
 	f->chains.at[at] = *chain;
 }
 
-/* Takes it out; false: there is none. */
+/* Removes a chain; false: there is none. */
 static bool chain_take(struct growth_finder *f, uint32_t process, uint64_t address,
 		       struct chain *out)
 {
@@ -143,7 +143,7 @@ static void count_step(struct growth_finder *f, struct chain *chain, uint64_t fr
 	chain->size = to;
 }
 
-/* The buffer `old` continues in a larger block. */
+/* Continues the buffer `old` in a larger block. */
 static void grow(struct growth_finder *f, uint32_t process, uint32_t group, const struct life *old,
 		 uint64_t address, uint64_t size, bool by_realloc)
 {
@@ -154,7 +154,7 @@ static void grow(struct growth_finder *f, uint32_t process, uint32_t group, cons
 					.size = old->size,
 					.cumulative = old->size };
 	chain.process = process;
-	chain.group = group; /* where the latest step was made */
+	chain.group = group; /* the site of the latest step */
 	chain.address = address;
 	count_step(f, &chain, old->size, size);
 	f->rows[group].reallocs += by_realloc;
@@ -260,7 +260,7 @@ struct shiny_err *growth_load(struct store *store, const struct filter *filter, 
 				 progress ? "following every buffer" : NULL);
 	}
 	if (!err) {
-		/* what lives on has ended with the recording: replay_run has told of it */
+		/* the replay has ended all blocks by now */
 		growth.rows = mem_zero(groups.count, sizeof(*growth.rows));
 		arrange(&growth, &f, &groups, match, least_steps);
 	}

@@ -15,7 +15,7 @@ enum { SETTLING = LEAK_MOMENTS / 10, QUARTERS = 4, QUARTER = (LEAK_MOMENTS - SET
 
 /* ---- counting ---- */
 
-/* A row's current numbers, apart from the row, which has many cache lines. */
+/* A row's current counts, outside the row, which has many cache lines. */
 struct leaks_live {
 	uint64_t blocks, bytes, made;
 };
@@ -23,10 +23,10 @@ struct leaks_live {
 struct leaks_count {
 	const struct groups *groups;
 	const struct suppressions *suppressions;
-	struct leak_row *rows; /* a group each */
+	struct leak_row *rows; /* one for each group */
 	struct leaks_live *live;
 	uint64_t suppressed_bytes, step;
-	uint64_t *bytes_at_first; /* a row each: of the first counted moment */
+	uint64_t *bytes_at_first; /* one for each row: bytes at the first counted moment */
 	unsigned moment;
 };
 
@@ -65,7 +65,7 @@ static void on_resize(void *context, const struct replay *replay,
 			life->size - before;
 }
 
-/* It may be of another row from now on. */
+/* The block may change its row. */
 static void on_vtable(void *context, const struct replay *replay,
 		      const struct replay_process *process, const struct life *life,
 		      uint32_t before)
@@ -120,7 +120,7 @@ static void on_death(void *context, const struct replay *replay,
 
 /* ---- growth ---- */
 
-/* In every quarter, by a quarter of its share at least. */
+/* True if every quarter adds at least a quarter of its share. */
 static bool rises(const struct leak_row *row)
 {
 	uint32_t first = row->counts[SETTLING], last = row->counts[LEAK_MOMENTS - 1];
@@ -233,7 +233,7 @@ struct shiny_err *leaks_load(struct store *store, const struct filter *filter, e
 		c.live = mem_zero(groups.count, sizeof(*c.live));
 		c.bytes_at_first = mem_zero(groups.count, sizeof(*c.bytes_at_first));
 		c.step = leaks.duration / LEAK_MOMENTS ?: 1;
-		observer.first_moment = c.step - 1; /* the last moment is the session's end */
+		observer.first_moment = c.step - 1; /* the last is the session's end */
 		err = replay_run(store, filter, &observer, 1,
 				 progress ? "looking for what stays" : NULL);
 	}

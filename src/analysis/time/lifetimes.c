@@ -22,7 +22,7 @@ enum population population_of(uint64_t age, uint64_t duration)
 								     : POPULATION_TAIL;
 }
 
-/* A block that has ended, and what there is to count of it. */
+/* A block that has ended, with the values to count. */
 struct lifetimes_ended {
 	struct lifetime_row *row;
 	uint64_t age, size;
@@ -30,16 +30,14 @@ struct lifetimes_ended {
 	bool elsewhere, temporary;
 };
 
-/*
- * Rows and their bins are in no cache as a rule. So the dead wait in a line: the row is asked for
- * when they enter it, its bin when they are halfway through.
- */
+/* Rows and their bins are mostly in no cache. So ended blocks wait in a line: their row is
+ * prefetched when they enter it, its bin when they are halfway through. */
 enum { LINE = 16 };
 
 struct lifetimes_count {
 	const struct groups *groups;
-	const bool *only; /* groups; NULL: all */
-	struct lifetime_row *rows; /* a group each */
+	const bool *only; /* by group, those to count; NULL: all */
+	struct lifetime_row *rows; /* one for each group */
 	uint64_t duration;
 	struct lifetimes_ended line[LINE]; /* a ring; row NULL: empty */
 	unsigned next;
@@ -87,7 +85,8 @@ static void count_death(void *context, const struct replay *replay,
 		count_ended(c, place);
 	if (halfway->row)
 		distribution_expect(&halfway->row->ages, halfway->age);
-	/* a realloc's own birth is counted already when its old block's death arrives */
+	/* the birth of a realloc's new block comes before the death of its old one, and does not
+	 * count */
 	*place = (struct lifetimes_ended){
 		.row = &c->rows[group],
 		.age = death->time > life->birth ? death->time - life->birth : 0,
@@ -102,7 +101,8 @@ static void count_death(void *context, const struct replay *replay,
 	c->next++;
 }
 
-/* What an object gives back in place was asked for, too: its end adds what it has then. */
+/* Adds the bytes that an object gives back in place, as they were requested, too; its end adds its
+ * last size. */
 static void count_resize(void *context, const struct replay *replay,
 			 const struct replay_process *process, const struct life *life,
 			 uint64_t before)
@@ -165,7 +165,7 @@ static void row_deinit(struct lifetime_row *row)
 	distribution_deinit(&row->ages);
 }
 
-/* Keeps the rows that have blocks and match, named, in order. */
+/* Keeps the rows that have blocks and match, with names, sorted. */
 static void arrange(struct lifetimes *out, struct groups *groups, const char *match,
 		    enum lifetimes_order order)
 {
@@ -189,10 +189,10 @@ static void arrange(struct lifetimes *out, struct groups *groups, const char *ma
 		qsort_r(out->rows, kept, sizeof(*out->rows), compare, &order);
 }
 
-/* What is asked for. */
+/* The arguments of a load. */
 struct lifetimes_ask {
 	enum group_by by;
-	const bool *only; /* groups; NULL: all */
+	const bool *only; /* by group, those to count; NULL: all */
 	const char *match;
 	enum lifetimes_order order;
 	bool full_names, progress;

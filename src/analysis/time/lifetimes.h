@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lifetimes.h: how long blocks live, by type or call site: who churns, who stays, and who only
- * seems to.
+ * lifetimes.h: the lifetimes of blocks, by type or call site.
  *
  * Runs: CLI. Signals: no. Allocates: a distribution a row: by distinct types or sites, never by
  * events. Threads: one a store.
  *
  * Definitions, after "Shiny Objects" (Upadhyay & Venkat, POMACS 10(1):20, 2026), section on
  * lifetimes:
- *   D destroyed   the program ended it: free, delete, realloc, a collected object's destructor
- *   R reused      nobody did, and another block took its place; or its memory went back to the
- *                 system
+ *   D destroyed the program ended it: free, delete, realloc, a collected object's destructor
+ *   R reused another block took its place without that; or its memory went back to the system
  *   P persistent  neither happened before its process, or the recording, ended. Its lifetime is
  *                 right-censored: distribution.h
  * Algorithm 1 of the paper assigns these in one pass here: an address's map entry is its last
- * birth. Blocks that a fork brought along belong to the process in which they began, and are not
- * counted again.
+ * birth. Blocks that a fork copied count only in the process in which they began.
  *
  * A *temporary* was freed before its process allocated anything else. *Elsewhere*: freed by another
  * thread than the one that allocated it.
@@ -31,13 +28,14 @@
 
 enum population { POPULATION_SHORT, POPULATION_MIDDLE, POPULATION_TAIL, POPULATIONS };
 extern const char *const population_names[POPULATIONS];
-/* Of a block that lived, or has reached, `age` in a session of that duration; ns both. */
+/* Returns the population of a block with this lifetime so far, in a session of this duration; both
+ * in ns. */
 enum population population_of(uint64_t age, uint64_t duration);
 
 struct lifetime_row {
 	char *name;
-	char *full_name; /* not shortened; NULL: the name is that */
-	uint64_t blocks, bytes;           /* that began */
+	char *full_name; /* not shortened; NULL: same as `name` */
+	uint64_t blocks, bytes;           /* blocks that began */
 	uint64_t destroyed, reused, persistent; /* blocks = their sum */
 	uint64_t temporary, elsewhere;    /* of the destroyed */
 	uint64_t population[POPULATIONS]; /* blocks */
@@ -47,7 +45,7 @@ struct lifetime_row {
 struct lifetimes {
 	struct lifetime_row *rows;
 	size_t count;
-	struct lifetime_row total; /* over the rows that match; name NULL */
+	struct lifetime_row total; /* sum of the rows that match; name NULL */
 	uint64_t duration;         /* of the session, ns */
 };
 
@@ -59,12 +57,12 @@ enum lifetimes_order {
 	LIFETIMES_BY_NAME
 };
 
-/* `match`: text_matches() on the row's name; NULL all. */
+/* Loads the rows. `match`: pattern of row names (text_matches()); NULL: all. */
 SHINY_MUST_CHECK struct shiny_err *lifetimes_load(struct store *store, const struct filter *filter,
 						  enum group_by by, const char *match,
 						  enum lifetimes_order order, bool full_names,
 						  bool progress, struct lifetimes *out);
-/* By call site, of those only: `sites` by number of groups.h, true where it is one; NULL all. */
+/* Loads rows of the call sites in `sites` only, indexed by groups of groups.h; NULL: all. */
 SHINY_MUST_CHECK struct shiny_err *lifetimes_load_sites(struct store *store,
 							const struct filter *filter,
 							const bool *sites,

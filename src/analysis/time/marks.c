@@ -11,7 +11,7 @@
 
 struct mark_counter {
 	struct marks *marks;
-	size_t at; /* the row that is being counted */
+	size_t at; /* index of the row being counted */
 	struct process_ends ends;
 	bool began;
 	uint64_t live, live_bytes;
@@ -48,7 +48,7 @@ static void on_death(void *context, const struct replay *replay,
 	(void)replay;
 	(void)process;
 	if (death->end == LIFE_NEVER)
-		return; /* told when all is over */
+		return; /* counted after the pass */
 	c->marks->rows[c->at].frees++;
 	if (life->inherited)
 		return;
@@ -71,7 +71,7 @@ static void on_resize(void *context, const struct replay *replay,
 	raise_peak(c);
 }
 
-/* Blocks born at the mark are behind it, as in filter_time(). */
+/* Blocks born at the mark come after it, as in filter_time(). */
 static uint64_t before(const struct mark_row *row)
 {
 	return row->time ? row->time - 1 : 0;

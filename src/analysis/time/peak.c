@@ -2,17 +2,17 @@
 /*
  * peak.c: see peak.h.
  *
- * That a moment was the highest is known when bytes have fallen a good deal behind it; until then
- * it may be exceeded at any time. So what was live then is not copied (there may be a million such
- * moments), but counted when it ends: a block lived at the moment if it had been born by then. To
- * know that exactly, events of the same nanosecond and ones that came late included, a moment has
- * for each process how many blocks it had seen born.
+ * A moment is known to be the highest when bytes have fallen well below it; until then it may be
+ * exceeded at any time. So its live blocks are not copied (there may be a million such moments),
+ * but counted when they end: a block lived at the moment if it had been born by then. To be exact
+ * also for events of the same nanosecond and late ones, a moment has the number of births so far of
+ * each process.
  *
- * A moment is *settled*, which is to say that these numbers are written down, just before what is
- * live changes behind it. While bytes only rise, the highest moment moves with every block and
- * costs nothing. When a settled one is exceeded, what was counted for it is void: `round` goes up
- * by one, and cells of an earlier round are empty. While bytes rise that happens all the time: so
- * ends are only written down at first, and counted when there are many, or when the moment stays.
+ * A moment is *settled*, that is, these numbers are stored, just before the live blocks change
+ * after it. While bytes only rise, the highest moment moves with every block and costs nothing.
+ * When a settled one is exceeded, its counts are void: `round` grows by one, and cells of an
+ * earlier round are empty. While bytes rise that happens all the time: so ends are first listed,
+ * and counted when there are many, or when the moment stays.
  */
 #define _GNU_SOURCE
 #include "peak.h"
@@ -25,54 +25,52 @@
 #include "../replay/process_ends.h"
 #include "../totals/process_names.h"
 
-struct peak_cell {	       /* of a group */
-	uint32_t group, round; /* of another round than the moment's: empty */
+struct peak_cell {	       /* the counts of a group at a moment */
+	uint32_t group, round; /* round: not the moment's: the cell is empty */
 	uint64_t blocks, bytes, soon_blocks, soon_bytes;
 };
-struct peak_end { /* of a block that lived at the moment */
+struct peak_end { /* an end of a block that lived at the moment */
 	struct group_key key;
 	uint32_t tag;
 	uint64_t size;
-	bool soon; /* it has ended by then */
+	bool soon; /* it ends within `soon` ns */
 };
 enum { PEAK_ENDS = 256 };
 struct moment {
-	struct peak_end *ends; /* that are not counted yet; NULL: there never was one */
+	struct peak_end *ends; /* not counted yet; NULL: never any */
 	size_t end_count;
-	uint64_t time, newest; /* ns; newest: no block that has begun later by its clock lived at
-	                        * it */
+	uint64_t time, newest; /* ns; newest: blocks born later by their clock did not live at it */
 	uint64_t blocks, bytes;
-	uint64_t order;        /* of its settling; 0: it is not */
-	uint64_t *births;      /* by process: what it had seen born. Of those that did not run then:
-	                        * anything */
-	uint64_t own_births;   /* of a process's own moment: likewise */
+	uint64_t order;        /* number of its settling; 0: not settled */
+	uint64_t *births;      /* process id - 1 → births so far; undefined if it did not run
+			        * then */
+	uint64_t own_births;   /* the same for a process's own moment */
 	uint32_t round;
 	struct peak_cell *cells; /* open addressing; a power of two, or none */
-	size_t room, used;     /* used: in this round */
+	size_t room, used;     /* used: cells of this round */
 };
 
-struct account { /* of a process */
+struct account { /* the state of a process */
 	uint64_t blocks, bytes; /* live */
-	uint64_t ended;         /* order; UINT64_MAX: it runs */
+	uint64_t ended;         /* `order` of its end; UINT64_MAX: it runs */
 	bool seen;
 	struct moment highest;
 };
 struct peak_tracker {
 	const struct groups *groups;
-	bool highest_only; /* of the session: no other mark, and none of a process */
+	bool highest_only; /* find only the session's highest: no marks, none of processes */
 	struct account *accounts; /* by process id - 1; NULL: not begun */
-	uint32_t *running;        /* ids of those that were seen and have not ended */
+	uint32_t *running;        /* ids of processes seen that have not ended */
 	size_t process_count, running_count;
 	struct process_ends ends;
-	uint64_t blocks, bytes;   /* live, over all */
-	uint64_t order, clock;    /* of what changed; the highest time so far */
+	uint64_t blocks, bytes;   /* live, in all processes */
+	uint64_t order, clock;    /* order: number of changes; clock: the highest time so far */
 	uint64_t soon, duration;
-	struct moment marks[PEAK_MARKS], rising; /* rising: the highest since the last valley */
+	struct moment marks[PEAK_MARKS], rising; /* rising: highest since a valley */
 	size_t mark_count;
-	uint64_t newest;          /* of the marks */
-	bool falling;             /* a peak has been passed, and its valley has not: there is no
-	                           * `rising` */
-	uint64_t lowest;          /* bytes, while falling */
+	uint64_t newest;          /* the latest of marks[].newest */
+	bool falling;             /* after a peak and before its valley: `rising` is void */
+	uint64_t lowest;          /* bytes; the lowest while falling */
 };
 
 /* ---- moments ---- */
@@ -109,7 +107,7 @@ static struct peak_cell *cell_get(struct moment *m, uint32_t group)
 	return cell;
 }
 
-/* The moment is now; nothing has ended behind it. */
+/* Moves the moment to now, with no ends after it. */
 static void move(struct moment *m, uint64_t time, uint64_t blocks, uint64_t bytes)
 {
 	m->time = time;
@@ -126,7 +124,8 @@ static void move(struct moment *m, uint64_t time, uint64_t blocks, uint64_t byte
 	}
 }
 
-/* `unborn`: of process `p`'s births, those that are being told and do not belong to the moments. */
+/* Settles moments. `unborn`: number of births of process `p` that are under way and do not belong
+ * to them. */
 static void settle(struct peak_tracker *w, const struct replay *replay,
 		   const struct replay_process *p, unsigned unborn)
 {
@@ -160,7 +159,7 @@ static bool lived_at(const struct peak_tracker *w, const struct moment *m, uint3
 	       was_born(m->births[process - 1], life);
 }
 
-/* Counts what was written down. Groups and cells, in no cache as a rule, are asked for ahead. */
+/* Counts the listed ends. Prefetches groups and cells, which are mostly in no cache. */
 static void count_ends(const struct peak_tracker *w, struct moment *m)
 {
 	enum { AHEAD = 8 };
@@ -184,7 +183,7 @@ static void count_ends(const struct peak_tracker *w, struct moment *m)
 	m->end_count = 0;
 }
 
-/* The block has ended, or has had so many bytes more than it has now, and lives on. */
+/* Adds an end; or if `correct` is not 0, the bytes that a live object has lost since the moment. */
 static void put_end(const struct peak_tracker *w, struct moment *m, const struct peak_end *end,
 		    uint64_t correct)
 {
@@ -216,12 +215,12 @@ static void confirm(struct peak_tracker *w)
 	}
 	freed = *place;
 	*place = w->rising;
-	w->rising = freed; /* its tables are of use again; move() empties them */
+	w->rising = freed; /* keeps its tables; move() empties them */
 	if (place->newest > w->newest)
 		w->newest = place->newest;
 }
 
-/* Updates live bytes of the session and of `account`. */
+/* Updates the live bytes of the session and of `account`. */
 static void look(struct peak_tracker *w, struct account *account, uint64_t time)
 {
 	struct moment *m = &w->rising;
@@ -235,7 +234,7 @@ static void look(struct peak_tracker *w, struct account *account, uint64_t time)
 		if ((double)w->lowest >= (1 - PEAK_FALL) * (double)w->bytes)
 			return;
 		w->falling = false;
-		m->order = 1; /* whatever it was is void */
+		m->order = 1; /* its counts are void */
 		move(m, time, w->blocks, w->bytes);
 	} else if (w->bytes > (m->round ? m->bytes : 0)) {
 		move(m, time, w->blocks, w->bytes);
@@ -307,7 +306,7 @@ static bool is_soon(const struct peak_tracker *w, const struct moment *m,
 	return death->time <= m->time + w->soon;
 }
 
-/* For each moment at which it lived; `death` NULL: it lives on. */
+/* Counts the block for each moment at which it lived; `death` NULL: it lives on. */
 static void count_all(struct peak_tracker *w, const struct replay *replay,
 		      const struct replay_process *p, const struct life *life,
 		      const struct life_death *death, uint64_t correct)
@@ -349,7 +348,7 @@ static void on_death(void *context, const struct replay *replay, const struct re
 	a->bytes -= life->size;
 	w->blocks--;
 	w->bytes -= life->size;
-	if (!goes_on) /* else its birth comes next, and both are one change */
+	if (!goes_on) /* else its new block's birth follows, and both are one change */
 		look(w, a, death->time);
 }
 
@@ -409,8 +408,9 @@ static int by_bytes(const void *left, const void *right)
 }
 
 /*
- * An object whose size has changed behind the peak is corrected in the row that it had then. Where
- * its type became known behind that, it is a number below zero there: nobody's, rather than that.
+ * A size that changed after the peak is corrected in the object's row. If its type became known in
+ * between, that row can fall below zero: sets it to 0, and subtracts the rest from other rows, so
+ * that the sum stays exact.
  */
 static void balance(struct peak *peak)
 {

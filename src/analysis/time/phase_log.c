@@ -2,9 +2,9 @@
 /*
  * phase_log.c: see phase_log.h.
  *
- * The blocks of one interval that both began and ended in it are counted in tables; when one of
- * another interval comes, what is in the tables is written down. Rows are written as numbers of
- * seven bits a byte.
+ * Blocks that began and ended in one interval are counted in tables; when a block of another
+ * interval comes, the tables are written to the log. Rows are written as numbers of seven bits a
+ * byte.
  */
 #include "phase_log.h"
 
@@ -14,17 +14,17 @@
 #include "../replay/change_queue.h"
 
 enum { CHUNK = 1 << 20, ROW_MOST = 60 };
-/* The first number of a row is its interval of birth times ROW_KINDS, and this. */
+/* The first number of a row is its interval of birth times ROW_KINDS, plus its kind. */
 enum row_kind { ROW_TYPE, ROW_SITE, ROW_ENDS, ROW_STAYS, ROW_KINDS };
 
 size_t phase_log_most = (size_t)128 << 20;
 
-struct phase_end { /* a block that has ended */
+struct phase_end { /* an ended block */
 	uint64_t birth, end;
 	uint64_t bytes : 63, stays : 1;
 	uint32_t groups[2];
 };
-/* So many blocks before its turn its sums are asked for, which are in no cache as a rule. */
+/* Distance, in blocks, of the prefetch of sums, which are mostly in no cache. */
 enum { AHEAD = 12 };
 
 struct phase_sum {
@@ -37,13 +37,13 @@ struct phase_chunk {
 struct phase_log {
 	uint64_t interval;
 	size_t intervals;
-	uint64_t begin, end;       /* of interval `now` is what is behind begin, up to end */
+	uint64_t begin, end;       /* interval `now` is (begin, end] */
 	size_t now;
-	struct phase_sum *sums[2]; /* of types, sites: of interval `now` */
-	VEC(uint32_t) used[2];     /* those that are not 0 */
+	struct phase_sum *sums[2]; /* of types and sites, in interval `now` */
+	VEC(uint32_t) used[2];     /* groups whose sums are not 0 */
 	VEC(struct phase_chunk) chunks;
 	bool full;
-	struct change_queue *queue; /* of phase_end */
+	struct change_queue *queue; /* queue of struct phase_end */
 };
 
 static void go_to_interval(struct phase_log *log, size_t interval)
@@ -126,7 +126,7 @@ static size_t interval_of(const struct phase_log *log, uint64_t time)
 	return interval < log->intervals ? interval : log->intervals - 1;
 }
 
-/* Of the interval that a block began and ended in. */
+/* Counts a block that began and ended in interval `now`. */
 static void add_up(struct phase_log *log, const uint32_t groups[2], uint64_t bytes)
 {
 	for (unsigned i = 0; i < 2; i++) {

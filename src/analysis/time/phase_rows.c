@@ -10,11 +10,11 @@ struct phase_counter {
 	const struct phase *phases;
 	size_t phase_count;
 	const struct groups *groups[2]; /* types, sites */
-	struct phase_row *rows[2];      /* by phase and group; names are not set */
-	uint8_t *phase_of;              /* an interval's */
+	struct phase_row *rows[2];      /* by phase and group, without names */
+	uint8_t *phase_of;              /* interval → phase */
 };
 
-/* Intervals, and so phases, end with their last nanosecond. */
+/* Returns the phase of a time; intervals, and so phases, include their last nanosecond. */
 static size_t phase_of(const struct phase_counter *c, uint64_t time)
 {
 	size_t i = 0;
@@ -24,7 +24,7 @@ static size_t phase_of(const struct phase_counter *c, uint64_t time)
 	return i;
 }
 
-/* Of one group: `born` and `died` are phases. */
+/* Counts blocks for one dimension of groups; `born` and `died` are phases. */
 static void count(struct phase_counter *c, unsigned by, size_t born, size_t died,
 		  const struct phase_log_row *what)
 {
@@ -70,7 +70,7 @@ static void on_row(void *context, const struct phase_log_row *row)
 			count(c, i, c->phase_of[row->born], c->phase_of[row->died], row);
 }
 
-/* False: the log does not have all. */
+/* Counts the log's blocks; false: the log was dropped. */
 static bool count_log(struct phase_counter *c, struct phase_log *log)
 {
 	size_t intervals = c->phases[c->phase_count - 1].last + 1;

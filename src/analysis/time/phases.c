@@ -12,28 +12,28 @@
  * A piece is the straight line between the two points of the series at its ends, its cost the
  * squared distances of the points in between. So pieces join: a heap that grows by 100 MB from one
  * interval to the next has a piece for that step, where lines of least squares would show two level
- * ones and nobody who grew. PELT (Killick, Fearnhead and Eckley, JASA 107, 2012) would leave out
- * most s, but needs a cost that never rises when a piece is divided, as this one may; and a few
- * hundred points are done in milliseconds without. Binary segmentation does not find a short spike
- * in a long level stretch, as the first cut gains nothing.
+ * ones and no growth. PELT (Killick, Fearnhead and Eckley, JASA 107, 2012) would skip most s, but
+ * needs a cost that never rises when a piece is divided, which this one may; and without it a few
+ * hundred points take milliseconds. Binary segmentation does not find a short spike in a long level
+ * stretch, as the first cut gains nothing.
  *
- * Points are the ends of intervals, and between each two the middle of the interval: half-way
- * between them, and higher by as much as the most that was live in it stands out, less twice what
- * it stands out in the median interval. So a spike that is shorter than an interval is a spike, and
- * a program that allocates and frees much in every interval is not one spike after the other.
+ * Points are the ends of intervals, and their middles: half-way between two ends, or if the
+ * interval's most bytes exceed both ends by more than twice the median excess, higher by the rest.
+ * So a spike shorter than an interval is found, and a program that allocates and frees much in
+ * every interval is not one spike after the other.
  *
- * Sigma, how far a heap strays from its line while nothing happens to it, comes from the second
- * differences of the ends (for independent errors their variance is 6 sigma^2; from their median,
- * so that steps do not count), and is at least 1 % of the whole height, which nobody would see.
+ * Sigma, the noise of a heap without changes, comes from the second differences of the ends (for
+ * independent errors their variance is 6 sigma^2; from their median, so that steps do not count),
+ * and is at least 1 % of the whole height, too little to see.
  *
  * Pieces that change by less than LEVEL of the height, or CLEAR sigma, are steady, or by less than
- * half of that where it is PART of what is live; neighbours of one kind become one phase, but for
- * rises (falls) of which one is STEEPER times as steep as the other, unless both are over in TINY
- * of the time. A steady piece of less than TINY of the time belongs to the rise or fall beside it.
- * What goes up and comes down again, up to BACK of its height, within SHORT of the time is a spike.
- * The interval beside a rise, fall or spike belongs to it, and not to the steady phase, where it
- * already goes (still goes) the same way. Where all this makes more phases than PHASES_MAX, the
- * penalty is doubled until it does not.
+ * half of that if it is PART of the live bytes; neighbours of one kind become one phase, except
+ * rises (falls) of which one is STEEPER times as steep as the other, unless both together last less
+ * than TINY of the time. A steady piece of less than TINY of the time belongs to the rise or fall
+ * beside it. A rise and fall back, up to BACK of its height, within SHORT of the time is a spike.
+ * An interval beside a rise, fall or spike belongs to it, not to the steady phase, if it already
+ * (still) goes the same way. While all this makes more phases than PHASES_MAX, the penalty is
+ * doubled.
  */
 #include "phases.h"
 
@@ -51,8 +51,7 @@
 #define BACK    0.34
 #define TINY    0.02
 
-enum { INTERVALS = 500 }; /* neighbours are put together where there are more: the time is
-                           * quadratic */
+enum { INTERVALS = 500 }; /* longer series are merged to this: the time is quadratic */
 
 const char *const phase_kind_names[PHASE_KINDS] = {
 	[PHASE_STEADY] = "steady",
@@ -65,15 +64,15 @@ const char *const phase_kind_names[PHASE_KINDS] = {
  * 0 to 1. */
 struct curve {
 	double *at;
-	size_t count;              /* points: 2 * intervals + 1 */
-	double *sum, *squares, *moments; /* of the points in front of each: y, y * y, k * y */
-	double ground;             /* what height 0 stands for, in heights */
-	double noise, sigma, level; /* noise: sigma without its floor; level: a change by less is
-	                             * none */
+	size_t count;              /* number of points: 2 * intervals + 1 */
+	double *sum, *squares, *moments; /* sums over the points before each: y, y * y, k * y */
+	double ground;             /* bytes of height 0, in heights */
+	double noise, sigma, level; /* noise: sigma without its floor; level: smaller changes are
+				     * none */
 };
 
 struct phase_piece {
-	size_t first, last; /* points */
+	size_t first, last; /* indexes of points */
 	enum phase_kind kind;
 };
 
@@ -94,7 +93,7 @@ static double median(double *values, size_t count)
 	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* How far the most of an interval stands out over both its ends. */
+/* Returns how far an interval's most bytes exceed those at both its ends. */
 static double excess(const struct curve *c, const struct phase_sample *samples, size_t i)
 {
 	return fmax(0, (double)samples[i].most - fmax(c->at[2 * i], c->at[2 * i + 2]));
@@ -122,7 +121,7 @@ static void set_sigma(struct curve *c, double *values)
 
 	for (size_t i = 1; i < intervals; i++)
 		values[i - 1] = fabs(c->at[2 * i - 2] - 2 * c->at[2 * i] + c->at[2 * i + 2]);
-	/* 1.4826: from the median deviation to the standard deviation */
+	/* 1.4826: median deviation to standard deviation */
 	c->noise = median(values, intervals - 1) * 1.4826 / sqrt(6);
 	c->sigma = fmax(0.01, c->noise);
 	c->level = fmax(LEVEL, CLEAR * c->sigma);
@@ -168,7 +167,8 @@ static void curve_deinit(struct curve *c)
 	free(c->moments);
 }
 
-/* The squared distances of the points between `s` and `t` from the line between these two. */
+/* Returns the squared distances of the points between `s` and `t` from the line between these
+ * two. */
 static double cost(const struct curve *c, size_t s, size_t t)
 {
 	double n = (double)(t - s - 1), from = c->at[s],
@@ -182,7 +182,7 @@ static double cost(const struct curve *c, size_t s, size_t t)
 		    squares - 2 * slope * moments + slope * slope * n * (n + 1) * (2 * n + 1) / 6);
 }
 
-/* Optimal partitioning. Returns how many pieces; `pieces` has room for one a point. */
+/* Finds the best partition. Returns the number of pieces; `pieces` has room for one a point. */
 static size_t partition(const struct curve *c, double penalty, struct phase_piece *pieces)
 {
 	double *best = mem_zero(c->count, sizeof(*best));
@@ -243,8 +243,8 @@ static bool alike(const struct curve *c, const struct phase_piece *a, const stru
 	       (is_tiny(c, a) && is_tiny(c, b));
 }
 
-/* Neighbours that are alike become one, which may be of another kind: three times a little is a
- * rise. */
+/* Joins alike neighbours into one piece, which may be of another kind: three small changes can make
+ * a rise. */
 static size_t join(const struct curve *c, struct phase_piece *pieces, size_t count)
 {
 	size_t kept = 0;
@@ -272,7 +272,7 @@ static bool is_spike(const struct curve *c, size_t first, size_t last)
 	return top - fmax(from, to) >= c->level && fabs(to - from) <= (top - fmin(from, to)) * BACK;
 }
 
-/* From the nearest rise in front of each fall. */
+/* Makes a spike of each fall with the nearest rise before it that fits. */
 static size_t find_spikes(const struct curve *c, struct phase_piece *pieces, size_t count)
 {
 	size_t kept = 0;
@@ -312,8 +312,8 @@ static size_t absorb(const struct curve *c, struct phase_piece *pieces, size_t c
 	return join(c, pieces, kept);
 }
 
-/* Phases begin and end with intervals: a middle goes to what ends there, but a spike has all that
- * it touches. */
+/* Moves the ends of phases to ends of intervals: a middle goes to the phase that ends there, but a
+ * spike has all intervals that it touches. */
 static size_t snap(const struct curve *c, struct phase_piece *pieces, size_t count)
 {
 	size_t kept = 0, at = 0;
@@ -335,8 +335,8 @@ static size_t snap(const struct curve *c, struct phase_piece *pieces, size_t cou
 	return join(c, pieces, kept);
 }
 
-/* A burst that lies across the end of an interval: what is in front of that, or behind it, may be
- * too little for a point of its own. */
+/* Extends a burst across the end of an interval: its part before or after may be too small for a
+ * point of its own. */
 static void stretch(const struct curve *c, struct phase_piece *pieces, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {

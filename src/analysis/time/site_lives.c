@@ -60,7 +60,7 @@ static void on_death(void *context, const struct replay *replay,
 		change_live(c, process, -(int64_t)life->size, death->time);
 }
 
-/* A process's blocks end with it; replay makes no death of that. */
+/* Ends processes: their blocks end with them, though the replay reports no death. */
 static uint64_t on_moment(void *context, const struct replay *replay, uint64_t moment)
 {
 	struct site_lives_count *c = context;

@@ -17,7 +17,7 @@
 
 enum { HEADER_BYTES = 8, LARGE_BYTES = 65536 };
 
-/* Session's row names and what the browser calls the same. */
+/* Rows of the session, and the same rows of the browser. */
 static const char malloc_name[] = "malloc", oilpan_name[] = "Oilpan";
 
 /* ---- the browser's side ---- */
@@ -69,10 +69,8 @@ static struct browser_row *add_row(struct browser_sample *sample, const char *ki
 	return row;
 }
 
-/*
- * malloc as what is in use; what of its slots is free but waits in threads' caches, by itself;
- * Oilpan as what is live in it; of the others the outermost names.
- */
+/* malloc: the bytes in use; free slots that wait in threads' caches have a row of their own.
+ * Oilpan: its live bytes. Other allocators: their outermost names. */
 static const char allocators_sql[] =
 	", c AS (SELECT SUM(bytes) AS bytes FROM a WHERE name GLOB "
 	"'malloc/partitions/*/thread_cache') "
@@ -126,7 +124,7 @@ static void row_free(struct browser_row *row)
 	free(row->kind);
 }
 
-/* Rows of one name are one: spelling made them alike, or the two sides have the same. */
+/* Merges rows of one name: spelling made them alike, or both sides have them. */
 static void merge(struct browser_sample *sample)
 {
 	size_t kept = 0;
@@ -167,7 +165,7 @@ static struct shiny_err *load_snapshot(struct store *store, struct browser_sampl
 			   *spelled = NULL;
 		struct browser_row *row;
 
-		/* V8's own, though it has no better kind for them */
+		/* V8's internal objects, for which it has no better kind */
 		if (strcmp(kind, "native") == 0 && strncmp(name, "system / ", 9) == 0)
 			kind = "internal";
 		else if (strcmp(kind, "native") == 0)
@@ -187,7 +185,7 @@ static struct shiny_err *load_snapshot(struct store *store, struct browser_sampl
 struct browser_count {
 	struct browser *browser;
 	struct groups groups;
-	struct browser_side *types; /* a group each */
+	struct browser_side *types; /* one for each group */
 };
 
 static uint64_t whole(const struct life *life)
@@ -233,7 +231,7 @@ static void count_snapshot(struct browser_count *c, struct browser_sample *sampl
 	for (size_t i = 0; i < c->groups.count; i++) {
 		const char *name = c->groups.names[i];
 		size_t length = strlen(name);
-		/* our mark for names without a class */
+		/* our labels, which are no classes */
 		bool label = length > 1 && name[0] == '(' && name[length - 1] == ')';
 		char *plain;
 		struct browser_row *row;

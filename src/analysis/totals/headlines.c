@@ -13,11 +13,11 @@
 #include "../../base/text.h"
 #include "../../base/units.h"
 
-enum { NAMED = 3 }; /* programs by name, in a line of the front page */
+enum { NAMED = 3 }; /* most programs named in a line of the front page */
 
 /* ---- programs that are not recorded ---- */
 
-/* Names of programs are the programs': what a terminal would obey is shown as '?'. Takes `text`. */
+/* Replaces control characters in a program's name by '?'. Takes `text`. */
 static char *printable(char *text)
 {
 	size_t length = strlen(text), room = 4 * length + 8;
@@ -122,7 +122,7 @@ static bool is_crash(int number)
 	return false;
 }
 
-/* One line for each program and signal. */
+/* Adds one line for each program and signal. */
 static struct shiny_err *add_endings(struct store *store, struct headlines *h)
 {
 	struct query *q = NULL;
@@ -156,8 +156,7 @@ static struct shiny_err *add_endings(struct store *store, struct headlines *h)
 	return err;
 }
 
-/* Sums of counters that are about the program's frees; where events were lost, that may be why they
- * look wrong. */
+/* Adds the counters of wrong frees; if events were lost, the loss may be their cause. */
 static struct shiny_err *add_frees(struct store *store, struct headlines *h)
 {
 	static const struct { const char *name, *one, *many;
@@ -233,8 +232,7 @@ static struct shiny_err *add_unrecorded(struct store *store, struct headlines *h
 	return NULL;
 }
 
-/* Programs that were reached, with allocators that are left alone: they are listed, with nothing in
- * them. */
+/* Adds programs with allocators that are not hooked: they are listed without blocks. */
 static struct shiny_err *add_unhooked(struct store *store, struct headlines *h)
 {
 	struct query *q = NULL;
@@ -267,7 +265,7 @@ static struct shiny_err *add_unhooked(struct store *store, struct headlines *h)
 	return err;
 }
 
-/* Headlines from the session's own facts. */
+/* Adds headlines from the session's own facts. */
 static struct shiny_err *add_facts(struct store *store, struct headlines *h)
 {
 	static const struct { const char *sql, *kind, *verb, *text;

@@ -11,13 +11,13 @@
 #include "../../base/mem.h"
 #include "../query/type_name.h"
 
-/* Retained blocks are worth a line from so many blocks or bytes on: below it are buffers and tables
- * that are made once. */
+/* Retained blocks get a row from this many blocks or bytes on: below are buffers and tables made
+ * once. */
 enum { STAY_BLOCKS = 16, STAY_BYTES = 64 << 10 };
 
-#define YOUNG_SHARE 100 /* of the session, one hundredth */
+#define YOUNG_SHARE 100 /* one hundredth of the session */
 
-/* What a block is and where it was made, for rows named r with columns site and type. */
+/* SQL of a block's type and call site, for rows named r with columns site and type. */
 #define NAMES_SQL                                                                             \
 	"y.name, y.container, y.form, y.confidence, y.or_derived, "                           \
 	"CASE WHEN r.site = 0 THEN '(no stack)' ELSE COALESCE(n.name, replace(m.path, "       \
@@ -30,7 +30,7 @@ enum { STAY_BLOCKS = 16, STAY_BYTES = 64 << 10 };
 	"LEFT JOIN module m ON m.id = i.module LEFT JOIN function n ON n.id = i.function LEFT "  \
 	"JOIN source o ON o.id = i.source"
 
-/* The rows of a query: blocks, bytes, allocs, ended, site, type, then NAMES_SQL. */
+/* Reads rows of a query: blocks, bytes, allocs, ended, site, type, then NAMES_SQL. */
 static struct shiny_err *read_rows(struct store *store, const char *select,
 				   struct hotspot_rows *out, uint32_t (*keys)[2])
 {
@@ -133,8 +133,7 @@ static struct shiny_err *load_short_lived(struct store *store, const struct filt
 		young, young, filter->where, HOTSPOTS_MOST);
 }
 
-/* The sum must not be called as a column of what it sums: HAVING would take the column, of any of
- * the rows. */
+/* The sum must not be named as a column that it sums: HAVING would take that column, of any row. */
 static struct shiny_err *load_retained(struct store *store, const struct filter *filter,
 				       uint64_t duration, struct hotspot_rows *out,
 				       uint32_t (*keys)[2])
@@ -155,7 +154,7 @@ static struct shiny_err *load_retained(struct store *store, const struct filter 
 		duration, filter->where, STAY_BLOCKS, STAY_BYTES, HOTSPOTS_MOST);
 }
 
-/* The end of the bin in which the middle one of those that ended lies. */
+/* Loads the end of the bin with the median of the blocks that ended. */
 static struct shiny_err *load_median(struct store *store, const struct filter *filter,
 				     struct hotspot_row *row, const uint32_t key[2])
 {
@@ -218,7 +217,7 @@ struct shiny_err *hotspots_load(struct store *store, const struct filter *filter
 {
 	struct hotspots hotspots = { .short_lived_ns = 1 };
 	uint32_t keys[HOTSPOTS_MOST][2];
-	uint64_t young = 0; /* its power of two */
+	uint64_t young = 0; /* a power of two */
 	struct shiny_err *err = load_live(store, filter, &hotspots.live, keys);
 
 	for (; hotspots.short_lived_ns * 2 <= duration / YOUNG_SHARE; young++)

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hotspots.h: a session's first answers: which call sites and types hold the live bytes, make the
- * short-lived blocks, and retain what they make.
+ * hotspots.h: finds the call sites and types with the most live bytes, short-lived blocks, and
+ * retained bytes.
  *
  * Runs: CLI. Signals: no. Allocates: HOTSPOTS_MOST rows a question. Threads: one a store.
  *
  * All of it comes from the sums that the sidecar keeps, by call site and type (tables site_stat,
- * lifetime and page): no event is read, so it takes as long for a billion events as for a thousand,
- * and sessions without events have it too. The verbs for each question read the events and know
- * more.
+ * lifetime and page): no event is read, so a billion events take as long as a thousand, and
+ * sessions without events have it too. The verbs for each question read the events and find more.
  *
  * A row is the blocks of one call site that are of one type.
  *   live         by the bytes live at the end
@@ -16,7 +15,7 @@
  *                two of nanoseconds within 1 % of the session
  *   retained     by the bytes that are live at the end and *late*: at most half as old as their
  *                process, again by the power of two below it. Only rows that free less than half of
- *                what they make count: all others hold some blocks at any moment. leaks.h says
+ *                their blocks count: all others have some live blocks at any moment. leaks.h says
  *                whether a row grows over time.
  */
 #ifndef SHINY_HOTSPOTS_H
@@ -27,20 +26,21 @@
 enum { HOTSPOTS_MOST = 12 };
 
 struct hotspot_row {
-	char *type, *container, *form, *confidence; /* of the block, as in types.h; NULL unknown */
+	char *type, *container, *form, *confidence; /* of the block, as in types.h; NULL: unknown */
 	bool or_derived;
-	char *label, *file;    /* of the call site, as in sites.h; file NULL unknown */
-	uint32_t line;         /* 0 unknown */
-	uint64_t blocks, bytes; /* that are live, short-lived, retained */
-	uint64_t allocs, ended; /* of the row: blocks that began or were inherited; that ended */
-	uint64_t median_ns; /* short_lived: a lifetime at or below which half of the ended lie, to a
-			     * power of two */
+	char *label, *file;    /* of the call site, as in sites.h; file NULL: unknown */
+	uint32_t line;         /* 0: unknown */
+	uint64_t blocks, bytes; /* live, short-lived or retained ones */
+	uint64_t allocs, ended; /* of the row: blocks that began or were inherited; blocks that
+				 * ended */
+	uint64_t median_ns; /* short_lived: median lifetime of the ended, rounded up to a power of
+			     * two */
 };
 struct hotspot_rows {
 	struct hotspot_row *rows; /* largest first, HOTSPOTS_MOST at most */
 	size_t count, room;
 };
-/* The live bytes of a role: of all processes that are the same thing. */
+/* The live bytes of all processes with one role. */
 struct hotspot_role {
 	char *name;      /* "renderer", or the program's name */
 	uint64_t processes, blocks, bytes, peak_bytes, allocs;
@@ -52,16 +52,15 @@ struct hotspot_roles {
 struct hotspots {
 	struct hotspot_roles roles;
 	struct hotspot_rows live, short_lived, retained;
-	uint64_t blocks, ended; /* blocks that began or were inherited; of these
-				 * ended */
+	uint64_t blocks, ended; /* blocks that began or were inherited; those that ended */
 	uint64_t short_lived_blocks, short_lived_bytes;
-	uint64_t short_lived_ns;		    /* a lifetime below it is short */
-	uint64_t pages, pages_bytes;                /* 4 KiB pages on which blocks were live at the
-	                                             * end; bytes of these blocks in them */
+	uint64_t short_lived_ns;		    /* shorter lifetimes are short */
+	uint64_t pages, pages_bytes;                /* 4 KiB pages with live blocks at the end;
+						     * bytes of these blocks */
 };
 
-/* `duration`: of the session, ns. Without `all` only what is live and where it was made: the rest
- * is in tables that know no tags (subset.h). */
+/* Loads the rows. `duration`: of the session, ns. Without `all` only the live rows: the others need
+ * tables without tags (subset.h). */
 SHINY_MUST_CHECK struct shiny_err *hotspots_load(struct store *store, const struct filter *filter,
 						 uint64_t duration, bool all, struct hotspots *out);
 void hotspots_deinit(struct hotspots *hotspots);

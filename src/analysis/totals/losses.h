@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * losses.h: what a session lost, summed over its processes.
+ * losses.h: a session's losses, summed over its processes.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one a store.
  */
@@ -12,18 +12,18 @@
 
 struct loss_row {
 	char *name, *text;
-	const char *advice; /* NULL: no remedy, or none that this version knows */
-	bool loss; /* false: a note; nothing is missing */
+	const char *advice; /* NULL: no remedy, or unknown to this version */
+	bool loss; /* false: a note, not a loss */
 	uint64_t count;
 };
 struct losses {
 	struct loss_row *rows; /* only counts above zero, losses first */
 	size_t count, room;
-	uint64_t lost;         /* the counts of all losses, whatever their units */
-	struct loss_sum sum;   /* the same by unit, and what an unfinished recording lacks */
+	uint64_t lost;         /* sum of all losses, whatever their units */
+	struct loss_sum sum;   /* the losses by unit, and what an unfinished recording lacks */
 	bool incomplete;       /* the recording was not finished: the file ends at the last
 	                        * commit, */
-	uint64_t events;       /* which has so many; 0 of a whole one */
+	uint64_t events;       /* in the file; 0: the recording is complete */
 };
 
 SHINY_MUST_CHECK struct shiny_err *losses_load(struct store *store, struct losses *out);

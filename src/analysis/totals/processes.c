@@ -8,8 +8,7 @@
 
 #include "../../base/mem.h"
 
-enum { DEEPEST = 32 }; /* beyond that, and in a cycle that a damaged file holds, a process is shown
-                        * as a root */
+enum { DEEPEST = 32 }; /* deeper ones, and cycles in a damaged file, become roots */
 
 static void read_row(struct processes *out, const struct query *q)
 {

@@ -12,22 +12,22 @@
 struct process_row {
 	uint32_t id, parent, pid, namespace_pid;
 	char *name, *role, *executable, *command, *ending, *attach, *attach_text; /* never NULL */
-	int status; /* exit status, or the signal where `ending` is "killed"; -1 unknown */
+	int status; /* exit status, or the signal if `ending` is "killed"; -1: unknown */
 	uint64_t start, end, events, threads, peak_bytes, lost; /* end 0: still running */
 	struct sums sums;
-	unsigned depth;      /* 0 for a root of the tree */
+	unsigned depth;      /* 0: a root of the tree */
 	bool last_child;     /* among the children of its parent */
-	size_t parent_row;   /* row + 1 of the parent, 0 none */
+	size_t parent_row;   /* parent's row + 1; 0: none */
 };
 struct processes {
-	struct process_row *rows; /* a parent before its children, children by id */
+	struct process_row *rows; /* parents before children, children by id */
 	size_t count, room;
 };
 
 SHINY_MUST_CHECK struct shiny_err *processes_load(struct store *store, struct processes *out);
 void processes_deinit(struct processes *processes);
 
-/* "│  ├─ " in front of row `index`; `room` at least 8 bytes a level. */
+/* Writes "│ ├─ " for row `index`; `room` is at least 8 bytes a level. */
 void processes_branch(const struct processes *processes, size_t index, char *out, size_t room);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session_facts.h"
 
-/* COUNT(*) of a whole table goes through its pages without heeding the reader's account (guard.h),
- * and a damaged one has no end. */
+/* COUNT(*) of a whole table would read its pages past the reader's account (guard.h), and a damaged
+ * table has no end. */
 static const char contents[] =
 	"SELECT 'processes', COUNT(id) FROM process"
 	" UNION ALL SELECT 'threads', COUNT(id) FROM thread"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * session_facts.h: what a session says of itself: its keys, what it holds, its modules, notes, what
- * was not recorded, what was counted, its schema.
+ * session_facts.h: queries of a session's own facts: keys, contents, modules, notes, programs not
+ * recorded, counters, schema.
  *
  * Runs: CLI. Signals: no. Allocates: a query. Threads: one a store.
  */
@@ -12,17 +12,17 @@
 
 enum session_fact {
 	FACT_KEYS,	 /* key, value, type of the value */
-	FACT_CONTENTS,	 /* what, rows */
-	FACT_NAMES,	 /* modules, a text that says which names they have */
+	FACT_CONTENTS,	 /* table, rows */
+	FACT_NAMES,	 /* modules, a text about the names they have */
 	FACT_MODULES,	 /* path, build-id, symbols, debug file, note */
-	FACT_UNRECORDED, /* program, how many, why */
+	FACT_UNRECORDED, /* program, number, reason */
 	FACT_NOTES,	 /* process, its name, text */
-	FACT_COUNTED,	 /* how many, of what */
+	FACT_COUNTED,	 /* count, text */
 	FACT_SCHEMA,	 /* SQL */
 	FACTS
 };
 
-/* The rows of one of them, with these columns; query_end() ends it, on an error too. */
+/* Queries the rows of a fact, with these columns. End it by query_end(), also after an error. */
 SHINY_MUST_CHECK struct shiny_err *session_fact_rows(struct store *store, enum session_fact fact,
 						     struct query **out);
 

@@ -27,7 +27,7 @@ static int compare(const void *left, const void *right, void *context)
 					  : (a->line > b->line) - (a->line < b->line);
 }
 
-/* What sites are grouped by, over site i and table site_stat, stat or peak s. */
+/* The SQL keys by which sites are grouped, over site i and table site_stat, stat or peak s. */
 static const char *const keys[] = {
 	[SITES_BY_LINE] = "COALESCE(i.id, 0)",
 	[SITES_BY_FUNCTION] =
@@ -107,8 +107,8 @@ struct shiny_err *sites_load(struct store *store, const struct filter *filter, e
 	struct query *q = NULL;
 	/*
 	 * The sums, the most frequent type and the peaks come from tables with a row a site; only
-	 * the stacks, if they are asked for, need the large one. A bare column beside MAX() is the
-	 * one of the row that holds the maximum: SQLite promises it.
+	 * the stacks need the large table. SQLite takes bare columns beside MAX() from the row with
+	 * the maximum.
 	 */
 	struct shiny_err *err = query_format(
 		store, &q,

@@ -8,7 +8,7 @@
 #include "../../store/contents.h"
 #include "../replay/live_peak.h"
 
-/* Runs a query of one row, `before` and `where`; the numbers of its columns go to `out`. */
+/* Runs a query of one row made of `before` and `where`; puts its columns into `out`. */
 static struct shiny_err *numbers(struct store *store, const char *where, const char *before,
 				 uint64_t *out, int count)
 {
@@ -41,7 +41,7 @@ static struct shiny_err *load_what_ran(struct store *store, struct totals *out)
 	return err;
 }
 
-/* From `from` to `to` (ns) that many bytes were live. */
+/* Raises out->times[] for the time `from` to `to` (ns), with `live` bytes. */
 static void note_live(struct totals *out, uint64_t from, uint64_t to, int64_t live)
 {
 	double part = (double)out->duration / TOTALS_TIMES;
@@ -53,9 +53,9 @@ static void note_live(struct totals *out, uint64_t from, uint64_t to, int64_t li
 }
 
 /*
- * The course of the sum over the processes. A process has a bucket only while something happens in
- * it, so its last value stands until its next one: add up the changes from bucket to bucket.
- * Buckets are of 10 ms and more: what is high for less than that is in most_bytes alone.
+ * Loads the course of the sum over the processes. A process has a bucket only for times with
+ * events, so its last value holds until its next bucket: adds up the changes from bucket to bucket.
+ * Buckets take 10 ms and more: shorter maxima are in most_bytes only.
  */
 static struct shiny_err *load_course(struct store *store, const struct filter *filter,
 				     struct totals *out)
@@ -89,8 +89,8 @@ static struct shiny_err *load_course(struct store *store, const struct filter *f
 	return err;
 }
 
-/* From the events, where several processes are meant, but not all: nobody has added them up.
- * Without events buckets are all there is. */
+/* Finds the peak of some processes, which no table has, in the events. Without events, only the
+ * buckets' peaks of single processes are known. */
 static struct shiny_err *load_peak_of_some(struct store *store, const struct filter *filter,
 					   uint64_t out[2])
 {

@@ -13,7 +13,7 @@
 
 const char *const level_names[LEVELS] = {"exact", "high", "medium", "low", "label", "none"};
 
-/* The name of a row in SQL, over type y and module m, and what makes rows different. */
+/* SQL of a row's name and key, over type y and module m. */
 static const struct { const char *name, *key; } groupings[] = {
 	[TYPES_BY_BLOCK] = {"y.name", "y.name, y.container, y.form, y.confidence, y.or_derived"},
 	[TYPES_BY_TYPE] = {"y.name", "y.name, y.confidence = 'label'"},
@@ -23,7 +23,7 @@ static const struct { const char *name, *key; } groupings[] = {
 	[TYPES_BY_MODULE] = {"m.path", "m.path"},
 };
 
-/* A column that all blocks of a row agree on, NULL in those of none; NULL if they don't. */
+/* SQL of a column that all blocks of a row agree on; NULL if they differ, or have none. */
 #define AGREED(column)                                                             \
 	"CASE WHEN COUNT(" column ") = COUNT(*) AND MIN(" column ") = MAX(" column \
 	") THEN MIN(" column ") END"
@@ -46,7 +46,7 @@ static int compare(const void *left, const void *right, void *context)
 			      b->confidence ? b->confidence : "");
 }
 
-/* "a,b" as SQL's group_concat makes it, with blanks. */
+/* Copies a list of SQL's group_concat, "a,b", with blanks. */
 static char *copy_list(const struct query *q, int column)
 {
 	const char *text = query_text(q, column);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * answers_json.h: what `leaks`, `growth`, `diagnose`, `memory` and `retained` print with --json,
- * for these verbs and for the page of `html`; help/verbs names the members.
+ * answers_json.h: puts the JSON of `leaks`, `growth`, `diagnose`, `memory` and `retained`, for
+ * these verbs and for the page of `html`; help/verbs documents the members.
  *
  * Runs: CLI. Signals: no. Allocates: no. Threads: one.
  */
@@ -15,7 +15,7 @@
 #include "../base/json.h"
 #include "../graph/retained.h"
 
-/* Into the object that is open; `limit`: rows, at most as many as there are. */
+/* Puts members into the open object; `limit`: most rows. */
 void json_leaks(struct json *json, const struct leaks *leaks, size_t limit);
 void json_growth(struct json *json, const struct growth *growth, size_t limit);
 void json_diagnoses(struct json *json, const struct diagnoses *diagnoses);

@@ -11,11 +11,11 @@
 #define LAST   "\xe2\x94\x94\xe2\x94\x80 "
 #define BESIDE "\xe2\x94\x82  "
 
-enum { NAME_LEAST = 24 }; /* columns for a name, however deep it stands */
+enum { NAME_LEAST = 24 }; /* least columns for a name at any depth */
 
 struct printer {
 	const struct style *style;
-	bool bytes; /* values are bytes, and blocks stand beside them */
+	bool bytes; /* values are bytes, shown with blocks */
 	uint64_t total;
 };
 
@@ -47,7 +47,7 @@ static void print_name(const struct printer *p, const struct tree_node *node, co
 	free(fitted);
 }
 
-/* `lead`: in front of the node's name; `below`: in front of the lines under it. */
+/* `lead`: text before the node's name; `below`: before the lines under it. */
 static void print_node(const struct printer *p, const struct tree_node *node, const char *lead,
 		       const char *below)
 {

@@ -10,12 +10,12 @@
 #include "../analysis/attribute/call_tree.h"
 #include "ctl.h"
 
-/* A way without branches is a column of names; shares, bytes and blocks stand where it forks. */
+/* Prints the tree. A way without branches is a column of names; forks show shares, bytes and
+ * blocks. */
 void call_tree_print(const struct style *style, const struct tree_node *root,
 		     const struct call_tree_query *query);
 
-/* One object a node, a parent before its children: a tree of objects would be nested deeper than
- * readers of JSON allow. */
+/* Puts one object a node, parents first: nested objects would be deeper than JSON readers allow. */
 void json_call_tree(struct json *json, const char *key, const struct tree_node *root);
 
 #endif

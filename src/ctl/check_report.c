@@ -10,7 +10,7 @@
 #include "../base/text.h"
 #include "../base/units.h"
 
-enum { FEW = 5, MANY = 20 }; /* rows of evidence on a terminal, and in files */
+enum { FEW = 5, MANY = 20 }; /* most rows of evidence: on a terminal, in files */
 
 /* ---- numbers ---- */
 
@@ -30,7 +30,7 @@ static char *value_text(char out[UNITS_TEXT], enum check_measure measure, double
 	}
 }
 
-/* "-1.2 KiB" */
+/* Formats a change such as "-1.2 KiB". */
 static char *change_text(char out[UNITS_TEXT + 1], enum check_measure measure, double base,
 			 double value)
 {
@@ -39,7 +39,7 @@ static char *change_text(char out[UNITS_TEXT + 1], enum check_measure measure, d
 	return out;
 }
 
-/* "36,185, not <= 35,032 (base 34,685, +4.3 %)"; a new text. */
+/* Returns "36,185, not <= 35,032 (base 34,685, +4.3 %)"; the caller frees it. */
 static char *result_text(const struct check_rule *rule, const struct check_result *r)
 {
 	const char *not = r->state == CHECK_FAILS ? "not " : "", *op = check_ops[rule->op];
@@ -76,7 +76,7 @@ static char *result_text(const struct check_rule *rule, const struct check_resul
 	return text;
 }
 
-/* One row of evidence: "+1,500 (0 -> 1,500)  parse (a.c:12)"; a new text. */
+/* Returns a row of evidence: "+1,500 (0 -> 1,500) parse (a.c:12)"; the caller frees it. */
 static char *part_text(const struct check_rule *rule, const struct check_part *part)
 {
 	char change[UNITS_TEXT + 1];
@@ -101,7 +101,7 @@ uint64_t check_report_count(const struct check_report *v, enum check_state state
 	return count;
 }
 
-/* Of session 0 (base) or 1: nothing is missing, as far as that is asked for. */
+/* True if session `side` (0 base, 1 new) is complete and lost nothing that matters to the rules. */
 static bool check_report_whole(const struct check_report *v, int side)
 {
 	return v->results && v->results->complete[side] &&
@@ -118,7 +118,7 @@ int check_report_status(const struct check_report *v)
 		       : 0;
 }
 
-/* Why a session is not whole; a new text. */
+/* Returns why a session is not whole; the caller frees it. */
 static char *loss_text(const struct check_report *v, int side)
 {
 	char words[LOSS_WORDS];
@@ -255,8 +255,7 @@ void check_report_json(struct json *json, const struct check_report *v)
 
 /* ---- JUnit ---- */
 
-/* Text in XML 1.0, where control characters and malformed bytes cannot stand at all, and others had
- * better not. */
+/* Writes text for XML 1.0, which allows no control characters or malformed bytes. */
 static void put_xml(FILE *out, const char *text)
 {
 	while (*text) {
@@ -369,7 +368,7 @@ void check_report_junit(FILE *out, const struct check_report *v)
 
 /* ---- Markdown ---- */
 
-/* Code between backquotes, in a table: a backquote and a bar would end them. */
+/* Writes code between backquotes in a table, where a backquote and a bar would end it. */
 static void put_code(FILE *out, const char *text)
 {
 	char *plain = text_plain(text);

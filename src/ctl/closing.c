@@ -9,8 +9,7 @@
 #include "../base/text.h"
 #include "../base/units.h"
 
-/* What is known of the finished file; where it cannot be read any more, it is not for us to say
- * so. */
+/* Prints the headlines of the finished file; prints nothing if it cannot be read any more. */
 static void print_headlines(const char *path, const struct style *style)
 {
 	struct headlines headlines = { 0 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * closing.h: what is said when a recording ends: the summary on standard error, or as JSON in a
- * file.
+ * closing.h: prints the summary of a recording at its end, on standard error, or as JSON in a file.
  *
  * Runs: CLI. Signals: no. Allocates: nothing. Threads: one.
  */
@@ -11,11 +10,11 @@
 #include "../sidecar/sidecar.h"
 #include "ctl.h"
 
-/* On standard error; `quiet`: only a loss. */
+/* Prints to standard error; `quiet`: only losses. */
 void closing_print(const struct sidecar_summary *summary, bool quiet);
-/* the members, in an open object */
+/* Puts the members into the open object. */
 void closing_json(struct json *json, const struct sidecar_summary *summary);
-/* Writes the document to `path`. */
+/* Writes the JSON document to `path`. */
 SHINY_MUST_CHECK struct shiny_err *closing_write(const struct sidecar_summary *summary,
 						 const char *path);
 

@@ -21,7 +21,7 @@ static const struct { const char *key; enum breakdown_by by;
 };
 enum { TABLES = sizeof(tables) / sizeof(*tables) };
 
-/* ---- diff, three times over the same passes ---- */
+/* ---- three diffs in shared passes ---- */
 
 struct diff_task {
 	const struct compare_page *page;

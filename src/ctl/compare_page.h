@@ -13,16 +13,16 @@
 
 #include "../analysis/query/filter.h"
 
-enum { COMPARE_ROWS = 2000 }; /* of each table: the first of diff's */
+enum { COMPARE_ROWS = 2000 }; /* most rows of each diff table */
 
 struct compare_page { /* base, new */
 	struct store *stores[2];
-	const struct filter *filters; /* two */
-	const char *paths[2];         /* of the sessions: their last parts are shown */
+	const struct filter *filters; /* [2]: base, new */
+	const char *paths[2];         /* of the sessions; the page shows the last part of each */
 	bool full_names, progress;
 };
 
-/* Loads all before it writes anything. */
+/* Writes the page; loads all data first. */
 SHINY_MUST_CHECK struct shiny_err *compare_page_write(const struct compare_page *page, FILE *out);
 
 #endif

@@ -10,16 +10,16 @@
 #include "../../symbolizer/elf/fetch.h"
 #include "../base/mem.h"
 
-/* Options that name a file which the verb makes. */
+/* Options that name a file to write. */
 static const enum option_id outputs[] = { OPT_OUT, OPT_OUTPUT, OPT_SUMMARY, OPT_JUNIT,
 					  OPT_MARKDOWN };
 
-/* The paths are the list's. */
+/* The list owns its paths. */
 struct places {
 	VEC(struct confine_place) list;
 };
 
-/* `path` is given away; NULL: nothing is added. */
+/* Adds `path`, which it takes over; NULL: nothing. */
 static void add(struct places *places, char *path, enum confine_right right)
 {
 	if (path)
@@ -34,15 +34,15 @@ static void add_directory_of(struct places *places, const char *file, enum confi
 	free(copy);
 }
 
-/* The file itself, too: it may be a link, or a descriptor's name, and lie elsewhere. */
+/* Also adds the file itself: a link, or a descriptor's name, may lie elsewhere. */
 static void add_output(struct places *places, const char *file)
 {
 	add(places, mem_text(file), CONFINE_WRITE);
 	add_directory_of(places, file, CONFINE_MAKE);
 }
 
-/* A session that is being recorded has a log and its index, in which a reader locks, and which the
- * last reader removes. */
+/* Adds a session's log and index: while it is recorded, a reader locks the index, and the last
+ * reader removes both. */
 static void add_session(struct places *places, const char *file)
 {
 	char *real = realpath(file, NULL), *log = real ? mem_format("%s-wal", real) : NULL;
@@ -55,7 +55,7 @@ static void add_session(struct places *places, const char *file)
 	free(real);
 }
 
-/* Beside its last operand, a session. */
+/* True if the verb writes a file next to its last operand, a session. */
 static bool writes_beside(const struct options *options)
 {
 	return !options->given[OPT_OUT] && !options->given[OPT_OUTPUT] &&

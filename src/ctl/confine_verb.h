@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * confine_verb.h: the places in which a verb writes, by its options; then confine.h.
+ * confine_verb.h: confines a verb (confine.h) to the places where its options let it write.
  *
- * Runs: CLI. Signals: no. Allocates: paths, while it works. Threads: call it before there are
- * others.
+ * Runs: CLI. Signals: no. Allocates: paths, while it works. Threads: call before starting any.
  *
- * A verb that reads sessions is confined by main before it starts. One that begins with something
- * else, as looking for a process or listening, calls this itself, before it reads what others
- * wrote.
+ * A verb that reads sessions is confined by main before it starts. One that first does something
+ * else, such as finding a process or listening, calls this itself, before it reads files of others.
  */
 #ifndef SHINY_CONFINE_VERB_H
 #define SHINY_CONFINE_VERB_H
@@ -16,8 +14,8 @@
 #include "options.h"
 
 /*
- * What a verb needs beside the directories of its options' files: the logs of sessions that are its
- * operands or --base, if they are being recorded; CONFINE_NAMER has the caches of names, too.
+ * Confines the verb to the directories of its options' files, and the logs of sessions that are its
+ * operands or --base, if they are being recorded; with CONFINE_NAMER also the caches of names.
  * `more`: further places.
  */
 void confine_verb(const struct options *options, enum confine_role role,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ctl.h: what every verb is given: its options, where to print, and the exit status to leave; and
- * what reports share.
+ * ctl.h: the context of a verb: options, output and exit status; and the shared parts of reports.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one.
  */
@@ -22,66 +21,65 @@
 
 struct ctl {
 	struct options options;
-	struct style style; /* for standard output */
-	struct json json;   /* open on standard output between ctl_document and ctl_end when --json
-	                     * was given */
+	struct style style; /* of standard output */
+	struct json json;   /* open on standard output between ctl_document() and ctl_end(), with
+			     * --json */
 	int status;         /* exit status when the verb returns no error */
 };
 
 #define CTL_JSON(ctl) ((ctl)->options.given[OPT_JSON])
 
-/* Opens the session and finds what --process, --tag and --between mean; on an error nothing is left
- * open. */
+/* Opens the session, and loads the filter of --process, --tag and --between; on an error nothing
+ * stays open. */
 SHINY_MUST_CHECK struct shiny_err *ctl_begin(struct ctl *ctl, struct store **store,
 					     struct filter *filter);
-/* Their kinds. */
+/* Returns the values of these options. */
 struct filter_names ctl_names(const struct ctl *ctl);
-/* Says what --tag and --between leave of the session; in JSON always, into the object that is open:
- * null is all. */
+/* Prints the part of the session that --tag and --between select; with --json always, as a member
+ * of the open object: null: all. */
 void ctl_subset(struct ctl *ctl);
-/* What --process, --tag and --between mean; nothing of it is left on an error. */
+/* Loads the filter of --process, --tag and --between; on an error `filter` needs no deinit. */
 SHINY_MUST_CHECK struct shiny_err *ctl_filter(const struct ctl *ctl, struct store *store,
 					      struct filter *filter);
-/* Behind what loads a report: gives the scope back, and where that failed closes the session.
- * Returns `err`. */
+/* Call after loading a report: frees the filter; on an error also closes the session. Returns
+ * `err`. */
 SHINY_MUST_CHECK struct shiny_err *ctl_loaded(struct store *store, struct filter *filter,
 					      struct shiny_err *err);
 
-/* The loss line; in JSON the losses, into the object that is open; the status for --strict. `path`:
- * the session's. */
+/* Prints the loss line, or puts the losses into the open JSON object; sets the status for --strict.
+ * `path`: of the session. */
 SHINY_MUST_CHECK struct shiny_err *ctl_losses(struct ctl *ctl, struct store *store,
 					      const char *path);
 
-/*
- * Ends a report and closes the session: the loss line, the next useful command, in JSON
- * the losses; the status for --strict.
- */
+/* Ends a report and closes the session: prints the loss line and the next useful command, or with
+ * --json puts the losses; sets the status for --strict. */
 SHINY_MUST_CHECK struct shiny_err *ctl_end(struct ctl *ctl, struct store *store, const char *next);
 
-/* How many rows to show of `count`: --limit, else `usual` on a terminal, else all. */
+/* Returns the number of rows to show, at most `count`: --limit, else `usual` on a terminal, else
+ * all. */
 size_t ctl_limit(const struct ctl *ctl, size_t count, size_t usual);
-/* "… and 37 more rows (--limit 0 shows all)" */
+/* Prints "… and 37 more rows (--limit 0 shows all)", if there are more. */
 void ctl_more(const struct ctl *ctl, size_t shown, size_t count);
 
-/* An empty line and a section's title, with what is said of it less loudly. */
+/* Prints an empty line and a section's title, with `more` dimmed after it. */
 void ctl_heading(const struct ctl *ctl, const char *title, const char *more);
 
-/* Starts the JSON document with its `verb` and `version`; only once all is loaded, so that an error
- * leaves no half of one. */
+/* Begins the JSON document with its `verb` and `version`. Call after loading, so that an error
+ * prints no part of one. */
 void ctl_document(struct ctl *ctl);
 
-/* JSON rows that report shares with the verbs of the same name. */
+/* Put JSON rows that `report` shares with the verbs of the same name. */
 void json_types(struct ctl *ctl, const char *key, const struct types *types, enum types_by by,
 		size_t limit);
 void json_levels(struct ctl *ctl, const struct types *types);
 SHINY_MUST_CHECK struct shiny_err *json_sites(struct ctl *ctl, const char *key,
 					      const struct sites *sites, size_t limit);
-/* The frames of a stack, innermost first; of stack 0 none. */
+/* Puts the frames of a stack, innermost first; none for stack 0. */
 SHINY_MUST_CHECK struct shiny_err *json_stack(struct json *json, struct store *store,
 					      const char *key, uint32_t stack);
 void json_processes(struct ctl *ctl, const char *key, const struct processes *processes,
 		    size_t limit);
-/* Lifetimes by powers of two: how many ended, how many were alive to the end, what share lived
+/* Puts lifetimes by powers of two: how many ended, how many were censored, and the share that lived
  * longer. */
 void json_ages(struct json *json, const char *key, const struct distribution *ages);
 void json_sums(struct json *json, const struct sums *sums);

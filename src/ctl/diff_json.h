@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * diff_json.h: the rows that `diff` prints with --json, for this verb and for the page of
- * `html BASE NEW`; help/verbs names the members.
+ * diff_json.h: puts the rows of `diff` as JSON, for this verb and for the page of `html BASE NEW`;
+ * help/verbs documents the members.
  *
  * Runs: CLI. Signals: no. Allocates: no. Threads: one.
  */
@@ -11,7 +11,7 @@
 #include "../analysis/compare/diff.h"
 #include "../base/json.h"
 
-/* The array "rows" into the object that is open; `limit`: at most as many as there are. */
+/* Puts the array "rows" into the open object; `limit`: most rows. */
 void json_diff_rows(struct json *json, const struct diff *diff, size_t limit);
 
 #endif

@@ -14,7 +14,7 @@ const struct env_spec env_specs[ENV_COUNT] = {
 #undef SHINY_ENV
 };
 
-/* The variables that have had another name. */
+/* The variables with a former name. */
 static const struct {
 	const char *old;
 	enum env_id id;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * env_table.h: the table of SHINY_* environment variables (include/shiny/wire/variables.def) as
- * shinyctl uses it.
+ * env_table.h: the table of SHINY_* environment variables (include/shiny/wire/variables.def) for
+ * shinyctl.
  *
  * Runs: CLI. Signals: no. Allocates: nothing. Threads: one (reads the environment).
  */
@@ -27,11 +27,12 @@ struct env_spec {
 };
 extern const struct env_spec env_specs[ENV_COUNT];
 
-/* Says on `err`, one line each, which SHINY_* names are unknown and which values are wrong, and
- * what is used instead. Returns how many. */
+/* Prints a line to `err` for each unknown SHINY_* name, and each wrong value with the value used
+ * instead. Returns their number. */
 size_t env_complain(char *const *environment, FILE *err);
 
-/* The variable's value where it is set and good, else its default; its number likewise. */
+/* Return the variable's value if it is set and valid, else its default; as text, and as a
+ * number. */
 const char *env_text(enum env_id id);
 uint64_t env_number(enum env_id id);
 

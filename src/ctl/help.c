@@ -8,12 +8,12 @@
 #include "help_text.h"
 
 enum {
-	WIDEST = 100,	  /* lines of help are no longer, however wide the terminal */
-	VERB_COLUMN = 14, /* where the text behind a verb, a term, an option begins */
+	WIDEST = 100,	  /* most columns of a line of help, on any terminal */
+	VERB_COLUMN = 14, /* column of the text after a verb, a term, an option */
 	TERM_COLUMN = 18,
 	OPTION_COLUMN = 28,
 	STATUS_COLUMN = 5,
-	LINE = 200, /* bytes of a summary or a term */
+	LINE = 200, /* most bytes of a summary or a term */
 };
 
 const char *const help_groups[VERB_GROUPS] = {
@@ -24,7 +24,7 @@ const char *const help_groups[VERB_GROUPS] = {
 
 /* ---- lines ---- */
 
-/* Words that are wrapped at `width`; continuation lines begin at column `indent`. */
+/* Wraps words at `width`; continuation lines begin at column `indent`. */
 struct wrap {
 	FILE *out;
 	size_t indent, width, at;
@@ -67,7 +67,7 @@ static void wrap_end(const struct wrap *wrap)
 	putc('\n', wrap->out);
 }
 
-/* A term, and behind it, at `column`, the words of its definition; `more` in parentheses. */
+/* Prints a term, and from `column` on its definition; `more` in parentheses. */
 static void definition(const struct style *style, const char *term, const struct help_part *part,
 		       const char *more, size_t column)
 {
@@ -92,7 +92,7 @@ static void heading(const struct style *style, const char *text)
 	fprintf(style->out, "\n%s%s%s\n", tint(style, TINT_BOLD), text, tint_end(style, TINT_BOLD));
 }
 
-/* The parts of a section, as they stand in the file. */
+/* Prints the parts of a section in the file's order. */
 static void section(const struct style *style, struct help_section parts)
 {
 	struct help_part part;
@@ -118,7 +118,7 @@ static void section(const struct style *style, struct help_section parts)
 	}
 }
 
-/* Commands with what they do below; `! ` marks one that the tests do not run. */
+/* Prints commands with their explanations below; `! ` marks one that the tests do not run. */
 static void examples(const struct style *style, struct help_section parts)
 {
 	struct help_part part;
@@ -262,7 +262,7 @@ void help_verb(const struct style *style, enum verb_id verb)
 
 /* ---- the tables of docs/ ---- */
 
-/* Words on one line. */
+/* Prints words on one line. */
 static void flat(FILE *out, const struct help_part *part)
 {
 	bool space = false;

@@ -12,19 +12,19 @@
 #include "table.h"
 #include "verbs.h"
 
-extern const char *const help_groups[VERB_GROUPS]; /* titles */
+extern const char *const help_groups[VERB_GROUPS]; /* titles of the groups */
 
 void help_all(const struct style *style);
 void help_verb(const struct style *style, enum verb_id verb);
 void help_topic(const struct style *style, const char *text);
 void help_markdown(FILE *out);
 
-/* help_man.c: the manual page of shinyctl, of one verb */
+/* in help_man.c: the manual page of shinyctl, and of one verb */
 void help_man(FILE *out);
 void help_man_verb(FILE *out, enum verb_id verb);
 
-/* help_completion.c */
-enum help_shell { HELP_BASH, HELP_ZSH, HELP_FISH }; /* the order of options.def */
+/* in help_completion.c */
+enum help_shell { HELP_BASH, HELP_ZSH, HELP_FISH }; /* in the order of options.def */
 void help_completion(FILE *out, enum help_shell shell);
 
 #endif

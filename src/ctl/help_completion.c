@@ -13,7 +13,7 @@ static bool accepts(size_t verb, const struct option_spec *spec)
 	return spec->verbs >> verb & 1;
 }
 
-/* The words of a choice, separated by `between`. */
+/* Prints the words of a choice, separated by `between`. */
 static void choices(FILE *out, const struct option_spec *spec, char between)
 {
 	for (const char *p = help_choices(spec); *p; p++)
@@ -88,7 +88,7 @@ static void bash(FILE *out)
 
 /* ---- zsh and fish: with descriptions ---- */
 
-/* Text within single quotes; characters of `escaped` get a backslash. */
+/* Prints text within single quotes, with a backslash before characters of `escaped`. */
 static void quoted(FILE *out, const char *text, size_t bytes, const char *escaped)
 {
 	for (size_t i = 0; i < bytes; i++) {
@@ -109,7 +109,7 @@ static void summary(FILE *out, size_t verb, const char *escaped)
 	quoted(out, line, strlen(line), escaped);
 }
 
-/* The first sentence of what an option means, on one line. */
+/* Prints the first sentence of an option's meaning on one line. */
 static void meaning(FILE *out, size_t verb, const struct option_spec *spec, const char *escaped)
 {
 	struct help_part part = { 0 };
@@ -130,7 +130,7 @@ static void meaning(FILE *out, size_t verb, const struct option_spec *spec, cons
 	}
 }
 
-/* Words that are a file's name, by the name of the value. */
+/* True if the option's value is a file, by the value's name. */
 static bool takes_file(const struct option_spec *spec)
 {
 	return strcmp(spec->arg, "FILE") == 0 || strcmp(spec->arg, "DIR") == 0;

@@ -9,7 +9,7 @@
 
 enum { LINE = 200 };
 
-/* One character of text: a hyphen is a minus sign, and troff's own characters are plain ones. */
+/* Prints a character: a hyphen as a minus sign, and troff's own characters escaped. */
 static void roff_char(FILE *out, char c)
 {
 	static const char special[] = "\\-'`~^";
@@ -23,7 +23,7 @@ static void roff_char(FILE *out, char c)
 		putc(c, out);
 }
 
-/* Text as it stands; a line must not begin as a request does. */
+/* Prints text unchanged; a line that looks like a request is escaped. */
 static void roff_bytes(FILE *out, const char *text, size_t bytes)
 {
 	if (bytes && (*text == '.' || *text == '\''))
@@ -37,7 +37,7 @@ static void roff_text(FILE *out, const char *text)
 	roff_bytes(out, text, strlen(text));
 }
 
-/* Lines of words, without their indentation. */
+/* Prints lines of words without indentation. */
 static void roff_words(FILE *out, const char *text, size_t bytes)
 {
 	const char *end = text + bytes;
@@ -78,7 +78,7 @@ static void term(FILE *out, const char *text, size_t bytes)
 	fputs("\\fR\n", out);
 }
 
-/* The parts of a section. `behind` a heading no paragraph is begun. */
+/* Prints the parts of a section. `behind` a heading: without beginning a paragraph. */
 static void section(FILE *out, struct help_section parts, bool behind)
 {
 	bool verbatim = false;
@@ -198,7 +198,7 @@ static void statuses(FILE *out, enum verb_id verb)
 	}
 }
 
-/* The JSON members of the verb; what all documents have in common stands in shinyctl(1). */
+/* Prints the JSON members of the verb; shinyctl(1) has those that all documents share. */
 static void members(FILE *out, enum verb_id verb, const char *text)
 {
 	struct help_section parts;
@@ -215,7 +215,7 @@ static void members(FILE *out, enum verb_id verb, const char *text)
 	section(out, parts, false);
 }
 
-/* "report, types" in the file; references in the page. */
+/* Prints "report, types" of the file as references. */
 static void see_also(FILE *out, const char *text)
 {
 	struct help_section parts;

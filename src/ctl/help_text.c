@@ -45,7 +45,7 @@ static bool is_definition(const char *line, const char *end)
 	return !is_empty(line, end) && indent_of(line, end) == DEFINITION_INDENT;
 }
 
-/* Capitals alone, where no definition follows: that would make it a term. */
+/* True for a line of capitals, unless a definition follows, which makes it a term. */
 static bool is_heading(const char *line, const char *end)
 {
 	size_t bytes = line_bytes(line, end);

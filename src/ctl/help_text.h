@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * help_text.h: the texts of src/ctl/help, compiled in, and the parts that they consist of.
+ * help_text.h: reads the texts of src/ctl/help, which are compiled in, and splits them into parts.
  *
  * Runs: CLI. Signals: no. Allocates: nothing. Threads: any.
  *
@@ -25,29 +25,29 @@ enum help_part_kind { HELP_PARAGRAPH, HELP_VERBATIM, HELP_DEFINITION };
 
 struct help_part {
 	enum help_part_kind kind;
-	bool apart;              /* an empty line stands in front of it */
+	bool apart;              /* an empty line precedes it */
 	const char *term;        /* of a definition */
 	size_t term_bytes;
-	const char *text;        /* of a paragraph or definition: words, to be wrapped */
+	const char *text;        /* words of a paragraph or definition, to be wrapped */
 	size_t text_bytes;
 };
 
 struct help_section {
-	const char *at, *end; /* what help_next has not read yet */
+	const char *at, *end; /* the rest for help_next() */
 };
 
-/* The texts in one folder: the name of the `index`-th behind "FOLDER/"; NULL: there are no more. */
+/* Returns the name of the `index`-th text in a folder, without "FOLDER/"; NULL: no more. */
 const char *help_in(const char *folder, size_t index);
 
-/* A text; NULL: there is none of that name. */
+/* Returns a text; NULL: there is none of that name. */
 const char *help_text(const char *folder, const char *name);
-/* Its first line. */
+/* Copies its first line. */
 void help_summary(const char *text, char *out, size_t room);
-/* Finds a section of `text`, which may be NULL; false: it is not there, and `out` is empty. */
+/* Finds a section of `text`, which may be NULL; false: there is none, and `out` is empty. */
 bool help_section(const char *text, const char *name, struct help_section *out);
-/* The next part of it; false: there are no more. */
+/* Takes the section's next part; false: no more. */
 bool help_next(struct help_section *section, struct help_part *out);
-/* The definition of `term` in that section; false: there is none. */
+/* Finds the definition of `term` in that section; false: there is none. */
 bool help_define(const char *text, const char *section, const char *term, struct help_part *out);
 
 #endif

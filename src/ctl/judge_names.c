@@ -2,11 +2,11 @@
 /*
  * judge_names.c: see judge_names.h.
  *
- * The file is opened twice: as it is, and blind, as if it were stripped. A name is right if one of
- * the functions at the call, inlined ones too, has it as its last part. A place is right if one of
- * them is from there; where all are from headers, the debug information does not say which file was
- * compiled. A label is right if the type fits (a callback: it is an object, and no container's);
- * types of medium confidence and less check nothing.
+ * The file is opened twice: as it is, and blind, as if it were stripped. A name is right if it is
+ * the last part of one of the functions at the call, inlined ones too. A place is right if one of
+ * these functions is from there; if all are from headers, the debug information does not tell the
+ * compiled file. A label is right if the type fits (a callback: it is an object, and no
+ * container's); types of medium confidence and less check nothing.
  */
 #define _GNU_SOURCE /* memmem */
 #include "judge_names.h"
@@ -29,12 +29,12 @@ const char *const judged_names[JUDGED_KINDS] = {
 	[JUDGED_DOUBTED] = "file?"
 };
 
-/* One file, seen twice. */
+/* One file, opened twice. */
 struct names_judge {
 	struct sym *known, *blind;
 	struct sym_module *known_module, *blind_module;
 	const struct module_calls *calls;
-	uint64_t blocks; /* of the call that is looked at */
+	uint64_t blocks; /* of the current call */
 	struct judged *out;
 };
 
@@ -53,13 +53,13 @@ static void verdict(struct names_judge *judge, enum judged_kind kind, bool check
 
 /* ---- functions and files ---- */
 
-/* Said in doubt. */
+/* True if the text is marked as doubtful. */
 static bool is_marked(const char *text)
 {
 	return *text && text[strlen(text) - 1] == '?';
 }
 
-/* The last part of a scoped name. */
+/* Returns the last part of a scoped name. */
 static const char *last_part(const char *name, size_t *length)
 {
 	const char *at = name + *length;
@@ -86,7 +86,7 @@ static bool has_name(const struct sym_frame *frames, size_t count, const char *s
 		own = last_part(start, &bytes);
 		if (bytes == length && !strncmp(own, part, length))
 			return true;
-		/* a lambda: its function is a part of its name */
+		/* a lambda: its name contains its function's */
 		if (strstr(frames[i].function, "lambda") &&
 		    memmem(frames[i].function, strlen(frames[i].function), part, length))
 			return true;
@@ -102,7 +102,7 @@ static bool is_header(const char *file)
 	       !strcmp(dot, ".inc");
 }
 
-/* `place` as the compiler was given it, `file` as the debug information has it; no mark counts. */
+/* `place`: as given to the compiler; `file`: from the debug information; marks are skipped. */
 static bool is_from(const char *file, const char *place)
 {
 	size_t length;
@@ -129,7 +129,7 @@ static void judge_frame(struct names_judge *judge, uint64_t ret)
 		return;
 	count = sym_frames(judge->known_module, ret - 1, frames, FRAMES);
 	for (size_t i = 0; i < count; i++) {
-		/* without either, it says what the blind one does */
+		/* without either, it tells the same as the blind one */
 		known |= (info->dwarf || info->symtab) && frames[i].function;
 		checked |= (info->dwarf || info->breakpad) && frames[i].file &&
 			   !is_header(frames[i].file);
@@ -153,8 +153,8 @@ static bool is_flat(const struct sym_type *type)
 	       type->bytes == 1;
 }
 
-/* One object, or a container's node, of the size that was said; 0: of any. One element of that size
- * is one object: std::function's callable, which std::allocator gave room for. */
+/* True for one object, or a container's node, of `bytes`; 0: of any size. One element of that size
+ * is one object: std::function's callable, allocated by std::allocator. */
 static bool is_object(const struct sym_type *type, uint64_t bytes)
 {
 	if (type->form == SYM_FORM_NODE)
@@ -162,8 +162,8 @@ static bool is_object(const struct sym_type *type, uint64_t bytes)
 	return bytes && type->bytes ? type->bytes == bytes : type->form == SYM_FORM_OBJECT;
 }
 
-/* The size is the call's, so an object of another size is none that the call makes: what is
- * constructed there of unique_ptr(new T). `type` NULL: not known. */
+/* `bytes` is the call's size: an object of another size is not the call's own, but what is
+ * constructed there, as of unique_ptr(new T). `type` NULL: unknown. */
 static void judge_object(struct names_judge *judge, const struct sym_type *type, uint64_t bytes)
 {
 	bool other = type && type->form == SYM_FORM_OBJECT && type->bytes && type->bytes != bytes;
@@ -171,7 +171,7 @@ static void judge_object(struct names_judge *judge, const struct sym_type *type,
 	verdict(judge, JUDGED_OBJECT, type && !other, type && is_object(type, bytes));
 }
 
-/* shared_ptr's block of counts and object is one element that std::allocator gave room for. */
+/* True for shared_ptr's block of counts and object: one element allocated by std::allocator. */
 static bool is_counted(const struct sym_type *type)
 {
 	return is_object(type, 0) || strstr(type->type, "_Sp_counted") ||

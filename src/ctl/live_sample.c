@@ -53,7 +53,7 @@ static void add_row(struct live_rows *rows, char *name, const struct sums *sums)
 					     .bytes = sums->bytes };
 }
 
-/* By name, and rows of one name as one: a type can be known with several confidences. */
+/* Sorts by name, and merges rows of one name: a type may have several confidences. */
 static void merge_rows(struct live_rows *rows)
 {
 	size_t kept = 0;
@@ -184,10 +184,10 @@ static char *path_in(const struct live_work *work)
 	return mem_format("%s/now.shiny", work->directory);
 }
 
-/* What the child says of a sample, in one packet. */
+/* The child's answer about a sample, in one packet. */
 struct answer {
 	bool made;
-	char why[MESSAGE_BYTES]; /* it was not */
+	char why[MESSAGE_BYTES]; /* the reason, if not made */
 };
 
 static bool say(int line, const char *why)
@@ -198,7 +198,7 @@ static bool say(int line, const char *why)
 	return send(line, &answer, sizeof(answer), MSG_NOSIGNAL) == sizeof(answer);
 }
 
-/* It ends with its parent. */
+/* Makes this process end with its parent. */
 static void follow(pid_t parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -206,7 +206,7 @@ static void follow(pid_t parent)
 		_exit(1);
 }
 
-/* Takes what is new, anew where it has to be. *reading NULL: there is none. */
+/* Reads new events; starts again if it fell behind. *reading NULL: begins. */
 static struct shiny_err *read_on(const struct sidecar_options *options, const char *file,
 				 struct recovery **reading)
 {
@@ -225,7 +225,7 @@ static struct shiny_err *read_on(const struct sidecar_options *options, const ch
 	return err;
 }
 
-/* The end of what was read, by a process of its own; without `reading`, all of it. */
+/* Finishes the file from `reading` in a process of its own; `reading` NULL: recovers all of it. */
 static void make_end(const struct live_work *work, const struct sidecar_options *options, int line,
 		     struct recovery *reading)
 {
@@ -263,7 +263,7 @@ _Noreturn static void run_child(const struct live_work *work, int line, pid_t pa
 
 	for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
 		signal(ours[i], i < 4 ? SIG_DFL : SIG_IGN);
-	setpgid(0, 0); /* so that both are ended together */
+	setpgid(0, 0); /* one process group, to end both together */
 	follow(parent);
 	setpriority(PRIO_PROCESS, 0, 19);
 	while (read(line, &asked, 1) == 1) {
@@ -309,7 +309,7 @@ static struct shiny_err *start_child(struct live_work *work)
 	close(ends[1]);
 	work->line = ends[0];
 	if (work->child > 0) {
-		setpgid(work->child, work->child); /* whichever of the two comes first */
+		setpgid(work->child, work->child); /* either may be first */
 		return NULL;
 	}
 	work->child = 0;
@@ -329,7 +329,7 @@ struct shiny_err *live_work_ask(struct live_work *work)
 		live_work_stop(work);
 		return err;
 	}
-	/* one that is gone answers with the end of its line */
+	/* a dead child answers with the end of its line */
 	(void)!send(work->line, "", 1, MSG_NOSIGNAL);
 	work->asked = true;
 	return NULL;
@@ -343,7 +343,7 @@ void live_work_stop(struct live_work *work)
 		kill(-work->child, SIGKILL);
 		while (waitpid(work->child, NULL, 0) < 0 && errno == EINTR)
 			;
-		/* its fork is gone as well when nobody holds the other end */
+		/* its fork has ended, too, when no process holds the other end */
 		while (read(work->line, &answer, sizeof(answer)) > 0 || errno == EINTR)
 			errno = 0;
 		close(work->line);
@@ -391,7 +391,7 @@ struct shiny_err *live_work_file(struct live_work *work, char **path, bool *ende
 	bool finished = false;
 
 	work->asked = false;
-	if (!answer.made) /* its sidecar was quicker? */
+	if (!answer.made) /* the session's own end may have come first */
 		err = is_finished(work->file, &finished);
 	if (!err && !answer.made && !finished)
 		err = shiny_err(SHINY_ERR_OTHER, "%s", answer.why);

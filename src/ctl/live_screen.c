@@ -3,7 +3,7 @@
  * live_screen.c: see live_screen.h.
  *
  * Nothing depends on colour: bold, dim and reverse are enough. Names come from the session through
- * query_text, so no control character of theirs reaches the terminal.
+ * query_text, so they have no control characters.
  */
 #define _GNU_SOURCE
 #define NCURSES_WIDECHAR 1
@@ -159,7 +159,7 @@ static void growth_text(int64_t growth, char out[UNITS_TEXT + 1])
 	snprintf(out, UNITS_TEXT + 1, "%s%s", growth > 0 ? "+" : growth < 0 ? "-" : "", text);
 }
 
-/* `text` at the place, cut to the columns that are left. */
+/* Prints `text` at a place, cut to the rest of the line. */
 static void put(int line, int column, const char *text)
 {
 	int columns = COLS - column;
@@ -197,9 +197,9 @@ static void draw_rows(struct live_screen *screen, int line)
 	free(rows.at);
 }
 
-/* ---- what stands above them ---- */
+/* ---- above the rows ---- */
 
-/* A column of bars, each an eighth of a line high, for each of the columns. */
+/* Draws a bar in each column, in eighths of a line. */
 static void draw_graph(const struct totals *totals)
 {
 	static const char *const eighths[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };

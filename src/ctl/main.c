@@ -8,7 +8,7 @@
  * Where that signal is ignored, the write fails with EPIPE, and shinyctl ends as quietly. Any other
  * failed write to standard output is an error like all others.
  *
- * A JSON document comes out whole or not at all (output_guard.h).
+ * A JSON document is printed whole or not at all (output_guard.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -70,7 +70,8 @@ static struct shiny_err *unknown_verb(const char *word)
 				"`shinyctl help` lists the verbs");
 }
 
-/* Those that read sums, and would take it for an answer that there are none yet. */
+/* True for verbs that read sums: in an unfinished session, whose sums are missing, they would show
+ * zeros. */
 static bool reads_sums(enum verb_id verb)
 {
 	switch (verb) {
@@ -87,7 +88,8 @@ static bool reads_sums(enum verb_id verb)
 	}
 }
 
-/* Before the verb runs, but for those that begin with something else, and call it themselves. */
+/* Confines the process before the verb runs; some verbs first do other things, and confine
+ * themselves. */
 static void confine_early(const struct options *options)
 {
 	switch (options->verb) {
@@ -101,7 +103,7 @@ static void confine_early(const struct options *options)
 	default:
 		break;
 	}
-	if (verbs[options->verb].input == VERB_READS_SESSION) /* two look at its programs, too */
+	if (verbs[options->verb].input == VERB_READS_SESSION) /* two also read programs */
 		confine_verb(options,
 			     options->verb == VERB_EXPLAIN || options->given[OPT_MEMBERS]
 				     ? CONFINE_NAMER
@@ -109,14 +111,14 @@ static void confine_early(const struct options *options)
 			     NULL, 0);
 }
 
-/* What is printed comes out whole or not at all. */
+/* True if the verb's output must be printed whole or not at all. */
 static bool is_held(const struct options *options)
 {
 	return options->given[OPT_JSON] ||
 	       (options->verb == VERB_EXPORT && !options->given[OPT_OUTPUT]);
 }
 
-/* The verb's options and the verb itself. */
+/* Parses the verb's options, and runs it. */
 static struct shiny_err *run_verb(enum verb_id verb, int argc, char **argv, int *status)
 {
 	struct ctl ctl = { 0 };
@@ -125,7 +127,7 @@ static struct shiny_err *run_verb(enum verb_id verb, int argc, char **argv, int 
 	if (err)
 		return err;
 	style_init(&ctl.style, stdout, ctl.options.given[OPT_WIDE]);
-	/* the place is made before only those of the verb's own are left */
+	/* opens the place for it before confine_early() takes other places away */
 	if (!ctl.options.help && is_held(&ctl.options) && !output_guard_hold(false))
 		err = shiny_err_os(errno, "cannot make a place for the document");
 	if (!ctl.options.help)
@@ -147,9 +149,8 @@ static struct shiny_err *run_verb(enum verb_id verb, int argc, char **argv, int 
 }
 
 /*
- * Files that others write are mapped: SQLite's index of a session that is being recorded, and the
- * files that symbols come from. Where one is cut short, a page of it is not there, and no answer
- * can be made of what is.
+ * Handles a read of a mapped file that was cut short: SQLite's index of a session being recorded,
+ * or a file with symbols. Such files belong to others; without the page there is no right answer.
  */
 static void on_bus_error(int signal)
 {
@@ -206,23 +207,22 @@ static int run_main(int argc, char **argv)
 }
 
 /*
- * Who started us may have closed standard streams: the next file that we open, a session, would be
- * one of them. What is put there fails as a closed one does, and is closed again in the program
- * that `run` becomes.
+ * Opens closed standard streams: otherwise the next file opened, a session, would become one of
+ * them. Using them fails as on a closed one, and exec closes them again for the program of `run`.
  */
 static void fill_standard_streams(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (fcntl(fd, F_GETFD) < 0 &&
 		    open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC) < 0)
-			return; /* no descriptor can be had, so none can be mistaken */
+			return; /* without a free descriptor no file can become one */
 }
 
 int main(int argc, char **argv)
 {
 	own_image_restore();
 	fill_standard_streams();
-	/* before anything is allocated: there may be no room for that */
+	/* before any allocation, for which there may be no room */
 	for (int i = 2; i + 1 < argc && strcmp(argv[1], "run") == 0; i++)
 		if (strcmp(argv[i], "--") == 0 && !rlimits_run_alone(argv + i + 1))
 			return perror("shinyctl: cannot run the program"), 127;

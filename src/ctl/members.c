@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * members.c: the layout of a type as pahole shows it, from the debug information of the session's
- * modules, and what its holes and its padding cost over the blocks that the session saw.
- * Guesses (type_query.h) do not count, so that the cost is never more than what is known.
+ * members.c: prints the layout of a type as pahole does, from the debug information of the
+ * session's modules, and the cost of its holes and padding over the session's blocks. Guesses
+ * (type_query.h) do not count, so the cost is a lower bound.
  */
 #include "members.h"
 
@@ -26,11 +26,11 @@ enum { LINE = 64, LISTED = 8 };
 
 struct member {
 	char *name, *type;
-	struct sym_member at; /* its name and type are the above */
+	struct sym_member at; /* its name and type point to the above */
 };
 
 struct layout {
-	char *name, *module; /* of the type, in full; path of the module that defines it */
+	char *name, *module; /* full name of the type; path of the module that defines it */
 	uint64_t bytes;
 	VEC(struct member) members;
 	uint64_t holes, hole_bytes, padding, fields;
@@ -81,13 +81,14 @@ static struct shiny_err *full_name(struct store *store, const char *wanted, char
 	if (names.count > 1)
 		err = lookup_ambiguous("types: --members", wanted, "types of this session match",
 				       names.at, names.count);
-	else /* no block has it, but a module may know it */
+	else /* no block has the type, but a module may know it */
 		*out = mem_text(names.count ? names.at[0] : wanted);
 	type_names_deinit(&names);
 	return err;
 }
 
-/* Asks the modules with debug information, those whose call sites make the type first. */
+/* Searches the modules with debug information; those whose call sites allocate the type come
+ * first. */
 static struct shiny_err *find_layout(struct ctl *ctl, struct store *store, struct layout *layout)
 {
 	struct sym_options options = { .debug_dirs = ctl->options.symbol_count
@@ -131,7 +132,7 @@ static struct shiny_err *find_layout(struct ctl *ctl, struct store *store, struc
 
 /* ---- showing ---- */
 
-enum { OFFSET, SIZE, TYPE, NAME, USED, COLUMNS }; /* USED: where blocks were watched */
+enum { OFFSET, SIZE, TYPE, NAME, USED, COLUMNS }; /* USED: only with watched blocks */
 static const struct table_column columns[COLUMNS] = {
 	[OFFSET] = { .title = "offset", .kind = CELL_COUNT, .tint = TINT_DIM },
 	[SIZE] = { .title = "size", .kind = CELL_TEXT },
@@ -166,7 +167,7 @@ static char *name_text(const struct member *member)
 	return mem_format("%*s%s", (int)(2 * at->depth), "", name);
 }
 
-/* Within the shortest time of `cold`. */
+/* Returns the share used within the shortest of cold_times. */
 static struct use_share share_of(struct layout *layout, const struct sym_member *at)
 {
 	return member_uses_within(&layout->uses, at->offset, at->bytes, cold_times[0]);
@@ -209,7 +210,7 @@ static void print_layout(struct ctl *ctl, struct layout *layout)
 		table_text(&table, NAME, name);
 		if (watched)
 			table_text(&table, USED, used);
-		/* behind the last row that begins in a cache line */
+		/* after the last row that begins in a cache line */
 		if (next >= boundary && boundary < layout->bytes) {
 			uint64_t end = member->at.offset + member->at.bytes;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * members.h: the layout of a type beside its blocks, for `shinyctl types --members`.
+ * members.h: prints the layout of a type and its blocks, for `shinyctl types --members`.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one.
  */

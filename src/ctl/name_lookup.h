@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * name_lookup.h: from a name to the thing that it names: the modules of a session; and the error
- * for a name that fits several things.
+ * name_lookup.h: finds the modules of a session by name; makes the error for an ambiguous name.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one.
  */
@@ -13,12 +12,12 @@
 #include "../../symbolizer/sym.h"
 #include "../base/err.h"
 
-/* "VERB 'NAME': 12 WHAT", with the first of them as advice: a usage error. */
+/* Returns the usage error "VERB 'NAME': 12 WHAT", with the first of them as advice. */
 SHINY_MUST_CHECK struct shiny_err *lookup_ambiguous(const char *verb, const char *name,
 						    const char *what, char *const *found,
 						    size_t count);
 
-/* Opens a module as a session recorded it: by its path and its build-id in hex. */
+/* Opens a module of a session by its path and its build-id in hex. */
 SHINY_MUST_CHECK struct shiny_err *lookup_module(struct sym *sym, const char *path,
 						 const char *build_id, struct sym_module **out);
 

@@ -16,7 +16,7 @@ enum { READS = UINT64_C(0)
 #undef SHINY_VERB
 _Static_assert(VERB_COUNT <= 64, "option_spec.verbs has a bit for each");
 
-/* variables.def's columns, spelled as constants so that an initializer can use them */
+/* columns of variables.def as constants, for initializers */
 #define SHINY_ENV(variable, field, type, def, words) enum { KIND_##variable = VALUE_##type };
 #include <shiny/wire/variables.def>
 #undef SHINY_ENV
@@ -102,8 +102,7 @@ static struct shiny_err *need_value(enum verb_id verb, const struct option_spec 
 			 spec->name, why);
 }
 
-/* One `--name[=value]`; `next` is the following argument or NULL, `*taken` tells whether it was
- * used up. */
+/* Parses one `--name[=value]`; `next`: the following argument or NULL, *taken: it was the value. */
 static struct shiny_err *parse_long(struct options *o, const char *word, const char *next,
 				    bool *taken)
 {

@@ -6,9 +6,8 @@
  *
  * `--name value`, `--name=value`, `-n value`, `-nvalue`, flags together as `-jw`; `--` ends the
  * options, and so does the first operand of `run`, whose remaining arguments belong to the program.
- * A unique beginning of a long name is not accepted: a script that relies on one breaks when an
- * option is added. The last value of an option wins, but for --symbols and --components, which
- * list.
+ * Abbreviated long names are refused: a script that uses one would break when an option is added.
+ * The last value of an option wins, except for --symbols and --components, which collect.
  */
 #ifndef SHINY_OPTIONS_H
 #define SHINY_OPTIONS_H
@@ -32,7 +31,7 @@ enum option_id {
 };
 
 struct option_spec {
-	uint64_t verbs; /* bit VERB_*: it is accepted there */
+	uint64_t verbs; /* bit VERB_*: the verb has it */
 	const char *name;
 	char letter;
 	enum value_kind kind;
@@ -45,20 +44,20 @@ enum { OPTIONS_LISTED = 64 };
 
 struct options {
 	enum verb_id verb;
-	bool help;               /* --help or -h: nothing else was checked */
+	bool help;               /* --help or -h was given: nothing else was checked */
 	bool given[OPT_COUNT];
-	const char *text[OPT_COUNT]; /* as written; the default where not given, NULL where there is
-	                              * none */
+	const char *text[OPT_COUNT]; /* as written; if not given the default, or NULL */
 	uint64_t number[OPT_COUNT];
-	const char *symbols[OPTIONS_LISTED + 1]; /* every --symbols, NULL-terminated */
+	const char *symbols[OPTIONS_LISTED + 1]; /* all --symbols, NULL-terminated */
 	size_t symbol_count;
-	const char *components[OPTIONS_LISTED + 1]; /* every --components likewise */
+	const char *components[OPTIONS_LISTED + 1]; /* all --components, NULL-terminated */
 	size_t component_count;
 	char **operands; /* points into argv's array, permuted; ends with NULL */
 	size_t operand_count;
 };
 
-/* `argv` begins behind the verb and is reordered. Checks the number of operands too. */
+/* Parses the options. `argv` begins behind the verb and is reordered. Also checks the number of
+ * operands. */
 SHINY_MUST_CHECK struct shiny_err *options_parse(enum verb_id verb, int argc, char **argv,
 						 struct options *out);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * output_file.h: a file that a verb makes: nothing is overwritten unasked, and no half of one
- * stays.
+ * output_file.h: writes a verb's output file: overwrites only with `force`, and leaves no partial
+ * file.
  *
  * Runs: CLI. Signals: no. Allocates: a path. Threads: one a file.
  */
@@ -16,14 +16,14 @@
 struct output_file {
 	FILE *out;
 	const char *path;
-	bool made; /* by us: it goes where writing fails */
+	bool made; /* created by us: removed if writing fails */
 };
 
-/* An existing file is refused unless `force`. `path` stays the caller's. */
+/* Opens the file; an existing one is refused unless `force`. `path` must outlive it. */
 SHINY_MUST_CHECK struct shiny_err *output_file_open(const char *path, bool force,
 						    struct output_file *file);
-/* Closes it. `err`: of what wrote it, handed back; then, or where writing failed, a file that was
- * new is removed. */
+/* Closes the file. `err`: the writer's error, which it returns; on that, or a failed write, it
+ * removes a file that was new. */
 SHINY_MUST_CHECK struct shiny_err *output_file_close(struct output_file *file,
 						     struct shiny_err *err);
 

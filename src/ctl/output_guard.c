@@ -13,19 +13,19 @@
 #include "../base/terminal.h"
 #include "../base/text.h"
 
-enum { PENDING = 40 }; /* more than a character or a sequence of ours has */
+enum { PENDING = 40 }; /* more than a character or a sequence of ours takes */
 
 struct guarded {
 	int fd;
-	bool binary; /* no text: nothing of it is replaced */
-	char pending[PENDING]; /* the beginning of what may become one */
+	bool binary; /* not text: nothing is replaced */
+	char pending[PENDING]; /* the beginning of a possible character or sequence */
 	size_t pending_bytes;
 };
 
 static struct guarded streams[] = { { .fd = STDOUT_FILENO }, { .fd = STDERR_FILENO } };
 
-/* Bytes of a sequence of ours (terminal.h): ESC KEY [ NUMBERS LETTER. 0: it is none; more than
- * `bytes`: it may become one. */
+/* Returns the bytes of a sequence of ours (terminal.h): ESC KEY [ NUMBERS LETTER. 0: none; more
+ * than `bytes`: incomplete. */
 static size_t own_sequence(const char *s, size_t bytes)
 {
 	const char *key = terminal_key();
@@ -41,14 +41,13 @@ static size_t own_sequence(const char *s, size_t bytes)
 	return memchr("mKG", s[n], 3) ? n + 1 : 0;
 }
 
-/* Bytes that the UTF-8 sequence beginning with `lead` has. */
+/* Returns the bytes of a UTF-8 sequence that begins with `lead`. */
 static size_t sequence_bytes(unsigned char lead)
 {
 	return lead >= 0xf0 && lead < 0xf8 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
 }
 
-/* One character or sequence of `s`, as it may go out; returns the bytes that it has in `s`, 0 where
- * more is needed to tell. */
+/* Converts one character or sequence of `s` for output; returns its bytes in `s`, 0: incomplete. */
 static size_t let_out(const struct guarded *stream, const char *s, size_t bytes, char *out,
 		      size_t *out_bytes)
 {
@@ -62,7 +61,7 @@ static size_t let_out(const struct guarded *stream, const char *s, size_t bytes,
 	    (*s == '\r' && stream->fd != STDERR_FILENO && bytes > 1 && s[1] == '\n'))
 		return 1;
 	if (*s == '\r' && stream->fd != STDERR_FILENO && bytes == 1)
-		return 0; /* a line of CSV may end here */
+		return 0; /* possibly the end of a line of CSV */
 	if (*s == '\033') {
 		length = own_sequence(s, bytes);
 		if (length > bytes)

@@ -2,9 +2,9 @@
 /*
  * own_image.c: see own_image.h.
  *
- * A preloaded library may define any function of libc, so the first image calls none: system calls
- * are made by hand. The names change in place: nothing is allocated, and variables keep their
- * order. Where the exec fails, this image goes on with the preloads.
+ * A preloaded library may define any function of libc, so the first image calls none: it makes
+ * system calls by hand. Names change in place: nothing is allocated, and variables keep their
+ * order. If the exec fails, this image goes on with the preloads.
  */
 #define _GNU_SOURCE
 #include "own_image.h"
@@ -17,13 +17,13 @@
 #include <unistd.h>
 
 static const struct {
-	const char *loaders, *ours; /* of one length */
+	const char *loaders, *ours; /* of equal length */
 } names[] = {
 	{ "LD_PRELOAD=", "SHINY_PREL=" },
 	{ "LD_AUDIT=", "SHINY_AU=" },
 };
 
-/* True if a variable with a value was renamed. */
+/* True if it renamed a variable with a value. */
 static bool rename_variables(char **environment, bool restore)
 {
 	bool renamed = false;
@@ -73,8 +73,8 @@ static const char *auxiliary(char **environment, unsigned long type)
 	return NULL;
 }
 
-/* Where the user starts the loader, and that us, the running file is the loader's: it has no loader
- * itself (AT_BASE), and has put our name in AT_EXECFN. */
+/* If the user started the loader with us as its argument, the running file is the loader's: it has
+ * no loader itself (AT_BASE), and our name is in AT_EXECFN. */
 __attribute__((no_sanitize("address", "undefined"))) static void execute_alone(int argc,
 									       char **argv,
 									       char **environment)
@@ -89,7 +89,7 @@ __attribute__((no_sanitize("address", "undefined"))) static void execute_alone(i
 		bytes = call(SYS_readlink, "/proc/self/exe", path, (void *)(sizeof(path) - 1));
 		path[bytes > 0 ? bytes : 0] = '\0';
 		call(SYS_execve, path, argv, environment);
-		call(SYS_execve, "/proc/self/exe", argv, environment); /* it was removed */
+		call(SYS_execve, "/proc/self/exe", argv, environment); /* our file was removed */
 	}
 	call(SYS_execve, auxiliary(environment, AT_EXECFN), argv, environment);
 	rename_variables(environment, true);

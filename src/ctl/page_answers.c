@@ -11,7 +11,7 @@ static const enum retained_by groupings[RETAINED_BYS] = { RETAINED_BY_TYPE, RETA
 							  RETAINED_BY_MEMBER,
 							  RETAINED_BY_COMPONENT,
 							  RETAINED_BY_ROOT };
-static const char *const grouping_names[RETAINED_BYS] = { /* as --by has them */
+static const char *const grouping_names[RETAINED_BYS] = { /* words of --by */
 	[RETAINED_BY_TYPE] = "type",
 	[RETAINED_BY_SITE] = "site",
 	[RETAINED_BY_MEMBER] = "member",
@@ -78,7 +78,7 @@ void page_answers_deinit(struct page_answers *a)
 		retained_deinit(&a->retained[by]);
 }
 
-/* Of each run five numbers: pages between it and the run before, its pages, live bytes of each, the
+/* Puts five numbers for each run: pages since the run before, its pages, live bytes on each, the
  * set of fates, whether it is pinned. */
 static void put_map(struct json *json, const struct pages_process *p)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * page_answers.h: what a page shows of `pages --at peak`, `growth`, `leaks`, `diagnose`, `memory`
- * and, where there is a heap snapshot, `retained`: their JSON, with at most PAGE_ANSWER_ROWS rows
- * of each list, and maps of the pages.
+ * page_answers.h: the results of other verbs in a page: `pages --at peak`, `growth`, `leaks`,
+ * `diagnose`, `memory` and, if there is a heap snapshot, `retained`: their JSON, with at most
+ * PAGE_ANSWER_ROWS rows of each list, and maps of the pages.
  *
- * Runs: CLI. Signals: no. Allocates: what diagnose.h, growth.h, memory.h and retained.h say.
- * Threads: one a store.
+ * Runs: CLI. Signals: no. Allocates: as diagnose.h, growth.h, memory.h and retained.h. Threads: one
+ * a store.
  *
  * Cost: two passes over the events, which page.h shares (replay_together.h).
  */
@@ -18,7 +18,7 @@
 #include "../base/json.h"
 #include "../graph/retained.h"
 
-/* PAGE_MAP_RUNS: runs of pages that all maps together have; smaller processes have no map. */
+/* PAGE_MAP_RUNS: most runs of pages in all maps together; smaller processes get no map. */
 enum { PAGE_ANSWER_ROWS = 200, PAGE_MAP_RUNS = 100000 };
 
 struct page_answers {
@@ -35,7 +35,8 @@ SHINY_MUST_CHECK struct shiny_err *page_answers_load(struct store *store,
 						     bool progress, struct page_answers *out);
 void page_answers_deinit(struct page_answers *answers);
 
-/* Into the object that is open; `answers`: a struct page_answers, for page_job.put_answers. */
+/* Puts the results into the open object; `answers`: a struct page_answers, for
+ * page_job.put_answers. */
 void page_answers_put(const void *answers, struct json *json);
 
 #endif

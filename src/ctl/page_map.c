@@ -10,14 +10,13 @@
 enum { CELLS = 64 /* a line */, LINES_OF_PAGES = 100, LINES_MOST = 1 << 16, LEVELS = 8 };
 
 struct map_cell {
-	uint64_t number; /* page or range */
+	uint64_t number; /* of the page or range */
 	uint64_t bytes;
 	uint8_t fates;
-	bool little; /* a pinned page of which less than half is live; a range of which less than a
-	              * tenth is */
+	bool little; /* a pinned page less than half live, or a range less than a tenth live */
 };
 
-/* Lines that the pages of a process take. */
+/* Returns the lines that the pages of a process take. */
 static size_t lines_of_pages(const struct pages_process *p)
 {
 	uint64_t last = UINT64_MAX;
@@ -82,8 +81,8 @@ static void print_cell(const struct style *style, const struct map_cell *cell, u
 
 void page_map_print(const struct style *style, const struct pages_process *p, enum page_cell how)
 {
-	/* whoever asks for pages gets them while it can be read: a block of a tebibyte is four
-	 * million lines */
+	/* pages on request, as long as they are readable: a block of a tebibyte is four million
+	 * lines */
 	size_t most = how == PAGE_CELL_PAGE   ? LINES_MOST
 		      : how == PAGE_CELL_AUTO ? LINES_OF_PAGES
 					      : 0;
@@ -102,7 +101,7 @@ void page_map_print(const struct style *style, const struct pages_process *p, en
 
 		if (i && this_line != line + 1)
 			fprintf(style->out, "%s%16s %s%s\n", tint(style, TINT_DIM),
-				"\xe2\x8b\xae", /* three columns of bytes, one of text */
+				"\xe2\x8b\xae", /* three columns of bytes, one on screen */
 				units_bytes(UNITS_BUF,
 					    (this_line - line - 1) * CELLS * pages * PAGE_BYTES),
 				tint_end(style, TINT_DIM));

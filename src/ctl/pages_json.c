@@ -69,7 +69,7 @@ static void json_pages_sums(struct json *json, const struct pages_sums *t)
 	json_end(json);
 }
 
-/* `t` NULL: not known. */
+/* `t` NULL: unknown. */
 static void json_zombies(struct json *json, const struct pages_sums *t)
 {
 	if (!t) {
@@ -100,7 +100,7 @@ static void json_touched(struct json *json, const struct touched_sums *u)
 	json_end(json);
 }
 
-struct history_runs { /* pages next to each other with the same states, put together */
+struct history_runs { /* adjacent pages with the same states */
 	struct json *json;
 	uint64_t page, count;
 	unsigned set;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pages_json.h: what `shinyctl pages --json` prints; help/verbs/pages.txt names the members.
+ * pages_json.h: puts the JSON of `shinyctl pages`; help/verbs/pages.txt documents the members.
  *
  * Runs: CLI. Signals: no. Allocates: a list of runs of pages. Threads: one.
  */
@@ -10,8 +10,8 @@
 #include "../analysis/space/pages.h"
 #include "../base/json.h"
 
-/* Into the object that is open. `under`: --under, in bytes; `limit`: types and call sites at most;
- * `map`: with each process's pages. */
+/* Puts members into the open object. `under`: --under, in bytes; `limit`: most types and call
+ * sites; `map`: with each process's pages. */
 void json_pages(struct json *json, const struct pages *p, uint64_t under, size_t limit, bool map);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * paper_access.h: what `shinyctl paper` says of accesses: state Z of F7 and F9, types in use of
- * F11, and F12.
+ * paper_access.h: the figures of `shinyctl paper` about accesses: state Z of F7 and F9, types in
+ * use of F11, and F12.
  *
  * Runs: CLI. Signals: no. Allocates: see cold.h and touched.h. Threads: one a store.
  *
  * Shares of objects, bytes and types in use come from watched blocks, with their 95 % interval;
- * pages in use are counted. A session without accesses says null and "not recorded".
+ * pages in use are counted. Without recorded accesses they show null and "not recorded".
  */
 #ifndef SHINY_PAPER_ACCESS_H
 #define SHINY_PAPER_ACCESS_H

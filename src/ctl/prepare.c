@@ -18,9 +18,9 @@
 #include "env_table.h"
 
 /*
- * An allocator inside the executable is seen through patches of its entries, which the library
- * makes by a file that must be there before. What a script or the program itself starts later is
- * found in the cache if it was started, or probed, before.
+ * Writes the file by which the library patches the entries of an allocator inside the executable;
+ * it must exist before the program starts. Programs that a script or the program itself starts
+ * later are in the cache if they were started, or probed, before.
  */
 static struct shiny_err *prepare_allocator(const char *path, const struct program_look *look)
 {
@@ -45,8 +45,8 @@ static struct shiny_err *prepare_allocator(const char *path, const struct progra
 	return NULL;
 }
 
-/* What garbage-collected heap it has: the library reads that when it starts. Where it can't be
- * known, the end of the recording says so. */
+/* Writes the description of the garbage-collected heap, which the library reads when it starts. If
+ * it is unknown, the end of the recording reports that. */
 static void prepare_heap(const char *path)
 {
 	struct probe_options options = { 0 };
@@ -58,7 +58,7 @@ static void prepare_heap(const char *path)
 	shiny_err_free(err);
 }
 
-/* Where PartitionAlloc's observer hooks are set, if it has symbols: the library hears of Blink's
+/* Writes where to set PartitionAlloc's observer hooks, if it has symbols: the library sees Blink's
  * own partitions through them. */
 static void prepare_observers(const char *path, const struct program_look *look,
 			      const char *const *debug_dirs)
@@ -75,7 +75,7 @@ static void prepare_observers(const char *path, const struct program_look *look,
 			  path, why);
 }
 
-/* The first few classes of which not all is seen, and how many more. */
+/* Prints the first few classes that are only partly seen, and the number of others. */
 static void tell_unseen(const struct shiny_ctors_file *file)
 {
 	enum { SHOWN = 5 };
@@ -104,7 +104,7 @@ static void tell_unseen(const struct shiny_ctors_file *file)
 		fprintf(stderr, "; shinyctl objects says how many\n");
 }
 
-/* SHINY_CTORS: what the library patches is worked out here, once for each build. */
+/* For SHINY_CTORS: finds what the library patches, once for each build. */
 static struct shiny_err *prepare_constructors(const char *path, const struct program_look *look,
 					      const char *const *debug_dirs)
 {
@@ -152,7 +152,7 @@ struct shiny_err *prepare_for_library(const char *path, const char *directory)
 		setenv("XDG_CACHE_HOME", directory, 1);
 	SHINY_TRY(program_look(path, &look));
 	SHINY_TRY(prepare_program(path, &look, NULL));
-	/* a file that says that there is nothing, so that nobody waits for it again */
+	/* writes a file even if there is no heap, so that no start waits for it again */
 	if (look.malloc == PROGRAM_MALLOC_OWN)
 		prepare_heap(path);
 	return NULL;

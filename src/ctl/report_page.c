@@ -2,10 +2,10 @@
 /*
  * report_page.c: reads the facts that report_page.h lists.
  *
- * All of it comes from sums (hotspots.h, totals.h): no event is read. A hint says where to look,
- * with the number behind it; the verbs it names read the events and know more. With --tag or
+ * All facts come from sums (hotspots.h, totals.h): no event is read. A hint names a verb to look
+ * further, with the number behind it; that verb reads the events and finds more. With --tag or
  * --between the events are read, for sums of the blocks that the filter selects (subset.h). Without
- * events, sums by tag come from the file's tables, and `partial` says that the rest is unknown.
+ * events, sums by tag come from the file's tables, and `partial` is set: the rest is unknown.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -22,18 +22,17 @@
 #include "../base/units.h"
 #include "../store/contents.h"
 
-/* From what share on something is worth a hint. */
-#define HINT_SHORT_LIVED 0.05	   /* of all blocks, from one site */
-#define HINT_RETAINED	 0.05	   /* of the live bytes */
-#define HINT_PAGES	 0.50	   /* of the pages' bytes are live: below it */
-#define HINT_FEW	 64	   /* pages: of fewer there is nothing to say */
-#define HINT_PEAK	 1.5	   /* peak over what is live at the end */
-#define HINT_TIDY	 10	   /* the same: above it the program has freed what it had */
-#define HINT_REUSE_NS	 (1 << 20) /* blocks that live no longer might be reused */
-#define HINT_TYPED	 0.80	   /* of the allocations have a type: below it */
+/* The thresholds of hints. */
+#define HINT_SHORT_LIVED 0.05	   /* share of all blocks, from one site */
+#define HINT_RETAINED	 0.05	   /* share of the live bytes */
+#define HINT_PAGES	 0.50	   /* live share of the pages' bytes: below */
+#define HINT_FEW	 64	   /* pages: with fewer there is no hint */
+#define HINT_PEAK	 1.5	   /* peak / live bytes at the end */
+#define HINT_TIDY	 10	   /* the same: above, the program freed nearly all */
+#define HINT_REUSE_NS	 (1 << 20) /* shorter-lived blocks might be reused */
+#define HINT_TYPED	 0.80	   /* share of allocations with a type: below */
 
-/* A program that has freed all but a buffer or a table: less than this, and than this share of its
- * peak. */
+/* A program that freed all but a buffer or table keeps less than both, the second of its peak. */
 #define CLEAN_BYTES (64 << 10)
 #define CLEAN_SHARE 0.01
 
@@ -125,7 +124,7 @@ char *report_site(const struct hotspot_row *row, bool full)
 
 /* ---- hints ---- */
 
-/* A row's call site, as far as it fits into a sentence. */
+/* Returns a row's call site, shortened to fit into a sentence. */
 static char *hint_site(const struct hotspot_row *row)
 {
 	enum { COLUMNS = 48 };
@@ -178,7 +177,7 @@ static void find_hints(struct report_page *page)
 				site));
 		free(site);
 	}
-	/* a program that frees nearly all before it ends is a tidy one, not one with a peak */
+	/* a program that frees nearly all at its end has no peak worth a hint */
 	if (!page->partial && live && (double)s->peak_bytes >= HINT_PEAK * (double)live &&
 	    (double)s->peak_bytes <= HINT_TIDY * (double)live)
 		hint(page, "peak",
@@ -212,7 +211,7 @@ static char *narrowing(const struct ctl *ctl)
 			  between ? " --between " : "", between ? time : "");
 }
 
-/* `sums`: the store of what the filter means, where events tell it; else it stays what it is. */
+/* `sums`: becomes a store with the filter's sums if events give them; else unchanged. */
 static struct shiny_err *open_sums(struct store *store, const struct filter *filter,
 				   struct report_page *page, struct store **sums)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * report_page.h: the facts of a session's front page: sums, the largest rows of each question,
- * components, coverage, and where to look next.
+ * components, coverage, and hints.
  *
- * Runs: CLI. Signals: no. Allocates: what the analyses return. Threads: one.
+ * Runs: CLI. Signals: no. Allocates: the results of the analyses. Threads: one.
  */
 #ifndef SHINY_REPORT_PAGE_H
 #define SHINY_REPORT_PAGE_H
@@ -22,15 +22,15 @@ struct report_hint {
 	char *text, *command; /* "leaks" */
 };
 struct report_owner {
-	const char *name; /* of struct components */
+	const char *name; /* a component's */
 	uint64_t bytes;
 };
 struct report_page {
-	bool narrow, partial;  /* of an interval or tags; and only what tables know that
-				* have tags */
-	uint64_t from, length; /* what it is about: since the session's start; ns */
-	char *narrowing;       /* " --tag 'startup'": what a command needs that is to be
-				* about the same; "" nothing */
+	bool narrow, partial;  /* narrow: an interval or tags; partial: only the facts in tables
+			        * with tags */
+	uint64_t from, length; /* the part of the session covered: ns since its start, ns */
+	char *narrowing;       /* " --tag 'startup'": options for a command to cover the same; "":
+			        * none */
 	struct headlines headlines;
 	struct totals totals;
 	struct hotspots hotspots;
@@ -41,28 +41,28 @@ struct report_page {
 	struct types types;
 	struct report_hint hints[REPORT_HINTS];
 	size_t hint_count;
-	struct keepers keepers; /* of the largest types of the last heap snapshot */
-	/* JSON only */
+	struct keepers keepers; /* for the largest types of the last heap snapshot */
+	/* for JSON only */
 	struct processes processes;
 	struct sites sites;
 };
 
-/* `page`: zeros. With --tag or --between the events are read; else tables alone. */
+/* Loads the page, which must be zeroed. Reads events only with --tag or --between. */
 SHINY_MUST_CHECK struct shiny_err *report_page_load(struct ctl *ctl, struct store *store,
 						    const struct filter *filter,
 						    struct report_page *page);
 void report_page_deinit(struct report_page *page);
 
-/* What is normal gets no section: nearly all was freed; few blocks died young. */
+/* True if the section can be left out: nearly all was freed; few blocks died young. */
 bool report_page_clean(const struct report_page *page);
 bool report_page_short_lived(const struct report_page *page);
-/* Allocations a second. */
+/* Returns allocations a second. */
 double report_rate(const struct report_page *page);
-/* The names of a row; `full`: not shortened. The caller frees them. */
+/* Return the names of a row; `full`: not shortened. The caller frees them. */
 char *report_type(const struct hotspot_row *row, bool full);
 char *report_site(const struct hotspot_row *row, bool full);
 
-/* The whole page as members of the JSON document that ctl_document began. */
+/* Puts the whole page into the JSON document that ctl_document() began. */
 SHINY_MUST_CHECK struct shiny_err *report_json(struct ctl *ctl, const struct report_page *page);
 
 #endif

@@ -2,13 +2,13 @@
 /*
  * serve_http.c: see serve_http.h.
  *
- * libmicrohttpd is opened when somebody serves: it brings GnuTLS and eight more libraries, and
- * linked to them every other command, the sidecar of each recording too, took 5.7 million
- * instructions and 160 page faults more to start, 2.3 of 7.0 ms.
+ * libmicrohttpd is opened only to serve: it loads GnuTLS and eight more libraries, and linked to
+ * them every other command, and the sidecar of each recording, took 5.7 million instructions and
+ * 160 page faults more to start, 2.3 of 7.0 ms.
  *
- * A connection costs nobody anything until it asks, so any program of the machine can hold as many
- * as there may be. When half of them are taken, the next one ends the oldest of those that ask
- * nothing, or where all do, the oldest whose page has been made: its reader is slow.
+ * An idle connection costs nothing, so any program of the machine can hold all that are allowed.
+ * When half of them are taken, the next one ends the oldest that has sent no request; if all have,
+ * the oldest whose page is made: its reader is slow.
  */
 #define _GNU_SOURCE
 #include "serve_http.h"
@@ -30,7 +30,7 @@
 
 enum { TOKEN_BYTES = 16, TOKEN = 2 * TOKEN_BYTES };
 enum { CONNECTIONS = 256, CROWDED = CONNECTIONS / 2 };
-enum { LOOK_MS = 10 }; /* between two looks at pages that are being made */
+enum { LOOK_MS = 10 }; /* between two checks of pages being made */
 
 #define EACH_FUNCTION(each)                                         \
 	each(add_response_header) each(create_response_from_buffer) \
@@ -40,7 +40,7 @@ enum { LOOK_MS = 10 }; /* between two looks at pages that are being made */
 	each(resume_connection) each(run_wait) each(start_daemon)   \
 	each(stop_daemon) each(suspend_connection)
 
-/* The library's interface, as its header declares it. */
+/* The library's functions, as its header declares them. */
 static struct {
 #define FIELD(name) __typeof__(&MHD_##name) name;
 	EACH_FUNCTION(FIELD)
@@ -51,17 +51,17 @@ static struct {
 struct visitor {
 	struct visitor *next;
 	struct MHD_Connection *connection;
-	struct serve_job *job; /* NULL: it has not asked, or has its answer */
-	bool asked, ended;     /* ended: by us, it has to go */
+	struct serve_job *job; /* NULL: no request yet, or answered */
+	bool asked, ended;     /* ended: we shut it down */
 };
 
 struct serve_http {
 	struct MHD_Daemon *daemon;
 	struct serve_jobs jobs;
-	struct visitor *visitors; /* the latest first */
+	struct visitor *visitors; /* latest first */
 	unsigned visitor_count;
 	char token[TOKEN + 1];
-	char hosts[2][32]; /* what the header Host may be */
+	char hosts[2][32]; /* accepted values of the header Host */
 };
 
 static struct shiny_err *open_library(void)
@@ -88,7 +88,7 @@ static struct shiny_err *open_library(void)
 					  advice);
 }
 
-/* `response` NULL: there is no memory for it. */
+/* `response` NULL: no memory for it. */
 static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status,
 			      struct MHD_Response *response, unsigned refresh)
 {
@@ -137,7 +137,7 @@ static bool is_host(const struct serve_http *http, struct MHD_Connection *connec
 	return host && (strcmp(host, http->hosts[0]) == 0 || strcmp(host, http->hosts[1]) == 0);
 }
 
-/* Behind the token; NULL: it is not there. Takes as long whatever differs. */
+/* Returns the path after the token, or NULL. Takes constant time wherever the token differs. */
 static const char *behind_token(const struct serve_http *http, const char *url)
 {
 	unsigned char different = 0;
@@ -161,7 +161,7 @@ static void end_visitor(struct visitor *visitor)
 		shutdown(info->connect_fd, SHUT_RDWR);
 }
 
-/* Makes room for the next one. */
+/* Ends a visitor to make room for the next. */
 static void end_oldest(struct serve_http *http)
 {
 	struct visitor *idle = NULL, *slow = NULL;
@@ -211,7 +211,7 @@ static struct visitor *visitor_of(struct MHD_Connection *connection)
 
 /* ---- requests ---- */
 
-/* What the process of its job has made; the job ends. */
+/* Answers with the result of the visitor's job, and frees the job. */
 static enum MHD_Result hand_out(struct serve_http *http, struct visitor *visitor)
 {
 	struct serve_job *job = visitor->job;
@@ -219,7 +219,7 @@ static enum MHD_Result hand_out(struct serve_http *http, struct visitor *visitor
 	off_t bytes = lseek(job->fd, 0, SEEK_END);
 	int fd = job->fd;
 
-	job->fd = -1; /* the response's, or closed here */
+	job->fd = -1; /* the response owns it, or it is closed here */
 	visitor->job = NULL;
 	serve_job_free(&http->jobs, job);
 	result.why[sizeof(result.why) - 1] = '\0';
@@ -234,7 +234,7 @@ static enum MHD_Result hand_out(struct serve_http *http, struct visitor *visitor
 		      "The session cannot be read: shinyctl serve has printed why.");
 }
 
-/* Asked first when the head of a request is there, and again when its job has ended. */
+/* Called when the head of a request is there, and again when its job has ended. */
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection,
 				  const char *url, const char *method, const char *version,
 				  const char *upload, size_t *upload_bytes, void **state)
@@ -244,7 +244,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 	const char *path;
 
 	(void)version, (void)upload;
-	if (*upload_bytes) { /* read past */
+	if (*upload_bytes) { /* ignore the body */
 		*upload_bytes = 0;
 		return MHD_YES;
 	}

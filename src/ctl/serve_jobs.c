@@ -88,7 +88,7 @@ static void start(struct serve_jobs *jobs, struct serve_job *job)
 	if (!job->pid)
 		run_job(jobs, job, parent);
 	if (job->pid > 0) {
-		setpgid(job->pid, job->pid); /* whichever of the two comes first */
+		setpgid(job->pid, job->pid); /* parent and child both do it: either may be first */
 		return;
 	}
 	snprintf(job->result->why, sizeof(job->result->why), "cannot start a process: %s",
@@ -148,7 +148,7 @@ void serve_job_free(struct serve_jobs *jobs, struct serve_job *job)
 	free(job);
 }
 
-/* What a process that was ended could not remove: a directory of files (live_sample.c). */
+/* Removes files that an ended process could not: a directory of files (live_sample.c). */
 static void remove_below(const char *path, int depth)
 {
 	DIR *handle = opendir(path);
@@ -170,7 +170,7 @@ void serve_jobs_end(struct serve_jobs *jobs)
 {
 	while (jobs->first)
 		serve_job_free(jobs, jobs->first);
-	/* what a process began ends a moment after it */
+	/* children of a job's process end shortly after it */
 	for (int i = 0; *jobs->directory && i < 100; i++) {
 		remove_below(jobs->directory, 1);
 		if (access(jobs->directory, F_OK) != 0)

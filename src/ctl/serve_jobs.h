@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * serve_jobs.h: the documents of `serve`, each made by a process of its own, some at a time. One
- * that takes long keeps nobody waiting, and what a file does to its reader ends that reader alone.
+ * serve_jobs.h: makes the documents of `serve`, each in a process of its own, some at a time. A
+ * slow one delays no other, and a file that crashes its reader ends only that process.
  *
  * Runs: CLI. Signals: no. Allocates: a file in memory and two pages a job. Threads: one; a process
  * a job.
@@ -16,20 +16,20 @@
 #include "../base/err.h"
 
 struct serve_document {
-	char *text; /* HTML, to be freed; NULL: there is none of that address */
+	char *text; /* HTML, the caller frees it; NULL: no such address */
 	size_t bytes;
-	unsigned refresh; /* seconds until the browser asks again; 0 never */
+	unsigned refresh; /* seconds until the browser reloads; 0: never */
 };
-/* `path`: behind the token: "", "0", "0/1". */
+/* `path`: after the token: "", "0", "0/1". */
 typedef struct shiny_err *serve_fn(void *context, const char *path, struct serve_document *out);
 
-enum { JOBS_RUNNING = 4 }; /* the others wait for their turn */
+enum { JOBS_RUNNING = 4 }; /* more jobs wait */
 
-struct serve_result { /* what a job's process says of its document */
-	bool done;  /* it came to its end */
-	bool found; /* there is a document of that address */
+struct serve_result { /* the result of a job's process */
+	bool done;  /* the process finished */
+	bool found; /* the address has a document */
 	unsigned refresh;
-	char why[1024]; /* not empty: it could not be made */
+	char why[1024]; /* the error; "": none */
 };
 
 struct serve_job {
@@ -43,19 +43,19 @@ struct serve_job {
 };
 
 struct serve_jobs {
-	struct serve_job *first; /* in the order in which they came */
+	struct serve_job *first; /* oldest first */
 	serve_fn *document;
 	void *context;
-	char directory[32]; /* in which processes leave what they need; "" none */
+	char directory[32]; /* for files of the processes; "": none */
 };
 
 void serve_jobs_begin(struct serve_jobs *jobs, serve_fn *document, void *context);
-/* NULL: there is no memory for it. */
+/* Returns a job; NULL: no memory for it. */
 struct serve_job *serve_jobs_add(struct serve_jobs *jobs, const char *path, void *owner);
-/* Starts those whose turn it is; a job that has ended since the last call, or NULL. */
+/* Starts waiting jobs; returns one that has ended since the last call, or NULL. */
 struct serve_job *serve_jobs_next(struct serve_jobs *jobs);
-bool serve_jobs_any(const struct serve_jobs *jobs); /* that has not ended */
-void serve_job_free(struct serve_jobs *jobs, struct serve_job *job); /* ends its process */
+bool serve_jobs_any(const struct serve_jobs *jobs); /* a job has not ended */
+void serve_job_free(struct serve_jobs *jobs, struct serve_job *job); /* also ends its process */
 void serve_jobs_end(struct serve_jobs *jobs);
 
 #endif

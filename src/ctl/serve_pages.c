@@ -17,10 +17,10 @@
 
 enum { REFRESH_LEAST = 5 }; /* seconds */
 
-/* A session as it is now. */
+/* A session that is served. */
 struct served {
 	const char *file;
-	struct live_work work; /* child's directory "": it was not needed */
+	struct live_work work; /* work.directory "": not needed */
 	struct store *store;
 	struct filter filter;
 	bool written;
@@ -54,7 +54,7 @@ static struct shiny_err *served_open(const char *file, struct served *out)
 	return err;
 }
 
-/* ---- one session ---- */
+/* takes at most a fifth of the time */
 
 static struct shiny_err *write_session(const struct serve_pages *pages, struct served *session,
 				       FILE *out)
@@ -168,7 +168,7 @@ static struct shiny_err *diff_document(const struct serve_pages *pages, const si
 
 /* ---- addresses ---- */
 
-/* The number at *path, which is moved behind it; false: there is none below `count`. */
+/* Reads the number at *path, and moves *path behind it; false: none below `count`. */
 static bool read_number(const char **path, size_t count, size_t *out)
 {
 	size_t number = 0, digits = strspn(*path, "0123456789");

@@ -11,7 +11,7 @@
 #include "serve_http.h"
 
 struct serve_pages {
-	char **files; /* of sessions */
+	char **files; /* paths of sessions */
 	size_t count;
 	size_t most_samples;
 };
@@ -21,7 +21,7 @@ struct serve_pages {
  *   ""     the page, of one session; the list, of several
  *   N      the page of session N, from 0
  *   A/B    the page that compares B with A
- * A session that is being written is read as it is now (live_sample.h), and the browser asks again.
+ * A session that is being written is sampled (live_sample.h), and the browser reloads.
  */
 struct shiny_err *serve_pages_document(void *context, const char *path,
 				       struct serve_document *out);

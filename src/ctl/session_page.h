@@ -15,10 +15,10 @@
 struct session_page {
 	struct store *store;
 	const struct filter *filter;
-	const char *path; /* of the session: its last part is shown */
+	const char *path; /* of the session; the page shows its last part */
 	size_t most_samples;
 	bool full_names, progress;
-	bool brief; /* without the views that take passes of their own (page_answers.h) */
+	bool brief; /* leave out the views that take passes of their own (page_answers.h) */
 };
 
 struct session_page_data {
@@ -26,7 +26,7 @@ struct session_page_data {
 	struct page_answers answers; /* unless brief */
 };
 
-/* What takes long and can fail, before anything is written. */
+/* Loads all data, which takes long and can fail, before anything is written. */
 SHINY_MUST_CHECK struct shiny_err *session_page_load(const struct session_page *page,
 						     struct session_page_data *out);
 void session_page_deinit(struct session_page_data *data);

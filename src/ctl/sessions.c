@@ -68,7 +68,7 @@ struct shiny_err *sessions_make(char out[SESSIONS_PATH])
 	for (size_t n = 0; n < 2 * count; n++) {
 		size_t i = n % count;
 
-		/* the roomy ones first; then any */
+		/* those with most room first */
 		if (mkdir(candidates[i], 0700) != 0 && errno != EEXIST) {
 			why = errno;
 			continue;
@@ -87,7 +87,7 @@ struct shiny_err *sessions_make(char out[SESSIONS_PATH])
 			snprintf(out, SESSIONS_PATH, "%.*s/%d.%" PRIu64, SESSIONS_PATH / 2 + 64,
 				 candidates[i], (int)getpid(),
 				 (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
-			/* without, it takes no guests (wire.h) */
+			/* without a key, it takes no guests (wire.h) */
 			if (getrandom(&key, sizeof(key), GRND_NONBLOCK) == sizeof(key))
 				snprintf(out + strlen(out), 20, ".%016" PRIx64, key);
 			if (mkdir(out, 0700) == 0)
@@ -117,8 +117,8 @@ void sessions_remove_empty(const char *directory)
 
 /* ---- one ring ---- */
 
-/* The header page of a ring that is ready and of our format; NULL otherwise. The caller unmaps and
- * closes. */
+/* Maps the header page of a ring that is ready and of our format; NULL otherwise. The caller unmaps
+ * and closes. */
 static struct shiny_header *map_header(int directory, const char *name, int *fd)
 {
 	struct shiny_header *header = MAP_FAILED;
@@ -146,9 +146,9 @@ static bool is_ring(const char *name)
 }
 
 /*
- * Is a ring that cannot be read yet being made? Its maker starts the sidecar before it finishes the
- * ring, so this is the usual sight of a sidecar that is quick. The lock isn't asked: to take it for
- * a moment would keep a maker from taking it.
+ * True if a ring that cannot be read yet is still being made. Its maker starts the sidecar before
+ * it finishes the ring, so a quick sidecar often sees this. Does not test the lock: taking it for a
+ * moment would keep a maker from it.
  */
 static bool is_being_made(const struct stat *st, const struct timespec *now)
 {
@@ -192,7 +192,7 @@ bool sessions_look(const char *directory, struct session_directory *out)
 				out->age = t - header->start_realtime;
 		}
 		munmap(header, sizeof(*header));
-		/* taken and given back at once: closing the descriptor drops it */
+		/* released at once: closing the descriptor drops it */
 		if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
 			out->used++;
 		close(fd);
@@ -233,7 +233,7 @@ void sessions_each(sessions_fn *each, void *context)
 	}
 }
 
-/* The directory of the session that process `pid` belongs to, by the ring that it maps. */
+/* Finds the directory of the session of process `pid`, by the ring that it maps. */
 static struct shiny_err *sessions_of_pid(pid_t pid, char out[SESSIONS_PATH])
 {
 	char path[64], *line = NULL;
@@ -295,7 +295,7 @@ static struct shiny_err *write_whole(int at, const char *directory, const char *
 	return err;
 }
 
-/* Made under another name and then renamed, so that whoever sees it sees all of it. */
+/* Makes the file under another name, then renames it, so that readers see it complete. */
 static struct shiny_err *make_mark(int at, const char *directory, const char *name, char final[64])
 {
 	static const struct timespec pause = { .tv_nsec = 1000 };
@@ -304,7 +304,7 @@ static struct shiny_err *make_mark(int at, const char *directory, const char *na
 
 	snprintf(temporary, sizeof(temporary), ".mark.%d", (int)getpid());
 	SHINY_TRY(write_whole(at, directory, temporary, name));
-	do { /* two at the same nanosecond: the later one is a little later */
+	do { /* two in the same nanosecond: the later one moves on */
 		clock_gettime(CLOCK_BOOTTIME, &now);
 		snprintf(final, 64, SHINY_MARK_PREFIX "%" PRIu64,
 			 (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
@@ -315,7 +315,7 @@ static struct shiny_err *make_mark(int at, const char *directory, const char *na
 	return shiny_err_os(errno, "cannot make a mark in %s", directory);
 }
 
-/* A directory into which somebody records. */
+/* Opens a directory of a session that is being recorded. */
 static struct shiny_err *open_used(const char *directory, struct session_directory *look, int *at)
 {
 	*at = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -330,7 +330,7 @@ static struct shiny_err *open_used(const char *directory, struct session_directo
 				"`shinyctl collect` lists the session directories");
 }
 
-/* A sidecar looks every few milliseconds, on a busy machine later. */
+/* Waits for the sidecar, which looks every few milliseconds, or later on a busy machine. */
 static bool wait_until_taken(int at, const char *file)
 {
 	static const struct timespec pause = { .tv_nsec = 5000000 };

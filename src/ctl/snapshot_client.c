@@ -17,7 +17,7 @@
 
 static const struct timespec pause_between = { .tv_nsec = 5000000 };
 
-enum { LOOKS_APART = 100 }; /* pauses between two questions whether there is a sidecar */
+enum { LOOKS_APART = 100 }; /* polls between two checks for a sidecar */
 
 static struct shiny_err *put_question(int at, const char *directory, pid_t pid)
 {

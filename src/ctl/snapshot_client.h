@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * snapshot_client.h: asks the sidecar of a session directory for heap snapshots.
+ * snapshot_client.h: requests heap snapshots from the sidecar of a session directory.
  *
  * Runs: CLI. Signals: no. Allocates: the answer. Threads: one.
  */
@@ -11,10 +11,8 @@
 
 #include "../base/err.h"
 
-/*
- * Waits for the answer (snapshot_ask.h), for as long as a sidecar serves the directory. `pid` 0:
- * all processes. `answer` is the caller's.
- */
+/* Requests a snapshot, and waits for the answer (snapshot_ask.h) as long as a sidecar serves the
+ * directory. `pid` 0: all processes. The caller frees `answer`. */
 SHINY_MUST_CHECK struct shiny_err *snapshot_ask(const char *directory, pid_t pid, char **answer);
 
 #endif

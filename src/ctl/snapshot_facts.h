@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * snapshot_facts.h: which heap snapshot an answer is about, as all verbs on snapshots say it.
+ * snapshot_facts.h: names the heap snapshot of a result, for all verbs on snapshots.
  *
  * Runs: CLI. Signals: no. Allocates: no. Threads: one.
  */
@@ -12,9 +12,9 @@
 #include "../base/json.h"
 #include "../graph/heap_graph.h"
 
-/* "snapshot 1 of process 4711, at 2.5 s": the beginning of a line. */
+/* Prints "snapshot 1 of process 4711, at 2.5 s", the beginning of a line. */
 void snapshot_facts_print(FILE *out, const struct graph_facts *facts);
-/* The members snapshot, process, pid, at_ns. */
+/* Puts the members snapshot, process, pid, at_ns. */
 void snapshot_facts_json(struct json *json, const struct graph_facts *facts);
 
 #endif

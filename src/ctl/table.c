@@ -13,11 +13,10 @@
 
 enum {
 	GAP = 2,	     /* columns between columns */
-	FLEXIBLE_LEAST = 30, /* below this, other columns are dropped first */
-	CUT_LEAST = 12,	     /* a flexible column is never cut below this */
+	FLEXIBLE_LEAST = 30, /* below this other columns are dropped first */
+	CUT_LEAST = 12,	     /* least width of a flexible column */
 	BAR = 10,
-	PIPED_LONGEST = 120, /* a C++ name may have a thousand columns, which is of use to nobody
-				who looks at a log */
+	PIPED_LONGEST = 120, /* a C++ name may have a thousand columns, too many for a log */
 };
 
 /* ---- style ---- */
@@ -140,7 +139,7 @@ static void bar(char *out, size_t room, double share)
 					       "\xe2\x96\x8b",
 					       "\xe2\x96\x8a",
 					       "\xe2\x96\x89" };
-	/* numbers of a damaged file can be any */
+	/* a damaged file may have any number */
 	int parts = (int)((share < 1 ? share : 1) * BAR * 8 + 0.5);
 	size_t at = 0;
 
@@ -151,7 +150,7 @@ static void bar(char *out, size_t room, double share)
 	snprintf(out + at, room - at, "%s", eighths[parts]);
 }
 
-/* The cell's text, uncut. `room` is enough for all but text, which is returned as it is. */
+/* Returns the cell's text, uncut. `room` suffices for all but text, which is returned itself. */
 static const char *render(const struct table *table, size_t column, const struct cell *cell,
 			  char *out, size_t room)
 {
@@ -183,8 +182,8 @@ static const char *render(const struct table *table, size_t column, const struct
 	return out;
 }
 
-/* A C++ name that must be cut loses template arguments, and may become much shorter than its room:
- * the columns behind it move up. */
+/* Narrows the columns of cut C++ names, which lose template arguments and may become much shorter
+ * than their room: the columns behind move up. */
 static void close_up(const struct table *table, size_t *widths)
 {
 	size_t n = table->column_count;
@@ -212,7 +211,7 @@ static void close_up(const struct table *table, size_t *widths)
 	}
 }
 
-/* Sets widths[]; 0 for a column that is not shown. */
+/* Sets widths[]; 0: a column that is not shown. */
 static void lay_out(const struct table *table, const struct style *style, size_t *widths)
 {
 	size_t n = table->column_count, natural = 0, fixed = 0, flexible = 0, flexible_width = 0;
@@ -224,7 +223,7 @@ static void lay_out(const struct table *table, const struct style *style, size_t
 		for (size_t r = 0; r < table->rows && empty; r++)
 			empty = table->cells[r * n + c].empty;
 		widths[c] = 0;
-		if (empty) /* a column that says nothing */
+		if (empty) /* an empty column */
 			continue;
 		widths[c] = text_columns(table->columns[c].title);
 		if (table->columns[c].kind == CELL_BAR && widths[c] < BAR)
@@ -264,7 +263,7 @@ static void lay_out(const struct table *table, const struct style *style, size_t
 		natural -= natural ? GAP : 0;
 		if (natural <= style->width || worst == n)
 			break;
-		/* dropping helps only when the flexible columns would be cut too short */
+		/* dropping only helps if flexible columns would be cut too short */
 		if (flexible &&
 		    natural - flexible_width + flexible * FLEXIBLE_LEAST <= style->width)
 			break;
@@ -272,7 +271,7 @@ static void lay_out(const struct table *table, const struct style *style, size_t
 	}
 	if (natural <= style->width || !flexible)
 		return;
-	/* cut the widest flexible column down, again and again, until the table fits */
+	/* cut the widest flexible column until the table fits */
 	while (natural > style->width) {
 		size_t widest = n;
 
@@ -293,7 +292,7 @@ static void spaces(FILE *out, size_t n)
 		putc(' ', out);
 }
 
-/* `gap`: the spaces that are owed since the last text of this line; a line ends without them. */
+/* `gap`: spaces owed since the last text of this line; a line ends without them. */
 static void put_cell(const struct style *style, const struct table_column *column, const char *text,
 		     size_t width, enum tint which, size_t *gap)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * table.h: rows of cells as an aligned table.
+ * table.h: prints rows of cells as an aligned table.
  *
  * Runs: CLI. Signals: no. Allocates: yes (mem.h). Threads: one a table.
  *
@@ -18,18 +18,18 @@
 
 #include "../base/text.h"
 
-/* How to print: decided once, from the terminal, NO_COLOR and --wide. */
+/* The style of output: set once, from the terminal, NO_COLOR and --wide. */
 struct style {
 	FILE *out;
 	bool colour;
 	size_t width;   /* columns; 0: no limit */
-	size_t longest; /* columns of a cell with a name in it, where width is no limit: pipes and
-	                 * files; 0: no limit */
+	size_t longest; /* most columns of a cell with a name, if width is no limit: pipes and
+			 * files; 0: no limit */
 };
 void style_init(struct style *style, FILE *out, bool wide);
 
 enum tint { TINT_NONE, TINT_BOLD, TINT_DIM, TINT_GOOD, TINT_WARN, TINT_BAD, TINT_NAME };
-/* The sequences that begin and end a tint; empty without colour. */
+/* Return the sequences that begin and end a tint; empty without colour. */
 const char *tint(const struct style *style, enum tint which);
 const char *tint_end(const struct style *style, enum tint which);
 
@@ -40,7 +40,7 @@ enum cell_kind {
 	CELL_BYTES,   /* 1.23 MiB */
 	CELL_TIME,    /* 45.6 ms */
 	CELL_SHARE,   /* of `total`, as a percentage */
-	CELL_BAR,     /* likewise, as a bar */
+	CELL_BAR,     /* the same, as a bar */
 };
 struct table_column {
 	const char *title;
@@ -60,9 +60,9 @@ struct cell {
 struct table {
 	const struct table_column *columns;
 	size_t column_count;
-	uint64_t *totals; /* a column each, for shares */
+	uint64_t *totals; /* one for each column, for shares */
 	struct cell *cells;
-	char **below; /* text printed under a row, each line as it is; NULL none */
+	char **below; /* text under a row, printed line by line; NULL: none */
 	size_t rows, room;
 };
 
@@ -72,7 +72,7 @@ void table_row(struct table *table); /* starts a row; all its cells are empty */
 void table_text(struct table *table, size_t column, const char *text);
 void table_number(struct table *table, size_t column, uint64_t number);
 void table_below(struct table *table, char *text); /* takes ownership */
-void table_total(struct table *table, size_t column, uint64_t total); /* what shares are of */
+void table_total(struct table *table, size_t column, uint64_t total); /* of shares */
 void table_print(const struct table *table, const struct style *style);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * unfinished.c: see unfinished.h.
  *
- * With a plain LD_PRELOAD nobody waits for the sidecar. It writes sums last, so a report made in
- * the seconds after a program's end would show no allocations. The file's list of processes is up
- * to a second old: one poll that finds them running does not count. The writer closes a complete
+ * With a plain LD_PRELOAD no process waits for the sidecar. It writes sums last, so a report made
+ * in the seconds after a program's end would show no allocations. The file's list of processes is
+ * up to a second old: one poll that finds them running does not count. The writer closes a complete
  * file within a moment; after two seconds the file is read even if it is still open.
  */
 #define _GNU_SOURCE
@@ -79,7 +79,7 @@ struct shiny_err *unfinished_wait(const char *path, bool sums)
 	       settled < UNFINISHED_SETTLED_POLLS) {
 		struct shiny_err *err = read_state(path, &now);
 
-		if (err) { /* what it lacks yet, or will never have, is for the verb to say */
+		if (err) { /* the verb reports what is missing */
 			progress_end(&progress);
 			shiny_err_free(err);
 			return NULL;

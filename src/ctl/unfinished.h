@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * unfinished.h: a verb asks a session that is still being written.
+ * unfinished.h: lets a verb wait for a session that is still being written.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * value.h: what the value of an option or of an environment variable may be, and its check. One set
- * of kinds for both, so that `--ring 64m` and SHINY_RING=64m cannot come to mean two things.
+ * value.h: the kinds of values of options and environment variables, and their checks. Both share
+ * one set, so that `--ring 64m` and SHINY_RING=64m mean the same.
  *
  * Runs: CLI. Signals: no. Allocates: nothing. Threads: any.
  */
@@ -17,16 +17,17 @@ enum value_kind {
 	VALUE_TEXT,   /* anything */
 	VALUE_CHOICE, /* one of `allowed`: words separated by '|'; its number is the word's
 	               * position */
-	VALUE_COUNT,  /* a whole number in `allowed`: lo..hi, or any when empty */
-	VALUE_BYTES,  /* a size such as 64m, in `allowed` likewise */
+	VALUE_COUNT,  /* a whole number in `allowed`: lo..hi; any if empty */
+	VALUE_BYTES,  /* a size such as 64m, in `allowed` as above */
 	VALUE_SHARE,  /* 5% or 0.05; its number is in parts per million */
 };
 
-/* Checks `text`; false: `why` says in a few words what would be right ("a number from 1 to 64"). */
+/* Parses `text`; false: `why` gets what would be right, in a few words ("a number from 1 to
+ * 64"). */
 bool value_parse(enum value_kind kind, const char *allowed, const char *text, uint64_t *number,
 		 char *why, size_t room);
 
-/* The values that this kind allows, in words. */
+/* Describes the values of this kind in words. */
 void value_describe(enum value_kind kind, const char *allowed, char *out, size_t room);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * verbs.h: what shinyctl can do: verbs.def as a table, and what every verb is given.
+ * verbs.h: the verbs of shinyctl: verbs.def as a table, and the functions.
  *
  * Runs: CLI. Signals: no. Allocates: nothing. Threads: one.
  */
@@ -33,16 +33,16 @@ enum verb_group {
 };
 enum verb_input { VERB_READS_OTHER, VERB_READS_SESSION };
 
-struct ctl; /* ctl.h */
+struct ctl; /* in ctl.h */
 
 struct verb {
 	const char *name;
 	struct shiny_err *(*run)(struct ctl *ctl);
 	const char *operands; /* as in the usage line */
-	size_t least, most;   /* operands */
+	size_t least, most;   /* number of operands */
 	bool rest_is_program; /* everything from the first operand on belongs to a program */
 	enum verb_input input;
-	enum verb_group group; /* of the help */
+	enum verb_group group; /* group in the help */
 };
 extern const struct verb verbs[VERB_COUNT];
 

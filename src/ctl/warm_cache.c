@@ -16,7 +16,7 @@ struct crew {
 	const struct sym_options *options;
 	struct warm_file *files;
 	size_t count;
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* guards the members below */
 	pthread_cond_t news;
 	size_t next, working;
 	uint64_t calls, done;
@@ -63,7 +63,7 @@ static struct shiny_err *warm_file(struct crew *crew, struct warm_file *file)
 		err = lookup_module(sym, file->path, file->build_id, &module);
 	if (!err) {
 		sym_allocation_calls(module, take_call, &calls);
-		if (calls.count) /* in order of address: neighbours are of one unit */
+		if (calls.count) /* sorted by address: neighbours are in one unit */
 			qsort(calls.at, calls.count, sizeof(*calls.at), by_value);
 		file->calls = calls.count;
 		count(crew, calls.count, 0);
@@ -131,7 +131,7 @@ void warm_files(const struct sym_options *options, struct warm_file *files, size
 	for (; started < jobs && pthread_create(&threads[started], NULL, work, &crew) == 0;
 	     started++)
 		crew.working++;
-	if (!started && file_count) { /* no thread to be had: this one */
+	if (!started && file_count) { /* without any other thread, this one works */
 		crew.working++;
 		pthread_mutex_unlock(&crew.lock);
 		work(&crew);

@@ -2,8 +2,8 @@
 /*
  * written_session.c: see written_session.h.
  *
- * Nothing in the directory names the file: its pattern is expanded by the sidecar. But the sidecar
- * holds the directory's lock and the session open, so /proc/PID/fd of its process has both.
+ * Nothing in the directory names the file: the sidecar expands its pattern. But the sidecar has the
+ * directory's lock and the session open, so /proc/PID/fd of its process shows both.
  */
 #define _GNU_SOURCE
 #include "written_session.h"
@@ -62,7 +62,7 @@ static bool is_lock(const char *path, const char *directory)
 	       strcmp(path + length + 1, SHINY_SIDECAR_LOCK) == 0;
 }
 
-/* Asked of a sidecar's files alone: the question takes the file's lock for a moment. */
+/* True for a session. Only for files of a sidecar: the check takes the file's lock for a moment. */
 static bool is_session(const char *path, const char *directory)
 {
 	struct stat st;
@@ -71,7 +71,7 @@ static bool is_session(const char *path, const char *directory)
 	       S_ISREG(st.st_mode) && store_is_written(path);
 }
 
-/* A file that the process has open; `fds`: its /proc/PID/fd. */
+/* Finds a file that the process has open; `fds`: its /proc/PID/fd. */
 static bool find_open(const char *fds, file_fn *wanted, const char *directory,
 		      char out[SESSIONS_PATH])
 {

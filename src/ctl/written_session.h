@@ -10,8 +10,8 @@
 #include "sessions.h"
 
 /*
- * `which`: a session directory, a process's id, or a session file; NULL: the only directory that is
- * being recorded. `file`: the session. `directory`: "" where a file was named.
+ * Finds the session. `which`: a session directory, a process's id, or a session file; NULL: the
+ * only directory that is being recorded. `file`: the session. `directory`: "" if a file was named.
  */
 SHINY_MUST_CHECK struct shiny_err *written_session_named(const char *which, const char *verb,
 							 char file[SESSIONS_PATH],

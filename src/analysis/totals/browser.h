@@ -40,8 +40,7 @@ struct browser {
 	struct browser_sample *samples; /* dumps, then snapshots, by process */
 	size_t count, room;
 	size_t dumps, snapshots;    /* numbers at all times */
-	bool compared;              /* false: the session has no events, so only the browser's side
-				     * is known */
+	bool compared;              /* false: only the browser's side is known */
 };
 
 /* Loads the last sample of each process and page up to `until` (ns). `match`: pattern of types'

@@ -31,8 +31,7 @@ struct hotspot_row {
 	char *label, *file;    /* of the call site, as in sites.h; file NULL: unknown */
 	uint32_t line;         /* 0: unknown */
 	uint64_t blocks, bytes; /* live, short-lived or retained ones */
-	uint64_t allocs, ended; /* of the row: blocks that began or were inherited; blocks that
-				 * ended */
+	uint64_t allocs, ended; /* of the row: began or inherited; ended */
 	uint64_t median_ns; /* short_lived: median lifetime of the ended, rounded up to a power of
 			     * two */
 };

@@ -19,7 +19,7 @@ enum types_by {
 	TYPES_BY_MODULE,     /* module of the call site */
 };
 
-/* From the highest confidence to the lowest. */
+/* Confidence, from the highest to the lowest. */
 enum level { LEVEL_EXACT, LEVEL_HIGH, LEVEL_MEDIUM, LEVEL_LOW, LEVEL_LABEL, LEVEL_NONE, LEVELS };
 extern const char *const level_names[LEVELS];
 

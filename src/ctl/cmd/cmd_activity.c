@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_activity.c: `shinyctl activity`: the heap over time, and the phases that it went through. */
+/* cmd_activity.c: `shinyctl activity`: prints the heap over time, and its phases. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,8 +29,8 @@ enum measure {
 	MEASURES
 };
 static const struct {
-	const char *label, *key; /* label NULL: not drawn */
-	bool bytes, rate;        /* in bytes; in an interval, not at its end */
+	const char *label, *key; /* label NULL: has no graph */
+	bool bytes, rate;        /* in bytes; during an interval, not at its end */
 } measures[MEASURES] = {
 	[BYTES] = {"live bytes", "live_bytes", true, false},
 	[BLOCKS] = {"live blocks", "live_blocks", false, false},
@@ -60,7 +60,7 @@ static uint64_t value_of(const struct activity_point *p, enum measure measure)
 	}
 }
 
-/* How long interval `i` is, ns. */
+/* Returns the length of interval `i`, ns. */
 static uint64_t length_of(const struct activity *a, size_t i)
 {
 	uint64_t left = a->duration - i * a->interval;
@@ -126,7 +126,7 @@ static void print_series(const struct ctl *ctl, const struct activity *a)
 		if (!measures[m].label)
 			continue;
 		for (size_t i = 0; i < a->count; i++) {
-			/* the highest within each interval, where that is known */
+			/* the highest in the interval, if known */
 			uint64_t value = value_of(&a->total.points[i], m == BYTES ? MOST_BYTES : m);
 
 			values[i] = measures[m].rate ? per_second(value, length_of(a, i)) : value;
@@ -150,7 +150,7 @@ static void print_series(const struct ctl *ctl, const struct activity *a)
 	free(values);
 }
 
-/* Types at the left, call sites at the right. */
+/* Joins names of types on the left, of call sites on the right. */
 static char *phase_names(const struct ctl *ctl, const struct phase *phase)
 {
 	static const char *const words[PHASE_KINDS] = { [PHASE_STEADY] = "new",
@@ -408,7 +408,7 @@ static void csv_series(FILE *out, const struct activity *a, const struct activit
 	}
 }
 
-/* As RFC 4180 has it, but for the ends of lines: a carriage return is no text to print. */
+/* Prints CSV as in RFC 4180, but with plain line ends: a carriage return is not printable. */
 static void print_csv(FILE *out, const struct activity *a)
 {
 	fputs("from_ns,length_ns,process,pid,name", out);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_browser.c: `shinyctl browser`: what Chromium says of its own memory, beside what was
- * recorded. */
+/* cmd_browser.c: `shinyctl browser`: compares Chromium's own memory figures with the recording. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +65,7 @@ static void print_dump(struct ctl *ctl, const struct browser_sample *sample)
 	table_deinit(&table);
 }
 
-/* The rows of a snapshot that are, or are not, of the collected C++ objects. */
+/* Prints the rows of a snapshot that are collected C++ objects (`native`), or the others. */
 static void print_objects(struct ctl *ctl, const struct browser_sample *sample, bool native)
 {
 	size_t count = 0, shown = 0, limit;
@@ -102,7 +101,7 @@ static void print_objects(struct ctl *ctl, const struct browser_sample *sample, 
 	ctl_more(ctl, shown, count);
 }
 
-/* How many types, and objects of them, both sides have; and of how many they say the same. */
+/* Prints how many types and objects both sides have, and for how many types their numbers agree. */
 static void print_agreement(struct ctl *ctl, const struct browser_sample *sample)
 {
 	uint64_t types = 0, equal = 0, theirs = 0, ours = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_check.c: `shinyctl check`: whether a session keeps to rules; for machines that build and
+/* cmd_check.c: `shinyctl check`: checks a session against rules, for machines that build and
  * test. */
 #include <errno.h>
 #include <string.h>
@@ -61,7 +61,7 @@ static struct shiny_err *write_files(const struct ctl *ctl, const struct check_r
 		   : write_file(ctl->options.text[OPT_MARKDOWN], check_report_markdown, report);
 }
 
-/* A session that cannot be read: nothing can be said, which is status 3; the files say so too. */
+/* Reports an unreadable session: no result is known, which is status 3; the files say so too. */
 static struct shiny_err *unread(const struct ctl *ctl, struct check_report *report,
 				struct shiny_err *err)
 {
@@ -72,7 +72,7 @@ static struct shiny_err *unread(const struct ctl *ctl, struct check_report *repo
 	err->code = SHINY_ERR_STRICT;
 	report->unread = err->message;
 	more = write_files(ctl, report);
-	if (more) /* the first error is the one that matters */
+	if (more) /* keep the first error */
 		shiny_err_free(more);
 	return err;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_cold.c: `shinyctl cold`: types and call sites whose live blocks nobody uses. */
+/* cmd_cold.c: `shinyctl cold`: lists types and call sites whose live blocks the program does not
+ * use. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@ static const char *const time_keys[COLD_TIMES] = { "100ms", "1s", "10s" };
 
 /* ---- text ---- */
 
-/* Nothing where it was on all the time. */
+/* Prints the times of watching; nothing if it was always on. */
 static void print_times(const struct ctl *ctl, const struct access_times *on)
 {
 	if (!on->at.count || (on->at.at[0].until == UINT64_MAX && !on->at.at[0].from))

@@ -97,14 +97,14 @@ struct shiny_err *cmd_collect(struct ctl *ctl)
 	env_complain(environ, stderr);
 	if (o->given[OPT_LIVE])
 		rlimits_raise();
-	signal(SIGXFSZ, SIG_IGN); /* a limit on files is an error like a full disk */
+	signal(SIGXFSZ, SIG_IGN); /* makes a limit on files an error, like a full disk */
 	struct sidecar_options options = {
 		.directory = o->operands[0],
 		.out = o->given[OPT_OUT] ? o->text[OPT_OUT] : env_text(ENV_SHINY_OUT),
 		.force = o->given[OPT_FORCE],
 		.with_events = !o->given[OPT_NO_EVENTS],
-		/* where processes still run, more may come; who starts us for one knows it also
-		 * between an exec and the next image's start */
+		/* running processes may start more; the library that starts us for one knows that
+		 * also between an exec and the next image's start */
 		.leftover = o->given[OPT_LEFTOVER] || (!look.used && !o->given[OPT_LIVE]),
 		.launcher_fd = -1,
 		.lock_fd = -1,
@@ -123,7 +123,7 @@ struct shiny_err *cmd_collect(struct ctl *ctl)
 	};
 
 	if (is_file && !o->given[OPT_OUT])
-		options.out = NULL; /* beside the file */
+		options.out = NULL; /* for the log, next to the file */
 	if (is_file) /* its programs are not looked at any more */
 		confine_verb(o, CONFINE_NAMER, NULL, 0);
 	else

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cmd_devtools.c: `shinyctl devtools`: the browser's own numbers of a Chromium that runs already,
- * into the session that records it.
+ * cmd_devtools.c: `shinyctl devtools`: adds a running Chromium's own figures to the session that
+ * records it.
  *
- * The sidecar owns the session's file until it is complete, so what the browser said is kept here
- * and written behind it.
+ * The sidecar owns the session's file until it is complete, so the figures stay in memory until
+ * then.
  */
 #include <signal.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static void leave(int number)
 		devtools_leave(asked, number);
 		return;
 	}
-	done = write(STDERR_FILENO, text, sizeof(text) - 1); /* there is nothing to keep */
+	done = write(STDERR_FILENO, text, sizeof(text) - 1); /* nothing to write yet */
 	(void)done;
 	_exit(SHINY_ERR_OTHER);
 }
@@ -58,7 +58,7 @@ static struct shiny_err *is_complete(const char *path, bool *complete)
 	return NULL;
 }
 
-/* Until the session is whole; false: told not to wait any more. */
+/* Waits for the complete session; false: the user stopped the wait. */
 static bool wait_complete(const char *path)
 {
 	bool complete = false;
@@ -67,7 +67,7 @@ static bool wait_complete(const char *path)
 	while (!complete && !leaving) {
 		struct shiny_err *err = is_complete(path, &complete);
 
-		shiny_err_free(err); /* the file is being replaced or written: it will be there */
+		shiny_err_free(err); /* the file is being replaced or written: try again */
 		if (!complete)
 			nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
 	}

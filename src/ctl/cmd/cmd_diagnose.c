@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_diagnose.c: `shinyctl diagnose`: the five symptoms of a heap, what they come from, and what
- * to do. */
+/* cmd_diagnose.c: `shinyctl diagnose`: prints the five symptoms of a heap, with causes and
+ * advice. */
 #include <string.h>
 
 #include "../../analysis/diagnose.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_diff.c: `shinyctl diff`: what is different between two sessions, growth first. */
+/* cmd_diff.c: `shinyctl diff`: prints the differences between two sessions, growth first. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,7 +167,7 @@ static void print_not_compared(struct ctl *ctl, const struct diff *d)
 		fputs("peaks and lifetimes are not compared with this --sort\n", ctl->style.out);
 }
 
-/* The matched share of both sessions, on which the numbers rest. */
+/* Prints the share of both sessions that was matched. */
 static void print_matching(struct ctl *ctl, const struct diff *d, enum breakdown_by by)
 {
 	FILE *out = ctl->style.out;

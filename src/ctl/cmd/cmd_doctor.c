@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_doctor.c: `shinyctl doctor`: what works here, for a program, or in a session; what doesn't,
- * why, and what to do. */
+/* cmd_doctor.c: `shinyctl doctor`: checks the machine, a program, or a session: prints what works,
+ * what does not, why, and advice. */
 #define _GNU_SOURCE
 #include <cpuid.h>
 #include <dlfcn.h>
@@ -29,8 +29,8 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-enum { SCRIPTS_MOST = 4 }; /* interpreters that are scripts themselves, as many as the kernel
-                            * follows */
+enum { SCRIPTS_MOST = 4 }; /* most interpreters that are scripts themselves; the kernel follows as
+			    * many */
 
 static void check(struct ctl *ctl, enum finding_state state, const char *name, const char *advice,
 		  const char *format, ...) SHINY_PRINTF(5, 6);
@@ -137,8 +137,8 @@ static void check_library(struct ctl *ctl)
 	}
 }
 
-/* A library that shinyctl itself runs with, by a function that tells its version; found where it is
- * loaded, so no header is needed. */
+/* Checks a library that shinyctl runs with, by a function that returns its version; looked up at
+ * run time, so no header is needed. */
 static void check_loaded(struct ctl *ctl, const char *name, const char *function, bool number)
 {
 	void *symbol = dlsym(RTLD_DEFAULT, function);
@@ -168,7 +168,7 @@ static void check_ptrace(struct ctl *ctl)
 		      "not restricted by yama; `snapshot` alone needs ptrace");
 }
 
-/* Hybrid processors call it cpu_core. */
+/* True if the processor has counters; hybrid ones name theirs cpu_core. */
 static bool has_pmu(void)
 {
 	return access("/sys/bus/event_source/devices/cpu", F_OK) == 0 ||
@@ -262,7 +262,7 @@ static void check_names(struct ctl *ctl, const struct program_look *look)
 		      *look->build_id ? look->build_id : "none");
 }
 
-/* Chromium's setuid helper, beside the program. test/e2e/sandbox_test runs it. */
+/* Checks Chromium's setuid helper next to the program. test/e2e/sandbox_test runs it. */
 static void check_helper(struct ctl *ctl, const char *path)
 {
 	const char *base = text_base(path);
@@ -280,8 +280,8 @@ static void check_helper(struct ctl *ctl, const char *path)
 
 static struct shiny_err *check_program(struct ctl *ctl, const char *path, unsigned scripts);
 
-/* What runs a script is what gets recorded: say that of its interpreter, and of what `env`
- * finds. */
+/* Checks a script's interpreter, or the program that `env` finds: it is recorded in place of the
+ * script. */
 static struct shiny_err *check_interpreter(struct ctl *ctl, const char *script,
 					   const struct program_look *look, unsigned scripts)
 {
@@ -305,9 +305,8 @@ static struct shiny_err *check_interpreter(struct ctl *ctl, const char *script,
 	return NULL;
 }
 
-/* One that lies inside the executable, whatever its functions are called. Makes what the library
- * needs to reach it. */
-/* The garbage-collected heap of a program that holds PartitionAlloc: as the library will see it. */
+/* Checks the garbage-collected heap of a program with PartitionAlloc, as the library will see
+ * it. */
 static void check_collected(struct ctl *ctl, const char *path)
 {
 	static const char *const seen[SHINY_PROBE_KINDS] = { [SHINY_PROBE_ALLOCATE] = "made",

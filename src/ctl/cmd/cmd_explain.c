@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cmd_explain.c: `shinyctl explain`: why a block has the type that a report says.
+ * cmd_explain.c: `shinyctl explain`: explains why a block has its type in reports.
  *
- * Works the type out again from the files on disk, without the cache, and prints every step that
- * leads to it. A session keeps only conclusions; so where the files have changed since, or debug
- * information was installed, the answer may differ from the session's, and that is said.
+ * Derives the type again from the files on disk, without the cache, and prints every step. A
+ * session keeps only results; so if files have changed since, or debug information was installed,
+ * the result may differ from the session's, and this is printed.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -38,14 +38,14 @@ struct explainer {
 	struct store *store;
 	struct filter filter;
 	struct sym *sym;
-	struct sym_module **modules; /* by module.id; NULL: not opened */
+	struct sym_module **modules; /* by id of table module; NULL: not opened */
 	size_t module_limit;
-	struct site_match place;	 /* of a site */
-	const struct block_found *block; /* of an address; NULL */
+	struct site_match place;	 /* the place, if it is a site */
+	const struct block_found *block; /* the block, if it is an address; else NULL */
 	bool full;
 };
 
-/* One conclusion, worked out again. */
+/* A result, derived again. */
 struct conclusion {
 	const struct type_origin *origin;
 	struct sym_type type;
@@ -418,7 +418,7 @@ static struct shiny_err *show(struct explainer *e, const struct type_origins *or
 	return err;
 }
 
-/* The candidates, as texts that can be given instead. */
+/* Returns the candidates as an error, in a form to be given as an operand. */
 static struct shiny_err *ambiguous_places(const char *text, const struct site_matches *places)
 {
 	char **list = mem_zero(places->count, sizeof(*list));
@@ -518,8 +518,8 @@ static struct shiny_err *explain_address(struct explainer *e, const char *text, 
 		e->block = &blocks.rows[0];
 		err = origins_load(e->store, &e->filter, NULL, e->block->stack, e->block->vtable,
 				   &origins);
-		/* the block's last vptr may be counted in another row; without one, its stack's
-		 * other blocks speak for it */
+		/* the block's last vptr may count in another row; without one, use its stack's
+		 * other blocks */
 		if (!err && !origins.count)
 			err = origins_load(e->store, &e->filter, NULL, e->block->stack, 0,
 					   &origins);

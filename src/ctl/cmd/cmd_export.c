@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_export.c: `shinyctl export`: a session as a file of another program. */
+/* cmd_export.c: `shinyctl export`: writes a session in another program's format. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static struct shiny_err *check_options(const struct ctl *ctl, const struct expor
 	return NULL;
 }
 
-/* The loss line of the file itself. */
+/* Makes the file's own loss line. */
 static struct shiny_err *loss_text(struct store *store, char **text)
 {
 	char words[LOSS_WORDS];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cmd_growth.c: `shinyctl growth`: buffers that grow step by step, and what that costs; and what
+ * cmd_growth.c: `shinyctl growth`: prints buffers that grow step by step, with their cost; and what
  * gained references between two heap snapshots.
  */
 #include <stdlib.h>
@@ -147,7 +147,7 @@ static void json_edges(struct json *json, const struct edge_growth *growth, size
 	json_end(json);
 }
 
-/* "1,2" */
+/* Parses two numbers, "1,2". */
 static struct shiny_err *parse_snapshots(const char *text, uint32_t out[2])
 {
 	const char *rest = text;

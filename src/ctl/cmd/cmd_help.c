@@ -9,7 +9,7 @@
 #include "../help.h"
 #include "../help_text.h"
 
-/* Verbs and topics; more topics than these are no mistake that anybody can make here. */
+/* Room for the topics that the advice considers; there are fewer. */
 enum { TOPICS = 16 };
 
 static struct shiny_err *unknown(const char *word)

@@ -13,7 +13,7 @@
 #include "../pair.h"
 #include "../session_page.h"
 
-/* --out, else the (newer) session's name with .html for .shiny. */
+/* Returns --out, else the (newer) session's name with .html for .shiny. */
 static char *path_of(const struct ctl *ctl)
 {
 	const char *file = ctl->options.operands[ctl->options.operand_count - 1];
@@ -82,7 +82,7 @@ static struct shiny_err *write_compared(struct ctl *ctl, const struct session_pa
 	return output_file_close(&file, err);
 }
 
-/* Two sessions: what `diff` says of them. */
+/* Writes the page of two sessions, with the results of `diff`. */
 static struct shiny_err *compare(struct ctl *ctl, const char *path)
 {
 	struct session_pair pair = { 0 };

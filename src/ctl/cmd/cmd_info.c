@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_info.c: `shinyctl info`: what is known about a session file itself. */
+/* cmd_info.c: `shinyctl info`: prints the facts of a session file itself. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "../../base/units.h"
 #include "../ctl.h"
 
-/* Hands every row of `fact` to `each`. */
+/* Calls `each` with every row of `fact`. */
 typedef void row_fn(struct ctl *ctl, const struct query *q);
 static struct shiny_err *each_row(struct ctl *ctl, struct store *store, enum session_fact fact,
 				  row_fn *each)

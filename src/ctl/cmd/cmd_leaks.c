@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_leaks.c: `shinyctl leaks`: what was live at the end, and which of it was growing. */
+/* cmd_leaks.c: `shinyctl leaks`: lists blocks live at the end, and the rows that grow. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,7 +91,7 @@ static void print(struct ctl *ctl, const struct leaks *l, enum group_by by, size
 
 /* ---- untouched ---- */
 
-/* Blocks of the row were watched, and none was used. */
+/* True if blocks of the row were watched, and none was used. */
 static bool is_untouched(void *context, const struct leak_row *row)
 {
 	const struct cold_row *found = cold_find(context, row->name);
@@ -125,7 +125,7 @@ static struct shiny_err *keep_untouched(struct ctl *ctl, struct store *store,
 	return err;
 }
 
-/* With --untouched only those. */
+/* Loads the rows; with --untouched only the untouched ones. */
 static struct shiny_err *load_rows(struct ctl *ctl, struct store *store,
 				   const struct filter *filter, enum group_by by,
 				   struct leaks *out)
@@ -146,7 +146,7 @@ static struct shiny_err *load_rows(struct ctl *ctl, struct store *store,
 
 /* ---- keepers ---- */
 
-/* What keeps the blocks of the first rows; snapshots know no tags. */
+/* Finds what keeps the blocks of the first rows; snapshots have no tags. */
 static struct shiny_err *find_keepers(struct ctl *ctl, struct store *store,
 				      const struct filter *filter, enum group_by by,
 				      const struct leaks *leaks, struct keepers *out)

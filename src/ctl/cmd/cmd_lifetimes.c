@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_lifetimes.c: `shinyctl lifetimes`: how long blocks live, how they end, and who made them. */
+/* cmd_lifetimes.c: `shinyctl lifetimes`: prints the lifetimes of blocks, their ends, and their
+ * origins. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,7 +74,7 @@ static void print_ends(const struct ctl *ctl, const struct lifetimes *l)
 			tint_end(&ctl->style, TINT_DIM));
 }
 
-/* State Z: what of the persistent nobody uses, by the types that were watched. */
+/* Prints state Z: the unused share of the persistent blocks, by the types that were watched. */
 static void print_zombies(const struct ctl *ctl, const struct cold *c)
 {
 	struct cold_zombies z = cold_zombies(c);
@@ -128,7 +129,7 @@ static void print_histogram(struct ctl *ctl, const struct lifetimes *l)
 	table_deinit(&table);
 }
 
-/* The rows that make up most of a population. */
+/* Prints the rows with most blocks of each population. */
 static void print_populations(const struct ctl *ctl, const struct lifetimes *l)
 {
 	enum { NAMED = 3 };
@@ -264,7 +265,7 @@ void json_ages(struct json *json, const char *key, const struct distribution *ag
 	json_end(json);
 }
 
-/* Of the row's group; null where nothing is known. `c` NULL: its rows are of other groups. */
+/* Puts the zombies of a row's group; null: unknown. `c` NULL: its rows are of other groups. */
 static void json_zombies(struct json *json, const struct cold *c, const char *name)
 {
 	const struct cold_row *r = c ? cold_find(c, name) : NULL;
@@ -303,7 +304,7 @@ static void json_lifetimes(struct ctl *ctl, const struct lifetimes *l, const str
 	json_end(json);
 }
 
-/* Blocks of components and tags were not drawn: of these the total is that of their types. */
+/* Components and tags have no watched blocks of their own: their total is that of their types. */
 static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct filter *filter,
 			      enum group_by by, struct lifetimes *out, struct cold *cold)
 {

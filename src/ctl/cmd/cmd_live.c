@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cmd_live.c: `shinyctl live`: what a program holds while it is recorded.
+ * cmd_live.c: `shinyctl live`: shows the live blocks of a program while it is recorded.
  *
- * Keys are taken while a sample is being made: who presses one never waits for it.
+ * Keys are handled while a sample is being made, without a wait.
  */
 #include <errno.h>
 #include <poll.h>
@@ -124,7 +124,7 @@ static struct shiny_err *once(struct ctl *ctl, const char *file)
 /* ---- in the terminal ---- */
 
 struct watch {
-	const char *file, *directory; /* "": no mark can be set */
+	const char *file, *directory; /* directory "": no mark can be set */
 	struct live_screen screen;
 	struct live_work work;
 	struct live_sample samples[SAMPLES];
@@ -140,7 +140,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* A sample that is neither shown nor compared with. */
+/* Returns a sample that is neither shown nor compared with. */
 static struct live_sample *unused(struct watch *watch)
 {
 	const struct live_screen *screen = &watch->screen;
@@ -154,7 +154,7 @@ static struct live_sample *unused(struct watch *watch)
 	return NULL;
 }
 
-/* Before there is a first one, an error ends it: afterwards the last one stays. */
+/* An error before the first sample ends the verb; later ones keep the last sample. */
 static struct shiny_err *take_sample(struct watch *watch)
 {
 	struct live_screen *screen = &watch->screen;
@@ -203,7 +203,7 @@ static void set_mark(struct watch *watch)
 	shiny_err_free(err);
 }
 
-/* Until something has come: a key, a sample, a size, a signal, the time of the next refresh. */
+/* Waits for a key, a sample, a new window size, a signal, or the time of the next refresh. */
 static bool wait_any(const struct watch *watch, bool idle)
 {
 	struct pollfd fds[2] = { { .fd = STDIN_FILENO, .events = POLLIN },
@@ -265,15 +265,15 @@ static struct shiny_err *watch_session(const char *file, const char *directory)
 	return err;
 }
 
-/* `file` is not the operand where that is a directory or a process. */
+/* Confines the verb; `file` differs from the operand if that is a directory or a process. */
 static void confine_live(const struct options *options, const char *file, const char *directory)
 {
 	char *session[] = { (char *)(uintptr_t)file };
 	struct options of = *options;
 	const struct confine_place more[] = {
-		{ "/tmp", CONFINE_TREE }, /* samples */
+		{ "/tmp", CONFINE_TREE }, /* for samples */
 		{ getenv("TMPDIR"), CONFINE_TREE },
-		{ *directory ? directory : NULL, CONFINE_MAKE }, /* marks */
+		{ *directory ? directory : NULL, CONFINE_MAKE }, /* for marks */
 	};
 
 	of.operands = session;

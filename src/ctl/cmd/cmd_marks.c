@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_marks.c: `shinyctl marks` and `shinyctl mark`: moments that have a name. */
+/* cmd_marks.c: `shinyctl marks` and `shinyctl mark`: print and set named moments. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +29,7 @@ static const struct table_column columns[COLUMNS] = {
 		   .tint = TINT_NAME },
 };
 
-/* A mark's name with its number among those of the same name, where there are several: as --between
- * takes it. */
+/* Returns a mark's name for --between, with its number if several marks have the name. */
 static char *name_of(const struct marks *marks, size_t at)
 {
 	size_t before = 0, all = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_memory.c: `shinyctl memory`: whose the memory of each process is, reserved, accessible and
- * resident. */
+/* cmd_memory.c: `shinyctl memory`: prints the owners of each process's memory: reserved,
+ * accessible, resident. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static const struct table_column columns[COLUMNS] = {
 	[SEGMENTS] = { .title = "segments", .kind = CELL_COUNT, .drop = 8, .tint = TINT_DIM },
 };
 
-/* The resident bytes of all samples, as a line of bars. */
+/* Draws the resident bytes of all samples as a line of bars. */
 static char *history(const struct memory_process *p)
 {
 	uint64_t *resident = mem_alloc((p->sample_count + 1) * sizeof(*resident));
@@ -40,7 +40,7 @@ static char *history(const struct memory_process *p)
 	return bars;
 }
 
-/* Bytes that the allocator, or a collector's heap, keeps beside its live ones. */
+/* Returns the bytes that the allocator, or a collector's heap, holds besides live ones, as text. */
 static char *overhead(const char *owner, const struct memory_sums *sums)
 {
 	if (!sums->live_bytes)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_mismatches.c: `shinyctl mismatches`: frees that do not fit their allocations, with both
- * stacks. */
+/* cmd_mismatches.c: `shinyctl mismatches`: lists frees that do not match their allocations, with
+ * both stacks. */
 #include <inttypes.h>
 #include <stdlib.h>
 

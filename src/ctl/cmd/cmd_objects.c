@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_objects.c: `shinyctl objects`: what constructors and destructors say: objects by class, where
- * they lay, how they ended. */
+/* cmd_objects.c: `shinyctl objects`: counts objects by class from constructors and destructors,
+ * with places and ends. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -45,7 +45,7 @@ static const struct table_column columns[COLUMNS] = {
 	[UNSEEN] = { .title = "unseen", .kind = CELL_TEXT, .drop = 1, .tint = TINT_WARN },
 };
 
-/* How much of the class is not seen. */
+/* Returns the parts of the class that are not recorded, as text. */
 static char *unseen_text(const struct constructed_row *r)
 {
 	const char *none = r->constructors ? "" : ", no constructor";

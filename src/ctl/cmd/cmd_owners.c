@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_owners.c: `shinyctl owners`: a heap snapshot's bytes by owners that rules choose. */
+/* cmd_owners.c: `shinyctl owners`: adds up a heap snapshot's bytes by owners that rules choose. */
 #include "../../base/cleanup.h"
 #include "../../base/units.h"
 #include "../../graph/block_owners.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_pages.c: `shinyctl pages`: the pages of the heap at a moment: how full, of what, and what
- * keeps them. */
+/* cmd_pages.c: `shinyctl pages`: prints the pages of the heap at a moment: their fill, their
+ * contents, and the blocks that keep them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #include "../page_map.h"
 #include "../pages_json.h"
 
-/* Types and call sites that are shown where --limit says nothing. */
+/* Types and call sites shown without --limit. */
 enum { PAGES_USUAL_PINS = 10 };
 
 enum { SERIES_COLUMNS = 60, USUAL_PROCESSES = 10 };
@@ -33,7 +33,7 @@ static uint64_t reclaimable_of(const struct pages_sums *sums)
 	return pages;
 }
 
-/* Ranges of which at least nine tenths of the pages are there. */
+/* Returns the number of ranges with at least nine tenths of their pages in use. */
 static uint64_t fit_for_huge(const struct pages_sums *sums)
 {
 	return sums->ranges_by_pages[PAGES_TENTHS - 1];
@@ -41,7 +41,7 @@ static uint64_t fit_for_huge(const struct pages_sums *sums)
 
 /* ---- text ---- */
 
-/* What nobody touches, where that was recorded. */
+/* Prints untouched blocks, if touches were recorded. */
 static void print_zombies(const struct ctl *ctl, const struct pages *p)
 {
 	const struct pages_sums *t = &p->total;
@@ -339,7 +339,7 @@ static void print_processes_pages(const struct ctl *ctl, const struct pages *p)
 	table_deinit(&table);
 }
 
-/* Share of the pages' bytes that is not live, in tenths of a percent. */
+/* Returns the share of the pages' bytes that is not live, in tenths of a percent. */
 static uint64_t unused(const struct pages_point *point)
 {
 	uint64_t all = point->pages * PAGE_BYTES;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cmd_paper.c: `shinyctl paper`: the figures of "Shiny Objects" (Upadhyay & Venkat, POMACS
- * 10(1):20, 2026), of a program that nobody rebuilt.
+ * cmd_paper.c: `shinyctl paper`: prints the figures of "Shiny Objects" (Upadhyay & Venkat, POMACS
+ * 10(1):20, 2026), for an unmodified program.
  *
- * Each figure is what the analysis of its name says, in the paper's terms; the verb of that
- * analysis says more.
+ * Each figure has the results of the analysis of that name in the paper's terms; the analysis's
+ * verb prints more.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@
 enum { TYPES_NAMED = 4, SERIES_COLUMNS = 60 };
 
 struct figures { /* of one session */
-	struct diagnose_known known; /* the streams, pools, activity, pages */
+	struct diagnose_known known; /* streams, pooling, activity, pages */
 	struct lifetimes lifetimes;
 	struct sizes sizes;
 	struct diagnoses diagnoses;
@@ -148,7 +148,7 @@ static void print_f6(struct ctl *ctl, const struct streams *s)
 			tint(&ctl->style, TINT_DIM), tint_end(&ctl->style, TINT_DIM));
 }
 
-/* The types with the most blocks in a population. Returns how many. */
+/* Finds the types with most blocks in a population. Returns their number. */
 static size_t top_types(const struct lifetimes *l, enum population p,
 			const struct lifetime_row *top[TYPES_NAMED])
 {
@@ -551,7 +551,7 @@ static struct shiny_err *load_streams(const struct ctl *ctl, const char *file, s
 	return err;
 }
 
-/* F6, a row a session. */
+/* Prints F6, a row for each session. */
 static struct shiny_err *several(struct ctl *ctl)
 {
 	size_t count = ctl->options.operand_count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_peak.c: `shinyctl peak`: when most bytes were live, and what made them up. */
+/* cmd_peak.c: `shinyctl peak`: prints when most bytes were live, and which blocks. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 enum { USUAL_ROWS = 20, USUAL_PROCESSES = 10, TOP_COLUMNS = 48 };
 
-/* "104 ms later", or in the language of the rows' titles. */
+/* Returns "104 ms later", for the titles of columns. */
 static const char *later(char out[UNITS_TEXT], const struct peaks *p)
 {
 	char time[UNITS_TEXT];
@@ -228,7 +228,7 @@ static struct shiny_err *transient_time(const struct ctl *ctl, uint64_t *soon)
 	return shiny_err(SHINY_ERR_USAGE, "peak: --transient %s: not a time such as 100ms", text);
 }
 
-/* Which of the peaks to tell about; NULL: nothing was ever live. */
+/* Chooses the peak to print; NULL: nothing was ever live. */
 static struct shiny_err *choose(const struct ctl *ctl, const struct peaks *p,
 				const struct peak **out)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_pooling.c: `shinyctl pooling`: what pools of one size and lifetime would save; a model, and
- * it says so. */
+/* cmd_pooling.c: `shinyctl pooling`: prints the savings of pools by size and lifetime, marked as a
+ * model. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,7 +96,7 @@ static int64_t pages_freed(const struct pooling_row *row)
 	return (int64_t)(row->without.peak_pages - row->with.peak_pages);
 }
 
-/* Which size and lifetime has most to gain, in cycles and in pages. */
+/* Prints the size and lifetime with most to gain, in cycles and in pages. */
 static void print_best(const struct ctl *ctl, const struct pooling *p)
 {
 	const struct pooling_row *cycles = NULL, *pages = NULL;
@@ -154,7 +154,7 @@ enum {
 	COLUMNS
 };
 
-/* Columns of the two tables, which differ in what names their rows. */
+/* Sets the columns of the two tables, whose rows have different names. */
 static void columns_of(struct table_column columns[COLUMNS], struct table_column name)
 {
 	static const struct table_column common[COLUMNS] = {
@@ -197,7 +197,7 @@ static void row_of(struct table *table, const struct pooling_row *row, const cha
 	table_text(table, NAME, name);
 }
 
-/* F10. */
+/* Prints F10. */
 static void print_groups(struct ctl *ctl, const struct pooling *p)
 {
 	struct table_column columns[COLUMNS];

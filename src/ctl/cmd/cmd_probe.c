@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_probe.c: `shinyctl probe`: what an executable's file says of its own heaps, with the
+/* cmd_probe.c: `shinyctl probe`: prints the heaps found in an executable's file, with the
  * evidence. */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static const char *const namings[] = { [SHINY_PROBE_NAME_NONE] = "none",
 				       [SHINY_PROBE_NAME_VIRTUAL] = "virtual",
 				       [SHINY_PROBE_NAME_CLASS] = "class" };
 
-/* The arguments of an entry that mean something, by their names in the result. */
+/* The arguments of an entry that have a meaning, by their names in the result. */
 struct role {
 	const char *name;
 	uint8_t argument;
@@ -375,7 +375,7 @@ struct shiny_err *cmd_probe(struct ctl *ctl)
 	const struct confine_place place = { ctl->options.text[OPT_PREPARE], CONFINE_TREE };
 
 	confine_verb(&ctl->options, CONFINE_NAMER, &place, 1);
-	/* a name without a slash is a program's, unless there is such a file */
+	/* without a slash it is a program's name, unless such a file exists */
 	if (strchr(what, '/') || !access(what, R_OK))
 		snprintf(path, sizeof(path), "%s", what);
 	else
@@ -386,14 +386,14 @@ struct shiny_err *cmd_probe(struct ctl *ctl)
 		err = probe_open(path, &options, &probe);
 	if (err)
 		return err;
-	/* PartitionAlloc is not reached by its entries: most calls do not pass them */
+	/* PartitionAlloc is not hooked at its entries: most calls bypass them */
 	if (!probe.file->slot_count)
 		err = allocator_prepare(path, env_text(ENV_SHINY_ALLOCATOR), &own);
 	if (err && err->code == SHINY_ERR_USAGE) {
 		probe_close(&probe);
 		return err;
 	}
-	if (err) { /* there is no place to keep it */
+	if (err) { /* no place to store it */
 		own.patches = 0;
 		snprintf(own.why, sizeof(own.why), "%s", err->message);
 		shiny_err_free(err);

@@ -40,7 +40,7 @@ static const struct table_column columns[COLUMNS] = {
 	[ATTACH] = { .title = "attach", .kind = CELL_TEXT, .drop = 2 },
 };
 
-/* "exited", "exited 3", "SIGKILL"; nothing where it is unknown. */
+/* Writes "exited", "exited 3" or "SIGKILL"; empty if unknown. */
 static void ending_text(const struct process_row *row, char *out, size_t room)
 {
 	bool killed = strcmp(row->ending, "killed") == 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cmd_report.c: `shinyctl report`: the front page of a session as text, which fits a screen.
+ * cmd_report.c: `shinyctl report`: prints the front page of a session, which fits a screen.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,12 +18,12 @@
 enum {
 	LIVE_ROWS = 5,
 	OTHER_ROWS = 3, /* a screen's worth */
-	NAMED = 6,	/* roles and components by name */
+	NAMED = 6,	/* roles and components listed by name */
 	NOT_SEEN = 3,
 	HEADLINES = 6,
 	TEXT_MOST = 220,
 };
-/* One line, cut to the terminal. */
+/* Prints one line, cut to the terminal. */
 static void put_line(const struct style *style, enum tint which, const char *text)
 {
 	size_t room = style->width ? style->width : 4000;
@@ -34,7 +34,7 @@ static void put_line(const struct style *style, enum tint which, const char *tex
 	free(fitted);
 }
 
-/* For what share of the allocations types are known, and how surely. */
+/* Returns the share of allocations with a known type, by confidence, as text. */
 static char *types_text(const struct totals *s, const struct types *types)
 {
 	char list[TEXT_MOST] = "";
@@ -54,7 +54,7 @@ static char *types_text(const struct totals *s, const struct types *types)
 		    : mem_format("  with a type %15s", "none");
 }
 
-/* Names the part of the session that --tag and --between select, and the figures that are of the
+/* Prints the part of the session that --tag and --between select, and which figures are of the
  * whole session, or unknown. */
 static void print_subset(struct ctl *ctl, const struct report_page *page)
 {
@@ -151,13 +151,13 @@ static void print_head(struct ctl *ctl, const struct report_page *page)
 	}
 }
 
-/* Those beyond the ones that have a name here. */
+/* Sums of the roles that are not listed by name. */
 struct others {
 	uint64_t processes, bytes, idle;
 };
 
-/* " in browser 31.2 MiB, 3× renderer 20.1 MiB, …"; who has nothing live does not hide the
- * others. */
+/* Prints " in browser 31.2 MiB, 3× renderer 20.1 MiB, …"; roles without live bytes come last, as a
+ * number. */
 static void print_whose(const struct style *style, const struct report_page *page)
 {
 	const struct hotspot_roles *roles = &page->hotspots.roles;
@@ -207,12 +207,12 @@ static void print_whose(const struct style *style, const struct report_page *pag
 
 enum { BYTES, SHARE, BLOCKS, MEDIAN, TYPE, SITE, COLUMNS };
 
-/* What a table is about: its rows are of this many bytes and blocks, those not shown included; a
- * share is of `total`. */
+/* The sums of a table: its rows have this many bytes and blocks, those not shown included; shares
+ * are of `total`. */
 struct section {
 	uint64_t bytes, blocks, total;
 	bool by_blocks; /* shares are of blocks */
-	bool whole;	/* `bytes` and `blocks` are known: a last row has the rest */
+	bool whole;	/* `bytes` and `blocks` are known: a last row shows the rest */
 };
 
 static void print_rest(struct table *table, const struct section *section, uint64_t bytes,
@@ -288,7 +288,7 @@ static void print_not_seen(struct ctl *ctl, const struct coverage *coverage)
 		const struct finding *row = &coverage->rows[i];
 		char *line;
 
-		/* the last lines tell of what was lost */
+		/* the last lines report losses */
 		if (row->state == FINDING_OK || strcmp(row->name, "lost") == 0)
 			continue;
 		if (shown == NOT_SEEN) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_retained.c: `shinyctl retained`: what would go if a type, a call site or a root went. */
+/* cmd_retained.c: `shinyctl retained`: prints the bytes that only a type, call site or root keeps
+ * alive. */
 #include <string.h>
 
 #include "../../base/units.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_retainers.c: `shinyctl retainers`: the ways from roots to blocks. */
+/* cmd_retainers.c: `shinyctl retainers`: prints the ways from roots to blocks. */
 #include <stdlib.h>
 
 #include "../../base/units.h"

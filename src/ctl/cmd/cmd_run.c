@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cmd_run.c: `shinyctl run`: starts the sidecar and the program, waits, passes the program's status
- * on.
+ * cmd_run.c: `shinyctl run`: starts the sidecar and the program, waits, returns the program's
+ * status.
  *
  *   launcher ─fork─► sidecar   setsid(); serves the session directory; ends when nobody maps a
  *      │                       ring and `life` is closed, and then writes into `result`
@@ -12,16 +12,16 @@
  *            none will come; says how it ended
  *   result   the sidecar's summary or error. End of file without one: it died
  *
- * The program must not notice: its input and output are untouched, signal dispositions are what the
- * caller's were, the terminal signals it and not the sidecar, no descriptor of ours reaches it. The
+ * The program must not notice: its input and output are untouched, signal dispositions are the
+ * caller's, the terminal signals it and not the sidecar, it inherits no descriptor of ours. The
  * sidecar must not hold the caller's pipes open either (a shell waits for the writer's end), so its
- * standard streams are /dev/null, but for standard error where that is a terminal.
+ * standard streams are /dev/null, except standard error if that is a terminal.
  *
  * The sidecar is confined (confine.h). The launcher is not: the program would inherit that.
  *
  * The launcher takes the directory's lock before it forks, and the sidecar inherits it: so the
- * library finds itself served from its first instruction on. SHINY_COLLECT=off in the program's
- * environment keeps it from starting another one should ours be killed.
+ * library finds a sidecar from its first instruction on. SHINY_COLLECT=off in the program's
+ * environment keeps the library from starting another one if ours is killed.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -65,15 +65,15 @@ struct run {
 	pid_t sidecar;
 	struct result *end;
 	struct devtools *devtools; /* NULL: not wanted */
-	char **arguments;          /* the program's, where they are not the operands alone */
+	char **arguments;          /* of the program, if not just the operands */
 };
 
 static volatile sig_atomic_t program_pid, told_to_end;
-static struct devtools *volatile asked; /* whom to ask for a last dump before a signal is passed
-                                         * on */
+static struct devtools *volatile asked; /* gets a request for a last dump before a signal is passed
+					 * on */
 
-/* To the program; once that has ended, it is us who shall end: with its status, whatever the
- * sidecar still has to do. */
+/* Passes a signal on to the program. After the program's end the signal is for us: we exit with its
+ * status, whatever the sidecar still has to do. */
 static void pass_on(int number)
 {
 	int saved = errno;
@@ -98,11 +98,8 @@ static void ask_now(int number)
 
 /* ---- before anything runs ---- */
 
-/*
- * The pattern's directory must be writable, and a name without a % must be free: better said now
- * than after an hour of recording. A directory that the pattern itself varies is the sidecar's to
- * check.
- */
+/* Checks before an hour of recording, not after it: the pattern's directory must be writable, and a
+ * name without a % must be free. The sidecar checks a directory that the pattern itself varies. */
 static struct shiny_err *check_out(const char *pattern, bool force)
 {
 	char *copy = mem_text(pattern), *directory = dirname(copy);
@@ -125,8 +122,8 @@ static struct shiny_err *check_out(const char *pattern, bool force)
 	return err;
 }
 
-/* A browser is told to listen on its pipe. What cannot be one is not given arguments that it does
- * not know. */
+/* Tells a browser to listen on its pipe. Other programs do not get arguments that they do not
+ * know. */
 static struct shiny_err *prepare_devtools(struct run *run, const struct program_look *look)
 {
 	static char flag[] = "--remote-debugging-pipe";
@@ -164,7 +161,7 @@ static struct shiny_err *prepare(struct run *run)
 	struct program_look look;
 	const char *obstacle;
 	size_t loaded = program_behind_loader(o->operands, o->operand_count);
-	char path[PROGRAM_PATH]; /* whose file is looked at */
+	char path[PROGRAM_PATH]; /* the file to look at */
 	struct shiny_err *err = program_find(o->operands[0], run->program);
 
 	if (!err)
@@ -264,13 +261,13 @@ static __attribute__((noreturn)) void be_sidecar(const struct run *run)
 			 err->advice ? err->advice : "");
 	}
 	report_result(run->result[1], result);
-	close(run->result[1]); /* the launcher need not wait for the rest */
+	close(run->result[1]); /* so that the launcher does not wait for the rest */
 	while (!err && result->summary.late)
 		err = sidecar_run_late(&options, &result->summary);
 	_exit(0);
 }
 
-/* Waits up to `ms` (-1: for ever) for the sidecar's result; true when it came or can't come any
+/* Waits up to `ms` (-1: without limit) for the sidecar's result; true: it came, or cannot come any
  * more. */
 static bool wait_result(struct run *run, int ms)
 {
@@ -374,7 +371,7 @@ static void start_devtools(struct run *run, pid_t pid)
 	sigaction(SIGUSR1, &ask, NULL);
 }
 
-/* The pipe has room for it, and a sidecar that has died needs it no more. */
+/* Never blocks, as the pipe has room; a dead sidecar does not need it. */
 static void tell_sidecar(const struct run *run, pid_t pid, int status)
 {
 	struct sidecar_ended ended = {.pid = (int32_t)pid, .status = status};
@@ -386,7 +383,7 @@ static void tell_sidecar(const struct run *run, pid_t pid, int status)
 	sigaction(SIGPIPE, &old, NULL);
 }
 
-/* Forks the program; *status is what waitpid said when it ended. */
+/* Forks the program; *status is its status from waitpid(). */
 static struct shiny_err *run_program(struct run *run, int *status)
 {
 	struct sigaction ignore = {.sa_handler = SIG_IGN}, forward = {.sa_handler = pass_on};
@@ -403,7 +400,7 @@ static struct shiny_err *run_program(struct run *run, int *status)
 	sigaction(SIGQUIT, &ignore, &old.quit);
 	sigaction(SIGTERM, &forward, &old.terminate);
 	sigaction(SIGHUP, NULL, &old.hang_up);
-	if (old.hang_up.sa_handler != SIG_IGN) /* nohup's choice stands */
+	if (old.hang_up.sa_handler != SIG_IGN) /* keeps nohup's choice */
 		sigaction(SIGHUP, &forward, NULL);
 	pid = fork();
 	if (pid == 0)
@@ -434,7 +431,7 @@ static struct shiny_err *run_program(struct run *run, int *status)
 
 /* ---- the end ---- */
 
-/* Waits for the sidecar as --wait says. False: it continues without us. */
+/* Waits for the sidecar as --wait demands. False: it goes on without us. */
 static bool wait_sidecar(struct run *run)
 {
 	struct session_directory look;
@@ -447,7 +444,7 @@ static bool wait_sidecar(struct run *run)
 			return false;
 		}
 		waited += 100;
-		/* no process left: it is only finishing its work */
+		/* no process is left: it only finishes its work */
 		if (waited < patience || !sessions_look(run->directory, &look) || !look.used)
 			continue;
 		AUTO_FREE char *program = text_shell(run->options->operands[0]);
@@ -496,7 +493,7 @@ static struct shiny_err *close_recording(struct ctl *ctl, struct run *run)
 	const struct result *end = run->end;
 
 	if (end->failed) {
-		/* the status is the program's own, whatever became of its recording */
+		/* the status stays the program's, whatever became of its recording */
 		fprintf(stderr, "shinyctl: %s\n%s%s%s", end->message,
 			*end->advice ? "shinyctl: " : "", end->advice, *end->advice ? "\n" : "");
 		if (o->given[OPT_STRICT] && !ctl->status)
@@ -529,14 +526,15 @@ static struct shiny_err *start(struct ctl *ctl, struct run *run)
 	if (run->sidecar == 0) {
 		close(run->failure[0]);
 		close(run->failure[1]);
-		devtools_destroy(run->devtools); /* its copies of the browser's pipes */
+		devtools_destroy(run->devtools); /* closes the sidecar's copies of the browser's
+						  * pipes */
 		be_sidecar(run);
 	}
 	if (run->sidecar < 0)
 		return shiny_err_os(errno, "cannot start the sidecar");
 	close(run->life[0]);
 	close(run->result[1]);
-	close(run->lock); /* the sidecar's copy holds it from here on */
+	close(run->lock); /* the sidecar's copy holds the lock from here on */
 	if (run->guests >= 0)
 		close(run->guests);
 	err = run_program(run, &status);
@@ -544,7 +542,7 @@ static struct shiny_err *start(struct ctl *ctl, struct run *run)
 	close(run->life[1]);
 	close(run->failure[0]);
 	if (err) {
-		/* nothing was recorded: what the sidecar has to say about that is no news */
+		/* nothing was recorded, so the sidecar's result does not matter */
 		wait_result(run, -1);
 		waitpid(run->sidecar, NULL, 0);
 		sessions_remove_empty(run->directory);

@@ -30,9 +30,9 @@ struct shiny_err *cmd_serve(struct ctl *ctl)
 
 	SHINY_TRY(serve_http_start((uint16_t)ctl->options.number[OPT_PORT], serve_pages_document,
 				   &pages, address, &http));
-	/* it listens; to accept is all that it needs of the network */
+	/* it listens already: from the network it only needs to accept */
 	confine_verb(&ctl->options, CONFINE_NAMER, places, sizeof(places) / sizeof(*places));
-	for (size_t i = 0; !err && i < pages.count; i++) { /* what is wrong is said now */
+	for (size_t i = 0; !err && i < pages.count; i++) { /* report errors now */
 		struct store *store;
 
 		err = store_open(pages.files[i], &store);

@@ -73,10 +73,10 @@ static enum sums_order order_of(const struct ctl *ctl)
 	return ORDER_LIVE;
 }
 
-/* "file.cc:123", with the directories where there is room for them */
+/* Returns "file.cc:123", with directories if there is room */
 static char *where_of(const struct site_row *row, bool whole)
 {
-	if (!row->file || !row->line) /* the label tells of a place */
+	if (!row->file || !row->line) /* the label has the place */
 		return NULL;
 	return mem_format("%s:%u", whole ? row->file : text_base(row->file), row->line);
 }
@@ -91,17 +91,17 @@ static char *type_of(const struct site_row *row, bool full)
 						    .full = full });
 }
 
-/* The reader of the rows' stacks. */
+/* The source of the rows' stacks. */
 struct stack_source {
 	struct store *store;
 	const struct filter *filter;
 	enum sites_by by;
 	enum sums_order order;
-	double least; /* a stack of less is only added up */
+	double least; /* lighter stacks are only added up */
 	bool full;    /* names are not shortened */
 };
 
-/* Every function of the stack on a line of its own. */
+/* Prints every function of the stack on a line of its own. */
 static struct shiny_err *put_stack(const struct stack_source *from, uint32_t stack,
 				   const struct style *style, FILE *text)
 {
@@ -144,7 +144,7 @@ static void put_weight(FILE *text, const struct stack_source *from, uint64_t val
 			units_noun(UNITS_NOUN_BUF, blocks, "block"));
 }
 
-/* The stacks of a row, each below its weight; the small ones in one line. */
+/* Prints a row's stacks, each below its weight; small ones in one line. */
 static struct shiny_err *put_stacks(const struct stack_source *from, const struct site_row *row,
 				    const struct style *style, FILE *text)
 {
@@ -190,7 +190,7 @@ static struct shiny_err *stacks_text(const struct stack_source *from, const stru
 	return err;
 }
 
-/* `from`: to read stacks with; NULL: without them. */
+/* `from`: reads the stacks; NULL: prints none. */
 static struct shiny_err *print(struct ctl *ctl, const struct stack_source *from,
 			       const struct sites *sites, enum sites_by by, size_t limit)
 {
@@ -299,7 +299,7 @@ static struct shiny_err *json_stacks(struct json *json, const struct stack_sourc
 	return err;
 }
 
-/* What the table shows: the function, and the blocks' type. */
+/* Puts the row's names as in the table: the function, and the blocks' type. */
 static void json_short(struct json *json, const struct site_row *row)
 {
 	char *name = type_name_function(row->label), *type = row->type ? type_of(row, false) : NULL;
@@ -310,7 +310,7 @@ static void json_short(struct json *json, const struct site_row *row)
 	free(name);
 }
 
-/* `from`: to read stacks with; NULL: without them. */
+/* `from`: reads the stacks; NULL: puts none. */
 static struct shiny_err *json_rows(struct json *json, const struct sites *sites, const char *key,
 				   size_t limit, const struct stack_source *from)
 {
@@ -352,7 +352,7 @@ struct shiny_err *json_sites(struct ctl *ctl, const char *key, const struct site
 
 /* ---- call trees ---- */
 
-/* The ways to show stacks: at most one of them. */
+/* The ways to show stacks; only one can be chosen. */
 static const enum option_id views[] = { OPT_STACKS, OPT_CALLERS, OPT_CALLEES };
 
 static struct shiny_err *check_views(const struct ctl *ctl)

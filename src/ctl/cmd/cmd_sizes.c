@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_sizes.c: `shinyctl sizes`: how large blocks are, what their allocators make of it, and how
- * long those of each size live. */
+/* cmd_sizes.c: `shinyctl sizes`: prints block sizes, the room that allocators take for them, and
+ * lifetimes by size. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "../ctl.h"
 
 enum { EXTREMES = 5 };
-enum by { BY_CLASS, BY_TYPE, BY_SITE }; /* as options.def lists them */
+enum by { BY_CLASS, BY_TYPE, BY_SITE }; /* in the order of options.def */
 
 static const struct sizes_rows *rows_of(const struct sizes *s, enum by by)
 {
@@ -97,7 +97,7 @@ static const char *correlation_text(double r)
 			     : "larger blocks live shorter";
 }
 
-/* F8: lifetime against size. */
+/* Prints F8: lifetime by size. */
 static void print_octaves(struct ctl *ctl, const struct sizes *s)
 {
 	enum {
@@ -159,7 +159,7 @@ static void print_octaves(struct ctl *ctl, const struct sizes *s)
 			correlation_text(s->correlation), tint_end(&ctl->style, TINT_DIM));
 }
 
-/* The types of the smallest blocks, then those of the largest that are not among them. */
+/* Prints the types of the smallest blocks; or those of the largest that are not among them. */
 static void print_extremes(struct ctl *ctl, const struct sizes *s, bool largest)
 {
 	enum { MEAN, BLOCKS, BYTES, GEOMETRIC, NAME, EXTREME_COLUMNS };

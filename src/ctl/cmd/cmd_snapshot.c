@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_snapshot.c: `shinyctl snapshot`: which block points to which, now. */
+/* cmd_snapshot.c: `shinyctl snapshot`: records which block points to which, now. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ enum { ID, BLOCKS, BYTES, EDGES, ROOTS, COPIED, UNREAD, STOPPED, TOOK, NUMBERS }
 /* A line of the answer (snapshot_ask.h). */
 struct taken {
 	uint64_t pid, numbers[NUMBERS];
-	const char *refusal; /* NULL: it was taken */
+	const char *refusal; /* NULL: the snapshot was taken */
 };
 
 static void read_line(char *line, struct taken *out)

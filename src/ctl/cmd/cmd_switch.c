@@ -37,7 +37,8 @@ struct shiny_err *cmd_off(struct ctl *ctl)
 	return switch_to(ctl, false);
 }
 
-/* What this machine refuses here it refuses the sidecar, which says so in the session only. */
+/* Tries the sources here: if this machine refuses them, it refuses the sidecar, too, which could
+ * only note that in the session. */
 static struct shiny_err *can_access(const struct access_sources *sources)
 {
 	int watch = sources->watch ? breakpoint_event_probe() : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cmd_symbols.c: `shinyctl symbols`: where names and types come from, file by file, and the cache
- * of types filled ahead of time.
+ * cmd_symbols.c: `shinyctl symbols`: prints the sources of names and types of each file, and fills
+ * the cache of types ahead of time.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,15 +21,15 @@
 #include "../name_lookup.h"
 #include "../warm_cache.h"
 
-/* A file that was asked about, or a module of a session. */
+/* A file given by the user, or a module of a session. */
 struct subject {
-	char *path, *build_id; /* in hex, "" none */
-	uint64_t sites;        /* call sites of the session in it */
+	char *path, *build_id; /* build_id in hex, "": none */
+	uint64_t sites;        /* the session's call sites in it */
 	const char *state, *names, *way;
-	char *debug_file, *extras, *note, *cache_path; /* NULL none */
+	char *debug_file, *extras, *note, *cache_path; /* NULL: none */
 	uint64_t cached;
-	struct sym_places places; /* its text is a constant; NULL none */
-	struct module_calls calls; /* likewise of the session, where it is judged */
+	struct sym_places places; /* its text is a constant; NULL: none */
+	struct module_calls calls; /* of the session, if names are judged */
 	struct judged judged[JUDGED_KINDS];
 };
 typedef VEC(struct subject) subjects_t;
@@ -71,7 +71,7 @@ static struct shiny_err *add_session(subjects_t *subjects, const char *file, boo
 		const struct module_row *module = &modules.at[i];
 		struct subject *s;
 
-		/* [vdso] and the like */
+		/* skips [vdso] and its like */
 		if (*module->path != '/' && access(module->path, R_OK) != 0)
 			continue;
 		s = add(subjects, module->path, module->build_id);
@@ -84,7 +84,7 @@ static struct shiny_err *add_session(subjects_t *subjects, const char *file, boo
 	return err;
 }
 
-/* A program by its name, or a file by its path. */
+/* Adds a program by its name, or a file by its path. */
 static struct shiny_err *add_binary(subjects_t *subjects, const char *name)
 {
 	char path[PROGRAM_PATH];
@@ -240,7 +240,7 @@ static const struct table_column columns[COLUMNS] = {
 	[CACHED] = { .title = "cached", .kind = CELL_COUNT, .drop = 2 },
 };
 
-/* Where its code is from, as far as it says so itself. */
+/* Prints how many functions name their source file in the file itself. */
 static void below_places(struct table *table, const struct style *style, const struct subject *s)
 {
 	if (!s->places.rest_on)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_tree.c: `shinyctl tree`: one measure as a tree with shares, in the manner of a browser's
- * memory page. */
+/* cmd_tree.c: `shinyctl tree`: prints one measure as a tree with shares, like a browser's memory
+ * page. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,7 +65,7 @@ static void json_node(struct json *json, const char *key, const struct tree_node
 	json_end(json);
 }
 
-/* Which rules gave the components their allocations. */
+/* Puts the rules by which components own their allocations. */
 static void json_components(struct json *json, const struct components *c)
 {
 	bool *told = mem_zero(c->names.count + 1, sizeof(*told));

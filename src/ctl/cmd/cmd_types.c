@@ -75,7 +75,7 @@ static enum sums_order order_of(const struct ctl *ctl)
 	return ORDER_LIVE;
 }
 
-/* The first column's text. */
+/* Returns the text of the first column. */
 static char *row_name(const struct type_row *row, enum types_by by, bool full)
 {
 	if (by == TYPES_BY_BLOCK)
@@ -228,7 +228,7 @@ void json_levels(struct ctl *ctl, const struct types *types)
 	json_end(json);
 }
 
-/* How much of all is known how surely. */
+/* Prints the shares of allocations and bytes by confidence of their type. */
 static void print_levels(struct ctl *ctl, const struct types *types)
 {
 	enum { LEVEL, OF_ALLOCS, OF_BYTES, OF_LIVE, LEVEL_ALLOCS, MEANING, LEVEL_COLUMNS };

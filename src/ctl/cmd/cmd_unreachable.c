@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_unreachable.c: `shinyctl unreachable`: blocks that no pointer leads to. */
+/* cmd_unreachable.c: `shinyctl unreachable`: lists blocks that no root reaches. */
 #include <string.h>
 
 #include "../../base/units.h"

@@ -32,7 +32,8 @@
 #define HINT_REUSE_NS	 (1 << 20) /* shorter-lived blocks might be reused */
 #define HINT_TYPED	 0.80	   /* share of allocations with a type: below */
 
-/* A program that freed all but a buffer or table keeps less than both, the second of its peak. */
+/* A program that freed all but a buffer or table: its live bytes at the end are below CLEAN_BYTES,
+ * and below CLEAN_SHARE of its peak. */
 #define CLEAN_BYTES (64 << 10)
 #define CLEAN_SHARE 0.01
 

@@ -68,7 +68,7 @@ struct shiny_err *sessions_make(char out[SESSIONS_PATH])
 	for (size_t n = 0; n < 2 * count; n++) {
 		size_t i = n % count;
 
-		/* those with most room first */
+		/* the first round takes only those with room, the second any */
 		if (mkdir(candidates[i], 0700) != 0 && errno != EEXIST) {
 			why = errno;
 			continue;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * owner_rules.h: a file that says which blocks and variables are owners, for `shinyctl owners`.
+ * owner_rules.h: loads a file that selects blocks and variables as owners, for `shinyctl owners`.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: read-only after loading.
  *
- *   owner NAME KIND PATTERN   they all are one owner
- *   each KIND PATTERN         each is an owner of its own
- *   common KIND PATTERN       they are nobody's, and nothing is anybody's because they point to it
+ *   owner NAME KIND PATTERN   all matches are one owner
+ *   each KIND PATTERN         each match is an owner of its own
+ *   common KIND PATTERN       matches have no owner, and pointers from them give none
  *
- * KIND is type, site, component or root. The first line that matches a block counts. A pattern goes
- * to the end of the line; * and ? are wildcards; without them it is the whole name. # begins a
+ * KIND is type, site, component or root. The first line that matches a block counts. A pattern
+ * extends to the end of the line, and matches the whole name; * and ? are wildcards. # begins a
  * comment.
  */
 #ifndef SHINY_OWNER_RULES_H

@@ -7,10 +7,9 @@
  * Threads: one a store; cells are counted by another (change_queue.h), which also calls `fold`.
  *
  * lives   blocks by sample, maker, interval of their birth, power of two of their lifetime, and how
- *         they ended: so any choice of intervals, makers and samples has its blocks, its bytes,
- *         what of it is live at the end, and its lifetimes, as `lifetimes --between` has them
- * changes by how much live blocks and bytes of a sample changed in an interval: their running sum
- *         is what was live
+ *         they ended: so any choice of intervals, makers and samples has its blocks, its bytes, its
+ *         live ones at the end, and its lifetimes, as in `lifetimes --between`
+ * changes changes of a sample's live blocks and bytes in an interval: their running sum is live
  *
  * Samples of little weight are folded into rows of page_data.h: `kept` says which row each has. As
  * soon as the cells are more than a page can hold, rows are folded further (page_cube_fold()), and

@@ -16,10 +16,10 @@
  * (1952) and Hajek (1971).
  *
  * Interval. Greenwood's variance fails where it matters here: it is 0 when all or none are used,
- * and too small while few watches reach t. So it is the beta product of Fay, Brittain and Proschan
- * (2013): with Y watched just before a use, S(t) is bounded above by the 97.5 % quantile of
+ * and too small while few watches reach t. So the interval is the beta product of Fay, Brittain and
+ * Proschan (2013): with Y watched just before a use, S(t) is at most the 97.5 % quantile of
  *     the product over uses up to t of Beta(Y, 1)
- * and below by the 2.5 % quantile of that times Beta(Y(t), 1), with Y(t) that reach t; each product
+ * and at least the 2.5 % quantile of that times Beta(Y(t), 1), with Y(t) that reach t; each product
  * as the beta distribution of its mean and variance. Without censoring this is the interval of
  * Clopper and Pearson (1934); if no watch reaches t the share may be up to 1. Watches of unequal
  * weight count as (sum w)^2 / (sum w^2) of equal weight (Kish 1965). Coverage is tested by

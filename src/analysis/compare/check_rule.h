@@ -6,10 +6,9 @@
  *
  *   rule        [each] {SELECTOR.}MEASURE COMPARISON
  *   SELECTOR    type(P) | site(P) | component(P) | role(P): only blocks of these. P is the whole
- *               name, or a pattern with * and ?; in "" where its parentheses do not pair tag(P) |
- *               between(FROM..TO): only blocks that were born under these tags, in this interval,
- *               as filter.h understands them; once each in a rule, where they replace --tag and
- *               --between
+ *               name, or a pattern with * and ?; in "" if its parentheses do not pair.
+ *               tag(P) | between(FROM..TO): only blocks born under these tags, in this interval, as
+ *               in filter.h; once each in a rule, where they replace --tag and --between
  *   COMPARISON  OP VALUE, against a number;
  *               [OP] CHANGE, against the base: +5%, -10%, +64KB, +5%+64KB, +0; without OP: at most
  *   OP          <= < >= > == !=

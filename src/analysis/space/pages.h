@@ -88,9 +88,8 @@ struct pages_sums {
 				        * them */
 	uint64_t single, single_bytes; /* pages of one block that does not fill them */
 	uint64_t pinned, pinned_bytes; /* union of both kinds */
-	uint64_t overlaps, overlap_bytes; /* blocks that begin inside others; bytes that two blocks
-					   * share, counted once. bytes - overlap_bytes are on the
-					   * pages */
+	uint64_t overlaps, overlap_bytes; /* blocks that begin inside others; their bytes inside
+					   * those. bytes - overlap_bytes are on the pages */
 	uint64_t by_use[PAGES_TENTHS];       /* pages by share of live bytes */
 	/* ranges by share of live bytes, and of pages with any */
 	uint64_t ranges_by_use[PAGES_TENTHS], ranges_by_pages[PAGES_TENTHS];

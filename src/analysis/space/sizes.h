@@ -10,14 +10,15 @@
  * the child, too, and began in the parent. Blocks of a program that exec replaced are not live. A
  * garbage-collected object counts with its last size.
  *
- * F8 of "Shiny Objects" (Upadhyay & Venkat, POMACS 10(1):20, 2026): geometric mean of the lifetime
- *    by size. Sizes here in octaves as
- * requested, (2^(k-1), 2^k], the first one up to 8 bytes; and by size class. The mean is over the
- * blocks that ended, a lifetime of 0 ns taken as 1; persistent ones, whose lifetime is unknown, are
- * counted separately. exp(1/n * sum(ln lifetime)). In one number: Pearson's correlation of ln(size)
- * and ln(lifetime) over the blocks that ended, sizes of 0 taken as 1. 0: unrelated; 1 or -1: one
- * determines the other. Smallest and largest types are ordered by their blocks' mean size, among
- * types with at least one block or one byte in SIZES_NOTABLE.
+ * F8 of "Shiny Objects" (Upadhyay & Venkat, POMACS 10(1):20, 2026): geometric mean of the lifetime,
+ * exp(1/n * sum(ln lifetime)), by size: in octaves as requested, (2^(k-1), 2^k], the first up to 8
+ * bytes; and in size classes. The mean is over the blocks that ended, a lifetime of 0 ns taken as
+ * 1; persistent ones, whose lifetime is unknown, are counted separately. In one number: Pearson's
+ * correlation of ln(size) and ln(lifetime) over the blocks that ended, sizes of 0 taken as 1. 0:
+ * unrelated; 1 or -1: one determines the other.
+ *
+ * Smallest and largest types are ordered by their blocks' mean size, among types with at least one
+ * block or one byte in SIZES_NOTABLE.
  *
  * Cost: one pass over the events (replay.h), all of the above at once.
  */

@@ -9,12 +9,11 @@
  *
  * The session is cut into `count` intervals of `interval` ns from its start on. For each, over all
  * processes and per process:
- *   live at its end: blocks, bytes as requested, distinct types (names that the report has; blocks
- *   without one make none), 4 KiB pages
- *     and 64-byte cache lines that hold at least one live byte (F11 of "Shiny Objects", Upadhyay &
- *     Venkat, POMACS 10(1):20, 2026)
- *   in it: blocks that began and that ended, with their bytes; a realloc ends one and begins
- *   another; the most bytes live at any moment
+ *   live at its end   blocks, bytes as requested, distinct types (by name, without blocks that have
+ *                     none), 4 KiB pages and 64-byte cache lines with at least one live byte (F11
+ *                     of "Shiny Objects", Upadhyay & Venkat, POMACS 10(1):20, 2026)
+ *   in it             blocks that began and that ended, with their bytes, a realloc as both; the
+ *                     most bytes live at any moment
  * An interval has the events after the end of the one before, up to its own end; late events count
  * at their place in the file. Live is as in `shinyctl help definitions`: at the end of the last
  * interval, live at the session's end; blocks that a fork copied are left out. A garbage-collected

@@ -7,8 +7,9 @@
  *
  * Definitions, after "Shiny Objects" (Upadhyay & Venkat, POMACS 10(1):20, 2026), section on
  * lifetimes:
- *   D destroyed the program ended it: free, delete, realloc, a collected object's destructor
- *   R reused another block took its place without that; or its memory went back to the system
+ *   D destroyed   the program ended it: free, delete, realloc, a collected object's destructor
+ *   R reused      another block took its place without any of these; or its memory went back to
+ *                 the system
  *   P persistent  neither happened before its process, or the recording, ended. Its lifetime is
  *                 right-censored: distribution.h
  * Algorithm 1 of the paper assigns these in one pass here: an address's map entry is its last

@@ -123,7 +123,7 @@ struct shiny_err *cmd_collect(struct ctl *ctl)
 	};
 
 	if (is_file && !o->given[OPT_OUT])
-		options.out = NULL; /* for the log, next to the file */
+		options.out = NULL; /* writes next to the file */
 	if (is_file) /* its programs are not looked at any more */
 		confine_verb(o, CONFINE_NAMER, NULL, 0);
 	else

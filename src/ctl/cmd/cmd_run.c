@@ -3,7 +3,7 @@
  * cmd_run.c: `shinyctl run`: starts the sidecar and the program, waits, returns the program's
  * status.
  *
- *   launcher ─fork─► sidecar   setsid(); serves the session directory; ends when nobody maps a
+ *   launcher ─fork─► sidecar   setsid(); serves the session directory; ends when no process maps a
  *      │                       ring and `life` is closed, and then writes into `result`
  *      └─────fork─► program    LD_PRELOAD, SHINY_SESSION; `failure` tells why exec failed, and
  *                              closes by itself when it worked
@@ -526,8 +526,7 @@ static struct shiny_err *start(struct ctl *ctl, struct run *run)
 	if (run->sidecar == 0) {
 		close(run->failure[0]);
 		close(run->failure[1]);
-		devtools_destroy(run->devtools); /* closes the sidecar's copies of the browser's
-						  * pipes */
+		devtools_destroy(run->devtools); /* the sidecar's copies of its pipes */
 		be_sidecar(run);
 	}
 	if (run->sidecar < 0)

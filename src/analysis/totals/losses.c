@@ -18,7 +18,8 @@ static void add_row(struct losses *losses, const struct loss_row *row)
 	loss_add(&losses->sum, row->name, row->count);
 }
 
-/* What this reader has found, beside what the session says of itself. */
+/* Adds the row of the references that this reader found to lead nowhere: the session itself does
+ * not count them. */
 static struct shiny_err *add_astray(struct store *store, struct losses *losses)
 {
 	static const char name[] = "ASTRAY";

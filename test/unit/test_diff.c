@@ -322,14 +322,16 @@ static void same_file(void)
 static void write_stripped(int side)
 {
 	static const char *const builds[2] = { "b1", "b2" };
-	uint64_t a = side ? 0x9000 : 0x1000, b = side ? 0x1100 : 0x7000, c = side ? 0x5000 : 0x5000;
-	uint32_t start, main_a, main_b, main_c;
+	uint64_t a = side ? 0x9000 : 0x1000, b = side ? 0x1100 : 0x7000, c = 0x5000;
+	uint64_t d = side ? 0x3000 : 0xb000;
+	uint32_t start, main_a, main_b, main_c, main_d;
 
 	begin(side, builds);
 	start = frame(LIBC, 0x50, "__libc_start_main", NULL, 0);
 	main_a = frame(PROGRAM, side ? 0x100 : 0x4100, NULL, NULL, 0);
 	main_b = frame(PROGRAM, side ? 0x140 : 0x4140, NULL, NULL, 0);
 	main_c = frame(PROGRAM, side ? 0x180 : 0x4180, NULL, NULL, 0);
+	main_d = frame(PROGRAM, side ? 0x1c0 : 0x41c0, NULL, NULL, 0);
 	/* A: sizes tell its two apart; the newer session has 1 more of the second */
 	blocks((uint32_t[]){ frame(PROGRAM, a + 8, NULL, NULL, 0), main_a, start }, 3, 0, 24, 10,
 	       0);
@@ -345,6 +347,16 @@ static void write_stripped(int side)
 	       0);
 	blocks((uint32_t[]){ frame(PROGRAM, c + (side ? 72 : 56), NULL, NULL, 0), main_c, start },
 	       3, 0, 128, side ? 9 : 8, 0);
+	/* D: two that the call alone tells apart, new and malloc; they have changed places */
+	for (int i = 0; i < 2; i++) {
+		bool is_new = i == side;
+
+		blocks((uint32_t[]){ frame(PROGRAM, d + (i ? 40 : 8), NULL, NULL, 0), main_d,
+				     start },
+		       3, 0, 200, is_new ? 50 + (uint64_t)side : 60, 0);
+		if (!is_new)
+			stats[stat_count - 1].api = SHINY_API_MALLOC;
+	}
 	end();
 }
 
@@ -358,8 +370,9 @@ static void stripped(void)
 	is_row(&d, "prog-2+0x9030", 20, 21, MATCH_CALLS);
 	is_row(&d, "prog-2+0x1138", 40, 44, MATCH_CALLS);
 	is_row(&d, "prog-2+0x5008 and 1 more", 15, 16, MATCH_TOGETHER);
-	number("stripped: nothing else", d.count, 3);
-	number("stripped: by calls", d.sites[MATCH_CALLS], 4);
+	is_row(&d, "prog-2+0x3028", 50, 51, MATCH_CALLS);
+	number("stripped: nothing else", d.count, 4);
+	number("stripped: by calls", d.sites[MATCH_CALLS], 6);
 	number("stripped: together", d.sites[MATCH_TOGETHER], 1);
 	number("stripped: only", d.sites[MATCH_ONLY], 0);
 	diff_deinit(&d);

@@ -88,6 +88,8 @@ static void make_session(const char *path)
 					       .start = 510,
 					       .forked = 500,
 					       .ending = "running" });
+	put_program(s);
+	put_vtable(s, 9);
 	must(store_put_events(s, events, sizeof(events) / sizeof(events[0])));
 	must(store_finish(s, NULL));
 }

@@ -29,6 +29,7 @@ static struct store *begin(unsigned processes, uint64_t duration, const uint64_t
 						       .forked = forked[i] });
 	put_program(s);
 	put_site(s, 1, "make");
+	put_thread(s, 3);
 	return s;
 }
 
@@ -152,6 +153,7 @@ static void collected(void)
 						     .rule = "vptr",
 						     .confidence = "exact",
 						     .source = "collected" }));
+	put_vtable(s, 3);
 	must(store_put_stat(s, &(struct store_stat){
 				       .process = 1, .stack = 1, .vtable = 3, .type = 7 }));
 	put_event(s, (struct event){ .time = 100,
@@ -217,6 +219,7 @@ static void written_down(void)
 						     .rule = "vptr",
 						     .confidence = "high",
 						     .source = "rtti" }));
+	put_vtable(s, 3);
 	must(store_put_stat(s, &(struct store_stat){
 				       .process = 1, .stack = 1, .vtable = 3, .type = 7 }));
 	put(s, 100, 1, EVENT_ALLOC, 0x1000, 10, 0, 1, 1, SHINY_API_NEW);

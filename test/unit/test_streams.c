@@ -57,6 +57,7 @@ static void count(bool constructors)
 						       .start = all[i].forked,
 						       .forked = all[i].forked });
 	put_program(s);
+	put_vtable(s, 9);
 	for (uint32_t stack = PLAIN; stack <= GUESSED; stack++)
 		put_site(s, stack, "make");
 	put_known(s, PLAIN, "char", "variable", "exact");

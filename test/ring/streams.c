@@ -769,7 +769,7 @@ static void run_aged(void)
 
 /* ---- the test ---- */
 
-struct sums {
+struct event_sums {
 	uint64_t allocs, frees, reallocs, lost, processes;
 	uint64_t by_worker[SLOTS];
 	uint64_t last_time[THREAD_SLOTS];
@@ -782,7 +782,7 @@ struct sums {
 
 static void add_up(void *context, const struct rd_event *e)
 {
-	struct sums *s = context;
+	struct event_sums *s = context;
 
 	if (e->thread < THREAD_SLOTS && e->kind != SHINY_REC_VPTR) {
 		if (s->last_generation[e->thread] == e->generation &&
@@ -878,7 +878,7 @@ static bool one_own_stream(const struct rd *r)
 static void one_case(const char *mode, const char *ring, const char *self, unsigned kill_after)
 {
 	static char why[512];
-	static struct sums s;
+	static struct event_sums s;
 	char path[300];
 	struct rd r;
 	int status = 0;

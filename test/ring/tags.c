@@ -24,11 +24,11 @@ void si_boot_test_constructor(void);
 enum { THREADS = 6, STEPS = 60000, NAMES = 40, BLOCKS = 1 << 20, SPREAD = 8 };
 static const uint64_t ghost = UINT64_C(0x100000000); /* nobody's addresses */
 
-struct book {
+struct tag_book {
 	_Atomic uint32_t blocks;
 	uint8_t name[BLOCKS]; /* of the block's tag; 0 none */
 };
-static struct book *book;
+static struct tag_book *book;
 
 #define FP ((const uintptr_t *)__builtin_frame_address(0))
 

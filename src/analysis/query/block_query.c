@@ -55,10 +55,8 @@ static bool note_event(void *context, const struct event *event)
 
 	if (event->kind == EVENT_VPTR) {
 		block = block_of(search, event->process);
-		if (block && !block->ended && block->address == event->address) {
+		if (block && !block->ended && block->address == event->address)
 			block->vtable = event->vtable;
-			block->reading = event->api;
-		}
 		return true;
 	}
 	if (event->kind == EVENT_REALLOC && event->api == SHINY_API_COLLECTED &&

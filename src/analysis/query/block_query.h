@@ -13,7 +13,7 @@
 struct block_found {
 	uint32_t process, stack, thread, vtable, end_thread;
 	uint64_t address, size, born, ended; /* ended: 0: live at the end */
-	uint8_t api, reading; /* reading: enum shiny_vptr_api; 0 if vtable is 0 */
+	uint8_t api;
 };
 struct blocks_found {
 	struct block_found *rows; /* live ones first, then the latest */

@@ -8,6 +8,7 @@
 #include "../base/cleanup.h"
 #include "../base/text.h"
 #include "../base/units.h"
+#include "output_guard.h"
 
 /* Prints the headlines of the finished file; prints nothing if it cannot be read any more. */
 static void print_headlines(const char *path, const struct style *style)
@@ -35,7 +36,7 @@ void closing_print(const struct sidecar_summary *s, bool quiet)
 	struct style style;
 	struct stat st;
 
-	style_init(&style, stderr, false);
+	style_init(&style, stderr, output_guard_fd(stderr), false);
 	if (!quiet) {
 		fprintf(stderr, "shinyctl: %s%s%s", tint(&style, TINT_BOLD), path,
 			tint_end(&style, TINT_BOLD));

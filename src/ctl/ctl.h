@@ -14,10 +14,10 @@
 #include "../analysis/totals/processes.h"
 #include "../analysis/totals/sites.h"
 #include "../analysis/totals/types.h"
+#include "../answer/table.h"
 #include "../base/json.h"
 #include "../store/store.h"
 #include "options.h"
-#include "table.h"
 
 struct ctl {
 	struct options options;

@@ -9,7 +9,7 @@
 #ifndef SHINY_HELP_H
 #define SHINY_HELP_H
 
-#include "table.h"
+#include "../answer/table.h"
 #include "verbs.h"
 
 extern const char *const help_groups[VERB_GROUPS]; /* titles of the groups */

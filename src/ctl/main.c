@@ -126,7 +126,7 @@ static struct shiny_err *run_verb(enum verb_id verb, int argc, char **argv, int 
 
 	if (err)
 		return err;
-	style_init(&ctl.style, stdout, ctl.options.given[OPT_WIDE]);
+	style_init(&ctl.style, stdout, output_guard_fd(stdout), ctl.options.given[OPT_WIDE]);
 	/* opens the place for it before confine_early() takes other places away */
 	if (!ctl.options.help && is_held(&ctl.options) && !output_guard_hold(false))
 		err = shiny_err_os(errno, "cannot make a place for the document");
@@ -173,7 +173,7 @@ static int run_main(int argc, char **argv)
 	if (argc < 2) {
 		struct style style;
 
-		style_init(&style, stderr, false);
+		style_init(&style, stderr, output_guard_fd(stderr), false);
 		help_all(&style);
 		return SHINY_ERR_USAGE;
 	}

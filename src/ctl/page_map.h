@@ -13,7 +13,7 @@
 #define SHINY_PAGE_MAP_H
 
 #include "../analysis/space/pages.h"
-#include "table.h"
+#include "../answer/table.h"
 
 /* AUTO: pages if they fit a few screens */
 enum page_cell { PAGE_CELL_AUTO, PAGE_CELL_PAGE, PAGE_CELL_RANGE };

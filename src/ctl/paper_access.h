@@ -14,7 +14,7 @@
 #include "../analysis/access/cold.h"
 #include "../analysis/space/pages.h"
 #include "../base/json.h"
-#include "table.h"
+#include "../answer/table.h"
 
 enum { PAPER_USE_POINTS = 40 };
 

@@ -9,7 +9,7 @@
 
 #include "../base/json.h"
 #include "../graph/retainers.h"
-#include "table.h"
+#include "../answer/table.h"
 
 /* Returns "g_service (server) → Service::cache_ (std::map) → Entry… → char[]+0x18 → Name"; … for
  * several in a row, +0x18 if the word has no name. The caller frees it. */

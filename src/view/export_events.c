@@ -16,7 +16,7 @@
 #include "../base/cleanup.h"
 #include "../store/event_names.h"
 #include "export.h"
-#include "row_export.h"
+#include "../answer/row_export.h"
 
 struct event_rows {
 	struct row_export to;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "export.h"
-#include "row_export.h"
+#include "../answer/row_export.h"
 
 struct table_columns {
 	VEC(char *) names;

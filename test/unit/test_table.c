@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/ctl/table.h"
+#include "../../src/answer/table.h"
 #include "check.h"
 
 enum { NAME, COUNT, NOTE, COLUMNS };

@@ -19,6 +19,7 @@
 #ifndef SHINY_CONSTRUCTED_H
 #define SHINY_CONSTRUCTED_H
 
+#include "../../answer/field.h"
 #include "../replay/replay.h"
 
 enum constructed_place {
@@ -58,5 +59,7 @@ SHINY_MUST_CHECK struct shiny_err *constructed_load(struct store *store,
 						    const struct filter *filter, const char *match,
 						    bool progress, struct constructed *out);
 void constructed_deinit(struct constructed *constructed);
+
+extern const struct field constructed_fields[]; /* of struct constructed */
 
 #endif

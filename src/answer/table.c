@@ -9,7 +9,6 @@
 #include "../base/mem.h"
 #include "../base/terminal.h"
 #include "../base/units.h"
-#include "output_guard.h"
 
 enum {
 	GAP = 2,	     /* columns between columns */
@@ -21,20 +20,20 @@ enum {
 
 /* ---- style ---- */
 
-void style_init(struct style *style, FILE *out, bool wide)
+void style_init(struct style *style, FILE *out, int file, bool wide)
 {
 	const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM"),
 		   *columns = getenv("COLUMNS");
-	bool terminal = isatty(output_guard_fd(out)) == 1;
+	bool terminal = isatty(file) == 1;
 	struct winsize size;
 
-	*style = (struct style){.out = out};
+	*style = (struct style){ .out = out };
 	style->colour = terminal && !(no_colour && *no_colour) && term && strcmp(term, "dumb") != 0;
 	if (!wide && !terminal)
 		style->longest = PIPED_LONGEST;
 	if (wide || !terminal)
 		return;
-	if (ioctl(output_guard_fd(out), TIOCGWINSZ, &size) == 0 && size.ws_col)
+	if (ioctl(file, TIOCGWINSZ, &size) == 0 && size.ws_col)
 		style->width = size.ws_col;
 	else if (columns && atoi(columns) > 0)
 		style->width = (size_t)atoi(columns);
@@ -70,7 +69,7 @@ const char *tint_end(const struct style *style, enum tint which)
 
 void table_init(struct table *table, const struct table_column *columns, size_t count)
 {
-	*table = (struct table){.columns = columns, .column_count = count};
+	*table = (struct table){ .columns = columns, .column_count = count };
 	table->totals = mem_zero(count, sizeof(*table->totals));
 }
 
@@ -95,7 +94,7 @@ void table_row(struct table *table)
 		table->below = mem_resize(table->below, table->room, sizeof(*table->below));
 	}
 	for (size_t i = 0; i < n; i++)
-		table->cells[table->rows * n + i] = (struct cell){.empty = true};
+		table->cells[table->rows * n + i] = (struct cell){ .empty = true };
 	table->below[table->rows++] = NULL;
 }
 

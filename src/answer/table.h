@@ -26,7 +26,8 @@ struct style {
 	size_t longest; /* most columns of a cell with a name, if width is no limit: pipes and
 			 * files; 0: no limit */
 };
-void style_init(struct style *style, FILE *out, bool wide);
+/* `file`: the descriptor that `out` writes to at last. */
+void style_init(struct style *style, FILE *out, int file, bool wide);
 
 enum tint { TINT_NONE, TINT_BOLD, TINT_DIM, TINT_GOOD, TINT_WARN, TINT_BAD, TINT_NAME };
 /* Return the sequences that begin and end a tint; empty without colour. */

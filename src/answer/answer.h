@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * answer.h: makes the forms of a result from the description of its members (field.h).
+ *
+ * Runs: CLI. Signals: no. Allocates: cells of a table. Threads: any, one an answer.
+ */
+#ifndef SHINY_ANSWER_H
+#define SHINY_ANSWER_H
+
+#include <stdio.h>
+
+#include "field.h"
+
+struct answer {
+	const struct field *fields;
+	const void *result;
+	size_t limit;	/* most rows of the lists that --limit is for */
+	const char *by; /* title of the column of the rows' names; NULL: the field has one */
+	void *context;	/* for FIELD_KIND_PUT */
+};
+
+/* Puts the members into the open object; an error comes from a FIELD_KIND_PUT. */
+SHINY_MUST_CHECK struct shiny_err *answer_json(const struct answer *answer, struct json *json);
+
+/* Prints a list as a table, without the columns that have no value in any row. `key`: of the list.
+ * Returns the number of rows in the table. */
+size_t answer_table(const struct answer *answer, const char *key, const struct style *style);
+
+/* Writes a list as comma-separated values (RFC 4180), the first line the keys. */
+void answer_csv(const struct answer *answer, const char *key, FILE *out);
+
+/* Returns the number of rows of a list, whatever the limit. */
+size_t answer_count(const struct answer *answer, const char *key);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rows_verb.h"
+
+#include <string.h>
+
+#include "../base/cleanup.h"
+#include "../base/mem.h"
+
+static struct shiny_err *show(struct ctl *ctl, const struct rows_verb *verb,
+			      const struct answer *answer)
+{
+	if (CTL_JSON(ctl)) {
+		ctl_document(ctl);
+		return answer_json(answer, &ctl->json);
+	}
+	if (verb->above)
+		verb->above(ctl, answer->result);
+	answer_table(answer, "rows", &ctl->style);
+	ctl_more(ctl, answer->limit, answer_count(answer, "rows"));
+	if (verb->below)
+		verb->below(ctl, answer->result);
+	return NULL;
+}
+
+/* Returns the title of the rows' names: the word of --by. */
+static const char *title_of(const struct ctl *ctl, enum option_id by)
+{
+	const char *word = by ? ctl->options.text[by] : NULL;
+
+	return word && strcmp(word, "site") == 0 ? "call site" : word;
+}
+
+struct shiny_err *rows_verb_run(struct ctl *ctl, const struct rows_verb *verb)
+{
+	AUTO_FREE void *result = mem_zero(1, verb->size);
+	AUTO_ERR struct shiny_err *err = NULL, *closing = NULL;
+	struct answer answer = { .fields = verb->fields, .result = result };
+	struct filter filter;
+	struct store *store;
+
+	SHINY_TRY(ctl_begin(ctl, &store, &filter));
+	SHINY_TRY(ctl_loaded(store, &filter, verb->load(ctl, store, &filter, result)));
+	answer.limit = ctl_limit(ctl, answer_count(&answer, "rows"), verb->usual);
+	answer.by = title_of(ctl, verb->by);
+	answer.context = store;
+	err = show(ctl, verb, &answer);
+	verb->deinit(result);
+	closing = ctl_end(ctl, store, verb->next_of ? verb->next_of(ctl) : verb->next);
+	return err ? shiny_steal(err) : shiny_steal(closing);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rows_verb.h: a verb that loads one result of a session and prints its rows, as a table of what it
+ * needs: how the result is loaded, and the fields that describe it (answer/field.h).
+ *
+ * Runs: CLI. Signals: no. Allocates: the result. Threads: one.
+ */
+#ifndef SHINY_ROWS_VERB_H
+#define SHINY_ROWS_VERB_H
+
+#include "../answer/answer.h"
+#include "ctl.h"
+
+struct rows_verb {
+	const struct field *fields; /* of the result; its list "rows" is the table */
+	size_t size;		    /* bytes of the result */
+	struct shiny_err *(*load)(struct ctl *ctl, struct store *store, const struct filter *filter,
+				  void *result);
+	void (*deinit)(void *result);
+	enum option_id by; /* the option that says what makes a row; 0: none */
+	size_t usual;	   /* most rows on a terminal without --limit; 0: all */
+	/* Print what stands above and below the table; NULL: nothing. */
+	void (*above)(struct ctl *ctl, const void *result);
+	void (*below)(struct ctl *ctl, const void *result);
+	const char *next;			       /* the command that goes on */
+	const char *(*next_of)(const struct ctl *ctl); /* chooses it; NULL: it is `next` */
+};
+
+SHINY_MUST_CHECK struct shiny_err *rows_verb_run(struct ctl *ctl, const struct rows_verb *verb);
+
+/* A result is freed by a function of its own type: makes one of a void pointer from it. */
+#define ROWS_VERB_DEINIT(type, function)  \
+	static void deinit(void *result)  \
+	{                                 \
+		function((type *)result); \
+	}
+
+#endif

@@ -35,6 +35,8 @@ static void put_value(const struct field *field, const void *row, struct json *j
 {
 	struct field_value v = field_value(field, row);
 
+	if (v.absent)
+		return;
 	switch (v.stored) {
 	case STORED_TEXT:
 		json_text(json, field->key, v.text);
@@ -58,6 +60,14 @@ static void put_value(const struct field *field, const void *row, struct json *j
 			json_number(json, field->key, v.number);
 	}
 	field_value_free(&v);
+}
+
+static void put_numbers(const struct field *field, const uint64_t *numbers, struct json *json)
+{
+	json_array_line(json, field->key);
+	for (size_t i = 0; i < field->count; i++)
+		json_number(json, NULL, numbers[i]);
+	json_end(json);
 }
 
 static struct shiny_err *put_fields(const struct answer *answer, const struct field *fields,
@@ -99,7 +109,8 @@ static struct shiny_err *put_fields(const struct answer *answer, const struct fi
 
 		if (f->kind == FIELD_KIND_GROUP) {
 			SHINY_TRY(put_fields(answer, f->fields, part, json));
-		} else if (!f->key) {
+		} else if (f->column_only || f->kind == FIELD_KIND_SHARE ||
+			   f->kind == FIELD_KIND_BAR) {
 			continue;
 		} else if (f->kind == FIELD_KIND_OBJECT) {
 			begin(f, json, f->key);
@@ -107,6 +118,8 @@ static struct shiny_err *put_fields(const struct answer *answer, const struct fi
 			json_end(json);
 		} else if (f->kind == FIELD_KIND_ROWS) {
 			SHINY_TRY(put_rows(answer, f, row, json));
+		} else if (f->kind == FIELD_KIND_NUMBERS) {
+			put_numbers(f, part, json);
 		} else if (f->kind == FIELD_KIND_PUT) {
 			SHINY_TRY(f->put(row, json, f->key, answer->context));
 		} else {
@@ -121,59 +134,58 @@ struct shiny_err *answer_json(const struct answer *answer, struct json *json)
 	return put_fields(answer, answer->fields, answer->result, json);
 }
 
-/* ---- a flat list of the fields of a row ---- */
+/* ---- columns ---- */
 
-/* A field of a row, with the offset of the groups that it is in. */
-struct flat {
+/* A field of a row, and the offset of the groups that it is in. */
+struct column {
 	const struct field *field;
 	size_t offset;
+	unsigned drop;
 };
 
-/* Adds the fields for which `wanted` is true; out NULL: counts them. */
-static size_t flatten(const struct field *fields, size_t offset,
-		      bool (*wanted)(const struct field *), struct flat *out, size_t count)
+static struct field_value column_value(const struct column *column, const void *row)
+{
+	return field_value(column->field, (const char *)row + column->offset);
+}
+
+/* Finds the field with this key; false: there is none. */
+static bool find_column(const struct field *fields, size_t offset, const char *key, size_t length,
+			struct column *out)
 {
 	for (const struct field *f = fields; f->kind != FIELD_KIND_END; f++) {
 		if (f->kind == FIELD_KIND_GROUP) {
-			count = flatten(f->fields, offset + f->offset, wanted, out, count);
-		} else if (wanted(f)) {
-			if (out)
-				out[count] = (struct flat){ f, offset };
-			count++;
+			if (find_column(f->fields, offset + f->offset, key, length, out))
+				return true;
+		} else if (strlen(f->key) == length && strncmp(f->key, key, length) == 0) {
+			*out = (struct column){ f, offset, 0 };
+			return true;
 		}
 	}
-	return count;
+	return false;
 }
 
-static struct flat *flat_fields(const struct field *list, bool (*wanted)(const struct field *),
-				size_t *count)
+/* Reads the columns that a list shows; a word without a field is left out. */
+static struct column *shown_columns(const struct field *list, size_t *count)
 {
-	struct flat *flat;
+	struct column *columns = mem_zero(strlen(list->shows) / 2 + 1, sizeof(*columns));
+	const char *word = list->shows;
 
-	*count = flatten(list->fields, 0, wanted, NULL, 0);
-	flat = mem_alloc(*count * sizeof(*flat));
-	flatten(list->fields, 0, wanted, flat, 0);
-	return flat;
-}
+	*count = 0;
+	while (*word) {
+		size_t length = strcspn(word, "/ ");
+		struct column *column = &columns[*count];
 
-static struct field_value flat_value(const struct flat *flat, const void *row)
-{
-	return field_value(flat->field, (const char *)row + flat->offset);
+		*count += find_column(list->fields, 0, word, length, column);
+		word += length;
+		if (*word == '/')
+			column->drop = (unsigned)strtoul(word + 1, NULL, 10);
+		word += strcspn(word, " ");
+		word += strspn(word, " ");
+	}
+	return columns;
 }
 
 /* ---- table ---- */
-
-static bool has_column(const struct field *field)
-{
-	return field->place;
-}
-
-static int compare_places(const void *a, const void *b)
-{
-	const struct flat *x = a, *y = b;
-
-	return (int)x->field->place - (int)y->field->place;
-}
 
 static enum cell_kind cell_kind_of(const struct field *field)
 {
@@ -194,6 +206,23 @@ static enum cell_kind cell_kind_of(const struct field *field)
 	default:
 		return CELL_RIGHT;
 	}
+}
+
+/* Returns the title of a column: its own, that of the rows, or the key with spaces. */
+static char *title_of(const struct answer *answer, const struct field *list,
+		      const struct field *field)
+{
+	const char *title = field->title;
+	char *made;
+
+	if (field->by)
+		title = list->title ? list->title : answer->by;
+	if (title)
+		return mem_text(title);
+	made = mem_text(field->key);
+	for (char *at = made; (at = strchr(at, '_')); at++)
+		*at = ' ';
+	return made;
 }
 
 /* Sets the text of a cell whose kind is not a number with a unit. */
@@ -228,69 +257,82 @@ static void set_text(struct table *table, size_t column, const struct field *fie
 	table_text(table, column, text);
 }
 
-static void set_cell(struct table *table, size_t column, const struct flat *flat, const void *row)
+static void set_cell(struct table *table, size_t at, const struct column *column, const void *row)
 {
-	struct field_value v = flat_value(flat, row);
-	enum cell_kind kind = table->columns[column].kind;
+	struct field_value v = column_value(column, row);
+	enum cell_kind kind = table->columns[at].kind;
 
-	if (v.stored == STORED_NONE || v.blank)
+	if (v.stored == STORED_NONE || v.absent || v.blank)
 		;
 	else if (kind == CELL_TEXT || kind == CELL_RIGHT)
-		set_text(table, column, flat->field, &v);
+		set_text(table, at, column->field, &v);
 	else
-		table_number(table, column, v.stored == STORED_REAL ? (uint64_t)v.real : v.number);
+		table_number(table, at, v.stored == STORED_REAL ? (uint64_t)v.real : v.number);
 	field_value_free(&v);
 }
 
-size_t answer_table(const struct answer *answer, const char *key, const struct style *style)
+static struct table_column *table_columns(const struct answer *answer, const struct field *list,
+					  const struct column *columns, size_t count)
 {
-	const struct field *list = list_of(answer, key);
-	struct field_rows rows = field_rows(list, answer->result);
-	size_t count, shown = rows_shown(answer, list, rows.count), printed;
-	struct flat *flat = flat_fields(list, has_column, &count);
-	struct table_column *columns = mem_zero(count, sizeof(*columns));
-	struct table table;
+	struct table_column *out = mem_zero(count, sizeof(*out));
 
-	qsort(flat, count, sizeof(*flat), compare_places);
 	for (size_t i = 0; i < count; i++) {
-		columns[i] = flat[i].field->column;
-		columns[i].kind = cell_kind_of(flat[i].field);
-		if (flat[i].field->by)
-			columns[i].title = answer->by;
+		const struct field *field = columns[i].field;
+
+		out[i] = (struct table_column){ .title = title_of(answer, list, field),
+						.kind = cell_kind_of(field),
+						.flexible = field->flexible,
+						.cut = field->cut,
+						.drop = (int)columns[i].drop,
+						.tint = field->tint };
 	}
-	table_init(&table, columns, count);
-	for (size_t i = 0; i < count; i++)
-		if (columns[i].kind == CELL_SHARE || columns[i].kind == CELL_BAR)
-			table_total(&table, i,
+	return out;
+}
+
+static void fill(struct table *table, const struct answer *answer, const struct field *list,
+		 const struct column *columns)
+{
+	struct field_rows rows = field_rows(list, answer->result);
+	size_t shown = rows_shown(answer, list, rows.count);
+
+	for (size_t i = 0; i < table->column_count; i++)
+		if (table->columns[i].kind == CELL_SHARE || table->columns[i].kind == CELL_BAR)
+			table_total(table, i,
 				    *(const uint64_t *)((const char *)answer->result +
-							flat[i].field->whole));
+							columns[i].field->whole));
 	for (size_t r = 0; r < shown; r++) {
 		const void *row = field_row(list, rows, r);
 
 		if (list->skip && list->skip(row))
 			continue;
-		table_row(&table);
-		for (size_t i = 0; i < count; i++)
-			set_cell(&table, i, &flat[i], row);
+		table_row(table);
+		for (size_t i = 0; i < table->column_count; i++)
+			set_cell(table, i, &columns[i], row);
 	}
-	printed = table.rows;
+}
+
+void answer_table(const struct answer *answer, const char *key, const struct style *style)
+{
+	const struct field *list = list_of(answer, key);
+	size_t count;
+	AUTO_FREE struct column *columns = shown_columns(list, &count);
+	struct table_column *titled = table_columns(answer, list, columns, count);
+	struct table table;
+
+	table_init(&table, titled, count);
+	fill(&table, answer, list, columns);
 	table_print(&table, style);
 	table_deinit(&table);
-	free(columns);
-	free(flat);
-	return printed;
+	for (size_t i = 0; i < count; i++)
+		free((char *)titled[i].title);
+	free(titled);
 }
 
 /* ---- CSV ---- */
 
-static bool has_value(const struct field *field)
+static void export_value(struct row_export *writer, const struct column *column, const void *row)
 {
-	return field->key && field->kind < FIELD_KIND_SHARE;
-}
-
-static void export_value(struct row_export *writer, const struct flat *flat, const void *row)
-{
-	struct field_value v = flat_value(flat, row);
+	struct field_value v = column_value(column, row);
 	char text[32];
 
 	switch (v.stored) {
@@ -307,7 +349,7 @@ static void export_value(struct row_export *writer, const struct flat *flat, con
 		break;
 	default:
 		snprintf(text, sizeof(text), "0x%" PRIx64, v.number);
-		if (flat->field->kind == FIELD_KIND_ADDRESS)
+		if (column->field->kind == FIELD_KIND_ADDRESS)
 			row_export_text(writer, text);
 		else
 			row_export_number(writer, (int64_t)v.number);
@@ -315,17 +357,35 @@ static void export_value(struct row_export *writer, const struct flat *flat, con
 	field_value_free(&v);
 }
 
+/* Adds the fields that are one value; out NULL: counts them. */
+static size_t value_columns(const struct field *fields, size_t offset, struct column *out,
+			    size_t count)
+{
+	for (const struct field *f = fields; f->kind != FIELD_KIND_END; f++) {
+		if (f->kind == FIELD_KIND_GROUP) {
+			count = value_columns(f->fields, offset + f->offset, out, count);
+		} else if (f->kind < FIELD_KIND_SHARE && !f->column_only) {
+			if (out)
+				out[count] = (struct column){ f, offset, 0 };
+			count++;
+		}
+	}
+	return count;
+}
+
 void answer_csv(const struct answer *answer, const char *key, FILE *out)
 {
 	const struct field *list = list_of(answer, key);
 	struct field_rows rows = field_rows(list, answer->result);
-	size_t count, shown = rows_shown(answer, list, rows.count);
-	struct flat *flat = flat_fields(list, has_value, &count);
-	const char **names = mem_alloc(count * sizeof(*names));
+	size_t shown = rows_shown(answer, list, rows.count),
+	       count = value_columns(list->fields, 0, NULL, 0);
+	AUTO_FREE struct column *columns = mem_zero(count, sizeof(*columns));
+	AUTO_FREE const char **names = mem_zero(count, sizeof(*names));
 	struct row_export writer;
 
+	value_columns(list->fields, 0, columns, 0);
 	for (size_t i = 0; i < count; i++)
-		names[i] = flat[i].field->key;
+		names[i] = columns[i].field->key;
 	row_export_init(&writer, out, true, names, count);
 	for (size_t r = 0; r < shown; r++) {
 		const void *row = field_row(list, rows, r);
@@ -333,8 +393,6 @@ void answer_csv(const struct answer *answer, const char *key, FILE *out)
 		if (list->skip && list->skip(row))
 			continue;
 		for (size_t i = 0; i < count; i++)
-			export_value(&writer, &flat[i], row);
+			export_value(&writer, &columns[i], row);
 	}
-	free(names);
-	free(flat);
 }

@@ -23,8 +23,8 @@ struct answer {
 SHINY_MUST_CHECK struct shiny_err *answer_json(const struct answer *answer, struct json *json);
 
 /* Prints a list as a table, without the columns that have no value in any row. `key`: of the list.
- * Returns the number of rows in the table. */
-size_t answer_table(const struct answer *answer, const char *key, const struct style *style);
+ */
+void answer_table(const struct answer *answer, const char *key, const struct style *style);
 
 /* Writes a list as comma-separated values (RFC 4180), the first line the keys. */
 void answer_csv(const struct answer *answer, const char *key, FILE *out);

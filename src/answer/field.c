@@ -72,6 +72,12 @@ void field_set_real(struct field_value *out, double real)
 	out->real = real;
 }
 
+void field_set_flag(struct field_value *out, bool flag)
+{
+	out->stored = STORED_BOOL;
+	out->flag = flag;
+}
+
 void field_set_text(struct field_value *out, const char *text)
 {
 	out->stored = text ? STORED_TEXT : STORED_NONE;
@@ -88,13 +94,16 @@ struct field_rows field_rows(const struct field *field, const void *result)
 {
 	const char *at = (const char *)result + field->offset;
 
-	if (field->inside)
-		return (struct field_rows){ at, field->count };
-	return (struct field_rows){ *(const void *const *)at,
-				    *(const size_t *)((const char *)result + field->count_offset) };
+	return (struct field_rows){
+		field->inside ? at : *(const void *const *)at,
+		field->count ? field->count
+			     : *(const size_t *)((const char *)result + field->count_offset),
+	};
 }
 
 const void *field_row(const struct field *field, struct field_rows rows, size_t index)
 {
-	return (const char *)rows.rows + index * field->size;
+	const char *at = (const char *)rows.rows + index * field->size;
+
+	return field->pointers ? *(const void *const *)at : at;
 }

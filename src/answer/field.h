@@ -5,20 +5,25 @@
  *
  * Runs: CLI. Signals: no. Allocates: nothing. Threads: any.
  *
- * A result is a struct that an analysis returns. Beside it stands an array of fields that ends with
- * a field of kind FIELD_KIND_END:
+ * A result is a struct that an analysis returns. Beside it stands an array of fields:
  *
  *   static const struct field row_fields[] = {
- *       { FIELD_TEXT("name", ROW, name), FIELD_NAME_COLUMN(3, "class"), .help = "the class" },
- *       { FIELD_BYTES("class_bytes", ROW, bytes), FIELD_COLUMN(2, 5, "size"), .help = "its size" },
- *       { FIELD_SHARE(ROW, count, RESULT, total.count), FIELD_COLUMN(1, 0, "share") },
- *       { .kind = FIELD_KIND_END },
+ *       { FIELD_TEXT("name", struct row, name), FIELD_NAME, .help = "the class" },
+ *       { FIELD_COUNT("blocks", struct row, blocks), .help = "its blocks" },
+ *       { FIELD_SHARE("share", struct row, blocks, struct result, total.blocks) },
+ *       FIELD_LAST
+ *   };
+ *   const struct field result_fields[] = {
+ *       { FIELD_ROWS("rows", struct result, rows, count, row_fields), .limited = true,
+ *         .shows = "share blocks/1 name", .help = "a class" },
+ *       FIELD_LAST
  *   };
  *
- * The order of the array is the order of the JSON. A field without `key` is not in the JSON; one
- * without a column is not in the table. A field of kind GROUP puts the fields of a struct inside
- * into the same object, OBJECT into one of its own, ROWS a list of objects. A field whose value is
- * not in the struct has a function `get`.
+ * The order of the array is the order of the JSON. `shows` of a list is its table: the keys of the
+ * columns from left to right, and behind a slash how soon a column is left out of a narrow table:
+ * the highest number first, never without one. A GROUP puts the fields of a struct inside into the
+ * same object, an OBJECT into one of its own. A field whose value no member holds has a function
+ * `get`.
  */
 #ifndef SHINY_FIELD_H
 #define SHINY_FIELD_H
@@ -32,23 +37,24 @@
 #include "table.h"
 
 enum field_kind {
-	FIELD_KIND_END,	  /* ends an array */
-	FIELD_KIND_TEXT,  /* NULL: null */
-	FIELD_KIND_COUNT, /* a number of things */
+	FIELD_KIND_END,     /* ends an array */
+	FIELD_KIND_TEXT,    /* NULL: null */
+	FIELD_KIND_COUNT,   /* a number of things */
 	FIELD_KIND_BYTES,
 	FIELD_KIND_TIME,    /* ns */
-	FIELD_KIND_ID,	    /* a number that is not a quantity, or an address as a number */
+	FIELD_KIND_ID,      /* a number that is no quantity */
 	FIELD_KIND_ADDRESS, /* in hex, as a text */
 	FIELD_KIND_REAL,    /* a number without unit */
 	FIELD_KIND_FLAG,
 	FIELD_KIND_COUNT_CHANGE, /* a signed difference */
 	FIELD_KIND_BYTES_CHANGE,
-	FIELD_KIND_SHARE,  /* in tables only: the value as a share of `whole` */
-	FIELD_KIND_BAR,	   /* the same, as a bar */
-	FIELD_KIND_GROUP,  /* `fields` of the struct at `offset`, in the same object */
-	FIELD_KIND_OBJECT, /* `fields` of the struct at `offset`, as an object */
-	FIELD_KIND_ROWS,   /* a list of objects */
-	FIELD_KIND_PUT,	   /* whatever `put` writes */
+	FIELD_KIND_SHARE,   /* in tables only: the value as a share of `whole` */
+	FIELD_KIND_BAR,     /* the same, as a bar */
+	FIELD_KIND_GROUP,   /* `fields` of the struct at `offset`, in the same object */
+	FIELD_KIND_OBJECT,  /* `fields` of the struct at `offset`, as an object */
+	FIELD_KIND_ROWS,    /* a list of objects */
+	FIELD_KIND_NUMBERS, /* a list of numbers: `count` members of type uint64_t at `offset` */
+	FIELD_KIND_PUT,     /* what `put` writes */
 };
 
 /* The C type of the member at `offset`. */
@@ -63,8 +69,7 @@ enum field_stored {
 	STORED_REAL,
 	STORED_BOOL,
 };
-/* The type of an expression as enum field_stored. */
-#define FIELD_STORED(expression) \
+#define FIELD_STORED(expression)                                                                   \
 	_Generic((expression),                                                                     \
 		char *: STORED_TEXT, const char *: STORED_TEXT, uint64_t: STORED_U64,              \
 		uint32_t: STORED_U32, uint16_t: STORED_U16, int64_t: STORED_I64,                   \
@@ -73,7 +78,8 @@ enum field_stored {
 /* The value of a field of one row. */
 struct field_value {
 	enum field_stored stored; /* TEXT, U64, I64, REAL or BOOL; NONE: null, and an empty cell */
-	bool blank;		  /* its cell is empty all the same */
+	bool absent;              /* the JSON has no such member, and the cell is empty */
+	bool blank;               /* the cell is empty */
 	union {
 		const char *text;
 		uint64_t number;
@@ -89,73 +95,86 @@ typedef struct shiny_err *field_put_fn(const void *row, struct json *json, const
 				       void *context);
 
 struct field {
-	const char *key; /* of the JSON member; NULL: none */
+	const char *key;          /* of the JSON member, and of the column */
 	enum field_kind kind;
 	enum field_stored stored;
-	size_t offset;	   /* of the value in its struct */
-	field_get_fn *get; /* NULL: the value is at `offset` */
-	field_put_fn *put; /* of kind PUT */
-	struct table_column column;
-	unsigned place;	 /* of the column, from 1; 0: none */
-	bool by;	 /* the title of the column is what makes a row: --by */
-	bool blank_zero; /* the cell of 0 is empty */
-	/* of SHARE and BAR: the whole in the result */
-	size_t whole;
+	size_t offset;            /* of the value in its struct */
+	field_get_fn *get;        /* NULL: the value is at `offset` */
+	field_put_fn *put;        /* of a PUT */
+	const char *help;         /* one sentence, without its end */
+
+	/* the column */
+	const char *title;        /* NULL: the key, with spaces for underscores */
+	enum tint tint;
+	bool flexible;            /* its text may be cut, as `cut` says */
+	enum text_cut cut;
+	bool by;                  /* the title is that of the list, or of the answer */
+	bool column_only;         /* it is in no JSON */
+	bool blank_zero;          /* the cell of 0 is empty */
+	size_t whole;             /* of SHARE and BAR: the offset of the whole in the result */
+
 	/* of GROUP, OBJECT and ROWS */
 	const struct field *fields;
-	bool spread; /* an object has a line for each member */
+	bool spread;              /* an object has a line for each member */
+
 	/* of ROWS */
-	bool limited;		       /* --limit is for this list */
-	bool inside;		       /* the rows are at `offset`; else a pointer to them is */
-	size_t count_offset;	       /* of a size_t; inside: `count` is the number */
-	size_t count, size;	       /* size: bytes of a row */
+	const char *shows;        /* the table; NULL: none */
+	bool limited;             /* --limit is for this list */
+	bool inside;              /* the rows are at `offset`; else a pointer to them is */
+	bool pointers;            /* a row is a pointer to its struct */
+	size_t count;             /* the number of rows; 0: it is at `count_offset` */
+	size_t count_offset;      /* of a size_t */
+	size_t size;              /* bytes of a row */
 	bool (*skip)(const void *row); /* NULL: none is left out */
-	const char *help;	       /* a sentence without its end */
 };
 
-#define FIELD_AT(row, member) \
-	.offset = offsetof(row, member), .stored = FIELD_STORED(((row *)0)->member)
-#define FIELD_TEXT(name, row, member)  .key = name, .kind = FIELD_KIND_TEXT, FIELD_AT(row, member)
-#define FIELD_COUNT(name, row, member) .key = name, .kind = FIELD_KIND_COUNT, FIELD_AT(row, member)
-#define FIELD_BYTES(name, row, member) .key = name, .kind = FIELD_KIND_BYTES, FIELD_AT(row, member)
-#define FIELD_TIME(name, row, member)  .key = name, .kind = FIELD_KIND_TIME, FIELD_AT(row, member)
-#define FIELD_ID(name, row, member)    .key = name, .kind = FIELD_KIND_ID, FIELD_AT(row, member)
-#define FIELD_ADDRESS(name, row, member) \
-	.key = name, .kind = FIELD_KIND_ADDRESS, FIELD_AT(row, member)
-#define FIELD_REAL(name, row, member) .key = name, .kind = FIELD_KIND_REAL, FIELD_AT(row, member)
-#define FIELD_FLAG(name, row, member) .key = name, .kind = FIELD_KIND_FLAG, FIELD_AT(row, member)
-/* A value of this kind that a function works out. */
-#define FIELD_WORKED_OUT(name, which, function) \
-	.key = name, .kind = FIELD_KIND_##which, .get = function
-/* The share, or the bar, of a member in a member of the result. */
-#define FIELD_SHARE(row, member, result, all) \
-	.kind = FIELD_KIND_SHARE, FIELD_AT(row, member), .whole = offsetof(result, all)
-#define FIELD_BAR(row, member, result, all) \
-	.kind = FIELD_KIND_BAR, FIELD_AT(row, member), .whole = offsetof(result, all)
-#define FIELD_GROUP(row, member, of) \
-	.kind = FIELD_KIND_GROUP, .offset = offsetof(row, member), .fields = (of)
-#define FIELD_SAME_OBJECT(of) .kind = FIELD_KIND_GROUP, .fields = (of)
-#define FIELD_OBJECT(name, row, member, of) \
-	.key = name, .kind = FIELD_KIND_OBJECT, .offset = offsetof(row, member), .fields = (of)
-/* A list: `member` points to `number` rows, a size_t member. */
-#define FIELD_ROWS(name, row, member, number, of)                              \
-	.key = name, .kind = FIELD_KIND_ROWS, .offset = offsetof(row, member), \
-	.count_offset = offsetof(row, number), .size = sizeof(*((row *)0)->member), .fields = (of)
-/* A list: `member` is the array. */
-#define FIELD_ARRAY(name, row, member, of)                                                     \
-	.key = name, .kind = FIELD_KIND_ROWS, .offset = offsetof(row, member), .inside = true, \
-	.size = sizeof(*((row *)0)->member), .fields = (of),                                   \
-	.count = sizeof(((row *)0)->member) / sizeof(*((row *)0)->member)
+#define FIELD_LAST { .kind = FIELD_KIND_END },
 
-/* The column of a field: its place in the table, and how soon it is left out of a narrow one. */
-#define FIELD_COLUMN(at, soon, heading) \
-	.place = (at), .column = { .title = (heading), .drop = (soon) }
-/* The same for the name of the row, which can be cut. */
-#define FIELD_NAME_COLUMN(at, heading)                                                          \
-	.place = (at), .column = {                                                              \
-		.title = (heading), .flexible = true, .cut = TEXT_CUT_MIDDLE, .tint = TINT_NAME \
-	}
-#define FIELD_BY_COLUMN(at) .by = true, FIELD_NAME_COLUMN(at, NULL)
+#define FIELD_AT(row, member)                                                                      \
+	.offset = offsetof(row, member), .stored = FIELD_STORED(((row *)0)->member)
+#define FIELD_OF(name, which, row, member) .key = name, .kind = which, FIELD_AT(row, member)
+
+#define FIELD_TEXT(name, row, member)    FIELD_OF(name, FIELD_KIND_TEXT, row, member)
+#define FIELD_COUNT(name, row, member)   FIELD_OF(name, FIELD_KIND_COUNT, row, member)
+#define FIELD_BYTES(name, row, member)   FIELD_OF(name, FIELD_KIND_BYTES, row, member)
+#define FIELD_TIME(name, row, member)    FIELD_OF(name, FIELD_KIND_TIME, row, member)
+#define FIELD_ID(name, row, member)      FIELD_OF(name, FIELD_KIND_ID, row, member)
+#define FIELD_ADDRESS(name, row, member) FIELD_OF(name, FIELD_KIND_ADDRESS, row, member)
+#define FIELD_REAL(name, row, member)    FIELD_OF(name, FIELD_KIND_REAL, row, member)
+#define FIELD_FLAG(name, row, member)    FIELD_OF(name, FIELD_KIND_FLAG, row, member)
+/* A value of this kind that a function works out. */
+#define FIELD_WORKED_OUT(name, which, function)                                                    \
+	.key = name, .kind = FIELD_KIND_##which, .get = function
+/* The share, or the bar, that a member is of `all`, a uint64_t in the result. */
+#define FIELD_SHARE(name, row, member, result, all)                                                \
+	FIELD_OF(name, FIELD_KIND_SHARE, row, member), .whole = offsetof(result, all)
+#define FIELD_BAR(name, row, member, result, all)                                                  \
+	FIELD_OF(name, FIELD_KIND_BAR, row, member), .whole = offsetof(result, all), .title = "",  \
+						     .tint = TINT_GOOD
+#define FIELD_GROUP(row, member, of)                                                               \
+	.kind = FIELD_KIND_GROUP, .offset = offsetof(row, member), .fields = (of)
+#define FIELD_SAME(of) .kind = FIELD_KIND_GROUP, .fields = (of) /* of the same struct */
+#define FIELD_OBJECT(name, row, member, of)                                                        \
+	.key = name, .kind = FIELD_KIND_OBJECT, .offset = offsetof(row, member), .fields = (of)
+#define FIELD_LIST(name, row, member, of)                                                          \
+	.key = name, .kind = FIELD_KIND_ROWS, .offset = offsetof(row, member),                     \
+	.size = sizeof(*((row *)0)->member), .fields = (of)
+/* A list: `member` points to its rows, `number` is a size_t. */
+#define FIELD_ROWS(name, row, member, number, of)                                                  \
+	FIELD_LIST(name, row, member, of), .count_offset = offsetof(row, number)
+/* A list: `member` is the array; all of it, or the first `number` rows of it. */
+#define FIELD_ARRAY(name, row, member, of)                                                         \
+	FIELD_LIST(name, row, member, of), .inside = true,                                         \
+		.count = sizeof(((row *)0)->member) / sizeof(*((row *)0)->member)
+#define FIELD_FIRST(name, row, member, number, of)                                                 \
+	FIELD_ROWS(name, row, member, number, of), .inside = true
+#define FIELD_NUMBERS(name, row, member)                                                           \
+	.key = name, .kind = FIELD_KIND_NUMBERS, .offset = offsetof(row, member),                  \
+	.count = sizeof(((row *)0)->member) / sizeof(uint64_t)
+
+/* The name of a row, and one whose title says what makes a row. */
+#define FIELD_NAME    .flexible = true, .cut = TEXT_CUT_MIDDLE, .tint = TINT_NAME
+#define FIELD_BY_NAME FIELD_NAME, .by = true
 
 /* Returns the value of a field of a row; free it. */
 struct field_value field_value(const struct field *field, const void *row);
@@ -164,6 +183,7 @@ void field_value_free(struct field_value *value);
 /* Sets the value that a function `get` works out. */
 void field_set_number(struct field_value *out, uint64_t number);
 void field_set_real(struct field_value *out, double real);
+void field_set_flag(struct field_value *out, bool flag);
 void field_set_text(struct field_value *out, const char *text);
 void field_set_owned(struct field_value *out, char *text); /* takes ownership */
 

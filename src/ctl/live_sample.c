@@ -185,14 +185,14 @@ static char *path_in(const struct live_work *work)
 }
 
 /* The child's answer about a sample, in one packet. */
-struct answer {
+struct live_answer {
 	bool made;
 	char why[MESSAGE_BYTES]; /* the reason, if not made */
 };
 
 static bool say(int line, const char *why)
 {
-	struct answer answer = { .made = !why };
+	struct live_answer answer = { .made = !why };
 
 	snprintf(answer.why, sizeof(answer.why), "%s", why ? why : "");
 	return send(line, &answer, sizeof(answer), MSG_NOSIGNAL) == sizeof(answer);
@@ -337,7 +337,7 @@ struct shiny_err *live_work_ask(struct live_work *work)
 
 void live_work_stop(struct live_work *work)
 {
-	struct answer answer;
+	struct live_answer answer;
 
 	if (work->child > 0) {
 		kill(-work->child, SIGKILL);
@@ -362,15 +362,15 @@ void live_work_stop(struct live_work *work)
 	*work = (struct live_work){ .file = work->file, .with_events = work->with_events };
 }
 
-static struct answer take_answer(const struct live_work *work)
+static struct live_answer take_answer(const struct live_work *work)
 {
-	struct answer answer = { 0 };
+	struct live_answer answer = { 0 };
 	ssize_t got;
 
 	while ((got = read(work->line, &answer, sizeof(answer))) < 0 && errno == EINTR)
 		;
 	if (got != (ssize_t)sizeof(answer))
-		return (struct answer){ .why = ENDED };
+		return (struct live_answer){ .why = ENDED };
 	return answer;
 }
 
@@ -386,7 +386,7 @@ static struct shiny_err *is_finished(const char *file, bool *finished)
 
 struct shiny_err *live_work_file(struct live_work *work, char **path, bool *ended)
 {
-	struct answer answer = take_answer(work);
+	struct live_answer answer = take_answer(work);
 	struct shiny_err *err = NULL;
 	bool finished = false;
 

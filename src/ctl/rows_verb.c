@@ -27,7 +27,9 @@ static const char *title_of(const struct ctl *ctl, enum option_id by)
 {
 	const char *word = by ? ctl->options.text[by] : NULL;
 
-	return word && strcmp(word, "site") == 0 ? "call site" : word;
+	if (word && strcmp(word, "site") == 0)
+		return "call site";
+	return word && strcmp(word, "class") == 0 ? "size class" : word;
 }
 
 struct shiny_err *rows_verb_run(struct ctl *ctl, const struct rows_verb *verb)

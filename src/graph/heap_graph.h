@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../answer/field.h"
 #include "../analysis/attribute/groups.h"
 #include "../analysis/replay/type_table.h"
 #include "graph_blocks.h"
@@ -25,6 +26,7 @@ struct graph_facts {
 	uint32_t snapshot, process, pid;
 	uint64_t time, blocks, bytes, edges, copied, unread, stopped, took;
 };
+extern const struct field graph_facts_fields[]; /* of struct graph_facts: which snapshot */
 struct graph_root {
 	char *name; /* "g_cache (orders)", "stack of thread 12", … */
 	bool exact; /* true for variables and wrappers; a stack or register may hold a stale word */

@@ -38,4 +38,6 @@ SHINY_MUST_CHECK struct shiny_err *unreachable_load(struct store *store,
 						    bool full_names, struct unreachable *out);
 void unreachable_deinit(struct unreachable *unreachable);
 
+extern const struct field unreachable_fields[]; /* of struct unreachable */
+
 #endif

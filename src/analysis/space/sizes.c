@@ -294,12 +294,15 @@ static void finish(struct sizes *out, struct sizes_count *c, const char *match,
 	for (size_t i = 0; i < c->classes.count; i++) {
 		struct sizes_row *row = &c->classes.at[i];
 
+		row->is_class = true;
 		row->name =
 			mem_format("%s %llu%s", size_allocator_names[row->allocator],
 				   (unsigned long long)row->slot, row->mapped ? ", mapped" : "");
 		add_row(&out->total, row);
 		add_row(&out->allocators[row->allocator], row);
 	}
+	for (unsigned i = 0; i < SIZE_ALLOCATORS; i++)
+		out->allocators[i].name = mem_text(size_allocator_names[i]);
 	out->aligned = c->aligned;
 	out->correlation = correlation(c);
 	take_names(&c->types, c->by_type);
@@ -308,6 +311,8 @@ static void finish(struct sizes *out, struct sizes_count *c, const char *match,
 	arrange(&out->types, c->by_type, c->types.count, match, order);
 	arrange(&out->sites, c->by_site, c->sites.count, match, order);
 	c->classes.at = c->by_type = c->by_site = NULL;
+	out->smallest_count = sizes_extremes(out, false, SIZES_EXTREMES, out->smallest);
+	out->largest_count = sizes_extremes(out, true, SIZES_EXTREMES, out->largest);
 }
 
 static void counting_free(struct sizes_count *c)
@@ -369,6 +374,8 @@ void sizes_deinit(struct sizes *s)
 	rows_free(&s->classes);
 	rows_free(&s->types);
 	rows_free(&s->sites);
+	for (unsigned i = 0; i < SIZE_ALLOCATORS; i++)
+		free(s->allocators[i].name);
 	for (unsigned i = 0; i < SIZES_OCTAVES; i++)
 		distribution_deinit(&s->octaves[i].ages);
 	*s = (struct sizes){ 0 };

@@ -25,11 +25,12 @@
 #ifndef SHINY_SIZES_H
 #define SHINY_SIZES_H
 
+#include "../../answer/field.h"
 #include "../query/distribution.h"
 #include "../attribute/groups.h"
 #include "size_class.h"
 
-enum { SIZES_OCTAVES = 46, SIZES_NOTABLE = 1000 };
+enum { SIZES_OCTAVES = 46, SIZES_NOTABLE = 1000, SIZES_EXTREMES = 5 };
 
 struct size_sums {
 	/* blocks that began; bytes requested, usable, of slots */
@@ -55,6 +56,7 @@ struct sizes_row {
 					  * size is kept */
 	enum size_allocator allocator;   /* of a class */
 	bool mapped;                     /* of a class: a mapping of its own */
+	bool is_class;
 	bool unknown;                    /* the row of blocks without a type, or call site */
 };
 /* Returns ns; 0: none ended. */
@@ -71,9 +73,12 @@ struct sizes_octave {
 };
 struct sizes {
 	struct sizes_row total;
-	struct sizes_row allocators[SIZE_ALLOCATORS]; /* name NULL: see size_allocator_names */
+	struct sizes_row allocators[SIZE_ALLOCATORS];
 	struct sizes_octave octaves[SIZES_OCTAVES];
 	struct sizes_rows classes, types, sites; /* those with blocks, in the requested order */
+	struct sizes_rows chosen; /* one of these, for sizes_fields; set by the caller */
+	const struct sizes_row *smallest[SIZES_EXTREMES], *largest[SIZES_EXTREMES]; /* types */
+	size_t smallest_count, largest_count;
 	double correlation; /* of size and lifetime, -1 to 1; NAN: one size or one lifetime only, or
 			     * none ended */
 	uint64_t aligned; /* blocks of memalign and the like: their room is a lower bound */
@@ -99,5 +104,7 @@ void sizes_deinit(struct sizes *sizes);
  * Returns their number. */
 size_t sizes_extremes(const struct sizes *sizes, bool largest, size_t room,
 		      const struct sizes_row **out);
+
+extern const struct field sizes_fields[]; /* of struct sizes */
 
 #endif

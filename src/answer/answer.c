@@ -164,6 +164,21 @@ static bool find_column(const struct field *fields, size_t offset, const char *k
 	return false;
 }
 
+const char *answer_unknown_column(const struct field *list)
+{
+	struct column column;
+
+	for (const char *word = list->shows; *word;) {
+		size_t length = strcspn(word, "/ ");
+
+		if (!find_column(list->fields, 0, word, length, &column))
+			return word;
+		word += length + strcspn(word + length, " ");
+		word += strspn(word, " ");
+	}
+	return NULL;
+}
+
 /* Reads the columns that a list shows; a word without a field is left out. */
 static struct column *shown_columns(const struct field *list, size_t *count)
 {

@@ -29,6 +29,9 @@ void answer_table(const struct answer *answer, const char *key, const struct sty
 /* Writes a list as comma-separated values (RFC 4180), the first line the keys. */
 void answer_csv(const struct answer *answer, const char *key, FILE *out);
 
+/* Returns where `shows` of a list names no field of its rows; NULL: nowhere. */
+const char *answer_unknown_column(const struct field *list);
+
 /* Returns the number of rows of a list, whatever the limit. */
 size_t answer_count(const struct answer *answer, const char *key);
 

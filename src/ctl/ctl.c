@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "../answer/answer.h"
 #include "../base/cleanup.h"
 #include "../base/text.h"
 #include "../base/units.h"
@@ -51,23 +52,6 @@ static void loss_line(const struct style *style, const struct losses *losses, co
 			row->text ? row->text : row->name, row->advice ? " → " : "",
 			row->advice ? row->advice : "");
 	}
-}
-
-static void loss_json(struct json *json, const struct losses *losses)
-{
-	json_number(json, "lost", losses->lost);
-	json_bool(json, "complete", !losses->incomplete);
-	json_array(json, "losses");
-	for (size_t i = 0; i < losses->count; i++) {
-		json_object_line(json, NULL);
-		json_text(json, "name", losses->rows[i].name);
-		json_text(json, "weight", losses->rows[i].loss ? "loss" : "note");
-		json_number(json, "count", losses->rows[i].count);
-		json_text(json, "text", losses->rows[i].text);
-		json_text(json, "advice", losses->rows[i].advice);
-		json_end(json);
-	}
-	json_end(json);
 }
 
 struct shiny_err *ctl_begin(struct ctl *ctl, struct store **store, struct filter *filter)
@@ -133,7 +117,8 @@ struct shiny_err *ctl_losses(struct ctl *ctl, struct store *store, const char *p
 	if (err)
 		return err;
 	if (CTL_JSON(ctl))
-		loss_json(&ctl->json, &losses);
+		err = answer_json(&(struct answer){ .fields = losses_fields, .result = &losses },
+				  &ctl->json);
 	else
 		loss_line(&ctl->style, &losses, path);
 	if (ctl->options.given[OPT_STRICT] && loss_any(&losses.sum)) {
@@ -142,7 +127,7 @@ struct shiny_err *ctl_losses(struct ctl *ctl, struct store *store, const char *p
 			  loss_words(&losses.sum, words));
 	}
 	losses_deinit(&losses);
-	return NULL;
+	return err;
 }
 
 struct shiny_err *ctl_end(struct ctl *ctl, struct store *store, const char *next)

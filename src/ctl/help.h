@@ -19,6 +19,9 @@ void help_verb(const struct style *style, enum verb_id verb);
 void help_topic(const struct style *style, const char *text);
 void help_markdown(FILE *out);
 
+/* in help_schema.c: the JSON Schema of a verb's document; false: its members are text only */
+bool help_schema(FILE *out, enum verb_id verb);
+
 /* in help_man.c: the manual page of shinyctl, and of one verb */
 void help_man(FILE *out);
 void help_man_verb(FILE *out, enum verb_id verb);

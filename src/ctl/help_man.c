@@ -3,9 +3,11 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "../answer/answer_schema.h"
 #include "help.h"
 #include "help_option.h"
 #include "help_text.h"
+#include "rows_verb.h"
 
 enum { LINE = 200 };
 
@@ -13,8 +15,7 @@ enum { LINE = 200 };
 static void roff_char(FILE *out, char c)
 {
 	static const char special[] = "\\-'`~^";
-	static const char *const names[] = { "\\e",	"\\-",	  "\\(aq",
-					     "\\(ga", "\\(ti", "\\(ha" };
+	static const char *const names[] = { "\\e", "\\-", "\\(aq", "\\(ga", "\\(ti", "\\(ha" };
 	const char *found = c ? strchr(special, c) : NULL;
 
 	if (found)
@@ -198,12 +199,22 @@ static void statuses(FILE *out, enum verb_id verb)
 	}
 }
 
+static void member(void *out, const char *path, const struct field *field)
+{
+	const char *unit = answer_unit(field);
+
+	term(out, path, strlen(path));
+	roff_text(out, field->help);
+	fprintf(out, "%s%s%s\n", *unit ? " (" : "", unit, *unit ? ")" : "");
+}
+
 /* Prints the JSON members of the verb; shinyctl(1) has those that all documents share. */
 static void members(FILE *out, enum verb_id verb, const char *text)
 {
+	const struct rows_verb *rows = verbs[verb].rows;
 	struct help_section parts;
 
-	if (!help_section(text, "JSON", &parts))
+	if (!help_section(text, "JSON", &parts) && !rows)
 		return;
 	fputs(".SH JSON\nThe members that \\fB\\-\\-json\\fR prints. Section FORMATS of\n"
 	      ".BR shinyctl (1)\nsays what they have in common",
@@ -212,7 +223,10 @@ static void members(FILE *out, enum verb_id verb, const char *text)
 		      ? ", and what SUMS, losses, lost and complete are.\n"
 		      : ".\n",
 	      out);
-	section(out, parts, false);
+	if (rows)
+		answer_members(rows->fields, member, out);
+	else
+		section(out, parts, false);
 }
 
 /* Prints "report, types" of the file as references. */

@@ -27,6 +27,7 @@
 #include "ctl.h"
 #include "help.h"
 #include "output_guard.h"
+#include "rows_verb.h"
 #include "own_image.h"
 #include "unfinished.h"
 
@@ -140,7 +141,8 @@ static struct shiny_err *run_verb(enum verb_id verb, int argc, char **argv, int 
 		     i++)
 			err = unfinished_wait(ctl.options.operands[i], reads_sums(verb));
 	if (!err && !ctl.options.help)
-		err = verbs[verb].run(&ctl);
+		err = verbs[verb].rows ? rows_verb_run(&ctl, verbs[verb].rows)
+				       : verbs[verb].run(&ctl);
 	*status = ctl.status;
 	if (output_guard_release(!err) || err)
 		return err;

@@ -15,6 +15,15 @@ import subprocess
 import sys
 import time
 
+try:
+    import fastjsonschema
+except ImportError:  # Debian's, for another interpreter than Debian's
+    sys.path.append("/usr/lib/python3/dist-packages")
+    try:
+        import fastjsonschema
+    except ImportError:
+        fastjsonschema = None
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 O = os.path.abspath(os.environ.get("O", os.path.join(ROOT, "build")))
 LIB = os.path.join(O, "libshiny.so")
@@ -52,6 +61,26 @@ def commit_id():
 
 
 # ---- cases ----
+_schemas = {}
+
+
+def against_schema(document):
+    """Where a verb's document breaks the schema that `shinyctl help VERB --schema` prints; empty:
+    nowhere, or there is no schema of that verb."""
+    verb = document.get("verb")
+    if not fastjsonschema or not verb:
+        return ""
+    if verb not in _schemas:
+        schema = run([CTL, "help", verb, "--schema"])
+        _schemas[verb] = schema.status == 0 and fastjsonschema.compile(json.loads(schema.out))
+    try:
+        if _schemas[verb]:
+            _schemas[verb](document)
+    except fastjsonschema.JsonSchemaException as error:
+        return str(error)
+    return ""
+
+
 class Cases:
     def __init__(self):
         self.passed = self.failed = self.skipped = 0
@@ -81,7 +110,10 @@ class Cases:
         )
         if answer.status:
             print("# %s" % short(answer.err))
-        return json.loads(answer.out or "{}")
+        document = json.loads(answer.out or "{}")
+        if document:
+            self.check("%s/schema" % arguments[0], not (wrong := against_schema(document)), wrong)
+        return document
 
     def skip(self, name, why):
         self.skipped += 1

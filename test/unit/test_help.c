@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_help.c: the texts of src/ctl/help: how they are read, and that they fit the tables. */
 #define _GNU_SOURCE
+#include "../../src/answer/answer.h"
 #include "../../src/ctl/help_option.h"
+#include "../../src/ctl/rows_verb.h"
 #include "check.h"
 
 static const char sample[] = "a summary\n\nDESCRIPTION\nOne paragraph\nin two lines.\n\n"
@@ -81,6 +83,24 @@ static void see_also_is(const char *name, const char *text)
 		       "SEE ALSO %s: no other verb", word);
 }
 
+/* Each member has its sentence, and each column that a list shows is a field of its rows. */
+static void test_fields(const char *name, const struct field *fields)
+{
+	for (const struct field *f = fields; f->kind != FIELD_KIND_END; f++) {
+		bool member = !f->column_only && f->kind != FIELD_KIND_SHARE &&
+			      f->kind != FIELD_KIND_BAR && f->kind != FIELD_KIND_GROUP;
+
+		checkf(name, !member || (f->help && *f->help), "%s has no meaning", f->key);
+		checkf(name, !f->help || f->help[strlen(f->help) - 1] != '.',
+		       "%s: the help ends with a full stop", f->key);
+		if (f->fields)
+			test_fields(name, f->fields);
+		if (f->shows)
+			checkf(name, !answer_unknown_column(f), "%s shows '%s', which is no field",
+			       f->key, answer_unknown_column(f));
+	}
+}
+
 static void test_verb(enum verb_id verb)
 {
 	const char *name = verbs[verb].name, *text = help_text("verbs", name);
@@ -102,7 +122,10 @@ static void test_verb(enum verb_id verb)
 		check(name, part.kind == HELP_DEFINITION && memmem(part.term, part.term_bytes,
 								   "shinyctl ", 9),
 		      "EXAMPLES has something else than commands with their meaning");
-	check(name, help_section(text, "JSON", &parts) == json, "section JSON against --json");
+	check(name, help_section(text, "JSON", &parts) == (json && !verbs[verb].rows),
+	      "section JSON against --json and fields");
+	if (verbs[verb].rows)
+		test_fields(name, verbs[verb].rows->fields);
 	for (size_t i = 0; i < OPT_COUNT; i++)
 		if (option_specs[i].verbs >> verb & 1)
 			checkf(name, help_option(verb, &option_specs[i], &part),

@@ -7,6 +7,7 @@
 #ifndef SHINY_LOSSES_H
 #define SHINY_LOSSES_H
 
+#include "../../answer/field.h"
 #include "../../store/loss.h"
 #include "../query/filter.h"
 
@@ -28,5 +29,7 @@ struct losses {
 
 SHINY_MUST_CHECK struct shiny_err *losses_load(struct store *store, struct losses *out);
 void losses_deinit(struct losses *losses);
+
+extern const struct field losses_fields[]; /* of struct losses */
 
 #endif

@@ -26,6 +26,14 @@ static struct shiny_err *unknown(const char *word)
 			 near ? "; the nearest is '" : "", near ? near : "", near ? "'" : "");
 }
 
+static struct shiny_err *no_schema(const char *verb)
+{
+	return shiny_err(SHINY_ERR_USAGE,
+			 "help: there is no schema of what %s prints: its manual page lists the "
+			 "members",
+			 verb);
+}
+
 struct shiny_err *cmd_help(struct ctl *ctl)
 {
 	const struct options *o = &ctl->options;
@@ -43,6 +51,8 @@ struct shiny_err *cmd_help(struct ctl *ctl)
 		help_man(out);
 	else if (!word)
 		help_all(&ctl->style);
+	else if (verb < VERB_COUNT && o->given[OPT_SCHEMA])
+		return help_schema(out, verb) ? NULL : no_schema(word);
 	else if (verb < VERB_COUNT && o->given[OPT_MAN])
 		help_man_verb(out, verb);
 	else if (verb < VERB_COUNT)

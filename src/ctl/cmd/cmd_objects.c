@@ -37,17 +37,12 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 }
 ROWS_VERB_DEINIT(struct constructed, constructed_deinit)
 
-struct shiny_err *cmd_objects(struct ctl *ctl)
-{
-	static const struct rows_verb verb = {
-		.fields = constructed_fields,
-		.size = sizeof(struct constructed),
-		.load = load,
-		.deinit = deinit,
-		.usual = 30,
-		.above = print_totals,
-		.next = "types",
-	};
-
-	return rows_verb_run(ctl, &verb);
-}
+const struct rows_verb rows_objects = {
+	.fields = constructed_fields,
+	.size = sizeof(struct constructed),
+	.load = load,
+	.deinit = deinit,
+	.usual = 30,
+	.above = print_totals,
+	.next = "types",
+};

@@ -113,18 +113,13 @@ static const char *next_of(const struct ctl *ctl)
 	return ctl->options.number[OPT_SIZES_BY] == BY_SITE ? "pooling" : "sizes --by site";
 }
 
-struct shiny_err *cmd_sizes(struct ctl *ctl)
-{
-	static const struct rows_verb verb = {
-		.fields = sizes_fields,
-		.size = sizeof(struct sizes),
-		.load = load,
-		.deinit = deinit,
-		.by = OPT_SIZES_BY,
-		.usual = 30,
-		.above = print_above,
-		.next_of = next_of,
-	};
-
-	return rows_verb_run(ctl, &verb);
-}
+const struct rows_verb rows_sizes = {
+	.fields = sizes_fields,
+	.size = sizeof(struct sizes),
+	.load = load,
+	.deinit = deinit,
+	.by = OPT_SIZES_BY,
+	.usual = 30,
+	.above = print_above,
+	.next_of = next_of,
+};

@@ -51,18 +51,13 @@ static const char *next_of(const struct ctl *ctl)
 	return ctl->options.number[OPT_UNREACHABLE_BY] ? "leaks" : "unreachable --by type";
 }
 
-struct shiny_err *cmd_unreachable(struct ctl *ctl)
-{
-	static const struct rows_verb verb = {
-		.fields = unreachable_fields,
-		.size = sizeof(struct unreachable),
-		.load = load,
-		.deinit = deinit,
-		.by = OPT_UNREACHABLE_BY,
-		.usual = 30,
-		.above = print_totals,
-		.next_of = next_of,
-	};
-
-	return rows_verb_run(ctl, &verb);
-}
+const struct rows_verb rows_unreachable = {
+	.fields = unreachable_fields,
+	.size = sizeof(struct unreachable),
+	.load = load,
+	.deinit = deinit,
+	.by = OPT_UNREACHABLE_BY,
+	.usual = 30,
+	.above = print_totals,
+	.next_of = next_of,
+};

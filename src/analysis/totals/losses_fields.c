@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "losses.h"
+
+static void get_complete(const void *row, struct field_value *out)
+{
+	field_set_flag(out, !((const struct losses *)row)->incomplete);
+}
+
+static void get_weight(const void *row, struct field_value *out)
+{
+	field_set_text(out, ((const struct loss_row *)row)->loss ? "loss" : "note");
+}
+
+/* clang-format off */
+static const struct field row_fields[] = {
+	{ FIELD_TEXT("name", struct loss_row, name), .help = "the counter" },
+	{ FIELD_WORKED_OUT("weight", TEXT, get_weight),
+	  .help = "loss: data is missing; note: none is" },
+	{ FIELD_COUNT("count", struct loss_row, count), .help = "its value, above 0" },
+	{ FIELD_TEXT("text", struct loss_row, text), .help = "what was counted" },
+	{ FIELD_TEXT("advice", struct loss_row, advice), .help = "the remedy; null: none" },
+	FIELD_LAST
+};
+const struct field losses_fields[] = {
+	{ FIELD_COUNT("lost", struct losses, lost), .help = "the sum of all losses" },
+	{ FIELD_WORKED_OUT("complete", FLAG, get_complete),
+	  .help = "the recording was finished" },
+	{ FIELD_ROWS("losses", struct losses, rows, count, row_fields), .help = "a loss or note" },
+	FIELD_LAST
+};

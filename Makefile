@@ -119,7 +119,12 @@ bench: setup ## the measurements, into bench/results/
 tests: $(UNIT) $(INSIDE_TEST) $(FUZZ) $(TOOLS) $(TARGETS)
 
 # ---- a change of flags or compiler rebuilds everything ----
-$(O)/flags: FORCE
+# plain `make` on a machine without the packages: one line that names them, not a compiler's error
+$(O)/packages: scripts/setup
+	@mkdir -p $(O)
+	$(if $(filter 1,$(SETUP)),$(Q)scripts/setup --missing build)
+	@touch $@
+$(O)/flags: FORCE | $(O)/packages
 	@mkdir -p $(O)
 	@echo '$(CC) $(INSIDE) | $(OUTSIDE)' | cmp -s - $@ || echo '$(CC) $(INSIDE) | $(OUTSIDE)' > $@
 FORCE:

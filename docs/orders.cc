@@ -10,7 +10,8 @@
 
 struct Customer {
 	std::string name;
-	char address[600];
+	char address[600] = {};
+	[[gnu::noinline]] explicit Customer(int id) : name("customer number " + std::to_string(id)) {}
 };
 
 struct Order {
@@ -24,11 +25,10 @@ struct GiftOrder : Order {
 
 struct Receipt {
 	int number;
-	char text[500];
+	char text[500] = {};
+	[[gnu::noinline]] explicit Receipt(int of) : number(of) {}
 };
-struct Draft {
-	char text[3500];
-};
+struct Draft { char text[3500]; };
 
 // Customers are kept on purpose: this is the largest part of the heap, and no leak.
 static auto &customers = *new std::map<int, std::unique_ptr<Customer>>;
@@ -38,7 +38,7 @@ static std::vector<std::unique_ptr<Draft>> drafts;
 [[gnu::noinline]] static Customer *customer(int id)
 {
 	std::unique_ptr<Customer> &found = customers[id];
-	if (!found) found.reset(new Customer{ "customer number " + std::to_string(id), {} });
+	if (!found) found.reset(new Customer(id));
 	return found.get();
 }
 
@@ -46,7 +46,7 @@ static std::vector<std::unique_ptr<Draft>> drafts;
 // given back, each page of theirs is kept by a receipt.
 [[gnu::noinline]] static void print_receipt(const Order &order)
 {
-	Receipt *receipt = new Receipt{ order.number, {} };
+	Receipt *receipt = new Receipt(order.number);
 	snprintf(receipt->text, sizeof(receipt->text), "order %d, %zu articles", order.number, order.articles.size());
 	to_print.push_back(receipt);
 	if (to_print.size() == 100) to_print.clear();

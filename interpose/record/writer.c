@@ -3,7 +3,7 @@
  * writer.c: allocates streams' own memory.
  *
  * One region, reserved at boot and touched as used: SI_WRITERS writers, each with a small stack
- * cache and kept walks beside it, then the large ones for streams that write much. 8,192 writers
+ * cache and stack memos beside it, then the large ones for streams that write much. 8,192 writers
  * and 512 large caches are 162 MiB of addresses. Rejected: a large cache for each of 1,024 writers;
  * a thread that allocated now and then touched as many pages as it had stacks.
  */
@@ -26,26 +26,26 @@ struct writer_place {
 	struct si_writer writer;
 	uint64_t cache[CACHE_WORDS_SMALL];
 	uint8_t versions[1 << SI_CACHE_BITS_SMALL];
-	struct si_kept_walk kept_walks[1 << SI_KEPT_WALK_BITS_SMALL];
+	struct si_stack_memo stack_memos[1 << SI_STACK_MEMO_BITS_SMALL];
 } __attribute__((aligned(4096)));
 _Static_assert(sizeof(struct writer_place) == 8192, "two pages");
 
 struct large {
 	uint64_t cache[CACHE_WORDS];
 	uint8_t versions[1 << SI_CACHE_BITS];
-	struct si_kept_walk kept_walks[1 << SI_KEPT_WALK_BITS];
+	struct si_stack_memo stack_memos[1 << SI_STACK_MEMO_BITS];
 };
 
 static struct region {
 	struct writer_place places[SI_WRITERS];
 	struct large larges[SI_LARGE_CACHES];
-} *region;
+} * region;
 static uint32_t larges_used[SI_LARGE_CACHES]; /* compare-and-swap */
 static uint32_t writers_used; /* the highest that was ever taken, plus one: those above have not
-                               * been touched */
+			       * been touched */
 static uint32_t writer_hint = 1;
 static uint64_t closed_last; /* time of the last record of closed streams, of this process and of
-                              * those that it is a copy of */
+			      * those that it is a copy of */
 static uint64_t salts;
 static struct si_writer *writer_at(uint32_t i)
 {
@@ -94,12 +94,12 @@ void si_writer_enlarge(struct si_writer *w)
 		w->large = i + 1;
 		w->cache = region->larges[i].cache;
 		w->versions = region->larges[i].versions;
-		w->kept_walks = region->larges[i].kept_walks;
+		w->stack_memos = region->larges[i].stack_memos;
 		/* the sizes last: a handler that leaves by longjmp meanwhile leaves a large cache
 		 * of which little is used */
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		w->cache_mask = (UINT64_C(1) << SI_CACHE_BITS) - 1;
-		w->kept_shift = 64 - SI_KEPT_WALK_BITS;
+		w->kept_shift = 64 - SI_STACK_MEMO_BITS;
 		si_writer_salt(w);
 		return;
 	}
@@ -120,8 +120,8 @@ void si_writer_reset(struct si_writer *w)
 	w->cache = ((struct writer_place *)w)->cache;
 	w->versions = ((struct writer_place *)w)->versions;
 	w->cache_mask = (UINT64_C(1) << SI_CACHE_BITS_SMALL) - 1;
-	w->kept_walks = ((struct writer_place *)w)->kept_walks;
-	w->kept_shift = 64 - SI_KEPT_WALK_BITS_SMALL;
+	w->stack_memos = ((struct writer_place *)w)->stack_memos;
+	w->kept_shift = 64 - SI_STACK_MEMO_BITS_SMALL;
 	si_writer_salt(w);
 }
 

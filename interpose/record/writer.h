@@ -20,42 +20,42 @@ enum {
 	SI_CACHE_BITS_SMALL = 6, /* sets */
 	SI_CACHE_BITS = 12,
 	SI_CACHE_WAYS = 4, /* half a cache line; a stack id is set * ways + way + 1, so 0 remains
-	                    * "no stack" */
+			    * "no stack" */
 	/* streams of one thread: its own, and those of nested handlers */
 	SI_NESTING = 8,
 };
 
 /* A cached walk, for stack_memo.h. */
-enum { SI_KEPT_WALK_BITS_SMALL = 5, SI_KEPT_WALK_BITS = 9, SI_KEPT_WALK_WORDS = 40 };
+enum { SI_STACK_MEMO_BITS_SMALL = 5, SI_STACK_MEMO_BITS = 9, SI_STACK_MEMO_WORDS = 40 };
 
-struct si_kept_walk {
+struct si_stack_memo {
 	const uintptr_t *fp; /* the hook's frame */
-	uintptr_t high;      /* the stack's end at the time of the walk */
+	uintptr_t high;	     /* the stack's end at the time of the walk */
 	uint64_t epoch, salt;
-	uint64_t sum;   /* si_kept_sum of the words that it read */
-	uint32_t id;    /* the stack's id; 0: the entry is empty */
+	uint64_t sum;	 /* si_memo_sum of the words that it read */
+	uint32_t id;	 /* the stack's id; 0: the entry is empty */
 	uint8_t version; /* of the id's set */
-	uint8_t words;  /* number of words; a multiple of SI_KEPT_WALK_LANES */
-	uint16_t depth; /* number of frames requested */
-	uint16_t distance[SI_KEPT_WALK_WORDS]; /* distance of each word from `fp`, in words */
+	uint8_t words;	 /* number of words; a multiple of SI_STACK_MEMO_LANES */
+	uint16_t depth;	 /* number of frames requested */
+	uint16_t distance[SI_STACK_MEMO_WORDS]; /* distance of each word from `fp`, in words */
 } __attribute__((aligned(64)));
-_Static_assert(sizeof(struct si_kept_walk) == 128, "two cache lines");
+_Static_assert(sizeof(struct si_stack_memo) == 128, "two cache lines");
 
 /* Properties of a walk (unwind.h), and the words that it read. A walk of more words than fit
  * overwrites earlier ones in the arrays, but counts all. */
 enum { SI_WALKED_WORDS = 64 };
 struct si_walked {
-	bool exact;     /* it was a walk by rows, none of which was assumed */
-	bool assumed;   /* some rows were assumed (bare_code.h) */
-	bool cut;       /* it ended at code that it did not understand */
-	bool unnoted;   /* it depended on more than the words noted */
-	uint32_t words; /* number of words that it depended on */
+	bool exact;	     /* it was a walk by rows, none of which was assumed */
+	bool assumed;	     /* some rows were assumed (bare_code.h) */
+	bool cut;	     /* it ended at code that it did not understand */
+	bool unnoted;	     /* it depended on more than the words noted */
+	uint32_t words;	     /* number of words that it depended on */
 	uintptr_t distances; /* the distances of all words, or'ed, in bytes */
 	uintptr_t word[SI_WALKED_WORDS];
 	uint16_t distance[SI_WALKED_WORDS]; /* distance of each word from the hook's frame, in
-	                                     * words */
+					     * words */
 };
-_Static_assert((int)SI_WALKED_WORDS >= (int)SI_KEPT_WALK_WORDS, "what is kept is there");
+_Static_assert((int)SI_WALKED_WORDS >= (int)SI_STACK_MEMO_WORDS, "what is kept is there");
 
 /*
  * One stream's writer, in private memory.
@@ -63,7 +63,7 @@ _Static_assert((int)SI_WALKED_WORDS >= (int)SI_KEPT_WALK_WORDS, "what is kept is
  *   state == NULL: no chunk is owned; else [next, end) is the unwritten rest of it
  *   busy != 0  ⇔  between si_enter and si_leave; it is the frame address of the hook inside
  *
- * Its stack cache and its kept walks are small at first: 6 KiB beside the writer itself, in two
+ * Its stack cache and its stack memos are small at first: 6 KiB beside the writer itself, in two
  * pages. A stream that reaches large chunks (chunk.c) gets a large cache as well, if one is free;
  * the stacks of the small one are defined anew.
  */
@@ -75,30 +75,30 @@ struct si_writer {
 	uint64_t salt; /* mixed into the cache's keys: a new value voids them all */
 	uint64_t *cache;
 	uint64_t cache_mask; /* number of sets - 1 */
-	uint8_t *versions; /* of each set, incremented before an id of it gets another meaning */
-	struct si_kept_walk *kept_walks; /* stack_memo.h */
-	uint32_t kept_shift;       /* 64 - the binary logarithm of their number */
-	uint32_t large;            /* large cache + 1; 0: the small ones */
-	uint64_t *state; /* state word of the owned chunk; NULL: none */
-	uint32_t slot, generation; /* shared thread slot; generation 0: not claimed yet */
-	uint32_t sequence;         /* of the next chunk, while none is owned */
-	uint32_t held;             /* sequence of the owned chunk */
-	uint64_t lost;             /* events dropped since the last LOSS record */
-	uint32_t used;             /* SI_WRITER_*; compare-and-swap */
-	uint32_t reading;          /* nursery entry + 1 that this writer has marked busy */
-	uint64_t *orphan;          /* a block that another thread freed while we read it, and the
-	                            * function to free it */
+	uint8_t *versions;   /* of each set, incremented before an id of it gets another meaning */
+	struct si_stack_memo *stack_memos; /* stack_memo.h */
+	uint32_t kept_shift;		  /* 64 - the binary logarithm of their number */
+	uint32_t large;			  /* large cache + 1; 0: the small ones */
+	uint64_t *state;		  /* state word of the owned chunk; NULL: none */
+	uint32_t slot, generation;	  /* shared thread slot; generation 0: not claimed yet */
+	uint32_t sequence;		  /* of the next chunk, while none is owned */
+	uint32_t held;			  /* sequence of the owned chunk */
+	uint64_t lost;			  /* events dropped since the last LOSS record */
+	uint32_t used;			  /* SI_WRITER_*; compare-and-swap */
+	uint32_t reading;		  /* nursery entry + 1 that this writer has marked busy */
+	uint64_t *orphan; /* a block that another thread freed while we read it, and the
+			   * function to free it */
 	si_release_fn *orphan_release;
 	struct si_writer *second; /* the chain's next link: for handlers that interrupt this one */
-	uint32_t realloc_open;    /* REALLOC_BEGIN was written */
-	uint32_t defined;         /* number of frames of the stack defined last in this chunk; 0:
-	                           * none yet */
+	uint32_t realloc_open;	  /* REALLOC_BEGIN was written */
+	uint32_t defined;	  /* number of frames of the stack defined last in this chunk; 0:
+				   * none yet */
 	uintptr_t frames[SHINY_FRAMES_MAX]; /* those frames */
 	/* the current walk, as the program's stack may have no room for it */
 	uintptr_t met[SHINY_FRAMES_MAX];
 	struct si_walked walked;
-	uint32_t impatient;       /* a wait has failed and no chunk was claimed since */
-	uint32_t tag;             /* the tag that this chunk recorded last; 0: none */
+	uint32_t impatient; /* a wait has failed and no chunk was claimed since */
+	uint32_t tag;	    /* the tag that this chunk recorded last; 0: none */
 };
 
 enum { SI_WRITER_UNUSED = 0, SI_WRITER_USED = 1, SI_WRITER_POISONED = 2 };
@@ -106,9 +106,8 @@ enum { SI_WRITER_UNUSED = 0, SI_WRITER_USED = 1, SI_WRITER_POISONED = 2 };
 enum si_phase {
 	SI_THREAD_NEW = 0,
 	SI_THREAD_OPEN = 1,
-	SI_THREAD_GONE =
-		2, /* the last round of key destructors has ended: later events use the late
-		    * stream */
+	SI_THREAD_GONE = 2, /* the last round of key destructors has ended: later events use the
+			     * late stream */
 };
 
 enum { SI_TAG_DEPTH = 32 };
@@ -122,17 +121,17 @@ struct si_tags {
 
 struct si_tls {
 	struct si_writer *writer; /* the chain's first link */
-	uint32_t phase;   /* enum si_phase */
-	uint32_t creator; /* shared thread slot + 1 */
+	uint32_t phase;		  /* enum si_phase */
+	uint32_t creator;	  /* shared thread slot + 1 */
 	/* bounds of this thread's stack, and the lowest frame below which a walk has room
 	 * (stack.c); 0: unknown */
 	uintptr_t stack_low, stack_high, walk_low;
 	uint32_t tid, void_tid; /* tid.c: the thread's number as seen last; a number that is known
-	                         * to be another's */
-	uint32_t refused; /* events dropped while no stream was free */
-	uint32_t refused_for; /* the counter of these */
+				 * to be another's */
+	uint32_t refused;	/* events dropped while no stream was free */
+	uint32_t refused_for;	/* the counter of these */
 	char name[SHINY_THREAD_NAME]; /* as in struct shiny_thread */
-	uint32_t tag;     /* the innermost tag, which streams shall record (tag.h) */
+	uint32_t tag;		      /* the innermost tag, which streams shall record (tag.h) */
 	struct si_tags tags;
 };
 extern __thread struct si_tls si_tls

@@ -223,7 +223,7 @@ uint32_t si_stack_define(struct si_writer *w, const uintptr_t *fp, uint32_t dept
 		;
 	if (way == SI_CACHE_WAYS) {
 		way = (uint32_t)(key >> 62);
-		si_kept_walks_void(w, set / SI_CACHE_WAYS);
+		si_stack_memo_void(w, set / SI_CACHE_WAYS);
 	}
 	id = set + way + 1;
 	/* the slot is empty while its definition is written: a handler that leaves by longjmp must

@@ -129,7 +129,7 @@ SI_HOT uint32_t si_stack_id(struct si_writer *w, const uintptr_t *fp, uint32_t d
 		cut = true;
 	}
 	if (depth > 1) {
-		id = si_kept_walk_find(w, fp, depth);
+		id = si_stack_memo_find(w, fp, depth);
 		if (id)
 			return id;
 	} else if (depth == 0) {
@@ -144,7 +144,7 @@ SI_HOT uint32_t si_stack_id(struct si_writer *w, const uintptr_t *fp, uint32_t d
 		id = si_stack_define(w, fp, depth, frames, count, walked, now);
 	}
 	if (id && si_walked_fits(walked))
-		si_kept_walk_put(w, fp, depth, walked, epoch, id);
+		si_stack_memo_put(w, fp, depth, walked, epoch, id);
 	return id;
 }
 

@@ -22,7 +22,7 @@
  * so they may be read. The ids are the stack cache's: no id of the set may have got another meaning
  * meanwhile.
  *
- * Its cost is cache misses. So a kept walk has two lines, not five: places in 16 bits, and one sum
+ * Its cost is cache misses. So a stack memo has two lines, not five: places in 16 bits, and one sum
  * of 64 bits for the words, as the stack cache knows a stack by 64 bits. The stack cache, 128 KiB,
  * is not read at all: its sets have versions of one byte, 4 KiB.
  *
@@ -48,7 +48,8 @@
  * alone, wrappers caused half of the walks that a page repeats. The second caller is where it is if
  * there is a frame pointer; if not, it is any word of the stack.
  */
-static inline struct si_kept_walk *si_kept_walk_slot(const struct si_writer *w, const uintptr_t *fp)
+static inline struct si_stack_memo *si_stack_memo_slot(const struct si_writer *w,
+						       const uintptr_t *fp)
 {
 	uintptr_t next = si_stack_word(fp), pc = si_stack_word(fp + 1);
 
@@ -56,16 +57,16 @@ static inline struct si_kept_walk *si_kept_walk_slot(const struct si_writer *w, 
 			      si_tls.stack_high - (uintptr_t)fp - 2 * sizeof(uintptr_t) &&
 		      next % sizeof(uintptr_t) == 0))
 		pc += si_stack_word((const uintptr_t *)next + 1) * 5;
-	return &w->kept_walks[(((uintptr_t)fp >> 3) + pc) * UINT64_C(0x9e3779b97f4a7c15) >>
+	return &w->stack_memos[(((uintptr_t)fp >> 3) + pc) * UINT64_C(0x9e3779b97f4a7c15) >>
 			      w->kept_shift];
 }
 
 /* A sum of words: polynomials in four lanes, which do not wait for each other. */
-enum { SI_KEPT_WALK_LANES = 4 };
-struct si_kept_sum {
+enum { SI_STACK_MEMO_LANES = 4 };
+struct si_memo_sum {
 	uint64_t a, b, c, d;
 };
-SI_HOT void si_kept_sum_add(struct si_kept_sum *sum, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+SI_HOT void si_memo_sum_add(struct si_memo_sum *sum, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
 	const uint64_t base = UINT64_C(0xd1342543de82ef95);
 
@@ -85,7 +86,7 @@ SI_HOT uint64_t si_fold(uint64_t a, uint64_t b)
  * difference in one lane must not cancel one in another, so no two lanes are multiplied by the same
  * number. (Folded products, as in wyhash; the numbers are the fractions of the roots of 2, 3, 5 and
  * 7.) */
-SI_HOT uint64_t si_kept_sum_end(const struct si_kept_sum *sum)
+SI_HOT uint64_t si_memo_sum_end(const struct si_memo_sum *sum)
 {
 	return si_fold(sum->a ^ UINT64_C(0x6a09e667f3bcc908),
 		       sum->b ^ UINT64_C(0xbb67ae8584caa73b)) ^
@@ -94,28 +95,28 @@ SI_HOT uint64_t si_kept_sum_end(const struct si_kept_sum *sum)
 }
 
 /* Returns the id of the stack above `fp`, if its walk is cached; else 0. */
-SI_HOT uint32_t si_kept_walk_find(const struct si_writer *w, const uintptr_t *fp, uint32_t depth)
+SI_HOT uint32_t si_stack_memo_find(const struct si_writer *w, const uintptr_t *fp, uint32_t depth)
 {
-	const struct si_kept_walk *r = si_kept_walk_slot(w, fp);
+	const struct si_stack_memo *r = si_stack_memo_slot(w, fp);
 	const uint16_t *at = r->distance;
-	struct si_kept_sum sum = { 0 };
+	struct si_memo_sum sum = { 0 };
 
 	if (r->fp != fp || r->id == 0 || r->depth != depth || r->salt != w->salt ||
 	    r->high != si_tls.stack_high ||
 	    r->epoch != __atomic_load_n(&si_rows_epoch, __ATOMIC_RELAXED) ||
 	    r->version != w->versions[(r->id - 1) / SI_CACHE_WAYS])
 		return 0;
-	for (const uint16_t *end = at + r->words; at < end; at += SI_KEPT_WALK_LANES)
-		si_kept_sum_add(&sum, si_stack_word(fp + at[0]), si_stack_word(fp + at[1]),
+	for (const uint16_t *end = at + r->words; at < end; at += SI_STACK_MEMO_LANES)
+		si_memo_sum_add(&sum, si_stack_word(fp + at[0]), si_stack_word(fp + at[1]),
 				si_stack_word(fp + at[2]), si_stack_word(fp + at[3]));
-	return si_kept_sum_end(&sum) == r->sum ? r->id : 0;
+	return si_memo_sum_end(&sum) == r->sum ? r->id : 0;
 }
 
 /* Caches a walk that gave `id`, which the stack cache holds; `epoch` was read before the walk. */
-void si_kept_walk_put(struct si_writer *w, const uintptr_t *fp, uint32_t depth,
-		      struct si_walked *walked, uint64_t epoch, uint32_t id);
+void si_stack_memo_put(struct si_writer *w, const uintptr_t *fp, uint32_t depth,
+		       struct si_walked *walked, uint64_t epoch, uint32_t id);
 
 /* Voids the cached walks of a set, of which an id is about to get another meaning. */
-SI_COLD void si_kept_walks_void(struct si_writer *w, uint32_t set);
+SI_COLD void si_stack_memo_void(struct si_writer *w, uint32_t set);
 
 #endif

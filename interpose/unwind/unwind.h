@@ -44,7 +44,7 @@ SI_HOT void si_walked_note(struct si_walked *walked, const uintptr_t *fp, uintpt
 /* True if the noted words are all that the walk depended on, and fit a cache entry. */
 static inline bool si_walked_fits(const struct si_walked *walked)
 {
-	return !walked->unnoted && walked->words - 1 < SI_KEPT_WALK_WORDS &&
+	return !walked->unnoted && walked->words - 1 < SI_STACK_MEMO_WORDS &&
 	       (walked->distances >> SI_DISTANCE_BITS |
 		walked->distances % sizeof(uintptr_t)) == 0;
 }

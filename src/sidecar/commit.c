@@ -49,7 +49,7 @@ void commit_session(struct session *session)
 	session_beat(session);
 	finish_write_new(session);
 	counter_rows_write(session);
-	memory_write(session);
+	mappings_write(session);
 	session_beat(session);
 	drain_mark_taken(session);
 	if (session->store && !session->err)
@@ -136,9 +136,8 @@ struct shiny_err *commit_failed(struct session *session, const char *directory,
 		lost = "with --no-events, what was read before the last commit is lost; ";
 	else if (session->committed && !rest)
 		return shiny_err_advise(
-			err,
-			"all events are in %s, not finished: shinyctl collect %s --out %s", path,
-			path, to_whole);
+			err, "all events are in %s, not finished: shinyctl collect %s --out %s",
+			path, path, to_whole);
 	else if (session->committed)
 		return shiny_err_advise(
 			err,

@@ -41,9 +41,8 @@ static void ask_for_flush(struct session *session, uint64_t wall)
 			a->newcomer = false;
 			a->flush_step = 200 * MS;
 			if (!a->flush_at || a->flush_at > wall + 50 * MS)
-				a->flush_at =
-					wall + 50 * MS; /* never later than planned, as processes
-					                 * may start all the time */
+				a->flush_at = wall + 50 * MS; /* never later than planned, as
+							       * processes may start all the time */
 		}
 		if (wall < a->flush_at)
 			continue;
@@ -163,9 +162,9 @@ struct loop {
 	struct directory *dir;
 	uint64_t interval;
 	uint64_t committed, watched, threads_looked; /* times of the last commit, process_watch and
-	                                              * check of threads */
-	uint64_t idle_since;                         /* 0: some ring is not over */
-	bool hung_up;                                /* the launcher has hung up */
+						      * check of threads */
+	uint64_t idle_since;			     /* 0: some ring is not over */
+	bool hung_up;				     /* the launcher has hung up */
 };
 
 /* Reaps threads that ended without leaving their slots, in rings whose slots or chunks are getting
@@ -213,8 +212,8 @@ static bool work(struct loop *loop, uint64_t wall)
 	snapshots_serve(session, loop->dir);
 	accesses_serve(session);
 	pace_follow(session);
-	if (session->warm)
-		warm_offer(session->warm, &session->ids);
+	if (session->ahead)
+		resolve_ahead_offer(session->ahead, &session->ids);
 	if (wall - loop->committed >= 1000 * MS || commit_is_due(session)) {
 		commit_session(session);
 		commit_release_rings(session);

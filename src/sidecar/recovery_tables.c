@@ -209,7 +209,7 @@ static struct process *add_process(struct recovery *recovery, const struct query
 	registry_init(&p->registry);
 	stats_init(&p->stats, &session->total);
 	total_begins(&session->total, p->start);
-	p->memory = memory_create(session->memory, p->id);
+	p->memory = mappings_create(session->memory, p->id);
 	process_enlist(session, p);
 	return p;
 }
@@ -272,11 +272,11 @@ static void take_counter(struct recovery *recovery, const struct query *row)
 	inside = p ? p->counters : session->rings.at[0]->counters;
 
 #define SHINY_COUNTER(name_, weight, text, advice) \
-	if (!strcmp(name, #name_)) \
+	if (!strcmp(name, #name_))                 \
 		inside[SHINY_COUNT_##name_] = count;
 #include <shiny/wire/counters.def>
 #undef SHINY_COUNTER
-#define SHINY_NOTICED(name_, field, weight, unit, text, advice) \
+#define SHINY_NOTICED(name_, field, weight, unit, text, advice)                                   \
 	if ((LOSS_##unit == LOSS_CHUNKS || LOSS_##unit == LOSS_UNKNOWN) && !strcmp(name, #name_)) \
 		noticed->field = count;
 #include "../store/noticed.def"

@@ -55,7 +55,7 @@ uint64_t round_run(struct session *session)
 
 	ticks_calibrate(&session->ticks, session->applied_until);
 	errands_take(session->errands, session);
-	memory_take_sample(session);
+	mappings_take_sample(session);
 	now = session->ticks.foreign ? UINT64_MAX / 4 : session->looked;
 	session_beat(session);
 	for (size_t i = 0; i < session->present.count; i++) {
@@ -71,7 +71,7 @@ uint64_t round_run(struct session *session)
 	process_look_for_ends(session);
 	now = hold_back(session, now);
 	merge_until(session, now);
-	memory_take(session, session->behind ? session->applied_until : now);
+	mappings_take(session, session->behind ? session->applied_until : now);
 	drain_end_streams(session);
 	/* backwards, as closing moves the last process to the closed one's place */
 	for (size_t i = session->running.count; i-- > 0;) {

@@ -163,11 +163,12 @@ struct shiny_err *session_file_create(struct session *session, const struct ring
 		AUTO_FREE char *to = text_shell(path);
 
 		session->store = NULL;
-		return shiny_err_advise(
-			err, "%s%snothing was read yet: shinyctl collect %s --out %s",
-			err->advice ? err->advice : "", err->advice ? "; " : "", rings, to);
+		return shiny_err_advise(err,
+					"%s%snothing was read yet: shinyctl collect %s --out %s",
+					err->advice ? err->advice : "", err->advice ? "; " : "",
+					rings, to);
 	}
 	if (!session->options->leftover && !session->options->no_site_types)
-		session->warm = warm_start(&session->symbols);
+		session->ahead = resolve_ahead_start(&session->symbols);
 	return err;
 }

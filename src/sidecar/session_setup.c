@@ -29,7 +29,7 @@ struct session *session_create(const struct sidecar_options *options, uint64_t m
 						 .no_cache = options->no_type_cache,
 						 .progress = options->progress,
 						 .fetch_seconds = FETCH_SECONDS };
-	session->memory = memory_watch_create(memory_period);
+	session->memory = mappings_watch_create(memory_period);
 	session->next_fork = UINT64_MAX;
 	total_init(&session->total);
 	return session;
@@ -42,7 +42,7 @@ void session_destroy(struct session *session)
 	if (!errands_stop(session->errands))
 		session->memory = NULL; /* leaked: an errand still uses it */
 	spill_close(session->spill, false);
-	sym_destroy(warm_take(session->warm, NULL, 0, false));
+	sym_destroy(resolve_ahead_take(session->ahead, NULL, 0, false));
 	for (size_t i = 0; i < session->streams.count; i++)
 		stream_destroy(session->streams.at[i]);
 	for (size_t i = 0; i < session->processes.count; i++)
@@ -63,7 +63,7 @@ void session_destroy(struct session *session)
 	roster_deinit(&session->roster);
 	free(session->rings.at);
 	free(session->present.at);
-	memory_watch_destroy(session->memory);
+	mappings_watch_destroy(session->memory);
 	total_deinit(&session->total);
 	ids_deinit(&session->ids);
 	classes_deinit(&session->classes);

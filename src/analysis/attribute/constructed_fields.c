@@ -87,7 +87,8 @@ const struct field constructed_fields[] = {
 	  .help = "the sums of all rows" },
 	{ FIELD_ROWS("rows", struct constructed, rows, count, row_fields), .limited = true,
 	  .shows = "share/8 constructions destructions start/4 inside/4 stack/4 static/6 "
-		   "elsewhere/7 destroyed/2 reused/2 freed/3 persistent/2 class_bytes/5 unseen/1 name",
+		   "elsewhere/7 destroyed/2 reused/2 freed/3 persistent/2 class_bytes/5 "
+		   "unseen/1 name",
 	  .help = "a class" },
 	FIELD_LAST
 };

@@ -141,7 +141,8 @@ static const struct field total_fields[] = {
 	{ FIELD_COUNT("persistent", ROW, persistent), .title = "never ended",
 	  .help = "blocks that were not" },
 	{ FIELD_WORKED_OUT("geometric_mean_ns", TIME, get_geometric_mean),
-	  .title = "lived, geo mean", .help = "the geometric mean of the lifetimes of those freed" },
+	  .title = "lived, geo mean",
+	  .help = "the geometric mean of the lifetimes of those freed" },
 	FIELD_LAST
 };
 static const struct field named_fields[] = {

@@ -103,7 +103,7 @@ void apply_map(struct session *session, struct stream *s)
 	e->size = map.bytes;
 	e->old_address = map.old_address;
 	e->stack = apply_stack_id(s, s->head.stack);
-	memory_call(session, s->process, &map, s->head.api, e->stack, s->head.time);
+	mappings_call(session, s->process, &map, s->head.api, e->stack, s->head.time);
 	if (releases(&map, s->head.api))
 		apply_released(session, s, map.address, map.address + map.bytes);
 }

@@ -112,9 +112,9 @@ void finish_write_new(struct session *session)
 		session_fail(session, store_put_vtable(session->store, &row));
 	}
 	for (; session->tags_written < session->tags.count; session->tags_written++)
-		session_fail(session, store_put_tag(session->store,
-						    (uint32_t)session->tags_written + 1,
-						    session->tags.at[session->tags_written]));
+		session_fail(session,
+			     store_put_tag(session->store, (uint32_t)session->tags_written + 1,
+					   session->tags.at[session->tags_written]));
 	write_new_classes(session);
 }
 
@@ -163,9 +163,9 @@ static void name_frames(struct session *session, struct sym *sym, struct sym_mod
 			lines[k] = (struct store_frame_line){ frames[k].function, frames[k].file,
 							      frames[k].line, frames[k].inlined };
 		if (count)
-			session_fail(session, store_put_lines(session->store, (uint32_t)i + 1,
-							      lines,
-							      count < LINES ? count : LINES));
+			session_fail(session,
+				     store_put_lines(session->store, (uint32_t)i + 1, lines,
+						     count < LINES ? count : LINES));
 		if (f->module && innermost[i])
 			sym_site_warm(sym, &(struct sym_call){ modules[f->module], f->vaddr });
 		progress_set(&progress, done, session->ids.frames.count);
@@ -241,8 +241,8 @@ static void put_tally(struct session *session, const struct process *p,
 		.stack = site->stack,
 		.vtable = s->vtable,
 		.tag = site->tag,
-		.reading = (uint8_t)(stats_reading(s) |
-				     (s->second_word ? SHINY_VPTR_SECOND_WORD : 0)),
+		.reading =
+			(uint8_t)(stats_reading(s) | (s->second_word ? SHINY_VPTR_SECOND_WORD : 0)),
 		.allocs = s->allocs,
 		.reallocs = rare->reallocs,
 		.frees = tally_frees(s),
@@ -458,10 +458,10 @@ void finish_session(struct session *session, struct sidecar_summary *out)
 	size_t module_count = session->ids.modules.count;
 	struct sym_module **modules = mem_zero(module_count + 1, sizeof(struct sym_module *));
 	struct sym_vtable *vtables = mem_zero(session->ids.vtables.count + 1, sizeof(*vtables));
-	struct sym *sym =
-		warm_take(session->warm, modules, module_count + 1, session->options->progress);
+	struct sym *sym = resolve_ahead_take(session->ahead, modules, module_count + 1,
+					     session->options->progress);
 
-	session->warm = NULL;
+	session->ahead = NULL;
 	total_until(&session->total, UINT64_MAX);
 	for (size_t i = 0; i < session->processes.count; i++) {
 		struct process *p = session->processes.at[i];
@@ -490,7 +490,7 @@ void finish_session(struct session *session, struct sidecar_summary *out)
 	}
 	if (!session->err) {
 		put_names(session, sym, modules, vtables);
-		memory_finish(session, modules);
+		mappings_finish(session, modules);
 		types_conclude(session, &(struct types_names){ sym, modules, vtables });
 		wrappers_find(session, sym, modules);
 		watches_put_types(session);

@@ -37,7 +37,7 @@ struct place {
 	uint64_t vaddr, caller;
 };
 
-struct warm {
+struct resolve_ahead {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t news;
@@ -51,30 +51,31 @@ struct warm {
 	struct sym *sym;
 	VEC(struct sym_module *) modules; /* [id - 1]; NULL: not opened */
 	/* used by the owner */
-	size_t stacks;    /* stacks offered so far */
+	size_t stacks;	  /* stacks offered so far */
 	uint8_t *offered; /* a bit per frame */
 	size_t offered_bytes;
 };
 
 /* ---- the thread ---- */
 
-static struct sym_module *module_of(struct warm *warm, uint32_t id, const struct id_module *known)
+static struct sym_module *module_of(struct resolve_ahead *ahead, uint32_t id,
+				    const struct id_module *known)
 {
 	char path[ID_MODULE_PATH];
 	struct shiny_err *err;
 
-	while (warm->modules.count < id)
-		*vec_push(&warm->modules) = NULL;
-	if (!warm->modules.at[id - 1]) {
-		err = sym_module_open(warm->sym, id_module_path(known, path), known->path,
+	while (ahead->modules.count < id)
+		*vec_push(&ahead->modules) = NULL;
+	if (!ahead->modules.at[id - 1]) {
+		err = sym_module_open(ahead->sym, id_module_path(known, path), known->path,
 				      known->build_id_bytes ? known->build_id : NULL,
-				      known->build_id_bytes, &warm->modules.at[id - 1]);
+				      known->build_id_bytes, &ahead->modules.at[id - 1]);
 		if (err) {
 			shiny_err_free(err);
-			warm->modules.at[id - 1] = NULL;
+			ahead->modules.at[id - 1] = NULL;
 		}
 	}
-	return warm->modules.at[id - 1];
+	return ahead->modules.at[id - 1];
 }
 
 static int by_place(const void *left, const void *right)
@@ -89,32 +90,32 @@ static int by_place(const void *left, const void *right)
 }
 
 /* Takes all places of the ring, sorted by address; 0: the thread shall end. */
-static size_t next_places(struct warm *warm, struct place *out)
+static size_t next_places(struct resolve_ahead *ahead, struct place *out)
 {
 	size_t count = 0;
 
-	pthread_mutex_lock(&warm->lock);
-	while (!warm->count && !warm->stop)
-		pthread_cond_wait(&warm->news, &warm->lock);
-	for (; !warm->stop && warm->count; warm->count--) {
-		out[count++] = warm->ring[warm->first];
-		warm->first = (warm->first + 1) % RING;
+	pthread_mutex_lock(&ahead->lock);
+	while (!ahead->count && !ahead->stop)
+		pthread_cond_wait(&ahead->news, &ahead->lock);
+	for (; !ahead->stop && ahead->count; ahead->count--) {
+		out[count++] = ahead->ring[ahead->first];
+		ahead->first = (ahead->first + 1) % RING;
 	}
-	pthread_mutex_unlock(&warm->lock);
+	pthread_mutex_unlock(&ahead->lock);
 	if (count)
 		qsort(out, count, sizeof(*out), by_place);
 	return count;
 }
 
 /* Copies what is known of a module; false: the thread shall end. */
-static bool look(struct warm *warm, uint32_t module, struct id_module *known)
+static bool look(struct resolve_ahead *ahead, uint32_t module, struct id_module *known)
 {
 	bool more;
 
-	pthread_mutex_lock(&warm->lock);
-	more = !warm->stop;
-	*known = warm->known.at[module - 1]; /* the path is not freed before warm_take */
-	pthread_mutex_unlock(&warm->lock);
+	pthread_mutex_lock(&ahead->lock);
+	more = !ahead->stop;
+	*known = ahead->known.at[module - 1]; /* the path is not freed before resolve_ahead_take */
+	pthread_mutex_unlock(&ahead->lock);
 	return more;
 }
 
@@ -124,116 +125,116 @@ enum { ASK_TYPE = 1, ASK_PASSES = 2 };
 /* Resolves an address; returns the questions about its caller. It asks no more than the end would:
  * any surplus would differ from recording to recording, and the module's cache would be written
  * again each time. */
-static unsigned ask(struct warm *warm, uint32_t module, uint64_t vaddr, unsigned what)
+static unsigned ask(struct resolve_ahead *ahead, uint32_t module, uint64_t vaddr, unsigned what)
 {
 	struct sym_call call = { .vaddr = vaddr };
 	struct id_module known;
 	unsigned more = 0;
 
-	if (!module || !look(warm, module, &known))
+	if (!module || !look(ahead, module, &known))
 		return 0;
-	call.module = module_of(warm, module, &known);
+	call.module = module_of(ahead, module, &known);
 	if (!call.module)
 		return 0;
-	if (what & ASK_TYPE && sym_site_warm(warm->sym, &call))
+	if (what & ASK_TYPE && sym_site_warm(ahead->sym, &call))
 		more |= ASK_TYPE;
 	if (what & ASK_PASSES && sym_call_passes(&call) != SYM_PASSES_NOT)
 		more |= ASK_PASSES;
 	return more;
 }
 
-static void ask_place(struct warm *warm, const struct place *place)
+static void ask_place(struct resolve_ahead *ahead, const struct place *place)
 {
-	unsigned more = ask(warm, place->module, place->vaddr, ASK_TYPE | ASK_PASSES);
+	unsigned more = ask(ahead, place->module, place->vaddr, ASK_TYPE | ASK_PASSES);
 
 	if (more)
-		ask(warm, place->caller_module, place->caller, more);
+		ask(ahead, place->caller_module, place->caller, more);
 }
 
 static void *work(void *context)
 {
-	struct warm *warm = context;
+	struct resolve_ahead *ahead = context;
 	struct place *places = mem_zero(RING, sizeof(*places));
 	struct shiny_err *err;
 	size_t count;
 
 	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), LOWEST_PRIORITY);
-	err = sym_create(warm->options, &warm->sym);
+	err = sym_create(ahead->options, &ahead->sym);
 	if (err) {
 		shiny_err_free(err);
-		warm->sym = NULL;
+		ahead->sym = NULL;
 	}
-	while (warm->sym && (count = next_places(warm, places)))
+	while (ahead->sym && (count = next_places(ahead, places)))
 		for (size_t i = 0; i < count; i++)
-			ask_place(warm, &places[i]);
+			ask_place(ahead, &places[i]);
 	free(places);
-	pthread_mutex_lock(&warm->lock);
-	warm->ended = true;
-	pthread_cond_broadcast(&warm->news);
-	pthread_mutex_unlock(&warm->lock);
+	pthread_mutex_lock(&ahead->lock);
+	ahead->ended = true;
+	pthread_cond_broadcast(&ahead->news);
+	pthread_mutex_unlock(&ahead->lock);
 	return NULL;
 }
 
 /* ---- the owner's side ---- */
 
-struct warm *warm_start(const struct sym_options *options)
+struct resolve_ahead *resolve_ahead_start(const struct sym_options *options)
 {
-	struct warm *warm = mem_zero(1, sizeof(*warm));
+	struct resolve_ahead *ahead = mem_zero(1, sizeof(*ahead));
 	pthread_condattr_t attributes;
 
-	warm->options = options;
-	pthread_mutex_init(&warm->lock, NULL);
+	ahead->options = options;
+	pthread_mutex_init(&ahead->lock, NULL);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&warm->news, &attributes);
+	pthread_cond_init(&ahead->news, &attributes);
 	pthread_condattr_destroy(&attributes);
-	if (thread_start(&warm->thread, work, warm))
-		return warm;
-	pthread_cond_destroy(&warm->news);
-	pthread_mutex_destroy(&warm->lock);
-	free(warm);
+	if (thread_start(&ahead->thread, work, ahead))
+		return ahead;
+	pthread_cond_destroy(&ahead->news);
+	pthread_mutex_destroy(&ahead->lock);
+	free(ahead);
 	return NULL;
 }
 
-static void share_modules(struct warm *warm, const struct ids *ids)
+static void share_modules(struct resolve_ahead *ahead, const struct ids *ids)
 {
-	while (warm->known.count < ids->modules.count) {
-		struct id_module copy = ids->modules.at[warm->known.count];
+	while (ahead->known.count < ids->modules.count) {
+		struct id_module copy = ids->modules.at[ahead->known.count];
 
 		copy.path = mem_text(copy.path);
-		*vec_push(&warm->known) = copy;
+		*vec_push(&ahead->known) = copy;
 	}
 }
 
 /* True if the frame was offered before; marks it as offered. */
-static bool mark(struct warm *warm, uint32_t frame)
+static bool mark(struct resolve_ahead *ahead, uint32_t frame)
 {
 	size_t byte = frame / 8;
 	uint8_t bit = (uint8_t)(1u << frame % 8);
 
-	if (byte >= warm->offered_bytes) {
-		size_t bytes = warm->offered_bytes ? warm->offered_bytes : 4096;
+	if (byte >= ahead->offered_bytes) {
+		size_t bytes = ahead->offered_bytes ? ahead->offered_bytes : 4096;
 
 		while (bytes <= byte)
 			bytes *= 2;
-		warm->offered = mem_resize(warm->offered, bytes, 1);
-		memset(warm->offered + warm->offered_bytes, 0, bytes - warm->offered_bytes);
-		warm->offered_bytes = bytes;
+		ahead->offered = mem_resize(ahead->offered, bytes, 1);
+		memset(ahead->offered + ahead->offered_bytes, 0, bytes - ahead->offered_bytes);
+		ahead->offered_bytes = bytes;
 	}
-	if (warm->offered[byte] & bit)
+	if (ahead->offered[byte] & bit)
 		return true;
-	warm->offered[byte] |= bit;
+	ahead->offered[byte] |= bit;
 	return false;
 }
 
-void warm_offer(struct warm *warm, const struct ids *ids)
+void resolve_ahead_offer(struct resolve_ahead *ahead, const struct ids *ids)
 {
-	if (warm->stacks == ids->stacks.count)
+	if (ahead->stacks == ids->stacks.count)
 		return;
-	pthread_mutex_lock(&warm->lock);
-	share_modules(warm, ids);
-	while (warm->stacks < ids->stacks.count && warm->count < RING) {
-		const struct id_stack *stack = &ids->stacks.at[warm->stacks++];
+	pthread_mutex_lock(&ahead->lock);
+	share_modules(ahead, ids);
+	while (ahead->stacks < ids->stacks.count && ahead->count < RING) {
+		const struct id_stack *stack = &ids->stacks.at[ahead->stacks++];
 		const uint32_t *frames = &ids->stack_frames.at[stack->first];
 		const struct id_place *place, *caller;
 		bool known;
@@ -242,56 +243,57 @@ void warm_offer(struct warm *warm, const struct ids *ids)
 			continue;
 		place = &ids->frames.at[frames[0] - 1];
 		caller = &ids->frames.at[frames[1] - 1];
-		known = mark(warm, frames[0]);
-		known &= mark(warm, frames[1]);
+		known = mark(ahead, frames[0]);
+		known &= mark(ahead, frames[1]);
 		if (!known)
-			warm->ring[(warm->first + warm->count++) % RING] =
+			ahead->ring[(ahead->first + ahead->count++) % RING] =
 				(struct place){ place->module, caller->module, place->vaddr,
 						caller->vaddr };
 	}
-	pthread_cond_signal(&warm->news);
-	pthread_mutex_unlock(&warm->lock);
+	pthread_cond_signal(&ahead->news);
+	pthread_mutex_unlock(&ahead->lock);
 }
 
-static void wait_for_end(struct warm *warm, bool show)
+static void wait_for_end(struct resolve_ahead *ahead, bool show)
 {
 	struct progress progress;
 	struct timespec until;
 
 	progress_begin(&progress, "typing call sites", show);
-	pthread_mutex_lock(&warm->lock);
-	warm->stop = true;
-	pthread_cond_broadcast(&warm->news);
-	while (!warm->ended) {
+	pthread_mutex_lock(&ahead->lock);
+	ahead->stop = true;
+	pthread_cond_broadcast(&ahead->news);
+	while (!ahead->ended) {
 		clock_gettime(CLOCK_MONOTONIC, &until);
 		until.tv_nsec += 100000000;
 		until.tv_sec += until.tv_nsec / 1000000000;
 		until.tv_nsec %= 1000000000;
-		pthread_cond_timedwait(&warm->news, &warm->lock, &until);
+		pthread_cond_timedwait(&ahead->news, &ahead->lock, &until);
 		progress_set(&progress, 0, 0);
 	}
-	pthread_mutex_unlock(&warm->lock);
+	pthread_mutex_unlock(&ahead->lock);
 	progress_end(&progress);
-	pthread_join(warm->thread, NULL);
+	pthread_join(ahead->thread, NULL);
 }
 
-struct sym *warm_take(struct warm *warm, struct sym_module **modules, size_t count, bool progress)
+struct sym *resolve_ahead_take(struct resolve_ahead *ahead, struct sym_module **modules,
+			       size_t count, bool progress)
 {
 	struct sym *sym;
 
-	if (!warm)
+	if (!ahead)
 		return NULL;
-	wait_for_end(warm, progress);
-	sym = warm->sym;
-	for (size_t i = 0; i < warm->modules.count && i + 1 < count; i++)
-		modules[i + 1] = warm->modules.at[i];
-	for (size_t i = 0; i < warm->known.count; i++)
-		free(warm->known.at[i].path);
-	free(warm->known.at);
-	free(warm->modules.at);
-	free(warm->offered);
-	pthread_cond_destroy(&warm->news);
-	pthread_mutex_destroy(&warm->lock);
-	free(warm);
+	wait_for_end(ahead, progress);
+	sym = ahead->sym;
+	for (size_t i = 0; i < ahead->modules.count && i + 1 < count; i++)
+		modules[i + 1] = ahead->modules.at[i];
+	for (size_t i = 0; i < ahead->known.count; i++)
+		free(ahead->known.at[i].path);
+	free(ahead->known.at);
+	free(ahead->modules.at);
+	free(ahead->offered);
+	pthread_cond_destroy(&ahead->news);
+	pthread_mutex_destroy(&ahead->lock);
+	free(ahead);
 	return sym;
 }

@@ -4,7 +4,7 @@
  * the program still runs, so that its end need not wait for it.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one of its own, at the lowest priority,
- * which alone uses its symbolizer until warm_take().
+ * which alone uses its symbolizer until resolve_ahead_take().
  */
 #ifndef SHINY_RESOLVE_AHEAD_H
 #define SHINY_RESOLVE_AHEAD_H
@@ -14,20 +14,21 @@
 #include "../../../symbolizer/sym.h"
 #include "../state/ids.h"
 
-struct warm;
+struct resolve_ahead;
 
 /* Starts the thread. NULL: it cannot be created; then everything is resolved at the end. `options`
- * and all that it points to must stay unchanged until warm_take(). */
-struct warm *warm_start(const struct sym_options *options);
+ * and all that it points to must stay unchanged until resolve_ahead_take(). */
+struct resolve_ahead *resolve_ahead_start(const struct sym_options *options);
 
 /* Offers the stacks that are new since the last call; never waits for the thread's work. */
-void warm_offer(struct warm *warm, const struct ids *ids);
+void resolve_ahead_offer(struct resolve_ahead *ahead, const struct ids *ids);
 
 /*
- * Ends the thread, after its current call site, frees `warm` and returns its symbolizer with all
+ * Ends the thread, after its current call site, frees `ahead` and returns its symbolizer with all
  * its answers, which the caller owns. Sets modules[id] of modules that are open; `modules` has room
  * for `count`. NULL: there is no symbolizer. Accepts NULL.
  */
-struct sym *warm_take(struct warm *warm, struct sym_module **modules, size_t count, bool progress);
+struct sym *resolve_ahead_take(struct resolve_ahead *ahead, struct sym_module **modules,
+			       size_t count, bool progress);
 
 #endif

@@ -117,7 +117,7 @@ void process_close(struct session *session, struct process *p)
 		if (session->running.at[i] == p)
 			session->running.at[i] = session->running.at[--session->running.count];
 	*vec_push(&session->ended) = p;
-	memory_end(session, p);
+	mappings_end(session, p);
 	*vec_push(&session->slots_due) = p;
 	session_put_process(session, p);
 }

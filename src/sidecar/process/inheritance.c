@@ -67,7 +67,7 @@ static void take_over(struct session *session, struct process *child)
 	/* the file then has the parent, if the sidecar is killed (recover.c) */
 	session_put_process(session, child);
 	space_clone(&child->space, &parent->space, child->fork_at);
-	memory_fork(session, child, parent);
+	mappings_fork(session, child, parent);
 	objects_clone_kinds(&child->objects, &parent->objects);
 	indices_clone(&child->classes, &parent->classes);
 	indices_clone(&child->tags, &parent->tags);

@@ -65,7 +65,7 @@ static struct process *process_create(struct session *session, struct ring_file 
 	*vec_push(&session->processes) = p;
 	p->id = (uint32_t)session->processes.count;
 	process_enlist(session, p);
-	p->memory = memory_create(session->memory, p->id);
+	p->memory = mappings_create(session->memory, p->id);
 	ring->slots[slot] = p;
 	ring->newcomer = true;
 	ring->first_look = 0; /* as for a new ring: the next process needs a slot (priority.h) */
@@ -155,7 +155,7 @@ void process_watch(struct session *session, uint64_t wall)
 		s->name_looks++;
 		if (!s->tid)
 			s->tid = s->process->namespace_pid; /* only the first thread of a forked
-			                                     * process has no tid */
+							     * process has no tid */
 		process_thread_name(s->process, s->tid, name, sizeof(name));
 		if (name[0] && strcmp(name, s->name)) {
 			memcpy(s->name, name, sizeof(name));
@@ -176,7 +176,7 @@ void process_destroy(struct process *p)
 	free(p->tags.ids.at);
 	space_deinit(&p->space);
 	stats_deinit(&p->stats);
-	memory_destroy(p->memory);
+	mappings_destroy(p->memory);
 	deaths_deinit(&p->deaths);
 	free(p->name);
 	free(p->role);

@@ -34,13 +34,13 @@ struct answers;
 struct errands;
 struct heartbeat;
 struct guests;
-struct memory_watch;
+struct mappings_watch;
 struct snapshot_queue;
 struct snapshot_taker;
 struct page_uses;
 struct spill;
 struct start;
-struct warm;
+struct resolve_ahead;
 struct watches;
 
 /* The end of a block with ENTRY_WATCHED, at `time` (ticks). */
@@ -55,38 +55,38 @@ struct watched_end {
 struct read_chunk {
 	struct ring_file *ring;
 	struct shiny_chunk *copy; /* its first `bytes`; the others are zeros */
-	uint64_t word;            /* its state in the ring */
-	uint32_t bytes, room;     /* room: records that fit into it */
+	uint64_t word;		  /* its state in the ring */
+	uint32_t bytes, room;	  /* room: records that fit into it */
 };
 
 struct session {
 	const struct sidecar_options *options;
 	struct store *store;
-	struct sym_options symbols; /* for the two symbolizers */
-	struct warm *warm;          /* NULL: call sites are typed at the end only */
-	struct memory_watch *memory;
-	struct answers *answers; /* NULL: no process is answered */
-	struct guests *guests;   /* NULL: there are none */
-	struct heartbeat *heartbeat; /* only while rings are drained; else NULL */
-	struct errands *errands; /* NULL: the loop runs them itself */
-	struct accesses *accesses; /* NULL: none can be recorded */
-	struct watches *watches; /* NULL: off */
+	struct sym_options symbols;  /* for the two symbolizers */
+	struct resolve_ahead *ahead; /* NULL: call sites are typed at the end only */
+	struct mappings_watch *memory;
+	struct answers *answers;	      /* NULL: no process is answered */
+	struct guests *guests;		      /* NULL: there are none */
+	struct heartbeat *heartbeat;	      /* only while rings are drained; else NULL */
+	struct errands *errands;	      /* NULL: the loop runs them itself */
+	struct accesses *accesses;	      /* NULL: none can be recorded */
+	struct watches *watches;	      /* NULL: off */
 	VEC(struct watched_end) watched_ends; /* for `watches` */
-	struct page_uses *page_uses; /* NULL: off */
-	struct snapshot_queue *asked;     /* NULL: no request for a heap snapshot yet */
-	struct snapshot_taker *snapshots; /* NULL: not served yet */
-	VEC(struct store_root) variables; /* roots of snapshots that have no names yet */
+	struct page_uses *page_uses;	      /* NULL: off */
+	struct snapshot_queue *asked;	      /* NULL: no request for a heap snapshot yet */
+	struct snapshot_taker *snapshots;     /* NULL: not served yet */
+	VEC(struct store_root) variables;     /* roots of snapshots that have no names yet */
 	bool has_snapshots;
-	struct spill *spill;     /* NULL: chunks are read in their rings only */
+	struct spill *spill; /* NULL: chunks are read in their rings only */
 	char *path;
 	struct ticks ticks;
 	bool ticks_known;
 	uint8_t boot_id[16]; /* of the running system */
 	struct ids ids;
 	struct classes classes;
-	struct texts tags; /* names; index + 1 is the id in table tag */
-	uint64_t pid_namespace;          /* inode of our own; 0 unknown */
-	VEC(struct ring_file *) rings;   /* all that the session has had */
+	struct texts tags;		 /* names; index + 1 is the id in table tag */
+	uint64_t pid_namespace;		 /* inode of our own; 0 unknown */
+	VEC(struct ring_file *) rings;	 /* all that the session has had */
 	VEC(struct ring_file *) present; /* those whose file still exists */
 	/*
 	 * All processes that the session has had; id = index + 1. Repeated work is done only for
@@ -105,9 +105,9 @@ struct session {
 	uint32_t threads;
 	uint64_t start_realtime;
 	uint64_t applied_until; /* T of the last round; less if that was cut */
-	bool behind;            /* the last round was cut: there are more records up to its T */
-	uint64_t looked;        /* ticks of the last look for rings, which found all older ones; 0:
-	                         * none yet */
+	bool behind;		/* the last round was cut: there are more records up to its T */
+	uint64_t looked;	/* ticks of the last look for rings, which found all older ones; 0:
+				 * none yet */
 	/*
 	 * Ticks; no honest record read so far can be later. drain_pull reads the clock again before
 	 * it calls a record a lie.
@@ -117,23 +117,23 @@ struct session {
 	struct total total; /* live bytes of all processes */
 	uint64_t total_events, allocs, frees;
 	uint64_t pages_beyond; /* pages of blocks live at processes' ends, beyond each process's
-	                        * number */
+				* number */
 	uint64_t torn_pages;   /* at the last check of the rings */
 	struct sidecar_ended launched; /* pid 0: no message */
-	bool paused;                   /* recording was off in some ring at some time */
-	uint64_t unrecorded;           /* number of unrecorded programs */
+	bool paused;		       /* recording was off in some ring at some time */
+	uint64_t unrecorded;	       /* number of unrecorded programs */
 	/* Events are written where the store packs them: those from `events` to `next_event` are
 	 * new. */
 	struct event *events, *next_event, *events_end;
 	struct event unkept[64]; /* scratch space, if there is no store */
-	struct shiny_err *err;  /* the store failed: the first reason */
-	struct noticed noticed; /* counts of no process */
+	struct shiny_err *err;	 /* the store failed: the first reason */
+	struct noticed noticed;	 /* counts of no process */
 	VEC(struct read_chunk) uncommitted;
 	VEC(struct process *) slots_due; /* closed, but their slots are not freed yet */
 	uint64_t uncommitted_bytes;
 	uint64_t committed;   /* committed events */
 	unsigned write_tries; /* tries of failed writes since the last commit */
-	bool given_up;        /* failed writes are not tried again */
+	bool given_up;	      /* failed writes are not tried again */
 	/* number of rows that the store has */
 	size_t modules_written, frames_written, stacks_written, vtables_written, classes_written;
 	size_t tags_written;

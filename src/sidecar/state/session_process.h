@@ -21,7 +21,7 @@
 #include "space.h"
 #include "stats.h"
 
-struct memory;
+struct mappings;
 struct ring_file;
 
 /* Counts of the sidecar's own, per process. */
@@ -36,8 +36,8 @@ struct process {
 	uint32_t id, parent_id;
 	struct ring_file *ring;
 	uint32_t slot, generation, namespace_pid;
-	uint32_t pid;                             /* 0 unknown; changed by roster_name */
-	int pidfd;                                /* -1 none */
+	uint32_t pid;  /* 0 unknown; changed by roster_name */
+	int pidfd;     /* -1 none */
 	int status;    /* as from wait(); -1 unknown */
 	int said;      /* the same, announced by its library; -1 not announced */
 	int told;      /* the same, as its parent received it; -1 unknown */
@@ -52,9 +52,9 @@ struct process {
 	bool inquired; /* an answer from /proc is pending */
 	uint32_t parent_slot, parent_generation;
 	uint64_t start, fork_at, end; /* ticks; end 0: still running */
-	uint64_t said_end;            /* ticks; 0: not announced */
-	uint64_t closed_wall;         /* wall ns */
-	uint64_t looked_wall;         /* wall ns of the last question to /proc */
+	uint64_t said_end;	      /* ticks; 0: not announced */
+	uint64_t closed_wall;	      /* wall ns */
+	uint64_t looked_wall;	      /* wall ns of the last question to /proc */
 	unsigned looks;
 	char *name, *role, *purpose, *executable, *command;
 
@@ -70,8 +70,8 @@ struct process {
 	uint64_t counters[SHINY_COUNTERS];
 	struct noticed noticed;
 	uint64_t counted; /* sum of `counters` and `noticed` in the session file
-	                   * (output/counter_rows.c) */
-	struct memory *memory;
+			   * (output/counter_rows.c) */
+	struct mappings *memory;
 };
 
 /*

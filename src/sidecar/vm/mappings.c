@@ -23,14 +23,14 @@ static bool page_range(uint64_t start, uint64_t bytes, uint64_t *end)
 
 /* Notes a range that a call changed while the list was read, or later: the list may be older or
  * newer there than the call. */
-static void fluid(struct memory_watch *watch, const struct process *p, uint64_t start, uint64_t end,
-		  uint64_t time)
+static void fluid(struct mappings_watch *watch, const struct process *p, uint64_t start,
+		  uint64_t end, uint64_t time)
 {
 	if (watch->sampled == p && time >= watch->sample_began)
 		*vec_push(&watch->flux) = (struct flux){ start, end };
 }
 
-static void mapped(struct memory_watch *watch, struct process *p, const struct shiny_map *map,
+static void mapped(struct mappings_watch *watch, struct process *p, const struct shiny_map *map,
 		   uint64_t end, uint32_t stack, uint64_t time)
 {
 	bool anonymous = map->flags & MAP_ANONYMOUS;
@@ -48,10 +48,10 @@ static void mapped(struct memory_watch *watch, struct process *p, const struct s
 	fluid(watch, p, what.start, what.end, time);
 }
 
-void memory_call(struct session *session, struct process *p, const struct shiny_map *map,
-		 unsigned call, uint32_t stack, uint64_t time)
+void mappings_call(struct session *session, struct process *p, const struct shiny_map *map,
+		   unsigned call, uint32_t stack, uint64_t time)
 {
-	struct memory_watch *watch = session->memory;
+	struct mappings_watch *watch = session->memory;
 	struct segments *s = &p->memory->segments;
 	char name[SHINY_MAP_NAME_MAX + 1] = "";
 	/* 0: early calls, which the library reports all at once */
@@ -97,14 +97,14 @@ void memory_call(struct session *session, struct process *p, const struct shiny_
 	case SHINY_MAP_NAME:
 		memcpy(name, map->name, SHINY_MAP_NAME_MAX);
 		if (page_range(map->address, map->bytes, &end))
-			segments_name(s, map->address, end, memory_text(watch, name), time);
+			segments_name(s, map->address, end, mappings_text(watch, name), time);
 		break;
 	default:
 		break;
 	}
 }
 
-void memory_fork(struct session *session, struct process *child, const struct process *parent)
+void mappings_fork(struct session *session, struct process *child, const struct process *parent)
 {
 	segments_clone(&child->memory->segments, &parent->memory->segments, child->fork_at);
 	for (size_t i = 0; i < parent->memory->malloc_regions.count; i++)
@@ -143,7 +143,7 @@ static void facts_of_stack(const struct judge *judge, uint32_t stack, struct own
 
 static void judge_segment(const struct judge *judge, struct vm_segment *g)
 {
-	struct memory_watch *watch = judge->session->memory;
+	struct mappings_watch *watch = judge->session->memory;
 	const struct ids *ids = &judge->session->ids;
 	struct owner_facts facts = { .start = g->start,
 				     .bytes = g->end - g->start,
@@ -151,9 +151,9 @@ static void judge_segment(const struct judge *judge, struct vm_segment *g)
 				     .blocks = g->blocks,
 				     .call = g->stack != 0,
 				     .seen = !g->stack,
-				     .name = memory_text_of(watch, g->name),
-				     .file = memory_text_of(watch, g->file),
-				     .thread = memory_text_of(watch, g->thread),
+				     .name = mappings_text_of(watch, g->name),
+				     .file = mappings_text_of(watch, g->file),
+				     .thread = mappings_text_of(watch, g->thread),
 				     .tls = g->tls,
 				     .module = g->module ? ids->modules.at[g->module - 1].path
 							 : NULL };
@@ -163,7 +163,7 @@ static void judge_segment(const struct judge *judge, struct vm_segment *g)
 
 	facts_of_stack(judge, g->stack, &facts);
 	owner = owners_find(&facts, &says) + 1;
-	detail = memory_text(watch, says);
+	detail = mappings_text(watch, says);
 	if (owner == g->owner && detail == g->detail)
 		return;
 	g->owner = (uint16_t)owner;
@@ -239,7 +239,7 @@ static void judge_process(const struct judge *judge, const struct process *p)
 static void put_segment(struct session *session, struct vm_segment *g)
 {
 	static const char *const sources[] = { "mmap", "mremap", "brk", "list", "fork" };
-	struct memory_watch *watch = session->memory;
+	struct mappings_watch *watch = session->memory;
 	struct store_segment row = { .id = g->id,
 				     .process = g->process,
 				     .origin = g->origin,
@@ -252,12 +252,12 @@ static void put_segment(struct session *session, struct vm_segment *g)
 				     .prot = g->prot,
 				     .flags = g->flags,
 				     .shared = g->shared,
-				     .file = memory_text_of(watch, g->file),
+				     .file = mappings_text_of(watch, g->file),
 				     .offset = g->offset,
-				     .name = memory_text_of(watch, g->name),
+				     .name = mappings_text_of(watch, g->name),
 				     .owner =
 					     g->owner ? owners_name(g->owner - 1u) : "unclassified",
-				     .detail = memory_text_of(watch, g->detail) };
+				     .detail = mappings_text_of(watch, g->detail) };
 
 	if (row.ended && row.ended <= row.born)
 		row.ended = row.born + 1;
@@ -269,7 +269,7 @@ static void put_segment(struct session *session, struct vm_segment *g)
  * showed; of those that lived between two samples, keeps the first MEMORY_BRIEF_MAX. */
 static void collect_past(struct session *session, struct process *p)
 {
-	struct memory_watch *watch = session->memory;
+	struct mappings_watch *watch = session->memory;
 	struct segments *s = &p->memory->segments;
 	struct judge judge = { session, NULL };
 
@@ -303,7 +303,7 @@ static void put_process(struct session *session, const struct process *p)
 
 static void put_past(struct session *session, size_t from)
 {
-	struct memory_watch *watch = session->memory;
+	struct mappings_watch *watch = session->memory;
 
 	for (size_t i = from; i < watch->past.count; i++)
 		if (watch->past.at[i]->changed)
@@ -317,7 +317,7 @@ static void write_process(struct session *session, struct process *p)
 	put_process(session, p);
 }
 
-void memory_write(struct session *session)
+void mappings_write(struct session *session)
 {
 	size_t before = session->memory->past.count;
 
@@ -328,7 +328,7 @@ void memory_write(struct session *session)
 	put_past(session, before);
 }
 
-void memory_end(struct session *session, struct process *p)
+void mappings_end(struct session *session, struct process *p)
 {
 	size_t before = session->memory->past.count;
 
@@ -340,9 +340,9 @@ void memory_end(struct session *session, struct process *p)
 	put_past(session, before);
 }
 
-void memory_finish(struct session *session, struct sym_module **modules)
+void mappings_finish(struct session *session, struct sym_module **modules)
 {
-	struct memory_watch *watch = session->memory;
+	struct mappings_watch *watch = session->memory;
 	struct judge judge = { session, modules };
 
 	for (size_t i = 0; i < session->processes.count; i++)

@@ -4,7 +4,7 @@
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
- * Records of calls (memory_call) build each process's table of segments (segments.h). Samples
+ * Records of calls (mappings_call) build each process's table of segments (segments.h). Samples
  * (mappings_sample.h) complete that table, and have the resident bytes. This module handles the
  * calls, the forks, the owners of segments and their rows.
  */
@@ -20,15 +20,15 @@ struct session;
 struct sym_module;
 
 /* Applies a mapping call of the process; `stack` is session-wide. */
-void memory_call(struct session *session, struct process *process, const struct shiny_map *map,
-		 unsigned call, uint32_t stack, uint64_t time);
-void memory_fork(struct session *session, struct process *child, const struct process *parent);
+void mappings_call(struct session *session, struct process *process, const struct shiny_map *map,
+		   unsigned call, uint32_t stack, uint64_t time);
+void mappings_fork(struct session *session, struct process *child, const struct process *parent);
 
 /* Write rows of new and changed segments: of the running processes, and of one that closes. */
-void memory_write(struct session *session);
-void memory_end(struct session *session, struct process *process);
+void mappings_write(struct session *session);
+void mappings_end(struct session *session, struct process *process);
 /* Call at the end: finds owners also by the functions of the mapping calls, and writes the last
  * rows. `modules`: by id, opened. */
-void memory_finish(struct session *session, struct sym_module **modules);
+void mappings_finish(struct session *session, struct sym_module **modules);
 
 #endif

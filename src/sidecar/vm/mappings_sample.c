@@ -27,7 +27,7 @@ static uint64_t cpu_ns(void)
 
 /* ---- when ---- */
 
-static void earn(struct memory_watch *watch, uint64_t wall)
+static void earn(struct mappings_watch *watch, uint64_t wall)
 {
 	if (watch->credit_wall)
 		watch->credit += (int64_t)((wall - watch->credit_wall) / MEMORY_SHARE);
@@ -36,7 +36,7 @@ static void earn(struct memory_watch *watch, uint64_t wall)
 	watch->credit_wall = wall;
 }
 
-static void spend(struct memory_watch *watch, uint64_t cost)
+static void spend(struct mappings_watch *watch, uint64_t cost)
 {
 	watch->credit -= (int64_t)cost;
 	watch->cost += cost;
@@ -46,7 +46,7 @@ static void spend(struct memory_watch *watch, uint64_t cost)
 
 /* True if `a` should be sampled before `b`: one never sampled first, then the one that has waited
  * longest. */
-static bool comes_first(const struct memory *a, const struct memory *b)
+static bool comes_first(const struct mappings *a, const struct mappings *b)
 {
 	return !a->samples != !b->samples ? !a->samples : a->due < b->due;
 }
@@ -92,7 +92,7 @@ static bool is_its_own(const struct process *p, const struct smaps *smaps)
 }
 
 /* Returns the ns until the next sample; the first ones are early, for short processes. */
-static uint64_t until_next(const struct memory_watch *watch, unsigned samples)
+static uint64_t until_next(const struct mappings_watch *watch, unsigned samples)
 {
 	static const uint64_t early[] = { 100 * MS, 400 * MS };
 	uint64_t next =
@@ -121,8 +121,8 @@ static bool read_stillness(const struct process *p, struct stillness *out)
  * has. */
 static bool sample_again(struct session *session, struct process *p)
 {
-	struct memory_watch *watch = session->memory;
-	struct memory *m = p->memory;
+	struct mappings_watch *watch = session->memory;
+	struct mappings *m = p->memory;
 
 	if (!read_stillness(p, &watch->sample_still))
 		memset(&watch->sample_still, 0xff, sizeof(watch->sample_still));
@@ -169,7 +169,7 @@ static void count_pages(struct errand *errand)
 /* Takes the list, which has been read. */
 static void listed(struct session *session, struct errand *errand)
 {
-	struct memory_watch *watch = session ? session->memory : NULL;
+	struct mappings_watch *watch = session ? session->memory : NULL;
 	const struct mappings_sample *sample = (const struct mappings_sample *)errand;
 
 	if (!watch)
@@ -204,9 +204,9 @@ static void ask(struct session *session, void (*run)(struct errand *),
 		end(session, errand);
 }
 
-void memory_take_sample(struct session *session)
+void mappings_take_sample(struct session *session)
 {
-	struct memory_watch *watch = session->memory;
+	struct mappings_watch *watch = session->memory;
 	uint64_t wall = ticks_wall_ns(), began;
 	struct process *p;
 
@@ -248,7 +248,7 @@ static void note_refused(struct session *session, struct process *p)
 /* Applies the list, and asks for the pages of areas that hold several segments. */
 static void take_list(struct session *session, struct process *p, uint64_t now)
 {
-	struct memory_watch *watch = session->memory;
+	struct mappings_watch *watch = session->memory;
 	struct mappings_sample *sample = &watch->sample;
 
 	sample->shared.count = sample->bounds.count = sample->counts.count = 0;
@@ -264,9 +264,9 @@ static void take_list(struct session *session, struct process *p, uint64_t now)
 	ask(session, count_pages, counted);
 }
 
-void memory_take(struct session *session, uint64_t now)
+void mappings_take(struct session *session, uint64_t now)
 {
-	struct memory_watch *watch = session->memory;
+	struct mappings_watch *watch = session->memory;
 	struct process *p = watch->sampled;
 	uint64_t began = cpu_ns();
 

@@ -31,8 +31,8 @@
 struct session;
 
 /* Call at the start of a round: samples a process, if one is due. */
-void memory_take_sample(struct session *session);
+void mappings_take_sample(struct session *session);
 /* Call after the round's merge, at `now`: applies the sample. */
-void memory_take(struct session *session, uint64_t now);
+void mappings_take(struct session *session, uint64_t now);
 
 #endif

@@ -6,29 +6,29 @@
 
 #include "../ring/ticks.h"
 
-uint32_t memory_text(struct memory_watch *watch, const char *text)
+uint32_t mappings_text(struct mappings_watch *watch, const char *text)
 {
 	return *text ? texts_put(&watch->texts, text) + 1 : 0;
 }
 
-const char *memory_text_of(const struct memory_watch *watch, uint32_t id)
+const char *mappings_text_of(const struct mappings_watch *watch, uint32_t id)
 {
 	return id ? watch->texts.at[id - 1] : NULL;
 }
 
-struct memory_watch *memory_watch_create(uint64_t period)
+struct mappings_watch *mappings_watch_create(uint64_t period)
 {
-	struct memory_watch *watch = mem_zero(1, sizeof(*watch));
+	struct mappings_watch *watch = mem_zero(1, sizeof(*watch));
 
 	watch->period = period * 1000000;
 	watch->credit = MEMORY_CREDIT;
-	watch->heap = memory_text(watch, "[heap]");
-	watch->pools[0] = memory_text(watch, "partition_alloc");
-	watch->pools[1] = memory_text(watch, "[anon:partition_alloc]");
+	watch->heap = mappings_text(watch, "[heap]");
+	watch->pools[0] = mappings_text(watch, "partition_alloc");
+	watch->pools[1] = mappings_text(watch, "[anon:partition_alloc]");
 	return watch;
 }
 
-void memory_watch_destroy(struct memory_watch *watch)
+void mappings_watch_destroy(struct mappings_watch *watch)
 {
 	if (!watch)
 		return;
@@ -45,9 +45,9 @@ void memory_watch_destroy(struct memory_watch *watch)
 	free(watch);
 }
 
-struct memory *memory_create(struct memory_watch *watch, uint32_t process)
+struct mappings *mappings_create(struct mappings_watch *watch, uint32_t process)
 {
-	struct memory *memory = mem_zero(1, sizeof(*memory));
+	struct mappings *memory = mem_zero(1, sizeof(*memory));
 
 	segments_init(&memory->segments, &watch->ids);
 	memory->segments.process = process;
@@ -55,7 +55,7 @@ struct memory *memory_create(struct memory_watch *watch, uint32_t process)
 	return memory;
 }
 
-void memory_destroy(struct memory *memory)
+void mappings_destroy(struct mappings *memory)
 {
 	if (!memory)
 		return;

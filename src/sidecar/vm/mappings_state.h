@@ -14,11 +14,11 @@
 #include "segments.h"
 #include "smaps.h"
 
-#define MEMORY_FIRST  UINT64_C(10000000)  /* ns from a process's start to the first sample */
+#define MEMORY_FIRST UINT64_C(10000000) /* ns from a process's start to the first sample */
 /* ns of sampling that a session starts with, and the most that it can save up */
 #define MEMORY_CREDIT INT64_C(20000000)
 enum {
-	MEMORY_SHARE = 50,          /* samples may take one fiftieth of the time */
+	MEMORY_SHARE = 50, /* samples may take one fiftieth of the time */
 	MEMORY_PAGE = 4096,
 	MEMORY_BRIEF_MAX = 100000,
 	MEMORY_COUNTED_PAGES = 1 << 18, /* most pages of pagemap read for one sample: 2 MiB of it */
@@ -35,7 +35,7 @@ struct part {
 /* Numbers that change whenever a process's memory changes. */
 struct stillness {
 	uint64_t minor_faults, major_faults, bytes, pages; /* from /proc/PID/stat */
-	uint64_t events; /* records applied */
+	uint64_t events;				   /* records applied */
 };
 
 /* An area that holds several segments: it has `ranges` parts, whose bounds begin at
@@ -64,28 +64,28 @@ struct mappings_sample {
 
 enum sample_state {
 	SAMPLE_NONE,
-	SAMPLE_ASKED,    /* the list is requested */
+	SAMPLE_ASKED, /* the list is requested */
 	SAMPLE_LISTED,
 	SAMPLE_COUNTING, /* the pages are requested */
 	SAMPLE_COUNTED,
 };
 
-struct memory_watch {
+struct mappings_watch {
 	uint64_t period; /* ns; 0 off */
-	uint32_t ids;    /* id of the last segment */
+	uint32_t ids;	 /* id of the last segment */
 	struct texts texts;
-	uint32_t heap;     /* id of "[heap]" */
+	uint32_t heap;	   /* id of "[heap]" */
 	uint32_t pools[2]; /* ids of PartitionAlloc's name for its memory, as it sets it and as
-	                    * kernels show it */
+			    * kernels show it */
 	VEC(struct vm_segment *) past;
 	uint64_t brief, brief_dropped;
 
 	/* the sample under way; nearly always this round's */
 	struct process *sampled; /* NULL: none, or it has closed meanwhile */
 	enum sample_state sample_state;
-	uint64_t sample_began;       /* ticks */
-	uint64_t sample_ended;       /* ticks; end of the last finished part */
-	uint64_t sample_cost;        /* processor ns of the loop */
+	uint64_t sample_began; /* ticks */
+	uint64_t sample_ended; /* ticks; end of the last finished part */
+	uint64_t sample_cost;  /* processor ns of the loop */
 	struct stillness sample_still;
 	struct mappings_sample sample;
 	VEC(struct flux) flux;
@@ -98,7 +98,7 @@ struct memory_watch {
 	uint64_t samples, cost, longest; /* totals; cost and longest in ns */
 };
 
-struct memory {
+struct mappings {
 	struct segments segments;
 	uint64_t due; /* wall ns of the next sample */
 	unsigned samples;
@@ -107,17 +107,17 @@ struct memory {
 	struct store_memory seen; /* row of the last sample */
 	/* super pages of PartitionAlloc that hold, or held, malloc's blocks; sorted */
 	VEC(uint64_t) malloc_regions;
-	struct vm_segment *remainder;           /* resident memory in no segment */
+	struct vm_segment *remainder; /* resident memory in no segment */
 };
 
 /* `period` ms; 0: calls only. */
-struct memory_watch *memory_watch_create(uint64_t period);
-void memory_watch_destroy(struct memory_watch *watch); /* accepts NULL */
-struct memory *memory_create(struct memory_watch *watch, uint32_t process);
-void memory_destroy(struct memory *memory); /* accepts NULL */
+struct mappings_watch *mappings_watch_create(uint64_t period);
+void mappings_watch_destroy(struct mappings_watch *watch); /* accepts NULL */
+struct mappings *mappings_create(struct mappings_watch *watch, uint32_t process);
+void mappings_destroy(struct mappings *memory); /* accepts NULL */
 
 /* Returns the id of a text; 0: it is empty. */
-uint32_t memory_text(struct memory_watch *watch, const char *text);
-const char *memory_text_of(const struct memory_watch *watch, uint32_t id); /* NULL: 0 */
+uint32_t mappings_text(struct mappings_watch *watch, const char *text);
+const char *mappings_text_of(const struct mappings_watch *watch, uint32_t id); /* NULL: 0 */
 
 #endif

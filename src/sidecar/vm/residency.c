@@ -41,7 +41,7 @@ static const uint64_t *counts_of(const struct mappings_sample *sample, const str
  * several mappings into one, the area is divided in proportion to the counted pages of its parts:
  * the sum stays the kernel's, to the byte.
  */
-static void deal(struct memory_watch *watch, const struct smaps_area *area, struct part *parts,
+static void deal(struct mappings_watch *watch, const struct smaps_area *area, struct part *parts,
 		 size_t count)
 {
 	const uint64_t *counts = count > 1 ? counts_of(&watch->sample, parts, count) : NULL;
@@ -68,7 +68,7 @@ static void deal(struct memory_watch *watch, const struct smaps_area *area, stru
 	}
 }
 
-static void want_counted(struct memory_watch *watch, const struct smaps_area *area,
+static void want_counted(struct mappings_watch *watch, const struct smaps_area *area,
 			 struct part *parts, size_t count)
 {
 	struct mappings_sample *sample = &watch->sample;
@@ -86,9 +86,9 @@ static void want_counted(struct memory_watch *watch, const struct smaps_area *ar
 
 /* Divides the areas into parts, one per segment, and calls `each` with the parts of an area. Omits
  * memory in no segment, which calls were changing. */
-static void make_parts(struct memory_watch *watch, struct process *p,
-		       void (*each)(struct memory_watch *, const struct smaps_area *, struct part *,
-				    size_t))
+static void make_parts(struct mappings_watch *watch, struct process *p,
+		       void (*each)(struct mappings_watch *, const struct smaps_area *,
+				    struct part *, size_t))
 {
 	const struct segments *s = &p->memory->segments;
 
@@ -119,13 +119,13 @@ static void make_parts(struct memory_watch *watch, struct process *p,
 	}
 }
 
-static struct part *part_of(struct memory_watch *watch, uint64_t address)
+static struct part *part_of(struct mappings_watch *watch, uint64_t address)
 {
 	size_t at = lower_bound(watch->parts.count, i, watch->parts.at[i].end <= address);
 
-	return at < watch->parts.count && watch->parts.at[at].start <= address ?
-		       &watch->parts.at[at] :
-		       NULL;
+	return at < watch->parts.count && watch->parts.at[at].start <= address
+		       ? &watch->parts.at[at]
+		       : NULL;
 }
 
 /* ---- evidence ---- */
@@ -133,7 +133,7 @@ static struct part *part_of(struct memory_watch *watch, uint64_t address)
 enum { HITS = 1024, HIT_SHIFT = 16 };
 
 struct counting {
-	struct memory_watch *watch;
+	struct mappings_watch *watch;
 	struct part *hits[HITS];
 	uint64_t blocks, bytes;
 };
@@ -213,7 +213,7 @@ static void find_stacks(struct session *session, struct process *p, uint64_t now
 				process_thread_name(p, tid, name, sizeof(name));
 			if (!g->thread || name[0]) {
 				g->thread =
-					memory_text(session->memory, name[0] ? name : "(ended)");
+					mappings_text(session->memory, name[0] ? name : "(ended)");
 				g->changed = true;
 			}
 		}
@@ -282,7 +282,7 @@ static void find_own(struct process *p, uint64_t now)
 			s->pieces.at[i].segment->own = s->pieces.at[i].segment->changed = true;
 }
 
-static bool is_pool(const struct memory_watch *watch, const struct vm_segment *g)
+static bool is_pool(const struct mappings_watch *watch, const struct vm_segment *g)
 {
 	return g->name && (g->name == watch->pools[0] || g->name == watch->pools[1]);
 }
@@ -291,7 +291,7 @@ static bool is_pool(const struct memory_watch *watch, const struct vm_segment *g
  * Finds malloc's parts: whole segments with its blocks; in PartitionAlloc's pools super pages, each
  * of which has one owner while it is used.
  */
-static void find_malloc(struct memory_watch *watch, struct memory *m)
+static void find_malloc(struct mappings_watch *watch, struct mappings *m)
 {
 	size_t old = 0, old_count = m->malloc_regions.count;
 	uint64_t *before = mem_alloc((old_count + 1) * sizeof(*before));
@@ -320,7 +320,7 @@ static void find_malloc(struct memory_watch *watch, struct memory *m)
 	free(before);
 }
 
-static bool is_malloc(const struct memory_watch *watch, const struct memory *m,
+static bool is_malloc(const struct mappings_watch *watch, const struct mappings *m,
 		      const struct part *part, size_t *region)
 {
 	uint64_t of = part->start >> SUPER_PAGE_SHIFT;
@@ -334,11 +334,11 @@ static bool is_malloc(const struct memory_watch *watch, const struct memory *m,
 
 void residency_observe(struct session *session, struct process *p, uint64_t now)
 {
-	struct memory_watch *watch = session->memory;
+	struct mappings_watch *watch = session->memory;
 	struct smaps *smaps = &watch->sample.smaps;
 
 	for (size_t i = 0; i < smaps->areas.count; i++)
-		smaps->areas.at[i].text = memory_text(watch, smaps->areas.at[i].path);
+		smaps->areas.at[i].text = mappings_text(watch, smaps->areas.at[i].path);
 	segments_observe(&p->memory->segments, smaps->areas.at, smaps->areas.count, watch->flux.at,
 			 watch->flux.count, now);
 	find_own(p, now);
@@ -347,7 +347,7 @@ void residency_observe(struct session *session, struct process *p, uint64_t now)
 	make_parts(watch, p, want_counted);
 }
 
-void residency_count(struct memory_watch *watch, struct process *p)
+void residency_count(struct mappings_watch *watch, struct process *p)
 {
 	struct counting counting = { .watch = watch };
 
@@ -397,7 +397,7 @@ static void add_part(struct portion *to, const struct part *part, bool malloc)
 static void put_remainder(struct session *session, struct process *p, const struct portion *rest,
 			  uint64_t now, uint64_t ns)
 {
-	struct memory *m = p->memory;
+	struct mappings *m = p->memory;
 	struct portion portions[PORTIONS] = { [PORTION_OTHER] = *rest };
 
 	if (!m->remainder && (rest->rss || rest->swap || rest->pss || rest->private)) {
@@ -417,8 +417,8 @@ static void put_remainder(struct session *session, struct process *p, const stru
 
 void residency_put(struct session *session, struct process *p, uint64_t now)
 {
-	struct memory_watch *watch = session->memory;
-	struct memory *m = p->memory;
+	struct mappings_watch *watch = session->memory;
+	struct mappings *m = p->memory;
 	const struct smaps *all = &watch->sample.smaps;
 	uint64_t ns = ticks_ns(&session->ticks, now);
 	struct portion rest = {

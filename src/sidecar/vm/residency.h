@@ -17,7 +17,7 @@
  */
 void residency_observe(struct session *session, struct process *process, uint64_t now);
 /* Divides the areas among the segments, and counts the live blocks in each part: watch->parts. */
-void residency_count(struct memory_watch *watch, struct process *process);
+void residency_count(struct mappings_watch *watch, struct process *process);
 /* Writes the rows of the sample. */
 void residency_put(struct session *session, struct process *process, uint64_t now);
 

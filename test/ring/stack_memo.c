@@ -123,10 +123,10 @@ static void change(struct si_writer *w, uintptr_t *stack, uintptr_t *fp, unsigne
 		si_writer_salt(w);
 		break;
 	case 5: /* an id has another meaning */
-		r = (r % 8 ? si_kept_walk_slot(w, fp)->id - 1 : r >> 8) &
+		r = (r % 8 ? si_stack_memo_slot(w, fp)->id - 1 : r >> 8) &
 		    ((w->cache_mask + 1) * SI_CACHE_WAYS - 1);
 		for (uint64_t n = next_random() % 4 ? 1 : 256; n > 0; n--)
-			si_kept_walks_void(w, (uint32_t)(r / SI_CACHE_WAYS));
+			si_stack_memo_void(w, (uint32_t)(r / SI_CACHE_WAYS));
 		w->cache[r] = next_random();
 		break;
 	case 6: /* modules have changed */
@@ -153,7 +153,7 @@ static void ask(struct si_writer *w, const uintptr_t *fp, uint32_t depth, unsign
 
 	/* a walk may find that an address leads astray, or make a row: what counts is what it would
 	 * find afterwards */
-	answer = si_kept_walk_find(w, fp, depth);
+	answer = si_stack_memo_find(w, fp, depth);
 	count = si_stack_walk(w, fp, depth, frames, &walked);
 	made = si_stack_find(w, si_stack_key(w, frames, count));
 	told.asked++;
@@ -257,11 +257,11 @@ enum { SUMMED = 28 };
 
 static uint64_t sum_of(const uintptr_t *word)
 {
-	struct si_kept_sum sum = { 0 };
+	struct si_memo_sum sum = { 0 };
 
-	for (unsigned i = 0; i < SUMMED; i += SI_KEPT_WALK_LANES)
-		si_kept_sum_add(&sum, word[i], word[i + 1], word[i + 2], word[i + 3]);
-	return si_kept_sum_end(&sum);
+	for (unsigned i = 0; i < SUMMED; i += SI_STACK_MEMO_LANES)
+		si_memo_sum_add(&sum, word[i], word[i + 1], word[i + 2], word[i + 3]);
+	return si_memo_sum_end(&sum);
 }
 
 /* Stacks that differ as one program's do: another caller, and a frame that lies a few words from
@@ -313,7 +313,7 @@ static __attribute__((noinline)) void leaf(void)
 	}
 	if (!w)
 		return;
-	answered += si_kept_walk_find(w, fp, depth_now) != 0;
+	answered += si_stack_memo_find(w, fp, depth_now) != 0;
 	w->defined = 0;
 	id = si_stack_id(w, fp, depth_now, 0);
 	if (w->defined) {

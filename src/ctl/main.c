@@ -141,8 +141,7 @@ static struct shiny_err *run_verb(enum verb_id verb, int argc, char **argv, int 
 		     i++)
 			err = unfinished_wait(ctl.options.operands[i], reads_sums(verb));
 	if (!err && !ctl.options.help)
-		err = verbs[verb].rows ? rows_verb_run(&ctl, verbs[verb].rows)
-				       : verbs[verb].run(&ctl);
+		err = verb_run(&ctl);
 	*status = ctl.status;
 	if (output_guard_release(!err) || err)
 		return err;

@@ -50,3 +50,10 @@ struct shiny_err *rows_verb_run(struct ctl *ctl, const struct rows_verb *verb)
 	closing = ctl_end(ctl, store, verb->next_of ? verb->next_of(ctl) : verb->next);
 	return err ? shiny_steal(err) : shiny_steal(closing);
 }
+
+struct shiny_err *verb_run(struct ctl *ctl)
+{
+	const struct verb *verb = &verbs[ctl->options.verb];
+
+	return verb->rows ? rows_verb_run(ctl, verb->rows) : verb->run(ctl);
+}

@@ -27,6 +27,8 @@ struct rows_verb {
 };
 
 SHINY_MUST_CHECK struct shiny_err *rows_verb_run(struct ctl *ctl, const struct rows_verb *verb);
+/* Runs the verb of the options, of whatever kind it is. */
+SHINY_MUST_CHECK struct shiny_err *verb_run(struct ctl *ctl);
 
 /* A result is freed by a function of its own type: makes one of a void pointer from it. */
 #define ROWS_VERB_DEINIT(type, function)  \

@@ -11,8 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "../../src/ctl/ctl.h"
+#include "../../src/ctl/rows_verb.h"
 #include "../../src/store/snapshot_parts.h"
 #include "../unit/session_writer.h"
 #include "victim.h"
@@ -413,8 +414,8 @@ static int run_words(int count, char **words)
 		      ? shiny_err(SHINY_ERR_USAGE, "no such verb")
 		      : options_parse((enum verb_id)verb, count - 1, words + 1, &ctl.options);
 	if (!err) {
-		style_init(&ctl.style, stdout, false);
-		err = verbs[verb].run(&ctl);
+		style_init(&ctl.style, stdout, STDOUT_FILENO, false);
+		err = verb_run(&ctl);
 	}
 	status = err ? (int)err->code : ctl.status;
 	if (err)

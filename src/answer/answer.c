@@ -350,7 +350,7 @@ static void export_value(struct row_export *writer, const struct column *column,
 	struct field_value v = column_value(column, row);
 	char text[32];
 
-	switch (v.stored) {
+	switch (v.absent ? STORED_NONE : v.stored) {
 	case STORED_NONE:
 	case STORED_TEXT:
 		row_export_text(writer, v.stored == STORED_TEXT ? v.text : NULL);

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_answer.c: what is made of a result by its fields: JSON, table, CSV, and the schema's idea of
+ * what must be there. The expected texts are written by hand.
+ */
+#define _GNU_SOURCE
+#include "../../src/answer/answer.h"
+#include "../../src/answer/answer_schema.h"
+#include "../../src/base/mem.h"
+#include "check.h"
+
+struct part {
+	uint64_t bytes;
+	double mean;
+};
+struct row {
+	char *name;
+	struct part part;
+	uint32_t id;
+	int64_t gain;
+	bool known;
+	uint64_t counts[2];
+};
+struct result {
+	uint64_t total, address;
+	struct row *rows;
+	size_t count;
+	const struct row *best[3];
+	size_t best_count;
+	struct part parts[2];
+};
+
+static void get_double(const void *row, struct field_value *out)
+{
+	const struct row *r = row;
+
+	field_set_number(out, 2 * r->part.bytes);
+	out->absent = !r->known;
+}
+
+static void get_label(const void *row, struct field_value *out)
+{
+	field_set_owned(out, mem_format("<%s>", ((const struct row *)row)->name));
+}
+
+static bool is_empty(const void *part)
+{
+	return !((const struct part *)part)->bytes;
+}
+
+/* clang-format off */
+static const struct field part_fields[] = {
+	{ FIELD_BYTES("bytes", struct part, bytes), .help = "bytes" },
+	{ FIELD_REAL("mean", struct part, mean), .help = "a mean" },
+	FIELD_LAST
+};
+static const struct field row_fields[] = {
+	{ FIELD_TEXT("name", struct row, name), FIELD_BY_NAME, .help = "a name" },
+	{ FIELD_GROUP(struct row, part, part_fields) },
+	{ FIELD_SHARE("share", struct row, part.bytes, struct result, total) },
+	{ FIELD_ID("row_id", struct row, id), .blank_zero = true, .help = "an id" },
+	{ .key = "gain", .kind = FIELD_KIND_BYTES_CHANGE, FIELD_AT(struct row, gain), .help = "a change" },
+	{ FIELD_FLAG("known", struct row, known), .help = "a flag" },
+	{ FIELD_WORKED_OUT("double", COUNT, get_double), .help = "twice the bytes" },
+	{ FIELD_WORKED_OUT("label", TEXT, get_label), .column_only = true },
+	{ FIELD_NUMBERS("counts", struct row, counts), .help = "two numbers" },
+	FIELD_LAST
+};
+static const struct field result_fields[] = {
+	{ FIELD_BYTES("total", struct result, total), .help = "all bytes" },
+	{ FIELD_ADDRESS("address", struct result, address), .help = "an address" },
+	{ FIELD_ROWS("rows", struct result, rows, count, row_fields), .limited = true,
+	  .shows = "share/1 bytes mean row_id gain known double label name", .help = "a row" },
+	{ FIELD_FIRST("best", struct result, best, best_count, row_fields), .pointers = true,
+	  .title = "best", .shows = "bytes/2 name", .help = "a best row" },
+	{ FIELD_ARRAY("parts", struct result, parts, part_fields), .skip = is_empty, .help = "a part" },
+	FIELD_LAST
+};
+/* clang-format on */
+
+static char first_name[] = "one, \"two\"", second_name[] = "=three";
+static struct row rows[] = {
+	{ first_name, { 2048, 1.5 }, 7, -1024, true, { 1, 2 } },
+	{ second_name, { 1024, 0 }, 0, 0, false, { 3, 4 } },
+	{ NULL, { 0, 0 }, 1, 1, true, { 0, 0 } },
+};
+static const struct result result = {
+	.total = 4096,
+	.address = 0x7f00,
+	.rows = rows,
+	.count = 3,
+	.best = { &rows[1] },
+	.best_count = 1,
+	.parts = { { 0, 0 }, { 5, 0.25 } },
+};
+
+/* What a writer prints, to be freed. */
+typedef void print_fn(const struct answer *answer, FILE *out);
+
+static void print_json(const struct answer *answer, FILE *out)
+{
+	struct json json;
+
+	json_init(&json, out);
+	json_object_line(&json, NULL);
+	shiny_err_free(answer_json(answer, &json));
+	json_end(&json);
+}
+
+static void print_table(const struct answer *answer, FILE *out)
+{
+	const struct style style = { .out = out };
+
+	answer_table(answer, "rows", &style);
+}
+
+static void print_best(const struct answer *answer, FILE *out)
+{
+	const struct style style = { .out = out };
+
+	answer_table(answer, "best", &style);
+}
+
+static void print_csv(const struct answer *answer, FILE *out)
+{
+	answer_csv(answer, "rows", out);
+}
+
+static void put_member(void *out, const char *path, const struct field *field)
+{
+	fprintf(out, "%s%s%s ", path, *answer_unit(field) ? ":" : "", answer_unit(field));
+}
+
+static void print_members(const struct answer *answer, FILE *out)
+{
+	answer_members(answer->fields, put_member, out);
+}
+
+static void prints(const char *name, print_fn *print, const char *want)
+{
+	const struct answer answer = {
+		.fields = result_fields, .result = &result, .limit = 2, .by = "call site"
+	};
+	char *got = NULL;
+	size_t size;
+	FILE *out = open_memstream(&got, &size);
+
+	print(&answer, out);
+	fclose(out);
+	checkf(name, strcmp(got, want) == 0, "got\n%s\nwant\n%s", got, want);
+	free(got);
+}
+
+int main(void)
+{
+	static const struct field wrong = { FIELD_ROWS("rows", struct result, rows, count,
+						       row_fields),
+					    .shows = "share/1 byte name" };
+
+	prints("json", print_json,
+	       "{\"total\": 4096, \"address\": \"0x7f00\", \"rows\": ["
+	       "{\"name\": \"one, \\\"two\\\"\", \"bytes\": 2048, \"mean\": 1.5, \"row_id\": 7, "
+	       "\"gain\": -1024, \"known\": true, \"double\": 4096, \"counts\": [1, 2]}, "
+	       "{\"name\": \"=three\", \"bytes\": 1024, \"mean\": 0, \"row_id\": 0, "
+	       "\"gain\": 0, \"known\": false, \"counts\": [3, 4]}], "
+	       "\"best\": [{\"name\": \"=three\", \"bytes\": 1024, \"mean\": 0, \"row_id\": 0, "
+	       "\"gain\": 0, \"known\": false, \"counts\": [3, 4]}], "
+	       "\"parts\": [{\"bytes\": 5, \"mean\": 0.25}]}\n");
+	prints("table", print_table,
+	       " share     bytes  mean  row id       gain  known  double  label         call site\n"
+	       "50.0 %  2.00 KiB  1.50       7  -1.00 KiB  yes     4,096  <one, \"two\">  one, "
+	       "\"two\"\n"
+	       "25.0 %  1.00 KiB  0.00                0 B  no             <=three>      =three\n");
+	prints("table of pointers", print_best, "   bytes  best\n1.00 KiB  =three\n");
+	prints("csv", print_csv,
+	       "name,bytes,mean,row_id,gain,known,double\r\n"
+	       "\"one, \"\"two\"\"\",2048,1.5,7,-1024,1,4096\r\n"
+	       "\"'=three\",1024,0,0,0,0,\r\n");
+	prints("members", print_members,
+	       "total:bytes address rows[] rows[].name rows[].bytes:bytes rows[].mean rows[].row_id "
+	       "rows[].gain:bytes rows[].known rows[].double rows[].counts best[] best[].name "
+	       "best[].bytes:bytes best[].mean best[].row_id best[].gain:bytes best[].known "
+	       "best[].double best[].counts parts[] parts[].bytes:bytes parts[].mean ");
+	check("unknown column",
+	      answer_unknown_column(&wrong) && !strncmp(answer_unknown_column(&wrong), "byte ", 5),
+	      "it is not found");
+	check("known columns", !answer_unknown_column(&result_fields[2]), "one is not");
+	return failures != 0;
+}

@@ -59,7 +59,8 @@ static const struct field row_fields[] = {
 	{ FIELD_GROUP(struct row, part, part_fields) },
 	{ FIELD_SHARE("share", struct row, part.bytes, struct result, total) },
 	{ FIELD_ID("row_id", struct row, id), .blank_zero = true, .help = "an id" },
-	{ .key = "gain", .kind = FIELD_KIND_BYTES_CHANGE, FIELD_AT(struct row, gain), .help = "a change" },
+	{ .key = "gain", .kind = FIELD_KIND_BYTES_CHANGE, FIELD_AT(struct row, gain),
+	  .help = "a change" },
 	{ FIELD_FLAG("known", struct row, known), .help = "a flag" },
 	{ FIELD_WORKED_OUT("double", COUNT, get_double), .help = "twice the bytes" },
 	{ FIELD_WORKED_OUT("label", TEXT, get_label), .column_only = true },
@@ -73,7 +74,8 @@ static const struct field result_fields[] = {
 	  .shows = "share/1 bytes mean row_id gain known double label name", .help = "a row" },
 	{ FIELD_FIRST("best", struct result, best, best_count, row_fields), .pointers = true,
 	  .title = "best", .shows = "bytes/2 name", .help = "a best row" },
-	{ FIELD_ARRAY("parts", struct result, parts, part_fields), .skip = is_empty, .help = "a part" },
+	{ FIELD_ARRAY("parts", struct result, parts, part_fields), .skip = is_empty,
+	  .help = "a part" },
 	FIELD_LAST
 };
 /* clang-format on */
@@ -177,8 +179,8 @@ int main(void)
 	       "\"one, \"\"two\"\"\",2048,1.5,7,-1024,1,4096\r\n"
 	       "\"'=three\",1024,0,0,0,0,\r\n");
 	prints("members", print_members,
-	       "total:bytes address rows[] rows[].name rows[].bytes:bytes rows[].mean rows[].row_id "
-	       "rows[].gain:bytes rows[].known rows[].double rows[].counts best[] best[].name "
+	       "total:bytes address rows[] rows[].name rows[].bytes:bytes rows[].mean "
+	       "rows[].row_id rows[].gain:bytes rows[].known rows[].double rows[].counts best[] best[].name "
 	       "best[].bytes:bytes best[].mean best[].row_id best[].gain:bytes best[].known "
 	       "best[].double best[].counts parts[] parts[].bytes:bytes parts[].mean ");
 	check("unknown column",

@@ -1,2 +1,3 @@
 /* Includes below.h, which includes it. */
 #include "below.h"
+int elsewhere_made(void);

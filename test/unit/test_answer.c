@@ -180,7 +180,8 @@ int main(void)
 	       "\"'=three\",1024,0,0,0,0,\r\n");
 	prints("members", print_members,
 	       "total:bytes address rows[] rows[].name rows[].bytes:bytes rows[].mean "
-	       "rows[].row_id rows[].gain:bytes rows[].known rows[].double rows[].counts best[] best[].name "
+	       "rows[].row_id rows[].gain:bytes rows[].known rows[].double rows[].counts "
+	       "best[] best[].name "
 	       "best[].bytes:bytes best[].mean best[].row_id best[].gain:bytes best[].known "
 	       "best[].double best[].counts parts[] parts[].bytes:bytes parts[].mean ");
 	check("unknown column",

@@ -13,6 +13,8 @@ static struct field_value read_value(const struct field *field, const void *row)
 		break;
 	case STORED_TEXT:
 		v.text = *(const char *const *)at;
+		if (!v.text && field->has_other)
+			v.text = *(const char *const *)((const char *)row + field->other);
 		if (!v.text)
 			v.stored = STORED_NONE;
 		break;

@@ -53,7 +53,7 @@ enum field_kind {
 	FIELD_KIND_GROUP,   /* `fields` of the struct at `offset`, in the same object */
 	FIELD_KIND_OBJECT,  /* `fields` of the struct at `offset`, as an object */
 	FIELD_KIND_ROWS,    /* a list of objects */
-	FIELD_KIND_NUMBERS, /* a list of numbers: `count` members of type uint64_t at `offset` */
+	FIELD_KIND_NUMBERS, /* a list of numbers: `count` members at `offset` */
 	FIELD_KIND_PUT,     /* what `put` writes */
 };
 
@@ -99,6 +99,8 @@ struct field {
 	enum field_kind kind;
 	enum field_stored stored;
 	size_t offset;            /* of the value in its struct */
+	bool has_other;           /* a text that is NULL is the one at `other` */
+	size_t other;
 	field_get_fn *get;        /* NULL: the value is at `offset` */
 	field_put_fn *put;        /* of a PUT */
 	const char *help;         /* one sentence, without its end */
@@ -124,8 +126,10 @@ struct field {
 	bool pointers;            /* a row is a pointer to its struct */
 	size_t count;             /* the number of rows; 0: it is at `count_offset` */
 	size_t count_offset;      /* of a size_t */
-	size_t size;              /* bytes of a row */
-	bool (*skip)(const void *row); /* NULL: none is left out */
+	size_t size;              /* bytes of a row, or of a number */
+	/* Returns true for a row or a group that is left out, and an object that is null; NULL:
+	 * none is. */
+	bool (*skip)(const void *part);
 };
 
 #define FIELD_LAST { .kind = FIELD_KIND_END },
@@ -135,6 +139,8 @@ struct field {
 #define FIELD_OF(name, which, row, member) .key = name, .kind = which, FIELD_AT(row, member)
 
 #define FIELD_TEXT(name, row, member)    FIELD_OF(name, FIELD_KIND_TEXT, row, member)
+#define FIELD_FULL_NAME(row) /* of a row with a `name` that may be shortened */                    \
+	FIELD_TEXT("full_name", row, full_name), .has_other = true, .other = offsetof(row, name)
 #define FIELD_COUNT(name, row, member)   FIELD_OF(name, FIELD_KIND_COUNT, row, member)
 #define FIELD_BYTES(name, row, member)   FIELD_OF(name, FIELD_KIND_BYTES, row, member)
 #define FIELD_TIME(name, row, member)    FIELD_OF(name, FIELD_KIND_TIME, row, member)
@@ -170,7 +176,8 @@ struct field {
 	FIELD_ROWS(name, row, member, number, of), .inside = true
 #define FIELD_NUMBERS(name, row, member)                                                           \
 	.key = name, .kind = FIELD_KIND_NUMBERS, .offset = offsetof(row, member),                  \
-	.count = sizeof(((row *)0)->member) / sizeof(uint64_t)
+	.stored = FIELD_STORED(*((row *)0)->member), .size = sizeof(*((row *)0)->member),          \
+	.count = sizeof(((row *)0)->member) / sizeof(*((row *)0)->member)
 
 /* The name of a row, and one whose title says what makes a row. */
 #define FIELD_NAME    .flexible = true, .cut = TEXT_CUT_MIDDLE, .tint = TINT_NAME

@@ -135,7 +135,7 @@ static struct shiny_err *put_fields(const struct answer *answer, const struct fi
 		} else if (f->kind == FIELD_KIND_NUMBERS) {
 			put_numbers(f, part, json);
 		} else if (f->kind == FIELD_KIND_PUT) {
-			SHINY_TRY(f->put(row, json, f->key, answer->context));
+			SHINY_TRY(f->put(part, json, f->key, answer->context));
 		} else {
 			put_value(f, row, json);
 		}

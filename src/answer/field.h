@@ -54,7 +54,7 @@ enum field_kind {
 	FIELD_KIND_OBJECT,  /* `fields` of the struct at `offset`, as an object */
 	FIELD_KIND_ROWS,    /* a list of objects */
 	FIELD_KIND_NUMBERS, /* a list of numbers: `count` members at `offset` */
-	FIELD_KIND_PUT,     /* what `put` writes */
+	FIELD_KIND_PUT,     /* what `put` writes from the part at `offset` */
 };
 
 /* The C type of the member at `offset`. */
@@ -91,7 +91,7 @@ struct field_value {
 };
 
 typedef void field_get_fn(const void *row, struct field_value *out);
-typedef struct shiny_err *field_put_fn(const void *row, struct json *json, const char *key,
+typedef struct shiny_err *field_put_fn(const void *part, struct json *json, const char *key,
 				       void *context);
 
 struct field {
@@ -162,6 +162,7 @@ struct field {
 #define FIELD_SAME(of) .kind = FIELD_KIND_GROUP, .fields = (of) /* of the same struct */
 #define FIELD_OBJECT(name, row, member, of)                                                        \
 	.key = name, .kind = FIELD_KIND_OBJECT, .offset = offsetof(row, member), .fields = (of)
+#define FIELD_SAME_OBJECT(name, of) .key = name, .kind = FIELD_KIND_OBJECT, .fields = (of)
 #define FIELD_LIST(name, row, member, of)                                                          \
 	.key = name, .kind = FIELD_KIND_ROWS, .offset = offsetof(row, member),                     \
 	.size = sizeof(*((row *)0)->member), .fields = (of)
@@ -178,6 +179,8 @@ struct field {
 	.key = name, .kind = FIELD_KIND_NUMBERS, .offset = offsetof(row, member),                  \
 	.stored = FIELD_STORED(*((row *)0)->member), .size = sizeof(*((row *)0)->member),          \
 	.count = sizeof(((row *)0)->member) / sizeof(*((row *)0)->member)
+#define FIELD_PUT(name, row, member, function)                                                     \
+	.key = name, .kind = FIELD_KIND_PUT, .offset = offsetof(row, member), .put = function
 
 /* The name of a row, and one whose title says what makes a row. */
 #define FIELD_NAME    .flexible = true, .cut = TEXT_CUT_MIDDLE, .tint = TINT_NAME

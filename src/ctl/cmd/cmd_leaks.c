@@ -133,14 +133,12 @@ static const char *next_of(const struct ctl *ctl)
 	return by_of(ctl) == GROUP_SITE ? "leaks --by type" : "leaks";
 }
 
-static struct shiny_err *put_keepers(const void *row, struct json *json, const char *key,
+static struct shiny_err *put_keepers(const void *keepers, struct json *json, const char *key,
 				     void *context)
 {
-	const struct leaks_answer *answer = row;
-
 	(void)key;
 	(void)context;
-	keepers_json(json, &answer->keepers);
+	keepers_json(json, keepers);
 	return NULL;
 }
 
@@ -148,9 +146,7 @@ struct shiny_err *cmd_leaks(struct ctl *ctl)
 {
 	static const struct field fields[] = {
 		{ FIELD_GROUP(struct leaks_answer, leaks, leaks_fields) },
-		{ .key = "kept_by",
-		  .kind = FIELD_KIND_PUT,
-		  .put = put_keepers,
+		{ FIELD_PUT("kept_by", struct leaks_answer, keepers, put_keepers),
 		  .help = "what keeps the blocks of a row in the heap snapshot" },
 		FIELD_LAST
 	};

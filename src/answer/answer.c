@@ -54,7 +54,10 @@ static void put_value(const struct field *field, const void *row, struct json *j
 		json_signed(json, field->key, v.change);
 		break;
 	case STORED_REAL:
-		json_real(json, field->key, v.real);
+		if (field->kind == FIELD_KIND_COUNT || field->kind == FIELD_KIND_BYTES)
+			json_number(json, field->key, (uint64_t)v.real);
+		else
+			json_real(json, field->key, v.real);
 		break;
 	case STORED_BOOL:
 		json_bool(json, field->key, v.flag);

@@ -39,7 +39,7 @@
 enum field_kind {
 	FIELD_KIND_END,     /* ends an array */
 	FIELD_KIND_TEXT,    /* NULL: null */
-	FIELD_KIND_COUNT,   /* a number of things */
+	FIELD_KIND_COUNT,   /* a number of things, without fractions, as the bytes */
 	FIELD_KIND_BYTES,
 	FIELD_KIND_TIME,    /* ns */
 	FIELD_KIND_ID,      /* a number that is no quantity */
@@ -99,10 +99,14 @@ struct field {
 	enum field_kind kind;
 	enum field_stored stored;
 	size_t offset;            /* of the value in its struct */
+	const char *const *names; /* the member is the index of the text */
 	bool has_other;           /* a text that is NULL is the one at `other` */
 	size_t other;
 	field_get_fn *get;        /* NULL: the value is at `offset` */
 	field_put_fn *put;        /* of a PUT */
+	/* Returns true for a row or a group that is left out, and for an object or a value that is
+	 * null. The part is that of the field; of a value, its row. NULL: none is. */
+	bool (*skip)(const void *part);
 	const char *help;         /* one sentence, without its end */
 
 	/* the column */
@@ -127,9 +131,6 @@ struct field {
 	size_t count;             /* the number of rows; 0: it is at `count_offset` */
 	size_t count_offset;      /* of a size_t */
 	size_t size;              /* bytes of a row, or of a number */
-	/* Returns true for a row or a group that is left out, and an object that is null; NULL:
-	 * none is. */
-	bool (*skip)(const void *part);
 };
 
 #define FIELD_LAST { .kind = FIELD_KIND_END },
@@ -141,6 +142,8 @@ struct field {
 #define FIELD_TEXT(name, row, member)    FIELD_OF(name, FIELD_KIND_TEXT, row, member)
 #define FIELD_FULL_NAME(row) /* of a row with a `name` that may be shortened */                    \
 	FIELD_TEXT("full_name", row, full_name), .has_other = true, .other = offsetof(row, name)
+#define FIELD_WORD(name, row, member, words) /* of an enum, or an index */                         \
+	FIELD_TEXT(name, row, member), .names = words
 #define FIELD_COUNT(name, row, member)   FIELD_OF(name, FIELD_KIND_COUNT, row, member)
 #define FIELD_BYTES(name, row, member)   FIELD_OF(name, FIELD_KIND_BYTES, row, member)
 #define FIELD_TIME(name, row, member)    FIELD_OF(name, FIELD_KIND_TIME, row, member)

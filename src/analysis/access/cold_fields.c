@@ -5,25 +5,19 @@
 
 static const char *const time_names[COLD_TIMES] = { "100ms", "1s", "10s" };
 
-static void get_watched(const void *result, struct field_value *out)
+static bool is_unrecorded(const void *result)
 {
-	const struct cold *c = result;
-
-	if (c->recorded)
-		field_set_number(out, c->watched);
+	return !((const struct cold *)result)->recorded;
 }
 
-static void get_within(const void *result, struct field_value *out)
+static bool is_open(const void *time)
 {
-	field_set_text(out, time_names[((const struct cold *)result)->within]);
+	return ((const struct access_time *)time)->until == UINT64_MAX;
 }
 
-static void get_until(const void *row, struct field_value *out)
+static bool is_row_unknown(const void *row)
 {
-	const struct access_time *time = row;
-
-	if (time->until != UINT64_MAX)
-		field_set_number(out, time->until);
+	return !((const struct cold_row *)row)->known;
 }
 
 /* Sets the cold bytes with their interval, as text. */
@@ -38,27 +32,6 @@ static void get_cold(const void *row, struct field_value *out)
 						units_bytes(UNITS_BUF, (uint64_t)r->cold_high)));
 	else
 		field_set_text(out, "unknown");
-}
-
-static void set_bytes(const struct cold_row *row, double bytes, struct field_value *out)
-{
-	if (row->known)
-		field_set_number(out, (uint64_t)bytes);
-}
-
-static void get_bytes(const void *row, struct field_value *out)
-{
-	set_bytes(row, ((const struct cold_row *)row)->cold, out);
-}
-
-static void get_low(const void *row, struct field_value *out)
-{
-	set_bytes(row, ((const struct cold_row *)row)->cold_low, out);
-}
-
-static void get_high(const void *row, struct field_value *out)
-{
-	set_bytes(row, ((const struct cold_row *)row)->cold_high, out);
 }
 
 static bool is_unknown(const void *share)
@@ -100,11 +73,11 @@ static const struct field row_fields[] = {
 	{ FIELD_TIME("untouched_ns", ROW, untouched), .title = "untouched for",
 	  .help = "the longest time that a block was watched without a use" },
 	{ FIELD_WORKED_OUT("cold", TEXT, get_cold), .column_only = true, .title = "cold (95 %)" },
-	{ FIELD_WORKED_OUT("cold_bytes", BYTES, get_bytes),
+	{ FIELD_BYTES("cold_bytes", ROW, cold), .skip = is_row_unknown,
 	  .help = "live bytes that are not used within the time; null: unknown" },
-	{ FIELD_WORKED_OUT("cold_low", BYTES, get_low),
+	{ FIELD_BYTES("cold_low", ROW, cold_low), .skip = is_row_unknown,
 	  .help = "the lower end of their 95 % interval; null: unknown" },
-	{ FIELD_WORKED_OUT("cold_high", BYTES, get_high),
+	{ FIELD_BYTES("cold_high", ROW, cold_high), .skip = is_row_unknown,
 	  .help = "the upper end; null: unknown" },
 	{ FIELD_OBJECT("blocks_used", ROW, blocks, shares_fields),
 	  .help = "the share of blocks whose first word is used within each time" },
@@ -114,18 +87,18 @@ static const struct field row_fields[] = {
 };
 static const struct field time_fields[] = {
 	{ FIELD_TIME("from_ns", struct access_time, from), .help = "its begin" },
-	{ FIELD_WORKED_OUT("until_ns", TIME, get_until),
+	{ FIELD_TIME("until_ns", struct access_time, until), .skip = is_open,
 	  .help = "its end; null: the session's end" },
 	FIELD_LAST
 };
 #define RESULT struct cold
 const struct field cold_fields[] = {
 	{ FIELD_FLAG("recorded", RESULT, recorded), .help = "accesses were recorded" },
-	{ FIELD_WORKED_OUT("watched", COUNT, get_watched),
+	{ FIELD_COUNT("watched", RESULT, watched), .skip = is_unrecorded,
 	  .help = "watched blocks; null: none were to be" },
 	{ FIELD_ROWS("on", RESULT, on.at.at, on.at.count, time_fields),
 	  .help = "a time of watching" },
-	{ FIELD_WORKED_OUT("within", TEXT, get_within),
+	{ FIELD_WORD("within", RESULT, within, time_names),
 	  .help = "the time after which unused bytes count as cold" },
 	{ FIELD_BYTES("live_bytes", RESULT, live_bytes), .help = "bytes live at the end" },
 	{ FIELD_BYTES("unknown_bytes", RESULT, unknown_bytes),

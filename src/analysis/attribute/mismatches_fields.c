@@ -2,17 +2,14 @@
 #include "../../store/event_names.h"
 #include "mismatches.h"
 
-static void get_kind(const void *row, struct field_value *out)
+static bool is_unknown(const void *row)
 {
-	field_set_text(out, mismatch_names[((const struct mismatch *)row)->kind]);
+	return ((const struct mismatch *)row)->kind == MISMATCH_UNKNOWN;
 }
 
 static void get_allocated_by(const void *row, struct field_value *out)
 {
-	const struct mismatch *m = row;
-
-	if (m->kind != MISMATCH_UNKNOWN)
-		field_set_text(out, api_name(m->got));
+	field_set_text(out, api_name(((const struct mismatch *)row)->got));
 }
 
 static void get_freed_by(const void *row, struct field_value *out)
@@ -23,9 +20,10 @@ static void get_freed_by(const void *row, struct field_value *out)
 /* clang-format off */
 #define ROW struct mismatch
 const struct field mismatch_fields[] = {
-	{ FIELD_WORKED_OUT("kind", TEXT, get_kind), .help = "family, size, double or unknown" },
+	{ FIELD_WORD("kind", ROW, kind, mismatch_names),
+	  .help = "family, size, double or unknown" },
 	{ FIELD_COUNT("count", ROW, count), .help = "frees with these stacks" },
-	{ FIELD_WORKED_OUT("allocated_by", TEXT, get_allocated_by),
+	{ FIELD_WORKED_OUT("allocated_by", TEXT, get_allocated_by), .skip = is_unknown,
 	  .help = "the function that allocated; null: unknown" },
 	{ FIELD_WORKED_OUT("freed_by", TEXT, get_freed_by), .help = "the function that freed" },
 	{ FIELD_BYTES("size", ROW, size),

@@ -8,11 +8,6 @@ static void get_waste(const void *row, struct field_value *out)
 	field_set_number(out, growth_waste(row));
 }
 
-static void get_policy(const void *row, struct field_value *out)
-{
-	field_set_text(out, growth_policy_names[((const struct growth_row *)row)->policy]);
-}
-
 /* Sets the policy with its factor or step, as text. */
 static void get_grows(const void *row, struct field_value *out)
 {
@@ -26,7 +21,7 @@ static void get_grows(const void *row, struct field_value *out)
 	else if (r->policy == GROWTH_JUST_ENOUGH)
 		field_set_owned(out, mem_format("just enough, + %s", step));
 	else
-		get_policy(row, out);
+		field_set_text(out, growth_policy_names[r->policy]);
 }
 
 static bool has_no_factor(const void *row)
@@ -66,7 +61,7 @@ static const struct field row_fields[] = {
 	  .help = "bytes of all blocks that the same growth by doubling takes" },
 	{ FIELD_WORKED_OUT("waste", BYTES, get_waste),
 	  .help = "cumulative bytes above those of doubling" },
-	{ FIELD_WORKED_OUT("policy", TEXT, get_policy),
+	{ FIELD_WORD("policy", ROW, policy, growth_policy_names),
 	  .help = "how the buffers grow: geometric, constant, just enough or mixed" },
 	{ FIELD_WORKED_OUT("grows", TEXT, get_grows), .column_only = true },
 	{ FIELD_SAME(factor_fields), .skip = has_no_factor },

@@ -221,6 +221,7 @@ static struct shiny_err *load(struct store *store, const struct filter *filter,
 	if (!err) {
 		count_rest(&counting);
 		arrange(&lifetimes, &groups, ask->match, ask->order);
+		distribution_octaves(&lifetimes.total.ages, &lifetimes.octaves);
 	}
 	groups_deinit(&groups);
 	if (err) {

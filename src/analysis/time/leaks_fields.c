@@ -10,10 +10,10 @@ static void get_rate(const void *row, struct field_value *out)
 	const struct leak_row *r = row;
 
 	if (r->grows)
-		field_set_owned(out, mem_format("%s (\xc2\xb1 %s), %s",
-						units_short(UNITS_BUF, r->slope),
-						units_short(UNITS_BUF, r->slope_error),
-						units_bytes(UNITS_BUF, (uint64_t)r->bytes_slope)));
+		field_set_owned(out,
+				mem_format("%s (\xc2\xb1 %s), %s", units_short(UNITS_BUF, r->slope),
+					   units_short(UNITS_BUF, r->slope_error),
+					   units_bytes(UNITS_BUF, (uint64_t)r->bytes_slope)));
 }
 
 static void get_trend(const void *row, struct field_value *out)

@@ -24,7 +24,7 @@
 
 enum { TYPES_NAMED = 4, SERIES_COLUMNS = 60 };
 
-struct figures { /* of one session */
+struct figures {		     /* of one session */
 	struct diagnose_known known; /* streams, pooling, activity, pages */
 	struct lifetimes lifetimes;
 	struct sizes sizes;
@@ -194,8 +194,7 @@ static void print_f7(struct ctl *ctl, const struct lifetimes *l, const struct pa
 		fprintf(ctl->style.out, "never ended  %s  by age\n", bars);
 		free(bars);
 	}
-	fprintf(ctl->style.out,
-		"of all: D destroyed %s, R reused %s, P persistent %s\n",
+	fprintf(ctl->style.out, "of all: D destroyed %s, R reused %s, P persistent %s\n",
 		units_share(UNITS_BUF, (double)t->destroyed, (double)t->blocks),
 		units_share(UNITS_BUF, (double)t->reused, (double)t->blocks),
 		units_share(UNITS_BUF, (double)t->persistent, (double)t->blocks));
@@ -339,8 +338,7 @@ static void print_series(const struct ctl *ctl, const char *name, const struct a
 	free(values);
 }
 
-static void print_f11(struct ctl *ctl, const struct activity *a,
-		      const struct paper_access *access)
+static void print_f11(struct ctl *ctl, const struct activity *a, const struct paper_access *access)
 {
 	ctl_heading(ctl, "F11 Live over time", "");
 	print_series(ctl, "objects", a, offsetof(struct activity_point, blocks));

@@ -15,13 +15,22 @@ static size_t rows_shown(const struct answer *answer, const struct field *list, 
 	return list->limited && answer->limit < count ? answer->limit : count;
 }
 
+/* Finds a list, also in a group at the beginning of the result; NULL: there is none. */
+static const struct field *find_list(const struct field *fields, const char *key)
+{
+	const struct field *found = NULL;
+
+	for (const struct field *f = fields; f->kind != FIELD_KIND_END && !found; f++)
+		if (f->kind == FIELD_KIND_GROUP && !f->offset)
+			found = find_list(f->fields, key);
+		else if (f->kind == FIELD_KIND_ROWS && strcmp(f->key, key) == 0)
+			found = f;
+	return found;
+}
+
 static const struct field *list_of(const struct answer *answer, const char *key)
 {
-	const struct field *field = answer->fields;
-
-	while (field->kind != FIELD_KIND_ROWS || strcmp(field->key, key) != 0)
-		field++;
-	return field;
+	return find_list(answer->fields, key);
 }
 
 size_t answer_count(const struct answer *answer, const char *key)
@@ -45,7 +54,10 @@ static void put_value(const struct field *field, const void *row, struct json *j
 		json_signed(json, field->key, v.change);
 		break;
 	case STORED_REAL:
-		json_real(json, field->key, v.real);
+		if (field->kind == FIELD_KIND_COUNT || field->kind == FIELD_KIND_BYTES)
+			json_number(json, field->key, (uint64_t)v.real);
+		else
+			json_real(json, field->key, v.real);
 		break;
 	case STORED_BOOL:
 		json_bool(json, field->key, v.flag);
@@ -62,11 +74,13 @@ static void put_value(const struct field *field, const void *row, struct json *j
 	field_value_free(&v);
 }
 
-static void put_numbers(const struct field *field, const uint64_t *numbers, struct json *json)
+static void put_numbers(const struct field *field, const char *numbers, struct json *json)
 {
+	const struct field number = { .kind = FIELD_KIND_COUNT, .stored = field->stored };
+
 	json_array_line(json, field->key);
 	for (size_t i = 0; i < field->count; i++)
-		json_number(json, NULL, numbers[i]);
+		put_value(&number, numbers + i * field->size, json);
 	json_end(json);
 }
 
@@ -82,12 +96,12 @@ static void begin(const struct field *field, struct json *json, const char *key)
 }
 
 static struct shiny_err *put_rows(const struct answer *answer, const struct field *list,
-				  const void *result, struct json *json)
+				  const char *name, const void *result, struct json *json)
 {
 	struct field_rows rows = field_rows(list, result);
 	size_t shown = rows_shown(answer, list, rows.count);
 
-	json_array(json, list->key);
+	json_array(json, name);
 	for (size_t i = 0; i < shown; i++) {
 		const void *row = field_row(list, rows, i);
 
@@ -108,20 +122,23 @@ static struct shiny_err *put_fields(const struct answer *answer, const struct fi
 		const void *part = (const char *)row + f->offset;
 
 		if (f->kind == FIELD_KIND_GROUP) {
-			SHINY_TRY(put_fields(answer, f->fields, part, json));
+			if (!f->skip || !f->skip(part))
+				SHINY_TRY(put_fields(answer, f->fields, part, json));
 		} else if (f->column_only || f->kind == FIELD_KIND_SHARE ||
 			   f->kind == FIELD_KIND_BAR) {
 			continue;
+		} else if (f->kind == FIELD_KIND_OBJECT && f->skip && f->skip(part)) {
+			json_null(json, f->key);
 		} else if (f->kind == FIELD_KIND_OBJECT) {
 			begin(f, json, f->key);
 			SHINY_TRY(put_fields(answer, f->fields, part, json));
 			json_end(json);
 		} else if (f->kind == FIELD_KIND_ROWS) {
-			SHINY_TRY(put_rows(answer, f, row, json));
+			SHINY_TRY(put_rows(answer, f, f->key, row, json));
 		} else if (f->kind == FIELD_KIND_NUMBERS) {
 			put_numbers(f, part, json);
 		} else if (f->kind == FIELD_KIND_PUT) {
-			SHINY_TRY(f->put(row, json, f->key, answer->context));
+			SHINY_TRY(f->put(part, json, f->key, answer->context));
 		} else {
 			put_value(f, row, json);
 		}
@@ -134,30 +151,41 @@ struct shiny_err *answer_json(const struct answer *answer, struct json *json)
 	return put_fields(answer, answer->fields, answer->result, json);
 }
 
+struct shiny_err *answer_json_list(const struct answer *answer, const char *key, struct json *json,
+				   const char *name)
+{
+	return put_rows(answer, list_of(answer, key), name, answer->result, json);
+}
+
 /* ---- columns ---- */
 
-/* A field of a row, and the offset of the groups that it is in. */
+/* A field of a row, and the innermost group that it is in. */
 struct column {
 	const struct field *field;
-	size_t offset;
+	const struct field *group; /* NULL: none */
+	size_t offset;		   /* of the group */
 	unsigned drop;
 };
 
 static struct field_value column_value(const struct column *column, const void *row)
 {
-	return field_value(column->field, (const char *)row + column->offset);
+	const void *part = (const char *)row + column->offset;
+
+	if (column->group && column->group->skip && column->group->skip(part))
+		return (struct field_value){ .absent = true };
+	return field_value(column->field, part);
 }
 
-/* Finds the field with this key; false: there is none. */
-static bool find_column(const struct field *fields, size_t offset, const char *key, size_t length,
-			struct column *out)
+/* Finds the field with this key in `fields`, which are those of `group`; false: there is none. */
+static bool find_column(const struct field *fields, const struct field *group, size_t offset,
+			const char *key, size_t length, struct column *out)
 {
 	for (const struct field *f = fields; f->kind != FIELD_KIND_END; f++) {
 		if (f->kind == FIELD_KIND_GROUP) {
-			if (find_column(f->fields, offset + f->offset, key, length, out))
+			if (find_column(f->fields, f, offset + f->offset, key, length, out))
 				return true;
 		} else if (strlen(f->key) == length && strncmp(f->key, key, length) == 0) {
-			*out = (struct column){ f, offset, 0 };
+			*out = (struct column){ f, group, offset, 0 };
 			return true;
 		}
 	}
@@ -190,7 +218,7 @@ static struct column *shown_columns(const struct field *list, size_t *count)
 		size_t length = strcspn(word, "/ ");
 		struct column *column = &columns[*count];
 
-		*count += find_column(list->fields, 0, word, length, column);
+		*count += find_column(list->fields, NULL, 0, word, length, column);
 		word += length;
 		if (*word == '/')
 			column->drop = (unsigned)strtoul(word + 1, NULL, 10);
@@ -323,6 +351,8 @@ static void fill(struct table *table, const struct answer *answer, const struct 
 		table_row(table);
 		for (size_t i = 0; i < table->column_count; i++)
 			set_cell(table, i, &columns[i], row);
+		if (answer->below)
+			table_below(table, answer->below(row, answer->context));
 	}
 }
 
@@ -373,15 +403,15 @@ static void export_value(struct row_export *writer, const struct column *column,
 }
 
 /* Adds the fields that are one value; out NULL: counts them. */
-static size_t value_columns(const struct field *fields, size_t offset, struct column *out,
-			    size_t count)
+static size_t value_columns(const struct field *fields, const struct field *group, size_t offset,
+			    struct column *out, size_t count)
 {
 	for (const struct field *f = fields; f->kind != FIELD_KIND_END; f++) {
 		if (f->kind == FIELD_KIND_GROUP) {
-			count = value_columns(f->fields, offset + f->offset, out, count);
+			count = value_columns(f->fields, f, offset + f->offset, out, count);
 		} else if (f->kind < FIELD_KIND_SHARE && !f->column_only) {
 			if (out)
-				out[count] = (struct column){ f, offset, 0 };
+				out[count] = (struct column){ f, group, offset, 0 };
 			count++;
 		}
 	}
@@ -393,12 +423,12 @@ void answer_csv(const struct answer *answer, const char *key, FILE *out)
 	const struct field *list = list_of(answer, key);
 	struct field_rows rows = field_rows(list, answer->result);
 	size_t shown = rows_shown(answer, list, rows.count),
-	       count = value_columns(list->fields, 0, NULL, 0);
+	       count = value_columns(list->fields, NULL, 0, NULL, 0);
 	AUTO_FREE struct column *columns = mem_zero(count, sizeof(*columns));
 	AUTO_FREE const char **names = mem_zero(count, sizeof(*names));
 	struct row_export writer;
 
-	value_columns(list->fields, 0, columns, 0);
+	value_columns(list->fields, NULL, 0, columns, 0);
 	for (size_t i = 0; i < count; i++)
 		names[i] = columns[i].field->key;
 	row_export_init(&writer, out, true, names, count);

@@ -13,6 +13,8 @@ static struct field_value read_value(const struct field *field, const void *row)
 		break;
 	case STORED_TEXT:
 		v.text = *(const char *const *)at;
+		if (!v.text && field->has_other)
+			v.text = *(const char *const *)((const char *)row + field->other);
 		if (!v.text)
 			v.stored = STORED_NONE;
 		break;
@@ -46,10 +48,14 @@ struct field_value field_value(const struct field *field, const void *row)
 {
 	struct field_value v = { .stored = STORED_NONE };
 
+	if (field->skip && field->skip(row))
+		return v;
 	if (field->get)
 		field->get(row, &v);
 	else
 		v = read_value(field, row);
+	if (field->names)
+		field_set_text(&v, field->names[v.number]);
 	if (field->blank_zero && v.stored == STORED_U64 && !v.number)
 		v.blank = true;
 	return v;

@@ -39,7 +39,7 @@
 enum field_kind {
 	FIELD_KIND_END,     /* ends an array */
 	FIELD_KIND_TEXT,    /* NULL: null */
-	FIELD_KIND_COUNT,   /* a number of things */
+	FIELD_KIND_COUNT,   /* a number of things, without fractions, as the bytes */
 	FIELD_KIND_BYTES,
 	FIELD_KIND_TIME,    /* ns */
 	FIELD_KIND_ID,      /* a number that is no quantity */
@@ -53,8 +53,8 @@ enum field_kind {
 	FIELD_KIND_GROUP,   /* `fields` of the struct at `offset`, in the same object */
 	FIELD_KIND_OBJECT,  /* `fields` of the struct at `offset`, as an object */
 	FIELD_KIND_ROWS,    /* a list of objects */
-	FIELD_KIND_NUMBERS, /* a list of numbers: `count` members of type uint64_t at `offset` */
-	FIELD_KIND_PUT,     /* what `put` writes */
+	FIELD_KIND_NUMBERS, /* a list of numbers: `count` members at `offset` */
+	FIELD_KIND_PUT,     /* what `put` writes from the part at `offset` */
 };
 
 /* The C type of the member at `offset`. */
@@ -91,7 +91,7 @@ struct field_value {
 };
 
 typedef void field_get_fn(const void *row, struct field_value *out);
-typedef struct shiny_err *field_put_fn(const void *row, struct json *json, const char *key,
+typedef struct shiny_err *field_put_fn(const void *part, struct json *json, const char *key,
 				       void *context);
 
 struct field {
@@ -99,8 +99,14 @@ struct field {
 	enum field_kind kind;
 	enum field_stored stored;
 	size_t offset;            /* of the value in its struct */
+	const char *const *names; /* the member is the index of the text */
+	bool has_other;           /* a text that is NULL is the one at `other` */
+	size_t other;
 	field_get_fn *get;        /* NULL: the value is at `offset` */
 	field_put_fn *put;        /* of a PUT */
+	/* Returns true for a row or a group that is left out, and for an object or a value that is
+	 * null. The part is that of the field; of a value, its row. NULL: none is. */
+	bool (*skip)(const void *part);
 	const char *help;         /* one sentence, without its end */
 
 	/* the column */
@@ -124,8 +130,7 @@ struct field {
 	bool pointers;            /* a row is a pointer to its struct */
 	size_t count;             /* the number of rows; 0: it is at `count_offset` */
 	size_t count_offset;      /* of a size_t */
-	size_t size;              /* bytes of a row */
-	bool (*skip)(const void *row); /* NULL: none is left out */
+	size_t size;              /* bytes of a row, or of a number */
 };
 
 #define FIELD_LAST { .kind = FIELD_KIND_END },
@@ -135,6 +140,10 @@ struct field {
 #define FIELD_OF(name, which, row, member) .key = name, .kind = which, FIELD_AT(row, member)
 
 #define FIELD_TEXT(name, row, member)    FIELD_OF(name, FIELD_KIND_TEXT, row, member)
+#define FIELD_FULL_NAME(row) /* of a row with a `name` that may be shortened */                    \
+	FIELD_TEXT("full_name", row, full_name), .has_other = true, .other = offsetof(row, name)
+#define FIELD_WORD(name, row, member, words) /* of an enum, or an index */                         \
+	FIELD_TEXT(name, row, member), .names = words
 #define FIELD_COUNT(name, row, member)   FIELD_OF(name, FIELD_KIND_COUNT, row, member)
 #define FIELD_BYTES(name, row, member)   FIELD_OF(name, FIELD_KIND_BYTES, row, member)
 #define FIELD_TIME(name, row, member)    FIELD_OF(name, FIELD_KIND_TIME, row, member)
@@ -156,6 +165,7 @@ struct field {
 #define FIELD_SAME(of) .kind = FIELD_KIND_GROUP, .fields = (of) /* of the same struct */
 #define FIELD_OBJECT(name, row, member, of)                                                        \
 	.key = name, .kind = FIELD_KIND_OBJECT, .offset = offsetof(row, member), .fields = (of)
+#define FIELD_SAME_OBJECT(name, of) .key = name, .kind = FIELD_KIND_OBJECT, .fields = (of)
 #define FIELD_LIST(name, row, member, of)                                                          \
 	.key = name, .kind = FIELD_KIND_ROWS, .offset = offsetof(row, member),                     \
 	.size = sizeof(*((row *)0)->member), .fields = (of)
@@ -170,7 +180,10 @@ struct field {
 	FIELD_ROWS(name, row, member, number, of), .inside = true
 #define FIELD_NUMBERS(name, row, member)                                                           \
 	.key = name, .kind = FIELD_KIND_NUMBERS, .offset = offsetof(row, member),                  \
-	.count = sizeof(((row *)0)->member) / sizeof(uint64_t)
+	.stored = FIELD_STORED(*((row *)0)->member), .size = sizeof(*((row *)0)->member),          \
+	.count = sizeof(((row *)0)->member) / sizeof(*((row *)0)->member)
+#define FIELD_PUT(name, row, member, function)                                                     \
+	.key = name, .kind = FIELD_KIND_PUT, .offset = offsetof(row, member), .put = function
 
 /* The name of a row, and one whose title says what makes a row. */
 #define FIELD_NAME    .flexible = true, .cut = TEXT_CUT_MIDDLE, .tint = TINT_NAME

@@ -4,67 +4,6 @@
 
 #include "snapshot_facts.h"
 
-void json_leaks(struct json *json, const struct leaks *l, size_t limit)
-{
-	json_number(json, "blocks", l->blocks);
-	json_number(json, "bytes", l->bytes);
-	json_number(json, "abandoned", l->abandoned);
-	json_number(json, "abandoned_bytes", l->abandoned_bytes);
-	json_number(json, "suppressed", l->suppressed);
-	json_number(json, "suppressed_bytes", l->suppressed_bytes);
-	json_array(json, "rows");
-	for (size_t i = 0; i < limit; i++) {
-		const struct leak_row *row = &l->rows[i];
-
-		json_object_line(json, NULL);
-		json_text(json, "name", row->name);
-		json_text(json, "full_name", row->full_name ? row->full_name : row->name);
-		json_number(json, "blocks", row->blocks);
-		json_number(json, "bytes", row->bytes);
-		json_number(json, "suppressed", row->suppressed);
-		json_number(json, "allocs", row->made);
-		json_bool(json, "grows", row->grows);
-		json_real(json, "slope", row->slope);
-		json_real(json, "slope_error", row->slope_error);
-		json_real(json, "bytes_slope", row->bytes_slope);
-		json_number(json, "oldest_ns", row->oldest_ns);
-		json_number(json, "youngest_ns", row->youngest_ns);
-		json_number(json, "stack", row->stack);
-		json_array_line(json, "counts");
-		for (unsigned k = 0; k < LEAK_MOMENTS; k++)
-			json_number(json, NULL, row->counts[k]);
-		json_end(json);
-		json_end(json);
-	}
-	json_end(json);
-}
-
-void json_growth(struct json *json, const struct growth *growth, size_t limit)
-{
-	json_array(json, "rows");
-	for (size_t i = 0; i < limit; i++) {
-		const struct growth_row *row = &growth->rows[i];
-
-		json_object_line(json, NULL);
-		json_text(json, "site", row->name);
-		json_number(json, "buffers", row->chains);
-		json_number(json, "steps", row->steps);
-		json_number(json, "reallocs", row->reallocs);
-		json_number(json, "most_steps", row->most_steps);
-		json_number(json, "largest", row->largest);
-		json_number(json, "cumulative", row->cumulative);
-		json_number(json, "doubling", row->doubling);
-		json_number(json, "waste", growth_waste(row));
-		json_text(json, "policy", growth_policy_names[row->policy]);
-		if (row->policy == GROWTH_GEOMETRIC)
-			json_real(json, "factor", row->factor);
-		if (row->policy == GROWTH_CONSTANT || row->policy == GROWTH_JUST_ENOUGH)
-			json_number(json, "step_bytes", row->step_bytes);
-		json_end(json);
-	}
-	json_end(json);
-}
-
 void json_diagnoses(struct json *json, const struct diagnoses *diagnoses)
 {
 	json_array(json, "symptoms");

@@ -9,7 +9,6 @@
 
 #include <stdio.h>
 
-#include "../analysis/query/distribution.h"
 #include "../analysis/totals/losses.h"
 #include "../analysis/totals/processes.h"
 #include "../analysis/totals/sites.h"
@@ -79,9 +78,6 @@ SHINY_MUST_CHECK struct shiny_err *json_stack(struct json *json, struct store *s
 					      const char *key, uint32_t stack);
 void json_processes(struct ctl *ctl, const char *key, const struct processes *processes,
 		    size_t limit);
-/* Puts lifetimes by powers of two: how many ended, how many were censored, and the share that lived
- * longer. */
-void json_ages(struct json *json, const char *key, const struct distribution *ages);
 void json_sums(struct json *json, const struct sums *sums);
 
 #endif

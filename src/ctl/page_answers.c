@@ -3,20 +3,21 @@
 #include "page_answers.h"
 
 #include "../analysis/replay/replay_together.h"
+#include "../answer/answer.h"
+#include "../base/cleanup.h"
 #include "answers_json.h"
 #include "pages_json.h"
 
 enum { LEAST_STEPS = 4 }; /* as growth's --least-steps */
 static const enum retained_by groupings[RETAINED_BYS] = { RETAINED_BY_TYPE, RETAINED_BY_SITE,
-							  RETAINED_BY_MEMBER,
-							  RETAINED_BY_COMPONENT,
+							  RETAINED_BY_MEMBER, RETAINED_BY_COMPONENT,
 							  RETAINED_BY_ROOT };
 static const char *const grouping_names[RETAINED_BYS] = { /* words of --by */
-	[RETAINED_BY_TYPE] = "type",
-	[RETAINED_BY_SITE] = "site",
-	[RETAINED_BY_MEMBER] = "member",
-	[RETAINED_BY_COMPONENT] = "component",
-	[RETAINED_BY_ROOT] = "root"
+							  [RETAINED_BY_TYPE] = "type",
+							  [RETAINED_BY_SITE] = "site",
+							  [RETAINED_BY_MEMBER] = "member",
+							  [RETAINED_BY_COMPONENT] = "component",
+							  [RETAINED_BY_ROOT] = "root"
 };
 
 struct answering {
@@ -118,6 +119,21 @@ static size_t at_most(size_t count)
 	return count < PAGE_ANSWER_ROWS ? count : PAGE_ANSWER_ROWS;
 }
 
+/* Puts an answer as an object, with the number of all rows. */
+static struct shiny_err *put(struct json *json, const char *key, const struct field *fields,
+			     const void *result)
+{
+	const struct answer answer = { .fields = fields,
+				       .result = result,
+				       .limit = PAGE_ANSWER_ROWS };
+
+	json_object(json, key);
+	SHINY_TRY(answer_json(&answer, json));
+	json_number(json, "count", answer_count(&answer, "rows"));
+	json_end(json);
+	return NULL;
+}
+
 static void put_retained(struct json *json, const struct retained *retained)
 {
 	json_object(json, "retained");
@@ -130,7 +146,7 @@ static void put_retained(struct json *json, const struct retained *retained)
 	json_end(json);
 }
 
-void page_answers_put(const void *answers, struct json *json)
+struct shiny_err *page_answers_put(const void *answers, struct json *json)
 {
 	const struct page_answers *a = answers;
 
@@ -138,14 +154,8 @@ void page_answers_put(const void *answers, struct json *json)
 	json_pages(json, &a->known.pages, PAGES_UNDER, PAGE_ANSWER_ROWS, false);
 	json_end(json);
 	put_maps(json, &a->known.pages);
-	json_object(json, "growth");
-	json_growth(json, &a->growth, at_most(a->growth.count));
-	json_number(json, "count", a->growth.count);
-	json_end(json);
-	json_object(json, "leaks");
-	json_leaks(json, &a->known.leaks, at_most(a->known.leaks.count));
-	json_number(json, "count", a->known.leaks.count);
-	json_end(json);
+	SHINY_TRY(put(json, "growth", growth_fields, &a->growth));
+	SHINY_TRY(put(json, "leaks", leaks_fields, &a->known.leaks));
 	json_object(json, "diagnose");
 	json_diagnoses(json, &a->diagnoses);
 	json_end(json);
@@ -154,4 +164,5 @@ void page_answers_put(const void *answers, struct json *json)
 	json_end(json);
 	if (a->has_snapshot)
 		put_retained(json, a->retained);
+	return NULL;
 }

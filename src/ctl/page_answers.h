@@ -37,6 +37,6 @@ void page_answers_deinit(struct page_answers *answers);
 
 /* Puts the results into the open object; `answers`: a struct page_answers, for
  * page_job.put_answers. */
-void page_answers_put(const void *answers, struct json *json);
+SHINY_MUST_CHECK struct shiny_err *page_answers_put(const void *answers, struct json *json);
 
 #endif

@@ -6,6 +6,12 @@
 #include "../base/cleanup.h"
 #include "../base/mem.h"
 
+void rows_verb_table(struct ctl *ctl, const struct answer *answer)
+{
+	answer_table(answer, "rows", &ctl->style);
+	ctl_more(ctl, answer->limit, answer_count(answer, "rows"));
+}
+
 static struct shiny_err *show(struct ctl *ctl, const struct rows_verb *verb,
 			      const struct answer *answer)
 {
@@ -13,10 +19,11 @@ static struct shiny_err *show(struct ctl *ctl, const struct rows_verb *verb,
 		ctl_document(ctl);
 		return answer_json(answer, &ctl->json);
 	}
+	if (verb->print)
+		return verb->print(ctl, answer);
 	if (verb->above)
 		verb->above(ctl, answer->result);
-	answer_table(answer, "rows", &ctl->style);
-	ctl_more(ctl, answer->limit, answer_count(answer, "rows"));
+	rows_verb_table(ctl, answer);
 	if (verb->below)
 		verb->below(ctl, answer->result);
 	return NULL;

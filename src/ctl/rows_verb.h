@@ -22,6 +22,8 @@ struct rows_verb {
 	/* Print what stands above and below the table; NULL: nothing. */
 	void (*above)(struct ctl *ctl, const void *result);
 	void (*below)(struct ctl *ctl, const void *result);
+	/* Prints the text itself; NULL: `above`, the table and `below` are the text. */
+	struct shiny_err *(*print)(struct ctl *ctl, const struct answer *answer);
 	const char *next;			       /* the command that goes on */
 	const char *(*next_of)(const struct ctl *ctl); /* chooses it; NULL: it is `next` */
 };
@@ -29,6 +31,9 @@ struct rows_verb {
 SHINY_MUST_CHECK struct shiny_err *rows_verb_run(struct ctl *ctl, const struct rows_verb *verb);
 /* Runs the verb of the options, of whatever kind it is. */
 SHINY_MUST_CHECK struct shiny_err *verb_run(struct ctl *ctl);
+
+/* Prints the table of the list "rows", and how many of them it leaves out. */
+void rows_verb_table(struct ctl *ctl, const struct answer *answer);
 
 /* A result is freed by a function of its own type: makes one of a void pointer from it. */
 #define ROWS_VERB_DEINIT(type, function)  \

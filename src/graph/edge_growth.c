@@ -8,51 +8,45 @@
 
 #include "../base/mem.h"
 
-static int64_t gained(const uint64_t sums[2])
-{
-	return (int64_t)(sums[1] - sums[0]);
-}
-
 static int by_gain(const void *left, const void *right)
 {
 	const struct edge_growth_row *a = left, *b = right;
 
-	if (gained(a->bytes) != gained(b->bytes))
-		return gained(a->bytes) > gained(b->bytes) ? -1 : 1;
-	if (gained(a->blocks) != gained(b->blocks))
-		return gained(a->blocks) > gained(b->blocks) ? -1 : 1;
+	if (a->bytes_gained != b->bytes_gained)
+		return a->bytes_gained > b->bytes_gained ? -1 : 1;
+	if (a->blocks_gained != b->blocks_gained)
+		return a->blocks_gained > b->blocks_gained ? -1 : 1;
 	return strcmp(a->name, b->name);
 }
 
 /* Both lists are sorted by name, each name once. */
 static void merge(const struct holders holders[2], struct edge_growth *out)
 {
+	const struct holder_row none = { 0 };
 	size_t at[2] = { 0, 0 };
 
 	out->rows = mem_zero(holders[0].count + holders[1].count + 1, sizeof(*out->rows));
 	while (at[0] < holders[0].count || at[1] < holders[1].count) {
 		struct edge_growth_row *row = &out->rows[out->count];
-		int order = at[0] == holders[0].count   ? 1
+		const struct holder_row *before, *after;
+		int order = at[0] == holders[0].count	? 1
 			    : at[1] == holders[1].count ? -1
 							: strcmp(holders[0].rows[at[0]].name,
 								 holders[1].rows[at[1]].name);
 
-		*row = (struct edge_growth_row){ 0 };
-		for (unsigned s = 0; s < 2; s++) {
-			const struct holder_row *from;
-
-			if (s == 0 ? order > 0 : order < 0)
-				continue;
-			from = &holders[s].rows[at[s]++];
-			row->name = row->name ? row->name : mem_text(from->name);
-			row->blocks[s] = from->blocks;
-			row->bytes[s] = from->bytes;
-		}
-		if (gained(row->blocks) || gained(row->bytes)) {
+		before = order <= 0 ? &holders[0].rows[at[0]++] : &none;
+		after = order >= 0 ? &holders[1].rows[at[1]++] : &none;
+		*row = (struct edge_growth_row){
+			.blocks = after->blocks,
+			.bytes = after->bytes,
+			.blocks_gained = (int64_t)(after->blocks - before->blocks),
+			.bytes_gained = (int64_t)(after->bytes - before->bytes),
+		};
+		if (row->blocks_gained || row->bytes_gained) {
+			row->name = mem_text(order <= 0 ? before->name : after->name);
 			out->count++;
 		} else {
 			out->unchanged++;
-			free(row->name);
 		}
 	}
 	if (out->count)
@@ -68,8 +62,8 @@ struct shiny_err *edge_growth_load(struct store *store, const struct filter *fil
 
 	for (unsigned s = 0; s < 2 && !err; s++)
 		err = holders_load(store, filter, snapshots[s], full_names, &holders[s]);
-	if (!err && (holders[0].facts.process != holders[1].facts.process ||
-		     snapshots[0] == snapshots[1]))
+	if (!err &&
+	    (holders[0].facts.process != holders[1].facts.process || snapshots[0] == snapshots[1]))
 		err = shiny_err(SHINY_ERR_USAGE,
 				"snapshots %" PRIu32 " and %" PRIu32 " are not two of one process",
 				snapshots[0], snapshots[1]);

@@ -17,7 +17,8 @@
 
 struct edge_growth_row {
 	char *name;
-	uint64_t blocks[2], bytes[2]; /* in the earlier and the later snapshot */
+	uint64_t blocks, bytes; /* in the later snapshot */
+	int64_t blocks_gained, bytes_gained;
 };
 struct edge_growth {
 	struct graph_facts facts[2];
@@ -32,5 +33,7 @@ SHINY_MUST_CHECK struct shiny_err *edge_growth_load(struct store *store,
 						    const uint32_t snapshots[2], bool full_names,
 						    struct edge_growth *out);
 void edge_growth_deinit(struct edge_growth *growth);
+
+extern const struct field edge_growth_fields[]; /* of struct edge_growth */
 
 #endif

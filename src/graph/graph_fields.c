@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* graph_fields.c: describes the results of this room that are lists of rows (answer/field.h). */
+#include "edge_growth.h"
 #include "heap_graph.h"
 #include "unreachable.h"
 
@@ -64,5 +65,31 @@ const struct field unreachable_fields[] = {
 	{ FIELD_ROWS("rows", struct unreachable, rows, count, unreachable_row_fields),
 	  .limited = true, .shows = "bytes blocks direct/1 indirect/2 name",
 	  .help = "a call site or type" },
+	FIELD_LAST
+};
+
+/* ---- growth --edges ---- */
+
+static const struct field edge_growth_row_fields[] = {
+	{ FIELD_TEXT("name", struct edge_growth_row, name), FIELD_NAME, .title = "held by",
+	  .help = "the member, container or variable" },
+	{ FIELD_COUNT("blocks", struct edge_growth_row, blocks), .title = "now",
+	  .help = "blocks behind it in the later snapshot" },
+	{ FIELD_BYTES("bytes", struct edge_growth_row, bytes), .title = "bytes now",
+	  .help = "their bytes" },
+	{ FIELD_OF("blocks_gained", FIELD_KIND_COUNT_CHANGE, struct edge_growth_row, blocks_gained),
+	  .title = "blocks", .help = "blocks gained since the earlier snapshot; below zero: lost" },
+	{ FIELD_OF("bytes_gained", FIELD_KIND_BYTES_CHANGE, struct edge_growth_row, bytes_gained),
+	  .title = "gained", .tint = TINT_BOLD, .help = "bytes gained; below zero: lost" },
+	FIELD_LAST
+};
+const struct field edge_growth_fields[] = {
+	{ FIELD_OBJECT("before", struct edge_growth, facts[0], graph_facts_fields), .spread = true,
+	  .help = "the earlier snapshot" },
+	{ FIELD_OBJECT("after", struct edge_growth, facts[1], graph_facts_fields), .spread = true,
+	  .help = "the later snapshot" },
+	{ FIELD_ROWS("rows", struct edge_growth, rows, count, edge_growth_row_fields),
+	  .limited = true, .shows = "bytes_gained blocks_gained blocks/1 bytes/2 name",
+	  .help = "a member, container or variable that gained or lost references" },
 	FIELD_LAST
 };

@@ -222,7 +222,7 @@ static struct shiny_err *put_data(struct json *json, const struct page_job *job,
 	}
 	if (!err && job->put_answers) {
 		json_object(json, "answers");
-		job->put_answers(job->answers, json);
+		err = job->put_answers(job->answers, json);
 		json_end(json);
 	}
 	json_end(json);

@@ -22,7 +22,7 @@ struct page_job {
 	bool full_names;               /* full names of types */
 	bool progress;
 	/* Puts results of other analyses into the open object, for page/answers.js; NULL: none. */
-	void (*put_answers)(const void *answers, struct json *json);
+	struct shiny_err *(*put_answers)(const void *answers, struct json *json);
 	const void *answers;
 	FILE *out;
 };

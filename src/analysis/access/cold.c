@@ -49,9 +49,8 @@ static struct shiny_err *read_live(struct store *store, const struct filter *fil
 			     filter_blocks(filter));
 
 	QUERY_EACH (q, err) {
-		struct cold_row *r =
-			&c->rows[group_of(c->groups, (uint32_t)query_number(q, 0),
-					  (uint32_t)query_number(q, 1))];
+		struct cold_row *r = &c->rows[group_of(c->groups, (uint32_t)query_number(q, 0),
+						       (uint32_t)query_number(q, 1))];
 
 		r->live += (uint64_t)query_number(q, 2);
 		r->live_bytes += (uint64_t)query_number(q, 3);
@@ -152,8 +151,8 @@ static void estimate_total(struct cold_count *c, struct cold *out)
 	use_sort(uses + blocks, c->watches.count - blocks);
 	for (unsigned t = 0; t < COLD_TIMES; t++) {
 		out->blocks[t] = use_share_within(uses, blocks, cold_times[t]);
-		out->bytes[t] = use_share_within(uses + blocks, c->watches.count - blocks,
-						 cold_times[t]);
+		out->bytes[t] =
+			use_share_within(uses + blocks, c->watches.count - blocks, cold_times[t]);
 	}
 	free(uses);
 }
@@ -201,7 +200,8 @@ static void keep_rows(struct cold_count *c, const char *match, struct cold *out)
 			out->unknown_bytes += r->live_bytes;
 		if (!r->watched || (match && !text_matches(match, groups->names[i])))
 			continue;
-		r->cold = used->watches > 0 ? bytes * (1 - used->share) : 0;
+		r->known = used->watches > 0;
+		r->cold = r->known ? bytes * (1 - used->share) : 0;
 		r->cold_low = bytes * (1 - used->high);
 		r->cold_high = bytes * (1 - used->low);
 		r->zombies = touched->watches > 0 ? blocks * (1 - touched->share) : 0;

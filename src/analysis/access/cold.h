@@ -18,6 +18,7 @@
 #ifndef SHINY_COLD_H
 #define SHINY_COLD_H
 
+#include "../../answer/field.h"
 #include "../attribute/groups.h"
 #include "../query/access_times.h"
 #include "use_estimate.h"
@@ -33,6 +34,7 @@ struct cold_row {
 	uint64_t untouched; /* ns; the longest watch without a use */
 	struct use_share blocks[COLD_TIMES], bytes[COLD_TIMES]; /* share used within each time */
 	double cold, cold_low, cold_high; /* bytes */
+	bool known; /* `cold` rests on watches */
 	double zombies, zombies_low, zombies_high; /* blocks */
 };
 struct cold_zombies { /* sums of all rows with watched blocks */
@@ -64,5 +66,7 @@ struct cold_zombies cold_zombies(const struct cold *cold);
 /* Sorts the rows by name, as cold_find() requires; that returns NULL if there is no such name. */
 void cold_sort_by_name(struct cold *cold);
 const struct cold_row *cold_find(const struct cold *cold, const char *name);
+
+extern const struct field cold_fields[]; /* of struct cold */
 
 #endif

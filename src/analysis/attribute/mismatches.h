@@ -20,6 +20,7 @@
 #ifndef SHINY_MISMATCHES_H
 #define SHINY_MISMATCHES_H
 
+#include "../../answer/field.h"
 #include "../replay/replay.h"
 
 enum mismatch_kind {
@@ -50,5 +51,8 @@ struct mismatches {
 SHINY_MUST_CHECK struct shiny_err *mismatches_load(struct store *store, const struct filter *filter,
 						   bool progress, struct mismatches *out);
 void mismatches_deinit(struct mismatches *mismatches);
+
+extern const struct field mismatch_fields[];       /* of struct mismatch, without the stacks */
+extern const struct field mismatch_kinds_fields[]; /* of struct mismatches: the counts by kind */
 
 #endif

@@ -113,12 +113,29 @@ static unsigned octave_of(unsigned bin)
 	return start ? 63 - (unsigned)__builtin_clzll(start) : 0;
 }
 
-void distribution_octaves(const struct distribution *d,
-			  struct distribution_octave octaves[DISTRIBUTION_OCTAVES])
+static uint64_t larger(uint64_t a, uint64_t b)
 {
-	memset(octaves, 0, DISTRIBUTION_OCTAVES * sizeof(*octaves));
+	return a > b ? a : b;
+}
+
+void distribution_octaves(const struct distribution *d, struct distribution_octaves *out)
+{
+	struct distribution_octave all[DISTRIBUTION_OCTAVES] = { 0 };
+	unsigned end = DISTRIBUTION_OCTAVES;
+
 	for (unsigned bin = 0; bin < HISTOGRAM_BINS; bin++) {
-		octaves[octave_of(bin)].ended += histogram_count(&d->ended_bins, bin);
-		octaves[octave_of(bin)].censored += histogram_count(&d->censored_bins, bin);
+		all[octave_of(bin)].ended += histogram_count(&d->ended_bins, bin);
+		all[octave_of(bin)].censored += histogram_count(&d->censored_bins, bin);
+	}
+	while (end && !all[end - 1].ended && !all[end - 1].censored)
+		end--;
+	*out = (struct distribution_octaves){ .most = 1 };
+	for (unsigned i = 0; i < end; i++) {
+		if (!out->count && !all[i].ended && !all[i].censored)
+			continue;
+		all[i].from = i ? UINT64_C(1) << i : 0;
+		all[i].survival = distribution_survival(d, (UINT64_C(2) << i) - 1);
+		out->most = larger(out->most, larger(all[i].ended, all[i].censored));
+		out->rows[out->count++] = all[i];
 	}
 }

@@ -49,10 +49,19 @@ double distribution_survival(const struct distribution *distribution, uint64_t v
  * UINT64_MAX: it never is. */
 uint64_t distribution_survival_quantile(const struct distribution *distribution, double share);
 
-/* Sums of whole octaves, eight bins each: [0] has 0 and 1, [k] values from 2^k on. */
 enum { DISTRIBUTION_OCTAVES = 64 };
-struct distribution_octave { uint64_t ended, censored; };
+/* Sums of eight bins: the values from a power of two on, or 0 and 1. */
+struct distribution_octave {
+	uint64_t from; /* the least value; 0: of the first octave */
+	uint64_t ended, censored;
+	double survival; /* the share that lives beyond the octave */
+};
+struct distribution_octaves {
+	struct distribution_octave rows[DISTRIBUTION_OCTAVES]; /* the first and last have values */
+	size_t count;
+	uint64_t most; /* of `ended` and `censored`; at least 1 */
+};
 void distribution_octaves(const struct distribution *distribution,
-			  struct distribution_octave octaves[DISTRIBUTION_OCTAVES]);
+			  struct distribution_octaves *out);
 
 #endif

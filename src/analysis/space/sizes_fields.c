@@ -52,28 +52,9 @@ static void get_geometric_mean(const void *row, struct field_value *out)
 	out->blank = !r->ended;
 }
 
-static void get_allocator(const void *row, struct field_value *out)
+static bool is_no_class(const void *row)
 {
-	const struct sizes_row *r = row;
-
-	field_set_text(out, size_allocator_names[r->allocator]);
-	out->absent = !r->is_class;
-}
-
-static void get_slot(const void *row, struct field_value *out)
-{
-	const struct sizes_row *r = row;
-
-	field_set_number(out, r->slot);
-	out->absent = !r->is_class;
-}
-
-static void get_mapped(const void *row, struct field_value *out)
-{
-	const struct sizes_row *r = row;
-
-	field_set_flag(out, r->mapped);
-	out->absent = !r->is_class;
+	return !((const struct sizes_row *)row)->is_class;
 }
 
 static void get_octave_mean(const void *row, struct field_value *out)
@@ -150,14 +131,18 @@ static const struct field named_fields[] = {
 	{ FIELD_SAME(total_fields) },
 	FIELD_LAST
 };
+static const struct field class_fields[] = {
+	{ FIELD_WORD("allocator", ROW, allocator, size_allocator_names),
+	  .help = "of a size class: its allocator" },
+	{ FIELD_BYTES("slot", ROW, slot), .help = "of a size class: bytes of a slot" },
+	{ FIELD_FLAG("mapped", ROW, mapped),
+	  .help = "of a size class: each block has a mapping of its own" },
+	FIELD_LAST
+};
 static const struct field row_fields[] = {
 	{ FIELD_TEXT("name", ROW, name), FIELD_BY_NAME,
 	  .help = "the size class, type or call site" },
-	{ FIELD_WORKED_OUT("allocator", TEXT, get_allocator),
-	  .help = "of a size class: its allocator" },
-	{ FIELD_WORKED_OUT("slot", BYTES, get_slot), .help = "of a size class: bytes of a slot" },
-	{ FIELD_WORKED_OUT("mapped", FLAG, get_mapped),
-	  .help = "of a size class: each block has a mapping of its own" },
+	{ FIELD_SAME(class_fields), .skip = is_no_class },
 	{ FIELD_SAME(total_fields) },
 	FIELD_LAST
 };

@@ -27,6 +27,7 @@
 #ifndef SHINY_GROWTH_H
 #define SHINY_GROWTH_H
 
+#include "../../answer/field.h"
 #include "../attribute/groups.h"
 
 enum growth_policy {
@@ -64,5 +65,7 @@ SHINY_MUST_CHECK struct shiny_err *growth_load(struct store *store, const struct
 					       const char *match, uint64_t least_steps,
 					       bool progress, struct growth *out);
 void growth_deinit(struct growth *growth);
+
+extern const struct field growth_fields[]; /* of struct growth */
 
 #endif

@@ -19,6 +19,7 @@
 #ifndef SHINY_LEAKS_H
 #define SHINY_LEAKS_H
 
+#include "../../answer/field.h"
 #include "../attribute/groups.h"
 
 enum { LEAK_MOMENTS = 40, LEAK_SURE = 4 };
@@ -59,5 +60,7 @@ SHINY_MUST_CHECK struct shiny_err *leaks_load(struct store *store, const struct 
 typedef bool leaks_keeps_fn(void *context, const struct leak_row *row);
 void leaks_keep(struct leaks *leaks, leaks_keeps_fn *keeps, void *context);
 void leaks_deinit(struct leaks *leaks);
+
+extern const struct field leaks_fields[]; /* of struct leaks */
 
 #endif

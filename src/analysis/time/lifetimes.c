@@ -12,14 +12,16 @@
 #define MIDDLE_SHARE 0.5
 
 const char *const population_names[POPULATIONS] = {
-	[POPULATION_SHORT] = "short", [POPULATION_MIDDLE] = "middle", [POPULATION_TAIL] = "tail",
+	[POPULATION_SHORT] = "short",
+	[POPULATION_MIDDLE] = "middle",
+	[POPULATION_TAIL] = "tail",
 };
 
 enum population population_of(uint64_t age, uint64_t duration)
 {
 	return age <= (uint64_t)((double)duration * SHORT_SHARE)    ? POPULATION_SHORT
 	       : age <= (uint64_t)((double)duration * MIDDLE_SHARE) ? POPULATION_MIDDLE
-								     : POPULATION_TAIL;
+								    : POPULATION_TAIL;
 }
 
 /* A block that has ended, with the values to count. */
@@ -36,7 +38,7 @@ enum { LINE = 16 };
 
 struct lifetimes_count {
 	const struct groups *groups;
-	const bool *only; /* by group, those to count; NULL: all */
+	const bool *only;	   /* by group, those to count; NULL: all */
 	struct lifetime_row *rows; /* one for each group */
 	uint64_t duration;
 	struct lifetimes_ended line[LINE]; /* a ring; row NULL: empty */
@@ -140,10 +142,14 @@ static void add_row(struct lifetime_row *to, const struct lifetime_row *row)
 static uint64_t value_of(const struct lifetime_row *row, enum lifetimes_order order)
 {
 	switch (order) {
-	case LIFETIMES_BY_BYTES: return row->bytes;
-	case LIFETIMES_BY_PERSISTENT: return row->persistent;
-	case LIFETIMES_BY_SHORT: return row->population[POPULATION_SHORT];
-	default: return row->blocks;
+	case LIFETIMES_BY_BYTES:
+		return row->bytes;
+	case LIFETIMES_BY_PERSISTENT:
+		return row->persistent;
+	case LIFETIMES_BY_SHORT:
+		return row->population[POPULATION_SHORT];
+	default:
+		return row->blocks;
 	}
 }
 
@@ -221,6 +227,7 @@ static struct shiny_err *load(struct store *store, const struct filter *filter,
 	if (!err) {
 		count_rest(&counting);
 		arrange(&lifetimes, &groups, ask->match, ask->order);
+		distribution_octaves(&lifetimes.total.ages, &lifetimes.octaves);
 	}
 	groups_deinit(&groups);
 	if (err) {

@@ -24,6 +24,7 @@
 #ifndef SHINY_LIFETIMES_H
 #define SHINY_LIFETIMES_H
 
+#include "../../answer/field.h"
 #include "../query/distribution.h"
 #include "../attribute/groups.h"
 
@@ -47,6 +48,7 @@ struct lifetimes {
 	struct lifetime_row *rows;
 	size_t count;
 	struct lifetime_row total; /* sum of the rows that match; name NULL */
+	struct distribution_octaves octaves; /* of the total's ages */
 	uint64_t duration;         /* of the session, ns */
 };
 
@@ -71,5 +73,8 @@ SHINY_MUST_CHECK struct shiny_err *lifetimes_load_sites(struct store *store,
 							bool full_names, bool progress,
 							struct lifetimes *out);
 void lifetimes_deinit(struct lifetimes *lifetimes);
+
+extern const struct field lifetime_fields[];  /* of struct lifetime_row */
+extern const struct field lifetimes_fields[]; /* of struct lifetimes, without the rows */
 
 #endif

@@ -181,6 +181,8 @@ struct shiny_err *marks_load(struct store *store, const struct filter *filter, b
 	if (err)
 		return err;
 	err = contents_has_events(store, &marks.counted);
+	for (size_t i = 0; i < marks.count; i++)
+		marks.rows[i].counted = marks.counted;
 	if (!err && marks.counted)
 		err = count(store, filter, progress, &marks);
 	if (err) {
@@ -189,6 +191,20 @@ struct shiny_err *marks_load(struct store *store, const struct filter *filter, b
 	}
 	*out = marks;
 	return NULL;
+}
+
+void marks_number(struct marks *marks)
+{
+	for (size_t i = 1; i < marks->count; i++) {
+		uint32_t before = 0, all = 0;
+
+		for (size_t k = 1; k < marks->count; k++)
+			if (strcmp(marks->rows[k].name, marks->rows[i].name) == 0) {
+				all++;
+				before += k <= i;
+			}
+		marks->rows[i].number = all > 1 ? before : 0;
+	}
 }
 
 void marks_deinit(struct marks *marks)

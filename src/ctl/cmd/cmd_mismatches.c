@@ -8,7 +8,7 @@
 #include "../../base/mem.h"
 #include "../../base/units.h"
 #include "../../store/event_names.h"
-#include "../ctl.h"
+#include "../rows_verb.h"
 
 enum { FRAMES_SHOWN = 8 };
 
@@ -68,12 +68,13 @@ static struct shiny_err *print_stack(const struct ctl *ctl, struct store *store,
 	return NULL;
 }
 
-static struct shiny_err *print(struct ctl *ctl, struct store *store, const struct mismatches *m,
-			       size_t limit)
+static struct shiny_err *print(struct ctl *ctl, const struct answer *answer)
 {
+	const struct mismatches *m = answer->result;
+	struct store *store = answer->context;
 	struct shiny_err *err = NULL;
 
-	for (size_t i = 0; i < limit && !err; i++) {
+	for (size_t i = 0; i < answer->limit && !err; i++) {
 		const struct mismatch *row = &m->rows[i];
 		char *what = what_text(row);
 
@@ -95,70 +96,53 @@ static struct shiny_err *print(struct ctl *ctl, struct store *store, const struc
 	}
 	if (!m->count)
 		fprintf(ctl->style.out, "every free fits its allocation\n");
-	ctl_more(ctl, limit, m->count);
+	ctl_more(ctl, answer->limit, m->count);
 	return err;
 }
 
-static struct shiny_err *json_rows(struct json *json, struct store *store,
-				   const struct mismatches *m, size_t limit)
+static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct filter *filter,
+			      void *result)
 {
-	struct shiny_err *err = NULL;
+	(void)ctl;
+	return mismatches_load(store, filter, true, result);
+}
+ROWS_VERB_DEINIT(struct mismatches, mismatches_deinit)
 
-	json_object_line(json, "blocks");
-	for (unsigned k = 0; k < MISMATCH_KINDS; k++)
-		json_number(json, mismatch_names[k], m->blocks[k]);
-	json_end(json);
-	json_array(json, "rows");
-	for (size_t i = 0; i < limit && !err; i++) {
-		const struct mismatch *row = &m->rows[i];
-
-		json_object(json, NULL);
-		json_text(json, "kind", mismatch_names[row->kind]);
-		json_number(json, "count", row->count);
-		json_text(json, "allocated_by",
-			  row->kind == MISMATCH_UNKNOWN ? NULL : api_name(row->got));
-		json_text(json, "freed_by", api_name(row->freed));
-		json_number(json, "size", row->size);
-		json_number(json, "claimed", row->claimed);
-		json_number(json, "process", row->process);
-		json_address(json, "address", row->address);
-		json_number(json, "first_ns", row->first_ns);
-		err = json_stack(json, store, "allocation", row->allocation);
-		if (!err)
-			err = json_stack(json, store, "free", row->free);
-		if (!err)
-			err = json_stack(json, store, "first_free", row->first_free);
-		json_end(json);
-	}
-	json_end(json);
-	return err;
+static struct shiny_err *put_stack(const void *stack, struct json *json, const char *key,
+				   void *store)
+{
+	return json_stack(json, store, key, *(const uint32_t *)stack);
 }
 
 struct shiny_err *cmd_mismatches(struct ctl *ctl)
 {
-	struct mismatches mismatches;
-	struct store *store;
-	struct filter filter = { 0 };
-	struct shiny_err *err = ctl_begin(ctl, &store, &filter), *closing;
-	size_t limit;
+	static const struct field row_fields[] = {
+		{ FIELD_SAME(mismatch_fields) },
+		{ FIELD_PUT("allocation", struct mismatch, allocation, put_stack),
+		  .help = "the stack of the allocation, innermost first" },
+		{ FIELD_PUT("free", struct mismatch, free, put_stack),
+		  .help = "the stack of the free" },
+		{ FIELD_PUT("first_free", struct mismatch, first_free, put_stack),
+		  .help = "of a block freed twice: the stack of the first free" },
+		FIELD_LAST
+	};
+	static const struct field fields[] = {
+		{ FIELD_SAME_OBJECT("blocks", mismatch_kinds_fields),
+		  .help = "how many of each kind" },
+		{ FIELD_ROWS("rows", struct mismatches, rows, count, row_fields), .limited = true,
+		  .spread = true,
+		  .help = "frees with the same stacks that do not fit their allocation" },
+		FIELD_LAST
+	};
+	static const struct rows_verb verb = {
+		.fields = fields,
+		.size = sizeof(struct mismatches),
+		.load = load,
+		.deinit = deinit,
+		.usual = 30,
+		.print = print,
+		.next = "lifetimes --by site",
+	};
 
-	if (!err)
-		err = ctl_loaded(store, &filter,
-				 mismatches_load(store, &filter, true, &mismatches));
-	if (err)
-		return err;
-	limit = ctl_limit(ctl, mismatches.count, 30);
-	if (CTL_JSON(ctl)) {
-		ctl_document(ctl);
-		err = json_rows(&ctl->json, store, &mismatches, limit);
-	} else {
-		err = print(ctl, store, &mismatches, limit);
-	}
-	mismatches_deinit(&mismatches);
-	closing = ctl_end(ctl, store, "lifetimes --by site");
-	if (err) {
-		shiny_err_free(closing);
-		return err;
-	}
-	return closing;
+	return rows_verb_run(ctl, &verb);
 }

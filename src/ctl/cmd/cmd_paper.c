@@ -14,6 +14,7 @@
 #include "../../analysis/replay/replay_together.h"
 #include "../../analysis/space/sizes.h"
 #include "../../analysis/time/lifetimes.h"
+#include "../../answer/answer.h"
 #include "../../base/bars.h"
 #include "../../base/cleanup.h"
 #include "../../base/mem.h"
@@ -23,7 +24,7 @@
 
 enum { TYPES_NAMED = 4, SERIES_COLUMNS = 60 };
 
-struct figures { /* of one session */
+struct figures {		     /* of one session */
 	struct diagnose_known known; /* streams, pooling, activity, pages */
 	struct lifetimes lifetimes;
 	struct sizes sizes;
@@ -173,33 +174,27 @@ static size_t top_types(const struct lifetimes *l, enum population p,
 static void print_f7(struct ctl *ctl, const struct lifetimes *l, const struct paper_access *a)
 {
 	uint64_t ended[DISTRIBUTION_OCTAVES], alive[DISTRIBUTION_OCTAVES];
-	struct distribution_octave octaves[DISTRIBUTION_OCTAVES];
-	unsigned first = DISTRIBUTION_OCTAVES, last = 0;
+	const struct distribution_octave *octaves = l->octaves.rows;
+	size_t octave_count = l->octaves.count;
 	const struct lifetime_row *t = &l->total;
 	char *bars;
 
 	ctl_heading(ctl, "F7  Lifetimes", "");
-	distribution_octaves(&t->ages, octaves);
-	for (unsigned i = 0; i < DISTRIBUTION_OCTAVES; i++) {
+	for (size_t i = 0; i < octave_count; i++) {
 		ended[i] = octaves[i].ended;
 		alive[i] = octaves[i].censored;
-		if (ended[i] || alive[i]) {
-			first = first == DISTRIBUTION_OCTAVES ? i : first;
-			last = i;
-		}
 	}
-	if (first < DISTRIBUTION_OCTAVES) {
-		bars = bars_text(ended + first, last - first + 1, SERIES_COLUMNS);
+	if (octave_count) {
+		bars = bars_text(ended, octave_count, SERIES_COLUMNS);
 		fprintf(ctl->style.out, "ended        %s  %s to %s, an octave a column\n", bars,
-			units_time(UNITS_BUF, first ? UINT64_C(1) << first : 0),
-			units_time(UNITS_BUF, UINT64_C(2) << last));
+			units_time(UNITS_BUF, octaves[0].from),
+			units_time(UNITS_BUF, 2 * (octaves[octave_count - 1].from ?: 1)));
 		free(bars);
-		bars = bars_text(alive + first, last - first + 1, SERIES_COLUMNS);
+		bars = bars_text(alive, octave_count, SERIES_COLUMNS);
 		fprintf(ctl->style.out, "never ended  %s  by age\n", bars);
 		free(bars);
 	}
-	fprintf(ctl->style.out,
-		"of all: D destroyed %s, R reused %s, P persistent %s\n",
+	fprintf(ctl->style.out, "of all: D destroyed %s, R reused %s, P persistent %s\n",
 		units_share(UNITS_BUF, (double)t->destroyed, (double)t->blocks),
 		units_share(UNITS_BUF, (double)t->reused, (double)t->blocks),
 		units_share(UNITS_BUF, (double)t->persistent, (double)t->blocks));
@@ -343,8 +338,7 @@ static void print_series(const struct ctl *ctl, const char *name, const struct a
 	free(values);
 }
 
-static void print_f11(struct ctl *ctl, const struct activity *a,
-		      const struct paper_access *access)
+static void print_f11(struct ctl *ctl, const struct activity *a, const struct paper_access *access)
 {
 	ctl_heading(ctl, "F11 Live over time", "");
 	print_series(ctl, "objects", a, offsetof(struct activity_point, blocks));
@@ -395,15 +389,18 @@ static void json_streams_row(struct json *json, const char *key, const char *nam
 	json_end(json);
 }
 
-static void json_f7(struct json *json, const struct lifetimes *l, const struct paper_access *a)
+static struct shiny_err *json_f7(struct json *json, const struct lifetimes *l,
+				 const struct paper_access *a)
 {
+	const struct answer lifetimes = { .fields = lifetimes_fields, .result = l };
+
 	json_object(json, "F7");
 	json_number(json, "blocks", l->total.blocks);
 	json_number(json, "destroyed", l->total.destroyed);
 	json_number(json, "reused", l->total.reused);
 	json_number(json, "persistent", l->total.persistent);
 	paper_json_z(json, a);
-	json_ages(json, "lifetimes", &l->total.ages);
+	SHINY_TRY(answer_json_list(&lifetimes, "histogram", json, "lifetimes"));
 	for (enum population p = 0; p < POPULATIONS; p++) {
 		const struct lifetime_row *top[TYPES_NAMED + 1];
 		size_t count = top_types(l, p, top);
@@ -418,6 +415,7 @@ static void json_f7(struct json *json, const struct lifetimes *l, const struct p
 		json_end(json);
 	}
 	json_end(json);
+	return NULL;
 }
 
 static void json_f8_to_f10(struct json *json, const struct figures *f)
@@ -489,8 +487,8 @@ static void json_f11_to_f14(struct json *json, const struct figures *f)
 	json_end(json);
 }
 
-static void json_figures(struct json *json, const char *file, const struct streams *s,
-			 const struct figures *f)
+static struct shiny_err *json_figures(struct json *json, const char *file, const struct streams *s,
+				      const struct figures *f)
 {
 	json_object(json, NULL);
 	json_text(json, "file", file);
@@ -503,11 +501,12 @@ static void json_figures(struct json *json, const char *file, const struct strea
 	json_end(json);
 	json_end(json);
 	if (f) {
-		json_f7(json, &f->lifetimes, &f->access);
+		SHINY_TRY(json_f7(json, &f->lifetimes, &f->access));
 		json_f8_to_f10(json, f);
 		json_f11_to_f14(json, f);
 	}
 	json_end(json);
+	return NULL;
 }
 
 /* ---- one session, and several ---- */
@@ -525,8 +524,8 @@ static struct shiny_err *one(struct ctl *ctl)
 	if (!err && CTL_JSON(ctl)) {
 		ctl_document(ctl);
 		json_array(&ctl->json, "files");
-		json_figures(&ctl->json, ctl->options.operands[0], &figures.known.streams,
-			     &figures);
+		err = json_figures(&ctl->json, ctl->options.operands[0], &figures.known.streams,
+				   &figures);
 		json_end(&ctl->json);
 	} else if (!err) {
 		print(ctl, &figures);
@@ -565,8 +564,8 @@ static struct shiny_err *several(struct ctl *ctl)
 	if (!err && CTL_JSON(ctl)) {
 		ctl_document(ctl);
 		json_array(&ctl->json, "files");
-		for (size_t i = 0; i < count; i++)
-			json_figures(&ctl->json, ctl->options.operands[i], &streams[i], NULL);
+		for (size_t i = 0; !err && i < count; i++)
+			err = json_figures(&ctl->json, ctl->options.operands[i], &streams[i], NULL);
 		json_end(&ctl->json);
 		json_end(&ctl->json);
 	} else if (!err) {

@@ -2,7 +2,6 @@
 /* answers_json.c: see answers_json.h. */
 #include "answers_json.h"
 
-#include "snapshot_facts.h"
 
 void json_diagnoses(struct json *json, const struct diagnoses *diagnoses)
 {
@@ -96,29 +95,5 @@ void json_memory(struct json *json, const struct memory_history *memory)
 	json_array(json, "processes");
 	for (size_t i = 0; i < memory->count; i++)
 		json_process(json, &memory->processes[i]);
-	json_end(json);
-}
-
-void json_retained(struct json *json, const struct retained *r, size_t limit)
-{
-	snapshot_facts_json(json, &r->facts);
-	json_number(json, "blocks", r->blocks);
-	json_number(json, "bytes", r->bytes);
-	json_number(json, "unreachable", r->unreachable);
-	json_number(json, "unreachable_bytes", r->unreachable_bytes);
-	json_array(json, "rows");
-	for (size_t i = 0; i < limit; i++) {
-		const struct retained_row *row = &r->rows[i];
-
-		json_object_line(json, NULL);
-		json_text(json, "name", row->name);
-		json_number(json, "retained", row->retained);
-		json_number(json, "retained_bytes", row->retained_bytes);
-		json_number(json, "blocks", row->blocks);
-		json_number(json, "bytes", row->bytes);
-		json_number(json, "largest", row->largest);
-		json_number(json, "largest_bytes", row->largest_bytes);
-		json_end(json);
-	}
 	json_end(json);
 }

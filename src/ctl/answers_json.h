@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * answers_json.h: puts the JSON of `diagnose`, `memory` and `retained`, for these verbs and for
- * the page of `html`; help/verbs documents the members.
+ * answers_json.h: puts the JSON of `diagnose` and `memory`, for these verbs and for the page of
+ * `html`; help/verbs documents the members.
  *
  * Runs: CLI. Signals: no. Allocates: no. Threads: one.
  */
@@ -11,11 +11,9 @@
 #include "../analysis/diagnose.h"
 #include "../analysis/space/memory.h"
 #include "../base/json.h"
-#include "../graph/retained.h"
 
 /* Puts members into the open object; `limit`: most rows. */
 void json_diagnoses(struct json *json, const struct diagnoses *diagnoses);
 void json_memory(struct json *json, const struct memory_history *memory);
-void json_retained(struct json *json, const struct retained *retained, size_t limit);
 
 #endif

@@ -10,14 +10,15 @@
 
 enum { LEAST_STEPS = 4 }; /* as growth's --least-steps */
 static const enum retained_by groupings[RETAINED_BYS] = { RETAINED_BY_TYPE, RETAINED_BY_SITE,
-							  RETAINED_BY_MEMBER, RETAINED_BY_COMPONENT,
+							  RETAINED_BY_MEMBER,
+							  RETAINED_BY_COMPONENT,
 							  RETAINED_BY_ROOT };
 static const char *const grouping_names[RETAINED_BYS] = { /* words of --by */
-							  [RETAINED_BY_TYPE] = "type",
-							  [RETAINED_BY_SITE] = "site",
-							  [RETAINED_BY_MEMBER] = "member",
-							  [RETAINED_BY_COMPONENT] = "component",
-							  [RETAINED_BY_ROOT] = "root"
+	[RETAINED_BY_TYPE] = "type",
+	[RETAINED_BY_SITE] = "site",
+	[RETAINED_BY_MEMBER] = "member",
+	[RETAINED_BY_COMPONENT] = "component",
+	[RETAINED_BY_ROOT] = "root"
 };
 
 struct answering {
@@ -114,11 +115,6 @@ static void put_maps(struct json *json, const struct pages *pages)
 	json_end(json);
 }
 
-static size_t at_most(size_t count)
-{
-	return count < PAGE_ANSWER_ROWS ? count : PAGE_ANSWER_ROWS;
-}
-
 /* Puts an answer as an object, with the number of all rows. */
 static struct shiny_err *put(struct json *json, const char *key, const struct field *fields,
 			     const void *result)
@@ -134,16 +130,13 @@ static struct shiny_err *put(struct json *json, const char *key, const struct fi
 	return NULL;
 }
 
-static void put_retained(struct json *json, const struct retained *retained)
+static struct shiny_err *put_retained(struct json *json, const struct retained *retained)
 {
 	json_object(json, "retained");
-	for (int i = 0; i < RETAINED_BYS; i++) {
-		json_object(json, grouping_names[groupings[i]]);
-		json_retained(json, &retained[i], at_most(retained[i].count));
-		json_number(json, "count", retained[i].count);
-		json_end(json);
-	}
+	for (int i = 0; i < RETAINED_BYS; i++)
+		SHINY_TRY(put(json, grouping_names[groupings[i]], retained_fields, &retained[i]));
 	json_end(json);
+	return NULL;
 }
 
 struct shiny_err *page_answers_put(const void *answers, struct json *json)
@@ -162,7 +155,5 @@ struct shiny_err *page_answers_put(const void *answers, struct json *json)
 	json_object(json, "memory");
 	json_memory(json, &a->memory);
 	json_end(json);
-	if (a->has_snapshot)
-		put_retained(json, a->retained);
-	return NULL;
+	return a->has_snapshot ? put_retained(json, a->retained) : NULL;
 }

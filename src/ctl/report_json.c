@@ -4,8 +4,9 @@
  */
 #include <stdlib.h>
 
+#include "../answer/answer.h"
+#include "../base/cleanup.h"
 #include "report_page.h"
-#include "retainer_text.h"
 
 enum { USUAL = 10 }; /* rows of types and sites */
 
@@ -111,8 +112,10 @@ static void json_headlines(struct json *json, const struct headlines *headlines)
 	json_end(json);
 }
 
-static void json_next(struct json *json, const struct report_page *page)
+static struct shiny_err *json_next(struct json *json, const struct report_page *page)
 {
+	const struct answer kept = { .fields = keepers_fields, .result = &page->keepers };
+
 	json_array(json, "next");
 	for (size_t i = 0; i < page->hint_count; i++) {
 		json_object_line(json, NULL);
@@ -121,7 +124,7 @@ static void json_next(struct json *json, const struct report_page *page)
 		json_end(json);
 	}
 	json_end(json);
-	keepers_json(json, &page->keepers);
+	SHINY_TRY(answer_json(&kept, json));
 	json_array(json, "not_seen");
 	for (size_t i = 0; i < page->coverage.count; i++) {
 		const struct finding *row = &page->coverage.rows[i];
@@ -135,6 +138,7 @@ static void json_next(struct json *json, const struct report_page *page)
 		json_end(json);
 	}
 	json_end(json);
+	return NULL;
 }
 
 struct shiny_err *report_json(struct ctl *ctl, const struct report_page *page)
@@ -168,7 +172,7 @@ struct shiny_err *report_json(struct ctl *ctl, const struct report_page *page)
 	json_real(json, "allocs_per_second", report_rate(page));
 	json_end(json);
 	json_hotspots(ctl, page);
-	json_next(json, page);
+	SHINY_TRY(json_next(json, page));
 	if (page->partial)
 		json_null(json, "processes");
 	else

@@ -35,7 +35,9 @@ static const struct field *list_of(const struct answer *answer, const char *key)
 
 size_t answer_count(const struct answer *answer, const char *key)
 {
-	return field_rows(list_of(answer, key), answer->result).count;
+	const struct field *list = list_of(answer, key);
+
+	return list ? field_rows(list, answer->result).count : 0;
 }
 
 /* ---- JSON ---- */

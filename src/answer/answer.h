@@ -34,7 +34,7 @@ void answer_table(const struct answer *answer, const char *key, const struct sty
 /* Writes a list as comma-separated values (RFC 4180), the first line the keys. */
 void answer_csv(const struct answer *answer, const char *key, FILE *out);
 
-/* Returns the number of rows of a list, whatever the limit. */
+/* Returns the number of rows of a list, whatever the limit; 0: there is no such list. */
 size_t answer_count(const struct answer *answer, const char *key);
 
 #endif

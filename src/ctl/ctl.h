@@ -77,8 +77,6 @@ SHINY_MUST_CHECK struct shiny_err *json_sites(struct ctl *ctl, const char *key,
 /* Puts the frames of a stack, innermost first; none for stack 0. */
 SHINY_MUST_CHECK struct shiny_err *json_stack(struct json *json, struct store *store,
 					      const char *key, uint32_t stack);
-void json_processes(struct ctl *ctl, const char *key, const struct processes *processes,
-		    size_t limit);
 /* Puts lifetimes by powers of two: how many ended, how many were censored, and the share that lived
  * longer. */
 void json_ages(struct json *json, const char *key, const struct distribution *ages);

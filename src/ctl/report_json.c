@@ -143,6 +143,9 @@ static struct shiny_err *json_next(struct json *json, const struct report_page *
 
 struct shiny_err *report_json(struct ctl *ctl, const struct report_page *page)
 {
+	const struct answer processes = { .fields = processes_fields,
+					  .result = &page->processes,
+					  .limit = page->processes.count };
 	const struct totals *s = &page->totals;
 	struct json *json = &ctl->json;
 
@@ -176,7 +179,7 @@ struct shiny_err *report_json(struct ctl *ctl, const struct report_page *page)
 	if (page->partial)
 		json_null(json, "processes");
 	else
-		json_processes(ctl, "processes", &page->processes, page->processes.count);
+		SHINY_TRY(answer_json_list(&processes, "rows", json, "processes"));
 	json_levels(ctl, &page->types);
 	json_types(ctl, "types", &page->types, TYPES_BY_BLOCK,
 		   ctl_limit(ctl, page->types.count, USUAL));

@@ -115,9 +115,9 @@ static void put_maps(struct json *json, const struct pages *pages)
 	json_end(json);
 }
 
-/* Puts an answer as an object, with the number of all rows. */
+/* Puts an answer as an object; `counted`: with the number of all rows. */
 static struct shiny_err *put(struct json *json, const char *key, const struct field *fields,
-			     const void *result)
+			     const void *result, bool counted)
 {
 	const struct answer answer = { .fields = fields,
 				       .result = result,
@@ -125,7 +125,8 @@ static struct shiny_err *put(struct json *json, const char *key, const struct fi
 
 	json_object(json, key);
 	SHINY_TRY(answer_json(&answer, json));
-	json_number(json, "count", answer_count(&answer, "rows"));
+	if (counted)
+		json_number(json, "count", answer_count(&answer, "rows"));
 	json_end(json);
 	return NULL;
 }
@@ -134,7 +135,8 @@ static struct shiny_err *put_retained(struct json *json, const struct retained *
 {
 	json_object(json, "retained");
 	for (int i = 0; i < RETAINED_BYS; i++)
-		SHINY_TRY(put(json, grouping_names[groupings[i]], retained_fields, &retained[i]));
+		SHINY_TRY(put(json, grouping_names[groupings[i]], retained_fields, &retained[i],
+			      true));
 	json_end(json);
 	return NULL;
 }
@@ -147,13 +149,11 @@ struct shiny_err *page_answers_put(const void *answers, struct json *json)
 	json_pages(json, &a->known.pages, PAGES_UNDER, PAGE_ANSWER_ROWS, false);
 	json_end(json);
 	put_maps(json, &a->known.pages);
-	SHINY_TRY(put(json, "growth", growth_fields, &a->growth));
-	SHINY_TRY(put(json, "leaks", leaks_fields, &a->known.leaks));
+	SHINY_TRY(put(json, "growth", growth_fields, &a->growth, true));
+	SHINY_TRY(put(json, "leaks", leaks_fields, &a->known.leaks, true));
 	json_object(json, "diagnose");
 	json_diagnoses(json, &a->diagnoses);
 	json_end(json);
-	json_object(json, "memory");
-	json_memory(json, &a->memory);
-	json_end(json);
+	SHINY_TRY(put(json, "memory", memory_fields, &a->memory, false));
 	return a->has_snapshot ? put_retained(json, a->retained) : NULL;
 }

@@ -5,20 +5,18 @@
 #include "../analysis/replay/replay_together.h"
 #include "../answer/answer.h"
 #include "../base/cleanup.h"
-#include "answers_json.h"
 #include "pages_json.h"
 
 enum { LEAST_STEPS = 4 }; /* as growth's --least-steps */
 static const enum retained_by groupings[RETAINED_BYS] = { RETAINED_BY_TYPE, RETAINED_BY_SITE,
-							  RETAINED_BY_MEMBER,
-							  RETAINED_BY_COMPONENT,
+							  RETAINED_BY_MEMBER, RETAINED_BY_COMPONENT,
 							  RETAINED_BY_ROOT };
 static const char *const grouping_names[RETAINED_BYS] = { /* words of --by */
-	[RETAINED_BY_TYPE] = "type",
-	[RETAINED_BY_SITE] = "site",
-	[RETAINED_BY_MEMBER] = "member",
-	[RETAINED_BY_COMPONENT] = "component",
-	[RETAINED_BY_ROOT] = "root"
+							  [RETAINED_BY_TYPE] = "type",
+							  [RETAINED_BY_SITE] = "site",
+							  [RETAINED_BY_MEMBER] = "member",
+							  [RETAINED_BY_COMPONENT] = "component",
+							  [RETAINED_BY_ROOT] = "root"
 };
 
 struct answering {
@@ -151,9 +149,7 @@ struct shiny_err *page_answers_put(const void *answers, struct json *json)
 	put_maps(json, &a->known.pages);
 	SHINY_TRY(put(json, "growth", growth_fields, &a->growth, true));
 	SHINY_TRY(put(json, "leaks", leaks_fields, &a->known.leaks, true));
-	json_object(json, "diagnose");
-	json_diagnoses(json, &a->diagnoses);
-	json_end(json);
+	SHINY_TRY(put(json, "diagnose", diagnose_fields, &a->diagnoses, false));
 	SHINY_TRY(put(json, "memory", memory_fields, &a->memory, false));
 	return a->has_snapshot ? put_retained(json, a->retained) : NULL;
 }

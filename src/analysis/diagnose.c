@@ -567,6 +567,8 @@ struct shiny_err *diagnose_load(struct store *store, const struct filter *filter
 	}
 	ask_utilization(&asking, &diagnoses.at[SYMPTOM_UTILIZATION]);
 	ask_hardware(&asking, &diagnoses.at[SYMPTOM_HARDWARE]);
+	for (enum symptom i = 0; i < SYMPTOMS; i++)
+		diagnoses.at[i].symptom = i;
 	*known_out = known;
 	*out = diagnoses;
 	return NULL;

@@ -38,6 +38,7 @@
 #ifndef SHINY_DIAGNOSE_H
 #define SHINY_DIAGNOSE_H
 
+#include "../answer/field.h"
 #include "replay/streams.h"
 #include "space/pages.h"
 #include "space/pooling.h"
@@ -68,6 +69,7 @@ struct diagnosis_row { /* a type or a call site behind a symptom */
 	uint64_t blocks, bytes;
 };
 struct diagnosis {
+	enum symptom symptom;
 	enum diagnosis_verdict verdict;
 	double value, threshold; /* of the symptom's measure; 0, 0: none */
 	char *measure;       /* the measure, in words */
@@ -103,5 +105,8 @@ SHINY_MUST_CHECK struct shiny_err *diagnose_load(struct store *store, const stru
 						 unsigned flags, struct diagnose_known *known,
 						 struct diagnoses *out);
 void diagnose_deinit(struct diagnoses *diagnoses);
+
+extern const struct field diagnosis_fields[]; /* of struct diagnosis: its list "rows" */
+extern const struct field diagnose_fields[];  /* of struct diagnoses */
 
 #endif

@@ -35,7 +35,9 @@ static const struct field *list_of(const struct answer *answer, const char *key)
 
 size_t answer_count(const struct answer *answer, const char *key)
 {
-	return field_rows(list_of(answer, key), answer->result).count;
+	const struct field *list = list_of(answer, key);
+
+	return list ? field_rows(list, answer->result).count : 0;
 }
 
 /* ---- JSON ---- */
@@ -199,7 +201,7 @@ const char *answer_unknown_column(const struct field *list)
 	for (const char *word = list->shows; *word;) {
 		size_t length = strcspn(word, "/ ");
 
-		if (!find_column(list->fields, 0, word, length, &column))
+		if (!find_column(list->fields, NULL, 0, word, length, &column))
 			return word;
 		word += length + strcspn(word + length, " ");
 		word += strspn(word, " ");

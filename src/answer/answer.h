@@ -37,7 +37,7 @@ void answer_csv(const struct answer *answer, const char *key, FILE *out);
 /* Returns where `shows` of a list names no field of its rows; NULL: nowhere. */
 const char *answer_unknown_column(const struct field *list);
 
-/* Returns the number of rows of a list, whatever the limit. */
+/* Returns the number of rows of a list, whatever the limit; 0: there is no such list. */
 size_t answer_count(const struct answer *answer, const char *key);
 
 #endif

@@ -76,8 +76,6 @@ SHINY_MUST_CHECK struct shiny_err *json_sites(struct ctl *ctl, const char *key,
 /* Puts the frames of a stack, innermost first; none for stack 0. */
 SHINY_MUST_CHECK struct shiny_err *json_stack(struct json *json, struct store *store,
 					      const char *key, uint32_t stack);
-void json_processes(struct ctl *ctl, const char *key, const struct processes *processes,
-		    size_t limit);
 void json_sums(struct json *json, const struct sums *sums);
 
 #endif

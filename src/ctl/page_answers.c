@@ -5,7 +5,6 @@
 #include "../analysis/replay/replay_together.h"
 #include "../answer/answer.h"
 #include "../base/cleanup.h"
-#include "answers_json.h"
 #include "pages_json.h"
 
 enum { LEAST_STEPS = 4 }; /* as growth's --least-steps */
@@ -114,14 +113,9 @@ static void put_maps(struct json *json, const struct pages *pages)
 	json_end(json);
 }
 
-static size_t at_most(size_t count)
-{
-	return count < PAGE_ANSWER_ROWS ? count : PAGE_ANSWER_ROWS;
-}
-
-/* Puts an answer as an object, with the number of all rows. */
+/* Puts an answer as an object; `counted`: with the number of all rows. */
 static struct shiny_err *put(struct json *json, const char *key, const struct field *fields,
-			     const void *result)
+			     const void *result, bool counted)
 {
 	const struct answer answer = { .fields = fields,
 				       .result = result,
@@ -129,21 +123,20 @@ static struct shiny_err *put(struct json *json, const char *key, const struct fi
 
 	json_object(json, key);
 	SHINY_TRY(answer_json(&answer, json));
-	json_number(json, "count", answer_count(&answer, "rows"));
+	if (counted)
+		json_number(json, "count", answer_count(&answer, "rows"));
 	json_end(json);
 	return NULL;
 }
 
-static void put_retained(struct json *json, const struct retained *retained)
+static struct shiny_err *put_retained(struct json *json, const struct retained *retained)
 {
 	json_object(json, "retained");
-	for (int i = 0; i < RETAINED_BYS; i++) {
-		json_object(json, grouping_names[groupings[i]]);
-		json_retained(json, &retained[i], at_most(retained[i].count));
-		json_number(json, "count", retained[i].count);
-		json_end(json);
-	}
+	for (int i = 0; i < RETAINED_BYS; i++)
+		SHINY_TRY(put(json, grouping_names[groupings[i]], retained_fields, &retained[i],
+			      true));
 	json_end(json);
+	return NULL;
 }
 
 struct shiny_err *page_answers_put(const void *answers, struct json *json)
@@ -154,15 +147,9 @@ struct shiny_err *page_answers_put(const void *answers, struct json *json)
 	json_pages(json, &a->known.pages, PAGES_UNDER, PAGE_ANSWER_ROWS, false);
 	json_end(json);
 	put_maps(json, &a->known.pages);
-	SHINY_TRY(put(json, "growth", growth_fields, &a->growth));
-	SHINY_TRY(put(json, "leaks", leaks_fields, &a->known.leaks));
-	json_object(json, "diagnose");
-	json_diagnoses(json, &a->diagnoses);
-	json_end(json);
-	json_object(json, "memory");
-	json_memory(json, &a->memory);
-	json_end(json);
-	if (a->has_snapshot)
-		put_retained(json, a->retained);
-	return NULL;
+	SHINY_TRY(put(json, "growth", growth_fields, &a->growth, true));
+	SHINY_TRY(put(json, "leaks", leaks_fields, &a->known.leaks, true));
+	SHINY_TRY(put(json, "diagnose", diagnose_fields, &a->diagnoses, false));
+	SHINY_TRY(put(json, "memory", memory_fields, &a->memory, false));
+	return a->has_snapshot ? put_retained(json, a->retained) : NULL;
 }

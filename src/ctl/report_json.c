@@ -4,8 +4,9 @@
  */
 #include <stdlib.h>
 
+#include "../answer/answer.h"
+#include "../base/cleanup.h"
 #include "report_page.h"
-#include "retainer_text.h"
 
 enum { USUAL = 10 }; /* rows of types and sites */
 
@@ -111,8 +112,10 @@ static void json_headlines(struct json *json, const struct headlines *headlines)
 	json_end(json);
 }
 
-static void json_next(struct json *json, const struct report_page *page)
+static struct shiny_err *json_next(struct json *json, const struct report_page *page)
 {
+	const struct answer kept = { .fields = keepers_fields, .result = &page->keepers };
+
 	json_array(json, "next");
 	for (size_t i = 0; i < page->hint_count; i++) {
 		json_object_line(json, NULL);
@@ -121,7 +124,7 @@ static void json_next(struct json *json, const struct report_page *page)
 		json_end(json);
 	}
 	json_end(json);
-	keepers_json(json, &page->keepers);
+	SHINY_TRY(answer_json(&kept, json));
 	json_array(json, "not_seen");
 	for (size_t i = 0; i < page->coverage.count; i++) {
 		const struct finding *row = &page->coverage.rows[i];
@@ -135,10 +138,14 @@ static void json_next(struct json *json, const struct report_page *page)
 		json_end(json);
 	}
 	json_end(json);
+	return NULL;
 }
 
 struct shiny_err *report_json(struct ctl *ctl, const struct report_page *page)
 {
+	const struct answer processes = { .fields = processes_fields,
+					  .result = &page->processes,
+					  .limit = page->processes.count };
 	const struct totals *s = &page->totals;
 	struct json *json = &ctl->json;
 
@@ -168,11 +175,11 @@ struct shiny_err *report_json(struct ctl *ctl, const struct report_page *page)
 	json_real(json, "allocs_per_second", report_rate(page));
 	json_end(json);
 	json_hotspots(ctl, page);
-	json_next(json, page);
+	SHINY_TRY(json_next(json, page));
 	if (page->partial)
 		json_null(json, "processes");
 	else
-		json_processes(ctl, "processes", &page->processes, page->processes.count);
+		SHINY_TRY(answer_json_list(&processes, "rows", json, "processes"));
 	json_levels(ctl, &page->types);
 	json_types(ctl, "types", &page->types, TYPES_BY_BLOCK,
 		   ctl_limit(ctl, page->types.count, USUAL));

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "../answer/answer.h"
 #include "../base/units.h"
 
 void snapshot_facts_print(FILE *out, const struct graph_facts *facts)
@@ -11,10 +12,15 @@ void snapshot_facts_print(FILE *out, const struct graph_facts *facts)
 		facts->pid, units_time(UNITS_BUF, facts->time));
 }
 
-void snapshot_facts_json(struct json *json, const struct graph_facts *facts)
+void keepers_print(const struct style *style, const struct keepers *keepers, const char *what)
 {
-	json_number(json, "snapshot", facts->snapshot);
-	json_number(json, "process", facts->process);
-	json_number(json, "pid", facts->pid);
-	json_number(json, "at_ns", facts->time);
+	const struct answer answer = { .fields = keepers_fields, .result = keepers, .by = what };
+
+	if (!keepers->count)
+		return;
+	fprintf(style->out, "\n%sKept by%s, in ", tint(style, TINT_BOLD),
+		tint_end(style, TINT_BOLD));
+	snapshot_facts_print(style->out, &keepers->facts);
+	fputs(":\n", style->out);
+	answer_table(&answer, "kept_by", style);
 }

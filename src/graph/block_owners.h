@@ -7,6 +7,7 @@
 #ifndef SHINY_BLOCK_OWNERS_H
 #define SHINY_BLOCK_OWNERS_H
 
+#include "../answer/field.h"
 #include "owner_rules.h"
 #include "realms.h"
 
@@ -33,5 +34,6 @@ SHINY_MUST_CHECK struct shiny_err *block_owners_load(struct store *store,
 						     const struct owner_rules *rules,
 						     bool full_names, struct block_owners *out);
 void block_owners_deinit(struct block_owners *owners);
+extern const struct field block_owners_fields[]; /* of struct block_owners */
 
 #endif

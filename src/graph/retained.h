@@ -17,6 +17,7 @@
 #ifndef SHINY_RETAINED_H
 #define SHINY_RETAINED_H
 
+#include "../answer/field.h"
 #include "dominators.h"
 
 struct retained_row {
@@ -47,5 +48,6 @@ SHINY_MUST_CHECK struct shiny_err *retained_load(struct store *store, const stru
 						 size_t count, bool full_names,
 						 struct retained *out);
 void retained_deinit(struct retained *retained);
+extern const struct field retained_fields[]; /* of struct retained */
 
 #endif

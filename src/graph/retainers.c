@@ -278,6 +278,7 @@ static void write_steps(const struct way_search *s, const struct way_step *way,
 			step[-1].offset = way->offset;
 			step[-1].one_offset = !way->mixed;
 			step[-1].sure = !way->doubtful;
+			step[-1].leads = true;
 			way = &s->ways.at[way->before];
 		}
 	}
@@ -364,7 +365,7 @@ static void find_keeper(struct way_search *s, const uint32_t *group_of, uint32_t
 			const char *name, struct keepers *out, size_t *room)
 {
 	const struct heap_graph *g = s->graph;
-	struct keeper_row row = { 0 };
+	struct keeper_row row = { .snapshot = g->facts.snapshot };
 	const struct way_step *best = NULL;
 
 	for (size_t i = 0; i < s->ways.count; i++)

@@ -15,6 +15,7 @@
 #ifndef SHINY_RETAINERS_H
 #define SHINY_RETAINERS_H
 
+#include "../answer/field.h"
 #include "heap_graph.h"
 
 struct retainer_step {
@@ -24,6 +25,7 @@ struct retainer_step {
 	bool one_offset; /* all blocks have the same `offset`; false in the last step */
 	bool sure;       /* the word is a pointer by the type's layout, or an exact root's */
 	bool repeated;   /* stands for several blocks in a row */
+	bool leads;      /* to a next step */
 };
 struct retainer_row {
 	uint64_t blocks, bytes; /* wanted ones at the end of this way */
@@ -48,10 +50,12 @@ SHINY_MUST_CHECK struct shiny_err *retainers_load(struct store *store, const str
 						  uint32_t snapshot, const char *what,
 						  bool full_names, struct retainers *out);
 void retainers_deinit(struct retainers *retainers);
+extern const struct field retainers_fields[]; /* of struct retainers */
 
 /* The way that keeps most bytes of one type, call site or component. */
 struct keeper_row {
 	char *name;
+	uint32_t snapshot;
 	uint64_t blocks, bytes;       /* in the snapshot */
 	struct retainer_row way;      /* without steps: no root reaches a block */
 };
@@ -67,6 +71,7 @@ SHINY_MUST_CHECK struct shiny_err *keepers_load(struct store *store, const struc
 						size_t count, bool full_names,
 						struct keepers *out);
 void keepers_deinit(struct keepers *keepers);
+extern const struct field keepers_fields[]; /* of struct keepers: its list "kept_by" */
 
 /* The blocks of one holder: the last named member on their way, else its root. */
 struct holder_row {

@@ -562,7 +562,7 @@ static void test_processes(struct store *s)
 	text_is("process_why", p.rows[1].attach_text, "why not");
 	number("process_lost", p.rows[1].lost, 3);
 	number("process_live", p.rows[0].sums.live_bytes, 3288);
-	processes_branch(&p, 1, branch, sizeof(branch));
+	processes_branch(&p.rows[1], branch, sizeof(branch));
 	text_is("process_branch", branch, "└─ ");
 	processes_deinit(&p);
 }

@@ -36,39 +36,65 @@ static const char owners_sql[] =
 	"(b.malloc = 0 OR r.committed > 0 OR r.rss > 0) "
 	"GROUP BY 1, 2";
 
-struct owner_totals {
-	uint64_t rss, reserved;
-	bool found;
-};
-
-static struct owner_totals total_of(const struct memory_process *p, const char *owner)
+static void add_sums(struct memory_sums *to, const struct memory_sums *more)
 {
-	struct owner_totals t = { 0 };
+	to->segments += more->segments;
+	to->reserved += more->reserved;
+	to->committed += more->committed;
+	to->rss += more->rss;
+	to->pss += more->pss;
+	to->private += more->private;
+	to->swap += more->swap;
+	to->live_blocks += more->live_blocks;
+	to->live_bytes += more->live_bytes;
+}
 
+/* Returns the owner with this name; NULL: there is none. */
+static struct memory_owner *find_owner(const struct memory_process *p, const char *name)
+{
 	for (size_t i = 0; i < p->owner_count; i++)
-		if (!strcmp(p->owners[i].owner, owner)) {
-			t.found = true;
-			t.rss += p->owners[i].sums.rss;
-			t.reserved += p->owners[i].sums.reserved;
-		}
-	return t;
+		if (strcmp(p->owners[i].owner, name) == 0)
+			return &p->owners[i];
+	return NULL;
 }
 
 uint64_t memory_owner_total(const struct memory_process *p, const char *owner)
 {
-	return total_of(p, owner).rss;
+	const struct memory_owner *found = find_owner(p, owner);
+
+	return found ? found->sums.rss : 0;
 }
 
-static int by_owner(const void *left, const void *right, void *context)
+static void add_detail(struct memory_process *p, const char *owner, const char *detail,
+		       const struct memory_sums *sums)
+{
+	struct memory_owner *o = find_owner(p, owner);
+	struct memory_detail *d;
+
+	if (!o) {
+		o = rows_push(&p->owners, &p->owner_count, &p->owner_room, sizeof(*o));
+		o->owner = mem_text(owner);
+	}
+	d = rows_push(&o->details, &o->count, &o->room, sizeof(*d));
+	*d = (struct memory_detail){ mem_text(detail), *sums };
+	add_sums(&o->sums, sums);
+}
+
+static int by_owner(const void *left, const void *right)
 {
 	const struct memory_owner *a = left, *b = right;
-	struct owner_totals x = total_of(context, a->owner), y = total_of(context, b->owner);
-	int names = strcmp(a->owner, b->owner);
 
-	if (names)
-		return x.rss != y.rss		  ? (x.rss < y.rss ? 1 : -1)
-		       : x.reserved != y.reserved ? (x.reserved < y.reserved ? 1 : -1)
-						  : names;
+	if (a->sums.rss != b->sums.rss)
+		return a->sums.rss < b->sums.rss ? 1 : -1;
+	if (a->sums.reserved != b->sums.reserved)
+		return a->sums.reserved < b->sums.reserved ? 1 : -1;
+	return strcmp(a->owner, b->owner);
+}
+
+static int by_detail(const void *left, const void *right)
+{
+	const struct memory_detail *a = left, *b = right;
+
 	if (a->sums.rss != b->sums.rss)
 		return a->sums.rss < b->sums.rss ? 1 : -1;
 	return strcmp(a->detail, b->detail);
@@ -76,8 +102,8 @@ static int by_owner(const void *left, const void *right, void *context)
 
 static struct shiny_err *load_owners(struct store *store, struct memory_process *p)
 {
+	const struct memory_sums none = { 0 };
 	struct query *q = NULL;
-	struct memory_process *order;
 	struct shiny_err *err = store_query(store, owners_sql, &q);
 
 	if (!err) {
@@ -85,12 +111,7 @@ static struct shiny_err *load_owners(struct store *store, struct memory_process 
 		query_bind_number(q, 2, (int64_t)p->time);
 	}
 	QUERY_EACH (q, err) {
-		struct memory_owner *o =
-			rows_push(&p->owners, &p->owner_count, &p->owner_room, sizeof(*o));
-
-		o->owner = mem_text(query_text(q, 0));
-		o->detail = mem_text(query_text(q, 1));
-		o->sums = (struct memory_sums){
+		struct memory_sums sums = {
 			.segments = (uint64_t)query_number(q, 2),
 			.reserved = (uint64_t)query_number(q, 3),
 			.committed = (uint64_t)query_number(q, 4),
@@ -101,25 +122,18 @@ static struct shiny_err *load_owners(struct store *store, struct memory_process 
 			.live_blocks = (uint64_t)query_number(q, 9),
 			.live_bytes = (uint64_t)query_number(q, 10),
 		};
+
+		add_detail(p, query_text(q, 0), query_text(q, 1), &sums);
 	}
 	query_end(q);
 	if (err)
 		return err;
-	if (!total_of(p, "unclassified").found) { /* listed always, also when it is 0 */
-		struct memory_owner *o =
-			rows_push(&p->owners, &p->owner_count, &p->owner_room, sizeof(*o));
-
-		o->owner = mem_text("unclassified");
-		o->detail = mem_text("");
-	}
-	/* sorting needs sums over rows, which it moves: give it a copy */
-	order = mem_alloc(sizeof(*order));
-	*order = *p;
-	order->owners = mem_alloc(p->owner_count * sizeof(*p->owners));
-	memcpy(order->owners, p->owners, p->owner_count * sizeof(*p->owners));
-	qsort_r(p->owners, p->owner_count, sizeof(*p->owners), by_owner, order);
-	free(order->owners);
-	free(order);
+	if (!find_owner(p, "unclassified")) /* listed always, also when it is 0 */
+		add_detail(p, "unclassified", "", &none);
+	for (size_t i = 0; i < p->owner_count; i++)
+		qsort(p->owners[i].details, p->owners[i].count, sizeof(*p->owners[i].details),
+		      by_detail);
+	qsort(p->owners, p->owner_count, sizeof(*p->owners), by_owner);
 	return NULL;
 }
 
@@ -181,8 +195,10 @@ static int by_rss(const void *left, const void *right)
 static void process_deinit(struct memory_process *p)
 {
 	for (size_t i = 0; i < p->owner_count; i++) {
+		for (size_t k = 0; k < p->owners[i].count; k++)
+			free(p->owners[i].details[k].detail);
+		free(p->owners[i].details);
 		free(p->owners[i].owner);
-		free(p->owners[i].detail);
 	}
 	free(p->owners);
 	free(p->samples);
@@ -240,32 +256,11 @@ void memory_deinit(struct memory_history *memory)
 	free(memory->processes);
 }
 
-size_t memory_owner_sums(const struct memory_process *p, size_t i, struct memory_sums *out)
-{
-	const char *owner = p->owners[i].owner;
-
-	*out = (struct memory_sums){ 0 };
-	for (; i < p->owner_count && !strcmp(p->owners[i].owner, owner); i++) {
-		const struct memory_sums *s = &p->owners[i].sums;
-
-		out->segments += s->segments;
-		out->reserved += s->reserved;
-		out->committed += s->committed;
-		out->rss += s->rss;
-		out->pss += s->pss;
-		out->private += s->private;
-		out->swap += s->swap;
-		out->live_blocks += s->live_blocks;
-		out->live_bytes += s->live_bytes;
-	}
-	return i;
-}
-
 /* ---- the tree ---- */
 
 /* Live blocks at the time of a process's sample, by type. */
 struct live_type {
-	uint32_t type; /* id of table type; 0: unknown */
+	uint32_t type;	   /* id of table type; 0: unknown */
 	uint64_t bytes[2]; /* [0] malloc's, [1] the garbage collector's */
 };
 struct live {
@@ -279,7 +274,7 @@ struct memory_count {
 	size_t live_count;
 	uint64_t *moments; /* ascending, each once */
 	size_t moment_count, next;
-	uint32_t *index;   /* type id → index of the current process's rows + 1 */
+	uint32_t *index; /* type id → index of the current process's rows + 1 */
 	size_t types;
 };
 
@@ -399,6 +394,15 @@ static void add_live(struct tree_node *owner, uint64_t rss, const struct live *l
 	rest->kept = true;
 }
 
+static void add_details(struct tree_node *node, const struct memory_owner *owner)
+{
+	for (size_t i = 0; i < owner->count; i++) {
+		const struct memory_detail *d = &owner->details[i];
+
+		tree_child(node, *d->detail ? d->detail : "(other)")->value += d->sums.rss;
+	}
+}
+
 static void add_process(struct tree_node *root, const struct memory_process *p,
 			const struct live *live, const char *match, char *const *names,
 			size_t name_count)
@@ -406,37 +410,25 @@ static void add_process(struct tree_node *root, const struct memory_process *p,
 	char *name = mem_format("%s, pid %" PRIu32, p->name, p->pid);
 	struct tree_node *process = NULL;
 
-	for (size_t i = 0; i < p->owner_count;) {
-		const char *owner = p->owners[i].owner;
+	for (size_t i = 0; i < p->owner_count; i++) {
+		const struct memory_owner *o = &p->owners[i];
+		bool unclassified = strcmp(o->owner, "unclassified") == 0;
 		struct tree_node *node;
-		uint64_t rss = 0;
-		size_t end = i;
 
-		for (; end < p->owner_count && !strcmp(p->owners[end].owner, owner); end++)
-			rss += p->owners[end].sums.rss;
-		if ((match && !text_matches(match, owner)) ||
-		    (!rss && strcmp(owner, "unclassified"))) {
-			i = end;
+		if ((match && !text_matches(match, o->owner)) || (!o->sums.rss && !unclassified))
 			continue;
-		}
 		process = process ? process : tree_child(root, name);
-		node = tree_child(process, owner);
-		node->value = rss;
-		node->kept = !strcmp(owner, "unclassified");
-		process->value += rss;
-		root->value += rss;
-		if (!strcmp(owner, "malloc") && live->bytes[0])
-			add_live(node, rss, live, 0, names, name_count);
-		else if (!strcmp(owner, "oilpan") && live->bytes[1])
-			add_live(node, rss, live, 1, names, name_count);
-		else
-			for (size_t k = i; k < end && (end - i > 1 || *p->owners[k].detail); k++) {
-				const char *detail = p->owners[k].detail;
-
-				tree_child(node, *detail ? detail : "(other)")->value +=
-					p->owners[k].sums.rss;
-			}
-		i = end;
+		node = tree_child(process, o->owner);
+		node->value = o->sums.rss;
+		node->kept = unclassified;
+		process->value += o->sums.rss;
+		root->value += o->sums.rss;
+		if (!strcmp(o->owner, "malloc") && live->bytes[0])
+			add_live(node, o->sums.rss, live, 0, names, name_count);
+		else if (!strcmp(o->owner, "oilpan") && live->bytes[1])
+			add_live(node, o->sums.rss, live, 1, names, name_count);
+		else if (memory_has_details(o))
+			add_details(node, o);
 	}
 	free(name);
 }

@@ -11,6 +11,7 @@
 #ifndef SHINY_MEMORY_H
 #define SHINY_MEMORY_H
 
+#include "../../answer/field.h"
 #include "../query/filter.h"
 #include "../attribute/tree.h"
 
@@ -20,9 +21,15 @@ struct memory_sums {
 	uint64_t live_blocks, live_bytes; /* of owner malloc: its blocks; of others:
 					   * garbage-collected objects */
 };
-struct memory_owner {
-	char *owner, *detail; /* detail "": none */
+struct memory_detail {
+	char *detail; /* "": none */
 	struct memory_sums sums;
+};
+struct memory_owner {
+	char *owner;
+	struct memory_sums sums; /* of the details, of which there is at least one */
+	struct memory_detail *details; /* most resident bytes first */
+	size_t count, room;
 };
 struct memory_sample {
 	uint64_t time, rss;
@@ -33,7 +40,7 @@ struct memory_process {
 	uint64_t time;	 /* time of this sample */
 	uint64_t areas;  /* mappings listed by the kernel; 0: it showed only their sum */
 	struct memory_sums sums; /* live: malloc's */
-	struct memory_owner *owners; /* sorted by resident bytes of the owner, then of the detail */
+	struct memory_owner *owners; /* most resident bytes first */
 	size_t owner_count, owner_room;
 	struct memory_sample *samples; /* all samples of the process */
 	size_t sample_count, sample_room;
@@ -57,11 +64,14 @@ SHINY_MUST_CHECK struct shiny_err *memory_load(struct store *store, const struct
 					       struct memory_history *out);
 void memory_deinit(struct memory_history *memory);
 
-/* Adds up the details of the owner that begins at `i`; returns the index of the next owner. */
-size_t memory_owner_sums(const struct memory_process *p, size_t i, struct memory_sums *out);
-
 /* Returns the resident bytes of an owner; 0: there is none. */
 uint64_t memory_owner_total(const struct memory_process *p, const char *owner);
+
+/* Returns true if the details say more than the owner. */
+static inline bool memory_has_details(const struct memory_owner *owner)
+{
+	return owner->count > 1 || *owner->details->detail;
+}
 
 /* Makes a tree of resident bytes: process, owner, detail. With events, those of malloc and the
  * garbage collector are the types of the blocks live at that time, and the rest. */
@@ -69,5 +79,8 @@ SHINY_MUST_CHECK struct shiny_err *memory_tree(struct store *store,
 					       const struct memory_history *memory,
 					       const char *match, double threshold, bool full,
 					       struct tree_node *root);
+
+extern const struct field memory_sums_fields[]; /* of struct memory_sums */
+extern const struct field memory_fields[];      /* of struct memory_history */
 
 #endif

@@ -316,6 +316,20 @@ static void add_sums(struct pages_sums *to, const struct pages_sums *from)
 		sum[i] += more[i];
 }
 
+/* Adds what an owner has for live blocks: all of malloc's, of others what has some. */
+static void add_sample(struct pages_sums *to, const struct memory_owner *owner)
+{
+	for (size_t i = 0; i < owner->count; i++) {
+		const struct memory_sums *sums = &owner->details[i].sums;
+
+		if (!sums->live_bytes && strcmp(owner->owner, "malloc") != 0)
+			continue;
+		to->committed += sums->committed;
+		to->resident += sums->rss;
+		to->sample_live += sums->live_bytes;
+	}
+}
+
 static struct shiny_err *load_samples(struct store *store, const struct filter *filter,
 				      struct pages *pages)
 {
@@ -336,16 +350,8 @@ static struct shiny_err *load_samples(struct store *store, const struct filter *
 				continue;
 			p->sample_time = sample->time;
 			p->sums.sampled = 1;
-			for (size_t o = 0; o < sample->owner_count; o++) {
-				const struct memory_sums *sums = &sample->owners[o].sums;
-
-				if (!sums->live_bytes &&
-				    strcmp(sample->owners[o].owner, "malloc") != 0)
-					continue;
-				p->sums.committed += sums->committed;
-				p->sums.resident += sums->rss;
-				p->sums.sample_live += sums->live_bytes;
-			}
+			for (size_t o = 0; o < sample->owner_count; o++)
+				add_sample(&p->sums, &sample->owners[o]);
 		}
 	}
 	memory_deinit(&memory);

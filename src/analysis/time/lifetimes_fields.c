@@ -70,7 +70,7 @@ static const struct field ages_fields[] = {
 };
 #define ROW struct lifetime_row
 #define RESULT struct lifetimes
-static const struct field sums_fields[] = {
+static const struct field life_fields[] = {
 	{ FIELD_SHARE("share", ROW, blocks, RESULT, total.blocks) },
 	{ FIELD_BAR("bar", ROW, blocks, RESULT, total.blocks) },
 	{ FIELD_COUNT("blocks", ROW, blocks), .help = "blocks that began" },
@@ -97,7 +97,7 @@ const struct field lifetime_fields[] = {
 	{ FIELD_TEXT("name", ROW, name), FIELD_BY_NAME,
 	  .help = "the type, call site, component or tag" },
 	{ FIELD_FULL_NAME(ROW), .help = "the same, not shortened" },
-	{ FIELD_SAME(sums_fields) },
+	{ FIELD_SAME(life_fields) },
 	FIELD_LAST
 };
 #define OCTAVE struct distribution_octave
@@ -116,7 +116,7 @@ static const struct field octave_fields[] = {
 };
 const struct field lifetimes_fields[] = {
 	{ FIELD_TIME("duration_ns", RESULT, duration), .help = "the length of the session" },
-	{ FIELD_OBJECT("total", RESULT, total, sums_fields), .help = "all blocks" },
+	{ FIELD_OBJECT("total", RESULT, total, life_fields), .help = "all blocks" },
 	{ FIELD_FIRST("histogram", RESULT, octaves.rows, octaves.count, octave_fields),
 	  .skip = is_empty, .help = "an octave of lifetimes" },
 	{ FIELD_FIRST("octaves", RESULT, octaves.rows, octaves.count, octave_fields),

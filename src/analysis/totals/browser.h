@@ -18,6 +18,7 @@
 #ifndef SHINY_BROWSER_H
 #define SHINY_BROWSER_H
 
+#include "../../answer/field.h"
 #include "../query/filter.h"
 
 struct browser_side {
@@ -49,5 +50,8 @@ SHINY_MUST_CHECK struct shiny_err *browser_load(struct store *store, const struc
 						uint64_t until, const char *match,
 						struct browser *out);
 void browser_deinit(struct browser *browser);
+
+extern const struct field browser_sample_fields[]; /* of struct browser_sample: its list "rows" */
+extern const struct field browser_fields[];        /* of struct browser */
 
 #endif

@@ -17,6 +17,7 @@
 #ifndef SHINY_HEADLINES_H
 #define SHINY_HEADLINES_H
 
+#include "../../answer/field.h"
 #include "../query/filter.h"
 
 struct headline {
@@ -50,5 +51,6 @@ SHINY_MUST_CHECK struct shiny_err *unrecorded_load(struct store *store, struct u
 void unrecorded_deinit(struct unrecorded *unrecorded);
 /* Returns "3× perl, exec'd by setpriv (pid 71): why"; the caller frees it. */
 char *unrecorded_line(const struct unrecorded_row *row);
+extern const struct field unrecorded_fields[]; /* of struct unrecorded: its list "not_recorded" */
 
 #endif

@@ -34,7 +34,7 @@ static void read_row(struct processes *out, const struct query *q)
 
 /* Moves row `index` and its descendants to `to`, depth first. */
 static void place(struct processes *from, struct processes *to, size_t index, unsigned depth,
-		  size_t parent_row, bool *placed)
+		  const struct process_row *above, bool *placed)
 {
 	size_t here = to->count, last = 0;
 	uint32_t id = from->rows[index].id;
@@ -42,7 +42,7 @@ static void place(struct processes *from, struct processes *to, size_t index, un
 	placed[index] = true;
 	to->rows[to->count++] = from->rows[index];
 	to->rows[here].depth = depth;
-	to->rows[here].parent_row = parent_row;
+	to->rows[here].above = above;
 	to->rows[here].last_child = true;
 	for (size_t i = 0; i < from->count && depth < DEEPEST; i++) {
 		if (placed[i] || from->rows[i].parent != id)
@@ -50,7 +50,7 @@ static void place(struct processes *from, struct processes *to, size_t index, un
 		if (last)
 			to->rows[last].last_child = false;
 		last = to->count;
-		place(from, to, i, depth + 1, here + 1, placed);
+		place(from, to, i, depth + 1, &to->rows[here], placed);
 	}
 }
 
@@ -67,7 +67,7 @@ static void into_tree(struct processes *rows)
 			for (size_t j = 0; j < rows->count && root && !orphans; j++)
 				root = j == i || rows->rows[j].id != rows->rows[i].parent;
 			if (!placed[i] && root)
-				place(rows, &tree, i, 0, 0, placed);
+				place(rows, &tree, i, 0, NULL, placed);
 		}
 	free(rows->rows);
 	free(placed);
@@ -114,23 +114,20 @@ void processes_deinit(struct processes *processes)
 	free(processes->rows);
 }
 
-void processes_branch(const struct processes *processes, size_t index, char *out, size_t room)
+void processes_branch(const struct process_row *row, char *out, size_t room)
 {
-	const struct process_row *row = &processes->rows[index];
-	size_t chain[DEEPEST + 1], count = 0, at = 0;
+	const struct process_row *chain[DEEPEST + 1];
+	size_t count = 0, at = 0;
 
 	*out = 0;
 	if (!row->depth)
 		return;
-	for (size_t up = row->parent_row; up && count < DEEPEST;
-	     up = processes->rows[up - 1].parent_row)
-		if (processes->rows[up - 1].depth)
-			chain[count++] = up - 1;
+	for (const struct process_row *up = row->above; up && count < DEEPEST; up = up->above)
+		if (up->depth)
+			chain[count++] = up;
 	while (count && at + 16 < room)
 		at += (size_t)snprintf(out + at, room - at, "%s",
-				       processes->rows[chain[--count]].last_child
-					       ? "   "
-					       : "\xe2\x94\x82  ");
+				       chain[--count]->last_child ? "   " : "\xe2\x94\x82  ");
 	snprintf(out + at, room - at, "%s",
 		 row->last_child ? "\xe2\x94\x94\xe2\x94\x80 " : "\xe2\x94\x9c\xe2\x94\x80 ");
 }

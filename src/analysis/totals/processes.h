@@ -7,6 +7,7 @@
 #ifndef SHINY_PROCESSES_H
 #define SHINY_PROCESSES_H
 
+#include "../../answer/field.h"
 #include "../query/filter.h"
 
 struct process_row {
@@ -17,7 +18,7 @@ struct process_row {
 	struct sums sums;
 	unsigned depth;      /* 0: a root of the tree */
 	bool last_child;     /* among the children of its parent */
-	size_t parent_row;   /* parent's row + 1; 0: none */
+	const struct process_row *above; /* of its parent; NULL: none */
 };
 struct processes {
 	struct process_row *rows; /* parents before children, children by id */
@@ -27,7 +28,9 @@ struct processes {
 SHINY_MUST_CHECK struct shiny_err *processes_load(struct store *store, struct processes *out);
 void processes_deinit(struct processes *processes);
 
-/* Writes "│ ├─ " for row `index`; `room` is at least 8 bytes a level. */
-void processes_branch(const struct processes *processes, size_t index, char *out, size_t room);
+/* Writes "│ ├─ " for a row; `room` is at least 8 bytes a level. */
+void processes_branch(const struct process_row *row, char *out, size_t room);
+
+extern const struct field processes_fields[]; /* of struct processes: its list "rows" */
 
 #endif

@@ -8,8 +8,7 @@
 #include "../../base/cleanup.h"
 #include "../../base/mem.h"
 #include "../../base/units.h"
-#include "../answers_json.h"
-#include "../ctl.h"
+#include "../rows_verb.h"
 
 static void print_wrapped(const struct style *style, const char *label, const char *text)
 {
@@ -38,34 +37,7 @@ static void print_wrapped(const struct style *style, const char *label, const ch
 	fprintf(style->out, "%s\n", text);
 }
 
-static void print_rows(const struct style *style, const struct diagnosis *d)
-{
-	enum { BYTES, BLOCKS, NAME, TEXT, COLUMNS };
-	static const struct table_column columns[COLUMNS] = {
-		[BYTES] = { .title = "bytes", .kind = CELL_BYTES },
-		[BLOCKS] = { .title = "blocks", .kind = CELL_COUNT },
-		[NAME] = { .title = "call site",
-			   .kind = CELL_TEXT,
-			   .flexible = true,
-			   .cut = TEXT_CUT_MIDDLE,
-			   .tint = TINT_NAME },
-		[TEXT] = { .title = "", .kind = CELL_TEXT },
-	};
-	struct table table;
-
-	table_init(&table, columns, COLUMNS);
-	for (size_t i = 0; i < DIAGNOSE_ROWS && d->rows[i].name; i++) {
-		table_row(&table);
-		table_number(&table, BYTES, d->rows[i].bytes);
-		table_number(&table, BLOCKS, d->rows[i].blocks);
-		table_text(&table, NAME, d->rows[i].name);
-		table_text(&table, TEXT, d->rows[i].text);
-	}
-	table_print(&table, style);
-	table_deinit(&table);
-}
-
-static void print(struct ctl *ctl, const struct diagnoses *diagnoses)
+static struct shiny_err *print(struct ctl *ctl, const struct answer *answer)
 {
 	static const char *const titles[SYMPTOMS] = {
 		[SYMPTOM_CHURN] = "Churn",
@@ -77,10 +49,12 @@ static void print(struct ctl *ctl, const struct diagnoses *diagnoses)
 	static const enum tint tints[VERDICTS] = {
 		[VERDICT_NO] = TINT_GOOD, [VERDICT_YES] = TINT_WARN, [VERDICT_UNKNOWN] = TINT_DIM
 	};
+	const struct diagnoses *diagnoses = answer->result;
 	const struct style *style = &ctl->style;
 
 	for (size_t i = 0; i < SYMPTOMS; i++) {
 		const struct diagnosis *d = &diagnoses->at[i];
+		const struct answer rows = { .fields = diagnosis_fields, .result = d };
 
 		fprintf(style->out, "%s%zu. %s: %s%s%s\n", i ? "\n" : "", i + 1, titles[i],
 			tint(style, tints[d->verdict]), verdict_names[d->verdict],
@@ -95,7 +69,7 @@ static void print(struct ctl *ctl, const struct diagnoses *diagnoses)
 		if (d->missing)
 			print_wrapped(style, "missing", d->missing);
 		if (d->rows[0].name)
-			print_rows(style, d);
+			answer_table(&rows, "rows", style);
 		if (d->verb && d->verdict != VERDICT_NO) {
 			AUTO_FREE char *file = text_shell(ctl->options.operands[0]);
 
@@ -103,38 +77,31 @@ static void print(struct ctl *ctl, const struct diagnoses *diagnoses)
 				tint(style, TINT_DIM), tint_end(style, TINT_DIM), d->verb, file);
 		}
 	}
-}
-
-static struct shiny_err *load(struct store *store, const struct filter *filter, bool full_names,
-			      struct diagnoses *out)
-{
-	unsigned flags = DIAGNOSE_PROGRESS | (full_names ? DIAGNOSE_FULL_NAMES : 0);
-	struct diagnose_known known;
-
-	SHINY_TRY(diagnose_load(store, filter, flags, &known, out));
-	diagnose_forget(&known);
 	return NULL;
 }
 
+static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct filter *filter,
+			      void *result)
+{
+	bool full_names = ctl->options.given[OPT_FULL_NAMES];
+	unsigned flags = DIAGNOSE_PROGRESS | (full_names ? DIAGNOSE_FULL_NAMES : 0);
+	struct diagnose_known known;
+
+	SHINY_TRY(diagnose_load(store, filter, flags, &known, result));
+	diagnose_forget(&known);
+	return NULL;
+}
+ROWS_VERB_DEINIT(struct diagnoses, diagnose_deinit)
+
 struct shiny_err *cmd_diagnose(struct ctl *ctl)
 {
-	struct diagnoses diagnoses;
-	struct store *store;
-	struct filter filter;
-	struct shiny_err *err = ctl_begin(ctl, &store, &filter);
+	static const struct rows_verb verb = {
+		.fields = diagnose_fields,
+		.size = sizeof(struct diagnoses),
+		.load = load,
+		.deinit = deinit,
+		.print = print,
+	};
 
-	if (!err)
-		err = ctl_loaded(store, &filter,
-				 load(store, &filter, ctl->options.given[OPT_FULL_NAMES],
-				      &diagnoses));
-	if (err)
-		return err;
-	if (CTL_JSON(ctl)) {
-		ctl_document(ctl);
-		json_diagnoses(&ctl->json, &diagnoses);
-	} else {
-		print(ctl, &diagnoses);
-	}
-	diagnose_deinit(&diagnoses);
-	return ctl_end(ctl, store, NULL);
+	return rows_verb_run(ctl, &verb);
 }

@@ -4,8 +4,8 @@
 #include "../../analysis/time/leaks.h"
 #include "../../base/cleanup.h"
 #include "../../base/units.h"
-#include "../retainer_text.h"
 #include "../rows_verb.h"
+#include "../snapshot_facts.h"
 
 enum { KEPT_ROWS = 5 };
 
@@ -133,21 +133,11 @@ static const char *next_of(const struct ctl *ctl)
 	return by_of(ctl) == GROUP_SITE ? "leaks --by type" : "leaks";
 }
 
-static struct shiny_err *put_keepers(const void *keepers, struct json *json, const char *key,
-				     void *context)
-{
-	(void)key;
-	(void)context;
-	keepers_json(json, keepers);
-	return NULL;
-}
-
 struct shiny_err *cmd_leaks(struct ctl *ctl)
 {
 	static const struct field fields[] = {
 		{ FIELD_GROUP(struct leaks_answer, leaks, leaks_fields) },
-		{ FIELD_PUT("kept_by", struct leaks_answer, keepers, put_keepers),
-		  .help = "what keeps the blocks of a row in the heap snapshot" },
+		{ FIELD_GROUP(struct leaks_answer, keepers, keepers_fields) },
 		FIELD_LAST
 	};
 	static const struct rows_verb verb = {

@@ -1,31 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_memory.c: `shinyctl memory`: prints the owners of each process's memory: reserved,
  * accessible, resident. */
-#define _GNU_SOURCE
-#include <stdlib.h>
 #include <string.h>
 
 #include "../../analysis/space/memory.h"
 #include "../../base/bars.h"
+#include "../../base/cleanup.h"
 #include "../../base/mem.h"
 #include "../../base/units.h"
-#include "../answers_json.h"
-#include "../ctl.h"
+#include "../rows_verb.h"
 
 enum { HISTORY_COLUMNS = 24 };
 
-enum { NAME, RESIDENT, SHARE, PRIVATE, SWAP, LIVE, COMMITTED, RESERVED, SEGMENTS, COLUMNS };
-static const struct table_column columns[COLUMNS] = {
-	[NAME] = { "whose", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME },
-	[RESIDENT] = { .title = "resident", .kind = CELL_BYTES },
-	[SHARE] = { .title = "share", .kind = CELL_SHARE, .drop = 2 },
-	[PRIVATE] = { .title = "private", .kind = CELL_BYTES, .drop = 3 },
-	[SWAP] = { .title = "swap", .kind = CELL_BYTES, .drop = 5 },
-	[LIVE] = { .title = "live", .kind = CELL_BYTES, .drop = 4 },
-	[COMMITTED] = { .title = "committed", .kind = CELL_BYTES, .drop = 6 },
-	[RESERVED] = { .title = "reserved", .kind = CELL_BYTES, .drop = 7 },
-	[SEGMENTS] = { .title = "segments", .kind = CELL_COUNT, .drop = 8, .tint = TINT_DIM },
+/* The table of a process: its owners, and below an owner its details. */
+struct memory_line {
+	char *name;
+	struct memory_sums sums;
+	const char *owner; /* NULL: a detail */
 };
+struct memory_lines {
+	VEC(struct memory_line) lines;
+	uint64_t resident;
+};
+
+/* clang-format off */
+static const struct field line_fields[] = {
+	{ FIELD_TEXT("whose", struct memory_line, name), FIELD_NAME },
+	{ FIELD_GROUP(struct memory_line, sums, memory_sums_fields) },
+	{ FIELD_SHARE("share", struct memory_line, sums.rss, struct memory_lines, resident) },
+	FIELD_LAST
+};
+static const struct field lines_fields[] = {
+	{ FIELD_ROWS("lines", struct memory_lines, lines.at, lines.count, line_fields),
+	  .shows = "whose resident share/2 private/3 swap/5 live_bytes/4 committed/6 reserved/7 "
+		   "segments/8" },
+	FIELD_LAST
+};
+/* clang-format on */
 
 /* Draws the resident bytes of all samples as a line of bars. */
 static char *history(const struct memory_process *p)
@@ -41,9 +52,12 @@ static char *history(const struct memory_process *p)
 }
 
 /* Returns the bytes that the allocator, or a collector's heap, holds besides live ones, as text. */
-static char *overhead(const char *owner, const struct memory_sums *sums)
+static char *overhead(const void *row, void *context)
 {
-	if (!sums->live_bytes)
+	const struct memory_line *line = row;
+	const struct memory_sums *sums = &line->sums;
+
+	if (!line->owner || !sums->live_bytes)
 		return NULL;
 	if (sums->live_bytes > sums->rss)
 		return mem_format(
@@ -55,43 +69,36 @@ static char *overhead(const char *owner, const struct memory_sums *sums)
 		units_bytes(UNITS_BUF, sums->live_bytes), units_bytes(UNITS_BUF, sums->rss),
 		units_bytes(UNITS_BUF, sums->rss - sums->live_bytes),
 		units_share(UNITS_BUF, (double)(sums->rss - sums->live_bytes), (double)sums->rss),
-		strcmp(owner, "malloc") ? "garbage, free memory and the heap's own data"
-					: "free memory, rounding and metadata of the allocator");
+		strcmp(line->owner, "malloc")
+			? "garbage, free memory and the heap's own data"
+			: "free memory, rounding and metadata of the allocator");
 }
 
-static void print_sums(struct table *table, const struct memory_sums *sums)
+static void add_owner(struct memory_lines *to, const struct memory_owner *owner, bool details)
 {
-	table_number(table, RESIDENT, sums->rss);
-	table_number(table, SHARE, sums->rss);
-	table_number(table, PRIVATE, sums->private);
-	if (sums->swap)
-		table_number(table, SWAP, sums->swap);
-	table_number(table, COMMITTED, sums->committed);
-	table_number(table, RESERVED, sums->reserved);
-	table_number(table, SEGMENTS, sums->segments);
-}
+	*vec_push(&to->lines) = (struct memory_line){ .name = mem_format("  %s", owner->owner),
+						      .sums = owner->sums,
+						      .owner = owner->owner };
+	if (!details || !memory_has_details(owner))
+		return;
+	for (size_t i = 0; i < owner->count; i++) {
+		const struct memory_detail *d = &owner->details[i];
 
-static void print_details(struct table *table, const struct memory_process *p, size_t from,
-			  size_t to)
-{
-	for (size_t i = from; i < to; i++) {
-		char *name = mem_format("     %s",
-					*p->owners[i].detail ? p->owners[i].detail : "(other)");
-
-		table_row(table);
-		table_text(table, NAME, name);
-		print_sums(table, &p->owners[i].sums);
-		if (p->owners[i].sums.live_bytes)
-			table_number(table, LIVE, p->owners[i].sums.live_bytes);
-		free(name);
+		*vec_push(&to->lines) = (struct memory_line){
+			.name = mem_format("     %s", *d->detail ? d->detail : "(other)"),
+			.sums = d->sums
+		};
 	}
 }
 
 static void print_process(struct ctl *ctl, const struct memory_process *p, bool details)
 {
 	struct style *style = &ctl->style;
-	struct table table;
-	char *bars = history(p);
+	struct memory_lines owners = { .resident = p->sums.rss };
+	const struct answer answer = { .fields = lines_fields,
+				       .result = &owners,
+				       .below = overhead };
+	AUTO_FREE char *bars = history(p);
 
 	fprintf(style->out, "%s%s, pid %u%s: %s resident, %.2f s after the start; %s\n",
 		tint(style, TINT_BOLD), p->name, p->pid, tint_end(style, TINT_BOLD),
@@ -101,34 +108,18 @@ static void print_process(struct ctl *ctl, const struct memory_process *p, bool 
 		fputs("  the kernel does not let this user look into it (/proc/PID/smaps): only "
 		      "the sum is known\n",
 		      style->out);
-	free(bars);
-	table_init(&table, columns, COLUMNS);
-	for (size_t i = 0; i < p->owner_count;) {
-		struct memory_sums sums;
-		size_t end = memory_owner_sums(p, i, &sums);
-		char *name = mem_format("  %s", p->owners[i].owner),
-		     *line = overhead(p->owners[i].owner, &sums);
-
-		table_row(&table);
-		table_text(&table, NAME, name);
-		print_sums(&table, &sums);
-		if (sums.live_bytes)
-			table_number(&table, LIVE, sums.live_bytes);
-		if (line)
-			table_below(&table, line);
-		if (details && (end - i > 1 || *p->owners[i].detail))
-			print_details(&table, p, i, end);
-		free(name);
-		i = end;
-	}
-	table_total(&table, SHARE, p->sums.rss);
-	table_print(&table, style);
-	table_deinit(&table);
+	for (size_t i = 0; i < p->owner_count; i++)
+		add_owner(&owners, &p->owners[i], details);
+	answer_table(&answer, "lines", style);
+	for (size_t i = 0; i < owners.lines.count; i++)
+		free(owners.lines.at[i].name);
+	free(owners.lines.at);
 	putc('\n', style->out);
 }
 
-static void print(struct ctl *ctl, const struct memory_history *memory)
+static struct shiny_err *print(struct ctl *ctl, const struct answer *answer)
 {
+	const struct memory_history *memory = answer->result;
 	bool details = ctl->options.given[OPT_DETAILS];
 
 	for (size_t i = 0; i < memory->count; i++)
@@ -144,6 +135,7 @@ static void print(struct ctl *ctl, const struct memory_history *memory)
 		fprintf(ctl->style.out, "%sthe samples took %s of processor time%s\n",
 			tint(&ctl->style, TINT_DIM), units_time(UNITS_BUF, memory->cost),
 			tint_end(&ctl->style, TINT_DIM));
+	return NULL;
 }
 
 static struct shiny_err *moment_of(const char *text, enum memory_moment *moment, uint64_t *time)
@@ -163,30 +155,32 @@ static struct shiny_err *moment_of(const char *text, enum memory_moment *moment,
 			 text);
 }
 
+static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct filter *filter,
+			      void *result)
+{
+	enum memory_moment moment;
+	uint64_t time;
+
+	SHINY_TRY(moment_of(ctl->options.text[OPT_AT], &moment, &time));
+	return memory_load(store, filter, moment, time, result);
+}
+ROWS_VERB_DEINIT(struct memory_history, memory_deinit)
+
+static const char *next_of(const struct ctl *ctl)
+{
+	return ctl->options.given[OPT_DETAILS] ? "tree --measure resident" : "memory --details";
+}
+
 struct shiny_err *cmd_memory(struct ctl *ctl)
 {
-	struct memory_history memory = { 0 };
-	struct filter filter = { 0 };
-	enum memory_moment moment;
-	struct store *store;
-	uint64_t time;
-	struct shiny_err *err = moment_of(ctl->options.text[OPT_AT], &moment, &time);
+	static const struct rows_verb verb = {
+		.fields = memory_fields,
+		.size = sizeof(struct memory_history),
+		.load = load,
+		.deinit = deinit,
+		.print = print,
+		.next_of = next_of,
+	};
 
-	if (!err)
-		err = ctl_begin(ctl, &store, &filter);
-	if (!err)
-		err = ctl_loaded(store, &filter,
-				 memory_load(store, &filter, moment, time, &memory));
-	if (err)
-		return err;
-	if (CTL_JSON(ctl)) {
-		ctl_document(ctl);
-		json_memory(&ctl->json, &memory);
-	} else {
-		print(ctl, &memory);
-	}
-	memory_deinit(&memory);
-	return ctl_end(ctl, store,
-		       ctl->options.given[OPT_DETAILS] ? "tree --measure resident"
-						       : "memory --details");
+	return rows_verb_run(ctl, &verb);
 }

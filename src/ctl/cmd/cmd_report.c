@@ -13,7 +13,7 @@
 #include "../../base/mem.h"
 #include "../../base/units.h"
 #include "../report_page.h"
-#include "../retainer_text.h"
+#include "../snapshot_facts.h"
 
 enum {
 	LIVE_ROWS = 5,

@@ -82,12 +82,12 @@ static void begin(const struct field *field, struct json *json, const char *key)
 }
 
 static struct shiny_err *put_rows(const struct answer *answer, const struct field *list,
-				  const void *result, struct json *json)
+				  const char *name, const void *result, struct json *json)
 {
 	struct field_rows rows = field_rows(list, result);
 	size_t shown = rows_shown(answer, list, rows.count);
 
-	json_array(json, list->key);
+	json_array(json, name);
 	for (size_t i = 0; i < shown; i++) {
 		const void *row = field_row(list, rows, i);
 
@@ -117,7 +117,7 @@ static struct shiny_err *put_fields(const struct answer *answer, const struct fi
 			SHINY_TRY(put_fields(answer, f->fields, part, json));
 			json_end(json);
 		} else if (f->kind == FIELD_KIND_ROWS) {
-			SHINY_TRY(put_rows(answer, f, row, json));
+			SHINY_TRY(put_rows(answer, f, f->key, row, json));
 		} else if (f->kind == FIELD_KIND_NUMBERS) {
 			put_numbers(f, part, json);
 		} else if (f->kind == FIELD_KIND_PUT) {
@@ -132,6 +132,12 @@ static struct shiny_err *put_fields(const struct answer *answer, const struct fi
 struct shiny_err *answer_json(const struct answer *answer, struct json *json)
 {
 	return put_fields(answer, answer->fields, answer->result, json);
+}
+
+struct shiny_err *answer_json_list(const struct answer *answer, const char *key, struct json *json,
+				   const char *name)
+{
+	return put_rows(answer, list_of(answer, key), name, answer->result, json);
 }
 
 /* ---- columns ---- */
@@ -308,6 +314,8 @@ static void fill(struct table *table, const struct answer *answer, const struct 
 		table_row(table);
 		for (size_t i = 0; i < table->column_count; i++)
 			set_cell(table, i, &columns[i], row);
+		if (answer->below)
+			table_below(table, answer->below(row, answer->context));
 	}
 }
 

@@ -16,14 +16,19 @@ struct answer {
 	const void *result;
 	size_t limit;	/* most rows of the lists that --limit is for */
 	const char *by; /* title of the column of the rows' names; NULL: the field has one */
-	void *context;	/* for FIELD_KIND_PUT */
+	void *context;	/* for FIELD_KIND_PUT and `below` */
+	/* Returns the text below a row of the table, and the caller frees it; NULL: none. */
+	char *(*below)(const void *row, void *context);
 };
 
 /* Puts the members into the open object; an error comes from a FIELD_KIND_PUT. */
 SHINY_MUST_CHECK struct shiny_err *answer_json(const struct answer *answer, struct json *json);
 
-/* Prints a list as a table, without the columns that have no value in any row. `key`: of the list.
- */
+/* Puts one list, as a member with this name. `key`: of the list. */
+SHINY_MUST_CHECK struct shiny_err *answer_json_list(const struct answer *answer, const char *key,
+						    struct json *json, const char *name);
+
+/* Prints a list as a table, without the columns that have no value in any row. */
 void answer_table(const struct answer *answer, const char *key, const struct style *style);
 
 /* Writes a list as comma-separated values (RFC 4180), the first line the keys. */

@@ -195,7 +195,7 @@ void ctl_heading(const struct ctl *ctl, const char *title, const char *more)
 
 void json_sums(struct json *json, const struct sums *sums)
 {
-#define WRITE(name) json_number(json, #name, sums->name);
+#define WRITE(name, ...) json_number(json, #name, sums->name);
 	SUMS_EACH(WRITE, WRITE)
 #undef WRITE
 }

@@ -51,7 +51,7 @@ static void add_stat(struct store_stat *to, const struct store_stat *more)
 		to->min_size = more->min_size;
 	if (more->max_size > to->max_size)
 		to->max_size = more->max_size;
-#define ADD(name) to->name += more->name;
+#define ADD(name, ...) to->name += more->name;
 	SUMS_EACH(ADD, ADD)
 #undef ADD
 	to->reused += more->reused;

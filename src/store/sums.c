@@ -5,17 +5,21 @@
 
 void sums_read(struct sums *sums, const struct query *query, int first)
 {
-#define READ(name) sums->name = (uint64_t)query_number(query, first++);
+#define READ(name, ...) sums->name = (uint64_t)query_number(query, first++);
 	SUMS_EACH(READ, READ)
 #undef READ
 }
 
 void sums_add(struct sums *to, const struct sums *more)
 {
-#define ADD(name) to->name += more->name;
+#define ADD(name, ...) to->name += more->name;
 	SUMS_EACH(ADD, ADD)
 #undef ADD
 }
+
+#define FIELD(name, kind, text) { FIELD_##kind(#name, struct sums, name), .help = text },
+const struct field sums_fields[] = { SUMS_EACH(FIELD, FIELD) FIELD_LAST };
+#undef FIELD
 
 uint64_t sums_by(const struct sums *sums, enum sums_order order, uint64_t peak)
 {

@@ -54,7 +54,7 @@ static void tallies_deinit(struct tallies *t)
 
 /* ---- from the events ---- */
 
-#define STAT(name) STAT_##name,
+#define STAT(name, ...) STAT_##name,
 enum {
 	SUMS_EACH(STAT, STAT)
 	STAT_reused,

@@ -116,7 +116,7 @@ static bool is_empty(const void *row)
 #define SUMS struct size_sums
 #define ROW struct sizes_row
 #define OCTAVE struct sizes_octave
-static const struct field sums_fields[] = {
+static const struct field size_sums_fields[] = {
 	{ FIELD_COUNT("blocks", SUMS, blocks), .help = "blocks allocated" },
 	{ FIELD_BYTES("bytes", SUMS, bytes), .title = "asked for", .help = "requested bytes" },
 	{ FIELD_BYTES("usable", SUMS, usable), .help = "bytes that malloc_usable_size() returns" },
@@ -133,7 +133,7 @@ static const struct field sums_fields[] = {
 	FIELD_LAST
 };
 static const struct field total_fields[] = {
-	{ FIELD_GROUP(ROW, sums, sums_fields) },
+	{ FIELD_GROUP(ROW, sums, size_sums_fields) },
 	{ FIELD_WORKED_OUT("mean_size", BYTES, get_mean_size), .column_only = true },
 	{ FIELD_WORKED_OUT("least", BYTES, get_least), .help = "the smallest requested size" },
 	{ FIELD_WORKED_OUT("most", BYTES, get_most), .help = "the largest requested size" },
@@ -141,7 +141,8 @@ static const struct field total_fields[] = {
 	{ FIELD_COUNT("persistent", ROW, persistent), .title = "never ended",
 	  .help = "blocks that were not" },
 	{ FIELD_WORKED_OUT("geometric_mean_ns", TIME, get_geometric_mean),
-	  .title = "lived, geo mean", .help = "the geometric mean of the lifetimes of those freed" },
+	  .title = "lived, geo mean",
+	  .help = "the geometric mean of the lifetimes of those freed" },
 	FIELD_LAST
 };
 static const struct field named_fields[] = {
@@ -164,7 +165,7 @@ static const struct field octave_fields[] = {
 	{ FIELD_BYTES("up_to", OCTAVE, up_to), .title = "size \xe2\x89\xa4",
 	  .help = "the largest requested size of the row" },
 	{ FIELD_BAR("bar", OCTAVE, sums.blocks, struct sizes, total.sums.blocks) },
-	{ FIELD_GROUP(OCTAVE, sums, sums_fields) },
+	{ FIELD_GROUP(OCTAVE, sums, size_sums_fields) },
 	{ FIELD_COUNT("ended", OCTAVE, ages.ended), .help = "blocks that were freed" },
 	{ FIELD_COUNT("persistent", OCTAVE, ages.censored), .title = "never ended",
 	  .help = "blocks that were not" },

@@ -29,6 +29,8 @@ static const char *title_of(const struct ctl *ctl, enum option_id by)
 
 	if (word && strcmp(word, "site") == 0)
 		return "call site";
+	if (word && strcmp(word, "block") == 0)
+		return "type";
 	return word && strcmp(word, "class") == 0 ? "size class" : word;
 }
 

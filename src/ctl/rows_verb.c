@@ -13,6 +13,10 @@ static struct shiny_err *show(struct ctl *ctl, const struct rows_verb *verb,
 		ctl_document(ctl);
 		return answer_json(answer, &ctl->json);
 	}
+	if (verb->text) {
+		verb->text(ctl, answer);
+		return NULL;
+	}
 	if (verb->above)
 		verb->above(ctl, answer->result);
 	answer_table(answer, "rows", &ctl->style);
@@ -44,7 +48,7 @@ struct shiny_err *rows_verb_run(struct ctl *ctl, const struct rows_verb *verb)
 
 	SHINY_TRY(ctl_begin(ctl, &store, &filter));
 	SHINY_TRY(ctl_loaded(store, &filter, verb->load(ctl, store, &filter, result)));
-	answer.limit = ctl_limit(ctl, answer_count(&answer, "rows"), verb->usual);
+	answer.limit = ctl_limit(ctl, SIZE_MAX, verb->usual);
 	answer.by = title_of(ctl, verb->by);
 	answer.context = store;
 	err = show(ctl, verb, &answer);

@@ -157,8 +157,8 @@ static const struct field row_stacks_fields[] = {
 	  .help = "the sums of all rows, also of those that --limit leaves out" }
 #define ROWS(of) \
 	FIELD_ROWS("rows", RESULT, rows, count, of), .limited = true, .help = "a call site", \
-	.shows = "share bar/7 live_bytes live/3 allocs frees/5 bytes/4 peak_bytes/8 stacks/9 site " \
-		 "where/2 type_or_types/6 module_name/10"
+	.shows = "share bar/7 live_bytes live/3 allocs frees/5 bytes/4 peak_bytes/8 stacks/9 " \
+		 "site where/2 type_or_types/6 module_name/10"
 const struct field sites_fields[] = { TOTAL, { ROWS(row_fields) }, FIELD_LAST };
 const struct field sites_stacks_fields[] = {
 	TOTAL, { ROWS(row_stacks_fields), .spread = true }, FIELD_LAST

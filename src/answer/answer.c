@@ -112,6 +112,8 @@ static struct shiny_err *put_fields(const struct answer *answer, const struct fi
 		} else if (f->column_only || f->kind == FIELD_KIND_SHARE ||
 			   f->kind == FIELD_KIND_BAR) {
 			continue;
+		} else if (f->kind == FIELD_KIND_OBJECT && f->skip && f->skip(part)) {
+			json_null(json, f->key);
 		} else if (f->kind == FIELD_KIND_OBJECT) {
 			begin(f, json, f->key);
 			SHINY_TRY(put_fields(answer, f->fields, part, json));

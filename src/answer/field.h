@@ -125,7 +125,7 @@ struct field {
 	size_t count;             /* the number of rows; 0: it is at `count_offset` */
 	size_t count_offset;      /* of a size_t */
 	size_t size;              /* bytes of a row */
-	bool (*skip)(const void *row); /* NULL: none is left out */
+	bool (*skip)(const void *row); /* true: left out; NULL: none is. Of an OBJECT: null */
 };
 
 #define FIELD_LAST { .kind = FIELD_KIND_END },

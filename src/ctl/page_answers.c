@@ -3,20 +3,19 @@
 #include "page_answers.h"
 
 #include "../analysis/replay/replay_together.h"
+#include "../answer/answer.h"
 #include "answers_json.h"
-#include "pages_json.h"
 
 enum { LEAST_STEPS = 4 }; /* as growth's --least-steps */
 static const enum retained_by groupings[RETAINED_BYS] = { RETAINED_BY_TYPE, RETAINED_BY_SITE,
-							  RETAINED_BY_MEMBER,
-							  RETAINED_BY_COMPONENT,
+							  RETAINED_BY_MEMBER, RETAINED_BY_COMPONENT,
 							  RETAINED_BY_ROOT };
 static const char *const grouping_names[RETAINED_BYS] = { /* words of --by */
-	[RETAINED_BY_TYPE] = "type",
-	[RETAINED_BY_SITE] = "site",
-	[RETAINED_BY_MEMBER] = "member",
-	[RETAINED_BY_COMPONENT] = "component",
-	[RETAINED_BY_ROOT] = "root"
+							  [RETAINED_BY_TYPE] = "type",
+							  [RETAINED_BY_SITE] = "site",
+							  [RETAINED_BY_MEMBER] = "member",
+							  [RETAINED_BY_COMPONENT] = "component",
+							  [RETAINED_BY_ROOT] = "root"
 };
 
 struct answering {
@@ -130,12 +129,22 @@ static void put_retained(struct json *json, const struct retained *retained)
 	json_end(json);
 }
 
+/* Puts the members of a result; none of them can fail. */
+static void put_answer(struct json *json, const struct field *fields, const void *result)
+{
+	const struct answer answer = { .fields = fields,
+				       .result = result,
+				       .limit = PAGE_ANSWER_ROWS };
+
+	shiny_err_free(answer_json(&answer, json));
+}
+
 void page_answers_put(const void *answers, struct json *json)
 {
 	const struct page_answers *a = answers;
 
 	json_object(json, "pages");
-	json_pages(json, &a->known.pages, PAGES_UNDER, PAGE_ANSWER_ROWS, false);
+	put_answer(json, pages_fields, &a->known.pages);
 	json_end(json);
 	put_maps(json, &a->known.pages);
 	json_object(json, "growth");

@@ -178,7 +178,8 @@ static struct field_value column_value(const struct column *column, const void *
 	return field_value(column->field, part);
 }
 
-/* Finds the field with this key in `fields`, which are those of `group`; false: there is none. */
+/* Finds the field with this key in `fields`, which are those of `group`, or of an object
+ * "object.key"; false: there is none. */
 static bool find_column(const struct field *fields, const struct field *group, size_t offset,
 			const char *key, size_t length, struct column *out)
 {
@@ -186,6 +187,12 @@ static bool find_column(const struct field *fields, const struct field *group, s
 		if (f->kind == FIELD_KIND_GROUP) {
 			if (find_column(f->fields, f, offset + f->offset, key, length, out))
 				return true;
+		} else if (f->kind == FIELD_KIND_OBJECT) {
+			size_t name = strlen(f->key);
+
+			if (length > name && strncmp(f->key, key, name) == 0 && key[name] == '.')
+				return find_column(f->fields, f, offset + f->offset,
+						   key + name + 1, length - name - 1, out);
 		} else if (strlen(f->key) == length && strncmp(f->key, key, length) == 0) {
 			*out = (struct column){ f, group, offset, 0 };
 			return true;

@@ -20,10 +20,10 @@
  *   };
  *
  * The order of the array is the order of the JSON. `shows` of a list is its table: the keys of the
- * columns from left to right, and behind a slash how soon a column is left out of a narrow table:
- * the highest number first, never without one. A GROUP puts the fields of a struct inside into the
- * same object, an OBJECT into one of its own. A field whose value no member holds has a function
- * `get`.
+ * columns from left to right ("object.key": of an object inside), and behind a slash how soon a
+ * column is left out of a narrow table: the highest number first, never without one. A GROUP puts
+ * the fields of a struct inside into the same object, an OBJECT into one of its own. A field whose
+ * value no member holds has a function `get`.
  */
 #ifndef SHINY_FIELD_H
 #define SHINY_FIELD_H

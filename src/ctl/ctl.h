@@ -68,14 +68,6 @@ void ctl_heading(const struct ctl *ctl, const char *title, const char *more);
 void ctl_document(struct ctl *ctl);
 
 /* Put JSON rows that `report` shares with the verbs of the same name. */
-void json_types(struct ctl *ctl, const char *key, const struct types *types, enum types_by by,
-		size_t limit);
-void json_levels(struct ctl *ctl, const struct types *types);
-SHINY_MUST_CHECK struct shiny_err *json_sites(struct ctl *ctl, const char *key,
-					      const struct sites *sites, size_t limit);
-/* Puts the frames of a stack, innermost first; none for stack 0. */
-SHINY_MUST_CHECK struct shiny_err *json_stack(struct json *json, struct store *store,
-					      const char *key, uint32_t stack);
 void json_sums(struct json *json, const struct sums *sums);
 
 #endif

@@ -5,7 +5,6 @@
 #include "../analysis/replay/replay_together.h"
 #include "../answer/answer.h"
 #include "../base/cleanup.h"
-#include "pages_json.h"
 
 enum { LEAST_STEPS = 4 }; /* as growth's --least-steps */
 static const enum retained_by groupings[RETAINED_BYS] = { RETAINED_BY_TYPE, RETAINED_BY_SITE,
@@ -143,9 +142,7 @@ struct shiny_err *page_answers_put(const void *answers, struct json *json)
 {
 	const struct page_answers *a = answers;
 
-	json_object(json, "pages");
-	json_pages(json, &a->known.pages, PAGES_UNDER, PAGE_ANSWER_ROWS, false);
-	json_end(json);
+	SHINY_TRY(put(json, "pages", pages_fields, &a->known.pages, false));
 	put_maps(json, &a->known.pages);
 	SHINY_TRY(put(json, "growth", growth_fields, &a->growth, true));
 	SHINY_TRY(put(json, "leaks", leaks_fields, &a->known.leaks, true));

@@ -146,6 +146,12 @@ struct shiny_err *report_json(struct ctl *ctl, const struct report_page *page)
 	const struct answer processes = { .fields = processes_fields,
 					  .result = &page->processes,
 					  .limit = page->processes.count };
+	const struct answer types = { .fields = types_fields,
+				      .result = &page->types,
+				      .limit = ctl_limit(ctl, page->types.count, USUAL) };
+	const struct answer sites = { .fields = sites_fields,
+				      .result = &page->sites,
+				      .limit = ctl_limit(ctl, page->sites.count, USUAL) };
 	const struct totals *s = &page->totals;
 	struct json *json = &ctl->json;
 
@@ -180,8 +186,7 @@ struct shiny_err *report_json(struct ctl *ctl, const struct report_page *page)
 		json_null(json, "processes");
 	else
 		SHINY_TRY(answer_json_list(&processes, "rows", json, "processes"));
-	json_levels(ctl, &page->types);
-	json_types(ctl, "types", &page->types, TYPES_BY_BLOCK,
-		   ctl_limit(ctl, page->types.count, USUAL));
-	return json_sites(ctl, "sites", &page->sites, ctl_limit(ctl, page->sites.count, USUAL));
+	SHINY_TRY(answer_json_list(&types, "confidence", json, "confidence"));
+	SHINY_TRY(answer_json_list(&types, "rows", json, "types"));
+	return answer_json_list(&sites, "rows", json, "sites");
 }

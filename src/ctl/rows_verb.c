@@ -36,6 +36,8 @@ static const char *title_of(const struct ctl *ctl, enum option_id by)
 
 	if (word && strcmp(word, "site") == 0)
 		return "call site";
+	if (word && strcmp(word, "block") == 0)
+		return "type";
 	return word && strcmp(word, "class") == 0 ? "size class" : word;
 }
 
@@ -49,7 +51,7 @@ struct shiny_err *rows_verb_run(struct ctl *ctl, const struct rows_verb *verb)
 
 	SHINY_TRY(ctl_begin(ctl, &store, &filter));
 	SHINY_TRY(ctl_loaded(store, &filter, verb->load(ctl, store, &filter, result)));
-	answer.limit = ctl_limit(ctl, answer_count(&answer, "rows"), verb->usual);
+	answer.limit = ctl_limit(ctl, SIZE_MAX, verb->usual);
 	answer.by = title_of(ctl, verb->by);
 	answer.context = store;
 	err = show(ctl, verb, &answer);

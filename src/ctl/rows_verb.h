@@ -19,6 +19,8 @@ struct rows_verb {
 	void (*deinit)(void *result);
 	enum option_id by; /* the option that says what makes a row; 0: none */
 	size_t usual;	   /* most rows on a terminal without --limit; 0: all */
+	/* Prints an answer that is not one table; NULL: it is the list "rows". */
+	void (*text)(struct ctl *ctl, const struct answer *answer);
 	/* Print what stands above and below the table; NULL: nothing. */
 	void (*above)(struct ctl *ctl, const void *result);
 	void (*below)(struct ctl *ctl, const void *result);

@@ -87,8 +87,7 @@ static void load(const struct pooling_constants *constants, struct pooling *out)
 	must(pooling_load(session, &all, constants, NULL, POOLING_TYPES | POOLING_FULL_NAMES, out));
 	must(pooling_load(session, &all, constants, NULL, 0, &plain));
 	check("no types, and all else the same",
-	      !plain.type_count && !memcmp(plain.groups, out->groups, sizeof(plain.groups)) &&
-		      !memcmp(plain.buckets, out->buckets, sizeof(plain.buckets)) &&
+	      !plain.type_count && !memcmp(plain.sizes, out->sizes, sizeof(plain.sizes)) &&
 		      !memcmp(&plain.total, &out->total, sizeof(plain.total)),
 	      "it is not");
 	pooling_deinit(&plain);
@@ -126,7 +125,7 @@ static void by_hand(void)
 	must(pooling_parse("slow=1k,reuse=1,chunk=4k", &constants));
 	load(&constants, &p);
 
-	row = &p.groups[2][POPULATION_SHORT]; /* up to 1 KiB */
+	row = &p.sizes[2].lifetimes[POPULATION_SHORT]; /* up to 1 KiB */
 	number("objects/blocks", row->blocks, 9);
 	number("objects/bytes", row->bytes, 9000);
 	number("objects/most", row->most, 4);
@@ -144,7 +143,7 @@ static void by_hand(void)
 	number("objects/used pages", row->used_pages, 9);
 	number("objects/reclaimable", pooling_reclaimable(row, &row->without), 6);
 	number("objects/pooled reclaimable", pooling_reclaimable(row, &row->with), 8);
-	row = &p.groups[5][POPULATION_MIDDLE];
+	row = &p.sizes[5].lifetimes[POPULATION_MIDDLE];
 	number("mapped/slow", row->without.slow, 1);
 	number("mapped/cycles", row->without.cycles, 1000);
 	number("mapped/saved", (uint64_t)-pooling_saved(row), 1);
@@ -159,7 +158,7 @@ static void by_hand(void)
 	number("total/peak pages", p.total.without.peak_pages, 3 + 1537);
 	number("total/pooled peak pages", p.total.with.peak_pages, 1 + 1536);
 	number("total/end pages", p.total.without.end_pages, 3 + 49);
-	row = &p.groups[5][POPULATION_SHORT];
+	row = &p.sizes[5].lifetimes[POPULATION_SHORT];
 	number("huge/used pages", row->used_pages, 1537);
 	number("huge/reclaimable", pooling_reclaimable(row, &row->without), 1537);
 	number("peak is at", p.peak_time, 85000);
@@ -478,7 +477,7 @@ static void at_random(void)
 		filled += rows[g].blocks != 0;
 		snprintf(name, sizeof(name), "random/group %u: %" PRIu64 " blocks", g,
 			 rows[g].blocks);
-		same(name, &p.groups[g / 3][g % 3], &rows[g]);
+		same(name, &p.sizes[g / 3].lifetimes[g % 3], &rows[g]);
 	}
 	number("random/groups with blocks", filled >= 12, 1);
 	for (size_t i = 0; i < p.type_count; i++) {

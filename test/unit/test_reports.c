@@ -228,9 +228,9 @@ static void test_types(struct store *s)
 	number("types_processes", t.rows[2].processes, 2);
 	number("types_total", t.total.allocs, 46);
 	number("types_typed", t.typed_allocs, 19);
-	number("types_level_exact", t.levels[LEVEL_EXACT].allocs, 16);
-	number("types_level_high", t.levels[LEVEL_HIGH].live_bytes, 3000);
-	number("types_level_none", t.levels[LEVEL_NONE].allocs, 27);
+	number("types_level_exact", t.levels[LEVEL_EXACT].sums.allocs, 16);
+	number("types_level_high", t.levels[LEVEL_HIGH].sums.live_bytes, 3000);
+	number("types_level_none", t.levels[LEVEL_NONE].sums.allocs, 27);
 	types_deinit(&t);
 	must(types_load(s, &helper, TYPES_BY_BLOCK, NULL, ORDER_ALLOCS, &t));
 	number("types_scope_rows", t.count, 2);
@@ -378,7 +378,7 @@ static void test_gone(struct store *s)
 	must(types_load(s, &all, TYPES_BY_BLOCK, NULL, ORDER_LIVE, &types));
 	number("gone_types_total", types.total.live_bytes, 122);
 	number("gone_types_typed", types.typed_live_bytes, 112);
-	number("gone_types_level", types.levels[LEVEL_MEDIUM].live_bytes, 48);
+	number("gone_types_level", types.levels[LEVEL_MEDIUM].sums.live_bytes, 48);
 	types_deinit(&types);
 	must(sites_load(s, &all, SITES_BY_LINE, NULL, ORDER_LIVE, true, &sites));
 	number("gone_sites_total", sites.total.live_bytes, 122);

@@ -463,7 +463,7 @@ static struct shiny_err *load_pages(struct store *store, const struct filter *fi
 struct shiny_err *pages_load(struct store *store, const struct filter *filter,
 			     const struct pages_ask *ask, struct pages *out)
 {
-	struct pages pages = { 0 };
+	struct pages pages = { .under = ask->under };
 	struct groups types = { 0 }, sites = { 0 };
 	struct touched touched = { 0 };
 	struct page_moment moment = { .history = ask->history,

@@ -49,6 +49,7 @@
 #ifndef SHINY_PAGES_H
 #define SHINY_PAGES_H
 
+#include "../../answer/field.h"
 #include "../attribute/groups.h"
 #include "page_history.h"
 #include "page_series.h"
@@ -117,6 +118,7 @@ struct pages_process {
 	char *name;         /* role, or program */
 	uint64_t sample_time; /* of the last sample up to the moment; 0: none */
 	bool touched;         /* its pages have a reading for the moment */
+	bool mapped;          /* the caller sets it: pages_fields has its pages */
 	struct pages_sums sums;
 	struct page_run *runs; /* sorted by page */
 	size_t run_count, run_room;
@@ -138,6 +140,7 @@ struct pages_pins {
 struct pages {
 	enum pages_moment at;
 	uint64_t time, duration; /* ns since the session's start; ns of the session */
+	uint64_t under;          /* as asked */
 	struct touched_sums touched; /* for the moment; processes 0: Z is unknown */
 	struct pages_sums total; /* sum of the processes */
 	struct pages_process *processes; /* those with blocks at the moment, or with `history` ever;
@@ -155,9 +158,38 @@ static inline double pages_utilization(const struct pages_sums *sums)
 			   : 0;
 }
 
+static inline uint64_t pages_live(const struct pages_sums *sums)
+{
+	return sums->bytes - sums->overlap_bytes;
+}
+
+/* The arrays of sums, as rows. */
+struct pages_size {
+	unsigned index; /* of pages_bucket_up_to */
+	struct pages_bucket bucket;
+};
+struct pages_tenth {
+	unsigned index;
+	uint64_t pages, ranges, ranges_by_pages;
+};
+struct pages_set {
+	const char *name;
+	uint64_t pages, ranges;
+};
+struct pages_tables {
+	uint64_t pages, ranges, ever_pages, fate_pages;
+	struct pages_size sizes[PAGES_BUCKETS];
+	struct pages_tenth tenths[PAGES_TENTHS];
+	struct pages_set ever[PAGE_SETS], fates[PAGE_SETS]; /* without the empty set */
+};
+void pages_tables(const struct pages_sums *sums, struct pages_tables *out);
+
 /* Loads the pages. A time behind the session's end is a usage error. */
 SHINY_MUST_CHECK struct shiny_err *pages_load(struct store *store, const struct filter *filter,
 					      const struct pages_ask *ask, struct pages *out);
 void pages_deinit(struct pages *pages);
+
+extern const struct field pages_fields[];        /* of struct pages */
+extern const struct field pages_tables_fields[]; /* of struct pages_tables */
 
 #endif

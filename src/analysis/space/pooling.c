@@ -76,9 +76,9 @@ static void count_used(void *context, uint32_t groups, uint64_t pages)
 	for (uint32_t b = 0; b < PAGES_BUCKETS; b++) {
 		uint32_t replay = groups >> b * POPULATIONS & ((1 << POPULATIONS) - 1);
 
-		out->buckets[b].used_pages += replay ? pages : 0;
+		out->sizes[b].all.used_pages += replay ? pages : 0;
 		for (uint32_t p = 0; p < POPULATIONS; p++)
-			out->groups[b][p].used_pages += replay >> p & 1 ? pages : 0;
+			out->sizes[b].lifetimes[p].used_pages += replay >> p & 1 ? pages : 0;
 	}
 }
 
@@ -92,8 +92,26 @@ static int by_saving(const void *left, const void *right)
 
 static struct pooling_row *row_at(struct pooling *out, size_t of)
 {
-	return of < POOLING_GROUPS ? &out->groups[of / POPULATIONS][of % POPULATIONS]
+	return of < POOLING_GROUPS ? &out->sizes[of / POPULATIONS].lifetimes[of % POPULATIONS]
 				   : &out->types[of - POOLING_GROUPS];
+}
+
+static void set_ways(struct pooling *out)
+{
+	const struct pooling_row *t = &out->total;
+	const struct pooling_way ways[POOLING_WAYS] = {
+		[POOLING_AS_WAS] = { "as it was", t->without, t->destroyed, 0, 0 },
+		[POOLING_POOLS] = { "pools", t->with, t->destroyed, 0, 0 },
+		[POOLING_DEFERRED] = { "pools, destructors deferred", t->with, t->deferred, 0, 0 },
+	};
+
+	memcpy(out->ways, ways, sizeof(ways));
+	for (size_t i = 0; i < POOLING_WAYS; i++) {
+		struct pooling_way *way = &out->ways[i];
+
+		way->cycles = pooling_cycles(out, &way->side, way->destructors);
+		way->reclaimable = pooling_reclaimable(t, &way->side);
+	}
 }
 
 static void finish(struct pooling_model *m, const char *match, struct pooling *out)
@@ -107,14 +125,18 @@ static void finish(struct pooling_model *m, const char *match, struct pooling *o
 		if (m->pools[i].blocks)
 			add_pool(m, row_at(out, m->pools[i].of), &m->pools[i]);
 	for (uint32_t g = 0; g < POOLING_GROUPS; g++) {
-		struct pooling_row *row = &out->groups[g / POPULATIONS][g % POPULATIONS];
+		struct pooling_row *row = row_at(out, g);
 
+		row->bucket = g / POPULATIONS;
+		row->lifetime = population_names[g % POPULATIONS];
 		set_pages(row, m->peak.of[g], m->end.of[g]);
-		add_row(&out->buckets[g / POPULATIONS], row);
+		add_row(&out->sizes[row->bucket].all, row);
 		add_row(&out->total, row);
 	}
-	for (uint32_t b = 0; b < PAGES_BUCKETS; b++)
-		set_pages(&out->buckets[b], m->peak.buckets[b], m->end.buckets[b]);
+	for (uint32_t b = 0; b < PAGES_BUCKETS; b++) {
+		out->sizes[b].all.bucket = b;
+		set_pages(&out->sizes[b].all, m->peak.buckets[b], m->end.buckets[b]);
+	}
 	set_pages(&out->total, m->peak.total, m->end.total);
 	for (size_t i = 0; i <= m->process_count; i++)
 		used_pages_each(&m->used[i], count_used, out);
@@ -135,6 +157,7 @@ static void finish(struct pooling_model *m, const char *match, struct pooling *o
 	out->duration = m->lives->duration;
 	out->peak_time = m->lives->peak_time;
 	out->collected = m->lives->objects;
+	set_ways(out);
 }
 
 struct shiny_err *pooling_load_known(struct store *store, const struct filter *filter,

@@ -47,6 +47,7 @@
 #ifndef SHINY_POOLING_H
 #define SHINY_POOLING_H
 
+#include "../../answer/field.h"
 #include "../time/site_lives.h"
 #include "pages.h"
 #include "pooling_constants.h"
@@ -66,13 +67,23 @@ struct pooling_row {
 	uint64_t objects, destroyed;  /* blocks that are objects; those that ended */
 	uint64_t deferred;            /* number of destructors with deferred destruction */
 	struct pooling_side without, with;
+	unsigned bucket;              /* of all but types: pages_bucket_up_to */
+	const char *lifetime;         /* of population_names; NULL: of all */
 };
+struct pooling_bucket {
+	struct pooling_row all, lifetimes[POPULATIONS]; /* lifetimes: of the pools */
+};
+struct pooling_way { /* without pools; with them; with deferred destructors, too */
+	const char *text;
+	struct pooling_side side;
+	uint64_t destructors, cycles, reclaimable; /* cycles: pooling_cycles() */
+};
+enum { POOLING_AS_WAS, POOLING_POOLS, POOLING_DEFERRED, POOLING_WAYS };
 struct pooling {
 	struct pooling_constants constants;
-	/* by size bucket and lifetime of the pool */
-	struct pooling_row groups[PAGES_BUCKETS][POPULATIONS];
-	struct pooling_row buckets[PAGES_BUCKETS];             /* pages_bucket_up_to */
+	struct pooling_bucket sizes[PAGES_BUCKETS];
 	struct pooling_row total;
+	struct pooling_way ways[POOLING_WAYS]; /* of the total */
 	struct pooling_row *types;     /* those that match; most cycles saved first */
 	size_t type_count;
 	uint64_t duration, peak_time;  /* ns; of the session; time of most live bytes */
@@ -111,5 +122,7 @@ static inline uint64_t pooling_reclaimable(const struct pooling_row *row,
 {
 	return row->used_pages > side->end_pages ? row->used_pages - side->end_pages : 0;
 }
+
+extern const struct field pooling_fields[];
 
 #endif

@@ -377,7 +377,8 @@ static void find_phases(struct activity *a)
 	a->phase_count = phases_find(0, samples, a->count, ranges);
 	a->phases = mem_zero(a->phase_count, sizeof(*a->phases));
 	for (size_t i = 0; i < a->phase_count; i++) {
-		a->phases[i] = (struct phase){ .kind = ranges[i].kind,
+		a->phases[i] = (struct phase){ .number = i + 1,
+					       .kind = ranges[i].kind,
 					       .first = ranges[i].first,
 					       .last = ranges[i].last };
 		fill_phase(a, &a->phases[i]);

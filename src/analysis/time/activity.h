@@ -30,6 +30,7 @@
 #ifndef SHINY_ACTIVITY_H
 #define SHINY_ACTIVITY_H
 
+#include "../../answer/field.h"
 #include "../query/filter.h"
 #include "phase_rows.h"
 
@@ -85,5 +86,13 @@ static inline uint64_t activity_end(const struct activity *activity,
 
 	return end < activity->duration ? end : activity->duration;
 }
+static inline uint64_t activity_per_second(uint64_t count, uint64_t ns)
+{
+	return ns ? (uint64_t)((double)count * 1e9 / (double)ns + 0.5) : 0;
+}
+
+extern const struct field activity_fields[];
+/* The measures of an interval: of struct activity_point. */
+extern const struct field activity_point_fields[];
 
 #endif

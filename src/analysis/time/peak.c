@@ -479,7 +479,6 @@ static void arrange(struct peak_tracker *w, struct process_names *names, struct 
 {
 	struct moment all[PEAK_MARKS + 1];
 	size_t count = w->mark_count;
-	uint64_t most = 0;
 
 	for (size_t i = 0; i < count; i++)
 		count_ends(w, &w->marks[i]);
@@ -487,18 +486,19 @@ static void arrange(struct peak_tracker *w, struct process_names *names, struct 
 	memcpy(all, w->marks, count * sizeof(*all));
 	if (!w->falling && w->rising.round)
 		all[count++] = w->rising;
-	if (count)
-		qsort(all, count, sizeof(*all), by_time);
+	qsort(all, count, sizeof(*all), by_time);
 	for (size_t i = 0; i < count; i++)
-		most = all[i].bytes > most ? all[i].bytes : most;
+		out->most = all[i].bytes > out->most ? all[i].bytes : out->most;
 	out->peaks = mem_zero(count + 1, sizeof(*out->peaks));
 	for (size_t i = 0; i < count; i++) {
-		if ((double)all[i].bytes < PEAK_SHARE * (double)most)
+		if ((double)all[i].bytes < PEAK_SHARE * (double)out->most)
 			continue;
 		take(&all[i], w->groups, &out->peaks[out->count++]);
+		out->peaks[out->count - 1].number = out->count;
 		if (out->peaks[out->count - 1].bytes > out->peaks[out->highest].bytes)
 			out->highest = out->count - 1;
 	}
+	out->peaks[out->highest].highest = true;
 	out->processes = mem_zero(w->process_count + 1, sizeof(*out->processes));
 	for (size_t i = 0; i < w->process_count; i++) {
 		struct peak *peak = &out->processes[out->process_count];

@@ -29,6 +29,7 @@
 #ifndef SHINY_PEAK_H
 #define SHINY_PEAK_H
 
+#include "../../answer/field.h"
 #include "../attribute/groups.h"
 
 enum { PEAK_MARKS = 8 };
@@ -47,11 +48,15 @@ struct peak {
 	uint64_t time, blocks, bytes, soon_blocks, soon_bytes;
 	struct peak_row *rows; /* most bytes first */
 	size_t count;
+	size_t number;         /* of the session's peaks, from 1 */
+	bool highest;          /* of these */
+	bool shown;            /* the caller sets it: its rows are printed */
 };
 struct peaks {
 	uint64_t duration, soon; /* ns; soon: the value used */
 	struct peak *peaks;      /* of the session, by time; none if nothing was ever live */
 	size_t count, highest;
+	uint64_t most;           /* bytes of the highest */
 	struct peak *processes;  /* the highest of each process; most bytes first */
 	size_t process_count;
 	struct groups groups;    /* owns the rows' names */
@@ -68,5 +73,8 @@ SHINY_MUST_CHECK struct shiny_err *peak_load_highest(struct store *store,
 						     struct groups *groups, bool progress,
 						     struct peaks *out);
 void peak_deinit(struct peaks *peaks);
+
+extern const struct field peak_fields[];  /* of struct peak */
+extern const struct field peaks_fields[]; /* of struct peaks */
 
 #endif

@@ -23,6 +23,7 @@ struct phase_row { /* a type or a call site, in a phase */
 	uint64_t ended_blocks, ended_bytes;   /* that ended in it and began before it */
 };
 struct phase {
+	size_t number;                             /* from 1 */
 	enum phase_kind kind;
 	size_t first, last;                        /* intervals, both included */
 	uint64_t begin, end;                       /* ns; end of the last interval, or of the

@@ -16,11 +16,9 @@ static int compare(const void *left, const void *right, void *context)
 {
 	const struct site_row *a = left, *b = right;
 	enum sums_order order = *(enum sums_order *)context;
-	uint64_t x = sums_by(&a->sums, order, a->peak_bytes),
-		 y = sums_by(&b->sums, order, b->peak_bytes);
 
-	if (order != ORDER_NAME && x != y)
-		return x < y ? 1 : -1;
+	if (order != ORDER_NAME && a->value != b->value)
+		return a->value < b->value ? 1 : -1;
 	if (order != ORDER_NAME && a->sums.allocs != b->sums.allocs)
 		return a->sums.allocs < b->sums.allocs ? 1 : -1;
 	return strcmp(a->label, b->label) ? strcmp(a->label, b->label)
@@ -62,7 +60,7 @@ static char *label_of(const struct query *q, enum sites_by by)
 }
 
 static void read_row(struct sites *sites, const struct query *q, enum sites_by by,
-		     const char *match)
+		     const char *match, enum sums_order order, bool peaks)
 {
 	char *label = label_of(q, by);
 	struct site_row *row;
@@ -94,7 +92,12 @@ static void read_row(struct sites *sites, const struct query *q, enum sites_by b
 		free(row->type);
 		row->type = NULL;
 	}
+	row->value = sums_by(&row->sums, order, row->peak_bytes);
+	row->by = by;
+	row->peaks = peaks;
 	sums_add(&sites->total, &row->sums);
+	if (order == ORDER_PEAK)
+		sites->value += row->value;
 }
 
 struct shiny_err *sites_load(struct store *store, const struct filter *filter, enum sites_by by,
@@ -143,7 +146,7 @@ struct shiny_err *sites_load(struct store *store, const struct filter *filter, e
 		       : "'(no tag)'");
 
 	QUERY_EACH (q, err)
-		read_row(&sites, q, by, match);
+		read_row(&sites, q, by, match, order, !filter_timed(filter));
 	query_end(q);
 	if (err) {
 		sites_deinit(&sites);
@@ -151,7 +154,7 @@ struct shiny_err *sites_load(struct store *store, const struct filter *filter, e
 	}
 	if (sites.count)
 		qsort_r(sites.rows, sites.count, sizeof(*sites.rows), compare, &order);
-	sites.peaks = !filter_timed(filter);
+	sites.value += sums_by(&sites.total, order, 0);
 	*out = sites;
 	return NULL;
 }

@@ -7,6 +7,7 @@
 #ifndef SHINY_SITES_H
 #define SHINY_SITES_H
 
+#include "../../answer/field.h"
 #include "../query/filter.h"
 
 enum sites_by { SITES_BY_LINE, SITES_BY_FUNCTION, SITES_BY_FILE, SITES_BY_MODULE, SITES_BY_TAG };
@@ -23,13 +24,18 @@ struct site_row {
 						     * none */
 	bool or_derived;
 	uint32_t stack; /* the heaviest stack in the requested order; 0: none */
+	uint64_t value; /* that the rows are sorted by */
+	enum sites_by by;
+	bool peaks;     /* the peak is known */
+	/* the caller sets them: names are not shortened; places have their directories */
+	bool full, whole;
 	struct sums sums;
 };
 struct sites {
 	struct site_row *rows;
 	size_t count, room;
 	struct sums total;
-	bool peaks; /* the rows' peaks are known; not for an interval */
+	uint64_t value; /* that the rows are sorted by */
 };
 
 /* Loads the rows. `stacks`: also fills in each row's `stacks` and `stack`, which reads every
@@ -68,5 +74,22 @@ struct stack_lines {
 SHINY_MUST_CHECK struct shiny_err *stack_load(struct store *store, uint32_t stack,
 					      struct stack_lines *out);
 void stack_deinit(struct stack_lines *lines);
+/* Puts the frames of a stack, innermost first; none for stack 0. */
+SHINY_MUST_CHECK struct shiny_err *json_stack(struct json *json, struct store *store,
+					      const char *key, uint32_t stack);
+
+/* The source of the rows' stacks. */
+struct stack_source {
+	struct store *store;
+	const struct filter *filter;
+	enum sites_by by;
+	enum sums_order order;
+	double least; /* lighter stacks are only added up */
+	bool full;    /* names are not shortened */
+};
+
+extern const struct field sites_fields[];
+/* The same, and each row's stacks; the context is a struct stack_source. */
+extern const struct field sites_stacks_fields[];
 
 #endif

@@ -11,7 +11,15 @@
 #include "../../base/text.h"
 #include "../query/type_name.h"
 
-const char *const level_names[LEVELS] = {"exact", "high", "medium", "low", "label", "none"};
+static const char *const level_names[LEVELS] = {"exact", "high", "medium", "low", "label", "none"};
+static const char *const level_meanings[LEVELS] = {
+	[LEVEL_EXACT] = "the evidence leaves no other type",
+	[LEVEL_HIGH] = "one kind of evidence, nothing against it",
+	[LEVEL_MEDIUM] = "a guess that is usually right",
+	[LEVEL_LOW] = "a guess",
+	[LEVEL_LABEL] = "no type, but where it comes from",
+	[LEVEL_NONE] = "not known",
+};
 
 /* SQL of a row's name and key, over type y and module m. */
 static const struct { const char *name, *key; } groupings[] = {
@@ -32,11 +40,10 @@ static int compare(const void *left, const void *right, void *context)
 {
 	const struct type_row *a = left, *b = right;
 	enum sums_order order = *(enum sums_order *)context;
-	uint64_t x = sums_by(&a->sums, order, 0), y = sums_by(&b->sums, order, 0);
 	int names = strcmp(a->name ? a->name : "", b->name ? b->name : "");
 
-	if (order != ORDER_NAME && x != y)
-		return x < y ? 1 : -1;
+	if (order != ORDER_NAME && a->value != b->value)
+		return a->value < b->value ? 1 : -1;
 	if (order != ORDER_NAME && a->sums.allocs != b->sums.allocs)
 		return a->sums.allocs < b->sums.allocs ? 1 : -1;
 	if (names == 0)
@@ -83,7 +90,7 @@ static bool wanted(const struct query *q, const char *match)
 }
 
 static void read_row(struct types *types, const struct query *q, enum types_by by,
-		     const char *match)
+		     const char *match, enum sums_order order)
 {
 	struct type_row *row;
 
@@ -108,6 +115,8 @@ static void read_row(struct types *types, const struct query *q, enum types_by b
 	types->typed_allocs += (uint64_t)query_number(q, 15);
 	types->typed_live_bytes += (uint64_t)query_number(q, 16);
 	sums_read(&row->sums, q, 17);
+	row->value = sums_by(&row->sums, order, 0);
+	row->by = by;
 	sums_add(&types->total, &row->sums);
 }
 
@@ -121,13 +130,18 @@ static struct shiny_err *load_levels(struct store *store, const struct filter *f
 		" FROM site_stat s LEFT JOIN type y ON y.id = s.type WHERE %s GROUP BY 1",
 		filter_blocks(filter));
 
+	for (size_t level = 0; level < LEVELS; level++)
+		out->levels[level] = (struct type_level){ .name = level_names[level],
+							  .meaning = level_meanings[level] };
 	QUERY_EACH (q, err) {
 		struct sums sums;
 
 		sums_read(&sums, q, 1);
 		for (size_t level = 0; level < LEVELS; level++)
-			if (strcmp(level_names[level], query_text(q, 0)) == 0)
-				sums_add(&out->levels[level], &sums);
+			if (strcmp(level_names[level], query_text(q, 0)) == 0) {
+				sums_add(&out->levels[level].sums, &sums);
+				sums_add(&out->all_levels, &sums);
+			}
 	}
 	query_end(q);
 	return err;
@@ -166,8 +180,9 @@ struct shiny_err *types_load(struct store *store, const struct filter *filter, e
 		groupings[by].name, SHINY_VPTR_FREE, filter_blocks(filter), groupings[by].key);
 
 	QUERY_EACH (q, err)
-		read_row(&types, q, by, match);
+		read_row(&types, q, by, match, order);
 	query_end(q);
+	types.value = sums_by(&types.total, order, 0);
 	if (!err)
 		err = load_levels(store, filter, &types);
 	if (err) {

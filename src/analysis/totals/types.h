@@ -7,6 +7,7 @@
 #ifndef SHINY_TYPES_H
 #define SHINY_TYPES_H
 
+#include "../../answer/field.h"
 #include "../query/filter.h"
 
 /* The grouping of rows. */
@@ -21,7 +22,10 @@ enum types_by {
 
 /* Confidence, from the highest to the lowest. */
 enum level { LEVEL_EXACT, LEVEL_HIGH, LEVEL_MEDIUM, LEVEL_LOW, LEVEL_LABEL, LEVEL_NONE, LEVELS };
-extern const char *const level_names[LEVELS];
+struct type_level {
+	const char *name, *meaning;
+	struct sums sums;
+};
 
 struct type_row {
 	char *name;       /* full name of the group; NULL: without a type, container or module */
@@ -36,6 +40,9 @@ struct type_row {
 	uint64_t at_least;    /* blocks whose vptr was read only at the free */
 	uint64_t sites, processes;
 	uint64_t least_size, most_size; /* of the requests */
+	uint64_t value;       /* that the rows are sorted by */
+	enum types_by by;
+	bool full;            /* the caller sets it: names are not shortened */
 	struct sums sums;
 };
 struct types {
@@ -44,7 +51,10 @@ struct types {
 	struct sums total; /* sum of the rows that match */
 	uint64_t typed_allocs, typed_live_bytes; /* of these, with a type: neither label nor
 						  * LEVEL_NONE */
-	struct sums levels[LEVELS]; /* of all blocks of the filter, matching or not */
+	uint64_t value;	   /* that the rows are sorted by */
+	const char *by;	   /* the caller sets it, for types_fields */
+	struct type_level levels[LEVELS]; /* of all blocks of the filter, matching or not */
+	struct sums all_levels;
 };
 
 /* Loads the rows. `match`: pattern (text_matches()) of the type, in full or short, the container or
@@ -53,5 +63,7 @@ SHINY_MUST_CHECK struct shiny_err *types_load(struct store *store, const struct 
 					      enum types_by by, const char *match,
 					      enum sums_order order, struct types *out);
 void types_deinit(struct types *types);
+
+extern const struct field types_fields[];
 
 #endif

@@ -5,60 +5,24 @@
 
 #include "../../analysis/time/activity.h"
 #include "../../base/bars.h"
+#include "../../base/cleanup.h"
 #include "../../base/mem.h"
 #include "../../base/units.h"
-#include "../ctl.h"
+#include "../rows_verb.h"
 
 enum {
 	USUAL_PROCESSES = 10,
-	LABEL = 14, PROCESS_LABEL = 22, VALUE = 12, /* columns */
-	BARS_LEAST = 16, BARS_PIPED = 60,
+	LABEL = 14,
+	PROCESS_LABEL = 22,
+	VALUE = 12, /* columns */
+	BARS_LEAST = 16,
+	BARS_PIPED = 60,
 };
 
-enum measure {
-	BYTES,
-	BLOCKS,
-	TYPES,
-	PAGES,
-	LINES,
-	ALLOCS,
-	ALLOC_BYTES,
-	FREES,
-	FREE_BYTES,
-	MOST_BYTES,
-	MEASURES
-};
-static const struct {
-	const char *label, *key; /* label NULL: has no graph */
-	bool bytes, rate;        /* in bytes; during an interval, not at its end */
-} measures[MEASURES] = {
-	[BYTES] = {"live bytes", "live_bytes", true, false},
-	[BLOCKS] = {"live blocks", "live_blocks", false, false},
-	[TYPES] = {"live types", "live_types", false, false},
-	[PAGES] = {"4 KiB pages", "live_pages", false, false},
-	[LINES] = {"cache lines", "live_lines", false, false},
-	[MOST_BYTES] = {NULL, "most_bytes", true, false},
-	[ALLOCS] = {"allocations/s", "allocs", false, true},
-	[ALLOC_BYTES] = {"bytes/s", "alloc_bytes", true, true},
-	[FREES] = {"frees/s", "frees", false, true},
-	[FREE_BYTES] = {NULL, "free_bytes", true, true},
-};
-
-static uint64_t value_of(const struct activity_point *p, enum measure measure)
-{
-	switch (measure) {
-	case BYTES: return p->bytes;
-	case BLOCKS: return p->blocks;
-	case TYPES: return p->types;
-	case PAGES: return p->pages;
-	case LINES: return p->lines;
-	case MOST_BYTES: return p->most_bytes;
-	case ALLOCS: return p->allocs;
-	case ALLOC_BYTES: return p->alloc_bytes;
-	case FREES: return p->frees;
-	default: return p->free_bytes;
-	}
-}
+/* The labels of the first of activity_point_fields; the others have no graph. */
+static const char *const labels[] = { "live bytes",  "live blocks",   "live types", "4 KiB pages",
+				      "cache lines", "allocations/s", "bytes/s",    "frees/s" };
+enum { GRAPHS = sizeof(labels) / sizeof(*labels), RATES = 5 /* the first that is a rate */ };
 
 /* Returns the length of interval `i`, ns. */
 static uint64_t length_of(const struct activity *a, size_t i)
@@ -67,13 +31,6 @@ static uint64_t length_of(const struct activity *a, size_t i)
 
 	return left < a->interval ? left : a->interval;
 }
-
-static uint64_t per_second(uint64_t count, uint64_t ns)
-{
-	return ns ? (uint64_t)((double)count * 1e9 / (double)ns + 0.5) : 0;
-}
-
-/* ---- text ---- */
 
 static size_t bars_columns(const struct ctl *ctl, size_t label)
 {
@@ -107,8 +64,8 @@ static void print_answer(const struct ctl *ctl, const struct activity *a)
 		units_noun(UNITS_NOUN_BUF, t->allocs, "allocation"),
 		units_bytes(UNITS_BUF, t->alloc_bytes),
 		units_noun(UNITS_NOUN_BUF, t->frees, "free"), units_time(UNITS_BUF, a->duration),
-		units_count(UNITS_BUF, per_second(t->allocs, a->duration)),
-		units_count(UNITS_BUF, per_second(t->frees, a->duration)));
+		units_count(UNITS_BUF, activity_per_second(t->allocs, a->duration)),
+		units_count(UNITS_BUF, activity_per_second(t->frees, a->duration)));
 }
 
 static void print_series(const struct ctl *ctl, const struct activity *a)
@@ -119,29 +76,31 @@ static void print_series(const struct ctl *ctl, const struct activity *a)
 	fprintf(ctl->style.out, "\n%s%-*s%-*s%*s%*s%s\n", tint(&ctl->style, TINT_DIM), LABEL, "",
 		(int)drawn, "", VALUE, "most", VALUE, "at the end",
 		tint_end(&ctl->style, TINT_DIM));
-	for (enum measure m = 0; m < MEASURES; m++) {
-		uint64_t most = 0, last;
+	for (unsigned g = 0; g < GRAPHS; g++) {
+		const struct field *measure = &activity_point_fields[g];
+		bool bytes = measure->kind == FIELD_KIND_BYTES;
+		uint64_t most = 0, last = 0;
 		char *bars;
 
-		if (!measures[m].label)
-			continue;
 		for (size_t i = 0; i < a->count; i++) {
-			/* the highest in the interval, if known */
-			uint64_t value = value_of(&a->total.points[i], m == BYTES ? MOST_BYTES : m);
+			const struct activity_point *p = &a->total.points[i];
 
-			values[i] = measures[m].rate ? per_second(value, length_of(a, i)) : value;
+			last = field_value(measure, p).number;
+			/* of live bytes, the most in the interval */
+			values[i] = !g		? p->most_bytes
+				    : g < RATES ? last
+						: activity_per_second(last, length_of(a, i));
 			most = values[i] > most ? values[i] : most;
 		}
-		last = value_of(&a->total.points[a->count - 1], m);
 		bars = bars_text(values, a->count, columns);
-		fprintf(ctl->style.out, "%-*s%s%s%s%*s", LABEL, measures[m].label,
+		fprintf(ctl->style.out, "%-*s%s%s%s%*s", LABEL, labels[g],
 			tint(&ctl->style, TINT_GOOD), bars, tint_end(&ctl->style, TINT_GOOD), VALUE,
-			number_text(UNITS_BUF, most, measures[m].bytes));
-		if (measures[m].rate)
+			number_text(UNITS_BUF, most, bytes));
+		if (g >= RATES)
 			fputc('\n', ctl->style.out);
 		else
 			fprintf(ctl->style.out, "%*s\n", VALUE,
-				number_text(UNITS_BUF, last, measures[m].bytes));
+				number_text(UNITS_BUF, last, bytes));
 		free(bars);
 	}
 	fprintf(ctl->style.out, "%s%-*s0%*s%s\n", tint(&ctl->style, TINT_DIM), LABEL, "",
@@ -151,8 +110,10 @@ static void print_series(const struct ctl *ctl, const struct activity *a)
 }
 
 /* Joins names of types on the left, of call sites on the right. */
-static char *phase_names(const struct ctl *ctl, const struct phase *phase)
+static char *phase_names(const void *of, void *context)
 {
+	const struct phase *phase = of;
+	const struct ctl *ctl = context;
 	static const char *const words[PHASE_KINDS] = { [PHASE_STEADY] = "new",
 							[PHASE_RISE] = "kept",
 							[PHASE_FALL] = "gone",
@@ -194,55 +155,6 @@ static char *phase_names(const struct ctl *ctl, const struct phase *phase)
 	}
 	free(name);
 	return text;
-}
-
-static void print_phases(const struct ctl *ctl, const struct activity *a)
-{
-	enum {
-		NUMBER,
-		KIND,
-		FROM,
-		FOR,
-		BEGIN,
-		END,
-		MOST,
-		PHASE_ALLOCS,
-		PHASE_FREES,
-		PHASE_COLUMNS
-	};
-	static const struct table_column columns[PHASE_COLUMNS] = {
-		[NUMBER] = { .title = "", .kind = CELL_COUNT },
-		[KIND] = { .title = "phase", .kind = CELL_TEXT, .tint = TINT_BOLD },
-		[FROM] = { .title = "from", .kind = CELL_TIME },
-		[FOR] = { .title = "for", .kind = CELL_TIME },
-		[BEGIN] = { .title = "live bytes", .kind = CELL_BYTES },
-		[END] = { .title = "then", .kind = CELL_BYTES },
-		[MOST] = { .title = "at most", .kind = CELL_BYTES },
-		[PHASE_ALLOCS] = { .title = "allocs/s", .kind = CELL_COUNT },
-		[PHASE_FREES] = { .title = "frees/s", .kind = CELL_COUNT, .drop = 1 },
-	};
-	struct table table;
-
-	ctl_heading(ctl, "Phases", ": the types and call sites of most bytes kept, gone, or new");
-	table_init(&table, columns, PHASE_COLUMNS);
-	for (size_t i = 0; i < a->phase_count; i++) {
-		const struct phase *phase = &a->phases[i];
-		uint64_t length = phase->end - phase->begin;
-
-		table_row(&table);
-		table_number(&table, NUMBER, i + 1);
-		table_text(&table, KIND, phase_kind_names[phase->kind]);
-		table_number(&table, FROM, phase->begin);
-		table_number(&table, FOR, length);
-		table_number(&table, BEGIN, phase->begin_bytes);
-		table_number(&table, END, phase->end_bytes);
-		table_number(&table, MOST, phase->most_bytes);
-		table_number(&table, PHASE_ALLOCS, per_second(phase->allocs, length));
-		table_number(&table, PHASE_FREES, per_second(phase->frees, length));
-		table_below(&table, phase_names(ctl, phase));
-	}
-	table_print(&table, &ctl->style);
-	table_deinit(&table);
 }
 
 static int by_peak(const void *left, const void *right)
@@ -290,97 +202,6 @@ static void print_each(const struct ctl *ctl, const struct activity *a)
 	free(values);
 }
 
-/* ---- JSON ---- */
-
-static void json_series(struct json *json, const struct activity_series *s)
-{
-	json_number(json, "start_ns", s->start);
-	json_number(json, "end_ns", s->end);
-	json_number(json, "peak_bytes", s->peak_bytes);
-	json_number(json, "peak_blocks", s->peak_blocks);
-	json_number(json, "peak_ns", s->peak_time);
-	json_number(json, "allocs", s->allocs);
-	json_number(json, "alloc_bytes", s->alloc_bytes);
-	json_number(json, "frees", s->frees);
-	json_number(json, "free_bytes", s->free_bytes);
-	json_object(json, "series");
-	json_number(json, "first", s->first);
-	for (enum measure m = 0; m < MEASURES; m++) {
-		json_array_line(json, measures[m].key);
-		for (size_t i = 0; i < s->count; i++)
-			json_number(json, NULL, value_of(&s->points[i], m));
-		json_end(json);
-	}
-	json_end(json);
-}
-
-static void json_phase_rows(struct json *json, const char *key,
-			    const struct phase_row rows[PHASE_ROWS])
-{
-	json_array(json, key);
-	for (unsigned i = 0; i < PHASE_ROWS && rows[i].name; i++) {
-		json_object_line(json, NULL);
-		json_text(json, "name", rows[i].name);
-		json_number(json, "blocks", rows[i].blocks);
-		json_number(json, "bytes", rows[i].bytes);
-		json_number(json, "kept_blocks", rows[i].kept_blocks);
-		json_number(json, "kept_bytes", rows[i].kept_bytes);
-		json_number(json, "ended_blocks", rows[i].ended_blocks);
-		json_number(json, "ended_bytes", rows[i].ended_bytes);
-		json_end(json);
-	}
-	json_end(json);
-}
-
-static void json_phases(struct json *json, const struct activity *a)
-{
-	json_array(json, "phases");
-	for (size_t i = 0; i < a->phase_count; i++) {
-		const struct phase *phase = &a->phases[i];
-
-		json_object(json, NULL);
-		json_text(json, "kind", phase_kind_names[phase->kind]);
-		json_number(json, "first", phase->first);
-		json_number(json, "last", phase->last);
-		json_number(json, "begin_ns", phase->begin);
-		json_number(json, "end_ns", phase->end);
-		json_number(json, "begin_blocks", phase->begin_blocks);
-		json_number(json, "begin_bytes", phase->begin_bytes);
-		json_number(json, "end_blocks", phase->end_blocks);
-		json_number(json, "end_bytes", phase->end_bytes);
-		json_number(json, "most_bytes", phase->most_bytes);
-		json_number(json, "allocs", phase->allocs);
-		json_number(json, "alloc_bytes", phase->alloc_bytes);
-		json_number(json, "frees", phase->frees);
-		json_number(json, "free_bytes", phase->free_bytes);
-		json_phase_rows(json, "types", phase->types);
-		json_phase_rows(json, "sites", phase->sites);
-		json_end(json);
-	}
-	json_end(json);
-}
-
-static void json_activity(struct json *json, const struct activity *a)
-{
-	json_number(json, "duration_ns", a->duration);
-	json_number(json, "interval_ns", a->interval);
-	json_number(json, "intervals", a->count);
-	json_object(json, "total");
-	json_series(json, &a->total);
-	json_end(json);
-	json_phases(json, a);
-	json_array(json, "processes");
-	for (size_t i = 0; i < a->process_count; i++) {
-		json_object(json, NULL);
-		json_number(json, "process", a->processes[i].process);
-		json_number(json, "pid", a->processes[i].pid);
-		json_text(json, "name", a->processes[i].name);
-		json_series(json, &a->processes[i]);
-		json_end(json);
-	}
-	json_end(json);
-}
-
 /* ---- CSV ---- */
 
 static void csv_text(FILE *out, const char *text)
@@ -402,8 +223,9 @@ static void csv_series(FILE *out, const struct activity *a, const struct activit
 		fprintf(out, "%llu,%llu,%u,%u,", (unsigned long long)(at * a->interval),
 			(unsigned long long)length_of(a, at), s->process, s->pid);
 		csv_text(out, s->name ? s->name : "");
-		for (enum measure m = 0; m < MEASURES; m++)
-			fprintf(out, ",%llu", (unsigned long long)value_of(&s->points[i], m));
+		for (const struct field *f = activity_point_fields; f->kind != FIELD_KIND_END; f++)
+			fprintf(out, ",%llu",
+				(unsigned long long)field_value(f, &s->points[i]).number);
 		fputs("\n", out);
 	}
 }
@@ -412,8 +234,8 @@ static void csv_series(FILE *out, const struct activity *a, const struct activit
 static void print_csv(FILE *out, const struct activity *a)
 {
 	fputs("from_ns,length_ns,process,pid,name", out);
-	for (enum measure m = 0; m < MEASURES; m++)
-		fprintf(out, ",%s", measures[m].key);
+	for (const struct field *f = activity_point_fields; f->kind != FIELD_KIND_END; f++)
+		fprintf(out, ",%s", f->key);
 	fputs("\n", out);
 	csv_series(out, a, &a->total);
 	for (size_t i = 0; i < a->process_count; i++)
@@ -433,38 +255,55 @@ static struct shiny_err *interval_of(const struct ctl *ctl, uint64_t *interval)
 	return NULL;
 }
 
+static struct shiny_err *print(struct ctl *ctl, const struct answer *answer)
+{
+	const struct activity *a = answer->result;
+	struct answer phases = *answer;
+
+	if (ctl->options.given[OPT_CSV]) {
+		print_csv(ctl->style.out, a);
+		ctl->style.out = stderr;
+		return NULL;
+	}
+	phases.context = ctl;
+	phases.below = phase_names;
+	print_answer(ctl, a);
+	print_series(ctl, a);
+	ctl_heading(ctl, "Phases", ": the types and call sites of most bytes kept, gone, or new");
+	answer_table(&phases, "phases", &ctl->style);
+	if (a->process_count > 1)
+		print_each(ctl, a);
+	return NULL;
+}
+
+static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct filter *filter,
+			      void *result)
+{
+	const bool *given = ctl->options.given;
+	unsigned flags = ACTIVITY_PROGRESS | (given[OPT_CSV] ? 0 : ACTIVITY_PHASE_ROWS) |
+			 (given[OPT_FULL_NAMES] ? ACTIVITY_FULL_NAMES : 0);
+	uint64_t interval;
+
+	SHINY_TRY(interval_of(ctl, &interval));
+	return activity_load(store, filter, interval, flags, result);
+}
+ROWS_VERB_DEINIT(struct activity, activity_deinit)
+
+static const char *next_of(const struct ctl *ctl)
+{
+	return ctl->options.given[OPT_CSV] ? NULL : "peak";
+}
+
 struct shiny_err *cmd_activity(struct ctl *ctl)
 {
-	bool csv = ctl->options.given[OPT_CSV];
-	struct activity activity;
-	struct store *store;
-	struct filter filter = { 0 };
-	uint64_t interval;
-	struct shiny_err *err = interval_of(ctl, &interval);
-	unsigned flags = ACTIVITY_PROGRESS | (csv ? 0 : ACTIVITY_PHASE_ROWS) |
-			 (ctl->options.given[OPT_FULL_NAMES] ? ACTIVITY_FULL_NAMES : 0);
+	static const struct rows_verb verb = {
+		.fields = activity_fields,
+		.size = sizeof(struct activity),
+		.load = load,
+		.deinit = deinit,
+		.print = print,
+		.next_of = next_of,
+	};
 
-	if (!err)
-		err = ctl_begin(ctl, &store, &filter);
-	if (!err)
-		err = ctl_loaded(store, &filter,
-				 activity_load(store, &filter, interval, flags, &activity));
-	if (err)
-		return err;
-	if (CTL_JSON(ctl)) {
-		ctl_document(ctl);
-		json_activity(&ctl->json, &activity);
-	} else if (csv) {
-		print_csv(ctl->style.out, &activity);
-	} else {
-		print_answer(ctl, &activity);
-		print_series(ctl, &activity);
-		print_phases(ctl, &activity);
-		if (activity.process_count > 1)
-			print_each(ctl, &activity);
-	}
-	activity_deinit(&activity);
-	if (csv)
-		ctl->style.out = stderr;
-	return ctl_end(ctl, store, csv ? NULL : "peak");
+	return rows_verb_run(ctl, &verb);
 }

@@ -6,23 +6,15 @@
 
 #include "../../analysis/space/pages.h"
 #include "../../base/bars.h"
+#include "../../base/cleanup.h"
 #include "../../base/mem.h"
 #include "../../base/units.h"
-#include "../ctl.h"
 #include "../page_map.h"
-#include "../pages_json.h"
+#include "../rows_verb.h"
 
-/* Types and call sites shown without --limit. */
-enum { PAGES_USUAL_PINS = 10 };
+enum { SERIES_COLUMNS = 60 };
 
-enum { SERIES_COLUMNS = 60, USUAL_PROCESSES = 10 };
-
-#define PAGES_IN(pages) units_bytes(UNITS_BUF, (pages) * PAGE_BYTES)
-
-static uint64_t live_of(const struct pages_sums *sums)
-{
-	return sums->bytes - sums->overlap_bytes;
-}
+#define PAGES_IN(pages) units_bytes(UNITS_BUF, (pages)*PAGE_BYTES)
 
 static uint64_t reclaimable_of(const struct pages_sums *sums)
 {
@@ -38,8 +30,6 @@ static uint64_t fit_for_huge(const struct pages_sums *sums)
 {
 	return sums->ranges_by_pages[PAGES_TENTHS - 1];
 }
-
-/* ---- text ---- */
 
 /* Prints untouched blocks, if touches were recorded. */
 static void print_zombies(const struct ctl *ctl, const struct pages *p)
@@ -63,7 +53,7 @@ static void print_zombies(const struct ctl *ctl, const struct pages *p)
 		units_noun(UNITS_NOUN_BUF, t->fate_ranges[PAGE_ZOMBIE], "range"));
 }
 
-static void print_answer(const struct ctl *ctl, const struct pages *p, uint64_t under)
+static void print_answer(const struct ctl *ctl, const struct pages *p)
 {
 	const struct pages_sums *t = &p->total;
 	uint64_t oldest = p->time;
@@ -83,8 +73,8 @@ static void print_answer(const struct ctl *ctl, const struct pages *p, uint64_t 
 	}
 	fprintf(ctl->style.out, ": %s%s in use%s: %s in %s on %s (%s)\n",
 		tint(&ctl->style, TINT_BOLD),
-		units_share(UNITS_BUF, (double)live_of(t), (double)t->pages * PAGE_BYTES),
-		tint_end(&ctl->style, TINT_BOLD), units_bytes(UNITS_BUF, live_of(t)),
+		units_share(UNITS_BUF, (double)pages_live(t), (double)t->pages * PAGE_BYTES),
+		tint_end(&ctl->style, TINT_BOLD), units_bytes(UNITS_BUF, pages_live(t)),
 		units_noun(UNITS_NOUN_BUF, t->blocks, "block"),
 		units_noun(UNITS_NOUN_BUF, t->pages, "page"), PAGES_IN(t->pages));
 	fprintf(ctl->style.out,
@@ -92,7 +82,7 @@ static void print_answer(const struct ctl *ctl, const struct pages *p, uint64_t 
 		units_noun(UNITS_NOUN_BUF, t->pinned, "page"), PAGES_IN(t->pinned),
 		units_share(UNITS_BUF, (double)t->pinned, (double)t->pages),
 		units_bytes(UNITS_BUF, t->pinned_bytes), units_count(UNITS_BUF, t->under),
-		units_form(t->under, "holds", "hold"), units_bytes(UNITS_BUF, under),
+		units_form(t->under, "holds", "hold"), units_bytes(UNITS_BUF, p->under),
 		units_count(UNITS_BUF, t->single));
 	fprintf(ctl->style.out,
 		"  reclaimable  %s (%s) if blocks of each size stood side by side\n",
@@ -133,210 +123,43 @@ static void print_answer(const struct ctl *ctl, const struct pages *p, uint64_t 
 			units_bytes(UNITS_BUF, t->overlap_bytes), tint_end(&ctl->style, TINT_DIM));
 }
 
-static void print_use(const struct ctl *ctl, const struct pages_sums *t)
+static void print_tables(const struct ctl *ctl, const struct pages_tables *tables, const char *key)
 {
-	enum { FROM, PAGES, PAGES_BAR, SHARE, RANGES, RANGES_BAR, THERE, THERE_BAR, USE_COLUMNS };
-	static const struct table_column columns[USE_COLUMNS] = {
-		[FROM] = { .title = "live", .kind = CELL_TEXT },
-		[PAGES] = { .title = "pages", .kind = CELL_COUNT },
-		[PAGES_BAR] = { .title = "", .kind = CELL_BAR, .tint = TINT_GOOD },
-		[SHARE] = { .title = "share", .kind = CELL_SHARE },
-		[RANGES] = { .title = "2 MiB ranges", .kind = CELL_COUNT },
-		[RANGES_BAR] = { .title = "", .kind = CELL_BAR, .drop = 2, .tint = TINT_GOOD },
-		[THERE] = { .title = "by pages in use", .kind = CELL_COUNT, .drop = 1 },
-		[THERE_BAR] = { .title = "", .kind = CELL_BAR, .drop = 3, .tint = TINT_GOOD },
-	};
-	struct table table;
+	const struct answer answer = { .fields = pages_tables_fields, .result = tables };
 
-	ctl_heading(ctl, "How full", ": live bytes of each page, and of each range");
-	table_init(&table, columns, USE_COLUMNS);
-	table_total(&table, PAGES_BAR, t->pages);
-	table_total(&table, SHARE, t->pages);
-	table_total(&table, RANGES_BAR, t->ranges);
-	table_total(&table, THERE_BAR, t->ranges);
-	for (unsigned i = 0; i < PAGES_TENTHS; i++) {
-		char *from = mem_format("%3u - %u %%", i * 100 / PAGES_TENTHS,
-					(i + 1) * 100 / PAGES_TENTHS);
-
-		table_row(&table);
-		table_text(&table, FROM, from);
-		table_number(&table, PAGES, t->by_use[i]);
-		table_number(&table, PAGES_BAR, t->by_use[i]);
-		table_number(&table, SHARE, t->by_use[i]);
-		table_number(&table, RANGES, t->ranges_by_use[i]);
-		table_number(&table, RANGES_BAR, t->ranges_by_use[i]);
-		table_number(&table, THERE, t->ranges_by_pages[i]);
-		table_number(&table, THERE_BAR, t->ranges_by_pages[i]);
-		free(from);
-	}
-	table_print(&table, &ctl->style);
-	table_deinit(&table);
+	answer_table(&answer, key, &ctl->style);
 }
 
-static void print_sets(const struct ctl *ctl, const uint64_t pages[PAGE_SETS],
-		       const uint64_t ranges[PAGE_SETS])
+static void print_composition(const struct ctl *ctl, const struct pages *p,
+			      const struct pages_tables *tables)
 {
-	enum { SET, PAGES, SHARE, BAR, RANGES, SET_COLUMNS };
-	static const struct table_column columns[SET_COLUMNS] = {
-		[SET] = { .title = "states", .kind = CELL_TEXT, .tint = TINT_NAME },
-		[PAGES] = { .title = "pages", .kind = CELL_COUNT },
-		[SHARE] = { .title = "share", .kind = CELL_SHARE },
-		[BAR] = { .title = "", .kind = CELL_BAR, .tint = TINT_GOOD },
-		[RANGES] = { .title = "2 MiB ranges", .kind = CELL_COUNT },
-	};
-	struct table table;
-	uint64_t all = 0;
-
-	table_init(&table, columns, SET_COLUMNS);
-	for (unsigned i = 1; i < PAGE_SETS; i++) {
-		all += pages[i];
-		if (!pages[i] && !ranges[i])
-			continue;
-		table_row(&table);
-		table_text(&table, SET, page_set_names[i]);
-		table_number(&table, PAGES, pages[i]);
-		table_number(&table, SHARE, pages[i]);
-		table_number(&table, BAR, pages[i]);
-		table_number(&table, RANGES, ranges[i]);
-	}
-	table_total(&table, SHARE, all);
-	table_total(&table, BAR, all);
-	table_print(&table, &ctl->style);
-	table_deinit(&table);
-}
-
-static void print_composition(const struct ctl *ctl, const struct pages *p)
-{
-	char *states = mem_format(": D destroyed, R reused without a free, P %s%s",
-				  p->at == PAGES_AT_END ? "alive at the end" : "live then",
-				  p->touched.processes ? ", Z likewise and untouched" : "");
+	AUTO_FREE char *states =
+		mem_format(": D destroyed, R reused without a free, P %s%s",
+			   p->at == PAGES_AT_END ? "alive at the end" : "live then",
+			   p->touched.processes ? ", Z likewise and untouched" : "");
 
 	ctl_heading(ctl, "What ever lay on pages", states);
-	free(states);
-	print_sets(ctl, p->total.ever, p->total.ever_ranges);
+	print_tables(ctl, tables, "ever");
 	if (p->at == PAGES_AT_END)
 		return;
 	ctl_heading(ctl, "How what is live ends",
 		    ": D will be destroyed, R reused, P never ends: it keeps its page");
-	print_sets(ctl, p->total.fates, p->total.fate_ranges);
+	print_tables(ctl, tables, "fates");
 }
 
-static void print_buckets(const struct ctl *ctl, const struct pages_sums *t)
+static void print_pins(const struct ctl *ctl, const struct answer *answer,
+		       const struct pages_pins *pins, const char *key, const char *title)
 {
-	enum { SIZE, BLOCKS, BYTES, PAGES, ALONE, RECLAIMABLE, RECLAIMABLE_BYTES, BUCKET_COLUMNS };
-	static const struct table_column columns[BUCKET_COLUMNS] = {
-		[SIZE] = { .title = "block size", .kind = CELL_TEXT },
-		[BLOCKS] = { .title = "blocks", .kind = CELL_COUNT },
-		[BYTES] = { .title = "live", .kind = CELL_BYTES },
-		[PAGES] = { .title = "pages", .kind = CELL_COUNT },
-		[ALONE] = { .title = "of this size only", .kind = CELL_COUNT, .drop = 1 },
-		[RECLAIMABLE] = { .title = "reclaimable", .kind = CELL_COUNT, .tint = TINT_WARN },
-		[RECLAIMABLE_BYTES] = { .title = "", .kind = CELL_BYTES, .drop = 2 },
-	};
-	struct table table;
-
-	ctl_heading(ctl, "By size",
-		    ": reclaimable are the pages of this size only, less what their blocks need "
-		    "side by side");
-	table_init(&table, columns, BUCKET_COLUMNS);
-	for (unsigned i = 0; i < PAGES_BUCKETS; i++) {
-		const struct pages_bucket *bucket = &t->buckets[i];
-
-		table_row(&table);
-		table_text(&table, SIZE, pages_bucket_names[i]);
-		table_number(&table, BLOCKS, bucket->blocks);
-		table_number(&table, BYTES, bucket->bytes);
-		table_number(&table, PAGES, bucket->pages);
-		table_number(&table, ALONE, bucket->alone);
-		table_number(&table, RECLAIMABLE, bucket->reclaimable);
-		table_number(&table, RECLAIMABLE_BYTES, bucket->reclaimable * PAGE_BYTES);
-	}
-	table_print(&table, &ctl->style);
-	table_deinit(&table);
-}
-
-static void print_pins(const struct ctl *ctl, const struct pages_pins *pins, const char *what)
-{
-	enum { IDLE, FREED, PINNED, HELD, BLOCKS, PAGES, NAME, PIN_COLUMNS };
-	const struct table_column columns[PIN_COLUMNS] = {
-		[IDLE] = { .title = "idle", .kind = CELL_BYTES, .tint = TINT_WARN },
-		[FREED] = { .title = "by it alone", .kind = CELL_COUNT },
-		[PINNED] = { .title = "pinned", .kind = CELL_COUNT },
-		[HELD] = { .title = "with", .kind = CELL_BYTES, .drop = 3 },
-		[PAGES] = { .title = "of pages", .kind = CELL_COUNT, .drop = 1 },
-		[BLOCKS] = { .title = "blocks", .kind = CELL_COUNT, .drop = 2 },
-		[NAME] = { what, CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME },
-	};
-	size_t count = 0, limit;
-	struct table table;
-	char *title = mem_format("What pins pages, by %s", what);
+	struct answer pinned = *answer;
+	size_t count = 0;
 
 	while (count < pins->count && pins->rows[count].pinned)
 		count++;
-	limit = ctl_limit(ctl, count, PAGES_USUAL_PINS);
+	if (count < pinned.limit)
+		pinned.limit = count;
 	ctl_heading(ctl, title, ": idle is what is not live on the pages that it alone keeps");
-	table_init(&table, columns, PIN_COLUMNS);
-	for (size_t i = 0; i < limit; i++) {
-		const struct pages_pin *row = &pins->rows[i];
-
-		table_row(&table);
-		table_text(&table, NAME, row->name);
-		table_number(&table, IDLE, row->idle);
-		table_number(&table, PINNED, row->pinned);
-		table_number(&table, FREED, row->freed);
-		table_number(&table, HELD, row->pinned_bytes);
-		table_number(&table, PAGES, row->pages);
-		table_number(&table, BLOCKS, row->blocks);
-	}
-	table_print(&table, &ctl->style);
-	ctl_more(ctl, limit, count);
-	table_deinit(&table);
-	free(title);
-}
-
-static void print_processes_pages(const struct ctl *ctl, const struct pages *p)
-{
-	enum { NAME, PID, PAGES, LIVE, USE, PINNED, RANGES, HUGE, COMMITTED, PROCESS_COLUMNS };
-	static const struct table_column columns[PROCESS_COLUMNS] = {
-		[NAME] = { "process", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME },
-		[PID] = { .title = "pid", .kind = CELL_TEXT, .drop = 3 },
-		[PAGES] = { .title = "pages", .kind = CELL_COUNT },
-		[LIVE] = { .title = "live", .kind = CELL_BYTES },
-		[USE] = { .title = "in use", .kind = CELL_TEXT },
-		[PINNED] = { .title = "pinned", .kind = CELL_COUNT, .tint = TINT_WARN },
-		[RANGES] = { .title = "2 MiB ranges", .kind = CELL_COUNT, .drop = 2 },
-		[HUGE] = { .title = "fit for huge pages", .kind = CELL_COUNT, .drop = 1 },
-		[COMMITTED] = { .title = "committed", .kind = CELL_BYTES, .drop = 4 },
-	};
-	size_t limit = ctl_limit(ctl, p->count, USUAL_PROCESSES);
-	struct table table;
-
-	if (p->count < 2)
-		return;
-	ctl_heading(ctl, "Processes", "");
-	table_init(&table, columns, PROCESS_COLUMNS);
-	for (size_t i = 0; i < limit; i++) {
-		const struct pages_process *process = &p->processes[i];
-		char *pid = mem_format("%u", process->pid);
-
-		table_row(&table);
-		table_text(&table, NAME, process->name);
-		table_text(&table, PID, pid);
-		table_number(&table, PAGES, process->sums.pages);
-		table_number(&table, LIVE, live_of(&process->sums));
-		table_text(&table, USE,
-			   units_share(UNITS_BUF, (double)live_of(&process->sums),
-				       (double)process->sums.pages * PAGE_BYTES));
-		table_number(&table, PINNED, process->sums.pinned);
-		table_number(&table, RANGES, process->sums.ranges);
-		table_number(&table, HUGE, fit_for_huge(&process->sums));
-		if (process->sums.sampled)
-			table_number(&table, COMMITTED, process->sums.committed);
-		free(pid);
-	}
-	table_print(&table, &ctl->style);
-	ctl_more(ctl, limit, p->count);
-	table_deinit(&table);
+	answer_table(&pinned, key, &ctl->style);
+	ctl_more(ctl, pinned.limit, count);
 }
 
 /* Returns the share of the pages' bytes that is not live, in tenths of a percent. */
@@ -386,26 +209,9 @@ static void print_series(const struct ctl *ctl, const struct pages *p)
 	free(values);
 }
 
-static void print(struct ctl *ctl, const struct pages *p, uint64_t under)
+static void print_map(struct ctl *ctl, const struct pages *p)
 {
-	print_answer(ctl, p, under);
-	if (p->total.pages) {
-		print_pins(ctl, &p->by_type, "type");
-		print_pins(ctl, &p->by_site, "site");
-		print_use(ctl, &p->total);
-	}
-	if (p->count)
-		print_composition(ctl, p);
-	if (p->total.pages) {
-		print_buckets(ctl, &p->total);
-		print_processes_pages(ctl, p);
-	}
-	print_series(ctl, p);
-}
-
-static void print_map(struct ctl *ctl, const struct pages *p, uint64_t under)
-{
-	print_answer(ctl, p, under);
+	print_answer(ctl, p);
 	for (size_t i = 0; i < p->count; i++) {
 		if (!p->processes[i].sums.pages)
 			continue;
@@ -417,6 +223,40 @@ static void print_map(struct ctl *ctl, const struct pages *p, uint64_t under)
 		putc('\n', ctl->style.out);
 		page_map_legend(&ctl->style, p->at != PAGES_AT_END);
 	}
+}
+
+static struct shiny_err *print(struct ctl *ctl, const struct answer *answer)
+{
+	const struct pages *p = answer->result;
+	struct pages_tables tables;
+
+	if (ctl->options.given[OPT_MAP]) {
+		print_map(ctl, p);
+		return NULL;
+	}
+	pages_tables(&p->total, &tables);
+	print_answer(ctl, p);
+	if (p->total.pages) {
+		print_pins(ctl, answer, &p->by_type, "types", "What pins pages, by type");
+		print_pins(ctl, answer, &p->by_site, "sites", "What pins pages, by site");
+		ctl_heading(ctl, "How full", ": live bytes of each page, and of each range");
+		print_tables(ctl, &tables, "tenths");
+	}
+	if (p->count)
+		print_composition(ctl, p, &tables);
+	if (p->total.pages) {
+		ctl_heading(ctl, "By size",
+			    ": reclaimable are the pages of this size only, less what their blocks "
+			    "need side by side");
+		print_tables(ctl, &tables, "sizes");
+	}
+	if (p->total.pages && p->count > 1) {
+		ctl_heading(ctl, "Processes", "");
+		answer_table(answer, "processes_shown", &ctl->style);
+		ctl_more(ctl, answer->limit, p->count);
+	}
+	print_series(ctl, p);
+	return NULL;
 }
 
 static struct shiny_err *moment_of(const char *text, struct pages_ask *ask)
@@ -437,7 +277,8 @@ static struct shiny_err *moment_of(const char *text, struct pages_ask *ask)
 	return NULL;
 }
 
-struct shiny_err *cmd_pages(struct ctl *ctl)
+static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct filter *filter,
+			      void *result)
 {
 	bool map = ctl->options.given[OPT_MAP], json = CTL_JSON(ctl);
 	struct pages_ask ask = {
@@ -448,29 +289,34 @@ struct shiny_err *cmd_pages(struct ctl *ctl)
 		.full_names = ctl->options.given[OPT_FULL_NAMES],
 		.progress = true,
 	};
-	struct shiny_err *err = moment_of(ctl->options.text[OPT_PAGES_AT], &ask);
-	struct filter filter = { 0 };
-	struct pages pages;
-	struct store *store;
+	struct pages *pages = result;
 
-	if (!err)
-		err = ctl_begin(ctl, &store, &filter);
-	if (!err)
-		err = ctl_loaded(store, &filter, pages_load(store, &filter, &ask, &pages));
-	if (err)
-		return err;
-	if (json) {
-		ctl_document(ctl);
-		json_pages(&ctl->json, &pages, ask.under,
-			   ctl_limit(ctl, SIZE_MAX, PAGES_USUAL_PINS), map);
-	} else if (map) {
-		print_map(ctl, &pages, ask.under);
-	} else {
-		print(ctl, &pages, ask.under);
-	}
-	pages_deinit(&pages);
-	return ctl_end(ctl, store,
-		       map			? "pages"
-		       : ask.at == PAGES_AT_END ? "pages --at peak"
-						: "pages --map");
+	SHINY_TRY(moment_of(ctl->options.text[OPT_PAGES_AT], &ask));
+	SHINY_TRY(pages_load(store, filter, &ask, pages));
+	for (size_t i = 0; i < pages->count; i++)
+		pages->processes[i].mapped = map;
+	return NULL;
+}
+ROWS_VERB_DEINIT(struct pages, pages_deinit)
+
+static const char *next_of(const struct ctl *ctl)
+{
+	return ctl->options.given[OPT_MAP]			     ? "pages"
+	       : strcmp(ctl->options.text[OPT_PAGES_AT], "end") == 0 ? "pages --at peak"
+								     : "pages --map";
+}
+
+struct shiny_err *cmd_pages(struct ctl *ctl)
+{
+	static const struct rows_verb verb = {
+		.fields = pages_fields,
+		.size = sizeof(struct pages),
+		.load = load,
+		.deinit = deinit,
+		.usual = 10,
+		.print = print,
+		.next_of = next_of,
+	};
+
+	return rows_verb_run(ctl, &verb);
 }

@@ -303,7 +303,7 @@ static void print_f10(struct ctl *ctl, const struct pooling *p)
 	ctl_heading(ctl, "F10 Pools by size and lifetime, a model (shinyctl pooling)", "");
 	table_init(&table, columns, COLUMNS);
 	for (unsigned i = 0; i <= PAGES_BUCKETS; i++) {
-		const struct pooling_row *row = i < PAGES_BUCKETS ? &p->buckets[i] : &p->total;
+		const struct pooling_row *row = i < PAGES_BUCKETS ? &p->sizes[i].all : &p->total;
 
 		table_row(&table);
 		table_text(&table, SIZE, i < PAGES_BUCKETS ? pages_bucket_names[i] : "all");
@@ -447,8 +447,8 @@ static void json_f8_to_f10(struct json *json, const struct figures *f)
 	json_end(json);
 	json_array(json, "F10");
 	for (unsigned i = 0; i <= PAGES_BUCKETS; i++) {
-		const struct pooling_row *row =
-			i < PAGES_BUCKETS ? &f->known.pooling.buckets[i] : &f->known.pooling.total;
+		const struct pooling *p = &f->known.pooling;
+		const struct pooling_row *row = i < PAGES_BUCKETS ? &p->sizes[i].all : &p->total;
 
 		json_object_line(json, NULL);
 		json_text(json, "size", i < PAGES_BUCKETS ? pages_bucket_names[i] : "all");

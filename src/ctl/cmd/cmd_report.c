@@ -40,13 +40,15 @@ static char *types_text(const struct totals *s, const struct types *types)
 	char list[TEXT_MOST] = "";
 	size_t used = 0;
 
-	for (size_t level = 0; level < LEVEL_LABEL; level++)
-		if (types->levels[level].allocs)
+	for (size_t level = 0; level < LEVEL_LABEL; level++) {
+		const struct type_level *l = &types->levels[level];
+
+		if (l->sums.allocs)
 			used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s %s",
-						 used ? ", " : "", level_names[level],
-						 units_share(UNITS_BUF,
-							     (double)types->levels[level].allocs,
+						 used ? ", " : "", l->name,
+						 units_share(UNITS_BUF, (double)l->sums.allocs,
 							     (double)s->sums.allocs));
+	}
 	return used ? mem_format("  with a type %15s   of allocations: %s",
 				 units_share(UNITS_BUF, (double)s->typed_allocs,
 					     (double)s->sums.allocs),

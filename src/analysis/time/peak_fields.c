@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "../../base/mem.h"
+#include "peak.h"
+
+static void get_lasting(const void *row, struct field_value *out)
+{
+	const struct peak_row *r = row;
+
+	field_set_number(out, r->bytes - r->soon_bytes);
+}
+
+static void get_shown(const void *row, struct field_value *out)
+{
+	field_set_text(out, ((const struct peak *)row)->shown ? ">" : "");
+}
+
+static void get_process(const void *row, struct field_value *out)
+{
+	const struct peak *peak = row;
+
+	field_set_owned(out, mem_format("%.32s %u", peak->process_name, peak->pid));
+}
+
+static void get_top_bytes(const void *row, struct field_value *out)
+{
+	const struct peak *peak = row;
+
+	if (peak->count)
+		field_set_number(out, peak->rows[0].bytes);
+}
+
+static void get_top(const void *row, struct field_value *out)
+{
+	const struct peak *peak = row;
+
+	field_set_text(out, peak->count ? peak->rows[0].name : NULL);
+}
+
+static void get_by(const void *row, struct field_value *out)
+{
+	field_set_text(out, group_names[((const struct peaks *)row)->groups.by]);
+}
+
+/* clang-format off */
+#define ROW struct peak_row
+#define PEAK struct peak
+#define RESULT struct peaks
+static const struct field row_fields[] = {
+	{ FIELD_TEXT("name", ROW, name), FIELD_BY_NAME,
+	  .help = "the type, call site, component or tag" },
+	{ FIELD_SHARE("share", ROW, bytes, PEAK, bytes) },
+	{ FIELD_BAR("bar", ROW, bytes, PEAK, bytes) },
+	{ FIELD_COUNT("blocks", ROW, blocks), .help = "its blocks" },
+	{ FIELD_BYTES("bytes", ROW, bytes), .help = "their bytes" },
+	{ FIELD_COUNT("transient_blocks", ROW, soon_blocks),
+	  .help = "of these blocks, those that end within transient_ns" },
+	{ FIELD_BYTES("transient_bytes", ROW, soon_bytes), .title = "transient",
+	  .help = "their bytes" },
+	{ FIELD_WORKED_OUT("lasting", BYTES, get_lasting), .column_only = true },
+	FIELD_LAST
+};
+const struct field peak_fields[] = {
+	{ FIELD_TIME("time_ns", PEAK, time), .title = "after", .help = "when it is reached" },
+	{ FIELD_COUNT("blocks", PEAK, blocks), .help = "live blocks" },
+	{ FIELD_BYTES("bytes", PEAK, bytes), .title = "live bytes", .help = "their bytes" },
+	{ FIELD_COUNT("transient_blocks", PEAK, soon_blocks),
+	  .help = "of these blocks, those that end within transient_ns" },
+	{ FIELD_BYTES("transient_bytes", PEAK, soon_bytes), .title = "transient",
+	  .help = "their bytes" },
+	{ FIELD_ROWS("rows", PEAK, rows, count, row_fields), .limited = true,
+	  .help = "a type, call site, component or tag; all add up to the peak",
+	  .shows = "share bar/2 bytes blocks/1 transient_bytes lasting name" },
+	FIELD_LAST
+};
+static const struct field session_fields[] = {
+	{ FIELD_WORKED_OUT("shown", TEXT, get_shown), .title = " ", .column_only = true },
+	{ FIELD_COUNT("number", PEAK, number), .title = "peak", .column_only = true },
+	{ FIELD_FLAG("highest", PEAK, highest), .help = "no other peak is higher" },
+	{ FIELD_BAR("bar", PEAK, bytes, RESULT, most) },
+	{ FIELD_SAME(peak_fields) },
+	FIELD_LAST
+};
+static const struct field process_fields[] = {
+	{ FIELD_WORKED_OUT("process_name", TEXT, get_process), .title = "process",
+	  .tint = TINT_NAME, .column_only = true },
+	{ FIELD_ID("process", PEAK, process), .help = "the number of the process" },
+	{ FIELD_ID("pid", PEAK, pid), .help = "its pid" },
+	{ FIELD_TEXT("name", PEAK, process_name), .help = "its role, or its program" },
+	{ FIELD_SAME(peak_fields) },
+	{ FIELD_WORKED_OUT("top_bytes", BYTES, get_top_bytes), .title = "of that",
+	  .column_only = true },
+	{ FIELD_WORKED_OUT("top", TEXT, get_top), FIELD_BY_NAME, .column_only = true },
+	FIELD_LAST
+};
+const struct field peaks_fields[] = {
+	{ FIELD_TIME("duration_ns", RESULT, duration), .help = "the length of the session" },
+	{ FIELD_TIME("transient_ns", RESULT, soon),
+	  .help = "a block that ends sooner after a peak is transient" },
+	{ FIELD_WORKED_OUT("by", TEXT, get_by), .help = "type, site, component or tag" },
+	{ FIELD_ROWS("peaks", RESULT, peaks, count, session_fields), .spread = true,
+	  .help = "a peak of all processes together, in the order of time",
+	  .shows = "shown number time_ns bytes bar blocks transient_bytes" },
+	{ FIELD_ROWS("processes", RESULT, processes, process_count, process_fields), .spread = true,
+	  .help = "a process at its highest peak" },
+	{ FIELD_ROWS("processes_shown", RESULT, processes, process_count, process_fields),
+	  .limited = true, .column_only = true,
+	  .shows = "process_name time_ns bytes blocks/1 transient_bytes top_bytes top" },
+	FIELD_LAST
+};

@@ -108,8 +108,8 @@ static struct shiny_err *ask_churn(const struct asking *a, struct diagnosis *d)
 
 	replay_await(&a->has_streams);
 	seconds = (double)s->duration / 1e9;
-	constructions = ratio((double)streams_constructions(s, &s->total),
-			      (double)s->total.allocations);
+	constructions =
+		ratio((double)streams_constructions(s, &s->total), (double)s->total.allocations);
 	d->value = ratio((double)s->total.allocations * (double)cost->alloc +
 				 (double)s->total.deallocations * (double)cost->free,
 			 seconds * hz);
@@ -307,11 +307,11 @@ static void ask_utilization(const struct asking *a, struct diagnosis *d)
 					       : VERDICT_NO;
 	d->missing = "accesses: pages that only untouched objects (Z) keep are among the used ones";
 	if (p->touched.processes) {
-		char *measure = mem_format(
-			"%s; %s %s only what nobody touched for %s", d->measure,
-			units_noun(UNITS_NOUN_BUF, t->fates[PAGE_ZOMBIE], "page"),
-			units_form(t->fates[PAGE_ZOMBIE], "holds", "hold"),
-			units_time(UNITS_BUF, p->touched.least));
+		char *measure =
+			mem_format("%s; %s %s only what nobody touched for %s", d->measure,
+				   units_noun(UNITS_NOUN_BUF, t->fates[PAGE_ZOMBIE], "page"),
+				   units_form(t->fates[PAGE_ZOMBIE], "holds", "hold"),
+				   units_time(UNITS_BUF, p->touched.least));
 
 		free(d->measure);
 		d->measure = measure;
@@ -453,8 +453,7 @@ static struct shiny_err *ask_spikes(const struct asking *a, struct diagnosis *d)
 static struct shiny_err *know_streams(void *context)
 {
 	struct asking *a = context;
-	struct shiny_err *err =
-		streams_load(a->store, a->filter, a->progress, &a->known->streams);
+	struct shiny_err *err = streams_load(a->store, a->filter, a->progress, &a->known->streams);
 
 	a->has_streams = true;
 	return err;
@@ -463,8 +462,7 @@ static struct shiny_err *know_streams(void *context)
 static struct shiny_err *know_activity(void *context)
 {
 	struct asking *a = context;
-	unsigned flags = (a->types ? 0 : ACTIVITY_NO_TYPES) |
-			 (a->progress ? ACTIVITY_PROGRESS : 0);
+	unsigned flags = (a->types ? 0 : ACTIVITY_NO_TYPES) | (a->progress ? ACTIVITY_PROGRESS : 0);
 	struct shiny_err *err = activity_load(a->store, a->filter, 0, flags, &a->known->activity);
 
 	a->has_activity = true;
@@ -474,8 +472,7 @@ static struct shiny_err *know_activity(void *context)
 static struct shiny_err *know_pooling(void *context)
 {
 	struct asking *a = context;
-	struct shiny_err *err = site_lives_load(a->store, a->filter, false, a->progress,
-						&a->lives);
+	struct shiny_err *err = site_lives_load(a->store, a->filter, false, a->progress, &a->lives);
 
 	a->has_lives = true;
 	if (!err)

@@ -45,11 +45,11 @@
 #include "time/activity.h"
 #include "time/leaks.h"
 
-#define CHURN_SHARE     0.01
-#define GROWTH_RISE     1.1
+#define CHURN_SHARE	0.01
+#define GROWTH_RISE	1.1
 #define UTILIZATION_LOW 0.5
-#define SCATTERED       0.1
-#define SPIKE           1.5
+#define SCATTERED	0.1
+#define SPIKE		1.5
 enum { DIAGNOSE_SMALL = 256, DIAGNOSE_ROWS = 4 };
 
 enum symptom {
@@ -64,7 +64,7 @@ extern const char *const symptom_names[SYMPTOMS]; /* "churn" */
 enum diagnosis_verdict { VERDICT_NO, VERDICT_YES, VERDICT_UNKNOWN, VERDICTS };
 extern const char *const verdict_names[VERDICTS]; /* "no", "yes", "unknown" */
 
-struct diagnosis_row { /* a type or a call site behind a symptom */
+struct diagnosis_row {	   /* a type or a call site behind a symptom */
 	char *name, *text; /* text: the number that makes it a cause */
 	uint64_t blocks, bytes;
 };
@@ -72,10 +72,10 @@ struct diagnosis {
 	enum symptom symptom;
 	enum diagnosis_verdict verdict;
 	double value, threshold; /* of the symptom's measure; 0, 0: none */
-	char *measure;       /* the measure, in words */
-	const char *cause;   /* of the tree's test: "allocations dominate"; NULL: no symptom */
+	char *measure;		 /* the measure, in words */
+	const char *cause;	 /* of the tree's test: "allocations dominate"; NULL: no symptom */
 	const char *advice;
-	char *support;       /* the number behind the advice, or NULL */
+	char *support;	     /* the number behind the advice, or NULL */
 	const char *missing; /* data that would say more and were not recorded, or NULL */
 	const char *verb;    /* the verb that says more, or NULL */
 	struct diagnosis_row rows[DIAGNOSE_ROWS]; /* name NULL: no more rows */
@@ -95,8 +95,8 @@ struct diagnose_known {
 void diagnose_forget(struct diagnose_known *known);
 
 enum {
-	DIAGNOSE_HISTORY = 1,    /* page history, as in struct pages_ask */
-	DIAGNOSE_TYPES = 2,      /* counts live types in `activity`; no diagnosis needs it */
+	DIAGNOSE_HISTORY = 1,	 /* page history, as in struct pages_ask */
+	DIAGNOSE_TYPES = 2,	 /* counts live types in `activity`; no diagnosis needs it */
 	DIAGNOSE_FULL_NAMES = 4, /* does not shorten names */
 	DIAGNOSE_PROGRESS = 8,
 };

@@ -14,8 +14,8 @@
 struct block_owners_row {
 	char *name;
 	uint64_t own, own_bytes; /* blocks that match the owner's rules */
-	uint64_t blocks, bytes;  /* those, and all blocks that hang on them alone */
-	uint64_t address;        /* of one of its own blocks; 0: the owner is a variable */
+	uint64_t blocks, bytes;	 /* those, and all blocks that hang on them alone */
+	uint64_t address;	 /* of one of its own blocks; 0: the owner is a variable */
 };
 struct block_owners_sums {
 	uint64_t blocks, bytes;
@@ -29,8 +29,7 @@ struct block_owners {
 };
 
 SHINY_MUST_CHECK struct shiny_err *block_owners_load(struct store *store,
-						     const struct filter *filter,
-						     uint32_t snapshot,
+						     const struct filter *filter, uint32_t snapshot,
 						     const struct owner_rules *rules,
 						     bool full_names, struct block_owners *out);
 void block_owners_deinit(struct block_owners *owners);

@@ -22,15 +22,15 @@
 
 struct retained_row {
 	char *name;
-	uint64_t blocks, bytes;            /* the row's own blocks */
+	uint64_t blocks, bytes;		   /* the row's own blocks */
 	uint64_t retained, retained_bytes; /* with the blocks that only they keep */
-	uint64_t largest, largest_bytes; /* address of the block that retains most; 0: a root */
+	uint64_t largest, largest_bytes;   /* address of the block that retains most; 0: a root */
 };
 struct retained {
 	struct graph_facts facts;
 	struct retained_row *rows; /* most retained bytes first */
 	size_t count;
-	uint64_t blocks, bytes;           /* those that roots reach */
+	uint64_t blocks, bytes; /* those that roots reach */
 	uint64_t unreachable, unreachable_bytes;
 };
 

@@ -19,13 +19,13 @@
 #define NO_WAY UINT32_MAX
 
 struct way_step {
-	uint32_t before;   /* NO_WAY: the way begins here */
-	uint32_t what;     /* root's row or type's group */
-	uint32_t member;   /* member of `before` that leads here: a row of type_words.h */
-	uint64_t offset;   /* offset in `before` of the word that leads here */
+	uint32_t before; /* NO_WAY: the way begins here */
+	uint32_t what;	 /* root's row or type's group */
+	uint32_t member; /* member of `before` that leads here: a row of type_words.h */
+	uint64_t offset; /* offset in `before` of the word that leads here */
 	uint32_t steps;
-	bool mixed;        /* blocks of this step differ in `offset` */
-	bool doubtful;     /* a doubtful word leads here */
+	bool mixed;    /* blocks of this step differ in `offset` */
+	bool doubtful; /* a doubtful word leads here */
 	bool repeated;
 	uint64_t blocks, bytes, address; /* sums of wanted blocks; the address of one */
 };
@@ -54,8 +54,8 @@ static struct way_word word_of(const struct way_search *s, uint32_t node, uint32
 	if (node > g->blocks)
 		word.doubtful = !g->roots[node - g->blocks - 1].exact;
 	else
-		word.doubtful = heap_graph_word(g, s->words, node, place, &word.member) !=
-				WORD_POINTER;
+		word.doubtful =
+			heap_graph_word(g, s->words, node, place, &word.member) != WORD_POINTER;
 	return word;
 }
 
@@ -268,9 +268,8 @@ static void write_steps(const struct way_search *s, const struct way_step *way,
 	for (size_t i = way->steps; i-- > 0;) {
 		struct retainer_step *step = &row->steps[i];
 
-		step->name = mem_text(way->before == NO_WAY
-					      ? s->graph->roots[way->what].name
-					      : s->types->groups.names[way->what]);
+		step->name = mem_text(way->before == NO_WAY ? s->graph->roots[way->what].name
+							    : s->types->groups.names[way->what]);
 		step->repeated = way->repeated;
 		if (i) {
 			if (way->member != WORD_UNNAMED)
@@ -493,9 +492,9 @@ static uint32_t *find_holders(const struct way_search *s)
 	for (size_t i = 0; i < s->ways.count; i++) { /* a way comes after the one that it extends */
 		const struct way_step *way = &s->ways.at[i];
 
-		holder[i] = way->before == NO_WAY	    ? members + way->what
+		holder[i] = way->before == NO_WAY	  ? members + way->what
 			    : way->member != WORD_UNNAMED ? way->member
-							    : holder[way->before];
+							  : holder[way->before];
 	}
 	return holder;
 }

@@ -19,17 +19,17 @@
 #include "heap_graph.h"
 
 struct retainer_step {
-	char *name;      /* of the root or type */
-	char *member;    /* leads to the next step: "Service::cache_ (std::map)"; NULL: none */
+	char *name;	 /* of the root or type */
+	char *member;	 /* leads to the next step: "Service::cache_ (std::map)"; NULL: none */
 	uint64_t offset; /* of the word that leads to the next step */
 	bool one_offset; /* all blocks have the same `offset`; false in the last step */
-	bool sure;       /* the word is a pointer by the type's layout, or an exact root's */
-	bool repeated;   /* stands for several blocks in a row */
-	bool leads;      /* to a next step */
+	bool sure;	 /* the word is a pointer by the type's layout, or an exact root's */
+	bool repeated;	 /* stands for several blocks in a row */
+	bool leads;	 /* to a next step */
 };
 struct retainer_row {
 	uint64_t blocks, bytes; /* wanted ones at the end of this way */
-	uint64_t address;       /* of one of these blocks */
+	uint64_t address;	/* of one of these blocks */
 	struct retainer_step *steps;
 	size_t step_count;
 };
@@ -37,7 +37,7 @@ struct retainers {
 	struct graph_facts facts;
 	struct retainer_row *rows; /* most bytes first */
 	size_t count;
-	uint64_t blocks, bytes;                  /* wanted ones that roots reach */
+	uint64_t blocks, bytes;			 /* wanted ones that roots reach */
 	uint64_t unreachable, unreachable_bytes; /* wanted ones that none reaches */
 };
 
@@ -56,8 +56,8 @@ extern const struct field retainers_fields[]; /* of struct retainers */
 struct keeper_row {
 	char *name;
 	uint32_t snapshot;
-	uint64_t blocks, bytes;       /* in the snapshot */
-	struct retainer_row way;      /* without steps: no root reaches a block */
+	uint64_t blocks, bytes;	 /* in the snapshot */
+	struct retainer_row way; /* without steps: no root reaches a block */
 };
 struct keepers { /* of the last snapshot; no rows: there is none */
 	struct graph_facts facts;
@@ -68,8 +68,7 @@ struct keepers { /* of the last snapshot; no rows: there is none */
  * largest. */
 SHINY_MUST_CHECK struct shiny_err *keepers_load(struct store *store, const struct filter *filter,
 						enum group_by by, const char *const *names,
-						size_t count, bool full_names,
-						struct keepers *out);
+						size_t count, bool full_names, struct keepers *out);
 void keepers_deinit(struct keepers *keepers);
 extern const struct field keepers_fields[]; /* of struct keepers: its list "kept_by" */
 

@@ -27,7 +27,7 @@ struct memory_detail {
 };
 struct memory_owner {
 	char *owner;
-	struct memory_sums sums; /* of the details, of which there is at least one */
+	struct memory_sums sums;       /* of the details, of which there is at least one */
 	struct memory_detail *details; /* most resident bytes first */
 	size_t count, room;
 };
@@ -36,9 +36,9 @@ struct memory_sample {
 };
 struct memory_process {
 	uint32_t id, pid;
-	char *name;      /* role, or program */
-	uint64_t time;	 /* time of this sample */
-	uint64_t areas;  /* mappings listed by the kernel; 0: it showed only their sum */
+	char *name;		 /* role, or program */
+	uint64_t time;		 /* time of this sample */
+	uint64_t areas;		 /* mappings listed by the kernel; 0: it showed only their sum */
 	struct memory_sums sums; /* live: malloc's */
 	struct memory_owner *owners; /* most resident bytes first */
 	size_t owner_count, owner_room;
@@ -49,7 +49,7 @@ struct memory_history {
 	struct memory_process *processes; /* most resident bytes first */
 	size_t count, room;
 	size_t unseen; /* processes of the filter without a sample: too short, or samples were
-		        * off */
+			* off */
 	uint64_t period, cost, duration; /* ns; cost: the sidecar's, for all samples */
 };
 
@@ -81,6 +81,6 @@ SHINY_MUST_CHECK struct shiny_err *memory_tree(struct store *store,
 					       struct tree_node *root);
 
 extern const struct field memory_sums_fields[]; /* of struct memory_sums */
-extern const struct field memory_fields[];      /* of struct memory_history */
+extern const struct field memory_fields[];	/* of struct memory_history */
 
 #endif

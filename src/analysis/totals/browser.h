@@ -25,23 +25,23 @@ struct browser_side {
 	uint64_t objects, bytes;
 };
 struct browser_row {
-	char *name, *kind;          /* kind: of a snapshot's objects; "": an allocator */
+	char *name, *kind; /* kind: of a snapshot's objects; "": an allocator */
 	struct browser_side theirs, ours;
-	bool is_theirs, is_ours;    /* the sides that have it */
+	bool is_theirs, is_ours; /* the sides that have it */
 };
 struct browser_sample {
 	uint32_t id, process, pid;
 	bool snapshot;
-	uint64_t time;              /* ns since the session's start */
+	uint64_t time; /* ns since the session's start */
 	char *title, *process_name;
-	struct browser_row *rows;   /* malloc and Oilpan first, in a dump; else most bytes first */
+	struct browser_row *rows; /* malloc and Oilpan first, in a dump; else most bytes first */
 	size_t count, room;
 };
 struct browser {
 	struct browser_sample *samples; /* dumps, then snapshots, by process */
 	size_t count, room;
-	size_t dumps, snapshots;    /* numbers at all times */
-	bool compared;              /* false: only the browser's side is known */
+	size_t dumps, snapshots; /* numbers at all times */
+	bool compared;		 /* false: only the browser's side is known */
 };
 
 /* Loads the last sample of each process and page up to `until` (ns). `match`: pattern of types'
@@ -52,6 +52,6 @@ SHINY_MUST_CHECK struct shiny_err *browser_load(struct store *store, const struc
 void browser_deinit(struct browser *browser);
 
 extern const struct field browser_sample_fields[]; /* of struct browser_sample: its list "rows" */
-extern const struct field browser_fields[];        /* of struct browser */
+extern const struct field browser_fields[];	   /* of struct browser */
 
 #endif

@@ -37,7 +37,7 @@ void headlines_deinit(struct headlines *headlines);
  * should have been recorded come first. */
 struct unrecorded_row {
 	char *name, *executable, *parent_name, *reason, *text; /* parent_name "": unknown */
-	uint32_t pid, parent, parent_pid; /* of the first one; 0: unknown */
+	uint32_t pid, parent, parent_pid;		       /* of the first one; 0: unknown */
 	uint64_t count, time;
 	bool choice;
 };

@@ -78,13 +78,13 @@ struct shiny_err *processes_load(struct store *store, struct processes *out)
 {
 	struct processes rows = { 0 };
 	struct query *q = NULL;
-	struct shiny_err *err = store_query(
-		store,
-		"SELECT process, parent, pid, namespace_pid, name, role, executable, "
-		"command, ending, attach, attach_text, start_ns, end_ns, "
-		"events, threads, peak_bytes, lost, COALESCE(status, -1), " SUMS_NAMES
-		" FROM v_processes ORDER BY process",
-		&q);
+	struct shiny_err *err =
+		store_query(store,
+			    "SELECT process, parent, pid, namespace_pid, name, role, executable, "
+			    "command, ending, attach, attach_text, start_ns, end_ns, "
+			    "events, threads, peak_bytes, lost, COALESCE(status, -1), " SUMS_NAMES
+			    " FROM v_processes ORDER BY process",
+			    &q);
 
 	QUERY_EACH (q, err)
 		read_row(&rows, q);

@@ -16,8 +16,8 @@ struct process_row {
 	int status; /* exit status, or the signal if `ending` is "killed"; -1: unknown */
 	uint64_t start, end, events, threads, peak_bytes, lost; /* end 0: still running */
 	struct sums sums;
-	unsigned depth;      /* 0: a root of the tree */
-	bool last_child;     /* among the children of its parent */
+	unsigned depth;			 /* 0: a root of the tree */
+	bool last_child;		 /* among the children of its parent */
 	const struct process_row *above; /* of its parent; NULL: none */
 };
 struct processes {

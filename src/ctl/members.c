@@ -16,6 +16,7 @@
 #include "../analysis/query/module_query.h"
 #include "../analysis/query/type_name.h"
 #include "../analysis/query/type_query.h"
+#include "../answer/answer.h"
 #include "../base/cleanup.h"
 #include "../base/mem.h"
 #include "../base/text.h"
@@ -27,6 +28,9 @@ enum { LINE = 64, LISTED = 8 };
 struct member {
 	char *name, *type;
 	struct sym_member at; /* its name and type point to the above */
+	bool full;	      /* names are not shortened */
+	uint64_t line;	      /* the last cache line that begins before the next member; 0: none */
+	struct use_share used;
 };
 
 struct layout {
@@ -43,9 +47,9 @@ static bool add_member(void *context, const struct sym_member *member)
 	struct layout *layout = context;
 	struct member *row = vec_push(&layout->members);
 
-	row->at = *member;
-	row->name = member->name ? mem_text(member->name) : NULL;
-	row->type = member->type ? mem_text(member->type) : NULL;
+	*row = (struct member){ .name = member->name ? mem_text(member->name) : NULL,
+				.type = member->type ? mem_text(member->type) : NULL,
+				.at = *member };
 	if (member->what == SYM_HOLE) {
 		layout->holes++;
 		layout->hole_bytes += member->bytes;
@@ -111,8 +115,7 @@ static struct shiny_err *find_layout(struct ctl *ctl, struct store *store, struc
 		    !sym_module_info(module)->dwarf)
 			continue;
 		modules++;
-		found = sym_type_layout(module, layout->name, &layout->bytes, add_member,
-					layout);
+		found = sym_type_layout(module, layout->name, &layout->bytes, add_member, layout);
 		if (found)
 			layout->module = mem_text(rows.at[i].path);
 	}
@@ -132,26 +135,37 @@ static struct shiny_err *find_layout(struct ctl *ctl, struct store *store, struc
 
 /* ---- showing ---- */
 
-enum { OFFSET, SIZE, TYPE, NAME, USED, COLUMNS }; /* USED: only with watched blocks */
-static const struct table_column columns[COLUMNS] = {
-	[OFFSET] = { .title = "offset", .kind = CELL_COUNT, .tint = TINT_DIM },
-	[SIZE] = { .title = "size", .kind = CELL_TEXT },
-	[TYPE] = { "type", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NONE },
-	[NAME] = { "member", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME },
-	[USED] = { .title = "used within 100 ms", .kind = CELL_TEXT },
-};
-static const char *const what_names[] = {
-	[SYM_MEMBER] = "member", [SYM_BASE_CLASS] = "base", [SYM_VPTR] = "vptr",
-	[SYM_HOLE] = "hole",	 [SYM_PADDING] = "padding",
-};
-
-static char *size_text(const struct sym_member *at)
+static void get_what(const void *row, struct field_value *out)
 {
-	return at->bit_size ? mem_format("%4u bits", at->bit_size)
-			    : mem_format("%4" PRIu64, at->bytes);
+	static const char *const names[] = {
+		[SYM_MEMBER] = "member", [SYM_BASE_CLASS] = "base", [SYM_VPTR] = "vptr",
+		[SYM_HOLE] = "hole",	 [SYM_PADDING] = "padding",
+	};
+
+	field_set_text(out, names[((const struct member *)row)->at.what]);
 }
 
-static char *name_text(const struct member *member)
+static void get_size(const void *row, struct field_value *out)
+{
+	const struct sym_member *at = &((const struct member *)row)->at;
+
+	field_set_owned(out, at->bit_size ? mem_format("%4u bits", at->bit_size)
+					  : mem_format("%4" PRIu64, at->bytes));
+}
+
+static void get_type(const void *row, struct field_value *out)
+{
+	const struct member *member = row;
+
+	if (!member->type || member->at.what > SYM_BASE_CLASS)
+		field_set_text(out, "");
+	else if (member->full)
+		field_set_text(out, member->type);
+	else
+		field_set_owned(out, type_name_short(member->type));
+}
+
+static void get_member(const void *row, struct field_value *out)
 {
 	static const char *const signs[] = {
 		[SYM_MEMBER] = "",
@@ -160,78 +174,129 @@ static char *name_text(const struct member *member)
 		[SYM_HOLE] = "\xe2\x97\x8c\xe2\x97\x8c\xe2\x97\x8c hole",
 		[SYM_PADDING] = "\xe2\x97\x8c\xe2\x97\x8c\xe2\x97\x8c padding"
 	};
+	const struct member *member = row;
 	const struct sym_member *at = &member->at;
 	const char *name = at->what == SYM_MEMBER ? (member->name ? member->name : "(unnamed)")
 						  : signs[at->what];
 
-	return mem_format("%*s%s", (int)(2 * at->depth), "", name);
+	field_set_owned(out, mem_format("%*s%s", (int)(2 * at->depth), "", name));
 }
 
-/* Returns the share used within the shortest of cold_times. */
-static struct use_share share_of(struct layout *layout, const struct sym_member *at)
+static bool is_unknown(const void *row)
 {
-	return member_uses_within(&layout->uses, at->offset, at->bytes, cold_times[0]);
+	return !(((const struct use_share *)row)->watches > 0);
 }
 
-static char *used_text(struct layout *layout, const struct sym_member *at)
+static void get_used(const void *row, struct field_value *out)
 {
-	struct use_share used = share_of(layout, at);
+	const struct use_share *used = &((const struct member *)row)->used;
 
-	return used.watches > 0 ? mem_format("%s (%s\xe2\x80\x93%s)",
-					     units_share(UNITS_BUF, used.share, 1),
-					     units_share(UNITS_BUF, used.low, 1),
-					     units_share(UNITS_BUF, used.high, 1))
-				: mem_text("unknown");
+	if (is_unknown(used))
+		field_set_text(out, "unknown");
+	else
+		field_set_owned(out, mem_format("%s (%s\xe2\x80\x93%s)",
+						units_share(UNITS_BUF, used->share, 1),
+						units_share(UNITS_BUF, used->low, 1),
+						units_share(UNITS_BUF, used->high, 1)));
 }
 
-static void print_layout(struct ctl *ctl, struct layout *layout)
+static void get_unused(const void *row, struct field_value *out)
 {
-	bool watched = layout->uses.watches.count > 0;
-	bool full = ctl->options.given[OPT_FULL_NAMES];
+	const struct layout *l = row;
+
+	field_set_number(out, (l->hole_bytes + l->padding) * l->objects.live);
+}
+
+/* clang-format off */
+#define USED struct use_share
+static const struct field used_fields[] = {
+	{ FIELD_REAL("share", USED, share),
+	  .help = "the share of the objects whose member is used within 100 ms" },
+	{ FIELD_REAL("low", USED, low), .help = "the lower bound of its 95 % interval" },
+	{ FIELD_REAL("high", USED, high), .help = "the upper bound of its 95 % interval" },
+	{ FIELD_REAL("watches", USED, watches), .help = "the watches that it rests on" },
+	FIELD_LAST
+};
+#define MEMBER struct member
+static const struct field member_fields[] = {
+	{ FIELD_WORKED_OUT("what", TEXT, get_what),
+	  .help = "member, base, vptr, hole or padding" },
+	{ FIELD_TEXT("name", MEMBER, name), .help = "the name; null: it has none" },
+	{ FIELD_TEXT("type", MEMBER, type), .help = "the type; null: it has none" },
+	{ FIELD_COUNT("offset", MEMBER, at.offset), .tint = TINT_DIM,
+	  .help = "the offset from the start of the object" },
+	{ FIELD_WORKED_OUT("size", TEXT, get_size), .column_only = true },
+	{ FIELD_WORKED_OUT("type_shown", TEXT, get_type), .title = "type", .column_only = true,
+	  .flexible = true, .cut = TEXT_CUT_MIDDLE },
+	{ FIELD_WORKED_OUT("member", TEXT, get_member), FIELD_NAME, .column_only = true },
+	{ FIELD_WORKED_OUT("used_shown", TEXT, get_used), .title = "used within 100 ms",
+	  .column_only = true },
+	{ FIELD_BYTES("bytes", MEMBER, at.bytes), .help = "the size; 0: it is a bit field" },
+	{ FIELD_COUNT("depth", MEMBER, at.depth), .help = "above 0: it is a member of a member" },
+	{ FIELD_COUNT("bit_offset", MEMBER, at.bit_offset),
+	  .help = "the first bit of a bit field" },
+	{ FIELD_COUNT("bit_size", MEMBER, at.bit_size),
+	  .help = "the bits of a bit field; 0: it is none" },
+	{ FIELD_OBJECT("used", MEMBER, used, used_fields), .spread = true, .skip = is_unknown,
+	  .help = "how often it is used; null: unknown" },
+	FIELD_LAST
+};
+#define LAYOUT struct layout
+#define SHOWS "offset size type_shown member"
+static const struct field layout_fields[] = {
+	{ FIELD_TEXT("type", LAYOUT, name), .help = "the type in full" },
+	{ FIELD_TEXT("module", LAYOUT, module), .help = "the module that defines it" },
+	{ FIELD_BYTES("bytes", LAYOUT, bytes), .help = "the size of an object" },
+	{ FIELD_COUNT("holes", LAYOUT, holes), .help = "holes between members" },
+	{ FIELD_BYTES("hole_bytes", LAYOUT, hole_bytes), .help = "their bytes" },
+	{ FIELD_BYTES("padding_bytes", LAYOUT, padding), .help = "bytes after the last member" },
+	{ FIELD_COUNT("allocs", LAYOUT, objects.allocs), .help = "objects allocated" },
+	{ FIELD_COUNT("live", LAYOUT, objects.live), .help = "objects that are live at the end" },
+	{ FIELD_WORKED_OUT("unused_live_bytes", BYTES, get_unused),
+	  .help = "holes and padding of the live objects" },
+	{ FIELD_COUNT("guessed_allocs", LAYOUT, objects.guessed),
+	  .help = "allocations that only may be of this type, not counted" },
+	{ FIELD_ROWS("members", LAYOUT, members.at, members.count, member_fields), .shows = SHOWS,
+	  .help = "a member, base class, vtable pointer, hole or padding" },
+	{ FIELD_ROWS("watched", LAYOUT, members.at, members.count, member_fields),
+	  .column_only = true, .shows = SHOWS " used_shown" },
+	FIELD_LAST
+};
+/* clang-format on */
+
+/* Fills in what the rows show beside their places. */
+static void finish(struct layout *layout, bool full)
+{
 	uint64_t boundary = LINE;
-	struct table table;
 
-	table_init(&table, columns, watched ? COLUMNS : USED);
 	for (size_t i = 0; i < layout->members.count; i++) {
-		const struct member *member = &layout->members.at[i];
-		bool gap = member->at.what == SYM_HOLE || member->at.what == SYM_PADDING;
-		uint64_t next = i + 1 < layout->members.count ? layout->members.at[i + 1].at.offset
-							      : layout->bytes;
-		char *size = size_text(&member->at), *name = name_text(member);
-		char *used = watched ? used_text(layout, &member->at) : NULL;
-		char *type = !member->type || gap || member->at.what == SYM_VPTR ? mem_text("")
-			     : full ? mem_text(member->type)
-				    : type_name_short(member->type);
+		struct member *m = &layout->members.at[i];
+		uint64_t next = i + 1 < layout->members.count ? m[1].at.offset : layout->bytes;
 
-		table_row(&table);
-		table_number(&table, OFFSET, member->at.offset);
-		table_text(&table, SIZE, size);
-		table_text(&table, TYPE, type);
-		table_text(&table, NAME, name);
-		if (watched)
-			table_text(&table, USED, used);
-		/* after the last row that begins in a cache line */
-		if (next >= boundary && boundary < layout->bytes) {
-			uint64_t end = member->at.offset + member->at.bytes;
-
-			table_below(&table,
-				    mem_format("%s        ---- cache line %" PRIu64
-					       " begins at %" PRIu64 "%s%s\n",
-					       tint(&ctl->style, TINT_DIM), next / LINE,
-					       next / LINE * LINE,
-					       end > next / LINE * LINE && member->at.depth == 0
-						       ? ", inside the member above"
-						       : "",
-					       tint_end(&ctl->style, TINT_DIM)));
-			boundary = next / LINE * LINE + LINE;
-		}
-		free(size);
-		free(used);
-		free(name);
-		free(type);
+		m->full = full;
+		/* within the shortest of cold_times */
+		m->used =
+			member_uses_within(&layout->uses, m->at.offset, m->at.bytes, cold_times[0]);
+		if (next < boundary || boundary >= layout->bytes)
+			continue;
+		m->line = next / LINE;
+		boundary = m->line * LINE + LINE;
 	}
-	table_print(&table, &ctl->style);
-	table_deinit(&table);
+}
+
+/* Returns the line after the last row that begins in a cache line. */
+static char *line_text(const void *row, void *context)
+{
+	const struct style *style = context;
+	const struct member *m = row;
+	uint64_t at = m->line * LINE, end = m->at.offset + m->at.bytes;
+
+	if (!m->line)
+		return NULL;
+	return mem_format("%s        ---- cache line %" PRIu64 " begins at %" PRIu64 "%s%s\n",
+			  tint(style, TINT_DIM), m->line, at,
+			  end > at && m->at.depth == 0 ? ", inside the member above" : "",
+			  tint_end(style, TINT_DIM));
 }
 
 static void print_cost(FILE *out, const struct layout *layout)
@@ -270,80 +335,36 @@ static void print_cost(FILE *out, const struct layout *layout)
 			units_form(seen->guessed, "is", "are"));
 }
 
-static void json_used(struct json *json, const struct use_share *used)
-{
-	if (!(used->watches > 0)) {
-		json_null(json, "used");
-		return;
-	}
-	json_object(json, "used");
-	json_real(json, "share", used->share);
-	json_real(json, "low", used->low);
-	json_real(json, "high", used->high);
-	json_real(json, "watches", used->watches);
-	json_end(json);
-}
-
-static void json_layout(struct ctl *ctl, struct layout *layout)
-{
-	struct json *json = &ctl->json;
-
-	json_text(json, "type", layout->name);
-	json_text(json, "module", layout->module);
-	json_number(json, "bytes", layout->bytes);
-	json_number(json, "holes", layout->holes);
-	json_number(json, "hole_bytes", layout->hole_bytes);
-	json_number(json, "padding_bytes", layout->padding);
-	json_number(json, "allocs", layout->objects.allocs);
-	json_number(json, "live", layout->objects.live);
-	json_number(json, "unused_live_bytes",
-		    (layout->hole_bytes + layout->padding) * layout->objects.live);
-	json_number(json, "guessed_allocs", layout->objects.guessed);
-	json_array(json, "members");
-	for (size_t i = 0; i < layout->members.count; i++) {
-		const struct member *member = &layout->members.at[i];
-		struct use_share used = share_of(layout, &member->at);
-
-		json_object_line(json, NULL);
-		json_text(json, "what", what_names[member->at.what]);
-		json_text(json, "name", member->name);
-		json_text(json, "type", member->type);
-		json_number(json, "offset", member->at.offset);
-		json_number(json, "bytes", member->at.bytes);
-		json_number(json, "depth", member->at.depth);
-		json_number(json, "bit_offset", member->at.bit_offset);
-		json_number(json, "bit_size", member->at.bit_size);
-		json_used(json, &used);
-		json_end(json);
-	}
-	json_end(json);
-}
-
 struct shiny_err *members_show(struct ctl *ctl, struct store *store, const struct filter *filter,
 			       const char *type)
 {
 	struct layout layout = { 0 };
+	const struct answer answer = { .fields = layout_fields,
+				       .result = &layout,
+				       .below = line_text,
+				       .context = &ctl->style };
+	bool full = ctl->options.given[OPT_FULL_NAMES];
 	struct shiny_err *err = full_name(store, type, &layout.name);
 
 	if (!err)
 		err = find_layout(ctl, store, &layout);
 	if (!err)
-		err = type_query_objects(store, filter, layout.name, layout.bytes,
-					 &layout.objects);
+		err = type_query_objects(store, filter, layout.name, layout.bytes, &layout.objects);
 	if (!err && layout.bytes)
 		err = member_uses_load(store, filter, layout.name, layout.bytes, &layout.uses);
+	if (!err)
+		finish(&layout, full);
 	if (!err && CTL_JSON(ctl)) {
 		ctl_document(ctl);
-		json_layout(ctl, &layout);
+		err = answer_json(&answer, &ctl->json);
 	} else if (!err) {
-		char *brief = ctl->options.given[OPT_FULL_NAMES] ? mem_text(layout.name)
-								 : type_name_short(layout.name);
+		AUTO_FREE char *brief = full ? mem_text(layout.name) : type_name_short(layout.name);
 
 		fprintf(ctl->style.out, "%s%s%s   %s%s%s\n", tint(&ctl->style, TINT_BOLD), brief,
 			tint_end(&ctl->style, TINT_BOLD), tint(&ctl->style, TINT_DIM),
 			text_base(layout.module), tint_end(&ctl->style, TINT_DIM));
-		free(brief);
-		print_layout(ctl, &layout);
+		answer_table(&answer, layout.uses.watches.count ? "watched" : "members",
+			     &ctl->style);
 		print_cost(ctl->style.out, &layout);
 	}
 	layout_deinit(&layout);

@@ -223,10 +223,14 @@ static void members(FILE *out, enum verb_id verb, const char *text)
 		      ? ", and what SUMS, losses, lost and complete are.\n"
 		      : ".\n",
 	      out);
-	if (rows)
-		answer_members(rows->fields, member, out);
-	else
+	if (!rows)
 		section(out, parts, false);
+	for (; rows; rows = rows->other) {
+		answer_members(rows->fields, member, out);
+		if (rows->other)
+			fprintf(out, ".PP\nWith \\fB\\-\\-%s\\fR, instead of these:\n",
+				option_specs[rows->when].name);
+	}
 }
 
 /* Prints "report, types" of the file as references. */

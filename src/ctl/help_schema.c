@@ -13,11 +13,17 @@ static const struct field document_fields[] = {
 };
 /* clang-format on */
 
+static void put_document(struct json *json, const struct rows_verb *rows)
+{
+	const struct field *const arrays[] = { document_fields, rows->fields, losses_fields, NULL };
+
+	json_text(json, "type", "object");
+	answer_schema(json, arrays);
+}
+
 bool help_schema(FILE *out, enum verb_id verb)
 {
 	const struct rows_verb *rows = verbs[verb].rows;
-	const struct field *const arrays[] = { document_fields, rows ? rows->fields : NULL,
-					       losses_fields, NULL };
 	struct json json;
 
 	if (!rows)
@@ -26,8 +32,17 @@ bool help_schema(FILE *out, enum verb_id verb)
 	json_object(&json, NULL);
 	json_text(&json, "$schema", "https://json-schema.org/draft/2020-12/schema");
 	json_text(&json, "title", verbs[verb].name);
-	json_text(&json, "type", "object");
-	answer_schema(&json, arrays);
+	if (!rows->other) {
+		put_document(&json, rows);
+	} else {
+		json_array(&json, "oneOf");
+		for (; rows; rows = rows->other) {
+			json_object(&json, NULL);
+			put_document(&json, rows);
+			json_end(&json);
+		}
+		json_end(&json);
+	}
 	json_end(&json);
 	return true;
 }

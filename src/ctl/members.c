@@ -335,38 +335,50 @@ static void print_cost(FILE *out, const struct layout *layout)
 			units_form(seen->guessed, "is", "are"));
 }
 
-struct shiny_err *members_show(struct ctl *ctl, struct store *store, const struct filter *filter,
-			       const char *type)
+static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct filter *filter,
+			      void *result)
 {
-	struct layout layout = { 0 };
-	const struct answer answer = { .fields = layout_fields,
-				       .result = &layout,
-				       .below = line_text,
-				       .context = &ctl->style };
-	bool full = ctl->options.given[OPT_FULL_NAMES];
-	struct shiny_err *err = full_name(store, type, &layout.name);
+	struct layout *layout = result;
+	struct shiny_err *err = full_name(store, ctl->options.text[OPT_MEMBERS], &layout->name);
 
 	if (!err)
-		err = find_layout(ctl, store, &layout);
+		err = find_layout(ctl, store, layout);
 	if (!err)
-		err = type_query_objects(store, filter, layout.name, layout.bytes, &layout.objects);
-	if (!err && layout.bytes)
-		err = member_uses_load(store, filter, layout.name, layout.bytes, &layout.uses);
-	if (!err)
-		finish(&layout, full);
-	if (!err && CTL_JSON(ctl)) {
-		ctl_document(ctl);
-		err = answer_json(&answer, &ctl->json);
-	} else if (!err) {
-		AUTO_FREE char *brief = full ? mem_text(layout.name) : type_name_short(layout.name);
-
-		fprintf(ctl->style.out, "%s%s%s   %s%s%s\n", tint(&ctl->style, TINT_BOLD), brief,
-			tint_end(&ctl->style, TINT_BOLD), tint(&ctl->style, TINT_DIM),
-			text_base(layout.module), tint_end(&ctl->style, TINT_DIM));
-		answer_table(&answer, layout.uses.watches.count ? "watched" : "members",
-			     &ctl->style);
-		print_cost(ctl->style.out, &layout);
-	}
-	layout_deinit(&layout);
+		err = type_query_objects(store, filter, layout->name, layout->bytes,
+					 &layout->objects);
+	if (!err && layout->bytes)
+		err = member_uses_load(store, filter, layout->name, layout->bytes, &layout->uses);
+	if (err)
+		layout_deinit(layout);
+	else
+		finish(layout, ctl->options.given[OPT_FULL_NAMES]);
 	return err;
 }
+ROWS_VERB_DEINIT(struct layout, layout_deinit)
+
+static struct shiny_err *print(struct ctl *ctl, const struct answer *whole)
+{
+	const struct layout *layout = whole->result;
+	const struct answer answer = { .fields = layout_fields,
+				       .result = layout,
+				       .below = line_text,
+				       .context = &ctl->style };
+	AUTO_FREE char *brief = ctl->options.given[OPT_FULL_NAMES] ? mem_text(layout->name)
+								   : type_name_short(layout->name);
+
+	fprintf(ctl->style.out, "%s%s%s   %s%s%s\n", tint(&ctl->style, TINT_BOLD), brief,
+		tint_end(&ctl->style, TINT_BOLD), tint(&ctl->style, TINT_DIM),
+		text_base(layout->module), tint_end(&ctl->style, TINT_DIM));
+	answer_table(&answer, layout->uses.watches.count ? "watched" : "members", &ctl->style);
+	print_cost(ctl->style.out, layout);
+	return NULL;
+}
+
+const struct rows_verb members_verb = {
+	.fields = layout_fields,
+	.size = sizeof(struct layout),
+	.load = load,
+	.deinit = deinit,
+	.print = print,
+	.next = "types",
+};

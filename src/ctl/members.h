@@ -7,9 +7,8 @@
 #ifndef SHINY_CTL_MEMBERS_H
 #define SHINY_CTL_MEMBERS_H
 
-#include "ctl.h"
+#include "rows_verb.h"
 
-SHINY_MUST_CHECK struct shiny_err *members_show(struct ctl *ctl, struct store *store,
-						const struct filter *filter, const char *type);
+extern const struct rows_verb members_verb;
 
 #endif

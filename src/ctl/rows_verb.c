@@ -41,7 +41,7 @@ static const char *title_of(const struct ctl *ctl, enum option_id by)
 	return word && strcmp(word, "class") == 0 ? "size class" : word;
 }
 
-struct shiny_err *rows_verb_run(struct ctl *ctl, const struct rows_verb *verb)
+static struct shiny_err *run_rows(struct ctl *ctl, const struct rows_verb *verb)
 {
 	AUTO_FREE void *result = mem_zero(1, verb->size);
 	AUTO_ERR struct shiny_err *err = NULL, *closing = NULL;
@@ -63,6 +63,11 @@ struct shiny_err *rows_verb_run(struct ctl *ctl, const struct rows_verb *verb)
 struct shiny_err *verb_run(struct ctl *ctl)
 {
 	const struct verb *verb = &verbs[ctl->options.verb];
+	const struct rows_verb *rows = verb->rows;
 
-	return verb->rows ? rows_verb_run(ctl, verb->rows) : verb->run(ctl);
+	if (!rows)
+		return verb->run(ctl);
+	while (rows->other && ctl->options.given[rows->when])
+		rows = rows->other;
+	return run_rows(ctl, rows);
 }

@@ -26,11 +26,13 @@ struct rows_verb {
 	void (*below)(struct ctl *ctl, const void *result);
 	/* Prints the text itself; NULL: `above`, the table and `below` are the text. */
 	struct shiny_err *(*print)(struct ctl *ctl, const struct answer *answer);
+	/* With the option `when` the verb is another one; NULL: never. */
+	enum option_id when;
+	const struct rows_verb *other;
 	const char *next;			       /* the command that goes on */
 	const char *(*next_of)(const struct ctl *ctl); /* chooses it; NULL: it is `next` */
 };
 
-SHINY_MUST_CHECK struct shiny_err *rows_verb_run(struct ctl *ctl, const struct rows_verb *verb);
 /* Runs the verb of the options, of whatever kind it is. */
 SHINY_MUST_CHECK struct shiny_err *verb_run(struct ctl *ctl);
 

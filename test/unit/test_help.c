@@ -124,8 +124,8 @@ static void test_verb(enum verb_id verb)
 		      "EXAMPLES has something else than commands with their meaning");
 	check(name, help_section(text, "JSON", &parts) == (json && !verbs[verb].rows),
 	      "section JSON against --json and fields");
-	if (verbs[verb].rows)
-		test_fields(name, verbs[verb].rows->fields);
+	for (const struct rows_verb *r = verbs[verb].rows; r; r = r->other)
+		test_fields(name, r->fields);
 	for (size_t i = 0; i < OPT_COUNT; i++)
 		if (option_specs[i].verbs >> verb & 1)
 			checkf(name, help_option(verb, &option_specs[i], &part),

@@ -294,16 +294,11 @@ static const char *next_of(const struct ctl *ctl)
 	return ctl->options.given[OPT_CSV] ? NULL : "peak";
 }
 
-struct shiny_err *cmd_activity(struct ctl *ctl)
-{
-	static const struct rows_verb verb = {
-		.fields = activity_fields,
-		.size = sizeof(struct activity),
-		.load = load,
-		.deinit = deinit,
-		.print = print,
-		.next_of = next_of,
-	};
-
-	return rows_verb_run(ctl, &verb);
-}
+const struct rows_verb rows_activity = {
+	.fields = activity_fields,
+	.size = sizeof(struct activity),
+	.load = load,
+	.deinit = deinit,
+	.print = print,
+	.next_of = next_of,
+};

@@ -112,16 +112,11 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 }
 ROWS_VERB_DEINIT(struct browser, browser_deinit)
 
-struct shiny_err *cmd_browser(struct ctl *ctl)
-{
-	static const struct rows_verb verb = {
-		.fields = browser_fields,
-		.size = sizeof(struct browser),
-		.load = load,
-		.deinit = deinit,
-		.print = print,
-		.next = "types",
-	};
-
-	return rows_verb_run(ctl, &verb);
-}
+const struct rows_verb rows_browser = {
+	.fields = browser_fields,
+	.size = sizeof(struct browser),
+	.load = load,
+	.deinit = deinit,
+	.print = print,
+	.next = "types",
+};

@@ -66,18 +66,13 @@ static const char *next_of(const struct ctl *ctl)
 	return by_of(ctl) == GROUP_TYPE ? "cold --by site" : "leaks";
 }
 
-struct shiny_err *cmd_cold(struct ctl *ctl)
-{
-	static const struct rows_verb verb = {
-		.fields = cold_fields,
-		.size = sizeof(struct cold),
-		.load = load,
-		.deinit = deinit,
-		.by = OPT_COLD_BY,
-		.usual = 30,
-		.print = print,
-		.next_of = next_of,
-	};
-
-	return rows_verb_run(ctl, &verb);
-}
+const struct rows_verb rows_cold = {
+	.fields = cold_fields,
+	.size = sizeof(struct cold),
+	.load = load,
+	.deinit = deinit,
+	.by = OPT_COLD_BY,
+	.usual = 30,
+	.print = print,
+	.next_of = next_of,
+};

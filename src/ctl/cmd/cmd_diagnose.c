@@ -93,15 +93,10 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 }
 ROWS_VERB_DEINIT(struct diagnoses, diagnose_deinit)
 
-struct shiny_err *cmd_diagnose(struct ctl *ctl)
-{
-	static const struct rows_verb verb = {
-		.fields = diagnose_fields,
-		.size = sizeof(struct diagnoses),
-		.load = load,
-		.deinit = deinit,
-		.print = print,
-	};
-
-	return rows_verb_run(ctl, &verb);
-}
+const struct rows_verb rows_diagnose = {
+	.fields = diagnose_fields,
+	.size = sizeof(struct diagnoses),
+	.load = load,
+	.deinit = deinit,
+	.print = print,
+};

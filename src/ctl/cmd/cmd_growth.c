@@ -78,26 +78,24 @@ static void print_snapshots(struct ctl *ctl, const void *result)
 		units_count(UNITS_BUF, growth->unchanged));
 }
 
-struct shiny_err *cmd_growth(struct ctl *ctl)
-{
-	static const struct rows_verb growth = {
-		.fields = growth_fields,
-		.size = sizeof(struct growth),
-		.load = load_growth,
-		.deinit = deinit_growth,
-		.usual = 30,
-		.below = print_none,
-		.next = "lifetimes",
-	};
-	static const struct rows_verb edges = {
-		.fields = edge_growth_fields,
-		.size = sizeof(struct edge_growth),
-		.load = load_edges,
-		.deinit = deinit_edges,
-		.usual = 30,
-		.above = print_snapshots,
-		.next = "retainers",
-	};
+static const struct rows_verb edges = {
+	.fields = edge_growth_fields,
+	.size = sizeof(struct edge_growth),
+	.load = load_edges,
+	.deinit = deinit_edges,
+	.usual = 30,
+	.above = print_snapshots,
+	.next = "retainers",
+};
 
-	return rows_verb_run(ctl, ctl->options.given[OPT_EDGES] ? &edges : &growth);
-}
+const struct rows_verb rows_growth = {
+	.fields = growth_fields,
+	.size = sizeof(struct growth),
+	.load = load_growth,
+	.deinit = deinit_growth,
+	.usual = 30,
+	.below = print_none,
+	.when = OPT_EDGES,
+	.other = &edges,
+	.next = "lifetimes",
+};

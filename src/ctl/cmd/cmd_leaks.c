@@ -133,24 +133,22 @@ static const char *next_of(const struct ctl *ctl)
 	return by_of(ctl) == GROUP_SITE ? "leaks --by type" : "leaks";
 }
 
-struct shiny_err *cmd_leaks(struct ctl *ctl)
-{
-	static const struct field fields[] = {
-		{ FIELD_GROUP(struct leaks_answer, leaks, leaks_fields) },
-		{ FIELD_GROUP(struct leaks_answer, keepers, keepers_fields) },
-		FIELD_LAST
-	};
-	static const struct rows_verb verb = {
-		.fields = fields,
-		.size = sizeof(struct leaks_answer),
-		.load = load,
-		.deinit = deinit,
-		.by = OPT_LEAKS_BY,
-		.usual = 30,
-		.above = print_totals,
-		.below = print_keepers,
-		.next_of = next_of,
-	};
+/* clang-format off */
+static const struct field fields[] = {
+	{ FIELD_GROUP(struct leaks_answer, leaks, leaks_fields) },
+	{ FIELD_GROUP(struct leaks_answer, keepers, keepers_fields) },
+	FIELD_LAST
+};
+/* clang-format on */
 
-	return rows_verb_run(ctl, &verb);
-}
+const struct rows_verb rows_leaks = {
+	.fields = fields,
+	.size = sizeof(struct leaks_answer),
+	.load = load,
+	.deinit = deinit,
+	.by = OPT_LEAKS_BY,
+	.usual = 30,
+	.above = print_totals,
+	.below = print_keepers,
+	.next_of = next_of,
+};

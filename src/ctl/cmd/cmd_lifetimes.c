@@ -214,18 +214,13 @@ static const struct field fields[] = {
 };
 /* clang-format on */
 
-struct shiny_err *cmd_lifetimes(struct ctl *ctl)
-{
-	static const struct rows_verb verb = {
-		.fields = fields,
-		.size = sizeof(struct lived),
-		.load = load,
-		.deinit = deinit,
-		.by = OPT_LIFETIMES_BY,
-		.usual = 30,
-		.above = print_above,
-		.next_of = next_of,
-	};
-
-	return rows_verb_run(ctl, &verb);
-}
+const struct rows_verb rows_lifetimes = {
+	.fields = fields,
+	.size = sizeof(struct lived),
+	.load = load,
+	.deinit = deinit,
+	.by = OPT_LIFETIMES_BY,
+	.usual = 30,
+	.above = print_above,
+	.next_of = next_of,
+};

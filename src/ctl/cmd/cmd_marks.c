@@ -31,19 +31,14 @@ static void print_end(struct ctl *ctl, const void *result)
 			"mark` from outside\n");
 }
 
-struct shiny_err *cmd_marks(struct ctl *ctl)
-{
-	static const struct rows_verb verb = {
-		.fields = marks_fields,
-		.size = sizeof(struct marks),
-		.load = load,
-		.deinit = deinit,
-		.below = print_end,
-		.next = "lifetimes --between FROM..TO",
-	};
-
-	return rows_verb_run(ctl, &verb);
-}
+const struct rows_verb rows_marks = {
+	.fields = marks_fields,
+	.size = sizeof(struct marks),
+	.load = load,
+	.deinit = deinit,
+	.below = print_end,
+	.next = "lifetimes --between FROM..TO",
+};
 
 struct shiny_err *cmd_mark(struct ctl *ctl)
 {

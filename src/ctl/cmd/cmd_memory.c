@@ -171,16 +171,11 @@ static const char *next_of(const struct ctl *ctl)
 	return ctl->options.given[OPT_DETAILS] ? "tree --measure resident" : "memory --details";
 }
 
-struct shiny_err *cmd_memory(struct ctl *ctl)
-{
-	static const struct rows_verb verb = {
-		.fields = memory_fields,
-		.size = sizeof(struct memory_history),
-		.load = load,
-		.deinit = deinit,
-		.print = print,
-		.next_of = next_of,
-	};
-
-	return rows_verb_run(ctl, &verb);
-}
+const struct rows_verb rows_memory = {
+	.fields = memory_fields,
+	.size = sizeof(struct memory_history),
+	.load = load,
+	.deinit = deinit,
+	.print = print,
+	.next_of = next_of,
+};

@@ -114,35 +114,36 @@ static struct shiny_err *put_stack(const void *stack, struct json *json, const c
 	return json_stack(json, store, key, *(const uint32_t *)stack);
 }
 
-struct shiny_err *cmd_mismatches(struct ctl *ctl)
-{
-	static const struct field row_fields[] = {
-		{ FIELD_SAME(mismatch_fields) },
-		{ FIELD_PUT("allocation", struct mismatch, allocation, put_stack),
-		  .help = "the stack of the allocation, innermost first" },
-		{ FIELD_PUT("free", struct mismatch, free, put_stack),
-		  .help = "the stack of the free" },
-		{ FIELD_PUT("first_free", struct mismatch, first_free, put_stack),
-		  .help = "of a block freed twice: the stack of the first free" },
-		FIELD_LAST
-	};
-	static const struct field fields[] = {
-		{ FIELD_SAME_OBJECT("blocks", mismatch_kinds_fields),
-		  .help = "how many of each kind" },
-		{ FIELD_ROWS("rows", struct mismatches, rows, count, row_fields), .limited = true,
-		  .spread = true,
-		  .help = "frees with the same stacks that do not fit their allocation" },
-		FIELD_LAST
-	};
-	static const struct rows_verb verb = {
-		.fields = fields,
-		.size = sizeof(struct mismatches),
-		.load = load,
-		.deinit = deinit,
-		.usual = 30,
-		.print = print,
-		.next = "lifetimes --by site",
-	};
+/* clang-format off */
+static const struct field row_fields[] = {
+	{ FIELD_SAME(mismatch_fields) },
+	{ FIELD_PUT("allocation", struct mismatch, allocation, put_stack),
+	  .help = "the stack of the allocation, innermost first" },
+	{ FIELD_PUT("free", struct mismatch, free, put_stack),
+	  .help = "the stack of the free" },
+	{ FIELD_PUT("first_free", struct mismatch, first_free, put_stack),
+	  .help = "of a block freed twice: the stack of the first free" },
+	FIELD_LAST
+};
+/* clang-format on */
 
-	return rows_verb_run(ctl, &verb);
-}
+/* clang-format off */
+static const struct field fields[] = {
+	{ FIELD_SAME_OBJECT("blocks", mismatch_kinds_fields),
+	  .help = "how many of each kind" },
+	{ FIELD_ROWS("rows", struct mismatches, rows, count, row_fields), .limited = true,
+	  .spread = true,
+	  .help = "frees with the same stacks that do not fit their allocation" },
+	FIELD_LAST
+};
+/* clang-format on */
+
+const struct rows_verb rows_mismatches = {
+	.fields = fields,
+	.size = sizeof(struct mismatches),
+	.load = load,
+	.deinit = deinit,
+	.usual = 30,
+	.print = print,
+	.next = "lifetimes --by site",
+};

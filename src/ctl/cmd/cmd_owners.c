@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_owners.c: `shinyctl owners`: adds up a heap snapshot's bytes by owners that rules choose. */
+#include "../../base/cleanup.h"
 #include "../../base/units.h"
 #include "../../graph/block_owners.h"
 #include "../rows_verb.h"
@@ -33,10 +34,14 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 			      void *result)
 {
 	struct owner_rules rules;
-	struct shiny_err *err = owner_rules_load(ctl->options.text[OPT_ROOTS], &rules);
+	struct shiny_err *err;
 
-	if (err)
-		return err;
+	if (!ctl->options.given[OPT_ROOTS])
+		return shiny_err_advise(
+			shiny_err(SHINY_ERR_USAGE, "owners: --roots RULES is missing"),
+			"a file with a line such as `each type Document`; see `shinyctl help "
+			"owners`");
+	SHINY_TRY(owner_rules_load(ctl->options.text[OPT_ROOTS], &rules));
 	err = block_owners_load(store, filter, (uint32_t)ctl->options.number[OPT_SNAPSHOT], &rules,
 				ctl->options.given[OPT_FULL_NAMES], result);
 	owner_rules_deinit(&rules);
@@ -44,22 +49,12 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 }
 ROWS_VERB_DEINIT(struct block_owners, block_owners_deinit)
 
-struct shiny_err *cmd_owners(struct ctl *ctl)
-{
-	static const struct rows_verb verb = {
-		.fields = block_owners_fields,
-		.size = sizeof(struct block_owners),
-		.load = load,
-		.deinit = deinit,
-		.usual = 30,
-		.above = print_totals,
-		.next = "retainers",
-	};
-
-	if (!ctl->options.given[OPT_ROOTS])
-		return shiny_err_advise(
-			shiny_err(SHINY_ERR_USAGE, "owners: --roots RULES is missing"),
-			"a file with a line such as `each type Document`; see `shinyctl help "
-			"owners`");
-	return rows_verb_run(ctl, &verb);
-}
+const struct rows_verb rows_owners = {
+	.fields = block_owners_fields,
+	.size = sizeof(struct block_owners),
+	.load = load,
+	.deinit = deinit,
+	.usual = 30,
+	.above = print_totals,
+	.next = "retainers",
+};

@@ -306,17 +306,12 @@ static const char *next_of(const struct ctl *ctl)
 								     : "pages --map";
 }
 
-struct shiny_err *cmd_pages(struct ctl *ctl)
-{
-	static const struct rows_verb verb = {
-		.fields = pages_fields,
-		.size = sizeof(struct pages),
-		.load = load,
-		.deinit = deinit,
-		.usual = 10,
-		.print = print,
-		.next_of = next_of,
-	};
-
-	return rows_verb_run(ctl, &verb);
-}
+const struct rows_verb rows_pages = {
+	.fields = pages_fields,
+	.size = sizeof(struct pages),
+	.load = load,
+	.deinit = deinit,
+	.usual = 10,
+	.print = print,
+	.next_of = next_of,
+};

@@ -143,18 +143,13 @@ static const char *next_of(const struct ctl *ctl)
 	return ctl->options.number[OPT_PEAK_BY] == GROUP_TYPE ? "peak --by site" : "activity";
 }
 
-struct shiny_err *cmd_peak(struct ctl *ctl)
-{
-	static const struct rows_verb verb = {
-		.fields = peaks_fields,
-		.size = sizeof(struct peaks),
-		.load = load,
-		.deinit = deinit,
-		.by = OPT_PEAK_BY,
-		.usual = 20,
-		.print = print,
-		.next_of = next_of,
-	};
-
-	return rows_verb_run(ctl, &verb);
-}
+const struct rows_verb rows_peak = {
+	.fields = peaks_fields,
+	.size = sizeof(struct peaks),
+	.load = load,
+	.deinit = deinit,
+	.by = OPT_PEAK_BY,
+	.usual = 20,
+	.print = print,
+	.next_of = next_of,
+};

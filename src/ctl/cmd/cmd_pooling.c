@@ -102,17 +102,12 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 }
 ROWS_VERB_DEINIT(struct pooling, pooling_deinit)
 
-struct shiny_err *cmd_pooling(struct ctl *ctl)
-{
-	static const struct rows_verb verb = {
-		.fields = pooling_fields,
-		.size = sizeof(struct pooling),
-		.load = load,
-		.deinit = deinit,
-		.usual = 30,
-		.print = print,
-		.next = "lifetimes --by site",
-	};
-
-	return rows_verb_run(ctl, &verb);
-}
+const struct rows_verb rows_pooling = {
+	.fields = pooling_fields,
+	.size = sizeof(struct pooling),
+	.load = load,
+	.deinit = deinit,
+	.usual = 30,
+	.print = print,
+	.next = "lifetimes --by site",
+};

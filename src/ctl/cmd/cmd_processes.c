@@ -71,21 +71,19 @@ static void deinit(void *result)
 	processes_deinit(&a->processes);
 }
 
-struct shiny_err *cmd_processes(struct ctl *ctl)
-{
-	static const struct field fields[] = {
-		{ FIELD_GROUP(struct processes_answer, processes, processes_fields) },
-		{ FIELD_GROUP(struct processes_answer, unrecorded, unrecorded_fields) },
-		FIELD_LAST
-	};
-	static const struct rows_verb verb = {
-		.fields = fields,
-		.size = sizeof(struct processes_answer),
-		.load = load,
-		.deinit = deinit,
-		.print = print,
-		.next = "types --process id:1",
-	};
+/* clang-format off */
+static const struct field fields[] = {
+	{ FIELD_GROUP(struct processes_answer, processes, processes_fields) },
+	{ FIELD_GROUP(struct processes_answer, unrecorded, unrecorded_fields) },
+	FIELD_LAST
+};
+/* clang-format on */
 
-	return rows_verb_run(ctl, &verb);
-}
+const struct rows_verb rows_processes = {
+	.fields = fields,
+	.size = sizeof(struct processes_answer),
+	.load = load,
+	.deinit = deinit,
+	.print = print,
+	.next = "types --process id:1",
+};

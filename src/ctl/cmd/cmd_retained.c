@@ -41,18 +41,13 @@ static const char *next_of(const struct ctl *ctl)
 	return by_of(ctl) == RETAINED_BY_ROOT ? "retained" : "retained --by root";
 }
 
-struct shiny_err *cmd_retained(struct ctl *ctl)
-{
-	static const struct rows_verb verb = {
-		.fields = retained_fields,
-		.size = sizeof(struct retained),
-		.load = load,
-		.deinit = deinit,
-		.by = OPT_RETAINED_BY,
-		.usual = 30,
-		.above = print_totals,
-		.next_of = next_of,
-	};
-
-	return rows_verb_run(ctl, &verb);
-}
+const struct rows_verb rows_retained = {
+	.fields = retained_fields,
+	.size = sizeof(struct retained),
+	.load = load,
+	.deinit = deinit,
+	.by = OPT_RETAINED_BY,
+	.usual = 30,
+	.above = print_totals,
+	.next_of = next_of,
+};

@@ -27,17 +27,12 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 }
 ROWS_VERB_DEINIT(struct retainers, retainers_deinit)
 
-struct shiny_err *cmd_retainers(struct ctl *ctl)
-{
-	static const struct rows_verb verb = {
-		.fields = retainers_fields,
-		.size = sizeof(struct retainers),
-		.load = load,
-		.deinit = deinit,
-		.usual = 10,
-		.above = print_totals,
-		.next = "retained",
-	};
-
-	return rows_verb_run(ctl, &verb);
-}
+const struct rows_verb rows_retainers = {
+	.fields = retainers_fields,
+	.size = sizeof(struct retainers),
+	.load = load,
+	.deinit = deinit,
+	.usual = 10,
+	.above = print_totals,
+	.next = "retained",
+};

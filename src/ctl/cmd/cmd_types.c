@@ -94,29 +94,15 @@ static const char *next_of(const struct ctl *ctl)
 								   : "sites";
 }
 
-static struct shiny_err *show_members(struct ctl *ctl)
-{
-	struct store *store;
-	struct filter filter;
-
-	SHINY_TRY(ctl_begin(ctl, &store, &filter));
-	SHINY_TRY(ctl_loaded(store, &filter,
-			     members_show(ctl, store, &filter, ctl->options.text[OPT_MEMBERS])));
-	return ctl_end(ctl, store, "types");
-}
-
-struct shiny_err *cmd_types(struct ctl *ctl)
-{
-	static const struct rows_verb verb = {
-		.fields = types_fields,
-		.size = sizeof(struct types),
-		.load = load,
-		.deinit = deinit,
-		.by = OPT_TYPES_BY,
-		.usual = USUAL,
-		.below = print_below,
-		.next_of = next_of,
-	};
-
-	return ctl->options.given[OPT_MEMBERS] ? show_members(ctl) : rows_verb_run(ctl, &verb);
-}
+const struct rows_verb rows_types = {
+	.fields = types_fields,
+	.size = sizeof(struct types),
+	.load = load,
+	.deinit = deinit,
+	.by = OPT_TYPES_BY,
+	.usual = USUAL,
+	.below = print_below,
+	.when = OPT_MEMBERS,
+	.other = &members_verb,
+	.next_of = next_of,
+};

@@ -33,6 +33,11 @@ static const struct field *list_of(const struct answer *answer, const char *key)
 	return find_list(answer->fields, key);
 }
 
+bool answer_has(const struct answer *answer, const char *key)
+{
+	return list_of(answer, key);
+}
+
 size_t answer_count(const struct answer *answer, const char *key)
 {
 	const struct field *list = list_of(answer, key);

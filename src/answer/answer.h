@@ -37,6 +37,9 @@ void answer_csv(const struct answer *answer, const char *key, FILE *out);
 /* Returns where `shows` of a list names no field of its rows; NULL: nowhere. */
 const char *answer_unknown_column(const struct field *list);
 
+/* True if there is a list of this name. */
+bool answer_has(const struct answer *answer, const char *key);
+
 /* Returns the number of rows of a list, whatever the limit; 0: there is no such list. */
 size_t answer_count(const struct answer *answer, const char *key);
 

@@ -153,7 +153,8 @@ struct shiny_err *ctl_end(struct ctl *ctl, struct store *store, const char *next
 
 size_t ctl_limit(const struct ctl *ctl, size_t count, size_t usual)
 {
-	uint64_t limit = ctl->style.width && !CTL_JSON(ctl) ? usual : 0;
+	bool text = !CTL_JSON(ctl) && !ctl->options.given[OPT_CSV];
+	uint64_t limit = ctl->style.width && text ? usual : 0;
 
 	if (ctl->options.verb == VERB_REPORT)
 		limit = usual;

@@ -115,7 +115,7 @@ static void confine_early(const struct options *options)
 /* True if the verb's output must be printed whole or not at all. */
 static bool is_held(const struct options *options)
 {
-	return options->given[OPT_JSON] ||
+	return options->given[OPT_JSON] || options->given[OPT_CSV] ||
 	       (options->verb == VERB_EXPORT && !options->given[OPT_OUTPUT]);
 }
 

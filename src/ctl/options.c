@@ -14,6 +14,12 @@ enum { READS = UINT64_C(0)
 #include "verbs.def"
 };
 #undef SHINY_VERB
+#define SHINY_VERB(ID, name, operands, least, most, rest, input, group)
+#define SHINY_ROWS(ID, name, operands, least, most, rest, input, group) | UINT64_C(1) << VERB_##ID
+enum { ROWS = UINT64_C(0)
+#include "verbs.def"
+};
+#undef SHINY_VERB
 _Static_assert(VERB_COUNT <= 64, "option_spec.verbs has a bit for each");
 
 /* columns of variables.def as constants, for initializers */

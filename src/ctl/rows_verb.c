@@ -19,6 +19,10 @@ static struct shiny_err *show(struct ctl *ctl, const struct rows_verb *verb,
 		ctl_document(ctl);
 		return answer_json(answer, &ctl->json);
 	}
+	if (ctl->options.given[OPT_CSV] && !verb->prints_csv) {
+		answer_csv(answer, "rows", ctl->style.out);
+		return NULL;
+	}
 	if (verb->print)
 		return verb->print(ctl, answer);
 	if (verb->above)
@@ -48,7 +52,14 @@ static struct shiny_err *run_rows(struct ctl *ctl, const struct rows_verb *verb)
 	struct answer answer = { .fields = verb->fields, .result = result };
 	struct filter filter;
 	struct store *store;
+	bool csv = ctl->options.given[OPT_CSV];
 
+	if (csv && CTL_JSON(ctl))
+		return shiny_err(SHINY_ERR_USAGE, "%s: --csv and --json: one of them",
+				 verbs[ctl->options.verb].name);
+	if (csv && !verb->prints_csv && !answer_has(&answer, "rows"))
+		return shiny_err(SHINY_ERR_USAGE, "%s: --csv: it prints no list of rows; --json "
+				 "has all that it says", verbs[ctl->options.verb].name);
 	SHINY_TRY(ctl_begin(ctl, &store, &filter));
 	SHINY_TRY(ctl_loaded(store, &filter, verb->load(ctl, store, &filter, result)));
 	answer.limit = ctl_limit(ctl, SIZE_MAX, verb->usual);
@@ -56,7 +67,9 @@ static struct shiny_err *run_rows(struct ctl *ctl, const struct rows_verb *verb)
 	answer.context = store;
 	err = show(ctl, verb, &answer);
 	verb->deinit(result);
-	closing = ctl_end(ctl, store, verb->next_of ? verb->next_of(ctl) : verb->next);
+	if (csv) /* the losses are no row */
+		ctl->style.out = stderr;
+	closing = ctl_end(ctl, store, csv ? NULL : verb->next_of ? verb->next_of(ctl) : verb->next);
 	return err ? shiny_steal(err) : shiny_steal(closing);
 }
 

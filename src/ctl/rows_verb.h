@@ -29,6 +29,7 @@ struct rows_verb {
 	/* With the option `when` the verb is another one; NULL: never. */
 	enum option_id when;
 	const struct rows_verb *other;
+	bool prints_csv; /* `print` does it; else it is the list "rows" */
 	const char *next;			       /* the command that goes on */
 	const char *(*next_of)(const struct ctl *ctl); /* chooses it; NULL: it is `next` */
 };

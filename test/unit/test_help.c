@@ -93,7 +93,7 @@ static void test_fields(const char *name, const struct field *fields)
 		checkf(name, !member || (f->help && *f->help), "%s has no meaning", f->key);
 		checkf(name, !f->help || f->help[strlen(f->help) - 1] != '.',
 		       "%s: the help ends with a full stop", f->key);
-		if (f->fields)
+		if (f->fields && !f->column_only)
 			test_fields(name, f->fields);
 		if (f->shows)
 			checkf(name, !answer_unknown_column(f), "%s shows '%s', which is no field",

@@ -189,7 +189,8 @@ const struct field pooling_fields[] = {
 	/* each bucket's sum is before its lifetimes */
 	{ .key = "pools", .kind = FIELD_KIND_ROWS, .offset = offsetof(RESULT, sizes),
 	  .size = sizeof(ROW), .count = PAGES_BUCKETS * (1 + POPULATIONS), .inside = true,
-	  .fields = pool_lifetime_fields, .column_only = true, .skip = is_empty, .shows = SHOWS "pool" },
+	  .fields = pool_lifetime_fields, .column_only = true, .skip = is_empty,
+	  .shows = SHOWS "pool" },
 	{ FIELD_ROWS("rows", RESULT, types, type_count, type_fields), .limited = true,
 	  .shows = SHOWS "type", .help = "a type, with pools of its own" },
 	FIELD_LAST

@@ -75,7 +75,7 @@ SHINY_MUST_CHECK struct shiny_err *stack_load(struct store *store, uint32_t stac
 					      struct stack_lines *out);
 void stack_deinit(struct stack_lines *lines);
 /* Puts the frames of a stack, innermost first; none for stack 0. */
-SHINY_MUST_CHECK struct shiny_err *json_stack(struct json *json, struct store *store,
+SHINY_MUST_CHECK struct shiny_err *sites_json_stack(struct json *json, struct store *store,
 					      const char *key, uint32_t stack);
 
 /* The source of the rows' stacks. */

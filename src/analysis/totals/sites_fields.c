@@ -90,7 +90,7 @@ static struct shiny_err *put_stacks(const void *row, struct json *json, const ch
 		json_object(json, NULL);
 		json_number(json, "value", rows[i].value);
 		json_number(json, "blocks", rows[i].blocks);
-		SHINY_TRY(json_stack(json, from->store, "stack", rows[i].id));
+		SHINY_TRY(sites_json_stack(json, from->store, "stack", rows[i].id));
 		json_end(json);
 	}
 	json_end(json);
@@ -165,7 +165,7 @@ const struct field sites_stacks_fields[] = {
 };
 /* clang-format on */
 
-struct shiny_err *json_stack(struct json *json, struct store *store, const char *key,
+struct shiny_err *sites_json_stack(struct json *json, struct store *store, const char *key,
 			     uint32_t stack)
 {
 	struct stack_lines lines = { 0 };

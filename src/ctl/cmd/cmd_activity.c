@@ -250,8 +250,6 @@ static struct shiny_err *interval_of(const struct ctl *ctl, uint64_t *interval)
 	if (ctl->options.given[OPT_INTERVAL] && (!units_parse_time(text, interval) || !*interval))
 		return shiny_err(SHINY_ERR_USAGE,
 				 "activity: --interval %s: not a time such as 100ms", text);
-	if (ctl->options.given[OPT_CSV] && CTL_JSON(ctl))
-		return shiny_err(SHINY_ERR_USAGE, "activity: --csv and --json: one of them");
 	return NULL;
 }
 
@@ -262,7 +260,6 @@ static struct shiny_err *print(struct ctl *ctl, const struct answer *answer)
 
 	if (ctl->options.given[OPT_CSV]) {
 		print_csv(ctl->style.out, a);
-		ctl->style.out = stderr;
 		return NULL;
 	}
 	phases.context = ctl;
@@ -289,16 +286,12 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 }
 ROWS_VERB_DEINIT(struct activity, activity_deinit)
 
-static const char *next_of(const struct ctl *ctl)
-{
-	return ctl->options.given[OPT_CSV] ? NULL : "peak";
-}
-
 const struct rows_verb rows_activity = {
 	.fields = activity_fields,
 	.size = sizeof(struct activity),
 	.load = load,
 	.deinit = deinit,
 	.print = print,
-	.next_of = next_of,
+	.prints_csv = true,
+	.next = "peak",
 };

@@ -312,7 +312,7 @@ static struct shiny_err *json_conclusion(struct explainer *e, const struct concl
 {
 	struct json *json = &e->ctl->json;
 	const struct type_origin *o = c->origin;
-	struct shiny_err *err = json_stack(json, e->store, "stack", o->stack);
+	struct shiny_err *err = sites_json_stack(json, e->store, "stack", o->stack);
 	char *name, *recorded;
 
 	if (err)

@@ -111,7 +111,7 @@ ROWS_VERB_DEINIT(struct mismatches, mismatches_deinit)
 static struct shiny_err *put_stack(const void *stack, struct json *json, const char *key,
 				   void *store)
 {
-	return json_stack(json, store, key, *(const uint32_t *)stack);
+	return sites_json_stack(json, store, key, *(const uint32_t *)stack);
 }
 
 /* clang-format off */

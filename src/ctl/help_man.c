@@ -7,7 +7,7 @@
 #include "help.h"
 #include "help_option.h"
 #include "help_text.h"
-#include "rows_verb.h"
+#include "verb_table.h"
 
 enum { LINE = 200 };
 
@@ -211,10 +211,10 @@ static void member(void *out, const char *path, const struct field *field)
 /* Prints the JSON members of the verb; shinyctl(1) has those that all documents share. */
 static void members(FILE *out, enum verb_id verb, const char *text)
 {
-	const struct rows_verb *rows = verbs[verb].rows;
+	const struct verb_body *body = verb_table[verb];
 	struct help_section parts;
 
-	if (!help_section(text, "JSON", &parts) && !rows)
+	if (!help_section(text, "JSON", &parts) && !body->fields)
 		return;
 	fputs(".SH JSON\nThe members that \\fB\\-\\-json\\fR prints. Section FORMATS of\n"
 	      ".BR shinyctl (1)\nsays what they have in common",
@@ -223,13 +223,13 @@ static void members(FILE *out, enum verb_id verb, const char *text)
 		      ? ", and what SUMS, losses, lost and complete are.\n"
 		      : ".\n",
 	      out);
-	if (!rows)
+	if (!body->fields)
 		section(out, parts, false);
-	for (; rows; rows = rows->other) {
-		answer_members(rows->fields, member, out);
-		if (rows->other)
+	for (; body; body = body->other) {
+		answer_members(body->fields, member, out);
+		if (body->other)
 			fprintf(out, ".PP\nWith \\fB\\-\\-%s\\fR, instead of these:\n",
-				option_specs[rows->when].name);
+				option_specs[body->when].name);
 	}
 }
 

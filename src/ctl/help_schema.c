@@ -3,7 +3,7 @@
 #include "../analysis/totals/losses.h"
 #include "../answer/answer_schema.h"
 #include "help.h"
-#include "rows_verb.h"
+#include "verb_table.h"
 
 /* clang-format off */
 static const struct field document_fields[] = {
@@ -13,9 +13,9 @@ static const struct field document_fields[] = {
 };
 /* clang-format on */
 
-static void put_document(struct json *json, const struct rows_verb *rows)
+static void put_document(struct json *json, const struct verb_body *body)
 {
-	const struct field *const arrays[] = { document_fields, rows->fields, losses_fields, NULL };
+	const struct field *const arrays[] = { document_fields, body->fields, losses_fields, NULL };
 
 	json_text(json, "type", "object");
 	answer_schema(json, arrays);
@@ -23,22 +23,22 @@ static void put_document(struct json *json, const struct rows_verb *rows)
 
 bool help_schema(FILE *out, enum verb_id verb)
 {
-	const struct rows_verb *rows = verbs[verb].rows;
+	const struct verb_body *body = verb_table[verb];
 	struct json json;
 
-	if (!rows)
+	if (!body->fields)
 		return false;
 	json_init(&json, out);
 	json_object(&json, NULL);
 	json_text(&json, "$schema", "https://json-schema.org/draft/2020-12/schema");
 	json_text(&json, "title", verbs[verb].name);
-	if (!rows->other) {
-		put_document(&json, rows);
+	if (!body->other) {
+		put_document(&json, body);
 	} else {
 		json_array(&json, "oneOf");
-		for (; rows; rows = rows->other) {
+		for (; body; body = body->other) {
 			json_object(&json, NULL);
-			put_document(&json, rows);
+			put_document(&json, body);
 			json_end(&json);
 		}
 		json_end(&json);

@@ -27,9 +27,9 @@
 #include "ctl.h"
 #include "help.h"
 #include "output_guard.h"
-#include "rows_verb.h"
 #include "own_image.h"
 #include "unfinished.h"
+#include "verb_table.h"
 
 const char shiny_ctl_itself[] = "";
 
@@ -141,7 +141,7 @@ static struct shiny_err *run_verb(enum verb_id verb, int argc, char **argv, int 
 		     i++)
 			err = unfinished_wait(ctl.options.operands[i], reads_sums(verb));
 	if (!err && !ctl.options.help)
-		err = verb_run(&ctl);
+		err = verb_table_run(&ctl);
 	*status = ctl.status;
 	if (output_guard_release(!err) || err)
 		return err;

@@ -354,7 +354,7 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 		finish(layout, ctl->options.given[OPT_FULL_NAMES]);
 	return err;
 }
-ROWS_VERB_DEINIT(struct layout, layout_deinit)
+VERB_BODY_DEINIT(struct layout, layout_deinit)
 
 static struct shiny_err *print(struct ctl *ctl, const struct answer *whole)
 {
@@ -374,7 +374,7 @@ static struct shiny_err *print(struct ctl *ctl, const struct answer *whole)
 	return NULL;
 }
 
-const struct rows_verb members_verb = {
+const struct verb_body verb_members = {
 	.fields = layout_fields,
 	.size = sizeof(struct layout),
 	.load = load,

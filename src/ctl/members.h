@@ -7,8 +7,8 @@
 #ifndef SHINY_CTL_MEMBERS_H
 #define SHINY_CTL_MEMBERS_H
 
-#include "rows_verb.h"
+#include "verb_body.h"
 
-extern const struct rows_verb members_verb;
+extern const struct verb_body verb_members;
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * verbs.h: the verbs of shinyctl: verbs.def as a table, and the functions.
+ * verbs.h: the verbs of shinyctl: verbs.def as a table. What they do is in verb_table.h.
  *
  * Runs: CLI. Signals: no. Allocates: nothing. Threads: one.
  */
@@ -9,8 +9,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-
-#include "../base/err.h"
 
 enum verb_id {
 #define SHINY_VERB(ID, name, operands, least, most, rest, input, group) \
@@ -33,13 +31,8 @@ enum verb_group {
 };
 enum verb_input { VERB_READS_OTHER, VERB_READS_SESSION };
 
-struct ctl;       /* in ctl.h */
-struct rows_verb; /* in rows_verb.h */
-
 struct verb {
 	const char *name;
-	struct shiny_err *(*run)(struct ctl *ctl); /* NULL: it is `rows` */
-	const struct rows_verb *rows;
 	const char *operands; /* as in the usage line */
 	size_t least, most;   /* number of operands */
 	bool rest_is_program; /* everything from the first operand on belongs to a program */
@@ -47,12 +40,5 @@ struct verb {
 	enum verb_group group; /* group in the help */
 };
 extern const struct verb verbs[VERB_COUNT];
-
-#define SHINY_VERB(ID, name, operands, least, most, rest, input, group) \
-	SHINY_MUST_CHECK struct shiny_err *cmd_##name(struct ctl *ctl);
-#define SHINY_ROWS(ID, name, operands, least, most, rest, input, group) \
-	extern const struct rows_verb rows_##name;
-#include "verbs.def"
-#undef SHINY_VERB
 
 #endif

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../src/ctl/rows_verb.h"
+#include "../../src/ctl/verb_table.h"
 #include "../../src/store/snapshot_parts.h"
 #include "../unit/session_writer.h"
 #include "victim.h"
@@ -415,7 +415,7 @@ static int run_words(int count, char **words)
 		      : options_parse((enum verb_id)verb, count - 1, words + 1, &ctl.options);
 	if (!err) {
 		style_init(&ctl.style, stdout, STDOUT_FILENO, false);
-		err = verb_run(&ctl);
+		err = verb_table_run(&ctl);
 	}
 	status = err ? (int)err->code : ctl.status;
 	if (err)

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "../../src/answer/answer.h"
 #include "../../src/ctl/help_option.h"
-#include "../../src/ctl/rows_verb.h"
+#include "../../src/ctl/verb_table.h"
 #include "check.h"
 
 static const char sample[] = "a summary\n\nDESCRIPTION\nOne paragraph\nin two lines.\n\n"
@@ -122,10 +122,10 @@ static void test_verb(enum verb_id verb)
 		check(name, part.kind == HELP_DEFINITION && memmem(part.term, part.term_bytes,
 								   "shinyctl ", 9),
 		      "EXAMPLES has something else than commands with their meaning");
-	check(name, help_section(text, "JSON", &parts) == (json && !verbs[verb].rows),
+	check(name, help_section(text, "JSON", &parts) == (json && !verb_table[verb]->fields),
 	      "section JSON against --json and fields");
-	for (const struct rows_verb *r = verbs[verb].rows; r; r = r->other)
-		test_fields(name, r->fields);
+	for (const struct verb_body *b = verb_table[verb]; b && b->fields; b = b->other)
+		test_fields(name, b->fields);
 	for (size_t i = 0; i < OPT_COUNT; i++)
 		if (option_specs[i].verbs >> verb & 1)
 			checkf(name, help_option(verb, &option_specs[i], &part),

@@ -8,7 +8,7 @@
 #include "../../base/cleanup.h"
 #include "../../base/mem.h"
 #include "../../base/units.h"
-#include "../rows_verb.h"
+#include "../verb_body.h"
 
 enum {
 	USUAL_PROCESSES = 10,
@@ -284,9 +284,9 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 	SHINY_TRY(interval_of(ctl, &interval));
 	return activity_load(store, filter, interval, flags, result);
 }
-ROWS_VERB_DEINIT(struct activity, activity_deinit)
+VERB_BODY_DEINIT(struct activity, activity_deinit)
 
-const struct rows_verb rows_activity = {
+const struct verb_body verb_activity = {
 	.fields = activity_fields,
 	.size = sizeof(struct activity),
 	.load = load,

@@ -6,7 +6,7 @@
 #include "../../base/cleanup.h"
 #include "../../base/mem.h"
 #include "../../base/units.h"
-#include "../rows_verb.h"
+#include "../verb_body.h"
 
 enum { USUAL_ROWS = 20 };
 static void print_rows(struct ctl *ctl, const struct browser_sample *sample)
@@ -110,9 +110,9 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 			"browser: --at %s: not last or a time such as 2.5s since the start", at);
 	return browser_load(store, filter, until, ctl->options.text[OPT_MATCH], result);
 }
-ROWS_VERB_DEINIT(struct browser, browser_deinit)
+VERB_BODY_DEINIT(struct browser, browser_deinit)
 
-const struct rows_verb rows_browser = {
+const struct verb_body verb_browser = {
 	.fields = browser_fields,
 	.size = sizeof(struct browser),
 	.load = load,

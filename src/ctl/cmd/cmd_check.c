@@ -8,6 +8,7 @@
 #include "../../base/cleanup.h"
 #include "../../base/text.h"
 #include "../check_report.h"
+#include "../verb_body.h"
 
 static struct shiny_err *read_rules(const struct ctl *ctl, struct check_rules *rules)
 {
@@ -117,7 +118,7 @@ static struct shiny_err *print(struct ctl *ctl, const struct session_pair *pair,
 	return err;
 }
 
-struct shiny_err *cmd_check(struct ctl *ctl)
+static struct shiny_err *cmd_check(struct ctl *ctl)
 {
 	struct check_rules rules = { 0 };
 	struct check_results results = { 0 };
@@ -159,3 +160,5 @@ struct shiny_err *cmd_check(struct ctl *ctl)
 	check_rules_deinit(&rules);
 	return err;
 }
+
+const struct verb_body verb_check = { .run = cmd_check };

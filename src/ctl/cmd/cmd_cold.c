@@ -3,7 +3,7 @@
  * use. */
 #include "../../analysis/access/cold.h"
 #include "../../base/units.h"
-#include "../rows_verb.h"
+#include "../verb_body.h"
 
 /* Prints the times of watching; nothing if it was always on. */
 static void print_times(const struct ctl *ctl, const struct access_times *on)
@@ -38,7 +38,7 @@ static struct shiny_err *print(struct ctl *ctl, const struct answer *answer)
 	}
 	print_total(ctl, c);
 	fputc('\n', ctl->style.out);
-	rows_verb_table(ctl, answer);
+	verb_body_table(ctl, answer);
 	return NULL;
 }
 
@@ -59,14 +59,14 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 			 ctl->options.given[OPT_FULL_NAMES],
 			 withins[ctl->options.number[OPT_WITHIN]], result);
 }
-ROWS_VERB_DEINIT(struct cold, cold_deinit)
+VERB_BODY_DEINIT(struct cold, cold_deinit)
 
 static const char *next_of(const struct ctl *ctl)
 {
 	return by_of(ctl) == GROUP_TYPE ? "cold --by site" : "leaks";
 }
 
-const struct rows_verb rows_cold = {
+const struct verb_body verb_cold = {
 	.fields = cold_fields,
 	.size = sizeof(struct cold),
 	.load = load,

@@ -14,6 +14,7 @@
 #include "../closing.h"
 #include "../confine_verb.h"
 #include "../sessions.h"
+#include "../verb_body.h"
 
 struct listing {
 	struct ctl *ctl;
@@ -78,7 +79,7 @@ static void tell(struct ctl *ctl, const struct sidecar_summary *summary)
 		ctl->status = SHINY_ERR_STRICT;
 }
 
-struct shiny_err *cmd_collect(struct ctl *ctl)
+static struct shiny_err *cmd_collect(struct ctl *ctl)
 {
 	const struct options *o = &ctl->options;
 	struct session_directory look = {.used = 0};
@@ -147,3 +148,5 @@ struct shiny_err *cmd_collect(struct ctl *ctl)
 	}
 	return err;
 }
+
+const struct verb_body verb_collect = { .run = cmd_collect };

@@ -16,7 +16,7 @@
 #include "../../base/text.h"
 #include "../../chrome/client.h"
 #include "../confine_verb.h"
-#include "../ctl.h"
+#include "../verb_body.h"
 
 static struct devtools *volatile asked;
 static volatile sig_atomic_t leaving;
@@ -114,7 +114,7 @@ static struct shiny_err *take(const struct ctl *ctl, struct devtools *devtools, 
 	return err;
 }
 
-struct shiny_err *cmd_devtools(struct ctl *ctl)
+static struct shiny_err *cmd_devtools(struct ctl *ctl)
 {
 	const char *path = ctl->options.operands[1];
 	struct devtools *devtools;
@@ -146,3 +146,5 @@ struct shiny_err *cmd_devtools(struct ctl *ctl)
 	devtools_destroy(devtools);
 	return err;
 }
+
+const struct verb_body verb_devtools = { .run = cmd_devtools };

@@ -8,7 +8,7 @@
 #include "../../base/cleanup.h"
 #include "../../base/mem.h"
 #include "../../base/units.h"
-#include "../rows_verb.h"
+#include "../verb_body.h"
 
 static void print_wrapped(const struct style *style, const char *label, const char *text)
 {
@@ -91,9 +91,9 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 	diagnose_forget(&known);
 	return NULL;
 }
-ROWS_VERB_DEINIT(struct diagnoses, diagnose_deinit)
+VERB_BODY_DEINIT(struct diagnoses, diagnose_deinit)
 
-const struct rows_verb rows_diagnose = {
+const struct verb_body verb_diagnose = {
 	.fields = diagnose_fields,
 	.size = sizeof(struct diagnoses),
 	.load = load,

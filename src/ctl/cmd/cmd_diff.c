@@ -11,6 +11,7 @@
 #include "../../base/units.h"
 #include "../diff_json.h"
 #include "../pair.h"
+#include "../verb_body.h"
 
 enum { FIRST = 5 }; /* rows of each measure on the front page */
 
@@ -261,7 +262,7 @@ static struct shiny_err *json_diff(struct ctl *ctl, const struct session_pair *p
 	return err;
 }
 
-struct shiny_err *cmd_diff(struct ctl *ctl)
+static struct shiny_err *cmd_diff(struct ctl *ctl)
 {
 	/* options.def lists both in the order of their enums */
 	enum breakdown_by by = (enum breakdown_by)ctl->options.number[OPT_DIFF_BY];
@@ -312,3 +313,5 @@ struct shiny_err *cmd_diff(struct ctl *ctl)
 	component_rules_free(rules);
 	return err;
 }
+
+const struct verb_body verb_diff = { .run = cmd_diff };

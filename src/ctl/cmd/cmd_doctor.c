@@ -22,7 +22,7 @@
 #include "../../base/text.h"
 #include "../../base/units.h"
 #include "../confine_verb.h"
-#include "../ctl.h"
+#include "../verb_body.h"
 #include "../sessions.h"
 
 #ifndef MADV_WIPEONFORK
@@ -481,7 +481,7 @@ static bool is_database(const char *path)
 	return yes;
 }
 
-struct shiny_err *cmd_doctor(struct ctl *ctl)
+static struct shiny_err *cmd_doctor(struct ctl *ctl)
 {
 	const char *what = ctl->options.operands[0];
 	char path[PROGRAM_PATH];
@@ -518,3 +518,5 @@ struct shiny_err *cmd_doctor(struct ctl *ctl)
 	store_close(store);
 	return err;
 }
+
+const struct verb_body verb_doctor = { .run = cmd_doctor };

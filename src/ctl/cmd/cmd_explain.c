@@ -22,7 +22,7 @@
 #include "../../base/mem.h"
 #include "../../base/units.h"
 #include "../../store/event_names.h"
-#include "../ctl.h"
+#include "../verb_body.h"
 #include "../name_lookup.h"
 
 enum { CALLS_MOST = 64, TYPES_SHOWN = 4 };
@@ -546,7 +546,7 @@ static bool is_address(const char *text, uint64_t *out)
 	return !*end && strlen(text) <= 18;
 }
 
-struct shiny_err *cmd_explain(struct ctl *ctl)
+static struct shiny_err *cmd_explain(struct ctl *ctl)
 {
 	const char *text = ctl->options.operands[1];
 	struct sym_options options = { .debug_dirs = ctl->options.symbol_count
@@ -575,3 +575,5 @@ struct shiny_err *cmd_explain(struct ctl *ctl)
 	}
 	return ctl_end(ctl, e.store, "types");
 }
+
+const struct verb_body verb_explain = { .run = cmd_explain };

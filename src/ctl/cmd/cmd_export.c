@@ -11,7 +11,7 @@
 #include "../../base/cleanup.h"
 #include "../../base/units.h"
 #include "../../view/export.h"
-#include "../ctl.h"
+#include "../verb_body.h"
 #include "../output_file.h"
 #include "../output_guard.h"
 
@@ -137,7 +137,7 @@ static void json_export(struct ctl *ctl, const struct export_form *form,
 	json_end(&ctl->json);
 }
 
-struct shiny_err *cmd_export(struct ctl *ctl)
+static struct shiny_err *cmd_export(struct ctl *ctl)
 {
 	/* options.def lists them in the order of export_forms */
 	const struct export_form *form = &export_forms[ctl->options.number[OPT_TO]];
@@ -166,3 +166,5 @@ struct shiny_err *cmd_export(struct ctl *ctl)
 	profile_deinit(&profile);
 	return err;
 }
+
+const struct verb_body verb_export = { .run = cmd_export };

@@ -9,7 +9,7 @@
 #include "../../base/cleanup.h"
 #include "../../base/units.h"
 #include "../../graph/edge_growth.h"
-#include "../rows_verb.h"
+#include "../verb_body.h"
 #include "../snapshot_facts.h"
 
 static struct shiny_err *load_growth(struct ctl *ctl, struct store *store,
@@ -78,7 +78,7 @@ static void print_snapshots(struct ctl *ctl, const void *result)
 		units_count(UNITS_BUF, growth->unchanged));
 }
 
-static const struct rows_verb edges = {
+static const struct verb_body edges = {
 	.fields = edge_growth_fields,
 	.size = sizeof(struct edge_growth),
 	.load = load_edges,
@@ -88,7 +88,7 @@ static const struct rows_verb edges = {
 	.next = "retainers",
 };
 
-const struct rows_verb rows_growth = {
+const struct verb_body verb_growth = {
 	.fields = growth_fields,
 	.size = sizeof(struct growth),
 	.load = load_growth,

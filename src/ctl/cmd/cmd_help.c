@@ -5,7 +5,7 @@
 #include <shiny/wire/wire.h>
 
 #include "../../base/nearest.h"
-#include "../ctl.h"
+#include "../verb_body.h"
 #include "../help.h"
 #include "../help_text.h"
 
@@ -34,7 +34,7 @@ static struct shiny_err *no_schema(const char *verb)
 			 verb);
 }
 
-struct shiny_err *cmd_help(struct ctl *ctl)
+static struct shiny_err *cmd_help(struct ctl *ctl)
 {
 	const struct options *o = &ctl->options;
 	const char *word = o->operands[0], *topic = word ? help_text("topics", word) : NULL;
@@ -64,7 +64,9 @@ struct shiny_err *cmd_help(struct ctl *ctl)
 	return NULL;
 }
 
-struct shiny_err *cmd_version(struct ctl *ctl)
+const struct verb_body verb_help = { .run = cmd_help };
+
+static struct shiny_err *cmd_version(struct ctl *ctl)
 {
 	if (CTL_JSON(ctl)) {
 		ctl_document(ctl);
@@ -77,3 +79,5 @@ struct shiny_err *cmd_version(struct ctl *ctl)
 	}
 	return NULL;
 }
+
+const struct verb_body verb_version = { .run = cmd_version };

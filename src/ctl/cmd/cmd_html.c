@@ -8,7 +8,7 @@
 #include "../../base/text.h"
 #include "../../base/units.h"
 #include "../compare_page.h"
-#include "../ctl.h"
+#include "../verb_body.h"
 #include "../output_file.h"
 #include "../pair.h"
 #include "../session_page.h"
@@ -101,7 +101,7 @@ static struct shiny_err *compare(struct ctl *ctl, const char *path)
 	return err;
 }
 
-struct shiny_err *cmd_html(struct ctl *ctl)
+static struct shiny_err *cmd_html(struct ctl *ctl)
 {
 	AUTO_FREE char *path = path_of(ctl);
 	struct store *store;
@@ -119,3 +119,5 @@ struct shiny_err *cmd_html(struct ctl *ctl)
 	say_written(ctl, path, size);
 	return ctl_end(ctl, store, NULL);
 }
+
+const struct verb_body verb_html = { .run = cmd_html };

@@ -10,7 +10,7 @@
 #include "../../base/cleanup.h"
 #include "../../base/text.h"
 #include "../../base/units.h"
-#include "../ctl.h"
+#include "../verb_body.h"
 
 /* Calls `each` with every row of `fact`. */
 typedef void row_fn(struct ctl *ctl, const struct query *q);
@@ -185,7 +185,7 @@ static void schema_row(struct ctl *ctl, const struct query *q)
 		fprintf(ctl->style.out, "%s;\n\n", query_text(q, 0));
 }
 
-struct shiny_err *cmd_info(struct ctl *ctl)
+static struct shiny_err *cmd_info(struct ctl *ctl)
 {
 	const char *file = ctl->options.operands[0];
 	AUTO_FREE char *shown = text_shell(file);
@@ -244,3 +244,5 @@ struct shiny_err *cmd_info(struct ctl *ctl)
 	}
 	return closing;
 }
+
+const struct verb_body verb_info = { .run = cmd_info };

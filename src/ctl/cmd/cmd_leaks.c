@@ -4,7 +4,7 @@
 #include "../../analysis/time/leaks.h"
 #include "../../base/cleanup.h"
 #include "../../base/units.h"
-#include "../rows_verb.h"
+#include "../verb_body.h"
 #include "../snapshot_facts.h"
 
 enum { KEPT_ROWS = 5 };
@@ -141,7 +141,7 @@ static const struct field fields[] = {
 };
 /* clang-format on */
 
-const struct rows_verb rows_leaks = {
+const struct verb_body verb_leaks = {
 	.fields = fields,
 	.size = sizeof(struct leaks_answer),
 	.load = load,

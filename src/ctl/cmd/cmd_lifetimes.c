@@ -8,7 +8,7 @@
 #include "../../base/cleanup.h"
 #include "../../base/mem.h"
 #include "../../base/units.h"
-#include "../rows_verb.h"
+#include "../verb_body.h"
 
 struct lived_row {
 	struct lifetime_row life; /* its row in the lifetimes, which own it */
@@ -214,7 +214,7 @@ static const struct field fields[] = {
 };
 /* clang-format on */
 
-const struct rows_verb rows_lifetimes = {
+const struct verb_body verb_lifetimes = {
 	.fields = fields,
 	.size = sizeof(struct lived),
 	.load = load,

@@ -16,7 +16,7 @@
 #include "../../base/text.h"
 #include "../../base/units.h"
 #include "../confine_verb.h"
-#include "../ctl.h"
+#include "../verb_body.h"
 #include "../live_screen.h"
 #include "../output_guard.h"
 #include "../written_session.h"
@@ -281,7 +281,7 @@ static void confine_live(const struct options *options, const char *file, const 
 	confine_verb(&of, CONFINE_NAMER, more, sizeof(more) / sizeof(*more));
 }
 
-struct shiny_err *cmd_live(struct ctl *ctl)
+static struct shiny_err *cmd_live(struct ctl *ctl)
 {
 	const struct options *options = &ctl->options;
 	char file[SESSIONS_PATH], directory[SESSIONS_PATH];
@@ -298,3 +298,5 @@ struct shiny_err *cmd_live(struct ctl *ctl)
 					"`shinyctl live --once` prints one refresh");
 	return watch_session(file, directory);
 }
+
+const struct verb_body verb_live = { .run = cmd_live };

@@ -4,7 +4,7 @@
 #include "../../base/cleanup.h"
 #include "../../base/text.h"
 #include "../../base/units.h"
-#include "../rows_verb.h"
+#include "../verb_body.h"
 #include "../sessions.h"
 
 static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct filter *filter,
@@ -15,7 +15,7 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 		marks_number(result);
 	return NULL;
 }
-ROWS_VERB_DEINIT(struct marks, marks_deinit)
+VERB_BODY_DEINIT(struct marks, marks_deinit)
 
 static void print_end(struct ctl *ctl, const void *result)
 {
@@ -31,7 +31,7 @@ static void print_end(struct ctl *ctl, const void *result)
 			"mark` from outside\n");
 }
 
-const struct rows_verb rows_marks = {
+const struct verb_body verb_marks = {
 	.fields = marks_fields,
 	.size = sizeof(struct marks),
 	.load = load,
@@ -40,7 +40,7 @@ const struct rows_verb rows_marks = {
 	.next = "lifetimes --between FROM..TO",
 };
 
-struct shiny_err *cmd_mark(struct ctl *ctl)
+static struct shiny_err *cmd_mark(struct ctl *ctl)
 {
 	const char *name = ctl->options.operands[1];
 	char directory[SESSIONS_PATH];
@@ -57,3 +57,5 @@ struct shiny_err *cmd_mark(struct ctl *ctl)
 			  name, directory);
 	return err;
 }
+
+const struct verb_body verb_mark = { .run = cmd_mark };

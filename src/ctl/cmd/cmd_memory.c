@@ -8,7 +8,7 @@
 #include "../../base/cleanup.h"
 #include "../../base/mem.h"
 #include "../../base/units.h"
-#include "../rows_verb.h"
+#include "../verb_body.h"
 
 enum { HISTORY_COLUMNS = 24 };
 
@@ -164,14 +164,14 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 	SHINY_TRY(moment_of(ctl->options.text[OPT_AT], &moment, &time));
 	return memory_load(store, filter, moment, time, result);
 }
-ROWS_VERB_DEINIT(struct memory_history, memory_deinit)
+VERB_BODY_DEINIT(struct memory_history, memory_deinit)
 
 static const char *next_of(const struct ctl *ctl)
 {
 	return ctl->options.given[OPT_DETAILS] ? "tree --measure resident" : "memory --details";
 }
 
-const struct rows_verb rows_memory = {
+const struct verb_body verb_memory = {
 	.fields = memory_fields,
 	.size = sizeof(struct memory_history),
 	.load = load,

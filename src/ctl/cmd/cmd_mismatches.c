@@ -8,7 +8,7 @@
 #include "../../base/mem.h"
 #include "../../base/units.h"
 #include "../../store/event_names.h"
-#include "../rows_verb.h"
+#include "../verb_body.h"
 
 enum { FRAMES_SHOWN = 8 };
 
@@ -106,7 +106,7 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 	(void)ctl;
 	return mismatches_load(store, filter, true, result);
 }
-ROWS_VERB_DEINIT(struct mismatches, mismatches_deinit)
+VERB_BODY_DEINIT(struct mismatches, mismatches_deinit)
 
 static struct shiny_err *put_stack(const void *stack, struct json *json, const char *key,
 				   void *store)
@@ -138,7 +138,7 @@ static const struct field fields[] = {
 };
 /* clang-format on */
 
-const struct rows_verb rows_mismatches = {
+const struct verb_body verb_mismatches = {
 	.fields = fields,
 	.size = sizeof(struct mismatches),
 	.load = load,

@@ -3,7 +3,7 @@
  * with places and ends. */
 #include "../../analysis/attribute/constructed.h"
 #include "../../base/units.h"
-#include "../rows_verb.h"
+#include "../verb_body.h"
 
 static void print_totals(struct ctl *ctl, const void *result)
 {
@@ -35,9 +35,9 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 {
 	return constructed_load(store, filter, ctl->options.text[OPT_MATCH], true, result);
 }
-ROWS_VERB_DEINIT(struct constructed, constructed_deinit)
+VERB_BODY_DEINIT(struct constructed, constructed_deinit)
 
-const struct rows_verb rows_objects = {
+const struct verb_body verb_objects = {
 	.fields = constructed_fields,
 	.size = sizeof(struct constructed),
 	.load = load,

@@ -3,7 +3,7 @@
 #include "../../base/cleanup.h"
 #include "../../base/units.h"
 #include "../../graph/block_owners.h"
-#include "../rows_verb.h"
+#include "../verb_body.h"
 #include "../snapshot_facts.h"
 
 static void print_sums(struct ctl *ctl, const char *what, const struct block_owners_sums *sums)
@@ -47,9 +47,9 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 	owner_rules_deinit(&rules);
 	return err;
 }
-ROWS_VERB_DEINIT(struct block_owners, block_owners_deinit)
+VERB_BODY_DEINIT(struct block_owners, block_owners_deinit)
 
-const struct rows_verb rows_owners = {
+const struct verb_body verb_owners = {
 	.fields = block_owners_fields,
 	.size = sizeof(struct block_owners),
 	.load = load,

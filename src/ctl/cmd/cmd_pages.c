@@ -10,7 +10,7 @@
 #include "../../base/mem.h"
 #include "../../base/units.h"
 #include "../page_map.h"
-#include "../rows_verb.h"
+#include "../verb_body.h"
 
 enum { SERIES_COLUMNS = 60 };
 
@@ -297,7 +297,7 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 		pages->processes[i].mapped = map;
 	return NULL;
 }
-ROWS_VERB_DEINIT(struct pages, pages_deinit)
+VERB_BODY_DEINIT(struct pages, pages_deinit)
 
 static const char *next_of(const struct ctl *ctl)
 {
@@ -306,7 +306,7 @@ static const char *next_of(const struct ctl *ctl)
 								     : "pages --map";
 }
 
-const struct rows_verb rows_pages = {
+const struct verb_body verb_pages = {
 	.fields = pages_fields,
 	.size = sizeof(struct pages),
 	.load = load,

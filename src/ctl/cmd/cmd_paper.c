@@ -19,7 +19,7 @@
 #include "../../base/cleanup.h"
 #include "../../base/mem.h"
 #include "../../base/units.h"
-#include "../ctl.h"
+#include "../verb_body.h"
 #include "../paper_access.h"
 
 enum { TYPES_NAMED = 4, SERIES_COLUMNS = 60 };
@@ -585,7 +585,9 @@ static struct shiny_err *several(struct ctl *ctl)
 	return err;
 }
 
-struct shiny_err *cmd_paper(struct ctl *ctl)
+static struct shiny_err *cmd_paper(struct ctl *ctl)
 {
 	return ctl->options.operand_count > 1 ? several(ctl) : one(ctl);
 }
+
+const struct verb_body verb_paper = { .run = cmd_paper };

@@ -3,7 +3,7 @@
 #include "../../analysis/time/peak.h"
 #include "../../base/cleanup.h"
 #include "../../base/units.h"
-#include "../rows_verb.h"
+#include "../verb_body.h"
 
 enum { USUAL_PROCESSES = 10 };
 
@@ -136,14 +136,14 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 		peak_deinit(peaks);
 	return err;
 }
-ROWS_VERB_DEINIT(struct peaks, peak_deinit)
+VERB_BODY_DEINIT(struct peaks, peak_deinit)
 
 static const char *next_of(const struct ctl *ctl)
 {
 	return ctl->options.number[OPT_PEAK_BY] == GROUP_TYPE ? "peak --by site" : "activity";
 }
 
-const struct rows_verb rows_peak = {
+const struct verb_body verb_peak = {
 	.fields = peaks_fields,
 	.size = sizeof(struct peaks),
 	.load = load,

@@ -6,7 +6,7 @@
 #include "../../analysis/space/pooling.h"
 #include "../../base/cleanup.h"
 #include "../../base/units.h"
-#include "../rows_verb.h"
+#include "../verb_body.h"
 
 static void print_model(const struct ctl *ctl, const struct pooling *p)
 {
@@ -100,9 +100,9 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 	SHINY_TRY(pooling_parse(ctl->options.text[OPT_CONSTANTS], &constants));
 	return pooling_load(store, filter, &constants, ctl->options.text[OPT_MATCH], flags, result);
 }
-ROWS_VERB_DEINIT(struct pooling, pooling_deinit)
+VERB_BODY_DEINIT(struct pooling, pooling_deinit)
 
-const struct rows_verb rows_pooling = {
+const struct verb_body verb_pooling = {
 	.fields = pooling_fields,
 	.size = sizeof(struct pooling),
 	.load = load,

@@ -16,7 +16,7 @@
 #include "../../base/text.h"
 #include "../../base/units.h"
 #include "../confine_verb.h"
-#include "../ctl.h"
+#include "../verb_body.h"
 #include "../prepare.h"
 
 static const char *const shapes[] = { [SHINY_PROBE_NONE] = "none",
@@ -364,7 +364,7 @@ static void print_json(struct ctl *ctl, const char *path, const struct probe *pr
 	json_end(json);
 }
 
-struct shiny_err *cmd_probe(struct ctl *ctl)
+static struct shiny_err *cmd_probe(struct ctl *ctl)
 {
 	const char *what = ctl->options.operands[0];
 	const struct probe_options options = {.again = ctl->options.given[OPT_AGAIN]};
@@ -408,3 +408,5 @@ struct shiny_err *cmd_probe(struct ctl *ctl)
 	probe_close(&probe);
 	return NULL;
 }
+
+const struct verb_body verb_probe = { .run = cmd_probe };

@@ -5,7 +5,7 @@
 #include "../../analysis/totals/headlines.h"
 #include "../../base/cleanup.h"
 #include "../../base/mem.h"
-#include "../rows_verb.h"
+#include "../verb_body.h"
 
 enum { UNRECORDED_USUAL = 20 };
 
@@ -44,7 +44,7 @@ static struct shiny_err *print(struct ctl *ctl, const struct answer *answer)
 	struct answer rows = *answer;
 
 	rows.below = not_recorded;
-	rows_verb_table(ctl, &rows);
+	verb_body_table(ctl, &rows);
 	print_unrecorded(ctl, &a->unrecorded);
 	return NULL;
 }
@@ -79,7 +79,7 @@ static const struct field fields[] = {
 };
 /* clang-format on */
 
-const struct rows_verb rows_processes = {
+const struct verb_body verb_processes = {
 	.fields = fields,
 	.size = sizeof(struct processes_answer),
 	.load = load,

@@ -14,6 +14,7 @@
 #include "../../base/units.h"
 #include "../report_page.h"
 #include "../snapshot_facts.h"
+#include "../verb_body.h"
 
 enum {
 	LIVE_ROWS = 5,
@@ -376,21 +377,15 @@ static void print_page(struct ctl *ctl, const struct report_page *page)
 	print_not_seen(ctl, &page->coverage);
 }
 
-struct shiny_err *cmd_report(struct ctl *ctl)
+static struct shiny_err *cmd_report(struct ctl *ctl)
 {
 	struct store *store;
 	struct filter filter;
 	struct report_page page = { 0 };
 	struct shiny_err *err;
 
-	if (ctl->options.given[OPT_HTML_PAGE] && ctl->options.given[OPT_BETWEEN])
-		return shiny_err_advise(shiny_err(SHINY_ERR_USAGE,
-						  "report: --between does not go with --html"),
-					"choose the interval on the page");
 	if (ctl->options.given[OPT_HTML_PAGE])
-		return cmd_html(ctl);
-	if (ctl->options.given[OPT_OUTPUT] || ctl->options.given[OPT_FORCE])
-		return shiny_err(SHINY_ERR_USAGE, "report: --out and --force go with --html");
+		return shiny_err(SHINY_ERR_USAGE, "report --html is now `shinyctl html`");
 	err = ctl_begin(ctl, &store, &filter);
 	if (err)
 		return err;
@@ -412,3 +407,5 @@ struct shiny_err *cmd_report(struct ctl *ctl)
 	}
 	return ctl_end(ctl, store, NULL);
 }
+
+const struct verb_body verb_report = { .run = cmd_report };

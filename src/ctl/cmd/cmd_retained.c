@@ -3,7 +3,7 @@
  * alive. */
 #include "../../base/units.h"
 #include "../../graph/retained.h"
-#include "../rows_verb.h"
+#include "../verb_body.h"
 #include "../snapshot_facts.h"
 
 static void print_totals(struct ctl *ctl, const void *result)
@@ -34,14 +34,14 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 	return retained_load(store, filter, (uint32_t)ctl->options.number[OPT_SNAPSHOT], &by, 1,
 			     ctl->options.given[OPT_FULL_NAMES], result);
 }
-ROWS_VERB_DEINIT(struct retained, retained_deinit)
+VERB_BODY_DEINIT(struct retained, retained_deinit)
 
 static const char *next_of(const struct ctl *ctl)
 {
 	return by_of(ctl) == RETAINED_BY_ROOT ? "retained" : "retained --by root";
 }
 
-const struct rows_verb rows_retained = {
+const struct verb_body verb_retained = {
 	.fields = retained_fields,
 	.size = sizeof(struct retained),
 	.load = load,

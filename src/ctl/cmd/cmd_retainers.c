@@ -2,7 +2,7 @@
 /* cmd_retainers.c: `shinyctl retainers`: prints the ways from roots to blocks. */
 #include "../../base/units.h"
 #include "../../graph/retainers.h"
-#include "../rows_verb.h"
+#include "../verb_body.h"
 #include "../snapshot_facts.h"
 
 static void print_totals(struct ctl *ctl, const void *result)
@@ -25,9 +25,9 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 	return retainers_load(store, filter, (uint32_t)ctl->options.number[OPT_SNAPSHOT],
 			      ctl->options.operands[1], ctl->options.given[OPT_FULL_NAMES], result);
 }
-ROWS_VERB_DEINIT(struct retainers, retainers_deinit)
+VERB_BODY_DEINIT(struct retainers, retainers_deinit)
 
-const struct rows_verb rows_retainers = {
+const struct verb_body verb_retainers = {
 	.fields = retainers_fields,
 	.size = sizeof(struct retainers),
 	.load = load,

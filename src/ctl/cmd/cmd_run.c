@@ -49,6 +49,7 @@
 #include "../closing.h"
 #include "../prepare.h"
 #include "../sessions.h"
+#include "../verb_body.h"
 
 struct result {
 	int failed; /* 0, or the error's code */
@@ -562,7 +563,7 @@ static struct shiny_err *start(struct ctl *ctl, struct run *run)
 	return err;
 }
 
-struct shiny_err *cmd_run(struct ctl *ctl)
+static struct shiny_err *cmd_run(struct ctl *ctl)
 {
 	struct run *run;
 	struct shiny_err *err;
@@ -583,3 +584,5 @@ struct shiny_err *cmd_run(struct ctl *ctl)
 	free(run);
 	return err;
 }
+
+const struct verb_body verb_run = { .run = cmd_run };

@@ -5,7 +5,7 @@
 
 #include "../../base/cleanup.h"
 #include "../confine_verb.h"
-#include "../ctl.h"
+#include "../verb_body.h"
 #include "../serve_pages.h"
 
 static volatile sig_atomic_t ended;
@@ -16,7 +16,7 @@ static void on_end(int signal)
 	ended = 1;
 }
 
-struct shiny_err *cmd_serve(struct ctl *ctl)
+static struct shiny_err *cmd_serve(struct ctl *ctl)
 {
 	struct serve_pages pages = { .files = ctl->options.operands,
 				     .count = ctl->options.operand_count,
@@ -52,3 +52,5 @@ struct shiny_err *cmd_serve(struct ctl *ctl)
 	serve_http_stop(http);
 	return NULL;
 }
+
+const struct verb_body verb_serve = { .run = cmd_serve };

@@ -10,7 +10,7 @@
 #include "../../base/mem.h"
 #include "../../base/units.h"
 #include "../call_tree_text.h"
-#include "../ctl.h"
+#include "../verb_body.h"
 
 static enum sums_order order_of(const struct ctl *ctl)
 {
@@ -241,7 +241,7 @@ static struct shiny_err *show_rows(struct ctl *ctl, struct store *store,
 	return context.err;
 }
 
-struct shiny_err *cmd_sites(struct ctl *ctl)
+static struct shiny_err *cmd_sites(struct ctl *ctl)
 {
 	const bool *given = ctl->options.given;
 	bool tree = given[OPT_CALLERS] || given[OPT_CALLEES];
@@ -259,3 +259,5 @@ struct shiny_err *cmd_sites(struct ctl *ctl)
 		return err;
 	return ctl_end(ctl, store, given[OPT_CALLERS] ? "sites --callees" : "sites --callers");
 }
+
+const struct verb_body verb_sites = { .run = cmd_sites };

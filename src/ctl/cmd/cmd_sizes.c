@@ -6,7 +6,7 @@
 #include "../../analysis/space/sizes.h"
 #include "../../base/cleanup.h"
 #include "../../base/units.h"
-#include "../rows_verb.h"
+#include "../verb_body.h"
 
 enum by { BY_CLASS, BY_TYPE, BY_SITE }; /* in the order of options.def */
 
@@ -106,14 +106,14 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 	s->chosen = by == BY_CLASS ? s->classes : by == BY_TYPE ? s->types : s->sites;
 	return NULL;
 }
-ROWS_VERB_DEINIT(struct sizes, sizes_deinit)
+VERB_BODY_DEINIT(struct sizes, sizes_deinit)
 
 static const char *next_of(const struct ctl *ctl)
 {
 	return ctl->options.number[OPT_SIZES_BY] == BY_SITE ? "pooling" : "sizes --by site";
 }
 
-const struct rows_verb rows_sizes = {
+const struct verb_body verb_sizes = {
 	.fields = sizes_fields,
 	.size = sizeof(struct sizes),
 	.load = load,

@@ -6,7 +6,7 @@
 
 #include "../../base/cleanup.h"
 #include "../../base/units.h"
-#include "../ctl.h"
+#include "../verb_body.h"
 #include "../sessions.h"
 #include "../snapshot_client.h"
 
@@ -65,7 +65,7 @@ static void json_row(struct json *json, const struct taken *t)
 	json_end(json);
 }
 
-struct shiny_err *cmd_snapshot(struct ctl *ctl)
+static struct shiny_err *cmd_snapshot(struct ctl *ctl)
 {
 	const char *which = ctl->options.operands[0];
 	pid_t pid = strspn(which, "0123456789") == strlen(which) ? (pid_t)strtol(which, NULL, 10)
@@ -101,3 +101,5 @@ struct shiny_err *cmd_snapshot(struct ctl *ctl)
 		ctl->status = SHINY_ERR_OTHER;
 	return NULL;
 }
+
+const struct verb_body verb_snapshot = { .run = cmd_snapshot };

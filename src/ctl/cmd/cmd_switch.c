@@ -8,7 +8,7 @@
 #include "../../sidecar/access/access_ask.h"
 #include "../../sidecar/access/breakpoint_event.h"
 #include "../../sidecar/access/referenced.h"
-#include "../ctl.h"
+#include "../verb_body.h"
 #include "../sessions.h"
 
 static struct shiny_err *switch_to(struct ctl *ctl, bool on)
@@ -27,15 +27,19 @@ static struct shiny_err *switch_to(struct ctl *ctl, bool on)
 	return NULL;
 }
 
-struct shiny_err *cmd_on(struct ctl *ctl)
+static struct shiny_err *cmd_on(struct ctl *ctl)
 {
 	return switch_to(ctl, true);
 }
 
-struct shiny_err *cmd_off(struct ctl *ctl)
+const struct verb_body verb_on = { .run = cmd_on };
+
+static struct shiny_err *cmd_off(struct ctl *ctl)
 {
 	return switch_to(ctl, false);
 }
+
+const struct verb_body verb_off = { .run = cmd_off };
 
 /* Tries the sources here: if this machine refuses them, it refuses the sidecar, too, which could
  * only note that in the session. */
@@ -52,7 +56,7 @@ static struct shiny_err *can_access(const struct access_sources *sources)
 				"`shinyctl doctor` says what is in the way");
 }
 
-struct shiny_err *cmd_access(struct ctl *ctl)
+static struct shiny_err *cmd_access(struct ctl *ctl)
 {
 	const char *which = ctl->options.operands[0], *text = ctl->options.operands[1];
 	char directory[SESSIONS_PATH];
@@ -70,3 +74,5 @@ struct shiny_err *cmd_access(struct ctl *ctl)
 		  directory);
 	return NULL;
 }
+
+const struct verb_body verb_access = { .run = cmd_access };

@@ -16,7 +16,7 @@
 #include "../../base/progress.h"
 #include "../../base/units.h"
 #include "../confine_verb.h"
-#include "../ctl.h"
+#include "../verb_body.h"
 #include "../judge_names.h"
 #include "../name_lookup.h"
 #include "../warm_cache.h"
@@ -517,7 +517,7 @@ static bool is_session(const char *path)
 	return yes;
 }
 
-struct shiny_err *cmd_symbols(struct ctl *ctl)
+static struct shiny_err *cmd_symbols(struct ctl *ctl)
 {
 	const struct options *o = &ctl->options;
 	struct sym_options options = { .debug_dirs = o->symbol_count ? o->symbols : NULL,
@@ -556,3 +556,5 @@ struct shiny_err *cmd_symbols(struct ctl *ctl)
 	subjects_deinit(&subjects);
 	return err;
 }
+
+const struct verb_body verb_symbols = { .run = cmd_symbols };

@@ -8,7 +8,7 @@
 #include "../../analysis/attribute/tree.h"
 #include "../../base/mem.h"
 #include "../../base/units.h"
-#include "../ctl.h"
+#include "../verb_body.h"
 
 enum { BRANCH = 64 };
 
@@ -134,7 +134,7 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store,
 	return err;
 }
 
-struct shiny_err *cmd_tree(struct ctl *ctl)
+static struct shiny_err *cmd_tree(struct ctl *ctl)
 {
 	static const char *const titles[] = {
 		[TREE_LIVE] = "bytes live at the end",
@@ -200,3 +200,5 @@ struct shiny_err *cmd_tree(struct ctl *ctl)
 		       : by == TREE_BY_COMPONENT	       ? "tree --by site"
 							       : "sites");
 }
+
+const struct verb_body verb_tree = { .run = cmd_tree };

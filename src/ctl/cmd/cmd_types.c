@@ -5,7 +5,7 @@
 #include "../../analysis/query/type_name.h"
 #include "../../base/cleanup.h"
 #include "../members.h"
-#include "../rows_verb.h"
+#include "../verb_body.h"
 
 enum { USUAL = 30 };
 
@@ -86,7 +86,7 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 		types->rows[i].full = ctl->options.given[OPT_FULL_NAMES] && !CTL_JSON(ctl);
 	return NULL;
 }
-ROWS_VERB_DEINIT(struct types, types_deinit)
+VERB_BODY_DEINIT(struct types, types_deinit)
 
 static const char *next_of(const struct ctl *ctl)
 {
@@ -94,7 +94,7 @@ static const char *next_of(const struct ctl *ctl)
 								   : "sites";
 }
 
-const struct rows_verb rows_types = {
+const struct verb_body verb_types = {
 	.fields = types_fields,
 	.size = sizeof(struct types),
 	.load = load,
@@ -103,6 +103,6 @@ const struct rows_verb rows_types = {
 	.usual = USUAL,
 	.below = print_below,
 	.when = OPT_MEMBERS,
-	.other = &members_verb,
+	.other = &verb_members,
 	.next_of = next_of,
 };

@@ -3,7 +3,7 @@
 #include "../../base/cleanup.h"
 #include "../../base/units.h"
 #include "../../graph/unreachable.h"
-#include "../rows_verb.h"
+#include "../verb_body.h"
 #include "../snapshot_facts.h"
 
 enum { CHECK_FAILED = 1 /* exit status */ };
@@ -44,14 +44,14 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 		ctl->status = CHECK_FAILED;
 	return NULL;
 }
-ROWS_VERB_DEINIT(struct unreachable, unreachable_deinit)
+VERB_BODY_DEINIT(struct unreachable, unreachable_deinit)
 
 static const char *next_of(const struct ctl *ctl)
 {
 	return ctl->options.number[OPT_UNREACHABLE_BY] ? "leaks" : "unreachable --by type";
 }
 
-const struct rows_verb rows_unreachable = {
+const struct verb_body verb_unreachable = {
 	.fields = unreachable_fields,
 	.size = sizeof(struct unreachable),
 	.load = load,

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rows_verb.h"
+#include "verb_body.h"
 
 #include <string.h>
 
 #include "../base/cleanup.h"
 #include "../base/mem.h"
 
-void rows_verb_table(struct ctl *ctl, const struct answer *answer)
+void verb_body_table(struct ctl *ctl, const struct answer *answer)
 {
 	answer_table(answer, "rows", &ctl->style);
 	ctl_more(ctl, answer->limit, answer_count(answer, "rows"));
 }
 
-static struct shiny_err *show(struct ctl *ctl, const struct rows_verb *verb,
+static struct shiny_err *show(struct ctl *ctl, const struct verb_body *verb,
 			      const struct answer *answer)
 {
 	if (CTL_JSON(ctl)) {
@@ -27,7 +27,7 @@ static struct shiny_err *show(struct ctl *ctl, const struct rows_verb *verb,
 		return verb->print(ctl, answer);
 	if (verb->above)
 		verb->above(ctl, answer->result);
-	rows_verb_table(ctl, answer);
+	verb_body_table(ctl, answer);
 	if (verb->below)
 		verb->below(ctl, answer->result);
 	return NULL;
@@ -45,7 +45,7 @@ static const char *title_of(const struct ctl *ctl, enum option_id by)
 	return word && strcmp(word, "class") == 0 ? "size class" : word;
 }
 
-static struct shiny_err *run_rows(struct ctl *ctl, const struct rows_verb *verb)
+static struct shiny_err *run_rows(struct ctl *ctl, const struct verb_body *verb)
 {
 	AUTO_FREE void *result = mem_zero(1, verb->size);
 	AUTO_ERR struct shiny_err *err = NULL, *closing = NULL;
@@ -73,14 +73,11 @@ static struct shiny_err *run_rows(struct ctl *ctl, const struct rows_verb *verb)
 	return err ? shiny_steal(err) : shiny_steal(closing);
 }
 
-struct shiny_err *verb_run(struct ctl *ctl)
+struct shiny_err *verb_body_run(struct ctl *ctl, const struct verb_body *verb)
 {
-	const struct verb *verb = &verbs[ctl->options.verb];
-	const struct rows_verb *rows = verb->rows;
-
-	if (!rows)
+	if (verb->run)
 		return verb->run(ctl);
-	while (rows->other && ctl->options.given[rows->when])
-		rows = rows->other;
-	return run_rows(ctl, rows);
+	while (verb->other && ctl->options.given[verb->when])
+		verb = verb->other;
+	return run_rows(ctl, verb);
 }

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rows_verb.h: a verb that loads one result of a session and prints its rows, as a table of what it
- * needs: how the result is loaded, and the fields that describe it (answer/field.h).
+ * verb_body.h: the body of a verb: a function, or, for a verb that loads one result of a session
+ * and shows it, how the result is loaded and the fields that describe it (answer/field.h).
  *
  * Runs: CLI. Signals: no. Allocates: the result. Threads: one.
  */
-#ifndef SHINY_ROWS_VERB_H
-#define SHINY_ROWS_VERB_H
+#ifndef SHINY_VERB_BODY_H
+#define SHINY_VERB_BODY_H
 
 #include "../answer/answer.h"
 #include "ctl.h"
 
-struct rows_verb {
+struct verb_body {
+	struct shiny_err *(*run)(struct ctl *ctl); /* does it all; NULL: the rest describes it */
 	const struct field *fields; /* of the result; its list "rows" is the table */
 	size_t size;		    /* bytes of the result */
 	struct shiny_err *(*load)(struct ctl *ctl, struct store *store, const struct filter *filter,
@@ -19,8 +20,6 @@ struct rows_verb {
 	void (*deinit)(void *result);
 	enum option_id by; /* the option that says what makes a row; 0: none */
 	size_t usual;	   /* most rows on a terminal without --limit; 0: all */
-	/* Prints an answer that is not one table; NULL: it is the list "rows". */
-	void (*text)(struct ctl *ctl, const struct answer *answer);
 	/* Print what stands above and below the table; NULL: nothing. */
 	void (*above)(struct ctl *ctl, const void *result);
 	void (*below)(struct ctl *ctl, const void *result);
@@ -28,20 +27,19 @@ struct rows_verb {
 	struct shiny_err *(*print)(struct ctl *ctl, const struct answer *answer);
 	/* With the option `when` the verb is another one; NULL: never. */
 	enum option_id when;
-	const struct rows_verb *other;
+	const struct verb_body *other;
 	bool prints_csv; /* `print` does it; else it is the list "rows" */
 	const char *next;			       /* the command that goes on */
 	const char *(*next_of)(const struct ctl *ctl); /* chooses it; NULL: it is `next` */
 };
 
-/* Runs the verb of the options, of whatever kind it is. */
-SHINY_MUST_CHECK struct shiny_err *verb_run(struct ctl *ctl);
+SHINY_MUST_CHECK struct shiny_err *verb_body_run(struct ctl *ctl, const struct verb_body *verb);
 
 /* Prints the table of the list "rows", and how many of them it leaves out. */
-void rows_verb_table(struct ctl *ctl, const struct answer *answer);
+void verb_body_table(struct ctl *ctl, const struct answer *answer);
 
 /* A result is freed by a function of its own type: makes one of a void pointer from it. */
-#define ROWS_VERB_DEINIT(type, function)  \
+#define VERB_BODY_DEINIT(type, function)  \
 	static void deinit(void *result)  \
 	{                                 \
 		function((type *)result); \

@@ -28,7 +28,7 @@ enum si_service si_service(const char *directory);
 enum si_service si_launch(const char *directory, char *const *environment, struct si_text *notes);
 
 /*
- * Has shinyctl prepare this executable before it runs (src/ctl/prepare.h), and waits for that.
+ * Has shinyctl prepare this executable before it runs (src/ctl/run/prepare.h), and waits for that.
  * False: it was not prepared, `notes` says why.
  */
 bool si_prepare(const char *directory, const char *executable, char *const *environment,

@@ -23,12 +23,12 @@
 #include "../base/nearest.h"
 #include "../base/rlimits.h"
 #include "../base/text.h"
-#include "confine_verb.h"
+#include "run/confine_verb.h"
 #include "ctl.h"
-#include "help.h"
+#include "help/help.h"
 #include "output_guard.h"
-#include "own_image.h"
-#include "unfinished.h"
+#include "run/own_image.h"
+#include "run/unfinished.h"
 #include "verb_table.h"
 
 const char shiny_ctl_itself[] = "";

@@ -111,7 +111,7 @@ static bool is_new_ring(const struct session *session, struct directory *dir, co
 	return is_new;
 }
 
-/* Removes the probes of programs whose user has no cache (src/ctl/prepare.h). */
+/* Removes the probes of programs whose user has no cache (src/ctl/run/prepare.h). */
 static void remove_probes(const char *directory)
 {
 	static const char *const levels[] = { "shiny/probe", "shiny" };

@@ -2,7 +2,7 @@
 /*
  * stay_preloaded.h: a library of the tests stays in a shinyctl that it is preloaded into.
  *
- * shinyctl executes itself once more without LD_PRELOAD (src/ctl/own_image.h). A library that is
+ * shinyctl executes itself again without LD_PRELOAD (src/ctl/run/own_image.h). A library that is
  * linked -z initfirst comes before that, and takes the variable away from it.
  */
 #ifndef TEST_STAY_PRELOADED_H

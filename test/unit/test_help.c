@@ -2,7 +2,7 @@
 /* test_help.c: the texts of src/ctl/help: how they are read, and that they fit the tables. */
 #define _GNU_SOURCE
 #include "../../src/answer/answer.h"
-#include "../../src/ctl/help_option.h"
+#include "../../src/ctl/help/help_option.h"
 #include "../../src/ctl/verb_table.h"
 #include "check.h"
 

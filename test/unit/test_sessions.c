@@ -7,7 +7,7 @@
 
 #include <shiny/wire/wire.h>
 
-#include "../../src/ctl/sessions.h"
+#include "../../src/ctl/run/sessions.h"
 #include "check.h"
 
 int main(void)

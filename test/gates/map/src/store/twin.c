@@ -609,3 +609,8 @@ int twin(void)
 /* a line */
 /* a line */
 /* a line */
+
+int twin_above(void)
+{
+	return 0;
+}

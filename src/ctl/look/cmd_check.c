@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_check.c: `shinyctl check`: checks a session against rules, for machines that build and
+ * test. */
+#include <errno.h>
+#include <string.h>
+
+#include "../pair.h"
+#include "../../base/cleanup.h"
+#include "../../base/text.h"
+#include "check_report.h"
+#include "../verb_body.h"
+
+static struct shiny_err *read_rules(const struct ctl *ctl, struct check_rules *rules)
+{
+	const char *path = ctl->options.text[OPT_RULES];
+	struct shiny_err *err = path ? check_rules_read(rules, path) : NULL;
+	AUTO_FREE char *file = text_shell(ctl->options.operands[0]);
+
+	for (size_t i = 1; !err && i < ctl->options.operand_count; i++)
+		err = check_rules_add(rules, ctl->options.operands[i]);
+	if (!err && !rules->count)
+		err = shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "check: there is no rule%s%s",
+						 path ? " in " : "", path ? path : ""),
+				       "such as: shinyctl check %s 'live_bytes<=24MB' leaks==0",
+				       file);
+	for (size_t i = 0; !err && i < rules->count; i++)
+		if (rules->at[i].relative && !ctl->options.given[OPT_BASE])
+			err = shiny_err_advise(shiny_err(SHINY_ERR_USAGE,
+							 "check: rule '%.120s' is about a change, "
+							 "and there is nothing to compare with",
+							 rules->at[i].text),
+					       "give --base FILE, or a limit such as <=24MB");
+	return err;
+}
+
+typedef void write_fn(FILE *out, const struct check_report *report);
+
+static struct shiny_err *write_file(const char *path, write_fn *write,
+				    const struct check_report *report)
+{
+	FILE *out;
+	bool bad;
+
+	if (!path)
+		return NULL;
+	out = fopen(path, "we");
+	if (!out)
+		return shiny_err_os(errno, "cannot write %s", path);
+	write(out, report);
+	bad = ferror(out);
+	if (fclose(out) != 0 || bad)
+		return shiny_err_os(errno, "cannot write %s", path);
+	return NULL;
+}
+
+static struct shiny_err *write_files(const struct ctl *ctl, const struct check_report *report)
+{
+	struct shiny_err *err =
+		write_file(ctl->options.text[OPT_JUNIT], check_report_junit, report);
+
+	return err ? err
+		   : write_file(ctl->options.text[OPT_MARKDOWN], check_report_markdown, report);
+}
+
+/* Reports an unreadable session: no result is known, which is status 3; the files say so too. */
+static struct shiny_err *unread(const struct ctl *ctl, struct check_report *report,
+				struct shiny_err *err)
+{
+	struct shiny_err *more;
+
+	if (err->code == SHINY_ERR_USAGE)
+		return err;
+	err->code = SHINY_ERR_STRICT;
+	report->unread = err->message;
+	more = write_files(ctl, report);
+	if (more) /* keep the first error */
+		shiny_err_free(more);
+	return err;
+}
+
+static struct shiny_err *print(struct ctl *ctl, const struct session_pair *pair,
+			       const struct check_report *report)
+{
+	static const char *const names[] = { "base", "new" };
+	struct shiny_err *err = NULL;
+
+	if (CTL_JSON(ctl)) {
+		ctl_document(ctl);
+		ctl_subset(ctl);
+		check_report_json(&ctl->json, report);
+	} else {
+		ctl_subset(ctl);
+		check_report_print(ctl, report);
+	}
+	for (int side = 0; !err && side < 2; side++) {
+		if (!report->paths[side])
+			continue;
+		if (CTL_JSON(ctl)) {
+			json_object(&ctl->json, names[side]);
+			json_text(&ctl->json, "file", report->paths[side]);
+		} else if (report->paths[0]) {
+			fprintf(ctl->style.out, "%-4s: ", names[side]);
+		}
+		err = ctl_losses(ctl, pair->stores[side], report->paths[side]);
+		if (CTL_JSON(ctl))
+			json_end(&ctl->json);
+	}
+	if (CTL_JSON(ctl))
+		json_end(&ctl->json);
+	else if (!err && ctl->style.width && report->paths[0] &&
+		 check_report_count(report, CHECK_FAILS)) {
+		AUTO_FREE char *base = text_shell(report->paths[0]);
+		AUTO_FREE char *new = text_shell(report->paths[1]);
+
+		fprintf(ctl->style.out, "%snext:%s shinyctl diff %s %s\n",
+			tint(&ctl->style, TINT_DIM), tint_end(&ctl->style, TINT_DIM), base, new);
+	}
+	return err;
+}
+
+static struct shiny_err *cmd_check(struct ctl *ctl)
+{
+	struct check_rules rules = { 0 };
+	struct check_results results = { 0 };
+	struct check_report report = {
+		.rules = &rules, .paths = { ctl->options.text[OPT_BASE], ctl->options.operands[0] }
+	};
+	struct check_options options = { .suppressions = ctl->options.text[OPT_SUPPRESSIONS],
+					 .full_names = ctl->options.given[OPT_FULL_NAMES],
+					 .progress = true };
+	const struct filter_names names = ctl_names(ctl);
+	struct component_rules *components = NULL;
+	struct session_pair pair = { 0 };
+	struct shiny_err *err = read_rules(ctl, &rules);
+
+	if (!err)
+		err = component_rules_load(ctl->options.components, ctl->options.component_count,
+					   &components);
+	options.components = components;
+	for (size_t i = 0; i < rules.count; i++)
+		report.loss_allowed = report.loss_allowed || rules.at[i].measure == CHECK_LOST;
+	if (!err) {
+		err = pair_open(ctl, report.paths[0], report.paths[1], &pair);
+		if (!err)
+			err = check_eval(pair.stores, &names, &rules, &options, &results);
+		if (err)
+			err = unread(ctl, &report, err);
+	}
+	if (!err) {
+		report.results = &results;
+		err = print(ctl, &pair, &report);
+		if (!err)
+			err = write_files(ctl, &report);
+		if (check_report_status(&report))
+			ctl->status = check_report_status(&report);
+	}
+	check_results_deinit(&results);
+	pair_close(&pair);
+	component_rules_free(components);
+	check_rules_deinit(&rules);
+	return err;
+}
+
+const struct verb_body verb_check = { .run = cmd_check };

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_marks.c: `shinyctl marks` and `shinyctl mark`: print and set named moments. */
+#include "../../analysis/time/marks.h"
+#include "../../base/cleanup.h"
+#include "../../base/text.h"
+#include "../../base/units.h"
+#include "../verb_body.h"
+#include "../run/sessions.h"
+
+static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct filter *filter,
+			      void *result)
+{
+	SHINY_TRY(marks_load(store, filter, true, result));
+	if (!CTL_JSON(ctl))
+		marks_number(result);
+	return NULL;
+}
+VERB_BODY_DEINIT(struct marks, marks_deinit)
+
+static void print_end(struct ctl *ctl, const void *result)
+{
+	const struct marks *marks = result;
+
+	if (marks->counted)
+		fprintf(ctl->style.out, "\nat the end %s live in %s\n",
+			units_bytes(UNITS_BUF, marks->live_bytes),
+			units_noun(UNITS_NOUN_BUF, marks->live, "block"));
+	if (marks->count == 1)
+		fprintf(ctl->style.out,
+			"no mark was set: a program sets them with shiny.h, `shinyctl "
+			"mark` from outside\n");
+}
+
+const struct verb_body verb_marks = {
+	.fields = marks_fields,
+	.size = sizeof(struct marks),
+	.load = load,
+	.deinit = deinit,
+	.below = print_end,
+	.next = "lifetimes --between FROM..TO",
+};
+
+static struct shiny_err *cmd_mark(struct ctl *ctl)
+{
+	const char *name = ctl->options.operands[1];
+	char directory[SESSIONS_PATH];
+	bool taken = false;
+	struct shiny_err *err =
+		sessions_named(ctl->options.operands[0], verbs[ctl->options.verb].name, directory);
+
+	if (!err)
+		err = sessions_mark(directory, name, &taken);
+	if (!err)
+		text_line(ctl->style.out,
+			  taken ? "mark '%s' is set in %s"
+				: "mark '%s' waits in %s for its sidecar",
+			  name, directory);
+	return err;
+}
+
+const struct verb_body verb_mark = { .run = cmd_mark };

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_types.c: `shinyctl types`. */
+#include <string.h>
+
+#include "../../analysis/query/type_name.h"
+#include "../../base/cleanup.h"
+#include "members.h"
+#include "../verb_body.h"
+
+enum { USUAL = 30 };
+
+static enum sums_order order_of(const struct ctl *ctl)
+{
+	static const struct {
+		const char *word;
+		enum sums_order order;
+	} words[] = {
+		{ "bytes", ORDER_BYTES },
+		{ "allocs", ORDER_ALLOCS },
+		{ "frees", ORDER_FREES },
+		{ "name", ORDER_NAME },
+	};
+	const char *text = ctl->options.text[OPT_TYPES_SORT];
+
+	for (size_t i = 0; text && i < sizeof(words) / sizeof(*words); i++)
+		if (strcmp(words[i].word, text) == 0)
+			return words[i].order;
+	return ORDER_LIVE;
+}
+
+static void print_legend(struct ctl *ctl, const struct types *types, size_t limit)
+{
+	static const struct {
+		const char *sign, *meaning;
+	} legend[] = {
+		{ "~", "probably" },
+		{ "?", "perhaps" },
+		{ "(", "(…) no type, but where it comes from" },
+		{ "+", "or a class derived from it" },
+	};
+	bool used[4] = { false }, any = false;
+
+	for (size_t i = 0; i < limit; i++) {
+		const struct type_row *row = &types->rows[i];
+		const char *mark = type_name_mark(row->confidence);
+
+		used[0] = used[0] || *mark == '~';
+		used[1] = used[1] || *mark == '?';
+		used[2] = used[2] || (row->confidence && strcmp(row->confidence, "label") == 0);
+		used[3] = used[3] || row->or_derived;
+	}
+	for (size_t i = 0; i < 4; i++) {
+		if (!used[i])
+			continue;
+		fprintf(ctl->style.out, "%s%s%s%s", any ? "; " : tint(&ctl->style, TINT_DIM),
+			i == 2 ? "" : legend[i].sign, i == 2 ? "" : " ", legend[i].meaning);
+		any = true;
+	}
+	if (any)
+		fprintf(ctl->style.out, "%s\n", tint_end(&ctl->style, TINT_DIM));
+}
+
+/* Prints the legend, and the shares of allocations and bytes by confidence of their type. */
+static void print_below(struct ctl *ctl, const void *result)
+{
+	const struct types *types = result;
+	const struct answer answer = { .fields = types_fields, .result = types };
+
+	print_legend(ctl, types, ctl_limit(ctl, types->count, USUAL));
+	putc('\n', ctl->style.out);
+	if (types->all_levels.allocs || types->all_levels.live_bytes)
+		answer_table(&answer, "levels", &ctl->style);
+}
+
+static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct filter *filter,
+			      void *result)
+{
+	/* options.def lists them in this order */
+	enum types_by by = (enum types_by)ctl->options.number[OPT_TYPES_BY];
+	struct types *types = result;
+
+	SHINY_TRY(
+		types_load(store, filter, by, ctl->options.text[OPT_MATCH], order_of(ctl), types));
+	types->by = ctl->options.text[OPT_TYPES_BY];
+	for (size_t i = 0; i < types->count; i++)
+		types->rows[i].full = ctl->options.given[OPT_FULL_NAMES] && !CTL_JSON(ctl);
+	return NULL;
+}
+VERB_BODY_DEINIT(struct types, types_deinit)
+
+static const char *next_of(const struct ctl *ctl)
+{
+	return ctl->options.number[OPT_TYPES_BY] == TYPES_BY_BLOCK ? "types --by container"
+								   : "sites";
+}
+
+const struct verb_body verb_types = {
+	.fields = types_fields,
+	.size = sizeof(struct types),
+	.load = load,
+	.deinit = deinit,
+	.by = OPT_TYPES_BY,
+	.usual = USUAL,
+	.below = print_below,
+	.when = OPT_MEMBERS,
+	.other = &verb_members,
+	.next_of = next_of,
+};

@@ -1,0 +1,2 @@
+/* Declares what a room above defines. */
+int twin_above(void);

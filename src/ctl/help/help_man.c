@@ -225,7 +225,7 @@ static void members(FILE *out, enum verb_id verb, const char *text)
 	      out);
 	if (!body->fields)
 		section(out, parts, false);
-	for (; body; body = body->other) {
+	for (; body && body->fields; body = body->other) {
 		answer_members(body->fields, member, out);
 		if (body->other)
 			fprintf(out, ".PP\nWith \\fB\\-\\-%s\\fR, instead of these:\n",

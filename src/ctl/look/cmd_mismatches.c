@@ -74,7 +74,7 @@ static struct shiny_err *print(struct ctl *ctl, const struct answer *answer)
 	struct store *store = answer->context;
 	struct shiny_err *err = NULL;
 
-	for (size_t i = 0; i < answer->limit && !err; i++) {
+	for (size_t i = 0; i < m->count && i < answer->limit && !err; i++) {
 		const struct mismatch *row = &m->rows[i];
 		char *what = what_text(row);
 

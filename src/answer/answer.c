@@ -51,8 +51,10 @@ static void put_value(const struct field *field, const void *row, struct json *j
 {
 	struct field_value v = field_value(field, row);
 
-	if (v.absent)
+	if (v.absent) {
+		field_value_free(&v);
 		return;
+	}
 	switch (v.stored) {
 	case STORED_TEXT:
 		json_text(json, field->key, v.text);

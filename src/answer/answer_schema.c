@@ -41,31 +41,38 @@ static const char *type_of(const struct field *field)
 	}
 }
 
-/* True if the value may be null: a text, a number that is not finite, and what is worked out. */
+/* True if the value may be null: a text, a number that is not finite, what is worked out, and what
+ * can be left out. */
 static bool may_be_null(const struct field *field)
 {
-	return field->get || field->stored == STORED_TEXT || field->stored == STORED_REAL;
+	return field->get || field->skip || field->stored == STORED_TEXT ||
+	       field->stored == STORED_REAL;
+}
+
+static void put_type(struct json *json, const char *type, bool or_null)
+{
+	if (!or_null) {
+		json_text(json, "type", type);
+		return;
+	}
+	json_array_line(json, "type");
+	json_text(json, NULL, type);
+	json_text(json, NULL, "null");
+	json_end(json);
 }
 
 static void put_value_schema(struct json *json, const struct field *field)
 {
-	if (may_be_null(field)) {
-		json_array_line(json, "type");
-		json_text(json, NULL, type_of(field));
-		json_text(json, NULL, "null");
-		json_end(json);
-	} else {
-		json_text(json, "type", type_of(field));
-	}
+	put_type(json, type_of(field), may_be_null(field));
 	if (*answer_unit(field))
 		json_text(json, "unit", answer_unit(field));
 }
 
-static void put_object_schema(struct json *json, const struct field *fields)
+static void put_object_schema(struct json *json, const struct field *fields, bool or_null)
 {
 	const struct field *const arrays[] = { fields, NULL };
 
-	json_text(json, "type", "object");
+	put_type(json, "object", or_null);
 	answer_schema(json, arrays);
 }
 
@@ -74,18 +81,18 @@ static void put_field_schema(struct json *json, const struct field *field)
 	json_object(json, field->key);
 	switch (field->kind) {
 	case FIELD_KIND_OBJECT:
-		put_object_schema(json, field->fields);
+		put_object_schema(json, field->fields, field->skip);
 		break;
 	case FIELD_KIND_ROWS:
 		json_text(json, "type", "array");
 		json_object(json, "items");
-		put_object_schema(json, field->fields);
+		put_object_schema(json, field->fields, false);
 		json_end(json);
 		break;
 	case FIELD_KIND_NUMBERS:
 		json_text(json, "type", "array");
 		json_object_line(json, "items");
-		json_text(json, "type", "integer");
+		json_text(json, "type", type_of(field));
 		json_end(json);
 		break;
 	case FIELD_KIND_PUT:
@@ -107,12 +114,14 @@ static void put_properties(struct json *json, const struct field *fields)
 			put_field_schema(json, f);
 }
 
-/* A value that is worked out may be left out. */
+/* A value that is worked out may be left out, and so may a group. */
 static void put_required(struct json *json, const struct field *fields)
 {
 	for (const struct field *f = fields; f->kind != FIELD_KIND_END; f++)
-		if (f->kind == FIELD_KIND_GROUP)
+		if (f->kind == FIELD_KIND_GROUP && !f->skip)
 			put_required(json, f->fields);
+		else if (f->kind == FIELD_KIND_GROUP)
+			continue;
 		else if (in_json(f) && !f->get && f->kind != FIELD_KIND_PUT)
 			json_text(json, NULL, f->key);
 }

@@ -198,8 +198,8 @@ static bool find_column(const struct field *fields, const struct field *group, s
 			size_t name = strlen(f->key);
 
 			if (length > name && strncmp(f->key, key, name) == 0 && key[name] == '.')
-				return find_column(f->fields, f, offset + f->offset,
-						   key + name + 1, length - name - 1, out);
+				return find_column(f->fields, f, offset + f->offset, key + name + 1,
+						   length - name - 1, out);
 		} else if (strlen(f->key) == length && strncmp(f->key, key, length) == 0) {
 			*out = (struct column){ f, group, offset, 0 };
 			return true;

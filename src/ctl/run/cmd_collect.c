@@ -13,6 +13,7 @@
 #include "../../sidecar/recover.h"
 #include "closing.h"
 #include "confine_verb.h"
+#include "recording_options.h"
 #include "sessions.h"
 #include "../verb_body.h"
 
@@ -86,6 +87,7 @@ static struct shiny_err *cmd_collect(struct ctl *ctl)
 	struct sidecar_summary summary = {.late = false};
 	struct shiny_err *err;
 	struct stat st;
+	struct sidecar_options options;
 	bool is_file;
 
 	if (!o->operand_count)
@@ -99,29 +101,11 @@ static struct shiny_err *cmd_collect(struct ctl *ctl)
 	if (o->given[OPT_LIVE])
 		rlimits_raise();
 	signal(SIGXFSZ, SIG_IGN); /* makes a limit on files an error, like a full disk */
-	struct sidecar_options options = {
-		.directory = o->operands[0],
-		.out = o->given[OPT_OUT] ? o->text[OPT_OUT] : env_text(ENV_SHINY_OUT),
-		.force = o->given[OPT_FORCE],
-		.with_events = !o->given[OPT_NO_EVENTS],
-		/* running processes may start more; the library that starts us for one knows that
-		 * also between an exec and the next image's start */
-		.leftover = o->given[OPT_LEFTOVER] || (!look.used && !o->given[OPT_LIVE]),
-		.launcher_fd = -1,
-		.lock_fd = -1,
-		.guests_fd = -1,
-		.debug_dirs = o->symbol_count ? o->symbols : NULL,
-		.no_site_types = strcmp(env_text(ENV_SHINY_TYPES), "all") != 0,
-		.type_rules = o->text[OPT_TYPE_RULES],
-		.memory_period = env_number(ENV_SHINY_MEMORY_PERIOD),
-		.snapshot = env_text(ENV_SHINY_SNAPSHOT),
-		.watch_accesses = strstr(env_text(ENV_SHINY_ACCESS), "watch") != NULL,
-		.page_accesses = strstr(env_text(ENV_SHINY_ACCESS), "pages") != NULL,
-		.merge_ns = SIDECAR_MERGE_NS,
-		.spill = env_number(ENV_SHINY_SPILL),
-		.keep_rings = o->given[OPT_KEEP_RING],
-		.progress = !o->given[OPT_QUIET],
-	};
+	options = recording_options(o, o->operands[0],
+				    o->given[OPT_OUT] ? o->text[OPT_OUT] : env_text(ENV_SHINY_OUT));
+	/* running processes may start more; the library that starts us for one knows that also
+	 * between an exec and the next image's start */
+	options.leftover = o->given[OPT_LEFTOVER] || (!look.used && !o->given[OPT_LIVE]);
 
 	if (is_file && !o->given[OPT_OUT])
 		options.out = NULL; /* writes next to the file */

@@ -48,6 +48,7 @@
 #include "../../chrome/client.h"
 #include "closing.h"
 #include "prepare.h"
+#include "recording_options.h"
 #include "sessions.h"
 #include "../verb_body.h"
 
@@ -216,32 +217,13 @@ static __attribute__((noreturn)) void be_sidecar(const struct run *run)
 {
 	const struct options *o = run->options;
 	struct result *result = mem_zero(1, sizeof(*result));
-	struct sidecar_options options = {
-		.directory = run->directory,
-		.out = run->out,
-		.force = o->given[OPT_FORCE],
-		.with_events = !o->given[OPT_NO_EVENTS],
-		.launcher_fd = run->life[0],
-		.lock_fd = run->lock,
-		.guests_fd = run->guests,
-		.debug_dirs = o->symbol_count ? o->symbols : NULL,
-		.no_site_types =
-			o->given[OPT_NO_TYPES] ||
-			strcmp(o->given[OPT_TYPES] ? o->text[OPT_TYPES] : env_text(ENV_SHINY_TYPES),
-			       "all") != 0,
-		.type_rules = o->text[OPT_TYPE_RULES],
-		.memory_period = env_number(ENV_SHINY_MEMORY_PERIOD),
-		.snapshot = env_text(ENV_SHINY_SNAPSHOT),
-		.watch_accesses = strstr(env_text(ENV_SHINY_ACCESS), "watch") != NULL,
-		.page_accesses = strstr(env_text(ENV_SHINY_ACCESS), "pages") != NULL,
-		.merge_ns = SIDECAR_MERGE_NS,
-		.spill = env_number(ENV_SHINY_SPILL),
-		.keep_rings = o->given[OPT_KEEP_RING],
-		.progress = !o->given[OPT_QUIET],
-	};
+	struct sidecar_options options = recording_options(o, run->directory, run->out);
 	struct shiny_err *err;
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
+	options.launcher_fd = run->life[0];
+	options.lock_fd = run->lock;
+	options.guests_fd = run->guests;
 	if (null < 0)
 		null = open("/", O_RDONLY | O_CLOEXEC);
 	setsid();

@@ -7,13 +7,9 @@
 
 #include "../base/cleanup.h"
 #include "../base/mem.h"
+#include "../base/text.h"
 #include "../base/units.h"
 #include "row_export.h"
-
-static size_t rows_shown(const struct answer *answer, const struct field *list, size_t count)
-{
-	return list->limited && answer->limit < count ? answer->limit : count;
-}
 
 /* Finds a list, also in a group at the beginning of the result; NULL: there is none. */
 static const struct field *find_list(const struct field *fields, const char *key)
@@ -38,11 +34,73 @@ bool answer_has(const struct answer *answer, const char *key)
 	return list_of(answer, key);
 }
 
+/* Finds the field with this key; NULL: there is none. */
+static const struct field *name_of(const struct field *fields)
+{
+	const struct field *f = fields;
+
+	while (f->kind != FIELD_KIND_END && (!f->key || strcmp(f->key, "name") != 0))
+		f++;
+	return f->kind == FIELD_KIND_END ? NULL : f;
+}
+
+/* True if the row is one that the answer has. */
+static bool has_row(const struct answer *answer, const struct field *list, const void *row)
+{
+	const struct field *name = list->limited && answer->match ? name_of(list->fields) : NULL;
+	struct field_value v;
+	bool matches;
+
+	if (list->skip && list->skip(row))
+		return false;
+	if (!name)
+		return true;
+	v = field_value(name, row);
+	matches = v.stored == STORED_TEXT && text_matches(answer->match, v.text);
+	field_value_free(&v);
+	return matches;
+}
+
+/* The rows of a list that an answer has, up to its limit. */
+struct walk {
+	const struct answer *answer;
+	const struct field *list;
+	struct field_rows rows;
+	size_t at, left;
+};
+
+static struct walk walk_begin(const struct answer *answer, const struct field *list,
+			      const void *result)
+{
+	return (struct walk){ answer, list, field_rows(list, result), 0,
+			      list->limited ? answer->limit : SIZE_MAX };
+}
+
+/* Returns the next row; NULL: no more. */
+static const void *walk_next(struct walk *walk)
+{
+	while (walk->at < walk->rows.count && walk->left) {
+		const void *row = field_row(walk->list, walk->rows, walk->at++);
+
+		if (has_row(walk->answer, walk->list, row)) {
+			walk->left--;
+			return row;
+		}
+	}
+	return NULL;
+}
+
 size_t answer_count(const struct answer *answer, const char *key)
 {
 	const struct field *list = list_of(answer, key);
+	struct field_rows rows = { 0 };
+	size_t count = 0;
 
-	return list ? field_rows(list, answer->result).count : 0;
+	if (list)
+		rows = field_rows(list, answer->result);
+	for (size_t i = 0; i < rows.count; i++)
+		count += has_row(answer, list, field_row(list, rows, i));
+	return count;
 }
 
 /* ---- JSON ---- */
@@ -107,15 +165,11 @@ static void begin(const struct field *field, struct json *json, const char *key)
 static struct shiny_err *put_rows(const struct answer *answer, const struct field *list,
 				  const char *name, const void *result, struct json *json)
 {
-	struct field_rows rows = field_rows(list, result);
-	size_t shown = rows_shown(answer, list, rows.count);
+	struct walk walk = walk_begin(answer, list, result);
+	const void *row;
 
 	json_array(json, name);
-	for (size_t i = 0; i < shown; i++) {
-		const void *row = field_row(list, rows, i);
-
-		if (list->skip && list->skip(row))
-			continue;
+	while ((row = walk_next(&walk))) {
 		begin(list, json, NULL);
 		SHINY_TRY(put_fields(answer, list->fields, row, json));
 		json_end(json);
@@ -351,19 +405,15 @@ static struct table_column *table_columns(const struct answer *answer, const str
 static void fill(struct table *table, const struct answer *answer, const struct field *list,
 		 const struct column *columns)
 {
-	struct field_rows rows = field_rows(list, answer->result);
-	size_t shown = rows_shown(answer, list, rows.count);
+	struct walk walk = walk_begin(answer, list, answer->result);
+	const void *row;
 
 	for (size_t i = 0; i < table->column_count; i++)
 		if (table->columns[i].kind == CELL_SHARE || table->columns[i].kind == CELL_BAR)
 			table_total(table, i,
 				    *(const uint64_t *)((const char *)answer->result +
 							columns[i].field->whole));
-	for (size_t r = 0; r < shown; r++) {
-		const void *row = field_row(list, rows, r);
-
-		if (list->skip && list->skip(row))
-			continue;
+	while ((row = walk_next(&walk))) {
 		table_row(table);
 		for (size_t i = 0; i < table->column_count; i++)
 			set_cell(table, i, &columns[i], row);
@@ -437,23 +487,18 @@ static size_t value_columns(const struct field *fields, const struct field *grou
 void answer_csv(const struct answer *answer, const char *key, FILE *out)
 {
 	const struct field *list = list_of(answer, key);
-	struct field_rows rows = field_rows(list, answer->result);
-	size_t shown = rows_shown(answer, list, rows.count),
-	       count = value_columns(list->fields, NULL, 0, NULL, 0);
+	struct walk walk = walk_begin(answer, list, answer->result);
+	size_t count = value_columns(list->fields, NULL, 0, NULL, 0);
 	AUTO_FREE struct column *columns = mem_zero(count, sizeof(*columns));
 	AUTO_FREE const char **names = mem_zero(count, sizeof(*names));
 	struct row_export writer;
+	const void *row;
 
 	value_columns(list->fields, NULL, 0, columns, 0);
 	for (size_t i = 0; i < count; i++)
 		names[i] = columns[i].field->key;
 	row_export_init(&writer, out, true, names, count);
-	for (size_t r = 0; r < shown; r++) {
-		const void *row = field_row(list, rows, r);
-
-		if (list->skip && list->skip(row))
-			continue;
+	while ((row = walk_next(&walk)))
 		for (size_t i = 0; i < count; i++)
 			export_value(&writer, &columns[i], row);
-	}
 }

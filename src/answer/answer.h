@@ -15,6 +15,7 @@ struct answer {
 	const struct field *fields;
 	const void *result;
 	size_t limit;	/* most rows of the lists that --limit is for */
+	const char *match; /* only rows of those lists whose `name` matches (text_matches); NULL: all */
 	const char *by; /* title of the column of the rows' names; NULL: the field has one */
 	void *context;	/* for FIELD_KIND_PUT and `below` */
 	/* Returns the text below a row of the table, and the caller frees it; NULL: none. */
@@ -40,7 +41,7 @@ const char *answer_unknown_column(const struct field *list);
 /* True if there is a list of this name. */
 bool answer_has(const struct answer *answer, const char *key);
 
-/* Returns the number of rows of a list, whatever the limit; 0: there is no such list. */
+/* Returns the number of rows of a list that match, whatever the limit; 0: there is no such list. */
 size_t answer_count(const struct answer *answer, const char *key);
 
 #endif

@@ -64,6 +64,7 @@ static struct shiny_err *run_rows(struct ctl *ctl, const struct verb_body *verb)
 	SHINY_TRY(ctl_loaded(store, &filter, verb->load(ctl, store, &filter, result)));
 	answer.limit = ctl_limit(ctl, SIZE_MAX, verb->usual);
 	answer.by = title_of(ctl, verb->by);
+	answer.match = verb->match ? ctl->options.text[OPT_MATCH] : NULL;
 	answer.context = store;
 	err = show(ctl, verb, &answer);
 	verb->deinit(result);

@@ -153,8 +153,29 @@ static void prints(const char *name, print_fn *print, const char *want)
 	free(got);
 }
 
+/* --match chooses rows before the limit does, and only in the list that has it. */
+static void matched(const struct answer *answer)
+{
+	char *got = NULL;
+	size_t size;
+	FILE *out = open_memstream(&got, &size);
+
+	print_csv(answer, out);
+	fclose(out);
+	checkf("match/rows",
+	       strcmp(got, "name,bytes,mean,row_id,gain,known,double\r\n"
+			   "\"'=three\",1024,0,0,0,0,\r\n") == 0,
+	       "got\n%s", got);
+	free(got);
+	number("match/count", answer_count(answer, "rows"), 1);
+	number("match/another list", answer_count(answer, "best"), 1);
+}
+
 int main(void)
 {
+	static const struct answer only_three = {
+		.fields = result_fields, .result = &result, .limit = 1, .match = "three"
+	};
 	static const struct field wrong = { FIELD_ROWS("rows", struct result, rows, count,
 						       row_fields),
 					    .shows = "share/1 byte name" };
@@ -184,6 +205,7 @@ int main(void)
 	       "best[] best[].name "
 	       "best[].bytes:bytes best[].mean best[].row_id best[].gain:bytes best[].known "
 	       "best[].double best[].counts parts[] parts[].bytes:bytes parts[].mean ");
+	matched(&only_three);
 	check("unknown column",
 	      answer_unknown_column(&wrong) && !strncmp(answer_unknown_column(&wrong), "byte ", 5),
 	      "it is not found");

@@ -36,6 +36,7 @@ const struct verb_body verb_marks = {
 	.size = sizeof(struct marks),
 	.load = load,
 	.deinit = deinit,
+	.match = true,
 	.below = print_end,
 	.next = "lifetimes --between FROM..TO",
 };

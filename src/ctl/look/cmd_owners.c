@@ -54,6 +54,7 @@ const struct verb_body verb_owners = {
 	.size = sizeof(struct block_owners),
 	.load = load,
 	.deinit = deinit,
+	.match = true,
 	.usual = 30,
 	.above = print_totals,
 	.next = "retainers",

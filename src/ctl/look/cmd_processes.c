@@ -84,6 +84,7 @@ const struct verb_body verb_processes = {
 	.size = sizeof(struct processes_answer),
 	.load = load,
 	.deinit = deinit,
+	.match = true,
 	.print = print,
 	.next = "types --process id:1",
 };

@@ -46,6 +46,7 @@ const struct verb_body verb_retained = {
 	.size = sizeof(struct retained),
 	.load = load,
 	.deinit = deinit,
+	.match = true,
 	.by = OPT_RETAINED_BY,
 	.usual = 30,
 	.above = print_totals,

@@ -56,6 +56,7 @@ const struct verb_body verb_unreachable = {
 	.size = sizeof(struct unreachable),
 	.load = load,
 	.deinit = deinit,
+	.match = true,
 	.by = OPT_UNREACHABLE_BY,
 	.usual = 30,
 	.above = print_totals,

@@ -62,22 +62,22 @@ static bool has_row(const struct answer *answer, const struct field *list, const
 }
 
 /* The rows of a list that an answer has, up to its limit. */
-struct walk {
+struct rows_walk {
 	const struct answer *answer;
 	const struct field *list;
 	struct field_rows rows;
 	size_t at, left;
 };
 
-static struct walk walk_begin(const struct answer *answer, const struct field *list,
+static struct rows_walk walk_begin(const struct answer *answer, const struct field *list,
 			      const void *result)
 {
-	return (struct walk){ answer, list, field_rows(list, result), 0,
+	return (struct rows_walk){ answer, list, field_rows(list, result), 0,
 			      list->limited ? answer->limit : SIZE_MAX };
 }
 
 /* Returns the next row; NULL: no more. */
-static const void *walk_next(struct walk *walk)
+static const void *walk_next(struct rows_walk *walk)
 {
 	while (walk->at < walk->rows.count && walk->left) {
 		const void *row = field_row(walk->list, walk->rows, walk->at++);
@@ -165,7 +165,7 @@ static void begin(const struct field *field, struct json *json, const char *key)
 static struct shiny_err *put_rows(const struct answer *answer, const struct field *list,
 				  const char *name, const void *result, struct json *json)
 {
-	struct walk walk = walk_begin(answer, list, result);
+	struct rows_walk walk = walk_begin(answer, list, result);
 	const void *row;
 
 	json_array(json, name);
@@ -405,7 +405,7 @@ static struct table_column *table_columns(const struct answer *answer, const str
 static void fill(struct table *table, const struct answer *answer, const struct field *list,
 		 const struct column *columns)
 {
-	struct walk walk = walk_begin(answer, list, answer->result);
+	struct rows_walk walk = walk_begin(answer, list, answer->result);
 	const void *row;
 
 	for (size_t i = 0; i < table->column_count; i++)
@@ -487,7 +487,7 @@ static size_t value_columns(const struct field *fields, const struct field *grou
 void answer_csv(const struct answer *answer, const char *key, FILE *out)
 {
 	const struct field *list = list_of(answer, key);
-	struct walk walk = walk_begin(answer, list, answer->result);
+	struct rows_walk walk = walk_begin(answer, list, answer->result);
 	size_t count = value_columns(list->fields, NULL, 0, NULL, 0);
 	AUTO_FREE struct column *columns = mem_zero(count, sizeof(*columns));
 	AUTO_FREE const char **names = mem_zero(count, sizeof(*names));

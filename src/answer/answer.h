@@ -15,7 +15,8 @@ struct answer {
 	const struct field *fields;
 	const void *result;
 	size_t limit;	/* most rows of the lists that --limit is for */
-	const char *match; /* only rows of those lists whose `name` matches (text_matches); NULL: all */
+	const char *match; /* only rows of those lists whose `name` matches, as by text_matches;
+			    * NULL: all */
 	const char *by; /* title of the column of the rows' names; NULL: the field has one */
 	void *context;	/* for FIELD_KIND_PUT and `below` */
 	/* Returns the text below a row of the table, and the caller frees it; NULL: none. */

@@ -39,11 +39,12 @@ SHINY_MUST_CHECK struct shiny_err *verb_body_run(struct ctl *ctl, const struct v
 /* Prints the table of the list "rows", and how many of them it leaves out. */
 void verb_body_table(struct ctl *ctl, const struct answer *answer);
 
-/* A result is freed by a function of its own type: makes one of a void pointer from it. */
-#define VERB_BODY_DEINIT(type, function)  \
-	static void deinit(void *result)  \
-	{                                 \
-		function((type *)result); \
+/* A result is freed by a function of its own type: makes FUNCTION_result from it, of a void
+ * pointer. */
+#define VERB_BODY_DEINIT(type, function)           \
+	static void function##_result(void *result) \
+	{                                           \
+		function((type *)result);           \
 	}
 
 #endif

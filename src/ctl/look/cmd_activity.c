@@ -253,7 +253,7 @@ static struct shiny_err *interval_of(const struct ctl *ctl, uint64_t *interval)
 	return NULL;
 }
 
-static struct shiny_err *print(struct ctl *ctl, const struct answer *answer)
+static struct shiny_err *print_activity(struct ctl *ctl, const struct answer *answer)
 {
 	const struct activity *a = answer->result;
 	struct answer phases = *answer;
@@ -273,8 +273,8 @@ static struct shiny_err *print(struct ctl *ctl, const struct answer *answer)
 	return NULL;
 }
 
-static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct filter *filter,
-			      void *result)
+static struct shiny_err *load_activity(struct ctl *ctl, struct store *store,
+				       const struct filter *filter, void *result)
 {
 	const bool *given = ctl->options.given;
 	unsigned flags = ACTIVITY_PROGRESS | (given[OPT_CSV] ? 0 : ACTIVITY_PHASE_ROWS) |
@@ -289,9 +289,9 @@ VERB_BODY_DEINIT(struct activity, activity_deinit)
 const struct verb_body verb_activity = {
 	.fields = activity_fields,
 	.size = sizeof(struct activity),
-	.load = load,
-	.deinit = deinit,
-	.print = print,
+	.load = load_activity,
+	.deinit = activity_deinit_result,
+	.print = print_activity,
 	.prints_csv = true,
 	.next = "peak",
 };

@@ -9,7 +9,7 @@
 #include "../verb_body.h"
 
 enum { USUAL_ROWS = 20 };
-static void print_rows(struct ctl *ctl, const struct browser_sample *sample)
+static void print_browser_rows(struct ctl *ctl, const struct browser_sample *sample)
 {
 	const struct answer answer = { .fields = browser_sample_fields, .result = sample };
 
@@ -32,7 +32,7 @@ static void print_objects(struct ctl *ctl, const struct browser_sample *sample, 
 	fprintf(ctl->style.out, "%s%s%s\n", tint(&ctl->style, TINT_BOLD),
 		native ? "garbage-collected C++ objects (Oilpan)" : "V8's objects",
 		tint_end(&ctl->style, TINT_BOLD));
-	print_rows(ctl, &part);
+	print_browser_rows(ctl, &part);
 	ctl_more(ctl, part.count, count);
 }
 
@@ -61,7 +61,7 @@ static void print_agreement(struct ctl *ctl, const struct browser_sample *sample
 			units_noun(UNITS_NOUN_BUF, equal, "type"), tint_end(&ctl->style, TINT_DIM));
 }
 
-static struct shiny_err *print(struct ctl *ctl, const struct answer *answer)
+static struct shiny_err *print_browser(struct ctl *ctl, const struct answer *answer)
 {
 	const struct browser *browser = answer->result;
 	struct style *style = &ctl->style;
@@ -80,7 +80,7 @@ static struct shiny_err *print(struct ctl *ctl, const struct answer *answer)
 			print_agreement(ctl, sample);
 			print_objects(ctl, sample, false);
 		} else {
-			print_rows(ctl, sample);
+			print_browser_rows(ctl, sample);
 		}
 		putc('\n', style->out);
 	}
@@ -98,8 +98,8 @@ static struct shiny_err *print(struct ctl *ctl, const struct answer *answer)
 	return NULL;
 }
 
-static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct filter *filter,
-			      void *result)
+static struct shiny_err *load_browser(struct ctl *ctl, struct store *store,
+				      const struct filter *filter, void *result)
 {
 	const char *at = ctl->options.text[OPT_BROWSER_AT];
 	uint64_t until = UINT64_MAX;
@@ -115,8 +115,8 @@ VERB_BODY_DEINIT(struct browser, browser_deinit)
 const struct verb_body verb_browser = {
 	.fields = browser_fields,
 	.size = sizeof(struct browser),
-	.load = load,
-	.deinit = deinit,
-	.print = print,
+	.load = load_browser,
+	.deinit = browser_deinit_result,
+	.print = print_browser,
 	.next = "types",
 };

@@ -78,8 +78,8 @@ static struct shiny_err *unread(const struct ctl *ctl, struct check_report *repo
 	return err;
 }
 
-static struct shiny_err *print(struct ctl *ctl, const struct session_pair *pair,
-			       const struct check_report *report)
+static struct shiny_err *print_check(struct ctl *ctl, const struct session_pair *pair,
+				     const struct check_report *report)
 {
 	static const char *const names[] = { "base", "new" };
 	struct shiny_err *err = NULL;
@@ -148,7 +148,7 @@ static struct shiny_err *cmd_check(struct ctl *ctl)
 	}
 	if (!err) {
 		report.results = &results;
-		err = print(ctl, &pair, &report);
+		err = print_check(ctl, &pair, &report);
 		if (!err)
 			err = write_files(ctl, &report);
 		if (check_report_status(&report))

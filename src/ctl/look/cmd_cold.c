@@ -26,7 +26,7 @@ static void print_total(const struct ctl *ctl, const struct cold *c)
 		units_bytes(UNITS_BUF, c->live_bytes), units_bytes(UNITS_BUF, c->unknown_bytes));
 }
 
-static struct shiny_err *print(struct ctl *ctl, const struct answer *answer)
+static struct shiny_err *print_cold(struct ctl *ctl, const struct answer *answer)
 {
 	const struct cold *c = answer->result;
 
@@ -50,8 +50,8 @@ static enum group_by by_of(const struct ctl *ctl)
 	return groups[ctl->options.number[OPT_COLD_BY]];
 }
 
-static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct filter *filter,
-			      void *result)
+static struct shiny_err *load_cold(struct ctl *ctl, struct store *store,
+				   const struct filter *filter, void *result)
 {
 	static const unsigned withins[] = { COLD_TIMES, 0, 1, 2 }; /* in options.def's order */
 
@@ -61,7 +61,7 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 }
 VERB_BODY_DEINIT(struct cold, cold_deinit)
 
-static const char *next_of(const struct ctl *ctl)
+static const char *next_of_cold(const struct ctl *ctl)
 {
 	return by_of(ctl) == GROUP_TYPE ? "cold --by site" : "leaks";
 }
@@ -69,10 +69,10 @@ static const char *next_of(const struct ctl *ctl)
 const struct verb_body verb_cold = {
 	.fields = cold_fields,
 	.size = sizeof(struct cold),
-	.load = load,
-	.deinit = deinit,
+	.load = load_cold,
+	.deinit = cold_deinit_result,
 	.by = OPT_COLD_BY,
 	.usual = 30,
-	.print = print,
-	.next_of = next_of,
+	.print = print_cold,
+	.next_of = next_of_cold,
 };

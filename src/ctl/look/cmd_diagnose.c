@@ -37,7 +37,7 @@ static void print_wrapped(const struct style *style, const char *label, const ch
 	fprintf(style->out, "%s\n", text);
 }
 
-static struct shiny_err *print(struct ctl *ctl, const struct answer *answer)
+static struct shiny_err *print_diagnose(struct ctl *ctl, const struct answer *answer)
 {
 	static const char *const titles[SYMPTOMS] = {
 		[SYMPTOM_CHURN] = "Churn",
@@ -80,8 +80,8 @@ static struct shiny_err *print(struct ctl *ctl, const struct answer *answer)
 	return NULL;
 }
 
-static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct filter *filter,
-			      void *result)
+static struct shiny_err *load_diagnose(struct ctl *ctl, struct store *store,
+				       const struct filter *filter, void *result)
 {
 	bool full_names = ctl->options.given[OPT_FULL_NAMES];
 	unsigned flags = DIAGNOSE_PROGRESS | (full_names ? DIAGNOSE_FULL_NAMES : 0);
@@ -96,7 +96,7 @@ VERB_BODY_DEINIT(struct diagnoses, diagnose_deinit)
 const struct verb_body verb_diagnose = {
 	.fields = diagnose_fields,
 	.size = sizeof(struct diagnoses),
-	.load = load,
-	.deinit = deinit,
-	.print = print,
+	.load = load_diagnose,
+	.deinit = diagnose_deinit_result,
+	.print = print_diagnose,
 };

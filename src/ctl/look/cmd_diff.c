@@ -15,7 +15,9 @@
 
 enum { FIRST = 5 }; /* rows of each measure on the front page */
 
-static const struct { const char *title; pair_units_fn *units;
+static const struct {
+	const char *title;
+	pair_units_fn *units;
 } measures[DIFF_MEASURES] = {
 	[DIFF_LIVE] = { "live at the end", units_bytes },
 	[DIFF_PEAK] = { "most live at once", units_bytes },
@@ -28,12 +30,18 @@ static const struct { const char *title; pair_units_fn *units;
 static uint64_t value_of(const struct diff_side *side, enum diff_measure measure)
 {
 	switch (measure) {
-	case DIFF_LIVE: return side->sums.live_bytes;
-	case DIFF_PEAK: return side->peak_bytes;
-	case DIFF_BYTES: return side->sums.bytes;
-	case DIFF_BLOCKS: return side->sums.allocs;
-	case DIFF_SIZE: return side->size;
-	default: return side->p50_ns;
+	case DIFF_LIVE:
+		return side->sums.live_bytes;
+	case DIFF_PEAK:
+		return side->peak_bytes;
+	case DIFF_BYTES:
+		return side->sums.bytes;
+	case DIFF_BLOCKS:
+		return side->sums.allocs;
+	case DIFF_SIZE:
+		return side->size;
+	default:
+		return side->p50_ns;
 	}
 }
 
@@ -116,8 +124,8 @@ static void print_row(struct table *table, const struct diff_row *row, enum diff
 		table_text(table, MOSTLY, row->mostly);
 }
 
-static void print_rows(struct ctl *ctl, const struct diff_row *const *rows, size_t count,
-		       enum diff_measure measure, enum breakdown_by by)
+static void print_diff_rows(struct ctl *ctl, const struct diff_row *const *rows, size_t count,
+			    enum diff_measure measure, enum breakdown_by by)
 {
 	const struct table_column columns[COLUMNS] = {
 		[CHANGE] = { .title = "change", .kind = CELL_RIGHT, .tint = TINT_BOLD },
@@ -151,7 +159,7 @@ static void print_view(struct ctl *ctl, const struct diff *d, enum diff_measure 
 	ctl_heading(ctl, title, count ? "" : ": no difference");
 	free(title);
 	if (count)
-		print_rows(ctl, rows, limit < count ? limit : count, measure, by);
+		print_diff_rows(ctl, rows, limit < count ? limit : count, measure, by);
 	if (limit < count)
 		fprintf(ctl->style.out, "%s\xe2\x80\xa6 and %s more (--sort %s shows them)%s\n",
 			tint(&ctl->style, TINT_DIM), units_count(UNITS_BUF, count - limit),
@@ -187,8 +195,8 @@ static void print_matching(struct ctl *ctl, const struct diff *d, enum breakdown
 		putc('\n', out);
 }
 
-static void print(struct ctl *ctl, const struct filter *filter, const struct diff *d,
-		  enum breakdown_by by)
+static void print_diff(struct ctl *ctl, const struct filter *filter, const struct diff *d,
+		       enum breakdown_by by)
 {
 	ctl_subset(ctl);
 	print_sessions(ctl, filter, d);
@@ -281,20 +289,20 @@ static struct shiny_err *cmd_diff(struct ctl *ctl)
 	if (!err)
 		err = pair_open(ctl, ctl->options.operands[0], ctl->options.operands[1], &pair);
 	if (!err)
-		err = diff_load(
-			pair.stores, pair.filters,
-			&(struct diff_request){ .by = by,
-						.rules = rules,
-						.match = ctl->options.text[OPT_MATCH],
-						.order = sorted ? order : DIFF_LIVE,
-						.sums_only = sorted && diff_is_sum(order),
-						.full_names = ctl->options.given[OPT_FULL_NAMES],
-						.progress = true },
-			&diff);
+		err = diff_load(pair.stores, pair.filters,
+				&(struct diff_request){ .by = by,
+							.rules = rules,
+							.match = ctl->options.text[OPT_MATCH],
+							.order = sorted ? order : DIFF_LIVE,
+							.sums_only = sorted && diff_is_sum(order),
+							.full_names =
+								ctl->options.given[OPT_FULL_NAMES],
+							.progress = true },
+				&diff);
 	if (!err && CTL_JSON(ctl)) {
 		err = json_diff(ctl, &pair, &diff, by);
 	} else if (!err) {
-		print(ctl, &pair.filters[1], &diff, by);
+		print_diff(ctl, &pair.filters[1], &diff, by);
 		for (int side = 0; !err && side < 2; side++) {
 			fprintf(ctl->style.out, "%s%s: ", side ? "" : "\n", side ? "new " : "base");
 			err = ctl_losses(ctl, pair.stores[side], ctl->options.operands[side]);

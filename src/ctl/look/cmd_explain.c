@@ -55,7 +55,7 @@ struct conclusion {
 
 static void take_step(void *context, unsigned depth, const char *text)
 {
-	*vec_push((steps_t *)context) = (struct step){depth, text_plain(text)};
+	*vec_push((steps_t *)context) = (struct step){ depth, text_plain(text) };
 }
 
 /* ---- working it out ---- */
@@ -105,11 +105,11 @@ static char *plain_copy(const char *name)
 static struct shiny_err *conclude(struct explainer *e, const struct type_origin *origin,
 				  struct conclusion *out)
 {
-	struct sym_evidence evidence = {take_step, &out->steps};
-	struct sym_sizes sizes = {origin->least, origin->most, origin->step};
+	struct sym_evidence evidence = { take_step, &out->steps };
+	struct sym_sizes sizes = { origin->least, origin->most, origin->step };
 	struct sym_call calls[CALLS_MOST];
 	struct stack_calls stack = { 0 };
-	struct sym_reading reading = {.vtable = NULL};
+	struct sym_reading reading = { .vtable = NULL };
 	struct sym_vtable vtable;
 	struct sym_type site;
 	size_t count = 0;
@@ -383,7 +383,7 @@ static void json_head(struct explainer *e)
 
 /* ---- the verb ---- */
 
-static struct shiny_err *show(struct explainer *e, const struct type_origins *origins)
+static struct shiny_err *show_explain(struct explainer *e, const struct type_origins *origins)
 {
 	size_t shown = ctl_limit(e->ctl, origins->count, TYPES_SHOWN);
 	bool json = CTL_JSON(e->ctl);
@@ -454,7 +454,7 @@ static struct shiny_err *explain_site(struct explainer *e, const char *text)
 		e->place = places.rows[0];
 		err = origins_load(e->store, &e->filter, &e->place, 0, 0, &origins);
 		if (!err)
-			err = show(e, &origins);
+			err = show_explain(e, &origins);
 		origins_deinit(&origins);
 	} else if (places.count) {
 		err = ambiguous_places(text, &places);
@@ -484,8 +484,8 @@ static struct shiny_err *several_processes(struct explainer *e, const char *text
 	list = mem_zero(blocks->count, sizeof(*list));
 	for (size_t i = 0; i < blocks->count; i++) {
 		uint32_t id = blocks->rows[i].process;
-		struct process_name known = id < names.count ? names.of[id]
-							     : (struct process_name){ 0 };
+		struct process_name known =
+			id < names.count ? names.of[id] : (struct process_name){ 0 };
 
 		list[i] = mem_format("--process id:%u (%s, pid %u)", id,
 				     known.name ? known.name : "?", known.pid);
@@ -529,7 +529,7 @@ static struct shiny_err *explain_address(struct explainer *e, const char *text, 
 					"nothing says what it is",
 					text);
 		if (!err)
-			err = show(e, &origins);
+			err = show_explain(e, &origins);
 		origins_deinit(&origins);
 	}
 	blocks_deinit(&blocks);
@@ -555,7 +555,7 @@ static struct shiny_err *cmd_explain(struct ctl *ctl)
 				       .type_rules = ctl->options.text[OPT_TYPE_RULES],
 				       .no_cache = true,
 				       .progress = true };
-	struct explainer e = {.ctl = ctl, .full = ctl->options.given[OPT_FULL_NAMES]};
+	struct explainer e = { .ctl = ctl, .full = ctl->options.given[OPT_FULL_NAMES] };
 	uint64_t address;
 	struct shiny_err *err = store_open(ctl->options.operands[0], &e.store);
 

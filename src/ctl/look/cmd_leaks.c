@@ -71,8 +71,8 @@ static struct shiny_err *find_keepers(struct ctl *ctl, struct store *store,
 				      ctl->options.given[OPT_FULL_NAMES], &out->keepers);
 }
 
-static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct filter *filter,
-			      void *result)
+static struct shiny_err *load_leaks(struct ctl *ctl, struct store *store,
+				    const struct filter *filter, void *result)
 {
 	struct leaks_answer *out = result;
 	struct shiny_err *err = leaks_load(store, filter, by_of(ctl), ctl->options.text[OPT_MATCH],
@@ -98,7 +98,7 @@ static void deinit(void *result)
 
 /* ---- text ---- */
 
-static void print_totals(struct ctl *ctl, const void *result)
+static void print_leaks_totals(struct ctl *ctl, const void *result)
 {
 	const struct leaks *l = &((const struct leaks_answer *)result)->leaks;
 	FILE *out = ctl->style.out;
@@ -128,7 +128,7 @@ static void print_keepers(struct ctl *ctl, const void *result)
 	keepers_print(&ctl->style, &answer->keepers, group_names[by_of(ctl)]);
 }
 
-static const char *next_of(const struct ctl *ctl)
+static const char *next_of_leaks(const struct ctl *ctl)
 {
 	return by_of(ctl) == GROUP_SITE ? "leaks --by type" : "leaks";
 }
@@ -144,11 +144,11 @@ static const struct field fields[] = {
 const struct verb_body verb_leaks = {
 	.fields = fields,
 	.size = sizeof(struct leaks_answer),
-	.load = load,
+	.load = load_leaks,
 	.deinit = deinit,
 	.by = OPT_LEAKS_BY,
 	.usual = 30,
-	.above = print_totals,
+	.above = print_leaks_totals,
 	.below = print_keepers,
-	.next_of = next_of,
+	.next_of = next_of_leaks,
 };

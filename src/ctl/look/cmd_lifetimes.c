@@ -48,8 +48,8 @@ static enum group_by by_of(const struct ctl *ctl)
 }
 
 /* Components and tags have no watched blocks of their own: their total is that of their types. */
-static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct filter *filter,
-			      void *result)
+static struct shiny_err *load_lifetimes(struct ctl *ctl, struct store *store,
+					const struct filter *filter, void *result)
 {
 	/* in the order of its enum */
 	enum lifetimes_order order = (enum lifetimes_order)ctl->options.number[OPT_LIFETIMES_SORT];
@@ -167,7 +167,7 @@ static void print_populations(const struct ctl *ctl, const struct lifetimes *l)
 	}
 }
 
-static void print_above(struct ctl *ctl, const void *result)
+static void print_lifetimes_above(struct ctl *ctl, const void *result)
 {
 	const struct lived *lived = result;
 	const struct answer answer = { .fields = lifetimes_fields, .result = &lived->lifetimes };
@@ -180,7 +180,7 @@ static void print_above(struct ctl *ctl, const void *result)
 	fputc('\n', ctl->style.out);
 }
 
-static const char *next_of(const struct ctl *ctl)
+static const char *next_of_lifetimes(const struct ctl *ctl)
 {
 	return by_of(ctl) == GROUP_TYPE ? "lifetimes --by site" : "types";
 }
@@ -217,10 +217,10 @@ static const struct field fields[] = {
 const struct verb_body verb_lifetimes = {
 	.fields = fields,
 	.size = sizeof(struct lived),
-	.load = load,
+	.load = load_lifetimes,
 	.deinit = deinit,
 	.by = OPT_LIFETIMES_BY,
 	.usual = 30,
-	.above = print_above,
-	.next_of = next_of,
+	.above = print_lifetimes_above,
+	.next_of = next_of_lifetimes,
 };

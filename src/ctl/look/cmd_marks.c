@@ -7,8 +7,8 @@
 #include "../verb_body.h"
 #include "../run/sessions.h"
 
-static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct filter *filter,
-			      void *result)
+static struct shiny_err *load_marks(struct ctl *ctl, struct store *store,
+				    const struct filter *filter, void *result)
 {
 	SHINY_TRY(marks_load(store, filter, true, result));
 	if (!CTL_JSON(ctl))
@@ -17,7 +17,7 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 }
 VERB_BODY_DEINIT(struct marks, marks_deinit)
 
-static void print_end(struct ctl *ctl, const void *result)
+static void print_marks_end(struct ctl *ctl, const void *result)
 {
 	const struct marks *marks = result;
 
@@ -34,10 +34,10 @@ static void print_end(struct ctl *ctl, const void *result)
 const struct verb_body verb_marks = {
 	.fields = marks_fields,
 	.size = sizeof(struct marks),
-	.load = load,
-	.deinit = deinit,
+	.load = load_marks,
+	.deinit = marks_deinit_result,
 	.match = true,
-	.below = print_end,
+	.below = print_marks_end,
 	.next = "lifetimes --between FROM..TO",
 };
 

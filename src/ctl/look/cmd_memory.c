@@ -117,7 +117,7 @@ static void print_process(struct ctl *ctl, const struct memory_process *p, bool 
 	putc('\n', style->out);
 }
 
-static struct shiny_err *print(struct ctl *ctl, const struct answer *answer)
+static struct shiny_err *print_memory(struct ctl *ctl, const struct answer *answer)
 {
 	const struct memory_history *memory = answer->result;
 	bool details = ctl->options.given[OPT_DETAILS];
@@ -155,8 +155,8 @@ static struct shiny_err *moment_of(const char *text, enum memory_moment *moment,
 			 text);
 }
 
-static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct filter *filter,
-			      void *result)
+static struct shiny_err *load_memory(struct ctl *ctl, struct store *store,
+				     const struct filter *filter, void *result)
 {
 	enum memory_moment moment;
 	uint64_t time;
@@ -166,7 +166,7 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 }
 VERB_BODY_DEINIT(struct memory_history, memory_deinit)
 
-static const char *next_of(const struct ctl *ctl)
+static const char *next_of_memory(const struct ctl *ctl)
 {
 	return ctl->options.given[OPT_DETAILS] ? "tree --measure resident" : "memory --details";
 }
@@ -174,8 +174,8 @@ static const char *next_of(const struct ctl *ctl)
 const struct verb_body verb_memory = {
 	.fields = memory_fields,
 	.size = sizeof(struct memory_history),
-	.load = load,
-	.deinit = deinit,
-	.print = print,
-	.next_of = next_of,
+	.load = load_memory,
+	.deinit = memory_deinit_result,
+	.print = print_memory,
+	.next_of = next_of_memory,
 };

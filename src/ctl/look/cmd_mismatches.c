@@ -68,7 +68,7 @@ static struct shiny_err *print_stack(const struct ctl *ctl, struct store *store,
 	return NULL;
 }
 
-static struct shiny_err *print(struct ctl *ctl, const struct answer *answer)
+static struct shiny_err *print_mismatches(struct ctl *ctl, const struct answer *answer)
 {
 	const struct mismatches *m = answer->result;
 	struct store *store = answer->context;
@@ -100,8 +100,8 @@ static struct shiny_err *print(struct ctl *ctl, const struct answer *answer)
 	return err;
 }
 
-static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct filter *filter,
-			      void *result)
+static struct shiny_err *load_mismatches(struct ctl *ctl, struct store *store,
+					 const struct filter *filter, void *result)
 {
 	(void)ctl;
 	return mismatches_load(store, filter, true, result);
@@ -141,9 +141,9 @@ static const struct field fields[] = {
 const struct verb_body verb_mismatches = {
 	.fields = fields,
 	.size = sizeof(struct mismatches),
-	.load = load,
-	.deinit = deinit,
+	.load = load_mismatches,
+	.deinit = mismatches_deinit_result,
 	.usual = 30,
-	.print = print,
+	.print = print_mismatches,
 	.next = "lifetimes --by site",
 };

@@ -5,7 +5,7 @@
 #include "../../base/units.h"
 #include "../verb_body.h"
 
-static void print_totals(struct ctl *ctl, const void *result)
+static void print_objects_totals(struct ctl *ctl, const void *result)
 {
 	const struct constructed *c = result;
 	const struct constructed_row *t = &c->total;
@@ -30,8 +30,8 @@ static void print_totals(struct ctl *ctl, const void *result)
 		units_count(UNITS_BUF, t->freed), units_count(UNITS_BUF, t->persistent));
 }
 
-static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct filter *filter,
-			      void *result)
+static struct shiny_err *load_objects(struct ctl *ctl, struct store *store,
+				      const struct filter *filter, void *result)
 {
 	return constructed_load(store, filter, ctl->options.text[OPT_MATCH], true, result);
 }
@@ -40,9 +40,9 @@ VERB_BODY_DEINIT(struct constructed, constructed_deinit)
 const struct verb_body verb_objects = {
 	.fields = constructed_fields,
 	.size = sizeof(struct constructed),
-	.load = load,
-	.deinit = deinit,
+	.load = load_objects,
+	.deinit = constructed_deinit_result,
 	.usual = 30,
-	.above = print_totals,
+	.above = print_objects_totals,
 	.next = "types",
 };

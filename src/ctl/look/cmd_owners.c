@@ -14,7 +14,7 @@ static void print_sums(struct ctl *ctl, const char *what, const struct block_own
 			units_bytes(UNITS_BUF, sums->bytes));
 }
 
-static void print_totals(struct ctl *ctl, const void *result)
+static void print_owners_totals(struct ctl *ctl, const void *result)
 {
 	const struct block_owners *o = result;
 
@@ -30,8 +30,8 @@ static void print_totals(struct ctl *ctl, const void *result)
 	fputc('\n', ctl->style.out);
 }
 
-static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct filter *filter,
-			      void *result)
+static struct shiny_err *load_owners(struct ctl *ctl, struct store *store,
+				     const struct filter *filter, void *result)
 {
 	struct owner_rules rules;
 	struct shiny_err *err;
@@ -52,10 +52,10 @@ VERB_BODY_DEINIT(struct block_owners, block_owners_deinit)
 const struct verb_body verb_owners = {
 	.fields = block_owners_fields,
 	.size = sizeof(struct block_owners),
-	.load = load,
-	.deinit = deinit,
+	.load = load_owners,
+	.deinit = block_owners_deinit_result,
 	.match = true,
 	.usual = 30,
-	.above = print_totals,
+	.above = print_owners_totals,
 	.next = "retainers",
 };

@@ -225,7 +225,7 @@ static void print_map(struct ctl *ctl, const struct pages *p)
 	}
 }
 
-static struct shiny_err *print(struct ctl *ctl, const struct answer *answer)
+static struct shiny_err *print_pages(struct ctl *ctl, const struct answer *answer)
 {
 	const struct pages *p = answer->result;
 	struct pages_tables tables;
@@ -277,8 +277,8 @@ static struct shiny_err *moment_of(const char *text, struct pages_ask *ask)
 	return NULL;
 }
 
-static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct filter *filter,
-			      void *result)
+static struct shiny_err *load_pages(struct ctl *ctl, struct store *store,
+				    const struct filter *filter, void *result)
 {
 	bool map = ctl->options.given[OPT_MAP], json = CTL_JSON(ctl);
 	struct pages_ask ask = {
@@ -299,7 +299,7 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 }
 VERB_BODY_DEINIT(struct pages, pages_deinit)
 
-static const char *next_of(const struct ctl *ctl)
+static const char *next_of_pages(const struct ctl *ctl)
 {
 	return ctl->options.given[OPT_MAP]			     ? "pages"
 	       : strcmp(ctl->options.text[OPT_PAGES_AT], "end") == 0 ? "pages --at peak"
@@ -309,9 +309,9 @@ static const char *next_of(const struct ctl *ctl)
 const struct verb_body verb_pages = {
 	.fields = pages_fields,
 	.size = sizeof(struct pages),
-	.load = load,
-	.deinit = deinit,
+	.load = load_pages,
+	.deinit = pages_deinit_result,
 	.usual = 10,
-	.print = print,
-	.next_of = next_of,
+	.print = print_pages,
+	.next_of = next_of_pages,
 };

@@ -361,7 +361,7 @@ static void print_f14(struct ctl *ctl, const struct diagnoses *d)
 			d->at[i].advice ? d->at[i].advice : d->at[i].measure);
 }
 
-static void print(struct ctl *ctl, const struct figures *f)
+static void print_paper(struct ctl *ctl, const struct figures *f)
 {
 	print_f6(ctl, &f->known.streams);
 	print_f7(ctl, &f->lifetimes, &f->access);
@@ -528,7 +528,7 @@ static struct shiny_err *one(struct ctl *ctl)
 				   &figures);
 		json_end(&ctl->json);
 	} else if (!err) {
-		print(ctl, &figures);
+		print_paper(ctl, &figures);
 	}
 	figures_deinit(&figures);
 	return err ? err : ctl_end(ctl, store, NULL);

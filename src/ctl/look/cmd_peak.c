@@ -89,7 +89,7 @@ static struct shiny_err *choose(const struct ctl *ctl, struct peaks *p)
 	return NULL;
 }
 
-static struct shiny_err *print(struct ctl *ctl, const struct answer *answer)
+static struct shiny_err *print_peak(struct ctl *ctl, const struct answer *answer)
 {
 	const struct peaks *p = answer->result;
 	const struct peak *peak = p->peaks;
@@ -116,8 +116,8 @@ static struct shiny_err *print(struct ctl *ctl, const struct answer *answer)
 	return NULL;
 }
 
-static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct filter *filter,
-			      void *result)
+static struct shiny_err *load_peak(struct ctl *ctl, struct store *store,
+				   const struct filter *filter, void *result)
 {
 	/* options.def lists them in the order of the enum */
 	enum group_by by = (enum group_by)ctl->options.number[OPT_PEAK_BY];
@@ -138,7 +138,7 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 }
 VERB_BODY_DEINIT(struct peaks, peak_deinit)
 
-static const char *next_of(const struct ctl *ctl)
+static const char *next_of_peak(const struct ctl *ctl)
 {
 	return ctl->options.number[OPT_PEAK_BY] == GROUP_TYPE ? "peak --by site" : "activity";
 }
@@ -146,10 +146,10 @@ static const char *next_of(const struct ctl *ctl)
 const struct verb_body verb_peak = {
 	.fields = peaks_fields,
 	.size = sizeof(struct peaks),
-	.load = load,
-	.deinit = deinit,
+	.load = load_peak,
+	.deinit = peak_deinit_result,
 	.by = OPT_PEAK_BY,
 	.usual = 20,
-	.print = print,
-	.next_of = next_of,
+	.print = print_peak,
+	.next_of = next_of_peak,
 };

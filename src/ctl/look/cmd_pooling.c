@@ -74,7 +74,7 @@ static void print_best(const struct ctl *ctl, const struct pooling *p)
 			units_count(UNITS_BUF, pages->with.peak_pages));
 }
 
-static struct shiny_err *print(struct ctl *ctl, const struct answer *answer)
+static struct shiny_err *print_pooling(struct ctl *ctl, const struct answer *answer)
 {
 	const struct pooling *p = answer->result;
 
@@ -90,8 +90,8 @@ static struct shiny_err *print(struct ctl *ctl, const struct answer *answer)
 	return NULL;
 }
 
-static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct filter *filter,
-			      void *result)
+static struct shiny_err *load_pooling(struct ctl *ctl, struct store *store,
+				      const struct filter *filter, void *result)
 {
 	unsigned flags = POOLING_TYPES | POOLING_PROGRESS |
 			 (ctl->options.given[OPT_FULL_NAMES] ? POOLING_FULL_NAMES : 0);
@@ -105,9 +105,9 @@ VERB_BODY_DEINIT(struct pooling, pooling_deinit)
 const struct verb_body verb_pooling = {
 	.fields = pooling_fields,
 	.size = sizeof(struct pooling),
-	.load = load,
-	.deinit = deinit,
+	.load = load_pooling,
+	.deinit = pooling_deinit_result,
 	.usual = 30,
-	.print = print,
+	.print = print_pooling,
 	.next = "lifetimes --by site",
 };

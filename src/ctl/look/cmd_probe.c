@@ -34,7 +34,7 @@ struct role {
 };
 enum { ROLES = 11 };
 #define ON_KIND(kind) (UINT32_C(1) << SHINY_PROBE_##kind)
-#define MAKES ON_KIND(ALLOCATE)
+#define MAKES	      ON_KIND(ALLOCATE)
 
 static size_t roles_of(const struct shiny_probe_entry *e, struct role out[ROLES])
 {
@@ -71,7 +71,7 @@ static size_t roles_of(const struct shiny_probe_entry *e, struct role out[ROLES]
 
 static const char *register_name(uint8_t argument)
 {
-	static const char *const names[] = {"rdi", "rsi", "rdx", "rcx", "r8", "r9"};
+	static const char *const names[] = { "rdi", "rsi", "rdx", "rcx", "r8", "r9" };
 
 	return argument < sizeof(names) / sizeof(*names) ? names[argument] : "?";
 }
@@ -213,8 +213,8 @@ static void print_types_found(struct ctl *ctl, const struct probe *probe)
 	table_deinit(&table);
 }
 
-static void print(struct ctl *ctl, const char *path, const struct probe *probe,
-		  const struct allocator_found *own)
+static void print_probe(struct ctl *ctl, const char *path, const struct probe *probe,
+			const struct allocator_found *own)
 {
 	AUTO_FREE char *shown = text_shell(path);
 	char build_id[2 * SHINY_PROBE_BUILD_ID + 1];
@@ -367,9 +367,9 @@ static void print_json(struct ctl *ctl, const char *path, const struct probe *pr
 static struct shiny_err *cmd_probe(struct ctl *ctl)
 {
 	const char *what = ctl->options.operands[0];
-	const struct probe_options options = {.again = ctl->options.given[OPT_AGAIN]};
+	const struct probe_options options = { .again = ctl->options.given[OPT_AGAIN] };
 	char path[PROGRAM_PATH];
-	struct allocator_found own = {.why = ""};
+	struct allocator_found own = { .why = "" };
 	struct probe probe;
 	struct shiny_err *err = NULL;
 	const struct confine_place place = { ctl->options.text[OPT_PREPARE], CONFINE_TREE };
@@ -401,7 +401,7 @@ static struct shiny_err *cmd_probe(struct ctl *ctl)
 	if (CTL_JSON(ctl))
 		print_json(ctl, path, &probe, &own);
 	else
-		print(ctl, path, &probe, &own);
+		print_probe(ctl, path, &probe, &own);
 	if (probe.file->shape == SHINY_PROBE_NONE && !probe.file->entry_count &&
 	    !probe.file->slot_count && !own.present)
 		ctl->status = 1;

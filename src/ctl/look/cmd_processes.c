@@ -38,7 +38,7 @@ static void print_unrecorded(struct ctl *ctl, const struct unrecorded *unrecorde
 	ctl_more(ctl, limit, unrecorded->count);
 }
 
-static struct shiny_err *print(struct ctl *ctl, const struct answer *answer)
+static struct shiny_err *print_processes(struct ctl *ctl, const struct answer *answer)
 {
 	const struct processes_answer *a = answer->result;
 	struct answer rows = *answer;
@@ -49,8 +49,8 @@ static struct shiny_err *print(struct ctl *ctl, const struct answer *answer)
 	return NULL;
 }
 
-static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct filter *filter,
-			      void *result)
+static struct shiny_err *load_processes(struct ctl *ctl, struct store *store,
+					const struct filter *filter, void *result)
 {
 	struct processes_answer *a = result;
 	struct shiny_err *err = unrecorded_load(store, &a->unrecorded);
@@ -82,9 +82,9 @@ static const struct field fields[] = {
 const struct verb_body verb_processes = {
 	.fields = fields,
 	.size = sizeof(struct processes_answer),
-	.load = load,
+	.load = load_processes,
 	.deinit = deinit,
 	.match = true,
-	.print = print,
+	.print = print_processes,
 	.next = "types --process id:1",
 };

@@ -232,8 +232,8 @@ static void print_rest(struct table *table, const struct section *section, uint6
 	table_text(table, TYPE, "all others");
 }
 
-static void print_rows(struct ctl *ctl, const struct hotspot_rows *rows, size_t limit,
-		       const struct section *section)
+static void print_report_rows(struct ctl *ctl, const struct hotspot_rows *rows, size_t limit,
+			      const struct section *section)
 {
 	static const struct table_column columns[COLUMNS] = {
 		[BYTES] = { .title = "bytes", .kind = CELL_BYTES, .drop = 1 },
@@ -333,15 +333,15 @@ static void print_live(struct ctl *ctl, const struct report_page *page)
 	}
 	ctl_heading(ctl, "Live at the end", "");
 	print_whose(&ctl->style, page);
-	print_rows(ctl, &o->live, ctl_limit(ctl, o->live.count, LIVE_ROWS), &lives);
+	print_report_rows(ctl, &o->live, ctl_limit(ctl, o->live.count, LIVE_ROWS), &lives);
 }
 
 static void print_page(struct ctl *ctl, const struct report_page *page)
 {
 	const struct hotspots *o = &page->hotspots;
 	uint64_t live = page->totals.sums.live_bytes;
-	const struct section short_lived = { o->short_lived_bytes, o->short_lived_blocks,
-					     o->blocks, true, true },
+	const struct section short_lived = { o->short_lived_bytes, o->short_lived_blocks, o->blocks,
+					     true, true },
 			     retained = { .total = live };
 	char *text;
 
@@ -355,14 +355,14 @@ static void print_page(struct ctl *ctl, const struct report_page *page)
 				  units_time(UNITS_BUF, o->short_lived_ns));
 		ctl_heading(ctl, "Short-lived:", text);
 		free(text);
-		print_rows(ctl, &o->short_lived, ctl_limit(ctl, o->short_lived.count, OTHER_ROWS),
-			   &short_lived);
+		print_report_rows(ctl, &o->short_lived,
+				  ctl_limit(ctl, o->short_lived.count, OTHER_ROWS), &short_lived);
 	}
 	if (o->retained.count) {
 		ctl_heading(ctl, "Retained:",
 			    " allocated in the second half of its process, and live at the end");
-		print_rows(ctl, &o->retained, ctl_limit(ctl, o->retained.count, OTHER_ROWS),
-			   &retained);
+		print_report_rows(ctl, &o->retained, ctl_limit(ctl, o->retained.count, OTHER_ROWS),
+				  &retained);
 	}
 	keepers_print(&ctl->style, &page->keepers, "type");
 	ctl_heading(ctl, "Next", "");

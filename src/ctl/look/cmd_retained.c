@@ -6,7 +6,7 @@
 #include "../verb_body.h"
 #include "../snapshot_facts.h"
 
-static void print_totals(struct ctl *ctl, const void *result)
+static void print_retained_totals(struct ctl *ctl, const void *result)
 {
 	const struct retained *r = result;
 
@@ -26,8 +26,8 @@ static enum retained_by by_of(const struct ctl *ctl)
 	return (enum retained_by)ctl->options.number[OPT_RETAINED_BY];
 }
 
-static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct filter *filter,
-			      void *result)
+static struct shiny_err *load_retained(struct ctl *ctl, struct store *store,
+				       const struct filter *filter, void *result)
 {
 	enum retained_by by = by_of(ctl);
 
@@ -36,7 +36,7 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 }
 VERB_BODY_DEINIT(struct retained, retained_deinit)
 
-static const char *next_of(const struct ctl *ctl)
+static const char *next_of_retained(const struct ctl *ctl)
 {
 	return by_of(ctl) == RETAINED_BY_ROOT ? "retained" : "retained --by root";
 }
@@ -44,11 +44,11 @@ static const char *next_of(const struct ctl *ctl)
 const struct verb_body verb_retained = {
 	.fields = retained_fields,
 	.size = sizeof(struct retained),
-	.load = load,
-	.deinit = deinit,
+	.load = load_retained,
+	.deinit = retained_deinit_result,
 	.match = true,
 	.by = OPT_RETAINED_BY,
 	.usual = 30,
-	.above = print_totals,
-	.next_of = next_of,
+	.above = print_retained_totals,
+	.next_of = next_of_retained,
 };

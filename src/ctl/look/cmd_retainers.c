@@ -5,7 +5,7 @@
 #include "../verb_body.h"
 #include "../snapshot_facts.h"
 
-static void print_totals(struct ctl *ctl, const void *result)
+static void print_retainers_totals(struct ctl *ctl, const void *result)
 {
 	const struct retainers *r = result;
 
@@ -19,8 +19,8 @@ static void print_totals(struct ctl *ctl, const void *result)
 	fputc('\n', ctl->style.out);
 }
 
-static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct filter *filter,
-			      void *result)
+static struct shiny_err *load_retainers(struct ctl *ctl, struct store *store,
+					const struct filter *filter, void *result)
 {
 	return retainers_load(store, filter, (uint32_t)ctl->options.number[OPT_SNAPSHOT],
 			      ctl->options.operands[1], ctl->options.given[OPT_FULL_NAMES], result);
@@ -30,9 +30,9 @@ VERB_BODY_DEINIT(struct retainers, retainers_deinit)
 const struct verb_body verb_retainers = {
 	.fields = retainers_fields,
 	.size = sizeof(struct retainers),
-	.load = load,
-	.deinit = deinit,
+	.load = load_retainers,
+	.deinit = retainers_deinit_result,
 	.usual = 10,
-	.above = print_totals,
+	.above = print_retainers_totals,
 	.next = "retained",
 };

@@ -74,7 +74,7 @@ static void print_list(struct ctl *ctl, const struct sizes *s, const char *key)
 	answer_table(&answer, key, &ctl->style);
 }
 
-static void print_above(struct ctl *ctl, const void *result)
+static void print_sizes_above(struct ctl *ctl, const void *result)
 {
 	const struct sizes *s = result;
 	struct sizes largest;
@@ -94,8 +94,8 @@ static void print_above(struct ctl *ctl, const void *result)
 	fputc('\n', ctl->style.out);
 }
 
-static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct filter *filter,
-			      void *result)
+static struct shiny_err *load_sizes(struct ctl *ctl, struct store *store,
+				    const struct filter *filter, void *result)
 {
 	enum by by = (enum by)ctl->options.number[OPT_SIZES_BY];
 	struct sizes *s = result;
@@ -108,7 +108,7 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 }
 VERB_BODY_DEINIT(struct sizes, sizes_deinit)
 
-static const char *next_of(const struct ctl *ctl)
+static const char *next_of_sizes(const struct ctl *ctl)
 {
 	return ctl->options.number[OPT_SIZES_BY] == BY_SITE ? "pooling" : "sizes --by site";
 }
@@ -116,10 +116,10 @@ static const char *next_of(const struct ctl *ctl)
 const struct verb_body verb_sizes = {
 	.fields = sizes_fields,
 	.size = sizeof(struct sizes),
-	.load = load,
-	.deinit = deinit,
+	.load = load_sizes,
+	.deinit = sizes_deinit_result,
 	.by = OPT_SIZES_BY,
 	.usual = 30,
-	.above = print_above,
-	.next_of = next_of,
+	.above = print_sizes_above,
+	.next_of = next_of_sizes,
 };

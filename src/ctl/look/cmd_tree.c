@@ -105,9 +105,9 @@ static void json_components(struct json *json, const struct components *c)
 	free(told);
 }
 
-static struct shiny_err *load(struct ctl *ctl, struct store *store,
-			      const struct component_rules *rules, struct tree_node *root,
-			      struct components *components)
+static struct shiny_err *load_tree(struct ctl *ctl, struct store *store,
+				   const struct component_rules *rules, struct tree_node *root,
+				   struct components *components)
 {
 	enum tree_measure measure = (enum tree_measure)ctl->options.number[OPT_MEASURE];
 	enum tree_by by = (enum tree_by)ctl->options.number[OPT_TREE_BY];
@@ -174,7 +174,7 @@ static struct shiny_err *cmd_tree(struct ctl *ctl)
 		component_rules_free(rules);
 		return err;
 	}
-	err = load(ctl, store, rules, &root, &components);
+	err = load_tree(ctl, store, rules, &root, &components);
 	if (err) {
 		component_rules_free(rules);
 		store_close(store);

@@ -61,7 +61,7 @@ static void print_legend(struct ctl *ctl, const struct types *types, size_t limi
 }
 
 /* Prints the legend, and the shares of allocations and bytes by confidence of their type. */
-static void print_below(struct ctl *ctl, const void *result)
+static void print_types_below(struct ctl *ctl, const void *result)
 {
 	const struct types *types = result;
 	const struct answer answer = { .fields = types_fields, .result = types };
@@ -72,8 +72,8 @@ static void print_below(struct ctl *ctl, const void *result)
 		answer_table(&answer, "levels", &ctl->style);
 }
 
-static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct filter *filter,
-			      void *result)
+static struct shiny_err *load_types(struct ctl *ctl, struct store *store,
+				    const struct filter *filter, void *result)
 {
 	/* options.def lists them in this order */
 	enum types_by by = (enum types_by)ctl->options.number[OPT_TYPES_BY];
@@ -88,7 +88,7 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 }
 VERB_BODY_DEINIT(struct types, types_deinit)
 
-static const char *next_of(const struct ctl *ctl)
+static const char *next_of_types(const struct ctl *ctl)
 {
 	return ctl->options.number[OPT_TYPES_BY] == TYPES_BY_BLOCK ? "types --by container"
 								   : "sites";
@@ -97,12 +97,12 @@ static const char *next_of(const struct ctl *ctl)
 const struct verb_body verb_types = {
 	.fields = types_fields,
 	.size = sizeof(struct types),
-	.load = load,
-	.deinit = deinit,
+	.load = load_types,
+	.deinit = types_deinit_result,
 	.by = OPT_TYPES_BY,
 	.usual = USUAL,
-	.below = print_below,
+	.below = print_types_below,
 	.when = OPT_MEMBERS,
 	.other = &verb_members,
-	.next_of = next_of,
+	.next_of = next_of_types,
 };

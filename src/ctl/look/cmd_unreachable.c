@@ -8,7 +8,7 @@
 
 enum { CHECK_FAILED = 1 /* exit status */ };
 
-static void print_totals(struct ctl *ctl, const void *result)
+static void print_unreachable_totals(struct ctl *ctl, const void *result)
 {
 	const struct unreachable *u = result;
 
@@ -29,8 +29,8 @@ static void print_totals(struct ctl *ctl, const void *result)
 	fputc('\n', ctl->style.out);
 }
 
-static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct filter *filter,
-			      void *result)
+static struct shiny_err *load_unreachable(struct ctl *ctl, struct store *store,
+					  const struct filter *filter, void *result)
 {
 	/* in options.def's order */
 	static const enum group_by groups[] = { GROUP_SITE, GROUP_TYPE };
@@ -46,7 +46,7 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 }
 VERB_BODY_DEINIT(struct unreachable, unreachable_deinit)
 
-static const char *next_of(const struct ctl *ctl)
+static const char *next_of_unreachable(const struct ctl *ctl)
 {
 	return ctl->options.number[OPT_UNREACHABLE_BY] ? "leaks" : "unreachable --by type";
 }
@@ -54,11 +54,11 @@ static const char *next_of(const struct ctl *ctl)
 const struct verb_body verb_unreachable = {
 	.fields = unreachable_fields,
 	.size = sizeof(struct unreachable),
-	.load = load,
-	.deinit = deinit,
+	.load = load_unreachable,
+	.deinit = unreachable_deinit_result,
 	.match = true,
 	.by = OPT_UNREACHABLE_BY,
 	.usual = 30,
-	.above = print_totals,
-	.next_of = next_of,
+	.above = print_unreachable_totals,
+	.next_of = next_of_unreachable,
 };

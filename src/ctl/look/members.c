@@ -335,8 +335,8 @@ static void print_cost(FILE *out, const struct layout *layout)
 			units_form(seen->guessed, "is", "are"));
 }
 
-static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct filter *filter,
-			      void *result)
+static struct shiny_err *load_members(struct ctl *ctl, struct store *store,
+				      const struct filter *filter, void *result)
 {
 	struct layout *layout = result;
 	struct shiny_err *err = full_name(store, ctl->options.text[OPT_MEMBERS], &layout->name);
@@ -356,7 +356,7 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 }
 VERB_BODY_DEINIT(struct layout, layout_deinit)
 
-static struct shiny_err *print(struct ctl *ctl, const struct answer *whole)
+static struct shiny_err *print_members(struct ctl *ctl, const struct answer *whole)
 {
 	const struct layout *layout = whole->result;
 	const struct answer answer = { .fields = layout_fields,
@@ -377,8 +377,8 @@ static struct shiny_err *print(struct ctl *ctl, const struct answer *whole)
 const struct verb_body verb_members = {
 	.fields = layout_fields,
 	.size = sizeof(struct layout),
-	.load = load,
-	.deinit = deinit,
-	.print = print,
+	.load = load_members,
+	.deinit = layout_deinit_result,
+	.print = print_members,
 	.next = "types",
 };

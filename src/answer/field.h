@@ -200,6 +200,15 @@ void field_set_flag(struct field_value *out, bool flag);
 void field_set_text(struct field_value *out, const char *text);
 void field_set_owned(struct field_value *out, char *text); /* takes ownership */
 
+/* Defines a function `get` that sets an expression of `r`, the row, by field_set_KIND. */
+#define FIELD_GETTER(name, type, kind, expression)                                                 \
+	static void name(const void *row, struct field_value *out)                                 \
+	{                                                                                          \
+		const type *r = row;                                                               \
+                                                                                                   \
+		field_set_##kind(out, expression);                                                 \
+	}
+
 /* The rows of a list. */
 struct field_rows {
 	const void *rows;

@@ -24,19 +24,8 @@ const struct field graph_facts_fields[] = {
 
 /* ---- unreachable ---- */
 
-static void get_bytes(const void *row, struct field_value *out)
-{
-	const struct unreachable_sums *sums = row;
-
-	field_set_number(out, sums->direct_bytes + sums->indirect_bytes);
-}
-
-static void get_blocks(const void *row, struct field_value *out)
-{
-	const struct unreachable_sums *sums = row;
-
-	field_set_number(out, sums->direct + sums->indirect);
-}
+FIELD_GETTER(get_bytes, struct unreachable_sums, number, r->direct_bytes + r->indirect_bytes)
+FIELD_GETTER(get_blocks, struct unreachable_sums, number, r->direct + r->indirect)
 
 static const struct field unreachable_sums_fields[] = {
 	{ FIELD_WORKED_OUT("bytes", BYTES, get_bytes), .column_only = true },

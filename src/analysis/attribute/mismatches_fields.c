@@ -7,15 +7,8 @@ static bool is_unknown(const void *row)
 	return ((const struct mismatch *)row)->kind == MISMATCH_UNKNOWN;
 }
 
-static void get_allocated_by(const void *row, struct field_value *out)
-{
-	field_set_text(out, api_name(((const struct mismatch *)row)->got));
-}
-
-static void get_freed_by(const void *row, struct field_value *out)
-{
-	field_set_text(out, api_name(((const struct mismatch *)row)->freed));
-}
+FIELD_GETTER(get_allocated_by, struct mismatch, text, api_name(r->got))
+FIELD_GETTER(get_freed_by, struct mismatch, text, api_name(r->freed))
 
 /* clang-format off */
 #define ROW struct mismatch

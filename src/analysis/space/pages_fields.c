@@ -35,15 +35,8 @@ static void get_up_to(const void *row, struct field_value *out)
 		field_set_number(out, up_to);
 }
 
-static void get_size(const void *row, struct field_value *out)
-{
-	field_set_text(out, pages_bucket_names[((const struct pages_size *)row)->index]);
-}
-
-static void get_reclaimable_bytes(const void *row, struct field_value *out)
-{
-	field_set_number(out, ((const struct pages_size *)row)->bucket.reclaimable * PAGE_BYTES);
-}
+FIELD_GETTER(get_size, struct pages_size, text, pages_bucket_names[r->index])
+FIELD_GETTER(get_reclaimable_bytes, struct pages_size, number, r->bucket.reclaimable * PAGE_BYTES)
 
 static void get_tenth(const void *row, struct field_value *out)
 {
@@ -155,13 +148,8 @@ static void get_live(const void *row, struct field_value *out)
 	field_set_number(out, pages_live(row));
 }
 
-static void get_use(const void *row, struct field_value *out)
-{
-	const struct pages_sums *sums = row;
-
-	field_set_owned(out, mem_text(units_share(UNITS_BUF, (double)pages_live(sums),
-						  (double)sums->pages * PAGE_BYTES)));
-}
+FIELD_GETTER(get_use, struct pages_sums, owned,
+	     mem_text(units_share(UNITS_BUF, (double)pages_live(r), (double)r->pages * PAGE_BYTES)))
 
 static void get_committed(const void *row, struct field_value *out)
 {
@@ -237,25 +225,10 @@ static bool unknown_touches(const void *row)
 	return !((const struct touched_sums *)row)->processes;
 }
 
-static void get_pid(const void *row, struct field_value *out)
-{
-	field_set_owned(out, mem_format("%u", ((const struct pages_process *)row)->pid));
-}
-
-static void get_address(const void *row, struct field_value *out)
-{
-	field_set_number(out, ((const struct page_run *)row)->page * PAGE_BYTES);
-}
-
-static void get_lines(const void *row, struct field_value *out)
-{
-	field_set_number(out, ((const struct page_run *)row)->lines);
-}
-
-static void get_fates(const void *row, struct field_value *out)
-{
-	field_set_text(out, page_set_names[((const struct page_run *)row)->fates]);
-}
+FIELD_GETTER(get_pid, struct pages_process, owned, mem_format("%u", r->pid))
+FIELD_GETTER(get_address, struct page_run, number, r->page * PAGE_BYTES)
+FIELD_GETTER(get_lines, struct page_run, number, r->lines)
+FIELD_GETTER(get_fates, struct page_run, text, page_set_names[r->fates])
 
 /* clang-format off */
 #define RUN struct page_run

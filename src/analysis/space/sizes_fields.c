@@ -13,13 +13,8 @@ static void get_live_slop(const void *row, struct field_value *out)
 	field_set_number(out, size_live_slop(row));
 }
 
-static void get_share(const void *row, struct field_value *out)
-{
-	const struct size_sums *sums = row;
-
-	field_set_owned(out, mem_text(units_share(UNITS_BUF, (double)size_slop(sums),
-						  (double)sums->usable)));
-}
+FIELD_GETTER(get_share, struct size_sums, owned,
+	     mem_text(units_share(UNITS_BUF, (double)size_slop(r), (double)r->usable)))
 
 static void get_least(const void *row, struct field_value *out)
 {
@@ -37,12 +32,7 @@ static void get_most(const void *row, struct field_value *out)
 	out->blank = !r->sums.blocks;
 }
 
-static void get_mean_size(const void *row, struct field_value *out)
-{
-	const struct sizes_row *r = row;
-
-	field_set_number(out, r->sums.bytes / r->sums.blocks);
-}
+FIELD_GETTER(get_mean_size, struct sizes_row, number, r->sums.bytes / r->sums.blocks)
 
 static void get_geometric_mean(const void *row, struct field_value *out)
 {

@@ -19,31 +19,12 @@ static struct shiny_err *put_series(const void *row, struct json *json, const ch
 	return NULL;
 }
 
-static void get_kind(const void *row, struct field_value *out)
-{
-	field_set_text(out, phase_kind_names[((const struct phase *)row)->kind]);
-}
+FIELD_GETTER(get_kind, struct phase, text, phase_kind_names[r->kind])
+FIELD_GETTER(get_length, struct phase, number, r->end - r->begin)
+FIELD_GETTER(get_alloc_rate, struct phase, number,
+	     activity_per_second(r->allocs, r->end - r->begin))
 
-static void get_length(const void *row, struct field_value *out)
-{
-	const struct phase *phase = row;
-
-	field_set_number(out, phase->end - phase->begin);
-}
-
-static void get_alloc_rate(const void *row, struct field_value *out)
-{
-	const struct phase *phase = row;
-
-	field_set_number(out, activity_per_second(phase->allocs, phase->end - phase->begin));
-}
-
-static void get_free_rate(const void *row, struct field_value *out)
-{
-	const struct phase *phase = row;
-
-	field_set_number(out, activity_per_second(phase->frees, phase->end - phase->begin));
-}
+FIELD_GETTER(get_free_rate, struct phase, number, activity_per_second(r->frees, r->end - r->begin))
 
 static bool is_empty(const void *row)
 {

@@ -2,24 +2,9 @@
 #include "../../base/mem.h"
 #include "peak.h"
 
-static void get_lasting(const void *row, struct field_value *out)
-{
-	const struct peak_row *r = row;
-
-	field_set_number(out, r->bytes - r->soon_bytes);
-}
-
-static void get_shown(const void *row, struct field_value *out)
-{
-	field_set_text(out, ((const struct peak *)row)->shown ? ">" : "");
-}
-
-static void get_process(const void *row, struct field_value *out)
-{
-	const struct peak *peak = row;
-
-	field_set_owned(out, mem_format("%.32s %u", peak->process_name, peak->pid));
-}
+FIELD_GETTER(get_lasting, struct peak_row, number, r->bytes - r->soon_bytes)
+FIELD_GETTER(get_shown, struct peak, text, r->shown ? ">" : "")
+FIELD_GETTER(get_process, struct peak, owned, mem_format("%.32s %u", r->process_name, r->pid))
 
 static void get_top_bytes(const void *row, struct field_value *out)
 {
@@ -29,17 +14,8 @@ static void get_top_bytes(const void *row, struct field_value *out)
 		field_set_number(out, peak->rows[0].bytes);
 }
 
-static void get_top(const void *row, struct field_value *out)
-{
-	const struct peak *peak = row;
-
-	field_set_text(out, peak->count ? peak->rows[0].name : NULL);
-}
-
-static void get_by(const void *row, struct field_value *out)
-{
-	field_set_text(out, group_names[((const struct peaks *)row)->groups.by]);
-}
+FIELD_GETTER(get_top, struct peak, text, r->count ? r->rows[0].name : NULL)
+FIELD_GETTER(get_by, struct peaks, text, group_names[r->groups.by])
 
 /* clang-format off */
 #define ROW struct peak_row

@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "losses.h"
 
-static void get_complete(const void *row, struct field_value *out)
-{
-	field_set_flag(out, !((const struct losses *)row)->incomplete);
-}
-
-static void get_weight(const void *row, struct field_value *out)
-{
-	field_set_text(out, ((const struct loss_row *)row)->loss ? "loss" : "note");
-}
+FIELD_GETTER(get_complete, struct losses, flag, !r->incomplete)
+FIELD_GETTER(get_weight, struct loss_row, text, r->loss ? "loss" : "note")
 
 /* clang-format off */
 static const struct field row_fields[] = {

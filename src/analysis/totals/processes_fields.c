@@ -20,17 +20,10 @@ static void get_process(const void *row, struct field_value *out)
 						   : "(unknown)"));
 }
 
-static void get_pid_text(const void *row, struct field_value *out)
-{
-	const struct process_row *r = row;
+FIELD_GETTER(get_pid_text, struct process_row, owned,
+	     r->pid ? mem_format("%" PRIu32, r->pid) : mem_text("?"))
 
-	field_set_owned(out, r->pid ? mem_format("%" PRIu32, r->pid) : mem_text("?"));
-}
-
-static void get_id_text(const void *row, struct field_value *out)
-{
-	field_set_owned(out, mem_format("%" PRIu32, ((const struct process_row *)row)->id));
-}
+FIELD_GETTER(get_id_text, struct process_row, owned, mem_format("%" PRIu32, r->id))
 
 static void get_time(const void *row, struct field_value *out)
 {

@@ -9,10 +9,7 @@
 #include "../query/type_name.h"
 #include "sites.h"
 
-static void get_name(const void *row, struct field_value *out)
-{
-	field_set_owned(out, type_name_function(((const struct site_row *)row)->label));
-}
+FIELD_GETTER(get_name, struct site_row, owned, type_name_function(r->label))
 
 /* Sets the name in the table. */
 static void get_site(const void *row, struct field_value *out)

@@ -200,12 +200,7 @@ static void get_used(const void *row, struct field_value *out)
 						units_share(UNITS_BUF, used->high, 1)));
 }
 
-static void get_unused(const void *row, struct field_value *out)
-{
-	const struct layout *l = row;
-
-	field_set_number(out, (l->hole_bytes + l->padding) * l->objects.live);
-}
+FIELD_GETTER(get_unused, struct layout, number, (r->hole_bytes + r->padding) * r->objects.live)
 
 /* clang-format off */
 #define USED struct use_share

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sums.h"
 
+#include <string.h>
+
 #include "store.h"
 
 void sums_read(struct sums *sums, const struct query *query, int first)
@@ -20,6 +22,19 @@ void sums_add(struct sums *to, const struct sums *more)
 #define FIELD(name, kind, text) { FIELD_##kind(#name, struct sums, name), .help = text },
 const struct field sums_fields[] = { SUMS_EACH(FIELD, FIELD) FIELD_LAST };
 #undef FIELD
+
+enum sums_order sums_order_of(const char *word)
+{
+	static const char *const words[] = {
+		[ORDER_LIVE] = "live",	 [ORDER_BYTES] = "bytes", [ORDER_ALLOCS] = "allocs",
+		[ORDER_FREES] = "frees", [ORDER_PEAK] = "peak",	  [ORDER_NAME] = "name"
+	};
+
+	for (size_t i = 0; word && i < sizeof(words) / sizeof(*words); i++)
+		if (strcmp(words[i], word) == 0)
+			return (enum sums_order)i;
+	return ORDER_LIVE;
+}
 
 uint64_t sums_by(const struct sums *sums, enum sums_order order, uint64_t peak)
 {

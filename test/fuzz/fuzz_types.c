@@ -29,7 +29,7 @@
 enum { SECONDS_MAX = 20, BATCH = 25, RSS_MAX_KB = 600 << 10, CALLS_MAX = 400 };
 
 /* An attribute's value in the file. */
-struct field {
+struct raw_field {
 	size_t at, bytes;
 	enum { FIELD_NUMBER, FIELD_REFERENCE, FIELD_TEXT, FIELD_LOCATION } kind;
 };
@@ -41,7 +41,7 @@ struct program {
 	size_t bytes;
 	uint64_t calls[CALLS_MAX];
 	size_t call_count;
-	struct field *fields;
+	struct raw_field *fields;
 	size_t field_count, field_room;
 	uint32_t *dies; /* distances from their unit's start */
 	size_t die_count, die_room;
@@ -62,7 +62,7 @@ static void note_call(void *context, uint64_t ret)
 static int note_field(Dwarf_Attribute *attribute, void *context)
 {
 	struct program *program = context;
-	struct field field = { (size_t)((const uint8_t *)attribute->valp - program->mapped) +
+	struct raw_field field = { (size_t)((const uint8_t *)attribute->valp - program->mapped) +
 				       program->info,
 			       0, FIELD_NUMBER };
 	Dwarf_Block block;
@@ -77,7 +77,7 @@ static int note_field(Dwarf_Attribute *attribute, void *context)
 	case DW_FORM_exprloc:
 		if (dwarf_formblock(attribute, &block) || !block.length)
 			return DWARF_CB_OK;
-		field = (struct field){ (size_t)(block.data - program->mapped) + program->info,
+		field = (struct raw_field){ (size_t)(block.data - program->mapped) + program->info,
 					block.length, FIELD_LOCATION };
 		break;
 	default: return DWARF_CB_OK;
@@ -237,7 +237,8 @@ static void bend(uint8_t *victim, const struct program *program)
 					    0x80000000,
 					    UINT64_MAX,
 					    0x7fffffffffffffff };
-	const struct field *field = &program->fields[next_random() % program->field_count], *other;
+	const struct raw_field *field = &program->fields[next_random() % program->field_count];
+	const struct raw_field *other;
 	uint64_t value = next_random() % 3
 				 ? numbers[next_random() % (sizeof(numbers) / sizeof(*numbers))]
 				 : next_random();

@@ -9,30 +9,30 @@
 #include "../../src/base/mem.h"
 #include "check.h"
 
-struct part {
+struct sample_part {
 	uint64_t bytes;
 	double mean;
 };
-struct row {
+struct sample_row {
 	char *name;
-	struct part part;
+	struct sample_part part;
 	uint32_t id;
 	int64_t gain;
 	bool known;
 	uint64_t counts[2];
 };
-struct result {
+struct sample_result {
 	uint64_t total, address;
-	struct row *rows;
+	struct sample_row *rows;
 	size_t count;
-	const struct row *best[3];
+	const struct sample_row *best[3];
 	size_t best_count;
-	struct part parts[2];
+	struct sample_part parts[2];
 };
 
 static void get_double(const void *row, struct field_value *out)
 {
-	const struct row *r = row;
+	const struct sample_row *r = row;
 
 	field_set_number(out, 2 * r->part.bytes);
 	out->absent = !r->known;
@@ -40,53 +40,53 @@ static void get_double(const void *row, struct field_value *out)
 
 static void get_label(const void *row, struct field_value *out)
 {
-	field_set_owned(out, mem_format("<%s>", ((const struct row *)row)->name));
+	field_set_owned(out, mem_format("<%s>", ((const struct sample_row *)row)->name));
 }
 
 static bool is_empty(const void *part)
 {
-	return !((const struct part *)part)->bytes;
+	return !((const struct sample_part *)part)->bytes;
 }
 
 /* clang-format off */
 static const struct field part_fields[] = {
-	{ FIELD_BYTES("bytes", struct part, bytes), .help = "bytes" },
-	{ FIELD_REAL("mean", struct part, mean), .help = "a mean" },
+	{ FIELD_BYTES("bytes", struct sample_part, bytes), .help = "bytes" },
+	{ FIELD_REAL("mean", struct sample_part, mean), .help = "a mean" },
 	FIELD_LAST
 };
 static const struct field row_fields[] = {
-	{ FIELD_TEXT("name", struct row, name), FIELD_BY_NAME, .help = "a name" },
-	{ FIELD_GROUP(struct row, part, part_fields) },
-	{ FIELD_SHARE("share", struct row, part.bytes, struct result, total) },
-	{ FIELD_ID("row_id", struct row, id), .blank_zero = true, .help = "an id" },
-	{ .key = "gain", .kind = FIELD_KIND_BYTES_CHANGE, FIELD_AT(struct row, gain),
+	{ FIELD_TEXT("name", struct sample_row, name), FIELD_BY_NAME, .help = "a name" },
+	{ FIELD_GROUP(struct sample_row, part, part_fields) },
+	{ FIELD_SHARE("share", struct sample_row, part.bytes, struct sample_result, total) },
+	{ FIELD_ID("row_id", struct sample_row, id), .blank_zero = true, .help = "an id" },
+	{ .key = "gain", .kind = FIELD_KIND_BYTES_CHANGE, FIELD_AT(struct sample_row, gain),
 	  .help = "a change" },
-	{ FIELD_FLAG("known", struct row, known), .help = "a flag" },
+	{ FIELD_FLAG("known", struct sample_row, known), .help = "a flag" },
 	{ FIELD_WORKED_OUT("double", COUNT, get_double), .help = "twice the bytes" },
 	{ FIELD_WORKED_OUT("label", TEXT, get_label), .column_only = true },
-	{ FIELD_NUMBERS("counts", struct row, counts), .help = "two numbers" },
+	{ FIELD_NUMBERS("counts", struct sample_row, counts), .help = "two numbers" },
 	FIELD_LAST
 };
 static const struct field result_fields[] = {
-	{ FIELD_BYTES("total", struct result, total), .help = "all bytes" },
-	{ FIELD_ADDRESS("address", struct result, address), .help = "an address" },
-	{ FIELD_ROWS("rows", struct result, rows, count, row_fields), .limited = true,
+	{ FIELD_BYTES("total", struct sample_result, total), .help = "all bytes" },
+	{ FIELD_ADDRESS("address", struct sample_result, address), .help = "an address" },
+	{ FIELD_ROWS("rows", struct sample_result, rows, count, row_fields), .limited = true,
 	  .shows = "share/1 bytes mean row_id gain known double label name", .help = "a row" },
-	{ FIELD_FIRST("best", struct result, best, best_count, row_fields), .pointers = true,
+	{ FIELD_FIRST("best", struct sample_result, best, best_count, row_fields), .pointers = true,
 	  .title = "best", .shows = "bytes/2 name", .help = "a best row" },
-	{ FIELD_ARRAY("parts", struct result, parts, part_fields), .skip = is_empty,
+	{ FIELD_ARRAY("parts", struct sample_result, parts, part_fields), .skip = is_empty,
 	  .help = "a part" },
 	FIELD_LAST
 };
 /* clang-format on */
 
 static char first_name[] = "one, \"two\"", second_name[] = "=three";
-static struct row rows[] = {
+static struct sample_row rows[] = {
 	{ first_name, { 2048, 1.5 }, 7, -1024, true, { 1, 2 } },
 	{ second_name, { 1024, 0 }, 0, 0, false, { 3, 4 } },
 	{ NULL, { 0, 0 }, 1, 1, true, { 0, 0 } },
 };
-static const struct result result = {
+static const struct sample_result result = {
 	.total = 4096,
 	.address = 0x7f00,
 	.rows = rows,
@@ -176,7 +176,7 @@ int main(void)
 	static const struct answer only_three = {
 		.fields = result_fields, .result = &result, .limit = 1, .match = "three"
 	};
-	static const struct field wrong = { FIELD_ROWS("rows", struct result, rows, count,
+	static const struct field wrong = { FIELD_ROWS("rows", struct sample_result, rows, count,
 						       row_fields),
 					    .shows = "share/1 byte name" };
 

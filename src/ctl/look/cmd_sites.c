@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_sites.c: `shinyctl sites`. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "../../analysis/attribute/call_tree.h"
 #include "../../analysis/query/type_name.h"
@@ -11,23 +10,6 @@
 #include "../../base/units.h"
 #include "call_tree_text.h"
 #include "../verb_body.h"
-
-static enum sums_order order_of(const struct ctl *ctl)
-{
-	static const struct {
-		const char *word;
-		enum sums_order order;
-	} words[] = {
-		{ "bytes", ORDER_BYTES }, { "allocs", ORDER_ALLOCS }, { "frees", ORDER_FREES },
-		{ "peak", ORDER_PEAK },	  { "name", ORDER_NAME },
-	};
-	const char *text = ctl->options.text[OPT_SITES_SORT];
-
-	for (size_t i = 0; text && i < sizeof(words) / sizeof(*words); i++)
-		if (strcmp(words[i].word, text) == 0)
-			return words[i].order;
-	return ORDER_LIVE;
-}
 
 /* Prints every function of the stack on a line of its own. */
 static struct shiny_err *put_stack(const struct stack_source *from, uint32_t stack,
@@ -132,7 +114,7 @@ static struct shiny_err *check_views(const struct ctl *ctl)
 {
 	const bool *given = ctl->options.given;
 	const char *one = NULL;
-	enum sums_order order = order_of(ctl);
+	enum sums_order order = sums_order_of(ctl->options.text[OPT_SITES_SORT]);
 
 	for (size_t i = 0; i < sizeof(views) / sizeof(*views); i++) {
 		const char *name = option_specs[views[i]].name;
@@ -173,7 +155,7 @@ static struct call_tree_query tree_query(const struct ctl *ctl)
 		.direction = given[OPT_CALLEES] ? CALLS_CALLEES : CALLS_CALLERS,
 		.label = given[OPT_SITES_BY] && !ctl->options.number[OPT_SITES_BY] ? CALL_LINE
 										   : CALL_FUNCTION,
-		.order = order_of(ctl),
+		.order = sums_order_of(ctl->options.text[OPT_SITES_SORT]),
 		.match = ctl->options.text[OPT_MATCH],
 		.threshold = (double)ctl->options.number[OPT_THRESHOLD] / 1e6,
 		.wrappers = given[OPT_WRAPPERS],
@@ -211,21 +193,19 @@ static struct shiny_err *show_rows(struct ctl *ctl, struct store *store,
 {
 	/* options.def lists them in this order */
 	enum sites_by by = (enum sites_by)ctl->options.number[OPT_SITES_BY];
+	enum sums_order order = sums_order_of(ctl->options.text[OPT_SITES_SORT]);
 	bool stacks = ctl->options.given[OPT_STACKS], full = ctl->options.given[OPT_FULL_NAMES];
-	struct sites_context context = { { store, filter, by, order_of(ctl), 0, full },
-					 &ctl->style,
-					 NULL };
+	struct sites_context context = { { store, filter, by, order, 0, full }, &ctl->style, NULL };
 	struct sites sites = { 0 };
 	struct answer answer = { .fields = stacks ? sites_stacks_fields : sites_fields,
 				 .result = &sites,
 				 .context = &context,
 				 .below = stacks ? stacks_text : NULL };
 
-	SHINY_TRY(sites_load(store, filter, by, ctl->options.text[OPT_MATCH], order_of(ctl), true,
-			     &sites));
+	SHINY_TRY(sites_load(store, filter, by, ctl->options.text[OPT_MATCH], order, true, &sites));
 	answer.limit = ctl_limit(ctl, sites.count, 30);
 	context.from.least = (double)ctl->options.number[OPT_THRESHOLD] / 1e6 *
-			     (double)sums_by(&sites.total, order_of(ctl), sites.total.live_bytes);
+			     (double)sums_by(&sites.total, order, sites.total.live_bytes);
 	for (size_t i = 0; i < sites.count; i++) {
 		sites.rows[i].full = full && !CTL_JSON(ctl);
 		sites.rows[i].whole = !ctl->style.width || ctl->style.width >= 160;

@@ -9,25 +9,6 @@
 
 enum { USUAL = 30 };
 
-static enum sums_order order_of(const struct ctl *ctl)
-{
-	static const struct {
-		const char *word;
-		enum sums_order order;
-	} words[] = {
-		{ "bytes", ORDER_BYTES },
-		{ "allocs", ORDER_ALLOCS },
-		{ "frees", ORDER_FREES },
-		{ "name", ORDER_NAME },
-	};
-	const char *text = ctl->options.text[OPT_TYPES_SORT];
-
-	for (size_t i = 0; text && i < sizeof(words) / sizeof(*words); i++)
-		if (strcmp(words[i].word, text) == 0)
-			return words[i].order;
-	return ORDER_LIVE;
-}
-
 static void print_legend(struct ctl *ctl, const struct types *types, size_t limit)
 {
 	static const struct {
@@ -79,8 +60,8 @@ static struct shiny_err *load_types(struct ctl *ctl, struct store *store,
 	enum types_by by = (enum types_by)ctl->options.number[OPT_TYPES_BY];
 	struct types *types = result;
 
-	SHINY_TRY(
-		types_load(store, filter, by, ctl->options.text[OPT_MATCH], order_of(ctl), types));
+	SHINY_TRY(types_load(store, filter, by, ctl->options.text[OPT_MATCH],
+			     sums_order_of(ctl->options.text[OPT_TYPES_SORT]), types));
 	types->by = ctl->options.text[OPT_TYPES_BY];
 	for (size_t i = 0; i < types->count; i++)
 		types->rows[i].full = ctl->options.given[OPT_FULL_NAMES] && !CTL_JSON(ctl);

@@ -7,17 +7,21 @@
  * another thread takes that first. An overloaded machine or a slow disk makes a sidecar slow, not
  * dead, and a slow one must lose nothing; it beats during its long steps too
  * (sidecar/ring/heartbeat.h). Three seconds without progress end the wait, and so do thirty seconds
- * in all: a sidecar that beats and frees nothing for so long is broken. A sidecar that has just
- * been started, or has not found this ring yet, gets ten seconds: on a loaded machine with a cold
- * disk its start alone took more than three. One whose beat is old when the wait begins gets one
- * second: it was killed, or the whole machine stood still. After a wait that failed, no thread
- * waits again before there is progress: a sidecar that died or is stopped costs the process that
- * time once, and not once for each thread or event.
+ * in which nothing is freed: a sidecar that beats and frees nothing for so long is broken. A
+ * sidecar of low priority (sidecar/proc/priority.h) gets ten seconds: it may wait for a processor
+ * for five. So does one that has just been started, or has not found this ring yet: on a loaded
+ * machine with a cold disk its start alone took more than three. One whose beat is old when the
+ * wait begins gets one second: it was killed, or the whole machine stood still. After a wait that
+ * failed, no thread waits again before there is progress: a sidecar that died or is stopped costs
+ * the process that time once, and not once for each thread or event.
  *
- * Only time in which this thread runs counts: the time between two looks counts as LONGEST_LOOK at
- * most. Where a machine, a container or a process group stands still (SIGSTOP, a freezer, a virtual
- * machine that its host does not run), the sidecar stands still with it, and by the clock alone the
- * wait would have been long enough.
+ * Only time in which this thread could run counts: a sleep counts as the time asked for, any other
+ * time between two looks as LONGEST_LOOK at most. Where a machine, a container or a process group
+ * stands still (SIGSTOP, a freezer, a virtual machine that its host does not run), the sidecar
+ * stands still with it, and by the clock alone the wait would have been long enough. Where
+ * thousands of threads want the processors, a sidecar of low priority gets none for seconds; and
+ * then a thread that asked for a tenth of a second sleeps for three. A thread that may not sleep
+ * has no such measure.
  *
  * Sleeping. A sleep is a system call, and a seccomp filter may end the program for it. So a waiting
  * thread spins until the sidecar has looked at /proc and reports that none of this process's
@@ -55,8 +59,8 @@ static const uint64_t beat_age = 10 * SECOND; /* two seconds were too few where 
                                                * processors and disk busy */
 static const uint64_t start_age = 60 * SECOND; /* age of a ring after which no new sidecar is
                                                 * expected */
-static const uint64_t patience_starts = 10 * SECOND, patience_beats = 3 * SECOND,
-		      patience_old = 1 * SECOND;
+static const uint64_t patience_starts = 10 * SECOND, patience_low = 10 * SECOND,
+		      patience_beats = 3 * SECOND, patience_old = 1 * SECOND;
 static const uint64_t longest_wait = 30 * SECOND;
 
 /* True if `ticks` is at least `ns` ago. Signed: a time written by another processor may be later
@@ -72,8 +76,11 @@ static uint64_t patience(void)
 	const struct shiny_header *h = si_ring.header;
 	uint64_t beat = __atomic_load_n(&h->sidecar_beat, __ATOMIC_ACQUIRE); /* [ctl] */
 
-	if (beat)
-		return older(beat, beat_age) ? patience_old : patience_beats;
+	if (beat && older(beat, beat_age))
+		return patience_old;
+	if (beat) /* [ctl] */
+		return __atomic_load_n(&h->sidecar_low, __ATOMIC_RELAXED) ? patience_low :
+									    patience_beats;
 	/* it has not beaten yet, or it has cleared its beat: it has given up */
 	if (!si_ring.served || __atomic_load_n(&h->sidecar_pid, __ATOMIC_RELAXED) || /* [ctl] */
 	    older(h->start_ticks, start_age))
@@ -134,15 +141,18 @@ static bool may_sleep(uint32_t wait)
 			 wait) >= 0; /* [ctl] */
 }
 
-static void pause_for(uint64_t ns, uint32_t wait)
+/* Returns as how much of the time that it takes it counts at most, in ns. */
+static uint64_t pause_for(uint64_t ns, uint32_t wait)
 {
 	uint64_t start = si_ticks(), span = si_ticks_of(FIRST_SLEEP);
 
-	if (may_sleep(wait))
+	if (may_sleep(wait)) {
 		si_sys_sleep(ns);
-	else
-		while (si_ticks() - start < span)
-			__builtin_ia32_pause();
+		return ns;
+	}
+	while (si_ticks() - start < span)
+		__builtin_ia32_pause();
+	return LONGEST_LOOK;
 }
 
 static bool has_looked(uint32_t wait)
@@ -198,23 +208,24 @@ bool si_wait_for(bool (*attempt)(void *context), void *context, bool *waited)
 	tried = given();
 	done = attempt(context);
 	for (unsigned n = 0; !done && all < longest_wait && still < patience(); n++) {
-		uint64_t before = seen, began = now, looked, news;
+		uint64_t before = seen, began = now, most = LONGEST_LOOK, looked, news;
 
 		if (n < SPINS && crowd < CROWD) {
 			for (unsigned i = 0; i < PAUSES; i++)
 				__builtin_ia32_pause();
 		} else {
-			pause_for(sleep, wait);
+			most = pause_for(sleep, wait);
 			if (sleep < longest_sleep())
 				sleep *= 2;
 		}
 		news = given();
 		if (news != tried) {
 			tried = news;
+			all = 0;
 			done = attempt(context);
 		}
 		now = si_clock_ns(CLOCK_MONOTONIC_COARSE);
-		looked = now - began < LONGEST_LOOK ? now - began : LONGEST_LOOK;
+		looked = now - began < most ? now - began : most;
 		all += looked;
 		seen = progress();
 		still = seen == before ? still + looked : 0;

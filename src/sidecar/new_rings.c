@@ -63,6 +63,8 @@ static struct shiny_err *take_ring(struct session *session, struct ring_file *ri
 	/* [ctl] */
 	__atomic_store_n(&ring->header->sidecar_beat, ticks_now(&session->ticks), __ATOMIC_RELAXED);
 	/* [ctl] */
+	__atomic_store_n(&ring->header->sidecar_low, session->priority.low, __ATOMIC_RELAXED);
+	/* [ctl] */
 	__atomic_store_n(&ring->header->sidecar_pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
 	*vec_push(&session->rings) = ring;
 	*vec_push(&session->present) = ring;

@@ -148,6 +148,11 @@ static void end(struct session *session, struct directory *dir)
 	commit_session(session);
 }
 
+static void get_processor(void *priority)
+{
+	priority_late(priority);
+}
+
 static struct shiny_err *run(struct session *session, struct directory *dir,
 			     struct sidecar_summary *out)
 {
@@ -157,7 +162,8 @@ static struct shiny_err *run(struct session *session, struct directory *dir,
 
 	session->spill = spill_open(dir->path, session->options->spill);
 	if (!session->options->leftover)
-		session->heartbeat = heartbeat_start(&session->ticks);
+		session->heartbeat =
+			heartbeat_start(&session->ticks, get_processor, &session->priority);
 	accesses_begin(session);
 	err = loop_serve(session, dir);
 	heartbeat_stop(session->heartbeat);

@@ -2,6 +2,7 @@
 /* test_priority.c: the sidecar yields while its rings have room, and only with a group of its own.
  * What it has set is asked of the kernel. */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -43,6 +44,27 @@ static void group_is(const char *name, int want)
 	number(name, (uint64_t)group_nice(), (uint64_t)want);
 }
 
+static void *say_late(void *priority)
+{
+	priority_late(priority);
+	return NULL;
+}
+
+/* In another thread, and until the kernel has taken it. */
+static void late(struct priority *priority)
+{
+	static const struct timespec pause = { .tv_nsec = 110000000 };
+	pthread_t thread;
+
+	for (int i = 0; i < TRIES && (!i || group_nice() == PRIORITY_LOW); i++) {
+		if (pthread_create(&thread, NULL, say_late, priority))
+			exit(1);
+		pthread_join(thread, NULL);
+		if (group_nice() == PRIORITY_LOW)
+			nanosleep(&pause, NULL);
+	}
+}
+
 static int leader(void)
 {
 	int group = group_nice(), nice = getpriority(PRIO_PROCESS, 0);
@@ -68,6 +90,14 @@ static int leader(void)
 	priority.until = 0;
 	follow(&priority, UINT64_MAX);
 	group_is("starved no more", low);
+	late(&priority);
+	group_is("another thread was late", group);
+	number("its thread, too", (uint64_t)getpriority(PRIO_PROCESS, 0), (uint64_t)nice);
+	follow(&priority, UINT64_MAX);
+	group_is("it stays so for a while", group);
+	priority.until = 0;
+	follow(&priority, UINT64_MAX);
+	group_is("late no more", low);
 	follow(&priority, PRIORITY_RAISE_MS - 1);
 	group_is("hardly any time left", group);
 	number("the thread comes back", (uint64_t)getpriority(PRIO_PROCESS, 0), (uint64_t)nice);

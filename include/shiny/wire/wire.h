@@ -504,6 +504,8 @@ struct shiny_header {
 	                        * notices a dead sidecar */
 	uint64_t given;          /* [give] counts what the sidecar frees or allocates; a waiting
 	                          * writer looks again when it changes */
+	uint32_t sidecar_low;    /* [ctl] 1: the sidecar yields to other programs, and may be late
+	                          * on a busy machine */
 
 	/* shared by writers; lines of their own */
 	/* no small or large chunk below this index is likely to be free: a hint, any value is

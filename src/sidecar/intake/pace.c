@@ -39,9 +39,27 @@ static uint64_t least_time_left(const struct session *session)
 	return least;
 }
 
+/* Tells the programs whether the sidecar is low. Hooks read the same cache line. */
+static void tell(const struct session *session, uint32_t low)
+{
+	for (size_t i = 0; i < session->present.count; i++) {
+		uint32_t *told = &session->present.at[i]->header->sidecar_low;
+
+		if (!session->present.at[i]->over && __atomic_load_n(told, __ATOMIC_RELAXED) != low)
+			__atomic_store_n(told, low, __ATOMIC_RELAXED); /* [ctl] */
+	}
+}
+
 void pace_follow(struct session *session)
 {
-	priority_follow(&session->priority, least_time_left(session));
+	uint64_t left = least_time_left(session);
+
+	/* before it is low: it may not run for long then */
+	if (priority_may_lower(&session->priority, left))
+		tell(session, 1);
+	priority_follow(&session->priority, left);
+	if (!session->priority.low)
+		tell(session, 0);
 }
 
 void pace_end(struct session *session)

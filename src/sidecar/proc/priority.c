@@ -68,7 +68,8 @@ void priority_init(struct priority *priority)
 {
 	pthread_t thread;
 
-	*priority = (struct priority){ .thread_nice = getpriority(PRIO_PROCESS, 0) };
+	*priority = (struct priority){ .thread_nice = getpriority(PRIO_PROCESS, 0),
+				       .tid = gettid() };
 	priority->autogroup = getsid(0) == getpid() && read_autogroup(&priority->autogroup_nice);
 	if (pthread_create(&thread, NULL, try_both_ways, priority) == 0)
 		pthread_join(thread, NULL);
@@ -77,6 +78,29 @@ void priority_init(struct priority *priority)
 bool priority_starves(uint64_t ran, uint64_t waited)
 {
 	return waited > ran * (PRIORITY_STARVED - 1);
+}
+
+static uint64_t wall_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void stay_ordinary(struct priority *priority, uint64_t now)
+{
+	__atomic_store_n(&priority->until, now + ordinary_ns, __ATOMIC_RELAXED);
+}
+
+void priority_late(struct priority *priority)
+{
+	stay_ordinary(priority, wall_ns());
+	if (priority->thread)
+		setpriority(PRIO_PROCESS, (id_t)priority->tid, priority->thread_nice);
+	/* if the kernel refuses, the next look at the loop asks again, or the next late beat */
+	if (priority->autogroup)
+		write_autogroup(getpid(), priority->autogroup_nice);
 }
 
 /* Checks the processor share of this thread, by the kernel's statistics; sets priority->until if it
@@ -96,27 +120,24 @@ static void look_at_share(struct priority *priority, uint64_t now)
 	/* the first check has nothing to compare with */
 	if (told && priority->asked && priority->low && waited - priority->waited > WAITED_NS &&
 	    priority_starves(ran - priority->ran, waited - priority->waited))
-		priority->until = now + ordinary_ns;
+		stay_ordinary(priority, now);
 	priority->asked = now;
 	priority->ran = ran;
 	priority->waited = waited;
 }
 
-static uint64_t wall_ns(void)
+bool priority_may_lower(const struct priority *priority, uint64_t left)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	return left >= (priority->low ? PRIORITY_RAISE_MS : PRIORITY_LOWER_MS) &&
+	       wall_ns() >= __atomic_load_n(&priority->until, __ATOMIC_RELAXED);
 }
 
 void priority_follow(struct priority *priority, uint64_t left)
 {
-	bool low = left >= (priority->low ? PRIORITY_RAISE_MS : PRIORITY_LOWER_MS);
-	uint64_t now = wall_ns();
+	bool low;
 
-	look_at_share(priority, now);
-	low = low && now >= priority->until;
+	look_at_share(priority, wall_ns());
+	low = priority_may_lower(priority, left);
 	if (low != priority->low) {
 		if (priority->thread)
 			set_nice(low ? PRIORITY_LOW : priority->thread_nice);

@@ -2,7 +2,8 @@
 /*
  * priority.h: the sidecar yields to the programs that it records, until their rings fill up.
  *
- * Runs: sidecar. Signals: no. Allocates: no. Threads: the session's own, whose nice value changes.
+ * Runs: sidecar. Signals: no. Allocates: no. Threads: the session's own, whose nice value changes;
+ * priority_late in any.
  *
  * Problem. The sidecar leads a session of its own (setsid), so the kernel puts it into an autogroup
  * of its own. Groups share a processor equally, whatever their members' nice values and classes
@@ -32,7 +33,11 @@
  * ms and a look every 65,536 records only, that program found a full ring and spun for 1.2 s of
  * processor time. At the program's end the launcher raises the sidecar, which may not have noticed
  * it yet. And if the low share is less than 1/PRIORITY_STARVED, the sidecar does not yield for a
- * while: on an overloaded machine a late sidecar costs more than it saves.
+ * while: on an overloaded machine a late sidecar costs more than it saves. The loop notices that
+ * once a round, which may then take seconds, so the heartbeat says it, too, when it wakes up late.
+ * Measured (2,000 threads that write their first records at one time, three such programs and eight
+ * busy loops on two cores): a low sidecar got no processor for four seconds, and 4 of 170 programs
+ * stopped waiting and lost events. So programs are told, too, and wait longer for a low one.
  *
  * Rejected: SCHED_IDLE, which an ordinary process may not leave again. 19 in place of 10: beside
  * one busy group the share is 1/70 instead of 1/10, and beside ten of them 1/700: writing 50 ms
@@ -56,14 +61,21 @@ struct priority {
 	bool low;       /* the last request */
 	bool due;       /* the kernel has not accepted it yet: it refuses frequent changes */
 	int autogroup_nice, thread_nice; /* the original values */
-	uint64_t until;                  /* wall ns until which it stays ordinary, as it starved */
+	pid_t tid;                       /* the thread's */
+	uint64_t until;                  /* atomic: wall ns until which it stays ordinary, as it
+	                                  * starved */
 	uint64_t asked, ran, waited;     /* wall ns of the last check; this thread's ns then */
 };
 
 /* Starts with ordinary priority; finds out which values may be changed. */
 void priority_init(struct priority *priority);
+/* True if priority_follow() with the same `left` may set the low priority. */
+bool priority_may_lower(const struct priority *priority, uint64_t left);
 /* Sets the priority for `left` ms until a ring is full; 0: no program maps one. */
 void priority_follow(struct priority *priority, uint64_t left);
+/* A thread of this process waited too long for a processor: gives the session's thread its ordinary
+ * priority now, for a while. */
+void priority_late(struct priority *priority);
 /* True if a thread that ran and waited for a processor for so many ns starves. */
 bool priority_starves(uint64_t ran, uint64_t waited);
 /* Call in another process, when the recorded program has ended: gives the sidecar the caller's

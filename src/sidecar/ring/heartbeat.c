@@ -16,15 +16,15 @@ struct heartbeat {
 	pthread_mutex_t lock; /* guards `rings` and `stop` */
 	pthread_cond_t news;
 	const struct ticks *clock;
+	void (*late)(void *context);
+	void *context;
 	VEC(struct ring_file *) rings;
 	bool stop;
 	unsigned unsigned_beats; /* beats since the loop's last sign */
 };
 
-static struct timespec next_beat(void)
+static struct timespec when(uint64_t at)
 {
-	uint64_t at = ticks_wall_ns() + HEARTBEAT_MS * MS;
-
 	return (struct timespec){ .tv_sec = (time_t)(at / (1000 * MS)),
 				  .tv_nsec = (long)(at % (1000 * MS)) };
 }
@@ -47,10 +47,13 @@ static void *beat_always(void *context)
 
 	pthread_mutex_lock(&heartbeat->lock);
 	while (!heartbeat->stop) {
-		struct timespec until = next_beat();
+		uint64_t due = ticks_wall_ns() + HEARTBEAT_MS * MS;
+		struct timespec until = when(due);
 
 		pthread_cond_timedwait(&heartbeat->news, &heartbeat->lock, &until);
 		beat(heartbeat);
+		if (ticks_wall_ns() > due + HEARTBEAT_LATE_MS * MS)
+			heartbeat->late(heartbeat->context);
 	}
 	pthread_mutex_unlock(&heartbeat->lock);
 	return NULL;
@@ -64,12 +67,15 @@ static void destroy(struct heartbeat *heartbeat)
 	free(heartbeat);
 }
 
-struct heartbeat *heartbeat_start(const struct ticks *clock)
+struct heartbeat *heartbeat_start(const struct ticks *clock, void (*late)(void *context),
+				  void *context)
 {
 	struct heartbeat *heartbeat = mem_zero(1, sizeof(*heartbeat));
 	pthread_condattr_t attributes;
 
 	heartbeat->clock = clock;
+	heartbeat->late = late;
+	heartbeat->context = context;
 	heartbeat_sign(heartbeat);
 	pthread_mutex_init(&heartbeat->lock, NULL);
 	pthread_condattr_init(&attributes);

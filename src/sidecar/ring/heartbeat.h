@@ -17,6 +17,10 @@
  * gives signs, so that a loop that hangs is noticed: after HEARTBEAT_LONGEST_MS without a sign the
  * beats end. That time is counted in beats, as the clock runs on while the whole machine is
  * suspended.
+ *
+ * The thread is also the one that knows at once that the sidecar gets no processor: a beat that
+ * comes HEARTBEAT_LATE_MS after its time ends the low priority (proc/priority.h). A low sidecar
+ * beside one busy program waits some ten milliseconds for a slice of time.
  */
 #ifndef SHINY_HEARTBEAT_H
 #define SHINY_HEARTBEAT_H
@@ -24,13 +28,15 @@
 #include "ring_file.h"
 #include "ticks.h"
 
-enum { HEARTBEAT_MS = 200, HEARTBEAT_LONGEST_MS = 20000 };
+enum { HEARTBEAT_MS = 200, HEARTBEAT_LONGEST_MS = 20000, HEARTBEAT_LATE_MS = 300 };
 
 struct heartbeat;
 
-/* Starts the thread, which reads `clock` once a ring has been added. NULL: it cannot be created;
- * the other functions accept NULL, and then only the loop beats. */
-struct heartbeat *heartbeat_start(const struct ticks *clock);
+/* Starts the thread, which reads `clock` once a ring has been added, and calls late(context) behind
+ * a beat that came late. NULL: it cannot be created; the other functions accept NULL, and then only
+ * the loop beats. */
+struct heartbeat *heartbeat_start(const struct ticks *clock, void (*late)(void *context),
+				  void *context);
 void heartbeat_stop(struct heartbeat *heartbeat);
 
 /* Call when a ring is mapped, and before it is released. */

@@ -570,28 +570,3 @@ const struct flow_state *flow_at(const struct flow *flow, uint64_t vaddr)
 
 	return at < flow->state_count && flow->states[at].vaddr == vaddr ? &flow->states[at] : NULL;
 }
-
-bool flow_reaches(const struct flow *flow, uint64_t from, uint64_t to)
-{
-	uint64_t stack[2 * FLOW_STEPS + 2];
-	bool seen[FLOW_STEPS] = { false };
-	size_t count = 0;
-
-	stack[count++] = from;
-	while (count) {
-		const struct flow_state *state = flow_at(flow, stack[--count]);
-
-		for (int i = 0; state && i < 2; i++) {
-			const struct flow_state *next =
-				state->successors[i] ? flow_at(flow, state->successors[i]) : NULL;
-
-			if (!next || seen[next - flow->states])
-				continue;
-			if (next->vaddr == to)
-				return true;
-			seen[next - flow->states] = true;
-			stack[count++] = next->vaddr;
-		}
-	}
-	return false;
-}

@@ -70,8 +70,4 @@ void flow_deinit(struct flow *flow);
 /* Returns the state before the instruction at `vaddr`; NULL: the walk did not reach it. */
 const struct flow_state *flow_at(const struct flow *flow, uint64_t vaddr);
 
-/* True if a path leads from the instruction at `from` to the one at `to`; from one to itself only
- * around a loop. */
-bool flow_reaches(const struct flow *flow, uint64_t from, uint64_t to);
-
 #endif

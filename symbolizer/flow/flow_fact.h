@@ -66,8 +66,7 @@ struct flow_fact {
 	int64_t displacement;
 	unsigned scale; /* the store adds an index register times this; 0: none */
 	uint32_t arm; /* differs between the arms of a branch; 0: before the first branch, or
-	               * certain. Whether two facts are alternatives or follow each other:
-	               * flow_reaches() */
+	               * certain */
 	bool certain; /* on every path from the start to the function's end. Paths with a null
 	               * pointer, or that end in a noreturn call (an assertion, a throw), don't
 	               * count */

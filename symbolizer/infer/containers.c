@@ -286,8 +286,3 @@ uint64_t container_rules_hash(const struct container_rules *rules)
 {
 	return rules->hash;
 }
-
-size_t container_rules_count(const struct container_rules *rules)
-{
-	return rules->count;
-}

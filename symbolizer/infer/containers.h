@@ -72,6 +72,4 @@ bool container_rules_match(const char *pattern, const char *text);
 /* Returns the hash of all lines. It is part of a cache key: other rules give other answers. */
 uint64_t container_rules_hash(const struct container_rules *rules);
 
-size_t container_rules_count(const struct container_rules *rules);
-
 #endif

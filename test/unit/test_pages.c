@@ -19,6 +19,27 @@
 
 static char path[64];
 
+struct page_wanted {
+	uint64_t page;
+	unsigned set;
+};
+
+static void take_set(void *context, uint64_t range, const uint8_t sets[RANGE_PAGES])
+{
+	struct page_wanted *wanted = context;
+
+	if (range == wanted->page / RANGE_PAGES)
+		wanted->set = sets[wanted->page % RANGE_PAGES];
+}
+
+static unsigned history_of(const struct page_history *history, uint64_t page)
+{
+	struct page_wanted wanted = { .page = page };
+
+	page_history_each(history, take_set, &wanted);
+	return wanted.set;
+}
+
 static void put(struct store *s, uint64_t time, uint32_t process, uint8_t kind, uint64_t address,
 		uint64_t size, uint64_t old, uint32_t stack, uint8_t api)
 {
@@ -218,9 +239,9 @@ static void history(void)
 	number("history/D+P", sets_seen[PAGE_DESTROYED | PAGE_PERSISTENT], 2);
 	number("history/D", sets_seen[PAGE_DESTROYED], 2 * RANGE_PAGES + 1 - 5);
 	number("history/none", sets_seen[0], RANGE_PAGES - 1);
-	number("history/of a page", page_history_of(&h, (BASE + RANGE_BYTES) / PAGE_BYTES + 511),
+	number("history/of a page", history_of(&h, (BASE + RANGE_BYTES) / PAGE_BYTES + 511),
 	       PAGE_DESTROYED | PAGE_PERSISTENT);
-	number("history/of one that nothing lay on", page_history_of(&h, BASE / PAGE_BYTES + 5000),
+	number("history/of one that nothing lay on", history_of(&h, BASE / PAGE_BYTES + 5000),
 	       0);
 	page_history_deinit(&h);
 }
@@ -235,9 +256,9 @@ static void far_apart(void)
 	page_history_mark(&h, far, 16, PAGE_REUSED);
 	page_history_mark(&h, BASE, 16, PAGE_PERSISTENT);
 	page_history_mark(&h, far, RANGE_BYTES, PAGE_DESTROYED);
-	number("far apart/the first", page_history_of(&h, BASE / PAGE_BYTES),
+	number("far apart/the first", history_of(&h, BASE / PAGE_BYTES),
 	       PAGE_DESTROYED | PAGE_PERSISTENT);
-	number("far apart/the other", page_history_of(&h, far / PAGE_BYTES),
+	number("far apart/the other", history_of(&h, far / PAGE_BYTES),
 	       PAGE_DESTROYED | PAGE_REUSED);
 	page_history_deinit(&h);
 }
@@ -632,7 +653,7 @@ static void compare(const char *name, struct pages *p)
 			}
 		for (unsigned k = 0; k <= PAGES; k++)
 			wrong_history +=
-				page_history_of(&q->history, RING / 4096 + k) != at[k].ever;
+				history_of(&q->history, RING / 4096 + k) != at[k].ever;
 	}
 	snprintf(text, sizeof(text), "%s/blocks", name);
 	number(text, p->total.blocks, model.blocks);

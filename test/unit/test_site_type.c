@@ -509,8 +509,7 @@ static void rule_files(void)
 	struct container_rules *rules = NULL, *more = NULL;
 	struct shiny_err *err = container_rules_load(NULL, &rules);
 
-	fixture_result(!err && container_rules_count(rules) > 100, "built-in rules", "%s",
-		       err ? err->message : "few");
+	fixture_result(!err, "built-in rules", "%s", err ? err->message : "");
 	rules_of("a rule of the table", "# nothing\n\n", "std::vector::push_back",
 		 CONTAINER_CONTAINER, "{0}", 0);
 	rules_of("a user's rule goes first", "container std::vector::* {1} loose header=16\n",

@@ -68,15 +68,6 @@ void page_history_mark(struct page_history *history, uint64_t address, uint64_t 
 	}
 }
 
-unsigned page_history_of(struct page_history *history, uint64_t page)
-{
-	const struct page_history_range *range = range_map_find(&history->map, page / RANGE_PAGES);
-
-	return !range	    ? 0u
-	       : range->any ? (unsigned)(range->all | range->sets[page % RANGE_PAGES])
-			    : range->all;
-}
-
 static int by_number(const void *left, const void *right)
 {
 	uint64_t a = ((const struct range_entry *)left)->number,

@@ -28,8 +28,6 @@ struct page_history { /* zeroed: empty */
 /* Adds the state of an object to the pages where it lay. */
 void page_history_mark(struct page_history *history, uint64_t address, uint64_t size,
 		       enum page_state state);
-/* Returns the set of a page (address / 4096). */
-unsigned page_history_of(struct page_history *history, uint64_t page);
 
 /* Calls `each` for every used range, ascending, with the sets of its 512 pages. */
 typedef void page_history_fn(void *context, uint64_t range, const uint8_t sets[RANGE_PAGES]);

@@ -193,16 +193,6 @@ bool registry_remove(struct registry *r, uint64_t address, struct entry *out)
 	return entry;
 }
 
-size_t registry_bytes(const struct registry *r)
-{
-	size_t bytes = ((size_t)1 << r->depth) * sizeof(*r->directory) +
-		       r->segments.room * sizeof(*r->segments.at);
-
-	for (size_t i = 0; i < r->slabs.count; i++)
-		bytes += r->slabs.at[i].bytes;
-	return bytes;
-}
-
 void registry_each(const struct registry *r, registry_each_fn *each, void *context)
 {
 	for (size_t i = 0; i < r->segments.count; i++) {

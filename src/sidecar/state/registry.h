@@ -126,7 +126,6 @@ bool registry_remove(struct registry *registry, uint64_t address, struct entry *
 /* For the inline functions below, if the first group of cells does not decide. */
 struct entry *registry_enter_slow(struct registry *registry, uint64_t address, bool *there);
 const struct entry *registry_leave_slow(struct registry *registry, uint64_t address);
-size_t registry_bytes(const struct registry *registry);
 
 typedef void registry_each_fn(void *context, const struct entry *entry);
 /* `each` must not change the registry */

@@ -35,30 +35,30 @@ static void count_torn_rings(struct session *session)
 		if (a->torn || !a->header || !ring_torn(a))
 			continue;
 		a->torn = true;
-		session->noticed.torn++;
+		session->output.noticed.torn++;
 	}
 }
 
 void commit_session(struct session *session)
 {
 	count_torn_rings(session);
-	session_flush_events(session);
+	output_flush_events(&session->output);
 	for (size_t i = 0; i < session->streams.count; i++)
 		if (session->streams.at[i]->changed)
-			session_put_stream(session, session->streams.at[i], 0);
+			output_put_stream(&session->output, session->streams.at[i], 0);
 	session_beat(session);
-	finish_write_new(session);
+	finish_write_new(&session->output);
 	counter_rows_write(session);
 	mappings_write(session);
 	session_beat(session);
 	drain_mark_taken(session);
-	if (session->store && !session->err)
-		session_fail(session, store_commit(session->store));
-	if (session->err)
+	if (session->output.store && !session->output.err)
+		output_fail(&session->output, store_commit(session->output.store));
+	if (session->output.err)
 		return;
 	drain_mark_committed(session);
 	process_free_slots(session);
-	session->committed = session->total_events;
+	session->committed = session->output.total_events;
 	session->write_tries = 0;
 }
 
@@ -122,16 +122,16 @@ bool commit_holds_all(const struct session *session)
 struct shiny_err *commit_failed(struct session *session, const char *directory,
 				struct shiny_err *err)
 {
-	AUTO_FREE char *path = text_shell(session->path), *rings = text_shell(directory);
-	AUTO_FREE char *whole = mem_format("%s.whole", session->path);
-	AUTO_FREE char *behind = mem_format("%s.rest", session->path);
+	AUTO_FREE char *path = text_shell(session->output.path), *rings = text_shell(directory);
+	AUTO_FREE char *whole = mem_format("%s.whole", session->output.path);
+	AUTO_FREE char *behind = mem_format("%s.rest", session->output.path);
 	AUTO_FREE char *to_whole = text_shell(whole), *to_rest = text_shell(behind);
 	const char *lost = "";
 	bool rest = !commit_holds_all(session);
 
 	drain_take_back(session);
-	store_abandon(session->store);
-	session->store = NULL;
+	store_abandon(session->output.store);
+	session->output.store = NULL;
 	if (session->committed && !session->options->with_events)
 		lost = "with --no-events, what was read before the last commit is lost; ";
 	else if (session->committed && !rest)
@@ -145,7 +145,7 @@ struct shiny_err *commit_failed(struct session *session, const char *directory,
 			" events: shinyctl collect %s --out %s ; what came after them, from %s: "
 			"shinyctl collect %s --out %s",
 			session->committed, path, to_whole, rings, rings, to_rest);
-	store_remove(session->path); /* a new file without a commit is of no use */
+	store_remove(session->output.path); /* a new file without a commit is of no use */
 	return shiny_err_advise(err,
 				"%sfree some space, or name a file elsewhere; what is kept in %s: "
 				"shinyctl collect %s --out %s",
@@ -175,7 +175,7 @@ void commit_release_rings(struct session *session)
 	for (size_t i = session->present.count; i-- > 0;) {
 		struct ring_file *a = session->present.at[i];
 
-		if (!a->over || !a->header || session->err || session->options->leftover)
+		if (!a->over || !a->header || session->output.err || session->options->leftover)
 			continue;
 		if (!session->options->keep_rings && (unlink(a->path) == 0 || errno == ENOENT))
 			session->present.at[i] = session->present.at[--session->present.count];

@@ -213,7 +213,7 @@ static bool work(struct loop *loop, uint64_t wall)
 	accesses_serve(session);
 	pace_follow(session);
 	if (session->ahead)
-		resolve_ahead_offer(session->ahead, &session->ids);
+		resolve_ahead_offer(session->ahead, &session->output.ids);
 	if (wall - loop->committed >= 1000 * MS || commit_is_due(session)) {
 		commit_session(session);
 		commit_release_rings(session);
@@ -269,7 +269,7 @@ struct shiny_err *loop_serve(struct session *session, struct directory *dir)
 			     .hung_up = session->options->launcher_fd < 0 };
 	struct shiny_err *err = NULL;
 
-	while (!stop_asked() && !session->err) {
+	while (!stop_asked() && !session->output.err) {
 		uint64_t wall = ticks_wall_ns(), soon;
 		bool some_end = false;
 

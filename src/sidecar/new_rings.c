@@ -36,18 +36,19 @@ static struct shiny_err *take_ring(struct session *session, struct ring_file *ri
 	bool foreign = memcmp(ring->boot_id, session->boot_id, sizeof(ring->boot_id)) != 0;
 	uint32_t before;
 
-	if (!session->ticks_known) {
-		ticks_init(&session->ticks, ring->clock, ring->start_ticks, ring->start_boottime,
-			   ring->ticks_per_second, foreign);
-		session->ticks_known = true;
-		session->start_realtime = ring->start_realtime;
-	} else if (ring->clock != session->ticks.kind || foreign != session->ticks.foreign) {
+	if (!session->output.ticks_known) {
+		ticks_init(&session->output.ticks, ring->clock, ring->start_ticks,
+			   ring->start_boottime, ring->ticks_per_second, foreign);
+		session->output.ticks_known = true;
+		session->output.start_realtime = ring->start_realtime;
+	} else if (ring->clock != session->output.ticks.kind ||
+		   foreign != session->output.ticks.foreign) {
 		struct shiny_err *err =
 			shiny_err(SHINY_ERR_OTHER,
 				  "%s: its clock is %" PRIu32 "%s, the session's %" PRIu32 "%s",
 				  ring->path, ring->clock, foreign ? " of another boot" : "",
-				  session->ticks.kind,
-				  session->ticks.foreign ? " of another boot" : "");
+				  session->output.ticks.kind,
+				  session->output.ticks.foreign ? " of another boot" : "");
 		ring_close(ring);
 		return err;
 	}
@@ -58,10 +59,11 @@ static struct shiny_err *take_ring(struct session *session, struct ring_file *ri
 		ring->told_before = before;
 	else
 		ring->lies = true;
-	session->noticed.drained_before += ring->told_before;
+	session->output.noticed.drained_before += ring->told_before;
 	/* programs take a pid without a beat for a sidecar that has given up */
 	/* [ctl] */
-	__atomic_store_n(&ring->header->sidecar_beat, ticks_now(&session->ticks), __ATOMIC_RELAXED);
+	__atomic_store_n(&ring->header->sidecar_beat, ticks_now(&session->output.ticks),
+			 __ATOMIC_RELAXED);
 	/* [ctl] */
 	__atomic_store_n(&ring->header->sidecar_low, session->priority.low, __ATOMIC_RELAXED);
 	/* [ctl] */
@@ -81,11 +83,11 @@ static int by_start(const void *a, const void *b)
 }
 
 /* Takes a mark from outside (wire.h): writes it to the session and removes its file. */
-static void take_mark(struct session *session, int directory, const char *file)
+static void take_mark(struct output *output, int directory, const char *file)
 {
 	char name[SHINY_TAG_NAME_MAX + 1] = "";
 	uint64_t boottime = strtoull(file + strlen(SHINY_MARK_PREFIX), NULL, 10),
-		 start = session->ticks.read_boottime;
+		 start = output->ticks.read_boottime;
 	int fd = openat(directory, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	ssize_t bytes = fd >= 0 ? read(fd, name, sizeof(name) - 1) : -1;
 
@@ -93,11 +95,11 @@ static void take_mark(struct session *session, int directory, const char *file)
 		close(fd);
 	unlinkat(directory, file, 0);
 	if (bytes > 0 && name[0])
-		session_fail(session,
-			     store_put_mark(session->store,
-					    &(struct store_mark){
-						    .time = boottime > start ? boottime - start : 0,
-						    .name = name }));
+		output_fail(output,
+			    store_put_mark(output->store,
+					   &(struct store_mark){
+						   .time = boottime > start ? boottime - start : 0,
+						   .name = name }));
 }
 
 /* Scans the processes of known rings first, as files of the directory name them as parents. */
@@ -157,15 +159,16 @@ static struct ring_file *open_if_new(struct session *session, struct directory *
 static void note_error(struct session *session, struct directory *dir, struct shiny_err *err,
 		       struct shiny_err **first)
 {
-	if (err && session->store && dir->noted++ < NOTES)
-		session_fail(session, store_put_note(session->store, 0, err->message));
-	if (err && !session->store && !*first)
+	if (err && session->output.store && dir->noted++ < NOTES)
+		output_fail(&session->output,
+			    store_put_note(session->output.store, 0, err->message));
+	if (err && !session->output.store && !*first)
 		*first = err;
 	else
 		shiny_err_free(err);
 }
 
-void new_rings_note_rest(struct session *session, const struct directory *dir)
+void new_rings_note_rest(struct output *output, const struct directory *dir)
 {
 	char text[100];
 
@@ -174,7 +177,7 @@ void new_rings_note_rest(struct session *session, const struct directory *dir)
 	snprintf(text, sizeof(text),
 		 "%" PRIu64 " more files in the session directory could not be read as rings",
 		 dir->noted - NOTES);
-	session_fail(session, store_put_note(session->store, 0, text));
+	output_fail(output, store_put_note(output->store, 0, text));
 }
 
 struct newcomers {
@@ -188,13 +191,13 @@ static void take_file(struct session *session, struct directory *dir, int handle
 	struct shiny_err *err = NULL;
 	struct ring_file *ring;
 
-	if (has_prefix(file, SHINY_MARK_PREFIX) && session->store)
-		take_mark(session, handle, file);
-	if (has_prefix(file, SNAPSHOT_ASK_PREFIX) && session->store)
+	if (has_prefix(file, SHINY_MARK_PREFIX) && session->output.store)
+		take_mark(&session->output, handle, file);
+	if (has_prefix(file, SNAPSHOT_ASK_PREFIX) && session->output.store)
 		snapshot_queue_take(session, handle, file);
-	if (has_prefix(file, ACCESS_ASK_PREFIX) && session->store)
+	if (has_prefix(file, ACCESS_ASK_PREFIX) && session->output.store)
 		accesses_switch(session, handle, file);
-	if (has_prefix(file, SHINY_UNRECORDED_PREFIX) && session->store)
+	if (has_prefix(file, SHINY_UNRECORDED_PREFIX) && session->output.store)
 		unrecorded_take(session, handle, file);
 	if (!has_prefix(file, SHINY_RING_PREFIX))
 		return;
@@ -214,10 +217,10 @@ static void serve_new_rings(struct session *session, struct directory *dir,
 	for (size_t i = 0; i < found->rings.count; i++) {
 		struct shiny_err *err = take_ring(session, found->rings.at[i]);
 
-		if (!err && !session->store)
+		if (!err && !session->output.store)
 			err = session_file_create(session, session->rings.at[0],
 						  session->rings.at[0]->pid);
-		if (err && !session->store) { /* without a session file none can be served */
+		if (err && !session->output.store) { /* without a session file none can be served */
 			shiny_err_free(found->first);
 			found->first = err;
 			for (size_t k = i + 1; k < found->rings.count; k++)
@@ -240,7 +243,7 @@ struct shiny_err *new_rings_take(struct session *session, struct directory *dir)
 	still = directory_is_still(dir);
 	handle = still ? NULL : opendir(dir->path);
 	scan_known_rings(session);
-	session->looked = session->ticks_known ? ticks_now(&session->ticks) : 0;
+	session->looked = session->output.ticks_known ? ticks_now(&session->output.ticks) : 0;
 	if (still)
 		return NULL;
 	dir->making = 0;
@@ -257,7 +260,7 @@ struct shiny_err *new_rings_take(struct session *session, struct directory *dir)
 	serve_new_rings(session, dir, &found);
 	free(found.rings.at);
 	first = found.first;
-	if (!first || !session->store)
+	if (!first || !session->output.store)
 		return first;
 	found.first = NULL; /* found before there was a session file */
 	note_error(session, dir, first, &found.first);

@@ -16,6 +16,6 @@
  */
 SHINY_MUST_CHECK struct shiny_err *new_rings_take(struct session *session, struct directory *dir);
 /* Call at the end: notes how many more files were refused than have notes. */
-void new_rings_note_rest(struct session *session, const struct directory *dir);
+void new_rings_note_rest(struct output *output, const struct directory *dir);
 
 #endif

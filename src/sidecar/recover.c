@@ -44,7 +44,8 @@ static void end_block(struct recovery *recovery, struct process *p, const struct
 	struct entry old;
 
 	if (registry_remove(&p->registry, e->address, &old))
-		apply_block_ended(recovery->session, &recovery->stream, &old, how, e->time);
+		apply_block_ended(&recovery->session->output, &recovery->stream, &old, how,
+				  e->time);
 	else
 		p->noticed.unknown_frees++;
 }
@@ -67,30 +68,31 @@ static void move_block(struct recovery *recovery, struct process *p, const struc
 	if (e->old_address && registry_remove(&p->registry, e->old_address, &old)) {
 		entry->vtable = old.vtable;
 		entry->flags |= old.flags & ENTRY_OF_VTABLE;
-		apply_block_ended(recovery->session, &recovery->stream, &old, END_FREED, e->time);
+		apply_block_ended(&recovery->session->output, &recovery->stream, &old, END_FREED,
+				  e->time);
 	}
 	entry->flags |= ENTRY_REALLOC;
-	apply_block_began(recovery->session, &recovery->stream, entry, e->time);
+	apply_block_began(&recovery->session->output, &recovery->stream, entry, e->time);
 }
 
-static void read_type(struct session *session, struct process *p, const struct event *e)
+static void read_type(struct output *output, struct process *p, const struct event *e)
 {
 	struct entry *entry = registry_find(&p->registry, e->address);
 
-	if (!entry || !e->vtable || e->vtable > session->ids.vtables.count)
+	if (!entry || !e->vtable || e->vtable > output->ids.vtables.count)
 		return;
 	if ((entry->flags & ENTRY_API) == SHINY_API_COLLECTED)
-		session->ids.vtables.at[e->vtable - 1].kind = true;
+		output->ids.vtables.at[e->vtable - 1].kind = true;
 	apply_reading(entry, e->vtable, e->api);
 }
 
 /* Returns the kind of a garbage-collected object, which its ALLOC has, and marks it as one; 0:
  * none. */
-static uint32_t kind_of(struct session *session, const struct event *e)
+static uint32_t kind_of(struct output *output, const struct event *e)
 {
-	if (e->kind != EVENT_ALLOC || !e->vtable || e->vtable > session->ids.vtables.count)
+	if (e->kind != EVENT_ALLOC || !e->vtable || e->vtable > output->ids.vtables.count)
 		return 0;
-	session->ids.vtables.at[e->vtable - 1].kind = true;
+	output->ids.vtables.at[e->vtable - 1].kind = true;
 	return e->vtable;
 }
 
@@ -103,19 +105,19 @@ static bool replay_event(void *context, const struct event *e)
 				    : NULL;
 	struct entry entry;
 
-	if (!p || session->err)
-		return !session->err;
-	total_until(&session->total, e->time);
+	if (!p || session->output.err)
+		return !session->output.err;
+	total_until(&session->output.total, e->time);
 	if (p->stats.live.left)
-		total_returns(&session->total, &p->stats.live);
+		total_returns(&session->output.total, &p->stats.live);
 	if (e->time > session->next_fork || p->pending)
 		process_take_over(session, e->time > p->fork_at ? e->time : p->fork_at + 1);
 	recovery->stream.process = p;
 	recovery->stream.head.time = e->time;
 	recovery->until = e->time > recovery->until ? e->time : recovery->until;
-	if (session->store)
-		session_fail(session, store_put_events(session->store, e, 1));
-	session->total_events++;
+	if (session->output.store)
+		output_fail(&session->output, store_put_events(session->output.store, e, 1));
+	session->output.total_events++;
 	p->events++;
 	p->last = e->time > p->last ? e->time : p->last;
 	entry = (struct entry){
@@ -123,14 +125,15 @@ static bool replay_event(void *context, const struct event *e)
 		.birth = e->time,
 		.size = e->size & EVENT_BLOCK_MOST,
 		.flags = e->api & ENTRY_API,
-		.site = stats_site(&p->stats, e->stack <= session->ids.stacks.count ? e->stack : 0),
-		.vtable = kind_of(session, e)
+		.site = stats_site(&p->stats,
+				   e->stack <= session->output.ids.stacks.count ? e->stack : 0),
+		.vtable = kind_of(&session->output, e)
 	};
-	if (e->tag && e->tag <= session->tags.count)
+	if (e->tag && e->tag <= session->output.tags.count)
 		entry.site = stats_tagged(&p->stats, entry.site, e->tag);
 	switch (e->kind) {
 	case EVENT_ALLOC:
-		apply_block_began(session, &recovery->stream, &entry, e->time);
+		apply_block_began(&session->output, &recovery->stream, &entry, e->time);
 		break;
 	case EVENT_FREE:
 		end_block(recovery, p, e);
@@ -139,7 +142,7 @@ static bool replay_event(void *context, const struct event *e)
 		move_block(recovery, p, e, &entry);
 		break;
 	case EVENT_VPTR:
-		read_type(session, p, e);
+		read_type(&session->output, p, e);
 		break;
 	default:
 		break;
@@ -156,26 +159,26 @@ struct recovery *recovery_create(const struct sidecar_options *options, const ch
 	recovery->file = file;
 	recovery->session = session_create(options, 0);
 	/* as for another boot: there is no "now" */
-	recovery->session->ticks = (struct ticks){ .kind = SHINY_CLOCK_MONOTONIC,
-						   .foreign = true,
-						   .settled = true,
-						   .rate = UINT64_C(1) << 32 };
-	recovery->session->ticks_known = true;
+	recovery->session->output.ticks = (struct ticks){ .kind = SHINY_CLOCK_MONOTONIC,
+							  .foreign = true,
+							  .settled = true,
+							  .rate = UINT64_C(1) << 32 };
+	recovery->session->output.ticks_known = true;
 	return recovery;
 }
 
 /* Removes an output file that is not finished. */
-static void drop_out(struct session *session)
+static void drop_out(struct output *output)
 {
-	store_abandon(session->store);
-	unlink(session->path);
-	session->store = NULL;
+	store_abandon(output->store);
+	unlink(output->path);
+	output->store = NULL;
 }
 
 void recovery_destroy(struct recovery *recovery)
 {
-	if (recovery->session->store)
-		drop_out(recovery->session);
+	if (recovery->session->output.store)
+		drop_out(&recovery->session->output);
 	free(recovery->tails.at);
 	session_destroy(recovery->session);
 	free(recovery);
@@ -216,8 +219,8 @@ struct shiny_err *recovery_read(struct recovery *recovery, bool *behind)
 					       recovery);
 	if (!err)
 		err = store_astray(recovery->from, false, &astray);
-	if (astray > recovery->session->noticed.astray)
-		recovery->session->noticed.astray = astray;
+	if (astray > recovery->session->output.noticed.astray)
+		recovery->session->output.noticed.astray = astray;
 	recovery->block = last;
 	close_from(recovery);
 	*behind = recovery->behind;
@@ -236,7 +239,7 @@ static struct shiny_err *put_rest(struct recovery *recovery, struct sidecar_summ
 	if (err)
 		return err;
 	process_take_over(session, UINT64_MAX);
-	session->applied_until = recovery->until;
+	session->output.applied_until = recovery->until;
 	if (!session->rings.count)
 		return shiny_err(SHINY_ERR_OTHER,
 				 "nothing was committed before the recording ended");
@@ -244,11 +247,11 @@ static struct shiny_err *put_rest(struct recovery *recovery, struct sidecar_summ
 		 "the recording did not finish: this is what it had committed, until %.3f s after "
 		 "its start",
 		 (double)recovery->until / 1e9);
-	session_fail(session, store_put_note(session->store, 0, text));
-	session->noticed.cut_short = 1;
+	output_fail(&session->output, store_put_note(session->output.store, 0, text));
+	session->output.noticed.cut_short = 1;
 	finish_session(session, summary);
-	err = session->err;
-	session->err = NULL;
+	err = session->output.err;
+	session->output.err = NULL;
 	return err;
 }
 
@@ -258,12 +261,12 @@ static struct shiny_err *open_out(struct recovery *recovery)
 	size_t length = strlen(recovery->file);
 	bool named = length > 6 && !strcmp(recovery->file + length - 6, ".shiny");
 
-	recovery->session->path =
+	recovery->session->output.path =
 		options->out ? mem_text(options->out)
 			     : mem_format("%.*s.recovered.shiny", (int)(length - (named ? 6 : 0)),
 					  recovery->file);
-	return store_create(recovery->session->path, options->force, options->with_events,
-			    &recovery->session->store);
+	return store_create(recovery->session->output.path, options->force, options->with_events,
+			    &recovery->session->output.store);
 }
 
 struct shiny_err *recovery_finish(struct recovery *recovery, struct sidecar_summary *out)
@@ -271,21 +274,21 @@ struct shiny_err *recovery_finish(struct recovery *recovery, struct sidecar_summ
 	struct session *session = recovery->session;
 	struct sidecar_summary summary = { 0 };
 	struct store_totals totals = { 0 };
-	struct shiny_err *err = session->store ? NULL : open_out(recovery);
+	struct shiny_err *err = session->output.store ? NULL : open_out(recovery);
 
 	if (err)
 		return err;
 	err = put_rest(recovery, &summary);
 	if (err)
 		return err;
-	err = store_finish(session->store, &totals);
-	session->store = NULL;
+	err = store_finish(session->output.store, &totals);
+	session->output.store = NULL;
 	if (err)
 		return err;
 	summary.sites = totals.sites;
 	summary.types = totals.types;
 	summary.log_left = totals.log_left;
-	snprintf(summary.path, sizeof(summary.path), "%s", session->path);
+	snprintf(summary.path, sizeof(summary.path), "%s", session->output.path);
 	*out = summary;
 	return NULL;
 }

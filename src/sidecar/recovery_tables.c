@@ -36,19 +36,19 @@ static void take_module(struct recovery *recovery, const struct query *row)
 
 	for (; bytes < sizeof(id) && sscanf(hex + 2 * bytes, "%2x", &byte) == 1; bytes++)
 		id[bytes] = (uint8_t)byte;
-	ids_module(&recovery->session->ids, query_verbatim(row, 0), id, bytes);
+	ids_module(&recovery->session->output.ids, query_verbatim(row, 0), id, bytes);
 }
 
 static void take_frame(struct recovery *recovery, const struct query *row)
 {
-	struct ids *ids = &recovery->session->ids;
+	struct ids *ids = &recovery->session->output.ids;
 
 	ids_frame(ids, query_id(row, 0, ids->modules.count + 1), (uint64_t)query_number(row, 1));
 }
 
 static void take_vtable(struct recovery *recovery, const struct query *row)
 {
-	struct ids *ids = &recovery->session->ids;
+	struct ids *ids = &recovery->session->output.ids;
 
 	ids_vtable(ids, query_id(row, 0, ids->modules.count + 1), (uint64_t)query_number(row, 1),
 		   false);
@@ -56,7 +56,8 @@ static void take_vtable(struct recovery *recovery, const struct query *row)
 
 static void take_tail(struct recovery *recovery, const struct query *row)
 {
-	size_t limit = recovery->session->ids.frames.count + 1, id = recovery->tails.count + 1;
+	size_t limit = recovery->session->output.ids.frames.count + 1,
+	       id = recovery->tails.count + 1;
 	struct tail *tail = vec_push(&recovery->tails);
 
 	for (int i = 0; i < 6; i++)
@@ -67,7 +68,7 @@ static void take_tail(struct recovery *recovery, const struct query *row)
 static void take_stack(struct recovery *recovery, const uint32_t part[7])
 {
 	uint32_t frames[SHINY_FRAMES_MAX + 6],
-		count = 0, limit = (uint32_t)recovery->session->ids.frames.count;
+		count = 0, limit = (uint32_t)recovery->session->output.ids.frames.count;
 	uint32_t next = part[6];
 
 	for (int i = 0; i < 6; i++)
@@ -81,7 +82,7 @@ static void take_stack(struct recovery *recovery, const uint32_t part[7])
 	for (uint32_t i = 0; i < count; i++)
 		if (!frames[i] || frames[i] > limit)
 			count = i; /* a damaged file */
-	ids_stack(&recovery->session->ids, frames,
+	ids_stack(&recovery->session->output.ids, frames,
 		  count < SHINY_FRAMES_MAX ? count : SHINY_FRAMES_MAX);
 }
 
@@ -112,12 +113,13 @@ static void take_thread(struct recovery *recovery, const struct query *row)
 	};
 
 	recovery->session->threads++;
-	session_fail(recovery->session, store_put_thread(recovery->session->store, &thread));
+	output_fail(&recovery->session->output,
+		    store_put_thread(recovery->session->output.store, &thread));
 }
 
 static void take_tag(struct recovery *recovery, const struct query *row)
 {
-	session_tag(recovery->session, query_verbatim(row, 0));
+	output_tag(&recovery->session->output, query_verbatim(row, 0));
 }
 
 static void take_mark(struct recovery *recovery, const struct query *row)
@@ -127,7 +129,8 @@ static void take_mark(struct recovery *recovery, const struct query *row)
 				   .time = (uint64_t)query_number(row, 2),
 				   .name = query_verbatim(row, 3) };
 
-	session_fail(recovery->session, store_put_mark(recovery->session->store, &mark));
+	output_fail(&recovery->session->output,
+		    store_put_mark(recovery->session->output.store, &mark));
 }
 
 static void take_unrecorded(struct recovery *recovery, const struct query *row)
@@ -143,14 +146,15 @@ static void take_unrecorded(struct recovery *recovery, const struct query *row)
 		.time = (uint64_t)query_number(row, 7),
 	};
 
-	session_fail(recovery->session, store_put_unrecorded(recovery->session->store, &program));
+	output_fail(&recovery->session->output,
+		    store_put_unrecorded(recovery->session->output.store, &program));
 }
 
 static void take_note(struct recovery *recovery, const struct query *row)
 {
-	session_fail(recovery->session,
-		     store_put_note(recovery->session->store, (uint32_t)query_number(row, 0),
-				    query_verbatim(row, 1)));
+	output_fail(&recovery->session->output,
+		    store_put_note(recovery->session->output.store, (uint32_t)query_number(row, 0),
+				   query_verbatim(row, 1)));
 }
 
 /* Creates a ring, which here stands for the facts that its processes have in common. */
@@ -207,8 +211,8 @@ static struct process *add_process(struct recovery *recovery, const struct query
 	}
 	p->ring = parent ? parent->ring : ring_of(session, row);
 	registry_init(&p->registry);
-	stats_init(&p->stats, &session->total);
-	total_begins(&session->total, p->start);
+	stats_init(&p->stats, &session->output.total);
+	total_begins(&session->output.total, p->start);
 	p->memory = mappings_create(session->memory, p->id);
 	process_enlist(session, p);
 	return p;
@@ -240,7 +244,7 @@ static void take_process(struct recovery *recovery, const struct query *row)
 		p->status = !strcmp(ending, "killed") ? (int)query_number(row, 14)
 						      : (int)query_number(row, 14) << 8;
 	if (p->end && !ended)
-		total_ends(&session->total, &p->stats.live, p->end, p->replaced);
+		total_ends(&session->output.total, &p->stats.live, p->end, p->replaced);
 }
 
 /* Takes the time of a memory sample: the process ran then, whether or not it allocated. */
@@ -263,7 +267,7 @@ static void take_counter(struct recovery *recovery, const struct query *row)
 	struct session *session = recovery->session;
 	uint32_t id = query_id(row, 0, session->processes.count + 1);
 	struct process *p = id ? session->processes.at[id - 1] : NULL;
-	struct noticed *noticed = p ? &p->noticed : &session->noticed;
+	struct noticed *noticed = p ? &p->noticed : &session->output.noticed;
 	uint64_t count = (uint64_t)query_number(row, 2), *inside;
 	const char *name = query_verbatim(row, 1);
 
@@ -302,7 +306,7 @@ static struct shiny_err *take_each(struct recovery *recovery, const struct table
 
 struct shiny_err *recovery_take_tables(struct recovery *recovery)
 {
-	const struct ids *ids = &recovery->session->ids;
+	const struct ids *ids = &recovery->session->output.ids;
 	const struct table_reading readings[] = {
 		{ "SELECT path, build_id FROM module WHERE id > ?1 ORDER BY id", ids->modules.count,
 		  take_module },
@@ -321,8 +325,8 @@ struct shiny_err *recovery_take_tables(struct recovery *recovery)
 		  0, take_process },
 		{ "SELECT process, MAX(ns) FROM memory GROUP BY process", 0, take_sample },
 		{ "SELECT process, name, count FROM counter", 0, take_counter },
-		{ "SELECT name FROM tag WHERE id > ?1 ORDER BY id", recovery->session->tags.count,
-		  take_tag },
+		{ "SELECT name FROM tag WHERE id > ?1 ORDER BY id",
+		  recovery->session->output.tags.count, take_tag },
 	};
 
 	return take_each(recovery, readings, sizeof(readings) / sizeof(*readings));

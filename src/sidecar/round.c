@@ -43,7 +43,7 @@ static uint64_t hold_back(const struct session *session, uint64_t now)
 			ring->later_rounds++;
 		ring->later_before = ring->later;
 		if (ring->later_rounds < ROUNDS && ring->later_time < now &&
-		    ring->later_time >= session->applied_until)
+		    ring->later_time >= session->output.applied_until)
 			now = ring->later_time;
 	}
 	return now;
@@ -51,12 +51,12 @@ static uint64_t hold_back(const struct session *session, uint64_t now)
 
 uint64_t round_run(struct session *session)
 {
-	uint64_t before = session->total_events, now;
+	uint64_t before = session->output.total_events, now;
 
-	ticks_calibrate(&session->ticks, session->applied_until);
+	ticks_calibrate(&session->output.ticks, session->output.applied_until);
 	errands_take(session->errands, session);
 	mappings_take_sample(session);
-	now = session->ticks.foreign ? UINT64_MAX / 4 : session->looked;
+	now = session->output.ticks.foreign ? UINT64_MAX / 4 : session->looked;
 	session_beat(session);
 	for (size_t i = 0; i < session->present.count; i++) {
 		if (session->present.at[i]->over)
@@ -71,7 +71,7 @@ uint64_t round_run(struct session *session)
 	process_look_for_ends(session);
 	now = hold_back(session, now);
 	merge_until(session, now);
-	mappings_take(session, session->behind ? session->applied_until : now);
+	mappings_take(session, session->behind ? session->output.applied_until : now);
 	drain_end_streams(session);
 	/* backwards, as closing moves the last process to the closed one's place */
 	for (size_t i = session->running.count; i-- > 0;) {
@@ -86,7 +86,7 @@ uint64_t round_run(struct session *session)
 
 		if (ticks_wall_ns() - p->closed_wall <= 2500 * MS)
 			break;
-		process_settle(session, p);
+		process_settle(&session->output, p);
 	}
-	return session->total_events - before;
+	return session->output.total_events - before;
 }

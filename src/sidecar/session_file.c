@@ -155,14 +155,14 @@ struct shiny_err *session_file_create(struct session *session, const struct ring
 		path = mem_format("%s.%u%s", base, n, suffix ? ".shiny" : "");
 	}
 	free(base);
-	session->path = path;
+	session->output.path = path;
 	err = store_create(path, session->options->force, session->options->with_events,
-			   &session->store);
+			   &session->output.store);
 	if (err) {
 		AUTO_FREE char *rings = text_shell(session->options->directory);
 		AUTO_FREE char *to = text_shell(path);
 
-		session->store = NULL;
+		session->output.store = NULL;
 		return shiny_err_advise(err,
 					"%s%snothing was read yet: shinyctl collect %s --out %s",
 					err->advice ? err->advice : "", err->advice ? "; " : "",

@@ -31,7 +31,7 @@ struct session *session_create(const struct sidecar_options *options, uint64_t m
 						 .fetch_seconds = FETCH_SECONDS };
 	session->memory = mappings_watch_create(memory_period);
 	session->next_fork = UINT64_MAX;
-	total_init(&session->total);
+	total_init(&session->output.total);
 	return session;
 }
 
@@ -56,19 +56,19 @@ void session_destroy(struct session *session)
 	free(session->processes.at);
 	starts_forget_all(session);
 	free(session->running.at);
-	free(session->variables.at);
-	free(session->watched_ends.at);
+	free(session->output.variables.at);
+	free(session->output.watched_ends.at);
 	accesses_destroy(session);
 	free(session->ended.at);
 	roster_deinit(&session->roster);
 	free(session->rings.at);
 	free(session->present.at);
 	mappings_watch_destroy(session->memory);
-	total_deinit(&session->total);
-	ids_deinit(&session->ids);
-	classes_deinit(&session->classes);
-	texts_deinit(&session->tags);
-	ticks_deinit(&session->ticks);
-	free(session->path);
+	total_deinit(&session->output.total);
+	ids_deinit(&session->output.ids);
+	classes_deinit(&session->output.classes);
+	texts_deinit(&session->output.tags);
+	ticks_deinit(&session->output.ticks);
+	free(session->output.path);
 	free(session);
 }

@@ -118,18 +118,18 @@ static struct shiny_err *nothing_recorded(const char *directory)
  */
 static void end_early(struct session *session, struct directory *dir)
 {
-	uint64_t told = ticks_now(&session->ticks);
+	uint64_t told = ticks_now(&session->output.ticks);
 
 	do {
-		session_fail(session, new_rings_take(session, dir));
+		output_fail(&session->output, new_rings_take(session, dir));
 		round_run(session);
 		if (session->behind && commit_is_due(session)) /* a round stops there */
 			commit_session(session);
 	} while ((ring_end_check(session, dir) ||
-		  (session->behind && session->applied_until < told)) &&
-		 !session->err);
+		  (session->behind && session->output.applied_until < told)) &&
+		 !session->output.err);
 	for (size_t i = 0; i < session->present.count; i++)
-		session->noticed.told_to_end += !session->present.at[i]->over;
+		session->output.noticed.told_to_end += !session->present.at[i]->over;
 }
 
 /* Ends the session and commits, when all programs have ended or a stop was requested. */
@@ -137,14 +137,15 @@ static void end(struct session *session, struct directory *dir)
 {
 	if (stop_asked())
 		end_early(session, dir);
-	session->noticed.lost_chunks += spill_left(session->spill, NULL);
+	session->output.noticed.lost_chunks += spill_left(session->spill, NULL);
 	/* except those of known rings, which close_ring has counted */
 	for (size_t i = 0; i < session->rings.count; i++)
-		session->noticed.lost_chunks -= spill_left(session->spill, session->rings.at[i]);
+		session->output.noticed.lost_chunks -=
+			spill_left(session->spill, session->rings.at[i]);
 	errands_take_last(session->errands, session);
 	notices_settle(session, 0, true);
 	accesses_end(session);
-	new_rings_note_rest(session, dir);
+	new_rings_note_rest(&session->output, dir);
 	commit_session(session);
 }
 
@@ -163,7 +164,7 @@ static struct shiny_err *run(struct session *session, struct directory *dir,
 	session->spill = spill_open(dir->path, session->options->spill);
 	if (!session->options->leftover)
 		session->heartbeat =
-			heartbeat_start(&session->ticks, get_processor, &session->priority);
+			heartbeat_start(&session->output.ticks, get_processor, &session->priority);
 	accesses_begin(session);
 	err = loop_serve(session, dir);
 	heartbeat_stop(session->heartbeat);
@@ -173,21 +174,21 @@ static struct shiny_err *run(struct session *session, struct directory *dir,
 	pace_end(session);
 
 	if (err)
-		session_fail(session, err);
-	if (!session->store)
-		return session->err ? session->err : nothing_recorded(dir->path);
-	if (!session->err)
+		output_fail(&session->output, err);
+	if (!session->output.store)
+		return session->output.err ? session->output.err : nothing_recorded(dir->path);
+	if (!session->output.err)
 		end(session, dir);
-	if (!session->err)
+	if (!session->output.err)
 		finish_session(session, &summary);
-	if (!session->err) {
-		session_fail(session, store_finish(session->store, &totals));
-		session->store = NULL;
+	if (!session->output.err) {
+		output_fail(&session->output, store_finish(session->output.store, &totals));
+		session->output.store = NULL;
 	}
-	if (session->err) {
+	if (session->output.err) {
 		if (commit_holds_all(session) && !session->options->keep_rings)
 			directory_remove(session, dir);
-		return commit_failed(session, dir->path, session->err);
+		return commit_failed(session, dir->path, session->output.err);
 	}
 	summary.sites = totals.sites;
 	summary.types = totals.types;
@@ -196,7 +197,7 @@ static struct shiny_err *run(struct session *session, struct directory *dir,
 	session->spill = NULL;
 	if (!session->options->keep_rings)
 		summary.late = directory_remove(session, dir) && !stop_asked();
-	snprintf(summary.path, sizeof(summary.path), "%s", session->path);
+	snprintf(summary.path, sizeof(summary.path), "%s", session->output.path);
 	*out = summary;
 	return NULL;
 }

@@ -86,13 +86,12 @@ static bool is_file(const char *path, const char *name)
 	return !strcmp(slash ? slash + 1 : path, name);
 }
 
-static void take_space(const struct session *session, const struct process *p,
-		       struct edge_scan *scan)
+static void take_space(const struct output *output, const struct process *p, struct edge_scan *scan)
 {
 	for (size_t i = 0; i < p->space.live.count; i++) {
 		const struct mapping *m = &p->space.live.at[i];
 
-		const char *path = session->ids.modules.at[m->module - 1].path;
+		const char *path = output->ids.modules.at[m->module - 1].path;
 
 		if (is_file(path, "libshiny.so"))
 			*vec_push(&scan->own) = (struct scan_own){ m->start, m->end };
@@ -117,15 +116,15 @@ static bool drain(struct session *session, struct directory *dir, uint64_t patie
 {
 	uint64_t until = ticks_wall_ns() + patience;
 
-	session_fail(session, new_rings_take(session, dir));
-	while (!session->err &&
+	output_fail(&session->output, new_rings_take(session, dir));
+	while (!session->output.err &&
 	       (round_run(session) || round_is_held_back(session) || session->behind)) {
 		if (ticks_wall_ns() > until)
 			return false;
 		if (session->behind && commit_is_due(session)) /* a round stops there */
 			commit_session(session);
 	}
-	return !session->err;
+	return !session->output.err;
 }
 
 static struct shiny_err *too_late(void)
@@ -147,7 +146,7 @@ static struct shiny_err *hold_and_copy(struct session *session, struct directory
 	SHINY_TRY(tracee_stop(p->pid, &tracee));
 	if (!drain(session, dir, stopped_patience))
 		err = too_late();
-	s->row.time = ticks_ns(&session->ticks, ticks_now(&session->ticks));
+	s->row.time = ticks_ns(&session->output.ticks, ticks_now(&session->output.ticks));
 	if (!err)
 		err = memory_copy_take(p->pid, &s->scan.copy);
 	s->scan.thread_count = tracee.threads.count;
@@ -183,10 +182,10 @@ static struct shiny_err *begin(struct session *session, struct directory *dir, s
 	err = drain(session, dir, running_patience) ? hold_and_copy(session, dir, p, s)
 						    : too_late();
 	if (!err) {
-		struct block_taker taker = { &session->ids, p, &s->scan };
+		struct block_taker taker = { &session->output.ids, p, &s->scan };
 
 		registry_each(&p->registry, take_block, &taker);
-		take_space(session, p, &s->scan);
+		take_space(&session->output, p, &s->scan);
 		s->finished = false;
 		s->running = thread_start(&s->thread, find_edges, s);
 		if (!s->running)
@@ -210,9 +209,9 @@ static void put_roots(struct session *session, const struct snapshot_taker *s)
 					  .vaddr = r->vaddr,
 					  .tid = r->tid };
 
-		session_fail(session, store_put_root(session->store, &row));
+		output_fail(&session->output, store_put_root(session->output.store, &row));
 		if (r->kind == ROOT_VARIABLE)
-			*vec_push(&session->variables) = row;
+			*vec_push(&session->output.variables) = row;
 	}
 }
 
@@ -231,10 +230,11 @@ static void end_one(struct session *session)
 	s->row.copied = scan->copy.used;
 	s->row.unread = scan->copy.unread;
 	s->row.took = ticks_wall_ns() - s->begun;
-	session->has_snapshots = true;
-	session_fail(session, store_put_snapshot(session->store, &s->row));
+	session->output.has_snapshots = true;
+	output_fail(&session->output, store_put_snapshot(session->output.store, &s->row));
 	put_roots(session, s);
-	session_fail(session, snapshot_put_parts(session->store, s->row.id, &scan->packed));
+	output_fail(&session->output,
+		    snapshot_put_parts(session->output.store, s->row.id, &scan->packed));
 	if (s->asked)
 		snapshot_queue_say(session->asked, &s->row, s->pid);
 	edge_scan_deinit(scan);
@@ -315,7 +315,7 @@ static bool serve_asked(struct session *session, struct directory *dir)
 	struct shiny_err *err;
 	struct process *p;
 
-	while (!session->err && (p = next_asked(session, dir->path))) {
+	while (!session->output.err && (p = next_asked(session, dir->path))) {
 		uint32_t pid = p->pid;
 
 		err = begin(session, dir, p, "asked");
@@ -338,7 +338,7 @@ static bool begin_at_moment(struct session *session, struct directory *dir, stru
 
 	if (!err)
 		return true;
-	session_fail(session, store_put_note(session->store, p->id, err->message));
+	output_fail(&session->output, store_put_note(session->output.store, p->id, err->message));
 	shiny_err_free(err);
 	return false;
 }
@@ -346,7 +346,7 @@ static bool begin_at_moment(struct session *session, struct directory *dir, stru
 /* Serves a process whose thread waits in its exit or at a mark. */
 static bool serve_waiting(struct session *session, struct directory *dir)
 {
-	for (size_t i = 0; i < session->running.count && !session->err; i++) {
+	for (size_t i = 0; i < session->running.count && !session->output.err; i++) {
 		struct process *p = session->running.at[i];
 		struct shiny_header *h = p->ring->header;
 		struct shiny_process *slot = &p->ring->processes[p->slot];
@@ -382,7 +382,7 @@ static bool serve_peaks(struct session *session, struct directory *dir)
 {
 	struct snapshot_taker *s = session->snapshots;
 
-	for (size_t i = 0; i < session->running.count && !session->err && s->at_peaks; i++) {
+	for (size_t i = 0; i < session->running.count && !session->output.err && s->at_peaks; i++) {
 		struct process *p = session->running.at[i];
 		uint64_t *last, step;
 
@@ -416,7 +416,8 @@ static struct snapshot_taker *make_taker(struct session *session)
 			char *note = mem_format("SHINY_SNAPSHOT: not exit, peak or mark:NAME: '%s'",
 						word);
 
-			session_fail(session, store_put_note(session->store, 0, note));
+			output_fail(&session->output,
+				    store_put_note(session->output.store, 0, note));
 			free(note);
 		}
 	}
@@ -426,7 +427,7 @@ static struct snapshot_taker *make_taker(struct session *session)
 
 void snapshots_serve(struct session *session, struct directory *dir)
 {
-	if (!session->store)
+	if (!session->output.store)
 		return;
 	if (!session->snapshots)
 		session->snapshots = make_taker(session);

@@ -29,9 +29,9 @@ static void bed_init(struct bed *b)
 	b->session = mem_zero(1, sizeof(*b->session));
 	b->process = mem_zero(1, sizeof(*b->process));
 	b->chunk = mem_zero(1, SHINY_CHUNK_BYTES);
-	b->session->ticks.kind = SHINY_CLOCK_TSC;
+	b->session->output.ticks.kind = SHINY_CLOCK_TSC;
 	/* a tick is a nanosecond: a "second" of tolerance is 1e9 ticks */
-	b->session->ticks.rate = UINT64_C(1) << 32;
+	b->session->output.ticks.rate = UINT64_C(1) << 32;
 	b->state = SHINY_CHUNK_STATE(SHINY_CHUNK_OPEN, 0, 0);
 	b->owner = &b->stream;
 	b->ring = (struct ring_file){
@@ -43,7 +43,7 @@ static void bed_init(struct bed *b)
 				     .process = b->process,
 				     .chunk = 0,
 				     .cursor = { .chunk = b->chunk, .room = SHINY_CHUNK_RECORDS } };
-	b->chunk->base = b->stream.cursor.base = ticks_now(&b->session->ticks);
+	b->chunk->base = b->stream.cursor.base = ticks_now(&b->session->output.ticks);
 }
 
 static void bed_deinit(struct bed *b)
@@ -89,7 +89,7 @@ int main(void)
 	/* a merge that took long: the limit is of its beginning, the record is of now */
 	bed_init(&b);
 	b.session->latest = b.chunk->base - 1;
-	publish(&b, 0, ticks_now(&b.session->ticks));
+	publish(&b, 0, ticks_now(&b.session->output.ticks));
 	check("a record younger than the last look at the clock",
 	      drain_pull(b.session, &b.stream) && !b.process->noticed.bad_records,
 	      "it was taken for a lie");
@@ -106,7 +106,7 @@ int main(void)
 	/* a commit comes while the second record waits to be applied */
 	bed_init(&b);
 	*vec_push(&b.session->streams) = &b.stream;
-	b.session->latest = ticks_now(&b.session->ticks);
+	b.session->latest = ticks_now(&b.session->output.ticks);
 	for (unsigned i = 0; i < 3; i++)
 		publish(&b, i, b.chunk->base);
 	drain_mark_taken(b.session);

@@ -35,9 +35,9 @@ struct accesses {
 	} of[SOURCES];
 };
 
-static uint64_t session_now(const struct session *session)
+static uint64_t session_now(const struct output *output)
 {
-	return session->ticks_known ? ticks_ns(&session->ticks, ticks_now(&session->ticks)) : 0;
+	return output->ticks_known ? ticks_ns(&output->ticks, ticks_now(&output->ticks)) : 0;
 }
 
 static void switch_source(struct session *session, int source, bool on)
@@ -50,9 +50,10 @@ static void switch_source(struct session *session, int source, bool on)
 	if (!on) {
 		access_sources[source].off(session);
 		last = &a->of[source].spans.at[a->of[source].spans.count - 1];
-		last->until = session_now(session);
+		last->until = session_now(&session->output);
 	} else if (access_sources[source].on(session)) {
-		*vec_push(&a->of[source].spans) = (struct access_span){ session_now(session), 0 };
+		*vec_push(&a->of[source].spans) =
+			(struct access_span){ session_now(&session->output), 0 };
 	} else {
 		return;
 	}
@@ -106,8 +107,8 @@ static void put_spans(struct session *session, int source)
 		text = longer;
 	}
 	if (*text)
-		session_fail(session,
-			     store_put_text(session->store, access_sources[source].key, text));
+		output_fail(&session->output, store_put_text(session->output.store,
+							     access_sources[source].key, text));
 	free(text);
 }
 
@@ -125,7 +126,8 @@ void accesses_end(struct session *session)
 	watches_end(session);
 	page_uses_end(session);
 	if (sources)
-		session_fail(session, store_put_text(session->store, "access", sources));
+		output_fail(&session->output,
+			    store_put_text(session->output.store, "access", sources));
 }
 
 void accesses_destroy(struct session *session)

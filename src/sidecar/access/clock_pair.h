@@ -14,11 +14,10 @@ struct clock_pair {
 	uint64_t ticks, wall; /* wall: ns */
 };
 
-void clock_pair_read(const struct session *session, struct clock_pair *out);
+void clock_pair_read(const struct ticks *ticks, struct clock_pair *out);
 /* Returns `ns` in ticks. */
-uint64_t clock_pair_span(const struct session *session, uint64_t ns);
+uint64_t clock_pair_span(const struct ticks *ticks, uint64_t ns);
 /* Returns the ticks of `wall`, which must not be after the pair's. */
-uint64_t clock_pair_ticks(const struct session *session, const struct clock_pair *pair,
-			  uint64_t wall);
+uint64_t clock_pair_ticks(const struct ticks *ticks, const struct clock_pair *pair, uint64_t wall);
 
 #endif

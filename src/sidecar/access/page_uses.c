@@ -46,7 +46,7 @@ static struct page_uses_process *page_uses_of(struct page_uses *u, uint32_t proc
 
 /* ---- notes about missing data ---- */
 
-static void note_missing(struct session *session, uint32_t process, int error)
+static void note_missing(struct output *output, uint32_t process, int error)
 {
 	const char *reason =
 		error == EACCES || error == EPERM
@@ -58,7 +58,7 @@ static void note_missing(struct session *session, uint32_t process, int error)
 			: strerror(error);
 	char *text = mem_format("touched pages are not known: %s", reason);
 
-	session_fail(session, store_put_note(session->store, process, text));
+	output_fail(output, store_put_note(output->store, process, text));
 	free(text);
 }
 
@@ -75,7 +75,7 @@ static void take_failure(struct session *session, uint32_t process, int error)
 		if (state->told[i])
 			continue;
 		state->told[i] = error;
-		note_missing(session, process, error);
+		note_missing(&session->output, process, error);
 		return;
 	}
 }
@@ -117,7 +117,7 @@ static void put_areas(struct session *session, struct process *p,
 	struct area_marks marks = { .reading = reading, .last = reading->count };
 	struct clock_pair clocks;
 
-	clock_pair_read(session, &clocks);
+	clock_pair_read(&session->output.ticks, &clocks);
 	marks.held = mem_zero(reading->count + 1, sizeof(*marks.held));
 	if (reading->count)
 		registry_each(&p->registry, mark_area, &marks);
@@ -127,17 +127,19 @@ static void put_areas(struct session *session, struct process *p,
 			.process = p->id,
 			.start = a->start,
 			.end = a->end,
-			.from = ticks_ns(&session->ticks,
-					 clock_pair_ticks(session, &clocks, reading->from)),
-			.until = ticks_ns(&session->ticks,
-					  clock_pair_ticks(session, &clocks, reading->until)),
+			.from = ticks_ns(&session->output.ticks,
+					 clock_pair_ticks(&session->output.ticks, &clocks,
+							  reading->from)),
+			.until = ticks_ns(&session->output.ticks,
+					  clock_pair_ticks(&session->output.ticks, &clocks,
+							   reading->until)),
 			.pages = a->pages,
 			.touched = a->touched,
 		};
 
 		if (!marks.held[i])
 			continue;
-		session_fail(session, store_put_page_use(session->store, &row));
+		output_fail(&session->output, store_put_page_use(session->output.store, &row));
 		u->rows++;
 	}
 	free(marks.held);
@@ -227,7 +229,7 @@ void page_uses_serve(struct session *session)
 	struct page_uses *u = session->page_uses;
 	uint64_t now = ticks_wall_ns();
 
-	if (!u || !u->referenced || session->ticks.foreign)
+	if (!u || !u->referenced || session->output.ticks.foreign)
 		return;
 	take_readings(session);
 	for (size_t i = 0; i < session->running.count; i++)
@@ -241,12 +243,15 @@ void page_uses_end(struct session *session)
 	if (!u)
 		return;
 	if (u->error)
-		note_missing(session, 0, u->error);
+		note_missing(&session->output, 0, u->error);
 	if (!u->ever)
 		return;
-	session_fail(session, store_put_text(session->store, "access_pages", "clear_refs"));
-	session_fail(session, store_put_number(session->store, "access_pages_rows", u->rows));
-	session_fail(session, store_put_number(session->store, "access_pages_cost_ns", u->paid));
+	output_fail(&session->output,
+		    store_put_text(session->output.store, "access_pages", "clear_refs"));
+	output_fail(&session->output,
+		    store_put_number(session->output.store, "access_pages_rows", u->rows));
+	output_fail(&session->output,
+		    store_put_number(session->output.store, "access_pages_cost_ns", u->paid));
 }
 
 void page_uses_destroy(struct page_uses *u)

@@ -96,8 +96,8 @@ static void note_ends(struct session *session)
 {
 	struct watches *w = session->watches;
 
-	for (size_t i = 0; i < session->watched_ends.count; i++) {
-		const struct watched_end *end = &session->watched_ends.at[i];
+	for (size_t i = 0; i < session->output.watched_ends.count; i++) {
+		const struct watched_end *end = &session->output.watched_ends.at[i];
 
 		for (size_t k = 0; k < w->watched.count; k++) {
 			struct watched *d = &w->watched.at[k];
@@ -111,7 +111,7 @@ static void note_ends(struct session *session)
 			d->entry.vtable = end->entry.vtable;
 		}
 	}
-	session->watched_ends.count = 0;
+	session->output.watched_ends.count = 0;
 }
 
 static void cancel_what_ended(struct watches *w)
@@ -126,11 +126,11 @@ static void cancel_what_ended(struct watches *w)
 	}
 }
 
-static void put_reason(struct session *session, uint32_t process, int error)
+static void put_reason(struct output *output, uint32_t process, int error)
 {
 	char *text = mem_format("accesses are not known: %s", breakpoint_event_reason(error));
 
-	session_fail(session, store_put_note(session->store, process, text));
+	output_fail(output, store_put_note(output->store, process, text));
 	free(text);
 }
 
@@ -150,7 +150,7 @@ static void take_refusal(struct session *session, struct process *p, int error)
 		if (state->told[i])
 			continue;
 		state->told[i] = error;
-		put_reason(session, p->id, error);
+		put_reason(&session->output, p->id, error);
 		return;
 	}
 }
@@ -194,25 +194,25 @@ static void take_results(struct session *session)
 			drop(w, (size_t)(d - w->watched.at));
 			continue;
 		}
-		clock_pair_read(session, &clocks);
+		clock_pair_read(&session->output.ticks, &clocks);
 		d->result = result;
 		d->over = true;
-		d->armed = clock_pair_ticks(session, &clocks, result.armed);
-		d->until = clock_pair_ticks(session, &clocks, result.time);
+		d->armed = clock_pair_ticks(&session->output.ticks, &clocks, result.armed);
+		d->until = clock_pair_ticks(&session->output.ticks, &clocks, result.time);
 	}
 }
 
 /* ---- rows ---- */
 
 /* Fills in when and how the watch ended; false: it has no result. */
-static bool fill_row(struct session *session, struct watched *d)
+static bool fill_row(struct output *output, struct watched *d)
 {
 	const struct process *p = d->process;
-	uint64_t blur = clock_pair_span(session, WATCH_BLUR), until = d->until;
+	uint64_t blur = clock_pair_span(&output->ticks, WATCH_BLUR), until = d->until;
 	bool used = d->result.used;
 
 	d->row.ending = used ? "used"
-			: d->until - d->armed < clock_pair_span(session, d->row.window)
+			: d->until - d->armed < clock_pair_span(&output->ticks, d->row.window)
 				? "ended"
 				: "unused";
 	if (p->end && p->end < until) {
@@ -227,11 +227,11 @@ static bool fill_row(struct session *session, struct watched *d)
 	}
 	if (until <= d->armed)
 		return false;
-	d->row.armed = ticks_ns(&session->ticks, d->armed);
-	d->row.until = ticks_ns(&session->ticks, until);
+	d->row.armed = ticks_ns(&output->ticks, d->armed);
+	d->row.until = ticks_ns(&output->ticks, until);
 	d->row.kind = !used ? NULL : d->result.written ? "write" : "read";
 	d->row.frame = used && d->result.pc >> 63 == 0
-			       ? space_frame(&d->process->space, &session->ids, d->result.pc)
+			       ? space_frame(&d->process->space, &output->ids, d->result.pc)
 			       : 0;
 	d->row.vtable = d->entry.vtable;
 	return true;
@@ -242,10 +242,10 @@ static void put_row(struct session *session, struct watched *d)
 	struct watches *w = session->watches;
 
 	release(w, d);
-	if (!fill_row(session, d))
+	if (!fill_row(&session->output, d))
 		return;
 	d->row.id = (uint32_t)w->rows.count + 1;
-	session_fail(session, store_put_access(session->store, &d->row));
+	output_fail(&session->output, store_put_access(session->output.store, &d->row));
 	*vec_push(&w->rows) = (struct watched_row){ d->row, d->process, d->site };
 }
 
@@ -257,8 +257,8 @@ static void put_rows(struct session *session, bool all)
 	for (size_t i = w->watched.count; i-- > 0;) {
 		struct watched *d = &w->watched.at[i];
 
-		if (!d->over || (!all && d->until >= session->applied_until &&
-				 !d->process->closed))
+		if (!d->over ||
+		    (!all && d->until >= session->output.applied_until && !d->process->closed))
 			continue;
 		put_row(session, d);
 		drop(w, i);
@@ -273,14 +273,14 @@ static bool can_pay(const struct watches *w, uint64_t now)
 	return w->paid < credit_ns + (now - w->began) / WATCH_SHARE;
 }
 
-static void ignore_library(const struct session *session, const struct process *p,
+static void ignore_library(const struct output *output, const struct process *p,
 			   struct breakpoint_order *order)
 {
 	int count = 0;
 
 	for (size_t i = 0; i < p->space.live.count && count < BREAKPOINT_IGNORED; i++) {
 		const struct mapping *m = &p->space.live.at[i];
-		const char *path = session->ids.modules.at[m->module - 1].path;
+		const char *path = output->ids.modules.at[m->module - 1].path;
 		const char *slash = strrchr(path, '/');
 
 		if (!strcmp(slash ? slash + 1 : path, "libshiny.so"))
@@ -315,7 +315,7 @@ static void order(struct session *session, struct process *p, const struct watch
 		return; /* the block has ended since, or was drawn twice */
 	order.number = ++w->numbers;
 	order.window = take_window(w, state);
-	ignore_library(session, p, &order);
+	ignore_library(&session->output, p, &order);
 	d.row = (struct store_access){ .id = order.number,
 				       .process = p->id,
 				       .stack = site->stack,
@@ -326,7 +326,7 @@ static void order(struct session *session, struct process *p, const struct watch
 				       .bytes = draw->bytes,
 				       .pick = draw->pick == PICK_BLOCK ? "block" : "byte",
 				       .weight = draw->weight,
-				       .born = ticks_ns(&session->ticks, entry->birth),
+				       .born = ticks_ns(&session->output.ticks, entry->birth),
 				       .window = order.window };
 	if (!breakpoints_order(w->breakpoints, &order))
 		return;
@@ -423,7 +423,7 @@ static void tell_refusal(struct session *session)
 	struct watches *w = session->watches;
 
 	if (w->error)
-		put_reason(session, 0, w->error);
+		put_reason(&session->output, 0, w->error);
 	w->error = 0;
 }
 
@@ -432,7 +432,7 @@ void watches_serve(struct session *session)
 	struct watches *w = session->watches;
 	uint64_t now = ticks_wall_ns();
 
-	if (!w || session->ticks.foreign)
+	if (!w || session->output.ticks.foreign)
 		return;
 	tell_refusal(session);
 	note_ends(session);
@@ -459,8 +459,10 @@ void watches_end(struct session *session)
 		return;
 	note_ends(session);
 	put_rows(session, true);
-	session_fail(session, store_put_number(session->store, "access_watched", w->rows.count));
-	session_fail(session, store_put_number(session->store, "access_cost_ns", w->paid));
+	output_fail(&session->output,
+		    store_put_number(session->output.store, "access_watched", w->rows.count));
+	output_fail(&session->output,
+		    store_put_number(session->output.store, "access_cost_ns", w->paid));
 }
 
 /* Returns the type of the row's site and vtable; if there is none, the type of the site without a
@@ -484,7 +486,8 @@ void watches_put_types(struct session *session)
 
 	for (size_t i = 0; w && i < w->rows.count; i++) {
 		w->rows.at[i].row.type = type_of(&w->rows.at[i]);
-		session_fail(session, store_put_access(session->store, &w->rows.at[i].row));
+		output_fail(&session->output,
+			    store_put_access(session->output.store, &w->rows.at[i].row));
 	}
 }
 

@@ -15,59 +15,59 @@ static inline void apply_time(struct session *session, const struct stream *s)
 {
 	struct process *p = s->process;
 
-	total_until(&session->total, s->head.time);
+	total_until(&session->output.total, s->head.time);
 	if (p->stats.live.left)
-		total_returns(&session->total, &p->stats.live);
+		total_returns(&session->output.total, &p->stats.live);
 	if (s->head.time > session->next_fork || p->pending)
 		process_take_over(session,
 				  s->head.time > p->fork_at ? s->head.time : p->fork_at + 1);
-	if (s->head.time < session->applied_until)
+	if (s->head.time < session->output.applied_until)
 		p->noticed.late++;
 	p->events++;
-	session->total_events++;
+	session->output.total_events++;
 	if (s->head.time > p->last)
 		p->last = s->head.time;
 }
 
 /* Applies records of collected objects, classes, tags and marks: all but the allocators'. */
-static void apply_other(struct session *session, struct stream *s)
+static void apply_other(struct output *output, struct stream *s)
 {
 	switch (s->head.kind) {
 	case SHINY_REC_OBJECT:
-		apply_object(session, s);
+		apply_object(output, s);
 		break;
 	case SHINY_REC_FINALIZED:
-		apply_finalized(session, s);
+		apply_finalized(output, s);
 		break;
 	case SHINY_REC_SWEPT:
-		apply_swept(session, s);
+		apply_swept(output, s);
 		break;
 	case SHINY_REC_MOVED: /* decoded like a wide event: the old and the new address */
-		apply_moved(session, s, s->head.address, s->head.size);
+		apply_moved(output, s, s->head.address, s->head.size);
 		break;
 	case SHINY_REC_RESIZED:
-		apply_resized(session, s);
+		apply_resized(output, s);
 		break;
 	case SHINY_REC_OBJECT_KINDS:
 		apply_object_kinds(s);
 		break;
 	case SHINY_REC_CLASS:
-		apply_class(session, s);
+		apply_class(output, s);
 		break;
 	case SHINY_REC_CONSTRUCTED:
-		apply_constructor(session, s, EVENT_CONSTRUCT);
+		apply_constructor(output, s, EVENT_CONSTRUCT);
 		break;
 	case SHINY_REC_DESTROYED:
-		apply_constructor(session, s, EVENT_DESTROY);
+		apply_constructor(output, s, EVENT_DESTROY);
 		break;
 	case SHINY_REC_TAG:
 		apply_tag(s);
 		break;
 	case SHINY_REC_TAG_NAME:
-		apply_tag_name(session, s);
+		apply_tag_name(output, s);
 		break;
 	case SHINY_REC_MARK:
-		apply_mark(session, s);
+		apply_mark(output, s);
 		break;
 	default:
 		break;
@@ -95,6 +95,22 @@ static bool is_defined_here(unsigned kind)
 	}
 }
 
+/* Returns the time, in ticks, up to which the stream's records after its head need only themselves:
+ * no fork and no end of a process lies between. 0: there are none. */
+static inline uint64_t run_end(const struct session *session, const struct stream *s,
+			       uint64_t until)
+{
+	const struct process *p = s->process;
+
+	if (p->pending || p->stats.live.left || s->head.time <= session->output.applied_until)
+		return 0;
+	if (until > session->next_fork)
+		until = session->next_fork;
+	if (until > session->output.total.next)
+		until = session->output.total.next;
+	return until < session->latest ? until : session->latest;
+}
+
 size_t apply_record(struct session *session, struct stream *s, uint64_t until, size_t most)
 {
 	if (s->cursor.position <= s->taken && !is_defined_here(s->head.kind)) /* [taken] */
@@ -103,25 +119,25 @@ size_t apply_record(struct session *session, struct stream *s, uint64_t until, s
 	switch (s->head.kind) {
 	case SHINY_REC_ALLOC:
 	case SHINY_REC_FREE:
-		return apply_blocks(session, s, until, most);
+		return apply_blocks(&session->output, s, run_end(session, s, until), most);
 	case SHINY_REC_REALLOC_BEGIN:
-		apply_realloc_begin(session, s);
+		apply_realloc_begin(&session->output, s);
 		break;
 	case SHINY_REC_REALLOC_DONE:
-		apply_realloc_done(session, s);
+		apply_realloc_done(&session->output, s);
 		break;
 	case SHINY_REC_REALLOC_FAILED:
 		apply_realloc_failed(s);
 		break;
 	case SHINY_REC_VPTR:
-		apply_vptr(session, s);
+		apply_vptr(&session->output, s);
 		break;
 	case SHINY_REC_NAMED:
-		apply_named(session, s);
+		apply_named(&session->output, s);
 		break;
 	case SHINY_REC_STACK:
 	case SHINY_REC_STACK_LIKE:
-		apply_stack(session, s);
+		apply_stack(&session->output, s);
 		break;
 	case SHINY_REC_MODULE:
 		apply_module(session, s);
@@ -136,7 +152,7 @@ size_t apply_record(struct session *session, struct stream *s, uint64_t until, s
 		stream_forget_stacks(s);
 		break;
 	default:
-		apply_other(session, s);
+		apply_other(&session->output, s);
 		break;
 	}
 	return 1;

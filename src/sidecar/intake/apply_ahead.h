@@ -8,7 +8,8 @@
 #ifndef SHINY_APPLY_AHEAD_H
 #define SHINY_APPLY_AHEAD_H
 
-#include "../state/session.h"
+#include "../state/session_process.h"
+#include "../state/session_stream.h"
 
 enum { RECORDS_AHEAD = 96, TAGS_AHEAD = 20, AHEAD = 10 };
 /* So few segments, 128 KiB, are in the processor's second cache: prefetching costs more than it

@@ -29,45 +29,45 @@ enum { DOUBLE_STEPS = 16 << 20 };
  * code behind that call in which its constructor may be called, or may be inlined. */
 enum { WRAPPERS = 4, FURTHER_ON = 1024 };
 
-static void watched_ended(struct session *session, const struct stream *s,
-			  const struct entry *entry, bool moved, uint64_t time)
+static void watched_ended(struct output *output, const struct stream *s, const struct entry *entry,
+			  bool moved, uint64_t time)
 {
-	*vec_push(&session->watched_ends) =
+	*vec_push(&output->watched_ends) =
 		(struct watched_end){ s->process->id, moved, time, *entry };
 }
 
 /* Counts the end of a block that has left the registry, at `time` (ticks; `ns` of the session). */
 static inline __attribute__((always_inline)) void
-block_ended(struct session *session, struct stream *s, const struct entry *entry,
-	    enum block_end how, uint64_t time, uint64_t ns)
+block_ended(struct output *output, struct stream *s, const struct entry *entry, enum block_end how,
+	    uint64_t time, uint64_t ns)
 {
 	struct process *p = s->process;
-	int64_t age = ticks_scale(&session->ticks, (int64_t)(time - entry->birth));
+	int64_t age = ticks_scale(&output->ticks, (int64_t)(time - entry->birth));
 
 	stats_end(&p->stats, entry, how, ns, age > 0 ? (uint64_t)age : 0);
-	session->frees++;
+	output->frees++;
 	if (__builtin_expect(entry->flags & ENTRY_WATCHED, 0))
-		watched_ended(session, s, entry, false, time);
-	deaths_add(&p->deaths, entry, time, &session->ticks);
+		watched_ended(output, s, entry, false, time);
+	deaths_add(&p->deaths, entry, time, &output->ticks);
 }
 
-void apply_block_ended(struct session *session, struct stream *s, const struct entry *entry,
+void apply_block_ended(struct output *output, struct stream *s, const struct entry *entry,
 		       enum block_end how, uint64_t ns)
 {
-	block_ended(session, s, entry, how, s->head.time, ns);
+	block_ended(output, s, entry, how, s->head.time, ns);
 }
 
 /* Ends the block that was at the address of a new one. */
 static __attribute__((noinline, cold)) void
-block_replaced(struct session *session, struct stream *s, const struct entry *old, uint64_t time,
+block_replaced(struct output *output, struct stream *s, const struct entry *old, uint64_t time,
 	       uint64_t ns)
 {
 	s->process->noticed.reused++;
-	block_ended(session, s, old, END_REUSED, time, ns);
+	block_ended(output, s, old, END_REUSED, time, ns);
 }
 
 static inline __attribute__((always_inline)) bool
-begin_block(struct session *session, struct stream *s, const struct entry *entry, uint64_t ns)
+begin_block(struct output *output, struct stream *s, const struct entry *entry, uint64_t ns)
 {
 	struct process *p = s->process;
 	bool there = false;
@@ -79,17 +79,17 @@ begin_block(struct session *session, struct stream *s, const struct entry *entry
 		return false;
 	}
 	if (__builtin_expect(there, 0))
-		block_replaced(session, s, cell, entry->birth, ns);
+		block_replaced(output, s, cell, entry->birth, ns);
 	entry_fill(cell, entry);
 	stats_begin(&p->stats, entry, ns);
-	session->allocs++;
+	output->allocs++;
 	return true;
 }
 
-bool apply_block_began(struct session *session, struct stream *s, const struct entry *entry,
+bool apply_block_began(struct output *output, struct stream *s, const struct entry *entry,
 		       uint64_t ns)
 {
-	return begin_block(session, s, entry, ns);
+	return begin_block(output, s, entry, ns);
 }
 
 /* Returns the entry of a new block; its address is 0, so that it is refused, if no block can be
@@ -150,85 +150,67 @@ static __attribute__((noinline, cold)) void free_of_unknown(struct stream *s, ui
 
 /* Emits an event as apply_emit does, for a record that need not be the stream's head. */
 static inline __attribute__((always_inline)) void
-tell(struct session *session, const struct stream *s, const struct raw *raw, uint64_t ns,
+tell(struct output *output, const struct stream *s, const struct raw *raw, uint64_t ns,
      enum event_kind kind, uint32_t stack)
 {
-	if (__builtin_expect(session->next_event == session->events_end, 0))
-		session_make_room(session);
-	*session->next_event++ = (struct event){ .time = ns,
-						 .address = raw->address,
-						 .size = raw->size,
-						 .process = s->process->id,
-						 .thread = s->id,
-						 .stack = stack,
-						 .tag = s->tag,
-						 .kind = (uint8_t)kind,
-						 .api = raw->api };
+	if (__builtin_expect(output->next_event == output->events_end, 0))
+		output_make_room(output);
+	*output->next_event++ = (struct event){ .time = ns,
+						.address = raw->address,
+						.size = raw->size,
+						.process = s->process->id,
+						.thread = s->id,
+						.stack = stack,
+						.tag = s->tag,
+						.kind = (uint8_t)kind,
+						.api = raw->api };
 }
 
 static inline __attribute__((always_inline)) void
-apply_alloc(struct session *session, struct stream *s, const struct raw *raw, uint64_t ns)
+apply_alloc(struct output *output, struct stream *s, const struct raw *raw, uint64_t ns)
 {
 	struct entry entry = entry_of(raw, apply_birth_site(s, raw->stack), 0);
 
 	s->born = entry.site;
-	if (begin_block(session, s, &entry, ns))
-		tell(session, s, raw, ns, EVENT_ALLOC,
-		     s->process->stats.sites.at[entry.site].stack);
+	if (begin_block(output, s, &entry, ns))
+		tell(output, s, raw, ns, EVENT_ALLOC, s->process->stats.sites.at[entry.site].stack);
 }
 
 static inline __attribute__((always_inline)) void
-apply_free(struct session *session, struct stream *s, const struct raw *raw, uint64_t ns)
+apply_free(struct output *output, struct stream *s, const struct raw *raw, uint64_t ns)
 {
 	const struct entry *old = registry_leave(&s->process->registry, raw->address);
 
 	if (__builtin_expect(old != NULL, 1)) {
 		compare_with_birth(s, raw, old, true);
-		block_ended(session, s, old, END_FREED, raw->time, ns);
+		block_ended(output, s, old, END_FREED, raw->time, ns);
 	} else {
 		free_of_unknown(s, raw->address);
 	}
-	tell(session, s, raw, ns, EVENT_FREE, apply_stack_id(s, raw->stack));
+	tell(output, s, raw, ns, EVENT_FREE, apply_stack_id(s, raw->stack));
 }
 
-/* Returns the time, in ticks, up to which the stream's records after its head need only themselves:
- * no fork and no end of a process lies between. 0: there are none. */
-static inline uint64_t run_end(const struct session *session, const struct stream *s,
-			       uint64_t until)
-{
-	const struct process *p = s->process;
-
-	if (p->pending || p->stats.live.left || s->head.time <= session->applied_until)
-		return 0;
-	if (until > session->next_fork)
-		until = session->next_fork;
-	if (until > session->total.next)
-		until = session->total.next;
-	return until < session->latest ? until : session->latest;
-}
-
-size_t apply_blocks(struct session *session, struct stream *s, uint64_t until, size_t most)
+size_t apply_blocks(struct output *output, struct stream *s, uint64_t until, size_t most)
 {
 	struct process *p = s->process;
-	uint64_t ns = apply_ns(session, s);
+	uint64_t ns = apply_ns(output, s);
 	struct raw raw = s->head;
 	size_t count = 0;
 
-	until = run_end(session, s, until);
 	for (;;) {
 		if (raw.kind == SHINY_REC_ALLOC)
-			apply_alloc(session, s, &raw, ns);
+			apply_alloc(output, s, &raw, ns);
 		else
-			apply_free(session, s, &raw, ns);
+			apply_free(output, s, &raw, ns);
 		if (++count >= most || !until)
 			break;
 		apply_fetch(s);
 		if (!decode_plain(&s->cursor, until, &raw))
 			break;
-		ns = ticks_ns(&session->ticks, raw.time);
+		ns = ticks_ns(&output->ticks, raw.time);
 	}
 	p->events += count - 1;
-	session->total_events += count - 1;
+	output->total_events += count - 1;
 	if (raw.time > p->last)
 		p->last = raw.time;
 	return count;
@@ -252,7 +234,7 @@ static void put_back(struct stream *s)
 	s->realloc.address = 0;
 }
 
-void apply_realloc_begin(struct session *session, struct stream *s)
+void apply_realloc_begin(struct output *output, struct stream *s)
 {
 	if (s->realloc_address) {
 		s->process->noticed.broken_reallocs++;
@@ -268,16 +250,16 @@ void apply_realloc_begin(struct session *session, struct stream *s)
 	}
 	/* the real realloc reads the block: later accesses are no use by the program */
 	if (s->realloc.address && s->realloc.flags & ENTRY_WATCHED) {
-		watched_ended(session, s, &s->realloc, true, s->head.time);
+		watched_ended(output, s, &s->realloc, true, s->head.time);
 		s->realloc.flags &= ~(unsigned)ENTRY_WATCHED;
 	}
 }
 
-void apply_realloc_done(struct session *session, struct stream *s)
+void apply_realloc_done(struct output *output, struct stream *s)
 {
 	uint32_t stack = s->head.stack ? s->head.stack : s->realloc_stack;
 	struct entry entry = entry_of(&s->head, apply_birth_site(s, stack), ENTRY_REALLOC);
-	uint64_t ns = apply_ns(session, s);
+	uint64_t ns = apply_ns(output, s);
 	struct event *e;
 
 	if (!s->realloc_address)
@@ -287,10 +269,10 @@ void apply_realloc_done(struct session *session, struct stream *s)
 		entry.vtable = s->realloc.vtable;
 		entry.flags |= s->realloc.flags & ENTRY_OF_VTABLE;
 		compare_with_birth(s, &s->head, &s->realloc, false);
-		block_ended(session, s, &s->realloc, END_FREED, s->head.time, ns);
+		block_ended(output, s, &s->realloc, END_FREED, s->head.time, ns);
 	}
-	if (begin_block(session, s, &entry, ns)) {
-		e = apply_emit(session, s, ns, EVENT_REALLOC);
+	if (begin_block(output, s, &entry, ns)) {
+		e = apply_emit(output, s, ns, EVENT_REALLOC);
 		e->old_address = s->realloc_address;
 		e->stack = s->process->stats.sites.at[entry.site].stack;
 	}
@@ -338,12 +320,12 @@ static bool may_be_within(const struct ids *ids, uint32_t birth, uint32_t by)
 	return false;
 }
 
-static bool is_doubted(const struct session *session, const struct stream *s,
+static bool is_doubted(const struct output *output, const struct stream *s,
 		       const struct entry *entry)
 {
 	const struct stats *stats = &s->process->stats;
 
-	return may_be_within(&session->ids, stats->sites.at[entry->site].stack,
+	return may_be_within(&output->ids, stats->sites.at[entry->site].stack,
 			     stats->sites.at[s->born].stack);
 }
 
@@ -356,7 +338,7 @@ void apply_reading(struct entry *entry, uint32_t vtable, unsigned api)
 		       (api & EVENT_VPTR_DOUBTED ? ENTRY_DOUBTED : 0);
 }
 
-void apply_vptr(struct session *session, struct stream *s)
+void apply_vptr(struct output *output, struct stream *s)
 {
 	struct process *p = s->process;
 	struct entry *entry = registry_find(&p->registry, s->head.address);
@@ -385,20 +367,20 @@ void apply_vptr(struct session *session, struct stream *s)
 	if (entry->vtable && ranks[reading] < ranks[had] &&
 	    second == !!(entry->flags & ENTRY_SECOND_WORD))
 		return;
-	vtable = space_vtable(&p->space, &session->ids, s->head.size);
+	vtable = space_vtable(&p->space, &output->ids, s->head.size);
 	if (!vtable)
 		return;
 	told = reading | (second ? SHINY_VPTR_SECOND_WORD : 0);
-	if (reading == SHINY_VPTR_SETTLED && is_doubted(session, s, entry))
+	if (reading == SHINY_VPTR_SETTLED && is_doubted(output, s, entry))
 		told |= EVENT_VPTR_DOUBTED;
 	apply_reading(entry, vtable, told);
-	e = apply_emit(session, s, apply_ns(session, s), EVENT_VPTR);
+	e = apply_emit(output, s, apply_ns(output, s), EVENT_VPTR);
 	e->size = 0;
 	e->api = (uint8_t)told;
 	e->vtable = vtable;
 }
 
-void apply_named(struct session *session, struct stream *s)
+void apply_named(struct output *output, struct stream *s)
 {
 	struct process *p = s->process;
 	struct entry *entry = registry_find(&p->registry, s->head.address);
@@ -409,9 +391,9 @@ void apply_named(struct session *session, struct stream *s)
 		p->noticed.unmatched_vptrs++;
 		return;
 	}
-	entry->vtable = ids_vtable(&session->ids, m->module, s->head.size - m->bias, true);
+	entry->vtable = ids_vtable(&output->ids, m->module, s->head.size - m->bias, true);
 	entry->flags &= ~(unsigned)ENTRY_OF_VTABLE;
-	e = apply_emit(session, s, apply_ns(session, s), EVENT_VPTR);
+	e = apply_emit(output, s, apply_ns(output, s), EVENT_VPTR);
 	e->size = 0;
 	e->api = SHINY_VPTR_SETTLED;
 	e->vtable = entry->vtable;

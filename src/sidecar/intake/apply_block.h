@@ -11,16 +11,16 @@
 
 /*
  * Applies the birth or end at the stream's head, and those that follow without other records
- * between, up to `until` (ticks) and at most `most` (>= 1). Returns how many. Nearly all records
- * are such; so whatever is the same for a run is computed once.
+ * between, up to `until` (ticks; 0: none) and at most `most` (>= 1). Returns how many. Nearly all
+ * records are such; so whatever is the same for a run is computed once.
  */
-size_t apply_blocks(struct session *session, struct stream *stream, uint64_t until, size_t most);
-void apply_realloc_begin(struct session *session, struct stream *stream);
-void apply_realloc_done(struct session *session, struct stream *stream);
+size_t apply_blocks(struct output *output, struct stream *stream, uint64_t until, size_t most);
+void apply_realloc_begin(struct output *output, struct stream *stream);
+void apply_realloc_done(struct output *output, struct stream *stream);
 void apply_realloc_failed(struct stream *stream);
-void apply_vptr(struct session *session, struct stream *stream);
+void apply_vptr(struct output *output, struct stream *stream);
 /* Takes the type's name that the allocator was given: the text is in a module, as a vtable is. */
-void apply_named(struct session *session, struct stream *stream);
+void apply_named(struct output *output, struct stream *stream);
 
 /* Call when the stream ends: a realloc that had begun did not happen. */
 void apply_realloc_end(struct stream *stream);
@@ -29,10 +29,10 @@ void apply_realloc_end(struct stream *stream);
 void apply_reading(struct entry *entry, uint32_t vtable, unsigned api);
 
 /* Counts the end of a block that has left the registry, at the head's time. */
-void apply_block_ended(struct session *session, struct stream *stream, const struct entry *entry,
+void apply_block_ended(struct output *output, struct stream *stream, const struct entry *entry,
 		       enum block_end how, uint64_t ns);
 /* Adds a new block; false: no registry can take it. */
-bool apply_block_began(struct session *session, struct stream *stream, const struct entry *entry,
+bool apply_block_began(struct output *output, struct stream *stream, const struct entry *entry,
 		       uint64_t ns);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "apply_event.h"
 
-void apply_class(struct session *session, struct stream *s)
+void apply_class(struct output *output, struct stream *s)
 {
 	struct {
 		struct shiny_class class;
@@ -26,11 +26,11 @@ void apply_class(struct session *session, struct stream *s)
 	}
 	m = space_find(&p->space, in.class.place);
 	if (!indices_set(&p->classes, in.class.index,
-			 classes_id(&session->classes, m ? m->module : 0, &in.class, in.name)))
+			 classes_id(&output->classes, m ? m->module : 0, &in.class, in.name)))
 		p->noticed.bad_records++;
 }
 
-void apply_constructor(struct session *session, struct stream *s, uint8_t kind)
+void apply_constructor(struct output *output, struct stream *s, uint8_t kind)
 {
 	struct process *p = s->process;
 	uint32_t class = indices_get(&p->classes, s->head.size);
@@ -40,7 +40,7 @@ void apply_constructor(struct session *session, struct stream *s, uint8_t kind)
 		p->noticed.bad_records++;
 		return;
 	}
-	e = apply_emit(session, s, apply_ns(session, s), kind);
+	e = apply_emit(output, s, apply_ns(output, s), kind);
 	e->size = 0;
 	e->vtable = class;
 	e->stack = apply_stack_id(s, s->head.stack);

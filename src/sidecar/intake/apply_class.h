@@ -7,10 +7,10 @@
 #ifndef SHINY_APPLY_CLASS_H
 #define SHINY_APPLY_CLASS_H
 
-#include "../state/session.h"
+#include "../state/output.h"
 
-void apply_class(struct session *session, struct stream *stream);
+void apply_class(struct output *output, struct stream *stream);
 /* `kind`: EVENT_CONSTRUCT or EVENT_DESTROY. */
-void apply_constructor(struct session *session, struct stream *stream, uint8_t kind);
+void apply_constructor(struct output *output, struct stream *stream, uint8_t kind);
 
 #endif

@@ -8,25 +8,25 @@
 #ifndef SHINY_APPLY_EVENT_H
 #define SHINY_APPLY_EVENT_H
 
-#include "../state/session.h"
+#include "../state/output.h"
 
 /* Returns the event's own time in ns, also for late ones: the analyses compare it with the times of
  * forks (analysis/replay/replay.c). */
-static inline uint64_t apply_ns(const struct session *session, const struct stream *s)
+static inline uint64_t apply_ns(const struct output *output, const struct stream *s)
 {
-	return __builtin_expect(s->head.time <= session->applied_until, 0)
-		       ? ticks_ns_then(&session->ticks, s->head.time)
-		       : ticks_ns(&session->ticks, s->head.time);
+	return __builtin_expect(s->head.time <= output->applied_until, 0)
+		       ? ticks_ns_then(&output->ticks, s->head.time)
+		       : ticks_ns(&output->ticks, s->head.time);
 }
 
-static inline struct event *apply_emit(struct session *session, const struct stream *s, uint64_t ns,
+static inline struct event *apply_emit(struct output *output, const struct stream *s, uint64_t ns,
 				       uint8_t kind)
 {
 	struct event *e;
 
-	if (session->next_event == session->events_end)
-		session_make_room(session);
-	e = session->next_event++;
+	if (output->next_event == output->events_end)
+		output_make_room(output);
+	e = output->next_event++;
 	*e = (struct event){ .time = ns,
 			     .address = s->head.address,
 			     .size = s->head.size,

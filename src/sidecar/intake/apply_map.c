@@ -68,11 +68,12 @@ void apply_module(struct session *session, struct stream *s)
 				    .end = in.module.end,
 				    .bias = in.module.bias,
 				    .loaded = s->head.time,
-				    .module = ids_module(&session->ids, in.path, in.module.build_id,
+				    .module = ids_module(&session->output.ids, in.path,
+							 in.module.build_id,
 							 in.module.build_id_bytes) };
-	id = &session->ids.modules.at[mapping.module - 1];
+	id = &session->output.ids.modules.at[mapping.module - 1];
 	id->unreached |= !(in.module.flags & (SHINY_MODULE_REACHED | SHINY_MODULE_MAIN));
-	module_file_keep(session, s->process, &in.module, id);
+	module_file_keep(&session->output, s->process, &in.module, id);
 	space_add(&s->process->space, &mapping);
 }
 
@@ -98,12 +99,12 @@ void apply_map(struct session *session, struct stream *s)
 	struct event *e;
 
 	decode_payload(&s->head, &map, sizeof(map));
-	e = apply_emit(session, s, apply_ns(session, s), EVENT_MAP);
+	e = apply_emit(&session->output, s, apply_ns(&session->output, s), EVENT_MAP);
 	e->address = map.address;
 	e->size = map.bytes;
 	e->old_address = map.old_address;
 	e->stack = apply_stack_id(s, s->head.stack);
 	mappings_call(session, s->process, &map, s->head.api, e->stack, s->head.time);
 	if (releases(&map, s->head.api))
-		apply_released(session, s, map.address, map.address + map.bytes);
+		apply_released(&session->output, s, map.address, map.address + map.bytes);
 }

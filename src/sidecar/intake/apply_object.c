@@ -29,29 +29,29 @@ static struct entry *object_at(struct process *p, uint64_t address)
 	return there && (there->flags & ENTRY_API) == SHINY_API_COLLECTED ? there : NULL;
 }
 
-static void end_object(struct session *session, struct stream *s, uint64_t address,
+static void end_object(struct output *output, struct stream *s, uint64_t address,
 		       enum block_end how, uint8_t why)
 {
 	struct process *p = s->process;
-	uint64_t ns = apply_ns(session, s);
+	uint64_t ns = apply_ns(output, s);
 	struct entry old;
 	struct event *e;
 
 	objects_remove(&p->objects, address);
 	if (!registry_remove(&p->registry, address, &old))
 		return; /* a lying stream has freed it as a block */
-	apply_block_ended(session, s, &old, how, ns);
-	e = apply_emit(session, s, ns, EVENT_FREE);
+	apply_block_ended(output, s, &old, how, ns);
+	e = apply_emit(output, s, ns, EVENT_FREE);
 	e->address = address;
 	e->size = 0;
 	e->api = why;
 }
 
 /* Emits a REALLOC event: the object of `entry` now has `size` bytes, and was at `from` before. */
-static void tell_change(struct session *session, const struct stream *s, const struct entry *entry,
+static void tell_change(struct output *output, const struct stream *s, const struct entry *entry,
 			uint64_t from, uint64_t size)
 {
-	struct event *e = apply_emit(session, s, apply_ns(session, s), EVENT_REALLOC);
+	struct event *e = apply_emit(output, s, apply_ns(output, s), EVENT_REALLOC);
 
 	e->address = entry->address;
 	e->old_address = from;
@@ -62,16 +62,16 @@ static void tell_change(struct session *session, const struct stream *s, const s
 }
 
 /* Shortens the object at `address` to end at `end`; false: that is impossible. */
-static bool cut_object(struct session *session, struct stream *s, uint64_t address, uint64_t end)
+static bool cut_object(struct output *output, struct stream *s, uint64_t address, uint64_t end)
 {
 	struct process *p = s->process;
 	struct entry *entry = registry_find(&p->registry, address);
 
 	if (!entry || !objects_cut(&p->objects, address, end))
 		return false;
-	stats_resize(&p->stats, entry, end - address, apply_ns(session, s), s->head.time);
+	stats_resize(&p->stats, entry, end - address, apply_ns(output, s), s->head.time);
 	entry->size = end - address;
-	tell_change(session, s, entry, address, entry->size);
+	tell_change(output, s, entry, address, entry->size);
 	return true;
 }
 
@@ -92,7 +92,7 @@ static size_t fetch_objects(struct process *p, uint64_t start, uint64_t end)
 }
 
 /* Empties [start, end): ends the objects that begin in it, cuts those that reach into it. */
-static void bury(struct session *session, struct stream *s, uint64_t start, uint64_t end,
+static void bury(struct output *output, struct stream *s, uint64_t start, uint64_t end,
 		 enum block_end how, uint8_t why)
 {
 	uint64_t address;
@@ -102,13 +102,13 @@ static void bury(struct session *session, struct stream *s, uint64_t start, uint
 		if (!fetched)
 			fetched = fetch_objects(s->process, address, end);
 		fetched--;
-		if (address >= start || !cut_object(session, s, address, start))
-			end_object(session, s, address, how, why);
+		if (address >= start || !cut_object(output, s, address, start))
+			end_object(output, s, address, how, why);
 	}
 }
 
 /* Returns the id of the kind's description; 0: unknown. */
-static uint32_t kind_of(struct session *session, struct process *p, uint32_t index)
+static uint32_t kind_of(struct output *output, struct process *p, uint32_t index)
 {
 	const struct mapping *m;
 	uint64_t place;
@@ -120,54 +120,54 @@ static uint32_t kind_of(struct session *session, struct process *p, uint32_t ind
 		m = place ? space_find(&p->space, place) : NULL;
 		if (m)
 			p->objects.vtables[index] =
-				ids_vtable(&session->ids, m->module, place - m->bias, true);
+				ids_vtable(&output->ids, m->module, place - m->bias, true);
 	}
 	return p->objects.vtables[index];
 }
 
-static void tell_kind(struct session *session, const struct stream *s, const struct entry *entry)
+static void tell_kind(struct output *output, const struct stream *s, const struct entry *entry)
 {
 	struct event *e;
 
 	if (!entry->vtable)
 		return;
-	e = apply_emit(session, s, apply_ns(session, s), EVENT_VPTR);
+	e = apply_emit(output, s, apply_ns(output, s), EVENT_VPTR);
 	e->address = entry->address;
 	e->size = 0;
 	e->api = SHINY_VPTR_SETTLED;
 	e->vtable = entry->vtable;
 }
 
-void apply_object(struct session *session, struct stream *s)
+void apply_object(struct output *output, struct stream *s)
 {
 	struct process *p = s->process;
-	uint64_t ns = apply_ns(session, s);
+	uint64_t ns = apply_ns(output, s);
 	struct event *e;
 	struct entry entry = { .address = s->head.address,
 			       .birth = s->head.time,
 			       .size = s->head.size,
 			       .flags = SHINY_API_COLLECTED,
 			       .site = apply_birth_site(s, s->head.stack),
-			       .vtable = kind_of(session, p, s->head.index) };
+			       .vtable = kind_of(output, p, s->head.index) };
 
 	if (entry.address < HEADER_BYTES || !event_block_fits(entry.address, s->head.size)) {
 		p->noticed.refused++;
 		return;
 	}
-	bury(session, s, entry.address - HEADER_BYTES, entry.address + bytes_of(&entry), END_REUSED,
+	bury(output, s, entry.address - HEADER_BYTES, entry.address + bytes_of(&entry), END_REUSED,
 	     EVENT_END_REUSED);
-	if (!apply_block_began(session, s, &entry, ns))
+	if (!apply_block_began(output, s, &entry, ns))
 		return;
 	objects_add(&p->objects, entry.address, bytes_of(&entry));
-	e = apply_emit(session, s, ns, EVENT_ALLOC);
+	e = apply_emit(output, s, ns, EVENT_ALLOC);
 	e->stack = p->stats.sites.at[entry.site].stack;
 	e->vtable = entry.vtable;
 }
 
-void apply_finalized(struct session *session, struct stream *s)
+void apply_finalized(struct output *output, struct stream *s)
 {
 	struct process *p = s->process;
-	uint64_t ns = apply_ns(session, s);
+	uint64_t ns = apply_ns(output, s);
 	struct entry old;
 
 	/* born before the recording, or its birth was lost */
@@ -176,22 +176,22 @@ void apply_finalized(struct session *session, struct stream *s)
 		p->noticed.unknown_frees++;
 	} else {
 		objects_remove(&p->objects, old.address);
-		apply_block_ended(session, s, &old, END_FREED, ns);
+		apply_block_ended(output, s, &old, END_FREED, ns);
 	}
-	apply_emit(session, s, ns, EVENT_FREE)->stack = apply_stack_id(s, s->head.stack);
+	apply_emit(output, s, ns, EVENT_FREE)->stack = apply_stack_id(s, s->head.stack);
 }
 
-void apply_swept(struct session *session, struct stream *s)
+void apply_swept(struct output *output, struct stream *s)
 {
 	uint64_t start = s->head.address, end = start + s->head.size;
 
 	if (end > start)
-		bury(session, s, start, end, END_RELEASED, EVENT_END_RELEASED);
+		bury(output, s, start, end, END_RELEASED, EVENT_END_RELEASED);
 }
 
 /* The compactor works from the beginning of a space to its end: an object at the target is dead, or
  * was moved before. */
-void apply_moved(struct session *session, struct stream *s, uint64_t from, uint64_t to)
+void apply_moved(struct output *output, struct stream *s, uint64_t from, uint64_t to)
 {
 	struct process *p = s->process;
 	struct entry entry, old;
@@ -207,21 +207,20 @@ void apply_moved(struct session *session, struct stream *s, uint64_t from, uint6
 	}
 	objects_remove(&p->objects, from);
 	entry.address = to;
-	bury(session, s, to - HEADER_BYTES, to + bytes_of(&entry), END_RELEASED,
-	     EVENT_END_RELEASED);
+	bury(output, s, to - HEADER_BYTES, to + bytes_of(&entry), END_RELEASED, EVENT_END_RELEASED);
 	if (registry_put(&p->registry, &entry, &old)) {
 		objects_add(&p->objects, to, bytes_of(&entry));
-		tell_change(session, s, &entry, from, entry.size);
-		tell_kind(session, s, &entry); /* for readers that follow one address only */
+		tell_change(output, s, &entry, from, entry.size);
+		tell_kind(output, s, &entry); /* for readers that follow one address only */
 	} else {
 		p->noticed.refused++;
-		apply_block_ended(session, s, &entry, END_RELEASED, apply_ns(session, s));
+		apply_block_ended(output, s, &entry, END_RELEASED, apply_ns(output, s));
 	}
 	if (old.address) /* a lying stream says that a block of malloc is there */
-		apply_block_ended(session, s, &old, END_REUSED, apply_ns(session, s));
+		apply_block_ended(output, s, &old, END_REUSED, apply_ns(output, s));
 }
 
-void apply_resized(struct session *session, struct stream *s)
+void apply_resized(struct output *output, struct stream *s)
 {
 	struct process *p = s->process;
 	struct entry *entry = object_at(p, s->head.address);
@@ -239,16 +238,16 @@ void apply_resized(struct session *session, struct stream *s)
 		return;
 	objects_remove(&p->objects, entry->address);
 	if (size > entry->size)
-		bury(session, s, entry->address + bytes_of(entry), entry->address + size,
-		     END_REUSED, EVENT_END_REUSED);
+		bury(output, s, entry->address + bytes_of(entry), entry->address + size, END_REUSED,
+		     EVENT_END_REUSED);
 	/* bury() has removed entries, which moves others */
 	entry = object_at(p, s->head.address);
 	if (!entry)
 		return;
-	stats_resize(&p->stats, entry, size, apply_ns(session, s), s->head.time);
+	stats_resize(&p->stats, entry, size, apply_ns(output, s), s->head.time);
 	entry->size = size;
 	objects_add(&p->objects, entry->address, bytes_of(entry));
-	tell_change(session, s, entry, entry->address, size);
+	tell_change(output, s, entry, entry->address, size);
 }
 
 void apply_object_kinds(struct stream *s)
@@ -260,10 +259,10 @@ void apply_object_kinds(struct stream *s)
 		s->process->noticed.bad_records++;
 }
 
-void apply_released(struct session *session, struct stream *s, uint64_t start, uint64_t end)
+void apply_released(struct output *output, struct stream *s, uint64_t start, uint64_t end)
 {
 	uint64_t address;
 
 	while ((address = objects_find(&s->process->objects, start, end)))
-		end_object(session, s, address, END_RELEASED, EVENT_END_RELEASED);
+		end_object(output, s, address, END_RELEASED, EVENT_END_RELEASED);
 }

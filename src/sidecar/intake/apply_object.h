@@ -7,15 +7,15 @@
 #ifndef SHINY_APPLY_OBJECT_H
 #define SHINY_APPLY_OBJECT_H
 
-#include "../state/session.h"
+#include "../state/output.h"
 
-void apply_object(struct session *session, struct stream *stream);
-void apply_finalized(struct session *session, struct stream *stream);
-void apply_swept(struct session *session, struct stream *stream);
-void apply_moved(struct session *session, struct stream *stream, uint64_t from, uint64_t to);
-void apply_resized(struct session *session, struct stream *stream);
+void apply_object(struct output *output, struct stream *stream);
+void apply_finalized(struct output *output, struct stream *stream);
+void apply_swept(struct output *output, struct stream *stream);
+void apply_moved(struct output *output, struct stream *stream, uint64_t from, uint64_t to);
+void apply_resized(struct output *output, struct stream *stream);
 void apply_object_kinds(struct stream *stream);
 /* Ends the objects in heap memory that was returned to the system. */
-void apply_released(struct session *session, struct stream *stream, uint64_t start, uint64_t end);
+void apply_released(struct output *output, struct stream *stream, uint64_t start, uint64_t end);
 
 #endif

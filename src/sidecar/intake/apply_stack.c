@@ -35,7 +35,7 @@ static bool define(struct stream *s, uint32_t *from, uint32_t *behind)
 
 /* Sets the frames' ids in s->defined_frames; [from, behind) has them already, if the map is still
  * the same. */
-static void name_frames(struct session *session, struct stream *s, uint32_t from, uint32_t behind)
+static void name_frames(struct output *output, struct stream *s, uint32_t from, uint32_t behind)
 {
 	struct space *space = &s->process->space;
 
@@ -43,11 +43,11 @@ static void name_frames(struct session *session, struct stream *s, uint32_t from
 		from = behind = 0;
 	for (uint32_t i = 0; i < s->defined_count; i++)
 		if (i < from || i >= behind)
-			s->defined_frames[i] = space_frame(space, &session->ids, s->defined[i]);
+			s->defined_frames[i] = space_frame(space, &output->ids, s->defined[i]);
 	s->defined_changes = space->changes;
 }
 
-void apply_stack(struct session *session, struct stream *s)
+void apply_stack(struct output *output, struct stream *s)
 {
 	struct stream_stack **page;
 	uint32_t from, behind;
@@ -56,13 +56,13 @@ void apply_stack(struct session *session, struct stream *s)
 		s->process->noticed.bad_records++;
 		return;
 	}
-	name_frames(session, s, from, behind);
+	name_frames(output, s, from, behind);
 	if (!s->stacks)
 		s->stacks = mem_zero(STACK_PAGES, sizeof(*s->stacks));
 	page = &s->stacks[s->head.stack / STACK_PAGE];
 	if (!*page)
 		*page = mem_zero(STACK_PAGE, sizeof(**page));
 	(*page)[s->head.stack % STACK_PAGE] =
-		(struct stream_stack){ .stack = ids_stack(&session->ids, s->defined_frames,
+		(struct stream_stack){ .stack = ids_stack(&output->ids, s->defined_frames,
 							  s->defined_count) };
 }

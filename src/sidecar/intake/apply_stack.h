@@ -7,8 +7,8 @@
 #ifndef SHINY_APPLY_STACK_H
 #define SHINY_APPLY_STACK_H
 
-#include "../state/session.h"
+#include "../state/output.h"
 
-void apply_stack(struct session *session, struct stream *stream);
+void apply_stack(struct output *output, struct stream *stream);
 
 #endif

@@ -33,26 +33,26 @@ static bool read_name(const struct stream *s, uint32_t *index, char name[SHINY_T
 	return true;
 }
 
-void apply_tag_name(struct session *session, struct stream *s)
+void apply_tag_name(struct output *output, struct stream *s)
 {
 	char name[SHINY_TAG_NAME_MAX + 1];
 	uint32_t index;
 
 	if (read_name(s, &index, name) &&
-	    (!index || !indices_set(&s->process->tags, index, session_tag(session, name))))
+	    (!index || !indices_set(&s->process->tags, index, output_tag(output, name))))
 		s->process->noticed.bad_records++;
 }
 
-void apply_mark(struct session *session, struct stream *s)
+void apply_mark(struct output *output, struct stream *s)
 {
 	char name[SHINY_TAG_NAME_MAX + 1];
 	uint32_t index;
 
 	if (read_name(s, &index, name))
-		session_fail(session,
-			     store_put_mark(session->store,
-					    &(struct store_mark){ .process = s->process->id,
-								  .thread = s->id,
-								  .time = apply_ns(session, s),
-								  .name = name }));
+		output_fail(output,
+			    store_put_mark(output->store,
+					   &(struct store_mark){ .process = s->process->id,
+								 .thread = s->id,
+								 .time = apply_ns(output, s),
+								 .name = name }));
 }

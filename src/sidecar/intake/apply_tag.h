@@ -7,10 +7,10 @@
 #ifndef SHINY_APPLY_TAG_H
 #define SHINY_APPLY_TAG_H
 
-#include "../state/session.h"
+#include "../state/output.h"
 
 void apply_tag(struct stream *stream);
-void apply_tag_name(struct session *session, struct stream *stream);
-void apply_mark(struct session *session, struct stream *stream);
+void apply_tag_name(struct output *output, struct stream *stream);
+void apply_mark(struct output *output, struct stream *stream);
 
 #endif

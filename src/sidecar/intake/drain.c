@@ -52,7 +52,7 @@ static struct stream *stream_create(struct session *session, struct ring_file *r
 		s->tid = __atomic_load_n(&t->tid, __ATOMIC_RELAXED);
 		s->nested = __atomic_load_n(&t->nested, __ATOMIC_RELAXED) == 1;
 		s->start = __atomic_load_n(&t->start, __ATOMIC_RELAXED);
-		if (s->start > ticks_latest(&session->ticks)) {
+		if (s->start > ticks_latest(&session->output.ticks)) {
 			ring->lies = true;
 			s->start = process->start;
 		}
@@ -397,15 +397,15 @@ bool drain_pull_slow(struct session *session, struct stream *s)
 		/* The record may only be later than the last reading of the clock: a merge can take
 		 * seconds on a busy machine. */
 		if (result == DECODE_BAD) {
-			session->latest = ticks_latest(&session->ticks);
+			session->latest = ticks_latest(&session->output.ticks);
 			result = decode_next(&s->cursor, session->latest, &s->head);
 		}
 		if (result == DECODE_NONE) {
 			full = is_sealed(s);
 			if (full) /* records published before the seal */
 				result = decode_next(&s->cursor,
-						     session->latest = ticks_latest(
-							     &session->ticks),
+						     session->latest =
+							     ticks_latest(&session->output.ticks),
 						     &s->head);
 		}
 		if (result == DECODE_RAW)
@@ -531,7 +531,7 @@ static void drop_stream(struct session *session, size_t index, uint64_t end)
 
 	apply_realloc_end(s);
 	take_name(s);
-	session_put_stream(session, s, end);
+	output_put_stream(&session->output, s, end);
 	session->streams.at[index] = session->streams.at[--session->streams.count];
 }
 

@@ -85,7 +85,7 @@ void merge_until(struct session *session, uint64_t until)
 		if ((s->has_head || drain_pull(session, s)) && s->head.time <= until)
 			order_add(&order, key_of(s), s);
 	}
-	while (!session->behind && !session->err && (s = order_first(&order))) {
+	while (!session->behind && !session->output.err && (s = order_first(&order))) {
 		uint64_t limit = order_limit(&order), key;
 		uint64_t alone = time_within(limit) < until ? time_within(limit) : until;
 		bool more;
@@ -109,7 +109,7 @@ void merge_until(struct session *session, uint64_t until)
 				apply_fetch(s);
 			more = drain_pull(session, s) && s->head.time <= until;
 			key = key_of(s);
-		} while (more && key <= limit && !session->behind && !session->err);
+		} while (more && key <= limit && !session->behind && !session->output.err);
 		if (more) {
 			order_change_first(&order, key);
 		} else {
@@ -122,6 +122,6 @@ void merge_until(struct session *session, uint64_t until)
 		until = ((const struct stream *)order_first(&order))->head.time - 1;
 	order_deinit(&order);
 	process_take_over(session, until);
-	if (until > session->applied_until)
-		session->applied_until = until;
+	if (until > session->output.applied_until)
+		session->output.applied_until = until;
 }

@@ -15,6 +15,7 @@
 
 #include "../../base/mem.h"
 #include "../../base/text.h"
+#include "../ring/ring_file.h"
 
 enum { KEPT = 128 /* a session opens at most so many modules by their paths */ };
 
@@ -120,14 +121,14 @@ static int open_mapped(uint32_t pid, uint64_t start, const char *path)
 	return fd < 0 ? open_entry(pid, "fd", NULL, path) : fd;
 }
 
-void module_file_keep(struct session *session, const struct process *process,
+void module_file_keep(struct output *output, const struct process *process,
 		      const struct shiny_module *module, struct id_module *id)
 {
 	bool main = module->flags & SHINY_MODULE_MAIN, nameless = is_nameless(id->path);
 	bool lives = process->pid && !process->gone;
 	int copy;
 
-	if (id->path[0] != '/' || session->ticks.foreign)
+	if (id->path[0] != '/' || output->ticks.foreign)
 		return;
 	copy = main && nameless ? take_copy(process->ring) : -1;
 	if (id->file >= 0) {
@@ -140,6 +141,6 @@ void module_file_keep(struct session *session, const struct process *process,
 		id->file = open_executable(process->pid, id->path);
 	else if (id->file < 0 && nameless && lives)
 		id->file = open_mapped(process->pid, module->start, id->path);
-	if (id->file < 0 && !nameless && session->ids.modules.count <= KEPT)
+	if (id->file < 0 && !nameless && output->ids.modules.count <= KEPT)
 		id->file = open_at(AT_FDCWD, id->path);
 }

@@ -10,14 +10,14 @@
 
 #include <shiny/wire/wire.h>
 
-#include "../state/session.h"
+#include "../state/output.h"
 
 /*
  * Opens the file, if `id` has no descriptor yet: the executable by its process or as the copy that
  * the library left (SHINY_PROGRAM_PREFIX); another module by its path, or among the process's open
  * files and mappings. The reader checks by the build-id that it is the right one.
  */
-void module_file_keep(struct session *session, const struct process *process,
+void module_file_keep(struct output *output, const struct process *process,
 		      const struct shiny_module *module, struct id_module *id);
 
 #endif

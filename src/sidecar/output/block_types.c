@@ -140,9 +140,9 @@ static uint32_t type_id(struct concluder *c, const struct tally_row *row)
 		type.id = at + 1;
 		*vec_push(&c->types) = type;
 		hash_table_add(&c->table, hash, at);
-		session_fail(c->session, store_put_type(c->session->store, &type));
-		if (c->session->has_snapshots)
-			type_members_put(c->session, c->names->modules, &type);
+		output_fail(&c->session->output, store_put_type(c->session->output.store, &type));
+		if (c->session->output.has_snapshots)
+			type_members_put(&c->session->output, c->names->modules, &type);
 	}
 	return at + 1;
 }
@@ -152,7 +152,7 @@ static uint32_t type_id(struct concluder *c, const struct tally_row *row)
 static void ask_site(struct concluder *c, uint32_t stack, uint32_t api,
 		     const struct sym_sizes *sizes, struct sym_type *out)
 {
-	const struct ids *ids = &c->session->ids;
+	const struct ids *ids = &c->session->output.ids;
 	const struct id_stack *s = &ids->stacks.at[stack - 1];
 	struct sym_call calls[SYM_CLIMB_MAX];
 	size_t count = s->count < SYM_CLIMB_MAX ? s->count : SYM_CLIMB_MAX;
@@ -297,7 +297,7 @@ static void conclude_stack(struct concluder *c, const struct type_group *groups,
 
 bool *types_innermost(const struct session *session)
 {
-	bool *innermost = mem_zero(session->ids.frames.count + 1, sizeof(*innermost));
+	bool *innermost = mem_zero(session->output.ids.frames.count + 1, sizeof(*innermost));
 
 	for (size_t p = 0; p < session->processes.count && !session->options->no_site_types; p++) {
 		const struct stats *stats = &session->processes.at[p]->stats;
@@ -305,10 +305,10 @@ bool *types_innermost(const struct session *session)
 		for (size_t i = 0; i < stats->sites.count; i++) {
 			uint32_t stack = stats->sites.at[i].stack;
 			const struct id_stack *s =
-				stack ? &session->ids.stacks.at[stack - 1] : NULL;
+				stack ? &session->output.ids.stacks.at[stack - 1] : NULL;
 
 			if (s && s->count && stats->sites.at[i].stats)
-				innermost[session->ids.stack_frames.at[s->first] - 1] = true;
+				innermost[session->output.ids.stack_frames.at[s->first] - 1] = true;
 		}
 	}
 	return innermost;
@@ -338,7 +338,7 @@ static void climb(const struct session *session, const struct types_names *names
 		  const struct type_group *groups, size_t count)
 {
 	enum { NOT_ASKED, KNOWS, CLIMBS };
-	const struct ids *ids = &session->ids;
+	const struct ids *ids = &session->output.ids;
 	uint8_t *answers = mem_zero(ids->frames.count + 1, sizeof(*answers));
 	uint32_t *stacks = mem_zero(count + 1, sizeof(*stacks));
 	VEC(struct climber) climbers = { 0 };
@@ -403,7 +403,7 @@ void types_conclude(struct session *session, const struct types_names *names)
 					(struct type_group){ stats->sites.at[i].stack, p, i };
 		}
 	}
-	groups = by_stack(found.at, found.count, session->ids.stacks.count);
+	groups = by_stack(found.at, found.count, session->output.ids.stacks.count);
 	progress_begin(&progress, "typing call sites", session->options->progress);
 	if (!session->options->no_site_types)
 		climb(session, names, groups, found.count);

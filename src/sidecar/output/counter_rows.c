@@ -4,29 +4,29 @@
 
 #include "../../base/capped.h"
 
-static void put_counter(struct session *session, uint32_t process, const char *name,
-			uint64_t count, struct sidecar_summary *out)
+static void put_counter(struct output *output, uint32_t process, const char *name, uint64_t count,
+			struct sidecar_summary *out)
 {
 	const struct loss_kind *kind = loss_kind(name);
 
 	if (!count)
 		return;
-	session_fail(session, store_put_counter(session->store, process, name,
-						kind->loss ? "loss" : "note", count, kind->text));
+	output_fail(output, store_put_counter(output->store, process, name,
+					      kind->loss ? "loss" : "note", count, kind->text));
 	if (out && kind->loss)
 		loss_add(&out->lost, name, count);
 }
 
-static void put_counters(struct session *session, uint32_t process,
+static void put_counters(struct output *output, uint32_t process,
 			 const uint64_t inside[SHINY_COUNTERS], const struct noticed *noticed,
 			 struct sidecar_summary *out)
 {
 #define SHINY_COUNTER(name, weight, text, advice) \
-	put_counter(session, process, #name, inside[SHINY_COUNT_##name], out);
+	put_counter(output, process, #name, inside[SHINY_COUNT_##name], out);
 #include <shiny/wire/counters.def>
 #undef SHINY_COUNTER
 #define SHINY_NOTICED(name, field, weight, unit, text, advice) \
-	put_counter(session, process, #name, noticed->field, out);
+	put_counter(output, process, #name, noticed->field, out);
 #include "../../store/noticed.def"
 #undef SHINY_NOTICED
 }
@@ -45,7 +45,7 @@ static uint64_t sum_of(const uint64_t inside[SHINY_COUNTERS], const struct notic
 	return sum;
 }
 
-static void put_changed(struct session *session, uint32_t process,
+static void put_changed(struct output *output, uint32_t process,
 			const uint64_t inside[SHINY_COUNTERS], const struct noticed *noticed,
 			uint64_t *written)
 {
@@ -54,7 +54,7 @@ static void put_changed(struct session *session, uint32_t process,
 	if (sum == *written)
 		return;
 	*written = sum;
-	put_counters(session, process, inside, noticed, NULL);
+	put_counters(output, process, inside, noticed, NULL);
 }
 
 /* Counts each lying ring once, for its first process. */
@@ -62,7 +62,7 @@ static void count_lies(struct session *session)
 {
 	for (size_t i = 0; i < session->rings.count; i++) {
 		struct ring_file *ring = session->rings.at[i];
-		struct noticed *noticed = &session->noticed;
+		struct noticed *noticed = &session->output.noticed;
 
 		if (!ring->lies || ring->lie_told)
 			continue;
@@ -84,7 +84,7 @@ static struct noticed of_session(struct session *session, uint64_t inside[SHINY_
 		if (session->rings.at[i]->header && !session->rings.at[i]->over)
 			ring_read_counters(session->rings.at[i]);
 	count_lies(session);
-	noticed = session->noticed;
+	noticed = session->output.noticed;
 	for (size_t i = 0; i < session->rings.count; i++) {
 		const struct ring_file *ring = session->rings.at[i];
 
@@ -100,7 +100,7 @@ void counter_rows_write(struct session *session)
 	uint64_t inside[SHINY_COUNTERS] = { 0 };
 	struct noticed noticed;
 
-	if (!session->store)
+	if (!session->output.store)
 		return;
 	for (size_t i = 0; i < session->processes.count; i++)
 		process_load_counters(session->processes.at[i]);
@@ -108,9 +108,9 @@ void counter_rows_write(struct session *session)
 	for (size_t i = 0; i < session->processes.count; i++) {
 		struct process *p = session->processes.at[i];
 
-		put_changed(session, p->id, p->counters, &p->noticed, &p->counted);
+		put_changed(&session->output, p->id, p->counters, &p->noticed, &p->counted);
 	}
-	put_changed(session, 0, inside, &noticed, &session->counted);
+	put_changed(&session->output, 0, inside, &noticed, &session->output.counted);
 }
 
 void counter_rows_finish(struct session *session, struct sidecar_summary *out)
@@ -121,7 +121,7 @@ void counter_rows_finish(struct session *session, struct sidecar_summary *out)
 	for (size_t i = 0; i < session->processes.count; i++) {
 		const struct process *p = session->processes.at[i];
 
-		put_counters(session, p->id, p->counters, &p->noticed, out);
+		put_counters(&session->output, p->id, p->counters, &p->noticed, out);
 	}
-	put_counters(session, 0, inside, &noticed, out);
+	put_counters(&session->output, 0, inside, &noticed, out);
 }

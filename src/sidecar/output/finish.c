@@ -41,10 +41,10 @@ static void build_id_text(const struct id_module *m, char *out)
 		sprintf(out + 2 * i, "%02x", m->build_id[i]);
 }
 
-static void put_module(struct session *session, uint32_t id, const struct sym_module *module)
+static void put_module(struct output *output, uint32_t id, const struct sym_module *module)
 {
 	const struct sym_module_info *info = module ? sym_module_info(module) : NULL;
-	const struct id_module *m = &session->ids.modules.at[id - 1];
+	const struct id_module *m = &output->ids.modules.at[id - 1];
 	char build_id[2 * SHINY_BUILD_ID_MAX + 1];
 	struct store_module row = {
 		.id = id, .path = m->path, .build_id = build_id, .symbols = "none", .note = ""
@@ -59,15 +59,15 @@ static void put_module(struct session *session, uint32_t id, const struct sym_mo
 		row.note = info->note;
 		row.places = sym_module_places(module);
 	}
-	session_fail(session, store_put_module(session->store, &row));
+	output_fail(output, store_put_module(output->store, &row));
 }
 
 /* Class rows have their names from the start. */
-static void write_new_classes(struct session *session)
+static void write_new_classes(struct output *output)
 {
-	for (; session->classes_written < session->classes.list.count; session->classes_written++) {
-		const struct class *c = &session->classes.list.at[session->classes_written];
-		struct store_class row = { .id = (uint32_t)session->classes_written + 1,
+	for (; output->written.classes < output->classes.list.count; output->written.classes++) {
+		const struct class *c = &output->classes.list.at[output->written.classes];
+		struct store_class row = { .id = (uint32_t)output->written.classes + 1,
 					   .module = c->module,
 					   .name = c->name,
 					   .bytes = c->of.bytes,
@@ -78,44 +78,43 @@ static void write_new_classes(struct session *session)
 							      ? -1
 							      : (int64_t)c->of.inlined };
 
-		session_fail(session, store_put_class(session->store, &row));
+		output_fail(output, store_put_class(output->store, &row));
 	}
 }
 
-void finish_write_new(struct session *session)
+void finish_write_new(struct output *output)
 {
-	struct ids *ids = &session->ids;
+	struct ids *ids = &output->ids;
 
-	for (; session->modules_written < ids->modules.count; session->modules_written++)
-		put_module(session, (uint32_t)session->modules_written + 1, NULL);
-	for (; session->frames_written < ids->frames.count; session->frames_written++) {
-		const struct id_place *f = &ids->frames.at[session->frames_written];
+	for (; output->written.modules < ids->modules.count; output->written.modules++)
+		put_module(output, (uint32_t)output->written.modules + 1, NULL);
+	for (; output->written.frames < ids->frames.count; output->written.frames++) {
+		const struct id_place *f = &ids->frames.at[output->written.frames];
 
-		session_fail(session,
-			     store_put_frame(session->store, (uint32_t)session->frames_written + 1,
-					     f->module, f->vaddr, NULL, 0));
+		output_fail(output,
+			    store_put_frame(output->store, (uint32_t)output->written.frames + 1,
+					    f->module, f->vaddr, NULL, 0));
 	}
-	for (; session->stacks_written < ids->stacks.count; session->stacks_written++) {
-		const struct id_stack *s = &ids->stacks.at[session->stacks_written];
+	for (; output->written.stacks < ids->stacks.count; output->written.stacks++) {
+		const struct id_stack *s = &ids->stacks.at[output->written.stacks];
 
-		session_fail(session,
-			     store_put_stack(session->store, (uint32_t)session->stacks_written + 1,
-					     &ids->stack_frames.at[s->first], s->count));
+		output_fail(output,
+			    store_put_stack(output->store, (uint32_t)output->written.stacks + 1,
+					    &ids->stack_frames.at[s->first], s->count));
 	}
-	for (; session->vtables_written < ids->vtables.count; session->vtables_written++) {
-		const struct id_place *v = &ids->vtables.at[session->vtables_written];
-		struct store_vtable row = { .id = (uint32_t)session->vtables_written + 1,
+	for (; output->written.vtables < ids->vtables.count; output->written.vtables++) {
+		const struct id_place *v = &ids->vtables.at[output->written.vtables];
+		struct store_vtable row = { .id = (uint32_t)output->written.vtables + 1,
 					    .module = v->module,
 					    .vaddr = v->vaddr,
 					    .source = "none" };
 
-		session_fail(session, store_put_vtable(session->store, &row));
+		output_fail(output, store_put_vtable(output->store, &row));
 	}
-	for (; session->tags_written < session->tags.count; session->tags_written++)
-		session_fail(session,
-			     store_put_tag(session->store, (uint32_t)session->tags_written + 1,
-					   session->tags.at[session->tags_written]));
-	write_new_classes(session);
+	for (; output->written.tags < output->tags.count; output->written.tags++)
+		output_fail(output, store_put_tag(output->store, (uint32_t)output->written.tags + 1,
+						  output->tags.at[output->written.tags]));
+	write_new_classes(output);
 }
 
 /* ---- names ---- */
@@ -143,19 +142,20 @@ static int by_place(const void *a, const void *b)
 static void name_frames(struct session *session, struct sym *sym, struct sym_module **modules)
 {
 	bool *innermost = types_innermost(session);
-	struct frame_order *order = mem_zero(session->ids.frames.count + 1, sizeof(*order));
+	struct frame_order *order = mem_zero(session->output.ids.frames.count + 1, sizeof(*order));
 	struct sym_frame frames[LINES];
 	struct store_frame_line lines[LINES];
 	struct progress progress;
 
-	for (size_t i = 0; i < session->ids.frames.count; i++)
-		order[i] = (struct frame_order){ (uint32_t)i, session->ids.frames.at[i].module,
-						 session->ids.frames.at[i].vaddr };
-	qsort(order, session->ids.frames.count, sizeof(*order), by_place);
+	for (size_t i = 0; i < session->output.ids.frames.count; i++)
+		order[i] =
+			(struct frame_order){ (uint32_t)i, session->output.ids.frames.at[i].module,
+					      session->output.ids.frames.at[i].vaddr };
+	qsort(order, session->output.ids.frames.count, sizeof(*order), by_place);
 	progress_begin(&progress, "resolving call sites", session->options->progress);
-	for (size_t done = 0; done < session->ids.frames.count; done++) {
+	for (size_t done = 0; done < session->output.ids.frames.count; done++) {
 		size_t i = order[done].index;
-		const struct id_place *f = &session->ids.frames.at[i];
+		const struct id_place *f = &session->output.ids.frames.at[i];
 		size_t count =
 			f->module ? sym_frames(modules[f->module], f->vaddr - 1, frames, LINES) : 0;
 
@@ -163,12 +163,12 @@ static void name_frames(struct session *session, struct sym *sym, struct sym_mod
 			lines[k] = (struct store_frame_line){ frames[k].function, frames[k].file,
 							      frames[k].line, frames[k].inlined };
 		if (count)
-			session_fail(session,
-				     store_put_lines(session->store, (uint32_t)i + 1, lines,
-						     count < LINES ? count : LINES));
+			output_fail(&session->output,
+				    store_put_lines(session->output.store, (uint32_t)i + 1, lines,
+						    count < LINES ? count : LINES));
 		if (f->module && innermost[i])
 			sym_site_warm(sym, &(struct sym_call){ modules[f->module], f->vaddr });
-		progress_set(&progress, done, session->ids.frames.count);
+		progress_set(&progress, done, session->output.ids.frames.count);
 	}
 	progress_end(&progress);
 	free(order);
@@ -182,8 +182,8 @@ static void name_vtables(struct session *session, struct sym_module **modules,
 	struct progress progress;
 
 	progress_begin(&progress, "naming vtables", session->options->progress);
-	for (size_t i = 0; i < session->ids.vtables.count; i++) {
-		const struct id_place *v = &session->ids.vtables.at[i];
+	for (size_t i = 0; i < session->output.ids.vtables.count; i++) {
+		const struct id_place *v = &session->output.ids.vtables.at[i];
 		struct sym_vtable *vtable = &vtables[i + 1];
 		struct store_vtable row = { .id = (uint32_t)i + 1,
 					    .module = v->module,
@@ -199,8 +199,8 @@ static void name_vtables(struct session *session, struct sym_module **modules,
 			row.type = vtable->type;
 			row.class_bytes = vtable->class_bytes;
 		}
-		session_fail(session, store_put_vtable(session->store, &row));
-		progress_set(&progress, i, session->ids.vtables.count);
+		output_fail(&session->output, store_put_vtable(session->output.store, &row));
+		progress_set(&progress, i, session->output.ids.vtables.count);
 	}
 	progress_end(&progress);
 }
@@ -210,12 +210,12 @@ static void put_names(struct session *session, struct sym *sym, struct sym_modul
 {
 	name_frames(session, sym, modules);
 	name_vtables(session, modules, vtables);
-	root_names_put(session, modules);
+	root_names_put(&session->output, modules);
 }
 
 /* ---- aggregates ---- */
 
-static void put_lifetimes(struct session *session, const struct store_lifetime *key,
+static void put_lifetimes(struct output *output, const struct store_lifetime *key,
 			  const struct bins *bins)
 {
 	struct store_lifetime row = *key;
@@ -226,13 +226,12 @@ static void put_lifetimes(struct session *session, const struct store_lifetime *
 		row.bin = (uint8_t)(bins->first + i);
 		row.count = bins->at[i].count;
 		row.bytes = bins->at[i].bytes;
-		session_fail(session, store_put_lifetime(session->store, &row));
+		output_fail(output, store_put_lifetime(output->store, &row));
 	}
 }
 
-static void put_tally(struct session *session, const struct process *p,
-		      const struct site_stats *site, const struct tally *s,
-		      struct sidecar_summary *out)
+static void put_tally(struct output *output, const struct process *p, const struct site_stats *site,
+		      const struct tally *s, struct sidecar_summary *out)
 {
 	bool early = process_early(p);
 	const struct tally_rare *rare = tally_rare(s);
@@ -264,36 +263,36 @@ static void put_tally(struct session *session, const struct process *p,
 	};
 	struct store_lifetime key = { .process = p->id, .stack = site->stack, .type = s->type };
 
-	session_fail(session, store_put_stat(session->store, &row));
-	put_lifetimes(session, &key, &s->ended);
+	output_fail(output, store_put_stat(output->store, &row));
+	put_lifetimes(output, &key, &s->ended);
 	key.censored = true;
-	put_lifetimes(session, &key, &rare->living);
+	put_lifetimes(output, &key, &rare->living);
 	out->live += row.live;
 	out->live_bytes += row.live_bytes;
 	out->abandoned += row.abandoned;
 	out->abandoned_bytes += row.abandoned_bytes;
 }
 
-static void put_site(struct session *session, const struct process *p,
-		     const struct site_stats *site, struct sidecar_summary *out)
+static void put_site(struct output *output, const struct process *p, const struct site_stats *site,
+		     struct sidecar_summary *out)
 {
 	for (const struct tally *s = site->stats; s; s = s->next)
-		put_tally(session, p, site, s, out);
+		put_tally(output, p, site, s, out);
 	if (site->peak_blocks) {
 		struct store_peak row = { p->id,
 					  site->stack,
 					  site->tag,
 					  site->peak_blocks,
 					  site->peak_bytes,
-					  ticks_ns(&session->ticks, site->peak_time) };
+					  ticks_ns(&output->ticks, site->peak_time) };
 
-		session_fail(session, store_put_peak(session->store, &row));
+		output_fail(output, store_put_peak(output->store, &row));
 	}
 }
 
 /* Writes the rows by stack, as the table is sorted: SQLite then appends them, and fills its
  * pages. */
-static void put_stats(struct session *session, const struct process *p, struct sidecar_summary *out)
+static void put_stats(struct output *output, const struct process *p, struct sidecar_summary *out)
 {
 	const struct stats *stats = &p->stats;
 
@@ -303,13 +302,13 @@ static void put_stats(struct session *session, const struct process *p, struct s
 					       : NULL;
 
 		for (; site; site = site->next ? &stats->sites.at[site->next] : NULL)
-			put_site(session, p, site, out);
+			put_site(output, p, site, out);
 	}
 }
 
 /* Writes the buckets with events: each of thousands of sleeping processes has two thousand empty
  * ones. */
-static void put_buckets(struct session *session, const struct process *p)
+static void put_buckets(struct output *output, const struct process *p)
 {
 	uint64_t bytes = 0;
 
@@ -330,19 +329,19 @@ static void put_buckets(struct session *session, const struct process *p)
 			continue;
 		row.most_bytes = b->most_bytes > bytes ? b->most_bytes : bytes;
 		bytes = b->live_bytes;
-		session_fail(session, store_put_bucket(session->store, &row));
+		output_fail(output, store_put_bucket(output->store, &row));
 	}
 }
 
-static void put_peak(struct session *session)
+static void put_peak(struct output *output)
 {
-	struct total_peak peak = total_highest(&session->total);
+	struct total_peak peak = total_highest(&output->total);
 
-	session_fail(session, store_put_session_peak(session->store, peak.blocks, peak.bytes,
-						     ticks_ns(&session->ticks, peak.time)));
+	output_fail(output, store_put_session_peak(output->store, peak.blocks, peak.bytes,
+						   ticks_ns(&output->ticks, peak.time)));
 }
 
-static void put_mappings(struct session *session, const struct process *p)
+static void put_mappings(struct output *output, const struct process *p)
 {
 	size_t past = p->space.past.count;
 
@@ -354,25 +353,25 @@ static void put_mappings(struct session *session, const struct process *p)
 					     m->start,
 					     m->end,
 					     m->bias,
-					     ticks_ns(&session->ticks, m->loaded),
-					     m->unloaded ? ticks_ns(&session->ticks, m->unloaded)
+					     ticks_ns(&output->ticks, m->loaded),
+					     m->unloaded ? ticks_ns(&output->ticks, m->unloaded)
 							 : 0 };
 
-		session_fail(session, store_put_mapping(session->store, &row));
+		output_fail(output, store_put_mapping(output->store, &row));
 	}
 }
 
 /* Writes the library's notes, one a line. */
-static void put_notes(struct session *session, uint32_t process, const char *notes)
+static void put_notes(struct output *output, uint32_t process, const char *notes)
 {
 	char text[SHINY_TEXT], *save = NULL;
 
 	snprintf(text, sizeof(text), "%s", notes);
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-		session_fail(session, store_put_note(session->store, process, line));
+		output_fail(output, store_put_note(output->store, process, line));
 }
 
-static void put_machine(struct session *session)
+static void put_machine(struct output *output)
 {
 	char line[512], *value;
 	struct utsname kernel;
@@ -382,65 +381,73 @@ static void put_machine(struct session *session)
 		if (strncmp(line, "model name", 10) || !(value = strstr(line, ": ")))
 			continue;
 		value[strcspn(value, "\n")] = '\0';
-		session_fail(session, store_put_text(session->store, "cpu", value + 2));
+		output_fail(output, store_put_text(output->store, "cpu", value + 2));
 		break;
 	}
 	if (file)
 		fclose(file);
 	if (!uname(&kernel)) {
-		session_fail(session, store_put_text(session->store, "host", kernel.nodename));
-		session_fail(session, store_put_text(session->store, "kernel", kernel.release));
+		output_fail(output, store_put_text(output->store, "host", kernel.nodename));
+		output_fail(output, store_put_text(output->store, "kernel", kernel.release));
 	}
-	session_fail(session, store_put_number(session->store, "cpus",
-					       (uint64_t)sysconf(_SC_NPROCESSORS_ONLN)));
+	output_fail(output, store_put_number(output->store, "cpus",
+					     (uint64_t)sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
 static void put_session(struct session *session, struct sidecar_summary *out)
 {
 	const struct process *first = session->processes.count ? session->processes.at[0] : NULL;
-	session_fail(session, store_put_text(session->store, "version", SHINY_VERSION_TEXT));
-	session_fail(session,
-		     store_put_number(session->store, "started_ns", session->start_realtime));
-	session_fail(session, store_put_number(session->store, "started_boottime_ns",
-					       session->ticks.read_boottime));
-	session_fail(session, store_put_number(session->store, "duration_ns", out->duration));
-	session_fail(session, store_put_number(session->store, "rings", session->rings.count));
-	session_fail(session,
-		     store_put_number(session->store, "ring_bytes", session->rings.at[0]->bytes));
-	session_fail(session, store_put_number(session->store, "ticks_per_second",
-					       ticks_per_second(&session->ticks)));
-	session_fail(session,
-		     store_put_number(session->store, "leftover", session->options->leftover));
-	session_fail(session, store_put_number(session->store, "spilled_bytes",
-					       spill_bytes(session->spill)));
-	session_fail(session, store_put_number(session->store, "paused", session->paused));
-	session_fail(session, store_put_number(session->store, "rebooted", session->ticks.foreign));
-	session_fail(session, store_put_number(session->store, "records", session->total_events));
+	output_fail(&session->output,
+		    store_put_text(session->output.store, "version", SHINY_VERSION_TEXT));
+	output_fail(&session->output, store_put_number(session->output.store, "started_ns",
+						       session->output.start_realtime));
+	output_fail(&session->output, store_put_number(session->output.store, "started_boottime_ns",
+						       session->output.ticks.read_boottime));
+	output_fail(&session->output,
+		    store_put_number(session->output.store, "duration_ns", out->duration));
+	output_fail(&session->output,
+		    store_put_number(session->output.store, "rings", session->rings.count));
+	output_fail(&session->output, store_put_number(session->output.store, "ring_bytes",
+						       session->rings.at[0]->bytes));
+	output_fail(&session->output, store_put_number(session->output.store, "ticks_per_second",
+						       ticks_per_second(&session->output.ticks)));
+	output_fail(&session->output, store_put_number(session->output.store, "leftover",
+						       session->options->leftover));
+	output_fail(&session->output, store_put_number(session->output.store, "spilled_bytes",
+						       spill_bytes(session->spill)));
+	output_fail(&session->output,
+		    store_put_number(session->output.store, "paused", session->paused));
+	output_fail(&session->output, store_put_number(session->output.store, "rebooted",
+						       session->output.ticks.foreign));
+	output_fail(&session->output, store_put_number(session->output.store, "records",
+						       session->output.total_events));
 	if (first) {
-		session_fail(session,
-			     store_put_text(session->store, "executable", first->executable));
-		session_fail(session, store_put_text(session->store, "command", first->command));
-		session_fail(session,
-			     store_put_number(session->store, "depth", first->ring->depth));
+		output_fail(&session->output,
+			    store_put_text(session->output.store, "executable", first->executable));
+		output_fail(&session->output,
+			    store_put_text(session->output.store, "command", first->command));
+		output_fail(&session->output,
+			    store_put_number(session->output.store, "depth", first->ring->depth));
 	}
-	put_machine(session);
+	put_machine(&session->output);
 }
 
-/* Returns a new symbolizer; NULL: session->err says why. Without container rules, if they are
- * wrong: they cost types only. */
+/* Returns a new symbolizer; NULL: session->output.err says why. Without container rules, if they
+ * are wrong: they cost types only. */
 static struct sym *make_symbolizer(struct session *session)
 {
 	struct sym *sym = NULL;
 	struct shiny_err *err = sym_create(&session->symbols, &sym);
 
 	if (err && session->symbols.type_rules) {
-		session_fail(session, store_put_note(session->store, 0, err->message));
+		output_fail(&session->output,
+			    store_put_note(session->output.store, 0, err->message));
 		shiny_err_free(err);
 		session->symbols.type_rules = NULL;
 		err = sym_create(&session->symbols, &sym);
 	}
 	if (err)
-		session_fail(session, err);
+		output_fail(&session->output, err);
 	return sym;
 }
 
@@ -455,40 +462,42 @@ static void told_by_launcher(struct session *session)
 
 void finish_session(struct session *session, struct sidecar_summary *out)
 {
-	size_t module_count = session->ids.modules.count;
+	size_t module_count = session->output.ids.modules.count;
 	struct sym_module **modules = mem_zero(module_count + 1, sizeof(struct sym_module *));
-	struct sym_vtable *vtables = mem_zero(session->ids.vtables.count + 1, sizeof(*vtables));
+	struct sym_vtable *vtables =
+		mem_zero(session->output.ids.vtables.count + 1, sizeof(*vtables));
 	struct sym *sym = resolve_ahead_take(session->ahead, modules, module_count + 1,
 					     session->options->progress);
 
 	session->ahead = NULL;
-	total_until(&session->total, UINT64_MAX);
+	total_until(&session->output.total, UINT64_MAX);
 	for (size_t i = 0; i < session->processes.count; i++) {
 		struct process *p = session->processes.at[i];
-		uint64_t end = ticks_ns(&session->ticks, p->end ? p->end : p->last);
+		uint64_t end = ticks_ns(&session->output.ticks, p->end ? p->end : p->last);
 
-		process_settle(session, p);
+		process_settle(&session->output, p);
 		if (process_early(p))
-			session_fail(session, store_drop_pages(session->store, p->id));
+			output_fail(&session->output,
+				    store_drop_pages(session->output.store, p->id));
 		if (end > out->duration)
 			out->duration = end;
 	}
-	finish_write_new(session);
+	finish_write_new(&session->output);
 	if (!sym)
 		sym = make_symbolizer(session);
 	for (size_t i = 0; sym && i < module_count; i++) {
-		const struct id_module *m = &session->ids.modules.at[i];
+		const struct id_module *m = &session->output.ids.modules.at[i];
 		char path[ID_MODULE_PATH];
 
 		if (!modules[i + 1])
-			session_fail(session,
-				     sym_module_open(sym, id_module_path(m, path), m->path,
-						     m->build_id_bytes ? m->build_id : NULL,
-						     m->build_id_bytes, &modules[i + 1]));
-		if (!session->err)
-			put_module(session, (uint32_t)i + 1, modules[i + 1]);
+			output_fail(&session->output,
+				    sym_module_open(sym, id_module_path(m, path), m->path,
+						    m->build_id_bytes ? m->build_id : NULL,
+						    m->build_id_bytes, &modules[i + 1]));
+		if (!session->output.err)
+			put_module(&session->output, (uint32_t)i + 1, modules[i + 1]);
 	}
-	if (!session->err) {
+	if (!session->output.err) {
 		put_names(session, sym, modules, vtables);
 		mappings_finish(session, modules);
 		types_conclude(session, &(struct types_names){ sym, modules, vtables });
@@ -497,29 +506,29 @@ void finish_session(struct session *session, struct sidecar_summary *out)
 	}
 	/* naming may have found more debug files, and notes about missing ones: write the modules
 	 * again */
-	for (size_t i = 0; !session->err && i < module_count; i++)
-		put_module(session, (uint32_t)i + 1, modules[i + 1]);
+	for (size_t i = 0; !session->output.err && i < module_count; i++)
+		put_module(&session->output, (uint32_t)i + 1, modules[i + 1]);
 	told_by_launcher(session);
 	for (size_t i = 0; i < session->processes.count; i++) {
 		struct process *p = session->processes.at[i];
 
 		process_read_status(p);
-		put_stats(session, p, out);
-		put_buckets(session, p);
-		put_mappings(session, p);
+		put_stats(&session->output, p, out);
+		put_buckets(&session->output, p);
+		put_mappings(&session->output, p);
 		if (!p->forked)
-			put_notes(session, p->id, p->ring->notes);
-		session_put_process(session, p);
+			put_notes(&session->output, p->id, p->ring->notes);
+		output_put_process(&session->output, p);
 		out->processes++;
 	}
-	put_peak(session);
+	put_peak(&session->output);
 	unseen_heaps_find(session);
 	counter_rows_finish(session, out);
 	out->unprobed = unprobed_probe(session);
 	out->threads = session->threads;
-	out->events = session->total_events;
-	out->allocs = session->allocs;
-	out->frees = session->frees;
+	out->events = session->output.total_events;
+	out->allocs = session->output.allocs;
+	out->frees = session->output.frees;
 	put_session(session, out);
 	sym_destroy(sym);
 	free(modules);

@@ -11,7 +11,7 @@
 
 /* Writes the modules, frames, stacks, vtables, tags and classes that are new since the last
  * call. */
-void finish_write_new(struct session *session);
+void finish_write_new(struct output *output);
 /* Writes everything that is known only at the end. */
 void finish_session(struct session *session, struct sidecar_summary *out);
 

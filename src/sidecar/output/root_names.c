@@ -5,10 +5,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-void root_names_put(struct session *session, struct sym_module **modules)
+void root_names_put(struct output *output, struct sym_module **modules)
 {
-	for (size_t i = 0; i < session->variables.count; i++) {
-		struct store_root row = session->variables.at[i];
+	for (size_t i = 0; i < output->variables.count; i++) {
+		struct store_root row = output->variables.at[i];
 		uint64_t offset = 0;
 		const char *symbol = sym_variable(modules[row.module], row.vaddr, &offset);
 		char *name;
@@ -17,7 +17,7 @@ void root_names_put(struct session *session, struct sym_module **modules)
 			continue;
 		name = offset ? mem_format("%s+0x%" PRIx64, symbol, offset) : mem_text(symbol);
 		row.name = name;
-		session_fail(session, store_put_root(session->store, &row));
+		output_fail(output, store_put_root(output->store, &row));
 		free(name);
 	}
 }

@@ -8,10 +8,10 @@
 #define SHINY_ROOT_NAMES_H
 
 #include "../../../symbolizer/sym.h"
-#include "../state/session.h"
+#include "../state/output.h"
 
 /* Call at the end, once the modules' files are open: modules[id]. Writes the rows again, with
  * names. */
-void root_names_put(struct session *session, struct sym_module **modules);
+void root_names_put(struct output *output, struct sym_module **modules);
 
 #endif

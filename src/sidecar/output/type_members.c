@@ -191,7 +191,7 @@ static bool same_word(const struct class_word *a, const struct class_word *b)
 	       (!a->of || !strcmp(a->of, b->of));
 }
 
-static void put_rows(struct session *session, const struct class_words *words, uint32_t type)
+static void put_rows(struct output *output, const struct class_words *words, uint32_t type)
 {
 	static const char *const holds[] = { "nothing", "maybe", "pointer" };
 	uint64_t count = words->bytes / WORD_BYTES;
@@ -207,11 +207,11 @@ static void put_rows(struct session *session, const struct class_words *words, u
 		for (next = first + 1; next < count && same_word(word, &words->at[next]);)
 			next++;
 		row.bytes = (next - first) * WORD_BYTES;
-		session_fail(session, store_put_member(session->store, &row));
+		output_fail(output, store_put_member(output->store, &row));
 	}
 }
 
-void type_members_put(struct session *session, struct sym_module *const *modules,
+void type_members_put(struct output *output, struct sym_module *const *modules,
 		      const struct store_type *type)
 {
 	struct class_words words = { .library = is_of_library(type->name) };
@@ -220,7 +220,7 @@ void type_members_put(struct session *session, struct sym_module *const *modules
 	if (type->bytes < WORD_BYTES || type->bytes > WORDS_MOST * WORD_BYTES ||
 	    !strcmp(type->confidence, "label"))
 		return;
-	for (size_t i = 1; i <= session->ids.modules.count && !found; i++) {
+	for (size_t i = 1; i <= output->ids.modules.count && !found; i++) {
 		drop_parts(&words); /* parts of a class of this name and another size */
 		found = sym_module_info(modules[i])->dwarf &&
 			sym_type_layout(modules[i], type->name, &words.bytes, keep_part,
@@ -229,7 +229,7 @@ void type_members_put(struct session *session, struct sym_module *const *modules
 	}
 	if (found) {
 		put_parts(&words);
-		put_rows(session, &words, type->id);
+		put_rows(output, &words, type->id);
 		for (uint64_t w = 0; w <= words.bytes / WORD_BYTES; w++)
 			free(words.at[w].name);
 		free(words.at);

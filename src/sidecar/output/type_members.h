@@ -9,10 +9,10 @@
 #define SHINY_TYPE_MEMBERS_H
 
 #include "../../../symbolizer/sym.h"
-#include "../state/session.h"
+#include "../state/output.h"
 
 /* Writes the rows of a class, if a module's debug information defines it. modules[id]. */
-void type_members_put(struct session *session, struct sym_module *const *modules,
+void type_members_put(struct output *output, struct sym_module *const *modules,
 		      const struct store_type *type);
 
 #endif

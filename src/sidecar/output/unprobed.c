@@ -31,7 +31,8 @@ bool unprobed_probe(struct session *session)
 					  "not recorded, since it had not been probed. It is "
 					  "now: the next recording has them",
 					  ring->executable);
-			session_fail(session, store_put_note(session->store, 0, note));
+			output_fail(&session->output,
+				    store_put_note(session->output.store, 0, note));
 			free(note);
 			any = true;
 		}

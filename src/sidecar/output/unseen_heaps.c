@@ -14,10 +14,10 @@
 #include "../../../symbolizer/patch/allocator_names.h"
 #include "../../base/text.h"
 
-static void put_unseen(struct session *session, char *note)
+static void put_unseen(struct output *output, char *note)
 {
-	session->noticed.unseen_heaps++;
-	session_fail(session, store_put_note(session->store, 0, note));
+	output->noticed.unseen_heaps++;
+	output_fail(output, store_put_note(output->store, 0, note));
 	free(note);
 }
 
@@ -31,18 +31,18 @@ static bool is_told_before(const struct session *session, size_t ring)
 	return false;
 }
 
-static void look_at_executable(struct session *session, const struct ring_file *ring)
+static void look_at_executable(struct output *output, const struct ring_file *ring)
 {
 	char name[ALLOCATOR_NAME];
 
 	if (ring->attach == SHINY_ATTACH_NONE) /* the process's own line says why */
-		session->noticed.unseen_heaps++;
+		output->noticed.unseen_heaps++;
 	else if (strstr(ring->attach_text, "is not patched"))
-		put_unseen(session, mem_format("%s: %s", ring->executable, ring->attach_text));
+		put_unseen(output, mem_format("%s: %s", ring->executable, ring->attach_text));
 	else if (ring->attach == SHINY_ATTACH_SYMBOLS &&
 		 !strstr(ring->attach_text, "own allocator patched") &&
 		 allocator_names_one(ring->executable, true, NULL, 0, name))
-		put_unseen(session,
+		put_unseen(output,
 			   mem_format("%s: blocks of the allocator inside it (%s) were not "
 				      "recorded: `shinyctl probe` of it, then the next recording "
 				      "has them, or says why not",
@@ -55,14 +55,14 @@ void unseen_heaps_find(struct session *session)
 
 	for (size_t i = 0; i < session->rings.count; i++)
 		if (!is_told_before(session, i))
-			look_at_executable(session, session->rings.at[i]);
-	for (size_t i = 0; i < session->ids.modules.count; i++) {
-		const struct id_module *m = &session->ids.modules.at[i];
+			look_at_executable(&session->output, session->rings.at[i]);
+	for (size_t i = 0; i < session->output.ids.modules.count; i++) {
+		const struct id_module *m = &session->output.ids.modules.at[i];
 
 		if (m->unreached &&
 		    allocator_names_one(id_module_path(m, path), false, m->build_id,
 					m->build_id_bytes, name))
-			put_unseen(session,
+			put_unseen(&session->output,
 				   mem_format("%s: blocks of the allocator in it (%s) were not "
 					      "recorded: its functions could not be reached",
 					      m->path, name));

@@ -26,7 +26,7 @@ struct wrapper_search {
 
 static struct sym_call call_of(const struct wrapper_search *w, uint32_t frame)
 {
-	const struct id_place *place = &w->session->ids.frames.at[frame];
+	const struct id_place *place = &w->session->output.ids.frames.at[frame];
 
 	return (struct sym_call){ place->module ? w->modules[place->module] : NULL, place->vaddr };
 }
@@ -69,7 +69,7 @@ static bool hands_on(struct wrapper_search *w, uint32_t frame, bool *copied)
 static bool frame_at(struct wrapper_search *w, uint32_t stack, unsigned depth, uint32_t *frame,
 		     bool *passing)
 {
-	const struct ids *ids = &w->session->ids;
+	const struct ids *ids = &w->session->output.ids;
 	const struct id_stack *s = &ids->stacks.at[stack - 1];
 	bool copied = false;
 
@@ -88,7 +88,7 @@ static bool frame_at(struct wrapper_search *w, uint32_t stack, unsigned depth, u
 /* Adds a use for each size of the site. */
 static void add_uses(struct wrapper_search *w, const struct site_stats *site, unsigned depth)
 {
-	const struct ids *ids = &w->session->ids;
+	const struct ids *ids = &w->session->output.ids;
 	struct wrapper_use use = { .stack = site->stack };
 	uint32_t caller;
 	bool passing;
@@ -184,7 +184,7 @@ static void judge(struct wrapper_search *w, const struct wrapper_use *uses, size
  * one that serves many. So a function that only a wrapper calls is one, too. */
 static void mark(struct wrapper_search *w, uint32_t stack)
 {
-	const struct ids *ids = &w->session->ids;
+	const struct ids *ids = &w->session->output.ids;
 	uint32_t frame, outermost = 0;
 	bool passing;
 
@@ -198,23 +198,24 @@ static void mark(struct wrapper_search *w, uint32_t stack)
 		if (w->wrapper[frame])
 			continue;
 		w->wrapper[frame] = true;
-		session_fail(w->session, store_put_wrapper(w->session->store, frame + 1));
+		output_fail(&w->session->output,
+			    store_put_wrapper(w->session->output.store, frame + 1));
 	}
 }
 
 /* Writes the wrappers that the user's rules name. */
-static void put_names(struct session *session, const struct sym *sym)
+static void put_names(struct output *output, const struct sym *sym)
 {
 	const char *name;
 
-	for (size_t i = 0; !session->err && (name = sym_wrapper_rule(sym, i)); i++)
-		session_fail(session, store_put_boring(session->store, name));
+	for (size_t i = 0; !output->err && (name = sym_wrapper_rule(sym, i)); i++)
+		output_fail(output, store_put_boring(output->store, name));
 }
 
 void wrappers_find(struct session *session, const struct sym *sym,
 		   struct sym_module *const *modules)
 {
-	size_t frames = session->ids.frames.count + 1;
+	size_t frames = session->output.ids.frames.count + 1;
 	struct wrapper_search w = { .session = session,
 				    .modules = modules,
 				    .functions = mem_zero(frames, sizeof(*w.functions)),
@@ -234,9 +235,9 @@ void wrappers_find(struct session *session, const struct sym *sym,
 			judge(&w, &w.uses.at[i], next - i);
 		}
 	}
-	for (uint32_t i = 1; i <= session->ids.stacks.count; i++)
+	for (uint32_t i = 1; i <= session->output.ids.stacks.count; i++)
 		mark(&w, i);
-	put_names(session, sym);
+	put_names(&session->output, sym);
 	free(w.functions);
 	free(w.passes);
 	free(w.serves);

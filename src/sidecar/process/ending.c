@@ -19,7 +19,7 @@ static void tell_end(struct session *session, struct process *p, uint64_t time)
 	if (p->ends)
 		return;
 	p->ends = true;
-	total_ends(&session->total, &p->stats.live, time, p->replaced);
+	total_ends(&session->output.total, &p->stats.live, time, p->replaced);
 }
 
 /* `time`: end in ticks, for a process that did not announce it; 0: the current time. */
@@ -31,13 +31,13 @@ void process_end_at(struct session *session, struct process *p, uint64_t time)
 	answers_remove(session->answers, &p->ring->processes[p->slot]);
 	p->replaced = p->replaced || process_called_exec(p);
 	process_read_counters(p);
-	if (p->said_end > ticks_latest(&session->ticks)) {
+	if (p->said_end > ticks_latest(&session->output.ticks)) {
 		p->ring->lies = true;
 		p->said_end = 0;
 	}
-	p->end = p->said_end || session->ticks.foreign ? p->said_end
-		 : time				       ? time
-						       : ticks_now(&session->ticks);
+	p->end = p->said_end || session->output.ticks.foreign ? p->said_end
+		 : time					      ? time
+							      : ticks_now(&session->output.ticks);
 	if (p->end < p->last)
 		p->end = p->last;
 	stream_reap(p->ring, p);
@@ -60,7 +60,7 @@ void process_look_for_ends(struct session *session)
 		    __atomic_load_n(&from->generation, __ATOMIC_RELAXED) != p->generation)
 			continue;
 		end = __atomic_load_n(&from->exit_at, __ATOMIC_ACQUIRE); /* [slot] */
-		if (end && end <= ticks_latest(&session->ticks))
+		if (end && end <= ticks_latest(&session->output.ticks))
 			tell_end(session, p, end);
 	}
 }
@@ -110,7 +110,7 @@ void process_close(struct session *session, struct process *p)
 	if (p->end < p->last)
 		p->end = p->last;
 	/* in case events followed its announced end */
-	total_ends(&session->total, &p->stats.live, p->end, p->replaced);
+	total_ends(&session->output.total, &p->stats.live, p->end, p->replaced);
 	p->closed = true;
 	p->closed_wall = ticks_wall_ns();
 	for (size_t i = 0; i < session->running.count; i++)
@@ -119,5 +119,5 @@ void process_close(struct session *session, struct process *p)
 	*vec_push(&session->ended) = p;
 	mappings_end(session, p);
 	*vec_push(&session->slots_due) = p;
-	session_put_process(session, p);
+	output_put_process(&session->output, p);
 }

@@ -47,7 +47,7 @@ void identity_begin(struct identity *identity, const struct session *session,
 		    const struct process *p, const struct process *parent)
 {
 	const struct ring_file *ring = p->ring;
-	uint64_t zero = session->ticks.read_boottime;
+	uint64_t zero = session->output.ticks.read_boottime;
 	/* The child of a process in our own namespace is in it too, or starts a namespace as its
 	 * number 1; the child of a process in another one is not. */
 	bool told = p->namespace_pid > 1 && parent && parent->pid,
@@ -71,9 +71,9 @@ void identity_begin(struct identity *identity, const struct session *session,
 				       .answer = PROC_UNKNOWN,
 				       .pidfd = -1 };
 	/* born between its parent's last record before the fork and its own claim */
-	identity->until = zero + ticks_ns(&session->ticks, p->start) + CLOCK_STEP;
+	identity->until = zero + ticks_ns(&session->output.ticks, p->start) + CLOCK_STEP;
 	if (p->forked && p->fork_at)
-		identity->from = zero + ticks_ns(&session->ticks, p->fork_at);
+		identity->from = zero + ticks_ns(&session->output.ticks, p->fork_at);
 	identity->from -= identity->from < CLOCK_STEP ? identity->from : CLOCK_STEP;
 	for (size_t i = 0; i < session->running.count; i++) {
 		const struct process *other = session->running.at[i];

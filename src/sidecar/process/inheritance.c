@@ -65,7 +65,7 @@ static void take_over(struct session *session, struct process *child)
 		child->noticed.fork_horizon++;
 	child->parent_id = parent->id;
 	/* the file then has the parent, if the sidecar is killed (recover.c) */
-	session_put_process(session, child);
+	output_put_process(&session->output, child);
 	space_clone(&child->space, &parent->space, child->fork_at);
 	mappings_fork(session, child, parent);
 	objects_clone_kinds(&child->objects, &parent->objects);

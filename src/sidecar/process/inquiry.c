@@ -200,7 +200,7 @@ static void inquired_late(struct session *session, struct errand *errand)
 	if (!session)
 		inquiry_free(q);
 	else if (inquired(session, q) || lost)
-		session_put_process(session, p);
+		output_put_process(&session->output, p);
 }
 
 static struct inquiry *inquiry_of(struct session *session, struct process *p)
@@ -234,11 +234,11 @@ void process_inquire(struct session *session, struct process *p, uint64_t wall)
 {
 	struct inquiry *q;
 
-	if (!session->ticks.foreign)
+	if (!session->output.ticks.foreign)
 		session_beat(session); /* finding one in another pid namespace walks through all of
 		                        * /proc, and there may be hundreds */
 	p->looked_wall = wall;
-	if (p->inquired || p->gone || session->ticks.foreign)
+	if (p->inquired || p->gone || session->output.ticks.foreign)
 		return;
 	/* Answer it first: its memory is read to prove its identity, which may block until its
 	 * threads have been answered. */
@@ -249,5 +249,6 @@ void process_inquire(struct session *session, struct process *p, uint64_t wall)
 	p->looks++;
 	p->inquired = true;
 	if (errands_do(session->errands, &q->errand) && inquired(session, q) && p->looks > 1)
-		session_put_process(session, p); /* in case the sidecar is killed: recover.h */
+		output_put_process(&session->output,
+				   p); /* in case the sidecar is killed: recover.h */
 }

@@ -49,7 +49,7 @@ static struct process *process_create(struct session *session, struct ring_file 
 	p->generation = generation;
 	p->namespace_pid = __atomic_load_n(&from->pid, __ATOMIC_RELAXED);
 	p->start = __atomic_load_n(&from->start, __ATOMIC_RELAXED);
-	if (p->start > ticks_latest(&session->ticks)) {
+	if (p->start > ticks_latest(&session->output.ticks)) {
 		ring->lies = true;
 		p->start = ring->start_ticks;
 	}
@@ -60,8 +60,8 @@ static struct process *process_create(struct session *session, struct ring_file 
 	p->command = command_text(ring->command);
 	p->name = started_name(p->executable, p->command);
 	registry_init(&p->registry);
-	stats_init(&p->stats, &session->total);
-	total_begins(&session->total, p->start);
+	stats_init(&p->stats, &session->output.total);
+	total_begins(&session->output.total, p->start);
 	*vec_push(&session->processes) = p;
 	p->id = (uint32_t)session->processes.count;
 	process_enlist(session, p);
@@ -80,7 +80,7 @@ static struct process *process_create(struct session *session, struct ring_file 
 			session->next_fork = p->fork_at;
 	}
 	process_inquire(session, p, ticks_wall_ns());
-	session_put_process(session, p);
+	output_put_process(&session->output, p);
 	return p;
 }
 

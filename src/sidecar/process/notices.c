@@ -49,7 +49,7 @@ static void take_start(struct session *session, struct ring_file *ring, uint64_t
 	struct start *start;
 
 	if (session->starts.count >= PENDING_MOST) {
-		session->noticed.unnamed_programs++;
+		session->output.noticed.unnamed_programs++;
 		return;
 	}
 	start = vec_push(&session->starts);
@@ -106,7 +106,8 @@ void notices_read(struct session *session, struct ring_file *ring)
 		process_scan(session, ring); /* the processes of a notice had their slots before
 		                              * it */
 	if (until > ring->notices_read + SHINY_NOTICES) {
-		session->noticed.unnamed_programs += until - SHINY_NOTICES - ring->notices_read;
+		session->output.noticed.unnamed_programs +=
+			until - SHINY_NOTICES - ring->notices_read;
 		ring->notices_read = until - SHINY_NOTICES;
 	}
 	for (number = ring->notices_read + 1; number <= until; number++) {
@@ -115,7 +116,7 @@ void notices_read(struct session *session, struct ring_file *ring)
 		if (!copy_notice(ring, number, &n)) {
 			if (++ring->notice_tries < 50)
 				break; /* it is being written */
-			session->noticed.unnamed_programs++;
+			session->output.noticed.unnamed_programs++;
 		} else if (n.kind == SHINY_NOTICE_EXEC || n.kind == SHINY_NOTICE_SPAWN) {
 			take_start(session, ring, number, &n);
 		} else if (n.kind == SHINY_NOTICE_ENDED) {
@@ -279,7 +280,7 @@ void notices_settle(struct session *session, uint64_t scanned, bool last)
 				i++;
 				continue;
 			}
-			unrecorded_put(session, start, starts_teller_id(session, start));
+			unrecorded_put(&session->output, start, starts_teller_id(session, start));
 		}
 		starts_forget(session, i);
 	}

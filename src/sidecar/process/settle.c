@@ -10,7 +10,7 @@ struct live_page {
 };
 
 struct live_count {
-	struct session *session;
+	struct output *output;
 	struct process *process;
 	VEC(struct live_page) pages;
 };
@@ -23,9 +23,9 @@ static bool has_pages_left(struct live_count *count)
 {
 	if (count->pages.count < PAGES_OF_A_PROCESS)
 		return true;
-	if (count->session->pages_beyond == PAGES_OF_A_SESSION)
+	if (count->output->pages_beyond == PAGES_OF_A_SESSION)
 		return false;
-	count->session->pages_beyond++;
+	count->output->pages_beyond++;
 	return true;
 }
 
@@ -33,12 +33,12 @@ static void count_live(void *context, const struct entry *entry)
 {
 	struct live_count *count = context;
 	struct process *p = count->process;
-	uint64_t end = p->end ? p->end : count->session->applied_until, at = entry->address,
+	uint64_t end = p->end ? p->end : count->output->applied_until, at = entry->address,
 		 left = entry->size;
-	int64_t age = ticks_scale(&count->session->ticks, (int64_t)(end - entry->birth));
+	int64_t age = ticks_scale(&count->output->ticks, (int64_t)(end - entry->birth));
 
 	if (end == UINT64_MAX)
-		age = ticks_scale(&count->session->ticks, (int64_t)(p->last - entry->birth));
+		age = ticks_scale(&count->output->ticks, (int64_t)(p->last - entry->birth));
 	stats_live(&p->stats, entry, age > 0 ? (uint64_t)age : 0);
 	for (unsigned n = 0; n < STORE_BLOCK_PAGES && has_pages_left(count); n++) {
 		uint64_t in_page =
@@ -60,9 +60,9 @@ static int compare_pages(const void *a, const void *b)
 	return (x->page > y->page) - (x->page < y->page);
 }
 
-void process_settle(struct session *session, struct process *p)
+void process_settle(struct output *output, struct process *p)
 {
-	struct live_count count = { .session = session, .process = p };
+	struct live_count count = { .output = output, .process = p };
 
 	if (p->settled)
 		return;
@@ -77,7 +77,7 @@ void process_settle(struct session *session, struct process *p)
 			row.live_bytes += count.pages.at[i].bytes;
 		}
 		/* finish.c drops the pages of processes that ended before the session */
-		session_fail(session, store_put_page(session->store, &row));
+		output_fail(output, store_put_page(output->store, &row));
 	}
 	free(count.pages.at);
 	registry_deinit(&p->registry);

@@ -7,9 +7,9 @@
 #ifndef SHINY_SETTLE_H
 #define SHINY_SETTLE_H
 
-#include "../state/session.h"
+#include "../state/output.h"
 
 /* Counts its live blocks, by site and by page, and drops its registry. */
-void process_settle(struct session *session, struct process *process);
+void process_settle(struct output *output, struct process *process);
 
 #endif

@@ -104,7 +104,7 @@ static char *words(enum shiny_unrecorded why, const char *detail)
 }
 
 /* Returns when the link was created, in ns of the session, by the file system's clock. */
-static uint64_t made_at(const struct session *session, int directory, const char *name)
+static uint64_t made_at(const struct output *output, int directory, const char *name)
 {
 	struct stat st;
 	uint64_t wall;
@@ -112,16 +112,16 @@ static uint64_t made_at(const struct session *session, int directory, const char
 	if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW))
 		return 0;
 	wall = (uint64_t)st.st_ctim.tv_sec * 1000000000u + (uint64_t)st.st_ctim.tv_nsec;
-	return wall > session->start_realtime ? wall - session->start_realtime : 0;
+	return wall > output->start_realtime ? wall - output->start_realtime : 0;
 }
 
-static void put(struct session *session, enum shiny_unrecorded why, const char *detail,
+static void put(struct output *output, enum shiny_unrecorded why, const char *detail,
 		struct store_unrecorded *row)
 {
 	char *text, *executable;
 
-	if (session->unrecorded++ >= MOST) {
-		session->noticed.unnamed_programs++;
+	if (output->unrecorded++ >= MOST) {
+		output->noticed.unnamed_programs++;
 		return;
 	}
 	text = words(why, detail);
@@ -133,14 +133,15 @@ static void put(struct session *session, enum shiny_unrecorded why, const char *
 	row->reason = reasons[why].word;
 	row->text = text;
 	row->choice = reasons[why].choice;
-	session_fail(session, store_put_unrecorded(session->store, row));
+	output_fail(output, store_put_unrecorded(output->store, row));
 	free(text);
 	free(executable);
 }
 
 void unrecorded_take(struct session *session, int directory, const char *name)
 {
-	uint64_t ns = made_at(session, directory, name), now = ticks_now(&session->ticks);
+	uint64_t ns = made_at(&session->output, directory, name),
+		 now = ticks_now(&session->output.ticks);
 	struct said said;
 	bool got = read_link(directory, name, &said);
 	uint32_t parent;
@@ -150,9 +151,12 @@ void unrecorded_take(struct session *session, int directory, const char *name)
 		return;
 	parent = starts_parent(session, said.pid, now);
 	starts_answered(session, said.pid);
-	put(session, said.why, said.detail, &(struct store_unrecorded){
-		.parent = parent ? parent : starts_parent(session, said.parent_pid, now),
-		.pid = said.pid, .executable = said.executable, .time = ns });
+	put(&session->output, said.why, said.detail,
+	    &(struct store_unrecorded){
+		    .parent = parent ? parent : starts_parent(session, said.parent_pid, now),
+		    .pid = said.pid,
+		    .executable = said.executable,
+		    .time = ns });
 }
 
 /* ---- programs that leave no link ---- */
@@ -378,7 +382,7 @@ void unrecorded_look(struct session *session, const struct start *start)
 		looked_at_program(session, &q->errand);
 }
 
-void unrecorded_put(struct session *session, const struct start *start, uint32_t parent)
+void unrecorded_put(struct output *output, const struct start *start, uint32_t parent)
 {
 	char detail[512] = "", found[PROGRAM_PATH] = "";
 	enum shiny_unrecorded why = start->why;
@@ -399,9 +403,11 @@ void unrecorded_put(struct session *session, const struct start *start, uint32_t
 	}
 	if (why == SHINY_UNRECORDED_UNKNOWN)
 		why = look_at_flags(start->flags);
-	put(session, why, detail, &(struct store_unrecorded){
-		.parent = parent, .pid = start->pid, .executable = executable,
-		.time = ticks_ns(&session->ticks, start->time) });
+	put(output, why, detail,
+	    &(struct store_unrecorded){ .parent = parent,
+					.pid = start->pid,
+					.executable = executable,
+					.time = ticks_ns(&output->ticks, start->time) });
 }
 
 char *unrecorded_first(const char *directory)

@@ -20,7 +20,7 @@ void unrecorded_look(struct session *session, const struct start *start);
 
 /* Writes a program that was not recorded, when it or the session has ended. `parent`: id of the
  * process that started it, 0 unknown. */
-void unrecorded_put(struct session *session, const struct start *start, uint32_t parent);
+void unrecorded_put(struct output *output, const struct start *start, uint32_t parent);
 
 /* Returns the first such link of a directory without rings, as "PROGRAM: why", which the caller
  * frees; NULL: there is none. */

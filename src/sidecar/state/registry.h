@@ -48,7 +48,7 @@ enum {
 	ENTRY_REALLOC = 1 << 6,      /* born by a realloc */
 	ENTRY_INHERITED = 1 << 7,    /* inherited by a fork */
 	ENTRY_SECOND_WORD = 1 << 8,  /* `vtable` was in the second word */
-	ENTRY_WATCHED = 1 << 9,      /* its end goes to session->watched_ends */
+	ENTRY_WATCHED = 1 << 9,      /* its end goes to output->watched_ends */
 	ENTRY_DOUBTED = 1 << 10,     /* `vtable` may have been read during its construction */
 	/* all that is known of `vtable` */
 	ENTRY_OF_VTABLE = ENTRY_READING | ENTRY_SECOND_WORD | ENTRY_DOUBTED,

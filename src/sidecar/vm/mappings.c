@@ -120,7 +120,7 @@ struct judge {
 
 static void facts_of_stack(const struct judge *judge, uint32_t stack, struct owner_facts *facts)
 {
-	const struct ids *ids = &judge->session->ids;
+	const struct ids *ids = &judge->session->output.ids;
 	const struct id_stack *s =
 		stack && stack <= ids->stacks.count ? &ids->stacks.at[stack - 1] : NULL;
 
@@ -144,7 +144,7 @@ static void facts_of_stack(const struct judge *judge, uint32_t stack, struct own
 static void judge_segment(const struct judge *judge, struct vm_segment *g)
 {
 	struct mappings_watch *watch = judge->session->memory;
-	const struct ids *ids = &judge->session->ids;
+	const struct ids *ids = &judge->session->output.ids;
 	struct owner_facts facts = { .start = g->start,
 				     .bytes = g->end - g->start,
 				     .own = g->own,
@@ -240,28 +240,29 @@ static void put_segment(struct session *session, struct vm_segment *g)
 {
 	static const char *const sources[] = { "mmap", "mremap", "brk", "list", "fork" };
 	struct mappings_watch *watch = session->memory;
-	struct store_segment row = { .id = g->id,
-				     .process = g->process,
-				     .origin = g->origin,
-				     .start = g->start,
-				     .end = g->end,
-				     .born = ticks_ns(&session->ticks, g->born),
-				     .ended = g->ended ? ticks_ns(&session->ticks, g->ended) : 0,
-				     .source = sources[g->source],
-				     .stack = g->stack,
-				     .prot = g->prot,
-				     .flags = g->flags,
-				     .shared = g->shared,
-				     .file = mappings_text_of(watch, g->file),
-				     .offset = g->offset,
-				     .name = mappings_text_of(watch, g->name),
-				     .owner =
-					     g->owner ? owners_name(g->owner - 1u) : "unclassified",
-				     .detail = mappings_text_of(watch, g->detail) };
+	struct store_segment row = {
+		.id = g->id,
+		.process = g->process,
+		.origin = g->origin,
+		.start = g->start,
+		.end = g->end,
+		.born = ticks_ns(&session->output.ticks, g->born),
+		.ended = g->ended ? ticks_ns(&session->output.ticks, g->ended) : 0,
+		.source = sources[g->source],
+		.stack = g->stack,
+		.prot = g->prot,
+		.flags = g->flags,
+		.shared = g->shared,
+		.file = mappings_text_of(watch, g->file),
+		.offset = g->offset,
+		.name = mappings_text_of(watch, g->name),
+		.owner = g->owner ? owners_name(g->owner - 1u) : "unclassified",
+		.detail = mappings_text_of(watch, g->detail)
+	};
 
 	if (row.ended && row.ended <= row.born)
 		row.ended = row.born + 1;
-	session_fail(session, store_put_segment(session->store, &row));
+	output_fail(&session->output, store_put_segment(session->output.store, &row));
 	g->changed = false;
 }
 
@@ -321,7 +322,7 @@ void mappings_write(struct session *session)
 {
 	size_t before = session->memory->past.count;
 
-	if (!session->store)
+	if (!session->output.store)
 		return;
 	for (size_t i = 0; i < session->running.count; i++)
 		write_process(session, session->running.at[i]);
@@ -334,7 +335,7 @@ void mappings_end(struct session *session, struct process *p)
 
 	if (session->memory->sampled == p)
 		session->memory->sampled = NULL;
-	if (!session->store)
+	if (!session->output.store)
 		return;
 	write_process(session, p);
 	put_past(session, before);
@@ -361,22 +362,26 @@ void mappings_finish(struct session *session, struct sym_module **modules)
 		judge_process(&judge, p);
 		put_process(session, p);
 		if (p->memory->segments.corrected)
-			session_fail(session,
-				     store_put_counter(session->store, p->id, "SEGMENTS_CORRECTED",
-						       "note", p->memory->segments.corrected,
-						       "changes of mapped memory that no call told "
-						       "of: /proc/PID/smaps did"));
+			output_fail(&session->output,
+				    store_put_counter(session->output.store, p->id,
+						      "SEGMENTS_CORRECTED", "note",
+						      p->memory->segments.corrected,
+						      "changes of mapped memory that no call told "
+						      "of: /proc/PID/smaps did"));
 	}
 	if (watch->brief_dropped)
-		session_fail(
-			session,
-			store_put_counter(session->store, 0, "SEGMENTS_BRIEF", "note",
+		output_fail(
+			&session->output,
+			store_put_counter(session->output.store, 0, "SEGMENTS_BRIEF", "note",
 					  watch->brief_dropped,
 					  "mappings that came and went between two samples, beyond "
 					  "those kept: only their calls are in the session"));
-	session_fail(session, store_put_number(session->store, "memory_period_ns", watch->period));
-	session_fail(session, store_put_number(session->store, "memory_samples", watch->samples));
-	session_fail(session, store_put_number(session->store, "memory_cost_ns", watch->cost));
-	session_fail(session,
-		     store_put_number(session->store, "memory_longest_ns", watch->longest));
+	output_fail(&session->output,
+		    store_put_number(session->output.store, "memory_period_ns", watch->period));
+	output_fail(&session->output,
+		    store_put_number(session->output.store, "memory_samples", watch->samples));
+	output_fail(&session->output,
+		    store_put_number(session->output.store, "memory_cost_ns", watch->cost));
+	output_fail(&session->output,
+		    store_put_number(session->output.store, "memory_longest_ns", watch->longest));
 }

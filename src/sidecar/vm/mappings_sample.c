@@ -128,8 +128,8 @@ static bool sample_again(struct session *session, struct process *p)
 		memset(&watch->sample_still, 0xff, sizeof(watch->sample_still));
 	if (!m->seen.process || memcmp(&watch->sample_still, &m->before, sizeof(m->before)))
 		return false;
-	m->seen.time = ticks_ns(&session->ticks, ticks_now(&session->ticks));
-	session_fail(session, store_put_memory(session->store, &m->seen));
+	m->seen.time = ticks_ns(&session->output.ticks, ticks_now(&session->output.ticks));
+	output_fail(&session->output, store_put_memory(session->output.store, &m->seen));
 	watch->samples++;
 	return true;
 }
@@ -177,7 +177,7 @@ static void listed(struct session *session, struct errand *errand)
 	if (watch->sampled &&
 	    (sample->error ? sample->totals : is_its_own(watch->sampled, &sample->smaps))) {
 		watch->sample_state = SAMPLE_LISTED;
-		watch->sample_ended = ticks_now(&session->ticks);
+		watch->sample_ended = ticks_now(&session->output.ticks);
 		return;
 	}
 	spend(watch, sample->cost);
@@ -191,7 +191,7 @@ static void counted(struct session *session, struct errand *errand)
 	if (!session)
 		return;
 	session->memory->sample_state = SAMPLE_COUNTED;
-	session->memory->sample_ended = ticks_now(&session->ticks);
+	session->memory->sample_ended = ticks_now(&session->output.ticks);
 }
 
 static void ask(struct session *session, void (*run)(struct errand *),
@@ -210,8 +210,8 @@ void mappings_take_sample(struct session *session)
 	uint64_t wall = ticks_wall_ns(), began;
 	struct process *p;
 
-	if (!watch->period || session->options->leftover || session->ticks.foreign ||
-	    !session->store)
+	if (!watch->period || session->options->leftover || session->output.ticks.foreign ||
+	    !session->output.store)
 		return;
 	earn(watch, wall);
 	p = watch->credit > 0 && watch->sample_state == SAMPLE_NONE ? choose(session, wall) : NULL;
@@ -224,7 +224,7 @@ void mappings_take_sample(struct session *session)
 		spend(watch, cpu_ns() - began);
 		return;
 	}
-	watch->sample_began = ticks_now(&session->ticks);
+	watch->sample_began = ticks_now(&session->output.ticks);
 	watch->flux.count = 0;
 	watch->sampled = p;
 	watch->sample_state = SAMPLE_ASKED;
@@ -234,15 +234,15 @@ void mappings_take_sample(struct session *session)
 	ask(session, read_list, listed);
 }
 
-static void note_refused(struct session *session, struct process *p)
+static void note_refused(struct output *output, struct process *p)
 {
 	if (p->memory->refused)
 		return;
 	p->memory->refused = true;
-	session_fail(session, store_put_note(session->store, p->id,
-					     "its memory could not be looked into: /proc/PID/smaps "
-					     "is refused to this user; of what "
-					     "is resident only the sum is known"));
+	output_fail(output, store_put_note(output->store, p->id,
+					   "its memory could not be looked into: /proc/PID/smaps "
+					   "is refused to this user; of what "
+					   "is resident only the sum is known"));
 }
 
 /* Applies the list, and asks for the pages of areas that hold several segments. */
@@ -254,7 +254,7 @@ static void take_list(struct session *session, struct process *p, uint64_t now)
 	sample->shared.count = sample->bounds.count = sample->counts.count = 0;
 	watch->sample_state = SAMPLE_COUNTED;
 	if (sample->error) {
-		note_refused(session, p);
+		note_refused(&session->output, p);
 		return;
 	}
 	residency_observe(session, p, now);

@@ -360,7 +360,7 @@ void residency_count(struct mappings_watch *watch, struct process *p)
 
 /* ---- rows ---- */
 
-static void put_portions(struct session *session, struct vm_segment *g, const struct portion *now,
+static void put_portions(struct output *output, struct vm_segment *g, const struct portion *now,
 			 uint64_t ns)
 {
 	for (unsigned i = 0; i < PORTIONS; i++) {
@@ -377,7 +377,7 @@ static void put_portions(struct session *session, struct vm_segment *g, const st
 
 		if (!memcmp(&now[i], &g->last[i], sizeof(now[i])))
 			continue;
-		session_fail(session, store_put_residency(session->store, &row));
+		output_fail(output, store_put_residency(output->store, &row));
 		g->last[i] = now[i];
 	}
 }
@@ -412,7 +412,7 @@ static void put_remainder(struct session *session, struct process *p, const stru
 		m->remainder->origin = m->remainder->id;
 	}
 	if (m->remainder)
-		put_portions(session, m->remainder, portions, ns);
+		put_portions(&session->output, m->remainder, portions, ns);
 }
 
 void residency_put(struct session *session, struct process *p, uint64_t now)
@@ -420,7 +420,7 @@ void residency_put(struct session *session, struct process *p, uint64_t now)
 	struct mappings_watch *watch = session->memory;
 	struct mappings *m = p->memory;
 	const struct smaps *all = &watch->sample.smaps;
-	uint64_t ns = ticks_ns(&session->ticks, now);
+	uint64_t ns = ticks_ns(&session->output.ticks, now);
 	struct portion rest = {
 		.rss = all->rss, .pss = all->pss, .private = all->private, .swap = all->swap
 	};
@@ -457,11 +457,11 @@ void residency_put(struct session *session, struct process *p, uint64_t now)
 		if (watch->sample.error)
 			portions[PORTION_OTHER].committed = g->committed;
 		g->sampled = true;
-		put_portions(session, g, portions, ns);
+		put_portions(&session->output, g, portions, ns);
 	}
 	put_remainder(session, p, &rest, now, ns);
 	row.cost = watch->sample_cost;
-	session_fail(session, store_put_memory(session->store, &row));
+	output_fail(&session->output, store_put_memory(session->output.store, &row));
 	row.cost = 0;
 	m->seen = row;
 	m->before = watch->sample_still;

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* output.c: see output.h. */
+#define _GNU_SOURCE
+#include "output.h"
+
+#include <sys/wait.h>
+
+#include "../ring/ring_file.h"
+
+void output_fail(struct output *output, struct shiny_err *err)
+{
+	if (!output->err)
+		output->err = err;
+	else
+		shiny_err_free(err);
+}
+
+void output_flush_events(struct output *output)
+{
+	if (output->events && output->events != output->unkept)
+		store_take_events(output->store, (size_t)(output->next_event - output->events));
+	output->events = output->next_event = output->events_end = NULL;
+}
+
+void output_make_room(struct output *output)
+{
+	size_t room = 0;
+
+	output_flush_events(output);
+	if (output->store && !output->err)
+		output_fail(output, store_event_room(output->store, &output->events, &room));
+	if (!output->events) {
+		output->events = output->unkept;
+		room = sizeof(output->unkept) / sizeof(*output->unkept);
+	}
+	output->next_event = output->events;
+	output->events_end = output->events + room;
+}
+
+void output_put_process(struct output *output, const struct process *p)
+{
+	static const char *const attach[] = { "none", "symbols", "partition_alloc", "entries" };
+	int status = p->status >= 0 ? p->status : p->told >= 0 ? p->told : p->said;
+	struct store_process row = {
+		.id = p->id,
+		.parent = p->parent_id,
+		.pid = p->pid,
+		.namespace_pid = p->namespace_pid,
+		.name = p->name,
+		.role = p->role,
+		.executable = p->executable,
+		.command = p->command,
+		.start = ticks_ns(&output->ticks, p->start),
+		.end = p->end ? ticks_ns(&output->ticks, p->end) : 0,
+		.ending = !p->end		? "running"
+			  : p->replaced		? "replaced"
+			  : status < 0		? "unknown"
+			  : WIFSIGNALED(status) ? "killed"
+						: "exited",
+		.attach = attach[p->ring->attach <= SHINY_ATTACH_ENTRIES ? p->ring->attach : 0],
+		.attach_text = p->ring->attach_text,
+		.events = p->events,
+		.forked = p->forked ? ticks_ns_then(&output->ticks, p->fork_at) : 0,
+		.purpose = p->purpose,
+		.status = -1,
+		.early = process_early(p),
+	};
+
+	if (!output->store)
+		return;
+	if (status >= 0 && !p->replaced)
+		row.status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+	output_fail(output, store_put_process(output->store, &row));
+}
+
+void output_put_stream(struct output *output, struct stream *stream, uint64_t end)
+{
+	struct store_thread row = { .id = stream->id,
+				    .process = stream->process->id,
+				    .tid = stream->tid,
+				    .creator = stream->creator,
+				    .name = stream->name,
+				    .start = ticks_ns(&output->ticks, stream->start),
+				    .end = end ? ticks_ns(&output->ticks, end) : 0,
+				    .nested = stream->nested };
+
+	output_fail(output, store_put_thread(output->store, &row));
+	stream->changed = false;
+}
+
+uint32_t output_tag(struct output *output, const char *name)
+{
+	return texts_put(&output->tags, name) + 1;
+}

@@ -21,7 +21,9 @@ static int held; /* some program maps the ring */
 static bool yields(bool low, uint64_t left, uint64_t most)
 {
 	struct session *session = mem_zero(1, sizeof(*session));
+	struct shiny_header header = { 0 };
 	struct ring_file ring = { .fd = open(path, O_RDWR | O_CLOEXEC),
+				  .header = &header,
 				  .present = { 0, RING_CHUNKS },
 				  .first_look = 1,
 				  .measured = SECOND,

@@ -22,41 +22,43 @@
 #include "vm/mappings.h"
 
 /* Counts the rings whose files lost pages under the mapping; the files' sizes show which. */
-static void count_torn_rings(struct session *session)
+static void count_torn_rings(struct rings *rings, struct output *output)
 {
 	uint64_t pages = torn_pages();
 
-	if (pages == session->torn_pages)
+	if (pages == rings->torn_pages)
 		return;
-	session->torn_pages = pages;
-	for (size_t i = 0; i < session->rings.count; i++) {
-		struct ring_file *a = session->rings.at[i];
+	rings->torn_pages = pages;
+	for (size_t i = 0; i < rings->all.count; i++) {
+		struct ring_file *a = rings->all.at[i];
 
 		if (a->torn || !a->header || !ring_torn(a))
 			continue;
 		a->torn = true;
-		session->output.noticed.torn++;
+		output->noticed.torn++;
 	}
 }
 
 void commit_session(struct session *session)
 {
-	count_torn_rings(session);
+	struct rings *rings = &session->rings;
+
+	count_torn_rings(rings, &session->output);
 	output_flush_events(&session->output);
-	for (size_t i = 0; i < session->streams.count; i++)
-		if (session->streams.at[i]->changed)
-			output_put_stream(&session->output, session->streams.at[i], 0);
-	session_beat(session);
+	for (size_t i = 0; i < rings->streams.count; i++)
+		if (rings->streams.at[i]->changed)
+			output_put_stream(&session->output, rings->streams.at[i], 0);
+	rings_beat(rings, &session->output.ticks);
 	finish_write_new(&session->output);
 	counter_rows_write(session);
 	mappings_write(session);
-	session_beat(session);
-	drain_mark_taken(session);
+	rings_beat(rings, &session->output.ticks);
+	drain_mark_taken(rings);
 	if (session->output.store && !session->output.err)
 		output_fail(&session->output, store_commit(session->output.store));
 	if (session->output.err)
 		return;
-	drain_mark_committed(session);
+	drain_mark_committed(rings);
 	process_free_slots(session);
 	session->committed = session->output.total_events;
 	session->write_tries = 0;
@@ -79,13 +81,13 @@ static bool has_room(struct ring_file *ring)
 /* Returns how often to try a write that fails with `error`: while the rings of running programs
  * have room, without limit, so that the user can free space; else for two seconds; for a moment, if
  * a program would wait meanwhile. */
-static unsigned most_tries(struct session *session, int error)
+static unsigned most_tries(const struct rings *rings, int error)
 {
 	enum { TRIES_FULL = 3, TRIES_ENDED = 20 };
 	bool used = false;
 
-	for (size_t i = 0; i < session->present.count; i++) {
-		struct ring_file *ring = session->present.at[i];
+	for (size_t i = 0; i < rings->present.count; i++) {
+		struct ring_file *ring = rings->present.at[i];
 
 		if (ring->over || !ring->header || !ring_held(ring))
 			continue;
@@ -102,21 +104,21 @@ bool commit_try_again(void *context, int error)
 	struct session *session = context;
 
 	session->given_up = session->given_up || stop_asked() ||
-			    session->write_tries >= most_tries(session, error);
+			    session->write_tries >= most_tries(&session->rings, error);
 	if (session->given_up)
 		return false;
 	session->write_tries++;
-	session_beat(session);
+	rings_beat(&session->rings, &session->output.ticks);
 	nanosleep(&pause, NULL);
 	return true;
 }
 
 bool commit_holds_all(const struct session *session)
 {
-	for (size_t i = 0; i < session->present.count; i++)
-		if (!session->present.at[i]->over)
+	for (size_t i = 0; i < session->rings.present.count; i++)
+		if (!session->rings.present.at[i]->over)
 			return false;
-	return session->committed && !session->uncommitted.count;
+	return session->committed && !session->rings.uncommitted.count;
 }
 
 struct shiny_err *commit_failed(struct session *session, const char *directory,
@@ -129,7 +131,7 @@ struct shiny_err *commit_failed(struct session *session, const char *directory,
 	const char *lost = "";
 	bool rest = !commit_holds_all(session);
 
-	drain_take_back(session);
+	drain_take_back(&session->rings);
 	store_abandon(session->output.store);
 	session->output.store = NULL;
 	if (session->committed && !session->options->with_events)
@@ -157,8 +159,8 @@ static unsigned rings_waiting(const struct session *session)
 {
 	unsigned count = 0;
 
-	for (size_t i = 0; i < session->present.count && !session->options->leftover; i++)
-		count += session->present.at[i]->over && session->present.at[i]->header;
+	for (size_t i = 0; i < session->rings.present.count && !session->options->leftover; i++)
+		count += session->rings.present.at[i]->over && session->rings.present.at[i]->header;
 	return count;
 }
 
@@ -167,19 +169,21 @@ bool commit_is_due(const struct session *session)
 	enum { RINGS = 4, SLOTS = 64 /* a quarter of the least that a ring has */ };
 
 	return rings_waiting(session) >= RINGS || session->slots_due.count >= SLOTS ||
-	       uncommitted_bytes(session) >= UNCOMMITTED_MOST;
+	       session->rings.uncommitted_bytes >= UNCOMMITTED_MOST;
 }
 
 void commit_release_rings(struct session *session)
 {
-	for (size_t i = session->present.count; i-- > 0;) {
-		struct ring_file *a = session->present.at[i];
+	struct rings *rings = &session->rings;
+
+	for (size_t i = rings->present.count; i-- > 0;) {
+		struct ring_file *a = rings->present.at[i];
 
 		if (!a->over || !a->header || session->output.err || session->options->leftover)
 			continue;
 		if (!session->options->keep_rings && (unlink(a->path) == 0 || errno == ENOENT))
-			session->present.at[i] = session->present.at[--session->present.count];
-		heartbeat_remove(session->heartbeat, a);
+			rings->present.at[i] = rings->present.at[--rings->present.count];
+		heartbeat_remove(rings->heartbeat, a);
 		ring_release(a);
 	}
 }

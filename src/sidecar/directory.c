@@ -73,39 +73,39 @@ bool directory_is_still(struct directory *dir)
 	       last.tv_nsec == st.st_mtim.tv_nsec && now.tv_sec - last.tv_sec > STEP_S;
 }
 
-bool directory_serves(const struct session *session, const char *path)
+bool directory_serves(const struct rings *rings, const char *path)
 {
-	for (size_t i = 0; i < session->present.count; i++)
-		if (!strcmp(session->present.at[i]->path, path))
+	for (size_t i = 0; i < rings->present.count; i++)
+		if (!strcmp(rings->present.at[i]->path, path))
 			return true;
 	return false;
 }
 
-bool directory_is_programs(const struct session *session, const struct directory *dir)
+bool directory_is_programs(const struct rings *rings, const struct directory *dir)
 {
 	const char *name = text_base(dir->path);
 	char *ticks;
 	unsigned long pid = strtoul(name, &ticks, 10);
 
-	return session->rings.count && pid == session->rings.at[0]->pid && ticks[0] == '.' &&
-	       ticks[1] && !ticks[1 + strspn(ticks + 1, "0123456789")];
+	return rings->all.count && pid == rings->all.at[0]->pid && ticks[0] == '.' && ticks[1] &&
+	       !ticks[1 + strspn(ticks + 1, "0123456789")];
 }
 
-void directory_say_finishing(struct session *session, const struct directory *dir, bool finishing)
+void directory_say_finishing(struct rings *rings, const struct directory *dir, bool finishing)
 {
 	ssize_t done = finishing ? pwrite(dir->held, "f", 1, 0) : ftruncate(dir->held, 0);
 
 	(void)done;
-	guests_admit(session->guests, !finishing);
+	guests_admit(rings->guests, !finishing);
 }
 
 /* True if this session has neither served nor refused the ring. */
-static bool is_new_ring(const struct session *session, struct directory *dir, const char *file)
+static bool is_new_ring(const struct rings *rings, struct directory *dir, const char *file)
 {
 	char *path = mem_format("%s/%s", dir->path, file);
 	const struct refusal *refusal = directory_refusal(dir, file);
 	bool is_new = !strncmp(file, SHINY_RING_PREFIX, strlen(SHINY_RING_PREFIX)) &&
-		      !(refusal && refusal->told) && !directory_serves(session, path);
+		      !(refusal && refusal->told) && !directory_serves(rings, path);
 
 	free(path);
 	return is_new;
@@ -130,25 +130,25 @@ static void remove_probes(const char *directory)
 	}
 }
 
-bool directory_remove(struct session *session, struct directory *dir)
+bool directory_remove(struct rings *rings, struct directory *dir)
 {
 	char *lock = mem_format("%s/%s", dir->path, SHINY_SIDECAR_LOCK);
 	bool late = false;
 	struct dirent *entry;
 	DIR *handle;
 
-	for (size_t i = session->present.count; i-- > 0;) {
-		const struct ring_file *a = session->present.at[i];
+	for (size_t i = rings->present.count; i-- > 0;) {
+		const struct ring_file *a = rings->present.at[i];
 
 		if (a->over && (unlink(a->path) == 0 || errno == ENOENT))
-			session->present.at[i] = session->present.at[--session->present.count];
+			rings->present.at[i] = rings->present.at[--rings->present.count];
 	}
 	unlink(lock);
 	free(lock);
 	remove_probes(dir->path);
 	handle = opendir(dir->path);
 	while (handle && (entry = readdir(handle))) {
-		late = late || is_new_ring(session, dir, entry->d_name);
+		late = late || is_new_ring(rings, dir, entry->d_name);
 		if (!strncmp(entry->d_name, SHINY_PROGRAM_PREFIX, strlen(SHINY_PROGRAM_PREFIX)))
 			unlinkat(dirfd(handle), entry->d_name, 0);
 	}

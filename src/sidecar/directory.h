@@ -17,7 +17,7 @@
 
 #include "../base/hash_table.h"
 #include "../base/mem.h"
-#include "state/session.h"
+#include "state/rings.h"
 
 /* A ring that cannot be read now, or never can. */
 struct refusal {
@@ -54,17 +54,17 @@ void directory_forget_refusals(struct directory *dir);
 bool directory_is_still(struct directory *dir);
 
 /* True if a ring of this path is served. The name is free again once the file has been removed. */
-bool directory_serves(const struct session *session, const char *path);
+bool directory_serves(const struct rings *rings, const char *path);
 
 /* True if the session's first program created the directory (wire.h): only its descendants know the
  * name. */
-bool directory_is_programs(const struct session *session, const struct directory *dir);
+bool directory_is_programs(const struct rings *rings, const struct directory *dir);
 
 /*
  * Tells programs that start from now on that the sidecar does not serve them, or serves them again.
  * If that cannot be written, they wait in vain, and report it.
  */
-void directory_say_finishing(struct session *session, const struct directory *dir, bool finishing);
+void directory_say_finishing(struct rings *rings, const struct directory *dir, bool finishing);
 
 /*
  * Removes the rings, the lock and the directory. True: rings were added while the session was being
@@ -72,7 +72,7 @@ void directory_say_finishing(struct session *session, const struct directory *di
  * has created its ring before (interpose/boot/launch.c); so the lock is removed first, then the
  * function looks for rings.
  */
-bool directory_remove(struct session *session, struct directory *dir);
+bool directory_remove(struct rings *rings, struct directory *dir);
 void directory_deinit(struct directory *dir);
 
 #endif

@@ -30,10 +30,10 @@
  * have no type. Once a second is enough for long lives; 50 ms and a quarter of a second after a
  * start of a ring or process serve short ones.
  */
-static void ask_for_flush(struct session *session, uint64_t wall)
+static void ask_for_flush(struct rings *rings, uint64_t wall)
 {
-	for (size_t i = 0; i < session->present.count; i++) {
-		struct ring_file *a = session->present.at[i];
+	for (size_t i = 0; i < rings->present.count; i++) {
+		struct ring_file *a = rings->present.at[i];
 
 		if (a->over)
 			continue;
@@ -57,12 +57,12 @@ static void ask_for_flush(struct session *session, uint64_t wall)
  * 1/256. The share in use does not matter: thousands of idle threads with a chunk each are no
  * reason to hurry.
  */
-static unsigned pressure(const struct session *session)
+static unsigned pressure(const struct rings *rings)
 {
 	unsigned most = 0;
 
-	for (size_t i = 0; i < session->present.count; i++) {
-		const struct ring_file *a = session->present.at[i];
+	for (size_t i = 0; i < rings->present.count; i++) {
+		const struct ring_file *a = rings->present.at[i];
 		unsigned share = a->over ? 0 : (unsigned)(a->turnover * 256 / a->bytes);
 
 		most = share > most ? share : most;
@@ -98,10 +98,10 @@ static void hear_launcher(struct session *session)
 		session->launched = ended;
 }
 
-static bool all_over(const struct session *session)
+static bool all_over(const struct rings *rings)
 {
-	for (size_t i = 0; i < session->present.count; i++)
-		if (!session->present.at[i]->over)
+	for (size_t i = 0; i < rings->present.count; i++)
+		if (!rings->present.at[i]->over)
 			return false;
 	return true;
 }
@@ -127,10 +127,10 @@ static void look_for_comers(struct errand *errand)
  */
 static uint32_t first_pid(const struct session *session, const struct directory *dir)
 {
-	const struct ring_file *first = session->rings.count ? session->rings.at[0] : NULL;
+	const struct ring_file *first = session->rings.all.count ? session->rings.all.at[0] : NULL;
 	struct timespec now;
 
-	if (!first || !directory_is_programs(session, dir) || !session->pid_namespace ||
+	if (!first || !directory_is_programs(&session->rings, dir) || !session->pid_namespace ||
 	    first->pid_namespace != session->pid_namespace ||
 	    clock_gettime(CLOCK_BOOTTIME, &now) != 0)
 		return 0;
@@ -169,20 +169,20 @@ struct loop {
 
 /* Reaps threads that ended without leaving their slots, in rings whose slots or chunks are getting
  * scarce. */
-static void look_for_dead_threads(struct session *session)
+static void look_for_dead_threads(struct rings *rings)
 {
-	for (size_t i = 0; i < session->present.count; i++) {
-		struct ring_file *a = session->present.at[i];
+	for (size_t i = 0; i < rings->present.count; i++) {
+		struct ring_file *a = rings->present.at[i];
 
 		if (!a->over && (is_crowded(a, 0) || is_crowded(a, 1) ||
 				 ring_threads_used(a) > a->thread_count / 2))
-			drain_reap_threads(session, a);
+			drain_reap_threads(rings, a);
 	}
 }
 
 static uint64_t next_interval(const struct loop *loop, uint64_t applied)
 {
-	unsigned pressed = pressure(loop->session);
+	unsigned pressed = pressure(&loop->session->rings);
 
 	if (pressed > 48 || applied > 200000)
 		return 0;
@@ -203,15 +203,15 @@ static bool work(struct loop *loop, uint64_t wall)
 		process_watch(session, wall);
 		loop->watched = wall;
 	}
-	ask_for_flush(session, wall);
+	ask_for_flush(&session->rings, wall);
 	if (wall - loop->threads_looked >= 1000 * MS) {
-		look_for_dead_threads(session);
+		look_for_dead_threads(&session->rings);
 		loop->threads_looked = wall;
 	}
 	some_end = ring_end_check(session, loop->dir);
 	snapshots_serve(session, loop->dir);
 	accesses_serve(session);
-	pace_follow(session);
+	pace_follow(&session->rings);
 	if (session->ahead)
 		resolve_ahead_offer(session->ahead, &session->output.ids);
 	if (wall - loop->committed >= 1000 * MS || commit_is_due(session)) {
@@ -230,7 +230,7 @@ static uint64_t grace_of(struct session *session, const struct directory *dir)
 
 	if (session->options->leftover)
 		return 0;
-	if ((launched || directory_is_programs(session, dir)) && !any_comes(session, dir))
+	if ((launched || directory_is_programs(&session->rings, dir)) && !any_comes(session, dir))
 		return 0;
 	return launched ? 100 * MS : 1000 * MS;
 }
@@ -240,7 +240,7 @@ static bool is_over(struct loop *loop, uint64_t wall, struct shiny_err **err)
 {
 	struct session *session = loop->session;
 
-	if (!all_over(session) || !loop->hung_up) {
+	if (!all_over(&session->rings) || !loop->hung_up) {
 		loop->idle_since = 0;
 		return false;
 	}
@@ -248,11 +248,11 @@ static bool is_over(struct loop *loop, uint64_t wall, struct shiny_err **err)
 		loop->idle_since = wall;
 	if (wall - loop->idle_since >= grace_of(session, loop->dir)) {
 		/* a program that did not see that has a ring by now */
-		directory_say_finishing(session, loop->dir, true);
+		directory_say_finishing(&session->rings, loop->dir, true);
 		*err = new_rings_take(session, loop->dir);
-		if (*err || (all_over(session) && !loop->dir->making))
+		if (*err || (all_over(&session->rings) && !loop->dir->making))
 			return true;
-		directory_say_finishing(session, loop->dir, false);
+		directory_say_finishing(&session->rings, loop->dir, false);
 		loop->idle_since = 0;
 	}
 	if (!loop->interval || loop->interval > 5 * MS)
@@ -273,12 +273,12 @@ struct shiny_err *loop_serve(struct session *session, struct directory *dir)
 		uint64_t wall = ticks_wall_ns(), soon;
 		bool some_end = false;
 
-		if (wall - dir->scanned >= 5 * MS || !session->looked) {
+		if (wall - dir->scanned >= 5 * MS || !session->rings.looked) {
 			err = new_rings_take(session, dir);
 			if (err)
 				return err;
 		}
-		if (session->looked)
+		if (session->rings.looked)
 			some_end = work(&loop, wall);
 		else
 			loop.interval = 5 * MS;

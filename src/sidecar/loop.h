@@ -18,6 +18,8 @@
 
 #include "directory.h"
 
+struct session;
+
 /* Runs until the session is over, fails, or is asked to end (stop.h). */
 SHINY_MUST_CHECK struct shiny_err *loop_serve(struct session *session, struct directory *dir);
 

@@ -31,24 +31,24 @@ static bool has_prefix(const char *file, const char *prefix)
 	return !strncmp(file, prefix, strlen(prefix));
 }
 
-static struct shiny_err *take_ring(struct session *session, struct ring_file *ring)
+static struct shiny_err *take_ring(struct rings *rings, struct output *output,
+				   struct ring_file *ring)
 {
-	bool foreign = memcmp(ring->boot_id, session->boot_id, sizeof(ring->boot_id)) != 0;
+	bool foreign = memcmp(ring->boot_id, rings->boot_id, sizeof(ring->boot_id)) != 0;
 	uint32_t before;
 
-	if (!session->output.ticks_known) {
-		ticks_init(&session->output.ticks, ring->clock, ring->start_ticks,
-			   ring->start_boottime, ring->ticks_per_second, foreign);
-		session->output.ticks_known = true;
-		session->output.start_realtime = ring->start_realtime;
-	} else if (ring->clock != session->output.ticks.kind ||
-		   foreign != session->output.ticks.foreign) {
+	if (!output->ticks_known) {
+		ticks_init(&output->ticks, ring->clock, ring->start_ticks, ring->start_boottime,
+			   ring->ticks_per_second, foreign);
+		output->ticks_known = true;
+		output->start_realtime = ring->start_realtime;
+	} else if (ring->clock != output->ticks.kind || foreign != output->ticks.foreign) {
 		struct shiny_err *err =
 			shiny_err(SHINY_ERR_OTHER,
 				  "%s: its clock is %" PRIu32 "%s, the session's %" PRIu32 "%s",
 				  ring->path, ring->clock, foreign ? " of another boot" : "",
-				  session->output.ticks.kind,
-				  session->output.ticks.foreign ? " of another boot" : "");
+				  output->ticks.kind,
+				  output->ticks.foreign ? " of another boot" : "");
 		ring_close(ring);
 		return err;
 	}
@@ -59,18 +59,17 @@ static struct shiny_err *take_ring(struct session *session, struct ring_file *ri
 		ring->told_before = before;
 	else
 		ring->lies = true;
-	session->output.noticed.drained_before += ring->told_before;
+	output->noticed.drained_before += ring->told_before;
 	/* programs take a pid without a beat for a sidecar that has given up */
 	/* [ctl] */
-	__atomic_store_n(&ring->header->sidecar_beat, ticks_now(&session->output.ticks),
-			 __ATOMIC_RELAXED);
+	__atomic_store_n(&ring->header->sidecar_beat, ticks_now(&output->ticks), __ATOMIC_RELAXED);
 	/* [ctl] */
-	__atomic_store_n(&ring->header->sidecar_low, session->priority.low, __ATOMIC_RELAXED);
+	__atomic_store_n(&ring->header->sidecar_low, rings->priority.low, __ATOMIC_RELAXED);
 	/* [ctl] */
 	__atomic_store_n(&ring->header->sidecar_pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
-	*vec_push(&session->rings) = ring;
-	*vec_push(&session->present) = ring;
-	heartbeat_add(session->heartbeat, ring);
+	*vec_push(&rings->all) = ring;
+	*vec_push(&rings->present) = ring;
+	heartbeat_add(rings->heartbeat, ring);
 	return NULL;
 }
 
@@ -105,8 +104,8 @@ static void take_mark(struct output *output, int directory, const char *file)
 /* Scans the processes of known rings first, as files of the directory name them as parents. */
 static void scan_known_rings(struct session *session)
 {
-	for (size_t i = 0; i < session->present.count; i++) {
-		struct ring_file *ring = session->present.at[i];
+	for (size_t i = 0; i < session->rings.present.count; i++) {
+		struct ring_file *ring = session->rings.present.at[i];
 
 		if (!ring->over)
 			process_scan(session, ring);
@@ -132,7 +131,7 @@ static struct ring_file *open_if_new(struct session *session, struct directory *
 		return NULL;
 	}
 	path = mem_format("%s/%s", dir->path, file);
-	if (directory_serves(session, path)) {
+	if (directory_serves(&session->rings, path)) {
 		free(path);
 		return NULL;
 	}
@@ -215,11 +214,12 @@ static void serve_new_rings(struct session *session, struct directory *dir,
 	if (found->rings.count)
 		qsort(found->rings.at, found->rings.count, sizeof(*found->rings.at), by_start);
 	for (size_t i = 0; i < found->rings.count; i++) {
-		struct shiny_err *err = take_ring(session, found->rings.at[i]);
+		struct shiny_err *err =
+			take_ring(&session->rings, &session->output, found->rings.at[i]);
 
 		if (!err && !session->output.store)
-			err = session_file_create(session, session->rings.at[0],
-						  session->rings.at[0]->pid);
+			err = session_file_create(session, session->rings.all.at[0],
+						  session->rings.all.at[0]->pid);
 		if (err && !session->output.store) { /* without a session file none can be served */
 			shiny_err_free(found->first);
 			found->first = err;
@@ -243,14 +243,15 @@ struct shiny_err *new_rings_take(struct session *session, struct directory *dir)
 	still = directory_is_still(dir);
 	handle = still ? NULL : opendir(dir->path);
 	scan_known_rings(session);
-	session->looked = session->output.ticks_known ? ticks_now(&session->output.ticks) : 0;
+	session->rings.looked = session->output.ticks_known ? ticks_now(&session->output.ticks) : 0;
 	if (still)
 		return NULL;
 	dir->making = 0;
 	if (!handle)
-		return errno == ENOENT && session->rings.count ?
-			NULL :
-			shiny_err_os(errno, "cannot read the session directory %s", dir->path);
+		return errno == ENOENT && session->rings.all.count
+			       ? NULL
+			       : shiny_err_os(errno, "cannot read the session directory %s",
+					      dir->path);
 	for (size_t i = 0; i < dir->refusals.count; i++)
 		dir->refusals.at[i].there = false;
 	while ((entry = readdir(handle)))

@@ -10,6 +10,9 @@
 
 #include "directory.h"
 
+struct output;
+struct session;
+
 /*
  * Takes all new files. A refused ring becomes a note of the session, or the error, if there is no
  * session file yet.

@@ -240,7 +240,7 @@ static struct shiny_err *put_rest(struct recovery *recovery, struct sidecar_summ
 		return err;
 	process_take_over(session, UINT64_MAX);
 	session->output.applied_until = recovery->until;
-	if (!session->rings.count)
+	if (!session->rings.all.count)
 		return shiny_err(SHINY_ERR_OTHER,
 				 "nothing was committed before the recording ended");
 	snprintf(text, sizeof(text),

@@ -112,7 +112,7 @@ static void take_thread(struct recovery *recovery, const struct query *row)
 		.nested = query_number(row, 7),
 	};
 
-	recovery->session->threads++;
+	recovery->session->rings.threads++;
 	output_fail(&recovery->session->output,
 		    store_put_thread(recovery->session->output.store, &thread));
 }
@@ -158,7 +158,7 @@ static void take_note(struct recovery *recovery, const struct query *row)
 }
 
 /* Creates a ring, which here stands for the facts that its processes have in common. */
-static struct ring_file *ring_of(struct session *session, const struct query *row)
+static struct ring_file *ring_of(struct rings *rings, const struct query *row)
 {
 	static const char *const attach[] = { "none", "symbols", "partition_alloc", "entries" };
 	struct ring_file *ring = mem_zero(1, sizeof(*ring));
@@ -170,7 +170,7 @@ static struct ring_file *ring_of(struct session *session, const struct query *ro
 			ring->attach = i;
 	snprintf(ring->attach_text, sizeof(ring->attach_text), "%s", query_verbatim(row, 7));
 	snprintf(ring->executable, sizeof(ring->executable), "%s", query_verbatim(row, 4));
-	*vec_push(&session->rings) = ring;
+	*vec_push(&rings->all) = ring;
 	return ring;
 }
 
@@ -209,7 +209,7 @@ static struct process *add_process(struct recovery *recovery, const struct query
 		if (p->fork_at < session->next_fork)
 			session->next_fork = p->fork_at;
 	}
-	p->ring = parent ? parent->ring : ring_of(session, row);
+	p->ring = parent ? parent->ring : ring_of(&session->rings, row);
 	registry_init(&p->registry);
 	stats_init(&p->stats, &session->output.total);
 	total_begins(&session->output.total, p->start);
@@ -271,9 +271,9 @@ static void take_counter(struct recovery *recovery, const struct query *row)
 	uint64_t count = (uint64_t)query_number(row, 2), *inside;
 	const char *name = query_verbatim(row, 1);
 
-	if (!p && !session->rings.count)
+	if (!p && !session->rings.all.count)
 		return;
-	inside = p ? p->counters : session->rings.at[0]->counters;
+	inside = p ? p->counters : session->rings.all.at[0]->counters;
 
 #define SHINY_COUNTER(name_, weight, text, advice) \
 	if (!strcmp(name, #name_))                 \

@@ -18,12 +18,12 @@ static uint64_t events_of(const struct session *session, const struct ring_file 
 	return sum;
 }
 
-static bool is_empty(const struct session *session, const struct ring_file *ring)
+static bool is_empty(const struct rings *rings, const struct ring_file *ring)
 {
-	for (size_t i = 0; i < session->streams.count; i++)
-		if (session->streams.at[i]->ring == ring)
+	for (size_t i = 0; i < rings->streams.count; i++)
+		if (rings->streams.at[i]->ring == ring)
 			return false;
-	return !ring->busy[0] && !ring->busy[1] && !spill_left(session->spill, ring);
+	return !ring->busy[0] && !ring->busy[1] && !spill_left(rings->spill, ring);
 }
 
 /*
@@ -37,14 +37,14 @@ static bool is_drained(const struct session *session, struct ring_file *ring)
 {
 	uint64_t events;
 
-	if (session->behind)
+	if (session->rings.behind)
 		return false;
 	ring->rounds++;
 	if (ring->rounds < 2)
 		return false;
 	if (ring->later && !ring->later_rounds)
 		ring->rounds = 2;
-	if (is_empty(session, ring))
+	if (is_empty(&session->rings, ring))
 		return true;
 	events = events_of(session, ring);
 	ring->quiet = events != ring->seen ? 0 : ring->quiet + 1;
@@ -59,7 +59,7 @@ static void close_ring(struct session *session, struct ring_file *ring)
 	for (size_t i = session->running.count; i-- > 0;)
 		if (session->running.at[i]->ring == ring)
 			process_close(session, session->running.at[i]);
-	ring->bad_chunks += spill_left(session->spill, ring);
+	ring->bad_chunks += spill_left(session->rings.spill, ring);
 	if (ring->busy[0] + ring->busy[1])
 		for (uint32_t i = 0; i < ring->chunks.count; i++) {
 			unsigned phase = SHINY_CHUNK_PHASE(
@@ -69,17 +69,17 @@ static void close_ring(struct session *session, struct ring_file *ring)
 			    phase != SHINY_CHUNK_ABSENT)
 				ring->bad_chunks++;
 		}
-	for (size_t i = session->streams.count; i-- > 0;)
-		if (session->streams.at[i]->ring == ring) /* only a lying ring gets here */
-			drain_give_up(session, i);
+	for (size_t i = session->rings.streams.count; i-- > 0;)
+		if (session->rings.streams.at[i]->ring == ring) /* only a lying ring gets here */
+			drain_give_up(&session->rings, &session->output, i);
 }
 
 bool ring_end_check(struct session *session, struct directory *dir)
 {
 	bool some = false;
 
-	for (size_t i = 0; i < session->present.count; i++) {
-		struct ring_file *ring = session->present.at[i];
+	for (size_t i = 0; i < session->rings.present.count; i++) {
+		struct ring_file *ring = session->rings.present.at[i];
 
 		if (ring->over || (!ring->ending && ring_held(ring)))
 			continue;

@@ -13,6 +13,8 @@
 
 #include "directory.h"
 
+struct session;
+
 /* Call after a round. True: some rings are ending, and another round should follow soon. */
 bool ring_end_check(struct session *session, struct directory *dir);
 

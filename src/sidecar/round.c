@@ -15,11 +15,11 @@
 
 enum { ROUNDS = 4 };
 
-bool round_is_held_back(const struct session *session)
+bool round_is_held_back(const struct rings *rings)
 {
-	for (size_t i = 0; i < session->present.count; i++)
-		if (!session->present.at[i]->over && session->present.at[i]->later &&
-		    session->present.at[i]->later_rounds < ROUNDS)
+	for (size_t i = 0; i < rings->present.count; i++)
+		if (!rings->present.at[i]->over && rings->present.at[i]->later &&
+		    rings->present.at[i]->later_rounds < ROUNDS)
 			return true;
 	return false;
 }
@@ -30,20 +30,20 @@ bool round_is_held_back(const struct session *session)
  * records of other threads must wait as well, or they would be out of order. Chunks of a lying ring
  * that never become readable delay others for ROUNDS rounds only.
  */
-static uint64_t hold_back(const struct session *session, uint64_t now)
+static uint64_t hold_back(const struct rings *rings, const struct output *output, uint64_t now)
 {
-	for (size_t i = 0; i < session->present.count; i++) {
-		struct ring_file *ring = session->present.at[i];
+	for (size_t i = 0; i < rings->present.count; i++) {
+		struct ring_file *ring = rings->present.at[i];
 
 		if (ring->over || !ring->later)
 			continue;
 		if (ring->later != ring->later_before)
 			ring->later_rounds = 0;
-		else if (!session->behind) /* the last round was complete */
+		else if (!rings->behind) /* the last round was complete */
 			ring->later_rounds++;
 		ring->later_before = ring->later;
 		if (ring->later_rounds < ROUNDS && ring->later_time < now &&
-		    ring->later_time >= session->output.applied_until)
+		    ring->later_time >= output->applied_until)
 			now = ring->later_time;
 	}
 	return now;
@@ -56,28 +56,29 @@ uint64_t round_run(struct session *session)
 	ticks_calibrate(&session->output.ticks, session->output.applied_until);
 	errands_take(session->errands, session);
 	mappings_take_sample(session);
-	now = session->output.ticks.foreign ? UINT64_MAX / 4 : session->looked;
-	session_beat(session);
-	for (size_t i = 0; i < session->present.count; i++) {
-		if (session->present.at[i]->over)
+	now = session->output.ticks.foreign ? UINT64_MAX / 4 : session->rings.looked;
+	rings_beat(&session->rings, &session->output.ticks);
+	for (size_t i = 0; i < session->rings.present.count; i++) {
+		if (session->rings.present.at[i]->over)
 			continue;
-		process_scan(session, session->present.at[i]);
-		drain_scan(session, session->present.at[i]);
-		drain_relieve(session, session->present.at[i]);
+		process_scan(session, session->rings.present.at[i]);
+		drain_scan(session, session->rings.present.at[i]);
+		drain_relieve(&session->rings, session->rings.present.at[i]);
 		/* [ctl] */
-		if (!__atomic_load_n(&session->present.at[i]->header->recording, __ATOMIC_RELAXED))
-			session->paused = true;
+		if (!__atomic_load_n(&session->rings.present.at[i]->header->recording,
+				     __ATOMIC_RELAXED))
+			session->rings.paused = true;
 	}
 	process_look_for_ends(session);
-	now = hold_back(session, now);
+	now = hold_back(&session->rings, &session->output, now);
 	merge_until(session, now);
-	mappings_take(session, session->behind ? session->output.applied_until : now);
-	drain_end_streams(session);
+	mappings_take(session, session->rings.behind ? session->output.applied_until : now);
+	drain_end_streams(&session->rings, &session->output);
 	/* backwards, as closing moves the last process to the closed one's place */
 	for (size_t i = session->running.count; i-- > 0;) {
 		struct process *p = session->running.at[i];
 
-		if (p->gone && !p->pending && !spill_left(session->spill, p->ring) &&
+		if (p->gone && !p->pending && !spill_left(session->rings.spill, p->ring) &&
 		    drain_idle(p->ring, p))
 			process_close(session, p);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * round.h: one round of the sidecar's loop: applies the records published before it, or the earlier
- * part of them (session->behind).
+ * part of them (rings.behind).
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
@@ -21,6 +21,6 @@
 uint64_t round_run(struct session *session);
 
 /* True if chunks that cannot be read yet limited the last round. */
-bool round_is_held_back(const struct session *session);
+bool round_is_held_back(const struct rings *rings);
 
 #endif

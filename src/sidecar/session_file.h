@@ -16,7 +16,7 @@
 
 /* Returns an error if the options' name is fixed and exists. */
 SHINY_MUST_CHECK struct shiny_err *session_file_check(const struct sidecar_options *options);
-/* Creates the file, named after process `pid` of the ring, and sets session->output.store. */
+/* Creates the file, named after process `pid` of the ring, and sets output.store. */
 SHINY_MUST_CHECK struct shiny_err *session_file_create(struct session *session,
 						       const struct ring_file *ring, uint32_t pid);
 

@@ -37,21 +37,23 @@ struct session *session_create(const struct sidecar_options *options, uint64_t m
 
 void session_destroy(struct session *session)
 {
-	guests_stop(session->guests);
+	struct rings *rings = &session->rings;
+
+	guests_stop(rings->guests);
 	answers_stop(session->answers);
 	if (!errands_stop(session->errands))
 		session->memory = NULL; /* leaked: an errand still uses it */
-	spill_close(session->spill, false);
+	spill_close(rings->spill, false);
 	sym_destroy(resolve_ahead_take(session->ahead, NULL, 0, false));
-	for (size_t i = 0; i < session->streams.count; i++)
-		stream_destroy(session->streams.at[i]);
+	for (size_t i = 0; i < rings->streams.count; i++)
+		stream_destroy(rings->streams.at[i]);
 	for (size_t i = 0; i < session->processes.count; i++)
 		process_destroy(session->processes.at[i]);
-	for (size_t i = 0; i < session->rings.count; i++)
-		ring_close(session->rings.at[i]);
-	free(session->streams.at);
-	uncommitted_forget(session);
-	free(session->uncommitted.at);
+	for (size_t i = 0; i < rings->all.count; i++)
+		ring_close(rings->all.at[i]);
+	free(rings->streams.at);
+	uncommitted_forget(rings);
+	free(rings->uncommitted.at);
 	free(session->slots_due.at);
 	free(session->processes.at);
 	starts_forget_all(session);
@@ -61,8 +63,8 @@ void session_destroy(struct session *session)
 	accesses_destroy(session);
 	free(session->ended.at);
 	roster_deinit(&session->roster);
-	free(session->rings.at);
-	free(session->present.at);
+	free(rings->all.at);
+	free(rings->present.at);
 	mappings_watch_destroy(session->memory);
 	total_deinit(&session->output.total);
 	ids_deinit(&session->output.ids);

@@ -123,13 +123,13 @@ static void end_early(struct session *session, struct directory *dir)
 	do {
 		output_fail(&session->output, new_rings_take(session, dir));
 		round_run(session);
-		if (session->behind && commit_is_due(session)) /* a round stops there */
+		if (session->rings.behind && commit_is_due(session)) /* a round stops there */
 			commit_session(session);
 	} while ((ring_end_check(session, dir) ||
-		  (session->behind && session->output.applied_until < told)) &&
+		  (session->rings.behind && session->output.applied_until < told)) &&
 		 !session->output.err);
-	for (size_t i = 0; i < session->present.count; i++)
-		session->output.noticed.told_to_end += !session->present.at[i]->over;
+	for (size_t i = 0; i < session->rings.present.count; i++)
+		session->output.noticed.told_to_end += !session->rings.present.at[i]->over;
 }
 
 /* Ends the session and commits, when all programs have ended or a stop was requested. */
@@ -137,11 +137,11 @@ static void end(struct session *session, struct directory *dir)
 {
 	if (stop_asked())
 		end_early(session, dir);
-	session->output.noticed.lost_chunks += spill_left(session->spill, NULL);
+	session->output.noticed.lost_chunks += spill_left(session->rings.spill, NULL);
 	/* except those of known rings, which close_ring has counted */
-	for (size_t i = 0; i < session->rings.count; i++)
+	for (size_t i = 0; i < session->rings.all.count; i++)
 		session->output.noticed.lost_chunks -=
-			spill_left(session->spill, session->rings.at[i]);
+			spill_left(session->rings.spill, session->rings.all.at[i]);
 	errands_take_last(session->errands, session);
 	notices_settle(session, 0, true);
 	accesses_end(session);
@@ -157,21 +157,22 @@ static void get_processor(void *priority)
 static struct shiny_err *run(struct session *session, struct directory *dir,
 			     struct sidecar_summary *out)
 {
+	struct rings *rings = &session->rings;
 	struct sidecar_summary summary = { 0 };
 	struct store_totals totals;
 	struct shiny_err *err;
 
-	session->spill = spill_open(dir->path, session->options->spill);
+	rings->spill = spill_open(dir->path, session->options->spill);
 	if (!session->options->leftover)
-		session->heartbeat =
-			heartbeat_start(&session->output.ticks, get_processor, &session->priority);
+		rings->heartbeat =
+			heartbeat_start(&session->output.ticks, get_processor, &rings->priority);
 	accesses_begin(session);
 	err = loop_serve(session, dir);
-	heartbeat_stop(session->heartbeat);
-	session->heartbeat = NULL;
+	heartbeat_stop(rings->heartbeat);
+	rings->heartbeat = NULL;
 	snapshots_end(session, dir);
-	directory_say_finishing(session, dir, true);
-	pace_end(session);
+	directory_say_finishing(rings, dir, true);
+	pace_end(rings);
 
 	if (err)
 		output_fail(&session->output, err);
@@ -187,27 +188,27 @@ static struct shiny_err *run(struct session *session, struct directory *dir,
 	}
 	if (session->output.err) {
 		if (commit_holds_all(session) && !session->options->keep_rings)
-			directory_remove(session, dir);
+			directory_remove(rings, dir);
 		return commit_failed(session, dir->path, session->output.err);
 	}
 	summary.sites = totals.sites;
 	summary.types = totals.types;
 	summary.log_left = totals.log_left;
-	spill_close(session->spill, true);
-	session->spill = NULL;
+	spill_close(rings->spill, true);
+	rings->spill = NULL;
 	if (!session->options->keep_rings)
-		summary.late = directory_remove(session, dir) && !stop_asked();
+		summary.late = directory_remove(rings, dir) && !stop_asked();
 	snprintf(summary.path, sizeof(summary.path), "%s", session->output.path);
 	*out = summary;
 	return NULL;
 }
 
 /* Tells writers not to wait, as these rings are not drained any more. */
-static void leave_rings(struct session *session)
+static void leave_rings(struct rings *rings)
 {
-	for (size_t i = 0; i < session->rings.count; i++)
-		if (session->rings.at[i]->header)
-			__atomic_store_n(&session->rings.at[i]->header->sidecar_beat, 0,
+	for (size_t i = 0; i < rings->all.count; i++)
+		if (rings->all.at[i]->header)
+			__atomic_store_n(&rings->all.at[i]->header->sidecar_beat, 0,
 					 __ATOMIC_RELAXED); /* [ctl] */
 }
 
@@ -221,15 +222,15 @@ struct shiny_err *sidecar_run(const struct sidecar_options *options, struct side
 	struct stat namespace;
 
 	session->symbols.stop = stop_hurried;
-	priority_init(&session->priority);
+	priority_init(&session->rings.priority);
 	if (!options->leftover)
 		session->answers = answers_start();
 	if (!options->leftover)
 		session->errands = errands_start();
-	read_boot_id(session->boot_id);
+	read_boot_id(session->rings.boot_id);
 	if (options->guests_fd >= 0)
-		session->guests =
-			guests_start(options->directory, options->guests_fd, session->boot_id);
+		session->rings.guests = guests_start(options->directory, options->guests_fd,
+						     session->rings.boot_id);
 	if (stat("/proc/self/ns/pid", &namespace) == 0)
 		session->pid_namespace = namespace.st_ino;
 	err = session_file_check(options);
@@ -246,7 +247,7 @@ struct shiny_err *sidecar_run(const struct sidecar_options *options, struct side
 		torn_end(&torn);
 	}
 	if (err)
-		leave_rings(session);
+		leave_rings(&session->rings);
 	directory_deinit(&dir);
 	session_destroy(session);
 	return err;

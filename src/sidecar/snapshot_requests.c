@@ -117,11 +117,11 @@ static bool drain(struct session *session, struct directory *dir, uint64_t patie
 	uint64_t until = ticks_wall_ns() + patience;
 
 	output_fail(&session->output, new_rings_take(session, dir));
-	while (!session->output.err &&
-	       (round_run(session) || round_is_held_back(session) || session->behind)) {
+	while (!session->output.err && (round_run(session) || round_is_held_back(&session->rings) ||
+					session->rings.behind)) {
 		if (ticks_wall_ns() > until)
 			return false;
-		if (session->behind && commit_is_due(session)) /* a round stops there */
+		if (session->rings.behind && commit_is_due(session)) /* a round stops there */
 			commit_session(session);
 	}
 	return !session->output.err;
@@ -140,8 +140,8 @@ static struct shiny_err *hold_and_copy(struct session *session, struct directory
 	struct shiny_err *err = NULL;
 	uint64_t stopped;
 
-	priority_follow(&session->priority, 0); /* ordinary until the next round, as the program
-	                                         * waits */
+	priority_follow(&session->rings.priority, 0); /* ordinary until the next round, as the
+						       * program waits */
 	stopped = ticks_wall_ns();
 	SHINY_TRY(tracee_stop(p->pid, &tracee));
 	if (!drain(session, dir, stopped_patience))

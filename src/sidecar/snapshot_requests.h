@@ -17,6 +17,8 @@
 
 #include "directory.h"
 
+struct session;
+
 /* Call after a round: begins due snapshots and writes finished ones. */
 void snapshots_serve(struct session *session, struct directory *dir);
 /* Call at the end: waits for the snapshot under way, and refuses the others. */

@@ -41,7 +41,7 @@ static struct bench *begin(void)
 	r[4] = record(SHINY_REC_ALLOC, A, 30, 5 * STEP);
 	b->session.output.ticks.rate = UINT64_C(1) << 32;
 	b->session.next_fork = UINT64_MAX;
-	b->session.latest = UINT64_MAX;
+	b->session.rings.latest = UINT64_MAX;
 	total_init(&b->session.output.total);
 	b->process.id = 7;
 	registry_init(&b->process.registry);
@@ -163,7 +163,7 @@ int main(void)
 	b->session.output.total.next = 3 * STEP - 1;
 	ends("to a process's end", b, ALL, ALL, 2);
 	b = begin();
-	b->session.latest = 4 * STEP;
+	b->session.rings.latest = 4 * STEP;
 	ends("to what nobody can have written", b, ALL, ALL, 4);
 	b = begin();
 	b->process.pending = true;

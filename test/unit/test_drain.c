@@ -88,10 +88,11 @@ int main(void)
 
 	/* a merge that took long: the limit is of its beginning, the record is of now */
 	bed_init(&b);
-	b.session->latest = b.chunk->base - 1;
+	b.session->rings.latest = b.chunk->base - 1;
 	publish(&b, 0, ticks_now(&b.session->output.ticks));
 	check("a record younger than the last look at the clock",
-	      drain_pull(b.session, &b.stream) && !b.process->noticed.bad_records,
+	      drain_pull(&b.session->rings, &b.session->output.ticks, &b.stream) &&
+		      !b.process->noticed.bad_records,
 	      "it was taken for a lie");
 	bed_deinit(&b);
 
@@ -99,30 +100,32 @@ int main(void)
 	/* fits dt, and lies beyond any second of tolerance */
 	publish(&b, 0, b.chunk->base + UINT64_C(16000000000));
 	check("a record from the future",
-	      !drain_pull(b.session, &b.stream) && b.process->noticed.bad_records == 1,
+	      !drain_pull(&b.session->rings, &b.session->output.ticks, &b.stream) &&
+		      b.process->noticed.bad_records == 1,
 	      "it was believed");
 	bed_deinit(&b);
 
 	/* a commit comes while the second record waits to be applied */
 	bed_init(&b);
-	*vec_push(&b.session->streams) = &b.stream;
-	b.session->latest = ticks_now(&b.session->output.ticks);
+	*vec_push(&b.session->rings.streams) = &b.stream;
+	b.session->rings.latest = ticks_now(&b.session->output.ticks);
 	for (unsigned i = 0; i < 3; i++)
 		publish(&b, i, b.chunk->base);
-	drain_mark_taken(b.session);
+	drain_mark_taken(&b.session->rings);
 	check("nothing is taken before a record was applied",
-	      drain_pull(b.session, &b.stream) && !b.chunk->taken, "it is");
-	drain_mark_taken(b.session);
+	      drain_pull(&b.session->rings, &b.session->output.ticks, &b.stream) && !b.chunk->taken,
+	      "it is");
+	drain_mark_taken(&b.session->rings);
 	check("a head is not taken", !b.chunk->taken, "it is");
 	b.stream.has_head = false;
-	drain_pull(b.session, &b.stream);
-	drain_mark_taken(b.session);
+	drain_pull(&b.session->rings, &b.session->output.ticks, &b.stream);
+	drain_mark_taken(&b.session->rings);
 	check("what was applied is taken", b.chunk->taken == 1, "it is not");
 	b.stream.taken = 3; /* an earlier sidecar came further */
 	b.chunk->taken = 3;
-	drain_mark_taken(b.session);
+	drain_mark_taken(&b.session->rings);
 	check("what an earlier sidecar took stays taken", b.chunk->taken == 3, "it is given back");
-	free(b.session->streams.at);
+	free(b.session->rings.streams.at);
 	bed_deinit(&b);
 	return failures != 0;
 }

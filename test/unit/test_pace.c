@@ -20,7 +20,7 @@ static int held; /* some program maps the ring */
 /* Is it low, with a ring that would be full in `left` ms, and room for `most` bytes beside it? */
 static bool yields(bool low, uint64_t left, uint64_t most)
 {
-	struct session *session = mem_zero(1, sizeof(*session));
+	struct rings *rings = mem_zero(1, sizeof(*rings));
 	struct shiny_header header = { 0 };
 	struct ring_file ring = { .fd = open(path, O_RDWR | O_CLOEXEC),
 				  .header = &header,
@@ -30,14 +30,14 @@ static bool yields(bool low, uint64_t left, uint64_t most)
 				  .speed = (uint64_t)RING_CHUNKS * SHINY_CHUNK_BYTES / left };
 	bool is_low;
 
-	session->spill = spill_open(directory, most);
-	session->priority.low = low;
-	*vec_push(&session->present) = &ring;
-	pace_follow(session);
-	is_low = session->priority.low;
-	spill_close(session->spill, true);
-	free(session->present.at);
-	free(session);
+	rings->spill = spill_open(directory, most);
+	rings->priority.low = low;
+	*vec_push(&rings->present) = &ring;
+	pace_follow(rings);
+	is_low = rings->priority.low;
+	spill_close(rings->spill, true);
+	free(rings->present.at);
+	free(rings);
 	close(ring.fd);
 	return is_low;
 }

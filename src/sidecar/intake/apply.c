@@ -108,7 +108,7 @@ static inline uint64_t run_end(const struct session *session, const struct strea
 		until = session->next_fork;
 	if (until > session->output.total.next)
 		until = session->output.total.next;
-	return until < session->latest ? until : session->latest;
+	return until < session->rings.latest ? until : session->rings.latest;
 }
 
 size_t apply_record(struct session *session, struct stream *s, uint64_t until, size_t most)

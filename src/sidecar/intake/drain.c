@@ -35,8 +35,9 @@ static void take_name(struct stream *s)
 	snprintf(s->name, sizeof(s->name), "%.*s", SHINY_THREAD_NAME, t->name);
 }
 
-static struct stream *stream_create(struct session *session, struct ring_file *ring, uint32_t slot,
-				    uint32_t generation, struct process *process)
+static struct stream *stream_create(struct rings *rings, const struct ticks *ticks,
+				    struct ring_file *ring, uint32_t slot, uint32_t generation,
+				    struct process *process)
 {
 	struct stream *s = mem_zero(1, sizeof(*s));
 	const struct shiny_thread *t = &ring->threads[slot];
@@ -46,13 +47,13 @@ static struct stream *stream_create(struct session *session, struct ring_file *r
 	s->process = process;
 	s->slot = slot;
 	s->generation = generation;
-	s->id = ++session->threads;
+	s->id = ++rings->threads;
 	s->chunk = -1;
 	if (__atomic_load_n(&t->generation, __ATOMIC_RELAXED) == generation) {
 		s->tid = __atomic_load_n(&t->tid, __ATOMIC_RELAXED);
 		s->nested = __atomic_load_n(&t->nested, __ATOMIC_RELAXED) == 1;
 		s->start = __atomic_load_n(&t->start, __ATOMIC_RELAXED);
-		if (s->start > ticks_latest(&session->output.ticks)) {
+		if (s->start > ticks_latest(ticks)) {
 			ring->lies = true;
 			s->start = process->start;
 		}
@@ -66,7 +67,7 @@ static struct stream *stream_create(struct session *session, struct ring_file *r
 	take_name(s);
 	s->changed = true;
 	ring->streams[slot] = s;
-	*vec_push(&session->streams) = s;
+	*vec_push(&rings->streams) = s;
 	return s;
 }
 
@@ -105,7 +106,8 @@ static enum owner find_owner(struct session *session, struct ring_file *ring,
 		process = process_of(session, ring, process_slot, process_generation);
 		if (!process)
 			return OWNER_LATER; /* the slot still belongs to an earlier process */
-		stream = stream_create(session, ring, slot, generation, process);
+		stream = stream_create(&session->rings, &session->output.ticks, ring, slot,
+				       generation, process);
 		if (process->gone) /* the process was reaped before it had a stream */
 			stream_finish(stream, ring->scans + 1);
 	}
@@ -195,7 +197,8 @@ static bool attach_left(void *context, struct ring_file *ring, uint64_t place, u
 	enum owner owner = OWNER_NONE;
 	struct stream *stream;
 
-	if (SHINY_CHUNK_THREAD(word) < ring->threads_ready && spill_get(session->spill, place, c))
+	if (SHINY_CHUNK_THREAD(word) < ring->threads_ready &&
+	    spill_get(session->rings.spill, place, c))
 		owner = find_owner(session, ring, c, word, &stream);
 	if (owner == OWNER_LATER)
 		wait_for_turn(ring, c);
@@ -204,7 +207,7 @@ static bool attach_left(void *context, struct ring_file *ring, uint64_t place, u
 		wait_in_line(stream, (struct waiting){ SHINY_CHUNK_SEQUENCE(word), 0, place });
 	} else if (owner == OWNER_NONE) {
 		ring->bad_chunks++;
-		spill_drop(session->spill, place);
+		spill_drop(session->rings.spill, place);
 	}
 	return owner != OWNER_LATER;
 }
@@ -221,22 +224,24 @@ static void attach_new(void *session, struct ring_file *ring, uint32_t chunk,
 }
 
 /* The chunk behind the gap is read once the gap counts. */
-static void wait_at_gap(struct session *session, const struct stream *s)
+static void wait_at_gap(const struct rings *rings, const struct stream *s)
 {
 	struct waiting next = s->waiting.at[0];
 	struct shiny_chunk *copy = next.spilled ? mem_alloc(SHINY_CHUNK_BYTES) : NULL;
 
-	if (s->gap_scans < 2 && (!copy || spill_get(session->spill, next.spilled, copy)))
+	if (s->gap_scans < 2 && (!copy || spill_get(rings->spill, next.spilled, copy)))
 		wait_for_turn(s->ring, copy ? copy : shiny_chunk_at(&s->ring->chunks, next.chunk));
 	free(copy);
 }
 
 void drain_scan(struct session *session, struct ring_file *ring)
 {
+	struct rings *rings = &session->rings;
+
 	/* [slot] first, then the chunks: a stream that is DONE and then owns no chunk will never
 	 * own one again */
-	for (size_t i = 0; i < session->streams.count; i++) {
-		struct stream *s = session->streams.at[i];
+	for (size_t i = 0; i < rings->streams.count; i++) {
+		struct stream *s = rings->streams.at[i];
 		const struct shiny_thread *t = &ring->threads[s->slot];
 
 		if (s->ring == ring && !s->done &&
@@ -248,29 +253,29 @@ void drain_scan(struct session *session, struct ring_file *ring)
 	ring->later = 0;
 	ring->later_time = UINT64_MAX;
 	/* the spill's chunks are older than the ring's */
-	if (session->spill)
-		spill_each_left(session->spill, ring, attach_left, session);
+	if (rings->spill)
+		spill_each_left(rings->spill, ring, attach_left, session);
 	ring_each_chunk(ring, attach_new, session);
 	ring->scans++;
 	ring_grow(ring);
-	for (size_t i = 0; i < session->streams.count; i++) {
-		struct stream *s = session->streams.at[i];
+	for (size_t i = 0; i < rings->streams.count; i++) {
+		struct stream *s = rings->streams.at[i];
 
 		if (s->ring != ring)
 			continue;
 		if (s->chunk < 0 && s->waiting.count && s->waiting.at[0].sequence != s->expected) {
 			s->gap_scans++;
-			wait_at_gap(session, s);
+			wait_at_gap(rings, s);
 		} else {
 			s->gap_scans = 0;
 		}
 	}
 }
 
-void drain_spill(struct session *session, struct ring_file *ring)
+void drain_spill(struct rings *rings, struct ring_file *ring)
 {
-	for (size_t i = 0; i < session->streams.count; i++) {
-		struct stream *s = session->streams.at[i];
+	for (size_t i = 0; i < rings->streams.count; i++) {
+		struct stream *s = rings->streams.at[i];
 
 		for (size_t n = 0; s->ring == ring && n < s->waiting.count; n++) {
 			struct waiting *next = &s->waiting.at[n];
@@ -282,7 +287,7 @@ void drain_spill(struct session *session, struct ring_file *ring)
 			word = __atomic_load_n(&ring->chunks.states[next->chunk], __ATOMIC_ACQUIRE);
 			if (SHINY_CHUNK_PHASE(word) != SHINY_CHUNK_FULL)
 				continue;
-			next->spilled = spill_put(session->spill, ring, next->chunk, word);
+			next->spilled = spill_put(rings->spill, ring, next->chunk, word);
 			if (!next->spilled)
 				return;
 			give_whole(ring, next->chunk);
@@ -290,11 +295,11 @@ void drain_spill(struct session *session, struct ring_file *ring)
 	}
 }
 
-bool drain_relieve(struct session *session, struct ring_file *ring)
+bool drain_relieve(struct rings *rings, struct ring_file *ring)
 {
-	if (!session->spill || !ring_fills_up(ring))
+	if (!rings->spill || !ring_fills_up(ring))
 		return false;
-	drain_spill(session, ring);
+	drain_spill(rings, ring);
 	return true;
 }
 
@@ -309,7 +314,7 @@ static void note_before(const struct stream *s, uint32_t chunks)
 
 /* Makes `next` the stream's current chunk, as a copy if it was spilled; false: it cannot be
  * read. */
-static bool open_chunk(struct session *session, struct stream *s, struct waiting next)
+static bool open_chunk(struct rings *rings, struct stream *s, struct waiting next)
 {
 	s->chunk = next.chunk;
 	s->spilled = next.spilled;
@@ -321,7 +326,7 @@ static bool open_chunk(struct session *session, struct stream *s, struct waiting
 		if (!s->copy)
 			s->copy = mem_alloc(SHINY_CHUNK_BYTES);
 		s->cursor.chunk = s->copy;
-		s->cursor.room = spill_get(session->spill, next.spilled, s->copy);
+		s->cursor.room = spill_get(rings->spill, next.spilled, s->copy);
 	} else {
 		s->cursor.chunk = shiny_chunk_at(&s->ring->chunks, next.chunk);
 		s->cursor.room = shiny_chunk_room(&s->ring->chunks, next.chunk);
@@ -338,12 +343,12 @@ static bool open_chunk(struct session *session, struct stream *s, struct waiting
 }
 
 /* Releases the stream's chunk: all of its records are read. */
-static void leave_chunk(struct session *session, struct stream *s)
+static void leave_chunk(struct rings *rings, struct stream *s)
 {
-	uncommitted_keep(session, s);
+	uncommitted_keep(rings, s);
 	__atomic_add_fetch(&s->ring->header->uncommitted, 1, __ATOMIC_RELAXED); /* [taken] */
 	if (s->spilled)
-		spill_drop(session->spill, s->spilled);
+		spill_drop(rings->spill, s->spilled);
 	else
 		ring_give_chunk(s->ring, (uint32_t)s->chunk, s->cursor.position);
 	s->chunk = -1;
@@ -362,7 +367,7 @@ static bool is_sealed(const struct stream *s)
 }
 
 /* Opens the stream's next chunk; false: it is not there yet. */
-static bool next_chunk(struct session *session, struct stream *s)
+static bool next_chunk(struct rings *rings, struct stream *s)
 {
 	struct waiting next;
 
@@ -383,30 +388,28 @@ static bool next_chunk(struct session *session, struct stream *s)
 	}
 	s->expected = next.sequence;
 	memmove(&s->waiting.at[0], &s->waiting.at[1], --s->waiting.count * sizeof(*s->waiting.at));
-	if (!open_chunk(session, s, next))
+	if (!open_chunk(rings, s, next))
 		s->process->noticed.lost_chunks++;
 	return true;
 }
 
-bool drain_pull_slow(struct session *session, struct stream *s)
+bool drain_pull_slow(struct rings *rings, const struct ticks *ticks, struct stream *s)
 {
-	while (s->chunk >= 0 || next_chunk(session, s)) {
-		enum decode_result result = decode_next(&s->cursor, session->latest, &s->head);
+	while (s->chunk >= 0 || next_chunk(rings, s)) {
+		enum decode_result result = decode_next(&s->cursor, rings->latest, &s->head);
 		bool full = false;
 
 		/* The record may only be later than the last reading of the clock: a merge can take
 		 * seconds on a busy machine. */
 		if (result == DECODE_BAD) {
-			session->latest = ticks_latest(&session->output.ticks);
-			result = decode_next(&s->cursor, session->latest, &s->head);
+			rings->latest = ticks_latest(ticks);
+			result = decode_next(&s->cursor, rings->latest, &s->head);
 		}
 		if (result == DECODE_NONE) {
 			full = is_sealed(s);
 			if (full) /* records published before the seal */
 				result = decode_next(&s->cursor,
-						     session->latest =
-							     ticks_latest(&session->output.ticks),
-						     &s->head);
+						     rings->latest = ticks_latest(ticks), &s->head);
 		}
 		if (result == DECODE_RAW)
 			return s->has_head = true;
@@ -419,28 +422,28 @@ bool drain_pull_slow(struct session *session, struct stream *s)
 		}
 		if (!full)
 			return false;
-		leave_chunk(session, s);
+		leave_chunk(rings, s);
 	}
 	return false;
 }
 
 /* Sets [taken] of the stream's chunk. */
-static void put_mark(struct session *session, struct stream *s, uint32_t taken)
+static void put_mark(struct rings *rings, struct stream *s, uint32_t taken)
 {
 	if (s->marked == taken)
 		return;
 	s->marked = taken;
 	if (s->spilled)
-		spill_mark_taken(session->spill, s->spilled, taken);
+		spill_mark_taken(rings->spill, s->spilled, taken);
 	else /* [taken] */
 		__atomic_store_n(&shiny_chunk_at(&s->ring->chunks, (uint32_t)s->chunk)->taken,
 				 taken, __ATOMIC_RELAXED);
 }
 
-void drain_mark_taken(struct session *session)
+void drain_mark_taken(struct rings *rings)
 {
-	for (size_t i = 0; i < session->streams.count; i++) {
-		struct stream *s = session->streams.at[i];
+	for (size_t i = 0; i < rings->streams.count; i++) {
+		struct stream *s = rings->streams.at[i];
 		uint32_t taken;
 
 		if (s->chunk < 0 || !s->cursor.room)
@@ -448,36 +451,35 @@ void drain_mark_taken(struct session *session)
 		/* the record at the head is behind the cursor, and not applied yet */
 		taken = s->cursor.position - s->has_head;
 		if (taken > s->committed)
-			put_mark(session, s, taken);
+			put_mark(rings, s, taken);
 	}
 }
 
-void drain_mark_committed(struct session *session)
+void drain_mark_committed(struct rings *rings)
 {
-	for (size_t i = 0; i < session->streams.count; i++)
-		session->streams.at[i]->committed = session->streams.at[i]->marked;
-	uncommitted_forget(session);
-	for (size_t i = 0; i < session->present.count; i++)
-		if (session->present.at[i]->header) /* [taken] */
-			__atomic_store_n(&session->present.at[i]->header->uncommitted, 0,
+	for (size_t i = 0; i < rings->streams.count; i++)
+		rings->streams.at[i]->committed = rings->streams.at[i]->marked;
+	uncommitted_forget(rings);
+	for (size_t i = 0; i < rings->present.count; i++)
+		if (rings->present.at[i]->header) /* [taken] */
+			__atomic_store_n(&rings->present.at[i]->header->uncommitted, 0,
 					 __ATOMIC_RELAXED);
 }
 
-void drain_take_back(struct session *session)
+void drain_take_back(struct rings *rings)
 {
-	for (size_t i = 0; i < session->streams.count; i++)
-		if (session->streams.at[i]->chunk >= 0)
-			put_mark(session, session->streams.at[i],
-				 session->streams.at[i]->committed);
-	uncommitted_put_back(session);
+	for (size_t i = 0; i < rings->streams.count; i++)
+		if (rings->streams.at[i]->chunk >= 0)
+			put_mark(rings, rings->streams.at[i], rings->streams.at[i]->committed);
+	uncommitted_put_back(rings);
 }
 
 /* ---- ended threads ---- */
 
-void drain_reap_threads(struct session *session, struct ring_file *ring)
+void drain_reap_threads(const struct rings *rings, struct ring_file *ring)
 {
-	for (size_t i = 0; i < session->streams.count; i++) {
-		struct stream *s = session->streams.at[i];
+	for (size_t i = 0; i < rings->streams.count; i++) {
+		struct stream *s = rings->streams.at[i];
 		uint64_t word;
 
 		if (s->ring != ring || s->done || s->has_head || s->process->gone ||
@@ -524,37 +526,37 @@ static void free_thread_slot(struct ring_file *ring, const struct stream *s)
 		shiny_given(ring->header, &ring->header->thread_hint, s->slot);
 }
 
-/* Writes the stream's row, with its end in ticks, and removes it from session->streams. */
-static void drop_stream(struct session *session, size_t index, uint64_t end)
+/* Writes the stream's row, with its end in ticks, and removes it from `streams`. */
+static void drop_stream(struct rings *rings, struct output *output, size_t index, uint64_t end)
 {
-	struct stream *s = session->streams.at[index];
+	struct stream *s = rings->streams.at[index];
 
 	apply_realloc_end(s);
 	take_name(s);
-	output_put_stream(&session->output, s, end);
-	session->streams.at[index] = session->streams.at[--session->streams.count];
+	output_put_stream(output, s, end);
+	rings->streams.at[index] = rings->streams.at[--rings->streams.count];
 }
 
-void drain_end_streams(struct session *session)
+void drain_end_streams(struct rings *rings, struct output *output)
 {
-	for (size_t i = session->streams.count; i-- > 0;) {
-		struct stream *s = session->streams.at[i];
+	for (size_t i = rings->streams.count; i-- > 0;) {
+		struct stream *s = rings->streams.at[i];
 
 		if (!s->done || s->ring->scans <= s->done_scan || s->has_head || s->chunk >= 0 ||
 		    s->waiting.count)
 			continue;
-		drop_stream(session, i, s->cursor.last ? s->cursor.last : s->start);
+		drop_stream(rings, output, i, s->cursor.last ? s->cursor.last : s->start);
 		free_thread_slot(s->ring, s);
 		s->ring->streams[s->slot] = NULL;
 		stream_destroy(s);
 	}
 }
 
-void drain_give_up(struct session *session, size_t index)
+void drain_give_up(struct rings *rings, struct output *output, size_t index)
 {
-	struct stream *s = session->streams.at[index];
+	struct stream *s = rings->streams.at[index];
 
 	s->process->noticed.bad_records++;
-	drop_stream(session, index, s->cursor.last);
+	drop_stream(rings, output, index, s->cursor.last);
 	stream_destroy(s);
 }

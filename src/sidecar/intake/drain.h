@@ -15,31 +15,32 @@
 void drain_scan(struct session *session, struct ring_file *ring);
 /* Copies sealed chunks that wait for reading into the spill, as far as it has room, and releases
  * them. */
-void drain_spill(struct session *session, struct ring_file *ring);
+void drain_spill(struct rings *rings, struct ring_file *ring);
 /* Call after a scan: spills if the ring fills up; true: it does. */
-bool drain_relieve(struct session *session, struct ring_file *ring);
+bool drain_relieve(struct rings *rings, struct ring_file *ring);
 /* Reads the next record into stream->head; false: there is none yet. */
-bool drain_pull_slow(struct session *session, struct stream *stream);
-static inline bool drain_pull(struct session *session, struct stream *stream)
+bool drain_pull_slow(struct rings *rings, const struct ticks *ticks, struct stream *stream);
+static inline bool drain_pull(struct rings *rings, const struct ticks *ticks, struct stream *stream)
 {
-	if (stream->chunk >= 0 && decode_plain(&stream->cursor, session->latest, &stream->head))
+	if (stream->chunk >= 0 && decode_plain(&stream->cursor, rings->latest, &stream->head))
 		return stream->has_head = true;
-	return drain_pull_slow(session, stream);
+	return drain_pull_slow(rings, ticks, stream);
 }
 /* drain_mark_taken, before a commit: marks the applied records of chunks that are not read to their
  * end ([taken]). drain_mark_committed, after it: makes these marks final, and drops the copies of
  * chunks that were read. */
-void drain_mark_taken(struct session *session);
-void drain_mark_committed(struct session *session);
+void drain_mark_taken(struct rings *rings);
+void drain_mark_committed(struct rings *rings);
 /* Call after a commit that failed for good: rings and spill then hold everything that the session
  * file lacks. */
-void drain_take_back(struct session *session);
+void drain_take_back(struct rings *rings);
 /* Ends the streams of threads that ended without leaving their slots. */
-void drain_reap_threads(struct session *session, struct ring_file *ring);
+void drain_reap_threads(const struct rings *rings, struct ring_file *ring);
 /* True if the process has no stream and no chunk. */
 bool drain_idle(const struct ring_file *ring, const struct process *process);
-void drain_end_streams(struct session *session); /* removes the streams that are done */
+/* Removes the streams that are done. */
+void drain_end_streams(struct rings *rings, struct output *output);
 /* Drops a stream that cannot be read to its end, as the ring lies. */
-void drain_give_up(struct session *session, size_t index);
+void drain_give_up(struct rings *rings, struct output *output, size_t index);
 
 #endif

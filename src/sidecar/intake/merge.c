@@ -26,22 +26,23 @@ static uint64_t key_of(const struct stream *s)
  * Returns the number of chunks looked at. */
 static uint64_t look_for_room(struct session *session)
 {
+	struct rings *rings = &session->rings;
 	uint64_t chunks = 0;
 
-	for (size_t i = 0; i < session->present.count; i++)
-		if (!session->present.at[i]->over) {
-			struct ring_file *ring = session->present.at[i];
+	for (size_t i = 0; i < rings->present.count; i++)
+		if (!rings->present.at[i]->over) {
+			struct ring_file *ring = rings->present.at[i];
 
 			ring_each_chunk(ring, NULL, NULL);
 			ring_grow(ring);
-			if (session->spill && ring_fills_up(ring)) {
+			if (rings->spill && ring_fills_up(ring)) {
 				drain_scan(session, ring);
-				drain_relieve(session, ring);
+				drain_relieve(rings, ring);
 				ring_each_chunk(ring, NULL, NULL);
 			}
 			chunks += ring->present[0] + ring->present[1];
 		}
-	pace_follow(session);
+	pace_follow(rings);
 	return chunks;
 }
 
@@ -51,10 +52,12 @@ static uint64_t look_for_room(struct session *session)
  */
 static void attend(struct session *session)
 {
-	session_beat(session);
-	for (size_t i = 0; i < session->present.count; i++)
-		if (!session->present.at[i]->over)
-			process_scan(session, session->present.at[i]);
+	struct rings *rings = &session->rings;
+
+	rings_beat(rings, &session->output.ticks);
+	for (size_t i = 0; i < rings->present.count; i++)
+		if (!rings->present.at[i]->over)
+			process_scan(session, rings->present.at[i]);
 	look_for_room(session);
 	process_watch(session, ticks_wall_ns());
 }
@@ -66,26 +69,28 @@ static uint64_t time_within(uint64_t limit)
 }
 
 /* True if the merge should stop for a commit. */
-static bool is_enough(const struct session *session, uint64_t end)
+static bool is_enough(const struct rings *rings, uint64_t end)
 {
-	return ticks_wall_ns() >= end || uncommitted_bytes(session) >= UNCOMMITTED_MOST;
+	return ticks_wall_ns() >= end || rings->uncommitted_bytes >= UNCOMMITTED_MOST;
 }
 
 void merge_until(struct session *session, uint64_t until)
 {
+	struct rings *rings = &session->rings;
 	struct order order = { 0 };
 	uint64_t applied = 0, beat_at = BEAT_RECORDS, look_at = ROOM_RECORDS;
 	uint64_t end = ticks_wall_ns() + session->options->merge_ns;
 	struct stream *s;
 
-	session->behind = false;
+	rings->behind = false;
 
-	for (size_t i = 0; i < session->streams.count; i++) {
-		s = session->streams.at[i];
-		if ((s->has_head || drain_pull(session, s)) && s->head.time <= until)
+	for (size_t i = 0; i < rings->streams.count; i++) {
+		s = rings->streams.at[i];
+		if ((s->has_head || drain_pull(rings, &session->output.ticks, s)) &&
+		    s->head.time <= until)
 			order_add(&order, key_of(s), s);
 	}
-	while (!session->behind && !session->output.err && (s = order_first(&order))) {
+	while (!rings->behind && !session->output.err && (s = order_first(&order))) {
 		uint64_t limit = order_limit(&order), key;
 		uint64_t alone = time_within(limit) < until ? time_within(limit) : until;
 		bool more;
@@ -96,20 +101,21 @@ void merge_until(struct session *session, uint64_t until)
 			if (applied >= beat_at) {
 				attend(session);
 				beat_at = applied + BEAT_RECORDS;
-				session->behind = is_enough(session, end);
-			} else if (session->priority.low && applied >= look_at) {
+				rings->behind = is_enough(rings, end);
+			} else if (rings->priority.low && applied >= look_at) {
 				/* large rings last longer: look again after as many records as
 				 * there are chunks */
 				uint64_t chunks = look_for_room(session);
 
 				look_at = applied + (chunks > ROOM_RECORDS ? chunks : ROOM_RECORDS);
-				session->behind = is_enough(session, end);
+				rings->behind = is_enough(rings, end);
 			}
 			if (s->chunk >= 0)
 				apply_fetch(s);
-			more = drain_pull(session, s) && s->head.time <= until;
+			more = drain_pull(rings, &session->output.ticks, s) &&
+			       s->head.time <= until;
 			key = key_of(s);
-		} while (more && key <= limit && !session->behind && !session->output.err);
+		} while (more && key <= limit && !rings->behind && !session->output.err);
 		if (more) {
 			order_change_first(&order, key);
 		} else {
@@ -117,7 +123,7 @@ void merge_until(struct session *session, uint64_t until)
 		}
 	}
 	if (!order_first(&order))
-		session->behind = false;
+		rings->behind = false;
 	else
 		until = ((const struct stream *)order_first(&order))->head.time - 1;
 	order_deinit(&order);

@@ -11,8 +11,8 @@
 
 /*
  * Applies the published records up to `until` (ticks; order.h proves that this is enough). If that
- * takes long, it stops earlier, so that the loop can commit: session->behind is then true, and
- * session->output.applied_until has the time reached.
+ * takes long, it stops earlier, so that the loop can commit: rings.behind is then true, and
+ * output.applied_until has the time reached.
  */
 void merge_until(struct session *session, uint64_t until);
 

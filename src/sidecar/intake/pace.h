@@ -7,12 +7,12 @@
 #ifndef SHINY_PACE_H
 #define SHINY_PACE_H
 
-#include "../state/session.h"
+#include "../state/rings.h"
 
 /* Call after a look at all chunks: sets a low priority while no ring will be full soon, else the
  * ordinary one (priority.h). */
-void pace_follow(struct session *session);
+void pace_follow(struct rings *rings);
 /* Sets the ordinary priority: no program maps a ring any more, and users wait for the file. */
-void pace_end(struct session *session);
+void pace_end(struct rings *rings);
 
 #endif

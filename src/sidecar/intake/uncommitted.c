@@ -7,7 +7,7 @@
 
 #include "../ring/spill.h"
 
-void uncommitted_keep(struct session *session, struct stream *stream)
+void uncommitted_keep(struct rings *rings, struct stream *stream)
 {
 	struct read_chunk read = { .ring = stream->ring,
 				   .word = SHINY_CHUNK_STATE(SHINY_CHUNK_FULL, stream->slot,
@@ -30,34 +30,29 @@ void uncommitted_keep(struct session *session, struct stream *stream)
 		memcpy(read.copy, stream->cursor.chunk, read.bytes);
 	}
 	read.copy->taken = stream->committed;
-	session->uncommitted_bytes += read.bytes;
-	*vec_push(&session->uncommitted) = read;
+	rings->uncommitted_bytes += read.bytes;
+	*vec_push(&rings->uncommitted) = read;
 }
 
-uint64_t uncommitted_bytes(const struct session *session)
+void uncommitted_forget(struct rings *rings)
 {
-	return session->uncommitted_bytes;
+	for (size_t i = 0; i < rings->uncommitted.count; i++)
+		free(rings->uncommitted.at[i].copy);
+	rings->uncommitted.count = 0;
+	rings->uncommitted_bytes = 0;
 }
 
-void uncommitted_forget(struct session *session)
+void uncommitted_put_back(struct rings *rings)
 {
-	for (size_t i = 0; i < session->uncommitted.count; i++)
-		free(session->uncommitted.at[i].copy);
-	session->uncommitted.count = 0;
-	session->uncommitted_bytes = 0;
-}
+	for (size_t i = 0; i < rings->uncommitted.count; i++) {
+		const struct read_chunk *read = &rings->uncommitted.at[i];
 
-void uncommitted_put_back(struct session *session)
-{
-	for (size_t i = 0; i < session->uncommitted.count; i++) {
-		const struct read_chunk *read = &session->uncommitted.at[i];
-
-		if (!session->spill || !read->ring->header ||
-		    !spill_put_back(session->spill, read->ring, read->copy, read->bytes,
-				    read->room, read->word))
+		if (!rings->spill || !read->ring->header ||
+		    !spill_put_back(rings->spill, read->ring, read->copy, read->bytes, read->room,
+				    read->word))
 			break; /* the spill takes no more */
 		__atomic_sub_fetch(&read->ring->header->uncommitted, 1,
 				   __ATOMIC_RELAXED); /* [taken] */
 	}
-	uncommitted_forget(session);
+	uncommitted_forget(rings);
 }

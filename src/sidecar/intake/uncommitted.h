@@ -15,17 +15,16 @@
 #ifndef SHINY_UNCOMMITTED_H
 #define SHINY_UNCOMMITTED_H
 
-#include "../state/session.h"
+#include "../state/rings.h"
 
 enum { UNCOMMITTED_MOST = 16 << 20 }; /* bytes from which on a commit is due */
 
 /* Copies the chunk that `stream` has read; call before it is released. */
-void uncommitted_keep(struct session *session, struct stream *stream);
-uint64_t uncommitted_bytes(const struct session *session);
+void uncommitted_keep(struct rings *rings, struct stream *stream);
 /* Call after a commit: frees the copies. */
-void uncommitted_forget(struct session *session);
+void uncommitted_forget(struct rings *rings);
 /* Call after a commit that failed for good: writes the copies into the spill. Chunks that it does
  * not take stay counted in their ring's header. */
-void uncommitted_put_back(struct session *session);
+void uncommitted_put_back(struct rings *rings);
 
 #endif

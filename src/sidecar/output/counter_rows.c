@@ -60,8 +60,8 @@ static void put_changed(struct output *output, uint32_t process,
 /* Counts each lying ring once, for its first process. */
 static void count_lies(struct session *session)
 {
-	for (size_t i = 0; i < session->rings.count; i++) {
-		struct ring_file *ring = session->rings.at[i];
+	for (size_t i = 0; i < session->rings.all.count; i++) {
+		struct ring_file *ring = session->rings.all.at[i];
 		struct noticed *noticed = &session->output.noticed;
 
 		if (!ring->lies || ring->lie_told)
@@ -80,13 +80,13 @@ static struct noticed of_session(struct session *session, uint64_t inside[SHINY_
 {
 	struct noticed noticed;
 
-	for (size_t i = 0; i < session->rings.count; i++)
-		if (session->rings.at[i]->header && !session->rings.at[i]->over)
-			ring_read_counters(session->rings.at[i]);
+	for (size_t i = 0; i < session->rings.all.count; i++)
+		if (session->rings.all.at[i]->header && !session->rings.all.at[i]->over)
+			ring_read_counters(session->rings.all.at[i]);
 	count_lies(session);
 	noticed = session->output.noticed;
-	for (size_t i = 0; i < session->rings.count; i++) {
-		const struct ring_file *ring = session->rings.at[i];
+	for (size_t i = 0; i < session->rings.all.count; i++) {
+		const struct ring_file *ring = session->rings.all.at[i];
 
 		noticed.bad_records += ring->bad_chunks;
 		for (unsigned c = 0; c < SHINY_COUNTERS; c++)

@@ -406,17 +406,17 @@ static void put_session(struct session *session, struct sidecar_summary *out)
 	output_fail(&session->output,
 		    store_put_number(session->output.store, "duration_ns", out->duration));
 	output_fail(&session->output,
-		    store_put_number(session->output.store, "rings", session->rings.count));
+		    store_put_number(session->output.store, "rings", session->rings.all.count));
 	output_fail(&session->output, store_put_number(session->output.store, "ring_bytes",
-						       session->rings.at[0]->bytes));
+						       session->rings.all.at[0]->bytes));
 	output_fail(&session->output, store_put_number(session->output.store, "ticks_per_second",
 						       ticks_per_second(&session->output.ticks)));
 	output_fail(&session->output, store_put_number(session->output.store, "leftover",
 						       session->options->leftover));
 	output_fail(&session->output, store_put_number(session->output.store, "spilled_bytes",
-						       spill_bytes(session->spill)));
+						       spill_bytes(session->rings.spill)));
 	output_fail(&session->output,
-		    store_put_number(session->output.store, "paused", session->paused));
+		    store_put_number(session->output.store, "paused", session->rings.paused));
 	output_fail(&session->output, store_put_number(session->output.store, "rebooted",
 						       session->output.ticks.foreign));
 	output_fail(&session->output, store_put_number(session->output.store, "records",
@@ -432,7 +432,7 @@ static void put_session(struct session *session, struct sidecar_summary *out)
 	put_machine(&session->output);
 }
 
-/* Returns a new symbolizer; NULL: session->output.err says why. Without container rules, if they
+/* Returns a new symbolizer; NULL: output.err says why. Without container rules, if they
  * are wrong: they cost types only. */
 static struct sym *make_symbolizer(struct session *session)
 {
@@ -522,10 +522,10 @@ void finish_session(struct session *session, struct sidecar_summary *out)
 		out->processes++;
 	}
 	put_peak(&session->output);
-	unseen_heaps_find(session);
+	unseen_heaps_find(&session->rings, &session->output);
 	counter_rows_finish(session, out);
 	out->unprobed = unprobed_probe(session);
-	out->threads = session->threads;
+	out->threads = session->rings.threads;
 	out->events = session->output.total_events;
 	out->allocs = session->output.allocs;
 	out->frees = session->output.frees;

@@ -11,8 +11,8 @@ bool unprobed_probe(struct session *session)
 {
 	bool any = false;
 
-	for (size_t i = 0; i < session->rings.count && !session->symbols.no_cache; i++) {
-		const struct ring_file *ring = session->rings.at[i];
+	for (size_t i = 0; i < session->rings.all.count && !session->symbols.no_cache; i++) {
+		const struct ring_file *ring = session->rings.all.at[i];
 		struct probe_options options = { 0 };
 		struct probe probe;
 		struct shiny_err *err;

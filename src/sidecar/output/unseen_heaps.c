@@ -21,12 +21,12 @@ static void put_unseen(struct output *output, char *note)
 	free(note);
 }
 
-static bool is_told_before(const struct session *session, size_t ring)
+static bool is_told_before(const struct rings *rings, size_t ring)
 {
-	const char *executable = session->rings.at[ring]->executable;
+	const char *executable = rings->all.at[ring]->executable;
 
 	for (size_t i = 0; i < ring; i++)
-		if (strcmp(session->rings.at[i]->executable, executable) == 0)
+		if (strcmp(rings->all.at[i]->executable, executable) == 0)
 			return true;
 	return false;
 }
@@ -49,20 +49,20 @@ static void look_at_executable(struct output *output, const struct ring_file *ri
 				      ring->executable, name));
 }
 
-void unseen_heaps_find(struct session *session)
+void unseen_heaps_find(const struct rings *rings, struct output *output)
 {
 	char name[ALLOCATOR_NAME], path[ID_MODULE_PATH];
 
-	for (size_t i = 0; i < session->rings.count; i++)
-		if (!is_told_before(session, i))
-			look_at_executable(&session->output, session->rings.at[i]);
-	for (size_t i = 0; i < session->output.ids.modules.count; i++) {
-		const struct id_module *m = &session->output.ids.modules.at[i];
+	for (size_t i = 0; i < rings->all.count; i++)
+		if (!is_told_before(rings, i))
+			look_at_executable(output, rings->all.at[i]);
+	for (size_t i = 0; i < output->ids.modules.count; i++) {
+		const struct id_module *m = &output->ids.modules.at[i];
 
 		if (m->unreached &&
 		    allocator_names_one(id_module_path(m, path), false, m->build_id,
 					m->build_id_bytes, name))
-			put_unseen(&session->output,
+			put_unseen(output,
 				   mem_format("%s: blocks of the allocator in it (%s) were not "
 					      "recorded: its functions could not be reached",
 					      m->path, name));

@@ -7,9 +7,10 @@
 #ifndef SHINY_UNSEEN_HEAPS_H
 #define SHINY_UNSEEN_HEAPS_H
 
-#include "../state/session.h"
+#include "../state/output.h"
+#include "../state/rings.h"
 
 /* Counts them and writes a note for each; call before the session's counters are written. */
-void unseen_heaps_find(struct session *session);
+void unseen_heaps_find(const struct rings *rings, struct output *output);
 
 #endif

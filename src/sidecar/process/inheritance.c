@@ -76,10 +76,10 @@ static void take_over(struct session *session, struct process *child)
 	deaths_each(&parent->deaths, inherit_undone, &heir);
 	if (parent->deaths.lost > child->fork_at)
 		child->noticed.fork_horizon++;
-	for (size_t i = 0; i < session->streams.count; i++)
-		if (session->streams.at[i]->process == parent &&
-		    session->streams.at[i]->realloc.address)
-			inherit(&heir, &session->streams.at[i]->realloc);
+	for (size_t i = 0; i < session->rings.streams.count; i++)
+		if (session->rings.streams.at[i]->process == parent &&
+		    session->rings.streams.at[i]->realloc.address)
+			inherit(&heir, &session->rings.streams.at[i]->realloc);
 }
 
 /* Returns the ancestor that must inherit first: a parent may still be pending, as both may have

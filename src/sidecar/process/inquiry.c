@@ -235,8 +235,10 @@ void process_inquire(struct session *session, struct process *p, uint64_t wall)
 	struct inquiry *q;
 
 	if (!session->output.ticks.foreign)
-		session_beat(session); /* finding one in another pid namespace walks through all of
-		                        * /proc, and there may be hundreds */
+		rings_beat(&session->rings,
+			   &session->output
+				    .ticks); /* finding one in another pid namespace walks through
+					      * all of /proc, and there may be hundreds */
 	p->looked_wall = wall;
 	if (p->inquired || p->gone || session->output.ticks.foreign)
 		return;

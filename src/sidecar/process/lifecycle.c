@@ -145,8 +145,8 @@ void process_watch(struct session *session, uint64_t wall)
 			process_read_counters(p);
 		}
 	}
-	for (size_t i = 0; i < session->streams.count; i++) {
-		struct stream *s = session->streams.at[i];
+	for (size_t i = 0; i < session->rings.streams.count; i++) {
+		struct stream *s = session->rings.streams.at[i];
 		char name[24];
 
 		if (s->done || s->process->gone || s->name_looks >= 3 ||

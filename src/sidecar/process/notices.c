@@ -213,8 +213,8 @@ static bool answered(const struct session *session, const struct start *start)
 	unsigned older = 0; /* rings are nearly in the order of their starts */
 	struct ring_file *first = NULL;
 
-	for (size_t i = session->rings.count; i-- > 0 && older < DISORDER;) {
-		struct ring_file *ring = session->rings.at[i];
+	for (size_t i = session->rings.all.count; i-- > 0 && older < DISORDER;) {
+		struct ring_file *ring = session->rings.all.at[i];
 
 		if (answers(session, start, ring) &&
 		    (!first || ring->start_ticks < first->start_ticks))

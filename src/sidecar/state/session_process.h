@@ -47,7 +47,7 @@ struct process {
 	bool replaced; /* by exec: its pid runs another image */
 	bool closed;   /* drained after its end; its slot is freed after the next commit */
 	bool settled;  /* its live blocks are counted; registry and space are empty */
-	bool ends;     /* session->output.total has its end */
+	bool ends;     /* output.total has its end */
 	bool wanderer; /* its pid was searched and is not certain */
 	bool inquired; /* an answer from /proc is pending */
 	uint32_t parent_slot, parent_generation;

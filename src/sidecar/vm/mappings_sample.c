@@ -270,7 +270,7 @@ void mappings_take(struct session *session, uint64_t now)
 	struct process *p = watch->sampled;
 	uint64_t began = cpu_ns();
 
-	if (session->behind && now < watch->sample_ended)
+	if (session->rings.behind && now < watch->sample_ended)
 		return; /* the calls up to the list's moment are not applied yet */
 	if (p && watch->sample_state == SAMPLE_LISTED)
 		take_list(session, p, now);

@@ -41,26 +41,27 @@ static void count_torn_rings(struct rings *rings, struct output *output)
 
 void commit_session(struct session *session)
 {
+	struct output *output = &session->output;
 	struct rings *rings = &session->rings;
 
-	count_torn_rings(rings, &session->output);
-	output_flush_events(&session->output);
+	count_torn_rings(rings, output);
+	output_flush_events(output);
 	for (size_t i = 0; i < rings->streams.count; i++)
 		if (rings->streams.at[i]->changed)
-			output_put_stream(&session->output, rings->streams.at[i], 0);
-	rings_beat(rings, &session->output.ticks);
-	finish_write_new(&session->output);
-	counter_rows_write(session);
-	mappings_write(session);
-	rings_beat(rings, &session->output.ticks);
+			output_put_stream(output, rings->streams.at[i], 0);
+	rings_beat(rings, &output->ticks);
+	finish_write_new(output);
+	counter_rows_write(rings, &session->people, output);
+	mappings_write(&session->people, output);
+	rings_beat(rings, &output->ticks);
 	drain_mark_taken(rings);
-	if (session->output.store && !session->output.err)
-		output_fail(&session->output, store_commit(session->output.store));
-	if (session->output.err)
+	if (output->store && !output->err)
+		output_fail(output, store_commit(output->store));
+	if (output->err)
 		return;
 	drain_mark_committed(rings);
-	process_free_slots(session);
-	session->committed = session->output.total_events;
+	process_free_slots(&session->people);
+	session->committed = output->total_events;
 	session->write_tries = 0;
 }
 
@@ -168,7 +169,7 @@ bool commit_is_due(const struct session *session)
 {
 	enum { RINGS = 4, SLOTS = 64 /* a quarter of the least that a ring has */ };
 
-	return rings_waiting(session) >= RINGS || session->slots_due.count >= SLOTS ||
+	return rings_waiting(session) >= RINGS || session->people.slots_due.count >= SLOTS ||
 	       session->rings.uncommitted_bytes >= UNCOMMITTED_MOST;
 }
 

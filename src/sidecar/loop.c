@@ -95,7 +95,7 @@ static void hear_launcher(struct session *session)
 	struct sidecar_ended ended;
 
 	if (read(session->options->launcher_fd, &ended, sizeof(ended)) == sizeof(ended))
-		session->launched = ended;
+		session->people.launched = ended;
 }
 
 static bool all_over(const struct rings *rings)
@@ -130,8 +130,9 @@ static uint32_t first_pid(const struct session *session, const struct directory 
 	const struct ring_file *first = session->rings.all.count ? session->rings.all.at[0] : NULL;
 	struct timespec now;
 
-	if (!first || !directory_is_programs(&session->rings, dir) || !session->pid_namespace ||
-	    first->pid_namespace != session->pid_namespace ||
+	if (!first || !directory_is_programs(&session->rings, dir) ||
+	    !session->people.pid_namespace ||
+	    first->pid_namespace != session->people.pid_namespace ||
 	    clock_gettime(CLOCK_BOOTTIME, &now) != 0)
 		return 0;
 	return (uint64_t)now.tv_sec * 1000 * MS + (uint64_t)now.tv_nsec - first->start_boottime <
@@ -149,7 +150,7 @@ static bool any_comes(struct session *session, const struct directory *dir)
 	comers->errand = (struct errand){ .run = look_for_comers, .end = errand_drop };
 	comers->session = session->options->directory; /* outlives all sessions */
 	comers->since = first_pid(session, dir);
-	if (!errands_do(session->errands, &comers->errand))
+	if (!errands_do(session->people.errands, &comers->errand))
 		return true;
 	any = comers->any;
 	free(comers);

@@ -193,11 +193,11 @@ static void take_file(struct session *session, struct directory *dir, int handle
 	if (has_prefix(file, SHINY_MARK_PREFIX) && session->output.store)
 		take_mark(&session->output, handle, file);
 	if (has_prefix(file, SNAPSHOT_ASK_PREFIX) && session->output.store)
-		snapshot_queue_take(session, handle, file);
+		snapshot_queue_take(&session->asked, handle, file);
 	if (has_prefix(file, ACCESS_ASK_PREFIX) && session->output.store)
 		accesses_switch(session, handle, file);
 	if (has_prefix(file, SHINY_UNRECORDED_PREFIX) && session->output.store)
-		unrecorded_take(session, handle, file);
+		unrecorded_take(&session->people, &session->output, handle, file);
 	if (!has_prefix(file, SHINY_RING_PREFIX))
 		return;
 	ring = open_if_new(session, dir, file, &err);

@@ -100,8 +100,8 @@ static bool replay_event(void *context, const struct event *e)
 {
 	struct recovery *recovery = context;
 	struct session *session = recovery->session;
-	struct process *p = e->process && e->process <= session->processes.count
-				    ? session->processes.at[e->process - 1]
+	struct process *p = e->process && e->process <= session->people.all.count
+				    ? session->people.all.at[e->process - 1]
 				    : NULL;
 	struct entry entry;
 
@@ -110,7 +110,7 @@ static bool replay_event(void *context, const struct event *e)
 	total_until(&session->output.total, e->time);
 	if (p->stats.live.left)
 		total_returns(&session->output.total, &p->stats.live);
-	if (e->time > session->next_fork || p->pending)
+	if (e->time > session->people.next_fork || p->pending)
 		process_take_over(session, e->time > p->fork_at ? e->time : p->fork_at + 1);
 	recovery->stream.process = p;
 	recovery->stream.head.time = e->time;

@@ -174,11 +174,11 @@ static struct ring_file *ring_of(struct rings *rings, const struct query *row)
 	return ring;
 }
 
-static struct process *parent_of(const struct session *session, const struct process *p)
+static struct process *parent_of(const struct people *people, const struct process *p)
 {
 	uint32_t id = p->parent_id;
 
-	return p->fork_at && id && id < p->id ? session->processes.at[id - 1] : NULL;
+	return p->fork_at && id && id < p->id ? people->all.at[id - 1] : NULL;
 }
 
 /* Creates a process with the facts that its row has from the start. If it is a fork of a known
@@ -186,10 +186,11 @@ static struct process *parent_of(const struct session *session, const struct pro
 static struct process *add_process(struct recovery *recovery, const struct query *row)
 {
 	struct session *session = recovery->session;
+	struct people *people = &session->people;
 	struct process *p = mem_zero(1, sizeof(*p)), *parent;
 
-	*vec_push(&session->processes) = p;
-	p->id = (uint32_t)session->processes.count;
+	*vec_push(&people->all) = p;
+	p->id = (uint32_t)people->all.count;
 	p->slot = p->id;
 	p->generation = 1;
 	p->parent_id = (uint32_t)query_number(row, 1);
@@ -200,21 +201,21 @@ static struct process *add_process(struct recovery *recovery, const struct query
 	p->command = mem_text(query_verbatim(row, 5));
 	p->start = p->last = (uint64_t)query_number(row, 11);
 	p->fork_at = (uint64_t)query_number(row, 15);
-	parent = parent_of(session, p);
+	parent = parent_of(people, p);
 	if (parent) {
 		p->forked = p->pending = true;
 		p->parent_slot = p->parent_id;
 		p->parent_generation = 1;
 		recovery->behind |= p->fork_at < recovery->until;
-		if (p->fork_at < session->next_fork)
-			session->next_fork = p->fork_at;
+		if (p->fork_at < people->next_fork)
+			people->next_fork = p->fork_at;
 	}
 	p->ring = parent ? parent->ring : ring_of(&session->rings, row);
 	registry_init(&p->registry);
 	stats_init(&p->stats, &session->output.total);
 	total_begins(&session->output.total, p->start);
-	p->memory = mappings_create(session->memory, p->id);
-	process_enlist(session, p);
+	p->memory = mappings_create(people->memory, p->id);
+	process_enlist(people, p);
 	return p;
 }
 
@@ -227,13 +228,13 @@ static void set_text(char **text, const char *value)
 static void take_process(struct recovery *recovery, const struct query *row)
 {
 	struct session *session = recovery->session;
-	uint32_t id = query_id(row, 0, session->processes.count + 1);
-	struct process *p = id ? session->processes.at[id - 1] : add_process(recovery, row);
+	uint32_t id = query_id(row, 0, session->people.all.count + 1);
+	struct process *p = id ? session->people.all.at[id - 1] : add_process(recovery, row);
 	const char *ending = query_verbatim(row, 13);
 	bool ended = p->end != 0;
 
 	p->parent_id = (uint32_t)query_number(row, 1);
-	recovery->behind |= !p->forked && parent_of(session, p);
+	recovery->behind |= !p->forked && parent_of(&session->people, p);
 	set_text(&p->name, query_verbatim(row, 8));
 	set_text(&p->role, query_verbatim(row, 9));
 	set_text(&p->purpose, query_verbatim(row, 10));
@@ -251,8 +252,8 @@ static void take_process(struct recovery *recovery, const struct query *row)
 static void take_sample(struct recovery *recovery, const struct query *row)
 {
 	struct session *session = recovery->session;
-	uint32_t id = query_id(row, 0, session->processes.count + 1);
-	struct process *p = id ? session->processes.at[id - 1] : NULL;
+	uint32_t id = query_id(row, 0, session->people.all.count + 1);
+	struct process *p = id ? session->people.all.at[id - 1] : NULL;
 	uint64_t time = (uint64_t)query_number(row, 1);
 
 	if (p && !p->end && time > p->last)
@@ -265,8 +266,8 @@ static void take_sample(struct recovery *recovery, const struct query *row)
 static void take_counter(struct recovery *recovery, const struct query *row)
 {
 	struct session *session = recovery->session;
-	uint32_t id = query_id(row, 0, session->processes.count + 1);
-	struct process *p = id ? session->processes.at[id - 1] : NULL;
+	uint32_t id = query_id(row, 0, session->people.all.count + 1);
+	struct process *p = id ? session->people.all.at[id - 1] : NULL;
 	struct noticed *noticed = p ? &p->noticed : &session->output.noticed;
 	uint64_t count = (uint64_t)query_number(row, 2), *inside;
 	const char *name = query_verbatim(row, 1);
@@ -337,13 +338,13 @@ struct shiny_err *recovery_copy_tables(struct recovery *recovery)
 	const struct table_reading readings[] = {
 		{ "SELECT id, process, tid, creator, name, start_ns, end_ns, nested FROM thread "
 		  "WHERE process <= ?1 ORDER BY id",
-		  recovery->session->processes.count, take_thread },
+		  recovery->session->people.all.count, take_thread },
 		{ "SELECT process, thread, ns, name FROM mark WHERE process <= ?1 ORDER BY id",
-		  recovery->session->processes.count, take_mark },
+		  recovery->session->people.all.count, take_mark },
 		{ "SELECT parent, pid, name, executable, reason, text, choice, ns FROM unrecorded",
 		  0, take_unrecorded },
 		{ "SELECT process, text FROM note WHERE process <= ?1",
-		  recovery->session->processes.count, take_note },
+		  recovery->session->people.all.count, take_note },
 	};
 
 	return take_each(recovery, readings, sizeof(readings) / sizeof(*readings));

@@ -8,13 +8,13 @@
 #include "process/notices.h"
 #include "ring/spill.h"
 
-static uint64_t events_of(const struct session *session, const struct ring_file *ring)
+static uint64_t events_of(const struct people *people, const struct ring_file *ring)
 {
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < session->running.count; i++)
-		if (session->running.at[i]->ring == ring)
-			sum += session->running.at[i]->events;
+	for (size_t i = 0; i < people->running.count; i++)
+		if (people->running.at[i]->ring == ring)
+			sum += people->running.at[i]->events;
 	return sum;
 }
 
@@ -46,7 +46,7 @@ static bool is_drained(const struct session *session, struct ring_file *ring)
 		ring->rounds = 2;
 	if (is_empty(&session->rings, ring))
 		return true;
-	events = events_of(session, ring);
+	events = events_of(&session->people, ring);
 	ring->quiet = events != ring->seen ? 0 : ring->quiet + 1;
 	ring->seen = events;
 	return ring->quiet == 4 || ring->rounds == 64;
@@ -56,9 +56,10 @@ static void close_ring(struct session *session, struct ring_file *ring)
 {
 	ring->over = true;
 	ring_read_counters(ring);
-	for (size_t i = session->running.count; i-- > 0;)
-		if (session->running.at[i]->ring == ring)
-			process_close(session, session->running.at[i]);
+	for (size_t i = session->people.running.count; i-- > 0;)
+		if (session->people.running.at[i]->ring == ring)
+			process_close(&session->people, &session->output,
+				      session->people.running.at[i]);
 	ring->bad_chunks += spill_left(session->rings.spill, ring);
 	if (ring->busy[0] + ring->busy[1])
 		for (uint32_t i = 0; i < ring->chunks.count; i++) {
@@ -86,9 +87,9 @@ bool ring_end_check(struct session *session, struct directory *dir)
 		ring->ending = true;
 		process_scan(session, ring);
 		notices_read(session, ring);
-		for (size_t n = 0; n < session->running.count; n++)
-			if (session->running.at[n]->ring == ring)
-				process_read_counters(session->running.at[n]);
+		for (size_t n = 0; n < session->people.running.count; n++)
+			if (session->people.running.at[n]->ring == ring)
+				process_read_counters(session->people.running.at[n]);
 		stream_reap(ring, NULL); /* includes streams that a scan has just found */
 		if (is_drained(session, ring))
 			close_ring(session, ring);

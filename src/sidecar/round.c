@@ -51,43 +51,45 @@ static uint64_t hold_back(const struct rings *rings, const struct output *output
 
 uint64_t round_run(struct session *session)
 {
-	uint64_t before = session->output.total_events, now;
+	struct rings *rings = &session->rings;
+	struct output *output = &session->output;
+	struct people *people = &session->people;
+	uint64_t before = output->total_events, now;
 
-	ticks_calibrate(&session->output.ticks, session->output.applied_until);
-	errands_take(session->errands, session);
+	ticks_calibrate(&output->ticks, output->applied_until);
+	errands_take(people->errands, session);
 	mappings_take_sample(session);
-	now = session->output.ticks.foreign ? UINT64_MAX / 4 : session->rings.looked;
-	rings_beat(&session->rings, &session->output.ticks);
-	for (size_t i = 0; i < session->rings.present.count; i++) {
-		if (session->rings.present.at[i]->over)
+	now = output->ticks.foreign ? UINT64_MAX / 4 : rings->looked;
+	rings_beat(rings, &output->ticks);
+	for (size_t i = 0; i < rings->present.count; i++) {
+		if (rings->present.at[i]->over)
 			continue;
-		process_scan(session, session->rings.present.at[i]);
-		drain_scan(session, session->rings.present.at[i]);
-		drain_relieve(&session->rings, session->rings.present.at[i]);
+		process_scan(session, rings->present.at[i]);
+		drain_scan(session, rings->present.at[i]);
+		drain_relieve(rings, rings->present.at[i]);
 		/* [ctl] */
-		if (!__atomic_load_n(&session->rings.present.at[i]->header->recording,
-				     __ATOMIC_RELAXED))
-			session->rings.paused = true;
+		if (!__atomic_load_n(&rings->present.at[i]->header->recording, __ATOMIC_RELAXED))
+			rings->paused = true;
 	}
-	process_look_for_ends(session);
-	now = hold_back(&session->rings, &session->output, now);
+	process_look_for_ends(people, output);
+	now = hold_back(rings, output, now);
 	merge_until(session, now);
-	mappings_take(session, session->rings.behind ? session->output.applied_until : now);
-	drain_end_streams(&session->rings, &session->output);
+	mappings_take(session, rings->behind ? output->applied_until : now);
+	drain_end_streams(rings, output);
 	/* backwards, as closing moves the last process to the closed one's place */
-	for (size_t i = session->running.count; i-- > 0;) {
-		struct process *p = session->running.at[i];
+	for (size_t i = people->running.count; i-- > 0;) {
+		struct process *p = people->running.at[i];
 
-		if (p->gone && !p->pending && !spill_left(session->rings.spill, p->ring) &&
+		if (p->gone && !p->pending && !spill_left(rings->spill, p->ring) &&
 		    drain_idle(p->ring, p))
-			process_close(session, p);
+			process_close(people, output, p);
 	}
-	for (; session->settled < session->ended.count; session->settled++) {
-		struct process *p = session->ended.at[session->settled];
+	for (; people->settled < people->ended.count; people->settled++) {
+		struct process *p = people->ended.at[people->settled];
 
 		if (ticks_wall_ns() - p->closed_wall <= 2500 * MS)
 			break;
-		process_settle(&session->output, p);
+		process_settle(output, p);
 	}
-	return session->output.total_events - before;
+	return output->total_events - before;
 }

@@ -29,48 +29,50 @@ struct session *session_create(const struct sidecar_options *options, uint64_t m
 						 .no_cache = options->no_type_cache,
 						 .progress = options->progress,
 						 .fetch_seconds = FETCH_SECONDS };
-	session->memory = mappings_watch_create(memory_period);
-	session->next_fork = UINT64_MAX;
+	session->people.memory = mappings_watch_create(memory_period);
+	session->people.next_fork = UINT64_MAX;
 	total_init(&session->output.total);
 	return session;
 }
 
 void session_destroy(struct session *session)
 {
+	struct output *output = &session->output;
+	struct people *people = &session->people;
 	struct rings *rings = &session->rings;
 
 	guests_stop(rings->guests);
-	answers_stop(session->answers);
-	if (!errands_stop(session->errands))
-		session->memory = NULL; /* leaked: an errand still uses it */
+	answers_stop(people->answers);
+	if (!errands_stop(people->errands))
+		people->memory = NULL; /* leaked: an errand still uses it */
 	spill_close(rings->spill, false);
 	sym_destroy(resolve_ahead_take(session->ahead, NULL, 0, false));
 	for (size_t i = 0; i < rings->streams.count; i++)
 		stream_destroy(rings->streams.at[i]);
-	for (size_t i = 0; i < session->processes.count; i++)
-		process_destroy(session->processes.at[i]);
+	for (size_t i = 0; i < people->all.count; i++)
+		process_destroy(people->all.at[i]);
 	for (size_t i = 0; i < rings->all.count; i++)
 		ring_close(rings->all.at[i]);
 	free(rings->streams.at);
 	uncommitted_forget(rings);
 	free(rings->uncommitted.at);
-	free(session->slots_due.at);
-	free(session->processes.at);
-	starts_forget_all(session);
-	free(session->running.at);
-	free(session->output.variables.at);
-	free(session->output.watched_ends.at);
+	free(people->slots_due.at);
+	free(people->all.at);
+	starts_forget_all(people);
+	free(people->running.at);
+	free(output->variables.at);
+	free(output->watched_ends.at);
 	accesses_destroy(session);
-	free(session->ended.at);
-	roster_deinit(&session->roster);
+	free(people->ended.at);
+	roster_deinit(&people->roster);
 	free(rings->all.at);
 	free(rings->present.at);
-	mappings_watch_destroy(session->memory);
-	total_deinit(&session->output.total);
-	ids_deinit(&session->output.ids);
-	classes_deinit(&session->output.classes);
-	texts_deinit(&session->output.tags);
-	ticks_deinit(&session->output.ticks);
-	free(session->output.path);
+	mappings_watch_destroy(people->memory);
+	total_deinit(&output->total);
+	ids_deinit(&output->ids);
+	classes_deinit(&output->classes);
+	texts_deinit(&output->tags);
+	ticks_deinit(&output->ticks);
+	free(output->path);
 	free(session);
 }

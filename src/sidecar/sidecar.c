@@ -142,7 +142,7 @@ static void end(struct session *session, struct directory *dir)
 	for (size_t i = 0; i < session->rings.all.count; i++)
 		session->output.noticed.lost_chunks -=
 			spill_left(session->rings.spill, session->rings.all.at[i]);
-	errands_take_last(session->errands, session);
+	errands_take_last(session->people.errands, session);
 	notices_settle(session, 0, true);
 	accesses_end(session);
 	new_rings_note_rest(&session->output, dir);
@@ -157,6 +157,7 @@ static void get_processor(void *priority)
 static struct shiny_err *run(struct session *session, struct directory *dir,
 			     struct sidecar_summary *out)
 {
+	struct output *output = &session->output;
 	struct rings *rings = &session->rings;
 	struct sidecar_summary summary = { 0 };
 	struct store_totals totals;
@@ -164,8 +165,7 @@ static struct shiny_err *run(struct session *session, struct directory *dir,
 
 	rings->spill = spill_open(dir->path, session->options->spill);
 	if (!session->options->leftover)
-		rings->heartbeat =
-			heartbeat_start(&session->output.ticks, get_processor, &rings->priority);
+		rings->heartbeat = heartbeat_start(&output->ticks, get_processor, &rings->priority);
 	accesses_begin(session);
 	err = loop_serve(session, dir);
 	heartbeat_stop(rings->heartbeat);
@@ -175,21 +175,21 @@ static struct shiny_err *run(struct session *session, struct directory *dir,
 	pace_end(rings);
 
 	if (err)
-		output_fail(&session->output, err);
-	if (!session->output.store)
-		return session->output.err ? session->output.err : nothing_recorded(dir->path);
-	if (!session->output.err)
+		output_fail(output, err);
+	if (!output->store)
+		return output->err ? output->err : nothing_recorded(dir->path);
+	if (!output->err)
 		end(session, dir);
-	if (!session->output.err)
+	if (!output->err)
 		finish_session(session, &summary);
-	if (!session->output.err) {
-		output_fail(&session->output, store_finish(session->output.store, &totals));
-		session->output.store = NULL;
+	if (!output->err) {
+		output_fail(output, store_finish(output->store, &totals));
+		output->store = NULL;
 	}
-	if (session->output.err) {
+	if (output->err) {
 		if (commit_holds_all(session) && !session->options->keep_rings)
 			directory_remove(rings, dir);
-		return commit_failed(session, dir->path, session->output.err);
+		return commit_failed(session, dir->path, output->err);
 	}
 	summary.sites = totals.sites;
 	summary.types = totals.types;
@@ -198,7 +198,7 @@ static struct shiny_err *run(struct session *session, struct directory *dir,
 	rings->spill = NULL;
 	if (!session->options->keep_rings)
 		summary.late = directory_remove(rings, dir) && !stop_asked();
-	snprintf(summary.path, sizeof(summary.path), "%s", session->output.path);
+	snprintf(summary.path, sizeof(summary.path), "%s", output->path);
 	*out = summary;
 	return NULL;
 }
@@ -224,15 +224,15 @@ struct shiny_err *sidecar_run(const struct sidecar_options *options, struct side
 	session->symbols.stop = stop_hurried;
 	priority_init(&session->rings.priority);
 	if (!options->leftover)
-		session->answers = answers_start();
+		session->people.answers = answers_start();
 	if (!options->leftover)
-		session->errands = errands_start();
+		session->people.errands = errands_start();
 	read_boot_id(session->rings.boot_id);
 	if (options->guests_fd >= 0)
 		session->rings.guests = guests_start(options->directory, options->guests_fd,
 						     session->rings.boot_id);
 	if (stat("/proc/self/ns/pid", &namespace) == 0)
-		session->pid_namespace = namespace.st_ino;
+		session->people.pid_namespace = namespace.st_ino;
 	err = session_file_check(options);
 	if (!err)
 		err = options->lock_fd >= 0 ? NULL : sidecar_lock(dir.path, &dir.lock);

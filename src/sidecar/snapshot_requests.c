@@ -158,11 +158,11 @@ static struct shiny_err *hold_and_copy(struct session *session, struct directory
 	return err;
 }
 
-static struct process *find_running(const struct session *session, uint32_t pid)
+static struct process *find_running(const struct people *people, uint32_t pid)
 {
-	for (size_t i = 0; i < session->running.count; i++)
-		if (session->running.at[i]->pid == pid && !session->running.at[i]->gone)
-			return session->running.at[i];
+	for (size_t i = 0; i < people->running.count; i++)
+		if (people->running.at[i]->pid == pid && !people->running.at[i]->gone)
+			return people->running.at[i];
 	return NULL;
 }
 
@@ -247,37 +247,37 @@ static bool is_unnamed(const struct process *p)
 	return !p->pid && !p->wanderer && !p->gone && !p->closed;
 }
 
-static bool is_any_unnamed(const struct session *session)
+static bool is_any_unnamed(const struct people *people)
 {
-	for (size_t i = 0; i < session->running.count; i++)
-		if (is_unnamed(session->running.at[i]))
+	for (size_t i = 0; i < people->running.count; i++)
+		if (is_unnamed(people->running.at[i]))
 			return true;
 	return false;
 }
 
 /* Returns the next requested process; NULL: none for now. Answers askers that have all
  * snapshots. */
-static struct process *next_asked(struct session *session, const char *directory)
+static struct process *next_asked(struct snapshot_queue *queue, const struct people *people,
+				  const char *directory)
 {
-	struct snapshot_queue *queue = session->asked;
 
 	while (queue && queue->askers.count) {
 		struct snapshot_asker *first = &queue->askers.at[0];
-		bool may_come = ticks_wall_ns() - first->since < names_patience &&
-				is_any_unnamed(session);
+		bool may_come =
+			ticks_wall_ns() - first->since < names_patience && is_any_unnamed(people);
 		struct process *p;
 		uint32_t pid;
 
 		if (first->all && may_come)
 			return NULL;
 		if (first->all)
-			snapshot_queue_all(session);
+			snapshot_queue_all(queue, people);
 		if (!first->pids.count) {
 			snapshot_queue_answer(queue, directory);
 			continue;
 		}
 		pid = first->pids.at[first->pids.count - 1];
-		p = find_running(session, pid);
+		p = find_running(people, pid);
 		if (!p && may_come)
 			return NULL;
 		first->pids.count--;
@@ -292,15 +292,15 @@ static struct process *next_asked(struct session *session, const char *directory
 	return NULL;
 }
 
-static void refuse_rest(struct session *session, const char *directory)
+static void refuse_rest(struct snapshot_queue *queue, const struct people *people,
+			const char *directory)
 {
-	struct snapshot_queue *queue = session->asked;
 
 	while (queue && queue->askers.count) {
 		struct snapshot_asker *first = &queue->askers.at[0];
 
 		if (first->all)
-			snapshot_queue_all(session);
+			snapshot_queue_all(queue, people);
 		while (first->pids.count)
 			snapshot_queue_refuse(queue, first->pids.at[--first->pids.count],
 					      shiny_err(SHINY_ERR_OTHER,
@@ -315,7 +315,8 @@ static bool serve_asked(struct session *session, struct directory *dir)
 	struct shiny_err *err;
 	struct process *p;
 
-	while (!session->output.err && (p = next_asked(session, dir->path))) {
+	while (!session->output.err &&
+	       (p = next_asked(session->asked, &session->people, dir->path))) {
 		uint32_t pid = p->pid;
 
 		err = begin(session, dir, p, "asked");
@@ -346,8 +347,8 @@ static bool begin_at_moment(struct session *session, struct directory *dir, stru
 /* Serves a process whose thread waits in its exit or at a mark. */
 static bool serve_waiting(struct session *session, struct directory *dir)
 {
-	for (size_t i = 0; i < session->running.count && !session->output.err; i++) {
-		struct process *p = session->running.at[i];
+	for (size_t i = 0; i < session->people.running.count && !session->output.err; i++) {
+		struct process *p = session->people.running.at[i];
 		struct shiny_header *h = p->ring->header;
 		struct shiny_process *slot = &p->ring->processes[p->slot];
 		uint32_t wanted;
@@ -382,8 +383,9 @@ static bool serve_peaks(struct session *session, struct directory *dir)
 {
 	struct snapshot_taker *s = session->snapshots;
 
-	for (size_t i = 0; i < session->running.count && !session->output.err && s->at_peaks; i++) {
-		struct process *p = session->running.at[i];
+	for (size_t i = 0; i < session->people.running.count && !session->output.err && s->at_peaks;
+	     i++) {
+		struct process *p = session->people.running.at[i];
 		uint64_t *last, step;
 
 		if (p->gone || p->closed || p->pending || is_unnamed(p))
@@ -444,7 +446,7 @@ void snapshots_end(struct session *session, struct directory *dir)
 {
 	if (session->snapshots && session->snapshots->running)
 		end_one(session);
-	refuse_rest(session, dir->path);
+	refuse_rest(session->asked, &session->people, dir->path);
 	if (session->asked)
 		free(session->asked->askers.at);
 	free(session->asked);

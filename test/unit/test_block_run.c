@@ -40,7 +40,7 @@ static struct bench *begin(void)
 	r[3] = record(SHINY_REC_FREE, B, 0, 4 * STEP);
 	r[4] = record(SHINY_REC_ALLOC, A, 30, 5 * STEP);
 	b->session.output.ticks.rate = UINT64_C(1) << 32;
-	b->session.next_fork = UINT64_MAX;
+	b->session.people.next_fork = UINT64_MAX;
 	b->session.rings.latest = UINT64_MAX;
 	total_init(&b->session.output.total);
 	b->process.id = 7;
@@ -157,7 +157,7 @@ int main(void)
 	ends("until a time", begin(), 2 * STEP, ALL, 2);
 	ends("so many", begin(), ALL, 3, 3);
 	b = begin();
-	b->session.next_fork = 3 * STEP;
+	b->session.people.next_fork = 3 * STEP;
 	ends("to a fork", b, ALL, ALL, 3);
 	b = begin();
 	b->session.output.total.next = 3 * STEP - 1;

@@ -232,8 +232,8 @@ void page_uses_serve(struct session *session)
 	if (!u || !u->referenced || session->output.ticks.foreign)
 		return;
 	take_readings(session);
-	for (size_t i = 0; i < session->running.count; i++)
-		next_round(session, session->running.at[i], now);
+	for (size_t i = 0; i < session->people.running.count; i++)
+		next_round(session, session->people.running.at[i], now);
 }
 
 void page_uses_end(struct session *session)

@@ -444,8 +444,10 @@ void watches_serve(struct session *session)
 	if (!w->breakpoints)
 		return;
 	w->turn++;
-	for (size_t i = 0; i < session->running.count; i++)
-		draw_of(session, session->running.at[(i + w->turn) % session->running.count], now);
+	for (size_t i = 0; i < session->people.running.count; i++)
+		draw_of(session,
+			session->people.running.at[(i + w->turn) % session->people.running.count],
+			now);
 }
 
 void watches_end(struct session *session)

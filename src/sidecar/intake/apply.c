@@ -18,7 +18,7 @@ static inline void apply_time(struct session *session, const struct stream *s)
 	total_until(&session->output.total, s->head.time);
 	if (p->stats.live.left)
 		total_returns(&session->output.total, &p->stats.live);
-	if (s->head.time > session->next_fork || p->pending)
+	if (s->head.time > session->people.next_fork || p->pending)
 		process_take_over(session,
 				  s->head.time > p->fork_at ? s->head.time : p->fork_at + 1);
 	if (s->head.time < session->output.applied_until)
@@ -104,8 +104,8 @@ static inline uint64_t run_end(const struct session *session, const struct strea
 
 	if (p->pending || p->stats.live.left || s->head.time <= session->output.applied_until)
 		return 0;
-	if (until > session->next_fork)
-		until = session->next_fork;
+	if (until > session->people.next_fork)
+		until = session->people.next_fork;
 	if (until > session->output.total.next)
 		until = session->output.total.next;
 	return until < session->rings.latest ? until : session->rings.latest;
@@ -140,13 +140,13 @@ size_t apply_record(struct session *session, struct stream *s, uint64_t until, s
 		apply_stack(&session->output, s);
 		break;
 	case SHINY_REC_MODULE:
-		apply_module(session, s);
+		apply_module(session->people.errands, &session->output, s);
 		break;
 	case SHINY_REC_MODULE_GONE: /* decoded like a wide event, but for its name */
 		space_remove(&s->process->space, s->head.address, s->head.size, s->head.time);
 		break;
 	case SHINY_REC_MAP:
-		apply_map(session, s);
+		apply_map(session->people.memory, &session->output, s);
 		break;
 	case SHINY_REC_LOSS:
 		stream_forget_stacks(s);

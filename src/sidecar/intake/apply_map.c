@@ -30,7 +30,7 @@ static void read_mapped(struct errand *errand)
 
 /* Replaces a path that the process could only guess by the one of /proc, if that answers in
  * time. */
-static void ask_path(struct session *session, uint32_t pid, uint64_t address,
+static void ask_path(struct errands *errands, uint32_t pid, uint64_t address,
 		     char path[SHINY_PATH_MAX + 1])
 {
 	struct path_inquiry *mapped = mem_zero(1, sizeof(*mapped));
@@ -39,13 +39,13 @@ static void ask_path(struct session *session, uint32_t pid, uint64_t address,
 	mapped->pid = pid;
 	mapped->address = address;
 	strcpy(mapped->path, path);
-	if (!errands_do(session->errands, &mapped->errand))
+	if (!errands_do(errands, &mapped->errand))
 		return;
 	strcpy(path, mapped->path);
 	free(mapped);
 }
 
-void apply_module(struct session *session, struct stream *s)
+void apply_module(struct errands *errands, struct output *output, struct stream *s)
 {
 	struct {
 		struct shiny_module module;
@@ -63,17 +63,16 @@ void apply_module(struct session *session, struct stream *s)
 	}
 	in.path[path_bytes] = '\0';
 	if (in.module.flags & SHINY_MODULE_GUESSED && s->process->pid && !s->process->gone)
-		ask_path(session, s->process->pid, in.module.start, in.path);
+		ask_path(errands, s->process->pid, in.module.start, in.path);
 	mapping = (struct mapping){ .start = in.module.start,
 				    .end = in.module.end,
 				    .bias = in.module.bias,
 				    .loaded = s->head.time,
-				    .module = ids_module(&session->output.ids, in.path,
-							 in.module.build_id,
+				    .module = ids_module(&output->ids, in.path, in.module.build_id,
 							 in.module.build_id_bytes) };
-	id = &session->output.ids.modules.at[mapping.module - 1];
+	id = &output->ids.modules.at[mapping.module - 1];
 	id->unreached |= !(in.module.flags & (SHINY_MODULE_REACHED | SHINY_MODULE_MAIN));
-	module_file_keep(&session->output, s->process, &in.module, id);
+	module_file_keep(output, s->process, &in.module, id);
 	space_add(&s->process->space, &mapping);
 }
 
@@ -93,18 +92,18 @@ static bool releases(const struct shiny_map *map, unsigned call)
 	}
 }
 
-void apply_map(struct session *session, struct stream *s)
+void apply_map(struct mappings_watch *watch, struct output *output, struct stream *s)
 {
 	struct shiny_map map;
 	struct event *e;
 
 	decode_payload(&s->head, &map, sizeof(map));
-	e = apply_emit(&session->output, s, apply_ns(&session->output, s), EVENT_MAP);
+	e = apply_emit(output, s, apply_ns(output, s), EVENT_MAP);
 	e->address = map.address;
 	e->size = map.bytes;
 	e->old_address = map.old_address;
 	e->stack = apply_stack_id(s, s->head.stack);
-	mappings_call(session, s->process, &map, s->head.api, e->stack, s->head.time);
+	mappings_call(watch, s->process, &map, s->head.api, e->stack, s->head.time);
 	if (releases(&map, s->head.api))
-		apply_released(&session->output, s, map.address, map.address + map.bytes);
+		apply_released(output, s, map.address, map.address + map.bytes);
 }

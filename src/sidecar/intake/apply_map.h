@@ -7,9 +7,12 @@
 #ifndef SHINY_APPLY_MAP_H
 #define SHINY_APPLY_MAP_H
 
-#include "../state/session.h"
+#include "../state/output.h"
 
-void apply_module(struct session *session, struct stream *stream);
-void apply_map(struct session *session, struct stream *stream);
+struct errands;
+struct mappings_watch;
+
+void apply_module(struct errands *errands, struct output *output, struct stream *stream);
+void apply_map(struct mappings_watch *watch, struct output *output, struct stream *stream);
 
 #endif

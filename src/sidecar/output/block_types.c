@@ -268,8 +268,8 @@ static void conclude_stack(struct concluder *c, const struct type_group *groups,
 
 	c->rows.count = 0;
 	for (size_t i = 0; i < count; i++) {
-		struct site_stats *at = &c->session->processes.at[groups[i].process]
-					   ->stats.sites.at[groups[i].site];
+		struct site_stats *at = &c->session->people.all.at[groups[i].process]
+						 ->stats.sites.at[groups[i].site];
 
 		for (struct tally *s = at->stats; s; s = s->next) {
 			struct tally_row row = { .tally = s,
@@ -299,8 +299,8 @@ bool *types_innermost(const struct session *session)
 {
 	bool *innermost = mem_zero(session->output.ids.frames.count + 1, sizeof(*innermost));
 
-	for (size_t p = 0; p < session->processes.count && !session->options->no_site_types; p++) {
-		const struct stats *stats = &session->processes.at[p]->stats;
+	for (size_t p = 0; p < session->people.all.count && !session->options->no_site_types; p++) {
+		const struct stats *stats = &session->people.all.at[p]->stats;
 
 		for (size_t i = 0; i < stats->sites.count; i++) {
 			uint32_t stack = stats->sites.at[i].stack;
@@ -393,8 +393,8 @@ void types_conclude(struct session *session, const struct types_names *names)
 	struct type_group *groups;
 	struct progress progress;
 
-	for (uint32_t p = 0; p < session->processes.count; p++) {
-		struct stats *stats = &session->processes.at[p]->stats;
+	for (uint32_t p = 0; p < session->people.all.count; p++) {
+		struct stats *stats = &session->people.all.at[p]->stats;
 
 		for (uint32_t i = 0; i < stats->sites.count; i++) {
 			fold_false(&stats->sites.at[i], names->vtables);

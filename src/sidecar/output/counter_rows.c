@@ -58,17 +58,18 @@ static void put_changed(struct output *output, uint32_t process,
 }
 
 /* Counts each lying ring once, for its first process. */
-static void count_lies(struct session *session)
+static void count_lies(const struct rings *rings, const struct people *people,
+		       struct output *output)
 {
-	for (size_t i = 0; i < session->rings.all.count; i++) {
-		struct ring_file *ring = session->rings.all.at[i];
-		struct noticed *noticed = &session->output.noticed;
+	for (size_t i = 0; i < rings->all.count; i++) {
+		struct ring_file *ring = rings->all.at[i];
+		struct noticed *noticed = &output->noticed;
 
 		if (!ring->lies || ring->lie_told)
 			continue;
-		for (size_t k = session->processes.count; k-- > 0;)
-			if (session->processes.at[k]->ring == ring)
-				noticed = &session->processes.at[k]->noticed;
+		for (size_t k = people->all.count; k-- > 0;)
+			if (people->all.at[k]->ring == ring)
+				noticed = &people->all.at[k]->noticed;
 		noticed->lying++;
 		ring->lie_told = true;
 	}
@@ -76,17 +77,18 @@ static void count_lies(struct session *session)
 
 /* Returns the sidecar's counts of no process; adds those of the library outside of process slots to
  * `inside`. */
-static struct noticed of_session(struct session *session, uint64_t inside[SHINY_COUNTERS])
+static struct noticed of_session(const struct rings *rings, const struct people *people,
+				 struct output *output, uint64_t inside[SHINY_COUNTERS])
 {
 	struct noticed noticed;
 
-	for (size_t i = 0; i < session->rings.all.count; i++)
-		if (session->rings.all.at[i]->header && !session->rings.all.at[i]->over)
-			ring_read_counters(session->rings.all.at[i]);
-	count_lies(session);
-	noticed = session->output.noticed;
-	for (size_t i = 0; i < session->rings.all.count; i++) {
-		const struct ring_file *ring = session->rings.all.at[i];
+	for (size_t i = 0; i < rings->all.count; i++)
+		if (rings->all.at[i]->header && !rings->all.at[i]->over)
+			ring_read_counters(rings->all.at[i]);
+	count_lies(rings, people, output);
+	noticed = output->noticed;
+	for (size_t i = 0; i < rings->all.count; i++) {
+		const struct ring_file *ring = rings->all.at[i];
 
 		noticed.bad_records += ring->bad_chunks;
 		for (unsigned c = 0; c < SHINY_COUNTERS; c++)
@@ -95,33 +97,35 @@ static struct noticed of_session(struct session *session, uint64_t inside[SHINY_
 	return noticed;
 }
 
-void counter_rows_write(struct session *session)
+void counter_rows_write(const struct rings *rings, const struct people *people,
+			struct output *output)
 {
 	uint64_t inside[SHINY_COUNTERS] = { 0 };
 	struct noticed noticed;
 
-	if (!session->output.store)
+	if (!output->store)
 		return;
-	for (size_t i = 0; i < session->processes.count; i++)
-		process_load_counters(session->processes.at[i]);
-	noticed = of_session(session, inside);
-	for (size_t i = 0; i < session->processes.count; i++) {
-		struct process *p = session->processes.at[i];
+	for (size_t i = 0; i < people->all.count; i++)
+		process_load_counters(people->all.at[i]);
+	noticed = of_session(rings, people, output, inside);
+	for (size_t i = 0; i < people->all.count; i++) {
+		struct process *p = people->all.at[i];
 
-		put_changed(&session->output, p->id, p->counters, &p->noticed, &p->counted);
+		put_changed(output, p->id, p->counters, &p->noticed, &p->counted);
 	}
-	put_changed(&session->output, 0, inside, &noticed, &session->output.counted);
+	put_changed(output, 0, inside, &noticed, &output->counted);
 }
 
-void counter_rows_finish(struct session *session, struct sidecar_summary *out)
+void counter_rows_finish(const struct rings *rings, const struct people *people,
+			 struct output *output, struct sidecar_summary *out)
 {
 	uint64_t inside[SHINY_COUNTERS] = { 0 };
-	struct noticed noticed = of_session(session, inside);
+	struct noticed noticed = of_session(rings, people, output, inside);
 
-	for (size_t i = 0; i < session->processes.count; i++) {
-		const struct process *p = session->processes.at[i];
+	for (size_t i = 0; i < people->all.count; i++) {
+		const struct process *p = people->all.at[i];
 
-		put_counters(&session->output, p->id, p->counters, &p->noticed, out);
+		put_counters(output, p->id, p->counters, &p->noticed, out);
 	}
-	put_counters(&session->output, 0, inside, &noticed, out);
+	put_counters(output, 0, inside, &noticed, out);
 }

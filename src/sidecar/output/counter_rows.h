@@ -11,11 +11,15 @@
 #ifndef SHINY_COUNTER_ROWS_H
 #define SHINY_COUNTER_ROWS_H
 
-#include "../state/session.h"
+#include "../state/output.h"
+#include "../state/people.h"
+#include "../state/rings.h"
 
 /* Writes the counters that have changed since the last call. */
-void counter_rows_write(struct session *session);
+void counter_rows_write(const struct rings *rings, const struct people *people,
+			struct output *output);
 /* Writes all counters, at the end; adds losses to out->lost. */
-void counter_rows_finish(struct session *session, struct sidecar_summary *out);
+void counter_rows_finish(const struct rings *rings, const struct people *people,
+			 struct output *output, struct sidecar_summary *out);
 
 #endif

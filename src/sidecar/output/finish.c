@@ -141,21 +141,21 @@ static int by_place(const void *a, const void *b)
  */
 static void name_frames(struct session *session, struct sym *sym, struct sym_module **modules)
 {
+	struct output *output = &session->output;
 	bool *innermost = types_innermost(session);
-	struct frame_order *order = mem_zero(session->output.ids.frames.count + 1, sizeof(*order));
+	struct frame_order *order = mem_zero(output->ids.frames.count + 1, sizeof(*order));
 	struct sym_frame frames[LINES];
 	struct store_frame_line lines[LINES];
 	struct progress progress;
 
-	for (size_t i = 0; i < session->output.ids.frames.count; i++)
-		order[i] =
-			(struct frame_order){ (uint32_t)i, session->output.ids.frames.at[i].module,
-					      session->output.ids.frames.at[i].vaddr };
-	qsort(order, session->output.ids.frames.count, sizeof(*order), by_place);
+	for (size_t i = 0; i < output->ids.frames.count; i++)
+		order[i] = (struct frame_order){ (uint32_t)i, output->ids.frames.at[i].module,
+						 output->ids.frames.at[i].vaddr };
+	qsort(order, output->ids.frames.count, sizeof(*order), by_place);
 	progress_begin(&progress, "resolving call sites", session->options->progress);
-	for (size_t done = 0; done < session->output.ids.frames.count; done++) {
+	for (size_t done = 0; done < output->ids.frames.count; done++) {
 		size_t i = order[done].index;
-		const struct id_place *f = &session->output.ids.frames.at[i];
+		const struct id_place *f = &output->ids.frames.at[i];
 		size_t count =
 			f->module ? sym_frames(modules[f->module], f->vaddr - 1, frames, LINES) : 0;
 
@@ -163,12 +163,11 @@ static void name_frames(struct session *session, struct sym *sym, struct sym_mod
 			lines[k] = (struct store_frame_line){ frames[k].function, frames[k].file,
 							      frames[k].line, frames[k].inlined };
 		if (count)
-			output_fail(&session->output,
-				    store_put_lines(session->output.store, (uint32_t)i + 1, lines,
-						    count < LINES ? count : LINES));
+			output_fail(output, store_put_lines(output->store, (uint32_t)i + 1, lines,
+							    count < LINES ? count : LINES));
 		if (f->module && innermost[i])
 			sym_site_warm(sym, &(struct sym_call){ modules[f->module], f->vaddr });
-		progress_set(&progress, done, session->output.ids.frames.count);
+		progress_set(&progress, done, output->ids.frames.count);
 	}
 	progress_end(&progress);
 	free(order);
@@ -396,40 +395,31 @@ static void put_machine(struct output *output)
 
 static void put_session(struct session *session, struct sidecar_summary *out)
 {
-	const struct process *first = session->processes.count ? session->processes.at[0] : NULL;
-	output_fail(&session->output,
-		    store_put_text(session->output.store, "version", SHINY_VERSION_TEXT));
-	output_fail(&session->output, store_put_number(session->output.store, "started_ns",
-						       session->output.start_realtime));
-	output_fail(&session->output, store_put_number(session->output.store, "started_boottime_ns",
-						       session->output.ticks.read_boottime));
-	output_fail(&session->output,
-		    store_put_number(session->output.store, "duration_ns", out->duration));
-	output_fail(&session->output,
-		    store_put_number(session->output.store, "rings", session->rings.all.count));
-	output_fail(&session->output, store_put_number(session->output.store, "ring_bytes",
-						       session->rings.all.at[0]->bytes));
-	output_fail(&session->output, store_put_number(session->output.store, "ticks_per_second",
-						       ticks_per_second(&session->output.ticks)));
-	output_fail(&session->output, store_put_number(session->output.store, "leftover",
-						       session->options->leftover));
-	output_fail(&session->output, store_put_number(session->output.store, "spilled_bytes",
-						       spill_bytes(session->rings.spill)));
-	output_fail(&session->output,
-		    store_put_number(session->output.store, "paused", session->rings.paused));
-	output_fail(&session->output, store_put_number(session->output.store, "rebooted",
-						       session->output.ticks.foreign));
-	output_fail(&session->output, store_put_number(session->output.store, "records",
-						       session->output.total_events));
+	struct output *output = &session->output;
+	const struct process *first = session->people.all.count ? session->people.all.at[0] : NULL;
+	output_fail(output, store_put_text(output->store, "version", SHINY_VERSION_TEXT));
+	output_fail(output, store_put_number(output->store, "started_ns", output->start_realtime));
+	output_fail(output, store_put_number(output->store, "started_boottime_ns",
+					     output->ticks.read_boottime));
+	output_fail(output, store_put_number(output->store, "duration_ns", out->duration));
+	output_fail(output, store_put_number(output->store, "rings", session->rings.all.count));
+	output_fail(output,
+		    store_put_number(output->store, "ring_bytes", session->rings.all.at[0]->bytes));
+	output_fail(output, store_put_number(output->store, "ticks_per_second",
+					     ticks_per_second(&output->ticks)));
+	output_fail(output,
+		    store_put_number(output->store, "leftover", session->options->leftover));
+	output_fail(output, store_put_number(output->store, "spilled_bytes",
+					     spill_bytes(session->rings.spill)));
+	output_fail(output, store_put_number(output->store, "paused", session->rings.paused));
+	output_fail(output, store_put_number(output->store, "rebooted", output->ticks.foreign));
+	output_fail(output, store_put_number(output->store, "records", output->total_events));
 	if (first) {
-		output_fail(&session->output,
-			    store_put_text(session->output.store, "executable", first->executable));
-		output_fail(&session->output,
-			    store_put_text(session->output.store, "command", first->command));
-		output_fail(&session->output,
-			    store_put_number(session->output.store, "depth", first->ring->depth));
+		output_fail(output, store_put_text(output->store, "executable", first->executable));
+		output_fail(output, store_put_text(output->store, "command", first->command));
+		output_fail(output, store_put_number(output->store, "depth", first->ring->depth));
 	}
-	put_machine(&session->output);
+	put_machine(output);
 }
 
 /* Returns a new symbolizer; NULL: output.err says why. Without container rules, if they
@@ -451,84 +441,83 @@ static struct sym *make_symbolizer(struct session *session)
 	return sym;
 }
 
-static void told_by_launcher(struct session *session)
+static void told_by_launcher(const struct people *people)
 {
 	struct process *p =
-		roster_before(&session->roster, (uint32_t)session->launched.pid, UINT64_MAX, NULL);
+		roster_before(&people->roster, (uint32_t)people->launched.pid, UINT64_MAX, NULL);
 
 	if (p && p->told < 0 && !p->replaced)
-		p->told = session->launched.status;
+		p->told = people->launched.status;
 }
 
 void finish_session(struct session *session, struct sidecar_summary *out)
 {
-	size_t module_count = session->output.ids.modules.count;
+	struct output *output = &session->output;
+	struct people *people = &session->people;
+	size_t module_count = output->ids.modules.count;
 	struct sym_module **modules = mem_zero(module_count + 1, sizeof(struct sym_module *));
-	struct sym_vtable *vtables =
-		mem_zero(session->output.ids.vtables.count + 1, sizeof(*vtables));
+	struct sym_vtable *vtables = mem_zero(output->ids.vtables.count + 1, sizeof(*vtables));
 	struct sym *sym = resolve_ahead_take(session->ahead, modules, module_count + 1,
 					     session->options->progress);
 
 	session->ahead = NULL;
-	total_until(&session->output.total, UINT64_MAX);
-	for (size_t i = 0; i < session->processes.count; i++) {
-		struct process *p = session->processes.at[i];
-		uint64_t end = ticks_ns(&session->output.ticks, p->end ? p->end : p->last);
+	total_until(&output->total, UINT64_MAX);
+	for (size_t i = 0; i < people->all.count; i++) {
+		struct process *p = people->all.at[i];
+		uint64_t end = ticks_ns(&output->ticks, p->end ? p->end : p->last);
 
-		process_settle(&session->output, p);
+		process_settle(output, p);
 		if (process_early(p))
-			output_fail(&session->output,
-				    store_drop_pages(session->output.store, p->id));
+			output_fail(output, store_drop_pages(output->store, p->id));
 		if (end > out->duration)
 			out->duration = end;
 	}
-	finish_write_new(&session->output);
+	finish_write_new(output);
 	if (!sym)
 		sym = make_symbolizer(session);
 	for (size_t i = 0; sym && i < module_count; i++) {
-		const struct id_module *m = &session->output.ids.modules.at[i];
+		const struct id_module *m = &output->ids.modules.at[i];
 		char path[ID_MODULE_PATH];
 
 		if (!modules[i + 1])
-			output_fail(&session->output,
-				    sym_module_open(sym, id_module_path(m, path), m->path,
-						    m->build_id_bytes ? m->build_id : NULL,
-						    m->build_id_bytes, &modules[i + 1]));
-		if (!session->output.err)
-			put_module(&session->output, (uint32_t)i + 1, modules[i + 1]);
+			output_fail(output, sym_module_open(sym, id_module_path(m, path), m->path,
+							    m->build_id_bytes ? m->build_id : NULL,
+							    m->build_id_bytes, &modules[i + 1]));
+		if (!output->err)
+			put_module(output, (uint32_t)i + 1, modules[i + 1]);
 	}
-	if (!session->output.err) {
+	if (!output->err) {
 		put_names(session, sym, modules, vtables);
-		mappings_finish(session, modules);
+		mappings_finish(people, output, modules);
 		types_conclude(session, &(struct types_names){ sym, modules, vtables });
-		wrappers_find(session, sym, modules);
+		wrappers_find(people, output, sym, modules);
 		watches_put_types(session);
 	}
 	/* naming may have found more debug files, and notes about missing ones: write the modules
 	 * again */
-	for (size_t i = 0; !session->output.err && i < module_count; i++)
-		put_module(&session->output, (uint32_t)i + 1, modules[i + 1]);
-	told_by_launcher(session);
-	for (size_t i = 0; i < session->processes.count; i++) {
-		struct process *p = session->processes.at[i];
+	for (size_t i = 0; !output->err && i < module_count; i++)
+		put_module(output, (uint32_t)i + 1, modules[i + 1]);
+	told_by_launcher(people);
+	for (size_t i = 0; i < people->all.count; i++) {
+		struct process *p = people->all.at[i];
 
 		process_read_status(p);
-		put_stats(&session->output, p, out);
-		put_buckets(&session->output, p);
-		put_mappings(&session->output, p);
+		put_stats(output, p, out);
+		put_buckets(output, p);
+		put_mappings(output, p);
 		if (!p->forked)
-			put_notes(&session->output, p->id, p->ring->notes);
-		output_put_process(&session->output, p);
+			put_notes(output, p->id, p->ring->notes);
+		output_put_process(output, p);
 		out->processes++;
 	}
-	put_peak(&session->output);
-	unseen_heaps_find(&session->rings, &session->output);
-	counter_rows_finish(session, out);
+	put_peak(output);
+	unseen_heaps_find(&session->rings, output);
+	counter_rows_finish(&session->rings, people, output, out);
 	out->unprobed = unprobed_probe(session);
 	out->threads = session->rings.threads;
-	out->events = session->output.total_events;
-	out->allocs = session->output.allocs;
-	out->frees = session->output.frees;
+	out->events = output->total_events;
+	out->allocs = output->allocs;
+	out->frees = output->frees;
 	put_session(session, out);
 	sym_destroy(sym);
 	free(modules);

@@ -15,7 +15,8 @@ struct wrapper_use {
 };
 
 struct wrapper_search {
-	struct session *session;
+	const struct people *people;
+	struct output *output;
 	struct sym_module *const *modules;
 	uint64_t *functions; /* by frame index: start of its function + 1; 0: unknown */
 	uint8_t *passes;     /* by frame index: enum sym_passes + 1; 0: unknown */
@@ -26,7 +27,7 @@ struct wrapper_search {
 
 static struct sym_call call_of(const struct wrapper_search *w, uint32_t frame)
 {
-	const struct id_place *place = &w->session->output.ids.frames.at[frame];
+	const struct id_place *place = &w->output->ids.frames.at[frame];
 
 	return (struct sym_call){ place->module ? w->modules[place->module] : NULL, place->vaddr };
 }
@@ -69,7 +70,7 @@ static bool hands_on(struct wrapper_search *w, uint32_t frame, bool *copied)
 static bool frame_at(struct wrapper_search *w, uint32_t stack, unsigned depth, uint32_t *frame,
 		     bool *passing)
 {
-	const struct ids *ids = &w->session->output.ids;
+	const struct ids *ids = &w->output->ids;
 	const struct id_stack *s = &ids->stacks.at[stack - 1];
 	bool copied = false;
 
@@ -88,7 +89,7 @@ static bool frame_at(struct wrapper_search *w, uint32_t stack, unsigned depth, u
 /* Adds a use for each size of the site. */
 static void add_uses(struct wrapper_search *w, const struct site_stats *site, unsigned depth)
 {
-	const struct ids *ids = &w->session->output.ids;
+	const struct ids *ids = &w->output->ids;
 	struct wrapper_use use = { .stack = site->stack };
 	uint32_t caller;
 	bool passing;
@@ -112,8 +113,8 @@ static void add_uses(struct wrapper_search *w, const struct site_stats *site, un
 static void collect(struct wrapper_search *w, unsigned depth)
 {
 	w->uses.count = 0;
-	for (uint32_t p = 0; p < w->session->processes.count; p++) {
-		const struct stats *stats = &w->session->processes.at[p]->stats;
+	for (uint32_t p = 0; p < w->people->all.count; p++) {
+		const struct stats *stats = &w->people->all.at[p]->stats;
 
 		for (uint32_t i = 0; i < stats->sites.count; i++) {
 			const struct site_stats *site = &stats->sites.at[i];
@@ -184,7 +185,7 @@ static void judge(struct wrapper_search *w, const struct wrapper_use *uses, size
  * one that serves many. So a function that only a wrapper calls is one, too. */
 static void mark(struct wrapper_search *w, uint32_t stack)
 {
-	const struct ids *ids = &w->session->output.ids;
+	const struct ids *ids = &w->output->ids;
 	uint32_t frame, outermost = 0;
 	bool passing;
 
@@ -198,8 +199,7 @@ static void mark(struct wrapper_search *w, uint32_t stack)
 		if (w->wrapper[frame])
 			continue;
 		w->wrapper[frame] = true;
-		output_fail(&w->session->output,
-			    store_put_wrapper(w->session->output.store, frame + 1));
+		output_fail(w->output, store_put_wrapper(w->output->store, frame + 1));
 	}
 }
 
@@ -212,11 +212,12 @@ static void put_names(struct output *output, const struct sym *sym)
 		output_fail(output, store_put_boring(output->store, name));
 }
 
-void wrappers_find(struct session *session, const struct sym *sym,
+void wrappers_find(const struct people *people, struct output *output, const struct sym *sym,
 		   struct sym_module *const *modules)
 {
-	size_t frames = session->output.ids.frames.count + 1;
-	struct wrapper_search w = { .session = session,
+	size_t frames = output->ids.frames.count + 1;
+	struct wrapper_search w = { .people = people,
+				    .output = output,
 				    .modules = modules,
 				    .functions = mem_zero(frames, sizeof(*w.functions)),
 				    .passes = mem_zero(frames, sizeof(*w.passes)),
@@ -235,9 +236,9 @@ void wrappers_find(struct session *session, const struct sym *sym,
 			judge(&w, &w.uses.at[i], next - i);
 		}
 	}
-	for (uint32_t i = 1; i <= session->output.ids.stacks.count; i++)
+	for (uint32_t i = 1; i <= output->ids.stacks.count; i++)
 		mark(&w, i);
-	put_names(&session->output, sym);
+	put_names(output, sym);
 	free(w.functions);
 	free(w.passes);
 	free(w.serves);

@@ -15,13 +15,14 @@
 #define SHINY_WRAPPERS_H
 
 #include "../../../symbolizer/sym.h"
-#include "../state/session.h"
+#include "../state/output.h"
+#include "../state/people.h"
 
 enum { WRAPPER_CALLERS = 3, WRAPPER_SIZES = 3, WRAPPER_DEPTH = 6 };
 
 /* Writes the frames that lie in wrappers to the session file, and the names of the user's rules.
  * `modules`: by module id. */
-void wrappers_find(struct session *session, const struct sym *sym,
+void wrappers_find(const struct people *people, struct output *output, const struct sym *sym,
 		   struct sym_module *const *modules);
 
 #endif

@@ -2,6 +2,7 @@
 /* ending.c: see ending.h. */
 #include "ending.h"
 
+#include "../ring/ring_file.h"
 #include "../vm/mappings.h"
 #include "answers.h"
 
@@ -14,45 +15,45 @@ bool process_called_exec(const struct process *p)
 	       __atomic_load_n(&from->exec, __ATOMIC_RELAXED) == 1;
 }
 
-static void tell_end(struct session *session, struct process *p, uint64_t time)
+static void tell_end(struct output *output, struct process *p, uint64_t time)
 {
 	if (p->ends)
 		return;
 	p->ends = true;
-	total_ends(&session->output.total, &p->stats.live, time, p->replaced);
+	total_ends(&output->total, &p->stats.live, time, p->replaced);
 }
 
 /* `time`: end in ticks, for a process that did not announce it; 0: the current time. */
-void process_end_at(struct session *session, struct process *p, uint64_t time)
+void process_end_at(struct people *people, struct output *output, struct process *p, uint64_t time)
 {
 	if (p->gone)
 		return;
 	p->gone = true;
-	answers_remove(session->answers, &p->ring->processes[p->slot]);
+	answers_remove(people->answers, &p->ring->processes[p->slot]);
 	p->replaced = p->replaced || process_called_exec(p);
 	process_read_counters(p);
-	if (p->said_end > ticks_latest(&session->output.ticks)) {
+	if (p->said_end > ticks_latest(&output->ticks)) {
 		p->ring->lies = true;
 		p->said_end = 0;
 	}
-	p->end = p->said_end || session->output.ticks.foreign ? p->said_end
-		 : time					      ? time
-							      : ticks_now(&session->output.ticks);
+	p->end = p->said_end || output->ticks.foreign ? p->said_end
+		 : time				      ? time
+						      : ticks_now(&output->ticks);
 	if (p->end < p->last)
 		p->end = p->last;
 	stream_reap(p->ring, p);
-	tell_end(session, p, p->end);
+	tell_end(output, p, p->end);
 }
 
-void process_end(struct session *session, struct process *p)
+void process_end(struct people *people, struct output *output, struct process *p)
 {
-	process_end_at(session, p, 0);
+	process_end_at(people, output, p, 0);
 }
 
-void process_look_for_ends(struct session *session)
+void process_look_for_ends(const struct people *people, struct output *output)
 {
-	for (size_t i = 0; i < session->running.count; i++) {
-		struct process *p = session->running.at[i];
+	for (size_t i = 0; i < people->running.count; i++) {
+		struct process *p = people->running.at[i];
 		const struct shiny_process *from = &p->ring->processes[p->slot];
 		uint64_t end;
 
@@ -60,8 +61,8 @@ void process_look_for_ends(struct session *session)
 		    __atomic_load_n(&from->generation, __ATOMIC_RELAXED) != p->generation)
 			continue;
 		end = __atomic_load_n(&from->exit_at, __ATOMIC_ACQUIRE); /* [slot] */
-		if (end && end <= ticks_latest(&session->output.ticks))
-			tell_end(session, p, end);
+		if (end && end <= ticks_latest(&output->ticks))
+			tell_end(output, p, end);
 	}
 }
 
@@ -92,32 +93,32 @@ static void free_slots(struct process *p)
 		p->ring->slots[p->slot] = NULL;
 }
 
-void process_free_slots(struct session *session)
+void process_free_slots(struct people *people)
 {
-	for (size_t i = 0; i < session->slots_due.count; i++)
-		if (session->slots_due.at[i]->ring->header)
-			free_slots(session->slots_due.at[i]);
-	session->slots_due.count = 0;
+	for (size_t i = 0; i < people->slots_due.count; i++)
+		if (people->slots_due.at[i]->ring->header)
+			free_slots(people->slots_due.at[i]);
+	people->slots_due.count = 0;
 }
 
-void process_close(struct session *session, struct process *p)
+void process_close(struct people *people, struct output *output, struct process *p)
 {
 	if (p->closed)
 		return;
-	process_end(session, p);
+	process_end(people, output, p);
 	process_read_counters(p);
 	process_read_status(p);
 	if (p->end < p->last)
 		p->end = p->last;
 	/* in case events followed its announced end */
-	total_ends(&session->output.total, &p->stats.live, p->end, p->replaced);
+	total_ends(&output->total, &p->stats.live, p->end, p->replaced);
 	p->closed = true;
 	p->closed_wall = ticks_wall_ns();
-	for (size_t i = 0; i < session->running.count; i++)
-		if (session->running.at[i] == p)
-			session->running.at[i] = session->running.at[--session->running.count];
-	*vec_push(&session->ended) = p;
-	mappings_end(session, p);
-	*vec_push(&session->slots_due) = p;
-	output_put_process(&session->output, p);
+	for (size_t i = 0; i < people->running.count; i++)
+		if (people->running.at[i] == p)
+			people->running.at[i] = people->running.at[--people->running.count];
+	*vec_push(&people->ended) = p;
+	mappings_end(people->memory, output, p);
+	*vec_push(&people->slots_due) = p;
+	output_put_process(output, p);
 }

@@ -11,26 +11,28 @@
 #ifndef SHINY_ENDING_H
 #define SHINY_ENDING_H
 
-#include "../state/session.h"
+#include "../state/output.h"
+#include "../state/people.h"
 
 /* True if its last call was exec: its pid now runs another program, or has ended. */
 bool process_called_exec(const struct process *process);
 
 /* Marks a process as gone: it cannot run any more. */
-void process_end(struct session *session, struct process *process);
+void process_end(struct people *people, struct output *output, struct process *process);
 /* Does the same; `time` of its end, in ticks, if the process did not announce it. */
-void process_end_at(struct session *session, struct process *process, uint64_t time);
+void process_end_at(struct people *people, struct output *output, struct process *process,
+		    uint64_t time);
 
 /* Reads which processes have announced their end, early enough for the order of events. */
-void process_look_for_ends(struct session *session);
+void process_look_for_ends(const struct people *people, struct output *output);
 
 /* Closes a process that is gone and drained: removes it from `running`; its slots are freed after
  * the next commit. */
-void process_close(struct session *session, struct process *process);
+void process_close(struct people *people, struct output *output, struct process *process);
 /*
  * Call after a commit: frees the slots of closed processes. Before, their chunks may have to be put
  * back (intake/uncommitted.h), and a chunk names its process by the slot.
  */
-void process_free_slots(struct session *session);
+void process_free_slots(struct people *people);
 
 #endif

@@ -29,7 +29,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../state/session.h"
+#include "../ring/ring_file.h"
+#include "../ring/ticks.h"
+#include "../state/people.h"
 
 #define MS UINT64_C(1000000)
 #define CLOCK_STEP (30 * MS) /* /proc counts in ticks of 10 ms */
@@ -43,11 +45,12 @@ struct search {
 	unsigned fit, hidden; /* counts of pids */
 };
 
-void identity_begin(struct identity *identity, const struct session *session,
-		    const struct process *p, const struct process *parent)
+void identity_begin(struct identity *identity, const struct people *people,
+		    const struct ticks *ticks, const struct process *p,
+		    const struct process *parent)
 {
 	const struct ring_file *ring = p->ring;
-	uint64_t zero = session->output.ticks.read_boottime;
+	uint64_t zero = ticks->read_boottime;
 	/* The child of a process in our own namespace is in it too, or starts a namespace as its
 	 * number 1; the child of a process in another one is not. */
 	bool told = p->namespace_pid > 1 && parent && parent->pid,
@@ -55,8 +58,7 @@ void identity_begin(struct identity *identity, const struct session *session,
 
 	/* The ring of an image after exec names its namespace: if it is ours, a process that has
 	 * ended is not searched in all of /proc. */
-	ours |= !p->forked && session->pid_namespace &&
-		ring->pid_namespace == session->pid_namespace;
+	ours |= !p->forked && people->pid_namespace && ring->pid_namespace == people->pid_namespace;
 	*identity = (struct identity){ .slot = p->slot,
 				       .generation = p->generation,
 				       .namespace_pid = p->namespace_pid,
@@ -71,12 +73,12 @@ void identity_begin(struct identity *identity, const struct session *session,
 				       .answer = PROC_UNKNOWN,
 				       .pidfd = -1 };
 	/* born between its parent's last record before the fork and its own claim */
-	identity->until = zero + ticks_ns(&session->output.ticks, p->start) + CLOCK_STEP;
+	identity->until = zero + ticks_ns(ticks, p->start) + CLOCK_STEP;
 	if (p->forked && p->fork_at)
-		identity->from = zero + ticks_ns(&session->output.ticks, p->fork_at);
+		identity->from = zero + ticks_ns(ticks, p->fork_at);
 	identity->from -= identity->from < CLOCK_STEP ? identity->from : CLOCK_STEP;
-	for (size_t i = 0; i < session->running.count; i++) {
-		const struct process *other = session->running.at[i];
+	for (size_t i = 0; i < people->running.count; i++) {
+		const struct process *other = people->running.at[i];
 
 		if (other != p && other->ring == ring && other->pid && !other->gone)
 			*vec_push(&identity->taken) = other->pid;

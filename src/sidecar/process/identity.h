@@ -14,8 +14,9 @@
 #include "../../base/mem.h"
 #include "../proc/proc.h"
 
+struct people;
 struct process;
-struct session;
+struct ticks;
 
 /* A process to be found: copies of all that is known of it, and the result. */
 struct identity {
@@ -43,8 +44,9 @@ struct identity {
 
 /* Prepares the search for `process`, whose parent is `parent` (NULL: unknown, or not of this
  * ring). */
-void identity_begin(struct identity *identity, const struct session *session,
-		    const struct process *process, const struct process *parent);
+void identity_begin(struct identity *identity, const struct people *people,
+		    const struct ticks *ticks, const struct process *process,
+		    const struct process *parent);
 /* Searches the process; callable in any thread. */
 void identity_find(struct identity *identity);
 void identity_deinit(struct identity *identity); /* does not close the pidfd */

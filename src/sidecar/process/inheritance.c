@@ -32,8 +32,8 @@ static void inherit(void *context, const struct entry *entry)
 /* Returns the child's parent, also one whose slot no scan has reached yet; NULL: unknown. */
 static struct process *parent_of(struct session *session, const struct process *child)
 {
-	struct process *parent = roster_find(&session->roster, child->ring, child->parent_slot,
-					     child->parent_generation);
+	struct process *parent = roster_find(&session->people.roster, child->ring,
+					     child->parent_slot, child->parent_generation);
 
 	if (!parent && child->ring->header && child->parent_slot < child->ring->processes_ready)
 		parent = process_of(session, child->ring, child->parent_slot,
@@ -67,7 +67,7 @@ static void take_over(struct session *session, struct process *child)
 	/* the file then has the parent, if the sidecar is killed (recover.c) */
 	output_put_process(&session->output, child);
 	space_clone(&child->space, &parent->space, child->fork_at);
-	mappings_fork(session, child, parent);
+	mappings_fork(child, parent);
 	objects_clone_kinds(&child->objects, &parent->objects);
 	indices_clone(&child->classes, &parent->classes);
 	indices_clone(&child->tags, &parent->tags);
@@ -98,17 +98,19 @@ static struct process *first_in_line(struct session *session, struct process *ch
 
 void process_take_over(struct session *session, uint64_t until)
 {
+	struct people *people = &session->people;
+
 	for (;;) {
 		struct process *first = NULL;
 
-		session->next_fork = UINT64_MAX;
-		for (size_t i = 0; i < session->running.count; i++) {
-			struct process *p = session->running.at[i];
+		people->next_fork = UINT64_MAX;
+		for (size_t i = 0; i < people->running.count; i++) {
+			struct process *p = people->running.at[i];
 
 			if (!p->pending)
 				continue;
-			if (p->fork_at < session->next_fork)
-				session->next_fork = p->fork_at;
+			if (p->fork_at < people->next_fork)
+				people->next_fork = p->fork_at;
 			if (!first || p->fork_at < first->fork_at)
 				first = p;
 		}

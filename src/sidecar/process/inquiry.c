@@ -19,11 +19,11 @@
  * first image, its parent. The parent's pid that the ring has is right even if both have ended, but
  * not in another pid namespace. `certain`: the pid is proven; a likely pid ends no earlier process.
  */
-static void come_from(struct session *session, struct process *p, bool certain)
+static void come_from(struct people *people, struct output *output, struct process *p, bool certain)
 {
 	uint32_t parent_pid = 0;
 	struct process *before =
-		p->forked ? NULL : roster_before(&session->roster, p->pid, p->start, p);
+		p->forked ? NULL : roster_before(&people->roster, p->pid, p->start, p);
 
 	if (p->forked || !p->pid)
 		return;
@@ -33,21 +33,21 @@ static void come_from(struct session *session, struct process *p, bool certain)
 	if (before && !before->said_end && before->status < 0) {
 		if (certain) {
 			before->replaced = true;
-			process_end_at(session, before, p->start);
+			process_end_at(people, output, before, p->start);
 		}
 	} else {
 		parent_pid = p->pid == p->namespace_pid ? p->ring->parent_pid : proc_parent(p->pid);
-		before = roster_before(&session->roster, parent_pid, p->start, p);
+		before = roster_before(&people->roster, parent_pid, p->start, p);
 	}
-	p->parent_id = before ? before->id : starts_parent(session, parent_pid, p->start);
+	p->parent_id = before ? before->id : starts_parent(people, parent_pid, p->start);
 }
 
 /* True if another process of the ring has this pid by now: two may have been searched at one
  * time. */
-static bool is_another(const struct session *session, const struct process *p, uint32_t pid)
+static bool is_another(const struct people *people, const struct process *p, uint32_t pid)
 {
-	for (size_t i = 0; i < session->running.count; i++) {
-		const struct process *other = session->running.at[i];
+	for (size_t i = 0; i < people->running.count; i++) {
+		const struct process *other = people->running.at[i];
 
 		if (other != p && other->ring == p->ring && other->pid == pid && !other->gone)
 			return true;
@@ -55,45 +55,45 @@ static bool is_another(const struct session *session, const struct process *p, u
 	return false;
 }
 
-static void locate(struct session *session, struct process *p, struct identity *found, bool first)
+static void locate(struct people *people, struct output *output, struct process *p,
+		   struct identity *found, bool first)
 {
 	struct ring_file *ring = p->ring;
-	struct process *parent = p->forked ? roster_find(&session->roster, ring, p->parent_slot,
-							 p->parent_generation)
-					   : NULL;
-	enum proc_answer answer = found->answer == PROC_YES && is_another(session, p, found->pid)
+	struct process *parent =
+		p->forked ? roster_find(&people->roster, ring, p->parent_slot, p->parent_generation)
+			  : NULL;
+	enum proc_answer answer = found->answer == PROC_YES && is_another(people, p, found->pid)
 					  ? PROC_UNKNOWN
 					  : found->answer;
 
 	if (answer == PROC_UNKNOWN) {
 		if (!p->pid)
-			roster_name(&session->roster, p,
-				    found->answer == PROC_YES ? 0 : found->pid);
+			roster_name(&people->roster, p, found->answer == PROC_YES ? 0 : found->pid);
 		p->wanderer = true;
-		come_from(session, p, false);
+		come_from(people, output, p, false);
 		return;
 	}
 	p->wanderer = false;
 	if (answer == PROC_NO) {
 		if (first && p->namespace_pid > 1 &&
 		    (!parent || parent->pid == parent->namespace_pid))
-			roster_name(&session->roster, p,
+			roster_name(&people->roster, p,
 				    p->namespace_pid); /* it has ended; only its pid is known */
-		come_from(session, p, true);
+		come_from(people, output, p, true);
 		if (p->forked || !ring_held(ring))
-			process_end(session, p);
+			process_end(people, output, p);
 		return;
 	}
-	roster_name(&session->roster, p, found->pid);
+	roster_name(&people->roster, p, found->pid);
 	if (!p->namespace_pid)
 		p->namespace_pid = found->innermost;
-	come_from(session, p, true);
+	come_from(people, output, p, true);
 	if (!p->gone && !p->closed) {
 		p->pidfd = found->pidfd;
 		found->pidfd = -1;
 	}
 	if (found->ended)
-		process_end(session, p);
+		process_end(people, output, p);
 }
 
 static void set_text(char **to, const char *text)
@@ -171,7 +171,7 @@ static void inquiry_free(struct inquiry *q)
 }
 
 /* Takes an answer and frees it. True: the process's row must be written. */
-static bool inquired(struct session *session, struct inquiry *q)
+static bool inquired(struct people *people, struct output *output, struct inquiry *q)
 {
 	struct process *p = q->process;
 	uint32_t pid = p->pid;
@@ -179,11 +179,11 @@ static bool inquired(struct session *session, struct inquiry *q)
 
 	p->inquired = false;
 	if (q->lost)
-		locate(session, p, &q->identity, q->first);
+		locate(people, output, p, &q->identity, q->first);
 	if (p->pid && !p->wanderer && !p->gone)
-		answers_put(session->answers, &p->ring->processes[p->slot], p->pid);
+		answers_put(people->answers, &p->ring->processes[p->slot], p->pid);
 	if (q->described && q->maps == PROC_NO && p->pid)
-		process_end(session, p);
+		process_end(people, output, p);
 	if (q->described && p->pid && !p->gone)
 		changed = describe(p, &q->about);
 	changed = changed || p->pid != pid;
@@ -199,11 +199,12 @@ static void inquired_late(struct session *session, struct errand *errand)
 
 	if (!session)
 		inquiry_free(q);
-	else if (inquired(session, q) || lost)
+	else if (inquired(&session->people, &session->output, q) || lost)
 		output_put_process(&session->output, p);
 }
 
-static struct inquiry *inquiry_of(struct session *session, struct process *p)
+static struct inquiry *inquiry_of(const struct people *people, const struct ticks *ticks,
+				  struct process *p)
 {
 	struct inquiry *q = mem_zero(1, sizeof(*q));
 
@@ -217,8 +218,8 @@ static struct inquiry *inquiry_of(struct session *session, struct process *p)
 				       p->ring->attach == SHINY_ATTACH_PARTITION && !p->forked };
 	q->name = mem_text(p->name);
 	if (q->lost)
-		identity_begin(&q->identity, session, p,
-			       p->forked ? roster_find(&session->roster, p->ring, p->parent_slot,
+		identity_begin(&q->identity, people, ticks, p,
+			       p->forked ? roster_find(&people->roster, p->ring, p->parent_slot,
 						       p->parent_generation)
 					 : NULL);
 	if (process_called_exec(p)) {
@@ -232,25 +233,25 @@ static struct inquiry *inquiry_of(struct session *session, struct process *p)
 
 void process_inquire(struct session *session, struct process *p, uint64_t wall)
 {
+	struct output *output = &session->output;
+	struct people *people = &session->people;
 	struct inquiry *q;
 
-	if (!session->output.ticks.foreign)
-		rings_beat(&session->rings,
-			   &session->output
-				    .ticks); /* finding one in another pid namespace walks through
-					      * all of /proc, and there may be hundreds */
+	/* finding one in another pid namespace walks through all of /proc, and there may be
+	 * hundreds */
+	if (!output->ticks.foreign)
+		rings_beat(&session->rings, &output->ticks);
 	p->looked_wall = wall;
-	if (p->inquired || p->gone || session->output.ticks.foreign)
+	if (p->inquired || p->gone || output->ticks.foreign)
 		return;
 	/* Answer it first: its memory is read to prove its identity, which may block until its
 	 * threads have been answered. */
-	if (!p->pid && p->namespace_pid && session->pid_namespace &&
-	    p->ring->pid_namespace == session->pid_namespace)
-		answers_put(session->answers, &p->ring->processes[p->slot], p->namespace_pid);
-	q = inquiry_of(session, p);
+	if (!p->pid && p->namespace_pid && people->pid_namespace &&
+	    p->ring->pid_namespace == people->pid_namespace)
+		answers_put(people->answers, &p->ring->processes[p->slot], p->namespace_pid);
+	q = inquiry_of(people, &output->ticks, p);
 	p->looks++;
 	p->inquired = true;
-	if (errands_do(session->errands, &q->errand) && inquired(session, q) && p->looks > 1)
-		output_put_process(&session->output,
-				   p); /* in case the sidecar is killed: recover.h */
+	if (errands_do(people->errands, &q->errand) && inquired(people, output, q) && p->looks > 1)
+		output_put_process(output, p); /* in case the sidecar is killed: recover.h */
 }

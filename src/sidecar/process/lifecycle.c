@@ -31,15 +31,16 @@ static char *command_text(const char *command)
 	return text;
 }
 
-void process_enlist(struct session *session, struct process *p)
+void process_enlist(struct people *people, struct process *p)
 {
-	*vec_push(&session->running) = p;
-	roster_add(&session->roster, p);
+	*vec_push(&people->running) = p;
+	roster_add(&people->roster, p);
 }
 
 static struct process *process_create(struct session *session, struct ring_file *ring,
 				      uint32_t slot, uint32_t generation)
 {
+	struct people *people = &session->people;
 	struct shiny_process *from = &ring->processes[slot];
 	struct process *p = mem_zero(1, sizeof(*p));
 	int32_t parent_slot = __atomic_load_n(&from->parent_slot, __ATOMIC_RELAXED);
@@ -62,10 +63,10 @@ static struct process *process_create(struct session *session, struct ring_file 
 	registry_init(&p->registry);
 	stats_init(&p->stats, &session->output.total);
 	total_begins(&session->output.total, p->start);
-	*vec_push(&session->processes) = p;
-	p->id = (uint32_t)session->processes.count;
-	process_enlist(session, p);
-	p->memory = mappings_create(session->memory, p->id);
+	*vec_push(&people->all) = p;
+	p->id = (uint32_t)people->all.count;
+	process_enlist(people, p);
+	p->memory = mappings_create(people->memory, p->id);
 	ring->slots[slot] = p;
 	ring->newcomer = true;
 	ring->first_look = 0; /* as for a new ring: the next process needs a slot (priority.h) */
@@ -76,8 +77,8 @@ static struct process *process_create(struct session *session, struct ring_file 
 		p->fork_at = __atomic_load_n(&from->fork_at, __ATOMIC_RELAXED);
 		if (p->fork_at > p->start)
 			p->fork_at = p->start;
-		if (p->fork_at < session->next_fork)
-			session->next_fork = p->fork_at;
+		if (p->fork_at < people->next_fork)
+			people->next_fork = p->fork_at;
 	}
 	process_inquire(session, p, ticks_wall_ns());
 	output_put_process(&session->output, p);
@@ -130,14 +131,14 @@ static uint64_t patience(const struct process *p)
 
 void process_watch(struct session *session, uint64_t wall)
 {
-	for (size_t i = 0; i < session->running.count; i++) {
-		struct process *p = session->running.at[i];
+	for (size_t i = 0; i < session->people.running.count; i++) {
+		struct process *p = session->people.running.at[i];
 		struct pollfd wait = { .fd = p->pidfd, .events = POLLIN };
 
 		if (p->gone)
 			continue;
 		if (p->pidfd >= 0 && poll(&wait, 1, 0) == 1) {
-			process_end(session, p);
+			process_end(&session->people, &session->output, p);
 			continue;
 		}
 		if (wall - p->looked_wall > patience(p)) {

@@ -14,7 +14,7 @@
 struct process *process_of(struct session *session, struct ring_file *ring, uint32_t slot,
 			   uint32_t generation);
 /* Adds a process with ring, slot and id to the session's lists. */
-void process_enlist(struct session *session, struct process *process);
+void process_enlist(struct people *people, struct process *process);
 void process_scan(struct session *session, struct ring_file *ring); /* creates the processes of new
                                                                      * slots */
 /* Finds ended processes, roles, counters and names of threads. `wall` ns. */

@@ -42,17 +42,17 @@ static bool counts_as_we_do(const struct process *p)
 	return p && p->pid == p->namespace_pid;
 }
 
-static void take_start(struct session *session, struct ring_file *ring, uint64_t number,
-		       const struct shiny_notice *n)
+static void take_start(struct people *people, struct output *output, struct ring_file *ring,
+		       uint64_t number, const struct shiny_notice *n)
 {
 	size_t bytes = n->path_bytes < SHINY_NOTICE_PATH ? n->path_bytes : SHINY_NOTICE_PATH;
 	struct start *start;
 
-	if (session->starts.count >= PENDING_MOST) {
-		session->output.noticed.unnamed_programs++;
+	if (people->starts.count >= PENDING_MOST) {
+		output->noticed.unnamed_programs++;
 		return;
 	}
-	start = vec_push(&session->starts);
+	start = vec_push(&people->starts);
 	*start = (struct start){ .ring = ring,
 				 .number = number,
 				 .time = n->time,
@@ -70,16 +70,16 @@ static void take_start(struct session *session, struct ring_file *ring, uint64_t
 
 /* Stores the exit status of a child: found by its pid if its parent has our namespace, else by its
  * own innermost pid. */
-static void take_ending(struct session *session, const struct ring_file *ring,
+static void take_ending(const struct people *people, const struct ring_file *ring,
 			const struct shiny_notice *n)
 {
-	const struct process *from = roster_find(&session->roster, ring, n->slot, n->generation);
+	const struct process *from = roster_find(&people->roster, ring, n->slot, n->generation);
 	struct process *found = NULL;
 
 	if (!from || counts_as_we_do(from))
-		found = roster_before(&session->roster, n->pid, n->time, from);
-	for (size_t i = 0; from && !counts_as_we_do(from) && i < session->processes.count; i++) {
-		struct process *p = session->processes.at[i];
+		found = roster_before(&people->roster, n->pid, n->time, from);
+	for (size_t i = 0; from && !counts_as_we_do(from) && i < people->all.count; i++) {
+		struct process *p = people->all.at[i];
 
 		if (p->namespace_pid == n->pid && p != from && p->start <= n->time &&
 		    (!found || p->start > found->start))
@@ -118,9 +118,9 @@ void notices_read(struct session *session, struct ring_file *ring)
 				break; /* it is being written */
 			session->output.noticed.unnamed_programs++;
 		} else if (n.kind == SHINY_NOTICE_EXEC || n.kind == SHINY_NOTICE_SPAWN) {
-			take_start(session, ring, number, &n);
+			take_start(&session->people, &session->output, ring, number, &n);
 		} else if (n.kind == SHINY_NOTICE_ENDED) {
-			take_ending(session, ring, &n);
+			take_ending(&session->people, ring, &n);
 		}
 		ring->notices_read = number;
 		ring->notice_tries = 0;
@@ -162,10 +162,10 @@ static bool same_program(const struct start *start, const struct ring_file *ring
 	       !strcmp(text_base(argument), text_base(start->path));
 }
 
-static bool started_again(const struct session *session, const struct start *start, uint64_t until)
+static bool started_again(const struct people *people, const struct start *start, uint64_t until)
 {
-	for (size_t i = 0; i < session->starts.count; i++) {
-		const struct start *s = &session->starts.at[i];
+	for (size_t i = 0; i < people->starts.count; i++) {
+		const struct start *s = &people->starts.at[i];
 
 		if (s->pid == start->pid && s->time > start->time && s->time <= until &&
 		    s->state != SHINY_NOTICE_FAILED)
@@ -180,21 +180,20 @@ static bool started_again(const struct session *session, const struct start *sta
  * The image keeps its parent: one without a number if it has its own pid namespace, and an unknown
  * one if the parent has ended.
  */
-static bool continues(const struct session *session, const struct process *teller,
+static bool continues(const struct people *people, const struct process *teller,
 		      const struct ring_file *ring)
 {
-	const struct process *parent = teller->forked
-					       ? roster_find(&session->roster, teller->ring,
-							     teller->parent_slot,
-							     teller->parent_generation)
-					       : NULL;
+	const struct process *parent =
+		teller->forked ? roster_find(&people->roster, teller->ring, teller->parent_slot,
+					     teller->parent_generation)
+			       : NULL;
 
 	return ring->pid_namespace != teller->ring->pid_namespace ||
 	       (teller->forked && (!parent || parent->gone ||
 				   ring->parent_pid == parent->namespace_pid));
 }
 
-static bool answers(const struct session *session, const struct start *start,
+static bool answers(const struct people *people, const struct start *start,
 		    const struct ring_file *ring)
 {
 	const struct process *from;
@@ -202,21 +201,22 @@ static bool answers(const struct session *session, const struct start *start,
 	if (ring->told || ring->start_ticks < start->time || !same_program(start, ring))
 		return false;
 	if (start->pid)
-		return ring->pid == start->pid && !started_again(session, start, ring->start_ticks);
-	from = starts_teller(session, start);
+		return ring->pid == start->pid && !started_again(people, start, ring->start_ticks);
+	from = starts_teller(people, start);
 	return from && (ring->parent_pid == from->namespace_pid ||
-			(start->exec && continues(session, from, ring)));
+			(start->exec && continues(people, from, ring)));
 }
 
-static bool answered(const struct session *session, const struct start *start)
+static bool answered(const struct people *people, const struct rings *rings,
+		     const struct start *start)
 {
 	unsigned older = 0; /* rings are nearly in the order of their starts */
 	struct ring_file *first = NULL;
 
-	for (size_t i = session->rings.all.count; i-- > 0 && older < DISORDER;) {
-		struct ring_file *ring = session->rings.all.at[i];
+	for (size_t i = rings->all.count; i-- > 0 && older < DISORDER;) {
+		struct ring_file *ring = rings->all.at[i];
 
-		if (answers(session, start, ring) &&
+		if (answers(people, start, ring) &&
 		    (!first || ring->start_ticks < first->start_ticks))
 			first = ring;
 		older = ring->start_ticks < start->time ? older + 1 : 0;
@@ -254,7 +254,7 @@ static bool is_over(struct session *session, struct start *start, uint64_t scann
 {
 	uint64_t wall = ticks_wall_ns();
 
-	if (!start->pid || !counts_as_we_do(starts_teller(session, start)))
+	if (!start->pid || !counts_as_we_do(starts_teller(&session->people, start)))
 		return false;
 	if (start->gone_wall)
 		return scanned > start->gone_wall;
@@ -271,17 +271,19 @@ static bool is_over(struct session *session, struct start *start, uint64_t scann
 
 void notices_settle(struct session *session, uint64_t scanned, bool last)
 {
-	for (size_t i = 0; i < session->starts.count;) {
-		struct start *start = &session->starts.at[i];
+	for (size_t i = 0; i < session->people.starts.count;) {
+		struct start *start = &session->people.starts.at[i];
 
 		refresh(start);
-		if (start->state != SHINY_NOTICE_FAILED && !answered(session, start)) {
+		if (start->state != SHINY_NOTICE_FAILED &&
+		    !answered(&session->people, &session->rings, start)) {
 			if (!is_over(session, start, scanned) && !last) {
 				i++;
 				continue;
 			}
-			unrecorded_put(&session->output, start, starts_teller_id(session, start));
+			unrecorded_put(&session->output, start,
+				       starts_teller_id(&session->people, start));
 		}
-		starts_forget(session, i);
+		starts_forget(&session->people, i);
 	}
 }

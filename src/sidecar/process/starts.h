@@ -7,7 +7,7 @@
 #ifndef SHINY_STARTS_H
 #define SHINY_STARTS_H
 
-#include "../state/session.h"
+#include "../state/people.h"
 
 struct start {
 	struct ring_file *ring;    /* of the announcing process */
@@ -26,19 +26,19 @@ struct start {
 };
 
 /* The process that announced this start, or NULL. */
-const struct process *starts_teller(const struct session *session, const struct start *start);
+const struct process *starts_teller(const struct people *people, const struct start *start);
 /* The id of that process; 0 unknown. */
-uint32_t starts_teller_id(const struct session *session, const struct start *start);
+uint32_t starts_teller_id(const struct people *people, const struct start *start);
 
 /* Removes the start at this index, which is decided. */
-void starts_forget(struct session *session, size_t index);
-void starts_forget_all(struct session *session);
+void starts_forget(struct people *people, size_t index);
+void starts_forget_all(struct people *people);
 /* Removes a start of this pid: the program itself has said why it is not recorded. */
-void starts_answered(struct session *session, uint32_t pid);
+void starts_answered(struct people *people, uint32_t pid);
 
 /*
  * Returns the id of the nearest recorded ancestor of process `pid`; 0 unknown. `time`: ticks.
  */
-uint32_t starts_parent(struct session *session, uint32_t pid, uint64_t time);
+uint32_t starts_parent(const struct people *people, uint32_t pid, uint64_t time);
 
 #endif

@@ -138,10 +138,9 @@ static void put(struct output *output, enum shiny_unrecorded why, const char *de
 	free(executable);
 }
 
-void unrecorded_take(struct session *session, int directory, const char *name)
+void unrecorded_take(struct people *people, struct output *output, int directory, const char *name)
 {
-	uint64_t ns = made_at(&session->output, directory, name),
-		 now = ticks_now(&session->output.ticks);
+	uint64_t ns = made_at(output, directory, name), now = ticks_now(&output->ticks);
 	struct said said;
 	bool got = read_link(directory, name, &said);
 	uint32_t parent;
@@ -149,11 +148,11 @@ void unrecorded_take(struct session *session, int directory, const char *name)
 	unlinkat(directory, name, 0);
 	if (!got)
 		return;
-	parent = starts_parent(session, said.pid, now);
-	starts_answered(session, said.pid);
-	put(&session->output, said.why, said.detail,
+	parent = starts_parent(people, said.pid, now);
+	starts_answered(people, said.pid);
+	put(output, said.why, said.detail,
 	    &(struct store_unrecorded){
-		    .parent = parent ? parent : starts_parent(session, said.parent_pid, now),
+		    .parent = parent ? parent : starts_parent(people, said.parent_pid, now),
 		    .pid = said.pid,
 		    .executable = said.executable,
 		    .time = ns });
@@ -351,8 +350,8 @@ static void looked_at_program(struct session *session, struct errand *errand)
 {
 	struct program_inquiry *q = (struct program_inquiry *)errand;
 
-	for (size_t i = 0; session && q->seen && i < session->starts.count; i++) {
-		struct start *start = &session->starts.at[i];
+	for (size_t i = 0; session && q->seen && i < session->people.starts.count; i++) {
+		struct start *start = &session->people.starts.at[i];
 
 		if (start->ring != q->teller || start->number != q->number)
 			continue;
@@ -378,7 +377,7 @@ void unrecorded_look(struct session *session, const struct start *start)
 	q->ring = mem_text(start->ring->path);
 	q->device = start->ring->device;
 	q->inode = start->ring->inode;
-	if (errands_do(session->errands, &q->errand))
+	if (errands_do(session->people.errands, &q->errand))
 		looked_at_program(session, &q->errand);
 }
 

@@ -13,7 +13,7 @@ struct start;
 
 /* Reads and removes a link of the session directory in which a program says why it is not recorded
  * (wire.h). */
-void unrecorded_take(struct session *session, int directory, const char *name);
+void unrecorded_take(struct people *people, struct output *output, int directory, const char *name);
 
 /* Finds out, while the program runs, why it has no ring. */
 void unrecorded_look(struct session *session, const struct start *start);

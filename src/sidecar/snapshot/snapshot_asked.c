@@ -12,17 +12,17 @@
 
 #include "snapshot_ask.h"
 
-void snapshot_queue_all(struct session *session)
+void snapshot_queue_all(struct snapshot_queue *queue, const struct people *people)
 {
-	struct snapshot_asker *first = &session->asked->askers.at[0];
+	struct snapshot_asker *first = &queue->askers.at[0];
 
 	first->all = false;
-	for (size_t i = session->running.count; i-- > 0;)
-		if (session->running.at[i]->pid && !session->running.at[i]->gone)
-			*vec_push(&first->pids) = session->running.at[i]->pid;
+	for (size_t i = people->running.count; i-- > 0;)
+		if (people->running.at[i]->pid && !people->running.at[i]->gone)
+			*vec_push(&first->pids) = people->running.at[i]->pid;
 }
 
-void snapshot_queue_take(struct session *session, int directory, const char *file)
+void snapshot_queue_take(struct snapshot_queue **queue, int directory, const char *file)
 {
 	int fd = openat(directory, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct snapshot_asker asker = { 0 };
@@ -41,9 +41,9 @@ void snapshot_queue_take(struct session *session, int directory, const char *fil
 	else
 		asker.all = true;
 	asker.since = ticks_wall_ns();
-	if (!session->asked)
-		session->asked = mem_zero(1, sizeof(*session->asked));
-	*vec_push(&session->asked->askers) = asker;
+	if (!*queue)
+		*queue = mem_zero(1, sizeof(**queue));
+	*vec_push(&(*queue)->askers) = asker;
 }
 
 static void say(struct snapshot_queue *queue, const char *line)

@@ -7,7 +7,8 @@
 #ifndef SHINY_SNAPSHOT_ASKED_H
 #define SHINY_SNAPSHOT_ASKED_H
 
-#include "../state/session.h"
+#include "../../store/store.h"
+#include "../state/people.h"
 
 struct snapshot_asker {
 	uint32_t by;        /* the number in the file's name */
@@ -21,9 +22,9 @@ struct snapshot_queue {
 };
 
 /* Takes and removes a file of the session directory that asks for a snapshot. */
-void snapshot_queue_take(struct session *session, int directory, const char *file);
+void snapshot_queue_take(struct snapshot_queue **queue, int directory, const char *file);
 /* Fills in the pids of the first asker, which asks for all processes. */
-void snapshot_queue_all(struct session *session);
+void snapshot_queue_all(struct snapshot_queue *queue, const struct people *people);
 /* Adds a line to the first asker's answer. */
 void snapshot_queue_say(struct snapshot_queue *queue, const struct store_snapshot *r,
 			uint32_t pid);

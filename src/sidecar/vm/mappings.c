@@ -10,7 +10,8 @@
 #include "../../../symbolizer/sym.h"
 #include "mappings_state.h"
 #include "owners.h"
-#include "../state/session.h"
+#include "../state/output.h"
+#include "../state/people.h"
 
 /* ---- calls ---- */
 
@@ -48,10 +49,9 @@ static void mapped(struct mappings_watch *watch, struct process *p, const struct
 	fluid(watch, p, what.start, what.end, time);
 }
 
-void mappings_call(struct session *session, struct process *p, const struct shiny_map *map,
+void mappings_call(struct mappings_watch *watch, struct process *p, const struct shiny_map *map,
 		   unsigned call, uint32_t stack, uint64_t time)
 {
-	struct mappings_watch *watch = session->memory;
 	struct segments *s = &p->memory->segments;
 	char name[SHINY_MAP_NAME_MAX + 1] = "";
 	/* 0: early calls, which the library reports all at once */
@@ -104,7 +104,7 @@ void mappings_call(struct session *session, struct process *p, const struct shin
 	}
 }
 
-void mappings_fork(struct session *session, struct process *child, const struct process *parent)
+void mappings_fork(struct process *child, const struct process *parent)
 {
 	segments_clone(&child->memory->segments, &parent->memory->segments, child->fork_at);
 	for (size_t i = 0; i < parent->memory->malloc_regions.count; i++)
@@ -114,13 +114,14 @@ void mappings_fork(struct session *session, struct process *child, const struct 
 /* ---- owners ---- */
 
 struct judge {
-	struct session *session;
+	struct mappings_watch *watch;
+	const struct ids *ids;
 	struct sym_module **modules; /* NULL: judges without functions */
 };
 
 static void facts_of_stack(const struct judge *judge, uint32_t stack, struct owner_facts *facts)
 {
-	const struct ids *ids = &judge->session->output.ids;
+	const struct ids *ids = judge->ids;
 	const struct id_stack *s =
 		stack && stack <= ids->stacks.count ? &ids->stacks.at[stack - 1] : NULL;
 
@@ -143,8 +144,8 @@ static void facts_of_stack(const struct judge *judge, uint32_t stack, struct own
 
 static void judge_segment(const struct judge *judge, struct vm_segment *g)
 {
-	struct mappings_watch *watch = judge->session->memory;
-	const struct ids *ids = &judge->session->output.ids;
+	struct mappings_watch *watch = judge->watch;
+	const struct ids *ids = judge->ids;
 	struct owner_facts facts = { .start = g->start,
 				     .bytes = g->end - g->start,
 				     .own = g->own,
@@ -236,43 +237,41 @@ static void judge_process(const struct judge *judge, const struct process *p)
 
 /* ---- rows ---- */
 
-static void put_segment(struct session *session, struct vm_segment *g)
+static void put_segment(struct mappings_watch *watch, struct output *output, struct vm_segment *g)
 {
 	static const char *const sources[] = { "mmap", "mremap", "brk", "list", "fork" };
-	struct mappings_watch *watch = session->memory;
-	struct store_segment row = {
-		.id = g->id,
-		.process = g->process,
-		.origin = g->origin,
-		.start = g->start,
-		.end = g->end,
-		.born = ticks_ns(&session->output.ticks, g->born),
-		.ended = g->ended ? ticks_ns(&session->output.ticks, g->ended) : 0,
-		.source = sources[g->source],
-		.stack = g->stack,
-		.prot = g->prot,
-		.flags = g->flags,
-		.shared = g->shared,
-		.file = mappings_text_of(watch, g->file),
-		.offset = g->offset,
-		.name = mappings_text_of(watch, g->name),
-		.owner = g->owner ? owners_name(g->owner - 1u) : "unclassified",
-		.detail = mappings_text_of(watch, g->detail)
-	};
+	struct store_segment row = { .id = g->id,
+				     .process = g->process,
+				     .origin = g->origin,
+				     .start = g->start,
+				     .end = g->end,
+				     .born = ticks_ns(&output->ticks, g->born),
+				     .ended = g->ended ? ticks_ns(&output->ticks, g->ended) : 0,
+				     .source = sources[g->source],
+				     .stack = g->stack,
+				     .prot = g->prot,
+				     .flags = g->flags,
+				     .shared = g->shared,
+				     .file = mappings_text_of(watch, g->file),
+				     .offset = g->offset,
+				     .name = mappings_text_of(watch, g->name),
+				     .owner =
+					     g->owner ? owners_name(g->owner - 1u) : "unclassified",
+				     .detail = mappings_text_of(watch, g->detail) };
 
 	if (row.ended && row.ended <= row.born)
 		row.ended = row.born + 1;
-	output_fail(&session->output, store_put_segment(session->output.store, &row));
+	output_fail(output, store_put_segment(output->store, &row));
 	g->changed = false;
 }
 
 /* Moves ended segments from their process to the session. Drops those that no sample and no call
  * showed; of those that lived between two samples, keeps the first MEMORY_BRIEF_MAX. */
-static void collect_past(struct session *session, struct process *p)
+static void collect_past(struct mappings_watch *watch, const struct output *output,
+			 struct process *p)
 {
-	struct mappings_watch *watch = session->memory;
 	struct segments *s = &p->memory->segments;
-	struct judge judge = { session, NULL };
+	struct judge judge = { watch, &output->ids, NULL };
 
 	for (size_t i = 0; i < s->past.count; i++) {
 		struct vm_segment *g = s->past.at[i];
@@ -291,63 +290,64 @@ static void collect_past(struct session *session, struct process *p)
 	s->past.count = 0;
 }
 
-static void put_process(struct session *session, const struct process *p)
+static void put_process(struct mappings_watch *watch, struct output *output,
+			const struct process *p)
 {
 	const struct segments *s = &p->memory->segments;
 
 	for (size_t i = 0; i < s->pieces.count; i++)
 		if (s->pieces.at[i].segment->changed)
-			put_segment(session, s->pieces.at[i].segment);
+			put_segment(watch, output, s->pieces.at[i].segment);
 	if (p->memory->remainder && p->memory->remainder->changed)
-		put_segment(session, p->memory->remainder);
+		put_segment(watch, output, p->memory->remainder);
 }
 
-static void put_past(struct session *session, size_t from)
+static void put_past(struct mappings_watch *watch, struct output *output, size_t from)
 {
-	struct mappings_watch *watch = session->memory;
 
 	for (size_t i = from; i < watch->past.count; i++)
 		if (watch->past.at[i]->changed)
-			put_segment(session, watch->past.at[i]);
+			put_segment(watch, output, watch->past.at[i]);
 }
 
-static void write_process(struct session *session, struct process *p)
+static void write_process(struct mappings_watch *watch, struct output *output, struct process *p)
 {
-	collect_past(session, p);
-	judge_process(&(struct judge){ session, NULL }, p);
-	put_process(session, p);
+	collect_past(watch, output, p);
+	judge_process(&(struct judge){ watch, &output->ids, NULL }, p);
+	put_process(watch, output, p);
 }
 
-void mappings_write(struct session *session)
+void mappings_write(const struct people *people, struct output *output)
 {
-	size_t before = session->memory->past.count;
+	size_t before = people->memory->past.count;
 
-	if (!session->output.store)
+	if (!output->store)
 		return;
-	for (size_t i = 0; i < session->running.count; i++)
-		write_process(session, session->running.at[i]);
-	put_past(session, before);
+	for (size_t i = 0; i < people->running.count; i++)
+		write_process(people->memory, output, people->running.at[i]);
+	put_past(people->memory, output, before);
 }
 
-void mappings_end(struct session *session, struct process *p)
+void mappings_end(struct mappings_watch *watch, struct output *output, struct process *p)
 {
-	size_t before = session->memory->past.count;
+	size_t before = watch->past.count;
 
-	if (session->memory->sampled == p)
-		session->memory->sampled = NULL;
-	if (!session->output.store)
+	if (watch->sampled == p)
+		watch->sampled = NULL;
+	if (!output->store)
 		return;
-	write_process(session, p);
-	put_past(session, before);
+	write_process(watch, output, p);
+	put_past(watch, output, before);
 }
 
-void mappings_finish(struct session *session, struct sym_module **modules)
+void mappings_finish(const struct people *people, struct output *output,
+		     struct sym_module **modules)
 {
-	struct mappings_watch *watch = session->memory;
-	struct judge judge = { session, modules };
+	struct mappings_watch *watch = people->memory;
+	struct judge judge = { watch, &output->ids, modules };
 
-	for (size_t i = 0; i < session->processes.count; i++)
-		write_process(session, session->processes.at[i]);
+	for (size_t i = 0; i < people->all.count; i++)
+		write_process(people->memory, output, people->all.at[i]);
 	for (size_t i = 0; i < watch->past.count; i++) {
 		struct vm_segment *g = watch->past.at[i];
 
@@ -355,33 +355,28 @@ void mappings_finish(struct session *session, struct sym_module **modules)
 		if (g->stack)
 			judge_segment(&judge, g);
 	}
-	put_past(session, 0);
-	for (size_t i = 0; i < session->processes.count; i++) {
-		const struct process *p = session->processes.at[i];
+	put_past(people->memory, output, 0);
+	for (size_t i = 0; i < people->all.count; i++) {
+		const struct process *p = people->all.at[i];
 
 		judge_process(&judge, p);
-		put_process(session, p);
+		put_process(people->memory, output, p);
 		if (p->memory->segments.corrected)
-			output_fail(&session->output,
-				    store_put_counter(session->output.store, p->id,
-						      "SEGMENTS_CORRECTED", "note",
-						      p->memory->segments.corrected,
+			output_fail(output,
+				    store_put_counter(output->store, p->id, "SEGMENTS_CORRECTED",
+						      "note", p->memory->segments.corrected,
 						      "changes of mapped memory that no call told "
 						      "of: /proc/PID/smaps did"));
 	}
 	if (watch->brief_dropped)
 		output_fail(
-			&session->output,
-			store_put_counter(session->output.store, 0, "SEGMENTS_BRIEF", "note",
+			output,
+			store_put_counter(output->store, 0, "SEGMENTS_BRIEF", "note",
 					  watch->brief_dropped,
 					  "mappings that came and went between two samples, beyond "
 					  "those kept: only their calls are in the session"));
-	output_fail(&session->output,
-		    store_put_number(session->output.store, "memory_period_ns", watch->period));
-	output_fail(&session->output,
-		    store_put_number(session->output.store, "memory_samples", watch->samples));
-	output_fail(&session->output,
-		    store_put_number(session->output.store, "memory_cost_ns", watch->cost));
-	output_fail(&session->output,
-		    store_put_number(session->output.store, "memory_longest_ns", watch->longest));
+	output_fail(output, store_put_number(output->store, "memory_period_ns", watch->period));
+	output_fail(output, store_put_number(output->store, "memory_samples", watch->samples));
+	output_fail(output, store_put_number(output->store, "memory_cost_ns", watch->cost));
+	output_fail(output, store_put_number(output->store, "memory_longest_ns", watch->longest));
 }

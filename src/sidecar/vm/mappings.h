@@ -16,19 +16,22 @@
 #include <shiny/wire/wire.h>
 
 struct process;
-struct session;
+struct mappings_watch;
+struct output;
+struct people;
 struct sym_module;
 
 /* Applies a mapping call of the process; `stack` is session-wide. */
-void mappings_call(struct session *session, struct process *process, const struct shiny_map *map,
-		   unsigned call, uint32_t stack, uint64_t time);
-void mappings_fork(struct session *session, struct process *child, const struct process *parent);
+void mappings_call(struct mappings_watch *watch, struct process *process,
+		   const struct shiny_map *map, unsigned call, uint32_t stack, uint64_t time);
+void mappings_fork(struct process *child, const struct process *parent);
 
 /* Write rows of new and changed segments: of the running processes, and of one that closes. */
-void mappings_write(struct session *session);
-void mappings_end(struct session *session, struct process *process);
+void mappings_write(const struct people *people, struct output *output);
+void mappings_end(struct mappings_watch *watch, struct output *output, struct process *process);
 /* Call at the end: finds owners also by the functions of the mapping calls, and writes the last
  * rows. `modules`: by id, opened. */
-void mappings_finish(struct session *session, struct sym_module **modules);
+void mappings_finish(const struct people *people, struct output *output,
+		     struct sym_module **modules);
 
 #endif

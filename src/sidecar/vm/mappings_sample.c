@@ -61,12 +61,12 @@ static bool is_pressed(const struct ring_file *a)
 	return a->busy[0] > a->present[0] / 4 * 3 || a->busy[1] > a->present[1] / 4 * 3;
 }
 
-static struct process *choose(const struct session *session, uint64_t wall)
+static struct process *choose(const struct people *people, uint64_t wall)
 {
 	struct process *chosen = NULL;
 
-	for (size_t i = 0; i < session->running.count; i++) {
-		struct process *p = session->running.at[i];
+	for (size_t i = 0; i < people->running.count; i++) {
+		struct process *p = people->running.at[i];
 
 		if (!p->gone && p->pid && !p->pending && wall >= p->memory->due &&
 		    !is_pressed(p->ring) && (!chosen || comes_first(p->memory, chosen->memory)))
@@ -119,17 +119,16 @@ static bool read_stillness(const struct process *p, struct stillness *out)
 
 /* Repeats the last sample if the process has no new page faults, sizes and records since; false: it
  * has. */
-static bool sample_again(struct session *session, struct process *p)
+static bool sample_again(struct mappings_watch *watch, struct output *output, struct process *p)
 {
-	struct mappings_watch *watch = session->memory;
 	struct mappings *m = p->memory;
 
 	if (!read_stillness(p, &watch->sample_still))
 		memset(&watch->sample_still, 0xff, sizeof(watch->sample_still));
 	if (!m->seen.process || memcmp(&watch->sample_still, &m->before, sizeof(m->before)))
 		return false;
-	m->seen.time = ticks_ns(&session->output.ticks, ticks_now(&session->output.ticks));
-	output_fail(&session->output, store_put_memory(session->output.store, &m->seen));
+	m->seen.time = ticks_ns(&output->ticks, ticks_now(&output->ticks));
+	output_fail(output, store_put_memory(output->store, &m->seen));
 	watch->samples++;
 	return true;
 }
@@ -169,7 +168,7 @@ static void count_pages(struct errand *errand)
 /* Takes the list, which has been read. */
 static void listed(struct session *session, struct errand *errand)
 {
-	struct mappings_watch *watch = session ? session->memory : NULL;
+	struct mappings_watch *watch = session ? session->people.memory : NULL;
 	const struct mappings_sample *sample = (const struct mappings_sample *)errand;
 
 	if (!watch)
@@ -190,23 +189,23 @@ static void counted(struct session *session, struct errand *errand)
 	(void)errand;
 	if (!session)
 		return;
-	session->memory->sample_state = SAMPLE_COUNTED;
-	session->memory->sample_ended = ticks_now(&session->output.ticks);
+	session->people.memory->sample_state = SAMPLE_COUNTED;
+	session->people.memory->sample_ended = ticks_now(&session->output.ticks);
 }
 
 static void ask(struct session *session, void (*run)(struct errand *),
 		void (*end)(struct session *, struct errand *))
 {
-	struct errand *errand = &session->memory->sample.errand;
+	struct errand *errand = &session->people.memory->sample.errand;
 
 	*errand = (struct errand){ .run = run, .end = end };
-	if (errands_do(session->errands, errand))
+	if (errands_do(session->people.errands, errand))
 		end(session, errand);
 }
 
 void mappings_take_sample(struct session *session)
 {
-	struct mappings_watch *watch = session->memory;
+	struct mappings_watch *watch = session->people.memory;
 	uint64_t wall = ticks_wall_ns(), began;
 	struct process *p;
 
@@ -214,13 +213,14 @@ void mappings_take_sample(struct session *session)
 	    !session->output.store)
 		return;
 	earn(watch, wall);
-	p = watch->credit > 0 && watch->sample_state == SAMPLE_NONE ? choose(session, wall) : NULL;
+	p = watch->credit > 0 && watch->sample_state == SAMPLE_NONE ? choose(&session->people, wall)
+								    : NULL;
 	if (!p)
 		return;
 	began = cpu_ns();
 	p->memory->samples++;
 	p->memory->due = wall + until_next(watch, p->memory->samples);
-	if (sample_again(session, p)) {
+	if (sample_again(session->people.memory, &session->output, p)) {
 		spend(watch, cpu_ns() - began);
 		return;
 	}
@@ -248,7 +248,7 @@ static void note_refused(struct output *output, struct process *p)
 /* Applies the list, and asks for the pages of areas that hold several segments. */
 static void take_list(struct session *session, struct process *p, uint64_t now)
 {
-	struct mappings_watch *watch = session->memory;
+	struct mappings_watch *watch = session->people.memory;
 	struct mappings_sample *sample = &watch->sample;
 
 	sample->shared.count = sample->bounds.count = sample->counts.count = 0;
@@ -257,7 +257,7 @@ static void take_list(struct session *session, struct process *p, uint64_t now)
 		note_refused(&session->output, p);
 		return;
 	}
-	residency_observe(session, p, now);
+	residency_observe(session->people.memory, p, now);
 	if (!sample->shared.count)
 		return;
 	watch->sample_state = SAMPLE_COUNTING;
@@ -266,7 +266,7 @@ static void take_list(struct session *session, struct process *p, uint64_t now)
 
 void mappings_take(struct session *session, uint64_t now)
 {
-	struct mappings_watch *watch = session->memory;
+	struct mappings_watch *watch = session->people.memory;
 	struct process *p = watch->sampled;
 	uint64_t began = cpu_ns();
 
@@ -278,7 +278,7 @@ void mappings_take(struct session *session, uint64_t now)
 		residency_count(watch, p);
 		watch->samples++;
 		watch->sample_cost += watch->sample.cost + cpu_ns() - began;
-		residency_put(session, p, now);
+		residency_put(session->people.memory, &session->output, p, now);
 		spend(watch, watch->sample_cost);
 		watch->sampled = NULL;
 	}

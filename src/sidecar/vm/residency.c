@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../../base/lower_bound.h"
+#include "../ring/ring_file.h"
 
 enum { SUPER_PAGE_SHIFT = 21 };
 
@@ -183,7 +184,7 @@ static struct vm_segment *stack_at(struct segments *s, uint64_t address, uint64_
 }
 
 /* Finds the threads' stacks by their slots, also of ended threads, until the slots are reused. */
-static void find_stacks(struct session *session, struct process *p, uint64_t now)
+static void find_stacks(struct mappings_watch *watch, struct process *p, uint64_t now)
 {
 	struct segments *s = &p->memory->segments;
 	const struct ring_file *ring = p->ring;
@@ -212,8 +213,7 @@ static void find_stacks(struct session *session, struct process *p, uint64_t now
 			if (!ended)
 				process_thread_name(p, tid, name, sizeof(name));
 			if (!g->thread || name[0]) {
-				g->thread =
-					mappings_text(session->memory, name[0] ? name : "(ended)");
+				g->thread = mappings_text(watch, name[0] ? name : "(ended)");
 				g->changed = true;
 			}
 		}
@@ -332,9 +332,8 @@ static bool is_malloc(const struct mappings_watch *watch, const struct mappings 
 	return *region < m->malloc_regions.count && m->malloc_regions.at[*region] == of;
 }
 
-void residency_observe(struct session *session, struct process *p, uint64_t now)
+void residency_observe(struct mappings_watch *watch, struct process *p, uint64_t now)
 {
-	struct mappings_watch *watch = session->memory;
 	struct smaps *smaps = &watch->sample.smaps;
 
 	for (size_t i = 0; i < smaps->areas.count; i++)
@@ -343,7 +342,7 @@ void residency_observe(struct session *session, struct process *p, uint64_t now)
 			 watch->flux.count, now);
 	find_own(p, now);
 	find_modules(p, now);
-	find_stacks(session, p, now);
+	find_stacks(watch, p, now);
 	make_parts(watch, p, want_counted);
 }
 
@@ -394,15 +393,15 @@ static void add_part(struct portion *to, const struct part *part, bool malloc)
 }
 
 /* Writes the memory in no segment: in flux, or of a process that is not readable. */
-static void put_remainder(struct session *session, struct process *p, const struct portion *rest,
-			  uint64_t now, uint64_t ns)
+static void put_remainder(struct mappings_watch *watch, struct output *output, struct process *p,
+			  const struct portion *rest, uint64_t now, uint64_t ns)
 {
 	struct mappings *m = p->memory;
 	struct portion portions[PORTIONS] = { [PORTION_OTHER] = *rest };
 
 	if (!m->remainder && (rest->rss || rest->swap || rest->pss || rest->private)) {
 		m->remainder = mem_zero(1, sizeof(*m->remainder));
-		*m->remainder = (struct vm_segment){ .id = ++session->memory->ids,
+		*m->remainder = (struct vm_segment){ .id = ++watch->ids,
 						     .process = p->id,
 						     .born = now,
 						     .source = SEGMENT_SEEN,
@@ -412,15 +411,15 @@ static void put_remainder(struct session *session, struct process *p, const stru
 		m->remainder->origin = m->remainder->id;
 	}
 	if (m->remainder)
-		put_portions(&session->output, m->remainder, portions, ns);
+		put_portions(output, m->remainder, portions, ns);
 }
 
-void residency_put(struct session *session, struct process *p, uint64_t now)
+void residency_put(struct mappings_watch *watch, struct output *output, struct process *p,
+		   uint64_t now)
 {
-	struct mappings_watch *watch = session->memory;
 	struct mappings *m = p->memory;
 	const struct smaps *all = &watch->sample.smaps;
-	uint64_t ns = ticks_ns(&session->output.ticks, now);
+	uint64_t ns = ticks_ns(&output->ticks, now);
 	struct portion rest = {
 		.rss = all->rss, .pss = all->pss, .private = all->private, .swap = all->swap
 	};
@@ -457,11 +456,11 @@ void residency_put(struct session *session, struct process *p, uint64_t now)
 		if (watch->sample.error)
 			portions[PORTION_OTHER].committed = g->committed;
 		g->sampled = true;
-		put_portions(&session->output, g, portions, ns);
+		put_portions(output, g, portions, ns);
 	}
-	put_remainder(session, p, &rest, now, ns);
+	put_remainder(watch, output, p, &rest, now, ns);
 	row.cost = watch->sample_cost;
-	output_fail(&session->output, store_put_memory(session->output.store, &row));
+	output_fail(output, store_put_memory(output->store, &row));
 	row.cost = 0;
 	m->seen = row;
 	m->before = watch->sample_still;

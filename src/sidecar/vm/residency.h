@@ -8,17 +8,18 @@
 #ifndef SHINY_RESIDENCY_H
 #define SHINY_RESIDENCY_H
 
-#include "../state/session.h"
+#include "../state/output.h"
 #include "mappings_state.h"
 
 /*
  * Applies the kernel's list (watch->sample) to the process's segments, as of `now`. Puts areas that
  * hold several segments, whose pages must be counted, into sample.shared.
  */
-void residency_observe(struct session *session, struct process *process, uint64_t now);
+void residency_observe(struct mappings_watch *watch, struct process *process, uint64_t now);
 /* Divides the areas among the segments, and counts the live blocks in each part: watch->parts. */
 void residency_count(struct mappings_watch *watch, struct process *process);
 /* Writes the rows of the sample. */
-void residency_put(struct session *session, struct process *process, uint64_t now);
+void residency_put(struct mappings_watch *watch, struct output *output, struct process *process,
+		   uint64_t now);
 
 #endif

@@ -211,7 +211,7 @@ static bool work(struct loop *loop, uint64_t wall)
 	}
 	some_end = ring_end_check(session, loop->dir);
 	snapshots_serve(session, loop->dir);
-	accesses_serve(session);
+	accesses_serve(session->accesses, &session->output, &session->people);
 	pace_follow(&session->rings);
 	if (session->ahead)
 		resolve_ahead_offer(session->ahead, &session->output.ids);

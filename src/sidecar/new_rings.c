@@ -195,7 +195,7 @@ static void take_file(struct session *session, struct directory *dir, int handle
 	if (has_prefix(file, SNAPSHOT_ASK_PREFIX) && session->output.store)
 		snapshot_queue_take(&session->asked, handle, file);
 	if (has_prefix(file, ACCESS_ASK_PREFIX) && session->output.store)
-		accesses_switch(session, handle, file);
+		accesses_switch(session->accesses, &session->output, handle, file);
 	if (has_prefix(file, SHINY_UNRECORDED_PREFIX) && session->output.store)
 		unrecorded_take(&session->people, &session->output, handle, file);
 	if (!has_prefix(file, SHINY_RING_PREFIX))

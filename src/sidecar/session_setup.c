@@ -62,7 +62,7 @@ void session_destroy(struct session *session)
 	free(people->running.at);
 	free(output->variables.at);
 	free(output->watched_ends.at);
-	accesses_destroy(session);
+	accesses_destroy(session->accesses);
 	free(people->ended.at);
 	roster_deinit(&people->roster);
 	free(rings->all.at);

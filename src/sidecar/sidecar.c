@@ -144,7 +144,7 @@ static void end(struct session *session, struct directory *dir)
 			spill_left(session->rings.spill, session->rings.all.at[i]);
 	errands_take_last(session->people.errands, session);
 	notices_settle(session, 0, true);
-	accesses_end(session);
+	accesses_end(session->accesses, &session->output);
 	new_rings_note_rest(&session->output, dir);
 	commit_session(session);
 }
@@ -166,7 +166,7 @@ static struct shiny_err *run(struct session *session, struct directory *dir,
 	rings->spill = spill_open(dir->path, session->options->spill);
 	if (!session->options->leftover)
 		rings->heartbeat = heartbeat_start(&output->ticks, get_processor, &rings->priority);
-	accesses_begin(session);
+	session->accesses = accesses_begin(session->options, output);
 	err = loop_serve(session, dir);
 	heartbeat_stop(rings->heartbeat);
 	rings->heartbeat = NULL;

@@ -15,13 +15,10 @@
 
 enum { WATCH, PAGES, SOURCES };
 
-static const struct access_source {
-	const char *key; /* name of a row of table session */
-	bool (*on)(struct session *session); /* false: it is not available */
-	void (*off)(struct session *session);
-} access_sources[SOURCES] = {
-	[WATCH] = { "access_watch_on", watches_on, watches_off },
-	[PAGES] = { "access_pages_on", page_uses_on, page_uses_off },
+/* names of rows of table session */
+static const char *const spans_keys[SOURCES] = {
+	[WATCH] = "access_watch_on",
+	[PAGES] = "access_pages_on",
 };
 
 struct access_span {
@@ -29,6 +26,8 @@ struct access_span {
 };
 
 struct accesses {
+	struct watches *watches;     /* NULL: never on */
+	struct page_uses *page_uses; /* NULL: never on */
 	struct {
 		bool on;
 		VEC(struct access_span) spans;
@@ -40,39 +39,52 @@ static uint64_t session_now(const struct output *output)
 	return output->ticks_known ? ticks_ns(&output->ticks, ticks_now(&output->ticks)) : 0;
 }
 
-static void switch_source(struct session *session, int source, bool on)
+/* False: the source is not available. */
+static bool turn_on(struct accesses *a, int source)
 {
-	struct accesses *a = session->accesses;
+	return source == WATCH ? watches_on(&a->watches) : page_uses_on(&a->page_uses);
+}
+
+static void turn_off(struct accesses *a, struct output *output, int source)
+{
+	if (source == WATCH)
+		watches_off(a->watches, output);
+	else
+		page_uses_off(a->page_uses, output);
+}
+
+static void switch_source(struct accesses *a, struct output *output, int source, bool on)
+{
 	struct access_span *last;
 
 	if (a->of[source].on == on)
 		return;
 	if (!on) {
-		access_sources[source].off(session);
+		turn_off(a, output, source);
 		last = &a->of[source].spans.at[a->of[source].spans.count - 1];
-		last->until = session_now(&session->output);
-	} else if (access_sources[source].on(session)) {
-		*vec_push(&a->of[source].spans) =
-			(struct access_span){ session_now(&session->output), 0 };
+		last->until = session_now(output);
+	} else if (turn_on(a, source)) {
+		*vec_push(&a->of[source].spans) = (struct access_span){ session_now(output), 0 };
 	} else {
 		return;
 	}
 	a->of[source].on = on;
 }
 
-void accesses_begin(struct session *session)
+struct accesses *accesses_begin(const struct sidecar_options *options, struct output *output)
 {
-	const struct sidecar_options *options = session->options;
+	struct accesses *a;
 
 	if (options->leftover)
-		return;
-	session->accesses = mem_zero(1, sizeof(*session->accesses));
-	switch_source(session, WATCH, options->watch_accesses);
-	switch_source(session, PAGES, options->page_accesses);
+		return NULL;
+	a = mem_zero(1, sizeof(*a));
+	switch_source(a, output, WATCH, options->watch_accesses);
+	switch_source(a, output, PAGES, options->page_accesses);
+	return a;
 }
 
 /* Removes the file after switching, as the asking process waits for that. */
-void accesses_switch(struct session *session, int directory, const char *file)
+void accesses_switch(struct accesses *a, struct output *output, int directory, const char *file)
 {
 	int fd = openat(directory, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	char text[64] = "";
@@ -81,25 +93,27 @@ void accesses_switch(struct session *session, int directory, const char *file)
 
 	if (fd >= 0)
 		close(fd);
-	if (got > 0 && session->accesses && access_sources_read(text, &sources)) {
-		switch_source(session, WATCH, sources.watch);
-		switch_source(session, PAGES, sources.pages);
+	if (got > 0 && a && access_sources_read(text, &sources)) {
+		switch_source(a, output, WATCH, sources.watch);
+		switch_source(a, output, PAGES, sources.pages);
 	}
 	unlinkat(directory, file, 0);
 }
 
-void accesses_serve(struct session *session)
+void accesses_serve(struct accesses *a, struct output *output, const struct people *people)
 {
-	watches_serve(session);
-	page_uses_serve(session);
+	if (!a)
+		return;
+	watches_serve(a->watches, output, people);
+	page_uses_serve(a->page_uses, output, people);
 }
 
-static void put_spans(struct session *session, int source)
+static void put_spans(const struct accesses *a, struct output *output, int source)
 {
 	char *text = mem_text("");
 
-	for (size_t i = 0; i < session->accesses->of[source].spans.count; i++) {
-		const struct access_span *span = &session->accesses->of[source].spans.at[i];
+	for (size_t i = 0; i < a->of[source].spans.count; i++) {
+		const struct access_span *span = &a->of[source].spans.at[i];
 		char *longer = mem_format("%s%s%" PRIu64 "-%" PRIu64, text, i ? " " : "",
 					  span->from, span->until);
 
@@ -107,34 +121,43 @@ static void put_spans(struct session *session, int source)
 		text = longer;
 	}
 	if (*text)
-		output_fail(&session->output, store_put_text(session->output.store,
-							     access_sources[source].key, text));
+		output_fail(output, store_put_text(output->store, spans_keys[source], text));
 	free(text);
 }
 
-void accesses_end(struct session *session)
+void accesses_end(struct accesses *a, struct output *output)
 {
-	const char *sources = session->watches && session->page_uses ? "watch,pages"
-			      : session->watches		     ? "watch"
-			      : session->page_uses		     ? "pages"
-								     : NULL;
+	const char *sources;
 
-	for (int source = 0; session->accesses && source < SOURCES; source++) {
-		switch_source(session, source, false);
-		put_spans(session, source);
+	if (!a)
+		return;
+	sources = a->watches && a->page_uses ? "watch,pages"
+		  : a->watches		     ? "watch"
+		  : a->page_uses	     ? "pages"
+					     : NULL;
+	for (int source = 0; source < SOURCES; source++) {
+		switch_source(a, output, source, false);
+		put_spans(a, output, source);
 	}
-	watches_end(session);
-	page_uses_end(session);
+	watches_end(a->watches, output);
+	page_uses_end(a->page_uses, output);
 	if (sources)
-		output_fail(&session->output,
-			    store_put_text(session->output.store, "access", sources));
+		output_fail(output, store_put_text(output->store, "access", sources));
 }
 
-void accesses_destroy(struct session *session)
+void accesses_put_types(struct accesses *a, struct output *output)
 {
-	for (int source = 0; session->accesses && source < SOURCES; source++)
-		free(session->accesses->of[source].spans.at);
-	free(session->accesses);
-	watches_destroy(session->watches);
-	page_uses_destroy(session->page_uses);
+	if (a)
+		watches_put_types(a->watches, output);
+}
+
+void accesses_destroy(struct accesses *a)
+{
+	if (!a)
+		return;
+	for (int source = 0; source < SOURCES; source++)
+		free(a->of[source].spans.at);
+	watches_destroy(a->watches);
+	page_uses_destroy(a->page_uses);
+	free(a);
 }

@@ -13,14 +13,22 @@
 #ifndef SHINY_ACCESSES_H
 #define SHINY_ACCESSES_H
 
-#include "../state/session.h"
+#include "../state/output.h"
+#include "../state/people.h"
 
-void accesses_begin(struct session *session);
+struct accesses;
+
+/* NULL: none can be recorded. The other functions accept that. */
+struct accesses *accesses_begin(const struct sidecar_options *options, struct output *output);
 /* Takes and removes a file of the session directory that switches sources (access_ask.h). */
-void accesses_switch(struct session *session, int directory, const char *file);
-void accesses_serve(struct session *session); /* once a round */
+void accesses_switch(struct accesses *accesses, struct output *output, int directory,
+		     const char *file);
+/* Call once a round. */
+void accesses_serve(struct accesses *accesses, struct output *output, const struct people *people);
 /* Call when all records are applied: switches the sources off, and writes which were on. */
-void accesses_end(struct session *session);
-void accesses_destroy(struct session *session);
+void accesses_end(struct accesses *accesses, struct output *output);
+/* Call when the rows of types are written: adds the type of each watched block. */
+void accesses_put_types(struct accesses *accesses, struct output *output);
+void accesses_destroy(struct accesses *accesses);
 
 #endif

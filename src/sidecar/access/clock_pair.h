@@ -8,7 +8,7 @@
 #ifndef SHINY_CLOCK_PAIR_H
 #define SHINY_CLOCK_PAIR_H
 
-#include "../state/session.h"
+#include "../ring/ticks.h"
 
 struct clock_pair {
 	uint64_t ticks, wall; /* wall: ns */

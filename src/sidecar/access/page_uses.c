@@ -62,9 +62,9 @@ static void note_missing(struct output *output, uint32_t process, int error)
 	free(text);
 }
 
-static void take_failure(struct session *session, uint32_t process, int error)
+static void take_failure(struct page_uses *u, struct output *output, uint32_t process, int error)
 {
-	struct page_uses_process *state = page_uses_of(session->page_uses, process);
+	struct page_uses_process *state = page_uses_of(u, process);
 
 	if (error == ESRCH || error == ENODATA || error == ENOENT)
 		return; /* the process has ended or called exec */
@@ -75,7 +75,7 @@ static void take_failure(struct session *session, uint32_t process, int error)
 		if (state->told[i])
 			continue;
 		state->told[i] = error;
-		note_missing(&session->output, process, error);
+		note_missing(output, process, error);
 		return;
 	}
 }
@@ -110,14 +110,13 @@ static void mark_area(void *context, const struct entry *entry)
 	m->held[from] = true;
 }
 
-static void put_areas(struct session *session, struct process *p,
+static void put_areas(struct page_uses *u, struct output *output, struct process *p,
 		      const struct referenced_reading *reading)
 {
-	struct page_uses *u = session->page_uses;
 	struct area_marks marks = { .reading = reading, .last = reading->count };
 	struct clock_pair clocks;
 
-	clock_pair_read(&session->output.ticks, &clocks);
+	clock_pair_read(&output->ticks, &clocks);
 	marks.held = mem_zero(reading->count + 1, sizeof(*marks.held));
 	if (reading->count)
 		registry_each(&p->registry, mark_area, &marks);
@@ -127,27 +126,24 @@ static void put_areas(struct session *session, struct process *p,
 			.process = p->id,
 			.start = a->start,
 			.end = a->end,
-			.from = ticks_ns(&session->output.ticks,
-					 clock_pair_ticks(&session->output.ticks, &clocks,
-							  reading->from)),
-			.until = ticks_ns(&session->output.ticks,
-					  clock_pair_ticks(&session->output.ticks, &clocks,
-							   reading->until)),
+			.from = ticks_ns(&output->ticks,
+					 clock_pair_ticks(&output->ticks, &clocks, reading->from)),
+			.until = ticks_ns(&output->ticks, clock_pair_ticks(&output->ticks, &clocks,
+									   reading->until)),
 			.pages = a->pages,
 			.touched = a->touched,
 		};
 
 		if (!marks.held[i])
 			continue;
-		output_fail(&session->output, store_put_page_use(session->output.store, &row));
+		output_fail(output, store_put_page_use(output->store, &row));
 		u->rows++;
 	}
 	free(marks.held);
 }
 
-static void take_readings(struct session *session)
+static void take_readings(struct page_uses *u, struct output *output)
 {
-	struct page_uses *u = session->page_uses;
 	struct referenced_reading reading;
 
 	while (referenced_take(u->referenced, &reading)) {
@@ -156,9 +152,9 @@ static void take_readings(struct session *session)
 		state->paid += reading.cost;
 		u->paid += reading.cost;
 		if (reading.error)
-			take_failure(session, reading.process, reading.error);
+			take_failure(u, output, reading.process, reading.error);
 		else if (!reading.last && !state->process->settled)
-			put_areas(session, state->process, &reading);
+			put_areas(u, output, state->process, &reading);
 		if (reading.last) {
 			state->under_way = false;
 			state->not_before = ticks_wall_ns() + (reading.error ? retry_ns : 0);
@@ -169,9 +165,9 @@ static void take_readings(struct session *session)
 
 /* ---- rounds ---- */
 
-static void next_round(struct session *session, struct process *p, uint64_t now)
+static void next_round(struct page_uses *u, struct process *p, uint64_t now)
 {
-	struct page_uses_process *state = page_uses_of(session->page_uses, p->id);
+	struct page_uses_process *state = page_uses_of(u, p->id);
 	struct referenced_order order = { .process = p->id, .pid = p->pid };
 	bool is_long = state->rounds % (SHORT_ROUNDS + 1) == SHORT_ROUNDS;
 
@@ -185,18 +181,18 @@ static void next_round(struct session *session, struct process *p, uint64_t now)
 	if (state->paid > credit_ns + (now - state->began) / REFERENCED_SHARE)
 		return;
 	memcpy(order.readings, is_long ? long_round : short_round, sizeof(order.readings));
-	if (!referenced_order(session->page_uses->referenced, &order))
+	if (!referenced_order(u->referenced, &order))
 		return;
 	state->under_way = true;
 	state->rounds++;
 }
 
-bool page_uses_on(struct session *session)
+bool page_uses_on(struct page_uses **uses)
 {
-	struct page_uses *u = session->page_uses;
+	struct page_uses *u = *uses;
 
 	if (!u)
-		u = session->page_uses = mem_zero(1, sizeof(*u));
+		u = *uses = mem_zero(1, sizeof(*u));
 	u->error = referenced_probe();
 	if (!u->error)
 		u->referenced = referenced_start();
@@ -211,12 +207,11 @@ bool page_uses_on(struct session *session)
 	return true;
 }
 
-void page_uses_off(struct session *session)
+void page_uses_off(struct page_uses *u, struct output *output)
 {
-	struct page_uses *u = session->page_uses;
 
 	referenced_stop(u->referenced);
-	take_readings(session);
+	take_readings(u, output);
 	for (size_t i = 0; i < u->process_room; i++)
 		u->processes[i].under_way = false; /* orders that have not begun */
 	referenced_destroy(u->referenced);
@@ -224,34 +219,29 @@ void page_uses_off(struct session *session)
 	u->off = ticks_wall_ns();
 }
 
-void page_uses_serve(struct session *session)
+void page_uses_serve(struct page_uses *u, struct output *output, const struct people *people)
 {
-	struct page_uses *u = session->page_uses;
 	uint64_t now = ticks_wall_ns();
 
-	if (!u || !u->referenced || session->output.ticks.foreign)
+	if (!u || !u->referenced || output->ticks.foreign)
 		return;
-	take_readings(session);
-	for (size_t i = 0; i < session->people.running.count; i++)
-		next_round(session, session->people.running.at[i], now);
+	take_readings(u, output);
+	for (size_t i = 0; i < people->running.count; i++)
+		next_round(u, people->running.at[i], now);
 }
 
-void page_uses_end(struct session *session)
+void page_uses_end(struct page_uses *u, struct output *output)
 {
-	struct page_uses *u = session->page_uses;
 
 	if (!u)
 		return;
 	if (u->error)
-		note_missing(&session->output, 0, u->error);
+		note_missing(output, 0, u->error);
 	if (!u->ever)
 		return;
-	output_fail(&session->output,
-		    store_put_text(session->output.store, "access_pages", "clear_refs"));
-	output_fail(&session->output,
-		    store_put_number(session->output.store, "access_pages_rows", u->rows));
-	output_fail(&session->output,
-		    store_put_number(session->output.store, "access_pages_cost_ns", u->paid));
+	output_fail(output, store_put_text(output->store, "access_pages", "clear_refs"));
+	output_fail(output, store_put_number(output->store, "access_pages_rows", u->rows));
+	output_fail(output, store_put_number(output->store, "access_pages_cost_ns", u->paid));
 }
 
 void page_uses_destroy(struct page_uses *u)

@@ -21,14 +21,19 @@
 #ifndef SHINY_PAGE_USES_H
 #define SHINY_PAGE_USES_H
 
-#include "../state/session.h"
+#include "../state/output.h"
+#include "../state/people.h"
+
+struct page_uses;
 
 /* False: it is not available here; page_uses_end writes a note that says why. */
-bool page_uses_on(struct session *session);
+bool page_uses_on(struct page_uses **uses);
 /* Requires that it is on. Rounds under way end with a last reading. */
-void page_uses_off(struct session *session);
-void page_uses_serve(struct session *session); /* once a round */
-void page_uses_end(struct session *session);   /* all records are applied, and it is off */
+void page_uses_off(struct page_uses *u, struct output *output);
+void page_uses_serve(struct page_uses *u, struct output *output,
+		     const struct people *people); /* once a round */
+void page_uses_end(struct page_uses *u,
+		   struct output *output);	/* all records are applied, and it is off */
 void page_uses_destroy(struct page_uses *uses); /* accepts NULL */
 
 #endif

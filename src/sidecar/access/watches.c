@@ -92,12 +92,11 @@ static struct watched *watched_of(struct watches *w, uint32_t number)
 	return NULL;
 }
 
-static void note_ends(struct session *session)
+static void note_ends(struct watches *w, struct output *output)
 {
-	struct watches *w = session->watches;
 
-	for (size_t i = 0; i < session->output.watched_ends.count; i++) {
-		const struct watched_end *end = &session->output.watched_ends.at[i];
+	for (size_t i = 0; i < output->watched_ends.count; i++) {
+		const struct watched_end *end = &output->watched_ends.at[i];
 
 		for (size_t k = 0; k < w->watched.count; k++) {
 			struct watched *d = &w->watched.at[k];
@@ -111,7 +110,7 @@ static void note_ends(struct session *session)
 			d->entry.vtable = end->entry.vtable;
 		}
 	}
-	session->output.watched_ends.count = 0;
+	output->watched_ends.count = 0;
 }
 
 static void cancel_what_ended(struct watches *w)
@@ -135,9 +134,9 @@ static void put_reason(struct output *output, uint32_t process, int error)
 }
 
 /* Takes a failure to watch a block of the process. */
-static void take_refusal(struct session *session, struct process *p, int error)
+static void take_refusal(struct watches *w, struct output *output, struct process *p, int error)
 {
-	struct watched_process *state = state_of(session->watches, p);
+	struct watched_process *state = state_of(w, p);
 
 	/* a thread that inherited another block's events may have no register left */
 	if (error == ESRCH || (error == ENOSPC && state->under_way > 1))
@@ -150,7 +149,7 @@ static void take_refusal(struct session *session, struct process *p, int error)
 		if (state->told[i])
 			continue;
 		state->told[i] = error;
-		put_reason(&session->output, p->id, error);
+		put_reason(output, p->id, error);
 		return;
 	}
 }
@@ -176,9 +175,8 @@ static void drop(struct watches *w, size_t index)
 	w->watched.at[index] = w->watched.at[--w->watched.count];
 }
 
-static void take_results(struct session *session)
+static void take_results(struct watches *w, struct output *output)
 {
-	struct watches *w = session->watches;
 	struct breakpoint_result result;
 
 	while (breakpoints_take(w->breakpoints, &result)) {
@@ -189,16 +187,16 @@ static void take_results(struct session *session)
 			continue;
 		w->paid += result.hits * WATCH_HIT + result.arming;
 		if (result.error) {
-			take_refusal(session, d->process, result.error);
+			take_refusal(w, output, d->process, result.error);
 			release(w, d);
 			drop(w, (size_t)(d - w->watched.at));
 			continue;
 		}
-		clock_pair_read(&session->output.ticks, &clocks);
+		clock_pair_read(&output->ticks, &clocks);
 		d->result = result;
 		d->over = true;
-		d->armed = clock_pair_ticks(&session->output.ticks, &clocks, result.armed);
-		d->until = clock_pair_ticks(&session->output.ticks, &clocks, result.time);
+		d->armed = clock_pair_ticks(&output->ticks, &clocks, result.armed);
+		d->until = clock_pair_ticks(&output->ticks, &clocks, result.time);
 	}
 }
 
@@ -237,30 +235,27 @@ static bool fill_row(struct output *output, struct watched *d)
 	return true;
 }
 
-static void put_row(struct session *session, struct watched *d)
+static void put_row(struct watches *w, struct output *output, struct watched *d)
 {
-	struct watches *w = session->watches;
 
 	release(w, d);
-	if (!fill_row(&session->output, d))
+	if (!fill_row(output, d))
 		return;
 	d->row.id = (uint32_t)w->rows.count + 1;
-	output_fail(&session->output, store_put_access(session->output.store, &d->row));
+	output_fail(output, store_put_access(output->store, &d->row));
 	*vec_push(&w->rows) = (struct watched_row){ d->row, d->process, d->site };
 }
 
 /* Writes the rows whose outcome is final; with `all` also the others that are over. */
-static void put_rows(struct session *session, bool all)
+static void put_rows(struct watches *w, struct output *output, bool all)
 {
-	struct watches *w = session->watches;
 
 	for (size_t i = w->watched.count; i-- > 0;) {
 		struct watched *d = &w->watched.at[i];
 
-		if (!d->over ||
-		    (!all && d->until >= session->output.applied_until && !d->process->closed))
+		if (!d->over || (!all && d->until >= output->applied_until && !d->process->closed))
 			continue;
-		put_row(session, d);
+		put_row(w, output, d);
 		drop(w, i);
 	}
 }
@@ -299,9 +294,9 @@ static uint64_t take_window(struct watches *w, const struct watched_process *sta
 	return window->ns;
 }
 
-static void order(struct session *session, struct process *p, const struct watch_draw *draw)
+static void order(struct watches *w, const struct output *output, struct process *p,
+		  const struct watch_draw *draw)
 {
-	struct watches *w = session->watches;
 	struct entry *entry = registry_find(&p->registry, draw->entry.address);
 	const struct site_stats *site = &p->stats.sites.at[draw->entry.site];
 	struct watched_process *state = state_of(w, p);
@@ -315,7 +310,7 @@ static void order(struct session *session, struct process *p, const struct watch
 		return; /* the block has ended since, or was drawn twice */
 	order.number = ++w->numbers;
 	order.window = take_window(w, state);
-	ignore_library(&session->output, p, &order);
+	ignore_library(output, p, &order);
 	d.row = (struct store_access){ .id = order.number,
 				       .process = p->id,
 				       .stack = site->stack,
@@ -326,7 +321,7 @@ static void order(struct session *session, struct process *p, const struct watch
 				       .bytes = draw->bytes,
 				       .pick = draw->pick == PICK_BLOCK ? "block" : "byte",
 				       .weight = draw->weight,
-				       .born = ticks_ns(&session->output.ticks, entry->birth),
+				       .born = ticks_ns(&output->ticks, entry->birth),
 				       .window = order.window };
 	if (!breakpoints_order(w->breakpoints, &order))
 		return;
@@ -361,28 +356,27 @@ static void draw_again(struct watches *w, struct process *p, struct watched_proc
 	state->drawn = now;
 }
 
-static void draw_of(struct session *session, struct process *p, uint64_t now)
+static void draw_of(struct watches *w, const struct output *output, struct process *p, uint64_t now)
 {
-	struct watched_process *state = state_of(session->watches, p);
+	struct watched_process *state = state_of(w, p);
 
 	if (!p->pid || p->gone || p->replaced || p->pending || p->said_end || state->never ||
 	    now < state->not_before)
 		return;
 	if (state->under_way < BREAKPOINT_WORDS)
-		draw_again(session->watches, p, state);
-	while (state->under_way < BREAKPOINT_WORDS && state->draw_count &&
-	       can_pay(session->watches, now))
-		order(session, p, &state->draws[--state->draw_count]);
+		draw_again(w, p, state);
+	while (state->under_way < BREAKPOINT_WORDS && state->draw_count && can_pay(w, now))
+		order(w, output, p, &state->draws[--state->draw_count]);
 }
 
 /* ---- called by the session ---- */
 
-bool watches_on(struct session *session)
+bool watches_on(struct watches **watches)
 {
-	struct watches *w = session->watches;
+	struct watches *w = *watches;
 
 	if (!w) {
-		w = session->watches = mem_zero(1, sizeof(*w));
+		w = *watches = mem_zero(1, sizeof(*w));
 		w->seed = UINT64_C(0x5eed);
 		w->off = w->began = ticks_wall_ns();
 	}
@@ -405,66 +399,58 @@ static void drop_unbegun(struct watches *w)
 		}
 }
 
-void watches_off(struct session *session)
+void watches_off(struct watches *w, struct output *output)
 {
-	struct watches *w = session->watches;
 
 	breakpoints_stop(w->breakpoints);
-	note_ends(session);
-	take_results(session);
+	note_ends(w, output);
+	take_results(w, output);
 	drop_unbegun(w);
 	breakpoints_destroy(w->breakpoints);
 	w->breakpoints = NULL;
 	w->off = ticks_wall_ns();
 }
 
-static void tell_refusal(struct session *session)
+static void tell_refusal(struct watches *w, struct output *output)
 {
-	struct watches *w = session->watches;
 
 	if (w->error)
-		put_reason(&session->output, 0, w->error);
+		put_reason(output, 0, w->error);
 	w->error = 0;
 }
 
-void watches_serve(struct session *session)
+void watches_serve(struct watches *w, struct output *output, const struct people *people)
 {
-	struct watches *w = session->watches;
 	uint64_t now = ticks_wall_ns();
 
-	if (!w || session->output.ticks.foreign)
+	if (!w || output->ticks.foreign)
 		return;
-	tell_refusal(session);
-	note_ends(session);
+	tell_refusal(w, output);
+	note_ends(w, output);
 	if (w->breakpoints) {
 		cancel_what_ended(w);
-		take_results(session);
+		take_results(w, output);
 	}
-	put_rows(session, false);
+	put_rows(w, output, false);
 	if (!w->breakpoints)
 		return;
 	w->turn++;
-	for (size_t i = 0; i < session->people.running.count; i++)
-		draw_of(session,
-			session->people.running.at[(i + w->turn) % session->people.running.count],
-			now);
+	for (size_t i = 0; i < people->running.count; i++)
+		draw_of(w, output, people->running.at[(i + w->turn) % people->running.count], now);
 }
 
-void watches_end(struct session *session)
+void watches_end(struct watches *w, struct output *output)
 {
-	struct watches *w = session->watches;
 
 	if (!w)
 		return;
-	tell_refusal(session);
+	tell_refusal(w, output);
 	if (!w->ever)
 		return;
-	note_ends(session);
-	put_rows(session, true);
-	output_fail(&session->output,
-		    store_put_number(session->output.store, "access_watched", w->rows.count));
-	output_fail(&session->output,
-		    store_put_number(session->output.store, "access_cost_ns", w->paid));
+	note_ends(w, output);
+	put_rows(w, output, true);
+	output_fail(output, store_put_number(output->store, "access_watched", w->rows.count));
+	output_fail(output, store_put_number(output->store, "access_cost_ns", w->paid));
 }
 
 /* Returns the type of the row's site and vtable; if there is none, the type of the site without a
@@ -482,14 +468,12 @@ static uint32_t type_of(const struct watched_row *r)
 	return type;
 }
 
-void watches_put_types(struct session *session)
+void watches_put_types(struct watches *w, struct output *output)
 {
-	struct watches *w = session->watches;
 
 	for (size_t i = 0; w && i < w->rows.count; i++) {
 		w->rows.at[i].row.type = type_of(&w->rows.at[i]);
-		output_fail(&session->output,
-			    store_put_access(session->output.store, &w->rows.at[i].row));
+		output_fail(output, store_put_access(output->store, &w->rows.at[i].row));
 	}
 }
 

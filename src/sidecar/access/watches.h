@@ -35,23 +35,26 @@
 #ifndef SHINY_WATCHES_H
 #define SHINY_WATCHES_H
 
-#include "../state/session.h"
+#include "../state/output.h"
+#include "../state/people.h"
+
+struct watches;
 
 enum { WATCH_SHARE = 100 };
 #define WATCH_HIT  UINT64_C(2500) /* ns */
 #define WATCH_BLUR UINT64_C(1000) /* ns */
 
 /* False: they are not available here; a note says why. */
-bool watches_on(struct session *session);
+bool watches_on(struct watches **watches);
 /* Requires that they are on. Ends the watches under way; their rows are written when all records up
  * to their end are applied. */
-void watches_off(struct session *session);
+void watches_off(struct watches *w, struct output *output);
 /* Call once a round: takes results, writes rows, and draws. */
-void watches_serve(struct session *session);
+void watches_serve(struct watches *w, struct output *output, const struct people *people);
 /* Call when all records are applied and the watches are off. */
-void watches_end(struct session *session);
+void watches_end(struct watches *w, struct output *output);
 /* Call when the rows of types are written: adds the type of each watched block. */
-void watches_put_types(struct session *session);
+void watches_put_types(struct watches *w, struct output *output);
 void watches_destroy(struct watches *watches); /* accepts NULL */
 
 #endif

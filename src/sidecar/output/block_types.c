@@ -40,7 +40,9 @@ struct tally_row {
 };
 
 struct concluder {
-	struct session *session;
+	const struct people *people;
+	struct output *output;
+	const struct sidecar_options *options;
 	const struct types_names *names;
 	VEC(struct tally_row) rows;         /* of the current stack */
 	VEC(struct store_type) types; /* written so far; [id - 1] */
@@ -140,9 +142,9 @@ static uint32_t type_id(struct concluder *c, const struct tally_row *row)
 		type.id = at + 1;
 		*vec_push(&c->types) = type;
 		hash_table_add(&c->table, hash, at);
-		output_fail(&c->session->output, store_put_type(c->session->output.store, &type));
-		if (c->session->output.has_snapshots)
-			type_members_put(&c->session->output, c->names->modules, &type);
+		output_fail(c->output, store_put_type(c->output->store, &type));
+		if (c->output->has_snapshots)
+			type_members_put(c->output, c->names->modules, &type);
 	}
 	return at + 1;
 }
@@ -152,7 +154,7 @@ static uint32_t type_id(struct concluder *c, const struct tally_row *row)
 static void ask_site(struct concluder *c, uint32_t stack, uint32_t api,
 		     const struct sym_sizes *sizes, struct sym_type *out)
 {
-	const struct ids *ids = &c->session->output.ids;
+	const struct ids *ids = &c->output->ids;
 	const struct id_stack *s = &ids->stacks.at[stack - 1];
 	struct sym_call calls[SYM_CLIMB_MAX];
 	size_t count = s->count < SYM_CLIMB_MAX ? s->count : SYM_CLIMB_MAX;
@@ -268,8 +270,8 @@ static void conclude_stack(struct concluder *c, const struct type_group *groups,
 
 	c->rows.count = 0;
 	for (size_t i = 0; i < count; i++) {
-		struct site_stats *at = &c->session->people.all.at[groups[i].process]
-						 ->stats.sites.at[groups[i].site];
+		struct site_stats *at =
+			&c->people->all.at[groups[i].process]->stats.sites.at[groups[i].site];
 
 		for (struct tally *s = at->stats; s; s = s->next) {
 			struct tally_row row = { .tally = s,
@@ -278,7 +280,7 @@ static void conclude_stack(struct concluder *c, const struct type_group *groups,
 			if (s->min_size == UINT64_MAX)
 				row.sizes = (struct sym_sizes){ 0 };
 			if (groups[i].stack && at->api != SHINY_API_COLLECTED &&
-			    !c->session->options->no_site_types &&
+			    !c->options->no_site_types &&
 			    (asked_api != at->api || memcmp(&asked, &row.sizes, sizeof(asked)))) {
 				asked = row.sizes;
 				asked_api = at->api;
@@ -295,20 +297,20 @@ static void conclude_stack(struct concluder *c, const struct type_group *groups,
 
 /* ---- warming: callers of the callers ---- */
 
-bool *types_innermost(const struct session *session)
+bool *types_innermost(const struct people *people, const struct output *output,
+		      const struct sidecar_options *options)
 {
-	bool *innermost = mem_zero(session->output.ids.frames.count + 1, sizeof(*innermost));
+	bool *innermost = mem_zero(output->ids.frames.count + 1, sizeof(*innermost));
 
-	for (size_t p = 0; p < session->people.all.count && !session->options->no_site_types; p++) {
-		const struct stats *stats = &session->people.all.at[p]->stats;
+	for (size_t p = 0; p < people->all.count && !options->no_site_types; p++) {
+		const struct stats *stats = &people->all.at[p]->stats;
 
 		for (size_t i = 0; i < stats->sites.count; i++) {
 			uint32_t stack = stats->sites.at[i].stack;
-			const struct id_stack *s =
-				stack ? &session->output.ids.stacks.at[stack - 1] : NULL;
+			const struct id_stack *s = stack ? &output->ids.stacks.at[stack - 1] : NULL;
 
 			if (s && s->count && stats->sites.at[i].stats)
-				innermost[session->output.ids.stack_frames.at[s->first] - 1] = true;
+				innermost[output->ids.stack_frames.at[s->first] - 1] = true;
 		}
 	}
 	return innermost;
@@ -334,11 +336,11 @@ static int by_call(const void *left, const void *right)
  * first ones have no answer, and so on. There are many stacks and few frames: each frame is warmed
  * once.
  */
-static void climb(const struct session *session, const struct types_names *names,
+static void climb(const struct output *output, const struct types_names *names,
 		  const struct type_group *groups, size_t count)
 {
 	enum { NOT_ASKED, KNOWS, CLIMBS };
-	const struct ids *ids = &session->output.ids;
+	const struct ids *ids = &output->ids;
 	uint8_t *answers = mem_zero(ids->frames.count + 1, sizeof(*answers));
 	uint32_t *stacks = mem_zero(count + 1, sizeof(*stacks));
 	VEC(struct climber) climbers = { 0 };
@@ -386,15 +388,18 @@ static void climb(const struct session *session, const struct types_names *names
 	free(climbers.at);
 }
 
-void types_conclude(struct session *session, const struct types_names *names)
+void types_conclude(const struct people *people, struct output *output,
+		    const struct sidecar_options *options, const struct types_names *names)
 {
-	struct concluder c = { .session = session, .names = names };
+	struct concluder c = {
+		.people = people, .output = output, .options = options, .names = names
+	};
 	VEC(struct type_group) found = { 0 };
 	struct type_group *groups;
 	struct progress progress;
 
-	for (uint32_t p = 0; p < session->people.all.count; p++) {
-		struct stats *stats = &session->people.all.at[p]->stats;
+	for (uint32_t p = 0; p < people->all.count; p++) {
+		struct stats *stats = &people->all.at[p]->stats;
 
 		for (uint32_t i = 0; i < stats->sites.count; i++) {
 			fold_false(&stats->sites.at[i], names->vtables);
@@ -403,10 +408,10 @@ void types_conclude(struct session *session, const struct types_names *names)
 					(struct type_group){ stats->sites.at[i].stack, p, i };
 		}
 	}
-	groups = by_stack(found.at, found.count, session->output.ids.stacks.count);
-	progress_begin(&progress, "typing call sites", session->options->progress);
-	if (!session->options->no_site_types)
-		climb(session, names, groups, found.count);
+	groups = by_stack(found.at, found.count, output->ids.stacks.count);
+	progress_begin(&progress, "typing call sites", options->progress);
+	if (!options->no_site_types)
+		climb(output, names, groups, found.count);
 	for (size_t i = 0, next; i < found.count; i = next) {
 		for (next = i + 1; next < found.count && groups[next].stack == groups[i].stack;)
 			next++;

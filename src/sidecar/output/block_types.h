@@ -8,7 +8,8 @@
 #define SHINY_BLOCK_TYPES_H
 
 #include "../../../symbolizer/sym.h"
-#include "../state/session.h"
+#include "../state/output.h"
+#include "../state/people.h"
 
 /* Names by the ids of ids.h; [0] is unused. */
 struct types_names {
@@ -23,10 +24,12 @@ struct types_names {
  * types_conclude() asks in the order of stacks: the debug information of a huge program does not
  * stay loaded.
  */
-bool *types_innermost(const struct session *session);
+bool *types_innermost(const struct people *people, const struct output *output,
+		      const struct sidecar_options *options);
 
 /* Adds rows whose vtable turned out to be none to those of vtable 0; then gives every row its type,
  * and writes the types. */
-void types_conclude(struct session *session, const struct types_names *names);
+void types_conclude(const struct people *people, struct output *output,
+		    const struct sidecar_options *options, const struct types_names *names);
 
 #endif

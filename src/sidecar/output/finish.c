@@ -20,7 +20,7 @@
 #include "../../../symbolizer/sym.h"
 #include "../../base/progress.h"
 #include "../../base/text.h"
-#include "../access/watches.h"
+#include "../access/accesses.h"
 #include "../process/settle.h"
 #include "../ring/spill.h"
 #include "../vm/mappings.h"
@@ -142,7 +142,7 @@ static int by_place(const void *a, const void *b)
 static void name_frames(struct session *session, struct sym *sym, struct sym_module **modules)
 {
 	struct output *output = &session->output;
-	bool *innermost = types_innermost(session);
+	bool *innermost = types_innermost(&session->people, output, session->options);
 	struct frame_order *order = mem_zero(output->ids.frames.count + 1, sizeof(*order));
 	struct sym_frame frames[LINES];
 	struct store_frame_line lines[LINES];
@@ -489,9 +489,10 @@ void finish_session(struct session *session, struct sidecar_summary *out)
 	if (!output->err) {
 		put_names(session, sym, modules, vtables);
 		mappings_finish(people, output, modules);
-		types_conclude(session, &(struct types_names){ sym, modules, vtables });
+		types_conclude(people, output, session->options,
+			       &(struct types_names){ sym, modules, vtables });
 		wrappers_find(people, output, sym, modules);
-		watches_put_types(session);
+		accesses_put_types(session->accesses, output);
 	}
 	/* naming may have found more debug files, and notes about missing ones: write the modules
 	 * again */
@@ -513,7 +514,7 @@ void finish_session(struct session *session, struct sidecar_summary *out)
 	put_peak(output);
 	unseen_heaps_find(&session->rings, output);
 	counter_rows_finish(&session->rings, people, output, out);
-	out->unprobed = unprobed_probe(session);
+	out->unprobed = !session->symbols.no_cache && unprobed_probe(&session->rings, output);
 	out->threads = session->rings.threads;
 	out->events = output->total_events;
 	out->allocs = output->allocs;

@@ -7,12 +7,12 @@
 
 #include "../../../symbolizer/probe/probe_executable.h"
 
-bool unprobed_probe(struct session *session)
+bool unprobed_probe(const struct rings *rings, struct output *output)
 {
 	bool any = false;
 
-	for (size_t i = 0; i < session->rings.all.count && !session->symbols.no_cache; i++) {
-		const struct ring_file *ring = session->rings.all.at[i];
+	for (size_t i = 0; i < rings->all.count; i++) {
+		const struct ring_file *ring = rings->all.at[i];
 		struct probe_options options = { 0 };
 		struct probe probe;
 		struct shiny_err *err;
@@ -31,8 +31,7 @@ bool unprobed_probe(struct session *session)
 					  "not recorded, since it had not been probed. It is "
 					  "now: the next recording has them",
 					  ring->executable);
-			output_fail(&session->output,
-				    store_put_note(session->output.store, 0, note));
+			output_fail(output, store_put_note(output->store, 0, note));
 			free(note);
 			any = true;
 		}

@@ -12,9 +12,10 @@
 #ifndef SHINY_UNPROBED_H
 #define SHINY_UNPROBED_H
 
-#include "../state/session.h"
+#include "../state/output.h"
+#include "../state/rings.h"
 
 /* True: this recording lacks such a heap. */
-bool unprobed_probe(struct session *session);
+bool unprobed_probe(const struct rings *rings, struct output *output);
 
 #endif

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * session.h: the state of one session: its rings, processes and streams, the ids of named objects,
- * and the store.
+ * session.h: the state of one session: what goes to its file, its rings and its processes.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
- * The rooms above change it; this module only writes rows that several of them need. It has opaque
- * pointers to the modules above.
+ * A function takes the groups that it uses (output.h, rings.h, people.h). The whole session is for
+ * those that use all of them, as the round, the merge and whatever may find a new process.
  */
 #ifndef SHINY_SESSION_H
 #define SHINY_SESSION_H
@@ -24,9 +23,7 @@
 struct accesses;
 struct snapshot_queue;
 struct snapshot_taker;
-struct page_uses;
 struct resolve_ahead;
-struct watches;
 
 struct session {
 	const struct sidecar_options *options;
@@ -35,9 +32,7 @@ struct session {
 	struct people people;
 	struct sym_options symbols;  /* for the two symbolizers */
 	struct resolve_ahead *ahead; /* NULL: call sites are typed at the end only */
-	struct accesses *accesses;	      /* NULL: none can be recorded */
-	struct watches *watches;	      /* NULL: off */
-	struct page_uses *page_uses;	      /* NULL: off */
+	struct accesses *accesses;   /* NULL: none can be recorded */
 	struct snapshot_queue *asked;	      /* NULL: no request for a heap snapshot yet */
 	struct snapshot_taker *snapshots;     /* NULL: not served yet */
 	uint64_t committed;   /* committed events */

@@ -94,11 +94,9 @@ static void take_mark(struct output *output, int directory, const char *file)
 		close(fd);
 	unlinkat(directory, file, 0);
 	if (bytes > 0 && name[0])
-		output_fail(output,
-			    store_put_mark(output->store,
-					   &(struct store_mark){
-						   .time = boottime > start ? boottime - start : 0,
-						   .name = name }));
+		OUTPUT_PUT(output, store_put_mark,
+			   &(struct store_mark){ .time = boottime > start ? boottime - start : 0,
+						 .name = name });
 }
 
 /* Scans the processes of known rings first, as files of the directory name them as parents. */
@@ -159,8 +157,7 @@ static void note_error(struct session *session, struct directory *dir, struct sh
 		       struct shiny_err **first)
 {
 	if (err && session->output.store && dir->noted++ < NOTES)
-		output_fail(&session->output,
-			    store_put_note(session->output.store, 0, err->message));
+		OUTPUT_PUT(&session->output, store_put_note, 0, err->message);
 	if (err && !session->output.store && !*first)
 		*first = err;
 	else
@@ -176,7 +173,7 @@ void new_rings_note_rest(struct output *output, const struct directory *dir)
 	snprintf(text, sizeof(text),
 		 "%" PRIu64 " more files in the session directory could not be read as rings",
 		 dir->noted - NOTES);
-	output_fail(output, store_put_note(output->store, 0, text));
+	OUTPUT_PUT(output, store_put_note, 0, text);
 }
 
 struct newcomers {

@@ -116,7 +116,7 @@ static bool replay_event(void *context, const struct event *e)
 	recovery->stream.head.time = e->time;
 	recovery->until = e->time > recovery->until ? e->time : recovery->until;
 	if (session->output.store)
-		output_fail(&session->output, store_put_events(session->output.store, e, 1));
+		OUTPUT_PUT(&session->output, store_put_events, e, 1);
 	session->output.total_events++;
 	p->events++;
 	p->last = e->time > p->last ? e->time : p->last;
@@ -247,7 +247,7 @@ static struct shiny_err *put_rest(struct recovery *recovery, struct sidecar_summ
 		 "the recording did not finish: this is what it had committed, until %.3f s after "
 		 "its start",
 		 (double)recovery->until / 1e9);
-	output_fail(&session->output, store_put_note(session->output.store, 0, text));
+	OUTPUT_PUT(&session->output, store_put_note, 0, text);
 	session->output.noticed.cut_short = 1;
 	finish_session(session, summary);
 	err = session->output.err;

@@ -113,8 +113,7 @@ static void take_thread(struct recovery *recovery, const struct query *row)
 	};
 
 	recovery->session->rings.threads++;
-	output_fail(&recovery->session->output,
-		    store_put_thread(recovery->session->output.store, &thread));
+	OUTPUT_PUT(&recovery->session->output, store_put_thread, &thread);
 }
 
 static void take_tag(struct recovery *recovery, const struct query *row)
@@ -129,8 +128,7 @@ static void take_mark(struct recovery *recovery, const struct query *row)
 				   .time = (uint64_t)query_number(row, 2),
 				   .name = query_verbatim(row, 3) };
 
-	output_fail(&recovery->session->output,
-		    store_put_mark(recovery->session->output.store, &mark));
+	OUTPUT_PUT(&recovery->session->output, store_put_mark, &mark);
 }
 
 static void take_unrecorded(struct recovery *recovery, const struct query *row)
@@ -146,15 +144,13 @@ static void take_unrecorded(struct recovery *recovery, const struct query *row)
 		.time = (uint64_t)query_number(row, 7),
 	};
 
-	output_fail(&recovery->session->output,
-		    store_put_unrecorded(recovery->session->output.store, &program));
+	OUTPUT_PUT(&recovery->session->output, store_put_unrecorded, &program);
 }
 
 static void take_note(struct recovery *recovery, const struct query *row)
 {
-	output_fail(&recovery->session->output,
-		    store_put_note(recovery->session->output.store, (uint32_t)query_number(row, 0),
-				   query_verbatim(row, 1)));
+	OUTPUT_PUT(&recovery->session->output, store_put_note, (uint32_t)query_number(row, 0),
+		   query_verbatim(row, 1));
 }
 
 /* Creates a ring, which here stands for the facts that its processes have in common. */

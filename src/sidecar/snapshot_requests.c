@@ -209,7 +209,7 @@ static void put_roots(struct session *session, const struct snapshot_taker *s)
 					  .vaddr = r->vaddr,
 					  .tid = r->tid };
 
-		output_fail(&session->output, store_put_root(session->output.store, &row));
+		OUTPUT_PUT(&session->output, store_put_root, &row);
 		if (r->kind == ROOT_VARIABLE)
 			*vec_push(&session->output.variables) = row;
 	}
@@ -231,10 +231,9 @@ static void end_one(struct session *session)
 	s->row.unread = scan->copy.unread;
 	s->row.took = ticks_wall_ns() - s->begun;
 	session->output.has_snapshots = true;
-	output_fail(&session->output, store_put_snapshot(session->output.store, &s->row));
+	OUTPUT_PUT(&session->output, store_put_snapshot, &s->row);
 	put_roots(session, s);
-	output_fail(&session->output,
-		    snapshot_put_parts(session->output.store, s->row.id, &scan->packed));
+	OUTPUT_PUT(&session->output, snapshot_put_parts, s->row.id, &scan->packed);
 	if (s->asked)
 		snapshot_queue_say(session->asked, &s->row, s->pid);
 	edge_scan_deinit(scan);
@@ -339,7 +338,7 @@ static bool begin_at_moment(struct session *session, struct directory *dir, stru
 
 	if (!err)
 		return true;
-	output_fail(&session->output, store_put_note(session->output.store, p->id, err->message));
+	OUTPUT_PUT(&session->output, store_put_note, p->id, err->message);
 	shiny_err_free(err);
 	return false;
 }
@@ -418,8 +417,7 @@ static struct snapshot_taker *make_taker(struct session *session)
 			char *note = mem_format("SHINY_SNAPSHOT: not exit, peak or mark:NAME: '%s'",
 						word);
 
-			output_fail(&session->output,
-				    store_put_note(session->output.store, 0, note));
+			OUTPUT_PUT(&session->output, store_put_note, 0, note);
 			free(note);
 		}
 	}

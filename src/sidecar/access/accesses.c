@@ -16,10 +16,7 @@
 enum { WATCH, PAGES, SOURCES };
 
 /* names of rows of table session */
-static const char *const spans_keys[SOURCES] = {
-	[WATCH] = "access_watch_on",
-	[PAGES] = "access_pages_on",
-};
+static const char *const spans_keys[SOURCES] = { "access_watch_on", "access_pages_on" };
 
 struct access_span {
 	uint64_t from, until; /* ns of the session; until 0: it is on */
@@ -39,20 +36,6 @@ static uint64_t session_now(const struct output *output)
 	return output->ticks_known ? ticks_ns(&output->ticks, ticks_now(&output->ticks)) : 0;
 }
 
-/* False: the source is not available. */
-static bool turn_on(struct accesses *a, int source)
-{
-	return source == WATCH ? watches_on(&a->watches) : page_uses_on(&a->page_uses);
-}
-
-static void turn_off(struct accesses *a, struct output *output, int source)
-{
-	if (source == WATCH)
-		watches_off(a->watches, output);
-	else
-		page_uses_off(a->page_uses, output);
-}
-
 static void switch_source(struct accesses *a, struct output *output, int source, bool on)
 {
 	struct access_span *last;
@@ -60,10 +43,13 @@ static void switch_source(struct accesses *a, struct output *output, int source,
 	if (a->of[source].on == on)
 		return;
 	if (!on) {
-		turn_off(a, output, source);
+		if (source == WATCH)
+			watches_off(a->watches, output);
+		else
+			page_uses_off(a->page_uses, output);
 		last = &a->of[source].spans.at[a->of[source].spans.count - 1];
 		last->until = session_now(output);
-	} else if (turn_on(a, source)) {
+	} else if (source == WATCH ? watches_on(&a->watches) : page_uses_on(&a->page_uses)) {
 		*vec_push(&a->of[source].spans) = (struct access_span){ session_now(output), 0 };
 	} else {
 		return;
@@ -121,7 +107,7 @@ static void put_spans(const struct accesses *a, struct output *output, int sourc
 		text = longer;
 	}
 	if (*text)
-		output_fail(output, store_put_text(output->store, spans_keys[source], text));
+		OUTPUT_PUT(output, store_put_text, spans_keys[source], text);
 	free(text);
 }
 
@@ -142,7 +128,7 @@ void accesses_end(struct accesses *a, struct output *output)
 	watches_end(a->watches, output);
 	page_uses_end(a->page_uses, output);
 	if (sources)
-		output_fail(output, store_put_text(output->store, "access", sources));
+		OUTPUT_PUT(output, store_put_text, "access", sources);
 }
 
 void accesses_put_types(struct accesses *a, struct output *output)

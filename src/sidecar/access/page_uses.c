@@ -58,7 +58,7 @@ static void note_missing(struct output *output, uint32_t process, int error)
 			: strerror(error);
 	char *text = mem_format("touched pages are not known: %s", reason);
 
-	output_fail(output, store_put_note(output->store, process, text));
+	OUTPUT_PUT(output, store_put_note, process, text);
 	free(text);
 }
 
@@ -136,7 +136,7 @@ static void put_areas(struct page_uses *u, struct output *output, struct process
 
 		if (!marks.held[i])
 			continue;
-		output_fail(output, store_put_page_use(output->store, &row));
+		OUTPUT_PUT(output, store_put_page_use, &row);
 		u->rows++;
 	}
 	free(marks.held);
@@ -239,9 +239,9 @@ void page_uses_end(struct page_uses *u, struct output *output)
 		note_missing(output, 0, u->error);
 	if (!u->ever)
 		return;
-	output_fail(output, store_put_text(output->store, "access_pages", "clear_refs"));
-	output_fail(output, store_put_number(output->store, "access_pages_rows", u->rows));
-	output_fail(output, store_put_number(output->store, "access_pages_cost_ns", u->paid));
+	OUTPUT_PUT(output, store_put_text, "access_pages", "clear_refs");
+	OUTPUT_PUT(output, store_put_number, "access_pages_rows", u->rows);
+	OUTPUT_PUT(output, store_put_number, "access_pages_cost_ns", u->paid);
 }
 
 void page_uses_destroy(struct page_uses *u)

@@ -129,7 +129,7 @@ static void put_reason(struct output *output, uint32_t process, int error)
 {
 	char *text = mem_format("accesses are not known: %s", breakpoint_event_reason(error));
 
-	output_fail(output, store_put_note(output->store, process, text));
+	OUTPUT_PUT(output, store_put_note, process, text);
 	free(text);
 }
 
@@ -242,7 +242,7 @@ static void put_row(struct watches *w, struct output *output, struct watched *d)
 	if (!fill_row(output, d))
 		return;
 	d->row.id = (uint32_t)w->rows.count + 1;
-	output_fail(output, store_put_access(output->store, &d->row));
+	OUTPUT_PUT(output, store_put_access, &d->row);
 	*vec_push(&w->rows) = (struct watched_row){ d->row, d->process, d->site };
 }
 
@@ -449,8 +449,8 @@ void watches_end(struct watches *w, struct output *output)
 		return;
 	note_ends(w, output);
 	put_rows(w, output, true);
-	output_fail(output, store_put_number(output->store, "access_watched", w->rows.count));
-	output_fail(output, store_put_number(output->store, "access_cost_ns", w->paid));
+	OUTPUT_PUT(output, store_put_number, "access_watched", w->rows.count);
+	OUTPUT_PUT(output, store_put_number, "access_cost_ns", w->paid);
 }
 
 /* Returns the type of the row's site and vtable; if there is none, the type of the site without a
@@ -473,7 +473,7 @@ void watches_put_types(struct watches *w, struct output *output)
 
 	for (size_t i = 0; w && i < w->rows.count; i++) {
 		w->rows.at[i].row.type = type_of(&w->rows.at[i]);
-		output_fail(output, store_put_access(output->store, &w->rows.at[i].row));
+		OUTPUT_PUT(output, store_put_access, &w->rows.at[i].row);
 	}
 }
 

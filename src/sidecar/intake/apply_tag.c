@@ -49,10 +49,9 @@ void apply_mark(struct output *output, struct stream *s)
 	uint32_t index;
 
 	if (read_name(s, &index, name))
-		output_fail(output,
-			    store_put_mark(output->store,
-					   &(struct store_mark){ .process = s->process->id,
-								 .thread = s->id,
-								 .time = apply_ns(output, s),
-								 .name = name }));
+		OUTPUT_PUT(output, store_put_mark,
+			   &(struct store_mark){ .process = s->process->id,
+						 .thread = s->id,
+						 .time = apply_ns(output, s),
+						 .name = name });
 }

@@ -142,7 +142,7 @@ static uint32_t type_id(struct concluder *c, const struct tally_row *row)
 		type.id = at + 1;
 		*vec_push(&c->types) = type;
 		hash_table_add(&c->table, hash, at);
-		output_fail(c->output, store_put_type(c->output->store, &type));
+		OUTPUT_PUT(c->output, store_put_type, &type);
 		if (c->output->has_snapshots)
 			type_members_put(c->output, c->names->modules, &type);
 	}

@@ -11,8 +11,8 @@ static void put_counter(struct output *output, uint32_t process, const char *nam
 
 	if (!count)
 		return;
-	output_fail(output, store_put_counter(output->store, process, name,
-					      kind->loss ? "loss" : "note", count, kind->text));
+	OUTPUT_PUT(output, store_put_counter, process, name, kind->loss ? "loss" : "note", count,
+		   kind->text);
 	if (out && kind->loss)
 		loss_add(&out->lost, name, count);
 }

@@ -59,7 +59,7 @@ static void put_module(struct output *output, uint32_t id, const struct sym_modu
 		row.note = info->note;
 		row.places = sym_module_places(module);
 	}
-	output_fail(output, store_put_module(output->store, &row));
+	OUTPUT_PUT(output, store_put_module, &row);
 }
 
 /* Class rows have their names from the start. */
@@ -78,7 +78,7 @@ static void write_new_classes(struct output *output)
 							      ? -1
 							      : (int64_t)c->of.inlined };
 
-		output_fail(output, store_put_class(output->store, &row));
+		OUTPUT_PUT(output, store_put_class, &row);
 	}
 }
 
@@ -91,16 +91,14 @@ void finish_write_new(struct output *output)
 	for (; output->written.frames < ids->frames.count; output->written.frames++) {
 		const struct id_place *f = &ids->frames.at[output->written.frames];
 
-		output_fail(output,
-			    store_put_frame(output->store, (uint32_t)output->written.frames + 1,
-					    f->module, f->vaddr, NULL, 0));
+		OUTPUT_PUT(output, store_put_frame, (uint32_t)output->written.frames + 1, f->module,
+			   f->vaddr, NULL, 0);
 	}
 	for (; output->written.stacks < ids->stacks.count; output->written.stacks++) {
 		const struct id_stack *s = &ids->stacks.at[output->written.stacks];
 
-		output_fail(output,
-			    store_put_stack(output->store, (uint32_t)output->written.stacks + 1,
-					    &ids->stack_frames.at[s->first], s->count));
+		OUTPUT_PUT(output, store_put_stack, (uint32_t)output->written.stacks + 1,
+			   &ids->stack_frames.at[s->first], s->count);
 	}
 	for (; output->written.vtables < ids->vtables.count; output->written.vtables++) {
 		const struct id_place *v = &ids->vtables.at[output->written.vtables];
@@ -109,11 +107,11 @@ void finish_write_new(struct output *output)
 					    .vaddr = v->vaddr,
 					    .source = "none" };
 
-		output_fail(output, store_put_vtable(output->store, &row));
+		OUTPUT_PUT(output, store_put_vtable, &row);
 	}
 	for (; output->written.tags < output->tags.count; output->written.tags++)
-		output_fail(output, store_put_tag(output->store, (uint32_t)output->written.tags + 1,
-						  output->tags.at[output->written.tags]));
+		OUTPUT_PUT(output, store_put_tag, (uint32_t)output->written.tags + 1,
+			   output->tags.at[output->written.tags]);
 	write_new_classes(output);
 }
 
@@ -163,8 +161,8 @@ static void name_frames(struct session *session, struct sym *sym, struct sym_mod
 			lines[k] = (struct store_frame_line){ frames[k].function, frames[k].file,
 							      frames[k].line, frames[k].inlined };
 		if (count)
-			output_fail(output, store_put_lines(output->store, (uint32_t)i + 1, lines,
-							    count < LINES ? count : LINES));
+			OUTPUT_PUT(output, store_put_lines, (uint32_t)i + 1, lines,
+				   count < LINES ? count : LINES);
 		if (f->module && innermost[i])
 			sym_site_warm(sym, &(struct sym_call){ modules[f->module], f->vaddr });
 		progress_set(&progress, done, output->ids.frames.count);
@@ -198,7 +196,7 @@ static void name_vtables(struct session *session, struct sym_module **modules,
 			row.type = vtable->type;
 			row.class_bytes = vtable->class_bytes;
 		}
-		output_fail(&session->output, store_put_vtable(session->output.store, &row));
+		OUTPUT_PUT(&session->output, store_put_vtable, &row);
 		progress_set(&progress, i, session->output.ids.vtables.count);
 	}
 	progress_end(&progress);
@@ -225,7 +223,7 @@ static void put_lifetimes(struct output *output, const struct store_lifetime *ke
 		row.bin = (uint8_t)(bins->first + i);
 		row.count = bins->at[i].count;
 		row.bytes = bins->at[i].bytes;
-		output_fail(output, store_put_lifetime(output->store, &row));
+		OUTPUT_PUT(output, store_put_lifetime, &row);
 	}
 }
 
@@ -262,7 +260,7 @@ static void put_tally(struct output *output, const struct process *p, const stru
 	};
 	struct store_lifetime key = { .process = p->id, .stack = site->stack, .type = s->type };
 
-	output_fail(output, store_put_stat(output->store, &row));
+	OUTPUT_PUT(output, store_put_stat, &row);
 	put_lifetimes(output, &key, &s->ended);
 	key.censored = true;
 	put_lifetimes(output, &key, &rare->living);
@@ -285,7 +283,7 @@ static void put_site(struct output *output, const struct process *p, const struc
 					  site->peak_bytes,
 					  ticks_ns(&output->ticks, site->peak_time) };
 
-		output_fail(output, store_put_peak(output->store, &row));
+		OUTPUT_PUT(output, store_put_peak, &row);
 	}
 }
 
@@ -328,7 +326,7 @@ static void put_buckets(struct output *output, const struct process *p)
 			continue;
 		row.most_bytes = b->most_bytes > bytes ? b->most_bytes : bytes;
 		bytes = b->live_bytes;
-		output_fail(output, store_put_bucket(output->store, &row));
+		OUTPUT_PUT(output, store_put_bucket, &row);
 	}
 }
 
@@ -336,8 +334,8 @@ static void put_peak(struct output *output)
 {
 	struct total_peak peak = total_highest(&output->total);
 
-	output_fail(output, store_put_session_peak(output->store, peak.blocks, peak.bytes,
-						   ticks_ns(&output->ticks, peak.time)));
+	OUTPUT_PUT(output, store_put_session_peak, peak.blocks, peak.bytes,
+		   ticks_ns(&output->ticks, peak.time));
 }
 
 static void put_mappings(struct output *output, const struct process *p)
@@ -356,7 +354,7 @@ static void put_mappings(struct output *output, const struct process *p)
 					     m->unloaded ? ticks_ns(&output->ticks, m->unloaded)
 							 : 0 };
 
-		output_fail(output, store_put_mapping(output->store, &row));
+		OUTPUT_PUT(output, store_put_mapping, &row);
 	}
 }
 
@@ -367,7 +365,7 @@ static void put_notes(struct output *output, uint32_t process, const char *notes
 
 	snprintf(text, sizeof(text), "%s", notes);
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-		output_fail(output, store_put_note(output->store, process, line));
+		OUTPUT_PUT(output, store_put_note, process, line);
 }
 
 static void put_machine(struct output *output)
@@ -380,44 +378,38 @@ static void put_machine(struct output *output)
 		if (strncmp(line, "model name", 10) || !(value = strstr(line, ": ")))
 			continue;
 		value[strcspn(value, "\n")] = '\0';
-		output_fail(output, store_put_text(output->store, "cpu", value + 2));
+		OUTPUT_PUT(output, store_put_text, "cpu", value + 2);
 		break;
 	}
 	if (file)
 		fclose(file);
 	if (!uname(&kernel)) {
-		output_fail(output, store_put_text(output->store, "host", kernel.nodename));
-		output_fail(output, store_put_text(output->store, "kernel", kernel.release));
+		OUTPUT_PUT(output, store_put_text, "host", kernel.nodename);
+		OUTPUT_PUT(output, store_put_text, "kernel", kernel.release);
 	}
-	output_fail(output, store_put_number(output->store, "cpus",
-					     (uint64_t)sysconf(_SC_NPROCESSORS_ONLN)));
+	OUTPUT_PUT(output, store_put_number, "cpus", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
 }
 
 static void put_session(struct session *session, struct sidecar_summary *out)
 {
 	struct output *output = &session->output;
 	const struct process *first = session->people.all.count ? session->people.all.at[0] : NULL;
-	output_fail(output, store_put_text(output->store, "version", SHINY_VERSION_TEXT));
-	output_fail(output, store_put_number(output->store, "started_ns", output->start_realtime));
-	output_fail(output, store_put_number(output->store, "started_boottime_ns",
-					     output->ticks.read_boottime));
-	output_fail(output, store_put_number(output->store, "duration_ns", out->duration));
-	output_fail(output, store_put_number(output->store, "rings", session->rings.all.count));
-	output_fail(output,
-		    store_put_number(output->store, "ring_bytes", session->rings.all.at[0]->bytes));
-	output_fail(output, store_put_number(output->store, "ticks_per_second",
-					     ticks_per_second(&output->ticks)));
-	output_fail(output,
-		    store_put_number(output->store, "leftover", session->options->leftover));
-	output_fail(output, store_put_number(output->store, "spilled_bytes",
-					     spill_bytes(session->rings.spill)));
-	output_fail(output, store_put_number(output->store, "paused", session->rings.paused));
-	output_fail(output, store_put_number(output->store, "rebooted", output->ticks.foreign));
-	output_fail(output, store_put_number(output->store, "records", output->total_events));
+	OUTPUT_PUT(output, store_put_text, "version", SHINY_VERSION_TEXT);
+	OUTPUT_PUT(output, store_put_number, "started_ns", output->start_realtime);
+	OUTPUT_PUT(output, store_put_number, "started_boottime_ns", output->ticks.read_boottime);
+	OUTPUT_PUT(output, store_put_number, "duration_ns", out->duration);
+	OUTPUT_PUT(output, store_put_number, "rings", session->rings.all.count);
+	OUTPUT_PUT(output, store_put_number, "ring_bytes", session->rings.all.at[0]->bytes);
+	OUTPUT_PUT(output, store_put_number, "ticks_per_second", ticks_per_second(&output->ticks));
+	OUTPUT_PUT(output, store_put_number, "leftover", session->options->leftover);
+	OUTPUT_PUT(output, store_put_number, "spilled_bytes", spill_bytes(session->rings.spill));
+	OUTPUT_PUT(output, store_put_number, "paused", session->rings.paused);
+	OUTPUT_PUT(output, store_put_number, "rebooted", output->ticks.foreign);
+	OUTPUT_PUT(output, store_put_number, "records", output->total_events);
 	if (first) {
-		output_fail(output, store_put_text(output->store, "executable", first->executable));
-		output_fail(output, store_put_text(output->store, "command", first->command));
-		output_fail(output, store_put_number(output->store, "depth", first->ring->depth));
+		OUTPUT_PUT(output, store_put_text, "executable", first->executable);
+		OUTPUT_PUT(output, store_put_text, "command", first->command);
+		OUTPUT_PUT(output, store_put_number, "depth", first->ring->depth);
 	}
 	put_machine(output);
 }
@@ -430,8 +422,7 @@ static struct sym *make_symbolizer(struct session *session)
 	struct shiny_err *err = sym_create(&session->symbols, &sym);
 
 	if (err && session->symbols.type_rules) {
-		output_fail(&session->output,
-			    store_put_note(session->output.store, 0, err->message));
+		OUTPUT_PUT(&session->output, store_put_note, 0, err->message);
 		shiny_err_free(err);
 		session->symbols.type_rules = NULL;
 		err = sym_create(&session->symbols, &sym);
@@ -468,7 +459,7 @@ void finish_session(struct session *session, struct sidecar_summary *out)
 
 		process_settle(output, p);
 		if (process_early(p))
-			output_fail(output, store_drop_pages(output->store, p->id));
+			OUTPUT_PUT(output, store_drop_pages, p->id);
 		if (end > out->duration)
 			out->duration = end;
 	}

@@ -17,7 +17,7 @@ void root_names_put(struct output *output, struct sym_module **modules)
 			continue;
 		name = offset ? mem_format("%s+0x%" PRIx64, symbol, offset) : mem_text(symbol);
 		row.name = name;
-		output_fail(output, store_put_root(output->store, &row));
+		OUTPUT_PUT(output, store_put_root, &row);
 		free(name);
 	}
 }

@@ -207,7 +207,7 @@ static void put_rows(struct output *output, const struct class_words *words, uin
 		for (next = first + 1; next < count && same_word(word, &words->at[next]);)
 			next++;
 		row.bytes = (next - first) * WORD_BYTES;
-		output_fail(output, store_put_member(output->store, &row));
+		OUTPUT_PUT(output, store_put_member, &row);
 	}
 }
 

@@ -31,7 +31,7 @@ bool unprobed_probe(const struct rings *rings, struct output *output)
 					  "not recorded, since it had not been probed. It is "
 					  "now: the next recording has them",
 					  ring->executable);
-			output_fail(output, store_put_note(output->store, 0, note));
+			OUTPUT_PUT(output, store_put_note, 0, note);
 			free(note);
 			any = true;
 		}

@@ -17,7 +17,7 @@
 static void put_unseen(struct output *output, char *note)
 {
 	output->noticed.unseen_heaps++;
-	output_fail(output, store_put_note(output->store, 0, note));
+	OUTPUT_PUT(output, store_put_note, 0, note);
 	free(note);
 }
 

@@ -199,7 +199,7 @@ static void mark(struct wrapper_search *w, uint32_t stack)
 		if (w->wrapper[frame])
 			continue;
 		w->wrapper[frame] = true;
-		output_fail(w->output, store_put_wrapper(w->output->store, frame + 1));
+		OUTPUT_PUT(w->output, store_put_wrapper, frame + 1);
 	}
 }
 
@@ -209,7 +209,7 @@ static void put_names(struct output *output, const struct sym *sym)
 	const char *name;
 
 	for (size_t i = 0; !output->err && (name = sym_wrapper_rule(sym, i)); i++)
-		output_fail(output, store_put_boring(output->store, name));
+		OUTPUT_PUT(output, store_put_boring, name);
 }
 
 void wrappers_find(const struct people *people, struct output *output, const struct sym *sym,

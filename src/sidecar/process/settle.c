@@ -77,7 +77,7 @@ void process_settle(struct output *output, struct process *p)
 			row.live_bytes += count.pages.at[i].bytes;
 		}
 		/* finish.c drops the pages of processes that ended before the session */
-		output_fail(output, store_put_page(output->store, &row));
+		OUTPUT_PUT(output, store_put_page, &row);
 	}
 	free(count.pages.at);
 	registry_deinit(&p->registry);

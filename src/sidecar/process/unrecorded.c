@@ -133,7 +133,7 @@ static void put(struct output *output, enum shiny_unrecorded why, const char *de
 	row->reason = reasons[why].word;
 	row->text = text;
 	row->choice = reasons[why].choice;
-	output_fail(output, store_put_unrecorded(output->store, row));
+	OUTPUT_PUT(output, store_put_unrecorded, row);
 	free(text);
 	free(executable);
 }

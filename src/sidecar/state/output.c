@@ -70,7 +70,7 @@ void output_put_process(struct output *output, const struct process *p)
 		return;
 	if (status >= 0 && !p->replaced)
 		row.status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
-	output_fail(output, store_put_process(output->store, &row));
+	OUTPUT_PUT(output, store_put_process, &row);
 }
 
 void output_put_stream(struct output *output, struct stream *stream, uint64_t end)
@@ -84,7 +84,7 @@ void output_put_stream(struct output *output, struct stream *stream, uint64_t en
 				    .end = end ? ticks_ns(&output->ticks, end) : 0,
 				    .nested = stream->nested };
 
-	output_fail(output, store_put_thread(output->store, &row));
+	OUTPUT_PUT(output, store_put_thread, &row);
 	stream->changed = false;
 }
 

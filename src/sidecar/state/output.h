@@ -57,6 +57,8 @@ struct output {
 
 /* Remembers the first error; frees others. */
 void output_fail(struct output *output, struct shiny_err *err);
+/* Writes a row: OUTPUT_PUT(output, store_put_note, process, text). */
+#define OUTPUT_PUT(output, put, ...) output_fail(output, put((output)->store, __VA_ARGS__))
 /* Passes the events to the store; call before it commits or ends. */
 void output_flush_events(struct output *output);
 /* Does the same, and makes room for more; call when `next_event` is at the end. */

@@ -261,7 +261,7 @@ static void put_segment(struct mappings_watch *watch, struct output *output, str
 
 	if (row.ended && row.ended <= row.born)
 		row.ended = row.born + 1;
-	output_fail(output, store_put_segment(output->store, &row));
+	OUTPUT_PUT(output, store_put_segment, &row);
 	g->changed = false;
 }
 
@@ -362,21 +362,18 @@ void mappings_finish(const struct people *people, struct output *output,
 		judge_process(&judge, p);
 		put_process(people->memory, output, p);
 		if (p->memory->segments.corrected)
-			output_fail(output,
-				    store_put_counter(output->store, p->id, "SEGMENTS_CORRECTED",
-						      "note", p->memory->segments.corrected,
-						      "changes of mapped memory that no call told "
-						      "of: /proc/PID/smaps did"));
+			OUTPUT_PUT(output, store_put_counter, p->id, "SEGMENTS_CORRECTED", "note",
+				   p->memory->segments.corrected,
+				   "changes of mapped memory that no call told "
+				   "of: /proc/PID/smaps did");
 	}
 	if (watch->brief_dropped)
-		output_fail(
-			output,
-			store_put_counter(output->store, 0, "SEGMENTS_BRIEF", "note",
-					  watch->brief_dropped,
-					  "mappings that came and went between two samples, beyond "
-					  "those kept: only their calls are in the session"));
-	output_fail(output, store_put_number(output->store, "memory_period_ns", watch->period));
-	output_fail(output, store_put_number(output->store, "memory_samples", watch->samples));
-	output_fail(output, store_put_number(output->store, "memory_cost_ns", watch->cost));
-	output_fail(output, store_put_number(output->store, "memory_longest_ns", watch->longest));
+		OUTPUT_PUT(output, store_put_counter, 0, "SEGMENTS_BRIEF", "note",
+			   watch->brief_dropped,
+			   "mappings that came and went between two samples, beyond "
+			   "those kept: only their calls are in the session");
+	OUTPUT_PUT(output, store_put_number, "memory_period_ns", watch->period);
+	OUTPUT_PUT(output, store_put_number, "memory_samples", watch->samples);
+	OUTPUT_PUT(output, store_put_number, "memory_cost_ns", watch->cost);
+	OUTPUT_PUT(output, store_put_number, "memory_longest_ns", watch->longest);
 }

@@ -128,7 +128,7 @@ static bool sample_again(struct mappings_watch *watch, struct output *output, st
 	if (!m->seen.process || memcmp(&watch->sample_still, &m->before, sizeof(m->before)))
 		return false;
 	m->seen.time = ticks_ns(&output->ticks, ticks_now(&output->ticks));
-	output_fail(output, store_put_memory(output->store, &m->seen));
+	OUTPUT_PUT(output, store_put_memory, &m->seen);
 	watch->samples++;
 	return true;
 }
@@ -239,10 +239,10 @@ static void note_refused(struct output *output, struct process *p)
 	if (p->memory->refused)
 		return;
 	p->memory->refused = true;
-	output_fail(output, store_put_note(output->store, p->id,
-					   "its memory could not be looked into: /proc/PID/smaps "
-					   "is refused to this user; of what "
-					   "is resident only the sum is known"));
+	OUTPUT_PUT(output, store_put_note, p->id,
+		   "its memory could not be looked into: /proc/PID/smaps "
+		   "is refused to this user; of what "
+		   "is resident only the sum is known");
 }
 
 /* Applies the list, and asks for the pages of areas that hold several segments. */

@@ -376,7 +376,7 @@ static void put_portions(struct output *output, struct vm_segment *g, const stru
 
 		if (!memcmp(&now[i], &g->last[i], sizeof(now[i])))
 			continue;
-		output_fail(output, store_put_residency(output->store, &row));
+		OUTPUT_PUT(output, store_put_residency, &row);
 		g->last[i] = now[i];
 	}
 }
@@ -460,7 +460,7 @@ void residency_put(struct mappings_watch *watch, struct output *output, struct p
 	}
 	put_remainder(watch, output, p, &rest, now, ns);
 	row.cost = watch->sample_cost;
-	output_fail(output, store_put_memory(output->store, &row));
+	OUTPUT_PUT(output, store_put_memory, &row);
 	row.cost = 0;
 	m->seen = row;
 	m->before = watch->sample_still;

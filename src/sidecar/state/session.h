@@ -30,14 +30,14 @@ struct session {
 	struct output output;
 	struct rings rings;
 	struct people people;
-	struct sym_options symbols;  /* for the two symbolizers */
-	struct resolve_ahead *ahead; /* NULL: call sites are typed at the end only */
-	struct accesses *accesses;   /* NULL: none can be recorded */
-	struct snapshot_queue *asked;	      /* NULL: no request for a heap snapshot yet */
-	struct snapshot_taker *snapshots;     /* NULL: not served yet */
-	uint64_t committed;   /* committed events */
-	unsigned write_tries; /* tries of failed writes since the last commit */
-	bool given_up;	      /* failed writes are not tried again */
+	struct sym_options symbols;	  /* for the two symbolizers */
+	struct resolve_ahead *ahead;	  /* NULL: call sites are typed at the end only */
+	struct accesses *accesses;	  /* NULL: none can be recorded */
+	struct snapshot_queue *asked;	  /* NULL: no request for a heap snapshot yet */
+	struct snapshot_taker *snapshots; /* NULL: not served yet */
+	uint64_t committed;		  /* committed events */
+	unsigned write_tries;		  /* tries of failed writes since the last commit */
+	bool given_up;			  /* failed writes are not tried again */
 };
 
 #endif

@@ -214,7 +214,7 @@ $(O)/shinyctl: $(O)/$(MAIN_C:.c=.o) $(O)/outside.a
 	$(Q)$(CC) $(SANFLAGS) $(HARDLINK) $(LDFLAGS) -rdynamic -o $@ $^ $(LIBS:-ljemalloc=-l:libjemalloc_pic.a)
 
 # manual pages and completions: what `shinyctl help` says, in other forms
-VERBS      := $(shell sed -n 's/^SHINY_[A-Z]*.[A-Z]*, \([a-z]*\),.*/\1/p' src/ctl/verbs.def)
+VERBS      := $(shell sed -nE 's/^SHINY_(VERB|ROWS).[A-Z]*, ([a-z]*),.*/\2/p' src/ctl/verbs.def)
 MAN        := $(O)/man/shinyctl.1 $(VERBS:%=$(O)/man/shinyctl-%.1)
 COMPLETION := $(addprefix $(O)/completion/shinyctl.,bash zsh fish)
 docs: $(MAN) $(COMPLETION)

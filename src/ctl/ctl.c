@@ -13,7 +13,7 @@ void ctl_document(struct ctl *ctl)
 {
 	json_init(&ctl->json, ctl->style.out);
 	json_object(&ctl->json, NULL);
-	json_text(&ctl->json, "verb", verbs[ctl->options.verb].name);
+	json_text(&ctl->json, "verb", questions[ctl->options.question].document);
 	json_text(&ctl->json, "version", SHINY_VERSION_TEXT);
 }
 

@@ -7,20 +7,27 @@
 #include "../base/nearest.h"
 
 #define ON(verb) (UINT64_C(1) << VERB_##verb)
-/* every verb with the input SESSION */
-#define SHINY_VERB(ID, name, operands, least, most, rest, input, group) \
-	| (uint64_t)(VERB_READS_##input == VERB_READS_SESSION) << VERB_##ID
+/* every verb and question with the input SESSION */
+#define IF_SESSION(ID, input) | (uint64_t)(VERB_READS_##input == VERB_READS_SESSION) << VERB_##ID
+#define SHINY_VERB(ID, name, operands, least, most, rest, input, group) IF_SESSION(ID, input)
+#define SHINY_BODY(ID, body, verb, document, input) IF_SESSION(ID, input)
 enum { READS = UINT64_C(0)
 #include "verbs.def"
 };
-#undef SHINY_VERB
-#define SHINY_VERB(ID, name, operands, least, most, rest, input, group)
-#define SHINY_ROWS(ID, name, operands, least, most, rest, input, group) | UINT64_C(1) << VERB_##ID
+#define SHINY_ROWS(ID, name, operands, least, most, rest, input, group) | ON(ID)
+#define SHINY_BODY(ID, body, verb, document, input) IF_SESSION(ID, input)
 enum { ROWS = UINT64_C(0)
 #include "verbs.def"
 };
-#undef SHINY_VERB
-_Static_assert(VERB_COUNT <= 64, "option_spec.verbs has a bit for each");
+_Static_assert(QUESTION_COUNT <= 64, "option_spec.verbs has a bit for each");
+
+const struct question questions[QUESTION_COUNT] = {
+#define SHINY_VERB(ID, word, operands, least, most, rest, input, group) \
+	[VERB_##ID] = { VERB_##ID, OPT_COUNT, #word },
+#define SHINY_BODY(ID, body, verb, document, input) \
+	[VERB_##ID] = { VERB_##verb, OPT_##ID, document },
+#include "verbs.def"
+};
 
 /* columns of variables.def as constants, for initializers */
 #define SHINY_ENV(variable, field, type, def, words) enum { KIND_##variable = VALUE_##type };
@@ -54,14 +61,104 @@ static const char *allowed_of(const struct option_spec *spec)
 	return spec->env >= 0 ? env_specs[spec->env].allowed : spec->allowed;
 }
 
-static struct shiny_err *unknown(enum verb_id verb, const char *word)
+uint64_t questions_of(enum verb_id verb)
+{
+	uint64_t all = 0;
+
+	for (size_t q = 0; q < QUESTION_COUNT; q++)
+		all |= (uint64_t)(questions[q].verb == verb) << q;
+	return all;
+}
+
+/* Returns the option `--name` or `--name=value` of one of these verbs; OPT_COUNT: there is none. */
+static enum option_id find_long(uint64_t asked, const char *word)
+{
+	size_t i = 0, length = strcspn(word + 2, "=");
+
+	while (i < OPT_COUNT && (!(option_specs[i].verbs & asked) ||
+				 strlen(option_specs[i].name) != length ||
+				 strncmp(option_specs[i].name, word + 2, length) != 0))
+		i++;
+	return (enum option_id)i;
+}
+
+static enum option_id find_short(uint64_t asked, char letter)
+{
+	size_t i = 0;
+
+	while (i < OPT_COUNT &&
+	       (!(option_specs[i].verbs & asked) || option_specs[i].letter != letter))
+		i++;
+	return (enum option_id)i;
+}
+
+/* True if the value of the option, or of the last letter, is the next argument. */
+static bool takes_next(uint64_t asked, const char *word)
+{
+	enum option_id id = word[1] == '-' ? find_long(asked, word) : OPT_COUNT;
+
+	if (word[1] == '-')
+		return id < OPT_COUNT && option_specs[id].kind != VALUE_FLAG && !strchr(word, '=');
+	for (word++; *word; word++) {
+		id = find_short(asked, *word);
+		if (id < OPT_COUNT && option_specs[id].kind != VALUE_FLAG)
+			return !word[1];
+	}
+	return false;
+}
+
+/* Returns the question of the first option that asks one, else the verb's own. */
+static enum verb_id question_of(enum verb_id verb, int argc, char **argv)
+{
+	uint64_t asked = questions_of(verb);
+
+	for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		bool is_long = strncmp(argv[i], "--", 2) == 0, is_short = !is_long && *argv[i] == '-';
+		enum option_id id = is_long ? find_long(asked, argv[i])
+				    : is_short ? find_short(asked, argv[i][1])
+					       : OPT_COUNT;
+
+		for (size_t q = VERB_COUNT; id < OPT_COUNT && q < QUESTION_COUNT; q++)
+			if (questions[q].verb == verb && questions[q].option == id)
+				return (enum verb_id)q;
+		if (is_long || is_short)
+			i += takes_next(asked, argv[i]);
+	}
+	return verb;
+}
+
+/* Returns the error for an option of another question of the verb; NULL: it is of none. */
+static struct shiny_err *misplaced(const struct options *o, const char *word)
+{
+	uint64_t asked = questions_of(o->verb);
+	enum option_id id = word[1] == '-' ? find_long(asked, word) : find_short(asked, word[1]);
+
+	if (id == OPT_COUNT)
+		return NULL;
+	if (o->question != o->verb)
+		return shiny_err(SHINY_ERR_USAGE, "%s: --%s does not go with --%s",
+				 verbs[o->verb].name, option_specs[id].name,
+				 option_specs[questions[o->question].option].name);
+	for (size_t q = VERB_COUNT; q < QUESTION_COUNT; q++)
+		if (option_specs[id].verbs & asked & UINT64_C(1) << q)
+			return shiny_err(SHINY_ERR_USAGE, "%s: --%s needs --%s",
+					 verbs[o->verb].name, option_specs[id].name,
+					 option_specs[questions[q].option].name);
+	return NULL;
+}
+
+static struct shiny_err *unknown(const struct options *o, const char *word)
 {
 	const char *names[OPT_COUNT + 1], *near;
+	enum verb_id verb = o->verb;
 	char name[64];
 	size_t count = 0;
+	struct shiny_err *err = misplaced(o, word);
 
+	if (err)
+		return err;
 	for (size_t i = 0; i < OPT_COUNT; i++)
-		if (option_specs[i].verbs >> verb & 1)
+		if (option_specs[i].verbs & questions_of(verb))
 			names[count++] = option_specs[i].name;
 	names[count++] = "help";
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
@@ -112,50 +209,42 @@ static struct shiny_err *need_value(enum verb_id verb, const struct option_spec 
 static struct shiny_err *parse_long(struct options *o, const char *word, const char *next,
 				    bool *taken)
 {
-	size_t length = strcspn(word + 2, "=");
-	const char *value = word[2 + length] ? word + 3 + length : NULL;
+	const char *equals = strchr(word, '='), *value = equals ? equals + 1 : NULL;
+	enum option_id id = find_long(UINT64_C(1) << o->question, word);
+	const struct option_spec *spec = &option_specs[id];
 
-	for (size_t i = 0; i < OPT_COUNT; i++) {
-		const struct option_spec *spec = &option_specs[i];
-
-		if (!(spec->verbs >> o->verb & 1) || strlen(spec->name) != length ||
-		    strncmp(spec->name, word + 2, length) != 0)
-			continue;
-		if (spec->kind == VALUE_FLAG) {
-			if (value)
-				return shiny_err(SHINY_ERR_USAGE, "%s: --%s takes no value",
-						 verbs[o->verb].name, spec->name);
-			return set(o, i, "");
-		}
-		if (!value) {
-			if (!next)
-				return need_value(o->verb, spec);
-			*taken = true;
-			value = next;
-		}
-		return set(o, i, value);
+	if (id == OPT_COUNT)
+		return unknown(o, word);
+	if (spec->kind == VALUE_FLAG) {
+		if (value)
+			return shiny_err(SHINY_ERR_USAGE, "%s: --%s takes no value",
+					 verbs[o->verb].name, spec->name);
+		return set(o, id, "");
 	}
-	return unknown(o->verb, word);
+	if (!value) {
+		if (!next)
+			return need_value(o->verb, spec);
+		*taken = true;
+		value = next;
+	}
+	return set(o, id, value);
 }
 
 static struct shiny_err *parse_short(struct options *o, const char *word, const char *next,
 				     bool *taken)
 {
 	for (const char *p = word + 1; *p; p++) {
+		enum option_id i = find_short(UINT64_C(1) << o->question, *p);
 		struct shiny_err *err;
-		size_t i;
 
 		if (*p == 'h') {
 			o->help = true;
 			continue;
 		}
-		for (i = 0; i < OPT_COUNT; i++)
-			if ((option_specs[i].verbs >> o->verb & 1) && option_specs[i].letter == *p)
-				break;
 		if (i == OPT_COUNT) {
 			char name[3] = {'-', *p, 0};
 
-			return unknown(o->verb, name);
+			return unknown(o, name);
 		}
 		if (option_specs[i].kind == VALUE_FLAG) {
 			err = set(o, i, "");
@@ -175,8 +264,9 @@ static struct shiny_err *parse_short(struct options *o, const char *word, const 
 
 struct shiny_err *options_parse(enum verb_id verb, int argc, char **argv, struct options *out)
 {
-	struct options o = {.verb = verb, .operands = argv};
 	const struct verb *v = &verbs[verb];
+	enum verb_id question = v->rest_is_program ? verb : question_of(verb, argc, argv);
+	struct options o = { .verb = verb, .question = question, .operands = argv };
 	struct shiny_err *err;
 	int i;
 
@@ -184,7 +274,7 @@ struct shiny_err *options_parse(enum verb_id verb, int argc, char **argv, struct
 		const struct option_spec *spec = &option_specs[id];
 		char why[160];
 
-		if (spec->env >= 0 || !(spec->verbs >> verb & 1) || !spec->fallback[0])
+		if (spec->env >= 0 || !(spec->verbs >> question & 1) || !spec->fallback[0])
 			continue;
 		o.text[id] = spec->fallback;
 		if (!value_parse(spec->kind, spec->allowed, spec->fallback, &o.number[id], why,

@@ -31,7 +31,7 @@ enum option_id {
 };
 
 struct option_spec {
-	uint64_t verbs; /* bit VERB_*: the verb has it */
+	uint64_t verbs; /* bit VERB_*: that verb or question has it */
 	const char *name;
 	char letter;
 	enum value_kind kind;
@@ -42,8 +42,20 @@ extern const struct option_spec option_specs[OPT_COUNT];
 
 enum { OPTIONS_LISTED = 64 };
 
+/* What a verb is asked: by itself, its own question; else that of one of its options. */
+struct question {
+	enum verb_id verb;
+	enum option_id option; /* asks it; OPT_COUNT: none */
+	const char *document;  /* the name of what --json prints */
+};
+extern const struct question questions[QUESTION_COUNT]; /* the verbs', then those of options */
+
+/* Returns all questions of a verb, as in option_spec.verbs. */
+uint64_t questions_of(enum verb_id verb);
+
 struct options {
 	enum verb_id verb;
+	enum verb_id question;
 	bool help;               /* --help or -h was given: nothing else was checked */
 	bool given[OPT_COUNT];
 	const char *text[OPT_COUNT]; /* as written; if not given the default, or NULL */

@@ -76,9 +76,5 @@ static struct shiny_err *run_rows(struct ctl *ctl, const struct verb_body *verb)
 
 struct shiny_err *verb_body_run(struct ctl *ctl, const struct verb_body *verb)
 {
-	if (verb->run)
-		return verb->run(ctl);
-	while (verb->other && ctl->options.given[verb->when])
-		verb = verb->other;
-	return run_rows(ctl, verb);
+	return verb->run ? verb->run(ctl) : run_rows(ctl, verb);
 }

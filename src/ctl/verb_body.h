@@ -26,9 +26,6 @@ struct verb_body {
 	void (*below)(struct ctl *ctl, const void *result);
 	/* Prints the text itself; NULL: `above`, the table and `below` are the text. */
 	struct shiny_err *(*print)(struct ctl *ctl, const struct answer *answer);
-	/* With the option `when` the verb is another one; NULL: never. */
-	enum option_id when;
-	const struct verb_body *other;
 	bool prints_csv; /* `print` does it; else it is the list "rows" */
 	const char *next;			       /* the command that goes on */
 	const char *(*next_of)(const struct ctl *ctl); /* chooses it; NULL: it is `next` */

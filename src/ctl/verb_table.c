@@ -3,16 +3,16 @@
 
 #define SHINY_VERB(ID, name, operands, least, most, rest, input, group) \
 	extern const struct verb_body verb_##name;
+#define SHINY_BODY(ID, body, verb, document, input) extern const struct verb_body verb_##body;
 #include "verbs.def"
-#undef SHINY_VERB
 
-const struct verb_body *const verb_table[VERB_COUNT] = {
-#define SHINY_VERB(ID, name, operands, least, most, rest, input, group) &verb_##name,
+const struct verb_body *const verb_table[QUESTION_COUNT] = {
+#define SHINY_VERB(ID, name, operands, least, most, rest, input, group) [VERB_##ID] = &verb_##name,
+#define SHINY_BODY(ID, body, verb, document, input) [VERB_##ID] = &verb_##body,
 #include "verbs.def"
-#undef SHINY_VERB
 };
 
 struct shiny_err *verb_table_run(struct ctl *ctl)
 {
-	return verb_body_run(ctl, verb_table[ctl->options.verb]);
+	return verb_body_run(ctl, verb_table[ctl->options.question]);
 }

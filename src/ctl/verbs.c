@@ -11,5 +11,4 @@ const struct verb verbs[VERB_COUNT] = {
 	  .input = VERB_READS_##what,                            \
 	  .group = VERBS_##part },
 #include "verbs.def"
-#undef SHINY_VERB
 };

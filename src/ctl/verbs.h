@@ -10,12 +10,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* The verbs; and from VERB_COUNT on, up to QUESTION_COUNT, what their options make of them. */
 enum verb_id {
 #define SHINY_VERB(ID, name, operands, least, most, rest, input, group) \
 	VERB_##ID,
 #include "verbs.def"
-#undef SHINY_VERB
-	VERB_COUNT
+	VERB_COUNT,
+	VERB_LAST = VERB_COUNT - 1,
+#define SHINY_BODY(ID, body, verb, document, input) VERB_##ID,
+#include "verbs.def"
+	QUESTION_COUNT
 };
 
 enum verb_group {

@@ -66,6 +66,12 @@ static void test_good(void)
 	number("mixed_limit", o.number[OPT_LIMIT], 5);
 	text_is("default", o.text[OPT_TYPES_SORT], "live");
 
+	text_is("question", parse(VERB_TYPES, "f --symbols d --members T", &o), NULL);
+	number("question_of", o.question, VERB_MEMBERS);
+	text_is("question_ended", parse(VERB_TYPES, "-- --members", &o), NULL);
+	text_is("question_is_a_value", parse(VERB_TYPES, "f --match --members", &o), NULL);
+	number("question_is_not_of_a_value", o.question, VERB_TYPES);
+
 	text_is("by_sites", parse(VERB_SITES, "f --by file", &o), NULL);
 	number("by_sites_number", o.number[OPT_SITES_BY], 2);
 	text_is("by_tree", parse(VERB_TREE, "f --by site --threshold 5%", &o), NULL);
@@ -99,6 +105,9 @@ static void test_bad(void)
 	refused("choice", VERB_RUN, "--on-full dorp x",
 		"run: --on-full 'dorp': it takes wait or drop; the nearest is drop");
 	refused("flag_value", VERB_RUN, "--force=1 x", "run: --force takes no value");
+	refused("needs", VERB_TYPES, "f --symbols d", "types: --symbols needs --members");
+	refused("does_not_go", VERB_TYPES, "f --by type --members T",
+		"types: --by does not go with --members");
 	refused("too_many", VERB_TYPES, "a b", "types: 'b' is one argument too many");
 	refused("too_few", VERB_TYPES, "", "types: it needs FILE");
 	refused("no_program", VERB_RUN, "-q", "run: it needs [--] PROGRAM [ARGUMENT...]");
@@ -109,7 +118,7 @@ static void test_bad(void)
  * parse. */
 static void test_tables(void)
 {
-	for (size_t v = 0; v < VERB_COUNT; v++)
+	for (size_t v = 0; v < QUESTION_COUNT; v++)
 		for (size_t i = 0; i < OPT_COUNT; i++)
 			for (size_t j = i + 1; j < OPT_COUNT; j++) {
 				const struct option_spec *a = &option_specs[i],
@@ -121,7 +130,7 @@ static void test_tables(void)
 				    (a->letter && a->letter == b->letter) || a->letter == 'h') {
 					printf("not ok tables: %s has --%s and --%s for one name "
 					       "or letter\n",
-					       verbs[v].name, a->name, b->name);
+					       questions[v].document, a->name, b->name);
 					failures++;
 				}
 			}

@@ -203,7 +203,7 @@ static void option_line(const struct style *style, enum verb_id verb,
 	snprintf(name, sizeof(name), "%s--%s%s%s", letter, spec->name, flag ? "" : " ",
 		 flag ? "" : spec->arg);
 	help_option(verb, spec, &part);
-	help_option_takes(spec, takes);
+	help_option_takes(verb, spec, takes);
 	definition(style, name, &part, takes, OPTION_COLUMN);
 }
 
@@ -231,7 +231,7 @@ void help_verb(const struct style *style, enum verb_id verb)
 	if (help_section(text, "DESCRIPTION", &parts))
 		section(style, parts);
 	for (size_t i = 0; i < OPT_COUNT; i++) {
-		if (!(option_specs[i].verbs >> verb & 1))
+		if (!(option_specs[i].verbs & questions_of(verb)))
 			continue;
 		if (!any)
 			heading(style, "Options");

@@ -8,11 +8,6 @@
 
 enum { LINE = 200 };
 
-static bool accepts(size_t verb, const struct option_spec *spec)
-{
-	return spec->verbs >> verb & 1;
-}
-
 /* Prints the words of a choice, separated by `between`. */
 static void choices(FILE *out, const struct option_spec *spec, char between)
 {
@@ -34,7 +29,7 @@ static void bash_choices(FILE *out)
 {
 	for (size_t i = 0; i < OPT_COUNT; i++)
 		for (size_t v = 0; v < VERB_COUNT && option_specs[i].kind == VALUE_CHOICE; v++) {
-			if (!accepts(v, &option_specs[i]))
+			if (!help_offers((enum verb_id)v, &option_specs[i]))
 				continue;
 			fprintf(out, "\t%s--%s) COMPREPLY=($(compgen -W '", verbs[v].name,
 				option_specs[i].name);
@@ -68,7 +63,7 @@ static void bash(FILE *out)
 	for (size_t v = 0; v < VERB_COUNT; v++) {
 		fprintf(out, "\t%s) options='", verbs[v].name);
 		for (size_t i = 0; i < OPT_COUNT; i++)
-			if (accepts(v, &option_specs[i]))
+			if (help_offers((enum verb_id)v, &option_specs[i]))
 				fprintf(out, "--%s ", option_specs[i].name);
 		fputs("--help' ;;\n", out);
 	}
@@ -173,7 +168,7 @@ static void zsh(FILE *out)
 		fprintf(out, "\t%s)\n\t\t_arguments '(-h --help)'{-h,--help}'[help]'",
 			verbs[v].name);
 		for (size_t i = 0; i < OPT_COUNT; i++)
-			if (accepts(v, &option_specs[i]))
+			if (help_offers((enum verb_id)v, &option_specs[i]))
 				zsh_option(out, v, &option_specs[i]);
 		if (verbs[v].rest_is_program)
 			fputs(" \\\n\t\t\t'*::program:_normal' ;;\n", out);
@@ -202,7 +197,7 @@ static void fish(FILE *out)
 		for (size_t i = 0; i < OPT_COUNT; i++) {
 			const struct option_spec *spec = &option_specs[i];
 
-			if (!accepts(v, spec))
+			if (!help_offers((enum verb_id)v, spec))
 				continue;
 			fprintf(out,
 				"complete -c shinyctl -n '__fish_seen_subcommand_from %s' -l %s",

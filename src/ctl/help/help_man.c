@@ -146,7 +146,7 @@ static void options(FILE *out, enum verb_id verb)
 		struct help_part part = { 0 };
 		char takes[HELP_TAKES];
 
-		if (!(spec->verbs >> verb & 1))
+		if (!(spec->verbs & questions_of(verb)))
 			continue;
 		fputs(any ? ".TP\n" : ".SH OPTIONS\n.TP\n", out);
 		any = true;
@@ -163,7 +163,7 @@ static void options(FILE *out, enum verb_id verb)
 		putc('\n', out);
 		help_option(verb, spec, &part);
 		roff_words(out, part.text, part.text_bytes);
-		help_option_takes(spec, takes);
+		help_option_takes(verb, spec, takes);
 		takes_line(out, takes);
 	}
 }
@@ -211,10 +211,9 @@ static void member(void *out, const char *path, const struct field *field)
 /* Prints the JSON members of the verb; shinyctl(1) has those that all documents share. */
 static void members(FILE *out, enum verb_id verb, const char *text)
 {
-	const struct verb_body *body = verb_table[verb];
 	struct help_section parts;
 
-	if (!help_section(text, "JSON", &parts) && !body->fields)
+	if (!help_section(text, "JSON", &parts) && !verb_table[verb]->fields)
 		return;
 	fputs(".SH JSON\nThe members that \\fB\\-\\-json\\fR prints. Section FORMATS of\n"
 	      ".BR shinyctl (1)\nsays what they have in common",
@@ -223,13 +222,14 @@ static void members(FILE *out, enum verb_id verb, const char *text)
 		      ? ", and what SUMS, losses, lost and complete are.\n"
 		      : ".\n",
 	      out);
-	if (!body->fields)
-		section(out, parts, false);
-	for (; body && body->fields; body = body->other) {
-		answer_members(body->fields, member, out);
-		if (body->other)
+	section(out, parts, false);
+	for (size_t q = 0; q < QUESTION_COUNT; q++) {
+		if (questions[q].verb != verb || !verb_table[q]->fields)
+			continue;
+		if (q != verb)
 			fprintf(out, ".PP\nWith \\fB\\-\\-%s\\fR, instead of these:\n",
-				option_specs[body->when].name);
+				option_specs[questions[q].option].name);
+		answer_members(verb_table[q]->fields, member, out);
 	}
 }
 

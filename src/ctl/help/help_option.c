@@ -36,14 +36,32 @@ static void takes(enum value_kind kind, const char *allowed, const char *fallbac
 		snprintf(out + at, HELP_TAKES - at, "%s%s", at ? "; " : "", variable);
 }
 
-void help_option_takes(const struct option_spec *spec, char out[HELP_TAKES])
+void help_option_takes(enum verb_id verb, const struct option_spec *spec, char out[HELP_TAKES])
 {
 	const struct env_spec *env = spec->env >= 0 ? &env_specs[spec->env] : NULL;
+	const struct option_spec *with = spec;
+	size_t at;
 
 	if (env)
 		takes(env->kind, env->allowed, env->fallback, env->name, out);
 	else
 		takes(spec->kind, spec->allowed, spec->fallback, NULL, out);
+	at = strlen(out);
+	for (size_t q = VERB_COUNT; !(spec->verbs >> verb & 1) && q < QUESTION_COUNT; q++)
+		if (questions[q].verb == verb && spec->verbs >> q & 1)
+			with = &option_specs[questions[q].option];
+	if (with != spec)
+		snprintf(out + at, HELP_TAKES - at, "%swith --%s", at ? "; " : "", with->name);
+}
+
+bool help_offers(enum verb_id verb, const struct option_spec *spec)
+{
+	bool other = false;
+
+	for (size_t i = 0; i < OPT_COUNT; i++)
+		other |= option_specs[i].verbs >> verb & 1 &&
+			 strcmp(option_specs[i].name, spec->name) == 0;
+	return spec->verbs >> verb & 1 || (spec->verbs & questions_of(verb) && !other);
 }
 
 void help_variable_takes(const struct env_spec *spec, char out[HELP_TAKES])

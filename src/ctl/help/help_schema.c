@@ -13,32 +13,47 @@ static const struct field document_fields[] = {
 };
 /* clang-format on */
 
-static void put_document(struct json *json, const struct verb_body *body)
+static void put_document(struct json *json, size_t question)
 {
-	const struct field *const arrays[] = { document_fields, body->fields, losses_fields, NULL };
+	const struct field *const arrays[] = { document_fields, verb_table[question]->fields,
+					       losses_fields, NULL };
 
 	json_text(json, "type", "object");
-	answer_schema(json, arrays);
+	if (arrays[1]) {
+		answer_schema(json, arrays);
+		return;
+	}
+	json_object(json, "properties"); /* of this document only its name is told */
+	json_object_line(json, "verb");
+	json_text(json, "const", questions[question].document);
+	json_end(json);
+	json_end(json);
 }
 
 bool help_schema(FILE *out, enum verb_id verb)
 {
-	const struct verb_body *body = verb_table[verb];
+	size_t count = 0, with_fields = 0;
 	struct json json;
 
-	if (!body->fields)
+	for (size_t q = 0; q < QUESTION_COUNT; q++) {
+		count += questions[q].verb == verb;
+		with_fields += questions[q].verb == verb && verb_table[q]->fields;
+	}
+	if (!with_fields)
 		return false;
 	json_init(&json, out);
 	json_object(&json, NULL);
 	json_text(&json, "$schema", "https://json-schema.org/draft/2020-12/schema");
 	json_text(&json, "title", verbs[verb].name);
-	if (!body->other) {
-		put_document(&json, body);
+	if (count == 1) {
+		put_document(&json, verb);
 	} else {
 		json_array(&json, "oneOf");
-		for (; body; body = body->other) {
+		for (size_t q = 0; q < QUESTION_COUNT; q++) {
+			if (questions[q].verb != verb)
+				continue;
 			json_object(&json, NULL);
-			put_document(&json, body);
+			put_document(&json, q);
 			json_end(&json);
 		}
 		json_end(&json);

@@ -78,7 +78,7 @@ static void print_snapshots(struct ctl *ctl, const void *result)
 		units_count(UNITS_BUF, growth->unchanged));
 }
 
-static const struct verb_body edges = {
+const struct verb_body verb_edges = {
 	.fields = edge_growth_fields,
 	.size = sizeof(struct edge_growth),
 	.load = load_edges,
@@ -95,7 +95,5 @@ const struct verb_body verb_growth = {
 	.deinit = deinit_growth,
 	.usual = 30,
 	.below = print_none,
-	.when = OPT_EDGES,
-	.other = &edges,
 	.next = "lifetimes",
 };

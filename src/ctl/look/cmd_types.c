@@ -83,7 +83,5 @@ const struct verb_body verb_types = {
 	.by = OPT_TYPES_BY,
 	.usual = USUAL,
 	.below = print_types_below,
-	.when = OPT_MEMBERS,
-	.other = &verb_members,
 	.next_of = next_of_types,
 };

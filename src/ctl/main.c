@@ -166,8 +166,8 @@ static void on_bus_error(int signal)
 static int run_main(int argc, char **argv)
 {
 	struct shiny_err *err = NULL;
-	int status = 0;
-	size_t verb;
+	enum verb_id verb = VERB_HELP;
+	int status = 0, skipped = 2;
 
 	signal(SIGBUS, on_bus_error);
 	output_guard_open();
@@ -178,21 +178,18 @@ static int run_main(int argc, char **argv)
 		help_all(&style);
 		return SHINY_ERR_USAGE;
 	}
-	for (verb = 0; verb < VERB_COUNT; verb++)
-		if (strcmp(argv[1], verbs[verb].name) == 0)
-			break;
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
-		verb = VERB_HELP;
-	else if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
-		verb = VERB_VERSION;
-	if (verb == VERB_COUNT)
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
+		skipped = 1; /* an option of help */
+	else if (strcmp(argv[1], "--help") != 0 && strcmp(argv[1], "-h") != 0)
+		err = verb_find(argv[1], &verb);
+	if (!err && verb == VERB_COUNT)
 		err = argv[1][0] == '-'
 			      ? shiny_err_advise(shiny_err(SHINY_ERR_USAGE,
 							   "a verb comes first, not %s", argv[1]),
 						 "`shinyctl help` lists the verbs")
 			      : unknown_verb(argv[1]);
-	else
-		err = run_verb((enum verb_id)verb, argc - 2, argv + 2, &status);
+	else if (!err)
+		err = run_verb(verb, argc - skipped, argv + skipped, &status);
 	if (err)
 		status = complain(err);
 

@@ -2,13 +2,15 @@
 /*
  * verbs.h: the verbs of shinyctl: verbs.def as a table. What they do is in verb_table.h.
  *
- * Runs: CLI. Signals: no. Allocates: nothing. Threads: one.
+ * Runs: CLI. Signals: no. Allocates: an error. Threads: one.
  */
 #ifndef SHINY_VERBS_H
 #define SHINY_VERBS_H
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "../base/err.h"
 
 /* The verbs; and from VERB_COUNT on, up to QUESTION_COUNT, what their options make of them. */
 enum verb_id {
@@ -44,5 +46,9 @@ struct verb {
 	enum verb_group group; /* group in the help */
 };
 extern const struct verb verbs[VERB_COUNT];
+
+/* Finds a verb by its name; VERB_COUNT: there is none. The error names the new spelling of a word
+ * that was a verb (retired.def). */
+SHINY_MUST_CHECK struct shiny_err *verb_find(const char *word, enum verb_id *out);
 
 #endif

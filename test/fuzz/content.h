@@ -405,14 +405,14 @@ static int run_words(int count, char **words)
 {
 	struct ctl ctl = { 0 };
 	struct shiny_err *err;
-	size_t verb = 0;
+	enum verb_id verb;
 	int status;
 
-	while (verb < VERB_COUNT && strcmp(verbs[verb].name, words[0]) != 0)
-		verb++;
-	err = verb == VERB_COUNT
-		      ? shiny_err(SHINY_ERR_USAGE, "no such verb")
-		      : options_parse((enum verb_id)verb, count - 1, words + 1, &ctl.options);
+	err = verb_find(words[0], &verb);
+	if (!err)
+		err = verb == VERB_COUNT
+			      ? shiny_err(SHINY_ERR_USAGE, "no such verb")
+			      : options_parse(verb, count - 1, words + 1, &ctl.options);
 	if (!err) {
 		style_init(&ctl.style, stdout, STDOUT_FILENO, false);
 		err = verb_table_run(&ctl);

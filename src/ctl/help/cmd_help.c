@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_help.c: `shinyctl help` and `shinyctl version`. */
+/* cmd_help.c: `shinyctl help` and `shinyctl --version`. */
 #include <string.h>
 
 #include <shiny/wire/wire.h>
 
+#include "../../base/cleanup.h"
 #include "../../base/nearest.h"
 #include "../verb_body.h"
 #include "help.h"
@@ -39,10 +40,10 @@ static struct shiny_err *cmd_help(struct ctl *ctl)
 	const struct options *o = &ctl->options;
 	const char *word = o->operands[0], *topic = word ? help_text("topics", word) : NULL;
 	FILE *out = ctl->style.out;
-	enum verb_id verb = 0;
+	enum verb_id verb = VERB_COUNT;
 
-	while (word && verb < VERB_COUNT && strcmp(word, verbs[verb].name) != 0)
-		verb++;
+	if (word)
+		SHINY_TRY(verb_find(word, &verb));
 	if (o->given[OPT_COMPLETION])
 		help_completion(out, (enum help_shell)o->number[OPT_COMPLETION]);
 	else if (o->given[OPT_TABLE])

@@ -16,7 +16,7 @@
  *   between two marks.
  *
  *   shinyctl sites --by tag FILE            shinyctl lifetimes --tag load FILE
- *   shinyctl marks FILE                     shinyctl leaks --between 'start..page shown' FILE
+ *   shinyctl activity --marks FILE          shinyctl leaks --between 'start..page shown' FILE
  *
  * Runs:      in the program. `bench/run tags` measures the cost with the library; it is the same
  *            while recording is switched off, so that tags are right when it is switched on.

@@ -139,7 +139,7 @@ static struct shiny_err *ask_churn(const struct asking *a, struct diagnosis *d)
 		d->support =
 			mem_format("%.2f constructions seen for each allocation; pools would make "
 				   "%s of the allocator out of %s, and save %s cycles "
-				   "(a model: shinyctl pooling)",
+				   "(a model: shinyctl sizes --pooling)",
 				   constructions, units_noun(UNITS_NOUN_BUF, t->with.calls, "call"),
 				   units_count(UNITS_BUF, t->without.calls),
 				   units_short(UNITS_BUF, (double)pooling_saved(t)));
@@ -273,7 +273,7 @@ static struct shiny_err *ask_growth(const struct asking *a, struct diagnosis *d)
 					   "shinyctl growth tells of buffers";
 		d->support = mem_format("%s of the live bytes are in blocks of up to %d bytes; "
 					"pools would leave %s at the end instead of %s (a model: "
-					"shinyctl pooling)",
+					"shinyctl sizes --pooling)",
 					units_share(UNITS_BUF, small, 1), DIAGNOSE_SMALL,
 					units_noun(UNITS_NOUN_BUF, t->with.end_pages, "page"),
 					units_count(UNITS_BUF, t->without.end_pages));

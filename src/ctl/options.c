@@ -61,7 +61,7 @@ static const char *allowed_of(const struct option_spec *spec)
 	return spec->env >= 0 ? env_specs[spec->env].allowed : spec->allowed;
 }
 
-uint64_t questions_of(enum verb_id verb)
+uint64_t options_questions(enum verb_id verb)
 {
 	uint64_t all = 0;
 
@@ -110,10 +110,11 @@ static bool takes_next(uint64_t asked, const char *word)
 /* Returns the question of the first option that asks one, else the verb's own. */
 static enum verb_id question_of(enum verb_id verb, int argc, char **argv)
 {
-	uint64_t asked = questions_of(verb);
+	uint64_t asked = options_questions(verb);
 
 	for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
-		bool is_long = strncmp(argv[i], "--", 2) == 0, is_short = !is_long && *argv[i] == '-';
+		bool is_long = strncmp(argv[i], "--", 2) == 0;
+		bool is_short = !is_long && *argv[i] == '-';
 		enum option_id id = is_long ? find_long(asked, argv[i])
 				    : is_short ? find_short(asked, argv[i][1])
 					       : OPT_COUNT;
@@ -130,7 +131,7 @@ static enum verb_id question_of(enum verb_id verb, int argc, char **argv)
 /* Returns the error for an option of another question of the verb; NULL: it is of none. */
 static struct shiny_err *misplaced(const struct options *o, const char *word)
 {
-	uint64_t asked = questions_of(o->verb);
+	uint64_t asked = options_questions(o->verb);
 	enum option_id id = word[1] == '-' ? find_long(asked, word) : find_short(asked, word[1]);
 
 	if (id == OPT_COUNT)
@@ -158,7 +159,7 @@ static struct shiny_err *unknown(const struct options *o, const char *word)
 	if (err)
 		return err;
 	for (size_t i = 0; i < OPT_COUNT; i++)
-		if (option_specs[i].verbs & questions_of(verb))
+		if (option_specs[i].verbs & options_questions(verb))
 			names[count++] = option_specs[i].name;
 	names[count++] = "help";
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);

@@ -42,7 +42,7 @@ extern const struct option_spec option_specs[OPT_COUNT];
 
 enum { OPTIONS_LISTED = 64 };
 
-/* What a verb is asked: by itself, its own question; else that of one of its options. */
+/* A question to a verb: its own, or that of one of its options. */
 struct question {
 	enum verb_id verb;
 	enum option_id option; /* asks it; OPT_COUNT: none */
@@ -51,7 +51,7 @@ struct question {
 extern const struct question questions[QUESTION_COUNT]; /* the verbs', then those of options */
 
 /* Returns all questions of a verb, as in option_spec.verbs. */
-uint64_t questions_of(enum verb_id verb);
+uint64_t options_questions(enum verb_id verb);
 
 struct options {
 	enum verb_id verb;

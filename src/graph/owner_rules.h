@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * owner_rules.h: loads a file that selects blocks and variables as owners, for `shinyctl owners`.
+ * owner_rules.h: loads a file that selects blocks and variables as owners, for `shinyctl
+ * retained --owners`.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: read-only after loading.
  *

@@ -71,7 +71,9 @@ def against_schema(document):
     if not fastjsonschema or not verb:
         return ""
     if verb not in _schemas:
-        schema = run([CTL, "help", verb, "--schema"])
+        with open(os.path.join(ROOT, "src/ctl/retired.def")) as file:
+            moved = re.search(r'^SHINY_RETIRED\(%s, "(\w+)' % verb, file.read(), re.M)
+        schema = run([CTL, "help", moved.group(1) if moved else verb, "--schema"])
         _schemas[verb] = schema.status == 0 and fastjsonschema.compile(json.loads(schema.out))
     try:
         if _schemas[verb]:

@@ -132,10 +132,10 @@ static void test_verb(enum verb_id verb)
 	check(name, help_section(text, "JSON", &parts) == json,
 	      "section JSON against --json and fields");
 	for (size_t i = 0; i < OPT_COUNT; i++)
-		if (option_specs[i].verbs & questions_of(verb))
+		if (option_specs[i].verbs & options_questions(verb))
 			checkf(name, help_option(verb, &option_specs[i], &part),
 			       "--%s has no meaning", option_specs[i].name);
-	options_are(name, text, questions_of(verb));
+	options_are(name, text, options_questions(verb));
 	see_also_is(name, text);
 }
 

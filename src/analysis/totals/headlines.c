@@ -147,7 +147,7 @@ static struct shiny_err *add_endings(struct store *store, struct headlines *h)
 				 (uint32_t)query_number(q, 3));
 		else
 			snprintf(many, sizeof(many), "pid %" PRIu32, (uint32_t)query_number(q, 3));
-		add(h, crash ? "crashed" : "killed", "processes",
+		add(h, crash ? "crashed" : "killed", "info --processes",
 		    mem_format("%s: %s (%s) by SIG%s after %s", crash ? "crashed" : "killed",
 			       query_text(q, 0), many, name ? name : "?",
 			       units_time(UNITS_BUF, (uint64_t)query_number(q, 4))));
@@ -215,17 +215,17 @@ static struct shiny_err *add_unrecorded(struct store *store, struct headlines *h
 	for (size_t i = 0; i < u.count && i < NAMED && !u.rows[i].choice; i++) {
 		char *line = unrecorded_line(&u.rows[i]);
 
-		add(h, "not_recorded", "processes", mem_format("not recorded: %s", line));
+		add(h, "not_recorded", "info --processes", mem_format("not recorded: %s", line));
 		shown += u.rows[i].count;
 		free(line);
 	}
 	if (shown < u.missed)
-		add(h, "not_recorded", "processes",
+		add(h, "not_recorded", "info --processes",
 		    mem_format("not recorded: %s, of %s that were started in this session",
 			       units_noun(UNITS_NOUN_BUF, u.missed - shown, "more program"),
 			       units_count(UNITS_BUF, u.missed)));
 	if (u.chosen)
-		add(h, "narrowed", "processes",
+		add(h, "narrowed", "info --processes",
 		    mem_format("left out by SHINY_FOLLOW: %s",
 			       units_noun(UNITS_NOUN_BUF, u.chosen, "program")));
 	unrecorded_deinit(&u);
@@ -253,13 +253,13 @@ static struct shiny_err *add_unhooked(struct store *store, struct headlines *h)
 		}
 		if (count > 1)
 			snprintf(many, sizeof(many), "%" PRIu64 "\xc3\x97 ", count);
-		add(h, "not_recorded", "processes",
+		add(h, "not_recorded", "info --processes",
 		    mem_format("not recorded: %s%s (pid %" PRIu32 "): its allocator is left alone",
 			       many, query_text(q, 0), (uint32_t)query_number(q, 1)));
 	}
 	query_end(q);
 	if (!err && more)
-		add(h, "not_recorded", "processes",
+		add(h, "not_recorded", "info --processes",
 		    mem_format("not recorded: %s whose allocators are left alone",
 			       units_noun(UNITS_NOUN_BUF, more, "more process")));
 	return err;

@@ -231,7 +231,7 @@ void help_verb(const struct style *style, enum verb_id verb)
 	if (help_section(text, "DESCRIPTION", &parts))
 		section(style, parts);
 	for (size_t i = 0; i < OPT_COUNT; i++) {
-		if (!(option_specs[i].verbs & questions_of(verb)))
+		if (!(option_specs[i].verbs & options_questions(verb)))
 			continue;
 		if (!any)
 			heading(style, "Options");

@@ -146,7 +146,7 @@ static void options(FILE *out, enum verb_id verb)
 		struct help_part part = { 0 };
 		char takes[HELP_TAKES];
 
-		if (!(spec->verbs & questions_of(verb)))
+		if (!(spec->verbs & options_questions(verb)))
 			continue;
 		fputs(any ? ".TP\n" : ".SH OPTIONS\n.TP\n", out);
 		any = true;

@@ -61,7 +61,7 @@ bool help_offers(enum verb_id verb, const struct option_spec *spec)
 	for (size_t i = 0; i < OPT_COUNT; i++)
 		other |= option_specs[i].verbs >> verb & 1 &&
 			 strcmp(option_specs[i].name, spec->name) == 0;
-	return spec->verbs >> verb & 1 || (spec->verbs & questions_of(verb) && !other);
+	return spec->verbs >> verb & 1 || (spec->verbs & options_questions(verb) && !other);
 }
 
 void help_variable_takes(const struct env_spec *spec, char out[HELP_TAKES])

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_cold.c: `shinyctl cold`: lists types and call sites whose live blocks the program does not
- * use. */
+/* cmd_cold.c: `shinyctl leaks --cold`: lists types and call sites whose live blocks the program
+ * does not use. */
 #include "../../analysis/access/cold.h"
 #include "../../base/units.h"
 #include "../verb_body.h"
@@ -63,7 +63,7 @@ VERB_BODY_DEINIT(struct cold, cold_deinit)
 
 static const char *next_of_cold(const struct ctl *ctl)
 {
-	return by_of(ctl) == GROUP_TYPE ? "cold --by site" : "leaks";
+	return by_of(ctl) == GROUP_TYPE ? "leaks --cold --by site" : "leaks";
 }
 
 const struct verb_body verb_cold = {

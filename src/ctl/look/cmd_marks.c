@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_marks.c: `shinyctl marks` and `shinyctl mark`: print and set named moments. */
+/* cmd_marks.c: `shinyctl activity --marks` and `shinyctl mark`: print and set named moments. */
 #include "../../analysis/time/marks.h"
 #include "../../base/cleanup.h"
 #include "../../base/text.h"

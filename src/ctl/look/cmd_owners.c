@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_owners.c: `shinyctl owners`: adds up a heap snapshot's bytes by owners that rules choose. */
+/* cmd_owners.c: `shinyctl retained --owners`: adds up a heap snapshot's bytes by owners that rules
+ * choose. */
 #include "../../base/cleanup.h"
 #include "../../base/units.h"
 #include "../../graph/block_owners.h"
@@ -36,12 +37,7 @@ static struct shiny_err *load_owners(struct ctl *ctl, struct store *store,
 	struct owner_rules rules;
 	struct shiny_err *err;
 
-	if (!ctl->options.given[OPT_ROOTS])
-		return shiny_err_advise(
-			shiny_err(SHINY_ERR_USAGE, "owners: --roots RULES is missing"),
-			"a file with a line such as `each type Document`; see `shinyctl help "
-			"owners`");
-	SHINY_TRY(owner_rules_load(ctl->options.text[OPT_ROOTS], &rules));
+	SHINY_TRY(owner_rules_load(ctl->options.text[OPT_OWNERS], &rules));
 	err = block_owners_load(store, filter, (uint32_t)ctl->options.number[OPT_SNAPSHOT], &rules,
 				ctl->options.given[OPT_FULL_NAMES], result);
 	owner_rules_deinit(&rules);

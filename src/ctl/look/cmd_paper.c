@@ -300,7 +300,7 @@ static void print_f10(struct ctl *ctl, const struct pooling *p)
 	};
 	struct table table;
 
-	ctl_heading(ctl, "F10 Pools by size and lifetime, a model (shinyctl pooling)", "");
+	ctl_heading(ctl, "F10 Pools by size and lifetime, a model (shinyctl sizes --pooling)", "");
 	table_init(&table, columns, COLUMNS);
 	for (unsigned i = 0; i <= PAGES_BUCKETS; i++) {
 		const struct pooling_row *row = i < PAGES_BUCKETS ? &p->sizes[i].all : &p->total;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_pooling.c: `shinyctl pooling`: prints the savings of pools by size and lifetime, marked as a
- * model. */
+/* cmd_pooling.c: `shinyctl sizes --pooling`: prints the savings of pools by size and lifetime,
+ * marked as a model. */
 #include <inttypes.h>
 
 #include "../../analysis/space/pooling.h"

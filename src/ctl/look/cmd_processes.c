@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_processes.c: `shinyctl processes`. */
+/* cmd_processes.c: `shinyctl info --processes`. */
 #include <string.h>
 
 #include "../../analysis/totals/headlines.h"

@@ -84,7 +84,7 @@ static void print_headlines(struct ctl *ctl, const struct headlines *headlines)
 		if (i == HEADLINES) {
 			AUTO_FREE char *file = text_shell(ctl->options.operands[0]);
 
-			fprintf(ctl->style.out, "and %zu more: shinyctl processes %s\n",
+			fprintf(ctl->style.out, "and %zu more: shinyctl info --processes %s\n",
 				headlines->count - i, file);
 			return;
 		}

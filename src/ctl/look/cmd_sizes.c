@@ -110,7 +110,7 @@ VERB_BODY_DEINIT(struct sizes, sizes_deinit)
 
 static const char *next_of_sizes(const struct ctl *ctl)
 {
-	return ctl->options.number[OPT_SIZES_BY] == BY_SITE ? "pooling" : "sizes --by site";
+	return ctl->options.number[OPT_SIZES_BY] == BY_SITE ? "sizes --pooling" : "sizes --by site";
 }
 
 const struct verb_body verb_sizes = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_unreachable.c: `shinyctl unreachable`: lists blocks that no root reaches. */
+/* cmd_unreachable.c: `shinyctl retained --unreachable`: lists blocks that no root reaches. */
 #include "../../base/cleanup.h"
 #include "../../base/units.h"
 #include "../../graph/unreachable.h"
@@ -48,7 +48,8 @@ VERB_BODY_DEINIT(struct unreachable, unreachable_deinit)
 
 static const char *next_of_unreachable(const struct ctl *ctl)
 {
-	return ctl->options.number[OPT_UNREACHABLE_BY] ? "leaks" : "unreachable --by type";
+	return ctl->options.number[OPT_UNREACHABLE_BY] ? "leaks"
+						       : "retained --unreachable --by type";
 }
 
 const struct verb_body verb_unreachable = {

@@ -93,17 +93,8 @@ static bool reads_sums(enum verb_id verb)
  * themselves. */
 static void confine_early(const struct options *options)
 {
-	switch (options->verb) {
-	case VERB_ON:
-	case VERB_OFF:
-	case VERB_MARK:
-	case VERB_SNAPSHOT:
-	case VERB_ACCESS:
+	if (options->verb == VERB_TELL)
 		confine(CONFINE_SIDECAR, NULL, 0);
-		return;
-	default:
-		break;
-	}
 	if (verbs[options->verb].input == VERB_READS_SESSION) /* two also read programs */
 		confine_verb(options,
 			     options->verb == VERB_EXPLAIN || options->given[OPT_MEMBERS]

@@ -26,8 +26,21 @@ const struct question questions[QUESTION_COUNT] = {
 	[VERB_##ID] = { VERB_##ID, OPT_COUNT, #word },
 #define SHINY_BODY(ID, body, verb, document, input) \
 	[VERB_##ID] = { VERB_##verb, OPT_##ID, document },
+#define SHINY_WORD(ID, word, verb, operand, count) \
+	[VERB_##ID] = { VERB_##verb, OPT_COUNT, #word, operand, count },
 #include "verbs.def"
 };
+
+char *options_asker(size_t question, char out[ASKER])
+{
+	const struct question *q = &questions[question];
+
+	if (q->operand)
+		snprintf(out, ASKER, "%s", q->document);
+	else
+		snprintf(out, ASKER, "--%s", option_specs[q->option].name);
+	return out;
+}
 
 /* columns of variables.def as constants, for initializers */
 #define SHINY_ENV(variable, field, type, def, words) enum { KIND_##variable = VALUE_##type };
@@ -107,22 +120,31 @@ static bool takes_next(uint64_t asked, const char *word)
 	return false;
 }
 
-/* Returns the question of the first option that asks one, else the verb's own. */
+/* Returns the question of the first option or word that asks one, else the verb's own. */
 static enum verb_id question_of(enum verb_id verb, int argc, char **argv)
 {
 	uint64_t asked = options_questions(verb);
+	size_t operands = 0;
+	bool ended = false;
 
-	for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
-		bool is_long = strncmp(argv[i], "--", 2) == 0;
-		bool is_short = !is_long && *argv[i] == '-';
-		enum option_id id = is_long ? find_long(asked, argv[i])
-				    : is_short ? find_short(asked, argv[i][1])
-					       : OPT_COUNT;
+	for (int i = 0; i < argc; i++) {
+		bool is_option = !ended && argv[i][0] == '-' && argv[i][1];
+		enum option_id id = !is_option	       ? OPT_COUNT
+				    : argv[i][1] == '-' ? find_long(asked, argv[i])
+							: find_short(asked, argv[i][1]);
 
-		for (size_t q = VERB_COUNT; id < OPT_COUNT && q < QUESTION_COUNT; q++)
-			if (questions[q].verb == verb && questions[q].option == id)
+		if (!ended && strcmp(argv[i], "--") == 0) {
+			ended = true;
+			continue;
+		}
+		operands += !is_option;
+		for (size_t q = VERB_COUNT; q < QUESTION_COUNT; q++)
+			if (questions[q].verb == verb &&
+			    (questions[q].operand ? !is_option && operands == 2 &&
+							    !strcmp(argv[i], questions[q].document)
+						  : is_option && questions[q].option == id))
 				return (enum verb_id)q;
-		if (is_long || is_short)
+		if (is_option)
 			i += takes_next(asked, argv[i]);
 	}
 	return verb;
@@ -133,18 +155,19 @@ static struct shiny_err *misplaced(const struct options *o, const char *word)
 {
 	uint64_t asked = options_questions(o->verb);
 	enum option_id id = word[1] == '-' ? find_long(asked, word) : find_short(asked, word[1]);
+	char asker[ASKER];
 
 	if (id == OPT_COUNT)
 		return NULL;
 	if (o->question != o->verb)
-		return shiny_err(SHINY_ERR_USAGE, "%s: --%s does not go with --%s",
+		return shiny_err(SHINY_ERR_USAGE, "%s: --%s does not go with %s",
 				 verbs[o->verb].name, option_specs[id].name,
-				 option_specs[questions[o->question].option].name);
+				 options_asker(o->question, asker));
 	for (size_t q = VERB_COUNT; q < QUESTION_COUNT; q++)
 		if (option_specs[id].verbs & asked & UINT64_C(1) << q)
-			return shiny_err(SHINY_ERR_USAGE, "%s: --%s needs --%s",
+			return shiny_err(SHINY_ERR_USAGE, "%s: --%s needs %s",
 					 verbs[o->verb].name, option_specs[id].name,
-					 option_specs[questions[q].option].name);
+					 options_asker(q, asker));
 	return NULL;
 }
 
@@ -263,6 +286,25 @@ static struct shiny_err *parse_short(struct options *o, const char *word, const 
 	return NULL;
 }
 
+/* Returns the error for too few or too many operands. */
+static struct shiny_err *check_operands(const struct options *o)
+{
+	const struct verb *v = &verbs[o->verb];
+	const struct question *q = &questions[o->question];
+	size_t least = q->operand ? q->count : v->least, most = q->operand ? q->count : v->most;
+	struct shiny_err *err = NULL;
+
+	if (o->operand_count < least && q->operand)
+		err = shiny_err(SHINY_ERR_USAGE, "%s: %s needs %s", v->name, q->document,
+				q->operand);
+	else if (o->operand_count < least)
+		err = shiny_err(SHINY_ERR_USAGE, "%s: it needs %s", v->name, v->operands);
+	else if (!v->rest_is_program && o->operand_count > most)
+		err = shiny_err(SHINY_ERR_USAGE, "%s: '%s' is one argument too many", v->name,
+				o->operands[most]);
+	return err ? shiny_err_advise(err, "usage: shinyctl %s %s", v->name, v->operands) : NULL;
+}
+
 struct shiny_err *options_parse(enum verb_id verb, int argc, char **argv, struct options *out)
 {
 	const struct verb *v = &verbs[verb];
@@ -311,15 +353,6 @@ struct shiny_err *options_parse(enum verb_id verb, int argc, char **argv, struct
 	for (; i < argc && !o.help; i++)
 		argv[o.operand_count++] = argv[i];
 	argv[o.operand_count] = NULL;
-	if (!o.help && o.operand_count < v->least)
-		return shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "%s: it needs %s", v->name,
-						  v->operands),
-					"usage: shinyctl %s %s", v->name, v->operands);
-	if (!o.help && !v->rest_is_program && o.operand_count > v->most)
-		return shiny_err_advise(shiny_err(SHINY_ERR_USAGE,
-						  "%s: '%s' is one argument too many", v->name,
-						  argv[v->most]),
-					"usage: shinyctl %s %s", v->name, v->operands);
 	*out = o;
-	return NULL;
+	return o.help ? NULL : check_operands(&o);
 }

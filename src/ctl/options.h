@@ -42,13 +42,19 @@ extern const struct option_spec option_specs[OPT_COUNT];
 
 enum { OPTIONS_LISTED = 64 };
 
-/* A question to a verb: its own, or that of one of its options. */
+/* A question to a verb: its own, or that of one of its options, or of a word. */
 struct question {
 	enum verb_id verb;
 	enum option_id option; /* asks it; OPT_COUNT: none */
 	const char *document;  /* the name of what --json prints */
+	const char *operand;   /* what follows the word `document`, which asks it; NULL: no word */
+	size_t count;	       /* of all operands, with the word */
 };
 extern const struct question questions[QUESTION_COUNT]; /* the verbs', then those of options */
+
+enum { ASKER = 40 };
+/* Writes what asks a question that is no verb's own: "--cold", "snapshot". Returns `out`. */
+char *options_asker(size_t question, char out[ASKER]);
 
 /* Returns all questions of a verb, as in option_spec.verbs. */
 uint64_t options_questions(enum verb_id verb);

@@ -12,7 +12,8 @@
 
 #include "../base/err.h"
 
-/* The verbs; and from VERB_COUNT on, up to QUESTION_COUNT, what their options make of them. */
+/* The verbs; and from VERB_COUNT on, up to QUESTION_COUNT, what their options and words make of
+ * them. */
 enum verb_id {
 #define SHINY_VERB(ID, name, operands, least, most, rest, input, group) \
 	VERB_##ID,
@@ -20,6 +21,7 @@ enum verb_id {
 	VERB_COUNT,
 	VERB_LAST = VERB_COUNT - 1,
 #define SHINY_BODY(ID, body, verb, document, input) VERB_##ID,
+#define SHINY_WORD(ID, word, verb, operand, count) VERB_##ID,
 #include "verbs.def"
 	QUESTION_COUNT
 };

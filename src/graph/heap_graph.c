@@ -72,7 +72,7 @@ static struct shiny_err *find_snapshot(struct store *store, const struct filter 
 	else if (!err && !row)
 		err = shiny_err_advise(
 			shiny_err(SHINY_ERR_USAGE, "the session has no heap snapshot"),
-			"`shinyctl snapshot PID` takes one while the program runs");
+			"`shinyctl tell PID snapshot` takes one while the program runs");
 	else if (!err && !out->process)
 		err = shiny_err(SHINY_ERR_OTHER, "snapshot %" PRIu32 " is of no process",
 				out->snapshot);

@@ -199,7 +199,7 @@ CREATE TABLE tag (
 	name TEXT NOT NULL UNIQUE -- as the program spells it
 );
 
--- Moments that have a name: set by the program (shiny.h), or from outside (shinyctl mark).
+-- Moments that have a name: set by the program (shiny.h), or from outside (shinyctl tell).
 CREATE TABLE mark (
 	id INTEGER PRIMARY KEY, -- id in this file
 	process INTEGER NOT NULL, -- process.id, 0 from outside
@@ -1137,7 +1137,7 @@ CREATE VIEW v_browser_objects AS SELECT
 	o.bytes AS bytes -- their own, without what they refer to
 FROM browser_object o JOIN browser_sample l ON l.id = o.sample JOIN browser_name k ON k.id = o.kind JOIN browser_name n ON n.id = o.name;
 
--- Heap snapshots that were taken with `shinyctl snapshot`.
+-- Heap snapshots that were taken with `shinyctl tell`.
 -- Example: SELECT snapshot, at_ns, blocks, edges, stopped_ns FROM v_snapshots;
 CREATE VIEW v_snapshots AS SELECT
 	t.id AS snapshot, -- snapshot id in this file

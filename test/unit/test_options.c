@@ -68,6 +68,10 @@ static void test_good(void)
 
 	text_is("question", parse(VERB_TYPES, "f --symbols d --members T", &o), NULL);
 	number("question_of", o.question, VERB_MEMBERS);
+	text_is("word", parse(VERB_TELL, "1 --json snapshot", &o), NULL);
+	number("word_of", o.question, VERB_SNAPSHOT);
+	text_is("word_ended", parse(VERB_TELL, "-- 1 mark on", &o), NULL);
+	number("word_ended_of", o.question, VERB_MARK);
 	text_is("question_ended", parse(VERB_TYPES, "-- --members", &o), NULL);
 	text_is("question_is_a_value", parse(VERB_TYPES, "f --match --members", &o), NULL);
 	number("question_is_not_of_a_value", o.question, VERB_TYPES);
@@ -106,6 +110,10 @@ static void test_bad(void)
 		"run: --on-full 'dorp': it takes wait or drop; the nearest is drop");
 	refused("flag_value", VERB_RUN, "--force=1 x", "run: --force takes no value");
 	refused("needs", VERB_TYPES, "f --symbols d", "types: --symbols needs --members");
+	refused("word_does_not_go", VERB_TELL, "1 on --json", "tell: --json does not go with on");
+	refused("word_needs", VERB_TELL, "--json 1 x", "tell: --json needs snapshot");
+	refused("word_too_few", VERB_TELL, "1 mark", "tell: mark needs NAME");
+	refused("word_too_many", VERB_TELL, "1 on x", "tell: 'x' is one argument too many");
 	refused("does_not_go", VERB_TYPES, "f --by type --members T",
 		"types: --by does not go with --members");
 	refused("too_many", VERB_TYPES, "a b", "types: 'b' is one argument too many");

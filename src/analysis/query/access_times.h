@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * access_times.h: the times when a source of accesses was on (`shinyctl access`); other times are
+ * access_times.h: the times when a source of accesses was on (`shinyctl tell`); other times are
  * unknown.
  *
  * Runs: CLI. Signals: no. Allocates: 16 bytes a time. Threads: one a store.

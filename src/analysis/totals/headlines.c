@@ -275,8 +275,8 @@ static struct shiny_err *add_facts(struct store *store, struct headlines *h)
 		  "not finished: this is what was recorded until the last commit" },
 		{ "SELECT EXISTS (SELECT 1 FROM session WHERE key = 'paused' AND value <> 0)",
 		  "narrowed", NULL,
-		  "recording was off for a part of the time (SHINY_START, shinyctl off): what "
-		  "began then is not here" },
+		  "recording was off for a part of the time (SHINY_START, shinyctl tell PID off): "
+		  "what began then is not here" },
 		{ "SELECT EXISTS (SELECT 1 FROM session WHERE key = 'leftover' AND value <> 0)",
 		  "narrowed", NULL,
 		  "collected from rings that were left behind: how processes ended is what they "

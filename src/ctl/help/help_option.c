@@ -39,8 +39,8 @@ static void takes(enum value_kind kind, const char *allowed, const char *fallbac
 void help_option_takes(enum verb_id verb, const struct option_spec *spec, char out[HELP_TAKES])
 {
 	const struct env_spec *env = spec->env >= 0 ? &env_specs[spec->env] : NULL;
-	const struct option_spec *with = spec;
-	size_t at;
+	char asker[ASKER];
+	size_t with = 0, at;
 
 	if (env)
 		takes(env->kind, env->allowed, env->fallback, env->name, out);
@@ -48,10 +48,12 @@ void help_option_takes(enum verb_id verb, const struct option_spec *spec, char o
 		takes(spec->kind, spec->allowed, spec->fallback, NULL, out);
 	at = strlen(out);
 	for (size_t q = VERB_COUNT; !(spec->verbs >> verb & 1) && q < QUESTION_COUNT; q++)
-		if (questions[q].verb == verb && spec->verbs >> q & 1)
-			with = &option_specs[questions[q].option];
-	if (with != spec)
-		snprintf(out + at, HELP_TAKES - at, "%swith --%s", at ? "; " : "", with->name);
+		if (questions[q].verb == verb && spec->verbs >> q & 1 &&
+		    questions[q].option != (enum option_id)(spec - option_specs))
+			with = q;
+	if (with)
+		snprintf(out + at, HELP_TAKES - at, "%swith %s", at ? "; " : "",
+			 options_asker(with, asker));
 }
 
 bool help_offers(enum verb_id verb, const struct option_spec *spec)

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_marks.c: `shinyctl activity --marks` and `shinyctl mark`: print and set named moments. */
+/* cmd_marks.c: `shinyctl activity --marks`: prints named moments. */
 #include "../../analysis/time/marks.h"
 #include "../../base/cleanup.h"
-#include "../../base/text.h"
 #include "../../base/units.h"
 #include "../verb_body.h"
-#include "../run/sessions.h"
 
 static struct shiny_err *load_marks(struct ctl *ctl, struct store *store,
 				    const struct filter *filter, void *result)
@@ -28,7 +26,7 @@ static void print_marks_end(struct ctl *ctl, const void *result)
 	if (marks->count == 1)
 		fprintf(ctl->style.out,
 			"no mark was set: a program sets them with shiny.h, `shinyctl "
-			"mark` from outside\n");
+			"tell PID mark NAME` from outside\n");
 }
 
 const struct verb_body verb_marks = {
@@ -40,23 +38,3 @@ const struct verb_body verb_marks = {
 	.below = print_marks_end,
 	.next = "lifetimes --between FROM..TO",
 };
-
-static struct shiny_err *cmd_mark(struct ctl *ctl)
-{
-	const char *name = ctl->options.operands[1];
-	char directory[SESSIONS_PATH];
-	bool taken = false;
-	struct shiny_err *err =
-		sessions_named(ctl->options.operands[0], verbs[ctl->options.verb].name, directory);
-
-	if (!err)
-		err = sessions_mark(directory, name, &taken);
-	if (!err)
-		text_line(ctl->style.out,
-			  taken ? "mark '%s' is set in %s"
-				: "mark '%s' waits in %s for its sidecar",
-			  name, directory);
-	return err;
-}
-
-const struct verb_body verb_mark = { .run = cmd_mark };

@@ -439,7 +439,8 @@ static bool wait_sidecar(struct run *run)
 			"session file will be complete when they have ended\n",
 			program);
 		fprintf(stderr,
-			"shinyctl: shinyctl off %s  stops recording; --wait SECONDS waits longer\n",
+			"shinyctl: shinyctl tell %s off  stops recording; --wait SECONDS waits "
+			"longer\n",
 			directory);
 		return false;
 	}

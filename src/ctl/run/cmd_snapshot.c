@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_snapshot.c: `shinyctl snapshot`: records which block points to which, now. */
+/* cmd_snapshot.c: `shinyctl tell PID snapshot`: records which block points to which, now. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * access_ask.h: how `shinyctl access` asks the sidecar of a session for sources of accesses while
+ * access_ask.h: how `shinyctl tell` asks the sidecar of a session for sources of accesses while
  * its programs run.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: nothing. Threads: any.

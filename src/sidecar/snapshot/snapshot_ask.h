@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * snapshot_ask.h: how `shinyctl snapshot` asks the sidecar of a session for a heap snapshot.
+ * snapshot_ask.h: how `shinyctl tell` asks the sidecar of a session for a heap snapshot.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: nothing. Threads: any.
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_switch.c: `shinyctl on`, `shinyctl off` and `shinyctl access`. */
+/* cmd_tell.c: `shinyctl tell`: on, off, mark and access; snapshot is in cmd_snapshot.c. */
 #include <string.h>
 
 #include "../../base/cleanup.h"
@@ -50,7 +50,8 @@ static struct shiny_err *can_access(const struct access_sources *sources)
 
 	if (!watch && !pages)
 		return NULL;
-	return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "access: %s cannot be had here: %s",
+	return shiny_err_advise(shiny_err(SHINY_ERR_OTHER,
+					  "tell: access: %s cannot be had here: %s",
 					  watch ? "watch" : "pages",
 					  watch ? breakpoint_event_reason(watch) : strerror(pages)),
 				"`shinyctl doctor` says what is in the way");
@@ -58,14 +59,14 @@ static struct shiny_err *can_access(const struct access_sources *sources)
 
 static struct shiny_err *cmd_access(struct ctl *ctl)
 {
-	const char *which = ctl->options.operands[0], *text = ctl->options.operands[1];
+	const char *which = ctl->options.operands[0], *text = ctl->options.operands[2];
 	char directory[SESSIONS_PATH];
 	struct access_sources sources;
 	bool taken = false;
 
 	if (!access_sources_read(text, &sources))
 		return shiny_err(SHINY_ERR_USAGE,
-				 "access: '%s' is not off, watch, pages or watch,pages", text);
+				 "tell: access '%s' is not off, watch, pages or watch,pages", text);
 	SHINY_TRY(sessions_named(which, verbs[ctl->options.verb].name, directory));
 	SHINY_TRY(can_access(&sources));
 	SHINY_TRY(sessions_access(directory, text, &taken));
@@ -76,3 +77,32 @@ static struct shiny_err *cmd_access(struct ctl *ctl)
 }
 
 const struct verb_body verb_access = { .run = cmd_access };
+
+static struct shiny_err *cmd_mark(struct ctl *ctl)
+{
+	const char *name = ctl->options.operands[2];
+	char directory[SESSIONS_PATH];
+	bool taken = false;
+	struct shiny_err *err =
+		sessions_named(ctl->options.operands[0], verbs[ctl->options.verb].name, directory);
+
+	if (!err)
+		err = sessions_mark(directory, name, &taken);
+	if (!err)
+		text_line(ctl->style.out,
+			  taken ? "mark '%s' is set in %s"
+				: "mark '%s' waits in %s for its sidecar",
+			  name, directory);
+	return err;
+}
+
+const struct verb_body verb_mark = { .run = cmd_mark };
+
+static struct shiny_err *cmd_tell(struct ctl *ctl)
+{
+	return shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "tell: '%s' is not on, off, mark, "
+					  "snapshot or access", ctl->options.operands[1]),
+				"usage: shinyctl tell %s", verbs[VERB_TELL].operands);
+}
+
+const struct verb_body verb_tell = { .run = cmd_tell };

@@ -187,7 +187,8 @@ static void prepare(char *const *environment, struct si_text *notes)
 	if (!is_unprepared(environment))
 		return;
 	if (si_prepare(directory, si_executable, environment, notes) && is_unprepared(environment))
-		si_text_add(notes, "not probed: `shinyctl probe` of the executable says why\n");
+		si_text_add(notes,
+			    "not probed: `shinyctl doctor --probe` of the executable says why\n");
 	else if (si_probe_was_beside())
 		si_text_add(notes, "what was worked out of the executable is for this session "
 				   "only: neither XDG_CACHE_HOME nor "

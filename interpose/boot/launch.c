@@ -232,7 +232,7 @@ static bool await(int pipe)
 bool si_prepare(const char *directory, const char *executable, char *const *environment,
 		struct si_text *notes)
 {
-	const char *const arguments[] = { "shinyctl", "probe",	  "--prepare",
+	const char *const arguments[] = { "shinyctl", "doctor",	  "--probe", "--prepare",
 					  directory,  executable, NULL };
 	char path[SHINY_PATH_MAX];
 	int pipe[2];

@@ -88,9 +88,9 @@ static enum option_id find_long(uint64_t asked, const char *word)
 {
 	size_t i = 0, length = strcspn(word + 2, "=");
 
-	while (i < OPT_COUNT && (!(option_specs[i].verbs & asked) ||
-				 strlen(option_specs[i].name) != length ||
-				 strncmp(option_specs[i].name, word + 2, length) != 0))
+	while (i < OPT_COUNT &&
+	       (!(option_specs[i].verbs & asked) || strlen(option_specs[i].name) != length ||
+		strncmp(option_specs[i].name, word + 2, length) != 0))
 		i++;
 	return (enum option_id)i;
 }
@@ -129,7 +129,7 @@ static enum verb_id question_of(enum verb_id verb, int argc, char **argv)
 
 	for (int i = 0; i < argc; i++) {
 		bool is_option = !ended && argv[i][0] == '-' && argv[i][1];
-		enum option_id id = !is_option	       ? OPT_COUNT
+		enum option_id id = !is_option		? OPT_COUNT
 				    : argv[i][1] == '-' ? find_long(asked, argv[i])
 							: find_short(asked, argv[i][1]);
 
@@ -165,9 +165,8 @@ static struct shiny_err *misplaced(const struct options *o, const char *word)
 				 options_asker(o->question, asker));
 	for (size_t q = VERB_COUNT; q < QUESTION_COUNT; q++)
 		if (option_specs[id].verbs & asked & UINT64_C(1) << q)
-			return shiny_err(SHINY_ERR_USAGE, "%s: --%s needs %s",
-					 verbs[o->verb].name, option_specs[id].name,
-					 options_asker(q, asker));
+			return shiny_err(SHINY_ERR_USAGE, "%s: --%s needs %s", verbs[o->verb].name,
+					 option_specs[id].name, options_asker(q, asker));
 	return NULL;
 }
 

@@ -31,7 +31,7 @@
  * names types by their index, or by the address of the variable that holds it; object_kind.c looks
  * the name up in the result.
  *
- * Cost on Debian's Chromium 156 (`shinyctl probe --again`, 2 processors): 0.95 s of CPU time, with
+ * Cost on Debian's Chromium 156 (`doctor --probe --again`, 2 processors): 0.95 s of CPU time, with
  * 84 MB of memory at the most, of which 10 MB are not the file's own pages. From the cache: 1 ms.
  */
 #include "probe_executable.h"

@@ -60,6 +60,14 @@ def commit_id():
     return told.stdout.decode().strip() or "unknown"
 
 
+def questions():
+    """ID -> the words of the command, of each question that an option asks of a session's verb
+    (SHINY_BODY in src/ctl/verbs.def). The option of some needs a value behind them."""
+    with open(os.path.join(ROOT, "src/ctl/verbs.def")) as file:
+        rows = re.findall(r'^SHINY_BODY\((\w+), \w+, (\w+), "\w+", SESSION\)', file.read(), re.M)
+    return {option: [verb.lower(), "--" + option.lower()] for option, verb in rows}
+
+
 # ---- cases ----
 _schemas = {}
 

@@ -340,13 +340,13 @@ static void check_collected(struct ctl *ctl, const char *path)
 		if (seen[k] && kinds >> k & 1)
 			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s", seen[k]);
 	if (count && !unfit && kinds >> SHINY_PROBE_ALLOCATE & 1)
-		check(ctl, FINDING_OK, "Oilpan", "shinyctl probe FILE shows the evidence",
+		check(ctl, FINDING_OK, "Oilpan", "shinyctl doctor --probe FILE shows the evidence",
 		      "the garbage collector's objects: %s to patch; they are seen when they are "
 		      "%s; their destructors, too, but not where the "
 		      "executable checks what it calls (control-flow integrity: the session says)",
 		      units_noun(UNITS_NOUN_BUF, count, "place"), text);
 	else
-		check(ctl, FINDING_WARN, "Oilpan", "shinyctl probe FILE says why",
+		check(ctl, FINDING_WARN, "Oilpan", "shinyctl doctor --probe FILE says why",
 		      "the garbage collector's objects are not seen: %s",
 		      count ? "not all functions that make them were found, or can be patched"
 			    : "no functions were found that make them");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_probe.c: `shinyctl probe`: prints the heaps found in an executable's file, with the
+/* cmd_probe.c: `shinyctl doctor --probe`: prints the heaps found in an executable's file, with the
  * evidence. */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -374,6 +374,8 @@ static struct shiny_err *cmd_probe(struct ctl *ctl)
 	struct shiny_err *err = NULL;
 	const struct confine_place place = { ctl->options.text[OPT_PREPARE], CONFINE_TREE };
 
+	if (!what)
+		return shiny_err(SHINY_ERR_USAGE, "doctor: --probe needs a PROGRAM");
 	confine_verb(&ctl->options, CONFINE_NAMER, &place, 1);
 	/* without a slash it is a program's name, unless such a file exists */
 	if (strchr(what, '/') || !access(what, R_OK))

@@ -7,8 +7,8 @@
  *
  * `shinyctl run` does it for the program that it starts. For one that another program starts, or
  * with a preload by hand, the library does it before the program's first instruction, by `shinyctl
- * probe --prepare` (interpose/boot/launch.c): so the first recording of a program has as much as
- * later ones.
+ * doctor --probe --prepare` (interpose/boot/launch.c): so the first recording of a program has as
+ * much as later ones.
  */
 #ifndef SHINY_PREPARE_H
 #define SHINY_PREPARE_H

@@ -44,8 +44,8 @@ static void look_at_executable(struct output *output, const struct ring_file *ri
 		 allocator_names_one(ring->executable, true, NULL, 0, name))
 		put_unseen(output,
 			   mem_format("%s: blocks of the allocator inside it (%s) were not "
-				      "recorded: `shinyctl probe` of it, then the next recording "
-				      "has them, or says why not",
+				      "recorded: `shinyctl doctor --probe` of it, then the next "
+				      "recording has them, or says why not",
 				      ring->executable, name));
 }
 

@@ -22,7 +22,7 @@
 /* A ring that cannot be read now, or never can. */
 struct refusal {
 	char *file;
-	uint64_t since, again; /* wall ns: first seen; time of the next try */
+	uint64_t since, again; /* wall ns: first seen; next try, among many */
 	bool told;
 	bool there; /* it existed at the last look */
 };

@@ -23,6 +23,7 @@
 #include "snapshot/snapshot_asked.h"
 
 enum { NOTES = 16 }; /* most notes about files that are no rings */
+enum { MAKERS = 256 }; /* most unfinished rings that are tried at each look */
 enum { BEFORE_MOST = 1 << 20 }; /* more chunks than a sidecar reads between two commits */
 #define PATIENCE UINT64_C(5000000000) /* ns to wait for the end of a ring's creation */
 
@@ -112,8 +113,12 @@ static void scan_known_rings(struct session *session)
 	}
 }
 
-/* Opens a ring that is not served yet. NULL: it is served, or cannot be read now or ever; `err`
- * says why. */
+/*
+ * Opens a ring that is not served yet. NULL: it is served, or cannot be read now or ever; `err`
+ * says why. Unfinished rings are tried at each look, as their first records can follow in the same
+ * moment and are late at a later look. Only beyond MAKERS of them, which are hardly rings, older
+ * ones are tried ever more rarely.
+ */
 static struct ring_file *open_if_new(struct session *session, struct directory *dir,
 				     const char *file, struct shiny_err **err)
 {
@@ -124,7 +129,8 @@ static struct ring_file *open_if_new(struct session *session, struct directory *
 
 	if (refusal)
 		refusal->there = true;
-	if (refusal && (refusal->told || dir->scanned < refusal->again)) {
+	if (refusal && (refusal->told ||
+			(dir->making >= MAKERS && dir->scanned < refusal->again))) {
 		dir->making += !refusal->told;
 		return NULL;
 	}
@@ -143,7 +149,6 @@ static struct ring_file *open_if_new(struct session *session, struct directory *
 		return ring;
 	}
 	refusal = directory_refuse(dir, file, dir->scanned);
-	/* creating a ring takes milliseconds; other files are tried ever more rarely */
 	refusal->again = dir->scanned + (dir->scanned - refusal->since);
 	refusal->there = true;
 	refusal->told = *err;
@@ -236,11 +241,12 @@ struct shiny_err *new_rings_take(struct session *session, struct directory *dir)
 	DIR *handle;
 	bool still;
 
-	dir->scanned = ticks_wall_ns(); /* before reading it: files older than that are seen */
+	/* before asking for changes and reading: files older than that are seen */
+	dir->scanned = ticks_wall_ns();
+	session->rings.looked = session->output.ticks_known ? ticks_now(&session->output.ticks) : 0;
 	still = directory_is_still(dir);
 	handle = still ? NULL : opendir(dir->path);
 	scan_known_rings(session);
-	session->rings.looked = session->output.ticks_known ? ticks_now(&session->output.ticks) : 0;
 	if (still)
 		return NULL;
 	dir->making = 0;

@@ -23,6 +23,18 @@ static void topics(FILE *out)
 		fprintf(out, " %s", name);
 }
 
+/* Prints the words that tell takes. */
+static void words_of_tell(FILE *out)
+{
+	const char *between = "";
+
+	for (size_t q = VERB_COUNT; q < QUESTION_COUNT; q++)
+		if (questions[q].verb == VERB_TELL && questions[q].operand) {
+			fprintf(out, "%s%s", between, questions[q].document);
+			between = " ";
+		}
+}
+
 /* ---- bash ---- */
 
 static void bash_choices(FILE *out)
@@ -74,6 +86,10 @@ static void bash(FILE *out)
 	for (size_t v = 0; v < VERB_COUNT; v++)
 		fprintf(out, "%s%s", v ? " " : "", verbs[v].name);
 	topics(out);
+	fputs("' -- \"$cur\"))\n\telif [[ $verb == tell && $COMP_CWORD -eq 3 ]]; then\n"
+	      "\t\tCOMPREPLY=($(compgen -W '",
+	      out);
+	words_of_tell(out);
 	fputs("' -- \"$cur\"))\n\telif [[ $verb == run ]]; then\n"
 	      "\t\tCOMPREPLY=($(compgen -c -- \"$cur\"))\n"
 	      "\telse\n\t\tCOMPREPLY=($(compgen -f -- \"$cur\"))\n\tfi\n}\n"
@@ -178,6 +194,10 @@ static void zsh(FILE *out)
 				fprintf(out, "%s%s", other ? " " : "", verbs[other].name);
 			topics(out);
 			fputs(")' ;;\n", out);
+		} else if (v == VERB_TELL) {
+			fputs(" \\\n\t\t\t'1:session:_files' '2:what:(", out);
+			words_of_tell(out);
+			fputs(")' ;;\n", out);
 		} else
 			fputs(" \\\n\t\t\t'*:file:_files' ;;\n", out);
 	}
@@ -216,7 +236,9 @@ static void fish(FILE *out)
 			fputs("'\n", out);
 		}
 	}
-	fputs("complete -c shinyctl -n '__fish_seen_subcommand_from help' -f -a '", out);
+	fputs("complete -c shinyctl -n '__fish_seen_subcommand_from tell' -a '", out);
+	words_of_tell(out);
+	fputs("'\ncomplete -c shinyctl -n '__fish_seen_subcommand_from help' -f -a '", out);
 	for (size_t v = 0; v < VERB_COUNT; v++)
 		fprintf(out, "%s%s", v ? " " : "", verbs[v].name);
 	topics(out);

@@ -9,8 +9,8 @@
 
 const struct verb_body *const verb_table[QUESTION_COUNT] = {
 #define SHINY_VERB(ID, name, operands, least, most, rest, input, group) [VERB_##ID] = &verb_##name,
-#define SHINY_BODY(ID, body, verb, document, input)			[VERB_##ID] = &verb_##body,
-#define SHINY_WORD(ID, word, verb, operand, count)			[VERB_##ID] = &verb_##word,
+#define SHINY_BODY(ID, body, verb, document, input) [VERB_##ID] = &verb_##body,
+#define SHINY_WORD(ID, word, verb, operand, count) [VERB_##ID] = &verb_##word,
 #include "verbs.def"
 };
 

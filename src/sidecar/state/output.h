@@ -47,8 +47,8 @@ struct output {
 	} written;		/* number of rows that the store has */
 	struct noticed noticed; /* counts of no process */
 	uint64_t counted;	/* as in struct process */
-	uint64_t pages_beyond;	/* pages of blocks live at processes' ends, beyond each process's
-				 * number */
+	uint64_t pages_beyond;	/* pages of blocks live at processes' ends, beyond each
+				 * process's number */
 	uint64_t unrecorded;	/* number of unrecorded programs */
 	uint64_t start_realtime;
 	char *path;

@@ -122,7 +122,7 @@ static void put_value(const struct field *field, const void *row, struct json *j
 		break;
 	case STORED_REAL:
 		if (field->kind == FIELD_KIND_COUNT || field->kind == FIELD_KIND_BYTES)
-			json_number(json, field->key, (uint64_t)v.real);
+			json_signed(json, field->key, (int64_t)v.real);
 		else
 			json_real(json, field->key, v.real);
 		break;
@@ -170,12 +170,26 @@ static struct shiny_err *put_rows(const struct answer *answer, const struct fiel
 
 	json_array(json, name);
 	while ((row = walk_next(&walk))) {
+		if (list->bare) {
+			put_value(list->fields, row, json);
+			continue;
+		}
 		begin(list, json, NULL);
 		SHINY_TRY(put_fields(answer, list->fields, row, json));
 		json_end(json);
 	}
 	json_end(json);
 	return NULL;
+}
+
+/* Puts null for each member of a group that is left out. */
+static void put_nulls(const struct field *fields, struct json *json)
+{
+	for (const struct field *f = fields; f->kind != FIELD_KIND_END; f++)
+		if (f->kind == FIELD_KIND_GROUP)
+			put_nulls(f->fields, json);
+		else if (field_in_json(f))
+			json_null(json, f->key);
 }
 
 static struct shiny_err *put_fields(const struct answer *answer, const struct field *fields,
@@ -187,8 +201,9 @@ static struct shiny_err *put_fields(const struct answer *answer, const struct fi
 		if (f->kind == FIELD_KIND_GROUP) {
 			if (!f->skip || !f->skip(part))
 				SHINY_TRY(put_fields(answer, f->fields, part, json));
-		} else if (f->column_only || f->kind == FIELD_KIND_SHARE ||
-			   f->kind == FIELD_KIND_BAR) {
+			else if (f->nulls)
+				put_nulls(f->fields, json);
+		} else if (!field_in_json(f)) {
 			continue;
 		} else if (f->kind == FIELD_KIND_OBJECT && f->skip && f->skip(part)) {
 			json_null(json, f->key);

@@ -18,12 +18,6 @@ const char *answer_unit(const struct field *field)
 	}
 }
 
-static bool in_json(const struct field *field)
-{
-	return !field->column_only && field->kind != FIELD_KIND_SHARE &&
-	       field->kind != FIELD_KIND_BAR;
-}
-
 /* ---- schema ---- */
 
 static const char *type_of(const struct field *field)
@@ -61,9 +55,9 @@ static void put_type(struct json *json, const char *type, bool or_null)
 	json_end(json);
 }
 
-static void put_value_schema(struct json *json, const struct field *field)
+static void put_value_schema(struct json *json, const struct field *field, bool or_null)
 {
-	put_type(json, type_of(field), may_be_null(field));
+	put_type(json, type_of(field), or_null || may_be_null(field));
 	if (*answer_unit(field))
 		json_text(json, "unit", answer_unit(field));
 }
@@ -76,21 +70,24 @@ static void put_object_schema(struct json *json, const struct field *fields, boo
 	answer_schema(json, arrays);
 }
 
-static void put_field_schema(struct json *json, const struct field *field)
+static void put_field_schema(struct json *json, const struct field *field, bool or_null)
 {
 	json_object(json, field->key);
 	switch (field->kind) {
 	case FIELD_KIND_OBJECT:
-		put_object_schema(json, field->fields, field->skip);
+		put_object_schema(json, field->fields, or_null || field->skip);
 		break;
 	case FIELD_KIND_ROWS:
-		json_text(json, "type", "array");
+		put_type(json, "array", or_null);
 		json_object(json, "items");
-		put_object_schema(json, field->fields, false);
+		if (field->bare)
+			put_value_schema(json, field->fields, false);
+		else
+			put_object_schema(json, field->fields, false);
 		json_end(json);
 		break;
 	case FIELD_KIND_NUMBERS:
-		json_text(json, "type", "array");
+		put_type(json, "array", or_null);
 		json_object_line(json, "items");
 		json_text(json, "type", type_of(field));
 		json_end(json);
@@ -98,31 +95,32 @@ static void put_field_schema(struct json *json, const struct field *field)
 	case FIELD_KIND_PUT:
 		break;
 	default:
-		put_value_schema(json, field);
+		put_value_schema(json, field, or_null);
 	}
 	if (field->help)
 		json_text(json, "description", field->help);
 	json_end(json);
 }
 
-static void put_properties(struct json *json, const struct field *fields)
+/* `or_null`: the members may be null. */
+static void put_properties(struct json *json, const struct field *fields, bool or_null)
 {
 	for (const struct field *f = fields; f->kind != FIELD_KIND_END; f++)
 		if (f->kind == FIELD_KIND_GROUP)
-			put_properties(json, f->fields);
-		else if (in_json(f))
-			put_field_schema(json, f);
+			put_properties(json, f->fields, or_null || f->nulls);
+		else if (field_in_json(f))
+			put_field_schema(json, f, or_null);
 }
 
-/* A value that is worked out may be left out, and so may a group. */
+/* A value that is worked out, or optional, may be left out, and so may a group without nulls. */
 static void put_required(struct json *json, const struct field *fields)
 {
 	for (const struct field *f = fields; f->kind != FIELD_KIND_END; f++)
-		if (f->kind == FIELD_KIND_GROUP && !f->skip)
+		if (f->kind == FIELD_KIND_GROUP && (!f->skip || f->nulls))
 			put_required(json, f->fields);
 		else if (f->kind == FIELD_KIND_GROUP)
 			continue;
-		else if (in_json(f) && !f->get && f->kind != FIELD_KIND_PUT)
+		else if (field_in_json(f) && !f->get && !f->optional && f->kind != FIELD_KIND_PUT)
 			json_text(json, NULL, f->key);
 }
 
@@ -130,7 +128,7 @@ void answer_schema(struct json *json, const struct field *const *arrays)
 {
 	json_object(json, "properties");
 	for (size_t i = 0; arrays[i]; i++)
-		put_properties(json, arrays[i]);
+		put_properties(json, arrays[i], false);
 	json_end(json);
 	json_array_line(json, "required");
 	for (size_t i = 0; arrays[i]; i++)
@@ -151,12 +149,12 @@ static void put_members(const char *prefix, const struct field *fields, answer_m
 			put_members(prefix, f->fields, put, context);
 			continue;
 		}
-		if (!in_json(f))
+		if (!field_in_json(f))
 			continue;
 		snprintf(path, sizeof(path), "%s%s%s", prefix, f->key,
 			 f->kind == FIELD_KIND_ROWS ? "[]" : "");
 		put(context, path, f);
-		if (!f->fields)
+		if (!f->fields || f->bare)
 			continue;
 		snprintf(path, sizeof(path), "%s%s%s.", prefix, f->key,
 			 f->kind == FIELD_KIND_ROWS ? "[]" : "");

@@ -58,7 +58,16 @@ struct field_value field_value(const struct field *field, const void *row)
 		field_set_text(&v, field->names[v.number]);
 	if (field->blank_zero && v.stored == STORED_U64 && !v.number)
 		v.blank = true;
+	if (field->optional && (v.stored == STORED_NONE || (v.stored == STORED_U64 && !v.number) ||
+				(v.stored == STORED_REAL && v.real == 0)))
+		v.absent = true;
 	return v;
+}
+
+bool field_in_json(const struct field *field)
+{
+	return !field->column_only && field->kind != FIELD_KIND_SHARE &&
+	       field->kind != FIELD_KIND_BAR;
 }
 
 void field_value_free(struct field_value *value)

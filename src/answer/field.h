@@ -117,17 +117,20 @@ struct field {
 	bool by;                  /* the title is that of the list, or of the answer */
 	bool column_only;         /* it is in no JSON */
 	bool blank_zero;          /* the cell of 0 is empty */
+	bool optional;            /* the JSON has no such member where it is 0, or no text */
 	size_t whole;             /* of SHARE and BAR: the offset of the whole in the result */
 
 	/* of GROUP, OBJECT and ROWS */
 	const struct field *fields;
 	bool spread;              /* an object has a line for each member */
+	bool nulls;               /* a group that is left out: its members are null */
 
 	/* of ROWS */
 	const char *shows;        /* the table; NULL: none */
 	bool limited;             /* --limit is for this list */
 	bool inside;              /* the rows are at `offset`; else a pointer to them is */
 	bool pointers;            /* a row is a pointer to its struct */
+	bool bare;                /* a row is the value of its one field, not an object */
 	size_t count;             /* the number of rows; 0: it is at `count_offset` */
 	size_t count_offset;      /* of a size_t */
 	size_t size;              /* bytes of a row, or of a number */
@@ -189,6 +192,9 @@ struct field {
 #define FIELD_NAME    .flexible = true, .cut = TEXT_CUT_MIDDLE, .tint = TINT_NAME
 #define FIELD_BY_NAME FIELD_NAME, .by = true
 
+/* True if the field is a member of the JSON. */
+bool field_in_json(const struct field *field);
+
 /* Returns the value of a field of a row; free it. */
 struct field_value field_value(const struct field *field, const void *row);
 void field_value_free(struct field_value *value);
@@ -207,6 +213,15 @@ void field_set_owned(struct field_value *out, char *text); /* takes ownership */
 		const type *r = row;                                                               \
                                                                                                    \
 		field_set_##kind(out, expression);                                                 \
+	}
+
+/* Defines a function `skip` that returns a condition of `r`, the part. */
+#define FIELD_SKIPPER(name, type, condition) \
+	static bool name(const void *part)   \
+	{                                    \
+		const type *r = part;        \
+                                             \
+		return condition;            \
 	}
 
 /* The rows of a list. */

@@ -28,6 +28,7 @@ struct sample_result {
 	const struct sample_row *best[3];
 	size_t best_count;
 	struct sample_part parts[2];
+	const char *word;
 };
 
 static void get_double(const void *row, struct field_value *out)
@@ -41,6 +42,12 @@ static void get_double(const void *row, struct field_value *out)
 static void get_label(const void *row, struct field_value *out)
 {
 	field_set_owned(out, mem_format("<%s>", ((const struct sample_row *)row)->name));
+}
+
+static bool is_true(const void *part)
+{
+	(void)part;
+	return true;
 }
 
 static bool is_empty(const void *part)
@@ -67,6 +74,22 @@ static const struct field row_fields[] = {
 	{ FIELD_NUMBERS("counts", struct sample_row, counts), .help = "two numbers" },
 	FIELD_LAST
 };
+static const struct field unknown_fields[] = {
+	{ FIELD_COUNT("events", struct sample_result, count), .help = "a number" },
+	{ FIELD_NUMBERS("bins", struct sample_row, counts), .help = "numbers" },
+	FIELD_LAST
+};
+static const struct field words_fields[] = {
+	{ FIELD_TEXT(NULL, struct sample_row, name), .help = "a word" },
+	FIELD_LAST
+};
+static const struct field rare_fields[] = {
+	{ FIELD_ROWS("words", struct sample_result, rows, count, words_fields), .bare = true,
+	  .limited = true, .help = "words" },
+	{ FIELD_TEXT("word", struct sample_result, word), .optional = true, .help = "a text" },
+	{ FIELD_SAME(unknown_fields), .skip = is_true, .nulls = true },
+	FIELD_LAST
+};
 static const struct field result_fields[] = {
 	{ FIELD_BYTES("total", struct sample_result, total), .help = "all bytes" },
 	{ FIELD_ADDRESS("address", struct sample_result, address), .help = "an address" },
@@ -76,6 +99,7 @@ static const struct field result_fields[] = {
 	  .title = "best", .shows = "bytes/2 name", .help = "a best row" },
 	{ FIELD_ARRAY("parts", struct sample_result, parts, part_fields), .skip = is_empty,
 	  .help = "a part" },
+	{ FIELD_SAME(rare_fields) },
 	FIELD_LAST
 };
 /* clang-format on */
@@ -138,6 +162,18 @@ static void print_members(const struct answer *answer, FILE *out)
 	answer_members(answer->fields, put_member, out);
 }
 
+static void print_schema(const struct answer *answer, FILE *out)
+{
+	const struct field *const arrays[] = { rare_fields, NULL };
+	struct json json;
+
+	(void)answer;
+	json_init(&json, out);
+	json_object_line(&json, NULL);
+	answer_schema(&json, arrays);
+	json_end(&json);
+}
+
 static void prints(const char *name, print_fn *print, const char *want)
 {
 	const struct answer answer = {
@@ -188,7 +224,9 @@ int main(void)
 	       "\"gain\": 0, \"known\": false, \"counts\": [3, 4]}], "
 	       "\"best\": [{\"name\": \"=three\", \"bytes\": 1024, \"mean\": 0, \"row_id\": 0, "
 	       "\"gain\": 0, \"known\": false, \"counts\": [3, 4]}], "
-	       "\"parts\": [{\"bytes\": 5, \"mean\": 0.25}]}\n");
+	       "\"parts\": [{\"bytes\": 5, \"mean\": 0.25}], \"words\": "
+	       "[\"one, \\\"two\\\"\", \"=three\"], "
+	       "\"events\": null, \"bins\": null}\n");
 	prints("table", print_table,
 	       " share     bytes  mean  row id       gain  known  double  label         call site\n"
 	       "50.0 %  2.00 KiB  1.50       7  -1.00 KiB  yes     4,096  <one, \"two\">  one, "
@@ -204,7 +242,18 @@ int main(void)
 	       "rows[].row_id rows[].gain:bytes rows[].known rows[].double rows[].counts "
 	       "best[] best[].name "
 	       "best[].bytes:bytes best[].mean best[].row_id best[].gain:bytes best[].known "
-	       "best[].double best[].counts parts[] parts[].bytes:bytes parts[].mean ");
+	       "best[].double best[].counts parts[] parts[].bytes:bytes parts[].mean "
+	       "words[] word events bins ");
+	prints("schema", print_schema,
+	       "{\"properties\": {\"words\": {\"type\": \"array\", \"items\": "
+	       "{\"type\": [\"string\", \"null\"]}, \"description\": \"words\"}, "
+	       "\"word\": {\"type\": [\"string\", \"null\"], \"description\": \"a text\"}, "
+	       "\"events\": {\"type\": [\"integer\", \"null\"], "
+	       "\"description\": \"a number\"}, "
+	       "\"bins\": {\"type\": [\"array\", \"null\"], "
+	       "\"items\": {\"type\": \"integer\"}, \"description\": \"numbers\"}}, "
+	       "\"required\": [\"words\", \"events\", \"bins\"], "
+	       "\"additionalProperties\": false}\n");
 	matched(&only_three);
 	check("unknown column",
 	      answer_unknown_column(&wrong) && !strncmp(answer_unknown_column(&wrong), "byte ", 5),

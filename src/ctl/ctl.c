@@ -108,24 +108,31 @@ struct shiny_err *ctl_loaded(struct store *store, struct filter *filter, struct 
 	return err;
 }
 
-struct shiny_err *ctl_losses(struct ctl *ctl, struct store *store, const char *path)
+struct shiny_err *ctl_losses_load(struct ctl *ctl, struct store *store, const char *path,
+				  struct losses *out)
 {
 	char words[LOSS_WORDS];
-	struct losses losses = { 0 };
-	struct shiny_err *err = losses_load(store, &losses);
 
-	if (err)
-		return err;
+	SHINY_TRY(losses_load(store, out));
+	if (ctl->options.given[OPT_STRICT] && loss_any(&out->sum)) {
+		ctl->status = SHINY_ERR_STRICT;
+		text_line(stderr, "shinyctl: %s: missing from this session: %s (--strict)", path,
+			  loss_words(&out->sum, words));
+	}
+	return NULL;
+}
+
+struct shiny_err *ctl_losses(struct ctl *ctl, struct store *store, const char *path)
+{
+	struct losses losses = { 0 };
+	struct shiny_err *err = NULL;
+
+	SHINY_TRY(ctl_losses_load(ctl, store, path, &losses));
 	if (CTL_JSON(ctl))
 		err = answer_json(&(struct answer){ .fields = losses_fields, .result = &losses },
 				  &ctl->json);
 	else
 		loss_line(&ctl->style, &losses, path);
-	if (ctl->options.given[OPT_STRICT] && loss_any(&losses.sum)) {
-		ctl->status = SHINY_ERR_STRICT;
-		text_line(stderr, "shinyctl: %s: missing from this session: %s (--strict)", path,
-			  loss_words(&losses.sum, words));
-	}
 	losses_deinit(&losses);
 	return err;
 }

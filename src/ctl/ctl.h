@@ -50,6 +50,10 @@ SHINY_MUST_CHECK struct shiny_err *ctl_loaded(struct store *store, struct filter
 SHINY_MUST_CHECK struct shiny_err *ctl_losses(struct ctl *ctl, struct store *store,
 					      const char *path);
 
+/* Loads the losses for fields that have them (losses_fields); sets the status for --strict. */
+SHINY_MUST_CHECK struct shiny_err *ctl_losses_load(struct ctl *ctl, struct store *store,
+						   const char *path, struct losses *out);
+
 /* Ends a report and closes the session: prints the loss line and the next useful command, or with
  * --json puts the losses; sets the status for --strict. */
 SHINY_MUST_CHECK struct shiny_err *ctl_end(struct ctl *ctl, struct store *store, const char *next);

@@ -3,30 +3,37 @@
 
 #include <string.h>
 
+#include "../base/cleanup.h"
 #include "../base/units.h"
 
 struct shiny_err *pair_open(const struct ctl *ctl, const char *base, const char *new,
 			    struct session_pair *out)
 {
-	const char *const paths[2] = { base, new };
 	const struct filter_names names = ctl_names(ctl);
-	struct session_pair pair = { 0 };
+	struct session_pair pair = { .paths = { base, new } };
 	struct shiny_err *err = NULL;
 
 	for (int side = 0; !err && side < 2; side++) {
-		if (!paths[side])
+		if (!pair.paths[side])
 			continue;
-		err = store_open(paths[side], &pair.stores[side]);
+		err = store_open(pair.paths[side], &pair.stores[side]);
 		if (!err)
 			err = filter_load(pair.stores[side], &names, &pair.filters[side]);
 		if (err && base && err->code == SHINY_ERR_USAGE)
-			err = shiny_err_where(err, "%s", paths[side]);
+			err = shiny_err_where(err, "%s", pair.paths[side]);
 	}
-	if (err) {
+	if (err)
 		pair_close(&pair);
-		return err;
-	}
 	*out = pair;
+	return err;
+}
+
+struct shiny_err *pair_losses(struct ctl *ctl, struct session_pair *pair)
+{
+	for (int side = 0; side < 2; side++)
+		if (pair->stores[side])
+			SHINY_TRY(ctl_losses_load(ctl, pair->stores[side], pair->paths[side],
+						  &pair->losses[side]));
 	return NULL;
 }
 
@@ -35,8 +42,9 @@ void pair_close(struct session_pair *pair)
 	for (int side = 0; side < 2; side++) {
 		filter_deinit(&pair->filters[side]);
 		store_close(pair->stores[side]);
+		losses_deinit(&pair->losses[side]);
 	}
-	*pair = (struct session_pair){ 0 };
+	*pair = (struct session_pair){ .paths = { pair->paths[0], pair->paths[1] } };
 }
 
 char *pair_change(char *out, pair_units_fn *units, uint64_t base, uint64_t new)

@@ -14,6 +14,7 @@
 struct verb_body {
 	struct shiny_err *(*run)(struct ctl *ctl); /* does it all; NULL: the rest describes it */
 	const struct field *fields; /* of the result; its list "rows" is the table */
+	bool has_losses;	    /* the fields have the losses; else they end the document */
 	size_t size;		    /* bytes of the result */
 	struct shiny_err *(*load)(struct ctl *ctl, struct store *store, const struct filter *filter,
 				  void *result);

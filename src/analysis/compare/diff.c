@@ -309,8 +309,11 @@ static void arrange(struct comparing *c, struct diff *out)
 
 		row->name = mem_text(matched->name);
 		row->how = matched->how;
-		memcpy(row->members, matched->members, sizeof(row->members));
-		if (!different && row->members[0] && row->members[1] &&
+		for (int side = 0; side < 2; side++) {
+			row->sides[side].members = matched->members[side];
+			row->sides[side].timed = out->timed;
+		}
+		if (!different && matched->members[0] && matched->members[1] &&
 		    row->sides[1].sums.allocs + row->sides[1].sums.inherited)
 			out->same++;
 		if (!different || (match && !text_matches(match, row->name))) {

@@ -45,6 +45,8 @@ extern const char *const diff_measure_names[DIFF_MEASURES];
 enum { DIFF_EPISODES = 8 };
 
 struct diff_side {
+	uint32_t members;     /* number of names of the session in this row; 0: not there */
+	bool timed;           /* peaks and lifetimes are known */
 	struct sums sums;
 	uint64_t size;        /* of each block; 0: sizes differ, or there are no blocks */
 	uint64_t peak_bytes;
@@ -56,7 +58,6 @@ struct diff_row {
 	char *full_name; /* not shortened, of a type or call site; NULL: same as `name` */
 	enum match_how how;
 	bool label;                 /* the name is a label, no type */
-	uint32_t members[2];        /* number of names of each session in this row; 0: not there */
 	struct diff_side sides[2];  /* base, new */
 	double ranks[DIFF_MEASURES]; /* > 0: more in the newer session; 0: no difference */
 	uint32_t places[DIFF_MEASURES]; /* rank of the row by each measure, from 1; 0: no
@@ -97,5 +98,7 @@ SHINY_MUST_CHECK struct shiny_err *diff_load(struct store *const stores[2],
 					     const struct filter filters[2],
 					     const struct diff_request *request, struct diff *out);
 void diff_deinit(struct diff *diff);
+
+extern const struct field diff_fields[]; /* of struct diff, without the sessions */
 
 #endif

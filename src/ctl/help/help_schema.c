@@ -16,7 +16,9 @@ static const struct field document_fields[] = {
 static void put_document(struct json *json, size_t question)
 {
 	const struct field *const arrays[] = { document_fields, verb_table[question]->fields,
-					       losses_fields, NULL };
+					       verb_table[question]->has_losses ? NULL
+										: losses_fields,
+					       NULL };
 
 	json_text(json, "type", "object");
 	if (arrays[1]) {

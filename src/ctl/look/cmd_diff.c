@@ -9,7 +9,6 @@
 #include "../../base/text.h"
 #include "../../base/mem.h"
 #include "../../base/units.h"
-#include "diff_json.h"
 #include "../pair.h"
 #include "../verb_body.h"
 
@@ -107,8 +106,8 @@ static void print_row(struct table *table, const struct diff_row *row, enum diff
 	table_text(table, CHANGE, pair_change(text, measures[measure].units, base, new));
 	table_text(table, BASE, measures[measure].units(text, base));
 	table_text(table, NEW, measures[measure].units(text, new));
-	if (!row->members[0] || !row->members[1])
-		table_text(table, SHARE, row->members[0] ? "gone" : "new");
+	if (!row->sides[0].members || !row->sides[1].members)
+		table_text(table, SHARE, row->sides[0].members ? "gone" : "new");
 	else if (base != new)
 		table_text(table, SHARE, pair_share(text, base, new));
 	if (measure == DIFF_LIFETIME) {
@@ -225,101 +224,121 @@ static void print_diff(struct ctl *ctl, const struct filter *filter, const struc
 
 /* ---- JSON ---- */
 
-static struct shiny_err *json_session(struct ctl *ctl, const struct session_pair *pair, int side,
-				      const struct diff *d)
-{
-	const struct diff_session *s = &d->sessions[side];
-	const struct filter *filter = &pair->filters[side];
-	const char *path = ctl->options.operands[side];
-	struct json *json = &ctl->json;
-	struct shiny_err *err;
+struct diff_answer {
+	const char *tag, *between, *by;
+	struct session_pair pair;
+	struct diff diff;
+};
 
-	json_object(json, side ? "new" : "base");
-	json_text(json, "file", path);
-	json_number_or_null(json, "duration_ns", s->duration, !filter->tags);
-	json_number_or_null(json, "processes", s->processes, !filter_is_subset(filter));
-	json_sums(json, &s->sums);
-	if (d->timed)
-		json_number(json, "peak_bytes", s->peak_bytes);
-	err = ctl_losses(ctl, pair->stores[side], path);
-	json_end(json);
-	return err;
+FIELD_SKIPPER(is_tagged, struct diff_answer, r->tag)
+FIELD_SKIPPER(is_narrow, struct diff_answer, r->tag || r->between)
+FIELD_SKIPPER(is_untimed, struct diff_answer, !r->diff.timed)
+
+/* clang-format off */
+#define ANSWER struct diff_answer
+#define PEAK(side) \
+	{ FIELD_BYTES("peak_bytes", ANSWER, diff.sessions[side].peak_bytes), \
+	  .help = "the most bytes live at once" },
+#define SESSION(side, peak) \
+	{ FIELD_TEXT("file", ANSWER, pair.paths[side]), .help = "the session, as given" }, \
+	{ FIELD_TIME("duration_ns", ANSWER, diff.sessions[side].duration), .skip = is_tagged, \
+	  .help = "how long it, or its interval, is; null: with --tag" }, \
+	{ FIELD_COUNT("processes", ANSWER, diff.sessions[side].processes), .skip = is_narrow, \
+	  .help = "its processes; null: with --tag or --between" }, \
+	{ FIELD_GROUP(ANSWER, diff.sessions[side].sums, sums_fields) }, \
+	{ FIELD_SAME(peak), .skip = is_untimed }, \
+	{ FIELD_GROUP(ANSWER, pair.losses[side], losses_fields) },
+static const struct field base_peak[] = { PEAK(0) FIELD_LAST };
+static const struct field new_peak[] = { PEAK(1) FIELD_LAST };
+static const struct field base_fields[] = { SESSION(0, base_peak) FIELD_LAST };
+static const struct field new_fields[] = { SESSION(1, new_peak) FIELD_LAST };
+static const struct field fields[] = {
+	{ FIELD_TEXT("tag", ANSWER, tag), .help = "the value of --tag; null: none" },
+	{ FIELD_TEXT("between", ANSWER, between), .help = "the value of --between; null: none" },
+	{ FIELD_TEXT("by", ANSWER, by), .help = "the value of --by" },
+	{ FIELD_SAME_OBJECT("base", base_fields), .spread = true, .help = "the base" },
+	{ FIELD_SAME_OBJECT("new", new_fields), .spread = true, .help = "the newer session" },
+	{ FIELD_GROUP(ANSWER, diff, diff_fields) },
+	FIELD_LAST
+};
+/* clang-format on */
+
+static struct shiny_err *json_diff(struct ctl *ctl, struct diff_answer *result)
+{
+	const struct answer answer = { .fields = fields,
+				       .result = result,
+				       .limit = ctl_limit(ctl, result->diff.count, 0) };
+
+	SHINY_TRY(pair_losses(ctl, &result->pair));
+	ctl_document(ctl);
+	SHINY_TRY(answer_json(&answer, &ctl->json));
+	json_end(&ctl->json);
+	return NULL;
 }
 
-static struct shiny_err *json_diff(struct ctl *ctl, const struct session_pair *pair,
-				   const struct diff *d, enum breakdown_by by)
-{
-	struct json *json = &ctl->json;
-	struct shiny_err *err;
+/* ---- the verb ---- */
 
-	ctl_document(ctl);
-	ctl_subset(ctl);
-	json_text(json, "by", breakdown_names[by]);
-	err = json_session(ctl, pair, 0, d);
-	if (!err)
-		err = json_session(ctl, pair, 1, d);
-	json_bool(json, "timed", d->timed);
-	json_number(json, "different", d->count);
-	json_number(json, "same", d->same);
-	json_object_line(json, "sites");
-	for (int how = 0; how < MATCH_HOWS; how++)
-		json_number(json, match_names[how], d->sites[how]);
-	json_end(json);
-	json_diff_rows(json, d, ctl_limit(ctl, d->count, 0));
-	json_end(json);
-	return err;
+/* Prints the losses of both sessions, and the command that goes on. */
+static struct shiny_err *print_ends(struct ctl *ctl, const struct session_pair *pair,
+				    enum breakdown_by by)
+{
+	FILE *out = ctl->style.out;
+
+	for (int side = 0; side < 2; side++) {
+		fprintf(out, "%s%s: ", side ? "" : "\n", side ? "new " : "base");
+		SHINY_TRY(ctl_losses(ctl, pair->stores[side], pair->paths[side]));
+	}
+	if (ctl->style.width) {
+		AUTO_FREE char *base = text_shell(pair->paths[0]);
+		AUTO_FREE char *new = text_shell(pair->paths[1]);
+
+		fprintf(out, "%snext:%s shinyctl diff --by %s %s %s\n", tint(&ctl->style, TINT_DIM),
+			tint_end(&ctl->style, TINT_DIM), by == BREAKDOWN_TYPE ? "site" : "type",
+			base, new);
+	}
+	return NULL;
 }
 
 static struct shiny_err *cmd_diff(struct ctl *ctl)
 {
+	const struct options *o = &ctl->options;
 	/* options.def lists both in the order of their enums */
-	enum breakdown_by by = (enum breakdown_by)ctl->options.number[OPT_DIFF_BY];
-	enum diff_measure order = (enum diff_measure)ctl->options.number[OPT_DIFF_SORT];
-	bool sorted = ctl->options.given[OPT_DIFF_SORT];
+	enum breakdown_by by = (enum breakdown_by)o->number[OPT_DIFF_BY];
+	enum diff_measure order = (enum diff_measure)o->number[OPT_DIFF_SORT];
+	bool sorted = o->given[OPT_DIFF_SORT];
 	struct component_rules *rules = NULL;
-	struct session_pair pair = { 0 };
-	struct diff diff = { 0 };
+	struct diff_answer result = { .tag = o->text[OPT_TAG],
+				      .between = o->text[OPT_BETWEEN],
+				      .by = breakdown_names[by] };
+	struct session_pair *pair = &result.pair;
 	struct shiny_err *err = NULL;
 
-	if (ctl->options.component_count && by != BREAKDOWN_COMPONENT)
+	if (o->component_count && by != BREAKDOWN_COMPONENT)
 		return shiny_err(SHINY_ERR_USAGE, "diff: --components is for --by component");
 	if (by == BREAKDOWN_COMPONENT)
-		err = component_rules_load(ctl->options.components, ctl->options.component_count,
-					   &rules);
+		err = component_rules_load(o->components, o->component_count, &rules);
 	if (!err)
-		err = pair_open(ctl, ctl->options.operands[0], ctl->options.operands[1], &pair);
+		err = pair_open(ctl, o->operands[0], o->operands[1], pair);
 	if (!err)
-		err = diff_load(pair.stores, pair.filters,
+		err = diff_load(pair->stores, pair->filters,
 				&(struct diff_request){ .by = by,
 							.rules = rules,
-							.match = ctl->options.text[OPT_MATCH],
+							.match = o->text[OPT_MATCH],
 							.order = sorted ? order : DIFF_LIVE,
 							.sums_only = sorted && diff_is_sum(order),
-							.full_names =
-								ctl->options.given[OPT_FULL_NAMES],
+							.full_names = o->given[OPT_FULL_NAMES],
 							.progress = true },
-				&diff);
+				&result.diff);
 	if (!err && CTL_JSON(ctl)) {
-		err = json_diff(ctl, &pair, &diff, by);
+		err = json_diff(ctl, &result);
 	} else if (!err) {
-		print_diff(ctl, &pair.filters[1], &diff, by);
-		for (int side = 0; !err && side < 2; side++) {
-			fprintf(ctl->style.out, "%s%s: ", side ? "" : "\n", side ? "new " : "base");
-			err = ctl_losses(ctl, pair.stores[side], ctl->options.operands[side]);
-		}
+		print_diff(ctl, &pair->filters[1], &result.diff, by);
+		err = print_ends(ctl, pair, by);
 	}
-	if (!err && !CTL_JSON(ctl) && ctl->style.width) {
-		AUTO_FREE char *base = text_shell(ctl->options.operands[0]);
-		AUTO_FREE char *new = text_shell(ctl->options.operands[1]);
-
-		fprintf(ctl->style.out, "%snext:%s shinyctl diff --by %s %s %s\n",
-			tint(&ctl->style, TINT_DIM), tint_end(&ctl->style, TINT_DIM),
-			by == BREAKDOWN_TYPE ? "site" : "type", base, new);
-	}
-	diff_deinit(&diff);
-	pair_close(&pair);
+	diff_deinit(&result.diff);
+	pair_close(pair);
 	component_rules_free(rules);
 	return err;
 }
 
-const struct verb_body verb_diff = { .run = cmd_diff };
+const struct verb_body verb_diff = { .run = cmd_diff, .fields = fields, .has_losses = true };

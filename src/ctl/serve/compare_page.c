@@ -3,13 +3,13 @@
 
 #include "../../analysis/compare/diff.h"
 #include "../../analysis/replay/replay_together.h"
+#include "../../answer/answer.h"
 #include "../../base/cleanup.h"
 #include "../../base/text.h"
 #include "../../view/page_compare.h"
 #include "../../view/page_data.h"
 #include "../../view/page_file.h"
 #include "../ctl.h"
-#include "../look/diff_json.h"
 
 enum { COMPARE_NODES = 20000 };
 
@@ -132,7 +132,10 @@ static struct shiny_err *put_data(struct json *json, const struct compare_page *
 		json_object(json, tables[i].key);
 		json_number(json, "different", diff->count);
 		json_number(json, "same", diff->same);
-		json_diff_rows(json, diff, diff->count < COMPARE_ROWS ? diff->count : COMPARE_ROWS);
+		err = answer_json_list(&(struct answer){ .fields = diff_fields,
+							 .result = diff,
+							 .limit = COMPARE_ROWS },
+				       "rows", json, "rows");
 		json_end(json);
 	}
 	if (!err)

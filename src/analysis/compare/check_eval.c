@@ -538,6 +538,8 @@ struct shiny_err *check_eval(struct store *const stores[2], const struct filter_
 	     *mine = mem_zero(rules->count + 1, sizeof(*mine));
 	struct shiny_err *err = NULL;
 
+	for (size_t i = 0; i < rules->count; i++)
+		results.at[i].rule = rules->at[i];
 	for (size_t first = 0; !err && first < rules->count; first++) {
 		struct checking k = { .stores = stores,
 				      .names = names_of(&rules->at[first], names),

@@ -28,14 +28,18 @@ void check_part_add(struct check_result *r, char *name, double base, double valu
 	if ((r->part_total & (r->part_total - 1)) == 0)
 		r->parts = mem_resize(r->parts, r->part_total ? 2 * r->part_total : 1,
 				      sizeof(*r->parts));
-	r->parts[r->part_total++] = (struct check_part){ name, base, value };
+	r->parts[r->part_total++] = (struct check_part){ name, base, value, false };
 }
 
 void check_parts_sort(struct check_result *r, const struct check_rule *rule)
 {
+	size_t most = r->state == CHECK_FAILS ? CHECK_PARTS : 0;
+
 	if (r->part_total)
 		qsort_r(r->parts, r->part_total, sizeof(*r->parts), by_weight, (void *)rule);
-	r->part_count = r->part_total < CHECK_PARTS ? r->part_total : CHECK_PARTS;
+	for (size_t i = 0; i < r->part_total; i++)
+		r->parts[i].relative = rule->relative;
+	r->part_count = r->part_total < most ? r->part_total : most;
 	for (size_t i = r->part_count; i < r->part_total; i++)
 		free(r->parts[i].name);
 }

@@ -16,8 +16,10 @@ enum { CHECK_PARTS = 50 };
 struct check_part { /* a row of the evidence */
 	char *name;
 	double base, value;
+	bool relative; /* the rule is about a change: `base` counts */
 };
 struct check_result {
+	struct check_rule rule;  /* whose texts the rules own */
 	enum check_state state;
 	bool nothing;            /* no block of either session matches its selectors */
 	char *why;               /* for UNKNOWN: the missing data; else NULL */
@@ -26,7 +28,7 @@ struct check_result {
 	bool divided;            /* the rule holds for only a part of that range */
 	char *worst;             /* name of the worst row of an `each` rule; else NULL */
 	uint64_t rows, broken;   /* `each`: rows checked, and rows over the limit */
-	struct check_part *parts; /* at most CHECK_PARTS */
+	struct check_part *parts; /* of a rule that fails; at most CHECK_PARTS */
 	size_t part_count, part_total;
 };
 struct component_rules;
@@ -38,7 +40,8 @@ struct check_options {
 
 /* Adds a part; the result owns `name` from now on. */
 void check_part_add(struct check_result *r, char *name, double base, double value);
-/* Sorts the parts, those with the most weight first; drops those beyond CHECK_PARTS. */
+/* Sorts the parts, those with the most weight first; drops those beyond CHECK_PARTS, all
+ * unless the rule fails. */
 void check_parts_sort(struct check_result *r, const struct check_rule *rule);
 
 #endif

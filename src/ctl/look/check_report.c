@@ -40,8 +40,9 @@ static char *change_text(char out[UNITS_TEXT + 1], enum check_measure measure, d
 }
 
 /* Returns "36,185, not <= 35,032 (base 34,685, +4.3 %)"; the caller frees it. */
-static char *result_text(const struct check_rule *rule, const struct check_result *r)
+static char *result_text(const struct check_result *r)
 {
+	const struct check_rule *rule = &r->rule;
 	const char *not = r->state == CHECK_FAILS ? "not " : "", *op = check_ops[rule->op];
 	char *compared, *text, share[UNITS_TEXT + 8] = "";
 
@@ -96,16 +97,16 @@ uint64_t check_report_count(const struct check_report *v, enum check_state state
 {
 	uint64_t count = 0;
 
-	for (size_t i = 0; v->results && i < v->results->count; i++)
-		count += v->results->at[i].state == state;
+	for (size_t i = 0; i < v->results.count; i++)
+		count += v->results.at[i].state == state;
 	return count;
 }
 
 /* True if session `side` (0 base, 1 new) is complete and lost nothing that matters to the rules. */
 static bool check_report_whole(const struct check_report *v, int side)
 {
-	return v->results && v->results->complete[side] &&
-	       (!v->results->lost[side] || v->loss_allowed);
+	return !v->unread && v->results.complete[side] &&
+	       (!v->results.lost[side] || v->loss_allowed);
 }
 
 int check_report_status(const struct check_report *v)
@@ -113,7 +114,7 @@ int check_report_status(const struct check_report *v)
 	if (check_report_count(v, CHECK_FAILS))
 		return 1;
 	return check_report_count(v, CHECK_UNKNOWN) || !check_report_whole(v, 1) ||
-			       (v->paths[0] && !check_report_whole(v, 0))
+			       (v->pair.paths[0] && !check_report_whole(v, 0))
 		       ? SHINY_ERR_STRICT
 		       : 0;
 }
@@ -123,23 +124,22 @@ static char *loss_text(const struct check_report *v, int side)
 {
 	char words[LOSS_WORDS];
 
-	if (!v->results)
+	if (v->unread)
 		return mem_text(v->unread);
-	if (!v->results->complete[side])
+	if (!v->results.complete[side])
 		return mem_text("the recording was not finished");
-	return mem_format("lost: %s", loss_words(&v->results->losses[side], words));
+	return mem_format("lost: %s", loss_words(&v->results.losses[side], words));
 }
 
 /* ---- on a terminal ---- */
 
-static void print_parts(struct ctl *ctl, const struct check_rule *rule,
-			const struct check_result *r)
+static void print_parts(struct ctl *ctl, const struct check_result *r)
 {
 	size_t most = ctl->options.given[OPT_LIMIT] ? (size_t)ctl->options.number[OPT_LIMIT] : FEW;
 	size_t shown = most && most < r->part_count ? most : r->part_count;
 
 	for (size_t i = 0; i < shown; i++) {
-		char *text = part_text(rule, &r->parts[i]), *fitted;
+		char *text = part_text(&r->rule, &r->parts[i]), *fitted;
 		size_t columns = ctl->style.width > 20 ? ctl->style.width - 8
 				 : ctl->style.longest  ? ctl->style.longest
 						       : 4000;
@@ -168,21 +168,20 @@ void check_report_print(struct ctl *ctl, const struct check_report *v)
 		 open = check_report_count(v, CHECK_UNKNOWN),
 		 held = check_report_count(v, CHECK_HOLDS);
 
-	for (size_t i = 0; i < v->results->count; i++) {
-		const struct check_rule *rule = &v->rules->at[i];
-		const struct check_result *r = &v->results->at[i];
-		char *text = result_text(rule, r);
+	for (size_t i = 0; i < v->results.count; i++) {
+		const struct check_result *r = &v->results.at[i];
+		char *text = result_text(r);
 
 		fprintf(ctl->style.out, "%s%s%s  %s%s%s  %s\n",
 			tint(&ctl->style, words[r->state].tint), words[r->state].word,
 			tint_end(&ctl->style, words[r->state].tint), tint(&ctl->style, TINT_BOLD),
-			rule->text, tint_end(&ctl->style, TINT_BOLD), text);
+			r->rule.text, tint_end(&ctl->style, TINT_BOLD), text);
 		free(text);
 		if (r->state == CHECK_FAILS)
-			print_parts(ctl, rule, r);
+			print_parts(ctl, r);
 	}
 	fprintf(ctl->style.out, "\n%s of %s %s", units_count(UNITS_BUF, held),
-		units_noun(UNITS_NOUN_BUF, v->results->count, "rule"),
+		units_noun(UNITS_NOUN_BUF, v->results.count, "rule"),
 		units_form(held, "holds", "hold"));
 	if (failed)
 		fprintf(ctl->style.out, ", %s%s %s%s", tint(&ctl->style, TINT_BAD),
@@ -191,66 +190,6 @@ void check_report_print(struct ctl *ctl, const struct check_report *v)
 	if (open)
 		fprintf(ctl->style.out, ", %s cannot be told", units_count(UNITS_BUF, open));
 	putc('\n', ctl->style.out);
-}
-
-/* ---- JSON ---- */
-
-static void json_result(struct json *json, const struct check_rule *rule,
-			const struct check_result *r)
-{
-	bool told = r->state != CHECK_UNKNOWN && !r->nothing && !(rule->each && !r->broken);
-
-	json_object_line(json, NULL);
-	json_text(json, "rule", rule->text);
-	if (rule->file)
-		json_text(json, "file", rule->file);
-	if (rule->file)
-		json_number(json, "line", rule->line);
-	json_text(json, "state", check_states[r->state]);
-	json_text(json, "measure", check_measures[rule->measure].name);
-	json_text(json, "op", check_ops[rule->op]);
-	if (told) {
-		json_signed(json, "value", (int64_t)r->value);
-		json_signed(json, "limit", (int64_t)r->limit);
-		if (rule->relative)
-			json_signed(json, "base", (int64_t)r->base);
-		if (rule->measure == CHECK_LIFETIME) {
-			json_signed(json, "value_low", (int64_t)r->low);
-			json_signed(json, "value_high", (int64_t)r->high);
-			json_bool(json, "divided", r->divided);
-		}
-	}
-	if (rule->each) {
-		json_number(json, "rows", r->rows);
-		json_number(json, "broken", r->broken);
-		json_text(json, "worst", r->worst);
-	}
-	json_bool(json, "nothing", r->nothing);
-	if (r->why)
-		json_text(json, "why", r->why);
-	json_array(json, "evidence");
-	for (size_t i = 0; r->state == CHECK_FAILS && i < r->part_count; i++) {
-		json_object(json, NULL);
-		json_text(json, "name", r->parts[i].name);
-		if (rule->relative)
-			json_signed(json, "base", (int64_t)r->parts[i].base);
-		json_signed(json, "value", (int64_t)r->parts[i].value);
-		json_end(json);
-	}
-	json_end(json);
-	json_end(json);
-}
-
-void check_report_json(struct json *json, const struct check_report *v)
-{
-	json_number(json, "status", (uint64_t)check_report_status(v));
-	json_number(json, "holds", check_report_count(v, CHECK_HOLDS));
-	json_number(json, "fails", check_report_count(v, CHECK_FAILS));
-	json_number(json, "unknown", check_report_count(v, CHECK_UNKNOWN));
-	json_array(json, "rules");
-	for (size_t i = 0; i < v->results->count; i++)
-		json_result(json, &v->rules->at[i], &v->results->at[i]);
-	json_end(json);
 }
 
 /* ---- JUnit ---- */
@@ -310,8 +249,9 @@ static void junit_session(FILE *out, const struct check_report *v, int side)
 	fputs("</error>\n    </testcase>\n", out);
 }
 
-static void junit_rule(FILE *out, const struct check_rule *rule, const struct check_result *r)
+static void junit_rule(FILE *out, const struct check_result *r)
 {
+	const struct check_rule *rule = &r->rule;
 	char *text;
 
 	begin_case(out, rule->text, check_measures[rule->measure].name);
@@ -319,7 +259,7 @@ static void junit_rule(FILE *out, const struct check_rule *rule, const struct ch
 		fputs("/>\n", out);
 		return;
 	}
-	text = result_text(rule, r);
+	text = result_text(r);
 	end_case(out, r->state == CHECK_FAILS ? "failure" : "error",
 		 r->state == CHECK_FAILS ? "limit" : "unknown", text);
 	free(text);
@@ -334,11 +274,11 @@ static void junit_rule(FILE *out, const struct check_rule *rule, const struct ch
 
 void check_report_junit(FILE *out, const struct check_report *v)
 {
-	bool with_base = v->paths[0] && v->results;
+	bool with_base = v->pair.paths[0] && !v->unread;
 	uint64_t failed = check_report_count(v, CHECK_FAILS);
 	uint64_t errors = check_report_count(v, CHECK_UNKNOWN) + !check_report_whole(v, 1) +
 			  (with_base && !check_report_whole(v, 0));
-	uint64_t tests = (v->results ? v->results->count : 0) + 1 + with_base;
+	uint64_t tests = v->results.count + 1 + with_base;
 	char *counts = mem_format("tests=\"%" PRIu64 "\" failures=\"%" PRIu64 "\" errors=\"%" PRIu64
 				  "\" skipped=\"0\" time=\"0\"",
 				  tests, failed, errors);
@@ -347,22 +287,22 @@ void check_report_junit(FILE *out, const struct check_report *v)
 		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"shinyctl check\" "
 		"%s>\n  <testsuite name=\"",
 		counts);
-	put_xml(out, text_base(v->paths[1]));
+	put_xml(out, text_base(v->pair.paths[1]));
 	fprintf(out, "\" %s>\n    <properties>\n", counts);
 	free(counts);
 	for (int side = 0; side < 2; side++) {
-		if (!v->paths[side])
+		if (!v->pair.paths[side])
 			continue;
 		fprintf(out, "      <property name=\"%s\" value=\"", side ? "new" : "base");
-		put_xml(out, v->paths[side]);
+		put_xml(out, v->pair.paths[side]);
 		fputs("\"/>\n", out);
 	}
 	fputs("    </properties>\n", out);
 	if (with_base)
 		junit_session(out, v, 0);
 	junit_session(out, v, 1);
-	for (size_t i = 0; v->results && i < v->results->count; i++)
-		junit_rule(out, &v->rules->at[i], &v->results->at[i]);
+	for (size_t i = 0; i < v->results.count; i++)
+		junit_rule(out, &v->results.at[i]);
 	fputs("  </testsuite>\n</testsuites>\n", out);
 }
 
@@ -395,8 +335,9 @@ static void put_cell(FILE *out, const char *text)
 	free(plain);
 }
 
-static void markdown_parts(FILE *out, const struct check_rule *rule, const struct check_result *r)
+static void markdown_parts(FILE *out, const struct check_result *r)
 {
+	const struct check_rule *rule = &r->rule;
 	char change[UNITS_TEXT + 1];
 
 	fputs("\n<details><summary>", out);
@@ -428,21 +369,22 @@ void check_report_markdown(FILE *out, const struct check_report *v)
 	uint64_t failed = check_report_count(v, CHECK_FAILS);
 
 	fputs("### Heap limits: ", out);
-	if (!v->results)
+	if (v->unread)
 		fputs("not known", out);
 	else
 		fprintf(out, "%s of %s hold",
 			units_count(UNITS_BUF, check_report_count(v, CHECK_HOLDS)),
-			units_count(UNITS_BUF, v->results->count));
+			units_count(UNITS_BUF, v->results.count));
 	fputs("\n\n", out);
-	put_code(out, v->paths[1]);
-	if (v->paths[0]) {
+	put_code(out, v->pair.paths[1]);
+	if (v->pair.paths[0]) {
 		fputs(" against ", out);
-		put_code(out, v->paths[0]);
+		put_code(out, v->pair.paths[0]);
 	}
 	fputs("\n", out);
 	for (int side = 0; side < 2; side++) {
-		char *why = v->paths[side] && !check_report_whole(v, side) && (side || v->results)
+		char *why = v->pair.paths[side] && !check_report_whole(v, side) &&
+					    (side || !v->unread)
 				    ? loss_text(v, side)
 				    : NULL;
 
@@ -453,20 +395,20 @@ void check_report_markdown(FILE *out, const struct check_report *v)
 		}
 		free(why);
 	}
-	if (!v->results)
+	if (v->unread)
 		return;
 	fputs("\n| | rule | |\n|---|---|---|\n", out);
-	for (size_t i = 0; i < v->results->count; i++) {
-		char *text = result_text(&v->rules->at[i], &v->results->at[i]);
+	for (size_t i = 0; i < v->results.count; i++) {
+		char *text = result_text(&v->results.at[i]);
 
-		fprintf(out, "| %s | ", marks[v->results->at[i].state]);
-		put_code(out, v->rules->at[i].text);
+		fprintf(out, "| %s | ", marks[v->results.at[i].state]);
+		put_code(out, v->results.at[i].rule.text);
 		fputs(" | ", out);
 		put_cell(out, text);
 		fputs(" |\n", out);
 		free(text);
 	}
-	for (size_t i = 0; failed && i < v->results->count; i++)
-		if (v->results->at[i].state == CHECK_FAILS && v->results->at[i].part_count)
-			markdown_parts(out, &v->rules->at[i], &v->results->at[i]);
+	for (size_t i = 0; failed && i < v->results.count; i++)
+		if (v->results.at[i].state == CHECK_FAILS && v->results.at[i].part_count)
+			markdown_parts(out, &v->results.at[i]);
 }

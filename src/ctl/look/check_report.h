@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * check_report.h: reports the results of `shinyctl check` as text, JSON, JUnit's XML and Markdown.
+ * check_report.h: reports the results of `shinyctl check` as text, JUnit's XML and Markdown.
  *
  * Runs: CLI. Signals: no. Allocates: yes (mem.h). Threads: one.
  *
@@ -14,15 +14,14 @@
 #include <stdio.h>
 
 #include "../../analysis/compare/check_eval.h"
-#include "../ctl.h"
+#include "../pair.h"
 
 struct check_report {
-	const struct check_rules *rules;
-	const struct check_results
-		*results;	      /* NULL: a session could not be read, see `unread` */
-	const char *paths[2];         /* base (NULL: none), new */
+	const char *tag, *between; /* as given */
+	struct session_pair pair;
+	struct check_results results; /* none: a session could not be read, see `unread` */
 	const char *unread;
-	bool loss_allowed;            /* a rule limits the losses */
+	bool loss_allowed; /* a rule limits the losses */
 };
 
 uint64_t check_report_count(const struct check_report *report, enum check_state state);
@@ -30,8 +29,9 @@ uint64_t check_report_count(const struct check_report *report, enum check_state 
 int check_report_status(const struct check_report *report);
 
 void check_report_print(struct ctl *ctl, const struct check_report *report);
-void check_report_json(struct json *json, const struct check_report *report);
 void check_report_junit(FILE *out, const struct check_report *report);
 void check_report_markdown(FILE *out, const struct check_report *report);
+
+extern const struct field check_fields[]; /* of struct check_report */
 
 #endif

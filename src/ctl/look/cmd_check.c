@@ -78,39 +78,36 @@ static struct shiny_err *unread(const struct ctl *ctl, struct check_report *repo
 	return err;
 }
 
-static struct shiny_err *print_check(struct ctl *ctl, const struct session_pair *pair,
-				     const struct check_report *report)
+static struct shiny_err *json_check(struct ctl *ctl, struct check_report *report)
 {
+	const struct answer answer = { .fields = check_fields, .result = report };
+
+	SHINY_TRY(pair_losses(ctl, &report->pair));
+	ctl_document(ctl);
+	SHINY_TRY(answer_json(&answer, &ctl->json));
+	json_end(&ctl->json);
+	return NULL;
+}
+
+static struct shiny_err *print_check(struct ctl *ctl, const struct check_report *report)
+{
+	const struct session_pair *pair = &report->pair;
 	static const char *const names[] = { "base", "new" };
 	struct shiny_err *err = NULL;
 
-	if (CTL_JSON(ctl)) {
-		ctl_document(ctl);
-		ctl_subset(ctl);
-		check_report_json(&ctl->json, report);
-	} else {
-		ctl_subset(ctl);
-		check_report_print(ctl, report);
-	}
+	ctl_subset(ctl);
+	check_report_print(ctl, report);
 	for (int side = 0; !err && side < 2; side++) {
-		if (!report->paths[side])
+		if (!pair->paths[side])
 			continue;
-		if (CTL_JSON(ctl)) {
-			json_object(&ctl->json, names[side]);
-			json_text(&ctl->json, "file", report->paths[side]);
-		} else if (report->paths[0]) {
+		if (pair->paths[0])
 			fprintf(ctl->style.out, "%-4s: ", names[side]);
-		}
-		err = ctl_losses(ctl, pair->stores[side], report->paths[side]);
-		if (CTL_JSON(ctl))
-			json_end(&ctl->json);
+		err = ctl_losses(ctl, pair->stores[side], pair->paths[side]);
 	}
-	if (CTL_JSON(ctl))
-		json_end(&ctl->json);
-	else if (!err && ctl->style.width && report->paths[0] &&
-		 check_report_count(report, CHECK_FAILS)) {
-		AUTO_FREE char *base = text_shell(report->paths[0]);
-		AUTO_FREE char *new = text_shell(report->paths[1]);
+	if (!err && ctl->style.width && pair->paths[0] &&
+	    check_report_count(report, CHECK_FAILS)) {
+		AUTO_FREE char *base = text_shell(pair->paths[0]);
+		AUTO_FREE char *new = text_shell(pair->paths[1]);
 
 		fprintf(ctl->style.out, "%snext:%s shinyctl diff %s %s\n",
 			tint(&ctl->style, TINT_DIM), tint_end(&ctl->style, TINT_DIM), base, new);
@@ -120,45 +117,43 @@ static struct shiny_err *print_check(struct ctl *ctl, const struct session_pair 
 
 static struct shiny_err *cmd_check(struct ctl *ctl)
 {
+	const struct options *o = &ctl->options;
 	struct check_rules rules = { 0 };
-	struct check_results results = { 0 };
-	struct check_report report = {
-		.rules = &rules, .paths = { ctl->options.text[OPT_BASE], ctl->options.operands[0] }
-	};
-	struct check_options options = { .suppressions = ctl->options.text[OPT_SUPPRESSIONS],
-					 .full_names = ctl->options.given[OPT_FULL_NAMES],
+	struct check_report report = { .tag = o->text[OPT_TAG], .between = o->text[OPT_BETWEEN] };
+	struct check_options options = { .suppressions = o->text[OPT_SUPPRESSIONS],
+					 .full_names = o->given[OPT_FULL_NAMES],
 					 .progress = true };
 	const struct filter_names names = ctl_names(ctl);
 	struct component_rules *components = NULL;
-	struct session_pair pair = { 0 };
 	struct shiny_err *err = read_rules(ctl, &rules);
 
 	if (!err)
-		err = component_rules_load(ctl->options.components, ctl->options.component_count,
-					   &components);
+		err = component_rules_load(o->components, o->component_count, &components);
 	options.components = components;
 	for (size_t i = 0; i < rules.count; i++)
 		report.loss_allowed = report.loss_allowed || rules.at[i].measure == CHECK_LOST;
 	if (!err) {
-		err = pair_open(ctl, report.paths[0], report.paths[1], &pair);
+		err = pair_open(ctl, o->text[OPT_BASE], o->operands[0], &report.pair);
 		if (!err)
-			err = check_eval(pair.stores, &names, &rules, &options, &results);
+			err = check_eval(report.pair.stores, &names, &rules, &options,
+					 &report.results);
 		if (err)
 			err = unread(ctl, &report, err);
 	}
 	if (!err) {
-		report.results = &results;
-		err = print_check(ctl, &pair, &report);
+		err = CTL_JSON(ctl) ? json_check(ctl, &report) : print_check(ctl, &report);
 		if (!err)
 			err = write_files(ctl, &report);
 		if (check_report_status(&report))
 			ctl->status = check_report_status(&report);
 	}
-	check_results_deinit(&results);
-	pair_close(&pair);
+	check_results_deinit(&report.results);
+	pair_close(&report.pair);
 	component_rules_free(components);
 	check_rules_deinit(&rules);
 	return err;
 }
 
-const struct verb_body verb_check = { .run = cmd_check };
+const struct verb_body verb_check = {
+	.run = cmd_check, .fields = check_fields, .has_losses = true
+};

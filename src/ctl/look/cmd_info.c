@@ -12,237 +12,220 @@
 #include "../../base/units.h"
 #include "../verb_body.h"
 
-/* Calls `each` with every row of `fact`. */
-typedef void row_fn(struct ctl *ctl, const struct query *q);
-static struct shiny_err *each_row(struct ctl *ctl, struct store *store, enum session_fact fact,
-				  row_fn *each)
-{
-	struct query *q = NULL;
-	struct shiny_err *err = session_fact_rows(store, fact, &q);
-
-	QUERY_EACH (q, err)
-		each(ctl, q);
-	query_end(q);
-	return err;
-}
-
-static void key_row(struct ctl *ctl, const struct query *q)
-{
-	const char *key = query_text(q, 0);
-	bool number = strcmp(query_text(q, 2), "integer") == 0;
-	size_t length = strlen(key);
-
-	if (CTL_JSON(ctl)) {
-		if (number)
-			json_signed(&ctl->json, key, query_number(q, 1));
-		else
-			json_text(&ctl->json, key, query_text(q, 1));
-		return;
-	}
-	fprintf(ctl->style.out, "  %-24s", key);
-	if (strcmp(key, "started_ns") == 0 && number) {
-		time_t seconds = (time_t)(query_number(q, 1) / 1000000000);
-		char when[64];
-		struct tm tm;
-
-		if (localtime_r(&seconds, &tm) &&
-		    strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S %z", &tm)) {
-			fprintf(ctl->style.out, "%s\n", when);
-			return;
-		}
-	}
-	if (number && length > 3 && strcmp(key + length - 3, "_ns") == 0 &&
-	    query_number(q, 1) < INT64_C(1000000000000000))
-		fprintf(ctl->style.out, "%s\n",
-			units_time(UNITS_BUF, (uint64_t)query_number(q, 1)));
-	else if (number && length > 5 && strcmp(key + length - 5, "bytes") == 0)
-		fprintf(ctl->style.out, "%s\n",
-			units_bytes(UNITS_BUF, (uint64_t)query_number(q, 1)));
-	else
-		fprintf(ctl->style.out, "%s\n", query_text(q, 1));
-}
-
-static void note_row(struct ctl *ctl, const struct query *q)
-{
-	if (CTL_JSON(ctl)) {
-		json_object_line(&ctl->json, NULL);
-		json_signed(&ctl->json, "process", query_number(q, 0));
-		json_text(&ctl->json, "text", query_text(q, 2));
-		json_end(&ctl->json);
-	} else if (*query_text(q, 1)) {
-		fprintf(ctl->style.out, "  %s (id:%" PRId64 "): %s\n", query_text(q, 1),
-			query_number(q, 0), query_text(q, 2));
-	} else {
-		fprintf(ctl->style.out, "  %s\n", query_text(q, 2));
-	}
-}
-
-static void unrecorded_row(struct ctl *ctl, const struct query *q)
-{
-	if (CTL_JSON(ctl)) {
-		json_object_line(&ctl->json, NULL);
-		json_text(&ctl->json, "name", query_text(q, 0));
-		json_signed(&ctl->json, "count", query_number(q, 1));
-		json_text(&ctl->json, "text", query_text(q, 2));
-		json_end(&ctl->json);
-	} else {
-		fprintf(ctl->style.out, "  %15s  %s: %s\n",
-			units_count(UNITS_BUF, (uint64_t)query_number(q, 1)), query_text(q, 0),
-			query_text(q, 2));
-	}
-}
-
-static void json_module(struct ctl *ctl, const struct query *q)
-{
-	static const char *const keys[] = {"path", "build_id", "symbols", "debug_file", "note"};
-
-	json_object_line(&ctl->json, NULL);
-	for (int i = 0; i < 5; i++)
-		json_text(&ctl->json, keys[i], query_is_null(q, i) ? NULL : query_text(q, i));
-	json_end(&ctl->json);
-}
-
-enum { MODULE_SYMBOLS, MODULE_PATH, MODULE_DEBUG, MODULE_NOTE, MODULE_COLUMNS };
-static const struct table_column module_columns[MODULE_COLUMNS] = {
-	[MODULE_SYMBOLS] = { .title = "names", .kind = CELL_TEXT },
-	[MODULE_PATH] = { "module", CELL_TEXT, true, TEXT_CUT_START, 0, TINT_NAME },
-	[MODULE_DEBUG] = { .title = "from",
-			   .kind = CELL_TEXT,
-			   .flexible = true,
-			   .cut = TEXT_CUT_MIDDLE,
-			   .drop = 2 },
-	[MODULE_NOTE] = { .title = "note",
-			  .kind = CELL_TEXT,
-			  .flexible = true,
-			  .cut = TEXT_CUT_END,
-			  .drop = 1,
-			  .tint = TINT_WARN },
+struct info {
+	struct session_facts facts;
+	bool modules, schema; /* the options; with `schema` nothing else is printed */
 };
 
-static struct shiny_err *print_modules(struct ctl *ctl, struct store *store)
-{
-	struct table table;
-	struct query *q = NULL;
-	struct shiny_err *err = session_fact_rows(store, FACT_MODULES, &q);
+/* ---- JSON ---- */
 
-	table_init(&table, module_columns, MODULE_COLUMNS);
-	QUERY_EACH (q, err) {
-		table_row(&table);
-		table_text(&table, MODULE_SYMBOLS, query_text(q, 2));
-		table_text(&table, MODULE_PATH, query_text(q, 0));
-		table_text(&table, MODULE_DEBUG, query_text(q, 3));
-		table_text(&table, MODULE_NOTE, query_text(q, 4));
-	}
-	query_end(q);
-	if (!err)
-		table_print(&table, &ctl->style);
-	table_deinit(&table);
-	return err;
+/* True if the value of a row of FACT_KEYS is a number. */
+static bool is_number(const struct fact_row *key)
+{
+	return strcmp(key->texts[2], "integer") == 0;
 }
 
-static void counter_row(struct ctl *ctl, const struct query *q)
+static struct shiny_err *put_session(const void *part, struct json *json, const char *key,
+				     void *context)
 {
-	fprintf(ctl->style.out, "  %15s  %s\n",
-		units_count(UNITS_BUF, (uint64_t)query_number(q, 0)), query_text(q, 1));
+	const struct fact_rows *keys = part;
+
+	(void)context;
+	json_object(json, key);
+	for (size_t i = 0; i < keys->count; i++)
+		if (is_number(&keys->at[i]))
+			json_signed(json, keys->at[i].texts[0], keys->at[i].numbers[1]);
+		else
+			json_text(json, keys->at[i].texts[0], keys->at[i].texts[1]);
+	json_end(json);
+	return NULL;
 }
 
-static void table_row_of(struct ctl *ctl, const struct query *q)
+FIELD_SKIPPER(has_schema, struct info, r->schema)
+FIELD_SKIPPER(has_no_schema, struct info, !r->schema)
+FIELD_SKIPPER(has_no_modules, struct info, !r->modules)
+
+/* clang-format off */
+#define ROW struct fact_row
+#define FACTS_OF(name, FACT, row) \
+	FIELD_ROWS(name, struct info, facts.of[FACT_##FACT].at, facts.of[FACT_##FACT].count, row)
+static const struct field table_fields[] = {
+	{ FIELD_TEXT("name", ROW, texts[0]), .help = "processes, threads, modules, …" },
+	{ FIELD_COUNT("rows", ROW, numbers[1]), .help = "how many there are" },
+	FIELD_LAST
+};
+static const struct field module_fields[] = {
+	{ FIELD_TEXT("path", ROW, texts[0]), .title = "module", .flexible = true,
+	  .cut = TEXT_CUT_START, .tint = TINT_NAME, .help = "its file" },
+	{ FIELD_TEXT("build_id", ROW, texts[1]), .help = "its build-id; null: none" },
+	{ FIELD_TEXT("symbols", ROW, texts[2]), .title = "names",
+	  .help = "dwarf, symtab, dynsym or none, or why its file could not be read" },
+	{ FIELD_TEXT("debug_file", ROW, texts[3]), .title = "from", .flexible = true,
+	  .cut = TEXT_CUT_MIDDLE, .help = "the file with its debug information; null: none" },
+	{ FIELD_TEXT("note", ROW, texts[4]), .flexible = true, .cut = TEXT_CUT_END,
+	  .tint = TINT_WARN, .help = "what is wrong with its names; null: nothing" },
+	FIELD_LAST
+};
+static const struct field unrecorded_row_fields[] = {
+	{ FIELD_TEXT("name", ROW, texts[0]), .help = "the program" },
+	{ FIELD_COUNT("count", ROW, numbers[1]), .help = "how many times it was started" },
+	{ FIELD_TEXT("text", ROW, texts[2]), .help = "why it is not recorded" },
+	FIELD_LAST
+};
+static const struct field note_fields[] = {
+	{ FIELD_ID("process", ROW, numbers[0]), .help = "the id of its process" },
+	{ FIELD_TEXT("text", ROW, texts[2]), .help = "the note" },
+	FIELD_LAST
+};
+static const struct field statement_fields[] = {
+	{ FIELD_TEXT(NULL, ROW, texts[0]), .help = "an SQL statement" },
+	FIELD_LAST
+};
+static const struct field modules_fields[] = {
+	{ FACTS_OF("modules", MODULES, module_fields), .help = "with --modules: a module",
+	  .shows = "symbols path debug_file/2 note/1" },
+	FIELD_LAST
+};
+static const struct field facts_fields[] = {
+	{ FIELD_PUT("session", struct info, facts.of[FACT_KEYS], put_session),
+	  .help = "every key of the table session" },
+	{ FACTS_OF("tables", CONTENTS, table_fields), .help = "what is in the session" },
+	{ FIELD_SAME(modules_fields), .skip = has_no_modules },
+	{ FACTS_OF("not_recorded", UNRECORDED, unrecorded_row_fields),
+	  .help = "a program that was started and is not recorded" },
+	{ FACTS_OF("notes", NOTES, note_fields), .help = "a note of a process" },
+	FIELD_LAST
+};
+static const struct field schema_fields[] = {
+	{ FACTS_OF("schema", SCHEMA, statement_fields), .bare = true,
+	  .help = "with --schema, instead of all but the losses: SQL statements" },
+	FIELD_LAST
+};
+static const struct field fields[] = {
+	{ FIELD_SAME(facts_fields), .skip = has_schema },
+	{ FIELD_SAME(schema_fields), .skip = has_no_schema },
+	FIELD_LAST
+};
+/* clang-format on */
+
+/* ---- text ---- */
+
+static void print_key(struct ctl *ctl, const struct fact_row *row)
 {
-	if (CTL_JSON(ctl)) {
-		json_object_line(&ctl->json, NULL);
-		json_text(&ctl->json, "name", query_text(q, 0));
-		json_signed(&ctl->json, "rows", query_number(q, 1));
-		json_end(&ctl->json);
-	} else {
-		fprintf(ctl->style.out, "  %15s  %s\n",
-			units_count(UNITS_BUF, (uint64_t)query_number(q, 1)), query_text(q, 0));
-	}
+	const char *key = row->texts[0], *text = row->texts[1];
+	bool number = is_number(row);
+	int64_t value = row->numbers[1];
+	size_t length = strlen(key);
+	time_t seconds = (time_t)(value / 1000000000);
+	char when[64];
+	struct tm tm;
+
+	if (strcmp(key, "started_ns") == 0 && number && localtime_r(&seconds, &tm) &&
+	    strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S %z", &tm))
+		text = when;
+	else if (number && length > 3 && strcmp(key + length - 3, "_ns") == 0 &&
+		 value < INT64_C(1000000000000000))
+		text = units_time(UNITS_BUF, (uint64_t)value);
+	else if (number && length > 5 && strcmp(key + length - 5, "bytes") == 0)
+		text = units_bytes(UNITS_BUF, (uint64_t)value);
+	fprintf(ctl->style.out, "  %-24s%s\n", key, text);
 }
 
-static struct shiny_err *section(struct ctl *ctl, struct store *store, const char *title,
-				 const char *key, bool object, enum session_fact fact, row_fn *each)
+static void print_note(struct ctl *ctl, const struct fact_row *row)
 {
-	struct shiny_err *err;
+	if (*row->texts[1])
+		fprintf(ctl->style.out, "  %s (id:%" PRId64 "): %s\n", row->texts[1],
+			row->numbers[0], row->texts[2]);
+	else
+		fprintf(ctl->style.out, "  %s\n", row->texts[2]);
+}
 
-	if (!CTL_JSON(ctl))
+static void print_count(struct ctl *ctl, const struct fact_row *row)
+{
+	fprintf(ctl->style.out, "  %15s  %s%s%s\n",
+		units_count(UNITS_BUF, (uint64_t)row->numbers[1]), row->texts[0],
+		row->texts[2] ? ": " : "", row->texts[2] ? row->texts[2] : "");
+}
+
+static void print_statement(struct ctl *ctl, const struct fact_row *row)
+{
+	fprintf(ctl->style.out, "%s;\n\n", row->texts[0]);
+}
+
+/* Prints the rows of a fact below a title; NULL: without one. */
+typedef void print_fact_fn(struct ctl *ctl, const struct fact_row *row);
+static void print_fact(struct ctl *ctl, const struct info *info, enum session_fact fact,
+		       const char *title, print_fact_fn *print)
+{
+	const struct fact_rows *rows = &info->facts.of[fact];
+
+	if (title)
 		fprintf(ctl->style.out, "%s%s%s\n", tint(&ctl->style, TINT_BOLD), title,
 			tint_end(&ctl->style, TINT_BOLD));
-	else if (object)
-		json_object(&ctl->json, key);
-	else
-		json_array(&ctl->json, key);
-	err = each_row(ctl, store, fact, each);
-	if (CTL_JSON(ctl))
-		json_end(&ctl->json);
-	return err;
+	for (size_t i = 0; i < rows->count; i++)
+		print(ctl, &rows->at[i]);
 }
 
-static void schema_row(struct ctl *ctl, const struct query *q)
+static void print_info(struct ctl *ctl, const struct answer *answer)
 {
-	if (CTL_JSON(ctl))
-		json_text(&ctl->json, NULL, query_text(q, 0));
-	else
-		fprintf(ctl->style.out, "%s;\n\n", query_text(q, 0));
+	const struct info *info = answer->result;
+	const char *file = ctl->options.operands[0];
+	AUTO_FREE char *shown = text_shell(file);
+	struct stat st;
+
+	if (info->schema) {
+		print_fact(ctl, info, FACT_SCHEMA, NULL, print_statement);
+		return;
+	}
+	if (stat(file, &st) == 0)
+		fprintf(ctl->style.out, "%s%s%s: %s\n", tint(&ctl->style, TINT_BOLD), shown,
+			tint_end(&ctl->style, TINT_BOLD),
+			units_bytes(UNITS_BUF, (uint64_t)st.st_size));
+	print_fact(ctl, info, FACT_KEYS, "session", print_key);
+	print_fact(ctl, info, FACT_CONTENTS, "contents", print_count);
+	print_fact(ctl, info, FACT_NAMES, "names", print_count);
+	if (info->modules)
+		answer_table(answer, "modules", &ctl->style);
+	print_fact(ctl, info, FACT_UNRECORDED, "not recorded", print_count);
+	print_fact(ctl, info, FACT_NOTES, "notes", print_note);
+	print_fact(ctl, info, FACT_COUNTED, "counted", print_count);
+}
+
+/* Loads what the options ask for, after the references that are astray, for the losses. */
+static struct shiny_err *load_info(struct store *store, struct info *info)
+{
+	uint64_t astray;
+
+	SHINY_TRY(store_astray(store, true, &astray));
+	for (int fact = 0; fact < FACTS; fact++)
+		if (info->schema == (fact == FACT_SCHEMA) &&
+		    (info->modules || fact != FACT_MODULES))
+			SHINY_TRY(session_fact_load(store, (enum session_fact)fact, &info->facts));
+	return NULL;
 }
 
 static struct shiny_err *cmd_info(struct ctl *ctl)
 {
-	const char *file = ctl->options.operands[0];
-	AUTO_FREE char *shown = text_shell(file);
+	struct info info = { .modules = ctl->options.given[OPT_MODULES],
+			     .schema = ctl->options.given[OPT_SCHEMA] };
+	const struct answer answer = { .fields = fields, .result = &info };
+	struct shiny_err *err;
 	struct store *store;
-	uint64_t astray;
-	struct shiny_err *err = store_open(file, &store), *closing;
-	struct stat st;
 
-	if (err)
-		return err;
-	err = store_astray(store, true, &astray); /* for the losses below */
-	if (err) {
-		store_close(store);
-		return err;
-	}
-	if (CTL_JSON(ctl))
+	SHINY_TRY(store_open(ctl->options.operands[0], &store));
+	err = load_info(store, &info);
+	if (!err && CTL_JSON(ctl)) {
 		ctl_document(ctl);
-	else if (!ctl->options.given[OPT_SCHEMA] && stat(file, &st) == 0)
-		fprintf(ctl->style.out, "%s%s%s: %s\n", tint(&ctl->style, TINT_BOLD), shown,
-			tint_end(&ctl->style, TINT_BOLD),
-			units_bytes(UNITS_BUF, (uint64_t)st.st_size));
-	if (ctl->options.given[OPT_SCHEMA]) {
-		if (CTL_JSON(ctl))
-			json_array(&ctl->json, "schema");
-		err = each_row(ctl, store, FACT_SCHEMA, schema_row);
-		if (CTL_JSON(ctl))
-			json_end(&ctl->json);
-	} else {
-		err = section(ctl, store, "session", "session", true, FACT_KEYS, key_row);
-		if (!err)
-			err = section(ctl, store, "contents", "tables", false, FACT_CONTENTS,
-				      table_row_of);
-		if (!err && !CTL_JSON(ctl))
-			err = section(ctl, store, "names", "", false, FACT_NAMES, counter_row);
-		if (!err && ctl->options.given[OPT_MODULES])
-			err = CTL_JSON(ctl) ? section(ctl, store, "", "modules", false,
-						      FACT_MODULES, json_module)
-					    : print_modules(ctl, store);
-		if (!err)
-			err = section(ctl, store, "not recorded", "not_recorded", false,
-				      FACT_UNRECORDED, unrecorded_row);
-		if (!err)
-			err = section(ctl, store, "notes", "notes", false, FACT_NOTES, note_row);
-		if (!err && !CTL_JSON(ctl))
-			err = section(ctl, store, "counted", "", false, FACT_COUNTED, counter_row);
+		err = answer_json(&answer, &ctl->json);
+	} else if (!err) {
+		print_info(ctl, &answer);
 	}
-	if (ctl->options.given[OPT_SCHEMA] && !CTL_JSON(ctl)) {
+	session_facts_deinit(&info.facts);
+	if (err || (info.schema && !CTL_JSON(ctl))) {
 		store_close(store);
 		return err;
 	}
-	closing =
-		ctl_end(ctl, store, ctl->options.given[OPT_MODULES] ? "doctor" : "info --modules");
-	if (err) {
-		shiny_err_free(closing);
-		return err;
-	}
-	return closing;
+	return ctl_end(ctl, store, info.modules ? "doctor" : "info --modules");
 }
 
-const struct verb_body verb_info = { .run = cmd_info };
+const struct verb_body verb_info = { .run = cmd_info, .fields = fields };

@@ -31,6 +31,7 @@ void processes_deinit(struct processes *processes);
 /* Writes "│ ├─ " for a row; `room` is at least 8 bytes a level. */
 void processes_branch(const struct process_row *row, char *out, size_t room);
 
+extern const struct field process_row_fields[]; /* of struct process_row */
 extern const struct field processes_fields[]; /* of struct processes: its list "rows" */
 
 #endif

@@ -56,7 +56,7 @@ static void get_ending_text(const void *row, struct field_value *out)
 /* clang-format off */
 #define ROW struct process_row
 #define PROGRAM struct unrecorded_row
-static const struct field process_row_fields[] = {
+const struct field process_row_fields[] = {
 	{ FIELD_WORKED_OUT("process", TEXT, get_process), FIELD_NAME, .column_only = true },
 	{ FIELD_WORKED_OUT("pid_text", TEXT, get_pid_text), .title = "pid", .column_only = true },
 	{ FIELD_WORKED_OUT("id_text", TEXT, get_id_text), .title = "id", .tint = TINT_DIM,

@@ -88,6 +88,7 @@ struct stack_source {
 	bool full;    /* names are not shortened */
 };
 
+extern const struct field site_row_fields[]; /* of struct site_row */
 extern const struct field sites_fields[];
 /* The same, and each row's stacks; the context is a struct stack_source. */
 extern const struct field sites_stacks_fields[];

@@ -112,7 +112,7 @@ static const struct field stack_fields[] = {
 
 #define ROW struct site_row
 #define RESULT struct sites
-static const struct field row_fields[] = {
+const struct field site_row_fields[] = {
 	{ FIELD_TEXT("label", ROW, label), .help = "the name in full" },
 	{ FIELD_WORKED_OUT("name", TEXT, get_name), .help = "the name as in the table" },
 	{ FIELD_WORKED_OUT("site", TEXT, get_site), FIELD_NAME, .column_only = true },
@@ -143,7 +143,7 @@ static const struct field row_fields[] = {
 	FIELD_LAST
 };
 static const struct field row_stacks_fields[] = {
-	{ FIELD_SAME(row_fields) },
+	{ FIELD_SAME(site_row_fields) },
 	{ .key = "call_stacks", .kind = FIELD_KIND_PUT, .put = put_stacks,
 	  .help = "the stacks, heaviest first: value (as --sort names it), blocks, and stack: "
 		  "function, file, line, module and inlined, innermost first" },
@@ -156,7 +156,7 @@ static const struct field row_stacks_fields[] = {
 	FIELD_ROWS("rows", RESULT, rows, count, of), .limited = true, .help = "a call site", \
 	.shows = "share bar/7 live_bytes live/3 allocs frees/5 bytes/4 peak_bytes/8 stacks/9 " \
 		 "site where/2 type_or_types/6 module_name/10"
-const struct field sites_fields[] = { TOTAL, { ROWS(row_fields) }, FIELD_LAST };
+const struct field sites_fields[] = { TOTAL, { ROWS(site_row_fields) }, FIELD_LAST };
 const struct field sites_stacks_fields[] = {
 	TOTAL, { ROWS(row_stacks_fields), .spread = true }, FIELD_LAST
 };

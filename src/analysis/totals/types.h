@@ -64,6 +64,7 @@ SHINY_MUST_CHECK struct shiny_err *types_load(struct store *store, const struct 
 					      enum sums_order order, struct types *out);
 void types_deinit(struct types *types);
 
+extern const struct field type_row_fields[], type_level_fields[]; /* of a row, of a level */
 extern const struct field types_fields[];
 
 #endif

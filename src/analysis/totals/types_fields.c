@@ -81,7 +81,7 @@ static bool is_unused(const void *row)
 #define ROW struct type_row
 #define LEVEL struct type_level
 #define RESULT struct types
-static const struct field level_fields[] = {
+const struct field type_level_fields[] = {
 	{ FIELD_TEXT("name", LEVEL, name), .title = "how sure", .tint = TINT_NAME,
 	  .help = "exact, high, medium, low, label or none" },
 	{ FIELD_GROUP(LEVEL, sums, sums_fields) },
@@ -92,7 +92,7 @@ static const struct field level_fields[] = {
 	  .cut = TEXT_CUT_END, .tint = TINT_DIM },
 	FIELD_LAST
 };
-static const struct field row_fields[] = {
+const struct field type_row_fields[] = {
 	{ FIELD_WORKED_OUT("name", TEXT, get_name), FIELD_BY_NAME,
 	  .help = "the type, or what else makes a row, as in the table" },
 	{ FIELD_SHARE("share", ROW, value, RESULT, value) },
@@ -128,12 +128,12 @@ const struct field types_fields[] = {
 	{ FIELD_TEXT("by", RESULT, by), .help = "the value of --by" },
 	{ FIELD_OBJECT("total", RESULT, total, sums_fields),
 	  .help = "the sums of all rows, also of those that --limit leaves out" },
-	{ FIELD_ARRAY("confidence", RESULT, levels, level_fields),
+	{ FIELD_ARRAY("confidence", RESULT, levels, type_level_fields),
 	  .help = "a level of confidence, over all blocks" },
-	{ FIELD_ARRAY("levels", RESULT, levels, level_fields), .column_only = true,
+	{ FIELD_ARRAY("levels", RESULT, levels, type_level_fields), .column_only = true,
 	  .skip = is_unused,
 	  .shows = "name of_allocations of_bytes of_live_bytes allocs/1 meaning/2" },
-	{ FIELD_ROWS("rows", RESULT, rows, count, row_fields), .limited = true,
+	{ FIELD_ROWS("rows", RESULT, rows, count, type_row_fields), .limited = true,
 	  .shows = "share bar/7 live_bytes live allocs frees/6 bytes/3 sites/5 class_bytes/8 name "
 		   "rule/2 confidence/1 source/9 module_name/10",
 	  .help = "a type, container, rule, level of confidence or module" },

@@ -208,7 +208,18 @@ static void print_whose(const struct style *style, const struct report_page *pag
 		put_line(style, TINT_NONE, text);
 }
 
-enum { BYTES, SHARE, BLOCKS, MEDIAN, TYPE, SITE, COLUMNS };
+/* ---- tables ---- */
+
+struct report_line {
+	uint64_t bytes, blocks, share; /* share: of the bytes, or blocks */
+	uint64_t median_ns;
+	char *type, *site;
+};
+struct report_lines {
+	struct report_line rows[HOTSPOTS_MOST + 1];
+	size_t count;
+	uint64_t total; /* that shares are of */
+};
 
 /* The sums of a table: its rows have this many bytes and blocks, those not shown included; shares
  * are of `total`. */
@@ -218,69 +229,63 @@ struct section {
 	bool whole;	/* `bytes` and `blocks` are known: a last row shows the rest */
 };
 
-static void print_rest(struct table *table, const struct section *section, uint64_t bytes,
-		       uint64_t blocks)
+static void get_median(const void *row, struct field_value *out)
 {
-	if (!section->whole || section->blocks <= blocks)
-		return;
-	bytes = section->bytes > bytes ? section->bytes - bytes : 0;
-	blocks = section->blocks - blocks;
-	table_row(table);
-	table_number(table, BYTES, bytes);
-	table_number(table, SHARE, section->by_blocks ? blocks : bytes);
-	table_number(table, BLOCKS, blocks);
-	table_text(table, TYPE, "all others");
+	const struct report_line *r = row;
+
+	if (r->median_ns)
+		field_set_owned(out, mem_format("\xe2\x89\xa4 %s",
+						units_time(UNITS_BUF, r->median_ns)));
 }
+
+/* clang-format off */
+#define LINE struct report_line
+static const struct field line_fields[] = {
+	{ FIELD_BYTES("bytes", LINE, bytes) },
+	{ FIELD_SHARE("share", LINE, share, struct report_lines, total) },
+	{ FIELD_COUNT("blocks", LINE, blocks) },
+	{ FIELD_WORKED_OUT("median_life", ID, get_median) },
+	{ FIELD_TEXT("type", LINE, type), FIELD_NAME },
+	{ FIELD_TEXT("call_site", LINE, site), .flexible = true, .cut = TEXT_CUT_MIDDLE },
+	FIELD_LAST
+};
+static const struct field lines_fields[] = {
+	{ FIELD_FIRST("lines", struct report_lines, rows, count, line_fields),
+	  .shows = "bytes/1 share blocks median_life type call_site" },
+	FIELD_LAST
+};
+/* clang-format on */
 
 static void print_report_rows(struct ctl *ctl, const struct hotspot_rows *rows, size_t limit,
 			      const struct section *section)
 {
-	static const struct table_column columns[COLUMNS] = {
-		[BYTES] = { .title = "bytes", .kind = CELL_BYTES, .drop = 1 },
-		[SHARE] = { .title = "share", .kind = CELL_SHARE },
-		[BLOCKS] = { .title = "blocks", .kind = CELL_COUNT },
-		[MEDIAN] = { .title = "median life", .kind = CELL_RIGHT },
-		[TYPE] = { .title = "type",
-			   .kind = CELL_TEXT,
-			   .flexible = true,
-			   .cut = TEXT_CUT_MIDDLE,
-			   .tint = TINT_NAME },
-		[SITE] = { .title = "call site",
-			   .kind = CELL_TEXT,
-			   .flexible = true,
-			   .cut = TEXT_CUT_MIDDLE },
-	};
 	bool full = ctl->options.given[OPT_FULL_NAMES];
-	uint64_t bytes = 0, blocks = 0;
-	struct table table;
+	struct report_lines lines = { .total = section->total };
+	const struct answer answer = { .fields = lines_fields, .result = &lines };
+	uint64_t bytes = section->bytes, blocks = section->blocks; /* in rows not shown */
 
-	table_init(&table, columns, COLUMNS);
-	table_total(&table, SHARE, section->total);
 	for (size_t i = 0; i < rows->count && i < limit; i++) {
 		const struct hotspot_row *row = &rows->rows[i];
-		char *type = report_type(row, full), *site = report_site(row, full);
 
-		table_row(&table);
-		table_number(&table, BYTES, row->bytes);
-		table_number(&table, SHARE, section->by_blocks ? row->blocks : row->bytes);
-		table_number(&table, BLOCKS, row->blocks);
-		if (row->median_ns) {
-			char *median = mem_format("\xe2\x89\xa4 %s",
-						  units_time(UNITS_BUF, row->median_ns));
-
-			table_text(&table, MEDIAN, median);
-			free(median);
-		}
-		table_text(&table, TYPE, type);
-		table_text(&table, SITE, site);
-		bytes += row->bytes;
-		blocks += row->blocks;
-		free(type);
-		free(site);
+		lines.rows[lines.count++] = (struct report_line){
+			row->bytes,	row->blocks,	       0,
+			row->median_ns, report_type(row, full), report_site(row, full)
+		};
+		bytes -= row->bytes < bytes ? row->bytes : bytes;
+		blocks -= row->blocks < blocks ? row->blocks : blocks;
 	}
-	print_rest(&table, section, bytes, blocks);
-	table_print(&table, &ctl->style);
-	table_deinit(&table);
+	if (section->whole && blocks)
+		lines.rows[lines.count++] = (struct report_line){
+			.bytes = bytes, .blocks = blocks, .type = mem_text("all others")
+		};
+	for (size_t i = 0; i < lines.count; i++)
+		lines.rows[i].share = section->by_blocks ? lines.rows[i].blocks
+							 : lines.rows[i].bytes;
+	answer_table(&answer, "lines", &ctl->style);
+	for (size_t i = 0; i < lines.count; i++) {
+		free(lines.rows[i].type);
+		free(lines.rows[i].site);
+	}
 }
 
 static void print_not_seen(struct ctl *ctl, const struct coverage *coverage)
@@ -336,8 +341,9 @@ static void print_live(struct ctl *ctl, const struct report_page *page)
 	print_report_rows(ctl, &o->live, ctl_limit(ctl, o->live.count, LIVE_ROWS), &lives);
 }
 
-static void print_page(struct ctl *ctl, const struct report_page *page)
+static struct shiny_err *print_page(struct ctl *ctl, const struct answer *answer)
 {
+	const struct report_page *page = answer->result;
 	const struct hotspots *o = &page->hotspots;
 	uint64_t live = page->totals.sums.live_bytes;
 	const struct section short_lived = { o->short_lived_bytes, o->short_lived_blocks, o->blocks,
@@ -375,37 +381,32 @@ static void print_page(struct ctl *ctl, const struct report_page *page)
 		free(text);
 	}
 	print_not_seen(ctl, &page->coverage);
+	return NULL;
 }
 
-static struct shiny_err *cmd_report(struct ctl *ctl)
+static struct shiny_err *load_report(struct ctl *ctl, struct store *store,
+				     const struct filter *filter, void *result)
 {
-	struct store *store;
-	struct filter filter;
-	struct report_page page = { 0 };
+	struct report_page *page = result;
 	struct shiny_err *err;
 
 	if (ctl->options.given[OPT_HTML_PAGE])
 		return shiny_err(SHINY_ERR_USAGE, "report --html is now `shinyctl html`");
-	err = ctl_begin(ctl, &store, &filter);
+	page->file = ctl->options.operands[0];
+	page->tag = ctl->options.text[OPT_TAG];
+	page->between = ctl->options.text[OPT_BETWEEN];
+	err = report_page_load(ctl, store, filter, page);
 	if (err)
-		return err;
-	err = ctl_loaded(store, &filter, report_page_load(ctl, store, &filter, &page));
-	if (err) {
-		report_page_deinit(&page);
-		return err;
-	}
-	if (CTL_JSON(ctl)) {
-		ctl_document(ctl);
-		err = report_json(ctl, &page);
-	} else {
-		print_page(ctl, &page);
-	}
-	report_page_deinit(&page);
-	if (err) {
-		store_close(store);
-		return err;
-	}
-	return ctl_end(ctl, store, NULL);
+		report_page_deinit(page);
+	return err;
 }
+VERB_BODY_DEINIT(struct report_page, report_page_deinit)
 
-const struct verb_body verb_report = { .run = cmd_report };
+const struct verb_body verb_report = {
+	.fields = report_fields,
+	.size = sizeof(struct report_page),
+	.load = load_report,
+	.deinit = report_page_deinit_result,
+	.usual = 10, /* rows of each list with --json */
+	.print = print_page,
+};

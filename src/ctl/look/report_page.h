@@ -26,6 +26,7 @@ struct report_owner {
 	uint64_t bytes;
 };
 struct report_page {
+	const char *file, *tag, *between; /* as given; NULL: not */
 	bool narrow, partial;  /* narrow: an interval or tags; partial: only the facts in tables
 			        * with tags */
 	uint64_t from, length; /* the part of the session covered: ns since its start, ns */
@@ -62,7 +63,6 @@ double report_rate(const struct report_page *page);
 char *report_type(const struct hotspot_row *row, bool full);
 char *report_site(const struct hotspot_row *row, bool full);
 
-/* Puts the whole page into the JSON document that ctl_document() began. */
-SHINY_MUST_CHECK struct shiny_err *report_json(struct ctl *ctl, const struct report_page *page);
+extern const struct field report_fields[]; /* of struct report_page */
 
 #endif

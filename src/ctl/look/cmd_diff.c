@@ -17,153 +17,166 @@ enum { FIRST = 5 }; /* rows of each measure on the front page */
 static const struct {
 	const char *title;
 	pair_units_fn *units;
+	size_t at; /* offset of the value in a side */
 } measures[DIFF_MEASURES] = {
-	[DIFF_LIVE] = { "live at the end", units_bytes },
-	[DIFF_PEAK] = { "most live at once", units_bytes },
-	[DIFF_BYTES] = { "bytes requested in all", units_bytes },
-	[DIFF_BLOCKS] = { "blocks allocated", units_count },
-	[DIFF_SIZE] = { "size of each block", units_bytes },
-	[DIFF_LIFETIME] = { "lifetime of half the blocks that ended", units_time },
+#define SIDE(member) offsetof(struct diff_side, member)
+	[DIFF_LIVE] = { "live at the end", units_bytes, SIDE(sums.live_bytes) },
+	[DIFF_PEAK] = { "most live at once", units_bytes, SIDE(peak_bytes) },
+	[DIFF_BYTES] = { "bytes requested in all", units_bytes, SIDE(sums.bytes) },
+	[DIFF_BLOCKS] = { "blocks allocated", units_count, SIDE(sums.allocs) },
+	[DIFF_SIZE] = { "size of each block", units_bytes, SIDE(size) },
+	[DIFF_LIFETIME] = { "lifetime of half the blocks that ended", units_time, SIDE(p50_ns) },
+#undef SIDE
 };
 
 static uint64_t value_of(const struct diff_side *side, enum diff_measure measure)
 {
-	switch (measure) {
-	case DIFF_LIVE:
-		return side->sums.live_bytes;
-	case DIFF_PEAK:
-		return side->peak_bytes;
-	case DIFF_BYTES:
-		return side->sums.bytes;
-	case DIFF_BLOCKS:
-		return side->sums.allocs;
-	case DIFF_SIZE:
-		return side->size;
-	default:
-		return side->p50_ns;
-	}
+	return *(const uint64_t *)((const char *)side + measures[measure].at);
 }
 
-/* ---- the sessions ---- */
+/* ---- tables ---- */
 
-static void print_value(struct table *table, const char *name, pair_units_fn *units, uint64_t base,
-			uint64_t new)
+/* A value of both sessions, or of a row in both. */
+struct diff_line {
+	const char *name;
+	pair_units_fn *units;
+	uint64_t base, new;
+	const struct diff_row *row; /* NULL: it is of the sessions */
+	bool lifetime, by_type;	    /* of the row */
+};
+struct diff_lines {
+	VEC(struct diff_line) rows;
+};
+
+static void get_share(const void *row, struct field_value *out)
 {
-	char text[UNITS_TEXT + 1];
+	const struct diff_line *r = row;
 
-	table_row(table);
-	table_text(table, 0, name);
-	table_text(table, 1, units(text, base));
-	table_text(table, 2, units(text, new));
-	if (base == new)
-		return;
-	table_text(table, 3, pair_change(text, units, base, new));
-	table_text(table, 4, pair_share(text, base, new));
+	if (r->row && !r->row->sides[0].members)
+		field_set_text(out, "new");
+	else if (r->row && !r->row->sides[1].members)
+		field_set_text(out, "gone");
+	else if (r->base != r->new)
+		field_set_owned(out, mem_text(pair_share(UNITS_BUF, r->base, r->new)));
+}
+
+static void get_steps(const void *row, struct field_value *out)
+{
+	const struct diff_line *r = row;
+	const struct diff_side *sides = r->row->sides;
+
+	if (r->lifetime)
+		field_set_owned(out, mem_format("%s \xe2\x86\x92 %s",
+						units_count(UNITS_BUF, sides[0].p50_steps),
+						units_count(UNITS_BUF, sides[1].p50_steps)));
+}
+
+FIELD_SKIPPER(is_unchanged, struct diff_line, !r->row && r->base == r->new)
+FIELD_SKIPPER(is_by_type, struct diff_line, r->by_type)
+FIELD_SKIPPER(is_not_by_type, struct diff_line, !r->by_type)
+FIELD_GETTER(get_change, struct diff_line, owned,
+	     mem_text(pair_change((char[UNITS_TEXT + 1]){ 0 }, r->units, r->base, r->new)))
+FIELD_GETTER(get_base, struct diff_line, owned, mem_text(r->units(UNITS_BUF, r->base)))
+FIELD_GETTER(get_new, struct diff_line, owned, mem_text(r->units(UNITS_BUF, r->new)))
+FIELD_GETTER(get_mostly, struct diff_line, text, r->row->mostly)
+
+/* clang-format off */
+static const struct field line_fields[] = {
+	{ FIELD_TEXT("sum", struct diff_line, name), .title = "", .flexible = true },
+	{ FIELD_WORKED_OUT("change", ID, get_change), .skip = is_unchanged, .tint = TINT_BOLD },
+	{ FIELD_WORKED_OUT("base", ID, get_base) },
+	{ FIELD_WORKED_OUT("new", ID, get_new) },
+	{ FIELD_WORKED_OUT("share", ID, get_share), .title = "" },
+	{ FIELD_WORKED_OUT("blocks_allocated_meanwhile", ID, get_steps) },
+	{ FIELD_TEXT("name", struct diff_line, name), FIELD_BY_NAME },
+	{ FIELD_WORKED_OUT("mostly_at", TEXT, get_mostly), .skip = is_not_by_type, .flexible = true,
+	  .cut = TEXT_CUT_MIDDLE, .tint = TINT_DIM },
+	{ FIELD_WORKED_OUT("mostly", TEXT, get_mostly), .skip = is_by_type, .flexible = true,
+	  .cut = TEXT_CUT_MIDDLE, .tint = TINT_DIM },
+	FIELD_LAST
+};
+static const struct field lines_fields[] = {
+	{ FIELD_ROWS("sums", struct diff_lines, rows.at, rows.count, line_fields),
+	  .shows = "sum base new change share" },
+	{ FIELD_ROWS("rows", struct diff_lines, rows.at, rows.count, line_fields),
+	  .shows = "change base/2 new share blocks_allocated_meanwhile/3 name mostly_at/4 "
+		   "mostly/4" },
+	FIELD_LAST
+};
+/* clang-format on */
+
+/* Prints the lines as one of these tables, and frees them. */
+static void print_lines(struct ctl *ctl, struct diff_lines *lines, const char *table,
+			enum breakdown_by by)
+{
+	const struct answer answer = { .fields = lines_fields,
+				       .result = lines,
+				       .by = breakdown_names[by] };
+
+	answer_table(&answer, table, &ctl->style);
+	free(lines->rows.at);
+}
+
+static void add_sum(struct diff_lines *lines, const char *name, pair_units_fn *units, uint64_t base,
+		    uint64_t new)
+{
+	*vec_push(&lines->rows) = (struct diff_line){ name, units, base, new, NULL, false, false };
 }
 
 static void print_sessions(struct ctl *ctl, const struct filter *filter, const struct diff *d)
 {
-	static const struct table_column columns[] = {
-		{ "", CELL_TEXT, true, TEXT_CUT_END, 0, TINT_NONE },
-		{ .title = "base", .kind = CELL_RIGHT },
-		{ .title = "new", .kind = CELL_RIGHT },
-		{ .title = "change", .kind = CELL_RIGHT, .tint = TINT_BOLD },
-		{ .title = "", .kind = CELL_RIGHT }
-	};
 	const struct diff_session *base = &d->sessions[0], *new = &d->sessions[1];
-	struct table table;
+	struct diff_lines lines = { 0 };
 
-	table_init(&table, columns, sizeof(columns) / sizeof(*columns));
-	print_value(&table, "live at the end", units_bytes, base->sums.live_bytes,
-		    new->sums.live_bytes);
-	print_value(&table, "  blocks", units_count, base->sums.live, new->sums.live);
+	add_sum(&lines, "live at the end", units_bytes, base->sums.live_bytes,
+		new->sums.live_bytes);
+	add_sum(&lines, "  blocks", units_count, base->sums.live, new->sums.live);
 	if (d->timed)
-		print_value(&table, "most live at once", units_bytes, base->peak_bytes,
-			    new->peak_bytes);
-	print_value(&table, "requested in all", units_bytes, base->sums.bytes, new->sums.bytes);
-	print_value(&table, "  blocks", units_count, base->sums.allocs, new->sums.allocs);
+		add_sum(&lines, "most live at once", units_bytes, base->peak_bytes,
+			new->peak_bytes);
+	add_sum(&lines, "requested in all", units_bytes, base->sums.bytes, new->sums.bytes);
+	add_sum(&lines, "  blocks", units_count, base->sums.allocs, new->sums.allocs);
 	if (!filter_is_subset(filter))
-		print_value(&table, "processes", units_count, base->processes, new->processes);
+		add_sum(&lines, "processes", units_count, base->processes, new->processes);
 	if (!filter->tags)
-		print_value(&table, "duration", units_time, base->duration, new->duration);
-	table_print(&table, &ctl->style);
-	table_deinit(&table);
+		add_sum(&lines, "duration", units_time, base->duration, new->duration);
+	print_lines(ctl, &lines, "sums", BREAKDOWN_TYPE);
 	if (filter_is_subset(filter))
 		fprintf(ctl->style.out, "of the whole sessions, and not shown: processes%s\n",
 			filter->tags ? ", duration" : "");
 }
 
-/* ---- rows ---- */
-
-enum { CHANGE, BASE, NEW, SHARE, STEPS, NAME, MOSTLY, COLUMNS };
-
-static void print_row(struct table *table, const struct diff_row *row, enum diff_measure measure)
-{
-	uint64_t base = value_of(&row->sides[0], measure), new = value_of(&row->sides[1], measure);
-	char text[UNITS_TEXT + 1];
-
-	table_row(table);
-	table_text(table, CHANGE, pair_change(text, measures[measure].units, base, new));
-	table_text(table, BASE, measures[measure].units(text, base));
-	table_text(table, NEW, measures[measure].units(text, new));
-	if (!row->sides[0].members || !row->sides[1].members)
-		table_text(table, SHARE, row->sides[0].members ? "gone" : "new");
-	else if (base != new)
-		table_text(table, SHARE, pair_share(text, base, new));
-	if (measure == DIFF_LIFETIME) {
-		char *steps = mem_format("%s \xe2\x86\x92 %s",
-					 units_count(UNITS_BUF, row->sides[0].p50_steps),
-					 units_count(UNITS_BUF, row->sides[1].p50_steps));
-
-		table_text(table, STEPS, steps);
-		free(steps);
-	}
-	table_text(table, NAME, row->name);
-	if (row->mostly)
-		table_text(table, MOSTLY, row->mostly);
-}
-
-static void print_diff_rows(struct ctl *ctl, const struct diff_row *const *rows, size_t count,
-			    enum diff_measure measure, enum breakdown_by by)
-{
-	const struct table_column columns[COLUMNS] = {
-		[CHANGE] = { .title = "change", .kind = CELL_RIGHT, .tint = TINT_BOLD },
-		[BASE] = { .title = "base", .kind = CELL_RIGHT, .drop = 2 },
-		[NEW] = { .title = "new", .kind = CELL_RIGHT },
-		[SHARE] = { .title = "", .kind = CELL_RIGHT },
-		[STEPS] = { .title = "blocks allocated meanwhile", .kind = CELL_RIGHT, .drop = 3 },
-		[NAME] = { breakdown_names[by], CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME },
-		[MOSTLY] = { by == BREAKDOWN_TYPE ? "mostly at" : "mostly", CELL_TEXT, true,
-			     TEXT_CUT_MIDDLE, 4, TINT_DIM },
-	};
-	struct table table;
-
-	table_init(&table, columns, COLUMNS);
-	for (size_t i = 0; i < count; i++)
-		print_row(&table, rows[i], measure);
-	table_print(&table, &ctl->style);
-	table_deinit(&table);
-}
-
 static void print_view(struct ctl *ctl, const struct diff *d, enum diff_measure measure,
 		       enum breakdown_by by, size_t limit)
 {
-	size_t count = d->counts[measure];
-	const struct diff_row **rows = mem_zero(count + 1, sizeof(*rows));
+	size_t count = d->counts[measure], shown = limit < count ? limit : count;
 	char *title = mem_format("%s, by %s", measures[measure].title, breakdown_names[by]);
+	struct diff_lines lines = { 0 };
 
-	for (size_t i = 0; i < d->count; i++)
-		if (d->rows[i].places[measure])
-			rows[d->rows[i].places[measure] - 1] = &d->rows[i];
+	for (size_t i = 0; i < shown; i++)
+		vec_push(&lines.rows);
+	for (size_t i = 0; i < d->count; i++) {
+		const struct diff_row *row = &d->rows[i];
+
+		if (row->places[measure] && row->places[measure] <= shown)
+			lines.rows.at[row->places[measure] - 1] = (struct diff_line){
+				.name = row->name,
+				.units = measures[measure].units,
+				.base = value_of(&row->sides[0], measure),
+				.new = value_of(&row->sides[1], measure),
+				.row = row,
+				.lifetime = measure == DIFF_LIFETIME,
+				.by_type = by == BREAKDOWN_TYPE
+			};
+	}
 	ctl_heading(ctl, title, count ? "" : ": no difference");
 	free(title);
 	if (count)
-		print_diff_rows(ctl, rows, limit < count ? limit : count, measure, by);
+		print_lines(ctl, &lines, "rows", by);
 	if (limit < count)
 		fprintf(ctl->style.out, "%s\xe2\x80\xa6 and %s more (--sort %s shows them)%s\n",
 			tint(&ctl->style, TINT_DIM), units_count(UNITS_BUF, count - limit),
 			diff_measure_names[measure], tint_end(&ctl->style, TINT_DIM));
-	free(rows);
 }
 
 static void print_not_compared(struct ctl *ctl, const struct diff *d)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../base/cleanup.h"
 #include "../base/nearest.h"
 
 #define ON(verb) (UINT64_C(1) << VERB_##verb)
@@ -42,6 +43,16 @@ char *options_asker(size_t question, char out[ASKER])
 	return out;
 }
 
+/* all that have words for the option in by.def */
+#define CTL_WORDS(option, ID, words, def) | (uint64_t)(OPT_##option == OPT_BY) << VERB_##ID
+enum { WORDS_BY = UINT64_C(0)
+#include "by.def"
+};
+#define CTL_WORDS(option, ID, words, def) | (uint64_t)(OPT_##option == OPT_SORT) << VERB_##ID
+enum { WORDS_SORT = UINT64_C(0)
+#include "by.def"
+};
+
 /* columns of variables.def as constants, for initializers */
 #define SHINY_ENV(variable, field, type, def, words) enum { KIND_##variable = VALUE_##type };
 #include <shiny/wire/variables.def>
@@ -69,9 +80,57 @@ const struct option_spec option_specs[OPT_COUNT] = {
 #undef CTL_ENV_OPTION
 };
 
-static const char *allowed_of(const struct option_spec *spec)
+const struct dimension_name dimension_names[DIMENSIONS] = {
+#define CTL_DIMENSION(ID, text, heading) { .word = text, .title = heading },
+#include "by.def"
+};
+
+struct option_words option_words(const struct option_spec *spec, enum verb_id question)
 {
-	return spec->env >= 0 ? env_specs[spec->env].allowed : spec->allowed;
+	static const struct {
+		enum option_id option;
+		enum verb_id question;
+		struct option_words words;
+	} own[] = {
+#define CTL_WORDS(option, ID, words, def) { OPT_##option, VERB_##ID, { words, def } },
+#include "by.def"
+	};
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+		if (&option_specs[own[i].option] == spec && own[i].question == question)
+			return own[i].words;
+	if (spec->env < 0)
+		return (struct option_words){ spec->allowed, spec->fallback };
+	return (struct option_words){ env_specs[spec->env].allowed, env_specs[spec->env].fallback };
+}
+
+/* Returns the dimension of this name; DIMENSIONS: there is none. */
+static enum dimension find_dimension(const char *word)
+{
+	size_t i = 0;
+
+	while (i < DIMENSIONS && strcmp(word, dimension_names[i].word) != 0)
+		i++;
+	return (enum dimension)i;
+}
+
+/* Returns the error for a dimension that has no meaning for the question. */
+static struct shiny_err *no_rows_by(const struct options *o, enum dimension by, const char *has)
+{
+	bool own = o->question == o->verb;
+	char words[160], asker[ASKER];
+	size_t at = 0;
+
+	for (; *has && at + 2 < sizeof(words); has++) {
+		words[at++] = *has == '|' ? ',' : *has;
+		if (*has == '|')
+			words[at++] = ' ';
+	}
+	words[at] = 0;
+	return shiny_err(SHINY_ERR_USAGE, "%s%s%s has no rows by %s; it has: %s",
+			 verbs[o->verb].name, own ? "" : " ",
+			 own ? "" : options_asker(o->question, asker), dimension_names[by].word,
+			 words);
 }
 
 uint64_t options_questions(enum verb_id verb)
@@ -197,13 +256,19 @@ static struct shiny_err *unknown(const struct options *o, const char *word)
 static struct shiny_err *set(struct options *o, size_t id, const char *value)
 {
 	const struct option_spec *spec = &option_specs[id];
+	const char *allowed = option_words(spec, o->question).allowed;
+	enum dimension by = id == OPT_BY ? find_dimension(value) : DIMENSIONS;
 	char why[160];
 	uint64_t number = 1;
 
 	if (spec->kind != VALUE_FLAG &&
-	    !value_parse(spec->kind, allowed_of(spec), value, &number, why, sizeof(why)))
-		return shiny_err(SHINY_ERR_USAGE, "%s: --%s '%s': it takes %s", verbs[o->verb].name,
-				 spec->name, value, why);
+	    !value_parse(spec->kind, allowed, value, &number, why, sizeof(why)))
+		return by < DIMENSIONS ? no_rows_by(o, by, allowed)
+				       : shiny_err(SHINY_ERR_USAGE,
+						   "%s: --%s '%s': it takes %s",
+						   verbs[o->verb].name, spec->name, value, why);
+	if (id == OPT_BY)
+		o->by = by;
 	if (id == OPT_SYMBOLS || id == OPT_COMPONENTS) {
 		const char **list = id == OPT_SYMBOLS ? o->symbols : o->components;
 		size_t *count = id == OPT_SYMBOLS ? &o->symbol_count : &o->component_count;
@@ -219,12 +284,12 @@ static struct shiny_err *set(struct options *o, size_t id, const char *value)
 	return NULL;
 }
 
-static struct shiny_err *need_value(enum verb_id verb, const struct option_spec *spec)
+static struct shiny_err *need_value(const struct options *o, const struct option_spec *spec)
 {
 	char why[160];
 
-	value_describe(spec->kind, allowed_of(spec), why, sizeof(why));
-	return shiny_err(SHINY_ERR_USAGE, "%s: --%s needs a value: %s", verbs[verb].name,
+	value_describe(spec->kind, option_words(spec, o->question).allowed, why, sizeof(why));
+	return shiny_err(SHINY_ERR_USAGE, "%s: --%s needs a value: %s", verbs[o->verb].name,
 			 spec->name, why);
 }
 
@@ -246,7 +311,7 @@ static struct shiny_err *parse_long(struct options *o, const char *word, const c
 	}
 	if (!value) {
 		if (!next)
-			return need_value(o->verb, spec);
+			return need_value(o, spec);
 		*taken = true;
 		value = next;
 	}
@@ -278,7 +343,7 @@ static struct shiny_err *parse_short(struct options *o, const char *word, const 
 		if (p[1])
 			return set(o, i, p + 1);
 		if (!next)
-			return need_value(o->verb, &option_specs[i]);
+			return need_value(o, &option_specs[i]);
 		*taken = true;
 		return set(o, i, next);
 	}
@@ -314,16 +379,12 @@ struct shiny_err *options_parse(enum verb_id verb, int argc, char **argv, struct
 
 	for (size_t id = 0; id < OPT_COUNT; id++) {
 		const struct option_spec *spec = &option_specs[id];
-		char why[160];
+		const char *fallback = option_words(spec, question).fallback;
 
-		if (spec->env >= 0 || !(spec->verbs >> question & 1) || !spec->fallback[0])
+		if (spec->env >= 0 || !(spec->verbs >> question & 1) || !fallback[0])
 			continue;
-		o.text[id] = spec->fallback;
-		if (!value_parse(spec->kind, spec->allowed, spec->fallback, &o.number[id], why,
-				 sizeof(why)))
-			return shiny_err(SHINY_ERR_OTHER,
-					 "options.def: default of --%s: it takes %s", spec->name,
-					 why);
+		SHINY_TRY(set(&o, id, fallback));
+		o.given[id] = false;
 	}
 	for (i = 0; i < argc; i++) {
 		const char *next = i + 1 < argc ? argv[i + 1] : NULL;

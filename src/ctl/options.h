@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * options.h: the command line: a verb, its options (options.def), its operands.
+ * options.h: the command line: a verb, its options (options.def, by.def), its operands.
  *
  * Runs: CLI. Signals: no. Allocates: no more than a pointer an operand. Threads: one.
  *
@@ -30,15 +30,31 @@ enum option_id {
 	OPT_COUNT
 };
 
+enum dimension { /* of --by */
+#define CTL_DIMENSION(ID, word, title) BY_##ID,
+#include "by.def"
+	DIMENSIONS
+};
+struct dimension_name {
+	const char *word, *title; /* title: of the column of the rows' names */
+};
+extern const struct dimension_name dimension_names[DIMENSIONS];
+
 struct option_spec {
 	uint64_t verbs; /* bit VERB_*: that verb or question has it */
 	const char *name;
 	char letter;
 	enum value_kind kind;
-	const char *arg, *allowed, *fallback;
+	const char *arg, *allowed, *fallback; /* the words: ask option_words() */
 	int env; /* enum env_id, or -1 */
 };
 extern const struct option_spec option_specs[OPT_COUNT];
+
+struct option_words {
+	const char *allowed, *fallback; /* empty: any text, no default */
+};
+/* Returns the words of an option in a question. */
+struct option_words option_words(const struct option_spec *spec, enum verb_id question);
 
 enum { OPTIONS_LISTED = 64 };
 
@@ -66,6 +82,7 @@ struct options {
 	bool given[OPT_COUNT];
 	const char *text[OPT_COUNT]; /* as written; if not given the default, or NULL */
 	uint64_t number[OPT_COUNT];
+	enum dimension by; /* --by; only for a question that has it */
 	const char *symbols[OPTIONS_LISTED + 1]; /* all --symbols, NULL-terminated */
 	size_t symbol_count;
 	const char *components[OPTIONS_LISTED + 1]; /* all --components, NULL-terminated */

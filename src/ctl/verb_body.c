@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "verb_body.h"
 
-#include <string.h>
-
 #include "../base/cleanup.h"
 #include "../base/mem.h"
 
@@ -33,18 +31,6 @@ static struct shiny_err *show(struct ctl *ctl, const struct verb_body *verb,
 	return NULL;
 }
 
-/* Returns the title of the rows' names: the word of --by. */
-static const char *title_of(const struct ctl *ctl, enum option_id by)
-{
-	const char *word = by ? ctl->options.text[by] : NULL;
-
-	if (word && strcmp(word, "site") == 0)
-		return "call site";
-	if (word && strcmp(word, "block") == 0)
-		return "type";
-	return word && strcmp(word, "class") == 0 ? "size class" : word;
-}
-
 static struct shiny_err *run_rows(struct ctl *ctl, const struct verb_body *verb)
 {
 	AUTO_FREE void *result = mem_zero(1, verb->size);
@@ -63,7 +49,8 @@ static struct shiny_err *run_rows(struct ctl *ctl, const struct verb_body *verb)
 	SHINY_TRY(ctl_begin(ctl, &store, &filter));
 	SHINY_TRY(ctl_loaded(store, &filter, verb->load(ctl, store, &filter, result)));
 	answer.limit = ctl_limit(ctl, SIZE_MAX, verb->usual);
-	answer.by = title_of(ctl, verb->by);
+	if (ctl->options.text[OPT_BY])
+		answer.by = dimension_names[ctl->options.by].title;
 	answer.match = verb->match ? ctl->options.text[OPT_MATCH] : NULL;
 	answer.context = store;
 	err = show(ctl, verb, &answer);

@@ -19,7 +19,6 @@ struct verb_body {
 	struct shiny_err *(*load)(struct ctl *ctl, struct store *store, const struct filter *filter,
 				  void *result);
 	void (*deinit)(void *result);
-	enum option_id by; /* the option that says what makes a row; 0: none */
 	bool match;	   /* --match chooses among the rows; else `load` sees to it */
 	size_t usual;	   /* most rows on a terminal without --limit; 0: all */
 	/* Print what stands above and below the table; NULL: nothing. */

@@ -21,7 +21,7 @@ struct export_job {
 	const struct filter *filter;
 	const struct profile *profile; /* NULL: the form needs none */
 	enum profile_measure measure;  /* for forms that hold one */
-	enum tree_by by;               /* for trees, with threshold */
+	enum group_by by;              /* for trees, with threshold */
 	double threshold;
 	const char *table;             /* for tables: a view's name without v_ */
 	const char *command; /* the recorded command line */

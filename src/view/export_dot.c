@@ -74,7 +74,7 @@ struct shiny_err *export_dot(const struct export_job *job)
 	struct dot_writer w = { .out = job->out, .blocks = measure == TREE_ALLOCS };
 	struct tree_node root = { 0 };
 	struct shiny_err *err =
-		job->by == TREE_BY_COMPONENT
+		job->by == GROUP_COMPONENT
 			? load_components(job, measure, &root)
 			: tree_load(job->sums, job->filter, measure, job->by, NULL,
 				    job->threshold, job->full_names, &root);

@@ -385,7 +385,7 @@ static void test_tree(struct store *s)
 	for (size_t i = 0; i < 3; i++) {
 		char label[32];
 
-		must(tree_load(s, &all, measures[i], TREE_BY_TYPE, NULL, 0, false, &by_type));
+		must(tree_load(s, &all, measures[i], GROUP_TYPE, NULL, 0, false, &by_type));
 		must(tree_load_components(s, &all, measures[i], rules, NULL, 0, false,
 					  &by_component, &components));
 		snprintf(label, sizeof(label), "tree_%zu", i);

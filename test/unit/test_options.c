@@ -64,7 +64,7 @@ static void test_good(void)
 	text_is("mixed", parse(VERB_TYPES, "f.shiny -n 5 --json", &o), NULL);
 	text_is("mixed_file", o.operands[0], "f.shiny");
 	number("mixed_limit", o.number[OPT_LIMIT], 5);
-	text_is("default", o.text[OPT_TYPES_SORT], "live");
+	text_is("default", o.text[OPT_SORT], "live");
 
 	text_is("question", parse(VERB_TYPES, "f --symbols d --members T", &o), NULL);
 	number("question_of", o.question, VERB_MEMBERS);
@@ -77,10 +77,20 @@ static void test_good(void)
 	number("question_is_not_of_a_value", o.question, VERB_TYPES);
 
 	text_is("by_sites", parse(VERB_SITES, "f --by file", &o), NULL);
-	number("by_sites_number", o.number[OPT_SITES_BY], 2);
+	number("by_sites_dimension", o.by, BY_FILE);
 	text_is("by_tree", parse(VERB_TREE, "f --by site --threshold 5%", &o), NULL);
-	number("by_tree_number", o.number[OPT_TREE_BY], 1);
+	number("by_tree_dimension", o.by, BY_SITE);
 	number("threshold", o.number[OPT_THRESHOLD], 50000);
+
+	text_is("by_default", parse(VERB_LEAKS, "f", &o), NULL);
+	number("by_default_dimension", o.by, BY_SITE);
+	number("by_default_not_given", o.given[OPT_BY], 0);
+	text_is("by_default_of_question", parse(VERB_LEAKS, "f --cold", &o), NULL);
+	number("by_default_of_question_dimension", o.by, BY_TYPE);
+	text_is("at_default", parse(VERB_MEMORY, "f", &o), NULL);
+	text_is("at_default_text", o.text[OPT_AT], "last");
+	text_is("at_of_pages", parse(VERB_PAGES, "f", &o), NULL);
+	text_is("at_of_pages_text", o.text[OPT_AT], "end");
 
 	text_is("repeated", parse(VERB_RUN, "--symbols a --symbols b x", &o), NULL);
 	text_is("repeated_first", o.symbols[0], "a");
@@ -108,6 +118,18 @@ static void test_bad(void)
 	refused("size", VERB_RUN, "--ring 5g x", "run: --ring '5g': it takes a size from 1m to 4g");
 	refused("choice", VERB_RUN, "--on-full dorp x",
 		"run: --on-full 'dorp': it takes wait or drop; the nearest is drop");
+	refused("dimension", VERB_LEAKS, "f --by module",
+		"leaks has no rows by module; it has: site, type, component, tag");
+	refused("dimension_other", VERB_SIZES, "f --by=tag",
+		"sizes has no rows by tag; it has: class, type, site");
+	refused("dimension_of_question", VERB_LEAKS, "f --by component --cold",
+		"leaks --cold has no rows by component; it has: type, site");
+	refused("dimension_none", VERB_LEAKS, "f --cold --by tpye",
+		"leaks: --by 'tpye': it takes type or site; the nearest is type");
+	refused("no_value_of_question", VERB_LEAKS, "f --cold --by",
+		"leaks: --by needs a value: type or site");
+	refused("sort_of_verb", VERB_TYPES, "f --sort peak",
+		"types: --sort 'peak': it takes live, bytes, allocs, frees or name");
 	refused("flag_value", VERB_RUN, "--force=1 x", "run: --force takes no value");
 	refused("needs", VERB_TYPES, "f --symbols d", "types: --symbols needs --members");
 	refused("word_does_not_go", VERB_TELL, "1 on --json", "tell: --json does not go with on");
@@ -122,23 +144,59 @@ static void test_bad(void)
 	refused("empty_dashes", VERB_RUN, "--", "run: it needs [--] PROGRAM [ARGUMENT...]");
 }
 
-/* Within one verb no name and no letter may mean two things, and what the help promises must
- * parse. */
+/* Each word of --by is a dimension of its own; the default of each option is a word of it. */
+static void test_words(void)
+{
+	const struct option_spec *by = &option_specs[OPT_BY];
+
+	for (enum verb_id q = 0; q < QUESTION_COUNT; q++) {
+		enum verb_id v = questions[q].verb;
+		bool seen[DIMENSIONS] = { false };
+		char *message, asker[ASKER], asked[64], line[128];
+		struct options o;
+
+		if (!(by->verbs >> q & 1))
+			continue;
+		snprintf(asked, sizeof(asked), "f %s", v == VERB_DIFF ? "f" : "");
+		if (q != v)
+			snprintf(asked, sizeof(asked), "f %s", options_asker(q, asker));
+		for (const char *p = option_words(by, q).allowed; *p; p += *p == '|') {
+			size_t length = strcspn(p, "|");
+
+			snprintf(line, sizeof(line), "%s --by %.*s", asked, (int)length, p);
+			message = parse(v, line, &o);
+			checkf(questions[q].document,
+			       !message && o.by < DIMENSIONS && !seen[o.by] &&
+				       strlen(dimension_names[o.by].word) == length &&
+				       strncmp(dimension_names[o.by].word, p, length) == 0,
+			       "%s: %s", line, message ? message : "another dimension");
+			seen[o.by] = true;
+			free(message);
+			p += length;
+		}
+		snprintf(line, sizeof(line), "%s", asked);
+		text_is(questions[q].document, parse(v, line, &o), NULL);
+	}
+}
+
+/* Within one verb and its questions no name and no letter may mean two things, and what the help
+ * promises must parse. */
 static void test_tables(void)
 {
-	for (size_t v = 0; v < QUESTION_COUNT; v++)
+	for (enum verb_id v = 0; v < VERB_COUNT; v++)
 		for (size_t i = 0; i < OPT_COUNT; i++)
 			for (size_t j = i + 1; j < OPT_COUNT; j++) {
 				const struct option_spec *a = &option_specs[i],
 							 *b = &option_specs[j];
 
-				if (!(a->verbs >> v & 1) || !(b->verbs >> v & 1))
+				if (!(a->verbs & options_questions(v)) ||
+				    !(b->verbs & options_questions(v)))
 					continue;
 				if (strcmp(a->name, b->name) == 0 ||
 				    (a->letter && a->letter == b->letter) || a->letter == 'h') {
 					printf("not ok tables: %s has --%s and --%s for one name "
 					       "or letter\n",
-					       questions[v].document, a->name, b->name);
+					       verbs[v].name, a->name, b->name);
 					failures++;
 				}
 			}
@@ -201,6 +259,7 @@ int main(void)
 	setvbuf(stdout, NULL, _IOLBF, 0); /* a crash must not take the lines before it along */
 	test_good();
 	test_bad();
+	test_words();
 	test_tables();
 	test_environment();
 	return failures != 0;

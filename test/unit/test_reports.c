@@ -383,7 +383,7 @@ static void test_gone(struct store *s)
 	must(sites_load(s, &all, SITES_BY_LINE, NULL, ORDER_LIVE, true, &sites));
 	number("gone_sites_total", sites.total.live_bytes, 122);
 	sites_deinit(&sites);
-	must(tree_load(s, &all, TREE_LIVE, TREE_BY_TYPE, NULL, 0, false, &root));
+	must(tree_load(s, &all, TREE_LIVE, GROUP_TYPE, NULL, 0, false, &root));
 	number("gone_tree", root.value, 122);
 	tree_deinit(&root);
 	filter_deinit(&all);
@@ -573,7 +573,7 @@ static void test_tree(struct store *s)
 	struct filter all;
 
 	must(filter_resolve(s, NULL, &all));
-	must(tree_load(s, &all, TREE_LIVE, TREE_BY_TYPE, NULL, 0, false, &root));
+	must(tree_load(s, &all, TREE_LIVE, GROUP_TYPE, NULL, 0, false, &root));
 	number("tree_total", root.value, 4228);
 	number("tree_processes", root.count, 2);
 	text_is("tree_process", root.children[0].name, "prog, pid 100");
@@ -581,18 +581,18 @@ static void test_tree(struct store *s)
 	text_is("tree_module", root.children[0].children[0].name, "prog");
 	text_is("tree_leaf", root.children[0].children[0].children[0].name, "Gadget");
 	tree_deinit(&root);
-	must(tree_load(s, &all, TREE_ALLOCS, TREE_BY_SITE, NULL, 0.3, false, &root));
+	must(tree_load(s, &all, TREE_ALLOCS, GROUP_SITE, NULL, 0.3, false, &root));
 	number("tree_allocs", root.value, 46);
 	text_is("tree_site", root.children[0].children[0].children[0].name,
 		"helper() (/src/b.c:20)");
 	tree_deinit(&root);
 	/* both processes fold */
-	must(tree_load(s, &all, TREE_LIVE, TREE_BY_TYPE, NULL, 0.99, false, &root));
+	must(tree_load(s, &all, TREE_LIVE, GROUP_TYPE, NULL, 0.99, false, &root));
 	number("tree_fold", root.count, 1);
 	number("tree_folded", root.children[0].folded, 2);
 	number("tree_fold_value", root.children[0].value, 4228);
 	tree_deinit(&root);
-	must(tree_load(s, &all, TREE_PEAK, TREE_BY_SITE, NULL, 0, false, &root));
+	must(tree_load(s, &all, TREE_PEAK, GROUP_SITE, NULL, 0, false, &root));
 	number("tree_peak", root.value, 720);
 	tree_deinit(&root);
 	filter_deinit(&all);

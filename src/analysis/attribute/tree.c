@@ -74,7 +74,7 @@ void tree_arrange(struct tree_node *node, double least)
 		qsort(node->children, node->count, sizeof(*node->children), by_value);
 }
 
-static void add_row(struct tree_node *root, const struct query *q, enum tree_by by,
+static void add_row(struct tree_node *root, const struct query *q, enum group_by by,
 		    const char *leaf, const char *match)
 {
 	const char *path = query_text(q, 2);
@@ -87,7 +87,7 @@ static void add_row(struct tree_node *root, const struct query *q, enum tree_by 
 		return;
 	snprintf(name, sizeof(name), "%s, pid %" PRId64, query_text(q, 0), query_number(q, 1));
 	process = tree_child(root, name);
-	module = tree_child(process, by == TREE_BY_TAG ? path
+	module = tree_child(process, by == GROUP_TAG ? path
 				     : *path	       ? text_base(path)
 						       : "(no module)");
 	last = tree_child(module, leaf);
@@ -97,7 +97,7 @@ static void add_row(struct tree_node *root, const struct query *q, enum tree_by 
 	last->value += value;
 }
 
-static void read_row(struct tree_node *root, const struct query *q, enum tree_by by, bool typed,
+static void read_row(struct tree_node *root, const struct query *q, enum group_by by, bool typed,
 		     const char *match, bool full)
 {
 	char *leaf = NULL;
@@ -122,14 +122,14 @@ static const char *const measures[] = {
 };
 
 struct shiny_err *tree_load(struct store *store, const struct filter *filter,
-			    enum tree_measure measure, enum tree_by by, const char *match,
+			    enum tree_measure measure, enum group_by by, const char *match,
 			    double threshold, bool full, struct tree_node *root)
 {
 	/* table stat has peaks by site only, not by type */
-	bool typed = (by == TREE_BY_TYPE || by == TREE_BY_TAG) && measure != TREE_PEAK;
+	bool typed = (by == GROUP_TYPE || by == GROUP_TAG) && measure != TREE_PEAK;
 	/* columns that tell leaves of one name apart */
 	static const char details[] = ", y.container, y.form, y.confidence, y.or_derived";
-	const char *home = by != TREE_BY_TAG ? "COALESCE(m.path, '')"
+	const char *home = by != GROUP_TAG ? "COALESCE(m.path, '')"
 			 : "COALESCE((SELECT g.name FROM tag g WHERE g.id = s.tag), '(no tag)')";
 	struct tree_node tree = { .name = mem_text("all processes") };
 	struct query *q = NULL;

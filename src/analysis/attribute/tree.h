@@ -9,10 +9,10 @@
 #define SHINY_TREE_H
 
 #include "component.h"
+#include "groups.h"
 #include "../query/filter.h"
 
 enum tree_measure { TREE_LIVE, TREE_BYTES, TREE_ALLOCS, TREE_PEAK, TREE_RESIDENT /* memory.h */ };
-enum tree_by { TREE_BY_TYPE, TREE_BY_SITE, TREE_BY_COMPONENT, TREE_BY_TAG };
 
 /* A node's value is the sum of its children's values, where it has children. */
 struct tree_node {
@@ -26,12 +26,12 @@ struct tree_node {
 };
 
 /*
- * Loads the tree of any `by` but TREE_BY_COMPONENT. Children are sorted, largest first; those below
+ * Loads the tree of any `by` but GROUP_COMPONENT. Children are sorted, largest first; those below
  * `threshold` (a share of the total, 0..1) are folded into one. `full`: type names are not
  * shortened.
  */
 SHINY_MUST_CHECK struct shiny_err *tree_load(struct store *store, const struct filter *filter,
-					     enum tree_measure measure, enum tree_by by,
+					     enum tree_measure measure, enum group_by by,
 					     const char *match, double threshold, bool full,
 					     struct tree_node *root);
 /* Loads the tree by component, and the components themselves. Not for TREE_PEAK: peaks are kept by

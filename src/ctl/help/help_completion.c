@@ -8,11 +8,17 @@
 
 enum { LINE = 200 };
 
-/* Prints the words of a choice, separated by `between`. */
-static void choices(FILE *out, const struct option_spec *spec, char between)
+/* True if the verb, or one of its questions, has the option. */
+static bool accepts(size_t verb, const struct option_spec *spec)
 {
-	for (const char *p = help_choices(spec); *p; p++)
-		putc(*p == '|' ? between : *p, out);
+	return spec->verbs & options_questions((enum verb_id)verb);
+}
+
+/* Prints the words of a choice, separated by spaces. */
+static void choices(FILE *out, size_t verb, const struct option_spec *spec)
+{
+	for (const char *p = option_words(spec, (enum verb_id)verb).allowed; *p; p++)
+		putc(*p == '|' ? ' ' : *p, out);
 }
 
 static void topics(FILE *out)
@@ -41,11 +47,11 @@ static void bash_choices(FILE *out)
 {
 	for (size_t i = 0; i < OPT_COUNT; i++)
 		for (size_t v = 0; v < VERB_COUNT && option_specs[i].kind == VALUE_CHOICE; v++) {
-			if (!help_offers((enum verb_id)v, &option_specs[i]))
+			if (!accepts(v, &option_specs[i]))
 				continue;
 			fprintf(out, "\t%s--%s) COMPREPLY=($(compgen -W '", verbs[v].name,
 				option_specs[i].name);
-			choices(out, &option_specs[i], ' ');
+			choices(out, v, &option_specs[i]);
 			fputs("' -- \"$cur\")); return ;;\n", out);
 		}
 }
@@ -75,7 +81,7 @@ static void bash(FILE *out)
 	for (size_t v = 0; v < VERB_COUNT; v++) {
 		fprintf(out, "\t%s) options='", verbs[v].name);
 		for (size_t i = 0; i < OPT_COUNT; i++)
-			if (help_offers((enum verb_id)v, &option_specs[i]))
+			if (accepts(v, &option_specs[i]))
 				fprintf(out, "--%s ", option_specs[i].name);
 		fputs("--help' ;;\n", out);
 	}
@@ -158,7 +164,7 @@ static void zsh_option(FILE *out, size_t verb, const struct option_spec *spec)
 	putc(']', out);
 	if (spec->kind == VALUE_CHOICE) {
 		fprintf(out, ":%s:(", spec->arg);
-		choices(out, spec, ' ');
+		choices(out, verb, spec);
 		putc(')', out);
 	} else if (spec->kind != VALUE_FLAG) {
 		fprintf(out, ":%s:%s", spec->arg, takes_file(spec) ? "_files" : "");
@@ -184,7 +190,7 @@ static void zsh(FILE *out)
 		fprintf(out, "\t%s)\n\t\t_arguments '(-h --help)'{-h,--help}'[help]'",
 			verbs[v].name);
 		for (size_t i = 0; i < OPT_COUNT; i++)
-			if (help_offers((enum verb_id)v, &option_specs[i]))
+			if (accepts(v, &option_specs[i]))
 				zsh_option(out, v, &option_specs[i]);
 		if (verbs[v].rest_is_program)
 			fputs(" \\\n\t\t\t'*::program:_normal' ;;\n", out);
@@ -217,7 +223,7 @@ static void fish(FILE *out)
 		for (size_t i = 0; i < OPT_COUNT; i++) {
 			const struct option_spec *spec = &option_specs[i];
 
-			if (!help_offers((enum verb_id)v, spec))
+			if (!accepts(v, spec))
 				continue;
 			fprintf(out,
 				"complete -c shinyctl -n '__fish_seen_subcommand_from %s' -l %s",
@@ -226,7 +232,7 @@ static void fish(FILE *out)
 				fprintf(out, " -s %c", spec->letter);
 			if (spec->kind == VALUE_CHOICE) {
 				fputs(" -x -a '", out);
-				choices(out, spec, ' ');
+				choices(out, v, spec);
 				putc('\'', out);
 			} else if (spec->kind != VALUE_FLAG) {
 				fputs(takes_file(spec) ? " -r" : " -x", out);

@@ -19,61 +19,51 @@ bool help_variable(const struct env_spec *spec, struct help_part *out)
 	return help_define(help_text("", "environment"), "ENVIRONMENT", spec->name, out);
 }
 
-static void takes(enum value_kind kind, const char *allowed, const char *fallback,
-		  const char *variable, char out[HELP_TAKES])
+/* Appends what the option or variable takes. */
+static void takes(enum value_kind kind, struct option_words words, const char *variable,
+		  char out[HELP_TAKES])
 {
-	size_t at = 0;
+	size_t start = strlen(out), at = start;
 
-	*out = 0;
-	if (allowed[0] && kind != VALUE_TEXT) {
-		value_describe(kind, allowed, out, HELP_TAKES);
-		at = strlen(out);
+	if (words.allowed[0] && kind != VALUE_TEXT) {
+		value_describe(kind, words.allowed, out + at, HELP_TAKES - at);
+		at += strlen(out + at);
 	}
-	if (fallback[0])
-		at += (size_t)snprintf(out + at, HELP_TAKES - at, "%sdefault %s", at ? "; " : "",
-				       fallback);
+	if (words.fallback[0])
+		at += (size_t)snprintf(out + at, HELP_TAKES - at, "%sdefault %s",
+				       at > start ? "; " : "", words.fallback);
 	if (variable)
-		snprintf(out + at, HELP_TAKES - at, "%s%s", at ? "; " : "", variable);
+		snprintf(out + at, HELP_TAKES - at, "%s%s", at > start ? "; " : "", variable);
 }
 
 void help_option_takes(enum verb_id verb, const struct option_spec *spec, char out[HELP_TAKES])
 {
-	const struct env_spec *env = spec->env >= 0 ? &env_specs[spec->env] : NULL;
+	struct option_words words = option_words(spec, verb);
+	bool own = spec->verbs >> verb & 1;
 	char asker[ASKER];
-	size_t with = 0, at;
 
-	if (env)
-		takes(env->kind, env->allowed, env->fallback, env->name, out);
-	else
-		takes(spec->kind, spec->allowed, spec->fallback, NULL, out);
-	at = strlen(out);
-	for (size_t q = VERB_COUNT; !(spec->verbs >> verb & 1) && q < QUESTION_COUNT; q++)
-		if (questions[q].verb == verb && spec->verbs >> q & 1 &&
-		    questions[q].option != (enum option_id)(spec - option_specs))
-			with = q;
-	if (with)
-		snprintf(out + at, HELP_TAKES - at, "%swith %s", at ? "; " : "",
-			 options_asker(with, asker));
-}
+	*out = 0;
+	takes(spec->kind, words, spec->env >= 0 ? env_specs[spec->env].name : NULL, out);
+	for (size_t q = VERB_COUNT; q < QUESTION_COUNT; q++) {
+		struct option_words other = option_words(spec, (enum verb_id)q);
+		size_t at = strlen(out);
 
-bool help_offers(enum verb_id verb, const struct option_spec *spec)
-{
-	bool other = false;
-
-	for (size_t i = 0; i < OPT_COUNT; i++)
-		other |= option_specs[i].verbs >> verb & 1 &&
-			 strcmp(option_specs[i].name, spec->name) == 0;
-	return spec->verbs >> verb & 1 || (spec->verbs & options_questions(verb) && !other);
+		if (questions[q].verb != verb || !(spec->verbs >> q & 1) ||
+		    &option_specs[questions[q].option] == spec ||
+		    (own && strcmp(other.allowed, words.allowed) == 0 &&
+		     strcmp(other.fallback, words.fallback) == 0))
+			continue;
+		snprintf(out + at, HELP_TAKES - at, "%swith %s%s", at ? "; " : "",
+			 options_asker(q, asker), own ? ": " : "");
+		if (own)
+			takes(spec->kind, other, NULL, out);
+	}
 }
 
 void help_variable_takes(const struct env_spec *spec, char out[HELP_TAKES])
 {
-	takes(spec->kind, spec->allowed, spec->fallback, NULL, out);
-}
-
-const char *help_choices(const struct option_spec *spec)
-{
-	return spec->env >= 0 ? env_specs[spec->env].allowed : spec->allowed;
+	*out = 0;
+	takes(spec->kind, (struct option_words){ spec->allowed, spec->fallback }, NULL, out);
 }
 
 bool help_statuses(enum verb_id verb, struct help_section *out)

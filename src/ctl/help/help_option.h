@@ -19,15 +19,9 @@ bool help_option(enum verb_id verb, const struct option_spec *spec, struct help_
 bool help_variable(const struct env_spec *spec, struct help_part *out);
 
 /* Writes "a number from 1 to 64; default 16; SHINY_DEPTH; with --cold", the option without which it
- * has no meaning in the verb; empty if there is nothing to say. */
+ * has no meaning in the verb, or with which its words are others; empty: nothing to say. */
 void help_option_takes(enum verb_id verb, const struct option_spec *spec, char out[HELP_TAKES]);
 void help_variable_takes(const struct env_spec *spec, char out[HELP_TAKES]);
-
-/* True if a completion offers the option, which is one of the verb's own if two have that name. */
-bool help_offers(enum verb_id verb, const struct option_spec *spec);
-
-/* Returns the words of a choice, separated by '|'. */
-const char *help_choices(const struct option_spec *spec);
 
 /* Finds the verb's exit statuses: its own section, else the common one. */
 bool help_statuses(enum verb_id verb, struct help_section *out);

@@ -101,7 +101,7 @@ static struct shiny_err *print_browser(struct ctl *ctl, const struct answer *ans
 static struct shiny_err *load_browser(struct ctl *ctl, struct store *store,
 				      const struct filter *filter, void *result)
 {
-	const char *at = ctl->options.text[OPT_BROWSER_AT];
+	const char *at = ctl->options.text[OPT_AT];
 	uint64_t until = UINT64_MAX;
 
 	if (strcmp(at, "last") != 0 && !units_parse_time(at, &until))

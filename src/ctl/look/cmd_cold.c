@@ -3,6 +3,7 @@
  * does not use. */
 #include "../../analysis/access/cold.h"
 #include "../../base/units.h"
+#include "../dimension.h"
 #include "../verb_body.h"
 
 /* Prints the times of watching; nothing if it was always on. */
@@ -42,28 +43,20 @@ static struct shiny_err *print_cold(struct ctl *ctl, const struct answer *answer
 	return NULL;
 }
 
-static enum group_by by_of(const struct ctl *ctl)
-{
-	/* in options.def's order */
-	static const enum group_by groups[] = { GROUP_TYPE, GROUP_SITE };
-
-	return groups[ctl->options.number[OPT_COLD_BY]];
-}
-
 static struct shiny_err *load_cold(struct ctl *ctl, struct store *store,
 				   const struct filter *filter, void *result)
 {
 	static const unsigned withins[] = { COLD_TIMES, 0, 1, 2 }; /* in options.def's order */
 
-	return cold_load(store, filter, by_of(ctl), ctl->options.text[OPT_MATCH],
-			 ctl->options.given[OPT_FULL_NAMES],
+	return cold_load(store, filter, dimension_group(ctl->options.by),
+			 ctl->options.text[OPT_MATCH], ctl->options.given[OPT_FULL_NAMES],
 			 withins[ctl->options.number[OPT_WITHIN]], result);
 }
 VERB_BODY_DEINIT(struct cold, cold_deinit)
 
 static const char *next_of_cold(const struct ctl *ctl)
 {
-	return by_of(ctl) == GROUP_TYPE ? "leaks --cold --by site" : "leaks";
+	return ctl->options.by == BY_TYPE ? "leaks --cold --by site" : "leaks";
 }
 
 const struct verb_body verb_cold = {
@@ -71,7 +64,6 @@ const struct verb_body verb_cold = {
 	.size = sizeof(struct cold),
 	.load = load_cold,
 	.deinit = cold_deinit_result,
-	.by = OPT_COLD_BY,
 	.usual = 30,
 	.print = print_cold,
 	.next_of = next_of_cold,

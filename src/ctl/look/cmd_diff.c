@@ -10,6 +10,7 @@
 #include "../../base/mem.h"
 #include "../../base/units.h"
 #include "../pair.h"
+#include "../dimension.h"
 #include "../verb_body.h"
 
 enum { FIRST = 5 }; /* rows of each measure on the front page */
@@ -220,8 +221,8 @@ static void print_diff(struct ctl *ctl, const struct filter *filter, const struc
 		print_not_compared(ctl, d);
 		return;
 	}
-	if (ctl->options.given[OPT_DIFF_SORT]) {
-		enum diff_measure measure = (enum diff_measure)ctl->options.number[OPT_DIFF_SORT];
+	if (ctl->options.given[OPT_SORT]) {
+		enum diff_measure measure = (enum diff_measure)ctl->options.number[OPT_SORT];
 
 		print_view(ctl, d, measure, by, ctl_limit(ctl, d->counts[measure], 30));
 	} else {
@@ -315,10 +316,10 @@ static struct shiny_err *print_ends(struct ctl *ctl, const struct session_pair *
 static struct shiny_err *cmd_diff(struct ctl *ctl)
 {
 	const struct options *o = &ctl->options;
-	/* options.def lists both in the order of their enums */
-	enum breakdown_by by = (enum breakdown_by)o->number[OPT_DIFF_BY];
-	enum diff_measure order = (enum diff_measure)o->number[OPT_DIFF_SORT];
-	bool sorted = o->given[OPT_DIFF_SORT];
+	enum breakdown_by by = dimension_breakdown(o->by);
+	/* by.def lists them in the order of the enum */
+	enum diff_measure order = (enum diff_measure)o->number[OPT_SORT];
+	bool sorted = o->given[OPT_SORT];
 	struct component_rules *rules = NULL;
 	struct diff_answer result = { .tag = o->text[OPT_TAG],
 				      .between = o->text[OPT_BETWEEN],

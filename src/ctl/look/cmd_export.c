@@ -11,6 +11,7 @@
 #include "../../base/cleanup.h"
 #include "../../base/units.h"
 #include "../../view/export.h"
+#include "../dimension.h"
 #include "../verb_body.h"
 #include "../output_file.h"
 #include "../output_guard.h"
@@ -34,7 +35,7 @@ static struct shiny_err *check_options(const struct ctl *ctl, const struct expor
 	if (form->tree && ctl->options.number[OPT_EXPORT_MEASURE] == MEASURE_PEAK)
 		return shiny_err(SHINY_ERR_USAGE,
 				 "export: --to %s: --measure live, bytes or allocs", form->name);
-	if ((given[OPT_TREE_BY] || given[OPT_THRESHOLD]) && !form->tree)
+	if ((given[OPT_BY] || given[OPT_THRESHOLD]) && !form->tree)
 		return shiny_err(SHINY_ERR_USAGE, "export: --by and --threshold are for --to dot");
 	if (given[OPT_TABLE_NAME] && !form->table)
 		return shiny_err(SHINY_ERR_USAGE, "export: --table is for --to csv and jsonl");
@@ -93,7 +94,7 @@ static struct shiny_err *write_form(struct ctl *ctl, struct store *store,
 		.profile = form->profile ? profile : NULL,
 		.measure = (enum profile_measure)options->number[OPT_EXPORT_MEASURE],
 		.table = options->given[OPT_TABLE_NAME] ? options->text[OPT_TABLE_NAME] : "types",
-		.by = (enum tree_by)options->number[OPT_TREE_BY],
+		.by = dimension_group(options->by),
 		.threshold = (double)options->number[OPT_THRESHOLD] / 1e6,
 		.full_names = options->given[OPT_FULL_NAMES],
 		.progress = true,

@@ -4,6 +4,7 @@
 #include "../../analysis/time/leaks.h"
 #include "../../base/cleanup.h"
 #include "../../base/units.h"
+#include "../dimension.h"
 #include "../verb_body.h"
 #include "../snapshot_facts.h"
 
@@ -13,15 +14,6 @@ struct leaks_answer {
 	struct leaks leaks;
 	struct keepers keepers; /* what keeps the blocks of the first rows */
 };
-
-static enum group_by by_of(const struct ctl *ctl)
-{
-	/* in options.def's order */
-	static const enum group_by groups[] = { GROUP_SITE, GROUP_TYPE, GROUP_COMPONENT,
-						GROUP_TAG };
-
-	return groups[ctl->options.number[OPT_LEAKS_BY]];
-}
 
 /* ---- loading ---- */
 
@@ -36,7 +28,7 @@ static bool is_untouched(void *context, const struct leak_row *row)
 static struct shiny_err *keep_untouched(struct ctl *ctl, struct store *store,
 					const struct filter *filter, struct leaks *leaks)
 {
-	enum group_by by = by_of(ctl);
+	enum group_by by = dimension_group(ctl->options.by);
 	struct cold cold;
 	struct shiny_err *err = NULL;
 
@@ -65,9 +57,9 @@ static struct shiny_err *find_keepers(struct ctl *ctl, struct store *store,
 
 	for (size_t i = 0; i < count; i++)
 		names[i] = out->leaks.rows[i].name;
-	return by_of(ctl) == GROUP_TAG || !count
+	return ctl->options.by == BY_TAG || !count
 		       ? NULL
-		       : keepers_load(store, filter, by_of(ctl), names, count,
+		       : keepers_load(store, filter, dimension_group(ctl->options.by), names, count,
 				      ctl->options.given[OPT_FULL_NAMES], &out->keepers);
 }
 
@@ -75,9 +67,10 @@ static struct shiny_err *load_leaks(struct ctl *ctl, struct store *store,
 				    const struct filter *filter, void *result)
 {
 	struct leaks_answer *out = result;
-	struct shiny_err *err = leaks_load(store, filter, by_of(ctl), ctl->options.text[OPT_MATCH],
-					   ctl->options.text[OPT_SUPPRESSIONS],
-					   ctl->options.given[OPT_FULL_NAMES], true, &out->leaks);
+	struct shiny_err *err =
+		leaks_load(store, filter, dimension_group(ctl->options.by),
+			   ctl->options.text[OPT_MATCH], ctl->options.text[OPT_SUPPRESSIONS],
+			   ctl->options.given[OPT_FULL_NAMES], true, &out->leaks);
 
 	if (!err && ctl->options.given[OPT_UNTOUCHED])
 		err = keep_untouched(ctl, store, filter, &out->leaks);
@@ -117,7 +110,7 @@ static void print_leaks_totals(struct ctl *ctl, const void *result)
 		fprintf(out, "; %s, %s, suppressed", units_count(UNITS_BUF, l->suppressed),
 			units_bytes(UNITS_BUF, l->suppressed_bytes));
 	fprintf(out, "\n%s %s to the end\n\n",
-		units_noun(UNITS_NOUN_BUF, growing, group_names[by_of(ctl)]),
+		units_noun(UNITS_NOUN_BUF, growing, dimension_names[ctl->options.by].title),
 		units_form(growing, "grows", "grow"));
 }
 
@@ -125,12 +118,12 @@ static void print_keepers(struct ctl *ctl, const void *result)
 {
 	const struct leaks_answer *answer = result;
 
-	keepers_print(&ctl->style, &answer->keepers, group_names[by_of(ctl)]);
+	keepers_print(&ctl->style, &answer->keepers, dimension_names[ctl->options.by].title);
 }
 
 static const char *next_of_leaks(const struct ctl *ctl)
 {
-	return by_of(ctl) == GROUP_SITE ? "leaks --by type" : "leaks";
+	return ctl->options.by == BY_SITE ? "leaks --by type" : "leaks";
 }
 
 /* clang-format off */
@@ -146,7 +139,6 @@ const struct verb_body verb_leaks = {
 	.size = sizeof(struct leaks_answer),
 	.load = load_leaks,
 	.deinit = deinit,
-	.by = OPT_LEAKS_BY,
 	.usual = 30,
 	.above = print_leaks_totals,
 	.below = print_keepers,

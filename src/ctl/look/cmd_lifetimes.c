@@ -8,6 +8,7 @@
 #include "../../base/cleanup.h"
 #include "../../base/mem.h"
 #include "../../base/units.h"
+#include "../dimension.h"
 #include "../verb_body.h"
 
 struct lived_row {
@@ -42,18 +43,14 @@ static void join(struct lived *lived, const struct cold *cold)
 	}
 }
 
-static enum group_by by_of(const struct ctl *ctl)
-{
-	return (enum group_by)ctl->options.number[OPT_LIFETIMES_BY]; /* in the order of its enum */
-}
-
 /* Components and tags have no watched blocks of their own: their total is that of their types. */
 static struct shiny_err *load_lifetimes(struct ctl *ctl, struct store *store,
 					const struct filter *filter, void *result)
 {
 	/* in the order of its enum */
-	enum lifetimes_order order = (enum lifetimes_order)ctl->options.number[OPT_LIFETIMES_SORT];
-	enum group_by by = by_of(ctl), drawn = by == GROUP_SITE ? GROUP_SITE : GROUP_TYPE;
+	enum lifetimes_order order = (enum lifetimes_order)ctl->options.number[OPT_SORT];
+	enum group_by by = dimension_group(ctl->options.by);
+	enum group_by drawn = by == GROUP_SITE ? GROUP_SITE : GROUP_TYPE;
 	bool full = ctl->options.given[OPT_FULL_NAMES];
 	const char *match = ctl->options.text[OPT_MATCH];
 	struct lived *out = result;
@@ -182,7 +179,7 @@ static void print_lifetimes_above(struct ctl *ctl, const void *result)
 
 static const char *next_of_lifetimes(const struct ctl *ctl)
 {
-	return by_of(ctl) == GROUP_TYPE ? "lifetimes --by site" : "types";
+	return ctl->options.by == BY_TYPE ? "lifetimes --by site" : "types";
 }
 
 static bool is_unknown(const void *row)
@@ -219,7 +216,6 @@ const struct verb_body verb_lifetimes = {
 	.size = sizeof(struct lived),
 	.load = load_lifetimes,
 	.deinit = deinit,
-	.by = OPT_LIFETIMES_BY,
 	.usual = 30,
 	.above = print_lifetimes_above,
 	.next_of = next_of_lifetimes,

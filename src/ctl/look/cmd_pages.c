@@ -291,7 +291,7 @@ static struct shiny_err *load_pages(struct ctl *ctl, struct store *store,
 	};
 	struct pages *pages = result;
 
-	SHINY_TRY(moment_of(ctl->options.text[OPT_PAGES_AT], &ask));
+	SHINY_TRY(moment_of(ctl->options.text[OPT_AT], &ask));
 	SHINY_TRY(pages_load(store, filter, &ask, pages));
 	for (size_t i = 0; i < pages->count; i++)
 		pages->processes[i].mapped = map;
@@ -302,7 +302,7 @@ VERB_BODY_DEINIT(struct pages, pages_deinit)
 static const char *next_of_pages(const struct ctl *ctl)
 {
 	return ctl->options.given[OPT_MAP]			     ? "pages"
-	       : strcmp(ctl->options.text[OPT_PAGES_AT], "end") == 0 ? "pages --at peak"
+	       : strcmp(ctl->options.text[OPT_AT], "end") == 0 ? "pages --at peak"
 								     : "pages --map";
 }
 

@@ -3,6 +3,7 @@
 #include "../../analysis/time/peak.h"
 #include "../../base/cleanup.h"
 #include "../../base/units.h"
+#include "../dimension.h"
 #include "../verb_body.h"
 
 enum { USUAL_PROCESSES = 10 };
@@ -119,8 +120,7 @@ static struct shiny_err *print_peak(struct ctl *ctl, const struct answer *answer
 static struct shiny_err *load_peak(struct ctl *ctl, struct store *store,
 				   const struct filter *filter, void *result)
 {
-	/* options.def lists them in the order of the enum */
-	enum group_by by = (enum group_by)ctl->options.number[OPT_PEAK_BY];
+	enum group_by by = dimension_group(ctl->options.by);
 	struct peaks *peaks = result;
 	struct groups groups = { 0 };
 	struct shiny_err *err;
@@ -140,7 +140,7 @@ VERB_BODY_DEINIT(struct peaks, peak_deinit)
 
 static const char *next_of_peak(const struct ctl *ctl)
 {
-	return ctl->options.number[OPT_PEAK_BY] == GROUP_TYPE ? "peak --by site" : "activity";
+	return ctl->options.by == BY_TYPE ? "peak --by site" : "activity";
 }
 
 const struct verb_body verb_peak = {
@@ -148,7 +148,6 @@ const struct verb_body verb_peak = {
 	.size = sizeof(struct peaks),
 	.load = load_peak,
 	.deinit = peak_deinit_result,
-	.by = OPT_PEAK_BY,
 	.usual = 20,
 	.print = print_peak,
 	.next_of = next_of_peak,

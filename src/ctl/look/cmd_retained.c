@@ -3,6 +3,7 @@
  * alive. */
 #include "../../base/units.h"
 #include "../../graph/retained.h"
+#include "../dimension.h"
 #include "../verb_body.h"
 #include "../snapshot_facts.h"
 
@@ -20,16 +21,10 @@ static void print_retained_totals(struct ctl *ctl, const void *result)
 	fputc('\n', ctl->style.out);
 }
 
-/* Returns the value of --by; options.def has the order of the enum. */
-static enum retained_by by_of(const struct ctl *ctl)
-{
-	return (enum retained_by)ctl->options.number[OPT_RETAINED_BY];
-}
-
 static struct shiny_err *load_retained(struct ctl *ctl, struct store *store,
 				       const struct filter *filter, void *result)
 {
-	enum retained_by by = by_of(ctl);
+	enum retained_by by = dimension_retained(ctl->options.by);
 
 	return retained_load(store, filter, (uint32_t)ctl->options.number[OPT_SNAPSHOT], &by, 1,
 			     ctl->options.given[OPT_FULL_NAMES], result);
@@ -38,7 +33,7 @@ VERB_BODY_DEINIT(struct retained, retained_deinit)
 
 static const char *next_of_retained(const struct ctl *ctl)
 {
-	return by_of(ctl) == RETAINED_BY_ROOT ? "retained" : "retained --by root";
+	return ctl->options.by == BY_ROOT ? "retained" : "retained --by root";
 }
 
 const struct verb_body verb_retained = {
@@ -47,7 +42,6 @@ const struct verb_body verb_retained = {
 	.load = load_retained,
 	.deinit = retained_deinit_result,
 	.match = true,
-	.by = OPT_RETAINED_BY,
 	.usual = 30,
 	.above = print_retained_totals,
 	.next_of = next_of_retained,

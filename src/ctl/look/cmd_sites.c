@@ -9,6 +9,7 @@
 #include "../../base/mem.h"
 #include "../../base/units.h"
 #include "call_tree_text.h"
+#include "../dimension.h"
 #include "../verb_body.h"
 
 /* Prints every function of the stack on a line of its own. */
@@ -114,7 +115,7 @@ static struct shiny_err *check_views(const struct ctl *ctl)
 {
 	const bool *given = ctl->options.given;
 	const char *one = NULL;
-	enum sums_order order = sums_order_of(ctl->options.text[OPT_SITES_SORT]);
+	enum sums_order order = sums_order_of(ctl->options.text[OPT_SORT]);
 
 	for (size_t i = 0; i < sizeof(views) / sizeof(*views); i++) {
 		const char *name = option_specs[views[i]].name;
@@ -134,16 +135,16 @@ static struct shiny_err *check_views(const struct ctl *ctl)
 			       ? shiny_err(SHINY_ERR_USAGE, "sites: --wrappers is for --callers "
 							    "and --callees")
 			       : NULL;
-	if (given[OPT_SITES_BY] && ctl->options.number[OPT_SITES_BY] > SITES_BY_FUNCTION)
+	if (given[OPT_BY] && ctl->options.by != BY_LINE && ctl->options.by != BY_FUNCTION)
 		return shiny_err(SHINY_ERR_USAGE,
 				 "sites: --%s shows functions, or with --by line "
 				 "their lines: not --by %s",
-				 one, ctl->options.text[OPT_SITES_BY]);
+				 one, ctl->options.text[OPT_BY]);
 	if (order == ORDER_PEAK || order == ORDER_NAME)
 		return shiny_err(SHINY_ERR_USAGE,
 				 "sites: --%s: stacks have no %s: sort by live, "
 				 "bytes, allocs or frees",
-				 one, ctl->options.text[OPT_SITES_SORT]);
+				 one, ctl->options.text[OPT_SORT]);
 	return NULL;
 }
 
@@ -153,9 +154,8 @@ static struct call_tree_query tree_query(const struct ctl *ctl)
 
 	return (struct call_tree_query){
 		.direction = given[OPT_CALLEES] ? CALLS_CALLEES : CALLS_CALLERS,
-		.label = given[OPT_SITES_BY] && !ctl->options.number[OPT_SITES_BY] ? CALL_LINE
-										   : CALL_FUNCTION,
-		.order = sums_order_of(ctl->options.text[OPT_SITES_SORT]),
+		.label = given[OPT_BY] && ctl->options.by == BY_LINE ? CALL_LINE : CALL_FUNCTION,
+		.order = sums_order_of(ctl->options.text[OPT_SORT]),
 		.match = ctl->options.text[OPT_MATCH],
 		.threshold = (double)ctl->options.number[OPT_THRESHOLD] / 1e6,
 		.wrappers = given[OPT_WRAPPERS],
@@ -177,7 +177,7 @@ static struct shiny_err *show_tree(struct ctl *ctl, struct store *store,
 		ctl_document(ctl);
 		json_text(&ctl->json, "direction",
 			  query.direction == CALLS_CALLERS ? "callers" : "callees");
-		json_text(&ctl->json, "measure", ctl->options.text[OPT_SITES_SORT]);
+		json_text(&ctl->json, "measure", ctl->options.text[OPT_SORT]);
 		json_number(&ctl->json, "total", root.value);
 		json_number(&ctl->json, "blocks", root.blocks);
 		call_tree_json(&ctl->json, "nodes", &root);
@@ -191,9 +191,8 @@ static struct shiny_err *show_tree(struct ctl *ctl, struct store *store,
 static struct shiny_err *show_rows(struct ctl *ctl, struct store *store,
 				   const struct filter *filter)
 {
-	/* options.def lists them in this order */
-	enum sites_by by = (enum sites_by)ctl->options.number[OPT_SITES_BY];
-	enum sums_order order = sums_order_of(ctl->options.text[OPT_SITES_SORT]);
+	enum sites_by by = dimension_sites(ctl->options.by);
+	enum sums_order order = sums_order_of(ctl->options.text[OPT_SORT]);
 	bool stacks = ctl->options.given[OPT_STACKS], full = ctl->options.given[OPT_FULL_NAMES];
 	struct sites_context context = { { store, filter, by, order, 0, full }, &ctl->style, NULL };
 	struct sites sites = { 0 };

@@ -8,8 +8,6 @@
 #include "../../base/units.h"
 #include "../verb_body.h"
 
-enum by { BY_CLASS, BY_TYPE, BY_SITE }; /* in the order of options.def */
-
 static void print_total(const struct ctl *ctl, const struct sizes *s)
 {
 	const struct size_sums *t = &s->total.sums;
@@ -97,11 +95,11 @@ static void print_sizes_above(struct ctl *ctl, const void *result)
 static struct shiny_err *load_sizes(struct ctl *ctl, struct store *store,
 				    const struct filter *filter, void *result)
 {
-	enum by by = (enum by)ctl->options.number[OPT_SIZES_BY];
+	enum dimension by = ctl->options.by;
 	struct sizes *s = result;
 
 	SHINY_TRY(sizes_load(store, filter, ctl->options.text[OPT_MATCH],
-			     (enum sizes_order)ctl->options.number[OPT_SIZES_SORT],
+			     (enum sizes_order)ctl->options.number[OPT_SORT],
 			     ctl->options.given[OPT_FULL_NAMES], true, s));
 	s->chosen = by == BY_CLASS ? s->classes : by == BY_TYPE ? s->types : s->sites;
 	return NULL;
@@ -110,7 +108,7 @@ VERB_BODY_DEINIT(struct sizes, sizes_deinit)
 
 static const char *next_of_sizes(const struct ctl *ctl)
 {
-	return ctl->options.number[OPT_SIZES_BY] == BY_SITE ? "sizes --pooling" : "sizes --by site";
+	return ctl->options.by == BY_SITE ? "sizes --pooling" : "sizes --by site";
 }
 
 const struct verb_body verb_sizes = {
@@ -118,7 +116,6 @@ const struct verb_body verb_sizes = {
 	.size = sizeof(struct sizes),
 	.load = load_sizes,
 	.deinit = sizes_deinit_result,
-	.by = OPT_SIZES_BY,
 	.usual = 30,
 	.above = print_sizes_above,
 	.next_of = next_of_sizes,

@@ -8,6 +8,7 @@
 #include "../../analysis/attribute/tree.h"
 #include "../../base/mem.h"
 #include "../../base/units.h"
+#include "../dimension.h"
 #include "../verb_body.h"
 
 enum { BRANCH = 64 };
@@ -110,7 +111,7 @@ static struct shiny_err *load_tree(struct ctl *ctl, struct store *store,
 				   struct components *components)
 {
 	enum tree_measure measure = (enum tree_measure)ctl->options.number[OPT_MEASURE];
-	enum tree_by by = (enum tree_by)ctl->options.number[OPT_TREE_BY];
+	enum group_by by = dimension_group(ctl->options.by);
 	const char *match = ctl->options.text[OPT_MATCH];
 	double threshold = (double)ctl->options.number[OPT_THRESHOLD] / 1e6;
 	bool full = ctl->options.given[OPT_FULL_NAMES];
@@ -124,7 +125,7 @@ static struct shiny_err *load_tree(struct ctl *ctl, struct store *store,
 		if (!err)
 			err = memory_tree(store, &memory, match, threshold, full, root);
 		memory_deinit(&memory);
-	} else if (!err && by == TREE_BY_COMPONENT) {
+	} else if (!err && by == GROUP_COMPONENT) {
 		err = tree_load_components(store, &filter, measure, rules, match, threshold, full,
 					   root, components);
 	} else if (!err) {
@@ -143,28 +144,28 @@ static struct shiny_err *cmd_tree(struct ctl *ctl)
 		[TREE_PEAK] = "peak bytes (sum of the peaks of single stacks: an upper bound)",
 		[TREE_RESIDENT] = "bytes resident when each process was last looked at",
 	};
-	/* options.def lists both in the order of their enums */
+	/* options.def lists them in the order of the enum */
 	enum tree_measure measure = (enum tree_measure)ctl->options.number[OPT_MEASURE];
-	enum tree_by by = (enum tree_by)ctl->options.number[OPT_TREE_BY];
+	enum group_by by = dimension_group(ctl->options.by);
 	struct component_rules *rules = NULL;
 	struct components components = { 0 };
 	struct store *store;
 	struct tree_node root = { 0 };
 	struct shiny_err *err = NULL;
 
-	if (measure == TREE_PEAK && ctl->options.given[OPT_TREE_BY] && by != TREE_BY_SITE)
+	if (measure == TREE_PEAK && ctl->options.given[OPT_BY] && by != GROUP_SITE)
 		return shiny_err(
 			SHINY_ERR_USAGE,
 			"tree: --measure peak: peaks are known by site, not by %s; use --by site",
-			ctl->options.text[OPT_TREE_BY]);
-	if (measure == TREE_RESIDENT && ctl->options.given[OPT_TREE_BY] && by != TREE_BY_TYPE)
+			ctl->options.text[OPT_BY]);
+	if (measure == TREE_RESIDENT && ctl->options.given[OPT_BY] && by != GROUP_TYPE)
 		return shiny_err(
 			SHINY_ERR_USAGE,
 			"tree: --measure resident: what was live then is known by type, not by %s",
-			ctl->options.text[OPT_TREE_BY]);
-	if (ctl->options.component_count && by != TREE_BY_COMPONENT)
+			ctl->options.text[OPT_BY]);
+	if (ctl->options.component_count && by != GROUP_COMPONENT)
 		return shiny_err(SHINY_ERR_USAGE, "tree: --components is for --by component");
-	if (by == TREE_BY_COMPONENT)
+	if (by == GROUP_COMPONENT)
 		err = component_rules_load(ctl->options.components, ctl->options.component_count,
 					   &rules);
 	if (err)
@@ -186,7 +187,7 @@ static struct shiny_err *cmd_tree(struct ctl *ctl)
 		json_text(&ctl->json, "unit", measure == TREE_ALLOCS ? "blocks" : "bytes");
 		json_number(&ctl->json, "total", root.value);
 		json_node(&ctl->json, "children", root.children, root.count, root.value);
-		if (by == TREE_BY_COMPONENT)
+		if (by == GROUP_COMPONENT)
 			json_components(&ctl->json, &components);
 	} else {
 		fprintf(ctl->style.out, "%s\n", titles[measure]);
@@ -196,9 +197,9 @@ static struct shiny_err *cmd_tree(struct ctl *ctl)
 	components_deinit(&components);
 	component_rules_free(rules);
 	return ctl_end(ctl, store,
-		       by == TREE_BY_TYPE || by == TREE_BY_TAG ? "tree --by component"
-		       : by == TREE_BY_COMPONENT	       ? "tree --by site"
-							       : "sites");
+		       by == GROUP_TYPE || by == GROUP_TAG ? "tree --by component"
+		       : by == GROUP_COMPONENT		   ? "tree --by site"
+							   : "sites");
 }
 
 const struct verb_body verb_tree = { .run = cmd_tree };

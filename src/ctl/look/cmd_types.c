@@ -5,6 +5,7 @@
 #include "../../analysis/query/type_name.h"
 #include "../../base/cleanup.h"
 #include "members.h"
+#include "../dimension.h"
 #include "../verb_body.h"
 
 enum { USUAL = 30 };
@@ -56,13 +57,12 @@ static void print_types_below(struct ctl *ctl, const void *result)
 static struct shiny_err *load_types(struct ctl *ctl, struct store *store,
 				    const struct filter *filter, void *result)
 {
-	/* options.def lists them in this order */
-	enum types_by by = (enum types_by)ctl->options.number[OPT_TYPES_BY];
 	struct types *types = result;
 
-	SHINY_TRY(types_load(store, filter, by, ctl->options.text[OPT_MATCH],
-			     sums_order_of(ctl->options.text[OPT_TYPES_SORT]), types));
-	types->by = ctl->options.text[OPT_TYPES_BY];
+	SHINY_TRY(types_load(store, filter, dimension_types(ctl->options.by),
+			     ctl->options.text[OPT_MATCH],
+			     sums_order_of(ctl->options.text[OPT_SORT]), types));
+	types->by = ctl->options.text[OPT_BY];
 	for (size_t i = 0; i < types->count; i++)
 		types->rows[i].full = ctl->options.given[OPT_FULL_NAMES] && !CTL_JSON(ctl);
 	return NULL;
@@ -71,8 +71,7 @@ VERB_BODY_DEINIT(struct types, types_deinit)
 
 static const char *next_of_types(const struct ctl *ctl)
 {
-	return ctl->options.number[OPT_TYPES_BY] == TYPES_BY_BLOCK ? "types --by container"
-								   : "sites";
+	return ctl->options.by == BY_BLOCK ? "types --by container" : "sites";
 }
 
 const struct verb_body verb_types = {
@@ -80,7 +79,6 @@ const struct verb_body verb_types = {
 	.size = sizeof(struct types),
 	.load = load_types,
 	.deinit = types_deinit_result,
-	.by = OPT_TYPES_BY,
 	.usual = USUAL,
 	.below = print_types_below,
 	.next_of = next_of_types,

@@ -3,6 +3,7 @@
 #include "../../base/cleanup.h"
 #include "../../base/units.h"
 #include "../../graph/unreachable.h"
+#include "../dimension.h"
 #include "../verb_body.h"
 #include "../snapshot_facts.h"
 
@@ -32,12 +33,10 @@ static void print_unreachable_totals(struct ctl *ctl, const void *result)
 static struct shiny_err *load_unreachable(struct ctl *ctl, struct store *store,
 					  const struct filter *filter, void *result)
 {
-	/* in options.def's order */
-	static const enum group_by groups[] = { GROUP_SITE, GROUP_TYPE };
 	struct unreachable *u = result;
 
 	SHINY_TRY(unreachable_load(store, filter, (uint32_t)ctl->options.number[OPT_SNAPSHOT],
-				   groups[ctl->options.number[OPT_UNREACHABLE_BY]],
+				   dimension_group(ctl->options.by),
 				   ctl->options.text[OPT_SUPPRESSIONS],
 				   ctl->options.given[OPT_FULL_NAMES], u));
 	if (ctl->options.given[OPT_FAIL] && u->count)
@@ -48,8 +47,7 @@ VERB_BODY_DEINIT(struct unreachable, unreachable_deinit)
 
 static const char *next_of_unreachable(const struct ctl *ctl)
 {
-	return ctl->options.number[OPT_UNREACHABLE_BY] ? "leaks"
-						       : "retained --unreachable --by type";
+	return ctl->options.by == BY_TYPE ? "leaks" : "retained --unreachable --by type";
 }
 
 const struct verb_body verb_unreachable = {
@@ -58,7 +56,6 @@ const struct verb_body verb_unreachable = {
 	.load = load_unreachable,
 	.deinit = unreachable_deinit_result,
 	.match = true,
-	.by = OPT_UNREACHABLE_BY,
 	.usual = 30,
 	.above = print_unreachable_totals,
 	.next_of = next_of_unreachable,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "glob.h"
 #include "mem.h"
 
 #define ELLIPSIS "\xe2\x80\xa6"
@@ -357,32 +358,9 @@ size_t text_fit(char *out, size_t room, const char *s, size_t columns, enum text
 	return sink.columns;
 }
 
-static bool glob(const char *p, const char *s)
-{
-	const char *star = NULL, *resume = NULL;
-
-	while (*s) {
-		if (*p == '*') {
-			star = p++;
-			resume = s;
-		} else if (*p == '?' || *p == *s) {
-			p++;
-			s++;
-		} else if (star) {
-			p = star + 1;
-			s = ++resume;
-		} else {
-			return false;
-		}
-	}
-	while (*p == '*')
-		p++;
-	return !*p;
-}
-
 bool text_matches(const char *pattern, const char *s)
 {
-	return strpbrk(pattern, "*?") ? glob(pattern, s) : strstr(s, pattern) != NULL;
+	return strpbrk(pattern, "*?") ? glob_matches(pattern, s) : strstr(s, pattern) != NULL;
 }
 
 const char *text_place(const char *path)

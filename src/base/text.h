@@ -63,8 +63,7 @@ enum text_cut {
  */
 size_t text_fit(char *out, size_t room, const char *s, size_t columns, enum text_cut cut);
 
-/* '*' matches any run of characters, '?' one; a pattern with neither matches anywhere in `s`. Case
- * matters. */
+/* Matches as glob_matches(), but a pattern without * and ? anywhere in `s`. */
 bool text_matches(const char *pattern, const char *s);
 
 /* Returns the part of a path behind the last '/'. */

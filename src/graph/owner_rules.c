@@ -2,15 +2,14 @@
 /* owner_rules.c: see owner_rules.h. */
 #include "owner_rules.h"
 
-#include <errno.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../base/cleanup.h"
+#include "../base/glob.h"
 #include "../base/mem.h"
-#include "../base/text.h"
+#include "../base/rule_lines.h"
 
 enum { RULES_MOST = 10000 };
 
@@ -25,66 +24,48 @@ static int find_word(const char *word, const char *const *words, int count)
 	return -1;
 }
 
-/* Parses a line, cutting it in place. *used: the line has a rule. */
-static struct shiny_err *parse(char *line, const char *path, unsigned number,
-			       struct owner_rule *out, bool *used)
+/* Parses a rule, cutting it in place. */
+static struct shiny_err *parse(const struct rule_lines *lines, char *line, struct owner_rule *out)
 {
-	char *rest = NULL, *word = strtok_r(line, " \t\r\n", &rest), *name = NULL;
-	int what, kind;
+	char *rest = NULL, *word = strtok_r(line, " 	", &rest), *name = NULL;
+	int what = find_word(word, whats, OWNER_RULES), kind;
 
-	*used = word && *word != '#';
-	if (!*used)
-		return NULL;
-	what = find_word(word, whats, OWNER_RULES);
 	if (what < 0)
-		return shiny_err(SHINY_ERR_USAGE, "%s:%u: not owner, each or common: '%s'", path,
-				 number, word);
-	if (what == OWNER_RULE_OWNER && !(name = strtok_r(NULL, " \t\r\n", &rest)))
-		return shiny_err(SHINY_ERR_USAGE, "%s:%u: the owner has no name", path, number);
-	word = strtok_r(NULL, " \t\r\n", &rest);
+		return rule_lines_wrong(lines, "not owner, each or common: '%s'", word);
+	if (what == OWNER_RULE_OWNER && !(name = strtok_r(NULL, " 	", &rest)))
+		return rule_lines_wrong(lines, "the owner has no name");
+	word = strtok_r(NULL, " 	", &rest);
 	kind = find_word(word, kinds, OWNER_KINDS);
 	if (kind < 0)
-		return shiny_err(SHINY_ERR_USAGE,
-				 "%s:%u: not type, site, component or root: '%s'", path, number,
-				 word ? word : "");
-	word = strtok_r(NULL, "\r\n", &rest);
-	if (word)
-		word += strspn(word, " \t");
-	if (!word || !*word)
-		return shiny_err(SHINY_ERR_USAGE, "%s:%u: the rule has no pattern", path, number);
-	for (size_t end = strlen(word); end && strchr(" \t", word[end - 1]);)
-		word[--end] = '\0';
+		return rule_lines_wrong(lines, "not type, site, component or root: '%s'",
+					word ? word : "");
+	rest += strspn(rest, " 	");
+	if (!*rest)
+		return rule_lines_wrong(lines, "the rule has no pattern");
 	*out = (struct owner_rule){ (enum owner_rule_what)what, (enum owner_rule_kind)kind,
-				    name ? mem_text(name) : NULL, mem_text(word) };
+				    name ? mem_text(name) : NULL, mem_text(rest) };
 	return NULL;
 }
 
 struct shiny_err *owner_rules_load(const char *path, struct owner_rules *out)
 {
-	AUTO_FCLOSE FILE *file = fopen(path, "re");
-	AUTO_FREE char *line = NULL;
+	struct rule_lines lines;
 	struct owner_rules rules = { 0 };
 	struct shiny_err *err = NULL;
-	unsigned number = 0;
-	size_t room = 0;
 
-	if (!file)
-		return shiny_err_os(errno, "rules of owners %s", path);
-	while (!err && getline(&line, &room, file) > 0) {
+	SHINY_TRY(rule_lines_open(path, "rules of owners", &lines));
+	for (char *line; !err && (line = rule_lines_next(&lines));) {
 		struct owner_rule rule;
-		bool used = false;
 
-		err = parse(line, path, ++number, &rule, &used);
-		if (err || !used)
-			continue;
+		err = parse(&lines, line, &rule);
+		if (err)
+			break;
 		rules.at = mem_reach(rules.at, &rules.room, rules.count, sizeof(*rules.at), 16);
 		rules.at[rules.count++] = rule;
 		if (rules.count > RULES_MOST)
-			err = shiny_err(SHINY_ERR_USAGE, "%s:%u: more than %d rules", path, number,
-					RULES_MOST);
+			err = rule_lines_wrong(&lines, "more than %d rules", RULES_MOST);
 	}
-	if (!err && ferror(file))
-		err = shiny_err_os(errno ? errno : EIO, "rules of owners %s", path);
+	free(lines.text);
 	if (!err && !rules.count)
 		err = shiny_err(SHINY_ERR_USAGE, "%s: there is no rule in it", path);
 	if (err)
@@ -110,9 +91,7 @@ size_t owner_rules_find(const struct owner_rules *rules, enum owner_rule_kind ki
 	for (size_t i = 0; i < rules->count; i++) {
 		const struct owner_rule *rule = &rules->at[i];
 
-		if (rule->kind == kind &&
-		    (strpbrk(rule->pattern, "*?") ? text_matches(rule->pattern, name)
-						  : !strcmp(rule->pattern, name)))
+		if (rule->kind == kind && glob_matches(rule->pattern, name))
 			return i;
 	}
 	return SIZE_MAX;

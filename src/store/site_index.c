@@ -19,6 +19,7 @@
 
 #include "../base/cleanup.h"
 #include "../base/function_name.h"
+#include "../base/glob.h"
 #include "../base/hash_bytes.h"
 #include "../base/mem.h"
 #include "row_writer.h"
@@ -60,41 +61,20 @@ struct site_finder {
 
 /* ---- names ---- */
 
-/* True if the pattern matches the name; a function's arguments may follow. */
-static bool matches(const struct pattern *p, const char *name)
-{
-	const char *pattern = p->text, *star = NULL, *from = NULL;
-
-	for (;;) {
-		if (*pattern == '*') {
-			if (!*++pattern)
-				return true;
-			star = pattern;
-			from = name;
-		} else if (!*pattern &&
-			   (p->of != OF_FUNCTION ? !*name : strchr("(<@", *name) != NULL)) {
-			return true;
-		} else if (*name && *pattern == *name) {
-			pattern++;
-			name++;
-		} else if (star && *from) {
-			pattern = star;
-			name = ++from;
-		} else {
-			return false;
-		}
-	}
-}
-
 static bool is_boring(const struct site_finder *f, enum pattern_of of, const char *name)
 {
 	const char *slash = of == OF_MODULE ? strrchr(name, '/') : NULL,
 		   *start = slash		? slash + 1
 			    : of == OF_FUNCTION ? function_name_start(name)
 						: name;
+	/* arguments may follow a function's name */
+	const char *ends = of == OF_FUNCTION ? "(<@" : NULL;
+	size_t length = strlen(start);
 
 	for (size_t i = 0; i < f->pattern_count; i++)
-		if (f->patterns[i].of == of && matches(&f->patterns[i], start))
+		if (f->patterns[i].of == of &&
+		    glob_match(&(struct glob){ .pattern = f->patterns[i].text, .ends = ends },
+			       start, length, NULL, 0))
 			return true;
 	return false;
 }

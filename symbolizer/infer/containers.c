@@ -2,19 +2,19 @@
 /* containers.c: see containers.h. containers.rules describes the format. */
 #include "containers.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../src/base/cleanup.h"
+#include "../../src/base/glob.h"
 #include "../../src/base/mem.h"
+#include "../../src/base/rule_lines.h"
 
 static const char builtin[] =
 #include "containers_rules.h"
 	;
 
-enum { RULES_MAX = 20000, FILE_MAX = 4 << 20, WORDS = 6 };
+enum { RULES_MAX = 20000, WORDS = 6 };
 
 struct container_rules {
 	struct container_rule *at;
@@ -68,22 +68,17 @@ static bool good_element(const char *text)
 	return !inside;
 }
 
-static struct shiny_err *wrong(const char *path, unsigned line, const char *what, const char *word)
-{
-	return shiny_err(SHINY_ERR_USAGE, "%s:%u: %s '%s'", path, line, what, word);
-}
-
-/* Parses one line, which it cuts into words. An empty line leaves out->path NULL. */
-static struct shiny_err *parse(char *line, const char *path, unsigned number,
+/* Parses one line, which it cuts into words. */
+static struct shiny_err *parse(const struct rule_lines *lines, char *line,
 			       struct container_rule *out)
 {
-	char *words[WORDS], *rest = NULL;
+	char *words[WORDS] = { line }, *rest = NULL;
 	size_t count = 0;
 	int kind;
 
 	memset(out, 0, sizeof(*out));
-	for (char *word = strtok_r(line, " \t\r", &rest); word && *word != '#';
-	     word = strtok_r(NULL, " \t\r", &rest)) {
+	for (char *word = strtok_r(line, " \t", &rest); word && *word != '#';
+	     word = strtok_r(NULL, " \t", &rest)) {
 		/* an element may contain blanks: "unsigned long" */
 		if (count == 3 &&
 		    (!strpbrk(words[2], "{-") || !strcmp(words[0], kinds[CONTAINER_NAME])) &&
@@ -95,32 +90,31 @@ static struct shiny_err *parse(char *line, const char *path, unsigned number,
 			continue;
 		}
 		if (count == WORDS)
-			return wrong(path, number, "too many words at", word);
+			return rule_lines_wrong(lines, "too many words at '%s'", word);
 		words[count++] = word;
 	}
-	if (!count)
-		return NULL;
 	if (count < 3)
-		return wrong(path, number, "three words are needed (what, function, element) after",
-			     words[0]);
+		return rule_lines_wrong(
+			lines, "three words are needed (what, function, element) after '%s'",
+			words[0]);
 	kind = number_of(words[0], kinds, sizeof(kinds) / sizeof(*kinds));
 	if (kind < 0)
-		return wrong(path, number,
-			     "not allocator, container, maker, through, wrapper, function, taker "
-			     "or name:",
-			     words[0]);
+		return rule_lines_wrong(lines,
+					"not allocator, container, maker, through, wrapper, "
+					"function, taker or name: '%s'",
+					words[0]);
 	if (!good_element(words[2]))
-		return wrong(
-			path, number,
-			"braces don't match, or hold something else than a name or a number, in",
-			words[2]);
+		return rule_lines_wrong(lines,
+					"braces don't match, or hold something else than a name "
+					"or a number, in '%s'",
+					words[2]);
 	out->what = (enum container_what)kind;
 	out->shape = kind == CONTAINER_MAKER ? CONTAINER_ONE : CONTAINER_MANY;
 	out->path = words[1];
 	out->element = strcmp(words[2], "-") ? words[2] : NULL;
 	if (!out->element && (kind == CONTAINER_ALLOCATOR || kind == CONTAINER_MAKER ||
 			      kind == CONTAINER_FUNCTION || kind == CONTAINER_TAKER))
-		return wrong(path, number, "an element is needed for", words[1]);
+		return rule_lines_wrong(lines, "an element is needed for '%s'", words[1]);
 	for (size_t i = 3; i < count; i++) {
 		int shape = number_of(words[i], shapes, sizeof(shapes) / sizeof(*shapes));
 		char *end = NULL;
@@ -132,71 +126,47 @@ static struct shiny_err *parse(char *line, const char *path, unsigned number,
 		else if (end && end > words[i] + 7 && !*end && bytes <= 4096)
 			out->header = (unsigned)bytes;
 		else
-			return wrong(path, number,
-				     "not one, node, many, loose or header=BYTES:", words[i]);
+			return rule_lines_wrong(lines,
+						"not one, node, many, loose or header=BYTES: '%s'",
+						words[i]);
 	}
 	return NULL;
 }
 
-/* Parses `text`, cutting it into words; it must live as long as the rules. */
-static struct shiny_err *add_all(struct container_rules *rules, char *text, const char *path)
+/* Parses the lines, cutting them into words; their text must live as long as the rules. */
+static struct shiny_err *add_all(struct container_rules *rules, struct rule_lines *lines)
 {
-	unsigned number = 0;
-
-	for (const char *c = text; *c; c++)
+	for (const char *c = lines->text; *c; c++)
 		rules->hash = (rules->hash ^ (uint8_t)*c) * UINT64_C(0x100000001b3);
-	for (char *line = text, *next; line; line = next) {
+	for (char *line; (line = rule_lines_next(lines));) {
 		struct container_rule rule;
 
-		number++;
-		next = strchr(line, '\n');
-		if (next)
-			*next++ = 0;
-		SHINY_TRY(parse(line, path, number, &rule));
-		if (!rule.path)
-			continue;
+		SHINY_TRY(parse(lines, line, &rule));
 		if (rules->count == RULES_MAX)
-			return wrong(path, number, "too many rules at", rule.path);
+			return rule_lines_wrong(lines, "too many rules at '%s'", rule.path);
 		rules->at = mem_reach(rules->at, &rules->room, rules->count, sizeof(rule), 512);
 		rules->at[rules->count++] = rule;
 	}
 	return NULL;
 }
 
-static struct shiny_err *read_all(const char *path, char **out)
-{
-	AUTO_FCLOSE FILE *file = fopen(path, "re");
-	AUTO_FREE char *text = mem_alloc(FILE_MAX + 1);
-	size_t bytes;
-
-	if (!file)
-		return shiny_err_os(errno, "container rules %s", path);
-	bytes = fread(text, 1, FILE_MAX, file);
-	if (ferror(file))
-		return shiny_err_os(errno ? errno : EIO, "container rules %s", path);
-	text[bytes] = 0;
-	if (strlen(text) != bytes || fgetc(file) != EOF)
-		return shiny_err(SHINY_ERR_USAGE, "container rules %s: not a text of at most %d MB",
-				 path, FILE_MAX >> 20);
-	text = mem_resize(text, bytes + 1, 1);
-	*out = shiny_steal(text);
-	return NULL;
-}
-
 struct shiny_err *container_rules_load(const char *path, struct container_rules **out)
 {
 	struct container_rules *rules = mem_zero(1, sizeof(*rules));
+	struct rule_lines lines = { 0 };
 	struct shiny_err *err = NULL;
 
 	rules->hash = UINT64_C(0xcbf29ce484222325);
 	if (path)
-		err = read_all(path, &rules->texts[0]);
+		err = rule_lines_open(path, "container rules", &lines);
+	rules->texts[0] = lines.text;
 	if (!err && path)
-		err = add_all(rules, rules->texts[0], path);
+		err = add_all(rules, &lines);
 	rules->user_count = rules->count;
 	if (!err) {
 		rules->texts[1] = mem_text(builtin);
-		err = add_all(rules, rules->texts[1], "containers.rules");
+		lines = rule_lines_of(rules->texts[1], "containers.rules");
+		err = add_all(rules, &lines);
 	}
 	if (err) {
 		container_rules_free(rules);
@@ -216,30 +186,6 @@ void container_rules_free(struct container_rules *rules)
 	free(rules);
 }
 
-/* Backtracks to the last star only, so the time is bounded by the product of the lengths. */
-bool container_rules_match(const char *pattern, const char *text)
-{
-	const char *star = NULL, *from = NULL;
-
-	while (*text) {
-		if (*pattern == '*') {
-			star = ++pattern;
-			from = text;
-		} else if (*pattern == *text) {
-			pattern++;
-			text++;
-		} else if (star) {
-			pattern = star;
-			text = ++from;
-		} else {
-			return false;
-		}
-	}
-	while (*pattern == '*')
-		pattern++;
-	return !*pattern;
-}
-
 /* Takers and names stand beside the other rules: only those of `kind` are looked at. */
 static const struct container_rule *find(const struct container_rules *rules,
 					 const char *function_path, enum container_what kind)
@@ -249,7 +195,7 @@ static const struct container_rule *find(const struct container_rules *rules,
 	for (size_t i = 0; i < rules->count; i++)
 		if ((rules->at[i].what < CONTAINER_TAKER ? CONTAINER_ALLOCATOR
 							 : rules->at[i].what) == kind &&
-		    container_rules_match(rules->at[i].path, function_path))
+		    glob_matches(rules->at[i].path, function_path))
 			return &rules->at[i];
 	return NULL;
 }

@@ -66,9 +66,6 @@ const struct container_rule *container_rules_find_name(const struct container_ru
  * more. */
 const char *container_rules_wrapper(const struct container_rules *rules, size_t index);
 
-/* True if `text` matches; "*" in the pattern stands for any text. */
-bool container_rules_match(const char *pattern, const char *text);
-
 /* Returns the hash of all lines. It is part of a cache key: other rules give other answers. */
 uint64_t container_rules_hash(const struct container_rules *rules);
 

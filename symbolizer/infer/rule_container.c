@@ -26,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../src/base/glob.h"
 #include "../dwarf/die_normalize.h"
 #include "../dwarf/die_path.h"
 #include "rule.h"
@@ -209,7 +210,7 @@ static bool holds(struct rule_work *work, struct container_link *link, const cha
 		return false;
 	snprintf(pattern, sizeof(pattern), "%.*s", (int)(bytes - (size_t)(equal - condition) - 1),
 		 equal + 1);
-	return container_rules_match(pattern, part.type);
+	return glob_matches(pattern, part.type);
 }
 
 static bool evaluate(struct rule_work *work, struct container_link *link,

@@ -29,9 +29,9 @@
 
 #include "../../src/base/lower_bound.h"
 #include "../../src/base/cleanup.h"
+#include "../../src/base/glob.h"
 #include "../../src/base/hash_table.h"
 #include "../../src/base/mem.h"
-#include "../../src/base/text.h"
 #include "../elf/cache_file.h"
 #include "ctor_inlined.h"
 #include "ctor_name.h"
@@ -104,8 +104,7 @@ static struct shiny_err *read_setting(struct ctor_search *s, const char *setting
 static bool wanted(const struct ctor_search *s, const char *class)
 {
 	for (size_t i = 0; i < s->pattern_count; i++)
-		if (strpbrk(s->patterns[i], "*?") ? text_matches(s->patterns[i], class)
-						  : !strcmp(s->patterns[i], class))
+		if (glob_matches(s->patterns[i], class))
 			return true;
 	return false;
 }

@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "../../base/err.h"
+#include "../../base/glob.h"
 
 enum component_kind { COMPONENT_FUNCTION, COMPONENT_SOURCE, COMPONENT_MODULE, COMPONENT_KINDS };
 extern const char *const component_kind_names[COMPONENT_KINDS];
@@ -41,7 +42,7 @@ void component_rules_free(struct component_rules *rules); /* accepts NULL */
 /* The texts that a pattern's stars matched. */
 enum { COMPONENT_STARS = 9 };
 struct component_match {
-	struct { const char *text; size_t length; } stars[COMPONENT_STARS];
+	struct glob_star stars[COMPONENT_STARS];
 };
 /* Matches `length` bytes of `text`. For functions, the text may go on behind the pattern with <. */
 bool component_pattern_matches(const char *pattern, enum component_kind kind, const char *text,

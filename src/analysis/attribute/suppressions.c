@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "suppressions.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/cleanup.h"
+#include "../../base/glob.h"
 #include "../../base/mem.h"
+#include "../../base/rule_lines.h"
 #include "../../base/text.h"
 
 /* Functions that allocate memory which a library keeps for itself. */
@@ -59,35 +59,19 @@ static void add(char ***list, size_t *count, size_t *room, char *text)
 
 static struct shiny_err *read_patterns(const char *path, struct suppression_finder *s)
 {
-	FILE *file = fopen(path, "re");
+	struct rule_lines lines;
 	struct shiny_err *err = NULL;
-	char *line = NULL;
-	size_t room = 0, number = 0;
-	ssize_t n;
 
-	if (!file)
-		return shiny_err_os(errno, "cannot read the suppressions %s", path);
-	while (!err && (n = getline(&line, &room, file)) >= 0) {
-		char *text = line, *end = line + n;
-
-		number++;
-		while (end > text && isspace((unsigned char)end[-1]))
-			*--end = 0;
-		while (isspace((unsigned char)*text))
-			text++;
-		if (!*text || *text == '#')
-			continue;
-		if (strncmp(text, "leak:", 5) != 0 || !text[5]) {
+	SHINY_TRY(rule_lines_open(path, "suppressions", &lines));
+	for (char *line; !err && (line = rule_lines_next(&lines));) {
+		if (strncmp(line, "leak:", 5) == 0 && line[5])
+			add(&s->patterns, &s->count, &s->room, pattern_of(line + 5));
+		else
 			err = shiny_err_advise(
-				shiny_err(SHINY_ERR_USAGE, "%s:%zu: no suppression of leaks: %.80s",
-					  path, number, text),
+				rule_lines_wrong(&lines, "no suppression of leaks: %.80s", line),
 				"a line is leak:PATTERN, or a comment that begins with #");
-			break;
-		}
-		add(&s->patterns, &s->count, &s->room, pattern_of(text + 5));
 	}
-	free(line);
-	fclose(file);
+	free(lines.text);
 	return err;
 }
 
@@ -131,14 +115,9 @@ static bool is_library(const struct suppression_finder *s, const char *path)
 {
 	const char *name = text_base(path);
 
-	for (size_t i = 0; i < s->module_count; i++) {
-		size_t length = strlen(s->modules[i]);
-
-		if (length && s->modules[i][length - 1] == '*'
-			    ? strncmp(name, s->modules[i], length - 1) == 0
-			    : strcmp(name, s->modules[i]) == 0)
+	for (size_t i = 0; i < s->module_count; i++)
+		if (glob_matches(s->modules[i], name))
 			return true;
-	}
 	return false;
 }
 

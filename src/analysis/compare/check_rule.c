@@ -2,7 +2,6 @@
 #include "check_rule.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include "../../base/cleanup.h"
 #include "../../base/mem.h"
 #include "../../base/nearest.h"
+#include "../../base/rule_lines.h"
 #include "../../base/units.h"
 
 const struct check_measure_spec check_measures[CHECK_MEASURES] = {
@@ -368,28 +368,17 @@ struct shiny_err *check_rules_add(struct check_rules *rules, const char *text)
 
 struct shiny_err *check_rules_read(struct check_rules *rules, const char *path)
 {
-	FILE *file = fopen(path, "re");
+	AUTO_ERR struct shiny_err *unread = NULL;
+	struct rule_lines lines;
 	struct shiny_err *err = NULL;
-	char *line = NULL;
-	size_t room = 0;
-	unsigned number = 0;
-	ssize_t n;
 
-	if (!file)
-		return shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "cannot read the rules %s: %s",
-						  path, strerror(errno)),
+	unread = rule_lines_open(path, "rules", &lines);
+	if (unread)
+		return shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "%s", unread->message),
 					"--rules takes a file with a rule a line");
-	while (!err && (n = getline(&line, &room, file)) >= 0) {
-		char *text = line + strspn(line, " \t\r\n"), *end = line + n;
-
-		number++;
-		while (end > text && isspace((unsigned char)end[-1]))
-			*--end = 0;
-		if (*text && *text != '#')
-			err = add(rules, text, path, number);
-	}
-	free(line);
-	fclose(file);
+	for (char *line; !err && (line = rule_lines_next(&lines));)
+		err = add(rules, line, path, lines.number);
+	free(lines.text);
 	return err;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../../base/function_name.h"
+#include "../../base/glob.h"
 #include "../../base/mem.h"
 #include "../../base/text.h"
 
@@ -13,8 +14,7 @@
 static bool name_matches(const char *pattern, const char *text, size_t length)
 {
 	char *name = mem_format("%.*s", (int)length, text);
-	bool good =
-		strpbrk(pattern, "*?") ? text_matches(pattern, name) : strcmp(pattern, name) == 0;
+	bool good = glob_matches(pattern, name);
 
 	free(name);
 	return good;

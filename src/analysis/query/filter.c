@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/glob.h"
 #include "../../base/mem.h"
-#include "../../base/text.h"
 #include "../../base/units.h"
 #include "../../store/contents.h"
 
@@ -35,8 +35,7 @@ static bool meant(const struct query *q, const char *which)
 	if (*which && strspn(which, "0123456789") == strlen(which))
 		return strtoll(which, NULL, 10) == query_number(q, 1);
 	for (int column = 3; column <= 4; column++)
-		if (strpbrk(which, "*?") ? text_matches(which, query_text(q, column))
-					 : strcmp(which, query_text(q, column)) == 0)
+		if (glob_matches(which, query_text(q, column)))
 			return true;
 	return false;
 }
@@ -156,8 +155,7 @@ struct shiny_err *filter_tags(struct store *store, const char *names, struct fil
 			uint32_t id = query_id(q, 0, filter->tag_count);
 			const char *tag = query_verbatim(q, 1);
 
-			if (id && (strpbrk(name, "*?") ? text_matches(name, tag)
-						       : strcmp(name, tag) == 0))
+			if (id && glob_matches(name, tag))
 				found = filter->tags[id] = true;
 		}
 		query_end(q);

@@ -3,10 +3,10 @@
 #define _GNU_SOURCE
 #include "owners.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/glob.h"
 #include "../../base/text.h"
 
 enum fact {
@@ -43,13 +43,13 @@ static bool name_matches(const char *pattern, const char *name)
 	char inner[128];
 	size_t length = strlen(name);
 
-	if (!fnmatch(pattern, name, 0))
+	if (glob_matches(pattern, name))
 		return true;
 	if (strncmp(name, "[anon:", 6) || length < 8 || length - 7 >= sizeof(inner))
 		return false;
 	memcpy(inner, name + 6, length - 7);
 	inner[length - 7] = '\0';
-	return !fnmatch(pattern, inner, 0);
+	return glob_matches(pattern, inner);
 }
 
 /* Returns the name of the mapping call's first module that is not the C library's. */
@@ -65,7 +65,7 @@ static const char *caller(const struct owner_facts *f)
 static bool any_matches(const char *pattern, const char *const *texts)
 {
 	for (unsigned i = 0; i < OWNER_FRAMES; i++)
-		if (texts[i] && !fnmatch(pattern, texts[i], 0))
+		if (texts[i] && glob_matches(pattern, texts[i]))
 			return true;
 	return false;
 }
@@ -85,7 +85,7 @@ static bool fits(unsigned row, const struct owner_facts *f, const char **says)
 		return f->name && name_matches(pattern, f->name);
 	case FACT_FILE:
 		*says = f->file ? text_base(f->file) : "";
-		return f->file && !fnmatch(pattern, f->file, 0);
+		return f->file && glob_matches(pattern, f->file);
 	case FACT_THREAD:
 		*says = f->thread;
 		return f->thread;
@@ -95,13 +95,13 @@ static bool fits(unsigned row, const struct owner_facts *f, const char **says)
 		*says = f->call ? caller(f) : "glibc";
 		return f->blocks;
 	case FACT_CALLER:
-		return f->callers[0] && !fnmatch(pattern, text_base(f->callers[0]), 0);
+		return f->callers[0] && glob_matches(pattern, text_base(f->callers[0]));
 	case FACT_FUNCTION:
 		*says = caller(f);
 		return any_matches(pattern, f->functions);
 	case FACT_MODULE:
 		*says = f->module ? text_base(f->module) : "";
-		return f->module && !fnmatch(pattern, says[0], 0);
+		return f->module && glob_matches(pattern, says[0]);
 	case FACT_ALIGNED:
 		return f->seen && !f->file && !f->name &&
 		       f->start % (strtoull(pattern, NULL, 10) << 20) == 0;

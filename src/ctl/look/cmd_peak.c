@@ -42,6 +42,7 @@ static void print_each(const struct ctl *ctl, const struct answer *answer)
 	struct answer each = *answer;
 
 	each.limit = USUAL_PROCESSES;
+	each.match = NULL; /* its rows are processes */
 	ctl_heading(ctl, "Each process at its own peak", "");
 	answer_table(&each, "processes_shown", &ctl->style);
 	if (count > USUAL_PROCESSES)
@@ -111,7 +112,7 @@ static struct shiny_err *print_peak(struct ctl *ctl, const struct answer *answer
 	}
 	fputc('\n', ctl->style.out);
 	answer_table(&rows, "rows", &ctl->style);
-	ctl_more(ctl, answer->limit, peak->count);
+	ctl_more(ctl, answer->limit, answer_count(&rows, "rows"));
 	if (p->process_count > 1)
 		print_each(ctl, answer);
 	return NULL;
@@ -148,6 +149,7 @@ const struct verb_body verb_peak = {
 	.size = sizeof(struct peaks),
 	.load = load_peak,
 	.deinit = peak_deinit_result,
+	.match = true,
 	.usual = 20,
 	.print = print_peak,
 	.next_of = next_of_peak,

@@ -83,6 +83,7 @@ const struct verb_body verb_edges = {
 	.size = sizeof(struct edge_growth),
 	.load = load_edges,
 	.deinit = deinit_edges,
+	.match = true,
 	.usual = 30,
 	.above = print_snapshots,
 	.next = "retainers",

@@ -229,6 +229,25 @@ static struct shiny_err *misplaced(const struct options *o, const char *word)
 	return NULL;
 }
 
+/* Returns the error for a long option that only other verbs have; NULL: none has it. */
+static struct shiny_err *of_others(enum verb_id verb, const char *word)
+{
+	enum { NAMED = 12 };
+	char have[160];
+	size_t count = 0, at = 0;
+
+	for (enum verb_id v = 0; v < VERB_COUNT && word[1] == '-'; v++)
+		if (find_long(options_questions(v), word) < OPT_COUNT && ++count <= NAMED)
+			at += (size_t)snprintf(have + at, sizeof(have) - at, "%s%s",
+					       at ? ", " : "", verbs[v].name);
+	return !count ? NULL
+		      : shiny_err_advise(
+				shiny_err(SHINY_ERR_USAGE, "%s: it has no option %.*s",
+					  verbs[verb].name, (int)strcspn(word, "="), word),
+				"%s%s %s it", have, count > NAMED ? " and others" : "",
+				count > 1 ? "have" : "has");
+}
+
 static struct shiny_err *unknown(const struct options *o, const char *word)
 {
 	const char *names[OPT_COUNT + 1], *near;
@@ -237,6 +256,8 @@ static struct shiny_err *unknown(const struct options *o, const char *word)
 	size_t count = 0;
 	struct shiny_err *err = misplaced(o, word);
 
+	if (!err)
+		err = of_others(verb, word);
 	if (err)
 		return err;
 	for (size_t i = 0; i < OPT_COUNT; i++)

@@ -108,7 +108,8 @@ static void test_bad(void)
 		"types: unknown option --sotr; the nearest is --sort");
 	refused("unknown_far", VERB_TYPES, "f --xyzzy", "types: unknown option --xyzzy");
 	refused("unknown_short", VERB_TYPES, "-Z f", "types: unknown option -Z");
-	refused("other_verbs_option", VERB_TYPES, "f --depth 3", "types: unknown option --depth");
+	refused("other_verbs_option", VERB_TYPES, "f --depth=3", "types: it has no option --depth");
+	refused("no_between", VERB_TYPES, "f --between a..b", "types: it has no option --between");
 	refused("no_value", VERB_RUN, "--depth",
 		"run: --depth needs a value: a number from 1 to 64");
 	refused("range", VERB_RUN, "--depth 65 x",

@@ -69,7 +69,7 @@ void value_describe(enum value_kind kind, const char *allowed, char *out, size_t
 		snprintf(out, room, "a share such as 5%% or 0.05");
 		break;
 	default:
-		snprintf(out, room, "any text");
+		snprintf(out, room, "%s", allowed[0] ? allowed : "any text");
 	}
 }
 

@@ -14,7 +14,7 @@
 
 enum value_kind {
 	VALUE_FLAG,   /* no value */
-	VALUE_TEXT,   /* anything */
+	VALUE_TEXT,   /* anything; `allowed` says of it: "a file of rules" */
 	VALUE_CHOICE, /* one of `allowed`: words separated by '|'; its number is the word's
 	               * position */
 	VALUE_COUNT,  /* a whole number in `allowed`: lo..hi; any if empty */

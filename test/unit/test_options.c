@@ -112,6 +112,10 @@ static void test_bad(void)
 	refused("no_between", VERB_TYPES, "f --between a..b", "types: it has no option --between");
 	refused("no_value", VERB_RUN, "--depth",
 		"run: --depth needs a value: a number from 1 to 64");
+	refused("no_rules", VERB_RETAINED, "f --owners",
+		"retained: --owners needs a value: a file of rules for owners");
+	refused("no_moment", VERB_PAGES, "f --at",
+		"pages: --at needs a value: end, peak, a time such as 2.5s or a share such as 40%");
 	refused("range", VERB_RUN, "--depth 65 x",
 		"run: --depth '65': it takes a number from 1 to 64");
 	refused("range_low", VERB_RUN, "--depth 0 x",
@@ -143,6 +147,17 @@ static void test_bad(void)
 	refused("too_few", VERB_TYPES, "", "types: it needs FILE");
 	refused("no_program", VERB_RUN, "-q", "run: it needs [--] PROGRAM [ARGUMENT...]");
 	refused("empty_dashes", VERB_RUN, "--", "run: it needs [--] PROGRAM [ARGUMENT...]");
+}
+
+/* Each option with text says what the text is. */
+static void test_texts(void)
+{
+	for (size_t i = 0; i < OPT_COUNT; i++)
+		for (enum verb_id q = 0; q < QUESTION_COUNT; q++)
+			if (option_specs[i].kind == VALUE_TEXT && option_specs[i].verbs >> q & 1)
+				checkf("texts", option_words(&option_specs[i], q).allowed[0],
+				       "%s --%s takes any text", questions[q].document,
+				       option_specs[i].name);
 }
 
 /* Each word of --by is a dimension of its own; the default of each option is a word of it. */
@@ -261,6 +276,7 @@ int main(void)
 	test_good();
 	test_bad();
 	test_words();
+	test_texts();
 	test_tables();
 	test_environment();
 	return failures != 0;

@@ -383,11 +383,10 @@ void check_report_markdown(FILE *out, const struct check_report *v)
 	}
 	fputs("\n", out);
 	for (int side = 0; side < 2; side++) {
-		char *why = v->pair.paths[side] && !check_report_whole(v, side) &&
-					    (side || !v->unread)
-				    ? loss_text(v, side)
-				    : NULL;
+		char *why = NULL;
 
+		if (v->pair.paths[side] && !check_report_whole(v, side) && (side || !v->unread))
+			why = loss_text(v, side);
 		if (why) {
 			fprintf(out, "\n**The %s is not whole:** ", side ? "session" : "base");
 			put_cell(out, why);

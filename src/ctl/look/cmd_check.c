@@ -104,8 +104,7 @@ static struct shiny_err *print_check(struct ctl *ctl, const struct check_report 
 			fprintf(ctl->style.out, "%-4s: ", names[side]);
 		err = ctl_losses(ctl, pair->stores[side], pair->paths[side]);
 	}
-	if (!err && ctl->style.width && pair->paths[0] &&
-	    check_report_count(report, CHECK_FAILS)) {
+	if (!err && ctl->style.width && pair->paths[0] && check_report_count(report, CHECK_FAILS)) {
 		AUTO_FREE char *base = text_shell(pair->paths[0]);
 		AUTO_FREE char *new = text_shell(pair->paths[1]);
 
@@ -154,6 +153,6 @@ static struct shiny_err *cmd_check(struct ctl *ctl)
 	return err;
 }
 
-const struct verb_body verb_check = {
-	.run = cmd_check, .fields = check_fields, .has_losses = true
-};
+const struct verb_body verb_check = { .run = cmd_check,
+				      .fields = check_fields,
+				      .has_losses = true };

@@ -160,15 +160,14 @@ static void print_view(struct ctl *ctl, const struct diff *d, enum diff_measure 
 		const struct diff_row *row = &d->rows[i];
 
 		if (row->places[measure] && row->places[measure] <= shown)
-			lines.rows.at[row->places[measure] - 1] = (struct diff_line){
-				.name = row->name,
-				.units = measures[measure].units,
-				.base = value_of(&row->sides[0], measure),
-				.new = value_of(&row->sides[1], measure),
-				.row = row,
-				.lifetime = measure == DIFF_LIFETIME,
-				.by_type = by == BREAKDOWN_TYPE
-			};
+			lines.rows.at[row->places[measure] - 1] =
+				(struct diff_line){ .name = row->name,
+						    .units = measures[measure].units,
+						    .base = value_of(&row->sides[0], measure),
+						    .new = value_of(&row->sides[1], measure),
+						    .row = row,
+						    .lifetime = measure == DIFF_LIFETIME,
+						    .by_type = by == BREAKDOWN_TYPE };
 	}
 	ctl_heading(ctl, title, count ? "" : ": no difference");
 	free(title);

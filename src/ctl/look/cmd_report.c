@@ -211,9 +211,9 @@ static void print_whose(const struct style *style, const struct report_page *pag
 /* ---- tables ---- */
 
 struct report_line {
-	uint64_t bytes, blocks, share; /* share: of the bytes, or blocks */
-	uint64_t median_ns;
+	uint64_t bytes, blocks, median_ns;
 	char *type, *site;
+	uint64_t share; /* the bytes, or the blocks */
 };
 struct report_lines {
 	struct report_line rows[HOTSPOTS_MOST + 1];
@@ -234,8 +234,8 @@ static void get_median(const void *row, struct field_value *out)
 	const struct report_line *r = row;
 
 	if (r->median_ns)
-		field_set_owned(out, mem_format("\xe2\x89\xa4 %s",
-						units_time(UNITS_BUF, r->median_ns)));
+		field_set_owned(out,
+				mem_format("\xe2\x89\xa4 %s", units_time(UNITS_BUF, r->median_ns)));
 }
 
 /* clang-format off */
@@ -267,20 +267,22 @@ static void print_report_rows(struct ctl *ctl, const struct hotspot_rows *rows, 
 	for (size_t i = 0; i < rows->count && i < limit; i++) {
 		const struct hotspot_row *row = &rows->rows[i];
 
-		lines.rows[lines.count++] = (struct report_line){
-			row->bytes,	row->blocks,	       0,
-			row->median_ns, report_type(row, full), report_site(row, full)
-		};
+		lines.rows[lines.count++] = (struct report_line){ row->bytes,
+								  row->blocks,
+								  row->median_ns,
+								  report_type(row, full),
+								  report_site(row, full),
+								  0 };
 		bytes -= row->bytes < bytes ? row->bytes : bytes;
 		blocks -= row->blocks < blocks ? row->blocks : blocks;
 	}
 	if (section->whole && blocks)
-		lines.rows[lines.count++] = (struct report_line){
-			.bytes = bytes, .blocks = blocks, .type = mem_text("all others")
-		};
+		lines.rows[lines.count++] = (struct report_line){ .bytes = bytes,
+								  .blocks = blocks,
+								  .type = mem_text("all others") };
 	for (size_t i = 0; i < lines.count; i++)
-		lines.rows[i].share = section->by_blocks ? lines.rows[i].blocks
-							 : lines.rows[i].bytes;
+		lines.rows[i].share =
+			section->by_blocks ? lines.rows[i].blocks : lines.rows[i].bytes;
 	answer_table(&answer, "lines", &ctl->style);
 	for (size_t i = 0; i < lines.count; i++) {
 		free(lines.rows[i].type);

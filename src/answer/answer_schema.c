@@ -86,7 +86,10 @@ static void put_field_schema(struct json *json, const struct field *field)
 	case FIELD_KIND_ROWS:
 		json_text(json, "type", "array");
 		json_object(json, "items");
-		put_object_schema(json, field->fields, false);
+		if (field->again)
+			put_type(json, "object", false);
+		else
+			put_object_schema(json, field->fields, false);
 		json_end(json);
 		break;
 	case FIELD_KIND_NUMBERS:
@@ -156,7 +159,7 @@ static void put_members(const char *prefix, const struct field *fields, answer_m
 		snprintf(path, sizeof(path), "%s%s%s", prefix, f->key,
 			 f->kind == FIELD_KIND_ROWS ? "[]" : "");
 		put(context, path, f);
-		if (!f->fields)
+		if (!f->fields || f->again)
 			continue;
 		snprintf(path, sizeof(path), "%s%s%s.", prefix, f->key,
 			 f->kind == FIELD_KIND_ROWS ? "[]" : "");

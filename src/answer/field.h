@@ -121,13 +121,15 @@ struct field {
 
 	/* of GROUP, OBJECT and ROWS */
 	const struct field *fields;
-	bool spread;              /* an object has a line for each member */
+	bool spread;              /* the object has a line for each member; of a group: the object
+				   * that has it */
 
 	/* of ROWS */
 	const char *shows;        /* the table; NULL: none */
 	bool limited;             /* --limit is for this list */
 	bool inside;              /* the rows are at `offset`; else a pointer to them is */
 	bool pointers;            /* a row is a pointer to its struct */
+	bool again;               /* its rows are as the one that has the list: described there */
 	size_t count;             /* the number of rows; 0: it is at `count_offset` */
 	size_t count_offset;      /* of a size_t */
 	size_t size;              /* bytes of a row, or of a number */
@@ -207,6 +209,15 @@ void field_set_owned(struct field_value *out, char *text); /* takes ownership */
 		const type *r = row;                                                               \
                                                                                                    \
 		field_set_##kind(out, expression);                                                 \
+	}
+
+/* Defines a function `skip` that returns an expression of `r`, the part. */
+#define FIELD_SKIP(name, type, expression)                                                         \
+	static bool name(const void *part)                                                         \
+	{                                                                                          \
+		const type *r = part;                                                              \
+                                                                                                   \
+		return expression;                                                                 \
 	}
 
 /* The rows of a list. */

@@ -18,10 +18,8 @@ const char *const finding_state_names[FINDING_STATES] = {
 	[FINDING_OK] = "ok", [FINDING_WARN] = "warn", [FINDING_BAD] = "bad"
 };
 
-static void add(struct coverage *coverage, enum finding_state state, const char *name,
-		const char *advice, const char *format, ...) SHINY_PRINTF(5, 6);
-static void add(struct coverage *coverage, enum finding_state state, const char *name,
-		const char *advice, const char *format, ...)
+void coverage_add(struct coverage *coverage, enum finding_state state, const char *name,
+		  const char *advice, const char *format, ...)
 {
 	struct finding *row =
 		rows_push(&coverage->rows, &coverage->count, &coverage->room, sizeof(*row));
@@ -29,7 +27,7 @@ static void add(struct coverage *coverage, enum finding_state state, const char 
 
 	row->state = state;
 	row->name = name;
-	row->advice = advice;
+	row->advice = advice ? mem_text(advice) : NULL;
 	va_start(args, format);
 	row->text = mem_format_list(format, args);
 	va_end(args);
@@ -45,12 +43,14 @@ static struct shiny_err *add_processes(struct store *store, struct coverage *cov
 		const char *who = *p->role ? p->role : p->name;
 
 		if (strcmp(p->attach, "none") == 0)
-			add(coverage, FINDING_WARN, "process", "shinyctl doctor PROGRAM says more",
-			    "%s (pid %u) was not recorded: %s", who, p->pid,
-			    *p->attach_text ? p->attach_text : "no reason given");
+			coverage_add(coverage, FINDING_WARN, "process",
+				     "shinyctl doctor PROGRAM says more",
+				     "%s (pid %u) was not recorded: %s", who, p->pid,
+				     *p->attach_text ? p->attach_text : "no reason given");
 		else
-			add(coverage, FINDING_OK, "process", NULL, "%s (pid %u) by %s%s%s", who,
-			    p->pid, p->attach, *p->attach_text ? ": " : "", p->attach_text);
+			coverage_add(coverage, FINDING_OK, "process", NULL, "%s (pid %u) by %s%s%s",
+				     who, p->pid, p->attach, *p->attach_text ? ": " : "",
+				     p->attach_text);
 	}
 	processes_deinit(&processes);
 	return err;
@@ -63,10 +63,11 @@ static struct shiny_err *add_unseen(struct store *store, struct coverage *covera
 	struct shiny_err *err = unrecorded_load(store, &unrecorded);
 
 	if (!err && unrecorded.missed)
-		add(coverage, FINDING_WARN, "process", NULL,
-		    "%s not recorded; what such a program starts is counted only where it is "
-		    "recorded itself",
-		    units_noun(UNITS_NOUN_BUF, unrecorded.missed, "program"));
+		coverage_add(
+			coverage, FINDING_WARN, "process", NULL,
+			"%s not recorded; what such a program starts is counted only where it is "
+			"recorded itself",
+			units_noun(UNITS_NOUN_BUF, unrecorded.missed, "program"));
 	unrecorded_deinit(&unrecorded);
 	return err;
 }
@@ -77,16 +78,17 @@ static struct shiny_err *add_losses(struct store *store, struct coverage *covera
 	struct shiny_err *err = losses_load(store, &losses);
 
 	if (!err && losses.incomplete)
-		add(coverage, FINDING_WARN, "recording",
-		    "what came after the last commit is missing", "it was not finished");
+		coverage_add(coverage, FINDING_WARN, "recording",
+			     "what came after the last commit is missing", "it was not finished");
 	if (!err && !loss_any(&losses.sum))
-		add(coverage, FINDING_OK, "losses", NULL, "nothing was lost");
+		coverage_add(coverage, FINDING_OK, "losses", NULL, "nothing was lost");
 	for (size_t i = 0; !err && i < losses.count; i++) {
 		const struct loss_row *row = &losses.rows[i];
 
-		add(coverage, row->loss ? FINDING_WARN : FINDING_OK, row->loss ? "lost" : "counted",
-		    row->loss ? row->advice : NULL, "%s %s", units_count(UNITS_BUF, row->count),
-		    row->text ? row->text : row->name);
+		coverage_add(coverage, row->loss ? FINDING_WARN : FINDING_OK,
+			     row->loss ? "lost" : "counted", row->loss ? row->advice : NULL,
+			     "%s %s", units_count(UNITS_BUF, row->count),
+			     row->text ? row->text : row->name);
 	}
 	losses_deinit(&losses);
 	return err;
@@ -101,12 +103,12 @@ static struct shiny_err *add_types(struct store *store, struct coverage *coverag
 	if (!err)
 		err = types_load(store, &filter, TYPES_BY_CONFIDENCE, NULL, ORDER_LIVE, &types);
 	if (!err)
-		add(coverage, FINDING_OK, "types",
-		    "shinyctl symbols FILE says which modules lack debug information",
-		    "%s of the allocations have a type",
-		    types.typed_allocs ? units_share(UNITS_BUF, (double)types.typed_allocs,
-						     (double)types.total.allocs)
-				       : "none");
+		coverage_add(coverage, FINDING_OK, "types",
+			     "shinyctl symbols FILE says which modules lack debug information",
+			     "%s of the allocations have a type",
+			     types.typed_allocs ? units_share(UNITS_BUF, (double)types.typed_allocs,
+							      (double)types.total.allocs)
+						: "none");
 	types_deinit(&types);
 	filter_deinit(&filter);
 	return err;
@@ -143,16 +145,19 @@ static struct shiny_err *add_names(struct store *store, struct coverage *coverag
 		}
 		if (!err && row && query_number(q, 0)) {
 			any = true;
-			add(coverage, FINDING_WARN, "names", ways[i].advice, "%s: %s: %s%s",
-			    units_noun(UNITS_NOUN_BUF, (uint64_t)query_number(q, 0), "module"),
-			    ways[i].text, query_text(q, 1), query_number(q, 0) > 2 ? ", ..." : "");
+			coverage_add(
+				coverage, FINDING_WARN, "names", ways[i].advice, "%s: %s: %s%s",
+				units_noun(UNITS_NOUN_BUF, (uint64_t)query_number(q, 0), "module"),
+				ways[i].text, query_text(q, 1),
+				query_number(q, 0) > 2 ? ", ..." : "");
 		}
 		query_end(q);
 		if (err)
 			return err;
 	}
 	if (!any)
-		add(coverage, FINDING_OK, "names", NULL, "every module has a symbol table");
+		coverage_add(coverage, FINDING_OK, "names", NULL,
+			     "every module has a symbol table");
 	return NULL;
 }
 
@@ -164,7 +169,7 @@ static struct shiny_err *add_notes(struct store *store, struct coverage *coverag
 		store, "SELECT text, COUNT(*) FROM v_notes GROUP BY text ORDER BY MIN(rowid)", &q);
 
 	QUERY_EACH (q, err)
-		add(coverage, FINDING_WARN, "note", NULL, "%s", query_text(q, 0));
+		coverage_add(coverage, FINDING_WARN, "note", NULL, "%s", query_text(q, 0));
 	query_end(q);
 	return err;
 }
@@ -201,12 +206,14 @@ static struct shiny_err *add_memory(struct store *store, struct coverage *covera
 		}
 	}
 	if (most)
-		add(coverage, FINDING_WARN, "memory", "shinyctl memory FILE",
-		    "%s of the %s resident in %s (pid %u)%s%s are in no heap that is recorded: no "
-		    "hook saw the calls that mapped them",
-		    units_bytes(UNITS_BUF, most_rss), units_bytes(UNITS_BUF, most->sums.rss),
-		    most->name, most->pid, others ? ", and likewise in " : "",
-		    others ? units_noun(UNITS_NOUN_BUF, others, "other process") : "");
+		coverage_add(coverage, FINDING_WARN, "memory", "shinyctl memory FILE",
+			     "%s of the %s resident in %s (pid %u)%s%s are in no heap that is "
+			     "recorded: no "
+			     "hook saw the calls that mapped them",
+			     units_bytes(UNITS_BUF, most_rss),
+			     units_bytes(UNITS_BUF, most->sums.rss), most->name, most->pid,
+			     others ? ", and likewise in " : "",
+			     others ? units_noun(UNITS_NOUN_BUF, others, "other process") : "");
 	memory_deinit(&memory);
 	filter_deinit(&all);
 	return err;
@@ -239,7 +246,9 @@ struct shiny_err *coverage_load(struct store *store, struct coverage *out)
 
 void coverage_deinit(struct coverage *coverage)
 {
-	for (size_t i = 0; i < coverage->count; i++)
+	for (size_t i = 0; i < coverage->count; i++) {
 		free(coverage->rows[i].text);
+		free(coverage->rows[i].advice);
+	}
 	free(coverage->rows);
 }

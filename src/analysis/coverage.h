@@ -15,8 +15,7 @@ extern const char *const finding_state_names[FINDING_STATES]; /* "ok", "warn", "
 struct finding {
 	enum finding_state state;
 	const char *name;   /* the subject: "process", "losses", "names", … */
-	char *text;
-	const char *advice; /* NULL: nothing to do */
+	char *text, *advice; /* advice NULL: nothing to do */
 };
 struct coverage {
 	struct finding *rows;
@@ -26,5 +25,9 @@ struct coverage {
 /* Also adds OK rows: each process, and that nothing was lost. */
 SHINY_MUST_CHECK struct shiny_err *coverage_load(struct store *store, struct coverage *out);
 void coverage_deinit(struct coverage *coverage);
+
+/* Adds a row; `name` must outlive it. */
+void coverage_add(struct coverage *coverage, enum finding_state state, const char *name,
+		  const char *advice, const char *format, ...) SHINY_PRINTF(5, 6);
 
 #endif

@@ -154,9 +154,15 @@ static void put_numbers(const struct field *field, const char *numbers, struct j
 static struct shiny_err *put_fields(const struct answer *answer, const struct field *fields,
 				    const void *row, struct json *json);
 
-static void begin(const struct field *field, struct json *json, const char *key)
+/* Begins an object; it has a line for each member if its field or a group that it has says so. */
+static void begin(const struct field *field, const void *part, struct json *json, const char *key)
 {
-	if (field->spread)
+	bool spread = field->spread;
+
+	for (const struct field *f = field->fields; f->kind != FIELD_KIND_END && !spread; f++)
+		spread = f->kind == FIELD_KIND_GROUP && f->spread &&
+			 !(f->skip && f->skip((const char *)part + f->offset));
+	if (spread)
 		json_object(json, key);
 	else
 		json_object_line(json, key);
@@ -174,7 +180,7 @@ static struct shiny_err *put_rows(const struct answer *answer, const struct fiel
 			put_value(list->fields, row, json);
 			continue;
 		}
-		begin(list, json, NULL);
+		begin(list, row, json, NULL);
 		SHINY_TRY(put_fields(answer, list->fields, row, json));
 		json_end(json);
 	}
@@ -208,7 +214,7 @@ static struct shiny_err *put_fields(const struct answer *answer, const struct fi
 		} else if (f->kind == FIELD_KIND_OBJECT && f->skip && f->skip(part)) {
 			json_null(json, f->key);
 		} else if (f->kind == FIELD_KIND_OBJECT) {
-			begin(f, json, f->key);
+			begin(f, part, json, f->key);
 			SHINY_TRY(put_fields(answer, f->fields, part, json));
 			json_end(json);
 		} else if (f->kind == FIELD_KIND_ROWS) {

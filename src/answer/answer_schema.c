@@ -82,6 +82,8 @@ static void put_field_schema(struct json *json, const struct field *field, bool 
 		json_object(json, "items");
 		if (field->bare)
 			put_value_schema(json, field->fields, false);
+		else if (field->again)
+			put_type(json, "object", false);
 		else
 			put_object_schema(json, field->fields, false);
 		json_end(json);
@@ -154,7 +156,7 @@ static void put_members(const char *prefix, const struct field *fields, answer_m
 		snprintf(path, sizeof(path), "%s%s%s", prefix, f->key,
 			 f->kind == FIELD_KIND_ROWS ? "[]" : "");
 		put(context, path, f);
-		if (!f->fields || f->bare)
+		if (!f->fields || f->bare || f->again)
 			continue;
 		snprintf(path, sizeof(path), "%s%s%s.", prefix, f->key,
 			 f->kind == FIELD_KIND_ROWS ? "[]" : "");

@@ -122,7 +122,8 @@ struct field {
 
 	/* of GROUP, OBJECT and ROWS */
 	const struct field *fields;
-	bool spread;              /* an object has a line for each member */
+	bool spread;              /* the object has a line for each member; of a group: the object
+				   * that has it */
 	bool nulls;               /* a group that is left out: its members are null */
 
 	/* of ROWS */
@@ -131,6 +132,7 @@ struct field {
 	bool inside;              /* the rows are at `offset`; else a pointer to them is */
 	bool pointers;            /* a row is a pointer to its struct */
 	bool bare;                /* a row is the value of its one field, not an object */
+	bool again;               /* its rows are as the one that has the list: described there */
 	size_t count;             /* the number of rows; 0: it is at `count_offset` */
 	size_t count_offset;      /* of a size_t */
 	size_t size;              /* bytes of a row, or of a number */
@@ -215,13 +217,13 @@ void field_set_owned(struct field_value *out, char *text); /* takes ownership */
 		field_set_##kind(out, expression);                                                 \
 	}
 
-/* Defines a function `skip` that returns a condition of `r`, the part. */
-#define FIELD_SKIPPER(name, type, condition) \
-	static bool name(const void *part)   \
-	{                                    \
-		const type *r = part;        \
-                                             \
-		return condition;            \
+/* Defines a function `skip` that returns an expression of `r`, the part. */
+#define FIELD_SKIP(name, type, expression)                                                         \
+	static bool name(const void *part)                                                         \
+	{                                                                                          \
+		const type *r = part;                                                              \
+                                                                                                   \
+		return expression;                                                                 \
 	}
 
 /* The rows of a list. */

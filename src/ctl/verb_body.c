@@ -36,8 +36,8 @@ static struct shiny_err *run_rows(struct ctl *ctl, const struct verb_body *verb)
 	AUTO_FREE void *result = mem_zero(1, verb->size);
 	AUTO_ERR struct shiny_err *err = NULL, *closing = NULL;
 	struct answer answer = { .fields = verb->fields, .result = result };
-	struct filter filter;
-	struct store *store;
+	struct filter filter = { 0 };
+	struct store *store = NULL;
 	bool csv = ctl->options.given[OPT_CSV];
 
 	if (csv && CTL_JSON(ctl))
@@ -46,8 +46,11 @@ static struct shiny_err *run_rows(struct ctl *ctl, const struct verb_body *verb)
 	if (csv && !verb->prints_csv && !answer_has(&answer, "rows"))
 		return shiny_err(SHINY_ERR_USAGE, "%s: --csv: it prints no list of rows; --json "
 				 "has all that it says", verbs[ctl->options.verb].name);
-	SHINY_TRY(ctl_begin(ctl, &store, &filter));
-	SHINY_TRY(ctl_loaded(store, &filter, verb->load(ctl, store, &filter, result)));
+	if (!verb->no_session)
+		SHINY_TRY(ctl_begin(ctl, &store, &filter));
+	err = verb->load(ctl, store, &filter, result);
+	if (err)
+		return ctl_loaded(store, &filter, shiny_steal(err));
 	answer.limit = ctl_limit(ctl, SIZE_MAX, verb->usual);
 	if (ctl->options.text[OPT_BY])
 		answer.by = dimension_names[ctl->options.by].title;
@@ -55,13 +58,22 @@ static struct shiny_err *run_rows(struct ctl *ctl, const struct verb_body *verb)
 	answer.context = store;
 	err = show(ctl, verb, &answer);
 	verb->deinit(result);
+	filter_deinit(&filter);
 	if (csv) /* the losses are no row */
 		ctl->style.out = stderr;
-	closing = ctl_end(ctl, store, csv ? NULL : verb->next_of ? verb->next_of(ctl) : verb->next);
+	if (!verb->no_session)
+		closing = ctl_end(ctl, store,
+				  csv		  ? NULL
+				  : verb->next_of ? verb->next_of(ctl)
+						  : verb->next);
+	else if (CTL_JSON(ctl))
+		json_end(&ctl->json);
 	return err ? shiny_steal(err) : shiny_steal(closing);
 }
 
 struct shiny_err *verb_body_run(struct ctl *ctl, const struct verb_body *verb)
 {
+	if (verb->instead && verb->instead->fits(ctl))
+		verb = verb->instead;
 	return verb->run ? verb->run(ctl) : run_rows(ctl, verb);
 }

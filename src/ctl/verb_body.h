@@ -27,6 +27,11 @@ struct verb_body {
 	/* Prints the text itself; NULL: `above`, the table and `below` are the text. */
 	struct shiny_err *(*print)(struct ctl *ctl, const struct answer *answer);
 	bool prints_csv; /* `print` does it; else it is the list "rows" */
+	bool no_session; /* `load` opens what it reads: its store and filter are empty */
+	/* Another body, which answers instead where it `fits`; NULL: none. */
+	const struct verb_body *instead;
+	bool (*fits)(const struct ctl *ctl);
+	const char *when; /* it fits, for the manual: "With several sessions" */
 	const char *next;			       /* the command that goes on */
 	const char *(*next_of)(const struct ctl *ctl); /* chooses it; NULL: it is `next` */
 };

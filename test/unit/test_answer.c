@@ -50,10 +50,16 @@ static bool is_true(const void *part)
 	return true;
 }
 
-static bool is_empty(const void *part)
-{
-	return !((const struct sample_part *)part)->bytes;
-}
+FIELD_SKIP(is_empty, struct sample_part, !r->bytes)
+
+/* Rows that have rows like themselves. */
+struct sample_node {
+	const char *name;
+	const struct sample_node *children;
+	size_t count;
+};
+
+FIELD_SKIP(is_leaf, struct sample_node, !r->count)
 
 /* clang-format off */
 static const struct field part_fields[] = {
@@ -100,6 +106,21 @@ static const struct field result_fields[] = {
 	{ FIELD_ARRAY("parts", struct sample_result, parts, part_fields), .skip = is_empty,
 	  .help = "a part" },
 	{ FIELD_SAME(rare_fields) },
+	FIELD_LAST
+};
+static const struct field node_fields[3];
+static const struct field children_fields[] = {
+	{ FIELD_ROWS("children", struct sample_node, children, count, node_fields), .again = true,
+	  .help = "its children" },
+	FIELD_LAST
+};
+static const struct field node_fields[3] = {
+	{ FIELD_TEXT("name", struct sample_node, name), .help = "a name" },
+	{ FIELD_SAME(children_fields), .skip = is_leaf, .spread = true },
+	FIELD_LAST
+};
+static const struct field tree_fields[] = {
+	{ FIELD_ROWS("nodes", struct sample_node, children, count, node_fields), .help = "a node" },
 	FIELD_LAST
 };
 /* clang-format on */
@@ -207,6 +228,55 @@ static void matched(const struct answer *answer)
 	number("match/another list", answer_count(answer, "best"), 1);
 }
 
+/* A row has a line for each member only where its part that says so is there; and rows that have
+ * rows like themselves are described once. */
+static void nested(void)
+{
+	static const struct sample_node leaf = { "leaf", NULL, 0 }, nodes[] = {
+		{ "branch", &leaf, 1 }, { "bare", NULL, 0 }
+	}, root = { "root", nodes, 2 };
+	const struct answer answer = { .fields = tree_fields, .result = &root };
+	const struct field *const arrays[] = { tree_fields, NULL };
+	struct json json;
+	char *got = NULL;
+	size_t size;
+	FILE *out = open_memstream(&got, &size);
+
+	json_init(&json, out);
+	json_object(&json, NULL);
+	shiny_err_free(answer_json(&answer, &json));
+	json_end(&json);
+	answer_members(tree_fields, put_member, out);
+	json_init(&json, out);
+	json_object_line(&json, NULL);
+	answer_schema(&json, arrays);
+	json_end(&json);
+	fclose(out);
+	checkf("nested",
+	       strcmp(got, "{\n"
+			   "  \"nodes\": [\n"
+			   "    {\n"
+			   "      \"name\": \"branch\",\n"
+			   "      \"children\": [\n"
+			   "        {\"name\": \"leaf\"}\n"
+			   "      ]\n"
+			   "    },\n"
+			   "    {\"name\": \"bare\"}\n"
+			   "  ]\n"
+			   "}\n"
+			   "nodes[] nodes[].name nodes[].children[] "
+			   "{\"properties\": {\"nodes\": {\"type\": \"array\", \"items\": "
+			   "{\"type\": \"object\", \"properties\": {\"name\": {\"type\": "
+			   "[\"string\", \"null\"], \"description\": \"a name\"}, "
+			   "\"children\": {\"type\": \"array\", \"items\": {\"type\": "
+			   "\"object\"}, \"description\": \"its children\"}}, \"required\": "
+			   "[\"name\"], \"additionalProperties\": false}, \"description\": "
+			   "\"a node\"}}, \"required\": [\"nodes\"], "
+			   "\"additionalProperties\": false}\n") == 0,
+	       "got\n%s", got);
+	free(got);
+}
+
 int main(void)
 {
 	static const struct answer only_three = {
@@ -255,6 +325,7 @@ int main(void)
 	       "\"required\": [\"words\", \"events\", \"bins\"], "
 	       "\"additionalProperties\": false}\n");
 	matched(&only_three);
+	nested();
 	check("unknown column",
 	      answer_unknown_column(&wrong) && !strncmp(answer_unknown_column(&wrong), "byte ", 5),
 	      "it is not found");

@@ -93,7 +93,7 @@ static void test_fields(const char *name, const struct field *fields)
 		checkf(name, !member || (f->help && *f->help), "%s has no meaning", f->key);
 		checkf(name, !f->help || f->help[strlen(f->help) - 1] != '.',
 		       "%s: the help ends with a full stop", f->key);
-		if (f->fields && !f->column_only)
+		if (f->fields && !f->column_only && !f->again)
 			test_fields(name, f->fields);
 		if (f->shows)
 			checkf(name, !answer_unknown_column(f), "%s shows '%s', which is no field",
@@ -126,8 +126,8 @@ static void test_verb(enum verb_id verb)
 		if (questions[q].verb != verb)
 			continue;
 		json |= option_specs[OPT_JSON].verbs >> q & 1 && !verb_table[q]->fields;
-		if (verb_table[q]->fields)
-			test_fields(name, verb_table[q]->fields);
+		for (const struct verb_body *b = verb_table[q]; b && b->fields; b = b->instead)
+			test_fields(name, b->fields);
 	}
 	check(name, help_section(text, "JSON", &parts) == json,
 	      "section JSON against --json and fields");

@@ -5,20 +5,9 @@
 
 static const char *const time_names[COLD_TIMES] = { "100ms", "1s", "10s" };
 
-static bool is_unrecorded(const void *result)
-{
-	return !((const struct cold *)result)->recorded;
-}
-
-static bool is_open(const void *time)
-{
-	return ((const struct access_time *)time)->until == UINT64_MAX;
-}
-
-static bool is_row_unknown(const void *row)
-{
-	return !((const struct cold_row *)row)->known;
-}
+FIELD_SKIP(is_unrecorded, struct cold, !r->recorded)
+FIELD_SKIP(is_open, struct access_time, r->until == UINT64_MAX)
+FIELD_SKIP(is_row_unknown, struct cold_row, !r->known)
 
 /* Sets the cold bytes with their interval, as text. */
 static void get_cold(const void *row, struct field_value *out)
@@ -34,10 +23,7 @@ static void get_cold(const void *row, struct field_value *out)
 		field_set_text(out, "unknown");
 }
 
-static bool is_unknown(const void *share)
-{
-	return !(((const struct use_share *)share)->watches > 0);
-}
+FIELD_SKIP(is_unknown, struct use_share, !(r->watches > 0))
 
 /* clang-format off */
 static const struct field share_fields[] = {

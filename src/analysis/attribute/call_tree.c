@@ -165,7 +165,7 @@ static void make_nodes(const struct call_tree *t, struct tree_node *root)
 	make_node(t, first, next, 0, &made);
 	free(first);
 	free(next);
-	tree_arrange(&made, t->query->threshold * (double)made.value);
+	tree_arrange(&made, t->query->threshold);
 	*root = made;
 }
 

@@ -35,7 +35,7 @@ struct tree_node *tree_child(struct tree_node *parent, const char *name)
 }
 
 /* Sorts the children, and folds small ones. */
-void tree_arrange(struct tree_node *node, double least)
+static void arrange(struct tree_node *node, double least)
 {
 	size_t kept = 0;
 	uint64_t folded = 0, sum = 0, blocks = 0;
@@ -43,7 +43,7 @@ void tree_arrange(struct tree_node *node, double least)
 	for (size_t i = 0; i < node->count; i++) {
 		struct tree_node *c = &node->children[i];
 
-		tree_arrange(c, least);
+		arrange(c, least);
 		if (!c->kept && ((double)c->value < least || !c->value)) {
 			folded++;
 			sum += c->value;
@@ -73,6 +73,36 @@ void tree_arrange(struct tree_node *node, double least)
 	if (node->count)
 		qsort(node->children, node->count, sizeof(*node->children), by_value);
 }
+
+static void set_shares(struct tree_node *node, uint64_t total)
+{
+	node->share = total ? (double)node->value / (double)total : 0;
+	for (size_t i = 0; i < node->count; i++)
+		set_shares(&node->children[i], total);
+}
+
+void tree_arrange(struct tree_node *root, double threshold)
+{
+	arrange(root, threshold * (double)root->value);
+	set_shares(root, root->value);
+}
+
+static void get_folded(const void *row, struct field_value *out)
+{
+	const struct tree_node *node = row;
+
+	field_set_number(out, node->folded);
+	out->absent = !node->folded;
+}
+
+/* clang-format off */
+const struct field tree_share_fields[] = {
+	{ FIELD_REAL("share", struct tree_node, share), .help = "its share of the total" },
+	{ FIELD_WORKED_OUT("folded", COUNT, get_folded),
+	  .help = "how many small entries stand in one; absent: it is no such" },
+	FIELD_LAST
+};
+/* clang-format on */
 
 static void add_row(struct tree_node *root, const struct query *q, enum group_by by,
 		    const char *leaf, const char *match)
@@ -163,7 +193,7 @@ struct shiny_err *tree_load(struct store *store, const struct filter *filter,
 		tree_deinit(&tree);
 		return err;
 	}
-	tree_arrange(&tree, threshold * (double)tree.value);
+	tree_arrange(&tree, threshold);
 	*root = tree;
 	return NULL;
 }
@@ -299,7 +329,7 @@ struct shiny_err *tree_load_components(struct store *store, const struct filter 
 		tree_deinit(&tree);
 		return err;
 	}
-	tree_arrange(&tree, threshold * (double)tree.value);
+	tree_arrange(&tree, threshold);
 	*components = found;
 	*root = tree;
 	return NULL;

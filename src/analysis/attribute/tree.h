@@ -10,6 +10,7 @@
 
 #include "component.h"
 #include "groups.h"
+#include "../../answer/field.h"
 #include "../query/filter.h"
 
 enum tree_measure { TREE_LIVE, TREE_BYTES, TREE_ALLOCS, TREE_PEAK, TREE_RESIDENT /* memory.h */ };
@@ -20,6 +21,7 @@ struct tree_node {
 	uint64_t value;
 	uint64_t blocks; /* call trees: number of blocks with this value; else 0 */
 	uint64_t folded; /* number of small entries in this node; 0: not folded */
+	double share;    /* of the root's value */
 	bool kept;       /* never folded */
 	struct tree_node *children;
 	size_t count, room;
@@ -43,8 +45,10 @@ SHINY_MUST_CHECK struct shiny_err *tree_load_components(
 void tree_deinit(struct tree_node *root);
 
 /* For other trees. tree_child() returns the last child if it has this name, else a new one.
- * tree_arrange() sorts, and folds values below `least`, in the tree's unit. */
+ * tree_arrange() sorts, and folds values below `threshold`, a share of the root's value. */
 struct tree_node *tree_child(struct tree_node *parent, const char *name);
-void tree_arrange(struct tree_node *node, double least);
+void tree_arrange(struct tree_node *root, double threshold);
+
+extern const struct field tree_share_fields[]; /* of struct tree_node: its share and `folded` */
 
 #endif

@@ -2,8 +2,8 @@
 /* diff_fields.c: describes the differences between two sessions. */
 #include "diff.h"
 
-FIELD_SKIPPER(is_missing, struct diff_side, !r->members)
-FIELD_SKIPPER(is_untimed, struct diff_side, !r->timed)
+FIELD_SKIP(is_missing, struct diff_side, !r->members)
+FIELD_SKIP(is_untimed, struct diff_side, !r->timed)
 
 /* clang-format off */
 #define DIFF struct diff

@@ -452,7 +452,7 @@ struct shiny_err *memory_tree(struct store *store, const struct memory_history *
 		err = type_names(store, full, &names, &name_count);
 	for (size_t i = 0; !err && i < memory->count; i++)
 		add_process(&tree, &memory->processes[i], &replay[i], match, names, name_count);
-	tree_arrange(&tree, threshold * (double)tree.value);
+	tree_arrange(&tree, threshold);
 	for (size_t i = 0; i < memory->count; i++)
 		free(replay[i].types.at);
 	free(replay);

@@ -210,20 +210,9 @@ static const struct field page_sums_fields[] = {
 
 /* ---- processes ---- */
 
-static bool unknown_total(const void *row)
-{
-	return !((const struct pages *)row)->touched.processes;
-}
-
-static bool unknown_process(const void *row)
-{
-	return !((const struct pages_process *)row)->touched;
-}
-
-static bool unknown_touches(const void *row)
-{
-	return !((const struct touched_sums *)row)->processes;
-}
+FIELD_SKIP(unknown_total, struct pages, !r->touched.processes)
+FIELD_SKIP(unknown_process, struct pages_process, !r->touched)
+FIELD_SKIP(unknown_touches, struct touched_sums, !r->processes)
 
 FIELD_GETTER(get_pid, struct pages_process, owned, mem_format("%u", r->pid))
 FIELD_GETTER(get_address, struct page_run, number, r->page * PAGE_BYTES)

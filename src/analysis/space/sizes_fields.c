@@ -42,10 +42,7 @@ static void get_geometric_mean(const void *row, struct field_value *out)
 	out->blank = !r->ended;
 }
 
-static bool is_no_class(const void *row)
-{
-	return !((const struct sizes_row *)row)->is_class;
-}
+FIELD_SKIP(is_no_class, struct sizes_row, !r->is_class)
 
 static void get_octave_mean(const void *row, struct field_value *out)
 {
@@ -78,10 +75,7 @@ static bool is_unused(const void *row)
 	return !r->sums.blocks && !r->sums.live;
 }
 
-static bool is_empty(const void *row)
-{
-	return !((const struct sizes_octave *)row)->sums.blocks;
-}
+FIELD_SKIP(is_empty, struct sizes_octave, !r->sums.blocks)
 
 /* clang-format off */
 #define SUMS struct size_sums

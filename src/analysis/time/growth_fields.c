@@ -24,10 +24,7 @@ static void get_grows(const void *row, struct field_value *out)
 		field_set_text(out, growth_policy_names[r->policy]);
 }
 
-static bool has_no_factor(const void *row)
-{
-	return ((const struct growth_row *)row)->policy != GROWTH_GEOMETRIC;
-}
+FIELD_SKIP(has_no_factor, struct growth_row, r->policy != GROWTH_GEOMETRIC)
 
 static bool has_no_step(const void *row)
 {

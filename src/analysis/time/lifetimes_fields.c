@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lifetimes.h"
 
-static bool has_none_ended(const void *ages)
-{
-	return !((const struct distribution *)ages)->ended;
-}
+FIELD_SKIP(has_none_ended, struct distribution, !r->ended)
 
 static void get_mean(const void *ages, struct field_value *out)
 {

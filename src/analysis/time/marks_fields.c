@@ -15,15 +15,8 @@ static void get_mark(const void *row, struct field_value *out)
 		field_set_text(out, r->name ? r->name : "(start)");
 }
 
-static bool is_row_uncounted(const void *row)
-{
-	return !((const struct mark_row *)row)->counted;
-}
-
-static bool is_uncounted(const void *result)
-{
-	return !((const struct marks *)result)->counted;
-}
+FIELD_SKIP(is_row_uncounted, struct mark_row, !r->counted)
+FIELD_SKIP(is_uncounted, struct marks, !r->counted)
 
 /* clang-format off */
 #define ROW struct mark_row

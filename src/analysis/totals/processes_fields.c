@@ -33,10 +33,7 @@ static void get_time(const void *row, struct field_value *out)
 		field_set_number(out, r->end - r->start);
 }
 
-static bool has_no_status(const void *row)
-{
-	return ((const struct process_row *)row)->status < 0;
-}
+FIELD_SKIP(has_no_status, struct process_row, r->status < 0)
 
 /* Sets "exited", "exited 3" or "SIGKILL"; empty if unknown. */
 static void get_ending_text(const void *row, struct field_value *out)

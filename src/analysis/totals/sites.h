@@ -29,6 +29,7 @@ struct site_row {
 	bool peaks;     /* the peak is known */
 	/* the caller sets them: names are not shortened; places have their directories */
 	bool full, whole;
+	const struct stack_source *from; /* NULL: without its stacks */
 	struct sums sums;
 };
 struct sites {
@@ -89,8 +90,7 @@ struct stack_source {
 };
 
 extern const struct field site_row_fields[]; /* of struct site_row */
-extern const struct field sites_fields[];
-/* The same, and each row's stacks; the context is a struct stack_source. */
-extern const struct field sites_stacks_fields[];
+extern const struct field sites_fields[];       /* of struct sites */
+extern const struct field stack_lines_fields[]; /* of struct stack_lines: its list "stack" */
 
 #endif

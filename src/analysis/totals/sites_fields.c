@@ -76,10 +76,11 @@ static void get_peak(const void *row, struct field_value *out)
 static struct shiny_err *put_stacks(const void *row, struct json *json, const char *key,
 				    void *context)
 {
-	const struct stack_source *from = context;
+	const struct stack_source *from = ((const struct site_row *)row)->from;
 	AUTO_FREE struct site_stack *rows = NULL;
 	struct site_stacks stacks;
 
+	(void)context;
 	SHINY_TRY(site_stacks_load(from->store, from->filter, from->by, row, from->order, &stacks));
 	rows = stacks.rows;
 	json_array(json, key);
@@ -94,6 +95,8 @@ static struct shiny_err *put_stacks(const void *row, struct json *json, const ch
 	return NULL;
 }
 
+FIELD_SKIP(has_no_source, struct site_row, !r->from)
+
 /* clang-format off */
 #define LINE struct stack_line
 static const struct field line_fields[] = {
@@ -104,7 +107,7 @@ static const struct field line_fields[] = {
 	{ FIELD_FLAG("inlined", LINE, inlined), .help = "the call was inlined" },
 	FIELD_LAST
 };
-static const struct field stack_fields[] = {
+const struct field stack_lines_fields[] = {
 	{ FIELD_ROWS("stack", struct stack_lines, rows, count, line_fields),
 	  .help = "a function of the stack, innermost first" },
 	FIELD_LAST
@@ -112,6 +115,12 @@ static const struct field stack_fields[] = {
 
 #define ROW struct site_row
 #define RESULT struct sites
+static const struct field call_stacks_fields[] = {
+	{ .key = "call_stacks", .kind = FIELD_KIND_PUT, .put = put_stacks,
+	  .help = "with --stacks, heaviest first: value (as --sort names it), blocks, and stack: "
+		  "function, file, line, module and inlined, innermost first" },
+	FIELD_LAST
+};
 const struct field site_row_fields[] = {
 	{ FIELD_TEXT("label", ROW, label), .help = "the name in full" },
 	{ FIELD_WORKED_OUT("name", TEXT, get_name), .help = "the name as in the table" },
@@ -140,25 +149,17 @@ const struct field site_row_fields[] = {
 	{ FIELD_TEXT("form", ROW, form), .help = "object, array, node or buffer" },
 	{ FIELD_TEXT("confidence", ROW, confidence), .help = "how sure that type is" },
 	{ FIELD_COUNT("types", ROW, types), .help = "different types of the blocks" },
+	{ FIELD_SAME(call_stacks_fields), .skip = has_no_source, .spread = true },
 	FIELD_LAST
 };
-static const struct field row_stacks_fields[] = {
-	{ FIELD_SAME(site_row_fields) },
-	{ .key = "call_stacks", .kind = FIELD_KIND_PUT, .put = put_stacks,
-	  .help = "the stacks, heaviest first: value (as --sort names it), blocks, and stack: "
-		  "function, file, line, module and inlined, innermost first" },
+const struct field sites_fields[] = {
+	{ FIELD_OBJECT("total", RESULT, total, sums_fields),
+	  .help = "the sums of all rows, also of those that --limit leaves out" },
+	{ FIELD_ROWS("rows", RESULT, rows, count, site_row_fields), .limited = true,
+	  .shows = "share bar/7 live_bytes live/3 allocs frees/5 bytes/4 peak_bytes/8 stacks/9 "
+		   "site where/2 type_or_types/6 module_name/10",
+	  .help = "a call site" },
 	FIELD_LAST
-};
-#define TOTAL \
-	{ FIELD_OBJECT("total", RESULT, total, sums_fields), \
-	  .help = "the sums of all rows, also of those that --limit leaves out" }
-#define ROWS(of) \
-	FIELD_ROWS("rows", RESULT, rows, count, of), .limited = true, .help = "a call site", \
-	.shows = "share bar/7 live_bytes live/3 allocs frees/5 bytes/4 peak_bytes/8 stacks/9 " \
-		 "site where/2 type_or_types/6 module_name/10"
-const struct field sites_fields[] = { TOTAL, { ROWS(site_row_fields) }, FIELD_LAST };
-const struct field sites_stacks_fields[] = {
-	TOTAL, { ROWS(row_stacks_fields), .spread = true }, FIELD_LAST
 };
 /* clang-format on */
 
@@ -166,7 +167,7 @@ struct shiny_err *sites_json_stack(struct json *json, struct store *store, const
 			     uint32_t stack)
 {
 	struct stack_lines lines = { 0 };
-	const struct answer answer = { .fields = stack_fields, .result = &lines };
+	const struct answer answer = { .fields = stack_lines_fields, .result = &lines };
 	struct shiny_err *err = stack ? stack_load(store, stack, &lines) : NULL;
 
 	if (!err)

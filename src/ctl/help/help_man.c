@@ -230,6 +230,12 @@ static void members(FILE *out, enum verb_id verb, const char *text)
 			fprintf(out, ".PP\nWith \\fB\\-\\-%s\\fR, instead of these:\n",
 				option_specs[questions[q].option].name);
 		answer_members(verb_table[q]->fields, member, out);
+		if (!verb_table[q]->instead || !verb_table[q]->instead->fields)
+			continue;
+		fprintf(out, ".PP\n");
+		roff_text(out, verb_table[q]->instead->when);
+		fprintf(out, ", instead of these:\n");
+		answer_members(verb_table[q]->instead->fields, member, out);
 	}
 }
 

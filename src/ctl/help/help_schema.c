@@ -13,11 +13,11 @@ static const struct field document_fields[] = {
 };
 /* clang-format on */
 
-static void put_document(struct json *json, size_t question)
+static void put_document(struct json *json, const struct verb_body *body, const char *name)
 {
-	const struct field *const arrays[] = { document_fields, verb_table[question]->fields,
-					       verb_table[question]->has_losses ? NULL
-										: losses_fields,
+	const struct field *const arrays[] = { document_fields, body->fields,
+					       body->no_session || body->has_losses ? NULL
+										    : losses_fields,
 					       NULL };
 
 	json_text(json, "type", "object");
@@ -27,7 +27,7 @@ static void put_document(struct json *json, size_t question)
 	}
 	json_object(json, "properties"); /* of this document only its name is told */
 	json_object_line(json, "verb");
-	json_text(json, "const", questions[question].document);
+	json_text(json, "const", name);
 	json_end(json);
 	json_end(json);
 }
@@ -38,8 +38,12 @@ bool help_schema(FILE *out, enum verb_id verb)
 	struct json json;
 
 	for (size_t q = 0; q < QUESTION_COUNT; q++) {
-		count += questions[q].verb == verb;
-		with_fields += questions[q].verb == verb && verb_table[q]->fields;
+		const struct verb_body *other = verb_table[q]->instead;
+
+		if (questions[q].verb != verb)
+			continue;
+		count += other && other->fields ? 2 : 1;
+		with_fields += !!verb_table[q]->fields;
 	}
 	if (!with_fields)
 		return false;
@@ -48,15 +52,19 @@ bool help_schema(FILE *out, enum verb_id verb)
 	json_text(&json, "$schema", "https://json-schema.org/draft/2020-12/schema");
 	json_text(&json, "title", verbs[verb].name);
 	if (count == 1) {
-		put_document(&json, verb);
+		put_document(&json, verb_table[verb], verbs[verb].name);
 	} else {
 		json_array(&json, "oneOf");
 		for (size_t q = 0; q < QUESTION_COUNT; q++) {
 			if (questions[q].verb != verb)
 				continue;
-			json_object(&json, NULL);
-			put_document(&json, q);
-			json_end(&json);
+			for (const struct verb_body *b = verb_table[q]; b; b = b->instead) {
+				if (!b->fields && b != verb_table[q])
+					continue;
+				json_object(&json, NULL);
+				put_document(&json, b, questions[q].document);
+				json_end(&json);
+			}
 		}
 		json_end(&json);
 	}

@@ -19,8 +19,6 @@ struct printer {
 	uint64_t total;
 };
 
-/* ---- text ---- */
-
 static void print_numbers(const struct printer *p, const struct tree_node *node)
 {
 	fprintf(p->style->out, "%7s ",
@@ -90,36 +88,4 @@ void call_tree_print(const struct style *style, const struct tree_node *root,
 		print_node(&p, &root->children[i], "", "");
 	print_numbers(&p, root);
 	fprintf(style->out, "in all\n");
-}
-
-/* ---- JSON ---- */
-
-static void json_nodes(struct json *json, const struct tree_node *node, uint64_t total,
-		       uint64_t parent, uint64_t *last)
-{
-	for (size_t i = 0; i < node->count; i++) {
-		const struct tree_node *child = &node->children[i];
-		uint64_t id = ++*last;
-
-		json_object_line(json, NULL);
-		json_number(json, "id", id);
-		json_number_or_null(json, "parent", parent, parent != 0);
-		json_text(json, "name", child->name);
-		json_number(json, "value", child->value);
-		json_number(json, "blocks", child->blocks);
-		json_real(json, "share", total ? (double)child->value / (double)total : 0);
-		if (child->folded)
-			json_number(json, "folded", child->folded);
-		json_end(json);
-		json_nodes(json, child, total, id, last);
-	}
-}
-
-void call_tree_json(struct json *json, const char *key, const struct tree_node *root)
-{
-	uint64_t last = 0;
-
-	json_array(json, key);
-	json_nodes(json, root, root->value, 0, &last);
-	json_end(json);
 }

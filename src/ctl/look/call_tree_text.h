@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * call_tree_text.h: a call tree (call_tree.h) on the terminal, and as JSON.
+ * call_tree_text.h: a call tree (call_tree.h) on the terminal.
  *
  * Runs: CLI. Signals: no. Allocates: yes (mem.h). Threads: one.
  */
@@ -14,8 +14,5 @@
  * blocks. */
 void call_tree_print(const struct style *style, const struct tree_node *root,
 		     const struct call_tree_query *query);
-
-/* Puts one object a node, parents first: nested objects would be deeper than JSON readers allow. */
-void call_tree_json(struct json *json, const char *key, const struct tree_node *root);
 
 #endif

@@ -2,13 +2,13 @@
 /* check_fields.c: describes the results of `shinyctl check`. */
 #include "check_report.h"
 
-FIELD_SKIPPER(has_no_value, struct check_result,
+FIELD_SKIP(has_no_value, struct check_result,
 	      r->state == CHECK_UNKNOWN || r->nothing || (r->rule.each && !r->broken))
-FIELD_SKIPPER(is_absolute, struct check_result, !r->rule.relative)
-FIELD_SKIPPER(is_no_lifetime, struct check_result, r->rule.measure != CHECK_LIFETIME)
-FIELD_SKIPPER(is_one, struct check_result, !r->rule.each)
-FIELD_SKIPPER(is_of_one, struct check_part, !r->relative)
-FIELD_SKIPPER(has_no_base, struct check_report, !r->pair.paths[0])
+FIELD_SKIP(is_absolute, struct check_result, !r->rule.relative)
+FIELD_SKIP(is_no_lifetime, struct check_result, r->rule.measure != CHECK_LIFETIME)
+FIELD_SKIP(is_one, struct check_result, !r->rule.each)
+FIELD_SKIP(is_of_one, struct check_part, !r->relative)
+FIELD_SKIP(has_no_base, struct check_report, !r->pair.paths[0])
 FIELD_GETTER(get_measure, struct check_result, text, check_measures[r->rule.measure].name)
 FIELD_GETTER(get_status, struct check_report, number, (uint64_t)check_report_status(r))
 FIELD_GETTER(get_holds, struct check_report, number, check_report_count(r, CHECK_HOLDS))

@@ -72,9 +72,9 @@ static void get_steps(const void *row, struct field_value *out)
 						units_count(UNITS_BUF, sides[1].p50_steps)));
 }
 
-FIELD_SKIPPER(is_unchanged, struct diff_line, !r->row && r->base == r->new)
-FIELD_SKIPPER(is_by_type, struct diff_line, r->by_type)
-FIELD_SKIPPER(is_not_by_type, struct diff_line, !r->by_type)
+FIELD_SKIP(is_unchanged, struct diff_line, !r->row && r->base == r->new)
+FIELD_SKIP(is_by_type, struct diff_line, r->by_type)
+FIELD_SKIP(is_not_by_type, struct diff_line, !r->by_type)
 FIELD_GETTER(get_change, struct diff_line, owned,
 	     mem_text(pair_change((char[UNITS_TEXT + 1]){ 0 }, r->units, r->base, r->new)))
 FIELD_GETTER(get_base, struct diff_line, owned, mem_text(r->units(UNITS_BUF, r->base)))
@@ -243,9 +243,9 @@ struct diff_answer {
 	struct diff diff;
 };
 
-FIELD_SKIPPER(is_tagged, struct diff_answer, r->tag)
-FIELD_SKIPPER(is_narrow, struct diff_answer, r->tag || r->between)
-FIELD_SKIPPER(is_untimed, struct diff_answer, !r->diff.timed)
+FIELD_SKIP(is_tagged, struct diff_answer, r->tag)
+FIELD_SKIP(is_narrow, struct diff_answer, r->tag || r->between)
+FIELD_SKIP(is_untimed, struct diff_answer, !r->diff.timed)
 
 /* clang-format off */
 #define ANSWER struct diff_answer

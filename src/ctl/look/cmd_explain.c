@@ -33,24 +33,37 @@ struct step {
 };
 typedef VEC(struct step) steps_t;
 
+/* A result, derived again. */
+struct conclusion {
+	struct type_origin origin; /* the answer's origins own its texts */
+	struct sym_type type;
+	char *names[2]; /* its type and container: made harmless, as a session's are when read */
+	char *name, *recorded; /* of the type here and in the session; NULL: there is none here */
+	struct stack_lines lines;
+	steps_t steps;
+};
+
+struct explain_answer {
+	struct site_matches places;
+	struct blocks_found blocks;
+	struct type_origins origins;
+	struct site_match place;  /* the place, if it is a site */
+	struct block_found block; /* the block, if it is an address */
+	bool is_block;
+	struct block_maker maker;
+	struct conclusion first;
+	VEC(struct conclusion) others;
+};
+
 struct explainer {
-	struct ctl *ctl;
+	const struct ctl *ctl;
 	struct store *store;
-	struct filter filter;
+	const struct filter *filter;
 	struct sym *sym;
 	struct sym_module **modules; /* by id of table module; NULL: not opened */
 	size_t module_limit;
-	struct site_match place;	 /* the place, if it is a site */
-	const struct block_found *block; /* the block, if it is an address; else NULL */
 	bool full;
-};
-
-/* A result, derived again. */
-struct conclusion {
-	const struct type_origin *origin;
-	struct sym_type type;
-	char *names[2]; /* its type and container: made harmless, as a session's are when read */
-	steps_t steps;
+	struct explain_answer *out;
 };
 
 static void take_step(void *context, unsigned depth, const char *text)
@@ -102,50 +115,6 @@ static char *plain_copy(const char *name)
 	return name ? text_plain(name) : NULL;
 }
 
-static struct shiny_err *conclude(struct explainer *e, const struct type_origin *origin,
-				  struct conclusion *out)
-{
-	struct sym_evidence evidence = { take_step, &out->steps };
-	struct sym_sizes sizes = { origin->least, origin->most, origin->step };
-	struct sym_call calls[CALLS_MOST];
-	struct stack_calls stack = { 0 };
-	struct sym_reading reading = { .vtable = NULL };
-	struct sym_vtable vtable;
-	struct sym_type site;
-	size_t count = 0;
-	struct shiny_err *err = stack_calls_load(e->store, origin->stack, &stack);
-
-	out->origin = origin;
-	for (; !err && count < stack.count && count < CALLS_MOST; count++) {
-		calls[count].vaddr = stack.rows[count].vaddr;
-		err = open_module(e, stack.rows[count].module, &calls[count].module);
-	}
-	stack_calls_deinit(&stack);
-	if (!err && origin->vtable)
-		err = vtable_of(e, origin->vtable, &vtable);
-	if (err)
-		return err;
-	if (origin->vtable && vtable.source != SYM_VTABLE_NONE)
-		reading.vtable = &vtable;
-	reading.young = (origin->reading & 7) == SHINY_VPTR_FLUSH;
-	reading.dying = (origin->reading & 7) == SHINY_VPTR_FREE;
-	reading.second_word = (origin->reading & SHINY_VPTR_SECOND_WORD) != 0;
-	sym_site_type(e->sym, calls, count, origin->api, &sizes, &site, &evidence);
-	sym_type_combine(e->sym, &site, &reading, &sizes, &out->type, &evidence);
-	out->type.type = out->names[0] = plain_copy(out->type.type);
-	out->type.container = out->names[1] = plain_copy(out->type.container);
-	return NULL;
-}
-
-static void conclusion_deinit(struct conclusion *c)
-{
-	for (size_t i = 0; i < c->steps.count; i++)
-		free(c->steps.at[i].text);
-	free(c->steps.at);
-	for (size_t i = 0; i < 2; i++)
-		free(c->names[i]);
-}
-
 static char *concluded_name(const struct explainer *e, const struct sym_type *type)
 {
 	return type_name_block(&(struct type_text){
@@ -167,12 +136,89 @@ static char *recorded_name(const struct explainer *e, const struct type_origin *
 						    .full = e->full });
 }
 
+static struct shiny_err *conclude(struct explainer *e, const struct type_origin *origin,
+				  struct conclusion *out)
+{
+	struct sym_evidence evidence = { take_step, &out->steps };
+	struct sym_sizes sizes = { origin->least, origin->most, origin->step };
+	struct sym_call calls[CALLS_MOST];
+	struct stack_calls stack = { 0 };
+	struct sym_reading reading = { .vtable = NULL };
+	struct sym_vtable vtable;
+	struct sym_type site;
+	size_t count = 0;
+	struct shiny_err *err = stack_calls_load(e->store, origin->stack, &stack);
+
+	out->origin = *origin;
+	for (; !err && count < stack.count && count < CALLS_MOST; count++) {
+		calls[count].vaddr = stack.rows[count].vaddr;
+		err = open_module(e, stack.rows[count].module, &calls[count].module);
+	}
+	stack_calls_deinit(&stack);
+	if (!err && origin->vtable)
+		err = vtable_of(e, origin->vtable, &vtable);
+	if (err)
+		return err;
+	if (origin->vtable && vtable.source != SYM_VTABLE_NONE)
+		reading.vtable = &vtable;
+	reading.young = (origin->reading & 7) == SHINY_VPTR_FLUSH;
+	reading.dying = (origin->reading & 7) == SHINY_VPTR_FREE;
+	reading.second_word = (origin->reading & SHINY_VPTR_SECOND_WORD) != 0;
+	sym_site_type(e->sym, calls, count, origin->api, &sizes, &site, &evidence);
+	sym_type_combine(e->sym, &site, &reading, &sizes, &out->type, &evidence);
+	out->type.type = out->names[0] = plain_copy(out->type.type);
+	out->type.container = out->names[1] = plain_copy(out->type.container);
+	out->name = concluded_name(e, &out->type);
+	out->recorded = recorded_name(e, origin);
+	return origin->stack ? stack_load(e->store, origin->stack, &out->lines) : NULL;
+}
+
+static void conclusion_deinit(struct conclusion *c)
+{
+	for (size_t i = 0; i < c->steps.count; i++)
+		free(c->steps.at[i].text);
+	free(c->steps.at);
+	for (size_t i = 0; i < 2; i++)
+		free(c->names[i]);
+	free(c->name);
+	free(c->recorded);
+	stack_deinit(&c->lines);
+}
+
+static void deinit_explain(void *result)
+{
+	struct explain_answer *answer = result;
+
+	conclusion_deinit(&answer->first);
+	for (size_t i = 0; i < answer->others.count; i++)
+		conclusion_deinit(&answer->others.at[i]);
+	free(answer->others.at);
+	block_maker_deinit(&answer->maker);
+	origins_deinit(&answer->origins);
+	blocks_deinit(&answer->blocks);
+	site_matches_deinit(&answer->places);
+}
+
+static struct shiny_err *conclude_all(struct explainer *e)
+{
+	const struct type_origins *origins = &e->out->origins;
+	size_t shown = ctl_limit(e->ctl, origins->count, TYPES_SHOWN);
+
+	if (shown > TYPES_SHOWN && !e->ctl->options.given[OPT_LIMIT])
+		shown = TYPES_SHOWN;
+	for (size_t i = 0; i < shown; i++) {
+		struct conclusion *c = i ? vec_push(&e->out->others) : &e->out->first;
+
+		*c = (struct conclusion){ .name = NULL };
+		SHINY_TRY(conclude(e, &origins->rows[i], c));
+	}
+	return NULL;
+}
+
 /* ---- text ---- */
 
-static void print_stack_of(struct explainer *e, const struct stack_lines *lines)
+static void print_stack_of(const struct style *style, const struct stack_lines *lines)
 {
-	const struct style *style = &e->ctl->style;
-
 	for (size_t i = 0; i < lines->count; i++) {
 		const struct stack_line *line = &lines->rows[i];
 		size_t room = style->width     ? style->width - 8
@@ -225,198 +271,169 @@ static void print_wrapped(const struct style *style, const char *text, unsigned 
 	putc('\n', style->out);
 }
 
-static struct shiny_err *print_conclusion(struct explainer *e, const struct conclusion *c)
+static void print_conclusion(const struct ctl *ctl, const struct conclusion *c)
 {
-	const struct style *style = &e->ctl->style;
-	const struct type_origin *o = c->origin;
-	char *name = concluded_name(e, &c->type), *recorded = recorded_name(e, o);
-	struct stack_lines lines;
-	struct shiny_err *err = stack_load(e->store, o->stack, &lines);
+	const struct style *style = &ctl->style;
+	const struct type_origin *o = &c->origin;
+	enum tint sure = c->type.confidence >= SYM_HIGH ? TINT_GOOD : TINT_WARN;
 
-	if (!err) {
-		ctl_heading(e->ctl, name, "");
-		if (c->type.type)
-			fprintf(style->out, "  %s%s%s: %s%s",
-				tint(style, c->type.confidence >= SYM_HIGH ? TINT_GOOD : TINT_WARN),
-				sym_confidence_name(c->type.confidence),
-				tint_end(style,
-					 c->type.confidence >= SYM_HIGH ? TINT_GOOD : TINT_WARN),
-				sym_rule_name(c->type.rule),
-				c->type.climbed ? ", found in a caller" : "");
-		else
-			fprintf(style->out, "  nothing says what it is");
-		fprintf(style->out, "\n  %s by %s, %s live; ",
-			units_noun(UNITS_NOUN_BUF, o->sums.allocs, "allocation"), api_name(o->api),
-			units_count(UNITS_BUF, o->sums.live));
-		print_sizes(style->out, o);
-		fprintf(style->out, "; %s\n", units_noun(UNITS_NOUN_BUF, o->stacks, "stack"));
-		if (strcmp(name, recorded) != 0)
-			fprintf(style->out,
-				"  %sthe session says %s%s: files or debug information have "
-				"changed since, or the blocks were looked at together\n",
-				tint(style, TINT_WARN), recorded, tint_end(style, TINT_WARN));
-		ctl_heading(e->ctl, o->stacks > 1 ? "Stack (the heaviest)" : "Stack", "");
-		print_stack_of(e, &lines);
-		stack_deinit(&lines);
-		ctl_heading(e->ctl, "Evidence", "");
-		for (size_t i = 0; i < c->steps.count; i++)
-			print_wrapped(style, c->steps.at[i].text, c->steps.at[i].depth);
-		if (!c->steps.count)
-			fputs("  none: the stack has no frame in a file that can be read\n",
-			      style->out);
-	}
-	free(name);
-	free(recorded);
-	return err;
-}
-
-static struct shiny_err *print_head(struct explainer *e)
-{
-	const struct style *style = &e->ctl->style;
-	const struct block_found *b = e->block;
-	struct block_maker maker;
-
-	if (!b) {
-		fprintf(style->out, "%s%s%s", tint(style, TINT_BOLD), e->place.label,
-			tint_end(style, TINT_BOLD));
-		if (e->place.file)
-			fprintf(style->out, "  %s:%u", e->place.file, e->place.line);
-		fprintf(style->out, "   %ssite #%u%s%s%s\n", tint(style, TINT_DIM), e->place.site,
-			e->place.module ? ", " : "", e->place.module ? e->place.module : "",
-			tint_end(style, TINT_DIM));
-		return NULL;
-	}
-	SHINY_TRY(block_maker_load(e->store, b, &maker));
-	if (maker.process) {
+	ctl_heading(ctl, c->name, "");
+	if (c->type.type)
+		fprintf(style->out, "  %s%s%s: %s%s", tint(style, sure),
+			sym_confidence_name(c->type.confidence), tint_end(style, sure),
+			sym_rule_name(c->type.rule), c->type.climbed ? ", found in a caller" : "");
+	else
+		fprintf(style->out, "  nothing says what it is");
+	fprintf(style->out, "\n  %s by %s, %s live; ",
+		units_noun(UNITS_NOUN_BUF, o->sums.allocs, "allocation"), api_name(o->api),
+		units_count(UNITS_BUF, o->sums.live));
+	print_sizes(style->out, o);
+	fprintf(style->out, "; %s\n", units_noun(UNITS_NOUN_BUF, o->stacks, "stack"));
+	if (strcmp(c->name, c->recorded) != 0)
 		fprintf(style->out,
-			"%sblock 0x%" PRIx64 "%s: %s by %s, in %s (pid %" PRId64
-			"), thread %" PRId64 "%s%s%s\n",
-			tint(style, TINT_BOLD), b->address, tint_end(style, TINT_BOLD),
-			units_noun(UNITS_NOUN_BUF, b->size, "byte"), api_name(b->api),
-			maker.process, maker.pid, maker.tid, *maker.thread ? " (" : "",
-			maker.thread, *maker.thread ? ")" : "");
-		fprintf(style->out, "  allocated after %s, ", units_time(UNITS_BUF, b->born));
-		if (b->ended)
-			fprintf(style->out, "freed %s later\n",
-				units_time(UNITS_BUF, b->ended - b->born));
-		else
-			fputs("live at the end\n", style->out);
-	}
-	block_maker_deinit(&maker);
-	return NULL;
+			"  %sthe session says %s%s: files or debug information have changed since, "
+			"or the blocks were looked at together\n",
+			tint(style, TINT_WARN), c->recorded, tint_end(style, TINT_WARN));
+	ctl_heading(ctl, o->stacks > 1 ? "Stack (the heaviest)" : "Stack", "");
+	print_stack_of(style, &c->lines);
+	ctl_heading(ctl, "Evidence", "");
+	for (size_t i = 0; i < c->steps.count; i++)
+		print_wrapped(style, c->steps.at[i].text, c->steps.at[i].depth);
+	if (!c->steps.count)
+		fputs("  none: the stack has no frame in a file that can be read\n", style->out);
 }
 
-/* ---- JSON ---- */
-
-static struct shiny_err *json_conclusion(struct explainer *e, const struct conclusion *c)
+static void print_site(const struct style *style, const struct site_match *p)
 {
-	struct json *json = &e->ctl->json;
-	const struct type_origin *o = c->origin;
-	struct shiny_err *err = sites_json_stack(json, e->store, "stack", o->stack);
-	char *name, *recorded;
-
-	if (err)
-		return err;
-	name = concluded_name(e, &c->type);
-	recorded = recorded_name(e, o);
-	json_text(json, "name", name);
-	json_text(json, "type", c->type.type);
-	json_text(json, "container", c->type.container);
-	json_text(json, "form", c->type.type ? sym_form_name(c->type.form) : NULL);
-	json_text(json, "rule", sym_rule_name(c->type.rule));
-	json_text(json, "confidence",
-		  c->type.type ? sym_confidence_name(c->type.confidence) : "none");
-	json_bool(json, "or_derived", c->type.or_derived);
-	json_number(json, "class_bytes", c->type.bytes);
-	json_number(json, "climbed", c->type.climbed);
-	json_text(json, "session_type", o->name);
-	json_text(json, "session_confidence", o->confidence ? o->confidence : "none");
-	json_bool(json, "same_as_session", strcmp(name, recorded) == 0);
-	json_text(json, "api", api_name(o->api));
-	json_number(json, "min_size", o->least_of_all);
-	json_number(json, "max_size", o->most_of_all);
-	json_number(json, "size_step", o->step);
-	json_number(json, "stacks", o->stacks);
-	json_sums(json, &o->sums);
-	json_array(json, "steps");
-	for (size_t i = 0; i < c->steps.count; i++) {
-		json_object_line(json, NULL);
-		json_number(json, "depth", c->steps.at[i].depth);
-		json_text(json, "text", c->steps.at[i].text);
-		json_end(json);
-	}
-	json_end(json);
-	free(name);
-	free(recorded);
-	return NULL;
+	fprintf(style->out, "%s%s%s", tint(style, TINT_BOLD), p->label, tint_end(style, TINT_BOLD));
+	if (p->file)
+		fprintf(style->out, "  %s:%u", p->file, p->line);
+	fprintf(style->out, "   %ssite #%u%s%s%s\n", tint(style, TINT_DIM), p->site,
+		p->module ? ", " : "", p->module ? p->module : "", tint_end(style, TINT_DIM));
 }
 
-static void json_head(struct explainer *e)
+static void print_block(const struct style *style, const struct block_found *b,
+			const struct block_maker *maker)
 {
-	struct json *json = &e->ctl->json;
-	const struct block_found *b = e->block;
-
-	if (b) {
-		json_object_line(json, "block");
-		json_address(json, "address", b->address);
-		json_number(json, "bytes", b->size);
-		json_number(json, "process", b->process);
-		json_number(json, "thread", b->thread);
-		json_number(json, "born_ns", b->born);
-		if (b->ended)
-			json_number(json, "ended_ns", b->ended);
-		else
-			json_null(json, "ended_ns");
-		json_end(json);
-		json_null(json, "site");
+	if (!maker->process)
 		return;
-	}
-	json_null(json, "block");
-	json_object_line(json, "site");
-	json_number(json, "id", e->place.site);
-	json_text(json, "label", e->place.label);
-	json_text(json, "file", e->place.file);
-	json_number(json, "line", e->place.line);
-	json_text(json, "module", e->place.module);
-	json_end(json);
+	fprintf(style->out,
+		"%sblock 0x%" PRIx64 "%s: %s by %s, in %s (pid %" PRId64 "), thread %" PRId64
+		"%s%s%s\n",
+		tint(style, TINT_BOLD), b->address, tint_end(style, TINT_BOLD),
+		units_noun(UNITS_NOUN_BUF, b->size, "byte"), api_name(b->api), maker->process,
+		maker->pid, maker->tid, *maker->thread ? " (" : "", maker->thread,
+		*maker->thread ? ")" : "");
+	fprintf(style->out, "  allocated after %s, ", units_time(UNITS_BUF, b->born));
+	if (b->ended)
+		fprintf(style->out, "freed %s later\n", units_time(UNITS_BUF, b->ended - b->born));
+	else
+		fputs("live at the end\n", style->out);
 }
 
-/* ---- the verb ---- */
-
-static struct shiny_err *show_explain(struct explainer *e, const struct type_origins *origins)
+static struct shiny_err *print_explain(struct ctl *ctl, const struct answer *answer)
 {
-	size_t shown = ctl_limit(e->ctl, origins->count, TYPES_SHOWN);
-	bool json = CTL_JSON(e->ctl);
-	struct shiny_err *err = NULL;
+	const struct explain_answer *explained = answer->result;
+	const struct conclusion *first = &explained->first;
 
-	if (shown > TYPES_SHOWN && !e->ctl->options.given[OPT_LIMIT])
-		shown = TYPES_SHOWN;
-	if (json) {
-		ctl_document(e->ctl);
-		json_head(e);
-	} else {
-		err = print_head(e);
-	}
-	for (size_t i = 0; i < shown && !err; i++) {
-		struct conclusion c = { 0 };
-
-		err = conclude(e, &origins->rows[i], &c);
-		if (json && i == 1)
-			json_array(&e->ctl->json, "others");
-		if (json && i)
-			json_object(&e->ctl->json, NULL);
-		if (!err)
-			err = json ? json_conclusion(e, &c) : print_conclusion(e, &c);
-		if (json && i)
-			json_end(&e->ctl->json);
-		conclusion_deinit(&c);
-	}
-	if (json && shown > 1)
-		json_end(&e->ctl->json);
-	if (!err && !json)
-		ctl_more(e->ctl, shown, origins->count);
-	return err;
+	if (explained->is_block)
+		print_block(&ctl->style, &explained->block, &explained->maker);
+	else
+		print_site(&ctl->style, &explained->place);
+	if (first->name)
+		print_conclusion(ctl, first);
+	for (size_t i = 0; i < explained->others.count; i++)
+		print_conclusion(ctl, &explained->others.at[i]);
+	ctl_more(ctl, !!first->name + explained->others.count, explained->origins.count);
+	return NULL;
 }
+
+/* ---- fields ---- */
+
+FIELD_GETTER(get_form, struct conclusion, text, r->type.type ? sym_form_name(r->type.form) : NULL)
+FIELD_GETTER(get_confidence, struct conclusion, text,
+	     r->type.type ? sym_confidence_name(r->type.confidence) : "none")
+FIELD_GETTER(get_rule, struct conclusion, text, sym_rule_name(r->type.rule))
+FIELD_GETTER(get_recorded, struct conclusion, text,
+	     r->origin.confidence ? r->origin.confidence : "none")
+FIELD_GETTER(get_same, struct conclusion, flag, strcmp(r->name, r->recorded) == 0)
+FIELD_GETTER(get_api, struct conclusion, text, api_name(r->origin.api))
+FIELD_SKIP(is_none, struct conclusion, !r->name)
+FIELD_SKIP(is_live, struct explain_answer, !r->block.ended)
+FIELD_SKIP(is_block, struct explain_answer, r->is_block)
+FIELD_SKIP(is_site, struct explain_answer, !r->is_block)
+FIELD_SKIP(is_single, struct explain_answer, !r->others.count)
+
+/* clang-format off */
+#define C struct conclusion
+static const struct field step_fields[] = {
+	{ FIELD_ID("depth", struct step, depth), .help = "how far it is indented" },
+	{ FIELD_TEXT("text", struct step, text), .help = "the step, in words" },
+	FIELD_LAST
+};
+static const struct field conclusion_fields[] = {
+	{ FIELD_GROUP(C, lines, stack_lines_fields) },
+	{ FIELD_TEXT("name", C, name), .help = "the conclusion, as types names it" },
+	{ FIELD_TEXT("type", C, type.type), .help = "its type; null: unknown" },
+	{ FIELD_TEXT("container", C, type.container), .help = "its container" },
+	{ FIELD_WORKED_OUT("form", TEXT, get_form), .help = "object, array, node or buffer" },
+	{ FIELD_WORKED_OUT("rule", TEXT, get_rule), .help = "the rule that decided" },
+	{ FIELD_WORKED_OUT("confidence", TEXT, get_confidence), .help = "how sure it is" },
+	{ FIELD_FLAG("or_derived", C, type.or_derived),
+	  .help = "it may be a class derived from that" },
+	{ FIELD_BYTES("class_bytes", C, type.bytes), .help = "the size of the type; 0: unknown" },
+	{ FIELD_ID("climbed", C, type.climbed), .help = "how many callers up it was found" },
+	{ FIELD_TEXT("session_type", C, origin.name),
+	  .help = "the type that the session recorded" },
+	{ FIELD_WORKED_OUT("session_confidence", TEXT, get_recorded),
+	  .help = "and how sure it was" },
+	{ FIELD_WORKED_OUT("same_as_session", FLAG, get_same), .help = "both have the same name" },
+	{ FIELD_WORKED_OUT("api", TEXT, get_api),
+	  .help = "the function that allocated the blocks" },
+	{ FIELD_BYTES("min_size", C, origin.least_of_all), .help = "the smallest block" },
+	{ FIELD_BYTES("max_size", C, origin.most_of_all), .help = "the largest block" },
+	{ FIELD_BYTES("size_step", C, origin.step), .help = "what the sizes are multiples of" },
+	{ FIELD_COUNT("stacks", C, origin.stacks), .help = "stacks of these blocks" },
+	{ FIELD_GROUP(C, origin.sums, sums_fields) },
+	{ FIELD_ROWS("steps", C, steps.at, steps.count, step_fields),
+	  .help = "a step of the evidence" },
+	FIELD_LAST
+};
+
+#define E struct explain_answer
+static const struct field block_fields[] = {
+	{ FIELD_ADDRESS("address", E, block.address), .help = "where it began" },
+	{ FIELD_BYTES("bytes", E, block.size), .help = "its size" },
+	{ FIELD_ID("process", E, block.process), .help = "the id of its process" },
+	{ FIELD_ID("thread", E, block.thread), .help = "the id of the thread that allocated it" },
+	{ FIELD_TIME("born_ns", E, block.born), .help = "when it was allocated" },
+	{ FIELD_TIME("ended_ns", E, block.ended), .skip = is_live,
+	  .help = "when it was freed; null: live at the end" },
+	FIELD_LAST
+};
+static const struct field site_fields[] = {
+	{ FIELD_ID("id", E, place.site), .help = "its number" },
+	{ FIELD_TEXT("label", E, place.label), .help = "its name" },
+	{ FIELD_TEXT("file", E, place.file), .help = "the source file; null: unknown" },
+	{ FIELD_ID("line", E, place.line), .help = "the line; 0: unknown" },
+	{ FIELD_TEXT("module", E, place.module), .help = "the module" },
+	FIELD_LAST
+};
+static const struct field others_fields[] = {
+	{ FIELD_ROWS("others", E, others.at, others.count, conclusion_fields), .spread = true,
+	  .again = true, .help = "the same for further types, from stack on; absent: none" },
+	FIELD_LAST
+};
+static const struct field explain_fields[] = {
+	{ FIELD_SAME_OBJECT("block", block_fields), .skip = is_site,
+	  .help = "the block at an address; null: a site was asked for" },
+	{ FIELD_SAME_OBJECT("site", site_fields), .skip = is_block,
+	  .help = "the call site; null: an address was asked for" },
+	{ FIELD_GROUP(E, first, conclusion_fields), .skip = is_none },
+	{ FIELD_SAME(others_fields), .skip = is_single },
+	FIELD_LAST
+};
+/* clang-format on */
 
 /* Returns the candidates as an error, in a form to be given as an operand. */
 static struct shiny_err *ambiguous_places(const char *text, const struct site_matches *places)
@@ -444,24 +461,15 @@ static struct shiny_err *ambiguous_places(const char *text, const struct site_ma
 
 static struct shiny_err *explain_site(struct explainer *e, const char *text)
 {
-	struct site_matches places = { 0 };
-	struct type_origins origins = { 0 };
-	struct shiny_err *err = site_query_find(e->store, &e->filter, text, &places);
+	struct explain_answer *out = e->out;
 
-	if (err)
-		return err;
-	if (places.count == 1) {
-		e->place = places.rows[0];
-		err = origins_load(e->store, &e->filter, &e->place, 0, 0, &origins);
-		if (!err)
-			err = show_explain(e, &origins);
-		origins_deinit(&origins);
-	} else if (places.count) {
-		err = ambiguous_places(text, &places);
-	} else {
+	SHINY_TRY(site_query_find(e->store, e->filter, text, &out->places));
+	if (out->places.count > 1)
+		return ambiguous_places(text, &out->places);
+	if (!out->places.count) {
 		AUTO_FREE char *file = text_shell(e->ctl->options.operands[0]);
 
-		err = shiny_err_advise(
+		return shiny_err_advise(
 			shiny_err(SHINY_ERR_USAGE,
 				  "explain '%s': no call site of this session matches", text),
 			"`shinyctl sites %s` lists them; a site is a function, function:line, "
@@ -469,11 +477,11 @@ static struct shiny_err *explain_site(struct explainer *e, const char *text)
 			"a block is 0xaddress",
 			file);
 	}
-	site_matches_deinit(&places);
-	return err;
+	out->place = out->places.rows[0];
+	return origins_load(e->store, e->filter, &out->place, 0, 0, &out->origins);
 }
 
-static struct shiny_err *several_processes(struct explainer *e, const char *text,
+static struct shiny_err *several_processes(const struct explainer *e, const char *text,
 					   const struct blocks_found *blocks)
 {
 	struct process_names names;
@@ -500,40 +508,33 @@ static struct shiny_err *several_processes(struct explainer *e, const char *text
 
 static struct shiny_err *explain_address(struct explainer *e, const char *text, uint64_t address)
 {
-	struct blocks_found blocks = { 0 };
-	struct type_origins origins = { 0 };
-	struct shiny_err *err = blocks_find(e->store, &e->filter, address, &blocks);
+	struct explain_answer *out = e->out;
+	struct blocks_found *blocks = &out->blocks;
+	struct type_origins *origins = &out->origins;
+	struct block_found *b = &out->block;
 
-	if (err)
-		return err;
-	if (!blocks.count) {
-		err = shiny_err_advise(
+	SHINY_TRY(blocks_find(e->store, e->filter, address, blocks));
+	if (!blocks->count)
+		return shiny_err_advise(
 			shiny_err(SHINY_ERR_USAGE,
 				  "explain '%s': no block of this session was ever at that address",
 				  text),
 			"for a place in the code write module+0xoffset, as `shinyctl sites` does");
-	} else if (blocks.count > 1 && (!blocks.rows[0].ended == !blocks.rows[1].ended)) {
-		err = several_processes(e, text, &blocks);
-	} else {
-		e->block = &blocks.rows[0];
-		err = origins_load(e->store, &e->filter, NULL, e->block->stack, e->block->vtable,
-				   &origins);
-		/* the block's last vptr may count in another row; without one, use its stack's
-		 * other blocks */
-		if (!err && !origins.count)
-			err = origins_load(e->store, &e->filter, NULL, e->block->stack, 0,
-					   &origins);
-		if (!err && !origins.count)
-			err = shiny_err(SHINY_ERR_OTHER,
-					"explain '%s': the block's stack was not recorded, so "
-					"nothing says what it is",
-					text);
-		if (!err)
-			err = show_explain(e, &origins);
-		origins_deinit(&origins);
-	}
-	blocks_deinit(&blocks);
-	return err;
+	if (blocks->count > 1 && (!blocks->rows[0].ended == !blocks->rows[1].ended))
+		return several_processes(e, text, blocks);
+	*b = blocks->rows[0];
+	out->is_block = true;
+	SHINY_TRY(block_maker_load(e->store, b, &out->maker));
+	SHINY_TRY(origins_load(e->store, e->filter, NULL, b->stack, b->vtable, origins));
+	/* the block's last vptr may count in another row; without one, use its stack's other
+	 * blocks */
+	if (!origins->count)
+		SHINY_TRY(origins_load(e->store, e->filter, NULL, b->stack, 0, origins));
+	return origins->count ? NULL
+			      : shiny_err(SHINY_ERR_OTHER,
+					  "explain '%s': the block's stack was not recorded, so "
+					  "nothing says what it is",
+					  text);
 }
 
 static bool is_address(const char *text, uint64_t *out)
@@ -546,7 +547,8 @@ static bool is_address(const char *text, uint64_t *out)
 	return !*end && strlen(text) <= 18;
 }
 
-static struct shiny_err *cmd_explain(struct ctl *ctl)
+static struct shiny_err *load_explain(struct ctl *ctl, struct store *store,
+				      const struct filter *filter, void *result)
 {
 	const char *text = ctl->options.operands[1];
 	struct sym_options options = { .debug_dirs = ctl->options.symbol_count
@@ -555,25 +557,31 @@ static struct shiny_err *cmd_explain(struct ctl *ctl)
 				       .type_rules = ctl->options.text[OPT_TYPE_RULES],
 				       .no_cache = true,
 				       .progress = true };
-	struct explainer e = { .ctl = ctl, .full = ctl->options.given[OPT_FULL_NAMES] };
+	struct explainer e = { .ctl = ctl,
+			       .store = store,
+			       .filter = filter,
+			       .out = result,
+			       .full = ctl->options.given[OPT_FULL_NAMES] };
 	uint64_t address;
-	struct shiny_err *err = store_open(ctl->options.operands[0], &e.store);
+	struct shiny_err *err = sym_create(&options, &e.sym);
 
-	if (!err)
-		err = filter_resolve(e.store, ctl->options.text[OPT_PROCESS], &e.filter);
-	if (!err)
-		err = sym_create(&options, &e.sym);
 	if (!err)
 		err = is_address(text, &address) ? explain_address(&e, text, address)
 						 : explain_site(&e, text);
-	filter_deinit(&e.filter);
+	if (!err)
+		err = conclude_all(&e);
 	sym_destroy(e.sym);
 	free(e.modules);
-	if (err) {
-		store_close(e.store);
-		return err;
-	}
-	return ctl_end(ctl, e.store, "types");
+	if (err)
+		deinit_explain(result);
+	return err;
 }
 
-const struct verb_body verb_explain = { .run = cmd_explain };
+const struct verb_body verb_explain = {
+	.fields = explain_fields,
+	.size = sizeof(struct explain_answer),
+	.load = load_explain,
+	.deinit = deinit_explain,
+	.print = print_explain,
+	.next = "types",
+};

@@ -41,9 +41,9 @@ static struct shiny_err *put_session(const void *part, struct json *json, const 
 	return NULL;
 }
 
-FIELD_SKIPPER(has_schema, struct info, r->schema)
-FIELD_SKIPPER(has_no_schema, struct info, !r->schema)
-FIELD_SKIPPER(has_no_modules, struct info, !r->modules)
+FIELD_SKIP(has_schema, struct info, r->schema)
+FIELD_SKIP(has_no_schema, struct info, !r->schema)
+FIELD_SKIP(has_no_modules, struct info, !r->modules)
 
 /* clang-format off */
 #define ROW struct fact_row

@@ -182,10 +182,7 @@ static const char *next_of_lifetimes(const struct ctl *ctl)
 	return ctl->options.by == BY_TYPE ? "lifetimes --by site" : "types";
 }
 
-static bool is_unknown(const void *row)
-{
-	return !((const struct lived_row *)row)->known;
-}
+FIELD_SKIP(is_unknown, struct lived_row, !r->known)
 
 /* clang-format off */
 static const struct field zombies_fields[] = {

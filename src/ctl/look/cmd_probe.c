@@ -76,25 +76,317 @@ static const char *register_name(uint8_t argument)
 	return argument < sizeof(names) / sizeof(*names) ? names[argument] : "?";
 }
 
-static const char *kind_name(const struct shiny_probe_entry *e)
-{
-	static const char *const names[] = {
-		[SHINY_PROBE_ALLOCATE] = "allocate", [SHINY_PROBE_REGISTER] = "register",
-		[SHINY_PROBE_NEW] = "new",	     [SHINY_PROBE_DELETE] = "delete",
-		[SHINY_PROBE_FREE] = "free",	     [SHINY_PROBE_MOVE] = "move",
-		[SHINY_PROBE_RESIZE] = "resize",     [SHINY_PROBE_RELEASE] = "release"
-	};
+static const char *const kinds[] = {
+	[SHINY_PROBE_ALLOCATE] = "allocate", [SHINY_PROBE_REGISTER] = "register",
+	[SHINY_PROBE_NEW] = "new",	     [SHINY_PROBE_DELETE] = "delete",
+	[SHINY_PROBE_FREE] = "free",	     [SHINY_PROBE_MOVE] = "move",
+	[SHINY_PROBE_RESIZE] = "resize",     [SHINY_PROBE_RELEASE] = "release"
+};
 
-	return names[e->kind];
+/* The rows of the file, with their texts. */
+struct probed_entry {
+	struct shiny_probe_entry entry;
+	uint32_t moved; /* bytes by the patch; 0: it cannot be patched */
+};
+struct probed_slot {
+	struct shiny_probe_slot slot;
+	const char *entry;
+};
+struct probed_note {
+	const char *about, *text;
+	uint32_t confidence;
+};
+struct probed_type {
+	struct shiny_probe_type type;
+	const char *name;
+};
+
+struct probed_file {
+	char path[PROGRAM_PATH], build_id[2 * SHINY_PROBE_BUILD_ID + 1];
+	struct probe probe;
+	struct shiny_probe_file file; /* its beginning */
+	struct allocator_found own;
+	struct probed_entry entries[SHINY_PROBE_ENTRIES];
+	struct probed_slot slots[SHINY_PROBE_SLOTS];
+	size_t entry_count, slot_count, note_count, type_count;
+	struct probed_note *notes;
+	struct probed_type *types;
+	bool with_types;
+};
+
+static void deinit_probe(void *result)
+{
+	struct probed_file *answer = result;
+
+	free(answer->notes);
+	free(answer->types);
+	probe_close(&answer->probe);
 }
 
-static void build_id_text(const struct shiny_probe_file *file,
-			  char out[2 * SHINY_PROBE_BUILD_ID + 1])
+/* ---- loading ---- */
+
+static void add_rows(struct probed_file *to)
 {
-	out[0] = 0;
+	const struct probe *probe = &to->probe;
+	const struct shiny_probe_file *file = probe->file;
+	const struct shiny_probe_note *notes = probe_notes(probe);
+	const struct shiny_probe_type *types = probe_types(probe);
+
+	to->file = *file;
 	for (uint32_t i = 0; i < file->build_id_bytes; i++)
-		snprintf(out + 2 * i, 3, "%02x", file->build_id[i]);
+		snprintf(to->build_id + 2 * i, 3, "%02x", file->build_id[i]);
+	to->entry_count = file->entry_count;
+	for (uint32_t i = 0; i < file->entry_count; i++) {
+		const struct shiny_probe_entry *e = &file->entries[i];
+		const struct shiny_patch_recipe *recipe =
+			(const void *)((const char *)file + e->recipe_at);
+
+		to->entries[i] =
+			(struct probed_entry){ *e, e->recipe_bytes ? recipe->displaced : 0 };
+	}
+	to->slot_count = file->slot_count;
+	for (uint32_t i = 0; i < file->slot_count; i++)
+		to->slots[i] = (struct probed_slot){ file->slots[i],
+						     probe_text(probe, file->slots[i].entry) };
+	to->note_count = file->note_count;
+	to->notes = mem_zero(to->note_count + 1, sizeof(*to->notes));
+	for (uint32_t i = 0; i < file->note_count; i++)
+		to->notes[i] = (struct probed_note){ probe_text(probe, notes[i].about),
+						     probe_text(probe, notes[i].text),
+						     notes[i].confidence };
+	to->type_count = file->type_count;
+	to->types = mem_zero(to->type_count + 1, sizeof(*to->types));
+	for (uint32_t i = 0; i < file->type_count; i++)
+		to->types[i] = (struct probed_type){ types[i], probe_text(probe, types[i].name) };
 }
+
+static struct shiny_err *find_path(const char *what, char path[PROGRAM_PATH])
+{
+	if (!what)
+		return shiny_err(SHINY_ERR_USAGE, "doctor: --probe needs a PROGRAM");
+	/* without a slash it is a program's name, unless such a file exists */
+	if (!strchr(what, '/') && access(what, R_OK))
+		return program_find(what, path);
+	snprintf(path, PROGRAM_PATH, "%s", what);
+	return NULL;
+}
+
+static struct shiny_err *load_probe(struct ctl *ctl, struct store *store,
+				    const struct filter *filter, void *result)
+{
+	const struct probe_options options = { .again = ctl->options.given[OPT_AGAIN] };
+	struct probed_file *out = result;
+	struct allocator_found *own = &out->own;
+	struct shiny_err *err = NULL;
+
+	if (ctl->options.operands[0])
+		confine_verb(&ctl->options, CONFINE_NAMER, NULL, 0);
+	SHINY_TRY(find_path(ctl->options.operands[0], out->path));
+	SHINY_TRY(probe_open(out->path, &options, &out->probe));
+	/* PartitionAlloc is not hooked at its entries: most calls bypass them */
+	if (!out->probe.file->slot_count)
+		err = allocator_prepare(out->path, env_text(ENV_SHINY_ALLOCATOR), own);
+	if (err && err->code == SHINY_ERR_USAGE) {
+		probe_close(&out->probe);
+		return err;
+	}
+	if (err) { /* no place to store it */
+		own->patches = 0;
+		snprintf(own->why, sizeof(own->why), "%s", err->message);
+		shiny_err_free(err);
+	}
+	out->with_types = ctl->options.given[OPT_PROBE_TYPES];
+	add_rows(out);
+	if (out->file.shape == SHINY_PROBE_NONE && !out->entry_count && !out->slot_count &&
+	    !own->present)
+		ctl->status = 1;
+	return NULL;
+}
+
+/* ---- fields ---- */
+
+FIELD_GETTER(get_path, struct probed_file, text, r->path)
+FIELD_GETTER(get_build_id, struct probed_file, text, *r->build_id ? r->build_id : NULL)
+FIELD_GETTER(get_header, struct probed_file, text,
+	     probe_confidence_name(r->file.header_confidence))
+FIELD_GETTER(get_chain, struct probed_file, text, probe_confidence_name(r->file.chain_confidence))
+FIELD_GETTER(get_own_path, struct allocator_found, text, r->patches ? r->path : NULL)
+FIELD_GETTER(get_why, struct allocator_found, text, *r->why ? r->why : NULL)
+FIELD_GETTER(get_entry_sure, struct probed_entry, text, probe_confidence_name(r->entry.confidence))
+FIELD_GETTER(get_note_sure, struct probed_note, text, probe_confidence_name(r->confidence))
+FIELD_GETTER(get_calls, struct probed_slot, flag, r->slot.calls)
+FIELD_GETTER(get_naming, struct probed_type, text, namings[r->type.naming])
+FIELD_GETTER(get_id, struct probed_type, owned,
+	     r->type.index ? mem_format("%u", r->type.index)
+			   : mem_format("0x%" PRIx64, r->type.info))
+FIELD_GETTER(get_patch, struct probed_entry, owned,
+	     r->moved ? mem_format("%s moved", units_noun(UNITS_NOUN_BUF, r->moved, "byte"))
+		      : mem_text("no"))
+FIELD_SKIP(is_numbered_late, struct probed_type, !r->type.index)
+FIELD_SKIP(has_no_vptr, struct probed_type, r->type.naming < SHINY_PROBE_NAME_VIRTUAL)
+FIELD_SKIP(has_no_types, struct probed_file, !r->with_types)
+
+static void get_code(const void *row, struct field_value *out)
+{
+	const struct shiny_probe_entry *e = &((const struct probed_entry *)row)->entry;
+	char *code = mem_zero(2 * SHINY_PROBE_CODE + 1, 1);
+
+	for (unsigned i = 0; i < e->code_bytes; i++)
+		snprintf(code + 2 * i, 3, "%02x", e->code[i]);
+	field_set_owned(out, code);
+}
+
+/* Sets the arguments as the table has them: "size rdi, index rsi". */
+static void get_arguments(const void *row, struct field_value *out)
+{
+	struct role roles[ROLES];
+	size_t count = roles_of(&((const struct probed_entry *)row)->entry, roles), used = 0;
+	char text[128] = "";
+
+	for (size_t k = 0; k < count && used < sizeof(text); k++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %s", k ? ", " : "",
+					 roles[k].name, register_name(roles[k].argument));
+	field_set_owned(out, mem_text(text));
+}
+
+static struct shiny_err *put_arguments(const void *row, struct json *json, const char *key,
+				       void *context)
+{
+	struct role roles[ROLES];
+	size_t count = roles_of(&((const struct probed_entry *)row)->entry, roles);
+
+	(void)context;
+	json_object(json, key);
+	for (size_t i = 0; i < count; i++)
+		json_text(json, roles[i].name, register_name(roles[i].argument));
+	json_end(json);
+	return NULL;
+}
+
+/* clang-format off */
+#define ENTRY struct probed_entry
+static const struct field entry_fields[] = {
+	{ FIELD_ADDRESS("address", ENTRY, entry.vaddr), .title = "entry", .tint = TINT_NAME,
+	  .help = "where the function begins" },
+	{ FIELD_WORD("kind", ENTRY, entry.kind, kinds), .title = "does",
+	  .help = "allocate (makes an object), register (numbers a type), free, move, resize, "
+		  "release; new, delete (of classes with memory safety checks)" },
+	{ FIELD_WORKED_OUT("confidence", TEXT, get_entry_sure), .title = "sure",
+	  .help = "how sure that is" },
+	{ FIELD_COUNT("calls", ENTRY, entry.calls), .help = "calls of it in the file" },
+	{ FIELD_COUNT("typed", ENTRY, entry.sites), .help = "calls with a known type" },
+	{ .key = "arguments", .kind = FIELD_KIND_PUT, .put = put_arguments,
+	  .help = "what is in which register" },
+	{ FIELD_WORKED_OUT("registers", TEXT, get_arguments), .title = "arguments",
+	  .column_only = true },
+	{ FIELD_WORKED_OUT("code", TEXT, get_code), .help = "its first bytes" },
+	{ FIELD_BYTES("moved_bytes", ENTRY, moved),
+	  .help = "bytes that the patch moves; 0: it cannot be patched" },
+	{ FIELD_WORKED_OUT("patch", TEXT, get_patch), .column_only = true },
+	FIELD_LAST
+};
+static const struct field note_fields[] = {
+	{ FIELD_TEXT("about", struct probed_note, about), .help = "its subject" },
+	{ FIELD_WORKED_OUT("confidence", TEXT, get_note_sure), .help = "how sure it is" },
+	{ FIELD_TEXT("text", struct probed_note, text), .help = "the finding in words" },
+	FIELD_LAST
+};
+
+#define TYPE struct probed_type
+static const struct field vptr_fields[] = {
+	{ FIELD_ID("vptr_at", TYPE, type.vptr_at), .help = "where the vptr is in the object" },
+	{ FIELD_ID("vtable_slot", TYPE, type.vtable_slot),
+	  .help = "where the function with the name is in the vtable" },
+	FIELD_LAST
+};
+static const struct field type_fields[] = {
+	{ FIELD_WORKED_OUT("id", TEXT, get_id), .title = "index", .column_only = true },
+	{ FIELD_ID("index", TYPE, type.index), .skip = is_numbered_late,
+	  .help = "its number; null: registered in each run" },
+	{ FIELD_TEXT("name", TYPE, name), .title = "type", .flexible = true, .cut = TEXT_CUT_END,
+	  .tint = TINT_NAME, .help = "its name" },
+	{ FIELD_WORKED_OUT("naming", TEXT, get_naming),
+	  .help = "static (the type's own), class (what its class answers, without a namespace), "
+		  "virtual or none (a label)" },
+	{ FIELD_ADDRESS("info", TYPE, type.info), .help = "its GCInfo, or the variable" },
+	{ FIELD_ADDRESS("finalizer", TYPE, type.finalizer), .blank_zero = true,
+	  .help = "its finalizer" },
+	{ FIELD_ADDRESS("trace", TYPE, type.trace), .help = "the function that traces it" },
+	{ FIELD_ADDRESS("callback", TYPE, type.callback), .help = "the function with its name" },
+	{ FIELD_SAME(vptr_fields), .skip = has_no_vptr },
+	{ FIELD_COUNT("size", TYPE, type.size), .blank_zero = true,
+	  .help = "bytes; 0: not constant" },
+	{ FIELD_COUNT("sites", TYPE, type.sites), .help = "calls that make it" },
+	FIELD_LAST
+};
+static const struct field slot_fields[] = {
+	{ FIELD_TEXT("entry", struct probed_slot, entry), .help = "an exported function" },
+	{ FIELD_ID("offset", struct probed_slot, slot.offset), .help = "of the slot that it uses" },
+	{ FIELD_WORKED_OUT("calls", FLAG, get_calls), .help = "it calls it; else it jumps to it" },
+	FIELD_LAST
+};
+
+#define ANSWER struct probed_file
+static const struct field infos_fields[] = {
+	{ FIELD_ADDRESS("address", ANSWER, file.info_vaddr), .help = "where the table is" },
+	{ FIELD_COUNT("count", ANSWER, file.info_count), .help = "their number; 0: unknown" },
+	{ FIELD_BYTES("bytes", ANSWER, file.info_bytes), .help = "of one" },
+	{ FIELD_ID("indirect", ANSWER, file.info_indirect),
+	  .help = "as in include/shiny/wire/probe.h" },
+	{ FIELD_ID("index_limit", ANSWER, file.index_limit), .help = "indexes are below it" },
+	FIELD_LAST
+};
+static const struct field header_fields[] = {
+	{ FIELD_WORKED_OUT("confidence", TEXT, get_header), .help = "how sure that is" },
+	{ FIELD_ID("index_at", ANSWER, file.header_index_at), .help = "bytes before the object" },
+	{ FIELD_ID("index_shift", ANSWER, file.header_index_shift), .help = "bits below it" },
+	FIELD_LAST
+};
+static const struct field partition_fields[] = {
+	{ FIELD_WORKED_OUT("confidence", TEXT, get_chain), .help = "how sure that is" },
+	{ FIELD_ADDRESS("head", ANSWER, file.chain_head),
+	  .help = "the variable where the dispatch chain begins; 0x0: none" },
+	{ FIELD_FIRST("slots", ANSWER, slots, slot_count, slot_fields), .help = "a slot of it" },
+	FIELD_LAST
+};
+static const struct field own_fields[] = {
+	{ FIELD_COUNT("patches", struct allocator_found, patches),
+	  .help = "entries that will be patched" },
+	{ FIELD_WORKED_OUT("file", TEXT, get_own_path),
+	  .help = "with what the library is told; null: none" },
+	{ FIELD_WORKED_OUT("why", TEXT, get_why), .help = "what is left out; null: nothing" },
+	FIELD_LAST
+};
+static const struct field typed_fields[] = {
+	{ FIELD_ROWS("types", ANSWER, types, type_count, type_fields),
+	  .help = "with --types, a type" },
+	FIELD_LAST
+};
+static const struct field probe_fields[] = {
+	{ FIELD_WORKED_OUT("file", TEXT, get_path), .help = "the program's file" },
+	{ FIELD_WORKED_OUT("build_id", TEXT, get_build_id), .help = "null: none" },
+	{ FIELD_TEXT("cache_file", ANSWER, probe.cache_path), .help = "null: not kept" },
+	{ FIELD_FLAG("cached", ANSWER, probe.cached), .help = "the result was known" },
+	{ FIELD_TIME("ns", ANSWER, probe.ns), .help = "the time that it took" },
+	{ FIELD_WORD("shape", ANSWER, file.shape, shapes),
+	  .help = "none, section (types are numbered by place) or registered (by first use)" },
+	{ FIELD_SAME_OBJECT("infos", infos_fields), .help = "the table of types' functions" },
+	{ FIELD_SAME_OBJECT("header", header_fields),
+	  .help = "the index of the type in an object's header" },
+	{ FIELD_FIRST("entries", ANSWER, entries, entry_count, entry_fields),
+	  .shows = "address kind calls typed/3 confidence registers/1 patch/2",
+	  .help = "a function" },
+	{ FIELD_SAME_OBJECT("partition", partition_fields), .spread = true,
+	  .help = "PartitionAlloc's dispatch chain" },
+	{ FIELD_OBJECT("allocator", ANSWER, own, own_fields), .help = "another allocator inside" },
+	{ FIELD_ROWS("notes", ANSWER, notes, note_count, note_fields), .help = "a finding" },
+	{ FIELD_COUNT("type_count", ANSWER, type_count), .help = "number of types" },
+	{ FIELD_SAME(typed_fields), .skip = has_no_types },
+	{ FIELD_ROWS("types_shown", ANSWER, types, type_count, type_fields), .limited = true,
+	  .column_only = true, .shows = "id name size sites/2 finalizer/1" },
+	FIELD_LAST
+};
+/* clang-format on */
 
 /* ---- text ---- */
 
@@ -105,310 +397,91 @@ static enum tint tint_of(uint32_t confidence)
 						  : TINT_WARN;
 }
 
-static void print_notes(struct ctl *ctl, const struct probe *probe)
+static void print_notes(const struct style *style, const struct probed_file *probed)
 {
-	const struct shiny_probe_note *notes = probe_notes(probe);
 	const char *last = "";
 
-	for (uint32_t i = 0; i < probe->file->note_count; i++) {
-		const char *about = probe_text(probe, notes[i].about),
-			   *sure = probe_confidence_name(notes[i].confidence);
-		enum tint t = tint_of(notes[i].confidence);
+	for (size_t i = 0; i < probed->note_count; i++) {
+		const struct probed_note *note = &probed->notes[i];
+		enum tint t = tint_of(note->confidence);
 
-		fprintf(ctl->style.out, "  %s%-13s%s %s%-8s%s ", tint(&ctl->style, TINT_BOLD),
-			strcmp(about, last) ? about : "", tint_end(&ctl->style, TINT_BOLD),
-			tint(&ctl->style, t), sure, tint_end(&ctl->style, t));
-		text_line(ctl->style.out, "%s", probe_text(probe, notes[i].text));
-		last = about;
+		fprintf(style->out, "  %s%-13s%s %s%-8s%s ", tint(style, TINT_BOLD),
+			strcmp(note->about, last) ? note->about : "", tint_end(style, TINT_BOLD),
+			tint(style, t), probe_confidence_name(note->confidence),
+			tint_end(style, t));
+		text_line(style->out, "%s", note->text);
+		last = note->about;
 	}
 }
 
-enum { E_ADDRESS, E_KIND, E_CALLS, E_TYPED, E_SURE, E_ARGUMENTS, E_PATCH, E_COLUMNS };
-static const struct table_column entry_columns[E_COLUMNS] = {
-	[E_ADDRESS] = { .title = "entry", .kind = CELL_TEXT, .tint = TINT_NAME },
-	[E_KIND] = { .title = "does", .kind = CELL_TEXT },
-	[E_CALLS] = { .title = "calls", .kind = CELL_COUNT },
-	[E_TYPED] = { .title = "typed", .kind = CELL_COUNT, .drop = 3 },
-	[E_SURE] = { .title = "sure", .kind = CELL_TEXT },
-	[E_ARGUMENTS] = { .title = "arguments", .kind = CELL_TEXT, .drop = 1 },
-	[E_PATCH] = { .title = "patch", .kind = CELL_TEXT, .drop = 2 },
-};
-
-static const struct shiny_patch_recipe *recipe_of(const struct probe *probe,
-						  const struct shiny_probe_entry *e)
+static void print_list(struct ctl *ctl, const struct answer *answer, const char *key)
 {
-	return e->recipe_bytes ? (const void *)((const char *)probe->file + e->recipe_at) : NULL;
-}
-
-static void print_entries(struct ctl *ctl, const struct probe *probe)
-{
-	struct table table;
-
-	table_init(&table, entry_columns, E_COLUMNS);
-	for (uint32_t i = 0; i < probe->file->entry_count; i++) {
-		const struct shiny_probe_entry *e = &probe->file->entries[i];
-		const struct shiny_patch_recipe *recipe = recipe_of(probe, e);
-		struct role roles[ROLES];
-		size_t count = roles_of(e, roles), used = 0;
-		char text[128] = "";
-
-		table_row(&table);
-		snprintf(text, sizeof(text), "0x%" PRIx64, e->vaddr);
-		table_text(&table, E_ADDRESS, text);
-		table_text(&table, E_KIND, kind_name(e));
-		table_number(&table, E_CALLS, e->calls);
-		table_number(&table, E_TYPED, e->sites);
-		table_text(&table, E_SURE, probe_confidence_name(e->confidence));
-		text[0] = 0;
-		for (size_t k = 0; k < count && used < sizeof(text); k++)
-			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %s",
-						 k ? ", " : "", roles[k].name,
-						 register_name(roles[k].argument));
-		table_text(&table, E_ARGUMENTS, text);
-		if (recipe)
-			snprintf(text, sizeof(text), "%s moved",
-				 units_noun(UNITS_NOUN_BUF, recipe->displaced, "byte"));
-		table_text(&table, E_PATCH, recipe ? text : "no");
-	}
 	putc('\n', ctl->style.out);
-	table_print(&table, &ctl->style);
-	table_deinit(&table);
+	answer_table(answer, key, &ctl->style);
 }
 
-enum { T_ID, T_NAME, T_SIZE, T_SITES, T_FINALIZER, T_COLUMNS };
-static const struct table_column type_columns[T_COLUMNS] = {
-	[T_ID] = { .title = "index", .kind = CELL_TEXT },
-	[T_NAME] = { "type", CELL_TEXT, true, TEXT_CUT_END, 0, TINT_NAME },
-	[T_SIZE] = { .title = "size", .kind = CELL_COUNT },
-	[T_SITES] = { .title = "sites", .kind = CELL_COUNT, .drop = 2 },
-	[T_FINALIZER] = { .title = "finalizer", .kind = CELL_TEXT, .drop = 1 },
-};
-
-static void print_types_found(struct ctl *ctl, const struct probe *probe)
+static struct shiny_err *print_probe(struct ctl *ctl, const struct answer *answer)
 {
-	const struct shiny_probe_type *types = probe_types(probe);
-	size_t count = ctl_limit(ctl, probe->file->type_count, probe->file->type_count);
-	struct table table;
+	const struct probed_file *probed = answer->result;
+	const struct allocator_found *own = &probed->own;
+	const struct probe *probe = &probed->probe;
+	const struct style *style = &ctl->style;
+	AUTO_FREE char *shown = text_shell(probed->path);
 
-	table_init(&table, type_columns, T_COLUMNS);
-	for (size_t i = 0; i < count; i++) {
-		char text[32];
-
-		table_row(&table);
-		if (types[i].index)
-			snprintf(text, sizeof(text), "%u", types[i].index);
-		else
-			snprintf(text, sizeof(text), "0x%" PRIx64, types[i].info);
-		table_text(&table, T_ID, text);
-		table_text(&table, T_NAME, probe_text(probe, types[i].name));
-		if (types[i].size)
-			table_number(&table, T_SIZE, types[i].size);
-		table_number(&table, T_SITES, types[i].sites);
-		snprintf(text, sizeof(text), "0x%" PRIx64, types[i].finalizer);
-		table_text(&table, T_FINALIZER, types[i].finalizer ? text : "");
-	}
-	putc('\n', ctl->style.out);
-	table_print(&table, &ctl->style);
-	ctl_more(ctl, count, probe->file->type_count);
-	table_deinit(&table);
-}
-
-static void print_probe(struct ctl *ctl, const char *path, const struct probe *probe,
-			const struct allocator_found *own)
-{
-	AUTO_FREE char *shown = text_shell(path);
-	char build_id[2 * SHINY_PROBE_BUILD_ID + 1];
-
-	build_id_text(probe->file, build_id);
-	fprintf(ctl->style.out, "%s%s%s\n", tint(&ctl->style, TINT_BOLD), shown,
-		tint_end(&ctl->style, TINT_BOLD));
-	fprintf(ctl->style.out, "  build-id      %s\n\n", *build_id ? build_id : "none");
-	print_notes(ctl, probe);
+	fprintf(style->out, "%s%s%s\n", tint(style, TINT_BOLD), shown, tint_end(style, TINT_BOLD));
+	fprintf(style->out, "  build-id      %s\n\n",
+		*probed->build_id ? probed->build_id : "none");
+	print_notes(style, probed);
 	if (own->present) {
-		fprintf(ctl->style.out, "  %s%-13s%s ", tint(&ctl->style, TINT_BOLD), "allocator",
-			tint_end(&ctl->style, TINT_BOLD));
-		text_line(ctl->style.out, "%s to patch%s%s%s%s",
+		fprintf(style->out, "  %s%-13s%s ", tint(style, TINT_BOLD), "allocator",
+			tint_end(style, TINT_BOLD));
+		text_line(style->out, "%s to patch%s%s%s%s",
 			  units_noun(UNITS_NOUN_BUF, own->patches, "entry"),
 			  *own->why ? "; left out: " : "", own->why, own->patches ? "; " : "",
 			  own->patches ? own->path : "");
 	}
-	if (probe->file->entry_count)
-		print_entries(ctl, probe);
-	if (ctl->options.given[OPT_PROBE_TYPES])
-		print_types_found(ctl, probe);
-	putc('\n', ctl->style.out);
-	text_line(ctl->style.out, "%s in %s%s%s", probe->cached ? "read from the cache" : "found",
+	if (probed->entry_count)
+		print_list(ctl, answer, "entries");
+	if (probed->with_types) {
+		print_list(ctl, answer, "types_shown");
+		ctl_more(ctl, answer->limit, probed->type_count);
+	}
+	putc('\n', style->out);
+	text_line(style->out, "%s in %s%s%s", probe->cached ? "read from the cache" : "found",
 		  units_time(UNITS_BUF, probe->ns),
 		  !probe->cache_path ? ""
 		  : probe->cached    ? ": "
 				     : "; kept in ",
 		  probe->cache_path ? probe->cache_path : "");
-}
-
-/* ---- JSON ---- */
-
-static void json_entry(struct json *json, const struct probe *probe,
-		       const struct shiny_probe_entry *e)
-{
-	const struct shiny_patch_recipe *recipe = recipe_of(probe, e);
-	struct role roles[ROLES];
-	size_t count = roles_of(e, roles);
-	char code[2 * SHINY_PROBE_CODE + 1] = "";
-
-	for (unsigned i = 0; i < e->code_bytes; i++)
-		snprintf(code + 2 * i, 3, "%02x", e->code[i]);
-	json_object_line(json, NULL);
-	json_address(json, "address", e->vaddr);
-	json_text(json, "kind", kind_name(e));
-	json_text(json, "confidence", probe_confidence_name(e->confidence));
-	json_number(json, "calls", e->calls);
-	json_number(json, "typed", e->sites);
-	json_object(json, "arguments");
-	for (size_t i = 0; i < count; i++)
-		json_text(json, roles[i].name, register_name(roles[i].argument));
-	json_end(json);
-	json_text(json, "code", code);
-	json_number(json, "moved_bytes", recipe ? recipe->displaced : 0);
-	json_end(json);
-}
-
-static void json_type(struct json *json, const struct probe *probe,
-		      const struct shiny_probe_type *type)
-{
-	json_object_line(json, NULL);
-	if (type->index)
-		json_number(json, "index", type->index);
-	else
-		json_null(json, "index");
-	json_text(json, "name", probe_text(probe, type->name));
-	json_text(json, "naming", namings[type->naming]);
-	json_address(json, "info", type->info);
-	json_address(json, "finalizer", type->finalizer);
-	json_address(json, "trace", type->trace);
-	json_address(json, "callback", type->callback);
-	if (type->naming >= SHINY_PROBE_NAME_VIRTUAL) {
-		json_number(json, "vptr_at", type->vptr_at);
-		json_number(json, "vtable_slot", type->vtable_slot);
-	}
-	json_number(json, "size", type->size);
-	json_number(json, "sites", type->sites);
-	json_end(json);
-}
-
-static void print_json(struct ctl *ctl, const char *path, const struct probe *probe,
-		       const struct allocator_found *own)
-{
-	const struct shiny_probe_file *file = probe->file;
-	struct json *json = &ctl->json;
-	char build_id[2 * SHINY_PROBE_BUILD_ID + 1];
-
-	build_id_text(file, build_id);
-	ctl_document(ctl);
-	json_text(json, "file", path);
-	json_text(json, "build_id", *build_id ? build_id : NULL);
-	json_text(json, "cache_file", probe->cache_path);
-	json_bool(json, "cached", probe->cached);
-	json_number(json, "ns", probe->ns);
-	json_text(json, "shape", shapes[file->shape]);
-	json_object_line(json, "infos");
-	json_address(json, "address", file->info_vaddr);
-	json_number(json, "count", file->info_count);
-	json_number(json, "bytes", file->info_bytes);
-	json_number(json, "indirect", file->info_indirect);
-	json_number(json, "index_limit", file->index_limit);
-	json_end(json);
-	json_object_line(json, "header");
-	json_text(json, "confidence", probe_confidence_name(file->header_confidence));
-	json_number(json, "index_at", file->header_index_at);
-	json_number(json, "index_shift", file->header_index_shift);
-	json_end(json);
-	json_array(json, "entries");
-	for (uint32_t i = 0; i < file->entry_count; i++)
-		json_entry(json, probe, &file->entries[i]);
-	json_end(json);
-	json_object(json, "partition");
-	json_text(json, "confidence", probe_confidence_name(file->chain_confidence));
-	json_address(json, "head", file->chain_head);
-	json_array(json, "slots");
-	for (uint32_t i = 0; i < file->slot_count; i++) {
-		json_object_line(json, NULL);
-		json_text(json, "entry", probe_text(probe, file->slots[i].entry));
-		json_number(json, "offset", file->slots[i].offset);
-		json_bool(json, "calls", file->slots[i].calls);
-		json_end(json);
-	}
-	json_end(json);
-	json_end(json);
-	json_object_line(json, "allocator");
-	json_number(json, "patches", own->patches);
-	json_text(json, "file", own->patches ? own->path : NULL);
-	json_text(json, "why", *own->why ? own->why : NULL);
-	json_end(json);
-	json_array(json, "notes");
-	for (uint32_t i = 0; i < file->note_count; i++) {
-		json_object_line(json, NULL);
-		json_text(json, "about", probe_text(probe, probe_notes(probe)[i].about));
-		json_text(json, "confidence",
-			  probe_confidence_name(probe_notes(probe)[i].confidence));
-		json_text(json, "text", probe_text(probe, probe_notes(probe)[i].text));
-		json_end(json);
-	}
-	json_end(json);
-	json_number(json, "type_count", file->type_count);
-	if (ctl->options.given[OPT_PROBE_TYPES]) {
-		json_array(json, "types");
-		for (uint32_t i = 0; i < file->type_count; i++)
-			json_type(json, probe, &probe_types(probe)[i]);
-		json_end(json);
-	}
-	json_end(json);
-}
-
-static struct shiny_err *cmd_probe(struct ctl *ctl)
-{
-	const char *what = ctl->options.operands[0];
-	const struct probe_options options = { .again = ctl->options.given[OPT_AGAIN] };
-	char path[PROGRAM_PATH];
-	struct allocator_found own = { .why = "" };
-	struct probe probe;
-	struct shiny_err *err = NULL;
-	const struct confine_place place = { ctl->options.text[OPT_PREPARE], CONFINE_TREE };
-
-	if (!what)
-		return shiny_err(SHINY_ERR_USAGE, "doctor: --probe needs a PROGRAM");
-	confine_verb(&ctl->options, CONFINE_NAMER, &place, 1);
-	/* without a slash it is a program's name, unless such a file exists */
-	if (strchr(what, '/') || !access(what, R_OK))
-		snprintf(path, sizeof(path), "%s", what);
-	else
-		err = program_find(what, path);
-	if (!err && ctl->options.given[OPT_PREPARE])
-		return prepare_for_library(path, ctl->options.text[OPT_PREPARE]);
-	if (!err)
-		err = probe_open(path, &options, &probe);
-	if (err)
-		return err;
-	/* PartitionAlloc is not hooked at its entries: most calls bypass them */
-	if (!probe.file->slot_count)
-		err = allocator_prepare(path, env_text(ENV_SHINY_ALLOCATOR), &own);
-	if (err && err->code == SHINY_ERR_USAGE) {
-		probe_close(&probe);
-		return err;
-	}
-	if (err) { /* no place to store it */
-		own.patches = 0;
-		snprintf(own.why, sizeof(own.why), "%s", err->message);
-		shiny_err_free(err);
-	}
-	if (CTL_JSON(ctl))
-		print_json(ctl, path, &probe, &own);
-	else
-		print_probe(ctl, path, &probe, &own);
-	if (probe.file->shape == SHINY_PROBE_NONE && !probe.file->entry_count &&
-	    !probe.file->slot_count && !own.present)
-		ctl->status = 1;
-	probe_close(&probe);
 	return NULL;
 }
 
-const struct verb_body verb_probe = { .run = cmd_probe };
+/* ---- --prepare ---- */
+
+static bool asks_to_prepare(const struct ctl *ctl)
+{
+	return ctl->options.given[OPT_PREPARE];
+}
+
+static struct shiny_err *run_prepare(struct ctl *ctl)
+{
+	const struct confine_place place = { ctl->options.text[OPT_PREPARE], CONFINE_TREE };
+	char path[PROGRAM_PATH];
+
+	if (ctl->options.operands[0])
+		confine_verb(&ctl->options, CONFINE_NAMER, &place, 1);
+	SHINY_TRY(find_path(ctl->options.operands[0], path));
+	return prepare_for_library(path, ctl->options.text[OPT_PREPARE]);
+}
+
+static const struct verb_body prepare_body = { .run = run_prepare, .fits = asks_to_prepare };
+
+const struct verb_body verb_probe = {
+	.fields = probe_fields,
+	.size = sizeof(struct probed_file),
+	.load = load_probe,
+	.deinit = deinit_probe,
+	.print = print_probe,
+	.no_session = true,
+	.instead = &prepare_body,
+};

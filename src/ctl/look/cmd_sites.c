@@ -86,24 +86,37 @@ static struct shiny_err *put_stacks(const struct stack_source *from, const struc
 	return err;
 }
 
-/* The context of the rows: where stacks come from, how they are printed, and what went wrong. */
-struct sites_context {
-	struct stack_source from; /* first: it is the context of sites_stacks_fields */
+/* The context of the text below a row: its style, and the first error. */
+struct stacks_text {
 	const struct style *style;
 	struct shiny_err *err;
 };
 
 static char *stacks_text(const void *row, void *context)
 {
-	struct sites_context *c = context;
+	const struct site_row *site = row;
+	struct stacks_text *c = context;
 	char *out;
 	size_t size;
 	FILE *text = mem_stream_open(&out, &size);
 
 	if (!c->err)
-		c->err = put_stacks(&c->from, row, c->style, text);
+		c->err = put_stacks(site->from, site, c->style, text);
 	mem_stream_close(text);
 	return out;
+}
+
+static struct shiny_err *print_sites(struct ctl *ctl, const struct answer *answer)
+{
+	struct stacks_text context = { &ctl->style, NULL };
+	struct answer shown = *answer;
+
+	if (ctl->options.given[OPT_STACKS]) {
+		shown.below = stacks_text;
+		shown.context = &context;
+	}
+	verb_body_table(ctl, &shown);
+	return context.err;
 }
 
 /* ---- call trees ---- */
@@ -163,80 +176,158 @@ static struct call_tree_query tree_query(const struct ctl *ctl)
 	};
 }
 
-static struct shiny_err *show_tree(struct ctl *ctl, struct store *store,
-				   const struct filter *filter)
-{
-	struct call_tree_query query = tree_query(ctl);
-	struct tree_node root = { 0 };
-	struct shiny_err *err;
+struct calls_row {	     /* a node of the tree, which owns it */
+	uint64_t id, parent; /* parent 0: none */
+	struct tree_node node;
+};
+struct calls_answer {
+	struct call_tree_query query;
+	const char *measure;
+	struct tree_node root;
+	VEC(struct calls_row)
+	rows; /* parents first: nested objects would be deeper than readers
+	       * of JSON allow */
+};
 
-	err = call_tree_load(store, filter, &query, &root);
-	if (err)
-		return err;
-	if (CTL_JSON(ctl)) {
-		ctl_document(ctl);
-		json_text(&ctl->json, "direction",
-			  query.direction == CALLS_CALLERS ? "callers" : "callees");
-		json_text(&ctl->json, "measure", ctl->options.text[OPT_SORT]);
-		json_number(&ctl->json, "total", root.value);
-		json_number(&ctl->json, "blocks", root.blocks);
-		call_tree_json(&ctl->json, "nodes", &root);
-	} else {
-		call_tree_print(&ctl->style, &root, &query);
+static void add_calls(struct calls_answer *to, const struct tree_node *node, uint64_t parent)
+{
+	for (size_t i = 0; i < node->count; i++) {
+		uint64_t id = to->rows.count + 1;
+
+		*vec_push(&to->rows) = (struct calls_row){ id, parent, node->children[i] };
+		add_calls(to, &node->children[i], id);
 	}
-	tree_deinit(&root);
+}
+
+static struct shiny_err *load_calls(struct ctl *ctl, struct store *store,
+				    const struct filter *filter, void *result)
+{
+	struct calls_answer *out = result;
+
+	SHINY_TRY(check_views(ctl));
+	out->query = tree_query(ctl);
+	out->measure = ctl->options.text[OPT_SORT];
+	SHINY_TRY(call_tree_load(store, filter, &out->query, &out->root));
+	add_calls(out, &out->root, 0);
 	return NULL;
 }
 
-static struct shiny_err *show_rows(struct ctl *ctl, struct store *store,
-				   const struct filter *filter)
+static void deinit_calls(void *result)
+{
+	struct calls_answer *calls = result;
+
+	free(calls->rows.at);
+	tree_deinit(&calls->root);
+}
+
+static struct shiny_err *print_calls(struct ctl *ctl, const struct answer *answer)
+{
+	const struct calls_answer *calls = answer->result;
+
+	call_tree_print(&ctl->style, &calls->root, &calls->query);
+	return NULL;
+}
+
+static bool asks_for_calls(const struct ctl *ctl)
+{
+	return ctl->options.given[OPT_CALLERS] || ctl->options.given[OPT_CALLEES];
+}
+
+static const char *next_of_sites(const struct ctl *ctl)
+{
+	return ctl->options.given[OPT_CALLERS] ? "sites --callees" : "sites --callers";
+}
+
+static void get_parent(const void *row, struct field_value *out)
+{
+	const struct calls_row *r = row;
+
+	if (r->parent)
+		field_set_number(out, r->parent);
+}
+
+/* clang-format off */
+#define ROW struct calls_row
+#define RESULT struct calls_answer
+static const char *const directions[] = { "callers", "callees" }; /* of enum call_direction */
+static const struct field calls_row_fields[] = {
+	{ FIELD_ID("id", ROW, id), .help = "its number" },
+	{ FIELD_WORKED_OUT("parent", ID, get_parent),
+	  .help = "the number of the node above it; null: none" },
+	{ FIELD_TEXT("name", ROW, node.name), .help = "the function, or its line" },
+	{ FIELD_COUNT("value", ROW, node.value), .help = "what it has of the measure" },
+	{ FIELD_COUNT("blocks", ROW, node.blocks), .help = "its blocks" },
+	{ FIELD_GROUP(ROW, node, tree_share_fields) },
+	FIELD_LAST
+};
+static const struct field calls_fields[] = {
+	{ FIELD_WORD("direction", RESULT, query.direction, directions),
+	  .help = "callers or callees" },
+	{ FIELD_TEXT("measure", RESULT, measure), .help = "the word of --sort" },
+	{ FIELD_COUNT("total", RESULT, root.value), .help = "the measure of all stacks" },
+	{ FIELD_COUNT("blocks", RESULT, root.blocks), .help = "their blocks" },
+	{ FIELD_ROWS("nodes", RESULT, rows.at, rows.count, calls_row_fields),
+	  .help = "a node of the tree, after the one above it" },
+	FIELD_LAST
+};
+/* clang-format on */
+
+static const struct verb_body calls_body = {
+	.fields = calls_fields,
+	.size = sizeof(struct calls_answer),
+	.load = load_calls,
+	.deinit = deinit_calls,
+	.print = print_calls,
+	.next_of = next_of_sites,
+	.fits = asks_for_calls,
+	.when = "With --callers or --callees",
+};
+
+/* ---- rows ---- */
+
+struct sites_answer {
+	struct sites sites; /* first: it has the fields */
+	struct stack_source from;
+};
+
+static struct shiny_err *load_sites(struct ctl *ctl, struct store *store,
+				    const struct filter *filter, void *result)
 {
 	enum sites_by by = dimension_sites(ctl->options.by);
 	enum sums_order order = sums_order_of(ctl->options.text[OPT_SORT]);
-	bool stacks = ctl->options.given[OPT_STACKS], full = ctl->options.given[OPT_FULL_NAMES];
-	struct sites_context context = { { store, filter, by, order, 0, full }, &ctl->style, NULL };
-	struct sites sites = { 0 };
-	struct answer answer = { .fields = stacks ? sites_stacks_fields : sites_fields,
-				 .result = &sites,
-				 .context = &context,
-				 .below = stacks ? stacks_text : NULL };
+	bool full = ctl->options.given[OPT_FULL_NAMES];
+	struct sites_answer *out = result;
+	struct sites *sites = &out->sites;
 
-	SHINY_TRY(sites_load(store, filter, by, ctl->options.text[OPT_MATCH], order, true, &sites));
-	answer.limit = ctl_limit(ctl, sites.count, 30);
-	context.from.least = (double)ctl->options.number[OPT_THRESHOLD] / 1e6 *
-			     (double)sums_by(&sites.total, order, sites.total.live_bytes);
-	for (size_t i = 0; i < sites.count; i++) {
-		sites.rows[i].full = full && !CTL_JSON(ctl);
-		sites.rows[i].whole = !ctl->style.width || ctl->style.width >= 160;
+	SHINY_TRY(check_views(ctl));
+	SHINY_TRY(sites_load(store, filter, by, ctl->options.text[OPT_MATCH], order, true, sites));
+	out->from =
+		(struct stack_source){ .store = store,
+				       .filter = filter,
+				       .by = by,
+				       .order = order,
+				       .full = full,
+				       .least = (double)ctl->options.number[OPT_THRESHOLD] / 1e6 *
+						(double)sums_by(&sites->total, order,
+								sites->total.live_bytes) };
+	for (size_t i = 0; i < sites->count; i++) {
+		struct site_row *row = &sites->rows[i];
+
+		row->full = full && !CTL_JSON(ctl);
+		row->whole = !ctl->style.width || ctl->style.width >= 160;
+		row->from = ctl->options.given[OPT_STACKS] ? &out->from : NULL;
 	}
-	if (CTL_JSON(ctl)) {
-		ctl_document(ctl);
-		context.err = answer_json(&answer, &ctl->json);
-	} else {
-		answer_table(&answer, "rows", &ctl->style);
-		ctl_more(ctl, answer.limit, sites.count);
-	}
-	sites_deinit(&sites);
-	return context.err;
+	return NULL;
 }
+VERB_BODY_DEINIT(struct sites, sites_deinit)
 
-static struct shiny_err *cmd_sites(struct ctl *ctl)
-{
-	const bool *given = ctl->options.given;
-	bool tree = given[OPT_CALLERS] || given[OPT_CALLEES];
-	struct store *store;
-	struct filter filter = { 0 };
-	struct shiny_err *err = check_views(ctl);
-
-	if (!err)
-		err = ctl_begin(ctl, &store, &filter);
-	if (err)
-		return err;
-	err = ctl_loaded(store, &filter,
-			 tree ? show_tree(ctl, store, &filter) : show_rows(ctl, store, &filter));
-	if (err)
-		return err;
-	return ctl_end(ctl, store, given[OPT_CALLERS] ? "sites --callees" : "sites --callers");
-}
-
-const struct verb_body verb_sites = { .run = cmd_sites };
+const struct verb_body verb_sites = {
+	.fields = sites_fields,
+	.size = sizeof(struct sites_answer),
+	.load = load_sites,
+	.deinit = sites_deinit_result,
+	.usual = 30,
+	.print = print_sites,
+	.next_of = next_of_sites,
+	.instead = &calls_body,
+};

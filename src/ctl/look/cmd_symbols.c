@@ -29,15 +29,25 @@ struct subject {
 	char *debug_file, *extras, *note, *cache_path; /* NULL: none */
 	uint64_t cached;
 	struct sym_places places; /* its text is a constant; NULL: none */
+	struct warm_file warmed;
+	bool warm, alone;	   /* `warmed` is set; there is no other file */
 	struct module_calls calls; /* of the session, if names are judged */
-	struct judged judged[JUDGED_KINDS];
+	struct judged *judged;	   /* JUDGED_KINDS of the answer's; NULL: names are not judged */
 };
 typedef VEC(struct subject) subjects_t;
 
-static void subjects_deinit(subjects_t *subjects)
+struct symbols_answer {
+	subjects_t subjects;
+	struct judged *judged;
+	size_t judged_count;
+};
+
+static void deinit_symbols(void *result)
 {
-	for (size_t i = 0; i < subjects->count; i++) {
-		struct subject *s = &subjects->at[i];
+	struct symbols_answer *answer = result;
+
+	for (size_t i = 0; i < answer->subjects.count; i++) {
+		struct subject *s = &answer->subjects.at[i];
 
 		free(s->path);
 		free(s->build_id);
@@ -47,7 +57,8 @@ static void subjects_deinit(subjects_t *subjects)
 		free(s->cache_path);
 		module_calls_deinit(&s->calls);
 	}
-	free(subjects->at);
+	free(answer->subjects.at);
+	free(answer->judged);
 }
 
 static struct subject *add(subjects_t *subjects, const char *path, const char *build_id)
@@ -191,26 +202,29 @@ static struct shiny_err *look_at_all(const struct sym_options *options, subjects
 	return err;
 }
 
-static struct shiny_err *judge_all(const struct sym_options *options, subjects_t *subjects)
+static struct shiny_err *judge_all(const struct sym_options *options, struct symbols_answer *to)
 {
 	struct shiny_err *err = NULL;
 	struct progress progress;
 
+	to->judged_count = to->subjects.count * JUDGED_KINDS;
+	to->judged = mem_zero(to->judged_count + 1, sizeof(*to->judged));
 	progress_begin(&progress, "comparing what code says with the debug information", true);
-	for (size_t i = 0; i < subjects->count && !err; i++) {
-		struct subject *s = &subjects->at[i];
+	for (size_t i = 0; i < to->subjects.count && !err; i++) {
+		struct subject *s = &to->subjects.at[i];
 
+		s->judged = to->judged + i * JUDGED_KINDS;
 		err = judge_file(options, s->path, s->build_id, &s->calls, s->judged);
-		progress_set(&progress, i, subjects->count);
+		progress_set(&progress, i, to->subjects.count);
 	}
 	progress_end(&progress);
 	return err;
 }
 
 static struct shiny_err *warm_all(const struct sym_options *options, subjects_t *subjects,
-				  size_t jobs, struct warm_file **out)
+				  size_t jobs)
 {
-	struct warm_file *files = mem_zero(subjects->count + 1, sizeof(*files));
+	AUTO_FREE struct warm_file *files = mem_zero(subjects->count + 1, sizeof(*files));
 	struct shiny_err *err = NULL;
 
 	for (size_t i = 0; i < subjects->count; i++)
@@ -218,290 +232,247 @@ static struct shiny_err *warm_all(const struct sym_options *options, subjects_t 
 					       .build_id = subjects->at[i].build_id };
 	warm_files(options, files, subjects->count, jobs);
 	for (size_t i = 0; i < subjects->count; i++) {
+		struct subject *s = &subjects->at[i];
+
+		s->warmed = files[i];
+		s->warm = true;
+		s->alone = subjects->count == 1;
 		if (!err)
 			err = files[i].err;
 		else
 			shiny_err_free(files[i].err);
 	}
-	*out = files;
 	return err;
 }
 
 /* ---- showing ---- */
 
-enum { MODULE, BUILD_ID, SITES, NAMES, WAY, EXTRAS, CACHED, COLUMNS };
-static const struct table_column columns[COLUMNS] = {
-	[MODULE] = { "module", CELL_TEXT, true, TEXT_CUT_START, 0, TINT_NAME },
-	[BUILD_ID] = { .title = "build-id", .kind = CELL_TEXT, .drop = 5, .tint = TINT_DIM },
-	[SITES] = { .title = "sites", .kind = CELL_COUNT, .drop = 3 },
-	[NAMES] = { .title = "names", .kind = CELL_TEXT },
-	[WAY] = { .title = "found", .kind = CELL_TEXT, .drop = 1 },
-	[EXTRAS] = { .title = "with", .kind = CELL_TEXT, .drop = 4 },
-	[CACHED] = { .title = "cached", .kind = CELL_COUNT, .drop = 2 },
-};
-
-/* Prints how many functions name their source file in the file itself. */
-static void below_places(struct table *table, const struct style *style, const struct subject *s)
+/* Sets the share that is right, as the table has it. */
+static void set_right(struct field_value *out, const struct judged_count *judged)
 {
-	if (!s->places.rest_on)
-		return;
-	table_below(table, mem_format("%s    %s name%s their source file, %s themselves, too%s%s\n",
-				      tint(style, TINT_DIM),
-				      units_noun(UNITS_NOUN_BUF, s->places.functions, "function"),
-				      s->places.functions == 1 ? "s" : "",
-				      units_count(UNITS_BUF, s->places.named),
-				      strcmp(s->places.rest_on, "neighbours") == 0
-					      ? "; others lie beside them"
-					      : "",
-				      tint_end(style, TINT_DIM)));
+	if (judged->checked)
+		field_set_owned(out, mem_format("%.1f %%", 100.0 * (double)judged->right /
+								   (double)judged->checked));
 }
 
-static void print_modules(struct ctl *ctl, const subjects_t *subjects)
+static void get_share(const void *row, struct field_value *out)
 {
-	const struct style *style = &ctl->style;
-	uint64_t without = 0;
-	struct table table;
+	set_right(out, &((const struct judged *)row)->calls);
+}
 
-	table_init(&table, columns, COLUMNS);
-	for (size_t i = 0; i < subjects->count; i++) {
-		const struct subject *s = &subjects->at[i];
-		char id[13] = "";
-		size_t room = style->width     ? style->width
-			      : style->longest ? 2 * style->longest
-					       : 4000;
+static void get_block_share(const void *row, struct field_value *out)
+{
+	set_right(out, &((const struct judged *)row)->blocks);
+}
 
-		snprintf(id, sizeof(id), "%.12s", s->build_id);
-		table_row(&table);
-		table_text(&table, MODULE, s->path);
-		table_text(&table, BUILD_ID, id);
-		if (s->sites)
-			table_number(&table, SITES, s->sites);
-		table_text(&table, NAMES, strcmp(s->state, "ok") == 0 ? s->names : s->state);
-		if (s->way)
-			table_text(&table, WAY, s->way);
-		if (s->extras)
-			table_text(&table, EXTRAS, s->extras);
-		if (s->cached)
-			table_number(&table, CACHED, s->cached);
-		if (s->note) {
-			char *line = mem_format("    %s", s->note),
-			     *fitted = mem_alloc(4 * room + 8);
+FIELD_GETTER(get_brief_id, struct subject, owned, mem_format("%.12s", r->build_id))
+FIELD_GETTER(get_names, struct subject, text, strcmp(r->state, "ok") == 0 ? r->names : r->state)
+FIELD_SKIP(says_nothing, struct judged, !r->calls.said)
+FIELD_SKIP(is_unweighted, struct judged, !r->weighted)
+FIELD_SKIP(has_no_places, struct subject, !r->places.rest_on)
+FIELD_SKIP(is_cold, struct subject, !r->warm)
+FIELD_SKIP(is_unjudged, struct subject, !r->judged)
 
-			text_fit(fitted, 4 * room + 8, line, room, TEXT_CUT_END);
-			table_below(&table, mem_format("%s%s%s\n", tint(style, TINT_DIM), fitted,
-						       tint_end(style, TINT_DIM)));
-			free(line);
-			free(fitted);
-		}
-		below_places(&table, style, s);
-		without += !s->names || strcmp(s->names, "dwarf") != 0;
+static bool has_no_calls(const void *row)
+{
+	const struct subject *s = row;
+
+	return !s->warmed.calls && !s->alone;
+}
+
+/* clang-format off */
+#define FILE_NAME .title = "module", .flexible = true, .cut = TEXT_CUT_START, .tint = TINT_NAME
+static const struct field judged_blocks_fields[] = {
+	{ FIELD_COUNT("blocks", struct judged, blocks.said),
+	  .help = "the blocks that these calls made; of a session, as the next two" },
+	{ FIELD_COUNT("blocks_checked", struct judged, blocks.checked), .title = "blocks",
+	  .blank_zero = true, .help = "those where the debug information knows" },
+	{ FIELD_COUNT("blocks_right", struct judged, blocks.right),
+	  .help = "and those that are right" },
+	FIELD_LAST
+};
+static const struct field judged_fields[] = {
+	{ FIELD_TEXT("module", struct judged, path), FILE_NAME, .column_only = true },
+	{ FIELD_TEXT("evidence", struct judged, evidence),
+	  .help = "name, file, directory, file? (a "
+	  "doubtful one), string, array, map node, storage, callback, counted or object" },
+	{ FIELD_COUNT("calls", struct judged, calls.said),
+	  .help = "calls of which it says something" },
+	{ FIELD_COUNT("checked", struct judged, calls.checked),
+	  .help = "calls where the debug information knows" },
+	{ FIELD_COUNT("right", struct judged, calls.right), .help = "calls where it is right" },
+	{ FIELD_WORKED_OUT("share", REAL, get_share), .column_only = true },
+	{ FIELD_GROUP(struct judged, path, judged_blocks_fields), .skip = is_unweighted },
+	{ FIELD_WORKED_OUT("of_blocks", REAL, get_block_share), .column_only = true },
+	FIELD_LAST
+};
+
+#define WARM struct warm_file
+static const struct field warmed_fields[] = {
+	{ FIELD_TEXT("module", WARM, path), FILE_NAME, .column_only = true },
+	{ FIELD_COUNT("calls", WARM, calls), .help = "calls of allocation functions" },
+	{ FIELD_COUNT("exact", WARM, by_confidence[SYM_EXACT]),
+	  .help = "calls whose type is exact" },
+	{ FIELD_COUNT("high", WARM, by_confidence[SYM_HIGH]), .help = "of high confidence" },
+	{ FIELD_COUNT("medium", WARM, by_confidence[SYM_MEDIUM]), .help = "of medium confidence" },
+	{ FIELD_COUNT("low", WARM, by_confidence[SYM_LOW]), .help = "of low confidence" },
+	{ FIELD_COUNT("label", WARM, by_confidence[SYM_LABEL]),
+	  .help = "calls with a label alone" },
+	{ FIELD_COUNT("none", WARM, none), .help = "calls of which nothing is known" },
+	{ FIELD_COUNT("wrappers", WARM, wrappers),
+	  .help = "calls in wrappers, whose callers know" },
+	{ FIELD_TIME("ns", WARM, ns), .title = "time", .help = "the time that it took" },
+	FIELD_LAST
+};
+
+#define PLACES struct sym_places
+static const struct field places_fields[] = {
+	{ FIELD_TEXT("rest_on", PLACES, rest_on), .help = "neighbours or strings" },
+	{ FIELD_COUNT("functions", PLACES, functions),
+	  .help = "functions that name their source file" },
+	{ FIELD_COUNT("named", PLACES, named), .help = "those that name themselves, too" },
+	FIELD_LAST
+};
+
+#define ROW struct subject
+static const struct field some_places_fields[] = {
+	{ FIELD_OBJECT("places", ROW, places, places_fields),
+	  .help = "where a file without names says where its code is from; else absent" },
+	FIELD_LAST
+};
+static const struct field some_warmed_fields[] = {
+	{ FIELD_OBJECT("warmed", ROW, warmed, warmed_fields),
+	  .help = "what was computed; absent: nothing" },
+	FIELD_LAST
+};
+static const struct field some_judged_fields[] = {
+	{ FIELD_LIST("judged", ROW, judged, judged_fields), .count = JUDGED_KINDS,
+	  .skip = says_nothing, .help = "with --judge, a kind of evidence" },
+	FIELD_LAST
+};
+static const struct field row_fields[] = {
+	{ FIELD_TEXT("path", ROW, path), FILE_NAME, .help = "the file" },
+	{ FIELD_TEXT("build_id", ROW, build_id), .help = "its build-id; empty: none" },
+	{ FIELD_WORKED_OUT("id", TEXT, get_brief_id), .title = "build-id", .column_only = true,
+	  .tint = TINT_DIM },
+	{ FIELD_TEXT("state", ROW, state), .help = "ok, missing, changed or not-elf" },
+	{ FIELD_TEXT("names", ROW, names), .help = "dwarf, symtab, dynsym or none" },
+	{ FIELD_WORKED_OUT("names_or_state", TEXT, get_names), .title = "names",
+	  .column_only = true },
+	{ FIELD_TEXT("debug_file", ROW, debug_file), .help = "its debug information; null: none" },
+	{ FIELD_TEXT("way", ROW, way), .title = "found",
+	  .help = "how that was found: inside, build-id, debuglink or debuginfod; null: not" },
+	{ FIELD_TEXT("extras", ROW, extras), .title = "with",
+	  .help = "of dwz, dwp, minidebug and compressed; null: none" },
+	{ FIELD_COUNT("sites", ROW, sites), .blank_zero = true,
+	  .help = "call sites of the session in it" },
+	{ FIELD_COUNT("cached", ROW, cached), .blank_zero = true,
+	  .help = "call sites in the cache" },
+	{ FIELD_TEXT("cache_file", ROW, cache_path), .help = "the cache's file; null: none" },
+	{ FIELD_TEXT("note", ROW, note), .help = "what is wrong with it; null: nothing" },
+	{ FIELD_SAME(some_places_fields), .skip = has_no_places },
+	{ FIELD_SAME(some_warmed_fields), .skip = is_cold },
+	{ FIELD_SAME(some_judged_fields), .skip = is_unjudged },
+	FIELD_LAST
+};
+static const struct field symbols_fields[] = {
+	{ FIELD_ROWS("modules", struct symbols_answer, subjects.at, subjects.count, row_fields),
+	  .spread = true, .shows = "path id/5 sites/3 names_or_state way/1 extras/4 cached/2",
+	  .help = "a file" },
+	FIELD_LAST
+};
+static const struct field warmed_row_fields[] = {
+	{ FIELD_GROUP(ROW, warmed, warmed_fields) }, FIELD_LAST
+};
+static const struct field tables_fields[] = { /* in text alone */
+	{ FIELD_ROWS("warmed", struct symbols_answer, subjects.at, subjects.count,
+		     warmed_row_fields), .skip = has_no_calls,
+	  .shows = "module calls exact high medium low label/2 none wrappers/3 ns/1" },
+	{ FIELD_ROWS("judged", struct symbols_answer, judged, judged_count, judged_fields),
+	  .skip = says_nothing,
+	  .shows = "module evidence calls checked right share blocks_checked/1 of_blocks" },
+	FIELD_LAST
+};
+/* clang-format on */
+
+/* Returns the note of a file, and how many of its functions name their source file. */
+static char *below_module(const void *row, void *context)
+{
+	const struct style *style = context;
+	const struct subject *s = row;
+	const struct sym_places *places = &s->places;
+	size_t room = style->width ? style->width : style->longest ? 2 * style->longest : 4000;
+	char *out;
+	size_t size;
+	FILE *text = mem_stream_open(&out, &size);
+
+	if (s->note) {
+		AUTO_FREE char *line = mem_format("    %s", s->note);
+		AUTO_FREE char *fitted = mem_alloc(4 * room + 8);
+
+		text_fit(fitted, 4 * room + 8, line, room, TEXT_CUT_END);
+		fprintf(text, "%s%s%s\n", tint(style, TINT_DIM), fitted, tint_end(style, TINT_DIM));
 	}
-	table_print(&table, style);
-	table_deinit(&table);
-	fprintf(style->out, "\n%s, %s without debug information\n",
-		units_noun(UNITS_NOUN_BUF, subjects->count, "module"),
-		units_count(UNITS_BUF, without));
+	if (places->rest_on)
+		fprintf(text, "%s    %s name%s their source file, %s themselves, too%s%s\n",
+			tint(style, TINT_DIM),
+			units_noun(UNITS_NOUN_BUF, places->functions, "function"),
+			places->functions == 1 ? "s" : "", units_count(UNITS_BUF, places->named),
+			strcmp(places->rest_on, "neighbours") == 0 ? "; others lie beside them"
+								   : "",
+			tint_end(style, TINT_DIM));
+	mem_stream_close(text);
+	return out;
 }
 
-enum {
-	W_MODULE,
-	W_CALLS,
-	W_EXACT,
-	W_HIGH,
-	W_MEDIUM,
-	W_LOW,
-	W_LABEL,
-	W_NONE,
-	W_WRAPPERS,
-	W_TIME,
-	W_COLUMNS
-};
-static const struct table_column warm_columns[W_COLUMNS] = {
-	[W_MODULE] = { "module", CELL_TEXT, true, TEXT_CUT_START, 0, TINT_NAME },
-	[W_CALLS] = { .title = "calls", .kind = CELL_COUNT },
-	[W_EXACT] = { .title = "exact", .kind = CELL_COUNT },
-	[W_HIGH] = { .title = "high", .kind = CELL_COUNT },
-	[W_MEDIUM] = { .title = "medium", .kind = CELL_COUNT },
-	[W_LOW] = { .title = "low", .kind = CELL_COUNT },
-	[W_LABEL] = { .title = "label", .kind = CELL_COUNT, .drop = 2 },
-	[W_NONE] = { .title = "none", .kind = CELL_COUNT },
-	[W_WRAPPERS] = { .title = "wrappers", .kind = CELL_COUNT, .drop = 3 },
-	[W_TIME] = { .title = "time", .kind = CELL_TIME, .drop = 1 },
-};
-
-static void print_warmed(struct ctl *ctl, const struct warm_file *files, size_t count)
+static void print_warmed(struct ctl *ctl, const struct answer *tables)
 {
-	struct warm_file all = {.calls = 0};
-	struct table table;
+	const struct symbols_answer *symbols = tables->result;
+	struct warm_file all = { .calls = 0 };
+	uint64_t sure, typed;
 
-	table_init(&table, warm_columns, W_COLUMNS);
-	for (size_t i = 0; i < count; i++) {
-		const struct warm_file *f = &files[i];
+	for (size_t i = 0; i < symbols->subjects.count; i++) {
+		const struct warm_file *f = &symbols->subjects.at[i].warmed;
 
-		if (!f->calls && count > 1)
-			continue;
-		table_row(&table);
-		table_text(&table, W_MODULE, f->path);
-		table_number(&table, W_CALLS, f->calls);
-		table_number(&table, W_EXACT, f->by_confidence[SYM_EXACT]);
-		table_number(&table, W_HIGH, f->by_confidence[SYM_HIGH]);
-		table_number(&table, W_MEDIUM, f->by_confidence[SYM_MEDIUM]);
-		table_number(&table, W_LOW, f->by_confidence[SYM_LOW]);
-		table_number(&table, W_LABEL, f->by_confidence[SYM_LABEL]);
-		table_number(&table, W_NONE, f->none);
-		table_number(&table, W_WRAPPERS, f->wrappers);
-		table_number(&table, W_TIME, f->ns);
 		all.calls += f->calls;
 		all.wrappers += f->wrappers;
 		for (size_t c = SYM_LOW; c <= SYM_EXACT; c++)
 			all.by_confidence[c] += f->by_confidence[c];
 	}
+	sure = all.by_confidence[SYM_EXACT] + all.by_confidence[SYM_HIGH];
+	typed = sure + all.by_confidence[SYM_MEDIUM] + all.by_confidence[SYM_LOW];
 	putc('\n', ctl->style.out);
-	table_print(&table, &ctl->style);
-	table_deinit(&table);
+	answer_table(tables, "warmed", &ctl->style);
 	fprintf(ctl->style.out,
 		"\n%s of allocation functions: a type for %s, %s exact or high; %s in wrappers, "
 		"whose callers know\n",
-		units_noun(UNITS_NOUN_BUF, all.calls, "call"),
-		units_count(UNITS_BUF, all.by_confidence[SYM_EXACT] + all.by_confidence[SYM_HIGH] +
-					       all.by_confidence[SYM_MEDIUM] +
-					       all.by_confidence[SYM_LOW]),
-		units_count(UNITS_BUF, all.by_confidence[SYM_EXACT] + all.by_confidence[SYM_HIGH]),
-		units_count(UNITS_BUF, all.wrappers));
+		units_noun(UNITS_NOUN_BUF, all.calls, "call"), units_count(UNITS_BUF, typed),
+		units_count(UNITS_BUF, sure), units_count(UNITS_BUF, all.wrappers));
 }
 
-enum {
-	J_MODULE,
-	J_EVIDENCE,
-	J_SAID,
-	J_CHECKED,
-	J_RIGHT,
-	J_SHARE,
-	J_BLOCKS,
-	J_BLOCK_SHARE,
-	J_COLUMNS
-};
-static const struct table_column judge_columns[J_COLUMNS] = {
-	[J_MODULE] = { "module", CELL_TEXT, true, TEXT_CUT_START, 0, TINT_NAME },
-	[J_EVIDENCE] = { .title = "evidence", .kind = CELL_TEXT },
-	[J_SAID] = { .title = "calls", .kind = CELL_COUNT },
-	[J_CHECKED] = { .title = "checked", .kind = CELL_COUNT },
-	[J_RIGHT] = { .title = "right", .kind = CELL_COUNT },
-	[J_SHARE] = { .title = "share", .kind = CELL_RIGHT },
-	[J_BLOCKS] = { .title = "blocks", .kind = CELL_COUNT, .drop = 1 },
-	[J_BLOCK_SHARE] = { .title = "of blocks", .kind = CELL_RIGHT },
-};
-
-static void judged_share(struct table *table, size_t column, const struct judged_count *judged)
+static struct shiny_err *print_symbols(struct ctl *ctl, const struct answer *answer)
 {
-	char share[16];
+	const struct symbols_answer *symbols = answer->result;
+	const subjects_t *subjects = &symbols->subjects;
+	const struct answer tables = { .fields = tables_fields, .result = symbols };
+	struct answer modules = *answer;
+	uint64_t without = 0;
 
-	if (!judged->checked)
-		return;
-	snprintf(share, sizeof(share), "%.1f %%",
-		 100.0 * (double)judged->right / (double)judged->checked);
-	table_text(table, column, share);
-}
-
-static void print_judged(struct ctl *ctl, const subjects_t *subjects)
-{
-	struct table table;
-
-	table_init(&table, judge_columns, J_COLUMNS);
+	modules.below = below_module;
+	modules.context = &ctl->style;
+	answer_table(&modules, "modules", &ctl->style);
 	for (size_t i = 0; i < subjects->count; i++)
-		for (size_t k = 0; k < JUDGED_KINDS; k++) {
-			const struct judged *judged = &subjects->at[i].judged[k];
-
-			if (!judged->calls.said)
-				continue;
-			table_row(&table);
-			table_text(&table, J_MODULE, subjects->at[i].path);
-			table_text(&table, J_EVIDENCE, judged_names[k]);
-			table_number(&table, J_SAID, judged->calls.said);
-			table_number(&table, J_CHECKED, judged->calls.checked);
-			table_number(&table, J_RIGHT, judged->calls.right);
-			judged_share(&table, J_SHARE, &judged->calls);
-			if (judged->blocks.checked)
-				table_number(&table, J_BLOCKS, judged->blocks.checked);
-			judged_share(&table, J_BLOCK_SHARE, &judged->blocks);
-		}
-	putc('\n', ctl->style.out);
-	table_print(&table, &ctl->style);
-	table_deinit(&table);
-}
-
-static void json_judged(struct json *json, const struct subject *s)
-{
-	json_array(json, "judged");
-	for (size_t k = 0; k < JUDGED_KINDS; k++) {
-		const struct judged *judged = &s->judged[k];
-
-		if (!judged->calls.said)
-			continue;
-		json_object_line(json, NULL);
-		json_text(json, "evidence", judged_names[k]);
-		json_number(json, "calls", judged->calls.said);
-		json_number(json, "checked", judged->calls.checked);
-		json_number(json, "right", judged->calls.right);
-		if (s->calls.rows.count) {
-			json_number(json, "blocks", judged->blocks.said);
-			json_number(json, "blocks_checked", judged->blocks.checked);
-			json_number(json, "blocks_right", judged->blocks.right);
-		}
-		json_end(json);
+		without += !subjects->at[i].names || strcmp(subjects->at[i].names, "dwarf") != 0;
+	fprintf(ctl->style.out, "\n%s, %s without debug information\n",
+		units_noun(UNITS_NOUN_BUF, subjects->count, "module"),
+		units_count(UNITS_BUF, without));
+	if (subjects->count && subjects->at[0].warm)
+		print_warmed(ctl, &tables);
+	if (ctl->options.given[OPT_JUDGE]) {
+		putc('\n', ctl->style.out);
+		answer_table(&tables, "judged", &ctl->style);
 	}
-	json_end(json);
-}
-
-static void json_warmed(struct json *json, const struct warm_file *file)
-{
-	json_object_line(json, "warmed");
-	json_number(json, "calls", file->calls);
-	for (int c = SYM_EXACT; c >= SYM_LABEL; c--)
-		json_number(json, sym_confidence_name((enum sym_confidence)c),
-			    file->by_confidence[c]);
-	json_number(json, "none", file->none);
-	json_number(json, "wrappers", file->wrappers);
-	json_number(json, "ns", file->ns);
-	json_end(json);
-}
-
-static void json_modules(struct ctl *ctl, const subjects_t *subjects, const struct warm_file *files)
-{
-	struct json *json = &ctl->json;
-
-	ctl_document(ctl);
-	json_array(json, "modules");
-	for (size_t i = 0; i < subjects->count; i++) {
-		const struct subject *s = &subjects->at[i];
-
-		json_object(json, NULL);
-		json_text(json, "path", s->path);
-		json_text(json, "build_id", s->build_id);
-		json_text(json, "state", s->state);
-		json_text(json, "names", s->names);
-		json_text(json, "debug_file", s->debug_file);
-		json_text(json, "way", s->way);
-		json_text(json, "extras", s->extras);
-		json_number(json, "sites", s->sites);
-		json_number(json, "cached", s->cached);
-		json_text(json, "cache_file", s->cache_path);
-		json_text(json, "note", s->note);
-		if (s->places.rest_on) {
-			json_object_line(json, "places");
-			json_text(json, "rest_on", s->places.rest_on);
-			json_number(json, "functions", s->places.functions);
-			json_number(json, "named", s->places.named);
-			json_end(json);
-		}
-		if (files)
-			json_warmed(json, &files[i]);
-		if (ctl->options.given[OPT_JUDGE])
-			json_judged(json, s);
-		json_end(json);
-	}
-	json_end(json);
-	json_end(json);
+	return NULL;
 }
 
 static bool is_session(const char *path)
@@ -517,44 +488,42 @@ static bool is_session(const char *path)
 	return yes;
 }
 
-static struct shiny_err *cmd_symbols(struct ctl *ctl)
+static struct shiny_err *load_symbols(struct ctl *ctl, struct store *store,
+				      const struct filter *filter, void *result)
 {
 	const struct options *o = &ctl->options;
 	struct sym_options options = { .debug_dirs = o->symbol_count ? o->symbols : NULL,
 				       .type_rules = o->text[OPT_TYPE_RULES],
 				       .progress = true };
+	struct symbols_answer *out = result;
 	bool warm = o->given[OPT_WARM];
-	subjects_t subjects = { 0 };
-	struct warm_file *files = NULL;
 	struct shiny_err *err = NULL;
 
 	confine_verb(o, CONFINE_NAMER, NULL, 0);
 	for (size_t i = 0; i < o->operand_count && !err; i++) {
 		if (is_session(o->operands[i])) {
-			err = add_session(&subjects, o->operands[i], o->given[OPT_JUDGE]);
+			err = add_session(&out->subjects, o->operands[i], o->given[OPT_JUDGE]);
 		} else {
-			err = add_binary(&subjects, o->operands[i]);
+			err = add_binary(&out->subjects, o->operands[i]);
 			warm = warm || (!o->given[OPT_LIST] && !o->given[OPT_JUDGE]);
 		}
 	}
 	if (!err && warm)
-		err = warm_all(&options, &subjects, (size_t)o->number[OPT_JOBS], &files);
+		err = warm_all(&options, &out->subjects, (size_t)o->number[OPT_JOBS]);
 	if (!err)
-		err = look_at_all(&options, &subjects);
+		err = look_at_all(&options, &out->subjects);
 	if (!err && o->given[OPT_JUDGE])
-		err = judge_all(&options, &subjects);
-	if (!err && CTL_JSON(ctl)) {
-		json_modules(ctl, &subjects, files);
-	} else if (!err) {
-		print_modules(ctl, &subjects);
-		if (files)
-			print_warmed(ctl, files, subjects.count);
-		if (o->given[OPT_JUDGE])
-			print_judged(ctl, &subjects);
-	}
-	free(files);
-	subjects_deinit(&subjects);
+		err = judge_all(&options, out);
+	if (err)
+		deinit_symbols(out);
 	return err;
 }
 
-const struct verb_body verb_symbols = { .run = cmd_symbols };
+const struct verb_body verb_symbols = {
+	.fields = symbols_fields,
+	.size = sizeof(struct symbols_answer),
+	.load = load_symbols,
+	.deinit = deinit_symbols,
+	.print = print_symbols,
+	.no_session = true,
+};

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../analysis/space/memory.h"
 #include "../../analysis/attribute/tree.h"
+#include "../../analysis/space/memory.h"
+#include "../../base/cleanup.h"
 #include "../../base/mem.h"
 #include "../../base/units.h"
 #include "../dimension.h"
@@ -13,11 +14,10 @@
 
 enum { BRANCH = 64 };
 
-static void print_node(const struct style *style, const struct tree_node *node, uint64_t total,
-		       bool blocks, const char *branch, const char *below)
+static void print_node(const struct style *style, const struct tree_node *node, bool blocks,
+		       const char *branch, const char *below)
 {
 	char value[UNITS_TEXT], *line;
-	double share = total ? (double)node->value * 100 / (double)total : 0;
 	size_t used, room;
 
 	units_count(value, node->value);
@@ -29,8 +29,8 @@ static void print_node(const struct style *style, const struct tree_node *node, 
 	line = mem_alloc(4 * room + 8);
 	text_fit(line, 4 * room + 8, node->name, room, TEXT_CUT_MIDDLE);
 	fprintf(style->out, "%s%s%s %s(%05.2f%%)%s %s %s%s%s\n", branch, value, blocks ? "" : " B",
-		tint(style, TINT_DIM), share, tint_end(style, TINT_DIM), node->folded ? "++" : "--",
-		tint(style, node->folded ? TINT_DIM : TINT_NAME), line,
+		tint(style, TINT_DIM), 100 * node->share, tint_end(style, TINT_DIM),
+		node->folded ? "++" : "--", tint(style, node->folded ? TINT_DIM : TINT_NAME), line,
 		tint_end(style, node->folded ? TINT_DIM : TINT_NAME));
 	free(line);
 	for (size_t i = 0; i < node->count; i++) {
@@ -41,101 +41,137 @@ static void print_node(const struct style *style, const struct tree_node *node, 
 			 last ? "\xe2\x94\x94\xe2\x94\x80\xe2\x94\x80 "
 			      : "\xe2\x94\x9c\xe2\x94\x80\xe2\x94\x80 ");
 		snprintf(after, sizeof(after), "%s%s", below, last ? "    " : "\xe2\x94\x82   ");
-		print_node(style, &node->children[i], total, blocks, next, after);
+		print_node(style, &node->children[i], blocks, next, after);
 	}
 }
 
-static void json_node(struct json *json, const char *key, const struct tree_node *nodes,
-		      size_t count, uint64_t total)
-{
-	json_array(json, key);
-	for (size_t i = 0; i < count; i++) {
-		if (nodes[i].count)
-			json_object(json, NULL);
-		else
-			json_object_line(json, NULL);
-		json_text(json, "name", nodes[i].name);
-		json_number(json, "value", nodes[i].value);
-		json_real(json, "share", total ? (double)nodes[i].value / (double)total : 0);
-		if (nodes[i].folded)
-			json_number(json, "folded", nodes[i].folded);
-		if (nodes[i].count)
-			json_node(json, "children", nodes[i].children, nodes[i].count, total);
-		json_end(json);
-	}
-	json_end(json);
-}
+/* A component, and the rules by which it owns its allocations. */
+struct tree_rule {
+	struct component_rule rule;
+	uint64_t value;
+};
+struct tree_component {
+	const char *name;
+	uint64_t value;
+	double share;
+	VEC(struct tree_rule) rules;
+};
 
-/* Puts the rules by which components own their allocations. */
-static void json_components(struct json *json, const struct components *c)
-{
-	bool *told = mem_zero(c->names.count + 1, sizeof(*told));
+struct tree_answer {
+	enum tree_measure measure;
+	const char *word; /* of --measure */
+	struct tree_node root;
+	struct component_rules *rules; /* of --components */
+	bool by_component;
+	struct components components;
+	struct tree_component *owners;
+	size_t owner_count;
+};
 
-	json_array(json, "components");
+/* Makes a row of each component, in the order of its largest owner. */
+static void add_owners(struct tree_answer *to)
+{
+	const struct components *c = &to->components;
+	size_t *place = mem_zero(c->names.count + 1, sizeof(*place)); /* 0: it has no row */
+
+	to->owners = mem_zero(c->owner_count + 1, sizeof(*to->owners));
 	for (size_t i = 0; i < c->owner_count; i++) {
-		uint32_t name = c->owners[i].name;
-		uint64_t value = 0;
+		const struct component_owner *owner = &c->owners[i];
+		struct tree_component *row;
 
-		if (told[name])
-			continue;
-		told[name] = true;
-		for (size_t n = i; n < c->owner_count; n++)
-			value += c->owners[n].name == name ? c->owners[n].value : 0;
-		json_object(json, NULL);
-		json_text(json, "name", c->names.at[name]);
-		json_number(json, "value", value);
-		json_real(json, "share", c->total ? (double)value / (double)c->total : 0);
-		json_array(json, "rules");
-		for (size_t n = i; n < c->owner_count; n++) {
-			const struct component_rule *rule = c->owners[n].rule;
-
-			if (c->owners[n].name != name || !rule)
-				continue;
-			json_object_line(json, NULL);
-			json_text(json, "kind", component_kind_names[rule->kind]);
-			json_text(json, "pattern", rule->pattern);
-			json_text(json, "file", rule->file);
-			json_number(json, "line", rule->line);
-			json_number(json, "value", c->owners[n].value);
-			json_end(json);
-		}
-		json_end(json);
-		json_end(json);
+		if (!place[owner->name])
+			place[owner->name] = ++to->owner_count;
+		row = &to->owners[place[owner->name] - 1];
+		row->name = c->names.at[owner->name];
+		row->value += owner->value;
+		row->share = c->total ? (double)row->value / (double)c->total : 0;
+		if (owner->rule)
+			*vec_push(&row->rules) = (struct tree_rule){ *owner->rule, owner->value };
 	}
-	json_end(json);
-	free(told);
+	free(place);
 }
 
-static struct shiny_err *load_tree(struct ctl *ctl, struct store *store,
-				   const struct component_rules *rules, struct tree_node *root,
-				   struct components *components)
+static void deinit_tree(void *result)
 {
-	enum tree_measure measure = (enum tree_measure)ctl->options.number[OPT_MEASURE];
-	enum group_by by = dimension_group(ctl->options.by);
+	struct tree_answer *tree = result;
+
+	for (size_t i = 0; i < tree->owner_count; i++)
+		free(tree->owners[i].rules.at);
+	free(tree->owners);
+	tree_deinit(&tree->root);
+	components_deinit(&tree->components);
+	component_rules_free(tree->rules);
+}
+
+static enum group_by by_of(const struct ctl *ctl)
+{
+	return dimension_group(ctl->options.by);
+}
+
+static struct shiny_err *check_options(const struct ctl *ctl, enum tree_measure measure)
+{
+	const char *word = ctl->options.text[OPT_BY];
+	bool given = ctl->options.given[OPT_BY];
+
+	if (measure == TREE_PEAK && given && by_of(ctl) != GROUP_SITE)
+		return shiny_err(SHINY_ERR_USAGE,
+				 "tree: --measure peak: peaks are known by site, "
+				 "not by %s; use --by site",
+				 word);
+	if (measure == TREE_RESIDENT && given && by_of(ctl) != GROUP_TYPE)
+		return shiny_err(SHINY_ERR_USAGE,
+				 "tree: --measure resident: what was live then is "
+				 "known by type, not by %s",
+				 word);
+	if (ctl->options.component_count && by_of(ctl) != GROUP_COMPONENT)
+		return shiny_err(SHINY_ERR_USAGE, "tree: --components is for --by component");
+	return NULL;
+}
+
+static struct shiny_err *load_nodes(const struct ctl *ctl, struct store *store,
+				    const struct filter *filter, struct tree_answer *out)
+{
 	const char *match = ctl->options.text[OPT_MATCH];
 	double threshold = (double)ctl->options.number[OPT_THRESHOLD] / 1e6;
 	bool full = ctl->options.given[OPT_FULL_NAMES];
-	struct filter filter = { 0 };
-	struct shiny_err *err = ctl_filter(ctl, store, &filter);
 
-	if (!err && measure == TREE_RESIDENT) {
+	if (out->measure == TREE_RESIDENT) {
 		struct memory_history memory = { 0 };
+		struct shiny_err *err = memory_load(store, filter, MEMORY_LAST, 0, &memory);
 
-		err = memory_load(store, &filter, MEMORY_LAST, 0, &memory);
 		if (!err)
-			err = memory_tree(store, &memory, match, threshold, full, root);
+			err = memory_tree(store, &memory, match, threshold, full, &out->root);
 		memory_deinit(&memory);
-	} else if (!err && by == GROUP_COMPONENT) {
-		err = tree_load_components(store, &filter, measure, rules, match, threshold, full,
-					   root, components);
-	} else if (!err) {
-		err = tree_load(store, &filter, measure, by, match, threshold, full, root);
+		return err;
 	}
-	filter_deinit(&filter);
+	if (!out->by_component)
+		return tree_load(store, filter, out->measure, by_of(ctl), match, threshold, full,
+				 &out->root);
+	SHINY_TRY(component_rules_load(ctl->options.components, ctl->options.component_count,
+				       &out->rules));
+	return tree_load_components(store, filter, out->measure, out->rules, match, threshold, full,
+				    &out->root, &out->components);
+}
+
+static struct shiny_err *load_tree(struct ctl *ctl, struct store *store,
+				   const struct filter *filter, void *result)
+{
+	struct tree_answer *out = result;
+	struct shiny_err *err;
+
+	out->measure = (enum tree_measure)ctl->options.number[OPT_MEASURE];
+	out->word = ctl->options.text[OPT_MEASURE];
+	out->by_component = by_of(ctl) == GROUP_COMPONENT;
+	SHINY_TRY(check_options(ctl, out->measure));
+	err = load_nodes(ctl, store, filter, out);
+	if (err)
+		deinit_tree(out);
+	else
+		add_owners(out);
 	return err;
 }
 
-static struct shiny_err *cmd_tree(struct ctl *ctl)
+static struct shiny_err *print_tree(struct ctl *ctl, const struct answer *answer)
 {
 	static const char *const titles[] = {
 		[TREE_LIVE] = "bytes live at the end",
@@ -144,62 +180,81 @@ static struct shiny_err *cmd_tree(struct ctl *ctl)
 		[TREE_PEAK] = "peak bytes (sum of the peaks of single stacks: an upper bound)",
 		[TREE_RESIDENT] = "bytes resident when each process was last looked at",
 	};
-	/* options.def lists them in the order of the enum */
-	enum tree_measure measure = (enum tree_measure)ctl->options.number[OPT_MEASURE];
-	enum group_by by = dimension_group(ctl->options.by);
-	struct component_rules *rules = NULL;
-	struct components components = { 0 };
-	struct store *store;
-	struct tree_node root = { 0 };
-	struct shiny_err *err = NULL;
+	const struct tree_answer *tree = answer->result;
 
-	if (measure == TREE_PEAK && ctl->options.given[OPT_BY] && by != GROUP_SITE)
-		return shiny_err(
-			SHINY_ERR_USAGE,
-			"tree: --measure peak: peaks are known by site, not by %s; use --by site",
-			ctl->options.text[OPT_BY]);
-	if (measure == TREE_RESIDENT && ctl->options.given[OPT_BY] && by != GROUP_TYPE)
-		return shiny_err(
-			SHINY_ERR_USAGE,
-			"tree: --measure resident: what was live then is known by type, not by %s",
-			ctl->options.text[OPT_BY]);
-	if (ctl->options.component_count && by != GROUP_COMPONENT)
-		return shiny_err(SHINY_ERR_USAGE, "tree: --components is for --by component");
-	if (by == GROUP_COMPONENT)
-		err = component_rules_load(ctl->options.components, ctl->options.component_count,
-					   &rules);
-	if (err)
-		return err;
-	err = store_open(ctl->options.operands[0], &store);
-	if (err) {
-		component_rules_free(rules);
-		return err;
-	}
-	err = load_tree(ctl, store, rules, &root, &components);
-	if (err) {
-		component_rules_free(rules);
-		store_close(store);
-		return err;
-	}
-	if (CTL_JSON(ctl)) {
-		ctl_document(ctl);
-		json_text(&ctl->json, "measure", ctl->options.text[OPT_MEASURE]);
-		json_text(&ctl->json, "unit", measure == TREE_ALLOCS ? "blocks" : "bytes");
-		json_number(&ctl->json, "total", root.value);
-		json_node(&ctl->json, "children", root.children, root.count, root.value);
-		if (by == GROUP_COMPONENT)
-			json_components(&ctl->json, &components);
-	} else {
-		fprintf(ctl->style.out, "%s\n", titles[measure]);
-		print_node(&ctl->style, &root, root.value, measure == TREE_ALLOCS, "", "");
-	}
-	tree_deinit(&root);
-	components_deinit(&components);
-	component_rules_free(rules);
-	return ctl_end(ctl, store,
-		       by == GROUP_TYPE || by == GROUP_TAG ? "tree --by component"
-		       : by == GROUP_COMPONENT		   ? "tree --by site"
-							   : "sites");
+	fprintf(ctl->style.out, "%s\n", titles[tree->measure]);
+	print_node(&ctl->style, &tree->root, tree->measure == TREE_ALLOCS, "", "");
+	return NULL;
 }
 
-const struct verb_body verb_tree = { .run = cmd_tree };
+static const char *next_of_tree(const struct ctl *ctl)
+{
+	enum group_by by = by_of(ctl);
+
+	return by == GROUP_TYPE || by == GROUP_TAG ? "tree --by component"
+	       : by == GROUP_COMPONENT	       ? "tree --by site"
+						       : "sites";
+}
+
+FIELD_GETTER(get_unit, struct tree_answer, text, r->measure == TREE_ALLOCS ? "blocks" : "bytes")
+FIELD_SKIP(is_leaf, struct tree_node, !r->count)
+FIELD_SKIP(has_no_components, struct tree_answer, !r->by_component)
+
+/* clang-format off */
+static const struct field node_fields[5];
+static const struct field children_fields[] = {
+	{ FIELD_ROWS("children", struct tree_node, children, count, node_fields),
+	  .again = true, .help = "the parts of the node: name, value, share, folded, children" },
+	FIELD_LAST
+};
+static const struct field node_fields[5] = {
+	{ FIELD_TEXT("name", struct tree_node, name), .help = "a process, module, component, tag, "
+	  "type or call site" },
+	{ FIELD_COUNT("value", struct tree_node, value), .help = "what it has of the measure" },
+	{ FIELD_SAME(tree_share_fields) },
+	{ FIELD_SAME(children_fields), .skip = is_leaf, .spread = true },
+	FIELD_LAST
+};
+static const struct field rule_fields[] = {
+	{ FIELD_WORD("kind", struct tree_rule, rule.kind, component_kind_names),
+	  .help = "function, source or module" },
+	{ FIELD_TEXT("pattern", struct tree_rule, rule.pattern), .help = "what it matches" },
+	{ FIELD_TEXT("file", struct tree_rule, rule.file), .help = "the file that it is from" },
+	{ FIELD_ID("line", struct tree_rule, rule.line), .help = "its line there" },
+	{ FIELD_COUNT("value", struct tree_rule, value), .help = "what it gave to the component" },
+	FIELD_LAST
+};
+static const struct field component_fields[] = {
+	{ FIELD_TEXT("name", struct tree_component, name), .help = "the component" },
+	{ FIELD_COUNT("value", struct tree_component, value),
+	  .help = "what it has of the measure" },
+	{ FIELD_REAL("share", struct tree_component, share), .help = "its share of all" },
+	{ FIELD_ROWS("rules", struct tree_component, rules.at, rules.count, rule_fields),
+	  .help = "a rule that gave it something" },
+	FIELD_LAST
+};
+static const struct field components_fields[] = {
+	{ FIELD_ROWS("components", struct tree_answer, owners, owner_count, component_fields),
+	  .spread = true,
+	  .help = "with --by component, over all processes, whatever --match says" },
+	FIELD_LAST
+};
+static const struct field tree_fields[] = {
+	{ FIELD_TEXT("measure", struct tree_answer, word), .help = "the word of --measure" },
+	{ FIELD_WORKED_OUT("unit", TEXT, get_unit), .help = "bytes or blocks" },
+	{ FIELD_COUNT("total", struct tree_answer, root.value), .help = "the measure of all" },
+	{ FIELD_ROWS("children", struct tree_answer, root.children, root.count, node_fields),
+	  .help = "a part of the tree, largest first" },
+	{ FIELD_SAME(components_fields), .skip = has_no_components },
+	FIELD_LAST
+};
+/* clang-format on */
+
+const struct verb_body verb_tree = {
+	.fields = tree_fields,
+	.size = sizeof(struct tree_answer),
+	.load = load_tree,
+	.deinit = deinit_tree,
+	.print = print_tree,
+	.next_of = next_of_tree,
+};

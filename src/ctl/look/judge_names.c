@@ -20,12 +20,12 @@
 
 enum { FRAMES = 64 };
 
-const char *const judged_names[JUDGED_KINDS] = {
-	[JUDGED_NAME] = "name",		[JUDGED_FILE] = "file",
+static const char *const judged_names[JUDGED_KINDS] = {
+	[JUDGED_NAME] = "name",		  [JUDGED_FILE] = "file",
 	[JUDGED_DIRECTORY] = "directory", [JUDGED_STRING] = "string",
-	[JUDGED_ARRAY] = "array",	[JUDGED_NODE] = "map node",
-	[JUDGED_STORAGE] = "storage",	[JUDGED_CALLBACK] = "callback",
-	[JUDGED_COUNTED] = "counted",	[JUDGED_OBJECT] = "object",
+	[JUDGED_ARRAY] = "array",	  [JUDGED_NODE] = "map node",
+	[JUDGED_STORAGE] = "storage",	  [JUDGED_CALLBACK] = "callback",
+	[JUDGED_COUNTED] = "counted",	  [JUDGED_OBJECT] = "object",
 	[JUDGED_DOUBTED] = "file?"
 };
 
@@ -239,7 +239,10 @@ struct shiny_err *judge_file(const struct sym_options *options, const char *path
 	struct names_judge judge = { .calls = calls, .out = out };
 	struct shiny_err *err;
 
-	memset(out, 0, JUDGED_KINDS * sizeof(*out));
+	for (size_t k = 0; k < JUDGED_KINDS; k++)
+		out[k] = (struct judged){ .path = path,
+					  .evidence = judged_names[k],
+					  .weighted = calls->rows.count };
 	blind.blind = blind.no_cache = true;
 	err = sym_create(options, &judge.known);
 	if (!err)

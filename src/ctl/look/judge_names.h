@@ -32,12 +32,13 @@ struct judged_count {
 	uint64_t said, checked, right; /* checked: the debug information knows the answer */
 };
 struct judged {
+	const char *path, *evidence; /* of the file; "name", "map node" */
 	struct judged_count calls, blocks; /* blocks of these calls */
+	bool weighted; /* there is a session, and the blocks are known */
 };
 
-extern const char *const judged_names[JUDGED_KINDS]; /* "name", "map node" */
-
-/* Judges a file. `options` find its debug information; `calls` has the blocks of its calls. */
+/* Judges a file, whose `path` must outlive the result. `options` find its debug information;
+ * `calls` has the blocks of its calls. */
 SHINY_MUST_CHECK struct shiny_err *judge_file(const struct sym_options *options, const char *path,
 					      const char *build_id,
 					      const struct module_calls *calls,

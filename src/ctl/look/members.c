@@ -182,10 +182,7 @@ static void get_member(const void *row, struct field_value *out)
 	field_set_owned(out, mem_format("%*s%s", (int)(2 * at->depth), "", name));
 }
 
-static bool is_unknown(const void *row)
-{
-	return !(((const struct use_share *)row)->watches > 0);
-}
+FIELD_SKIP(is_unknown, struct use_share, !(r->watches > 0))
 
 static void get_used(const void *row, struct field_value *out)
 {

@@ -12,16 +12,29 @@
 struct shiny_err *paper_access_load(struct store *store, const struct filter *filter,
 				    bool full_names, struct paper_access *out)
 {
+	struct cold *c = &out->cold;
 	struct touched touched;
+	uint64_t duration;
 
 	*out = (struct paper_access){ 0 };
-	SHINY_TRY(session_duration(store, &out->duration));
+	SHINY_TRY(session_duration(store, &duration));
 	SHINY_TRY(touched_load(store, filter, &touched));
 	out->pages_recorded = touched.recorded;
-	for (unsigned i = 0; i < PAPER_USE_POINTS; i++)
-		touched_sum(&touched, out->duration / PAPER_USE_POINTS * (i + 1), &out->points[i]);
+	for (unsigned i = 0; i < PAPER_USE_POINTS; i++) {
+		struct paper_use_point *point = &out->points[i];
+
+		point->time = duration / PAPER_USE_POINTS * (i + 1);
+		touched_sum(&touched, point->time, &point->sums);
+	}
 	touched_deinit(&touched);
-	return cold_load(store, filter, GROUP_TYPE, NULL, full_names, COLD_TIMES, &out->cold);
+	SHINY_TRY(cold_load(store, filter, GROUP_TYPE, NULL, full_names, COLD_TIMES, c));
+	out->zombies = cold_zombies(c);
+	out->within = cold_times[c->within];
+	out->objects = c->blocks[c->within];
+	out->bytes = c->bytes[c->within];
+	for (size_t i = 0; i < c->count; i++)
+		out->types_used += c->rows[i].reads + c->rows[i].writes > 0;
+	return NULL;
 }
 
 void paper_access_deinit(struct paper_access *a)
@@ -33,7 +46,7 @@ void paper_access_deinit(struct paper_access *a)
 
 void paper_print_z(const struct style *style, const struct paper_access *a)
 {
-	struct cold_zombies z = cold_zombies(&a->cold);
+	const struct cold_zombies *z = &a->zombies;
 
 	if (!a->cold.recorded) {
 		fputs("Z needs accesses, which are not recorded (SHINY_ACCESS=watch)\n",
@@ -43,9 +56,9 @@ void paper_print_z(const struct style *style, const struct paper_access *a)
 	fprintf(style->out,
 		"Z zombies, not used within %s: about %s (%s\xe2\x80\x93%s) of the %s persistent "
 		"blocks of watched types\n",
-		units_time(UNITS_BUF, cold_times[a->cold.within]),
-		units_count(UNITS_BUF, (uint64_t)z.about), units_count(UNITS_BUF, (uint64_t)z.low),
-		units_count(UNITS_BUF, (uint64_t)z.high), units_count(UNITS_BUF, z.known));
+		units_time(UNITS_BUF, a->within), units_count(UNITS_BUF, (uint64_t)z->about),
+		units_count(UNITS_BUF, (uint64_t)z->low), units_count(UNITS_BUF, (uint64_t)z->high),
+		units_count(UNITS_BUF, z->known));
 }
 
 void paper_print_zombies(const struct style *style, const struct pages *p)
@@ -64,32 +77,22 @@ void paper_print_zombies(const struct style *style, const struct pages *p)
 		units_noun(UNITS_NOUN_BUF, t->fate_ranges[PAGE_ZOMBIE], "range"));
 }
 
-static uint64_t types_used(const struct cold *c)
-{
-	uint64_t used = 0;
-
-	for (size_t i = 0; i < c->count; i++)
-		used += c->rows[i].reads + c->rows[i].writes > 0;
-	return used;
-}
-
 void paper_print_types(const struct style *style, const struct paper_access *a)
 {
 	if (a->cold.recorded)
 		fprintf(style->out, "of %s that were watched, blocks of %s were seen in use\n",
 			units_noun(UNITS_NOUN_BUF, a->cold.count, "type"),
-			units_count(UNITS_BUF, types_used(&a->cold)));
+			units_count(UNITS_BUF, a->types_used));
 }
 
-static void print_use_share(const struct style *style, const char *what, const struct cold *c,
+static void print_use_share(const struct style *style, const char *what, uint64_t within,
 			    const struct use_share *share)
 {
 	if (!(share->watches > 0))
 		return;
 	fprintf(style->out, "%-12s %s (%s\xe2\x80\x93%s) of those that are live, within %s\n", what,
 		units_share(UNITS_BUF, share->share, 1), units_share(UNITS_BUF, share->low, 1),
-		units_share(UNITS_BUF, share->high, 1),
-		units_time(UNITS_BUF, cold_times[c->within]));
+		units_share(UNITS_BUF, share->high, 1), units_time(UNITS_BUF, within));
 }
 
 void paper_print_in_use(const struct style *style, const struct paper_access *a)
@@ -101,10 +104,10 @@ void paper_print_in_use(const struct style *style, const struct paper_access *a)
 		fputs("accesses are not recorded (SHINY_ACCESS=watch,pages)\n", style->out);
 		return;
 	}
-	print_use_share(style, "objects", &a->cold, &a->cold.blocks[a->cold.within]);
-	print_use_share(style, "bytes", &a->cold, &a->cold.bytes[a->cold.within]);
+	print_use_share(style, "objects", a->within, &a->objects);
+	print_use_share(style, "bytes", a->within, &a->bytes);
 	for (unsigned i = 0; i < PAPER_USE_POINTS; i++) {
-		const struct touched_sums *p = &a->points[i];
+		const struct touched_sums *p = &a->points[i].sums;
 
 		values[i] = p->touched;
 		most = p->touched > most ? p->touched : most;
@@ -124,78 +127,52 @@ void paper_print_in_use(const struct style *style, const struct paper_access *a)
 	free(bars);
 }
 
-/* ---- JSON ---- */
+/* ---- fields ---- */
 
-void paper_json_z(struct json *json, const struct paper_access *a)
-{
-	struct cold_zombies z = cold_zombies(&a->cold);
+FIELD_SKIP(has_no_z, struct paper_access, !r->cold.recorded || !r->zombies.known)
+FIELD_SKIP(is_unknown, struct use_share, !(r->watches > 0))
+FIELD_SKIP(is_unread, struct paper_use_point, !r->sums.processes)
 
-	if (!a->cold.recorded || !z.known) {
-		json_null(json, "zombies");
-		return;
-	}
-	json_object_line(json, "zombies");
-	json_number(json, "within_ns", cold_times[a->cold.within]);
-	json_real(json, "about", z.about);
-	json_real(json, "low", z.low);
-	json_real(json, "high", z.high);
-	json_number(json, "of", z.known);
-	json_end(json);
-}
-
-void paper_json_zombies(struct json *json, const struct pages *p)
-{
-	if (!p->touched.processes) {
-		json_null(json, "zombies");
-		return;
-	}
-	json_object_line(json, "zombies");
-	json_number(json, "blocks", p->total.zombies);
-	json_number(json, "bytes", p->total.zombie_bytes);
-	json_number(json, "pages", p->total.fates[PAGE_ZOMBIE]);
-	json_number(json, "ranges", p->total.fate_ranges[PAGE_ZOMBIE]);
-	json_end(json);
-}
-
-static void json_use_share(struct json *json, const char *key, const struct use_share *share)
-{
-	if (!(share->watches > 0)) {
-		json_null(json, key);
-		return;
-	}
-	json_object_line(json, key);
-	json_real(json, "share", share->share);
-	json_real(json, "low", share->low);
-	json_real(json, "high", share->high);
-	json_end(json);
-}
-
-void paper_json_in_use(struct json *json, const struct paper_access *a)
-{
-	if (!a->cold.recorded && !a->pages_recorded) {
-		json_null(json, "F12");
-		return;
-	}
-	json_object(json, "F12");
-	json_number(json, "within_ns", cold_times[a->cold.within]);
-	json_use_share(json, "objects", &a->cold.blocks[a->cold.within]);
-	json_use_share(json, "bytes", &a->cold.bytes[a->cold.within]);
-	json_number(json, "types_watched", a->cold.count);
-	json_number(json, "types_used", types_used(&a->cold));
-	json_array(json, "pages");
-	for (unsigned i = 0; i < PAPER_USE_POINTS; i++) {
-		const struct touched_sums *p = &a->points[i];
-
-		if (!p->processes)
-			continue;
-		json_object_line(json, NULL);
-		json_number(json, "time_ns", a->duration / PAPER_USE_POINTS * (i + 1));
-		json_number(json, "least_ns", p->least);
-		json_number(json, "most_ns", p->most);
-		json_number(json, "pages", p->pages);
-		json_number(json, "touched", p->touched);
-		json_end(json);
-	}
-	json_end(json);
-	json_end(json);
-}
+/* clang-format off */
+#define ACCESS struct paper_access
+static const struct field z_fields[] = {
+	{ FIELD_TIME("within_ns", ACCESS, within), .help = "they are not used for so long" },
+	{ FIELD_REAL("about", ACCESS, zombies.about), .help = "the estimated number of blocks" },
+	{ FIELD_REAL("low", ACCESS, zombies.low), .help = "the lower end of its 95 % interval" },
+	{ FIELD_REAL("high", ACCESS, zombies.high), .help = "the upper end" },
+	{ FIELD_COUNT("of", ACCESS, zombies.known), .help = "persistent blocks of watched types" },
+	FIELD_LAST
+};
+const struct field paper_z_fields[] = {
+	{ FIELD_SAME_OBJECT("zombies", z_fields), .skip = has_no_z,
+	  .help = "state Z; null: not known" },
+	FIELD_LAST
+};
+static const struct field share_fields[] = {
+	{ FIELD_REAL("share", struct use_share, share), .help = "the share that is used" },
+	{ FIELD_REAL("low", struct use_share, low), .help = "the lower end of its 95 % interval" },
+	{ FIELD_REAL("high", struct use_share, high), .help = "the upper end" },
+	FIELD_LAST
+};
+#define POINT struct paper_use_point
+static const struct field point_fields[] = {
+	{ FIELD_TIME("time_ns", POINT, time), .help = "since the start" },
+	{ FIELD_TIME("least_ns", POINT, sums.least), .help = "the shortest reading" },
+	{ FIELD_TIME("most_ns", POINT, sums.most), .help = "the longest reading" },
+	{ FIELD_COUNT("pages", POINT, sums.pages), .help = "pages in mappings with live blocks" },
+	{ FIELD_COUNT("touched", POINT, sums.touched), .help = "those that were touched" },
+	FIELD_LAST
+};
+const struct field paper_in_use_fields[] = {
+	{ FIELD_TIME("within_ns", ACCESS, within), .help = "used within that time" },
+	{ FIELD_OBJECT("objects", ACCESS, objects, share_fields), .skip = is_unknown,
+	  .help = "the live blocks in use; null: not known" },
+	{ FIELD_OBJECT("bytes", ACCESS, bytes, share_fields), .skip = is_unknown,
+	  .help = "their bytes; null: not known" },
+	{ FIELD_COUNT("types_watched", ACCESS, cold.count), .help = "types with a watched block" },
+	{ FIELD_COUNT("types_used", ACCESS, types_used), .help = "those seen in use" },
+	{ FIELD_ARRAY("pages", ACCESS, points, point_fields), .skip = is_unread,
+	  .help = "pages in use at a time" },
+	FIELD_LAST
+};
+/* clang-format on */

@@ -13,16 +13,23 @@
 
 #include "../../analysis/access/cold.h"
 #include "../../analysis/space/pages.h"
-#include "../../base/json.h"
-#include "../../answer/table.h"
+#include "../../answer/field.h"
 
 enum { PAPER_USE_POINTS = 40 };
 
+struct paper_use_point {
+	uint64_t time; /* ns */
+	struct touched_sums sums;
+};
 struct paper_access {
 	struct cold cold; /* by type */
+	struct cold_zombies zombies;
+	uint64_t within;		 /* ns: what is not used for so long */
+	struct use_share objects, bytes; /* in use within that time */
+	uint64_t types_used;
 	bool pages_recorded;
-	uint64_t duration; /* ns */
-	struct touched_sums points[PAPER_USE_POINTS]; /* evenly spaced, the last one at the end */
+	struct paper_use_point
+		points[PAPER_USE_POINTS]; /* evenly spaced, the last one at the end */
 };
 
 SHINY_MUST_CHECK struct shiny_err *paper_access_load(struct store *store,
@@ -34,8 +41,8 @@ void paper_print_z(const struct style *style, const struct paper_access *a);    
 void paper_print_zombies(const struct style *style, const struct pages *p);       /* F9 */
 void paper_print_types(const struct style *style, const struct paper_access *a);  /* F11 */
 void paper_print_in_use(const struct style *style, const struct paper_access *a); /* F12 */
-void paper_json_z(struct json *json, const struct paper_access *a);
-void paper_json_zombies(struct json *json, const struct pages *p);
-void paper_json_in_use(struct json *json, const struct paper_access *a);
+
+extern const struct field paper_z_fields[];	 /* of struct paper_access: "zombies" of F7 */
+extern const struct field paper_in_use_fields[]; /* and the members of F12 */
 
 #endif

@@ -7,10 +7,10 @@ FIELD_GETTER(get_full_name, struct hotspot_row, owned, report_type(r, true))
 FIELD_GETTER(get_site, struct hotspot_row, owned, report_site(r, false))
 FIELD_GETTER(get_full_site, struct hotspot_row, owned, report_site(r, true))
 FIELD_GETTER(get_rate, struct report_page, real, report_rate(r))
-FIELD_SKIPPER(is_narrow, struct report_page, r->narrow)
-FIELD_SKIPPER(is_partial, struct report_page, r->partial)
-FIELD_SKIPPER(is_idle, struct report_owner, !r->bytes)
-FIELD_SKIPPER(is_well, struct finding, r->state == FINDING_OK)
+FIELD_SKIP(is_narrow, struct report_page, r->narrow)
+FIELD_SKIP(is_partial, struct report_page, r->partial)
+FIELD_SKIP(is_idle, struct report_owner, !r->bytes)
+FIELD_SKIP(is_well, struct finding, r->state == FINDING_OK)
 
 /* clang-format off */
 #define PAGE struct report_page

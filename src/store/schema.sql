@@ -147,14 +147,16 @@ CREATE TABLE stack_tail (
 );
 
 -- Call sites, made when the recording is finished: the first function of a stack, inline functions
--- expanded, that is neither in table boring nor, with its frame, in table wrapper. Stacks with the same function, file and line (or the same nameless address) share a site.
+-- expanded, that is neither in table boring nor, with its frame, in table wrapper. Stacks with the same function, file and line share a site; without a function and a file, those
+-- with the same address and the same named caller.
 CREATE TABLE site (
 	id INTEGER PRIMARY KEY, -- id in this file
 	frame INTEGER, -- frame.id of one stack of the site
 	module INTEGER, -- module.id
 	function INTEGER, -- function.id, NULL unknown
 	source INTEGER, -- source.id, NULL unknown
-	line INTEGER -- line in the source, 0 unknown
+	line INTEGER, -- line in the source, 0 unknown
+	above INTEGER -- function.id: the innermost named function that calls a site without function and source, allocation functions passed over; NULL: none
 );
 
 -- Frames in allocation wrappers that were found: functions that hand a block on to their callers as
@@ -925,22 +927,36 @@ FROM (SELECT t.stack AS stack, x.site AS site,
 	SUM(t.abandoned) AS abandoned, SUM(t.abandoned_bytes) AS abandoned_bytes
 	FROM stat t LEFT JOIN stack x ON x.id = t.stack GROUP BY t.stack) s;
 
+-- How a call site is called.
+-- Example: SELECT label FROM v_site_names WHERE site = 12;
+CREATE VIEW v_site_names AS SELECT
+	i.id AS site, -- site id in this file
+	COALESCE(n.name, replace(m.path, rtrim(m.path, replace(m.path, '/', '')), '') || '+0x' || printf('%x', f.vaddr),
+		'0x' || printf('%x', f.vaddr), '(unknown)') ||
+		CASE WHEN n.name IS NULL AND o.path LIKE '%/' THEN ' in ' || ltrim(o.path, './')
+		WHEN n.name IS NULL AND o.path IS NOT NULL
+		THEN ' in ' || replace(o.path, rtrim(o.path, replace(o.path, '/', '')), '')
+		ELSE COALESCE(' ← ' || a.name, '') END AS label, -- the function; else module+offset, with the file or directory, or the named caller
+	n.name AS function, -- demangled, NULL unknown
+	o.path AS source, -- source file, NULL unknown
+	i.line AS line, -- line in it, 0 unknown
+	i.module AS module, -- module id
+	m.path AS path, -- path of the module
+	f.vaddr AS vaddr, -- return address in the module's file, of one of its stacks
+	a.name AS above -- the named caller, NULL: not needed, or there is none
+FROM site i LEFT JOIN frame f ON f.id = i.frame LEFT JOIN module m ON m.id = i.module LEFT JOIN function n ON n.id = i.function
+	LEFT JOIN source o ON o.id = i.source LEFT JOIN function a ON a.id = i.above;
+
 -- Call sites over all processes: the first function of the stack that belongs to neither the allocator nor the C++ library.
 -- Example: SELECT label, source, line, live_bytes FROM v_sites ORDER BY live_bytes DESC LIMIT 20;
 CREATE VIEW v_sites AS SELECT
 	t.site AS site, -- site id in this file, NULL: allocations without a stack
-	n.name AS function, -- demangled, NULL unknown
-	o.path AS source, -- source file, NULL unknown
-	COALESCE(i.line, 0) AS line, -- line in it, 0 unknown
-	m.path AS path, -- path of the module
-	f.vaddr AS vaddr, -- return address in the module's file, of one of its stacks
-	CASE WHEN t.site IS NULL AND NOT EXISTS (SELECT 1 FROM site) THEN '(unfinished recording: no sites)'
-		WHEN t.site IS NULL THEN '(no stack)' ELSE COALESCE(n.name, replace(m.path, rtrim(m.path, replace(m.path, '/', '')), '') ||
-		'+0x' || printf('%x', f.vaddr), '0x' || printf('%x', f.vaddr), '(unknown)') ||
-		CASE WHEN n.name IS NULL AND o.path LIKE '%/' THEN ' in ' || ltrim(o.path, './')
-		WHEN n.name IS NULL AND o.path IS NOT NULL
-		THEN ' in ' || replace(o.path, rtrim(o.path, replace(o.path, '/', '')), '')
-		ELSE '' END END AS label, -- the function, or module+offset in its place
+	l.function AS function, -- demangled, NULL unknown
+	l.source AS source, -- source file, NULL unknown
+	COALESCE(l.line, 0) AS line, -- line in it, 0 unknown
+	l.path AS path, -- path of the module
+	l.vaddr AS vaddr, -- return address in the module's file, of one of its stacks
+	COALESCE(l.label, CASE WHEN EXISTS (SELECT 1 FROM site) THEN '(no stack)' ELSE '(unfinished recording: no sites)' END) AS label, -- as in v_site_names
 	t.allocs AS allocs, -- blocks that began
 	t.reallocs AS reallocs, -- of these, by realloc
 	t.frees AS frees, -- blocks that ended
@@ -964,8 +980,7 @@ FROM (SELECT x.site AS site, SUM(s.allocs) AS allocs, SUM(s.reallocs) AS realloc
 	FROM stat s LEFT JOIN stack x ON x.id = s.stack LEFT JOIN type y ON y.id = s.type GROUP BY x.site) t
 	LEFT JOIN (SELECT k.site AS site, SUM(k.peak_bytes) AS bytes FROM peak k GROUP BY k.site) q
 		ON q.site = COALESCE(t.site, 0)
-	LEFT JOIN site i ON i.id = t.site LEFT JOIN frame f ON f.id = i.frame LEFT JOIN module m ON m.id = i.module
-	LEFT JOIN function n ON n.id = i.function LEFT JOIN source o ON o.id = i.source;
+	LEFT JOIN v_site_names l ON l.site = t.site;
 
 -- What each site allocates: one row a process, site and type. The base for trees and cross tables.
 -- Example: SELECT label, type, SUM(live_bytes) FROM v_site_types GROUP BY site, type ORDER BY 3 DESC LIMIT 20;
@@ -978,9 +993,8 @@ CREATE VIEW v_site_types AS SELECT
 	COALESCE(y.rule, 'none') AS rule, -- what it was concluded from; none: unknown
 	y.confidence AS confidence, -- exact, high, medium, low, label; NULL unknown
 	COALESCE(y.source, 'none') AS source, -- site, or of a vptr's class name: symbol, rtti, label, building; none: unknown
-	m.path AS path, -- path of the site's module
-	COALESCE(n.name, replace(m.path, rtrim(m.path, replace(m.path, '/', '')), '') || '+0x' || printf('%x', f.vaddr),
-		'(no stack)') AS label, -- the site's function, or module+offset
+	l.path AS path, -- path of the site's module
+	COALESCE(l.label, '(no stack)') AS label, -- as in v_site_names
 	SUM(s.allocs) AS allocs, -- blocks that began
 	SUM(s.reallocs) AS reallocs, -- of these, by realloc
 	SUM(s.frees) AS frees, -- blocks that ended
@@ -989,8 +1003,7 @@ CREATE VIEW v_site_types AS SELECT
 	SUM(s.live_bytes) AS live_bytes, -- their bytes
 	SUM(s.abandoned) AS abandoned, -- blocks never freed, of processes with early = 1
 	SUM(s.abandoned_bytes) AS abandoned_bytes -- their bytes
-FROM site_stat s LEFT JOIN site i ON i.id = s.site LEFT JOIN frame f ON f.id = i.frame
-	LEFT JOIN module m ON m.id = i.module LEFT JOIN function n ON n.id = i.function LEFT JOIN type y ON y.id = s.type
+FROM site_stat s LEFT JOIN v_site_names l ON l.site = s.site LEFT JOIN type y ON y.id = s.type
 GROUP BY s.process, s.site, y.name, y.container, y.form, y.rule, y.confidence, y.source;
 
 -- Lifetimes by process and type.

@@ -12,6 +12,12 @@
  * libstdc++). The rules are data in the file, so that a reader can see, and repeat, the choice.
  * Library code that is compiled into its users, as Ada's generic containers are, has names of
  * theirs: rules for it name its source file.
+ *
+ * An address tells a reader nothing. A site that has neither a function nor a file is named after
+ * the first function above it that is interesting and has a name, and there is one site for each
+ * such function. Stripped programs export the entries of their allocators (palloc, ngx_palloc,
+ * Rf_allocVector), so functions whose name says that they allocate are passed over, as long as
+ * another one has a name.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -28,6 +34,8 @@
 struct site_key {
 	uint64_t vaddr; /* 0 if the function has a name */
 	uint32_t module, function, source, line;
+	uint32_t above; /* the named function that calls a site without function and source */
+	uint32_t zero;
 };
 
 struct site_frame {
@@ -37,6 +45,9 @@ struct site_frame {
 	uint32_t function, source, line; /* of the first interesting line, else of the innermost
 	                                  * one */
 };
+
+/* The judgement on a function. */
+enum { FUNCTION_BORING = 1, FUNCTION_ALLOCATES = 2 };
 
 enum pattern_of { OF_FUNCTION, OF_MODULE, OF_SOURCE };
 struct pattern {
@@ -48,7 +59,8 @@ struct site_finder {
 	struct store *store;
 	struct pattern *patterns;
 	size_t pattern_count;
-	unsigned char *boring_functions, *boring_modules, *boring_sources; /* by id */
+	unsigned char *functions; /* by id, FUNCTION_… */
+	unsigned char *boring_modules, *boring_sources; /* by id */
 	size_t function_limit, module_limit, source_limit; /* highest id + 1 */
 	struct site_frame *frames;
 	size_t frame_limit;
@@ -145,11 +157,11 @@ static struct shiny_err *take_limits(struct site_finder *f, sqlite3_stmt *row)
 		if (w->stacks.at[i].id >= f->out->stack_limit)
 			f->out->stack_limit = w->stacks.at[i].id + 1;
 	f->out->of_stack = calloc(f->out->stack_limit, sizeof(*f->out->of_stack));
-	f->boring_functions = calloc(f->function_limit, 1);
+	f->functions = calloc(f->function_limit, 1);
 	f->boring_modules = calloc(f->module_limit, 1);
 	f->boring_sources = calloc(f->source_limit, 1);
 	f->frames = calloc(f->frame_limit, sizeof(*f->frames));
-	return f->out->of_stack && f->boring_functions && f->boring_modules && f->boring_sources &&
+	return f->out->of_stack && f->functions && f->boring_modules && f->boring_sources &&
 			       f->frames
 		       ? NULL
 		       : no_memory();
@@ -157,8 +169,11 @@ static struct shiny_err *take_limits(struct site_finder *f, sqlite3_stmt *row)
 
 static struct shiny_err *take_function(struct site_finder *f, sqlite3_stmt *row)
 {
-	f->boring_functions[sqlite3_column_int64(row, 0)] =
-		is_boring(f, OF_FUNCTION, column_text(row, 1));
+	const char *name = column_text(row, 1);
+
+	f->functions[sqlite3_column_int64(row, 0)] =
+		(is_boring(f, OF_FUNCTION, name) ? FUNCTION_BORING : 0) |
+		(strcasestr(function_name_start(name), "alloc") ? FUNCTION_ALLOCATES : 0);
 	return NULL;
 }
 
@@ -200,7 +215,7 @@ static struct shiny_err *take_line(struct site_finder *f, sqlite3_stmt *row)
 	frame->interesting =
 		!frame->wrapper &&
 		!(frame->module < f->module_limit && f->boring_modules[frame->module]) &&
-		!(function < f->function_limit && f->boring_functions[function]) &&
+		!(function < f->function_limit && f->functions[function] & FUNCTION_BORING) &&
 		!(source < f->source_limit && f->boring_sources[source]);
 	if (first || frame->interesting) {
 		frame->function = function;
@@ -212,15 +227,31 @@ static struct shiny_err *take_line(struct site_finder *f, sqlite3_stmt *row)
 
 /* ---- sites ---- */
 
-/* Returns the id of the frame's site, adding it if necessary. */
-static uint32_t site_of(struct site_finder *f, uint32_t frame_id)
+/* The frames of a stack that matter to its site; 0: none. */
+struct found {
+	uint32_t innermost;
+	uint32_t site;      /* the innermost interesting one */
+	uint32_t above;     /* the next one with a name that isn't an allocation function's */
+	uint32_t allocator; /* the next one with a name that is */
+};
+
+static bool has_place(const struct site_frame *frame)
 {
+	return frame->function || frame->source;
+}
+
+/* Returns the id of the site, adding it if necessary. */
+static uint32_t site_of(struct site_finder *f, const struct found *found)
+{
+	uint32_t frame_id = found->site ? found->site : found->innermost,
+		 above = found->above ? found->above : found->allocator;
 	const struct site_frame *frame = &f->frames[frame_id];
 	struct site_key key = { .vaddr = frame->function ? 0 : frame->vaddr,
 				.module = frame->module,
 				.function = frame->function,
 				.source = frame->source,
-				.line = frame->line };
+				.line = frame->line,
+				.above = f->frames[above].function };
 
 	uint64_t hash = hash_bytes(&key, sizeof(key));
 	uint32_t at = hash_table_find(&f->index, hash, i,
@@ -234,34 +265,46 @@ static uint32_t site_of(struct site_finder *f, uint32_t frame_id)
 	return at + 1;
 }
 
-/* Returns the frame in `part` that is the site; 0: all are boring. Sets *innermost to the first
- * frame if it is still 0. */
-static uint32_t search(const struct site_finder *f, const struct stack_part *part,
-		       uint32_t *innermost)
+/* Looks at the frames of a part of a stack. Returns true when the outer ones don't matter. */
+static bool look(const struct site_finder *f, const struct stack_part *part, struct found *found)
 {
 	for (int i = 0; i < STACK_PART; i++) {
-		uint32_t frame = part->frames[i];
+		uint32_t id = part->frames[i];
+		const struct site_frame *frame = id < f->frame_limit ? &f->frames[id] : f->frames;
 
-		if (!frame || frame >= f->frame_limit)
+		if (frame == f->frames)
 			continue;
-		if (!*innermost)
-			*innermost = frame;
-		if (f->frames[frame].interesting)
-			return frame;
+		if (!found->innermost)
+			found->innermost = id;
+		if (!frame->interesting)
+			continue;
+		if (!found->site) {
+			found->site = id;
+			if (has_place(frame))
+				return true;
+		} else if (frame->function && frame->function < f->function_limit) {
+			if (!(f->functions[frame->function] & FUNCTION_ALLOCATES)) {
+				found->above = id;
+				return true;
+			}
+			if (!found->allocator)
+				found->allocator = id;
+		}
 	}
-	return 0;
+	return false;
 }
 
 static void find_site(struct site_finder *f, struct store_stack *stack)
 {
 	struct stack_part part = { .frames = { stack->frame0, stack->frame1, stack->frame2,
 					       stack->frame3, stack->frame4, stack->frame5 } };
-	uint32_t innermost = 0, chosen = search(f, &part, &innermost);
+	struct found found = { 0 };
+	bool done = look(f, &part, &found);
 
-	for (uint32_t tail = stack->tail; tail && !chosen; tail = f->tails->at[tail - 1].tail)
-		chosen = search(f, &f->tails->at[tail - 1], &innermost);
-	if (innermost)
-		stack->site = site_of(f, chosen ? chosen : innermost);
+	for (uint32_t tail = stack->tail; tail && !done; tail = f->tails->at[tail - 1].tail)
+		done = look(f, &f->tails->at[tail - 1], &found);
+	if (found.innermost)
+		stack->site = site_of(f, &found);
 	f->out->of_stack[stack->id] = stack->site;
 }
 
@@ -292,7 +335,8 @@ static struct shiny_err *put_sites(struct site_finder *f)
 
 		rows[i] = (struct store_site){ (uint32_t)i + 1, f->site_frames.at[i],
 					       key->module,	key->function,
-					       key->source,	key->line };
+					       key->source,	key->line,
+					       key->above };
 	}
 	err = row_put_all(f->store, STORE_ROW_SITE, rows, f->sites.count);
 	free(rows);
@@ -331,7 +375,7 @@ struct shiny_err *sites_make(struct store *store, const struct stack_tails *tail
 	for (size_t i = 0; i < f.pattern_count; i++)
 		free(f.patterns[i].text);
 	free(f.patterns);
-	free(f.boring_functions);
+	free(f.functions);
 	free(f.boring_modules);
 	free(f.boring_sources);
 	free(f.frames);

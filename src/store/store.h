@@ -19,7 +19,7 @@
 #include "event.h"
 
 /* A session of another version is refused with one line; there is no other rule for older ones. */
-#define STORE_SCHEMA_VERSION 19
+#define STORE_SCHEMA_VERSION 20
 
 struct store;
 

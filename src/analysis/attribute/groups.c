@@ -121,10 +121,7 @@ static struct shiny_err *load_sites(struct store *store, bool full, struct group
 	struct query *q = NULL;
 	struct shiny_err *err = store_query(
 		store,
-		"SELECT i.id, n.name, o.path, i.line, m.path, f.label FROM site i LEFT JOIN "
-		"v_frames f ON f.frame = i.frame AND f.depth = 0 AND i.function IS NULL "
-		"LEFT JOIN module m ON m.id = i.module LEFT JOIN function n ON n.id = i.function "
-		"LEFT JOIN source o ON o.id = i.source",
+		"SELECT site, function, source, line, path, label FROM v_site_names",
 		&q);
 
 	QUERY_EACH (q, err) {

@@ -173,17 +173,14 @@ struct shiny_err *tree_load(struct store *store, const struct filter *filter,
 			     "s.process, home, leaf%s ORDER BY s.process, home, leaf%s",
 			     home,
 			     typed ? "y.name"
-				   : "CASE WHEN i.id IS NULL THEN '(no stack)' ELSE "
-				     "COALESCE(n.name || COALESCE(' (' || o.path || ':' "
-				     "|| NULLIF(i.line, 0) || ')', ''), "
-				     "'+0x' || printf('%x', f.vaddr) || "
-				     "COALESCE(' in ' || o.path, '')) END",
+				   : "COALESCE((SELECT label || CASE WHEN function IS NULL THEN "
+				     "'' ELSE COALESCE(' (' || source || ':' || NULLIF(line, 0) || "
+				     "')', '') END FROM v_site_names WHERE site = i.id), "
+				     "'(no stack)')",
 			     measures[measure], typed ? details : "",
 			     measure == TREE_PEAK ? "peak" : "site_stat",
 			     typed ? "LEFT JOIN type y ON y.id = s.type"
-				   : "LEFT JOIN function n ON n.id = i.function LEFT "
-				     "JOIN source o ON o.id = i.source LEFT JOIN frame f "
-				     "ON f.id = i.frame",
+				   : "",
 			     filter_blocks(filter), typed ? details : "", typed ? details : "");
 
 	QUERY_EACH (q, err)

@@ -156,7 +156,7 @@ static void take_site(struct loading *l, const struct query *q)
 	uint32_t id = query_id(q, 0, l->site_limit);
 	struct breakdown_site *s = &l->out->sites[id];
 	const char *function = query_text(q, 1), *file = query_text(q, 2);
-	const char *module, *in = strstr(query_text(q, 7), " in ");
+	const char *module;
 	char **text = &l->out->names[BREAKDOWN_SITE].at[id], *place;
 
 	if (!id || *text)
@@ -178,8 +178,7 @@ static void take_site(struct loading *l, const struct query *q)
 		free(shorter);
 		free(place);
 	} else {
-		s->name = mem_format("%s+0x%llx%s", module ? module : "",
-				     (unsigned long long)s->vaddr, in ? in : "");
+		s->name = mem_text(query_text(q, 7));
 		*text = mem_text(s->name);
 	}
 }
@@ -364,11 +363,8 @@ static struct shiny_err *load(struct loading *l, const struct filter *filter,
 		err = each(l, "SELECT id, name, container, form, confidence FROM type", take_type);
 	if (!err)
 		err = each(l,
-			   "SELECT i.id, n.name, o.path, i.line, i.module, i.frame, f.vaddr, "
-			   "v.label FROM site i LEFT JOIN frame f ON f.id = i.frame LEFT JOIN "
-			   "v_frames v ON v.frame = i.frame AND i.function IS NULL "
-			   "LEFT JOIN function n "
-			   "ON n.id = i.function LEFT JOIN source o ON o.id = i.source",
+			   "SELECT l.site, l.function, l.source, l.line, l.module, i.frame, l.vaddr, "
+			   "l.label FROM v_site_names l JOIN site i ON i.id = l.site",
 			   take_site);
 	if (!err)
 		err = each(l, "SELECT id, site FROM stack WHERE site > 0", take_stack);

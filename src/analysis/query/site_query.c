@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/cleanup.h"
 #include "../../base/mem.h"
 #include "../../base/text.h"
 #include "type_name.h"
@@ -21,6 +22,7 @@ struct wish {
 	uint32_t line;
 	uint64_t offset;     /* of "front+0x…" */
 	bool at_offset;
+	const char *above; /* of "front+0x… ← above", else NULL */
 };
 
 static bool number_of(const char *text, int base, uint64_t *out)
@@ -36,10 +38,20 @@ static bool number_of(const char *text, int base, uint64_t *out)
 
 static void wish_read(const char *text, struct wish *out)
 {
-	const char *colon = strrchr(text, ':'), *plus = strrchr(text, '+');
+	static const char arrow[] = " \xe2\x86\x90 ";
+	const char *colon = strrchr(text, ':'), *above = strstr(text, arrow),
+		   *plus = strrchr(text, '+');
 	uint64_t number = 0;
 
 	*out = (struct wish){.text = text};
+	if (above) {
+		AUTO_FREE char *front = mem_format("%.*s", (int)(above - text), text);
+
+		wish_read(front, out);
+		out->text = text;
+		out->above = above + strlen(arrow);
+		return;
+	}
 	if (*text == '#' && number_of(text + 1, 10, &number) && number <= UINT32_MAX)
 		out->id = (uint32_t)number;
 	else if (plus && strncmp(plus, "+0x", 3) == 0 && number_of(plus + 3, 16, &out->offset))
@@ -109,14 +121,9 @@ static void add_match(struct site_matches *out, const struct query *q, uint32_t 
 {
 	struct site_match *row = rows_push(&out->rows, &out->count, &out->room, sizeof(*row));
 
-	row->label = query_copy(q, 1);
+	row->label = query_copy(q, 8);
 	row->file = query_copy(q, 2);
 	row->module = query_copy(q, 4);
-	if (!row->label)
-		row->label = type_name_placed(
-			mem_format("%s+0x%" PRIx64, row->module ? text_base(row->module) : "",
-				   (uint64_t)query_number(q, 5)),
-			row->file);
 	row->site = (uint32_t)query_number(q, 0);
 	row->frame = frame;
 	row->line = (uint32_t)query_number(q, 3);
@@ -132,11 +139,13 @@ static int heaviest_place(const void *left, const void *right)
 				      : (a->site > b->site) - (a->site < b->site);
 }
 
-#define PLACE_COLUMNS "i.id, n.name, o.path, i.line, m.path, f.vaddr, g.allocs, g.weight"
+#define PLACE_COLUMNS \
+	"i.id, n.name, o.path, i.line, m.path, f.vaddr, g.allocs, g.weight, l.label, l.above"
 #define PLACE_JOINS                                                                                \
 	"JOIN site i ON i.id = g.site LEFT JOIN function n ON n.id = i.function LEFT JOIN source " \
 	"o ON o.id = i.source "                                                                    \
-	"LEFT JOIN module m ON m.id = i.module LEFT JOIN frame f ON f.id = i.frame"
+	"LEFT JOIN module m ON m.id = i.module LEFT JOIN frame f ON f.id = i.frame "               \
+	"LEFT JOIN v_site_names l ON l.site = i.id"
 
 /* Finds sites by name, file or id. */
 static struct shiny_err *find_named(struct store *store, const struct filter *filter,
@@ -241,8 +250,9 @@ static struct shiny_err *find_offset(struct store *store, const struct filter *f
 				" WHERE f.vaddr = %" PRId64,
 				filter->where, (int64_t)wish->offset);
 		QUERY_EACH (q, err)
-			if (file_rank(wish->front, query_text(q, 9)) != RANK_NO)
-				add_match(out, q, (uint32_t)query_number(q, 8));
+			if (file_rank(wish->front, query_text(q, 11)) != RANK_NO &&
+			    (!wish->above || name_rank(wish->above, query_text(q, 9)) != RANK_NO))
+				add_match(out, q, (uint32_t)query_number(q, 10));
 		query_end(q);
 		q = NULL;
 	}

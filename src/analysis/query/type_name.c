@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/cleanup.h"
 #include "../../base/function_name.h"
 #include "../../base/mem.h"
 #include "../../base/text.h"
@@ -330,27 +331,21 @@ char *type_name_short(const char *name)
 
 char *type_name_function(const char *name)
 {
-	static const char nameless[] = "(anonymous namespace)::";
+	static const char nameless[] = "(anonymous namespace)::", arrow[] = " \xe2\x86\x90 ";
 	char *text, *at;
 
-	if (strstr(name, "+0x")) /* an address, perhaps with its source file */
-		return mem_text(name);
+	if (strstr(name, "+0x")) { /* an address, perhaps with its file, or a caller */
+		const char *above = strstr(name, arrow);
+		AUTO_FREE char *caller = above ? type_name_function(above + strlen(arrow)) : NULL;
+
+		return above ? mem_format("%.*s%s%s", (int)(above - name), name, arrow, caller)
+			     : mem_text(name);
+	}
 	at = text = type_name_short(function_name_start(name));
 
 	while ((at = strstr(at, nameless)) != NULL)
 		memmove(at, at + strlen(nameless), strlen(at + strlen(nameless)) + 1);
 	return text;
-}
-
-char *type_name_placed(char *label, const char *file)
-{
-	char *placed;
-
-	if (!label || !file || !*file || !strstr(label, "+0x"))
-		return label;
-	placed = mem_format("%s in %s", label, text_place(file));
-	free(label);
-	return placed;
 }
 
 const char *type_name_mark(const char *confidence)

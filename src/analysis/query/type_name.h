@@ -17,12 +17,8 @@
 char *type_name_short(const char *name);
 
 /* Returns a function's short name, without its return type, and without unnamed namespaces, which
- * no caller can write. */
+ * no caller can write; of "prog+0x12fe ← ns::f(int)" the caller's. */
 char *type_name_function(const char *name);
-
-/* Adds its source file to an address: "prog+0x12fe in net/http/". Takes `label`, and returns it
- * unchanged if it is no address, or `file` is NULL or "". */
-char *type_name_placed(char *label, const char *file);
 
 /*
  * Describes a block in one line: "int[] in std::vector<int>". `type` NULL: "(no type)"; `container`

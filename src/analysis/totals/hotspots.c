@@ -20,15 +20,10 @@ enum { STAY_BLOCKS = 16, STAY_BYTES = 64 << 10 };
 /* SQL of a block's type and call site, for rows named r with columns site and type. */
 #define NAMES_SQL                                                                             \
 	"y.name, y.container, y.form, y.confidence, y.or_derived, "                           \
-	"CASE WHEN r.site = 0 THEN '(no stack)' ELSE COALESCE(n.name, replace(m.path, "       \
-	"rtrim(m.path, replace(m.path, '/', '')), '') || "                                    \
-	"'+0x' || printf('%%x', f.vaddr), '0x' || printf('%%x', f.vaddr), '(unknown)') END, " \
-	"o.path, i.line"
-#define NAMES_JOIN_SQL                                                                           \
-	"LEFT JOIN type y ON y.id = r.type LEFT JOIN site i ON i.id = r.site LEFT JOIN frame f " \
-	"ON f.id = i.frame "                                                                     \
-	"LEFT JOIN module m ON m.id = i.module LEFT JOIN function n ON n.id = i.function LEFT "  \
-	"JOIN source o ON o.id = i.source"
+	"COALESCE((SELECT label FROM v_site_names WHERE site = r.site), '(no stack)'), o.path, i.line"
+#define NAMES_JOIN_SQL                                                                          \
+	"LEFT JOIN type y ON y.id = r.type LEFT JOIN site i ON i.id = r.site LEFT JOIN source " \
+	"o ON o.id = i.source"
 
 /* Reads rows of a query: blocks, bytes, allocs, ended, site, type, then NAMES_SQL. */
 static struct shiny_err *read_rows(struct store *store, const char *select,
@@ -44,7 +39,7 @@ static struct shiny_err *read_rows(struct store *store, const char *select,
 		r->container = query_copy(q, 7);
 		r->form = query_copy(q, 8);
 		r->confidence = query_copy(q, 9);
-		r->label = type_name_placed(query_copy(q, 11), query_text(q, 12));
+		r->label = query_copy(q, 11);
 		r->file = query_copy(q, 12);
 		r->blocks = (uint64_t)query_number(q, 0);
 		r->bytes = (uint64_t)query_number(q, 1);

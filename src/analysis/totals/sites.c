@@ -36,8 +36,7 @@ static const char *const keys[] = {
 };
 static char *label_of(const struct query *q, enum sites_by by)
 {
-	const char *function = query_text(q, 0), *file = query_text(q, 1),
-		   *module = query_text(q, 3);
+	const char *file = query_text(q, 1), *module = query_text(q, 3);
 
 	if (by == SITES_BY_TAG)
 		return mem_text(query_text(q, 15));
@@ -50,13 +49,7 @@ static char *label_of(const struct query *q, enum sites_by by)
 	if (by == SITES_BY_FILE)
 		return mem_format("%s (no line information)",
 				  *module ? text_base(module) : "(no module)");
-	if (*function)
-		return mem_text(function);
-	if (query_is_null(q, 4))
-		return mem_text("(unknown)");
-	return type_name_placed(mem_format("%s%s0x%" PRIx64, text_base(module), *module ? "+" : "",
-					   (uint64_t)query_number(q, 4)),
-				file);
+	return mem_text(query_text(q, 0));
 }
 
 static void read_row(struct sites *sites, const struct query *q, enum sites_by by,
@@ -131,7 +124,7 @@ struct shiny_err *sites_load(struct store *store, const struct filter *filter, e
 		"tag) s LEFT JOIN site i ON i.id = s.site GROUP BY 1), "
 		"p AS (SELECT %s AS k, SUM(s.peak_bytes) AS peak FROM peak s LEFT JOIN site i ON "
 		"i.id = s.site WHERE %s GROUP BY k) "
-		"SELECT n.name, o.path, i.line, m.path, f.vaddr, h.stacks, r.site, h.stack, "
+		"SELECT (SELECT label FROM v_site_names WHERE site = i.id), o.path, i.line, m.path, f.vaddr, h.stacks, r.site, h.stack, "
 		"t.types, t.name, t.container, t.form, t.confidence, "
 		"t.or_derived, p.peak, %s, CAST(r.k AS TEXT), " SUMS_OF_R ", t.blocks"
 		" FROM (SELECT s.k AS k, MAX(s.id) AS site, " SUMS_SQL " FROM g s GROUP BY s.k) r "

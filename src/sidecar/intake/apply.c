@@ -113,7 +113,7 @@ static inline uint64_t run_end(const struct session *session, const struct strea
 
 size_t apply_record(struct session *session, struct stream *s, uint64_t until, size_t most)
 {
-	if (s->cursor.position <= s->taken && !is_defined_here(s->head.kind)) /* [taken] */
+	if (s->cursor.position <= s->chunks.taken && !is_defined_here(s->head.kind)) /* [taken] */
 		return 1;
 	apply_time(session, s);
 	switch (s->head.kind) {
@@ -149,7 +149,7 @@ size_t apply_record(struct session *session, struct stream *s, uint64_t until, s
 		apply_map(session->people.memory, &session->output, s);
 		break;
 	case SHINY_REC_LOSS:
-		stream_forget_stacks(s);
+		stream_stacks_forget(&s->stacks);
 		break;
 	default:
 		apply_other(&session->output, s);

@@ -9,6 +9,8 @@
 
 #include "../state/output.h"
 
+struct stream;
+
 void apply_class(struct output *output, struct stream *stream);
 /* `kind`: EVENT_CONSTRUCT or EVENT_DESTROY. */
 void apply_constructor(struct output *output, struct stream *stream, uint8_t kind);

@@ -9,6 +9,8 @@
 
 #include "../state/output.h"
 
+struct stream;
+
 void apply_stack(struct output *output, struct stream *stream);
 
 #endif

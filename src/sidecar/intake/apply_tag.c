@@ -51,7 +51,7 @@ void apply_mark(struct output *output, struct stream *s)
 	if (read_name(s, &index, name))
 		OUTPUT_PUT(output, store_put_mark,
 			   &(struct store_mark){ .process = s->process->id,
-						 .thread = s->id,
+						 .thread = s->thread.id,
 						 .time = apply_ns(output, s),
 						 .name = name });
 }

@@ -9,6 +9,8 @@
 
 #include "../state/output.h"
 
+struct stream;
+
 void apply_tag(struct stream *stream);
 void apply_tag_name(struct output *output, struct stream *stream);
 void apply_mark(struct output *output, struct stream *stream);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stream_stacks.h: the stacks that a stream has defined, by their numbers, and the latest one,
+ * which the next definition may resemble. intake/apply_stack.c defines them.
+ *
+ * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
+ */
+#ifndef SHINY_STREAM_STACKS_H
+#define SHINY_STREAM_STACKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <shiny/wire/wire.h>
+
+enum { STACK_PAGE = 1024, STACK_PAGES = SHINY_STACK_LIMIT / STACK_PAGE };
+
+/* The meaning of a stream's number of a stack. */
+struct stream_stack {
+	uint32_t stack; /* session-wide id; 0: undefined */
+	uint32_t site;  /* index + 1; 0: no block of this stack began in this stream */
+};
+
+struct stream_stacks {
+	struct stream_stack **pages; /* by number; NULL before the first definition */
+	uint64_t latest[SHINY_FRAMES_MAX]; /* this chunk's latest stack, for STACK_LIKE */
+	uint32_t count;			   /* of its frames; 0: none, or unknown */
+	uint32_t frames[SHINY_FRAMES_MAX]; /* ids of these frames, */
+	uint64_t changes;		   /* valid for this value of space.changes */
+};
+
+/* Returns the cell of a number; NULL: no stack near it is defined. */
+static inline struct stream_stack *stream_stacks_at(const struct stream_stacks *stacks,
+						    uint32_t number)
+{
+	struct stream_stack *page = stacks->pages ? stacks->pages[number / STACK_PAGE] : NULL;
+
+	return page ? &page[number % STACK_PAGE] : NULL;
+}
+
+void stream_stacks_define(struct stream_stacks *stacks, uint32_t number, uint32_t stack);
+void stream_stacks_forget(struct stream_stacks *stacks);
+void stream_stacks_deinit(struct stream_stacks *stacks);
+
+#endif

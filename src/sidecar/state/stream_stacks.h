@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * stream_stacks.h: the stacks that a stream has defined, by their numbers, and the latest one,
- * which the next definition may resemble. intake/apply_stack.c defines them.
+ * which the next definition may resemble.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  */
 #ifndef SHINY_STREAM_STACKS_H
 #define SHINY_STREAM_STACKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <shiny/wire/wire.h>
+
+struct ids;
+struct raw;
+struct space;
 
 enum { STACK_PAGE = 1024, STACK_PAGES = SHINY_STACK_LIMIT / STACK_PAGE };
 
@@ -38,7 +43,10 @@ static inline struct stream_stack *stream_stacks_at(const struct stream_stacks *
 	return page ? &page[number % STACK_PAGE] : NULL;
 }
 
-void stream_stacks_define(struct stream_stacks *stacks, uint32_t number, uint32_t stack);
+/* Applies a record that defines a stack: converts its frames to ids of the session. False: it
+ * refers to a definition that the chunk does not have. */
+bool stream_stacks_define(struct stream_stacks *stacks, const struct raw *raw, struct space *space,
+			  struct ids *ids);
 void stream_stacks_forget(struct stream_stacks *stacks);
 void stream_stacks_deinit(struct stream_stacks *stacks);
 

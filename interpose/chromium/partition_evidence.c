@@ -8,11 +8,6 @@
 
 enum { LONGEST_BODY = 1024 };
 
-const char *si_entry_symbol(unsigned i)
-{
-	return i < si_entry_count ? si_entry_rows[i].symbol : NULL;
-}
-
 void si_evidence_blame(struct si_text *t, unsigned entry)
 {
 	si_text_add(t, "nothing hooked: the executable defines malloc, and its ");

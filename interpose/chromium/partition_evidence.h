@@ -22,9 +22,6 @@ struct si_entry {
 	size_t size;
 };
 
-/* Returns the name of entry i, in the order of si_evidence_read's `entries`; NULL past the last. */
-const char *si_entry_symbol(unsigned i);
-
 /* The description on which all entries agree. */
 struct si_evidence {
 	struct si_recipe recipe[SI_ENTRIES_MAX]; /* head 0: the executable does not define it */
@@ -36,8 +33,8 @@ struct si_evidence {
 
 /*
  * Decodes the entries: one head, and one way of calling. `entries` has a row for each of
- * si_entry_symbol's. False: they do not agree, or one is not PartitionAlloc's; `t` says which and
- * why, and `e` has the findings so far.
+ * si_entry_rows. False: they do not agree, or one is not PartitionAlloc's; `t` says which and why,
+ * and `e` has the findings so far.
  */
 bool si_evidence_read(const struct si_image *image, const struct si_entry *entries,
 		      struct si_evidence *e, struct si_text *t);

@@ -39,7 +39,6 @@ struct trace {
 		uint32_t pid;
 		uint64_t time, duration; /* us */
 		VEC(struct count_row) rows;
-		char row_name[COUNTS_NAME];
 		struct count_row row;
 	} event;
 	bool frame_here;

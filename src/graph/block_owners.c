@@ -14,7 +14,6 @@
 #include "../analysis/query/type_name.h"
 #include "../base/cleanup.h"
 #include "../base/mem.h"
-#include "reachable.h"
 
 #define NO_RULE SIZE_MAX
 
@@ -167,7 +166,7 @@ static void count_blocks(struct owner_search *s, const uint32_t *realm, const ui
 			 struct block_owners *out)
 {
 	const struct heap_graph *g = s->graph;
-	bool *reached = reachable_find(g);
+	bool *reached = heap_graph_reached(g);
 
 	for (uint32_t n = 1; n <= g->blocks; n++) {
 		uint64_t bytes = heap_graph_bytes(g, n);

@@ -52,6 +52,8 @@ SHINY_MUST_CHECK struct shiny_err *heap_graph_load(struct store *store, const st
 void heap_graph_deinit(struct heap_graph *graph);
 /* Frees the edges of a graph that is not walked again: most of its memory. */
 void heap_graph_drop_edges(struct heap_graph *graph);
+/* Finds the blocks that the roots reach: [nodes + 1], set for these only. The caller frees it. */
+bool *heap_graph_reached(const struct heap_graph *graph);
 /* Sets *out if the filter's processes have a snapshot. */
 SHINY_MUST_CHECK struct shiny_err *heap_graph_any(struct store *store, const struct filter *filter,
 						  bool *out);

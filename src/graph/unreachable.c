@@ -7,14 +7,13 @@
 
 #include "../analysis/attribute/suppressions.h"
 #include "../base/mem.h"
-#include "reachable.h"
 
 enum reach { REACH_NOT, REACH_ROOT, REACH_INDIRECT };
 
 static uint8_t *mark_reached(const struct heap_graph *g)
 {
 	uint8_t *reach = mem_zero((size_t)g->nodes + 1, 1);
-	bool *reached = reachable_find(g);
+	bool *reached = heap_graph_reached(g);
 
 	for (uint32_t n = 1; n <= g->blocks; n++)
 		reach[n] = reached[n] ? REACH_ROOT : REACH_NOT;

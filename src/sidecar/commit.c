@@ -46,9 +46,12 @@ void commit_session(struct session *session)
 
 	count_torn_rings(rings, output);
 	output_flush_events(output);
-	for (size_t i = 0; i < rings->streams.count; i++)
-		if (rings->streams.at[i]->changed)
-			output_put_stream(output, rings->streams.at[i], 0);
+	for (size_t i = 0; i < rings->streams.count; i++) {
+		struct stream *s = rings->streams.at[i];
+
+		if (s->thread.changed)
+			output_put_thread(output, s->process, &s->thread, 0);
+	}
 	rings_beat(rings, &output->ticks);
 	finish_write_new(output);
 	counter_rows_write(rings, &session->people, output);

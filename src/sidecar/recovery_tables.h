@@ -10,6 +10,7 @@
 
 #include "../base/mem.h"
 #include "state/session.h"
+#include "state/session_stream.h"
 
 struct tail {
 	uint32_t frames[6], next;

@@ -13,6 +13,7 @@
 #include "process/starts.h"
 #include "ring/guests.h"
 #include "ring/spill.h"
+#include "state/session_stream.h"
 #include "vm/mappings_state.h"
 
 /* Limits fetching at the end of the recording, as users wait for it; names can be fetched later. */

@@ -55,12 +55,12 @@ struct shiny_err *contents_each_running(struct store *store, contents_process_fn
 					void *context)
 {
 	struct query *q;
-	struct shiny_err *err;
-	bool row = false;
+	struct shiny_err *err = NULL;
 
 	SHINY_TRY(store_query(store, "SELECT pid FROM process WHERE ending = 'running'", &q));
-	while (!(err = query_step(q, &row)) && row && each(context, query_number(q, 0)))
-		;
+	QUERY_EACH (q, err)
+		if (!each(context, query_number(q, 0)))
+			break;
 	query_end(q);
 	return err;
 }

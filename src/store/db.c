@@ -9,12 +9,21 @@
 #include <string.h>
 #include <time.h>
 
+#include "../base/mem.h"
 #include "held_files.h"
-#include "kept.h"
 #include "patient.h"
 
 enum { PATIENCE_STEP_MS = 10 };
 static const struct timespec patience_step = { .tv_nsec = PATIENCE_STEP_MS * 1000000L };
+
+/* A value that readers derive from a session and cache (store_keep) until its store is closed. They
+ * are so few that a list is enough. */
+struct kept {
+	struct kept *next;
+	const void *key;
+	void *value;
+	void (*destroy)(void *);
+};
 
 struct shiny_err *db_error(const struct store *store, int code, const char *what)
 {
@@ -81,11 +90,22 @@ void db_hold(struct store *store, int fd)
 	store->fd = fd;
 }
 
+static void free_kept(struct kept *k)
+{
+	while (k) {
+		struct kept *next = k->next;
+
+		k->destroy(k->value);
+		free(k);
+		k = next;
+	}
+}
+
 void db_close(struct store *store)
 {
 	if (!store)
 		return;
-	kept_free(store->kept);
+	free_kept(store->kept);
 	sqlite3_close(store->db);
 	guard_end(&store->guard);
 	if (store->fd >= 0)
@@ -97,13 +117,20 @@ void db_close(struct store *store)
 
 void *store_kept(const struct store *store, const void *key)
 {
-	return kept_find(store->kept, key);
+	for (const struct kept *k = store->kept; k; k = k->next)
+		if (k->key == key)
+			return k->value;
+	return NULL;
 }
 
 bool store_keep(struct store *store, const void *key, void *value, void (*destroy)(void *))
 {
+	struct kept *k;
+
 	if (store->live)
 		return false;
-	store->kept = kept_add(store->kept, key, value, destroy);
+	k = mem_alloc(sizeof(*k));
+	*k = (struct kept){ store->kept, key, value, destroy };
+	store->kept = k;
 	return true;
 }

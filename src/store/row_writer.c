@@ -61,7 +61,7 @@ void row_put_blob(struct row_writer *row, const void *data, size_t bytes)
 						SQLITE_STATIC);
 }
 
-void row_put_null(struct row_writer *row)
+static void put_null(struct row_writer *row)
 {
 	if (row->code == SQLITE_OK)
 		row->code = sqlite3_bind_null(row->statement, row->next++);
@@ -99,7 +99,7 @@ struct shiny_err *row_put(struct store *store, enum store_row which, const void 
 			row_put_text(&row,
 				     *(const char *const *)((const char *)values + column->at));
 		else if (row_is_null(column, row_number(column, values)))
-			row_put_null(&row);
+			put_null(&row);
 		else
 			row_put_number(&row, (uint64_t)row_number(column, values));
 	}

@@ -79,7 +79,6 @@ struct row_writer {
 struct row_writer row_begin_in(struct store *store, sqlite3_stmt **slot, const char *sql);
 struct row_writer row_begin(struct store *store, enum statement which);
 void row_put_number(struct row_writer *row, uint64_t value);
-void row_put_null(struct row_writer *row);
 /* Valid until row_end. NULL is NULL. */
 void row_put_text(struct row_writer *row, const char *value);
 void row_put_blob(struct row_writer *row, const void *data, size_t bytes);

@@ -247,10 +247,10 @@ static void build(const struct version *v)
 	for (unsigned long slot; slot = strtoul(empty, &end, 10), end != empty; empty = end)
 		w.data[16 + slot] = 0;
 	w.data[16 + v->slots] = 7; /* what lies behind is nothing of the table's */
-	for (w.count = 0; si_entry_symbol(w.count); w.count++) {
+	for (w.count = 0; w.count < si_entry_count; w.count++) {
 		struct si_entry *e = &w.entries[w.count];
 
-		e->symbol = si_entry_symbol(w.count);
+		e->symbol = si_entry_rows[w.count].symbol;
 		e->at = (uintptr_t)w.text + (size_t)w.count * ENTRY_BYTES;
 		e->size = assemble((uint8_t *)e->at, e->symbol, v, v->slot[shape_of(e->symbol)],
 				   &w.data[0]);

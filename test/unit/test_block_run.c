@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../../src/sidecar/intake/apply.h"
+#include "../../src/sidecar/state/session_stream.h"
 #include "check.h"
 
 enum { RECORDS = 8, A = 0x1000, B = 0x2000, STEP = 100, ALL = 1000 };
@@ -47,7 +48,7 @@ static struct bench *begin(void)
 	registry_init(&b->process.registry);
 	stats_init(&b->process.stats, &b->session.output.total);
 	b->stream.process = &b->process;
-	b->stream.id = 3;
+	b->stream.thread.id = 3;
 	b->stream.cursor = (struct record_cursor){ .chunk = b->chunk, .room = RECORDS };
 	decode_plain(&b->stream.cursor, UINT64_MAX, &b->stream.head);
 	return b;

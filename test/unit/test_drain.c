@@ -41,7 +41,6 @@ static void bed_init(struct bed *b)
 	};
 	b->stream = (struct stream){ .ring = &b->ring,
 				     .process = b->process,
-				     .chunk = 0,
 				     .cursor = { .chunk = b->chunk, .room = SHINY_CHUNK_RECORDS } };
 	b->chunk->base = b->stream.cursor.base = ticks_now(&b->session->output.ticks);
 }
@@ -121,7 +120,7 @@ int main(void)
 	drain_pull(&b.session->rings, &b.session->output.ticks, &b.stream);
 	drain_mark_taken(&b.session->rings);
 	check("what was applied is taken", b.chunk->taken == 1, "it is not");
-	b.stream.taken = 3; /* an earlier sidecar came further */
+	b.stream.chunks.taken = 3; /* an earlier sidecar came further */
 	b.chunk->taken = 3;
 	drain_mark_taken(&b.session->rings);
 	check("what an earlier sidecar took stays taken", b.chunk->taken == 3, "it is given back");

@@ -18,11 +18,6 @@
 #include "../../base/text.h"
 #include "../../sidecar/state/objects.h"
 
-const char *const constructed_place_names[PLACES] = {
-	[PLACE_START] = "start",   [PLACE_INSIDE] = "inside",	    [PLACE_STACK] = "stack",
-	[PLACE_STATIC] = "static", [PLACE_ELSEWHERE] = "elsewhere",
-};
-
 struct object {
 	uint64_t address; /* 0: the cell is empty */
 	uint32_t class, thread;

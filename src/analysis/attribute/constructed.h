@@ -30,7 +30,6 @@ enum constructed_place {
 	PLACE_ELSEWHERE,
 	PLACES
 };
-extern const char *const constructed_place_names[PLACES]; /* "start" */
 
 struct constructed_row {
 	char *name;

@@ -90,7 +90,7 @@ static struct shiny_err *find_stacks(struct store *store, struct suppression_fin
 {
 	struct query *q = NULL;
 	size_t frame_count = store_ids(store, "frame");
-	bool *frames = mem_zero(frame_count, sizeof(*frames)), row = false, any = false;
+	bool *frames = mem_zero(frame_count, sizeof(*frames)), any = false;
 	struct shiny_err *err =
 		store_query(store, "SELECT frame, function, source, path FROM v_frames", &q);
 
@@ -102,10 +102,10 @@ static struct shiny_err *find_stacks(struct store *store, struct suppression_fin
 	frames[0] = false;
 	if (!err && any)
 		err = store_query(store, "SELECT DISTINCT stack, frame FROM v_stack_frames", &q);
-	row = any;
-	while (!err && row && !(err = query_step(q, &row)) && row)
-		if (frames[query_id(q, 1, frame_count)])
-			s->out.stacks[query_id(q, 0, s->out.stack_count)] = true;
+	if (any)
+		QUERY_EACH (q, err)
+			if (frames[query_id(q, 1, frame_count)])
+				s->out.stacks[query_id(q, 0, s->out.stack_count)] = true;
 	query_end(q);
 	free(frames);
 	return err;

@@ -135,8 +135,7 @@ static struct shiny_err *read_calls(struct matcher *m, int side)
 	struct graph *g = &m->sides[side];
 	struct query *q = NULL;
 	uint32_t *heads = NULL; /* tail → its first frame */
-	size_t tails = store_ids(m->stores[side], "stack_tail");
-	bool row = false;
+	size_t tails = store_ids(m->stores[side], "stack_tail"), next = OFTEN;
 	struct shiny_err *err;
 
 	heads = mem_zero(tails, sizeof(*heads));
@@ -152,7 +151,7 @@ static struct shiny_err *read_calls(struct matcher *m, int side)
 				  "SELECT id, frame0, frame1, frame2, frame3, frame4, frame5, tail "
 				  "FROM stack_tail",
 				  &q);
-	for (size_t next = OFTEN; !err && !(err = query_step(q, &row)) && row;) {
+	QUERY_EACH (q, err) {
 		uint32_t callee = 0, tail = query_id(q, 1 + PART, tails);
 
 		add_part(g, q, &callee);

@@ -187,7 +187,6 @@ static struct shiny_err *find_through(struct store *store, const struct filter *
 	FILE *list = mem_stream_open(&frames, &size);
 	enum rank best = RANK_PART;
 	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = store_query(
 		store,
 		"SELECT l.frame, n.name, o.path, l.line FROM frame_line l LEFT JOIN function n ON "
@@ -217,8 +216,9 @@ static struct shiny_err *find_through(struct store *store, const struct filter *
 				   "ON x.id = s.stack WHERE x.site AND %s AND (x.frame0 IN (%.*s) "
 				   "OR x.frame1 IN (%.*s)) GROUP BY x.site) g " PLACE_JOINS,
 				   filter->where, (int)size, frames, (int)size, frames);
-	while (q && !err && !(err = query_step(q, &row)) && row)
-		add_match(out, q, 0);
+	if (q)
+		QUERY_EACH (q, err)
+			add_match(out, q, 0);
 	query_end(q);
 	free(frames);
 	return err;

@@ -21,11 +21,6 @@
 #include "listeners.h"
 #include "type_table.h"
 
-const char *const life_end_names[LIFE_ENDS] = {
-	[LIFE_FREED] = "freed",	      [LIFE_REALLOCED] = "realloced", [LIFE_REUSED] = "reused",
-	[LIFE_RELEASED] = "released", [LIFE_NEVER] = "never",
-};
-
 /*
  * Distance, in events, of the prefetch of a block, its new type and observers' rows; its bucket
  * twice as far. 20 events take several memory accesses; with 32 (measured: bench_replay of ten

@@ -34,8 +34,6 @@
 #include "../query/filter.h"
 #include "observer.h"
 
-extern const char *const life_end_names[LIFE_ENDS]; /* "freed" */
-
 /* Passes over the session once for all observers. `title`: of the progress line on standard error;
  * NULL: none. Within replay_together(), tasks may share the pass. */
 SHINY_MUST_CHECK struct shiny_err *replay_run(struct store *store, const struct filter *filter,

@@ -155,7 +155,6 @@ static struct shiny_err *load_median(struct store *store, const struct filter *f
 {
 	struct query *q = NULL;
 	uint64_t seen = 0;
-	bool more = false;
 	struct shiny_err *err =
 		query_format(store, &q,
 			     "SELECT s.bin, SUM(s.count) FROM lifetime s WHERE s.site = %" PRIu32
@@ -163,7 +162,9 @@ static struct shiny_err *load_median(struct store *store, const struct filter *f
 			     " AND NOT s.censored AND %s GROUP BY s.bin ORDER BY s.bin",
 			     key[0], key[1], filter->where);
 
-	while (!err && 2 * seen < row->ended && !(err = query_step(q, &more)) && more) {
+	QUERY_EACH (q, err) {
+		if (2 * seen >= row->ended)
+			break;
 		seen += (uint64_t)query_number(q, 1);
 		row->median_ns = query_number(q, 0) >= 0 && query_number(q, 0) < 63
 					 ? 2ull << query_number(q, 0)

@@ -2,13 +2,12 @@
 /* apply.c: see apply.h. */
 #include "apply.h"
 
+#include <string.h>
+
 #include "../process/inheritance.h"
 #include "apply_block.h"
-#include "apply_class.h"
 #include "apply_map.h"
 #include "apply_object.h"
-#include "apply_stack.h"
-#include "apply_tag.h"
 
 /* Applies what a record's time alone implies: ends, forks and counts. */
 static inline void apply_time(struct session *session, const struct stream *s)
@@ -28,6 +27,100 @@ static inline void apply_time(struct session *session, const struct stream *s)
 	if (s->head.time > p->last)
 		p->last = s->head.time;
 }
+
+/* ---- the program's own calls (shiny.h) ---- */
+
+static void apply_tag(struct stream *s)
+{
+	s->tag = s->head.size ? indices_get(&s->process->tags, s->head.size) : 0;
+	if (s->head.size && !s->tag)
+		s->process->noticed.unnamed_tags++;
+}
+
+/* Reads the name in the payload at the head and terminates it. False: it is malformed. */
+static bool read_name(const struct stream *s, uint32_t *index, char name[SHINY_TAG_NAME_MAX + 1])
+{
+	struct {
+		struct shiny_tag tag;
+		char name[SHINY_TAG_NAME_MAX];
+	} in;
+	size_t bytes = decode_payload(&s->head, &in, sizeof(in));
+
+	if (!in.tag.name_bytes || in.tag.name_bytes > bytes - sizeof(in.tag) ||
+	    memchr(in.name, 0, in.tag.name_bytes)) {
+		s->process->noticed.bad_records++;
+		return false;
+	}
+	*index = in.tag.index;
+	memcpy(name, in.name, in.tag.name_bytes);
+	name[in.tag.name_bytes] = '\0';
+	return true;
+}
+
+static void apply_tag_name(struct output *output, struct stream *s)
+{
+	char name[SHINY_TAG_NAME_MAX + 1];
+	uint32_t index;
+
+	if (read_name(s, &index, name) &&
+	    (!index || !indices_set(&s->process->tags, index, output_tag(output, name))))
+		s->process->noticed.bad_records++;
+}
+
+static void apply_mark(struct output *output, struct stream *s)
+{
+	char name[SHINY_TAG_NAME_MAX + 1];
+	uint32_t index;
+
+	if (read_name(s, &index, name))
+		OUTPUT_PUT(output, store_put_mark,
+			   &(struct store_mark){ .process = s->process->id,
+						 .thread = s->thread.id,
+						 .time = apply_ns(output, s),
+						 .name = name });
+}
+
+/* ---- classes, which begin and end no block: only readers of the event stream use them ---- */
+
+static void apply_class(struct output *output, struct stream *s)
+{
+	struct {
+		struct shiny_class class;
+		char name[SHINY_CLASS_NAME_MAX];
+	} in;
+	size_t bytes = decode_payload(&s->head, &in, sizeof(in));
+	struct process *p = s->process;
+	const struct mapping *m;
+
+	if (in.class.name_bytes > bytes - sizeof(in.class) ||
+	    memchr(in.name, 0, in.class.name_bytes)) {
+		p->noticed.bad_records++;
+		return;
+	}
+	m = space_find(&p->space, in.class.place);
+	if (!indices_set(&p->classes, in.class.index,
+			 classes_id(&output->classes, m ? m->module : 0, &in.class, in.name)))
+		p->noticed.bad_records++;
+}
+
+/* `kind`: EVENT_CONSTRUCT or EVENT_DESTROY. */
+static void apply_constructor(struct output *output, struct stream *s, uint8_t kind)
+{
+	struct process *p = s->process;
+	uint32_t class = indices_get(&p->classes, s->head.size);
+	struct event *e;
+
+	if (!class) { /* the index's definition was lost */
+		p->noticed.bad_records++;
+		return;
+	}
+	e = apply_emit(output, s, apply_ns(output, s), kind);
+	e->size = 0;
+	e->vtable = class;
+	e->stack = apply_stack_id(s, s->head.stack);
+}
+
+/* ---- one record ---- */
 
 /* Applies records of collected objects, classes, tags and marks: all but the allocators'. */
 static void apply_other(struct output *output, struct stream *s)
@@ -113,7 +206,7 @@ static inline uint64_t run_end(const struct session *session, const struct strea
 
 size_t apply_record(struct session *session, struct stream *s, uint64_t until, size_t most)
 {
-	if (s->cursor.position <= s->taken && !is_defined_here(s->head.kind)) /* [taken] */
+	if (s->cursor.position <= s->chunks.taken && !is_defined_here(s->head.kind)) /* [taken] */
 		return 1;
 	apply_time(session, s);
 	switch (s->head.kind) {
@@ -137,7 +230,8 @@ size_t apply_record(struct session *session, struct stream *s, uint64_t until, s
 		break;
 	case SHINY_REC_STACK:
 	case SHINY_REC_STACK_LIKE:
-		apply_stack(&session->output, s);
+		s->process->noticed.bad_records += !stream_stacks_define(
+			&s->stacks, &s->head, &s->process->space, &session->output.ids);
 		break;
 	case SHINY_REC_MODULE:
 		apply_module(session->people.errands, &session->output, s);
@@ -149,7 +243,7 @@ size_t apply_record(struct session *session, struct stream *s, uint64_t until, s
 		apply_map(session->people.memory, &session->output, s);
 		break;
 	case SHINY_REC_LOSS:
-		stream_forget_stacks(s);
+		stream_stacks_forget(&s->stacks);
 		break;
 	default:
 		apply_other(&session->output, s);

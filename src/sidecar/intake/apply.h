@@ -4,8 +4,8 @@
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
- * Dispatches by a record's kind to apply_block.h, apply_object.h, apply_class.h, apply_tag.h,
- * apply_stack.h and apply_map.h.
+ * Dispatches by a record's kind to apply_block.h, apply_object.h and apply_map.h; applies what is
+ * short (stacks, classes, tags, marks) itself.
  */
 #ifndef SHINY_APPLY_H
 #define SHINY_APPLY_H

@@ -159,7 +159,7 @@ tell(struct output *output, const struct stream *s, const struct raw *raw, uint6
 						.address = raw->address,
 						.size = raw->size,
 						.process = s->process->id,
-						.thread = s->id,
+						.thread = s->thread.id,
 						.stack = stack,
 						.tag = s->tag,
 						.kind = (uint8_t)kind,
@@ -217,79 +217,82 @@ size_t apply_blocks(struct output *output, struct stream *s, uint64_t until, siz
 }
 
 /* Puts the block of a failed realloc back into the registry: it lives on. */
-static void put_back(struct stream *s)
+static void put_back(struct process *p, struct begun_realloc *begun)
 {
 	struct entry there;
 
-	s->realloc_address = 0;
-	if (!s->realloc.address)
+	begun->address = 0;
+	if (!begun->block.address)
 		return;
-	if (registry_remove(&s->process->registry, s->realloc.address, &there))
-		s->process->noticed.broken_reallocs++; /* the records lie: a later block has its
-		                                        * address, and stays */
+	if (registry_remove(&p->registry, begun->block.address, &there))
+		p->noticed.broken_reallocs++; /* the records lie: a later block has its address,
+					       * and stays */
 	else
-		there = s->realloc;
-	if (!registry_add(&s->process->registry, &there))
-		s->process->noticed.refused++;
-	s->realloc.address = 0;
+		there = begun->block;
+	if (!registry_add(&p->registry, &there))
+		p->noticed.refused++;
+	begun->block.address = 0;
 }
 
 void apply_realloc_begin(struct output *output, struct stream *s)
 {
-	if (s->realloc_address) {
-		s->process->noticed.broken_reallocs++;
-		put_back(s);
+	struct process *p = s->process;
+	struct begun_realloc *begun = &s->realloc;
+
+	if (begun->address) {
+		p->noticed.broken_reallocs++;
+		put_back(p, begun);
 	}
-	s->realloc_address = s->head.address;
-	s->realloc_stack = s->head.stack;
-	s->realloc.address = 0;
-	if (s->head.address &&
-	    !registry_remove(&s->process->registry, s->head.address, &s->realloc)) {
+	begun->address = s->head.address;
+	begun->stack = s->head.stack;
+	begun->block.address = 0;
+	if (s->head.address && !registry_remove(&p->registry, s->head.address, &begun->block)) {
 		free_of_unknown(s, s->head.address);
-		s->realloc.address = 0;
+		begun->block.address = 0;
 	}
 	/* the real realloc reads the block: later accesses are no use by the program */
-	if (s->realloc.address && s->realloc.flags & ENTRY_WATCHED) {
-		watched_ended(output, s, &s->realloc, true, s->head.time);
-		s->realloc.flags &= ~(unsigned)ENTRY_WATCHED;
+	if (begun->block.address && begun->block.flags & ENTRY_WATCHED) {
+		watched_ended(output, s, &begun->block, true, s->head.time);
+		begun->block.flags &= ~(unsigned)ENTRY_WATCHED;
 	}
 }
 
 void apply_realloc_done(struct output *output, struct stream *s)
 {
-	uint32_t stack = s->head.stack ? s->head.stack : s->realloc_stack;
+	struct begun_realloc *begun = &s->realloc;
+	uint32_t stack = s->head.stack ? s->head.stack : begun->stack;
 	struct entry entry = entry_of(&s->head, apply_birth_site(s, stack), ENTRY_REALLOC);
 	uint64_t ns = apply_ns(output, s);
 	struct event *e;
 
-	if (!s->realloc_address)
+	if (!begun->address)
 		s->process->noticed.broken_reallocs++;
-	if (s->realloc.address) {
+	if (begun->block.address) {
 		/* resized in place or copied: the object and its known class are the same */
-		entry.vtable = s->realloc.vtable;
-		entry.flags |= s->realloc.flags & ENTRY_OF_VTABLE;
-		compare_with_birth(s, &s->head, &s->realloc, false);
-		block_ended(output, s, &s->realloc, END_FREED, s->head.time, ns);
+		entry.vtable = begun->block.vtable;
+		entry.flags |= begun->block.flags & ENTRY_OF_VTABLE;
+		compare_with_birth(s, &s->head, &begun->block, false);
+		block_ended(output, s, &begun->block, END_FREED, s->head.time, ns);
 	}
 	if (begin_block(output, s, &entry, ns)) {
 		e = apply_emit(output, s, ns, EVENT_REALLOC);
-		e->old_address = s->realloc_address;
+		e->old_address = begun->address;
 		e->stack = s->process->stats.sites.at[entry.site].stack;
 	}
-	s->realloc.address = s->realloc_address = 0;
+	begun->block.address = begun->address = 0;
 }
 
 void apply_realloc_failed(struct stream *s)
 {
-	if (!s->realloc_address)
+	if (!s->realloc.address)
 		s->process->noticed.broken_reallocs++;
-	put_back(s);
+	put_back(s->process, &s->realloc);
 }
 
 void apply_realloc_end(struct stream *s)
 {
-	if (s->realloc_address)
-		put_back(s);
+	if (s->realloc.address)
+		put_back(s->process, &s->realloc);
 }
 
 /*
@@ -347,8 +350,8 @@ void apply_vptr(struct output *output, struct stream *s)
 	uint32_t vtable;
 	struct event *e;
 
-	if (!entry && s->realloc.address == s->head.address)
-		entry = &s->realloc;
+	if (!entry && s->realloc.block.address == s->head.address)
+		entry = &s->realloc.block;
 	if (!entry || !entry->address) {
 		p->noticed.unmatched_vptrs++;
 		return;

@@ -9,6 +9,7 @@
 #define SHINY_APPLY_EVENT_H
 
 #include "../state/output.h"
+#include "../state/session_stream.h"
 
 /* Returns the event's own time in ns, also for late ones: the analyses compare it with the times of
  * forks (analysis/replay/replay.c). */
@@ -31,7 +32,7 @@ static inline struct event *apply_emit(struct output *output, const struct strea
 			     .address = s->head.address,
 			     .size = s->head.size,
 			     .process = s->process->id,
-			     .thread = s->id,
+			     .thread = s->thread.id,
 			     .kind = kind,
 			     .api = s->head.api,
 			     .tag = s->tag };
@@ -41,11 +42,10 @@ static inline struct event *apply_emit(struct output *output, const struct strea
 /* Returns the stream's definition of a stack; NULL: it has none. */
 static inline struct stream_stack *apply_defined(struct stream *s, uint32_t stack)
 {
-	struct stream_stack *page = stack && s->stacks ? s->stacks[stack / STACK_PAGE] : NULL;
+	struct stream_stack *defined = stack ? stream_stacks_at(&s->stacks, stack) : NULL;
 
-	page = page ? &page[stack % STACK_PAGE] : NULL;
-	if (page && page->stack)
-		return page;
+	if (defined && defined->stack)
+		return defined;
 	if (stack)
 		s->process->noticed.void_stacks++;
 	return NULL;

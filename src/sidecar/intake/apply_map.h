@@ -11,6 +11,7 @@
 
 struct errands;
 struct mappings_watch;
+struct stream;
 
 void apply_module(struct errands *errands, struct output *output, struct stream *stream);
 void apply_map(struct mappings_watch *watch, struct output *output, struct stream *stream);

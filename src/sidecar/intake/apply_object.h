@@ -9,6 +9,8 @@
 
 #include "../state/output.h"
 
+struct stream;
+
 void apply_object(struct output *output, struct stream *stream);
 void apply_finalized(struct output *output, struct stream *stream);
 void apply_swept(struct output *output, struct stream *stream);

@@ -28,11 +28,12 @@
 /* Takes the thread's own name, which is later than the one seen in /proc. */
 static void take_name(struct stream *s)
 {
-	const struct shiny_thread *t = &s->ring->threads[s->slot];
+	const struct shiny_thread *t = &s->ring->threads[s->thread.slot];
 
-	if (__atomic_load_n(&t->generation, __ATOMIC_RELAXED) != s->generation || !t->name[0])
+	if (__atomic_load_n(&t->generation, __ATOMIC_RELAXED) != s->thread.generation ||
+	    !t->name[0])
 		return;
-	snprintf(s->name, sizeof(s->name), "%.*s", SHINY_THREAD_NAME, t->name);
+	snprintf(s->thread.name, sizeof(s->thread.name), "%.*s", SHINY_THREAD_NAME, t->name);
 }
 
 static struct stream *stream_create(struct rings *rings, const struct ticks *ticks,
@@ -45,40 +46,40 @@ static struct stream *stream_create(struct rings *rings, const struct ticks *tic
 
 	s->ring = ring;
 	s->process = process;
-	s->slot = slot;
-	s->generation = generation;
-	s->id = ++rings->threads;
-	s->chunk = -1;
+	s->thread.slot = slot;
+	s->thread.generation = generation;
+	s->thread.id = ++rings->threads;
+	s->chunks.current = -1;
 	if (__atomic_load_n(&t->generation, __ATOMIC_RELAXED) == generation) {
-		s->tid = __atomic_load_n(&t->tid, __ATOMIC_RELAXED);
-		s->nested = __atomic_load_n(&t->nested, __ATOMIC_RELAXED) == 1;
-		s->start = __atomic_load_n(&t->start, __ATOMIC_RELAXED);
-		if (s->start > ticks_latest(ticks)) {
+		s->thread.tid = __atomic_load_n(&t->tid, __ATOMIC_RELAXED);
+		s->thread.nested = __atomic_load_n(&t->nested, __ATOMIC_RELAXED) == 1;
+		s->thread.start = __atomic_load_n(&t->start, __ATOMIC_RELAXED);
+		if (s->thread.start > ticks_latest(ticks)) {
 			ring->lies = true;
-			s->start = process->start;
+			s->thread.start = process->start;
 		}
 		if (creator && creator <= ring->threads_ready && ring->streams[creator - 1] &&
 		    ring->streams[creator - 1]->process == process)
-			s->creator = ring->streams[creator - 1]->id;
+			s->thread.creator = ring->streams[creator - 1]->thread.id;
 	}
-	if (!s->tid)
-		s->tid = process->namespace_pid;
-	process_thread_name(process, s->tid, s->name, sizeof(s->name));
+	if (!s->thread.tid)
+		s->thread.tid = process->namespace_pid;
+	process_thread_name(process, s->thread.tid, s->thread.name, sizeof(s->thread.name));
 	take_name(s);
-	s->changed = true;
+	s->thread.changed = true;
 	ring->streams[slot] = s;
 	*vec_push(&rings->streams) = s;
 	return s;
 }
 
-static void wait_in_line(struct stream *stream, struct waiting next)
+static void wait_in_line(struct stream_chunks *chunks, struct waiting next)
 {
-	size_t i = stream->waiting.count;
+	size_t i = chunks->waiting.count;
 
-	(void)vec_push(&stream->waiting);
-	for (; i && stream->waiting.at[i - 1].sequence > next.sequence; i--)
-		stream->waiting.at[i] = stream->waiting.at[i - 1];
-	stream->waiting.at[i] = next;
+	(void)vec_push(&chunks->waiting);
+	for (; i && chunks->waiting.at[i - 1].sequence > next.sequence; i--)
+		chunks->waiting.at[i] = chunks->waiting.at[i - 1];
+	chunks->waiting.at[i] = next;
 }
 
 enum owner { OWNER_FOUND, OWNER_LATER, OWNER_NONE };
@@ -97,7 +98,7 @@ static enum owner find_owner(struct session *session, struct ring_file *ring,
 	if (__atomic_load_n(&c->thread_slot, __ATOMIC_RELAXED) != slot ||
 	    process_slot >= ring->processes_ready)
 		return OWNER_NONE;
-	if (stream && stream->generation != generation) {
+	if (stream && stream->thread.generation != generation) {
 		/* the slot has a new owner: the rest of the old stream is read first */
 		stream_finish(stream, ring->scans + 1);
 		return OWNER_LATER;
@@ -111,7 +112,8 @@ static enum owner find_owner(struct session *session, struct ring_file *ring,
 		if (process->gone) /* the process was reaped before it had a stream */
 			stream_finish(stream, ring->scans + 1);
 	}
-	if (sequence < stream->expected || (stream->chunk >= 0 && sequence == stream->expected))
+	if (sequence < stream->chunks.expected ||
+	    (stream->chunks.current >= 0 && sequence == stream->chunks.expected))
 		return OWNER_NONE;
 	*out = stream;
 	return OWNER_FOUND;
@@ -121,17 +123,18 @@ static enum owner find_owner(struct session *session, struct ring_file *ring,
  * it. */
 static bool is_spilled(const struct stream *stream, const struct shiny_chunk *c, uint32_t sequence)
 {
+	const struct stream_chunks *chunks = &stream->chunks;
 	uint32_t generation = __atomic_load_n(&c->thread_generation, __ATOMIC_RELAXED);
 	size_t i;
 
-	if (!stream || (generation && generation != stream->generation))
+	if (!stream || (generation && generation != stream->thread.generation))
 		return false;
-	if (stream->spilled && stream->expected == sequence)
+	if (chunks->spilled && chunks->expected == sequence)
 		return true;
-	for (i = stream->waiting.count; i && stream->waiting.at[i - 1].sequence > sequence; i--)
+	for (i = chunks->waiting.count; i && chunks->waiting.at[i - 1].sequence > sequence; i--)
 		;
-	return i && stream->waiting.at[i - 1].sequence == sequence &&
-	       stream->waiting.at[i - 1].spilled;
+	return i && chunks->waiting.at[i - 1].sequence == sequence &&
+	       chunks->waiting.at[i - 1].spilled;
 }
 
 static void wait_for_turn(struct ring_file *ring, const struct shiny_chunk *c)
@@ -171,7 +174,7 @@ static void attach(struct session *session, struct ring_file *ring, uint32_t chu
 				wait_for_turn(ring, c);
 		} else if (!full) {
 			return; /* just claimed: its header may not be there yet */
-		} else if (stream && sequence >= stream->expected && !stream->done) {
+		} else if (stream && sequence >= stream->chunks.expected && !stream->chunks.done) {
 			owner = OWNER_FOUND; /* empty, but its number counts */
 		} else {
 			give_whole(ring, chunk);
@@ -179,7 +182,7 @@ static void attach(struct session *session, struct ring_file *ring, uint32_t chu
 		}
 	}
 	if (owner == OWNER_FOUND) {
-		wait_in_line(stream, (struct waiting){ sequence, chunk, 0 });
+		wait_in_line(&stream->chunks, (struct waiting){ sequence, chunk, 0 });
 		ring->owners[chunk] = stream;
 	} else if (owner == OWNER_NONE && full) {
 		/* The chunk belongs to no stream. Only a sealed chunk may be taken away from its
@@ -204,7 +207,8 @@ static bool attach_left(void *context, struct ring_file *ring, uint64_t place, u
 		wait_for_turn(ring, c);
 	free(c);
 	if (owner == OWNER_FOUND) {
-		wait_in_line(stream, (struct waiting){ SHINY_CHUNK_SEQUENCE(word), 0, place });
+		wait_in_line(&stream->chunks,
+			     (struct waiting){ SHINY_CHUNK_SEQUENCE(word), 0, place });
 	} else if (owner == OWNER_NONE) {
 		ring->bad_chunks++;
 		spill_drop(session->rings.spill, place);
@@ -226,10 +230,10 @@ static void attach_new(void *session, struct ring_file *ring, uint32_t chunk,
 /* The chunk behind the gap is read once the gap counts. */
 static void wait_at_gap(const struct rings *rings, const struct stream *s)
 {
-	struct waiting next = s->waiting.at[0];
+	struct waiting next = s->chunks.waiting.at[0];
 	struct shiny_chunk *copy = next.spilled ? mem_alloc(SHINY_CHUNK_BYTES) : NULL;
 
-	if (s->gap_scans < 2 && (!copy || spill_get(rings->spill, next.spilled, copy)))
+	if (s->chunks.gap_scans < 2 && (!copy || spill_get(rings->spill, next.spilled, copy)))
 		wait_for_turn(s->ring, copy ? copy : shiny_chunk_at(&s->ring->chunks, next.chunk));
 	free(copy);
 }
@@ -242,11 +246,11 @@ void drain_scan(struct session *session, struct ring_file *ring)
 	 * own one again */
 	for (size_t i = 0; i < rings->streams.count; i++) {
 		struct stream *s = rings->streams.at[i];
-		const struct shiny_thread *t = &ring->threads[s->slot];
+		const struct shiny_thread *t = &ring->threads[s->thread.slot];
 
-		if (s->ring == ring && !s->done &&
+		if (s->ring == ring && !s->chunks.done &&
 		    (__atomic_load_n(&t->state, __ATOMIC_ACQUIRE) == SHINY_SLOT_DONE || /* [slot] */
-		     __atomic_load_n(&t->generation, __ATOMIC_RELAXED) != s->generation))
+		     __atomic_load_n(&t->generation, __ATOMIC_RELAXED) != s->thread.generation))
 			stream_finish(s, ring->scans);
 	}
 	ring->turnover = 0;
@@ -260,14 +264,16 @@ void drain_scan(struct session *session, struct ring_file *ring)
 	ring_grow(ring);
 	for (size_t i = 0; i < rings->streams.count; i++) {
 		struct stream *s = rings->streams.at[i];
+		struct stream_chunks *chunks = &s->chunks;
 
 		if (s->ring != ring)
 			continue;
-		if (s->chunk < 0 && s->waiting.count && s->waiting.at[0].sequence != s->expected) {
-			s->gap_scans++;
+		if (chunks->current < 0 && chunks->waiting.count &&
+		    chunks->waiting.at[0].sequence != chunks->expected) {
+			chunks->gap_scans++;
 			wait_at_gap(rings, s);
 		} else {
-			s->gap_scans = 0;
+			chunks->gap_scans = 0;
 		}
 	}
 }
@@ -277,8 +283,8 @@ void drain_spill(struct rings *rings, struct ring_file *ring)
 	for (size_t i = 0; i < rings->streams.count; i++) {
 		struct stream *s = rings->streams.at[i];
 
-		for (size_t n = 0; s->ring == ring && n < s->waiting.count; n++) {
-			struct waiting *next = &s->waiting.at[n];
+		for (size_t n = 0; s->ring == ring && n < s->chunks.waiting.count; n++) {
+			struct waiting *next = &s->chunks.waiting.at[n];
 			uint64_t word;
 
 			if (next->spilled)
@@ -316,52 +322,56 @@ static void note_before(const struct stream *s, uint32_t chunks)
  * read. */
 static bool open_chunk(struct rings *rings, struct stream *s, struct waiting next)
 {
-	s->chunk = next.chunk;
-	s->spilled = next.spilled;
+	struct stream_chunks *chunks = &s->chunks;
+
+	chunks->current = next.chunk;
+	chunks->spilled = next.spilled;
 	s->cursor.position = 0;
 	s->cursor.base = 0;
-	s->defined_count = 0;
+	s->stacks.count = 0;
 	s->tag = 0;
 	if (next.spilled) {
-		if (!s->copy)
-			s->copy = mem_alloc(SHINY_CHUNK_BYTES);
-		s->cursor.chunk = s->copy;
-		s->cursor.room = spill_get(rings->spill, next.spilled, s->copy);
+		if (!chunks->copy)
+			chunks->copy = mem_alloc(SHINY_CHUNK_BYTES);
+		s->cursor.chunk = chunks->copy;
+		s->cursor.room = spill_get(rings->spill, next.spilled, chunks->copy);
 	} else {
 		s->cursor.chunk = shiny_chunk_at(&s->ring->chunks, next.chunk);
 		s->cursor.room = shiny_chunk_room(&s->ring->chunks, next.chunk);
 	}
-	s->taken = 0;
+	chunks->taken = 0;
 	if (s->cursor.room) {
 		s->cursor.base = __atomic_load_n(&s->cursor.chunk->base, __ATOMIC_RELAXED);
 		/* [taken] */
-		s->taken = __atomic_load_n(&s->cursor.chunk->taken, __ATOMIC_RELAXED);
-		s->process->noticed.drained_before += s->taken != 0;
+		chunks->taken = __atomic_load_n(&s->cursor.chunk->taken, __ATOMIC_RELAXED);
+		s->process->noticed.drained_before += chunks->taken != 0;
 	}
-	s->committed = s->marked = s->taken;
+	chunks->committed = chunks->marked = chunks->taken;
 	return s->cursor.room;
 }
 
 /* Releases the stream's chunk: all of its records are read. */
 static void leave_chunk(struct rings *rings, struct stream *s)
 {
+	struct stream_chunks *chunks = &s->chunks;
+
 	uncommitted_keep(rings, s);
 	__atomic_add_fetch(&s->ring->header->uncommitted, 1, __ATOMIC_RELAXED); /* [taken] */
-	if (s->spilled)
-		spill_drop(rings->spill, s->spilled);
+	if (chunks->spilled)
+		spill_drop(rings->spill, chunks->spilled);
 	else
-		ring_give_chunk(s->ring, (uint32_t)s->chunk, s->cursor.position);
-	s->chunk = -1;
-	s->spilled = 0;
-	s->expected++;
+		ring_give_chunk(s->ring, (uint32_t)chunks->current, s->cursor.position);
+	chunks->current = -1;
+	chunks->spilled = 0;
+	chunks->expected++;
 }
 
 /* True if the writer has sealed the stream's chunk. */
 static bool is_sealed(const struct stream *s)
 {
-	if (s->spilled)
+	if (s->chunks.spilled)
 		return true;
-	return SHINY_CHUNK_PHASE(__atomic_load_n(&s->ring->chunks.states[s->chunk],
+	return SHINY_CHUNK_PHASE(__atomic_load_n(&s->ring->chunks.states[s->chunks.current],
 						 __ATOMIC_ACQUIRE)) ==
 	       SHINY_CHUNK_FULL; /* [seal] */
 }
@@ -369,25 +379,27 @@ static bool is_sealed(const struct stream *s)
 /* Opens the stream's next chunk; false: it is not there yet. */
 static bool next_chunk(struct rings *rings, struct stream *s)
 {
+	struct stream_chunks *chunks = &s->chunks;
 	struct waiting next;
 
-	if (!s->waiting.count)
+	if (!chunks->waiting.count)
 		return false;
-	next = s->waiting.at[0];
-	if (next.sequence != s->expected) {
-		if (s->gap_scans < 2)
+	next = chunks->waiting.at[0];
+	if (next.sequence != chunks->expected) {
+		if (chunks->gap_scans < 2)
 			return false;
 		/* A sidecar that takes over a running or leftover ring finds streams that an
 		 * earlier one had begun to read. */
 		if (!s->cursor.chunk) {
 			note_before(s, next.sequence);
-		} else if (next.sequence > s->expected) {
+		} else if (next.sequence > chunks->expected) {
 			/* definitions in lost chunks show up as void stacks */
-			s->process->noticed.lost_chunks += next.sequence - s->expected;
+			s->process->noticed.lost_chunks += next.sequence - chunks->expected;
 		}
 	}
-	s->expected = next.sequence;
-	memmove(&s->waiting.at[0], &s->waiting.at[1], --s->waiting.count * sizeof(*s->waiting.at));
+	chunks->expected = next.sequence;
+	memmove(&chunks->waiting.at[0], &chunks->waiting.at[1],
+		--chunks->waiting.count * sizeof(next));
 	if (!open_chunk(rings, s, next))
 		s->process->noticed.lost_chunks++;
 	return true;
@@ -395,7 +407,7 @@ static bool next_chunk(struct rings *rings, struct stream *s)
 
 bool drain_pull_slow(struct rings *rings, const struct ticks *ticks, struct stream *s)
 {
-	while (s->chunk >= 0 || next_chunk(rings, s)) {
+	while (s->chunks.current >= 0 || next_chunk(rings, s)) {
 		enum decode_result result = decode_next(&s->cursor, rings->latest, &s->head);
 		bool full = false;
 
@@ -416,8 +428,8 @@ bool drain_pull_slow(struct rings *rings, const struct ticks *ticks, struct stre
 		if (result == DECODE_BAD) {
 			s->process->noticed.bad_records++;
 			s->cursor.position = s->cursor.room;
-			if (!s->spilled)
-				s->ring->whole[s->chunk] = 1;
+			if (!s->chunks.spilled)
+				s->ring->whole[s->chunks.current] = 1;
 			continue;
 		}
 		if (!full)
@@ -430,14 +442,17 @@ bool drain_pull_slow(struct rings *rings, const struct ticks *ticks, struct stre
 /* Sets [taken] of the stream's chunk. */
 static void put_mark(struct rings *rings, struct stream *s, uint32_t taken)
 {
-	if (s->marked == taken)
+	struct stream_chunks *chunks = &s->chunks;
+
+	if (chunks->marked == taken)
 		return;
-	s->marked = taken;
-	if (s->spilled)
-		spill_mark_taken(rings->spill, s->spilled, taken);
+	chunks->marked = taken;
+	if (chunks->spilled)
+		spill_mark_taken(rings->spill, chunks->spilled, taken);
 	else /* [taken] */
-		__atomic_store_n(&shiny_chunk_at(&s->ring->chunks, (uint32_t)s->chunk)->taken,
-				 taken, __ATOMIC_RELAXED);
+		__atomic_store_n(
+			&shiny_chunk_at(&s->ring->chunks, (uint32_t)chunks->current)->taken,
+			taken, __ATOMIC_RELAXED);
 }
 
 void drain_mark_taken(struct rings *rings)
@@ -446,11 +461,11 @@ void drain_mark_taken(struct rings *rings)
 		struct stream *s = rings->streams.at[i];
 		uint32_t taken;
 
-		if (s->chunk < 0 || !s->cursor.room)
+		if (s->chunks.current < 0 || !s->cursor.room)
 			continue;
 		/* the record at the head is behind the cursor, and not applied yet */
 		taken = s->cursor.position - s->has_head;
-		if (taken > s->committed)
+		if (taken > s->chunks.committed)
 			put_mark(rings, s, taken);
 	}
 }
@@ -458,7 +473,7 @@ void drain_mark_taken(struct rings *rings)
 void drain_mark_committed(struct rings *rings)
 {
 	for (size_t i = 0; i < rings->streams.count; i++)
-		rings->streams.at[i]->committed = rings->streams.at[i]->marked;
+		rings->streams.at[i]->chunks.committed = rings->streams.at[i]->chunks.marked;
 	uncommitted_forget(rings);
 	for (size_t i = 0; i < rings->present.count; i++)
 		if (rings->present.at[i]->header) /* [taken] */
@@ -468,9 +483,12 @@ void drain_mark_committed(struct rings *rings)
 
 void drain_take_back(struct rings *rings)
 {
-	for (size_t i = 0; i < rings->streams.count; i++)
-		if (rings->streams.at[i]->chunk >= 0)
-			put_mark(rings, rings->streams.at[i], rings->streams.at[i]->committed);
+	for (size_t i = 0; i < rings->streams.count; i++) {
+		struct stream *s = rings->streams.at[i];
+
+		if (s->chunks.current >= 0)
+			put_mark(rings, s, s->chunks.committed);
+	}
 	uncommitted_put_back(rings);
 }
 
@@ -482,12 +500,13 @@ void drain_reap_threads(const struct rings *rings, struct ring_file *ring)
 		struct stream *s = rings->streams.at[i];
 		uint64_t word;
 
-		if (s->ring != ring || s->done || s->has_head || s->process->gone ||
-		    !s->process->pid || !s->tid || process_thread_alive(s->process, s->tid))
+		if (s->ring != ring || s->chunks.done || s->has_head || s->process->gone ||
+		    !s->process->pid || !s->thread.tid ||
+		    process_thread_alive(s->process, s->thread.tid))
 			continue;
 		for (uint32_t c = 0; c < ring->chunks.count; c++)
 			if (ring_chunk_is_open(ring, c, &word) &&
-			    SHINY_CHUNK_THREAD(word) == s->slot)
+			    SHINY_CHUNK_THREAD(word) == s->thread.slot)
 				ring_reap_chunk(ring, c, word);
 		stream_finish(s, ring->scans);
 		s->process->noticed.reaped++;
@@ -515,15 +534,15 @@ bool drain_idle(const struct ring_file *ring, const struct process *process)
 
 static void free_thread_slot(struct ring_file *ring, const struct stream *s)
 {
-	struct shiny_thread *t = &ring->threads[s->slot];
+	struct shiny_thread *t = &ring->threads[s->thread.slot];
 	uint32_t state = __atomic_load_n(&t->state, __ATOMIC_ACQUIRE);
 
-	if (__atomic_load_n(&t->generation, __ATOMIC_RELAXED) != s->generation)
+	if (__atomic_load_n(&t->generation, __ATOMIC_RELAXED) != s->thread.generation)
 		return;
 	if ((state == SHINY_SLOT_DONE || state == SHINY_SLOT_LIVE) &&
 	    __atomic_compare_exchange_n(&t->state, &state, SHINY_SLOT_FREE, 0, __ATOMIC_RELEASE,
 					__ATOMIC_RELAXED)) /* [slot] */
-		shiny_given(ring->header, &ring->header->thread_hint, s->slot);
+		shiny_given(ring->header, &ring->header->thread_hint, s->thread.slot);
 }
 
 /* Writes the stream's row, with its end in ticks, and removes it from `streams`. */
@@ -533,7 +552,7 @@ static void drop_stream(struct rings *rings, struct output *output, size_t index
 
 	apply_realloc_end(s);
 	take_name(s);
-	output_put_stream(output, s, end);
+	output_put_thread(output, s->process, &s->thread, end);
 	rings->streams.at[index] = rings->streams.at[--rings->streams.count];
 }
 
@@ -542,12 +561,12 @@ void drain_end_streams(struct rings *rings, struct output *output)
 	for (size_t i = rings->streams.count; i-- > 0;) {
 		struct stream *s = rings->streams.at[i];
 
-		if (!s->done || s->ring->scans <= s->done_scan || s->has_head || s->chunk >= 0 ||
-		    s->waiting.count)
+		if (!s->chunks.done || s->ring->scans <= s->chunks.done_scan || s->has_head ||
+		    s->chunks.current >= 0 || s->chunks.waiting.count)
 			continue;
-		drop_stream(rings, output, i, s->cursor.last ? s->cursor.last : s->start);
+		drop_stream(rings, output, i, s->cursor.last ? s->cursor.last : s->thread.start);
 		free_thread_slot(s->ring, s);
-		s->ring->streams[s->slot] = NULL;
+		s->ring->streams[s->thread.slot] = NULL;
 		stream_destroy(s);
 	}
 }

@@ -10,6 +10,7 @@
 #define SHINY_DRAIN_H
 
 #include "../state/session.h"
+#include "../state/session_stream.h"
 
 /* Attaches new chunks to their streams, and grows the ring if necessary. */
 void drain_scan(struct session *session, struct ring_file *ring);
@@ -22,7 +23,8 @@ bool drain_relieve(struct rings *rings, struct ring_file *ring);
 bool drain_pull_slow(struct rings *rings, const struct ticks *ticks, struct stream *stream);
 static inline bool drain_pull(struct rings *rings, const struct ticks *ticks, struct stream *stream)
 {
-	if (stream->chunk >= 0 && decode_plain(&stream->cursor, rings->latest, &stream->head))
+	if (stream->chunks.current >= 0 &&
+	    decode_plain(&stream->cursor, rings->latest, &stream->head))
 		return stream->has_head = true;
 	return drain_pull_slow(rings, ticks, stream);
 }

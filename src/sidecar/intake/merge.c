@@ -110,7 +110,7 @@ void merge_until(struct session *session, uint64_t until)
 				look_at = applied + (chunks > ROOM_RECORDS ? chunks : ROOM_RECORDS);
 				rings->behind = is_enough(rings, end);
 			}
-			if (s->chunk >= 0)
+			if (s->chunks.current >= 0)
 				apply_fetch(s);
 			more = drain_pull(rings, &session->output.ticks, s) &&
 			       s->head.time <= until;

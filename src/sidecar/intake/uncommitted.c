@@ -6,30 +6,32 @@
 #include <string.h>
 
 #include "../ring/spill.h"
+#include "../state/session_stream.h"
 
 void uncommitted_keep(struct rings *rings, struct stream *stream)
 {
+	struct stream_chunks *chunks = &stream->chunks;
 	struct read_chunk read = { .ring = stream->ring,
-				   .word = SHINY_CHUNK_STATE(SHINY_CHUNK_FULL, stream->slot,
-							     stream->expected),
+				   .word = SHINY_CHUNK_STATE(SHINY_CHUNK_FULL, stream->thread.slot,
+							     chunks->expected),
 				   .room = stream->cursor.room };
 	uint32_t used = stream->cursor.position;
 
 	if (!read.room)
 		return; /* the chunk could not be read */
-	if (stream->spilled) {
-		read.copy = stream->copy;
+	if (chunks->spilled) {
+		read.copy = chunks->copy;
 		read.bytes = SHINY_CHUNK_BYTES;
-		stream->copy = NULL;
+		chunks->copy = NULL;
 	} else {
-		if (stream->ring->whole[stream->chunk])
+		if (stream->ring->whole[chunks->current])
 			used = read.room; /* the chunk may have more records than were understood */
 		read.bytes = (uint32_t)offsetof(struct shiny_chunk, records) +
 			     used * SHINY_RECORD_BYTES;
 		read.copy = mem_alloc(read.bytes);
 		memcpy(read.copy, stream->cursor.chunk, read.bytes);
 	}
-	read.copy->taken = stream->committed;
+	read.copy->taken = chunks->committed;
 	rings->uncommitted_bytes += read.bytes;
 	*vec_push(&rings->uncommitted) = read;
 }

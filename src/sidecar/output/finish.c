@@ -27,8 +27,6 @@
 #include "block_types.h"
 #include "counter_rows.h"
 #include "resolve_ahead.h"
-#include "root_names.h"
-#include "unprobed.h"
 #include "unseen_heaps.h"
 #include "wrappers.h"
 
@@ -202,12 +200,30 @@ static void name_vtables(struct session *session, struct sym_module **modules,
 	progress_end(&progress);
 }
 
+/* Writes the rows of variables that are roots of heap snapshots again, with names. */
+static void name_roots(struct output *output, struct sym_module **modules)
+{
+	for (size_t i = 0; i < output->variables.count; i++) {
+		struct store_root row = output->variables.at[i];
+		uint64_t offset = 0;
+		const char *symbol = sym_variable(modules[row.module], row.vaddr, &offset);
+		char *name;
+
+		if (!symbol)
+			continue;
+		name = offset ? mem_format("%s+0x%" PRIx64, symbol, offset) : mem_text(symbol);
+		row.name = name;
+		OUTPUT_PUT(output, store_put_root, &row);
+		free(name);
+	}
+}
+
 static void put_names(struct session *session, struct sym *sym, struct sym_module **modules,
 		      struct sym_vtable *vtables)
 {
 	name_frames(session, sym, modules);
 	name_vtables(session, modules, vtables);
-	root_names_put(&session->output, modules);
+	name_roots(&session->output, modules);
 }
 
 /* ---- aggregates ---- */
@@ -505,7 +521,7 @@ void finish_session(struct session *session, struct sidecar_summary *out)
 	put_peak(output);
 	unseen_heaps_find(&session->rings, output);
 	counter_rows_finish(&session->rings, people, output, out);
-	out->unprobed = !session->symbols.no_cache && unprobed_probe(&session->rings, output);
+	out->unprobed = !session->symbols.no_cache && unseen_heaps_probe(&session->rings, output);
 	out->threads = session->rings.threads;
 	out->events = output->total_events;
 	out->allocs = output->allocs;

@@ -3,6 +3,7 @@
 #include "ending.h"
 
 #include "../ring/ring_file.h"
+#include "../state/session_stream.h"
 #include "../vm/mappings.h"
 #include "answers.h"
 

@@ -2,6 +2,7 @@
 /* inheritance.c: see inheritance.h. */
 #include "inheritance.h"
 
+#include "../state/session_stream.h"
 #include "../vm/mappings.h"
 #include "lifecycle.h"
 
@@ -78,8 +79,8 @@ static void take_over(struct session *session, struct process *child)
 		child->noticed.fork_horizon++;
 	for (size_t i = 0; i < session->rings.streams.count; i++)
 		if (session->rings.streams.at[i]->process == parent &&
-		    session->rings.streams.at[i]->realloc.address)
-			inherit(&heir, &session->rings.streams.at[i]->realloc);
+		    session->rings.streams.at[i]->realloc.block.address)
+			inherit(&heir, &session->rings.streams.at[i]->realloc.block);
 }
 
 /* Returns the ancestor that must inherit first: a parent may still be pending, as both may have

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../state/session_stream.h"
 #include "../vm/mappings_state.h"
 #include "ending.h"
 #include "inquiry.h"
@@ -148,19 +149,20 @@ void process_watch(struct session *session, uint64_t wall)
 	}
 	for (size_t i = 0; i < session->rings.streams.count; i++) {
 		struct stream *s = session->rings.streams.at[i];
-		char name[24];
+		struct stream_thread *thread = &s->thread;
+		char name[sizeof(thread->name)];
 
-		if (s->done || s->process->gone || s->name_looks >= 3 ||
+		if (s->chunks.done || s->process->gone || thread->name_looks >= 3 ||
 		    wall - s->process->looked_wall > 20 * MS)
 			continue;
-		s->name_looks++;
-		if (!s->tid)
-			s->tid = s->process->namespace_pid; /* only the first thread of a forked
-							     * process has no tid */
-		process_thread_name(s->process, s->tid, name, sizeof(name));
-		if (name[0] && strcmp(name, s->name)) {
-			memcpy(s->name, name, sizeof(name));
-			s->changed = true;
+		thread->name_looks++;
+		if (!thread->tid)
+			thread->tid = s->process->namespace_pid; /* only the first thread of a
+								  * forked process has no tid */
+		process_thread_name(s->process, thread->tid, name, sizeof(name));
+		if (name[0] && strcmp(name, thread->name)) {
+			memcpy(thread->name, name, sizeof(name));
+			thread->changed = true;
 		}
 	}
 }

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "../ring/ring_file.h"
+#include "stream_thread.h"
 
 void output_fail(struct output *output, struct shiny_err *err)
 {
@@ -73,19 +74,20 @@ void output_put_process(struct output *output, const struct process *p)
 	OUTPUT_PUT(output, store_put_process, &row);
 }
 
-void output_put_stream(struct output *output, struct stream *stream, uint64_t end)
+void output_put_thread(struct output *output, const struct process *process,
+		       struct stream_thread *thread, uint64_t end)
 {
-	struct store_thread row = { .id = stream->id,
-				    .process = stream->process->id,
-				    .tid = stream->tid,
-				    .creator = stream->creator,
-				    .name = stream->name,
-				    .start = ticks_ns(&output->ticks, stream->start),
+	struct store_thread row = { .id = thread->id,
+				    .process = process->id,
+				    .tid = thread->tid,
+				    .creator = thread->creator,
+				    .name = thread->name,
+				    .start = ticks_ns(&output->ticks, thread->start),
 				    .end = end ? ticks_ns(&output->ticks, end) : 0,
-				    .nested = stream->nested };
+				    .nested = thread->nested };
 
 	OUTPUT_PUT(output, store_put_thread, &row);
-	stream->changed = false;
+	thread->changed = false;
 }
 
 uint32_t output_tag(struct output *output, const char *name)

@@ -14,8 +14,9 @@
 #include "classes.h"
 #include "ids.h"
 #include "session_process.h"
-#include "session_stream.h"
 #include "total.h"
+
+struct stream_thread;
 
 /* The end of a block with ENTRY_WATCHED, at `time` (ticks). */
 struct watched_end {
@@ -65,8 +66,9 @@ void output_flush_events(struct output *output);
 void output_make_room(struct output *output);
 /* Writes a process's present row; does nothing without a store. */
 void output_put_process(struct output *output, const struct process *process);
-/* Writes a thread's row; `end`: ticks, 0: it has not ended. */
-void output_put_stream(struct output *output, struct stream *stream, uint64_t end);
+/* Writes the row of a process's thread; `end`: ticks, 0: it has not ended. */
+void output_put_thread(struct output *output, const struct process *process,
+		       struct stream_thread *thread, uint64_t end);
 /* Returns the id of a tag, adding it if necessary. */
 uint32_t output_tag(struct output *output, const char *name);
 

@@ -10,11 +10,11 @@
 #include "../proc/priority.h"
 #include "../ring/ring_file.h"
 #include "../ring/ticks.h"
-#include "session_stream.h"
 
 struct guests;
 struct heartbeat;
 struct spill;
+struct stream;
 
 /* A chunk that was read and released since the last commit (intake/uncommitted.h). */
 struct read_chunk {

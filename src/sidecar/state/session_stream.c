@@ -9,10 +9,10 @@
 
 void stream_finish(struct stream *stream, uint64_t scan)
 {
-	if (stream->done)
+	if (stream->chunks.done)
 		return;
-	stream->done = true;
-	stream->done_scan = scan;
+	stream->chunks.done = true;
+	stream->chunks.done_scan = scan;
 }
 
 void stream_reap(struct ring_file *ring, const struct process *process)
@@ -37,18 +37,9 @@ void stream_reap(struct ring_file *ring, const struct process *process)
 	}
 	for (uint32_t i = 0; i < ring->threads_ready; i++)
 		if (ring->streams[i] && (!process || ring->streams[i]->process == process) &&
-		    !ring->streams[i]->done) {
+		    !ring->streams[i]->chunks.done) {
 			stream_finish(ring->streams[i], ring->scans);
 			ring->streams[i]->process->noticed.reaped++;
-		}
-}
-
-void stream_forget_stacks(struct stream *s)
-{
-	if (s->stacks)
-		for (size_t i = 0; i < STACK_PAGES; i++) {
-			free(s->stacks[i]);
-			s->stacks[i] = NULL;
 		}
 }
 
@@ -56,9 +47,8 @@ void stream_destroy(struct stream *stream)
 {
 	if (!stream)
 		return;
-	stream_forget_stacks(stream);
-	free(stream->stacks);
-	free(stream->waiting.at);
-	free(stream->copy);
+	stream_stacks_deinit(&stream->stacks);
+	free(stream->chunks.waiting.at);
+	free(stream->chunks.copy);
 	free(stream);
 }

@@ -457,8 +457,3 @@ const char *sym_variable(struct sym_module *module, uint64_t vaddr, uint64_t *of
 	readable = names_demangled(&module->sym->names, symbol->name);
 	return readable ? readable : names_text(&module->sym->names, symbol->name);
 }
-
-const char *sym_demangle(struct sym *sym, const char *name)
-{
-	return names_demangled(&sym->names, name);
-}

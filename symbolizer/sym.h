@@ -295,7 +295,4 @@ const char *sym_rule_name(enum sym_rule rule);                /* "constructor" *
 const char *sym_form_name(enum sym_form form);                /* "array" */
 const char *sym_confidence_name(enum sym_confidence confidence); /* "exact" */
 
-/* Demangles an Itanium C++, Rust or plain name. */
-const char *sym_demangle(struct sym *sym, const char *name);
-
 #endif

@@ -52,15 +52,4 @@ size_t mem_room(size_t room, size_t each);
 		&vec_->at[vec_->count++];                                               \
 	})
 
-/* Makes room for `wanted` elements: growing step by step copies, and touches more memory than
- * needed. */
-#define vec_reserve(v, wanted)                                                          \
-	({                                                                              \
-		__typeof__(v) vec_ = (v);                                               \
-		if (vec_->room < (wanted)) {                                            \
-			vec_->room = (wanted);                                          \
-			vec_->at = mem_resize(vec_->at, vec_->room, sizeof(*vec_->at)); \
-		}                                                                       \
-	})
-
 #endif

@@ -42,7 +42,7 @@ static bool has_kind(const struct owner_rules *rules, enum owner_rule_kind kind)
 
 static struct shiny_err *match_types(struct store *store, struct owner_search *s)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = store_query(
 		store, "SELECT id, name FROM type WHERE confidence <> 'label'", &q);
 
@@ -54,7 +54,6 @@ static struct shiny_err *match_types(struct store *store, struct owner_search *s
 		s->of_type[query_id(q, 0, s->type_count)] = full < rule ? full : rule;
 		free(brief);
 	}
-	query_end(q);
 	s->of_type[0] = NO_RULE;
 	return err;
 }
@@ -234,22 +233,17 @@ static struct shiny_err *attribute(struct store *store, bool full, struct owner_
 				   struct block_owners *out)
 {
 	const struct heap_graph *g = s->graph;
-	uint32_t *realm = mem_zero((size_t)g->nodes + 1, sizeof(*realm));
-	uint8_t *own = mem_zero((size_t)g->nodes + 1, sizeof(*own));
-	struct shiny_err *err;
+	AUTO_FREE uint32_t *realm = mem_zero((size_t)g->nodes + 1, sizeof(*realm));
+	AUTO_FREE uint8_t *own = mem_zero((size_t)g->nodes + 1, sizeof(*own));
 
 	for (uint32_t n = 1; n <= g->nodes; n++) {
 		realm[n] = n <= g->blocks ? realm_of_block(s, n) : realm_of_root(s, n);
 		own[n] = realm[n] != REALM_UNKNOWN;
 	}
-	err = name_rows(store, full, realm, own, s);
-	if (!err) {
-		realms_find(g, realm);
-		count_blocks(s, realm, own, out);
-	}
-	free(realm);
-	free(own);
-	return err;
+	SHINY_TRY(name_rows(store, full, realm, own, s));
+	realms_find(g, realm);
+	count_blocks(s, realm, own, out);
+	return NULL;
 }
 
 struct shiny_err *block_owners_load(struct store *store, const struct filter *filter,
@@ -259,7 +253,7 @@ struct shiny_err *block_owners_load(struct store *store, const struct filter *fi
 	struct heap_graph graph = { 0 };
 	struct type_words words = { 0 };
 	struct owner_search s = { .graph = &graph, .rules = rules };
-	struct block_owners result = { 0 };
+	SHINY_CLEANUP(block_owners_deinit) struct block_owners result = { 0 };
 	struct shiny_err *err = type_words_load(store, full_names, &words);
 
 	if (!err)
@@ -285,10 +279,8 @@ struct shiny_err *block_owners_load(struct store *store, const struct filter *fi
 	free(s.of_rule);
 	type_words_deinit(&words);
 	heap_graph_deinit(&graph);
-	if (err)
-		block_owners_deinit(&result);
-	else
-		*out = result;
+	if (!err)
+		*out = shiny_steal(result);
 	return err;
 }
 

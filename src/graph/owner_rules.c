@@ -63,7 +63,7 @@ struct shiny_err *owner_rules_load(const char *path, struct owner_rules *out)
 {
 	AUTO_FCLOSE FILE *file = fopen(path, "re");
 	AUTO_FREE char *line = NULL;
-	struct owner_rules rules = { 0 };
+	SHINY_CLEANUP(owner_rules_deinit) struct owner_rules rules = { 0 };
 	struct shiny_err *err = NULL;
 	unsigned number = 0;
 	size_t room = 0;
@@ -87,10 +87,8 @@ struct shiny_err *owner_rules_load(const char *path, struct owner_rules *out)
 		err = shiny_err_os(errno ? errno : EIO, "rules of owners %s", path);
 	if (!err && !rules.count)
 		err = shiny_err(SHINY_ERR_USAGE, "%s: there is no rule in it", path);
-	if (err)
-		owner_rules_deinit(&rules);
-	else
-		*out = rules;
+	if (!err)
+		*out = shiny_steal(rules);
 	return err;
 }
 

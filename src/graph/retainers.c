@@ -154,14 +154,9 @@ struct way_input {
 static struct shiny_err *input_load(struct store *store, const struct filter *filter,
 				    uint32_t snapshot, bool full, struct way_input *out)
 {
-	struct shiny_err *err = type_words_load(store, full, &out->words);
-
-	if (!err)
-		err = heap_graph_load(store, filter, snapshot, GRAPH_PLACES, &out->words,
-				      &out->graph);
-	if (!err)
-		err = graph_names_load(store, &out->graph, GROUP_TYPE, full, &out->types);
-	return err;
+	SHINY_TRY(type_words_load(store, full, &out->words));
+	SHINY_TRY(heap_graph_load(store, filter, snapshot, GRAPH_PLACES, &out->words, &out->graph));
+	return graph_names_load(store, &out->graph, GROUP_TYPE, full, &out->types);
 }
 
 static void input_deinit(struct way_input *in)
@@ -319,8 +314,8 @@ struct shiny_err *retainers_load(struct store *store, const struct filter *filte
 				 uint32_t snapshot, const char *what, bool full_names,
 				 struct retainers *out)
 {
-	struct way_input in = { 0 };
-	bool *wanted = NULL;
+	SHINY_CLEANUP(input_deinit) struct way_input in = { 0 };
+	AUTO_FREE bool *wanted = NULL;
 	struct shiny_err *err = input_load(store, filter, snapshot, full_names, &in);
 
 	if (!err) {
@@ -335,8 +330,6 @@ struct shiny_err *retainers_load(struct store *store, const struct filter *filte
 		make_rows(&s, out);
 		search_deinit(&s);
 	}
-	free(wanted);
-	input_deinit(&in);
 	return err;
 }
 
@@ -441,8 +434,8 @@ struct shiny_err *keepers_load(struct store *store, const struct filter *filter,
 			       const char *const *names, size_t count, bool full_names,
 			       struct keepers *out)
 {
-	struct way_input in = { 0 };
-	struct graph_names rows = { 0 };
+	SHINY_CLEANUP(input_deinit) struct way_input in = { 0 };
+	SHINY_CLEANUP(graph_names_deinit) struct graph_names rows = { 0 };
 	bool any = false;
 	struct shiny_err *err = heap_graph_any(store, filter, &any);
 
@@ -459,8 +452,6 @@ struct shiny_err *keepers_load(struct store *store, const struct filter *filter,
 		find_keepers(&s, &rows, names, count, out);
 		search_deinit(&s);
 	}
-	graph_names_deinit(&rows);
-	input_deinit(&in);
 	return err;
 }
 
@@ -540,7 +531,7 @@ static void sum_holders(const struct way_search *s, struct holders *out)
 struct shiny_err *holders_load(struct store *store, const struct filter *filter, uint32_t snapshot,
 			       bool full_names, struct holders *out)
 {
-	struct way_input in = { 0 };
+	SHINY_CLEANUP(input_deinit) struct way_input in = { 0 };
 	struct shiny_err *err = input_load(store, filter, snapshot, full_names, &in);
 
 	if (!err) {
@@ -550,7 +541,6 @@ struct shiny_err *holders_load(struct store *store, const struct filter *filter,
 		sum_holders(&s, out);
 		search_deinit(&s);
 	}
-	input_deinit(&in);
 	return err;
 }
 

@@ -40,7 +40,7 @@ static uint32_t group_of(const struct groups *groups, uint32_t type, uint32_t st
 static struct shiny_err *read_live(struct store *store, const struct filter *filter,
 				   struct cold_count *c, struct cold *out)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err =
 		query_format(store, &q,
 			     "SELECT s.type, s.stack, SUM(s.live + s.abandoned), "
@@ -56,14 +56,13 @@ static struct shiny_err *read_live(struct store *store, const struct filter *fil
 		r->live_bytes += (uint64_t)query_number(q, 3);
 		out->live_bytes += (uint64_t)query_number(q, 3);
 	}
-	query_end(q);
 	return err;
 }
 
 static struct shiny_err *read_watches(struct store *store, const struct filter *filter,
 				      struct cold_count *c, struct cold *out)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = query_format(
 		store, &q,
 		"SELECT s.type, s.stack, s.pick, s.weight, s.ending = 'used', s.kind = 'write', "
@@ -91,7 +90,6 @@ static struct shiny_err *read_watches(struct store *store, const struct filter *
 		if (!use.used && (uint64_t)watched > r->untouched)
 			r->untouched = (uint64_t)watched;
 	}
-	query_end(q);
 	return err;
 }
 
@@ -217,13 +215,12 @@ static void keep_rows(struct cold_count *c, const char *match, struct cold *out)
 
 struct shiny_err *cold_watched(struct store *store, bool *watched)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	bool row = false;
 	struct shiny_err *err = store_query(store, "SELECT EXISTS (SELECT 1 FROM access)", &q);
 
 	if (!err && !(err = query_step(q, &row)) && row)
 		*watched = query_number(q, 0) != 0;
-	query_end(q);
 	return err;
 }
 

@@ -131,8 +131,8 @@ struct shiny_err *tree_load(struct store *store, const struct filter *filter,
 	static const char details[] = ", y.container, y.form, y.confidence, y.or_derived";
 	const char *home = by != TREE_BY_TAG ? "COALESCE(m.path, '')"
 			 : "COALESCE((SELECT g.name FROM tag g WHERE g.id = s.tag), '(no tag)')";
-	struct tree_node tree = { .name = mem_text("all processes") };
-	struct query *q = NULL;
+	SHINY_CLEANUP(tree_deinit) struct tree_node tree = { .name = mem_text("all processes") };
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err =
 		query_format(store, &q,
 			     "SELECT COALESCE(NULLIF(p.role, ''), p.name, '(unknown)') "
@@ -158,13 +158,10 @@ struct shiny_err *tree_load(struct store *store, const struct filter *filter,
 
 	QUERY_EACH (q, err)
 		read_row(&tree, q, by, typed, match, full);
-	query_end(q);
-	if (err) {
-		tree_deinit(&tree);
+	if (err)
 		return err;
-	}
 	tree_arrange(&tree, threshold * (double)tree.value);
-	*root = tree;
+	*root = shiny_steal(tree);
 	return NULL;
 }
 

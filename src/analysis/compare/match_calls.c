@@ -55,7 +55,7 @@ static struct shiny_err *read_frames(struct matcher *m, int side)
 {
 	struct graph *g = &m->sides[side];
 	const struct breakdown *other = m->sides[!side].breakdown;
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err;
 
 	g->frames = store_ids(m->stores[side], "frame");
@@ -91,7 +91,6 @@ static struct shiny_err *read_frames(struct matcher *m, int side)
 			g->known[id] =
 				hash_pair(XXH3_64bits(name, strlen(name)), g->modules[id]) | 1;
 	}
-	query_end(q);
 	return err;
 }
 

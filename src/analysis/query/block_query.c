@@ -136,8 +136,7 @@ void blocks_deinit(struct blocks_found *blocks)
 struct shiny_err *block_maker_load(struct store *store, const struct block_found *block,
 				   struct block_maker *out)
 {
-	struct query *q;
-	struct shiny_err *err;
+	AUTO_QUERY struct query *q = NULL;
 	bool row = false;
 
 	*out = (struct block_maker){ 0 };
@@ -146,14 +145,13 @@ struct shiny_err *block_maker_load(struct store *store, const struct block_found
 			       "FROM process p LEFT JOIN thread t ON t.id = %" PRIu32
 			       " WHERE p.id = %" PRIu32,
 			       block->thread, block->process));
-	err = query_step(q, &row);
-	if (!err && row)
+	SHINY_TRY(query_step(q, &row));
+	if (row)
 		*out = (struct block_maker){ .process = mem_text(query_text(q, 0)),
 					     .pid = query_number(q, 1),
 					     .thread = mem_text(query_text(q, 2)),
 					     .tid = query_number(q, 3) };
-	query_end(q);
-	return err;
+	return NULL;
 }
 
 void block_maker_deinit(struct block_maker *maker)

@@ -143,7 +143,7 @@ static struct shiny_err *find_named(struct store *store, const struct filter *fi
 				    const struct wish *wish, struct site_matches *out)
 {
 	enum rank best = RANK_PART;
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err =
 		query_format(store, &q,
 			     "SELECT " PLACE_COLUMNS
@@ -164,7 +164,6 @@ static struct shiny_err *find_named(struct store *store, const struct filter *fi
 		best = rank;
 		add_match(out, q, 0);
 	}
-	query_end(q);
 	return err;
 }
 
@@ -173,7 +172,7 @@ static struct shiny_err *find_named(struct store *store, const struct filter *fi
 static struct shiny_err *find_through(struct store *store, const struct filter *filter,
 				      const struct wish *wish, struct site_matches *out)
 {
-	char *frames = NULL;
+	AUTO_FREE char *frames = NULL;
 	size_t size = 0, count = 0;
 	FILE *list = mem_stream_open(&frames, &size);
 	enum rank best = RANK_PART;
@@ -211,7 +210,6 @@ static struct shiny_err *find_through(struct store *store, const struct filter *
 	while (q && !err && !(err = query_step(q, &row)) && row)
 		add_match(out, q, 0);
 	query_end(q);
-	free(frames);
 	return err;
 }
 
@@ -252,7 +250,7 @@ static struct shiny_err *find_offset(struct store *store, const struct filter *f
 struct shiny_err *site_query_find(struct store *store, const struct filter *filter,
 				  const char *text, struct site_matches *out)
 {
-	struct site_matches places = { 0 };
+	SHINY_CLEANUP(site_matches_deinit) struct site_matches places = { 0 };
 	struct wish wish = { 0 };
 	struct shiny_err *err;
 
@@ -262,13 +260,11 @@ struct shiny_err *site_query_find(struct store *store, const struct filter *filt
 	if (!err && !places.count && !wish.at_offset && !wish.id)
 		err = find_through(store, filter, &wish, &places);
 	free(wish.front);
-	if (err) {
-		site_matches_deinit(&places);
+	if (err)
 		return err;
-	}
 	if (places.count)
 		qsort(places.rows, places.count, sizeof(*places.rows), heaviest_place);
-	*out = places;
+	*out = shiny_steal(places);
 	return NULL;
 }
 

@@ -183,14 +183,11 @@ struct shiny_err *pooling_load(struct store *store, const struct filter *filter,
 			       const struct pooling_constants *constants, const char *match,
 			       unsigned flags, struct pooling *out)
 {
-	struct site_lives lives = { 0 };
-	struct shiny_err *err = site_lives_load(store, filter, flags & POOLING_FULL_NAMES,
-						flags & POOLING_PROGRESS, &lives);
+	SHINY_CLEANUP(site_lives_deinit) struct site_lives lives = { 0 };
 
-	if (!err)
-		err = pooling_load_known(store, filter, &lives, constants, match, flags, out);
-	site_lives_deinit(&lives);
-	return err;
+	SHINY_TRY(site_lives_load(store, filter, flags & POOLING_FULL_NAMES,
+				  flags & POOLING_PROGRESS, &lives));
+	return pooling_load_known(store, filter, &lives, constants, match, flags, out);
 }
 
 void pooling_deinit(struct pooling *p)

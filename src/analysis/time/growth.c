@@ -161,27 +161,25 @@ static void grow(struct growth_finder *f, uint32_t process, uint32_t group, cons
 	chain_put(f, &chain);
 }
 
-static void on_birth(void *context, const struct replay *replay,
-		     const struct replay_process *process, const struct life *life)
+static void on_birth(void *context, const struct replay_process *process, const struct life *life)
 {
 	struct growth_finder *f = context;
 
 	*latest_of(f, life->thread) =
 		(struct latest){ life->address, life->size, life->number,
-				 groups_find(f->groups, replay, process, life), life->realloced };
+				 groups_find(f->groups, process, life), life->realloced };
 }
 
-static void on_death(void *context, const struct replay *replay,
-		     const struct replay_process *process, const struct life *life,
+static void on_death(void *context, const struct replay_process *process, const struct life *life,
 		     const struct life_death *death)
 {
 	struct growth_finder *f = context;
-	uint32_t group = groups_find(f->groups, replay, process, life);
+	uint32_t group = groups_find(f->groups, process, life);
 	struct latest *latest;
 	struct chain chain;
 
 	if (death->end == LIFE_REALLOCED && death->next->size > life->size) {
-		grow(f, process->id, groups_find(f->groups, replay, process, death->next), life,
+		grow(f, process->id, groups_find(f->groups, process, death->next), life,
 		     death->next->address, death->next->size, true);
 		return;
 	}

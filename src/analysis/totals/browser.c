@@ -151,7 +151,7 @@ static void merge(struct browser_sample *sample)
 
 static struct shiny_err *load_snapshot(struct store *store, struct browser_sample *sample)
 {
-	struct names names = { 0 };
+	SHINY_CLEANUP(names_deinit) struct names names = { 0 };
 	struct query *query;
 	struct shiny_err *err = NULL;
 
@@ -176,7 +176,6 @@ static struct shiny_err *load_snapshot(struct store *store, struct browser_sampl
 						     .bytes = (uint64_t)query_number(query, 3) };
 	}
 	query_end(query);
-	names_deinit(&names);
 	return err;
 }
 
@@ -215,7 +214,7 @@ static void count_dump(struct browser_sample *sample, const struct replay_proces
 }
 
 static void count_snapshot(struct browser_count *c, struct browser_sample *sample,
-			   const struct replay *replay, const struct replay_process *p)
+			   const struct replay_process *p)
 {
 	memset(c->types, 0, c->groups.count * sizeof(*c->types));
 	replay_each(p, life)
@@ -224,7 +223,7 @@ static void count_snapshot(struct browser_count *c, struct browser_sample *sampl
 
 		if (life->api != SHINY_API_COLLECTED)
 			continue;
-		side = &c->types[groups_find(&c->groups, replay, p, life)];
+		side = &c->types[groups_find(&c->groups, p, life)];
 		side->objects++;
 		side->bytes += whole(life) < LARGE_BYTES ? whole(life) : 0;
 	}
@@ -269,7 +268,7 @@ static uint64_t count_moment(void *context, const struct replay *replay, uint64_
 		    sample->process > replay->process_count)
 			continue;
 		if (sample->snapshot)
-			count_snapshot(c, sample, replay, &replay->processes[sample->process - 1]);
+			count_snapshot(c, sample, &replay->processes[sample->process - 1]);
 		else
 			count_dump(sample, &replay->processes[sample->process - 1]);
 	}
@@ -333,7 +332,7 @@ static void arrange(struct browser_sample *sample, const char *match)
 struct shiny_err *browser_load(struct store *store, const struct filter *filter, uint64_t until,
 			       const char *match, struct browser *out)
 {
-	struct browser b = { 0 };
+	SHINY_CLEANUP(browser_deinit) struct browser b = { 0 };
 	struct shiny_err *err = load_sample_list(store, filter, until, &b);
 
 	for (size_t i = 0; i < b.count && !err; i++)
@@ -343,11 +342,9 @@ struct shiny_err *browser_load(struct store *store, const struct filter *filter,
 		err = compare(store, filter, &b);
 	for (size_t i = 0; i < b.count && !err; i++)
 		arrange(&b.samples[i], match);
-	if (err) {
-		browser_deinit(&b);
+	if (err)
 		return err;
-	}
-	*out = b;
+	*out = shiny_steal(b);
 	return NULL;
 }
 

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "diagnose.h"
 
-static bool is_no_row(const void *row)
-{
-	return !((const struct diagnosis_row *)row)->name;
-}
+FIELD_SKIPPER(is_no_row, struct diagnosis_row, !r->name)
 
 /* clang-format off */
 #define ROW struct diagnosis_row

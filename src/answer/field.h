@@ -209,6 +209,35 @@ void field_set_owned(struct field_value *out, char *text); /* takes ownership */
 		field_set_##kind(out, expression);                                                 \
 	}
 
+/* The same, with an empty cell where `is_blank`. */
+#define FIELD_GETTER_BLANK(name, type, kind, expression, is_blank) \
+	static void name(const void *row, struct field_value *out) \
+	{                                                          \
+		const type *r = row;                               \
+                                                                   \
+		field_set_##kind(out, expression);                 \
+		out->blank = is_blank;                             \
+	}
+
+/* The same, without a value unless `is_known`. */
+#define FIELD_GETTER_KNOWN(name, type, kind, expression, is_known) \
+	static void name(const void *row, struct field_value *out) \
+	{                                                          \
+		const type *r = row;                               \
+                                                                   \
+		if (is_known)                                      \
+			field_set_##kind(out, expression);         \
+	}
+
+/* Defines a function `skip` that returns a condition of `r`, the part. */
+#define FIELD_SKIPPER(name, type, condition) \
+	static bool name(const void *part)   \
+	{                                    \
+		const type *r = part;        \
+                                             \
+		return condition;            \
+	}
+
 /* The rows of a list. */
 struct field_rows {
 	const void *rows;

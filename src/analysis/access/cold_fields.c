@@ -15,10 +15,7 @@ static bool is_open(const void *time)
 	return ((const struct access_time *)time)->until == UINT64_MAX;
 }
 
-static bool is_row_unknown(const void *row)
-{
-	return !((const struct cold_row *)row)->known;
-}
+FIELD_SKIPPER(is_row_unknown, struct cold_row, !r->known)
 
 /* Sets the cold bytes with their interval, as text. */
 static void get_cold(const void *row, struct field_value *out)

@@ -2,11 +2,7 @@
 #include "../../store/event_names.h"
 #include "mismatches.h"
 
-static bool is_unknown(const void *row)
-{
-	return ((const struct mismatch *)row)->kind == MISMATCH_UNKNOWN;
-}
-
+FIELD_SKIPPER(is_unknown, struct mismatch, r->kind == MISMATCH_UNKNOWN)
 FIELD_GETTER(get_allocated_by, struct mismatch, text, api_name(r->got))
 FIELD_GETTER(get_freed_by, struct mismatch, text, api_name(r->freed))
 

@@ -63,10 +63,7 @@ static void get_pool(const void *row, struct field_value *out)
 		field_set_text(out, bucket);
 }
 
-static bool is_empty(const void *row)
-{
-	return !((const struct pooling_row *)row)->blocks;
-}
+FIELD_SKIPPER(is_empty, struct pooling_row, !r->blocks)
 
 /* clang-format off */
 #define CONSTANT(name, text) \

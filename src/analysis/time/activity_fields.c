@@ -23,13 +23,8 @@ FIELD_GETTER(get_kind, struct phase, text, phase_kind_names[r->kind])
 FIELD_GETTER(get_length, struct phase, number, r->end - r->begin)
 FIELD_GETTER(get_alloc_rate, struct phase, number,
 	     activity_per_second(r->allocs, r->end - r->begin))
-
 FIELD_GETTER(get_free_rate, struct phase, number, activity_per_second(r->frees, r->end - r->begin))
-
-static bool is_empty(const void *row)
-{
-	return !((const struct phase_row *)row)->name;
-}
+FIELD_SKIPPER(is_empty, struct phase_row, !r->name)
 
 /* clang-format off */
 #define POINT struct activity_point

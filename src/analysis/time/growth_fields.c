@@ -3,10 +3,7 @@
 #include "../../base/units.h"
 #include "growth.h"
 
-static void get_waste(const void *row, struct field_value *out)
-{
-	field_set_number(out, growth_waste(row));
-}
+FIELD_GETTER(get_waste, struct growth_row, number, growth_waste(r))
 
 /* Sets the policy with its factor or step, as text. */
 static void get_grows(const void *row, struct field_value *out)
@@ -24,10 +21,7 @@ static void get_grows(const void *row, struct field_value *out)
 		field_set_text(out, growth_policy_names[r->policy]);
 }
 
-static bool has_no_factor(const void *row)
-{
-	return ((const struct growth_row *)row)->policy != GROWTH_GEOMETRIC;
-}
+FIELD_SKIPPER(has_no_factor, struct growth_row, r->policy != GROWTH_GEOMETRIC)
 
 static bool has_no_step(const void *row)
 {

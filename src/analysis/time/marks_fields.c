@@ -15,10 +15,7 @@ static void get_mark(const void *row, struct field_value *out)
 		field_set_text(out, r->name ? r->name : "(start)");
 }
 
-static bool is_row_uncounted(const void *row)
-{
-	return !((const struct mark_row *)row)->counted;
-}
+FIELD_SKIPPER(is_row_uncounted, struct mark_row, !r->counted)
 
 static bool is_uncounted(const void *result)
 {

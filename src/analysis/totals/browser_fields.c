@@ -4,15 +4,8 @@
 #include "../../base/mem.h"
 #include "browser.h"
 
-static bool is_not_theirs(const void *row)
-{
-	return !((const struct browser_row *)row)->is_theirs;
-}
-
-static bool is_not_ours(const void *row)
-{
-	return !((const struct browser_row *)row)->is_ours;
-}
+FIELD_SKIPPER(is_not_theirs, struct browser_row, !r->is_theirs)
+FIELD_SKIPPER(is_not_ours, struct browser_row, !r->is_ours)
 
 static bool is_on_one_side(const void *row)
 {

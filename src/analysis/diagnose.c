@@ -8,6 +8,7 @@
 
 #include "../base/cleanup.h"
 #include "../base/mem.h"
+#include "../base/row_order.h"
 #include "../base/units.h"
 #include "../store/contents.h"
 #include "access/cold.h"
@@ -363,13 +364,6 @@ static void ask_hardware(const struct asking *a, struct diagnosis *d)
 
 /* ---- spikes ---- */
 
-static int by_number(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Returns the median of live bytes over time. */
 static uint64_t median(const struct activity *activity)
 {
@@ -380,7 +374,7 @@ static uint64_t median(const struct activity *activity)
 
 		values[i] = point ? point->bytes : 0;
 	}
-	qsort(values, activity->count, sizeof(*values), by_number);
+	qsort(values, activity->count, sizeof(*values), order_numbers);
 	middle = values[activity->count / 2];
 	free(values);
 	return middle;

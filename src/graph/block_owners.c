@@ -14,6 +14,7 @@
 #include "../analysis/query/type_name.h"
 #include "../base/cleanup.h"
 #include "../base/mem.h"
+#include "../base/row_order.h"
 #include "reachable.h"
 
 #define NO_RULE SIZE_MAX
@@ -193,18 +194,8 @@ static void count_blocks(struct owner_search *s, const uint32_t *realm, const ui
 	free(reached);
 }
 
-static int by_bytes_owned(const void *left, const void *right)
-{
-	const struct block_owners_row *a = left, *b = right;
-
-	if (!a->blocks != !b->blocks)
-		return a->blocks ? -1 : 1;
-	if (a->bytes != b->bytes)
-		return a->bytes > b->bytes ? -1 : 1;
-	if (a->address != b->address)
-		return a->address < b->address ? -1 : 1;
-	return strcmp(a->name, b->name);
-}
+ORDER_BY(by_bytes_owned, struct block_owners_row,
+	 ORDER_FIRST(blocks) ?: ORDER_DOWN(bytes) ?: ORDER_UP(address) ?: ORDER_TEXT(name))
 
 /* Names the owners that a rule "each type" made of one block: type and address of the block. */
 static struct shiny_err *name_rows(struct store *store, bool full, const uint32_t *realm,

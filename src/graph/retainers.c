@@ -14,6 +14,7 @@
 #include "../base/hash.h"
 #include "../base/hash_table.h"
 #include "../base/mem.h"
+#include "../base/row_order.h"
 #include "../base/text.h"
 
 #define NO_WAY UINT32_MAX
@@ -278,16 +279,8 @@ static void write_steps(const struct way_search *s, const struct way_step *way,
 	}
 }
 
-static int by_bytes(const void *left, const void *right)
-{
-	const struct retainer_row *a = left, *b = right;
-
-	if (a->bytes != b->bytes)
-		return a->bytes > b->bytes ? -1 : 1;
-	if (a->blocks != b->blocks)
-		return a->blocks > b->blocks ? -1 : 1;
-	return a->address < b->address ? -1 : a->address > b->address;
-}
+ORDER_BY(by_bytes, struct retainer_row,
+	 ORDER_DOWN(bytes) ?: ORDER_DOWN(blocks) ?: ORDER_UP(address))
 
 static void make_rows(const struct way_search *s, struct retainers *out)
 {
@@ -467,12 +460,7 @@ void keepers_deinit(struct keepers *keepers)
 
 /* ---- what holds each ---- */
 
-static int by_holder_name(const void *left, const void *right)
-{
-	const struct holder_row *a = left, *b = right;
-
-	return strcmp(a->name, b->name);
-}
+ORDER_BY(by_holder_name, struct holder_row, ORDER_TEXT(name))
 
 /* Returns the holder of each way: a row of type_words.h, or from word_count on, a root's index. */
 static uint32_t *find_holders(const struct way_search *s)

@@ -7,6 +7,7 @@
 
 #include "../analysis/attribute/suppressions.h"
 #include "../base/mem.h"
+#include "../base/row_order.h"
 #include "reachable.h"
 
 enum reach { REACH_NOT, REACH_ROOT, REACH_INDIRECT };
@@ -73,16 +74,8 @@ static uint64_t weight(const struct unreachable_row *row)
 	return row->sums.direct_bytes + row->sums.indirect_bytes;
 }
 
-static int by_weight(const void *left, const void *right)
-{
-	const struct unreachable_row *a = left, *b = right;
-
-	if (!a->address != !b->address)
-		return a->address ? -1 : 1;
-	if (weight(a) != weight(b))
-		return weight(a) > weight(b) ? -1 : 1;
-	return strcmp(a->name, b->name);
-}
+ORDER_BY(by_weight, struct unreachable_row,
+	 ORDER_FIRST(address) ?: ORDER_VALUES(weight(b), weight(a)) ?: ORDER_TEXT(name))
 
 static void make_rows(struct graph_names *names, struct unreachable *out)
 {

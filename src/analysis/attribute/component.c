@@ -32,6 +32,7 @@
 #include "../../base/function_name.h"
 #include "../../base/hash.h"
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "../../base/text.h"
 
 /* flag of a stack's owner: only a module's rule, or a place, gives it */
@@ -333,13 +334,7 @@ static void take_stat(struct attribution *a, const struct query *q)
 	a->total += value;
 }
 
-static int by_value(const void *left, const void *right)
-{
-	const struct component_owner *a = left, *b = right;
-
-	return a->value != b->value ? (a->value < b->value ? 1 : -1)
-				    : (a->rows < b->rows) - (a->rows > b->rows);
-}
+ORDER_BY(by_value, struct component_owner, ORDER_DOWN(value) ?: ORDER_DOWN(rows))
 
 /* Moves the sums to `out`; leaves out owners without rows. */
 static void take_out(struct attribution *a, struct components *out)

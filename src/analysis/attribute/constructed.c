@@ -15,6 +15,7 @@
 
 #include "../../base/hash.h"
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "../../base/text.h"
 #include "../../sidecar/state/objects.h"
 
@@ -432,14 +433,7 @@ static void add_up(struct constructed_row *total, const struct constructed_row *
 	total->inlined += r->inlined > 0 ? r->inlined : 0;
 }
 
-static int by_constructions(const void *a, const void *b)
-{
-	const struct constructed_row *x = a, *y = b;
-
-	if (x->constructions != y->constructions)
-		return x->constructions > y->constructions ? -1 : 1;
-	return strcmp(x->name, y->name);
-}
+ORDER_BY(by_constructions, struct constructed_row, ORDER_DOWN(constructions) ?: ORDER_TEXT(name))
 
 static void deliver(struct constructed_finder *f, const char *match, struct constructed *out)
 {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "../../base/text.h"
 #include "../query/type_name.h"
 
@@ -35,13 +36,7 @@ static void list_free(struct list *list)
 	free(list->at);
 }
 
-static int by_name(const void *left, const void *right)
-{
-	const struct named *a = left, *b = right;
-	int order = strcmp(a->name, b->name);
-
-	return order ? order : (a->id > b->id) - (a->id < b->id);
-}
+ORDER_BY(by_name, struct named, ORDER_TEXT(name) ?: ORDER_UP(id))
 
 /* Moves the list's names into groups; equal names share one. All ids of the list are below
  * `ids`. */

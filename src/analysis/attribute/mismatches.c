@@ -8,6 +8,7 @@
 
 #include "../../base/hash.h"
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 
 const char *const mismatch_names[MISMATCH_KINDS] = {
 	[MISMATCH_FAMILY] = "family",
@@ -78,10 +79,7 @@ static void add(struct mismatch_finder *f, const struct mismatch *row)
 	}
 	slot = slot_of(f, row);
 	if (!*slot) {
-		if (out->count == out->room) {
-			out->room = out->room ? out->room * 2 : 64;
-			out->rows = mem_resize(out->rows, out->room, sizeof(*out->rows));
-		}
+		out->rows = mem_reach(out->rows, &out->room, out->count, sizeof(*out->rows), 64);
 		out->rows[out->count++] = *row;
 		*slot = (uint32_t)out->count;
 	}
@@ -157,16 +155,7 @@ static void on_stray(void *context, const struct replay_process *process, const 
 	add(f, &row);
 }
 
-static int by_kind(const void *left, const void *right)
-{
-	const struct mismatch *a = left, *b = right;
-
-	if (a->kind != b->kind)
-		return a->kind < b->kind ? -1 : 1;
-	if (a->count != b->count)
-		return a->count < b->count ? 1 : -1;
-	return (a->first_ns > b->first_ns) - (a->first_ns < b->first_ns);
-}
+ORDER_BY(by_kind, struct mismatch, ORDER_UP(kind) ?: ORDER_DOWN(count) ?: ORDER_UP(first_ns))
 
 struct shiny_err *mismatches_load(struct store *store, const struct filter *filter, bool progress,
 				  struct mismatches *out)

@@ -8,19 +8,11 @@
 #include <string.h>
 
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "../../base/text.h"
 #include "../query/type_name.h"
 
-static int by_value(const void *left, const void *right)
-{
-	const struct tree_node *a = left, *b = right;
-
-	if (!a->folded != !b->folded)
-		return a->folded ? 1 : -1;
-	if (a->value != b->value)
-		return a->value < b->value ? 1 : -1;
-	return strcmp(a->name, b->name);
-}
+ORDER_BY(by_value, struct tree_node, ORDER_LAST(folded) ?: ORDER_DOWN(value) ?: ORDER_TEXT(name))
 
 /* The last child if it has this name (rows come sorted), else a new one. */
 struct tree_node *tree_child(struct tree_node *parent, const char *name)

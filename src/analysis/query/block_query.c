@@ -10,6 +10,7 @@
 
 #include "../../base/cleanup.h"
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 
 struct block_search {
 	uint64_t address;
@@ -86,15 +87,8 @@ static bool note_event(void *context, const struct event *event)
 	return true;
 }
 
-static int live_then_latest(const void *left, const void *right)
-{
-	const struct block_found *a = left, *b = right;
-
-	if (!a->ended != !b->ended)
-		return a->ended ? 1 : -1;
-	return a->born != b->born ? (a->born < b->born ? 1 : -1)
-				  : (a->process > b->process) - (a->process < b->process);
-}
+ORDER_BY(live_then_latest, struct block_found,
+	 ORDER_LAST(ended) ?: ORDER_DOWN(born) ?: ORDER_UP(process))
 
 struct shiny_err *blocks_find(struct store *store, const struct filter *filter, uint64_t address,
 			      struct blocks_found *out)

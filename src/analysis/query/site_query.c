@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "../../base/text.h"
 #include "type_name.h"
 
@@ -124,13 +125,7 @@ static void add_match(struct site_matches *out, const struct query *q, uint32_t 
 	row->weight = (uint64_t)query_number(q, 7);
 }
 
-static int heaviest_place(const void *left, const void *right)
-{
-	const struct site_match *a = left, *b = right;
-
-	return a->weight != b->weight ? (a->weight < b->weight ? 1 : -1)
-				      : (a->site > b->site) - (a->site < b->site);
-}
+ORDER_BY(heaviest_place, struct site_match, ORDER_DOWN(weight) ?: ORDER_UP(site))
 
 #define PLACE_COLUMNS "i.id, n.name, o.path, i.line, m.path, f.vaddr, g.allocs, g.weight"
 #define PLACE_JOINS                                                                                \

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* type_origins.c: see type_origins.h. */
 #include "type_origins.h"
+#include "../../base/row_order.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static int heaviest_origin(const void *left, const void *right)
-{
-	const struct type_origin *a = left, *b = right;
-	uint64_t x = a->sums.allocs + a->sums.inherited, y = b->sums.allocs + b->sums.inherited;
-
-	return x != y ? (x < y ? 1 : -1) : (a->type > b->type) - (a->type < b->type);
-}
+ORDER_BY(heaviest_origin, struct type_origin,
+	 ORDER_VALUES(b->sums.allocs + b->sums.inherited, a->sums.allocs + a->sums.inherited)
+		 ?: ORDER_UP(type))
 
 static void add_origin(struct type_origins *out, const struct query *q)
 {

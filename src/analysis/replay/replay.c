@@ -17,6 +17,7 @@
 
 #include "../../base/mem.h"
 #include "../../base/progress.h"
+#include "../../base/row_order.h"
 #include "../../store/block.h"
 #include "listeners.h"
 #include "type_table.h"
@@ -526,13 +527,7 @@ static void end_all(struct replay_pass *run)
 
 /* ---- loading ---- */
 
-static int by_fork(const void *left, const void *right)
-{
-	const struct fork_time *a = left, *b = right;
-
-	return a->at != b->at ? (a->at > b->at) - (a->at < b->at)
-			      : (a->child > b->child) - (a->child < b->child);
-}
+ORDER_BY(by_fork, struct fork_time, ORDER_UP(at) ?: ORDER_UP(child))
 
 static void order_forks(struct replay_pass *run)
 {

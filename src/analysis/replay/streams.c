@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "replay.h"
 
 struct stream_count {
@@ -143,13 +144,9 @@ static void add_row(struct streams_row *to, const struct streams_row *row)
 	to->destructors += row->destructors;
 }
 
-static int by_allocations(const void *a, const void *b)
-{
-	const struct streams_row *x = a, *y = b;
-	uint64_t p = x->allocations + x->collected, q = y->allocations + y->collected;
-
-	return p != q ? (p < q) - (p > q) : strcmp(x->name, y->name);
-}
+ORDER_BY(by_allocations, struct streams_row,
+	 ORDER_VALUES(b->allocations + b->collected, a->allocations + a->collected)
+		 ?: ORDER_TEXT(name))
 
 struct shiny_err *streams_load(struct store *store, const struct filter *filter, bool progress,
 			       struct streams *out)

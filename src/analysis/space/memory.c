@@ -11,6 +11,7 @@
 
 #include "../../base/cleanup.h"
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "../../base/text.h"
 #include "../../store/contents.h"
 #include "../replay/replay.h"
@@ -80,25 +81,10 @@ static void add_detail(struct memory_process *p, const char *owner, const char *
 	add_sums(&o->sums, sums);
 }
 
-static int by_owner(const void *left, const void *right)
-{
-	const struct memory_owner *a = left, *b = right;
+ORDER_BY(by_owner, struct memory_owner,
+	 ORDER_DOWN(sums.rss) ?: ORDER_DOWN(sums.reserved) ?: ORDER_TEXT(owner))
 
-	if (a->sums.rss != b->sums.rss)
-		return a->sums.rss < b->sums.rss ? 1 : -1;
-	if (a->sums.reserved != b->sums.reserved)
-		return a->sums.reserved < b->sums.reserved ? 1 : -1;
-	return strcmp(a->owner, b->owner);
-}
-
-static int by_detail(const void *left, const void *right)
-{
-	const struct memory_detail *a = left, *b = right;
-
-	if (a->sums.rss != b->sums.rss)
-		return a->sums.rss < b->sums.rss ? 1 : -1;
-	return strcmp(a->detail, b->detail);
-}
+ORDER_BY(by_detail, struct memory_detail, ORDER_DOWN(sums.rss) ?: ORDER_TEXT(detail))
 
 static struct shiny_err *load_owners(struct store *store, struct memory_process *p)
 {
@@ -181,14 +167,7 @@ static struct shiny_err *load_samples(struct store *store, const struct filter *
 	return err;
 }
 
-static int by_rss(const void *left, const void *right)
-{
-	const struct memory_process *a = left, *b = right;
-
-	if (a->sums.rss != b->sums.rss)
-		return a->sums.rss < b->sums.rss ? 1 : -1;
-	return (a->id > b->id) - (a->id < b->id);
-}
+ORDER_BY(by_rss, struct memory_process, ORDER_DOWN(sums.rss) ?: ORDER_UP(id))
 
 static void process_deinit(struct memory_process *p)
 {
@@ -307,13 +286,6 @@ static uint64_t at_moment(void *context, const struct replay *replay, uint64_t m
 	return ++c->next < c->moment_count ? c->moments[c->next] : UINT64_MAX;
 }
 
-static int by_number(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-	return (a > b) - (a < b);
-}
-
 /* Fills in `lives`, one for each process. */
 static struct shiny_err *count_lives(struct store *store, struct live *replay, size_t count)
 {
@@ -326,7 +298,7 @@ static struct shiny_err *count_lives(struct store *store, struct live *replay, s
 
 	for (size_t i = 0; i < count; i++)
 		c.moments[i] = replay[i].moment;
-	qsort(c.moments, count, sizeof(*c.moments), by_number);
+	qsort(c.moments, count, sizeof(*c.moments), order_numbers);
 	for (size_t i = 0; i < count; i++)
 		if (!c.moment_count || c.moments[c.moment_count - 1] != c.moments[i])
 			c.moments[c.moment_count++] = c.moments[i];

@@ -13,14 +13,9 @@
 #include "../../base/cleanup.h"
 #include "../../base/hash.h"
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 
-static int by_address(const void *left, const void *right)
-{
-	uint64_t a = ((const struct page_block *)left)->address,
-		 b = ((const struct page_block *)right)->address;
-
-	return (a > b) - (a < b);
-}
+ORDER_BY(by_address, struct page_block, ORDER_UP(address))
 
 static struct page_space *space_of(struct page_moment *m, const struct replay_process *p)
 {

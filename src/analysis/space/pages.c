@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "../../base/text.h"
 #include "memory.h"
 #include "../replay/page_count.h"
@@ -358,14 +359,7 @@ static struct shiny_err *load_samples(struct store *store, const struct filter *
 	return NULL;
 }
 
-static int by_pages(const void *left, const void *right)
-{
-	const struct pages_process *a = left, *b = right;
-
-	if (a->sums.pages != b->sums.pages)
-		return a->sums.pages < b->sums.pages ? 1 : -1;
-	return (a->id > b->id) - (a->id < b->id);
-}
+ORDER_BY(by_pages, struct pages_process, ORDER_DOWN(sums.pages) ?: ORDER_UP(id))
 
 static struct shiny_err *load_processes(struct store *store, struct page_moment *moment,
 					struct page_sweep *sweep, struct pages *out)
@@ -393,18 +387,8 @@ static struct shiny_err *load_processes(struct store *store, struct page_moment 
 	return err;
 }
 
-static int by_pins(const void *left, const void *right)
-{
-	const struct pages_pin *a = left, *b = right;
-
-	if (a->idle != b->idle)
-		return a->idle < b->idle ? 1 : -1;
-	if (a->pinned != b->pinned)
-		return a->pinned < b->pinned ? 1 : -1;
-	if (a->pages != b->pages)
-		return a->pages < b->pages ? 1 : -1;
-	return strcmp(a->name, b->name);
-}
+ORDER_BY(by_pins, struct pages_pin,
+	 ORDER_DOWN(idle) ?: ORDER_DOWN(pinned) ?: ORDER_DOWN(pages) ?: ORDER_TEXT(name))
 
 static void arrange(struct groups *groups, const struct pinning *rows, const char *match,
 		    struct pages_pins *out)

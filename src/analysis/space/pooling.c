@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "../../base/text.h"
 #include "pooling_model.h"
 
@@ -82,13 +83,8 @@ static void count_used(void *context, uint32_t groups, uint64_t pages)
 	}
 }
 
-static int by_saving(const void *left, const void *right)
-{
-	const struct pooling_row *a = left, *b = right;
-	int64_t x = pooling_saved(a), y = pooling_saved(b);
-
-	return x != y ? (x < y ? 1 : -1) : strcmp(a->name, b->name);
-}
+ORDER_BY(by_saving, struct pooling_row,
+	 ORDER_VALUES(pooling_saved(b), pooling_saved(a)) ?: ORDER_TEXT(name))
 
 static struct pooling_row *row_at(struct pooling *out, size_t of)
 {

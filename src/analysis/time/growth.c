@@ -9,6 +9,7 @@
 #include "../../base/hash.h"
 #include "../../base/hash_table.h"
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "../../base/text.h"
 
 #define GEOMETRIC_FACTOR 1.25
@@ -213,17 +214,9 @@ static void judge(struct growth_row *row, const struct steps *s)
 	}
 }
 
-static int by_waste(const void *left, const void *right)
-{
-	const struct growth_row *a = left, *b = right;
-	uint64_t x = growth_waste(a), y = growth_waste(b);
-
-	if (x != y)
-		return x < y ? 1 : -1;
-	if (a->cumulative != b->cumulative)
-		return a->cumulative < b->cumulative ? 1 : -1;
-	return strcmp(a->name, b->name);
-}
+ORDER_BY(by_waste, struct growth_row,
+	 ORDER_VALUES(growth_waste(b), growth_waste(a)) ?: ORDER_DOWN(cumulative) ?:
+	 ORDER_TEXT(name))
 
 static void arrange(struct growth *out, struct growth_finder *f, const struct groups *groups,
 		    const char *match, uint64_t least_steps)

@@ -22,6 +22,7 @@
 
 #include "../../base/hash.h"
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "../replay/process_ends.h"
 #include "../totals/process_names.h"
 
@@ -456,20 +457,8 @@ static void take(const struct moment *m, const struct groups *groups, struct pea
 		qsort(peak->rows, peak->count, sizeof(*peak->rows), by_bytes);
 }
 
-static int by_time(const void *left, const void *right)
-{
-	const struct moment *a = left, *b = right;
-
-	return (a->order > b->order) - (a->order < b->order);
-}
-
-static int by_process_bytes(const void *left, const void *right)
-{
-	const struct peak *a = left, *b = right;
-
-	return a->bytes != b->bytes ? (a->bytes < b->bytes ? 1 : -1)
-				    : (a->process > b->process) - (a->process < b->process);
-}
+ORDER_BY(by_time, struct moment, ORDER_UP(order))
+ORDER_BY(by_process_bytes, struct peak, ORDER_DOWN(bytes) ?: ORDER_UP(process))
 
 static void arrange(struct peak_tracker *w, struct process_names *names, struct peaks *out)
 {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "../replay/process_ends.h"
 
 struct site_lives_count {
@@ -88,12 +89,7 @@ static uint64_t short_lives(const struct site_lives *l, size_t site)
 	return (uint64_t)l->lives[site][POPULATION_SHORT] + l->short_objects[site];
 }
 
-static int by_most(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-	return (a < b) - (a > b);
-}
+ORDER_BY(by_most, uint64_t, ORDER_VALUES(*b, *a))
 
 bool *site_lives_shortest(const struct site_lives *l, size_t most)
 {

@@ -11,6 +11,7 @@
 #include "../../../symbolizer/elf/symbol_names.h"
 #include "../../base/cleanup.h"
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "../../base/text.h"
 #include "../../store/contents.h"
 #include "../attribute/groups.h"
@@ -110,13 +111,7 @@ static struct shiny_err *load_dump(struct store *store, struct browser_sample *s
 	return err;
 }
 
-static int by_kind_and_name(const void *a, const void *b)
-{
-	const struct browser_row *x = a, *y = b;
-	int order = strcmp(x->kind, y->kind);
-
-	return order ? order : strcmp(x->name, y->name);
-}
+ORDER_BY(by_kind_and_name, struct browser_row, ORDER_TEXT(kind) ?: ORDER_TEXT(name))
 
 static void row_free(struct browser_row *row)
 {
@@ -306,12 +301,7 @@ static uint64_t most(const struct browser_row *row)
 	return row->theirs.bytes > row->ours.bytes ? row->theirs.bytes : row->ours.bytes;
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-	const struct browser_row *x = a, *y = b;
-
-	return most(x) != most(y) ? (most(x) < most(y) ? 1 : -1) : by_kind_and_name(x, y);
-}
+ORDER_BY(by_bytes, struct browser_row, ORDER_VALUES(most(b), most(a)) ?: by_kind_and_name(a, b))
 
 static void arrange(struct browser_sample *sample, const char *match)
 {

@@ -157,8 +157,7 @@ static struct shiny_err *add_all(struct container_rules *rules, char *text, cons
 			continue;
 		if (rules->count == RULES_MAX)
 			return wrong(path, number, "too many rules at", rule.path);
-		rules->at = mem_reach(rules->at, &rules->room, rules->count, sizeof(rule), 512);
-		rules->at[rules->count++] = rule;
+		*vec_push(rules) = rule;
 	}
 	return NULL;
 }

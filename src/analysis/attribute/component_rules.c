@@ -127,12 +127,8 @@ static struct shiny_err *add_all(struct component_rules *rules, char *text, cons
 			continue;
 		if (rules->count == RULES_MAX)
 			return wrong(file, number, "too many rules at", rule.pattern);
-		if (rules->count == rules->room) {
-			rules->room = rules->room ? rules->room * 2 : 512;
-			rules->at = mem_resize(rules->at, rules->room, sizeof(*rules->at));
-		}
 		rule.user = user;
-		rules->at[rules->count++] = rule;
+		*vec_push(rules) = rule;
 	}
 	return NULL;
 }

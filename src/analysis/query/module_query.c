@@ -13,8 +13,7 @@ static struct shiny_err *read_rows(struct query *q, struct shiny_err *err, struc
 	SHINY_CLEANUP(module_rows_deinit) struct module_rows rows = { 0 };
 
 	QUERY_EACH (q, err) {
-		rows.at = mem_reach(rows.at, &rows.room, rows.count, sizeof(*rows.at), 16);
-		rows.at[rows.count++] = (struct module_row){
+		*vec_push(&rows) = (struct module_row){
 			.path = mem_text(query_text(q, 0)),
 			.build_id = mem_text(query_text(q, 1)),
 			.weight = (uint64_t)query_number(q, 2),

@@ -219,7 +219,5 @@ struct shiny_err *coverage_load(struct store *store, struct coverage *out)
 
 void coverage_deinit(struct coverage *coverage)
 {
-	for (size_t i = 0; i < coverage->count; i++)
-		free(coverage->rows[i].text);
-	free(coverage->rows);
+	rows_free(coverage->rows, coverage->count, text);
 }

@@ -277,8 +277,6 @@ struct shiny_err *block_owners_load(struct store *store, const struct filter *fi
 
 void block_owners_deinit(struct block_owners *owners)
 {
-	for (size_t i = 0; i < owners->count; i++)
-		free(owners->rows[i].name);
-	free(owners->rows);
+	rows_free(owners->rows, owners->count, name);
 	*owners = (struct block_owners){ 0 };
 }

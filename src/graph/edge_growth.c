@@ -71,8 +71,6 @@ struct shiny_err *edge_growth_load(struct store *store, const struct filter *fil
 
 void edge_growth_deinit(struct edge_growth *growth)
 {
-	for (size_t i = 0; i < growth->count; i++)
-		free(growth->rows[i].name);
-	free(growth->rows);
+	rows_free(growth->rows, growth->count, name);
 	*growth = (struct edge_growth){ 0 };
 }

@@ -247,10 +247,10 @@ struct shiny_err *heap_graph_load(struct store *store, const struct filter *filt
 	struct graph_reader reader = {
 		.store = store, .graph = &graph, .options = options, .words = words
 	};
-	struct shiny_err *err = find_snapshot(store, filter, snapshot, &graph.facts);
+	struct shiny_err *err;
 
-	if (!err)
-		err = load_nodes_and_edges(&reader);
+	SHINY_TRY(find_snapshot(store, filter, snapshot, &graph.facts));
+	err = load_nodes_and_edges(&reader);
 	free(reader.node_of_root.at);
 	if (!err)
 		*out = shiny_steal(graph);
@@ -279,17 +279,15 @@ struct shiny_err *graph_names_load(struct store *store, const struct heap_graph 
 				   enum group_by by, bool full, struct graph_names *out)
 {
 	SHINY_CLEANUP(graph_names_deinit) struct graph_names names = { 0 };
-	uint32_t *types = NULL;
-	struct shiny_err *err = groups_load(store, by, full, &names.groups);
+	uint32_t *types;
 
-	if (!err)
-		err = find_types(store, graph, &types);
-	for (size_t k = 0; !err && k < graph->block.kinds.count; k++)
+	SHINY_TRY(groups_load(store, by, full, &names.groups));
+	SHINY_TRY(find_types(store, graph, &names.of_kind));
+	types = names.of_kind;
+	for (size_t k = 0; k < graph->block.kinds.count; k++)
 		types[k] = groups_find_ids(&names.groups, types[k], graph->block.kinds.at[k].stack);
-	names.of_kind = types;
-	if (!err)
-		*out = shiny_steal(names);
-	return err;
+	*out = shiny_steal(names);
+	return NULL;
 }
 
 void graph_names_deinit(struct graph_names *names)

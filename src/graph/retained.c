@@ -276,8 +276,6 @@ struct shiny_err *retained_load(struct store *store, const struct filter *filter
 
 void retained_deinit(struct retained *retained)
 {
-	for (size_t i = 0; i < retained->count; i++)
-		free(retained->rows[i].name);
-	free(retained->rows);
+	rows_free(retained->rows, retained->count, name);
 	*retained = (struct retained){ 0 };
 }

@@ -534,8 +534,6 @@ struct shiny_err *holders_load(struct store *store, const struct filter *filter,
 
 void holders_deinit(struct holders *holders)
 {
-	for (size_t i = 0; i < holders->count; i++)
-		free(holders->rows[i].name);
-	free(holders->rows);
+	rows_free(holders->rows, holders->count, name);
 	*holders = (struct holders){ 0 };
 }

@@ -122,8 +122,6 @@ struct shiny_err *unreachable_load(struct store *store, const struct filter *fil
 
 void unreachable_deinit(struct unreachable *u)
 {
-	for (size_t i = 0; i < u->count; i++)
-		free(u->rows[i].name);
-	free(u->rows);
+	rows_free(u->rows, u->count, name);
 	*u = (struct unreachable){ 0 };
 }

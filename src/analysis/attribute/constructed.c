@@ -500,8 +500,6 @@ struct shiny_err *constructed_load(struct store *store, const struct filter *fil
 
 void constructed_deinit(struct constructed *c)
 {
-	for (size_t i = 0; i < c->count; i++)
-		free(c->rows[i].name);
-	free(c->rows);
+	rows_free(c->rows, c->count, name);
 	*c = (struct constructed){ 0 };
 }

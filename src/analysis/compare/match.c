@@ -500,9 +500,7 @@ struct shiny_err *match_load(struct store *const stores[2],
 
 void match_deinit(struct match *match)
 {
-	for (size_t i = 0; i < match->count; i++)
-		free(match->rows[i].name);
-	free(match->rows);
+	rows_free(match->rows, match->count, name);
 	free(match->row_of[0]);
 	free(match->row_of[1]);
 	*match = (struct match){ 0 };

@@ -181,7 +181,5 @@ struct shiny_err *streams_load(struct store *store, const struct filter *filter,
 
 void streams_deinit(struct streams *streams)
 {
-	for (size_t i = 0; i < streams->count; i++)
-		free(streams->rows[i].name);
-	free(streams->rows);
+	rows_free(streams->rows, streams->count, name);
 }

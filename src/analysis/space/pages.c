@@ -497,9 +497,7 @@ struct shiny_err *pages_load(struct store *store, const struct filter *filter,
 
 static void pins_deinit(struct pages_pins *pins)
 {
-	for (size_t i = 0; i < pins->count; i++)
-		free(pins->rows[i].name);
-	free(pins->rows);
+	rows_free(pins->rows, pins->count, name);
 }
 
 void pages_deinit(struct pages *pages)

@@ -188,8 +188,6 @@ struct shiny_err *pooling_load(struct store *store, const struct filter *filter,
 
 void pooling_deinit(struct pooling *p)
 {
-	for (size_t i = 0; i < p->type_count; i++)
-		free(p->types[i].name);
-	free(p->types);
+	rows_free(p->types, p->type_count, name);
 	*p = (struct pooling){ 0 };
 }

@@ -360,18 +360,16 @@ struct shiny_err *sizes_load(struct store *store, const struct filter *filter, c
 	return err;
 }
 
-static void rows_free(struct sizes_rows *rows)
+static void group_free(struct sizes_rows *rows)
 {
-	for (size_t i = 0; i < rows->count; i++)
-		free(rows->rows[i].name);
-	free(rows->rows);
+	rows_free(rows->rows, rows->count, name);
 }
 
 void sizes_deinit(struct sizes *s)
 {
-	rows_free(&s->classes);
-	rows_free(&s->types);
-	rows_free(&s->sites);
+	group_free(&s->classes);
+	group_free(&s->types);
+	group_free(&s->sites);
 	for (unsigned i = 0; i < SIZE_ALLOCATORS; i++)
 		free(s->allocators[i].name);
 	for (unsigned i = 0; i < SIZES_OCTAVES; i++)

@@ -269,8 +269,6 @@ struct shiny_err *growth_load(struct store *store, const struct filter *filter, 
 
 void growth_deinit(struct growth *g)
 {
-	for (size_t i = 0; i < g->count; i++)
-		free(g->rows[i].name);
-	free(g->rows);
+	rows_free(g->rows, g->count, name);
 	*g = (struct growth){ 0 };
 }

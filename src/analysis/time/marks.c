@@ -201,7 +201,5 @@ void marks_number(struct marks *marks)
 
 void marks_deinit(struct marks *marks)
 {
-	for (size_t i = 0; i < marks->count; i++)
-		free(marks->rows[i].name);
-	free(marks->rows);
+	rows_free(marks->rows, marks->count, name);
 }

@@ -307,8 +307,6 @@ struct shiny_err *headlines_load(struct store *store, struct headlines *out)
 
 void headlines_deinit(struct headlines *headlines)
 {
-	for (size_t i = 0; i < headlines->count; i++)
-		free(headlines->rows[i].text);
-	free(headlines->rows);
+	rows_free(headlines->rows, headlines->count, text);
 	*headlines = (struct headlines){ 0 };
 }

@@ -250,9 +250,7 @@ static void rows_deinit(struct hotspot_rows *rows)
 
 void hotspots_deinit(struct hotspots *hotspots)
 {
-	for (size_t i = 0; i < hotspots->roles.count; i++)
-		free(hotspots->roles.rows[i].name);
-	free(hotspots->roles.rows);
+	rows_free(hotspots->roles.rows, hotspots->roles.count, name);
 	rows_deinit(&hotspots->live);
 	rows_deinit(&hotspots->short_lived);
 	rows_deinit(&hotspots->retained);

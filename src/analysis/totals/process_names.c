@@ -41,8 +41,6 @@ char *process_names_take(struct process_names *names, uint32_t process)
 
 void process_names_deinit(struct process_names *names)
 {
-	for (size_t i = 0; i < names->count; i++)
-		free(names->of[i].name);
-	free(names->of);
+	rows_free(names->of, names->count, name);
 	*names = (struct process_names){ 0 };
 }

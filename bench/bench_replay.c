@@ -32,17 +32,15 @@ static bool add(void *context, const struct event *e, size_t count)
 	return true;
 }
 
-static void see_birth(void *context, const struct replay *replay,
-		      const struct replay_process *process, const struct life *life)
+static void see_birth(void *context, const struct replay_process *process, const struct life *life)
 {
 	told++;
 }
 
-static void see_death(void *context, const struct replay *replay,
-		      const struct replay_process *process, const struct life *life,
+static void see_death(void *context, const struct replay_process *process, const struct life *life,
 		      const struct life_death *death)
 {
-	sum += replay_type(replay, process, life);
+	sum += replay_type(process, life);
 }
 
 static double now(void)

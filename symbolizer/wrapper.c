@@ -19,6 +19,7 @@
 #include <dwarf.h>
 #include <string.h>
 
+#include "../src/base/text.h"
 #include "dwarf/debug_scopes.h"
 #include "dwarf/die_type.h"
 #include "elf/eh_table.h"
@@ -132,16 +133,6 @@ static bool declared_copy(struct debug_units *units, const struct wrapper_functi
 	return false;
 }
 
-static bool is_one_of(const char *name, const char *const *names, size_t count)
-{
-	for (size_t i = 0; name && i < count; i++)
-		if (strcmp(name, names[i]) == 0)
-			return true;
-	return false;
-}
-
-#define ONE_OF(name, names) is_one_of(name, names, sizeof(names) / sizeof(*(names)))
-
 /* True if the callee copies its second argument into its first. */
 static bool copies(const char *callee)
 {
@@ -149,7 +140,7 @@ static bool copies(const char *callee)
 					     "strncpy",	     "__memcpy_chk", "__memmove_chk",
 					     "__strcpy_chk", "__strncpy_chk" };
 
-	return ONE_OF(callee, names);
+	return TEXT_IS_ONE_OF(callee, names);
 }
 
 /* True if the callee allocates a copy. */
@@ -157,14 +148,14 @@ static bool duplicates(const char *callee)
 {
 	static const char *const names[] = { "strdup", "strndup", "__strdup", "__strndup" };
 
-	return ONE_OF(callee, names);
+	return TEXT_IS_ONE_OF(callee, names);
 }
 
 static bool measures(const char *callee)
 {
 	static const char *const names[] = { "strlen", "strnlen" };
 
-	return ONE_OF(callee, names);
+	return TEXT_IS_ONE_OF(callee, names);
 }
 
 /* Finds the callee of a call, or of a jump out of the function. False: the instruction is
@@ -225,10 +216,10 @@ static unsigned size_arguments(const char *callee)
 						     "aligned_alloc", "memalign" },
 				 *const both[] = { "calloc", "xcalloc" };
 
-	return ONE_OF(callee, first)	? 1
-	       : ONE_OF(callee, second) ? 2
-	       : ONE_OF(callee, both)	? 3
-					: 0;
+	return TEXT_IS_ONE_OF(callee, first)	? 1
+	       : TEXT_IS_ONE_OF(callee, second) ? 2
+	       : TEXT_IS_ONE_OF(callee, both)	? 3
+						: 0;
 }
 
 /* The same for a function of this file: its parameters that are numbers. */
@@ -321,7 +312,7 @@ static bool fills(const char *callee)
 		"readlink",	 "getcwd",	   "realpath",	      "strcat",	    "qsort"
 	};
 
-	return ONE_OF(callee, names) || copies(callee);
+	return TEXT_IS_ONE_OF(callee, names) || copies(callee);
 }
 
 /* True if, between the allocating call and the return, it calls nothing that could fill the

@@ -170,56 +170,42 @@ static const struct shiny_ctors_entry *entries_of(const struct shiny_ctors_file 
 	return (const struct shiny_ctors_entry *)(classes_of(f) + f->class_count);
 }
 
-static bool makes_sense(const struct shiny_ctors_file *f, long bytes,
-			const struct si_main_image *image, uint64_t setting, struct si_text *why)
+static const char *fault_of(const struct shiny_ctors_file *f, long bytes,
+			    const struct si_main_image *image, uint64_t setting)
 {
 	if (bytes < (long)sizeof(*f) || f->magic != SHINY_CTORS_MAGIC ||
-	    f->bytes != (uint64_t)bytes) {
-		si_text_add(why, "it is damaged");
-		return false;
-	}
-	if (f->version != SHINY_CTORS_VERSION) {
-		si_text_add(why, "it was made by another version");
-		return false;
-	}
+	    f->bytes != (uint64_t)bytes)
+		return "it is damaged";
+	if (f->version != SHINY_CTORS_VERSION)
+		return "it was made by another version";
 	if (XXH3_64bits((const char *)f + CHECKED, (size_t)bytes - CHECKED) != f->checksum ||
 	    f->class_count > SHINY_CTORS_CLASSES || f->entry_count > SHINY_CTORS_ENTRIES ||
 	    f->name_bytes > SHINY_CTORS_NAMES ||
 	    f->bytes != sizeof(*f) + f->class_count * sizeof(struct shiny_ctors_class) +
-				f->entry_count * sizeof(struct shiny_ctors_entry) + f->name_bytes) {
-		si_text_add(why, "it is damaged");
-		return false;
-	}
+				f->entry_count * sizeof(struct shiny_ctors_entry) + f->name_bytes)
+		return "it is damaged";
 	if (f->build_id_bytes != image->build_id_bytes ||
 	    !si_same((const char *)f->build_id, (const char *)image->build_id,
-		     image->build_id_bytes)) {
-		si_text_add(why, "it is of another build");
-		return false;
-	}
-	if (f->setting != setting) {
-		si_text_add(why, "it was made with another SHINY_CTORS");
-		return false;
-	}
+		     image->build_id_bytes))
+		return "it is of another build";
+	if (f->setting != setting)
+		return "it was made with another SHINY_CTORS";
 	for (uint32_t i = 0; i < f->class_count; i++) {
 		const struct shiny_ctors_class *c = &classes_of(f)[i];
 
 		if (c->name_bytes > SHINY_CTORS_NAME || c->name_at > f->name_bytes ||
-		    c->name_bytes > f->name_bytes - c->name_at) {
-			si_text_add(why, "it makes no sense");
-			return false;
-		}
+		    c->name_bytes > f->name_bytes - c->name_at)
+			return "it makes no sense";
 	}
 	for (uint32_t i = 0; i < f->entry_count; i++) {
 		const struct shiny_ctors_entry *e = &entries_of(f)[i];
 
 		if (e->class >= f->class_count || e->recipe.vaddr < image->start - image->bias ||
 		    e->recipe.vaddr >= image->end - image->bias - SHINY_PATCH_EXPECTED ||
-		    e->recipe.expected_bytes > SHINY_PATCH_EXPECTED) {
-			si_text_add(why, "it makes no sense");
-			return false;
-		}
+		    e->recipe.expected_bytes > SHINY_PATCH_EXPECTED)
+			return "it makes no sense";
 	}
-	return true;
+	return NULL;
 }
 
 static void look_at_processor(void)
@@ -377,6 +363,7 @@ void si_ctors_attach(char *const *environment, struct si_text *text)
 	struct shiny_ctors_file *f;
 	struct si_text why;
 	uint64_t setting;
+	const char *fault;
 	bool good = false;
 	long bytes;
 	int fd;
@@ -391,7 +378,10 @@ void si_ctors_attach(char *const *environment, struct si_text *text)
 			    "nothing is known of this executable's; shinyctl run looks at it");
 	} else if (fd >= 0) {
 		f = read_file(fd, &bytes);
-		if (f && makes_sense(f, bytes, &image, setting, &why)) {
+		fault = f ? fault_of(f, bytes, &image, setting) : NULL;
+		if (fault) {
+			si_text_add(&why, fault);
+		} else if (f) {
 			si_text_init(&why, words, sizeof(words));
 			good = attach(&image, f, &why);
 		}

@@ -52,46 +52,34 @@ static bool same_setting(const char *setting)
 
 #define CHECKED offsetof(struct shiny_allocator_file, version)
 
-static bool makes_sense(const struct shiny_allocator_file *f, long bytes,
-			const struct si_main_image *image, struct si_text *why)
+static const char *fault_of(const struct shiny_allocator_file *f, long bytes,
+			    const struct si_main_image *image)
 {
 	const struct shiny_allocator_entry *e = (const struct shiny_allocator_entry *)(f + 1);
 
 	if (bytes < (long)sizeof(*f) || f->magic != SHINY_ALLOCATOR_MAGIC ||
-	    f->bytes != (uint64_t)bytes) {
-		si_text_add(why, "it is damaged");
-		return false;
-	}
-	if (f->version != SHINY_ALLOCATOR_VERSION) {
-		si_text_add(why, "it was made by another version");
-		return false;
-	}
+	    f->bytes != (uint64_t)bytes)
+		return "it is damaged";
+	if (f->version != SHINY_ALLOCATOR_VERSION)
+		return "it was made by another version";
 	if (XXH3_64bits((const char *)f + CHECKED, (size_t)bytes - CHECKED) != f->checksum ||
-	    f->count > SHINY_ALLOCATOR_ENTRIES || f->bytes != sizeof(*f) + f->count * sizeof(*e)) {
-		si_text_add(why, "it is damaged");
-		return false;
-	}
+	    f->count > SHINY_ALLOCATOR_ENTRIES || f->bytes != sizeof(*f) + f->count * sizeof(*e))
+		return "it is damaged";
 	if (f->build_id_bytes != image->build_id_bytes ||
 	    !si_same((const char *)f->build_id, (const char *)image->build_id,
-		     image->build_id_bytes)) {
-		si_text_add(why, "it is of another build");
-		return false;
-	}
-	if (!same_setting(f->setting)) {
-		si_text_add(why, "it was made with another SHINY_ALLOCATOR");
-		return false;
-	}
+		     image->build_id_bytes))
+		return "it is of another build";
+	if (!same_setting(f->setting))
+		return "it was made with another SHINY_ALLOCATOR";
 	for (uint32_t i = 0; i < f->count; i++)
 		if (e[i].function >= SHINY_ALLOCATOR_FUNCTIONS ||
 		    e[i].family >= SHINY_ALLOCATOR_FAMILIES ||
 		    e[i].home >= SHINY_ALLOCATOR_FAMILIES ||
 		    e[i].recipe.vaddr < image->start - image->bias ||
 		    e[i].recipe.vaddr >= image->end - image->bias - SHINY_PATCH_EXPECTED ||
-		    e[i].recipe.expected_bytes > SHINY_PATCH_EXPECTED) {
-			si_text_add(why, "it makes no sense");
-			return false;
-		}
-	return true;
+		    e[i].recipe.expected_bytes > SHINY_PATCH_EXPECTED)
+			return "it makes no sense";
+	return NULL;
 }
 
 static size_t length_of(const char *text, size_t room)
@@ -200,6 +188,7 @@ bool si_allocator_attach(char *const *environment, struct si_text *text)
 	struct shiny_allocator_file *f;
 	char words[SHINY_TEXT];
 	struct si_text why;
+	const char *fault;
 	bool done = false;
 	long n;
 	int fd;
@@ -217,7 +206,10 @@ bool si_allocator_attach(char *const *environment, struct si_text *text)
 		    : NULL;
 	if (f) {
 		n = si_sys(SYS_read, fd, f, SHINY_ALLOCATOR_FILE_MAX + 1);
-		if (makes_sense(f, n, &image, &why)) {
+		fault = fault_of(f, n, &image);
+		if (fault) {
+			si_text_add(&why, fault);
+		} else {
 			si_text_init(&why, words, sizeof(words));
 			if (f->count)
 				done = attach(&image, f, &why);

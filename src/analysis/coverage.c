@@ -35,7 +35,7 @@ void coverage_add(struct coverage *coverage, enum finding_state state, const cha
 
 static struct shiny_err *add_processes(struct store *store, struct coverage *coverage)
 {
-	struct processes processes = { 0 };
+	SHINY_CLEANUP(processes_deinit) struct processes processes = { 0 };
 	struct shiny_err *err = processes_load(store, &processes);
 
 	for (size_t i = 0; !err && i < processes.count; i++) {
@@ -52,29 +52,26 @@ static struct shiny_err *add_processes(struct store *store, struct coverage *cov
 				     who, p->pid, p->attach, *p->attach_text ? ": " : "",
 				     p->attach_text);
 	}
-	processes_deinit(&processes);
 	return err;
 }
 
 /* A program that is not recorded announces no children: those are counted only if recorded. */
 static struct shiny_err *add_unseen(struct store *store, struct coverage *coverage)
 {
-	struct unrecorded unrecorded = { 0 };
+	SHINY_CLEANUP(unrecorded_deinit) struct unrecorded unrecorded = { 0 };
 	struct shiny_err *err = unrecorded_load(store, &unrecorded);
 
 	if (!err && unrecorded.missed)
-		coverage_add(
-			coverage, FINDING_WARN, "process", NULL,
-			"%s not recorded; what such a program starts is counted only where it is "
-			"recorded itself",
-			units_noun(UNITS_NOUN_BUF, unrecorded.missed, "program"));
-	unrecorded_deinit(&unrecorded);
+		coverage_add(coverage, FINDING_WARN, "process", NULL,
+		    "%s not recorded; what such a program starts is counted only where it is "
+		    "recorded itself",
+		    units_noun(UNITS_NOUN_BUF, unrecorded.missed, "program"));
 	return err;
 }
 
 static struct shiny_err *add_losses(struct store *store, struct coverage *coverage)
 {
-	struct losses losses = { 0 };
+	SHINY_CLEANUP(losses_deinit) struct losses losses = { 0 };
 	struct shiny_err *err = losses_load(store, &losses);
 
 	if (!err && losses.incomplete)
@@ -90,28 +87,23 @@ static struct shiny_err *add_losses(struct store *store, struct coverage *covera
 			     "%s %s", units_count(UNITS_BUF, row->count),
 			     row->text ? row->text : row->name);
 	}
-	losses_deinit(&losses);
 	return err;
 }
 
 static struct shiny_err *add_types(struct store *store, struct coverage *coverage)
 {
-	struct filter filter = { 0 };
-	struct types types = { 0 };
-	struct shiny_err *err = filter_resolve(store, NULL, &filter);
+	SHINY_CLEANUP(filter_deinit) struct filter filter = { 0 };
+	SHINY_CLEANUP(types_deinit) struct types types = { 0 };
 
-	if (!err)
-		err = types_load(store, &filter, TYPES_BY_CONFIDENCE, NULL, ORDER_LIVE, &types);
-	if (!err)
-		coverage_add(coverage, FINDING_OK, "types",
-			     "shinyctl symbols FILE says which modules lack debug information",
-			     "%s of the allocations have a type",
-			     types.typed_allocs ? units_share(UNITS_BUF, (double)types.typed_allocs,
-							      (double)types.total.allocs)
-						: "none");
-	types_deinit(&types);
-	filter_deinit(&filter);
-	return err;
+	SHINY_TRY(filter_resolve(store, NULL, &filter));
+	SHINY_TRY(types_load(store, &filter, TYPES_BY_CONFIDENCE, NULL, ORDER_LIVE, &types));
+	coverage_add(coverage, FINDING_OK, "types",
+	    "shinyctl symbols FILE says which modules lack debug information",
+	    "%s of the allocations have a type",
+	    types.typed_allocs
+		    ? units_share(UNITS_BUF, (double)types.typed_allocs, (double)types.total.allocs)
+		    : "none");
+	return NULL;
 }
 
 /* Adds a row for each way in which names are missing, with the modules that have most call
@@ -164,13 +156,12 @@ static struct shiny_err *add_names(struct store *store, struct coverage *coverag
 /* Adds the sidecar's notes. */
 static struct shiny_err *add_notes(struct store *store, struct coverage *coverage)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = store_query(
 		store, "SELECT text, COUNT(*) FROM v_notes GROUP BY text ORDER BY MIN(rowid)", &q);
 
 	QUERY_EACH (q, err)
 		coverage_add(coverage, FINDING_WARN, "note", NULL, "%s", query_text(q, 0));
-	query_end(q);
 	return err;
 }
 
@@ -185,9 +176,9 @@ enum { UNCLASSIFIED_BYTES = 1 << 20, UNCLASSIFIED_PART = 20 };
 static struct shiny_err *add_memory(struct store *store, struct coverage *coverage)
 {
 	const struct memory_process *most = NULL;
-	struct memory_history memory = { 0 };
+	SHINY_CLEANUP(memory_deinit) struct memory_history memory = { 0 };
 	uint64_t rss, most_rss = 0;
-	struct filter all = { 0 };
+	SHINY_CLEANUP(filter_deinit) struct filter all = { 0 };
 	size_t others = 0;
 	struct shiny_err *err = filter_resolve(store, NULL, &all);
 
@@ -207,40 +198,26 @@ static struct shiny_err *add_memory(struct store *store, struct coverage *covera
 	}
 	if (most)
 		coverage_add(coverage, FINDING_WARN, "memory", "shinyctl memory FILE",
-			     "%s of the %s resident in %s (pid %u)%s%s are in no heap that is "
-			     "recorded: no "
-			     "hook saw the calls that mapped them",
-			     units_bytes(UNITS_BUF, most_rss),
-			     units_bytes(UNITS_BUF, most->sums.rss), most->name, most->pid,
-			     others ? ", and likewise in " : "",
-			     others ? units_noun(UNITS_NOUN_BUF, others, "other process") : "");
-	memory_deinit(&memory);
-	filter_deinit(&all);
+		    "%s of the %s resident in %s (pid %u)%s%s are in no heap that is recorded: no "
+		    "hook saw the calls that mapped them",
+		    units_bytes(UNITS_BUF, most_rss), units_bytes(UNITS_BUF, most->sums.rss),
+		    most->name, most->pid, others ? ", and likewise in " : "",
+		    others ? units_noun(UNITS_NOUN_BUF, others, "other process") : "");
 	return err;
 }
 
 struct shiny_err *coverage_load(struct store *store, struct coverage *out)
 {
-	struct coverage coverage = { 0 };
-	struct shiny_err *err = add_processes(store, &coverage);
+	SHINY_CLEANUP(coverage_deinit) struct coverage coverage = { 0 };
 
-	if (!err)
-		err = add_unseen(store, &coverage);
-	if (!err)
-		err = add_losses(store, &coverage);
-	if (!err)
-		err = add_memory(store, &coverage);
-	if (!err)
-		err = add_notes(store, &coverage);
-	if (!err)
-		err = add_types(store, &coverage);
-	if (!err)
-		err = add_names(store, &coverage);
-	if (err) {
-		coverage_deinit(&coverage);
-		return err;
-	}
-	*out = coverage;
+	SHINY_TRY(add_processes(store, &coverage));
+	SHINY_TRY(add_unseen(store, &coverage));
+	SHINY_TRY(add_losses(store, &coverage));
+	SHINY_TRY(add_memory(store, &coverage));
+	SHINY_TRY(add_notes(store, &coverage));
+	SHINY_TRY(add_types(store, &coverage));
+	SHINY_TRY(add_names(store, &coverage));
+	*out = shiny_steal(coverage);
 	return NULL;
 }
 

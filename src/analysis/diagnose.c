@@ -8,6 +8,7 @@
 
 #include "../base/cleanup.h"
 #include "../base/mem.h"
+#include "../base/row_order.h"
 #include "../base/units.h"
 #include "../store/contents.h"
 #include "access/cold.h"
@@ -72,7 +73,7 @@ static struct shiny_err *clock_rate(struct store *store, double *hz)
  * full names other sites group together, and all of them must be followed. */
 static struct shiny_err *churn_rows(const struct asking *a, struct diagnosis *d)
 {
-	struct lifetimes l = { 0 };
+	SHINY_CLEANUP(lifetimes_deinit) struct lifetimes l = { 0 };
 	AUTO_FREE bool *sites =
 		a->full_names ? NULL : site_lives_shortest(&a->lives, DIAGNOSE_ROWS);
 	struct shiny_err *err;
@@ -95,7 +96,6 @@ static struct shiny_err *churn_rows(const struct asking *a, struct diagnosis *d)
 				   units_time(UNITS_BUF, l.duration / 100),
 				   units_time(UNITS_BUF, distribution_quantile(&row->ages, 0.5))));
 	}
-	lifetimes_deinit(&l);
 	return err;
 }
 
@@ -177,13 +177,11 @@ struct small_count {
 	uint64_t small, all; /* bytes live at the session's end */
 };
 
-static void count_small(void *context, const struct replay *replay,
-			const struct replay_process *process, const struct life *life,
-			const struct life_death *death)
+static void count_small(void *context, const struct replay_process *process,
+			const struct life *life, const struct life_death *death)
 {
 	struct small_count *c = context;
 
-	(void)replay;
 	if (death->end != LIFE_NEVER || process->early || life->inherited)
 		return;
 	c->all += life->size;
@@ -366,13 +364,6 @@ static void ask_hardware(const struct asking *a, struct diagnosis *d)
 
 /* ---- spikes ---- */
 
-static int by_number(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Returns the median of live bytes over time. */
 static uint64_t median(const struct activity *activity)
 {
@@ -383,7 +374,7 @@ static uint64_t median(const struct activity *activity)
 
 		values[i] = point ? point->bytes : 0;
 	}
-	qsort(values, activity->count, sizeof(*values), by_number);
+	qsort(values, activity->count, sizeof(*values), order_numbers);
 	middle = values[activity->count / 2];
 	free(values);
 	return middle;
@@ -392,12 +383,11 @@ static uint64_t median(const struct activity *activity)
 static struct shiny_err *spike_rows(const struct asking *a, struct diagnosis *d)
 {
 	struct groups groups = { 0 };
-	struct peaks p = { 0 };
-	struct shiny_err *err = groups_load(a->store, GROUP_SITE, a->full_names, &groups);
+	SHINY_CLEANUP(peak_deinit) struct peaks p = { 0 };
 
-	if (!err)
-		err = peak_load_highest(a->store, a->filter, &groups, a->progress, &p);
-	if (!err && p.count) {
+	SHINY_TRY(groups_load(a->store, GROUP_SITE, a->full_names, &groups));
+	SHINY_TRY(peak_load_highest(a->store, a->filter, &groups, a->progress, &p));
+	if (p.count) {
 		const struct peak *peak = &p.peaks[p.highest];
 
 		d->support = mem_format(
@@ -410,8 +400,7 @@ static struct shiny_err *spike_rows(const struct asking *a, struct diagnosis *d)
 					   units_share(UNITS_BUF, (double)peak->rows[i].soon_bytes,
 						       (double)peak->rows[i].bytes)));
 	}
-	peak_deinit(&p);
-	return err;
+	return NULL;
 }
 
 static struct shiny_err *ask_spikes(const struct asking *a, struct diagnosis *d)

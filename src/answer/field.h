@@ -217,6 +217,26 @@ void field_set_owned(struct field_value *out, char *text); /* takes ownership */
 		field_set_##kind(out, expression);                                                 \
 	}
 
+/* The same, with an empty cell where `is_blank`. */
+#define FIELD_GETTER_BLANK(name, type, kind, expression, is_blank) \
+	static void name(const void *row, struct field_value *out) \
+	{                                                          \
+		const type *r = row;                               \
+                                                                   \
+		field_set_##kind(out, expression);                 \
+		out->blank = is_blank;                             \
+	}
+
+/* The same, without a value unless `is_known`. */
+#define FIELD_GETTER_KNOWN(name, type, kind, expression, is_known) \
+	static void name(const void *row, struct field_value *out) \
+	{                                                          \
+		const type *r = row;                               \
+                                                                   \
+		if (is_known)                                      \
+			field_set_##kind(out, expression);         \
+	}
+
 /* Defines a function `skip` that returns an expression of `r`, the part. */
 #define FIELD_SKIP(name, type, expression)                                                         \
 	static bool name(const void *part)                                                         \

@@ -19,12 +19,12 @@
 
 #define SHINY_CLEANUP(function) __attribute__((cleanup(function)))
 
-/* The pointer's value; the guard then finds NULL. */
-#define shiny_steal(pointer)                          \
-	({                                            \
-		__typeof__(pointer) stolen_ = (pointer); \
-		(pointer) = NULL;                     \
-		stolen_;                              \
+/* The value of a pointer or a struct; the guard then finds NULL, or a zeroed struct. */
+#define shiny_steal(variable)                              \
+	({                                                 \
+		__typeof__(variable) stolen_ = (variable); \
+		(variable) = (__typeof__(variable)){ 0 };  \
+		stolen_;                                   \
 	})
 
 static inline void shiny_cleanup_free(void *pointer_to_pointer)

@@ -370,6 +370,14 @@ const char *text_place(const char *path)
 	return length && path[length - 1] == '/' ? path + strspn(path, "./") : text_base(path);
 }
 
+bool text_is_one_of(const char *text, const char *const *names, size_t count)
+{
+	for (size_t i = 0; text && i < count; i++)
+		if (!strcmp(text, names[i]))
+			return true;
+	return false;
+}
+
 const char *text_base(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -66,6 +66,10 @@ size_t text_fit(char *out, size_t room, const char *s, size_t columns, enum text
 /* Matches as glob_matches(), but a pattern without * and ? anywhere in `s`. */
 bool text_matches(const char *pattern, const char *s);
 
+/* True if the text is one of the names of an array; NULL is none of them. */
+#define TEXT_IS_ONE_OF(text, names) text_is_one_of(text, names, sizeof(names) / sizeof(*(names)))
+bool text_is_one_of(const char *text, const char *const *names, size_t count);
+
 /* Returns the part of a path behind the last '/'. */
 const char *text_base(const char *path);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../base/hash.h"
+#include "../base/row_order.h"
 
 enum { FIRST_ROOM = 4096 };
 
@@ -61,14 +62,7 @@ static bool count_node(struct snapshot *s)
 	return true;
 }
 
-static int by_name(const void *a, const void *b)
-{
-	const struct snapshot_row *x = a, *y = b;
-
-	return x->name != y->name  ? (x->name < y->name ? -1 : 1)
-	       : x->kind < y->kind ? -1
-				   : x->kind > y->kind;
-}
+ORDER_BY(by_name, struct snapshot_row, ORDER_UP(name) ?: ORDER_UP(kind))
 
 static void sort(struct snapshot *s)
 {

@@ -14,6 +14,7 @@
 #include "../analysis/query/type_name.h"
 #include "../base/cleanup.h"
 #include "../base/mem.h"
+#include "../base/row_order.h"
 
 #define NO_RULE SIZE_MAX
 
@@ -41,7 +42,7 @@ static bool has_kind(const struct owner_rules *rules, enum owner_rule_kind kind)
 
 static struct shiny_err *match_types(struct store *store, struct owner_search *s)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = store_query(
 		store, "SELECT id, name FROM type WHERE confidence <> 'label'", &q);
 
@@ -53,7 +54,6 @@ static struct shiny_err *match_types(struct store *store, struct owner_search *s
 		s->of_type[query_id(q, 0, s->type_count)] = full < rule ? full : rule;
 		free(brief);
 	}
-	query_end(q);
 	s->of_type[0] = NO_RULE;
 	return err;
 }
@@ -193,18 +193,8 @@ static void count_blocks(struct owner_search *s, const uint32_t *realm, const ui
 	free(reached);
 }
 
-static int by_bytes_owned(const void *left, const void *right)
-{
-	const struct block_owners_row *a = left, *b = right;
-
-	if (!a->blocks != !b->blocks)
-		return a->blocks ? -1 : 1;
-	if (a->bytes != b->bytes)
-		return a->bytes > b->bytes ? -1 : 1;
-	if (a->address != b->address)
-		return a->address < b->address ? -1 : 1;
-	return strcmp(a->name, b->name);
-}
+ORDER_BY(by_bytes_owned, struct block_owners_row,
+	 ORDER_FIRST(blocks) ?: ORDER_DOWN(bytes) ?: ORDER_UP(address) ?: ORDER_TEXT(name))
 
 /* Names the owners that a rule "each type" made of one block: type and address of the block. */
 static struct shiny_err *name_rows(struct store *store, bool full, const uint32_t *realm,
@@ -233,22 +223,17 @@ static struct shiny_err *attribute(struct store *store, bool full, struct owner_
 				   struct block_owners *out)
 {
 	const struct heap_graph *g = s->graph;
-	uint32_t *realm = mem_zero((size_t)g->nodes + 1, sizeof(*realm));
-	uint8_t *own = mem_zero((size_t)g->nodes + 1, sizeof(*own));
-	struct shiny_err *err;
+	AUTO_FREE uint32_t *realm = mem_zero((size_t)g->nodes + 1, sizeof(*realm));
+	AUTO_FREE uint8_t *own = mem_zero((size_t)g->nodes + 1, sizeof(*own));
 
 	for (uint32_t n = 1; n <= g->nodes; n++) {
 		realm[n] = n <= g->blocks ? realm_of_block(s, n) : realm_of_root(s, n);
 		own[n] = realm[n] != REALM_UNKNOWN;
 	}
-	err = name_rows(store, full, realm, own, s);
-	if (!err) {
-		realms_find(g, realm);
-		count_blocks(s, realm, own, out);
-	}
-	free(realm);
-	free(own);
-	return err;
+	SHINY_TRY(name_rows(store, full, realm, own, s));
+	realms_find(g, realm);
+	count_blocks(s, realm, own, out);
+	return NULL;
 }
 
 struct shiny_err *block_owners_load(struct store *store, const struct filter *filter,
@@ -258,7 +243,7 @@ struct shiny_err *block_owners_load(struct store *store, const struct filter *fi
 	struct heap_graph graph = { 0 };
 	struct type_words words = { 0 };
 	struct owner_search s = { .graph = &graph, .rules = rules };
-	struct block_owners result = { 0 };
+	SHINY_CLEANUP(block_owners_deinit) struct block_owners result = { 0 };
 	struct shiny_err *err = type_words_load(store, full_names, &words);
 
 	if (!err)
@@ -284,17 +269,13 @@ struct shiny_err *block_owners_load(struct store *store, const struct filter *fi
 	free(s.of_rule);
 	type_words_deinit(&words);
 	heap_graph_deinit(&graph);
-	if (err)
-		block_owners_deinit(&result);
-	else
-		*out = result;
+	if (!err)
+		*out = shiny_steal(result);
 	return err;
 }
 
 void block_owners_deinit(struct block_owners *owners)
 {
-	for (size_t i = 0; i < owners->count; i++)
-		free(owners->rows[i].name);
-	free(owners->rows);
+	rows_free(owners->rows, owners->count, name);
 	*owners = (struct block_owners){ 0 };
 }

@@ -7,17 +7,10 @@
 #include <string.h>
 
 #include "../base/mem.h"
+#include "../base/row_order.h"
 
-static int by_gain(const void *left, const void *right)
-{
-	const struct edge_growth_row *a = left, *b = right;
-
-	if (a->bytes_gained != b->bytes_gained)
-		return a->bytes_gained > b->bytes_gained ? -1 : 1;
-	if (a->blocks_gained != b->blocks_gained)
-		return a->blocks_gained > b->blocks_gained ? -1 : 1;
-	return strcmp(a->name, b->name);
-}
+ORDER_BY(by_gain, struct edge_growth_row,
+	 ORDER_DOWN(bytes_gained) ?: ORDER_DOWN(blocks_gained) ?: ORDER_TEXT(name))
 
 /* Both lists are sorted by name, each name once. */
 static void merge(const struct holders holders[2], struct edge_growth *out)
@@ -78,8 +71,6 @@ struct shiny_err *edge_growth_load(struct store *store, const struct filter *fil
 
 void edge_growth_deinit(struct edge_growth *growth)
 {
-	for (size_t i = 0; i < growth->count; i++)
-		free(growth->rows[i].name);
-	free(growth->rows);
+	rows_free(growth->rows, growth->count, name);
 	*growth = (struct edge_growth){ 0 };
 }

@@ -94,13 +94,7 @@ const struct field edge_growth_fields[] = {
 /* ---- retained ---- */
 
 /* A root has no blocks of its own. */
-static void get_own_bytes(const void *row, struct field_value *out)
-{
-	const struct retained_row *r = row;
-
-	field_set_number(out, r->bytes);
-	out->blank = !r->blocks;
-}
+FIELD_GETTER_BLANK(get_own_bytes, struct retained_row, number, r->bytes, !r->blocks)
 
 #define KEPT struct retained_row
 static const struct field retained_row_fields[] = {

@@ -40,7 +40,7 @@ static struct shiny_err *damaged(const struct heap_graph *g)
 static struct shiny_err *find_snapshot(struct store *store, const struct filter *filter,
 				       uint32_t which, struct graph_facts *out)
 {
-	struct query *q;
+	AUTO_QUERY struct query *q = NULL;
 	bool row = false;
 	struct shiny_err *err;
 
@@ -65,7 +65,6 @@ static struct shiny_err *find_snapshot(struct store *store, const struct filter 
 			.blocks = (uint64_t)query_number(q, 9),
 			.edges = (uint64_t)query_number(q, 10),
 		};
-	query_end(q);
 	if (!err && !row && which)
 		err = shiny_err(SHINY_ERR_USAGE, "there is no snapshot %" PRIu32
 				" of these processes", which);
@@ -81,16 +80,13 @@ static struct shiny_err *find_snapshot(struct store *store, const struct filter 
 
 struct shiny_err *heap_graph_any(struct store *store, const struct filter *filter, bool *out)
 {
-	struct query *q;
-	struct shiny_err *err;
+	AUTO_QUERY struct query *q = NULL;
 
 	SHINY_TRY(query_format(store, &q,
 			       "SELECT 1 FROM snapshot s JOIN process p ON p.id = s.process WHERE "
 			       "%s LIMIT 1",
 			       filter->where));
-	err = query_step(q, out);
-	query_end(q);
-	return err;
+	return query_step(q, out);
 }
 
 /* ---- nodes and edges ---- */
@@ -114,18 +110,14 @@ static struct shiny_err *take_blocks(void *context, const struct snapshot_block 
 static struct shiny_err *find_types(struct store *store, const struct heap_graph *g,
 				    uint32_t **types)
 {
-	struct type_table table = { 0 };
-	struct shiny_err *err = type_table_load(store, store_ids(store, "process") - 1, &table);
+	SHINY_CLEANUP(type_table_deinit) struct type_table table = { 0 };
 
-	if (!err) {
-		*types = mem_alloc((g->block.kinds.count + 1) * sizeof(**types));
-		for (size_t k = 0; k < g->block.kinds.count; k++)
-			(*types)[k] = type_table_find(&table, g->facts.process,
-						      g->block.kinds.at[k].stack,
-						      g->block.kinds.at[k].vtable);
-	}
-	type_table_deinit(&table);
-	return err;
+	SHINY_TRY(type_table_load(store, store_ids(store, "process") - 1, &table));
+	*types = mem_alloc((g->block.kinds.count + 1) * sizeof(**types));
+	for (size_t k = 0; k < g->block.kinds.count; k++)
+		(*types)[k] = type_table_find(&table, g->facts.process, g->block.kinds.at[k].stack,
+					      g->block.kinds.at[k].vtable);
+	return NULL;
 }
 
 /* Names a root; of a variable's symbol it drops the offset, so all its words share one name. */
@@ -154,7 +146,7 @@ static struct shiny_err *load_roots(struct store *store, struct graph_reader *r)
 {
 	VEC(struct graph_root) roots = { 0 };
 	struct heap_graph *g = r->graph;
-	struct query *q;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = NULL;
 
 	SHINY_TRY(store_query(store,
@@ -173,7 +165,6 @@ static struct shiny_err *load_roots(struct store *store, struct graph_reader *r)
 			*vec_push(&roots) = (struct graph_root){ name, exact };
 		*vec_push(&r->node_of_root) = g->blocks + (uint32_t)roots.count;
 	}
-	query_end(q);
 	g->roots = roots.at;
 	g->nodes = g->blocks + (uint32_t)roots.count;
 	return err;
@@ -252,19 +243,17 @@ struct shiny_err *heap_graph_load(struct store *store, const struct filter *filt
 				  uint32_t snapshot, unsigned options,
 				  const struct type_words *words, struct heap_graph *out)
 {
-	struct heap_graph graph = { 0 };
+	SHINY_CLEANUP(heap_graph_deinit) struct heap_graph graph = { 0 };
 	struct graph_reader reader = {
 		.store = store, .graph = &graph, .options = options, .words = words
 	};
-	struct shiny_err *err = find_snapshot(store, filter, snapshot, &graph.facts);
+	struct shiny_err *err;
 
-	if (!err)
-		err = load_nodes_and_edges(&reader);
+	SHINY_TRY(find_snapshot(store, filter, snapshot, &graph.facts));
+	err = load_nodes_and_edges(&reader);
 	free(reader.node_of_root.at);
-	if (err)
-		heap_graph_deinit(&graph);
-	else
-		*out = graph;
+	if (!err)
+		*out = shiny_steal(graph);
 	return err;
 }
 
@@ -312,20 +301,16 @@ bool *heap_graph_reached(const struct heap_graph *g)
 struct shiny_err *graph_names_load(struct store *store, const struct heap_graph *graph,
 				   enum group_by by, bool full, struct graph_names *out)
 {
-	struct graph_names names = { 0 };
-	uint32_t *types = NULL;
-	struct shiny_err *err = groups_load(store, by, full, &names.groups);
+	SHINY_CLEANUP(graph_names_deinit) struct graph_names names = { 0 };
+	uint32_t *types;
 
-	if (!err)
-		err = find_types(store, graph, &types);
-	for (size_t k = 0; !err && k < graph->block.kinds.count; k++)
+	SHINY_TRY(groups_load(store, by, full, &names.groups));
+	SHINY_TRY(find_types(store, graph, &names.of_kind));
+	types = names.of_kind;
+	for (size_t k = 0; k < graph->block.kinds.count; k++)
 		types[k] = groups_find_ids(&names.groups, types[k], graph->block.kinds.at[k].stack);
-	names.of_kind = types;
-	if (err)
-		graph_names_deinit(&names);
-	else
-		*out = names;
-	return err;
+	*out = shiny_steal(names);
+	return NULL;
 }
 
 void graph_names_deinit(struct graph_names *names)

@@ -50,7 +50,7 @@ static struct shiny_err *parse(const struct rule_lines *lines, char *line, struc
 struct shiny_err *owner_rules_load(const char *path, struct owner_rules *out)
 {
 	struct rule_lines lines;
-	struct owner_rules rules = { 0 };
+	SHINY_CLEANUP(owner_rules_deinit) struct owner_rules rules = { 0 };
 	struct shiny_err *err = NULL;
 
 	SHINY_TRY(rule_lines_open(path, "rules of owners", &lines));
@@ -68,10 +68,8 @@ struct shiny_err *owner_rules_load(const char *path, struct owner_rules *out)
 	free(lines.text);
 	if (!err && !rules.count)
 		err = shiny_err(SHINY_ERR_USAGE, "%s: there is no rule in it", path);
-	if (err)
-		owner_rules_deinit(&rules);
-	else
-		*out = rules;
+	if (!err)
+		*out = shiny_steal(rules);
 	return err;
 }
 

@@ -12,6 +12,7 @@
 
 #include "../base/cleanup.h"
 #include "../base/mem.h"
+#include "../base/row_order.h"
 
 #define NO_ROW UINT32_MAX
 
@@ -103,16 +104,8 @@ static void count_rows(const struct heap_graph *g, const struct dominators *d, c
 	free(open);
 }
 
-static int by_retained_bytes(const void *left, const void *right)
-{
-	const struct retained_row *a = left, *b = right;
-
-	if (!a->retained != !b->retained)
-		return a->retained ? -1 : 1;
-	if (a->retained_bytes != b->retained_bytes)
-		return a->retained_bytes > b->retained_bytes ? -1 : 1;
-	return strcmp(a->name, b->name);
-}
+ORDER_BY(by_retained_bytes, struct retained_row,
+	 ORDER_FIRST(retained) ?: ORDER_DOWN(retained_bytes) ?: ORDER_TEXT(name))
 
 /* Makes a row of each type, call site or component of blocks. */
 static struct shiny_err *rows_of_blocks(struct store *store, const struct heap_graph *g,
@@ -283,8 +276,6 @@ struct shiny_err *retained_load(struct store *store, const struct filter *filter
 
 void retained_deinit(struct retained *retained)
 {
-	for (size_t i = 0; i < retained->count; i++)
-		free(retained->rows[i].name);
-	free(retained->rows);
+	rows_free(retained->rows, retained->count, name);
 	*retained = (struct retained){ 0 };
 }

@@ -14,6 +14,7 @@
 #include "../base/hash.h"
 #include "../base/hash_table.h"
 #include "../base/mem.h"
+#include "../base/row_order.h"
 #include "../base/text.h"
 
 #define NO_WAY UINT32_MAX
@@ -154,14 +155,9 @@ struct way_input {
 static struct shiny_err *input_load(struct store *store, const struct filter *filter,
 				    uint32_t snapshot, bool full, struct way_input *out)
 {
-	struct shiny_err *err = type_words_load(store, full, &out->words);
-
-	if (!err)
-		err = heap_graph_load(store, filter, snapshot, GRAPH_PLACES, &out->words,
-				      &out->graph);
-	if (!err)
-		err = graph_names_load(store, &out->graph, GROUP_TYPE, full, &out->types);
-	return err;
+	SHINY_TRY(type_words_load(store, full, &out->words));
+	SHINY_TRY(heap_graph_load(store, filter, snapshot, GRAPH_PLACES, &out->words, &out->graph));
+	return graph_names_load(store, &out->graph, GROUP_TYPE, full, &out->types);
 }
 
 static void input_deinit(struct way_input *in)
@@ -283,16 +279,8 @@ static void write_steps(const struct way_search *s, const struct way_step *way,
 	}
 }
 
-static int by_bytes(const void *left, const void *right)
-{
-	const struct retainer_row *a = left, *b = right;
-
-	if (a->bytes != b->bytes)
-		return a->bytes > b->bytes ? -1 : 1;
-	if (a->blocks != b->blocks)
-		return a->blocks > b->blocks ? -1 : 1;
-	return a->address < b->address ? -1 : a->address > b->address;
-}
+ORDER_BY(by_bytes, struct retainer_row,
+	 ORDER_DOWN(bytes) ?: ORDER_DOWN(blocks) ?: ORDER_UP(address))
 
 static void make_rows(const struct way_search *s, struct retainers *out)
 {
@@ -319,8 +307,8 @@ struct shiny_err *retainers_load(struct store *store, const struct filter *filte
 				 uint32_t snapshot, const char *what, bool full_names,
 				 struct retainers *out)
 {
-	struct way_input in = { 0 };
-	bool *wanted = NULL;
+	SHINY_CLEANUP(input_deinit) struct way_input in = { 0 };
+	AUTO_FREE bool *wanted = NULL;
 	struct shiny_err *err = input_load(store, filter, snapshot, full_names, &in);
 
 	if (!err) {
@@ -335,8 +323,6 @@ struct shiny_err *retainers_load(struct store *store, const struct filter *filte
 		make_rows(&s, out);
 		search_deinit(&s);
 	}
-	free(wanted);
-	input_deinit(&in);
 	return err;
 }
 
@@ -441,8 +427,8 @@ struct shiny_err *keepers_load(struct store *store, const struct filter *filter,
 			       const char *const *names, size_t count, bool full_names,
 			       struct keepers *out)
 {
-	struct way_input in = { 0 };
-	struct graph_names rows = { 0 };
+	SHINY_CLEANUP(input_deinit) struct way_input in = { 0 };
+	SHINY_CLEANUP(graph_names_deinit) struct graph_names rows = { 0 };
 	bool any = false;
 	struct shiny_err *err = heap_graph_any(store, filter, &any);
 
@@ -459,8 +445,6 @@ struct shiny_err *keepers_load(struct store *store, const struct filter *filter,
 		find_keepers(&s, &rows, names, count, out);
 		search_deinit(&s);
 	}
-	graph_names_deinit(&rows);
-	input_deinit(&in);
 	return err;
 }
 
@@ -476,12 +460,7 @@ void keepers_deinit(struct keepers *keepers)
 
 /* ---- what holds each ---- */
 
-static int by_holder_name(const void *left, const void *right)
-{
-	const struct holder_row *a = left, *b = right;
-
-	return strcmp(a->name, b->name);
-}
+ORDER_BY(by_holder_name, struct holder_row, ORDER_TEXT(name))
 
 /* Returns the holder of each way: a row of type_words.h, or from word_count on, a root's index. */
 static uint32_t *find_holders(const struct way_search *s)
@@ -540,7 +519,7 @@ static void sum_holders(const struct way_search *s, struct holders *out)
 struct shiny_err *holders_load(struct store *store, const struct filter *filter, uint32_t snapshot,
 			       bool full_names, struct holders *out)
 {
-	struct way_input in = { 0 };
+	SHINY_CLEANUP(input_deinit) struct way_input in = { 0 };
 	struct shiny_err *err = input_load(store, filter, snapshot, full_names, &in);
 
 	if (!err) {
@@ -550,14 +529,11 @@ struct shiny_err *holders_load(struct store *store, const struct filter *filter,
 		sum_holders(&s, out);
 		search_deinit(&s);
 	}
-	input_deinit(&in);
 	return err;
 }
 
 void holders_deinit(struct holders *holders)
 {
-	for (size_t i = 0; i < holders->count; i++)
-		free(holders->rows[i].name);
-	free(holders->rows);
+	rows_free(holders->rows, holders->count, name);
 	*holders = (struct holders){ 0 };
 }

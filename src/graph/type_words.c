@@ -82,7 +82,7 @@ static uint32_t cut(int64_t number)
 
 static struct shiny_err *load_types(struct store *store, struct type_words *words)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = store_query(
 		store, "SELECT id, name, bytes, form, confidence, container FROM type", &q);
 
@@ -97,14 +97,13 @@ static struct shiny_err *load_types(struct store *store, struct type_words *word
 		t->element = element_use(query_text(q, 1), query_text(q, 5), t->bytes);
 		t->weak = weak_members(query_text(q, 1));
 	}
-	query_end(q);
 	return err;
 }
 
 static struct shiny_err *load_words(struct store *store, bool full, struct type_words *words)
 {
 	VEC(struct type_word) rows = { 0 };
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err =
 		store_query(store,
 			    "SELECT m.type, m.at, m.bytes, m.holds, m.name, m.of, y.name, "
@@ -128,7 +127,6 @@ static struct shiny_err *load_words(struct store *store, bool full, struct type_
 			.name = word_name(q, full),
 		};
 	}
-	query_end(q);
 	words->words = rows.at;
 	words->word_count = rows.count;
 	return err;
@@ -136,18 +134,14 @@ static struct shiny_err *load_words(struct store *store, bool full, struct type_
 
 struct shiny_err *type_words_load(struct store *store, bool full_names, struct type_words *out)
 {
+	SHINY_CLEANUP(type_words_deinit)
 	struct type_words words = { .type_count = store_ids(store, "type") };
-	struct shiny_err *err;
 
 	words.types = mem_zero(words.type_count + 1, sizeof(*words.types));
-	err = load_types(store, &words);
-	if (!err)
-		err = load_words(store, full_names, &words);
-	if (err)
-		type_words_deinit(&words);
-	else
-		*out = words;
-	return err;
+	SHINY_TRY(load_types(store, &words));
+	SHINY_TRY(load_words(store, full_names, &words));
+	*out = shiny_steal(words);
+	return NULL;
 }
 
 void type_words_deinit(struct type_words *words)

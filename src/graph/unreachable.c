@@ -7,6 +7,7 @@
 
 #include "../analysis/attribute/suppressions.h"
 #include "../base/mem.h"
+#include "../base/row_order.h"
 
 enum reach { REACH_NOT, REACH_ROOT, REACH_INDIRECT };
 
@@ -72,16 +73,8 @@ static uint64_t weight(const struct unreachable_row *row)
 	return row->sums.direct_bytes + row->sums.indirect_bytes;
 }
 
-static int by_weight(const void *left, const void *right)
-{
-	const struct unreachable_row *a = left, *b = right;
-
-	if (!a->address != !b->address)
-		return a->address ? -1 : 1;
-	if (weight(a) != weight(b))
-		return weight(a) > weight(b) ? -1 : 1;
-	return strcmp(a->name, b->name);
-}
+ORDER_BY(by_weight, struct unreachable_row,
+	 ORDER_FIRST(address) ?: ORDER_VALUES(weight(b), weight(a)) ?: ORDER_TEXT(name))
 
 static void make_rows(struct graph_names *names, struct unreachable *out)
 {
@@ -104,39 +97,30 @@ struct shiny_err *unreachable_load(struct store *store, const struct filter *fil
 				   bool full_names, struct unreachable *out)
 {
 	struct unreachable result = { 0 };
-	struct suppressions hidden = { 0 };
-	struct graph_names names = { 0 };
-	struct heap_graph graph = { 0 };
-	struct shiny_err *err = heap_graph_load(store, filter, snapshot, 0, NULL, &graph);
+	SHINY_CLEANUP(suppressions_deinit) struct suppressions hidden = { 0 };
+	SHINY_CLEANUP(graph_names_deinit) struct graph_names names = { 0 };
+	SHINY_CLEANUP(heap_graph_deinit) struct heap_graph graph = { 0 };
+	uint8_t *reach;
 
-	if (!err)
-		err = graph_names_load(store, &graph, by, full_names, &names);
-	if (!err)
-		err = suppressions_load(store, suppressions, false, &hidden);
-	if (!err) {
-		uint8_t *reach = mark_reached(&graph);
-
-		mark_indirect(&graph, reach);
-		heap_graph_drop_edges(&graph);
-		result.facts = graph.facts;
-		result.blocks = graph.blocks;
-		result.bytes = graph.facts.bytes;
-		make_rows(&names, &result);
-		count_rows(&graph, &names, &hidden, reach, &result);
-		drop_empty_rows(&result);
-		free(reach);
-		*out = result;
-	}
-	suppressions_deinit(&hidden);
-	graph_names_deinit(&names);
-	heap_graph_deinit(&graph);
-	return err;
+	SHINY_TRY(heap_graph_load(store, filter, snapshot, 0, NULL, &graph));
+	SHINY_TRY(graph_names_load(store, &graph, by, full_names, &names));
+	SHINY_TRY(suppressions_load(store, suppressions, false, &hidden));
+	reach = mark_reached(&graph);
+	mark_indirect(&graph, reach);
+	heap_graph_drop_edges(&graph);
+	result.facts = graph.facts;
+	result.blocks = graph.blocks;
+	result.bytes = graph.facts.bytes;
+	make_rows(&names, &result);
+	count_rows(&graph, &names, &hidden, reach, &result);
+	drop_empty_rows(&result);
+	free(reach);
+	*out = result;
+	return NULL;
 }
 
 void unreachable_deinit(struct unreachable *u)
 {
-	for (size_t i = 0; i < u->count; i++)
-		free(u->rows[i].name);
-	free(u->rows);
+	rows_free(u->rows, u->count, name);
 	*u = (struct unreachable){ 0 };
 }

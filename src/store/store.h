@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../base/cleanup.h"
 #include "../base/err.h"
 #include "event.h"
 
@@ -268,6 +269,11 @@ const char *query_verbatim(const struct query *query, int column);
 const void *query_blob(const struct query *query, int column, size_t *bytes);
 bool query_is_null(const struct query *query, int column);
 void query_end(struct query *query); /* accepts NULL */
+static inline void query_cleanup(struct query **query)
+{
+	query_end(*query);
+}
+#define AUTO_QUERY SHINY_CLEANUP(query_cleanup) /* struct query *: NULL at first */
 
 /*
  * Between the two calls, all queries see one moment of a session that is being written, so that

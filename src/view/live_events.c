@@ -21,66 +21,65 @@ static void begin_stream(struct live_stream *s, const struct replay *replay)
 	process_ends_init(&s->ends, replay);
 }
 
-static void tell(struct live_stream *s, enum live_kind kind, const struct replay *replay,
-		 const struct replay_process *p, const struct life *life, uint64_t time,
-		 uint64_t before, uint32_t freed_by)
+static void tell(struct live_stream *s, enum live_kind kind, const struct replay_process *p,
+		 const struct life *life, uint64_t time, uint64_t before, uint32_t freed_by)
 {
-	s->each(s->context, &(struct live_event){ .kind = kind,
-						  .time = time,
-						  .told = time > replay->now ? time : replay->now,
-						  .size = life->size,
-						  .before = before,
-						  .life = life,
-						  .freed_by = freed_by,
-						  .process = p->id,
-						  .type = replay_type(replay, p, life) });
+	s->each(s->context,
+		&(struct live_event){ .kind = kind,
+				      .time = time,
+				      .told = time > p->replay->now ? time : p->replay->now,
+				      .size = life->size,
+				      .before = before,
+				      .life = life,
+				      .freed_by = freed_by,
+				      .process = p->id,
+				      .type = replay_type(p, life) });
 }
 
-static void on_birth(void *context, const struct replay *replay, const struct replay_process *p,
-		     const struct life *life)
+static void on_birth(void *context, const struct replay_process *p, const struct life *life)
 {
 	struct live_stream *s = context;
 
-	begin_stream(s, replay);
-	tell(s, LIVE_BEGINS, replay, p, life, life->birth, 0, 0);
+	begin_stream(s, p->replay);
+	tell(s, LIVE_BEGINS, p, life, life->birth, 0, 0);
 	if (s->ended[p->id - 1])
-		tell(s, LIVE_GONE, replay, p, life, life->birth, 0, 0);
+		tell(s, LIVE_GONE, p, life, life->birth, 0, 0);
 }
 
-static void on_death(void *context, const struct replay *replay, const struct replay_process *p,
-		     const struct life *life, const struct life_death *death)
+static void on_death(void *context, const struct replay_process *p, const struct life *life,
+		     const struct life_death *death)
 {
 	struct live_stream *s = context;
 
-	begin_stream(s, replay);
+	begin_stream(s, p->replay);
 	if (life->inherited || s->ended[p->id - 1])
 		return;
 	tell(s,
 	     death->end != LIFE_NEVER ? LIVE_ENDS
 	     : p->early		      ? LIVE_GONE
 				      : LIVE_REMAINS,
-	     replay, p, life, death->time, 0, death->stack);
+	     p, life, death->time, 0, death->stack);
 }
 
-static void on_resize(void *context, const struct replay *replay, const struct replay_process *p,
-		      const struct life *life, uint64_t before)
+static void on_resize(void *context, const struct replay_process *p, const struct life *life,
+		      uint64_t before)
 {
 	struct live_stream *s = context;
 
-	begin_stream(s, replay);
+	begin_stream(s, p->replay);
 	if (!life->inherited && !s->ended[p->id - 1])
-		tell(s, LIVE_RESIZED, replay, p, life, replay->now, before, 0);
+		tell(s, LIVE_RESIZED, p, life, p->replay->now, before, 0);
 }
 
-static void on_vtable(void *context, const struct replay *replay, const struct replay_process *p,
-		      const struct life *life, uint32_t before)
+static void on_vtable(void *context, const struct replay_process *p, const struct life *life,
+		      uint32_t before)
 {
 	struct live_stream *s = context;
-	uint32_t type = replay_find_type(replay, p, life->stack, before);
+	uint32_t type = replay_find_type(p, life->stack, before);
 
-	begin_stream(s, replay);
-	if (!life->inherited && !s->ended[p->id - 1] && type != replay_type(replay, p, life))
-		tell(s, LIVE_TYPED, replay, p, life, replay->now, type, 0);
+	begin_stream(s, p->replay);
+	if (!life->inherited && !s->ended[p->id - 1] && type != replay_type(p, life))
+		tell(s, LIVE_TYPED, p, life, p->replay->now, type, 0);
 }
 
 static uint64_t on_moment(void *context, const struct replay *replay, uint64_t moment)
@@ -90,9 +89,8 @@ static uint64_t on_moment(void *context, const struct replay *replay, uint64_t m
 
 	begin_stream(s, replay);
 	while ((p = process_ends_take(&s->ends, replay, moment))) {
-		replay_each(p, life)
-			if (!life->inherited)
-				tell(s, LIVE_GONE, replay, p, life, p->end, 0, 0);
+		replay_each(p, life) if (!life->inherited)
+			tell(s, LIVE_GONE, p, life, p->end, 0, 0);
 		s->ended[p->id - 1] = true;
 	}
 	return process_ends_time(&s->ends, replay);

@@ -28,6 +28,7 @@
 
 #include "../../src/base/hash_table.h"
 #include "../../src/base/lower_bound.h"
+#include "../../src/base/row_order.h"
 #include "debug_unit.h"
 #include "die.h"
 #include "die_normalize.h"
@@ -323,15 +324,7 @@ bool debug_definitions_class(struct debug_units *units, const char *name, Dwarf_
 	return own && ends_in(name, own);
 }
 
-static int by_address(const void *a, const void *b)
-{
-	const struct global_entry *x = a, *y = b;
-
-	return x->address < y->address	 ? -1
-	       : x->address > y->address ? 1
-	       : x->where < y->where	 ? -1
-					 : x->where > y->where;
-}
+ORDER_BY(by_address, struct global_entry, ORDER_UP(address) ?: ORDER_UP(where))
 
 bool debug_definitions_global(struct debug_units *units, uint64_t vaddr, struct debug_variable *out)
 {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "../../src/base/lower_bound.h"
+#include "../../src/base/row_order.h"
 
 #define RANGES_MAX (1u << 22)
 
@@ -29,16 +30,7 @@ bool debug_ranges_add(struct code_ranges *ranges, const struct binary *file, Dwa
 	return any;
 }
 
-static int compare_ranges(const void *a, const void *b)
-{
-	const struct code_range *x = a, *y = b;
-
-	if (x->low != y->low)
-		return x->low < y->low ? -1 : 1;
-	if (x->high != y->high)
-		return x->high > y->high ? -1 : 1;
-	return x->order < y->order ? -1 : x->order > y->order;
-}
+ORDER_BY(compare_ranges, struct code_range, ORDER_UP(low) ?: ORDER_DOWN(high) ?: ORDER_UP(order))
 
 void debug_ranges_sort(struct code_ranges *ranges)
 {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "../../src/base/lower_bound.h"
+#include "../../src/base/row_order.h"
 #include "debug_lines.h"
 #include "debug_overlay.h"
 #include "debug_unit.h"
@@ -173,12 +174,7 @@ size_t debug_scopes_at(struct debug_units *units, uint64_t vaddr, struct debug_s
 	return count;
 }
 
-static int by_low(const void *a, const void *b)
-{
-	const struct debug_scope *x = a, *y = b;
-
-	return x->low < y->low ? -1 : x->low > y->low ? 1 : x->id < y->id ? -1 : x->id > y->id;
-}
+ORDER_BY(by_low, struct debug_scope, ORDER_UP(low) ?: ORDER_UP(id))
 
 /* Pieces of one inlined scope: those in the parent's range that covers the address, and all in that
  * part of the function. */

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "../../src/base/mem.h"
+#include "../../src/base/row_order.h"
 #include "die.h"
 #include "die_name.h"
 
@@ -39,14 +40,7 @@ struct layout_pass {
 	bool enough;
 };
 
-static int by_offset(const void *a, const void *b)
-{
-	const struct layout_row *x = a, *y = b;
-
-	if (x->at != y->at)
-		return x->at < y->at ? -1 : 1;
-	return x->order < y->order ? -1 : x->order > y->order;
-}
+ORDER_BY(by_offset, struct layout_row, ORDER_UP(at) ?: ORDER_UP(order))
 
 static bool give(struct layout_pass *layout, const struct die_member *member)
 {

@@ -67,6 +67,18 @@ size_t die_members_leading(struct debug_units *units, const struct die_type *typ
 	return leading.count;
 }
 
+/* True for a member, or a base that is not virtual, that starts at `offset` or before it. */
+static bool starts_before(struct debug_units *units, Dwarf_Die *die, uint64_t offset,
+			  uint64_t *bits, struct die_type *type)
+{
+	int tag = dwarf_tag(die);
+
+	return (tag == DW_TAG_member || tag == DW_TAG_inheritance) &&
+	       !dwarf_hasattr(die, DW_AT_bit_size) &&
+	       (tag != DW_TAG_inheritance || !die_number(die, DW_AT_virtuality)) &&
+	       die_member_offset(die, bits) && *bits / 8 <= offset && die_type_of(units, die, type);
+}
+
 bool die_members_at(struct debug_units *units, const struct die_type *type, uint64_t offset,
 		    struct die_type *out, const char **name)
 {
@@ -96,11 +108,7 @@ bool die_members_at(struct debug_units *units, const struct die_type *type, uint
 			int tag = dwarf_tag(&child);
 			uint64_t bits;
 
-			if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) ||
-			    dwarf_hasattr(&child, DW_AT_bit_size) ||
-			    (tag == DW_TAG_inheritance && die_number(&child, DW_AT_virtuality)) ||
-			    !die_member_offset(&child, &bits) || bits / 8 > offset ||
-			    !die_type_of(units, &child, &member))
+			if (!starts_before(units, &child, offset, &bits, &member))
 				continue;
 
 			/* a flexible array reaches to the block's end */
@@ -165,14 +173,10 @@ static bool pointers_at(struct alternatives *to, const struct die_type *type, ui
 	if (dwarf_child(&die, &child))
 		return true;
 	do {
-		int tag = dwarf_tag(&child);
 		uint64_t bits;
 
-		if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) ||
-		    dwarf_hasattr(&child, DW_AT_bit_size) ||
-		    (tag == DW_TAG_inheritance && die_number(&child, DW_AT_virtuality)) ||
-		    !die_member_offset(&child, &bits) || bits / 8 > offset ||
-		    !die_type_of(to->units, &child, &member) || offset - bits / 8 >= member.bytes)
+		if (!starts_before(to->units, &child, offset, &bits, &member) ||
+		    offset - bits / 8 >= member.bytes)
 			continue;
 		if (!pointers_at(to, &member, offset - bits / 8, depth + 1))
 			return false;

@@ -19,6 +19,7 @@
 
 #include "../../src/base/lower_bound.h"
 #include "../../src/base/mem.h"
+#include "../../src/base/row_order.h"
 
 enum {
 	DEPTH_MAX = 64,
@@ -184,16 +185,8 @@ static void add_name(const struct breakpad *breakpad, struct text_line line, con
 	(*names)[number] = line.at;
 }
 
-static int by_address(const void *a, const void *b)
-{
-	const struct function *x = a, *y = b;
-
-	if (x->low != y->low)
-		return x->low < y->low ? -1 : 1;
-	if (x->sized != y->sized)
-		return x->sized - y->sized; /* the last of an address counts: a FUNC */
-	return (x->name > y->name) - (x->name < y->name);
-}
+/* The last of an address counts: a FUNC. */
+ORDER_BY(by_address, struct function, ORDER_UP(low) ?: ORDER_UP(sized) ?: ORDER_UP(name))
 
 static void make_index(struct breakpad *breakpad)
 {

@@ -15,6 +15,7 @@
 
 #include "../../src/base/cleanup.h"
 #include "../../src/base/mem.h"
+#include "../../src/base/row_order.h"
 #include "binary.h"
 
 /* True if the directory is this user's, or doesn't exist: files of root's in another user's home
@@ -150,14 +151,7 @@ struct cache_sibling {
 	struct timespec written;
 };
 
-static int by_age(const void *left, const void *right)
-{
-	const struct timespec *a = &((const struct cache_sibling *)left)->written,
-			      *b = &((const struct cache_sibling *)right)->written;
-
-	return a->tv_sec != b->tv_sec ? (a->tv_sec < b->tv_sec) - (a->tv_sec > b->tv_sec)
-				      : (a->tv_nsec < b->tv_nsec) - (a->tv_nsec > b->tv_nsec);
-}
+ORDER_BY(by_age, struct cache_sibling, ORDER_DOWN(written.tv_sec) ?: ORDER_DOWN(written.tv_nsec))
 
 void cache_file_prune(const char *path, size_t keep)
 {

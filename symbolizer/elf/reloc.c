@@ -21,6 +21,7 @@
 #include <sys/mman.h>
 
 #include "../../src/base/lower_bound.h"
+#include "../../src/base/row_order.h"
 
 #ifndef DT_RELR /* since binutils 2.38 and glibc 2.36 */
 #define DT_RELRSZ 35
@@ -94,12 +95,7 @@ static void read_dynamic(const struct binary *file, struct dynamic *out)
 	}
 }
 
-static int compare_offset(const void *a, const void *b)
-{
-	const struct reloc_entry *x = a, *y = b;
-
-	return x->offset < y->offset ? -1 : x->offset > y->offset;
-}
+ORDER_BY(compare_offset, struct reloc_entry, ORDER_UP(offset))
 
 /* Returns how many of the first `count` relocations are relative and in order: usually all. */
 static size_t sorted_run(const Elf64_Rela *relocations, size_t count)

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "../../src/base/lower_bound.h"
+#include "../../src/base/row_order.h"
 
 /* A hostile table could nest every symbol in the first one. */
 #define SEARCH_MAX 4096
@@ -98,21 +99,9 @@ void symtab_add(struct symtab *table, const struct binary *file, const Elf64_Shd
 
 /* Sorts the better name of one address last: by rank, then the shorter, then the alphabet, so that
  * the choice never depends on the file. */
-static int compare(const void *a, const void *b)
-{
-	const struct symbol *x = a, *y = b;
-
-	if (x->value != y->value)
-		return x->value < y->value ? -1 : 1;
-	if (x->rank != y->rank)
-		return x->rank > y->rank ? -1 : 1;
-
-	size_t m = strlen(x->name), n = strlen(y->name);
-
-	if (m != n)
-		return m > n ? -1 : 1;
-	return -strcmp(x->name, y->name);
-}
+ORDER_BY(compare, struct symbol,
+	 ORDER_UP(value) ?: ORDER_DOWN(rank) ?: ORDER_VALUES(strlen(b->name), strlen(a->name)) ?:
+	 -ORDER_TEXT(name))
 
 static void finish(struct symbols *symbols, const struct binary *file)
 {

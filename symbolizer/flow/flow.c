@@ -28,6 +28,7 @@
 #include <string.h>
 
 #include "../../src/base/lower_bound.h"
+#include "../../src/base/row_order.h"
 #include "flow_step.h"
 
 enum {
@@ -471,12 +472,7 @@ static void judge(struct flow_walk *walk)
 	}
 }
 
-static int compare_states(const void *a, const void *b)
-{
-	const struct flow_state *x = a, *y = b;
-
-	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
-}
+ORDER_BY(compare_states, struct flow_state, ORDER_UP(vaddr))
 
 static void write_state(const struct flow_walk *walk, const struct flow_node *node,
 			struct flow_state *state)

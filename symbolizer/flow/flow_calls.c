@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "../../src/base/text.h"
 #include "flow_code.h"
 
 #define LINEAR_MAX (64u << 10) /* 1.4 ms of decoding */
@@ -24,10 +25,7 @@ bool flow_is_allocation(const char *symbol)
 		return false;
 	if (starts(symbol, "_Znwm") || starts(symbol, "_Znam"))
 		return strcmp(symbol + 5, "Pv") != 0;
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(symbol, names[i]))
-			return true;
-	return false;
+	return TEXT_IS_ONE_OF(symbol, names);
 }
 
 bool flow_throws(const char *symbol)
@@ -38,49 +36,26 @@ bool flow_throws(const char *symbol)
 
 static bool name_never_returns(const char *name)
 {
+	/* clang-format off */
 	static const char *const names[] = {
-		"__cxa_throw",
-		"__cxa_rethrow",
-		"__cxa_bad_cast",
-		"__cxa_bad_typeid",
-		"__cxa_throw_bad_array_new_length",
-		"__cxa_throw_bad_array_length",
-		"__cxa_call_unexpected",
-		"__cxa_call_terminate",
-		"__cxa_pure_virtual",
-		"__clang_call_terminate",
-		"_ZSt9terminatev",
-		"_Unwind_Resume",
-		"_Unwind_Resume_or_Rethrow",
-		"abort",
-		"exit",
-		"_exit",
-		"_Exit",
-		"quick_exit",
-		"__stack_chk_fail",
-		"__stack_chk_fail_local",
-		"__chk_fail",
-		"__fortify_fail",
-		"__assert_fail",
-		"__assert_perror_fail",
-		"__assert",
-		"longjmp",
-		"_longjmp",
-		"siglongjmp",
-		"__longjmp_chk",
-		"pthread_exit",
+		"__cxa_throw", "__cxa_rethrow", "__cxa_bad_cast", "__cxa_bad_typeid",
+		"__cxa_throw_bad_array_new_length", "__cxa_throw_bad_array_length",
+		"__cxa_call_unexpected", "__cxa_call_terminate", "__cxa_pure_virtual",
+		"__clang_call_terminate", "_ZSt9terminatev", "_Unwind_Resume",
+		"_Unwind_Resume_or_Rethrow", "abort", "exit", "_exit", "_Exit", "quick_exit",
+		"__stack_chk_fail", "__stack_chk_fail_local", "__chk_fail", "__fortify_fail",
+		"__assert_fail", "__assert_perror_fail", "__assert", "longjmp", "_longjmp",
+		"siglongjmp", "__longjmp_chk", "pthread_exit",
 		"_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE",
-		"_ZSt21__glibcxx_assert_failPKciS0_S0_",
-		"g_assertion_message",
-		"g_assertion_message_expr",
-		"__ubsan_handle_builtin_unreachable",
+		"_ZSt21__glibcxx_assert_failPKciS0_S0_", "g_assertion_message",
+		"g_assertion_message_expr", "__ubsan_handle_builtin_unreachable",
 	};
+	/* clang-format on */
 
 	if (!name)
 		return false;
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(name, names[i]))
-			return true;
+	if (TEXT_IS_ONE_OF(name, names))
+		return true;
 	/* std::__throw_length_error(char const*) and the like, in whatever inline namespace */
 	return starts(name, "_ZSt") ? strstr(name, "__throw_") && name[4] >= '1' && name[4] <= '9'
 				    : starts(name, "_ZNSt3__1") && strstr(name, "__throw_");

@@ -16,6 +16,7 @@
 
 #include <string.h>
 
+#include "../../src/base/text.h"
 #include "flow_calls.h"
 #include "flow_vector.h"
 
@@ -232,22 +233,13 @@ static void emit_arguments(const struct flow_context *step, enum flow_kind kind,
 	}
 }
 
-static bool one_of(const char *name, const char *const *names, size_t count)
-{
-	for (size_t i = 0; name && i < count; i++)
-		if (!strcmp(name, names[i]))
-			return true;
-	return false;
-}
-#define ONE_OF(name, names) one_of(name, names, sizeof(names) / sizeof(*(names)))
-
 /* True if it frees its first argument: later instructions say nothing about the block. */
 static bool frees(const char *name)
 {
 	static const char *const names[] = { "free", "cfree", "realloc", "reallocarray" };
 
 	return name &&
-	       (ONE_OF(name, names) || !strncmp(name, "_ZdlPv", 6) ||
+	       (TEXT_IS_ONE_OF(name, names) || !strncmp(name, "_ZdlPv", 6) ||
 		!strncmp(name, "_ZdaPv", 6)) &&
 	       strcmp(name, "_ZdlPvS_") &&
 	       strcmp(name, "_ZdaPvS_"); /* placement delete does nothing */
@@ -265,9 +257,9 @@ static void step_call(const struct flow_context *step, const struct flow_callee 
 	struct flow_value result = nothing;
 	bool freed = frees(callee->symbol) && machine->registers[FLOW_RDI].kind == VALUE_POINTER;
 
-	if (ONE_OF(callee->symbol, returns_first))
+	if (TEXT_IS_ONE_OF(callee->symbol, returns_first))
 		result = machine->registers[FLOW_RDI];
-	else if (ONE_OF(callee->symbol, returns_second))
+	else if (TEXT_IS_ONE_OF(callee->symbol, returns_second))
 		result = machine->registers[FLOW_RSI];
 	for (unsigned i = 0; i < FLOW_ARGUMENTS; i++) {
 		const struct flow_value *value = &machine->registers[arguments[i]];

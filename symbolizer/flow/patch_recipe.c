@@ -26,7 +26,7 @@
 
 #include <string.h>
 
-#include <Zydis/Zydis.h>
+#include "flow_code.h"
 
 enum {
 	LONGEST = 18,
@@ -51,11 +51,9 @@ struct instruction {
 
 static bool decode(const struct maker *m, uint64_t vaddr, struct instruction *out)
 {
-	uint64_t room = binary_room(m->file, vaddr);
+	uint64_t room;
 
-	if (!(binary_flags(m->file, vaddr) & PF_X) || !room)
-		return false;
-	out->bytes = binary_at(m->file, vaddr, 1);
+	out->bytes = flow_bytes(m->file, vaddr, &room);
 	if (!out->bytes ||
 	    ZYAN_FAILED(ZydisDecoderDecodeFull(&m->decoder, out->bytes,
 					       room < INSTRUCTION_MAX ? room : INSTRUCTION_MAX,

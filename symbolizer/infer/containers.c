@@ -144,8 +144,7 @@ static struct shiny_err *add_all(struct container_rules *rules, struct rule_line
 		SHINY_TRY(parse(lines, line, &rule));
 		if (rules->count == RULES_MAX)
 			return rule_lines_wrong(lines, "too many rules at '%s'", rule.path);
-		rules->at = mem_reach(rules->at, &rules->room, rules->count, sizeof(rule), 512);
-		rules->at[rules->count++] = rule;
+		*vec_push(rules) = rule;
 	}
 	return NULL;
 }

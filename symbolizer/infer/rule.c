@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "../../src/base/text.h"
 #include "../dwarf/debug_definitions.h"
 #include "../dwarf/die_members.h"
 #include "../dwarf/die_normalize.h"
@@ -109,10 +110,7 @@ bool rule_is_entry(const char *symbol)
 	if (!strncmp(symbol, "_Znwm", 5) || !strncmp(symbol, "_Znam", 5))
 		return !symbol[5] || !strncmp(symbol + 5, "St", 2) ||
 		       !strncmp(symbol + 5, "RKSt9nothrow_t", 14);
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(symbol, names[i]))
-			return true;
-	return false;
+	return TEXT_IS_ONE_OF(symbol, names);
 }
 
 bool rule_slot_in(const struct flow_state *state, const struct debug_variable *variable,

@@ -27,6 +27,7 @@
 #include "../../src/base/hash_table.h"
 #include "../../src/base/lower_bound.h"
 #include "../../src/base/mem.h"
+#include "../../src/base/row_order.h"
 #include "../elf/binary.h"
 #include "../elf/cache_file.h"
 #include "answer_code.h"
@@ -216,12 +217,7 @@ static void load(struct type_cache *cache)
 
 /* ---- to the file ---- */
 
-static int by_ret(const void *left, const void *right)
-{
-	const struct cache_cell *a = left, *b = right;
-
-	return (a->ret > b->ret) - (a->ret < b->ret);
-}
+ORDER_BY(by_ret, struct cache_cell, ORDER_UP(ret))
 
 /* Decodes the whole file into the table, and sorts the table by address. No look-ups may follow. */
 static void sort_cells(struct type_cache *cache)

@@ -32,6 +32,7 @@
 #include "../../src/base/glob.h"
 #include "../../src/base/hash_table.h"
 #include "../../src/base/mem.h"
+#include "../../src/base/row_order.h"
 #include "../elf/cache_file.h"
 #include "ctor_inlined.h"
 #include "ctor_name.h"
@@ -177,14 +178,7 @@ static void take_symbol(void *context, const char *name, const Elf64_Sym *symbol
 					 .name = name };
 }
 
-static int by_address(const void *a, const void *b)
-{
-	const struct ctor_candidate *x = a, *y = b;
-
-	if (x->vaddr != y->vaddr)
-		return x->vaddr < y->vaddr ? -1 : 1;
-	return x->order < y->order ? -1 : x->order > y->order;
-}
+ORDER_BY(by_address, struct ctor_candidate, ORDER_UP(vaddr) ?: ORDER_UP(order))
 
 /* Keeps one candidate for each address. */
 static void unite(struct ctor_search *s)

@@ -34,6 +34,7 @@
 #include <string.h>
 
 #include "../../src/base/lower_bound.h"
+#include "../../src/base/row_order.h"
 #include "../flow/patch_recipe.h"
 #include "probe_entries.h"
 #include "probe_sites.h"
@@ -57,14 +58,7 @@ static struct probe_candidate *candidate_of(struct oilpan *o, uint64_t vaddr)
 	return &o->candidates.at[low];
 }
 
-static int most_sites_first(const void *a, const void *b)
-{
-	const struct probe_candidate *x = a, *y = b;
-
-	if (x->sites != y->sites)
-		return x->sites > y->sites ? -1 : 1;
-	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
-}
+ORDER_BY(most_sites_first, struct probe_candidate, ORDER_DOWN(sites) ?: ORDER_UP(vaddr))
 
 static void select_candidates(struct oilpan *o)
 {

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "../../src/base/mem.h"
+#include "../../src/base/row_order.h"
 #include "probe_sweep.h"
 
 enum { PATH_STEPS = 64, ARMS = 4, BACK = 72, JUMPS = 4, SHORTEST_CALL = 5 };
@@ -215,26 +216,13 @@ static bool at_place(void *context, unsigned worker, uint64_t vaddr, uint64_t ad
 	return true;
 }
 
-static int compare_sites(const void *a, const void *b)
-{
-	const struct probe_site *x = a, *y = b;
+/* The path that knows more comes first of two to one call: it started earlier. */
+ORDER_BY(compare_sites, struct probe_site,
+	 ORDER_UP(call) ?: ORDER_UP(info) ?:
+	 __builtin_popcount(b->known) - __builtin_popcount(a->known))
 
-	if (x->call != y->call)
-		return x->call < y->call ? -1 : 1;
-	if (x->info != y->info)
-		return x->info < y->info ? -1 : 1;
-	/* of two paths to one call the one that knows more comes first: it started earlier */
-	return __builtin_popcount(y->known) - __builtin_popcount(x->known);
-}
-
-static int compare_registrations(const void *a, const void *b)
-{
-	const struct probe_registration *x = a, *y = b;
-
-	if (x->call != y->call)
-		return x->call < y->call ? -1 : 1;
-	return x->slot < y->slot ? -1 : x->slot > y->slot ? 1 : (int)y->loaded - (int)x->loaded;
-}
+ORDER_BY(compare_registrations, struct probe_registration,
+	 ORDER_UP(call) ?: ORDER_UP(slot) ?: ORDER_DOWN(loaded))
 
 /* Merges the workers' finds into one array, sorted, without duplicates. */
 static void gather_sites(struct sites_finder *finder, struct probe_sites *out)

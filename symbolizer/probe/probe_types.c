@@ -8,6 +8,7 @@
  * constant. In Chromium 156 that leaves 22 of 8,021 types without a name.
  */
 #include "probe_types.h"
+#include "../../src/base/row_order.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -118,12 +119,7 @@ struct probe_answer {
 	const char *name;
 };
 
-static int by_function(const void *a, const void *b)
-{
-	const struct probe_answer *x = a, *y = b;
-
-	return x->function < y->function ? -1 : x->function > y->function;
-}
+ORDER_BY(by_function, struct probe_answer, ORDER_UP(function))
 
 /*
  * Returns the function that most classes answer with, of those that return different names for

@@ -9,6 +9,7 @@
  */
 #define _GNU_SOURCE /* memmem */
 #include "code_rules.h"
+#include "../../src/base/row_order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -104,13 +105,6 @@ static bool take(void *context, unsigned worker, uint64_t vaddr, uint64_t addres
 
 	search->at[worker][search->count[worker]++] = (struct code_hit){ vaddr, address };
 	return search->count[worker] < HITS_MAX;
-}
-
-static int by_address(const void *left, const void *right)
-{
-	const uint64_t *a = left, *b = right;
-
-	return (*a > *b) - (*a < *b);
 }
 
 /* Finds the one function that names the text. */
@@ -224,7 +218,7 @@ void code_labels_find(const struct flow_code *code, struct code_labels *out)
 	}
 	if (!text_count)
 		return;
-	qsort(texts, text_count, sizeof(*texts), by_address);
+	qsort(texts, text_count, sizeof(*texts), order_numbers);
 	if (!sweep_code(&(struct probe_sweep){ .file = code->file,
 					       .form = SWEEP_ADDRESS,
 					       .low = texts[0],

@@ -17,6 +17,7 @@
 
 #include "../../src/base/hash.h"
 #include "../../src/base/lower_bound.h"
+#include "../../src/base/row_order.h"
 #include "../names/function_start.h"
 #include "../probe/probe_sweep.h"
 
@@ -119,12 +120,7 @@ static bool take(void *context, unsigned number, uint64_t vaddr, uint64_t addres
 	return worker->calls.count < CALLEES_MAX;
 }
 
-static int by_start(const void *left, const void *right)
-{
-	const struct source_callee *a = left, *b = right;
-
-	return (a->start > b->start) - (a->start < b->start);
-}
+ORDER_BY(by_start, struct source_callee, ORDER_UP(start))
 
 static uint32_t flags_of(const struct source_order *order, const struct source_calls *calls)
 {

@@ -25,6 +25,7 @@
 #include <stdlib.h>
 
 #include "../../src/base/lower_bound.h"
+#include "../../src/base/row_order.h"
 #include "../flow/flow_code.h"
 #include "../names/function_start.h"
 #include "../probe/probe_sweep.h"
@@ -53,12 +54,7 @@ static bool take(void *context, unsigned worker, uint64_t vaddr, uint64_t addres
 	return search->found[worker].count < REFERENCES_MAX;
 }
 
-static int by_code(const void *left, const void *right)
-{
-	const struct source_reference *a = left, *b = right;
-
-	return (a->code > b->code) - (a->code < b->code);
-}
+ORDER_BY(by_code, struct source_reference, ORDER_UP(code))
 
 /* Adds the function around a reference, or the reference to the last function. */
 static void add(struct source_functions *functions, const struct flow_code *code,
@@ -97,13 +93,6 @@ static bool add_anchor(struct source_functions *functions, const struct source_t
 	return true;
 }
 
-static int by_address(const void *left, const void *right)
-{
-	const uint64_t *a = left, *b = right;
-
-	return (*a > *b) - (*a < *b);
-}
-
 /* Finds the instructions that name a path or a name. */
 static bool sweep(const struct flow_code *code, const struct source_texts *texts,
 		  struct source_search *search)
@@ -116,7 +105,7 @@ static bool sweep(const struct flow_code *code, const struct source_texts *texts
 	for (size_t i = 0; i < texts->names.count; i++)
 		*vec_push(&wanted) = texts->names.at[i];
 	if (texts->paths.count) {
-		qsort(wanted.at, wanted.count, sizeof(*wanted.at), by_address);
+		qsort(wanted.at, wanted.count, sizeof(*wanted.at), order_numbers);
 		whole = sweep_code(&(struct probe_sweep){
 			.file = code->file,
 			.form = SWEEP_ADDRESS,

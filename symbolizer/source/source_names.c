@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "../../src/base/function_name.h"
+#include "../../src/base/row_order.h"
 #include "../flow/flow_code.h"
 #include "../flow/flow_values.h"
 
@@ -157,13 +158,7 @@ const char *source_name_in(const char *text, size_t *length)
 	return is_name(start, *length) ? start : NULL;
 }
 
-static int by_callee(const void *left, const void *right)
-{
-	const struct source_naming *a = left, *b = right;
-
-	return a->callee != b->callee ? (a->callee > b->callee) - (a->callee < b->callee)
-				      : a->behind - b->behind;
-}
+ORDER_BY(by_callee, struct source_naming, ORDER_UP(callee) ?: ORDER_UP(behind))
 
 /* Marks the calls of one callee in one shape that have a name as proven, if nearly all have one. */
 static void judge(struct source_naming *calls, size_t count, const struct binary *file)
@@ -182,14 +177,7 @@ static void judge(struct source_naming *calls, size_t count, const struct binary
 			calls[i].proven = false;
 }
 
-static int by_line(const void *left, const void *right)
-{
-	const struct source_naming *a = left, *b = right;
-
-	return a->text != b->text   ? (a->text > b->text) - (a->text < b->text)
-	       : a->line != b->line ? (a->line > b->line) - (a->line < b->line)
-				    : (a->function > b->function) - (a->function < b->function);
-}
+ORDER_BY(by_line, struct source_naming, ORDER_UP(text) ?: ORDER_UP(line) ?: ORDER_UP(function))
 
 /* Marks lines that are in several functions: all but one of these inlined it, and nothing tells
  * which. */

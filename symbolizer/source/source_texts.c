@@ -9,6 +9,7 @@
  */
 #define _GNU_SOURCE /* memmem */
 #include "source_texts.h"
+#include "../../src/base/row_order.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -99,13 +100,6 @@ static void find_names(struct source_texts *texts, const struct binary *file,
 	}
 }
 
-static int by_address(const void *left, const void *right)
-{
-	const uint64_t *a = left, *b = right;
-
-	return (*a > *b) - (*a < *b);
-}
-
 void source_texts_find(const struct binary *file, struct source_texts *out)
 {
 	*out = (struct source_texts){ .paths = { 0 } };
@@ -116,9 +110,9 @@ void source_texts_find(const struct binary *file, struct source_texts *out)
 			find_names(out, file, &file->segments[i]);
 		}
 	if (out->paths.count)
-		qsort(out->paths.at, out->paths.count, sizeof(*out->paths.at), by_address);
+		qsort(out->paths.at, out->paths.count, sizeof(*out->paths.at), order_numbers);
 	if (out->names.count)
-		qsort(out->names.at, out->names.count, sizeof(*out->names.at), by_address);
+		qsort(out->names.at, out->names.count, sizeof(*out->names.at), order_numbers);
 }
 
 void source_texts_deinit(struct source_texts *texts)

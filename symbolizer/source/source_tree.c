@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../src/base/text.h"
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -76,10 +78,7 @@ static bool collects(const struct source_node *node)
 					     "libs/", "lib/" };
 	const char *name = node->text + node->name;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(name, names[i]))
-			return true;
-	return false;
+	return TEXT_IS_ONE_OF(name, names);
 }
 
 void source_tree_settle(struct source_tree *tree)

@@ -49,7 +49,7 @@ static uint64_t print_moment(void *context, const struct replay *replay, uint64_
 			replay_each(p, life)
 			{
 				struct row *row =
-					&at->rows[groups_find(&at->groups, replay, p, life) * APIS +
+					&at->rows[groups_find(&at->groups, p, life) * APIS +
 						  life->api % APIS];
 
 				row->count++;

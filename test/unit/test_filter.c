@@ -75,15 +75,13 @@ struct told {
 	uint64_t births, bytes, deaths, freed, left;
 };
 
-static void on_birth(void *context, const struct replay *replay,
-		     const struct replay_process *process, const struct life *life)
+static void on_birth(void *context, const struct replay_process *process, const struct life *life)
 {
 	((struct told *)context)->births++;
 	((struct told *)context)->bytes += life->size;
 }
 
-static void on_death(void *context, const struct replay *replay,
-		     const struct replay_process *process, const struct life *life,
+static void on_death(void *context, const struct replay_process *process, const struct life *life,
 		     const struct life_death *death)
 {
 	((struct told *)context)->deaths++;

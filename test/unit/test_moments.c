@@ -114,9 +114,9 @@ enum { STATES = sizeof(expected) / sizeof(expected[0]) };
 
 static size_t told;
 
-static bool running(const struct replay *replay, const struct replay_process *p, uint64_t moment)
+static bool running(const struct replay_process *p, uint64_t moment)
 {
-	return p->start <= moment && (moment < p->end || p->end == replay->duration);
+	return p->start <= moment && (moment < p->end || p->end == p->replay->duration);
 }
 
 static uint64_t at(void *context, const struct replay *replay, uint64_t moment)
@@ -134,7 +134,7 @@ static uint64_t at(void *context, const struct replay *replay, uint64_t moment)
 			count++;
 			bytes += life->size;
 		}
-		good = p->id == i + 1 && running(replay, p, moment) == want->process[i].running &&
+		good = p->id == i + 1 && running(p, moment) == want->process[i].running &&
 		       count == want->process[i].count && p->blocks.count == count &&
 		       bytes == want->process[i].bytes && p->bytes == bytes;
 	}
@@ -153,8 +153,7 @@ static uint64_t at(void *context, const struct replay *replay, uint64_t moment)
 		printf("not ok moments/%lu: other blocks than by hand:", moment);
 		for (size_t i = 0; i < replay->process_count; i++)
 			printf(" %s %zu blocks %lu bytes",
-			       running(replay, &replay->processes[i], moment) ? "running"
-									      : "not running",
+			       running(&replay->processes[i], moment) ? "running" : "not running",
 			       replay->processes[i].blocks.count, replay->processes[i].bytes);
 		printf("\n");
 		failures++;

@@ -54,14 +54,12 @@ struct seen {
 		types;
 };
 
-static void on_birth(void *context, const struct replay *replay,
-		     const struct replay_process *process, const struct life *life)
+static void on_birth(void *context, const struct replay_process *process, const struct life *life)
 {
 	((struct seen *)context)->births++;
 }
 
-static void on_death(void *context, const struct replay *replay,
-		     const struct replay_process *process, const struct life *life,
+static void on_death(void *context, const struct replay_process *process, const struct life *life,
 		     const struct life_death *death)
 {
 	struct seen *s = context;
@@ -70,11 +68,10 @@ static void on_death(void *context, const struct replay *replay,
 	s->inherited += life->inherited;
 	s->grown +=
 		death->end == LIFE_REALLOCED && death->next && death->next->size == 2 * life->size;
-	s->types += replay_type(replay, process, life);
+	s->types += replay_type(process, life);
 }
 
-static void on_stray(void *context, const struct replay *replay,
-		     const struct replay_process *process, const struct event *event)
+static void on_stray(void *context, const struct replay_process *process, const struct event *event)
 {
 	((struct seen *)context)->strays++;
 }
@@ -94,8 +91,8 @@ struct followed {
 	uint64_t births, moves, resizes, before, at, size, deaths, birth, typed;
 };
 
-static void follow_birth(void *context, const struct replay *replay,
-			 const struct replay_process *process, const struct life *life)
+static void follow_birth(void *context, const struct replay_process *process,
+			 const struct life *life)
 {
 	struct followed *f = context;
 
@@ -103,9 +100,8 @@ static void follow_birth(void *context, const struct replay *replay,
 	f->typed += life->vtable == 3 && life->type == 7;
 }
 
-static void follow_move(void *context, const struct replay *replay,
-			const struct replay_process *process, const struct life *life,
-			uint64_t before)
+static void follow_move(void *context, const struct replay_process *process,
+			const struct life *life, uint64_t before)
 {
 	struct followed *f = context;
 
@@ -115,9 +111,8 @@ static void follow_move(void *context, const struct replay *replay,
 	f->birth = replay_find(process, life->address) == life ? life->birth : 0;
 }
 
-static void follow_resize(void *context, const struct replay *replay,
-			  const struct replay_process *process, const struct life *life,
-			  uint64_t before)
+static void follow_resize(void *context, const struct replay_process *process,
+			  const struct life *life, uint64_t before)
 {
 	struct followed *f = context;
 
@@ -125,9 +120,8 @@ static void follow_resize(void *context, const struct replay *replay,
 	f->size = f->size * 1000 + life->size;
 }
 
-static void follow_death(void *context, const struct replay *replay,
-			 const struct replay_process *process, const struct life *life,
-			 const struct life_death *death)
+static void follow_death(void *context, const struct replay_process *process,
+			 const struct life *life, const struct life_death *death)
 {
 	((struct followed *)context)->deaths++;
 }
@@ -338,15 +332,14 @@ static void end_place(struct place *p, uint64_t time)
 	p->live = false;
 }
 
-static void count_birth(void *context, const struct replay *replay,
-			const struct replay_process *process, const struct life *life)
+static void count_birth(void *context, const struct replay_process *process,
+			const struct life *life)
 {
 	got.births++;
 }
 
-static void count_death(void *context, const struct replay *replay,
-			const struct replay_process *process, const struct life *life,
-			const struct life_death *death)
+static void count_death(void *context, const struct replay_process *process,
+			const struct life *life, const struct life_death *death)
 {
 	got.deaths++;
 	got.age += death->time - life->birth;

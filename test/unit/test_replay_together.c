@@ -27,17 +27,17 @@ struct counter {
 	unsigned now;
 };
 
-static void on_birth(void *context, const struct replay *replay,
-		     const struct replay_process *process, const struct life *life)
+static void on_birth(void *context, const struct replay_process *process, const struct life *life)
 {
 	struct counter *c = context;
 
 	(void)process;
 	(void)life;
 	/* an event less than the last one told: another pass */
-	if (!pass_count || passes[pass_count - 1] != replay || replay->events < pass_events)
-		passes[pass_count++] = replay;
-	pass_events = replay->events;
+	if (!pass_count || passes[pass_count - 1] != process->replay ||
+	    process->replay->events < pass_events)
+		passes[pass_count++] = process->replay;
+	pass_events = process->replay->events;
 	c->made[c->now] = (unsigned)pass_count;
 	c->births[c->now]++;
 }
@@ -223,13 +223,11 @@ struct meeting {
 	bool met;
 };
 
-static void on_meeting(void *context, const struct replay *replay,
-		       const struct replay_process *process, const struct life *life)
+static void on_meeting(void *context, const struct replay_process *process, const struct life *life)
 {
 	struct meeting *m = context;
 	struct timespec until;
 
-	(void)replay;
 	(void)process;
 	(void)life;
 	if (m->births++)

@@ -7,6 +7,7 @@
 
 #include "../../base/cleanup.h"
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "../../base/text.h"
 #include "access_sql.h"
 
@@ -40,7 +41,7 @@ static uint32_t group_of(const struct groups *groups, uint32_t type, uint32_t st
 static struct shiny_err *read_live(struct store *store, const struct filter *filter,
 				   struct cold_count *c, struct cold *out)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err =
 		query_format(store, &q,
 			     "SELECT s.type, s.stack, SUM(s.live + s.abandoned), "
@@ -56,14 +57,13 @@ static struct shiny_err *read_live(struct store *store, const struct filter *fil
 		r->live_bytes += (uint64_t)query_number(q, 3);
 		out->live_bytes += (uint64_t)query_number(q, 3);
 	}
-	query_end(q);
 	return err;
 }
 
 static struct shiny_err *read_watches(struct store *store, const struct filter *filter,
 				      struct cold_count *c, struct cold *out)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = query_format(
 		store, &q,
 		"SELECT s.type, s.stack, s.pick, s.weight, s.ending = 'used', s.kind = 'write', "
@@ -91,20 +91,12 @@ static struct shiny_err *read_watches(struct store *store, const struct filter *
 		if (!use.used && (uint64_t)watched > r->untouched)
 			r->untouched = (uint64_t)watched;
 	}
-	query_end(q);
 	return err;
 }
 
 /* ---- the estimates ---- */
 
-static int by_group(const void *a, const void *b)
-{
-	const struct cold_watch *x = a, *y = b;
-
-	if (x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	return (int)x->pick - (int)y->pick;
-}
+ORDER_BY(by_group, struct cold_watch, ORDER_UP(group) ?: ORDER_UP(pick))
 
 static void estimate_rows(struct cold_count *c)
 {
@@ -126,12 +118,7 @@ static void estimate_rows(struct cold_count *c)
 	free(uses);
 }
 
-static int by_pick(const void *a, const void *b)
-{
-	const struct cold_watch *x = a, *y = b;
-
-	return (int)x->pick - (int)y->pick;
-}
+ORDER_BY(by_pick, struct cold_watch, ORDER_UP(pick))
 
 /* Treats all groups as one. */
 static void estimate_total(struct cold_count *c, struct cold *out)
@@ -173,16 +160,7 @@ static unsigned longest_known(const struct cold_count *c)
 	return within;
 }
 
-static int by_cold(const void *a, const void *b)
-{
-	const struct cold_row *x = a, *y = b;
-
-	if (x->cold_low != y->cold_low)
-		return x->cold_low > y->cold_low ? -1 : 1;
-	if (x->cold != y->cold)
-		return x->cold > y->cold ? -1 : 1;
-	return strcmp(x->name, y->name);
-}
+ORDER_BY(by_cold, struct cold_row, ORDER_DOWN(cold_low) ?: ORDER_DOWN(cold) ?: ORDER_TEXT(name))
 
 /* Keeps the rows with watched blocks, and names them; the bytes of the others count as unknown. */
 static void keep_rows(struct cold_count *c, const char *match, struct cold *out)
@@ -217,13 +195,12 @@ static void keep_rows(struct cold_count *c, const char *match, struct cold *out)
 
 struct shiny_err *cold_watched(struct store *store, bool *watched)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	bool row = false;
 	struct shiny_err *err = store_query(store, "SELECT EXISTS (SELECT 1 FROM access)", &q);
 
 	if (!err && !(err = query_step(q, &row)) && row)
 		*watched = query_number(q, 0) != 0;
-	query_end(q);
 	return err;
 }
 
@@ -284,10 +261,7 @@ struct cold_zombies cold_zombies(const struct cold *cold)
 	return sum;
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct cold_row *)a)->name, ((const struct cold_row *)b)->name);
-}
+ORDER_BY(by_name, struct cold_row, ORDER_TEXT(name))
 
 void cold_sort_by_name(struct cold *cold)
 {

@@ -9,7 +9,7 @@
 struct shiny_err *member_uses_load(struct store *store, const struct filter *filter,
 				   const char *type, uint64_t bytes, struct member_uses *out)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = query_format(
 		store, &q,
 		"SELECT s.offset, s.bytes, s.weight, s.ending = 'used', " ACCESS_TIME_SQL
@@ -32,7 +32,6 @@ struct shiny_err *member_uses_load(struct store *store, const struct filter *fil
 			{ (uint64_t)time, (double)weight, query_number(q, 3) != 0 }
 		};
 	}
-	query_end(q);
 	out->uses = mem_zero(out->watches.count + 1, sizeof(*out->uses));
 	if (err)
 		member_uses_deinit(out);

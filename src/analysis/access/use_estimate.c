@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* use_estimate.c: see use_estimate.h. */
 #include "use_estimate.h"
+#include "../../base/row_order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,14 +9,7 @@
 enum { BISECTIONS = 60, FRACTION_TERMS = 300 };
 static const double tail = 0.025;
 
-static int by_time(const void *a, const void *b)
-{
-	const struct use_watch *x = a, *y = b;
-
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	return (int)y->used - (int)x->used;
-}
+ORDER_BY(by_time, struct use_watch, ORDER_UP(time) ?: ORDER_DOWN(used))
 
 void use_sort(struct use_watch *watches, size_t count)
 {

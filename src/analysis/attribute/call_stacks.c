@@ -62,7 +62,7 @@ static void name_functions(struct call_stacks *s, enum call_label label, bool fu
 
 static struct shiny_err *read_sites(struct call_stacks *s)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err;
 
 	s->site_limit = store_ids(s->store, "site");
@@ -78,7 +78,6 @@ static struct shiny_err *read_sites(struct call_stacks *s)
 					    .source = (uint32_t)query_number(q, 3),
 					    .line = (uint32_t)query_number(q, 4),
 					    .vaddr = (uint64_t)query_number(q, 5) };
-	query_end(q);
 	return err;
 }
 
@@ -191,7 +190,7 @@ const char *call_blocks_sql(enum sums_order order)
 struct shiny_err *call_stacks_each(struct call_stacks *s, const struct filter *filter,
 				   enum sums_order order, call_stack_fn *each, void *context)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = query_format(
 		s->store, &q,
 		"SELECT r.stack, x.site, r.value, r.blocks FROM (SELECT s.stack AS stack, %s AS "
@@ -208,6 +207,5 @@ struct shiny_err *call_stacks_each(struct call_stacks *s, const struct filter *f
 		walk_stack(s, query_id(q, 1, s->site_limit), &stack);
 		each(context, &stack);
 	}
-	query_end(q);
 	return err;
 }

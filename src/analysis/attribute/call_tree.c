@@ -197,11 +197,9 @@ static void call_tree_deinit(struct call_tree *t)
 struct shiny_err *call_tree_load(struct store *store, const struct filter *filter,
 				 const struct call_tree_query *query, struct tree_node *root)
 {
-	struct call_tree t = { .query = query };
-	struct shiny_err *err = walk(&t, store, filter);
+	SHINY_CLEANUP(call_tree_deinit) struct call_tree t = { .query = query };
 
-	if (!err)
-		make_nodes(&t, root);
-	call_tree_deinit(&t);
-	return err;
+	SHINY_TRY(walk(&t, store, filter));
+	make_nodes(&t, root);
+	return NULL;
 }

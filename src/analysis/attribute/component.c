@@ -32,6 +32,7 @@
 #include "../../base/function_name.h"
 #include "../../base/hash.h"
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "../../base/text.h"
 
 /* flag of a stack's owner: only a module's rule, or a place, gives it */
@@ -73,12 +74,11 @@ typedef void take_fn(struct attribution *a, const struct query *q);
 
 static struct shiny_err *each(struct attribution *a, const char *sql, take_fn *take)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = store_query(a->store, sql, &q);
 
 	QUERY_EACH (q, err)
 		take(a, q);
-	query_end(q);
 	return err;
 }
 
@@ -334,13 +334,7 @@ static void take_stat(struct attribution *a, const struct query *q)
 	a->total += value;
 }
 
-static int by_value(const void *left, const void *right)
-{
-	const struct component_owner *a = left, *b = right;
-
-	return a->value != b->value ? (a->value < b->value ? 1 : -1)
-				    : (a->rows < b->rows) - (a->rows > b->rows);
-}
+ORDER_BY(by_value, struct component_owner, ORDER_DOWN(value) ?: ORDER_DOWN(rows))
 
 /* Moves the sums to `out`; leaves out owners without rows. */
 static void take_out(struct attribution *a, struct components *out)
@@ -366,40 +360,31 @@ static void take_out(struct attribution *a, struct components *out)
 /* Finds the owner of each stack and type. */
 static struct shiny_err *attribute(struct attribution *a)
 {
-	struct shiny_err *err;
-
 	take_limits(a);
-	err = each(a, "SELECT kind, pattern FROM boring", take_boring);
-	if (!err)
-		err = each(a, "SELECT id, name FROM function", take_function);
-	if (!err)
-		err = each(a, "SELECT id, path FROM source", take_source);
-	if (!err)
-		/* a program has the name it was started by, if that was always the same */
-		err = each(a,
-			   "SELECT m.id, COALESCE((SELECT MIN(p.name) FROM process p WHERE "
-			   "p.executable = m.path HAVING COUNT(DISTINCT p.name) = 1), m.path), "
-			   "m.places FROM module m",
-			   take_module);
-	if (!err)
-		err = each(a, "SELECT id, name FROM type WHERE confidence <> 'label'", take_type);
-	if (!err)
-		err = each(a,
-			   "SELECT f.id, f.module, l.depth, l.function, l.source FROM frame f LEFT "
-			   "JOIN frame_line l ON l.frame = f.id "
-			   "ORDER BY f.id, l.depth",
-			   take_line);
-	if (!err)
-		err = each(a,
-			   "SELECT id, frame0, frame1, frame2, frame3, frame4, frame5, tail FROM "
-			   "stack_tail",
-			   take_tail);
-	if (!err)
-		err = each(a,
-			   "SELECT id, frame0, frame1, frame2, frame3, frame4, frame5, tail FROM "
-			   "stack",
-			   take_stack);
-	return err;
+	SHINY_TRY(each(a, "SELECT kind, pattern FROM boring", take_boring));
+	SHINY_TRY(each(a, "SELECT id, name FROM function", take_function));
+	SHINY_TRY(each(a, "SELECT id, path FROM source", take_source));
+	/* a program has the name it was started by, if that was always the same */
+	SHINY_TRY(each(a,
+		       "SELECT m.id, COALESCE((SELECT MIN(p.name) FROM process p WHERE "
+		       "p.executable = m.path HAVING COUNT(DISTINCT p.name) = 1), m.path), "
+		       "m.places FROM module m",
+		       take_module));
+	SHINY_TRY(each(a, "SELECT id, name FROM type WHERE confidence <> 'label'", take_type));
+	SHINY_TRY(each(a,
+		       "SELECT f.id, f.module, l.depth, l.function, l.source FROM frame f LEFT "
+		       "JOIN frame_line l ON l.frame = f.id "
+		       "ORDER BY f.id, l.depth",
+		       take_line));
+	SHINY_TRY(each(a,
+		       "SELECT id, frame0, frame1, frame2, frame3, frame4, frame5, tail FROM "
+		       "stack_tail",
+		       take_tail));
+	SHINY_TRY(each(a,
+		       "SELECT id, frame0, frame1, frame2, frame3, frame4, frame5, tail FROM "
+		       "stack",
+		       take_stack));
+	return NULL;
 }
 
 static void begin(struct attribution *a, struct store *store, const struct component_rules *rules)

@@ -57,12 +57,7 @@ void component_judge_pass_over(struct component_judge *j, enum component_kind ki
 			*to++ = *from;
 	}
 	*to = '\0';
-	if (j->boring.count == j->boring.room) {
-		j->boring.room = j->boring.room ? j->boring.room * 2 : 256;
-		j->boring.at = mem_resize(j->boring.at, j->boring.room, sizeof(*j->boring.at));
-	}
-	j->boring.at[j->boring.count++] =
-		(struct component_rule){ .kind = kind, .pattern = pattern };
+	*vec_push(&j->boring) = (struct component_rule){ .kind = kind, .pattern = pattern };
 }
 
 static bool is_boring(const struct component_judge *j, enum component_kind kind, const char *text,

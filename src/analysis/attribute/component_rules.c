@@ -110,12 +110,8 @@ static struct shiny_err *add_all(struct component_rules *rules, struct rule_line
 		SHINY_TRY(parse(lines, line, &rule));
 		if (rules->count == RULES_MAX)
 			return rule_lines_wrong(lines, "too many rules at '%s'", rule.pattern);
-		if (rules->count == rules->room) {
-			rules->room = rules->room ? rules->room * 2 : 512;
-			rules->at = mem_resize(rules->at, rules->room, sizeof(*rules->at));
-		}
 		rule.user = user;
-		rules->at[rules->count++] = rule;
+		*vec_push(rules) = rule;
 	}
 	return NULL;
 }

@@ -15,6 +15,7 @@
 
 #include "../../base/hash.h"
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "../../base/text.h"
 #include "../../sidecar/state/objects.h"
 
@@ -131,14 +132,13 @@ static struct state *state_of(struct constructed_finder *f, const struct replay_
 	return s;
 }
 
-static void on_fork(void *context, const struct replay *replay, const struct replay_process *parent,
+static void on_fork(void *context, const struct replay_process *parent,
 		    const struct replay_process *child)
 {
 	struct constructed_finder *f = context;
 	const struct state *from = &f->states[parent->id - 1];
 	struct state *s = state_of(f, child);
 
-	(void)replay;
 	for (size_t i = 0; i < from->room; i++) {
 		struct object object = from->cells[i];
 
@@ -150,26 +150,23 @@ static void on_fork(void *context, const struct replay *replay, const struct rep
 	}
 }
 
-static void on_birth(void *context, const struct replay *replay, const struct replay_process *p,
-		     const struct life *life)
+static void on_birth(void *context, const struct replay_process *p, const struct life *life)
 {
 	struct constructed_finder *f = context;
 	bool begun = f->states[p->id - 1].begun;
 	struct state *s = state_of(f, p);
 
-	(void)replay;
 	f->allocations++;
 	if (begun)
 		objects_add(&s->blocks, life->address & ~UINT64_C(7), bytes_of(life));
 }
 
-static void on_death(void *context, const struct replay *replay, const struct replay_process *p,
-		     const struct life *life, const struct life_death *death)
+static void on_death(void *context, const struct replay_process *p, const struct life *life,
+		     const struct life_death *death)
 {
 	struct constructed_finder *f = context;
 	struct state *s;
 
-	(void)replay;
 	if (death->end == LIFE_NEVER)
 		return;
 	s = state_of(f, p);
@@ -189,17 +186,15 @@ static void put_again(struct constructed_finder *f, const struct replay_process 
 	objects_add(&s->blocks, life->address & ~UINT64_C(7), bytes_of(life));
 }
 
-static void on_move(void *context, const struct replay *replay, const struct replay_process *p,
-		    const struct life *life, uint64_t before)
+static void on_move(void *context, const struct replay_process *p, const struct life *life,
+		    uint64_t before)
 {
-	(void)replay;
 	put_again(context, p, life, before);
 }
 
-static void on_resize(void *context, const struct replay *replay, const struct replay_process *p,
-		      const struct life *life, uint64_t before)
+static void on_resize(void *context, const struct replay_process *p, const struct life *life,
+		      uint64_t before)
 {
-	(void)replay;
 	(void)before;
 	put_again(context, p, life, life->address);
 }
@@ -294,15 +289,13 @@ static void construct(struct constructed_finder *f, struct state *s, const struc
 		put_object(s, &fresh);
 }
 
-static void on_constructor(void *context, const struct replay *replay,
-			   const struct replay_process *p, const struct event *e)
+static void on_constructor(void *context, const struct replay_process *p, const struct event *e)
 {
 	struct constructed_finder *f = context;
 	struct constructed_row *row;
 	struct object *there;
 	struct state *s;
 
-	(void)replay;
 	if (!e->vtable || e->vtable > f->row_count)
 		return;
 	row = &f->rows[e->vtable - 1];
@@ -343,7 +336,7 @@ static void end_all(struct constructed_finder *f)
 
 static struct shiny_err *load_classes(struct store *store, struct constructed_finder *f)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err;
 
 	f->row_count = store_ids(store, "class") - 1;
@@ -370,7 +363,6 @@ static struct shiny_err *load_classes(struct store *store, struct constructed_fi
 		r->unpatched = (uint64_t)query_number(q, 5);
 		r->inlined = query_number(q, 6);
 	}
-	query_end(q);
 	for (size_t i = 0; i < f->row_count; i++)
 		if (!f->rows[i].name)
 			f->rows[i].name = mem_text("");
@@ -379,7 +371,7 @@ static struct shiny_err *load_classes(struct store *store, struct constructed_fi
 
 static struct shiny_err *load_mappings(struct store *store, struct constructed_finder *f)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = store_query(
 		store,
 		"SELECT process, start_address, end_address, loaded_ns, unloaded_ns FROM mapping",
@@ -390,7 +382,6 @@ static struct shiny_err *load_mappings(struct store *store, struct constructed_f
 			(struct mapped){ (uint32_t)query_number(q, 0), (uint64_t)query_number(q, 1),
 					 (uint64_t)query_number(q, 2), (uint64_t)query_number(q, 3),
 					 (uint64_t)query_number(q, 4) };
-	query_end(q);
 	return err;
 }
 
@@ -398,7 +389,7 @@ static struct shiny_err *load_mappings(struct store *store, struct constructed_f
  * there. */
 static struct shiny_err *load_callers(struct store *store, struct constructed_finder *f)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err;
 
 	f->caller_count = store_ids(store, "stack");
@@ -414,7 +405,6 @@ static struct shiny_err *load_callers(struct store *store, struct constructed_fi
 		free(*text);
 		*text = mem_text(query_verbatim(q, 1)); /* lines, never printed */
 	}
-	query_end(q);
 	return err;
 }
 
@@ -438,14 +428,7 @@ static void add_up(struct constructed_row *total, const struct constructed_row *
 	total->inlined += r->inlined > 0 ? r->inlined : 0;
 }
 
-static int by_constructions(const void *a, const void *b)
-{
-	const struct constructed_row *x = a, *y = b;
-
-	if (x->constructions != y->constructions)
-		return x->constructions > y->constructions ? -1 : 1;
-	return strcmp(x->name, y->name);
-}
+ORDER_BY(by_constructions, struct constructed_row, ORDER_DOWN(constructions) ?: ORDER_TEXT(name))
 
 static void deliver(struct constructed_finder *f, const char *match, struct constructed *out)
 {
@@ -512,8 +495,6 @@ struct shiny_err *constructed_load(struct store *store, const struct filter *fil
 
 void constructed_deinit(struct constructed *c)
 {
-	for (size_t i = 0; i < c->count; i++)
-		free(c->rows[i].name);
-	free(c->rows);
+	rows_free(c->rows, c->count, name);
 	*c = (struct constructed){ 0 };
 }

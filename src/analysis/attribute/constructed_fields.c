@@ -5,13 +5,8 @@
 #include "../../base/mem.h"
 #include "constructed.h"
 
-static void get_inlined(const void *row, struct field_value *out)
-{
-	const struct constructed_row *r = row;
-
-	if (r->inlined >= 0)
-		field_set_number(out, (uint64_t)r->inlined);
-}
+FIELD_GETTER_KNOWN(get_inlined, struct constructed_row, number, (uint64_t)r->inlined,
+		   r->inlined >= 0)
 
 /* Sets the parts of the class that are not recorded, as text. */
 static void get_unseen(const void *row, struct field_value *out)

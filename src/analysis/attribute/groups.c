@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "../../base/text.h"
 #include "../query/type_name.h"
 
@@ -35,13 +36,7 @@ static void list_free(struct list *list)
 	free(list->at);
 }
 
-static int by_name(const void *left, const void *right)
-{
-	const struct named *a = left, *b = right;
-	int order = strcmp(a->name, b->name);
-
-	return order ? order : (a->id > b->id) - (a->id < b->id);
-}
+ORDER_BY(by_name, struct named, ORDER_TEXT(name) ?: ORDER_UP(id))
 
 /* Moves the list's names into groups; equal names share one. All ids of the list are below
  * `ids`. */
@@ -69,7 +64,7 @@ static void take_names(struct groups *g, struct list *list, size_t ids, const ch
 static struct shiny_err *load_types(struct store *store, bool full, struct groups *g)
 {
 	struct list list = { 0 };
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = store_query(
 		store, "SELECT id, name, container, form, confidence, or_derived FROM type", &q);
 
@@ -90,7 +85,6 @@ static struct shiny_err *load_types(struct store *store, bool full, struct group
 		text.full = true;
 		named->full = type_name_block(&text);
 	}
-	query_end(q);
 	if (!err)
 		take_names(g, &list, store_ids(store, "type"), "(no type)");
 	list_free(&list);
@@ -182,7 +176,7 @@ static struct shiny_err *load_components(struct store *store, struct groups *g)
 static struct shiny_err *load_tags(struct store *store, struct groups *g)
 {
 	struct list list = { 0 };
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = store_query(store, "SELECT id, name FROM tag", &q);
 
 	QUERY_EACH (q, err) {
@@ -191,7 +185,6 @@ static struct shiny_err *load_tags(struct store *store, struct groups *g)
 		*named = (struct named){ .name = mem_text(query_text(q, 1)),
 					 .id = query_id(q, 0, store_ids(store, "tag")) };
 	}
-	query_end(q);
 	if (!err)
 		take_names(g, &list, store_ids(store, "tag"), "(no tag)");
 	list_free(&list);
@@ -201,7 +194,7 @@ static struct shiny_err *load_tags(struct store *store, struct groups *g)
 static struct shiny_err *load_samples(struct store *store, struct groups *g)
 {
 	VEC(struct group_key) keys = { 0 };
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = store_query(store,
 					    "SELECT DISTINCT process, stack, type FROM stat "
 					    "ORDER BY process, stack, type",
@@ -215,7 +208,6 @@ static struct shiny_err *load_samples(struct store *store, struct groups *g)
 		hash_table_add(&g->key_index, group_key_hash(&key), (uint32_t)keys.count);
 		*vec_push(&keys) = key;
 	}
-	query_end(q);
 	g->keys = keys.at;
 	g->count = keys.count + 1;
 	return err;
@@ -262,18 +254,14 @@ static struct shiny_err *load_kept_sites(struct store *store, bool full, struct 
 
 struct shiny_err *groups_load(struct store *store, enum group_by by, bool full, struct groups *out)
 {
-	struct groups groups = { .by = by };
-	struct shiny_err *err = by == GROUP_TYPE     ? load_types(store, full, &groups)
-				: by == GROUP_SITE   ? load_kept_sites(store, full, &groups)
-				: by == GROUP_TAG    ? load_tags(store, &groups)
-				: by == GROUP_SAMPLE ? load_samples(store, &groups)
-						     : load_components(store, &groups);
+	SHINY_CLEANUP(groups_deinit) struct groups groups = { .by = by };
 
-	if (err) {
-		groups_deinit(&groups);
-		return err;
-	}
-	*out = groups;
+	SHINY_TRY(by == GROUP_TYPE     ? load_types(store, full, &groups)
+		  : by == GROUP_SITE   ? load_kept_sites(store, full, &groups)
+		  : by == GROUP_TAG    ? load_tags(store, &groups)
+		  : by == GROUP_SAMPLE ? load_samples(store, &groups)
+				       : load_components(store, &groups));
+	*out = shiny_steal(groups);
 	return NULL;
 }
 

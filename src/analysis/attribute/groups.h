@@ -110,21 +110,21 @@ static inline __attribute__((always_inline)) void groups_expect(const struct gro
 
 /* Returns the key that groups_find_key() needs of a block; the type is looked up only if it
  * matters. */
-static inline struct group_key groups_key(const struct groups *groups, const struct replay *replay,
+static inline struct group_key groups_key(const struct groups *groups,
 					  const struct replay_process *process,
 					  const struct life *life)
 {
 	bool typed = groups->by != GROUP_SITE && groups->by != GROUP_TAG;
 
 	return (struct group_key){ process->id, life->stack,
-				   typed ? replay_type(replay, process, life) : 0 };
+				   typed ? replay_type(process, life) : 0 };
 }
 
 /* Returns the group of a block, below groups->count. */
-static inline uint32_t groups_find(const struct groups *groups, const struct replay *replay,
+static inline uint32_t groups_find(const struct groups *groups,
 				   const struct replay_process *process, const struct life *life)
 {
-	struct group_key key = groups_key(groups, replay, process, life);
+	struct group_key key = groups_key(groups, process, life);
 
 	return groups_find_key(groups, &key, life->tag);
 }

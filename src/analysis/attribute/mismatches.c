@@ -8,6 +8,7 @@
 
 #include "../../base/hash.h"
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 
 const char *const mismatch_names[MISMATCH_KINDS] = {
 	[MISMATCH_FAMILY] = "family",
@@ -78,10 +79,7 @@ static void add(struct mismatch_finder *f, const struct mismatch *row)
 	}
 	slot = slot_of(f, row);
 	if (!*slot) {
-		if (out->count == out->room) {
-			out->room = out->room ? out->room * 2 : 64;
-			out->rows = mem_resize(out->rows, out->room, sizeof(*out->rows));
-		}
+		out->rows = mem_reach(out->rows, &out->room, out->count, sizeof(*out->rows), 64);
 		out->rows[out->count++] = *row;
 		*slot = (uint32_t)out->count;
 	}
@@ -96,8 +94,7 @@ static uint8_t family_of(uint64_t api)
 	return api < sizeof(families) ? families[api] : FAMILY_ANY;
 }
 
-static void on_death(void *context, const struct replay *replay,
-		     const struct replay_process *process, const struct life *life,
+static void on_death(void *context, const struct replay_process *process, const struct life *life,
 		     const struct life_death *death)
 {
 	struct mismatch_finder *f = context;
@@ -117,7 +114,7 @@ static void on_death(void *context, const struct replay *replay,
 	*recent_of(f, process->id, life->address) = (struct ended){
 		life->address, process->id, life->stack, death->stack, life->api
 	};
-	row.type = replay_type(replay, process, life);
+	row.type = replay_type(process, life);
 	if (got != freed && got != FAMILY_ANY && freed != FAMILY_ANY) {
 		row.kind = MISMATCH_FAMILY;
 		add(f, &row);
@@ -127,8 +124,7 @@ static void on_death(void *context, const struct replay *replay,
 	}
 }
 
-static void on_birth(void *context, const struct replay *replay,
-		     const struct replay_process *process, const struct life *life)
+static void on_birth(void *context, const struct replay_process *process, const struct life *life)
 {
 	struct ended *ended = recent_of(context, process->id, life->address);
 
@@ -136,8 +132,7 @@ static void on_birth(void *context, const struct replay *replay,
 		ended->address = 0; /* allocated again: a later free is this block's */
 }
 
-static void on_stray(void *context, const struct replay *replay,
-		     const struct replay_process *process, const struct event *event)
+static void on_stray(void *context, const struct replay_process *process, const struct event *event)
 {
 	struct mismatch_finder *f = context;
 	uint64_t address = event->kind == EVENT_REALLOC ? event->old_address : event->address;
@@ -160,21 +155,12 @@ static void on_stray(void *context, const struct replay *replay,
 	add(f, &row);
 }
 
-static int by_kind(const void *left, const void *right)
-{
-	const struct mismatch *a = left, *b = right;
-
-	if (a->kind != b->kind)
-		return a->kind < b->kind ? -1 : 1;
-	if (a->count != b->count)
-		return a->count < b->count ? 1 : -1;
-	return (a->first_ns > b->first_ns) - (a->first_ns < b->first_ns);
-}
+ORDER_BY(by_kind, struct mismatch, ORDER_UP(kind) ?: ORDER_DOWN(count) ?: ORDER_UP(first_ns))
 
 struct shiny_err *mismatches_load(struct store *store, const struct filter *filter, bool progress,
 				  struct mismatches *out)
 {
-	struct mismatches found = { 0 };
+	SHINY_CLEANUP(mismatches_deinit) struct mismatches found = { 0 };
 	struct mismatch_finder f = { .out = &found };
 	struct replay_observer observer = { .context = &f,
 					    .birth = on_birth,
@@ -188,13 +174,11 @@ struct shiny_err *mismatches_load(struct store *store, const struct filter *filt
 			 progress ? "comparing frees with allocations" : NULL);
 	free(f.recent);
 	free(f.slots);
-	if (err) {
-		mismatches_deinit(&found);
+	if (err)
 		return err;
-	}
 	if (found.count)
 		qsort(found.rows, found.count, sizeof(*found.rows), by_kind);
-	*out = found;
+	*out = shiny_steal(found);
 	return NULL;
 }
 

@@ -3,7 +3,6 @@
 #include "mismatches.h"
 
 FIELD_SKIP(is_unknown, struct mismatch, r->kind == MISMATCH_UNKNOWN)
-
 FIELD_GETTER(get_allocated_by, struct mismatch, text, api_name(r->got))
 FIELD_GETTER(get_freed_by, struct mismatch, text, api_name(r->freed))
 

@@ -24,7 +24,7 @@ typedef uint32_t path_part[PART + 1]; /* frame ids, then the tail's id */
 
 static struct shiny_err *read_frames(struct stack_paths *p, struct store *store)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err =
 		store_query(store,
 			    "SELECT f.frame, f.module, f.vaddr, f.label, f.source, f.line, "
@@ -54,14 +54,13 @@ static struct shiny_err *read_frames(struct stack_paths *p, struct store *store)
 						.function = (uint32_t)query_number(q, 6),
 						.source = (uint32_t)query_number(q, 7) };
 	}
-	query_end(q);
 	return err;
 }
 
 static struct shiny_err *read_parts(struct stack_paths *p, struct store *store, const char *table,
 				    path_part **out, size_t limit)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	bool tails = strcmp(table, "stack_tail") == 0;
 	size_t tail_limit = store_ids(store, "stack_tail");
 	path_part *parts = mem_zero(limit + 1, sizeof(*parts));
@@ -79,7 +78,6 @@ static struct shiny_err *read_parts(struct stack_paths *p, struct store *store, 
 		if (id)
 			parts[id][PART] = query_id(q, 1 + PART, tails ? id : tail_limit);
 	}
-	query_end(q);
 	*out = parts;
 	return err;
 }

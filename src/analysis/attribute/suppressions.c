@@ -50,10 +50,7 @@ static char *pattern_of(const char *text)
 
 static void add(char ***list, size_t *count, size_t *room, char *text)
 {
-	if (*count == *room) {
-		*room = *room ? *room * 2 : 16;
-		*list = mem_resize(*list, *room, sizeof(**list));
-	}
+	*list = mem_reach(*list, room, *count, sizeof(**list), 16);
 	(*list)[(*count)++] = text;
 }
 

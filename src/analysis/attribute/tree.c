@@ -8,19 +8,11 @@
 #include <string.h>
 
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "../../base/text.h"
 #include "../query/type_name.h"
 
-static int by_value(const void *left, const void *right)
-{
-	const struct tree_node *a = left, *b = right;
-
-	if (!a->folded != !b->folded)
-		return a->folded ? 1 : -1;
-	if (a->value != b->value)
-		return a->value < b->value ? 1 : -1;
-	return strcmp(a->name, b->name);
-}
+ORDER_BY(by_value, struct tree_node, ORDER_LAST(folded) ?: ORDER_DOWN(value) ?: ORDER_TEXT(name))
 
 /* The last child if it has this name (rows come sorted), else a new one. */
 struct tree_node *tree_child(struct tree_node *parent, const char *name)
@@ -161,8 +153,8 @@ struct shiny_err *tree_load(struct store *store, const struct filter *filter,
 	static const char details[] = ", y.container, y.form, y.confidence, y.or_derived";
 	const char *home = by != GROUP_TAG ? "COALESCE(m.path, '')"
 			 : "COALESCE((SELECT g.name FROM tag g WHERE g.id = s.tag), '(no tag)')";
-	struct tree_node tree = { .name = mem_text("all processes") };
-	struct query *q = NULL;
+	SHINY_CLEANUP(tree_deinit) struct tree_node tree = { .name = mem_text("all processes") };
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err =
 		query_format(store, &q,
 			     "SELECT COALESCE(NULLIF(p.role, ''), p.name, '(unknown)') "
@@ -185,13 +177,10 @@ struct shiny_err *tree_load(struct store *store, const struct filter *filter,
 
 	QUERY_EACH (q, err)
 		read_row(&tree, q, by, typed, match, full);
-	query_end(q);
-	if (err) {
-		tree_deinit(&tree);
+	if (err)
 		return err;
-	}
 	tree_arrange(&tree, threshold);
-	*root = tree;
+	*root = shiny_steal(tree);
 	return NULL;
 }
 

@@ -46,12 +46,11 @@ typedef void take_fn(struct loading *l, const struct query *q);
 static struct shiny_err *each_of(struct loading *l, struct store *store, const char *sql,
 				 take_fn *take)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = store_query(store, sql, &q);
 
 	QUERY_EACH (q, err)
 		take(l, q);
-	query_end(q);
 	return err;
 }
 
@@ -339,51 +338,42 @@ static struct shiny_err *read_facts(struct loading *l, const struct filter *filt
 static struct shiny_err *load(struct loading *l, const struct filter *filter,
 			      const struct component_rules *rules)
 {
-	char *stats = mem_format("SELECT s.process, s.stack, s.vtable, s.type, s.min_size, "
-				 "s.max_size, s.api, " SUMS_NAMES " FROM stat s WHERE %s",
-				 filter_blocks(filter));
-	char *processes = mem_format(
+	AUTO_FREE char *stats =
+		mem_format("SELECT s.process, s.stack, s.vtable, s.type, s.min_size, "
+			   "s.max_size, s.api, " SUMS_NAMES " FROM stat s WHERE %s",
+			   filter_blocks(filter));
+	AUTO_FREE char *processes = mem_format(
 		"SELECT s.process, s.role, s.purpose, s.name, s.forked_ns, %s FROM v_processes s",
 		filter->where);
 	struct store *sums = l->store; /* store with the filter's sums */
-	struct shiny_err *err = read_facts(l, filter);
+	struct shiny_err *err;
 
+	SHINY_TRY(read_facts(l, filter));
 	take_limits(l);
-	if (!err)
-		err = each(l, "SELECT key, value FROM session", take_fact);
+	SHINY_TRY(each(l, "SELECT key, value FROM session", take_fact));
 	l->out->duration = filter_length(filter, l->out->duration);
-	if (!err)
-		err = each(l, "SELECT id, path, build_id FROM module", take_module);
+	SHINY_TRY(each(l, "SELECT id, path, build_id FROM module", take_module));
 	texts_put(&l->out->names[BREAKDOWN_TYPE], "(no type)");
 	l->out->full_types = mem_zero(1, sizeof(*l->out->full_types));
 	l->out->labels = mem_zero(1, sizeof(*l->out->labels));
 	l->out->guesses = mem_zero(1, sizeof(*l->out->guesses));
 	texts_put(&l->out->names[BREAKDOWN_ROLE], "(no process)");
-	if (!err)
-		err = each(l, "SELECT id, name, container, form, confidence FROM type", take_type);
-	if (!err)
-		err = each(l,
-			   "SELECT l.site, l.function, l.source, l.line, l.module, i.frame, l.vaddr, "
-			   "l.label FROM v_site_names l JOIN site i ON i.id = l.site",
-			   take_site);
-	if (!err)
-		err = each(l, "SELECT id, site FROM stack WHERE site > 0", take_stack);
-	if (!err)
-		err = each(l,
-			   "SELECT DISTINCT site, type FROM site_stat WHERE site > 0 AND type > 0",
-			   take_site_type);
-	if (!err)
-		err = each(l, processes, take_process);
-	if (!err && rules)
-		err = component_stacks_load(l->store, rules, &l->components);
-	if (!err && filter_timed(filter))
-		err = subset_open(l->store, filter, SUBSET_STAT, l->title, &sums);
-	if (!err)
-		err = each_of(l, sums, stats, take_stat);
+	SHINY_TRY(each(l, "SELECT id, name, container, form, confidence FROM type", take_type));
+	SHINY_TRY(each(l,
+		       "SELECT l.site, l.function, l.source, l.line, l.module, i.frame, l.vaddr, "
+		       "l.label FROM v_site_names l JOIN site i ON i.id = l.site",
+		       take_site));
+	SHINY_TRY(each(l, "SELECT id, site FROM stack WHERE site > 0", take_stack));
+	SHINY_TRY(each(l, "SELECT DISTINCT site, type FROM site_stat WHERE site > 0 AND type > 0",
+		       take_site_type));
+	SHINY_TRY(each(l, processes, take_process));
+	if (rules)
+		SHINY_TRY(component_stacks_load(l->store, rules, &l->components));
+	if (filter_timed(filter))
+		SHINY_TRY(subset_open(l->store, filter, SUBSET_STAT, l->title, &sums));
+	err = each_of(l, sums, stats, take_stat);
 	if (sums != l->store)
 		store_close(sums);
-	free(stats);
-	free(processes);
 	return err;
 }
 
@@ -391,7 +381,7 @@ struct shiny_err *breakdown_load(struct store *store, const struct filter *filte
 				 const struct component_rules *rules, bool full, const char *title,
 				 struct breakdown *out)
 {
-	struct breakdown breakdown = { 0 };
+	SHINY_CLEANUP(breakdown_deinit) struct breakdown breakdown = { 0 };
 	struct loading l = { .out = &breakdown, .store = store, .full = full, .title = title };
 	struct shiny_err *err = load(&l, filter, rules);
 
@@ -412,11 +402,9 @@ struct shiny_err *breakdown_load(struct store *store, const struct filter *filte
 	if (l.executable)
 		breakdown.program = mem_text(text_base(l.executable));
 	free(l.executable);
-	if (err) {
-		breakdown_deinit(&breakdown);
+	if (err)
 		return err;
-	}
-	*out = breakdown;
+	*out = shiny_steal(breakdown);
 	return NULL;
 }
 

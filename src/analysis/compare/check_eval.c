@@ -176,7 +176,7 @@ static void track_cells(const struct checking *k, struct plan *plans, size_t cou
 
 static struct shiny_err *follow(struct checking *k, struct plan *plans, size_t count, int side)
 {
-	struct trackers trackers = { .hidden = &k->hidden[side] };
+	SHINY_CLEANUP(trackers_deinit) struct trackers trackers = { .hidden = &k->hidden[side] };
 	struct shiny_err *err;
 
 	track_cells(k, plans, count, side, &trackers);
@@ -189,7 +189,6 @@ static struct shiny_err *follow(struct checking *k, struct plan *plans, size_t c
 		if (plans[i].rule->measure == CHECK_LIFETIME)
 			take_lifetimes(&plans[i], side, &trackers);
 	}
-	trackers_deinit(&trackers);
 	return err;
 }
 
@@ -375,7 +374,7 @@ static bool is_of_session(const struct check_rule *rule)
 
 static struct shiny_err *check_rules(struct checking *k)
 {
-	struct plan *plans = mem_zero(k->rules->count + 1, sizeof(*plans));
+	AUTO_FREE struct plan *plans = mem_zero(k->rules->count + 1, sizeof(*plans));
 	struct shiny_err *err = NULL;
 	size_t count = 0;
 
@@ -414,14 +413,13 @@ static struct shiny_err *check_rules(struct checking *k)
 			judge_plan(k, &plans[i]);
 		plan_deinit(&plans[i]);
 	}
-	free(plans);
 	return err;
 }
 
 /* Finds the rows that explain the rules that fail. */
 static struct shiny_err *find_evidence(struct checking *k)
 {
-	struct plan *plans = mem_zero(k->rules->count + 1, sizeof(*plans));
+	AUTO_FREE struct plan *plans = mem_zero(k->rules->count + 1, sizeof(*plans));
 	struct shiny_err *err;
 	size_t count = 0;
 
@@ -457,7 +455,6 @@ static struct shiny_err *find_evidence(struct checking *k)
 		check_parts_sort(r, p->rule);
 		plan_deinit(p);
 	}
-	free(plans);
 	return err;
 }
 
@@ -531,6 +528,7 @@ struct shiny_err *check_eval(struct store *const stores[2], const struct filter_
 			     const struct check_rules *rules, const struct check_options *options,
 			     struct check_results *out)
 {
+	SHINY_CLEANUP(check_results_deinit)
 	struct check_results results = { .at = mem_zero(rules->count + 1, sizeof(*results.at)),
 					 .count = rules->count,
 					 .complete = { true, true } };
@@ -564,11 +562,9 @@ struct shiny_err *check_eval(struct store *const stores[2], const struct filter_
 	}
 	free(done);
 	free(mine);
-	if (err) {
-		check_results_deinit(&results);
+	if (err)
 		return err;
-	}
-	*out = results;
+	*out = shiny_steal(results);
 	return NULL;
 }
 

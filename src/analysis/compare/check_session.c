@@ -16,7 +16,7 @@
 
 static char *site_of(const struct check_side *side, uint32_t stack)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	const struct texts *names = &side->breakdown->names[BREAKDOWN_SITE];
 	const char *name = NULL;
 	bool row = false;
@@ -28,7 +28,6 @@ static char *site_of(const struct check_side *side, uint32_t stack)
 	}
 	if (!err && row)
 		name = names->at[query_id(q, 0, names->count)];
-	query_end(q);
 	shiny_err_free(err); /* the row stays, without a name */
 	return mem_text(name ? name : "(no stack)");
 }

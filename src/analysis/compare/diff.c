@@ -9,6 +9,7 @@
 #include "../../base/cleanup.h"
 #include "../../base/hash.h"
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "../../base/text.h"
 #include "../replay/replay_together.h"
 
@@ -138,12 +139,7 @@ static double lifetime_rank(const struct diff_side *base, const struct diff_side
 	return fabs(by_steps) < LEAST_OCTAVES ? 0 : by_steps * log2(1 + (double)blocks);
 }
 
-static int by_real(const void *left, const void *right)
-{
-	const double *a = left, *b = right;
-
-	return (*a > *b) - (*a < *b);
-}
+ORDER_BY(by_real, double, ORDER_VALUES(*a, *b))
 
 /* Returns the median over rows of new lifetime / base lifetime by the clock, for rows that saw as
  * many allocations meanwhile. */
@@ -215,12 +211,7 @@ struct diff_part {
 	double change, all;
 };
 
-static int by_pair(const void *left, const void *right)
-{
-	const struct diff_part *a = left, *b = right;
-
-	return (a->pair > b->pair) - (a->pair < b->pair);
-}
+ORDER_BY(by_pair, struct diff_part, ORDER_UP(pair))
 
 static void find_mostly(struct comparing *c)
 {

@@ -7,6 +7,7 @@
 
 #include "../../base/function_name.h"
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "../../base/text.h"
 #include "match_calls.h"
 
@@ -34,10 +35,7 @@ static size_t count_of(const struct matching *m, int side, enum breakdown_by by)
 
 static uint32_t add_row(struct matching *m, enum match_how how)
 {
-	if (m->out.count == m->room) {
-		m->room = m->room ? m->room * 2 : 256;
-		m->out.rows = mem_resize(m->out.rows, m->room, sizeof(*m->out.rows));
-	}
+	m->out.rows = mem_reach(m->out.rows, &m->room, m->out.count, sizeof(*m->out.rows), 256);
 	m->out.rows[m->out.count] = (struct match_row){ .how = how };
 	return (uint32_t)m->out.count++;
 }
@@ -257,16 +255,8 @@ struct match_member {
 	const char *path;
 };
 
-static int by_key_and_place(const void *left, const void *right)
-{
-	const struct match_member *a = left, *b = right;
-
-	if (a->key != b->key)
-		return a->key < b->key ? -1 : 1;
-	if (a->line != b->line)
-		return a->line < b->line ? -1 : 1;
-	return strcmp(a->path, b->path); /* two files of one name in different directories */
-}
+/* Two files of one name may be in different directories. */
+ORDER_BY(by_key_and_place, struct match_member, ORDER_UP(key) ?: ORDER_UP(line) ?: ORDER_TEXT(path))
 
 static void pair(const struct site_matching *s, uint32_t base, uint32_t new, enum match_how how)
 {
@@ -510,9 +500,7 @@ struct shiny_err *match_load(struct store *const stores[2],
 
 void match_deinit(struct match *match)
 {
-	for (size_t i = 0; i < match->count; i++)
-		free(match->rows[i].name);
-	free(match->rows);
+	rows_free(match->rows, match->count, name);
 	free(match->row_of[0]);
 	free(match->row_of[1]);
 	*match = (struct match){ 0 };

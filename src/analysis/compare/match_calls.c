@@ -7,6 +7,7 @@
 
 #include "../../base/hash.h"
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -55,7 +56,7 @@ static struct shiny_err *read_frames(struct matcher *m, int side)
 {
 	struct graph *g = &m->sides[side];
 	const struct breakdown *other = m->sides[!side].breakdown;
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err;
 
 	g->frames = store_ids(m->stores[side], "frame");
@@ -91,7 +92,6 @@ static struct shiny_err *read_frames(struct matcher *m, int side)
 			g->known[id] =
 				hash_pair(XXH3_64bits(name, strlen(name)), g->modules[id]) | 1;
 	}
-	query_end(q);
 	return err;
 }
 
@@ -108,19 +108,12 @@ static void add_part(struct graph *g, const struct query *q, uint32_t *callee)
 	}
 }
 
-static int by_number(const void *left, const void *right)
-{
-	const uint64_t *a = left, *b = right;
-
-	return (*a > *b) - (*a < *b);
-}
-
 static void sort_edges(struct graph *g)
 {
 	size_t kept = 0;
 
 	if (g->edges.count)
-		qsort(g->edges.at, g->edges.count, sizeof(*g->edges.at), by_number);
+		qsort(g->edges.at, g->edges.count, sizeof(*g->edges.at), order_numbers);
 	for (size_t i = 0; i < g->edges.count; i++)
 		if (!kept || g->edges.at[i] != g->edges.at[kept - 1])
 			g->edges.at[kept++] = g->edges.at[i];
@@ -212,16 +205,7 @@ static void label_all(struct graph *g, enum strictness strict)
 
 /* ---- matches ---- */
 
-static int by_label(const void *left, const void *right)
-{
-	const struct calls_found *a = left, *b = right;
-
-	if (a->label != b->label)
-		return a->label < b->label ? -1 : 1;
-	if (a->side != b->side)
-		return a->side < b->side ? -1 : 1;
-	return (a->address > b->address) - (a->address < b->address);
-}
+ORDER_BY(by_label, struct calls_found, ORDER_UP(label) ?: ORDER_UP(side) ?: ORDER_UP(address))
 
 /* Lists the unknown frames by label. `sites`: only those of open sites. */
 static void list_unknown(struct matcher *m, int radius, bool sites)

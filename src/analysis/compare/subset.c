@@ -104,11 +104,11 @@ static uint64_t *stat_of(struct subset_count *c, const struct replay_process *pr
 		     (uint64_t)life->vtable << 32 | life->tag);
 }
 
-static uint64_t *bucket_of(struct subset_count *c, const struct replay *replay,
-			   const struct replay_process *process, uint64_t time)
+static uint64_t *bucket_of(struct subset_count *c, const struct replay_process *process,
+			   uint64_t time)
 {
 	if (!c->bucket_ns)
-		c->bucket_ns = replay->duration / SUBSET_BUCKETS + 1;
+		c->bucket_ns = process->replay->duration / SUBSET_BUCKETS + 1;
 	return tally(&c->buckets, process->id, time / c->bucket_ns);
 }
 
@@ -120,16 +120,15 @@ static void note_size(uint64_t *stat, uint64_t size)
 		stat[STAT_max_size] = size;
 }
 
-static void count_age(struct subset_count *c, const struct replay *replay,
-		      const struct replay_process *process, const struct life *life,
-		      const struct life_death *death)
+static void count_age(struct subset_count *c, const struct replay_process *process,
+		      const struct life *life, const struct life_death *death)
 {
 	uint32_t site = life->stack < c->stack_count ? c->site_of[life->stack] : 0;
 	uint64_t age = death->time > life->birth ? death->time - life->birth : 0, *row;
 	unsigned bin = age ? 63 - (unsigned)__builtin_clzll(age) : 0;
 
 	row = tally(&c->ages, (uint64_t)process->id << 32 | site,
-		    (uint64_t)replay_type(replay, process, life) << 8 | bin << 1 |
+		    (uint64_t)replay_type(process, life) << 8 | bin << 1 |
 			    (death->end == LIFE_NEVER));
 	row[AGE_COUNT]++;
 	row[AGE_BYTES] += life->size;
@@ -154,14 +153,13 @@ static void count_pages(struct subset_count *c, const struct replay_process *pro
 }
 
 /* The process's live blocks and bytes grow by that much from `time` on. */
-static void change_live(struct subset_count *c, const struct replay *replay,
-			const struct replay_process *process, uint64_t time, uint64_t blocks,
-			uint64_t bytes)
+static void change_live(struct subset_count *c, const struct replay_process *process, uint64_t time,
+			uint64_t blocks, uint64_t bytes)
 {
-	uint64_t *bucket = bucket_of(c, replay, process, time), *now;
+	uint64_t *bucket = bucket_of(c, process, time), *now;
 
 	if (!c->live)
-		c->live = mem_zero(replay->process_count + 1, sizeof(*c->live));
+		c->live = mem_zero(process->replay->process_count + 1, sizeof(*c->live));
 	now = &c->live[process->id - 1];
 	*now += bytes;
 	bucket[BUCKET_LIVE] += blocks;
@@ -170,20 +168,18 @@ static void change_live(struct subset_count *c, const struct replay *replay,
 		*now > bucket[BUCKET_MOST_BYTES] ? *now : bucket[BUCKET_MOST_BYTES];
 }
 
-static void on_birth(void *context, const struct replay *replay,
-		     const struct replay_process *process, const struct life *life)
+static void on_birth(void *context, const struct replay_process *process, const struct life *life)
 {
 	struct subset_count *c = context;
-	uint64_t *bucket = bucket_of(c, replay, process, life->birth);
+	uint64_t *bucket = bucket_of(c, process, life->birth);
 
 	c->now = life->birth;
 	bucket[BUCKET_ALLOCS]++;
 	bucket[BUCKET_ALLOC_BYTES] += life->size;
-	change_live(c, replay, process, life->birth, 1, life->size);
+	change_live(c, process, life->birth, 1, life->size);
 }
 
-static void on_resize(void *context, const struct replay *replay,
-		      const struct replay_process *process, const struct life *life,
+static void on_resize(void *context, const struct replay_process *process, const struct life *life,
 		      uint64_t before)
 {
 	struct subset_count *c = context;
@@ -196,16 +192,15 @@ static void on_resize(void *context, const struct replay *replay,
 			before - life->size; /* the block's end adds the rest */
 	if (!c->all)
 		return;
-	bucket = bucket_of(c, replay, process, now);
+	bucket = bucket_of(c, process, now);
 	bucket[BUCKET_ALLOC_BYTES] += life->size > before ? life->size - before : 0;
 	bucket[BUCKET_FREE_BYTES] += before > life->size ? before - life->size : 0;
-	change_live(c, replay, process, now, 0, life->size - before);
+	change_live(c, process, now, 0, life->size - before);
 }
 
 /* Counts a block at its end, or at the recording's: its type is known by then, and its size is the
  * last, as in the file. */
-static void on_death(void *context, const struct replay *replay,
-		     const struct replay_process *process, const struct life *life,
+static void on_death(void *context, const struct replay_process *process, const struct life *life,
 		     const struct life_death *death)
 {
 	struct subset_count *c = context;
@@ -225,36 +220,33 @@ static void on_death(void *context, const struct replay *replay,
 	}
 	note_size(stat, life->size);
 	stat[STAT_api] = life->api;
-	stat[STAT_type] = replay_type(replay, process, life);
+	stat[STAT_type] = replay_type(process, life);
 	if (!c->all)
 		return;
 	if (!life->inherited)
-		count_age(c, replay, process, life, death);
+		count_age(c, process, life, death);
 	if (never && !process->early)
 		count_pages(c, process, life);
 	if (never) /* live to its process's end, as readers of buckets know */
 		return;
 	c->now = death->time;
-	bucket = bucket_of(c, replay, process, death->time);
+	bucket = bucket_of(c, process, death->time);
 	bucket[BUCKET_FREES]++;
 	if (life->inherited)
 		return;
 	bucket[BUCKET_FREE_BYTES] += life->size;
-	change_live(c, replay, process, death->time, -1, -life->size);
+	change_live(c, process, death->time, -1, -life->size);
 }
 
 /* ---- into tables ---- */
 
 static struct shiny_err *execute(struct store *store, const char *sql)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	bool row;
-	struct shiny_err *err = store_query(store, sql, &q);
 
-	if (!err)
-		err = query_step(q, &row);
-	query_end(q);
-	return err;
+	SHINY_TRY(store_query(store, sql, &q));
+	return query_step(q, &row);
 }
 
 /* Writes a key's two numbers as columns, those in `halves` as two of 32 bits each, such as process,
@@ -369,7 +361,7 @@ static struct shiny_err *make_others(struct store *store, const struct filter *f
 
 static struct shiny_err *load_sites(struct store *store, struct subset_count *c)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = store_query(store, "SELECT id, site FROM stack WHERE site > 0", &q);
 
 	c->stack_count = store_ids(store, "stack");
@@ -378,7 +370,6 @@ static struct shiny_err *load_sites(struct store *store, struct subset_count *c)
 		c->site_of[query_id(q, 0, c->stack_count)] =
 			query_id(q, 1, store_ids(store, "site"));
 	c->site_of[0] = 0;
-	query_end(q);
 	return err;
 }
 

@@ -213,8 +213,7 @@ static void give_live(struct follower *f, uint32_t cell, const struct life *life
 		give(f, cell, .bytes = blocks < 0 ? -life->size : life->size, .blocks = blocks);
 }
 
-static void on_birth(void *context, const struct replay *replay,
-		     const struct replay_process *process, const struct life *life)
+static void on_birth(void *context, const struct replay_process *process, const struct life *life)
 {
 	struct follower *f = context;
 
@@ -235,8 +234,7 @@ static inline void extend(struct tracker_extent *e, const struct tracker_extent 
 	e->most_steps = by->most_steps > e->most_steps ? by->most_steps : e->most_steps;
 }
 
-static void on_death(void *context, const struct replay *replay,
-		     const struct replay_process *process, const struct life *life,
+static void on_death(void *context, const struct replay_process *process, const struct life *life,
 		     const struct life_death *death)
 {
 	struct follower *f = context;
@@ -261,8 +259,7 @@ static void on_death(void *context, const struct replay *replay,
 		give(f, cell, .bytes = life->size, .leak = true);
 }
 
-static void on_resize(void *context, const struct replay *replay,
-		      const struct replay_process *process, const struct life *life,
+static void on_resize(void *context, const struct replay_process *process, const struct life *life,
 		      uint64_t before)
 {
 	struct follower *f = context;
@@ -275,8 +272,7 @@ static void on_resize(void *context, const struct replay *replay,
 		give(f, cell, .bytes = life->size - before);
 }
 
-static void on_vtable(void *context, const struct replay *replay,
-		      const struct replay_process *process, const struct life *life,
+static void on_vtable(void *context, const struct replay_process *process, const struct life *life,
 		      uint32_t before)
 {
 	struct follower *f = context;

@@ -25,7 +25,7 @@ static void read_times(const char *text, uint64_t duration, struct access_times 
 
 struct shiny_err *access_times_load(struct store *store, const char *key, struct access_times *out)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	bool row = false;
 	struct shiny_err *err = query_format(
 		store, &q,
@@ -38,7 +38,6 @@ struct shiny_err *access_times_load(struct store *store, const char *key, struct
 		err = query_step(q, &row);
 	if (!err && row)
 		read_times(query_text(q, 0), (uint64_t)query_number(q, 1), out);
-	query_end(q);
 	return err;
 }
 

@@ -10,6 +10,7 @@
 
 #include "../../base/cleanup.h"
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 
 struct block_search {
 	uint64_t address;
@@ -86,15 +87,8 @@ static bool note_event(void *context, const struct event *event)
 	return true;
 }
 
-static int live_then_latest(const void *left, const void *right)
-{
-	const struct block_found *a = left, *b = right;
-
-	if (!a->ended != !b->ended)
-		return a->ended ? 1 : -1;
-	return a->born != b->born ? (a->born < b->born ? 1 : -1)
-				  : (a->process > b->process) - (a->process < b->process);
-}
+ORDER_BY(live_then_latest, struct block_found,
+	 ORDER_LAST(ended) ?: ORDER_DOWN(born) ?: ORDER_UP(process))
 
 struct shiny_err *blocks_find(struct store *store, const struct filter *filter, uint64_t address,
 			      struct blocks_found *out)
@@ -136,8 +130,7 @@ void blocks_deinit(struct blocks_found *blocks)
 struct shiny_err *block_maker_load(struct store *store, const struct block_found *block,
 				   struct block_maker *out)
 {
-	struct query *q;
-	struct shiny_err *err;
+	AUTO_QUERY struct query *q = NULL;
 	bool row = false;
 
 	*out = (struct block_maker){ 0 };
@@ -146,14 +139,13 @@ struct shiny_err *block_maker_load(struct store *store, const struct block_found
 			       "FROM process p LEFT JOIN thread t ON t.id = %" PRIu32
 			       " WHERE p.id = %" PRIu32,
 			       block->thread, block->process));
-	err = query_step(q, &row);
-	if (!err && row)
+	SHINY_TRY(query_step(q, &row));
+	if (row)
 		*out = (struct block_maker){ .process = mem_text(query_text(q, 0)),
 					     .pid = query_number(q, 1),
 					     .thread = mem_text(query_text(q, 2)),
 					     .tid = query_number(q, 3) };
-	query_end(q);
-	return err;
+	return NULL;
 }
 
 void block_maker_deinit(struct block_maker *maker)

@@ -42,7 +42,7 @@ static bool meant(const struct query *q, const char *which)
 
 static struct shiny_err *nothing_matches(struct store *store, const char *which)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	char *list = NULL;
 	struct shiny_err *err = store_query(store,
 					    "SELECT group_concat(w, ', ') FROM (SELECT DISTINCT "
@@ -55,7 +55,6 @@ static struct shiny_err *nothing_matches(struct store *store, const char *which)
 		err = query_step(q, &row);
 	if (!err && row)
 		list = mem_text(query_text(q, 0));
-	query_end(q);
 	if (err) {
 		free(list);
 		return err;
@@ -70,7 +69,7 @@ static struct shiny_err *nothing_matches(struct store *store, const char *which)
 
 struct shiny_err *filter_resolve(struct store *store, const char *which, struct filter *out)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err;
 	size_t size = 0, count = 0;
 	char *where = NULL;
@@ -87,7 +86,6 @@ struct shiny_err *filter_resolve(struct store *store, const char *which, struct 
 			fprintf(text, "%s%" PRId64, count ? "," : "", query_number(q, 0));
 		count++;
 	}
-	query_end(q);
 	fputs(which ? ")" : "1", text);
 	mem_stream_close(text);
 	if (!err && which && !count)
@@ -113,10 +111,10 @@ void filter_deinit(struct filter *filter)
 /* Returns an error that lists the names in table tag or mark. */
 static struct shiny_err *no_such(struct store *store, const char *table, const char *name)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	bool row = false;
 	struct shiny_err *err;
-	char *list = NULL;
+	AUTO_FREE char *list = NULL;
 
 	err = query_format(store, &q,
 			   "SELECT group_concat(name, ', ') FROM (SELECT DISTINCT name FROM %s "
@@ -124,12 +122,10 @@ static struct shiny_err *no_such(struct store *store, const char *table, const c
 			   table);
 	if (!err && !(err = query_step(q, &row)) && row)
 		list = query_copy(q, 0);
-	query_end(q);
 	if (!err)
 		err = shiny_err_advise(
 			shiny_err(SHINY_ERR_USAGE, "this session has no %s '%s'", table, name),
 			"there are: %s", list ? list : "none; a program sets them with shiny.h");
-	free(list);
 	return err;
 }
 
@@ -187,7 +183,7 @@ struct shiny_err *filter_tags(struct store *store, const char *names, struct fil
 static struct shiny_err *find_mark(struct store *store, const char *name, uint64_t nth,
 				   uint64_t from, bool *found, uint64_t *at)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	bool row = false;
 	struct shiny_err *err;
 
@@ -208,7 +204,6 @@ static struct shiny_err *find_mark(struct store *store, const char *name, uint64
 		*found = true;
 		*at = (uint64_t)query_number(q, 0);
 	}
-	query_end(q);
 	return err;
 }
 
@@ -263,18 +258,16 @@ struct shiny_err *filter_between(struct store *store, const char *range, struct 
 struct shiny_err *filter_load(struct store *store, const struct filter_names *names,
 			      struct filter *out)
 {
-	struct filter filter = { 0 };
+	SHINY_CLEANUP(filter_deinit) struct filter filter = { 0 };
 	struct shiny_err *err = filter_resolve(store, names->process, &filter);
 
 	if (!err && names->tags)
 		err = filter_tags(store, names->tags, &filter);
 	if (!err && names->between)
 		err = filter_between(store, names->between, &filter);
-	if (err) {
-		filter_deinit(&filter);
+	if (err)
 		return err;
-	}
-	*out = filter;
+	*out = shiny_steal(filter);
 	return NULL;
 }
 

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "../../base/err.h"
 #include "../../store/store.h"
@@ -94,6 +95,13 @@ SHINY_MUST_CHECK struct shiny_err *session_duration(struct store *store, uint64_
 
 /* Appends an all-zero row of `size` bytes (mem.h). */
 void *rows_push(void *rows_pointer, size_t *count, size_t *room, size_t size);
+/* Frees rows, and what `member` of each points to. */
+#define rows_free(rows, count, member)                     \
+	do {                                               \
+		for (size_t i_ = 0; i_ < (count); i_++)    \
+			free((rows)[i_].member);           \
+		free(rows);                                \
+	} while (0)
 
 /* Returns a copy of a text column; NULL for SQL's NULL. The caller frees it. */
 char *query_copy(const struct query *query, int column);

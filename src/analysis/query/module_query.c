@@ -10,21 +10,18 @@
 /* Reads rows of path, build-id and weight. Ends `q`; passes `err` on. */
 static struct shiny_err *read_rows(struct query *q, struct shiny_err *err, struct module_rows *out)
 {
-	struct module_rows rows = { 0 };
+	SHINY_CLEANUP(module_rows_deinit) struct module_rows rows = { 0 };
 
 	QUERY_EACH (q, err) {
-		rows.at = mem_reach(rows.at, &rows.room, rows.count, sizeof(*rows.at), 16);
-		rows.at[rows.count++] = (struct module_row){
+		*vec_push(&rows) = (struct module_row){
 			.path = mem_text(query_text(q, 0)),
 			.build_id = mem_text(query_text(q, 1)),
 			.weight = (uint64_t)query_number(q, 2),
 		};
 	}
 	query_end(q);
-	if (err)
-		module_rows_deinit(&rows);
-	else
-		*out = rows;
+	if (!err)
+		*out = shiny_steal(rows);
 	return err;
 }
 
@@ -71,7 +68,7 @@ struct shiny_err *module_of_id(struct store *store, uint32_t id, struct module_r
 struct shiny_err *module_of_vtable(struct store *store, uint32_t vtable, uint32_t *module,
 				   uint64_t *vaddr)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	bool row = false;
 	struct shiny_err *err =
 		query_format(store, &q, "SELECT module, vaddr FROM vtable WHERE id = %" PRIu32,
@@ -83,7 +80,6 @@ struct shiny_err *module_of_vtable(struct store *store, uint32_t vtable, uint32_
 		*module = row ? (uint32_t)query_number(q, 0) : 0;
 		*vaddr = row ? (uint64_t)query_number(q, 1) : 0;
 	}
-	query_end(q);
 	return err;
 }
 
@@ -100,8 +96,8 @@ void module_rows_deinit(struct module_rows *rows)
 struct shiny_err *module_calls(struct store *store, const char *path, const char *build_id,
 			       struct module_calls *out)
 {
-	struct module_calls calls = { 0 };
-	struct query *q = NULL;
+	SHINY_CLEANUP(module_calls_deinit) struct module_calls calls = { 0 };
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err =
 		store_query(store,
 			    "SELECT f.vaddr, SUM(s.allocs) FROM module m"
@@ -119,11 +115,8 @@ struct shiny_err *module_calls(struct store *store, const char *path, const char
 		*vec_push(&calls.rows) = (struct call_blocks){
 			(uint64_t)query_number(q, 0), (uint64_t)query_number(q, 1)
 		};
-	query_end(q);
-	if (err)
-		module_calls_deinit(&calls);
-	else
-		*out = calls;
+	if (!err)
+		*out = shiny_steal(calls);
 	return err;
 }
 

@@ -8,6 +8,7 @@
 
 #include "../../base/cleanup.h"
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "../../base/text.h"
 #include "type_name.h"
 
@@ -131,13 +132,7 @@ static void add_match(struct site_matches *out, const struct query *q, uint32_t 
 	row->weight = (uint64_t)query_number(q, 7);
 }
 
-static int heaviest_place(const void *left, const void *right)
-{
-	const struct site_match *a = left, *b = right;
-
-	return a->weight != b->weight ? (a->weight < b->weight ? 1 : -1)
-				      : (a->site > b->site) - (a->site < b->site);
-}
+ORDER_BY(heaviest_place, struct site_match, ORDER_DOWN(weight) ?: ORDER_UP(site))
 
 #define PLACE_COLUMNS \
 	"i.id, n.name, o.path, i.line, m.path, f.vaddr, g.allocs, g.weight, l.label, l.above"
@@ -152,7 +147,7 @@ static struct shiny_err *find_named(struct store *store, const struct filter *fi
 				    const struct wish *wish, struct site_matches *out)
 {
 	enum rank best = RANK_PART;
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err =
 		query_format(store, &q,
 			     "SELECT " PLACE_COLUMNS
@@ -173,7 +168,6 @@ static struct shiny_err *find_named(struct store *store, const struct filter *fi
 		best = rank;
 		add_match(out, q, 0);
 	}
-	query_end(q);
 	return err;
 }
 
@@ -182,7 +176,7 @@ static struct shiny_err *find_named(struct store *store, const struct filter *fi
 static struct shiny_err *find_through(struct store *store, const struct filter *filter,
 				      const struct wish *wish, struct site_matches *out)
 {
-	char *frames = NULL;
+	AUTO_FREE char *frames = NULL;
 	size_t size = 0, count = 0;
 	FILE *list = mem_stream_open(&frames, &size);
 	enum rank best = RANK_PART;
@@ -220,7 +214,6 @@ static struct shiny_err *find_through(struct store *store, const struct filter *
 		QUERY_EACH (q, err)
 			add_match(out, q, 0);
 	query_end(q);
-	free(frames);
 	return err;
 }
 
@@ -262,7 +255,7 @@ static struct shiny_err *find_offset(struct store *store, const struct filter *f
 struct shiny_err *site_query_find(struct store *store, const struct filter *filter,
 				  const char *text, struct site_matches *out)
 {
-	struct site_matches places = { 0 };
+	SHINY_CLEANUP(site_matches_deinit) struct site_matches places = { 0 };
 	struct wish wish = { 0 };
 	struct shiny_err *err;
 
@@ -272,13 +265,11 @@ struct shiny_err *site_query_find(struct store *store, const struct filter *filt
 	if (!err && !places.count && !wish.at_offset && !wish.id)
 		err = find_through(store, filter, &wish, &places);
 	free(wish.front);
-	if (err) {
-		site_matches_deinit(&places);
+	if (err)
 		return err;
-	}
 	if (places.count)
 		qsort(places.rows, places.count, sizeof(*places.rows), heaviest_place);
-	*out = places;
+	*out = shiny_steal(places);
 	return NULL;
 }
 

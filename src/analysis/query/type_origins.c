@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* type_origins.c: see type_origins.h. */
 #include "type_origins.h"
+#include "../../base/row_order.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static int heaviest_origin(const void *left, const void *right)
-{
-	const struct type_origin *a = left, *b = right;
-	uint64_t x = a->sums.allocs + a->sums.inherited, y = b->sums.allocs + b->sums.inherited;
-
-	return x != y ? (x < y ? 1 : -1) : (a->type > b->type) - (a->type < b->type);
-}
+ORDER_BY(heaviest_origin, struct type_origin,
+	 ORDER_VALUES(b->sums.allocs + b->sums.inherited, a->sums.allocs + a->sums.inherited)
+		 ?: ORDER_UP(type))
 
 static void add_origin(struct type_origins *out, const struct query *q)
 {
@@ -55,8 +52,8 @@ struct shiny_err *origins_load(struct store *store, const struct filter *filter,
 			       const struct site_match *place, uint32_t stack, uint32_t vtable,
 			       struct type_origins *out)
 {
-	struct type_origins origins = { 0 };
-	struct query *q = NULL;
+	SHINY_CLEANUP(origins_deinit) struct type_origins origins = { 0 };
+	AUTO_QUERY struct query *q = NULL;
 	char where[128];
 	struct shiny_err *err;
 
@@ -83,14 +80,11 @@ struct shiny_err *origins_load(struct store *store, const struct filter *filter,
 		where, filter->where);
 	QUERY_EACH (q, err)
 		add_origin(&origins, q);
-	query_end(q);
-	if (err) {
-		origins_deinit(&origins);
+	if (err)
 		return err;
-	}
 	if (origins.count)
 		qsort(origins.rows, origins.count, sizeof(*origins.rows), heaviest_origin);
-	*out = origins;
+	*out = shiny_steal(origins);
 	return NULL;
 }
 
@@ -108,8 +102,8 @@ void origins_deinit(struct type_origins *origins)
 
 struct shiny_err *stack_calls_load(struct store *store, uint32_t stack, struct stack_calls *out)
 {
-	struct stack_calls calls = { 0 };
-	struct query *q = NULL;
+	SHINY_CLEANUP(stack_calls_deinit) struct stack_calls calls = { 0 };
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = query_format(
 		store, &q,
 		"SELECT f.module, f.vaddr FROM v_stack_frames r JOIN frame f ON f.id = r.frame "
@@ -123,12 +117,9 @@ struct shiny_err *stack_calls_load(struct store *store, uint32_t stack, struct s
 		call->module = (uint32_t)query_number(q, 0);
 		call->vaddr = (uint64_t)query_number(q, 1);
 	}
-	query_end(q);
-	if (err) {
-		stack_calls_deinit(&calls);
+	if (err)
 		return err;
-	}
-	*out = calls;
+	*out = shiny_steal(calls);
 	return NULL;
 }
 

@@ -27,7 +27,7 @@ struct shiny_err *type_query_find(struct store *store, const char *text, type_na
 {
 	unsigned best = TYPE_PART;
 	type_names_t names = { 0 };
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = store_query(
 		store, "SELECT DISTINCT name FROM type WHERE confidence <> 'label' ORDER BY name",
 		&q);
@@ -43,7 +43,6 @@ struct shiny_err *type_query_find(struct store *store, const char *text, type_na
 		best = rank;
 		*vec_push(&names) = mem_text(name);
 	}
-	query_end(q);
 	if (err)
 		type_names_deinit(&names);
 	else
@@ -63,7 +62,7 @@ struct shiny_err *type_query_objects(struct store *store, const struct filter *f
 				     const char *name, uint64_t bytes, struct type_objects *out)
 {
 	struct type_objects objects = { 0 };
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err =
 		query_format(store, &q,
 			     "SELECT y.form IN ('array', 'buffer'), y.confidence IN ('exact', "
@@ -88,7 +87,6 @@ struct shiny_err *type_query_objects(struct store *store, const struct filter *f
 		objects.live += many ? sums.live_bytes / bytes : sums.live;
 		objects.allocs += many ? sums.bytes / bytes : sums.allocs;
 	}
-	query_end(q);
 	if (!err)
 		*out = objects;
 	return err;

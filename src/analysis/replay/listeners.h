@@ -35,23 +35,22 @@ struct listeners {
 void listeners_init(struct listeners *listeners, struct replay_observer *observers, size_t count);
 void listeners_deinit(struct listeners *listeners);
 
-static inline void listeners_birth(const struct listeners *l, const struct replay *replay,
-				   const struct replay_process *p, const struct life *life)
+static inline void listeners_birth(const struct listeners *l, const struct replay_process *p,
+				   const struct life *life)
 {
 	if (!p->wanted || life->outside)
 		return;
 	for (const struct birth_call *c = l->births; c < l->births + l->birth_count; c++)
-		c->tell(c->context, replay, p, life);
+		c->tell(c->context, p, life);
 }
 
-static inline void listeners_death(const struct listeners *l, const struct replay *replay,
-				   const struct replay_process *p, const struct life *life,
-				   const struct life_death *death)
+static inline void listeners_death(const struct listeners *l, const struct replay_process *p,
+				   const struct life *life, const struct life_death *death)
 {
 	if (!p->wanted || life->outside)
 		return;
 	for (const struct death_call *c = l->deaths; c < l->deaths + l->death_count; c++)
-		c->tell(c->context, replay, p, life, death);
+		c->tell(c->context, p, life, death);
 }
 
 /* Makes a rarer `call` with these arguments, to those observers that have it. */

@@ -6,12 +6,12 @@
 #include "../../base/mem.h"
 
 /* Changes a process's live blocks and bytes; differences wrap, so they may be negative. */
-static void change(struct live_peak *k, const struct replay *replay, const struct replay_process *p,
-		   uint64_t blocks, uint64_t bytes)
+static void change(struct live_peak *k, const struct replay_process *p, uint64_t blocks,
+		   uint64_t bytes)
 {
 	if (!k->own) {
-		k->own = mem_zero(replay->process_count + 1, sizeof(*k->own));
-		k->left = mem_zero(replay->process_count + 1, sizeof(*k->left));
+		k->own = mem_zero(p->replay->process_count + 1, sizeof(*k->own));
+		k->left = mem_zero(p->replay->process_count + 1, sizeof(*k->left));
 	}
 	k->own[p->id - 1].blocks += blocks;
 	k->own[p->id - 1].bytes += bytes;
@@ -25,31 +25,30 @@ static void change(struct live_peak *k, const struct replay *replay, const struc
 	}
 }
 
-static void on_birth(void *context, const struct replay *replay, const struct replay_process *p,
-		     const struct life *life)
+static void on_birth(void *context, const struct replay_process *p, const struct life *life)
 {
 	struct live_peak *k = context;
 
 	k->clock = life->birth;
-	change(k, replay, p, 1, life->size);
+	change(k, p, 1, life->size);
 }
 
-static void on_death(void *context, const struct replay *replay, const struct replay_process *p,
-		     const struct life *life, const struct life_death *death)
+static void on_death(void *context, const struct replay_process *p, const struct life *life,
+		     const struct life_death *death)
 {
 	struct live_peak *k = context;
 
 	if (death->end == LIFE_NEVER || life->inherited)
 		return;
 	k->clock = death->time;
-	change(k, replay, p, -UINT64_C(1), -life->size);
+	change(k, p, -UINT64_C(1), -life->size);
 }
 
-static void on_resize(void *context, const struct replay *replay, const struct replay_process *p,
-		      const struct life *life, uint64_t before)
+static void on_resize(void *context, const struct replay_process *p, const struct life *life,
+		      uint64_t before)
 {
 	if (!life->inherited)
-		change(context, replay, p, 0, life->size - before);
+		change(context, p, 0, life->size - before);
 }
 
 static uint64_t on_moment(void *context, const struct replay *replay, uint64_t moment)
@@ -89,12 +88,11 @@ void live_peak_deinit(struct live_peak *peak)
 struct shiny_err *live_peak_load(struct store *store, const struct filter *filter,
 				 const char *title, uint64_t *bytes, uint64_t *time)
 {
-	struct live_peak peak = { 0 };
+	SHINY_CLEANUP(live_peak_deinit) struct live_peak peak = { 0 };
 	struct replay_observer observer = live_peak_observer(&peak);
 	struct shiny_err *err = replay_run(store, filter, &observer, 1, title);
 
 	*bytes = peak.most.bytes;
 	*time = peak.time;
-	live_peak_deinit(&peak);
 	return err;
 }

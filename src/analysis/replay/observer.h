@@ -34,7 +34,10 @@ struct life_death {
 	const struct life *next; /* REALLOCED, REUSED: the block that took its place */
 };
 
+struct replay;
+
 struct replay_process {
+	const struct replay *replay;
 	uint32_t id, parent;
 	uint64_t start, end;      /* ns; end: of the process or of the recording */
 	uint64_t births, bytes;   /* so far; bytes: of the live blocks */
@@ -46,8 +49,6 @@ struct replay_process {
 	struct life_map blocks;   /* live blocks */
 };
 
-struct replay;
-
 /* An observer's per-event table. The replay prefetches its rows some events ahead, as they are
  * mostly in no cache. */
 struct replay_rows {
@@ -58,38 +59,32 @@ struct replay_rows {
 /* Any function may be NULL. Lives are valid during the call. */
 struct replay_observer {
 	void *context;
-	void (*birth)(void *context, const struct replay *replay,
-		      const struct replay_process *process, const struct life *life);
-	void (*death)(void *context, const struct replay *replay,
-		      const struct replay_process *process, const struct life *life,
+	void (*birth)(void *context, const struct replay_process *process, const struct life *life);
+	void (*death)(void *context, const struct replay_process *process, const struct life *life,
 		      const struct life_death *death);
 	/* A garbage-collected object changed its size: life->size is the new one, `before` the old
 	 * one. */
-	void (*resize)(void *context, const struct replay *replay,
-		       const struct replay_process *process, const struct life *life,
+	void (*resize)(void *context, const struct replay_process *process, const struct life *life,
 		       uint64_t before);
 	/* A collection moved a garbage-collected object from address `before`: the same life, of
 	 * the same size. */
-	void (*move)(void *context, const struct replay *replay,
-		     const struct replay_process *process, const struct life *life,
+	void (*move)(void *context, const struct replay_process *process, const struct life *life,
 		     uint64_t before);
 	/* The block's vtable became known, or a better one than `before` (0: none); replay_type()
 	 * may return another type from now on. */
-	void (*vtable)(void *context, const struct replay *replay,
-		       const struct replay_process *process, const struct life *life,
+	void (*vtable)(void *context, const struct replay_process *process, const struct life *life,
 		       uint32_t before);
 	/* A free, or the old block of a realloc, of an address without a live block. */
-	void (*stray)(void *context, const struct replay *replay,
-		      const struct replay_process *process, const struct event *event);
+	void (*stray)(void *context, const struct replay_process *process,
+		      const struct event *event);
 	/* A mapping call. */
-	void (*map)(void *context, const struct replay *replay,
-		    const struct replay_process *process, const struct event *event);
+	void (*map)(void *context, const struct replay_process *process, const struct event *event);
 	/* `child` has copies of the blocks of `parent`. */
-	void (*fork)(void *context, const struct replay *replay,
-		     const struct replay_process *parent, const struct replay_process *child);
+	void (*fork)(void *context, const struct replay_process *parent,
+		     const struct replay_process *child);
 	/* A constructor or destructor was entered. */
-	void (*constructor)(void *context, const struct replay *replay,
-			    const struct replay_process *process, const struct event *event);
+	void (*constructor)(void *context, const struct replay_process *process,
+			    const struct event *event);
 	/* Called at the requested moment, after all events before it; returns the next moment, or
 	 * UINT64_MAX. */
 	uint64_t (*moment)(void *context, const struct replay *replay, uint64_t moment);

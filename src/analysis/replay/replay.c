@@ -17,6 +17,7 @@
 
 #include "../../base/mem.h"
 #include "../../base/progress.h"
+#include "../../base/row_order.h"
 #include "../../store/block.h"
 #include "listeners.h"
 #include "type_table.h"
@@ -59,11 +60,10 @@ struct replay_pass {
 
 /* ---- types ---- */
 
-uint32_t replay_find_type(const struct replay *replay, const struct replay_process *process,
-			  uint32_t stack, uint32_t vtable)
+uint32_t replay_find_type(const struct replay_process *process, uint32_t stack, uint32_t vtable)
 {
-	return type_table_find(&((const struct replay_pass *)replay)->types, process->id, stack,
-			       vtable);
+	return type_table_find(&((const struct replay_pass *)process->replay)->types, process->id,
+			       stack, vtable);
 }
 
 static void set_type(const struct replay_pass *run, const struct replay_process *p,
@@ -73,7 +73,7 @@ static void set_type(const struct replay_pass *run, const struct replay_process 
 		life->type_vtable = ~life->vtable;
 		return;
 	}
-	life->type = replay_find_type(&run->replay, p, life->stack, life->vtable);
+	life->type = replay_find_type(p, life->stack, life->vtable);
 	life->type_vtable = life->vtable;
 }
 
@@ -83,42 +83,42 @@ static void notify_resize(struct replay_pass *run, const struct replay_process *
 			  const struct life *life, uint64_t before)
 {
 	if (p->wanted && !life->outside)
-		listeners_each(&run->to, resize, &run->replay, p, life, before);
+		listeners_each(&run->to, resize, p, life, before);
 }
 
 static void notify_move(struct replay_pass *run, const struct replay_process *p,
 			const struct life *life, uint64_t before)
 {
 	if (p->wanted && !life->outside)
-		listeners_each(&run->to, move, &run->replay, p, life, before);
+		listeners_each(&run->to, move, p, life, before);
 }
 
 static void notify_vtable(struct replay_pass *run, const struct replay_process *p,
 			  const struct life *life, uint32_t before)
 {
 	if (p->wanted && !life->outside)
-		listeners_each(&run->to, vtable, &run->replay, p, life, before);
+		listeners_each(&run->to, vtable, p, life, before);
 }
 
 static void notify_stray(struct replay_pass *run, const struct replay_process *p,
 			 const struct event *event)
 {
 	if (p->wanted && !run->filter->tags && filter_time(run->filter, event->time))
-		listeners_each(&run->to, stray, &run->replay, p, event);
+		listeners_each(&run->to, stray, p, event);
 }
 
 static void notify_map(struct replay_pass *run, const struct replay_process *p,
 		       const struct event *event)
 {
 	if (p->wanted && filter_time(run->filter, event->time))
-		listeners_each(&run->to, map, &run->replay, p, event);
+		listeners_each(&run->to, map, p, event);
 }
 
 static void notify_constructor(struct replay_pass *run, const struct replay_process *p,
 			       const struct event *event)
 {
 	if (p->wanted && filter_time(run->filter, event->time))
-		listeners_each(&run->to, constructor, &run->replay, p, event);
+		listeners_each(&run->to, constructor, p, event);
 }
 
 /* ---- forks and moments ---- */
@@ -170,7 +170,7 @@ static void take_over(struct replay_pass *run, struct replay_process *child)
 	if (parent) {
 		inherit(run, parent, child);
 		if (child->wanted)
-			listeners_each(&run->to, fork, &run->replay, parent, child);
+			listeners_each(&run->to, fork, parent, child);
 	}
 	child->forked = 0;
 }
@@ -250,7 +250,7 @@ static void die(struct replay_pass *run, struct replay_process *p, uint32_t plac
 	const struct life *life = life_at(&run->pool, place);
 
 	p->bytes -= life->size;
-	listeners_death(&run->to, &run->replay, p, life, death);
+	listeners_death(&run->to, p, life, death);
 	life_pool_give(&run->pool, place);
 }
 
@@ -363,7 +363,7 @@ static void apply_begin(struct replay_pass *run, struct replay_process *p, const
 	}
 	settle(run, p, e, hash, place);
 	p->bytes += life->size;
-	listeners_birth(&run->to, &run->replay, p, life);
+	listeners_birth(&run->to, p, life);
 }
 
 static void apply_vtable(struct replay_pass *run, struct replay_process *p, const struct event *e,
@@ -516,19 +516,13 @@ static void end_all(struct replay_pass *run)
 		struct replay_process *p = &run->replay.processes[i];
 		struct life_death death = { .end = LIFE_NEVER, .time = p->end };
 
-		replay_each(p, life) listeners_death(&run->to, &run->replay, p, life, &death);
+		replay_each(p, life) listeners_death(&run->to, p, life, &death);
 	}
 }
 
 /* ---- loading ---- */
 
-static int by_fork(const void *left, const void *right)
-{
-	const struct fork_time *a = left, *b = right;
-
-	return a->at != b->at ? (a->at > b->at) - (a->at < b->at)
-			      : (a->child > b->child) - (a->child < b->child);
-}
+ORDER_BY(by_fork, struct fork_time, ORDER_UP(at) ?: ORDER_UP(child))
 
 static void order_forks(struct replay_pass *run)
 {
@@ -584,6 +578,7 @@ static struct shiny_err *load_processes(struct store *store, const struct filter
 		mem_zero(run->replay.process_count + 1, sizeof(*run->replay.processes));
 	/* a damaged file has events of unlisted processes */
 	for (size_t i = 0; i < run->replay.process_count; i++) {
+		run->replay.processes[i].replay = &run->replay;
 		run->replay.processes[i].id = (uint32_t)i + 1;
 		run->replay.processes[i].blocks.pool = &run->pool;
 	}

@@ -46,16 +46,14 @@ SHINY_MUST_CHECK struct shiny_err *replay_pass(struct store *store, const struct
 
 /* Returns the id in table type of a block's type, as derived at the end of the recording; 0:
  * unknown. */
-uint32_t replay_find_type(const struct replay *replay, const struct replay_process *process,
-			  uint32_t stack, uint32_t vtable);
-static inline uint32_t replay_type(const struct replay *replay,
-				   const struct replay_process *process, const struct life *life)
+uint32_t replay_find_type(const struct replay_process *process, uint32_t stack, uint32_t vtable);
+static inline uint32_t replay_type(const struct replay_process *process, const struct life *life)
 {
 	/* a copy made for its old state may have another vtable; an untyped pass looks up no
 	 * types */
 	return life->vtable == life->type_vtable
 		       ? life->type
-		       : replay_find_type(replay, process, life->stack, life->vtable);
+		       : replay_find_type(process, life->stack, life->vtable);
 }
 
 /* Returns the live block that begins at `address`; NULL: none. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "replay.h"
 
 struct stream_count {
@@ -26,21 +27,19 @@ static struct streams_row *row_of(const struct stream_count *c,
 		       : &c->streams->total;
 }
 
-static void count_birth(void *context, const struct replay *replay,
-			const struct replay_process *process, const struct life *life)
+static void count_birth(void *context, const struct replay_process *process,
+			const struct life *life)
 {
 	struct streams_row *row = row_of(context, process);
 
-	(void)replay;
 	if (life->api == SHINY_API_COLLECTED)
 		row->collected++;
 	else
 		row->allocations++;
 }
 
-static void count_death(void *context, const struct replay *replay,
-			const struct replay_process *process, const struct life *life,
-			const struct life_death *death)
+static void count_death(void *context, const struct replay_process *process,
+			const struct life *life, const struct life_death *death)
 {
 	const struct stream_count *c = context;
 	struct streams_row *row = row_of(c, process);
@@ -52,19 +51,18 @@ static void count_death(void *context, const struct replay *replay,
 		return;
 	}
 	row->deallocations += ended;
-	type = life->vtable ? 0 : replay_type(replay, process, life);
+	type = life->vtable ? 0 : replay_type(process, life);
 	if (life->vtable || (type < c->type_count && c->constructed[type])) {
 		row->objects += !life->inherited;
 		row->ended_objects += ended;
 	}
 }
 
-static void count_constructor(void *context, const struct replay *replay,
-			      const struct replay_process *process, const struct event *event)
+static void count_constructor(void *context, const struct replay_process *process,
+			      const struct event *event)
 {
 	struct streams_row *row = row_of(context, process);
 
-	(void)replay;
 	if (event->kind == EVENT_CONSTRUCT)
 		row->constructors++;
 	else
@@ -86,7 +84,7 @@ static struct streams_row *named_row(struct streams *out, const char *name)
 static struct shiny_err *load_roles(struct store *store, const struct filter *filter,
 				    struct stream_count *c)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = query_format(store, &q,
 					     "SELECT s.process, COALESCE(NULLIF(s.role, ''), "
 					     "s.name) FROM v_processes s WHERE %s",
@@ -100,13 +98,12 @@ static struct shiny_err *load_roles(struct store *store, const struct filter *fi
 		named->processes++;
 		c->rows[query_id(q, 0, c->row_count)] = (size_t)(named - c->streams->rows) + 1;
 	}
-	query_end(q);
 	return err;
 }
 
 static struct shiny_err *load_types(struct store *store, struct stream_count *c)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err =
 		store_query(store,
 			    "SELECT id, rule IN ('constructor', 'vptr', 'both') OR (rule = "
@@ -119,20 +116,18 @@ static struct shiny_err *load_types(struct store *store, struct stream_count *c)
 	QUERY_EACH (q, err)
 		c->constructed[query_id(q, 0, c->type_count)] = query_number(q, 1) != 0;
 	c->constructed[0] = false; /* unknown type */
-	query_end(q);
 	return err;
 }
 
 /* Sets *recorded if the session has constructors. */
 static struct shiny_err *load_recorded(struct store *store, bool *recorded)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	bool row = false;
 	struct shiny_err *err = store_query(store, "SELECT EXISTS (SELECT 1 FROM class)", &q);
 
 	if (!err && !(err = query_step(q, &row)) && row)
 		*recorded = query_number(q, 0) != 0;
-	query_end(q);
 	return err;
 }
 
@@ -149,18 +144,14 @@ static void add_row(struct streams_row *to, const struct streams_row *row)
 	to->destructors += row->destructors;
 }
 
-static int by_allocations(const void *a, const void *b)
-{
-	const struct streams_row *x = a, *y = b;
-	uint64_t p = x->allocations + x->collected, q = y->allocations + y->collected;
-
-	return p != q ? (p < q) - (p > q) : strcmp(x->name, y->name);
-}
+ORDER_BY(by_allocations, struct streams_row,
+	 ORDER_VALUES(b->allocations + b->collected, a->allocations + a->collected)
+		 ?: ORDER_TEXT(name))
 
 struct shiny_err *streams_load(struct store *store, const struct filter *filter, bool progress,
 			       struct streams *out)
 {
-	struct streams streams = { 0 };
+	SHINY_CLEANUP(streams_deinit) struct streams streams = { 0 };
 	struct stream_count counting = { .streams = &streams };
 	struct replay_observer observer = { .context = &counting,
 					    .birth = count_birth,
@@ -179,20 +170,16 @@ struct shiny_err *streams_load(struct store *store, const struct filter *filter,
 				 progress ? "counting the four streams" : NULL);
 	free(counting.rows);
 	free(counting.constructed);
-	if (err) {
-		streams_deinit(&streams);
+	if (err)
 		return err;
-	}
 	for (size_t i = 0; i < streams.count; i++)
 		add_row(&streams.total, &streams.rows[i]);
 	qsort(streams.rows, streams.count, sizeof(*streams.rows), by_allocations);
-	*out = streams;
+	*out = shiny_steal(streams);
 	return NULL;
 }
 
 void streams_deinit(struct streams *streams)
 {
-	for (size_t i = 0; i < streams->count; i++)
-		free(streams->rows[i].name);
-	free(streams->rows);
+	rows_free(streams->rows, streams->count, name);
 }

@@ -79,7 +79,7 @@ struct shiny_err *type_table_load(struct store *store, size_t processes, struct 
 {
 	struct type_table table = { .process_count = processes };
 	VEC(struct type_seen) rows = { 0 };
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = store_query(store,
 					    "SELECT process, stack, vtable, type FROM stat WHERE "
 					    "process > 0 AND (type > 0 OR vtable > 0)",
@@ -93,7 +93,6 @@ struct shiny_err *type_table_load(struct store *store, size_t processes, struct 
 						    (uint32_t)query_number(q, 1),
 						    (uint32_t)query_number(q, 2),
 						    query_id(q, 3, store_ids(store, "type")) };
-	query_end(q);
 	fill(&table, rows.at, rows.count);
 	free(rows.at);
 	*out = table;

@@ -11,6 +11,7 @@
 
 #include "../../base/cleanup.h"
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "../../base/text.h"
 #include "../../store/contents.h"
 #include "../replay/replay.h"
@@ -80,30 +81,15 @@ static void add_detail(struct memory_process *p, const char *owner, const char *
 	add_sums(&o->sums, sums);
 }
 
-static int by_owner(const void *left, const void *right)
-{
-	const struct memory_owner *a = left, *b = right;
+ORDER_BY(by_owner, struct memory_owner,
+	 ORDER_DOWN(sums.rss) ?: ORDER_DOWN(sums.reserved) ?: ORDER_TEXT(owner))
 
-	if (a->sums.rss != b->sums.rss)
-		return a->sums.rss < b->sums.rss ? 1 : -1;
-	if (a->sums.reserved != b->sums.reserved)
-		return a->sums.reserved < b->sums.reserved ? 1 : -1;
-	return strcmp(a->owner, b->owner);
-}
-
-static int by_detail(const void *left, const void *right)
-{
-	const struct memory_detail *a = left, *b = right;
-
-	if (a->sums.rss != b->sums.rss)
-		return a->sums.rss < b->sums.rss ? 1 : -1;
-	return strcmp(a->detail, b->detail);
-}
+ORDER_BY(by_detail, struct memory_detail, ORDER_DOWN(sums.rss) ?: ORDER_TEXT(detail))
 
 static struct shiny_err *load_owners(struct store *store, struct memory_process *p)
 {
 	const struct memory_sums none = { 0 };
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = store_query(store, owners_sql, &q);
 
 	if (!err) {
@@ -125,7 +111,6 @@ static struct shiny_err *load_owners(struct store *store, struct memory_process 
 
 		add_detail(p, query_text(q, 0), query_text(q, 1), &sums);
 	}
-	query_end(q);
 	if (err)
 		return err;
 	if (!find_owner(p, "unclassified")) /* listed always, also when it is 0 */
@@ -142,7 +127,7 @@ static struct shiny_err *load_samples(struct store *store, const struct filter *
 				      struct memory_history *out)
 {
 	struct memory_process *p = NULL;
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err =
 		query_format(store, &q,
 			     "SELECT s.process, p.pid, COALESCE(NULLIF(p.role, ''), p.name, "
@@ -179,18 +164,10 @@ static struct shiny_err *load_samples(struct store *store, const struct filter *
 						.live_blocks = (uint64_t)query_number(q, 9),
 						.live_bytes = (uint64_t)query_number(q, 10) };
 	}
-	query_end(q);
 	return err;
 }
 
-static int by_rss(const void *left, const void *right)
-{
-	const struct memory_process *a = left, *b = right;
-
-	if (a->sums.rss != b->sums.rss)
-		return a->sums.rss < b->sums.rss ? 1 : -1;
-	return (a->id > b->id) - (a->id < b->id);
-}
+ORDER_BY(by_rss, struct memory_process, ORDER_DOWN(sums.rss) ?: ORDER_UP(id))
 
 static void process_deinit(struct memory_process *p)
 {
@@ -215,7 +192,7 @@ static struct shiny_err *load_facts(struct store *store, struct memory_history *
 struct shiny_err *memory_load(struct store *store, const struct filter *filter,
 			      enum memory_moment moment, uint64_t time, struct memory_history *out)
 {
-	struct memory_history memory = { 0 };
+	SHINY_CLEANUP(memory_deinit) struct memory_history memory = { 0 };
 	size_t kept = 0;
 	struct shiny_err *err = load_samples(store, filter, moment, time, &memory);
 
@@ -238,14 +215,12 @@ struct shiny_err *memory_load(struct store *store, const struct filter *filter,
 		memory.processes[kept++] = p;
 	}
 	memory.count = kept;
-	if (err) {
-		memory_deinit(&memory);
+	if (err)
 		return err;
-	}
 	memory.unseen = filter->processes > kept ? filter->processes - kept : 0;
 	if (kept)
 		qsort(memory.processes, kept, sizeof(*memory.processes), by_rss);
-	*out = memory;
+	*out = shiny_steal(memory);
 	return NULL;
 }
 
@@ -306,16 +281,9 @@ static uint64_t at_moment(void *context, const struct replay *replay, uint64_t m
 		if (live->moment != moment || !p)
 			continue;
 		memset(c->index, 0, c->types * sizeof(*c->index));
-		replay_each(p, life) count_live(c, live, replay_type(replay, p, life), life);
+		replay_each(p, life) count_live(c, live, replay_type(p, life), life);
 	}
 	return ++c->next < c->moment_count ? c->moments[c->next] : UINT64_MAX;
-}
-
-static int by_number(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-	return (a > b) - (a < b);
 }
 
 /* Fills in `lives`, one for each process. */
@@ -330,7 +298,7 @@ static struct shiny_err *count_lives(struct store *store, struct live *replay, s
 
 	for (size_t i = 0; i < count; i++)
 		c.moments[i] = replay[i].moment;
-	qsort(c.moments, count, sizeof(*c.moments), by_number);
+	qsort(c.moments, count, sizeof(*c.moments), order_numbers);
 	for (size_t i = 0; i < count; i++)
 		if (!c.moment_count || c.moments[c.moment_count - 1] != c.moments[i])
 			c.moments[c.moment_count++] = c.moments[i];
@@ -348,7 +316,7 @@ static struct shiny_err *count_lives(struct store *store, struct live *replay, s
 
 static struct shiny_err *type_names(struct store *store, bool full, char ***names, size_t *count)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = store_query(
 		store, "SELECT id, name, container, form, confidence, or_derived FROM type", &q);
 
@@ -366,7 +334,6 @@ static struct shiny_err *type_names(struct store *store, bool full, char ***name
 				.derived = query_number(q, 5) != 0,
 				.full = full });
 	}
-	query_end(q);
 	return err;
 }
 
@@ -438,7 +405,7 @@ struct shiny_err *memory_tree(struct store *store, const struct memory_history *
 			      struct tree_node *root)
 {
 	struct live *replay = mem_zero(memory->count + 1, sizeof(*replay));
-	struct tree_node tree = { .name = mem_text("all processes") };
+	SHINY_CLEANUP(tree_deinit) struct tree_node tree = { .name = mem_text("all processes") };
 	char **names = NULL;
 	size_t name_count = 0;
 	struct shiny_err *err = NULL;
@@ -459,10 +426,8 @@ struct shiny_err *memory_tree(struct store *store, const struct memory_history *
 	for (size_t i = 0; i < name_count; i++)
 		free(names[i]);
 	free(names);
-	if (err) {
-		tree_deinit(&tree);
+	if (err)
 		return err;
-	}
-	*root = tree;
+	*root = shiny_steal(tree);
 	return NULL;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 
 const char *const page_set_names[PAGE_SETS] = {
 	"-", "D",   "R",   "D+R",   "P",   "D+P",   "R+P",   "D+R+P",
@@ -68,13 +69,7 @@ void page_history_mark(struct page_history *history, uint64_t address, uint64_t 
 	}
 }
 
-static int by_number(const void *left, const void *right)
-{
-	uint64_t a = ((const struct range_entry *)left)->number,
-		 b = ((const struct range_entry *)right)->number;
-
-	return (a > b) - (a < b);
-}
+ORDER_BY(by_number, struct range_entry, ORDER_UP(number))
 
 void page_history_each(const struct page_history *history, page_history_fn *each, void *context)
 {

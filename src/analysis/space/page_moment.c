@@ -13,20 +13,14 @@
 #include "../../base/cleanup.h"
 #include "../../base/hash.h"
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 
-static int by_address(const void *left, const void *right)
-{
-	uint64_t a = ((const struct page_block *)left)->address,
-		 b = ((const struct page_block *)right)->address;
+ORDER_BY(by_address, struct page_block, ORDER_UP(address))
 
-	return (a > b) - (a < b);
-}
-
-static struct page_space *space_of(struct page_moment *m, const struct replay *replay,
-				   const struct replay_process *p)
+static struct page_space *space_of(struct page_moment *m, const struct replay_process *p)
 {
 	if (!m->spaces) {
-		m->count = replay->process_count;
+		m->count = p->replay->process_count;
 		m->spaces = mem_zero(m->count, sizeof(*m->spaces));
 	}
 	return &m->spaces[p->id - 1];
@@ -68,7 +62,7 @@ static void take(struct page_moment *m, const struct replay *replay)
 	m->taken = true;
 	for (size_t i = 0; i < replay->process_count; i++) {
 		const struct replay_process *p = &replay->processes[i];
-		struct page_space *space = space_of(m, replay, p);
+		struct page_space *space = space_of(m, p);
 		const struct touched_reading *reading = touched_at(m->touched, p->id, m->time);
 
 		if (!p->wanted || space->ended)
@@ -95,13 +89,13 @@ static enum page_state state_of(enum life_end end)
 							  : PAGE_REUSED;
 }
 
-static void tell(const struct page_moment *m, struct page_block *block, const struct replay *replay,
+static void tell(const struct page_moment *m, struct page_block *block,
 		 const struct replay_process *process, const struct life *life,
 		 enum page_state fate)
 {
 	block->fate = fate == PAGE_PERSISTENT ? persistent(block) : fate;
-	block->type = groups_find(m->types, replay, process, life);
-	block->site = groups_find(m->sites, replay, process, life);
+	block->type = groups_find(m->types, process, life);
+	block->site = groups_find(m->sites, process, life);
 }
 
 /* ---- blocks that a collection moved since the moment ---- */
@@ -129,11 +123,11 @@ static struct page_block *block_of(const struct page_space *space, const struct 
 
 /* An entry for an address never becomes stale: another block of the moment gets there only by a
  * later move, which replaces it, and younger blocks are not looked up. */
-static void on_move(void *context, const struct replay *replay,
-		    const struct replay_process *process, const struct life *life, uint64_t before)
+static void on_move(void *context, const struct replay_process *process, const struct life *life,
+		    uint64_t before)
 {
 	struct page_moment *m = context;
-	struct page_space *space = space_of(m, replay, process);
+	struct page_space *space = space_of(m, process);
 	struct page_block *block;
 	uint32_t moved;
 
@@ -158,24 +152,22 @@ static void on_move(void *context, const struct replay *replay,
 }
 
 /* The bytes that an object loses in place become R, like all memory that a collector reuses. */
-static void on_resize(void *context, const struct replay *replay,
-		      const struct replay_process *process, const struct life *life,
+static void on_resize(void *context, const struct replay_process *process, const struct life *life,
 		      uint64_t before)
 {
 	struct page_moment *m = context;
-	struct page_space *space = space_of(m, replay, process);
+	struct page_space *space = space_of(m, process);
 
 	if (m->history && !m->searching && !m->taken && !space->ended && life->size < before)
 		page_history_mark(&space->history, life->address + life->size,
 				  size_of(before - life->size), PAGE_REUSED);
 }
 
-static void on_death(void *context, const struct replay *replay,
-		     const struct replay_process *process, const struct life *life,
+static void on_death(void *context, const struct replay_process *process, const struct life *life,
 		     const struct life_death *death)
 {
 	struct page_moment *m = context;
-	struct page_space *space = space_of(m, replay, process);
+	struct page_space *space = space_of(m, process);
 	enum page_state state = state_of(death->end);
 
 	if (m->when == PAGE_WHEN_END) {
@@ -190,7 +182,7 @@ static void on_death(void *context, const struct replay *replay,
 				reserve(space, process);
 			block = push(m, space, touched_at(m->touched, process->id, TOUCHED_LAST),
 				     life);
-			tell(m, block, replay, process, life, PAGE_PERSISTENT);
+			tell(m, block, process, life, PAGE_PERSISTENT);
 			state = persistent(block);
 		}
 		if (m->history)
@@ -200,7 +192,7 @@ static void on_death(void *context, const struct replay *replay,
 		struct page_block *block = block_of(space, life, life->address);
 
 		if (block)
-			tell(m, block, replay, process, life, state);
+			tell(m, block, process, life, state);
 	} else if (m->history && !space->ended) {
 		page_history_mark(&space->history, life->address, size_of(life->size), state);
 	}
@@ -222,37 +214,34 @@ static void changed(struct page_moment *m, const struct replay *replay, struct p
 	}
 }
 
-static void sum_birth(void *context, const struct replay *replay,
-		      const struct replay_process *process, const struct life *life)
+static void sum_birth(void *context, const struct replay_process *process, const struct life *life)
 {
 	struct page_moment *m = context;
 
 	m->now = life->birth;
-	changed(m, replay, space_of(m, replay, process), life->size, life->birth);
+	changed(m, process->replay, space_of(m, process), life->size, life->birth);
 }
 
-static void sum_resize(void *context, const struct replay *replay,
-		       const struct replay_process *process, const struct life *life,
+static void sum_resize(void *context, const struct replay_process *process, const struct life *life,
 		       uint64_t before)
 {
 	struct page_moment *m = context;
 
-	on_resize(context, replay, process, life, before);
+	on_resize(context, process, life, before);
 	if (life->inherited)
 		return;
-	changed(m, replay, space_of(m, replay, process), life->size - before, m->now);
+	changed(m, process->replay, space_of(m, process), life->size - before, m->now);
 }
 
-static void sum_death(void *context, const struct replay *replay,
-		      const struct replay_process *process, const struct life *life,
+static void sum_death(void *context, const struct replay_process *process, const struct life *life,
 		      const struct life_death *death)
 {
 	struct page_moment *m = context;
-	struct page_space *space = space_of(m, replay, process);
+	struct page_space *space = space_of(m, process);
 
 	m->now = death->time;
 	if (!m->searching)
-		on_death(context, replay, process, life, death);
+		on_death(context, process, life, death);
 	if (!space->gone && death->end != LIFE_NEVER && !life->inherited) {
 		space->bytes -= life->size;
 		m->bytes -= life->size;
@@ -267,7 +256,7 @@ static uint64_t end_processes(struct page_moment *m, const struct replay *replay
 	if (!m->ends.order)
 		process_ends_init(&m->ends, replay);
 	while ((p = process_ends_take(&m->ends, replay, now))) {
-		struct page_space *space = space_of(m, replay, p);
+		struct page_space *space = space_of(m, p);
 
 		m->bytes -= space->bytes;
 		space->gone = true;
@@ -309,7 +298,7 @@ static void empty(struct page_moment *m)
 static struct shiny_err *load_expected(struct store *store, const struct filter *filter,
 				       uint64_t *expected)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err;
 	bool row = false;
 
@@ -322,7 +311,6 @@ static struct shiny_err *load_expected(struct store *store, const struct filter 
 	err = query_step(q, &row);
 	if (row)
 		*expected = (uint64_t)query_number(q, 0);
-	query_end(q);
 	return err;
 }
 
@@ -360,7 +348,7 @@ struct shiny_err *page_moment_run(struct store *store, const struct filter *filt
 				  struct page_moment *m, const struct replay_observer *others,
 				  size_t other_count, bool progress)
 {
-	struct replay_observer *observers = mem_zero(other_count + 1, sizeof(*observers));
+	AUTO_FREE struct replay_observer *observers = mem_zero(other_count + 1, sizeof(*observers));
 	struct shiny_err *err;
 
 	/* only blocks of the moment need a type */
@@ -392,7 +380,6 @@ struct shiny_err *page_moment_run(struct store *store, const struct filter *filt
 		if (m->spaces[i].count)
 			qsort(m->spaces[i].blocks, m->spaces[i].count, sizeof(*m->spaces[i].blocks),
 			      by_address);
-	free(observers);
 	return err;
 }
 

@@ -4,14 +4,11 @@
 #include <stdlib.h>
 
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 
 static void push(struct page_refs *refs, uint64_t who, uint64_t page)
 {
-	if (refs->count == refs->room) {
-		refs->room = refs->room ? 2 * refs->room : 1024;
-		refs->at = mem_resize(refs->at, refs->room, sizeof(*refs->at));
-	}
-	refs->at[refs->count++] = (struct page_ref){ page, who };
+	*vec_push(refs) = (struct page_ref){ page, who };
 }
 
 uint64_t page_refs_add(struct page_refs *refs, uint64_t who, uint32_t space, uint64_t address,
@@ -26,13 +23,7 @@ uint64_t page_refs_add(struct page_refs *refs, uint64_t who, uint32_t space, uin
 	return last > first ? last - first - 1 : 0;
 }
 
-static int compare(const void *left, const void *right)
-{
-	const struct page_ref *a = left, *b = right;
-
-	return a->page != b->page ? (a->page < b->page ? -1 : 1)
-				  : (a->who > b->who) - (a->who < b->who);
-}
+ORDER_BY(compare, struct page_ref, ORDER_UP(page) ?: ORDER_UP(who))
 
 void page_refs_sort(struct page_refs *refs)
 {

@@ -9,15 +9,14 @@ static uint64_t moment_of(const struct page_series *s, size_t i)
 	return (uint64_t)((unsigned __int128)s->duration * (i + 1) / s->count);
 }
 
-static void series_birth(void *context, const struct replay *replay,
-			 const struct replay_process *process, const struct life *life)
+static void series_birth(void *context, const struct replay_process *process,
+			 const struct life *life)
 {
 	page_counts_add(&((struct page_series *)context)->counts, process->id, life);
 }
 
-static void series_death(void *context, const struct replay *replay,
-			 const struct replay_process *process, const struct life *life,
-			 const struct life_death *death)
+static void series_death(void *context, const struct replay_process *process,
+			 const struct life *life, const struct life_death *death)
 {
 	struct page_counts *counts = &((struct page_series *)context)->counts;
 
@@ -27,22 +26,20 @@ static void series_death(void *context, const struct replay *replay,
 		page_counts_last(counts);
 }
 
-static void series_resize(void *context, const struct replay *replay,
-			  const struct replay_process *process, const struct life *life,
-			  uint64_t before)
+static void series_resize(void *context, const struct replay_process *process,
+			  const struct life *life, uint64_t before)
 {
 	page_counts_resize(&((struct page_series *)context)->counts, process->id, life, before);
 }
 
-static void series_move(void *context, const struct replay *replay,
-			const struct replay_process *process, const struct life *life,
-			uint64_t before)
+static void series_move(void *context, const struct replay_process *process,
+			const struct life *life, uint64_t before)
 {
 	page_counts_move(&((struct page_series *)context)->counts, process->id, life, before);
 }
 
-static void series_fork(void *context, const struct replay *replay,
-			const struct replay_process *parent, const struct replay_process *child)
+static void series_fork(void *context, const struct replay_process *parent,
+			const struct replay_process *child)
 {
 	page_counts_inherit(&((struct page_series *)context)->counts, child);
 }

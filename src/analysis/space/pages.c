@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "../../base/text.h"
 #include "memory.h"
 #include "../replay/page_count.h"
@@ -56,7 +57,7 @@ static unsigned tenth(uint64_t part, uint64_t all)
 	return n < PAGES_TENTHS ? n : PAGES_TENTHS - 1;
 }
 
-static void close_range(struct page_sweep *s)
+static void end_range(struct page_sweep *s)
 {
 	struct pages_sums *sums = &s->p->sums;
 
@@ -78,7 +79,7 @@ static void count_ranges(struct page_sweep *s, const struct page_run *run)
 
 		n = n < left ? n : left;
 		if (s->range_pages && s->range != page / RANGE_PAGES)
-			close_range(s);
+			end_range(s);
 		s->range = page / RANGE_PAGES;
 		s->range_pages += (uint32_t)n;
 		s->range_bytes += n * run->bytes;
@@ -291,7 +292,7 @@ static void sweep_process(struct page_sweep *s, struct pages_process *p, struct 
 	for (size_t i = 0; i < count; i++)
 		sweep_block(s, i);
 	close_page(s, count);
-	close_range(s);
+	end_range(s);
 	for (unsigned i = 0; i < PAGES_BUCKETS; i++) {
 		struct pages_bucket *bucket = &p->sums.buckets[i];
 
@@ -358,19 +359,12 @@ static struct shiny_err *load_samples(struct store *store, const struct filter *
 	return NULL;
 }
 
-static int by_pages(const void *left, const void *right)
-{
-	const struct pages_process *a = left, *b = right;
-
-	if (a->sums.pages != b->sums.pages)
-		return a->sums.pages < b->sums.pages ? 1 : -1;
-	return (a->id > b->id) - (a->id < b->id);
-}
+ORDER_BY(by_pages, struct pages_process, ORDER_DOWN(sums.pages) ?: ORDER_UP(id))
 
 static struct shiny_err *load_processes(struct store *store, struct page_moment *moment,
 					struct page_sweep *sweep, struct pages *out)
 {
-	struct process_names names = { 0 };
+	SHINY_CLEANUP(process_names_deinit) struct process_names names = { 0 };
 	struct shiny_err *err = process_names_load(store, &names);
 
 	for (size_t i = 0; !err && i < moment->count; i++) {
@@ -390,22 +384,11 @@ static struct shiny_err *load_processes(struct store *store, struct page_moment 
 		space->blocks = NULL;
 		space->count = 0;
 	}
-	process_names_deinit(&names);
 	return err;
 }
 
-static int by_pins(const void *left, const void *right)
-{
-	const struct pages_pin *a = left, *b = right;
-
-	if (a->idle != b->idle)
-		return a->idle < b->idle ? 1 : -1;
-	if (a->pinned != b->pinned)
-		return a->pinned < b->pinned ? 1 : -1;
-	if (a->pages != b->pages)
-		return a->pages < b->pages ? 1 : -1;
-	return strcmp(a->name, b->name);
-}
+ORDER_BY(by_pins, struct pages_pin,
+	 ORDER_DOWN(idle) ?: ORDER_DOWN(pinned) ?: ORDER_DOWN(pages) ?: ORDER_TEXT(name))
 
 static void arrange(struct groups *groups, const struct pinning *rows, const char *match,
 		    struct pages_pins *out)
@@ -463,7 +446,7 @@ static struct shiny_err *load_pages(struct store *store, const struct filter *fi
 struct shiny_err *pages_load(struct store *store, const struct filter *filter,
 			     const struct pages_ask *ask, struct pages *out)
 {
-	struct pages pages = { .under = ask->under };
+	SHINY_CLEANUP(pages_deinit) struct pages pages = { .under = ask->under };
 	struct groups types = { 0 }, sites = { 0 };
 	struct touched touched = { 0 };
 	struct page_moment moment = { .history = ask->history,
@@ -506,19 +489,15 @@ struct shiny_err *pages_load(struct store *store, const struct filter *filter,
 	touched_deinit(&touched);
 	groups_deinit(&types);
 	groups_deinit(&sites);
-	if (err) {
-		pages_deinit(&pages);
+	if (err)
 		return err;
-	}
-	*out = pages;
+	*out = shiny_steal(pages);
 	return NULL;
 }
 
 static void pins_deinit(struct pages_pins *pins)
 {
-	for (size_t i = 0; i < pins->count; i++)
-		free(pins->rows[i].name);
-	free(pins->rows);
+	rows_free(pins->rows, pins->count, name);
 }
 
 void pages_deinit(struct pages *pages)

@@ -46,12 +46,7 @@ static void get_tenth(const void *row, struct field_value *out)
 					(i + 1) * 100 / PAGES_TENTHS));
 }
 
-static bool is_unused(const void *row)
-{
-	const struct pages_set *set = row;
-
-	return !set->pages && !set->ranges;
-}
+FIELD_SKIP(is_unused, struct pages_set, !r->pages && !r->ranges)
 
 /* clang-format off */
 #define SIZE struct pages_size
@@ -138,26 +133,12 @@ PUT_SETS(ever_ranges)
 PUT_SETS(fates)
 PUT_SETS(fate_ranges)
 
-static void get_utilization(const void *row, struct field_value *out)
-{
-	field_set_real(out, pages_utilization(row));
-}
-
-static void get_live(const void *row, struct field_value *out)
-{
-	field_set_number(out, pages_live(row));
-}
+FIELD_GETTER(get_utilization, struct pages_sums, real, pages_utilization(r))
+FIELD_GETTER(get_live, struct pages_sums, number, pages_live(r))
 
 FIELD_GETTER(get_use, struct pages_sums, owned,
 	     mem_text(units_share(UNITS_BUF, (double)pages_live(r), (double)r->pages * PAGE_BYTES)))
-
-static void get_committed(const void *row, struct field_value *out)
-{
-	const struct pages_sums *sums = row;
-
-	field_set_number(out, sums->committed);
-	out->blank = !sums->sampled;
-}
+FIELD_GETTER_BLANK(get_committed, struct pages_sums, number, r->committed, !r->sampled)
 
 /* clang-format off */
 #define SUMS struct pages_sums
@@ -213,7 +194,6 @@ static const struct field page_sums_fields[] = {
 FIELD_SKIP(unknown_total, struct pages, !r->touched.processes)
 FIELD_SKIP(unknown_process, struct pages_process, !r->touched)
 FIELD_SKIP(unknown_touches, struct touched_sums, !r->processes)
-
 FIELD_GETTER(get_pid, struct pages_process, owned, mem_format("%u", r->pid))
 FIELD_GETTER(get_address, struct page_run, number, r->page * PAGE_BYTES)
 FIELD_GETTER(get_lines, struct page_run, number, r->lines)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "../../base/text.h"
 #include "pooling_model.h"
 
@@ -82,13 +83,8 @@ static void count_used(void *context, uint32_t groups, uint64_t pages)
 	}
 }
 
-static int by_saving(const void *left, const void *right)
-{
-	const struct pooling_row *a = left, *b = right;
-	int64_t x = pooling_saved(a), y = pooling_saved(b);
-
-	return x != y ? (x < y ? 1 : -1) : strcmp(a->name, b->name);
-}
+ORDER_BY(by_saving, struct pooling_row,
+	 ORDER_VALUES(pooling_saved(b), pooling_saved(a)) ?: ORDER_TEXT(name))
 
 static struct pooling_row *row_at(struct pooling *out, size_t of)
 {
@@ -183,20 +179,15 @@ struct shiny_err *pooling_load(struct store *store, const struct filter *filter,
 			       const struct pooling_constants *constants, const char *match,
 			       unsigned flags, struct pooling *out)
 {
-	struct site_lives lives = { 0 };
-	struct shiny_err *err = site_lives_load(store, filter, flags & POOLING_FULL_NAMES,
-						flags & POOLING_PROGRESS, &lives);
+	SHINY_CLEANUP(site_lives_deinit) struct site_lives lives = { 0 };
 
-	if (!err)
-		err = pooling_load_known(store, filter, &lives, constants, match, flags, out);
-	site_lives_deinit(&lives);
-	return err;
+	SHINY_TRY(site_lives_load(store, filter, flags & POOLING_FULL_NAMES,
+				  flags & POOLING_PROGRESS, &lives));
+	return pooling_load_known(store, filter, &lives, constants, match, flags, out);
 }
 
 void pooling_deinit(struct pooling *p)
 {
-	for (size_t i = 0; i < p->type_count; i++)
-		free(p->types[i].name);
-	free(p->types);
+	rows_free(p->types, p->type_count, name);
 	*p = (struct pooling){ 0 };
 }

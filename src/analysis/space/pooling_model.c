@@ -320,43 +320,39 @@ static struct pool_change change_of(const struct replay_process *process, const 
 				     .api = life->api };
 }
 
-static uint32_t type_pools(const struct pooling_model *m, const struct replay *replay,
-			   const struct replay_process *process, const struct life *life)
+static uint32_t type_pools(const struct pooling_model *m, const struct replay_process *process,
+			   const struct life *life)
 {
-	return m->kinds == PLACE_POOLS
-		       ? POOLING_GROUPS + groups_find(&m->types, replay, process, life)
-		       : 0;
+	return m->kinds == PLACE_POOLS ? POOLING_GROUPS + groups_find(&m->types, process, life) : 0;
 }
 
-static void model_birth(void *context, const struct replay *replay,
-			const struct replay_process *process, const struct life *life)
+static void model_birth(void *context, const struct replay_process *process,
+			const struct life *life)
 {
 	struct pooling_model *m = context;
 	struct pool_change c = change_of(process, life, POOL_BEGINS);
 
 	if (!site_lives_counted(life))
 		return;
-	c.of[0] = m->site_lifetime[groups_find(&m->lives->sites, replay, process, life)];
-	c.of[1] = type_pools(m, replay, process, life);
+	c.of[0] = m->site_lifetime[groups_find(&m->lives->sites, process, life)];
+	c.of[1] = type_pools(m, process, life);
 	change_queue_give(m->changes, c);
 }
 
-static void model_vtable(void *context, const struct replay *replay,
-			 const struct replay_process *process, const struct life *life,
-			 uint32_t before)
+static void model_vtable(void *context, const struct replay_process *process,
+			 const struct life *life, uint32_t before)
 {
 	struct pooling_model *m = context;
 	struct pool_change c = change_of(process, life, POOL_TYPED);
 
 	if (!site_lives_counted(life) || m->kinds < PLACE_POOLS)
 		return;
-	c.of[1] = type_pools(m, replay, process, life);
+	c.of[1] = type_pools(m, process, life);
 	change_queue_give(m->changes, c);
 }
 
-static void model_death(void *context, const struct replay *replay,
-			const struct replay_process *process, const struct life *life,
-			const struct life_death *death)
+static void model_death(void *context, const struct replay_process *process,
+			const struct life *life, const struct life_death *death)
 {
 	struct pooling_model *m = context;
 	struct pool_change c = change_of(process, life,
@@ -366,7 +362,7 @@ static void model_death(void *context, const struct replay *replay,
 
 	if (!site_lives_counted(life))
 		return;
-	c.object = is_object(m, replay_type(replay, process, life), life);
+	c.object = is_object(m, replay_type(process, life), life);
 	c.ended = death->end == LIFE_FREED || death->end == LIFE_REALLOCED;
 	c.freed = death->end == LIFE_FREED;
 	change_queue_give(m->changes, c);
@@ -399,7 +395,7 @@ static uint64_t model_peak(void *context, const struct replay *replay, uint64_t 
 /* Loads which types are objects, as far as known. */
 static struct shiny_err *load_forms(struct store *store, struct pooling_model *m)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err;
 
 	m->type_ids = store_ids(store, "type");
@@ -414,7 +410,6 @@ static struct shiny_err *load_forms(struct store *store, struct pooling_model *m
 		m->is_object[id] = id && query_number(q, 1) != 0;
 		m->no_object[id] = id && query_number(q, 1) == 0;
 	}
-	query_end(q);
 	return err;
 }
 

@@ -193,7 +193,7 @@ static enum size_allocator by_role(const char *role, const char *parent)
 
 static struct shiny_err *load_processes(struct store *store, struct size_classes *classes)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = store_query(store,
 					    "SELECT p.id, p.attach, p.attach_text, p.role, q.role "
 					    "FROM process p LEFT JOIN process q ON q.id = p.parent "
@@ -212,14 +212,13 @@ static struct shiny_err *load_processes(struct store *store, struct size_classes
 						      ? by_text(query_text(q, 2))
 						      : SIZE_GLIBC;
 	}
-	query_end(q);
 	return err;
 }
 
 /* Finds libraries that bring another malloc than libc's. */
 static struct shiny_err *load_libraries(struct store *store, struct size_classes *classes)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = store_query(
 		store, "SELECT g.process, m.path FROM mapping g JOIN module m ON m.id = g.module",
 		&q);
@@ -233,13 +232,12 @@ static struct shiny_err *load_libraries(struct store *store, struct size_classes
 			    text_matches(libraries[k].pattern, text_base(query_text(q, 1))))
 				classes->allocators[i] = (uint8_t)libraries[k].allocator;
 	}
-	query_end(q);
 	return err;
 }
 
 struct shiny_err *size_classes_load(struct store *store, struct size_classes *out)
 {
-	struct size_classes classes = { 0 };
+	SHINY_CLEANUP(size_classes_deinit) struct size_classes classes = { 0 };
 	struct shiny_err *err;
 
 	classes.count = store_ids(store, "process") - 1;
@@ -247,11 +245,9 @@ struct shiny_err *size_classes_load(struct store *store, struct size_classes *ou
 	err = load_processes(store, &classes);
 	if (!err)
 		err = load_libraries(store, &classes);
-	if (err) {
-		size_classes_deinit(&classes);
+	if (err)
 		return err;
-	}
-	*out = classes;
+	*out = shiny_steal(classes);
 	return NULL;
 }
 

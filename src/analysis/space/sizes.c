@@ -127,17 +127,16 @@ static double correlation(const struct sizes_count *c)
 					: NAN;
 }
 
-static void count_death(void *context, const struct replay *replay,
-			const struct replay_process *process, const struct life *life,
-			const struct life_death *death)
+static void count_death(void *context, const struct replay_process *process,
+			const struct life *life, const struct life_death *death)
 {
 	struct sizes_count *c = context;
 	enum size_allocator allocator = size_allocator_of(&c->allocators, process->id, life->api);
 	struct size_room room;
 	struct sizes_row *const rows[] = {
 		class_of(c, allocator, life, &room),
-		&c->by_type[groups_find(&c->types, replay, process, life)],
-		&c->by_site[groups_find(&c->sites, replay, process, life)],
+		&c->by_type[groups_find(&c->types, process, life)],
+		&c->by_site[groups_find(&c->sites, process, life)],
 	};
 	struct sizes_octave *octave = &c->octaves[octave_of(life->size)];
 	bool persistent = death->end == LIFE_NEVER,
@@ -175,9 +174,8 @@ static void count_death(void *context, const struct replay *replay,
 
 /* Adds the bytes that an object gives back in place, as they were requested, too; its end adds its
  * last size. */
-static void count_resize(void *context, const struct replay *replay,
-			 const struct replay_process *process, const struct life *life,
-			 uint64_t before)
+static void count_resize(void *context, const struct replay_process *process,
+			 const struct life *life, uint64_t before)
 {
 	struct sizes_count *c = context;
 	enum size_allocator allocator = size_allocator_of(&c->allocators, process->id, life->api);
@@ -190,8 +188,8 @@ static void count_resize(void *context, const struct replay *replay,
 	larger.size = before;
 	class_of(c, allocator, &larger, &had);
 	sums[0] = &class_of(c, allocator, life, &has)->sums;
-	sums[1] = &c->by_type[groups_find(&c->types, replay, process, life)].sums;
-	sums[2] = &c->by_site[groups_find(&c->sites, replay, process, life)].sums;
+	sums[1] = &c->by_type[groups_find(&c->types, process, life)].sums;
+	sums[2] = &c->by_site[groups_find(&c->sites, process, life)].sums;
 	sums[3] = &c->octaves[octave_of(life->size)].sums;
 	for (unsigned i = 0; i < sizeof(sums) / sizeof(*sums); i++) {
 		sums[i]->bytes += before - life->size;
@@ -362,18 +360,16 @@ struct shiny_err *sizes_load(struct store *store, const struct filter *filter, c
 	return err;
 }
 
-static void rows_free(struct sizes_rows *rows)
+static void group_free(struct sizes_rows *rows)
 {
-	for (size_t i = 0; i < rows->count; i++)
-		free(rows->rows[i].name);
-	free(rows->rows);
+	rows_free(rows->rows, rows->count, name);
 }
 
 void sizes_deinit(struct sizes *s)
 {
-	rows_free(&s->classes);
-	rows_free(&s->types);
-	rows_free(&s->sites);
+	group_free(&s->classes);
+	group_free(&s->types);
+	group_free(&s->sites);
 	for (unsigned i = 0; i < SIZE_ALLOCATORS; i++)
 		free(s->allocators[i].name);
 	for (unsigned i = 0; i < SIZES_OCTAVES; i++)

@@ -3,78 +3,22 @@
 #include "../../base/units.h"
 #include "sizes.h"
 
-static void get_slop(const void *row, struct field_value *out)
-{
-	field_set_number(out, size_slop(row));
-}
-
-static void get_live_slop(const void *row, struct field_value *out)
-{
-	field_set_number(out, size_live_slop(row));
-}
-
+FIELD_GETTER(get_slop, struct size_sums, number, size_slop(r))
+FIELD_GETTER(get_live_slop, struct size_sums, number, size_live_slop(r))
 FIELD_GETTER(get_share, struct size_sums, owned,
 	     mem_text(units_share(UNITS_BUF, (double)size_slop(r), (double)r->usable)))
-
-static void get_least(const void *row, struct field_value *out)
-{
-	const struct sizes_row *r = row;
-
-	field_set_number(out, r->least);
-	out->blank = !r->sums.blocks;
-}
-
-static void get_most(const void *row, struct field_value *out)
-{
-	const struct sizes_row *r = row;
-
-	field_set_number(out, r->most);
-	out->blank = !r->sums.blocks;
-}
-
+FIELD_GETTER_BLANK(get_least, struct sizes_row, number, r->least, !r->sums.blocks)
+FIELD_GETTER_BLANK(get_most, struct sizes_row, number, r->most, !r->sums.blocks)
 FIELD_GETTER(get_mean_size, struct sizes_row, number, r->sums.bytes / r->sums.blocks)
-
-static void get_geometric_mean(const void *row, struct field_value *out)
-{
-	const struct sizes_row *r = row;
-
-	field_set_real(out, sizes_geometric_mean(r));
-	out->blank = !r->ended;
-}
-
+FIELD_GETTER_BLANK(get_geometric_mean, struct sizes_row, real, sizes_geometric_mean(r), !r->ended)
 FIELD_SKIP(is_no_class, struct sizes_row, !r->is_class)
-
-static void get_octave_mean(const void *row, struct field_value *out)
-{
-	const struct sizes_octave *o = row;
-
-	field_set_real(out, distribution_geometric_mean(&o->ages));
-	out->blank = !o->ages.ended;
-}
-
-static void get_p50(const void *row, struct field_value *out)
-{
-	const struct sizes_octave *o = row;
-
-	field_set_number(out, distribution_quantile(&o->ages, 0.5));
-	out->blank = !o->ages.ended;
-}
-
-static void get_p90(const void *row, struct field_value *out)
-{
-	const struct sizes_octave *o = row;
-
-	field_set_number(out, distribution_quantile(&o->ages, 0.9));
-	out->blank = !o->ages.ended;
-}
-
-static bool is_unused(const void *row)
-{
-	const struct sizes_row *r = row;
-
-	return !r->sums.blocks && !r->sums.live;
-}
-
+FIELD_GETTER_BLANK(get_octave_mean, struct sizes_octave, real,
+		   distribution_geometric_mean(&r->ages), !r->ages.ended)
+FIELD_GETTER_BLANK(get_p50, struct sizes_octave, number, distribution_quantile(&r->ages, 0.5),
+		   !r->ages.ended)
+FIELD_GETTER_BLANK(get_p90, struct sizes_octave, number, distribution_quantile(&r->ages, 0.9),
+		   !r->ages.ended)
+FIELD_SKIP(is_unused, struct sizes_row, !r->sums.blocks && !r->sums.live)
 FIELD_SKIP(is_empty, struct sizes_octave, !r->sums.blocks)
 
 /* clang-format off */

@@ -10,7 +10,7 @@ static struct shiny_err *read_rows(struct store *store, const struct filter *fil
 				   struct touched *out)
 {
 	struct touched_reading *last = NULL;
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err =
 		query_format(store, &q,
 			     "SELECT s.process, s.from_ns, s.until_ns, s.start, s.end, s.pages, "
@@ -34,28 +34,22 @@ static struct shiny_err *read_rows(struct store *store, const struct filter *fil
 			(uint64_t)query_number(q, 5), (uint64_t)query_number(q, 6)
 		};
 	}
-	query_end(q);
 	return err;
 }
 
 struct shiny_err *touched_load(struct store *store, const struct filter *filter,
 			       struct touched *out)
 {
-	struct query *q = NULL;
-	struct shiny_err *err;
+	AUTO_QUERY struct query *q = NULL;
+	SHINY_CLEANUP(touched_deinit) struct touched touched = { 0 };
 
 	*out = (struct touched){ 0 };
-	err = store_query(store, "SELECT 1 FROM session WHERE key = 'access_pages'", &q);
-	if (!err)
-		err = query_step(q, &out->recorded);
-	query_end(q);
-	if (!err)
-		err = access_times_load(store, "access_pages_on", &out->on);
-	if (!err)
-		err = read_rows(store, filter, out);
-	if (err)
-		touched_deinit(out);
-	return err;
+	SHINY_TRY(store_query(store, "SELECT 1 FROM session WHERE key = 'access_pages'", &q));
+	SHINY_TRY(query_step(q, &touched.recorded));
+	SHINY_TRY(access_times_load(store, "access_pages_on", &touched.on));
+	SHINY_TRY(read_rows(store, filter, &touched));
+	*out = shiny_steal(touched);
+	return NULL;
 }
 
 void touched_deinit(struct touched *touched)

@@ -46,12 +46,11 @@ static void begin(struct recorder *r, const struct replay *replay)
 	process_ends_init(&r->ends, replay);
 }
 
-static struct activity_tally *tally_of(struct recorder *r, const struct replay *replay,
-				       const struct replay_process *p)
+static struct activity_tally *tally_of(struct recorder *r, const struct replay_process *p)
 {
 	struct activity_tally *t;
 
-	begin(r, replay);
+	begin(r, p->replay);
 	t = &r->processes[p->id - 1];
 	if (!t->seen) {
 		t->seen = true;
@@ -66,7 +65,7 @@ static uint32_t type_of(void *context, uint32_t process, const struct life *life
 {
 	const struct recorder *r = context;
 
-	return groups_find(r->groups, r->replay, &r->replay->processes[process - 1], life);
+	return groups_find(r->groups, &r->replay->processes[process - 1], life);
 }
 
 static void look(struct activity_tally *t, uint64_t time)
@@ -101,11 +100,10 @@ static void died(struct activity_tally *t, const struct life *life, bool live)
 	t->now.bytes -= life->size;
 }
 
-static void on_birth(void *context, const struct replay *replay, const struct replay_process *p,
-		     const struct life *life)
+static void on_birth(void *context, const struct replay_process *p, const struct life *life)
 {
 	struct recorder *r = context;
-	struct activity_tally *t = tally_of(r, replay, p);
+	struct activity_tally *t = tally_of(r, p);
 
 	born(t, life, !t->ended);
 	born(&r->total, life, !t->ended);
@@ -113,11 +111,11 @@ static void on_birth(void *context, const struct replay *replay, const struct re
 		page_counts_add(&r->pages, p->id, life);
 }
 
-static void on_death(void *context, const struct replay *replay, const struct replay_process *p,
-		     const struct life *life, const struct life_death *death)
+static void on_death(void *context, const struct replay_process *p, const struct life *life,
+		     const struct life_death *death)
 {
 	struct recorder *r = context;
-	struct activity_tally *t = tally_of(r, replay, p);
+	struct activity_tally *t = tally_of(r, p);
 
 	if (life->inherited && death->end != LIFE_NEVER) { /* counts as a free only */
 		t->now.frees++;
@@ -127,8 +125,8 @@ static void on_death(void *context, const struct replay *replay, const struct re
 		return;
 	if (r->log)
 		phase_log_add(r->log, life->birth, death->time, phase_stays(p, death),
-			      groups_find(&r->groups[0], replay, p, life),
-			      groups_find(&r->groups[1], replay, p, life), life->size);
+			      groups_find(&r->groups[0], p, life),
+			      groups_find(&r->groups[1], p, life), life->size);
 	if (death->end == LIFE_NEVER) {
 		page_counts_last(&r->pages);
 		return;
@@ -146,11 +144,11 @@ static void resized(struct activity_tally *t, uint64_t before, uint64_t after)
 	t->now.free_bytes += before > after ? before - after : 0;
 }
 
-static void on_resize(void *context, const struct replay *replay, const struct replay_process *p,
-		      const struct life *life, uint64_t before)
+static void on_resize(void *context, const struct replay_process *p, const struct life *life,
+		      uint64_t before)
 {
 	struct recorder *r = context;
-	struct activity_tally *t = tally_of(r, replay, p);
+	struct activity_tally *t = tally_of(r, p);
 
 	if (life->inherited)
 		return;
@@ -166,21 +164,21 @@ static void on_resize(void *context, const struct replay *replay, const struct r
 		page_counts_resize(&r->pages, p->id, life, before);
 }
 
-static void on_move(void *context, const struct replay *replay, const struct replay_process *p,
-		    const struct life *life, uint64_t before)
+static void on_move(void *context, const struct replay_process *p, const struct life *life,
+		    uint64_t before)
 {
 	struct recorder *r = context;
 
-	if (!life->inherited && r->with_pages && !tally_of(r, replay, p)->ended)
+	if (!life->inherited && r->with_pages && !tally_of(r, p)->ended)
 		page_counts_move(&r->pages, p->id, life, before);
 }
 
-static void on_vtable(void *context, const struct replay *replay, const struct replay_process *p,
-		      const struct life *life, uint32_t before)
+static void on_vtable(void *context, const struct replay_process *p, const struct life *life,
+		      uint32_t before)
 {
 	struct recorder *r = context;
 
-	if (!life->inherited && r->pages.group_of && !tally_of(r, replay, p)->ended)
+	if (!life->inherited && r->pages.group_of && !tally_of(r, p)->ended)
 		page_counts_vtable(&r->pages, p->id, life, before);
 }
 
@@ -310,7 +308,7 @@ static struct shiny_err *record(struct store *store, const struct filter *filter
 					    .vtable = on_vtable,
 					    .moment = on_moment,
 					    .untyped = !log };
-	struct process_names names = { 0 };
+	SHINY_CLEANUP(process_names_deinit) struct process_names names = { 0 };
 	struct shiny_err *err = process_names_load(store, &names);
 
 	range_maps_begin(store);
@@ -339,7 +337,6 @@ static struct shiny_err *record(struct store *store, const struct filter *filter
 	free(r.processes);
 	process_ends_deinit(&r.ends);
 	page_counts_deinit(&r.pages);
-	process_names_deinit(&names);
 	return err;
 }
 
@@ -389,7 +386,7 @@ static void find_phases(struct activity *a)
 struct shiny_err *activity_load(struct store *store, const struct filter *filter, uint64_t interval,
 				unsigned flags, struct activity *out)
 {
-	struct activity a = { 0 };
+	SHINY_CLEANUP(activity_deinit) struct activity a = { 0 };
 	struct groups groups[2] = { 0 };
 	struct phase_log *log = NULL;
 	bool rows = flags & ACTIVITY_PHASE_ROWS;
@@ -414,11 +411,9 @@ struct shiny_err *activity_load(struct store *store, const struct filter *filter
 	phase_log_destroy(log);
 	groups_deinit(&groups[0]);
 	groups_deinit(&groups[1]);
-	if (err) {
-		activity_deinit(&a);
+	if (err)
 		return err;
-	}
-	*out = a;
+	*out = shiny_steal(a);
 	return NULL;
 }
 

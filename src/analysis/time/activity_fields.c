@@ -23,7 +23,6 @@ FIELD_GETTER(get_kind, struct phase, text, phase_kind_names[r->kind])
 FIELD_GETTER(get_length, struct phase, number, r->end - r->begin)
 FIELD_GETTER(get_alloc_rate, struct phase, number,
 	     activity_per_second(r->allocs, r->end - r->begin))
-
 FIELD_GETTER(get_free_rate, struct phase, number, activity_per_second(r->frees, r->end - r->begin))
 FIELD_SKIP(is_empty, struct phase_row, !r->name)
 

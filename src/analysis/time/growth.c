@@ -9,6 +9,7 @@
 #include "../../base/hash.h"
 #include "../../base/hash_table.h"
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "../../base/text.h"
 
 #define GEOMETRIC_FACTOR 1.25
@@ -161,27 +162,25 @@ static void grow(struct growth_finder *f, uint32_t process, uint32_t group, cons
 	chain_put(f, &chain);
 }
 
-static void on_birth(void *context, const struct replay *replay,
-		     const struct replay_process *process, const struct life *life)
+static void on_birth(void *context, const struct replay_process *process, const struct life *life)
 {
 	struct growth_finder *f = context;
 
 	*latest_of(f, life->thread) =
 		(struct latest){ life->address, life->size, life->number,
-				 groups_find(f->groups, replay, process, life), life->realloced };
+				 groups_find(f->groups, process, life), life->realloced };
 }
 
-static void on_death(void *context, const struct replay *replay,
-		     const struct replay_process *process, const struct life *life,
+static void on_death(void *context, const struct replay_process *process, const struct life *life,
 		     const struct life_death *death)
 {
 	struct growth_finder *f = context;
-	uint32_t group = groups_find(f->groups, replay, process, life);
+	uint32_t group = groups_find(f->groups, process, life);
 	struct latest *latest;
 	struct chain chain;
 
 	if (death->end == LIFE_REALLOCED && death->next->size > life->size) {
-		grow(f, process->id, groups_find(f->groups, replay, process, death->next), life,
+		grow(f, process->id, groups_find(f->groups, process, death->next), life,
 		     death->next->address, death->next->size, true);
 		return;
 	}
@@ -215,17 +214,9 @@ static void judge(struct growth_row *row, const struct steps *s)
 	}
 }
 
-static int by_waste(const void *left, const void *right)
-{
-	const struct growth_row *a = left, *b = right;
-	uint64_t x = growth_waste(a), y = growth_waste(b);
-
-	if (x != y)
-		return x < y ? 1 : -1;
-	if (a->cumulative != b->cumulative)
-		return a->cumulative < b->cumulative ? 1 : -1;
-	return strcmp(a->name, b->name);
-}
+ORDER_BY(by_waste, struct growth_row,
+	 ORDER_VALUES(growth_waste(b), growth_waste(a)) ?: ORDER_DOWN(cumulative) ?:
+	 ORDER_TEXT(name))
 
 static void arrange(struct growth *out, struct growth_finder *f, const struct groups *groups,
 		    const char *match, uint64_t least_steps)
@@ -278,8 +269,6 @@ struct shiny_err *growth_load(struct store *store, const struct filter *filter, 
 
 void growth_deinit(struct growth *g)
 {
-	for (size_t i = 0; i < g->count; i++)
-		free(g->rows[i].name);
-	free(g->rows);
+	rows_free(g->rows, g->count, name);
 	*g = (struct growth){ 0 };
 }

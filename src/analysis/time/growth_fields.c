@@ -3,10 +3,7 @@
 #include "../../base/units.h"
 #include "growth.h"
 
-static void get_waste(const void *row, struct field_value *out)
-{
-	field_set_number(out, growth_waste(row));
-}
+FIELD_GETTER(get_waste, struct growth_row, number, growth_waste(r))
 
 /* Sets the policy with its factor or step, as text. */
 static void get_grows(const void *row, struct field_value *out)

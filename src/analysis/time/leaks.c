@@ -42,11 +42,10 @@ static uint64_t on_moment(void *context, const struct replay *replay, uint64_t m
 	return ++c->moment < LEAK_MOMENTS ? moment + c->step : UINT64_MAX;
 }
 
-static void on_birth(void *context, const struct replay *replay,
-		     const struct replay_process *process, const struct life *life)
+static void on_birth(void *context, const struct replay_process *process, const struct life *life)
 {
 	struct leaks_count *c = context;
-	struct leaks_live *live = &c->live[groups_find(c->groups, replay, process, life)];
+	struct leaks_live *live = &c->live[groups_find(c->groups, process, life)];
 
 	if (life->inherited)
 		return;
@@ -54,20 +53,17 @@ static void on_birth(void *context, const struct replay *replay,
 	live->bytes += life->size;
 }
 
-static void on_resize(void *context, const struct replay *replay,
-		      const struct replay_process *process, const struct life *life,
+static void on_resize(void *context, const struct replay_process *process, const struct life *life,
 		      uint64_t before)
 {
 	struct leaks_count *c = context;
 
 	if (!life->inherited)
-		c->live[groups_find(c->groups, replay, process, life)].bytes +=
-			life->size - before;
+		c->live[groups_find(c->groups, process, life)].bytes += life->size - before;
 }
 
 /* The block may change its row. */
-static void on_vtable(void *context, const struct replay *replay,
-		      const struct replay_process *process, const struct life *life,
+static void on_vtable(void *context, const struct replay_process *process, const struct life *life,
 		      uint32_t before)
 {
 	struct leaks_count *c = context;
@@ -77,20 +73,19 @@ static void on_vtable(void *context, const struct replay *replay,
 	if (life->inherited)
 		return;
 	old.vtable = before;
-	from = &c->live[groups_find(c->groups, replay, process, &old)];
-	to = &c->live[groups_find(c->groups, replay, process, life)];
+	from = &c->live[groups_find(c->groups, process, &old)];
+	to = &c->live[groups_find(c->groups, process, life)];
 	from->blocks--;
 	from->bytes -= life->size;
 	to->blocks++;
 	to->bytes += life->size;
 }
 
-static void on_death(void *context, const struct replay *replay,
-		     const struct replay_process *process, const struct life *life,
+static void on_death(void *context, const struct replay_process *process, const struct life *life,
 		     const struct life_death *death)
 {
 	struct leaks_count *c = context;
-	uint32_t group = groups_find(c->groups, replay, process, life);
+	uint32_t group = groups_find(c->groups, process, life);
 	struct leak_row *row = &c->rows[group];
 
 	c->live[group].made += !life->inherited;
@@ -221,7 +216,7 @@ struct shiny_err *leaks_load(struct store *store, const struct filter *filter, e
 					    .vtable = on_vtable,
 					    .moment = on_moment,
 					    .untyped = by == GROUP_SITE || by == GROUP_TAG };
-	struct leaks leaks = { 0 };
+	SHINY_CLEANUP(leaks_deinit) struct leaks leaks = { 0 };
 	struct shiny_err *err = session_duration(store, &leaks.duration);
 
 	if (!err)
@@ -247,11 +242,9 @@ struct shiny_err *leaks_load(struct store *store, const struct filter *filter, e
 	free(c.live);
 	free(c.bytes_at_first);
 	groups_deinit(&groups);
-	if (err) {
-		leaks_deinit(&leaks);
+	if (err)
 		return err;
-	}
-	*out = leaks;
+	*out = shiny_steal(leaks);
 	return NULL;
 }
 

@@ -72,14 +72,13 @@ static void count_ended(struct lifetimes_count *c, const struct lifetimes_ended 
 	row->population_bytes[population] += e->size;
 }
 
-static void count_death(void *context, const struct replay *replay,
-			const struct replay_process *process, const struct life *life,
-			const struct life_death *death)
+static void count_death(void *context, const struct replay_process *process,
+			const struct life *life, const struct life_death *death)
 {
 	struct lifetimes_count *c = context;
 	struct lifetimes_ended *place = &c->line[c->next % LINE],
 			       *halfway = &c->line[(c->next + LINE / 2) % LINE];
-	uint32_t group = groups_find(c->groups, replay, process, life);
+	uint32_t group = groups_find(c->groups, process, life);
 
 	if (life->inherited || (c->only && !c->only[group]))
 		return;
@@ -105,12 +104,11 @@ static void count_death(void *context, const struct replay *replay,
 
 /* Adds the bytes that an object gives back in place, as they were requested, too; its end adds its
  * last size. */
-static void count_resize(void *context, const struct replay *replay,
-			 const struct replay_process *process, const struct life *life,
-			 uint64_t before)
+static void count_resize(void *context, const struct replay_process *process,
+			 const struct life *life, uint64_t before)
 {
 	struct lifetimes_count *c = context;
-	uint32_t group = groups_find(c->groups, replay, process, life);
+	uint32_t group = groups_find(c->groups, process, life);
 
 	if (!life->inherited && before > life->size && !(c->only && !c->only[group]))
 		c->rows[group].bytes += before - life->size;
@@ -212,7 +210,7 @@ static struct shiny_err *load(struct store *store, const struct filter *filter,
 	struct replay_observer observer = { .context = &counting,
 					    .death = count_death,
 					    .resize = count_resize };
-	struct lifetimes lifetimes = { 0 };
+	SHINY_CLEANUP(lifetimes_deinit) struct lifetimes lifetimes = { 0 };
 	struct shiny_err *err = session_duration(store, &lifetimes.duration);
 
 	counting.duration = lifetimes.duration;
@@ -230,11 +228,9 @@ static struct shiny_err *load(struct store *store, const struct filter *filter,
 		distribution_octaves(&lifetimes.total.ages, &lifetimes.octaves);
 	}
 	groups_deinit(&groups);
-	if (err) {
-		lifetimes_deinit(&lifetimes);
+	if (err)
 		return err;
-	}
-	*out = lifetimes;
+	*out = shiny_steal(lifetimes);
 	return NULL;
 }
 

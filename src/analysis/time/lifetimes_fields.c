@@ -36,12 +36,7 @@ static void get_half_life(const void *ages, struct field_value *out)
 		field_set_number(out, half);
 }
 
-static bool is_empty(const void *row)
-{
-	const struct distribution_octave *octave = row;
-
-	return !octave->ended && !octave->censored;
-}
+FIELD_SKIP(is_empty, struct distribution_octave, !r->ended && !r->censored)
 
 /* clang-format off */
 #define AGES struct distribution

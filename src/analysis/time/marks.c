@@ -25,12 +25,10 @@ static void raise_peak(struct mark_counter *c)
 		row->peak_bytes = c->live_bytes;
 }
 
-static void on_birth(void *context, const struct replay *replay,
-		     const struct replay_process *process, const struct life *life)
+static void on_birth(void *context, const struct replay_process *process, const struct life *life)
 {
 	struct mark_counter *c = context;
 
-	(void)replay;
 	(void)process;
 	c->live++;
 	c->live_bytes += life->size;
@@ -39,13 +37,11 @@ static void on_birth(void *context, const struct replay *replay,
 	raise_peak(c);
 }
 
-static void on_death(void *context, const struct replay *replay,
-		     const struct replay_process *process, const struct life *life,
+static void on_death(void *context, const struct replay_process *process, const struct life *life,
 		     const struct life_death *death)
 {
 	struct mark_counter *c = context;
 
-	(void)replay;
 	(void)process;
 	if (death->end == LIFE_NEVER)
 		return; /* counted after the pass */
@@ -56,12 +52,11 @@ static void on_death(void *context, const struct replay *replay,
 	c->live_bytes -= life->size;
 }
 
-static void on_resize(void *context, const struct replay *replay,
-		      const struct replay_process *process, const struct life *life, uint64_t old)
+static void on_resize(void *context, const struct replay_process *process, const struct life *life,
+		      uint64_t old)
 {
 	struct mark_counter *c = context;
 
-	(void)replay;
 	(void)process;
 	if (life->inherited)
 		return;
@@ -127,7 +122,7 @@ static struct shiny_err *count(struct store *store, const struct filter *filter,
 static struct shiny_err *read_marks(struct store *store, const struct filter *filter,
 				    struct marks *marks)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = query_format(store, &q,
 					     "SELECT s.ns, s.name, s.process, p.pid, t.tid FROM "
 					     "mark s LEFT JOIN process p ON p.id = s.process "
@@ -145,13 +140,12 @@ static struct shiny_err *read_marks(struct store *store, const struct filter *fi
 		mark->pid = (uint32_t)query_number(q, 3);
 		mark->tid = (uint32_t)query_number(q, 4);
 	}
-	query_end(q);
 	return err;
 }
 
 struct shiny_err *marks_read(struct store *store, const struct filter *filter, struct marks *out)
 {
-	struct marks marks = { 0 };
+	SHINY_CLEANUP(marks_deinit) struct marks marks = { 0 };
 	uint64_t duration = 0;
 	struct shiny_err *err;
 
@@ -164,11 +158,9 @@ struct shiny_err *marks_read(struct store *store, const struct filter *filter, s
 
 		marks.rows[i].length = next > marks.rows[i].time ? next - marks.rows[i].time : 0;
 	}
-	if (err) {
-		marks_deinit(&marks);
+	if (err)
 		return err;
-	}
-	*out = marks;
+	*out = shiny_steal(marks);
 	return NULL;
 }
 
@@ -209,7 +201,5 @@ void marks_number(struct marks *marks)
 
 void marks_deinit(struct marks *marks)
 {
-	for (size_t i = 0; i < marks->count; i++)
-		free(marks->rows[i].name);
-	free(marks->rows);
+	rows_free(marks->rows, marks->count, name);
 }

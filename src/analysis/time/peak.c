@@ -22,6 +22,7 @@
 
 #include "../../base/hash.h"
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "../replay/process_ends.h"
 #include "../totals/process_names.h"
 
@@ -126,8 +127,7 @@ static void move(struct moment *m, uint64_t time, uint64_t blocks, uint64_t byte
 
 /* Settles moments. `unborn`: number of births of process `p` that are under way and do not belong
  * to them. */
-static void settle(struct peak_tracker *w, const struct replay *replay,
-		   const struct replay_process *p, unsigned unborn)
+static void settle(struct peak_tracker *w, const struct replay_process *p, unsigned unborn)
 {
 	struct moment *own = &w->accounts[p->id - 1].highest, *m = &w->rising;
 
@@ -143,7 +143,7 @@ static void settle(struct peak_tracker *w, const struct replay *replay,
 	if (!m->births)
 		m->births = mem_zero(w->process_count, sizeof(*m->births));
 	for (size_t i = 0; i < w->running_count; i++)
-		m->births[w->running[i] - 1] = replay->processes[w->running[i] - 1].births;
+		m->births[w->running[i] - 1] = p->replay->processes[w->running[i] - 1].births;
 	m->births[p->id - 1] -= unborn;
 }
 
@@ -258,12 +258,11 @@ static void begin(struct peak_tracker *w, const struct replay *replay)
 	process_ends_init(&w->ends, replay);
 }
 
-static struct account *account_of(struct peak_tracker *w, const struct replay *replay,
-				  const struct replay_process *p)
+static struct account *account_of(struct peak_tracker *w, const struct replay_process *p)
 {
 	struct account *a;
 
-	begin(w, replay);
+	begin(w, p->replay);
 	a = &w->accounts[p->id - 1];
 	if (!a->seen) {
 		a->seen = true;
@@ -280,17 +279,16 @@ static void now(struct peak_tracker *w, uint64_t time)
 		w->clock = time;
 }
 
-static void on_birth(void *context, const struct replay *replay, const struct replay_process *p,
-		     const struct life *life)
+static void on_birth(void *context, const struct replay_process *p, const struct life *life)
 {
 	struct peak_tracker *w = context;
-	struct account *a = account_of(w, replay, p);
+	struct account *a = account_of(w, p);
 
 	now(w, life->birth);
 	if (a->ended != UINT64_MAX)
 		return;
 	if (!life->size)
-		settle(w, replay, p, 1);
+		settle(w, p, 1);
 	a->blocks++;
 	a->bytes += life->size;
 	w->blocks++;
@@ -307,9 +305,8 @@ static bool is_soon(const struct peak_tracker *w, const struct moment *m,
 }
 
 /* Counts the block for each moment at which it lived; `death` NULL: it lives on. */
-static void count_all(struct peak_tracker *w, const struct replay *replay,
-		      const struct replay_process *p, const struct life *life,
-		      const struct life_death *death, uint64_t correct)
+static void count_all(struct peak_tracker *w, const struct replay_process *p,
+		      const struct life *life, const struct life_death *death, uint64_t correct)
 {
 	struct moment *own = &w->accounts[p->id - 1].highest, *of[PEAK_MARKS + 2];
 	struct peak_end end = { .tag = life->tag, .size = life->size };
@@ -323,25 +320,25 @@ static void count_all(struct peak_tracker *w, const struct replay *replay,
 	if (own->order && life->birth <= own->newest && was_born(own->own_births, life))
 		of[count++] = own;
 	if (count)
-		end.key = groups_key(w->groups, replay, p, life);
+		end.key = groups_key(w->groups, p, life);
 	for (size_t i = 0; i < count; i++) {
 		end.soon = is_soon(w, of[i], death);
 		put_end(w, of[i], &end, correct);
 	}
 }
 
-static void on_death(void *context, const struct replay *replay, const struct replay_process *p,
-		     const struct life *life, const struct life_death *death)
+static void on_death(void *context, const struct replay_process *p, const struct life *life,
+		     const struct life_death *death)
 {
 	struct peak_tracker *w = context;
-	struct account *a = account_of(w, replay, p);
+	struct account *a = account_of(w, p);
 	bool goes_on = death->next && death->next->address && !death->next->outside;
 
 	if (life->inherited)
 		return;
 	now(w, death->time);
-	settle(w, replay, p, death->next != NULL);
-	count_all(w, replay, p, life, death, 0);
+	settle(w, p, death->next != NULL);
+	count_all(w, p, life, death, 0);
 	if (death->end == LIFE_NEVER || a->ended != UINT64_MAX)
 		return;
 	a->blocks--;
@@ -352,17 +349,17 @@ static void on_death(void *context, const struct replay *replay, const struct re
 		look(w, a, death->time);
 }
 
-static void on_resize(void *context, const struct replay *replay, const struct replay_process *p,
-		      const struct life *life, uint64_t before)
+static void on_resize(void *context, const struct replay_process *p, const struct life *life,
+		      uint64_t before)
 {
 	struct peak_tracker *w = context;
-	struct account *a = account_of(w, replay, p);
+	struct account *a = account_of(w, p);
 
 	if (before == life->size || life->inherited)
 		return;
 	now(w, w->clock);
-	settle(w, replay, p, 0);
-	count_all(w, replay, p, life, NULL, before - life->size);
+	settle(w, p, 0);
+	count_all(w, p, life, NULL, before - life->size);
 	if (a->ended != UINT64_MAX)
 		return;
 	a->bytes += life->size - before;
@@ -377,10 +374,10 @@ static uint64_t on_moment(void *context, const struct replay *replay, uint64_t m
 
 	begin(w, replay);
 	while ((p = process_ends_take(&w->ends, replay, moment))) {
-		struct account *a = account_of(w, replay, p);
+		struct account *a = account_of(w, p);
 
 		now(w, p->end);
-		settle(w, replay, p, 0);
+		settle(w, p, 0);
 		a->ended = ++w->order;
 		for (size_t i = 0; i < w->running_count; i++)
 			if (w->running[i] == p->id) {
@@ -460,20 +457,8 @@ static void take(const struct moment *m, const struct groups *groups, struct pea
 		qsort(peak->rows, peak->count, sizeof(*peak->rows), by_bytes);
 }
 
-static int by_time(const void *left, const void *right)
-{
-	const struct moment *a = left, *b = right;
-
-	return (a->order > b->order) - (a->order < b->order);
-}
-
-static int by_process_bytes(const void *left, const void *right)
-{
-	const struct peak *a = left, *b = right;
-
-	return a->bytes != b->bytes ? (a->bytes < b->bytes ? 1 : -1)
-				    : (a->process > b->process) - (a->process < b->process);
-}
+ORDER_BY(by_time, struct moment, ORDER_UP(order))
+ORDER_BY(by_process_bytes, struct peak, ORDER_DOWN(bytes) ?: ORDER_UP(process))
 
 static void arrange(struct peak_tracker *w, struct process_names *names, struct peaks *out)
 {
@@ -542,7 +527,7 @@ static struct shiny_err *load(struct store *store, const struct filter *filter,
 			      struct groups *groups, uint64_t soon, bool highest_only,
 			      bool progress, struct peaks *out)
 {
-	struct peaks peaks = { .groups = *groups };
+	SHINY_CLEANUP(peak_deinit) struct peaks peaks = { .groups = *groups };
 	struct peak_tracker w = { .groups = &peaks.groups, .highest_only = highest_only };
 	struct replay_observer observer = { .context = &w,
 					    .birth = on_birth,
@@ -565,11 +550,9 @@ static struct shiny_err *load(struct store *store, const struct filter *filter,
 		arrange(&w, &names, &peaks);
 	process_names_deinit(&names);
 	peak_tracker_deinit(&w);
-	if (err) {
-		peak_deinit(&peaks);
+	if (err)
 		return err;
-	}
-	*out = peaks;
+	*out = shiny_steal(peaks);
 	return NULL;
 }
 

@@ -5,15 +5,7 @@
 FIELD_GETTER(get_lasting, struct peak_row, number, r->bytes - r->soon_bytes)
 FIELD_GETTER(get_shown, struct peak, text, r->shown ? ">" : "")
 FIELD_GETTER(get_process, struct peak, owned, mem_format("%.32s %u", r->process_name, r->pid))
-
-static void get_top_bytes(const void *row, struct field_value *out)
-{
-	const struct peak *peak = row;
-
-	if (peak->count)
-		field_set_number(out, peak->rows[0].bytes);
-}
-
+FIELD_GETTER_KNOWN(get_top_bytes, struct peak, number, r->rows[0].bytes, r->count)
 FIELD_GETTER(get_top, struct peak, text, r->count ? r->rows[0].name : NULL)
 FIELD_GETTER(get_by, struct peaks, text, group_names[r->groups.by])
 

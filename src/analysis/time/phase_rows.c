@@ -44,14 +44,14 @@ static void count(struct phase_counter *c, unsigned by, size_t born, size_t died
 	row->ended_bytes += what->bytes;
 }
 
-static void on_death(void *context, const struct replay *replay, const struct replay_process *p,
-		     const struct life *life, const struct life_death *death)
+static void on_death(void *context, const struct replay_process *p, const struct life *life,
+		     const struct life_death *death)
 {
 	struct phase_counter *c = context;
 	size_t born = phase_of(c, life->birth), died = phase_of(c, death->time);
 	struct phase_log_row what = { .stays = phase_stays(p, death),
-				      .groups = { groups_find(c->groups[0], replay, p, life),
-						  groups_find(c->groups[1], replay, p, life) },
+				      .groups = { groups_find(c->groups[0], p, life),
+						  groups_find(c->groups[1], p, life) },
 				      .blocks = 1,
 				      .bytes = life->size };
 

@@ -42,6 +42,7 @@
 #include <string.h>
 
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 
 #define LEVEL   0.05
 #define CLEAR   4.0
@@ -78,12 +79,7 @@ struct phase_piece {
 
 /* ---- the curve ---- */
 
-static int by_value(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return (a > b) - (a < b);
-}
+ORDER_BY(by_value, double, ORDER_VALUES(*a, *b))
 
 static double median(double *values, size_t count)
 {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "../replay/process_ends.h"
 
 struct site_lives_count {
@@ -30,16 +31,13 @@ static void change_live(struct site_lives_count *c, const struct replay_process 
 	}
 }
 
-static void on_birth(void *context, const struct replay *replay,
-		     const struct replay_process *process, const struct life *life)
+static void on_birth(void *context, const struct replay_process *process, const struct life *life)
 {
-	(void)replay;
 	if (site_lives_counted(life))
 		change_live(context, process, (int64_t)life->size, life->birth);
 }
 
-static void on_death(void *context, const struct replay *replay,
-		     const struct replay_process *process, const struct life *life,
+static void on_death(void *context, const struct replay_process *process, const struct life *life,
 		     const struct life_death *death)
 {
 	struct site_lives_count *c = context;
@@ -52,10 +50,10 @@ static void on_death(void *context, const struct replay *replay,
 	if (!site_lives_counted(life)) {
 		out->objects++;
 		if (population == POPULATION_SHORT)
-			out->short_objects[groups_find(&out->sites, replay, process, life)]++;
+			out->short_objects[groups_find(&out->sites, process, life)]++;
 		return;
 	}
-	out->lives[groups_find(&out->sites, replay, process, life)][population]++;
+	out->lives[groups_find(&out->sites, process, life)][population]++;
 	if (death->end != LIFE_NEVER)
 		change_live(c, process, -(int64_t)life->size, death->time);
 }
@@ -91,12 +89,7 @@ static uint64_t short_lives(const struct site_lives *l, size_t site)
 	return (uint64_t)l->lives[site][POPULATION_SHORT] + l->short_objects[site];
 }
 
-static int by_most(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-	return (a < b) - (a > b);
-}
+ORDER_BY(by_most, uint64_t, ORDER_VALUES(*b, *a))
 
 bool *site_lives_shortest(const struct site_lives *l, size_t most)
 {
@@ -117,7 +110,7 @@ bool *site_lives_shortest(const struct site_lives *l, size_t most)
 struct shiny_err *site_lives_load(struct store *store, const struct filter *filter, bool full_names,
 				  bool progress, struct site_lives *out)
 {
-	struct site_lives lives = { 0 };
+	SHINY_CLEANUP(site_lives_deinit) struct site_lives lives = { 0 };
 	struct site_lives_count c = { .out = &lives };
 	struct replay_observer observer = { .context = &c,
 					    .birth = on_birth,
@@ -136,11 +129,9 @@ struct shiny_err *site_lives_load(struct store *store, const struct filter *filt
 				 progress ? "how long each call site's blocks live" : NULL);
 	process_ends_deinit(&c.ends);
 	free(c.processes);
-	if (err) {
-		site_lives_deinit(&lives);
+	if (err)
 		return err;
-	}
-	*out = lives;
+	*out = shiny_steal(lives);
 	return NULL;
 }
 

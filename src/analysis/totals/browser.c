@@ -11,6 +11,7 @@
 #include "../../../symbolizer/elf/symbol_names.h"
 #include "../../base/cleanup.h"
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "../../base/text.h"
 #include "../../store/contents.h"
 #include "../attribute/groups.h"
@@ -110,13 +111,7 @@ static struct shiny_err *load_dump(struct store *store, struct browser_sample *s
 	return err;
 }
 
-static int by_kind_and_name(const void *a, const void *b)
-{
-	const struct browser_row *x = a, *y = b;
-	int order = strcmp(x->kind, y->kind);
-
-	return order ? order : strcmp(x->name, y->name);
-}
+ORDER_BY(by_kind_and_name, struct browser_row, ORDER_TEXT(kind) ?: ORDER_TEXT(name))
 
 static void row_free(struct browser_row *row)
 {
@@ -151,7 +146,7 @@ static void merge(struct browser_sample *sample)
 
 static struct shiny_err *load_snapshot(struct store *store, struct browser_sample *sample)
 {
-	struct names names = { 0 };
+	SHINY_CLEANUP(names_deinit) struct names names = { 0 };
 	struct query *query;
 	struct shiny_err *err = NULL;
 
@@ -176,7 +171,6 @@ static struct shiny_err *load_snapshot(struct store *store, struct browser_sampl
 						     .bytes = (uint64_t)query_number(query, 3) };
 	}
 	query_end(query);
-	names_deinit(&names);
 	return err;
 }
 
@@ -215,7 +209,7 @@ static void count_dump(struct browser_sample *sample, const struct replay_proces
 }
 
 static void count_snapshot(struct browser_count *c, struct browser_sample *sample,
-			   const struct replay *replay, const struct replay_process *p)
+			   const struct replay_process *p)
 {
 	memset(c->types, 0, c->groups.count * sizeof(*c->types));
 	replay_each(p, life)
@@ -224,7 +218,7 @@ static void count_snapshot(struct browser_count *c, struct browser_sample *sampl
 
 		if (life->api != SHINY_API_COLLECTED)
 			continue;
-		side = &c->types[groups_find(&c->groups, replay, p, life)];
+		side = &c->types[groups_find(&c->groups, p, life)];
 		side->objects++;
 		side->bytes += whole(life) < LARGE_BYTES ? whole(life) : 0;
 	}
@@ -269,7 +263,7 @@ static uint64_t count_moment(void *context, const struct replay *replay, uint64_
 		    sample->process > replay->process_count)
 			continue;
 		if (sample->snapshot)
-			count_snapshot(c, sample, replay, &replay->processes[sample->process - 1]);
+			count_snapshot(c, sample, &replay->processes[sample->process - 1]);
 		else
 			count_dump(sample, &replay->processes[sample->process - 1]);
 	}
@@ -307,12 +301,7 @@ static uint64_t most(const struct browser_row *row)
 	return row->theirs.bytes > row->ours.bytes ? row->theirs.bytes : row->ours.bytes;
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-	const struct browser_row *x = a, *y = b;
-
-	return most(x) != most(y) ? (most(x) < most(y) ? 1 : -1) : by_kind_and_name(x, y);
-}
+ORDER_BY(by_bytes, struct browser_row, ORDER_VALUES(most(b), most(a)) ?: by_kind_and_name(a, b))
 
 static void arrange(struct browser_sample *sample, const char *match)
 {
@@ -333,7 +322,7 @@ static void arrange(struct browser_sample *sample, const char *match)
 struct shiny_err *browser_load(struct store *store, const struct filter *filter, uint64_t until,
 			       const char *match, struct browser *out)
 {
-	struct browser b = { 0 };
+	SHINY_CLEANUP(browser_deinit) struct browser b = { 0 };
 	struct shiny_err *err = load_sample_list(store, filter, until, &b);
 
 	for (size_t i = 0; i < b.count && !err; i++)
@@ -343,11 +332,9 @@ struct shiny_err *browser_load(struct store *store, const struct filter *filter,
 		err = compare(store, filter, &b);
 	for (size_t i = 0; i < b.count && !err; i++)
 		arrange(&b.samples[i], match);
-	if (err) {
-		browser_deinit(&b);
+	if (err)
 		return err;
-	}
-	*out = b;
+	*out = shiny_steal(b);
 	return NULL;
 }
 

@@ -30,8 +30,8 @@ static char *printable(char *text)
 
 struct shiny_err *unrecorded_load(struct store *store, struct unrecorded *out)
 {
-	struct unrecorded found = { 0 };
-	struct query *q = NULL;
+	SHINY_CLEANUP(unrecorded_deinit) struct unrecorded found = { 0 };
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = store_query(
 		store,
 		"SELECT u.name, MIN(u.executable), COALESCE(p.name, ''), u.reason, u.text, "
@@ -58,12 +58,9 @@ struct shiny_err *unrecorded_load(struct store *store, struct unrecorded *out)
 		r->choice = query_number(q, 10) != 0;
 		*(r->choice ? &found.chosen : &found.missed) += r->count;
 	}
-	query_end(q);
-	if (err) {
-		unrecorded_deinit(&found);
+	if (err)
 		return err;
-	}
-	*out = found;
+	*out = shiny_steal(found);
 	return NULL;
 }
 
@@ -125,7 +122,7 @@ static bool is_crash(int number)
 /* Adds one line for each program and signal. */
 static struct shiny_err *add_endings(struct store *store, struct headlines *h)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = store_query(store,
 					    "SELECT name, status, COUNT(*), MIN(pid), MIN(end_ns), "
 					    "MIN(id) = 1 FROM process WHERE ending = 'killed' "
@@ -152,7 +149,6 @@ static struct shiny_err *add_endings(struct store *store, struct headlines *h)
 			       query_text(q, 0), many, name ? name : "?",
 			       units_time(UNITS_BUF, (uint64_t)query_number(q, 4))));
 	}
-	query_end(q);
 	return err;
 }
 
@@ -235,7 +231,7 @@ static struct shiny_err *add_unrecorded(struct store *store, struct headlines *h
 /* Adds programs with allocators that are not hooked: they are listed without blocks. */
 static struct shiny_err *add_unhooked(struct store *store, struct headlines *h)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	uint64_t shown = 0, more = 0;
 	struct shiny_err *err =
 		store_query(store,
@@ -257,7 +253,6 @@ static struct shiny_err *add_unhooked(struct store *store, struct headlines *h)
 		    mem_format("not recorded: %s%s (pid %" PRIu32 "): its allocator is left alone",
 			       many, query_text(q, 0), (uint32_t)query_number(q, 1)));
 	}
-	query_end(q);
 	if (!err && more)
 		add(h, "not_recorded", "info --processes",
 		    mem_format("not recorded: %s whose allocators are left alone",
@@ -299,29 +294,19 @@ static struct shiny_err *add_facts(struct store *store, struct headlines *h)
 
 struct shiny_err *headlines_load(struct store *store, struct headlines *out)
 {
-	struct headlines found = { 0 };
-	struct shiny_err *err = add_endings(store, &found);
+	SHINY_CLEANUP(headlines_deinit) struct headlines found = { 0 };
 
-	if (!err)
-		err = add_frees(store, &found);
-	if (!err)
-		err = add_facts(store, &found);
-	if (!err)
-		err = add_unrecorded(store, &found);
-	if (!err)
-		err = add_unhooked(store, &found);
-	if (err) {
-		headlines_deinit(&found);
-		return err;
-	}
-	*out = found;
+	SHINY_TRY(add_endings(store, &found));
+	SHINY_TRY(add_frees(store, &found));
+	SHINY_TRY(add_facts(store, &found));
+	SHINY_TRY(add_unrecorded(store, &found));
+	SHINY_TRY(add_unhooked(store, &found));
+	*out = shiny_steal(found);
 	return NULL;
 }
 
 void headlines_deinit(struct headlines *headlines)
 {
-	for (size_t i = 0; i < headlines->count; i++)
-		free(headlines->rows[i].text);
-	free(headlines->rows);
+	rows_free(headlines->rows, headlines->count, text);
 	*headlines = (struct headlines){ 0 };
 }

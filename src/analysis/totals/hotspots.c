@@ -29,7 +29,7 @@ enum { STAY_BLOCKS = 16, STAY_BYTES = 64 << 10 };
 static struct shiny_err *read_rows(struct store *store, const char *select,
 				   struct hotspot_rows *out, uint32_t (*keys)[2])
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = store_query(store, select, &q);
 
 	QUERY_EACH (q, err) {
@@ -50,7 +50,6 @@ static struct shiny_err *read_rows(struct store *store, const char *select,
 		r->or_derived = query_number(q, 10) != 0;
 		r->line = (uint32_t)query_number(q, 13);
 	}
-	query_end(q);
 	return err;
 }
 
@@ -74,7 +73,7 @@ static struct shiny_err *load_rows(struct store *store, struct hotspot_rows *out
 static struct shiny_err *load_roles(struct store *store, const struct filter *filter,
 				    struct hotspot_roles *out)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = query_format(store, &q,
 					     "SELECT COALESCE(NULLIF(s.role, ''), s.name), "
 					     "COUNT(*), SUM(s.live), SUM(s.live_bytes), "
@@ -93,7 +92,6 @@ static struct shiny_err *load_roles(struct store *store, const struct filter *fi
 		role->peak_bytes = (uint64_t)query_number(q, 4);
 		role->allocs = (uint64_t)query_number(q, 5);
 	}
-	query_end(q);
 	return err;
 }
 
@@ -153,7 +151,7 @@ static struct shiny_err *load_retained(struct store *store, const struct filter 
 static struct shiny_err *load_median(struct store *store, const struct filter *filter,
 				     struct hotspot_row *row, const uint32_t key[2])
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	uint64_t seen = 0;
 	struct shiny_err *err =
 		query_format(store, &q,
@@ -170,7 +168,6 @@ static struct shiny_err *load_median(struct store *store, const struct filter *f
 					 ? 2ull << query_number(q, 0)
 					 : UINT64_MAX;
 	}
-	query_end(q);
 	return err;
 }
 
@@ -211,7 +208,7 @@ static struct shiny_err *load_sums(struct store *store, const struct filter *fil
 struct shiny_err *hotspots_load(struct store *store, const struct filter *filter, uint64_t duration,
 				bool all, struct hotspots *out)
 {
-	struct hotspots hotspots = { .short_lived_ns = 1 };
+	SHINY_CLEANUP(hotspots_deinit) struct hotspots hotspots = { .short_lived_ns = 1 };
 	uint32_t keys[HOTSPOTS_MOST][2];
 	uint64_t young = 0; /* a power of two */
 	struct shiny_err *err = load_live(store, filter, &hotspots.live, keys);
@@ -228,11 +225,9 @@ struct shiny_err *hotspots_load(struct store *store, const struct filter *filter
 		err = load_short_lived(store, filter, young, &hotspots.short_lived, keys);
 	for (size_t i = 0; !err && i < hotspots.short_lived.count; i++)
 		err = load_median(store, filter, &hotspots.short_lived.rows[i], keys[i]);
-	if (err) {
-		hotspots_deinit(&hotspots);
+	if (err)
 		return err;
-	}
-	*out = hotspots;
+	*out = shiny_steal(hotspots);
 	return NULL;
 }
 
@@ -251,9 +246,7 @@ static void rows_deinit(struct hotspot_rows *rows)
 
 void hotspots_deinit(struct hotspots *hotspots)
 {
-	for (size_t i = 0; i < hotspots->roles.count; i++)
-		free(hotspots->roles.rows[i].name);
-	free(hotspots->roles.rows);
+	rows_free(hotspots->roles.rows, hotspots->roles.count, name);
 	rows_deinit(&hotspots->live);
 	rows_deinit(&hotspots->short_lived);
 	rows_deinit(&hotspots->retained);

@@ -35,7 +35,7 @@ static struct shiny_err *add_astray(struct store *store, struct losses *losses)
 
 struct shiny_err *losses_load(struct store *store, struct losses *out)
 {
-	struct losses losses = { 0 };
+	SHINY_CLEANUP(losses_deinit) struct losses losses = { 0 };
 	struct query *q = NULL;
 	bool row = false;
 	struct shiny_err *err = add_astray(store, &losses);
@@ -69,11 +69,9 @@ struct shiny_err *losses_load(struct store *store, struct losses *out)
 	query_end(q);
 	if (!err && losses.incomplete)
 		err = contents_event_count(store, &losses.events);
-	if (err) {
-		losses_deinit(&losses);
+	if (err)
 		return err;
-	}
-	*out = losses;
+	*out = shiny_steal(losses);
 	return NULL;
 }
 

@@ -8,8 +8,8 @@
 
 struct shiny_err *process_names_load(struct store *store, struct process_names *out)
 {
-	struct process_names names = { 0 };
-	struct query *q = NULL;
+	SHINY_CLEANUP(process_names_deinit) struct process_names names = { 0 };
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = store_query(
 		store, "SELECT id, pid, CASE WHEN role > '' THEN role ELSE name END FROM process",
 		&q);
@@ -23,12 +23,9 @@ struct shiny_err *process_names_load(struct store *store, struct process_names *
 			names.of[id] = (struct process_name){ mem_text(text_base(query_text(q, 2))),
 							      (uint32_t)query_number(q, 1) };
 	}
-	query_end(q);
-	if (err) {
-		process_names_deinit(&names);
+	if (err)
 		return err;
-	}
-	*out = names;
+	*out = shiny_steal(names);
 	return NULL;
 }
 
@@ -44,8 +41,6 @@ char *process_names_take(struct process_names *names, uint32_t process)
 
 void process_names_deinit(struct process_names *names)
 {
-	for (size_t i = 0; i < names->count; i++)
-		free(names->of[i].name);
-	free(names->of);
+	rows_free(names->of, names->count, name);
 	*names = (struct process_names){ 0 };
 }

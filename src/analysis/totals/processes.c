@@ -76,8 +76,8 @@ static void into_tree(struct processes *rows)
 
 struct shiny_err *processes_load(struct store *store, struct processes *out)
 {
-	struct processes rows = { 0 };
-	struct query *q = NULL;
+	SHINY_CLEANUP(processes_deinit) struct processes rows = { 0 };
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err =
 		store_query(store,
 			    "SELECT process, parent, pid, namespace_pid, name, role, executable, "
@@ -88,13 +88,10 @@ struct shiny_err *processes_load(struct store *store, struct processes *out)
 
 	QUERY_EACH (q, err)
 		read_row(&rows, q);
-	query_end(q);
-	if (err) {
-		processes_deinit(&rows);
+	if (err)
 		return err;
-	}
 	into_tree(&rows);
-	*out = rows;
+	*out = shiny_steal(rows);
 	return NULL;
 }
 

@@ -22,17 +22,8 @@ static void get_process(const void *row, struct field_value *out)
 
 FIELD_GETTER(get_pid_text, struct process_row, owned,
 	     r->pid ? mem_format("%" PRIu32, r->pid) : mem_text("?"))
-
 FIELD_GETTER(get_id_text, struct process_row, owned, mem_format("%" PRIu32, r->id))
-
-static void get_time(const void *row, struct field_value *out)
-{
-	const struct process_row *r = row;
-
-	if (r->end > r->start)
-		field_set_number(out, r->end - r->start);
-}
-
+FIELD_GETTER_KNOWN(get_time, struct process_row, number, r->end - r->start, r->end > r->start)
 FIELD_SKIP(has_no_status, struct process_row, r->status < 0)
 
 /* Sets "exited", "exited 3" or "SIGKILL"; empty if unknown. */

@@ -99,8 +99,8 @@ struct shiny_err *sites_load(struct store *store, const struct filter *filter, e
 {
 	bool tagged = by == SITES_BY_TAG;
 	const char *key = by == SITES_BY_TAG && !tagged ? "0" : keys[by];
-	struct sites sites = { 0 };
-	struct query *q = NULL;
+	SHINY_CLEANUP(sites_deinit) struct sites sites = { 0 };
+	AUTO_QUERY struct query *q = NULL;
 	/*
 	 * The sums, the most frequent type and the peaks come from tables with a row a site; only
 	 * the stacks need the large table. SQLite takes bare columns beside MAX() from the row with
@@ -140,15 +140,12 @@ struct shiny_err *sites_load(struct store *store, const struct filter *filter, e
 
 	QUERY_EACH (q, err)
 		read_row(&sites, q, by, match, order, !filter_timed(filter));
-	query_end(q);
-	if (err) {
-		sites_deinit(&sites);
+	if (err)
 		return err;
-	}
 	if (sites.count)
 		qsort_r(sites.rows, sites.count, sizeof(*sites.rows), compare, &order);
 	sites.value += sums_by(&sites.total, order, 0);
-	*out = sites;
+	*out = shiny_steal(sites);
 	return NULL;
 }
 
@@ -173,7 +170,7 @@ struct shiny_err *site_stacks_load(struct store *store, const struct filter *fil
 				   enum sums_order order, struct site_stacks *out)
 {
 	struct site_stacks stacks = { 0 };
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = query_format(
 		store, &q,
 		"SELECT s.stack, %s AS value, %s AS blocks FROM stat s LEFT JOIN stack x ON "
@@ -192,7 +189,6 @@ struct shiny_err *site_stacks_load(struct store *store, const struct filter *fil
 		stack->value = (uint64_t)query_number(q, 1);
 		stack->blocks = (uint64_t)query_number(q, 2);
 	}
-	query_end(q);
 	if (err) {
 		free(stacks.rows);
 		return err;
@@ -203,8 +199,8 @@ struct shiny_err *site_stacks_load(struct store *store, const struct filter *fil
 
 struct shiny_err *stack_load(struct store *store, uint32_t stack, struct stack_lines *out)
 {
-	struct stack_lines lines = { 0 };
-	struct query *q = NULL;
+	SHINY_CLEANUP(stack_deinit) struct stack_lines lines = { 0 };
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err =
 		query_format(store, &q,
 			     "SELECT label, source, path, line, inlined FROM v_stack_frames WHERE "
@@ -221,12 +217,9 @@ struct shiny_err *stack_load(struct store *store, uint32_t stack, struct stack_l
 		line->line = (uint32_t)query_number(q, 3);
 		line->inlined = query_number(q, 4) != 0;
 	}
-	query_end(q);
-	if (err) {
-		stack_deinit(&lines);
+	if (err)
 		return err;
-	}
-	*out = lines;
+	*out = shiny_steal(lines);
 	return NULL;
 }
 

@@ -57,21 +57,9 @@ static void get_types(const void *row, struct field_value *out)
 		get_type_name(row, out);
 }
 
-static void get_module_name(const void *row, struct field_value *out)
-{
-	const struct site_row *r = row;
-
-	field_set_text(out, r->module ? text_base(r->module) : NULL);
-	out->blank = r->by == SITES_BY_MODULE;
-}
-
-static void get_peak(const void *row, struct field_value *out)
-{
-	const struct site_row *r = row;
-
-	if (r->peaks)
-		field_set_number(out, r->peak_bytes);
-}
+FIELD_GETTER_BLANK(get_module_name, struct site_row, text, r->module ? text_base(r->module) : NULL,
+		   r->by == SITES_BY_MODULE)
+FIELD_GETTER_KNOWN(get_peak, struct site_row, number, r->peak_bytes, r->peaks)
 
 static struct shiny_err *put_stacks(const void *row, struct json *json, const char *key,
 				    void *context)
@@ -166,12 +154,9 @@ const struct field sites_fields[] = {
 struct shiny_err *sites_json_stack(struct json *json, struct store *store, const char *key,
 			     uint32_t stack)
 {
-	struct stack_lines lines = { 0 };
+	SHINY_CLEANUP(stack_deinit) struct stack_lines lines = { 0 };
 	const struct answer answer = { .fields = stack_lines_fields, .result = &lines };
-	struct shiny_err *err = stack ? stack_load(store, stack, &lines) : NULL;
 
-	if (!err)
-		err = answer_json_list(&answer, "stack", json, key);
-	stack_deinit(&lines);
-	return err;
+	SHINY_TRY(stack ? stack_load(store, stack, &lines) : NULL);
+	return answer_json_list(&answer, "stack", json, key);
 }

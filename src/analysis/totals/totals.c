@@ -12,7 +12,7 @@
 static struct shiny_err *numbers(struct store *store, const char *where, const char *before,
 				 uint64_t *out, int count)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	bool row = false;
 	struct shiny_err *err = query_format(store, &q, "%s%s", before, where);
 
@@ -20,13 +20,12 @@ static struct shiny_err *numbers(struct store *store, const char *where, const c
 		err = query_step(q, &row);
 	for (int i = 0; !err && row && i < count; i++)
 		out[i] = (uint64_t)query_number(q, i);
-	query_end(q);
 	return err;
 }
 
 static struct shiny_err *load_what_ran(struct store *store, struct totals *out)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	bool row = false;
 	struct shiny_err *err =
 		store_query(store, "SELECT name, command FROM process ORDER BY id LIMIT 1", &q);
@@ -37,7 +36,6 @@ static struct shiny_err *load_what_ran(struct store *store, struct totals *out)
 		out->program = mem_text(row ? query_text(q, 0) : "");
 		out->command = mem_text(row ? query_text(q, 1) : "");
 	}
-	query_end(q);
 	return err;
 }
 
@@ -60,7 +58,7 @@ static void note_live(struct totals *out, uint64_t from, uint64_t to, int64_t li
 static struct shiny_err *load_course(struct store *store, const struct filter *filter,
 				     struct totals *out)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	int64_t now = 0;
 	uint64_t since = 0;
 	struct shiny_err *err = query_format(
@@ -85,7 +83,6 @@ static struct shiny_err *load_course(struct store *store, const struct filter *f
 		}
 	}
 	note_live(out, since, out->duration, now);
-	query_end(q);
 	return err;
 }
 
@@ -124,61 +121,52 @@ static struct shiny_err *load_peak(struct store *store, const struct filter *fil
 
 struct shiny_err *totals_load(struct store *store, const struct filter *filter, struct totals *out)
 {
-	struct totals s = { .program = NULL };
-	struct query *q = NULL;
-	struct shiny_err *err = load_what_ran(store, &s);
+	SHINY_CLEANUP(totals_deinit) struct totals s = { .program = NULL };
+	AUTO_QUERY struct query *q = NULL;
 	uint64_t n[5] = { 0 };
 	bool row = false;
 
-	if (!err)
-		err = numbers(store, "",
-			      "SELECT (SELECT value FROM v_session WHERE key = 'started_ns'), "
-			      "COALESCE((SELECT value FROM v_session "
-			      "WHERE key = 'duration_ns'), (SELECT MAX(MAX(start_ns, end_ns)) FROM "
-			      "process)), "
-			      "(SELECT user_version FROM pragma_user_version), (SELECT COUNT(id) "
-			      "FROM stack)",
-			      n, 4);
+	SHINY_TRY(load_what_ran(store, &s));
+	SHINY_TRY(numbers(store, "",
+			  "SELECT (SELECT value FROM v_session WHERE key = 'started_ns'), "
+			  "COALESCE((SELECT value FROM v_session "
+			  "WHERE key = 'duration_ns'), (SELECT MAX(MAX(start_ns, end_ns)) FROM "
+			  "process)), "
+			  "(SELECT user_version FROM pragma_user_version), (SELECT COUNT(id) "
+			  "FROM stack)",
+			  n, 4));
 	s.started = n[0];
 	s.duration = n[1];
 	s.schema_version = n[2];
 	s.stacks = n[3];
-	if (!err)
-		err = numbers(
-			store, filter->where,
+	SHINY_TRY(
+		numbers(store, filter->where,
 			"SELECT COUNT(*), SUM(s.events), SUM(s.threads) FROM v_processes s WHERE ",
-			n, 3);
+			n, 3));
 	s.processes = n[0];
 	s.events = n[1];
 	s.threads = n[2];
-	if (!err)
-		err = numbers(store, filter_blocks(filter),
-			      "SELECT COUNT(DISTINCT CASE WHEN y.confidence <> 'label' THEN y.name "
-			      "END), COUNT(DISTINCT NULLIF(s.vtable, 0)), "
-			      "SUM(CASE WHEN y.confidence <> 'label' THEN s.allocs ELSE 0 END), "
-			      "COUNT(DISTINCT NULLIF(s.site, 0)), "
-			      "COUNT(DISTINCT CASE WHEN y.confidence = 'label' THEN y.name END) "
-			      "FROM site_stat s LEFT JOIN type y ON y.id = s.type "
-			      "WHERE ",
-			      n, 5);
+	SHINY_TRY(numbers(store, filter_blocks(filter),
+			  "SELECT COUNT(DISTINCT CASE WHEN y.confidence <> 'label' THEN y.name "
+			  "END), COUNT(DISTINCT NULLIF(s.vtable, 0)), "
+			  "SUM(CASE WHEN y.confidence <> 'label' THEN s.allocs ELSE 0 END), "
+			  "COUNT(DISTINCT NULLIF(s.site, 0)), "
+			  "COUNT(DISTINCT CASE WHEN y.confidence = 'label' THEN y.name END) "
+			  "FROM site_stat s LEFT JOIN type y ON y.id = s.type "
+			  "WHERE ",
+			  n, 5));
 	s.types = n[0];
 	s.vtables = n[1];
 	s.typed_allocs = n[2];
 	s.sites = n[3];
 	s.labels = n[4];
-	if (!err)
-		err = query_format(store, &q, "SELECT " SUMS_SQL " FROM site_stat s WHERE %s",
-				   filter_blocks(filter));
-	if (!err && !(err = query_step(q, &row)) && row)
+	SHINY_TRY(query_format(store, &q, "SELECT " SUMS_SQL " FROM site_stat s WHERE %s",
+			       filter_blocks(filter)));
+	SHINY_TRY(query_step(q, &row));
+	if (row)
 		sums_read(&s.sums, q, 0);
-	query_end(q);
-	if (!err)
-		err = load_peak(store, filter, &s);
-	if (err) {
-		totals_deinit(&s);
-		return err;
-	}
-	*out = s;
+	SHINY_TRY(load_peak(store, filter, &s));
+	*out = shiny_steal(s);
 	return NULL;
 }
 

@@ -123,7 +123,7 @@ static void read_row(struct types *types, const struct query *q, enum types_by b
 static struct shiny_err *load_levels(struct store *store, const struct filter *filter,
 				     struct types *out)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = query_format(
 		store, &q,
 		"SELECT COALESCE(y.confidence, 'none'), " SUMS_SQL
@@ -143,15 +143,14 @@ static struct shiny_err *load_levels(struct store *store, const struct filter *f
 				sums_add(&out->all_levels, &sums);
 			}
 	}
-	query_end(q);
 	return err;
 }
 
 struct shiny_err *types_load(struct store *store, const struct filter *filter, enum types_by by,
 			     const char *match, enum sums_order order, struct types *out)
 {
-	struct types types = { 0 };
-	struct query *q = NULL;
+	SHINY_CLEANUP(types_deinit) struct types types = { 0 };
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = query_format(
 		store, &q,
 		"SELECT %s, " AGREED("y.name") ", " AGREED("y.container") ", " AGREED(
@@ -181,17 +180,14 @@ struct shiny_err *types_load(struct store *store, const struct filter *filter, e
 
 	QUERY_EACH (q, err)
 		read_row(&types, q, by, match, order);
-	query_end(q);
 	types.value = sums_by(&types.total, order, 0);
 	if (!err)
 		err = load_levels(store, filter, &types);
-	if (err) {
-		types_deinit(&types);
+	if (err)
 		return err;
-	}
 	if (types.count)
 		qsort_r(types.rows, types.count, sizeof(*types.rows), compare, &order);
-	*out = types;
+	*out = shiny_steal(types);
 	return NULL;
 }
 

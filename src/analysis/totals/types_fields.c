@@ -30,52 +30,17 @@ static void get_name(const void *row, struct field_value *out)
 		field_set_text(out, r->name);
 }
 
-static void get_rule(const void *row, struct field_value *out)
-{
-	const struct type_row *r = row;
-
-	field_set_text(out, r->rules);
-	out->blank = r->by == TYPES_BY_RULE || (r->rules && strcmp(r->rules, "none") == 0);
-}
-
-static void get_confidence(const void *row, struct field_value *out)
-{
-	const struct type_row *r = row;
-
-	field_set_text(out, r->confidence);
-	out->blank = r->by == TYPES_BY_CONFIDENCE;
-}
-
-static void get_source(const void *row, struct field_value *out)
-{
-	const struct type_row *r = row;
-
-	field_set_text(out, r->sources ? r->sources : "none");
-	out->blank = !r->sources || r->by > TYPES_BY_TYPE;
-}
-
-static void get_class_bytes(const void *row, struct field_value *out)
-{
-	const struct type_row *r = row;
-
-	field_set_number(out, r->class_bytes);
-	out->blank = !r->class_bytes || r->by > TYPES_BY_TYPE;
-}
-
-static void get_module_name(const void *row, struct field_value *out)
-{
-	const struct type_row *r = row;
-
-	field_set_text(out, r->module ? text_base(r->module) : NULL);
-	out->blank = r->by == TYPES_BY_MODULE;
-}
-
-static bool is_unused(const void *row)
-{
-	const struct type_level *level = row;
-
-	return !level->sums.allocs && !level->sums.inherited;
-}
+FIELD_GETTER_BLANK(get_rule, struct type_row, text, r->rules,
+		   r->by == TYPES_BY_RULE || (r->rules && strcmp(r->rules, "none") == 0))
+FIELD_GETTER_BLANK(get_confidence, struct type_row, text, r->confidence,
+		   r->by == TYPES_BY_CONFIDENCE)
+FIELD_GETTER_BLANK(get_source, struct type_row, text, r->sources ? r->sources : "none",
+		   !r->sources || r->by > TYPES_BY_TYPE)
+FIELD_GETTER_BLANK(get_class_bytes, struct type_row, number, r->class_bytes,
+		   !r->class_bytes || r->by > TYPES_BY_TYPE)
+FIELD_GETTER_BLANK(get_module_name, struct type_row, text, r->module ? text_base(r->module) : NULL,
+		   r->by == TYPES_BY_MODULE)
+FIELD_SKIP(is_unused, struct type_level, !r->sums.allocs && !r->sums.inherited)
 
 /* clang-format off */
 #define ROW struct type_row

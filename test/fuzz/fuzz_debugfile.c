@@ -7,7 +7,7 @@
  * in a fixed sequence (the seed is a constant, so a failure repeats): bytes set, words set to
  * values that hurt, cut short, and by hand: indexes with absurd counts, sizes that unpack to
  * anything. Each victim is asked about in a child process. `fuzz_debugfile N` runs N mutations a
- * kind, 300 without an argument.
+ * kind, 75 without an argument (300 in the long form).
  */
 #include "../unit/fixtures/sym_fixture.h"
 #include "victim.h"
@@ -201,7 +201,7 @@ static void by_hand(void)
 
 int main(int argc, char **argv)
 {
-	unsigned long count = argc > 1 ? strtoul(argv[1], NULL, 10) : 300;
+	unsigned long count = argc > 1 ? strtoul(argv[1], NULL, 10) : fixture_is_long() ? 300 : 75;
 
 	fixture_begin();
 	if (!fixture_run("S=\"$OLDPWD\"/%s && clang -O1 -g -gdwarf-5 -gsplit-dwarf -c $S/split_a.c "

@@ -5,7 +5,7 @@
  * A small program with symbols, DWARF, RTTI and packed relocations is compiled, then damaged in a
  * fixed sequence (the seed is a constant, so a failure repeats): bytes set, words set to values
  * that hurt, cut short. Each victim is opened in a child process, asked about addresses, variables
- * and types all over, and must exit by itself. `fuzz_elf N` runs N mutations, 2,000 without an
+ * and types all over, and must exit by itself. `fuzz_elf N` runs N mutations, 500 without an
  * argument. `fuzz_elf N FILE` damages FILE.
  */
 #include "../unit/fixtures/sym_fixture.h"
@@ -171,7 +171,10 @@ static size_t damage(uint8_t *victim, const uint8_t *good, size_t bytes)
 
 int main(int argc, char **argv)
 {
-	unsigned long count = argc > 1 ? strtoul(argv[1], NULL, 10) : 2000, at = 0, crashed = 0;
+	unsigned long count = argc > 1		  ? strtoul(argv[1], NULL, 10)
+			      : fixture_is_long() ? 2000
+						  : 500,
+		      at = 0, crashed = 0;
 	char program[256], path[256];
 	struct content good;
 	uint8_t *victim;

@@ -11,7 +11,7 @@
  * sections, and anywhere. In a child process each victim is asked what its calls allocate, with
  * evidence and without, for blocks of many sizes, and for some that have a vptr. What comes back
  * must be whole: texts that end, enumerators that exist. `fuzz_types N` damages each program N
- * times, 400 without an argument; `fuzz_types N FILE` damages FILE.
+ * times, 100 without an argument (400 in the long form); `fuzz_types N FILE` damages FILE.
  */
 #include "../unit/fixtures/sym_fixture.h"
 #include "victim.h"
@@ -432,7 +432,7 @@ static void fuzz(const char *name, const char *path, unsigned long count)
 int main(int argc, char **argv)
 {
 	static const char *const compilers[] = { "g++", "clang++" };
-	unsigned long count = argc > 1 ? strtoul(argv[1], NULL, 10) : 400;
+	unsigned long count = argc > 1 ? strtoul(argv[1], NULL, 10) : fixture_is_long() ? 400 : 100;
 	char path[256];
 
 	fixture_begin();

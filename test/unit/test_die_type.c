@@ -266,28 +266,30 @@ static void names_of(const char *name, const char *compiler, const char *flags, 
 static void names(void)
 {
 	names_of("names, gcc DWARF 5", "g++", "-std=c++17 -O0 -gdwarf-5", 0, true);
-	names_of("names, gcc DWARF 4", "g++", "-std=c++17 -O2 -gdwarf-4", 0, true);
-	names_of("names, gcc split", "g++", "-std=c++17 -O2 -gdwarf-5 -gsplit-dwarf", 0, true);
 	names_of("names, gcc split DWARF 4", "g++", "-std=c++17 -O0 -gdwarf-4 -gsplit-dwarf", 0,
 		 true);
-	names_of("names, gcc type units", "g++", "-std=c++17 -O0 -gdwarf-5 -fdebug-types-section",
-		 0, true);
 	names_of("names, gcc type units DWARF 4", "g++",
 		 "-std=c++17 -O0 -gdwarf-4 -fdebug-types-section", 0, true);
-	names_of("names, clang DWARF 5", "clang++", "-std=c++17 -O0 -gdwarf-5 -fstandalone-debug",
-		 0, true);
 	names_of("names, clang DWARF 4", "clang++", "-std=c++17 -O2 -gdwarf-4 -fstandalone-debug",
 		 3, true);
 	names_of("names, clang split", "clang++",
 		 "-std=c++17 -O0 -gdwarf-5 -gsplit-dwarf -fstandalone-debug", 0, true);
-	names_of("names, clang split DWARF 4", "clang++",
-		 "-std=c++17 -O0 -gdwarf-4 -gsplit-dwarf -fstandalone-debug", 0, true);
 	names_of("names, clang type units", "clang++",
 		 "-std=c++17 -O0 -gdwarf-5 -fdebug-types-section -fstandalone-debug", 3, true);
-	names_of("names, clang type units DWARF 4", "clang++",
-		 "-std=c++17 -O0 -gdwarf-4 -fdebug-types-section -fstandalone-debug", 3, true);
 	names_of("names, clang simple template names", "clang++",
 		 "-std=c++17 -O0 -g -gsimple-template-names -fstandalone-debug", 0, false);
+	if (!fixture_is_long())
+		return;
+	names_of("names, gcc DWARF 4", "g++", "-std=c++17 -O2 -gdwarf-4", 0, true);
+	names_of("names, gcc split", "g++", "-std=c++17 -O2 -gdwarf-5 -gsplit-dwarf", 0, true);
+	names_of("names, gcc type units", "g++", "-std=c++17 -O0 -gdwarf-5 -fdebug-types-section",
+		 0, true);
+	names_of("names, clang DWARF 5", "clang++", "-std=c++17 -O0 -gdwarf-5 -fstandalone-debug",
+		 0, true);
+	names_of("names, clang split DWARF 4", "clang++",
+		 "-std=c++17 -O0 -gdwarf-4 -gsplit-dwarf -fstandalone-debug", 0, true);
+	names_of("names, clang type units DWARF 4", "clang++",
+		 "-std=c++17 -O0 -gdwarf-4 -fdebug-types-section -fstandalone-debug", 3, true);
 }
 
 /* ---- layout ---- */
@@ -715,44 +717,51 @@ static void libc(void)
 	sym_destroy(sym);
 }
 
+/* With further options. */
+static void again(void)
+{
+	layout("layout, gcc DWARF 4", "g++", "-gdwarf-4");
+	layout("layout, gcc type units", "g++", "-gdwarf-5 -fdebug-types-section");
+	layout("layout, clang DWARF 5", "clang++", "-gdwarf-5");
+	layout("layout, clang split", "clang++", "-g -gsplit-dwarf");
+	definitions("definitions, gcc", "g++", "-g");
+	definitions("definitions, clang", "clang++", "-g");
+	definitions("definitions, gcc type units", "g++", "-g -fdebug-types-section");
+	variables("variables, gcc -O2 DWARF 4", "gcc", "-O2 -gdwarf-4", 6, NULL);
+	variables("variables, gcc -O1 with frame pointers", "gcc", "-O1 -g -fno-omit-frame-pointer",
+		  6, NULL);
+	variables("variables, gcc not PIE", "gcc", "-O2 -g -no-pie -fno-pie", 6, NULL);
+	variables("variables, clang -O2", "clang", "-O2 -g", 6, NULL);
+	sites("functions around a call, gcc DWARF 4", "g++", "-O2 -gdwarf-4");
+}
+
 int main(void)
 {
 	fixture_begin();
 	spelling();
 	names();
 	layout("layout, gcc DWARF 5", "g++", "-gdwarf-5");
-	layout("layout, gcc DWARF 4", "g++", "-gdwarf-4");
 	layout("layout, gcc strict DWARF 3", "g++", "-gdwarf-3 -gstrict-dwarf");
-	layout("layout, gcc type units", "g++", "-gdwarf-5 -fdebug-types-section");
 	layout("layout, gcc split", "g++", "-g -gsplit-dwarf");
-	layout("layout, clang DWARF 5", "clang++", "-gdwarf-5");
 	layout("layout, clang DWARF 4", "clang++", "-gdwarf-4");
 	layout("layout, clang type units", "clang++", "-gdwarf-4 -fdebug-types-section");
-	layout("layout, clang split", "clang++", "-g -gsplit-dwarf");
 	members();
-	definitions("definitions, gcc", "g++", "-g");
-	definitions("definitions, gcc type units", "g++", "-g -fdebug-types-section");
 	definitions("definitions, gcc split", "g++", "-g -gsplit-dwarf");
-	definitions("definitions, clang", "clang++", "-g");
 	definitions("definitions, clang type units DWARF 4", "clang++",
 		    "-gdwarf-4 -fdebug-types-section");
 	variables("variables, gcc -O2", "gcc", "-O2 -g", 6, NULL);
-	variables("variables, gcc -O2 DWARF 4", "gcc", "-O2 -gdwarf-4", 6, NULL);
-	variables("variables, gcc -O1 with frame pointers", "gcc", "-O1 -g -fno-omit-frame-pointer",
-		  6, NULL);
 	variables("variables, gcc -O0", "gcc", "-O0 -g -DMEMORY", 7, NULL);
 	variables("variables, gcc -O2 split", "gcc", "-O2 -g -gsplit-dwarf", 6, NULL);
 	variables("variables, gcc no .eh_frame", "gcc", "-O2 -g -fno-asynchronous-unwind-tables", 6,
 		  NULL);
-	variables("variables, gcc not PIE", "gcc", "-O2 -g -no-pie -fno-pie", 6, NULL);
 	variables("variables, gcc dwz", "gcc", "-O2 -g", 6, "dwz program");
-	variables("variables, clang -O2", "clang", "-O2 -g", 6, NULL);
 	variables("variables, clang -O2 DWARF 4", "clang", "-O2 -gdwarf-4", 6, NULL);
 	variables("variables, clang -O0", "clang", "-O0 -g -DMEMORY", 7, NULL);
 	sites("functions around a call, gcc", "g++", "-O2 -g");
-	sites("functions around a call, gcc DWARF 4", "g++", "-O2 -gdwarf-4");
 	sites("functions around a call, gcc type units", "g++", "-O2 -g -fdebug-types-section");
 	sites("functions around a call, clang", "clang++", "-O2 -g");
 	libc();
+	if (fixture_is_long())
+		again();
 	return fixture_end();
 }

@@ -803,25 +803,28 @@ int main(void)
 	fixture_begin();
 	choosing();
 	rule_files();
-	program("gcc -O0", "g++", "-O0 -g", 0);
 	program("gcc -O2", "g++", "-O2 -g", 0);
 	program("gcc -O2 -flto", "g++", "-O2 -g -flto", 1);
-	program("clang -O0", "clang++", "-O0 -g", 0);
 	program("clang -O2", "clang++", "-O2 -g", 0);
 	program("gcc -g1", "g++", "-O2 -g1", 36);
 	program("gcc without debug information", "g++", "-O2", 36);
-	program("clang without debug information", "clang++", "-O2", 36);
 	attribute("an allocation without the attribute", "-gdwarf-5", "clang++ made.o -o program",
 		  false);
 	attribute("the attribute on a call", "-gdwarf-5", "clang++ made.o -o program", true);
-	attribute("the attribute in DWARF 4", "-gdwarf-4", "clang++ made.o -o program", true);
 	attribute("the attribute in a split unit", "-gdwarf-5 -gsplit-dwarf",
 		  "objcopy --extract-dwo made.o thing.dwo && objcopy --strip-dwo made.o && clang++ "
 		  "made.o -o program",
 		  true);
 	container_names("containers of libstdc++, gcc", "g++", "std::");
-	container_names("containers of libstdc++, clang", "clang++", "std::");
 	container_names("containers of libc++", "clang++ -stdlib=libc++", "std::__1::");
 	nonsense();
+	if (fixture_is_long()) {
+		program("gcc -O0", "g++", "-O0 -g", 0);
+		program("clang -O0", "clang++", "-O0 -g", 0);
+		program("clang without debug information", "clang++", "-O2", 36);
+		attribute("the attribute in DWARF 4", "-gdwarf-4", "clang++ made.o -o program",
+			  true);
+		container_names("containers of libstdc++, clang", "clang++", "std::");
+	}
 	return fixture_end();
 }

@@ -238,6 +238,14 @@ uint32_t binary_flags(const struct binary *file, uint64_t vaddr)
 	return segment ? segment->p_flags : 0;
 }
 
+const uint8_t *binary_code(const struct binary *file, uint64_t vaddr, uint64_t *room)
+{
+	if (!(binary_flags(file, vaddr) & PF_X))
+		return NULL;
+	*room = binary_room(file, vaddr);
+	return *room ? binary_at(file, vaddr, 1) : NULL;
+}
+
 bool binary_read_only(const struct binary *file, uint64_t vaddr)
 {
 	uint32_t flags = binary_flags(file, vaddr);

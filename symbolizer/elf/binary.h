@@ -68,6 +68,10 @@ const char *binary_string(const struct binary *file, uint64_t vaddr, size_t limi
 /* Returns PF_R|PF_W|PF_X of the segment that holds `vaddr`; 0: none. */
 uint32_t binary_flags(const struct binary *file, uint64_t vaddr);
 
+/* Returns the bytes of code at `vaddr`; *room is their number up to the segment's end. NULL: no
+ * code is there. */
+const uint8_t *binary_code(const struct binary *file, uint64_t vaddr, uint64_t *room);
+
 /* True if the loader leaves `vaddr` readable and not writable: a read-only segment, or
  * PT_GNU_RELRO. */
 bool binary_read_only(const struct binary *file, uint64_t vaddr);

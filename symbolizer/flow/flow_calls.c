@@ -235,7 +235,7 @@ bool flow_call_before(const struct flow_code *code, uint64_t low, uint64_t ret, 
 	 * function's start for each of its calls would take the square of its length.
 	 */
 	at = ret - 5;
-	if (ret > 5 && (bytes = flow_bytes(code->file, at, &room)) && room >= 5 &&
+	if (ret > 5 && (bytes = binary_code(code->file, at, &room)) && room >= 5 &&
 	    bytes[0] == 0xe8 && call_at(code, at, ret, true, &callee) && callee.symbol) {
 		*vaddr = at;
 		*out = callee;

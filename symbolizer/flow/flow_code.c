@@ -17,18 +17,10 @@ static void decoder_init(ZydisDecoder *decoder)
 	ZydisDecoderInit(decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 }
 
-const uint8_t *flow_bytes(const struct binary *file, uint64_t vaddr, uint64_t *room)
-{
-	if (!(binary_flags(file, vaddr) & PF_X))
-		return NULL;
-	*room = binary_room(file, vaddr);
-	return *room ? binary_at(file, vaddr, 1) : NULL;
-}
-
 bool flow_decode(const struct flow_code *code, uint64_t vaddr, struct flow_instruction *out)
 {
 	uint64_t room = 0;
-	const uint8_t *bytes = flow_bytes(code->file, vaddr, &room);
+	const uint8_t *bytes = binary_code(code->file, vaddr, &room);
 	ZydisDecoder decoder;
 
 	decoder_init(&decoder);
@@ -149,7 +141,7 @@ struct flow_callee flow_callee_at(const struct flow_code *code, uint64_t vaddr)
 bool flow_stream_open(struct flow_stream *stream, const struct flow_code *code, uint64_t vaddr)
 {
 	*stream = (struct flow_stream){ .vaddr = vaddr };
-	stream->bytes = flow_bytes(code->file, vaddr, &stream->room);
+	stream->bytes = binary_code(code->file, vaddr, &stream->room);
 	decoder_init(&stream->decoder);
 	return stream->bytes != NULL;
 }

@@ -17,10 +17,6 @@ struct flow_instruction {
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 };
 
-/* Returns the bytes of code at `vaddr`; *room is their number up to the segment's end. NULL: no
- * code is there. */
-const uint8_t *flow_bytes(const struct binary *file, uint64_t vaddr, uint64_t *room);
-
 /* Decodes one instruction. False: `vaddr` is in no executable segment, or starts no instruction. */
 bool flow_decode(const struct flow_code *code, uint64_t vaddr, struct flow_instruction *out);
 

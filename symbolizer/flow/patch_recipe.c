@@ -53,7 +53,7 @@ static bool decode(const struct maker *m, uint64_t vaddr, struct instruction *ou
 {
 	uint64_t room;
 
-	out->bytes = flow_bytes(m->file, vaddr, &room);
+	out->bytes = binary_code(m->file, vaddr, &room);
 	if (!out->bytes ||
 	    ZYAN_FAILED(ZydisDecoderDecodeFull(&m->decoder, out->bytes,
 					       room < INSTRUCTION_MAX ? room : INSTRUCTION_MAX,

@@ -270,7 +270,7 @@ static bool counts_references(const struct flow_code *code, const struct flow_st
 static bool is_worth_it(const struct flow_code *code, uint64_t ret, uint64_t bytes)
 {
 	uint64_t room = 0;
-	const uint8_t *near = flow_bytes(code->file, ret, &room);
+	const uint8_t *near = binary_code(code->file, ret, &room);
 	uint32_t displacement = (uint32_t)bytes;
 
 	room = room < NEAR ? room : NEAR;

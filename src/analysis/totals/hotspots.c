@@ -20,7 +20,8 @@ enum { STAY_BLOCKS = 16, STAY_BYTES = 64 << 10 };
 /* SQL of a block's type and call site, for rows named r with columns site and type. */
 #define NAMES_SQL                                                                             \
 	"y.name, y.container, y.form, y.confidence, y.or_derived, "                           \
-	"COALESCE((SELECT label FROM v_site_names WHERE site = r.site), '(no stack)'), o.path, i.line"
+	"COALESCE((SELECT label FROM v_site_names WHERE site = r.site), '(no stack)'), "        \
+	"o.path, i.line"
 #define NAMES_JOIN_SQL                                                                          \
 	"LEFT JOIN type y ON y.id = r.type LEFT JOIN site i ON i.id = r.site LEFT JOIN source " \
 	"o ON o.id = i.source"

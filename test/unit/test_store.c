@@ -250,9 +250,9 @@ static void test_finished(void)
 	       "SELECT function || source || line FROM v_sites JOIN stack k USING (site) WHERE "
 	       "k.id = 1",
 	       "push(std::vector<int>&)a.cc12");
-	expect(store, "a nameless function is a site",
+	expect(store, "a nameless function is a site, named after its caller",
 	       "SELECT label FROM v_sites JOIN stack k USING (site) WHERE k.id = 2",
-	       "stripped.so+0x1234");
+	       "stripped.so+0x1234 \xe2\x86\x90 main");
 	expect(store, "stacks of one line share a site",
 	       "SELECT function || line || ' ' || stacks || ' ' || allocs || ' ' || "
 	       "peak_bytes_at_most "

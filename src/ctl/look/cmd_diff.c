@@ -244,7 +244,7 @@ struct diff_answer {
 };
 
 FIELD_SKIP(is_tagged, struct diff_answer, r->tag)
-FIELD_SKIP(is_narrow, struct diff_answer, r->tag || r->between)
+FIELD_SKIP(is_narrow, struct diff_answer, filter_is_subset(&r->pair.filters[0]))
 FIELD_SKIP(is_untimed, struct diff_answer, !r->diff.timed)
 
 /* clang-format off */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "../../base/text.h"
 #include "../attribute/suppressions.h"
 
@@ -162,18 +163,9 @@ static void fit(struct leak_row *row, uint64_t step, uint64_t bytes_at_first)
 	row->grows = row->slope > LEAK_SURE * row->slope_error && rises(row);
 }
 
-static int by_growth(const void *left, const void *right)
-{
-	const struct leak_row *a = left, *b = right;
-
-	if (a->grows != b->grows)
-		return a->grows ? -1 : 1;
-	if (a->grows && a->bytes_slope != b->bytes_slope)
-		return a->bytes_slope < b->bytes_slope ? 1 : -1;
-	if (a->bytes != b->bytes)
-		return a->bytes < b->bytes ? 1 : -1;
-	return strcmp(a->name, b->name);
-}
+ORDER_BY(by_growth, struct leak_row,
+	 ORDER_FIRST(grows) ?: (a->grows ? ORDER_DOWN(bytes_slope) : 0) ?: ORDER_DOWN(bytes)
+		 ?: ORDER_TEXT(name))
 
 static void arrange(struct leaks *out, struct leaks_count *c, const struct groups *groups,
 		    const char *match)

@@ -80,12 +80,9 @@ static struct shiny_err *load_components(struct store *store, const struct filte
 					 struct report_page *page)
 {
 	struct components *c = &page->components;
-	struct shiny_err *err = component_rules_load(NULL, 0, &page->rules);
 
-	if (!err)
-		err = components_load(store, filter, page->rules, "live_bytes", c);
-	if (err)
-		return err;
+	SHINY_TRY(component_rules_load(NULL, 0, &page->rules));
+	SHINY_TRY(components_load(store, filter, page->rules, "live_bytes", c));
 	page->owners = mem_zero(c->names.count + 1, sizeof(*page->owners));
 	for (size_t i = 0; i < c->names.count; i++)
 		page->owners[i].name = c->names.at[i];

@@ -78,8 +78,8 @@ static uint8_t family_of(uint64_t api)
 	return api < sizeof(families) ? families[api] : FAMILY_ANY;
 }
 
-static void on_death(void *context, const struct replay_process *process, const struct life *life,
-		     const struct life_death *death)
+static void mismatches_on_death(void *context, const struct replay_process *process,
+				const struct life *life, const struct life_death *death)
 {
 	struct mismatch_finder *f = context;
 	struct mismatch row = { .got = life->api,
@@ -108,7 +108,8 @@ static void on_death(void *context, const struct replay_process *process, const 
 	}
 }
 
-static void on_birth(void *context, const struct replay_process *process, const struct life *life)
+static void mismatches_on_birth(void *context, const struct replay_process *process,
+				const struct life *life)
 {
 	struct ended *ended = recent_of(context, process->id, life->address);
 
@@ -147,8 +148,8 @@ struct shiny_err *mismatches_load(struct store *store, const struct filter *filt
 	SHINY_CLEANUP(mismatches_deinit) struct mismatches found = { 0 };
 	struct mismatch_finder f = { .out = &found };
 	struct replay_observer observer = { .context = &f,
-					    .birth = on_birth,
-					    .death = on_death,
+					    .birth = mismatches_on_birth,
+					    .death = mismatches_on_death,
 					    .stray = on_stray,
 					    .untyped = true };
 	struct shiny_err *err;

@@ -31,7 +31,7 @@ struct leaks_count {
 	unsigned moment;
 };
 
-static uint64_t on_moment(void *context, const struct replay *replay, uint64_t moment)
+static uint64_t leaks_on_moment(void *context, const struct replay *replay, uint64_t moment)
 {
 	struct leaks_count *c = context;
 
@@ -43,7 +43,8 @@ static uint64_t on_moment(void *context, const struct replay *replay, uint64_t m
 	return ++c->moment < LEAK_MOMENTS ? moment + c->step : UINT64_MAX;
 }
 
-static void on_birth(void *context, const struct replay_process *process, const struct life *life)
+static void leaks_on_birth(void *context, const struct replay_process *process,
+			   const struct life *life)
 {
 	struct leaks_count *c = context;
 	struct leaks_live *live = &c->live[groups_find(c->groups, process, life)];
@@ -54,8 +55,8 @@ static void on_birth(void *context, const struct replay_process *process, const 
 	live->bytes += life->size;
 }
 
-static void on_resize(void *context, const struct replay_process *process, const struct life *life,
-		      uint64_t before)
+static void leaks_on_resize(void *context, const struct replay_process *process,
+			    const struct life *life, uint64_t before)
 {
 	struct leaks_count *c = context;
 
@@ -82,8 +83,8 @@ static void on_vtable(void *context, const struct replay_process *process, const
 	to->bytes += life->size;
 }
 
-static void on_death(void *context, const struct replay_process *process, const struct life *life,
-		     const struct life_death *death)
+static void leaks_on_death(void *context, const struct replay_process *process,
+			   const struct life *life, const struct life_death *death)
 {
 	struct leaks_count *c = context;
 	uint32_t group = groups_find(c->groups, process, life);
@@ -202,11 +203,11 @@ struct shiny_err *leaks_load(struct store *store, const struct filter *filter, e
 	struct suppressions hidden = { 0 };
 	struct leaks_count c = { .groups = &groups, .suppressions = &hidden };
 	struct replay_observer observer = { .context = &c,
-					    .birth = on_birth,
-					    .death = on_death,
-					    .resize = on_resize,
+					    .birth = leaks_on_birth,
+					    .death = leaks_on_death,
+					    .resize = leaks_on_resize,
 					    .vtable = on_vtable,
-					    .moment = on_moment,
+					    .moment = leaks_on_moment,
 					    .untyped = by == GROUP_SITE || by == GROUP_TAG };
 	SHINY_CLEANUP(leaks_deinit) struct leaks leaks = { 0 };
 	struct shiny_err *err = session_duration(store, &leaks.duration);

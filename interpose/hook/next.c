@@ -128,14 +128,16 @@ bool si_is_ours(const void *address)
 	return address && si_module_of(address) == si_module_of(si_bump);
 }
 
-void *si_peek_open(const char *path)
+/* dlopen(path, RTLD_LAZY | RTLD_NOLOAD) and its dlclose, below our hooks: no module is loaded or
+ * unloaded. */
+static void *peek_open(const char *path)
 {
 	void *(*real)(const char *, int) = si_next_dlopen;
 
 	return real ? real(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
 }
 
-void si_peek_close(void *handle)
+static void peek_close(void *handle)
 {
 	if (handle && si_next.dlclose)
 		si_next.dlclose(handle);
@@ -144,10 +146,10 @@ void si_peek_close(void *handle)
 void *si_scope_symbol(uintptr_t pc, const char *symbol)
 {
 	const struct link_map *module = si_module_of((const void *)pc);
-	void *handle = module && *module->l_name ? si_peek_open(module->l_name) : NULL,
+	void *handle = module && *module->l_name ? peek_open(module->l_name) : NULL,
 	     *found = handle && libc_dlsym ? libc_dlsym(handle, symbol) : NULL;
 
-	si_peek_close(handle);
+	peek_close(handle);
 	return found;
 }
 

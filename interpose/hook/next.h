@@ -45,11 +45,6 @@ SI_INTERNAL struct si_next si_next;
 /* Fills the table, at the constructor's call or at an earlier hook's. */
 void si_next_resolve(void);
 
-/* dlopen(path, RTLD_LAZY | RTLD_NOLOAD) and its dlclose, below our hooks: no module is loaded or
- * unloaded. */
-void *si_peek_open(const char *path);
-void si_peek_close(void *handle);
-
 /*
  * The action of operator new and delete hooks. It depends on the functions that the program would
  * have called, and on those that these call: libstdc++'s array, nothrow and sized forms call the

@@ -25,7 +25,8 @@
 #define ORDER_BY(name, type, keys)                         \
 	static int name(const void *left, const void *right) \
 	{                                                  \
-		const type *a = left, *b = right;          \
+		const type *a = left;                      \
+		const type *b = right;                     \
                                                            \
 		return keys;                               \
 	}

@@ -8,56 +8,33 @@
 #include "../base/hash.h"
 #include "../base/row_order.h"
 
-enum { FIRST_ROOM = 4096 };
-
 /* Kinds whose names are their contents, or say no more than the kind does. */
 static const char *const contents[] = {
 	"string", "concatenated string", "sliced string", "regexp", "number", "bigint", "symbol"
 };
 
-static struct snapshot_row *find(struct snapshot_row *table, size_t room, uint32_t kind,
-				 uint32_t name)
-{
-	size_t i = hash_pair(kind, name) & (room - 1);
-
-	while (table[i].count && (table[i].kind != kind || table[i].name != name))
-		i = (i + 1) & (room - 1);
-	return &table[i];
-}
-
-static void grow(struct snapshot *s)
-{
-	size_t room = s->room ? s->room * 2 : FIRST_ROOM;
-	struct snapshot_row *table = mem_zero(room, sizeof(*table));
-
-	for (size_t i = 0; i < s->room; i++)
-		if (s->table[i].count)
-			*find(table, room, s->table[i].kind, s->table[i].name) = s->table[i];
-	free(s->table);
-	s->table = table;
-	s->room = room;
-}
-
 static bool count_node(struct snapshot *s)
 {
 	uint64_t kind = s->node[s->type_field], name = s->node[s->name_field];
-	struct snapshot_row *row;
+	uint64_t hash;
+	uint32_t at;
 
 	if (kind >= s->kind_count || name >= SNAPSHOT_NAMELESS)
 		return false;
 	if (s->nameless[kind])
 		name = SNAPSHOT_NAMELESS;
-	if (s->used * 4 >= s->room * 3)
-		grow(s);
-	row = find(s->table, s->room, (uint32_t)kind, (uint32_t)name);
-	if (!row->count) {
-		if (++s->used > SNAPSHOT_ROWS)
+	hash = hash_keys(kind, name);
+	at = hash_table_find(&s->table, hash, i,
+			     s->rows.at[i].kind == kind && s->rows.at[i].name == name);
+	if (at == HASH_NONE) {
+		at = (uint32_t)s->rows.count;
+		if (at == SNAPSHOT_ROWS)
 			return false;
-		row->kind = (uint32_t)kind;
-		row->name = (uint32_t)name;
+		*vec_push(&s->rows) = (struct snapshot_row){ (uint32_t)kind, (uint32_t)name, 0, 0 };
+		hash_table_add(&s->table, hash, at);
 	}
-	row->count++;
-	row->bytes += s->node[s->size_field];
+	s->rows.at[at].count++;
+	s->rows.at[at].bytes += s->node[s->size_field];
 	s->nodes++;
 	return true;
 }
@@ -66,16 +43,9 @@ ORDER_BY(by_name, struct snapshot_row, ORDER_UP(name) ?: ORDER_UP(kind))
 
 static void sort(struct snapshot *s)
 {
-	size_t n = 0;
-
-	s->by_name = mem_zero(s->used ? s->used : 1, sizeof(*s->by_name));
-	for (size_t i = 0; i < s->room; i++)
-		if (s->table[i].count)
-			s->by_name[n++] = s->table[i];
-	qsort(s->by_name, s->used, sizeof(*s->by_name), by_name);
-	free(s->table);
-	s->table = NULL;
-	s->room = 0;
+	if (s->rows.count)
+		qsort(s->rows.at, s->rows.count, sizeof(*s->rows.at), by_name);
+	hash_table_deinit(&s->table);
 }
 
 static void keep(struct snapshot *s, const struct snapshot_row *row, const char *text,
@@ -91,9 +61,9 @@ static void keep(struct snapshot *s, const struct snapshot_row *row, const char 
 
 static bool take_string(struct snapshot *s, const char *text, size_t length)
 {
-	for (; s->next_row < s->used && s->by_name[s->next_row].name == s->next_string;
+	for (; s->next_row < s->rows.count && s->rows.at[s->next_row].name == s->next_string;
 	     s->next_row++)
-		keep(s, &s->by_name[s->next_row], text, length);
+		keep(s, &s->rows.at[s->next_row], text, length);
 	s->next_string++;
 	return true;
 }
@@ -166,9 +136,8 @@ static bool open(void *context, const struct json_stream *json)
 		return false; /* these arrays hold plain values only */
 	if (array_at(json, 1, (const char *const[]){ "nodes" })) {
 		s->part = SNAPSHOT_NODES;
-		return !s->nodes && !s->by_name && s->kind_count &&
-		       s->type_field < s->field_count && s->name_field < s->field_count &&
-		       s->size_field < s->field_count;
+		return !s->nodes && s->kind_count && s->type_field < s->field_count &&
+		       s->name_field < s->field_count && s->size_field < s->field_count;
 	}
 	if (array_at(json, 1, (const char *const[]){ "strings" })) {
 		if (s->named || !s->nodes)
@@ -223,11 +192,11 @@ struct shiny_err *snapshot_end(struct snapshot *s)
 		return err;
 	if (!s->named)
 		return shiny_err(SHINY_ERR_OTHER, "%s cannot be read: it has no objects", what);
-	for (; s->next_row < s->used; s->next_row++) {
-		if (s->by_name[s->next_row].name != SNAPSHOT_NAMELESS)
+	for (; s->next_row < s->rows.count; s->next_row++) {
+		if (s->rows.at[s->next_row].name != SNAPSHOT_NAMELESS)
 			return shiny_err(SHINY_ERR_OTHER, "%s cannot be read: names are missing",
 					 what);
-		keep(s, &s->by_name[s->next_row], "", 0);
+		keep(s, &s->rows.at[s->next_row], "", 0);
 	}
 	return NULL;
 }
@@ -235,6 +204,6 @@ struct shiny_err *snapshot_end(struct snapshot *s)
 void snapshot_deinit(struct snapshot *s)
 {
 	json_stream_deinit(&s->json);
-	free(s->table);
-	free(s->by_name);
+	hash_table_deinit(&s->table);
+	free(s->rows.at);
 }

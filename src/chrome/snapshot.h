@@ -14,6 +14,7 @@
 #ifndef SHINY_SNAPSHOT_H
 #define SHINY_SNAPSHOT_H
 
+#include "../base/hash_table.h"
 #include "counts.h"
 #include "json_stream.h"
 
@@ -47,9 +48,8 @@ struct snapshot {
 	uint64_t node[SNAPSHOT_FIELDS]; /* the node being read */
 	unsigned field;
 	uint64_t nodes;
-	struct snapshot_row *table;     /* open addressing; count 0: empty */
-	size_t used, room;
-	struct snapshot_row *by_name;   /* the same rows sorted by name, once the strings begin */
+	VEC(struct snapshot_row) rows;  /* sorted by name once the strings begin */
+	struct hash_table table;        /* of rows, until then */
 	size_t next_row;
 	uint64_t next_string;
 	bool named;                     /* the strings have begun */

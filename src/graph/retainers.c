@@ -308,22 +308,17 @@ struct shiny_err *retainers_load(struct store *store, const struct filter *filte
 				 struct retainers *out)
 {
 	SHINY_CLEANUP(input_deinit) struct way_input in = { 0 };
+	SHINY_CLEANUP(search_deinit) struct way_search s = { 0 };
 	AUTO_FREE bool *wanted = NULL;
-	struct shiny_err *err = input_load(store, filter, snapshot, full_names, &in);
 
-	if (!err) {
-		wanted = mem_zero((size_t)in.graph.blocks + 1, sizeof(*wanted));
-		err = mark_wanted(store, &in.graph, &in.types, what, full_names, wanted);
-	}
-	if (!err) {
-		struct way_search s = search_of(&in);
-
-		*out = (struct retainers){ .facts = in.graph.facts };
-		count_wanted(&s, wanted, out);
-		make_rows(&s, out);
-		search_deinit(&s);
-	}
-	return err;
+	SHINY_TRY(input_load(store, filter, snapshot, full_names, &in));
+	wanted = mem_zero((size_t)in.graph.blocks + 1, sizeof(*wanted));
+	SHINY_TRY(mark_wanted(store, &in.graph, &in.types, what, full_names, wanted));
+	s = search_of(&in);
+	*out = (struct retainers){ .facts = in.graph.facts };
+	count_wanted(&s, wanted, out);
+	make_rows(&s, out);
+	return NULL;
 }
 
 static void row_deinit(struct retainer_row *row)
@@ -429,23 +424,19 @@ struct shiny_err *keepers_load(struct store *store, const struct filter *filter,
 {
 	SHINY_CLEANUP(input_deinit) struct way_input in = { 0 };
 	SHINY_CLEANUP(graph_names_deinit) struct graph_names rows = { 0 };
+	SHINY_CLEANUP(search_deinit) struct way_search s = { 0 };
 	bool any = false;
-	struct shiny_err *err = heap_graph_any(store, filter, &any);
 
 	*out = (struct keepers){ 0 };
-	if (err || !any)
-		return err;
-	err = input_load(store, filter, 0, full_names, &in);
-	if (!err)
-		err = graph_names_load(store, &in.graph, by, full_names, &rows);
-	if (!err) {
-		struct way_search s = search_of(&in);
-
-		out->facts = in.graph.facts;
-		find_keepers(&s, &rows, names, count, out);
-		search_deinit(&s);
-	}
-	return err;
+	SHINY_TRY(heap_graph_any(store, filter, &any));
+	if (!any)
+		return NULL;
+	SHINY_TRY(input_load(store, filter, 0, full_names, &in));
+	SHINY_TRY(graph_names_load(store, &in.graph, by, full_names, &rows));
+	s = search_of(&in);
+	out->facts = in.graph.facts;
+	find_keepers(&s, &rows, names, count, out);
+	return NULL;
 }
 
 void keepers_deinit(struct keepers *keepers)
@@ -520,16 +511,13 @@ struct shiny_err *holders_load(struct store *store, const struct filter *filter,
 			       bool full_names, struct holders *out)
 {
 	SHINY_CLEANUP(input_deinit) struct way_input in = { 0 };
-	struct shiny_err *err = input_load(store, filter, snapshot, full_names, &in);
+	SHINY_CLEANUP(search_deinit) struct way_search s = { 0 };
 
-	if (!err) {
-		struct way_search s = search_of(&in);
-
-		*out = (struct holders){ .facts = in.graph.facts };
-		sum_holders(&s, out);
-		search_deinit(&s);
-	}
-	return err;
+	SHINY_TRY(input_load(store, filter, snapshot, full_names, &in));
+	s = search_of(&in);
+	*out = (struct holders){ .facts = in.graph.facts };
+	sum_holders(&s, out);
+	return NULL;
 }
 
 void holders_deinit(struct holders *holders)

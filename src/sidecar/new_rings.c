@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../base/row_order.h"
 #include "access/access_ask.h"
 #include "access/accesses.h"
 #include "process/lifecycle.h"
@@ -74,13 +75,7 @@ static struct shiny_err *take_ring(struct rings *rings, struct output *output,
 	return NULL;
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct ring_file *x = *(struct ring_file *const *)a,
-			       *y = *(struct ring_file *const *)b;
-
-	return (x->start_ticks > y->start_ticks) - (x->start_ticks < y->start_ticks);
-}
+ORDER_BY(by_start, struct ring_file *const, ORDER_VALUES((*a)->start_ticks, (*b)->start_ticks))
 
 /* Takes a mark from outside (wire.h): writes it to the session and removes its file. */
 static void take_mark(struct output *output, int directory, const char *file)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/cleanup.h"
 #include "process/lifecycle.h"
 #include "vm/mappings_state.h"
 
@@ -16,14 +17,13 @@ typedef void row_fn(struct recovery *recovery, const struct query *row);
 static struct shiny_err *each_row(struct recovery *recovery, const char *sql, size_t known,
 				  row_fn *each)
 {
-	struct query *query = NULL;
-	struct shiny_err *err = store_query(recovery->from, sql, &query);
+	AUTO_QUERY struct query *query = NULL;
+	struct shiny_err *err = NULL;
 
-	if (!err)
-		query_bind_number(query, 1, (int64_t)known);
+	SHINY_TRY(store_query(recovery->from, sql, &query));
+	query_bind_number(query, 1, (int64_t)known);
 	QUERY_EACH (query, err)
 		each(recovery, query);
-	query_end(query);
 	return err;
 }
 

@@ -49,6 +49,7 @@
 #include <zstd.h>
 
 #include "../base/mem.h"
+#include "../base/row_order.h"
 #include "block.h"
 #include "packer.h"
 
@@ -73,12 +74,7 @@ size_t packer_count(const struct packer *p)
 	return p->count;
 }
 
-static int compare_u32(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
-}
+ORDER_BY(by_number, uint32_t, ORDER_VALUES(*a, *b))
 
 static size_t list_processes(struct packer *p)
 {
@@ -86,7 +82,7 @@ static size_t list_processes(struct packer *p)
 
 	for (uint32_t i = 0; i < p->model.pair_count; i++)
 		p->processes[i] = p->model.pairs[i].process;
-	qsort(p->processes, p->model.pair_count, sizeof(*p->processes), compare_u32);
+	qsort(p->processes, p->model.pair_count, sizeof(*p->processes), by_number);
 	for (uint32_t i = 0; i < p->model.pair_count; i++)
 		if (i == 0 || p->processes[i] != p->processes[i - 1])
 			p->processes[count++] = p->processes[i];

@@ -54,13 +54,12 @@ struct shiny_err *contents_last_block(struct store *store, uint64_t *block)
 struct shiny_err *contents_each_running(struct store *store, contents_process_fn *each,
 					void *context)
 {
-	struct query *q;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = NULL;
 
 	SHINY_TRY(store_query(store, "SELECT pid FROM process WHERE ending = 'running'", &q));
 	QUERY_EACH (q, err)
 		if (!each(context, query_number(q, 0)))
 			break;
-	query_end(q);
 	return err;
 }

@@ -214,7 +214,7 @@ static struct shiny_err *read_parts(struct part_reader *r, enum part_kind kind,
 				    snapshot_blocks_fn *blocks, snapshot_edges_fn *edges,
 				    void *context)
 {
-	struct query *q;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = NULL;
 
 	r->raw = mem_alloc(PART_BYTES);
@@ -240,7 +240,6 @@ static struct shiny_err *read_parts(struct part_reader *r, enum part_kind kind,
 		if (err)
 			break;
 	}
-	query_end(q);
 	return err;
 }
 

@@ -115,7 +115,7 @@ static struct shiny_err *read_blocks(struct store *store, struct reading *readin
 	const struct block_ids highest = ids_of(store);
 	struct unpack_ahead *ahead = NULL;
 	uint64_t with_events;
-	struct query *query = NULL;
+	AUTO_QUERY struct query *query = NULL;
 	struct shiny_err *err;
 
 	SHINY_TRY(contents_number(store, "with_events", &with_events));
@@ -142,7 +142,6 @@ static struct shiny_err *read_blocks(struct store *store, struct reading *readin
 		guard_met(store, unpack_ahead_astray(ahead));
 	}
 	unpack_ahead_destroy(ahead);
-	query_end(query);
 	return err;
 }
 

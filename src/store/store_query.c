@@ -179,22 +179,19 @@ void query_end(struct query *query)
 static struct shiny_err *count_astray(struct store *store, const struct foreign_key *key,
 				      uint64_t *count)
 {
-	struct query *query = NULL;
+	AUTO_QUERY struct query *query = NULL;
 	bool row = false;
-	char *sql = mem_format("SELECT COUNT(*) FROM main.%s WHERE CAST(%s AS INTEGER) NOT BETWEEN "
-			       "0 AND ?",
-			       key->table, key->column);
-	struct shiny_err *err = store_query(store, sql, &query);
+	AUTO_FREE char *sql =
+		mem_format("SELECT COUNT(*) FROM main.%s WHERE CAST(%s AS INTEGER) NOT BETWEEN "
+			   "0 AND ?",
+			   key->table, key->column);
 
-	free(sql);
-	if (!err) {
-		query_bind_number(query, 1, (int64_t)store_ids(store, key->target) - 1);
-		err = query_step(query, &row);
-	}
-	if (!err && row)
+	SHINY_TRY(store_query(store, sql, &query));
+	query_bind_number(query, 1, (int64_t)store_ids(store, key->target) - 1);
+	SHINY_TRY(query_step(query, &row));
+	if (row)
 		*count += (uint64_t)query_number(query, 0);
-	query_end(query);
-	return err;
+	return NULL;
 }
 
 struct shiny_err *store_astray(struct store *store, bool look, uint64_t *count)

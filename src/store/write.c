@@ -278,8 +278,7 @@ void store_abandon(struct store *store)
 
 static struct shiny_err *count_totals(struct store *store, struct store_totals *out)
 {
-	struct query *query;
-	struct shiny_err *err;
+	AUTO_QUERY struct query *query = NULL;
 	bool row = false;
 
 	SHINY_TRY(store_query(
@@ -287,12 +286,10 @@ static struct shiny_err *count_totals(struct store *store, struct store_totals *
 		"SELECT COUNT(DISTINCT NULLIF(s.site, 0)), COUNT(DISTINCT y.name) FROM site_stat s "
 		"LEFT JOIN type y ON y.id = s.type",
 		&query));
-	err = query_step(query, &row);
-	if (!err)
-		*out = (struct store_totals){ .sites = (uint64_t)query_number(query, 0),
-					      .types = (uint64_t)query_number(query, 1) };
-	query_end(query);
-	return err;
+	SHINY_TRY(query_step(query, &row));
+	*out = (struct store_totals){ .sites = (uint64_t)query_number(query, 0),
+				      .types = (uint64_t)query_number(query, 1) };
+	return NULL;
 }
 
 /* Leaves WAL mode. A reader that stays connected prevents deleting the log; the file is finished

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../base/cleanup.h"
+#include "../base/row_order.h"
 #include "stat_short.h"
 
 enum {
@@ -160,14 +161,7 @@ struct shiny_err *store_put_tag(struct store *store, uint32_t id, const char *na
 
 /* ---- statistics, which need the sites ---- */
 
-static int by_line_key(const void *left, const void *right)
-{
-	const struct store_line *a = left, *b = right;
-
-	if (a->frame != b->frame)
-		return a->frame < b->frame ? -1 : 1;
-	return (a->depth > b->depth) - (a->depth < b->depth);
-}
+ORDER_BY(by_line_key, struct store_line, ORDER_UP(frame) ?: ORDER_UP(depth))
 
 /* Writes the pending lines, sorted, as finish.c puts them by address. */
 static struct shiny_err *put_lines(struct store *store)
@@ -231,14 +225,7 @@ static uint32_t site_of_stack(const struct store_writer *w, uint32_t stack)
 	return stack < w->sites.stack_limit ? w->sites.of_stack[stack] : 0;
 }
 
-static int by_stat_key(const void *left, const void *right)
-{
-	const struct store_stat *a = left, *b = right;
-	uint64_t first = (uint64_t)a->vtable << 32 | a->tag;
-	uint64_t second = (uint64_t)b->vtable << 32 | b->tag;
-
-	return (first > second) - (first < second);
-}
+ORDER_BY(by_stat_key, struct store_stat, ORDER_UP(vtable) ?: ORDER_UP(tag))
 
 /* Writes the rows of one process and stack, to the two tables of view stat. */
 static struct shiny_err *put_stats(struct store *store)

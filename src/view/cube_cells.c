@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "../base/mem.h"
+#include "../base/row_order.h"
 
 enum { FIRST_ROOM = 1024 };
 
@@ -86,13 +87,7 @@ void cube_cells_fold_makers(struct cube_cells *cells)
 	add_up(cells, NULL);
 }
 
-static int by_place(const void *left, const void *right)
-{
-	uint64_t a = ((const struct cube_cell *)left)->place,
-		 b = ((const struct cube_cell *)right)->place;
-
-	return (a > b) - (a < b);
-}
+ORDER_BY(by_place, struct cube_cell, ORDER_UP(place))
 
 void cube_cells_sort(struct cube_cells *cells)
 {

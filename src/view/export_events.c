@@ -35,7 +35,7 @@ static const char *const event_columns[] = {
 
 static struct shiny_err *read_wanted(struct event_rows *rows, const struct export_job *job)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = query_format(job->store, &q,
 					     "SELECT s.process FROM v_processes s WHERE %s",
 					     job->filter->where);
@@ -44,26 +44,24 @@ static struct shiny_err *read_wanted(struct event_rows *rows, const struct expor
 	rows->wanted = mem_zero(rows->wanted_limit + 1, sizeof(*rows->wanted));
 	QUERY_EACH (q, err)
 		rows->wanted[query_id(q, 0, rows->wanted_limit)] = true;
-	query_end(q);
 	return err;
 }
 
 static struct shiny_err *read_threads(struct event_rows *rows, struct store *store)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = store_query(store, "SELECT thread, tid FROM v_threads", &q);
 
 	rows->thread_limit = store_ids(store, "thread");
 	rows->threads = mem_zero(rows->thread_limit + 1, sizeof(*rows->threads));
 	QUERY_EACH (q, err)
 		rows->threads[query_id(q, 0, rows->thread_limit)] = query_number(q, 1);
-	query_end(q);
 	return err;
 }
 
 static struct shiny_err *read_tags(struct event_rows *rows, struct store *store)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = store_query(store, "SELECT id, name FROM tag", &q);
 
 	rows->tag_limit = store_ids(store, "tag");
@@ -74,7 +72,6 @@ static struct shiny_err *read_tags(struct event_rows *rows, struct store *store)
 		free(rows->tags[id]);
 		rows->tags[id] = mem_text(query_text(q, 1));
 	}
-	query_end(q);
 	return err;
 }
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/cleanup.h"
 #include "../base/hash.h"
 #include "../base/hash_table.h"
 #include "export.h"
@@ -146,7 +147,7 @@ static struct shiny_err *put_traces(struct heaptrack_writer *w)
 	const struct profile *p = w->job->profile;
 	size_t limit = store_ids(w->job->store, "module");
 	char **modules = mem_zero(limit + 1, sizeof(*modules));
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = store_query(w->job->store, "SELECT id, path FROM module", &q);
 
 	QUERY_EACH (q, err) {
@@ -155,7 +156,6 @@ static struct shiny_err *put_traces(struct heaptrack_writer *w)
 		free(modules[id]);
 		modules[id] = mem_text(query_text(q, 1));
 	}
-	query_end(q);
 	for (uint32_t stack = 1; !err && stack < p->code.stack_limit; stack++)
 		w->traces[stack] = put_trace(w, stack, (const char *const *)modules);
 	for (size_t i = 0; i < limit; i++)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "../analysis/time/activity.h"
+#include "../base/row_order.h"
 #include "../base/text.h"
 #include "export.h"
 
@@ -45,13 +46,7 @@ static int by_walk(const void *left, const void *right)
 	return (a->count > b->count) - (a->count < b->count);
 }
 
-static int by_node_bytes(const void *left, const void *right)
-{
-	const struct massif_node *a = left, *b = right;
-
-	return a->bytes != b->bytes ? (a->bytes < b->bytes ? 1 : -1)
-				    : (a->first > b->first) - (a->first < b->first);
-}
+ORDER_BY(by_node_bytes, struct massif_node, ORDER_DOWN(bytes) ?: ORDER_UP(first))
 
 /* Writes a name with @ for #, which begins a comment, as in main()::{lambda()#1}. */
 static void put_text(FILE *out, const char *text)

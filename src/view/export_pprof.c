@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "../analysis/totals/process_names.h"
+#include "../base/cleanup.h"
 #include "export.h"
 #include "proto.h"
 
@@ -99,19 +100,18 @@ static void put_sample(struct pprof_writer *w, const struct profile_sample *samp
 static struct shiny_err *put_samples(struct pprof_writer *w)
 {
 	const struct profile *p = w->job->profile;
-	struct process_names names = { 0 };
-	struct shiny_err *err = process_names_load(w->job->store, &names);
+	SHINY_CLEANUP(process_names_deinit) struct process_names names = { 0 };
 
-	for (size_t i = 0; !err && i < p->sample_count; i++)
+	SHINY_TRY(process_names_load(w->job->store, &names));
+	for (size_t i = 0; i < p->sample_count; i++)
 		if (p->samples[i].sums.allocs || p->samples[i].sums.live)
 			put_sample(w, &p->samples[i], &names);
-	process_names_deinit(&names);
-	return err;
+	return NULL;
 }
 
 static struct shiny_err *put_mappings(struct pprof_writer *w)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err =
 		store_query(w->job->store, "SELECT id, path, build_id FROM module", &q);
 
@@ -129,7 +129,6 @@ static struct shiny_err *put_mappings(struct pprof_writer *w)
 			proto_number(&w->message, field, 1);
 		put(w, PROFILE_MAPPING);
 	}
-	query_end(q);
 	return err;
 }
 

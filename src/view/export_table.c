@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/cleanup.h"
 #include "export.h"
 #include "../answer/row_export.h"
 
@@ -27,57 +28,46 @@ static bool is_name(const char *text)
 
 static struct shiny_err *unknown_table(struct store *store, const char *table)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	bool row = false;
-	char *list = NULL;
-	struct shiny_err *err =
-		store_query(store, "SELECT group_concat(substr(object, 3), ', ') FROM "
-				   "(SELECT object FROM documentation WHERE kind = 'view' AND "
-				   "position = 0 AND object LIKE 'v\\_%' ESCAPE '\\' "
-				   "ORDER BY object)", &q);
 
-	if (!err && !(err = query_step(q, &row)) && row)
-		list = mem_text(query_text(q, 0));
-	query_end(q);
-	if (!err)
-		err = shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "export: --table: there is no "
-								  "table %s", table),
-				       "there are %s, %s", EXPORT_EVENTS, list ? list : "");
-	free(list);
-	return err;
+	SHINY_TRY(store_query(store,
+			      "SELECT group_concat(substr(object, 3), ', ') FROM "
+			      "(SELECT object FROM documentation WHERE kind = 'view' AND "
+			      "position = 0 AND object LIKE 'v\\_%' ESCAPE '\\' ORDER BY object)",
+			      &q));
+	SHINY_TRY(query_step(q, &row));
+	return shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "export: --table: there is no table %s",
+					  table),
+				"there are %s, %s", EXPORT_EVENTS, row ? query_text(q, 0) : "");
 }
 
 static struct shiny_err *read_columns(struct store *store, const char *table,
 				      struct table_columns *out)
 {
-	struct query *q = NULL;
-	char *view = mem_format("v_%s", is_name(table) ? table : "");
-	struct shiny_err *err = store_query(store,
-					    "SELECT name FROM documentation WHERE object = ?1 AND "
-					    "kind = 'view' AND position > 0 ORDER BY position",
-					    &q);
+	AUTO_QUERY struct query *q = NULL;
+	AUTO_FREE char *view = mem_format("v_%s", is_name(table) ? table : "");
+	struct shiny_err *err = NULL;
 
-	if (!err)
-		query_bind_text(q, 1, view);
+	SHINY_TRY(store_query(store,
+			      "SELECT name FROM documentation WHERE object = ?1 AND "
+			      "kind = 'view' AND position > 0 ORDER BY position",
+			      &q));
+	query_bind_text(q, 1, view);
 	/* skips names that no schema of ours has: they could be SQL */
 	QUERY_EACH (q, err)
 		if (is_name(query_text(q, 0)))
 			*vec_push(&out->names) = mem_text(query_text(q, 0));
-	query_end(q);
-	free(view);
-	if (!err && !out->names.count)
-		err = unknown_table(store, table);
-	return err;
+	return !err && !out->names.count ? unknown_table(store, table) : err;
 }
 
 /* Selects every column and its type: "SELECT a, typeof(a), b, typeof(b) FROM v_…". */
 static struct shiny_err *open_rows(struct store *store, const char *table,
 				   const struct table_columns *columns, struct query **out)
 {
-	char *sql = NULL;
+	AUTO_FREE char *sql = NULL;
 	size_t size;
 	FILE *text = mem_stream_open(&sql, &size);
-	struct shiny_err *err;
 
 	for (size_t i = 0; i < columns->names.count; i++) {
 		const char *name = columns->names.at[i];
@@ -86,9 +76,7 @@ static struct shiny_err *open_rows(struct store *store, const char *table,
 	}
 	fprintf(text, " FROM \"v_%s\"", table);
 	mem_stream_close(text);
-	err = store_query(store, sql, out);
-	free(sql);
-	return err;
+	return store_query(store, sql, out);
 }
 
 static void put_value(struct row_export *w, const struct query *q, int column)
@@ -107,24 +95,20 @@ static void put_value(struct row_export *w, const struct query *q, int column)
 
 static struct shiny_err *write_table(const struct export_job *job, bool csv)
 {
-	struct table_columns columns = { 0 };
+	SHINY_CLEANUP(free_columns) struct table_columns columns = { 0 };
 	struct row_export w;
-	struct query *q = NULL;
-	struct shiny_err *err;
+	AUTO_QUERY struct query *q = NULL;
+	struct shiny_err *err = NULL;
 
 	if (strcmp(job->table, EXPORT_EVENTS) == 0)
 		return export_events(job, csv);
-	err = read_columns(job->store, job->table, &columns);
-	if (!err)
-		err = open_rows(job->store, job->table, &columns, &q);
-	if (!err)
-		row_export_init(&w, job->out, csv, (const char *const *)columns.names.at,
-				  columns.names.count);
+	SHINY_TRY(read_columns(job->store, job->table, &columns));
+	SHINY_TRY(open_rows(job->store, job->table, &columns, &q));
+	row_export_init(&w, job->out, csv, (const char *const *)columns.names.at,
+			columns.names.count);
 	QUERY_EACH (q, err)
 		for (int i = 0; i < (int)columns.names.count; i++)
 			put_value(&w, q, i);
-	query_end(q);
-	free_columns(&columns);
 	return err;
 }
 

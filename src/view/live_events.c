@@ -36,7 +36,8 @@ static void tell(struct live_stream *s, enum live_kind kind, const struct replay
 				      .type = replay_type(p, life) });
 }
 
-static void on_birth(void *context, const struct replay_process *p, const struct life *life)
+static void live_events_on_birth(void *context, const struct replay_process *p,
+				 const struct life *life)
 {
 	struct live_stream *s = context;
 
@@ -46,8 +47,8 @@ static void on_birth(void *context, const struct replay_process *p, const struct
 		tell(s, LIVE_GONE, p, life, life->birth, 0, 0);
 }
 
-static void on_death(void *context, const struct replay_process *p, const struct life *life,
-		     const struct life_death *death)
+static void live_events_on_death(void *context, const struct replay_process *p,
+				 const struct life *life, const struct life_death *death)
 {
 	struct live_stream *s = context;
 
@@ -61,8 +62,8 @@ static void on_death(void *context, const struct replay_process *p, const struct
 	     p, life, death->time, 0, death->stack);
 }
 
-static void on_resize(void *context, const struct replay_process *p, const struct life *life,
-		      uint64_t before)
+static void live_events_on_resize(void *context, const struct replay_process *p,
+				  const struct life *life, uint64_t before)
 {
 	struct live_stream *s = context;
 
@@ -82,7 +83,7 @@ static void on_vtable(void *context, const struct replay_process *p, const struc
 		tell(s, LIVE_TYPED, p, life, p->replay->now, type, 0);
 }
 
-static uint64_t on_moment(void *context, const struct replay *replay, uint64_t moment)
+static uint64_t live_events_on_moment(void *context, const struct replay *replay, uint64_t moment)
 {
 	struct live_stream *s = context;
 	const struct replay_process *p;
@@ -102,11 +103,11 @@ struct shiny_err *live_events_each(struct store *store, const struct filter *fil
 {
 	struct live_stream stream = { .each = each, .context = context };
 	struct replay_observer observer = { .context = &stream,
-					    .birth = on_birth,
-					    .death = on_death,
-					    .resize = on_resize,
+					    .birth = live_events_on_birth,
+					    .death = live_events_on_death,
+					    .resize = live_events_on_resize,
 					    .vtable = on_vtable,
-					    .moment = on_moment,
+					    .moment = live_events_on_moment,
 					    .by_place = by_place };
 	struct shiny_err *err = replay_run(store, filter, &observer, 1, title);
 

@@ -6,6 +6,7 @@
 
 #include "../base/cleanup.h"
 #include "../base/hash.h"
+#include "../base/row_order.h"
 
 /* ---- growing ---- */
 
@@ -114,12 +115,7 @@ static double weigh(const struct page_compare *c, const struct compare_node *all
 	return most;
 }
 
-static int by_weight(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return (a < b) - (a > b);
-}
+ORDER_BY(by_weight, double, ORDER_VALUES(*b, *a))
 
 /* Marks the `most` heaviest nodes, which stay. No node is heavier than its parent. */
 static bool *choose(const struct page_compare *c, size_t most)

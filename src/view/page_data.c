@@ -9,6 +9,7 @@
 #include "../analysis/totals/processes.h"
 #include "../base/cleanup.h"
 #include "../base/hash.h"
+#include "../base/row_order.h"
 
 enum { PAGE_PROCESSES = 1000 }; /* up to this many are named even without a row */
 
@@ -29,12 +30,7 @@ static double weigh(const struct profile *p, const struct profile_sample *sample
 	return most;
 }
 
-static int by_weight(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return (a < b) - (a > b);
-}
+ORDER_BY(by_weight, double, ORDER_VALUES(*b, *a))
 
 /* Returns the weight up to which samples are folded, so that at most `most` stay; -1: none is
  * folded. */
@@ -244,7 +240,7 @@ static struct shiny_err *put_processes(struct json *json, struct store *store,
 static struct shiny_err *put_names(struct json *json, struct store *store, const struct profile *p,
 				   const struct page_samples *s)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err;
 
 	json_array(json, "types");
@@ -266,7 +262,6 @@ static struct shiny_err *put_names(struct json *json, struct store *store, const
 		json_end(json);
 	}
 	json_end(json);
-	query_end(q);
 	return err;
 }
 
@@ -407,7 +402,7 @@ static int64_t size_code(const struct cube_cell *cell, const struct cube_cell *b
 static struct shiny_err *put_named(struct json *json, const char *key, struct store *store,
 				   const char *sql, const bool *used, uint64_t limit)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = store_query(store, sql, &q);
 
 	json_array(json, key);
@@ -423,7 +418,6 @@ static struct shiny_err *put_named(struct json *json, const char *key, struct st
 		json_end(json);
 	}
 	json_end(json);
-	query_end(q);
 	return err;
 }
 

@@ -52,7 +52,7 @@ static void grow(struct page_nodes *n, struct json *json, const struct profile *
 static struct shiny_err *library_names(struct store *store, struct texts *texts, uint32_t **out)
 {
 	size_t limit = store_ids(store, "module");
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = store_query(store,
 					    "SELECT id, path FROM module WHERE path NOT IN (SELECT "
 					    "executable FROM process WHERE executable IS NOT NULL)",
@@ -61,7 +61,6 @@ static struct shiny_err *library_names(struct store *store, struct texts *texts,
 	*out = mem_zero(limit + 1, sizeof(**out));
 	QUERY_EACH (q, err)
 		(*out)[query_id(q, 0, limit)] = texts_put(texts, text_base(query_text(q, 1)));
-	query_end(q);
 	return err;
 }
 

@@ -10,7 +10,7 @@
 
 static struct shiny_err *read_types(struct profile *p, struct store *store, bool full)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = store_query(
 		store, "SELECT id, name, container, form, confidence, or_derived FROM type", &q);
 
@@ -31,7 +31,6 @@ static struct shiny_err *read_types(struct profile *p, struct store *store, bool
 			p->types[id] = texts_put(&p->code.texts, name);
 		free(name);
 	}
-	query_end(q);
 	return err;
 }
 
@@ -39,7 +38,7 @@ static struct shiny_err *read_sums(struct profile *p, struct store *store,
 				   const struct filter *filter)
 {
 	const struct groups *groups = &p->groups;
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = query_format(
 		store, &q,
 		"SELECT s.process, s.stack, s.type, " SUMS_SQL " FROM stat s WHERE %s "
@@ -65,7 +64,6 @@ static struct shiny_err *read_sums(struct profile *p, struct store *store,
 		if (group)
 			sums_add(&p->samples[group - 1].sums, &sums);
 	}
-	query_end(q);
 	return err;
 }
 
@@ -74,10 +72,8 @@ static struct shiny_err *read_peak(struct profile *p, struct store *store,
 {
 	struct peaks peaks = { 0 };
 	const struct peak *peak;
-	struct shiny_err *err = peak_load_highest(store, filter, &p->groups, progress, &peaks);
 
-	if (err)
-		return err;
+	SHINY_TRY(peak_load_highest(store, filter, &p->groups, progress, &peaks));
 	peak = peaks.count ? &peaks.peaks[peaks.highest] : NULL;
 	for (size_t i = 0; peak && i < peak->count; i++) {
 		uint32_t group = peak->rows[i].group;
@@ -101,24 +97,16 @@ static struct shiny_err *read_peak(struct profile *p, struct store *store,
 struct shiny_err *profile_load(struct store *store, struct store *sums,
 			       const struct filter *filter, unsigned flags, struct profile *out)
 {
-	struct profile p = { 0 };
-	struct shiny_err *err = groups_load(store, GROUP_SAMPLE, false, &p.groups);
+	SHINY_CLEANUP(profile_deinit) struct profile p = { 0 };
 
-	if (!err)
-		err = session_duration(store, &p.duration);
-	if (!err)
-		err = stack_paths_load(store, &p.code);
-	if (!err)
-		err = read_types(&p, store, flags & PROFILE_FULL_NAMES);
-	if (!err)
-		err = read_sums(&p, sums, filter);
-	if (!err && flags & PROFILE_PEAK)
-		err = read_peak(&p, store, filter, flags & PROFILE_PROGRESS);
-	if (err) {
-		profile_deinit(&p);
-		return err;
-	}
-	*out = p;
+	SHINY_TRY(groups_load(store, GROUP_SAMPLE, false, &p.groups));
+	SHINY_TRY(session_duration(store, &p.duration));
+	SHINY_TRY(stack_paths_load(store, &p.code));
+	SHINY_TRY(read_types(&p, store, flags & PROFILE_FULL_NAMES));
+	SHINY_TRY(read_sums(&p, sums, filter));
+	if (flags & PROFILE_PEAK)
+		SHINY_TRY(read_peak(&p, store, filter, flags & PROFILE_PROGRESS));
+	*out = shiny_steal(p);
 	return NULL;
 }
 
@@ -149,17 +137,13 @@ uint64_t profile_total(const struct profile *p, enum profile_measure measure)
 
 struct shiny_err *profile_command(struct store *store, char **command, uint32_t *pid)
 {
-	struct query *q = NULL;
+	AUTO_QUERY struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err =
-		store_query(store, "SELECT command, pid FROM process ORDER BY id LIMIT 1", &q);
 
-	if (!err && !(err = query_step(q, &row)) && row) {
-		*command = mem_text(query_text(q, 0));
+	SHINY_TRY(store_query(store, "SELECT command, pid FROM process ORDER BY id LIMIT 1", &q));
+	SHINY_TRY(query_step(q, &row));
+	*command = mem_text(row ? query_text(q, 0) : "");
+	if (row)
 		*pid = (uint32_t)query_number(q, 1);
-	} else if (!err) {
-		*command = mem_text("");
-	}
-	query_end(q);
-	return err;
+	return NULL;
 }

@@ -22,7 +22,7 @@ void proto_number(struct proto *to, unsigned field, uint64_t value)
 	proto_packed(to, value);
 }
 
-void proto_bytes(struct proto *to, unsigned field, const void *bytes, size_t count)
+static void put_bytes(struct proto *to, unsigned field, const void *bytes, size_t count)
 {
 	const uint8_t *from = bytes;
 
@@ -34,12 +34,12 @@ void proto_bytes(struct proto *to, unsigned field, const void *bytes, size_t cou
 
 void proto_text(struct proto *to, unsigned field, const char *text)
 {
-	proto_bytes(to, field, text, strlen(text));
+	put_bytes(to, field, text, strlen(text));
 }
 
 void proto_message(struct proto *to, unsigned field, const struct proto *inner)
 {
-	proto_bytes(to, field, inner->at, inner->count);
+	put_bytes(to, field, inner->at, inner->count);
 }
 
 void proto_flush(struct proto *from, FILE *out)

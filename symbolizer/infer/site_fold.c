@@ -14,6 +14,7 @@
 
 #include "../../src/base/lower_bound.h"
 #include "../../src/base/mem.h"
+#include "../../src/base/row_order.h"
 #include "../dwarf/name_text.h"
 #include "../elf/symtab.h"
 
@@ -76,10 +77,7 @@ size_t site_folds(const struct site_reader *reader, uint64_t vaddr, struct debug
 	return symbol_folds(reader, vaddr, out, room);
 }
 
-static int by_text(const void *left, const void *right)
-{
-	return strcmp(*(char *const *)left, *(char *const *)right);
-}
+ORDER_BY(by_text, char *const, strcmp(*a, *b))
 
 const char *site_fold_text(struct names *names, const char *const *texts, size_t count, int more)
 {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../../base/hash.h"
+#include "../../base/hash_table.h"
 #include "../../base/mem.h"
 #include "../../base/text.h"
 
@@ -25,8 +26,7 @@ struct call_tree {
 	struct call_stacks *stacks;
 	const struct call_tree_query *query;
 	VEC(struct call_way) ways; /* parents come before children; [0] is the root */
-	uint32_t *slots;	   /* indexes of `ways`, 0: empty; open addressing */
-	size_t slot_count;
+	struct hash_table table;   /* of `ways` without the root, by parent and name */
 	uint32_t no_stack, cut;
 	uint64_t most; /* most ways; a session with more is refused */
 	bool too_much;
@@ -34,41 +34,22 @@ struct call_tree {
 
 /* ---- ways ---- */
 
-static uint32_t *find_way(const struct call_tree *t, uint32_t parent, uint32_t name)
-{
-	size_t mask = t->slot_count - 1, at = hash_pair(parent, name) & mask;
-
-	while (t->slots[at] &&
-	       (t->ways.at[t->slots[at]].parent != parent || t->ways.at[t->slots[at]].name != name))
-		at = (at + 1) & mask;
-	return &t->slots[at];
-}
-
-static void make_room(struct call_tree *t)
-{
-	if (t->slot_count && t->ways.count * 2 < t->slot_count)
-		return;
-	free(t->slots);
-	t->slot_count = t->slot_count ? t->slot_count * 2 : 1024;
-	t->slots = mem_zero(t->slot_count, sizeof(*t->slots));
-	for (uint32_t i = 1; i < t->ways.count; i++)
-		*find_way(t, t->ways.at[i].parent, t->ways.at[i].name) = i;
-}
-
 static uint32_t step(struct call_tree *t, uint32_t parent, uint32_t name,
 		     const struct call_stack *stack)
 {
-	uint32_t *slot;
+	uint64_t hash = hash_keys(parent, name);
+	uint32_t way =
+		hash_table_find(&t->table, hash, i,
+				t->ways.at[i].parent == parent && t->ways.at[i].name == name);
 
-	make_room(t);
-	slot = find_way(t, parent, name);
-	if (!*slot) {
-		*slot = (uint32_t)t->ways.count;
+	if (way == HASH_NONE) {
+		way = (uint32_t)t->ways.count;
 		*vec_push(&t->ways) = (struct call_way){ .parent = parent, .name = name };
+		hash_table_add(&t->table, hash, way);
 	}
-	t->ways.at[*slot].value += stack->value;
-	t->ways.at[*slot].blocks += stack->blocks;
-	return *slot;
+	t->ways.at[way].value += stack->value;
+	t->ways.at[way].blocks += stack->blocks;
+	return way;
 }
 
 /* Returns the index of the first function shown: the call site's, or the innermost. */
@@ -191,7 +172,7 @@ static void call_tree_deinit(struct call_tree *t)
 {
 	call_stacks_close(t->stacks);
 	free(t->ways.at);
-	free(t->slots);
+	hash_table_deinit(&t->table);
 }
 
 struct shiny_err *call_tree_load(struct store *store, const struct filter *filter,

@@ -150,7 +150,8 @@ static void on_fork(void *context, const struct replay_process *parent,
 	}
 }
 
-static void on_birth(void *context, const struct replay_process *p, const struct life *life)
+static void constructed_on_birth(void *context, const struct replay_process *p,
+				 const struct life *life)
 {
 	struct constructed_finder *f = context;
 	bool begun = f->states[p->id - 1].begun;
@@ -161,8 +162,8 @@ static void on_birth(void *context, const struct replay_process *p, const struct
 		objects_add(&s->blocks, life->address & ~UINT64_C(7), bytes_of(life));
 }
 
-static void on_death(void *context, const struct replay_process *p, const struct life *life,
-		     const struct life_death *death)
+static void constructed_on_death(void *context, const struct replay_process *p,
+				 const struct life *life, const struct life_death *death)
 {
 	struct constructed_finder *f = context;
 	struct state *s;
@@ -192,8 +193,8 @@ static void on_move(void *context, const struct replay_process *p, const struct 
 	put_again(context, p, life, before);
 }
 
-static void on_resize(void *context, const struct replay_process *p, const struct life *life,
-		      uint64_t before)
+static void constructed_on_resize(void *context, const struct replay_process *p,
+				  const struct life *life, uint64_t before)
 {
 	(void)before;
 	put_again(context, p, life, life->address);
@@ -455,9 +456,9 @@ struct shiny_err *constructed_load(struct store *store, const struct filter *fil
 {
 	struct constructed_finder f = { 0 };
 	struct replay_observer observer = { .context = &f,
-					    .birth = on_birth,
-					    .death = on_death,
-					    .resize = on_resize,
+					    .birth = constructed_on_birth,
+					    .death = constructed_on_death,
+					    .resize = constructed_on_resize,
 					    .move = on_move,
 					    .fork = on_fork,
 					    .constructor = on_constructor };

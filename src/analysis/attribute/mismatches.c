@@ -7,6 +7,7 @@
 #include <shiny/wire/wire.h>
 
 #include "../../base/hash.h"
+#include "../../base/hash_table.h"
 #include "../../base/mem.h"
 #include "../../base/row_order.h"
 
@@ -34,9 +35,8 @@ struct ended {
 
 struct mismatch_finder {
 	struct mismatches *out;
-	uint32_t *slots; /* index of a row + 1, open addressing; a power of two */
-	size_t slot_room;
-	struct ended *recent; /* direct-mapped */
+	struct hash_table table; /* of out->rows */
+	struct ended *recent;	 /* direct-mapped */
 };
 
 static struct ended *recent_of(const struct mismatch_finder *f, uint32_t process, uint64_t address)
@@ -53,37 +53,21 @@ static bool same(const struct mismatch *a, const struct mismatch *b)
 	       a->first_free == b->first_free;
 }
 
-static uint32_t *slot_of(const struct mismatch_finder *f, const struct mismatch *row)
-{
-	uint64_t hash = hash_pair((uint64_t)row->allocation << 32 | row->free,
-				  (uint64_t)row->first_free << 32 | row->kind << 16 |
-					  row->got << 8 | row->freed);
-	size_t i = hash & (f->slot_room - 1);
-
-	while (f->slots[i] && !same(&f->out->rows[f->slots[i] - 1], row))
-		i = (i + 1) & (f->slot_room - 1);
-	return &f->slots[i];
-}
-
 static void add(struct mismatch_finder *f, const struct mismatch *row)
 {
 	struct mismatches *out = f->out;
-	uint32_t *slot;
+	uint64_t hash = hash_keys((uint64_t)row->allocation << 32 | row->free,
+				  (uint64_t)row->first_free << 32 | row->kind << 16 |
+					  row->got << 8 | row->freed);
+	uint32_t at = hash_table_find(&f->table, hash, i, same(&out->rows[i], row));
 
-	if ((out->count + 1) * 2 > f->slot_room) {
-		f->slot_room = f->slot_room ? f->slot_room * 2 : 256;
-		free(f->slots);
-		f->slots = mem_zero(f->slot_room, sizeof(*f->slots));
-		for (size_t i = 0; i < out->count; i++)
-			*slot_of(f, &out->rows[i]) = (uint32_t)i + 1;
-	}
-	slot = slot_of(f, row);
-	if (!*slot) {
+	if (at == HASH_NONE) {
+		at = (uint32_t)out->count;
 		out->rows = mem_reach(out->rows, &out->room, out->count, sizeof(*out->rows), 64);
 		out->rows[out->count++] = *row;
-		*slot = (uint32_t)out->count;
+		hash_table_add(&f->table, hash, at);
 	}
-	out->rows[*slot - 1].count++;
+	out->rows[at].count++;
 	out->blocks[row->kind]++;
 }
 
@@ -94,8 +78,8 @@ static uint8_t family_of(uint64_t api)
 	return api < sizeof(families) ? families[api] : FAMILY_ANY;
 }
 
-static void on_death(void *context, const struct replay_process *process, const struct life *life,
-		     const struct life_death *death)
+static void mismatches_on_death(void *context, const struct replay_process *process,
+				const struct life *life, const struct life_death *death)
 {
 	struct mismatch_finder *f = context;
 	struct mismatch row = { .got = life->api,
@@ -124,7 +108,8 @@ static void on_death(void *context, const struct replay_process *process, const 
 	}
 }
 
-static void on_birth(void *context, const struct replay_process *process, const struct life *life)
+static void mismatches_on_birth(void *context, const struct replay_process *process,
+				const struct life *life)
 {
 	struct ended *ended = recent_of(context, process->id, life->address);
 
@@ -163,8 +148,8 @@ struct shiny_err *mismatches_load(struct store *store, const struct filter *filt
 	SHINY_CLEANUP(mismatches_deinit) struct mismatches found = { 0 };
 	struct mismatch_finder f = { .out = &found };
 	struct replay_observer observer = { .context = &f,
-					    .birth = on_birth,
-					    .death = on_death,
+					    .birth = mismatches_on_birth,
+					    .death = mismatches_on_death,
 					    .stray = on_stray,
 					    .untyped = true };
 	struct shiny_err *err;
@@ -173,7 +158,7 @@ struct shiny_err *mismatches_load(struct store *store, const struct filter *filt
 	err = replay_run(store, filter, &observer, 1,
 			 progress ? "comparing frees with allocations" : NULL);
 	free(f.recent);
-	free(f.slots);
+	hash_table_deinit(&f.table);
 	if (err)
 		return err;
 	if (found.count)

@@ -213,7 +213,8 @@ static void give_live(struct follower *f, uint32_t cell, const struct life *life
 		give(f, cell, .bytes = blocks < 0 ? -life->size : life->size, .blocks = blocks);
 }
 
-static void on_birth(void *context, const struct replay_process *process, const struct life *life)
+static void tracker_on_birth(void *context, const struct replay_process *process,
+			     const struct life *life)
 {
 	struct follower *f = context;
 
@@ -234,8 +235,8 @@ static inline void extend(struct tracker_extent *e, const struct tracker_extent 
 	e->most_steps = by->most_steps > e->most_steps ? by->most_steps : e->most_steps;
 }
 
-static void on_death(void *context, const struct replay_process *process, const struct life *life,
-		     const struct life_death *death)
+static void tracker_on_death(void *context, const struct replay_process *process,
+			     const struct life *life, const struct life_death *death)
 {
 	struct follower *f = context;
 	bool live = !has_ended(f, process);
@@ -259,8 +260,8 @@ static void on_death(void *context, const struct replay_process *process, const 
 		give(f, cell, .bytes = life->size, .leak = true);
 }
 
-static void on_resize(void *context, const struct replay_process *process, const struct life *life,
-		      uint64_t before)
+static void tracker_on_resize(void *context, const struct replay_process *process,
+			      const struct life *life, uint64_t before)
 {
 	struct follower *f = context;
 	uint32_t cell;
@@ -290,7 +291,7 @@ static void on_vtable(void *context, const struct replay_process *process, const
 
 /* Ends processes at their time: their blocks are no longer live, though the replay reports their
  * deaths later. */
-static uint64_t on_moment(void *context, const struct replay *replay, uint64_t moment)
+static uint64_t tracker_on_moment(void *context, const struct replay *replay, uint64_t moment)
 {
 	struct follower *f = context;
 	const struct replay_process *p;
@@ -339,11 +340,11 @@ struct shiny_err *tracker_run(struct store *store, const struct filter *filter,
 			      .trackers = trackers,
 			      .stack_count = breakdown->stack_count };
 	struct replay_observer observer = { .context = &f,
-					    .birth = on_birth,
-					    .death = on_death,
-					    .resize = on_resize,
+					    .birth = tracker_on_birth,
+					    .death = tracker_on_death,
+					    .resize = tracker_on_resize,
 					    .vtable = on_vtable,
-					    .moment = on_moment,
+					    .moment = tracker_on_moment,
 					    .untyped = true,
 					    .by_stack = &f.stack_rows };
 	struct shiny_err *err;

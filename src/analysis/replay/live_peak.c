@@ -25,7 +25,8 @@ static void change(struct live_peak *k, const struct replay_process *p, uint64_t
 	}
 }
 
-static void on_birth(void *context, const struct replay_process *p, const struct life *life)
+static void live_peak_on_birth(void *context, const struct replay_process *p,
+			       const struct life *life)
 {
 	struct live_peak *k = context;
 
@@ -33,8 +34,8 @@ static void on_birth(void *context, const struct replay_process *p, const struct
 	change(k, p, 1, life->size);
 }
 
-static void on_death(void *context, const struct replay_process *p, const struct life *life,
-		     const struct life_death *death)
+static void live_peak_on_death(void *context, const struct replay_process *p,
+			       const struct life *life, const struct life_death *death)
 {
 	struct live_peak *k = context;
 
@@ -44,14 +45,14 @@ static void on_death(void *context, const struct replay_process *p, const struct
 	change(k, p, -UINT64_C(1), -life->size);
 }
 
-static void on_resize(void *context, const struct replay_process *p, const struct life *life,
-		      uint64_t before)
+static void live_peak_on_resize(void *context, const struct replay_process *p,
+				const struct life *life, uint64_t before)
 {
 	if (!life->inherited)
 		change(context, p, 0, life->size - before);
 }
 
-static uint64_t on_moment(void *context, const struct replay *replay, uint64_t moment)
+static uint64_t live_peak_on_moment(void *context, const struct replay *replay, uint64_t moment)
 {
 	struct live_peak *k = context;
 	const struct replay_process *p;
@@ -71,10 +72,10 @@ static uint64_t on_moment(void *context, const struct replay *replay, uint64_t m
 struct replay_observer live_peak_observer(struct live_peak *peak)
 {
 	return (struct replay_observer){ .context = peak,
-					 .birth = on_birth,
-					 .death = on_death,
-					 .resize = on_resize,
-					 .moment = on_moment,
+					 .birth = live_peak_on_birth,
+					 .death = live_peak_on_death,
+					 .resize = live_peak_on_resize,
+					 .moment = live_peak_on_moment,
 					 .untyped = true };
 }
 

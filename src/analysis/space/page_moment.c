@@ -152,8 +152,8 @@ static void on_move(void *context, const struct replay_process *process, const s
 }
 
 /* The bytes that an object loses in place become R, like all memory that a collector reuses. */
-static void on_resize(void *context, const struct replay_process *process, const struct life *life,
-		      uint64_t before)
+static void page_moment_on_resize(void *context, const struct replay_process *process,
+				  const struct life *life, uint64_t before)
 {
 	struct page_moment *m = context;
 	struct page_space *space = space_of(m, process);
@@ -163,8 +163,8 @@ static void on_resize(void *context, const struct replay_process *process, const
 				  size_of(before - life->size), PAGE_REUSED);
 }
 
-static void on_death(void *context, const struct replay_process *process, const struct life *life,
-		     const struct life_death *death)
+static void page_moment_on_death(void *context, const struct replay_process *process,
+				 const struct life *life, const struct life_death *death)
 {
 	struct page_moment *m = context;
 	struct page_space *space = space_of(m, process);
@@ -227,7 +227,7 @@ static void sum_resize(void *context, const struct replay_process *process, cons
 {
 	struct page_moment *m = context;
 
-	on_resize(context, process, life, before);
+	page_moment_on_resize(context, process, life, before);
 	if (life->inherited)
 		return;
 	changed(m, process->replay, space_of(m, process), life->size - before, m->now);
@@ -241,7 +241,7 @@ static void sum_death(void *context, const struct replay_process *process, const
 
 	m->now = death->time;
 	if (!m->searching)
-		on_death(context, process, life, death);
+		page_moment_on_death(context, process, life, death);
 	if (!space->gone && death->end != LIFE_NEVER && !life->inherited) {
 		space->bytes -= life->size;
 		m->bytes -= life->size;
@@ -265,7 +265,7 @@ static uint64_t end_processes(struct page_moment *m, const struct replay *replay
 	return process_ends_time(&m->ends, replay);
 }
 
-static uint64_t on_moment(void *context, const struct replay *replay, uint64_t now)
+static uint64_t page_moment_on_moment(void *context, const struct replay *replay, uint64_t now)
 {
 	struct page_moment *m = context;
 	uint64_t next;
@@ -353,8 +353,8 @@ struct shiny_err *page_moment_run(struct store *store, const struct filter *filt
 
 	/* only blocks of the moment need a type */
 	observers[0] = (struct replay_observer){ .context = m,
-						 .death = on_death,
-						 .resize = on_resize,
+						 .death = page_moment_on_death,
+						 .resize = page_moment_on_resize,
 						 .move = on_move,
 						 .untyped = true };
 	if (m->when == PAGE_WHEN_PEAK) {
@@ -363,10 +363,10 @@ struct shiny_err *page_moment_run(struct store *store, const struct filter *filt
 							 .death = sum_death,
 							 .resize = sum_resize,
 							 .move = on_move,
-							 .moment = on_moment,
+							 .moment = page_moment_on_moment,
 							 .untyped = true };
 	} else if (m->when == PAGE_WHEN_TIME) {
-		observers[0].moment = on_moment;
+		observers[0].moment = page_moment_on_moment;
 		observers[0].first_moment = m->time;
 	}
 	for (size_t i = 0; i < other_count; i++)

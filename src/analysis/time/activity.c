@@ -100,7 +100,8 @@ static void died(struct activity_tally *t, const struct life *life, bool live)
 	t->now.bytes -= life->size;
 }
 
-static void on_birth(void *context, const struct replay_process *p, const struct life *life)
+static void activity_on_birth(void *context, const struct replay_process *p,
+			      const struct life *life)
 {
 	struct recorder *r = context;
 	struct activity_tally *t = tally_of(r, p);
@@ -111,8 +112,8 @@ static void on_birth(void *context, const struct replay_process *p, const struct
 		page_counts_add(&r->pages, p->id, life);
 }
 
-static void on_death(void *context, const struct replay_process *p, const struct life *life,
-		     const struct life_death *death)
+static void activity_on_death(void *context, const struct replay_process *p,
+			      const struct life *life, const struct life_death *death)
 {
 	struct recorder *r = context;
 	struct activity_tally *t = tally_of(r, p);
@@ -144,8 +145,8 @@ static void resized(struct activity_tally *t, uint64_t before, uint64_t after)
 	t->now.free_bytes += before > after ? before - after : 0;
 }
 
-static void on_resize(void *context, const struct replay_process *p, const struct life *life,
-		      uint64_t before)
+static void activity_on_resize(void *context, const struct replay_process *p,
+			       const struct life *life, uint64_t before)
 {
 	struct recorder *r = context;
 	struct activity_tally *t = tally_of(r, p);
@@ -234,7 +235,7 @@ static void put_points(struct recorder *r)
 	r->edge += r->interval;
 }
 
-static uint64_t on_moment(void *context, const struct replay *replay, uint64_t moment)
+static uint64_t activity_on_moment(void *context, const struct replay *replay, uint64_t moment)
 {
 	struct recorder *r = context;
 	const struct replay_process *p;
@@ -301,12 +302,12 @@ static struct shiny_err *record(struct store *store, const struct filter *filter
 			      .duration = a->duration,
 			      .count = a->count };
 	struct replay_observer observer = { .context = &r,
-					    .birth = on_birth,
-					    .death = on_death,
-					    .resize = on_resize,
+					    .birth = activity_on_birth,
+					    .death = activity_on_death,
+					    .resize = activity_on_resize,
 					    .move = on_move,
 					    .vtable = on_vtable,
-					    .moment = on_moment,
+					    .moment = activity_on_moment,
 					    .untyped = !log };
 	SHINY_CLEANUP(process_names_deinit) struct process_names names = { 0 };
 	struct shiny_err *err = process_names_load(store, &names);

@@ -162,7 +162,8 @@ static void grow(struct growth_finder *f, uint32_t process, uint32_t group, cons
 	chain_put(f, &chain);
 }
 
-static void on_birth(void *context, const struct replay_process *process, const struct life *life)
+static void growth_on_birth(void *context, const struct replay_process *process,
+			    const struct life *life)
 {
 	struct growth_finder *f = context;
 
@@ -171,8 +172,8 @@ static void on_birth(void *context, const struct replay_process *process, const 
 				 groups_find(f->groups, process, life), life->realloced };
 }
 
-static void on_death(void *context, const struct replay_process *process, const struct life *life,
-		     const struct life_death *death)
+static void growth_on_death(void *context, const struct replay_process *process,
+			    const struct life *life, const struct life_death *death)
 {
 	struct growth_finder *f = context;
 	uint32_t group = groups_find(f->groups, process, life);
@@ -240,7 +241,9 @@ struct shiny_err *growth_load(struct store *store, const struct filter *filter, 
 {
 	struct groups groups = { 0 };
 	struct growth_finder f = { .groups = &groups };
-	struct replay_observer observer = { .context = &f, .birth = on_birth, .death = on_death };
+	struct replay_observer observer = { .context = &f,
+					    .birth = growth_on_birth,
+					    .death = growth_on_death };
 	struct growth growth = { 0 };
 	struct shiny_err *err = groups_load(store, GROUP_SITE, false, &groups);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "../../base/text.h"
 #include "../attribute/suppressions.h"
 
@@ -30,7 +31,7 @@ struct leaks_count {
 	unsigned moment;
 };
 
-static uint64_t on_moment(void *context, const struct replay *replay, uint64_t moment)
+static uint64_t leaks_on_moment(void *context, const struct replay *replay, uint64_t moment)
 {
 	struct leaks_count *c = context;
 
@@ -42,7 +43,8 @@ static uint64_t on_moment(void *context, const struct replay *replay, uint64_t m
 	return ++c->moment < LEAK_MOMENTS ? moment + c->step : UINT64_MAX;
 }
 
-static void on_birth(void *context, const struct replay_process *process, const struct life *life)
+static void leaks_on_birth(void *context, const struct replay_process *process,
+			   const struct life *life)
 {
 	struct leaks_count *c = context;
 	struct leaks_live *live = &c->live[groups_find(c->groups, process, life)];
@@ -53,8 +55,8 @@ static void on_birth(void *context, const struct replay_process *process, const 
 	live->bytes += life->size;
 }
 
-static void on_resize(void *context, const struct replay_process *process, const struct life *life,
-		      uint64_t before)
+static void leaks_on_resize(void *context, const struct replay_process *process,
+			    const struct life *life, uint64_t before)
 {
 	struct leaks_count *c = context;
 
@@ -81,8 +83,8 @@ static void on_vtable(void *context, const struct replay_process *process, const
 	to->bytes += life->size;
 }
 
-static void on_death(void *context, const struct replay_process *process, const struct life *life,
-		     const struct life_death *death)
+static void leaks_on_death(void *context, const struct replay_process *process,
+			   const struct life *life, const struct life_death *death)
 {
 	struct leaks_count *c = context;
 	uint32_t group = groups_find(c->groups, process, life);
@@ -162,18 +164,9 @@ static void fit(struct leak_row *row, uint64_t step, uint64_t bytes_at_first)
 	row->grows = row->slope > LEAK_SURE * row->slope_error && rises(row);
 }
 
-static int by_growth(const void *left, const void *right)
-{
-	const struct leak_row *a = left, *b = right;
-
-	if (a->grows != b->grows)
-		return a->grows ? -1 : 1;
-	if (a->grows && a->bytes_slope != b->bytes_slope)
-		return a->bytes_slope < b->bytes_slope ? 1 : -1;
-	if (a->bytes != b->bytes)
-		return a->bytes < b->bytes ? 1 : -1;
-	return strcmp(a->name, b->name);
-}
+ORDER_BY(by_growth, struct leak_row,
+	 ORDER_FIRST(grows) ?: (a->grows ? ORDER_DOWN(bytes_slope) : 0) ?: ORDER_DOWN(bytes)
+		 ?: ORDER_TEXT(name))
 
 static void arrange(struct leaks *out, struct leaks_count *c, const struct groups *groups,
 		    const char *match)
@@ -210,11 +203,11 @@ struct shiny_err *leaks_load(struct store *store, const struct filter *filter, e
 	struct suppressions hidden = { 0 };
 	struct leaks_count c = { .groups = &groups, .suppressions = &hidden };
 	struct replay_observer observer = { .context = &c,
-					    .birth = on_birth,
-					    .death = on_death,
-					    .resize = on_resize,
+					    .birth = leaks_on_birth,
+					    .death = leaks_on_death,
+					    .resize = leaks_on_resize,
 					    .vtable = on_vtable,
-					    .moment = on_moment,
+					    .moment = leaks_on_moment,
 					    .untyped = by == GROUP_SITE || by == GROUP_TAG };
 	SHINY_CLEANUP(leaks_deinit) struct leaks leaks = { 0 };
 	struct shiny_err *err = session_duration(store, &leaks.duration);

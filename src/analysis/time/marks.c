@@ -25,7 +25,8 @@ static void raise_peak(struct mark_counter *c)
 		row->peak_bytes = c->live_bytes;
 }
 
-static void on_birth(void *context, const struct replay_process *process, const struct life *life)
+static void marks_on_birth(void *context, const struct replay_process *process,
+			   const struct life *life)
 {
 	struct mark_counter *c = context;
 
@@ -37,8 +38,8 @@ static void on_birth(void *context, const struct replay_process *process, const 
 	raise_peak(c);
 }
 
-static void on_death(void *context, const struct replay_process *process, const struct life *life,
-		     const struct life_death *death)
+static void marks_on_death(void *context, const struct replay_process *process,
+			   const struct life *life, const struct life_death *death)
 {
 	struct mark_counter *c = context;
 
@@ -52,8 +53,8 @@ static void on_death(void *context, const struct replay_process *process, const 
 	c->live_bytes -= life->size;
 }
 
-static void on_resize(void *context, const struct replay_process *process, const struct life *life,
-		      uint64_t old)
+static void marks_on_resize(void *context, const struct replay_process *process,
+			    const struct life *life, uint64_t old)
 {
 	struct mark_counter *c = context;
 
@@ -72,7 +73,7 @@ static uint64_t before(const struct mark_row *row)
 	return row->time ? row->time - 1 : 0;
 }
 
-static uint64_t on_moment(void *context, const struct replay *replay, uint64_t moment)
+static uint64_t marks_on_moment(void *context, const struct replay *replay, uint64_t moment)
 {
 	struct mark_counter *c = context;
 	struct marks *m = c->marks;
@@ -106,10 +107,10 @@ static struct shiny_err *count(struct store *store, const struct filter *filter,
 {
 	struct mark_counter c = { .marks = marks };
 	struct replay_observer observer = { .context = &c,
-					    .birth = on_birth,
-					    .death = on_death,
-					    .resize = on_resize,
-					    .moment = on_moment };
+					    .birth = marks_on_birth,
+					    .death = marks_on_death,
+					    .resize = marks_on_resize,
+					    .moment = marks_on_moment };
 	struct shiny_err *err =
 		replay_run(store, filter, &observer, 1, progress ? "following blocks" : NULL);
 

@@ -279,7 +279,7 @@ static void now(struct peak_tracker *w, uint64_t time)
 		w->clock = time;
 }
 
-static void on_birth(void *context, const struct replay_process *p, const struct life *life)
+static void peak_on_birth(void *context, const struct replay_process *p, const struct life *life)
 {
 	struct peak_tracker *w = context;
 	struct account *a = account_of(w, p);
@@ -327,8 +327,8 @@ static void count_all(struct peak_tracker *w, const struct replay_process *p,
 	}
 }
 
-static void on_death(void *context, const struct replay_process *p, const struct life *life,
-		     const struct life_death *death)
+static void peak_on_death(void *context, const struct replay_process *p, const struct life *life,
+			  const struct life_death *death)
 {
 	struct peak_tracker *w = context;
 	struct account *a = account_of(w, p);
@@ -349,8 +349,8 @@ static void on_death(void *context, const struct replay_process *p, const struct
 		look(w, a, death->time);
 }
 
-static void on_resize(void *context, const struct replay_process *p, const struct life *life,
-		      uint64_t before)
+static void peak_on_resize(void *context, const struct replay_process *p, const struct life *life,
+			   uint64_t before)
 {
 	struct peak_tracker *w = context;
 	struct account *a = account_of(w, p);
@@ -367,7 +367,7 @@ static void on_resize(void *context, const struct replay_process *p, const struc
 	look(w, a, w->clock);
 }
 
-static uint64_t on_moment(void *context, const struct replay *replay, uint64_t moment)
+static uint64_t peak_on_moment(void *context, const struct replay *replay, uint64_t moment)
 {
 	struct peak_tracker *w = context;
 	const struct replay_process *p;
@@ -530,10 +530,10 @@ static struct shiny_err *load(struct store *store, const struct filter *filter,
 	SHINY_CLEANUP(peak_deinit) struct peaks peaks = { .groups = *groups };
 	struct peak_tracker w = { .groups = &peaks.groups, .highest_only = highest_only };
 	struct replay_observer observer = { .context = &w,
-					    .birth = on_birth,
-					    .death = on_death,
-					    .resize = on_resize,
-					    .moment = on_moment };
+					    .birth = peak_on_birth,
+					    .death = peak_on_death,
+					    .resize = peak_on_resize,
+					    .moment = peak_on_moment };
 	struct process_names names = { 0 };
 	struct shiny_err *err = session_duration(store, &peaks.duration);
 

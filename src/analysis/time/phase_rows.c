@@ -44,8 +44,8 @@ static void count(struct phase_counter *c, unsigned by, size_t born, size_t died
 	row->ended_bytes += what->bytes;
 }
 
-static void on_death(void *context, const struct replay_process *p, const struct life *life,
-		     const struct life_death *death)
+static void phase_rows_on_death(void *context, const struct replay_process *p,
+				const struct life *life, const struct life_death *death)
 {
 	struct phase_counter *c = context;
 	size_t born = phase_of(c, life->birth), died = phase_of(c, death->time);
@@ -115,7 +115,7 @@ struct shiny_err *phase_rows_load(struct store *store, const struct filter *filt
 	struct phase_counter c = { .phases = phases,
 				   .phase_count = phase_count,
 				   .groups = { &groups[0], &groups[1] } };
-	struct replay_observer observer = { .context = &c, .death = on_death };
+	struct replay_observer observer = { .context = &c, .death = phase_rows_on_death };
 	struct shiny_err *err = NULL;
 
 	for (unsigned i = 0; i < 2; i++)

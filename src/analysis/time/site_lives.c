@@ -31,14 +31,15 @@ static void change_live(struct site_lives_count *c, const struct replay_process 
 	}
 }
 
-static void on_birth(void *context, const struct replay_process *process, const struct life *life)
+static void site_lives_on_birth(void *context, const struct replay_process *process,
+				const struct life *life)
 {
 	if (site_lives_counted(life))
 		change_live(context, process, (int64_t)life->size, life->birth);
 }
 
-static void on_death(void *context, const struct replay_process *process, const struct life *life,
-		     const struct life_death *death)
+static void site_lives_on_death(void *context, const struct replay_process *process,
+				const struct life *life, const struct life_death *death)
 {
 	struct site_lives_count *c = context;
 	struct site_lives *out = c->out;
@@ -59,7 +60,7 @@ static void on_death(void *context, const struct replay_process *process, const 
 }
 
 /* Ends processes: their blocks end with them, though the replay reports no death. */
-static uint64_t on_moment(void *context, const struct replay *replay, uint64_t moment)
+static uint64_t site_lives_on_moment(void *context, const struct replay *replay, uint64_t moment)
 {
 	struct site_lives_count *c = context;
 	const struct replay_process *p;
@@ -113,9 +114,9 @@ struct shiny_err *site_lives_load(struct store *store, const struct filter *filt
 	SHINY_CLEANUP(site_lives_deinit) struct site_lives lives = { 0 };
 	struct site_lives_count c = { .out = &lives };
 	struct replay_observer observer = { .context = &c,
-					    .birth = on_birth,
-					    .death = on_death,
-					    .moment = on_moment,
+					    .birth = site_lives_on_birth,
+					    .death = site_lives_on_death,
+					    .moment = site_lives_on_moment,
 					    .untyped = true };
 	struct shiny_err *err = session_duration(store, &lives.duration);
 

@@ -13,6 +13,7 @@
 
 #include "../../base/cleanup.h"
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "../../base/text.h"
 #include "../../base/units.h"
 #include "../run/confine_verb.h"
@@ -25,14 +26,7 @@ enum { ONCE_ROWS = 20, SAMPLES = 3 };
 
 /* ---- once ---- */
 
-static int by_live_bytes(const void *a, const void *b)
-{
-	const struct live_row *x = a, *y = b;
-
-	if (x->live_bytes != y->live_bytes)
-		return x->live_bytes < y->live_bytes ? 1 : -1;
-	return strcmp(x->name, y->name);
-}
+ORDER_BY(by_live_bytes, struct live_row, ORDER_DOWN(live_bytes) ?: ORDER_TEXT(name))
 
 static void json_rows(struct ctl *ctl, const char *key, const struct live_rows *rows)
 {

@@ -22,6 +22,7 @@
 #include "../../analysis/totals/types.h"
 #include "../../base/cleanup.h"
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "../../base/text.h"
 #include "../../sidecar/recover.h"
 
@@ -32,10 +33,7 @@ const char *const live_view_names[LIVE_VIEWS] = { "types", "sites", "processes" 
 
 /* ---- rows ---- */
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct live_row *)a)->name, ((const struct live_row *)b)->name);
-}
+ORDER_BY(by_name, struct live_row, ORDER_TEXT(name))
 
 const struct live_row *live_row_find(const struct live_rows *rows, const char *name)
 {

@@ -7,6 +7,7 @@
 #include "../../base/bars.h"
 #include "../../base/cleanup.h"
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "../../base/units.h"
 #include "../verb_body.h"
 
@@ -157,15 +158,9 @@ static char *phase_names(const void *of, void *context)
 	return text;
 }
 
-static int by_peak(const void *left, const void *right)
-{
-	const struct activity_series *a = *(const struct activity_series *const *)left,
-				     *b = *(const struct activity_series *const *)right;
-
-	return a->peak_bytes != b->peak_bytes
-		       ? (a->peak_bytes < b->peak_bytes ? 1 : -1)
-		       : (a->process > b->process) - (a->process < b->process);
-}
+ORDER_BY(by_peak, struct activity_series *const,
+	 ORDER_VALUES((*b)->peak_bytes, (*a)->peak_bytes)
+		 ?: ORDER_VALUES((*a)->process, (*b)->process))
 
 static void print_each(const struct ctl *ctl, const struct activity *a)
 {

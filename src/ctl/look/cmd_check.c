@@ -13,24 +13,25 @@
 static struct shiny_err *read_rules(const struct ctl *ctl, struct check_rules *rules)
 {
 	const char *path = ctl->options.text[OPT_RULES];
-	struct shiny_err *err = path ? check_rules_read(rules, path) : NULL;
 	AUTO_FREE char *file = text_shell(ctl->options.operands[0]);
 
-	for (size_t i = 1; !err && i < ctl->options.operand_count; i++)
-		err = check_rules_add(rules, ctl->options.operands[i]);
-	if (!err && !rules->count)
-		err = shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "check: there is no rule%s%s",
-						 path ? " in " : "", path ? path : ""),
-				       "such as: shinyctl check %s 'live_bytes<=24MB' leaks==0",
-				       file);
-	for (size_t i = 0; !err && i < rules->count; i++)
+	if (path)
+		SHINY_TRY(check_rules_read(rules, path));
+	for (size_t i = 1; i < ctl->options.operand_count; i++)
+		SHINY_TRY(check_rules_add(rules, ctl->options.operands[i]));
+	if (!rules->count)
+		return shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "check: there is no rule%s%s",
+						  path ? " in " : "", path ? path : ""),
+					"such as: shinyctl check %s 'live_bytes<=24MB' leaks==0",
+					file);
+	for (size_t i = 0; i < rules->count; i++)
 		if (rules->at[i].relative && !ctl->options.given[OPT_BASE])
-			err = shiny_err_advise(shiny_err(SHINY_ERR_USAGE,
-							 "check: rule '%.120s' is about a change, "
-							 "and there is nothing to compare with",
-							 rules->at[i].text),
-					       "give --base FILE, or a limit such as <=24MB");
-	return err;
+			return shiny_err_advise(shiny_err(SHINY_ERR_USAGE,
+							  "check: rule '%.120s' is about a change, "
+							  "and there is nothing to compare with",
+							  rules->at[i].text),
+						"give --base FILE, or a limit such as <=24MB");
+	return NULL;
 }
 
 typedef void write_fn(FILE *out, const struct check_report *report);

@@ -75,21 +75,17 @@ static void take_step(void *context, unsigned depth, const char *text)
 
 static struct shiny_err *open_module(struct explainer *e, uint32_t id, struct sym_module **out)
 {
-	struct module_rows rows = { 0 };
-	struct shiny_err *err;
+	SHINY_CLEANUP(module_rows_deinit) struct module_rows rows = { 0 };
 
 	*out = NULL;
 	if (!id)
 		return NULL;
 	e->modules = mem_reach(e->modules, &e->module_limit, id, sizeof(*e->modules), 16);
 	if (!e->modules[id]) {
-		err = module_of_id(e->store, id, &rows);
-		if (!err && rows.count)
-			err = lookup_module(e->sym, rows.at[0].path, rows.at[0].build_id,
-					    &e->modules[id]);
-		module_rows_deinit(&rows);
-		if (err)
-			return err;
+		SHINY_TRY(module_of_id(e->store, id, &rows));
+		if (rows.count)
+			SHINY_TRY(lookup_module(e->sym, rows.at[0].path, rows.at[0].build_id,
+						&e->modules[id]));
 	}
 	*out = e->modules[id];
 	return NULL;
@@ -100,14 +96,13 @@ static struct shiny_err *vtable_of(struct explainer *e, uint32_t id, struct sym_
 	struct sym_module *module = NULL;
 	uint32_t number = 0;
 	uint64_t vaddr = 0;
-	struct shiny_err *err = module_of_vtable(e->store, id, &number, &vaddr);
 
 	*out = (struct sym_vtable){ .source = SYM_VTABLE_NONE };
-	if (!err)
-		err = open_module(e, number, &module);
-	if (!err && module)
+	SHINY_TRY(module_of_vtable(e->store, id, &number, &vaddr));
+	SHINY_TRY(open_module(e, number, &module));
+	if (module)
 		sym_vtable(module, vaddr, out);
-	return err;
+	return NULL;
 }
 
 static char *plain_copy(const char *name)
@@ -142,23 +137,20 @@ static struct shiny_err *conclude(struct explainer *e, const struct type_origin 
 	struct sym_evidence evidence = { take_step, &out->steps };
 	struct sym_sizes sizes = { origin->least, origin->most, origin->step };
 	struct sym_call calls[CALLS_MOST];
-	struct stack_calls stack = { 0 };
+	SHINY_CLEANUP(stack_calls_deinit) struct stack_calls stack = { 0 };
 	struct sym_reading reading = { .vtable = NULL };
 	struct sym_vtable vtable;
 	struct sym_type site;
 	size_t count = 0;
-	struct shiny_err *err = stack_calls_load(e->store, origin->stack, &stack);
 
 	out->origin = *origin;
-	for (; !err && count < stack.count && count < CALLS_MOST; count++) {
+	SHINY_TRY(stack_calls_load(e->store, origin->stack, &stack));
+	for (; count < stack.count && count < CALLS_MOST; count++) {
 		calls[count].vaddr = stack.rows[count].vaddr;
-		err = open_module(e, stack.rows[count].module, &calls[count].module);
+		SHINY_TRY(open_module(e, stack.rows[count].module, &calls[count].module));
 	}
-	stack_calls_deinit(&stack);
-	if (!err && origin->vtable)
-		err = vtable_of(e, origin->vtable, &vtable);
-	if (err)
-		return err;
+	if (origin->vtable)
+		SHINY_TRY(vtable_of(e, origin->vtable, &vtable));
 	if (origin->vtable && vtable.source != SYM_VTABLE_NONE)
 		reading.vtable = &vtable;
 	reading.young = (origin->reading & 7) == SHINY_VPTR_FLUSH;

@@ -136,13 +136,10 @@ static struct shiny_err *load_nodes(const struct ctl *ctl, struct store *store,
 	bool full = ctl->options.given[OPT_FULL_NAMES];
 
 	if (out->measure == TREE_RESIDENT) {
-		struct memory_history memory = { 0 };
-		struct shiny_err *err = memory_load(store, filter, MEMORY_LAST, 0, &memory);
+		SHINY_CLEANUP(memory_deinit) struct memory_history memory = { 0 };
 
-		if (!err)
-			err = memory_tree(store, &memory, match, threshold, full, &out->root);
-		memory_deinit(&memory);
-		return err;
+		SHINY_TRY(memory_load(store, filter, MEMORY_LAST, 0, &memory));
+		return memory_tree(store, &memory, match, threshold, full, &out->root);
 	}
 	if (!out->by_component)
 		return tree_load(store, filter, out->measure, by_of(ctl), match, threshold, full,

@@ -18,6 +18,7 @@
 #include "../../base/cleanup.h"
 #include "../../base/mem.h"
 #include "../../base/progress.h"
+#include "../../base/row_order.h"
 #include "../../base/text.h"
 #include "../../base/units.h"
 #include "../../store/contents.h"
@@ -73,24 +74,15 @@ void report_page_deinit(struct report_page *page)
 	sites_deinit(&page->sites);
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-	const struct report_owner *x = a, *y = b;
-
-	return x->bytes != y->bytes ? (x->bytes < y->bytes) - (x->bytes > y->bytes)
-				    : strcmp(x->name, y->name);
-}
+ORDER_BY(by_bytes, struct report_owner, ORDER_DOWN(bytes) ?: ORDER_TEXT(name))
 
 static struct shiny_err *load_components(struct store *store, const struct filter *filter,
 					 struct report_page *page)
 {
 	struct components *c = &page->components;
-	struct shiny_err *err = component_rules_load(NULL, 0, &page->rules);
 
-	if (!err)
-		err = components_load(store, filter, page->rules, "live_bytes", c);
-	if (err)
-		return err;
+	SHINY_TRY(component_rules_load(NULL, 0, &page->rules));
+	SHINY_TRY(components_load(store, filter, page->rules, "live_bytes", c));
 	page->owners = mem_zero(c->names.count + 1, sizeof(*page->owners));
 	for (size_t i = 0; i < c->names.count; i++)
 		page->owners[i].name = c->names.at[i];

@@ -164,34 +164,27 @@ static struct shiny_err *prepare(struct run *run)
 	const char *obstacle;
 	size_t loaded = program_behind_loader(o->operands, o->operand_count);
 	char path[PROGRAM_PATH]; /* the file to look at */
-	struct shiny_err *err = program_find(o->operands[0], run->program);
 
-	if (!err)
-		err = program_find(o->operands[loaded], path);
-	if (!err)
-		err = program_library(o->text[OPT_LIBRARY], run->library);
-	if (!err)
-		program_preload(run->library, run->preload);
+	SHINY_TRY(program_find(o->operands[0], run->program));
+	SHINY_TRY(program_find(o->operands[loaded], path));
+	SHINY_TRY(program_library(o->text[OPT_LIBRARY], run->library));
+	program_preload(run->library, run->preload);
 	run->out = o->given[OPT_OUT] ? o->text[OPT_OUT] : env_text(ENV_SHINY_OUT);
-	if (!err)
-		err = check_out(run->out, o->given[OPT_FORCE]);
-	if (!err && access(path, R_OK) == 0) {
-		err = program_look(path, &look);
-		obstacle = err ? NULL : program_obstacle(&look);
+	SHINY_TRY(check_out(run->out, o->given[OPT_FORCE]));
+	if (access(path, R_OK) == 0) {
+		SHINY_TRY(program_look(path, &look));
+		obstacle = program_obstacle(&look);
 		if (obstacle)
 			text_line(stderr,
 				  "shinyctl: %s will not be recorded itself, only what it starts: "
 				  "%s",
 				  path, obstacle);
-		if (!err)
-			err = prepare_program(path, &look,
-					      o->symbol_count ? o->symbols : NULL);
-		if (!err)
-			err = prepare_devtools(run, &look);
-	} else if (!err) {
-		err = prepare_devtools(run, NULL);
+		SHINY_TRY(prepare_program(path, &look, o->symbol_count ? o->symbols : NULL));
+		SHINY_TRY(prepare_devtools(run, &look));
+	} else {
+		SHINY_TRY(prepare_devtools(run, NULL));
 	}
-	return err ? err : sessions_make(run->directory);
+	return sessions_make(run->directory);
 }
 
 /* ---- the sidecar ---- */

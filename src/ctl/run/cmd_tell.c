@@ -15,13 +15,10 @@ static struct shiny_err *switch_to(struct ctl *ctl, bool on)
 {
 	char directory[SESSIONS_PATH];
 	unsigned count = 0;
-	struct shiny_err *err =
-		sessions_named(ctl->options.operands[0], verbs[ctl->options.verb].name, directory);
 
-	if (!err)
-		err = sessions_switch(directory, on, &count);
-	if (err)
-		return err;
+	SHINY_TRY(
+		sessions_named(ctl->options.operands[0], verbs[ctl->options.verb].name, directory));
+	SHINY_TRY(sessions_switch(directory, on, &count));
 	text_line(ctl->style.out, "recording is %s in %s of %s", on ? "on" : "off",
 		  units_noun(UNITS_NOUN_BUF, count, "ring"), directory);
 	return NULL;
@@ -83,17 +80,14 @@ static struct shiny_err *cmd_mark(struct ctl *ctl)
 	const char *name = ctl->options.operands[2];
 	char directory[SESSIONS_PATH];
 	bool taken = false;
-	struct shiny_err *err =
-		sessions_named(ctl->options.operands[0], verbs[ctl->options.verb].name, directory);
 
-	if (!err)
-		err = sessions_mark(directory, name, &taken);
-	if (!err)
-		text_line(ctl->style.out,
-			  taken ? "mark '%s' is set in %s"
-				: "mark '%s' waits in %s for its sidecar",
-			  name, directory);
-	return err;
+	SHINY_TRY(
+		sessions_named(ctl->options.operands[0], verbs[ctl->options.verb].name, directory));
+	SHINY_TRY(sessions_mark(directory, name, &taken));
+	text_line(ctl->style.out,
+		  taken ? "mark '%s' is set in %s" : "mark '%s' waits in %s for its sidecar", name,
+		  directory);
+	return NULL;
 }
 
 const struct verb_body verb_mark = { .run = cmd_mark };

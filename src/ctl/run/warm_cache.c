@@ -8,6 +8,7 @@
 
 #include "../../base/mem.h"
 #include "../../base/progress.h"
+#include "../../base/row_order.h"
 #include "../name_lookup.h"
 
 enum { JOBS_MOST = 64, LOOK_AGAIN_MS = 100 };
@@ -37,13 +38,6 @@ static void take_call(void *context, uint64_t ret)
 	*vec_push((addresses_t *)context) = ret;
 }
 
-static int by_value(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-	return (a > b) - (a < b);
-}
-
 static void count(struct crew *crew, uint64_t calls, uint64_t done)
 {
 	pthread_mutex_lock(&crew->lock);
@@ -64,7 +58,7 @@ static struct shiny_err *warm_file(struct crew *crew, struct warm_file *file)
 	if (!err) {
 		sym_allocation_calls(module, take_call, &calls);
 		if (calls.count) /* sorted by address: neighbours are in one unit */
-			qsort(calls.at, calls.count, sizeof(*calls.at), by_value);
+			qsort(calls.at, calls.count, sizeof(*calls.at), order_numbers);
 		file->calls = calls.count;
 		count(crew, calls.count, 0);
 	}

@@ -101,18 +101,14 @@ static struct shiny_err *add_stacks(struct page_compare *stacks, const struct co
 
 static struct shiny_err *put_stacks(struct json *json, const struct compare_page *page)
 {
-	struct page_compare stacks = { 0 };
-	struct shiny_err *err = add_stacks(&stacks, page, 0);
+	SHINY_CLEANUP(page_compare_deinit) struct page_compare stacks = { 0 };
 
-	if (!err)
-		err = add_stacks(&stacks, page, 1);
-	if (!err) {
-		json_object(json, "stacks");
-		page_compare_put(&stacks, json, COMPARE_NODES);
-		json_end(json);
-	}
-	page_compare_deinit(&stacks);
-	return err;
+	SHINY_TRY(add_stacks(&stacks, page, 0));
+	SHINY_TRY(add_stacks(&stacks, page, 1));
+	json_object(json, "stacks");
+	page_compare_put(&stacks, json, COMPARE_NODES);
+	json_end(json);
+	return NULL;
 }
 
 static struct shiny_err *put_data(struct json *json, const struct compare_page *page,

@@ -47,24 +47,19 @@ static struct shiny_err *load_growth(void *context)
 struct shiny_err *page_answers_load(struct store *store, const struct filter *filter,
 				    bool full_names, bool progress, struct page_answers *out)
 {
-	struct page_answers a = { 0 };
+	SHINY_CLEANUP(page_answers_deinit) struct page_answers a = { 0 };
 	struct answering answering = { store, filter, full_names, progress, &a };
 	const struct replay_task tasks[] = { { load_diagnoses, &answering },
 					     { load_growth, &answering } };
-	struct shiny_err *err = replay_together(tasks, sizeof(tasks) / sizeof(*tasks));
 
-	if (!err)
-		err = memory_load(store, filter, MEMORY_LAST, 0, &a.memory);
-	if (!err)
-		err = heap_graph_any(store, filter, &a.has_snapshot);
-	if (!err && a.has_snapshot)
-		err = retained_load(store, filter, 0, groupings, RETAINED_BYS, full_names,
-				    a.retained);
-	if (err)
-		page_answers_deinit(&a);
-	else
-		*out = a;
-	return err;
+	SHINY_TRY(replay_together(tasks, sizeof(tasks) / sizeof(*tasks)));
+	SHINY_TRY(memory_load(store, filter, MEMORY_LAST, 0, &a.memory));
+	SHINY_TRY(heap_graph_any(store, filter, &a.has_snapshot));
+	if (a.has_snapshot)
+		SHINY_TRY(retained_load(store, filter, 0, groupings, RETAINED_BYS, full_names,
+					a.retained));
+	*out = shiny_steal(a);
+	return NULL;
 }
 
 void page_answers_deinit(struct page_answers *a)

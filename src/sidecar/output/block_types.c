@@ -23,6 +23,7 @@
 #include "../../base/hash_bytes.h"
 #include "../../base/hash_table.h"
 #include "../../base/progress.h"
+#include "../../base/row_order.h"
 #include "type_members.h"
 
 enum { LEARN_BLOCKS = 8 };
@@ -322,14 +323,7 @@ struct climber {
 	uint32_t module, frame;
 };
 
-static int by_call(const void *left, const void *right)
-{
-	const struct climber *a = left, *b = right;
-
-	if (a->module != b->module)
-		return a->module < b->module ? -1 : 1;
-	return (a->call.vaddr > b->call.vaddr) - (a->call.vaddr < b->call.vaddr);
-}
+ORDER_BY(by_call, struct climber, ORDER_UP(module) ?: ORDER_UP(call.vaddr))
 
 /*
  * Warms the innermost frames of all stacks by address, then the next frames of those stacks whose

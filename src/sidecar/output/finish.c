@@ -19,6 +19,7 @@
 
 #include "../../../symbolizer/sym.h"
 #include "../../base/progress.h"
+#include "../../base/row_order.h"
 #include "../../base/text.h"
 #include "../access/accesses.h"
 #include "../process/settle.h"
@@ -120,14 +121,7 @@ struct frame_order {
 	uint64_t vaddr;
 };
 
-static int by_place(const void *a, const void *b)
-{
-	const struct frame_order *x = a, *y = b;
-
-	if (x->module != y->module)
-		return x->module < y->module ? -1 : 1;
-	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
-}
+ORDER_BY(by_place, struct frame_order, ORDER_UP(module) ?: ORDER_UP(vaddr))
 
 /*
  * Names the frames in the order of their addresses: neighbours share a compilation unit, and only a

@@ -28,6 +28,7 @@
 
 #include "../../base/mem.h"
 #include "../../base/progress.h"
+#include "../../base/row_order.h"
 #include "../../base/worker_thread.h"
 
 enum { RING = 4096, LOWEST_PRIORITY = 19 };
@@ -78,16 +79,7 @@ static struct sym_module *module_of(struct resolve_ahead *ahead, uint32_t id,
 	return ahead->modules.at[id - 1];
 }
 
-static int by_place(const void *left, const void *right)
-{
-	const struct place *a = left, *b = right;
-
-	if (a->module != b->module)
-		return a->module < b->module ? -1 : 1;
-	if (a->vaddr != b->vaddr)
-		return a->vaddr < b->vaddr ? -1 : 1;
-	return (a->caller > b->caller) - (a->caller < b->caller);
-}
+ORDER_BY(by_place, struct place, ORDER_UP(module) ?: ORDER_UP(vaddr) ?: ORDER_UP(caller))
 
 /* Takes all places of the ring, sorted by address; 0: the thread shall end. */
 static size_t next_places(struct resolve_ahead *ahead, struct place *out)

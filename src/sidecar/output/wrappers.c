@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 
 /* A function that passes the block on, at some depth of a stack; one for each known size of its
  * blocks. */
@@ -125,30 +126,14 @@ static void collect(struct wrapper_search *w, unsigned depth)
 	}
 }
 
-static int by_function(const void *left, const void *right)
-{
-	const struct wrapper_use *a = left, *b = right;
-
-	if (a->module != b->module)
-		return a->module < b->module ? -1 : 1;
-	if (a->function != b->function)
-		return a->function < b->function ? -1 : 1;
-	return (a->frame > b->frame) - (a->frame < b->frame);
-}
-
-static int by_number(const void *left, const void *right)
-{
-	const uint64_t *a = left, *b = right;
-
-	return (*a > *b) - (*a < *b);
-}
+ORDER_BY(by_function, struct wrapper_use, ORDER_UP(module) ?: ORDER_UP(function) ?: ORDER_UP(frame))
 
 /* Sorts the numbers and counts different ones, up to `enough`. */
 static size_t different(uint64_t *numbers, size_t count, size_t enough)
 {
 	size_t found = count != 0;
 
-	qsort(numbers, count, sizeof(*numbers), by_number);
+	qsort(numbers, count, sizeof(*numbers), order_numbers);
 	for (size_t i = 1; i < count && found < enough; i++)
 		found += numbers[i] != numbers[i - 1];
 	return found;

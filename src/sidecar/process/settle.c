@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "../../base/row_order.h"
+
 struct live_page {
 	uint64_t page;
 	uint32_t bytes;
@@ -53,12 +55,7 @@ static void count_live(void *context, const struct entry *entry)
 	}
 }
 
-static int compare_pages(const void *a, const void *b)
-{
-	const struct live_page *x = a, *y = b;
-
-	return (x->page > y->page) - (x->page < y->page);
-}
+ORDER_BY(by_page, struct live_page, ORDER_UP(page))
 
 void process_settle(struct output *output, struct process *p)
 {
@@ -68,7 +65,7 @@ void process_settle(struct output *output, struct process *p)
 		return;
 	registry_each(&p->registry, count_live, &count);
 	if (count.pages.count)
-		qsort(count.pages.at, count.pages.count, sizeof(*count.pages.at), compare_pages);
+		qsort(count.pages.at, count.pages.count, sizeof(*count.pages.at), by_page);
 	for (size_t i = 0; i < count.pages.count;) {
 		struct store_page row = { .process = p->id, .page = count.pages.at[i].page };
 

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 
 #define SPILL_MAGIC UINT64_C(0x6c6c697073796873)
 
@@ -127,12 +128,7 @@ static void take_file(struct spill *spill, uint32_t number)
 		remove_file(spill, &spill->files.at[spill->files.count - 1]);
 }
 
-static int is_older(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
-}
+ORDER_BY(by_age, uint32_t, ORDER_VALUES(*a, *b))
 
 struct spill *spill_open(const char *directory, uint64_t most)
 {
@@ -151,7 +147,7 @@ struct spill *spill_open(const char *directory, uint64_t most)
 	if (handle)
 		closedir(handle);
 	if (numbers.count)
-		qsort(numbers.at, numbers.count, sizeof(*numbers.at), is_older);
+		qsort(numbers.at, numbers.count, sizeof(*numbers.at), by_age);
 	for (size_t i = 0; i < numbers.count; i++) {
 		spill->last = numbers.at[i];
 		take_file(spill, numbers.at[i]);

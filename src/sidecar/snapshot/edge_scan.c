@@ -14,6 +14,7 @@
 
 #include "../../base/hash.h"
 #include "../../base/lower_bound.h"
+#include "../../base/row_order.h"
 
 enum { SCAN_PAGE_SHIFT = 12, WORD = 8, RED_ZONE = 128, REGISTERS = 16 };
 enum { VARIABLES_MOST = 256 * 1024, RECORD_MOST = 4096, CAGE_SAMPLE = 1 << 20, WRAPPER_SHIFT = 16 };
@@ -34,12 +35,7 @@ const char *root_kind_name(enum root_kind kind)
 
 /* ---- blocks by address ---- */
 
-static int block_by_address(const void *a, const void *b)
-{
-	const struct snapshot_block *x = a, *y = b;
-
-	return x->address < y->address ? -1 : x->address > y->address;
-}
+ORDER_BY(block_by_address, struct snapshot_block, ORDER_UP(address))
 
 static struct block_page *cell_of(const struct edge_scan *scan, uint64_t page)
 {
@@ -202,12 +198,7 @@ static uint64_t stack_from(const struct edge_scan *scan, size_t thread)
 	return (scan->threads[thread].registers.rsp - RED_ZONE) & ~(uint64_t)(WORD - 1);
 }
 
-static int thread_by_sp(const void *a, const void *b)
-{
-	const struct tracee_thread *x = a, *y = b;
-
-	return x->registers.rsp < y->registers.rsp ? -1 : x->registers.rsp > y->registers.rsp;
-}
+ORDER_BY(thread_by_sp, struct tracee_thread, ORDER_UP(registers.rsp))
 
 static uint64_t least(uint64_t a, uint64_t b)
 {
@@ -487,14 +478,7 @@ static void scan_allocated_stacks(struct edge_scan *scan)
 	}
 }
 
-static int edge_by_source(const void *a, const void *b)
-{
-	const struct snapshot_edge *x = a, *y = b;
-
-	if (x->source != y->source)
-		return x->source < y->source ? -1 : 1;
-	return x->at < y->at ? -1 : x->at > y->at;
-}
+ORDER_BY(edge_by_source, struct snapshot_edge, ORDER_UP(source) ?: ORDER_UP(at))
 
 void edge_scan_run(struct edge_scan *scan)
 {

@@ -129,36 +129,30 @@ static uint64_t available(void)
 
 struct shiny_err *memory_copy_prepare(uint32_t pid, struct memory_copy *out)
 {
-	struct memory_copy copy = { 0 };
-	struct shiny_err *err = read_areas(pid, &copy);
+	SHINY_CLEANUP(memory_copy_deinit) struct memory_copy copy = { 0 };
 	uint64_t bytes;
+	void *pages;
 
-	if (!err)
-		err = find_runs(pid, &copy);
+	SHINY_TRY(read_areas(pid, &copy));
+	SHINY_TRY(find_runs(pid, &copy));
 	bytes = run_bytes(&copy);
-	if (!err && bytes > available() / 2)
-		err = shiny_err(SHINY_ERR_OTHER,
-				"process %" PRIu32 ": a copy of its memory takes %s, and this "
-				"machine has %s left",
-				pid, units_bytes(UNITS_BUF, bytes),
-				units_bytes(UNITS_BUF, available()));
-	if (!err) {
-		copy.room = (bytes + bytes / 4 + SPARE) / MEM_HUGE * MEM_HUGE;
-		copy.pages = mmap(NULL, copy.room, PROT_READ | PROT_WRITE,
-				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		if (copy.pages == MAP_FAILED) {
-			copy.pages = NULL;
-			err = shiny_err_os(errno, "no memory for a copy of process %" PRIu32, pid);
-		}
-	}
-	if (!err) { /* populate now, or the faults would prolong the stop */
-		madvise(copy.pages, copy.room, MADV_HUGEPAGE);
-		madvise(copy.pages, bytes / PAGE * PAGE, MADV_POPULATE_WRITE);
-		*out = copy;
-	} else {
-		memory_copy_deinit(&copy);
-	}
-	return err;
+	if (bytes > available() / 2)
+		return shiny_err(SHINY_ERR_OTHER,
+				 "process %" PRIu32 ": a copy of its memory takes %s, and this "
+				 "machine has %s left",
+				 pid, units_bytes(UNITS_BUF, bytes),
+				 units_bytes(UNITS_BUF, available()));
+	copy.room = (bytes + bytes / 4 + SPARE) / MEM_HUGE * MEM_HUGE;
+	pages = mmap(NULL, copy.room, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (pages == MAP_FAILED)
+		return shiny_err_os(errno, "no memory for a copy of process %" PRIu32, pid);
+	copy.pages = pages;
+	/* populate now, or the faults would prolong the stop */
+	madvise(copy.pages, copy.room, MADV_HUGEPAGE);
+	madvise(copy.pages, bytes / PAGE * PAGE, MADV_POPULATE_WRITE);
+	*out = shiny_steal(copy);
+	return NULL;
 }
 
 /* Copies a run without the pages that cannot be read. */

@@ -142,10 +142,11 @@ $(O)/libshiny.so: $(INTERPOSE_O) interpose/exports.map
 	$(Q)CC='$(CC)' scripts/preload-tree $(O)
 
 # ---- outside ----
-$(O)/gen/schema_sql.h: src/store/schema.sql
+SUMS := scripts/sums src/store/sum_list.h
+$(O)/gen/schema_sql.h: src/store/schema.sql $(SUMS)
 	$(call say,GEN)
 	@mkdir -p $(@D)
-	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
+	$(Q)$(SUMS) $< | sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' > $@
 
 # the functions that types look through are nobody's call site either
 $(O)/gen/boring_rules.h: src/store/boring.rules symbolizer/infer/containers.rules
@@ -172,12 +173,12 @@ $(O)/gen/components_rules.h: src/analysis/attribute/components.rules
 
 # the texts of the help, one array entry a file: { "verbs/report", "..." },
 HELP_TEXTS := $(sort $(shell find src/ctl/help -name '*.txt'))
-$(O)/gen/help_texts.h: $(HELP_TEXTS)
+$(O)/gen/help_texts.h: $(HELP_TEXTS) $(SUMS)
 	$(call say,GEN)
 	@mkdir -p $(@D)
 	$(Q)for f in $(HELP_TEXTS:src/ctl/help/%.txt=%); do printf '{ "%s",\n' "$$f"; \
-		sed -e '/^#/d' -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' \
-		src/ctl/help/$$f.txt; echo '},'; done > $@
+		$(SUMS) src/ctl/help/$$f.txt | \
+		sed -e '/^#/d' -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/'; echo '},'; done > $@
 
 $(O)/src/%.o: src/%.c $(O)/flags | $(O)/gen/schema_sql.h $(O)/gen/components_rules.h $(O)/gen/boring_rules.h \
 		$(O)/gen/help_texts.h

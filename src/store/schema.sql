@@ -8,7 +8,8 @@
 --
 -- The comments are data: a line "column, -- text" becomes a row of table documentation, and so does the comment in front of a
 -- CREATE (blank_make.c reads them, `shinyctl info --schema` prints them). So a column without a
--- comment is a failed test.
+-- comment is a failed test. The build repeats a line with {sum} for each sum of blocks, and one with
+-- {rare} for each that is 0 in most rows (sum_list.h, scripts/sums).
 
 PRAGMA application_id = 0x53686e79; -- "Shny"
 
@@ -261,19 +262,9 @@ CREATE TABLE stat_long (
 	vtable INTEGER NOT NULL, -- as in view stat
 	tag INTEGER NOT NULL, -- as in view stat
 	reading INTEGER NOT NULL, -- as in view stat
-	allocs INTEGER NOT NULL, -- as in view stat
-	reallocs INTEGER NOT NULL, -- as in view stat
-	frees INTEGER NOT NULL, -- as in view stat
+	{sum} INTEGER NOT NULL, -- as in view stat
 	reused INTEGER NOT NULL, -- as in view stat
 	released INTEGER NOT NULL, -- as in view stat
-	bytes INTEGER NOT NULL, -- as in view stat
-	live INTEGER NOT NULL, -- as in view stat
-	live_bytes INTEGER NOT NULL, -- as in view stat
-	abandoned INTEGER NOT NULL, -- as in view stat
-	abandoned_bytes INTEGER NOT NULL, -- as in view stat
-	inherited INTEGER NOT NULL, -- as in view stat
-	inherited_bytes INTEGER NOT NULL, -- as in view stat
-	inherited_frees INTEGER NOT NULL, -- as in view stat
 	max_size INTEGER NOT NULL, -- as in view stat
 	min_size INTEGER NOT NULL, -- as in view stat
 	size_step INTEGER NOT NULL, -- as in view stat
@@ -294,7 +285,7 @@ CREATE VIEW stat AS SELECT
 	t.how
 		>> 4 AS reading, -- of a vptr: 0 settled, 1 asked for, 2 at exit, 3 at free; +8: word 2
 	t.allocs AS allocs, -- blocks that began
-	0 AS reallocs, -- of these, by realloc
+	0 AS {rare}, -- {meaning}
 	CASE WHEN t.remaining < 0 THEN t.allocs + t.remaining
 		ELSE t.allocs - t.remaining END AS frees, -- blocks that ended
 	0 AS reused, -- of these, that nobody freed: another one took their place
@@ -309,9 +300,6 @@ CREATE VIEW stat AS SELECT
 		ELSE 0 END AS abandoned, -- blocks never freed, of a process with early = 1
 	CASE WHEN t.remaining < 0 THEN COALESCE(t.remaining_bytes, -t.remaining * t.max_size)
 		ELSE 0 END AS abandoned_bytes, -- their bytes
-	0 AS inherited, -- blocks that a fork brought along; only these columns and frees count them
-	0 AS inherited_bytes, -- their bytes
-	0 AS inherited_frees, -- of frees: blocks that a fork brought along
 	t.max_size AS max_size, -- largest request
 	t.max_size - t.spread AS min_size, -- smallest request
 	t.size_step AS size_step, -- every size is min_size + k * size_step; 0: all are the same
@@ -319,9 +307,10 @@ CREATE VIEW stat AS SELECT
 		& 15 AS api, -- 0 malloc, 1 calloc, 2 realloc, 3 memalign, 4 new, 5 new[], 6 and 7 these two aligned, 13 malloc or new, 15 a garbage collector
 	t.type AS type -- type.id, 0 unknown
 FROM stat_short t UNION ALL SELECT
-	process, stack, vtable, tag, reading, allocs, reallocs, frees, reused, released, bytes,
-	live, live_bytes, abandoned, abandoned_bytes, inherited, inherited_bytes,
-	inherited_frees, max_size, min_size, size_step, api, type
+	process, stack, vtable, tag, reading, allocs,
+	{rare},
+	frees, reused, released, bytes, live, live_bytes, abandoned, abandoned_bytes, max_size,
+	min_size, size_step, api, type
 FROM stat_long;
 
 -- View stat added up a site, for reports that need not know single stacks: a tenth of its rows. The
@@ -334,19 +323,9 @@ CREATE TABLE site_stat (
 	vtable INTEGER NOT NULL, -- vtable.id, 0 no vptr was seen
 	reading INTEGER NOT NULL, -- when the vptr was read, as in view stat
 	tag INTEGER NOT NULL, -- tag.id, 0 none
-	allocs INTEGER NOT NULL, -- blocks that began
-	reallocs INTEGER NOT NULL, -- of these, by realloc
-	frees INTEGER NOT NULL, -- blocks that ended
-	reused INTEGER NOT NULL, -- of these, that nobody freed: another one took their place
-	released INTEGER NOT NULL, -- of these, garbage-collected objects whose memory was given back
-	bytes INTEGER NOT NULL, -- requested, over allocs, and what objects grew by in place
-	live INTEGER NOT NULL, -- blocks at the session's end
-	live_bytes INTEGER NOT NULL, -- their bytes
-	abandoned INTEGER NOT NULL, -- blocks never freed, of a process with early = 1
-	abandoned_bytes INTEGER NOT NULL, -- their bytes
-	inherited INTEGER NOT NULL, -- blocks that a fork brought along, as in view stat
-	inherited_bytes INTEGER NOT NULL, -- their bytes
-	inherited_frees INTEGER NOT NULL, -- of frees: blocks that a fork brought along
+	{sum} INTEGER NOT NULL, -- {meaning}
+	reused INTEGER NOT NULL, -- of the frees: another block took their place, and nobody had freed them
+	released INTEGER NOT NULL, -- of the frees: garbage-collected objects whose memory was given back
 	max_size INTEGER NOT NULL, -- largest request
 	min_size INTEGER NOT NULL, -- smallest request
 	PRIMARY KEY (process, site, type, vtable, reading, tag)
@@ -635,30 +614,19 @@ CREATE VIEW v_processes AS SELECT
 	p.attach AS attach, -- how its allocator was reached
 	p.attach_text AS attach_text, -- the evidence for that
 	p.events AS events, -- records decoded from it
-	COALESCE(s.allocs, 0) AS allocs, -- blocks that began
-	COALESCE(s.reallocs, 0) AS reallocs, -- of these, by realloc
-	COALESCE(s.frees, 0) AS frees, -- blocks that ended
-	COALESCE(s.bytes, 0) AS bytes, -- bytes requested over all allocs
-	COALESCE(s.live, 0) AS live, -- blocks at the session's end; 0 where early
-	COALESCE(s.live_bytes, 0) AS live_bytes, -- their bytes
-	COALESCE(s.inherited, 0) AS inherited, -- blocks that a fork brought along
-	COALESCE(s.inherited_bytes, 0) AS inherited_bytes, -- their bytes
+	COALESCE(s.{sum}, 0) AS {sum}, -- {meaning}
 	COALESCE(s.vptr_allocs, 0) AS vptr_allocs, -- allocs in which a vptr was read
 	COALESCE(s.typed_allocs, 0) AS typed_allocs, -- allocs whose type is known; a label is none
 	(SELECT MAX(b.most_bytes) FROM bucket b WHERE b.process = p.id) AS peak_bytes, -- most live bytes at any moment
 	(SELECT COUNT(*) FROM thread t WHERE t.process = p.id AND NOT t.nested) AS threads, -- threads seen
 	(SELECT CAST(min(total(c.count), 9e18) AS INTEGER) FROM counter c WHERE c.process = p.id AND c.weight = 'loss') AS lost, -- events lost
-	COALESCE(s.abandoned, 0) AS abandoned, -- blocks never freed, of processes with early = 1
-	COALESCE(s.abandoned_bytes, 0) AS abandoned_bytes, -- their bytes
 	p.forked_ns AS forked_ns, -- what its parent held then, it inherited; 0: it was not forked
 	p.purpose AS purpose, -- what its command line says beyond the role: extension, network.mojom.NetworkService, ...; empty for none
 	p.status AS status, -- exit status, or the number of the signal where it was killed; NULL unknown
-	p.early AS early, -- 1: it ended before the session's end, or exec replaced it
-	COALESCE(s.inherited_frees, 0) AS inherited_frees -- of frees: blocks that a fork brought along
+	p.early AS early -- 1: it ended before the session's end, or exec replaced it
 FROM process p LEFT JOIN (
-	SELECT x.process AS process, SUM(x.allocs) AS allocs, SUM(x.reallocs) AS reallocs, SUM(x.frees) AS frees, SUM(x.bytes) AS bytes,
-		SUM(x.live) AS live, SUM(x.live_bytes) AS live_bytes, SUM(x.inherited) AS inherited, SUM(x.inherited_bytes) AS inherited_bytes,
-		SUM(x.abandoned) AS abandoned, SUM(x.abandoned_bytes) AS abandoned_bytes, SUM(x.inherited_frees) AS inherited_frees,
+	SELECT x.process AS process,
+		SUM(x.{sum}) AS {sum},
 		SUM(CASE WHEN x.vtable THEN x.allocs ELSE 0 END) AS vptr_allocs,
 		SUM(CASE WHEN y.confidence <> 'label' THEN x.allocs ELSE 0 END) AS typed_allocs
 	FROM site_stat x LEFT JOIN type y ON y.id = x.type GROUP BY x.process) s ON s.process = p.id;
@@ -735,17 +703,7 @@ FROM class c LEFT JOIN module m ON m.id = c.module;
 CREATE VIEW v_tags AS SELECT
 	s.process AS process, -- process id
 	COALESCE(t.name, '(no tag)') AS tag, -- its name
-	SUM(s.allocs) AS allocs, -- blocks that began
-	SUM(s.reallocs) AS reallocs, -- of these, by realloc
-	SUM(s.frees) AS frees, -- blocks that ended
-	SUM(s.bytes) AS bytes, -- bytes requested over all allocs
-	SUM(s.live) AS live, -- blocks at the session's end
-	SUM(s.live_bytes) AS live_bytes, -- their bytes
-	SUM(s.inherited) AS inherited, -- blocks that a fork brought along
-	SUM(s.inherited_bytes) AS inherited_bytes, -- their bytes
-	SUM(s.abandoned) AS abandoned, -- blocks never freed, of processes with early = 1
-	SUM(s.abandoned_bytes) AS abandoned_bytes, -- their bytes
-	SUM(s.inherited_frees) AS inherited_frees -- of frees: blocks that a fork brought along
+	SUM(s.{sum}) AS {sum}{,} -- {meaning}
 FROM site_stat s LEFT JOIN tag t ON t.id = s.tag GROUP BY s.process, s.tag;
 
 -- Moments that have a name.
@@ -820,23 +778,13 @@ CREATE VIEW v_types AS SELECT
 	CASE y.confidence WHEN 'exact' THEN 'high' ELSE y.confidence END AS certainty, -- the same as confidence, without exact
 	MAX(y.or_derived) AS or_derived, -- 1: it is this type or a class derived from it
 	MAX(y.bytes) AS class_bytes, -- size of the type, 0 unknown
-	SUM(s.allocs) AS allocs, -- blocks that began
-	SUM(s.reallocs) AS reallocs, -- of these, by realloc
-	SUM(s.frees) AS frees, -- blocks that ended
-	SUM(s.bytes) AS bytes, -- bytes requested over all allocs
-	SUM(s.live) AS live, -- blocks at the session's end
-	SUM(s.live_bytes) AS live_bytes, -- their bytes
-	SUM(s.inherited) AS inherited, -- blocks that a fork brought along
-	SUM(s.inherited_bytes) AS inherited_bytes, -- their bytes
+	SUM(s.{sum}) AS {sum}, -- {meaning}
 	MIN(s.min_size) AS min_size, -- smallest request
 	MAX(s.max_size) AS max_size, -- largest request
 	COUNT(DISTINCT s.stack) AS stacks, -- stacks that made them
 	COUNT(DISTINCT s.process) AS processes, -- processes that had them
-	SUM(s.abandoned) AS abandoned, -- blocks never freed, of processes with early = 1
-	SUM(s.abandoned_bytes) AS abandoned_bytes, -- their bytes
 	SUM(s.reused) AS reused, -- of the frees: another block took their place, and nobody had freed them
-	SUM(s.released) AS released, -- of the frees: garbage-collected objects whose memory was given back
-	SUM(s.inherited_frees) AS inherited_frees -- of the frees: blocks that a fork brought along
+	SUM(s.released) AS released -- of the frees: garbage-collected objects whose memory was given back
 FROM stat s LEFT JOIN type y ON y.id = s.type GROUP BY y.name, y.container, y.form, y.rule, y.confidence, y.source;
 
 -- The same for each process.
@@ -849,19 +797,9 @@ CREATE VIEW v_process_types AS SELECT
 	COALESCE(y.rule, 'none') AS rule, -- what it was concluded from; none: unknown
 	y.confidence AS confidence, -- exact, high, medium, low, label; NULL unknown
 	COALESCE(y.source, 'none') AS source, -- site, or of a vptr's class name: symbol, rtti, label, building; none: unknown
-	SUM(s.allocs) AS allocs, -- blocks that began
-	SUM(s.reallocs) AS reallocs, -- of these, by realloc
-	SUM(s.frees) AS frees, -- blocks that ended
-	SUM(s.bytes) AS bytes, -- bytes requested over all allocs
-	SUM(s.live) AS live, -- blocks at the session's end
-	SUM(s.live_bytes) AS live_bytes, -- their bytes
-	SUM(s.inherited) AS inherited, -- blocks that a fork brought along
-	SUM(s.inherited_bytes) AS inherited_bytes, -- their bytes
-	SUM(s.abandoned) AS abandoned, -- blocks never freed, of processes with early = 1
-	SUM(s.abandoned_bytes) AS abandoned_bytes, -- their bytes
+	SUM(s.{sum}) AS {sum}, -- {meaning}
 	SUM(s.reused) AS reused, -- of the frees: another block took their place, and nobody had freed them
-	SUM(s.released) AS released, -- of the frees: garbage-collected objects whose memory was given back
-	SUM(s.inherited_frees) AS inherited_frees -- of the frees: blocks that a fork brought along
+	SUM(s.released) AS released -- of the frees: garbage-collected objects whose memory was given back
 FROM site_stat s LEFT JOIN type y ON y.id = s.type GROUP BY s.process, y.name, y.container, y.form, y.rule, y.confidence, y.source;
 
 -- The innermost function of every frame.
@@ -913,18 +851,9 @@ CREATE VIEW v_stacks AS SELECT
 	s.stack AS stack, -- stack id, 0 unknown
 	s.site AS site, -- its call site
 	(SELECT group_concat(label, ' < ') FROM (SELECT label FROM v_stack_frames r WHERE r.stack = s.stack ORDER BY level, depth)) AS text, -- the functions, innermost first
-	s.allocs AS allocs, -- blocks that began
-	s.reallocs AS reallocs, -- of these, by realloc
-	s.frees AS frees, -- blocks that ended
-	s.bytes AS bytes, -- bytes requested over all allocs
-	s.live AS live, -- blocks at the session's end
-	s.live_bytes AS live_bytes, -- their bytes
-	s.abandoned AS abandoned, -- blocks never freed, of processes with early = 1
-	s.abandoned_bytes AS abandoned_bytes -- their bytes
+	s.{sum} AS {sum}{,} -- {meaning}
 FROM (SELECT t.stack AS stack, x.site AS site,
-	SUM(t.allocs) AS allocs, SUM(t.reallocs) AS reallocs, SUM(t.frees) AS frees,
-	SUM(t.bytes) AS bytes, SUM(t.live) AS live, SUM(t.live_bytes) AS live_bytes,
-	SUM(t.abandoned) AS abandoned, SUM(t.abandoned_bytes) AS abandoned_bytes
+		SUM(t.{sum}) AS {sum}{,}
 	FROM stat t LEFT JOIN stack x ON x.id = t.stack GROUP BY t.stack) s;
 
 -- How a call site is called.
@@ -957,24 +886,13 @@ CREATE VIEW v_sites AS SELECT
 	l.path AS path, -- path of the module
 	l.vaddr AS vaddr, -- return address in the module's file, of one of its stacks
 	COALESCE(l.label, CASE WHEN EXISTS (SELECT 1 FROM site) THEN '(no stack)' ELSE '(unfinished recording: no sites)' END) AS label, -- as in v_site_names
-	t.allocs AS allocs, -- blocks that began
-	t.reallocs AS reallocs, -- of these, by realloc
-	t.frees AS frees, -- blocks that ended
-	t.bytes AS bytes, -- bytes requested over all allocs
-	t.live AS live, -- blocks at the session's end
-	t.live_bytes AS live_bytes, -- their bytes
-	t.inherited AS inherited, -- blocks that a fork brought along
-	t.inherited_bytes AS inherited_bytes, -- their bytes
+	t.{sum} AS {sum}, -- {meaning}
 	t.stacks AS stacks, -- different stacks
 	t.processes AS processes, -- processes
 	t.types AS types, -- different types of its blocks
-	COALESCE(q.bytes, 0) AS peak_bytes_at_most, -- its stacks' peaks added up: the site's own peak is at most this
-	t.abandoned AS abandoned, -- blocks never freed, of processes with early = 1
-	t.abandoned_bytes AS abandoned_bytes, -- their bytes
-	t.inherited_frees AS inherited_frees -- of the frees: blocks that a fork brought along
-FROM (SELECT x.site AS site, SUM(s.allocs) AS allocs, SUM(s.reallocs) AS reallocs, SUM(s.frees) AS frees, SUM(s.bytes) AS bytes,
-		SUM(s.live) AS live, SUM(s.live_bytes) AS live_bytes, SUM(s.inherited) AS inherited, SUM(s.inherited_bytes) AS inherited_bytes,
-		SUM(s.abandoned) AS abandoned, SUM(s.abandoned_bytes) AS abandoned_bytes, SUM(s.inherited_frees) AS inherited_frees,
+	COALESCE(q.bytes, 0) AS peak_bytes_at_most -- its stacks' peaks added up: the site's own peak is at most this
+FROM (SELECT x.site AS site,
+		SUM(s.{sum}) AS {sum},
 		COUNT(DISTINCT s.stack) AS stacks, COUNT(DISTINCT s.process) AS processes,
 		COUNT(DISTINCT y.name) AS types
 	FROM stat s LEFT JOIN stack x ON x.id = s.stack LEFT JOIN type y ON y.id = s.type GROUP BY x.site) t
@@ -995,14 +913,7 @@ CREATE VIEW v_site_types AS SELECT
 	COALESCE(y.source, 'none') AS source, -- site, or of a vptr's class name: symbol, rtti, label, building; none: unknown
 	l.path AS path, -- path of the site's module
 	COALESCE(l.label, '(no stack)') AS label, -- as in v_site_names
-	SUM(s.allocs) AS allocs, -- blocks that began
-	SUM(s.reallocs) AS reallocs, -- of these, by realloc
-	SUM(s.frees) AS frees, -- blocks that ended
-	SUM(s.bytes) AS bytes, -- bytes requested over all allocs
-	SUM(s.live) AS live, -- blocks at the session's end
-	SUM(s.live_bytes) AS live_bytes, -- their bytes
-	SUM(s.abandoned) AS abandoned, -- blocks never freed, of processes with early = 1
-	SUM(s.abandoned_bytes) AS abandoned_bytes -- their bytes
+	SUM(s.{sum}) AS {sum}{,} -- {meaning}
 FROM site_stat s LEFT JOIN v_site_names l ON l.site = s.site LEFT JOIN type y ON y.id = s.type
 GROUP BY s.process, s.site, y.name, y.container, y.form, y.rule, y.confidence, y.source;
 

@@ -16,8 +16,9 @@ static int64_t unless_product(uint64_t bytes, uint64_t count, uint64_t size)
 
 static bool is_plain(const struct store_stat *row)
 {
-	return !row->tag && !row->reallocs && !row->reused && !row->released && !row->inherited &&
-	       !row->inherited_bytes && !row->inherited_frees;
+#define IS_0(name, kind, how, ...) SUM_##how(&&!row->name)
+	return !row->tag && !row->reused && !row->released SUMS_EACH(IS_0, IS_0);
+#undef IS_0
 }
 
 /* True if view stat computes the row's values from the short row. */

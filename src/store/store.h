@@ -18,6 +18,7 @@
 #include "../base/cleanup.h"
 #include "../base/err.h"
 #include "event.h"
+#include "sum_list.h"
 
 /* A session of another version is refused with one line; there is no other rule for older ones. */
 #define STORE_SCHEMA_VERSION 20

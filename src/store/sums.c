@@ -19,7 +19,7 @@ void sums_add(struct sums *to, const struct sums *more)
 #undef ADD
 }
 
-#define FIELD(name, kind, text) { FIELD_##kind(#name, struct sums, name), .help = text },
+#define FIELD(name, kind, how, text) { FIELD_##kind(#name, struct sums, name), .help = text },
 const struct field sums_fields[] = { SUMS_EACH(FIELD, FIELD) FIELD_LAST };
 #undef FIELD
 

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sums.h: the sums of a population of blocks: the list of their names, and the code generated from
- * it.
+ * sums.h: the sums of a population of blocks as a struct, as SQL, and as fields of an answer.
  *
  * Runs: CLI and sidecar. Signals: no. Allocates: no. Threads: any.
- *
- * The columns of tables stat and site_stat, the keys of --json and the members of struct sums have
- * the same names. allocs + inherited_frees = frees + live + abandoned; `shinyctl help definitions`
- * says what each is.
  */
 #ifndef SHINY_SUMS_H
 #define SHINY_SUMS_H
@@ -15,29 +10,16 @@
 #include <stdint.h>
 
 #include "../answer/field.h"
+#include "sum_list.h"
 
 struct query;
-
-/* FIRST(name, kind, help) once, then NEXT for each of the others, as a list needs commas only
- * between its elements. The order is that of a query's columns and of --json. */
-#define SUMS_EACH(FIRST, NEXT)                                                                     \
-	FIRST(allocs, COUNT, "blocks allocated")                                                   \
-	NEXT(reallocs, COUNT, "of these, those by a realloc")                                      \
-	NEXT(frees, COUNT, "frees, with those of inherited blocks")                                \
-	NEXT(bytes, BYTES, "requested bytes of the allocations")                                   \
-	NEXT(live, COUNT, "blocks that are live at the end")                                       \
-	NEXT(live_bytes, BYTES, "their bytes")                                                     \
-	NEXT(inherited, COUNT, "blocks that a fork copied")                                        \
-	NEXT(inherited_bytes, BYTES, "their bytes")                                                \
-	NEXT(inherited_frees, COUNT, "inherited blocks that were freed")                           \
-	NEXT(abandoned, COUNT, "unfreed blocks of processes that ended before the others")         \
-	NEXT(abandoned_bytes, BYTES, "their bytes")
 
 #define SUMS_MEMBER(name, ...) uint64_t name;
 struct sums {
 	SUMS_EACH(SUMS_MEMBER, SUMS_MEMBER)
 };
 #undef SUMS_MEMBER
+enum { SUMS_COUNT = sizeof(struct sums) / sizeof(uint64_t) };
 
 /* SQL: the names; the columns of a query named r; their sums over a table named s. */
 #define SUMS_NAME(name, ...)	  #name

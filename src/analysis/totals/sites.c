@@ -34,6 +34,8 @@ static const char *const keys[] = {
 	[SITES_BY_MODULE] = "COALESCE(i.module, 0)",
 	[SITES_BY_TAG] = "s.tag",
 };
+enum { FIRST_SUM = 17 }; /* column of the query in sites_load() */
+
 static char *label_of(const struct query *q, enum sites_by by)
 {
 	const char *file = query_text(q, 1), *module = query_text(q, 3);
@@ -80,8 +82,9 @@ static void read_row(struct sites *sites, const struct query *q, enum sites_by b
 	row->types = (uint64_t)query_number(q, 8);
 	row->or_derived = query_number(q, 13) != 0;
 	row->peak_bytes = (uint64_t)query_number(q, 14);
-	sums_read(&row->sums, q, 17);
-	if ((uint64_t)query_number(q, 28) * 2 <= row->sums.allocs + row->sums.inherited) {
+	sums_read(&row->sums, q, FIRST_SUM);
+	if ((uint64_t)query_number(q, FIRST_SUM + SUMS_COUNT) * 2 <=
+	    row->sums.allocs + row->sums.inherited) {
 		free(row->type);
 		row->type = NULL;
 	}

@@ -242,6 +242,7 @@ static void put_tally(struct output *output, const struct process *p, const stru
 {
 	bool early = process_early(p);
 	const struct tally_rare *rare = tally_rare(s);
+#define IF_RARE(name, kind, how, ...) SUM_##how(.name = rare->name, )
 	struct store_stat row = {
 		.process = p->id,
 		.stack = site->stack,
@@ -250,7 +251,6 @@ static void put_tally(struct output *output, const struct process *p, const stru
 		.reading =
 			(uint8_t)(stats_reading(s) | (s->second_word ? SHINY_VPTR_SECOND_WORD : 0)),
 		.allocs = s->allocs,
-		.reallocs = rare->reallocs,
 		.frees = tally_frees(s),
 		.reused = rare->reused,
 		.released = rare->released,
@@ -259,15 +259,14 @@ static void put_tally(struct output *output, const struct process *p, const stru
 		.live_bytes = early ? 0 : s->live_bytes,
 		.abandoned = early ? s->live : 0,
 		.abandoned_bytes = early ? s->live_bytes : 0,
-		.inherited = rare->inherited,
-		.inherited_bytes = rare->inherited_bytes,
-		.inherited_frees = rare->inherited_frees,
 		.max_size = s->max_size,
 		.min_size = s->min_size,
 		.size_step = s->size_step,
 		.api = (uint8_t)site->api,
 		.type = s->type,
+		SUMS_EACH(IF_RARE, IF_RARE)
 	};
+#undef IF_RARE
 	struct store_lifetime key = { .process = p->id, .stack = site->stack, .type = s->type };
 
 	OUTPUT_PUT(output, store_put_stat, &row);

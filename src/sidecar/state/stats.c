@@ -325,12 +325,11 @@ static void add_bins(struct bins *to, const struct bins *from)
 
 static void merge_rare(struct tally_rare *to, const struct tally_rare *from)
 {
-	to->reallocs += from->reallocs;
+#define ADD(name, kind, how, ...) SUM_##how(to->name += from->name;)
+	SUMS_EACH(ADD, ADD)
+#undef ADD
 	to->reused += from->reused;
 	to->released += from->released;
-	to->inherited += from->inherited;
-	to->inherited_bytes += from->inherited_bytes;
-	to->inherited_frees += from->inherited_frees;
 	add_bins(&to->living, &from->living);
 }
 

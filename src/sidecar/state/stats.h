@@ -35,6 +35,7 @@
 #include <shiny/wire/wire.h>
 
 #include "../../base/mem.h"
+#include "../../store/sum_list.h"
 #include "registry.h"
 #include "total.h"
 
@@ -57,10 +58,10 @@ enum block_end {
 
 /* Counts that are zero in most rows. */
 struct tally_rare {
-	uint64_t reallocs;
+#define MEMBER(name, kind, how, ...) SUM_##how(uint64_t name;)
+	SUMS_EACH(MEMBER, MEMBER)
+#undef MEMBER
 	uint64_t reused, released; /* part of tally_frees() */
-	uint64_t inherited, inherited_bytes;
-	uint64_t inherited_frees;  /* part of tally_frees() */
 	struct bins living;
 };
 

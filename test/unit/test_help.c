@@ -101,6 +101,17 @@ static void test_fields(const char *name, const struct field *fields)
 	}
 }
 
+/* A body has the options of options.def that it acts on. */
+static void options_fit(const char *name, size_t question)
+{
+	const struct verb_body *body = verb_table[question];
+
+	check(name, !body->usual || option_specs[OPT_LIMIT].verbs >> question & 1,
+	      "it leaves rows out and has no --limit");
+	check(name, !body->match || option_specs[OPT_MATCH].verbs >> question & 1,
+	      "it matches rows and has no --match");
+}
+
 static void test_verb(enum verb_id verb)
 {
 	const char *name = verbs[verb].name, *text = help_text("verbs", name);
@@ -125,6 +136,7 @@ static void test_verb(enum verb_id verb)
 	for (size_t q = 0; q < QUESTION_COUNT; q++) {
 		if (questions[q].verb != verb)
 			continue;
+		options_fit(name, q);
 		json |= option_specs[OPT_JSON].verbs >> q & 1 && !verb_table[q]->fields;
 		for (const struct verb_body *b = verb_table[q]; b && b->fields; b = b->instead)
 			test_fields(name, b->fields);

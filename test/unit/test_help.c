@@ -2,6 +2,7 @@
 /* test_help.c: the texts of src/ctl/help: how they are read, and that they fit the tables. */
 #define _GNU_SOURCE
 #include "../../src/answer/answer.h"
+#include "../../src/ctl/help/help.h"
 #include "../../src/ctl/help/help_option.h"
 #include "../../src/ctl/verb_table.h"
 #include "check.h"
@@ -182,8 +183,28 @@ static void test_tables(void)
 	check_that("a topic", help_text("topics", "definitions"));
 }
 
+/* The first page fits a terminal of 80 columns and 24 lines with its prompt. */
+static void test_first(void)
+{
+	struct style style;
+	char *text = NULL;
+	size_t bytes, lines = 0, widest = 0;
+
+	FILE *out = open_memstream(&text, &bytes);
+
+	style_init(&style, out, -1, false);
+	help_first(&style);
+	fclose(out);
+	for (const char *line = text, *end; (end = strchr(line, '\n')); line = end + 1, lines++)
+		widest = (size_t)(end - line) > widest ? (size_t)(end - line) : widest;
+	checkf("first page", lines > 16 && lines <= 23 && widest <= 80, "%zu lines, %zu columns",
+	       lines, widest);
+	free(text);
+}
+
 int main(void)
 {
+	test_first();
 	test_parts();
 	test_tables();
 	return failures != 0;

@@ -135,9 +135,14 @@ $(O)/interpose/%.o: interpose/%.c $(O)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(INSIDE) -MMD -MP -c $< -o $@
 
-$(O)/libshiny.so: $(INTERPOSE_O) interpose/exports.map
+$(O)/gen/exports.map: interpose/hook/hook_list.def scripts/check-symbols
+	$(call say,GEN)
+	@mkdir -p $(@D)
+	$(Q)scripts/check-symbols --map > $@
+
+$(O)/libshiny.so: $(INTERPOSE_O) $(O)/gen/exports.map
 	$(call say,LINK)
-	$(Q)$(CC) -shared -nostartfiles -o $@ $(INTERPOSE_O) -Wl,-soname,libshiny.so -Wl,--version-script=interpose/exports.map \
+	$(Q)$(CC) -shared -nostartfiles -o $@ $(INTERPOSE_O) -Wl,-soname,libshiny.so -Wl,--version-script=$(O)/gen/exports.map \
 		-Wl,-z,defs,-z,now,-z,relro,-z,noexecstack,-z,nodelete,-z,initfirst,--as-needed -lc
 	$(Q)CC='$(CC)' scripts/preload-tree $(O)
 

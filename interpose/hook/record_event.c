@@ -3,12 +3,15 @@
  * record_event.c: makes records of the events that hooks report. This is the hot path of the whole
  * tool; everything rare is a call out of it.
  *
- * The order of steps is part of the format: an allocation's clock is read after the real call, a
- * free's before it, and around the nursery as its edges say: its entry is read before an
- * allocation's clock (a block that is pushed out was born earlier) and a freed block is taken out
- * before the free's clock (every reading of it is earlier). So a VPTR record has the time of the
- * record before it in its stream, the event that pushed the block out, or one of its own where that
- * would be wrong (a free, a sweep).
+ * The order of steps is part of the format:
+ *
+ *   allocation  Its clock is read after the real call, and after the nursery's entry has been read,
+ *               whose block was born earlier.
+ *   free        Its clock is read before the real call, and after the block was taken out of the
+ *               nursery, where every reading of it is earlier.
+ *
+ * So a VPTR record has the time of the record before it in its stream, the event that pushed the
+ * block out, or one of its own where that would be wrong (a free, a sweep).
  */
 #include "record_event.h"
 

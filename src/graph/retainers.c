@@ -2,8 +2,9 @@
 /*
  * retainers.c: see retainers.h.
  *
- * Ways form a tree of steps: each (way so far, root or type, member) has one number, so a block's
- * way takes one look-up after that of the block before it. Only wanted ways are written out.
+ * A way is the steps from a root to a block. Ways form a tree: each (way so far, root or type,
+ * member) has one number, so a block's way takes one look-up after that of the block before it.
+ * Only wanted ways are written out.
  */
 #include "retainers.h"
 
@@ -91,7 +92,7 @@ static uint32_t way_to(struct way_search *s, uint32_t before, uint32_t what,
 	return at;
 }
 
-/* Queues the blocks without a way that the node's words of this doubtfulness lead to. */
+/* Queues the blocks without a way to which the node's words lead that are doubtful, or are not. */
 static void follow(struct way_search *s, uint32_t node, bool doubtful)
 {
 	const struct heap_graph *g = s->graph;
@@ -112,7 +113,8 @@ static void follow(struct way_search *s, uint32_t node, bool doubtful)
 	}
 }
 
-/* Searches in breadth, from all roots at once: first over no doubtful word, then over one, … */
+/* Searches in breadth, from all roots at once. Ways over no doubtful word come first, then those
+ * over one, and so on. */
 static void search(struct way_search *s)
 {
 	const struct heap_graph *g = s->graph;

@@ -37,7 +37,7 @@
 
 enum { HEADER_BYTES = 100 }; /* of an SQLite file: https://www.sqlite.org/fileformat.html section
                               * 1.3 */
-/* A file has its tables some milliseconds after its name, on a loaded machine later, and its
+/* A file gets its tables some milliseconds after its name, on a loaded machine later. It gets its
  * writer's lock within microseconds. */
 enum { LOOK_MS = 50, TABLES_MS = 10000, LOCK_MS = 100, GROWING_TRIES = 4 };
 
@@ -74,8 +74,8 @@ static bool is_unmade(const unsigned char header[HEADER_BYTES])
 	return memcmp(header, none, HEADER_BYTES) == 0;
 }
 
-/* True if the recording has created its tables; waits for that while there is a writer. *live:
- * there is one. */
+/* True if the recording has created its tables; waits for that while there is a writer, which *live
+ * says at the end. */
 static bool wait_tables(int fd, bool *live)
 {
 	unsigned char header[HEADER_BYTES];

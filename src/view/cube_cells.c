@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cube_cells.c: see cube_cells.h. Open addressing, linear probing, at most three quarters full. */
+/* cube_cells.c: see cube_cells.h. The table has open addressing with linear probing, and is at
+ * most three quarters full. */
 #include "cube_cells.h"
 
 #include <stdlib.h>
@@ -45,7 +46,7 @@ void cube_cells_add(struct cube_cells *cells, uint64_t place, int64_t blocks, in
 	cell->bytes += bytes;
 }
 
-/* Returns the place of a cell after folding: with `into`, in sample into[sample]; with NULL, in the
+/* Returns the place of a cell after folding: in sample into[sample], or, if `into` is NULL, in the
  * same sample, of maker 0. */
 static uint64_t place_in(const struct cube_cell *cell, const uint32_t *into)
 {

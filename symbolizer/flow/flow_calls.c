@@ -18,8 +18,8 @@ static bool starts(const char *text, const char *prefix)
 
 bool flow_is_allocation(const char *symbol)
 {
-	static const char *const names[] = { "malloc",	      "calloc",	  "realloc", "reallocarray",
-					     "aligned_alloc", "memalign", "valloc" };
+	static const char *const names[] = { "malloc",	 "calloc",	  "realloc", "reallocarray",
+					     "memalign", "aligned_alloc", "valloc",  "pvalloc" };
 
 	if (!symbol)
 		return false;

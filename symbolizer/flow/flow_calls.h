@@ -16,6 +16,7 @@
  * throw. */
 bool flow_never_returns(const struct flow_code *code, const struct flow_callee *callee);
 
+/* True if the function of that name returns a new block. */
 bool flow_is_allocation(const char *symbol);
 
 /* True for __cxa_throw and its like: the first argument is the thrown object, the second its

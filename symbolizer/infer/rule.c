@@ -8,6 +8,7 @@
 #include "../dwarf/debug_definitions.h"
 #include "../dwarf/die_members.h"
 #include "../dwarf/die_normalize.h"
+#include "../flow/flow_calls.h"
 
 void rule_describe(struct rule_work *work, const struct die_type *type, struct site_candidate *out)
 {
@@ -98,19 +99,15 @@ void rule_add(struct rule_work *work, const struct site_candidate *candidate)
 
 bool rule_is_entry(const char *symbol)
 {
-	static const char *const names[] = {
-		"malloc",	 "calloc",	   "realloc",	     "memalign",
-		"aligned_alloc", "posix_memalign", "valloc",	     "pvalloc",
-		"__libc_malloc", "__libc_calloc",  "__libc_realloc", "__libc_memalign",
-		"reallocarray",
-	};
+	static const char *const more[] = { "posix_memalign", "__libc_malloc", "__libc_calloc",
+					    "__libc_realloc", "__libc_memalign" };
 
 	if (!symbol)
 		return false;
 	if (!strncmp(symbol, "_Znwm", 5) || !strncmp(symbol, "_Znam", 5))
 		return !symbol[5] || !strncmp(symbol + 5, "St", 2) ||
 		       !strncmp(symbol + 5, "RKSt9nothrow_t", 14);
-	return TEXT_IS_ONE_OF(symbol, names);
+	return flow_is_allocation(symbol) || TEXT_IS_ONE_OF(symbol, more);
 }
 
 bool rule_slot_in(const struct flow_state *state, const struct debug_variable *variable,

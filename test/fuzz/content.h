@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "../../src/ctl/verb_table.h"
@@ -304,7 +305,7 @@ static const char *const lines[] = {
 	/* the file goes behind */
 	"report",
 	"types",
-	"types --members",
+	"types --members Shape",
 	"types --by module",
 	"sites",
 	"sites --by tag --stacks",
@@ -339,9 +340,9 @@ static const char *const lines[] = {
 	"info --processes",
 	"tree",
 	"tree --by component",
-	"tree --by role,module,type",
+	"tree --by site",
 	"memory",
-	"memory --tree",
+	"memory --details",
 	"browser",
 	"info",
 	"info --modules",
@@ -352,13 +353,13 @@ static const char *const lines[] = {
 	"report --between begin..end",
 	"report --process renderer",
 	"types --process id:2",
-	"activity --by type",
-	"explain FILE work",
+	"activity --interval 1us",
+	"explain FILE #1",
 	"explain FILE 0x10010",
 	"diff FILE",
 	"check FILE live_bytes<=1k",
-	"check FILE peak_bytes<=1 mismatches==0 strays==0 leaked_bytes<=0",
-	"retained --owners /dev/null",
+	"check FILE peak_bytes<=1 mismatches==0 leaks==0 leaked_bytes<=0",
+	"retained --owners RULES",
 	"export --to pprof",
 	"export --to speedscope",
 	"export --to dhat",
@@ -376,8 +377,24 @@ static const char *const lines[] = {
 };
 enum { LINES = sizeof(lines) / sizeof(*lines) };
 
+/* Returns the name of a file of rules for owners, which lies in memory. */
+static char *owner_rules(void)
+{
+	static const char rules[] = "each type *\n";
+	static char name[40];
+
+	if (!*name) {
+		int file = memfd_create("rules", 0);
+
+		if (file < 0 || write(file, rules, sizeof(rules) - 1) < 0)
+			must(shiny_err(SHINY_ERR_OTHER, "cannot write a file of rules"));
+		snprintf(name, sizeof(name), "/proc/self/fd/%d", file);
+	}
+	return name;
+}
+
 /* The words of the line, FILE among them or at the end; "diff FILE" has it twice. OUT is a file
- * beside it. */
+ * beside it, RULES one of owner_rules(). */
 static int words_of(char *line, char *path, bool json, char **words)
 {
 	static char out[200];
@@ -387,9 +404,10 @@ static int words_of(char *line, char *path, bool json, char **words)
 	snprintf(out, sizeof(out), "%s.out", path);
 	for (char *word = strtok(line, " "); word; word = strtok(NULL, " ")) {
 		given |= strcmp(word, "FILE") == 0;
-		words[count++] = strcmp(word, "FILE") == 0  ? path
-				 : strcmp(word, "OUT") == 0 ? out
-							    : word;
+		words[count++] = strcmp(word, "FILE") == 0    ? path
+				 : strcmp(word, "OUT") == 0   ? out
+				 : strcmp(word, "RULES") == 0 ? owner_rules()
+							      : word;
 	}
 	if (!given || twice)
 		words[count++] = path;

@@ -440,8 +440,9 @@ struct worst {
 	uint64_t runs, refused;
 };
 
-/* One verb in a child; NULL or what was wrong. */
-static const char *run_line(const char *line, char *path, bool json, struct worst *worst)
+/* One verb in a child; NULL or what was wrong. A session that is `whole` refuses no line. */
+static const char *run_line(const char *line, char *path, bool json, bool whole,
+			    struct worst *worst)
 {
 	static char wrong[200];
 	char copy[200], *words[16];
@@ -494,6 +495,8 @@ static const char *run_line(const char *line, char *path, bool json, struct wors
 		snprintf(wrong, sizeof(wrong), "exit status %d", WEXITSTATUS(status));
 	else if (WEXITSTATUS(status) == 1 && strncmp(line, "check", 5) != 0)
 		snprintf(wrong, sizeof(wrong), "exit status 1: a sanitizer's");
+	else if (WEXITSTATUS(status) == SHINY_ERR_USAGE && whole)
+		snprintf(wrong, sizeof(wrong), "exit status 2: no such question");
 	else if (usage.ru_maxrss > RUN_KB)
 		snprintf(wrong, sizeof(wrong), "it takes %ld MB", usage.ru_maxrss >> 10);
 	else if (harm)
@@ -541,7 +544,7 @@ int main(int argc, char **argv)
 
 	/* each verb works on what nobody has changed */
 	for (size_t i = 0; i < LINES && argc < 3; i++) {
-		const char *wrong = run_line(lines[i], made, false, &worst);
+		const char *wrong = run_line(lines[i], made, false, true, &worst);
 
 		if (wrong) {
 			printf("not ok whole/%s: %s\n", lines[i], wrong);
@@ -561,7 +564,7 @@ int main(int argc, char **argv)
 		for (int i = 0; i < PER_VICTIM && time(NULL) < end; i++) {
 			const char *line = lines[next_random() % LINES];
 			bool json = strcmp(line, "info --schema") != 0 && next_random() % 3 == 0;
-			const char *wrong = run_line(line, path, json, &worst);
+			const char *wrong = run_line(line, path, json, false, &worst);
 
 			if (!wrong)
 				continue;

@@ -2,6 +2,7 @@
 /* test_help.c: the texts of src/ctl/help: how they are read, and that they fit the tables. */
 #define _GNU_SOURCE
 #include "../../src/answer/answer.h"
+#include "../../src/ctl/help/help.h"
 #include "../../src/ctl/help/help_option.h"
 #include "../../src/ctl/verb_table.h"
 #include "check.h"
@@ -101,6 +102,17 @@ static void test_fields(const char *name, const struct field *fields)
 	}
 }
 
+/* A body has the options of options.def that it acts on. */
+static void options_fit(const char *name, size_t question)
+{
+	const struct verb_body *body = verb_table[question];
+
+	check(name, !body->usual || option_specs[OPT_LIMIT].verbs >> question & 1,
+	      "it leaves rows out and has no --limit");
+	check(name, !body->match || option_specs[OPT_MATCH].verbs >> question & 1,
+	      "it matches rows and has no --match");
+}
+
 static void test_verb(enum verb_id verb)
 {
 	const char *name = verbs[verb].name, *text = help_text("verbs", name);
@@ -125,6 +137,7 @@ static void test_verb(enum verb_id verb)
 	for (size_t q = 0; q < QUESTION_COUNT; q++) {
 		if (questions[q].verb != verb)
 			continue;
+		options_fit(name, q);
 		json |= option_specs[OPT_JSON].verbs >> q & 1 && !verb_table[q]->fields;
 		for (const struct verb_body *b = verb_table[q]; b && b->fields; b = b->instead)
 			test_fields(name, b->fields);
@@ -170,8 +183,28 @@ static void test_tables(void)
 	check_that("a topic", help_text("topics", "definitions"));
 }
 
+/* The first page fits a terminal of 80 columns and 24 lines with its prompt. */
+static void test_first(void)
+{
+	struct style style;
+	char *text = NULL;
+	size_t bytes, lines = 0, widest = 0;
+
+	FILE *out = open_memstream(&text, &bytes);
+
+	style_init(&style, out, -1, false);
+	help_first(&style);
+	fclose(out);
+	for (const char *line = text, *end; (end = strchr(line, '\n')); line = end + 1, lines++)
+		widest = (size_t)(end - line) > widest ? (size_t)(end - line) : widest;
+	checkf("first page", lines > 16 && lines <= 23 && widest <= 80, "%zu lines, %zu columns",
+	       lines, widest);
+	free(text);
+}
+
 int main(void)
 {
+	test_first();
 	test_parts();
 	test_tables();
 	return failures != 0;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* size_class.c: see size_class.h. */
 #include "size_class.h"
 
 #include <stdlib.h>
@@ -19,8 +20,8 @@ const char *const size_allocator_names[SIZE_ALLOCATORS] = {
 	[SIZE_OILPAN] = "Oilpan",
 };
 
-/* Slots up to `up_to` bytes are multiples of `step`, or of the given part of the next lower power
- * of two. */
+/* Slots up to `up_to` bytes are multiples of `step`; or, where it is QUARTERS or EIGHTHS, of that
+ * part of the next lower power of two. */
 struct size_step {
 	uint64_t up_to, step;
 };

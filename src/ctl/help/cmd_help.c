@@ -42,7 +42,9 @@ static struct shiny_err *cmd_help(struct ctl *ctl)
 	FILE *out = ctl->style.out;
 	enum verb_id verb = VERB_COUNT;
 
-	if (word)
+	bool all = word && strcmp(word, "verbs") == 0;
+
+	if (word && !all)
 		SHINY_TRY(verb_find(word, &verb));
 	if (o->given[OPT_COMPLETION])
 		help_completion(out, (enum help_shell)o->number[OPT_COMPLETION]);
@@ -51,6 +53,8 @@ static struct shiny_err *cmd_help(struct ctl *ctl)
 	else if (!word && o->given[OPT_MAN])
 		help_man(out);
 	else if (!word)
+		help_first(&ctl->style);
+	else if (all)
 		help_all(&ctl->style);
 	else if (verb < VERB_COUNT && o->given[OPT_SCHEMA])
 		return help_schema(out, verb) ? NULL : no_schema(word);

@@ -149,15 +149,53 @@ static void verb_line(const struct style *style, enum verb_id verb)
 	wrap_end(&wrap);
 }
 
+static bool is_daily(size_t verb, const enum verb_id *daily)
+{
+	while (*daily != VERB_COUNT && *daily != verb)
+		daily++;
+	return *daily != VERB_COUNT;
+}
+
+void help_first(const struct style *style)
+{
+	static const enum verb_id daily[] = { VERB_RUN,	     VERB_REPORT,  VERB_TYPES, VERB_SITES,
+					      VERB_LEAKS,    VERB_PEAK,	   VERB_ACTIVITY,
+					      VERB_DIFF,     VERB_CHECK,   VERB_EXPLAIN,
+					      VERB_HTML,     VERB_DOCTOR,  VERB_COUNT };
+	const char *name;
+
+	fputs("shinyctl VERB [OPTION...] [ARGUMENT...] shows every heap object of a program\n\n",
+	      style->out);
+	for (const enum verb_id *v = daily; *v != VERB_COUNT; v++)
+		verb_line(style, *v);
+	putc('\n', style->out);
+	for (size_t g = 0; g < VERBS_FURTHER; g++) {
+		bool any = false;
+
+		for (size_t v = 0; v < VERB_COUNT; v++) {
+			if (verbs[v].group != g || is_daily(v, daily))
+				continue;
+			if (!any)
+				fprintf(style->out, "  %-*s", VERB_COLUMN - 3, help_groups[g]);
+			any = true;
+			fprintf(style->out, " %s", verbs[v].name);
+		}
+		if (any)
+			putc('\n', style->out);
+	}
+	fprintf(style->out, "  %-*s", VERB_COLUMN - 3, "Topics");
+	for (size_t i = 0; (name = help_in("topics", i)); i++)
+		fprintf(style->out, " %s", name);
+	fputs("\n`shinyctl help VERB|TOPIC` says more, `shinyctl help verbs` "
+	      "what each verb does.\n",
+	      style->out);
+}
+
 void help_all(const struct style *style)
 {
 	struct help_section parts;
-	const char *name;
 
-	fputs("shinyctl: every heap object of an unmodified program: its type, call site, size and "
-	      "life\n\nusage: shinyctl VERB [OPTION...] [ARGUMENT...]\n",
-	      style->out);
-	for (size_t g = 0; g < VERBS_FURTHER; g++) {
+	for (size_t g = 0; g < VERB_GROUPS; g++) {
 		heading(style, help_groups[g]);
 		for (size_t v = 0; v < VERB_COUNT; v++)
 			if (verbs[v].group == g)
@@ -166,14 +204,6 @@ void help_all(const struct style *style)
 	heading(style, "Examples");
 	if (help_section(help_text("", "shinyctl"), "EXAMPLES", &parts))
 		examples(style, parts);
-	fputs("\nfurther verbs:", style->out);
-	for (size_t v = 0; v < VERB_COUNT; v++)
-		if (verbs[v].group == VERBS_FURTHER)
-			fprintf(style->out, " %s", verbs[v].name);
-	fputs("\ntopics:", style->out);
-	for (size_t i = 0; (name = help_in("topics", i)); i++)
-		fprintf(style->out, " %s", name);
-	fputs("\n`shinyctl help VERB` or `shinyctl help TOPIC` says more.\n", style->out);
 }
 
 /* ---- a topic ---- */

@@ -14,6 +14,7 @@
 
 extern const char *const help_groups[VERB_GROUPS]; /* titles of the groups */
 
+void help_first(const struct style *style); /* what one needs daily; other verbs by name */
 void help_all(const struct style *style);
 void help_verb(const struct style *style, enum verb_id verb);
 void help_topic(const struct style *style, const char *text);

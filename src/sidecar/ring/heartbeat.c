@@ -20,7 +20,7 @@ struct heartbeat {
 	void *context;
 	VEC(struct ring_file *) rings;
 	bool stop;
-	unsigned unsigned_beats; /* beats since the loop's last sign */
+	unsigned beats_without_sign; /* beats since the loop's last sign */
 };
 
 static struct timespec when(uint64_t at)
@@ -33,7 +33,7 @@ static void beat(struct heartbeat *heartbeat)
 {
 	uint64_t now = heartbeat->rings.count ? ticks_now(heartbeat->clock) : 0;
 
-	if (__atomic_add_fetch(&heartbeat->unsigned_beats, 1, __ATOMIC_RELAXED) >
+	if (__atomic_add_fetch(&heartbeat->beats_without_sign, 1, __ATOMIC_RELAXED) >
 	    HEARTBEAT_LONGEST_MS / HEARTBEAT_MS)
 		return;
 	for (size_t i = 0; i < heartbeat->rings.count; i++)
@@ -123,5 +123,5 @@ void heartbeat_remove(struct heartbeat *heartbeat, const struct ring_file *ring)
 void heartbeat_sign(struct heartbeat *heartbeat)
 {
 	if (heartbeat)
-		__atomic_store_n(&heartbeat->unsigned_beats, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&heartbeat->beats_without_sign, 0, __ATOMIC_RELAXED);
 }

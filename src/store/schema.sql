@@ -148,8 +148,9 @@ CREATE TABLE stack_tail (
 );
 
 -- Call sites, made when the recording is finished: the first function of a stack, inline functions
--- expanded, that is neither in table boring nor, with its frame, in table wrapper. Stacks with the same function, file and line share a site; without a function and a file, those
--- with the same address and the same named caller.
+-- expanded, that is neither in table boring nor, with its frame, in table wrapper. Stacks with the
+-- same function, file and line share a site; without a function and a file, those with the same
+-- address and the same named caller.
 CREATE TABLE site (
 	id INTEGER PRIMARY KEY, -- id in this file
 	frame INTEGER, -- frame.id of one stack of the site
@@ -157,7 +158,7 @@ CREATE TABLE site (
 	function INTEGER, -- function.id, NULL unknown
 	source INTEGER, -- source.id, NULL unknown
 	line INTEGER, -- line in the source, 0 unknown
-	above INTEGER -- function.id: the innermost named function that calls a site without function and source, allocation functions passed over; NULL: none
+	above INTEGER -- function.id: the named caller of a site without function and source; NULL: none
 );
 
 -- Frames in allocation wrappers that were found: functions that hand a block on to their callers as
@@ -461,7 +462,7 @@ CREATE TABLE snapshot (
 	id INTEGER PRIMARY KEY, -- id in this file
 	process INTEGER NOT NULL, -- process.id
 	ns INTEGER NOT NULL, -- when the process stood still
-	cause TEXT NOT NULL, -- asked: by `shinyctl snapshot`; exit, mark, peak: by SHINY_SNAPSHOT
+	cause TEXT NOT NULL, -- asked: by `shinyctl tell … snapshot`; exit, mark, peak: by SHINY_SNAPSHOT
 	blocks INTEGER NOT NULL, -- live blocks
 	bytes INTEGER NOT NULL, -- their bytes
 	roots INTEGER NOT NULL, -- places outside the blocks that point into one: rows of table root
@@ -865,7 +866,7 @@ CREATE VIEW v_site_names AS SELECT
 		CASE WHEN n.name IS NULL AND o.path LIKE '%/' THEN ' in ' || ltrim(o.path, './')
 		WHEN n.name IS NULL AND o.path IS NOT NULL
 		THEN ' in ' || replace(o.path, rtrim(o.path, replace(o.path, '/', '')), '')
-		ELSE COALESCE(' ← ' || a.name, '') END AS label, -- the function; else module+offset, with the file or directory, or the named caller
+		ELSE COALESCE(' ← ' || a.name, '') END AS label, -- the function, or module+offset and more
 	n.name AS function, -- demangled, NULL unknown
 	o.path AS source, -- source file, NULL unknown
 	i.line AS line, -- line in it, 0 unknown
@@ -885,7 +886,8 @@ CREATE VIEW v_sites AS SELECT
 	COALESCE(l.line, 0) AS line, -- line in it, 0 unknown
 	l.path AS path, -- path of the module
 	l.vaddr AS vaddr, -- return address in the module's file, of one of its stacks
-	COALESCE(l.label, CASE WHEN EXISTS (SELECT 1 FROM site) THEN '(no stack)' ELSE '(unfinished recording: no sites)' END) AS label, -- as in v_site_names
+	COALESCE(l.label, CASE WHEN EXISTS (SELECT 1 FROM site) THEN '(no stack)'
+		ELSE '(unfinished recording: no sites)' END) AS label, -- as in v_site_names
 	t.{sum} AS {sum}, -- {meaning}
 	t.stacks AS stacks, -- different stacks
 	t.processes AS processes, -- processes
@@ -1067,7 +1069,7 @@ CREATE VIEW v_snapshots AS SELECT
 	t.id AS snapshot, -- snapshot id in this file
 	t.process AS process, -- process id
 	t.ns AS at_ns, -- when the process stood still
-	t.cause AS cause, -- asked: by `shinyctl snapshot`; exit, mark, peak: by SHINY_SNAPSHOT
+	t.cause AS cause, -- asked: by `shinyctl tell … snapshot`; exit, mark, peak: by SHINY_SNAPSHOT
 	t.blocks AS blocks, -- live blocks
 	t.bytes AS bytes, -- their bytes
 	t.roots AS roots, -- places outside the blocks that point into one

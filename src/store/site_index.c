@@ -228,7 +228,7 @@ static struct shiny_err *take_line(struct site_finder *f, sqlite3_stmt *row)
 /* ---- sites ---- */
 
 /* The frames of a stack that matter to its site; 0: none. */
-struct found {
+struct chosen_frames {
 	uint32_t innermost;
 	uint32_t site;      /* the innermost interesting one */
 	uint32_t above;     /* the next one with a name that isn't an allocation function's */
@@ -241,7 +241,7 @@ static bool has_place(const struct site_frame *frame)
 }
 
 /* Returns the id of the site, adding it if necessary. */
-static uint32_t site_of(struct site_finder *f, const struct found *found)
+static uint32_t site_of(struct site_finder *f, const struct chosen_frames *found)
 {
 	uint32_t frame_id = found->site ? found->site : found->innermost,
 		 above = found->above ? found->above : found->allocator;
@@ -266,7 +266,8 @@ static uint32_t site_of(struct site_finder *f, const struct found *found)
 }
 
 /* Looks at the frames of a part of a stack. Returns true when the outer ones don't matter. */
-static bool look(const struct site_finder *f, const struct stack_part *part, struct found *found)
+static bool look(const struct site_finder *f, const struct stack_part *part,
+		 struct chosen_frames *found)
 {
 	for (int i = 0; i < STACK_PART; i++) {
 		uint32_t id = part->frames[i];
@@ -298,7 +299,7 @@ static void find_site(struct site_finder *f, struct store_stack *stack)
 {
 	struct stack_part part = { .frames = { stack->frame0, stack->frame1, stack->frame2,
 					       stack->frame3, stack->frame4, stack->frame5 } };
-	struct found found = { 0 };
+	struct chosen_frames found = { 0 };
 	bool done = look(f, &part, &found);
 
 	for (uint32_t tail = stack->tail; tail && !done; tail = f->tails->at[tail - 1].tail)

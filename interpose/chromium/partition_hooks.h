@@ -14,7 +14,7 @@
 
 typedef uintptr_t si_slot_fn(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t);
 
-/* The set of hooks. It is chosen when attaching, so that no call has to decide. */
+/* The signature of the hooks. It is chosen when attaching, so that no call has to decide. */
 enum si_way {
 	SI_WAY_PLAIN = 0,
 	SI_WAY_SELF = 1,     /* the table is the first argument */
@@ -27,9 +27,9 @@ enum si_way {
 /* Returns our function for a slot; NULL: the slot is not hooked. */
 si_slot_fn *si_partition_hook_of(enum si_slot slot, enum si_way way);
 
-/* Set, before the first hook runs, the function below the one for `slot`, and the table that
- * functions with `self` get. */
+/* Sets the function that our one for `slot` calls; before the first hook runs. */
 void si_partition_below(enum si_slot slot, uintptr_t function);
+/* Sets the table that functions with `self` get; before the first hook runs. */
 void si_partition_self(uintptr_t table);
 
 /* Notes that return addresses in [start, start + bytes) belong to an exported function: its blocks

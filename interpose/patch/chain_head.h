@@ -20,11 +20,11 @@ enum { SI_FRONT_TABLES = 4, SI_FRONT_KINDS = 28 };
 struct si_front {
 	uintptr_t head;
 	uint32_t tables;
-	/* the tables' functions for a kind of slot, beginning with the one that calls us; bytes 0:
-	 * its frame can't be skipped */
+	/* the tables' functions for a kind of slot, beginning with the one that calls us;
+	 * bytes == 0: its frame cannot be left out */
 	struct { uintptr_t start, bytes; } function[SI_FRONT_KINDS][SI_FRONT_TABLES];
 };
-SI_INTERNAL const struct si_front *si_front; /* release, acquire */
+SI_INTERNAL const struct si_front *si_front; /* stored with release, read with acquire */
 SI_INTERNAL const uintptr_t *si_front_head;  /* the program's pointer to the first table */
 
 /* Notes that `*head` will point to `ours`, a table of `slots` pointers of which the last one points

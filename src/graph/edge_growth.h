@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * edge_growth.h: which member, container or variable gained references between two heap snapshots
- * of one process.
+ * edge_growth.h: finds the members, containers and variables that gained references between two
+ * heap snapshots of one process.
  *
  * Runs: CLI. Signals: no. Allocates: as retainers.h, for one snapshot at a time. Threads: one a
  * store.

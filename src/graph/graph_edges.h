@@ -5,10 +5,11 @@
  * Runs: CLI. Signals: no. Allocates: 3 bytes an edge below 16 million blocks, else 4; one more with
  * places, four more with those in the target; 4 a node. Threads: one a table.
  *
- * A target takes as many bytes as the number of blocks does, all targets the same: a search visits
- * edges out of order, and needs only an edge's number. A place is read only in the order of a
- * source's edges, so it is stored as the distance from the place before it, in units of a
- * compressed member; a list holds the places whose distance does not fit a byte.
+ * Every target is stored in as few bytes as the number of blocks needs: a search visits edges out
+ * of order, and needs only an edge's number. A place is the offset of the pointing word in its
+ * source. Places are read in the order of a source's edges, so each is stored as the distance from
+ * the one before it, in units of a compressed member; a list holds those whose distance does not
+ * fit a byte.
  */
 #ifndef SHINY_GRAPH_EDGES_H
 #define SHINY_GRAPH_EDGES_H

@@ -176,7 +176,8 @@ static void close_page(struct page_sweep *s, size_t to)
 	s->block_count = 0;
 }
 
-/* Fills bytes [from, to) of a page with block `index`; if it has none, they are its place. */
+/* Fills bytes [from, to) of a page with block `index`. from == to: a block of 0 bytes, of which
+ * only the address counts. */
 static void fill(struct page_sweep *s, size_t index, uint64_t page, unsigned from, unsigned to)
 {
 	const struct page_block *block = &s->blocks[index];

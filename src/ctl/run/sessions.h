@@ -44,8 +44,8 @@ void sessions_each(sessions_fn *each, void *context);
 SHINY_MUST_CHECK struct shiny_err *sessions_named(const char *which, const char *verb,
 						  char out[SESSIONS_PATH]);
 
-/* Sets a mark now in the directory's session. *taken: its sidecar has taken it; else it will find
- * it. */
+/* Sets a mark now in the directory's session. *taken: its sidecar has taken it; false: the sidecar
+ * will find it later. */
 SHINY_MUST_CHECK struct shiny_err *sessions_mark(const char *directory, const char *name,
 						 bool *taken);
 

@@ -87,7 +87,8 @@ uint64_t round_run(struct session *session)
 	for (; people->settled < people->ended.count; people->settled++) {
 		struct process *p = people->ended.at[people->settled];
 
-		if (ticks_wall_ns() - p->closed_wall <= 2500 * MS)
+		/* the total, too, has come to its end: only then is the peak before it known */
+		if (ticks_wall_ns() - p->closed_wall <= 2500 * MS || !p->stats.live.left)
 			break;
 		process_settle(output, p);
 	}

@@ -253,6 +253,8 @@ CREATE TABLE stat_short (
 	spread INTEGER NOT NULL, -- the smallest request is so much smaller
 	size_step INTEGER NOT NULL, -- as in view stat
 	type INTEGER NOT NULL, -- type.id, 0 unknown
+	at_peak INTEGER NOT NULL, -- as in view stat
+	at_peak_bytes INTEGER, -- as in view stat; NULL: at_peak * max_size
 	PRIMARY KEY (process, stack, vtable)
 ) WITHOUT ROWID;
 
@@ -301,6 +303,9 @@ CREATE VIEW stat AS SELECT
 		ELSE 0 END AS abandoned, -- blocks never freed, of a process with early = 1
 	CASE WHEN t.remaining < 0 THEN COALESCE(t.remaining_bytes, -t.remaining * t.max_size)
 		ELSE 0 END AS abandoned_bytes, -- their bytes
+	t.at_peak AS at_peak, -- blocks that were live at the session's peak
+	COALESCE(t.at_peak_bytes,
+		t.at_peak * t.max_size) AS at_peak_bytes, -- their bytes
 	t.max_size AS max_size, -- largest request
 	t.max_size - t.spread AS min_size, -- smallest request
 	t.size_step AS size_step, -- every size is min_size + k * size_step; 0: all are the same
@@ -310,8 +315,8 @@ CREATE VIEW stat AS SELECT
 FROM stat_short t UNION ALL SELECT
 	process, stack, vtable, tag, reading, allocs,
 	{rare},
-	frees, reused, released, bytes, live, live_bytes, abandoned, abandoned_bytes, max_size,
-	min_size, size_step, api, type
+	frees, reused, released, bytes, live, live_bytes, abandoned, abandoned_bytes, at_peak,
+	at_peak_bytes, max_size, min_size, size_step, api, type
 FROM stat_long;
 
 -- View stat added up a site, for reports that need not know single stacks: a tenth of its rows. The
@@ -375,7 +380,8 @@ CREATE TABLE session_peak (
 	id INTEGER PRIMARY KEY, -- always 1: there is one row
 	blocks INTEGER NOT NULL, -- blocks that were live then
 	bytes INTEGER NOT NULL, -- their bytes
-	ns INTEGER NOT NULL -- when
+	ns INTEGER NOT NULL, -- when
+	running_ns INTEGER NOT NULL -- when running processes held most: of the sums at_peak
 );
 
 -- Pages that held live blocks at the end, of a block the first 2^18, of a process 2^16 and of all 2^23 more; none of a process that ended
@@ -948,7 +954,8 @@ FROM lifetime l GROUP BY l.process, l.site, l.bin, l.censored;
 CREATE VIEW v_peak AS SELECT
 	k.blocks AS blocks, -- blocks that were live then
 	k.bytes AS bytes, -- their bytes
-	k.ns AS ns -- when
+	k.ns AS ns, -- when
+	k.running_ns AS running_ns -- when running processes held most: of the sums at_peak
 FROM session_peak k;
 
 -- The timeline of each process: the buckets in which something happened. What is live stays as it was until the next row.

@@ -28,14 +28,16 @@ static bool adds_up(const struct store_stat *row)
 
 	return !(row->live && row->abandoned) && (row->live || !row->live_bytes) &&
 	       (row->abandoned || !row->abandoned_bytes) && remaining <= row->allocs &&
-	       row->frees == row->allocs - remaining && row->min_size <= row->max_size;
+	       (row->at_peak || !row->at_peak_bytes) && row->frees == row->allocs - remaining &&
+	       row->min_size <= row->max_size;
 }
 
 static bool fits(const struct store_stat *row)
 {
 	return row->api < HALF_BYTE && row->reading < HALF_BYTE && row->allocs <= INT64_MAX &&
 	       row->bytes <= INT64_MAX && row->live_bytes <= INT64_MAX &&
-	       row->abandoned_bytes <= INT64_MAX && row->max_size <= INT64_MAX;
+	       row->abandoned_bytes <= INT64_MAX && row->at_peak_bytes <= INT64_MAX &&
+	       row->max_size <= INT64_MAX;
 }
 
 bool stat_short(const struct store_stat *row, struct store_stat_short *out)
@@ -58,6 +60,8 @@ bool stat_short(const struct store_stat *row, struct store_stat_short *out)
 		.spread = row->max_size - row->min_size,
 		.size_step = row->size_step,
 		.type = row->type,
+		.at_peak = row->at_peak,
+		.at_peak_bytes = unless_product(row->at_peak_bytes, row->at_peak, row->max_size),
 	};
 	return true;
 }

@@ -24,7 +24,9 @@
 	NEXT(inherited_bytes, BYTES, RARE, "their bytes")                                         \
 	NEXT(inherited_frees, COUNT, RARE, "inherited blocks that were freed")                    \
 	NEXT(abandoned, COUNT, USUAL, "unfreed blocks of processes that ended before the others") \
-	NEXT(abandoned_bytes, BYTES, USUAL, "their bytes")
+	NEXT(abandoned_bytes, BYTES, USUAL, "their bytes")                                        \
+	NEXT(at_peak, COUNT, USUAL, "blocks that were live at the session's peak")                 \
+	NEXT(at_peak_bytes, BYTES, USUAL, "their bytes")
 
 /* SUM_##how(code) is the code of a RARE sum, and nothing of another. */
 #define SUM_RARE(...) __VA_ARGS__

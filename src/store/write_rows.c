@@ -292,13 +292,14 @@ struct shiny_err *row_put_statistics(struct store *store)
 }
 
 struct shiny_err *store_put_session_peak(struct store *store, uint64_t blocks, uint64_t bytes,
-					 uint64_t time)
+					 uint64_t time, uint64_t running_time)
 {
 	struct row_writer row = row_begin(store, STATEMENT_SESSION_PEAK);
 
 	row_put_number(&row, blocks);
 	row_put_number(&row, bytes);
 	row_put_number(&row, time);
+	row_put_number(&row, running_time);
 	return row_end(&row);
 }
 

@@ -50,7 +50,7 @@ enum { VALUES = sizeof(values) / sizeof(*values) };
 /* Rows for tables that the store fills when other programs speak, or when a recording ends. */
 static const char *const more[] = {
 	"INSERT OR IGNORE INTO wrapper VALUES (9)",
-	"INSERT OR IGNORE INTO session_peak VALUES (1, 5, 500, 3000)",
+	"INSERT OR IGNORE INTO session_peak VALUES (1, 5, 500, 3000, 3000)",
 	"INSERT INTO unrecorded VALUES (1, 1, 7, 'x', '/x', 'x', 'x', 0, 5)",
 	("INSERT INTO access VALUES (1, 1, 1, 1, 1, 1, 65536, 16, 8, 8, 'block', 1, 10, 20, 1000, "
 	 "900, 'used', 'read', 1)"),

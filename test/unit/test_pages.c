@@ -725,8 +725,8 @@ static void compare_points(const struct pages *p)
 /* The session says that so many bytes were the most. */
 static void say_peak(uint64_t bytes)
 {
-	char *sql = mem_format("INSERT OR REPLACE INTO session_peak VALUES (1, 0, %" PRIu64 ", 0)",
-			       bytes);
+	char *sql = mem_format("INSERT OR REPLACE INTO session_peak "
+			       "VALUES (1, 0, %" PRIu64 ", 0, 0)", bytes);
 	sqlite3 *db;
 
 	if (sqlite3_open(path, &db) || sqlite3_exec(db, sql, NULL, NULL, NULL))

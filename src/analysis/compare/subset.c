@@ -63,6 +63,7 @@ enum {
 	STAT_min_size,
 	STAT_api,
 	STAT_type,
+	STAT_round, /* bytes of the peak at which the row's blocks are counted */
 	STAT_SUMS
 };
 #undef STAT
@@ -179,6 +180,19 @@ static void on_birth(void *context, const struct replay_process *process, const 
 	change_live(c, process, life->birth, 1, life->size);
 }
 
+/* Counts a block that lived at the peak so far, as stats.h does; `bytes` may be negative. */
+static void count_at_peak(const struct subset_count *c, const struct life *life, uint64_t *stat,
+			  uint64_t blocks, uint64_t bytes)
+{
+	if (life->inherited || life->birth > c->peak.time)
+		return;
+	if (stat[STAT_round] != c->peak.most.bytes)
+		stat[STAT_at_peak] = stat[STAT_at_peak_bytes] = 0;
+	stat[STAT_round] = c->peak.most.bytes;
+	stat[STAT_at_peak] += blocks;
+	stat[STAT_at_peak_bytes] += bytes;
+}
+
 static void on_resize(void *context, const struct replay_process *process, const struct life *life,
 		      uint64_t before)
 {
@@ -187,9 +201,10 @@ static void on_resize(void *context, const struct replay_process *process, const
 
 	if (life->inherited)
 		return;
+	/* the block's end adds the rest */
 	if (before > life->size)
-		stat_of(c, process, life)[STAT_bytes] +=
-			before - life->size; /* the block's end adds the rest */
+		stat_of(c, process, life)[STAT_bytes] += before - life->size;
+	count_at_peak(c, life, stat_of(c, process, life), 0, before - life->size);
 	if (!c->all)
 		return;
 	bucket = bucket_of(c, process, now);
@@ -218,6 +233,8 @@ static void on_death(void *context, const struct replay_process *process, const 
 		stat[process->early ? STAT_abandoned : STAT_live]++;
 		stat[process->early ? STAT_abandoned_bytes : STAT_live_bytes] += life->size;
 	}
+	if (!never || !process->early || c->peak.time < process->end)
+		count_at_peak(c, life, stat, 1, life->size);
 	note_size(stat, life->size);
 	stat[STAT_api] = life->api;
 	stat[STAT_type] = replay_type(process, life);
@@ -297,10 +314,15 @@ static struct shiny_err *put_rows(struct store *store, const char *table, const 
 /* A vtable without a row in the file was no vptr: its blocks count with those without one. */
 static struct shiny_err *make_stat(struct store *store, const struct subset_count *c)
 {
+	AUTO_FREE char *round = mem_format("UPDATE temp.counted_stat SET at_peak = 0, "
+					   "at_peak_bytes = 0 WHERE round <> %" PRIu64,
+					   c->peak.most.bytes);
+
 	SHINY_TRY(execute(
 		store, "CREATE TEMP TABLE counted_stat (process, stack, vtable, tag, " COUNTED
-		       ", api, type)"));
+		       ", api, type, round)"));
 	SHINY_TRY(put_rows(store, "counted_stat", &c->stats, 3));
+	SHINY_TRY(execute(store, round));
 	SHINY_TRY(execute(store, "DROP VIEW temp.stat"));
 	SHINY_TRY(execute(store,
 			  "CREATE TEMP TABLE stat AS SELECT process, stack, CASE WHEN reading IS "
@@ -347,8 +369,9 @@ static struct shiny_err *make_others(struct store *store, const struct filter *f
 	err = execute(store, buckets);
 	free(buckets);
 	SHINY_TRY(err);
-	peak = mem_format("CREATE TEMP TABLE session_peak AS SELECT 1 AS id, %" PRIu64
-			  " AS blocks, %" PRIu64 " AS bytes, %" PRIu64 " AS ns",
+	peak = mem_format("CREATE TEMP TABLE session_peak AS SELECT 1 AS id, %1$" PRIu64
+			  " AS blocks, %2$" PRIu64 " AS bytes, %3$" PRIu64 " AS ns, %3$" PRIu64
+			  " AS running_ns",
 			  c->peak.most.blocks, c->peak.most.bytes, c->peak.time);
 	err = execute(store, peak);
 	free(peak);
@@ -410,7 +433,7 @@ struct shiny_err *subset_open(struct store *store, const struct filter *filter, 
 		err = load_sites(store, &c);
 	}
 	if (!err)
-		err = replay_run(store, filter, observers, c.all ? 2 : 1, title);
+		err = replay_run(store, filter, observers, 2, title);
 	if (!err && c.pages.count > c.most_pages)
 		err = store_too_much(store);
 	if (!err)

@@ -104,12 +104,15 @@ static struct shiny_err *load_peak(struct store *store, const struct filter *fil
 				   struct totals *out)
 {
 	bool all = filter_is_subset(filter) || strcmp(filter->where, "1") == 0;
-	uint64_t n[2] = { 0 };
+	uint64_t n[3] = { 0 };
 	struct shiny_err *err = load_course(store, filter, out);
 
-	if (!err && all)
-		err = numbers(store, "", "SELECT k.bytes, k.ns FROM session_peak k", n, 2);
-	else if (!err)
+	if (!err)
+		err = numbers(store, "", "SELECT k.bytes, k.ns, k.running_ns FROM session_peak k",
+			      n, 3);
+	out->at_peak_ns = n[2];
+	n[0] = all ? n[0] : 0;
+	if (!err && !all)
 		err = load_peak_of_some(store, filter, n);
 	if (err || !n[0])
 		return err;

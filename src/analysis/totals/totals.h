@@ -23,6 +23,8 @@ struct totals {
 	uint64_t typed_allocs;        /* allocations with a known type; a label is none */
 	uint64_t peak_bytes, peak_at; /* most live bytes at once, and the time; for some processes
 				       * without events an estimate from buckets */
+	uint64_t at_peak_ns;          /* the moment of the sums at_peak: when running processes
+				       * held most */
 	uint64_t times[TOTALS_TIMES]; /* most live bytes in each fortieth of the session, by
 				       * buckets; of the filter, as the peak */
 	struct sums sums;	      /* of the filter; all else is of the session */

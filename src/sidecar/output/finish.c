@@ -242,6 +242,7 @@ static void put_tally(struct output *output, const struct process *p, const stru
 {
 	bool early = process_early(p);
 	const struct tally_rare *rare = tally_rare(s);
+	bool at_peak = tally_at_peak(s, p->stats.total) && (int64_t)s->at_peak_bytes >= 0;
 #define IF_RARE(name, kind, how, ...) SUM_##how(.name = rare->name, )
 	struct store_stat row = {
 		.process = p->id,
@@ -255,10 +256,12 @@ static void put_tally(struct output *output, const struct process *p, const stru
 		.reused = rare->reused,
 		.released = rare->released,
 		.bytes = s->bytes,
-		.live = early ? 0 : s->live,
-		.live_bytes = early ? 0 : s->live_bytes,
-		.abandoned = early ? s->live : 0,
-		.abandoned_bytes = early ? s->live_bytes : 0,
+		.live = early ? 0 : rare->live,
+		.live_bytes = early ? 0 : rare->live_bytes,
+		.abandoned = early ? rare->live : 0,
+		.abandoned_bytes = early ? rare->live_bytes : 0,
+		.at_peak = at_peak ? s->at_peak : 0,
+		.at_peak_bytes = at_peak ? s->at_peak_bytes : 0,
 		.max_size = s->max_size,
 		.min_size = s->min_size,
 		.size_step = s->size_step,
@@ -344,7 +347,8 @@ static void put_peak(struct output *output)
 	struct total_peak peak = total_highest(&output->total);
 
 	OUTPUT_PUT(output, store_put_session_peak, peak.blocks, peak.bytes,
-		   ticks_ns(&output->ticks, peak.time));
+		   ticks_ns(&output->ticks, peak.time),
+		   ticks_ns(&output->ticks, output->total.peak.time));
 }
 
 static void put_mappings(struct output *output, const struct process *p)

@@ -260,6 +260,7 @@ void stats_resize(struct stats *stats, const struct entry *entry, uint64_t size,
 {
 	struct site_stats *site = &stats->sites.at[entry->site];
 	bool grows = size > entry->size;
+	uint64_t most = stats->total->peak.bytes;
 	uint64_t difference = grows ? size - entry->size : entry->size - size;
 	struct bucket *bucket;
 
@@ -271,12 +272,18 @@ void stats_resize(struct stats *stats, const struct entry *entry, uint64_t size,
 	if (grows) {
 		bucket->alloc_bytes += difference;
 		total_raise(stats->total, 0, difference, ticks);
+		if (stats->total->peak.bytes != most)
+			return;
 	} else {
 		/* its end will add only the smaller size */
 		stats_tally(stats, site, entry->vtable)->bytes += difference;
 		bucket->free_bytes += difference;
 		total_lower(stats->total, 0, difference);
 	}
+	/* its end will add the new size */
+	if (entry->birth <= stats->total->peak_newest)
+		stats_at_peak(stats->total, stats_tally(stats, site, entry->vtable), 0,
+			      entry->size - size);
 }
 
 void stats_live(struct stats *stats, const struct entry *entry, uint64_t age)
@@ -285,8 +292,11 @@ void stats_live(struct stats *stats, const struct entry *entry, uint64_t age)
 
 	if (entry->flags & ENTRY_INHERITED)
 		return;
-	s->live++;
-	s->live_bytes += entry->size;
+	stats_rare(s)->live++;
+	stats_rare(s)->live_bytes += entry->size;
+	if (entry->birth <= stats->total->peak_newest &&
+	    (!stats->live.left || stats->total->peak.time < stats->live.left_at))
+		stats_at_peak(stats->total, s, 1, entry->size);
 	stats_count_bin(&stats_rare(s)->living, age, entry->size);
 }
 
@@ -330,6 +340,8 @@ static void merge_rare(struct tally_rare *to, const struct tally_rare *from)
 #undef ADD
 	to->reused += from->reused;
 	to->released += from->released;
+	to->live += from->live;
+	to->live_bytes += from->live_bytes;
 	add_bins(&to->living, &from->living);
 }
 
@@ -337,8 +349,13 @@ void stats_merge(struct tally *to, struct tally *from)
 {
 	to->allocs += from->allocs;
 	to->bytes += from->bytes;
-	to->live += from->live;
-	to->live_bytes += from->live_bytes;
+	if (from->at_peak && from->peak_round >= to->peak_round) {
+		bool same = from->peak_round == to->peak_round;
+
+		to->at_peak = from->at_peak + (same ? to->at_peak : 0);
+		to->at_peak_bytes = from->at_peak_bytes + (same ? to->at_peak_bytes : 0);
+		to->peak_round = from->peak_round;
+	}
 	to->settled += from->settled;
 	to->complete |= from->complete;
 	to->dying += from->dying;

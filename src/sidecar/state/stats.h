@@ -16,6 +16,13 @@
  * writes to them. Such a block is counted as inherited, and as a free if the child frees it; live
  * blocks, lifetimes and peaks do not include it.
  *
+ * The composition of the session's peak is counted when blocks end, too: a block lived at the peak
+ * if it had been born by then: if its birth is not later than the latest one known at the peak.
+ * (A record that comes late can be miscounted so.) Nothing is stored at births, and most blocks
+ * that end are younger than the peak. When the peak moves on, all counts of the earlier one are
+ * void: `round` of struct total grows, and rows of an earlier round are empty. It is the peak of
+ * running processes.
+ *
  * An object that is resized in place counts the growth as allocated bytes, and the shrinkage as
  * freed bytes: bytes begun less bytes ended are always the live ones, in each row and in each
  * bucket.
@@ -62,6 +69,7 @@ struct tally_rare {
 	SUMS_EACH(MEMBER, MEMBER)
 #undef MEMBER
 	uint64_t reused, released; /* part of tally_frees() */
+	uint64_t live, live_bytes; /* when its process ended */
 	struct bins living;
 };
 
@@ -81,9 +89,10 @@ struct tally {
 	uint64_t size_step; /* every size is min_size + k * size_step; 0: all are the same */
 	uint64_t max_size, min_size;   /* of all blocks, inherited ones too; min_size UINT64_MAX:
 	                                * none yet */
-	uint64_t live, live_bytes;
+	uint64_t at_peak, at_peak_bytes; /* live at the peak, in this round; tally_at_peak() */
 	struct tally_rare *rare; /* NULL: all zero; tally_rare() */
 	uint32_t type;           /* store_type id, 0 unknown: block_types.c */
+	uint32_t peak_round;     /* of struct total */
 };
 _Static_assert(offsetof(struct tally, dying) == 64 && sizeof(struct tally) == 128, "two lines");
 
@@ -140,7 +149,7 @@ static inline const struct tally_rare *tally_rare(const struct tally *tally)
 /* Returns the number of the row's blocks that ended. */
 static inline uint64_t tally_frees(const struct tally *tally)
 {
-	return tally->allocs + tally_rare(tally)->inherited_frees - tally->live;
+	return tally->allocs + tally_rare(tally)->inherited_frees - tally_rare(tally)->live;
 }
 
 /* Tells when the row's vptrs were read. SETTLED: nearly all in the middle of lives, one of them
@@ -148,6 +157,11 @@ static inline uint64_t tally_frees(const struct tally *tally)
 enum shiny_vptr_api stats_reading(const struct tally *tally);
 /* Adds row `from` to `to`, and frees the memory of `from`. */
 void stats_merge(struct tally *to, struct tally *from);
+/* Returns whether the row's at_peak counts are of the session's peak. */
+static inline bool tally_at_peak(const struct tally *tally, const struct total *total)
+{
+	return tally->peak_round == total->round && total->counted;
+}
 /* Counts a new size of a block; entry->size is still the old one. */
 void stats_resize(struct stats *stats, const struct entry *entry, uint64_t size, uint64_t ns,
 		  uint64_t ticks);
@@ -260,6 +274,19 @@ stats_count(struct stats *stats, const struct entry *entry)
 	return s;
 }
 
+/* Adds to the row's counts at the peak; `bytes` may be negative. */
+static inline void stats_at_peak(struct total *total, struct tally *s, uint64_t blocks,
+				 uint64_t bytes)
+{
+	if (!tally_at_peak(s, total)) {
+		total->counted = true;
+		s->peak_round = total->round;
+		s->at_peak = s->at_peak_bytes = 0;
+	}
+	s->at_peak += blocks;
+	s->at_peak_bytes += bytes;
+}
+
 /* Counts an end after `lifetime` ns. */
 static inline __attribute__((always_inline)) void
 stats_end(struct stats *stats, const struct entry *entry, enum block_end how, uint64_t ns,
@@ -279,6 +306,8 @@ stats_end(struct stats *stats, const struct entry *entry, enum block_end how, ui
 		stats_bucket(stats, ns)->frees++;
 		return;
 	}
+	if (entry->birth <= stats->total->peak_newest)
+		stats_at_peak(stats->total, s, 1, size);
 	stats_count_bin(&s->ended, lifetime, size);
 	site->live_blocks--;
 	site->live_bytes -= size;

@@ -84,6 +84,7 @@ static void process_leaves(struct total *total, const struct total_moment *momen
 	if (part->left)
 		return;
 	part->left = true;
+	part->left_at = moment->time;
 	total_lower(total, part->blocks, held);
 	part->gone = moment->replaced || !part->blocks;
 	if (part->gone)

@@ -38,6 +38,7 @@ struct total_peak {
 /* One process's part of the total. */
 struct total_part {
 	uint64_t blocks, bytes; /* live, without inherited ones */
+	uint64_t left_at;       /* when it ended, ticks, if `left` */
 	bool left, gone;        /* it has ended; the session continued without it */
 };
 struct total_leaver {
@@ -54,6 +55,10 @@ struct total_moment {
 struct total {
 	uint64_t blocks, bytes; /* of running processes */
 	struct total_peak peak; /* of running processes */
+	uint64_t newest;        /* latest birth, ticks */
+	uint64_t peak_newest;   /* the same, when the peak was */
+	uint32_t round;         /* number of the peak among those of which a row counts blocks */
+	bool counted;           /* a row has counted a block of this peak */
 	VEC(struct total_leaver) leavers; /* in the order of their ends */
 	uint64_t rise;          /* running bytes at which a first leaver is gone; UINT64_MAX:
 	                         * none */
@@ -88,8 +93,13 @@ static inline void total_raise(struct total *t, uint64_t blocks, uint64_t bytes,
 
 	t->blocks += blocks;
 	t->bytes += bytes;
-	if (t->bytes > t->peak.bytes)
+	t->newest = time > t->newest ? time : t->newest;
+	if (t->bytes > t->peak.bytes) {
+		t->peak_newest = t->newest;
 		t->peak = (struct total_peak){ t->blocks, t->bytes, time };
+		t->round += t->counted;
+		t->counted = false;
+	}
 	if (t->bytes > since->bytes)
 		*since = (struct total_peak){ t->blocks, t->bytes, time };
 	if (t->bytes >= t->rise)

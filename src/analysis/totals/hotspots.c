@@ -17,6 +17,17 @@ enum { STAY_BLOCKS = 16, STAY_BYTES = 64 << 10 };
 
 #define YOUNG_SHARE 100 /* one hundredth of the session */
 
+/* The site of the folded row. */
+#define STARTUP_SITE "-1"
+
+/* SQL of the sites whose whole stack lies in these libraries: no other frame was to be found
+ * (site_index.c). */
+#define STARTUP_SQL                                                                             \
+	"SELECT b.site FROM site_stat b JOIN site c ON c.id = b.site JOIN module m ON "           \
+	"m.id = c.module WHERE m.path GLOB '*/libc.so*' OR m.path GLOB '*/ld-linux*' OR m.path " \
+	"GLOB '*/libstdc++.so*' OR m.path GLOB '*/libc++.so*' GROUP BY b.site "                  \
+	"HAVING MAX(SUM(b.at_peak_bytes), SUM(b.live_bytes)) <= %5$d * COUNT(DISTINCT b.process)"
+
 /* SQL of a block's type and call site, for rows named r with columns site and type. */
 #define NAMES_SQL                                                                             \
 	"y.name, y.container, y.form, y.confidence, y.or_derived, "                           \
@@ -50,6 +61,7 @@ static struct shiny_err *read_rows(struct store *store, const char *select,
 		keys[out->count - 1][1] = (uint32_t)query_number(q, 5);
 		r->or_derived = query_number(q, 10) != 0;
 		r->line = (uint32_t)query_number(q, 13);
+		r->startup = query_number(q, 4) < 0;
 	}
 	return err;
 }
@@ -78,7 +90,8 @@ static struct shiny_err *load_roles(struct store *store, const struct filter *fi
 	struct shiny_err *err = query_format(store, &q,
 					     "SELECT COALESCE(NULLIF(s.role, ''), s.name), "
 					     "COUNT(*), SUM(s.live), SUM(s.live_bytes), "
-					     "MAX(s.peak_bytes), SUM(s.allocs) FROM v_processes s "
+					     "MAX(s.peak_bytes), SUM(s.allocs), "
+					     "SUM(s.at_peak_bytes) FROM v_processes s "
 					     "WHERE %s GROUP BY 1 ORDER BY 4 DESC, 6 DESC",
 					     filter->where);
 
@@ -92,22 +105,27 @@ static struct shiny_err *load_roles(struct store *store, const struct filter *fi
 		role->bytes = (uint64_t)query_number(q, 3);
 		role->peak_bytes = (uint64_t)query_number(q, 4);
 		role->allocs = (uint64_t)query_number(q, 5);
+		role->at_peak_bytes = (uint64_t)query_number(q, 6);
 	}
 	return err;
 }
 
-static struct shiny_err *load_live(struct store *store, const struct filter *filter,
-				   struct hotspot_rows *out, uint32_t (*keys)[2])
+/* Loads the rows with the most of a sum, such as live_bytes, and of its blocks. */
+static struct shiny_err *load_held(struct store *store, const struct filter *filter,
+				   const char *blocks, const char *bytes, struct hotspot_rows *out,
+				   uint32_t (*keys)[2])
 {
 	return load_rows(
 		store, out, keys,
-		"SELECT r.live, r.bytes, r.allocs, r.frees, r.site, r.type, " NAMES_SQL
-		" FROM (SELECT s.site AS site, s.type AS type, SUM(s.live) AS live, "
-		"SUM(s.live_bytes) AS bytes, SUM(s.allocs + s.inherited) AS allocs, SUM(s.frees) "
-		"AS frees FROM site_stat s WHERE %s GROUP BY s.site, s.type "
-		"HAVING SUM(s.live) > 0 ORDER BY 4 DESC, 3 DESC LIMIT %d) r " NAMES_JOIN_SQL
-		" ORDER BY r.bytes DESC, r.live DESC",
-		filter_blocks(filter), HOTSPOTS_MOST);
+		"SELECT r.held, r.bytes, r.allocs, r.ended, r.site, r.type, " NAMES_SQL
+		" FROM (SELECT s.place AS site, s.kind AS type, SUM(s.%1$s) AS held, "
+		"SUM(s.%2$s) AS bytes, SUM(s.allocs + s.inherited) AS allocs, SUM(s.frees) "
+		"AS ended FROM (SELECT *, CASE WHEN site IN (" STARTUP_SQL ") THEN " STARTUP_SITE
+		" ELSE site END AS place, CASE WHEN site IN (" STARTUP_SQL
+		") THEN 0 ELSE type END AS kind FROM site_stat) s "
+		"WHERE %3$s GROUP BY 1, 2 HAVING held > 0 ORDER BY 4 DESC, 3 DESC LIMIT %4$d) r "
+		NAMES_JOIN_SQL " ORDER BY r.bytes DESC, r.held DESC",
+		blocks, bytes, filter_blocks(filter), HOTSPOTS_MOST, STARTUP_MOST);
 }
 
 static struct shiny_err *load_short_lived(struct store *store, const struct filter *filter,
@@ -212,8 +230,11 @@ struct shiny_err *hotspots_load(struct store *store, const struct filter *filter
 	SHINY_CLEANUP(hotspots_deinit) struct hotspots hotspots = { .short_lived_ns = 1 };
 	uint32_t keys[HOTSPOTS_MOST][2];
 	uint64_t young = 0; /* a power of two */
-	struct shiny_err *err = load_live(store, filter, &hotspots.live, keys);
+	struct shiny_err *err;
 
+	err = load_held(store, filter, "at_peak", "at_peak_bytes", &hotspots.at_peak, keys);
+	if (!err)
+		err = load_held(store, filter, "live", "live_bytes", &hotspots.live, keys);
 	for (; hotspots.short_lived_ns * 2 <= duration / YOUNG_SHARE; young++)
 		hotspots.short_lived_ns *= 2;
 	if (!err && all)
@@ -248,6 +269,7 @@ static void rows_deinit(struct hotspot_rows *rows)
 void hotspots_deinit(struct hotspots *hotspots)
 {
 	rows_free(hotspots->roles.rows, hotspots->roles.count, name);
+	rows_deinit(&hotspots->at_peak);
 	rows_deinit(&hotspots->live);
 	rows_deinit(&hotspots->short_lived);
 	rows_deinit(&hotspots->retained);

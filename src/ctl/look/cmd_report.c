@@ -11,14 +11,16 @@
 #include "../../base/cleanup.h"
 #include "../../base/text.h"
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "../../base/units.h"
 #include "report_page.h"
 #include "../snapshot_facts.h"
 #include "../verb_body.h"
 
 enum {
-	LIVE_ROWS = 5,
-	OTHER_ROWS = 3, /* a screen's worth */
+	FIRST_ROWS = 5,
+	OTHER_ROWS = 3, /* at most */
+	SCREEN = 50,	/* lines */
 	NAMED = 6,	/* roles and components listed by name */
 	NOT_SEEN = 3,
 	HEADLINES = 6,
@@ -95,21 +97,50 @@ static void print_headlines(struct ctl *ctl, const struct headlines *headlines)
 	}
 }
 
-static void print_head(struct ctl *ctl, const struct report_page *page)
+#define RESIDENT_KNOWN 0.9 /* a smaller known share is a warning */
+
+/* Prints a line for each large process: its resident memory, and whose that is. */
+static void print_resident(struct ctl *ctl, const struct report_page *page)
+{
+	bool many = page->totals.processes > 1;
+
+	for (size_t i = 0; i < page->resident_count; i++) {
+		const struct report_resident *r = &page->resident[i];
+		double known = (double)r->known / (double)r->bytes;
+		bool last = i + 1 == page->resident_count;
+		AUTO_FREE char *line = NULL;
+		char more[UNITS_TEXT + 16] = "";
+
+		if (last && page->large_count > page->resident_count)
+			snprintf(more, sizeof(more), "; %zu more",
+				 page->large_count - page->resident_count);
+		line = mem_format("  resident    %15s   %s%safter %s: %s%s%s",
+				  units_bytes(UNITS_BUF, r->bytes), many ? r->name : "",
+				  many ? " " : "", units_time(UNITS_BUF, r->time), r->owners, more,
+				  last ? " \xe2\x86\x92 memory" : "");
+		put_line(&ctl->style, known < RESIDENT_KNOWN ? TINT_WARN : TINT_NONE, line);
+	}
+}
+
+/* Returns how many bars fit behind `used` columns. */
+static size_t bars_room(const struct style *style, size_t used)
+{
+	if (!style->width || style->width >= used + TOTALS_TIMES)
+		return TOTALS_TIMES;
+	return style->width > used + 1 ? style->width - used : 1;
+}
+
+/* Prints the command, when it ran, and what to know before the numbers. */
+static void print_title(struct ctl *ctl, const struct report_page *page)
 {
 	const struct style *style = &ctl->style;
 	const struct totals *s = &page->totals;
-	size_t room = style->width ? style->width : style->longest ? 2 * style->longest : 4000;
-	char *command = mem_alloc(4 * room + 8), *types = types_text(s, &page->types),
-	     when[64] = "", *line, *bars;
 	AUTO_FREE char *file = text_shell(ctl->options.operands[0]);
+	char when[64] = "", *line;
 	time_t started = (time_t)(s->started / 1000000000);
 	struct tm tm;
 
-	text_fit(command, 4 * room + 8, *s->command ? s->command : s->program, room, TEXT_CUT_END);
-	fprintf(style->out, "%s%s%s\n", tint(style, TINT_BOLD), command,
-		tint_end(style, TINT_BOLD));
-	free(command);
+	put_line(style, TINT_BOLD, *s->command ? s->command : s->program);
 	if (s->started && localtime_r(&started, &tm))
 		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S, ", &tm);
 	line = mem_format("%s%s, %s, %s   %s", when, units_time(UNITS_BUF, s->duration),
@@ -120,15 +151,39 @@ static void print_head(struct ctl *ctl, const struct report_page *page)
 	print_subset(ctl, page);
 	print_headlines(ctl, &page->headlines);
 	putc('\n', style->out);
+}
+
+/* Prints the highest live bytes, and their course. */
+static void print_course(const struct style *style, const struct totals *s)
+{
+	char *line = mem_format("  peak        %15s   after %s",
+				units_bytes(UNITS_BUF, s->peak_bytes),
+				units_time(UNITS_BUF, s->peak_at));
+	char *bars = bars_text(s->times, TOTALS_TIMES, bars_room(style, strlen(line) + 3));
+
+	fprintf(style->out, "%s   %s%s%s\n", line, tint(style, TINT_GOOD), bars,
+		tint_end(style, TINT_GOOD));
+	free(line);
+	free(bars);
+}
+
+static void print_head(struct ctl *ctl, const struct report_page *page)
+{
+	const struct style *style = &ctl->style;
+	const struct totals *s = &page->totals;
+	char *types = types_text(s, &page->types), *line;
+
+	print_title(ctl, page);
 	fprintf(style->out, "  live at end %15s   %s\n", units_count(UNITS_BUF, s->sums.live),
 		units_bytes(UNITS_BUF, s->sums.live_bytes));
-	if (s->sums.abandoned)
-		fprintf(style->out,
-			"  abandoned   %15s   %s never freed by a process that ended, or called "
-			"exec, "
-			"before the end\n",
-			units_count(UNITS_BUF, s->sums.abandoned),
-			units_bytes(UNITS_BUF, s->sums.abandoned_bytes));
+	if (s->sums.abandoned) {
+		line = mem_format("  abandoned   %15s   %s never freed by a process that ended, or "
+				  "called exec, before the end",
+				  units_count(UNITS_BUF, s->sums.abandoned),
+				  units_bytes(UNITS_BUF, s->sums.abandoned_bytes));
+		put_line(style, TINT_NONE, line);
+		free(line);
+	}
 	fprintf(style->out, "  freed       %15s   %s\n",
 		units_count(UNITS_BUF, s->sums.frees - s->sums.inherited_frees),
 		units_bytes(UNITS_BUF,
@@ -138,74 +193,93 @@ static void print_head(struct ctl *ctl, const struct report_page *page)
 		units_short(UNITS_BUF, report_rate(page)));
 	put_line(style, TINT_NONE, types);
 	free(types);
-	if (s->sums.inherited)
-		fprintf(style->out,
-			"  inherited   %15s   %s copied by forks: in none of the others; %s "
-			"freed\n",
-			units_count(UNITS_BUF, s->sums.inherited),
-			units_bytes(UNITS_BUF, s->sums.inherited_bytes),
-			units_count(UNITS_BUF, s->sums.inherited_frees));
-	if (s->peak_bytes && !page->partial) {
-		bars = bars_text(s->times, TOTALS_TIMES, TOTALS_TIMES);
-		fprintf(style->out, "  peak        %15s   after %s   %s%s%s\n",
-			units_bytes(UNITS_BUF, s->peak_bytes), units_time(UNITS_BUF, s->peak_at),
-			tint(style, TINT_GOOD), bars, tint_end(style, TINT_GOOD));
-		free(bars);
+	if (s->sums.inherited) {
+		line = mem_format("  inherited   %15s   %s copied by forks: in none of the others; "
+				  "%s freed",
+				  units_count(UNITS_BUF, s->sums.inherited),
+				  units_bytes(UNITS_BUF, s->sums.inherited_bytes),
+				  units_count(UNITS_BUF, s->sums.inherited_frees));
+		put_line(style, TINT_NONE, line);
+		free(line);
 	}
+	if (s->peak_bytes && !page->partial)
+		print_course(style, s);
+	print_resident(ctl, page);
 }
 
-/* Sums of the roles that are not listed by name. */
-struct others {
-	uint64_t processes, bytes, idle;
+/* The bytes that a role, or a component, holds at the moment of a table. */
+struct holder {
+	const char *name;
+	uint64_t processes, bytes;
 };
 
-/* Prints " in browser 31.2 MiB, 3× renderer 20.1 MiB, …"; roles without live bytes come last, as a
- * number. */
-static void print_whose(const struct style *style, const struct report_page *page)
+ORDER_BY(by_holding, struct holder, ORDER_DOWN(bytes) ?: ORDER_TEXT(name))
+
+/* Prints " in browser 31.2 MiB, 3× renderer 20.1 MiB, …"; roles that hold nothing come last, as
+ * a number. */
+static void print_roles(const struct style *style, const struct hotspot_roles *roles, bool at_peak)
 {
-	const struct hotspot_roles *roles = &page->hotspots.roles;
-	uint64_t live = page->totals.sums.live_bytes;
-	struct others others = { 0 };
-	char text[8 * TEXT_MOST];
-	size_t used = 0;
+	struct holder *holders = mem_zero(roles->count + 1, sizeof(*holders)), others = { 0 };
+	uint64_t idle = 0;
+	AUTO_FREE char *text = NULL;
+	size_t size;
+	FILE *out = mem_stream_open(&text, &size);
 
 	for (size_t i = 0; i < roles->count; i++) {
 		const struct hotspot_role *role = &roles->rows[i];
-		char many[UNITS_TEXT] = "";
 
-		if (!role->bytes) {
-			others.idle += role->processes;
-		} else if (i >= NAMED || used >= sizeof(text) - 3 * TEXT_MOST) {
-			others.processes += role->processes;
-			others.bytes += role->bytes;
+		holders[i] = (struct holder){ role->name, role->processes,
+					      at_peak ? role->at_peak_bytes : role->bytes };
+	}
+	qsort(holders, roles->count, sizeof(*holders), by_holding);
+	for (size_t i = 0; i < roles->count; i++) {
+		const struct holder *h = &holders[i];
+
+		if (!h->bytes) {
+			idle += h->processes;
+		} else if (i >= NAMED) {
+			others.processes += h->processes;
+			others.bytes += h->bytes;
 		} else {
-			if (role->processes > 1)
-				snprintf(many, sizeof(many), "%" PRIu64 "\xc3\x97 ",
-					 role->processes);
-			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s%.60s %s",
-						 i ? ", " : "  in ", many, role->name,
-						 units_bytes(UNITS_BUF, role->bytes));
+			fputs(i ? ", " : "  in ", out);
+			if (h->processes > 1)
+				fprintf(out, "%" PRIu64 "× ", h->processes);
+			fprintf(out, "%.60s %s", h->name, units_bytes(UNITS_BUF, h->bytes));
 		}
 	}
 	if (others.processes)
-		used += (size_t)snprintf(text + used, sizeof(text) - used, ", %s more %s",
-					 units_count(UNITS_BUF, others.processes),
-					 units_bytes(UNITS_BUF, others.bytes));
-	if (others.idle && used)
-		snprintf(text + used, sizeof(text) - used, ", and %s more that hold%s nothing",
-			 units_count(UNITS_BUF, others.idle), others.idle == 1 ? "s" : "");
-	if (roles->count > 1 && used)
+		fprintf(out, ", %s more %s", units_count(UNITS_BUF, others.processes),
+			units_bytes(UNITS_BUF, others.bytes));
+	if (idle && holders->bytes)
+		fprintf(out, ", and %s more that hold%s nothing", units_count(UNITS_BUF, idle),
+			idle == 1 ? "s" : "");
+	mem_stream_close(out);
+	if (roles->count > 1 && holders->bytes)
 		put_line(style, TINT_NONE, text);
-	used = 0;
-	for (size_t i = 0; i < page->components.names.count && i < NAMED && page->owners[i].bytes &&
-			   used < sizeof(text) - TEXT_MOST;
-	     i++)
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%.60s %s",
-					 i ? ", " : "  of ", page->owners[i].name,
-					 units_share(UNITS_BUF, (double)page->owners[i].bytes,
-						     (double)live));
-	if (used)
+	free(holders);
+}
+
+/* Prints " of blink 32 %, v8 20 %, …" of `total` bytes. */
+static void print_components(const struct style *style, const struct report_page *page,
+			     bool at_peak, uint64_t total)
+{
+	struct holder *holders = mem_zero(page->names.count + 1, sizeof(*holders));
+	AUTO_FREE char *text = NULL;
+	size_t size;
+	FILE *out = mem_stream_open(&text, &size);
+
+	for (size_t i = 0; i < page->names.count; i++)
+		holders[i] = (struct holder){ page->owners[i].name, 0,
+					      at_peak ? page->owners[i].at_peak_bytes
+						      : page->owners[i].bytes };
+	qsort(holders, page->names.count, sizeof(*holders), by_holding);
+	for (size_t i = 0; i < page->names.count && i < NAMED && holders[i].bytes; i++)
+		fprintf(out, "%s%.60s %s", i ? ", " : "  of ", holders[i].name,
+			units_share(UNITS_BUF, (double)holders[i].bytes, (double)total));
+	mem_stream_close(out);
+	if (holders->bytes)
 		put_line(style, TINT_NONE, text);
+	free(holders);
 }
 
 /* ---- tables ---- */
@@ -251,6 +325,8 @@ static const struct field line_fields[] = {
 };
 static const struct field lines_fields[] = {
 	{ FIELD_FIRST("lines", struct report_lines, rows, count, line_fields),
+	  .shows = "bytes share/2 blocks/1 median_life type call_site" },
+	{ FIELD_FIRST("lives", struct report_lines, rows, count, line_fields),
 	  .shows = "bytes/1 share blocks median_life type call_site" },
 	FIELD_LAST
 };
@@ -283,7 +359,7 @@ static void print_report_rows(struct ctl *ctl, const struct hotspot_rows *rows, 
 	for (size_t i = 0; i < lines.count; i++)
 		lines.rows[i].share =
 			section->by_blocks ? lines.rows[i].blocks : lines.rows[i].bytes;
-	answer_table(&answer, "lines", &ctl->style);
+	answer_table(&answer, section->by_blocks ? "lives" : "lines", &ctl->style);
 	for (size_t i = 0; i < lines.count; i++) {
 		free(lines.rows[i].type);
 		free(lines.rows[i].site);
@@ -319,68 +395,122 @@ static void print_not_seen(struct ctl *ctl, const struct coverage *coverage)
 	}
 }
 
-static void print_live(struct ctl *ctl, const struct report_page *page)
+/* Prints what was live at the peak. */
+static void print_peak(struct ctl *ctl, const struct report_page *page, size_t rows)
 {
-	const struct hotspots *o = &page->hotspots;
 	const struct totals *s = &page->totals;
-	uint64_t live = s->sums.live_bytes;
-	const struct section lives = { live, s->sums.live, live, .whole = true };
-	char *text;
+	const struct sums *sums = &s->sums;
+	const struct section at_peak = { sums->at_peak_bytes, sums->at_peak, sums->at_peak_bytes,
+					 .whole = true };
+	AUTO_FREE char *text = mem_format(" %s in %s, after %s",
+					  units_bytes(UNITS_BUF, sums->at_peak_bytes),
+					  units_noun(UNITS_NOUN_BUF, sums->at_peak, "block"),
+					  units_time(UNITS_BUF, s->at_peak_ns));
 
-	if (!o->live.count)
+	ctl_heading(ctl, "At the peak:", text);
+	print_roles(&ctl->style, &page->hotspots.roles, true);
+	print_components(&ctl->style, page, true, sums->at_peak_bytes);
+	print_report_rows(ctl, &page->hotspots.at_peak,
+			  ctl_limit(ctl, page->hotspots.at_peak.count, rows), &at_peak);
+}
+
+/* Prints what is live at the end; only their sum if that is next to nothing. */
+static void print_end(struct ctl *ctl, const struct report_page *page, size_t rows)
+{
+	const struct sums *s = &page->totals.sums;
+	const struct section lives = { s->live_bytes, s->live, s->live_bytes, .whole = true };
+	bool first = !report_page_at_peak(page);
+
+	if (!page->hotspots.live.count)
 		return;
-	if (report_page_clean(page)) {
-		text = mem_format(" %s in %s, %s of the peak: a clean exit",
-				  units_bytes(UNITS_BUF, live),
-				  units_noun(UNITS_NOUN_BUF, s->sums.live, "block"),
-				  units_share(UNITS_BUF, (double)live, (double)s->peak_bytes));
+	if (report_page_clean(page) || !report_page_at_end(page)) {
+		AUTO_FREE char *text = mem_format(
+			" %s in %s, %s of the peak%s", units_bytes(UNITS_BUF, s->live_bytes),
+			units_noun(UNITS_NOUN_BUF, s->live, "block"),
+			units_share(UNITS_BUF, (double)s->live_bytes,
+				    (double)page->totals.peak_bytes),
+			report_page_clean(page) ? ": a clean exit" : "");
+
 		ctl_heading(ctl, "Live at the end:", text);
-		free(text);
 		return;
 	}
 	ctl_heading(ctl, "Live at the end", "");
-	print_whose(&ctl->style, page);
-	print_report_rows(ctl, &o->live, ctl_limit(ctl, o->live.count, LIVE_ROWS), &lives);
+	if (first) {
+		print_roles(&ctl->style, &page->hotspots.roles, false);
+		print_components(&ctl->style, page, false, s->live_bytes);
+	}
+	print_report_rows(ctl, &page->hotspots.live,
+			  ctl_limit(ctl, page->hotspots.live.count, rows), &lives);
+}
+
+static void print_churn(struct ctl *ctl, const struct report_page *page, size_t rows)
+{
+	const struct hotspots *o = &page->hotspots;
+	const struct section short_lived = { o->short_lived_bytes, o->short_lived_blocks, o->blocks,
+					     true, true },
+			     retained = { .total = page->totals.sums.live_bytes };
+
+	if (report_page_short_lived(page)) {
+		AUTO_FREE char *text = mem_format(
+			" %s of %s died within %s",
+			units_share(UNITS_BUF, (double)o->short_lived_blocks, (double)o->blocks),
+			units_noun(UNITS_NOUN_BUF, o->blocks, "block"),
+			units_time(UNITS_BUF, o->short_lived_ns));
+
+		ctl_heading(ctl, "Short-lived:", text);
+		print_report_rows(ctl, &o->short_lived, ctl_limit(ctl, o->short_lived.count, rows),
+				  &short_lived);
+	}
+	if (o->retained.count && report_page_at_end(page)) {
+		ctl_heading(ctl, "Retained:",
+			    " allocated in the second half of its process, and live at the end");
+		print_report_rows(ctl, &o->retained, ctl_limit(ctl, o->retained.count, rows),
+				  &retained);
+	}
+}
+
+/* Returns how many rows each table but the first has, so that all fit a screen. */
+static size_t other_rows(const struct report_page *page)
+{
+	const struct hotspots *o = &page->hotspots;
+	const struct totals *s = &page->totals;
+	size_t unseen = 0, tables, lines;
+
+	for (size_t i = 0; i < page->coverage.count; i++)
+		unseen += page->coverage.rows[i].state != FINDING_OK;
+	tables = (report_page_at_peak(page) && report_page_at_end(page)) +
+		 (o->retained.count && report_page_at_end(page)) + report_page_short_lived(page);
+	/* the head, the first table, the other tables' heads and sums, and what follows them */
+	lines = 8 + (s->sums.abandoned > 0) + (s->sums.inherited > 0) + page->resident_count +
+		(page->headlines.count < HEADLINES ? page->headlines.count : HEADLINES + 1);
+	lines += 5 + FIRST_ROWS + (o->roles.count > 1) + 4 * tables;
+	lines += page->keepers.count ? 3 + page->keepers.count : 0;
+	lines += 2 + 2 * page->hint_count + (unseen < NOT_SEEN ? unseen : NOT_SEEN + 1) + 4;
+	for (size_t rows = OTHER_ROWS; rows > 1; rows--)
+		if (lines + rows * tables < SCREEN)
+			return rows;
+	return 1;
 }
 
 static struct shiny_err *print_page(struct ctl *ctl, const struct answer *answer)
 {
 	const struct report_page *page = answer->result;
-	const struct hotspots *o = &page->hotspots;
-	uint64_t live = page->totals.sums.live_bytes;
-	const struct section short_lived = { o->short_lived_bytes, o->short_lived_blocks, o->blocks,
-					     true, true },
-			     retained = { .total = live };
-	char *text;
+	bool both = report_page_at_peak(page) && report_page_at_end(page);
+	size_t others = other_rows(page);
 
 	print_head(ctl, page);
-	print_live(ctl, page);
-	if (report_page_short_lived(page)) {
-		text = mem_format(" %s of %s died within %s",
-				  units_share(UNITS_BUF, (double)o->short_lived_blocks,
-					      (double)o->blocks),
-				  units_noun(UNITS_NOUN_BUF, o->blocks, "block"),
-				  units_time(UNITS_BUF, o->short_lived_ns));
-		ctl_heading(ctl, "Short-lived:", text);
-		free(text);
-		print_report_rows(ctl, &o->short_lived,
-				  ctl_limit(ctl, o->short_lived.count, OTHER_ROWS), &short_lived);
-	}
-	if (o->retained.count) {
-		ctl_heading(ctl, "Retained:",
-			    " allocated in the second half of its process, and live at the end");
-		print_report_rows(ctl, &o->retained, ctl_limit(ctl, o->retained.count, OTHER_ROWS),
-				  &retained);
-	}
+	if (report_page_at_peak(page))
+		print_peak(ctl, page, FIRST_ROWS);
+	print_end(ctl, page, both ? others : FIRST_ROWS);
+	print_churn(ctl, page, others);
 	keepers_print(&ctl->style, &page->keepers, "type");
 	ctl_heading(ctl, "Next", "");
 	for (size_t i = 0; i < page->hint_count; i++) {
 		AUTO_FREE char *file = text_shell(ctl->options.operands[0]);
+		AUTO_FREE char *text = mem_format("      %s", page->hints[i].text);
 
 		fprintf(ctl->style.out, "  shinyctl %s %s\n", page->hints[i].command, file);
-		text = mem_format("      %s", page->hints[i].text);
 		put_line(&ctl->style, TINT_DIM, text);
-		free(text);
 	}
 	print_not_seen(ctl, &page->coverage);
 	return NULL;

@@ -9,13 +9,14 @@ FIELD_GETTER(get_full_site, struct hotspot_row, owned, report_site(r, true))
 FIELD_GETTER(get_rate, struct report_page, real, report_rate(r))
 FIELD_SKIP(is_narrow, struct report_page, r->narrow)
 FIELD_SKIP(is_partial, struct report_page, r->partial)
-FIELD_SKIP(is_idle, struct report_owner, !r->bytes)
+FIELD_SKIP(is_idle, struct report_owner, !r->bytes && !r->at_peak_bytes)
 FIELD_SKIP(is_well, struct finding, r->state == FINDING_OK)
 
 /* clang-format off */
 #define PAGE struct report_page
 #define HOT struct hotspot_row
 #define ROLE struct hotspot_role
+#define RESIDENT struct report_resident
 static const struct field headline_fields[] = {
 	{ FIELD_TEXT("kind", struct headline, kind),
 	  .help = "crashed, killed, not_finished, frees, not_recorded or narrowed" },
@@ -42,12 +43,16 @@ static const struct field totals_fields[] = {
 	  .help = "the most bytes live at once; null: with a filter, without events" },
 	{ FIELD_TIME("peak_time_ns", PAGE, totals.peak_at), .skip = is_partial,
 	  .help = "when that was" },
+	{ FIELD_TIME("at_peak_ns", PAGE, totals.at_peak_ns),
+	  .help = "the moment of at_peak and at_peak_bytes: when running processes held most" },
 	{ FIELD_WORKED_OUT("allocs_per_second", REAL, get_rate), .help = "allocations a second" },
 	FIELD_LAST
 };
 static const struct field component_fields[] = {
 	{ FIELD_TEXT("name", struct report_owner, name), .help = "its name" },
 	{ FIELD_BYTES("live_bytes", struct report_owner, bytes), .help = "its live bytes" },
+	{ FIELD_BYTES("at_peak_bytes", struct report_owner, at_peak_bytes),
+	  .help = "its bytes that were live at the session's peak" },
 	FIELD_LAST
 };
 static const struct field hot_fields[] = {
@@ -56,7 +61,8 @@ static const struct field hot_fields[] = {
 	{ FIELD_TEXT("type", HOT, type), .help = "the type in full; null: unknown" },
 	{ FIELD_WORKED_OUT("site", TEXT, get_site), .help = "the call site" },
 	{ FIELD_WORKED_OUT("full_site", TEXT, get_full_site), .help = "the same, not shortened" },
-	{ FIELD_COUNT("blocks", HOT, blocks), .help = "its live, short-lived or retained blocks" },
+	{ FIELD_COUNT("blocks", HOT, blocks),
+	  .help = "its blocks: those at the peak, live, short-lived or retained" },
 	{ FIELD_BYTES("bytes", HOT, bytes), .help = "their bytes" },
 	{ FIELD_COUNT("allocs", HOT, allocs), .help = "all its blocks" },
 	{ FIELD_COUNT("ended", HOT, ended), .help = "those that ended" },
@@ -75,6 +81,8 @@ static const struct field role_fields[] = {
 	{ FIELD_BYTES("live_bytes", ROLE, bytes), .help = "their live bytes" },
 	{ FIELD_BYTES("peak_bytes", ROLE, peak_bytes),
 	  .help = "the highest peak of one of them" },
+	{ FIELD_BYTES("at_peak_bytes", ROLE, at_peak_bytes),
+	  .help = "their bytes that were live at the session's peak" },
 	FIELD_LAST
 };
 static const struct field short_lived_fields[] = {
@@ -101,6 +109,16 @@ static const struct field timed_fields[] = {
 	HOTSPOTS("retained", retained, "were allocated late and are live at the end"),
 	{ FIELD_SAME_OBJECT("pages", page_fields),
 	  .help = "pages of 4 KiB with live blocks at the end" },
+	FIELD_LAST
+};
+static const struct field resident_fields[] = {
+	{ FIELD_TEXT("name", RESIDENT, name), .help = "its role, or its program" },
+	{ FIELD_ID("pid", RESIDENT, pid), .help = "its pid" },
+	{ FIELD_TIME("at_ns", RESIDENT, time), .help = "when the sample was taken" },
+	{ FIELD_BYTES("resident", RESIDENT, bytes), .help = "its resident bytes" },
+	{ FIELD_BYTES("known", RESIDENT, known), .help = "those whose owner memory knows" },
+	{ FIELD_TEXT("owners", RESIDENT, owners),
+	  .help = "the largest owners, as in memory, with their shares of the resident bytes" },
 	FIELD_LAST
 };
 static const struct field hint_fields[] = {
@@ -136,12 +154,16 @@ const struct field report_fields[] = {
 	{ FIELD_TIME("from_ns", PAGE, from), .help = "the part that the report describes: from" },
 	{ FIELD_TIME("length_ns", PAGE, length), .help = "its length" },
 	{ FIELD_SAME_OBJECT("totals", totals_fields), .spread = true, .help = "the sums" },
-	{ FIELD_ROWS("components", PAGE, owners, components.names.count, component_fields),
-	  .skip = is_idle, .help = "a component with live bytes, most first" },
+	{ FIELD_ROWS("components", PAGE, owners, names.count, component_fields), .skip = is_idle,
+	  .help = "a component with live bytes, or some at the peak; most first, at the peak if "
+		  "that is 1.2 times what is live at the end" },
+	HOTSPOTS("at_peak", at_peak, "were live at the session's peak"),
 	HOTSPOTS("live", live, "are live at the end"),
 	{ FIELD_SAME(timed_fields), .skip = is_partial, .nulls = true },
 	{ FIELD_FIRST("next", PAGE, hints, hint_count, hint_fields), .help = "where to look" },
 	{ FIELD_GROUP(PAGE, keepers, keepers_fields) },
+	{ FIELD_FIRST("resident", PAGE, resident, resident_count, resident_fields),
+	  .help = "a large process at its sample with most resident bytes" },
 	{ FIELD_ROWS("not_seen", PAGE, coverage.rows, coverage.count, unseen_fields),
 	  .skip = is_well, .help = "what the recording could not see" },
 	{ FIELD_SAME(tree_fields), .skip = is_partial, .nulls = true },

@@ -28,8 +28,6 @@
 #define HINT_RETAINED	 0.05	   /* share of the live bytes */
 #define HINT_PAGES	 0.50	   /* live share of the pages' bytes: below */
 #define HINT_FEW	 64	   /* pages: with fewer there is no hint */
-#define HINT_PEAK	 1.5	   /* peak / live bytes at the end */
-#define HINT_TIDY	 10	   /* the same: above, the program freed nearly all */
 #define HINT_REUSE_NS	 (1 << 20) /* shorter-lived blocks might be reused */
 #define HINT_TYPED	 0.80	   /* share of allocations with a type: below */
 
@@ -37,6 +35,25 @@
  * and below CLEAN_SHARE of its peak. */
 #define CLEAN_BYTES (64 << 10)
 #define CLEAN_SHARE 0.01
+
+#define PEAK_FIRST 1.2 /* peak / live bytes at the end: from here on the peak is shown first */
+#define END_TOO	   0.1 /* live bytes at the end / peak: from here on the end is shown, too */
+
+bool report_page_at_peak(const struct report_page *page)
+{
+	const struct sums *s = &page->totals.sums;
+
+	return page->hotspots.at_peak.count &&
+	       (double)s->at_peak_bytes >= PEAK_FIRST * (double)s->live_bytes;
+}
+
+bool report_page_at_end(const struct report_page *page)
+{
+	const struct sums *s = &page->totals.sums;
+
+	return !report_page_at_peak(page) ||
+	       (double)s->live_bytes >= END_TOO * (double)s->at_peak_bytes;
+}
 
 bool report_page_clean(const struct report_page *page)
 {
@@ -60,9 +77,13 @@ void report_page_deinit(struct report_page *page)
 	totals_deinit(&page->totals);
 	hotspots_deinit(&page->hotspots);
 	keepers_deinit(&page->keepers);
-	components_deinit(&page->components);
 	component_rules_free(page->rules);
+	texts_deinit(&page->names);
 	free(page->owners);
+	for (size_t i = 0; i < page->resident_count; i++) {
+		free(page->resident[i].name);
+		free(page->resident[i].owners);
+	}
 	coverage_deinit(&page->coverage);
 	types_deinit(&page->types);
 	for (size_t i = 0; i < page->hint_count; i++) {
@@ -75,20 +96,92 @@ void report_page_deinit(struct report_page *page)
 }
 
 ORDER_BY(by_bytes, struct report_owner, ORDER_DOWN(bytes) ?: ORDER_TEXT(name))
+ORDER_BY(by_peak, struct report_owner, ORDER_DOWN(at_peak_bytes) ?: ORDER_TEXT(name))
+
+/* Adds a sum of all components, `live_bytes` or `at_peak_bytes`, to the page's owners. */
+static struct shiny_err *add_components(struct store *store, const struct filter *filter,
+					const char *column, struct report_page *page)
+{
+	struct components c;
+	size_t before = page->names.count;
+	uint32_t *of;
+
+	SHINY_TRY(components_load(store, filter, page->rules, column, &c));
+	of = mem_zero(c.names.count + 1, sizeof(*of));
+	for (size_t i = 0; i < c.names.count; i++)
+		of[i] = texts_put(&page->names, c.names.at[i]);
+	page->owners = mem_resize(page->owners, page->names.count + 1, sizeof(*page->owners));
+	memset(page->owners + before, 0, (page->names.count + 1 - before) * sizeof(*page->owners));
+	for (size_t i = 0; i < c.count; i++) {
+		struct report_owner *owner = &page->owners[of[c.rows[i].name]];
+
+		*(strcmp(column, "live_bytes") ? &owner->at_peak_bytes : &owner->bytes) +=
+			c.rows[i].value;
+	}
+	free(of);
+	components_deinit(&c);
+	return NULL;
+}
 
 static struct shiny_err *load_components(struct store *store, const struct filter *filter,
 					 struct report_page *page)
 {
-	struct components *c = &page->components;
-
 	SHINY_TRY(component_rules_load(NULL, 0, &page->rules));
-	SHINY_TRY(components_load(store, filter, page->rules, "live_bytes", c));
-	page->owners = mem_zero(c->names.count + 1, sizeof(*page->owners));
-	for (size_t i = 0; i < c->names.count; i++)
-		page->owners[i].name = c->names.at[i];
-	for (size_t i = 0; i < c->count; i++)
-		page->owners[c->rows[i].name].bytes += c->rows[i].value;
-	qsort(page->owners, c->names.count, sizeof(*page->owners), by_bytes);
+	SHINY_TRY(add_components(store, filter, "live_bytes", page));
+	SHINY_TRY(add_components(store, filter, "at_peak_bytes", page));
+	for (size_t i = 0; i < page->names.count; i++)
+		page->owners[i].name = page->names.at[i];
+	qsort(page->owners, page->names.count, sizeof(*page->owners),
+	      report_page_at_peak(page) ? by_peak : by_bytes);
+	return NULL;
+}
+
+/* ---- resident memory ---- */
+
+#define LARGE_SHARE 0.1	/* of the resident bytes of all processes */
+enum { RESIDENT_OWNERS = 3 };
+
+/* Returns the largest owners of a sample with their shares. */
+static char *owners_text(const struct memory_process *p)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = mem_stream_open(&text, &size);
+
+	for (size_t i = 0; i < p->owner_count && i < RESIDENT_OWNERS && p->owners[i].sums.rss; i++)
+		fprintf(out, "%s%s %s", i ? ", " : "", p->owners[i].owner,
+			units_share(UNITS_BUF, (double)p->owners[i].sums.rss,
+				    (double)p->sums.rss));
+	mem_stream_close(out);
+	return text;
+}
+
+static struct shiny_err *load_resident(struct store *store, const struct filter *filter,
+				       struct report_page *page)
+{
+	struct memory_history memory;
+	uint64_t all = 0;
+
+	SHINY_TRY(memory_load(store, filter, MEMORY_PEAK, 0, &memory));
+	for (size_t i = 0; i < memory.count; i++)
+		all += memory.processes[i].sums.rss;
+	for (size_t i = 0; i < memory.count; i++) {
+		const struct memory_process *p = &memory.processes[i];
+
+		if (!all || (double)p->sums.rss < LARGE_SHARE * (double)all)
+			break;
+		if (page->large_count++ >= REPORT_RESIDENT)
+			continue;
+		page->resident[page->resident_count++] = (struct report_resident){
+			.name = mem_text(p->name),
+			.pid = p->pid,
+			.time = p->time,
+			.bytes = p->sums.rss,
+			.known = p->sums.rss - memory_owner_total(p, "unclassified"),
+			.owners = owners_text(p),
+		};
+	}
+	memory_deinit(&memory);
 	return NULL;
 }
 
@@ -96,6 +189,8 @@ static struct shiny_err *load_components(struct store *store, const struct filte
 
 char *report_type(const struct hotspot_row *row, bool full)
 {
+	if (row->startup)
+		return mem_text("start-up");
 	return type_name_block(&(struct type_text){ .type = row->type,
 						    .container = row->container,
 						    .form = row->form,
@@ -106,8 +201,11 @@ char *report_type(const struct hotspot_row *row, bool full)
 
 char *report_site(const struct hotspot_row *row, bool full)
 {
-	char *function = full ? mem_text(row->label) : type_name_function(row->label), *site;
+	char *function, *site;
 
+	if (row->startup)
+		return mem_text("(the loader, the C and the C++ library)");
+	function = full ? mem_text(row->label) : type_name_function(row->label);
 	if (!row->file || !row->line)
 		return function;
 	site = mem_format("%s (%s:%" PRIu32 ")", function, text_base(row->file), row->line);
@@ -170,12 +268,9 @@ static void find_hints(struct report_page *page)
 				site));
 		free(site);
 	}
-	/* a program that frees nearly all at its end has no peak worth a hint */
-	if (!page->partial && live && (double)s->peak_bytes >= HINT_PEAK * (double)live &&
-	    (double)s->peak_bytes <= HINT_TIDY * (double)live)
+	if (!page->partial && report_page_at_peak(page))
 		hint(page, "peak",
-		     mem_format("the peak was %.1f times what is live at the end: what made it up?",
-				(double)s->peak_bytes / (double)live));
+		     mem_text("all rows of the peak, what of it was soon freed, and other peaks"));
 	if (o->pages >= HINT_FEW && (double)o->pages_bytes < HINT_PAGES * (double)o->pages * 4096)
 		hint(page, "pages",
 		     mem_format("live blocks fill %s of the bytes of the pages they lie on: what "
@@ -244,6 +339,8 @@ static struct shiny_err *load_sums(struct ctl *ctl, struct store *store,
 	progress_set(&progress, 3, 5);
 	if (!err)
 		err = load_components(store, filter, page);
+	if (!err)
+		err = load_resident(store, filter, page);
 	if (!err)
 		err = coverage_load(store, &page->coverage);
 	if (!err)

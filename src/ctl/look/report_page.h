@@ -10,20 +10,28 @@
 
 #include "../../analysis/attribute/component.h"
 #include "../../analysis/coverage.h"
+#include "../../analysis/space/memory.h"
 #include "../../analysis/totals/headlines.h"
 #include "../../analysis/totals/hotspots.h"
 #include "../../analysis/totals/totals.h"
 #include "../../graph/retainers.h"
 #include "../ctl.h"
 
-enum { REPORT_HINTS = 2, REPORT_KEPT = 3 };
+enum { REPORT_HINTS = 2, REPORT_KEPT = 3, REPORT_RESIDENT = 3 };
 
 struct report_hint {
 	char *text, *command; /* "leaks" */
 };
 struct report_owner {
 	const char *name; /* a component's */
-	uint64_t bytes;
+	uint64_t bytes, at_peak_bytes;
+};
+struct report_resident {
+	char *name;           /* of the process: its role, or its program */
+	uint32_t pid;
+	uint64_t time, bytes; /* of the sample; bytes: resident */
+	uint64_t known;       /* of these, those with an owner */
+	char *owners;         /* "malloc 61 %, modules 30 %" */
 };
 struct report_page {
 	const char *file, *tag, *between; /* as given; NULL: not */
@@ -36,8 +44,12 @@ struct report_page {
 	struct totals totals;
 	struct hotspots hotspots;
 	struct component_rules *rules; /* of components */
-	struct components components;
-	struct report_owner *owners; /* components.names.count of them, most bytes first */
+	struct texts names;           /* of components */
+	struct report_owner *owners; /* names.count of them; most bytes first, at the peak if the
+				      * page begins with it */
+	/* the processes with most resident bytes; large_count: those with a tenth of all or more */
+	struct report_resident resident[REPORT_RESIDENT];
+	size_t resident_count, large_count;
 	struct coverage coverage;
 	struct types types;
 	struct report_hint hints[REPORT_HINTS];
@@ -54,6 +66,10 @@ SHINY_MUST_CHECK struct shiny_err *report_page_load(struct ctl *ctl, struct stor
 						    struct report_page *page);
 void report_page_deinit(struct report_page *page);
 
+/* True if the page begins with what was live at the peak: that was well above the end. */
+bool report_page_at_peak(const struct report_page *page);
+/* True if what is live at the end matters beside the peak. */
+bool report_page_at_end(const struct report_page *page);
 /* True if the section can be left out: nearly all was freed; few blocks died young. */
 bool report_page_clean(const struct report_page *page);
 bool report_page_short_lived(const struct report_page *page);

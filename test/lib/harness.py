@@ -5,6 +5,9 @@ cases.
 A test prints `ok NAME`, `not ok NAME: why` or `skip NAME: why`, one line a case, and exits 0, 1 or
 77 (nothing could be tested).
 """
+import functools
+import glob
+import hashlib
 import json
 import os
 import re
@@ -234,6 +237,56 @@ def run(command, env=None, timeout=240, cwd=None, data=b"", user=None):
     return Result(
         out, err.decode(errors="replace"), process.returncode, time.monotonic() - began, process.pid
     )
+
+
+@functools.lru_cache(None)
+def compilers_world():
+    """What a compilation depends on beside its command and the files named there: what is
+    installed, and the headers here."""
+    told = hashlib.sha256()
+    if os.path.exists("/var/lib/dpkg/status"):
+        told.update(repr(os.stat("/var/lib/dpkg/status").st_mtime_ns).encode())
+    for top in ("include", "test"):
+        for directory, below, names in os.walk(os.path.join(ROOT, top)):
+            below.sort()
+            for name in sorted(names):
+                if name.endswith((".h", ".def", ".inc")):
+                    with open(os.path.join(directory, name), "rb") as file:
+                        told.update(file.read() + b"\0")
+    return told.digest()
+
+
+def compiled(command, output, cwd=None):
+    """As run() of a compiler or linker that writes the file `output`, and none beside it. What a
+    command has made of files of the same content is kept in $O/test/compiled, and taken from
+    there, as long as it is one of the last 400."""
+    words = [shutil.which(command[0]) or command[0], *command[1:]]
+    key = hashlib.sha256(compilers_world() + repr((words, output, cwd)).encode())
+    if os.path.exists(words[0]):
+        tool = os.stat(words[0])
+        key.update(repr((tool.st_size, tool.st_mtime_ns)).encode())
+    for word in words[1:]:
+        path = os.path.join(cwd or ".", re.sub("^-.*=", "", word))
+        if os.path.isfile(path) and not (os.path.exists(output) and os.path.samefile(path, output)):
+            with open(path, "rb") as file:
+                key.update(file.read() + b"\0")
+    shelf = os.path.join(O, "test/compiled")
+    kept, target = os.path.join(shelf, key.hexdigest()), os.path.join(cwd or ".", output)
+    try:
+        shutil.copy2(kept, target)
+        os.utime(kept)
+        return Result(b"", "", 0, 0, 0)
+    except OSError:
+        pass
+    made = run(words, cwd=cwd, timeout=900)
+    if made.status == 0 and not made.out and not made.err:
+        os.makedirs(shelf, exist_ok=True)
+        shutil.copy2(target, "%s.%d" % (kept, os.getpid()))
+        os.replace("%s.%d" % (kept, os.getpid()), kept)
+        by_age = sorted(glob.glob(shelf + "/*"), key=lambda path: -os.lstat(path).st_mtime)
+        for old in by_age[400:]:
+            os.unlink(old)
+    return made
 
 
 def as_shell(status):

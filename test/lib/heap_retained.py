@@ -108,7 +108,8 @@ def chromium_and_ours(snapshot, session, taken):
     labels = chromium_labels({n for n, kind in zip(names, kinds) if kind == "native"})
     ours = [line.split(" ", 2)[2] for line in graph_lines(session, taken, "pairs")
             if line.startswith("type ")]
-    ours = {name: label(name) for name in ours if label(name) in set(labels.values())}
+    theirs = set(labels.values())
+    ours = {name: label(name) for name in ours if label(name) in theirs}
     known = set(ours.values())
     of = [labels[n] if kind == "native" and labels[n] in known else None
           for n, kind in zip(names, kinds)]

@@ -6,9 +6,8 @@ import os
 import random
 import re
 import subprocess
-import tempfile
 
-from harness import ROOT, TMP, record, run, short, skip_all, have
+from harness import ROOT, TMP, compiled, record, run, short, skip_all, have
 
 SOURCE = os.path.join(ROOT, "test/e2e/diff.cc")
 PLANTS = ("EXTRA", "RESERVE", "LEAK", "GROWN", "LONGER")
@@ -23,12 +22,18 @@ def _must(command):
     return done.stdout.decode(errors="replace")
 
 
+def _compiled(command, output):
+    made = compiled(command, output)
+    if made.status:
+        raise RuntimeError("%s: %s" % (" ".join(command), short(made.err, 2000)))
+
+
 @functools.lru_cache(None)
 def _unit(*command):
     """The object file that a compilation makes: each is made once."""
-    with tempfile.NamedTemporaryFile(suffix=".o", dir=TMP, delete=False) as unit:
-        _must([*command, "-c", SOURCE, "-o", unit.name])
-    return unit.name
+    unit = os.path.join(TMP, "unit-%d.o" % _unit.cache_info().misses)
+    _compiled([*command, "-c", SOURCE, "-o", unit], unit)
+    return unit
 
 
 def build(
@@ -55,7 +60,7 @@ def build(
         with open(path + ".order", "w") as file:
             file.write("\n".join(sections) + "\n")
         link.append("-Wl,--section-ordering-file=" + path + ".order")
-    _must(link)
+    _compiled(link, path)
     if strip:
         _must(["strip", "-s", path])
     return path

@@ -41,7 +41,7 @@ static const struct field row_fields[] = {
 	  .help = "blocks that --suppressions leaves out" },
 	{ FIELD_COUNT("allocs", ROW, made), .title = "of", .help = "all blocks allocated" },
 	{ FIELD_FLAG("grows", ROW, grows),
-	  .help = "the number of its live blocks rises until the end" },
+	  .help = "the number of its live blocks rises throughout, as the description says" },
 	{ FIELD_WORKED_OUT("rate", TEXT, get_rate), .column_only = true,
 	  .title = "grows a second", .tint = TINT_WARN },
 	{ FIELD_REAL("slope", ROW, slope), .help = "live blocks gained a second" },

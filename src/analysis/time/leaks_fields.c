@@ -36,10 +36,10 @@ static const struct field row_fields[] = {
 	{ FIELD_COUNT("blocks", ROW, blocks),
 	  .help = "blocks that nobody freed until their process ended" },
 	{ FIELD_BYTES("bytes", ROW, bytes), .help = "their bytes" },
-	{ FIELD_SHARE("share", ROW, bytes, RESULT, bytes) },
+	{ FIELD_SHARE("of_bytes", ROW, bytes, RESULT, bytes) },
 	{ FIELD_COUNT("suppressed", ROW, suppressed),
 	  .help = "blocks that --suppressions leaves out" },
-	{ FIELD_COUNT("allocs", ROW, made), .title = "of", .help = "all blocks allocated" },
+	{ FIELD_COUNT("allocs", ROW, made), .title = "allocated", .help = "all blocks allocated" },
 	{ FIELD_FLAG("grows", ROW, grows),
 	  .help = "the number of its live blocks rises throughout, as the description says" },
 	{ FIELD_WORKED_OUT("rate", TEXT, get_rate), .column_only = true,
@@ -67,7 +67,7 @@ const struct field leaks_fields[] = {
 	  .help = "blocks that --suppressions leaves out" },
 	{ FIELD_BYTES("suppressed_bytes", RESULT, suppressed_bytes), .help = "their bytes" },
 	{ FIELD_ROWS("rows", RESULT, rows, count, row_fields), .limited = true,
-	  .shows = "bytes blocks share allocs/3 rate/1 trend/2 youngest_ns/4 name",
+	  .shows = "bytes blocks of_bytes allocs/3 rate/1 trend/2 youngest_ns/4 name",
 	  .help = "a call site, type, component or tag" },
 	FIELD_LAST
 };

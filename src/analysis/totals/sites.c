@@ -149,6 +149,7 @@ struct shiny_err *sites_load(struct store *store, const struct filter *filter, e
 	if (sites.count)
 		qsort_r(sites.rows, sites.count, sizeof(*sites.rows), compare, &order);
 	sites.value += sums_by(&sites.total, order, 0);
+	sites.share = sums_order_share(order);
 	*out = shiny_steal(sites);
 	return NULL;
 }

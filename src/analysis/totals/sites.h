@@ -37,6 +37,7 @@ struct sites {
 	size_t count, room;
 	struct sums total;
 	uint64_t value; /* that the rows are sorted by */
+	const char *share; /* what shares are of: "of live bytes" */
 };
 
 /* Loads the rows. `stacks`: also fills in each row's `stacks` and `stack`, which reads every

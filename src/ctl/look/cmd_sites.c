@@ -7,6 +7,7 @@
 #include "../../answer/answer.h"
 #include "../../base/cleanup.h"
 #include "../../base/mem.h"
+#include "../../base/text.h"
 #include "../../base/units.h"
 #include "call_tree_text.h"
 #include "../dimension.h"
@@ -110,12 +111,22 @@ static struct shiny_err *print_sites(struct ctl *ctl, const struct answer *answe
 {
 	struct stacks_text context = { &ctl->style, NULL };
 	struct answer shown = *answer;
+	const struct sites *sites = answer->result;
 
 	if (ctl->options.given[OPT_STACKS]) {
 		shown.below = stacks_text;
 		shown.context = &context;
 	}
 	verb_body_table(ctl, &shown);
+	if (sites->count && ctl->options.by == BY_LINE) {
+		const struct site_row *first = sites->rows;
+		AUTO_FREE char *name =
+			first->file && first->line
+				? mem_format("%s:%u", text_base(first->file), first->line)
+				: mem_text(first->label);
+
+		ctl_why(ctl, true, name);
+	}
 	return context.err;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // unbounded.cc: a cache that is keyed by request and never evicts, beside ordinary churn. An entry
-// is two blocks, from two call sites. The argument is the number of requests, which it prints.
+// is two blocks, from two call sites. The arguments are the number of requests, which it prints,
+// and how many more there are that are not remembered.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -53,6 +54,8 @@ int main(int argc, char **argv)
 		parse(i);
 		remember(i, render(i));
 	}
+	for (int i = argc > 2 ? atoi(argv[2]) : 0; i > 0; i--)
+		parse((unsigned)i);
 	for (void *buffer : buffers)
 		free(buffer);
 	printf("%u\n", requests);

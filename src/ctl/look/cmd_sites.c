@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_sites.c: `shinyctl sites`. */
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "../../analysis/attribute/call_tree.h"
@@ -41,6 +42,9 @@ static struct shiny_err *put_stack(const struct stack_source *from, uint32_t sta
 		free(whole);
 		free(name);
 	}
+	if (lines.cut)
+		fprintf(text, "    %s  <cut off at %" PRIu64 " frames>%s\n", tint(style, TINT_DIM),
+			lines.cut, tint_end(style, TINT_DIM));
 	stack_deinit(&lines);
 	return NULL;
 }

@@ -99,8 +99,10 @@ static struct shiny_err *churn_rows(const struct asking *a, struct diagnosis *d)
 	return err;
 }
 
-static struct shiny_err *ask_churn(const struct asking *a, struct diagnosis *d)
+static struct shiny_err *ask_churn(void *context)
 {
+	const struct asking *a = context;
+	struct diagnosis *d = &a->at[SYMPTOM_CHURN];
 	const struct pooling_constants *cost = &a->cost;
 	const struct streams *s = &a->known->streams;
 	double hz, seconds, constructions;
@@ -232,12 +234,61 @@ static struct shiny_err *growth_cold(const struct asking *a, struct diagnosis *d
 	return NULL;
 }
 
-static struct shiny_err *ask_growth(const struct asking *a, struct diagnosis *d)
+/* Sets why the heap grows if the first `growing` rows of the leaks keep what they allocate; returns
+ * false if they free half of it or more. */
+static bool growth_kept(const struct asking *a, size_t growing, struct diagnosis *d)
 {
 	const struct leaks *leaks = &a->known->leaks;
-	struct shiny_err *err = NULL;
+	uint64_t made = 0, blocks = 0, bytes = 0;
+
+	for (size_t i = 0; i < growing; i++) {
+		made += leaks->rows[i].made;
+		blocks += leaks->rows[i].blocks;
+		bytes += leaks->rows[i].bytes;
+	}
+	if ((double)(made - blocks) >= KEPT_FREED * (double)made)
+		return false;
+	d->cause = "a leak, or a cache without bound: what the call sites below make is hardly "
+		   "ever freed";
+	d->advice = "free it, or bound the cache. A heap snapshot tells which it is (shinyctl tell "
+		    "PID snapshot, or SHINY_SNAPSHOT=exit): shinyctl retained --unreachable lists "
+		    "what is leaked, shinyctl retainers what keeps the rest";
+	d->support = mem_format("they have %s of the live bytes, and freed %s of the %s that they "
+				"made",
+				units_share(UNITS_BUF, (double)bytes, (double)leaks->bytes),
+				units_share(UNITS_BUF, (double)(made - blocks), (double)made),
+				units_noun(UNITS_NOUN_BUF, made, "block"));
+	return true;
+}
+
+/* Says why the heap grows by how large its blocks are, as the paper's tree does. */
+static struct shiny_err *growth_by_size(const struct asking *a, struct diagnosis *d)
+{
+	const struct pooling_row *t = &a->known->pooling.total;
+	double small;
+
+	SHINY_TRY(small_share(a, &small));
+	replay_await(&a->has_pooling);
+	d->cause = small >= 0.5 ? "small objects dominate" : "large blocks dominate";
+	d->advice = small >= 0.5 ? "see which small blocks churn and which stay; pool by size and "
+				   "lifetime"
+				 : "ask of the call sites below when what they make ends; shinyctl "
+				   "growth tells of buffers";
+	d->support = mem_format(
+		"%s of the live bytes are in blocks of up to %d bytes; pools would leave %s at the "
+		"end instead of %s (a model: shinyctl sizes --pooling)",
+		units_share(UNITS_BUF, small, 1), DIAGNOSE_SMALL,
+		units_noun(UNITS_NOUN_BUF, t->with.end_pages, "page"),
+		units_count(UNITS_BUF, t->without.end_pages));
+	return NULL;
+}
+
+static struct shiny_err *ask_growth(void *context)
+{
+	const struct asking *a = context;
+	struct diagnosis *d = &a->at[SYMPTOM_GROWTH];
+	const struct leaks *leaks = &a->known->leaks;
 	uint64_t middle, last;
-	double small = 0;
 	size_t growing = 0;
 
 	replay_await(&a->has_activity);
@@ -259,32 +310,19 @@ static struct shiny_err *ask_growth(const struct asking *a, struct diagnosis *d)
 	d->missing = "accesses: what is live and never touched again (Z) cannot be told from what "
 		     "is used";
 	SHINY_TRY(growth_cold(a, d));
-	if (d->verdict == VERDICT_YES) {
-		const struct pooling_row *t = &a->known->pooling.total;
+	if (d->verdict != VERDICT_YES)
+		return NULL;
+	if (!growth_kept(a, growing, d))
+		SHINY_TRY(growth_by_size(a, d));
+	for (size_t i = 0; i < growing && i < DIAGNOSE_ROWS; i++) {
+		const struct leak_row *row = &leaks->rows[i];
 
-		err = small_share(a, &small);
-		replay_await(&a->has_pooling);
-		d->cause = small >= 0.5 ? "small objects dominate" : "large blocks dominate";
-		d->advice = small >= 0.5 ? "see which small blocks churn and which stay; pool by "
-					   "size and lifetime"
-					 : "ask of the call sites below when what they make ends; "
-					   "shinyctl growth tells of buffers";
-		d->support = mem_format("%s of the live bytes are in blocks of up to %d bytes; "
-					"pools would leave %s at the end instead of %s (a model: "
-					"shinyctl sizes --pooling)",
-					units_share(UNITS_BUF, small, 1), DIAGNOSE_SMALL,
-					units_noun(UNITS_NOUN_BUF, t->with.end_pages, "page"),
-					units_count(UNITS_BUF, t->without.end_pages));
-		for (size_t i = 0; i < growing && i < DIAGNOSE_ROWS; i++) {
-			const struct leak_row *row = &leaks->rows[i];
-
-			put_row(d, i, row->name, row->blocks, row->bytes,
-				mem_format("%s more blocks a second, %s",
-					   units_short(UNITS_BUF, row->slope),
-					   units_bytes(UNITS_BUF, (uint64_t)row->bytes_slope)));
-		}
+		put_row(d, i, row->name, row->blocks, row->bytes,
+			mem_format("%s more blocks a second, %s",
+				   units_short(UNITS_BUF, row->slope),
+				   units_bytes(UNITS_BUF, (uint64_t)row->bytes_slope)));
 	}
-	return err;
+	return NULL;
 }
 
 /* ---- utilization ---- */
@@ -403,8 +441,10 @@ static struct shiny_err *spike_rows(const struct asking *a, struct diagnosis *d)
 	return NULL;
 }
 
-static struct shiny_err *ask_spikes(const struct asking *a, struct diagnosis *d)
+static struct shiny_err *ask_spikes(void *context)
 {
+	const struct asking *a = context;
+	struct diagnosis *d = &a->at[SYMPTOM_SPIKES];
 	const struct activity_series *s = &a->known->activity.total;
 	uint64_t steady;
 	double when;
@@ -502,27 +542,6 @@ void diagnose_forget(struct diagnose_known *known)
 	pages_deinit(&known->pages);
 }
 
-static struct shiny_err *answer_churn(void *context)
-{
-	const struct asking *a = context;
-
-	return ask_churn(a, &a->at[SYMPTOM_CHURN]);
-}
-
-static struct shiny_err *answer_growth(void *context)
-{
-	const struct asking *a = context;
-
-	return ask_growth(a, &a->at[SYMPTOM_GROWTH]);
-}
-
-static struct shiny_err *answer_spikes(void *context)
-{
-	const struct asking *a = context;
-
-	return ask_spikes(a, &a->at[SYMPTOM_SPIKES]);
-}
-
 struct shiny_err *diagnose_load(struct store *store, const struct filter *filter, unsigned flags,
 				struct diagnose_known *known_out, struct diagnoses *out)
 {
@@ -536,11 +555,10 @@ struct shiny_err *diagnose_load(struct store *store, const struct filter *filter
 				 .full_names = flags & DIAGNOSE_FULL_NAMES,
 				 .progress = flags & DIAGNOSE_PROGRESS,
 				 .at = diagnoses.at };
-	const struct replay_task tasks[] = {
-		{ know_pooling, &asking },  { know_pages, &asking },   { know_streams, &asking },
-		{ know_activity, &asking }, { know_leaks, &asking },   { answer_churn, &asking },
-		{ answer_growth, &asking }, { answer_spikes, &asking }
-	};
+	const struct replay_task tasks[] = { { know_pooling, &asking }, { know_pages, &asking },
+					     { know_streams, &asking }, { know_activity, &asking },
+					     { know_leaks, &asking },	{ ask_churn, &asking },
+					     { ask_growth, &asking },	{ ask_spikes, &asking } };
 	struct shiny_err *err = pooling_parse(NULL, &asking.cost);
 
 	if (!err)

@@ -16,8 +16,10 @@
  *                  for the call sites whose blocks die first
  *   growth         most live bytes in the last tenth of the recording are at least GROWTH_RISE
  *                  times those in its middle tenth, and at least one call site grows (leaks.h).
- *                  Test: at least half of the live bytes are in blocks of up to SMALL bytes: pool
- *                  by size and lifetime; else the call sites that grow
+ *                  Test, before the tree's: the call sites that grow freed less than KEPT_FREED of
+ *                  their blocks: a leak, or a cache without bound, which no pool mends. Else at
+ *                  least half of the live bytes are in blocks of up to SMALL bytes: pool by size
+ *                  and lifetime; else the call sites that grow
  *   utilization    live blocks fill less than UTILIZATION_LOW of the bytes of their pages, at the
  *                  peak (pages.h). Test: at least SCATTERED of the pages are pinned by little:
  *                  place by lifetime; else few large ones are alone in their ranges: give pages
@@ -47,6 +49,7 @@
 
 #define CHURN_SHARE	0.01
 #define GROWTH_RISE	1.1
+#define KEPT_FREED	0.5
 #define UTILIZATION_LOW 0.5
 #define SCATTERED	0.1
 #define SPIKE		1.5

@@ -70,10 +70,10 @@ struct rows_walk {
 };
 
 static struct rows_walk walk_begin(const struct answer *answer, const struct field *list,
-			      const void *result)
+				   const void *result)
 {
 	return (struct rows_walk){ answer, list, field_rows(list, result), 0,
-			      list->limited ? answer->limit : SIZE_MAX };
+				   list->limited ? answer->limit : SIZE_MAX };
 }
 
 /* Returns the next row; NULL: no more. */
@@ -351,6 +351,8 @@ static char *title_of(const struct answer *answer, const struct field *list,
 
 	if (field->by)
 		title = list->title ? list->title : answer->by;
+	if (field->title_at)
+		title = *(const char *const *)((const char *)answer->result + field->title_at);
 	if (title)
 		return mem_text(title);
 	made = mem_text(field->key);

@@ -119,6 +119,7 @@ struct field {
 	bool blank_zero;          /* the cell of 0 is empty */
 	bool optional;            /* the JSON has no such member where it is 0, or no text */
 	size_t whole;             /* of SHARE and BAR: the offset of the whole in the result */
+	size_t title_at;          /* the offset of the title in the result, a text; 0: not there */
 
 	/* of GROUP, OBJECT and ROWS */
 	const struct field *fields;

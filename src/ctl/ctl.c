@@ -6,6 +6,7 @@
 
 #include "../answer/answer.h"
 #include "../base/cleanup.h"
+#include "../base/mem.h"
 #include "../base/text.h"
 #include "../base/units.h"
 
@@ -177,6 +178,47 @@ void ctl_more(const struct ctl *ctl, size_t shown, size_t count)
 			tint(&ctl->style, TINT_DIM),
 			units_noun(UNITS_NOUN_BUF, count - shown, "more row"),
 			tint_end(&ctl->style, TINT_DIM));
+}
+
+/* Returns the shortest spelling of a call site's name that `explain` takes, and that is the same in
+ * each recording of a build: "orders.cc:49", else "libc.so.6+0x9d1c8" or the function; NULL: it has
+ * none. */
+static char *site_word(const char *name)
+{
+	const char *open = strrchr(name, '('), *end = name + strlen(name), *line;
+
+	if (*name == '(')
+		return NULL;
+	line = open ? strrchr(open, ':') : NULL;
+	if (line && end[-1] == ')' && line[1] >= '0' && line[1] <= '9')
+		return mem_format("%.*s", (int)(end - 1 - open - 1), open + 1);
+	open = strstr(name, " \xe2\x86\x90 ") ?: strstr(name, " (") ?: strstr(name, " in ") ?: end;
+	return mem_format("%.*s", (int)(open - name), name);
+}
+
+/* Returns a type's name without its mark, its container and what makes it an array; NULL: a label,
+ * which is no type. */
+static char *type_word(const char *name)
+{
+	const char *start = name + strspn(name, "~?"), *in = strstr(start, " in ");
+	size_t length = in ? (size_t)(in - start) : strlen(start);
+
+	if (length > 2 && strncmp(start + length - 2, "[]", 2) == 0)
+		length -= 2;
+	return *start == '(' ? NULL : mem_format("%.*s", (int)length, start);
+}
+
+void ctl_why(const struct ctl *ctl, bool is_site, const char *name)
+{
+	AUTO_FREE char *file = text_shell(ctl->options.operands[0]);
+	AUTO_FREE char *word = is_site ? site_word(name) : type_word(name);
+	AUTO_FREE char *shown = word ? text_word(word) : NULL;
+
+	if (shown)
+		fprintf(ctl->style.out, "%swhy the first row:%s shinyctl %s %s %s\n",
+			tint(&ctl->style, TINT_DIM), tint_end(&ctl->style, TINT_DIM),
+			is_site ? "explain" : "sites --match", is_site ? file : shown,
+			is_site ? shown : file);
 }
 
 void ctl_heading(const struct ctl *ctl, const char *title, const char *more)

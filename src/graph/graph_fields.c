@@ -105,7 +105,7 @@ static const struct field retained_row_fields[] = {
 		  "keep" },
 	{ FIELD_BYTES("retained_bytes", KEPT, retained_bytes), .title = "retained",
 	  .help = "their bytes" },
-	{ FIELD_SHARE("share", KEPT, retained_bytes, struct retained, bytes) },
+	{ FIELD_SHARE("of_bytes", KEPT, retained_bytes, struct retained, bytes) },
 	{ FIELD_COUNT("blocks", KEPT, blocks), .title = "own blocks", .blank_zero = true,
 	  .help = "the row's own blocks" },
 	{ FIELD_WORKED_OUT("bytes", BYTES, get_own_bytes), .title = "own bytes",
@@ -124,7 +124,7 @@ const struct field retained_fields[] = {
 	{ FIELD_BYTES("unreachable_bytes", struct retained, unreachable_bytes),
 	  .help = "their bytes" },
 	{ FIELD_ROWS("rows", struct retained, rows, count, retained_row_fields), .limited = true,
-	  .shows = "retained_bytes share retained/2 bytes blocks/1 name",
+	  .shows = "retained_bytes of_bytes retained/2 bytes blocks/1 name",
 	  .help = "a type, call site, member, component or root" },
 	FIELD_LAST
 };
@@ -143,7 +143,7 @@ static const struct field block_owners_row_fields[] = {
 	{ FIELD_COUNT("blocks", OWNER, blocks),
 	  .help = "its own blocks, and those that hang on them alone" },
 	{ FIELD_BYTES("bytes", OWNER, bytes), .help = "their bytes" },
-	{ FIELD_SHARE("share", OWNER, bytes, OWNERS, all.bytes) },
+	{ FIELD_SHARE("of_bytes", OWNER, bytes, OWNERS, all.bytes) },
 	{ FIELD_COUNT("own_blocks", OWNER, own), .help = "blocks that the rules name" },
 	{ FIELD_BYTES("own_bytes", OWNER, own_bytes), .help = "their bytes" },
 	{ FIELD_ID("address", OWNER, address),
@@ -162,7 +162,7 @@ const struct field block_owners_fields[] = {
 	{ FIELD_OBJECT("unreachable", OWNERS, unreachable, block_owners_sums_fields),
 	  .spread = true, .help = "blocks that neither a root nor an owner leads to" },
 	{ FIELD_ROWS("rows", OWNERS, rows, count, block_owners_row_fields), .limited = true,
-	  .shows = "bytes share blocks own_bytes/1 own_blocks/2 name", .help = "an owner" },
+	  .shows = "bytes of_bytes blocks own_bytes/1 own_blocks/2 name", .help = "an owner" },
 	FIELD_LAST
 };
 

@@ -36,6 +36,17 @@ enum sums_order sums_order_of(const char *word)
 	return ORDER_LIVE;
 }
 
+const char *sums_order_share(enum sums_order order)
+{
+	static const char *const titles[] = {
+		[ORDER_LIVE] = "of live bytes",	   [ORDER_BYTES] = "of bytes",
+		[ORDER_ALLOCS] = "of allocations", [ORDER_FREES] = "of frees",
+		[ORDER_PEAK] = "of peaks",	   [ORDER_NAME] = "of live bytes"
+	};
+
+	return titles[order];
+}
+
 uint64_t sums_by(const struct sums *sums, enum sums_order order, uint64_t peak)
 {
 	switch (order) {

@@ -39,6 +39,8 @@ void sums_add(struct sums *to, const struct sums *more);
 enum sums_order { ORDER_LIVE, ORDER_BYTES, ORDER_ALLOCS, ORDER_FREES, ORDER_PEAK, ORDER_NAME };
 /* Returns the order that --sort calls by this word; an unknown one, or NULL: ORDER_LIVE. */
 enum sums_order sums_order_of(const char *word);
+/* Returns the title of a column of shares of what `order` sorts by: "of live bytes". */
+const char *sums_order_share(enum sums_order order);
 /* Returns the value by which `order` sorts; `peak` is the caller's. */
 uint64_t sums_by(const struct sums *sums, enum sums_order order, uint64_t peak);
 

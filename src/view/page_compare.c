@@ -30,6 +30,7 @@ struct known_texts {
 	struct page_compare *compare;
 	const struct profile *profile;
 	uint32_t *at; /* index of compare->texts + 1; 0: not yet */
+	const char *cut; /* the name of callers that were not recorded */
 };
 
 static uint32_t text_of(struct known_texts *known, uint32_t text)
@@ -49,6 +50,8 @@ static uint32_t leaf_of(struct known_texts *known, uint32_t stack, struct path_w
 	stack_paths_walk(&p->code, stack, walk);
 	if (!walk->count)
 		return add_node(c, 0, texts_put(&c->texts, "(no stack)"));
+	if (stack_paths_cut(&p->code, stack))
+		at = add_node(c, 0, texts_put(&c->texts, known->cut));
 	for (size_t k = walk->count; k--;) {
 		const struct path_function *line = &p->code.functions.at[walk->at[k]];
 		struct compare_node *node;
@@ -66,7 +69,8 @@ static uint32_t leaf_of(struct known_texts *known, uint32_t stack, struct path_w
 void page_compare_add(struct page_compare *c, const struct profile *p, int side)
 {
 	AUTO_FREE uint32_t *texts = mem_zero(p->code.texts.count + 1, sizeof(*texts));
-	struct known_texts known = { c, p, texts };
+	AUTO_FREE char *cut = stack_paths_cut_name(&p->code);
+	struct known_texts known = { c, p, texts, cut };
 	struct path_walk walk = { 0 };
 
 	if (!c->nodes.count) {

@@ -29,6 +29,12 @@ static uint32_t add_node(struct page_nodes *n, uint32_t parent, uint32_t line)
 	return at;
 }
 
+/* The line that stands for callers that were not recorded. */
+static uint32_t cut_line(const struct profile *p)
+{
+	return (uint32_t)p->code.functions.count;
+}
+
 static void grow(struct page_nodes *n, struct json *json, const struct profile *p,
 		 const struct page_samples *s)
 {
@@ -40,6 +46,8 @@ static void grow(struct page_nodes *n, struct json *json, const struct profile *
 		uint32_t node = 0;
 
 		stack_paths_walk(&p->code, s->rows.at[i].stack, &walk);
+		if (stack_paths_cut(&p->code, s->rows.at[i].stack))
+			node = add_node(n, 0, cut_line(p));
 		for (size_t k = walk.count; k--;)
 			node = add_node(n, node, walk.at[k]);
 		json_number(json, NULL, node);
@@ -68,6 +76,7 @@ static struct shiny_err *library_names(struct store *store, struct texts *texts,
 static void put_lines(struct json *json, const struct profile *p, const struct page_nodes *n,
 		      struct texts *texts, const uint32_t *libraries)
 {
+	AUTO_FREE char *cut = stack_paths_cut_name(&p->code);
 	AUTO_FREE uint32_t *number = mem_zero(p->code.functions.count + 1, sizeof(*number));
 	VEC(uint32_t) lines = { 0 };
 
@@ -86,6 +95,12 @@ static void put_lines(struct json *json, const struct profile *p, const struct p
 	for (size_t i = 0; i < lines.count; i++) {
 		const struct path_function *line = &p->code.functions.at[lines.at[i]];
 
+		if (lines.at[i] == cut_line(p)) {
+			json_number(json, NULL, texts_put(texts, cut));
+			for (unsigned k = 1; k < 4; k++)
+				json_number(json, NULL, 0);
+			continue;
+		}
 		json_number(json, NULL, texts_put(texts, profile_text(p, line->name)));
 		json_number(json, NULL, texts_put(texts, profile_text(p, line->file)));
 		json_number(json, NULL, line->line);

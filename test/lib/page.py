@@ -34,12 +34,12 @@ def wait_tables(tab):
     tab.evaluate("shiny.tablesBuilt().then(() => 1)")
 
 
-def look(tab, url, dark):
+def look(tab, url, dark, width=1366, height=900):
     for domain in ("Page", "Runtime", "Log", "Network"):
         tab.call(domain + ".enable")
     tab.call("Emulation.setEmulatedMedia",
              features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
-    tab.call("Emulation.setDeviceMetricsOverride", width=1366, height=900, deviceScaleFactor=1,
+    tab.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
              mobile=False)
     tab.go(url)
     return settled(tab)

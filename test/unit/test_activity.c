@@ -42,7 +42,7 @@ struct place {
 	bool inherited; /* it stands apart, and has no block */
 };
 static struct side { /* a process, or all */
-	uint64_t bytes;
+	uint64_t bytes, blocks;
 	struct activity_point now, points[COUNT];
 	uint64_t peak_bytes, peak_time;
 } sides[PROCESSES + 1];
@@ -54,12 +54,15 @@ static uint32_t type_of(uint32_t stack, uint32_t vtable)
 	return vtable ? STACKS + stack : stack;
 }
 
-static void more(uint32_t process, int64_t bytes, uint64_t time)
+static void more(uint32_t process, int64_t bytes, int blocks_more, uint64_t time)
 {
 	for (unsigned i = process;; i = PROCESSES) {
 		struct side *s = &sides[i];
 
 		s->bytes += (uint64_t)bytes;
+		s->blocks += (uint64_t)(int64_t)blocks_more;
+		if (s->blocks > s->now.most_blocks)
+			s->now.most_blocks = s->blocks;
 		if (s->bytes > s->now.most_bytes)
 			s->now.most_bytes = s->bytes;
 		if (s->bytes > s->peak_bytes) {
@@ -146,7 +149,8 @@ static void end_interval(void)
 
 		add_up(i < PROCESSES ? i : 0, i < PROCESSES ? i : PROCESSES - 1, &s->now);
 		s->points[at] = s->now;
-		s->now = (struct activity_point){ .most_bytes = s->bytes };
+		s->now = (struct activity_point){ .most_bytes = s->bytes,
+						 .most_blocks = s->blocks };
 	}
 	at++;
 }
@@ -168,9 +172,10 @@ static void exit_now(void)
 	for (uint64_t i = 0; i < PLACES; i++)
 		if (places[1][i].live) {
 			sides[PROCESSES].bytes -= places[1][i].inherited ? 0 : places[1][i].size;
+			sides[PROCESSES].blocks -= !places[1][i].inherited;
 			end_block(1, i, EXITED);
 		}
-	sides[1].bytes = 0;
+	sides[1].bytes = sides[1].blocks = 0;
 }
 
 /* Forks, ends of processes and of intervals that lie before an event of this time. */
@@ -280,7 +285,7 @@ static void step(uint64_t time)
 
 		put(time, process, EVENT_REALLOC, i, size, 1, stack, SHINY_API_REALLOC);
 		count_event(process, false, before);
-		more(process, (int64_t)size - (int64_t)before, time);
+		more(process, (int64_t)size - (int64_t)before, place->inherited, time);
 		end_block(process, i, time);
 		put_block(process, i, size, stack, time);
 		count_event(process, true, size);
@@ -290,7 +295,7 @@ static void step(uint64_t time)
 		/* a collected object that changes its size */
 		put(time, process, EVENT_REALLOC, i, size, 1, stack, SHINY_API_COLLECTED);
 		if (!place->inherited) {
-			more(process, (int64_t)size - (int64_t)place->size,
+			more(process, (int64_t)size - (int64_t)place->size, 0,
 			     (at + 1) * INTERVAL - INTERVAL);
 			count_resize(process, place->size, size);
 			blocks.at[place->block].size = size;
@@ -301,13 +306,13 @@ static void step(uint64_t time)
 		uint64_t bytes = place->inherited ? 0 : place->size;
 
 		count_event(process, false, bytes);
-		more(process, -(int64_t)bytes, time);
+		more(process, -(int64_t)bytes, place->inherited ? 0 : -1, time);
 		end_block(process, i, time);
 	} else if (!place->live && (rising || random_below(20) == 0)) {
 		put(time, process, EVENT_ALLOC, i, size, 0, stack, SHINY_API_MALLOC);
 		put_block(process, i, size, stack, time);
 		count_event(process, true, size);
-		more(process, (int64_t)size, time);
+		more(process, (int64_t)size, 1, time);
 	}
 }
 

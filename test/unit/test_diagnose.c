@@ -82,6 +82,12 @@ static void has(const char *name, enum symptom wanted)
 		check(text, !d.at[s].advice == (verdict != VERDICT_YES),
 		      "advice for what is not there, or none");
 	}
+	if (wanted == SYMPTOM_GROWTH) {
+		bool kept = strstr(d.at[wanted].cause, "a leak") != NULL;
+
+		snprintf(text, sizeof(text), "%s/cause", name);
+		checkf(text, kept == (strcmp(name, "growth") == 0), "%s", d.at[wanted].cause);
+	}
 	if (wanted != SYMPTOMS) {
 		const char *first = d.at[wanted].rows[0].name;
 
@@ -123,6 +129,15 @@ int main(void)
 		for (unsigned i = 0; i < 64; i++)
 			make(step_time(step) + i, MAKER, 3276, 3276);
 	has("growth", SYMPTOM_GROWTH);
+	begin(true); /* the same, of three blocks of which two are freed */
+	for (int step = 0; step < STEPS; step++)
+		for (unsigned i = 0; i < 64; i++) {
+			make(step_time(step) + 4 * i, MAKER, 3276, 3276);
+			for (unsigned k = 1; k <= 2; k++)
+				end(step_time(step) + 4 * i + k,
+				    make(step_time(step) + 4 * i + k, MAKER, 3276, 3276));
+		}
+	has("growth by survivors", SYMPTOM_GROWTH);
 	begin(true); /* a twentieth more at the end than in the middle */
 	for (int step = 0; step < STEPS; step++)
 		for (unsigned i = 0; i < 8; i++)

@@ -178,6 +178,7 @@ static void keep_rows(struct cold_count *c, const char *match, struct cold *out)
 			out->unknown_bytes += r->live_bytes;
 		if (!r->watched || (match && !text_matches(match, groups->names[i])))
 			continue;
+		r->within = out->within;
 		r->known = used->watches > 0;
 		r->cold = r->known ? bytes * (1 - used->share) : 0;
 		r->cold_low = bytes * (1 - used->high);

@@ -33,6 +33,7 @@ struct cold_row {
 	uint64_t watched, reads, writes; /* watched blocks; their first uses by kind */
 	uint64_t untouched; /* ns; the longest watch without a use */
 	struct use_share blocks[COLD_TIMES], bytes[COLD_TIMES]; /* share used within each time */
+	unsigned within; /* as in struct cold */
 	double cold, cold_low, cold_high; /* bytes */
 	bool known; /* `cold` rests on watches */
 	double zombies, zombies_low, zombies_high; /* blocks */

@@ -23,6 +23,31 @@ static void get_cold(const void *row, struct field_value *out)
 		field_set_text(out, "unknown");
 }
 
+/* Sets a share that is used with its interval, as text. */
+static void set_used(struct field_value *out, const struct use_share *used)
+{
+	if (used->watches > 0)
+		field_set_owned(out, mem_format("%s (%.0f\xe2\x80\x93%.0f)",
+						units_share(UNITS_BUF, used->share, 1),
+						used->low * 100, used->high * 100));
+	else
+		field_set_text(out, "unknown");
+}
+
+static void get_blocks_used(const void *row, struct field_value *out)
+{
+	const struct cold_row *r = row;
+
+	set_used(out, &r->blocks[r->within]);
+}
+
+static void get_bytes_used(const void *row, struct field_value *out)
+{
+	const struct cold_row *r = row;
+
+	set_used(out, &r->bytes[r->within]);
+}
+
 FIELD_SKIP(is_unknown, struct use_share, !(r->watches > 0))
 
 /* clang-format off */
@@ -48,9 +73,10 @@ static const struct field shares_fields[] = {
 static const struct field row_fields[] = {
 	{ FIELD_TEXT("name", ROW, name), FIELD_BY_NAME, .help = "the type or call site" },
 	{ FIELD_FULL_NAME(ROW), .help = "the same, not shortened" },
-	{ FIELD_COUNT("live", ROW, live), .title = "blocks",
+	{ FIELD_COUNT("live", ROW, live), .title = "live blocks",
 	  .help = "blocks not freed when their process ended" },
-	{ FIELD_BYTES("live_bytes", ROW, live_bytes), .title = "live", .help = "their bytes" },
+	{ FIELD_BYTES("live_bytes", ROW, live_bytes), .title = "live bytes",
+	  .help = "their bytes" },
 	{ FIELD_COUNT("watched", ROW, watched), .help = "watched blocks" },
 	{ FIELD_COUNT("reads", ROW, reads), .title = "read",
 	  .help = "first uses that were seen and are reads" },
@@ -58,7 +84,12 @@ static const struct field row_fields[] = {
 	  .help = "first uses that were seen and are writes" },
 	{ FIELD_TIME("untouched_ns", ROW, untouched), .title = "untouched for",
 	  .help = "the longest time that a block was watched without a use" },
-	{ FIELD_WORKED_OUT("cold", TEXT, get_cold), .column_only = true, .title = "cold (95 %)" },
+	{ FIELD_WORKED_OUT("cold", TEXT, get_cold), .column_only = true,
+	  .title = "cold bytes (95 %)" },
+	{ FIELD_WORKED_OUT("used_blocks", TEXT, get_blocks_used), .column_only = true,
+	  .title = "blocks used" },
+	{ FIELD_WORKED_OUT("used_bytes", TEXT, get_bytes_used), .column_only = true,
+	  .title = "bytes used" },
 	{ FIELD_BYTES("cold_bytes", ROW, cold), .skip = is_row_unknown,
 	  .help = "live bytes that are not used within the time; null: unknown" },
 	{ FIELD_BYTES("cold_low", ROW, cold_low), .skip = is_row_unknown,
@@ -90,7 +121,8 @@ const struct field cold_fields[] = {
 	{ FIELD_BYTES("unknown_bytes", RESULT, unknown_bytes),
 	  .help = "of these, bytes of rows without a watched block" },
 	{ FIELD_ROWS("rows", RESULT, rows, count, row_fields), .limited = true,
-	  .shows = "cold live_bytes live/2 watched reads/3 writes/3 untouched_ns/1 name",
+	  .shows = "cold live_bytes used_bytes live/2 used_blocks watched/1 reads/4 writes/4 "
+		   "untouched_ns/3 name",
 	  .help = "a type or call site" },
 	FIELD_LAST
 };

@@ -68,7 +68,8 @@ static const struct field count_fields[] = {
 };
 static const struct field row_fields[] = {
 	{ FIELD_TEXT("name", ROW, name), FIELD_NAME, .title = "class", .help = "the class" },
-	{ FIELD_SHARE("share", ROW, constructions, struct constructed, total.constructions) },
+	{ FIELD_SHARE("of_constructions", ROW, constructions, struct constructed,
+		      total.constructions) },
 	{ FIELD_BYTES("class_bytes", ROW, bytes), .title = "size", .blank_zero = true,
 	  .help = "bytes of an object; 0: unknown" },
 	{ FIELD_SAME(count_fields) },
@@ -81,8 +82,8 @@ const struct field constructed_fields[] = {
 	{ FIELD_OBJECT("total", struct constructed, total, count_fields), .spread = true,
 	  .help = "the sums of all rows" },
 	{ FIELD_ROWS("rows", struct constructed, rows, count, row_fields), .limited = true,
-	  .shows = "share/8 constructions destructions start/4 inside/4 stack/4 static/6 "
-		   "elsewhere/7 destroyed/2 reused/2 freed/3 persistent/2 class_bytes/5 "
+	  .shows = "of_constructions/8 constructions destructions start/4 inside/4 stack/4 "
+		   "static/6 elsewhere/7 destroyed/2 reused/2 freed/3 persistent/2 class_bytes/5 "
 		   "unseen/1 name",
 	  .help = "a class" },
 	FIELD_LAST

@@ -73,7 +73,7 @@ static const struct field tenth_fields[] = {
 	{ FIELD_WORKED_OUT("live", TEXT, get_tenth) },
 	{ FIELD_COUNT("pages", TENTH, pages) },
 	{ FIELD_BAR("pages_bar", TENTH, pages, TABLES, pages) },
-	{ FIELD_SHARE("share", TENTH, pages, TABLES, pages) },
+	{ FIELD_SHARE("of_pages", TENTH, pages, TABLES, pages) },
 	{ FIELD_COUNT("ranges", TENTH, ranges), .title = "2 MiB ranges" },
 	{ FIELD_BAR("ranges_bar", TENTH, ranges, TABLES, ranges) },
 	{ FIELD_COUNT("by_pages", TENTH, ranges_by_pages), .title = "by pages in use" },
@@ -83,18 +83,18 @@ static const struct field tenth_fields[] = {
 #define SET_FIELDS(all) \
 	{ FIELD_TEXT("states", SET, name), .tint = TINT_NAME }, \
 	{ FIELD_COUNT("pages", SET, pages) }, \
-	{ FIELD_SHARE("share", SET, pages, TABLES, all) }, \
+	{ FIELD_SHARE("of_pages", SET, pages, TABLES, all) }, \
 	{ FIELD_BAR("bar", SET, pages, TABLES, all) }, \
 	{ FIELD_COUNT("ranges", SET, ranges), .title = "2 MiB ranges" }, \
 	FIELD_LAST
 static const struct field ever_fields[] = { SET_FIELDS(ever_pages) };
 static const struct field fate_fields[] = { SET_FIELDS(fate_pages) };
-#define SET_COLUMNS "states pages share bar ranges"
+#define SET_COLUMNS "states pages of_pages bar ranges"
 const struct field pages_tables_fields[] = {
 	{ FIELD_ARRAY("sizes", TABLES, sizes, size_fields), .help = "a bucket of block sizes",
 	  .shows = "size blocks bytes pages alone/1 reclaimable reclaimable_bytes/2" },
 	{ FIELD_ARRAY("tenths", TABLES, tenths, tenth_fields), .column_only = true,
-	  .shows = "live pages pages_bar share ranges ranges_bar/2 by_pages/1 by_pages_bar/3" },
+	  .shows = "live pages pages_bar of_pages ranges ranges_bar/2 by_pages/1 by_pages_bar/3" },
 	{ FIELD_ARRAY("ever", TABLES, ever, ever_fields), .column_only = true, .skip = is_unused,
 	  .shows = SET_COLUMNS },
 	{ FIELD_ARRAY("fates", TABLES, fates, fate_fields), .column_only = true, .skip = is_unused,

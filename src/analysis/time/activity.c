@@ -72,6 +72,8 @@ static void look(struct activity_tally *t, uint64_t time)
 {
 	if (t->now.bytes > t->now.most_bytes)
 		t->now.most_bytes = t->now.bytes;
+	if (t->now.blocks > t->now.most_blocks)
+		t->now.most_blocks = t->now.blocks;
 	if (t->now.bytes > t->series.peak_bytes) {
 		t->series.peak_bytes = t->now.bytes;
 		t->series.peak_blocks = t->now.blocks;
@@ -216,6 +218,7 @@ static void put_point(struct activity_tally *t, uint64_t types, uint64_t pages, 
 	s->points[s->count++] = t->now;
 	t->now.allocs = t->now.alloc_bytes = t->now.frees = t->now.free_bytes = 0;
 	t->now.most_bytes = t->now.bytes;
+	t->now.most_blocks = t->now.blocks;
 }
 
 static void put_points(struct recorder *r)

@@ -13,7 +13,7 @@
  *                     none), 4 KiB pages and 64-byte cache lines with at least one live byte (F11
  *                     of "Shiny Objects", Upadhyay & Venkat, POMACS 10(1):20, 2026)
  *   in it             blocks that began and that ended, with their bytes, a realloc as both; the
- *                     most bytes live at any moment
+ *                     most bytes and the most blocks live at any moment
  * An interval has the events after the end of the one before, up to its own end; late events count
  * at their place in the file. Live is as in `shinyctl help definitions`: at the end of the last
  * interval, live at the session's end; blocks that a fork copied are left out. A garbage-collected
@@ -36,7 +36,7 @@
 
 struct activity_point { /* of an interval */
 	uint64_t blocks, bytes, types, pages, lines;      /* live at its end */
-	uint64_t most_bytes;                              /* live at any moment in it */
+	uint64_t most_bytes, most_blocks;                 /* live at any moment in it */
 	uint64_t allocs, alloc_bytes, frees, free_bytes;  /* during it */
 };
 

@@ -40,6 +40,8 @@ const struct field activity_point_fields[] = {
 	{ FIELD_COUNT("frees", POINT, frees), .help = "frees in the interval" },
 	{ FIELD_BYTES("free_bytes", POINT, free_bytes), .help = "their bytes" },
 	{ FIELD_BYTES("most_bytes", POINT, most_bytes), .help = "most bytes live in the interval" },
+	{ FIELD_COUNT("most_blocks", POINT, most_blocks),
+	  .help = "most blocks live in the interval" },
 	FIELD_LAST
 };
 
@@ -48,7 +50,8 @@ static const struct field series_fields[] = {
 	{ FIELD_TIME("start_ns", SERIES, start), .help = "the start of the process, or session" },
 	{ FIELD_TIME("end_ns", SERIES, end), .help = "its end" },
 	{ FIELD_BYTES("peak_bytes", SERIES, peak_bytes), .help = "bytes live at the peak" },
-	{ FIELD_COUNT("peak_blocks", SERIES, peak_blocks), .help = "blocks live at the peak" },
+	{ FIELD_COUNT("peak_blocks", SERIES, peak_blocks),
+	  .help = "blocks live at the peak of bytes" },
 	{ FIELD_TIME("peak_ns", SERIES, peak_time), .help = "the moment with most live bytes" },
 	{ FIELD_COUNT("allocs", SERIES, allocs), .help = "allocations" },
 	{ FIELD_BYTES("alloc_bytes", SERIES, alloc_bytes), .help = "their bytes" },
@@ -57,7 +60,7 @@ static const struct field series_fields[] = {
 	{ .key = "series", .kind = FIELD_KIND_PUT, .put = put_series,
 	  .help = "first (interval), and a number for each interval from it on: live_bytes, "
 		  "live_blocks, live_types, live_pages, live_lines (at its end), allocs, "
-		  "alloc_bytes, frees, free_bytes and most_bytes (in it)" },
+		  "alloc_bytes, frees, free_bytes, most_bytes and most_blocks (in it)" },
 	FIELD_LAST
 };
 static const struct field process_fields[] = {

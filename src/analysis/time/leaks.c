@@ -12,13 +12,22 @@
 #include "../../base/text.h"
 #include "../attribute/suppressions.h"
 
-enum { SETTLING = LEAK_MOMENTS / 10, QUARTERS = 4, QUARTER = (LEAK_MOMENTS - SETTLING) / QUARTERS };
+enum { SETTLING = LEAK_MOMENTS / 10, QUARTERS = 4 };
+enum { WORK_MOMENTS = 2 * LEAK_MOMENTS, WORK_LEAST = 16 }; /* by the clock of allocations */
 
 /* ---- counting ---- */
 
 /* A row's current counts, outside the row, which has many cache lines. */
 struct leaks_live {
 	uint64_t blocks, bytes, made;
+};
+
+/* The counts of all rows by the clock of allocations: one moment every `step` of them. When there
+ * is no room for a moment, every other one is dropped, and `step` doubles. */
+struct leaks_work {
+	uint32_t *counts; /* of the rows at the first moment, at the second one, … */
+	size_t count;	  /* of moments */
+	uint64_t births, step;
 };
 
 struct leaks_count {
@@ -29,7 +38,29 @@ struct leaks_count {
 	uint64_t suppressed_bytes, step;
 	uint64_t *bytes_at_first; /* one for each row: bytes at the first counted moment */
 	unsigned moment;
+	struct leaks_work work;
 };
+
+static void count_work(struct leaks_count *c)
+{
+	struct leaks_work *w = &c->work;
+	size_t rows = c->groups->count;
+
+	if (++w->births % w->step)
+		return;
+	if (w->count == WORK_MOMENTS) {
+		for (size_t k = 0; k < WORK_MOMENTS / 2; k++)
+			memcpy(w->counts + k * rows, w->counts + (2 * k + 1) * rows,
+			       rows * sizeof(*w->counts));
+		w->count /= 2;
+		w->step *= 2;
+		if (w->births % w->step)
+			return;
+	}
+	for (size_t i = 0; i < rows; i++)
+		w->counts[w->count * rows + i] = (uint32_t)c->live[i].blocks;
+	w->count++;
+}
 
 static uint64_t leaks_on_moment(void *context, const struct replay *replay, uint64_t moment)
 {
@@ -53,6 +84,7 @@ static void leaks_on_birth(void *context, const struct replay_process *process,
 		return;
 	live->blocks++;
 	live->bytes += life->size;
+	count_work(c);
 }
 
 static void leaks_on_resize(void *context, const struct replay_process *process,
@@ -117,51 +149,108 @@ static void leaks_on_death(void *context, const struct replay_process *process,
 
 /* ---- growth ---- */
 
-/* True if every quarter adds at least a quarter of its share. */
-static bool rises(const struct leak_row *row)
+/* A line that is fitted to counts: what it gains from one to the next, and the standard error. */
+struct leaks_line {
+	double slope, error;
+};
+
+static struct leaks_line fit(const uint32_t *counts, size_t count)
 {
-	uint32_t first = row->counts[SETTLING], last = row->counts[LEAK_MOMENTS - 1];
+	double mean_x = ((double)count - 1) / 2, mean_y = 0, xx = 0, xy = 0, residual = 0;
+	struct leaks_line line = { 0 };
 
-	for (unsigned q = 0; q < QUARTERS; q++) {
-		uint32_t from = row->counts[SETTLING + q * QUARTER],
-			 to = row->counts[SETTLING + (q + 1) * QUARTER - 1];
-
-		if (last <= first || to <= from ||
-		    (uint64_t)(to - from) * QUARTERS * QUARTERS < last - first)
-			return false;
+	for (size_t i = 0; i < count; i++) {
+		mean_y += counts[i] / (double)count;
+		xx += ((double)i - mean_x) * ((double)i - mean_x);
 	}
-	return true;
-}
-
-static void fit(struct leak_row *row, uint64_t step, uint64_t bytes_at_first)
-{
-	double n = LEAK_MOMENTS - SETTLING, seconds = (double)step / 1e9, mean_x = 0, mean_y = 0,
-	       xx = 0, xy = 0, residual = 0, a;
-
-	for (unsigned i = SETTLING; i < LEAK_MOMENTS; i++) {
-		mean_x += i * seconds / n;
-		mean_y += row->counts[i] / n;
-	}
-	for (unsigned i = SETTLING; i < LEAK_MOMENTS; i++) {
-		double x = i * seconds - mean_x;
-
-		xx += x * x;
-		xy += x * (row->counts[i] - mean_y);
-	}
-	if (xx <= 0)
-		return;
-	row->slope = xy / xx;
-	a = mean_y - row->slope * mean_x;
-	for (unsigned i = SETTLING; i < LEAK_MOMENTS; i++) {
-		double off = row->counts[i] - a - row->slope * (i * seconds);
+	for (size_t i = 0; i < count; i++)
+		xy += ((double)i - mean_x) * (counts[i] - mean_y);
+	line.slope = xy / xx;
+	for (size_t i = 0; i < count; i++) {
+		double off = counts[i] - mean_y - line.slope * ((double)i - mean_x);
 
 		residual += off * off;
 	}
-	row->slope_error = sqrt(residual / (n - 2)) / sqrt(xx);
-	if (row->bytes > bytes_at_first)
-		row->bytes_slope = (double)(row->bytes - bytes_at_first) /
-				   (seconds * (LEAK_MOMENTS - SETTLING));
-	row->grows = row->slope > LEAK_SURE * row->slope_error && rises(row);
+	line.error = sqrt(residual / ((double)count - 2)) / sqrt(xx);
+	return line;
+}
+
+/* True if the counts from `from` to `to` add at least 1/LEAK_ADDS of the rise of `count` ones. */
+static bool adds(const uint32_t *counts, size_t count, size_t from, size_t to)
+{
+	uint32_t first = counts[0], last = counts[count - 1];
+
+	return last > first && counts[to] > counts[from] &&
+	       (uint64_t)(counts[to] - counts[from]) * LEAK_ADDS >= last - first;
+}
+
+/* True if the counts rise throughout, as leaks.h says. */
+static bool rises(const uint32_t *counts, size_t count)
+{
+	struct leaks_line line = fit(counts, count);
+
+	for (size_t q = 0; q < QUARTERS; q++)
+		if (!adds(counts, count, q * count / QUARTERS, (q + 1) * count / QUARTERS - 1))
+			return false;
+	return line.slope > LEAK_SURE * line.error;
+}
+
+/* The same, by the clock of allocations; the last count is the one at the session's end. */
+static bool rises_by_work(const struct leaks_count *c, size_t group)
+{
+	const struct leaks_work *w = &c->work;
+	uint32_t counts[WORK_MOMENTS + 1];
+	size_t settling = w->count / 10;
+
+	if (w->count < WORK_LEAST)
+		return false;
+	for (size_t k = 0; k < w->count; k++)
+		counts[k] = w->counts[k * c->groups->count + group];
+	counts[w->count] = c->rows[group].counts[LEAK_MOMENTS - 1];
+	return rises(counts + settling, w->count + 1 - settling);
+}
+
+static void judge_row(struct leak_row *row, const struct leaks_count *c, size_t group)
+{
+	const uint32_t *counts = row->counts + SETTLING;
+	enum { COUNT = LEAK_MOMENTS - SETTLING };
+	double seconds = (double)c->step / 1e9;
+	struct leaks_line line = fit(counts, COUNT);
+
+	row->slope = line.slope / seconds;
+	row->slope_error = line.error / seconds;
+	if (row->bytes > c->bytes_at_first[group])
+		row->bytes_slope =
+			(double)(row->bytes - c->bytes_at_first[group]) / (seconds * COUNT);
+	row->grows = adds(row->counts, LEAK_MOMENTS, LEAK_MOMENTS / 2, LEAK_MOMENTS - 1) &&
+		     (rises(counts, COUNT) || rises_by_work(c, group));
+}
+
+/* True if two rows have the same course over the time. */
+static bool are_alike(const struct leak_row *a, const struct leak_row *b)
+{
+	double rise_a = (double)a->counts[LEAK_MOMENTS - 1] - a->counts[SETTLING],
+	       rise_b = (double)b->counts[LEAK_MOMENTS - 1] - b->counts[SETTLING];
+
+	if (rise_a <= 0 || rise_b <= 0)
+		return false;
+	for (size_t i = SETTLING; i < LEAK_MOMENTS; i++)
+		if (fabs(((double)a->counts[i] - a->counts[SETTLING]) / rise_a -
+			 ((double)b->counts[i] - b->counts[SETTLING]) / rise_b) > 1.0 / LEAK_ALIKE)
+			return false;
+	return true;
+}
+
+/* Rows that grow as one of the first `grown` rows, which grow, grow too. */
+static void judge_alike(struct leaks *leaks)
+{
+	size_t grown = 0;
+
+	while (grown < leaks->count && leaks->rows[grown].grows)
+		grown++;
+	for (size_t i = grown; i < leaks->count; i++)
+		for (size_t k = 0; k < grown && !leaks->rows[i].grows; k++)
+			leaks->rows[i].grows = are_alike(&leaks->rows[i], &leaks->rows[k]);
 }
 
 ORDER_BY(by_growth, struct leak_row,
@@ -185,14 +274,17 @@ static void arrange(struct leaks *out, struct leaks_count *c, const struct group
 		if (!row->blocks)
 			continue;
 		row->made = c->live[i].made;
-		fit(row, c->step, c->bytes_at_first[i]);
+		judge_row(row, c, i);
 		row->name = mem_text(groups->names[i]);
 		if (groups->full_names && groups->full_names[i])
 			row->full_name = mem_text(groups->full_names[i]);
 		out->rows[out->count++] = *row;
 	}
-	if (out->count)
-		qsort(out->rows, out->count, sizeof(*out->rows), by_growth);
+	if (!out->count)
+		return;
+	qsort(out->rows, out->count, sizeof(*out->rows), by_growth);
+	judge_alike(out);
+	qsort(out->rows, out->count, sizeof(*out->rows), by_growth);
 }
 
 struct shiny_err *leaks_load(struct store *store, const struct filter *filter, enum group_by by,
@@ -220,6 +312,8 @@ struct shiny_err *leaks_load(struct store *store, const struct filter *filter, e
 		c.rows = mem_zero(groups.count, sizeof(*c.rows));
 		c.live = mem_zero(groups.count, sizeof(*c.live));
 		c.bytes_at_first = mem_zero(groups.count, sizeof(*c.bytes_at_first));
+		c.work.counts = mem_zero(groups.count, WORK_MOMENTS * sizeof(*c.work.counts));
+		c.work.step = 1;
 		c.step = leaks.duration / LEAK_MOMENTS ?: 1;
 		observer.first_moment = c.step - 1; /* the last is the session's end */
 		err = replay_run(store, filter, &observer, 1,
@@ -234,6 +328,7 @@ struct shiny_err *leaks_load(struct store *store, const struct filter *filter, e
 	free(c.rows);
 	free(c.live);
 	free(c.bytes_at_first);
+	free(c.work.counts);
 	groups_deinit(&groups);
 	if (err)
 		return err;

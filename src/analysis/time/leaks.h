@@ -4,17 +4,25 @@
  * process that ended before the session counts with its blocks at its end, which it did not free.
  * Blocks that exec took away are left out: most of them are a fork's copies.
  *
- * Runs: CLI. Signals: no. Allocates: LEAK_MOMENTS counts a row. Threads: one a store.
+ * Runs: CLI. Signals: no. Allocates: LEAK_MOMENTS counts a row, and while it loads three times as
+ * many. Threads: one a store.
  *
- * A stream of events does not show that a block is unreachable. It shows which rows keep growing: a
- * row's live blocks are counted at LEAK_MOMENTS moments, evenly over the session, and a line is
- * fitted to the counts (least squares; the first tenth, in which programs set themselves up, is
- * left out). The standard error of its slope is
- *     se = sqrt(sum (y - a - b x)^2 / (n - 2)) / sqrt(sum (x - mean x)^2)
- * and the row *grows* if the slope is above 0 by more than LEAK_SURE standard errors, and each
- * quarter of the remaining time adds blocks: at least a quarter of what a quarter's share of the
- * whole rise would be. A row that was filled once (a cache, a table), came with one phase of the
- * program, or has levelled off does not grow.
+ * A stream of events does not show that a block is unreachable. It shows which rows keep growing. A
+ * row's live blocks are counted at moments, evenly over the session by each of two clocks: the
+ * time, and the program's allocations. The second one stands still while the program sleeps or
+ * another process has the processor, so a run of 50 ms has as good a curve as one of a day; the
+ * first one does not run ahead where another part of the program allocates much.
+ *
+ * The row *grows* if its curve by one of the clocks rises throughout, and the second half of the
+ * time has at least 1/LEAK_ADDS of the rise:
+ *   - A line that is fitted to the counts (least squares; the first tenth, in which programs set
+ *     themselves up, is left out) has a slope above 0 by more than LEAK_SURE standard errors:
+ *         se = sqrt(sum (y - a - b x)^2 / (n - 2)) / sqrt(sum (x - mean x)^2)
+ *   - Each quarter of the rest adds at least 1/LEAK_ADDS of the rise: a quarter of its share.
+ * A row that was filled once (a cache, a table), came with one phase of the program, or has
+ * levelled off does not grow. Rows that grow alike are judged alike: a row whose counts over the
+ * time, as shares of its rise, are never further than 1/LEAK_ALIKE from those of a row that grows,
+ * grows too.
  */
 #ifndef SHINY_LEAKS_H
 #define SHINY_LEAKS_H
@@ -22,7 +30,7 @@
 #include "../../answer/field.h"
 #include "../attribute/groups.h"
 
-enum { LEAK_MOMENTS = 40, LEAK_SURE = 4 };
+enum { LEAK_MOMENTS = 40, LEAK_SURE = 4, LEAK_ADDS = 16, LEAK_ALIKE = 20 };
 
 struct leak_row {
 	char *name;

@@ -63,7 +63,7 @@ static const struct field ages_fields[] = {
 #define ROW struct lifetime_row
 #define RESULT struct lifetimes
 static const struct field life_fields[] = {
-	{ FIELD_SHARE("share", ROW, blocks, RESULT, total.blocks) },
+	{ FIELD_SHARE("of_blocks", ROW, blocks, RESULT, total.blocks) },
 	{ FIELD_BAR("bar", ROW, blocks, RESULT, total.blocks) },
 	{ FIELD_COUNT("blocks", ROW, blocks), .help = "blocks that began" },
 	{ FIELD_BYTES("bytes", ROW, bytes), .help = "their bytes" },

@@ -16,7 +16,7 @@ FIELD_GETTER(get_by, struct peaks, text, group_names[r->groups.by])
 static const struct field row_fields[] = {
 	{ FIELD_TEXT("name", ROW, name), FIELD_BY_NAME,
 	  .help = "the type, call site, component or tag" },
-	{ FIELD_SHARE("share", ROW, bytes, PEAK, bytes) },
+	{ FIELD_SHARE("of_bytes", ROW, bytes, PEAK, bytes) },
 	{ FIELD_BAR("bar", ROW, bytes, PEAK, bytes) },
 	{ FIELD_COUNT("blocks", ROW, blocks), .help = "its blocks" },
 	{ FIELD_BYTES("bytes", ROW, bytes), .help = "their bytes" },
@@ -37,7 +37,7 @@ const struct field peak_fields[] = {
 	  .help = "their bytes" },
 	{ FIELD_ROWS("rows", PEAK, rows, count, row_fields), .limited = true,
 	  .help = "a type, call site, component or tag; all add up to the peak",
-	  .shows = "share bar/2 bytes blocks/1 transient_bytes lasting name" },
+	  .shows = "of_bytes bar/2 bytes blocks/1 transient_bytes lasting name" },
 	FIELD_LAST
 };
 static const struct field session_fields[] = {

@@ -9,6 +9,7 @@
 
 #include "../../base/mem.h"
 #include "../../base/text.h"
+#include "../../store/contents.h"
 #include "../attribute/call_stacks.h"
 #include "../query/type_name.h"
 
@@ -149,6 +150,7 @@ struct shiny_err *sites_load(struct store *store, const struct filter *filter, e
 	if (sites.count)
 		qsort_r(sites.rows, sites.count, sizeof(*sites.rows), compare, &order);
 	sites.value += sums_by(&sites.total, order, 0);
+	sites.share = sums_order_share(order);
 	*out = shiny_steal(sites);
 	return NULL;
 }
@@ -207,9 +209,10 @@ struct shiny_err *stack_load(struct store *store, uint32_t stack, struct stack_l
 	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err =
 		query_format(store, &q,
-			     "SELECT label, source, path, line, inlined FROM v_stack_frames WHERE "
-			     "stack = %" PRIu32 " ORDER BY level, depth",
+			     "SELECT label, source, path, line, inlined, level FROM v_stack_frames "
+			     "WHERE stack = %" PRIu32 " ORDER BY level, depth",
 			     stack);
+	uint64_t frames = 0, level = UINT64_MAX, depth = 0;
 
 	QUERY_EACH (q, err) {
 		struct stack_line *line =
@@ -220,9 +223,14 @@ struct shiny_err *stack_load(struct store *store, uint32_t stack, struct stack_l
 		line->module = query_copy(q, 2);
 		line->line = (uint32_t)query_number(q, 3);
 		line->inlined = query_number(q, 4) != 0;
+		frames += (uint64_t)query_number(q, 5) != level;
+		level = (uint64_t)query_number(q, 5);
 	}
+	if (!err)
+		err = contents_number(store, "depth", &depth);
 	if (err)
 		return err;
+	lines.cut = depth && frames >= depth ? depth : 0;
 	*out = shiny_steal(lines);
 	return NULL;
 }

@@ -37,6 +37,7 @@ struct sites {
 	size_t count, room;
 	struct sums total;
 	uint64_t value; /* that the rows are sorted by */
+	const char *share; /* what shares are of: "of live bytes" */
 };
 
 /* Loads the rows. `stacks`: also fills in each row's `stacks` and `stack`, which reads every
@@ -70,6 +71,7 @@ struct stack_line {
 struct stack_lines {
 	struct stack_line *rows;
 	size_t count, room;
+	uint64_t cut; /* it was cut off at so many frames; 0: it is whole */
 };
 /* Loads a stack's functions, innermost first, inline functions expanded. */
 SHINY_MUST_CHECK struct shiny_err *stack_load(struct store *store, uint32_t stack,

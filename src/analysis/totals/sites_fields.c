@@ -115,7 +115,7 @@ const struct field site_row_fields[] = {
 	{ FIELD_WORKED_OUT("site", TEXT, get_site), FIELD_NAME, .column_only = true },
 	{ FIELD_WORKED_OUT("where", TEXT, get_where), .column_only = true, .flexible = true,
 	  .cut = TEXT_CUT_START },
-	{ FIELD_SHARE("share", ROW, value, RESULT, value) },
+	{ FIELD_SHARE("share", ROW, value, RESULT, value), .title_at = offsetof(RESULT, share) },
 	{ FIELD_BAR("bar", ROW, value, RESULT, value) },
 	{ FIELD_WORKED_OUT("type_name", TEXT, get_type_name),
 	  .help = "the type as in the table" },

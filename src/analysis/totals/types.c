@@ -181,6 +181,7 @@ struct shiny_err *types_load(struct store *store, const struct filter *filter, e
 	QUERY_EACH (q, err)
 		read_row(&types, q, by, match, order);
 	types.value = sums_by(&types.total, order, 0);
+	types.share = sums_order_share(order);
 	if (!err)
 		err = load_levels(store, filter, &types);
 	if (err)

@@ -52,6 +52,7 @@ struct types {
 	uint64_t typed_allocs, typed_live_bytes; /* of these, with a type: neither label nor
 						  * LEVEL_NONE */
 	uint64_t value;	   /* that the rows are sorted by */
+	const char *share; /* what shares are of: "of live bytes" */
 	const char *by;	   /* the caller sets it, for types_fields */
 	struct type_level levels[LEVELS]; /* of all blocks of the filter, matching or not */
 	struct sums all_levels;

@@ -60,7 +60,7 @@ const struct field type_level_fields[] = {
 const struct field type_row_fields[] = {
 	{ FIELD_WORKED_OUT("name", TEXT, get_name), FIELD_BY_NAME,
 	  .help = "the type, or what else makes a row, as in the table" },
-	{ FIELD_SHARE("share", ROW, value, RESULT, value) },
+	{ FIELD_SHARE("share", ROW, value, RESULT, value), .title_at = offsetof(RESULT, share) },
 	{ FIELD_BAR("bar", ROW, value, RESULT, value) },
 	{ FIELD_TEXT("type", ROW, type),
 	  .help = "the type in full; null: unknown, or different within the row" },

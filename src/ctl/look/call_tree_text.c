@@ -16,12 +16,13 @@ enum { NAME_LEAST = 24 }; /* least columns for a name at any depth */
 struct printer {
 	const struct style *style;
 	bool bytes; /* values are bytes, shown with blocks */
+	int share;  /* columns of the shares */
 	uint64_t total;
 };
 
 static void print_numbers(const struct printer *p, const struct tree_node *node)
 {
-	fprintf(p->style->out, "%7s ",
+	fprintf(p->style->out, "%*s ", p->share,
 		units_share(UNITS_BUF, (double)node->value, (double)p->total));
 	if (p->bytes)
 		fprintf(p->style->out, "%9s ", units_bytes(UNITS_BUF, node->value));
@@ -31,7 +32,7 @@ static void print_numbers(const struct printer *p, const struct tree_node *node)
 static void print_name(const struct printer *p, const struct tree_node *node, const char *lead)
 {
 	const struct style *style = p->style;
-	size_t used = (p->bytes ? 31 : 21) + text_columns(lead), room;
+	size_t used = (size_t)p->share + (p->bytes ? 24 : 14) + text_columns(lead), room;
 	bool quiet = node->folded || node->name[0] == '<';
 	char *fitted;
 
@@ -69,14 +70,16 @@ static void print_node(const struct printer *p, const struct tree_node *node, co
 void call_tree_print(const struct style *style, const struct tree_node *root,
 		     const struct call_tree_query *query)
 {
+	const char *share = sums_order_share(query->order);
 	struct printer p = { .style = style,
+			     .share = (int)strlen(share),
 			     .bytes = query->order == ORDER_LIVE || query->order == ORDER_BYTES,
 			     .total = root->value };
 	const char *blocks = query->order == ORDER_LIVE	   ? "blocks"
 			     : query->order == ORDER_FREES ? "frees"
 							   : "allocs";
 
-	fprintf(style->out, "%s%7s ", tint(style, TINT_BOLD), "share");
+	fprintf(style->out, "%s%s ", tint(style, TINT_BOLD), share);
 	if (p.bytes)
 		fprintf(style->out, "%9s ", query->order == ORDER_LIVE ? "live" : "bytes");
 	fprintf(style->out, "%11s  %s%s\n", blocks,

@@ -87,8 +87,9 @@ static void print_series(const struct ctl *ctl, const struct activity *a)
 			const struct activity_point *p = &a->total.points[i];
 
 			last = field_value(measure, p).number;
-			/* of live bytes, the most in the interval */
-			values[i] = !g		? p->most_bytes
+			/* of live bytes and blocks, the most in the interval */
+			values[i] = g == 0	? p->most_bytes
+				    : g == 1	? p->most_blocks
 				    : g < RATES ? last
 						: activity_per_second(last, length_of(a, i));
 			most = values[i] > most ? values[i] : most;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_cold.c: `shinyctl leaks --cold`: lists types and call sites whose live blocks the program
- * does not use. */
+/* cmd_cold.c: `shinyctl leaks --cold`: lists how many live bytes and blocks of types and call sites
+ * the program uses. */
 #include "../../analysis/access/cold.h"
 #include "../../base/units.h"
 #include "../dimension.h"
@@ -19,7 +19,8 @@ static void print_times(const struct ctl *ctl, const struct access_times *on)
 static void print_total(const struct ctl *ctl, const struct cold *c)
 {
 	fprintf(ctl->style.out,
-		"%s watched for their next use; cold: not used within %s of any moment\n",
+		"%s watched for their next use; used: within %s of any moment, a block by its "
+		"first word; cold: live bytes that are not\n",
 		units_noun(UNITS_NOUN_BUF, c->watched, "block"),
 		units_time(UNITS_BUF, cold_times[c->within]));
 	print_times(ctl, &c->on);
@@ -40,6 +41,8 @@ static struct shiny_err *print_cold(struct ctl *ctl, const struct answer *answer
 	print_total(ctl, c);
 	fputc('\n', ctl->style.out);
 	verb_body_table(ctl, answer);
+	if (c->count)
+		ctl_why(ctl, ctl->options.by == BY_SITE, c->rows[0].name);
 	return NULL;
 }
 

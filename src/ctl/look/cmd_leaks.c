@@ -114,10 +114,12 @@ static void print_leaks_totals(struct ctl *ctl, const void *result)
 		units_form(growing, "grows", "grow"));
 }
 
-static void print_keepers(struct ctl *ctl, const void *result)
+static void print_leaks_below(struct ctl *ctl, const void *result)
 {
 	const struct leaks_answer *answer = result;
 
+	if (answer->leaks.count && (ctl->options.by == BY_SITE || ctl->options.by == BY_TYPE))
+		ctl_why(ctl, ctl->options.by == BY_SITE, answer->leaks.rows[0].name);
 	keepers_print(&ctl->style, &answer->keepers, dimension_names[ctl->options.by].title);
 }
 
@@ -141,6 +143,6 @@ const struct verb_body verb_leaks = {
 	.deinit = deinit,
 	.usual = 30,
 	.above = print_leaks_totals,
-	.below = print_keepers,
+	.below = print_leaks_below,
 	.next_of = next_of_leaks,
 };

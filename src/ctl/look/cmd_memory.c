@@ -27,13 +27,13 @@ struct memory_lines {
 static const struct field line_fields[] = {
 	{ FIELD_TEXT("whose", struct memory_line, name), FIELD_NAME },
 	{ FIELD_GROUP(struct memory_line, sums, memory_sums_fields) },
-	{ FIELD_SHARE("share", struct memory_line, sums.rss, struct memory_lines, resident) },
+	{ FIELD_SHARE("of_resident", struct memory_line, sums.rss, struct memory_lines, resident) },
 	FIELD_LAST
 };
 static const struct field lines_fields[] = {
 	{ FIELD_ROWS("lines", struct memory_lines, lines.at, lines.count, line_fields),
-	  .shows = "whose resident share/2 private/3 swap/5 live_bytes/4 committed/6 reserved/7 "
-		   "segments/8" },
+	  .shows = "whose resident of_resident/2 private/3 swap/5 live_bytes/4 committed/6 "
+		   "reserved/7 segments/8" },
 	FIELD_LAST
 };
 /* clang-format on */

@@ -113,6 +113,8 @@ static struct shiny_err *print_peak(struct ctl *ctl, const struct answer *answer
 	fputc('\n', ctl->style.out);
 	answer_table(&rows, "rows", &ctl->style);
 	ctl_more(ctl, answer->limit, answer_count(&rows, "rows"));
+	if (peak->count && (ctl->options.by == BY_SITE || ctl->options.by == BY_TYPE))
+		ctl_why(ctl, ctl->options.by == BY_SITE, peak->rows[0].name);
 	if (p->process_count > 1)
 		print_each(ctl, answer);
 	return NULL;

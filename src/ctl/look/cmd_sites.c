@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_sites.c: `shinyctl sites`. */
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "../../analysis/attribute/call_tree.h"
@@ -7,6 +8,7 @@
 #include "../../answer/answer.h"
 #include "../../base/cleanup.h"
 #include "../../base/mem.h"
+#include "../../base/text.h"
 #include "../../base/units.h"
 #include "call_tree_text.h"
 #include "../dimension.h"
@@ -40,6 +42,9 @@ static struct shiny_err *put_stack(const struct stack_source *from, uint32_t sta
 		free(whole);
 		free(name);
 	}
+	if (lines.cut)
+		fprintf(text, "    %s  <cut off at %" PRIu64 " frames>%s\n", tint(style, TINT_DIM),
+			lines.cut, tint_end(style, TINT_DIM));
 	stack_deinit(&lines);
 	return NULL;
 }
@@ -110,12 +115,22 @@ static struct shiny_err *print_sites(struct ctl *ctl, const struct answer *answe
 {
 	struct stacks_text context = { &ctl->style, NULL };
 	struct answer shown = *answer;
+	const struct sites *sites = answer->result;
 
 	if (ctl->options.given[OPT_STACKS]) {
 		shown.below = stacks_text;
 		shown.context = &context;
 	}
 	verb_body_table(ctl, &shown);
+	if (sites->count && ctl->options.by == BY_LINE) {
+		const struct site_row *first = sites->rows;
+		AUTO_FREE char *name =
+			first->file && first->line
+				? mem_format("%s:%u", text_base(first->file), first->line)
+				: mem_text(first->label);
+
+		ctl_why(ctl, true, name);
+	}
 	return context.err;
 }
 

@@ -48,6 +48,9 @@ static void print_types_below(struct ctl *ctl, const void *result)
 	const struct types *types = result;
 	const struct answer answer = { .fields = types_fields, .result = types };
 
+	if (types->count && types->rows[0].type &&
+	    (ctl->options.by == BY_BLOCK || ctl->options.by == BY_TYPE))
+		ctl_why(ctl, false, types->rows[0].type);
 	print_legend(ctl, types, ctl_limit(ctl, types->count, USUAL));
 	putc('\n', ctl->style.out);
 	if (types->all_levels.allocs || types->all_levels.live_bytes)

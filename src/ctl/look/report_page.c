@@ -26,6 +26,9 @@
 /* The thresholds of hints. */
 #define HINT_SHORT_LIVED 0.05	   /* share of all blocks, from one site */
 #define HINT_RETAINED	 0.05	   /* share of the live bytes */
+#define HINT_KEPT	 0.25	   /* share of the live bytes, from a site that keeps its blocks: */
+#define HINT_KEPT_BLOCKS 100	   /* it has as many live, */
+#define HINT_KEPT_FREED	 0.1	   /* and freed at most this share of all */
 #define HINT_PAGES	 0.50	   /* live share of the pages' bytes: below */
 #define HINT_FEW	 64	   /* pages: with fewer there is no hint */
 #define HINT_REUSE_NS	 (1 << 20) /* shorter-lived blocks might be reused */
@@ -241,12 +244,38 @@ static void hint(struct report_page *page, const char *command, char *text)
 	add_hint(page, mem_format("%s%s", command, page->narrowing), text);
 }
 
+/* Names leaks first if one site holds much of what is live, in many blocks, and frees hardly any:
+ * then it needs no age of them to ask. */
+static bool hint_kept(struct report_page *page)
+{
+	const struct hotspots *o = &page->hotspots;
+	uint64_t live = page->totals.sums.live_bytes;
+	const struct hotspot_row *row = o->live.rows;
+	char *site;
+
+	if (!o->live.count || report_page_clean(page) ||
+	    (double)row->bytes < HINT_KEPT * (double)live || row->blocks < HINT_KEPT_BLOCKS ||
+	    (double)row->ended > HINT_KEPT_FREED * (double)row->allocs)
+		return false;
+	site = hint_site(row);
+	hint(page, "leaks",
+	     mem_format("%s, %s of what is live, was allocated by %s, which freed %s of it: does "
+			"it grow?",
+			units_bytes(UNITS_BUF, row->bytes),
+			units_share(UNITS_BUF, (double)row->bytes, (double)live), site,
+			row->ended ? units_share(UNITS_BUF, (double)row->ended, (double)row->allocs)
+				   : "nothing"));
+	free(site);
+	return true;
+}
+
 static void find_hints(struct report_page *page)
 {
 	const struct totals *s = &page->totals;
 	const struct hotspots *o = &page->hotspots;
 	const struct hotspot_row *young = o->short_lived.rows, *retained = o->retained.rows;
 	uint64_t live = s->sums.live_bytes;
+	bool kept = hint_kept(page);
 
 	if (o->short_lived.count && (double)young->blocks >= HINT_SHORT_LIVED * (double)o->blocks) {
 		char *site = hint_site(young);
@@ -258,7 +287,7 @@ static void find_hints(struct report_page *page)
 				young->median_ns <= HINT_REUSE_NS ? ": can they be reused?" : ""));
 		free(site);
 	}
-	if (o->retained.count && (double)retained->bytes >= HINT_RETAINED * (double)live) {
+	if (!kept && o->retained.count && (double)retained->bytes >= HINT_RETAINED * (double)live) {
 		char *site = hint_site(retained);
 
 		hint(page, "leaks",

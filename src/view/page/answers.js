@@ -4,7 +4,8 @@
 import { bytes, count, time, share, noun } from './words.js';
 import { byId, cards, make } from './shell.js';
 import { drawBars, drawPageMap, drawResident } from './plots.js';
-import { BYTES, COUNT, TIME, barColumn, most, nameColumn, showTable } from './tables.js';
+import { BYTES, COUNT, TIME, barColumn, most, nameColumn, showTable, sparkColumn }
+  from './tables.js';
 
 const PAGE = 4096, CELLS = 64, LINES = 40;
 const SYMPTOMS = { churn: 'Churn', growth: 'Heap growth', utilization: 'Low use of pages',
@@ -156,12 +157,6 @@ function showGrowth(data, state, change) {
 
 // ---- leaks ----
 
-// As shinyctl draws it (bars.h).
-function bars(counts) {
-  const highest = Math.max(1, ...counts), steps = '\u00a0▁▂▃▄▅▆▇█';
-  return counts.map((n) => steps[Math.ceil(8 * n / highest)]).join('');
-}
-
 function showLeaks(data, state, change) {
   const answer = data.answers.leaks;
   showMore('leaks', answer);
@@ -171,15 +166,15 @@ function showLeaks(data, state, change) {
     `the end; ${some(answer.abandoned, answer.abandoned_bytes)}, abandoned by processes that ` +
     `ended before; ${some(answer.suppressed, answer.suppressed_bytes)}, suppressed.`;
   const rows = answer.rows.filter((row) => !state.site || row.name === state.site)
-    .map((row) => ({ ...row, over: bars(row.counts), trend: row.grows ? 'grows' : '' }));
+    .map((row) => ({ ...row, trend: row.grows ? 'grows' : '' }));
   showTable('leaks-table', rows, [
     nameColumn('Call site', (row) => change({ site: state.site === row.name ? '' : row.name })),
     { title: 'Bytes', field: 'bytes', width: 110, ...BYTES },
     barColumn('bytes', most(rows, 'bytes')),
     { title: 'Blocks', field: 'blocks', width: 100, ...COUNT },
     { title: 'Of allocations', field: 'allocs', width: 145, ...COUNT },
-    { title: 'Live blocks over time', field: 'over', width: 210, headerSort: false,
-      cssClass: 'bars' },
+    sparkColumn((row) => row.counts, 'Live blocks over time',
+      (top) => `at most ${noun(top, 'block')} at one of 40 moments`),
     { title: 'Trend', field: 'trend', width: 90 },
     { title: 'Last made after', field: 'youngest_ns', width: 170, ...TIME },
   ], [{ column: 'bytes', dir: 'desc' }, { column: 'trend', dir: 'desc' }]);

@@ -9,8 +9,10 @@ import { BYTES, COUNT, nameColumn, showTable, signed, tablesBuilt } from './tabl
 const VIEWS = { 'c-overview': 'Overview', 'c-flame': 'Flame graph', 'c-types': 'Types',
   'c-sites': 'Call sites', 'c-components': 'Components', 'c-limits': 'Loss' };
 const MEASURES = { live: 'live at the end', bytes: 'bytes allocated', allocs: 'allocations' };
+// of the sessions' sums
+const SUMS = { live: 'live_bytes', bytes: 'bytes', allocs: 'allocs' };
 const state = {};
-let data;
+let data, opening; // opening: the measure that changed most, with which the page opens
 
 const wordsOf = (measure) => (measure === 'allocs' ? count : bytes);
 
@@ -18,7 +20,7 @@ function readAddress() {
   const words = new URLSearchParams(location.hash.slice(1));
   Object.assign(state, {
     view: `c-${words.get('view')}` in VIEWS ? `c-${words.get('view')}` : 'c-overview',
-    measure: words.get('measure') in MEASURES ? words.get('measure') : 'live',
+    measure: words.get('measure') in MEASURES ? words.get('measure') : opening,
     widths: words.get('widths') === 'base' ? 'base' : 'new',
     search: words.get('search') ?? '', icicle: words.has('icicle'), invert: words.has('invert'),
   });
@@ -27,13 +29,20 @@ function readAddress() {
 function writeAddress() {
   const words = new URLSearchParams();
   if (state.view !== 'c-overview') words.set('view', state.view.slice(2));
-  if (state.measure !== 'live') words.set('measure', state.measure);
+  if (state.measure !== opening) words.set('measure', state.measure);
   if (state.widths !== 'new') words.set('widths', state.widths);
   if (state.search) words.set('search', state.search);
   for (const key of ['icicle', 'invert']) if (state[key]) words.set(key, '1');
   const next = '#' + words;
   if (location.hash !== next && (location.hash || words.size))
     history.replaceState(null, '', next);
+}
+
+// The measure of which the larger share differs; of equal ones the first.
+function mostChanged({ base, new: now }) {
+  const changed = (key) => Math.abs(now[key] - base[key]) / Math.max(now[key], base[key], 1);
+  return Object.keys(SUMS).reduce((best, measure) =>
+    (changed(SUMS[measure]) > changed(SUMS[best]) ? measure : best));
 }
 
 function choose(part) {
@@ -123,17 +132,17 @@ function showSums() {
       share: data.base[key] && data.base[key] !== data.new[key]
         ? (data.new[key] > data.base[key] ? '+' : '\u2212') +
           share(Math.abs(data.new[key] - data.base[key]), data.base[key]) : '' }));
-  const right = { hozAlign: 'right', headerSort: false };
+  const right = { hozAlign: 'right', headerSort: false, minWidth: 82 };
   showTable('c-sums', rows, [
-    { title: 'What', field: 'name', widthGrow: 2, headerSort: false },
+    { title: 'What', field: 'name', widthGrow: 2, minWidth: 112, headerSort: false },
     { title: 'Base', field: 'base', ...right }, { title: 'New', field: 'new', ...right },
-    { title: 'Change', field: 'change', ...right }, { title: 'Share', field: 'share', ...right },
+    { title: 'Change', field: 'change', ...right, minWidth: 92 },
+    { title: 'Of the base', field: 'share', ...right },
   ], []);
 }
 
 function showRows(table, title, answer) {
-  const pick = (row, key) => row[key]?.[state.measure === 'live' ? 'live_bytes'
-    : state.measure] ?? 0;
+  const pick = (row, key) => row[key]?.[SUMS[state.measure]] ?? 0;
   const rows = answer.rows.map((row) => ({ name: row.name, mostly: row.mostly ?? '',
     base: pick(row, 'base'), new: pick(row, 'new'),
     change: pick(row, 'new') - pick(row, 'base'),
@@ -197,6 +206,7 @@ function show() {
 
 export function startCompare(read) {
   data = read;
+  opening = mostChanged(data);
   document.title = `${data.base.name}, ${data.new.name} \u2013 Shiny`;
   byId('filter').hidden = true;
   byId('title').textContent = `${data.base.name} \u2192 ${data.new.name}`;

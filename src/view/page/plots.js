@@ -6,7 +6,7 @@ import { LineChart, BarChart, HeatmapChart, ScatterChart, TreemapChart } from 'e
 import { GridComponent, TooltipComponent, BrushComponent, MarkLineComponent, MarkAreaComponent,
   LegendComponent, AriaComponent, VisualMapComponent } from 'echarts/components';
 import { CanvasRenderer, SVGRenderer } from 'echarts/renderers';
-import { bytes, count, time, noun } from './words.js';
+import { bytes, byteStep, count, time, timeStep, tick, noun } from './words.js';
 
 echarts.use([LineChart, BarChart, HeatmapChart, ScatterChart, TreemapChart, GridComponent,
   TooltipComponent, BrushComponent, MarkLineComponent, MarkAreaComponent, LegendComponent,
@@ -51,6 +51,16 @@ const axis = (more) => ({
   nameTextStyle: { color: colour('--dim') },
   ...Object.fromEntries(Object.entries(more ?? {}).filter(([key]) => key !== 'axisLabel')),
 });
+// Axes whose ticks are round in the units that people read.
+const byteAxis = (most) => {
+  const interval = byteStep(Math.max(most, 1));
+  return axis({ type: 'value', min: 0, max: interval * Math.ceil(Math.max(most, 1) / interval),
+    interval, axisLabel: { formatter: (n) => tick(bytes(n)) } });
+};
+const timeAxis = (last) => axis({ type: 'value', min: 0, max: last, interval: timeStep(last),
+  axisLabel: { formatter: (ns) => tick(time(ns)), hideOverlap: true },
+  axisPointer: { label: { formatter: ({ value }) => time(value) } } });
+const highest = (values) => values.reduce((a, b) => Math.max(a, b), 0);
 const GRID = { left: 80, right: 24, top: 34, bottom: 40 };
 
 export function drawTimeline(element, data, cube, picked, state, pick) {
@@ -67,10 +77,7 @@ export function drawTimeline(element, data, cube, picked, state, pick) {
   const chart = plot(element, {
     grid: GRID, tooltip: { trigger: 'axis', valueFormatter: bytes },
     legend: { right: 10, top: 4, textStyle: { color: colour('--dim') }, itemHeight: 9 },
-    xAxis: axis({ type: 'value', min: 0, max: data.duration_ns,
-      axisLabel: { formatter: (ns) => time(ns) }, axisPointer: { label: {
-        formatter: ({ value }) => time(value) } } }),
-    yAxis: axis({ type: 'value', axisLabel: { formatter: bytes } }),
+    xAxis: timeAxis(data.duration_ns), yAxis: byteAxis(highest(whole)),
     brush: { xAxisIndex: 0, brushType: 'lineX', transformable: false,
       brushStyle: { color: colour('--accent'), opacity: 0.22 }, throttleType: 'debounce',
       throttleDelay: 150 },
@@ -106,8 +113,9 @@ export function drawTreemap(element, roots, words, pick) {
     series: [{ type: 'treemap', data: roots.length === 1 ? roots[0].children : roots,
       name: roots.length === 1 ? roots[0].name : 'all', left: 0, right: 0, top: 4, bottom: 4,
       roam: false, nodeClick: false, visibleMin: 300,
+      // at the top: what is below the screen has its name on it, too
       label: { formatter: ({ name, value }) => `${name}\n${words(value)}`, color: '#101114',
-        lineHeight: 16 },
+        lineHeight: 16, position: 'insideTopLeft' },
       upperLabel: { show: true, height: 22, color: colour('--text'),
         formatter: ({ name, value }) => `${name}  ${words(value)}` },
       breadcrumb: { show: false },
@@ -151,8 +159,9 @@ export function drawScatter(element, points) {
     tooltip: { formatter: ({ data }) => `about ${bytes(data[1])}, ${time(data[0])}\n` +
       `${noun(data[2], 'block')}, ${bytes(data[3])}` },
     xAxis: axis({ type: 'log', name: 'lifetime', nameLocation: 'middle', nameGap: 26,
-      axisLabel: { formatter: time } }),
-    yAxis: axis({ type: 'log', name: 'size of a block', axisLabel: { formatter: bytes } }),
+      axisLabel: { formatter: (ns) => tick(time(ns)) } }),
+    yAxis: axis({ type: 'log', logBase: 16, name: 'size of a block',
+      axisLabel: { formatter: (n) => tick(bytes(n)) } }),
     series: names.map((name, end) => ({ name, type: 'scatter',
       symbolSize: (data) => 5 + 3 * Math.log10(data[2] + 1), itemStyle: { opacity: 0.8 },
       data: points.filter((p) => p.end === end).map((p) => [p.life, p.size, p.blocks, p.bytes]) })),
@@ -165,7 +174,8 @@ export function drawBars(element, names, series, words, unit) {
     grid: { ...GRID, bottom: 30 }, tooltip: { trigger: 'axis', valueFormatter: words },
     legend: { top: 4, textStyle: { color: colour('--dim') } },
     xAxis: axis({ type: 'category', data: names, axisLabel: { interval: 0, hideOverlap: true } }),
-    yAxis: axis({ type: 'value', name: unit, minInterval: 1, axisLabel: { formatter: words } }),
+    yAxis: words === bytes ? byteAxis(highest(series.flatMap(([, values]) => values)))
+      : axis({ type: 'value', name: unit, minInterval: 1, axisLabel: { formatter: words } }),
     series: series.map(([name, values]) => ({ name, type: 'bar', data: values })),
   });
 }
@@ -198,10 +208,8 @@ export function drawResident(element, data, processes) {
   plot(element, {
     grid: GRID, tooltip: { trigger: 'axis', valueFormatter: bytes },
     legend: { type: 'plain', top: 4, textStyle: { color: colour('--dim') } },
-    xAxis: axis({ type: 'value', min: 0, max: last,
-      axisLabel: { formatter: (ns) => time(ns) }, axisPointer: { label: {
-        formatter: ({ value }) => time(value) } } }),
-    yAxis: axis({ type: 'value', axisLabel: { formatter: bytes } }),
+    xAxis: timeAxis(last),
+    yAxis: byteAxis(highest(shown.flatMap((process) => process.samples.map((one) => one.resident)))),
     series: shown.map((process) => ({ name: `${process.name} ${process.pid}`, type: 'line',
       symbolSize: 6, data: process.samples.map((one) => [one.at_ns, one.resident]) })),
   });

@@ -49,9 +49,14 @@ export function showLosses(sessions) {
 }
 
 export function showNav(view) {
-  for (const button of byId('nav').children)
-    if (button.dataset.view === view) button.setAttribute('aria-current', 'page');
-    else button.removeAttribute('aria-current');
+  const nav = byId('nav');
+  for (const button of nav.children)
+    if (button.dataset.view !== view) {
+      button.removeAttribute('aria-current');
+    } else {
+      button.setAttribute('aria-current', 'page');
+      nav.scrollLeft = button.offsetLeft - nav.offsetLeft - nav.clientWidth / 3; // if it scrolls
+    }
   for (const section of document.querySelectorAll('main section'))
     section.classList.toggle('shown', section.id === view);
 }

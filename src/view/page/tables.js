@@ -31,10 +31,18 @@ function heightOf(id, rows) {
   return alone ? 'max(460px, calc(100vh - 15rem))' : 460;
 }
 
+// On a narrow screen columns are as wide as a number, so that the first ones stand beside a name.
+function fitting(columns) {
+  if (!matchMedia('(max-width: 600px)').matches) return columns;
+  return columns.map((column) => ({ ...column,
+    ...(column.width && { width: Math.min(column.width, 96) }),
+    ...(column.minWidth && { minWidth: Math.min(column.minWidth, 112) }) }));
+}
+
 export function showTable(id, rows, columns, sort) {
   tables.get(id)?.destroy();
   const table = new Tabulator(`#${id}`, {
-    data: rows, columns, initialSort: sort, layout: 'fitColumns',
+    data: rows, columns: fitting(columns), initialSort: sort, layout: 'fitColumns',
     height: heightOf(id, rows),
     placeholder: 'nothing', columnDefaults: { resizable: true },
   });
@@ -90,8 +98,8 @@ export function barColumn(field, most) {
 
 const SPARK = { width: 84, height: 18 };
 
-// A line of values, from 0 to the most of them.
-function drawSpark(values) {
+// A line of values, from 0 to the most of them, which `tell` says in words.
+function drawSpark(values, tell) {
   const top = values.reduce((a, b) => Math.max(a, b), 1);
   const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
   const line = document.createElementNS('http://www.w3.org/2000/svg', 'polyline');
@@ -103,14 +111,15 @@ function drawSpark(values) {
   svg.setAttribute('class', 'spark');
   svg.setAttribute('viewBox', `0 0 ${SPARK.width} ${SPARK.height}`);
   svg.setAttribute('role', 'img');
-  svg.setAttribute('aria-label', `at most ${bytes(top)} live at the end of an interval`);
+  svg.setAttribute('aria-label', tell(top));
   return svg;
 }
 
 // `series(row)` is worked out for the rows that are shown, and no others.
-export function sparkColumn(series) {
-  return { title: 'Over time', field: 'series', width: 105, headerSort: false,
-    formatter: (cell) => drawSpark(series(cell.getRow().getData())) };
+export function sparkColumn(series, title = 'Over time',
+  tell = (top) => `at most ${bytes(top)} live at the end of an interval`) {
+  return { title, field: 'series', width: title.length > 9 ? 180 : 105, headerSort: false,
+    formatter: (cell) => drawSpark(series(cell.getRow().getData()), tell) };
 }
 
 export const most = (rows, field) => rows.reduce((a, row) => Math.max(a, row[field]), 0);

@@ -22,6 +22,23 @@ export function bytes(n) {
   return three(n, ['KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'][at]);
 }
 
+// A number as an axis has it: without the zeros that a tick's roundness makes.
+export const tick = (text) => text.replace(/\.(\d*?)0+(?= |$)/, (_, digits) => digits && `.${digits}`);
+
+// The least of some steps, each of which makes round ticks, that cuts `most` into five at most.
+function step(most, steps) {
+  return steps.find((one) => most / one <= 5) ?? steps.at(-1);
+}
+
+const TENS = [1, 2, 5, 10, 20, 50, 100, 200, 500];
+const BYTE_STEPS = [0, 1, 2, 3, 4, 5].flatMap((unit) => TENS.map((n) => n * 1024 ** unit));
+const SECOND = 1e9, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE;
+const TIME_STEPS = [...[1, 1e3, 1e6].flatMap((unit) => TENS.map((n) => n * unit)),
+  ...[1, 2, 5, 10, 20].map((n) => n * SECOND), ...[1, 2, 5, 10, 20].map((n) => n * MINUTE),
+  ...TENS.map((n) => n * HOUR)];
+export const byteStep = (most) => step(most, BYTE_STEPS);
+export const timeStep = (most) => step(most, TIME_STEPS);
+
 export function time(ns) {
   if (!Number.isFinite(ns)) return '–';
   if (ns < 1000) return `${Math.round(ns)} ns`;

@@ -36,6 +36,10 @@ async function readData() {
 
 // ---- the filter in the address ----
 
+// The moment that the page begins with, as `report` does: the peak, where it is well above the end.
+const firstMeasure = () =>
+  cube.total.peak_bytes >= 1.2 * cube.total.live_bytes ? 'peak' : 'live';
+
 function readAddress() {
   const words = new URLSearchParams(location.hash.slice(1));
   const number = (key, most) => {
@@ -46,7 +50,7 @@ function readAddress() {
   const from = number('from', last), to = number('to', last);
   Object.assign(state, {
     view: hasView(words.get('view')) ? words.get('view') : 'overview',
-    measure: words.get('measure') in MEASURES ? words.get('measure') : 'live',
+    measure: words.get('measure') in MEASURES ? words.get('measure') : firstMeasure(),
     process: words.get('process') ?? '', component: words.get('component') ?? '',
     type: words.get('type') ?? '', site: words.get('site') ?? '',
     thread: words.get('thread') ?? '', tag: words.get('tag') ?? '',
@@ -61,7 +65,7 @@ function readAddress() {
 function writeAddress() {
   const words = new URLSearchParams();
   if (state.view !== 'overview') words.set('view', state.view);
-  if (state.measure !== 'live') words.set('measure', state.measure);
+  if (state.measure !== firstMeasure()) words.set('measure', state.measure);
   for (const key of ['process', 'thread', 'component', 'tag', 'type', 'site', 'search'])
     if (state[key]) words.set(key, state[key]);
   if (state.from) words.set('from', state.from * data.interval_ns);
@@ -101,12 +105,13 @@ function showFilter() {
 
 function showCards(sums) {
   const all = cube.total;
+  const end = ['Live at the end', bytes(sums.live_bytes), `${noun(sums.live, 'block')}`];
+  const peak = ['Peak', bytes(sums.counted ? NaN : sums.peak_bytes), sums.counted
+    ? 'known of the whole session only' : `after ${time(data.peak_ns)}`];
   cards('cards', [
-    ['Live at the end', bytes(sums.live_bytes), `${noun(sums.live, 'block')}`],
+    ...firstMeasure() === 'peak' ? [peak, end] : [end, peak],
     ['Allocated', bytes(sums.bytes), `${noun(sums.allocs, 'allocation')}`],
     ['Freed', count(sums.freed), 'blocks'],
-    ['Peak', bytes(sums.counted ? NaN : sums.peak_bytes), sums.counted
-      ? 'known of the whole session only' : `after ${time(data.peak_ns)}`],
     ['Half of the blocks live less than', time(sums.median), 'of those that ended'],
     ['Of the session', share(sums.bytes, all.bytes), 'of all bytes allocated']]);
 }

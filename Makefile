@@ -219,11 +219,12 @@ $(O)/shinyctl: $(O)/$(MAIN_C:.c=.o) $(O)/outside.a
 	$(call say,LINK)
 	$(Q)$(CC) $(SANFLAGS) $(HARDLINK) $(LDFLAGS) -rdynamic -o $@ $^ $(LIBS:-ljemalloc=-l:libjemalloc_pic.a)
 
-# manual pages and completions: what `shinyctl help` says, in other forms
+# manual pages, completions and the skill for agents: what `shinyctl help` says, in other forms
 VERBS      := $(shell sed -nE 's/^SHINY_(VERB|ROWS).[A-Z]*, ([a-z]*),.*/\2/p' src/ctl/verbs.def)
 MAN        := $(O)/man/shinyctl.1 $(VERBS:%=$(O)/man/shinyctl-%.1)
 COMPLETION := $(addprefix $(O)/completion/shinyctl.,bash zsh fish)
-docs: $(MAN) $(COMPLETION)
+SKILL      := $(O)/skills/shiny/SKILL.md
+docs: $(MAN) $(COMPLETION) $(SKILL)
 $(O)/man/shinyctl.1: $(O)/shinyctl
 	$(call say,GEN)
 	@mkdir -p $(@D)
@@ -234,6 +235,12 @@ $(O)/man/shinyctl-%.1: $(O)/shinyctl
 $(O)/completion/shinyctl.%: $(O)/shinyctl
 	@mkdir -p $(@D)
 	$(Q)$(O)/shinyctl help --completion $* > $@
+
+$(SKILL): $(O)/shinyctl
+	@mkdir -p $(@D)
+	$(Q){ printf -- '---\nname: shiny\ndescription: %s\n---\n\n# Shiny\n\n```text\n' \
+		'Answers questions about the heap of a C or C++ program from its recorded session, such as leaks, types, call sites, lifetimes, peaks, wrong frees and what changed. Use it for *.shiny files and for memory problems.'; \
+		$(O)/shinyctl help agent; printf '```\n'; } > $@
 
 # ---- tests ----
 $(O)/test/unit/%: test/unit/%.c $(O)/outside.a $(O)/flags
@@ -319,6 +326,7 @@ INSTALL_LIST = $(O)/libshiny.so:$(LIBDIR)/libshiny.so:755 $(O)/shinyctl:$(PREFIX
 	$(O)/completion/shinyctl.bash:$(PREFIX)/share/bash-completion/completions/shinyctl:644 \
 	$(O)/completion/shinyctl.zsh:$(PREFIX)/share/zsh/$(ZSH_FUNCTIONS)/_shinyctl:644 \
 	$(O)/completion/shinyctl.fish:$(PREFIX)/share/fish/vendor_completions.d/shinyctl.fish:644 \
+	$(SKILL):$(PREFIX)/share/shiny/skills/shiny/SKILL.md:644 \
 	$(foreach page,$(MAN),$(page):$(PREFIX)/share/man/man1/$(notdir $(page)):644)
 $(O)/shiny.pc: FORCE
 	@printf 'prefix=%s\nincludedir=$${prefix}/include\n\nName: shiny\nDescription: %s\nVersion: %s\nCflags: -I$${includedir}\n' \

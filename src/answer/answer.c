@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../base/cleanup.h"
+#include "../base/json_budget.h"
 #include "../base/mem.h"
 #include "../base/text.h"
 #include "../base/units.h"
@@ -76,7 +77,7 @@ static struct rows_walk walk_begin(const struct answer *answer, const struct fie
 				   list->limited ? answer->limit : SIZE_MAX };
 }
 
-/* Returns the next row; NULL: no more. */
+/* Returns the next row; NULL: no more, or none below the limit. */
 static const void *walk_next(struct rows_walk *walk)
 {
 	while (walk->at < walk->rows.count && walk->left) {
@@ -88,6 +89,16 @@ static const void *walk_next(struct rows_walk *walk)
 		}
 	}
 	return NULL;
+}
+
+/* Returns the number of rows that the limit leaves out. */
+static size_t walk_rest(struct rows_walk *walk)
+{
+	size_t count = 0;
+
+	for (walk->left = SIZE_MAX; walk_next(walk);)
+		count++;
+	return count;
 }
 
 size_t answer_count(const struct answer *answer, const char *key)
@@ -184,6 +195,7 @@ static struct shiny_err *put_rows(const struct answer *answer, const struct fiel
 		SHINY_TRY(put_fields(answer, list->fields, row, json));
 		json_end(json);
 	}
+	json_left_out(json, walk_rest(&walk));
 	json_end(json);
 	return NULL;
 }

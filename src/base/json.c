@@ -52,6 +52,8 @@ static void break_line(struct json *json, int depth)
 /* Everything that stands before a value: the comma, the line break, the key. */
 static void lead(struct json *json, const char *key)
 {
+	if (json->watch)
+		json->watch->value(json);
 	if (json->depth > 0) {
 		if (json->any[json->depth])
 			putc_unlocked(',', json->out);
@@ -92,6 +94,8 @@ void json_object_line(struct json *json, const char *key)
 void json_array(struct json *json, const char *key)
 {
 	open_container(json, key, "[]", false);
+	if (json->watch)
+		json->watch->list(json, key);
 }
 
 void json_array_line(struct json *json, const char *key)
@@ -101,8 +105,11 @@ void json_array_line(struct json *json, const char *key)
 
 void json_end(struct json *json)
 {
-	bool any = json->any[json->depth];
+	bool any;
 
+	if (json->watch)
+		json->watch->ends(json);
+	any = json->any[json->depth];
 	if (any && !json->line_from)
 		break_line(json, json->depth - 1);
 	putc_unlocked(json->close[json->depth], json->out);
@@ -175,6 +182,12 @@ void json_null(struct json *json, const char *key)
 {
 	lead(json, key);
 	fputs_unlocked("null", json->out);
+}
+
+void json_raw(struct json *json, const char *key, const char *value)
+{
+	lead(json, key);
+	fputs_unlocked(value, json->out);
 }
 
 void json_address(struct json *json, const char *key, uint64_t value)

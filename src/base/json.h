@@ -18,6 +18,15 @@
 
 enum { JSON_DEPTH = 64 };
 
+struct json;
+
+/* Is told of a document's parts while it is written (json_budget.h). */
+struct json_watch {
+	void (*list)(struct json *json, const char *key); /* json_array() has begun one */
+	void (*value)(struct json *json);                 /* a value is about to begin */
+	void (*ends)(struct json *json);                  /* the open container is about to end */
+};
+
 struct json {
 	FILE *out;
 	int depth;
@@ -25,12 +34,14 @@ struct json {
 	                           * none */
 	bool any[JSON_DEPTH];     /* the container at this depth has a member already */
 	char close[JSON_DEPTH];   /* the character that ends it */
+	const struct json_watch *watch; /* NULL: none */
+	struct json_budget *budget;     /* of the watch; NULL */
 };
 
 void json_init(struct json *json, FILE *out);
 void json_object(struct json *json, const char *key);
 void json_object_line(struct json *json, const char *key); /* it and all inside it on one line */
-void json_array(struct json *json, const char *key);
+void json_array(struct json *json, const char *key); /* of rows, for json_budget.h */
 void json_array_line(struct json *json, const char *key);
 void json_end(struct json *json); /* ends the innermost container; the outermost one also ends the
                                    * line */
@@ -41,6 +52,7 @@ void json_signed(struct json *json, const char *key, int64_t value);
 void json_real(struct json *json, const char *key, double value); /* not finite: null */
 void json_bool(struct json *json, const char *key, bool value);
 void json_null(struct json *json, const char *key);
+void json_raw(struct json *json, const char *key, const char *value); /* that is JSON */
 void json_address(struct json *json, const char *key, uint64_t value); /* as text: "0x7f…" */
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "../answer/answer.h"
 #include "../base/cleanup.h"
+#include "../base/json_budget.h"
 #include "../base/mem.h"
 #include "../base/text.h"
 #include "../base/units.h"
@@ -13,6 +14,8 @@
 void ctl_document(struct ctl *ctl)
 {
 	json_init(&ctl->json, ctl->style.out);
+	json_budget_begin(&ctl->json, (size_t)ctl->options.number[OPT_BUDGET],
+			  (size_t)ctl->options.number[OPT_JSON_LIMIT]);
 	json_object(&ctl->json, NULL);
 	json_text(&ctl->json, "verb", questions[ctl->options.question].document);
 	json_text(&ctl->json, "version", SHINY_VERSION_TEXT);

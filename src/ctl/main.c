@@ -20,6 +20,7 @@
 #include <shiny/wire/wire.h>
 
 #include "../base/cleanup.h"
+#include "../base/json_budget.h"
 #include "../base/nearest.h"
 #include "../base/rlimits.h"
 #include "../base/text.h"
@@ -110,6 +111,28 @@ static bool is_held(const struct options *options)
 	       (options->verb == VERB_EXPORT && !options->given[OPT_OUTPUT]);
 }
 
+/* Runs the verb; returns also the error of a document that does not fit --budget. */
+static struct shiny_err *run_within_budget(struct ctl *ctl)
+{
+	static const enum option_id of_json[] = { OPT_BUDGET, OPT_JSON_LIMIT };
+	struct shiny_err *err = NULL;
+	const char *name = verbs[ctl->options.verb].name;
+	size_t least;
+
+	for (size_t i = 0; i < sizeof(of_json) / sizeof(*of_json); i++)
+		if (ctl->options.given[of_json[i]] && !CTL_JSON(ctl))
+			return shiny_err(SHINY_ERR_USAGE, "%s: --%s needs --json", name,
+					 option_specs[of_json[i]].name);
+	err = verb_table_run(ctl);
+	least = json_budget_short(&ctl->json);
+	if (!err && least)
+		err = shiny_err(SHINY_ERR_USAGE,
+				"%s: --budget %s: this answer without any row takes %zu bytes",
+				name, ctl->options.text[OPT_BUDGET], least);
+	json_budget_free(&ctl->json);
+	return err;
+}
+
 /* Parses the verb's options, and runs it. */
 static struct shiny_err *run_verb(enum verb_id verb, int argc, char **argv, int *status)
 {
@@ -132,7 +155,7 @@ static struct shiny_err *run_verb(enum verb_id verb, int argc, char **argv, int 
 		     i++)
 			err = unfinished_wait(ctl.options.operands[i], reads_sums(verb));
 	if (!err && !ctl.options.help)
-		err = verb_table_run(&ctl);
+		err = run_within_budget(&ctl);
 	*status = ctl.status;
 	if (output_guard_release(!err) || err)
 		return err;

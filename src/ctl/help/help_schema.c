@@ -6,9 +6,23 @@
 #include "../verb_table.h"
 
 /* clang-format off */
+static const struct field left_out_list_fields[] = {
+	{ .key = "list", .kind = FIELD_KIND_TEXT, .help = "the key of a list" },
+	{ .key = "rows", .kind = FIELD_KIND_COUNT, .help = "rows that it does not have" },
+	FIELD_LAST
+};
+static const struct field left_out_fields[] = {
+	{ .key = "rows", .kind = FIELD_KIND_COUNT, .help = "rows that the document does not have" },
+	{ .key = "lists", .kind = FIELD_KIND_ROWS, .fields = left_out_list_fields,
+	  .help = "where they are not" },
+	{ .key = "see", .kind = FIELD_KIND_TEXT, .help = "how to see them" },
+	FIELD_LAST
+};
 static const struct field document_fields[] = {
 	{ .key = "verb", .kind = FIELD_KIND_TEXT, .help = "the verb that printed it" },
 	{ .key = "version", .kind = FIELD_KIND_TEXT, .help = "of shinyctl" },
+	{ .key = "left_out", .kind = FIELD_KIND_OBJECT, .fields = left_out_fields,
+	  .optional = true, .help = "what --limit or --budget leaves out, at the document's end" },
 	FIELD_LAST
 };
 /* clang-format on */

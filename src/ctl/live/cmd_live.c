@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "../../base/cleanup.h"
+#include "../../base/json_budget.h"
 #include "../../base/mem.h"
 #include "../../base/row_order.h"
 #include "../../base/text.h"
@@ -42,6 +43,7 @@ static void json_rows(struct ctl *ctl, const char *key, const struct live_rows *
 		json_number(&ctl->json, "bytes", rows->at[i].bytes);
 		json_end(&ctl->json);
 	}
+	json_left_out(&ctl->json, rows->count - limit);
 	json_end(&ctl->json);
 }
 

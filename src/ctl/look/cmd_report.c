@@ -287,7 +287,6 @@ static void print_components(const struct style *style, const struct report_page
 struct report_line {
 	uint64_t bytes, blocks, median_ns;
 	char *type, *site;
-	uint64_t share; /* the bytes, or the blocks */
 };
 struct report_lines {
 	struct report_line rows[HOTSPOTS_MOST + 1];
@@ -316,7 +315,8 @@ static void get_median(const void *row, struct field_value *out)
 #define LINE struct report_line
 static const struct field line_fields[] = {
 	{ FIELD_BYTES("bytes", LINE, bytes) },
-	{ FIELD_SHARE("share", LINE, share, struct report_lines, total) },
+	{ FIELD_SHARE("of_bytes", LINE, bytes, struct report_lines, total) },
+	{ FIELD_SHARE("of_blocks", LINE, blocks, struct report_lines, total) },
 	{ FIELD_COUNT("blocks", LINE, blocks) },
 	{ FIELD_WORKED_OUT("median_life", ID, get_median) },
 	{ FIELD_TEXT("type", LINE, type), FIELD_NAME },
@@ -325,9 +325,9 @@ static const struct field line_fields[] = {
 };
 static const struct field lines_fields[] = {
 	{ FIELD_FIRST("lines", struct report_lines, rows, count, line_fields),
-	  .shows = "bytes share/2 blocks/1 median_life type call_site" },
+	  .shows = "bytes of_bytes/2 blocks/1 median_life type call_site" },
 	{ FIELD_FIRST("lives", struct report_lines, rows, count, line_fields),
-	  .shows = "bytes/1 share blocks median_life type call_site" },
+	  .shows = "bytes/1 of_blocks blocks median_life type call_site" },
 	FIELD_LAST
 };
 /* clang-format on */
@@ -347,8 +347,7 @@ static void print_report_rows(struct ctl *ctl, const struct hotspot_rows *rows, 
 								  row->blocks,
 								  row->median_ns,
 								  report_type(row, full),
-								  report_site(row, full),
-								  0 };
+								  report_site(row, full) };
 		bytes -= row->bytes < bytes ? row->bytes : bytes;
 		blocks -= row->blocks < blocks ? row->blocks : blocks;
 	}
@@ -356,9 +355,6 @@ static void print_report_rows(struct ctl *ctl, const struct hotspot_rows *rows, 
 		lines.rows[lines.count++] = (struct report_line){ .bytes = bytes,
 								  .blocks = blocks,
 								  .type = mem_text("all others") };
-	for (size_t i = 0; i < lines.count; i++)
-		lines.rows[i].share =
-			section->by_blocks ? lines.rows[i].blocks : lines.rows[i].bytes;
 	answer_table(&answer, section->by_blocks ? "lives" : "lines", &ctl->style);
 	for (size_t i = 0; i < lines.count; i++) {
 		free(lines.rows[i].type);
@@ -395,6 +391,18 @@ static void print_not_seen(struct ctl *ctl, const struct coverage *coverage)
 	}
 }
 
+/* Prints the command that explains the first row of the program's own. */
+static void print_why(struct ctl *ctl, const struct hotspot_rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		if (!rows->rows[i].startup) {
+			AUTO_FREE char *site = report_site(&rows->rows[i], true);
+
+			ctl_why(ctl, true, site);
+			return;
+		}
+}
+
 /* Prints what was live at the peak. */
 static void print_peak(struct ctl *ctl, const struct report_page *page, size_t rows)
 {
@@ -412,6 +420,7 @@ static void print_peak(struct ctl *ctl, const struct report_page *page, size_t r
 	print_components(&ctl->style, page, true, sums->at_peak_bytes);
 	print_report_rows(ctl, &page->hotspots.at_peak,
 			  ctl_limit(ctl, page->hotspots.at_peak.count, rows), &at_peak);
+	print_why(ctl, &page->hotspots.at_peak);
 }
 
 /* Prints what is live at the end; only their sum if that is next to nothing. */
@@ -441,6 +450,8 @@ static void print_end(struct ctl *ctl, const struct report_page *page, size_t ro
 	}
 	print_report_rows(ctl, &page->hotspots.live,
 			  ctl_limit(ctl, page->hotspots.live.count, rows), &lives);
+	if (first)
+		print_why(ctl, &page->hotspots.live);
 }
 
 static void print_churn(struct ctl *ctl, const struct report_page *page, size_t rows)
@@ -483,7 +494,7 @@ static size_t other_rows(const struct report_page *page)
 	/* the head, the first table, the other tables' heads and sums, and what follows them */
 	lines = 8 + (s->sums.abandoned > 0) + (s->sums.inherited > 0) + page->resident_count +
 		(page->headlines.count < HEADLINES ? page->headlines.count : HEADLINES + 1);
-	lines += 5 + FIRST_ROWS + (o->roles.count > 1) + 4 * tables;
+	lines += 6 + FIRST_ROWS + (o->roles.count > 1) + 4 * tables;
 	lines += page->keepers.count ? 3 + page->keepers.count : 0;
 	lines += 2 + 2 * page->hint_count + (unseen < NOT_SEEN ? unseen : NOT_SEEN + 1) + 4;
 	for (size_t rows = OTHER_ROWS; rows > 1; rows--)

@@ -21,8 +21,7 @@
 /* The most rows without a stack, and cells of the cube, for each row with one. A cell takes about
  * 1.7 bytes of the file (bench/results/page.txt). */
 enum { ROWS_A_STACK = 4, CELLS_A_STACK = 250 };
-enum { PAGE_INTERVALS = 100 };
-_Static_assert((int)PAGE_INTERVALS <= (int)CUBE_INTERVALS, "a cell's place has so many");
+_Static_assert((int)ACTIVITY_USUAL <= (int)CUBE_INTERVALS, "a cell's place has so many");
 
 struct page {
 	const struct page_job *job; /* only during page_load() */
@@ -109,9 +108,11 @@ struct shiny_err *page_load(const struct page_job *job, struct page **out)
 {
 	struct page *p = mem_zero(1, sizeof(*p));
 	const struct replay_task tasks[] = { { load_cube, p }, { load_activity, p } };
-	struct shiny_err *err = session_duration(job->store, &p->interval);
+	uint64_t duration = 0;
+	struct shiny_err *err = session_duration(job->store, &duration);
 
-	p->interval = p->interval / PAGE_INTERVALS + 1;
+	/* that of `shinyctl activity`, so that the phases are the same */
+	p->interval = activity_usual_interval(duration);
 	p->job = job;
 	if (!err)
 		err = marks_read(job->store, job->filter, &p->marks);

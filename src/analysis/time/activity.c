@@ -11,8 +11,6 @@
 #include "../replay/process_ends.h"
 #include "../totals/process_names.h"
 
-enum { USUAL_INTERVALS = 200 };
-
 /* The sums of a process, or of all. */
 struct activity_tally {
 	struct activity_series series;
@@ -263,21 +261,21 @@ static uint64_t activity_on_moment(void *context, const struct replay *replay, u
 
 /* ---- loading ---- */
 
-static uint64_t usual_interval(uint64_t duration)
+uint64_t activity_usual_interval(uint64_t duration)
 {
 	for (uint64_t tens = 1;; tens *= 10)
 		for (unsigned i = 0; i < 3; i++) {
 			uint64_t interval = tens * (const unsigned[]){ 1, 2, 5 }[i];
 
-			if (duration / interval < USUAL_INTERVALS ||
-			    (duration / interval == USUAL_INTERVALS && duration % interval == 0))
+			if (duration / interval < ACTIVITY_USUAL ||
+			    (duration / interval == ACTIVITY_USUAL && duration % interval == 0))
 				return interval;
 		}
 }
 
 static struct shiny_err *set_intervals(struct activity *a, uint64_t interval)
 {
-	a->interval = interval ? interval : usual_interval(a->duration);
+	a->interval = interval ? interval : activity_usual_interval(a->duration);
 	a->count = a->duration / a->interval + (a->duration % a->interval != 0);
 	if (!a->count)
 		a->count = 1;

@@ -68,11 +68,13 @@ enum {
 	ACTIVITY_NO_PAGES = 16, /* leaves pages, lines and types 0: counting these is most of the
 				 * work */
 	ACTIVITY_NO_TYPES = 32, /* leaves types 0; not with ACTIVITY_PHASE_ROWS, which need them */
+	ACTIVITY_USUAL = 100,
 	ACTIVITY_INTERVALS_MAX = 100000,
 };
 
-/* Loads the activity. `interval` in ns; 0: the least of 1, 2, 5, 10, 20, … that makes at most 200
- * intervals. More than ACTIVITY_INTERVALS_MAX intervals is a usage error. */
+/* Returns the least of 1, 2, 5, 10, 20, … ns that makes at most ACTIVITY_USUAL intervals. */
+uint64_t activity_usual_interval(uint64_t duration);
+/* Loads the activity. `interval` in ns; 0: activity_usual_interval(). More than ACTIVITY_INTERVALS_MAX intervals is a usage error. */
 SHINY_MUST_CHECK struct shiny_err *activity_load(struct store *store, const struct filter *filter,
 						 uint64_t interval, unsigned flags,
 						 struct activity *out);

@@ -320,6 +320,11 @@ static enum shiny_unrecorded look_at_process(const struct program_inquiry *q)
 	}
 }
 
+static bool has_ended(uint32_t pid)
+{
+	return !proc_started(pid) || proc_is_zombie(pid);
+}
+
 static void look_at_program(struct errand *errand)
 {
 	struct program_inquiry *q = (struct program_inquiry *)errand;
@@ -334,14 +339,16 @@ static void look_at_program(struct errand *errand)
 	if (length <= 0)
 		return;
 	q->executable[length] = '\0';
-	q->seen = true;
 	q->why = look_at_file(path, q->detail, sizeof(q->detail));
+	if (q->why == SHINY_UNRECORDED_NOT_A_PROGRAM && has_ended(q->pid))
+		return; /* its file could not be opened any more: nothing was seen */
+	q->seen = true;
 	if (q->why == SHINY_UNRECORDED_UNKNOWN)
 		q->why = look_at_flags(q->flags);
 	if (q->why != SHINY_UNRECORDED_UNKNOWN)
 		return;
 	q->why = look_at_process(q);
-	if (!proc_started(q->pid) || proc_is_zombie(q->pid))
+	if (has_ended(q->pid))
 		q->why = SHINY_UNRECORDED_UNKNOWN; /* it has ended meanwhile, and files may have
 		                                    * been removed */
 }
@@ -393,7 +400,10 @@ void unrecorded_put(struct output *output, const struct start *start, uint32_t p
 			executable = start->executable;
 		snprintf(detail, sizeof(detail), "%s", start->detail);
 	} else {
-		err = start->cut ? NULL : program_find(start->path, found);
+		/* a descriptor is that of the program, and here another one */
+		err = start->cut || !strncmp(start->path, "/dev/fd/", 8)
+			      ? NULL
+			      : program_find(start->path, found);
 		if (!err && found[0]) {
 			executable = found;
 			why = look_at_file(found, detail, sizeof(detail));

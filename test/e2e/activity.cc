@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // activity.cc: a heap whose course is designed: it rises, stays, has a spike, rises again and
-// falls, in bursts with rests between them. It prints what each burst did. With an argument: a
-// child that holds what it was given and more, and ends before its parent.
+// falls, in bursts with rests between them, which last as many seconds at least as the argument
+// says. It prints what each burst did. With "fork": a child that holds what it was given and more,
+// and ends before its parent.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -68,13 +70,13 @@ static double now()
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static double started, longest, shortest = 1e9;
+static double started, longest, shortest = 1e9, least_rest = 0.1;
 
 // A burst is an instant beside the rests: a rest is many times as long as the longest one was so
 // far, however slow the machine.
 static void rest(double bursts)
 {
-	double from = now(), least = longest * bursts > 0.1 ? longest * bursts : 0.1;
+	double from = now(), least = longest * bursts > least_rest ? longest * bursts : least_rest;
 
 	while (now() - from < least)
 		usleep(1000);
@@ -149,15 +151,17 @@ static void two_processes()
 	printf("parent blink::load %d %d\n", LOADED, LOADED * 1000);
 }
 
-int main(int argc, char **)
+int main(int argc, char **argv)
 {
 	static char buffer[4096];
 
 	setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
 	started = now();
-	if (argc > 1)
+	if (argc > 1 && strcmp(argv[1], "fork") == 0) {
 		two_processes();
-	else
+	} else {
+		least_rest = argc > 1 ? atof(argv[1]) : least_rest;
 		one_process();
+	}
 	return 0;
 }

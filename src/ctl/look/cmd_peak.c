@@ -2,6 +2,7 @@
 /* cmd_peak.c: `shinyctl peak`: prints when most bytes were live, and which blocks. */
 #include "../../analysis/time/peak.h"
 #include "../../base/cleanup.h"
+#include "../../base/text.h"
 #include "../../base/units.h"
 #include "../dimension.h"
 #include "../verb_body.h"
@@ -113,8 +114,12 @@ static struct shiny_err *print_peak(struct ctl *ctl, const struct answer *answer
 	fputc('\n', ctl->style.out);
 	answer_table(&rows, "rows", &ctl->style);
 	ctl_more(ctl, answer->limit, answer_count(&rows, "rows"));
-	if (peak->count && (ctl->options.by == BY_SITE || ctl->options.by == BY_TYPE))
-		ctl_why(ctl, ctl->options.by == BY_SITE, peak->rows[0].name);
+	for (size_t i = 0; i < peak->count; i++)
+		if (!answer->match || text_matches(answer->match, peak->rows[i].name)) {
+			if (ctl->options.by == BY_SITE || ctl->options.by == BY_TYPE)
+				ctl_why(ctl, ctl->options.by == BY_SITE, peak->rows[i].name);
+			break;
+		}
 	if (p->process_count > 1)
 		print_each(ctl, answer);
 	return NULL;

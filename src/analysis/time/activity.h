@@ -74,7 +74,8 @@ enum {
 
 /* Returns the least of 1, 2, 5, 10, 20, … ns that makes at most ACTIVITY_USUAL intervals. */
 uint64_t activity_usual_interval(uint64_t duration);
-/* Loads the activity. `interval` in ns; 0: activity_usual_interval(). More than ACTIVITY_INTERVALS_MAX intervals is a usage error. */
+/* Loads the activity. `interval` in ns; 0: activity_usual_interval(). More than
+ * ACTIVITY_INTERVALS_MAX intervals is a usage error. */
 SHINY_MUST_CHECK struct shiny_err *activity_load(struct store *store, const struct filter *filter,
 						 uint64_t interval, unsigned flags,
 						 struct activity *out);

@@ -591,7 +591,7 @@ int main(void)
 	check_log(1 << 20, false);
 
 	must(activity_load(session, &all, 0, 0, &a));
-	number("usual interval", a.interval, 1000);
+	number("usual interval", a.interval, 2000);
 	number("no phases", a.phase_count, 0);
 	activity_deinit(&a);
 	err = activity_load(session, &all, 1, 0, &a);

@@ -236,10 +236,13 @@ $(O)/completion/shinyctl.%: $(O)/shinyctl
 	@mkdir -p $(@D)
 	$(Q)$(O)/shinyctl help --completion $* > $@
 
+skill_says := Answers questions about the heap of a C or C++ program from its recorded session, \
+	such as leaks, types, call sites, lifetimes, peaks, wrong frees and what changed. Use it \
+	for *.shiny files and for memory problems.
 $(SKILL): $(O)/shinyctl
 	@mkdir -p $(@D)
 	$(Q){ printf -- '---\nname: shiny\ndescription: %s\n---\n\n# Shiny\n\n```text\n' \
-		'Answers questions about the heap of a C or C++ program from its recorded session, such as leaks, types, call sites, lifetimes, peaks, wrong frees and what changed. Use it for *.shiny files and for memory problems.'; \
+		'$(skill_says)'; \
 		$(O)/shinyctl help agent; printf '```\n'; } > $@
 
 # ---- tests ----

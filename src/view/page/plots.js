@@ -209,7 +209,8 @@ export function drawResident(element, data, processes) {
     grid: GRID, tooltip: { trigger: 'axis', valueFormatter: bytes },
     legend: { type: 'plain', top: 4, textStyle: { color: colour('--dim') } },
     xAxis: timeAxis(last),
-    yAxis: byteAxis(highest(shown.flatMap((process) => process.samples.map((one) => one.resident)))),
+    yAxis: byteAxis(highest(
+      shown.flatMap((process) => process.samples.map((one) => one.resident)))),
     series: shown.map((process) => ({ name: `${process.name} ${process.pid}`, type: 'line',
       symbolSize: 6, data: process.samples.map((one) => [one.at_ns, one.resident]) })),
   });

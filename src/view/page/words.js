@@ -23,7 +23,8 @@ export function bytes(n) {
 }
 
 // A number as an axis has it: without the zeros that a tick's roundness makes.
-export const tick = (text) => text.replace(/\.(\d*?)0+(?= |$)/, (_, digits) => digits && `.${digits}`);
+export const tick = (text) =>
+  text.replace(/\.(\d*?)0+(?= |$)/, (_, digits) => digits && `.${digits}`);
 
 // The least of some steps, each of which makes round ticks, that cuts `most` into five at most.
 function step(most, steps) {

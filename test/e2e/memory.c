@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,6 +209,9 @@ int main(int argc, char **argv)
 	syscall(SYS_mprotect, reserve + 8 * MIB, MIB, PROT_READ | PROT_WRITE);
 	memset(reserve + 8 * MIB, 1, 64 * KIB);
 	large = malloc(5 * MIB);
+	/* the kernel lists the block's memory in three areas from here on */
+	if (madvise((void *)(((uintptr_t)large | (MIB - 1)) + 1), MIB, MADV_DONTDUMP))
+		return 4;
 	memset(large, 1, 5 * MIB);
 	for (size_t i = 0; i < 2000; i++)
 		memset(small[i] = malloc(500), 1, 500);

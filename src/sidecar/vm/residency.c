@@ -139,14 +139,18 @@ struct counting {
 	uint64_t blocks, bytes;
 };
 
+/* Adds a block to the parts that it lies in: the kernel cuts a block's memory into several areas
+ * where madvise or mprotect was called for a piece of it. */
 static void count_block(void *context, const struct entry *entry)
 {
 	struct counting *c = context;
 	struct part **hit = &c->hits[(entry->address >> HIT_SHIFT) % HITS], *part = *hit;
+	const struct part *behind = c->watch->parts.at + c->watch->parts.count;
 	bool object = (entry->flags & ENTRY_API) == SHINY_API_COLLECTED;
+	uint64_t at = entry->address, end = at + entry->size;
 
-	if (!part || entry->address < part->start || entry->address >= part->end)
-		part = *hit = part_of(c->watch, entry->address);
+	if (!part || at < part->start || at >= part->end)
+		part = *hit = part_of(c->watch, at);
 	if (!object) {
 		c->blocks++;
 		c->bytes += entry->size;
@@ -154,7 +158,13 @@ static void count_block(void *context, const struct entry *entry)
 	if (!part)
 		return;
 	*(object ? &part->object_blocks : &part->malloc_blocks) += 1;
-	*(object ? &part->object_bytes : &part->malloc_bytes) += entry->size;
+	for (;; at = part++->end) {
+		uint64_t to = end < part->end ? end : part->end;
+
+		*(object ? &part->object_bytes : &part->malloc_bytes) += to - at;
+		if (to == end || part + 1 == behind || part[1].start != part->end)
+			return;
+	}
 }
 
 static struct piece *piece_at(const struct segments *s, uint64_t address)
@@ -287,6 +297,12 @@ static bool is_pool(const struct mappings_watch *watch, const struct vm_segment 
 	return g->name && (g->name == watch->pools[0] || g->name == watch->pools[1]);
 }
 
+/* True if a block of malloc, or a piece of one, lies in the part. */
+static bool has_malloc(const struct part *part)
+{
+	return part->malloc_blocks || part->malloc_bytes;
+}
+
 /*
  * Finds malloc's parts: whole segments with its blocks; in PartitionAlloc's pools super pages, each
  * of which has one owner while it is used.
@@ -306,15 +322,14 @@ static void find_malloc(struct mappings_watch *watch, struct mappings *m)
 			     m->malloc_regions.at[m->malloc_regions.count - 1] == region;
 
 		if (!is_pool(watch, part->segment)) {
-			if (part->malloc_blocks && part->segment->anonymous &&
-			    !part->segment->blocks)
+			if (has_malloc(part) && part->segment->anonymous && !part->segment->blocks)
 				part->segment->blocks = part->segment->changed = true;
 			continue;
 		}
 		while (old < old_count && before[old] < region)
 			old++;
 		if (!there && part->rss &&
-		    (part->malloc_blocks || (old < old_count && before[old] == region)))
+		    (has_malloc(part) || (old < old_count && before[old] == region)))
 			*vec_push(&m->malloc_regions) = region;
 	}
 	free(before);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cleanup.h"
+#include "function_name.h"
 #include "glob.h"
 #include "mem.h"
 
@@ -289,8 +291,8 @@ static bool fold_templates(char *out, size_t room, const char *s, int depth)
 	return folded && level == 0;
 }
 
-/* Replaces every outermost argument list by (…), but not "(anonymous namespace)", "operator()" and
- * a text that is in parentheses as a whole; false if there is none. */
+/* Replaces every outermost argument list by (…), but not "(anonymous namespace)", "operator()",
+ * what is in parentheses behind a blank, and a text that is as a whole; false if there is none. */
 static bool fold_arguments(char *out, size_t room, const char *s)
 {
 	char *at = out, *end = out + room - 1;
@@ -301,7 +303,8 @@ static bool fold_arguments(char *out, size_t room, const char *s)
 		*at++ = *s++;
 	for (const char *start = s; *s; s++) {
 		if (*s == '(' && level++ == 0)
-			keep = strncmp(s, "(anonymous", 10) == 0 || strncmp(s, "()", 2) == 0;
+			keep = strncmp(s, "(anonymous", 10) == 0 || strncmp(s, "()", 2) == 0 ||
+			       (s > start && s[-1] == ' ');
 		if (level <= 1 || keep) {
 			bool inner = level == 1 && *s != '(' && *s != ')' && !keep;
 
@@ -322,6 +325,89 @@ static bool fold_arguments(char *out, size_t room, const char *s)
 	return folded && level == 0;
 }
 
+static void cut_text(struct sink *sink, const char *s, size_t columns, enum text_cut cut)
+{
+	size_t left = columns - 1, head = cut == TEXT_CUT_END	  ? left
+					  : cut == TEXT_CUT_START ? 0
+								  : left - left / 2;
+
+	sink_copy(sink, s, s + strlen(s), head);
+	sink_put(sink, ELLIPSIS, 3, 1);
+	if (left > head) {
+		const char *tail = tail_of(s, left - head);
+
+		sink_copy(sink, tail, tail + strlen(tail), left - head);
+	}
+}
+
+static size_t columns_of(const char *start, const char *end)
+{
+	return text_columns(start) - text_columns(end);
+}
+
+/* Copies what stands in front of a name, "lib.so+0x12 â ", without the number, or without the end
+ * of the module, as `room` requires; returns the columns that it took. */
+static size_t cut_front(struct sink *sink, const char *s, const struct function_name_parts *parts,
+			size_t room)
+{
+	const char *blank = strchr(parts->front, ' ');
+	size_t before = sink->columns, joint = blank ? columns_of(blank, parts->start) : 0;
+
+	if (parts->front == s || !blank || room < joint + 2) {
+		sink_put(sink, ELLIPSIS, 3, 1);
+	} else if (columns_of(s, parts->start) <= room) {
+		sink_copy(sink, s, parts->start, room);
+	} else {
+		size_t most = columns_of(s, parts->front);
+
+		sink_copy(sink, s, parts->front, most + joint < room ? most : room - joint - 1);
+		sink_put(sink, ELLIPSIS, 3, 1);
+		sink_copy(sink, blank, parts->start, joint);
+	}
+	return sink->columns - before;
+}
+
+/*
+ * Cuts a call site's text around its name (function_name.h): first what stands behind it, then
+ * what stands before it, then outer scopes, then the middle of it. False: it has no name.
+ */
+static bool cut_name(struct sink *sink, const char *s, size_t columns)
+{
+	struct function_name_parts parts;
+	const char *name, *last;
+	size_t room = 0, rest;
+
+	if (!function_name_find(s, &parts))
+		return false;
+	rest = text_columns(parts.end);
+	for (name = last = parts.start; name; name = function_name_next(name, parts.end)) {
+		size_t wide = columns_of(name, parts.end) + (name > s) + (rest > 0);
+
+		if (wide <= columns) {
+			room = columns - wide;
+			break;
+		}
+		last = name;
+	}
+	if (!name) {
+		AUTO_FREE char *alone = mem_format("%.*s", (int)(parts.end - last), last);
+
+		cut_text(sink, alone, columns, TEXT_CUT_MIDDLE);
+		return true;
+	}
+	if (name > parts.start)
+		sink_put(sink, ELLIPSIS, 3, 1);
+	else if (name > s)
+		room -= cut_front(sink, s, &parts, room + 1) - 1;
+	sink_copy(sink, name, parts.end, columns);
+	if (!rest)
+		return true;
+	sink_copy(sink, parts.end, parts.end + strlen(parts.end), rest == room + 1 ? rest : room);
+	if (rest > room + 1)
+		sink_put(sink, ELLIPSIS, 3, 1);
+	return true;
+}
+
 size_t text_fit(char *out, size_t room, const char *s, size_t columns, enum text_cut cut)
 {
 	struct sink sink = {.at = out, .end = out + room - 1};
@@ -339,21 +425,10 @@ size_t text_fit(char *out, size_t room, const char *s, size_t columns, enum text
 		if (text_columns(s) > columns && fold_arguments(folded[1], sizeof(folded[1]), s))
 			s = folded[1];
 	}
-	if (text_columns(s) <= columns || columns == 0) {
+	if (text_columns(s) <= columns || columns == 0)
 		sink_copy(&sink, s, s + strlen(s), columns);
-	} else {
-		size_t left = columns - 1, head = cut == TEXT_CUT_END	  ? left
-						  : cut == TEXT_CUT_START ? 0
-									  : left - left / 2;
-
-		sink_copy(&sink, s, s + strlen(s), head);
-		sink_put(&sink, ELLIPSIS, 3, 1);
-		if (left > head) {
-			const char *tail = tail_of(s, left - head);
-
-			sink_copy(&sink, tail, tail + strlen(tail), left - head);
-		}
-	}
+	else if (cut != TEXT_CUT_MIDDLE || !cut_name(&sink, s, columns))
+		cut_text(&sink, s, columns, cut);
 	*sink.at = 0;
 	return sink.columns;
 }

@@ -130,6 +130,28 @@ static void test_fit(void)
 	fit("anonymous", "(anonymous namespace)::f(int, int, int)", 30, TEXT_CUT_MIDDLE,
 	    "(anonymous namespace)::f(…)");
 	fit("operator_less", "operator<(int, int)", 12, TEXT_CUT_MIDDLE, "operator<(…)");
+	/* of a call site the name stays, then the module, then the rest */
+	fit("caller", "libhwy.so.1+0x6553 ← hwy::platform::Timer()", 40, TEXT_CUT_MIDDLE,
+	    "libhwy.so.1… ← hwy::platform::Timer()");
+	fit("caller_module", "libhwy.so.1+0x6553 ← hwy::platform::Timer()", 30, TEXT_CUT_MIDDLE,
+	    "libhw… ← hwy::platform::Timer…");
+	fit("caller_alone", "libhwy.so.1+0x6553 ← hwy::platform::Timer()", 24, TEXT_CUT_MIDDLE,
+	    "…hwy::platform::Timer()");
+	fit("caller_scope", "libhwy.so.1+0x6553 ← hwy::platform::Timer()", 18, TEXT_CUT_MIDDLE,
+	    "…platform::Timer()");
+	fit("caller_long", "lib.so+0x12 ← timer_resolution_of_platform", 12, TEXT_CUT_MIDDLE,
+	    "timer_…tform");
+	fit("source", "libxul.so+0x123456 in dom/base/Element.cpp", 30, TEXT_CUT_MIDDLE,
+	    "libxu… in dom/base/Element.cpp");
+	fit("source_narrow", "libxul.so+0x123456 in dom/base/Element.cpp", 14, TEXT_CUT_MIDDLE,
+	    "…Element.cpp");
+	fit("place", "print_receipt(Order const&) (orders.cc:53)", 20, TEXT_CUT_MIDDLE,
+	    "print_receipt(…) (o…");
+	fit("function", "app::cache::Store::find_or_make(int) const", 24, TEXT_CUT_MIDDLE,
+	    "…Store::find_or_make(…)…");
+	fit("named_caller", "copy_of_text ← app::read(int)", 20, TEXT_CUT_MIDDLE,
+	    "copy_of_text ← app:…");
+	fit("local_type", "app::main(int)::Local_type_of", 16, TEXT_CUT_MIDDLE, "app::mai…type_of");
 	number("combining", text_columns("e\xcc\x81"), 1);
 }
 

@@ -144,18 +144,43 @@ static struct shiny_err *load_components(struct store *store, const struct filte
 #define LARGE_SHARE 0.1	/* of the resident bytes of all processes */
 enum { RESIDENT_OWNERS = 3 };
 
-/* Returns the largest owners of a sample with their shares. */
+/* An owner of a sample, or a part of one that says little by itself. */
+struct resident_part {
+	const char *by, *name;
+	uint64_t rss;
+};
+
+ORDER_BY(by_rss, struct resident_part, ORDER_DOWN(rss) ?: ORDER_TEXT(name))
+
+/* Returns the largest owners of a sample with their shares. Of memory that is known by a name, or
+ * by the module that mapped it, that is what is named. */
 static char *owners_text(const struct memory_process *p)
 {
+	struct resident_part *parts = NULL;
+	size_t count = 0, room = 0, size;
 	char *text = NULL;
-	size_t size;
 	FILE *out = mem_stream_open(&text, &size);
 
-	for (size_t i = 0; i < p->owner_count && i < RESIDENT_OWNERS && p->owners[i].sums.rss; i++)
-		fprintf(out, "%s%s %s", i ? ", " : "", p->owners[i].owner,
-			units_share(UNITS_BUF, (double)p->owners[i].sums.rss,
-				    (double)p->sums.rss));
+	for (size_t i = 0; i < p->owner_count; i++) {
+		const struct memory_owner *o = &p->owners[i];
+		bool mapped = strcmp(o->owner, "mapped") == 0;
+		bool whole = !mapped && strcmp(o->owner, "named") != 0;
+
+		for (size_t d = 0; d < (whole ? 1 : o->count); d++)
+			*(struct resident_part *)rows_push(&parts, &count, &room, sizeof(*parts)) =
+				(struct resident_part){
+					mapped ? "mapped by " : "",
+					whole ? o->owner : o->details[d].detail,
+					whole ? o->sums.rss : o->details[d].sums.rss,
+				};
+	}
+	if (count)
+		qsort(parts, count, sizeof(*parts), by_rss);
+	for (size_t i = 0; i < count && i < RESIDENT_OWNERS && parts[i].rss; i++)
+		fprintf(out, "%s%s%s %s", i ? ", " : "", parts[i].by, parts[i].name,
+			units_share(UNITS_BUF, (double)parts[i].rss, (double)p->sums.rss));
 	mem_stream_close(out);
+	free(parts);
 	return text;
 }
 

@@ -77,15 +77,16 @@ bool sym_call_function(const struct sym_call *call, uint64_t *low)
 	return *low != 0;
 }
 
-/* True if the callee leaves the block as good as new: it clears the block or returns its size. A
- * block filled by memcpy or strcpy holds what the function built. */
+/* True if the callee leaves the block as good as new: it clears the block, returns its size, or
+ * tells the kernel of it. A block filled by memcpy or strcpy holds what the function built. */
 static bool leaves_new(const char *callee)
 {
 	size_t length = callee ? strlen(callee) : 0;
 
 	return length >= 4 &&
 	       (strcmp(callee, "memset") == 0 || strcmp(callee, "__memset_chk") == 0 ||
-		strcmp(callee, "bzero") == 0 || strcmp(callee + length - 4, "size") == 0 ||
+		strcmp(callee, "bzero") == 0 || strcmp(callee, "madvise") == 0 ||
+		strcmp(callee + length - 4, "size") == 0 ||
 		strcmp(callee + length - 4, "Size") == 0);
 }
 
@@ -214,10 +215,12 @@ static unsigned size_arguments(const char *callee)
 					     "valloc", "_Znwm",	  "_Znam" },
 				 *const second[] = { "realloc", "xrealloc", "g_realloc",
 						     "aligned_alloc", "memalign" },
+				 *const third[] = { "posix_memalign" },
 				 *const both[] = { "calloc", "xcalloc" };
 
 	return TEXT_IS_ONE_OF(callee, first)	? 1
 	       : TEXT_IS_ONE_OF(callee, second) ? 2
+	       : TEXT_IS_ONE_OF(callee, third)	? 4
 	       : TEXT_IS_ONE_OF(callee, both)	? 3
 						: 0;
 }

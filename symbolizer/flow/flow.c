@@ -66,6 +66,7 @@ struct pending {
 struct flow_walk {
 	const struct flow_code *code;
 	struct flow_bounds bounds;
+	struct flow_machine start; /* state behind the call */
 	struct flow *out;
 	struct flow_node *nodes;
 	int node_count;
@@ -373,12 +374,10 @@ static void walk_strays(struct flow_walk *walk, struct queue *queue)
 static void settle(struct flow_walk *walk)
 {
 	struct queue queue = { .count = 0 };
-	struct flow_machine start;
 
 	if (!walk->node_count)
 		return;
-	flow_machine_init(&start);
-	arrive(walk, &queue, 0, &start);
+	arrive(walk, &queue, 0, &walk->start);
 	walk_strays(walk, &queue);
 	for (unsigned rounds = 0; queue.count && rounds < ROUNDS; rounds++) {
 		struct flow_node *node = &walk->nodes[queue.at[queue.head]];
@@ -529,8 +528,9 @@ bool flow_follow(const struct flow_code *code, uint64_t start, uint64_t low, uin
 		walk->strays = malloc(STRAYS * sizeof(*walk->strays));
 	}
 	if (walk && path && walk->nodes && walk->pending && walk->strays) {
-		walk->pending[0] = (struct pending){ .vaddr = start, .from = -1 };
-		flow_machine_init(&walk->pending[0].machine);
+		flow_begin(code, &walk->bounds, start, &walk->start);
+		walk->pending[0] =
+			(struct pending){ .vaddr = start, .from = -1, .machine = walk->start };
 		walk->pending_count = 1;
 		while (take(walk, path))
 			walk_path(walk, path, &walks);

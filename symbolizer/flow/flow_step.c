@@ -399,3 +399,42 @@ struct flow_next flow_step(const struct flow_code *code, const struct flow_bound
 		next.count = 0;
 	return next;
 }
+
+static void emit_nothing(void *context, const struct flow_fact *fact)
+{
+}
+
+/* posix_memalign leaves the pointer in the frame word that its first argument is the address of.
+ * The code in front of the call, in its order, says how far from rsp that is. */
+void flow_begin(const struct flow_code *code, const struct flow_bounds *bounds, uint64_t ret,
+		struct flow_machine *machine)
+{
+	struct flow_instruction instruction;
+	struct flow_machine before, entry;
+	struct flow_callee callee;
+	struct flow_value pointer, rsp, word;
+	uint64_t call;
+
+	flow_machine_init(machine);
+	if (!flow_call_before(code, bounds->low, ret, &call, &callee) || !callee.symbol ||
+	    strcmp(callee.symbol, "posix_memalign") != 0)
+		return;
+	pointer = machine->registers[FLOW_RAX];
+	machine->registers[FLOW_RAX] = nothing;
+	before = entry = *machine;
+	for (uint64_t at = bounds->low; at && at < call; at = instruction.next) {
+		if (!flow_decode(code, at, &instruction))
+			return;
+		flow_step(code, bounds, &before, &instruction, emit_nothing, NULL);
+		if (instruction.decoded.meta.category == ZYDIS_CATEGORY_RET)
+			before = entry;
+	}
+	rsp = before.registers[FLOW_RSP];
+	word = before.registers[FLOW_RDI];
+	if (rsp.kind != VALUE_RSP || word.kind != VALUE_RSP)
+		return;
+	flow_places_put(machine, VALUE_RSP, word.number - rsp.number, &pointer);
+	if (before.registers[FLOW_RBP].kind == VALUE_RSP) /* the frame's words have one name */
+		machine->registers[FLOW_RBP] =
+			flow_moved(before.registers[FLOW_RBP], -rsp.number);
+}

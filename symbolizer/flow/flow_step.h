@@ -23,6 +23,10 @@ struct flow_bounds {
 	const char *name; /* the function's symbol, or NULL */
 };
 
+/* Sets `machine` to the state behind the call that returns a block to `ret`. */
+void flow_begin(const struct flow_code *code, const struct flow_bounds *bounds, uint64_t ret,
+		struct flow_machine *machine);
+
 /* Advances `machine` over the instruction, and emits its facts. */
 struct flow_next flow_step(const struct flow_code *code, const struct flow_bounds *bounds,
 			   struct flow_machine *machine, const struct flow_instruction *instruction,

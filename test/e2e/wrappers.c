@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define NOINLINE __attribute__((noinline, noclone))
 
@@ -65,6 +66,28 @@ NOINLINE static void *wrap_header(size_t bytes)
 	block[0] = bytes;
 	used += (long)bytes;
 	return block + 2;
+}
+
+/* Is given its block in a word of its frame. */
+NOINLINE static void *wrap_aligned(size_t bytes)
+{
+	void *block;
+
+	if (posix_memalign(&block, 64, bytes))
+		block = NULL;
+	used++;
+	return block;
+}
+
+/* Tells the kernel of large blocks. */
+NOINLINE static void *wrap_advise(size_t bytes)
+{
+	void *block = malloc(bytes);
+
+	if (bytes > 1 << 20)
+		madvise(block, bytes, MADV_NORMAL);
+	used++;
+	return block;
 }
 
 /* What only a wrapper calls, whatever it is called by. */
@@ -261,6 +284,10 @@ NOINLINE static long measure(size_t bytes)
 		note(#name, n);                                                                    \
 		kept = wrap_strdup(letters + 512 - (n));                                           \
 		note(#name, (n) + 1);                                                              \
+		kept = wrap_aligned(n);                                                            \
+		note(#name, n);                                                                    \
+		kept = wrap_advise(n);                                                             \
+		note(#name, n);                                                                    \
 		kept = node_new(n);                                                                \
 		note("node_new", 48);                                                              \
 		kept = node_copy(letters);                                                         \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * allocation_calls.c: finds the calls of allocation functions in a file without running it
- * (sym_allocation_calls).
+ * (sym_allocation_calls), and the function that a call calls (sym_call_target).
  *
  * Such a call has two encodings: E8 with a distance to a function or a PLT stub, and FF 15 with a
  * distance to a slot that the loader fills (-fno-plt). Any byte of the text may start one. Decoding
@@ -102,4 +102,20 @@ void sym_allocation_calls(struct sym_module *module, sym_call_fn *each, void *co
 	}
 	free(targets.all.at);
 	hash_table_deinit(&targets.table);
+}
+
+const char *sym_call_target(const struct sym_call *call)
+{
+	struct sym_module *module = call->module;
+	struct flow_callee callee;
+	uint64_t vaddr;
+
+	if (!module || module->info.state != SYM_OK)
+		return NULL;
+
+	struct flow_code code = { &module->file, &module->relocs, module_symbols(module) };
+
+	return flow_call_before(&code, 0, call->vaddr, &vaddr, &callee)
+		       ? names_demangled(&module->sym->names, callee.symbol)
+		       : NULL;
 }

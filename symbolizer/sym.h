@@ -216,6 +216,10 @@ bool sym_site_warm(struct sym *sym, const struct sym_call *call);
  * False: unknown. */
 bool sym_call_function(const struct sym_call *call, uint64_t *low);
 
+/* Returns the name of the function that the call calls; NULL: it has none, or is known at run time
+ * only. */
+const char *sym_call_target(const struct sym_call *call);
+
 /* Flags: does the function around a return address return the block unchanged to its caller? Cached
  * on disk like types, unless .dwo or shared files hold parts of the debug information. */
 enum sym_passes {

@@ -51,6 +51,11 @@ enum statement {
 	STATEMENT_COUNT
 };
 
+/* The function that a frame's call calls. */
+struct frame_call {
+	uint32_t frame, function;
+};
+
 struct store_writer {
 	sqlite3_stmt *statements[STATEMENT_COUNT], *rows[STORE_ROWS];
 	struct row_image image; /* rows of the tables with hundreds of thousands of them */
@@ -63,6 +68,7 @@ struct store_writer {
 	VEC(struct store_line) lines;   /* new since the last commit */
 	VEC(struct store_stack) stacks; /* all, until they are written with their sites */
 	size_t stacks_put;              /* those of them in table stack_waiting */
+	VEC(struct frame_call) calls;   /* for the sites */
 	struct stack_sites sites;       /* set at the first row of statistics */
 	VEC(struct store_stat) stats;   /* pending rows of one process and stack */
 	struct by_site by_site;

@@ -17,7 +17,9 @@
  * the first function above it that is interesting and has a name, and there is one site for each
  * such function. Stripped programs export the entries of their allocators (palloc, ngx_palloc,
  * Rf_allocVector), so functions whose name says that they allocate are passed over, as long as
- * another one has a name.
+ * another one has a name. Where a frame has no name, the call that led to it may have one
+ * (called_names.h). If all of that is in boring code, a name of it is shown, and parts no sites:
+ * it says at least whether a site runs in a thread or in the program's main function.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -42,6 +44,7 @@ struct site_frame {
 	uint32_t module;
 	bool interesting, wrapper;
 	uint64_t vaddr;
+	uint32_t called; /* the function that it calls, 0 unknown */
 	uint32_t function, source, line; /* of the first interesting line, else of the innermost
 	                                  * one */
 };
@@ -66,6 +69,7 @@ struct site_finder {
 	size_t frame_limit;
 	VEC(struct site_key) sites; /* at[id - 1] */
 	VEC(uint32_t) site_frames;  /* [id - 1]: a frame of the site */
+	VEC(uint32_t) site_boring;  /* [id - 1]: a boring function above it; 0: none, or not needed */
 	struct hash_table index;    /* indexes of sites */
 	const struct stack_tails *tails;
 	struct stack_sites *out;
@@ -161,6 +165,9 @@ static struct shiny_err *take_limits(struct site_finder *f, sqlite3_stmt *row)
 	f->boring_modules = calloc(f->module_limit, 1);
 	f->boring_sources = calloc(f->source_limit, 1);
 	f->frames = calloc(f->frame_limit, sizeof(*f->frames));
+	for (size_t i = 0; f->frames && i < w->calls.count; i++)
+		if (w->calls.at[i].frame < f->frame_limit)
+			f->frames[w->calls.at[i].frame].called = w->calls.at[i].function;
 	return f->out->of_stack && f->functions && f->boring_modules && f->boring_sources &&
 			       f->frames
 		       ? NULL
@@ -231,8 +238,11 @@ static struct shiny_err *take_line(struct site_finder *f, sqlite3_stmt *row)
 struct chosen_frames {
 	uint32_t innermost;
 	uint32_t site;      /* the innermost interesting one */
+	uint32_t last;      /* the outermost one that was looked at */
+	/* functions above it, by id: */
 	uint32_t above;     /* the next one with a name that isn't an allocation function's */
 	uint32_t allocator; /* the next one with a name that is */
+	uint32_t boring;    /* the next one with a name that is boring */
 };
 
 static bool has_place(const struct site_frame *frame)
@@ -243,15 +253,16 @@ static bool has_place(const struct site_frame *frame)
 /* Returns the id of the site, adding it if necessary. */
 static uint32_t site_of(struct site_finder *f, const struct chosen_frames *found)
 {
-	uint32_t frame_id = found->site ? found->site : found->innermost,
-		 above = found->above ? found->above : found->allocator;
+	uint32_t frame_id = found->site ? found->site : found->innermost;
 	const struct site_frame *frame = &f->frames[frame_id];
 	struct site_key key = { .vaddr = frame->function ? 0 : frame->vaddr,
 				.module = frame->module,
 				.function = frame->function,
 				.source = frame->source,
 				.line = frame->line,
-				.above = f->frames[above].function };
+				.above = has_place(frame)   ? 0
+					 : found->above	    ? found->above
+							    : found->allocator };
 
 	uint64_t hash = hash_bytes(&key, sizeof(key));
 	uint32_t at = hash_table_find(&f->index, hash, i,
@@ -260,9 +271,26 @@ static uint32_t site_of(struct site_finder *f, const struct chosen_frames *found
 		at = (uint32_t)f->sites.count;
 		*vec_push(&f->sites) = key;
 		*vec_push(&f->site_frames) = frame_id;
+		*vec_push(&f->site_boring) = 0;
 		hash_table_add(&f->index, hash, at);
 	}
+	if (!key.above && !has_place(frame) && !f->site_boring.at[at])
+		f->site_boring.at[at] = found->boring;
 	return at + 1;
+}
+
+/* Takes the name of a function above the site. True: a better one need not be looked for. */
+static bool take_above(const struct site_finder *f, uint32_t function, bool interesting,
+		       struct chosen_frames *found)
+{
+	unsigned char judged = function && function < f->function_limit ? f->functions[function] : 0;
+	uint32_t *place = !interesting || judged & FUNCTION_BORING ? &found->boring
+			  : judged & FUNCTION_ALLOCATES		   ? &found->allocator
+								   : &found->above;
+
+	if (function && !*place)
+		*place = function;
+	return found->above != 0;
 }
 
 /* Looks at the frames of a part of a stack. Returns true when the outer ones don't matter. */
@@ -275,21 +303,21 @@ static bool look(const struct site_finder *f, const struct stack_part *part,
 
 		if (frame == f->frames)
 			continue;
-		if (!found->innermost)
+		if (found->site && !f->frames[found->last].function &&
+		    take_above(f, frame->called, true, found))
+			return true;
+		found->last = id;
+		if (!found->innermost) {
 			found->innermost = id;
-		if (!frame->interesting)
-			continue;
-		if (!found->site) {
+		} else if (found->site || !frame->interesting) {
+			if (take_above(f, frame->function, frame->interesting, found))
+				return true;
+		}
+		if (!found->site && frame->interesting) {
 			found->site = id;
+			found->boring = 0; /* it was below */
 			if (has_place(frame))
 				return true;
-		} else if (frame->function && frame->function < f->function_limit) {
-			if (!(f->functions[frame->function] & FUNCTION_ALLOCATES)) {
-				found->above = id;
-				return true;
-			}
-			if (!found->allocator)
-				found->allocator = id;
 		}
 	}
 	return false;
@@ -337,7 +365,8 @@ static struct shiny_err *put_sites(struct site_finder *f)
 		rows[i] = (struct store_site){ (uint32_t)i + 1, f->site_frames.at[i],
 					       key->module,	key->function,
 					       key->source,	key->line,
-					       key->above };
+					       key->above ? key->above
+							  : f->site_boring.at[i] };
 	}
 	err = row_put_all(f->store, STORE_ROW_SITE, rows, f->sites.count);
 	free(rows);
@@ -382,6 +411,7 @@ struct shiny_err *sites_make(struct store *store, const struct stack_tails *tail
 	free(f.frames);
 	free(f.sites.at);
 	free(f.site_frames.at);
+	free(f.site_boring.at);
 	hash_table_deinit(&f.index);
 	return err;
 }

@@ -84,6 +84,9 @@ SHINY_MUST_CHECK struct shiny_err *store_put_lines(struct store *store, uint32_t
 SHINY_MUST_CHECK struct shiny_err *store_put_boring(struct store *store, const char *pattern);
 /* Marks a frame as part of an allocation wrapper: it is no call site. */
 SHINY_MUST_CHECK struct shiny_err *store_put_wrapper(struct store *store, uint32_t frame);
+/* Names the function that the frame's call calls: a site without a name may be named after it. */
+SHINY_MUST_CHECK struct shiny_err *store_put_called(struct store *store, uint32_t frame,
+						    const char *function);
 SHINY_MUST_CHECK struct shiny_err *store_put_stack(struct store *store, uint32_t id,
 						   const uint32_t *frames, size_t count);
 /* again: replaces */

@@ -105,6 +105,7 @@ static void writer_free(struct store *store)
 	texts_deinit(&w->functions);
 	texts_deinit(&w->sources);
 	stack_tails_deinit(&w->tails);
+	free(w->calls.at);
 	row_image_deinit(&w->image);
 	free(w->lines.at);
 	free(w->stacks.at);

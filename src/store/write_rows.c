@@ -127,6 +127,17 @@ struct shiny_err *store_put_wrapper(struct store *store, uint32_t frame)
 	return row_end(&row);
 }
 
+struct shiny_err *store_put_called(struct store *store, uint32_t frame, const char *function)
+{
+	struct frame_call call = { .frame = frame };
+
+	SHINY_TRY(before_sites(store));
+	SHINY_TRY(text_row(store, &store->writer->functions, STATEMENT_FUNCTION, function,
+			   &call.function));
+	*vec_push(&store->writer->calls) = call;
+	return NULL;
+}
+
 struct shiny_err *store_put_stack(struct store *store, uint32_t id, const uint32_t *frames,
 				  size_t count)
 {

@@ -2,8 +2,8 @@
 /*
  * above.c: blocks of two functions without names in a program that exports the others, as
  * `-rdynamic` and strip leave it: each call site is named after the exported function that called
- * it, the exported allocation function in between passed over. Prints "caller blocks bytes", one
- * line a call site.
+ * it, the exported allocation function in between passed over. One exported function only jumps
+ * on. Prints "caller blocks bytes", one line a call site.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ struct node {
 	char text[40];
 };
 static struct node *head;
-static unsigned made[4];
+static unsigned made[5];
 
 /* has no name in the stripped file */
 KEEP static struct node *make(size_t bytes)
@@ -60,13 +60,27 @@ KEEP void read_input(void)
 		read_line();
 }
 
+/* in no stack: it jumps to a function without a name */
+void jump_on(void);
+__asm__(".pushsection .text\n.globl jump_on\n.type jump_on, @function\n"
+	"jump_on: jmp jumped\n.size jump_on, . - jump_on\n.popsection");
+
+KEEP __attribute__((used)) static void jumped(void)
+{
+	make(sizeof(struct node) + 16)->text[1] = 5;
+	made[4]++;
+}
+
 int main(void)
 {
+	for (int i = 0; i < 5; i++)
+		jump_on();
 	load_settings();
 	answer_request();
 	read_input();
 	printf("load_settings %u %zu\n", made[0], made[0] * sizeof(struct node));
 	printf("answer_request %u %zu\n", made[1], made[1] * sizeof(struct node));
+	printf("jump_on %u %zu\n", made[4], made[4] * (sizeof(struct node) + 16));
 	printf("read_input %u %zu\n", made[2], made[2] * (sizeof(struct node) + 8));
 	return 0;
 }

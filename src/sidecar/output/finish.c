@@ -26,6 +26,7 @@
 #include "../ring/spill.h"
 #include "../vm/mappings.h"
 #include "block_types.h"
+#include "called_names.h"
 #include "counter_rows.h"
 #include "resolve_ahead.h"
 #include "unseen_heaps.h"
@@ -496,6 +497,7 @@ void finish_session(struct session *session, struct sidecar_summary *out)
 		types_conclude(people, output, session->options,
 			       &(struct types_names){ sym, modules, vtables });
 		wrappers_find(people, output, sym, modules);
+		called_names_find(output, modules);
 		accesses_put_types(session->accesses, output);
 	}
 	/* naming may have found more debug files, and notes about missing ones: write the modules

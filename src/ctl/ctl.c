@@ -184,10 +184,11 @@ void ctl_more(const struct ctl *ctl, size_t shown, size_t count)
 }
 
 /* Returns the shortest spelling of a call site's name that `explain` takes, and that is the same in
- * each recording of a build: "orders.cc:49", else "libc.so.6+0x9d1c8" or the function; NULL: it has
- * none. */
+ * each recording of a build: "orders.cc:49", else "lib.so+0x9d1c8 ← caller" or the function; NULL: it
+ * has none. */
 static char *site_word(const char *name)
 {
+	static const char arrow[] = " \xe2\x86\x90 ";
 	const char *open = strrchr(name, '('), *end = name + strlen(name), *line;
 
 	if (*name == '(')
@@ -195,7 +196,13 @@ static char *site_word(const char *name)
 	line = open ? strrchr(open, ':') : NULL;
 	if (line && end[-1] == ')' && line[1] >= '0' && line[1] <= '9')
 		return mem_format("%.*s", (int)(end - 1 - open - 1), open + 1);
-	open = strstr(name, " \xe2\x86\x90 ") ?: strstr(name, " (") ?: strstr(name, " in ") ?: end;
+	open = strstr(name, arrow);
+	if (open) { /* up to the caller's template arguments, which may be shortened here */
+		open += strlen(arrow);
+		open += strcspn(open, "<( ");
+	} else {
+		open = strstr(name, " (") ?: strstr(name, " in ") ?: end;
+	}
 	return mem_format("%.*s", (int)(open - name), name);
 }
 

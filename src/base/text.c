@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
 #include "function_name.h"
 #include "glob.h"
 #include "mem.h"
@@ -390,9 +389,10 @@ static bool cut_name(struct sink *sink, const char *s, size_t columns)
 		last = name;
 	}
 	if (!name) {
-		AUTO_FREE char *alone = mem_format("%.*s", (int)(parts.end - last), last);
+		char *alone = mem_format("%.*s", (int)(parts.end - last), last);
 
 		cut_text(sink, alone, columns, TEXT_CUT_MIDDLE);
+		free(alone);
 		return true;
 	}
 	if (name > parts.start)

@@ -184,8 +184,8 @@ void ctl_more(const struct ctl *ctl, size_t shown, size_t count)
 }
 
 /* Returns the shortest spelling of a call site's name that `explain` takes, and that is the same in
- * each recording of a build: "orders.cc:49", else "lib.so+0x9d1c8 ← caller" or the function; NULL: it
- * has none. */
+ * each recording of a build: "orders.cc:49", else "lib.so+0x9d1c8 ← caller" or the function;
+ * NULL: it has none. */
 static char *site_word(const char *name)
 {
 	static const char arrow[] = " \xe2\x86\x90 ";

@@ -69,7 +69,7 @@ struct site_finder {
 	size_t frame_limit;
 	VEC(struct site_key) sites; /* at[id - 1] */
 	VEC(uint32_t) site_frames;  /* [id - 1]: a frame of the site */
-	VEC(uint32_t) site_boring;  /* [id - 1]: a boring function above it; 0: none, or not needed */
+	VEC(uint32_t) site_boring;  /* [id - 1]: a boring function above it; 0: none needed */
 	struct hash_table index;    /* indexes of sites */
 	const struct stack_tails *tails;
 	struct stack_sites *out;
@@ -260,9 +260,9 @@ static uint32_t site_of(struct site_finder *f, const struct chosen_frames *found
 				.function = frame->function,
 				.source = frame->source,
 				.line = frame->line,
-				.above = has_place(frame)   ? 0
-					 : found->above	    ? found->above
-							    : found->allocator };
+				.above = has_place(frame) ? 0
+					 : found->above	  ? found->above
+							  : found->allocator };
 
 	uint64_t hash = hash_bytes(&key, sizeof(key));
 	uint32_t at = hash_table_find(&f->index, hash, i,
@@ -283,7 +283,7 @@ static uint32_t site_of(struct site_finder *f, const struct chosen_frames *found
 static bool take_above(const struct site_finder *f, uint32_t function, bool interesting,
 		       struct chosen_frames *found)
 {
-	unsigned char judged = function && function < f->function_limit ? f->functions[function] : 0;
+	unsigned char judged = function < f->function_limit ? f->functions[function] : 0;
 	uint32_t *place = !interesting || judged & FUNCTION_BORING ? &found->boring
 			  : judged & FUNCTION_ALLOCATES		   ? &found->allocator
 								   : &found->above;

@@ -30,6 +30,7 @@
 #include "../base/glob.h"
 #include "../base/hash_bytes.h"
 #include "../base/mem.h"
+#include "../base/text.h"
 #include "row_writer.h"
 
 /* Stacks of one key share a site. No padding: it is hashed and compared as bytes. */
@@ -49,8 +50,9 @@ struct site_frame {
 	                                  * one */
 };
 
-/* The judgement on a function. */
+/* The judgement on a function, and on a module. */
 enum { FUNCTION_BORING = 1, FUNCTION_ALLOCATES = 2 };
+enum { MODULE_BORING = 1, MODULE_OWN = 2 };
 
 enum pattern_of { OF_FUNCTION, OF_MODULE, OF_SOURCE };
 struct pattern {
@@ -193,8 +195,11 @@ static struct shiny_err *take_source(struct site_finder *f, sqlite3_stmt *row)
 
 static struct shiny_err *take_module(struct site_finder *f, sqlite3_stmt *row)
 {
+	const char *path = column_text(row, 1);
+
 	f->boring_modules[sqlite3_column_int64(row, 0)] =
-		is_boring(f, OF_MODULE, column_text(row, 1));
+		(is_boring(f, OF_MODULE, path) ? MODULE_BORING : 0) |
+		(!strcmp(text_base(path), "libshiny.so") ? MODULE_OWN : 0);
 	return NULL;
 }
 
@@ -301,7 +306,8 @@ static bool look(const struct site_finder *f, const struct stack_part *part,
 		uint32_t id = part->frames[i];
 		const struct site_frame *frame = id < f->frame_limit ? &f->frames[id] : f->frames;
 
-		if (frame == f->frames)
+		if (frame == f->frames || (frame->module < f->module_limit &&
+					   f->boring_modules[frame->module] & MODULE_OWN))
 			continue;
 		if (found->site && !f->frames[found->last].function &&
 		    take_above(f, frame->called, true, found))

@@ -3,8 +3,9 @@
  * above.c: blocks of two functions without names in a program that exports the others, as
  * `-rdynamic` and strip leave it: each call site is named after the exported function that called
  * it, the exported allocation function in between passed over. One exported function only jumps
- * on. Prints "caller blocks bytes", one line a call site.
+ * on; a thread has one block. Prints "caller blocks bytes", one line a call site.
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -71,8 +72,18 @@ KEEP __attribute__((used)) static void jumped(void)
 	made[4]++;
 }
 
+static void *run_thread(void *unused)
+{
+	make(sizeof(struct node) + 24);
+	return unused;
+}
+
 int main(void)
 {
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, run_thread, NULL) || pthread_join(thread, NULL))
+		return 1;
 	for (int i = 0; i < 5; i++)
 		jump_on();
 	load_settings();

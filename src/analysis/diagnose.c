@@ -418,6 +418,30 @@ static uint64_t median(const struct activity *activity)
 	return middle;
 }
 
+static bool is_above(const struct activity *activity, size_t interval, uint64_t bytes)
+{
+	const struct activity_point *point = point_at(activity, interval);
+
+	return interval < activity->count && point && point->most_bytes > bytes;
+}
+
+/* True if live bytes, having risen above the middle between `steady` and the peak, stay below it
+ * for at least as long as they were above: a heap that grows until it ends has no spike. */
+static bool comes_down(const struct activity *activity, uint64_t steady)
+{
+	size_t at = (size_t)(activity->total.peak_time / activity->interval), first = at, last = at,
+	       down = 0;
+	uint64_t middle = steady + (activity->total.peak_bytes - steady) / 2;
+
+	while (first && is_above(activity, first - 1, middle))
+		first--;
+	while (is_above(activity, last + 1, middle))
+		last++;
+	while (last + down + 1 < activity->count && !is_above(activity, last + down + 1, middle))
+		down++;
+	return down >= last - first + 1;
+}
+
 static struct shiny_err *spike_rows(const struct asking *a, struct diagnosis *d)
 {
 	struct groups groups = { 0 };
@@ -448,19 +472,21 @@ static struct shiny_err *ask_spikes(void *context)
 	const struct activity_series *s = &a->known->activity.total;
 	uint64_t steady;
 	double when;
+	bool falls;
 
 	replay_await(&a->has_activity);
 	steady = median(&a->known->activity);
 	when = ratio((double)s->peak_time, (double)a->known->activity.duration);
 	d->value = ratio((double)s->peak_bytes, (double)steady);
 	d->threshold = SPIKE;
+	falls = d->value < d->threshold || comes_down(&a->known->activity, steady);
 	d->measure = mem_format(
-		"the peak, %s after %s, is %.2f times the median of live bytes over time, %s",
+		"the peak, %s after %s, is %.2f times the median of live bytes over time, %s%s",
 		units_bytes(UNITS_BUF, s->peak_bytes), units_time(UNITS_BUF, s->peak_time),
-		d->value, units_bytes(UNITS_BUF, steady));
-	d->verdict = !steady			? VERDICT_UNKNOWN
-		     : d->value >= d->threshold ? VERDICT_YES
-						: VERDICT_NO;
+		d->value, units_bytes(UNITS_BUF, steady), falls ? "" : ", and does not come down");
+	d->verdict = !steady				   ? VERDICT_UNKNOWN
+		     : d->value >= d->threshold && falls ? VERDICT_YES
+							   : VERDICT_NO;
 	d->verb = "peak";
 	if (d->verdict != VERDICT_YES)
 		return NULL;

@@ -27,7 +27,8 @@
  *   hardware       misses of branches and caches by accessed type. Not recorded: unknown. The
  *                  answer is the size of the live set, in cache lines (activity.h)
  *   spikes         the peak is at least SPIKE times the median of live bytes over time
- *                  (activity.h). Test: when the peak was. In the first fifth: start-up, a ring for
+ *                  (activity.h), and these stay below the middle of both afterwards for as long as
+ *                  they were above it. Test: when the peak was. In the first fifth: start-up, a ring for
  *                  what is short-lived; up to the half: deferred initialization, spread it; later:
  *                  steady state, tune what collects, or bound the buffers
  *

@@ -60,6 +60,7 @@ static uint32_t leaf_of(struct known_texts *known, uint32_t stack, struct path_w
 		node = &c->nodes.at[at];
 		if (!node->line) { /* the first session's */
 			node->file = text_of(known, line->file);
+			node->nameless = text_of(known, line->nameless);
 			node->line = line->line;
 		}
 	}
@@ -222,6 +223,7 @@ void page_compare_put(struct page_compare *c, struct json *json, size_t most)
 			n.nodes[i] = put++;
 	PUT_NODES(json, "node_parent", c, &n, n.nodes[node->parent]);
 	PUT_NODES(json, "node_name", c, &n, number_text(&n, node->name));
+	PUT_NODES(json, "node_nameless", c, &n, number_text(&n, node->nameless));
 	PUT_NODES(json, "node_file", c, &n, number_text(&n, node->file));
 	PUT_NODES(json, "node_line", c, &n, node->line);
 	for (int side = 0; side < 2; side++)

@@ -74,7 +74,8 @@ static struct shiny_err *library_names(struct store *store, struct texts *texts,
 
 /* Puts the lines that nodes have, renumbered, and their texts. */
 static void put_lines(struct json *json, const struct profile *p, const struct page_nodes *n,
-		      struct texts *texts, const uint32_t *libraries)
+		      struct texts *texts, const uint32_t *libraries,
+		      const struct groups *components)
 {
 	AUTO_FREE char *cut = stack_paths_cut_name(&p->code);
 	AUTO_FREE uint32_t *number = mem_zero(p->code.functions.count + 1, sizeof(*number));
@@ -97,7 +98,7 @@ static void put_lines(struct json *json, const struct profile *p, const struct p
 
 		if (lines.at[i] == cut_line(p)) {
 			json_number(json, NULL, texts_put(texts, cut));
-			for (unsigned k = 1; k < 4; k++)
+			for (unsigned k = 1; k < 6; k++)
 				json_number(json, NULL, 0);
 			continue;
 		}
@@ -105,6 +106,10 @@ static void put_lines(struct json *json, const struct profile *p, const struct p
 		json_number(json, NULL, texts_put(texts, profile_text(p, line->file)));
 		json_number(json, NULL, line->line);
 		json_number(json, NULL, libraries[p->code.frames[line->frame].module]);
+		json_number(json, NULL, texts_put(texts, profile_text(p, line->nameless)));
+		json_number(json, NULL, lines.at[i] < components->of_function_count
+						? components->of_function[lines.at[i]]
+						: 0);
 	}
 	json_end(json);
 	free(lines.at);
@@ -126,7 +131,7 @@ struct shiny_err *page_tree_put(struct json *json, struct store *store, const st
 		for (size_t i = 0; i < n.rows.count; i++)
 			json_number(json, NULL, n.rows.at[i].parent);
 		json_end(json);
-		put_lines(json, p, &n, &texts, libraries);
+		put_lines(json, p, &n, &texts, libraries, &s->components);
 		json_array(json, "texts");
 		for (size_t i = 0; i < texts.count; i++)
 			json_text(json, NULL, texts.at[i]);

@@ -453,6 +453,14 @@ static void name_stacks(struct attribution *a, struct component_stacks *out)
 	stacks.of_type = mem_zero(a->type_limit, sizeof(*stacks.of_type));
 	for (size_t i = 1; i < a->type_limit; i++)
 		stacks.of_type[i] = a->types[i].owner ? owners[a->types[i].owner].name : 0;
+	stacks.function_count = a->lines.count;
+	stacks.of_function = mem_zero(a->lines.count + 1, sizeof(*stacks.of_function));
+	for (size_t i = 0; i < a->lines.count; i++) {
+		const struct line *line = &a->lines.at[i];
+
+		stacks.of_function[i] =
+			owners[line->owner ?: a->modules[line->module].owner].name;
+	}
 	stacks.names = a->judge.names;
 	a->judge.names = (struct texts){ 0 };
 	*out = stacks;
@@ -477,5 +485,6 @@ void component_stacks_deinit(struct component_stacks *stacks)
 	texts_deinit(&stacks->names);
 	free(stacks->of_stack);
 	free(stacks->of_type);
+	free(stacks->of_function);
 	*stacks = (struct component_stacks){ 0 };
 }

@@ -47,6 +47,10 @@ struct component_stacks {
 	size_t stack_count;
 	uint32_t *of_type; /* type id → name, 0: no component */
 	size_t type_count;
+	/* Function of a frame, in the order of stack_paths.h → its own component, or its module's:
+	 * the stack's may be another function's. */
+	uint32_t *of_function;
+	size_t function_count;
 };
 SHINY_MUST_CHECK struct shiny_err *component_stacks_load(struct store *store,
 							 const struct component_rules *rules,

@@ -158,7 +158,9 @@ struct shiny_err *groups_load_components(struct store *store, const struct compo
 					.of = stacks.of_stack,
 					.of_count = stacks.stack_count,
 					.of_type = stacks.of_type,
-					.of_type_count = stacks.type_count };
+					.of_type_count = stacks.type_count,
+					.of_function = stacks.of_function,
+					.of_function_count = stacks.function_count };
 	return err;
 }
 
@@ -281,5 +283,6 @@ void groups_deinit(struct groups *g)
 	hash_table_deinit(&g->key_index);
 	free(g->of);
 	free(g->of_type);
+	free(g->of_function);
 	*g = (struct groups){ 0 };
 }

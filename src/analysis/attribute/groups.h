@@ -37,6 +37,8 @@ struct groups {
 	size_t of_count;
 	uint32_t *of_type; /* components: type id → group, 0: none */
 	size_t of_type_count;
+	uint32_t *of_function; /* components: as in struct component_stacks */
+	size_t of_function_count;
 };
 
 /* Loads groups. `full`: type names are not shortened. Components use the built-in rules. */

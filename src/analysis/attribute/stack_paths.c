@@ -22,6 +22,18 @@ enum {
 
 typedef uint32_t path_part[PART + 1]; /* frame ids, then the tail's id */
 
+/* Puts what a function without a name, "module+0x1f3 in file", shares with its neighbours. */
+static uint32_t put_nameless(struct texts *texts, const char *label)
+{
+	const char *offset = strstr(label, "+0x");
+	const char *file = offset ? strstr(offset, " in ") : NULL;
+	AUTO_FREE char *name = file	? mem_format("%s (no names)", file + strlen(" in "))
+			       : offset ? mem_format("%.*s (no names)", (int)(offset - label), label)
+					: mem_format("(no module)");
+
+	return texts_put(texts, name);
+}
+
 static struct shiny_err *read_frames(struct stack_paths *p, struct store *store)
 {
 	AUTO_QUERY struct query *q = NULL;
@@ -39,6 +51,9 @@ static struct shiny_err *read_frames(struct stack_paths *p, struct store *store)
 		struct path_frame *frame = &p->frames[id];
 		/* without a line it is a place, which the name has already */
 		const char *file = query_number(q, 5) ? query_text(q, 4) : "";
+		uint32_t function = (uint32_t)query_number(q, 6);
+		uint32_t nameless = function ? texts_put(&p->texts, "")
+					     : put_nameless(&p->texts, query_text(q, 3));
 
 		if (!frame->count)
 			*frame = (struct path_frame){
@@ -49,9 +64,10 @@ static struct shiny_err *read_frames(struct stack_paths *p, struct store *store)
 		*vec_push(&p->functions) =
 			(struct path_function){ .frame = id,
 						.name = texts_put(&p->texts, query_text(q, 3)),
+						.nameless = nameless,
 						.file = texts_put(&p->texts, file),
 						.line = (uint32_t)query_number(q, 5),
-						.function = (uint32_t)query_number(q, 6),
+						.function = function,
 						.source = (uint32_t)query_number(q, 7) };
 	}
 	return err;

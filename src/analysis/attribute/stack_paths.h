@@ -3,7 +3,7 @@
  * stack_paths.h: the frames of each stack of a session, and the functions of each frame, inline
  * functions expanded. Used by call_stacks.h and src/view's profile.h.
  *
- * Runs: CLI. Signals: no. Allocates: 28 bytes a function of a frame, 4 a frame of a stack, and each
+ * Runs: CLI. Signals: no. Allocates: 32 bytes a function of a frame, 4 a frame of a stack, and each
  * name once (mem.h). Threads: one a store.
  *
  * Names come from query_text(): they have no control characters.
@@ -18,6 +18,8 @@
 struct path_function { /* a function of a frame */
 	uint32_t frame;
 	uint32_t name; /* text number; "module+0x1f3" if it has no name */
+	uint32_t nameless; /* text number: "module (no names)", or its file or directory in place of
+			    * the module, if it has no name; else "" */
 	uint32_t file; /* text number; "": unknown */
 	uint32_t line; /* 0: unknown */
 	uint32_t function, source; /* ids; 0: unknown */

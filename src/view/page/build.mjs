@@ -25,7 +25,7 @@ const licences = packages.map((name) => {
 }).join('\n\n----\n\n').replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 // what the page is made of: a test compares it without node
 const sources = createHash('sha256');
-for (const name of ['answers.js', 'build.mjs', 'compare.js', 'cube.js', 'flame.js',
+for (const name of ['answers.js', 'boxes.js', 'build.mjs', 'compare.js', 'cube.js', 'flame.js',
   'package-lock.json', 'page.css', 'page.js', 'plots.js', 'shell.js', 'tables.js', 'template.html',
   'words.js'])
   sources.update(readFileSync(join(here, name)));

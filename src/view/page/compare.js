@@ -3,6 +3,7 @@
 // a flame graph, red where the newer session has more, blue where it has less.
 import { bytes, change, count, share, time } from './words.js';
 import { byId, fillList, fillOptions, showLosses, showNav, startShell } from './shell.js';
+import { Boxes, insideOf } from './boxes.js';
 import { drawFlame, searchFlame, zoomOut } from './flame.js';
 import { BYTES, COUNT, nameColumn, showTable, signed, tablesBuilt } from './tables.js';
 
@@ -12,6 +13,7 @@ const MEASURES = { live: 'live at the end', bytes: 'bytes allocated', allocs: 'a
 // of the sessions' sums
 const SUMS = { live: 'live_bytes', bytes: 'bytes', allocs: 'allocs' };
 const state = {};
+const opened = new Set(); // boxes of the flame graph
 let data, opening; // opening: the measure that changed most, with which the page opens
 
 const wordsOf = (measure) => (measure === 'allocs' ? count : bytes);
@@ -53,33 +55,25 @@ function choose(part) {
 
 // ---- stacks ----
 
+function lineOf({ texts, node_name, node_nameless, node_file, node_line }, node) {
+  return { name: texts[node_name[node]], nameless: texts[node_nameless[node]],
+    file: texts[node_file[node]], line: node_line[node] };
+}
+
 // The tree of both sessions by function, callers outside; `invert`: the allocating function
 // outside. `value` is what its width shows.
-export function bothStacks(stacks, measure, widths, invert) {
-  const root = { name: 'all', base: 0, new: 0, children: new Map() };
+export function bothStacks(stacks, measure, widths, invert, opened) {
+  const boxes = new Boxes(['base', 'new', 'value'], opened);
   const base = stacks[`base_${measure}`], now = stacks[`new_${measure}`];
   for (let i = 1; i < base.length; i++) {
     if (!base[i] && !now[i]) continue;
     const path = [];
     for (let at = i; at; at = stacks.node_parent[at]) path.push(at);
     if (!invert) path.reverse();
-    let at = root;
-    for (const node of [0, ...path]) {
-      if (node) {
-        const name = stacks.texts[stacks.node_name[node]];
-        let next = at.children.get(name);
-        if (!next)
-          at.children.set(name, next = { name, file: stacks.texts[stacks.node_file[node]],
-            line: stacks.node_line[node], base: 0, new: 0, children: new Map() });
-        at = next;
-      }
-      at.base += base[i];
-      at.new += now[i];
-    }
+    boxes.add(path.map((node) => lineOf(stacks, node)),
+      [base[i], now[i], widths === 'base' ? base[i] : now[i]]);
   }
-  const list = (node) => ({ ...node, value: node[widths],
-    children: [...node.children.values()].map(list) });
-  return list(root);
+  return boxes.list();
 }
 
 // Red: more in the newer session; blue: less. As strong as the change is of what there is.
@@ -94,13 +88,14 @@ function functionRows(root) {
   const rows = new Map();
   const walk = (node, above) => {
     let below = above;
-    if (node !== root && !above.has(node.name)) {
-      below = new Set(above).add(node.name);
-      const row = rows.get(node.name) ?? { name: node.name, base: 0, new: 0,
+    const name = node.nameless || node.name;
+    if (node !== root && !above.has(name)) {
+      below = new Set(above).add(name);
+      const row = rows.get(name) ?? { name, base: 0, new: 0,
         source: node.file ? `${node.file.split('/').pop()}:${node.line}` : '' };
       row.base += node.base;
       row.new += node.new;
-      rows.set(node.name, row);
+      rows.set(name, row);
     }
     for (const child of node.children) walk(child, below);
   };
@@ -160,12 +155,13 @@ function showRows(table, title, answer) {
 }
 
 function showFlame() {
-  const root = bothStacks(data.stacks, state.measure, state.widths, state.invert);
+  const root = bothStacks(data.stacks, state.measure, state.widths, state.invert, opened);
   const words = wordsOf(state.measure);
   drawFlame(byId('c-flame-graph'), root, {
-    icicle: state.icicle, colour: colourOf,
+    icicle: state.icicle, colour: colourOf, open: ({ id }) => { opened.add(id); show(); },
     label: (node) => `${node.name}  ${words(node.base)} \u2192 ${words(node.new)}, ` +
-      `${change(node.base, node.new, words)}` + (node.file ? `  ${node.file}:${node.line}` : ''),
+      `${change(node.base, node.new, words)}` + insideOf(node) +
+      (node.file ? `  ${node.file}:${node.line}` : ''),
     tell: (text) => { byId('c-frame').textContent = text; },
   });
   searchFlame(state.search);
@@ -223,7 +219,7 @@ export function startCompare(read) {
     byId(id).addEventListener('change', (event) => choose({ [key]: event.target.value }));
   for (const [id, key] of [['c-icicle', 'icicle'], ['c-invert', 'invert']])
     byId(id).addEventListener('change', (event) => choose({ [key]: event.target.checked }));
-  byId('c-zoom-out').addEventListener('click', zoomOut);
+  byId('c-zoom-out').addEventListener('click', () => { opened.clear(); zoomOut(); show(); });
   byId('c-tools').addEventListener('submit', (event) => event.preventDefault());
   addEventListener('hashchange', () => { readAddress(); show(); });
   addEventListener('resize', () => { if (state.view === 'c-flame') show(); });

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Adds up the session under a filter. A sample is a process, a stack and a type; a maker a thread
 // and a tag; `lives` and `changes` are the tables of page_cube.h, their cells sorted by sample.
+import { Boxes, Functions } from './boxes.js';
+
 export const FREED = 0, GONE = 1, LIVE = 2;
 const BINS = 64;
 const SHORT = 20; // 2^20 ns, about a millisecond: blocks that live less are short-lived
@@ -223,63 +225,60 @@ export class Cube {
   }
 
   line(node) {
-    const d = this.data, at = 4 * (d.node_line[node] - 1);
+    const d = this.data, at = 6 * (d.node_line[node] - 1);
     return { name: d.texts[d.lines[at]], file: d.texts[d.lines[at + 1]], line: d.lines[at + 2],
-      library: d.texts[d.lines[at + 3]] };
+      library: d.texts[d.lines[at + 3]], nameless: d.texts[d.lines[at + 4]],
+      component: d.components[d.lines[at + 5]] };
   }
 
   // The functions of a sample, innermost first; `fold`: those of a library as one.
   path(sample, fold) {
-    const d = this.data, out = [];
+    const d = this.data, out = [], { component: { [sample]: component } } = this.names;
     if (d.sample_fold[sample])
-      return [{ name: d.sample_fold[sample] === FOLD_STACK ? MERGED : OTHERS, file: '', line: 0 }];
+      return [{ name: d.sample_fold[sample] === FOLD_STACK ? MERGED : OTHERS, component }];
     for (let node = d.sample_node[sample]; node; node = d.node_parent[node]) {
       const line = this.line(node), { library } = line;
       if (!fold || !library) out.push(line);
       else if (out.at(-1)?.library !== library)
-        out.push({ name: `[${library}]`, file: '', line: 0, library });
+        out.push({ name: `[${library}]`, library, component: line.component });
     }
-    return out.length ? out : [{ name: NONE, file: '', line: 0 }];
+    return out.length ? out : [{ name: NONE, component }];
   }
 
-  // As a tree of functions by name, callers outside; `invert`: the allocating function outside.
-  stacks(picked, measure, invert, fold) {
-    const weights = this.weights(picked, measure);
-    const root = { name: 'all', value: 0, children: new Map() };
+  // As a tree of boxes (boxes.js), callers outside; `invert`: the allocating function outside.
+  stacks(picked, measure, invert, fold, opened) {
+    const weights = this.weights(picked, measure), boxes = new Boxes(['value'], opened);
     for (let i = 0; i < this.size; i++) {
       if (!picked.mask[i] || !weights[i]) continue;
       const path = this.path(i, fold);
-      if (!invert) path.reverse();
-      let at = root;
-      at.value += weights[i];
-      for (const line of path) {
-        let next = at.children.get(line.name);
-        if (!next) at.children.set(line.name, next = { ...line, value: 0, children: new Map() });
-        next.value += weights[i];
-        at = next;
-      }
+      boxes.add(invert ? path : path.reverse(), [weights[i]]);
     }
-    const list = (node) => ({ ...node, children: [...node.children.values()].map(list) });
-    return list(root);
+    return boxes.list();
+  }
+
+  // What each component has, most first.
+  owners(picked, measure) {
+    const weights = this.weights(picked, measure), sums = new Map(), names = this.names.component;
+    for (let i = 0; i < this.size; i++)
+      if (picked.mask[i] && weights[i])
+        sums.set(names[i], (sums.get(names[i]) ?? 0) + weights[i]);
+    return [...sums].sort((a, b) => b[1] - a[1]);
   }
 
   // Each function once: itself, and with what it calls.
   functions(picked, measure, fold) {
-    const weights = this.weights(picked, measure), rows = new Map();
+    const weights = this.weights(picked, measure), functions = new Functions();
     for (let i = 0; i < this.size; i++) {
       if (!picked.mask[i] || !weights[i]) continue;
       const seen = new Set();
       this.path(i, fold).forEach((line, depth) => {
-        if (!rows.has(line.name))
-          rows.set(line.name, { name: line.name, all: 0, self: 0,
-            source: line.file ? `${line.file.split('/').pop()}:${line.line}` : '' });
-        const row = rows.get(line.name);
+        const row = functions.row(line, { all: 0, self: 0 });
         if (!depth) row.self += weights[i];
-        if (!seen.has(line.name)) row.all += weights[i];
-        seen.add(line.name);
+        if (!seen.has(row)) row.all += weights[i];
+        seen.add(row);
       });
     }
-    return [...rows.values()];
+    return functions.list();
   }
 
   // Blocks by lifetime, to powers of two, and by size, to half ones.

@@ -5,11 +5,12 @@
 import { Cube, LIVE, NO_TAG } from './cube.js';
 import { bytes, count, time, share, noun } from './words.js';
 import { drawTimeline, drawTreemap, drawHistogram, drawScatter, resizeAll } from './plots.js';
-import { drawFlame, searchFlame, zoomOut } from './flame.js';
+import { insideOf } from './boxes.js';
+import { colourBy, drawFlame, searchFlame, zoomOut } from './flame.js';
 import { BYTES, COUNT, TIME, barColumn, most, nameColumn, showTable, sparkColumn, tablesBuilt }
   from './tables.js';
 import { answers, KEPT_BY, mapCells, pagesOf } from './answers.js';
-import { byId, cards, fillOptions, fillList, showLosses, showNav, startShell }
+import { byId, cards, fillOptions, fillList, make, showLosses, showNav, startShell }
   from './shell.js';
 import { startCompare } from './compare.js';
 import './page.css';
@@ -20,9 +21,11 @@ const VIEWS = { overview: 'Overview', flame: 'Flame graph', types: 'Types', site
   lifetimes: 'Lifetimes', pages: 'Pages', growth: 'Growth', leaks: 'Leaks',
   retained: 'Retained', diagnose: 'Diagnose', memory: 'Memory', processes: 'Processes',
   limits: 'Loss' };
+const LEGEND = 8; // components
 const SWITCHES = ['icicle', 'invert', 'fold'];
 const state = {};
-let data, cube;
+const opened = new Set(); // boxes of the flame graph
+let data, cube, colourOf;
 
 // A session that is being recorded has no answers, and one without a heap snapshot does not have
 // all: their views are left out.
@@ -118,17 +121,31 @@ function showCards(sums) {
 
 function sumColumns(rows, picked) {
   return [
-    { title: 'Live bytes', field: 'live_bytes', width: 120, ...BYTES },
+    { title: 'Live bytes', field: 'live_bytes', width: 110, ...BYTES },
     barColumn('live_bytes', most(rows, 'live_bytes')),
     sparkColumn((row) => cube.series(picked, row.samples)),
-    { title: 'Live', field: 'live', width: 100, ...COUNT },
-    { title: 'Bytes', field: 'bytes', width: 110, ...BYTES },
-    { title: 'Allocations', field: 'allocs', width: 135, ...COUNT },
-    { title: 'Median lifetime', field: 'median', width: 165, ...TIME },
+    { title: 'Live', field: 'live', width: 85, ...COUNT },
+    { title: 'Bytes', field: 'bytes', width: 95, ...BYTES },
+    { title: 'Allocations', field: 'allocs', width: 118, ...COUNT },
+    { title: 'Median life', field: 'median', width: 118, ...TIME },
   ];
 }
 
 const SORT = [{ column: 'bytes', dir: 'desc' }, { column: 'live_bytes', dir: 'desc' }];
+
+// The components whose blocks the graph shows, each in the colour of its functions.
+function showLegend(owners, words) {
+  const rest = owners.slice(LEGEND), sum = rest.reduce((all, [, value]) => all + value, 0);
+  byId('flame-legend').replaceChildren(...owners.slice(0, LEGEND).map(([name, value]) => {
+    const item = make('li', ''), button = make('button', name, 'name'), tone = make('span', '');
+    tone.style.background = colourOf(name);
+    button.type = 'button';
+    button.addEventListener('click', () =>
+      change({ component: state.component === name ? '' : name }));
+    item.append(tone, button, ` ${words(value)}`);
+    return item;
+  }), ...rest.length ? [make('li', `${noun(rest.length, 'other')} ${words(sum)}`)] : []);
+}
 
 const draw = {
   overview(picked) {
@@ -142,14 +159,18 @@ const draw = {
       (part) => change(part));
   },
   flame(picked) {
-    const root = cube.stacks(picked, state.measure, state.invert, state.fold);
+    const root = cube.stacks(picked, state.measure, state.invert, state.fold, opened);
     const words = state.measure === 'allocs' ? count : bytes;
     drawFlame(byId('flame-graph'), root, {
       icicle: state.icicle,
       label: (node) => `${node.name}  ${words(node.value)}, ${share(node.value, root.value)}` +
+        (node.component ? `  ${node.component}` : '') + insideOf(node) +
         (node.file ? `  ${node.file}:${node.line}` : ''),
+      colour: (node) => colourOf(node.component, node.name),
+      open: ({ id }) => { opened.add(id); show(); },
       tell: (text) => { byId('frame').textContent = text; },
     });
+    showLegend(cube.owners(picked, state.measure), words);
     search();
     byId('whole').hidden = !(picked.counted && state.measure === 'peak');
     const rows = cube.functions(picked, state.measure, state.fold);
@@ -167,8 +188,8 @@ const draw = {
     showTable('types-table', rows, [
       nameColumn('Type', (row) => change({ type: state.type === row.name ? '' : row.name })),
       ...sumColumns(rows, picked),
-      { title: 'Confidence', field: 'confidence', width: 115 },
-      { title: 'From', field: 'rule', width: 90 },
+      { title: 'Confidence', field: 'confidence', width: 122 },
+      { title: 'From', field: 'rule', width: 105 },
     ], SORT);
   },
   sites(picked) {
@@ -268,7 +289,7 @@ function start() {
   byId('filter').addEventListener('submit', (event) => event.preventDefault());
   byId('reset').addEventListener('click', () => change({ process: '', thread: '', component: '',
     tag: '', type: '', site: '', search: '', from: 0, to: cube.intervals }));
-  byId('zoom-out').addEventListener('click', zoomOut);
+  byId('zoom-out').addEventListener('click', () => { opened.clear(); zoomOut(); show(); });
   addEventListener('hashchange', () => { readAddress(); show(); });
   addEventListener('resize', () => { resizeAll(); if (state.view === 'flame') show(); });
 }
@@ -280,6 +301,8 @@ async function main() {
     return;
   }
   cube = new Cube(data);
+  colourOf = colourBy(cube.owners(cube.pick({ from: 0, to: cube.intervals }), firstMeasure())
+    .map(([name]) => name));
   start();
   readAddress();
   startShell(Object.fromEntries(Object.entries(VIEWS).filter(([view]) => hasView(view))),

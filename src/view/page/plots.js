@@ -107,14 +107,25 @@ export function drawTimeline(element, data, cube, picked, state, pick) {
   });
 }
 
+// What fits into a rectangle of a tree map, by its share of the area: a name without what all names
+// of its component begin with, and its number.
+function leafLabel(name, value, side) {
+  if (side < 40) return '';
+  const short = name.replace(/^[~?]?(?:[A-Za-z_]\w*::)+/, '');
+  return side < 68 ? short : `${short}\n${value}`;
+}
+
 export function drawTreemap(element, roots, words, pick) {
+  const all = roots.reduce((sum, { value }) => sum + value, 0);
+  const sideOf = (value) =>
+    Math.sqrt(value / all * element.clientWidth * element.clientHeight);
   const chart = plot(element, {
     tooltip: { formatter: ({ name, value }) => `${name}\n${words(value)}` },
     series: [{ type: 'treemap', data: roots.length === 1 ? roots[0].children : roots,
       name: roots.length === 1 ? roots[0].name : 'all', left: 0, right: 0, top: 4, bottom: 4,
       roam: false, nodeClick: false, visibleMin: 300,
       // at the top: what is below the screen has its name on it, too
-      label: { formatter: ({ name, value }) => `${name}\n${words(value)}`, color: '#101114',
+      label: { formatter: ({ name, value }) => leafLabel(name, words(value), sideOf(value)), color: '#101114',
         lineHeight: 16, position: 'insideTopLeft' },
       upperLabel: { show: true, height: 22, color: colour('--text'),
         formatter: ({ name, value }) => `${name}  ${words(value)}` },

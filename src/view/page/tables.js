@@ -88,7 +88,7 @@ export function nameColumn(title, pick, field = 'name') {
 }
 
 export function barColumn(field, most) {
-  return { title: 'Share', field: 'share', width: 110, sorter: 'number', formatter: (cell) => {
+  return { title: 'Share', field: 'share', width: 84, sorter: 'number', formatter: (cell) => {
     const bar = document.createElement('span');
     bar.className = 'bar';
     bar.style.width = (most ? 100 * cell.getRow().getData()[field] / most : 0) + '%';

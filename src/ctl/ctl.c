@@ -231,6 +231,16 @@ void ctl_why(const struct ctl *ctl, bool is_site, const char *name)
 			is_site ? shown : file);
 }
 
+void ctl_line(const struct style *style, enum tint which, const char *text)
+{
+	size_t room = style->width ? style->width : 4000;
+	char *fitted = mem_alloc(4 * room + 8);
+
+	text_fit(fitted, 4 * room + 8, text, room, TEXT_CUT_END);
+	fprintf(style->out, "%s%s%s\n", tint(style, which), fitted, tint_end(style, which));
+	free(fitted);
+}
+
 void ctl_heading(const struct ctl *ctl, const char *title, const char *more)
 {
 	fprintf(ctl->style.out, "\n%s%s%s%s%s%s\n", tint(&ctl->style, TINT_BOLD), title,

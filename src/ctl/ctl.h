@@ -68,6 +68,8 @@ void ctl_more(const struct ctl *ctl, size_t shown, size_t count);
  * what it is, or which call sites a type has. Nothing for a name that no command takes. */
 void ctl_why(const struct ctl *ctl, bool is_site, const char *name);
 
+/* Prints one line, cut to the terminal. */
+void ctl_line(const struct style *style, enum tint which, const char *text);
 /* Prints an empty line and a section's title, with `more` dimmed after it. */
 void ctl_heading(const struct ctl *ctl, const char *title, const char *more);
 

@@ -27,6 +27,13 @@ enum { ONCE_ROWS = 20, SAMPLES = 3 };
 
 /* ---- once ---- */
 
+static const struct field live_fields[] = {
+	{ FIELD_FIRST("resident", struct live_sample, resident.rows, resident.count,
+		      resident_fields),
+	  .help = "a large process at its last sample" },
+	FIELD_LAST
+};
+
 ORDER_BY(by_live_bytes, struct live_row, ORDER_DOWN(live_bytes) ?: ORDER_TEXT(name))
 
 static void json_rows(struct ctl *ctl, const char *key, const struct live_rows *rows)
@@ -47,7 +54,7 @@ static void json_rows(struct ctl *ctl, const char *key, const struct live_rows *
 	json_end(&ctl->json);
 }
 
-static void print_json(struct ctl *ctl, const struct live_sample *sample, const char *file)
+static struct shiny_err *print_json(struct ctl *ctl, const struct live_sample *sample, const char *file)
 {
 	ctl_document(ctl);
 	json_text(&ctl->json, "file", file);
@@ -58,9 +65,12 @@ static void print_json(struct ctl *ctl, const struct live_sample *sample, const 
 	json_end(&ctl->json);
 	json_number(&ctl->json, "peak_bytes", sample->totals.peak_bytes);
 	json_number(&ctl->json, "peak_at_ns", sample->totals.peak_at);
+	SHINY_TRY(answer_json(&(struct answer){ .fields = live_fields, .result = sample },
+			      &ctl->json));
 	for (size_t v = 0; v < LIVE_VIEWS; v++)
 		json_rows(ctl, live_view_names[v], &sample->views[v]);
 	json_end(&ctl->json);
+	return NULL;
 }
 
 static void print_text(struct ctl *ctl, const struct live_sample *sample)
@@ -72,11 +82,10 @@ static void print_text(struct ctl *ctl, const struct live_sample *sample)
 		{ "name", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME },
 	};
 
-	fprintf(ctl->style.out, "live %s in %s, peak %s, after %s\n",
-		units_bytes(UNITS_BUF, sample->totals.sums.live_bytes),
-		units_noun(UNITS_NOUN_BUF, sample->totals.sums.live, "block"),
-		units_bytes(UNITS_BUF, sample->totals.peak_bytes),
-		units_time(UNITS_BUF, sample->totals.duration));
+	AUTO_FREE char *head = live_sample_head(sample);
+
+	ctl_line(&ctl->style, TINT_BOLD, head);
+	resident_print(&ctl->style, &sample->resident, sample->totals.processes > 1);
 	for (size_t v = 0; v < LIVE_VIEWS; v++) {
 		const struct live_rows *rows = &sample->views[v];
 		size_t limit = ctl_limit(ctl, rows->count, ONCE_ROWS);
@@ -101,6 +110,7 @@ static struct shiny_err *once(struct ctl *ctl, const char *file)
 {
 	struct live_sample sample;
 	struct live_work work = { .file = file };
+	struct shiny_err *err = NULL;
 
 	SHINY_TRY(live_work_ask(&work));
 	SHINY_TRY(live_work_take(&work, &sample));
@@ -110,11 +120,11 @@ static struct shiny_err *once(struct ctl *ctl, const char *file)
 			qsort(sample.views[v].at, sample.views[v].count,
 			      sizeof(*sample.views[v].at), by_live_bytes);
 	if (CTL_JSON(ctl))
-		print_json(ctl, &sample, file);
+		err = print_json(ctl, &sample, file);
 	else
 		print_text(ctl, &sample);
 	live_sample_deinit(&sample);
-	return NULL;
+	return err;
 }
 
 /* ---- in the terminal ---- */

@@ -24,6 +24,7 @@
 #include "../../base/mem.h"
 #include "../../base/row_order.h"
 #include "../../base/text.h"
+#include "../../base/units.h"
 #include "../../sidecar/recover.h"
 
 enum { MESSAGE_BYTES = 1024 };
@@ -142,6 +143,8 @@ static struct shiny_err *load(const char *file, struct live_sample *out)
 	if (!err)
 		err = totals_load(store, &all, &out->totals);
 	if (!err)
+		err = resident_load(store, &all, MEMORY_LAST, &out->resident);
+	if (!err)
 		err = load_types(store, &all, &out->views[LIVE_TYPES]);
 	if (!err)
 		err = load_sites(store, &all, &out->views[LIVE_SITES]);
@@ -164,7 +167,20 @@ void live_sample_deinit(struct live_sample *sample)
 		free(sample->views[v].at);
 	}
 	totals_deinit(&sample->totals);
+	resident_deinit(&sample->resident);
 	*sample = (struct live_sample){ 0 };
+}
+
+char *live_sample_head(const struct live_sample *sample)
+{
+	const struct totals *t = &sample->totals;
+
+	return mem_format("%s: %s in %s, after %s   peak %s, after %s",
+			  sample->ended ? "Live at the end" : "Now",
+			  units_bytes(UNITS_BUF, t->sums.live_bytes),
+			  units_noun(UNITS_NOUN_BUF, t->sums.live, "block"),
+			  units_time(UNITS_BUF, t->duration),
+			  units_bytes(UNITS_BUF, t->peak_bytes), units_time(UNITS_BUF, t->peak_at));
 }
 
 /* ---- the child ---- */

@@ -18,6 +18,7 @@
 #include <sys/types.h>
 
 #include "../../analysis/totals/totals.h"
+#include "../look/resident.h"
 
 enum live_view { LIVE_TYPES, LIVE_SITES, LIVE_PROCESSES, LIVE_VIEWS };
 extern const char *const live_view_names[LIVE_VIEWS]; /* "types" */
@@ -34,9 +35,12 @@ struct live_sample {
 	uint64_t clock; /* CLOCK_MONOTONIC of the request, ns */
 	bool ended;     /* the session is complete: this is the last sample */
 	struct totals totals;
+	struct resident resident; /* the last samples */
 	struct live_rows views[LIVE_VIEWS];
 };
 void live_sample_deinit(struct live_sample *sample);
+/* Returns what a screen begins with: the moment, and what is live then; the caller frees it. */
+char *live_sample_head(const struct live_sample *sample);
 /* Returns the row with this name; NULL: none. */
 const struct live_row *live_row_find(const struct live_rows *rows, const char *name);
 

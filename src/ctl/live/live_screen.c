@@ -200,7 +200,7 @@ static void draw_rows(struct live_screen *screen, int line)
 /* ---- above the rows ---- */
 
 /* Draws a bar in each column, in eighths of a line. */
-static void draw_graph(const struct totals *totals)
+static void draw_graph(const struct totals *totals, int top)
 {
 	static const char *const eighths[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
 	int columns = COLS - GRAPH_LEFT - 1;
@@ -208,8 +208,8 @@ static void draw_graph(const struct totals *totals)
 
 	for (size_t i = 0; i < TOTALS_TIMES; i++)
 		most = totals->times[i] > most ? totals->times[i] : most;
-	mvprintw(GRAPH_TOP, 0, "%10s", units_bytes(UNITS_BUF, most));
-	mvprintw(GRAPH_TOP + GRAPH_LINES - 1, 0, "%10s", "0");
+	mvprintw(top, 0, "%10s", units_bytes(UNITS_BUF, most));
+	mvprintw(top + GRAPH_LINES - 1, 0, "%10s", "0");
 	for (int c = 0; c < columns; c++) {
 		uint64_t value = totals->times[c * TOTALS_TIMES / columns];
 		unsigned height = (unsigned)((double)value / (double)most * 8 * GRAPH_LINES + 0.5);
@@ -218,15 +218,23 @@ static void draw_graph(const struct totals *totals)
 			unsigned below = 8 * (GRAPH_LINES - 1 - line);
 			unsigned part = height > below ? height - below : 0;
 
-			mvaddstr(GRAPH_TOP + (int)line, GRAPH_LEFT + c,
+			mvaddstr(top + (int)line, GRAPH_LEFT + c,
 				 eighths[part > 8 ? 8 : part]);
 		}
 	}
 }
 
+/* Returns how many lines about resident memory there is room for. */
+static size_t resident_lines(const struct live_screen *screen)
+{
+	return screen->now && LINES >= LEAST_FOR_GRAPH + RESIDENT_MOST ? screen->now->resident.count
+								       : 0;
+}
+
 static void draw_head(const struct live_screen *screen)
 {
 	const struct totals *totals = &screen->now->totals;
+	AUTO_FREE char *head = live_sample_head(screen->now);
 	char rate[UNITS_TEXT] = "", text[512];
 	double seconds = seconds_between(screen);
 
@@ -242,12 +250,15 @@ static void draw_head(const struct live_screen *screen)
 	attron(A_BOLD);
 	put(0, 0, text);
 	attroff(A_BOLD);
-	snprintf(text, sizeof(text), "live %s in %s   peak %s   %s%s",
-		 units_bytes(UNITS_BUF, totals->sums.live_bytes),
-		 units_noun(UNITS_NOUN_BUF, totals->sums.live, "block"),
-		 units_bytes(UNITS_BUF, totals->peak_bytes), rate,
+	snprintf(text, sizeof(text), "%s%s%s%s", head, *rate ? "   " : "", rate,
 		 *rate ? " allocations a second" : "");
 	put(1, 0, text);
+	for (size_t i = 0; i < resident_lines(screen); i++) {
+		AUTO_FREE char *line =
+			resident_text(&screen->now->resident, i, totals->processes > 1);
+
+		put(GRAPH_TOP + (int)i, 0, line);
+	}
 }
 
 static void draw_titles(const struct live_screen *screen, int line)
@@ -278,14 +289,15 @@ static void draw_titles(const struct live_screen *screen, int line)
 void live_screen_draw(struct live_screen *screen)
 {
 	bool graph = LINES >= LEAST_FOR_GRAPH && COLS > 2 * GRAPH_LEFT;
-	int line = graph ? GRAPH_TOP + GRAPH_LINES + 1 : 2;
+	int top = GRAPH_TOP + (int)resident_lines(screen);
+	int line = graph ? top + GRAPH_LINES + 1 : top;
 	char text[sizeof(screen->filter) + 32];
 
 	erase();
 	if (screen->now) {
 		draw_head(screen);
 		if (graph)
-			draw_graph(&screen->now->totals);
+			draw_graph(&screen->now->totals, top);
 		draw_titles(screen, line);
 		draw_rows(screen, line + 1);
 	} else {

@@ -26,17 +26,6 @@ enum {
 	HEADLINES = 6,
 	TEXT_MOST = 220,
 };
-/* Prints one line, cut to the terminal. */
-static void put_line(const struct style *style, enum tint which, const char *text)
-{
-	size_t room = style->width ? style->width : 4000;
-	char *fitted = mem_alloc(4 * room + 8);
-
-	text_fit(fitted, 4 * room + 8, text, room, TEXT_CUT_END);
-	fprintf(style->out, "%s%s%s\n", tint(style, which), fitted, tint_end(style, which));
-	free(fitted);
-}
-
 /* Returns the share of allocations with a known type, by confidence, as text. */
 static char *types_text(const struct totals *s, const struct types *types)
 {
@@ -92,33 +81,8 @@ static void print_headlines(struct ctl *ctl, const struct headlines *headlines)
 		}
 		line = mem_format("%s%s%s", row->text, row->verb ? " \xe2\x86\x92 shinyctl " : "",
 				  row->verb ? row->verb : "");
-		put_line(&ctl->style, TINT_WARN, line);
+		ctl_line(&ctl->style, TINT_WARN, line);
 		free(line);
-	}
-}
-
-#define RESIDENT_KNOWN 0.9 /* a smaller known share is a warning */
-
-/* Prints a line for each large process: its resident memory, and whose that is. */
-static void print_resident(struct ctl *ctl, const struct report_page *page)
-{
-	bool many = page->totals.processes > 1;
-
-	for (size_t i = 0; i < page->resident_count; i++) {
-		const struct report_resident *r = &page->resident[i];
-		double known = (double)r->known / (double)r->bytes;
-		bool last = i + 1 == page->resident_count;
-		AUTO_FREE char *line = NULL;
-		char more[UNITS_TEXT + 16] = "";
-
-		if (last && page->large_count > page->resident_count)
-			snprintf(more, sizeof(more), "; %zu more",
-				 page->large_count - page->resident_count);
-		line = mem_format("  resident    %15s   %s%safter %s: %s%s%s",
-				  units_bytes(UNITS_BUF, r->bytes), many ? r->name : "",
-				  many ? " " : "", units_time(UNITS_BUF, r->time), r->owners, more,
-				  last ? " \xe2\x86\x92 memory" : "");
-		put_line(&ctl->style, known < RESIDENT_KNOWN ? TINT_WARN : TINT_NONE, line);
 	}
 }
 
@@ -140,13 +104,13 @@ static void print_title(struct ctl *ctl, const struct report_page *page)
 	time_t started = (time_t)(s->started / 1000000000);
 	struct tm tm;
 
-	put_line(style, TINT_BOLD, *s->command ? s->command : s->program);
+	ctl_line(style, TINT_BOLD, *s->command ? s->command : s->program);
 	if (s->started && localtime_r(&started, &tm))
 		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S, ", &tm);
 	line = mem_format("%s%s, %s, %s   %s", when, units_time(UNITS_BUF, s->duration),
 			  units_noun(UNITS_NOUN_BUF, s->processes, "process"),
 			  units_noun(UNITS_NOUN_BUF, s->threads, "thread"), file);
-	put_line(style, TINT_NONE, line);
+	ctl_line(style, TINT_NONE, line);
 	free(line);
 	print_subset(ctl, page);
 	print_headlines(ctl, &page->headlines);
@@ -181,7 +145,7 @@ static void print_head(struct ctl *ctl, const struct report_page *page)
 				  "called exec, before the end",
 				  units_count(UNITS_BUF, s->sums.abandoned),
 				  units_bytes(UNITS_BUF, s->sums.abandoned_bytes));
-		put_line(style, TINT_NONE, line);
+		ctl_line(style, TINT_NONE, line);
 		free(line);
 	}
 	fprintf(style->out, "  freed       %15s   %s\n",
@@ -191,7 +155,7 @@ static void print_head(struct ctl *ctl, const struct report_page *page)
 	fprintf(style->out, "  allocations %15s   %s in all, %s a second\n",
 		units_count(UNITS_BUF, s->sums.allocs), units_bytes(UNITS_BUF, s->sums.bytes),
 		units_short(UNITS_BUF, report_rate(page)));
-	put_line(style, TINT_NONE, types);
+	ctl_line(style, TINT_NONE, types);
 	free(types);
 	if (s->sums.inherited) {
 		line = mem_format("  inherited   %15s   %s copied by forks: in none of the others; "
@@ -199,12 +163,12 @@ static void print_head(struct ctl *ctl, const struct report_page *page)
 				  units_count(UNITS_BUF, s->sums.inherited),
 				  units_bytes(UNITS_BUF, s->sums.inherited_bytes),
 				  units_count(UNITS_BUF, s->sums.inherited_frees));
-		put_line(style, TINT_NONE, line);
+		ctl_line(style, TINT_NONE, line);
 		free(line);
 	}
 	if (s->peak_bytes && !page->partial)
 		print_course(style, s);
-	print_resident(ctl, page);
+	resident_print(style, &page->resident, s->processes > 1);
 }
 
 /* The bytes that a role, or a component, holds at the moment of a table. */
@@ -255,7 +219,7 @@ static void print_roles(const struct style *style, const struct hotspot_roles *r
 			idle == 1 ? "s" : "");
 	mem_stream_close(out);
 	if (roles->count > 1 && holders->bytes)
-		put_line(style, TINT_NONE, text);
+		ctl_line(style, TINT_NONE, text);
 	free(holders);
 }
 
@@ -278,7 +242,7 @@ static void print_components(const struct style *style, const struct report_page
 			units_share(UNITS_BUF, (double)holders[i].bytes, (double)total));
 	mem_stream_close(out);
 	if (holders->bytes)
-		put_line(style, TINT_NONE, text);
+		ctl_line(style, TINT_NONE, text);
 	free(holders);
 }
 
@@ -381,7 +345,7 @@ static void print_not_seen(struct ctl *ctl, const struct coverage *coverage)
 			ctl_heading(ctl, "Not seen", "");
 		line = mem_format("  %s%s%s", row->text, row->advice ? " \xe2\x86\x92 " : "",
 				  row->advice ? row->advice : "");
-		put_line(&ctl->style, TINT_NONE, line);
+		ctl_line(&ctl->style, TINT_NONE, line);
 		free(line);
 	}
 	if (more) {
@@ -416,6 +380,16 @@ static void print_peak(struct ctl *ctl, const struct report_page *page, size_t r
 					  units_time(UNITS_BUF, s->at_peak_ns));
 
 	ctl_heading(ctl, "At the peak:", text);
+	if (!page->narrow && !ctl->options.given[OPT_PROCESS] &&
+	    s->peak_bytes > sums->at_peak_bytes) {
+		AUTO_FREE char *left = mem_format(
+			"  not here: %s that processes held as they ended, in the peak of %s "
+			"after %s",
+			units_bytes(UNITS_BUF, s->peak_bytes - sums->at_peak_bytes),
+			units_bytes(UNITS_BUF, s->peak_bytes), units_time(UNITS_BUF, s->peak_at));
+
+		ctl_line(&ctl->style, TINT_DIM, left);
+	}
 	print_roles(&ctl->style, &page->hotspots.roles, true);
 	print_components(&ctl->style, page, true, sums->at_peak_bytes);
 	print_report_rows(ctl, &page->hotspots.at_peak,
@@ -492,7 +466,7 @@ static size_t other_rows(const struct report_page *page)
 	tables = (report_page_at_peak(page) && report_page_at_end(page)) +
 		 (o->retained.count && report_page_at_end(page)) + report_page_short_lived(page);
 	/* the head, the first table, the other tables' heads and sums, and what follows them */
-	lines = 8 + (s->sums.abandoned > 0) + (s->sums.inherited > 0) + page->resident_count +
+	lines = 8 + (s->sums.abandoned > 0) + (s->sums.inherited > 0) + page->resident.count +
 		(page->headlines.count < HEADLINES ? page->headlines.count : HEADLINES + 1);
 	lines += 6 + FIRST_ROWS + (o->roles.count > 1) + 4 * tables;
 	lines += page->keepers.count ? 3 + page->keepers.count : 0;
@@ -521,7 +495,7 @@ static struct shiny_err *print_page(struct ctl *ctl, const struct answer *answer
 		AUTO_FREE char *text = mem_format("      %s", page->hints[i].text);
 
 		fprintf(ctl->style.out, "  shinyctl %s %s\n", page->hints[i].command, file);
-		put_line(&ctl->style, TINT_DIM, text);
+		ctl_line(&ctl->style, TINT_DIM, text);
 	}
 	print_not_seen(ctl, &page->coverage);
 	return NULL;

@@ -16,7 +16,6 @@ FIELD_SKIP(is_well, struct finding, r->state == FINDING_OK)
 #define PAGE struct report_page
 #define HOT struct hotspot_row
 #define ROLE struct hotspot_role
-#define RESIDENT struct report_resident
 static const struct field headline_fields[] = {
 	{ FIELD_TEXT("kind", struct headline, kind),
 	  .help = "crashed, killed, not_finished, frees, not_recorded or narrowed" },
@@ -111,16 +110,6 @@ static const struct field timed_fields[] = {
 	  .help = "pages of 4 KiB with live blocks at the end" },
 	FIELD_LAST
 };
-static const struct field resident_fields[] = {
-	{ FIELD_TEXT("name", RESIDENT, name), .help = "its role, or its program" },
-	{ FIELD_ID("pid", RESIDENT, pid), .help = "its pid" },
-	{ FIELD_TIME("at_ns", RESIDENT, time), .help = "when the sample was taken" },
-	{ FIELD_BYTES("resident", RESIDENT, bytes), .help = "its resident bytes" },
-	{ FIELD_BYTES("known", RESIDENT, known), .help = "those whose owner memory knows" },
-	{ FIELD_TEXT("owners", RESIDENT, owners),
-	  .help = "the largest owners, as in memory, with their shares of the resident bytes" },
-	FIELD_LAST
-};
 static const struct field hint_fields[] = {
 	{ FIELD_TEXT("verb", struct report_hint, command), .help = "the verb, with its options" },
 	{ FIELD_TEXT("text", struct report_hint, text), .help = "why" },
@@ -162,7 +151,7 @@ const struct field report_fields[] = {
 	{ FIELD_SAME(timed_fields), .skip = is_partial, .nulls = true },
 	{ FIELD_FIRST("next", PAGE, hints, hint_count, hint_fields), .help = "where to look" },
 	{ FIELD_GROUP(PAGE, keepers, keepers_fields) },
-	{ FIELD_FIRST("resident", PAGE, resident, resident_count, resident_fields),
+	{ FIELD_FIRST("resident", PAGE, resident.rows, resident.count, resident_fields),
 	  .help = "a large process at its sample with most resident bytes" },
 	{ FIELD_ROWS("not_seen", PAGE, coverage.rows, coverage.count, unseen_fields),
 	  .skip = is_well, .help = "what the recording could not see" },

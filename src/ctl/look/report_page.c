@@ -83,10 +83,7 @@ void report_page_deinit(struct report_page *page)
 	component_rules_free(page->rules);
 	texts_deinit(&page->names);
 	free(page->owners);
-	for (size_t i = 0; i < page->resident_count; i++) {
-		free(page->resident[i].name);
-		free(page->resident[i].owners);
-	}
+	resident_deinit(&page->resident);
 	coverage_deinit(&page->coverage);
 	types_deinit(&page->types);
 	for (size_t i = 0; i < page->hint_count; i++) {
@@ -136,80 +133,6 @@ static struct shiny_err *load_components(struct store *store, const struct filte
 		page->owners[i].name = page->names.at[i];
 	qsort(page->owners, page->names.count, sizeof(*page->owners),
 	      report_page_at_peak(page) ? by_peak : by_bytes);
-	return NULL;
-}
-
-/* ---- resident memory ---- */
-
-#define LARGE_SHARE 0.1	/* of the resident bytes of all processes */
-enum { RESIDENT_OWNERS = 3 };
-
-/* An owner of a sample, or a part of one that says little by itself. */
-struct resident_part {
-	const char *by, *name;
-	uint64_t rss;
-};
-
-ORDER_BY(by_rss, struct resident_part, ORDER_DOWN(rss) ?: ORDER_TEXT(name))
-
-/* Returns the largest owners of a sample with their shares. Of memory that is known by a name, or
- * by the module that mapped it, that is what is named. */
-static char *owners_text(const struct memory_process *p)
-{
-	struct resident_part *parts = NULL;
-	size_t count = 0, room = 0, size;
-	char *text = NULL;
-	FILE *out = mem_stream_open(&text, &size);
-
-	for (size_t i = 0; i < p->owner_count; i++) {
-		const struct memory_owner *o = &p->owners[i];
-		bool mapped = strcmp(o->owner, "mapped") == 0;
-		bool whole = !mapped && strcmp(o->owner, "named") != 0;
-
-		for (size_t d = 0; d < (whole ? 1 : o->count); d++)
-			*(struct resident_part *)rows_push(&parts, &count, &room, sizeof(*parts)) =
-				(struct resident_part){
-					mapped ? "mapped by " : "",
-					whole ? o->owner : o->details[d].detail,
-					whole ? o->sums.rss : o->details[d].sums.rss,
-				};
-	}
-	if (count)
-		qsort(parts, count, sizeof(*parts), by_rss);
-	for (size_t i = 0; i < count && i < RESIDENT_OWNERS && parts[i].rss; i++)
-		fprintf(out, "%s%s%s %s", i ? ", " : "", parts[i].by, parts[i].name,
-			units_share(UNITS_BUF, (double)parts[i].rss, (double)p->sums.rss));
-	mem_stream_close(out);
-	free(parts);
-	return text;
-}
-
-static struct shiny_err *load_resident(struct store *store, const struct filter *filter,
-				       struct report_page *page)
-{
-	struct memory_history memory;
-	uint64_t all = 0;
-
-	SHINY_TRY(memory_load(store, filter, MEMORY_PEAK, 0, &memory));
-	for (size_t i = 0; i < memory.count; i++)
-		all += memory.processes[i].sums.rss;
-	for (size_t i = 0; i < memory.count; i++) {
-		const struct memory_process *p = &memory.processes[i];
-
-		if (!all || (double)p->sums.rss < LARGE_SHARE * (double)all)
-			break;
-		if (page->large_count++ >= REPORT_RESIDENT)
-			continue;
-		page->resident[page->resident_count++] = (struct report_resident){
-			.name = mem_text(p->name),
-			.pid = p->pid,
-			.time = p->time,
-			.bytes = p->sums.rss,
-			.known = p->sums.rss - memory_owner_total(p, "unclassified"),
-			.owners = owners_text(p),
-		};
-	}
-	memory_deinit(&memory);
 	return NULL;
 }
 
@@ -394,7 +317,7 @@ static struct shiny_err *load_sums(struct ctl *ctl, struct store *store,
 	if (!err)
 		err = load_components(store, filter, page);
 	if (!err)
-		err = load_resident(store, filter, page);
+		err = resident_load(store, filter, MEMORY_PEAK, &page->resident);
 	if (!err)
 		err = coverage_load(store, &page->coverage);
 	if (!err)

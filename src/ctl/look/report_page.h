@@ -10,14 +10,14 @@
 
 #include "../../analysis/attribute/component.h"
 #include "../../analysis/coverage.h"
-#include "../../analysis/space/memory.h"
 #include "../../analysis/totals/headlines.h"
 #include "../../analysis/totals/hotspots.h"
 #include "../../analysis/totals/totals.h"
 #include "../../graph/retainers.h"
 #include "../ctl.h"
+#include "resident.h"
 
-enum { REPORT_HINTS = 2, REPORT_KEPT = 3, REPORT_RESIDENT = 3 };
+enum { REPORT_HINTS = 2, REPORT_KEPT = 3 };
 
 struct report_hint {
 	char *text, *command; /* "leaks" */
@@ -25,13 +25,6 @@ struct report_hint {
 struct report_owner {
 	const char *name; /* a component's */
 	uint64_t bytes, at_peak_bytes;
-};
-struct report_resident {
-	char *name;           /* of the process: its role, or its program */
-	uint32_t pid;
-	uint64_t time, bytes; /* of the sample; bytes: resident */
-	uint64_t known;       /* of these, those with an owner */
-	char *owners;         /* "malloc 61 %, modules 30 %" */
 };
 struct report_page {
 	const char *file, *tag, *between; /* as given; NULL: not */
@@ -47,9 +40,7 @@ struct report_page {
 	struct texts names;           /* of components */
 	struct report_owner *owners; /* names.count of them; most bytes first, at the peak if the
 				      * page begins with it */
-	/* the processes with most resident bytes; large_count: those with a tenth of all or more */
-	struct report_resident resident[REPORT_RESIDENT];
-	size_t resident_count, large_count;
+	struct resident resident;
 	struct coverage coverage;
 	struct types types;
 	struct report_hint hints[REPORT_HINTS];

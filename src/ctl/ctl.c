@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
 #include "ctl.h"
 
 #include <inttypes.h>
@@ -234,11 +235,20 @@ void ctl_why(const struct ctl *ctl, bool is_site, const char *name)
 void ctl_line(const struct style *style, enum tint which, const char *text)
 {
 	size_t room = style->width ? style->width : 4000;
-	char *fitted = mem_alloc(4 * room + 8);
+	AUTO_FREE char *fitted = mem_alloc(4 * room + 16);
+	char *last;
 
 	text_fit(fitted, 4 * room + 8, text, room, TEXT_CUT_END);
+	/* no half of a word or number: what was begun goes, back to a comma if one is near */
+	last = strcmp(fitted, text) ? memrchr(fitted, ' ', strlen(fitted)) : NULL;
+	for (char *comma = last; comma && comma > fitted + strlen(fitted) / 2; comma--)
+		if (comma[-1] == ',') {
+			last = comma;
+			break;
+		}
+	if (last && last > fitted + strlen(fitted) / 2)
+		strcpy(last, " \xe2\x80\xa6");
 	fprintf(style->out, "%s%s%s\n", tint(style, which), fitted, tint_end(style, which));
-	free(fitted);
 }
 
 void ctl_heading(const struct ctl *ctl, const char *title, const char *more)

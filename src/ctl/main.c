@@ -21,6 +21,7 @@
 
 #include "../base/cleanup.h"
 #include "../base/json_budget.h"
+#include "../base/line_fold.h"
 #include "../base/nearest.h"
 #include "../base/rlimits.h"
 #include "../base/text.h"
@@ -145,6 +146,8 @@ static struct shiny_err *run_verb(enum verb_id verb, int argc, char **argv, int 
 	/* opens the place for it before confine_early() takes other places away */
 	if (!ctl.options.help && is_held(&ctl.options) && !output_guard_hold(false))
 		err = shiny_err_os(errno, "cannot make a place for the document");
+	if (!is_held(&ctl.options) && ctl.style.width)
+		ctl.style.out = line_fold_open(stdout, ctl.style.width);
 	if (!ctl.options.help)
 		confine_early(&ctl.options);
 	if (ctl.options.help)
@@ -156,6 +159,8 @@ static struct shiny_err *run_verb(enum verb_id verb, int argc, char **argv, int 
 			err = unfinished_wait(ctl.options.operands[i], reads_sums(verb));
 	if (!err && !ctl.options.help)
 		err = run_within_budget(&ctl);
+	if (ctl.style.out != stdout)
+		fclose(ctl.style.out);
 	*status = ctl.status;
 	if (output_guard_release(!err) || err)
 		return err;

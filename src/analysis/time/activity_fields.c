@@ -123,8 +123,8 @@ const struct field activity_fields[] = {
 	  .help = "all processes together" },
 	{ FIELD_ROWS("phases", RESULT, phases, phase_count, phase_fields), .spread = true,
 	  .help = "a phase of the heap",
-	  .shows = "number kind begin_ns length begin_bytes end_bytes most_bytes alloc_rate "
-		   "free_rate/1" },
+	  .shows = "number kind begin_ns length begin_bytes end_bytes most_bytes alloc_rate/1 "
+		   "free_rate/2" },
 	{ FIELD_ROWS("processes", RESULT, processes, process_count, process_fields), .spread = true,
 	  .help = "a process" },
 	FIELD_LAST

@@ -37,7 +37,7 @@ const struct field peak_fields[] = {
 	  .help = "their bytes" },
 	{ FIELD_ROWS("rows", PEAK, rows, count, row_fields), .limited = true,
 	  .help = "a type, call site, component or tag; all add up to the peak",
-	  .shows = "of_bytes bar/2 bytes blocks/1 transient_bytes lasting name" },
+	  .shows = "of_bytes bar/3 bytes blocks/2 transient_bytes lasting/1 name" },
 	FIELD_LAST
 };
 static const struct field session_fields[] = {

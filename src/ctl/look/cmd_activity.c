@@ -120,7 +120,7 @@ static char *phase_names(const void *of, void *context)
 							[PHASE_RISE] = "kept",
 							[PHASE_FALL] = "gone",
 							[PHASE_SPIKE] = "new" };
-	enum { INDENT = 10, BYTES_COLUMNS = 11, LEAST = 14 };
+	enum { INDENT = 10, BYTES_COLUMNS = 8, LEAST = 14 };
 	size_t width = ctl->style.width	    ? ctl->style.width
 		       : ctl->style.longest ? ctl->style.longest
 					    : 400;

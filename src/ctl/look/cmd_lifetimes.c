@@ -201,8 +201,8 @@ static const struct field row_fields[] = {
 static const struct field fields[] = {
 	{ FIELD_GROUP(struct lived, lifetimes, lifetimes_fields) },
 	{ FIELD_ROWS("rows", struct lived, rows, lifetimes.count, row_fields), .limited = true,
-	  .shows = "of_blocks bar/9 blocks bytes/4 destroyed/6 reused/8 persistent temporary/3 "
-		   "elsewhere/5 p50_ns p90_ns/2 p99_ns/1 geometric_mean_ns/7 half_life_ns/10 name",
+	  .shows = "of_blocks bar/10 blocks bytes/5 destroyed/7 reused/9 persistent/1 temporary/4 "
+		   "elsewhere/6 p50_ns p90_ns/3 p99_ns/2 geometric_mean_ns/8 half_life_ns/11 name",
 	  .help = "a type, call site, component or tag" },
 	FIELD_LAST
 };

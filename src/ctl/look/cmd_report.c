@@ -152,7 +152,7 @@ static void print_head(struct ctl *ctl, const struct report_page *page)
 		units_count(UNITS_BUF, s->sums.frees - s->sums.inherited_frees),
 		units_bytes(UNITS_BUF,
 			    s->sums.bytes - s->sums.live_bytes - s->sums.abandoned_bytes));
-	fprintf(style->out, "  allocations %15s   %s in all, %s a second\n",
+	fprintf(style->out, "  allocations %15s   %s in all, %s/s\n",
 		units_count(UNITS_BUF, s->sums.allocs), units_bytes(UNITS_BUF, s->sums.bytes),
 		units_short(UNITS_BUF, report_rate(page)));
 	ctl_line(style, TINT_NONE, types);
@@ -383,10 +383,8 @@ static void print_peak(struct ctl *ctl, const struct report_page *page, size_t r
 	if (!page->narrow && !ctl->options.given[OPT_PROCESS] &&
 	    s->peak_bytes > sums->at_peak_bytes) {
 		AUTO_FREE char *left = mem_format(
-			"  not here: %s that processes held as they ended, in the peak of %s "
-			"after %s",
-			units_bytes(UNITS_BUF, s->peak_bytes - sums->at_peak_bytes),
-			units_bytes(UNITS_BUF, s->peak_bytes), units_time(UNITS_BUF, s->peak_at));
+			"  %s less than the peak, which counts processes that had ended",
+			units_bytes(UNITS_BUF, s->peak_bytes - sums->at_peak_bytes));
 
 		ctl_line(&ctl->style, TINT_DIM, left);
 	}
@@ -466,7 +464,8 @@ static size_t other_rows(const struct report_page *page)
 	tables = (report_page_at_peak(page) && report_page_at_end(page)) +
 		 (o->retained.count && report_page_at_end(page)) + report_page_short_lived(page);
 	/* the head, the first table, the other tables' heads and sums, and what follows them */
-	lines = 8 + (s->sums.abandoned > 0) + (s->sums.inherited > 0) + page->resident.count +
+	lines = 8 + (s->peak_bytes > s->sums.at_peak_bytes) + (s->sums.abandoned > 0) +
+		(s->sums.inherited > 0) + page->resident.count +
 		(page->headlines.count < HEADLINES ? page->headlines.count : HEADLINES + 1);
 	lines += 6 + FIRST_ROWS + (o->roles.count > 1) + 4 * tables;
 	lines += page->keepers.count ? 3 + page->keepers.count : 0;

@@ -270,7 +270,7 @@ function showMemory(data, state, change) {
   showTable('memory-table', rows, [
     nameColumn('Process', (row) =>
       change({ process: state.process === String(row.id) ? '' : String(row.id) }), 'process'),
-    { title: 'Owner', field: 'name', widthGrow: 3, minWidth: 170 },
+    { title: 'Owner', field: 'name', widthGrow: 6, minWidth: 240 },
     { title: 'Resident', field: 'resident', width: 110, ...BYTES },
     barColumn('resident', most(rows, 'resident')),
     { title: 'Private', field: 'private', width: 105, ...BYTES },

@@ -149,7 +149,7 @@ function showRows(table, title, answer) {
   showTable(`${table}-table`, rows, [
     nameColumn(title, (row) => choose({ view: 'c-flame', search: row.name })),
     ...changeColumns(wordsOf(state.measure)),
-    { title: '', field: 'how', width: 80 },
+    { title: 'State', field: 'how', width: 90 },
     { title: 'Mostly', field: 'mostly', widthGrow: 3, minWidth: 140 },
   ], byChange);
 }

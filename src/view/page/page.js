@@ -121,13 +121,13 @@ function showCards(sums) {
 
 function sumColumns(rows, picked) {
   return [
-    { title: 'Live bytes', field: 'live_bytes', width: 110, ...BYTES },
+    { title: 'Live bytes', field: 'live_bytes', width: 120, ...BYTES },
     barColumn('live_bytes', most(rows, 'live_bytes')),
     sparkColumn((row) => cube.series(picked, row.samples)),
     { title: 'Live', field: 'live', width: 85, ...COUNT },
     { title: 'Bytes', field: 'bytes', width: 95, ...BYTES },
-    { title: 'Allocations', field: 'allocs', width: 118, ...COUNT },
-    { title: 'Median life', field: 'median', width: 118, ...TIME },
+    { title: 'Allocations', field: 'allocs', width: 132, ...COUNT },
+    { title: 'Median life', field: 'median', width: 132, ...TIME },
   ];
 }
 

@@ -70,7 +70,11 @@ export function drawTimeline(element, data, cube, picked, state, pick) {
     label: { formatter: '{b}', color: colour('--dim') } }));
   marks.push({ xAxis: data.peak_ns, name: 'peak', label: { formatter: '{b}',
     color: colour('--text') }, lineStyle: { color: COLOURS[5] } });
-  const areas = data.phases.map((phase, i) => [{ xAxis: phase.begin_ns, name: phase.kind,
+  // a phase that is too narrow for its name has none
+  const wide = (phase) => (phase.end_ns - phase.begin_ns) / data.duration_ns *
+    (element.clientWidth - GRID.left - GRID.right) > 8 * phase.kind.length;
+  const areas = data.phases.map((phase, i) => [{ xAxis: phase.begin_ns,
+    name: wide(phase) ? phase.kind : '',
     itemStyle: { color: colour('--text'), opacity: i % 2 ? 0.03 : 0.07 },
     label: { color: colour('--dim'), position: 'insideTop' } }, { xAxis: phase.end_ns }]);
   const whole = cube.series({ mask: new Uint8Array(cube.size).fill(1) });
@@ -110,9 +114,9 @@ export function drawTimeline(element, data, cube, picked, state, pick) {
 // What fits into a rectangle of a tree map, by its share of the area: a name without what all names
 // of its component begin with, and its number.
 function leafLabel(name, value, side) {
-  if (side < 40) return '';
+  if (side < 56) return '';
   const short = name.replace(/^[~?]?(?:[A-Za-z_]\w*::)+/, '');
-  return side < 68 ? short : `${short}\n${value}`;
+  return side < 72 ? short : `${short}\n${value}`;
 }
 
 export function drawTreemap(element, roots, words, pick) {
@@ -128,7 +132,8 @@ export function drawTreemap(element, roots, words, pick) {
       label: { formatter: ({ name, value }) => leafLabel(name, words(value), sideOf(value)), color: '#101114',
         lineHeight: 16, position: 'insideTopLeft' },
       upperLabel: { show: true, height: 22, color: colour('--text'),
-        formatter: ({ name, value }) => `${name}  ${words(value)}` },
+        formatter: ({ name, value }) => (sideOf(value) < 40 ? ''
+          : sideOf(value) < 100 ? name : `${name}  ${words(value)}`) },
       breadcrumb: { show: false },
       itemStyle: { borderColor: colour('--back'), gapWidth: 1 },
       levels: [{ itemStyle: { borderColor: colour('--back'), borderWidth: 0, gapWidth: 3 } },
@@ -218,7 +223,8 @@ export function drawResident(element, data, processes) {
     Math.max(at, one.at_ns), most), data.duration_ns);
   plot(element, {
     grid: GRID, tooltip: { trigger: 'axis', valueFormatter: bytes },
-    legend: { type: 'plain', top: 4, textStyle: { color: colour('--dim') } },
+    legend: { type: 'scroll', top: 4, textStyle: { color: colour('--dim') },
+      pageTextStyle: { color: colour('--dim') }, pageIconColor: colour('--accent') },
     xAxis: timeAxis(last),
     yAxis: byteAxis(highest(
       shown.flatMap((process) => process.samples.map((one) => one.resident)))),

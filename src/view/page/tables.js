@@ -31,12 +31,15 @@ function heightOf(id, rows) {
   return alone ? 'max(460px, calc(100vh - 15rem))' : 460;
 }
 
-// On a narrow screen columns are as wide as a number, so that the first ones stand beside a name.
+// On a narrow screen columns are as wide as a number, so that a name and two of them fit, without
+// bars.
 function fitting(columns) {
   if (!matchMedia('(max-width: 600px)').matches) return columns;
-  return columns.map((column) => ({ ...column,
-    ...(column.width && { width: Math.min(column.width, 96) }),
-    ...(column.minWidth && { minWidth: Math.min(column.minWidth, 112) }) }));
+  return columns.filter(({ field, formatter }) => field !== 'share' || !formatter)
+    .map((column, i) => ({ ...column,
+      ...(column.width && { width: Math.min(column.width, 92) }),
+      ...(column.minWidth && { minWidth: i === 0 && column.formatter ? 182
+        : Math.min(column.minWidth, 112) }) }));
 }
 
 export function showTable(id, rows, columns, sort) {

@@ -32,7 +32,9 @@ function step(most, steps) {
 }
 
 const TENS = [1, 2, 5, 10, 20, 50, 100, 200, 500];
-const BYTE_STEPS = [0, 1, 2, 3, 4, 5].flatMap((unit) => TENS.map((n) => n * 1024 ** unit));
+// beyond a thousand of a unit, parts of the next one
+const BYTE_STEPS = [0, 1, 2, 3, 4, 5].flatMap((unit) =>
+  [...TENS.slice(0, -1), 256, 512].map((n) => n * 1024 ** unit));
 const SECOND = 1e9, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE;
 const TIME_STEPS = [...[1, 1e3, 1e6].flatMap((unit) => TENS.map((n) => n * unit)),
   ...[1, 2, 5, 10, 20].map((n) => n * SECOND), ...[1, 2, 5, 10, 20].map((n) => n * MINUTE),

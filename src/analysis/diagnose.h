@@ -28,9 +28,9 @@
  *                  answer is the size of the live set, in cache lines (activity.h)
  *   spikes         the peak is at least SPIKE times the median of live bytes over time
  *                  (activity.h), and these stay below the middle of both afterwards for as long as
- *                  they were above it. Test: when the peak was. In the first fifth: start-up, a ring for
- *                  what is short-lived; up to the half: deferred initialization, spread it; later:
- *                  steady state, tune what collects, or bound the buffers
+ *                  they were above it. Test: when the peak was. In the first fifth: start-up, a
+ *                  ring for what is short-lived; up to the half: deferred initialization, spread
+ *                  it; later: steady state, tune what collects, or bound the buffers
  *
  * The use of a live block, Z of the paper, needs data on accesses: growth takes it from watched
  * blocks (access/cold.h), utilization from touched pages (space/touched.h). Each diagnosis names

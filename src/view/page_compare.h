@@ -19,7 +19,7 @@
 enum compare_measure { COMPARE_LIVE, COMPARE_BYTES, COMPARE_ALLOCS, COMPARE_MEASURES };
 
 struct compare_node {
-	uint32_t parent, name, nameless, file, line; /* all but parent and line: indexes of `texts` */
+	uint32_t parent, name, nameless, file, line; /* but parent, line: indexes of `texts` */
 	uint64_t sums[2][COMPARE_MEASURES]; /* of stacks that end here; [0] base, [1] new */
 };
 struct page_compare { /* zeroed: empty */

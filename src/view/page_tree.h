@@ -5,10 +5,10 @@
  * Runs: CLI. Signals: no. Allocates: 16 bytes a node, 4 a function. Threads: one a store.
  *
  * Columns: sample_node, of each sample its innermost function's node, 0 without a stack;
- * node_parent and node_line, of each node, [0] the root; lines, of each six numbers: function, file,
- * line, library, what it shares with neighbours that have no name, and component, the last of
- * `components` and all but it and the line of `texts`. The library is "" of a frame in a program's
- * own file. A stack that was cut off begins with a function that says so.
+ * node_parent and node_line, of each node, [0] the root; lines, of each six numbers: function,
+ * file, line, library, what it shares with neighbours that have no name, and component; the last is
+ * of `components`, the others but the line are of `texts`. The library is "" of a frame in a
+ * program's own file. A stack that was cut off begins with a function that says so.
  */
 #ifndef SHINY_PAGE_TREE_H
 #define SHINY_PAGE_TREE_H

@@ -86,7 +86,8 @@ static void has(const char *name, enum symptom wanted)
 		bool kept = strstr(d.at[wanted].cause, "a leak") != NULL;
 
 		snprintf(text, sizeof(text), "%s/cause", name);
-		checkf(text, kept == (strncmp(name, "growth by", 9) != 0), "%s", d.at[wanted].cause);
+		checkf(text, kept == (strcmp(name, "growth by survivors") != 0), "%s",
+		       d.at[wanted].cause);
 	}
 	if (wanted != SYMPTOMS) {
 		const char *first = d.at[wanted].rows[0].name;

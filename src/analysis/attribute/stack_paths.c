@@ -27,10 +27,12 @@ static uint32_t put_nameless(struct texts *texts, const char *label)
 {
 	const char *offset = strstr(label, "+0x");
 	const char *file = offset ? strstr(offset, " in ") : NULL;
-	AUTO_FREE char *name = file	? mem_format("%s (no names)", file + strlen(" in "))
-			       : offset ? mem_format("%.*s (no names)", (int)(offset - label), label)
-					: mem_format("(no module)");
+	AUTO_FREE char *name = NULL;
 
+	if (!offset)
+		return texts_put(texts, "(no module)");
+	name = file ? mem_format("%s (no names)", file + strlen(" in "))
+		    : mem_format("%.*s (no names)", (int)(offset - label), label);
 	return texts_put(texts, name);
 }
 

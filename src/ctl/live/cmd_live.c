@@ -54,7 +54,8 @@ static void json_rows(struct ctl *ctl, const char *key, const struct live_rows *
 	json_end(&ctl->json);
 }
 
-static struct shiny_err *print_json(struct ctl *ctl, const struct live_sample *sample, const char *file)
+static struct shiny_err *print_json(struct ctl *ctl, const struct live_sample *sample,
+				    const char *file)
 {
 	ctl_document(ctl);
 	json_text(&ctl->json, "file", file);

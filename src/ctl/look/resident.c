@@ -20,7 +20,8 @@ const struct field resident_fields[] = {
 	{ FIELD_ID("pid", struct resident_row, pid), .help = "its pid" },
 	{ FIELD_TIME("at_ns", struct resident_row, time), .help = "when the sample was taken" },
 	{ FIELD_BYTES("resident", struct resident_row, bytes), .help = "its resident bytes" },
-	{ FIELD_BYTES("known", struct resident_row, known), .help = "those whose owner memory knows" },
+	{ FIELD_BYTES("known", struct resident_row, known),
+	  .help = "those whose owner memory knows" },
 	{ FIELD_TEXT("owners", struct resident_row, owners),
 	  .help = "the largest owners, as in memory, with their shares of the resident bytes" },
 	FIELD_LAST

@@ -9,9 +9,12 @@ function hashOf(id, text) {
   return id;
 }
 
-// A box, or the one function that it has.
-const named = ({ inside, ...node }) => (inside?.size > 1 ? { ...node, inside: inside.size }
-  : { ...node, name: inside ? [...inside][0] : node.name });
+// A box of several functions has their number; one of a single function is that.
+function name(node) {
+  if (node.inside?.size === 1) [node.name] = node.inside;
+  node.inside = node.inside?.size > 1 ? node.inside.size : 0;
+  return node;
+}
 
 // Functions by name, as lists: those without one by what they share.
 export class Functions {
@@ -28,7 +31,7 @@ export class Functions {
   }
 
   list() {
-    return [...this.rows.values()].map(named);
+    return Array.from(this.rows.values(), name);
   }
 }
 
@@ -39,7 +42,9 @@ export class Boxes {
   }
 
   box(keys, line, id) {
-    return { ...line, ...Object.fromEntries(keys.map((key) => [key, 0])), id, below: new Map() };
+    const box = { ...line, id, below: new Map() };
+    for (const key of keys) box[key] = 0;
+    return box;
   }
 
   step(at, key, line) {
@@ -50,26 +55,30 @@ export class Boxes {
 
   // Adds the numbers to each function of a path, outermost first.
   add(path, numbers) {
-    const count = (box) => this.keys.forEach((key, i) => { box[key] += numbers[i]; });
-    let at = this.root, opened = false;
+    const { keys } = this;
+    const count = (box) => { for (let i = 0; i < keys.length; i++) box[keys[i]] += numbers[i]; };
+    let at = this.root, last = '', opened = false;
     count(at);
-    path.forEach((line, i) => {
-      const { nameless } = line, goes = nameless && path[i - 1]?.nameless === nameless;
-      if (!goes) opened = Boolean(nameless && this.opened.has(hashOf(at.id, nameless)));
+    for (const line of path) {
+      const { nameless } = line, goes = nameless && nameless === last;
+      if (!goes && nameless)
+        opened = this.opened.size > 0 && this.opened.has(hashOf(at.id, nameless));
       if (!nameless || opened) {
-        at = this.step(at, line.name, line);
+        count(at = this.step(at, line.name, line));
       } else if (!goes) {
-        at = this.step(at, nameless, { ...line, name: nameless });
+        count(at = this.step(at, nameless, line));
+        at.name = nameless;
         at.inside ??= new Set();
       }
-      if (!nameless || opened || !goes) count(at);
-      at.inside?.add(line.name);
-    });
+      if (nameless) at.inside?.add(line.name);
+      last = nameless;
+    }
   }
 
   list(node = this.root) {
-    const { below, ...more } = named(node);
-    return { ...more, children: [...below.values()].map((one) => this.list(one)) };
+    node.children = Array.from(node.below.values(), (one) => this.list(one));
+    node.below = undefined;
+    return name(node);
   }
 }
 

@@ -45,6 +45,7 @@ export class Cube {
       component: this.nameAll(data.sample_component, (id) => data.components[id]),
       process: this.nameAll(data.sample_process, String),
     };
+    this.code = []; // functions, by number of their line
     this.lives = readCells(data.lives, this.size);
     this.changes = readCells(data.changes, this.size);
     this.total = this.sums(this.pick({ from: 0, to: this.intervals }));
@@ -225,9 +226,9 @@ export class Cube {
   }
 
   line(node) {
-    const d = this.data, at = 6 * (d.node_line[node] - 1);
-    return { name: d.texts[d.lines[at]], file: d.texts[d.lines[at + 1]], line: d.lines[at + 2],
-      library: d.texts[d.lines[at + 3]], nameless: d.texts[d.lines[at + 4]],
+    const d = this.data, number = d.node_line[node], at = 6 * (number - 1);
+    return this.code[number] ??= { name: d.texts[d.lines[at]], file: d.texts[d.lines[at + 1]],
+      line: d.lines[at + 2], library: d.texts[d.lines[at + 3]], nameless: d.texts[d.lines[at + 4]],
       component: d.components[d.lines[at + 5]] };
   }
 

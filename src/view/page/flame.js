@@ -8,8 +8,8 @@ let chart, matching = 0;
 const LEADING = /^(?:[^/]+\/)+(?=[^/]+\/[^/]+\/ \(no names\)$)/;
 
 // Hue, saturation and lightness of the components that have most; dark text is readable on each.
-const TONES = [[205, 68, 73], [36, 85, 65], [160, 42, 66], [322, 50, 79], [54, 78, 71], [16, 85, 74],
-  [252, 58, 81], [184, 55, 72]];
+const TONES = [[205, 68, 73], [36, 85, 65], [160, 42, 66], [322, 50, 79], [54, 78, 71],
+  [16, 85, 74], [252, 58, 81], [184, 55, 72]];
 
 // Colours of components, in their order; those behind the last tone share grey. Functions of one
 // differ a little, by their names.
@@ -46,7 +46,6 @@ export function searchFlame(text) {
   matching = 0;
   if (!chart) return 0;
   if (text) chart.search(text);
-  else chart.clear();
   return matching;
 }
 

@@ -129,8 +129,8 @@ export function drawTreemap(element, roots, words, pick) {
       name: roots.length === 1 ? roots[0].name : 'all', left: 0, right: 0, top: 4, bottom: 4,
       roam: false, nodeClick: false, visibleMin: 300,
       // at the top: what is below the screen has its name on it, too
-      label: { formatter: ({ name, value }) => leafLabel(name, words(value), sideOf(value)), color: '#101114',
-        lineHeight: 16, position: 'insideTopLeft' },
+      label: { formatter: ({ name, value }) => leafLabel(name, words(value), sideOf(value)),
+        color: '#101114', lineHeight: 16, position: 'insideTopLeft' },
       upperLabel: { show: true, height: 22, color: colour('--text'),
         formatter: ({ name, value }) => (sideOf(value) < 40 ? ''
           : sideOf(value) < 100 ? name : `${name}  ${words(value)}`) },

@@ -139,6 +139,7 @@ static struct shiny_err *run_verb(enum verb_id verb, int argc, char **argv, int 
 {
 	struct ctl ctl = { 0 };
 	struct shiny_err *err = options_parse(verb, argc, argv, &ctl.options);
+	FILE *folded = stdout;
 
 	if (err)
 		return err;
@@ -147,7 +148,7 @@ static struct shiny_err *run_verb(enum verb_id verb, int argc, char **argv, int 
 	if (!ctl.options.help && is_held(&ctl.options) && !output_guard_hold(false))
 		err = shiny_err_os(errno, "cannot make a place for the document");
 	if (!is_held(&ctl.options) && ctl.style.width)
-		ctl.style.out = line_fold_open(stdout, ctl.style.width);
+		ctl.style.out = folded = line_fold_open(stdout, ctl.style.width);
 	if (!ctl.options.help)
 		confine_early(&ctl.options);
 	if (ctl.options.help)
@@ -159,8 +160,8 @@ static struct shiny_err *run_verb(enum verb_id verb, int argc, char **argv, int 
 			err = unfinished_wait(ctl.options.operands[i], reads_sums(verb));
 	if (!err && !ctl.options.help)
 		err = run_within_budget(&ctl);
-	if (ctl.style.out != stdout)
-		fclose(ctl.style.out);
+	if (folded != stdout)
+		fclose(folded);
 	*status = ctl.status;
 	if (output_guard_release(!err) || err)
 		return err;

@@ -249,9 +249,9 @@ static const struct field layout_fields[] = {
 	{ FIELD_COUNT("guessed_allocs", LAYOUT, objects.guessed),
 	  .help = "allocations that only may be of this type, not counted" },
 	{ FIELD_ROWS("members", LAYOUT, members.at, members.count, member_fields), .shows = SHOWS,
-	  .help = "a member, base class, vtable pointer, hole or padding" },
+	  .limited = true, .help = "a member, base class, vtable pointer, hole or padding" },
 	{ FIELD_ROWS("watched", LAYOUT, members.at, members.count, member_fields),
-	  .column_only = true, .shows = SHOWS " used_shown" },
+	  .column_only = true, .limited = true, .shows = SHOWS " used_shown" },
 	FIELD_LAST
 };
 /* clang-format on */
@@ -353,6 +353,7 @@ static struct shiny_err *print_members(struct ctl *ctl, const struct answer *who
 	const struct layout *layout = whole->result;
 	const struct answer answer = { .fields = layout_fields,
 				       .result = layout,
+				       .limit = whole->limit,
 				       .below = line_text,
 				       .context = &ctl->style };
 	AUTO_FREE char *brief = ctl->options.given[OPT_FULL_NAMES] ? mem_text(layout->name)
@@ -362,6 +363,7 @@ static struct shiny_err *print_members(struct ctl *ctl, const struct answer *who
 		tint_end(&ctl->style, TINT_BOLD), tint(&ctl->style, TINT_DIM),
 		text_base(layout->module), tint_end(&ctl->style, TINT_DIM));
 	answer_table(&answer, layout->uses.watches.count ? "watched" : "members", &ctl->style);
+	ctl_more(ctl, whole->limit, layout->members.count);
 	print_cost(ctl->style.out, layout);
 	return NULL;
 }

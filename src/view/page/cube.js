@@ -49,6 +49,7 @@ export class Cube {
     this.lives = readCells(data.lives, this.size);
     this.changes = readCells(data.changes, this.size);
     this.total = this.sums(this.pick({ from: 0, to: this.intervals }));
+    this.whole = this.series({ mask: new Uint8Array(this.size).fill(1) });
   }
 
   nameAll(ids, name) {
@@ -298,8 +299,9 @@ export class Cube {
   }
 
   usedNames(by) {
-    return this.rows(this.pick({ from: 0, to: this.intervals }), by)
-      .sort((a, b) => b.bytes - a.bytes).slice(0, 1000).map((row) => row.name);
+    const sums = new Map(), names = this.names[by], bytes = this.data.sample_bytes;
+    names.forEach((name, i) => sums.set(name, (sums.get(name) ?? 0) + bytes[i]));
+    return [...sums].sort((a, b) => b[1] - a[1]).slice(0, 1000).map(([name]) => name);
   }
 
   usedComponents() {

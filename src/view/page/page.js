@@ -32,7 +32,8 @@ let data, cube, colourOf;
 const hasView = (view) => view in VIEWS && (!(view in answers) || data.answers?.[view]);
 
 async function readData() {
-  const packed = Uint8Array.from(atob(byId('data').textContent.trim()), (c) => c.charCodeAt(0));
+  const text = atob(byId('data').textContent.trim()), packed = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) packed[i] = text.charCodeAt(i);
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
   return new Response(stream).json();
 }

@@ -77,7 +77,7 @@ export function drawTimeline(element, data, cube, picked, state, pick) {
     name: wide(phase) ? phase.kind : '',
     itemStyle: { color: colour('--text'), opacity: i % 2 ? 0.03 : 0.07 },
     label: { color: colour('--dim'), position: 'insideTop' } }, { xAxis: phase.end_ns }]);
-  const whole = cube.series({ mask: new Uint8Array(cube.size).fill(1) });
+  const { whole } = cube;
   const chart = plot(element, {
     grid: GRID, tooltip: { trigger: 'axis', valueFormatter: bytes },
     legend: { right: 10, top: 4, textStyle: { color: colour('--dim') }, itemHeight: 9 },
@@ -119,13 +119,24 @@ function leafLabel(name, value, side) {
   return side < 72 ? short : `${short}\n${value}`;
 }
 
+// The rows without those whose side is below `least`: these are one.
+function joinSmall(rows, sideOf, least) {
+  const small = rows.filter(({ value }) => sideOf(value) < least);
+  const large = small.length < 2 ? rows : rows.filter(({ value }) => sideOf(value) >= least);
+  return [...large.map((row) => (row.children
+    ? { ...row, children: joinSmall(row.children, sideOf, least) } : row)),
+  ...small.length < 2 ? [] : [{ name: noun(small.length, 'other'),
+    value: small.reduce((sum, { value }) => sum + value, 0) }]];
+}
+
 export function drawTreemap(element, roots, words, pick) {
   const all = roots.reduce((sum, { value }) => sum + value, 0);
   const sideOf = (value) =>
     Math.sqrt(value / all * element.clientWidth * element.clientHeight);
   const chart = plot(element, {
     tooltip: { formatter: ({ name, value }) => `${name}\n${words(value)}` },
-    series: [{ type: 'treemap', data: roots.length === 1 ? roots[0].children : roots,
+    series: [{ type: 'treemap',
+      data: joinSmall(roots.length === 1 ? roots[0].children : roots, sideOf, 6),
       name: roots.length === 1 ? roots[0].name : 'all', left: 0, right: 0, top: 4, bottom: 4,
       roam: false, nodeClick: false, visibleMin: 300,
       // at the top: what is below the screen has its name on it, too

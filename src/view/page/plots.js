@@ -16,6 +16,7 @@ echarts.use([LineChart, BarChart, HeatmapChart, ScatterChart, TreemapChart, Grid
 const COLOURS = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#f0e442'];
 // the dark blue is hard to see on a dark ground: the light one goes first there
 const ON_DARK = [COLOURS[4], ...COLOURS.slice(1, 4), COLOURS[0], ...COLOURS.slice(5)];
+const LETTER = 7; // pixels, of most letters in a label
 const plots = new Map();
 
 function colour(name) {
@@ -111,12 +112,17 @@ export function drawTimeline(element, data, cube, picked, state, pick) {
   });
 }
 
-// What fits into a rectangle of a tree map, by its share of the area: a name without what all names
-// of its component begin with, and its number.
-function leafLabel(name, value, side) {
-  if (side < 56) return '';
+// What fits into a rectangle of a tree map: a name without what all names of its component begin
+// with, and its number.
+function leafLabel(name, value, { width, height }) {
+  if (width < 44 || height < 18) return '';
   const short = name.replace(/^[~?]?(?:[A-Za-z_]\w*::)+/, '');
-  return side < 72 ? short : `${short}\n${value}`;
+  return height < 36 || width < LETTER * value.length + 8 ? short : `${short}\n${value}`;
+}
+
+function headLabel(name, value, { width }) {
+  if (width < 30) return '';
+  return width < LETTER * (name.length + value.length) + 24 ? name : `${name}  ${value}`;
 }
 
 // The rows without those whose side is below `least`: these are one.
@@ -133,6 +139,8 @@ export function drawTreemap(element, roots, words, pick) {
   const all = roots.reduce((sum, { value }) => sum + value, 0);
   const sideOf = (value) =>
     Math.sqrt(value / all * element.clientWidth * element.clientHeight);
+  const boxOf = (index) =>
+    plots.get(element).getModel().getSeriesByIndex(0).getData().getItemLayout(index) ?? {};
   const chart = plot(element, {
     tooltip: { formatter: ({ name, value }) => `${name}\n${words(value)}` },
     series: [{ type: 'treemap',
@@ -140,11 +148,11 @@ export function drawTreemap(element, roots, words, pick) {
       name: roots.length === 1 ? roots[0].name : 'all', left: 0, right: 0, top: 4, bottom: 4,
       roam: false, nodeClick: false, visibleMin: 300,
       // at the top: what is below the screen has its name on it, too
-      label: { formatter: ({ name, value }) => leafLabel(name, words(value), sideOf(value)),
+      label: { formatter: ({ name, value, dataIndex }) => leafLabel(name, words(value), boxOf(dataIndex)),
         color: '#101114', lineHeight: 16, position: 'insideTopLeft' },
       upperLabel: { show: true, height: 22, color: colour('--text'),
-        formatter: ({ name, value }) => (sideOf(value) < 40 ? ''
-          : sideOf(value) < 100 ? name : `${name}  ${words(value)}`) },
+        formatter: ({ name, value, dataIndex }) => headLabel(name, words(value),
+          boxOf(dataIndex)) },
       breadcrumb: { show: false },
       itemStyle: { borderColor: colour('--back'), gapWidth: 1 },
       levels: [{ itemStyle: { borderColor: colour('--back'), borderWidth: 0, gapWidth: 3 } },

@@ -8,7 +8,6 @@
 
 #include "../base/cleanup.h"
 #include "../base/mem.h"
-#include "../base/row_order.h"
 #include "../base/units.h"
 #include "../store/contents.h"
 #include "access/cold.h"
@@ -151,23 +150,13 @@ static struct shiny_err *ask_churn(void *context)
 
 /* ---- growth ---- */
 
-/* Returns the point of the whole session; NULL: that interval is unknown. */
-static const struct activity_point *point_at(const struct activity *activity, size_t interval)
-{
-	const struct activity_series *s = &activity->total;
-
-	return interval >= s->first && interval - s->first < s->count
-		       ? &s->points[interval - s->first]
-		       : NULL;
-}
-
 static uint64_t most_between(const struct activity *activity, double from, double to)
 {
 	uint64_t most = 0;
 
 	for (size_t i = (size_t)(from * (double)activity->count);
 	     i < activity->count && (double)i < to * (double)activity->count; i++) {
-		const struct activity_point *point = point_at(activity, i);
+		const struct activity_point *point = activity_point_at(activity, i);
 
 		if (point && point->most_bytes > most)
 			most = point->most_bytes;
@@ -402,46 +391,6 @@ static void ask_hardware(const struct asking *a, struct diagnosis *d)
 
 /* ---- spikes ---- */
 
-/* Returns the median of live bytes over time. */
-static uint64_t median(const struct activity *activity)
-{
-	uint64_t *values = mem_zero(activity->count + 1, sizeof(*values)), middle;
-
-	for (size_t i = 0; i < activity->count; i++) {
-		const struct activity_point *point = point_at(activity, i);
-
-		values[i] = point ? point->bytes : 0;
-	}
-	qsort(values, activity->count, sizeof(*values), order_numbers);
-	middle = values[activity->count / 2];
-	free(values);
-	return middle;
-}
-
-static bool is_above(const struct activity *activity, size_t interval, uint64_t bytes)
-{
-	const struct activity_point *point = point_at(activity, interval);
-
-	return interval < activity->count && point && point->most_bytes > bytes;
-}
-
-/* True if live bytes, having risen above the middle between `steady` and the peak, stay below it
- * for at least as long as they were above: a heap that grows until it ends has no spike. */
-static bool comes_down(const struct activity *activity, uint64_t steady)
-{
-	size_t at = (size_t)(activity->total.peak_time / activity->interval), first = at, last = at,
-	       down = 0;
-	uint64_t middle = steady + (activity->total.peak_bytes - steady) / 2;
-
-	while (first && is_above(activity, first - 1, middle))
-		first--;
-	while (is_above(activity, last + 1, middle))
-		last++;
-	while (last + down + 1 < activity->count && !is_above(activity, last + down + 1, middle))
-		down++;
-	return down >= last - first + 1;
-}
-
 static struct shiny_err *spike_rows(const struct asking *a, struct diagnosis *d)
 {
 	struct groups groups = { 0 };
@@ -475,11 +424,11 @@ static struct shiny_err *ask_spikes(void *context)
 	bool falls;
 
 	replay_await(&a->has_activity);
-	steady = median(&a->known->activity);
+	steady = activity_median(&a->known->activity);
 	when = ratio((double)s->peak_time, (double)a->known->activity.duration);
 	d->value = ratio((double)s->peak_bytes, (double)steady);
 	d->threshold = SPIKE;
-	falls = d->value < d->threshold || comes_down(&a->known->activity, steady);
+	falls = d->value < d->threshold || activity_comes_down(&a->known->activity, steady);
 	d->measure = mem_format(
 		"the peak, %s after %s, is %.2f times the median of live bytes over time, %s%s",
 		units_bytes(UNITS_BUF, s->peak_bytes), units_time(UNITS_BUF, s->peak_time),

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "../../base/units.h"
 #include "../replay/page_count.h"
 #include "../replay/process_ends.h"
@@ -438,4 +439,43 @@ void activity_deinit(struct activity *a)
 		}
 	free(a->phases);
 	*a = (struct activity){ 0 };
+}
+
+/* ---- the course of live bytes ---- */
+
+uint64_t activity_median(const struct activity *activity)
+{
+	uint64_t *values = mem_zero(activity->count + 1, sizeof(*values)), middle;
+
+	for (size_t i = 0; i < activity->count; i++) {
+		const struct activity_point *point = activity_point_at(activity, i);
+
+		values[i] = point ? point->bytes : 0;
+	}
+	qsort(values, activity->count, sizeof(*values), order_numbers);
+	middle = values[activity->count / 2];
+	free(values);
+	return middle;
+}
+
+static bool is_above(const struct activity *activity, size_t interval, uint64_t bytes)
+{
+	const struct activity_point *point = activity_point_at(activity, interval);
+
+	return interval < activity->count && point && point->most_bytes > bytes;
+}
+
+bool activity_comes_down(const struct activity *activity, uint64_t steady)
+{
+	size_t at = (size_t)(activity->total.peak_time / activity->interval), first = at, last = at,
+	       down = 0;
+	uint64_t middle = steady + (activity->total.peak_bytes - steady) / 2;
+
+	while (first && is_above(activity, first - 1, middle))
+		first--;
+	while (is_above(activity, last + 1, middle))
+		last++;
+	while (last + down + 1 < activity->count && !is_above(activity, last + down + 1, middle))
+		down++;
+	return down >= last - first + 1;
 }

@@ -81,6 +81,12 @@ SHINY_MUST_CHECK struct shiny_err *activity_load(struct store *store, const stru
 						 struct activity *out);
 void activity_deinit(struct activity *activity);
 
+/* Returns the median of live bytes over time. */
+uint64_t activity_median(const struct activity *activity);
+/* True if live bytes, having risen above the middle between `steady` and the peak, stay below it
+ * for at least as long as they were above: a heap that grows until it ends has no spike. */
+bool activity_comes_down(const struct activity *activity, uint64_t steady);
+
 /* Returns the end of a series' interval, ns. */
 static inline uint64_t activity_end(const struct activity *activity,
 				    const struct activity_series *series, size_t point)
@@ -88,6 +94,16 @@ static inline uint64_t activity_end(const struct activity *activity,
 	uint64_t end = (series->first + point + 1) * activity->interval;
 
 	return end < activity->duration ? end : activity->duration;
+}
+/* Returns the point of the whole session; NULL: that interval is unknown. */
+static inline const struct activity_point *activity_point_at(const struct activity *activity,
+							     size_t interval)
+{
+	const struct activity_series *s = &activity->total;
+
+	return interval >= s->first && interval - s->first < s->count
+		       ? &s->points[interval - s->first]
+		       : NULL;
 }
 static inline uint64_t activity_per_second(uint64_t count, uint64_t ns)
 {

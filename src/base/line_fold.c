@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "line_fold.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,23 +19,24 @@ struct line_fold {
 	VEC(char) line;
 };
 
-/* Returns the bytes of one of our sequences (terminal.h), 0: none begins here. */
+/* Returns the bytes of one of our sequences (terminal.h); 0: none begins here. */
 static size_t sequence_bytes(const char *s)
 {
-	size_t key = strlen(terminal_key());
+	size_t key = strlen(terminal_key()), bytes;
 
 	if (*s != '\033' || strncmp(s + 1, terminal_key(), key) != 0 || s[1 + key] != '[')
 		return 0;
-	return 2 + key + strcspn(s + 2 + key, "mKG") + 1;
+	bytes = 2 + key + strcspn(s + 2 + key, "mKG");
+	return bytes + (s[bytes] != '\0');
 }
 
-/* Returns the columns of the text up to `end`, or to its end. */
-static size_t columns_until(const char *s, const char *end)
+/* True if the text up to `end` is wider than `room` columns. */
+static bool is_wider(const char *s, const char *end, size_t room)
 {
 	size_t columns = 0;
 	uint32_t point;
 
-	while (*s && s < end) {
+	while (s < end && columns <= room) {
 		size_t bytes = sequence_bytes(s);
 
 		if (!bytes) {
@@ -46,35 +48,35 @@ static size_t columns_until(const char *s, const char *end)
 		}
 		s += bytes;
 	}
-	return columns;
+	return columns > room;
 }
 
-/* Returns where the line is broken: at a space within `room` columns, if there is one, else at the
- * first; NULL: nowhere, as where a command behind it is too long for a line. */
-static const char *break_of(const char *line, size_t room)
+/* Returns where the line is broken, at or before `last`: at a space within `room` columns, if there
+ * is one, else at the first; NULL: nowhere. */
+static const char *break_of(const char *line, const char *last, size_t room)
 {
-	const char *command = strstr(line, COMMAND), *best = NULL;
+	const char *best = NULL;
 
-	for (const char *at = strchr(line, ' '); at; at = strchr(at + 1, ' ')) {
-		if (command && at >= command)
-			break;
-		if (best && columns_until(line, at) > room)
+	for (const char *at = strchr(line, ' '); at && at <= last; at = strchr(at + 1, ' ')) {
+		if (best && is_wider(line, at, room))
 			break;
 		best = at;
 	}
-	if (best && best + 1 == command &&
-	    columns_until(command, command + strlen(command)) + HANGING > room)
-		return NULL;
 	return best;
 }
 
 static void put_line(FILE *out, const char *line, size_t columns)
 {
 	size_t indent = strspn(line, " "), left = indent;
-	const char *from = line + indent, *at;
+	const char *from = line + indent, *end = from + strlen(from), *at;
+	const char *command = strstr(from, COMMAND), *last = end;
 
-	while (left < columns && left + columns_until(from, from + strlen(from)) > columns &&
-	       (at = break_of(from, columns - left))) {
+	/* a break before a command must leave it whole, or there is none */
+	if (command)
+		last = command == from || is_wider(command, end, columns - HANGING) ? from
+										   : command - 1;
+	while (left < columns && is_wider(from, end, columns - left) &&
+	       (at = break_of(from, last, columns - left))) {
 		const char *next = at + strspn(at, " ");
 
 		while (at > from && at[-1] == ' ')

@@ -143,8 +143,6 @@ static struct shiny_err *load(const char *file, struct live_sample *out)
 	if (!err)
 		err = totals_load(store, &all, &out->totals);
 	if (!err)
-		err = resident_load(store, &all, MEMORY_LAST, &out->resident);
-	if (!err)
 		err = load_types(store, &all, &out->views[LIVE_TYPES]);
 	if (!err)
 		err = load_sites(store, &all, &out->views[LIVE_SITES]);
@@ -156,6 +154,22 @@ static struct shiny_err *load(const char *file, struct live_sample *out)
 		merge_rows(&out->views[v]);
 	if (err)
 		live_sample_deinit(out);
+	return err;
+}
+
+/* Loads the samples of memory, which only the session itself has: they are no events. */
+static struct shiny_err *load_resident(const char *file, struct resident *out)
+{
+	struct filter all = { 0 };
+	struct store *store;
+	struct shiny_err *err;
+
+	SHINY_TRY(store_open(file, &store));
+	err = filter_load(store, &(struct filter_names){ 0 }, &all);
+	if (!err)
+		err = resident_load(store, &all, MEMORY_LAST, out);
+	filter_deinit(&all);
+	store_close(store);
 	return err;
 }
 
@@ -426,6 +440,8 @@ struct shiny_err *live_work_take(struct live_work *work, struct live_sample *out
 	*out = (struct live_sample){ .clock = work->clock };
 	SHINY_TRY(live_work_file(work, &path, &out->ended));
 	err = load(path, out);
+	if (!err && (err = load_resident(work->file, &out->resident)))
+		live_sample_deinit(out);
 	if (err || out->ended)
 		live_work_stop(work);
 	return err;

@@ -239,13 +239,16 @@ void ctl_line(const struct style *style, enum tint which, const char *text)
 	char *last;
 
 	text_fit(fitted, 4 * room + 8, text, room, TEXT_CUT_END);
-	/* no half of a word or number: what was begun goes, back to a comma if one is near */
+	/* no half of a word, no number without its unit: what was begun goes, back to a comma if
+	 * one is near */
 	last = strcmp(fitted, text) ? memrchr(fitted, ' ', strlen(fitted)) : NULL;
 	for (char *comma = last; comma && comma > fitted + strlen(fitted) / 2; comma--)
 		if (comma[-1] == ',') {
 			last = comma;
 			break;
 		}
+	while (last && last > fitted && last[-1] >= '0' && last[-1] <= '9')
+		last = memrchr(fitted, ' ', (size_t)(last - fitted));
 	if (last && last > fitted + strlen(fitted) / 2)
 		strcpy(last, " \xe2\x80\xa6");
 	fprintf(style->out, "%s%s%s\n", tint(style, which), fitted, tint_end(style, which));

@@ -200,6 +200,20 @@ uint64_t binary_room(const struct binary *file, uint64_t vaddr)
 	return room < in_file ? room : in_file;
 }
 
+static bool is_loaded(const Elf64_Phdr *segment, uint32_t flags)
+{
+	return segment->p_type == PT_LOAD && (segment->p_flags & (PF_W | PF_X)) == flags;
+}
+
+bool binary_holds_constants(const struct binary *file, const Elf64_Phdr *segment)
+{
+	bool apart = false;
+
+	for (size_t i = 0; i < file->segment_count; i++)
+		apart = apart || is_loaded(&file->segments[i], 0);
+	return is_loaded(segment, apart ? 0 : PF_X);
+}
+
 const void *binary_at(const struct binary *file, uint64_t vaddr, uint64_t bytes)
 {
 	const Elf64_Phdr *segment = segment_of(file, vaddr);

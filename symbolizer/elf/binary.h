@@ -59,6 +59,10 @@ const void *binary_at(const struct binary *file, uint64_t vaddr, uint64_t bytes)
  * none. */
 uint64_t binary_room(const struct binary *file, uint64_t vaddr);
 
+/* True for a segment that holds constants: it is read-only, and no code unless the linker put the
+ * constants beside that. */
+bool binary_holds_constants(const struct binary *file, const Elf64_Phdr *segment);
+
 bool binary_word(const struct binary *file, uint64_t vaddr, uint64_t *out);
 
 /* Returns the string at `vaddr` of at most `limit` bytes without its end; NULL: it isn't wholly in

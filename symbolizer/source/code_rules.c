@@ -85,7 +85,7 @@ static void find_text(const struct binary *file, struct code_rule *rule)
 		const uint8_t *data = binary_at(file, segment->p_vaddr, bytes), *at = data,
 			      *end = data ? data + bytes : NULL;
 
-		if (segment->p_type != PT_LOAD || segment->p_flags & (PF_W | PF_X) || !data)
+		if (!binary_holds_constants(file, segment) || !data)
 			continue;
 		for (; (at = memmem(at, (size_t)(end - at), rule->text, rule->text_bytes)); at++) {
 			if (at + rule->text_bytes >= end || at[rule->text_bytes] ||

@@ -104,8 +104,7 @@ void source_texts_find(const struct binary *file, struct source_texts *out)
 {
 	*out = (struct source_texts){ .paths = { 0 } };
 	for (size_t i = 0; i < file->segment_count; i++)
-		if (file->segments[i].p_type == PT_LOAD &&
-		    !(file->segments[i].p_flags & (PF_W | PF_X))) {
+		if (binary_holds_constants(file, &file->segments[i])) {
 			find_paths(out, file, &file->segments[i]);
 			find_names(out, file, &file->segments[i]);
 		}

@@ -286,26 +286,29 @@ static const char *path_of(struct sym_module *module, uint64_t vaddr)
 	return path;
 }
 
-/* Finds the source place of code without names: a path in `file`; in `function` ~file:name, if a
- * text names the function or one inlined there. A ? marks doubtful ones. */
+/* Finds the source place of code without names: a path in `file`; in `function` ~file:name, or
+ * ~name where it lies in no known file, if a text names the function or one inlined there. A ?
+ * marks doubtful ones. */
 static bool place_of(struct sym_module *module, uint64_t vaddr, struct sym_frame *out)
 {
-	const char *path = has_places(module) ? path_of(module, vaddr) : NULL, *own, *mark;
+	const char *path = has_places(module) ? path_of(module, vaddr) : NULL, *own, *mark = "",
+		   *base = path ? module_base_name(path) : ""; /* of a directory: empty */
 	struct names *names = &module->sym->names;
 	size_t length;
 	char text[1024];
+	bool sure;
 
 	*out = (struct sym_frame){ .file = path };
-	if (!path)
-		return false;
-	mark = source_places_doubtful(module->places) && path[strlen(path) - 1] != '/' ? "?" : "";
-	if ((size_t)snprintf(text, sizeof(text), "%s%s", path, mark) < sizeof(text))
-		out->file = names_text(names, text);
-	own = source_places_name(module->places, vaddr, &length);
-	if (own && (size_t)snprintf(text, sizeof(text), "~%s:%.*s%s", module_base_name(path),
-				    (int)length, own, mark) < sizeof(text))
+	if (*base && source_places_doubtful(module->places)) {
+		mark = "?";
+		if ((size_t)snprintf(text, sizeof(text), "%s%s", path, mark) < sizeof(text))
+			out->file = names_text(names, text);
+	}
+	own = module->places ? source_places_name(module->places, vaddr, &length, &sure) : NULL;
+	if (own && (size_t)snprintf(text, sizeof(text), "~%s%s%.*s%s", base, *base ? ":" : "",
+				    (int)length, own, sure ? mark : "?") < sizeof(text))
 		out->function = names_text(names, text);
-	return true;
+	return out->file || out->function;
 }
 
 /* Reads the frames from debug information, Breakpad symbols, symbols or places, in this order. */
@@ -414,7 +417,9 @@ const char *sym_module_places(const struct sym_module *module)
 	if (!module->places)
 		return NULL;
 	source_places_info(module->places, &info);
-	return !info.evidence.functions ? NULL : info.neighbours ? "neighbours" : "strings";
+	return !info.evidence.functions && !info.titled ? NULL
+	       : info.neighbours		       ? "neighbours"
+						       : "strings";
 }
 
 bool sym_module_find_places(struct sym_module *module, struct sym_places *out)
@@ -429,6 +434,7 @@ bool sym_module_find_places(struct sym_module *module, struct sym_places *out)
 	out->rest_on = sym_module_places(module);
 	out->functions = info.evidence.functions;
 	out->named = info.named;
+	out->titled = info.titled;
 	return true;
 }
 

@@ -72,6 +72,7 @@ struct sym_places {
 	const char *rest_on;       /* as sym_module_places() */
 	uint64_t functions, named; /* functions that name their source file; of them, those that
 	                            * also name themselves */
+	uint64_t titled;           /* functions that name themselves without a path */
 };
 bool sym_module_find_places(struct sym_module *module, struct sym_places *out);
 
@@ -85,8 +86,8 @@ void sym_module_settle(struct sym_module *module);
 /* One function at an address. The innermost inline frame is first; the last frame is the function
  * that physically holds the address. */
 struct sym_frame {
-	const char *function; /* demangled; NULL: unknown. ~file.cc:Name: named by a text in the
-	                       * code */
+	const char *function; /* demangled; NULL: unknown. ~file.cc:Name, ~Name: named by a text
+	                       * in the code */
 	const char *file;     /* NULL: unknown. Without a line it is a place: the source file, or
 	                       * its directory (ends in /). A place or ~name that ends in ? is right
 	                       * in fewer than 95 of 100 cases */

@@ -132,6 +132,7 @@ static void doubt(struct source_functions *functions, const struct source_naming
 		several += functions->all.at[i].name == SEVERAL;
 	}
 	names = several <= 1 + named / SEVERAL_SHARE;
+	functions->inlined = !names;
 	for (size_t i = 0; i < functions->all.count; i++)
 		if (!names || functions->all.at[i].name == SEVERAL)
 			functions->all.at[i].name = 0;
@@ -194,6 +195,7 @@ void source_functions_deinit(struct source_functions *functions)
 {
 	free(functions->all.at);
 	free(functions->anchors.at);
+	free(functions->titles.at);
 }
 
 bool source_functions_mixed(const struct source_functions *functions)
@@ -205,12 +207,22 @@ bool source_functions_mixed(const struct source_functions *functions)
 	return several > 1 + functions->all.count / FILES_SHARE;
 }
 
+static const struct source_function *part_at(const struct source_function *all, size_t count,
+					     uint64_t vaddr)
+{
+	size_t i = lower_bound(count, k, all[k].high <= vaddr);
+
+	return i < count && all[i].low <= vaddr ? &all[i] : NULL;
+}
+
 const struct source_function *source_functions_at(const struct source_functions *functions,
 						  uint64_t vaddr)
 {
-	size_t i = lower_bound(functions->all.count, k, functions->all.at[k].high <= vaddr);
+	return part_at(functions->all.at, functions->all.count, vaddr);
+}
 
-	return i < functions->all.count && functions->all.at[i].low <= vaddr
-		       ? &functions->all.at[i]
-		       : NULL;
+const struct source_function *source_titles_at(const struct source_functions *functions,
+					       uint64_t vaddr)
+{
+	return part_at(functions->titles.at, functions->titles.count, vaddr);
 }

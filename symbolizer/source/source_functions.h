@@ -3,8 +3,8 @@
  * source_functions.h: functions of a file without symbols whose code names a source file: in an
  * assertion, a log line, or a location that it passes on.
  *
- * Runs: sidecar, CLI. Signals: no. Allocates: 32 bytes a function, 16 an anchor; while it searches,
- * 16 bytes a reference. Threads: some of its own while it searches.
+ * Runs: sidecar, CLI. Signals: no. Allocates: 32 bytes a function or title, 16 an anchor; while it
+ * searches, 16 bytes a reference. Threads: some of its own while it searches.
  */
 #ifndef SHINY_SYM_SOURCE_FUNCTIONS_H
 #define SHINY_SYM_SOURCE_FUNCTIONS_H
@@ -28,6 +28,9 @@ struct source_anchor {
 struct source_functions {
 	VEC(struct source_function) all;   /* sorted by address; without overlaps */
 	VEC(struct source_anchor) anchors; /* sorted by address */
+	VEC(struct source_function) titles; /* functions that name themselves without a path
+	                                     * (source_titles.h); in the same way */
+	bool inlined; /* much is inlined: no declaration is believed to be of its function */
 };
 
 /* False: there are more references than a program has, and `out` is empty. */
@@ -39,8 +42,10 @@ void source_functions_deinit(struct source_functions *functions);
  * file, and usually nothing shows which do. */
 bool source_functions_mixed(const struct source_functions *functions);
 
-/* Returns the function that holds `vaddr`; NULL: none does. */
+/* Return the function, or the title, that holds `vaddr`; NULL: none does. */
 const struct source_function *source_functions_at(const struct source_functions *functions,
 						  uint64_t vaddr);
+const struct source_function *source_titles_at(const struct source_functions *functions,
+					       uint64_t vaddr);
 
 #endif

@@ -15,6 +15,7 @@
 #include "../../src/base/cleanup.h"
 #include "source_file.h"
 #include "source_names.h"
+#include "source_titles.h"
 
 struct source_places {
 	const struct binary *file;
@@ -38,6 +39,7 @@ static bool find(struct source_places *places, const struct flow_code *code, con
 	}
 	source_texts_find(code->file, &texts);
 	whole = source_functions_find(code, &texts, &places->functions) &&
+		source_titles_find(code, &places->functions) &&
 		source_order_find(code->file, &places->functions, &places->order) &&
 		source_callees_find(code->file, &places->order, &places->callees);
 	source_texts_deinit(&texts);
@@ -56,7 +58,8 @@ struct source_places *source_places_open(const struct flow_code *code, const cha
 
 	places->file = code->file;
 	if (find(places, code, cache) &&
-	    (places->functions.all.count || places->labels.all.count)) {
+	    (places->functions.all.count || places->functions.titles.count ||
+	     places->labels.all.count)) {
 		places->doubtful = source_functions_mixed(&places->functions);
 		return places;
 	}
@@ -112,14 +115,22 @@ bool source_places_doubtful(const struct source_places *places)
 	return places->doubtful;
 }
 
-const char *source_places_name(const struct source_places *places, uint64_t vaddr, size_t *length)
+const char *source_places_name(const struct source_places *places, uint64_t vaddr, size_t *length,
+			       bool *sure)
 {
-	const struct source_function *function = source_functions_at(&places->functions, vaddr);
-	const char *text = function && function->name && function->name != SOURCE_UNSURE
-				   ? binary_string(places->file, function->name, SOURCE_TEXT_MAX)
-				   : NULL;
+	const struct source_function *function = source_functions_at(&places->functions, vaddr),
+				     *title = source_titles_at(&places->functions, vaddr);
+	const char *text;
 
-	return text ? source_name_in(text, length) : NULL;
+	*sure = true;
+	if (function && function->name && function->name != SOURCE_UNSURE) {
+		text = binary_string(places->file, function->name, SOURCE_TEXT_MAX);
+		return text ? source_name_in(text, length) : NULL;
+	}
+	text = title && title->name ? binary_string(places->file, title->name, SOURCE_TEXT_MAX)
+				    : NULL;
+	text = text ? source_title_in(text, length, sure) : NULL;
+	return *sure && places->functions.inlined ? NULL : text;
 }
 
 const char *source_places_label(const struct source_places *places, uint64_t vaddr,
@@ -136,4 +147,6 @@ void source_places_info(const struct source_places *places, struct source_places
 	for (size_t i = 0; i < places->functions.all.count; i++)
 		out->named += places->functions.all.at[i].name &&
 			      places->functions.all.at[i].name != SOURCE_UNSURE;
+	for (size_t i = 0; i < places->functions.titles.count; i++)
+		out->titled += places->functions.titles.at[i].name != 0;
 }

@@ -26,8 +26,9 @@ const char *source_places_at(const struct source_places *places, const struct fl
 /* True if its files are right in fewer than 95 of 100 cases. */
 bool source_places_doubtful(const struct source_places *places);
 /* Returns the name of the function at `vaddr`, or of one inlined into it; *length is its length.
- * NULL: unknown. */
-const char *source_places_name(const struct source_places *places, uint64_t vaddr, size_t *length);
+ * *sure: it is no label that may differ from the name. NULL: unknown. */
+const char *source_places_name(const struct source_places *places, uint64_t vaddr, size_t *length,
+			       bool *sure);
 
 /* Returns the label of the block that the code at `vaddr` allocates, by code.rules; *length is its
  * length. NULL: unknown. */
@@ -36,7 +37,8 @@ const char *source_places_label(const struct source_places *places, uint64_t vad
 
 struct source_places_info {
 	struct source_evidence evidence;
-	uint64_t named;  /* functions with a name */
+	uint64_t named;  /* functions with a name beside their file's */
+	uint64_t titled; /* functions with a name in a text of its own */
 	bool neighbours; /* the linker kept the order: other functions have places, too */
 	bool cached;     /* the result was cached */
 };

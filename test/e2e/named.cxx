@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that hand their name on beside the path of their file, in two ways, and functions that
-// hand on something else. Prints for each block its size and the name that its function handed on,
-// or "-".
+// Functions that hand their name on beside the path of their file, in two ways, or without one, and
+// functions that hand on something else. Prints for each block its size and the name that its
+// function handed on, or "-".
 #include <cstdio>
 #include <cstdlib>
 
@@ -140,6 +140,61 @@ OUT_OF_LINE static void several()
 	MAKE(10009, "-");
 }
 
+// ---- names without a path; = keeps the truth from being one ----
+
+OUT_OF_LINE void trace(const char *text)
+{
+	if (argument > 7)
+		printf("%s\n", text);
+}
+
+__attribute__((always_inline)) static inline void traced_inside()
+{
+	trace(__PRETTY_FUNCTION__);
+}
+
+namespace space {
+struct Reader {
+	OUT_OF_LINE int *read(int *from)
+	{
+		trace(__PRETTY_FUNCTION__);
+		traced_inside();
+		MAKE(10030, "=space::Reader::read");
+		return from + argument;
+	}
+};
+} // namespace space
+
+OUT_OF_LINE static void labelled()
+{
+	trace("Reader::Label");
+	MAKE(10031, "=Reader::Label?");
+}
+
+OUT_OF_LINE static void shared_label()
+{
+	trace("Reader::Label");
+	trace("Reader::Other");
+	MAKE(10032, "=Reader::Other?");
+}
+
+OUT_OF_LINE static void no_label()
+{
+	trace("Reader::kNone");
+	trace("Reader::mMember");
+	trace("Delete the item(s)");
+	trace("from.size() == other.size()");
+	trace("reads(a) failed");
+	MAKE(10033, "-");
+}
+
+// A name that is in two functions is that of neither.
+OUT_OF_LINE static void traced()
+{
+	traced_inside();
+	MAKE(10034, "-");
+}
+
 int main()
 {
 	int from[4] = { 0 };
@@ -157,6 +212,11 @@ int main()
 	checked_more();
 	several();
 	repeated();
+	argument = *space::Reader().read(from) + 1;
+	labelled();
+	shared_label();
+	no_label();
+	traced();
 #ifdef ACROSS
 	across<0>();
 	across<1>();

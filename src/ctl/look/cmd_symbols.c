@@ -331,6 +331,7 @@ static const struct field places_fields[] = {
 	{ FIELD_COUNT("functions", PLACES, functions),
 	  .help = "functions that name their source file" },
 	{ FIELD_COUNT("named", PLACES, named), .help = "those that name themselves, too" },
+	{ FIELD_COUNT("titled", PLACES, titled), .help = "functions that name only themselves" },
 	FIELD_LAST
 };
 
@@ -414,10 +415,11 @@ static char *below_module(const void *row, void *context)
 		fprintf(text, "%s%s%s\n", tint(style, TINT_DIM), fitted, tint_end(style, TINT_DIM));
 	}
 	if (places->rest_on)
-		fprintf(text, "%s    %s name%s their source file, %s themselves, too%s%s\n",
+		fprintf(text, "%s    %s name%s their source file, %s themselves, too, %s only that%s%s\n",
 			tint(style, TINT_DIM),
 			units_noun(UNITS_NOUN_BUF, places->functions, "function"),
 			places->functions == 1 ? "s" : "", units_count(UNITS_BUF, places->named),
+			units_count(UNITS_BUF, places->titled),
 			strcmp(places->rest_on, "neighbours") == 0 ? "; others lie beside them"
 								   : "",
 			tint_end(style, TINT_DIM));

@@ -26,7 +26,7 @@ static const char *const judged_names[JUDGED_KINDS] = {
 	[JUDGED_ARRAY] = "array",	  [JUDGED_NODE] = "map node",
 	[JUDGED_STORAGE] = "storage",	  [JUDGED_CALLBACK] = "callback",
 	[JUDGED_COUNTED] = "counted",	  [JUDGED_OBJECT] = "object",
-	[JUDGED_DOUBTED] = "file?"
+	[JUDGED_DOUBTED] = "file?",	  [JUDGED_GUESS] = "name?"
 };
 
 /* One file, opened twice. */
@@ -125,7 +125,7 @@ static void judge_frame(struct names_judge *judge, uint64_t ret)
 	size_t count;
 	bool known = false, checked = false, right = false;
 
-	if (!sym_frames(judge->blind_module, ret - 1, &said, 1) || !said.file || said.line)
+	if (!sym_frames(judge->blind_module, ret - 1, &said, 1) || said.line)
 		return;
 	count = sym_frames(judge->known_module, ret - 1, frames, FRAMES);
 	for (size_t i = 0; i < count; i++) {
@@ -133,11 +133,13 @@ static void judge_frame(struct names_judge *judge, uint64_t ret)
 		known |= (info->dwarf || info->symtab) && frames[i].function;
 		checked |= (info->dwarf || info->breakpad) && frames[i].file &&
 			   !is_header(frames[i].file);
-		right |= frames[i].file && is_from(frames[i].file, said.file);
+		right |= frames[i].file && said.file && is_from(frames[i].file, said.file);
 	}
-	if (said.function && said.function[0] == '~' && strchr(said.function, ':'))
-		verdict(judge, JUDGED_NAME, known,
-			has_name(frames, count, strchr(said.function, ':') + 1));
+	if (said.function && said.function[0] == '~')
+		verdict(judge, is_marked(said.function) ? JUDGED_GUESS : JUDGED_NAME, known,
+			has_name(frames, count, said.function + 1));
+	if (!said.file)
+		return;
 	verdict(judge,
 		said.file[strlen(said.file) - 1] == '/' ? JUDGED_DIRECTORY
 		: is_marked(said.file)			? JUDGED_DOUBTED

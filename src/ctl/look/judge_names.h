@@ -15,7 +15,8 @@
 #include "../../analysis/query/module_query.h"
 
 enum judged_kind {
-	JUDGED_NAME,      /* ~file.cc:Function, checked against the functions there */
+	JUDGED_NAME,      /* ~Function, checked against the functions there */
+	JUDGED_GUESS,     /* names with a mark of doubt */
 	JUDGED_FILE,      /* checked against the source files of these functions */
 	JUDGED_DIRECTORY,
 	JUDGED_DOUBTED,   /* files with a mark of doubt: they are right less often */

@@ -8,6 +8,11 @@
  * names files of which the compiler inlined one into the other. Then nothing is concluded from
  * neighbours.
  *
+ * Where a compiler gets several files of a directory as one (a unity build, as of Firefox and
+ * WebKit), each file's functions lie in more runs, and the directories still lie in order. Then the
+ * test that follows decides alone, and must be passed often; no code is placed in a file by its
+ * neighbours.
+ *
  * A second test leaves each file out and derives its directory from its neighbours, as is done for
  * files that no function names. If that is wrong too often, code is placed only between two
  * functions of one file.
@@ -28,6 +33,8 @@
 /* Fewer files than FILES_MIN prove nothing. Limits: runs per 100 files, functions with several
  * files per 1000, right directories per 100. */
 enum { FILES_MIN = 5, RUNS_MOST = 102, SEVERAL_MOST = 1, RIGHT_LEAST = 95, SPACES_MAX = 1 << 16 };
+/* Limits where only directories are in order. */
+enum { TESTED_MIN = 40, UNITY_RUNS_MOST = 150, UNITY_SEVERAL_MOST = 10, UNITY_RIGHT_LEAST = 97 };
 
 /* Consecutive functions of one file. */
 struct source_run {
@@ -81,11 +88,14 @@ static void count_runs(struct source_order *order, const uint32_t *nodes, size_t
 }
 
 /* Returns the node of code between two neighbours; 0: unknown. */
-static uint32_t between(const struct source_tree *tree, uint32_t a, uint32_t b)
+static uint32_t between(const struct source_order *order, uint32_t a, uint32_t b)
 {
-	uint32_t node = source_tree_common(tree, a, b);
+	const struct source_node *nodes = order->tree.nodes.at;
+	uint32_t node = source_tree_common(&order->tree, a, b);
 
-	return tree->nodes.at[node].component ? node : 0;
+	if (order->unity && nodes[node].is_file)
+		node = nodes[node].parent;
+	return nodes[node].component ? node : 0;
 }
 
 static void test_directories(struct source_order *order, const runs_t *runs)
@@ -94,7 +104,7 @@ static void test_directories(struct source_order *order, const runs_t *runs)
 
 	for (size_t i = 1; i + 1 < runs->count; i++) {
 		uint32_t said =
-			between(&order->tree, runs->at[i - 1].node, runs->at[i + 1].node);
+			between(order, runs->at[i - 1].node, runs->at[i + 1].node);
 
 		if (!said || order->tree.nodes.at[said].is_file)
 			continue;
@@ -243,7 +253,7 @@ static void add_spans(struct source_order *order, const struct source_functions 
 		if (!nodes[i])
 			continue;
 		if (last) {
-			uint32_t node = between(&order->tree, last, nodes[i]);
+			uint32_t node = between(order, last, nodes[i]);
 			bool use = directories || order->tree.nodes.at[node].is_file;
 
 			if (!node && directories && anchor_nodes)
@@ -273,8 +283,13 @@ bool source_order_find(const struct binary *file, const struct source_functions 
 	if (whole) {
 		count_runs(out, nodes, functions->all.count, &runs);
 		test_directories(out, &runs);
-		out->holds = e->files >= FILES_MIN && e->runs * 100 <= e->files * RUNS_MOST &&
-			     e->several * 1000 <= e->functions * SEVERAL_MOST;
+		out->unity = !(e->files >= FILES_MIN && e->runs * 100 <= e->files * RUNS_MOST &&
+			       e->several * 1000 <= e->functions * SEVERAL_MOST);
+		out->holds = !out->unity ||
+			     (e->tested >= TESTED_MIN &&
+			      e->right * 100 >= e->tested * UNITY_RIGHT_LEAST &&
+			      e->runs * 100 <= e->files * UNITY_RUNS_MOST &&
+			      e->several * 1000 <= e->functions * UNITY_SEVERAL_MOST);
 		if (out->holds) {
 			uint32_t *anchor_nodes;
 

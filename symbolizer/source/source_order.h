@@ -31,6 +31,7 @@ struct source_order {
 	struct source_tree tree;
 	struct source_evidence evidence;
 	bool holds; /* the order was kept; else no code has a node */
+	bool unity; /* that of directories only */
 	VEC(struct source_span) spans; /* sorted by address */
 };
 

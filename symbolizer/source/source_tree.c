@@ -73,9 +73,9 @@ static bool is_absolute(const struct source_node *node)
 /* True for directories that collect components, and are none. */
 static bool collects(const struct source_node *node)
 {
-	static const char *const names[] = { "./",  "../",  "gen/", "src/", "third_party/",
-					     "components/", "deps/", "external/", "vendor/",
-					     "libs/", "lib/" };
+	static const char *const names[] = { "./", "../", "gen/", "src/", "source/", "Source/",
+					     "third_party/", "components/", "deps/", "external/",
+					     "vendor/", "libs/", "lib/" };
 	const char *name = node->text + node->name;
 
 	return TEXT_IS_ONE_OF(name, names);

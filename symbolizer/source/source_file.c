@@ -2,10 +2,10 @@
 /*
  * source_file.c: see source_file.h.
  *
- * The file has a header, the functions, the titles, the callees, the anchors, and the labels of code
- * rules, in their form in memory; other rules make it invalid. The checksum finds damage, not malice; only
- * the user can write the directory. Content out of order or with overlaps is refused; an address
- * that the program's file does not have finds nothing.
+ * The file has a header, the functions, the titles, the callees, the anchors, and the labels of
+ * code rules, in their form in memory; other rules make it invalid. The checksum finds damage, not
+ * malice; only the user can write the directory. Content out of order or with overlaps is refused;
+ * an address that the program's file does not have finds nothing.
  */
 #include "source_file.h"
 
@@ -134,7 +134,8 @@ void source_file_write(const char *path, const struct binary *file,
 	       callee_bytes = callees->all.count * sizeof(*callees->all.at),
 	       anchor_bytes = functions->anchors.count * sizeof(*functions->anchors.at),
 	       label_bytes = labels->all.count * sizeof(*labels->all.at),
-	       bytes = sizeof(head) + function_bytes + title_bytes + callee_bytes + anchor_bytes + label_bytes;
+	       bytes = sizeof(head) + function_bytes + title_bytes + callee_bytes + anchor_bytes +
+		       label_bytes;
 	AUTO_FREE uint8_t *data = mem_zero(1, bytes);
 
 	memcpy(head.build_id, file->build_id, sizeof(head.build_id));
@@ -144,7 +145,8 @@ void source_file_write(const char *path, const struct binary *file,
 	if (title_bytes)
 		memcpy(data + sizeof(head) + function_bytes, functions->titles.at, title_bytes);
 	if (callee_bytes)
-		memcpy(data + sizeof(head) + function_bytes + title_bytes, callees->all.at, callee_bytes);
+		memcpy(data + sizeof(head) + function_bytes + title_bytes, callees->all.at,
+		       callee_bytes);
 	if (anchor_bytes)
 		memcpy(data + bytes - label_bytes - anchor_bytes, functions->anchors.at,
 		       anchor_bytes);

@@ -30,7 +30,7 @@ struct source_functions {
 	VEC(struct source_anchor) anchors; /* sorted by address */
 	VEC(struct source_function) titles; /* functions that name themselves without a path
 	                                     * (source_titles.h); in the same way */
-	bool inlined; /* much is inlined: no declaration is believed to be of its function */
+	bool inlined; /* much is inlined: a function with a path has no name */
 };
 
 /* False: there are more references than a program has, and `out` is empty. */

@@ -130,7 +130,7 @@ const char *source_places_name(const struct source_places *places, uint64_t vadd
 	text = title && title->name ? binary_string(places->file, title->name, SOURCE_TEXT_MAX)
 				    : NULL;
 	text = text ? source_title_in(text, length, sure) : NULL;
-	return *sure && places->functions.inlined ? NULL : text;
+	return *sure && function && places->functions.inlined ? NULL : text;
 }
 
 const char *source_places_label(const struct source_places *places, uint64_t vaddr,

@@ -2,11 +2,12 @@
 /*
  * source_titles.c: see source_titles.h.
  *
- * Two kinds of texts name a function wherever they stand: __PRETTY_FUNCTION__, "int net::open(int)",
- * which checks pass on; and Class::Method, which traces and profilers show. The text is that of the
- * function whose code names it, or of one inlined there. Inlining shows where a name is in several
- * functions or a function has several names: these get none. A template's name is in several
- * functions, too.
+ * Two kinds of texts name a function wherever they stand: a declaration, "int net::open(int)",
+ * which checks pass on (__PRETTY_FUNCTION__), and Class::Method, which traces and profilers
+ * show. The text is that of the function whose code names it, or of one inlined there. Inlining
+ * shows where a name is in several functions or a function has several names: these get none. A
+ * template's name is in several functions, too. Of 155 functions of glslangValidator with a
+ * declaration, 151 had that name; the texts of the others were those of inlined functions.
  *
  * Where a Class::Method is only a label, it is a person's word for the function: it is a guess.
  */
@@ -131,8 +132,8 @@ static int by_name(const void *a, const void *b, void *context)
 	int order = memcmp(text, with, length < other ? length : other);
 
 	if (!order)
-		order = length != other ? (length < other ? -1 : 1) : (x->low > y->low) - (x->low < y->low);
-	return order;
+		order = (length > other) - (length < other);
+	return order ?: (x->low > y->low) - (x->low < y->low);
 }
 
 /* True if both texts have one name. */
@@ -168,9 +169,11 @@ static void forget_inlined(references_t *all, const struct binary *file)
 		bool several = false, owners = false, sure;
 		size_t length;
 
-		for (next = i; next < all->count && is_alike(file, all->at[next].text, text); next++) {
+		for (next = i; next < all->count; next++) {
 			const struct title_reference *r = &all->at[next];
 
+			if (!is_alike(file, r->text, text))
+				break;
 			several = several || r->low != first->low;
 			owners = owners || (r->alone && owner && owner != r->low);
 			owner = r->alone ? r->low : owner;

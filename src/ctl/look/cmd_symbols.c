@@ -415,7 +415,8 @@ static char *below_module(const void *row, void *context)
 		fprintf(text, "%s%s%s\n", tint(style, TINT_DIM), fitted, tint_end(style, TINT_DIM));
 	}
 	if (places->rest_on)
-		fprintf(text, "%s    %s name%s their source file, %s themselves, too, %s only that%s%s\n",
+		fprintf(text,
+			"%s    %s name%s their source file, %s themselves, too, %s only that%s%s\n",
 			tint(style, TINT_DIM),
 			units_noun(UNITS_NOUN_BUF, places->functions, "function"),
 			places->functions == 1 ? "s" : "", units_count(UNITS_BUF, places->named),

@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <sys/rseq.h>
 
 __thread const uintptr_t *si_outer;
 
@@ -21,7 +22,7 @@ static bool same_module(const void *a, const void *b)
 static bool is_libc(const void *pc)
 {
 	return same_module(pc, (const void *)__errno_location) ||
-	       same_module(pc, (const void *)_dl_find_object);
+	       same_module(pc, &__rseq_offset); /* a function's name may be libc's, too */
 }
 
 bool si_nested_slow(const uintptr_t *fp)
